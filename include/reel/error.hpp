@@ -1,0 +1,34 @@
+// What the library throws. Every message names the op, what was found, and the remedy.
+#pragma once
+#include <stdexcept>
+#include <string>
+
+namespace [[gnu::visibility("default")]] reel {
+
+/// Base of everything the library throws, bad_alloc apart.
+class Error : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+  ~Error() override;
+};
+
+// clang-format off
+/// A bad argument.
+class ValueError : public Error { public: using Error::Error; ~ValueError() override; };
+/// Shapes that do not fit each other or the op.
+class ShapeError : public Error { public: using Error::Error; ~ShapeError() override; };
+/// A dtype, or a kind of object, that the op does not take.
+class TypeError : public Error { public: using Error::Error; ~TypeError() override; };
+/// An index or axis out of range: never clamped.
+class IndexError : public Error { public: using Error::Error; ~IndexError() override; };
+/// A tape in the wrong state: used twice, on another thread, already active.
+class TapeError : public Error { public: using Error::Error; ~TapeError() override; };
+/// A name that is not registered.
+class LookupError : public Error { public: using Error::Error; ~LookupError() override; };
+/// A derivative that does not exist in the mode or order asked for.
+class NotDifferentiable : public Error { public: using Error::Error; ~NotDifferentiable() override; };
+/// A file that cannot be read or written, or whose content is malformed.
+class IoError : public Error { public: using Error::Error; ~IoError() override; };
+// clang-format on
+
+}  // namespace reel

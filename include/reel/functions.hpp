@@ -1,0 +1,381 @@
+// Derivatives of functions: each wrapper takes a callable and gives one that differentiates it at its arguments.
+// Template arguments pick parameters: value_and_grad<0, 2>(f), negative ones count from the end; none means every
+// argument that is a tree of tensors or a floating-point number. A picked parameter reaches f as a fresh tensor (a
+// variable's value, read once), so that the same tensor captured by f, or passed elsewhere, is a constant. Other
+// arguments pass untouched.
+#pragma once
+#include <reel/tape.hpp>
+
+namespace [[gnu::visibility("default")]] reel {
+
+/// Says that a function returns pair(value, aux): value is differentiated, aux is handed on.
+struct HasAux {};
+inline constexpr HasAux has_aux;
+
+struct VjpOptions {
+  /// Whether vjp may be called more than once (a second call is TapeError otherwise).
+  bool persistent = true;
+};
+
+namespace detail {
+
+// The working parts, not templates. `who` is the wrapper's name, for messages.
+/// A new tensor with the value of a picked argument. ValueError when it is empty.
+Tensor fresh(const char* who, const Tensor& x);
+/// TypeError unless every source is floating or complex.
+void require_differentiable(const char* who, std::span<const Source> sources);
+void watch_all(GradientTape& tape, std::span<const Source> sources);
+/// ValueError, TypeError or ShapeError unless the value is a real floating tensor of size 1.
+void require_scalar(const char* who, const Tensor& value);
+/// Gradients of the value, zeros where not connected.
+std::vector<Tensor> gradients(GradientTape& tape, const Tensor& value, std::span<const Source> sources);
+/// The derivative of every target by every source, target by target.
+std::vector<Tensor> jacobians(const char* who, GradientTape& tape, std::span<const Tensor> targets,
+                              std::span<const Source> sources);
+/// The gradient of the sum of products of targets and constants; there is a constant like each source.
+std::vector<Tensor> products(const char* who, GradientTape& tape, std::span<const Tensor> targets,
+                             std::span<const Source> sources, const GradientList& constants);
+
+/// A tape with its sources and targets. Copies of the handle share it.
+class Recording {
+ public:
+  Recording(std::vector<Source> sources, bool persistent);
+  Recording(const Recording& other) noexcept;
+  Recording& operator=(const Recording&) = delete;
+  ~Recording();
+  void end(std::vector<Tensor> targets);
+  std::vector<Gradient> pull(const GradientList& cotangents) const;
+
+ private:
+  struct State;
+  State* state_;
+};
+
+// Values that are handed out one after another.
+template <class R>
+struct Flat {
+  std::vector<R> values;
+  std::size_t next = 0;
+  template <class Leaf>
+  R operator()(const Leaf&) {
+    return std::move(values[next++]);
+  }
+};
+
+template <class T>
+inline constexpr bool is_argument = Tree<T> || std::is_floating_point_v<std::remove_cvref_t<T>>;
+
+// Positions of the parameters picked by I... among arguments of the types A.
+template <int... I>
+struct Pick {
+  template <class... A>
+  static constexpr auto positions() {
+    constexpr int n = sizeof...(A);
+    if constexpr (sizeof...(I) > 0) {
+      static_assert(((I < n && I >= -n) && ...), "a parameter index is out of range of the arguments");
+      return std::array<std::size_t, sizeof...(I)>{static_cast<std::size_t>(I < 0 ? I + n : I)...};
+    } else {
+      constexpr bool takes[] = {is_argument<A>..., false};
+      std::array<std::size_t, (std::size_t{is_argument<A>} + ... + 0)> result{};
+      for (std::size_t i = 0, k = 0; i < sizeof...(A); ++i)
+        if (takes[i]) result[k++] = i;
+      return result;
+    }
+  }
+};
+
+// What an argument becomes on its way to the function: untouched, or if picked the tree of fresh tensors.
+template <bool Picked, class T>
+struct Passed {
+  using type = T&&;
+};
+template <class T>
+struct Passed<true, T> {
+  static_assert(Tree<T> || std::is_arithmetic_v<std::remove_cvref_t<T>>,
+                "a parameter that is differentiated takes a tree of tensors or a number");
+  static auto make() {
+    if constexpr (Tree<T>)
+      return std::type_identity<map_t<Input, T>>();
+    else
+      return std::type_identity<Tensor>();
+  }
+  using type = typename decltype(make())::type;
+};
+
+// The arguments of one call.
+template <class P, class Sequence, class... A>
+class Arguments;
+template <class P, std::size_t... K, class... A>
+class Arguments<P, std::index_sequence<K...>, A...> {
+  static constexpr auto positions = P::template positions<A...>();
+  static_assert(positions.size() > 0, "no argument is a tensor, a tree of tensors or a floating-point number");
+  static constexpr bool picked(std::size_t k) {
+    for (std::size_t p : positions)
+      if (p == k) return true;
+    return false;
+  }
+
+ public:
+  explicit Arguments(const char* who, A&&... args) : passed_{prepare<K>(who, std::forward<A>(args))...} {}
+
+  template <class F>
+  decltype(auto) call(F& f) {
+    return f(pass<K>()...);
+  }
+  /// The picked ones, in the order picked.
+  auto inputs() const { return inputs(std::make_index_sequence<positions.size()>()); }
+  std::vector<Source> sources() const {
+    std::vector<Source> list;
+    for_each_leaf(inputs(), [&](const auto& leaf) { list.emplace_back(leaf); });
+    return list;
+  }
+
+ private:
+  using All = std::tuple<typename Passed<picked(K), A>::type...>;
+  template <std::size_t k>
+  using At = std::tuple_element_t<k, All>;
+
+  template <std::size_t k, class T>
+  static At<k> prepare(const char* who, T&& x) {
+    if constexpr (!picked(k))
+      return std::forward<T>(x);
+    else if constexpr (Tree<T>)
+      return map_leaves<Input>(x, [who](const auto& leaf) { return fresh(who, read(leaf)); });
+    else if constexpr (Element<std::remove_cvref_t<T>>)
+      return fresh(who, scalar_of(x));
+    else
+      return fresh(who, scalar_of(static_cast<double>(x)));
+  }
+  static Tensor read(const Tensor& x) { return x; }
+  static Tensor read(const Variable& x) { return x.read(); }
+  static Tensor read(const Gradient& x) { return x.dense(); }
+  static Tensor read(const IndexedSlices& x) { return x.dense(); }
+  template <class T>
+  static Tensor scalar_of(T x) {
+    return copy_in(&x, 1, {}, dtype_of<T>);
+  }
+  template <std::size_t k>
+  decltype(auto) pass() {
+    if constexpr (picked(k))
+      return std::as_const(std::get<k>(passed_));
+    else
+      return std::forward<At<k>>(std::get<k>(passed_));
+  }
+  template <std::size_t... J>
+  auto inputs(std::index_sequence<J...>) const {
+    return std::tuple<At<positions[J]>...>{std::get<positions[J]>(passed_)...};
+  }
+
+  All passed_;
+};
+template <class P, class... A>
+using ArgumentsOf = Arguments<P, std::index_sequence_for<A...>, A...>;
+
+// The tree of R in the structure of the inputs: bare for one, a tuple for several.
+template <class R, class X>
+auto unpack(const std::tuple<X>& inputs, Flat<R>& flat) {
+  return map_leaves<R>(std::get<0>(inputs), flat);
+}
+template <class R, class... X>
+auto unpack(const std::tuple<X...>& inputs, Flat<R>& flat) {
+  return map_leaves<R>(inputs, flat);
+}
+
+template <class Y>
+Tensor value_of(const Y& y) {
+  static_assert(std::is_same_v<Y, Tensor> || std::is_same_v<Y, Variable> || std::is_same_v<Y, Gradient>,
+                "the function must return a Tensor of size 1 (or, with has_aux, a pair of one and something else)");
+  if constexpr (std::is_same_v<Y, Tensor>)
+    return y;
+  else if constexpr (std::is_same_v<Y, Variable>)
+    return y.read();
+  else
+    return y.dense();
+}
+
+template <class Y>
+inline constexpr bool is_pair = false;
+template <class V, class X>
+inline constexpr bool is_pair<std::pair<V, X>> = true;
+
+template <class P, class F, bool Aux>
+struct ValueAndGrad {
+  const char* who;
+  mutable F f;
+
+  template <class... A>
+  auto operator()(A&&... args) const {
+    ArgumentsOf<P, A...> arguments(who, std::forward<A>(args)...);
+    const std::vector<Source> sources = arguments.sources();
+    require_differentiable(who, sources);
+    GradientTape tape({.watch_accessed_variables = false});
+    watch_all(tape, sources);
+    using Y = decltype(arguments.call(f));
+    static_assert(!std::is_void_v<Y>, "the function returns nothing that could be differentiated");
+    Y result = arguments.call(f);
+    if constexpr (Aux) {
+      static_assert(is_pair<std::remove_cvref_t<Y>>, "with has_aux the function returns pair(value, aux)");
+      Tensor value = value_of(result.first);
+      Flat<Tensor> flat{gradients_of(tape, value, sources)};
+      return std::pair(std::pair(std::move(value), std::move(result.second)), unpack(arguments.inputs(), flat));
+    } else {
+      Tensor value = value_of<std::remove_cvref_t<Y>>(result);
+      Flat<Tensor> flat{gradients_of(tape, value, sources)};
+      return std::pair(std::move(value), unpack(arguments.inputs(), flat));
+    }
+  }
+
+ private:
+  std::vector<Tensor> gradients_of(GradientTape& tape, const Tensor& value, std::span<const Source> sources) const {
+    require_scalar(who, value);
+    return gradients(tape, value, sources);
+  }
+};
+
+template <class P, class F, bool Aux>
+struct Grad {
+  ValueAndGrad<P, F, Aux> inner;
+  template <class... A>
+  auto operator()(A&&... args) const {
+    auto result = inner(std::forward<A>(args)...);
+    if constexpr (Aux)
+      return std::pair(std::move(result.second), std::move(result.first.second));
+    else
+      return std::move(result.second);
+  }
+};
+
+template <class P, class F>
+struct Jacobian {
+  const char* who;
+  mutable F f;
+
+  template <class... A>
+  auto operator()(A&&... args) const {
+    ArgumentsOf<P, A...> arguments(who, std::forward<A>(args)...);
+    const std::vector<Source> sources = arguments.sources();
+    require_differentiable(who, sources);
+    GradientTape tape({.persistent = true, .watch_accessed_variables = false});
+    watch_all(tape, sources);
+    using Y = decltype(arguments.call(f));
+    static_assert(Tree<Y>, "the function must return a tensor or a tree of tensors");
+    const Y result = arguments.call(f);
+    std::vector<Tensor> targets;
+    for_each_leaf(result, [&](const auto& leaf) { targets.push_back(value_of(leaf)); });
+    tape.stop();
+    const auto inputs = arguments.inputs();
+    Flat<Tensor> flat{jacobians(who, tape, targets, sources)};
+    return map_leaves<decltype(unpack(inputs, flat))>(result, [&](const auto&) { return unpack(inputs, flat); });
+  }
+};
+
+template <class F>
+struct Hvp {
+  Grad<Pick<0>, F, false> gradient;
+  template <Tree X>
+  auto operator()(const X& x, const GradientList& v) const {
+    ArgumentsOf<Pick<0>, const X&> arguments("hvp", x);
+    const std::vector<Source> sources = arguments.sources();
+    require_differentiable("hvp", sources);
+    GradientTape tape({.watch_accessed_variables = false});
+    watch_all(tape, sources);
+    std::vector<Tensor> targets;
+    for_each_leaf(arguments.call(gradient), [&](const Tensor& leaf) { targets.push_back(leaf); });
+    Flat<Tensor> flat{products("hvp", tape, targets, sources, v)};
+    return unpack(arguments.inputs(), flat);
+  }
+};
+
+}  // namespace detail
+
+/// From cotangents of a function's results to gradients of its picked parameters: their structure, bare for one picked
+/// parameter, a tuple for several; none where not connected. Holds the tape and the results until the last copy is
+/// gone. A tape that is active during a call records it.
+template <class... X>
+class Vjp {
+ public:
+  /// With ones for every cotangent.
+  auto operator()() const { return (*this)(GradientList()); }
+  /// dy: one leaf or number for a single result, else a braced list or a tree with a cotangent for each leaf of the
+  /// result. ValueError when their numbers differ or one is none, ShapeError or TypeError when one does not fit.
+  auto operator()(const GradientList& dy) const {
+    detail::Flat<Gradient> flat{recording_.pull(dy)};
+    return detail::unpack(inputs_, flat);
+  }
+
+  Vjp(detail::Recording recording, std::tuple<X...> inputs)
+      : recording_(std::move(recording)), inputs_(std::move(inputs)) {}
+
+ private:
+  detail::Recording recording_;
+  std::tuple<X...> inputs_;
+};
+
+/// make_vjp(f)(args...) is pair(y, vjp): f's result, each of its leaves a new tensor, and its vector-Jacobian product.
+/// f returns a tensor or a tree. Integer parameters get no gradient. TensorFlow's make_vjp.
+template <int... I, class F>
+auto make_vjp(F f, const VjpOptions& options = {}) {
+  return [f = std::move(f), options]<class... A>(A&&... args) mutable {
+    detail::ArgumentsOf<detail::Pick<I...>, A...> arguments("make_vjp", std::forward<A>(args)...);
+    detail::Recording recording(arguments.sources(), options.persistent);
+    using Y = decltype(arguments.call(f));
+    static_assert(Tree<Y>, "the function must return a tensor or a tree of tensors");
+    auto y = map_leaves<Tensor>(static_cast<const std::remove_cvref_t<Y>&>(arguments.call(f)),
+                                [](const auto& leaf) { return detail::fresh("make_vjp", detail::value_of(leaf)); });
+    std::vector<Tensor> targets;
+    for_each_leaf(y, [&](const Tensor& leaf) { targets.push_back(leaf); });
+    recording.end(std::move(targets));
+    return std::pair(std::move(y), Vjp(std::move(recording), arguments.inputs()));
+  };
+}
+
+/// value_and_grad(f)(args...) is pair(value, gradients): the gradients in the structure of the picked parameters, bare
+/// for one, a tuple for several; zeros where not connected. f returns a real floating tensor of size 1, otherwise
+/// ShapeError or TypeError; TypeError for a boolean or integer leaf of a picked parameter. JAX's value_and_grad.
+template <int... I, class F>
+auto value_and_grad(F f) {
+  return detail::ValueAndGrad<detail::Pick<I...>, F, false>{"value_and_grad", std::move(f)};
+}
+/// f returns pair(value, aux), the result is pair(pair(value, aux), gradients).
+template <int... I, class F>
+auto value_and_grad(F f, HasAux) {
+  return detail::ValueAndGrad<detail::Pick<I...>, F, true>{"value_and_grad", std::move(f)};
+}
+
+/// The gradients alone.
+template <int... I, class F>
+auto grad(F f) {
+  return detail::Grad<detail::Pick<I...>, F, false>{{"grad", std::move(f)}};
+}
+/// pair(gradients, aux).
+template <int... I, class F>
+auto grad(F f, HasAux) {
+  return detail::Grad<detail::Pick<I...>, F, true>{{"grad", std::move(f)}};
+}
+
+/// jacobian(f)(args...): for a result y and a parameter x the derivatives, of shape y.shape + x.shape and x's dtype;
+/// zeros where not connected. For trees: the structure of the result, with that of the picked parameters at each leaf.
+/// Forward mode (a column per element of the parameters) where there are no fewer results than parameters, else reverse
+/// (a row per element of the results). TypeError for boolean, integer or complex results.
+template <int... I, class F>
+auto jacobian(F f) {
+  return detail::Jacobian<detail::Pick<I...>, F>{"jacobian", std::move(f)};
+}
+
+/// The second derivatives of an f that returns a real floating tensor of size 1: the Jacobian of its gradient, shape
+/// x.shape + x.shape; for trees all cross terms, in the structure of the structure. Zeros for a linear f.
+template <int... I, class F>
+auto hessian(F f) {
+  using Gradient = detail::Grad<detail::Pick<I...>, F, false>;
+  return detail::Jacobian<detail::Pick<I...>, Gradient>{"hessian", Gradient{{"hessian", std::move(f)}}};
+}
+
+/// hvp(f)(x, v): the Hessian of f at x times v, in the structure of x, without the Hessian (Pearlmutter 1994). f
+/// returns a real floating tensor of size 1. v has x's structure (ValueError for another number of leaves, ShapeError
+/// for shapes).
+template <class F>
+auto hvp(F f) {
+  return detail::Hvp<F>{{{"hvp", std::move(f)}}};
+}
+
+}  // namespace reel

@@ -1,0 +1,177 @@
+// Making tensors: from values, by rule, random. None of these is recorded.
+#pragma once
+#include <initializer_list>
+#include <reel/tensor.hpp>
+
+namespace [[gnu::visibility("default")]] reel {
+
+/// A nested braced list of numbers: {{1, 2}, {3, 4}}. Lives as long as the full expression that writes it.
+template <class T>
+class NestedList {
+ public:
+  template <class N>
+    requires std::is_arithmetic_v<N> || std::is_same_v<N, T>
+  NestedList(N value) : value_(static_cast<T>(value)) {}
+  NestedList(std::initializer_list<NestedList> list) : size_(list.size()), leaf_(false) {
+    list_ = list.begin();  // lives as long as this object: both end with the full expression
+  }
+  NestedList(const NestedList&) = delete;
+  NestedList& operator=(const NestedList&) = delete;
+
+  bool leaf() const noexcept { return leaf_; }
+  const T& value() const noexcept { return value_; }
+  const NestedList* begin() const noexcept { return list_; }
+  const NestedList* end() const noexcept { return list_ + size_; }
+  std::size_t size() const noexcept { return size_; }
+
+ private:
+  T value_{};
+  const NestedList* list_ = nullptr;
+  std::size_t size_ = 0;
+  bool leaf_ = true;
+};
+
+namespace detail {
+/// What borrow keeps alive: any object, behind a virtual destructor.
+struct Owner {
+  virtual ~Owner();
+};
+template <class T>
+struct OwnerOf final : Owner {
+  explicit OwnerOf(const T& o) : object(o) {}
+  T object;
+};
+Tensor copy_in(const void* values, std::size_t count, const Shape& shape, DType dtype);
+Tensor borrow(const void* data, const Shape& shape, DType dtype, Owner* owner);
+[[noreturn]] void fail_ragged();
+template <class T>
+void flatten(const NestedList<T>& list, const Shape& shape, int depth, std::vector<T>& out) {
+  if (list.leaf() != (depth == shape.rank())) fail_ragged();
+  if (list.leaf()) return out.push_back(list.value());
+  if (static_cast<std::int64_t>(list.size()) != shape[depth]) fail_ragged();
+  for (const auto& part : list) flatten(part, shape, depth + 1, out);
+}
+template <class T>
+concept ContiguousRange = requires(const T& r) {
+  { *r.data() } -> std::convertible_to<const std::remove_cvref_t<decltype(*r.data())>&>;
+  r.size();
+  requires Element<std::remove_cvref_t<decltype(*r.data())>>;
+};
+}  // namespace detail
+
+/// A tensor with the values of a nested list: tensor({{1, 2}, {3, 4}}) is float64 [2, 2]; tensor<float>(...) float32.
+/// T is never deduced. ShapeError when the list is ragged.
+template <class T = double>
+  requires Element<T>
+Tensor tensor(const NestedList<std::type_identity_t<T>>& list) {
+  Shape shape;
+  for (const auto* part = &list; !part->leaf(); part = part->begin()) {
+    shape.push_back(static_cast<std::int64_t>(part->size()));
+    if (part->size() == 0) break;
+  }
+  using Stored = std::conditional_t<std::is_same_v<T, bool>, unsigned char, T>;
+  std::vector<Stored> values;
+  if constexpr (std::is_same_v<T, bool>) {
+    struct Walk {
+      static void into(const NestedList<bool>& l, const Shape& s, int depth, std::vector<Stored>& out) {
+        if (l.leaf() != (depth == s.rank())) detail::fail_ragged();
+        if (l.leaf()) return out.push_back(l.value() ? 1 : 0);
+        if (static_cast<std::int64_t>(l.size()) != s[depth]) detail::fail_ragged();
+        for (const auto& part : l) into(part, s, depth + 1, out);
+      }
+    };
+    Walk::into(list, shape, 0, values);
+  } else {
+    detail::flatten(list, shape, 0, values);
+  }
+  return detail::copy_in(values.data(), values.size(), shape, dtype_of<T>);
+}
+
+/// A rank-0 tensor. The dtype is that of T: scalar(3.0) is float64, scalar(3) int32.
+template <Element T>
+Tensor scalar(T value) {
+  return detail::copy_in(&value, 1, {}, dtype_of<T>);
+}
+
+/// A copy of a contiguous range (vector, array, span) in the given shape. ShapeError unless the sizes agree.
+template <detail::ContiguousRange R>
+Tensor from_data(const R& values, const Shape& shape) {
+  return detail::copy_in(values.data(), values.size(), shape, dtype_of<std::remove_cvref_t<decltype(*values.data())>>);
+}
+/// The same, of rank 1.
+template <detail::ContiguousRange R>
+Tensor from_data(const R& values) {
+  return from_data(values, {values.size()});
+}
+
+/// A tensor over memory of yours, row-major, without a copy; `owner` (any copyable object) is kept until the last handle is gone.
+/// The memory must not change while any tensor or tape holds it.
+template <Element T, class O>
+Tensor borrow(const T* data, const Shape& shape, const O& owner) {
+  return detail::borrow(data, shape, dtype_of<T>, new detail::OwnerOf<O>(owner));
+}
+
+Tensor zeros(const Shape& shape, DType dtype = DType::float64);
+Tensor ones(const Shape& shape, DType dtype = DType::float64);
+/// Every element is `value`; the dtype is given, or else float64 (int64 for an integer, boolean for a bool).
+Tensor full(const Shape& shape, const Operand& value);
+Tensor full(const Shape& shape, const Operand& value, DType dtype);
+/// The identity matrix [n, n], or ones on the main diagonal of [n, m].
+Tensor eye(std::int64_t n, DType dtype = DType::float64);
+Tensor eye(std::int64_t n, std::int64_t m, DType dtype = DType::float64);
+Tensor zeros_like(const Operand& x);
+Tensor ones_like(const Operand& x);
+Tensor full_like(const Operand& x, const Operand& value);
+
+namespace detail {
+Tensor arange(double start, double stop, double step, DType dtype);
+Tensor arange_integer(std::int64_t start, std::int64_t stop, std::int64_t step, DType dtype);
+}  // namespace detail
+/// start, start + step, ... up to but without stop, rank 1. int64 for integers, float64 otherwise (NumPy's arange).
+/// ValueError for step 0.
+template <class T>
+  requires std::is_arithmetic_v<T>
+Tensor arange(T start, std::type_identity_t<T> stop, std::type_identity_t<T> step = 1) {
+  if constexpr (std::is_integral_v<T>) return detail::arange_integer(start, stop, step, DType::int64);
+  else return detail::arange(start, stop, step, DType::float64);
+}
+template <class T>
+  requires std::is_arithmetic_v<T>
+Tensor arange(T stop) {
+  return arange(T{0}, stop);
+}
+/// `count` evenly spaced values from start to stop, both included. ValueError for a negative count.
+Tensor linspace(double start, double stop, std::int64_t count, DType dtype = DType::float64);
+
+/// A source of random numbers: counter-based (Philox 4x32-10, Salmon et al. 2011), so that the numbers depend on seed
+/// and position only, not on thread count or instruction set. Each call advances it. Not shared between threads.
+class Generator {
+ public:
+  explicit Generator(std::uint64_t seed) noexcept : seed_(seed) {}
+  std::uint64_t seed() const noexcept { return seed_; }
+  /// Counter blocks (128 bits each) handed out so far.
+  std::uint64_t position() const noexcept { return position_; }
+  /// Reserves `blocks` blocks and returns the first one's number.
+  std::uint64_t take(std::uint64_t blocks) noexcept { return (position_ += blocks) - blocks; }
+
+ private:
+  std::uint64_t seed_, position_ = 0;
+};
+
+/// Uniform in [low, high). TypeError unless the dtype is floating.
+Tensor random_uniform(Generator& generator, const Shape& shape, double low = 0, double high = 1,
+                      DType dtype = DType::float64);
+/// Normal with the given mean and standard deviation (Box and Muller).
+Tensor random_normal(Generator& generator, const Shape& shape, double mean = 0, double stddev = 1,
+                     DType dtype = DType::float64);
+/// Normal, drawn again beyond two standard deviations from the mean (by inversion).
+Tensor random_truncated_normal(Generator& generator, const Shape& shape, double mean = 0, double stddev = 1,
+                               DType dtype = DType::float64);
+/// Boolean, true with the given probability. ValueError unless 0 <= probability <= 1.
+Tensor random_bernoulli(Generator& generator, const Shape& shape, double probability = 0.5);
+/// int64 [..., count] drawn from logits [..., classes] (unnormalised log-probabilities).
+Tensor random_categorical(Generator& generator, const Tensor& logits, std::int64_t count);
+/// A permutation of 0 .. n-1, int64 [n].
+Tensor random_permutation(Generator& generator, std::int64_t n);
+
+}  // namespace reel

@@ -1,0 +1,133 @@
+// Pointwise ops: each result element depends on the operand elements at its position; operands broadcast as in NumPy.
+// Dtypes combine by promote(); functions that say "floating" compute integers in float64. Integers wrap modulo 2^n.
+// Gradients are in the shape and dtype of each operand; "g" is the cotangent, "z" the result.
+#pragma once
+#include <reel/tensor.hpp>
+
+namespace [[gnu::visibility("default")]] reel {
+
+// Arithmetic.
+Tensor add(const Operand& x, const Operand& y);       ///< x + y. Gradient: g, g. On booleans: or.
+Tensor subtract(const Operand& x, const Operand& y);  ///< x - y. Gradient: g, -g. TypeError on booleans.
+Tensor multiply(const Operand& x, const Operand& y);  ///< x * y. Gradient: g y, g x. On booleans: and.
+Tensor divide(const Operand& x, const Operand& y);    ///< x / y, floating. Gradient: g / y, -g z / y.
+/// x to the power y. Gradient: g y x^(y-1), 0 where y is 0; g z log(x), 0 where x is 0 and y >= 0, NaN for x < 0.
+/// ValueError for a negative integer exponent of an integer.
+Tensor power(const Operand& x, const Operand& y);
+/// The floor of x / y (Python's //). Gradient: zero. ValueError for an integer divisor 0.
+Tensor floor_divide(const Operand& x, const Operand& y);
+/// x - y floor(x / y), of y's sign (Python's %). Gradient: g, -g floor(x / y). ValueError for an integer divisor 0.
+Tensor mod(const Operand& x, const Operand& y);
+Tensor negative(const Operand& x);    ///< -x. Gradient: -g. TypeError on booleans.
+Tensor square(const Operand& x);      ///< x x. Gradient: 2 g x.
+Tensor abs(const Operand& x);         ///< |x|. Gradient: g sign(x), 0 at 0.
+Tensor sign(const Operand& x);        ///< -1, 0, 1; NaN at NaN. Gradient: zero.
+Tensor reciprocal(const Operand& x);  ///< 1 / x, floating. Gradient: -g z^2.
+/// (x - y)^2. Gradient: 2 g (x - y), -2 g (x - y).
+Tensor squared_difference(const Operand& x, const Operand& y);
+
+// Powers, exponentials, logarithms: floating.
+Tensor sqrt(const Operand& x);   ///< Gradient: g / (2 z): infinite at 0.
+Tensor rsqrt(const Operand& x);  ///< 1 / sqrt(x). Gradient: -g z^3 / 2.
+Tensor cbrt(const Operand& x);   ///< The real cube root. Gradient: g / (3 z^2).
+Tensor exp(const Operand& x);    ///< Gradient: g z.
+Tensor exp2(const Operand& x);   ///< 2^x. Gradient: g z log 2.
+Tensor expm1(const Operand& x);  ///< exp(x) - 1, accurate near 0. Gradient: g exp(x).
+Tensor log(const Operand& x);    ///< Natural logarithm. Gradient: g / x.
+Tensor log2(const Operand& x);   ///< Gradient: g / (x log 2).
+Tensor log10(const Operand& x);  ///< Gradient: g / (x log 10).
+Tensor log1p(const Operand& x);  ///< log(1 + x), accurate near 0. Gradient: g / (1 + x).
+/// log(exp(x) + exp(y)), without overflow. Gradient: g exp(x - z), g exp(y - z); equal shares where both are -inf.
+Tensor logaddexp(const Operand& x, const Operand& y);
+
+// Trigonometric and hyperbolic: floating, radians.
+Tensor sin(const Operand& x);     ///< Gradient: g cos(x).
+Tensor cos(const Operand& x);     ///< Gradient: -g sin(x).
+Tensor tan(const Operand& x);     ///< Gradient: g (1 + z^2).
+Tensor arcsin(const Operand& x);  ///< Gradient: g / sqrt(1 - x^2).
+Tensor arccos(const Operand& x);  ///< Gradient: -g / sqrt(1 - x^2).
+Tensor arctan(const Operand& x);  ///< Gradient: g / (1 + x^2).
+/// The angle of the point (x, y), in [-pi, pi]. Gradient: g x / (x^2 + y^2), -g y / (x^2 + y^2); NaN at the origin.
+Tensor arctan2(const Operand& y, const Operand& x);
+Tensor sinh(const Operand& x);     ///< Gradient: g cosh(x).
+Tensor cosh(const Operand& x);     ///< Gradient: g sinh(x).
+Tensor tanh(const Operand& x);     ///< Gradient: g (1 - z^2).
+Tensor arcsinh(const Operand& x);  ///< Gradient: g / sqrt(1 + x^2).
+Tensor arccosh(const Operand& x);  ///< Gradient: g / sqrt(x^2 - 1).
+Tensor arctanh(const Operand& x);  ///< Gradient: g / (1 - x^2).
+/// sqrt(x^2 + y^2), without overflow. Gradient: g x / z, g y / z; 0 at the origin.
+Tensor hypot(const Operand& x, const Operand& y);
+
+// Special functions: floating.
+Tensor erf(const Operand& x);      ///< Gradient: g 2 / sqrt(pi) exp(-x^2).
+Tensor erfc(const Operand& x);     ///< 1 - erf(x), accurate for large x. Gradient: -g 2 / sqrt(pi) exp(-x^2).
+Tensor lgamma(const Operand& x);   ///< log |Gamma(x)|. Gradient: g digamma(x).
+Tensor digamma(const Operand& x);  ///< d/dx lgamma(x); -inf at 0, NaN at negative integers. Gradient: g polygamma(1, x).
+/// The n-th derivative of digamma; n is a non-negative integer-valued operand. Gradient: none for n, g polygamma(n + 1, x).
+Tensor polygamma(const Operand& n, const Operand& x);
+
+// Activations: floating, except relu.
+Tensor sigmoid(const Operand& x);   ///< 1 / (1 + exp(-x)). Gradient: g z (1 - z).
+Tensor softplus(const Operand& x);  ///< log(1 + exp(x)), without overflow. Gradient: g sigmoid(x).
+Tensor relu(const Operand& x);      ///< max(x, 0). Gradient: g where x > 0, else 0.
+/// x where x > 0, else slope x. Gradient: g or g slope (slope at 0); for the slope: g x where x < 0.
+Tensor leaky_relu(const Operand& x, const Operand& slope = 0.01);
+/// x where x > 0, else alpha (exp(x) - 1). Gradient: g or g (z + alpha), alpha at 0.
+Tensor elu(const Operand& x, const Operand& alpha = 1.0);
+/// Scaled elu (Klambauer et al. 2017). Gradient at 0: 1.7581.
+Tensor selu(const Operand& x);
+/// x Phi(x), with the normal distribution function by erfc (Hendrycks and Gimpel 2016; PyTorch's exact gelu).
+Tensor gelu(const Operand& x);
+Tensor silu(const Operand& x);      ///< x sigmoid(x), also known as swish.
+Tensor softsign(const Operand& x);  ///< x / (1 + |x|). Gradient: g / (1 + |x|)^2.
+
+// Order and rounding.
+Tensor maximum(const Operand& x, const Operand& y);  ///< NaN if either is. Gradient: g to the larger, g / 2 each on a tie.
+Tensor minimum(const Operand& x, const Operand& y);  ///< NaN if either is. Gradient: g to the smaller, g / 2 each on a tie.
+/// x limited to [low, high]. Gradient: g where low <= x <= high; a bound that is passed gets the g of what it replaces.
+Tensor clip(const Operand& x, const Operand& low, const Operand& high);
+Tensor floor(const Operand& x);  ///< Gradient: zero, as for ceil, round, trunc.
+Tensor ceil(const Operand& x);
+Tensor round(const Operand& x);  ///< To the nearest integer, halves to even.
+Tensor trunc(const Operand& x);
+
+// Comparisons and logic: boolean results, which carry no gradient.
+Tensor equal(const Operand& x, const Operand& y);
+Tensor not_equal(const Operand& x, const Operand& y);
+Tensor less(const Operand& x, const Operand& y);
+Tensor less_equal(const Operand& x, const Operand& y);
+Tensor greater(const Operand& x, const Operand& y);
+Tensor greater_equal(const Operand& x, const Operand& y);
+Tensor logical_and(const Operand& x, const Operand& y);  ///< A number counts as true where it is not zero.
+Tensor logical_or(const Operand& x, const Operand& y);
+Tensor logical_xor(const Operand& x, const Operand& y);
+Tensor logical_not(const Operand& x);
+Tensor isnan(const Operand& x);
+Tensor isinf(const Operand& x);
+Tensor isfinite(const Operand& x);
+/// Whether shapes and all elements are equal (NaN differs from itself). A host value: no tensor.
+bool array_equal(const Operand& x, const Operand& y);
+
+/// x where the condition is true (not zero), else y; all three broadcast. Gradient: g where chosen, 0 elsewhere.
+Tensor where(const Operand& condition, const Operand& x, const Operand& y);
+
+// clang-format off
+inline Tensor operator+(const Operand& x, const Operand& y) { return add(x, y); }
+inline Tensor operator-(const Operand& x, const Operand& y) { return subtract(x, y); }
+inline Tensor operator*(const Operand& x, const Operand& y) { return multiply(x, y); }
+inline Tensor operator/(const Operand& x, const Operand& y) { return divide(x, y); }
+inline Tensor operator-(const Operand& x) { return negative(x); }
+inline Tensor operator<(const Operand& x, const Operand& y) { return less(x, y); }
+inline Tensor operator<=(const Operand& x, const Operand& y) { return less_equal(x, y); }
+inline Tensor operator>(const Operand& x, const Operand& y) { return greater(x, y); }
+inline Tensor operator>=(const Operand& x, const Operand& y) { return greater_equal(x, y); }
+inline Tensor& operator+=(Tensor& x, const Operand& y) { return x = add(static_cast<Tensor&&>(x), y); }
+inline Tensor& operator-=(Tensor& x, const Operand& y) { return x = subtract(static_cast<Tensor&&>(x), y); }
+inline Tensor& operator*=(Tensor& x, const Operand& y) { return x = multiply(static_cast<Tensor&&>(x), y); }
+inline Tensor& operator/=(Tensor& x, const Operand& y) { return x = divide(static_cast<Tensor&&>(x), y); }
+// clang-format on
+// Elementwise or one bool? Write equal(x, y) or array_equal(x, y).
+void operator==(const Tensor& x, const Operand& y) = delete;
+void operator!=(const Tensor& x, const Operand& y) = delete;
+
+}  // namespace reel

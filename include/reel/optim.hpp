@@ -1,0 +1,151 @@
+// Optional header: fitting by nonlinear least squares (Levenberg-Marquardt) and by gradient descent (SGD, Adam).
+#pragma once
+#include <map>
+#include <reel/callback.hpp>
+#include <reel/gradient.hpp>
+#include <reel/tensor.hpp>
+#include <reel/tree.hpp>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace [[gnu::visibility("default")]] reel {
+
+/// Why levenberg_marquardt ended.
+enum class StopReason : std::uint8_t {
+  stationary,       ///< no part of the residuals is left that a small change of the parameters could remove
+  exact,            ///< every residual is zero
+  small_step,       ///< only steps below the rounding of the parameters are left, and they gain nothing
+  stalled,          ///< residuals or Jacobian are not finite in whatever direction is tried
+  iteration_limit,  ///< LevenbergMarquardtOptions::max_iterations was reached
+};
+/// The reason as a phrase for people.
+std::string to_string(StopReason reason);
+
+/// The defaults are meant for every problem: they are those with which the accuracy of `samples/nist_fit` is reached.
+struct LevenbergMarquardtOptions {
+  /// Jacobians taken before giving up. 0 only evaluates residuals and Jacobian at the initial parameters.
+  std::int64_t max_iterations = 5000;
+  /// Radius of the first trust region, as a fraction of the length of the parameters; both are measured with each
+  /// parameter weighted by the length of its column in the Jacobian.
+  double initial_radius = 0.1;
+  /// Stationary when a full Gauss-Newton step promises to reduce the sum of squares by no more than this fraction.
+  double reduction_tolerance = 1e-13;
+  /// Small step when the trust region is below this fraction of the length of the parameters.
+  double step_tolerance = 1e-15;
+  /// Once stationary, go on with Gauss-Newton steps for as long as they bring the gradient closer to zero: the last
+  /// half of the parameters' digits, which the sum of squares cannot show.
+  bool polish = true;
+};
+
+/// What levenberg_marquardt found: m residuals, p parameters, all float64.
+struct LeastSquaresResult {
+  Tensor parameters;             ///< [p]
+  Tensor residuals;              ///< [m], at `parameters`
+  Tensor jacobian;               ///< [m, p], d residual / d parameter at `parameters`
+  double sum_of_squares = 0;     ///< of the residuals
+  std::int64_t iterations = 0;   ///< steps taken
+  std::int64_t evaluations = 0;  ///< calls of the residual function for its value alone
+  std::int64_t jacobians = 0;    ///< calls of it under a tape
+  StopReason reason = StopReason::iteration_limit;
+
+  /// Whether the parameters are a local minimum as far as float64 can tell: stationary, exact or small_step.
+  bool converged() const noexcept;
+  /// m - p.
+  std::int64_t degrees_of_freedom() const;
+  /// s = sqrt(sum_of_squares / (m - p)); NaN unless m > p.
+  double residual_standard_deviation() const;
+  /// s^2 (J^T J)^-1, [p, p], through the QR factors of J. Infinite when the Jacobian has not full column rank, NaN
+  /// unless m > p.
+  Tensor covariance() const;
+  /// Square roots of the covariance's diagonal, [p].
+  Tensor standard_deviations() const;
+};
+
+/// Minimises the sum of squares of `residuals`, a function from parameters [p] to residuals [m], starting at `initial`
+/// [p]. All float64 (TypeError otherwise; ShapeError for other ranks or m that varies; ValueError when p or m is zero
+/// or the start gives residuals or derivatives that are not finite). The Jacobian comes from a tape, so `residuals`
+/// must be written with differentiable ops; a trial point where it is not finite is a rejected step, and whatever it
+/// throws passes through. Tapes that are active meanwhile record nothing of this, and the result is not connected.
+/// More, "The Levenberg-Marquardt algorithm: implementation and theory", Lecture Notes in Mathematics 630, 1978.
+LeastSquaresResult levenberg_marquardt(const Callback<Tensor(const Tensor&)>& residuals, const Tensor& initial,
+                                       const LevenbergMarquardtOptions& options = {});
+
+namespace detail {
+template <class Leaf, class T>
+std::vector<Leaf> flat(const T& tree) {
+  std::vector<Leaf> leaves;
+  for_each_leaf(tree, [&](const auto& leaf) { leaves.push_back(leaf); });
+  return leaves;
+}
+}  // namespace detail
+
+struct SGDOptions {
+  double learning_rate = 0.01;
+  double momentum = 0;    ///< in [0, 1): v = momentum v + g, variable -= learning_rate v
+  bool nesterov = false;  ///< variable -= learning_rate (g + momentum v)
+};
+
+/// Stochastic gradient descent with momentum. Keeps one velocity per variable that it has met.
+class SGD {
+ public:
+  explicit SGD(const SGDOptions& options = {});
+  /// One step on each variable that has a gradient; none leaves its variable and state alone. ValueError when the
+  /// counts differ, ShapeError or TypeError when a gradient does not have the shape or dtype of its variable; either
+  /// before any variable is changed.
+  void step(std::span<const Gradient> gradients, std::span<const Variable> variables);
+  /// The same for trees whose leaves correspond in order: one tensor or gradient per variable.
+  template <Tree G, Tree V>
+  void step(const G& gradients, const V& variables) {
+    step(std::span<const Gradient>(detail::flat<Gradient>(gradients)),
+         std::span<const Variable>(detail::flat<Variable>(variables)));
+  }
+  template <Tree G>
+  void step(const G& gradients, std::initializer_list<Variable> variables) {
+    step(std::span<const Gradient>(detail::flat<Gradient>(gradients)), {variables.begin(), variables.size()});
+  }
+
+  /// May be changed between steps (schedules).
+  SGDOptions options;
+
+ private:
+  std::map<std::uint64_t, Tensor> velocity_;  // by Variable::id()
+};
+
+struct AdamOptions {
+  double learning_rate = 0.001;
+  double beta1 = 0.9;     ///< in [0, 1): decay of the mean of the gradients
+  double beta2 = 0.999;   ///< in [0, 1): decay of the mean of their squares
+  double epsilon = 1e-8;  ///< added to the root of that mean, after its bias is corrected
+};
+
+/// Adam: steps scaled by running means of the gradient and of its square, corrected for their start at zero.
+/// Kingma and Ba, "Adam: a method for stochastic optimization", 2015, algorithm 1.
+class Adam {
+ public:
+  explicit Adam(const AdamOptions& options = {});
+  /// As SGD::step. Each variable counts its own steps, for the correction of the bias.
+  void step(std::span<const Gradient> gradients, std::span<const Variable> variables);
+  template <Tree G, Tree V>
+  void step(const G& gradients, const V& variables) {
+    step(std::span<const Gradient>(detail::flat<Gradient>(gradients)),
+         std::span<const Variable>(detail::flat<Variable>(variables)));
+  }
+  template <Tree G>
+  void step(const G& gradients, std::initializer_list<Variable> variables) {
+    step(std::span<const Gradient>(detail::flat<Gradient>(gradients)), {variables.begin(), variables.size()});
+  }
+
+  /// May be changed between steps (schedules).
+  AdamOptions options;
+
+ private:
+  struct State {
+    Tensor mean;
+    Tensor square;
+    std::int64_t steps = 0;
+  };
+  std::map<std::uint64_t, State> states_;  // by Variable::id()
+};
+
+}  // namespace reel

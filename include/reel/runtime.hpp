@@ -1,0 +1,38 @@
+// The running library: threads, instruction set, memory, warnings, version.
+#pragma once
+#include <cstdint>
+#include <string_view>
+
+namespace [[gnu::visibility("default")]] reel {
+
+/// "0.1.0"
+const char* version() noexcept;
+
+/// The number of threads that ops use at most: REEL_NUM_THREADS, or the machine's, until it is set. Results do not
+/// depend on it. ValueError for less than 1.
+void set_num_threads(int count);
+int num_threads();
+
+/// The instruction set in use: "scalar", "sse2", "avx2", "avx512" or "neon64". The best that the machine has, unless
+/// the environment variable REEL_ISA names one; ValueError at the first op if it names one the machine lacks.
+std::string_view isa();
+
+/// What the memory pool holds, all threads together.
+struct MemoryStats {
+  std::int64_t live_bytes = 0;    ///< in blocks of living tensors, headers included
+  std::int64_t peak_bytes = 0;    ///< the most at any time so far, to within 64 KiB per thread
+  std::int64_t live_tensors = 0;  ///< handles' blocks, views included, cached constants not
+  std::int64_t pool_misses = 0;   ///< times that memory came from the system: constant in the steady state
+};
+MemoryStats memory_stats();
+/// Starts the peak anew from what is live now.
+void reset_peak_bytes();
+
+/// Sends warnings to `handler(text, context)`, for the whole process; nullptr restores standard error. The library
+/// prints nothing else.
+void set_warning_handler(void (*handler)(std::string_view text, void* context), void* context = nullptr);
+
+/// While true, this thread's replay and recording print a line per op to the warning handler.
+void set_tracing(bool on);
+
+}  // namespace reel

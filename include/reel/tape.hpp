@@ -1,0 +1,226 @@
+// GradientTape: records the ops of its scope, on this thread, and replays them in reverse.
+#pragma once
+#include <reel/gradient.hpp>
+#include <reel/tree.hpp>
+
+namespace [[gnu::visibility("default")]] reel {
+
+namespace tape {
+struct Tape;
+}
+
+/// What a gradient may be taken with respect to: a tensor or a variable (all its reads).
+class Source {
+ public:
+  Source(const Tensor& x) : tensor_(x) {}
+  Source(const Variable& x) : variable_(x) {}
+  bool is_variable() const noexcept { return variable_.state_ != nullptr; }
+  const Tensor& tensor() const noexcept { return tensor_; }
+  const Variable& variable() const noexcept { return variable_; }
+
+ private:
+  Tensor tensor_;
+  Variable variable_;
+};
+
+/// What a gradient may be taken of: a tensor, a variable's value, or a gradient (none is ValueError with its reason).
+class Target {
+ public:
+  Target(const Tensor& y) : tensor_(y) {}
+  Target(const Variable& y) : tensor_(y.read()) {}
+  Target(const Gradient& y) : tensor_(y.dense()) {}
+  Target(const IndexedSlices& y) : tensor_(y.dense()) {}
+  const Tensor& tensor() const noexcept { return tensor_; }
+
+ private:
+  Tensor tensor_;
+};
+
+/// Sources from one leaf, a braced list, or a tree.
+class SourceList {
+ public:
+  SourceList() = default;
+  SourceList(std::initializer_list<Source> list) : list_(list) {}
+  template <Tree T>
+  SourceList(const T& tree) {
+    for_each_leaf(tree, [&](const auto& leaf) { list_.emplace_back(leaf); });
+  }
+  std::span<const Source> list() const noexcept { return list_; }
+
+ private:
+  std::vector<Source> list_;
+};
+
+/// Cotangents from one leaf, a number, a braced list, or a tree. An entry may be none: ones.
+class GradientList {
+ public:
+  GradientList() = default;
+  GradientList(std::initializer_list<Gradient> list) : given_(true), list_(list) {}
+  template <Tree T>
+  GradientList(const T& tree) : given_(true) {
+    for_each_leaf(tree, [&](const auto& leaf) {
+      if constexpr (std::is_same_v<std::remove_cvref_t<decltype(leaf)>, Variable>) list_.emplace_back(leaf.read());
+      else list_.emplace_back(leaf);
+    });
+  }
+  template <detail::Arithmetic T>
+  GradientList(T value) : given_(true), number_(true), value_(static_cast<double>(value)) {}
+  bool given() const noexcept { return given_; }
+  bool is_number() const noexcept { return number_; }
+  double number() const noexcept { return value_; }
+  std::span<const Gradient> list() const noexcept { return list_; }
+
+ private:
+  bool given_ = false, number_ = false;
+  double value_ = 0;
+  std::vector<Gradient> list_;
+};
+
+/// The operations through which replay touches gradients. Derive from it to log, compress or count them; give it to a
+/// tape in TapeOptions. The default serves tensors and IndexedSlices.
+class VSpace {
+ public:
+  virtual ~VSpace();
+  /// Elements held: of the values, for slices.
+  virtual std::int64_t num_elements(const Gradient& g) const;
+  /// The sum: slices stay slices if all are; none of nothing.
+  virtual Gradient aggregate(std::span<const Gradient> terms) const;
+  virtual Tensor zeros(const Shape& shape, DType dtype) const;
+  virtual Tensor ones(const Shape& shape, DType dtype) const;
+  /// The identity under which a tape follows a tensor.
+  virtual std::uint64_t tensor_id(const Tensor& x) const;
+};
+
+struct TapeOptions {
+  /// Whether gradient() may be called more than once.
+  bool persistent = false;
+  /// Whether reading a trainable variable watches it.
+  bool watch_accessed_variables = true;
+  /// Hooks for gradients; must outlive the tape. Null: the default.
+  const VSpace* vspace = nullptr;
+};
+
+enum class UnconnectedGradients : std::uint8_t { none, zero };
+enum class AggregationMethod : std::uint8_t { add_n, tree, accumulate_n };
+
+struct GradientOptions {
+  /// One cotangent per target; ones where none.
+  GradientList output_gradients{};
+  /// What a source gets that the target does not depend on: none, or zeros of its shape and dtype.
+  UnconnectedGradients unconnected_gradients = UnconnectedGradients::none;
+  /// Tensors that count as constants: nothing flows through them.
+  SourceList stop_gradients{};
+  /// How terms are summed. Every method gives the same result: terms are added in the order of replay (the reverse of
+  /// recording), in place where the buffer is the tape's own.
+  AggregationMethod aggregation_method = AggregationMethod::add_n;
+  /// Accepted for TensorFlow's sake; a rule's gradients always become available together.
+  bool gate_gradients = false;
+};
+
+/// What a tape holds.
+struct TapeStats {
+  std::int64_t entries = 0;      ///< recorded ops
+  std::int64_t entry_bytes = 0;  ///< memory of the entries and their metadata
+  std::int64_t saved_tensors = 0;
+  std::int64_t saved_bytes = 0;  ///< data that rules keep, a tensor counted once per entry
+};
+
+/// Records the ops of this thread from its construction to the end of its scope (or stop()). An op is recorded if one
+/// of its inputs is watched; its results are then watched too. Neither copyable nor movable; belongs to its thread
+/// (TapeError elsewhere; only destruction is allowed there). After TensorFlow's tf.GradientTape.
+class GradientTape {
+ public:
+  explicit GradientTape(const TapeOptions& options = {});
+  GradientTape(const GradientTape&) = delete;
+  GradientTape& operator=(const GradientTape&) = delete;
+  ~GradientTape();
+
+  /// From here on, follows x. A warning, and no gradient, for integers and booleans.
+  void watch(const Tensor& x);
+  void watch(const Variable& x);
+  template <Tree T>
+  void watch(const T& tree) {
+    for_each_leaf(tree, [&](const auto& leaf) { watch(leaf); });
+  }
+
+  /// The derivative of the sum of the targets' elements (weighted by output_gradients) with respect to each source, in
+  /// the structure of the sources. Total: through other sources too. Terms are summed in the reverse order of recording.
+  /// A tape that is not persistent stops recording and is used up: TapeError at the second call. Called inside the
+  /// scope of a persistent tape, the replay itself is recorded (that is how it is differentiated again).
+  /// ValueError for an empty target or wrong number of output gradients, ShapeError and TypeError for unfitting ones;
+  /// all are checked before replay.
+  template <Tree T, Tree S>
+  map_t<Gradient, S> gradient(const T& target, const S& sources, const GradientOptions& options = {}) {
+    std::vector<Source> list;
+    for_each_leaf(sources, [&](const auto& leaf) { list.emplace_back(leaf); });
+    std::vector<Gradient> flat = replay(targets_of(target), list, options);
+    std::size_t next = 0;
+    return map_leaves<Gradient>(sources, [&](const auto&) { return std::move(flat[next++]); });
+  }
+  template <Tree T>
+  std::vector<Gradient> gradient(const T& target, std::initializer_list<Source> sources,
+                                 const GradientOptions& options = {}) {
+    return replay(targets_of(target), {sources.begin(), sources.size()}, options);
+  }
+  template <Tree S>
+  map_t<Gradient, S> gradient(std::initializer_list<Target> targets, const S& sources,
+                              const GradientOptions& options = {}) {
+    return gradient(std::vector<Tensor>(tensors_of(targets)), sources, options);
+  }
+  std::vector<Gradient> gradient(std::initializer_list<Target> targets, std::initializer_list<Source> sources,
+                                 const GradientOptions& options = {}) {
+    return replay({targets.begin(), targets.size()}, {sources.begin(), sources.size()}, options);
+  }
+
+  /// Stops recording while the returned guard lives.
+  class Pause {
+   public:
+    explicit Pause(GradientTape& owner);
+    Pause(const Pause&) = delete;
+    Pause& operator=(const Pause&) = delete;
+    ~Pause();
+
+   private:
+    tape::Tape* tape_;
+  };
+  [[nodiscard]] Pause stop_recording() { return Pause(*this); }
+  /// Leaves the scope before its end: nothing more is recorded.
+  void stop();
+  /// Enters again and records on after what is there. TapeError when it is active, or used up.
+  void resume();
+  /// Forgets all that was recorded and watched; the tape records from here on, unused.
+  void reset();
+  /// The variables watched, in the order of their construction.
+  std::vector<Variable> watched_variables() const;
+  /// Whether it is on this thread's stack.
+  bool active() const noexcept;
+
+  /// In words, how the target depends on each source, or why it does not. Uses up nothing.
+  template <Tree T, Tree S>
+  std::string explain(const T& target, const S& sources) const {
+    std::vector<Source> list;
+    for_each_leaf(sources, [&](const auto& leaf) { list.emplace_back(leaf); });
+    return explain_all(targets_of(target), list);
+  }
+  TapeStats stats() const;
+
+ private:
+  friend struct GradientTapeAccess;
+  template <class T>
+  static std::vector<Target> targets_of(const T& tree) {
+    std::vector<Target> list;
+    for_each_leaf(tree, [&](const auto& leaf) { list.emplace_back(leaf); });
+    return list;
+  }
+  static std::vector<Tensor> tensors_of(std::initializer_list<Target> targets) {
+    std::vector<Tensor> list;
+    for (const Target& t : targets) list.push_back(t.tensor());
+    return list;
+  }
+  std::vector<Gradient> replay(std::span<const Target> targets, std::span<const Source> sources,
+                               const GradientOptions& options);
+  std::string explain_all(std::span<const Target> targets, std::span<const Source> sources) const;
+  tape::Tape* tape_;
+};
+
+}  // namespace reel

@@ -1,0 +1,216 @@
+// Tensor: an immutable dense array behind a cheap handle. Variable: trainable state. Operand: what an op accepts.
+#pragma once
+#include <reel/dtype.hpp>
+#include <reel/error.hpp>
+#include <reel/shape.hpp>
+#include <span>
+#include <vector>
+
+namespace [[gnu::visibility("default")]] reel {
+
+class Tensor;
+class Variable;
+
+namespace detail {
+
+/// The head of the memory block behind a handle. The low half of `references` counts every owner, the high half those
+/// of them that are tapes, so that a tape can tell whether anyone else still holds a value.
+struct BlockHead {
+  std::uint64_t references;
+};
+void destroy(BlockHead* block) noexcept;
+inline void retain(BlockHead* block) noexcept {
+  if (block) __atomic_fetch_add(&block->references, std::uint64_t{1}, __ATOMIC_RELAXED);
+}
+inline void release(BlockHead* block) noexcept {
+  if (!block) return;
+  // A sole owner needs no locked instruction: nobody else can add a reference.
+  if (__atomic_load_n(&block->references, __ATOMIC_ACQUIRE) == 1 ||
+      __atomic_fetch_sub(&block->references, std::uint64_t{1}, __ATOMIC_ACQ_REL) == 1)
+    destroy(block);
+}
+
+const void* contiguous_data(const Tensor& x, DType wanted);
+void copy_out(const Tensor& x, DType wanted, void* out, bool single);
+
+}  // namespace detail
+
+/// A dense array: a handle to an immutable value, as cheap to copy as a pointer. A default-constructed or moved-from
+/// handle is empty; every op on it throws ValueError. Handles may be read from any thread.
+class Tensor {
+ public:
+  Tensor() noexcept = default;
+  Tensor(const Tensor& other) noexcept : block_(other.block_) { detail::retain(block_); }
+  Tensor(Tensor&& other) noexcept : block_(other.block_) { other.block_ = nullptr; }
+  Tensor& operator=(const Tensor& other) noexcept {
+    detail::retain(other.block_);
+    detail::BlockHead* old = block_;
+    block_ = other.block_;
+    detail::release(old);
+    return *this;
+  }
+  Tensor& operator=(Tensor&& other) noexcept {
+    if (this != &other) {
+      detail::BlockHead* old = block_;
+      block_ = other.block_;
+      other.block_ = nullptr;
+      detail::release(old);
+    }
+    return *this;
+  }
+  ~Tensor() { detail::release(block_); }
+
+  /// False for an empty handle.
+  bool defined() const noexcept { return block_ != nullptr; }
+  // Each of the following throws ValueError on an empty handle.
+  Shape shape() const;
+  /// Elements between neighbours along each axis; 0 where broadcast, negative where flipped.
+  Shape strides() const;
+  DType dtype() const;
+  int rank() const;
+  std::int64_t size() const;
+  /// Identity on a tape: unique in the process, the same for copies of a handle, new for every op's result.
+  std::uint64_t id() const;
+  /// Whether the elements lie row-major without gaps.
+  bool is_contiguous() const;
+
+  /// The elements in row-major order, without a copy. TypeError unless T is the dtype's type; ValueError unless
+  /// contiguous ("call contiguous(x)"). Valid while a handle to this tensor lives.
+  template <Element T>
+  std::span<const T> data() const& {
+    return {static_cast<const T*>(detail::contiguous_data(*this, dtype_of<T>)), static_cast<std::size_t>(size())};
+  }
+  template <Element T>
+  std::span<const T> data() const&& = delete;
+  /// The only element of a tensor of size 1 (ShapeError otherwise). T is the dtype's type or one that the dtype
+  /// promotes to (TypeError otherwise).
+  template <Element T = double>
+  T item() const {
+    T value;
+    detail::copy_out(*this, dtype_of<T>, &value, true);
+    return value;
+  }
+  /// Every element, row-major, whatever the layout. T as for item().
+  template <Element T = double>
+  std::vector<T> to_vector() const {
+    std::vector<T> values(static_cast<std::size_t>(size()));
+    if constexpr (std::is_same_v<T, bool>) {
+      std::vector<unsigned char> bytes(values.size());
+      detail::copy_out(*this, DType::boolean, bytes.data(), false);
+      for (std::size_t i = 0; i < bytes.size(); ++i) values[i] = bytes[i] != 0;
+    } else {
+      detail::copy_out(*this, dtype_of<T>, values.data(), false);
+    }
+    return values;
+  }
+  /// Whether the only element is not zero. ShapeError unless the size is 1.
+  explicit operator bool() const;
+
+  /// The part at index i of axis 0, with one axis less; negative i counts from the end. IndexError out of range.
+  /// Gradient: the cotangent, placed into zeros at i.
+  Tensor operator[](std::int64_t i) const;
+
+ private:
+  friend struct TensorAccess;
+  detail::BlockHead* block_ = nullptr;
+};
+
+/// Trainable state: a named tensor that can be assigned. Copies of the handle are the same variable. A tape that
+/// records watches a trainable variable when it is read. Reads and assigns are atomic per variable.
+class Variable {
+ public:
+  /// A variable with the value, shape and dtype of `initial`. The first read under a tape watches it if `trainable`.
+  explicit Variable(const Tensor& initial, std::string name = {}, bool trainable = true);
+  Variable(const Variable& other) noexcept;
+  Variable(Variable&& other) noexcept;
+  Variable& operator=(const Tensor&) = delete;
+  Variable& operator=(const Variable&) = delete;
+  ~Variable();
+
+  /// The value now: a tensor that a later assign does not change.
+  operator Tensor() const { return read(); }
+  Tensor read() const;
+  /// Sets, adds to or subtracts from the value. ShapeError or TypeError unless shape and dtype are the variable's.
+  /// Not recorded; values read or recorded before keep what they were.
+  void assign(const Tensor& value) const;
+  void assign_add(const Tensor& delta) const;
+  void assign_sub(const Tensor& delta) const;
+
+  Shape shape() const;
+  DType dtype() const;
+  int rank() const;
+  std::int64_t size() const;
+  const std::string& name() const noexcept;
+  bool trainable() const noexcept;
+  /// Identity: the same for copies; variables are ordered by construction.
+  std::uint64_t id() const noexcept;
+  friend bool operator==(const Variable& a, const Variable& b) noexcept { return a.state_ == b.state_; }
+
+ private:
+  friend struct VariableAccess;
+  friend class Source;
+  struct State;
+  Variable() noexcept : state_(nullptr) {}
+  explicit Variable(State* state) noexcept : state_(state) {}
+  State* state_;
+};
+
+namespace detail {
+template <class T>
+concept Arithmetic = std::is_arithmetic_v<T>;
+enum class OperandKind : std::uint8_t { lvalue, rvalue, weak_boolean, weak_integer, weak_floating };
+}  // namespace detail
+
+/// What an op accepts: a Tensor, a Variable (which it reads), or a number. A number is a weak scalar: it takes the
+/// dtype of the other operand within its category, so that `x * 2.0` on float32 stays float32. Never stored.
+class Operand {
+ public:
+  Operand(const Tensor& x, const char* file = __builtin_FILE(), int line = __builtin_LINE()) noexcept
+      : tensor_(&x), kind_(detail::OperandKind::lvalue), line_(line), file_(file) {}
+  Operand(Tensor&& x, const char* file = __builtin_FILE(), int line = __builtin_LINE()) noexcept
+      : tensor_(&x), kind_(detail::OperandKind::rvalue), line_(line), file_(file) {}
+  Operand(const Variable& x, const char* file = __builtin_FILE(), int line = __builtin_LINE())
+      : tensor_(&held_), kind_(detail::OperandKind::lvalue), line_(line), file_(file), held_(x.read()) {}
+  template <detail::Arithmetic T>
+  Operand(T x, const char* file = __builtin_FILE(), int line = __builtin_LINE())
+      : tensor_(nullptr), kind_(kind_of<T>()), line_(line), file_(file) {
+    if constexpr (std::is_floating_point_v<T>) floating_ = static_cast<double>(x);
+    else if constexpr (std::is_same_v<T, bool>) integer_ = x;
+    else integer_ = detail::checked(x);
+  }
+  Operand(const Operand&) = delete;
+  Operand& operator=(const Operand&) = delete;
+
+  bool is_tensor() const noexcept { return tensor_ != nullptr; }
+  /// The tensor; a number becomes a rank-0 tensor of `weak` (or of its own category's default dtype).
+  const Tensor& tensor() const noexcept { return *tensor_; }
+  detail::OperandKind kind() const noexcept { return kind_; }
+  double floating() const noexcept { return kind_ == detail::OperandKind::weak_floating ? floating_ : static_cast<double>(integer_); }
+  std::int64_t integer() const noexcept { return integer_; }
+  const char* file() const noexcept { return file_; }
+  int line() const noexcept { return line_; }
+
+ private:
+  template <class T>
+  static constexpr detail::OperandKind kind_of() noexcept {
+    if constexpr (std::is_same_v<T, bool>) return detail::OperandKind::weak_boolean;
+    else if constexpr (std::is_integral_v<T>) return detail::OperandKind::weak_integer;
+    else return detail::OperandKind::weak_floating;
+  }
+  const Tensor* tensor_;
+  detail::OperandKind kind_;
+  int line_;
+  const char* file_;
+  union {
+    double floating_;
+    std::int64_t integer_ = 0;
+  };
+  Tensor held_;
+};
+
+/// NumPy-like text with shape and dtype: "[[1., 2.], [3., 4.]] float64 [2, 2]"; long tensors are shortened.
+std::ostream& operator<<(std::ostream& out, const Tensor& x);
+std::string to_string(const Tensor& x);
+std::ostream& operator<<(std::ostream& out, const Variable& x);
+
+}  // namespace reel

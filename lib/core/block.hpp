@@ -1,0 +1,121 @@
+// The memory block behind a Tensor: one 64-byte header, then extents, strides and (unless it is a view) the data.
+// Everything in it but the reference count is fixed once the tensor is handed out.
+#pragma once
+#include <reel/tensor.hpp>
+
+namespace reel::detail {
+
+/// Where a tape keeps what it knows of a tensor; tape 0 is none. Written before the tensor is handed out, never after;
+/// a slot counts only if it still holds the tensor's id.
+struct Mark {
+  std::uint32_t tape = 0, slot = 0;
+};
+inline constexpr int marks_per_block = 2;
+
+enum BlockFlag : std::uint8_t {
+  contiguous_flag = 1,  // row-major without gaps
+  view_flag = 2,        // base is a Block that holds the data
+  borrowed_flag = 4,    // base is an Owner
+  shared_flag = 8,      // a cached constant: never reused for a result, not counted as live
+};
+
+struct Block : BlockHead {
+  std::uint64_t id;
+  std::int64_t size;
+  std::byte* data;
+  void* base;
+  Mark marks[marks_per_block];
+  DType dtype;
+  std::uint8_t rank, flags, size_class;
+  std::uint32_t pool;
+
+  std::int64_t* extents() noexcept { return reinterpret_cast<std::int64_t*>(this + 1); }
+  const std::int64_t* extents() const noexcept { return reinterpret_cast<const std::int64_t*>(this + 1); }
+  std::int64_t* strides() noexcept { return extents() + rank; }
+  const std::int64_t* strides() const noexcept { return extents() + rank; }
+  bool contiguous() const noexcept { return flags & contiguous_flag; }
+  Shape shape() const { return {extents(), rank}; }
+};
+static_assert(sizeof(Block) == 64);
+
+inline constexpr std::uint64_t one_handle = 1, one_saved = (std::uint64_t{1} << 32) | 1;
+
+/// A tape's reference to a value that a rule reads later.
+inline void retain_saved(Block* b) noexcept { __atomic_fetch_add(&b->references, one_saved, __ATOMIC_RELAXED); }
+inline void release_saved(Block* b) noexcept {
+  if (__atomic_load_n(&b->references, __ATOMIC_ACQUIRE) == one_saved ||
+      __atomic_fetch_sub(&b->references, one_saved, __ATOMIC_ACQ_REL) == one_saved)
+    destroy(b);
+}
+/// Whether anyone but tapes holds the block.
+inline bool held_outside(const Block* b) noexcept {
+  const std::uint64_t r = __atomic_load_n(&b->references, __ATOMIC_ACQUIRE);
+  return (r & 0xffffffffu) != (r >> 32);
+}
+
+/// A block for a contiguous tensor, uninitialised. ShapeError for impossible shapes, std::bad_alloc without memory.
+Block* new_block(DType dtype, const std::int64_t* extents, int rank);
+inline Block* new_block(DType dtype, const Shape& shape) { return new_block(dtype, shape.data(), shape.rank()); }
+/// A block that shares the data of `base`: `offset` elements in, with these strides (in elements).
+Block* new_view(Block* base, std::int64_t offset, const Shape& shape, const Shape& strides);
+/// A block over memory of the user.
+Block* new_borrowed(const void* data, DType dtype, const Shape& shape, void* owner);
+/// An id never used before in the process: the thread's slot above, its counter below.
+std::uint64_t fresh_id();
+/// The part of an id that tells the thread.
+constexpr std::uint64_t thread_of(std::uint64_t id) noexcept { return id >> 48; }
+/// The thread part of the ids that this thread hands out.
+std::uint64_t this_thread_slot();
+/// Called for each block with a mark, by the thread that drops its last handle: lets a tape note that it is gone.
+extern void (*on_marked_destroyed)(const Block* block) noexcept;
+
+/// Makes the block a cached constant: never reused, not counted as live.
+void uncount(Block* b) noexcept;
+
+/// For tests: the n-th allocation of this thread from now on throws std::bad_alloc; -1 turns it off.
+void fail_allocation_after(std::int64_t n) noexcept;
+
+}  // namespace reel::detail
+
+namespace reel {
+
+/// The library's own way between handles and blocks.
+struct TensorAccess {
+  static detail::Block* get(const Tensor& x) noexcept { return static_cast<detail::Block*>(x.block_); }
+  /// Takes over one reference.
+  static Tensor adopt(detail::Block* b) noexcept {
+    Tensor x;
+    x.block_ = b;
+    return x;
+  }
+  /// Adds a reference.
+  static Tensor share(detail::Block* b) noexcept {
+    detail::retain(b);
+    return adopt(b);
+  }
+  static detail::Block* take(Tensor& x) noexcept {
+    detail::Block* b = get(x);
+    x.block_ = nullptr;
+    return b;
+  }
+};
+
+namespace detail {
+inline Block* block(const Tensor& x) noexcept { return TensorAccess::get(x); }
+inline Tensor empty(DType dtype, const Shape& shape) { return TensorAccess::adopt(new_block(dtype, shape)); }
+template <class T>
+T* mutable_data(const Tensor& x) noexcept {
+  return reinterpret_cast<T*>(block(x)->data);
+}
+/// Whether the block may be written again for a result: one handle, own data, no tape.
+inline bool reusable(const Block* b) noexcept {
+  return __atomic_load_n(&b->references, __ATOMIC_ACQUIRE) == one_handle &&
+         (b->flags & (contiguous_flag | view_flag | borrowed_flag | shared_flag)) == contiguous_flag;
+}
+/// Makes the handle's block a new tensor: fresh id, no marks. Only for a reusable block.
+void renew(Block* b);
+/// A new tensor (fresh id) with the same data, shape and strides.
+Tensor alias(const Tensor& x);
+}  // namespace detail
+
+}  // namespace reel

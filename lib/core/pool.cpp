@@ -1,0 +1,373 @@
+// The memory pool: size classes, one pool per thread, no lock and no system call in the steady state.
+// A block freed by another thread goes on its pool's stack of returned blocks, which the owner empties when a list of
+// its own runs dry. A pool outlives its thread: at exit it is abandoned, and the next new thread adopts it.
+#include <pthread.h>
+
+#include <algorithm>
+#include <atomic>
+#include <bit>
+#include <cstdlib>
+#include <cstring>
+#include <mutex>
+#include <new>
+#include <reel/ops/make.hpp>
+#include <reel/runtime.hpp>
+
+#include "core/block.hpp"
+#include "core/fail.hpp"
+// Clang says it by a feature, GCC by a macro. A free block is poisoned, so that the sanitizer sees through the pool.
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define REEL_ADDRESS_SANITIZER 1
+#endif
+#elif defined(__SANITIZE_ADDRESS__)
+#define REEL_ADDRESS_SANITIZER 1
+#endif
+#ifdef REEL_ADDRESS_SANITIZER
+#include <sanitizer/asan_interface.h>
+#endif
+
+namespace reel::detail {
+
+void (*on_marked_destroyed)(const Block*) noexcept = nullptr;
+
+namespace {
+
+// Classes 0..7 are multiples of 128 bytes; above, four per doubling.
+constexpr std::size_t step = 128, linear_classes = 8, class_count = linear_classes + 4 * 40;
+constexpr std::size_t slab_bytes = 256 * 1024, largest_in_slab = 16 * 1024, large_bytes = 1024 * 1024;
+constexpr std::size_t cache_floor = std::size_t{256} << 20;  // large blocks kept for reuse, at least
+constexpr std::int64_t flush_bytes = 64 * 1024;
+
+#ifdef REEL_ADDRESS_SANITIZER
+void poison(void* p, std::size_t bytes) noexcept { __asan_poison_memory_region(p, bytes); }
+void unpoison(void* p, std::size_t bytes) noexcept { __asan_unpoison_memory_region(p, bytes); }
+#else
+void poison(void*, std::size_t) noexcept {}
+void unpoison(void*, std::size_t) noexcept {}
+#endif
+
+constexpr std::size_t class_of(std::size_t bytes) noexcept {
+  if (bytes <= step * linear_classes) return (bytes - 1) / step;
+  const auto top = static_cast<std::size_t>(std::bit_width(bytes - 1)) - 1;
+  return linear_classes + (top - 10) * 4 + (((bytes - 1) >> (top - 2)) & 3);
+}
+constexpr std::size_t bytes_of(std::size_t size_class) noexcept {
+  if (size_class < linear_classes) return (size_class + 1) * step;
+  const std::size_t k = size_class - linear_classes;
+  return (5 + k % 4) << (k / 4 + 8);
+}
+static_assert(bytes_of(class_of(1)) == 128 && bytes_of(class_of(1024)) == 1024 && bytes_of(class_of(1025)) == 1280);
+static_assert(bytes_of(class_of(5000)) == 5120 && bytes_of(class_of(std::size_t{1} << 40)) == std::size_t{1} << 40);
+
+struct Free {
+  Free* next;
+};
+
+// Counters are written by the owner only and read by memory_stats().
+template <class T>
+void bump(std::atomic<T>& counter, T by) noexcept {
+  counter.store(counter.load(std::memory_order_relaxed) + by, std::memory_order_relaxed);
+}
+
+struct Pool {
+  Free* lists[class_count] = {};
+  std::atomic<Free*> returned{nullptr};
+  std::byte *slab = nullptr, *slab_end = nullptr;
+  std::atomic<std::int64_t> live_tensors{0}, live_bytes{0}, misses{0}, cached_large{0};
+  std::int64_t unflushed = 0, fail_after = -1;
+  std::uint64_t next_id = 1;
+  std::uint32_t index = 0;
+  Pool* next_abandoned = nullptr;
+};
+
+constexpr std::size_t max_pools = 65535;
+std::atomic<Pool*> pools[max_pools];
+std::atomic<std::uint32_t> pool_count{0};
+std::atomic<std::int64_t> flushed_bytes{0}, peak_bytes{0};
+std::mutex adoption;
+Pool* abandoned = nullptr;
+constinit thread_local Pool* own = nullptr;
+
+void raise_peak(std::int64_t now) noexcept {
+  std::int64_t peak = peak_bytes.load(std::memory_order_relaxed);
+  while (now > peak && !peak_bytes.compare_exchange_weak(peak, now, std::memory_order_relaxed)) {
+  }
+}
+
+void abandon(void* p) {
+  auto* pool = static_cast<Pool*>(p);
+  const std::lock_guard lock(adoption);
+  pool->next_abandoned = abandoned;
+  abandoned = pool;
+  own = nullptr;
+}
+
+// A key's destructor runs after those of thread_local objects, and again if one of them allocated meanwhile.
+pthread_key_t exit_key() {
+  static const pthread_key_t key = [] {
+    pthread_key_t k;
+    pthread_key_create(&k, abandon);
+    return k;
+  }();
+  return key;
+}
+
+[[gnu::noinline]] Pool& acquire() {
+  Pool* p = nullptr;
+  {
+    const std::lock_guard lock(adoption);
+    if (abandoned) {
+      p = abandoned;
+      abandoned = p->next_abandoned;
+    } else {
+      if (pool_count == max_pools) fail<ValueError>("memory", "more than {} threads use tensors at once", max_pools);
+      p = new Pool;
+      p->index = pool_count;
+      pools[p->index].store(p, std::memory_order_release);
+      ++pool_count;
+    }
+  }
+  own = p;
+  pthread_setspecific(exit_key(), p);
+  return *p;
+}
+inline Pool& pool() { return own ? *own : acquire(); }
+
+void put(Pool& p, Free* f, std::size_t size_class) noexcept {
+  const std::size_t bytes = bytes_of(size_class);
+  if (bytes >= large_bytes) {
+    const auto limit = std::max<std::int64_t>(cache_floor, peak_bytes.load(std::memory_order_relaxed));
+    if (p.cached_large + static_cast<std::int64_t>(bytes) > limit) {
+      unpoison(f, bytes);
+      return std::free(f);
+    }
+    bump(p.cached_large, static_cast<std::int64_t>(bytes));
+  }
+  f->next = p.lists[size_class];
+  p.lists[size_class] = f;
+  poison(reinterpret_cast<std::byte*>(f) + sizeof(Block), bytes - sizeof(Block));
+}
+
+void drain(Pool& p) noexcept {
+  for (Free* f = p.returned.exchange(nullptr, std::memory_order_acquire); f;) {
+    Free* next = f->next;
+    // The class is kept in the header, beyond the link.
+    put(p, f, reinterpret_cast<Block*>(f)->size_class);
+    f = next;
+  }
+}
+
+void trim(Pool& p) noexcept {
+  for (std::size_t c = class_of(large_bytes); c < class_count; ++c)
+    while (Free* f = p.lists[c]) {
+      p.lists[c] = f->next;
+      bump(p.cached_large, -static_cast<std::int64_t>(bytes_of(c)));
+      unpoison(f, bytes_of(c));
+      std::free(f);
+    }
+}
+
+[[gnu::noinline]] void* refill(Pool& p, std::size_t size_class) {
+  drain(p);
+  if (Free* f = p.lists[size_class]) return f;
+  bump(p.misses, std::int64_t{1});
+  const std::size_t bytes = bytes_of(size_class);
+  Free* f = nullptr;
+  if (bytes <= largest_in_slab) {
+    if (static_cast<std::size_t>(p.slab_end - p.slab) < bytes) {
+      auto* slab = static_cast<std::byte*>(std::aligned_alloc(64, slab_bytes));
+      if (!slab) throw std::bad_alloc();
+      p.slab = slab;
+      p.slab_end = slab + slab_bytes;
+    }
+    // A whole run of blocks at once, so that a miss is rare.
+    const std::size_t run = std::max<std::size_t>(1, std::min<std::size_t>(4096 / bytes, static_cast<std::size_t>(p.slab_end - p.slab) / bytes));
+    for (std::size_t i = run; i-- > 0;) put(p, reinterpret_cast<Free*>(p.slab + i * bytes), size_class);
+    p.slab += run * bytes;
+    return p.lists[size_class];
+  }
+  f = static_cast<Free*>(std::aligned_alloc(64, bytes));
+  if (!f) {
+    trim(p);
+    f = static_cast<Free*>(std::aligned_alloc(64, bytes));
+    if (!f) throw std::bad_alloc();
+  }
+  if (bytes >= large_bytes) bump(p.cached_large, static_cast<std::int64_t>(bytes));
+  f->next = p.lists[size_class];
+  return p.lists[size_class] = f;
+}
+
+void account(Pool& p, std::int64_t bytes) noexcept {
+  bump(p.live_bytes, bytes);
+  p.unflushed += bytes;
+  if (p.unflushed >= flush_bytes || p.unflushed <= -flush_bytes) {
+    raise_peak(flushed_bytes.fetch_add(p.unflushed, std::memory_order_relaxed) + p.unflushed);
+    p.unflushed = 0;
+  }
+}
+
+Block* take(std::size_t bytes) {
+  Pool& p = pool();
+  if (p.fail_after >= 0 && p.fail_after-- == 0) throw std::bad_alloc();
+  const std::size_t size_class = class_of(bytes);
+  if (!p.lists[size_class]) refill(p, size_class);
+  Free* f = p.lists[size_class];
+  p.lists[size_class] = f->next;
+  const std::size_t whole = bytes_of(size_class);
+  if (whole >= large_bytes) bump(p.cached_large, -static_cast<std::int64_t>(whole));
+  unpoison(f, whole);
+  account(p, static_cast<std::int64_t>(whole));
+  bump(p.live_tensors, std::int64_t{1});
+  auto* b = new (static_cast<void*>(f)) Block;
+  b->references = one_handle;
+  b->id = (std::uint64_t{p.index} + 1) << 48 | p.next_id++;
+  b->base = nullptr;
+  b->marks[0] = b->marks[1] = {};
+  b->size_class = static_cast<std::uint8_t>(size_class);
+  b->pool = p.index;
+  return b;
+}
+
+bool row_major(const std::int64_t* extents, const std::int64_t* strides, int rank) noexcept {
+  std::int64_t expected = 1;
+  for (int i = rank; i-- > 0;) {
+    if (extents[i] == 0) return true;
+    if (extents[i] != 1 && strides[i] != expected) return false;
+    expected *= extents[i];
+  }
+  return true;
+}
+
+Block* new_header(DType dtype, const Shape& shape, const Shape& strides, std::byte* data) {
+  Block* b = take(sizeof(Block) + 16 * static_cast<std::size_t>(shape.rank()));
+  b->dtype = dtype;
+  b->rank = static_cast<std::uint8_t>(shape.rank());
+  b->size = 1;
+  for (int i = 0; i < shape.rank(); ++i) {
+    b->extents()[i] = shape.data()[i];
+    b->strides()[i] = strides.data()[i];
+    b->size *= shape.data()[i];
+  }
+  b->data = data;
+  b->flags = row_major(b->extents(), b->strides(), b->rank) ? contiguous_flag : 0;
+  return b;
+}
+
+}  // namespace
+
+Block* new_block(DType dtype, const std::int64_t* extents, int rank) {
+  std::int64_t elements = 1;
+  for (int i = 0; i < rank; ++i)
+    if (extents[i] < 0 || __builtin_mul_overflow(elements, extents[i], &elements)) {
+      elements = Shape(extents, static_cast<std::size_t>(rank)).elements();  // throws, unless a later extent is 0
+      break;
+    }
+  const std::size_t head = sizeof(Block) + 16 * static_cast<std::size_t>(rank);
+  if (elements > (std::int64_t{1} << 46))
+    fail<ShapeError>("memory", "a tensor of shape {} would have {} elements, more than this machine can address",
+                     Shape(extents, static_cast<std::size_t>(rank)), elements);
+  const std::size_t bytes = static_cast<std::size_t>(elements) * item_size(dtype);
+  const std::size_t offset = bytes >= 64 ? (head + 63) / 64 * 64 : head;
+  Block* b = take(offset + bytes);
+  b->size = elements;
+  b->data = reinterpret_cast<std::byte*>(b) + offset;
+  b->dtype = dtype;
+  b->rank = static_cast<std::uint8_t>(rank);
+  b->flags = contiguous_flag;
+  std::int64_t stride = 1;
+  for (int i = rank; i-- > 0;) {
+    b->extents()[i] = extents[i];
+    b->strides()[i] = stride;
+    stride *= extents[i];
+  }
+  return b;
+}
+
+Block* new_view(Block* base, std::int64_t offset, const Shape& shape, const Shape& strides) {
+  Block* b = new_header(base->dtype, shape, strides, base->data + offset * static_cast<std::int64_t>(item_size(base->dtype)));
+  Block* root = base->flags & view_flag ? static_cast<Block*>(base->base) : base;  // a view of a view: no chains
+  retain(root);
+  b->base = root;
+  b->flags |= view_flag;
+  return b;
+}
+
+Block* new_borrowed(const void* data, DType dtype, const Shape& shape, void* owner) {
+  shape.elements();  // throws before anything is taken
+  Shape strides = shape;
+  std::int64_t stride = 1;
+  for (int i = shape.rank(); i-- > 0;) {
+    strides[i] = stride;
+    stride *= shape[i];
+  }
+  Block* b = new_header(dtype, shape, strides, static_cast<std::byte*>(const_cast<void*>(data)));
+  b->base = owner;
+  b->flags |= borrowed_flag;
+  return b;
+}
+
+void destroy(BlockHead* head) noexcept {
+  auto* b = static_cast<Block*>(head);
+  if (b->marks[0].tape && on_marked_destroyed) on_marked_destroyed(b);
+  if (b->flags & view_flag) release(static_cast<Block*>(b->base));
+  if (b->flags & borrowed_flag) delete static_cast<Owner*>(b->base);
+  Pool& p = pool();
+  const std::size_t size_class = b->size_class;
+  if (!(b->flags & shared_flag)) bump(p.live_tensors, std::int64_t{-1});
+  account(p, -static_cast<std::int64_t>(bytes_of(size_class)));
+  auto* f = reinterpret_cast<Free*>(b);
+  if (b->pool == p.index) return put(p, f, size_class);
+  Pool& owner = *pools[b->pool].load(std::memory_order_acquire);
+  f->next = owner.returned.load(std::memory_order_relaxed);
+  while (!owner.returned.compare_exchange_weak(f->next, f, std::memory_order_release, std::memory_order_relaxed)) {
+  }
+}
+
+std::uint64_t fresh_id() {
+  Pool& p = pool();
+  return (std::uint64_t{p.index} + 1) << 48 | p.next_id++;
+}
+std::uint64_t this_thread_slot() { return pool().index + std::uint64_t{1}; }
+
+void renew(Block* b) {
+  b->id = fresh_id();
+  b->marks[0] = b->marks[1] = {};
+}
+
+Tensor alias(const Tensor& x) {
+  Block* b = block(x);
+  return TensorAccess::adopt(new_view(b, 0, b->shape(), Shape(b->strides(), b->rank)));
+}
+
+void uncount(Block* b) noexcept {
+  b->flags |= shared_flag;
+  bump(pool().live_tensors, std::int64_t{-1});
+}
+
+void fail_allocation_after(std::int64_t n) noexcept { pool().fail_after = n; }
+
+}  // namespace reel::detail
+
+namespace reel {
+
+MemoryStats memory_stats() {
+  using namespace detail;
+  MemoryStats s;
+  std::int64_t bytes = 0;
+  const std::uint32_t count = pool_count;
+  for (std::uint32_t i = 0; i < count; ++i) {
+    const Pool& p = *pools[i].load(std::memory_order_acquire);
+    s.live_tensors += p.live_tensors.load(std::memory_order_relaxed);
+    s.pool_misses += p.misses.load(std::memory_order_relaxed);
+    bytes += p.live_bytes.load(std::memory_order_relaxed);
+  }
+  s.live_bytes = bytes;
+  raise_peak(bytes);
+  s.peak_bytes = peak_bytes.load(std::memory_order_relaxed);
+  return s;
+}
+
+void reset_peak_bytes() { detail::peak_bytes.store(memory_stats().live_bytes, std::memory_order_relaxed); }
+
+}  // namespace reel

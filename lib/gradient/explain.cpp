@@ -1,0 +1,111 @@
+// Why a gradient is none, and how a target depends on a source: in words, from what the tape knows.
+#include <algorithm>
+
+#include "core/fail.hpp"
+#include "gradient/gradient.hpp"
+
+namespace reel::gradients {
+
+namespace {
+
+using tape::Arena, tape::Cut, tape::Entry, tape::no_slot, tape::Taint, tape::Tape;
+
+Reason of_taint(const Taint& t) {
+  const WhyNone why = t.why == Cut::integer   ? WhyNone::integer_dtype
+                      : t.why == Cut::stopped ? WhyNone::stop_gradient
+                                              : WhyNone::paused;
+  return {why, t.op, t.index};
+}
+
+// Why the tape does not follow x; `unmarked` when it has no story to tell.
+Reason why_unfollowed(const Tape& t, const Tensor& x, WhyNone unmarked) {
+  if (auto taint = t.taints.find(x.id()); taint != t.taints.end()) return of_taint(taint->second);
+  if (!is_differentiable(x.dtype())) return {WhyNone::integer_dtype, {}, 0};
+  if (detail::thread_of(x.id()) != t.thread) return {WhyNone::other_thread, {}, 0};
+  return {unmarked, {}, 0};
+}
+
+std::string label(const Source& s, std::size_t i) {
+  return s.is_variable() && !s.variable().name().empty() ? fmt::format("variable '{}'", s.variable().name())
+                                                         : fmt::format("source {}", i);
+}
+
+// The names of the ops between a slot and the targets, in recording order; empty when there is no path.
+std::vector<std::string> path(const Tape& t, std::uint32_t from, std::span<const std::uint32_t> targets) {
+  std::vector<bool> fed(t.slots.size()), leads(t.slots.size());
+  fed[from] = true;
+  const Arena::Place end = t.entries.end();
+  for (Arena::Place at; const Entry* e = t.entries.step_forward(at, end);) {
+    bool any = false;
+    for (std::uint32_t i = 0; i < e->inputs; ++i) any |= e->input(i) != no_slot && fed[e->input(i)];
+    for (std::uint32_t k = 0; any && k < e->outputs; ++k) fed[e->output(k)] = true;
+  }
+  for (std::uint32_t s : targets) leads[s] = true;
+  std::vector<std::string> names;
+  for (Arena::Place at = end; const Entry* e = t.entries.step_back(at);) {
+    bool on_path = false;
+    for (std::uint32_t k = 0; k < e->outputs; ++k) on_path |= fed[e->output(k)] && leads[e->output(k)];
+    if (!on_path) continue;
+    bool from_source = false;
+    for (std::uint32_t i = 0; i < e->inputs; ++i)
+      if (e->input(i) != no_slot && fed[e->input(i)]) leads[e->input(i)] = from_source = true;
+    if (from_source) names.emplace_back(e->rule->name);
+  }
+  std::reverse(names.begin(), names.end());
+  return names;
+}
+
+}  // namespace
+
+Reason why_none(const Tape& t, std::span<const Target> targets, const Source& source) {
+  if (t.used) return {WhyNone::used_tape, {}, 0};
+  if (slot_of(t, source) == no_slot) {
+    if (!source.is_variable()) return why_unfollowed(t, source.tensor(), WhyNone::never_watched);
+    if (!is_differentiable(source.variable().dtype())) return {WhyNone::integer_dtype, {}, 0};
+    return {WhyNone::read_before_tape, source.variable().name(), 0};
+  }
+  Reason first{WhyNone::not_connected, {}, 0};
+  for (const Target& y : targets) {
+    if (slot_of(t, y.tensor()) != no_slot) {
+      // A followed target that the source does not feed; say where paths ended, if any did.
+      first = {WhyNone::not_connected, {}, 0};
+      const Taint* earliest = nullptr;
+      for (const auto& [id, taint] : t.taints)
+        if (!earliest || taint.index < earliest->index) earliest = &taint;
+      if (earliest) first = {WhyNone::not_connected, earliest->op, earliest->index};
+      return first;
+    }
+    if (first.why == WhyNone::not_connected) first = why_unfollowed(t, y.tensor(), WhyNone::target_unwatched);
+  }
+  return first;
+}
+
+std::string explain(const Tape& t, std::span<const Target> targets, std::span<const Source> sources) {
+  if (t.used) return describe({WhyNone::used_tape, {}, 0});
+  std::vector<std::uint32_t> ends;
+  for (const Target& y : targets)
+    if (const std::uint32_t s = slot_of(t, y.tensor()); s != no_slot) ends.push_back(s);
+  std::string text;
+  for (std::size_t i = 0; i < sources.size(); ++i) {
+    if (i) text += '\n';
+    text += label(sources[i], i) + ": ";
+    const std::uint32_t slot = slot_of(t, sources[i]);
+    const std::vector<std::string> names = slot == no_slot ? std::vector<std::string>() : path(t, slot, ends);
+    const bool itself = slot != no_slot && std::find(ends.begin(), ends.end(), slot) != ends.end();
+    if (names.empty() && !itself) {
+      text += "no gradient: " + describe(why_none(t, targets, sources[i]));
+      continue;
+    }
+    if (names.empty()) {
+      text += "is the target itself";
+      continue;
+    }
+    constexpr std::size_t shown = 12;
+    text += fmt::format("connected through {} recorded op{}: ", names.size(), names.size() == 1 ? "" : "s");
+    for (std::size_t k = 0; k < std::min(shown, names.size()); ++k) text += (k ? ", " : "") + names[k];
+    if (names.size() > shown) text += ", ...";
+  }
+  return text;
+}
+
+}  // namespace reel::gradients

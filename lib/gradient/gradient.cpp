@@ -1,0 +1,118 @@
+// Gradient: none with its reason, a tensor, or slices; and the default VSpace, which sums them.
+#include "gradient/gradient.hpp"
+
+#include <algorithm>
+#include <ostream>
+#include <reel/ops/index.hpp>
+#include <reel/ops/make.hpp>
+#include <reel/ops/pointwise.hpp>
+#include <reel/ops/shape.hpp>
+#include <reel/tape.hpp>
+
+#include "core/fail.hpp"
+
+namespace reel {
+
+// One of the two: slices (indices defined) or a reason.
+struct Gradient::Extra {
+  Tensor indices;
+  Shape dense_shape;
+  gradients::Reason reason;
+};
+
+Gradient::Gradient(IndexedSlices s) : value_(std::move(s.values)) {
+  if (!value_.defined() || !s.indices.defined()) fail<ValueError>("Gradient", "IndexedSlices with empty values or indices");
+  extra_ = new Extra{std::move(s.indices), s.dense_shape, {}};
+}
+Gradient::Gradient(const Gradient& other)
+    : value_(other.value_), extra_(other.extra_ ? new Extra(*other.extra_) : nullptr) {}
+void Gradient::drop() noexcept { delete std::exchange(extra_, nullptr); }
+
+Tensor Gradient::dense() const {
+  if (!value_.defined()) fail<ValueError>("Gradient", "there is no gradient to read: {}", why_none());
+  return extra_ ? slices().dense() : value_;
+}
+
+IndexedSlices Gradient::slices() const {
+  if (!value_.defined()) fail<ValueError>("Gradient", "there are no slices to read: {}", why_none());
+  if (!extra_) fail<TypeError>("Gradient", "it is a tensor, not IndexedSlices; use dense()");
+  return {value_, extra_->indices, extra_->dense_shape};
+}
+
+WhyNone Gradient::reason() const noexcept { return extra_ && !value_.defined() ? extra_->reason.why : WhyNone::unknown; }
+
+std::string Gradient::why_none() const {
+  if (value_.defined()) return {};
+  return extra_ ? gradients::describe(extra_->reason) : "a gradient function returned none";
+}
+
+Gradient GradientAccess::none(gradients::Reason reason) {
+  Gradient g;
+  g.extra_ = new Gradient::Extra{{}, {}, std::move(reason)};
+  return g;
+}
+
+std::ostream& operator<<(std::ostream& out, const Gradient& g) {
+  if (!g) return out << "none (" << g.why_none() << ")";
+  if (!g.is_slices()) return out << *g;
+  const IndexedSlices s = g.slices();
+  return out << "IndexedSlices of " << s.dense_shape << ": rows " << s.indices << ", values " << s.values;
+}
+
+namespace gradients {
+
+std::string describe(const Reason& r) {
+  const auto at = [&] { return r.op.empty() ? std::string("an op") : fmt::format("{} (op {} on the tape)", r.op, r.index); };
+  switch (r.why) {
+    case WhyNone::never_watched: return "the tape never watched the source; call tape.watch(x) before it is used";
+    case WhyNone::not_connected:
+      if (r.op.empty()) return "the target does not depend on the source";
+      return fmt::format("no recorded path leads from the source to the target; the tape saw paths end at {}", at());
+    case WhyNone::target_unwatched: return "nothing that the tape watches leads to the target";
+    case WhyNone::integer_dtype:
+      if (r.op.empty()) return "integers and booleans are constants to a tape; cast to a floating dtype";
+      return fmt::format("the path ends at {}, whose result is an integer or a boolean", at());
+    case WhyNone::stop_gradient: return fmt::format("the path ends at {}", at());
+    case WhyNone::paused: return fmt::format("the path ends at {}, which ran while the tape was paused", at());
+    case WhyNone::other_thread:
+      return "it was made on another thread; a tape records only the ops of its own thread";
+    case WhyNone::used_tape: return "the tape was used already; make it persistent to use it again";
+    case WhyNone::read_before_tape:
+      return fmt::format("variable '{}' was not read while the tape recorded; a value read before is not watched", r.op);
+    case WhyNone::not_differentiable: return fmt::format("{} is registered as not differentiable", r.op);
+    case WhyNone::unknown: break;
+  }
+  return "a gradient function returned none";
+}
+
+}  // namespace gradients
+
+VSpace::~VSpace() = default;
+
+std::int64_t VSpace::num_elements(const Gradient& g) const { return g.is_slices() ? g.slices().values.size() : g.dense().size(); }
+
+Gradient VSpace::aggregate(std::span<const Gradient> terms) const {
+  std::vector<const Gradient*> present;
+  for (const Gradient& t : terms)
+    if (t) present.push_back(&t);
+  if (present.empty()) return {};
+  if (present.size() == 1) return *present[0];
+  if (std::all_of(present.begin(), present.end(), [](const Gradient* g) { return g->is_slices(); })) {
+    std::vector<Tensor> values, indices;
+    for (const Gradient* g : present) {
+      const IndexedSlices s = g->slices();
+      values.push_back(s.values);
+      indices.push_back(cast(s.indices, DType::int64));
+    }
+    return IndexedSlices{concatenate(values, 0), concatenate(indices, 0), present[0]->slices().dense_shape};
+  }
+  Tensor sum = present[0]->dense();
+  for (std::size_t i = 1; i < present.size(); ++i) sum = add(std::move(sum), present[i]->dense());
+  return sum;
+}
+
+Tensor VSpace::zeros(const Shape& shape, DType dtype) const { return reel::zeros(shape, dtype); }
+Tensor VSpace::ones(const Shape& shape, DType dtype) const { return reel::ones(shape, dtype); }
+std::uint64_t VSpace::tensor_id(const Tensor& x) const { return x.id(); }
+
+}  // namespace reel

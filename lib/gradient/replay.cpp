@@ -1,0 +1,298 @@
+// The reverse pass. In two walks over the entries, without recursion: forwards, to find what the sources feed; backwards,
+// to call the rules of what a gradient reaches.
+//
+//   cells[slot] holds the gradient that has arrived for a slot so far. Targets seed their cells. Backwards, an entry whose
+//   outputs have gradients hands them to its rule, and the rule's results are added to the cells of its inputs. Since
+//   recording order is a topological order, a cell is complete when its entry is met. The terms of a cell are added in
+//   the order in which they arrive: the reverse of recording.
+#include <reel/ops/make.hpp>
+#include <reel/ops/pointwise.hpp>
+#include <reel/ops/shape.hpp>
+
+#include "core/fail.hpp"
+#include "gradient/gradient.hpp"
+
+namespace reel::gradients {
+
+namespace {
+
+using tape::Arena, tape::Entry, tape::no_slot, tape::Tape;
+
+constexpr const char* op = "GradientTape.gradient";
+const VSpace default_space;
+
+enum Flag : std::uint8_t { fed = 1, stopped = 2, requested = 4 };
+
+bool same_class(DType g, DType y) noexcept { return is_complex(g) == is_complex(y); }
+
+// The cotangent of target y: given, or ones.
+Tensor seed(const Tensor& y, const Gradient* given, const VSpace& space) {
+  if (!given || !*given) {
+    if (is_complex(y.dtype()))
+      fail<TypeError>(op, "gradients of complex tensors must set output_gradients (the target is {})", y.dtype());
+    return space.ones(y.shape(), y.dtype());
+  }
+  Tensor g = given->dense();
+  if (g.dtype() == DType::boolean || !same_class(g.dtype(), y.dtype()))
+    fail<TypeError>(op, "an output gradient of dtype {} does not fit a target of dtype {}", g.dtype(), y.dtype());
+  if (g.shape() != y.shape())
+    fail<ShapeError>(op, "an output gradient of shape {} does not fit a target of shape {}", g.shape(), y.shape());
+  if (g.dtype() == y.dtype()) return identity(g);
+  detail::warn(fmt::format("{}: an output gradient of dtype {} is cast to {}, the target's", op, name(g.dtype()), name(y.dtype())));
+  return cast(g, y.dtype());
+}
+
+void check(const Tape& t, std::span<const Target> targets, std::span<const Source> sources, const GradientOptions& o) {
+  check_thread(t, op);
+  if (t.used)
+    fail<TapeError>(op, "GradientTape.gradient can only be called once on a tape that is not persistent; make it persistent "
+                        "(TapeOptions.persistent) to call it again");
+  if (o.unconnected_gradients > UnconnectedGradients::zero)
+    fail<ValueError>(op, "unknown value for unconnected_gradients: {}", static_cast<int>(o.unconnected_gradients));
+  if (o.aggregation_method > AggregationMethod::accumulate_n)
+    fail<ValueError>(op, "invalid aggregation_method specified: {}", static_cast<int>(o.aggregation_method));
+  for (std::size_t i = 0; i < targets.size(); ++i)
+    if (!targets[i].tensor().defined()) fail<ValueError>(op, "target {} is empty (default-constructed or moved from)", i);
+  for (std::size_t i = 0; i < sources.size(); ++i)
+    if (!sources[i].is_variable() && !sources[i].tensor().defined())
+      fail<ValueError>(op, "source {} is empty (default-constructed or moved from)", i);
+  const std::size_t given = o.output_gradients.list().size();
+  if (o.output_gradients.given() && !o.output_gradients.is_number() && given != targets.size())
+    fail<ValueError>(op, "passed {} output gradients for {} targets", given, targets.size());
+}
+
+std::vector<Tensor> seeds(std::span<const Target> targets, const GradientOptions& o, const VSpace& space) {
+  std::vector<Tensor> result;
+  result.reserve(targets.size());
+  const auto list = o.output_gradients.list();
+  for (std::size_t i = 0; i < targets.size(); ++i) {
+    const Tensor& y = targets[i].tensor();
+    if (o.output_gradients.is_number())
+      result.push_back(full(y.shape(), o.output_gradients.number(), y.dtype()));
+    else
+      result.push_back(seed(y, list.empty() ? nullptr : &list[i], space));
+  }
+  return result;
+}
+
+class Pass {
+ public:
+  Pass(Tape& t, const VSpace* space) : tape_(t), custom_(space), space_(space ? *space : default_space) {
+    ++tape_.replaying;
+    flags_.resize(t.slots.size());
+    cells_.resize(t.slots.size());
+    end_ = t.entries.end();
+  }
+  Pass(const Pass&) = delete;
+  Pass& operator=(const Pass&) = delete;
+  ~Pass() { --tape_.replaying; }
+
+  void flag(std::uint32_t slot, Flag f) { flags_[slot] = static_cast<std::uint8_t>(flags_[slot] | f); }
+  Gradient& cell(std::uint32_t slot) { return cells_[slot]; }
+  const std::string& undifferentiable() const { return undifferentiable_; }
+
+  // Adds g to the cell, in the cell's own buffer where nobody else holds it.
+  void add(Gradient& cell, Gradient g) {
+    if (!cell) {
+      cell = std::move(g);
+    } else if (custom_ || cell.is_slices() || g.is_slices()) {
+      const Gradient terms[] = {std::move(cell), std::move(g)};
+      cell = space_.aggregate(terms);
+    } else {
+      Tensor& sum = GradientAccess::value(cell);
+      sum = reel::add(std::move(sum), GradientAccess::value(g));
+    }
+  }
+
+  void forwards() {
+    for (Arena::Place at; const Entry* e = tape_.entries.step_forward(at, end_);) {
+      bool any = false;
+      for (std::uint32_t i = 0; i < e->inputs; ++i) any |= e->input(i) != no_slot && flags_[e->input(i)] & fed;
+      if (!any) continue;
+      for (std::uint32_t k = 0; k < e->outputs; ++k)
+        if (!(flags_[e->output(k)] & stopped)) flag(e->output(k), fed);
+    }
+  }
+
+  void backwards(bool use_up) {
+    Arena::Place at = end_;
+    while (Entry* e = tape_.entries.step_back(at)) {
+      if (reached(*e)) call(*e);
+      if (use_up) {
+        release(*e);
+        tape_.entries.release_after(at);
+      }
+    }
+  }
+
+ private:
+  bool reached(const Entry& e) const {
+    for (std::uint32_t k = 0; k < e.outputs; ++k) {
+      const std::uint32_t s = e.output(k);
+      if (cells_[s] && !(flags_[s] & stopped) && flags_[s] & fed) return true;
+    }
+    return false;
+  }
+
+  void call(const Entry& e) {
+    bool small[16];
+    std::vector<char> large(e.inputs > 16 ? e.inputs : 0);
+    bool* wanted = e.inputs > 16 ? reinterpret_cast<bool*>(large.data()) : small;
+    bool any = false;
+    for (std::uint32_t i = 0; i < e.inputs; ++i)
+      any |= wanted[i] = e.input(i) != no_slot && flags_[e.input(i)] & fed;
+    const tape::Record record(tape_, e, wanted);
+    if (any && e.rule->passes_slices && cells_[e.output(0)].is_slices()) {
+      add(cells_[e.input(0)], cells_[e.output(0)]);
+      return settle(e);
+    }
+    g_.resize(e.outputs);
+    for (std::uint32_t k = 0; k < e.outputs; ++k) {
+      const std::uint32_t s = e.output(k);
+      Gradient& cell = cells_[s];
+      if (cell && !(flags_[s] & stopped)) {
+        // The last reader of a cell takes it, so that a rule may write into it.
+        g_[k] = cell.is_slices() ? cell.dense() : flags_[s] & requested ? GradientAccess::value(cell) : std::move(GradientAccess::value(cell));
+      } else if (!e.rule->accepts_none) {
+        g_[k] = space_.zeros(record.output_shape(k), record.output_dtype(k));
+      }
+    }
+    if (any) {
+      dx_.resize(e.inputs);
+      const Override* replaced = find_override(e.rule->name);
+      if (replaced) call_override(*replaced, record, e, g_, dx_);
+      else e.rule->vjp(record, g_, dx_);
+      for (std::uint32_t i = 0; i < e.inputs; ++i) {
+        Gradient d = std::move(dx_[i]);
+        if (!wanted[i]) continue;
+        if (!d) {
+          if (d.reason() == WhyNone::not_differentiable) undifferentiable_ = e.rule->name;
+          continue;
+        }
+        if (e.rule->user || replaced) verify(record, i, d);
+        add(cells_[e.input(i)], std::move(d));
+      }
+    }
+    settle(e);
+  }
+
+  void settle(const Entry& e) {
+    for (Tensor& g : g_) g = {};
+    for (std::uint32_t k = 0; k < e.outputs; ++k)
+      if (!(flags_[e.output(k)] & requested)) cells_[e.output(k)] = {};
+  }
+
+  static void verify(const tape::Record& r, std::size_t i, const Gradient& d) {
+    const DType dtype = d.is_slices() ? d.slices().values.dtype() : d.dense().dtype();
+    if (dtype != r.dtype(i))
+      fail<ValueError>(r.name(), "Gradient type {} generated for op {} does not match input type {}", dtype, r.name(), r.dtype(i));
+    const Shape shape = d.is_slices() ? d.slices().dense_shape : d.dense().shape();
+    if (shape != r.shape(i))
+      fail<ShapeError>(r.name(),
+                       "Incompatible shapes between op input and calculated input gradient.  Forward operation: {}.  Input "
+                       "index: {}. Original input shape: {}.  Calculated input gradient shape: {}",
+                       r.name(), i, r.shape(i), shape);
+  }
+
+  Tape& tape_;
+  const VSpace* custom_;
+  const VSpace& space_;
+  std::vector<std::uint8_t> flags_;
+  std::vector<Gradient> cells_;
+  Arena::Place end_;
+  std::vector<Tensor> g_;
+  std::vector<Gradient> dx_;
+  std::string undifferentiable_;
+};
+
+void warn_of_growth(Tape& t, std::int64_t added) {
+  t.replay_entries += added;
+  const std::int64_t forward = t.entries.count() - t.replay_entries;
+  if (t.warned_growth || t.replay_entries <= 8 * forward) return;
+  t.warned_growth = true;
+  detail::warn(fmt::format("{}: an active persistent tape records its own replays: {} entries by now, {} of them forward; call "
+                           "stop() before gradient() unless you differentiate the gradients",
+                           op, t.entries.count(), forward));
+}
+
+// Whatever happens, a tape that is not persistent is used up afterwards and holds nothing.
+struct UseUp {
+  Tape* tape;
+  ~UseUp() {
+    if (!tape) return;
+    tape->clear();
+    tape->used = true;
+  }
+};
+
+}  // namespace
+
+std::uint32_t slot_of(const Tape& t, const Tensor& x) noexcept {
+  const detail::Block* b = detail::block(x);
+  return is_differentiable(b->dtype) ? t.find(b) : no_slot;
+}
+std::uint32_t slot_of(const Tape& t, const Source& s) noexcept {
+  return s.is_variable() ? t.by_id.find(s.variable().id()) : slot_of(t, s.tensor());
+}
+
+std::vector<Gradient> replay(Tape& t, std::span<const Target> targets, std::span<const Source> sources,
+                             const GradientOptions& options) {
+  check(t, targets, sources, options);
+  const VSpace& space = t.options.vspace ? *t.options.vspace : default_space;
+  const bool use_up = !t.options.persistent;
+  std::vector<Tensor> g;
+  {
+    const std::int64_t before = t.entries.count();
+    g = seeds(targets, options, space);
+    t.replay_entries += t.entries.count() - before;
+  }
+  if (use_up && t.place == Tape::Place::on_stack) pop(&t);
+  const std::int64_t before = t.entries.count();
+  UseUp guard{use_up ? &t : nullptr};
+  std::vector<Gradient> result(sources.size());
+  Pass pass(t, t.options.vspace);
+
+  std::vector<std::uint32_t> slots(sources.size());
+  for (std::size_t i = 0; i < sources.size(); ++i) {
+    slots[i] = slot_of(t, sources[i]);
+    if (slots[i] == no_slot) continue;
+    pass.flag(slots[i], fed);
+    pass.flag(slots[i], requested);
+  }
+  for (const Source& s : options.stop_gradients.list())
+    if (const std::uint32_t slot = slot_of(t, s); slot != no_slot) pass.flag(slot, stopped);
+  for (std::size_t i = 0; i < targets.size(); ++i) {
+    if (const std::uint32_t slot = slot_of(t, targets[i].tensor()); slot != no_slot) {
+      pass.add(pass.cell(slot), g[i]);
+      continue;
+    }
+    // Not on the tape, but perhaps a source itself.
+    for (std::size_t k = 0; k < sources.size(); ++k)
+      if (!sources[k].is_variable() && is_differentiable(g[i].dtype()) &&
+          space.tensor_id(sources[k].tensor()) == space.tensor_id(targets[i].tensor()))
+        pass.add(result[k], g[i]);
+  }
+  g.clear();
+  pass.forwards();
+  pass.backwards(use_up);
+
+  for (std::size_t k = 0; k < sources.size(); ++k) {
+    if (slots[k] != no_slot) {
+      if (Gradient& cell = pass.cell(slots[k])) pass.add(result[k], cell);
+    }
+    if (result[k]) continue;
+    if (options.unconnected_gradients == UnconnectedGradients::zero) {
+      const Source& s = sources[k];
+      result[k] = s.is_variable() ? space.zeros(s.variable().shape(), s.variable().dtype())
+                                  : space.zeros(s.tensor().shape(), s.tensor().dtype());
+    } else if (!pass.undifferentiable().empty()) {
+      result[k] = GradientAccess::none({WhyNone::not_differentiable, pass.undifferentiable(), 0});
+    } else {
+      result[k] = GradientAccess::none(why_none(t, targets, sources[k]));
+    }
+  }
+  if (!use_up) warn_of_growth(t, t.entries.count() - before);
+  return result;
+}
+
+}  // namespace reel::gradients

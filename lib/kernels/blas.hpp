@@ -1,0 +1,52 @@
+// Dense products and triangular solves over the Fortran symbols of OpenBLAS, for float and double.
+// Every matrix here is row-major: element (i, j) of A lies at a[i * lda + j], and `lda` is at least the row length.
+// Nothing throws: the result is 0, or one of the codes below. OpenBLAS is set to one thread before its first use.
+#pragma once
+
+#include <cstddef>
+#include <limits>
+#include <type_traits>
+
+namespace reel::kernels {
+
+enum class Transposed : bool { no, yes };
+enum class Triangle : bool { lower, upper };
+enum class Side : bool { left, right };
+enum class Diagonal : bool { stored, unit };
+
+// Codes of the wrappers' own; LAPACK's are small (see lapack.hpp).
+inline constexpr int too_large = std::numeric_limits<int>::min();          // an extent does not fit LP64's 32-bit int
+inline constexpr int out_of_memory = std::numeric_limits<int>::min() + 1;  // no work space
+inline constexpr int bad_extent = std::numeric_limits<int>::min() + 2;     // negative extent or short leading dimension
+
+// Sets OpenBLAS to one thread, once per process: its own threads change results bitwise and overflow small stacks.
+// Every function of blas.hpp and lapack.hpp calls it first.
+void prepare_blas() noexcept;
+
+// C[m, n] = alpha op(A) op(B) + beta C. op(A) is [m, k], op(B) is [k, n]; with beta = 0 C is only written, so it may
+// hold anything; k = 0 gives beta C. C overlaps neither A nor B.
+template <class T>
+[[nodiscard]] int gemm(Transposed transpose_a, Transposed transpose_b, std::ptrdiff_t m, std::ptrdiff_t n,
+                       std::ptrdiff_t k, std::type_identity_t<T> alpha, const T* a, std::ptrdiff_t lda, const T* b,
+                       std::ptrdiff_t ldb, std::type_identity_t<T> beta, T* c, std::ptrdiff_t ldc) noexcept;
+
+// y = alpha op(A) x + beta y, where the stored A is [m, n]; so y has m elements, or n when transposed.
+// Strides are in elements and positive; with beta = 0 y is only written.
+template <class T>
+[[nodiscard]] int gemv(Transposed transpose_a, std::ptrdiff_t m, std::ptrdiff_t n, std::type_identity_t<T> alpha,
+                       const T* a, std::ptrdiff_t lda, const T* x, std::ptrdiff_t stride_x,
+                       std::type_identity_t<T> beta, T* y, std::ptrdiff_t stride_y) noexcept;
+
+// Sum of x[i] y[i]; strides in elements, positive. Any n (cut into pieces whose size is fixed).
+template <class T>
+[[nodiscard]] T dot(std::ptrdiff_t n, const T* x, std::ptrdiff_t stride_x, const T* y,
+                    std::ptrdiff_t stride_y) noexcept;
+
+// Solves op(A) X = alpha B (left, A is [m, m]) or X op(A) = alpha B (right, A is [n, n]) in place: B [m, n] becomes X.
+// Only the named triangle of A is read. A zero on the diagonal gives inf or NaN, not a code.
+template <class T>
+[[nodiscard]] int trsm(Side side, Triangle triangle, Transposed transpose_a, Diagonal diagonal, std::ptrdiff_t m,
+                       std::ptrdiff_t n, std::type_identity_t<T> alpha, const T* a, std::ptrdiff_t lda, T* b,
+                       std::ptrdiff_t ldb) noexcept;
+
+}  // namespace reel::kernels

@@ -1,0 +1,14 @@
+// The rows of the family "activation" on floating lanes.
+#include "kernels/compiled/parts.hpp"
+#include "kernels/loop/lane_rows.hpp"
+
+namespace reel::kernels {
+
+template <class I>
+void enter_activation(Set& set) {
+  enter<float, I, 1, table::activation>(set, Type::float32);
+  enter<double, I, 1, table::activation>(set, Type::float64);
+}
+template void enter_activation<current>(Set& set);
+
+}  // namespace reel::kernels

@@ -1,0 +1,152 @@
+// Comparisons, predicates, logic on booleans, and the choice between two operands by a boolean one. Operands of a comparison have
+// one type; a NaN is unequal to everything.
+#include <cmath>
+
+#include "kernels/compiled/parts.hpp"
+#include "kernels/loop/element.hpp"
+
+namespace reel::kernels {
+
+namespace {
+
+using Byte = std::uint8_t;
+
+struct Equal {
+  template <class T>
+  Byte operator()(T x, T y) const {
+    return x == y;
+  }
+};
+struct NotEqual {
+  template <class T>
+  Byte operator()(T x, T y) const {
+    return x != y;
+  }
+};
+struct Less {
+  template <class T>
+  Byte operator()(T x, T y) const {
+    return x < y;
+  }
+};
+struct LessEqual {
+  template <class T>
+  Byte operator()(T x, T y) const {
+    return x <= y;
+  }
+};
+struct Greater {
+  template <class T>
+  Byte operator()(T x, T y) const {
+    return x > y;
+  }
+};
+struct GreaterEqual {
+  template <class T>
+  Byte operator()(T x, T y) const {
+    return x >= y;
+  }
+};
+
+template <class T>
+struct Complex {
+  T re, im;
+  friend bool operator==(Complex a, Complex b) { return (a.re == b.re) & (a.im == b.im); }
+  friend bool operator!=(Complex a, Complex b) { return (a.re != b.re) | (a.im != b.im); }
+};
+
+struct IsNan {
+  template <class T>
+  Byte operator()(T x) const {
+    return x != x;
+  }
+};
+struct IsInf {
+  template <class T>
+  Byte operator()(T x) const {
+    return std::abs(x) == std::numeric_limits<T>::infinity();
+  }
+};
+struct IsFinite {
+  template <class T>
+  Byte operator()(T x) const {
+    return std::abs(x) < std::numeric_limits<T>::infinity();
+  }
+};
+
+struct And {
+  Byte operator()(Byte x, Byte y) const { return x & y; }
+};
+struct Or {
+  Byte operator()(Byte x, Byte y) const { return x | y; }
+};
+struct Xor {
+  Byte operator()(Byte x, Byte y) const { return x ^ y; }
+};
+struct Not {
+  Byte operator()(Byte x) const { return x ^ 1; }
+};
+
+template <std::size_t Words, class Word>
+struct Block {
+  Word word[Words];
+};
+struct Choose {
+  template <class T>
+  T operator()(Byte c, T x, T y) const {
+    return c != 0 ? x : y;
+  }
+  // Two selections of a word each, so that they need no branch.
+  Block<2, std::uint64_t> operator()(Byte c, Block<2, std::uint64_t> x, Block<2, std::uint64_t> y) const {
+    return {{c != 0 ? x.word[0] : y.word[0], c != 0 ? x.word[1] : y.word[1]}};
+  }
+};
+
+template <class I, class T>
+void enter_equality(Set& set, Type type) {
+  set.compare[static_cast<std::size_t>(Comparison::equal)][index(type)] = &ElementMap<I, Equal, Byte, T, T>::run;
+  set.compare[static_cast<std::size_t>(Comparison::not_equal)][index(type)] = &ElementMap<I, NotEqual, Byte, T, T>::run;
+}
+template <class I, class T>
+void enter_order(Set& set, Type type) {
+  enter_equality<I, T>(set, type);
+  set.compare[static_cast<std::size_t>(Comparison::less)][index(type)] = &ElementMap<I, Less, Byte, T, T>::run;
+  set.compare[static_cast<std::size_t>(Comparison::less_equal)][index(type)] = &ElementMap<I, LessEqual, Byte, T, T>::run;
+  set.compare[static_cast<std::size_t>(Comparison::greater)][index(type)] = &ElementMap<I, Greater, Byte, T, T>::run;
+  set.compare[static_cast<std::size_t>(Comparison::greater_equal)][index(type)] = &ElementMap<I, GreaterEqual, Byte, T, T>::run;
+}
+template <class I, class T>
+void enter_predicates(Set& set, Type type) {
+  set.predicate[static_cast<std::size_t>(Predicate::isnan)][index(type)] = &ElementMap<I, IsNan, Byte, T>::run;
+  set.predicate[static_cast<std::size_t>(Predicate::isinf)][index(type)] = &ElementMap<I, IsInf, Byte, T>::run;
+  set.predicate[static_cast<std::size_t>(Predicate::isfinite)][index(type)] = &ElementMap<I, IsFinite, Byte, T>::run;
+}
+
+}  // namespace
+
+template <class I>
+void enter_comparisons(Set& set) {
+  enter_order<I, Byte>(set, Type::boolean);
+  enter_order<I, std::uint8_t>(set, Type::uint8);
+  enter_order<I, std::int32_t>(set, Type::int32);
+  enter_order<I, std::int64_t>(set, Type::int64);
+  enter_order<I, float>(set, Type::float32);
+  enter_order<I, double>(set, Type::float64);
+  enter_equality<I, Complex<float>>(set, Type::complex64);
+  enter_equality<I, Complex<double>>(set, Type::complex128);
+  enter_predicates<I, float>(set, Type::float32);
+  enter_predicates<I, double>(set, Type::float64);
+  set.logical[static_cast<std::size_t>(Logical::conjunction)] = &ElementMap<I, And, Byte, Byte, Byte>::run;
+  set.logical[static_cast<std::size_t>(Logical::disjunction)] = &ElementMap<I, Or, Byte, Byte, Byte>::run;
+  set.logical[static_cast<std::size_t>(Logical::exclusive)] = &ElementMap<I, Xor, Byte, Byte, Byte>::run;
+  set.logical[static_cast<std::size_t>(Logical::negation)] = &ElementMap<I, Not, Byte, Byte>::run;
+  using Largest = Block<2, std::uint64_t>;
+  set.select[size_class(1)] = &ElementMap<I, Choose, std::uint8_t, Byte, std::uint8_t, std::uint8_t>::run;
+  set.select[size_class(2)] = &ElementMap<I, Choose, std::uint16_t, Byte, std::uint16_t, std::uint16_t>::run;
+  set.select[size_class(4)] = &ElementMap<I, Choose, std::uint32_t, Byte, std::uint32_t, std::uint32_t>::run;
+  set.select[size_class(8)] = &ElementMap<I, Choose, std::uint64_t, Byte, std::uint64_t, std::uint64_t>::run;
+  set.select[size_class(16)] = &ElementMap<I, Choose, Largest, Byte, Largest, Largest>::run;
+}
+template void enter_comparisons<current>(Set& set);
+
+}  // namespace reel::kernels

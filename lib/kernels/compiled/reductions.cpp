@@ -1,0 +1,138 @@
+// Reductions of floating arrays (loop/reduce.hpp), of integers and booleans, whose order does not matter, and functions of a row.
+#include "kernels/compiled/parts.hpp"
+#include "kernels/loop/element.hpp"
+#include "kernels/loop/integer.hpp"
+#include "kernels/loop/pointwise.hpp"
+#include "kernels/loop/softmax.hpp"
+
+namespace reel::kernels {
+
+namespace {
+
+// Operation as a function of a Map.
+template <class Operation>
+struct Combine {
+  template <class V>
+  [[gnu::always_inline]] V operator()(V a, V b) const {
+    return Operation::combine(a, b);
+  }
+};
+
+template <LaneElement T, class I, class Operation>
+struct FloatReduction {
+  static void run(Strided in, std::ptrdiff_t n, void* out) {
+    const T* p = static_cast<const T*>(in.data);
+    T* o = static_cast<T*>(out);
+    if (n == 1) {
+      *o = *p;
+    } else if (in.stride == 1) {
+      *o = reduce<T, I, Operation>(p, n);
+    } else {
+      using Order = Pairwise<T, I, Operation>;
+      alignas(64) T buffer[static_cast<std::size_t>(Order::block)];
+      *o = Order::run(n, StridedElements<T, I, Operation>{p, in.stride, buffer});
+    }
+  }
+  static void merge(void* acc, const void* in, std::ptrdiff_t n) {
+    const Strided operands[] = {{acc, 1}, {in, 1}};
+    Map<T, I, Combine<Operation>, 4, 0, 1>::run(operands, acc, n);
+  }
+};
+
+// The same names for integers; all orders give the same bits.
+struct IntegerSum {
+  template <class E>
+  E operator()(E a, E b) const {
+    return a + b;
+  }
+};
+struct IntegerProd {
+  template <class E>
+  E operator()(E a, E b) const {
+    return a * b;
+  }
+};
+struct IntegerMax {
+  template <class E>
+  E operator()(E a, E b) const {
+    return maximum(a, b);
+  }
+};
+struct IntegerMin {
+  template <class E>
+  E operator()(E a, E b) const {
+    return minimum(a, b);
+  }
+};
+
+template <class E, class I, class Operation>
+struct ElementReduction {
+  static void run(Strided in, std::ptrdiff_t n, void* out) {
+    const E* p = static_cast<const E*>(in.data);
+    E total = *p;
+    if (in.stride == 1)
+      for (std::ptrdiff_t i = 1; i < n; ++i) total = Operation{}(total, p[i]);
+    else
+      for (std::ptrdiff_t i = 1; i < n; ++i) total = Operation{}(total, p[i * in.stride]);
+    *static_cast<E*>(out) = total;
+  }
+  static void merge(void* acc, const void* in, std::ptrdiff_t n) {
+    const Strided operands[] = {{acc, 1}, {in, 1}};
+    ElementMap<I, Operation, E, E, E>::run(operands, acc, n);
+  }
+};
+
+Reduction& at(Set& set, Reduce kind, Type type) { return set.reduce[static_cast<std::size_t>(kind)][index(type)]; }
+
+template <LaneElement T, class I>
+void enter_floats(Set& set, Type type) {
+  const auto entry = []<class Operation>(Operation) {
+    return Reduction{&FloatReduction<T, I, Operation>::run, &FloatReduction<T, I, Operation>::merge};
+  };
+  at(set, Reduce::sum, type) = entry(Sum());
+  at(set, Reduce::prod, type) = entry(Prod());
+  at(set, Reduce::max, type) = entry(Max());
+  at(set, Reduce::min, type) = entry(Min());
+  set.dot[index(type)] = [](Strided a, Strided b, std::ptrdiff_t n, void* out) {
+    *static_cast<T*>(out) = sum_of_products<T, I>(a, b, n);
+  };
+  using Functions = RowFunctions<T, I>;
+  struct ScaledExp {
+    using L = Lane<T, I>;
+    L operator()(L g, L x, L z) const { return g * exp(x - z); }
+  };
+  set.rows[index(type)] = {.softmax = &Functions::softmax,
+                           .log_softmax = &Functions::log_softmax,
+                           .logsumexp = &Functions::logsumexp,
+                           .softmax_product = &Functions::softmax_product,
+                           .log_softmax_product = &Functions::log_softmax_product,
+                           .logsumexp_product = &Map<T, I, ScaledExp, 1, 0, 1, 2>::run};
+}
+
+template <class E, class I>
+void enter_elements(Set& set, Type type) {
+  const auto entry = []<class Operation>(Operation) {
+    return Reduction{&ElementReduction<E, I, Operation>::run, &ElementReduction<E, I, Operation>::merge};
+  };
+  at(set, Reduce::max, type) = entry(IntegerMax());
+  at(set, Reduce::min, type) = entry(IntegerMin());
+  if constexpr (!std::same_as<E, Boolean>) {
+    at(set, Reduce::sum, type) = entry(IntegerSum());
+    at(set, Reduce::prod, type) = entry(IntegerProd());
+  }
+}
+
+}  // namespace
+
+template <class I>
+void enter_reductions(Set& set) {
+  enter_floats<float, I>(set, Type::float32);
+  enter_floats<double, I>(set, Type::float64);
+  enter_elements<Boolean, I>(set, Type::boolean);
+  enter_elements<Integer<std::uint8_t>, I>(set, Type::uint8);
+  enter_elements<Integer<std::int32_t>, I>(set, Type::int32);
+  enter_elements<Integer<std::int64_t>, I>(set, Type::int64);
+}
+template void enter_reductions<current>(Set& set);
+
+}  // namespace reel::kernels

@@ -1,0 +1,14 @@
+// The rows of the family "special" on floating lanes.
+#include "kernels/compiled/parts.hpp"
+#include "kernels/loop/lane_rows.hpp"
+
+namespace reel::kernels {
+
+template <class I>
+void enter_special(Set& set) {
+  enter<float, I, 1, table::special>(set, Type::float32);
+  enter<double, I, 1, table::special>(set, Type::float64);
+}
+template void enter_special<current>(Set& set);
+
+}  // namespace reel::kernels

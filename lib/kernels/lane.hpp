@@ -1,0 +1,282 @@
+// Lane<T, I>: one SIMD register of T on instruction set I with IEEE arithmetic, and Mask<T, I>: the truth of a comparison of two.
+// Constants of any arithmetic type convert to a lane, so that one generic lambda (`1 - z * z`) serves float and double.
+// Everything names the instruction set in its type and is forced inline; on isa::scalar a lane is one plain number.
+#pragma once
+#include <bit>
+#include <cmath>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <type_traits>
+
+// GCC's own AVX-512 header reads deliberately undefined registers (GCC bug 105593); the warning belongs to that header's lines.
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wuninitialized"
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#endif
+#include <xsimd/xsimd.hpp>
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic pop
+#endif
+
+#include "kernels/isa.hpp"
+
+namespace reel::kernels {
+
+// The xsimd architecture of a tag; isa::scalar has none.
+template <class I>
+struct ArchOf;
+#if XSIMD_WITH_SSE2
+template <>
+struct ArchOf<isa::sse2> {
+  using type = xsimd::sse2;
+};
+#endif
+#if XSIMD_WITH_AVX2
+template <>
+struct ArchOf<isa::avx2> {
+  using type = xsimd::fma3<xsimd::avx2>;
+};
+#endif
+#if XSIMD_WITH_AVX512BW
+template <>
+struct ArchOf<isa::avx512> {
+  using type = xsimd::avx512bw;
+};
+#endif
+#if XSIMD_WITH_NEON64
+template <>
+struct ArchOf<isa::neon64> {
+  using type = xsimd::neon64;
+};
+#endif
+
+template <class T>
+concept LaneElement = std::same_as<T, float> || std::same_as<T, double>;
+template <class C>
+concept LaneConstant = std::is_arithmetic_v<C>;
+
+template <LaneElement T, class I>
+struct Lane;
+
+// ---- Mask ----------------------------------------------------------------------------------------------------------------------
+
+template <LaneElement T, class I>
+struct Mask {
+  using Arch = typename ArchOf<I>::type;
+  using Batch = xsimd::batch_bool<T, Arch>;
+  static constexpr std::ptrdiff_t size = static_cast<std::ptrdiff_t>(xsimd::batch<T, Arch>::size);
+  Batch v;
+
+  Mask() = default;
+  [[gnu::always_inline]] Mask(Batch b) : v(b) {}
+  [[gnu::always_inline]] explicit Mask(bool b) : v(b) {}
+
+  [[gnu::always_inline]] friend Mask operator&(Mask a, Mask b) { return a.v & b.v; }
+  [[gnu::always_inline]] friend Mask operator|(Mask a, Mask b) { return a.v | b.v; }
+  [[gnu::always_inline]] friend Mask operator^(Mask a, Mask b) { return a.v ^ b.v; }
+  [[gnu::always_inline]] friend Mask operator!(Mask a) { return ~a.v; }
+  [[gnu::always_inline]] friend bool any(Mask a) { return xsimd::any(a.v); }
+  [[gnu::always_inline]] friend bool all(Mask a) { return xsimd::all(a.v); }
+  [[gnu::always_inline]] friend Lane<T, I> where(Mask m, Lane<T, I> a, Lane<T, I> b) {
+    return Lane<T, I>(xsimd::select(m.v, a.v, b.v));
+  }
+
+  // The first `count` elements are read or written, one byte each (0 or 1; any other byte reads as true).
+  static Mask load_part(const bool* p, std::ptrdiff_t stride, std::ptrdiff_t count) {
+    alignas(64) T buffer[static_cast<std::size_t>(size)] = {};
+    for (std::ptrdiff_t i = 0; i < count; ++i) buffer[i] = p[i * stride] ? T(1) : T(0);
+    return Lane<T, I>(xsimd::batch<T, Arch>::load_aligned(buffer)) != Lane<T, I>(0);
+  }
+  static Mask load(const bool* p, std::ptrdiff_t stride = 1) { return load_part(p, stride, size); }
+  void store_part(bool* p, std::ptrdiff_t count) const {
+    alignas(64) T buffer[static_cast<std::size_t>(size)];
+    xsimd::select(v, xsimd::batch<T, Arch>(T(1)), xsimd::batch<T, Arch>(T(0))).store_aligned(buffer);
+    for (std::ptrdiff_t i = 0; i < count; ++i) p[i] = buffer[i] != T(0);
+  }
+  void store(bool* p) const { store_part(p, size); }
+};
+
+template <LaneElement T>
+struct Mask<T, isa::scalar> {
+  static constexpr std::ptrdiff_t size = 1;
+  bool v;
+
+  Mask() = default;
+  [[gnu::always_inline]] constexpr Mask(bool b) : v(b) {}
+
+  [[gnu::always_inline]] friend Mask operator&(Mask a, Mask b) { return a.v && b.v; }
+  [[gnu::always_inline]] friend Mask operator|(Mask a, Mask b) { return a.v || b.v; }
+  [[gnu::always_inline]] friend Mask operator^(Mask a, Mask b) { return a.v != b.v; }
+  [[gnu::always_inline]] friend Mask operator!(Mask a) { return !a.v; }
+  [[gnu::always_inline]] friend bool any(Mask a) { return a.v; }
+  [[gnu::always_inline]] friend bool all(Mask a) { return a.v; }
+  [[gnu::always_inline]] friend Lane<T, isa::scalar> where(Mask m, Lane<T, isa::scalar> a, Lane<T, isa::scalar> b) {
+    return m.v ? a : b;
+  }
+
+  static Mask load_part(const bool* p, std::ptrdiff_t, std::ptrdiff_t count) { return count > 0 && *p; }
+  static Mask load(const bool* p, std::ptrdiff_t = 1) { return *p; }
+  void store_part(bool* p, std::ptrdiff_t count) const {
+    if (count > 0) *p = v;
+  }
+  void store(bool* p) const { *p = v; }
+};
+
+// ---- Lane ----------------------------------------------------------------------------------------------------------------------
+
+template <LaneElement T, class I>
+struct Lane {
+  using Arch = typename ArchOf<I>::type;
+  using Batch = xsimd::batch<T, Arch>;
+  using Integer = std::conditional_t<sizeof(T) == 4, std::int32_t, std::int64_t>;
+  using Bits = xsimd::batch<Integer, Arch>;
+  static constexpr std::ptrdiff_t size = static_cast<std::ptrdiff_t>(Batch::size);
+  Batch v;
+
+  Lane() = default;
+  [[gnu::always_inline]] Lane(Batch b) : v(b) {}
+  template <LaneConstant C>
+  [[gnu::always_inline]] Lane(C c) : v(static_cast<T>(c)) {}
+
+  // Any stride in elements; 0 repeats one element in the whole lane. Nothing is assumed of the alignment.
+  [[gnu::always_inline]] static Lane load(const T* p) { return Batch::load_unaligned(p); }
+  [[gnu::always_inline]] static Lane load(const T* p, std::ptrdiff_t stride) {
+    if (stride == 1) return load(p);
+    if (stride == 0) return Batch(*p);
+    return load_part(p, stride, size);
+  }
+  // Reads `count` >= 1 elements; the rest of the lane repeats the first, so that it takes no slow path of its own.
+  static Lane load_part(const T* p, std::ptrdiff_t stride, std::ptrdiff_t count) {
+    alignas(64) T buffer[static_cast<std::size_t>(size)];
+    for (std::ptrdiff_t i = 0; i < size; ++i) buffer[i] = p[i < count ? i * stride : 0];
+    return Batch::load_aligned(buffer);
+  }
+  [[gnu::always_inline]] void store(T* p) const { v.store_unaligned(p); }
+  void store_part(T* p, std::ptrdiff_t count) const {
+    alignas(64) T buffer[static_cast<std::size_t>(size)];
+    v.store_aligned(buffer);
+    for (std::ptrdiff_t i = 0; i < count; ++i) p[i] = buffer[i];
+  }
+
+  [[gnu::always_inline]] friend Lane operator+(Lane a, Lane b) { return a.v + b.v; }
+  [[gnu::always_inline]] friend Lane operator-(Lane a, Lane b) { return a.v - b.v; }
+  [[gnu::always_inline]] friend Lane operator*(Lane a, Lane b) { return a.v * b.v; }
+  [[gnu::always_inline]] friend Lane operator/(Lane a, Lane b) { return a.v / b.v; }
+  [[gnu::always_inline]] friend Lane operator-(Lane a) { return a.v ^ Batch(T(-0.0)); }
+  [[gnu::always_inline]] friend Lane operator+(Lane a) { return a; }
+  [[gnu::always_inline]] Lane& operator+=(Lane b) { return *this = *this + b; }
+  [[gnu::always_inline]] Lane& operator-=(Lane b) { return *this = *this - b; }
+  [[gnu::always_inline]] Lane& operator*=(Lane b) { return *this = *this * b; }
+  [[gnu::always_inline]] Lane& operator/=(Lane b) { return *this = *this / b; }
+
+  [[gnu::always_inline]] friend Mask<T, I> operator==(Lane a, Lane b) { return a.v == b.v; }
+  // xsimd's own != is false for NaN on AVX.
+  [[gnu::always_inline]] friend Mask<T, I> operator!=(Lane a, Lane b) { return !Mask<T, I>(a.v == b.v); }
+  [[gnu::always_inline]] friend Mask<T, I> operator<(Lane a, Lane b) { return a.v < b.v; }
+  [[gnu::always_inline]] friend Mask<T, I> operator<=(Lane a, Lane b) { return a.v <= b.v; }
+  [[gnu::always_inline]] friend Mask<T, I> operator>(Lane a, Lane b) { return b.v < a.v; }
+  [[gnu::always_inline]] friend Mask<T, I> operator>=(Lane a, Lane b) { return b.v <= a.v; }
+
+  // a * b + c, rounded once where the instruction set is `fused`, else twice.
+  [[gnu::always_inline]] friend Lane fma(Lane a, Lane b, Lane c) {
+    if constexpr (I::fused)
+      return xsimd::fma(a.v, b.v, c.v);
+    else
+      return a * b + c;
+  }
+  [[gnu::always_inline]] friend Lane sqrt(Lane a) { return xsimd::sqrt(a.v); }
+  [[gnu::always_inline]] friend Lane abs(Lane a) { return a.v & magnitude(); }
+  [[gnu::always_inline]] friend Lane copysign(Lane a, Lane sign) {
+    return (a.v & magnitude()) | (sign.v & Batch(T(-0.0)));
+  }
+  [[gnu::always_inline]] friend Mask<T, I> isnan(Lane a) { return !Mask<T, I>(a.v == a.v); }
+
+  // All bits but the sign. (xsimd's bitwise_andnot has changed which operand it negates: not used.)
+  [[gnu::always_inline]] static Batch magnitude() {
+    return Batch(std::bit_cast<T>(static_cast<std::make_unsigned_t<Integer>>(std::numeric_limits<Integer>::max())));
+  }
+
+  // Of two numbers one, of equal ones the second, of a number and a NaN whichever the machine prefers: for finite operands.
+  [[gnu::always_inline]] friend Lane greater_of(Lane a, Lane b) { return xsimd::max(a.v, b.v); }
+  [[gnu::always_inline]] friend Lane lesser_of(Lane a, Lane b) { return xsimd::min(a.v, b.v); }
+};
+
+template <LaneElement T>
+struct Lane<T, isa::scalar> {
+  using Integer = std::conditional_t<sizeof(T) == 4, std::int32_t, std::int64_t>;
+  static constexpr std::ptrdiff_t size = 1;
+  T v;
+
+  Lane() = default;
+  template <LaneConstant C>
+  [[gnu::always_inline]] constexpr Lane(C c) : v(static_cast<T>(c)) {}
+
+  [[gnu::always_inline]] static Lane load(const T* p) { return *p; }
+  [[gnu::always_inline]] static Lane load(const T* p, std::ptrdiff_t) { return *p; }
+  [[gnu::always_inline]] static Lane load_part(const T* p, std::ptrdiff_t, std::ptrdiff_t) { return *p; }
+  [[gnu::always_inline]] void store(T* p) const { *p = v; }
+  [[gnu::always_inline]] void store_part(T* p, std::ptrdiff_t count) const {
+    if (count > 0) *p = v;
+  }
+
+  [[gnu::always_inline]] friend Lane operator+(Lane a, Lane b) { return a.v + b.v; }
+  [[gnu::always_inline]] friend Lane operator-(Lane a, Lane b) { return a.v - b.v; }
+  [[gnu::always_inline]] friend Lane operator*(Lane a, Lane b) { return a.v * b.v; }
+  [[gnu::always_inline]] friend Lane operator/(Lane a, Lane b) { return a.v / b.v; }
+  [[gnu::always_inline]] friend Lane operator-(Lane a) { return -a.v; }
+  [[gnu::always_inline]] friend Lane operator+(Lane a) { return a; }
+  [[gnu::always_inline]] Lane& operator+=(Lane b) { return *this = *this + b; }
+  [[gnu::always_inline]] Lane& operator-=(Lane b) { return *this = *this - b; }
+  [[gnu::always_inline]] Lane& operator*=(Lane b) { return *this = *this * b; }
+  [[gnu::always_inline]] Lane& operator/=(Lane b) { return *this = *this / b; }
+
+  using Mask = kernels::Mask<T, isa::scalar>;
+  [[gnu::always_inline]] friend Mask operator==(Lane a, Lane b) { return a.v == b.v; }
+  [[gnu::always_inline]] friend Mask operator!=(Lane a, Lane b) { return a.v != b.v; }
+  [[gnu::always_inline]] friend Mask operator<(Lane a, Lane b) { return a.v < b.v; }
+  [[gnu::always_inline]] friend Mask operator<=(Lane a, Lane b) { return a.v <= b.v; }
+  [[gnu::always_inline]] friend Mask operator>(Lane a, Lane b) { return a.v > b.v; }
+  [[gnu::always_inline]] friend Mask operator>=(Lane a, Lane b) { return a.v >= b.v; }
+
+  [[gnu::always_inline]] friend Lane fma(Lane a, Lane b, Lane c) { return a.v * b.v + c.v; }
+  [[gnu::always_inline]] friend Lane sqrt(Lane a) { return std::sqrt(a.v); }
+  [[gnu::always_inline]] friend Lane abs(Lane a) { return std::abs(a.v); }
+  [[gnu::always_inline]] friend Lane copysign(Lane a, Lane sign) { return std::copysign(a.v, sign.v); }
+  [[gnu::always_inline]] friend Mask isnan(Lane a) { return a.v != a.v; }
+  [[gnu::always_inline]] friend Lane greater_of(Lane a, Lane b) { return a.v > b.v ? a : b; }
+  [[gnu::always_inline]] friend Lane lesser_of(Lane a, Lane b) { return a.v < b.v ? a : b; }
+};
+
+template <LaneElement T, class I>
+inline constexpr bool is_scalar_lane = std::same_as<I, isa::scalar>;
+
+// f on each element in turn: for functions without a vector form. F is a stateless functor type that takes and returns T.
+template <class F, LaneElement T, class I>
+[[gnu::noinline]] Lane<T, I> each(F f, Lane<T, I> x) {
+  if constexpr (std::same_as<I, isa::scalar>) {
+    return f(x.v);
+  } else {
+    alignas(64) T a[static_cast<std::size_t>(Lane<T, I>::size)];
+    x.v.store_aligned(a);
+    for (auto& e : a) e = f(e);
+    return Lane<T, I>(Lane<T, I>::Batch::load_aligned(a));
+  }
+}
+template <class F, LaneElement T, class I>
+[[gnu::noinline]] Lane<T, I> each(F f, Lane<T, I> x, Lane<T, I> y) {
+  if constexpr (std::same_as<I, isa::scalar>) {
+    return f(x.v, y.v);
+  } else {
+    constexpr auto n = static_cast<std::size_t>(Lane<T, I>::size);
+    alignas(64) T a[n], b[n];
+    x.v.store_aligned(a);
+    y.v.store_aligned(b);
+    for (std::size_t i = 0; i < n; ++i) a[i] = f(a[i], b[i]);
+    return Lane<T, I>(Lane<T, I>::Batch::load_aligned(a));
+  }
+}
+
+}  // namespace reel::kernels

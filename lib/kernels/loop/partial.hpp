@@ -1,0 +1,87 @@
+// Lanes that are only partly in memory: the ends of arrays, and arrays shorter than a lane. Masked instructions where the
+// instruction set has them, else element by element.
+#pragma once
+#include "kernels/lane.hpp"
+
+namespace reel::kernels {
+
+template <LaneElement T, class I>
+[[gnu::always_inline]] inline T first_element(Lane<T, I> a) {
+  if constexpr (std::same_as<I, isa::scalar>)
+    return a.v;
+  else
+    return a.v.data[0];
+}
+
+#if XSIMD_WITH_AVX2
+// A sliding window over this gives the mask of the first `count` elements.
+alignas(64) inline constexpr std::int32_t ones_then_zeros[16] = {-1, -1, -1, -1, -1, -1, -1, -1, 0, 0, 0, 0, 0, 0, 0, 0};
+template <LaneElement T>
+[[gnu::always_inline]] inline __m256i first_elements(std::ptrdiff_t count) {
+  constexpr auto words = static_cast<std::ptrdiff_t>(sizeof(T) / 4);
+  return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(ones_then_zeros + 8 - count * words));
+}
+#endif
+
+// The first `count` elements from p, 1 <= count < size; the rest of the lane is `rest`.
+template <LaneElement T, class I>
+[[gnu::always_inline]] inline Lane<T, I> load_first(const T* p, std::ptrdiff_t count, Lane<T, I> rest) {
+  using L = Lane<T, I>;
+#if XSIMD_WITH_AVX512BW
+  if constexpr (std::same_as<I, isa::avx512>) {
+    const unsigned mask = (1u << count) - 1u;
+    if constexpr (sizeof(T) == 4)
+      return L(typename L::Batch(_mm512_mask_loadu_ps(rest.v, static_cast<__mmask16>(mask), p)));
+    else
+      return L(typename L::Batch(_mm512_mask_loadu_pd(rest.v, static_cast<__mmask8>(mask), p)));
+  }
+#endif
+#if XSIMD_WITH_AVX2
+  if constexpr (std::same_as<I, isa::avx2>) {
+    const __m256i mask = first_elements<T>(count);
+    if constexpr (sizeof(T) == 4)
+      return L(typename L::Batch(_mm256_blendv_ps(rest.v, _mm256_maskload_ps(p, mask), _mm256_castsi256_ps(mask))));
+    else
+      return L(typename L::Batch(_mm256_blendv_pd(rest.v, _mm256_maskload_pd(p, mask), _mm256_castsi256_pd(mask))));
+  }
+#endif
+  if constexpr (std::same_as<I, isa::scalar>) {
+    return rest;  // no lane is partial
+  } else {
+    alignas(64) T buffer[static_cast<std::size_t>(L::size)];
+    rest.store(buffer);
+    for (std::ptrdiff_t i = 0; i < count; ++i) buffer[i] = p[i];
+    return L::load(buffer);
+  }
+}
+
+template <LaneElement T, class I>
+[[gnu::always_inline]] inline void store_first(Lane<T, I> a, T* p, std::ptrdiff_t count) {
+  using L = Lane<T, I>;
+#if XSIMD_WITH_AVX512BW
+  if constexpr (std::same_as<I, isa::avx512>) {
+    const unsigned mask = (1u << count) - 1u;
+    if constexpr (sizeof(T) == 4)
+      _mm512_mask_storeu_ps(p, static_cast<__mmask16>(mask), a.v);
+    else
+      _mm512_mask_storeu_pd(p, static_cast<__mmask8>(mask), a.v);
+    return;
+  }
+#endif
+#if XSIMD_WITH_AVX2
+  if constexpr (std::same_as<I, isa::avx2>) {
+    if constexpr (sizeof(T) == 4)
+      _mm256_maskstore_ps(p, first_elements<T>(count), a.v);
+    else
+      _mm256_maskstore_pd(p, first_elements<T>(count), a.v);
+    return;
+  }
+#endif
+  if constexpr (!std::same_as<I, isa::scalar>) {
+    alignas(64) T buffer[static_cast<std::size_t>(L::size)];
+    a.store(buffer);
+    for (std::ptrdiff_t i = 0; i < count; ++i) p[i] = buffer[i];
+  }
+}
+
+}  // namespace reel::kernels

@@ -1,0 +1,123 @@
+// The loop of a row's value or product over floating lanes. The row's function is instantiated once (twice if it is cheap), for
+// the whole array, its end and the single element alike, so that an element's bits never depend on where it stands.
+#pragma once
+#include <utility>
+
+#include "kernels/loop/partial.hpp"
+#include "kernels/loop/staged.hpp"
+#include "kernels/table.hpp"
+
+namespace reel::kernels {
+
+// out[i] = f(in[K][i]...), for f a type of stateless function. An operand of stride 0 is read from a lane that repeats it, with a
+// step of 0, so that no loop branches on strides. First `Unroll` lanes at a time, if that is more than one.
+template <LaneElement T, class I, class F, std::ptrdiff_t Unroll, std::size_t... K>
+struct Map {
+  using L = Lane<T, I>;
+  static constexpr std::size_t operands = sizeof...(K);
+
+  static constexpr Layout layout() {
+    Layout l{.operands = 0, .bytes = {}, .out_bytes = sizeof(T), .repeats = true};
+    ((l.bytes[K] = sizeof(T), l.operands = K + 1), ...);
+    return l;
+  }
+
+  static void run(const Strided* in, void* out, std::ptrdiff_t n) {
+    if (n < 1) return;
+    if (n > 1 && ((in[K].stride | ...) & ~std::ptrdiff_t(1)) != 0) return staged<I>(&run, layout(), in, out, n);
+    loop(in, static_cast<T*>(out), n, std::make_index_sequence<operands>());
+  }
+
+  template <std::size_t... J>
+  [[gnu::always_inline]] static void loop(const Strided* in, T* out, std::ptrdiff_t n, std::index_sequence<J...>) {
+    const T* p[operands] = {static_cast<const T*>(in[K].data)...};
+    std::ptrdiff_t step[operands] = {};
+    alignas(64) T repeated[operands][static_cast<std::size_t>(L::size)];
+    if (n > 1) {
+      const std::ptrdiff_t stride[operands] = {in[K].stride...};
+      const auto set_step = [&](std::size_t k) {
+        step[k] = stride[k] * L::size;
+        if (stride[k] != 0) return;
+        L(*p[k]).store(repeated[k]);
+        p[k] = repeated[k];
+      };
+      (set_step(J), ...);
+    }
+    if constexpr (Unroll > 1) {
+      for (; n >= Unroll * L::size; n -= Unroll * L::size) {
+        for (std::ptrdiff_t u = 0; u < Unroll; ++u, out += L::size) {
+          F{}(L::load(p[J])...).store(out);
+          ((p[J] += step[J]), ...);
+        }
+      }
+      if (n == 0) return;
+    }
+    for (;;) {
+      L value[operands];
+      if (n >= L::size)
+        ((value[J] = L::load(p[J])), ...);
+      else if (n == 1)
+        ((value[J] = L(*p[J])), ...);
+      else
+        ((value[J] = load_first(p[J], n, L(*p[J]))), ...);
+      const L result = F{}(value[J]...);
+      if (n < L::size) {
+        if (n == 1)
+          *out = first_element(result);
+        else
+          store_first(result, out, n);
+        return;
+      }
+      result.store(out);
+      if ((n -= L::size) == 0) return;
+      out += L::size;
+      ((p[J] += step[J]), ...);
+    }
+  }
+};
+
+// What the row at `At` of a family compiles to. Families go by reference, which keeps the types of their rows out of every name.
+template <LaneElement T, class I, std::ptrdiff_t Unroll, const auto& Family, std::size_t At>
+struct RowLoops {
+  using Row = std::tuple_element_t<At, std::remove_cvref_t<decltype(Family)>>;
+
+  static constexpr Loop value() {
+    return []<std::size_t... K>(std::index_sequence<K...>) -> Loop {
+      return &Map<T, I, decltype(Row::value), Unroll, K...>::run;
+    }(std::make_index_sequence<Row::arity>());
+  }
+
+  template <std::size_t K>
+  static constexpr Loop product() {
+    using Product = std::tuple_element_t<K, decltype(Row::products)>;
+    if constexpr (!Product::has_function) {
+      return nullptr;
+    } else {
+      return []<std::size_t... J>(std::index_sequence<J...>) -> Loop {
+        return &Map<T, I, decltype(Product::function), Unroll, 0, 1 + read_at(Product::reads, J)...>::run;
+      }(std::make_index_sequence<static_cast<std::size_t>(std::popcount(static_cast<unsigned>(Product::reads)))>());
+    }
+  }
+  // Which of x, y, w, z is the nth that a product reads.
+  static constexpr std::size_t read_at(unsigned reads, std::size_t nth) {
+    std::size_t bit = 0;
+    while ((reads >> bit & 1u) == 0 || nth-- != 0) ++bit;
+    return bit;
+  }
+
+  static constexpr Pointwise all() {
+    return []<std::size_t... K>(std::index_sequence<K...>) -> Pointwise {
+      return {value(), {product<K>()...}};
+    }(std::make_index_sequence<Row::arity>());
+  }
+};
+
+// Enters the loops of a family's rows for T into the table.
+template <LaneElement T, class I, std::ptrdiff_t Unroll, const auto& Family>
+void enter(Set& set, Type type) {
+  [&]<std::size_t... At>(std::index_sequence<At...>) {
+    ((set.op[table::first_of(Family) + At][index(type)] = RowLoops<T, I, Unroll, Family, At>::all()), ...);
+  }(std::make_index_sequence<std::tuple_size_v<std::remove_cvref_t<decltype(Family)>>>());
+}
+
+}  // namespace reel::kernels

@@ -1,0 +1,170 @@
+// Reductions in a fixed pairwise order: blocks of 8 x 8 lanes, eight accumulators each, then the blocks two by two like a binary
+// counter. A sum's error grows with the logarithm of n; its order depends on n alone, not on strides, threads or alignment.
+#pragma once
+#include <utility>
+
+#include "kernels/loop/partial.hpp"
+#include "kernels/loop/staged.hpp"
+#include "kernels/math.hpp"
+
+namespace reel::kernels {
+
+// How two lanes, or two elements, are combined. maximum and minimum of a number and a NaN are NaN.
+struct Sum {
+  template <class V>
+  [[gnu::always_inline]] static V combine(V a, V b) {
+    return a + b;
+  }
+  template <class T>
+  static constexpr T neutral = T(0);
+};
+struct Prod {
+  template <class V>
+  [[gnu::always_inline]] static V combine(V a, V b) {
+    return a * b;
+  }
+  template <class T>
+  static constexpr T neutral = T(1);
+};
+struct Max {
+  template <class T, class I>
+  [[gnu::always_inline]] static Lane<T, I> combine(Lane<T, I> a, Lane<T, I> b) {
+    return maximum(a, b);
+  }
+  template <LaneElement T>
+  [[gnu::always_inline]] static T combine(T a, T b) {
+    return a > b || a != a ? a : b;
+  }
+  template <class T>
+  static constexpr T neutral = -std::numeric_limits<T>::infinity();
+};
+struct Min {
+  template <class T, class I>
+  [[gnu::always_inline]] static Lane<T, I> combine(Lane<T, I> a, Lane<T, I> b) {
+    return minimum(a, b);
+  }
+  template <LaneElement T>
+  [[gnu::always_inline]] static T combine(T a, T b) {
+    return a < b || a != a ? a : b;
+  }
+  template <class T>
+  static constexpr T neutral = std::numeric_limits<T>::infinity();
+};
+
+// Reduces terms.block(i, count), asked for once per block, which gives an object with the lane whole(j) at i + j and, for the end
+// of the array, the lane part(j, count) whose elements from count on are neutral.
+template <LaneElement T, class I, class Operation>
+struct Pairwise {
+  using L = Lane<T, I>;
+  static constexpr std::ptrdiff_t accumulators = 8, block = 8 * accumulators * L::size;
+
+  [[gnu::always_inline]] static L combine(L a, L b) { return Operation::combine(a, b); }
+
+  // `groups` >= 1 times eight lanes.
+  template <class Block>
+  [[gnu::always_inline]] static L eight_by(std::ptrdiff_t groups, const Block& terms) {
+    L acc[accumulators];
+    for (std::ptrdiff_t k = 0; k < accumulators; ++k) acc[k] = terms.whole(k * L::size);
+    for (std::ptrdiff_t g = 1; g < groups; ++g)
+      for (std::ptrdiff_t k = 0; k < accumulators; ++k)
+        acc[k] = combine(acc[k], terms.whole((g * accumulators + k) * L::size));
+    return combine(combine(combine(acc[0], acc[1]), combine(acc[2], acc[3])),
+                   combine(combine(acc[4], acc[5]), combine(acc[6], acc[7])));
+  }
+
+  [[gnu::always_inline]] static T across(L a) {
+    alignas(64) T e[static_cast<std::size_t>(L::size)];
+    a.store(e);
+    for (std::ptrdiff_t half = L::size / 2; half > 0; half /= 2)
+      for (std::ptrdiff_t j = 0; j < half; ++j) e[j] = Operation::combine(e[j], e[j + half]);
+    return e[0];
+  }
+
+  template <class Terms>
+  static T run(std::ptrdiff_t n, const Terms& terms) {
+    L partial[60];  // the sums of 2^k blocks, for the bits k of the number of blocks
+    std::ptrdiff_t depth = 0, i = 0;
+    for (std::size_t blocks = 1; n - i >= block; i += block, ++blocks) {
+      L sum = eight_by(8, terms.block(i, block));
+      for (std::size_t rest = blocks; (rest & 1u) == 0; rest >>= 1) sum = combine(partial[--depth], sum);
+      partial[depth++] = sum;
+    }
+    if (i < n) {
+      const auto rest = terms.block(i, n - i);
+      const std::ptrdiff_t groups = (n - i) / (accumulators * L::size), left = (n - i) % (accumulators * L::size);
+      if (groups > 0) partial[depth++] = eight_by(groups, rest);
+      std::ptrdiff_t j = groups * accumulators * L::size;
+      if (left >= L::size) {
+        L sum = rest.whole(j);
+        for (j += L::size; n - i - j >= L::size; j += L::size) sum = combine(sum, rest.whole(j));
+        partial[depth++] = sum;
+      }
+      if (n - i - j > 0) partial[depth++] = rest.part(j, n - i - j);
+    }
+    L total = partial[--depth];
+    while (depth > 0) total = combine(partial[--depth], total);
+    return across(total);
+  }
+};
+
+// Terms that are the elements of an array.
+template <LaneElement T, class I, class Operation>
+struct Elements {
+  using L = Lane<T, I>;
+  struct Block {
+    const T* p;
+    [[gnu::always_inline]] L whole(std::ptrdiff_t j) const { return L::load(p + j); }
+    [[gnu::always_inline]] L part(std::ptrdiff_t j, std::ptrdiff_t count) const {
+      return load_first(p + j, count, L(Operation::template neutral<T>));
+    }
+  };
+  const T* p;
+  [[gnu::always_inline]] Block block(std::ptrdiff_t i, std::ptrdiff_t) const { return {p + i}; }
+};
+// The same of an array with a stride, gathered block by block.
+template <LaneElement T, class I, class Operation>
+struct StridedElements {
+  const T* p;
+  std::ptrdiff_t stride;
+  T* buffer;
+  typename Elements<T, I, Operation>::Block block(std::ptrdiff_t i, std::ptrdiff_t count) const {
+    gather<I>(p + i * stride, stride, buffer, count, sizeof(T));
+    return {buffer};
+  }
+};
+// Terms that are products of two arrays' elements.
+template <LaneElement T, class I>
+struct Products {
+  using L = Lane<T, I>;
+  struct Block {
+    const T *a, *b;
+    [[gnu::always_inline]] L whole(std::ptrdiff_t j) const { return L::load(a + j) * L::load(b + j); }
+    [[gnu::always_inline]] L part(std::ptrdiff_t j, std::ptrdiff_t count) const {
+      return load_first(a + j, count, L(0)) * load_first(b + j, count, L(0));
+    }
+  };
+  const T *a, *b;
+  std::ptrdiff_t a_stride, b_stride;
+  T *a_buffer, *b_buffer;
+  [[gnu::always_inline]] Block block(std::ptrdiff_t i, std::ptrdiff_t count) const {
+    const auto from = [&](const T* p, std::ptrdiff_t stride, T* buffer) {
+      if (stride == 1) return p + i;
+      gather<I>(p + i * stride, stride, buffer, count, sizeof(T));
+      return static_cast<const T*>(buffer);
+    };
+    return {from(a, a_stride, a_buffer), from(b, b_stride, b_buffer)};
+  }
+};
+
+template <LaneElement T, class I, class Operation>
+T reduce(const T* p, std::ptrdiff_t n) {
+  return Pairwise<T, I, Operation>::run(n, Elements<T, I, Operation>{p});
+}
+template <LaneElement T, class I>
+T sum_of_products(Strided a, Strided b, std::ptrdiff_t n) {
+  alignas(64) T buffer[2][static_cast<std::size_t>(Pairwise<T, I, Sum>::block)];
+  const Products<T, I> terms{static_cast<const T*>(a.data), static_cast<const T*>(b.data), a.stride, b.stride, buffer[0], buffer[1]};
+  return Pairwise<T, I, Sum>::run(n, terms);
+}
+
+}  // namespace reel::kernels

@@ -1,0 +1,108 @@
+// The bits of a lane: exponents taken apart and put together, for the functions beside this file. SIMD lanes only.
+#pragma once
+#include "kernels/lane.hpp"
+
+namespace reel::kernels::math {
+
+template <class T>
+struct Format;
+template <>
+struct Format<float> {
+  using Unsigned = std::uint32_t;
+  static constexpr int mantissa = 23;
+  static constexpr int bias = 127;
+};
+template <>
+struct Format<double> {
+  using Unsigned = std::uint64_t;
+  static constexpr int mantissa = 52;
+  static constexpr int bias = 1023;
+};
+
+template <class T, class I>
+using Bits = xsimd::batch<typename Format<T>::Unsigned, typename ArchOf<I>::type>;
+
+template <class T>
+constexpr typename Format<T>::Unsigned bits_of(T x) {
+  return std::bit_cast<typename Format<T>::Unsigned>(x);
+}
+template <class T, class I>
+[[gnu::always_inline]] inline Bits<T, I> bits(Lane<T, I> x) {
+  return std::bit_cast<Bits<T, I>>(x.v);
+}
+template <class T, class I>
+[[gnu::always_inline]] inline Lane<T, I> from_bits(Bits<T, I> b) {
+  return std::bit_cast<typename Lane<T, I>::Batch>(b);
+}
+
+// Added to a number of magnitude below 2^(mantissa - 1), this rounds it to an integer (half to even), which then stands in the lowest
+// bits of the sum.
+template <class T>
+inline constexpr T rounder = static_cast<T>(std::uint64_t(3) << (Format<T>::mantissa - 1));
+
+// 2^n for integral n in the range of normal numbers.
+template <class T, class I>
+[[gnu::always_inline]] inline Lane<T, I> exponential_of_two(Lane<T, I> n) {
+  return from_bits<T, I>((bits(n + rounder<T>) << Format<T>::mantissa) + Bits<T, I>(bits_of(T(1))));
+}
+
+// x * 2^n for integral n, rounded once, zero or infinite where it must be; |n| at most twice the largest exponent.
+template <class T, class I>
+[[gnu::always_inline]] inline Lane<T, I> scale(Lane<T, I> x, Lane<T, I> n) {
+#if XSIMD_WITH_AVX512BW
+  if constexpr (std::same_as<Lane<T, I>, Lane<float, isa::avx512>>) return Lane<T, I>(_mm512_scalef_ps(x.v, n.v));
+  if constexpr (std::same_as<Lane<T, I>, Lane<double, isa::avx512>>) return Lane<T, I>(_mm512_scalef_pd(x.v, n.v));
+#endif
+  if constexpr (!std::same_as<I, isa::avx512>) {
+    const Lane<T, I> half = (n * T(0.5) + rounder<T>) - rounder<T>;
+    return x * exponential_of_two(half) * exponential_of_two(n - half);
+  }
+}
+
+// x = m * 2^k, m between 3/4 and 3/2 or about that: sqrt(1/2) to sqrt(2) where the machine has no instruction for it. For x that is
+// not positive and finite see `log_specials`.
+template <class T, class I>
+struct Split {
+  Lane<T, I> m, k;
+};
+template <class T, class I>
+[[gnu::always_inline]] inline Split<T, I> split(Lane<T, I> x) {
+  using L = Lane<T, I>;
+  if constexpr (std::same_as<I, isa::avx512>) {
+#if XSIMD_WITH_AVX512BW
+    if constexpr (std::same_as<T, float>) {
+      const __m512 m = _mm512_getmant_ps(x.v, _MM_MANT_NORM_p75_1p5, _MM_MANT_SIGN_nan);
+      const L k(_mm512_getexp_ps(x.v));
+      return {L(m), where(L(m) < 1, k + 1, k)};
+    } else {
+      const __m512d m = _mm512_getmant_pd(x.v, _MM_MANT_NORM_p75_1p5, _MM_MANT_SIGN_nan);
+      const L k(_mm512_getexp_pd(x.v));
+      return {L(m), where(L(m) < 1, k + 1, k)};
+    }
+#endif
+  } else {
+    using F = Format<T>;
+    using U = typename F::Unsigned;
+    constexpr T up = static_cast<T>(U(1) << (F::mantissa + 1));
+    constexpr T tiny = std::numeric_limits<T>::min();
+    constexpr U root = bits_of(static_cast<T>(0.70710678118654752440));
+    constexpr T integer = static_cast<T>(U(1) << F::mantissa);
+    const auto subnormal = x < tiny;
+    const Bits<T, I> b = bits(where(subnormal, x * up, x)) + Bits<T, I>(static_cast<U>((U(F::bias) << F::mantissa) - root));
+    const L m = from_bits<T, I>((b & Bits<T, I>((U(1) << F::mantissa) - 1)) + Bits<T, I>(root));
+    const L biased = from_bits<T, I>((b >> F::mantissa) | Bits<T, I>(bits_of(integer)));
+    return {m, biased - where(subnormal, integer + T(F::bias + F::mantissa + 1), integer + T(F::bias))};
+  }
+}
+
+// c[0] + x (c[1] + x (c[2] + ...)).
+template <class T, class I, class C>
+[[gnu::always_inline]] inline Lane<T, I> polynomial(Lane<T, I>, C c) {
+  return Lane<T, I>(c);
+}
+template <class T, class I, class C, class... R>
+[[gnu::always_inline]] inline Lane<T, I> polynomial(Lane<T, I> x, C c, R... rest) {
+  return fma(x, polynomial(x, rest...), Lane<T, I>(c));
+}
+
+}  // namespace reel::kernels::math

@@ -1,0 +1,58 @@
+// Rows that cost a few instructions: arithmetic, comparisons' two-sided functions, rounding. Kinks: |x|' is 0 at 0; a tie of maximum
+// or minimum gives half to each side, a NaN all to itself; clip passes g on its edges and gives its bounds nothing there.
+#pragma once
+#include "kernels/rows/row.hpp"
+
+namespace reel::kernels::table {
+
+// g to the one side of maximum or minimum that wins, half of it if both do.
+inline constexpr auto share = [](auto g, auto wins, auto other_wins) { return where(wins, where(other_wins, g * 0.5, g), 0); };
+
+// clang-format off
+inline constexpr std::tuple arithmetic{
+  op<"add", all>([](auto x, auto y) { return x + y; }, same, same),
+  op<"subtract", numbers>([](auto x, auto y) { return x - y; },
+    same,
+    d<none>([](auto g) { return -g; })),
+  op<"multiply", all>([](auto x, auto y) { return x * y; },
+    d<y>([](auto g, auto y) { return g * y; }),
+    d<x>([](auto g, auto x) { return g * x; })),
+  op<"divide">([](auto x, auto y) { return x / y; },
+    d<y>([](auto g, auto y) { return g / y; }),
+    d<x | y>([](auto g, auto x, auto y) { return -g * (x / y) / y; })),
+  op<"negative", numbers>([](auto x) { return -x; },
+    d<none>([](auto g) { return -g; })),
+  op<"square", numbers>([](auto x) { return x * x; },
+    d<x>([](auto g, auto x) { return g * (2 * x); })),
+  op<"squared_difference", numbers>([](auto x, auto y) { auto difference = x - y; return difference * difference; },
+    d<x | y>([](auto g, auto x, auto y) { return g * (2 * (x - y)); }),
+    d<x | y>([](auto g, auto x, auto y) { return g * (2 * (y - x)); })),
+  op<"reciprocal">([](auto x) { return reciprocal(x); },
+    d<z>([](auto g, auto z) { return -g * (z * z); })),
+  op<"abs", numbers>([](auto x) { return abs(x); },
+    d<x>([](auto g, auto x) { return g * sign(x); })),
+  op<"sign", numbers>([](auto x) { return sign(x); }, zero),
+
+  op<"maximum", all>([](auto x, auto y) { return maximum(x, y); },
+    d<x | y>([](auto g, auto x, auto y) { return share(g, logical_or(x >= y, isnan(x)), logical_or(y >= x, isnan(y))); }),
+    d<x | y>([](auto g, auto x, auto y) { return share(g, logical_or(y >= x, isnan(y)), logical_or(x >= y, isnan(x))); })),
+  op<"minimum", all>([](auto x, auto y) { return minimum(x, y); },
+    d<x | y>([](auto g, auto x, auto y) { return share(g, logical_or(x <= y, isnan(x)), logical_or(y <= x, isnan(y))); }),
+    d<x | y>([](auto g, auto x, auto y) { return share(g, logical_or(y <= x, isnan(y)), logical_or(x <= y, isnan(x))); })),
+  op<"clip", numbers>([](auto x, auto y, auto w) { return minimum(maximum(x, y), w); },
+    d<x | y | w>([](auto g, auto x, auto y, auto w) { return where(logical_and(x >= y, x <= w), g, 0); }),
+    d<x | y | w>([](auto g, auto x, auto y, auto w) { return where(logical_and(x < y, y <= w), g, 0); }),
+    d<x | y | w>([](auto g, auto x, auto y, auto w) { return where(logical_or(x > w, y > w), g, 0); })),
+
+  op<"floor", numbers>([](auto x) { return floor(x); }, zero),
+  op<"ceil",  numbers>([](auto x) { return ceil(x); },  zero),
+  op<"round", numbers>([](auto x) { return round(x); }, zero),
+  op<"trunc", numbers>([](auto x) { return trunc(x); }, zero),
+  op<"floor_divide", numbers>([](auto x, auto y) { return floor_divide(x, y); }, zero, zero),
+  op<"mod", numbers>([](auto x, auto y) { return mod(x, y); },
+    same,
+    d<x | y>([](auto g, auto x, auto y) { return -g * floor_divide(x, y); })),
+};
+// clang-format on
+
+}  // namespace reel::kernels::table

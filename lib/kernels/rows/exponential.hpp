@@ -1,0 +1,64 @@
+// Rows of powers, exponentials, logarithms and error and gamma functions. A product is written so that its own products of any
+// order stay finite wherever the function is smooth: singular operands are replaced before, not after, the singular function.
+#pragma once
+#include "kernels/rows/row.hpp"
+
+namespace reel::kernels::table {
+
+inline constexpr double log_of_2 = 0.69314718055994530942, log_of_10 = 2.30258509299404568402;
+inline constexpr double two_over_root_pi = 1.12837916709551257390;
+
+// clang-format off
+inline constexpr std::tuple powers{
+  // d/dx 0**0 is 0, d/dy 0**y is 0 for y >= 0: at these points the replaced operand makes the other factor, 0, decide.
+  op<"power", numbers>([](auto x, auto y) { return power(x, y); },
+    d<x | y>([](auto g, auto x, auto y) {
+      return g * (y * power(x, where(logical_and(equal(x, 0), equal(y, 0)), 1, y) - 1)); }),
+    d<x | y | z>([](auto g, auto x, auto y, auto z) {
+      return g * (z * log(where(logical_and(equal(x, 0), y >= 0), 1, x))); })),
+  op<"sqrt">([](auto x) { return sqrt(x); },
+    d<z>([](auto g, auto z) { return g * 0.5 / z; })),
+  op<"rsqrt">([](auto x) { return rsqrt(x); },
+    d<z>([](auto g, auto z) { return g * (-0.5 * (z * z * z)); })),
+  op<"cbrt">([](auto x) { return cbrt(x); },
+    d<z>([](auto g, auto z) { return g / (3 * (z * z)); })),
+  op<"hypot">([](auto x, auto y) { return hypot(x, y); },
+    d<x | z>([](auto g, auto x, auto z) { return g * (x / where(equal(z, 0), 1, z)); }),
+    d<y | z>([](auto g, auto y, auto z) { return g * (y / where(equal(z, 0), 1, z)); })),
+
+  op<"exp">([](auto x) { return exp(x); },
+    d<z>([](auto g, auto z) { return g * z; })),
+  op<"exp2">([](auto x) { return exp2(x); },
+    d<z>([](auto g, auto z) { return g * (z * log_of_2); })),
+  op<"expm1">([](auto x) { return expm1(x); },
+    d<x>([](auto g, auto x) { return g * exp(x); })),
+  op<"log">([](auto x) { return log(x); },
+    d<x>([](auto g, auto x) { return g / x; })),
+  op<"log2">([](auto x) { return log2(x); },
+    d<x>([](auto g, auto x) { return g / (x * log_of_2); })),
+  op<"log10">([](auto x) { return log10(x); },
+    d<x>([](auto g, auto x) { return g / (x * log_of_10); })),
+  op<"log1p">([](auto x) { return log1p(x); },
+    d<x>([](auto g, auto x) { return g / (1 + x); })),
+  // Two equal infinities share like any other tie: their difference counts as 0.
+  op<"logaddexp">([](auto x, auto y) { return logaddexp(x, y); },
+    d<x | y>([](auto g, auto x, auto y) { return g * sigmoid(where(logical_and(equal(x, y), isinf(x)), 0, x - y)); }),
+    d<x | y>([](auto g, auto x, auto y) { return g * sigmoid(where(logical_and(equal(x, y), isinf(x)), 0, y - x)); })),
+};
+
+inline constexpr std::tuple special{
+  op<"erf">([](auto x) { return erf(x); },
+    d<x>([](auto g, auto x) { return g * (two_over_root_pi * exp(-(x * x))); })),
+  op<"erfc">([](auto x) { return erfc(x); },
+    d<x>([](auto g, auto x) { return g * (-two_over_root_pi * exp(-(x * x))); })),
+  op<"lgamma">([](auto x) { return lgamma(x); },
+    d<x>([](auto g, auto x) { return g * digamma(x); })),
+  op<"digamma">([](auto x) { return digamma(x); },
+    d<x>([](auto g, auto x) { return g * polygamma(1, x); })),
+  op<"polygamma">([](auto x, auto y) { return polygamma(x, y); },  // of order x at y
+    unconnected,
+    d<x | y>([](auto g, auto x, auto y) { return g * polygamma(x + 1, y); })),
+};
+// clang-format on
+
+}  // namespace reel::kernels::table

@@ -1,0 +1,82 @@
+// What a row of the pointwise table is: a name, the element types it exists for, the value, and for each operand the product of g
+// with the partial derivative, which names what it reads. Rows are written once, as generic lambdas: on a SIMD lane they become
+// the fused kernels, on a Tensor the derivative that an outer tape records. This header therefore knows neither.
+#pragma once
+#include <algorithm>
+#include <cstddef>
+#include <string_view>
+#include <tuple>
+#include <type_traits>
+
+namespace reel::kernels::table {
+
+// What a product reads besides g: the operands x, y, w and the result z. A tape keeps nothing else.
+enum Reads : unsigned { none = 0, x = 1, y = 2, w = 4, z = 8 };
+constexpr Reads operator|(Reads a, Reads b) { return static_cast<Reads>(static_cast<unsigned>(a) | static_cast<unsigned>(b)); }
+
+// The element types a row's value exists for; its products exist for the floating ones alone.
+enum class Domain {
+  floating,  // an integer operand is cast to a floating dtype first
+  numbers,   // integers too, modulo 2^n
+  all        // booleans too: + is or, * is and
+};
+
+template <std::size_t N>
+struct FixedString {
+  char text[N];
+  constexpr FixedString(const char (&t)[N]) { std::copy_n(t, N, text); }
+  constexpr operator std::string_view() const { return {text, N - 1}; }
+};
+
+// Three products without a function: g itself, a zero that is connected all the same, and no gradient at all.
+struct Identity {};
+struct Zero {};
+struct Unconnected {};
+
+template <Reads R, class F>
+struct Product {
+  static constexpr Reads reads = R;
+  static constexpr bool is_identity = std::is_same_v<F, Identity>;
+  static constexpr bool is_zero = std::is_same_v<F, Zero>;
+  static constexpr bool is_unconnected = std::is_same_v<F, Unconnected>;
+  static constexpr bool has_function = !is_identity && !is_zero && !is_unconnected;
+  F function;
+};
+template <Reads R, class F>
+constexpr Product<R, F> d(F function) {
+  return {function};
+}
+inline constexpr Product<none, Identity> same{};
+inline constexpr Product<none, Zero> zero{};
+inline constexpr Product<none, Unconnected> unconnected{};
+
+// product(g, x, y, w, z): the function applied to what it reads. The others may be anything.
+template <Reads R, class F, class G, class X, class Y, class W, class Z>
+constexpr auto apply(const Product<R, F>& product, const G& g, const X& a, const Y& b, const W& c, const Z& result) {
+  const auto chosen = [](auto use, const auto& value) {
+    if constexpr (use.value)
+      return std::tie(value);
+    else
+      return std::tuple<>();
+  };
+  return std::apply(product.function, std::tuple_cat(std::tie(g), chosen(std::bool_constant<(R & x) != 0>(), a),
+                                                     chosen(std::bool_constant<(R & y) != 0>(), b),
+                                                     chosen(std::bool_constant<(R & w) != 0>(), c),
+                                                     chosen(std::bool_constant<(R & z) != 0>(), result)));
+}
+
+template <FixedString Name, Domain D, class F, class... P>
+struct Row {
+  static constexpr std::string_view name = Name;
+  static constexpr Domain domain = D;
+  static constexpr std::size_t arity = sizeof...(P);
+  F value;
+  std::tuple<P...> products;  // one for each operand, in their order
+};
+template <FixedString Name, Domain D = Domain::floating, class F, class... P>
+constexpr Row<Name, D, F, P...> op(F value, P... products) {
+  return {value, {products...}};
+}
+inline constexpr Domain floating = Domain::floating, numbers = Domain::numbers, all = Domain::all;
+
+}  // namespace reel::kernels::table

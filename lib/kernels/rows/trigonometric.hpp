@@ -1,0 +1,39 @@
+// Rows of trigonometric and hyperbolic functions and their inverses. tan reads its operand, not its result (rule S20).
+#pragma once
+#include "kernels/rows/row.hpp"
+
+namespace reel::kernels::table {
+
+// clang-format off
+inline constexpr std::tuple trigonometric{
+  op<"sin">([](auto x) { return sin(x); },
+    d<x>([](auto g, auto x) { return g * cos(x); })),
+  op<"cos">([](auto x) { return cos(x); },
+    d<x>([](auto g, auto x) { return -g * sin(x); })),
+  op<"tan">([](auto x) { return tan(x); },
+    d<x>([](auto g, auto x) { auto c = cos(x); return g / (c * c); })),
+  op<"arcsin">([](auto x) { return arcsin(x); },
+    d<x>([](auto g, auto x) { return g / sqrt((1 - x) * (1 + x)); })),
+  op<"arccos">([](auto x) { return arccos(x); },
+    d<x>([](auto g, auto x) { return -g / sqrt((1 - x) * (1 + x)); })),
+  op<"arctan">([](auto x) { return arctan(x); },
+    d<x>([](auto g, auto x) { return g / (1 + x * x); })),
+  op<"arctan2">([](auto x, auto y) { return arctan2(x, y); },
+    d<x | y>([](auto g, auto x, auto y) { auto r = hypot(x, y); return g * (y / r) / r; }),
+    d<x | y>([](auto g, auto x, auto y) { auto r = hypot(x, y); return -g * (x / r) / r; })),
+  op<"sinh">([](auto x) { return sinh(x); },
+    d<x>([](auto g, auto x) { return g * cosh(x); })),
+  op<"cosh">([](auto x) { return cosh(x); },
+    d<x>([](auto g, auto x) { return g * sinh(x); })),
+  op<"tanh">([](auto x) { return tanh(x); },
+    d<z>([](auto g, auto z) { return g * (1 - z * z); })),
+  op<"arcsinh">([](auto x) { return arcsinh(x); },
+    d<x>([](auto g, auto x) { return g / sqrt(1 + x * x); })),
+  op<"arccosh">([](auto x) { return arccosh(x); },
+    d<x>([](auto g, auto x) { return g / (sqrt(x - 1) * sqrt(x + 1)); })),
+  op<"arctanh">([](auto x) { return arctanh(x); },
+    d<x>([](auto g, auto x) { return g / ((1 - x) * (1 + x)); })),
+};
+// clang-format on
+
+}  // namespace reel::kernels::table

@@ -1,0 +1,135 @@
+// Copies between layouts: long runs where both sides have them, else a matrix copy in tiles over the axis along which
+// the source lies close together and the one along which the destination does.
+#include <algorithm>
+
+#include "loops/loops.hpp"
+#include "loops/nest.hpp"
+
+namespace reel::loops {
+namespace {
+
+constexpr std::size_t from_side = 0, to_side = 1;
+constexpr std::int64_t piece = 32768;   // elements that one thread takes at a time
+constexpr std::int64_t short_run = 16;  // below: loops in line
+
+struct Copy {
+  Nest<2> nest;
+  const std::byte* from;
+  std::byte* to;
+  std::size_t bytes;
+  int row = -1;  // the dimension that a tile has beside the last; -1: none
+
+  const std::byte* source(std::int64_t offset) const { return from + offset * static_cast<std::int64_t>(bytes); }
+  std::byte* target(std::int64_t offset) const { return to + offset * static_cast<std::int64_t>(bytes); }
+};
+
+// Rows [begin, end) of the innermost loop.
+void copy_rows(const Copy& c, std::int64_t begin, std::int64_t end) {
+  const int last = c.nest.rank - 1;
+  const std::int64_t n = c.nest.extent[last], in = c.nest.stride[from_side][last], out = c.nest.stride[to_side][last];
+  Walk walk(c.nest, begin);
+  if (n >= short_run) {
+    for (std::int64_t r = begin; r < end; ++r, walk.next())
+      kernels::copy({c.source(walk.offset(from_side)), in}, c.target(walk.offset(to_side)), out, n, c.bytes);
+    return;
+  }
+  with_size(c.bytes, [&](auto element) {
+    using T = decltype(element);
+    for (std::int64_t r = begin; r < end; ++r, walk.next()) {
+      const T* p = reinterpret_cast<const T*>(c.from) + walk.offset(from_side);
+      T* q = reinterpret_cast<T*>(c.to) + walk.offset(to_side);
+      for (std::int64_t i = 0; i < n; ++i, p += in, q += out) std::memcpy(q, p, sizeof(T));
+    }
+  });
+}
+
+// The dimension, not the last, along which the source has its smallest stride; -1 when that is the last one.
+int closest(const Nest<2>& nest) {
+  const int last = nest.rank - 1;
+  int best = last;
+  for (int d = last - 1; d >= 0; --d) {
+    const std::int64_t s = std::abs(nest.stride[from_side][d]), b = std::abs(nest.stride[from_side][best]);
+    if (s != 0 && (b == 0 || s < b)) best = d;
+  }
+  return best == last || nest.stride[from_side][last] == 0 ? -1 : best;
+}
+
+// A matrix copy for each index of the dimensions but `row` and the last, rows cut into strips.
+void copy_matrices(const Copy& c, std::int64_t strip) {
+  const int last = c.nest.rank - 1;
+  const std::int64_t rows = c.nest.extent[c.row], columns = c.nest.extent[last];
+  Nest<2> outer;  // the other dimensions, and a last one of extent 1, which is not walked
+  for (int d = 0; d < last; ++d) {
+    if (d == c.row) continue;
+    outer.extent[outer.rank] = c.nest.extent[d];
+    for (std::size_t k : {from_side, to_side}) outer.stride[k][outer.rank] = c.nest.stride[k][d];
+    ++outer.rank;
+  }
+  std::int64_t matrices = 1;
+  for (int d = 0; d < outer.rank; ++d) matrices *= outer.extent[d];
+  const std::int64_t strips = (rows - 1) / strip + 1;
+  const std::int64_t in_row = c.nest.stride[from_side][c.row], out_row = c.nest.stride[to_side][c.row];
+  const auto run = [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t t = begin; t < end; ++t) {
+      const std::int64_t matrix = t / strips, first = t % strips * strip, count = std::min(strip, rows - first);
+      kernels::copy_matrix(c.source(outer.offset(from_side, matrix, outer.rank) + first * in_row), in_row,
+                           c.nest.stride[from_side][last],
+                           c.target(outer.offset(to_side, matrix, outer.rank) + first * out_row), out_row, count,
+                           columns, c.bytes);
+    }
+  };
+  const std::int64_t each = std::min(strip, rows) * columns;
+  if (matrices * rows * columns < parallel_threshold)
+    run(0, matrices * strips);
+  else
+    parallel_for(matrices * strips, std::max<std::int64_t>(1, piece / each), run);
+}
+
+}  // namespace
+
+void copy(const Tensor& from, const Tensor& to) {
+  const detail::Block *x = detail::block(from), *y = detail::block(to);
+  if (y->size == 0) return;
+  Copy c;
+  c.from = x->data;
+  c.to = y->data;
+  c.bytes = item_size(y->dtype);
+  for (int d = 0; d < y->rank; ++d) {
+    const std::int64_t stride[2] = {broadcast_stride(x, d, y->rank), y->strides()[d]};
+    c.nest.push(y->extents()[d], stride);
+  }
+  if (c.nest.rank == 0) {
+    std::memcpy(c.to, c.from, c.bytes);
+    return;
+  }
+  const int last = c.nest.rank - 1;
+  const std::int64_t n = c.nest.extent[last], in = c.nest.stride[from_side][last], out = c.nest.stride[to_side][last];
+  if (c.nest.rank == 1) {
+    const auto run = [&](std::int64_t begin, std::int64_t end) {
+      kernels::copy({c.source(begin * in), in}, c.target(begin * out), out, end - begin, c.bytes);
+    };
+    if (n < parallel_threshold)
+      run(0, n);
+    else
+      parallel_for(n, piece, run);
+    return;
+  }
+  c.row = out == 1 ? closest(c.nest) : -1;
+  if (c.row >= 0) return copy_matrices(c, std::max<std::int64_t>(32, piece / n));
+  const auto run = [&](std::int64_t begin, std::int64_t end) { copy_rows(c, begin, end); };
+  const std::int64_t rows = y->size / n;
+  if (y->size < parallel_threshold)
+    run(0, rows);
+  else
+    parallel_for(rows, std::max<std::int64_t>(1, piece / n), run);
+}
+
+Tensor contiguous(const Tensor& x) {
+  const detail::Block* b = detail::block(x);
+  if (b->contiguous()) return x;
+  const Tensor y = detail::empty(b->dtype, b->shape());
+  copy(x, y);
+  return y;
+}
+
+}  // namespace reel::loops

@@ -1,0 +1,57 @@
+// Loops over tensors: strided and broadcast operands in, calls of kernels on long runs out. Nothing here is recorded,
+// nothing checks shapes; results have the same bits for every number of threads.
+#pragma once
+#include <reel/tensor.hpp>
+#include <span>
+
+#include "core/block.hpp"
+#include "kernels/kernels.hpp"
+#include "loops/parallel.hpp"
+
+namespace reel::loops {
+
+/// The most operands of a pointwise kernel: g, x, y, w, z.
+inline constexpr std::size_t max_operands = 6;
+/// From this many elements on, loops are split among threads.
+inline constexpr std::int64_t parallel_threshold = 32768;
+
+/// What pointwise() does where it takes more than one call of the kernel.
+void pointwise_any(kernels::Loop loop, const Shape& shape, std::span<const Tensor* const> in, const Tensor& out);
+
+/// out = loop(in...), elementwise. Operands broadcast to `shape`, with any strides; a null one is not read. `out` is
+/// contiguous, of `shape`, and may share the block of an operand that has its shape, element size and no gaps.
+inline void pointwise(kernels::Loop loop, const Shape& shape, std::span<const Tensor* const> in, const Tensor& out) {
+  const detail::Block* to = detail::block(out);
+  const std::int64_t n = to->size;
+  if (n >= parallel_threshold) return pointwise_any(loop, shape, in, out);
+  kernels::Strided operand[max_operands];
+  for (std::size_t k = 0; k < in.size(); ++k) {
+    if (!in[k]) {
+      operand[k] = {nullptr, 0};
+      continue;
+    }
+    const detail::Block* from = detail::block(*in[k]);
+    if (from->size == 1) {
+      operand[k] = {from->data, 0};
+    } else if (from->size == n && from->contiguous()) {  // it broadcasts, so it has the very shape, ones apart
+      operand[k] = {from->data, 1};
+    } else {
+      return pointwise_any(loop, shape, in, out);
+    }
+  }
+  if (n > 0) loop(operand, to->data, n);
+}
+
+/// out = in, reduced over `axes` (from the front, ascending): pairwise, in an order that shapes and strides fix. `out`
+/// is contiguous and holds one element per index of the other axes. Every axis reduced must have an extent of at
+/// least 1.
+void reduce(const kernels::Reduction& reduction, const Tensor& in, const Shape& axes, const Tensor& out);
+
+/// to = from: same dtype, `from` broadcasts to the shape of `to`; any strides, but `to` has no element twice. They do
+/// not overlap. `to` may be a view into a result under construction.
+void copy(const Tensor& from, const Tensor& to);
+
+/// x in row-major order without gaps: x itself if it is. An alias has no tape's marks: not to be handed out as x.
+Tensor contiguous(const Tensor& x);
+
+}  // namespace reel::loops

@@ -1,0 +1,44 @@
+// Matrix products of batches of strided matrices. Tiles depend on the shape alone and never divide the inner dimension,
+// so that a result has the same bits for every number of threads. Shapes have been checked by the caller.
+#pragma once
+#include <reel/tensor.hpp>
+
+namespace reel::loops {
+
+/// One factor of a product: matrices rows x columns, strides in elements, and the step from batch to batch for each
+/// batch axis of the result (0 where it is repeated).
+struct Factor {
+  const std::byte* data;
+  std::int64_t rows, columns;
+  std::int64_t row_stride, column_stride;
+  Shape batch_strides;
+
+  Factor transposed() const {
+    Factor f = *this;
+    f.rows = columns;
+    f.columns = rows;
+    f.row_stride = column_stride;
+    f.column_stride = row_stride;
+    return f;
+  }
+};
+
+/// How BLAS reads a factor: as it is or as the transpose of a row-major matrix with this distance between rows.
+struct Layout {
+  bool readable, transposed;
+  std::int64_t leading;
+};
+Layout layout(const Factor& f);
+
+/// x as a factor for a result with `batch_rank` batch axes: its last two axes, the others aligned to the batch's last.
+/// A vector is a row, or (column_vector) a column. `x` outlives the factor.
+Factor factor(const Tensor& x, int batch_rank, bool column_vector);
+
+/// out = a b for each batch, contiguous. Of float32 and float64 the factors must be readable; integers wrap, booleans
+/// combine by and, or. Every stride serves them.
+void matmul(DType dtype, const Shape& batch, const Factor& a, const Factor& b, std::byte* out);
+
+/// The row-major position in a tensor with the batch axes `own` that broadcasts to position i of `batch`.
+std::int64_t broadcast_index(std::int64_t i, const Shape& batch, const Shape& own);
+
+}  // namespace reel::loops

@@ -1,0 +1,69 @@
+// Parallel loops on oneTBB. At most num_threads() workers draw pieces of a fixed partition from a counter; which one
+// gets a piece changes nothing. The wait is isolated: a waiting thread never picks up a task of the user's, which could
+// meet the tape that is open here. The context is isolated too: when the user's task group is cancelled, our loop is
+// not.
+#include "loops/parallel.hpp"
+
+#include <oneapi/tbb/info.h>
+#include <oneapi/tbb/parallel_for.h>
+#include <oneapi/tbb/task_arena.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstdlib>
+#include <reel/runtime.hpp>
+#include <string>
+
+#include "core/fail.hpp"
+
+namespace reel {
+namespace {
+
+// REEL_NUM_THREADS, or as many as the process may run on.
+int initial_threads() {
+  if (const char* text = std::getenv("REEL_NUM_THREADS"); text && *text) {
+    char* end = nullptr;
+    const long count = std::strtol(text, &end, 10);
+    if (*end == 0 && count >= 1 && count <= 1 << 20) return static_cast<int>(count);
+    detail::warn(std::string("REEL_NUM_THREADS=") + text + " is not a number of threads and is ignored");
+  }
+  return std::max(1, tbb::info::default_concurrency());
+}
+
+std::atomic<int> threads{0};  // 0: not asked yet
+
+}  // namespace
+
+void set_num_threads(int count) {
+  if (count < 1) fail<ValueError>("set_num_threads", "count is {}; it must be at least 1", count);
+  threads.store(count, std::memory_order_relaxed);
+}
+
+int num_threads() {
+  int count = threads.load(std::memory_order_relaxed);
+  if (count == 0) {
+    const int initial = initial_threads();
+    if (threads.compare_exchange_strong(count, initial, std::memory_order_relaxed)) count = initial;
+  }
+  return count;
+}
+
+namespace loops {
+
+void parallel_for(std::int64_t n, std::int64_t grain, void (*body)(std::int64_t, std::int64_t, void*), void* context) {
+  if (n <= 0) return;
+  grain = std::max<std::int64_t>(grain, 1);
+  const std::int64_t pieces = (n - 1) / grain + 1;
+  const int workers = static_cast<int>(std::min<std::int64_t>(pieces, num_threads()));
+  if (workers == 1) return body(0, n, context);
+  std::atomic<std::int64_t> next{0};
+  const auto work = [&](int) {
+    for (std::int64_t piece; (piece = next.fetch_add(1, std::memory_order_relaxed)) < pieces;)
+      body(piece * grain, std::min(n, (piece + 1) * grain), context);
+  };
+  tbb::task_group_context apart(tbb::task_group_context::isolated);
+  tbb::this_task_arena::isolate([&] { tbb::parallel_for(0, workers, work, tbb::simple_partitioner(), apart); });
+}
+
+}  // namespace loops
+}  // namespace reel

@@ -1,0 +1,175 @@
+// Elementwise loops over broadcast and strided operands. The result is contiguous, so a piece of it is a range of flat
+// positions; each operand is a run of some stride along the innermost loop. Where that loop is short, operands are laid
+// out in a tile on the stack first, so that a kernel is called per tile and not per few elements.
+#include <algorithm>
+
+#include "loops/loops.hpp"
+#include "loops/nest.hpp"
+
+namespace reel::loops {
+namespace {
+
+constexpr std::int64_t piece = 16384;   // elements that one thread takes at a time
+constexpr std::int64_t short_run = 16;  // below: tiles
+constexpr std::int64_t tile_elements = 512;
+constexpr std::int64_t large = 4096;  // from here on a transposed operand is copied
+
+struct Operand {
+  enum class Kind : std::uint8_t { none, single, linear, strided } kind = Kind::none;
+  const std::byte* data = nullptr;
+  std::size_t bytes = 0;
+  std::int64_t period = 0;  // after so many positions its elements repeat
+};
+
+struct Job {
+  kernels::Loop loop;
+  std::size_t count;
+  Operand operand[max_operands];
+  Nest<max_operands> nest;
+  std::byte* out;
+  std::size_t out_bytes;
+  std::int64_t tile = 0;  // a multiple of every period that fits
+
+  void rows(std::int64_t begin, std::int64_t end) const;
+  void tiles(std::int64_t begin, std::int64_t end) const;
+  void lay_out(std::size_t k, std::int64_t begin, std::int64_t end, std::byte* to) const;
+};
+
+// One call of the kernel for each row of the innermost loop.
+void Job::rows(std::int64_t begin, std::int64_t end) const {
+  const int last = nest.rank - 1;
+  const std::int64_t length = nest.extent[last];
+  Walk walk(nest, begin / length);
+  std::int64_t within = begin % length;
+  kernels::Strided in[max_operands];
+  for (std::size_t k = 0; k < count; ++k) in[k].stride = nest.stride[k][last];
+  for (std::int64_t at = begin; at < end; walk.next()) {
+    const std::int64_t n = std::min(length - within, end - at);
+    for (std::size_t k = 0; k < count; ++k)
+      in[k].data =
+          operand[k].data + (walk.offset(k) + within * in[k].stride) * static_cast<std::int64_t>(operand[k].bytes);
+    loop(in, out + at * static_cast<std::int64_t>(out_bytes), n);
+    at += n;
+    within = 0;
+  }
+}
+
+// The elements of operand k at positions [begin, end), without gaps.
+void Job::lay_out(std::size_t k, std::int64_t begin, std::int64_t end, std::byte* to) const {
+  const int last = nest.rank - 1;
+  const std::int64_t length = nest.extent[last], stride = nest.stride[k][last];
+  with_size(operand[k].bytes, [&](auto element) {
+    using T = decltype(element);
+    const auto bytes = static_cast<std::int64_t>(sizeof(T));
+    Walk walk(nest, begin / length);
+    std::int64_t within = begin % length;
+    for (std::int64_t at = begin; at < end; walk.next()) {
+      const std::int64_t n = std::min(length - within, end - at);
+      gather<T>(operand[k].data + (walk.offset(k) + within * stride) * bytes, stride, to, n);
+      to += n * bytes;
+      at += n;
+      within = 0;
+    }
+  });
+}
+
+// One call for each tile. `begin` is a multiple of the tile, so that what repeats within it is laid out once.
+void Job::tiles(std::int64_t begin, std::int64_t end) const {
+  alignas(64) std::byte buffer[max_operands][tile_elements * 16];
+  kernels::Strided in[max_operands];
+  for (std::size_t k = 0; k < count; ++k) {
+    const Operand& x = operand[k];
+    in[k] = {x.data, x.kind == Operand::Kind::single || x.kind == Operand::Kind::none ? 0 : 1};
+    if (x.kind != Operand::Kind::strided) continue;
+    in[k].data = buffer[k];
+    if (x.period <= tile) lay_out(k, begin, std::min(begin + tile, end), buffer[k]);
+  }
+  for (std::int64_t at = begin; at < end; at += tile) {
+    const std::int64_t n = std::min(tile, end - at);
+    for (std::size_t k = 0; k < count; ++k) {
+      const Operand& x = operand[k];
+      if (x.kind == Operand::Kind::linear) in[k].data = x.data + at * static_cast<std::int64_t>(x.bytes);
+      if (x.kind == Operand::Kind::strided && x.period > tile) lay_out(k, at, at + n, buffer[k]);
+    }
+    loop(in, out + at * static_cast<std::int64_t>(out_bytes), n);
+  }
+}
+
+// Whether another axis than the last is the one along which x's elements lie close together.
+bool transposed(const detail::Block* x) {
+  if (x->size < large) return false;
+  std::int64_t last = 0, least = 0;
+  for (int d = x->rank - 1; d >= 0; --d) {
+    const std::int64_t s = std::abs(x->strides()[d]);
+    if (x->extents()[d] == 1 || s == 0) continue;
+    if (last == 0) last = least = s;
+    least = std::min(least, s);
+  }
+  return least < last;
+}
+
+void classify(Job& job, std::int64_t size) {
+  const Nest<max_operands>& nest = job.nest;
+  std::int64_t longest = 1;
+  for (std::size_t k = 0; k < job.count; ++k) {
+    Operand& x = job.operand[k];
+    if (!x.data) continue;
+    bool linear = true;
+    std::int64_t dense = 1, period = 1;
+    for (int d = nest.rank - 1; d >= 0; --d) {
+      linear &= nest.stride[k][d] == dense;
+      dense *= nest.extent[d];
+      if (nest.stride[k][d] != 0) period = dense;
+    }
+    x.kind = linear ? Operand::Kind::linear : period == 1 ? Operand::Kind::single : Operand::Kind::strided;
+    x.period = x.kind == Operand::Kind::strided ? period : size;
+    if (x.period <= tile_elements) longest = std::max(longest, x.period);
+  }
+  job.tile = tile_elements / longest * longest;  // periods divide each other
+}
+
+}  // namespace
+
+void pointwise_any(kernels::Loop loop, const Shape& shape, std::span<const Tensor* const> in, const Tensor& out) {
+  const detail::Block* to = detail::block(out);
+  const std::int64_t size = to->size;
+  if (size == 0) return;
+  Tensor copies[max_operands];
+  const detail::Block* x[max_operands] = {};
+  Job job;
+  job.loop = loop;
+  job.count = in.size();
+  job.out = to->data;
+  job.out_bytes = item_size(to->dtype);
+  for (std::size_t k = 0; k < in.size(); ++k) {
+    if (!in[k]) continue;
+    x[k] = detail::block(*in[k]);
+    if (transposed(x[k])) {
+      copies[k] = contiguous(*in[k]);
+      x[k] = detail::block(copies[k]);
+    }
+    job.operand[k].data = x[k]->data;
+    job.operand[k].bytes = item_size(x[k]->dtype);
+  }
+  for (int d = 0; d < shape.rank(); ++d) {
+    std::int64_t stride[max_operands] = {};
+    for (std::size_t k = 0; k < in.size(); ++k)
+      if (x[k]) stride[k] = broadcast_stride(x[k], d, shape.rank());
+    job.nest.push(shape.begin()[d], stride);
+  }
+  classify(job, size);
+  const bool tiled = job.nest.rank > 1 && job.nest.extent[job.nest.rank - 1] < short_run;
+  const std::int64_t grain = tiled ? piece / job.tile * job.tile : piece;
+  const auto run = [&](std::int64_t begin, std::int64_t end) {
+    if (tiled)
+      job.tiles(begin, end);
+    else
+      job.rows(begin, end);
+  };
+  if (size < parallel_threshold)
+    run(0, size);
+  else
+    parallel_for(size, grain, run);
+}
+
+}  // namespace reel::loops

@@ -1,0 +1,45 @@
+// What the families of ops share: operands made tensors, promotion, axes. Nothing here is recorded unless it says so.
+#pragma once
+#include <reel/ops/pointwise.hpp>
+#include <reel/ops/shape.hpp>
+#include <reel/tensor.hpp>
+
+#include "core/fail.hpp"
+#include "tape/record.hpp"
+
+namespace reel::ops {
+
+/// The operand as a tensor (a weak scalar: rank 0, of `weak` if given a floating default). ValueError naming op and operand
+/// when the handle is empty.
+Tensor to_tensor(const char* op, const Operand& x, const char* operand = "x");
+/// The same, with a weak scalar made a tensor of dtype `d`. ValueError if its value does not fit an integer `d`.
+Tensor to_tensor(const char* op, const Operand& x, DType d, const char* operand);
+/// ValueError when the handle is empty.
+void require_defined(const char* op, const Tensor& x, const char* operand = "x");
+
+/// The dtype in which the operands are combined; weak scalars give way within their category.
+DType common_dtype(const char* op, std::span<const Operand* const> operands);
+/// x as a contiguous-or-not tensor of dtype d: x itself, or reel::cast(x, d), recorded.
+Tensor cast_to(const Tensor& x, DType d);
+/// d itself when floating or complex, float64 for integers and booleans: what unary float functions compute in.
+constexpr DType floating_of(DType d) noexcept { return is_differentiable(d) ? d : DType::float64; }
+
+/// `axis` counted from the front. IndexError out of range.
+int normalize(const char* op, std::int64_t axis, int rank);
+/// The axes from the front, ascending. IndexError out of range, ValueError when one is named twice.
+Shape normalize(const char* op, const Axes& axes, int rank);
+/// The shape that both broadcast to. ShapeError naming both.
+Shape broadcast_shapes(const char* op, const Shape& a, const Shape& b);
+/// Sums x down to `shape`, which broadcasts to x's shape. Recorded; the transpose of broadcast_to.
+Tensor sum_to(const Tensor& x, const Shape& shape);
+
+/// A rule for a linear op of one input: vjp is the transpose, jvp the op itself; nothing is saved.
+/// transpose(record, g) and forward(record, t) give one tensor each.
+template <Tensor (*Transpose)(const tape::Record&, const Tensor&), Tensor (*Forward)(const tape::Record&, const Tensor&)>
+constexpr tape::Rule linear(const char* name) {
+  return {name,
+          [](const tape::Record& r, std::span<const Tensor> g, std::span<Gradient> dx) { dx[0] = Transpose(r, g[0]); },
+          [](const tape::Record& r, std::span<const Tensor> t, std::span<Tensor> dy) { dy[0] = Forward(r, t[0]); }};
+}
+
+}  // namespace reel::ops

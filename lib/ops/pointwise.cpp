@@ -1,0 +1,339 @@
+// The pointwise ops: rows of the table made functions. One engine does for all of them what no row repeats: promotion,
+// broadcasting, reuse of an operand's memory, the choice of what a tape keeps, and the fused or recorded derivative.
+#include <reel/ops/pointwise.hpp>
+
+#include <array>
+#include <reel/ops/make.hpp>
+#include <reel/ops/reduce.hpp>
+
+#include "kernels/table.hpp"
+#include "loops/loops.hpp"
+#include "ops/engine.hpp"
+#include "tape/tape.hpp"
+
+namespace reel {
+
+namespace table = kernels::table;
+
+namespace ops {
+
+namespace {
+
+// Where a rule finds x, y, w and z among the saved values.
+constexpr std::size_t result_at = 3;
+constexpr std::size_t arity_max = 3;
+
+// What the engine needs to know of a row, without its type.
+struct Row {
+  tape::Rule rule;
+  std::size_t index, arity;
+  table::Domain domain;
+  std::array<unsigned, arity_max> reads;  // by the product of each operand
+};
+
+constexpr kernels::Type lane_type(DType d) { return static_cast<kernels::Type>(d); }
+
+const char* operand_name(std::size_t i) { return i == 0 ? "x" : i == 1 ? "y" : "w"; }
+
+// The dtype the row computes in, for operands whose common dtype is `d`.
+DType computed_in(const Row& row, DType d) {
+  if (row.domain == table::Domain::floating) d = floating_of(d);
+  if (!kernels::active().op[row.index][kernels::index(lane_type(d))].value)
+    fail<TypeError>(row.rule.name, "is not defined for {}; cast the operand first", d);
+  return d;
+}
+
+bool same_shape(const detail::Block* a, const detail::Block* b) noexcept {
+  if (a->rank != b->rank) return false;
+  for (int i = 0; i < a->rank; ++i)
+    if (a->extents()[i] != b->extents()[i]) return false;
+  return true;
+}
+
+// The operand whose memory may hold the result, or null.
+detail::Block* reusable_operand(std::span<const Operand* const> operands, const Tensor* const* x, DType d, const Shape& shape) {
+  for (std::size_t i = 0; i < operands.size(); ++i) {
+    if (operands[i]->kind() != detail::OperandKind::rvalue || x[i] != &operands[i]->tensor()) continue;
+    detail::Block* b = detail::block(*x[i]);
+    if (b->dtype != d || !detail::reusable(b) || b->shape() != shape) continue;
+    bool alone = true;  // the same handle may stand for two operands
+    for (std::size_t k = 0; k < operands.size(); ++k) alone &= k == i || x[k] != x[i];
+    if (alone) return TensorAccess::take(const_cast<Tensor&>(*x[i]));
+  }
+  return nullptr;
+}
+
+void compute(const Row& row, kernels::Loop loop, std::span<const Tensor* const> x, const Tensor& out, const Shape& shape) {
+  if (detail::block(out)->size == 0) return;
+  static_cast<void>(row);
+  loops::pointwise(loop, shape, x, out);
+}
+
+[[gnu::noinline]] void record_row(const Row& row, std::span<const Tensor* const> x, const Tensor& z) {
+  unsigned reads = 0;
+  for (std::size_t i = 0; i < x.size(); ++i)
+    if (tape::followed(*x[i])) reads |= row.reads[i];
+  const Tensor* saved[result_at + 1] = {};
+  std::size_t count = 0;
+  const unsigned masks[] = {table::x, table::y, table::w, table::z};
+  for (std::size_t i = 0; i <= result_at; ++i)
+    if (reads & masks[i]) {
+      saved[i] = i == result_at ? &z : x[i];
+      count = i + 1;
+    }
+  const Tensor* out[] = {&z};
+  if (is_differentiable(z.dtype())) tape::record(row.rule, x, out, {saved, count});
+  else tape::note_cut(row.rule.name, x, z, tape::Cut::integer);
+}
+
+// Operands of different dtypes or shapes, weak scalars, any layout.
+[[gnu::noinline]] Tensor run_general(const Row& row, std::span<const Operand* const> operands) {
+  Tensor held[arity_max];
+  const Tensor* x[arity_max] = {};
+  for (std::size_t i = 0; i < operands.size(); ++i)
+    if (operands[i]->is_tensor()) require_defined(row.rule.name, operands[i]->tensor(), operand_name(i));
+  const DType d = computed_in(row, common_dtype(row.rule.name, operands));
+  Shape shape;
+  for (std::size_t i = 0; i < operands.size(); ++i) {
+    if (operands[i]->is_tensor()) {
+      x[i] = &operands[i]->tensor();
+      if (x[i]->dtype() != d) x[i] = &(held[i] = cast_to(*x[i], d));
+    } else {
+      x[i] = &(held[i] = to_tensor(row.rule.name, *operands[i], d, operand_name(i)));
+    }
+    shape = i == 0 ? x[i]->shape() : broadcast_shapes(row.rule.name, shape, x[i]->shape());
+  }
+  bool followed = false;
+  if (tape::active())
+    for (std::size_t i = 0; i < operands.size(); ++i) followed |= tape::followed(*x[i]);
+  const kernels::Loop loop = kernels::active().op[row.index][kernels::index(lane_type(d))].value;
+  Tensor z;
+  const Tensor* read[arity_max];
+  std::copy_n(x, arity_max, read);
+  detail::Block* reused = followed ? nullptr : reusable_operand(operands, x, d, shape);
+  if (reused) {
+    z = TensorAccess::adopt(reused);
+    for (std::size_t i = 0; i < operands.size(); ++i)
+      if (!x[i]->defined()) read[i] = &z;
+    compute(row, loop, {read, operands.size()}, z, shape);
+    detail::renew(reused);
+    return z;
+  }
+  z = detail::empty(d, shape);
+  compute(row, loop, {x, operands.size()}, z, shape);
+  if (tape::active()) record_row(row, {x, operands.size()}, z);
+  return z;
+}
+
+Tensor run(const Row& row, std::initializer_list<const Operand*> list) {
+  const std::span<const Operand* const> operands(list.begin(), list.size());
+  // The common case: tensors of one dtype and shape, contiguous, the row defined for them, nothing to reuse.
+  const detail::Block* first = operands[0]->is_tensor() ? detail::block(operands[0]->tensor()) : nullptr;
+  if (!first || !first->contiguous()) return run_general(row, operands);
+  const Tensor* x[arity_max];
+  for (std::size_t i = 0; i < operands.size(); ++i) {
+    if (!operands[i]->is_tensor()) return run_general(row, operands);
+    x[i] = &operands[i]->tensor();
+    const detail::Block* b = detail::block(*x[i]);
+    if (!b || b->dtype != first->dtype || !b->contiguous() || !same_shape(b, first) ||
+        (operands[i]->kind() == detail::OperandKind::rvalue && detail::reusable(b)))
+      return run_general(row, operands);
+  }
+  const kernels::Loop loop = kernels::active().op[row.index][static_cast<std::size_t>(first->dtype)].value;
+  if (!loop || (row.domain == table::Domain::floating && !is_differentiable(first->dtype))) return run_general(row, operands);
+  Tensor z = TensorAccess::adopt(detail::new_block(first->dtype, first->extents(), first->rank));
+  if (first->size < loops::parallel_threshold) {
+    kernels::Strided in[arity_max];
+    for (std::size_t i = 0; i < operands.size(); ++i) in[i] = {detail::block(*x[i])->data, 1};
+    loop(in, detail::block(z)->data, first->size);
+  } else {
+    loops::pointwise(loop, z.shape(), {x, operands.size()}, z);
+  }
+  if (tape::active()) record_row(row, {x, operands.size()}, z);
+  return z;
+}
+
+// g times the partial derivative with respect to operand K, in the shape of the result. Recorded when a tape follows
+// what it is made of; one fused kernel otherwise.
+template <table::FixedString Name, std::size_t K>
+Tensor product(const tape::Record& record, const Tensor& g, const Shape& shape) {
+  constexpr const auto& p = std::get<K>(kernels::row<Name>.products);
+  if constexpr (p.is_identity) {
+    return g;
+  } else if constexpr (p.is_zero) {
+    return zeros(shape, g.dtype());
+  } else {
+    constexpr unsigned reads = p.reads;
+    Tensor v[result_at + 1];
+    const unsigned masks[] = {table::x, table::y, table::w, table::z};
+    bool recorded = tape::active() && tape::followed(g);
+    for (std::size_t i = 0; i <= result_at; ++i)
+      if (reads & masks[i]) {
+        v[i] = record.saved(i);
+        recorded = recorded || (tape::active() && tape::followed(v[i]));
+      }
+    if (recorded) return table::apply(p, g, v[0], v[1], v[2], v[3]);
+    Tensor out = detail::empty(g.dtype(), shape);
+    // The order of a product's operands: g, x, y, w, z. What it does not read is g again.
+    const Tensor* in[result_at + 2] = {&g, &g, &g, &g, &g};
+    for (std::size_t i = 0; i <= result_at; ++i)
+      if (reads & masks[i]) in[i + 1] = &v[i];
+    const kernels::Loop loop = kernels::active().op[kernels::row_of<Name>()][static_cast<std::size_t>(g.dtype())].product[K];
+    if (out.size()) loops::pointwise(loop, shape, in, out);
+    return out;
+  }
+}
+
+template <table::FixedString Name, std::size_t K>
+void pull(const tape::Record& record, const Tensor& g, std::span<Gradient> dx) {
+  if constexpr (!std::get<K>(kernels::row<Name>.products).is_unconnected)
+    if (record.wanted(K)) dx[K] = sum_to(product<Name, K>(record, g, g.shape()), record.shape(K));
+}
+
+template <table::FixedString Name, std::size_t K>
+void push(const tape::Record& record, const Tensor& t, Tensor& dy) {
+  if constexpr (!std::get<K>(kernels::row<Name>.products).is_unconnected)
+    if (t.defined()) {
+      const Shape shape = record.output_shape();
+      Tensor part = product<Name, K>(record, t, shape);
+      if (part.shape() != shape) part = broadcast_to(part, shape);
+      dy = dy.defined() ? add(std::move(dy), part) : part;
+    }
+}
+
+template <table::FixedString Name>
+constexpr Row make_row() {
+  constexpr const auto& row = kernels::row<Name>;
+  constexpr std::size_t arity = row.arity;
+  Row r{};
+  r.index = kernels::row_of<Name>();
+  r.arity = arity;
+  r.domain = row.domain;
+  [&]<std::size_t... K>(std::index_sequence<K...>) {
+    ((r.reads[K] = std::get<K>(row.products).reads), ...);
+  }(std::make_index_sequence<arity>());
+  r.rule.name = row.name.data();
+  r.rule.vjp = [](const tape::Record& record, std::span<const Tensor> g, std::span<Gradient> dx) {
+    [&]<std::size_t... K>(std::index_sequence<K...>) {
+      (pull<Name, K>(record, g[0], dx), ...);
+    }(std::make_index_sequence<arity>());
+  };
+  r.rule.jvp = [](const tape::Record& record, std::span<const Tensor> t, std::span<Tensor> dy) {
+    [&]<std::size_t... K>(std::index_sequence<K...>) {
+      (push<Name, K>(record, t[K], dy[0]), ...);
+    }(std::make_index_sequence<arity>());
+  };
+  return r;
+}
+template <table::FixedString Name>
+constexpr Row row = make_row<Name>();
+
+template <table::FixedString Name, class... O>
+Tensor apply(const O&... operands) {
+  return run(row<Name>, {&operands...});
+}
+
+// Integer operands that have no result: refused before anything is computed.
+bool integers(const Operand& x, const Operand& y) {
+  const Operand* both[] = {&x, &y};
+  const bool defined = (!x.is_tensor() || x.tensor().defined()) && (!y.is_tensor() || y.tensor().defined());
+  return defined && !is_differentiable(common_dtype("", both));
+}
+void check_divisor(const char* op, const Operand& x, const Operand& y) {
+  if (!integers(x, y)) return;
+  const tape::Suspend suspend;
+  if (bool(any(equal(to_tensor(op, y, "y"), 0)))) fail<ValueError>(op, "an integer is divided by zero");
+}
+void check_exponent(const Operand& x, const Operand& y) {
+  if (!integers(x, y)) return;
+  const tape::Suspend suspend;
+  if (bool(any(less(to_tensor("power", y, "y"), 0))))
+    fail<ValueError>("power", "an integer has a negative integer exponent; cast the base to a floating dtype");
+}
+
+}  // namespace
+
+}  // namespace ops
+
+using ops::apply;
+
+// clang-format off
+Tensor add(const Operand& x, const Operand& y)                { return apply<"add">(x, y); }
+Tensor subtract(const Operand& x, const Operand& y)           { return apply<"subtract">(x, y); }
+Tensor multiply(const Operand& x, const Operand& y)           { return apply<"multiply">(x, y); }
+Tensor divide(const Operand& x, const Operand& y)             { return apply<"divide">(x, y); }
+Tensor squared_difference(const Operand& x, const Operand& y) { return apply<"squared_difference">(x, y); }
+Tensor logaddexp(const Operand& x, const Operand& y)          { return apply<"logaddexp">(x, y); }
+Tensor hypot(const Operand& x, const Operand& y)              { return apply<"hypot">(x, y); }
+Tensor arctan2(const Operand& y, const Operand& x)            { return apply<"arctan2">(y, x); }
+Tensor maximum(const Operand& x, const Operand& y)            { return apply<"maximum">(x, y); }
+Tensor minimum(const Operand& x, const Operand& y)            { return apply<"minimum">(x, y); }
+Tensor polygamma(const Operand& n, const Operand& x)          { return apply<"polygamma">(n, x); }
+Tensor leaky_relu(const Operand& x, const Operand& slope)     { return apply<"leaky_relu">(x, slope); }
+Tensor elu(const Operand& x, const Operand& alpha)            { return apply<"elu">(x, alpha); }
+Tensor clip(const Operand& x, const Operand& low, const Operand& high) { return apply<"clip">(x, low, high); }
+Tensor negative(const Operand& x)   { return apply<"negative">(x); }
+Tensor square(const Operand& x)     { return apply<"square">(x); }
+Tensor abs(const Operand& x)        { return apply<"abs">(x); }
+Tensor sign(const Operand& x)       { return apply<"sign">(x); }
+Tensor reciprocal(const Operand& x) { return apply<"reciprocal">(x); }
+Tensor sqrt(const Operand& x)       { return apply<"sqrt">(x); }
+Tensor rsqrt(const Operand& x)      { return apply<"rsqrt">(x); }
+Tensor cbrt(const Operand& x)       { return apply<"cbrt">(x); }
+Tensor exp(const Operand& x)        { return apply<"exp">(x); }
+Tensor exp2(const Operand& x)       { return apply<"exp2">(x); }
+Tensor expm1(const Operand& x)      { return apply<"expm1">(x); }
+Tensor log(const Operand& x)        { return apply<"log">(x); }
+Tensor log2(const Operand& x)       { return apply<"log2">(x); }
+Tensor log10(const Operand& x)      { return apply<"log10">(x); }
+Tensor log1p(const Operand& x)      { return apply<"log1p">(x); }
+Tensor sin(const Operand& x)        { return apply<"sin">(x); }
+Tensor cos(const Operand& x)        { return apply<"cos">(x); }
+Tensor tan(const Operand& x)        { return apply<"tan">(x); }
+Tensor arcsin(const Operand& x)     { return apply<"arcsin">(x); }
+Tensor arccos(const Operand& x)     { return apply<"arccos">(x); }
+Tensor arctan(const Operand& x)     { return apply<"arctan">(x); }
+Tensor sinh(const Operand& x)       { return apply<"sinh">(x); }
+Tensor cosh(const Operand& x)       { return apply<"cosh">(x); }
+Tensor tanh(const Operand& x)       { return apply<"tanh">(x); }
+Tensor arcsinh(const Operand& x)    { return apply<"arcsinh">(x); }
+Tensor arccosh(const Operand& x)    { return apply<"arccosh">(x); }
+Tensor arctanh(const Operand& x)    { return apply<"arctanh">(x); }
+Tensor erf(const Operand& x)        { return apply<"erf">(x); }
+Tensor erfc(const Operand& x)       { return apply<"erfc">(x); }
+Tensor lgamma(const Operand& x)     { return apply<"lgamma">(x); }
+Tensor digamma(const Operand& x)    { return apply<"digamma">(x); }
+Tensor sigmoid(const Operand& x)    { return apply<"sigmoid">(x); }
+Tensor softplus(const Operand& x)   { return apply<"softplus">(x); }
+Tensor relu(const Operand& x)       { return apply<"relu">(x); }
+Tensor selu(const Operand& x)       { return apply<"selu">(x); }
+Tensor gelu(const Operand& x)       { return apply<"gelu">(x); }
+Tensor silu(const Operand& x)       { return apply<"silu">(x); }
+Tensor softsign(const Operand& x)   { return apply<"softsign">(x); }
+Tensor floor(const Operand& x)      { return apply<"floor">(x); }
+Tensor ceil(const Operand& x)       { return apply<"ceil">(x); }
+Tensor round(const Operand& x)      { return apply<"round">(x); }
+Tensor trunc(const Operand& x)      { return apply<"trunc">(x); }
+// clang-format on
+
+Tensor power(const Operand& x, const Operand& y) {
+  ops::check_exponent(x, y);
+  return apply<"power">(x, y);
+}
+Tensor floor_divide(const Operand& x, const Operand& y) {
+  ops::check_divisor("floor_divide", x, y);
+  return apply<"floor_divide">(x, y);
+}
+Tensor mod(const Operand& x, const Operand& y) {
+  ops::check_divisor("mod", x, y);
+  return apply<"mod">(x, y);
+}
+
+void Variable::assign_add(const Tensor& delta) const {
+  VariableAccess::update(*this, "Variable.assign_add", [](Tensor&& x, const Tensor& d) { return add(std::move(x), d); }, delta);
+}
+void Variable::assign_sub(const Tensor& delta) const {
+  VariableAccess::update(*this, "Variable.assign_sub", [](Tensor&& x, const Tensor& d) { return subtract(std::move(x), d); }, delta);
+}
+
+}  // namespace reel

@@ -1,0 +1,404 @@
+// Levenberg-Marquardt as a scaled trust-region method (J. J. More, "The Levenberg-Marquardt algorithm: implementation
+// and theory", LNM 630, 1978; Nocedal and Wright, "Numerical Optimization", chapters 4 and 10), then Gauss-Newton steps
+// judged by the gradient, because the sum of squares itself says nothing below the square root of its rounding.
+#include "optim/least_squares.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include "core/fail.hpp"
+#include "kernels/lapack.hpp"
+
+namespace reel::optim {
+namespace {
+
+constexpr double epsilon = std::numeric_limits<double>::epsilon();
+
+std::ptrdiff_t extent(std::size_t count) { return static_cast<std::ptrdiff_t>(count); }
+
+bool all_finite(std::span<const double> x) {
+  return std::all_of(x.begin(), x.end(), [](double v) { return std::isfinite(v); });
+}
+
+// The linear problem min |J D^-1 z + r|, z = D step, reduced by QR to min |R z + c| with R [p, p] upper triangular
+// (column-major; rows of zeros when m < p). `damped` adds mu |z|^2.
+class LinearModel {
+ public:
+  // False when LAPACK refuses.
+  bool factorise(std::span<const double> jacobian, std::span<const double> residuals, std::span<const double> scale) {
+    const std::size_t p = scale.size();
+    const std::size_t m = residuals.size();
+    columns_.resize(m * p);
+    for (std::size_t i = 0; i < m; ++i) {
+      for (std::size_t j = 0; j < p; ++j) columns_[i + j * m] = jacobian[i * p + j] / scale[j];
+    }
+    const std::size_t reflectors = std::min(m, p);
+    tau_.resize(reflectors);
+    Vector rotated(residuals.begin(), residuals.end());
+    if (kernels::geqrf(extent(m), extent(p), columns_.data(), extent(m), tau_.data()) != 0 ||
+        kernels::ormqr(kernels::Side::left, kernels::Transposed::yes, extent(m), 1, extent(reflectors), columns_.data(),
+                       extent(m), tau_.data(), rotated.data(), extent(m)) != 0)
+      return false;
+    r_.assign(p * p, 0.0);
+    for (std::size_t j = 0; j < p; ++j)
+      std::copy_n(columns_.begin() + extent(j * m), std::min(j + 1, m), r_.begin() + extent(j * p));
+    c_.assign(p, 0.0);
+    std::copy_n(rotated.begin(), reflectors, c_.begin());
+    return true;
+  }
+
+  // z of the damped problem and w = S^-T z, where S^T S = R^T R + mu. False when the system is singular.
+  bool damped(double mu, Vector& z, Vector& w) {
+    const std::size_t p = c_.size();
+    const std::size_t rows = mu > 0 ? 2 * p : p;
+    columns_.assign(rows * p, 0.0);
+    for (std::size_t j = 0; j < p; ++j) {
+      std::copy_n(r_.begin() + extent(j * p), j + 1, columns_.begin() + extent(j * rows));
+      if (mu > 0) columns_[p + j + j * rows] = std::sqrt(mu);
+    }
+    Vector right(rows, 0.0);
+    std::transform(c_.begin(), c_.end(), right.begin(), [](double v) { return -v; });
+    if (mu > 0) {
+      tau_.resize(p);
+      if (kernels::geqrf(extent(rows), extent(p), columns_.data(), extent(rows), tau_.data()) != 0 ||
+          kernels::ormqr(kernels::Side::left, kernels::Transposed::yes, extent(rows), 1, extent(p), columns_.data(),
+                         extent(rows), tau_.data(), right.data(), extent(rows)) != 0)
+        return false;
+    }
+    z.assign(right.begin(), right.begin() + extent(p));
+    if (!solve(kernels::Transposed::no, rows, z)) return false;
+    w = z;
+    return solve(kernels::Transposed::yes, rows, w);
+  }
+
+  // R z
+  Vector image(const Vector& z) const {
+    const std::size_t p = z.size();
+    Vector y(p, 0.0);
+    for (std::size_t j = 0; j < p; ++j) {
+      for (std::size_t i = 0; i <= j; ++i) y[i] += r_[i + j * p] * z[j];
+    }
+    return y;
+  }
+
+  // Length of the gradient R^T c with respect to z.
+  double gradient_length() const {
+    const std::size_t p = c_.size();
+    Vector g(p, 0.0);
+    for (std::size_t j = 0; j < p; ++j) {
+      for (std::size_t i = 0; i <= j; ++i) g[j] += r_[i + j * p] * c_[i];
+    }
+    return length(g);
+  }
+
+  // Length of the residuals' projection on the columns of J: what a full Gauss-Newton step promises to remove.
+  double removable() const { return length(c_); }
+
+ private:
+  bool solve(kernels::Transposed transposed, std::size_t rows, Vector& x) const {
+    const int code = kernels::trtrs(kernels::Triangle::upper, transposed, kernels::Diagonal::stored, extent(x.size()),
+                                    1, columns_.data(), extent(rows), x.data(), extent(x.size()));
+    return code == 0 && all_finite(x);
+  }
+
+  Vector r_;
+  Vector c_;
+  Vector columns_;
+  Vector tau_;
+};
+
+// The step of the trust region |z| <= radius, to within a tenth of the radius.
+struct Step {
+  Vector z;
+  double length = 0;
+  double mu = 0;
+};
+
+// Newton's method on 1/|z(mu)| = 1/radius, which is concave in mu, so that from the left it never overshoots;
+// bracketed.
+bool trust_region_step(LinearModel& model, double radius, double previous_mu, Step& step) {
+  constexpr double slack = 0.1;
+  Vector w;
+  const bool regular = model.damped(0.0, step.z, w);
+  const auto newton = [&](double excess) {
+    const double ratio = step.length / length(w);
+    return excess / radius * ratio * ratio;
+  };
+  double lower = 0;
+  step.mu = 0;
+  if (regular) {
+    step.length = length(step.z);
+    if (step.length <= (1 + slack) * radius) return true;
+    lower = newton(step.length - radius);
+    if (!std::isfinite(lower)) lower = 0;
+  }
+  double upper = model.gradient_length() / radius;
+  if (!(upper > 0) || !std::isfinite(upper)) return false;
+  lower = std::min(lower, upper);
+  double mu = std::clamp(previous_mu, lower, upper);
+  bool found = false;
+  for (int trial = 0; trial < 40; ++trial) {
+    if (!(mu > 0)) mu = std::max(1e-3 * upper, std::sqrt(lower) * std::sqrt(upper));
+    found = model.damped(mu, step.z, w);
+    step.mu = mu;
+    if (!found) {  // singular even so: sqrt(mu) is lost beside R
+      lower = mu;
+      mu = std::sqrt(mu) * std::sqrt(upper);
+      continue;
+    }
+    step.length = length(step.z);
+    const double excess = step.length - radius;
+    if (std::fabs(excess) <= slack * radius) break;
+    (excess > 0 ? lower : upper) = mu;
+    const double next = mu + newton(excess);
+    mu = std::isfinite(next) ? std::clamp(next, lower, upper) : std::sqrt(lower) * std::sqrt(upper);
+    if (upper - lower <= 4 * epsilon * upper) break;
+  }
+  return found && step.length > 0;
+}
+
+class Fitter {
+ public:
+  Fitter(const LeastSquaresProblem& problem, Vector start, const LevenbergMarquardtOptions& options)
+      : problem_(problem), options_(options) {
+    fit_.parameters = std::move(start);
+    fit_.residuals.resize(problem.residual_count);
+    fit_.jacobian.resize(problem.residual_count * problem.parameter_count);
+    scale_.assign(problem.parameter_count, 0.0);
+  }
+
+  LeastSquaresFit run() {
+    evaluate(fit_.parameters, fit_.residuals);
+    require_finite(fit_.residuals, "residuals");
+    norm_ = length(fit_.residuals);
+    differentiate(fit_.parameters, fit_.jacobian);
+    require_finite(fit_.jacobian, "the Jacobian");
+    fit_.reason = iterate();
+    if (fit_.reason == StopReason::stationary && options_.polish) polish();
+    return std::move(fit_);
+  }
+
+ private:
+  void evaluate(const Vector& parameters, Vector& residuals) {
+    problem_.residuals(parameters, residuals);
+    ++fit_.evaluations;
+  }
+
+  void differentiate(const Vector& parameters, Vector& jacobian) {
+    problem_.jacobian(parameters, jacobian);
+    ++fit_.jacobians;
+  }
+
+  void require_finite(const Vector& values, const char* what) const {
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      if (!std::isfinite(values[i]))
+        fail<ValueError>("levenberg_marquardt",
+                         "{} must be finite at the initial parameters: element {} of {} is {}; start elsewhere", what,
+                         i, values.size(), values[i]);
+    }
+  }
+
+  // D: the largest column lengths of all Jacobians so far. A parameter whose column fades (exp(-b x) with b large) so
+  // keeps its weight and does not run away.
+  void update_scale() {
+    const std::size_t p = scale_.size();
+    Vector column(problem_.residual_count);
+    for (std::size_t j = 0; j < p; ++j) {
+      for (std::size_t i = 0; i < column.size(); ++i) column[i] = fit_.jacobian[i * p + j];
+      scale_[j] = std::max(scale_[j], length(column));
+    }
+  }
+
+  Vector divisor() const {  // D with 1 for parameters that had no influence yet
+    Vector d = scale_;
+    std::replace(d.begin(), d.end(), 0.0, 1.0);
+    return d;
+  }
+
+  static double scaled_length(const Vector& d, const Vector& x) {
+    Vector scaled(x.size());
+    std::transform(d.begin(), d.end(), x.begin(), scaled.begin(), std::multiplies<>());
+    return length(scaled);
+  }
+
+  static Vector moved(const Vector& x, const Vector& z, const Vector& d, double fraction) {
+    Vector y(x.size());
+    for (std::size_t j = 0; j < x.size(); ++j) y[j] = x[j] + fraction * (z[j] / d[j]);
+    return y;
+  }
+
+  StopReason iterate() {
+    double radius = 0;
+    double mu = 0;
+    while (true) {
+      if (norm_ == 0) return StopReason::exact;
+      update_scale();
+      const Vector d = divisor();
+      LinearModel model;
+      if (!model.factorise(fit_.jacobian, fit_.residuals, d)) return StopReason::stalled;
+      const double cosine = model.removable() / norm_;
+      if (cosine * cosine <= options_.reduction_tolerance) return StopReason::stationary;
+      if (fit_.iterations >= options_.max_iterations) return StopReason::iteration_limit;
+      const double parameters_length = scaled_length(d, fit_.parameters);
+      if (radius == 0) radius = options_.initial_radius * (parameters_length > 0 ? parameters_length : norm_);
+      ++fit_.iterations;
+      while (!advance(model, d, radius, mu)) {
+        if (radius <= options_.step_tolerance * parameters_length || radius < std::numeric_limits<double>::min())
+          return blocked_ ? StopReason::stalled : StopReason::small_step;
+      }
+    }
+  }
+
+  // Tries one step and adapts radius and mu to what it brought; true when it was taken.
+  bool advance(LinearModel& model, const Vector& d, double& radius, double& mu) {
+    Step step;
+    blocked_ = false;
+    if (!trust_region_step(model, radius, mu, step)) {
+      radius *= 0.1;
+      return false;
+    }
+    const Vector parameters = moved(fit_.parameters, step.z, d, 1.0);
+    Vector residuals(fit_.residuals.size());
+    evaluate(parameters, residuals);
+    const double norm = length(residuals);
+    // Relative to the sum of squares: what the linear model promises, and its slope along the step.
+    const double linear = length(model.image(step.z)) / norm_;
+    const double damping = std::sqrt(step.mu) * step.length / norm_;
+    const double promised = linear * linear + 2 * damping * damping;
+    const double slope = -(linear * linear + damping * damping);
+    const bool usable = std::isfinite(norm);
+    const double gained = usable && 0.1 * norm < norm_ ? 1 - (norm / norm_) * (norm / norm_) : -1;
+    const double agreement = promised > 0 ? gained / promised : 0;
+    mu = step.mu;
+    if (agreement <= 0.25) {
+      // Shrink to the minimum of the parabola through both ends with the known slope, but by no more than ten.
+      double factor = gained >= 0 ? 0.5 : 0.5 * slope / (slope + 0.5 * gained);
+      if (!(factor >= 0.1) || 0.1 * norm >= norm_ || !usable) factor = 0.1;
+      radius = factor * std::min(radius, 10 * step.length);
+      mu /= factor;
+    } else if (step.mu == 0 || agreement >= 0.75) {
+      radius = 2 * step.length;
+      mu *= 0.5;
+    }
+    blocked_ = !usable;
+    return agreement >= 1e-4 && accept(parameters, residuals, norm, radius);
+  }
+
+  // A point where the Jacobian is not finite is no place to go on from.
+  bool accept(const Vector& parameters, Vector& residuals, double norm, double& radius) {
+    Vector jacobian(fit_.jacobian.size());
+    differentiate(parameters, jacobian);
+    if (!all_finite(jacobian)) {
+      blocked_ = true;
+      radius *= 0.1;
+      return false;
+    }
+    fit_.parameters = parameters;
+    fit_.residuals.swap(residuals);
+    fit_.jacobian.swap(jacobian);
+    norm_ = norm;
+    return true;
+  }
+
+  // Gauss-Newton steps while the residuals come closer to orthogonal to the Jacobian. Where the curvature of the
+  // residuals makes full steps overshoot, shorter ones converge.
+  void polish() {
+    double fraction = 1;
+    Vector z;
+    Vector unused;
+    LinearModel model;
+    double removable = project(fit_.jacobian, fit_.residuals, model);
+    for (int trial = 0; trial < 100 && removable > 0; ++trial) {
+      if (!model.damped(0.0, z, unused)) return;
+      const Vector parameters = moved(fit_.parameters, z, divisor(), fraction);
+      if (parameters == fit_.parameters) return;
+      Vector residuals(fit_.residuals.size());
+      Vector jacobian(fit_.jacobian.size());
+      evaluate(parameters, residuals);
+      const double norm = length(residuals);
+      if (!(norm <= norm_ * (1 + 1e-6))) return;
+      differentiate(parameters, jacobian);
+      if (!all_finite(jacobian)) return;
+      LinearModel next;
+      const double remains = project(jacobian, residuals, next);
+      if (remains < removable) {
+        fit_.parameters = parameters;
+        fit_.residuals.swap(residuals);
+        fit_.jacobian.swap(jacobian);
+        model = std::move(next);
+        removable = remains;
+        ++fit_.iterations;
+      } else {
+        const bool rounding = removable <= 1e-11 * norm_;
+        fraction *= 0.5;
+        if (rounding || fraction < 0.1) return;
+      }
+    }
+  }
+
+  double project(const Vector& jacobian, const Vector& residuals, LinearModel& model) const {
+    return model.factorise(jacobian, residuals, divisor()) ? model.removable() : 0;
+  }
+
+  const LeastSquaresProblem& problem_;
+  const LevenbergMarquardtOptions& options_;
+  LeastSquaresFit fit_;
+  Vector scale_;
+  double norm_ = 0;
+  bool blocked_ = false;  // the last trial met residuals or a Jacobian that are not finite
+};
+
+}  // namespace
+
+double length(std::span<const double> x) {
+  double largest = 0;
+  for (const double v : x) {
+    if (!std::isfinite(v)) return std::fabs(v);
+    largest = std::max(largest, std::fabs(v));
+  }
+  if (largest == 0) return 0;
+  double sum = 0;
+  for (const double v : x) sum += (v / largest) * (v / largest);
+  return largest * std::sqrt(sum);
+}
+
+LeastSquaresFit fit_least_squares(const LeastSquaresProblem& problem, Vector start,
+                                  const LevenbergMarquardtOptions& options) {
+  return Fitter(problem, std::move(start), options).run();
+}
+
+Vector inverse_of_normal_matrix(std::span<const double> jacobian, std::size_t residual_count,
+                                std::size_t parameter_count) {
+  const std::size_t m = residual_count;
+  const std::size_t p = parameter_count;
+  Vector result(p * p, std::numeric_limits<double>::infinity());
+  if (m < p || !all_finite(jacobian)) return result;
+  // Columns of length 1 keep the factor's condition apart from the parameters' units.
+  Vector columns(m * p);
+  Vector scale(p);
+  for (std::size_t j = 0; j < p; ++j) {
+    for (std::size_t i = 0; i < m; ++i) columns[i + j * m] = jacobian[i * p + j];
+    scale[j] = length(std::span(columns).subspan(j * m, m));
+    if (scale[j] == 0) return result;
+    for (std::size_t i = 0; i < m; ++i) columns[i + j * m] /= scale[j];
+  }
+  Vector tau(p);
+  if (kernels::geqrf(extent(m), extent(p), columns.data(), extent(m), tau.data()) != 0) return result;
+  Vector inverse(p * p, 0.0);  // column-major R^-1
+  for (std::size_t j = 0; j < p; ++j) {
+    if (std::fabs(columns[j + j * m]) <= 10 * epsilon) return result;
+    inverse[j + j * p] = 1;
+  }
+  if (kernels::trtrs(kernels::Triangle::upper, kernels::Transposed::no, kernels::Diagonal::stored, extent(p), extent(p),
+                     columns.data(), extent(m), inverse.data(), extent(p)) != 0)
+    return result;
+  for (std::size_t i = 0; i < p; ++i) {
+    for (std::size_t j = 0; j < p; ++j)
+      result[i * p + j] = kernels::dot(extent(p), &inverse[i], extent(p), &inverse[j], extent(p)) / scale[i] / scale[j];
+  }
+  return result;
+}
+
+}  // namespace reel::optim

@@ -1,0 +1,42 @@
+// Nonlinear least squares on plain float64 arrays: minimise the sum of squares of m residuals over p parameters.
+// Knows neither tensors nor tapes; levenberg_marquardt.cpp brings those. Nothing here depends on the problem at hand.
+#pragma once
+#include <cstddef>
+#include <functional>
+#include <reel/optim.hpp>
+#include <span>
+#include <vector>
+
+namespace reel::optim {
+
+using Vector = std::vector<double>;
+
+struct LeastSquaresProblem {
+  std::size_t residual_count;   // m, any relation to p
+  std::size_t parameter_count;  // p
+  std::function<void(std::span<const double> parameters, std::span<double> residuals)> residuals;
+  std::function<void(std::span<const double> parameters, std::span<double> jacobian)> jacobian;  // row-major [m, p]
+};
+
+struct LeastSquaresFit {
+  Vector parameters;
+  Vector residuals;
+  Vector jacobian;  // row-major [m, p], at `parameters`
+  std::int64_t iterations = 0;
+  std::int64_t evaluations = 0;
+  std::int64_t jacobians = 0;
+  StopReason reason = StopReason::iteration_limit;
+};
+
+// Euclidean length without overflow or underflow on the way; inf or NaN when an element is.
+double length(std::span<const double> x);
+
+// Throws ValueError when residuals or Jacobian are not finite at `start`; whatever the callables throw passes through.
+LeastSquaresFit fit_least_squares(const LeastSquaresProblem& problem, Vector start,
+                                  const LevenbergMarquardtOptions& options);
+
+// (J^T J)^-1, row-major [p, p], from the triangular factor of J; all infinite when J has not full column rank.
+Vector inverse_of_normal_matrix(std::span<const double> jacobian, std::size_t residual_count,
+                                std::size_t parameter_count);
+
+}  // namespace reel::optim

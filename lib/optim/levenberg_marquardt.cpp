@@ -1,0 +1,133 @@
+// Levenberg-Marquardt on tensors: residuals and Jacobian come from the user's function and the tape, the method itself
+// is least_squares.cpp. Tapes of the caller are suspended throughout.
+#include <cmath>
+#include <limits>
+#include <reel/functions.hpp>
+#include <reel/ops/make.hpp>
+#include <reel/ops/shape.hpp>
+#include <reel/optim.hpp>
+
+#include "core/fail.hpp"
+#include "optim/least_squares.hpp"
+#include "tape/record.hpp"
+
+namespace reel {
+namespace {
+
+constexpr const char* op = "levenberg_marquardt";
+
+std::int64_t count(std::size_t n) { return static_cast<std::int64_t>(n); }
+
+Tensor as_parameters(std::span<const double> x) { return from_data(x, {count(x.size())}); }
+
+void require_vector(const Tensor& x, const char* what) {
+  if (x.dtype() != DType::float64)
+    fail<TypeError>(op, "{} must be float64, not {}; use cast(x, DType::float64)", what, x.dtype());
+  if (x.rank() != 1) fail<ShapeError>(op, "{} must have one axis, but the shape is {}", what, x.shape());
+}
+
+// Checks what the user's function returned and copies it out.
+void read_residuals(const Tensor& r, std::span<double> out) {
+  require_vector(r, "the residuals");
+  if (r.size() != count(out.size()))
+    fail<ShapeError>(op, "the number of residuals changed from {} to {}", out.size(), r.size());
+  const std::vector<double> values = r.to_vector<double>();
+  std::copy(values.begin(), values.end(), out.begin());
+}
+
+void require_options(const LevenbergMarquardtOptions& o) {
+  if (o.max_iterations < 0) fail<ValueError>(op, "max_iterations is {}, must not be negative", o.max_iterations);
+  if (!(o.initial_radius > 0)) fail<ValueError>(op, "initial_radius is {}, must be positive", o.initial_radius);
+  if (!(o.reduction_tolerance >= 0 && o.step_tolerance >= 0))
+    fail<ValueError>(op, "tolerances must not be negative: reduction_tolerance is {}, step_tolerance is {}",
+                     o.reduction_tolerance, o.step_tolerance);
+}
+
+}  // namespace
+
+std::string to_string(StopReason reason) {
+  switch (reason) {
+    case StopReason::stationary:
+      return "stationary: no change of the parameters reduces the residuals to first order";
+    case StopReason::exact:
+      return "exact: every residual is zero";
+    case StopReason::small_step:
+      return "small step: steps above the rounding of the parameters gain nothing";
+    case StopReason::stalled:
+      return "stalled: residuals or Jacobian are not finite nearby";
+    case StopReason::iteration_limit:
+      return "iteration limit: max_iterations was reached";
+  }
+  return "unknown";
+}
+
+bool LeastSquaresResult::converged() const noexcept {
+  return reason == StopReason::stationary || reason == StopReason::exact || reason == StopReason::small_step;
+}
+
+std::int64_t LeastSquaresResult::degrees_of_freedom() const { return residuals.size() - parameters.size(); }
+
+double LeastSquaresResult::residual_standard_deviation() const {
+  const std::int64_t freedom = degrees_of_freedom();
+  if (freedom <= 0) return std::numeric_limits<double>::quiet_NaN();
+  return std::sqrt(sum_of_squares / static_cast<double>(freedom));
+}
+
+Tensor LeastSquaresResult::covariance() const {
+  const std::size_t p = static_cast<std::size_t>(parameters.size());
+  std::vector<double> values =
+      optim::inverse_of_normal_matrix(jacobian.data<double>(), static_cast<std::size_t>(residuals.size()), p);
+  const double s = residual_standard_deviation();
+  for (double& v : values) v *= s * s;
+  return from_data(values, {count(p), count(p)});
+}
+
+Tensor LeastSquaresResult::standard_deviations() const {
+  const std::vector<double> variances = covariance().to_vector<double>();
+  const std::size_t p = static_cast<std::size_t>(parameters.size());
+  std::vector<double> values(p);
+  for (std::size_t j = 0; j < p; ++j) values[j] = std::sqrt(variances[j * p + j]);
+  return from_data(values, {count(p)});
+}
+
+LeastSquaresResult levenberg_marquardt(const Callback<Tensor(const Tensor&)>& residuals, const Tensor& initial,
+                                       const LevenbergMarquardtOptions& options) {
+  require_vector(initial, "the initial parameters");
+  require_options(options);
+  if (!residuals) fail<ValueError>(op, "the residual function is empty");
+  if (initial.size() == 0) fail<ValueError>(op, "there are no parameters: the initial parameters have shape [0]");
+  const tape::Suspend suspended;
+  const Tensor first = residuals(initial);
+  require_vector(first, "the residuals");
+  if (first.size() == 0) fail<ValueError>(op, "there are no residuals: the function returned shape [0]");
+
+  const auto derivative = reel::jacobian(residuals);
+  optim::LeastSquaresProblem problem;
+  problem.residual_count = static_cast<std::size_t>(first.size());
+  problem.parameter_count = static_cast<std::size_t>(initial.size());
+  problem.residuals = [&](std::span<const double> x, std::span<double> r) {
+    read_residuals(residuals(as_parameters(x)), r);
+  };
+  problem.jacobian = [&](std::span<const double> x, std::span<double> j) {
+    const std::vector<double> values = derivative(as_parameters(x)).template to_vector<double>();
+    if (values.size() != j.size())
+      fail<ShapeError>(op, "the Jacobian has {} elements, expected {}: the number of residuals changed", values.size(),
+                       j.size());
+    std::copy(values.begin(), values.end(), j.begin());
+  };
+  const optim::LeastSquaresFit fit = optim::fit_least_squares(problem, initial.to_vector<double>(), options);
+
+  LeastSquaresResult result;
+  result.parameters = from_data(fit.parameters);
+  result.residuals = from_data(fit.residuals);
+  result.jacobian = from_data(fit.jacobian, {count(problem.residual_count), count(problem.parameter_count)});
+  const double norm = optim::length(fit.residuals);
+  result.sum_of_squares = norm * norm;
+  result.iterations = fit.iterations;
+  result.evaluations = fit.evaluations + 1;
+  result.jacobians = fit.jacobians;
+  result.reason = fit.reason;
+  return result;
+}
+
+}  // namespace reel

@@ -1,0 +1,104 @@
+// What an op knows of tapes: is one active, does it follow a tensor, and how to record. And what a rule is.
+// An op is recorded by every tape of this thread that follows one of its inputs; the tape keeps ids, shapes and dtypes
+// of all inputs and outputs, the values that the op names, and nothing else.
+#pragma once
+#include <initializer_list>
+#include <reel/gradient.hpp>
+#include <span>
+
+#include "core/block.hpp"
+
+namespace reel::tape {
+
+struct Tape;
+struct Entry;
+
+/// One recorded op, as its rule sees it.
+class Record {
+ public:
+  Record(const Tape& tape, const Entry& entry, const bool* wanted) noexcept
+      : tape_(tape), entry_(entry), wanted_(wanted) {}
+  std::size_t num_inputs() const noexcept;
+  std::size_t num_outputs() const noexcept;
+  /// Whether a derivative with respect to (vjp) or along (jvp) input i is asked for. Others are left empty.
+  bool wanted(std::size_t i) const noexcept { return wanted_[i]; }
+  /// Shape and dtype of input i, which must be followed (wanted inputs are), and of output k.
+  Shape shape(std::size_t i) const;
+  DType dtype(std::size_t i) const;
+  Shape output_shape(std::size_t k = 0) const;
+  DType output_dtype(std::size_t k = 0) const;
+  /// The k-th value kept at recording: the very tensor (same id), so that an outer tape follows it.
+  /// ValueError when it was not kept.
+  Tensor saved(std::size_t k) const;
+  bool has_saved(std::size_t k) const noexcept;
+  std::span<const std::int64_t> attributes() const noexcept;
+  const char* name() const noexcept;
+
+ private:
+  const Tape& tape_;
+  const Entry& entry_;
+  const bool* wanted_;
+};
+
+/// The derivatives of an op, written with the library's own differentiable functions.
+struct Rule {
+  const char* name;
+  /// Cotangents g of the outputs (all defined: missing ones are zeros, unless accepts_none) to cotangents dx of the
+  /// wanted inputs, each of the input's shape and dtype; an input left empty gets none.
+  void (*vjp)(const Record& record, std::span<const Tensor> g, std::span<Gradient> dx);
+  /// Tangents dx of the inputs (an empty handle is zero; wanted(i) says which are there) to tangents dy of the
+  /// outputs; an output left empty is zero.
+  void (*jvp)(const Record& record, std::span<const Tensor> dx, std::span<Tensor> dy);
+  /// Missing cotangents are handed over as empty handles instead of zeros.
+  bool accepts_none = false;
+  /// Made by a user: its results are checked against the inputs' shapes and dtypes.
+  bool user = false;
+  /// Frees what the attributes own; called once when the entry goes.
+  void (*release)(std::span<const std::int64_t> attributes) noexcept = nullptr;
+  /// Called for each further tape that keeps the attributes.
+  void (*retain)(std::span<const std::int64_t> attributes) noexcept = nullptr;
+  /// IndexedSlices that arrive for the output are the input's gradient as they are.
+  bool passes_slices = false;
+};
+
+/// Tapes of this thread, the newest first; null when none is active. One load and one branch for an op to ask.
+extern constinit thread_local Tape* top [[gnu::tls_model("initial-exec")]];
+inline bool active() noexcept { return top != nullptr; }
+
+/// Whether a tape that records (is not paused) exists, and whether one follows x. Integers are never followed.
+bool recording() noexcept;
+bool followed(const Tensor& x) noexcept;
+
+/// Records the op on every tape that follows one of the inputs. Call it whenever active(), after the outputs are
+/// computed: it also notes why a result is not followed. `saved` may hold null pointers; positions are kept.
+/// Strong guarantee: on bad_alloc no tape has changed.
+void record(const Rule& rule, std::span<const Tensor* const> inputs, std::span<const Tensor* const> outputs,
+            std::span<const Tensor* const> saved = {}, std::span<const std::int64_t> attributes = {});
+
+/// Why a result that an op computed from followed inputs is not followed itself.
+enum class Cut : std::uint8_t { none, integer, stopped, paused };
+/// Notes that the op `name` computed `output` without recording, for explain() and why_none().
+void note_cut(const char* name, std::span<const Tensor* const> inputs, const Tensor& output, Cut why) noexcept;
+
+// The usual shapes of a call.
+inline void record(const Rule& rule, std::initializer_list<const Tensor*> inputs, const Tensor& output,
+                   std::initializer_list<const Tensor*> saved = {}, std::span<const std::int64_t> attributes = {}) {
+  const Tensor* out[] = {&output};
+  record(rule, std::span(inputs.begin(), inputs.size()), out, std::span(saved.begin(), saved.size()), attributes);
+}
+
+/// While it lives, no tape of this thread records.
+class Suspend {
+ public:
+  Suspend() noexcept;
+  Suspend(const Suspend&) = delete;
+  Suspend& operator=(const Suspend&) = delete;
+  ~Suspend();
+
+ private:
+  friend void pop(Tape* tape) noexcept;
+  Tape* top_;
+  Suspend* below_;
+};
+
+}  // namespace reel::tape

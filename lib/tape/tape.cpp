@@ -1,0 +1,432 @@
+// The stack of tapes of a thread, and recording.
+#include "tape/tape.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <memory>
+
+#include "core/fail.hpp"
+
+namespace reel::tape {
+
+constinit thread_local Tape* top = nullptr;
+
+namespace {
+
+constexpr std::int64_t first_sweep = 4096;
+constexpr std::size_t most_taints = 1024;
+// Stacks hidden by a Suspend, the newest first, so that a tape can be taken off wherever it is.
+constinit thread_local Suspend* hidden = nullptr;
+
+// A few cleared tapes, so that a step of training allocates none.
+struct Cache {
+  static constexpr int most = 4;
+  Tape* tapes[most] = {};
+  int count = 0;
+  bool* gone = nullptr;
+  ~Cache() {
+    *gone = true;
+    while (count) delete tapes[--count];
+    // The thread ends with tapes on its stack: they live on elsewhere, or their owner has given them up.
+    for (Tape* t = top; t;) {
+      Tape* below = t->below;
+      if (t->place.exchange(Tape::Place::off) == Tape::Place::abandoned) delete t;
+      t = below;
+    }
+    top = nullptr;
+  }
+};
+constinit thread_local bool cache_gone = false;
+Cache& cache() {
+  thread_local Cache c;
+  c.gone = &cache_gone;
+  return c;
+}
+
+std::uint64_t hash_of(DType dtype, const std::int64_t* extents, int rank) noexcept {
+  std::uint64_t h = static_cast<std::uint64_t>(dtype) * 131 + static_cast<std::uint64_t>(rank) + 1;
+  for (int i = 0; i < rank; ++i) h = (h ^ static_cast<std::uint64_t>(extents[i])) * 0x9e3779b97f4a7c15u;
+  return h ^ (h >> 32);
+}
+
+bool same(const Meta& m, std::uint64_t hash, DType dtype, const std::int64_t* extents, int rank) noexcept {
+  return m.hash == hash && m.dtype == dtype && m.rank == rank && std::equal(extents, extents + rank, m.extents);
+}
+
+// Frees the tapes that another thread gave up; true if `t` was one.
+bool reap(Tape* t) noexcept {
+  if (t->place.load(std::memory_order_acquire) != Tape::Place::abandoned) return false;
+  pop(t);
+  delete t;
+  return true;
+}
+
+void note_taint(Tape& t, const Tensor& output, Taint taint) noexcept {
+  if (t.taints.size() >= most_taints) return;
+  try {
+    t.taints.emplace(detail::block(output)->id, taint);
+  } catch (const std::bad_alloc&) {  // a reason less, nothing else
+  }
+}
+
+// What keeps the inputs from making `output` followed: a cut now, or one further back.
+void propagate(Tape& t, std::span<const Tensor* const> inputs, const Tensor& output) noexcept {
+  if (t.taints.empty()) return;
+  for (const Tensor* x : inputs)
+    if (auto found = t.taints.find(detail::block(*x)->id); found != t.taints.end()) {
+      note_taint(t, output, found->second);
+      return;
+    }
+}
+
+void mark(Tape& t, detail::Block* output, std::uint32_t slot) noexcept {
+  for (detail::Mark& m : output->marks)
+    if (m.tape == 0) {
+      m = {t.serial, slot};
+      return;
+    }
+  t.by_id.set(output->id, slot);
+}
+
+struct Call {
+  const Rule& rule;
+  std::span<const Tensor* const> inputs, outputs, saved;
+  std::span<const std::int64_t> attributes;
+};
+
+bool follows_any(const Tape& t, std::span<const Tensor* const> inputs) noexcept {
+  for (const Tensor* x : inputs) {
+    const detail::Block* b = detail::block(*x);
+    if (is_differentiable(b->dtype) && t.find(b) != no_slot) return true;
+  }
+  return false;
+}
+
+// All that can throw.
+void prepare(Tape& t, const Call& c) {
+  if (t.entries.count() >= t.sweep_at && !t.replaying) sweep(t);
+  if (t.slots.size() + c.outputs.size() >= no_slot) fail<TapeError>(c.rule.name, "a tape follows at most 2^32 - 2 tensors");
+  t.entries.reserve(Entry::size_of(c.inputs.size(), c.outputs.size(), c.saved.size(), c.attributes.size()));
+  if (t.slots.capacity() < t.slots.size() + c.outputs.size())
+    t.slots.reserve(std::max<std::size_t>(64, 2 * t.slots.size() + c.outputs.size()));
+  t.by_id.reserve(c.outputs.size());  // for outputs whose marks older tapes have taken
+  for (const Tensor* y : c.outputs) {
+    const detail::Block* b = detail::block(*y);
+    t.intern(b->dtype, b->extents(), b->rank);
+  }
+}
+
+void publish(Tape& t, const Call& c) noexcept {
+  Entry* e = t.entries.add(Entry::size_of(c.inputs.size(), c.outputs.size(), c.saved.size(), c.attributes.size()));
+  e->rule = &c.rule;
+  e->inputs = static_cast<std::uint32_t>(c.inputs.size());
+  e->outputs = static_cast<std::uint32_t>(c.outputs.size());
+  e->saved = static_cast<std::uint32_t>(c.saved.size());
+  e->attributes = static_cast<std::uint32_t>(c.attributes.size());
+  std::uint32_t* slots = e->slots();
+  for (const Tensor* x : c.inputs) {
+    const detail::Block* b = detail::block(*x);
+    *slots++ = is_differentiable(b->dtype) ? t.find(b) : no_slot;
+  }
+  for (const Tensor* y : c.outputs) {
+    detail::Block* b = detail::block(*y);
+    const Slot slot{b->id, t.intern(b->dtype, b->extents(), b->rank)};
+    std::uint32_t at;
+    if (t.free_slots.empty()) {
+      at = static_cast<std::uint32_t>(t.slots.size());
+      t.slots.push_back(slot);
+    } else {
+      at = t.free_slots.back();
+      t.free_slots.pop_back();
+      t.slots[at] = slot;
+    }
+    *slots++ = at;
+    mark(t, b, at);
+  }
+  detail::Block** blocks = e->blocks();
+  for (const Tensor* s : c.saved) {
+    detail::Block* b = s ? detail::block(*s) : nullptr;
+    if (b) detail::retain_saved(b);
+    *blocks++ = b;
+  }
+  std::copy(c.attributes.begin(), c.attributes.end(), reinterpret_cast<std::int64_t*>(blocks));
+  if (c.rule.retain) c.rule.retain(c.attributes);
+  ++t.seen;
+}
+
+}  // namespace
+
+bool recording() noexcept {
+  for (Tape* t = top; t; t = t->below)
+    if (t->recording()) return true;
+  return false;
+}
+
+bool followed(const Tensor& x) noexcept {
+  const detail::Block* b = detail::block(x);
+  if (!is_differentiable(b->dtype)) return false;
+  for (Tape* t = top; t; t = t->below)
+    if (t->recording() && t->find(b) != no_slot) return true;
+  return false;
+}
+
+void record(const Rule& rule, std::span<const Tensor* const> inputs, std::span<const Tensor* const> outputs,
+            std::span<const Tensor* const> saved, std::span<const std::int64_t> attributes) {
+  const Call call{rule, inputs, outputs, saved, attributes};
+  constexpr int most_marked = 16;
+  Tape* wants[most_marked];
+  int count = 0;
+  for (Tape *t = top, *below = nullptr; t; t = below) {
+    below = t->below;
+    if (reap(t)) continue;
+    if (!follows_any(*t, inputs)) {
+      for (const Tensor* y : outputs) propagate(*t, inputs, *y);
+    } else if (!t->recording()) {
+      for (const Tensor* y : outputs) note_taint(*t, *y, {Cut::paused, rule.name, t->seen});
+    } else {
+      if (count == most_marked) fail<TapeError>(rule.name, "more than {} nested tapes record at once", most_marked);
+      prepare(*t, call);
+      wants[count++] = t;
+    }
+  }
+  for (int i = 0; i < count; ++i) publish(*wants[i], call);
+}
+
+void note_cut(const char* name, std::span<const Tensor* const> inputs, const Tensor& output, Cut why) noexcept {
+  for (Tape* t = top; t; t = t->below) {
+    if (follows_any(*t, inputs)) note_taint(*t, output, {t->recording() ? why : Cut::paused, name, t->seen});
+    else propagate(*t, inputs, output);
+  }
+}
+
+Suspend::Suspend() noexcept : top_(std::exchange(top, nullptr)), below_(std::exchange(hidden, this)) {}
+Suspend::~Suspend() {
+  top = top_;
+  hidden = below_;
+}
+
+const Meta* Tape::intern(DType dtype, const std::int64_t* extents, int rank) {
+  const std::uint64_t hash = hash_of(dtype, extents, rank);
+  if (!metas.empty())
+    for (std::size_t i = hash & (metas.size() - 1); metas[i]; i = (i + 1) & (metas.size() - 1))
+      if (same(*metas[i], hash, dtype, extents, rank)) return metas[i];
+  if ((meta_count + 1) * 2 > metas.size()) {
+    std::vector<Meta*> grown(std::max<std::size_t>(16, 2 * metas.size()));
+    for (Meta* m : metas)
+      if (m) {
+        std::size_t i = m->hash & (grown.size() - 1);
+        while (grown[i]) i = (i + 1) & (grown.size() - 1);
+        grown[i] = m;
+      }
+    metas.swap(grown);
+  }
+  auto* m = static_cast<Meta*>(std::malloc(sizeof(Meta) + 8 * static_cast<std::size_t>(rank)));
+  if (!m) throw std::bad_alloc();
+  m->hash = hash;
+  m->dtype = dtype;
+  m->rank = static_cast<std::uint8_t>(rank);
+  std::copy(extents, extents + rank, m->extents);
+  std::size_t i = hash & (metas.size() - 1);
+  while (metas[i]) i = (i + 1) & (metas.size() - 1);
+  metas[i] = m;
+  ++meta_count;
+  return m;
+}
+
+std::uint32_t Tape::add_source(std::uint64_t id, DType dtype, const Shape& shape) {
+  by_id.reserve(1);
+  slots.push_back({id, intern(dtype, shape.data(), shape.rank())});
+  slots.back().source = true;
+  const auto slot = static_cast<std::uint32_t>(slots.size() - 1);
+  by_id.set(id, slot);
+  return slot;
+}
+
+void Tape::clear() noexcept {
+  const Arena::Place end = entries.end();
+  for (Arena::Place at; Entry* e = entries.step_forward(at, end);) release(*e);
+  entries.clear(true);
+  slots.clear();
+  if (slots.capacity() > 65536) slots = {};
+  free_slots.clear();
+  by_id.clear();
+  variables.clear();
+  taints.clear();
+  for (Meta* m : metas) std::free(m);
+  metas.clear();
+  meta_count = 0;
+  replay_entries = seen = 0;
+  sweep_at = first_sweep;
+  used = warned_growth = false;
+}
+
+void release(Entry& e) noexcept {
+  for (std::uint32_t i = 0; i < e.saved; ++i)
+    if (detail::Block* b = std::exchange(e.blocks()[i], nullptr)) detail::release_saved(b);
+  // Once: the rule may go with what the attributes own.
+  if (const std::uint32_t count = std::exchange(e.attributes, 0); count && e.rule->release)
+    e.rule->release({e.numbers(), count});
+}
+
+Tape* make_tape(const TapeOptions& options) {
+  static std::atomic<std::uint32_t> serials{0};
+  Cache& c = cache();
+  Tape* t = c.count ? c.tapes[--c.count] : new Tape;
+  t->options = options;
+  // 0 stands for no tape. A serial may come again after 2^32 tapes: a mark is checked against the slot's id.
+  while ((t->serial = ++serials) == 0) {
+  }
+  t->thread = detail::this_thread_slot();
+  t->paused = t->replaying = 0;
+  t->sweep_at = first_sweep;
+  return t;
+}
+
+void free_tape(Tape* t) noexcept {
+  if (t->place.load(std::memory_order_acquire) == Tape::Place::on_stack) {
+    if (t->thread != detail::this_thread_slot()) {
+      Tape::Place expected = Tape::Place::on_stack;
+      if (t->place.compare_exchange_strong(expected, Tape::Place::abandoned)) return;
+    } else {
+      pop(t);
+    }
+  }
+  if (cache_gone) {
+    delete t;
+    return;
+  }
+  Cache& c = cache();
+  if (c.count == Cache::most) {
+    delete t;
+    return;
+  }
+  t->clear();
+  c.tapes[c.count++] = t;
+}
+
+void push(Tape* t) {
+  t->below = top;
+  t->place = Tape::Place::on_stack;
+  top = t;
+}
+
+void pop(Tape* t) noexcept {
+  const auto take_off = [t](Tape*& head) {
+    for (Tape** at = &head; *at; at = &(*at)->below)
+      if (*at == t) {
+        *at = t->below;
+        return true;
+      }
+    return false;
+  };
+  if (!take_off(top))
+    for (Suspend* h = hidden; h && !take_off(h->top_); h = h->below_) {
+    }
+  t->below = nullptr;
+  Tape::Place expected = Tape::Place::on_stack;
+  t->place.compare_exchange_strong(expected, Tape::Place::off);
+}
+
+void check_thread(const Tape& t, const char* what) {
+  if (t.thread != detail::this_thread_slot())
+    fail<TapeError>(what, "this tape belongs to another thread; a tape is used on the thread that made it");
+}
+
+void watch(Tape& t, const Tensor& x) {
+  if (!x.defined()) fail<ValueError>("GradientTape.watch", "the tensor is empty (default-constructed or moved from)");
+  const detail::Block* b = detail::block(x);
+  if (!is_differentiable(b->dtype)) {
+    static std::atomic<int> warned{0};
+    if (warned.fetch_add(1) < 5)
+      detail::warn(detail::message("GradientTape.watch", "the dtype of the watched tensor must be floating or complex, got {}",
+                                   fmt::make_format_args(name(b->dtype))));
+  }
+  if (const std::uint32_t slot = t.find(b); slot != no_slot) {
+    t.slots[slot].source = true;
+    return;
+  }
+  t.add_source(b->id, b->dtype, b->shape());
+}
+
+void watch(Tape& t, const Variable& v) {
+  if (t.by_id.find(v.id()) != no_slot) return;
+  t.variables.reserve(t.variables.size() + 1);
+  const std::uint32_t slot = t.add_source(v.id(), v.dtype(), v.shape());
+  t.variables.emplace_back(v, slot);
+}
+
+// Not recursive, and needs no order of destruction: what is unreachable is found by one walk backwards.
+void sweep(Tape& t) {
+  std::vector<bool> needed(t.slots.size()), tapes_only(t.slots.size());
+  const Arena::Place end = t.entries.end();
+  for (Arena::Place at; const Entry* e = t.entries.step_forward(at, end);)
+    for (std::uint32_t i = 0; i < e->saved; ++i)
+      if (const detail::Block* b = e->blocks()[i]; b && !detail::held_outside(b))
+        if (const std::uint32_t slot = t.find(b); slot != no_slot) tapes_only[slot] = true;
+  std::size_t kept_bytes = 0, kept = 0;
+  std::vector<bool> keep(static_cast<std::size_t>(t.entries.count()));
+  std::size_t index = keep.size();
+  for (Arena::Place at = end; const Entry* e = t.entries.step_back(at);) {
+    bool live = false;
+    for (std::uint32_t k = 0; k < e->outputs; ++k) {
+      const std::uint32_t slot = e->output(k);
+      live |= needed[slot] || t.slots[slot].source || !(t.slots[slot].dead || tapes_only[slot]);
+    }
+    keep[--index] = live;
+    if (!live) continue;
+    ++kept;
+    kept_bytes += e->bytes;
+    for (std::uint32_t i = 0; i < e->inputs; ++i)
+      if (e->input(i) != no_slot) needed[e->input(i)] = true;
+  }
+  t.sweep_at = std::max(first_sweep, 2 * static_cast<std::int64_t>(kept));
+  if (kept == keep.size()) return;
+  t.free_slots.reserve(t.slots.size());
+  Arena compact;
+  for (Arena::Place at; const Entry* e = t.entries.step_forward(at, end);)
+    if (keep[index++]) {
+      compact.reserve(e->bytes);
+      Entry* copy = compact.add(e->bytes);
+      const std::uint32_t previous = copy->previous;
+      std::copy_n(reinterpret_cast<const std::byte*>(e), e->bytes, reinterpret_cast<std::byte*>(copy));
+      copy->previous = previous;
+    }
+  // Nothing throws from here on.
+  index = 0;
+  for (Arena::Place at; Entry* e = t.entries.step_forward(at, end);)
+    if (!keep[index++]) {
+      for (std::uint32_t k = 0; k < e->outputs; ++k) {
+        t.slots[e->output(k)] = {};
+        t.free_slots.push_back(e->output(k));
+      }
+      release(*e);
+    }
+  t.entries.swap(compact);
+}
+
+// A followed result is gone: nobody can name it as a target any more.
+namespace {
+void note_destroyed(const detail::Block* b) noexcept {
+  for (Tape* t = top; t; t = t->below)
+    for (const detail::Mark& m : b->marks)
+      if (m.tape == t->serial && m.slot < t->slots.size() && t->slots[m.slot].id == b->id) t->slots[m.slot].dead = true;
+}
+const bool installed = (detail::on_marked_destroyed = note_destroyed, true);
+}  // namespace
+
+std::size_t Record::num_inputs() const noexcept { return entry_.inputs; }
+std::size_t Record::num_outputs() const noexcept { return entry_.outputs; }
+Shape Record::shape(std::size_t i) const { return tape_.slots[entry_.input(i)].meta->shape(); }
+DType Record::dtype(std::size_t i) const { return tape_.slots[entry_.input(i)].meta->dtype; }
+Shape Record::output_shape(std::size_t k) const { return tape_.slots[entry_.output(k)].meta->shape(); }
+DType Record::output_dtype(std::size_t k) const { return tape_.slots[entry_.output(k)].meta->dtype; }
+const char* Record::name() const noexcept { return entry_.rule->name; }
+std::span<const std::int64_t> Record::attributes() const noexcept { return {entry_.numbers(), entry_.attributes}; }
+bool Record::has_saved(std::size_t k) const noexcept { return k < entry_.saved && entry_.blocks()[k]; }
+
+Tensor Record::saved(std::size_t k) const {
+  if (!has_saved(k)) fail<ValueError>(name(), "its rule reads value {}, which the tape did not keep", k);
+  return TensorAccess::share(entry_.blocks()[k]);
+}
+
+}  // namespace reel::tape

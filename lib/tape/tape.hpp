@@ -1,0 +1,195 @@
+// A tape's insides: entries in an arena in recording order, slots for the tensors it follows, metadata interned.
+//
+// Terms. A *slot* stands for one followed tensor: a watched source, a variable, or the output of a recorded op. An
+// *entry* is one recorded op: its rule, the slots of its inputs (no_slot where not followed) and outputs, the blocks its
+// rule saved, and plain integers. Recording order is a topological order, so replay walks the arena backwards and
+// a jvp forwards. Outputs find their slot by the marks in their block; sources and variables by a small hash map.
+#pragma once
+#include <atomic>
+#include <reel/tape.hpp>
+#include <string>
+#include <unordered_map>
+#include <utility>
+
+#include "tape/record.hpp"
+
+namespace reel::tape {
+
+inline constexpr std::uint32_t no_slot = ~std::uint32_t{0};
+
+/// Shape and dtype of a slot, interned per tape.
+struct Meta {
+  std::uint64_t hash;
+  DType dtype;
+  std::uint8_t rank;
+  std::int64_t extents[1];  // as many as rank
+  Shape shape() const { return {extents, rank}; }
+};
+
+struct Slot {
+  std::uint64_t id;  // of the tensor; 0 when free
+  const Meta* meta;
+  bool dead = false;    // the tensor is gone
+  bool source = false;  // watched: kept by sweeps
+};
+
+/// The head of a variable-length record; the arrays follow it in the order of the counts.
+struct Entry {
+  const Rule* rule;
+  std::uint32_t bytes, previous;  // of this entry; of the one before it in its chunk (0: none)
+  std::uint32_t inputs, outputs, saved, attributes;
+
+  std::uint32_t* slots() noexcept { return reinterpret_cast<std::uint32_t*>(this + 1); }
+  const std::uint32_t* slots() const noexcept { return reinterpret_cast<const std::uint32_t*>(this + 1); }
+  std::uint32_t input(std::size_t i) const noexcept { return slots()[i]; }
+  std::uint32_t output(std::size_t k) const noexcept { return slots()[inputs + k]; }
+  detail::Block** blocks() noexcept {
+    return reinterpret_cast<detail::Block**>(reinterpret_cast<std::byte*>(this + 1) + (inputs + outputs + 1) / 2 * 8);
+  }
+  detail::Block* const* blocks() const noexcept { return const_cast<Entry*>(this)->blocks(); }
+  const std::int64_t* numbers() const noexcept { return reinterpret_cast<const std::int64_t*>(blocks() + saved); }
+  static std::size_t size_of(std::size_t inputs, std::size_t outputs, std::size_t saved, std::size_t attributes) {
+    return sizeof(Entry) + (inputs + outputs + 1) / 2 * 8 + saved * sizeof(void*) + attributes * 8;
+  }
+};
+
+/// Entries one after another in chunks that never move.
+class Arena {
+ public:
+  Arena() = default;
+  Arena(const Arena&) = delete;
+  Arena& operator=(const Arena&) = delete;
+  ~Arena() { clear(false); }
+  /// Makes sure that the next add of up to `bytes` does not throw.
+  void reserve(std::size_t bytes);
+  /// Room for an entry, `previous` and `bytes` set.
+  Entry* add(std::size_t bytes) noexcept;
+  std::int64_t count() const noexcept { return count_; }
+  std::int64_t bytes() const noexcept;
+  /// Frees all memory but, if `keep`, a first small chunk.
+  void clear(bool keep) noexcept;
+  void swap(Arena& other) noexcept {
+    chunks_.swap(other.chunks_);
+    std::swap(count_, other.count_);
+  }
+
+  /// A place in the arena, to walk with.
+  struct Place {
+    std::size_t chunk = 0;
+    std::uint32_t offset = 0;
+  };
+  /// Past the last entry.
+  Place end() const noexcept {
+    return {chunks_.empty() ? 0 : chunks_.size() - 1, chunks_.empty() ? 0 : chunks_.back().used};
+  }
+  /// The entry before `at`, which moves there; null at the front.
+  Entry* step_back(Place& at) const noexcept;
+  /// The entry at `at`, which moves past it; null at `end`.
+  Entry* step_forward(Place& at, Place end) const noexcept;
+  /// Frees the chunks behind the one of `at`: replay of a used-up tape is done with them.
+  void release_after(Place at) noexcept;
+
+ private:
+  struct Chunk {
+    std::byte* data;
+    std::uint32_t capacity, used, last;
+  };
+  std::vector<Chunk> chunks_;
+  std::int64_t count_ = 0;
+};
+
+/// From ids to slots: open addressing, no erasure.
+class IdMap {
+ public:
+  std::uint32_t find(std::uint64_t id) const noexcept {
+    if (count_ == 0) return no_slot;
+    for (std::size_t i = hash(id) & mask_;; i = (i + 1) & mask_) {
+      if (table_[i].first == id) return table_[i].second;
+      if (table_[i].first == 0) return no_slot;
+    }
+  }
+  /// Room for `more` insertions that do not throw.
+  void reserve(std::size_t more);
+  /// Adds or replaces; reserve first.
+  void set(std::uint64_t id, std::uint32_t slot) noexcept;
+  void clear() noexcept;
+  bool empty() const noexcept { return count_ == 0; }
+
+ private:
+  static std::size_t hash(std::uint64_t id) noexcept { return (id * 0x9e3779b97f4a7c15u) >> 32; }
+  std::vector<std::pair<std::uint64_t, std::uint32_t>> table_;
+  std::size_t mask_ = 0, count_ = 0;
+};
+
+/// Why a tensor computed from followed ones is not followed.
+struct Taint {
+  Cut why;
+  const char* op;
+  std::int64_t index;  // ops the tape had seen by then
+};
+
+struct Tape {
+  enum class Place { off, on_stack, abandoned };  // abandoned: destroyed by another thread, its own frees it
+
+  TapeOptions options;
+  std::uint32_t serial = 0;
+  std::uint64_t thread = 0;
+  std::atomic<Place> place{Place::off};
+  Tape* below = nullptr;
+  int paused = 0, replaying = 0;
+  bool used = false, warned_growth = false;
+  std::int64_t replay_entries = 0, sweep_at = 0, seen = 0;  // seen: ops recorded so far
+
+  Arena entries;
+  std::vector<Slot> slots;
+  std::vector<std::uint32_t> free_slots;
+  IdMap by_id;
+  std::vector<std::pair<Variable, std::uint32_t>> variables;
+  std::vector<Meta*> metas;  // hash table of interned metadata
+  std::size_t meta_count = 0;
+  std::unordered_map<std::uint64_t, Taint> taints;
+
+  bool recording() const noexcept { return paused == 0; }
+  /// The slot of x, no_slot if it is not followed.
+  std::uint32_t find(const detail::Block* x) const noexcept {
+    for (const detail::Mark& m : x->marks)
+      if (m.tape == serial && m.slot < slots.size() && slots[m.slot].id == x->id) return m.slot;
+    return by_id.find(x->id);
+  }
+  const Meta* intern(DType dtype, const std::int64_t* extents, int rank);
+  std::uint32_t add_source(std::uint64_t id, DType dtype, const Shape& shape);
+  void clear() noexcept;
+  ~Tape() { clear(); }
+};
+
+/// A cleared tape, from a small cache of this thread.
+Tape* make_tape(const TapeOptions& options);
+void free_tape(Tape* tape) noexcept;
+void push(Tape* tape);
+/// Takes the tape off this thread's stack, wherever in it it is.
+void pop(Tape* tape) noexcept;
+/// Drops the values an entry saved and what its attributes own.
+void release(Entry& entry) noexcept;
+/// Drops the entries whose results nobody can reach any more.
+void sweep(Tape& tape);
+/// TapeError unless the tape belongs to this thread.
+void check_thread(const Tape& tape, const char* what);
+void watch(Tape& tape, const Tensor& x);
+void watch(Tape& tape, const Variable& x);
+
+}  // namespace reel::tape
+
+namespace reel {
+
+struct VariableAccess {
+  /// For each tape of this thread: the variable's value `id` is read. Called under the variable's lock.
+  static void on_read(const Variable& v, Tensor& value);
+  /// Replaces the value by combine(value, delta), in its own memory if nobody else holds it. Not recorded.
+  static void update(const Variable& v, const char* op, Tensor (*combine)(Tensor&&, const Tensor&), const Tensor& delta);
+};
+
+struct GradientTapeAccess {
+  static tape::Tape& get(GradientTape& t) noexcept { return *t.tape_; }
+};
+
+}  // namespace reel

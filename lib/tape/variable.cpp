@@ -1,0 +1,129 @@
+// Variable: a counted state with a lock around its value. A read under a tape gives that tape an alias from the
+// value's id to the variable; a value that someone read before gets a fresh id first, so that the old handle stays
+// what it was: unwatched.
+#include <atomic>
+#include <ostream>
+#include <thread>
+
+#include "core/fail.hpp"
+#include "tape/tape.hpp"
+
+namespace reel {
+
+struct Variable::State {
+  std::atomic<int> uses{1};
+  std::atomic<bool> locked{false};
+  Tensor value;
+  std::string name;
+  bool trainable;
+  std::uint64_t id;
+};
+
+namespace {
+
+std::atomic<std::uint64_t> next_variable{1};  // thread part 0: never a tensor's id
+
+class Lock {
+ public:
+  explicit Lock(std::atomic<bool>& flag) noexcept : flag_(flag) {
+    while (flag_.exchange(true, std::memory_order_acquire)) std::this_thread::yield();
+  }
+  Lock(const Lock&) = delete;
+  Lock& operator=(const Lock&) = delete;
+  ~Lock() { flag_.store(false, std::memory_order_release); }
+
+ private:
+  std::atomic<bool>& flag_;
+};
+
+void check_defined(const Tensor& x, const char* op, const std::string& name) {
+  if (!x.defined()) fail<ValueError>(op, "the value for variable '{}' is empty", name);
+}
+
+void check_fits(const char* op, const std::string& name, const Tensor& old, const Tensor& value) {
+  if (value.dtype() != old.dtype())
+    fail<TypeError>(op, "variable '{}' is {}, the value is {}; cast it", name, old.dtype(), value.dtype());
+  if (value.shape() != old.shape())
+    fail<ShapeError>(op, "variable '{}' has shape {}, the value {}", name, old.shape(), value.shape());
+}
+
+}  // namespace
+
+Variable::Variable(const Tensor& initial, std::string name, bool trainable) : state_(nullptr) {
+  check_defined(initial, "Variable", name);
+  Tensor value = detail::alias(initial);
+  state_ = new State{{1}, {false}, std::move(value), std::move(name), trainable, next_variable++};
+}
+Variable::Variable(const Variable& other) noexcept : state_(other.state_) {
+  if (state_) ++state_->uses;
+}
+Variable::Variable(Variable&& other) noexcept : state_(other.state_) {
+  if (state_) ++state_->uses;  // a moved-from variable stays itself: there is no empty one
+}
+Variable::~Variable() {
+  if (state_ && --state_->uses == 0) delete state_;
+}
+
+Shape Variable::shape() const {
+  const Lock lock(state_->locked);
+  return state_->value.shape();
+}
+DType Variable::dtype() const {
+  const Lock lock(state_->locked);
+  return state_->value.dtype();
+}
+int Variable::rank() const { return shape().rank(); }
+std::int64_t Variable::size() const { return shape().elements(); }
+const std::string& Variable::name() const noexcept { return state_->name; }
+bool Variable::trainable() const noexcept { return state_->trainable; }
+std::uint64_t Variable::id() const noexcept { return state_->id; }
+
+Tensor Variable::read() const {
+  const Lock lock(state_->locked);
+  if (tape::active()) VariableAccess::on_read(*this, state_->value);
+  return state_->value;
+}
+
+void VariableAccess::on_read(const Variable& v, Tensor& value) {
+  const auto follows = [&](tape::Tape& t) {
+    if (!t.recording() || !is_differentiable(value.dtype())) return false;
+    if (t.by_id.find(v.id()) == tape::no_slot) {
+      if (!v.trainable() || !t.options.watch_accessed_variables) return false;
+      watch(t, v);
+    }
+    return true;
+  };
+  bool stale = false;
+  for (tape::Tape* t = tape::top; t; t = t->below)
+    if (follows(*t)) stale |= t->by_id.find(detail::block(value)->id) != t->by_id.find(v.id());
+  if (!stale) return;
+  // Someone may hold this id from before the tape: it stays theirs, unwatched.
+  if (detail::block(value)->references != detail::one_handle) value = detail::alias(value);
+  for (tape::Tape* t = tape::top; t; t = t->below)
+    if (follows(*t)) {
+      t->by_id.reserve(1);
+      t->by_id.set(detail::block(value)->id, t->by_id.find(v.id()));
+    }
+}
+
+void VariableAccess::update(const Variable& v, const char* op, Tensor (*combine)(Tensor&&, const Tensor&), const Tensor& delta) {
+  check_defined(delta, op, v.name());
+  const tape::Suspend suspend;
+  const Lock lock(v.state_->locked);
+  check_fits(op, v.name(), v.state_->value, delta);
+  v.state_->value = combine(std::move(v.state_->value), delta);
+}
+
+void Variable::assign(const Tensor& value) const {
+  check_defined(value, "Variable.assign", state_->name);
+  Tensor fresh = detail::alias(value);
+  const Lock lock(state_->locked);
+  check_fits("Variable.assign", state_->name, state_->value, value);
+  std::swap(state_->value, fresh);
+}
+
+std::ostream& operator<<(std::ostream& out, const Variable& v) {
+  return out << "Variable '" << v.name() << "' " << v.read();
+}
+
+}  // namespace reel
