@@ -4,6 +4,7 @@
 // variable's value, read once), so that the same tensor captured by f, or passed elsewhere, is a constant. Other
 // arguments pass untouched.
 #pragma once
+#include <reel/ops/make.hpp>
 #include <reel/tape.hpp>
 
 namespace [[gnu::visibility("default")]] reel {
@@ -25,6 +26,8 @@ Tensor fresh(const char* who, const Tensor& x);
 /// TypeError unless every source is floating or complex.
 void require_differentiable(const char* who, std::span<const Source> sources);
 void watch_all(GradientTape& tape, std::span<const Source> sources);
+/// A new tensor with the value of a result of the function. ValueError when it is empty.
+Tensor fresh_result(const char* who, const Tensor& y);
 /// ValueError, TypeError or ShapeError unless the value is a real floating tensor of size 1.
 void require_scalar(const char* who, const Tensor& value);
 /// Gradients of the value, zeros where not connected.
@@ -142,18 +145,14 @@ class Arguments<P, std::index_sequence<K...>, A...> {
     else if constexpr (Tree<T>)
       return map_leaves<Input>(x, [who](const auto& leaf) { return fresh(who, read(leaf)); });
     else if constexpr (Element<std::remove_cvref_t<T>>)
-      return fresh(who, scalar_of(x));
+      return fresh(who, scalar(x));
     else
-      return fresh(who, scalar_of(static_cast<double>(x)));
+      return fresh(who, scalar(static_cast<double>(x)));
   }
   static Tensor read(const Tensor& x) { return x; }
   static Tensor read(const Variable& x) { return x.read(); }
   static Tensor read(const Gradient& x) { return x.dense(); }
   static Tensor read(const IndexedSlices& x) { return x.dense(); }
-  template <class T>
-  static Tensor scalar_of(T x) {
-    return copy_in(&x, 1, {}, dtype_of<T>);
-  }
   template <std::size_t k>
   decltype(auto) pass() {
     if constexpr (picked(k))
@@ -320,8 +319,9 @@ auto make_vjp(F f, const VjpOptions& options = {}) {
     detail::Recording recording(arguments.sources(), options.persistent);
     using Y = decltype(arguments.call(f));
     static_assert(Tree<Y>, "the function must return a tensor or a tree of tensors");
-    auto y = map_leaves<Tensor>(static_cast<const std::remove_cvref_t<Y>&>(arguments.call(f)),
-                                [](const auto& leaf) { return detail::fresh("make_vjp", detail::value_of(leaf)); });
+    auto y = map_leaves<Tensor>(static_cast<const std::remove_cvref_t<Y>&>(arguments.call(f)), [](const auto& leaf) {
+      return detail::fresh_result("make_vjp", detail::value_of(leaf));
+    });
     std::vector<Tensor> targets;
     for_each_leaf(y, [&](const Tensor& leaf) { targets.push_back(leaf); });
     recording.end(std::move(targets));
@@ -366,8 +366,8 @@ auto jacobian(F f) {
 /// x.shape + x.shape; for trees all cross terms, in the structure of the structure. Zeros for a linear f.
 template <int... I, class F>
 auto hessian(F f) {
-  using Gradient = detail::Grad<detail::Pick<I...>, F, false>;
-  return detail::Jacobian<detail::Pick<I...>, Gradient>{"hessian", Gradient{{"hessian", std::move(f)}}};
+  using Inner = detail::Grad<detail::Pick<I...>, F, false>;
+  return detail::Jacobian<detail::Pick<I...>, Inner>{"hessian", Inner{{"hessian", std::move(f)}}};
 }
 
 /// hvp(f)(x, v): the Hessian of f at x times v, in the structure of x, without the Hessian (Pearlmutter 1994). f

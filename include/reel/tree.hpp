@@ -156,8 +156,8 @@ struct Node<S> {
   static constexpr bool is_tree = std::is_copy_constructible_v<S> && Node<Parts>::is_tree;
   static constexpr bool all_tensors = holds_tensors<Parts>;
   template <class R>
-  using mapped =
-      std::conditional_t<std::is_same_v<R, Tensor> && all_tensors, S, typename Node<Parts>::template mapped<R>>;
+  using mapped = std::conditional_t<std::is_same_v<R, Input> || (std::is_same_v<R, Tensor> && all_tensors), S,
+                                    typename Node<Parts>::template mapped<R>>;
   template <class F>
   static void each(const S& node, F& f) {
     S copy(node);

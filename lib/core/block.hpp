@@ -68,6 +68,8 @@ constexpr std::uint64_t thread_of(std::uint64_t id) noexcept { return id >> 48; 
 std::uint64_t this_thread_slot();
 /// Called for each block with a mark, by the thread that drops its last handle: lets a tape note that it is gone.
 extern void (*on_marked_destroyed)(const Block* block) noexcept;
+/// Called when a thread first uses a tensor; what it throws, the op throws.
+extern void (*on_first_use)();
 
 /// Makes the block a cached constant: never reused, not counted as live.
 void uncount(Block* b) noexcept;

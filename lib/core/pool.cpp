@@ -30,6 +30,7 @@
 namespace reel::detail {
 
 void (*on_marked_destroyed)(const Block*) noexcept = nullptr;
+void (*on_first_use)() = nullptr;
 
 namespace {
 
@@ -114,6 +115,7 @@ pthread_key_t exit_key() {
 }
 
 [[gnu::noinline]] Pool& acquire() {
+  if (on_first_use) on_first_use();
   Pool* p = nullptr;
   {
     const std::lock_guard lock(adoption);

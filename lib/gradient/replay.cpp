@@ -162,6 +162,8 @@ class Pass {
       const Override* replaced = find_override(e.rule->name);
       if (replaced) call_override(*replaced, record, e, g_, dx_);
       else e.rule->vjp(record, g_, dx_);
+      if (tape::tracing) [[unlikely]]
+        trace_replayed(record, g_, dx_);
       for (std::uint32_t i = 0; i < e.inputs; ++i) {
         Gradient d = std::move(dx_[i]);
         if (!wanted[i]) continue;

@@ -45,6 +45,9 @@ struct Reduction {
   void (*merge)(void* acc, const void* in, std::ptrdiff_t n);
 };
 
+// out[0] = index of the first greatest (least) element, n >= 1. A NaN is both.
+using ArgReduce = void (*)(Strided in, std::ptrdiff_t n, std::int64_t* out);
+
 // Functions of one contiguous row of n >= 1 elements. A row whose maximum is -inf or inf has the limit as its logsumexp and NaN as
 // its softmax. out may be x, g or z itself.
 struct Rows {
@@ -65,6 +68,7 @@ struct Set {
   Loop logical[4];                         // out: booleans
   Loop select[5];                          // by size_class(bytes of an element); in: booleans c, then x, y; c ? x : y
   Reduction reduce[4][type_count];
+  ArgReduce argmax[type_count], argmin[type_count];
   void (*dot[type_count])(Strided a, Strided b, std::ptrdiff_t n, void* out);  // sum of a * b, in the order of Reduce::sum
   Rows rows[type_count];
 
@@ -89,11 +93,6 @@ const char* isa_problem();
 const Set* find(std::string_view isa);
 
 // ---- What is compiled once, for the baseline --------------------------------------------------------------------------------------
-
-// out[0] = index of the first greatest (least) element; a NaN counts as both. n >= 1. Null for types without order.
-using ArgReduce = void (*)(Strided in, std::ptrdiff_t n, std::int64_t* out);
-ArgReduce argmax(Type t);
-ArgReduce argmin(Type t);
 
 // out[i * out_stride] = in[0] combined with all up to in[i], one after the other. out may be in itself. Numbers only.
 using Scan = void (*)(Strided in, void* out, std::ptrdiff_t out_stride, std::ptrdiff_t n);

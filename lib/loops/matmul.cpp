@@ -40,7 +40,8 @@ constexpr std::int64_t ceil_divide(std::int64_t a, std::int64_t b) { return (a +
 Tiling tiling(std::int64_t m, std::int64_t n, std::int64_t k) {
   if (n == 1 || m == 1) {  // memory-bound: rows of the matrix that is read, in pieces
     const std::int64_t length = std::max(m, n);
-    const std::int64_t pieces = std::clamp<std::int64_t>(saturating(length, k) / split_elements, 1, ceil_divide(length, narrow_tile));
+    const std::int64_t pieces =
+        std::clamp<std::int64_t>(saturating(length, k) / split_elements, 1, ceil_divide(length, narrow_tile));
     const std::int64_t piece = ceil_divide(ceil_divide(length, pieces), narrow_tile) * narrow_tile;
     if (pieces == 1) return {m, n, 1, 1};
     return n == 1 ? Tiling{piece, 1, ceil_divide(m, piece), 1} : Tiling{1, piece, 1, ceil_divide(n, piece)};
@@ -63,7 +64,8 @@ template <class T>
 T dot(std::int64_t n, const T* x, std::int64_t stride_x, const T* y, std::int64_t stride_y) {
   if (n <= dot_piece) return kernels::dot<T>(n, x, stride_x, y, stride_y);
   const std::int64_t half = ceil_divide(ceil_divide(n, 2), dot_piece) * dot_piece;
-  return dot(half, x, stride_x, y, stride_y) + dot(n - half, x + half * stride_x, stride_x, y + half * stride_y, stride_y);
+  return dot(half, x, stride_x, y, stride_y) +
+         dot(n - half, x + half * stride_x, stride_x, y + half * stride_y, stride_y);
 }
 
 // One tile of one product: rows [i, i + rows), columns [j, j + columns) of c, whose rows lie `width` apart.
@@ -81,8 +83,8 @@ struct Product {
     if (rows == 1 && columns == 1) {
       *c = dot(k, from_a, column_a, from_b, row_b);
     } else if (columns == 1 && width == 1) {
-      static_cast<void>(kernels::gemv<T>(flag(a.transposed), a.transposed ? k : rows, a.transposed ? rows : k, 1, from_a,
-                                         a.leading, from_b, row_b, 0, c, 1));
+      static_cast<void>(kernels::gemv<T>(flag(a.transposed), a.transposed ? k : rows, a.transposed ? rows : k, 1,
+                                         from_a, a.leading, from_b, row_b, 0, c, 1));
     } else if (rows == 1) {
       static_cast<void>(kernels::gemv<T>(flag(!b.transposed), b.transposed ? columns : k, b.transposed ? k : columns, 1,
                                          from_b, b.leading, from_a, column_a, 0, c, 1));
@@ -131,7 +133,9 @@ void floating(const Shape& batch, std::int64_t count, const Factor& a, const Fac
   if (std::max({m, n, k, la.leading, lb.leading}) > largest)
     fail<ValueError>("matmul", "an extent or stride beyond 2^31 - 1 is more than BLAS takes: {} x {} x {}", m, k, n);
   const T *from_a = reinterpret_cast<const T*>(a.data), *from_b = reinterpret_cast<const T*>(b.data);
-  const Product<T> product{k, n, la, lb, a.row_stride, a.column_stride, b.row_stride, b.column_stride};
+  // Along an extent of 1 a stride may be anything: BLAS wants it positive.
+  const auto positive = [](std::int64_t stride) { return std::max<std::int64_t>(1, stride); };
+  const Product<T> product{k, n, la, lb, a.row_stride, positive(a.column_stride), positive(b.row_stride), b.column_stride};
   const Tiling tiles = tiling(m, n, k);
   if (count == 1 && tiles.count() == 1) return product(from_a, from_b, out, 0, 0, m, n);
   kernels::prepare_blas();
@@ -169,8 +173,10 @@ void integral(const Shape& batch, std::int64_t count, const Factor& a, const Fac
         const T factor = x[p * a.column_stride];
         const T* y = from_b + batches.offset_b + p * b.row_stride;
         for (std::int64_t j = 0; j < n; ++j) {
-          if constexpr (std::is_same_v<T, bool>) c[j] = c[j] || (factor && y[j * b.column_stride]);
-          else c[j] = static_cast<T>(c[j] + factor * y[j * b.column_stride]);
+          if constexpr (std::is_same_v<T, bool>)
+            c[j] = c[j] || (factor && y[j * b.column_stride]);
+          else
+            c[j] = static_cast<T>(c[j] + factor * y[j * b.column_stride]);
         }
       }
       if ((row + 1) % m == 0) batches.next();

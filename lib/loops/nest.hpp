@@ -50,23 +50,23 @@ inline std::int64_t broadcast_stride(const detail::Block* x, int d, int rank) {
   return own < 0 || x->extents()[own] == 1 ? 0 : x->strides()[own];
 }
 
-/// Walks the dimensions before the last of a nest in row-major order, from a given row on.
+/// Walks the first `dims` dimensions of a nest in row-major order, from a given index on.
 template <std::size_t Operands>
 class Walk {
  public:
-  Walk(const Nest<Operands>& nest, std::int64_t row) : nest_(nest) {
-    for (int d = nest.rank - 2; d >= 0; --d) {
-      index_[d] = row % nest.extent[d];
-      row /= nest.extent[d];
-    }
-    for (std::size_t k = 0; k < Operands; ++k) {
-      offset_[k] = 0;
-      for (int d = 0; d < nest.rank - 1; ++d) offset_[k] += index_[d] * nest.stride[k][d];
+  Walk(const Nest<Operands>& nest, std::int64_t at, int dims) : nest_(nest), dims_(dims) {
+    for (std::size_t k = 0; k < Operands; ++k) offset_[k] = 0;
+    for (int d = dims - 1; d >= 0; --d) {
+      index_[d] = at % nest.extent[d];
+      at /= nest.extent[d];
+      for (std::size_t k = 0; k < Operands; ++k) offset_[k] += index_[d] * nest.stride[k][d];
     }
   }
+  /// All dimensions but the last: one step per row of the innermost loop.
+  Walk(const Nest<Operands>& nest, std::int64_t row) : Walk(nest, row, nest.rank - 1) {}
   std::int64_t offset(std::size_t k) const { return offset_[k]; }
   void next() {
-    for (int d = nest_.rank - 2; d >= 0; --d) {
+    for (int d = dims_ - 1; d >= 0; --d) {
       for (std::size_t k = 0; k < Operands; ++k) offset_[k] += nest_.stride[k][d];
       if (++index_[d] < nest_.extent[d]) return;
       for (std::size_t k = 0; k < Operands; ++k) offset_[k] -= nest_.stride[k][d] * nest_.extent[d];
@@ -76,6 +76,7 @@ class Walk {
 
  private:
   const Nest<Operands>& nest_;
+  int dims_;
   std::int64_t index_[max_rank];
   std::int64_t offset_[Operands];
 };

@@ -143,8 +143,9 @@ void by_runs(const Problem& p, int axis) {
   };
   segmented(p, c, outputs, outputs, [&](std::int64_t first, std::int64_t last, std::int64_t segment, std::byte* out) {
     const std::int64_t begin = c.first_unit(segment), end = c.first_unit(segment + 1);
-    for (std::int64_t o = first; o < last; ++o) {
-      const std::byte* from = p.from + offset_of(p.kept, o) * bytes;
+    Walk walk(p.kept, first, p.kept.rank);
+    for (std::int64_t o = first; o < last; ++o, walk.next()) {
+      const std::byte* from = p.from + walk.offset(0) * bytes;
       if (end - begin == 1) {
         run(from, begin, out + o * bytes);
         continue;
@@ -206,16 +207,13 @@ void by_rows(const Problem& p) {
   const std::int64_t strips = (length - 1) / width + 1, results = count(p.kept);
   const Cut c = cut(count(outer) * strips, units, units * width, width);
   const auto bytes = static_cast<std::int64_t>(p.bytes);
-  Nest<1> walked = p.reduced;  // a last dimension of one index: a walk leaves the last one out
-  walked.extent[walked.rank] = 1;
-  walked.stride[0][walked.rank++] = 0;
   segmented(p, c, count(outer) * strips, results,
             [&](std::int64_t first, std::int64_t end, std::int64_t segment, std::byte* out) {
               const std::int64_t begin_unit = c.first_unit(segment), end_unit = c.first_unit(segment + 1);
               for (std::int64_t o = first; o < end; ++o) {
                 const std::int64_t column = o % strips * width;
                 const Rows rows{p, stride, std::min(width, length - column)};
-                Walk walk(walked, begin_unit);
+                Walk walk(p.reduced, begin_unit, p.reduced.rank);
                 rows.tree(p.from + (offset_of(outer, o / strips) + column * stride) * bytes, walk,
                           end_unit - begin_unit, out + (o / strips * length + column) * bytes);
               }
@@ -273,6 +271,11 @@ void solve(const Problem& p) {
 void reduce(const kernels::Reduction& reduction, const Tensor& in, const Shape& axes, const Tensor& out) {
   const detail::Block *x = detail::block(in), *y = detail::block(out);
   if (y->size == 0) return;
+  if (x->size == y->size) {  // one element each
+    const Tensor same = contiguous(in);
+    std::memcpy(y->data, detail::block(same)->data, static_cast<std::size_t>(y->size) * item_size(y->dtype));
+    return;
+  }
   Problem p{reduction, x->dtype, item_size(x->dtype), x->data, y->data, {}, {}};
   // The reduced axes in ascending order of strides, then turned round.
   std::int64_t extent[max_rank], stride[max_rank];

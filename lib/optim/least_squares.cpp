@@ -254,8 +254,8 @@ class Fitter {
   // Tries one step and adapts radius and mu to what it brought; true when it was taken.
   bool advance(LinearModel& model, const Vector& d, double& radius, double& mu) {
     Step step;
-    blocked_ = false;
-    if (!trust_region_step(model, radius, mu, step)) {
+    blocked_ = !trust_region_step(model, radius, mu, step);
+    if (blocked_) {
       radius *= 0.1;
       return false;
     }
@@ -347,7 +347,7 @@ class Fitter {
   LeastSquaresFit fit_;
   Vector scale_;
   double norm_ = 0;
-  bool blocked_ = false;  // the last trial met residuals or a Jacobian that are not finite
+  bool blocked_ = false;  // the last trial had no step, or met residuals or a Jacobian that are not finite
 };
 
 }  // namespace

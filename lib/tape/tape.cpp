@@ -190,6 +190,8 @@ void record(const Rule& rule, std::span<const Tensor* const> inputs, std::span<c
     }
   }
   for (int i = 0; i < count; ++i) publish(*wants[i], call);
+  if (count && tracing) [[unlikely]]
+    trace_recorded(rule.name, inputs, outputs);
 }
 
 void note_cut(const char* name, std::span<const Tensor* const> inputs, const Tensor& output, Cut why) noexcept {
@@ -411,7 +413,7 @@ void note_destroyed(const detail::Block* b) noexcept {
     for (const detail::Mark& m : b->marks)
       if (m.tape == t->serial && m.slot < t->slots.size() && t->slots[m.slot].id == b->id) t->slots[m.slot].dead = true;
 }
-const bool installed = (detail::on_marked_destroyed = note_destroyed, true);
+[[maybe_unused]] const bool installed = (detail::on_marked_destroyed = note_destroyed, true);
 }  // namespace
 
 std::size_t Record::num_inputs() const noexcept { return entry_.inputs; }

@@ -174,6 +174,11 @@ void release(Entry& entry) noexcept;
 void sweep(Tape& tape);
 /// TapeError unless the tape belongs to this thread.
 void check_thread(const Tape& tape, const char* what);
+/// Whether this thread prints what it records and replays.
+extern constinit thread_local bool tracing [[gnu::tls_model("initial-exec")]];
+void trace_recorded(const char* name, std::span<const Tensor* const> inputs, std::span<const Tensor* const> outputs);
+void trace_replayed(const Record& record, std::span<const Tensor> g, std::span<const Gradient> dx);
+
 void watch(Tape& tape, const Tensor& x);
 void watch(Tape& tape, const Variable& x);
 

@@ -39,6 +39,13 @@ struct FloatReduction {
   }
 };
 
+struct ScaledExp {
+  template <class L>
+  [[gnu::always_inline]] L operator()(L g, L x, L z) const {
+    return g * exp(x - z);
+  }
+};
+
 // The same names for integers; all orders give the same bits.
 struct IntegerSum {
   template <class E>
@@ -82,6 +89,35 @@ struct ElementReduction {
   }
 };
 
+// The first element that equals the extreme, or is a NaN, for a NaN makes the extreme NaN. Stride is a number or a constant.
+template <class I, class T, class Stride>
+std::ptrdiff_t first_of(T extreme, const T* p, Stride stride, std::ptrdiff_t n) {
+  using Flag = std::conditional_t<sizeof(T) == 8, std::uint64_t, std::uint32_t>;  // of one width the compiler makes SIMD
+  const auto found = [&](std::ptrdiff_t i) {
+    const T e = p[i * stride];
+    return static_cast<Flag>(e == extreme) | static_cast<Flag>(e != e);
+  };
+  // Without a branch per element until the right block is found.
+  constexpr std::ptrdiff_t block = 64;
+  std::ptrdiff_t i = 0;
+  for (; n - i > block; i += block) {
+    Flag any = 0;
+    for (std::ptrdiff_t j = 0; j < block; ++j) any |= found(i + j);
+    if (any != 0) break;
+  }
+  while (found(i) == 0) ++i;
+  return i;
+}
+
+template <class T, class I, class R>
+void index_of_extreme(Strided in, std::ptrdiff_t n, std::int64_t* out) {
+  T extreme;
+  R::run(in, n, &extreme);
+  const T* p = static_cast<const T*>(in.data);
+  *out = in.stride == 1 ? first_of<I>(extreme, p, std::integral_constant<std::ptrdiff_t, 1>(), n)
+                        : first_of<I>(extreme, p, in.stride, n);
+}
+
 Reduction& at(Set& set, Reduce kind, Type type) { return set.reduce[static_cast<std::size_t>(kind)][index(type)]; }
 
 template <LaneElement T, class I>
@@ -93,14 +129,12 @@ void enter_floats(Set& set, Type type) {
   at(set, Reduce::prod, type) = entry(Prod());
   at(set, Reduce::max, type) = entry(Max());
   at(set, Reduce::min, type) = entry(Min());
+  set.argmax[index(type)] = &index_of_extreme<T, I, FloatReduction<T, I, Max>>;
+  set.argmin[index(type)] = &index_of_extreme<T, I, FloatReduction<T, I, Min>>;
   set.dot[index(type)] = [](Strided a, Strided b, std::ptrdiff_t n, void* out) {
     *static_cast<T*>(out) = sum_of_products<T, I>(a, b, n);
   };
   using Functions = RowFunctions<T, I>;
-  struct ScaledExp {
-    using L = Lane<T, I>;
-    L operator()(L g, L x, L z) const { return g * exp(x - z); }
-  };
   set.rows[index(type)] = {.softmax = &Functions::softmax,
                            .log_softmax = &Functions::log_softmax,
                            .logsumexp = &Functions::logsumexp,
@@ -114,6 +148,9 @@ void enter_elements(Set& set, Type type) {
   const auto entry = []<class Operation>(Operation) {
     return Reduction{&ElementReduction<E, I, Operation>::run, &ElementReduction<E, I, Operation>::merge};
   };
+  using T = decltype(E::v);
+  set.argmax[index(type)] = &index_of_extreme<T, I, ElementReduction<E, I, IntegerMax>>;
+  set.argmin[index(type)] = &index_of_extreme<T, I, ElementReduction<E, I, IntegerMin>>;
   at(set, Reduce::max, type) = entry(IntegerMax());
   at(set, Reduce::min, type) = entry(IntegerMin());
   if constexpr (!std::same_as<E, Boolean>) {

@@ -21,9 +21,7 @@ struct ElementMap {
   }
   [[gnu::always_inline]] static void loop(Out* out, std::ptrdiff_t n, const In*... in) {
     // out is an operand itself or overlaps none: no iteration depends on another.
-#ifdef __clang__
-#pragma clang loop vectorize(assume_safety)
-#else
+#ifndef __clang__
 #pragma GCC ivdep
 #endif
     for (std::ptrdiff_t i = 0; i < n; ++i) out[i] = F{}(in[i]...);

@@ -59,8 +59,7 @@ template <class T, class I>
   }
 }
 
-// x = m * 2^k, m between 3/4 and 3/2 or about that: sqrt(1/2) to sqrt(2) where the machine has no instruction for it. For x that is
-// not positive and finite see `log_specials`.
+// x = m * 2^k, m between sqrt(1/2) and sqrt(2). For x that is not positive and finite see `log_specials`.
 template <class T, class I>
 struct Split {
   Lane<T, I> m, k;
@@ -70,15 +69,16 @@ template <class T, class I>
   using L = Lane<T, I>;
   if constexpr (std::same_as<I, isa::avx512>) {
 #if XSIMD_WITH_AVX512BW
+    L m, k;
     if constexpr (std::same_as<T, float>) {
-      const __m512 m = _mm512_getmant_ps(x.v, _MM_MANT_NORM_p75_1p5, _MM_MANT_SIGN_nan);
-      const L k(_mm512_getexp_ps(x.v));
-      return {L(m), where(L(m) < 1, k + 1, k)};
+      m = L(_mm512_getmant_ps(x.v, _MM_MANT_NORM_1_2, _MM_MANT_SIGN_nan));
+      k = L(_mm512_getexp_ps(x.v));
     } else {
-      const __m512d m = _mm512_getmant_pd(x.v, _MM_MANT_NORM_p75_1p5, _MM_MANT_SIGN_nan);
-      const L k(_mm512_getexp_pd(x.v));
-      return {L(m), where(L(m) < 1, k + 1, k)};
+      m = L(_mm512_getmant_pd(x.v, _MM_MANT_NORM_1_2, _MM_MANT_SIGN_nan));
+      k = L(_mm512_getexp_pd(x.v));
     }
+    const auto upper = m > static_cast<T>(1.41421356237309504880);
+    return {where(upper, m * T(0.5), m), where(upper, k + 1, k)};
 #endif
   } else {
     using F = Format<T>;

@@ -103,6 +103,19 @@ template <class T, class I>
 }
 
 template <class T, class I>
+[[gnu::noinline]] Lane<T, I> exp2(Lane<T, I> x) {
+  if constexpr (is_scalar_lane<T, I>) {
+    return std::exp2(x.v);
+  } else {
+    using F = math::Format<T>;
+    constexpr T ln2 = static_cast<T>(0.69314718055994530942);
+    const Lane<T, I> c = math::clamp(T(-F::bias - F::mantissa - 4), T(F::bias + 2), x);
+    const Lane<T, I> n = (c + math::rounder<T>) - math::rounder<T>;
+    return math::scale(1 + math::expm1_near_zero((c - n) * ln2), n);
+  }
+}
+
+template <class T, class I>
 [[gnu::noinline]] Lane<T, I> expm1(Lane<T, I> x) {
   if constexpr (is_scalar_lane<T, I>) {
     return std::expm1(x.v);

@@ -7,38 +7,46 @@
 namespace reel::kernels {
 namespace math {
 
-// log(m 2^k) + d / m for |d| of the size of m's last place.
+// log m - f and, for log1p, d / m beside it for a d of the size of m's last place: both far smaller than the sum they end in.
+template <class I>
+[[gnu::always_inline]] inline Lane<float, I> log_tail(Lane<float, I> f) {
+  return f * f * f * polynomial(f, 0x1.555546p-2F, -0x1.ffffeep-3F, 0x1.99a53ap-3F, -0x1.5562e8p-3F, 0x1.233392p-3F, -0x1.fb436cp-4F,
+                                0x1.e64650p-4F, -0x1.e2e492p-4F, 0x1.1b5186p-4F);
+}
+template <class I>
+[[gnu::always_inline]] inline Lane<double, I> log_tail(Lane<double, I> z) {
+  return z * polynomial(z, 0x1.5555555555592p-1, 0x1.999999997ff5dp-2, 0x1.24924941de48bp-2, 0x1.c71c521616f29p-3,
+                        0x1.74663cb6641bcp-3, 0x1.39a1eaaa087c4p-3, 0x1.2f03c9635dd13p-3);
+}
+
+// k ln 2 + log m + d / m; d is of the size of m's last place, or zero.
 template <bool With, class I>
 [[gnu::always_inline]] inline Lane<float, I> log_of(Lane<float, I> m, Lane<float, I> k, Lane<float, I> d) {
   using C = ExpConstants<float>;
-  using L = Lane<float, I>;
-  const L f = m - 1, z = f * f;
-  L p;
-  if constexpr (std::same_as<I, isa::avx512>)  // fits of the two ranges of m
-    p = polynomial(f, 0x1.555558p-2F, -0x1.000070p-2F, 0x1.9998ccp-3F, -0x1.551b38p-3F, 0x1.24427cp-3F, -0x1.0464d0p-3F, 0x1.e0b3a4p-4F,
-                   -0x1.7b0842p-4F, 0x1.3e0140p-5F);
-  else
-    p = polynomial(f, 0x1.555546p-2F, -0x1.ffffeep-3F, 0x1.99a53ap-3F, -0x1.5562e8p-3F, 0x1.233392p-3F, -0x1.fb436cp-4F, 0x1.e64650p-4F,
-                   -0x1.e2e492p-4F, 0x1.1b5186p-4F);
-  L low = fma(k, C::ln2_low, f * z * p);
+  const Lane<float, I> f = m - 1;
+  Lane<float, I> low = fma(k, C::ln2_low, log_tail(f));
   if constexpr (With) low = fma(d, 1 - f * (1 - f), low);
-  return fma(k, C::ln2_high, f + fma(z, -0.5F, low));
+  return fma(k, C::ln2_high, f + fma(f * f, -0.5F, low));
 }
 template <bool With, class I>
 [[gnu::always_inline]] inline Lane<double, I> log_of(Lane<double, I> m, Lane<double, I> k, Lane<double, I> d) {
   using C = ExpConstants<double>;
   using L = Lane<double, I>;
-  const L f = m - 1, s = f / (2 + f), z = s * s, h = 0.5 * f * f;
-  L p;
-  if constexpr (std::same_as<I, isa::avx512>)
-    p = polynomial(z, 0x1.555555555554fp-1, 0x1.999999999c11ap-2, 0x1.24924921e9883p-2, 0x1.c71c748b50b06p-3, 0x1.745c4bddad93bp-3,
-                   0x1.3b35a0937b4a0p-3, 0x1.0dcdaa2c24837p-3, 0x1.1b73b16e5f801p-3);
-  else
-    p = polynomial(z, 0x1.5555555555592p-1, 0x1.999999997ff5dp-2, 0x1.24924941de48bp-2, 0x1.c71c521616f29p-3, 0x1.74663cb6641bcp-3,
-                   0x1.39a1eaaa087c4p-3, 0x1.2f03c9635dd13p-3);
-  L low = fma(s, fma(z, p, h), k * C::ln2_low);
+  const L f = m - 1, s = f / (2 + f), h = 0.5 * f * f;
+  L low = fma(s, h + log_tail(s * s), k * C::ln2_low);
   if constexpr (With) low = fma(d, 1 - 2 * s * (1 - s), low);
   return fma(k, C::ln2_high, f - (h - low));
+}
+
+template <class I>
+[[gnu::always_inline]] inline Lane<float, I> log_of_mantissa(Lane<float, I> m) {
+  const Lane<float, I> f = m - 1;
+  return f + fma(f * f, -0.5F, log_tail(f));
+}
+template <class I>
+[[gnu::always_inline]] inline Lane<double, I> log_of_mantissa(Lane<double, I> m) {
+  const Lane<double, I> f = m - 1, s = f / (2 + f), h = 0.5 * f * f;
+  return f - (h - s * (h + log_tail(s * s)));
 }
 
 // The results at 0 (-inf), below it (NaN), at infinity and NaN; on AVX-512 the parts of x have led there already.
@@ -81,11 +89,87 @@ template <class T, class I>
 }
 
 template <class T, class I>
+[[gnu::noinline]] Lane<T, I> log2(Lane<T, I> x) {
+  if constexpr (is_scalar_lane<T, I>) {
+    return std::log2(x.v);
+  } else {
+    const auto [m, k] = math::split(x);
+    return math::log_specials(x, fma(math::log_of_mantissa(m), static_cast<T>(1.4426950408889634074), k));
+  }
+}
+
+template <class T, class I>
+[[gnu::noinline]] Lane<T, I> log10(Lane<T, I> x) {
+  if constexpr (is_scalar_lane<T, I>) {
+    return std::log10(x.v);
+  } else {
+    // log10(2) in two parts, so that k times the first is exact.
+    constexpr T high = std::same_as<T, float> ? T(0x1.344p-2) : T(0x1.34413508p-2);
+    constexpr T low = std::same_as<T, float> ? T(0x1.3509f8p-18) : T(0x1.f79fef311f12bp-34);
+    const auto [m, k] = math::split(x);
+    return math::log_specials(x, fma(k, high, fma(math::log_of_mantissa(m), static_cast<T>(0.43429448190325182765), k * low)));
+  }
+}
+
+template <class T, class I>
 [[gnu::noinline]] Lane<T, I> log1p(Lane<T, I> x) {
   if constexpr (is_scalar_lane<T, I>)
     return std::log1p(x.v);
   else
     return copysign(math::log1p_inline(x), x);  // keeps -0
+}
+
+// log(1 + e^x)
+template <class T, class I>
+[[gnu::noinline]] Lane<T, I> softplus(Lane<T, I> x) {
+  return greater_of(Lane<T, I>(0), x) + log1p(exp(-abs(x)));
+}
+
+// log(e^x + e^y); equal infinities are their own sum. Near its zeros the error is that of the greater operand.
+template <class T, class I>
+[[gnu::noinline]] Lane<T, I> logaddexp(Lane<T, I> x, Lane<T, I> y) {
+  const Lane<T, I> apart = where(x == y, 0, abs(x - y));
+  return where(x > y, x, y) + log1p(exp(-apart));  // a NaN is in `apart`
+}
+
+template <class T, class I>
+[[gnu::noinline]] Lane<T, I> arcsinh(Lane<T, I> x) {
+  if constexpr (is_scalar_lane<T, I>) {
+    return std::asinh(x.v);
+  } else {
+    using L = Lane<T, I>;
+    constexpr T large = std::same_as<T, float> ? T(0x1p13) : T(0x1p28);  // 1 / (4 x^2) is lost beside log(2 x)
+    constexpr T ln2 = static_cast<T>(0.69314718055994530942);
+    const L a = abs(x), s = a * a;
+    const auto far = a > large;
+    const L y = math::log1p_inline(where(far, a - 1, a + s / (1 + sqrt(1 + s))));
+    return copysign(y + where(far, L(ln2), L(0)), x);
+  }
+}
+
+template <class T, class I>
+[[gnu::noinline]] Lane<T, I> arccosh(Lane<T, I> x) {
+  if constexpr (is_scalar_lane<T, I>) {
+    return std::acosh(x.v);
+  } else {
+    using L = Lane<T, I>;
+    constexpr T large = std::same_as<T, float> ? T(0x1p13) : T(0x1p28);
+    constexpr T ln2 = static_cast<T>(0.69314718055994530942);
+    const L t = x - 1;
+    const auto far = x > large;
+    const L y = math::log1p_inline(where(far, t, t + sqrt(t * (t + 2))));
+    return where(x >= 1, y + where(far, L(ln2), L(0)), L(std::numeric_limits<T>::quiet_NaN()));
+  }
+}
+
+template <class T, class I>
+[[gnu::noinline]] Lane<T, I> arctanh(Lane<T, I> x) {
+  if constexpr (is_scalar_lane<T, I>) {
+    return std::atanh(x.v);
+  } else {
+    const Lane<T, I> a = abs(x);
+    return copysign(0.5 * math::log1p_inline(2 * a / (1 - a)), x);
+  }
 }
 
 }  // namespace reel::kernels

@@ -1,0 +1,17 @@
+// All of reel but the optional headers: <reel/optim.hpp>, <reel/xtensor.hpp>, <reel/fmt.hpp>.
+#pragma once
+#include <reel/dtype.hpp>
+#include <reel/error.hpp>
+#include <reel/functions.hpp>
+#include <reel/gradient.hpp>
+#include <reel/ops/index.hpp>
+#include <reel/ops/linalg.hpp>
+#include <reel/ops/make.hpp>
+#include <reel/ops/pointwise.hpp>
+#include <reel/ops/reduce.hpp>
+#include <reel/ops/shape.hpp>
+#include <reel/registry.hpp>
+#include <reel/runtime.hpp>
+#include <reel/shape.hpp>
+#include <reel/tape.hpp>
+#include <reel/tensor.hpp>

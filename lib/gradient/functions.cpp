@@ -1,0 +1,220 @@
+// What the wrappers of functions.hpp do once their arguments are flat: checks, the tape of a vjp, Jacobians.
+#include <algorithm>
+#include <reel/functions.hpp>
+#include <reel/ops/make.hpp>
+#include <reel/ops/shape.hpp>
+
+#include "core/fail.hpp"
+#include "gradient/gradient.hpp"
+#include "gradient/pushforward.hpp"
+
+namespace reel::detail {
+
+namespace {
+
+Shape shape_of(const Source& s) { return s.is_variable() ? s.variable().shape() : s.tensor().shape(); }
+DType dtype_of_source(const Source& s) { return s.is_variable() ? s.variable().dtype() : s.tensor().dtype(); }
+
+// One at element i, zero elsewhere.
+Tensor unit(const Shape& shape, DType dtype, std::int64_t i) {
+  const Tensor x = empty(DType::float64, shape);
+  std::fill_n(mutable_data<double>(x), x.size(), 0.0);
+  mutable_data<double>(x)[i] = 1;
+  return dtype == DType::float64 ? x : cast(x, dtype);
+}
+
+Shape join(const Shape& a, const Shape& b) {
+  Shape s = a;
+  for (std::int64_t extent : b) s.push_back(extent);
+  return s;
+}
+
+std::vector<Tensor> densify(std::span<const Gradient> gradients) {
+  std::vector<Tensor> list;
+  list.reserve(gradients.size());
+  for (const Gradient& g : gradients) list.push_back(g.dense());
+  return list;
+}
+
+// parts[s][t] are derivatives along one element of the sources (columns) or of the targets (rows).
+using Parts = std::vector<std::vector<std::vector<Tensor>>>;
+
+Parts columns(tape::Tape& tape, std::span<const Tensor> targets, std::span<const Source> sources) {
+  Parts parts(targets.size(), std::vector<std::vector<Tensor>>(sources.size()));
+  std::vector<Tensor> tangents(sources.size());
+  for (std::size_t s = 0; s < sources.size(); ++s) {
+    const Shape shape = shape_of(sources[s]);
+    const DType dtype = dtype_of_source(sources[s]);
+    for (std::int64_t i = 0; i < shape.elements(); ++i) {
+      tangents[s] = unit(shape, dtype, i);
+      std::vector<Tensor> column = gradients::pushforward(tape, sources, tangents, targets);
+      for (std::size_t t = 0; t < targets.size(); ++t) {
+        if (!column[t].defined()) column[t] = zeros(targets[t].shape(), dtype);
+        parts[t][s].push_back(column[t].dtype() == dtype ? column[t] : cast(column[t], dtype));
+      }
+    }
+    tangents[s] = {};
+  }
+  return parts;
+}
+
+Parts rows(tape::Tape& tape, std::span<const Tensor> targets, std::span<const Source> sources) {
+  Parts parts(targets.size(), std::vector<std::vector<Tensor>>(sources.size()));
+  for (std::size_t t = 0; t < targets.size(); ++t) {
+    const Target target(targets[t]);
+    for (std::int64_t i = 0; i < targets[t].size(); ++i) {
+      const std::vector<Gradient> row =
+          gradients::replay(tape, {&target, 1}, sources,
+                            {.output_gradients = unit(targets[t].shape(), targets[t].dtype(), i),
+                             .unconnected_gradients = UnconnectedGradients::zero});
+      for (std::size_t s = 0; s < sources.size(); ++s) parts[t][s].push_back(row[s].dense());
+    }
+  }
+  return parts;
+}
+
+void require_result(const char* who, const Tensor& y) {
+  if (!y.defined())
+    fail<ValueError>(who,
+                     "Cannot differentiate a function that returns None (an empty tensor); did you forget to return a "
+                     "value from f?");
+}
+
+}  // namespace
+
+Tensor fresh(const char* who, const Tensor& x) {
+  if (!x.defined()) fail<ValueError>(who, "a tensor is empty (default-constructed or moved from)");
+  return identity(x);
+}
+
+Tensor fresh_result(const char* who, const Tensor& y) {
+  require_result(who, y);
+  return identity(y);
+}
+
+void require_differentiable(const char* who, std::span<const Source> sources) {
+  for (const Source& s : sources)
+    if (const DType d = dtype_of_source(s); !is_differentiable(d))
+      fail<TypeError>(
+          who,
+          "a parameter to differentiate holds {} values, which carry no gradient; cast it to a floating dtype, "
+          "or pick the others: {}<0, ...>(f)",
+          d, who);
+}
+
+void watch_all(GradientTape& tape, std::span<const Source> sources) {
+  for (const Source& s : sources)
+    if (s.is_variable())
+      tape.watch(s.variable());
+    else
+      tape.watch(s.tensor());
+}
+
+void require_scalar(const char* who, const Tensor& y) {
+  require_result(who, y);
+  if (!is_floating(y.dtype()))
+    fail<TypeError>(who, "the function must return a real floating tensor, not {}{}", y.dtype(),
+                    is_complex(y.dtype()) ? "; take abs or the real part" : "; cast it");
+  if (y.size() != 1)
+    fail<ShapeError>(who,
+                     "the function must return a tensor of size 1, not of shape {}; reduce it (sum, mean), or use "
+                     "jacobian or make_vjp",
+                     y.shape());
+}
+
+std::vector<Tensor> gradients(GradientTape& tape, const Tensor& value, std::span<const Source> sources) {
+  const Target target(value);
+  return densify(reel::gradients::replay(GradientTapeAccess::get(tape), {&target, 1}, sources,
+                                         {.unconnected_gradients = UnconnectedGradients::zero}));
+}
+
+std::vector<Tensor> jacobians(const char* who, GradientTape& tape, std::span<const Tensor> targets,
+                              std::span<const Source> sources) {
+  std::int64_t in = 0, out = 0;
+  for (const Tensor& y : targets) {
+    require_result(who, y);
+    if (!is_floating(y.dtype()))
+      fail<TypeError>(who, "the function must return real floating tensors, not {}", y.dtype());
+    out += y.size();
+  }
+  for (const Source& s : sources) {
+    if (is_complex(dtype_of_source(s))) fail<TypeError>(who, "complex parameters are not supported; use real ones");
+    in += shape_of(s).elements();
+  }
+  tape::Tape& t = GradientTapeAccess::get(tape);
+  const bool forward = in <= out && reel::gradients::can_push(t, sources, targets);
+  Parts parts = forward ? columns(t, targets, sources) : rows(t, targets, sources);
+  std::vector<Tensor> result;
+  for (std::size_t k = 0; k < targets.size(); ++k)
+    for (std::size_t s = 0; s < sources.size(); ++s) {
+      const Shape shape = join(targets[k].shape(), shape_of(sources[s]));
+      std::vector<Tensor>& list = parts[k][s];
+      if (shape.elements() == 0) {
+        result.push_back(zeros(shape, dtype_of_source(sources[s])));
+      } else {
+        result.push_back(reshape(stack(list, forward ? -1 : 0), shape));
+        list.clear();
+      }
+    }
+  return result;
+}
+
+std::vector<Tensor> products(const char* who, GradientTape& tape, std::span<const Tensor> targets,
+                             std::span<const Source> sources, const GradientList& constants) {
+  const auto v = constants.list();
+  if (constants.given() && !constants.is_number()) {
+    if (v.size() != sources.size())
+      fail<ValueError>(who, "xs and v must have the same length: they have {} and {} leaves", sources.size(), v.size());
+    for (std::size_t i = 0; i < v.size(); ++i) {
+      if (!v[i]) fail<ValueError>(who, "leaf {} of v is none", i);
+      if (const Shape s = v[i].dense().shape(), x = shape_of(sources[i]); s != x)
+        fail<ShapeError>(who, "leaf {} of v has shape {}, that of x {}", i, s, x);
+    }
+  }
+  const std::vector<Target> list(targets.begin(), targets.end());
+  return densify(
+      reel::gradients::replay(GradientTapeAccess::get(tape), list, sources,
+                              {.output_gradients = constants, .unconnected_gradients = UnconnectedGradients::zero}));
+}
+
+struct Recording::State {
+  State(std::vector<Source> list, bool persistent)
+      : sources(std::move(list)), tape({.persistent = persistent, .watch_accessed_variables = false}) {}
+  int uses = 1;
+  std::vector<Source> sources;
+  std::vector<Target> targets;
+  GradientTape tape;
+};
+
+Recording::Recording(std::vector<Source> sources, bool persistent) : state_(new State(std::move(sources), persistent)) {
+  try {
+    watch_all(state_->tape, state_->sources);
+  } catch (...) {
+    delete state_;
+    throw;
+  }
+}
+Recording::Recording(const Recording& other) noexcept : state_(other.state_) {
+  __atomic_fetch_add(&state_->uses, 1, __ATOMIC_RELAXED);
+}
+Recording::~Recording() {
+  if (__atomic_fetch_sub(&state_->uses, 1, __ATOMIC_ACQ_REL) == 1) delete state_;
+}
+
+void Recording::end(std::vector<Tensor> targets) {
+  state_->tape.stop();
+  state_->targets.assign(targets.begin(), targets.end());
+}
+
+std::vector<Gradient> Recording::pull(const GradientList& dy) const {
+  if (dy.given() && !dy.is_number()) {
+    if (dy.list().size() != state_->targets.size())
+      fail<ValueError>("vjp", "Passed {} grad_ys for {} ys", dy.list().size(), state_->targets.size());
+    for (std::size_t i = 0; i < dy.list().size(); ++i)
+      if (!dy.list()[i]) fail<ValueError>("vjp", "cotangent {} is none: {}", i, dy.list()[i].why_none());
+  }
+  return reel::gradients::replay(GradientTapeAccess::get(state_->tape), state_->targets, state_->sources,
+                                 {.output_gradients = dy});
+}
+
+}  // namespace reel::detail

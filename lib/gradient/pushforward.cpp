@@ -1,0 +1,126 @@
+// The forward pass. A first walk backwards marks what the targets need; then, in recording order, each entry that is
+// needed and has a tangent at an input hands its inputs' tangents to its jvp.
+#include "gradient/pushforward.hpp"
+
+#include <memory>
+#include <reel/ops/pointwise.hpp>
+
+#include "core/fail.hpp"
+#include "gradient/gradient.hpp"
+
+namespace reel::gradients {
+
+namespace {
+
+using tape::Arena, tape::Entry, tape::no_slot, tape::Tape;
+
+constexpr const char* who = "pushforward";
+
+Shape shape_of(const Source& s) { return s.is_variable() ? s.variable().shape() : s.tensor().shape(); }
+DType dtype_of_source(const Source& s) { return s.is_variable() ? s.variable().dtype() : s.tensor().dtype(); }
+
+void check(const Tape& t, std::span<const Source> sources, std::span<const Tensor> tangents) {
+  check_thread(t, who);
+  if (t.used) fail<TapeError>(who, "the tape was used already; make it persistent (TapeOptions.persistent)");
+  if (sources.size() != tangents.size())
+    fail<ValueError>(who, "passed {} tangents for {} primals", tangents.size(), sources.size());
+  for (std::size_t i = 0; i < sources.size(); ++i) {
+    if (!tangents[i].defined()) continue;
+    if (const Shape s = shape_of(sources[i]); tangents[i].shape() != s)
+      fail<ShapeError>(who, "tangent {} has shape {}, its primal {}", i, tangents[i].shape(), s);
+    if (const DType d = dtype_of_source(sources[i]); tangents[i].dtype() != d)
+      fail<TypeError>(who, "tangent {} is {}, its primal {}; cast it", i, tangents[i].dtype(), d);
+  }
+}
+
+// Whether each slot is needed for one of the targets.
+std::vector<char> needed(const Tape& t, std::span<const Tensor> targets) {
+  std::vector<char> marked(t.slots.size());
+  for (const Tensor& y : targets)
+    if (const std::uint32_t s = slot_of(t, y); s != no_slot) marked[s] = 1;
+  for (Arena::Place at = t.entries.end(); const Entry* e = t.entries.step_back(at);) {
+    bool any = false;
+    for (std::uint32_t k = 0; k < e->outputs; ++k) any |= marked[e->output(k)] != 0;
+    for (std::uint32_t i = 0; any && i < e->inputs; ++i)
+      if (e->input(i) != no_slot) marked[e->input(i)] = 1;
+  }
+  return marked;
+}
+
+template <class Marks>
+bool any_output(const Entry& e, const Marks& marks) {
+  for (std::uint32_t k = 0; k < e.outputs; ++k)
+    if (marks[e.output(k)]) return true;
+  return false;
+}
+
+// A source that is also the result of an op may have a tangent of both.
+void accumulate(Tensor& sum, Tensor part) {
+  if (part.defined()) sum = sum.defined() ? add(sum, part) : std::move(part);
+}
+
+}  // namespace
+
+std::vector<Tensor> pushforward(Tape& t, std::span<const Source> sources, std::span<const Tensor> tangents,
+                                std::span<const Tensor> targets) {
+  check(t, sources, tangents);
+  const Arena::Place end = t.entries.end();
+  const std::vector<char> marked = needed(t, targets);
+  std::vector<Tensor> tangent_of(t.slots.size());
+  std::vector<Tensor> result(targets.size());
+  for (std::size_t i = 0; i < sources.size(); ++i) {
+    if (const std::uint32_t s = slot_of(t, sources[i]); s != no_slot) {
+      accumulate(tangent_of[s], tangents[i]);
+      continue;
+    }
+    // Nothing was recorded of it, but it may be a target itself.
+    for (std::size_t k = 0; k < targets.size(); ++k)
+      if (!sources[i].is_variable() && sources[i].tensor().id() == targets[k].id()) accumulate(result[k], tangents[i]);
+  }
+
+  std::vector<Tensor> dx, dy;
+  std::vector<char> wanted;
+  for (Arena::Place at; const Entry* e = t.entries.step_forward(at, end);) {
+    if (!any_output(*e, marked)) continue;
+    dx.assign(e->inputs, {});
+    wanted.assign(e->inputs, 0);
+    bool any = false;
+    for (std::uint32_t i = 0; i < e->inputs; ++i)
+      if (const std::uint32_t s = e->input(i); s != no_slot && tangent_of[s].defined()) {
+        dx[i] = tangent_of[s];
+        wanted[i] = 1;
+        any = true;
+      }
+    if (!any) continue;
+    if (!e->rule->jvp) fail<NotDifferentiable>(e->rule->name, "it has no jvp: forward mode cannot pass it");
+    dy.assign(e->outputs, {});
+    static_assert(sizeof(bool) == sizeof(char));
+    const tape::Record record(t, *e, reinterpret_cast<const bool*>(wanted.data()));
+    e->rule->jvp(record, dx, dy);
+    for (std::uint32_t k = 0; k < e->outputs; ++k) accumulate(tangent_of[e->output(k)], std::move(dy[k]));
+  }
+
+  for (std::size_t k = 0; k < targets.size(); ++k)
+    if (const std::uint32_t s = slot_of(t, targets[k]); s != no_slot) accumulate(result[k], tangent_of[s]);
+  return result;
+}
+
+bool can_push(Tape& t, std::span<const Source> sources, std::span<const Tensor> targets) {
+  const std::vector<char> marked = needed(t, targets);
+  std::vector<char> fed(t.slots.size());
+  for (const Source& x : sources)
+    if (const std::uint32_t s = slot_of(t, x); s != no_slot) fed[s] = 1;
+  const Arena::Place end = t.entries.end();
+  for (Arena::Place at; const Entry* e = t.entries.step_forward(at, end);) {
+    if (!any_output(*e, marked)) continue;
+    bool any = false;
+    for (std::uint32_t i = 0; i < e->inputs; ++i) any |= e->input(i) != no_slot && fed[e->input(i)];
+    if (!any) continue;
+    // An override replaces a vjp alone: only reverse mode respects it.
+    if (!e->rule->jvp || e->rule->user || find_override(e->rule->name)) return false;
+    for (std::uint32_t k = 0; k < e->outputs; ++k) fed[e->output(k)] = 1;
+  }
+  return true;
+}
+
+}  // namespace reel::gradients

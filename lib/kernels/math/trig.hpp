@@ -1,0 +1,167 @@
+// Circular functions and their inverses on a lane. sin, cos and tan reduce by n pi/2 in three parts with a fused multiply-add, exactly
+// enough for |x| below 2^30 (2^17 in float); larger arguments, and machines without the instruction, go to SLEEF.
+#pragma once
+#include "kernels/math/bits.hpp"
+#include "kernels/math/sleef.hpp"
+
+namespace reel::kernels {
+namespace math {
+
+template <class T>
+struct CircleConstants;
+template <>
+struct CircleConstants<float> {
+  static constexpr float two_over_pi = 0x1.45f306p-1F;
+  static constexpr float part1 = 0x1.921fb6p+0F, part2 = -0x1.777a5cp-25F, part3 = -0x1.ee59dap-50F;  // pi/2
+  static constexpr float limit = 0x1p17F;
+};
+template <>
+struct CircleConstants<double> {
+  static constexpr double two_over_pi = 0x1.45f306dc9c883p-1;
+  static constexpr double part1 = 0x1.921fb54442d18p+0, part2 = 0x1.1a62633145c07p-54, part3 = -0x1.f1976b7ed8fbcp-110;
+  static constexpr double limit = 0x1p30;
+};
+
+// |r| <= pi/4, z = r^2: (sin r - r) / r and (cos r - 1 + z/2).
+template <class I>
+[[gnu::always_inline]] inline Lane<float, I> sin_tail(Lane<float, I> z) {
+  return z * polynomial(z, -0x1.555546p-3F, 0x1.11074ep-7F, -0x1.9947ecp-13F);
+}
+template <class I>
+[[gnu::always_inline]] inline Lane<double, I> sin_tail(Lane<double, I> z) {
+  return z * polynomial(z, -0x1.5555555555549p-3, 0x1.111111110f813p-7, -0x1.a01a019c0398ep-13, 0x1.71de356ac1f56p-19,
+                        -0x1.ae5e5b83527bbp-26, 0x1.5d8fbf765c108p-33);
+}
+template <class I>
+[[gnu::always_inline]] inline Lane<float, I> cos_tail(Lane<float, I> z) {
+  return z * z * polynomial(z, 0x1.55554ap-5F, -0x1.6c0c7ap-10F, 0x1.99fcecp-16F);
+}
+template <class I>
+[[gnu::always_inline]] inline Lane<double, I> cos_tail(Lane<double, I> z) {
+  return z * z *
+         polynomial(z, 0x1.555555555554cp-5, -0x1.6c16c16c15137p-10, 0x1.a01a019ca95c3p-16, -0x1.27e4f80303f1dp-22,
+                    0x1.1ee9e6b52d12dp-29, -0x1.8fabb20118f76p-37);
+}
+
+template <class T, class I>
+[[gnu::always_inline]] inline Mask<T, I> quarter_turns_odd(Bits<T, I> quadrant) {
+  constexpr int top = Format<T>::mantissa == 23 ? 31 : 63;
+  return from_bits<T, I>((quadrant << top) | Bits<T, I>(bits_of(T(1)))) < Lane<T, I>(0);
+}
+
+// sin and cos of the remainder, and the quadrant in the lowest bits.
+template <class T, class I>
+struct Circle {
+  Lane<T, I> sin, cos;
+  Bits<T, I> quadrant;
+
+  [[gnu::always_inline]] static Circle of(Lane<T, I> x) {
+    using C = CircleConstants<T>;
+    const Lane<T, I> t = fma(x, C::two_over_pi, rounder<T>), n = t - rounder<T>;
+    const Lane<T, I> r = fma(n, -C::part3, fma(n, -C::part2, fma(n, -C::part1, x))), z = r * r;
+    return {fma(r, sin_tail(z), r), fma(z, T(-0.5), 1) + cos_tail(z), bits(t)};
+  }
+  [[gnu::always_inline]] Mask<T, I> odd() const { return quarter_turns_odd<T, I>(quadrant); }
+  // x with its sign changed in quadrants 2 and 3, after `ahead` quarter turns.
+  [[gnu::always_inline]] Lane<T, I> signed_by_quadrant(Lane<T, I> x, unsigned ahead) const {
+    constexpr int top = Format<T>::mantissa == 23 ? 30 : 62;
+    using U = typename Format<T>::Unsigned;
+    return from_bits<T, I>(bits(x) ^ (((quadrant + Bits<T, I>(U(ahead))) << top) & Bits<T, I>(bits_of(T(-0.0)))));
+  }
+};
+
+// A quotient of two roundings needs better operands: the remainder and the cosine carry what was rounded away.
+template <class T, class I>
+[[gnu::always_inline]] inline Lane<T, I> tan_reduced(Lane<T, I> x) {
+  using C = CircleConstants<T>;
+  using L = Lane<T, I>;
+  const L t = fma(x, C::two_over_pi, rounder<T>), n = t - rounder<T>;
+  // r + lost = x - n pi/2, by error-free sums: the first difference is exact, the second may cancel.
+  const L first = fma(n, -C::part1, x), p = n * C::part2, d = first - p, back = d - first;
+  const L tail = ((first - (d - back)) - (p + back)) - fma(n, C::part3, fma(n, C::part2, -p));
+  const L r = d + tail, lost = (d - r) + tail;
+  const L z = r * r, half = z * T(0.5), w = 1 - half;
+  const L s = r + fma(r, sin_tail(z), lost * w);
+  const L c = w + (((1 - w) - half) + (cos_tail(z) - lost * r));
+  const auto odd = quarter_turns_odd<T, I>(bits(t));
+  return where(odd, -c, s) / where(odd, s, c);
+}
+
+template <class T, class I>
+[[gnu::always_inline]] inline bool reducible(Lane<T, I> x) {
+  return all(abs(x) < Lane<T, I>(CircleConstants<T>::limit));
+}
+
+}  // namespace math
+
+template <class T, class I>
+[[gnu::noinline]] Lane<T, I> sin(Lane<T, I> x) {
+  if constexpr (is_scalar_lane<T, I>) {
+    return std::sin(x.v);
+  } else {
+    if (I::fused && math::reducible(x)) {
+      const auto c = math::Circle<T, I>::of(x);
+      return where(x == 0, x, c.signed_by_quadrant(where(c.odd(), c.cos, c.sin), 0));  // keeps -0
+    }
+    return math::Sleef<T, I>::sin_u10(x);
+  }
+}
+
+template <class T, class I>
+[[gnu::noinline]] Lane<T, I> cos(Lane<T, I> x) {
+  if constexpr (is_scalar_lane<T, I>) {
+    return std::cos(x.v);
+  } else {
+    if (I::fused && math::reducible(x)) {
+      const auto c = math::Circle<T, I>::of(x);
+      return c.signed_by_quadrant(where(c.odd(), c.sin, c.cos), 1);
+    }
+    return math::Sleef<T, I>::cos_u10(x);
+  }
+}
+
+template <class T, class I>
+[[gnu::noinline]] Lane<T, I> tan(Lane<T, I> x) {
+  if constexpr (is_scalar_lane<T, I>) {
+    return std::tan(x.v);
+  } else {
+    if (I::fused && math::reducible(x)) {
+      return where(x == 0, x, math::tan_reduced(x));
+    }
+    return math::Sleef<T, I>::tan_u10(x);
+  }
+}
+
+template <class T, class I>
+[[gnu::noinline]] Lane<T, I> arcsin(Lane<T, I> x) {
+  if constexpr (is_scalar_lane<T, I>)
+    return std::asin(x.v);
+  else
+    return math::Sleef<T, I>::asin_u35(x);
+}
+
+template <class T, class I>
+[[gnu::noinline]] Lane<T, I> arccos(Lane<T, I> x) {
+  if constexpr (is_scalar_lane<T, I>)
+    return std::acos(x.v);
+  else
+    return math::Sleef<T, I>::acos_u35(x);
+}
+
+template <class T, class I>
+[[gnu::noinline]] Lane<T, I> arctan(Lane<T, I> x) {
+  if constexpr (is_scalar_lane<T, I>)
+    return std::atan(x.v);
+  else
+    return math::Sleef<T, I>::atan_u35(x);
+}
+
+template <class T, class I>
+[[gnu::noinline]] Lane<T, I> arctan2(Lane<T, I> y, Lane<T, I> x) {
+  if constexpr (is_scalar_lane<T, I>)
+    return std::atan2(y.v, x.v);
+  else
+    return math::Sleef<T, I>::atan2_u35(y, x);
+}
+
+}  // namespace reel::kernels

@@ -1,0 +1,48 @@
+// What products, contractions and factorisations share. Nothing here is for other families.
+#pragma once
+#include <reel/ops/linalg.hpp>
+#include <reel/ops/shape.hpp>
+
+#include "loops/factorise.hpp"
+#include "ops/engine.hpp"
+
+namespace reel::ops {
+
+constexpr bool is_half(DType d) { return d == DType::float16 || d == DType::bfloat16; }
+
+/// The matrix product of a and b, of one dtype that loops::matmul takes (or float16, bfloat16, through float32), on behalf
+/// of the op `op`, whose name stands in errors.
+Tensor product(const char* op, const Tensor& a, const Tensor& b, const MatmulOptions& options = {});
+
+/// The last two axes swapped: a view, recorded.
+inline Tensor swapped(const Tensor& x) { return moveaxis(x, -1, -2); }
+/// A value per matrix, to be multiplied with the matrices.
+inline Tensor per_matrix(const Tensor& x) { return expand_dims(expand_dims(x, -1), -1); }
+/// The batch axes of matrices.
+Shape batch_of(const Tensor& a);
+
+/// In what an op with operands of dtype d computes: d if LAPACK has it, else float64 for integers, float32 for halves.
+/// TypeError for complex.
+DType lapack_dtype(const char* op, DType d);
+/// The operand of a factorisation, cast to that dtype (recorded). ShapeError unless its last two axes are equal.
+Tensor square_matrices(const char* op, const Operand& a);
+/// A result of lapack_dtype(d) in the dtype that the op promises.
+inline Tensor in_dtype_of(const Operand& a, const Tensor& result) {
+  return a.is_tensor() && is_half(a.tensor().dtype()) ? cast(result, a.tensor().dtype()) : result;
+}
+
+/// LU factors of matrices: constants to every tape, kept beside the matrices themselves.
+struct Factors {
+  Tensor lu, pivots;
+  loops::Fault fault;
+};
+Factors factorise(const Tensor& a);
+/// ValueError naming the matrix if there is a fault: "what" it is, with order and batch index, and the remedy.
+void require_regular(const char* op, const Shape& batch, const loops::Fault& fault, const char* remedy);
+
+/// The inverse of a by its factors, as a differentiable function of a; infinite where a is singular.
+Tensor inverse_of(const Tensor& a, const Tensor& lu, const Tensor& pivots);
+/// The solution x of a x = b or a^T x = b, likewise. `vector`: b has no axis of columns.
+Tensor solution(const Tensor& a, const Tensor& lu, const Tensor& pivots, const Tensor& b, bool transpose, bool vector);
+
+}  // namespace reel::ops

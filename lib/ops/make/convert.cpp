@@ -1,0 +1,69 @@
+// From a tensor to C++ values. A value is given as its own type or as one that its dtype promotes to: never narrowed.
+#include <cstring>
+
+#include "kernels/kernels.hpp"
+#include "loops/loops.hpp"
+#include "ops/engine.hpp"
+
+namespace reel {
+
+namespace {
+
+const char* cpp_type(DType d) {
+  constexpr const char* names[] = {"bool",           "std::uint8_t", "int",    "std::int64_t",        "reel::float16",
+                                   "reel::bfloat16", "float",        "double", "std::complex<float>", "std::complex<double>"};
+  return names[static_cast<std::size_t>(d)];
+}
+
+kernels::Type type(DType d) { return static_cast<kernels::Type>(d); }
+
+}  // namespace
+
+namespace detail {
+
+const void* contiguous_data(const Tensor& x, DType wanted) {
+  ops::require_defined("data", x);
+  const Block* b = block(x);
+  if (b->dtype != wanted)
+    fail<TypeError>("data", "the tensor is {}, not {}; read it as data<{}>(), or cast(x, DType::{}) first", b->dtype, wanted,
+                    cpp_type(b->dtype), wanted);
+  if (!b->contiguous())
+    fail<ValueError>("data", "the tensor, of shape {} and strides {}, is not contiguous; call contiguous(x) first", b->shape(),
+                     Shape(b->strides(), b->rank));
+  return b->data;
+}
+
+void copy_out(const Tensor& x, DType wanted, void* out, bool single) {
+  const char* op = single ? "item" : "to_vector";
+  ops::require_defined(op, x);
+  const Block* b = block(x);
+  if (single && b->size != 1)
+    fail<ShapeError>(op, "the tensor has shape {}, so {} elements; item() needs exactly one", b->shape(), b->size);
+  if (b->dtype != wanted && promote(b->dtype, wanted) != wanted)
+    fail<TypeError>(op, "{} elements do not fit {}; use {}<{}>(), or cast(x, DType::{}) first", b->dtype, wanted, op,
+                    cpp_type(b->dtype), wanted);
+  const auto convert = [&](const std::byte* data) { kernels::cast(type(b->dtype), type(wanted))({data, 1}, out, b->size); };
+  if (b->dtype != wanted) {
+    if (b->size == 1 || b->contiguous()) return convert(b->data);
+    return convert(block(loops::contiguous(x))->data);
+  }
+  if (b->size == 1) {
+    std::memcpy(out, b->data, item_size(wanted));
+  } else if (b->size != 0) {
+    loops::copy(x, TensorAccess::adopt(new_borrowed(out, wanted, b->shape(), nullptr)));
+  }
+}
+
+}  // namespace detail
+
+Tensor::operator bool() const {
+  ops::require_defined("bool", *this);
+  const detail::Block* b = detail::block(*this);
+  if (b->size != 1)
+    fail<ShapeError>("bool", "the truth of a tensor of shape {} is ambiguous; use any(x) or all(x)", b->shape());
+  std::uint8_t truth = 0;
+  kernels::cast(type(b->dtype), kernels::Type::boolean)({b->data, 1}, &truth, 1);
+  return truth != 0;
+}
+
+}  // namespace reel

@@ -1,0 +1,249 @@
+// Matrix products: matmul and what is a product of reshaped operands (dot, outer, tensordot). One rule serves them all;
+// a transposed view is never copied, BLAS is told to read it as such.
+#include <string>
+
+#include "loops/loops.hpp"
+#include "loops/matmul.hpp"
+#include "ops/linalg.hpp"
+
+namespace reel {
+namespace ops {
+namespace {
+
+using reel::detail::block;
+
+constexpr bool is_half(DType d) { return d == DType::float16 || d == DType::bfloat16; }
+
+// Attributes of the rule.
+enum : std::size_t { transposed_a, transposed_b, rank_a, rank_b };
+
+// A vector as a matrix: a row on the left, a column on the right. Likewise the cotangent of a result that lost the axis.
+Tensor as_matrix(const Tensor& x, int rank, std::int64_t new_axis) { return rank == 1 ? expand_dims(x, new_axis) : x; }
+
+Tensor flattened(const Tensor& x) { return reshape(x, {std::int64_t{-1}, x.shape().back()}); }
+
+void matmul_vjp(const tape::Record& r, std::span<const Tensor> cotangents, std::span<Gradient> dx) {
+  const auto attributes = r.attributes();
+  const bool ta = attributes[transposed_a], tb = attributes[transposed_b];
+  const int ra = static_cast<int>(attributes[rank_a]), rb = static_cast<int>(attributes[rank_b]);
+  // Without a product to infer the rows from (an extent of 0), reshape could not work out its -1.
+  const bool empty = cotangents[0].size() == 0;
+  const Tensor g = as_matrix(as_matrix(cotangents[0], ra, rb == 1 ? 0 : -2), rb, -1);
+  if (r.wanted(0)) {
+    const Tensor b = as_matrix(r.saved(1), rb, 1);
+    const Tensor da = ta ? product("matmul", b, g, {tb, true}) : product("matmul", g, b, {false, !tb});
+    dx[0] = ra == 1 ? reshape(sum_to(da, {1, r.shape(0)[0]}), r.shape(0)) : sum_to(da, r.shape(0));
+  }
+  if (r.wanted(1)) {
+    Tensor a = as_matrix(r.saved(0), ra, 0), rows = g;
+    if (rb <= 2 && a.rank() > 2 && !ta && !empty && a.size() > 0) {  // one product sums over the batches
+      a = flattened(a);
+      rows = flattened(g);
+    }
+    const Tensor db = tb ? product("matmul", rows, a, {true, ta}) : product("matmul", a, rows, {!ta, false});
+    dx[1] = rb == 1 ? reshape(sum_to(db, {r.shape(1)[0], 1}), r.shape(1)) : sum_to(db, r.shape(1));
+  }
+}
+
+void matmul_jvp(const tape::Record& r, std::span<const Tensor> dx, std::span<Tensor> dy) {
+  const MatmulOptions options{r.attributes()[transposed_a] != 0, r.attributes()[transposed_b] != 0};
+  if (r.wanted(0)) dy[0] = product("matmul", dx[0], r.saved(1), options);
+  if (r.wanted(1)) {
+    const Tensor other = product("matmul", r.saved(0), dx[1], options);
+    dy[0] = dy[0].defined() ? add(dy[0], other) : other;
+  }
+}
+
+constexpr tape::Rule matmul_rule{"matmul", matmul_vjp, matmul_jvp};
+
+std::int64_t extent(const Tensor& x, int from_back) { return x.rank() == 1 ? 1 : x.shape()[-from_back]; }
+
+[[noreturn, gnu::cold]] void fail_inner(const char* op, const Tensor& a, const Tensor& b, const MatmulOptions& options,
+                                        std::int64_t inner_a, std::int64_t inner_b) {
+  const auto said = [](const Tensor& x, bool transposed) { return to_string(x.shape()) + (transposed ? " transposed" : ""); };
+  std::string remedy;
+  const auto suggest = [&](const char* name, const Tensor& x, bool transposed, const char* option) {
+    remedy = "; did you mean ";
+    if (transposed) remedy.append(name).append(" untransposed?");
+    else if (x.rank() == 2) remedy.append("transpose(").append(name).append(")?");
+    else remedy.append(option).append("?");
+  };
+  if (b.rank() >= 2 && (options.transpose_b ? extent(b, 2) : extent(b, 1)) == inner_a)
+    suggest("b", b, options.transpose_b, "transpose_b");
+  else if (a.rank() >= 2 && (options.transpose_a ? extent(a, 1) : extent(a, 2)) == inner_b)
+    suggest("a", a, options.transpose_a, "transpose_a");
+  fail<ShapeError>(op, "inner dimensions differ: a is {}, b is {}{}", said(a, options.transpose_a),
+                   said(b, options.transpose_b), remedy);
+}
+
+// The batch axes of the result.
+Shape batch_of(const char* op, const Tensor& a, const Tensor& b) {
+  const Shape sa = a.shape(), sb = b.shape();
+  const int na = std::max(0, sa.rank() - 2), nb = std::max(0, sb.rank() - 2), n = std::max(na, nb);
+  Shape batch;
+  for (int d = 0; d < n; ++d) {
+    const std::int64_t ea = d - (n - na) < 0 ? 1 : sa[d - (n - na)], eb = d - (n - nb) < 0 ? 1 : sb[d - (n - nb)];
+    if (ea != eb && ea != 1 && eb != 1)
+      fail<ShapeError>(op, "batch axes do not broadcast: a is {}, b is {} (all but the last two must agree or be 1)", sa, sb);
+    batch.push_back(ea == 1 ? eb : ea);
+  }
+  return batch;
+}
+
+}  // namespace
+
+Tensor product(const char* op, const Tensor& a, const Tensor& b, const MatmulOptions& options) {
+  const DType dtype = a.dtype();
+  if (is_half(dtype))
+    return cast(product(op, cast(a, DType::float32), cast(b, DType::float32), options), dtype);
+  if (is_complex(dtype)) fail<TypeError>(op, "complex products are not available: a and b are {}", dtype);
+  const int ra = a.rank(), rb = b.rank();
+  if (ra == 0 || rb == 0)
+    fail<ShapeError>(op, "{} is a scalar: a is {}, b is {}; use multiply", ra == 0 ? "a" : "b", a.shape(), b.shape());
+  if ((options.transpose_a && ra == 1) || (options.transpose_b && rb == 1))
+    fail<ShapeError>(op, "a vector cannot be transposed: a is {}, b is {}; leave transpose_{} off", a.shape(), b.shape(),
+                     options.transpose_a && ra == 1 ? "a" : "b");
+  const Shape batch = ra <= 2 && rb <= 2 ? Shape() : batch_of(op, a, b);
+  const auto read = [&](const Tensor& x, bool transposed, bool column) {
+    const loops::Factor f = loops::factor(x, batch.rank(), column);
+    return transposed ? f.transposed() : f;
+  };
+  loops::Factor fa = read(a, options.transpose_a, false), fb = read(b, options.transpose_b, true);
+  if (fa.columns != fb.rows) fail_inner(op, a, b, options, fa.columns, fb.rows);
+
+  Shape shape = batch;
+  if (ra > 1) shape.push_back(fa.rows);
+  if (rb > 1) shape.push_back(fb.columns);
+  Tensor copy_a, copy_b;  // for strides that BLAS cannot read
+  const bool integral = !is_floating(dtype);
+  if (!integral && !loops::layout(fa).readable) {
+    copy_a = loops::contiguous(a);
+    fa = read(copy_a, options.transpose_a, false);
+  }
+  if (!integral && !loops::layout(fb).readable) {
+    copy_b = loops::contiguous(b);
+    fb = read(copy_b, options.transpose_b, true);
+  }
+  Tensor out = reel::detail::empty(dtype, shape);
+  loops::matmul(dtype, batch, fa, fb, block(out)->data);
+  if (tape::active()) {
+    const std::int64_t attributes[] = {options.transpose_a, options.transpose_b, ra, rb};
+    if (integral) {
+      const Tensor* inputs[] = {&a, &b};
+      tape::note_cut(op, inputs, out, tape::Cut::integer);
+    } else {
+      tape::record(matmul_rule, {&a, &b}, out, {tape::followed(b) ? &a : nullptr, tape::followed(a) ? &b : nullptr},
+                   attributes);
+    }
+  }
+  return out;
+}
+
+namespace {
+
+struct Pair {
+  Tensor a, b;
+};
+Pair operands(const char* op, const Operand& a, const Operand& b) {
+  const Operand* both[] = {&a, &b};
+  const DType dtype = common_dtype(op, both);
+  return {cast_to(to_tensor(op, a, dtype, "a"), dtype), cast_to(to_tensor(op, b, dtype, "b"), dtype)};
+}
+
+Shape listed(const char* op, const Axes& axes, int rank) {
+  Shape from_front;
+  if (axes.all()) {
+    for (int d = 0; d < rank; ++d) from_front.push_back(d);
+    return from_front;
+  }
+  for (std::int64_t axis : axes.list()) from_front.push_back(normalize(op, axis, rank));
+  static_cast<void>(normalize(op, axes, rank));  // refuses an axis named twice
+  return from_front;
+}
+
+Shape others(const Shape& axes, int rank) {
+  bool named[max_rank] = {};
+  for (std::int64_t axis : axes) named[axis] = true;
+  Shape rest;
+  for (int d = 0; d < rank; ++d)
+    if (!named[d]) rest.push_back(d);
+  return rest;
+}
+
+std::int64_t chosen_extents(const Shape& shape, const Shape& axes, Shape* list) {
+  std::int64_t product = 1;
+  for (std::int64_t axis : axes) {
+    product *= shape[axis];
+    if (list) list->push_back(shape[axis]);
+  }
+  return product;
+}
+
+// x with its axes in the order first, last, as a matrix [first..., last...].
+Tensor matricised(const Tensor& x, const Shape& first, const Shape& last) {
+  Shape order = first;
+  for (std::int64_t axis : last) order.push_back(axis);
+  bool moved = false;
+  for (int d = 0; d < order.rank(); ++d) moved |= order[d] != d;
+  const Shape shape = x.shape();
+  const Tensor turned = moved ? transpose(x, order) : x;
+  return reshape(turned, {chosen_extents(shape, first, nullptr), chosen_extents(shape, last, nullptr)});
+}
+
+Tensor contract(const char* op, const Tensor& a, const Tensor& b, const Shape& axes_a, const Shape& axes_b) {
+  const Shape sa = a.shape(), sb = b.shape();
+  if (axes_a.rank() != axes_b.rank())
+    fail<ValueError>(op, "{} axes of a, {} of b: they are summed in pairs", axes_a.rank(), axes_b.rank());
+  for (int i = 0; i < axes_a.rank(); ++i)
+    if (sa[axes_a[i]] != sb[axes_b[i]])
+      fail<ShapeError>(op, "axis {} of a and axis {} of b differ: a is {}, b is {}", axes_a[i], axes_b[i], sa, sb);
+  const Shape free_a = others(axes_a, a.rank()), free_b = others(axes_b, b.rank());
+  Shape shape;
+  chosen_extents(sa, free_a, &shape);
+  chosen_extents(sb, free_b, &shape);
+  return reshape(product(op, matricised(a, free_a, axes_a), matricised(b, axes_b, free_b)), shape);
+}
+
+}  // namespace
+}  // namespace ops
+
+Tensor matmul(const Operand& a, const Operand& b, const MatmulOptions& options) {
+  const auto [x, y] = ops::operands("matmul", a, b);
+  return ops::product("matmul", x, y, options);
+}
+
+Tensor dot(const Operand& a, const Operand& b) {
+  const auto [x, y] = ops::operands("dot", a, b);
+  if (x.rank() == 0 || y.rank() == 0) return multiply(x, y);
+  if (x.rank() > 1 && y.rank() > 2) {
+    if (x.shape()[-1] != y.shape()[-2])
+      fail<ShapeError>("dot", "the last axis of a and the second-to-last of b differ: a is {}, b is {}", x.shape(), y.shape());
+    return ops::contract("dot", x, y, {x.rank() - 1}, {y.rank() - 2});
+  }
+  return ops::product("dot", x, y);
+}
+
+Tensor outer(const Operand& a, const Operand& b) {
+  const auto [x, y] = ops::operands("outer", a, b);
+  return ops::product("outer", reshape(x, {x.size(), 1}), reshape(y, {1, y.size()}));
+}
+
+Tensor tensordot(const Operand& a, const Operand& b, std::int64_t count) {
+  const auto [x, y] = ops::operands("tensordot", a, b);
+  if (count < 0 || count > x.rank() || count > y.rank())
+    fail<ValueError>("tensordot", "cannot sum over {} axes: a is {}, b is {}", count, x.shape(), y.shape());
+  Shape last, first;
+  for (std::int64_t i = 0; i < count; ++i) {
+    last.push_back(x.rank() - count + i);
+    first.push_back(i);
+  }
+  return ops::contract("tensordot", x, y, last, first);
+}
+
+Tensor tensordot(const Operand& a, const Operand& b, const Axes& axes_a, const Axes& axes_b) {
+  const auto [x, y] = ops::operands("tensordot", a, b);
+  return ops::contract("tensordot", x, y, ops::listed("tensordot", axes_a, x.rank()),
+                       ops::listed("tensordot", axes_b, y.rank()));
+}
+
+}  // namespace reel

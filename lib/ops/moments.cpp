@@ -1,0 +1,179 @@
+// Variance, standard deviation and norms: written rules whose singular points (a constant, the zero vector) have
+// gradient 0. Attributes: axes, keepdims, the number (ddof or p) as bits.
+#include <bit>
+#include <cmath>
+#include <limits>
+#include <reel/ops/make.hpp>
+#include <reel/ops/reduce.hpp>
+
+#include "ops/reduction.hpp"
+
+namespace reel {
+
+namespace ops {
+
+namespace {
+
+Shape axes_of(const tape::Record& r) { return ops::axes_of(r.attributes()[0]); }
+bool keepdims_of(const tape::Record& r) { return r.attributes()[1] != 0; }
+double number_of(const tape::Record& r) { return std::bit_cast<double>(r.attributes()[2]); }
+Tensor with_axes(const tape::Record& r, const Tensor& g) { return ops::with_axes(g, r.shape(0), r.attributes()[0]); }
+
+void record_number(const tape::Rule& rule, const Tensor& x, const Tensor& z, std::initializer_list<const Tensor*> saved,
+                   const Reduced& r, double number) {
+  if (!tape::active()) return;
+  const std::int64_t attributes[] = {r.mask, r.keepdims, std::bit_cast<std::int64_t>(number)};
+  tape::record(rule, {&x}, z, saved, attributes);
+}
+
+// 1 where b holds, else x: a denominator that is no 0, so that what `where` discards stays finite in every derivative.
+Tensor or_one(const Tensor& b, const Tensor& x) { return where(b, 1, x); }
+
+// ---- var, std
+
+// n - ddof, NaN unless positive.
+double freedom(std::int64_t n, double ddof) {
+  const double f = static_cast<double>(n) - ddof;
+  return f > 0 ? f : std::numeric_limits<double>::quiet_NaN();
+}
+double freedom(const tape::Record& r) {
+  std::int64_t n = 1;
+  const Shape full = r.shape(0);
+  for (std::int64_t a : axes_of(r)) n *= full[a];
+  return freedom(n, number_of(r));
+}
+
+Tensor var_bare(const char* op, const Tensor& x, const Reduced& r, double ddof) {
+  const tape::Suspend unrecorded;
+  const Operand zero = 0;
+  const Tensor sum_of_squares =
+      reduce_bare(op, kernels::Reduce::sum, square(x - mean(x, r.axes, true)), r, &zero);
+  return sum_of_squares / freedom(r.count, ddof);
+}
+
+Tensor centred(const tape::Record& r) { return r.saved(0) - mean(r.saved(0), axes_of(r), true); }
+
+void var_vjp(const tape::Record& r, std::span<const Tensor> g, std::span<Gradient> dx) {
+  dx[0] = with_axes(r, g[0]) * (2 / freedom(r)) * centred(r);
+}
+void var_jvp(const tape::Record& r, std::span<const Tensor> t, std::span<Tensor> dy) {
+  dy[0] = sum(centred(r) * t[0], axes_of(r), keepdims_of(r)) * (2 / freedom(r));
+}
+constexpr tape::Rule var_rule = {"var", var_vjp, var_jvp};
+
+// d / ((n - ddof) std), 0 where std is 0.
+Tensor over_std(const tape::Record& r, const Tensor& d, const Tensor& z) {
+  const Tensor none = equal(z, 0);
+  return where(none, 0, d / (or_one(none, z) * freedom(r)));
+}
+void std_vjp(const tape::Record& r, std::span<const Tensor> g, std::span<Gradient> dx) {
+  dx[0] = with_axes(r, over_std(r, g[0], r.saved(1))) * centred(r);
+}
+void std_jvp(const tape::Record& r, std::span<const Tensor> t, std::span<Tensor> dy) {
+  dy[0] = over_std(r, sum(centred(r) * t[0], axes_of(r), keepdims_of(r)), r.saved(1));
+}
+constexpr tape::Rule std_rule = {"std", std_vjp, std_jvp};
+
+// ---- norm
+
+// Whether sums of squares lose nothing to overflow or underflow: every element of s is well inside T's range.
+template <class T>
+bool well_inside(const Tensor& s, double least, double most) {
+  const T* p = detail::mutable_data<T>(s);
+  bool inside = true;
+  for (std::int64_t i = 0; i < s.size(); ++i) inside &= p[i] >= static_cast<T>(least) && p[i] <= static_cast<T>(most);
+  return inside;
+}
+struct Range {
+  double least, most;
+};
+constexpr Range safe_squares(DType d) { return d == DType::float64 ? Range{1e-280, 1e300} : Range{1e-30, 1e37}; }
+
+// The norm by powers of x over its largest (for p < 0: smallest) element, which neither overflow nor vanish.
+Tensor scaled_norm(const Tensor& x, double p, const Shape& axes) {
+  const Tensor a = abs(x), extreme = p < 0 ? min(a, axes, true) : max(a, axes, true);
+  const Tensor scale = or_one(logical_or(equal(extreme, 0), isinf(extreme)), extreme);
+  if (p == 2) return scale * sqrt(sum(square(a / scale), axes, true));
+  return scale * power(sum(power(a / scale, p), axes, true), 1 / p);
+}
+
+Tensor norm_bare(const Tensor& x, double p, const Reduced& r) {
+  const tape::Suspend unrecorded;
+  if (p != 2) return reshape(scaled_norm(x, p, r.axes), r.shape);
+  const Operand zero = 0;
+  const Tensor squares = reduce_bare("norm", kernels::Reduce::sum, square(x), r, &zero);
+  const auto [least, most] = safe_squares(x.dtype());
+  if (x.dtype() == DType::float64 ? well_inside<double>(squares, least, most)
+                                  : well_inside<float>(squares, least, most))
+    return sqrt(squares);
+  const Tensor inside = logical_and(greater_equal(squares, least), less_equal(squares, most));
+  return where(inside, sqrt(squares), reshape(scaled_norm(x, p, r.axes), r.shape));
+}
+
+// d norm / d x: x / z for p = 2, in general sign(x) |x / z|^(p - 1); 0 where z is 0 and, for general p, where x is.
+Tensor slope(const tape::Record& r) {
+  const double p = number_of(r);
+  const Tensor x = r.saved(0), z = with_axes(r, r.saved(1)), none = equal(z, 0);
+  const Tensor ratio = x / or_one(none, z);
+  Tensor s;
+  if (p == 2) {
+    s = ratio;
+  } else if (p > 2 && p == std::floor(p)) {  // a power of x itself, smooth at 0 to every order
+    s = power(ratio, p - 1);
+    if (std::fmod(p, 2) != 0) s = s * sign(ratio);
+  } else {
+    const Tensor at_zero = equal(x, 0);
+    s = where(at_zero, 0, sign(ratio) * power(or_one(at_zero, abs(ratio)), p - 1));
+  }
+  return where(none, 0, s);
+}
+void norm_vjp(const tape::Record& r, std::span<const Tensor> g, std::span<Gradient> dx) {
+  dx[0] = with_axes(r, g[0]) * slope(r);
+}
+void norm_jvp(const tape::Record& r, std::span<const Tensor> t, std::span<Tensor> dy) {
+  dy[0] = sum(slope(r) * t[0], axes_of(r), keepdims_of(r));
+}
+constexpr tape::Rule norm_rule = {"norm", norm_vjp, norm_jvp};
+
+}  // namespace
+
+}  // namespace ops
+
+Tensor var(const Operand& operand, const Axes& axes, double ddof, bool keepdims) {
+  const Tensor given = ops::to_tensor("var", operand);
+  const ops::Reduced r("var", given.shape(), axes, keepdims);
+  const Tensor x = ops::cast_to(given, ops::floating_of(given.dtype()));
+  Tensor z = ops::var_bare("var", x, r, ddof);
+  ops::record_number(ops::var_rule, x, z, {&x}, r, ddof);
+  return z;
+}
+
+Tensor std(const Operand& operand, const Axes& axes, double ddof, bool keepdims) {
+  const Tensor given = ops::to_tensor("std", operand);
+  const ops::Reduced r("std", given.shape(), axes, keepdims);
+  const Tensor x = ops::cast_to(given, ops::floating_of(given.dtype()));
+  Tensor z;
+  {
+    const tape::Suspend unrecorded;
+    z = sqrt(ops::var_bare("std", x, r, ddof));
+  }
+  ops::record_number(ops::std_rule, x, z, {&x, &z}, r, ddof);
+  return z;
+}
+
+Tensor norm(const Operand& operand, double p, const Axes& axes, bool keepdims) {
+  if (std::isnan(p)) fail<ValueError>("norm", "p is NaN; it must be a number or infinity");
+  const Tensor given = ops::to_tensor("norm", operand);
+  const ops::Reduced r("norm", given.shape(), axes, keepdims);
+  const Tensor x = ops::cast_to(given, ops::floating_of(given.dtype()));
+  if (p < 0 && r.count == 0)
+    fail<ValueError>("norm", "x has no elements along the reduced axes, and p is {}: its shape is {}", p, x.shape());
+  if (p == 1 || r.count == 0) return sum(abs(x), axes, keepdims);
+  if (p == 0) return sum(square(sign(where(isnan(x), 1, x))), axes, keepdims);
+  if (std::isinf(p)) return p > 0 ? max(abs(x), axes, keepdims) : min(abs(x), axes, keepdims);
+  Tensor z = ops::norm_bare(x, p, r);
+  ops::record_number(ops::norm_rule, x, z, {&x, &z}, r, p);
+  return z;
+}
+
+}  // namespace reel

@@ -1,0 +1,37 @@
+// What reductions share: which axes go, the shapes with and without them, and the bare reduction, which is not recorded.
+// A rule gets its axes as a mask in attribute 0: bit d for axis d.
+#pragma once
+#include <reel/ops/reduce.hpp>
+
+#include "kernels/kernels.hpp"
+#include "loops/loops.hpp"
+#include "ops/engine.hpp"
+
+namespace reel::ops {
+
+struct Reduced {
+  std::int64_t mask = 0;
+  Shape axes;              // from the front, ascending
+  Shape shape;             // of the result, as asked for
+  std::int64_t count = 1;  // elements that become one
+  bool keepdims = false;
+
+  Reduced(const char* op, const Shape& full, const Axes& which, bool keep);
+};
+
+constexpr kernels::Type type_of(DType d) { return static_cast<kernels::Type>(d); }
+/// TypeError: the op has no kernel for d.
+[[noreturn]] void fail_no_kernel(const char* op, DType d);
+
+/// x reduced; its elements are those of `identity` where there is nothing to reduce (ValueError if null).
+Tensor reduce_bare(const char* op, kernels::Reduce kind, const Tensor& x, const Reduced& r, const Operand* identity);
+
+/// The axes of a mask.
+Shape axes_of(std::int64_t mask);
+/// g, in a result's shape with or without the reduced axes, with them: recorded.
+Tensor with_axes(const Tensor& g, const Shape& full, std::int64_t mask);
+/// x as [..., n], the reduced axes made one and last; and back from there to the shape `full`. Recorded.
+Tensor to_rows(const Tensor& x, std::int64_t mask);
+Tensor from_rows(const Tensor& rows, const Shape& full, std::int64_t mask);
+
+}  // namespace reel::ops

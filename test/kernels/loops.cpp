@@ -1,0 +1,300 @@
+// The loops of the pointwise table, for every instruction set that this machine has: each row, element type, length and stride
+// gives the same bits for an element wherever it stands, and what the scalar set gives, to a few units in the last place.
+#include "catch.hpp"
+
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "kernels/kernels.hpp"
+#include "kernels/table.hpp"
+
+using namespace reel::kernels;
+
+namespace {
+
+std::vector<const Set*> sets() {
+  std::vector<const Set*> all;
+  for (const char* isa : {"scalar", "sse2", "avx2", "avx512", "neon64"})
+    if (const Set* set = find(isa)) all.push_back(set);
+  return all;
+}
+
+constexpr std::ptrdiff_t lengths[] = {0, 1, 2, 3, 8, 17, 67, 128, 300, 1000};
+constexpr std::ptrdiff_t longest = 1000;
+
+// Five operands g, x, y, w, z, each with room for a stride of 2 on either side of its middle.
+template <class T>
+struct Operands {
+  std::vector<T> data[5];
+  explicit Operands(std::string_view row) {
+    std::mt19937 random(7);
+    for (auto& operand : data) {
+      operand.resize(std::size_t(4 * longest));
+      for (T& e : operand) e = draw(random);
+    }
+    if (row == "polygamma")
+      for (T& e : data[1]) e = static_cast<T>(random() % 4);
+    if (std::is_integral_v<T> && (row == "floor_divide" || row == "mod"))
+      for (T& e : data[2]) e = e == T(0) ? T(3) : e;
+  }
+  static T draw(std::mt19937& random) {
+    if constexpr (std::is_same_v<T, bool>) return (random() & 1u) != 0;
+    if constexpr (std::is_integral_v<T>) return static_cast<T>(random() % 7 == 0 ? random() : random() % 60);
+    return static_cast<T>(std::uniform_real_distribution<double>(random() % 2 == 0 ? 0.01 : -3, random() % 3 == 0 ? 0.99 : 3)(random));
+  }
+  Strided at(std::size_t k, std::ptrdiff_t stride, std::ptrdiff_t from = 0) const {
+    return {data[k].data() + 2 * longest + from * stride, stride};
+  }
+};
+
+// Bytes hold booleans.
+template <class T>
+using Stored = std::conditional_t<std::is_same_v<T, bool>, std::uint8_t, T>;
+
+template <class T>
+bool close(T a, T b) {
+  if constexpr (std::is_integral_v<T>) return a == b;
+  if (std::isnan(a) || std::isnan(b)) return std::isnan(a) && std::isnan(b);
+  if (a == b) return true;
+  return std::abs(a - b) <= 16 * std::numeric_limits<T>::epsilon() * (std::max(std::abs(a), std::abs(b)) + T(0.1));
+}
+
+template <class T>
+void check_loop(const std::string& what, Loop loop, Loop reference, const Operands<T>& operands, std::size_t first, std::size_t count) {
+  if (reference == nullptr) return;
+  REQUIRE(loop != nullptr);
+  constexpr std::ptrdiff_t patterns[][5] = {{1, 1, 1, 1, 1},    {1, 0, 1, 0, 1}, {0, 1, 0, 1, 0}, {0, 0, 0, 0, 0},
+                                            {-1, 1, 2, -1, -1}, {2, 2, 0, 1, 2}, {1, -1, 1, 2, 1}};
+  for (const auto& stride : patterns) {
+    const auto at = [&](std::ptrdiff_t from) {
+      std::vector<Strided> in;
+      for (std::size_t k = first; k < first + count; ++k) in.push_back(operands.at(k, stride[k], from));
+      return in;
+    };
+    const auto run = [&](Loop f, std::ptrdiff_t from, std::ptrdiff_t n) {
+      std::vector<T> out(static_cast<std::size_t>(n) + 1, T(77));
+      f(at(from).data(), out.data(), n);
+      CHECK(out.back() == T(77));  // nothing is written behind the end
+      out.pop_back();
+      return out;
+    };
+    const std::vector<T> whole = run(loop, 0, longest), expected = run(reference, 0, longest);
+    for (std::size_t i = 0; i < whole.size(); ++i) {
+      if (close(whole[i], expected[i])) continue;
+      const auto element = [&](std::size_t k) {
+        return operands.data[k][static_cast<std::size_t>(2 * longest + static_cast<std::ptrdiff_t>(i) * stride[k])];
+      };
+      INFO(what << " at " << i << " of g, x, y, w, z = " << +element(0) << ' ' << +element(1) << ' ' << +element(2) << ' '
+                << +element(3) << ' ' << +element(4));
+      CHECK(+whole[i] == Approx(+expected[i]));
+      return;
+    }
+    for (std::ptrdiff_t n : lengths)
+      for (std::ptrdiff_t from : {std::ptrdiff_t(0), std::ptrdiff_t(5), longest - n}) {
+        if (from + n > longest) continue;
+        const std::vector<T> part = run(loop, from, n);
+        INFO(what << ": " << n << " elements from " << from << ", stride of x " << stride[1]);
+        CHECK((n == 0 || std::memcmp(part.data(), whole.data() + from, part.size() * sizeof(T)) == 0));
+      }
+  }
+  // The result in the place of the first operand.
+  for (std::ptrdiff_t n : lengths) {
+    Operands<T> copy = operands;
+    std::vector<T> expected(static_cast<std::size_t>(n));
+    std::vector<Strided> in;
+    for (std::size_t k = first; k < first + count; ++k) in.push_back(copy.at(k, k == first + 1 ? 2 : 1));
+    loop(in.data(), expected.data(), n);
+    T* place = copy.data[first].data() + 2 * longest;
+    loop(in.data(), place, n);
+    INFO(what << " in place, " << n << " elements");
+    CHECK((n == 0 || std::memcmp(place, expected.data(), expected.size() * sizeof(T)) == 0));
+  }
+}
+
+template <class T>
+void check_rows(const Set& set, Type type) {
+  const Set& scalar = *find("scalar");
+  std::size_t at = 0;
+  const auto check_row = [&]<class Row>(const Row&) {
+    const Pointwise &entry = set.pointwise(at, type), &reference = scalar.pointwise(at, type);
+    ++at;
+    const bool exists = !std::is_integral_v<T> || (std::is_same_v<T, bool> ? Row::domain == table::all : Row::domain != table::floating);
+    INFO(Row::name);
+    CHECK((entry.value != nullptr) == exists);
+    if (!exists) return;
+    using S = Stored<T>;
+    Operands<S> operands(Row::name);
+    if constexpr (std::is_same_v<T, bool>)
+      for (auto& operand : operands.data)
+        for (S& e : operand) e &= 1;
+    check_loop<S>(std::string(Row::name) + " " + set.isa, entry.value, reference.value, operands, 1, Row::arity);
+    // Products read a result that belongs to the operands.
+    const Strided in[] = {{operands.data[1].data(), 1}, {operands.data[2].data(), 1}, {operands.data[3].data(), 1}};
+    std::vector<S> z(operands.data[4].size());
+    scalar.pointwise(at - 1, type).value(in, z.data(), static_cast<std::ptrdiff_t>(z.size()));
+    operands.data[4] = z;
+    for (std::size_t k = 0; k < Row::arity; ++k)
+      check_loop<S>(std::string(Row::name) + " product " + std::to_string(k) + " " + set.isa, entry.product[k], reference.product[k],
+                    operands, 0, 5);
+  };
+  std::apply([&](const auto&... row) { (check_row(row), ...); }, table::rows);
+}
+
+}  // namespace
+
+TEST_CASE("a pointwise loop gives an element the same bits in every position, stride and instruction set") {
+  for (const Set* set : sets()) {
+    check_rows<float>(*set, Type::float32);
+    check_rows<double>(*set, Type::float64);
+    check_rows<bool>(*set, Type::boolean);
+    check_rows<std::uint8_t>(*set, Type::uint8);
+    check_rows<std::int32_t>(*set, Type::int32);
+    check_rows<std::int64_t>(*set, Type::int64);
+  }
+}
+
+TEST_CASE("a product has a loop exactly where its row has a function for it") {
+  std::size_t at = 0;
+  const auto check_row = [&]<class... P>(const std::tuple<P...>&) {
+    const Loop* loops = active().pointwise(at++, Type::float64).product;
+    CHECK((((*loops++ != nullptr) == P::has_function) && ...));
+  };
+  std::apply([&](const auto&... row) { (check_row(row.products), ...); }, table::rows);
+  CHECK(at == table::size);
+}
+
+TEST_CASE("integer rows wrap modulo 2^n and divide as Python does") {
+  const auto apply = [](std::size_t row, auto a, auto b) {
+    using T = decltype(a);
+    const Type type = sizeof(T) == 1 ? Type::uint8 : sizeof(T) == 4 ? Type::int32 : Type::int64;
+    const Strided in[] = {{&a, 1}, {&b, 1}};
+    T out = 0;
+    active().pointwise(row, type).value(in, &out, 1);
+    return out;
+  };
+  constexpr auto lowest = std::numeric_limits<std::int32_t>::min(), greatest = std::numeric_limits<std::int32_t>::max();
+  constexpr auto lowest64 = std::numeric_limits<std::int64_t>::min();
+  CHECK(apply(row_of<"add">(), greatest, 1) == lowest);
+  CHECK(apply(row_of<"subtract">(), std::uint8_t(3), std::uint8_t(5)) == 254);
+  CHECK(apply(row_of<"multiply">(), 1 << 20, 1 << 20) == 0);
+  CHECK(apply(row_of<"multiply">(), 65537, 65537) == 131073);
+  CHECK(apply(row_of<"negative">(), lowest, 0) == lowest);
+  CHECK(apply(row_of<"abs">(), lowest64, std::int64_t(0)) == lowest64);
+  CHECK(apply(row_of<"square">(), std::uint8_t(17), std::uint8_t(0)) == 33);
+  CHECK(apply(row_of<"floor_divide">(), lowest, -1) == lowest);
+  CHECK(apply(row_of<"mod">(), lowest64, std::int64_t(-1)) == 0);
+  const int divisions[][4] = {{7, 3, 2, 1}, {-7, 3, -3, 2}, {7, -3, -3, -2}, {-7, -3, 2, -1}, {6, -3, -2, 0}, {-6, 3, -2, 0}};
+  for (const auto& [a, b, quotient, rest] : divisions) {
+    CHECK(apply(row_of<"floor_divide">(), a, b) == quotient);
+    CHECK(apply(row_of<"mod">(), a, b) == rest);
+  }
+  CHECK(apply(row_of<"power">(), -3, 5) == -243);
+  CHECK(apply(row_of<"power">(), 0, 0) == 1);
+  CHECK(apply(row_of<"power">(), 2, 31) == lowest);
+  CHECK(apply(row_of<"power">(), std::uint8_t(2), std::uint8_t(8)) == 0);
+  CHECK(apply(row_of<"sign">(), -9, 0) == -1);
+  CHECK(apply(row_of<"relu">(), -9, 0) == 0);
+  CHECK(apply(row_of<"floor">(), -9, 0) == -9);
+}
+
+TEST_CASE("comparisons, predicates, logic and selection agree with the language, for every length and stride") {
+  const auto check = [](const std::string& what, Loop loop, auto expected, const auto& x, const auto& y) {
+    REQUIRE(loop != nullptr);
+    for (std::ptrdiff_t n : lengths)
+      for (auto [sx, sy] : {std::pair(1, 1), {1, 0}, {0, 1}, {2, -1}}) {
+        const auto* px = x.data() + 2 * longest;
+        const auto* py = y.data() + 2 * longest;
+        const Strided in[] = {{px, sx}, {py, sy}};
+        std::vector<std::uint8_t> out(static_cast<std::size_t>(n) + 1, 77);
+        loop(in, out.data(), n);
+        CHECK(out.back() == 77);
+        for (std::ptrdiff_t i = 0; i < n; ++i)
+          if (out[static_cast<std::size_t>(i)] != static_cast<std::uint8_t>(expected(px[i * sx], py[i * sy]))) {
+            INFO(what << " of " << +px[i * sx] << " and " << +py[i * sy]);
+            CHECK(+out[static_cast<std::size_t>(i)] == +expected(px[i * sx], py[i * sy]));
+            return;
+          }
+      }
+  };
+  const auto check_order = [&]<class T>(const Set& set, Type type, T) {
+    Operands<T> operands("");
+    auto &x = operands.data[1], &y = operands.data[2];
+    for (std::size_t i = 0; i < x.size(); i += 3) y[i] = x[i];
+    if constexpr (std::is_floating_point_v<T>) {
+      for (std::size_t i = 0; i < x.size(); i += 5) x[i] = std::numeric_limits<T>::quiet_NaN();
+      for (std::size_t i = 0; i < x.size(); i += 7) x[i] = (i & 1u) != 0 ? -std::numeric_limits<T>::infinity() : std::numeric_limits<T>::infinity();
+      check("isnan", set.test(Predicate::isnan, type), [](T a, T) { return std::isnan(a); }, x, y);
+      check("isinf", set.test(Predicate::isinf, type), [](T a, T) { return std::isinf(a); }, x, y);
+      check("isfinite", set.test(Predicate::isfinite, type), [](T a, T) { return std::isfinite(a); }, x, y);
+    }
+    check("equal", set.comparison(Comparison::equal, type), [](T a, T b) { return a == b; }, x, y);
+    check("not_equal", set.comparison(Comparison::not_equal, type), [](T a, T b) { return a != b; }, x, y);
+    check("less", set.comparison(Comparison::less, type), [](T a, T b) { return a < b; }, x, y);
+    check("less_equal", set.comparison(Comparison::less_equal, type), [](T a, T b) { return a <= b; }, x, y);
+    check("greater", set.comparison(Comparison::greater, type), [](T a, T b) { return a > b; }, x, y);
+    check("greater_equal", set.comparison(Comparison::greater_equal, type), [](T a, T b) { return a >= b; }, x, y);
+  };
+  for (const Set* set : sets()) {
+    check_order(*set, Type::boolean, std::uint8_t());
+    check_order(*set, Type::uint8, std::uint8_t());
+    check_order(*set, Type::int32, std::int32_t());
+    check_order(*set, Type::int64, std::int64_t());
+    check_order(*set, Type::float32, float());
+    check_order(*set, Type::float64, double());
+
+    Operands<std::uint8_t> bytes("");
+    for (auto& operand : bytes.data)
+      for (std::uint8_t& e : operand) e &= 1;
+    const auto &x = bytes.data[1], &y = bytes.data[2];
+    check("and", set->logic(Logical::conjunction), [](int a, int b) { return a & b; }, x, y);
+    check("or", set->logic(Logical::disjunction), [](int a, int b) { return a | b; }, x, y);
+    check("xor", set->logic(Logical::exclusive), [](int a, int b) { return a ^ b; }, x, y);
+    check("not", set->logic(Logical::negation), [](int a, int) { return 1 - a; }, x, y);
+
+    for (std::ptrdiff_t size : {1, 2, 4, 8, 16}) {
+      std::vector<char> a(static_cast<std::size_t>(4 * longest * size)), b(a.size());
+      std::mt19937 random(5);
+      for (char& e : a) e = static_cast<char>(random());
+      for (char& e : b) e = static_cast<char>(random());
+      for (std::ptrdiff_t n : lengths)
+        for (auto [sc, sa, sb] : {std::tuple(1, 1, 1), {1, 0, 1}, {1, 1, 0}, {0, 1, 1}, {2, -1, 1}, {-1, 2, 0}}) {
+          const std::uint8_t* pc = x.data() + 2 * longest;
+          const char *pa = a.data() + 2 * longest * size, *pb = b.data() + 2 * longest * size;
+          const Strided in[] = {{pc, sc}, {pa, sa}, {pb, sb}};
+          std::vector<char> out(static_cast<std::size_t>(n * size));
+          set->select[size_class(static_cast<std::size_t>(size))](in, out.data(), n);
+          bool good = true;
+          for (std::ptrdiff_t i = 0; i < n; ++i)
+            good &= std::memcmp(out.data() + i * size, pc[i * sc] != 0 ? pa + i * sa * size : pb + i * sb * size,
+                                static_cast<std::size_t>(size)) == 0;
+          CHECK(good);
+        }
+    }
+  }
+}
+
+TEST_CASE("complex numbers are equal if both parts are") {
+  const double x[] = {1, 2, 1, 2, std::nan(""), 0}, y[] = {1, 2, 1, 3, std::nan(""), 0};
+  const Strided in[] = {{x, 1}, {y, 1}};
+  std::uint8_t out[3];
+  active().comparison(Comparison::equal, Type::complex128)(in, out, 3);
+  CHECK((out[0] == 1 && out[1] == 0 && out[2] == 0));
+  active().comparison(Comparison::not_equal, Type::complex128)(in, out, 3);
+  CHECK((out[0] == 0 && out[1] == 1 && out[2] == 1));
+  CHECK(active().comparison(Comparison::less, Type::complex128) == nullptr);
+}
+
+TEST_CASE("the kernels in use are the best that the machine has, or those that REEL_ISA names") {
+  CHECK(find("scalar") != nullptr);
+  CHECK(find("pdp11") == nullptr);
+  CHECK(find(active().isa) == &active());
+  const char* wanted = std::getenv("REEL_ISA");
+  if (wanted == nullptr || *wanted == '\0')
+    CHECK(isa_problem() == nullptr);
+  else
+    CHECK((find(wanted) == &active()) == (isa_problem() == nullptr));
+}

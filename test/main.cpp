@@ -1,0 +1,42 @@
+// The test program. A listener sees to it that every test case ends with as many live tensors as it began with.
+#define CATCH_CONFIG_RUNNER
+#include "catch.hpp"
+
+#include <cstdio>
+#include <reel/runtime.hpp>
+
+namespace {
+
+int leaks = 0;
+
+#if CATCH_VERSION_MAJOR < 3
+using ListenerBase = Catch::TestEventListenerBase;
+#else
+using ListenerBase = Catch::EventListenerBase;
+#endif
+
+struct LiveTensors : ListenerBase {
+  using ListenerBase::ListenerBase;
+  void testCaseStarting(const Catch::TestCaseInfo& test) override {
+    ListenerBase::testCaseStarting(test);
+    before = reel::memory_stats().live_tensors;
+  }
+  void testCaseEnded(const Catch::TestCaseStats& stats) override {
+    const std::int64_t after = reel::memory_stats().live_tensors;
+    if (after != before) {
+      ++leaks;
+      std::fprintf(stderr, "\n'%s' began with %lld live tensors and ended with %lld\n", stats.testInfo.name.c_str(),
+                   static_cast<long long>(before), static_cast<long long>(after));
+    }
+    ListenerBase::testCaseEnded(stats);
+  }
+  std::int64_t before = 0;
+};
+CATCH_REGISTER_LISTENER(LiveTensors)
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const int failed = Catch::Session().run(argc, argv);
+  return failed ? failed : leaks != 0;
+}

@@ -1,0 +1,386 @@
+// GradientTape's public behaviour: rules S66-S79, decisions C1-C6, C10, C13, and the reasons for a missing gradient.
+#include <reel/reel.hpp>
+#include <memory>
+#include <thread>
+
+#include "catch.hpp"
+#include "support/warnings.hpp"
+
+using namespace reel;
+using Catch::Contains;
+
+TEST_CASE("S66-S68, C6: aggregation of slices and tensors") {
+  const VSpace space;
+  CHECK_FALSE(space.aggregate({}));
+  const Tensor dense = tensor({{1., 1.}, {1., 1.}, {1., 1.}});
+  const IndexedSlices a{tensor({{1., 2.}}), tensor<std::int64_t>({1}), {3, 2}}, b{tensor({{10., 20.}}), tensor<int>({1}), {3, 2}};
+  const Gradient one[] = {dense};
+  CHECK((*space.aggregate(one)).id() == dense.id());
+  const Gradient sparse[] = {a, Gradient(), b};
+  const Gradient both = space.aggregate(sparse);
+  REQUIRE(both.is_slices());
+  CHECK(both.slices().values.shape() == Shape{2, 2});
+  CHECK(both.slices().indices.dtype() == DType::int64);
+  CHECK((*both).to_vector() == std::vector<double>{0, 0, 11, 22, 0, 0});
+  const Gradient mixed[] = {a, dense};
+  CHECK_FALSE(space.aggregate(mixed).is_slices());
+  CHECK((*space.aggregate(mixed)).to_vector() == std::vector<double>{1, 1, 2, 3, 1, 1});
+  CHECK(space.num_elements(a) == 2);
+  CHECK(space.num_elements(dense) == 6);
+}
+
+TEST_CASE("S66: accumulation never writes into a gradient that it does not own") {
+  const Tensor x = tensor({1., 2.}), dy = tensor({3., 4.});
+  GradientTape tape;
+  tape.watch(x);
+  const Tensor y = x + x + x;
+  CHECK((*tape.gradient(y, x, {.output_gradients = dy})).to_vector() == std::vector<double>{9, 12});
+  CHECK(dy.to_vector() == std::vector<double>{3, 4});
+}
+
+TEST_CASE("S72: replay touches gradients only through the hooks of the tape's VSpace") {
+  struct Counting : VSpace {
+    mutable int sums = 0, seeds = 0, fills = 0;
+    Gradient aggregate(std::span<const Gradient> terms) const override { return ++sums, VSpace::aggregate(terms); }
+    Tensor ones(const Shape& s, DType d) const override { return ++seeds, VSpace::ones(s, d) * 10; }
+    Tensor zeros(const Shape& s, DType d) const override { return ++fills, VSpace::zeros(s, d); }
+  } space;
+  const Tensor x = scalar(3.0), far = scalar(1.0);
+  GradientTape tape({.vspace = &space});
+  tape.watch(x);
+  tape.watch(far);
+  const Tensor y = x * x;
+  const auto g = tape.gradient(y, {x, far}, {.unconnected_gradients = UnconnectedGradients::zero});
+  CHECK((*g[0]).item() == 60.0);
+  CHECK((*g[1]).item() == 0.0);
+  CHECK(space.seeds == 1);
+  CHECK(space.sums == 1);
+  CHECK(space.fills == 1);
+}
+
+TEST_CASE("S72: the default VSpace is a vector space") {
+  const VSpace space;
+  const Tensor a = tensor({1.5, -2.}), b = tensor({0.25, 8.});
+  const Gradient with_zero[] = {a, space.zeros({2}, DType::float64)}, ab[] = {a, b}, ba[] = {b, a};
+  CHECK((*space.aggregate(with_zero)).to_vector() == a.to_vector());
+  CHECK((*space.aggregate(ab)).to_vector() == (*space.aggregate(ba)).to_vector());
+  CHECK((*space.aggregate(ab)).dtype() == DType::float64);
+  CHECK(space.ones({2, 1}, DType::float32).shape() == Shape{2, 1});
+}
+
+TEST_CASE("S73: the stack is balanced when an exception leaves the scope, and when tapes die out of order") {
+  const Tensor x = scalar(2.0);
+  try {
+    GradientTape tape;
+    tape.watch(x);
+    throw std::runtime_error("out");
+  } catch (const std::runtime_error&) {
+  }
+  auto first = std::make_unique<GradientTape>(), second = std::make_unique<GradientTape>(), third = std::make_unique<GradientTape>();
+  for (auto* t : {&first, &second, &third}) (*t)->watch(x);
+  second.reset();
+  const Tensor y = x * x;
+  CHECK((*first->gradient(y, x)).item() == 4.0);
+  first.reset();
+  CHECK((*third->gradient(y, x)).item() == 4.0);
+  third.reset();
+  const std::int64_t live = memory_stats().live_tensors;
+  { const Tensor z = y * y; }
+  CHECK(memory_stats().live_tensors == live);
+}
+
+TEST_CASE("S75, S76, C1: a tape that is not persistent gives one gradient") {
+  const Tensor x = scalar(2.0);
+  GradientTape tape;
+  tape.watch(x);
+  const Tensor y = x * x;
+  CHECK((*tape.gradient(y, x)).item() == 4.0);
+  CHECK_FALSE(tape.active());
+  CHECK_THROWS_AS(tape.gradient(y, x), TapeError);
+  CHECK_THROWS_WITH(tape.gradient(y, x), Contains("GradientTape.gradient can only be called once"));
+  CHECK_THAT(tape.explain(y, x), Contains("used already"));
+  tape.reset();
+  tape.watch(x);
+  const Tensor z = x * 3;
+  CHECK((*tape.gradient(z, x)).item() == 3.0);
+}
+
+TEST_CASE("S77, C2: structures of targets and sources; a persistent tape inside its scope") {
+  const Tensor x = scalar(3.0), y = scalar(4.0);
+  GradientTape tape({.persistent = true});
+  tape.watch(std::tuple(x, std::vector{y}));
+  const Tensor z = x * y, w = x * x;
+  const auto [gx, gy] = tape.gradient(std::pair(z, w), std::tuple(x, std::vector{y}));
+  CHECK((*gx).item() == 10.0);
+  REQUIRE(gy.size() == 1);
+  CHECK((*gy[0]).item() == 3.0);
+  const std::map<std::string, Tensor> named{{"x", x}, {"y", y}};
+  const std::map<std::string, Gradient> g = tape.gradient(z, named);
+  CHECK((*g.at("y")).item() == 3.0);
+  // The replay itself is recorded while the tape is active.
+  CHECK((*tape.gradient(tape.gradient(x * x * x, x), x)).item() == 18.0);
+}
+
+TEST_CASE("S78: the nesting example") {
+  const Tensor x = scalar(3.0);
+  GradientTape outer;
+  outer.watch(x);
+  Tensor y = x * x;
+  {
+    GradientTape inner;
+    inner.watch(y);
+    const Tensor z = 2 * y;
+    CHECK((*inner.gradient(z, y)).item() == 2.0);
+  }
+  y = y + 2;
+  CHECK((*outer.gradient(y, x)).item() == 6.0);
+}
+
+TEST_CASE("S79, C10: not connected is none, zeros on request") {
+  const Tensor x = tensor<float>({1, 2}), far = tensor<float>({3, 4});
+  GradientTape tape({.persistent = true});
+  tape.watch(x);
+  tape.watch(far);
+  const Tensor y = x * 2;
+  CHECK_FALSE(tape.gradient(y, far));
+  const Gradient zero = tape.gradient(y, far, {.unconnected_gradients = UnconnectedGradients::zero});
+  CHECK((*zero).dtype() == DType::float32);
+  CHECK((*zero).to_vector<float>() == std::vector<float>{0, 0});
+  CHECK_THROWS_AS(*tape.gradient(y, far), ValueError);
+}
+
+TEST_CASE("output gradients: weights, numbers, a cast with one warning, and what does not fit") {
+  const Tensor x = tensor<float>({1, 2});
+  GradientTape tape({.persistent = true});
+  tape.watch(x);
+  const Tensor y = x * x;
+  CHECK((*tape.gradient(y, x, {.output_gradients = tensor<float>({1, 10})})).to_vector<float>() == std::vector<float>{2, 40});
+  CHECK((*tape.gradient(y, x, {.output_gradients = 0.5})).to_vector<float>() == std::vector<float>{1, 2});
+  WarningLog log;
+  CHECK((*tape.gradient(y, x, {.output_gradients = tensor({1., 1.})})).dtype() == DType::float32);
+  CHECK(log.texts.size() == 1);
+  CHECK_THROWS_AS(tape.gradient(y, x, {.output_gradients = scalar(1.f)}), ShapeError);
+  CHECK_THROWS_WITH(tape.gradient(y, x, {.output_gradients = {scalar(1.f), scalar(1.f)}}), Contains("passed 2 output gradients for 1 targets"));
+  CHECK_THROWS_AS(tape.gradient(y, x, {.output_gradients = tensor<bool>({true, true})}), TypeError);
+  CHECK_THROWS_AS(tape.gradient(y, x, {.unconnected_gradients = UnconnectedGradients(7)}), ValueError);
+  CHECK_THROWS_AS(tape.gradient(y, x, {.aggregation_method = AggregationMethod(9)}), ValueError);
+  CHECK_THROWS_AS(tape.gradient(Tensor(), x), ValueError);
+  CHECK((*tape.gradient(y, x)).to_vector<float>() == std::vector<float>{2, 4});  // and is usable still
+}
+
+TEST_CASE("S87: a result never is the caller's output gradient") {
+  const Tensor x = scalar(1.0), dy = scalar(5.0);
+  GradientTape tape;
+  tape.watch(x);
+  const Gradient g = tape.gradient(x, x, {.output_gradients = dy});
+  CHECK((*g).item() == 5.0);
+  CHECK((*g).id() != dy.id());
+}
+
+TEST_CASE("stop_recording pauses, stop leaves, resume enters again (C13), reset forgets") {
+  const Tensor x = scalar(3.0);
+  GradientTape tape({.persistent = true});
+  tape.watch(x);
+  const Tensor y = x * x;
+  Tensor unseen;
+  {
+    const auto pause = tape.stop_recording();
+    unseen = x * y;
+  }
+  const Gradient none = tape.gradient(unseen, x);
+  CHECK_FALSE(none);
+  CHECK(none.reason() == WhyNone::paused);
+  CHECK_THAT(none.why_none(), Contains("multiply") && Contains("paused"));
+  tape.stop();
+  const Tensor outside = x * 5;
+  CHECK_FALSE(tape.gradient(outside, x));
+  const std::int64_t entries = tape.stats().entries;
+  for (int i = 0; i < 10; ++i) CHECK((*tape.gradient(y, x)).item() == 6.0);
+  CHECK(tape.stats().entries == entries);
+  tape.resume();
+  CHECK_THROWS_AS(tape.resume(), TapeError);
+  const Tensor z = y * 2;
+  CHECK((*tape.gradient(z, x)).item() == 12.0);
+  tape.reset();
+  CHECK(tape.stats().entries == 0);
+  CHECK(tape.gradient(z, x).reason() == WhyNone::never_watched);
+}
+
+TEST_CASE("an active persistent tape that records its replays warns once") {
+  WarningLog log;
+  const Tensor x = scalar(1.1);
+  GradientTape tape({.persistent = true});
+  tape.watch(x);
+  const Tensor y = tanh(x * x);
+  for (int i = 0; i < 50; ++i) tape.gradient(y, x);
+  REQUIRE(log.texts.size() == 1);
+  CHECK_THAT(log.texts[0], Contains("stop()"));
+}
+
+TEST_CASE("why_none names the reason") {
+  const Tensor x = scalar(2.0), w = scalar(3.0), never = scalar(4.0);
+  GradientTape tape({.persistent = true});
+  tape.watch(x);
+  tape.watch(w);
+  const Tensor stopped = stop_gradient(x * x);
+  const Tensor y = stopped * 3;
+  const Gradient cut = tape.gradient(y, x);
+  CHECK(cut.reason() == WhyNone::stop_gradient);
+  CHECK(cut.why_none() == "the path ends at stop_gradient (op 1 on the tape)");
+  CHECK(tape.gradient(x * never, never).reason() == WhyNone::never_watched);
+  const Gradient apart = tape.gradient(y * w, x);
+  CHECK(apart.reason() == WhyNone::not_connected);
+  CHECK_THAT(apart.why_none(), Contains("stop_gradient"));
+  CHECK(tape.gradient(never * never, x).reason() == WhyNone::target_unwatched);
+  CHECK(tape.gradient(cast(x, DType::int32), x).reason() == WhyNone::integer_dtype);
+  const Gradient there = tape.gradient(x * w, x);
+  CHECK(there.why_none().empty());
+}
+
+TEST_CASE("explain tells the path, or its absence") {
+  const Tensor x = scalar(2.0), far = scalar(1.0);
+  const Variable w(scalar(3.0), "w");
+  GradientTape tape;
+  tape.watch(x);
+  const Tensor y = tanh(x * w);
+  CHECK(tape.explain(y, x) == "source 0: connected through 2 recorded ops: multiply, tanh");
+  CHECK(tape.explain(y, w) == "variable 'w': connected through 2 recorded ops: multiply, tanh");
+  CHECK(tape.explain(y, far) == "source 0: no gradient: the tape never watched the source; call tape.watch(x) before it is used");
+  CHECK(tape.explain(x, x) == "source 0: is the target itself");
+  CHECK((*tape.gradient(y, x)).item() == Approx(3 / (std::cosh(6) * std::cosh(6))).epsilon(1e-12));
+}
+
+TEST_CASE("a tape on another thread is TapeError; its destruction there is allowed") {
+  auto tape = std::make_unique<GradientTape>(TapeOptions{.persistent = true});
+  const Tensor x = scalar(2.0);
+  tape->watch(x);
+  const Tensor y = x * x;
+  std::thread([&] {
+    CHECK_THROWS_AS(tape->gradient(y, x), TapeError);
+    CHECK_THROWS_AS(tape->watch(x), TapeError);
+    tape.reset();
+  }).join();
+  const Tensor z = x * x;  // reaps it
+  GradientTape next;
+  next.watch(x);
+  CHECK((*next.gradient(x * x, x)).item() == 4.0);
+}
+
+TEST_CASE("nested tapes to order 6") {
+  const double at = 0.7;
+  const Tensor x = scalar(at);
+  // The n-th derivative of exp(x) sin(x) is 2^(n/2) exp(x) sin(x + n pi / 4).
+  GradientTape t1, t2, t3, t4, t5, t6;
+  for (GradientTape* t : {&t1, &t2, &t3, &t4, &t5, &t6}) t->watch(x);
+  Tensor y = exp(x) * sin(x);
+  int n = 0;
+  for (GradientTape* t : {&t6, &t5, &t4, &t3, &t2, &t1}) {
+    y = *t->gradient(y, x);
+    ++n;
+    const double expected = std::pow(2.0, n / 2.0) * std::exp(at) * std::sin(at + n * 3.14159265358979323846 / 4);
+    CHECK(y.item() == Approx(expected).epsilon(1e-13));
+  }
+}
+
+TEST_CASE("S5: the registry's three outcomes, found at replay and not before") {
+  const Tensor x = scalar(3.0);
+  const auto record = [&](const char* name) {
+    const Tensor in[] = {x}, out[] = {scalar(9.0)};
+    record_operation(name, in, out);
+    return out[0];
+  };
+  GradientTape tape({.persistent = true});
+  tape.watch(x);
+  const Tensor unknown = record("unknown_op");
+  CHECK_THROWS_AS(tape.gradient(unknown, x), LookupError);
+  CHECK_THROWS_WITH(tape.gradient(unknown, x), Contains("No gradient defined for operation 'unknown_op'"));
+  GradientRegistry::add("unknown_op", [](const RecordedOp& op, std::span<const Gradient> g) {
+    return std::vector<Gradient>{*g[0] * 2 * op.inputs[0]};
+  });
+  CHECK((*tape.gradient(unknown, x)).item() == 6.0);
+  CHECK_THROWS_AS(GradientRegistry::add_not_differentiable("unknown_op"), ValueError);
+  GradientRegistry::remove("unknown_op");
+  GradientRegistry::add_not_differentiable("flat_op");
+  const Tensor flat = record("flat_op");
+  const Gradient none = tape.gradient(flat, x);
+  CHECK_FALSE(none);
+  CHECK(none.reason() == WhyNone::not_differentiable);
+  CHECK_THAT(none.why_none(), Contains("flat_op"));
+  GradientRegistry::remove("flat_op");
+}
+
+TEST_CASE("S9: an override guard replaces a rule on this thread while it lives") {
+  const Tensor x = scalar(0.5);
+  GradientTape tape({.persistent = true});
+  tape.watch(x);
+  const Tensor y = tanh(x);
+  {
+    const GradientRegistry::OverrideGuard guard("tanh", [](const RecordedOp&, std::span<const Gradient> g) {
+      return std::vector<Gradient>{*g[0] * 100};
+    });
+    CHECK((*tape.gradient(y, x)).item() == 100.0);
+  }
+  CHECK((*tape.gradient(y, x)).item() == Approx(1 - std::tanh(0.5) * std::tanh(0.5)));
+}
+
+TEST_CASE("S37, S96, S97: what a user's rule returns is checked; the tape stays usable") {
+  const Tensor x = tensor({1., 2.});
+  GradientTape tape({.persistent = true});
+  tape.watch(x);
+  const auto with = [&](BackwardFunction backward) {
+    const Tensor in[] = {x}, out[] = {x + 0.0};
+    const Tensor fresh[] = {from_data(out[0].to_vector())};
+    record_operation("custom", in, fresh, std::move(backward));
+    return fresh[0];
+  };
+  const Tensor few = with([](auto) { return std::vector<Gradient>{}; });
+  CHECK_THROWS_WITH(tape.gradient(few, x), Contains("Num gradients 0 generated for op custom do not match num inputs 1"));
+  const Tensor wide = with([](auto) { return std::vector<Gradient>{zeros({3})}; });
+  CHECK_THROWS_WITH(tape.gradient(wide, x),
+                    Contains("Input index: 0. Original input shape: [2].  Calculated input gradient shape: [3]"));
+  const Tensor narrow = with([](auto) { return std::vector<Gradient>{zeros({2}, DType::float32)}; });
+  CHECK_THROWS_WITH(tape.gradient(narrow, x), Contains("Gradient type float32 generated for op custom does not match input type float64"));
+  const Tensor thrower = with([](auto) -> std::vector<Gradient> { throw std::runtime_error("mine"); });
+  CHECK_THROWS_WITH(tape.gradient(thrower, x), "mine");
+  CHECK((*tape.gradient(x * x, x)).to_vector() == std::vector<double>{2, 4});
+}
+
+TEST_CASE("a rule that throws uses up a tape that is not persistent") {
+  const Tensor x = scalar(1.0);
+  GradientTape tape;
+  tape.watch(x);
+  const Tensor in[] = {x}, out[] = {scalar(1.0)};
+  record_operation("thrower", in, out, [](std::span<const Gradient>) -> std::vector<Gradient> { throw std::runtime_error("mine"); });
+  CHECK_THROWS_WITH(tape.gradient(out[0], x), "mine");
+  CHECK_THROWS_AS(tape.gradient(out[0], x), TapeError);
+}
+
+TEST_CASE("S16: tracing prints what is recorded and replayed") {
+  WarningLog log;
+  const Tensor x = scalar(2.0);
+  GradientTape tape;
+  tape.watch(x);
+  set_tracing(true);
+  const Tensor y = x * x;
+  static_cast<void>(tape.gradient(y, x));
+  set_tracing(false);
+  REQUIRE(log.texts.size() >= 2);
+  CHECK_THAT(log.texts.front(), Catch::StartsWith("Computed op multiply inputs ["));
+  CHECK_THAT(log.texts.back(), Catch::StartsWith("Gradient for multiply inputs ["));
+}
+
+TEST_CASE("threads with tapes of their own do not disturb each other") {
+  const Variable w(scalar(2.0), "w");
+  std::vector<std::thread> threads;
+  std::vector<double> results(4);
+  for (std::size_t k = 0; k < 4; ++k)
+    threads.emplace_back([&, k] {
+      for (int i = 0; i < 2000; ++i) {
+        GradientTape tape;
+        const Tensor y = w * w * static_cast<double>(k + 1);
+        results[k] += (*tape.gradient(y, w)).item();
+      }
+    });
+  for (std::thread& t : threads) t.join();
+  for (std::size_t k = 0; k < 4; ++k) CHECK(results[k] == 8000.0 * static_cast<double>(k + 1));
+}
