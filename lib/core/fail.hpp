@@ -7,17 +7,16 @@
 #include <string>
 #include <string_view>
 
+// Out of line: <fmt/core.h> declares far less than <fmt/format.h>, and every op includes this file.
 template <>
-struct fmt::formatter<reel::Shape> : fmt::formatter<std::string_view> {
-  auto format(const reel::Shape& s, fmt::format_context& context) const {
-    return fmt::formatter<std::string_view>::format(reel::to_string(s), context);
-  }
+struct fmt::formatter<reel::Shape> {
+  constexpr auto parse(fmt::format_parse_context& context) { return context.begin(); }
+  fmt::format_context::iterator format(const reel::Shape& shape, fmt::format_context& context) const;
 };
 template <>
-struct fmt::formatter<reel::DType> : fmt::formatter<std::string_view> {
-  auto format(reel::DType d, fmt::format_context& context) const {
-    return fmt::formatter<std::string_view>::format(reel::name(d), context);
-  }
+struct fmt::formatter<reel::DType> {
+  constexpr auto parse(fmt::format_parse_context& context) { return context.begin(); }
+  fmt::format_context::iterator format(reel::DType dtype, fmt::format_context& context) const;
 };
 
 namespace reel::detail {

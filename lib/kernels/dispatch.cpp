@@ -29,7 +29,7 @@ namespace reel::kernels {
 namespace {
 
 bool always() { return true; }
-#if REEL_WITH_AVX2
+#if REEL_WITH_AVX2 || REEL_WITH_AVX512
 bool has_avx2() { return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"); }
 #endif
 #if REEL_WITH_AVX512

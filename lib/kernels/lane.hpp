@@ -182,6 +182,11 @@ struct Lane {
 
   // a * b + c, rounded once where the instruction set is `fused`, else twice.
   [[gnu::always_inline]] friend Lane fma(Lane a, Lane b, Lane c) {
+#if XSIMD_WITH_AVX512BW
+    // xsimd 8's fma on AVX-512 is a product and a sum.
+    if constexpr (std::same_as<Lane, Lane<float, isa::avx512>>) return Batch(_mm512_fmadd_ps(a.v, b.v, c.v));
+    if constexpr (std::same_as<Lane, Lane<double, isa::avx512>>) return Batch(_mm512_fmadd_pd(a.v, b.v, c.v));
+#endif
     if constexpr (I::fused)
       return xsimd::fma(a.v, b.v, c.v);
     else

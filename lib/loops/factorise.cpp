@@ -72,7 +72,7 @@ struct Scaled {
     exponent += e;
   }
   double value() const {
-    return std::ldexp(mantissa, static_cast<int>(std::clamp<std::int64_t>(exponent, -5000, 5000)));
+    return std::ldexp(mantissa, static_cast<int>(std::clamp<std::int64_t>(exponent, -5000, 5000))) + 0.0;  // no -0
   }
 };
 

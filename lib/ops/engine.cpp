@@ -1,41 +1,56 @@
-// What the families of ops share: operands made tensors, promotion, axes.
+// The shared helpers of ops: operands made tensors, the dtype in which they meet, axes counted from the front.
 #include "ops/engine.hpp"
 
-#include <reel/ops/make.hpp>
+#include <cmath>
+#include <cstring>
+#include <limits>
 
 namespace reel::ops {
 
 namespace {
 
-using detail::OperandKind;
-
-int category(DType d) noexcept { return is_complex(d) ? 3 : is_floating(d) ? 2 : is_integer(d) ? 1 : 0; }
-int category(OperandKind k) noexcept {
-  return k == OperandKind::weak_floating ? 2 : k == OperandKind::weak_integer ? 1 : 0;
-}
-DType default_of(OperandKind k) noexcept {
-  return k == OperandKind::weak_floating ? DType::float64 : k == OperandKind::weak_integer ? DType::int64 : DType::boolean;
+template <class T>
+void store(const Tensor& to, T value) {
+  std::memcpy(detail::block(to)->data, &value, sizeof value);
 }
 
-bool fits(std::int64_t value, DType d) noexcept {
-  switch (d) {
-    case DType::boolean: return value == 0 || value == 1;
-    case DType::uint8: return std::in_range<std::uint8_t>(value);
-    case DType::int32: return std::in_range<std::int32_t>(value);
-    default: return true;
+[[noreturn, gnu::cold]] void fail_range(const char* op, const char* operand, double value, DType d) {
+  fail<ValueError>(op, "{} is {}, which {} cannot hold; cast the other operand first, or pass a tensor", operand, value, d);
+}
+
+template <class T>
+void store_integer(const char* op, const char* operand, const Tensor& to, const Operand& x) {
+  const DType d = detail::block(to)->dtype;
+  if (x.kind() == detail::OperandKind::weak_floating) {
+    // The bounds are powers of two: exact in double. NaN fails both comparisons.
+    const double v = std::trunc(x.floating()), high = std::ldexp(1.0, std::numeric_limits<T>::digits);
+    if (!(v >= (std::is_signed_v<T> ? -high : 0.0) && v < high)) fail_range(op, operand, x.floating(), d);
+    return store(to, static_cast<T>(v));
   }
+  if (!std::in_range<T>(x.integer())) fail_range(op, operand, static_cast<double>(x.integer()), d);
+  store(to, static_cast<T>(x.integer()));
+}
+
+// Integers are rounded once, not by way of double.
+float single(const Operand& x) {
+  return x.kind() == detail::OperandKind::weak_floating ? static_cast<float>(x.floating()) : static_cast<float>(x.integer());
 }
 
 }  // namespace
 
 void require_defined(const char* op, const Tensor& x, const char* operand) {
-  if (!x.defined()) fail<ValueError>(op, "operand {} is empty (default-constructed or moved from)", operand);
+  if (!x.defined())
+    fail<ValueError>(op, "operand {} is empty (default-constructed or moved from); give it a value first", operand);
 }
 
 Tensor to_tensor(const char* op, const Operand& x, const char* operand) {
-  if (!x.is_tensor()) return to_tensor(op, x, default_of(x.kind()), operand);
-  require_defined(op, x.tensor(), operand);
-  return x.tensor();
+  using enum detail::OperandKind;
+  if (x.is_tensor()) {
+    require_defined(op, x.tensor(), operand);
+    return x.tensor();
+  }
+  const DType d = x.kind() == weak_boolean ? DType::boolean : x.kind() == weak_integer ? DType::int64 : DType::float64;
+  return to_tensor(op, x, d, operand);
 }
 
 Tensor to_tensor(const char* op, const Operand& x, DType d, const char* operand) {
@@ -43,64 +58,83 @@ Tensor to_tensor(const char* op, const Operand& x, DType d, const char* operand)
     require_defined(op, x.tensor(), operand);
     return cast_to(x.tensor(), d);
   }
-  if (!is_differentiable(d) && (x.kind() == OperandKind::weak_floating || !fits(x.integer(), d))) {
-    if (x.kind() == OperandKind::weak_floating) fail<ValueError>(op, "operand {}, {}, does not fit {}", operand, x.floating(), d);
-    fail<ValueError>(op, "operand {}, {}, does not fit {}", operand, x.integer(), d);
-  }
-  Tensor t = detail::empty(d, {});
-  std::byte* data = detail::block(t)->data;
-  const auto put = [&](auto value) { *reinterpret_cast<decltype(value)*>(data) = value; };
+  const Tensor y = TensorAccess::adopt(detail::new_block(d, nullptr, 0));
   switch (d) {
-    case DType::boolean: put(x.integer() != 0); break;
-    case DType::uint8: put(static_cast<std::uint8_t>(x.integer())); break;
-    case DType::int32: put(static_cast<std::int32_t>(x.integer())); break;
-    case DType::int64: put(x.integer()); break;
-    case DType::float16: put(float16(static_cast<float>(x.floating()))); break;
-    case DType::bfloat16: put(bfloat16(static_cast<float>(x.floating()))); break;
-    case DType::float32: put(static_cast<float>(x.floating())); break;
-    case DType::float64: put(x.floating()); break;
-    case DType::complex64: put(complex64(static_cast<float>(x.floating()))); break;
-    case DType::complex128: put(complex128(x.floating())); break;
+    case DType::boolean:
+      store(y, static_cast<std::uint8_t>(x.floating() != 0));
+      break;
+    case DType::uint8:
+      store_integer<std::uint8_t>(op, operand, y, x);
+      break;
+    case DType::int32:
+      store_integer<std::int32_t>(op, operand, y, x);
+      break;
+    case DType::int64:
+      store_integer<std::int64_t>(op, operand, y, x);
+      break;
+    case DType::float16:
+      store(y, float16(single(x)));
+      break;
+    case DType::bfloat16:
+      store(y, bfloat16(single(x)));
+      break;
+    case DType::float32:
+      store(y, single(x));
+      break;
+    case DType::float64:
+      store(y, x.floating());
+      break;
+    case DType::complex64:
+      store(y, complex64(single(x)));
+      break;
+    case DType::complex128:
+      store(y, complex128(x.floating()));
+      break;
   }
-  return t;
+  return y;
 }
 
 DType common_dtype(const char* op, std::span<const Operand* const> operands) {
-  bool any = false;
+  using enum detail::OperandKind;
+  bool any_tensor = false;
   DType d = DType::boolean;
+  int weak = 0;  // the highest category of a number: 0 boolean, 1 integer, 2 floating
   for (const Operand* x : operands) {
-    if (!x->is_tensor()) continue;
-    require_defined(op, x->tensor());
-    d = any ? promote(d, x->tensor().dtype()) : x->tensor().dtype();
-    any = true;
-  }
-  // A weak scalar decides only where its category is above that of every tensor.
-  for (const Operand* x : operands)
-    if (!x->is_tensor() && (!any || category(x->kind()) > category(d))) {
-      d = any ? promote(d, default_of(x->kind())) : default_of(x->kind());
-      any = true;
+    if (x->is_tensor()) {
+      require_defined(op, x->tensor());
+      const DType own = detail::block(x->tensor())->dtype;
+      d = any_tensor ? promote(d, own) : own;
+      any_tensor = true;
+    } else {
+      weak = std::max(weak, x->kind() == weak_boolean ? 0 : x->kind() == weak_integer ? 1 : 2);
     }
+  }
+  // A number decides only where its category is above that of every tensor.
+  if (weak == 2 && !is_differentiable(d)) return DType::float64;
+  if (weak == 1 && d == DType::boolean) return DType::int64;
   return d;
 }
 
 Tensor cast_to(const Tensor& x, DType d) { return x.dtype() == d ? x : cast(x, d); }
 
 int normalize(const char* op, std::int64_t axis, int rank) {
-  const std::int64_t i = axis < 0 ? axis + rank : axis;
-  if (i < 0 || i >= rank) fail<IndexError>(op, "axis {} is out of range for rank {}", axis, rank);
-  return static_cast<int>(i);
+  const std::int64_t from_front = axis < 0 ? axis + rank : axis;
+  if (from_front < 0 || from_front >= rank)
+    fail<IndexError>(op, "axis {} is out of range for a tensor of rank {}", axis, rank);
+  return static_cast<int>(from_front);
 }
 
 Shape normalize(const char* op, const Axes& axes, int rank) {
-  bool named[max_rank] = {};
-  Shape result;
-  for (std::int64_t a : axes.list()) {
-    const int i = normalize(op, a, rank);
-    if (named[i]) fail<ValueError>(op, "axis {} is named twice", a);
-    named[i] = true;
+  bool chosen[max_rank] = {};
+  if (axes.all()) std::fill_n(chosen, rank, true);
+  for (std::int64_t axis : axes.list()) {
+    bool& c = chosen[normalize(op, axis, rank)];
+    if (c) fail<ValueError>(op, "axis {} is named twice in {}", axis, axes.list());
+    c = true;
   }
+  Shape result;
   for (int i = 0; i < rank; ++i)
-    if (axes.all() || named[i]) result.push_back(i);
+    if (chosen[i]) result.push_back(i);
   return result;
 }
 
@@ -108,15 +142,15 @@ Shape broadcast_shapes(const char* op, const Shape& a, const Shape& b) {
   const Shape& longer = a.rank() >= b.rank() ? a : b;
   const Shape& shorter = a.rank() >= b.rank() ? b : a;
   Shape result = longer;
-  const int skip = longer.rank() - shorter.rank();
+  const int lead = longer.rank() - shorter.rank();
   for (int i = 0; i < shorter.rank(); ++i) {
-    std::int64_t& e = result.begin()[skip + i];
-    const std::int64_t s = shorter.data()[i];
-    if (e == s || s == 1) continue;
+    std::int64_t& e = result.begin()[lead + i];
+    const std::int64_t other = shorter.begin()[i];
+    if (e == other || other == 1) continue;
     if (e != 1)
       fail<ShapeError>(op, "shapes {} and {} do not broadcast: extents {} and {} meet; they must be equal or one of them 1", a, b,
-                       e, s);
-    e = s;
+                       a.begin()[i + a.rank() - shorter.rank()], b.begin()[i + b.rank() - shorter.rank()]);
+    e = other;
   }
   return result;
 }

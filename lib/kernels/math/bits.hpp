@@ -1,4 +1,4 @@
-// The bits of a lane: exponents taken apart and put together, for the functions beside this file. SIMD lanes only.
+// The bits of a lane: exponents taken apart and put together, for the functions beside this file.
 #pragma once
 #include "kernels/lane.hpp"
 
@@ -20,7 +20,15 @@ struct Format<double> {
 };
 
 template <class T, class I>
-using Bits = xsimd::batch<typename Format<T>::Unsigned, typename ArchOf<I>::type>;
+struct BitsOf {
+  using type = xsimd::batch<typename Format<T>::Unsigned, typename ArchOf<I>::type>;
+};
+template <class T>
+struct BitsOf<T, isa::scalar> {
+  using type = typename Format<T>::Unsigned;
+};
+template <class T, class I>
+using Bits = typename BitsOf<T, I>::type;
 
 template <class T>
 constexpr typename Format<T>::Unsigned bits_of(T x) {
@@ -32,7 +40,7 @@ template <class T, class I>
 }
 template <class T, class I>
 [[gnu::always_inline]] inline Lane<T, I> from_bits(Bits<T, I> b) {
-  return std::bit_cast<typename Lane<T, I>::Batch>(b);
+  return Lane<T, I>(std::bit_cast<decltype(Lane<T, I>::v)>(b));
 }
 
 // Added to a number of magnitude below 2^(mantissa - 1), this rounds it to an integer (half to even), which then stands in the lowest

@@ -1,4 +1,4 @@
-// exp and its family on a lane: exp, exp2, expm1, sinh, cosh, tanh, sigmoid, softplus's exponential. One reduction serves all:
+// exp and its family on a lane: exp, exp2, expm1, sinh, cosh, tanh. One reduction serves all:
 // x = n ln 2 + r, |r| <= ln 2 / 2, and a minimax polynomial in r (own Remez fits; weights are the relative error of the result).
 #pragma once
 #include "kernels/math/bits.hpp"
@@ -171,13 +171,6 @@ template <class T, class I>
     const L t = math::expm1_inline(lesser_of(L(64), 2 * abs(x)));
     return copysign(t / (t + 2), x);
   }
-}
-
-// 1 / (1 + e^-x), from e^-|x| so that nothing overflows and the far negative side keeps its digits.
-template <class T, class I>
-[[gnu::noinline]] Lane<T, I> sigmoid(Lane<T, I> x) {
-  const Lane<T, I> e = exp(-abs(x));
-  return where(x < 0, e, 1) / (1 + e);
 }
 
 }  // namespace reel::kernels

@@ -1,5 +1,6 @@
-// SLEEF's vector functions by lane type: Sleef<T, I>::sin_u10(x) and so on, u10 meaning at most 1.0 ulp. isa::scalar has none: it
-// calls libm.
+// SLEEF's vector functions by lane type: Sleef<T, I>::sin_u10(x) and so on, u10 meaning at most 1.0 ulp. These are its deterministic
+// forms (finz: with fused multiply-add, cinz: without), which take no branch by what else is in the lane: an element's result must
+// not depend on its neighbours. isa::scalar has none: it calls libm.
 #pragma once
 #include <sleef.h>
 
@@ -10,48 +11,48 @@ namespace reel::kernels::math {
 template <class T, class I>
 struct Sleef;
 
-#define REEL_SLEEF_UNARY(NAME, R, ACCURACY, SUFFIX) \
-  [[gnu::always_inline]] static L NAME##_##ACCURACY(L x) { return L(typename L::Batch(Sleef_##NAME##R##_##ACCURACY##SUFFIX(x.v))); }
-#define REEL_SLEEF_BINARY(NAME, R, ACCURACY, SUFFIX)                             \
+#define REEL_SLEEF_UNARY(KIND, NAME, R, ACCURACY, SUFFIX) \
+  [[gnu::always_inline]] static L NAME##_##ACCURACY(L x) { return L(typename L::Batch(Sleef_##KIND##_##NAME##R##_##ACCURACY##SUFFIX(x.v))); }
+#define REEL_SLEEF_BINARY(KIND, NAME, R, ACCURACY, SUFFIX)                             \
   [[gnu::always_inline]] static L NAME##_##ACCURACY(L x, L y) {                  \
-    return L(typename L::Batch(Sleef_##NAME##R##_##ACCURACY##SUFFIX(x.v, y.v))); \
+    return L(typename L::Batch(Sleef_##KIND##_##NAME##R##_##ACCURACY##SUFFIX(x.v, y.v))); \
   }
-#define REEL_SLEEF(T, ISA, R, SUFFIX)        \
+#define REEL_SLEEF(T, ISA, KIND, R, SUFFIX)        \
   template <>                                \
   struct Sleef<T, isa::ISA> {                \
     using L = Lane<T, isa::ISA>;             \
-    REEL_SLEEF_UNARY(sin, R, u10, SUFFIX)    \
-    REEL_SLEEF_UNARY(cos, R, u10, SUFFIX)    \
-    REEL_SLEEF_UNARY(tan, R, u10, SUFFIX)    \
-    REEL_SLEEF_UNARY(asin, R, u35, SUFFIX)   \
-    REEL_SLEEF_UNARY(acos, R, u35, SUFFIX)   \
-    REEL_SLEEF_UNARY(atan, R, u35, SUFFIX)   \
-    REEL_SLEEF_BINARY(atan2, R, u35, SUFFIX) \
-    REEL_SLEEF_BINARY(atan2, R, u10, SUFFIX) \
-    REEL_SLEEF_UNARY(cbrt, R, u35, SUFFIX)   \
-    REEL_SLEEF_BINARY(pow, R, u10, SUFFIX)   \
-    REEL_SLEEF_BINARY(hypot, R, u05, SUFFIX) \
-    REEL_SLEEF_BINARY(hypot, R, u35, SUFFIX) \
-    REEL_SLEEF_UNARY(erf, R, u10, SUFFIX)    \
-    REEL_SLEEF_UNARY(erfc, R, u15, SUFFIX)   \
-    REEL_SLEEF_UNARY(lgamma, R, u10, SUFFIX) \
+    REEL_SLEEF_UNARY(KIND, sin, R, u10, SUFFIX)    \
+    REEL_SLEEF_UNARY(KIND, cos, R, u10, SUFFIX)    \
+    REEL_SLEEF_UNARY(KIND, tan, R, u10, SUFFIX)    \
+    REEL_SLEEF_UNARY(KIND, asin, R, u35, SUFFIX)   \
+    REEL_SLEEF_UNARY(KIND, acos, R, u35, SUFFIX)   \
+    REEL_SLEEF_UNARY(KIND, atan, R, u35, SUFFIX)   \
+    REEL_SLEEF_BINARY(KIND, atan2, R, u35, SUFFIX) \
+    REEL_SLEEF_BINARY(KIND, atan2, R, u10, SUFFIX) \
+    REEL_SLEEF_UNARY(KIND, cbrt, R, u35, SUFFIX)   \
+    REEL_SLEEF_BINARY(KIND, pow, R, u10, SUFFIX)   \
+    REEL_SLEEF_BINARY(KIND, hypot, R, u05, SUFFIX) \
+    REEL_SLEEF_BINARY(KIND, hypot, R, u35, SUFFIX) \
+    REEL_SLEEF_UNARY(KIND, erf, R, u10, SUFFIX)    \
+    REEL_SLEEF_UNARY(KIND, erfc, R, u15, SUFFIX)   \
+    REEL_SLEEF_UNARY(KIND, lgamma, R, u10, SUFFIX) \
   };
 
 #if defined(__SSE2__) && XSIMD_WITH_SSE2
-REEL_SLEEF(float, sse2, f4, sse2)
-REEL_SLEEF(double, sse2, d2, sse2)
+REEL_SLEEF(float, sse2, cinz, f4, sse2)
+REEL_SLEEF(double, sse2, cinz, d2, sse2)
 #endif
 #if defined(__AVX2__) && XSIMD_WITH_AVX2
-REEL_SLEEF(float, avx2, f8, avx2)
-REEL_SLEEF(double, avx2, d4, avx2)
+REEL_SLEEF(float, avx2, finz, f8, avx2)
+REEL_SLEEF(double, avx2, finz, d4, avx2)
 #endif
 #if defined(__AVX512F__) && XSIMD_WITH_AVX512BW
-REEL_SLEEF(float, avx512, f16, avx512f)
-REEL_SLEEF(double, avx512, d8, avx512f)
+REEL_SLEEF(float, avx512, finz, f16, avx512f)
+REEL_SLEEF(double, avx512, finz, d8, avx512f)
 #endif
 #if XSIMD_WITH_NEON64
-REEL_SLEEF(float, neon64, f4, advsimd)
-REEL_SLEEF(double, neon64, d2, advsimd)
+REEL_SLEEF(float, neon64, finz, f4, advsimd)
+REEL_SLEEF(double, neon64, finz, d2, advsimd)
 #endif
 #undef REEL_SLEEF
 #undef REEL_SLEEF_BINARY

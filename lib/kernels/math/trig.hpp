@@ -88,8 +88,8 @@ template <class T, class I>
 }
 
 template <class T, class I>
-[[gnu::always_inline]] inline bool reducible(Lane<T, I> x) {
-  return all(abs(x) < Lane<T, I>(CircleConstants<T>::limit));
+[[gnu::always_inline]] inline Mask<T, I> reducible(Lane<T, I> x) {
+  return abs(x) < Lane<T, I>(CircleConstants<T>::limit);
 }
 
 }  // namespace math
@@ -98,12 +98,13 @@ template <class T, class I>
 [[gnu::noinline]] Lane<T, I> sin(Lane<T, I> x) {
   if constexpr (is_scalar_lane<T, I>) {
     return std::sin(x.v);
-  } else {
-    if (I::fused && math::reducible(x)) {
-      const auto c = math::Circle<T, I>::of(x);
-      return where(x == 0, x, c.signed_by_quadrant(where(c.odd(), c.cos, c.sin), 0));  // keeps -0
-    }
+  } else if constexpr (!I::fused) {
     return math::Sleef<T, I>::sin_u10(x);
+  } else {
+    const auto c = math::Circle<T, I>::of(x);
+    const auto near = math::reducible(x);
+    const Lane<T, I> y = where(x == 0, x, c.signed_by_quadrant(where(c.odd(), c.cos, c.sin), 0));  // keeps -0
+    return all(near) ? y : where(near, y, math::Sleef<T, I>::sin_u10(x));
   }
 }
 
@@ -111,12 +112,13 @@ template <class T, class I>
 [[gnu::noinline]] Lane<T, I> cos(Lane<T, I> x) {
   if constexpr (is_scalar_lane<T, I>) {
     return std::cos(x.v);
-  } else {
-    if (I::fused && math::reducible(x)) {
-      const auto c = math::Circle<T, I>::of(x);
-      return c.signed_by_quadrant(where(c.odd(), c.sin, c.cos), 1);
-    }
+  } else if constexpr (!I::fused) {
     return math::Sleef<T, I>::cos_u10(x);
+  } else {
+    const auto c = math::Circle<T, I>::of(x);
+    const auto near = math::reducible(x);
+    const Lane<T, I> y = c.signed_by_quadrant(where(c.odd(), c.sin, c.cos), 1);
+    return all(near) ? y : where(near, y, math::Sleef<T, I>::cos_u10(x));
   }
 }
 
@@ -124,11 +126,12 @@ template <class T, class I>
 [[gnu::noinline]] Lane<T, I> tan(Lane<T, I> x) {
   if constexpr (is_scalar_lane<T, I>) {
     return std::tan(x.v);
-  } else {
-    if (I::fused && math::reducible(x)) {
-      return where(x == 0, x, math::tan_reduced(x));
-    }
+  } else if constexpr (!I::fused) {
     return math::Sleef<T, I>::tan_u10(x);
+  } else {
+    const auto near = math::reducible(x);
+    const Lane<T, I> y = where(x == 0, x, math::tan_reduced(x));
+    return all(near) ? y : where(near, y, math::Sleef<T, I>::tan_u10(x));
   }
 }
 

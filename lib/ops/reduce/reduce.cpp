@@ -4,7 +4,7 @@
 #include <reel/ops/reduce.hpp>
 
 #include "kernels/kernels.hpp"
-#include "ops/reduction.hpp"
+#include "ops/reduce/reduction.hpp"
 
 namespace reel {
 

@@ -4,15 +4,13 @@
 
 #include "loops/loops.hpp"
 #include "loops/matmul.hpp"
-#include "ops/linalg.hpp"
+#include "ops/linalg/linalg.hpp"
 
 namespace reel {
 namespace ops {
 namespace {
 
 using reel::detail::block;
-
-constexpr bool is_half(DType d) { return d == DType::float16 || d == DType::bfloat16; }
 
 // Attributes of the rule.
 enum : std::size_t { transposed_a, transposed_b, rank_a, rank_b };

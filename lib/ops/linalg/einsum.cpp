@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "ops/linalg.hpp"
+#include "ops/linalg/linalg.hpp"
 
 namespace reel {
 namespace ops {

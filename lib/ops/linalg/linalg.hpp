@@ -42,7 +42,7 @@ void require_regular(const char* op, const Shape& batch, const loops::Fault& fau
 
 /// The inverse of a by its factors, as a differentiable function of a; infinite where a is singular.
 Tensor inverse_of(const Tensor& a, const Tensor& lu, const Tensor& pivots);
-/// The solution x of a x = b or a^T x = b, likewise. `vector`: b has no axis of columns.
-Tensor solution(const Tensor& a, const Tensor& lu, const Tensor& pivots, const Tensor& b, bool transpose, bool vector);
+/// The solution x of a x = b or a^T x = b, likewise.
+Tensor solution(const Tensor& a, const Tensor& lu, const Tensor& pivots, const Tensor& b, bool transpose);
 
 }  // namespace reel::ops

@@ -6,7 +6,7 @@
 #include <reel/ops/make.hpp>
 #include <reel/ops/reduce.hpp>
 
-#include "ops/reduction.hpp"
+#include "ops/reduce/reduction.hpp"
 
 namespace reel {
 
@@ -110,28 +110,25 @@ Tensor norm_bare(const Tensor& x, double p, const Reduced& r) {
   return where(inside, sqrt(squares), reshape(scaled_norm(x, p, r.axes), r.shape));
 }
 
-// d norm / d x: x / z for p = 2, in general sign(x) |x / z|^(p - 1); 0 where z is 0 and, for general p, where x is.
-Tensor slope(const tape::Record& r) {
+// d norm / d x where z is not 0: sign(x) |x / z|^(p - 1); 0 where x is, for general p.
+Tensor slope(const tape::Record& r, const Tensor& no_norm) {
   const double p = number_of(r);
-  const Tensor x = r.saved(0), z = with_axes(r, r.saved(1)), none = equal(z, 0);
-  const Tensor ratio = x / or_one(none, z);
-  Tensor s;
-  if (p == 2) {
-    s = ratio;
-  } else if (p > 2 && p == std::floor(p)) {  // a power of x itself, smooth at 0 to every order
-    s = power(ratio, p - 1);
-    if (std::fmod(p, 2) != 0) s = s * sign(ratio);
-  } else {
-    const Tensor at_zero = equal(x, 0);
-    s = where(at_zero, 0, sign(ratio) * power(or_one(at_zero, abs(ratio)), p - 1));
+  const Tensor x = r.saved(0), ratio = x / with_axes(r, or_one(no_norm, r.saved(1)));
+  if (p == 2) return ratio;
+  if (p > 2 && p == std::floor(p)) {  // a power of x itself, smooth at 0 to every order
+    const Tensor s = power(ratio, p - 1);
+    return std::fmod(p, 2) == 0 ? s : s * sign(ratio);
   }
-  return where(none, 0, s);
+  const Tensor at_zero = equal(x, 0);
+  return where(at_zero, 0, sign(ratio) * power(or_one(at_zero, abs(ratio)), p - 1));
 }
 void norm_vjp(const tape::Record& r, std::span<const Tensor> g, std::span<Gradient> dx) {
-  dx[0] = with_axes(r, g[0]) * slope(r);
+  const Tensor no_norm = equal(r.saved(1), 0);
+  dx[0] = with_axes(r, where(no_norm, 0, g[0])) * slope(r, no_norm);
 }
 void norm_jvp(const tape::Record& r, std::span<const Tensor> t, std::span<Tensor> dy) {
-  dy[0] = sum(slope(r) * t[0], axes_of(r), keepdims_of(r));
+  const Tensor no_norm = equal(r.saved(1), 0);
+  dy[0] = where(no_norm, 0, sum(slope(r, no_norm) * t[0], axes_of(r), keepdims_of(r)));
 }
 constexpr tape::Rule norm_rule = {"norm", norm_vjp, norm_jvp};
 

@@ -1,6 +1,6 @@
 // Factorisations and solvers, over LAPACK. Rules reuse the factors that the value was computed with, as constants beside
 // the matrix itself, so that each order of derivative costs substitutions only.
-#include "ops/linalg.hpp"
+#include "ops/linalg/linalg.hpp"
 
 #include <reel/ops/index.hpp>
 #include <reel/ops/pointwise.hpp>
@@ -91,7 +91,7 @@ enum : std::size_t { solve_a, solve_x, solve_lu, solve_pivots };
 Tensor solve_again(const tape::Record& r, const Tensor& b, bool transpose) {
   // Without a tape that follows a, its factors serve as the constant that it is.
   const Tensor& a = r.has_saved(solve_a) ? r.saved(solve_a) : r.saved(solve_lu);
-  return solution(a, r.saved(solve_lu), r.saved(solve_pivots), b, transpose, r.attributes()[1] != 0);
+  return solution(a, r.saved(solve_lu), r.saved(solve_pivots), b, transpose);
 }
 
 void solve_vjp(const tape::Record& r, std::span<const Tensor> g, std::span<Gradient> dx) {
@@ -258,9 +258,8 @@ Tensor inverse_of(const Tensor& a, const Tensor& lu, const Tensor& pivots) {
   return z;
 }
 
-Tensor solution(const Tensor& a, const Tensor& lu, const Tensor& pivots, const Tensor& b, bool transpose, bool vector) {
-  System s = system_of("solve", a, b);
-  static_cast<void>(vector);
+Tensor solution(const Tensor& a, const Tensor& lu, const Tensor& pivots, const Tensor& b, bool transpose) {
+  const System s = system_of("solve", a, b);
   const Tensor x = copied(b, s.shape);
   loops::solve(lu, pivots, transpose, x, s.batch, s.columns);
   if (tape::active()) {
@@ -305,7 +304,7 @@ Tensor solve(const Operand& a, const Operand& b) {
   static_cast<void>(ops::system_of("solve", x, y));
   const ops::Factors f = ops::factorise(x);
   ops::require_regular("solve", ops::batch_of(x), f.fault, ops::singular_remedy);
-  return ops::cast_to(ops::solution(x, f.lu, f.pivots, y, false, false), dtype);
+  return ops::cast_to(ops::solution(x, f.lu, f.pivots, y, false), dtype);
 }
 
 Tensor triangular_solve(const Operand& a, const Operand& b, const TriangularOptions& options) {

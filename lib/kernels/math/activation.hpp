@@ -1,0 +1,40 @@
+// Activations on a lane that need more than one line of the table: from e^-|x|, so that nothing overflows; their limits at +-inf hold.
+#pragma once
+#include "kernels/math/exp.hpp"
+
+namespace reel::kernels {
+
+// 1 / (1 + e^-x)
+template <class T, class I>
+[[gnu::noinline]] Lane<T, I> sigmoid(Lane<T, I> x) {
+  const Lane<T, I> e = math::exp_inline(-abs(x));
+  return where(x < 0, e, 1) / (1 + e);
+}
+
+// x sigmoid(x); the power of two comes last, for the digits of the far negative side.
+template <class T, class I>
+[[gnu::noinline]] Lane<T, I> silu(Lane<T, I> x) {
+  using L = Lane<T, I>;
+  const L a = lesser_of(L(-math::ExpConstants<T>::lowest), abs(x));
+  const auto [n, r] = math::reduce_by_ln2(-a);
+  const L m = 1 + math::expm1_near_zero(r);
+  return where(x < 0, math::scale(-a * m, n), x) / (1 + math::scale(m, n));
+}
+
+// x above 0, else alpha (e^x - 1)
+template <class T, class I>
+[[gnu::always_inline]] inline Lane<T, I> elu(Lane<T, I> x, std::type_identity_t<Lane<T, I>> alpha) {
+  return where(x > 0, x, alpha * expm1(x));
+}
+template <class T, class I>
+[[gnu::always_inline]] inline Lane<T, I> selu(Lane<T, I> x) {
+  return where(x > 0, 1.05070098735548049342 * x, 1.75809934084737685994 * expm1(x));
+}
+
+template <class T, class I>
+[[gnu::always_inline]] inline Lane<T, I> softsign(Lane<T, I> x) {
+  const Lane<T, I> a = abs(x);
+  return copysign(where(a < std::numeric_limits<T>::infinity(), a / (1 + a), where(isnan(a), a, 1)), x);
+}
+
+}  // namespace reel::kernels

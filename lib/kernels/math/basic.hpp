@@ -1,0 +1,195 @@
+// What needs no series on a lane: signs, rounding, the remainder, extrema, roots, hypot, power. NaN, infinities and signed zeros are as
+// in NumPy.
+#pragma once
+#include "kernels/math/bits.hpp"
+#include "kernels/math/sleef.hpp"
+
+namespace reel::kernels {
+
+template <class T, class I>
+[[gnu::always_inline]] inline Mask<T, I> isinf(Lane<T, I> x) {
+  return abs(x) == Lane<T, I>(std::numeric_limits<T>::infinity());
+}
+template <class T, class I>
+[[gnu::always_inline]] inline Mask<T, I> isfinite(Lane<T, I> x) {
+  return abs(x) < Lane<T, I>(std::numeric_limits<T>::infinity());
+}
+
+template <class T, class I>
+[[gnu::always_inline]] inline Lane<T, I> square(Lane<T, I> x) {
+  return x * x;
+}
+template <class T, class I>
+[[gnu::always_inline]] inline Lane<T, I> reciprocal(Lane<T, I> x) {
+  return 1 / x;
+}
+template <class T, class I>
+[[gnu::always_inline]] inline Lane<T, I> rsqrt(Lane<T, I> x) {
+  return 1 / sqrt(x);
+}
+// 0 at 0, NaN at NaN
+template <class T, class I>
+[[gnu::always_inline]] inline Lane<T, I> sign(Lane<T, I> x) {
+  return where(x > 0, 1, where(x < 0, -1, x));
+}
+template <class T, class I>
+[[gnu::always_inline]] inline Lane<T, I> maximum(Lane<T, I> x, std::type_identity_t<Lane<T, I>> y) {
+  return where(isnan(x), x, greater_of(x, y));
+}
+template <class T, class I>
+[[gnu::always_inline]] inline Lane<T, I> minimum(Lane<T, I> x, std::type_identity_t<Lane<T, I>> y) {
+  return where(isnan(x), x, lesser_of(x, y));
+}
+
+// ---- Rounding ------------------------------------------------------------------------------------------------------------------
+
+// To the nearest integer, half to even; |x| at most 2^mantissa, from where on every number is an integer, or anything.
+namespace math {
+template <class T, class I>
+[[gnu::always_inline]] inline Lane<T, I> rounded_magnitude(Lane<T, I> a) {
+  constexpr T integer = static_cast<T>(std::uint64_t(1) << Format<T>::mantissa);
+  return where(a < integer, (a + integer) - integer, a);
+}
+template <class I>
+inline constexpr bool has_rounding = !std::same_as<I, isa::sse2>;
+}  // namespace math
+
+template <class T, class I>
+[[gnu::always_inline]] inline Lane<T, I> round(Lane<T, I> x) {
+  if constexpr (is_scalar_lane<T, I>)
+    return std::nearbyint(x.v);
+  else if constexpr (math::has_rounding<I>)
+    return Lane<T, I>(xsimd::nearbyint(x.v));
+  else
+    return copysign(math::rounded_magnitude(abs(x)), x);
+}
+template <class T, class I>
+[[gnu::always_inline]] inline Lane<T, I> trunc(Lane<T, I> x) {
+  if constexpr (is_scalar_lane<T, I>) {
+    return std::trunc(x.v);
+  } else if constexpr (math::has_rounding<I>) {
+    return Lane<T, I>(xsimd::trunc(x.v));
+  } else {
+    const Lane<T, I> a = abs(x), r = math::rounded_magnitude(a);
+    return copysign(where(r > a, r - 1, r), x);
+  }
+}
+template <class T, class I>
+[[gnu::always_inline]] inline Lane<T, I> floor(Lane<T, I> x) {
+  if constexpr (is_scalar_lane<T, I>) {
+    return std::floor(x.v);
+  } else if constexpr (math::has_rounding<I>) {
+    return Lane<T, I>(xsimd::floor(x.v));
+  } else {
+    const Lane<T, I> r = round(x);
+    return copysign(where(r > x, r - 1, r), x);
+  }
+}
+template <class T, class I>
+[[gnu::always_inline]] inline Lane<T, I> ceil(Lane<T, I> x) {
+  if constexpr (is_scalar_lane<T, I>) {
+    return std::ceil(x.v);
+  } else if constexpr (math::has_rounding<I>) {
+    return Lane<T, I>(xsimd::ceil(x.v));
+  } else {
+    const Lane<T, I> r = round(x);
+    return copysign(where(r < x, r + 1, r), x);
+  }
+}
+
+// ---- Division with remainder -----------------------------------------------------------------------------------------------------
+
+namespace math {
+
+// As in Python: the remainder has the sign of y, the quotient is rounded down.
+struct FloorDivide {
+  template <class T>
+  T operator()(T x, T y) const {
+    if (y == 0) return x / y;
+    T r = std::fmod(x, y), q = (x - r) / y;
+    if (r != 0 && (y < 0) != (r < 0)) q -= 1;
+    if (q == 0) return std::copysign(T(0), x / y);
+    const T down = std::floor(q);
+    return q - down > T(0.5) ? down + 1 : down;
+  }
+};
+struct Mod {
+  template <class T>
+  T operator()(T x, T y) const {
+    const T r = std::fmod(x, y);
+    if (r == 0) return std::copysign(T(0), y);
+    return (y < 0) != (r < 0) ? r + y : r;
+  }
+};
+
+// Where |x / y| is below 2^mantissa, the fused multiply-add gives the remainder without error.
+template <class T, class I>
+struct Division {
+  Lane<T, I> quotient, remainder;
+  Mask<T, I> exact;
+
+  [[gnu::always_inline]] static Division of(Lane<T, I> x, Lane<T, I> y) {
+    using L = Lane<T, I>;
+    constexpr T integer = static_cast<T>(std::uint64_t(1) << Format<T>::mantissa);
+    const L q = x / y, n = trunc(q), r = fma(-n, y, x);
+    const auto wrong_side = ((r < 0) & (y > 0)) | ((r > 0) & (y < 0));
+    const L down = where(wrong_side, n - 1, n);
+    return {where(down == 0, copysign(L(0), q), down), where(r == 0, copysign(L(0), y), where(wrong_side, r + y, r)),
+            (abs(q) < L(integer)) & isfinite(y)};
+  }
+};
+
+}  // namespace math
+
+template <class T, class I>
+[[gnu::noinline]] Lane<T, I> floor_divide(Lane<T, I> x, Lane<T, I> y) {
+  if constexpr (I::fused) {
+    const auto d = math::Division<T, I>::of(x, y);
+    return all(d.exact) ? d.quotient : where(d.exact, d.quotient, each(math::FloorDivide(), x, y));
+  } else {
+    return each(math::FloorDivide(), x, y);
+  }
+}
+template <class T, class I>
+[[gnu::noinline]] Lane<T, I> mod(Lane<T, I> x, Lane<T, I> y) {
+  if constexpr (I::fused) {
+    const auto d = math::Division<T, I>::of(x, y);
+    return all(d.exact) ? d.remainder : where(d.exact, d.remainder, each(math::Mod(), x, y));
+  } else {
+    return each(math::Mod(), x, y);
+  }
+}
+
+// ---- Roots and powers ------------------------------------------------------------------------------------------------------------
+
+// Scaled by a power of two where the squares would leave the range.
+template <class T, class I>
+[[gnu::noinline]] Lane<T, I> hypot(Lane<T, I> x, Lane<T, I> y) {
+  using L = Lane<T, I>;
+  constexpr bool single = std::same_as<T, float>;
+  constexpr T high = single ? T(0x1p60) : T(0x1p500), low = single ? T(0x1p-50) : T(0x1p-450);
+  constexpr T shrink = single ? T(0x1p-80) : T(0x1p-600), grow = single ? T(0x1p80) : T(0x1p600);
+  const L m = greater_of(abs(x), abs(y));
+  const auto large = m > high, small = m < low;
+  const L before = where(large, L(shrink), where(small, L(grow), L(1))), after = where(large, L(grow), where(small, L(shrink), L(1)));
+  const L a = x * before, b = y * before;
+  return where(isinf(x) | isinf(y), L(std::numeric_limits<T>::infinity()), sqrt(a * a + b * b) * after);
+}
+
+template <class T, class I>
+[[gnu::noinline]] Lane<T, I> cbrt(Lane<T, I> x) {
+  if constexpr (is_scalar_lane<T, I>)
+    return static_cast<T>(std::cbrt(static_cast<long double>(x.v)));  // glibc's cbrt is off by up to 4 ulp in double
+  else
+    return math::Sleef<T, I>::cbrt_u35(x);
+}
+
+template <class T, class I>
+[[gnu::noinline]] Lane<T, I> power(Lane<T, I> x, Lane<T, I> y) {
+  if constexpr (is_scalar_lane<T, I>)
+    return std::pow(x.v, y.v);
+  else
+    return math::Sleef<T, I>::pow_u10(x, y);
+}
+
+}  // namespace reel::kernels

@@ -1,0 +1,127 @@
+// The error function and what is made of it: erf, erfc, the normal density and distribution, gelu. For a >= 0,
+// erfc(a) = e^(-a^2) P(t) / (1 + 2a), t = (a - K) / (a + K); the polynomial is an own Remez fit up to where erfc underflows.
+// a^2 is carried in two parts and the power of two applied last, so that the far tail keeps its digits.
+#pragma once
+#include "kernels/math/exp.hpp"
+
+namespace reel::kernels {
+namespace math {
+
+template <class T>
+struct GaussConstants;
+template <>
+struct GaussConstants<float> {
+  static constexpr float erfc_zero = 10.2F, cdf_zero = 14.4F;  // 0 from here on
+};
+template <>
+struct GaussConstants<double> {
+  static constexpr double erfc_zero = 27.3, cdf_zero = 38.6;
+};
+
+// e^(a^2) erfc(a)
+template <class I>
+[[gnu::always_inline]] inline Lane<float, I> scaled_erfc(Lane<float, I> a) {
+  const auto t = (a - 2.5F) / (a + 2.5F);
+  return polynomial(t, 0x1.43cc70p+0F, -0x1.f52c4ep-4F, -0x1.959a66p-4F, 0x1.42d272p-3F, -0x1.a5c79ep-4F, 0x1.0c8180p-5F, 0x1.00b6f8p-10F,
+                    -0x1.219660p-8F, 0x1.68d26cp-12F, 0x1.41939ap-11F, 0x1.49d536p-14F) /
+         (1 + 2 * a);
+}
+template <class I>
+[[gnu::always_inline]] inline Lane<double, I> scaled_erfc(Lane<double, I> a) {
+  const auto t = (a - 3.5) / (a + 3.5);
+  return polynomial(t, 0x1.3e0a99a0ee914p+0, -0x1.1ebd220ea593bp-3, -0x1.59e2c284b0e98p-7, 0x1.8f702ec6b32c9p-4, -0x1.d76830c354c7dp-4,
+                    0x1.686106046fe7fp-4, -0x1.8ff5ef767ef57p-5, 0x1.38ec6670cb6b9p-6, -0x1.143c4cc850765p-8, -0x1.3cf368b228be3p-12,
+                    0x1.27e66ca0f8ccep-11, -0x1.fda91f46c9e8fp-14, -0x1.66e4703f3f5dbp-15, 0x1.970a35d172a0dp-16, 0x1.38f12bfa8e4ddp-19,
+                    -0x1.0011911ace9d2p-18, -0x1.b3fb24aeca46dp-25, 0x1.4366ab72280ebp-21, 0x1.8d3e84dd8b97ap-34, -0x1.99ce0ec1619fbp-24,
+                    -0x1.5854edc911b9fp-28, 0x1.996665f8b24f2p-27, 0x1.ce111d38991cep-30, -0x1.d8a57f68c3ad5p-32) /
+         (1 + 2 * a);
+}
+
+// erf(x) / x - 1 for |x| <= 0.9, z = x^2
+template <class I>
+[[gnu::always_inline]] inline Lane<float, I> erf_near_zero(Lane<float, I> z) {
+  return polynomial(z, 0x1.06eba8p-3F, -0x1.812744p-2F, 0x1.ce2e60p-4F, -0x1.b8162ap-6F, 0x1.5513f4p-8F, -0x1.acf800p-11F, 0x1.662518p-14F);
+}
+template <class I>
+[[gnu::always_inline]] inline Lane<double, I> erf_near_zero(Lane<double, I> z) {
+  return polynomial(z, 0x1.06eba8214db69p-3, -0x1.812746b0379e3p-2, 0x1.ce2f21a042835p-4, -0x1.b82ce312736cfp-6, 0x1.565bcd0a6eef0p-8,
+                    -0x1.c02db31efd183p-11, 0x1.f9a307605bac0p-14, -0x1.f4cf6f9e271bbp-17, 0x1.b9b866a819804p-20, -0x1.5d8af025bb3b7p-23,
+                    0x1.e2dcfeab54fdep-27, -0x1.d32bb0847fed2p-31);
+}
+
+// e^(-a^2 s) = m 2^n; s is a power of two.
+template <class T, class I>
+[[gnu::always_inline]] inline Split<T, I> exp_of_minus_square(Lane<T, I> a, T s) {
+  using C = ExpConstants<T>;
+  using L = Lane<T, I>;
+  L high, low;
+  if constexpr (I::fused) {
+    high = a * a;
+    low = fma(a, a, -high);
+  } else {
+    constexpr auto half = static_cast<typename Format<T>::Unsigned>(-1) << ((Format<T>::mantissa + 2) / 2);
+    const L upper = from_bits<T, I>(bits(a) & Bits<T, I>(half));
+    high = upper * upper;
+    low = (a - upper) * (a + upper);
+  }
+  high *= -s;
+  const L n = fma(high, C::log2_e, rounder<T>) - rounder<T>;
+  const L r = fma(n, -C::ln2_low, fma(n, -C::ln2_high, high)) - low * s;
+  return {1 + expm1_near_zero(r), n};
+}
+
+// erfc(a) for 0 <= a <= erfc_zero
+template <class T, class I>
+[[gnu::always_inline]] inline Lane<T, I> erfc_positive(Lane<T, I> a) {
+  const auto e = exp_of_minus_square(a, T(1));
+  return scale(scaled_erfc(a) * e.m, e.k);
+}
+
+// factor * (1 - normal_cdf(a)) for 0 <= a <= cdf_zero
+template <class T, class I>
+[[gnu::always_inline]] inline Lane<T, I> normal_tail(Lane<T, I> a, Lane<T, I> factor) {
+  const auto e = exp_of_minus_square(a, T(0.5));
+  return scale(factor * (T(0.5) * scaled_erfc(a * static_cast<T>(0.70710678118654752440)) * e.m), e.k);
+}
+
+}  // namespace math
+
+template <class T, class I>
+[[gnu::noinline]] Lane<T, I> erf(Lane<T, I> x) {
+  using C = math::GaussConstants<T>;
+  const Lane<T, I> a = abs(x), far = 1 - math::erfc_positive(lesser_of(Lane<T, I>(C::erfc_zero), a));
+  return where(a < T(0.9), fma(x, math::erf_near_zero(x * x), x), copysign(far, x));
+}
+
+template <class T, class I>
+[[gnu::noinline]] Lane<T, I> erfc(Lane<T, I> x) {
+  using C = math::GaussConstants<T>;
+  const Lane<T, I> y = math::erfc_positive(lesser_of(Lane<T, I>(C::erfc_zero), abs(x)));
+  return where(x < 0, 2 - y, y);
+}
+
+// e^(-x^2 / 2) / sqrt(2 pi)
+template <class T, class I>
+[[gnu::noinline]] Lane<T, I> normal_pdf(Lane<T, I> x) {
+  using C = math::GaussConstants<T>;
+  const auto e = math::exp_of_minus_square(lesser_of(Lane<T, I>(C::cdf_zero), abs(x)), T(0.5));
+  return math::scale(static_cast<T>(0.39894228040143267794) * e.m, e.k);
+}
+
+// erfc(-x / sqrt(2)) / 2
+template <class T, class I>
+[[gnu::noinline]] Lane<T, I> normal_cdf(Lane<T, I> x) {
+  using C = math::GaussConstants<T>;
+  const Lane<T, I> y = math::normal_tail(lesser_of(Lane<T, I>(C::cdf_zero), abs(x)), Lane<T, I>(1));
+  return where(x < 0, y, 1 - y);
+}
+
+// x normal_cdf(x), -0 at -inf
+template <class T, class I>
+[[gnu::noinline]] Lane<T, I> gelu(Lane<T, I> x) {
+  using C = math::GaussConstants<T>;
+  const Lane<T, I> a = lesser_of(Lane<T, I>(C::cdf_zero), abs(x)), y = math::normal_tail(a, copysign(a, x));
+  return where(x < 0, y, x - y);
+}
+
+}  // namespace reel::kernels

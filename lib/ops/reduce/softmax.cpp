@@ -1,0 +1,174 @@
+// logsumexp, softmax and log_softmax: kernels of whole rows, forward and (when nobody records) backward.
+#include <cmath>
+#include <reel/ops/make.hpp>
+#include <reel/ops/reduce.hpp>
+
+#include "ops/reduce/reduction.hpp"
+
+namespace reel {
+
+namespace ops {
+
+namespace {
+
+using RowMap = void (*)(const void* x, void* out, std::ptrdiff_t n);
+using RowProduct = void (*)(const void* g, const void* z, void* out, std::ptrdiff_t n);
+
+const kernels::Rows& row_kernels(const char* op, DType d) {
+  const kernels::Rows& rows = kernels::active().rows[kernels::index(type_of(d))];
+  if (!rows.softmax) fail_no_kernel(op, d);
+  return rows;
+}
+
+// Rows that one thread takes at a time.
+std::int64_t grain(std::int64_t n) { return std::max<std::int64_t>(1, 8192 / std::max<std::int64_t>(n, 1)); }
+
+// A view of x with `axis` last; and of a tensor with axis last, the one it came from.
+Tensor axis_last(const Tensor& x, int axis) {
+  Shape shape = x.shape(), strides = x.strides();
+  for (Shape* s : {&shape, &strides}) {
+    s->push_back((*s)[axis]);
+    s->erase(axis);
+  }
+  return TensorAccess::adopt(detail::new_view(detail::block(x), 0, shape, strides));
+}
+Tensor axis_back(const Tensor& x, int axis) {
+  Shape shape = x.shape(), strides = x.strides();
+  for (Shape* s : {&shape, &strides}) {
+    s->insert(axis, (*s)[-1]);
+    s->pop_back();
+  }
+  return TensorAccess::adopt(detail::new_view(detail::block(x), 0, shape, strides));
+}
+
+// Calls body(operands' rows, result's row) for each row along the axis; all have one shape.
+template <class Body, class... X>
+Tensor by_rows(int axis, const Body& body, const Tensor& x, const X&... more) {
+  const Shape shape = x.shape();
+  Tensor out = detail::empty(x.dtype(), shape);
+  if (x.size() == 0) return out;
+  const bool last = axis == shape.rank() - 1;
+  const auto ready = [&](const Tensor& t) { return loops::contiguous(last ? t : axis_last(t, axis)); };
+  const Tensor operand[] = {ready(x), ready(more)...};
+  const Tensor result = last ? out : detail::empty(x.dtype(), axis_last(x, axis).shape());
+  const std::int64_t n = shape[axis], bytes = n * static_cast<std::int64_t>(item_size(x.dtype()));
+  const std::byte* from[1 + sizeof...(X)];
+  for (std::size_t i = 0; i <= sizeof...(X); ++i) from[i] = detail::mutable_data<std::byte>(operand[i]);
+  auto* to = detail::mutable_data<std::byte>(result);
+  loops::parallel_for(x.size() / n, grain(n), [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t row = begin; row < end; ++row) {
+      const std::int64_t at = row * bytes;
+      if constexpr (sizeof...(X) == 0) body(from[0] + at, to + at, n);
+      else body(from[0] + at, from[1] + at, to + at, n);
+    }
+  });
+  if (!last) loops::copy(axis_back(result, axis), out);
+  return out;
+}
+
+int axis_of(const tape::Record& r) { return static_cast<int>(r.attributes()[0]); }
+
+Tensor normalised(const tape::Rule& rule, RowMap kernels::Rows::*kernel, const Operand& operand, std::int64_t axis,
+                  bool keep_result) {
+  const Tensor given = to_tensor(rule.name, operand);
+  const int along = normalize(rule.name, axis, given.rank());
+  const Tensor x = cast_to(given, floating_of(given.dtype()));
+  Tensor z = by_rows(along, row_kernels(rule.name, x.dtype()).*kernel, x);
+  if (tape::active()) {
+    const std::int64_t attributes[] = {along};
+    tape::record(rule, {&x}, z, {keep_result ? &z : nullptr}, attributes);
+  }
+  return z;
+}
+
+// ---- softmax: the Jacobian is symmetric
+
+Tensor softmax_product(const tape::Record& r, const Tensor& g) {
+  const Tensor z = r.saved(0);
+  const int axis = axis_of(r);
+  if (!tape::active()) return by_rows(axis, row_kernels("softmax", z.dtype()).softmax_product, g, z);
+  return z * (g - sum(g * z, axis, true));
+}
+constexpr tape::Rule softmax_rule = linear<softmax_product, softmax_product>("softmax");
+
+// ---- log_softmax
+
+Tensor log_softmax_vjp(const tape::Record& r, const Tensor& g) {
+  const Tensor z = r.saved(0);
+  const int axis = axis_of(r);
+  if (!tape::active()) return by_rows(axis, row_kernels("log_softmax", z.dtype()).log_softmax_product, g, z);
+  return g - exp(z) * sum(g, axis, true);
+}
+Tensor log_softmax_jvp(const tape::Record& r, const Tensor& t) {
+  return t - sum(exp(r.saved(0)) * t, axis_of(r), true);
+}
+constexpr tape::Rule log_softmax_rule = linear<log_softmax_vjp, log_softmax_jvp>("log_softmax");
+
+// ---- logsumexp
+
+Tensor logsumexp_bare(const Tensor& x, const Reduced& r) {
+  const tape::Suspend unrecorded;
+  const kernels::Rows& kernel = row_kernels("logsumexp", x.dtype());
+  if (r.count == 0) return full(r.shape, -INFINITY, x.dtype());
+  Tensor z = detail::empty(x.dtype(), r.shape);
+  const Tensor rows = loops::contiguous(to_rows(x, r.mask));
+  const auto* from = detail::mutable_data<std::byte>(rows);
+  auto* to = detail::mutable_data<std::byte>(z);
+  const auto bytes = static_cast<std::int64_t>(item_size(x.dtype()));
+  const std::int64_t n = r.count;
+  loops::parallel_for(z.size(), grain(n), [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i) kernel.logsumexp(from + i * n * bytes, to + i * bytes, n);
+  });
+  return z;
+}
+
+// exp(x - z), the share of each element in the sum. A row whose sum is infinite has it in equal shares from the elements
+// that equal it: the limit for a row of -inf.
+Tensor weights(const tape::Record& r) {
+  const Tensor x = r.saved(0), z = with_axes(r.saved(1), x.shape(), r.attributes()[0]), infinite = isinf(z);
+  if (!any(infinite).item<bool>()) return exp(x - z);
+  const Tensor hit = cast(equal(x, z), x.dtype());
+  const Tensor finite = exp(where(infinite, 0, x) - where(infinite, 0, z));
+  return where(infinite, hit / sum(hit, axes_of(r.attributes()[0]), true), finite);
+}
+void logsumexp_vjp(const tape::Record& r, std::span<const Tensor> g, std::span<Gradient> dx) {
+  const Tensor ge = with_axes(g[0], r.shape(0), r.attributes()[0]);
+  if (tape::active() || any(isinf(r.saved(1))).item<bool>()) {
+    dx[0] = ge * weights(r);
+    return;
+  }
+  const Tensor x = r.saved(0), z = with_axes(r.saved(1), x.shape(), r.attributes()[0]);
+  const Tensor out = detail::empty(x.dtype(), x.shape());
+  const Tensor* operands[] = {&ge, &x, &z};
+  loops::pointwise(row_kernels("logsumexp", x.dtype()).logsumexp_product, x.shape(), operands, out);
+  dx[0] = out;
+}
+void logsumexp_jvp(const tape::Record& r, std::span<const Tensor> t, std::span<Tensor> dy) {
+  dy[0] = sum(weights(r) * t[0], axes_of(r.attributes()[0]), r.attributes()[1] != 0);
+}
+constexpr tape::Rule logsumexp_rule = {"logsumexp", logsumexp_vjp, logsumexp_jvp};
+
+}  // namespace
+
+}  // namespace ops
+
+Tensor logsumexp(const Operand& operand, const Axes& axes, bool keepdims) {
+  const Tensor given = ops::to_tensor("logsumexp", operand);
+  const ops::Reduced r("logsumexp", given.shape(), axes, keepdims);
+  const Tensor x = ops::cast_to(given, ops::floating_of(given.dtype()));
+  Tensor z = ops::logsumexp_bare(x, r);
+  if (tape::active()) {
+    const std::int64_t attributes[] = {r.mask, keepdims};
+    tape::record(ops::logsumexp_rule, {&x}, z, {&x, &z}, attributes);
+  }
+  return z;
+}
+
+Tensor softmax(const Operand& x, std::int64_t axis) {
+  return ops::normalised(ops::softmax_rule, &kernels::Rows::softmax, x, axis, true);
+}
+Tensor log_softmax(const Operand& x, std::int64_t axis) {
+  return ops::normalised(ops::log_softmax_rule, &kernels::Rows::log_softmax, x, axis, true);
+}
+
+}  // namespace reel

@@ -1,0 +1,49 @@
+// Views: other shapes and strides over the same data. Nothing here but finish() is recorded.
+#pragma once
+#include <reel/ops/shape.hpp>
+
+#include "loops/loops.hpp"
+#include "ops/engine.hpp"
+
+namespace reel::ops {
+
+/// A new tensor over x's data, `offset` elements in.
+inline Tensor view(const Tensor& x, std::int64_t offset, const Shape& shape, const Shape& strides) {
+  return TensorAccess::adopt(detail::new_view(detail::block(x), offset, shape, strides));
+}
+
+/// The elements [start, start + count) along `axis`.
+Tensor section(const Tensor& x, int axis, std::int64_t start, std::int64_t count);
+
+/// x in a shape of as many elements: a view where the strides allow, a copy elsewhere. A new tensor in any case.
+Tensor reshaped(const Tensor& x, const Shape& shape);
+
+/// As reshaped, but only a view will do: an empty handle where that is impossible.
+Tensor reshaped_view(const Tensor& x, const Shape& shape);
+
+/// x with stride 0 along the axes that it is repeated on; it broadcasts to `shape`.
+Tensor broadcast_view(const Tensor& x, const Shape& shape);
+
+/// x as [before, extent of axis, behind].
+Tensor folded(const Tensor& x, int axis);
+
+/// y, which was computed of x alone, recorded.
+inline Tensor finish(const tape::Rule& rule, const Tensor& x, Tensor y, std::span<const std::int64_t> attributes = {}) {
+  if (tape::active()) {
+    const Tensor* in[] = {&x};
+    if (is_differentiable(detail::block(y)->dtype)) tape::record(rule, {&x}, y, {}, attributes);
+    else tape::note_cut(rule.name, in, y, tape::Cut::integer);
+  }
+  return y;
+}
+
+/// A cotangent or tangent that goes through unchanged.
+inline Tensor unchanged(const tape::Record&, const Tensor& g) { return g; }
+
+/// The rule of an op that changes the shape but not the order of the elements.
+inline Tensor to_input_shape(const tape::Record& r, const Tensor& g) { return reshape(g, r.shape(0)); }
+inline Tensor to_output_shape(const tape::Record& r, const Tensor& t) { return reshape(t, r.output_shape()); }
+
+inline Shape attribute_shape(std::span<const std::int64_t> a) { return {a.data(), a.size()}; }
+
+}  // namespace reel::ops

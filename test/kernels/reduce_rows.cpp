@@ -1,0 +1,305 @@
+// Reductions, extremes' indices, scans and functions of a row: values against long double, one order for every stride, NaN and
+// infinities, for every instruction set of this machine.
+#include "catch.hpp"
+
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <numeric>
+#include <random>
+#include <vector>
+
+#include "kernels/kernels.hpp"
+
+using namespace reel::kernels;
+
+namespace {
+
+std::vector<const Set*> sets() {
+  std::vector<const Set*> all;
+  for (const char* isa : {"scalar", "sse2", "avx2", "avx512", "neon64"})
+    if (const Set* set = find(isa)) all.push_back(set);
+  return all;
+}
+
+constexpr std::ptrdiff_t lengths[] = {1, 2, 3, 7, 8, 15, 16, 17, 31, 64, 100, 127, 129, 511, 513, 1000, 1024, 1025, 4096, 50000};
+constexpr std::size_t longest = 50000;
+
+template <class T>
+constexpr Type type_of = sizeof(T) == 4 ? Type::float32 : Type::float64;
+
+template <class T>
+std::vector<T> numbers(double from, double to, unsigned seed) {
+  std::mt19937 random(seed);
+  std::vector<T> x(3 * longest);
+  for (T& e : x) e = static_cast<T>(std::uniform_real_distribution<double>(from, to)(random));
+  return x;
+}
+
+template <class T>
+T reduce(const Set& set, Reduce kind, const T* p, std::ptrdiff_t stride, std::ptrdiff_t n) {
+  T out;
+  set.reduction(kind, type_of<T>).run({p, stride}, n, &out);
+  return out;
+}
+
+template <class T>
+void check_sums(const Set& set) {
+  const long double eps = std::numeric_limits<T>::epsilon();
+  for (auto [from, to] : {std::pair(-1., 1.), {0., 1.}, {0.1, 0.1}, {1e-3, 1e3}}) {
+    const std::vector<T> x = numbers<T>(from, to, 3), y = numbers<T>(-1, 2, 4);
+    for (std::ptrdiff_t n : lengths) {
+      long double sum = 0, magnitude = 0, dot = 0, dot_magnitude = 0;
+      for (std::ptrdiff_t i = 0; i < n; ++i) {
+        const long double e = x[static_cast<std::size_t>(i)], product = e * y[static_cast<std::size_t>(i)];
+        sum += e;
+        magnitude += std::abs(e);
+        dot += product;
+        dot_magnitude += std::abs(product);
+      }
+      INFO(set.isa << ", " << n << " numbers of " << sizeof(T) << " bytes");
+      CHECK(std::abs(reduce(set, Reduce::sum, x.data(), 1, n) - sum) <= 4 * eps * magnitude);
+      T out;
+      set.dot[index(type_of<T>)]({x.data(), 1}, {y.data(), 1}, n, &out);
+      CHECK(std::abs(out - dot) <= 4 * eps * dot_magnitude);
+    }
+  }
+}
+
+template <class T>
+void check_order(const Set& set) {
+  const std::vector<T> x = numbers<T>(0.9, 1.1, 5);
+  for (Reduce kind : {Reduce::sum, Reduce::prod, Reduce::max, Reduce::min})
+    for (std::ptrdiff_t n : lengths) {
+      INFO(set.isa << ", reduction " << int(kind) << " of " << n);
+      // Every third element, backwards, and the same elements made contiguous, at an odd address.
+      std::vector<T> y(static_cast<std::size_t>(n) + 1);
+      const T* last = x.data() + 3 * (n - 1);
+      for (std::ptrdiff_t i = 0; i < n; ++i) y[static_cast<std::size_t>(i) + 1] = last[-3 * i];
+      CHECK(reduce(set, kind, last, -3, n) == reduce(set, kind, y.data() + 1, 1, n));
+      long double expected = y[1];
+      for (std::ptrdiff_t i = 1; i < n; ++i) {
+        const long double e = y[static_cast<std::size_t>(i) + 1];
+        expected = kind == Reduce::sum    ? expected + e
+                   : kind == Reduce::prod ? expected * e
+                   : kind == Reduce::max  ? std::max(expected, e)
+                                          : std::min(expected, e);
+      }
+      if (n <= 4096)
+        CHECK(std::abs(reduce(set, kind, y.data() + 1, 1, n) / expected - 1) <=
+              static_cast<long double>(n) * std::numeric_limits<T>::epsilon());
+      // A broadcast operand.
+      std::vector<T> same(static_cast<std::size_t>(n), x[0]);
+      CHECK(reduce(set, kind, x.data(), 0, n) == reduce(set, kind, same.data(), 1, n));
+      // merge is the reduction of two.
+      std::vector<T> acc(x.begin(), x.begin() + n);
+      set.reduction(kind, type_of<T>).merge(acc.data(), y.data() + 1, n);
+      for (std::ptrdiff_t i = 0; i < n; ++i) {
+        const T two[] = {x[static_cast<std::size_t>(i)], y[static_cast<std::size_t>(i) + 1]};
+        if (acc[static_cast<std::size_t>(i)] != reduce(set, kind, two, 1, 2)) {
+          CHECK(acc[static_cast<std::size_t>(i)] == reduce(set, kind, two, 1, 2));
+          break;
+        }
+      }
+    }
+}
+
+template <class T>
+void check_nan(const Set& set) {
+  const T nan = std::numeric_limits<T>::quiet_NaN();
+  const auto& argmax = set.argmax[index(type_of<T>)];
+  const auto& argmin = set.argmin[index(type_of<T>)];
+  for (std::ptrdiff_t n : {1, 2, 5, 16, 40, 1000, 2100})
+    for (std::ptrdiff_t at : {std::ptrdiff_t(0), n / 2, n - 1}) {
+      INFO(set.isa << ", " << n << " elements, NaN at " << at);
+      std::vector<T> x(static_cast<std::size_t>(2 * n), T(1));
+      T* p = x.data();
+      std::int64_t found;
+      // The first of several extremes.
+      p[at] = 2;
+      if (n > at + 3) p[at + 2] = 2;
+      argmax({p, 1}, n, &found);
+      CHECK(found == at);
+      p[at] = -2;
+      argmin({p, 1}, n, &found);
+      CHECK(found == at);
+      // A NaN is both.
+      p[at] = nan;
+      CHECK(std::isnan(reduce(set, Reduce::max, p, 1, n)));
+      CHECK(std::isnan(reduce(set, Reduce::min, p, 1, n)));
+      if (n - 1 > at) p[n - 1] = nan;
+      argmax({p, 1}, n, &found);
+      CHECK(found == at);
+      argmin({p, 1}, n, &found);
+      CHECK(found == at);
+      std::fill(x.begin(), x.end(), T(5));
+      p[2 * at] = 9;
+      argmax({p, 2}, n, &found);
+      CHECK(found == at);
+      argmin({p + 2 * (n - 1), -2}, n, &found);
+      CHECK(found == (at == n - 1 && n > 1 ? 1 : 0));
+    }
+}
+
+template <class T>
+void check_rows(const Set& set) {
+  const Rows& rows = set.rows[index(type_of<T>)];
+  const long double eps = std::numeric_limits<T>::epsilon();
+  for (std::ptrdiff_t n : {1, 2, 3, 8, 10, 17, 100, 1000, 5000}) {
+    const std::vector<T> x = numbers<T>(-20, 20, 6), g = numbers<T>(-1, 1, 8);
+    const auto at = [&](const std::vector<T>& v, std::ptrdiff_t i) { return static_cast<long double>(v[static_cast<std::size_t>(i)]); };
+    std::vector<T> z(static_cast<std::size_t>(n)), out(z);
+    long double total = 0;
+    for (std::ptrdiff_t i = 0; i < n; ++i) total += std::exp(at(x, i));
+    T lse;
+    rows.logsumexp(x.data(), &lse, n);
+    INFO(set.isa << ", rows of " << n << " numbers of " << sizeof(T) << " bytes");
+    CHECK(std::abs(lse - std::log(total)) <= 4 * eps * std::abs(std::log(total)));
+    const auto largest_error = [&](const std::vector<T>& got, auto expected) {
+      long double worst = 0;
+      for (std::ptrdiff_t i = 0; i < n; ++i) worst = std::max(worst, std::abs(at(got, i) - expected(i)));
+      return worst;
+    };
+    rows.softmax(x.data(), z.data(), n);
+    CHECK(largest_error(z, [&](std::ptrdiff_t i) { return std::exp(at(x, i)) / total; }) <= 8 * eps);
+    long double dot = 0, sum = 0;
+    for (std::ptrdiff_t i = 0; i < n; ++i) dot += at(g, i) * at(z, i), sum += at(g, i);
+    rows.softmax_product(g.data(), z.data(), out.data(), n);
+    CHECK(largest_error(out, [&](std::ptrdiff_t i) { return at(z, i) * (at(g, i) - dot); }) <= 8 * eps);
+    rows.log_softmax(x.data(), z.data(), n);
+    CHECK(largest_error(z, [&](std::ptrdiff_t i) { return at(x, i) - std::log(total); }) <= 4 * eps * 64);
+    rows.log_softmax_product(g.data(), z.data(), out.data(), n);
+    CHECK(largest_error(out, [&](std::ptrdiff_t i) { return at(g, i) - std::exp(at(z, i)) * sum; }) <= 64 * eps * (1 + std::abs(sum)));
+    const Strided in[] = {{g.data(), 0}, {x.data(), 1}, {&lse, 0}};
+    rows.logsumexp_product(in, out.data(), n);
+    CHECK(largest_error(out, [&](std::ptrdiff_t i) { return at(g, 0) * std::exp(at(x, i) - lse); }) <= 64 * eps);
+    // In place.
+    std::vector<T> place(x.begin(), x.begin() + n), apart(z);
+    rows.softmax(x.data(), apart.data(), n);
+    rows.softmax(place.data(), place.data(), n);
+    CHECK(place == apart);
+  }
+
+  const T inf = std::numeric_limits<T>::infinity();
+  T out[3], lse;
+  const auto evaluate = [&](std::vector<T> x) {
+    rows.softmax(x.data(), out, static_cast<std::ptrdiff_t>(x.size()));
+    rows.logsumexp(x.data(), &lse, static_cast<std::ptrdiff_t>(x.size()));
+  };
+  evaluate({-inf, -inf, -inf});
+  CHECK(lse == -inf);
+  CHECK((std::isnan(out[0]) && std::isnan(out[2])));
+  evaluate({-inf, 3, -inf});
+  CHECK(lse == 3);
+  CHECK((out[0] == 0 && out[1] == 1 && out[2] == 0));
+  evaluate({0, inf, 1});
+  CHECK(lse == inf);
+  CHECK(std::isnan(out[1]));
+  evaluate({0, std::numeric_limits<T>::quiet_NaN(), 1});
+  CHECK(std::isnan(lse));
+  evaluate({1000, 1000, -1000});
+  CHECK((out[0] == T(.5) && out[1] == T(.5) && out[2] == 0));
+  // What is left of 1 after a dominant term: log_softmax near 0 keeps its digits.
+  const std::vector<T> dominant{0, 40, 0};
+  rows.log_softmax(dominant.data(), out, 3);
+  CHECK(std::abs(out[1] / (-2 * std::exp(-40.L)) - 1) < 64 * eps);
+  CHECK(out[0] == T(-40));
+}
+
+template <class T>
+void check_integers(const Set& set, Type type) {
+  std::mt19937 random(9);
+  std::vector<T> x(700);
+  for (T& e : x) e = static_cast<T>(random());
+  for (std::ptrdiff_t stride : {1, 2, -1, 0})
+    for (std::ptrdiff_t n : {1, 2, 33, 200}) {
+      const T* p = x.data() + 300;
+      std::uint64_t sum = 0, prod = 1;
+      T greatest = *p, least = *p;
+      std::int64_t at_greatest = 0, at_least = 0;
+      for (std::ptrdiff_t i = 0; i < n; ++i) {
+        const T e = p[i * stride];
+        sum += static_cast<std::uint64_t>(e);
+        prod *= static_cast<std::uint64_t>(e);
+        if (e > greatest) greatest = e, at_greatest = i;
+        if (e < least) least = e, at_least = i;
+      }
+      T out;
+      std::int64_t found;
+      const auto run = [&](Reduce kind) {
+        set.reduction(kind, type).run({p, stride}, n, &out);
+        return out;
+      };
+      CHECK(run(Reduce::max) == greatest);
+      CHECK(run(Reduce::min) == least);
+      CHECK(run(Reduce::sum) == static_cast<T>(sum));
+      CHECK(run(Reduce::prod) == static_cast<T>(prod));
+      set.argmax[index(type)]({p, stride}, n, &found);
+      CHECK(found == at_greatest);
+      set.argmin[index(type)]({p, stride}, n, &found);
+      CHECK(found == at_least);
+    }
+}
+
+}  // namespace
+
+TEST_CASE("a sum and a dot product are within 4 eps of the sum of their terms' magnitudes") {
+  for (const Set* set : sets()) {
+    check_sums<float>(*set);
+    check_sums<double>(*set);
+  }
+}
+
+TEST_CASE("a reduction's order depends on the number of elements alone") {
+  for (const Set* set : sets()) {
+    check_order<float>(*set);
+    check_order<double>(*set);
+  }
+}
+
+TEST_CASE("extremes: NaN wins, the first of several counts") {
+  for (const Set* set : sets()) {
+    check_nan<float>(*set);
+    check_nan<double>(*set);
+  }
+}
+
+TEST_CASE("reductions of integers are exact modulo 2^n") {
+  for (const Set* set : sets()) {
+    check_integers<std::uint8_t>(*set, Type::uint8);
+    check_integers<std::int32_t>(*set, Type::int32);
+    check_integers<std::int64_t>(*set, Type::int64);
+    const std::uint8_t bytes[] = {0, 0, 1, 0};
+    std::uint8_t out;
+    set->reduction(Reduce::max, Type::boolean).run({bytes, 1}, 4, &out);
+    CHECK(+out == 1);
+    set->reduction(Reduce::max, Type::boolean).run({bytes, 1}, 2, &out);
+    CHECK(+out == 0);
+    set->reduction(Reduce::min, Type::boolean).run({bytes + 2, 1}, 1, &out);
+    CHECK(+out == 1);
+    set->reduction(Reduce::min, Type::boolean).run({bytes, 1}, 4, &out);
+    CHECK(+out == 0);
+    CHECK(set->reduction(Reduce::sum, Type::boolean).run == nullptr);
+  }
+}
+
+TEST_CASE("softmax, log_softmax, logsumexp of a row and their products") {
+  for (const Set* set : sets()) {
+    check_rows<float>(*set);
+    check_rows<double>(*set);
+  }
+}
+
+TEST_CASE("scans go one element after the other, with any stride, in place too") {
+  double x[] = {1, 2, 3, 4, 5}, out[10] = {};
+  cumsum(Type::float64)({x, 1}, out, 2, 5);
+  CHECK((out[0] == 1 && out[2] == 3 && out[4] == 6 && out[6] == 10 && out[8] == 15 && out[1] == 0));
+  cumprod(Type::float64)({x + 4, -1}, out, 1, 5);
+  CHECK((out[0] == 5 && out[1] == 20 && out[2] == 60 && out[3] == 120 && out[4] == 120));
+  cumsum(Type::float64)({x, 1}, x, 1, 5);
+  CHECK(x[4] == 15);
+  std::int32_t whole[] = {2147483647, 1};
+  cumsum(Type::int32)({whole, 1}, whole, 1, 2);
+  CHECK(whole[1] == std::numeric_limits<std::int32_t>::min());
+  CHECK(cumsum(Type::boolean) == nullptr);
+}

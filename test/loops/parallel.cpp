@@ -1,0 +1,105 @@
+// The parallel loop: each index once, at most num_threads() at work, apart from whatever tasks the user runs.
+#include "loops/parallel.hpp"
+
+#include <oneapi/tbb/global_control.h>
+#include <oneapi/tbb/parallel_for.h>
+#include <oneapi/tbb/task_arena.h>
+#include <oneapi/tbb/task_group.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <reel/error.hpp>
+#include <reel/runtime.hpp>
+#include <vector>
+
+#include "catch.hpp"
+
+using namespace reel;
+
+namespace {
+// Some time at work.
+void spin(int rounds) {
+  static std::atomic<int> counter{0};
+  for (int i = 0; i < rounds; ++i) counter.fetch_add(1, std::memory_order_relaxed);
+}
+}  // namespace
+
+TEST_CASE("a parallel loop runs each index once") {
+  for (std::int64_t n : {0, 1, 99, 100, 101, 12345})
+    for (std::int64_t grain : {1, 100, 1 << 20}) {
+      std::vector<std::atomic<int>> times(static_cast<std::size_t>(n));
+      std::atomic<std::int64_t> longest{0};
+      loops::parallel_for(n, grain, [&](std::int64_t begin, std::int64_t end) {
+        if (num_threads() > 1 && end - begin > grain) longest = end - begin;
+        for (std::int64_t i = begin; i < end; ++i) ++times[static_cast<std::size_t>(i)];
+      });
+      std::int64_t wrong = 0;
+      for (const auto& t : times) wrong += t != 1;
+      CHECK(wrong == 0);
+      CHECK((longest == 0 || n <= grain));
+    }
+}
+
+TEST_CASE("no more threads work than were asked for") {
+  const int before = num_threads();
+  const tbb::global_control control(tbb::global_control::max_allowed_parallelism, 7);
+  tbb::task_arena arena(7);
+  for (int threads : {1, 2, 3}) {
+    set_num_threads(threads);
+    CHECK(num_threads() == threads);
+    std::atomic<int> now{0}, most{0};
+    arena.execute([&] {
+      loops::parallel_for(2000, 1, [&](std::int64_t, std::int64_t) {
+        const int here = ++now;
+        int seen = most;
+        while (here > seen && !most.compare_exchange_weak(seen, here)) {
+        }
+        spin(2000);
+        --now;
+      });
+    });
+    CHECK(most <= threads);
+  }
+  set_num_threads(before);
+  CHECK_THROWS_AS(set_num_threads(0), ValueError);
+  CHECK_THROWS_AS(set_num_threads(-3), ValueError);
+  CHECK(num_threads() == before);
+}
+
+TEST_CASE("a waiting thread never runs a task of the user's") {
+  const int before = num_threads();
+  set_num_threads(4);
+  const tbb::global_control control(tbb::global_control::max_allowed_parallelism, 4);
+  tbb::task_arena arena(4);
+  static thread_local int depth = 0;
+  std::atomic<int> nested{0};
+  arena.execute([&] {
+    tbb::parallel_for(0, 400, [&](int) {
+      if (++depth > 1) ++nested;
+      loops::parallel_for(64, 1, [&](std::int64_t, std::int64_t) { spin(500); });
+      --depth;
+    });
+  });
+  CHECK(nested == 0);
+  set_num_threads(before);
+}
+
+TEST_CASE("a loop is not cancelled with the user's task group") {
+  const int before = num_threads();
+  set_num_threads(4);
+  std::atomic<int> short_loops{0};
+  for (int trial = 0; trial < 20; ++trial) {
+    tbb::task_group group;
+    for (int task = 0; task < 8; ++task)
+      group.run([&] {
+        std::atomic<int> done{0};
+        loops::parallel_for(100, 1,
+                            [&](std::int64_t begin, std::int64_t end) { done += static_cast<int>(end - begin); });
+        if (done != 100) ++short_loops;
+      });
+    group.cancel();
+    group.wait();
+  }
+  CHECK(short_loops == 0);
+  set_num_threads(before);
+}

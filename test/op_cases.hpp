@@ -1,0 +1,81 @@
+// The table of op cases: a row for each exported op, from which values, both modes, orders, edge cases and coverage are
+// tested, the README's op table is generated, and the benchmarks take their inputs. Rows in op_cases/*.cpp.
+#pragma once
+#include <reel/reel.hpp>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace cases {
+
+using Real = long double;
+using Operands = std::span<const reel::Tensor>;
+
+/// Operands are drawn uniformly from [low, high].
+struct Domain {
+  double low = 0, high = 0;
+};
+
+enum Flag : unsigned {
+  none = 0,
+  integers = 1,        // exists for integers, and gives integers there
+  booleans = 2,        // ... for booleans too
+  boolean_result = 4,  // carries no gradient
+  constant = 8,        // not connected to its operands, on purpose
+};
+
+/// A pointwise op: its operands broadcast, and a long double function of elements is its reference.
+struct Pointwise {
+  const char* name;
+  reel::Tensor (*call)(Operands x);
+  int arity;
+  Domain domain[3];  // where it and its derivatives are tested
+  Real (*value)(const Real* x);
+  Domain wide[3] = {};                        // where the value alone is tested; empty: domain
+  bool (*smooth)(const double* x) = nullptr;  // false near kinks, where central differences are of no use
+  unsigned flags = none;
+  double absolute = 0;  // an error below this counts as none (near the zeros of lgamma and digamma)
+};
+std::span<const Pointwise> pointwise();
+
+/// A naive array, for references.
+struct Array {
+  reel::Shape shape;
+  std::vector<Real> values;
+};
+using Arrays = std::span<const Array>;
+
+/// Any other op, with fixed other arguments; several rows for one op where its arguments matter.
+struct Shaped {
+  const char* name;
+  /// Operand shapes: "3x4,4x5;4,4x5" are two cases of two operands; "()" is rank 0.
+  const char* shapes;
+  reel::Tensor (*call)(Operands x);
+  Array (*reference)(Arrays x);
+  Domain domain = {-2, 2};
+  /// Makes a drawn operand fit for the op (well-conditioned, positive definite); null: as drawn.
+  reel::Tensor (*prepare)(const reel::Tensor& drawn, std::size_t operand) = nullptr;
+  unsigned flags = none;
+  /// Tolerances are multiplied by it: a condition number, or the error of a narrower dtype.
+  double slack = 1;
+};
+std::span<const Shaped> reductions();
+std::span<const Shaped> movements();
+std::span<const Shaped> linear_algebra();
+
+/// The shapes of a row, one list per case.
+std::vector<std::vector<reel::Shape>> shapes_of(const Shaped& row);
+
+/// A kink or a singular point: expected value and gradients (for ones as cotangent).
+struct Edge {
+  const char* name;
+  const char* point;  // what is special
+  reel::Tensor (*call)(Operands x);
+  std::vector<reel::Tensor> (*inputs)();
+  std::vector<double> value;
+  std::vector<std::vector<double>> gradients;
+  double tolerance = 1e-13;
+};
+std::vector<Edge> edges();
+
+}  // namespace cases

@@ -1,0 +1,158 @@
+// The op table: derivatives. Reverse mode and forward mode are transposes of each other, <v, J t> = <J^T v, t>, over
+// shape and stride patterns; both agree with central differences; the same holds for the gradient function, whose own
+// derivative is symmetric.
+#include <cmath>
+
+#include "catch.hpp"
+#include "op_cases.hpp"
+#include "support/derivatives.hpp"
+
+using namespace reel;
+using support::Difference, support::Dot, support::Function, support::gradient_of, support::difference, support::inner,
+    support::Layout, support::moved, support::pull, support::push, support::Tensors;
+
+namespace {
+
+// What it takes to be a transpose, to rounding.
+bool agree(const Dot& a, const Dot& b, double slack) {
+  return std::abs(a.value - b.value) <= 1e-12L * static_cast<long double>(slack) * a.scale;
+}
+
+struct Case {
+  std::string what;
+  Function f;
+  Tensors x;
+  double slack;
+};
+
+// First and second order, both modes, at x.
+void check_modes(const Case& c, support::Random& random) {
+  INFO(c.what);
+  const Tensors y = c.f(c.x), v = random.like(y), t = random.like(c.x);
+  const Tensors jt = push(c.f, c.x, t), vj = pull(c.f, c.x, v);
+  for (std::size_t i = 0; i < c.x.size(); ++i) {
+    REQUIRE(vj[i].shape() == c.x[i].shape());
+    REQUIRE(vj[i].dtype() == c.x[i].dtype());
+  }
+  REQUIRE(jt[0].shape() == y[0].shape());
+  const Dot forward = inner(v, jt), reverse = inner(vj, t);
+  INFO("<v, J t> = " << static_cast<double>(forward.value) << ", <J^T v, t> = " << static_cast<double>(reverse.value)
+                     << ", scale " << static_cast<double>(forward.scale));
+  CHECK(agree(forward, reverse, c.slack));
+
+  const Function g = gradient_of(c.f, v);
+  const Tensors s = random.like(c.x);
+  const Tensors ht = push(g, c.x, t), sh = pull(g, c.x, s), hs = push(g, c.x, s);
+  const Dot second = inner(s, ht), transposed = inner(sh, t), mirrored = inner(t, hs);
+  INFO("<s, H t> = " << static_cast<double>(second.value) << ", <H^T s, t> = " << static_cast<double>(transposed.value)
+                     << ", <t, H s> = " << static_cast<double>(mirrored.value) << ", scale "
+                     << static_cast<double>(second.scale));
+  CHECK(agree(second, transposed, 2 * c.slack));
+  CHECK(agree(second, mirrored, 2 * c.slack));
+}
+
+// The tangent of f, and of its gradient, against central differences.
+void check_differences(const Case& c, support::Random& random) {
+  INFO(c.what);
+  constexpr double h = 1e-5;
+  const Tensors t = random.like(c.x), v = random.like(c.f(c.x));
+  for (const Function& f : {c.f, gradient_of(c.f, v)}) {
+    const Tensors tangent = push(f, c.x, t);
+    const Tensors above = f(moved(c.x, h, t)), below = f(moved(c.x, -h, t));
+    Tensors slope;
+    for (std::size_t i = 0; i < above.size(); ++i) slope.push_back((above[i] - below[i]) / (2 * h));
+    const Difference d = difference(tangent, slope);
+    INFO("error " << d.error << " of " << d.size);
+    CHECK(d.error <= 1e-7 * c.slack * (1 + d.size));
+  }
+}
+
+// The shapes in which the operands of a pointwise op meet.
+std::vector<std::vector<Shape>> patterns(int arity) {
+  const std::vector<Shape> alone = {{}, {1}, {37}, {3, 4}, {2, 3, 4}, {0}, {2, 0, 3}};
+  const std::vector<std::vector<Shape>> pairs = {{{}, {5}},        {{5}, {}},          {{3, 4}, {4}}, {{4}, {3, 4}},
+                                                 {{3, 1}, {1, 4}}, {{1}, {2, 3}},      {{1, 1}, {3}}, {{0}, {1}},
+                                                 {{1}, {0, 1}},    {{2, 1, 4}, {3, 1}}};
+  std::vector<std::vector<Shape>> all;
+  for (const Shape& s : alone) all.emplace_back(static_cast<std::size_t>(arity), s);
+  if (arity == 2) all.insert(all.end(), pairs.begin(), pairs.end());
+  if (arity == 3)
+    for (const auto& p : pairs) {
+      all.push_back({p[0], p[1], p[1]});
+      all.push_back({p[1], p[0], p[1]});
+      all.push_back({p[1], p[1], p[0]});
+    }
+  return all;
+}
+
+bool differentiable(unsigned flags) { return !(flags & (cases::boolean_result | cases::constant)); }
+
+std::string text(const std::vector<Shape>& shapes) {
+  std::string all;
+  for (const Shape& s : shapes) all += to_string(s);
+  return all;
+}
+
+void check_shaped(std::span<const cases::Shaped> rows) {
+  for (const cases::Shaped& row : rows) {
+    if (!differentiable(row.flags)) continue;
+    support::Random random(row.name);
+    const Function f = [&](const Tensors& x) { return Tensors{row.call(x)}; };
+    bool first = true;
+    for (const std::vector<Shape>& shapes : shapes_of(row)) {
+      Tensors x;
+      for (const Shape& s : shapes) {
+        const Tensor drawn = random.tensor(s, row.domain.low, row.domain.high);
+        x.push_back(row.prepare ? row.prepare(drawn, x.size()) : drawn);
+      }
+      for (Layout layout : support::layouts) {
+        if (layout == Layout::broadcast) continue;  // it makes ties and singular matrices
+        Tensors views;
+        for (const Tensor& one : x) views.push_back(laid_out(one, layout));
+        check_modes({std::string(row.name) + " of " + text(shapes) + " " + name(layout), f, views, row.slack}, random);
+      }
+      if (std::exchange(first, false) && row.slack < 1e5)
+        check_differences({std::string(row.name) + " of " + text(shapes), f, x, row.slack}, random);
+    }
+  }
+}
+
+}  // namespace
+
+TEST_CASE("pointwise ops: the modes are transposes, to second order, in every shape and stride pattern") {
+  for (const cases::Pointwise& row : cases::pointwise()) {
+    if (!differentiable(row.flags)) continue;
+    support::Random random(row.name);
+    const Function f = [&](const Tensors& x) { return Tensors{row.call(x)}; };
+    for (const std::vector<Shape>& shapes : patterns(row.arity))
+      for (Layout layout : support::layouts) {
+        Tensors x;
+        for (std::size_t i = 0; i < shapes.size(); ++i)
+          x.push_back(laid_out(random.tensor(shapes[i], row.domain[i].low, row.domain[i].high), layout));
+        check_modes({std::string(row.name) + " of " + text(shapes) + " " + name(layout), f, x, 1}, random);
+      }
+  }
+}
+
+TEST_CASE("pointwise ops: first and second derivatives against central differences") {
+  for (const cases::Pointwise& row : cases::pointwise()) {
+    if (!differentiable(row.flags)) continue;
+    support::Random random(row.name);
+    constexpr std::size_t count = 9;
+    std::vector<std::vector<double>> values(static_cast<std::size_t>(row.arity), std::vector<double>(count));
+    for (std::size_t k = 0; k < count; ++k) {
+      double operands[3] = {};
+      do
+        for (int i = 0; i < row.arity; ++i) operands[i] = random.uniform(row.domain[i].low, row.domain[i].high);
+      while (row.smooth && !row.smooth(operands));
+      for (std::size_t i = 0; i < values.size(); ++i) values[i][k] = operands[i];
+    }
+    Tensors x;
+    for (const auto& v : values) x.push_back(from_data(v));
+    check_differences({row.name, [&](const Tensors& p) { return Tensors{row.call(p)}; }, x, 1}, random);
+  }
+}
+
+TEST_CASE("reductions, scans and normalisations: derivatives") { check_shaped(cases::reductions()); }
+TEST_CASE("shape and index ops: derivatives") { check_shaped(cases::movements()); }
+TEST_CASE("linear algebra: derivatives") { check_shaped(cases::linear_algebra()); }

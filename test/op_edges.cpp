@@ -1,0 +1,143 @@
+// The op table: kinks, ties and singular points; ops that cut a path; a same operand twice; rules S20-S22 on what is
+// kept.
+#include <cmath>
+
+#include "catch.hpp"
+#include "op_cases.hpp"
+#include "support/derivatives.hpp"
+
+using namespace reel;
+using support::difference, support::pull, support::push, support::Tensors;
+
+namespace {
+
+// Equal to a tolerance relative to 1 or to the number; infinities and NaN by kind.
+bool close(const std::vector<double>& got, const std::vector<double>& expected, double tolerance) {
+  if (got.size() != expected.size()) return false;
+  for (std::size_t i = 0; i < got.size(); ++i) {
+    if (std::isnan(expected[i]) && std::isnan(got[i])) continue;
+    if (got[i] == expected[i]) continue;
+    if (!(std::abs(got[i] - expected[i]) <= tolerance * std::max(1.0, std::abs(expected[i])))) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+TEST_CASE("kinks, ties and singular points are as documented") {
+  for (const cases::Edge& edge : cases::edges()) {
+    const Tensors x = edge.inputs();
+    GradientTape tape;
+    tape.watch(x);
+    const Tensor y = edge.call(x);
+    const std::vector<double> value = cast(y, DType::float64).to_vector();
+    INFO(edge.name << ", " << edge.point << ": value " << Catch::Detail::stringify(value));
+    CHECK(close(value, edge.value, edge.tolerance));
+    const std::vector<Gradient> g = tape.gradient(y, x);
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      if (edge.gradients.empty()) {
+        CHECK_FALSE(g[i]);
+        continue;
+      }
+      INFO("gradient " << i << ": " << (g[i] ? Catch::Detail::stringify(g[i].dense().to_vector()) : g[i].why_none()));
+      REQUIRE(g[i]);
+      CHECK(g[i].dense().shape() == x[i].shape());
+      CHECK(close(g[i].dense().to_vector(), edge.gradients[i], 1e-12));
+    }
+  }
+}
+
+TEST_CASE("forward mode gives the same at the edges") {
+  for (const cases::Edge& edge : cases::edges()) {
+    if (edge.gradients.empty()) continue;
+    const Tensors x = edge.inputs();
+    // Along one element at a time: the sum of J's column.
+    for (std::size_t i = 0; i < x.size(); ++i)
+      for (std::int64_t k = 0; k < x[i].size(); ++k) {
+        std::vector<double> unit(static_cast<std::size_t>(x[i].size()));
+        unit[static_cast<std::size_t>(k)] = 1;
+        Tensors t(x.size());
+        t[i] = from_data(unit, x[i].shape());
+        const Tensors dy = push([&](const Tensors& p) { return Tensors{edge.call(p)}; }, x, t);
+        const double got = sum(dy[0]).item(), expected = edge.gradients[i][static_cast<std::size_t>(k)];
+        INFO(edge.name << ", " << edge.point << ": element " << k << " of operand " << i << ": " << got << ", not "
+                       << expected);
+        // Products with zeros of the unit tangent may make a NaN of an infinite derivative elsewhere.
+        const bool singular = std::isnan(got) && !std::isfinite(expected * 0);
+        CHECK((close({got}, {expected}, 1e-12) || singular));
+      }
+  }
+}
+
+TEST_CASE("ops that give constants are not connected") {
+  const auto check = [](const char* name, const Tensors& x, const Tensor& y, GradientTape& tape) {
+    for (const Gradient& g : tape.gradient(std::vector{y}, x)) {
+      INFO(name << ": " << g.why_none());
+      CHECK_FALSE(g);
+      CHECK_FALSE(g.why_none().empty());
+    }
+  };
+  support::Random random("constants");
+  for (const cases::Pointwise& row : cases::pointwise()) {
+    if (!(row.flags & cases::boolean_result)) continue;
+    Tensors x;
+    for (int i = 0; i < row.arity; ++i) x.push_back(random.tensor({5}));
+    GradientTape tape;
+    tape.watch(x);
+    check(row.name, x, row.call(x), tape);
+  }
+  for (const auto table : {cases::reductions(), cases::movements()})
+    for (const cases::Shaped& row : table) {
+      if (!(row.flags & (cases::boolean_result | cases::constant))) continue;
+      Tensors x;
+      const std::vector<Shape> shapes = shapes_of(row)[0];
+      for (const Shape& s : shapes) x.push_back(random.tensor(s, row.domain.low, row.domain.high));
+      GradientTape tape;
+      tape.watch(x);
+      check(row.name, x, row.call(x), tape);
+    }
+}
+
+TEST_CASE("the same tensor as both operands") {
+  support::Random random("twice");
+  for (const cases::Pointwise& row : cases::pointwise()) {
+    if (row.arity != 2 || row.flags & cases::boolean_result) continue;
+    const double low = std::max(row.domain[0].low, row.domain[1].low),
+                 high = std::min(row.domain[0].high, row.domain[1].high);
+    if (low >= high) continue;
+    const Tensors x{random.tensor({7}, low, high)}, v{random.tensor({7})};
+    const auto twice = [&](const Tensors& p) { return Tensors{row.call(std::vector{p[0], p[0]})}; };
+    const Tensors both = pull([&](const Tensors& p) { return Tensors{row.call(p)}; }, {x[0], identity(x[0])}, v);
+    const support::Difference d = difference(pull(twice, x, v), {both[0] + both[1]});
+    INFO(row.name);
+    CHECK(d.error <= 1e-13 * (1 + d.size));
+  }
+}
+
+TEST_CASE("entries keep at most what the original lists allow (S20, S21)") {
+  const auto saved = [](auto f, const Tensors& x) {
+    GradientTape tape;
+    tape.watch(x);
+    const Tensor y = f(x);
+    return tape.stats().saved_tensors;
+  };
+  using X = cases::Operands;
+  const Tensors one{tensor({0.5, 0.25})}, two{tensor({0.5, 0.25}), tensor({0.75, 2.0})};
+  // In both lists: nothing but the gradient.
+  CHECK(saved([](X x) { return negative(x[0]); }, one) == 0);
+  CHECK(saved([](X x) { return identity(x[0]); }, one) == 0);
+  CHECK(saved([](X x) { return sum(x[0]); }, one) == 0);
+  CHECK(saved([](X x) { return reshape(x[0], {2, 1}); }, one) == 0);
+  CHECK(saved([](X x) { return add(x[0], x[1]); }, two) == 0);
+  CHECK(saved([](X x) { return subtract(x[0], x[1]); }, two) == 0);
+  CHECK(saved([](X x) { return floor(x[0]); }, one) == 0);
+  // No inputs, or no outputs: one of the two.
+  CHECK(saved([](X x) { return exp(x[0]); }, one) == 1);
+  CHECK(saved([](X x) { return tanh(x[0]); }, one) == 1);
+  CHECK(saved([](X x) { return sin(x[0]); }, one) == 1);
+  CHECK(saved([](X x) { return multiply(x[0], x[1]); }, two) == 2);
+  CHECK(saved([](X x) { return multiply(x[0], 3.0); }, one) <= 1);
+  CHECK(saved([](X x) { return softmax(x[0]); }, one) <= 1);
+  CHECK(saved([](X x) { return log_softmax(x[0]); }, one) <= 1);
+  CHECK(saved([](X x) { return power(x[0], 2.0); }, one) <= 2);
+}
