@@ -76,5 +76,6 @@ class Gradient {
 
 /// "none (...)", or the tensor.
 std::ostream& operator<<(std::ostream& out, const Gradient& g);
+std::string to_string(const Gradient& g);
 
 }  // namespace reel

@@ -31,6 +31,8 @@ inline void release(BlockHead* block) noexcept {
 }
 
 const void* contiguous_data(const Tensor& x, DType wanted);
+/// The first element, whatever the strides. TypeError unless the dtype is `wanted`.
+const void* strided_data(const Tensor& x, DType wanted);
 void copy_out(const Tensor& x, DType wanted, void* out, bool single);
 
 }  // namespace detail
@@ -208,9 +210,11 @@ class Operand {
   Tensor held_;
 };
 
-/// NumPy-like text with shape and dtype: "[[1., 2.], [3., 4.]] float64 [2, 2]"; long tensors are shortened.
+/// The text that NumPy's repr has between its parentheses, then dtype and shape: "[1. , 2.5] float64 [2]". A row of a
+/// matrix is a line; more than 1000 elements are shortened to three at either end of each long axis.
 std::ostream& operator<<(std::ostream& out, const Tensor& x);
 std::string to_string(const Tensor& x);
 std::ostream& operator<<(std::ostream& out, const Variable& x);
+std::string to_string(const Variable& x);
 
 }  // namespace reel

@@ -9,13 +9,6 @@
 
 #include "core/fail.hpp"
 
-fmt::format_context::iterator fmt::formatter<reel::Shape>::format(const reel::Shape& s, fmt::format_context& c) const {
-  return fmt::format_to(c.out(), "{}", reel::to_string(s));
-}
-fmt::format_context::iterator fmt::formatter<reel::DType>::format(reel::DType d, fmt::format_context& c) const {
-  return fmt::format_to(c.out(), "{}", reel::name(d));
-}
-
 namespace reel {
 
 // Out of line, so that every library that throws one shares its type information.

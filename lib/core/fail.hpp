@@ -7,26 +7,26 @@
 #include <string>
 #include <string_view>
 
-// Out of line: <fmt/core.h> declares far less than <fmt/format.h>, and every op includes this file.
-template <>
-struct fmt::formatter<reel::Shape> {
-  constexpr auto parse(fmt::format_parse_context& context) { return context.begin(); }
-  fmt::format_context::iterator format(const reel::Shape& shape, fmt::format_context& context) const;
-};
-template <>
-struct fmt::formatter<reel::DType> {
-  constexpr auto parse(fmt::format_parse_context& context) { return context.begin(); }
-  fmt::format_context::iterator format(reel::DType dtype, fmt::format_context& context) const;
-};
-
 namespace reel::detail {
 
 std::string message(std::string_view op, fmt::string_view text, fmt::format_args args);
 
+// What fmt gets to see of an argument. The library specialises no formatter of its own types: <reel/fmt.hpp> does, for
+// the user's program.
+template <class A>
+const A& shown(const A& a) noexcept {
+  return a;
+}
+inline std::string shown(const Shape& s) { return to_string(s); }
+inline std::string_view shown(DType d) noexcept { return name(d); }
+template <class A>
+using Shown = std::remove_cvref_t<decltype(shown(std::declval<const A&>()))>;
+
 /// Throws E with the text "op: ...".
 template <class E, class... A>
-[[noreturn, gnu::cold, gnu::noinline]] void fail(std::string_view op, fmt::format_string<A...> text, const A&... args) {
-  throw E(message(op, text, fmt::make_format_args(args...)));
+[[noreturn, gnu::cold, gnu::noinline]] void fail(std::string_view op, fmt::format_string<Shown<A>...> text,
+                                                 const A&... args) {
+  throw E(message(op, text, fmt::make_format_args(static_cast<const Shown<A>&>(shown(args))...)));
 }
 
 /// Sends a warning to the handler set with set_warning_handler (standard error by default).

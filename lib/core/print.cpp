@@ -33,47 +33,52 @@ std::string digits(double value, std::chars_format format, int places = -1) {
   return {text, end.ptr};
 }
 
-// The double with the shortest decimal form that still is `value` in the narrower type: it is printed in its stead.
-double shortest(float value, const auto& same) {
-  if (!std::isfinite(value)) return value;
-  for (int places = 0; places < 9; ++places) {
-    const std::string text = digits(value, std::chars_format::scientific, places);
-    double decimal = 0;
-    std::from_chars(text.data(), text.data() + text.size(), decimal);
-    if (same(static_cast<float>(decimal))) return decimal;
-  }
-  return value;
+// A number, and the double whose shortest decimal form is that of the number in its own, narrower type.
+struct Real {
+  double exact = 0, shortest = 0;
+};
+
+Real real(float value, const auto& same) {
+  if (std::isfinite(value))
+    for (int places = 0; places < 9; ++places) {
+      const std::string text = digits(value, std::chars_format::scientific, places);
+      double decimal = 0;
+      std::from_chars(text.data(), text.data() + text.size(), decimal);
+      if (same(static_cast<float>(decimal))) return {value, decimal};
+    }
+  return {value, value};
 }
-double shortest(float value) {
-  return shortest(value, [&](float other) { return other == value; });
+Real real(float value) {
+  return real(value, [&](float other) { return other == value; });
 }
+Real real(double value) { return {value, value}; }
 
 struct Number {
-  double real, imaginary = 0;
+  Real real, imaginary;
 };
 
 Number number(const Block& x, std::int64_t at) {
   switch (x.dtype) {
     case DType::float16: {
       const auto v = element<float16>(x, at);
-      return {shortest(float(v), [&](float other) { return float16(other) == v; })};
+      return {real(float(v), [&](float other) { return float16(other) == v; }), {}};
     }
     case DType::bfloat16: {
       const auto v = element<bfloat16>(x, at);
-      return {shortest(float(v), [&](float other) { return bfloat16(other) == v; })};
+      return {real(float(v), [&](float other) { return bfloat16(other) == v; }), {}};
     }
     case DType::float32:
-      return {shortest(element<float>(x, at))};
+      return {real(element<float>(x, at)), {}};
     case DType::complex64: {
       const auto v = element<complex64>(x, at);
-      return {shortest(v.re), shortest(v.im)};
+      return {real(v.re), real(v.im)};
     }
     case DType::complex128: {
       const auto v = element<complex128>(x, at);
-      return {v.re, v.im};
+      return {real(v.re), real(v.im)};
     }
     default:
-      return {element<double>(x, at)};
+      return {real(element<double>(x, at)), {}};
   }
 }
 
@@ -97,66 +102,61 @@ void pad_left(std::string& text, std::size_t width) {
 // One number in parts, so that points and exponents can be aligned.
 struct Parts {
   std::string whole, fraction, exponent;  // fraction without the point, exponent with the e; whole alone: inf, nan
-  bool finite = true;
 };
 
-Parts parts(double value, bool scientific, bool sign) {
-  Parts p;
-  const char* plus = sign && !std::signbit(value) ? "+" : "";
-  if (!std::isfinite(value)) {
-    p.whole = std::isnan(value) ? std::string(sign ? "+nan" : "nan") : std::string(plus) + (value < 0 ? "-inf" : "inf");
-    p.finite = false;
-    return p;
-  }
-  const auto format = scientific ? std::chars_format::scientific : std::chars_format::fixed;
-  std::string text = digits(value, format);
-  const auto cut = [&] {
-    const std::size_t e = std::min(text.find('e'), text.size()), point = std::min(text.find('.'), e);
-    p.whole = text.substr(0, point);
-    p.fraction = point < e ? text.substr(point + 1, e - point - 1) : "";
-    p.exponent = text.substr(e);
-  };
-  cut();
+Parts split(const std::string& text) {
+  const std::size_t e = std::min(text.find('e'), text.size()), point = std::min(text.find('.'), e);
+  return {text.substr(0, point), point < e ? text.substr(point + 1, e - point - 1) : "", text.substr(e)};
+}
+
+// The shortest form that has at most `precision` digits behind the point.
+Parts parts(const Real& x, std::chars_format format) {
+  if (std::isnan(x.exact)) return {"nan", "", ""};
+  if (std::isinf(x.exact)) return {x.exact < 0 ? "-inf" : "inf", "", ""};
+  Parts p = split(digits(x.shortest, format));
   if (p.fraction.size() > precision) {
-    text = digits(value, format, precision);
-    cut();
+    p = split(digits(x.exact, format, precision));
     p.fraction.erase(p.fraction.find_last_not_of('0') + 1);
   }
-  p.whole.insert(0, plus);
   return p;
 }
 
-// All shown numbers in one format.
-std::vector<std::string> aligned(const std::vector<double>& values, bool sign, bool alone) {
+// All shown numbers in one format, in columns of one width unless `alone`.
+std::vector<std::string> aligned(const std::vector<Real>& values, bool sign, bool alone) {
   double largest = 0, smallest = HUGE_VAL;
-  for (double v : values)
-    if (std::isfinite(v) && v != 0) {
-      largest = std::max(largest, std::fabs(v));
-      smallest = std::min(smallest, std::fabs(v));
+  for (const Real& x : values)
+    if (const double v = std::fabs(x.exact); std::isfinite(v) && v != 0) {
+      largest = std::max(largest, v);
+      smallest = std::min(smallest, v);
     }
   const bool scientific = largest != 0 && (largest >= 1e8 || smallest < 1e-4 || largest / smallest > 1000);
+  const auto format = scientific ? std::chars_format::scientific : std::chars_format::fixed;
   std::vector<Parts> all;
-  std::size_t before = 0, behind = 0;
-  for (double v : values) {
-    all.push_back(parts(v, scientific, sign));
-    if (!all.back().finite) continue;
-    before = std::max(before, all.back().whole.size());
+  std::size_t behind = 0, exponent = 0;
+  for (const Real& x : values) {
+    all.push_back(parts(x, format));
     behind = std::max(behind, all.back().fraction.size());
+    exponent = std::max(exponent, all.back().exponent.size());
   }
   std::vector<std::string> words;
-  for (const Parts& p : all) {
+  std::size_t width = 0;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const double v = values[i].exact;
+    Parts& p = all[i];
+    if (scientific && std::isfinite(v)) {
+      // As many digits for each, of the number itself.
+      p = split(digits(v, format, static_cast<int>(behind)));
+      p.exponent.insert(2, exponent - p.exponent.size(), '0');
+    }
     std::string word = p.whole;
-    if (p.finite) {
-      if (!alone) pad_left(word, before);
-      word += '.' + p.fraction;
-      if (scientific) word.append(behind - p.fraction.size(), '0');
-      else if (!alone) word.append(behind - p.fraction.size(), ' ');
-      word += p.exponent;
+    if (sign && !std::signbit(v)) word.insert(0, "+");
+    if (std::isfinite(v)) {
+      word += '.' + p.fraction + p.exponent;
+      if (!scientific && !alone) word.append(behind - p.fraction.size(), ' ');
     }
     words.push_back(word);
+    width = std::max(width, word.size());
   }
-  std::size_t width = 0;
-  for (const std::string& w : words) width = std::max(width, w.size());
   if (!alone)
     for (std::string& w : words) pad_left(w, width);
   return words;
@@ -173,7 +173,7 @@ std::vector<std::string> words_of(const Block& x, const std::vector<std::int64_t
     for (std::string& w : words) pad_left(w, width);
     return words;
   }
-  std::vector<double> reals, imaginaries;
+  std::vector<Real> reals, imaginaries;
   for (std::int64_t at : offsets) {
     const Number n = number(x, at);
     reals.push_back(n.real);

@@ -52,12 +52,13 @@ Gradient GradientAccess::none(gradients::Reason reason) {
   return g;
 }
 
-std::ostream& operator<<(std::ostream& out, const Gradient& g) {
-  if (!g) return out << "none (" << g.why_none() << ")";
-  if (!g.is_slices()) return out << *g;
+std::string to_string(const Gradient& g) {
+  if (!g) return "none (" + g.why_none() + ")";
+  if (!g.is_slices()) return to_string(*g);
   const IndexedSlices s = g.slices();
-  return out << "IndexedSlices of " << s.dense_shape << ": rows " << s.indices << ", values " << s.values;
+  return "IndexedSlices of " + to_string(s.dense_shape) + ": rows " + to_string(s.indices) + ", values " + to_string(s.values);
 }
+std::ostream& operator<<(std::ostream& out, const Gradient& g) { return out << to_string(g); }
 
 namespace gradients {
 

@@ -1,6 +1,6 @@
-// What the layers above see of the kernels: loops over raw elements, in one table per instruction set of which active() is the
-// one in use. A loop sees pointers, strides and counts, never allocates, never throws, and gives an element the same bits
-// whatever its position and whatever the strides are.
+// What the layers above see of the kernels: loops over raw elements, in one table per instruction set of which active()
+// is the one in use. A loop sees pointers, strides and counts, never allocates, never throws, and gives an element the
+// same bits whatever its position and whatever the strides are.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -9,7 +9,18 @@
 namespace reel::kernels {
 
 // Element types in the order of reel::DType.
-enum class Type : std::uint8_t { boolean, uint8, int32, int64, float16, bfloat16, float32, float64, complex64, complex128 };
+enum class Type : std::uint8_t {
+  boolean,
+  uint8,
+  int32,
+  int64,
+  float16,
+  bfloat16,
+  float32,
+  float64,
+  complex64,
+  complex128
+};
 inline constexpr std::size_t type_count = 10;
 constexpr std::size_t index(Type t) { return static_cast<std::size_t>(t); }
 constexpr std::size_t size_of(Type t) {
@@ -25,8 +36,8 @@ struct Strided {
 // out is contiguous and may be an operand of stride 1 itself; otherwise it overlaps none. n >= 0.
 using Loop = void (*)(const Strided* in, void* out, std::ptrdiff_t n);
 
-// A row of table.hpp. value reads in[0..arity); a product reads g, x, y, w, z in this order, and of these only g and what the row
-// says: the rest may be null. A product that is no function (identity, zero) has no loop.
+// A row of table.hpp. value reads in[0..arity); a product reads g, x, y, w, z in this order, and of these only g and
+// what the row says: the rest may be null. A product that is no function (identity, zero) has no loop.
 struct Pointwise {
   Loop value;
   Loop product[3];
@@ -34,8 +45,8 @@ struct Pointwise {
 inline constexpr std::size_t row_capacity = 96;
 
 enum class Comparison : std::uint8_t { equal, not_equal, less, less_equal, greater, greater_equal };  // in: x, y
-enum class Predicate : std::uint8_t { isnan, isinf, isfinite };                                      // in: x
-enum class Logical : std::uint8_t { conjunction, disjunction, exclusive, negation };                 // booleans; in: x[, y]
+enum class Predicate : std::uint8_t { isnan, isinf, isfinite };                                       // in: x
+enum class Logical : std::uint8_t { conjunction, disjunction, exclusive, negation };  // booleans; in: x[, y]
 
 enum class Reduce : std::uint8_t { sum, prod, max, min };  // max and min of booleans are any and all
 struct Reduction {
@@ -48,18 +59,19 @@ struct Reduction {
 // out[0] = index of the first greatest (least) element, n >= 1. A NaN is both.
 using ArgReduce = void (*)(Strided in, std::ptrdiff_t n, std::int64_t* out);
 
-// Functions of one contiguous row of n >= 1 elements. A row whose maximum is -inf or inf has the limit as its logsumexp and NaN as
-// its softmax. out may be x, g or z itself.
+// Functions of one contiguous row of n >= 1 elements. A row whose maximum is -inf or inf has the limit as its logsumexp
+// and NaN as its softmax. out may be x, g or z itself.
 struct Rows {
   void (*softmax)(const void* x, void* out, std::ptrdiff_t n);
   void (*log_softmax)(const void* x, void* out, std::ptrdiff_t n);
-  void (*logsumexp)(const void* x, void* out, std::ptrdiff_t n);                         // out: one element
+  void (*logsumexp)(const void* x, void* out, std::ptrdiff_t n);                           // out: one element
   void (*softmax_product)(const void* g, const void* z, void* out, std::ptrdiff_t n);      // z * (g - sum(g * z))
   void (*log_softmax_product)(const void* g, const void* z, void* out, std::ptrdiff_t n);  // g - exp(z) * sum(g)
-  Loop logsumexp_product;                                                                  // in: g, x, z; g * exp(x - z)
+  Loop logsumexp_product;  // in: g, x, z; g * exp(x - z)
 };
 
-// Everything that is compiled once per instruction set. An entry is null where the operation does not exist for that type.
+// Everything that is compiled once per instruction set. An entry is null where the operation does not exist for that
+// type.
 struct Set {
   const char* isa;
   Pointwise op[row_capacity][type_count];  // by row_of<"name">(), table.hpp
@@ -69,7 +81,8 @@ struct Set {
   Loop select[5];                          // by size_class(bytes of an element); in: booleans c, then x, y; c ? x : y
   Reduction reduce[4][type_count];
   ArgReduce argmax[type_count], argmin[type_count];
-  void (*dot[type_count])(Strided a, Strided b, std::ptrdiff_t n, void* out);  // sum of a * b, in the order of Reduce::sum
+  void (*dot[type_count])(Strided a, Strided b, std::ptrdiff_t n,
+                          void* out);  // sum of a * b, in the order of Reduce::sum
   Rows rows[type_count];
 
   const Pointwise& pointwise(std::size_t row, Type t) const { return op[row][index(t)]; }
@@ -80,19 +93,24 @@ struct Set {
 };
 
 // 0..4 for elements of 1, 2, 4, 8, 16 bytes.
-constexpr std::size_t size_class(std::size_t bytes) { return bytes == 16 ? 4 : bytes == 8 ? 3 : bytes == 4 ? 2 : bytes == 2 ? 1 : 0; }
+constexpr std::size_t size_class(std::size_t bytes) {
+  return bytes == 16 ? 4 : bytes == 8 ? 3 : bytes == 4 ? 2 : bytes == 2 ? 1 : 0;
+}
 
 namespace detail {
 extern const Set* active_set;
 }
-// The set in use: the best that this machine supports, or the one that REEL_ISA names. Fixed before any other constructor runs.
+// The set in use: the best that this machine supports, or the one that REEL_ISA names. Fixed before any other
+// constructor runs.
 inline const Set& active() { return *detail::active_set; }
 // Null, or why REEL_ISA was not followed.
 const char* isa_problem();
-// The set of this name ("scalar", "sse2", "avx2", "avx512", "neon64"); null if it is not compiled in or this machine lacks it.
+// The set of this name ("scalar", "sse2", "avx2", "avx512", "neon64"); null if it is not compiled in or this machine
+// lacks it.
 const Set* find(std::string_view isa);
 
-// ---- What is compiled once, for the baseline --------------------------------------------------------------------------------------
+// ---- What is compiled once, for the baseline
+// --------------------------------------------------------------------------------------
 
 // out[i * out_stride] = in[0] combined with all up to in[i], one after the other. out may be in itself. Numbers only.
 using Scan = void (*)(Strided in, void* out, std::ptrdiff_t out_stride, std::ptrdiff_t n);
@@ -102,12 +120,13 @@ Scan cumprod(Type t);
 // Elements of 1, 2, 4, 8 or 16 bytes, moved without being looked at. The two sides of a copy do not overlap.
 void copy(Strided in, void* out, std::ptrdiff_t out_stride, std::ptrdiff_t n, std::size_t bytes);
 void fill(const void* value, void* out, std::ptrdiff_t out_stride, std::ptrdiff_t n, std::size_t bytes);
-// out[r * out_stride + c] = in[r * row_stride + c * column_stride], in tiles that suit the cache whichever stride is the small one.
-void copy_matrix(const void* in, std::ptrdiff_t row_stride, std::ptrdiff_t column_stride, void* out, std::ptrdiff_t out_stride,
-                 std::ptrdiff_t rows, std::ptrdiff_t columns, std::size_t bytes);
+// out[r * out_stride + c] = in[r * row_stride + c * column_stride], in tiles that suit the cache whichever stride is
+// the small one.
+void copy_matrix(const void* in, std::ptrdiff_t row_stride, std::ptrdiff_t column_stride, void* out,
+                 std::ptrdiff_t out_stride, std::ptrdiff_t rows, std::ptrdiff_t columns, std::size_t bytes);
 
-// out[i] = in[i] as the other type, contiguous. False if a NaN or a number out of range met an integer type: out is then undefined.
-// Integers wrap, a complex number gives its real part, anything but zero is true.
+// out[i] = in[i] as the other type, contiguous. False if a NaN or a number out of range met an integer type: out is
+// then undefined. Integers wrap, a complex number gives its real part, anything but zero is true.
 using Cast = bool (*)(Strided in, void* out, std::ptrdiff_t n);
 Cast cast(Type from, Type to);
 

@@ -1,4 +1,5 @@
-// The pointwise table: every elementwise op, one row each, by family in rows/. An op's index in the kernel tables is its row here.
+// The pointwise table: every elementwise op, one row each, by family in rows/. An op's index in the kernel tables is
+// its row here.
 #pragma once
 #include "kernels/kernels.hpp"
 #include "kernels/rows/activation.hpp"

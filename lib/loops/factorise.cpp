@@ -1,5 +1,5 @@
-// Loops over the matrices of a batch, one LAPACK call each. Non-finite input never reaches LAPACK: its pivot search is not
-// defined on NaN.
+// Loops over the matrices of a batch, one LAPACK call each. Non-finite input never reaches LAPACK: its pivot search is
+// not defined on NaN.
 #include "loops/factorise.hpp"
 
 #include <algorithm>
@@ -27,8 +27,10 @@ std::int64_t count_of(const Tensor& a, std::int64_t n) { return n == 0 ? 0 : ree
 
 template <class F>
 void with_type(const Tensor& x, const F& f) {
-  if (reel::detail::block(x)->dtype == DType::float32) f(float{});
-  else f(double{});
+  if (reel::detail::block(x)->dtype == DType::float32)
+    f(float{});
+  else
+    f(double{});
 }
 
 // Calls f(i) for each matrix, whose order says how many make a task.
@@ -291,7 +293,8 @@ std::int64_t eliminate(T* a, std::int64_t n, double tolerance, T* left, T* right
 std::int64_t eliminate(const Tensor& a, double tolerance, const Tensor& left, const Tensor& right, double& scale) {
   std::int64_t pivots = 0;
   with_type(a, [&]<class T>(T) {
-    pivots = eliminate(mutable_data<T>(a), order_of(a), tolerance, mutable_data<T>(left), mutable_data<T>(right), scale);
+    pivots =
+        eliminate(mutable_data<T>(a), order_of(a), tolerance, mutable_data<T>(left), mutable_data<T>(right), scale);
   });
   return pivots;
 }

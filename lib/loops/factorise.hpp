@@ -1,5 +1,5 @@
-// Factorisations of batches of square matrices [..., n, n], float32 or float64, row-major without gaps. One matrix is one
-// task, so that results have the same bits for every number of threads. A matrix that is not finite gives NaN.
+// Factorisations of batches of square matrices [..., n, n], float32 or float64, row-major without gaps. One matrix is
+// one task, so that results have the same bits for every number of threads. A matrix that is not finite gives NaN.
 #pragma once
 #include <reel/tensor.hpp>
 
@@ -7,7 +7,8 @@
 
 namespace reel::loops {
 
-/// The first matrix of a batch that has no factor: its row-major position, and the order (from 1) of the pivot or minor.
+/// The first matrix of a batch that has no factor: its row-major position, and the order (from 1) of the pivot or
+/// minor.
 struct Fault {
   std::int64_t batch = -1, order = 0;
   explicit operator bool() const { return batch >= 0; }
@@ -15,7 +16,8 @@ struct Fault {
 
 /// a becomes the lower triangular L with L L^T = a; its upper triangle is not read.
 Fault cholesky(const Tensor& a);
-/// a becomes its LU factors, pivots (int32 [..., n]) the row order; see kernels::getrf. All of them, whatever the fault.
+/// a becomes its LU factors, pivots (int32 [..., n]) the row order; see kernels::getrf. All of them, whatever the
+/// fault.
 Fault factorise(const Tensor& a, const Tensor& pivots);
 /// x [batch..., n, columns] becomes the solution of op(A) X = x, with A's factors, whose batch axes broadcast to x's.
 void solve(const Tensor& factors, const Tensor& pivots, bool transpose, const Tensor& x, const Shape& batch,
@@ -34,8 +36,8 @@ void log_determinant(const Tensor& factors, const Tensor& pivots, const Tensor& 
 /// Whether every pivot of every matrix is above `tolerance` times its largest. Also true where one is NaN.
 bool well_pivoted(const Tensor& factors, double tolerance);
 
-/// Elimination of one matrix a [n, n] (which it destroys) with complete pivoting, as far as pivots are above `tolerance`
-/// times the first: left a right^T is then diag(1, ..., 1, S) with S small, and det a = scale det S.
+/// Elimination of one matrix a [n, n] (which it destroys) with complete pivoting, as far as pivots are above
+/// `tolerance` times the first: left a right^T is then diag(1, ..., 1, S) with S small, and det a = scale det S.
 /// Returns how many pivots there were.
 std::int64_t eliminate(const Tensor& a, double tolerance, const Tensor& left, const Tensor& right, double& scale);
 

@@ -135,7 +135,8 @@ void floating(const Shape& batch, std::int64_t count, const Factor& a, const Fac
   const T *from_a = reinterpret_cast<const T*>(a.data), *from_b = reinterpret_cast<const T*>(b.data);
   // Along an extent of 1 a stride may be anything: BLAS wants it positive.
   const auto positive = [](std::int64_t stride) { return std::max<std::int64_t>(1, stride); };
-  const Product<T> product{k, n, la, lb, a.row_stride, positive(a.column_stride), positive(b.row_stride), b.column_stride};
+  const Product<T> product{
+      k, n, la, lb, a.row_stride, positive(a.column_stride), positive(b.row_stride), b.column_stride};
   const Tiling tiles = tiling(m, n, k);
   if (count == 1 && tiles.count() == 1) return product(from_a, from_b, out, 0, 0, m, n);
   kernels::prepare_blas();

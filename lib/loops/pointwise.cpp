@@ -58,19 +58,27 @@ void Job::rows(std::int64_t begin, std::int64_t end) const {
 void Job::lay_out(std::size_t k, std::int64_t begin, std::int64_t end, std::byte* to) const {
   const int last = nest.rank - 1;
   const std::int64_t length = nest.extent[last], stride = nest.stride[k][last];
+  const std::int64_t rows = nest.extent[last - 1], row_stride = nest.stride[k][last - 1];
   with_size(operand[k].bytes, [&](auto element) {
     using T = decltype(element);
-    const auto bytes = static_cast<std::int64_t>(sizeof(T));
-    Walk walk(nest, begin / length);
-    std::int64_t within = begin % length;
-    for (std::int64_t at = begin; at < end; walk.next()) {
-      const std::int64_t n = std::min(length - within, end - at);
-      gather<T>(operand[k].data + (walk.offset(k) + within * stride) * bytes, stride, to, n);
-      to += n * bytes;
-      at += n;
-      within = 0;
+    const T* x = reinterpret_cast<const T*>(operand[k].data);
+    std::int64_t row = begin / length, within = begin % length;
+    for (std::int64_t at = begin; at < end;) {  // a turn for each index of the dimensions before the last two
+      const T* p = x + nest.offset(k, row / rows, last - 1) + row % rows * row_stride;
+      for (std::int64_t r = row % rows; r < rows && at < end; ++r, ++row, p += row_stride) {
+        const std::int64_t n = std::min(length - within, end - at);
+        gather<T>(p + within * stride, stride, to, n);
+        to += n * static_cast<std::int64_t>(sizeof(T));
+        at += n;
+        within = 0;
+      }
     }
   });
+}
+
+// Copies the first `filled` bytes over and over, up to `size`.
+void repeat(std::byte* to, std::size_t filled, std::size_t size) {
+  for (; filled < size; filled *= 2) std::memcpy(to + filled, to, std::min(filled, size - filled));
 }
 
 // One call for each tile. `begin` is a multiple of the tile, so that what repeats within it is laid out once.
@@ -82,7 +90,9 @@ void Job::tiles(std::int64_t begin, std::int64_t end) const {
     in[k] = {x.data, x.kind == Operand::Kind::single || x.kind == Operand::Kind::none ? 0 : 1};
     if (x.kind != Operand::Kind::strided) continue;
     in[k].data = buffer[k];
-    if (x.period <= tile) lay_out(k, begin, std::min(begin + tile, end), buffer[k]);
+    if (x.period > tile) continue;
+    lay_out(k, begin, begin + x.period, buffer[k]);
+    repeat(buffer[k], static_cast<std::size_t>(x.period) * x.bytes, static_cast<std::size_t>(tile) * x.bytes);
   }
   for (std::int64_t at = begin; at < end; at += tile) {
     const std::int64_t n = std::min(tile, end - at);

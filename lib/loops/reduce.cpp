@@ -12,14 +12,18 @@ namespace {
 
 using kernels::Reduction;
 
-constexpr std::int64_t piece = 65536;       // elements that one task combines, about
-constexpr std::int64_t run_length = 65536;  // a run is cut into parts of this length
-constexpr std::int64_t max_tasks = 256;     // aimed at for the largest problems
-constexpr std::size_t column_bytes = 2048;  // of a row that is combined at a time
-constexpr std::int64_t leaf = 8;            // rows added one after the other
-constexpr int max_ages = 40;                // rows of 8 * 2^40 elements
-constexpr std::int64_t short_run = 8;       // reduced axes below are no good as runs,
-constexpr std::int64_t short_row = 16;      // axes that stay below no good as rows
+constexpr std::int64_t piece = 65536;                    // elements that one task combines, about
+constexpr std::int64_t run_length = 65536;               // a run is cut into parts of this length
+constexpr std::int64_t max_tasks = 256;                  // aimed at for the largest problems
+constexpr std::int64_t long_row = 2048;                  // bytes; longer rows are cut into strips,
+constexpr std::int64_t strip_bytes = 8192;               // and a few rows at a time combined,
+constexpr std::int64_t few_rows = 64;                    // so that what is near in memory is near in time
+constexpr std::int64_t leaf = 8;                         // rows added one after the other
+constexpr int max_ages = 40;                             // rows of 8 * 2^40 elements
+constexpr std::int64_t age_bytes = max_ages * long_row;  // or few_rows of strips
+constexpr std::int64_t dense = 2048;                     // elements of short rows that are halved again and again
+constexpr std::int64_t short_run = 16;                   // reduced axes below are no good as runs,
+constexpr std::int64_t short_row = 16;                   // axes that stay below no good as rows
 
 struct Problem {
   const Reduction& op;
@@ -48,22 +52,24 @@ std::int64_t offset_of(const Nest<1>& nest, std::int64_t at) { return nest.offse
 // How a problem is cut: outputs into groups, reduced units (runs, or rows) into segments.
 struct Cut {
   std::int64_t groups, per_group, segments, units;
+  std::int64_t tasks_at_once;  // so many tasks are worth a thread
   std::int64_t first_unit(std::int64_t segment) const {
     return units / segments * segment + std::min(segment, units % segments);
   }
 };
-Cut cut(std::int64_t outputs, std::int64_t units, std::int64_t elements_per_output, std::int64_t elements_per_unit) {
-  const std::int64_t per_group =
-      std::clamp<std::int64_t>(piece / std::max<std::int64_t>(elements_per_output, 1), 1, outputs);
-  const std::int64_t groups = (outputs - 1) / per_group + 1;
-  const std::int64_t aim = std::clamp<std::int64_t>(outputs * elements_per_output / piece, 1, max_tasks);
-  const std::int64_t most = std::max<std::int64_t>(1, std::min(units, units * elements_per_unit / (piece / 2)));
-  return {groups, per_group, std::clamp<std::int64_t>((aim + groups - 1) / groups, 1, most), units};
+Cut cut(std::int64_t outputs, std::int64_t units, std::int64_t elements_per_output, std::int64_t longest_segment) {
+  const std::int64_t per_group = std::clamp<std::int64_t>(piece / elements_per_output, 1, outputs);
+  const std::int64_t groups = (outputs - 1) / per_group + 1, elements = outputs * elements_per_output;
+  const std::int64_t aim = std::clamp<std::int64_t>(elements / piece, 1, max_tasks);
+  const std::int64_t most = std::min(units, std::max<std::int64_t>(1, elements_per_output / (piece / 2)));
+  std::int64_t segments = std::min((aim + groups - 1) / groups, most);
+  segments = std::max(segments, (units - 1) / longest_segment + 1);
+  return {groups, per_group, segments, units, std::max<std::int64_t>(1, piece / (elements / (groups * segments) + 1))};
 }
 
 void solve(const Problem& p);
 
-// Runs body(first, last, segment, out) for each group of outputs and segment; `out` begins what the segment has of the
+// Runs body(first, last, segment, out) for each segment and group of outputs; `out` begins what the segment has of the
 // outputs. Then the segments are combined.
 template <class Body>
 void segmented(const Problem& p, const Cut& c, std::int64_t outputs, std::int64_t results, const Body& body) {
@@ -74,16 +80,12 @@ void segmented(const Problem& p, const Cut& c, std::int64_t outputs, std::int64_
     out = detail::block(scratch)->data;
   }
   const std::int64_t stride = results * static_cast<std::int64_t>(p.bytes);
-  const auto task = [&](std::int64_t begin, std::int64_t end) {
+  parallel_for(c.groups * c.segments, c.tasks_at_once, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t t = begin; t < end; ++t) {
-      const std::int64_t segment = t % c.segments, group = t / c.segments;
+      const std::int64_t segment = t / c.groups, group = t % c.groups;
       body(group * c.per_group, std::min(outputs, (group + 1) * c.per_group), segment, out + segment * stride);
     }
-  };
-  if (c.groups * c.segments == 1)
-    task(0, 1);
-  else
-    parallel_for(c.groups * c.segments, 1, task);
+  });
   if (c.segments == 1) return;
   Problem rest{p.op, p.dtype, p.bytes, out, p.to, {}, {}};
   append(rest.kept, results, 1);
@@ -134,7 +136,7 @@ void by_runs(const Problem& p, int axis) {
   const std::int64_t length = any ? p.reduced.extent[axis] : 1, stride = any ? p.reduced.stride[0][axis] : 0;
   const Nest<1> others = without(p.reduced, axis);
   const std::int64_t parts = (length - 1) / run_length + 1, outputs = count(p.kept), units = count(others) * parts;
-  const Cut c = cut(outputs, units, count(p.reduced), std::min(length, run_length));
+  const Cut c = cut(outputs, units, count(p.reduced), units);
   const auto bytes = static_cast<std::int64_t>(p.bytes);
   const auto run = [&](const std::byte* from, std::int64_t unit, void* to) {
     const std::int64_t begin = unit % parts * run_length;
@@ -184,17 +186,19 @@ struct Rows {
   }
   // The same for any number of rows, by a binary counter of sequences.
   void tree(const std::byte* from, Walk<1>& walk, std::int64_t rows, std::byte* to) const {
-    alignas(64) std::byte spare[column_bytes];
+    alignas(64) std::byte spare[strip_bytes];
     if (rows <= leaf) return sequence(from, walk, rows, to, spare);
-    alignas(64) std::byte age[max_ages][column_bytes];
-    int depth = 0;
+    alignas(64) std::byte ages[age_bytes];
+    const std::int64_t bytes = width * static_cast<std::int64_t>(p.bytes), apart = (bytes + 63) / 64 * 64;
+    std::byte* next = ages;
     for (std::int64_t done = 0, leaves = 1; done < rows; done += leaf, ++leaves) {
-      sequence(from, walk, std::min(leaf, rows - done), age[depth++], spare);
-      for (std::int64_t bits = leaves; bits % 2 == 0 && depth > 1; bits /= 2, --depth)
-        p.op.merge(age[depth - 2], age[depth - 1], width);
+      sequence(from, walk, std::min(leaf, rows - done), next, spare);
+      next += apart;
+      for (std::int64_t bits = leaves; bits % 2 == 0; bits /= 2, next -= apart)
+        p.op.merge(next - 2 * apart, next - apart, width);
     }
-    for (; depth > 1; --depth) p.op.merge(age[depth - 2], age[depth - 1], width);
-    std::memcpy(to, age[0], static_cast<std::size_t>(width) * p.bytes);
+    for (; next - apart != ages; next -= apart) p.op.merge(next - 2 * apart, next - apart, width);
+    std::memcpy(to, ages, static_cast<std::size_t>(bytes));
   }
 };
 
@@ -203,10 +207,10 @@ void by_rows(const Problem& p) {
   const int last = p.kept.rank - 1;
   const std::int64_t length = p.kept.extent[last], stride = p.kept.stride[0][last], units = count(p.reduced);
   const Nest<1> outer = without(p.kept, last);
-  const std::int64_t width = std::min(length, static_cast<std::int64_t>(column_bytes / p.bytes));
-  const std::int64_t strips = (length - 1) / width + 1, results = count(p.kept);
-  const Cut c = cut(count(outer) * strips, units, units * width, width);
   const auto bytes = static_cast<std::int64_t>(p.bytes);
+  const std::int64_t width = length * bytes <= long_row ? length : std::min(length, strip_bytes / bytes);
+  const std::int64_t strips = (length - 1) / width + 1, results = count(p.kept);
+  const Cut c = cut(count(outer) * strips, units, units * width, width * bytes > long_row ? few_rows : units);
   segmented(p, c, count(outer) * strips, results,
             [&](std::int64_t first, std::int64_t end, std::int64_t segment, std::byte* out) {
               const std::int64_t begin_unit = c.first_unit(segment), end_unit = c.first_unit(segment + 1);
@@ -220,8 +224,30 @@ void by_rows(const Problem& p) {
             });
 }
 
-// Short rows one right behind the other make long ones: `fold` of them are taken as one row, which is folded at the
-// end.
+// Short rows one right behind the other, not many: the later half is combined with the first, until one row is left.
+void halved(const Problem& p) {
+  const int last = p.kept.rank - 1;
+  const std::int64_t width = p.kept.extent[last], total = p.reduced.extent[0];
+  const Nest<1> outer = without(p.kept, last);
+  const Cut c = cut(count(outer), 1, total * width, 1);
+  const auto bytes = static_cast<std::int64_t>(p.bytes);
+  segmented(p, c, count(outer), count(p.kept), [&](std::int64_t first, std::int64_t end, std::int64_t, std::byte* out) {
+    alignas(64) std::byte half[dense / 2 * 16];
+    for (std::int64_t o = first; o < end; ++o) {
+      const std::byte* from = p.from + offset_of(outer, o) * bytes;
+      const std::byte* rows_from = from;
+      for (std::int64_t rows = total; rows > 1; rows /= 2, rows_from = half) {
+        const std::int64_t kept = rows / 2 * width;
+        if (rows_from == from) std::memcpy(half, from, static_cast<std::size_t>(kept * bytes));
+        p.op.merge(half, rows_from + kept * bytes, kept);
+        if (rows % 2 != 0) p.op.merge(half, rows_from + 2 * kept * bytes, width);
+      }
+      std::memcpy(out + o * width * bytes, half, static_cast<std::size_t>(width * bytes));
+    }
+  });
+}
+
+// Many of them: `fold` are taken as one long row, which is halved at the end.
 void folded(const Problem& p) {
   const int last = p.kept.rank - 1, inner = p.reduced.rank - 1;
   const std::int64_t width = p.kept.extent[last], rows = p.reduced.extent[inner];
@@ -236,7 +262,7 @@ void folded(const Problem& p) {
   append(second.kept, outputs / width, fold * width);
   append(second.kept, width, 1);
   append(second.reduced, fold, width);
-  by_runs(second, 0);
+  solve(second);
   if (left == 0) return;
   const std::byte* from = p.from + whole * fold * width * static_cast<std::int64_t>(p.bytes);
   const Tensor tail = detail::empty(p.dtype, {outputs});
@@ -261,7 +287,10 @@ void solve(const Problem& p) {
     return by_runs(p, longest);
   }
   if (row >= short_row) return by_rows(p);
-  if (p.kept.stride[0][p.kept.rank - 1] == 1 && run_stride == row && run >= 8 * (256 / row)) return folded(p);
+  if (p.kept.stride[0][p.kept.rank - 1] == 1 && run_stride == row) {
+    if (run >= 8 * (256 / row)) return folded(p);
+    if (p.reduced.rank == 1 && run * row <= dense) return halved(p);
+  }
   if (row < 4 && run >= 32) return by_runs(p, inner);
   by_rows(p);
 }
@@ -276,6 +305,8 @@ void reduce(const kernels::Reduction& reduction, const Tensor& in, const Shape& 
     std::memcpy(y->data, detail::block(same)->data, static_cast<std::size_t>(y->size) * item_size(y->dtype));
     return;
   }
+  if (y->size == 1 && x->contiguous() && x->size <= run_length)
+    return reduction.run({x->data, 1}, static_cast<std::ptrdiff_t>(x->size), y->data);
   Problem p{reduction, x->dtype, item_size(x->dtype), x->data, y->data, {}, {}};
   // The reduced axes in ascending order of strides, then turned round.
   std::int64_t extent[max_rank], stride[max_rank];

@@ -45,6 +45,7 @@ Tensor logical(const char* op, Logical l, const Operand& x, const Operand& y) {
 Tensor predicate(const char* op, Predicate p, const Operand& x) {
   Tensor a = ops::to_tensor(op, x);
   if (a.dtype() == DType::float16 || a.dtype() == DType::bfloat16) a = ops::cast_to(a, DType::float32);
+  if (!is_differentiable(a.dtype())) a = ops::cast_to(a, DType::float64);  // integers are finite
   const kernels::Loop loop = kernels::active().test(p, static_cast<kernels::Type>(a.dtype()));
   if (!loop) fail<TypeError>(op, "is not defined for {}", a.dtype());
   const Tensor* in[] = {&a};

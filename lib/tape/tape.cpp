@@ -350,12 +350,13 @@ void watch(Tape& t, const Tensor& x) {
   t.add_source(b->id, b->dtype, b->shape());
 }
 
-void watch(Tape& t, const Variable& v) {
+void watch(Tape& t, const Variable& v, DType dtype, const Shape& shape) {
   if (t.by_id.find(v.id()) != no_slot) return;
   t.variables.reserve(t.variables.size() + 1);
-  const std::uint32_t slot = t.add_source(v.id(), v.dtype(), v.shape());
+  const std::uint32_t slot = t.add_source(v.id(), dtype, shape);
   t.variables.emplace_back(v, slot);
 }
+void watch(Tape& t, const Variable& v) { watch(t, v, v.dtype(), v.shape()); }
 
 // Not recursive, and needs no order of destruction: what is unreachable is found by one walk backwards.
 void sweep(Tape& t) {

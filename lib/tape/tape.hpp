@@ -181,6 +181,8 @@ void trace_replayed(const Record& record, std::span<const Tensor> g, std::span<c
 
 void watch(Tape& tape, const Tensor& x);
 void watch(Tape& tape, const Variable& x);
+/// The same under the variable's lock, which asking it for its shape would take again.
+void watch(Tape& tape, const Variable& x, DType dtype, const Shape& shape);
 
 }  // namespace reel::tape
 

@@ -14,6 +14,8 @@ struct Variable::State {
   std::atomic<int> uses{1};
   std::atomic<bool> locked{false};
   Tensor value;
+  const Shape shape;  // never change, so they are read without the lock
+  const DType dtype;
   std::string name;
   bool trainable;
   std::uint64_t id;
@@ -52,7 +54,7 @@ void check_fits(const char* op, const std::string& name, const Tensor& old, cons
 Variable::Variable(const Tensor& initial, std::string name, bool trainable) : state_(nullptr) {
   check_defined(initial, "Variable", name);
   Tensor value = detail::alias(initial);
-  state_ = new State{{1}, {false}, std::move(value), std::move(name), trainable, next_variable++};
+  state_ = new State{{1}, {false}, std::move(value), initial.shape(), initial.dtype(), std::move(name), trainable, next_variable++};
 }
 Variable::Variable(const Variable& other) noexcept : state_(other.state_) {
   if (state_) ++state_->uses;
@@ -64,14 +66,8 @@ Variable::~Variable() {
   if (state_ && --state_->uses == 0) delete state_;
 }
 
-Shape Variable::shape() const {
-  const Lock lock(state_->locked);
-  return state_->value.shape();
-}
-DType Variable::dtype() const {
-  const Lock lock(state_->locked);
-  return state_->value.dtype();
-}
+Shape Variable::shape() const { return state_->shape; }
+DType Variable::dtype() const { return state_->dtype; }
 int Variable::rank() const { return shape().rank(); }
 std::int64_t Variable::size() const { return shape().elements(); }
 const std::string& Variable::name() const noexcept { return state_->name; }
@@ -89,7 +85,7 @@ void VariableAccess::on_read(const Variable& v, Tensor& value) {
     if (!t.recording() || !is_differentiable(value.dtype())) return false;
     if (t.by_id.find(v.id()) == tape::no_slot) {
       if (!v.trainable() || !t.options.watch_accessed_variables) return false;
-      watch(t, v);
+      watch(t, v, value.dtype(), value.shape());
     }
     return true;
   };
@@ -122,8 +118,7 @@ void Variable::assign(const Tensor& value) const {
   std::swap(state_->value, fresh);
 }
 
-std::ostream& operator<<(std::ostream& out, const Variable& v) {
-  return out << "Variable '" << v.name() << "' " << v.read();
-}
+std::string to_string(const Variable& v) { return "Variable '" + v.name() + "' " + to_string(v.read()); }
+std::ostream& operator<<(std::ostream& out, const Variable& v) { return out << to_string(v); }
 
 }  // namespace reel

@@ -1,6 +1,4 @@
 // Casts between the ten element types, and copies between layouts.
-#include "catch.hpp"
-
 #include <bit>
 #include <cmath>
 #include <cstring>
@@ -8,6 +6,7 @@
 #include <numeric>
 #include <vector>
 
+#include "catch.hpp"
 #include "kernels/kernels.hpp"
 
 using namespace reel::kernels;
@@ -93,7 +92,8 @@ TEST_CASE("every float16 and bfloat16 converts to float and back, and rounding i
     // Between this number and the next one up.
     const unsigned next = bits + 1;
     if ((next & 0x7fffu) > 0x7c00u || (next & 0x7fffu) == 0) continue;
-    const double above = (next & 0x7fffu) == 0x7c00u ? std::copysign(65536., value) : from_half(static_cast<std::uint16_t>(next));
+    const double above =
+        (next & 0x7fffu) == 0x7c00u ? std::copysign(65536., value) : from_half(static_cast<std::uint16_t>(next));
     const double middle = (static_cast<double>(value) + above) / 2;
     const unsigned even = (bits & 1u) != 0 ? next : bits;
     if (to_half(static_cast<float>(middle)) != even) CHECK(to_half(static_cast<float>(middle)) == even);
@@ -114,13 +114,15 @@ TEST_CASE("every float16 and bfloat16 converts to float and back, and rounding i
   CHECK(to_brain(std::numeric_limits<float>::max()) == 0x7f80);
   CHECK((to_brain(std::numeric_limits<float>::quiet_NaN()) & 0x7fffu) > 0x7f80u);
   CHECK(cast_one<std::uint16_t>(Type::float64, Type::bfloat16, 1 + 0x1p-8 + 0x1p-50) == 0x3f81);
-  CHECK(cast_one<std::uint16_t>(Type::int64, Type::bfloat16, (std::int64_t(1) << 62) + (std::int64_t(1) << 54) + 1) == 0x5e81);
-  CHECK(cast_one<std::uint16_t>(Type::int64, Type::bfloat16, (std::int64_t(1) << 62) + (std::int64_t(1) << 54)) == 0x5e80);
+  CHECK(cast_one<std::uint16_t>(Type::int64, Type::bfloat16, (std::int64_t(1) << 62) + (std::int64_t(1) << 54) + 1) ==
+        0x5e81);
+  CHECK(cast_one<std::uint16_t>(Type::int64, Type::bfloat16, (std::int64_t(1) << 62) + (std::int64_t(1) << 54)) ==
+        0x5e80);
 }
 
 TEST_CASE("copies between layouts move every element") {
-  for (std::size_t bytes : {1, 2, 4, 8, 16}) {
-    const auto size = static_cast<std::ptrdiff_t>(bytes);
+  for (const std::ptrdiff_t size : {1, 2, 4, 8, 16}) {
+    const auto bytes = static_cast<std::size_t>(size);
     std::vector<char> from(bytes * 64 * 70), to(from.size());
     std::iota(from.begin(), from.end(), char(1));
     const char* middle = from.data() + 2000 * size;
@@ -149,8 +151,8 @@ TEST_CASE("copies between layouts move every element") {
         bool good = true;
         for (std::ptrdiff_t r = 0; r < rows; ++r)
           for (std::ptrdiff_t c = 0; c < columns; ++c)
-            good &= std::memcmp(to.data() + (r * 70 + c) * size, from.data() + (origin + r * row_stride + c * column_stride) * size,
-                                bytes) == 0;
+            good &= std::memcmp(to.data() + (r * 70 + c) * size,
+                                from.data() + (origin + r * row_stride + c * column_stride) * size, bytes) == 0;
         INFO(bytes << " bytes, " << rows << " x " << columns << ", strides " << row_stride << ", " << column_stride);
         CHECK(good);
       }

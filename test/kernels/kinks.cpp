@@ -1,11 +1,10 @@
-// Products of the pointwise table at kinks, ties and singular points, where convention and not calculus decides, and at ordinary
-// points against numbers from elsewhere; for every instruction set of this machine, in both precisions.
-#include "catch.hpp"
-
+// Products of the pointwise table at kinks, ties and singular points, where convention and not calculus decides, and at
+// ordinary points against numbers from elsewhere; for every instruction set of this machine, in both precisions.
 #include <cmath>
 #include <limits>
 #include <vector>
 
+#include "catch.hpp"
 #include "kernels/kernels.hpp"
 #include "kernels/table.hpp"
 
@@ -51,9 +50,10 @@ void check(const Point& p, Type type) {
       if (set->pointwise(p.row, type).product[k] == nullptr) continue;
       const double got = static_cast<double>(
           product_at(*set, p.row, k, type, static_cast<T>(p.x), static_cast<T>(p.y), static_cast<T>(p.w)));
-      INFO(p.name << "(" << p.x << ", " << p.y << ", " << p.w << ") by operand " << k << ", " << isa << ", " << 8 * sizeof(T)
-                  << " bits: " << got << ", expected " << p.expected[k]);
-      CHECK(near(got, static_cast<double>(static_cast<T>(p.expected[k])), static_cast<double>(std::numeric_limits<T>::epsilon())));
+      INFO(p.name << "(" << p.x << ", " << p.y << ", " << p.w << ") by operand " << k << ", " << isa << ", "
+                  << 8 * sizeof(T) << " bits: " << got << ", expected " << p.expected[k]);
+      CHECK(near(got, static_cast<double>(static_cast<T>(p.expected[k])),
+                 static_cast<double>(std::numeric_limits<T>::epsilon())));
     }
   }
 }

@@ -1,7 +1,6 @@
-// The loops of the pointwise table, for every instruction set that this machine has: each row, element type, length and stride
-// gives the same bits for an element wherever it stands, and what the scalar set gives, to a few units in the last place.
-#include "catch.hpp"
-
+// The loops of the pointwise table, for every instruction set that this machine has: each row, element type, length and
+// stride gives the same bits for an element wherever it stands, and what the scalar set gives, to a few units in the
+// last place.
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -9,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "catch.hpp"
 #include "kernels/kernels.hpp"
 #include "kernels/table.hpp"
 
@@ -44,7 +44,8 @@ struct Operands {
   static T draw(std::mt19937& random) {
     if constexpr (std::is_same_v<T, bool>) return (random() & 1u) != 0;
     if constexpr (std::is_integral_v<T>) return static_cast<T>(random() % 7 == 0 ? random() : random() % 60);
-    return static_cast<T>(std::uniform_real_distribution<double>(random() % 2 == 0 ? 0.01 : -3, random() % 3 == 0 ? 0.99 : 3)(random));
+    return static_cast<T>(
+        std::uniform_real_distribution<double>(random() % 2 == 0 ? 0.01 : -3, random() % 3 == 0 ? 0.99 : 3)(random));
   }
   Strided at(std::size_t k, std::ptrdiff_t stride, std::ptrdiff_t from = 0) const {
     return {data[k].data() + 2 * longest + from * stride, stride};
@@ -57,14 +58,18 @@ using Stored = std::conditional_t<std::is_same_v<T, bool>, std::uint8_t, T>;
 
 template <class T>
 bool close(T a, T b) {
-  if constexpr (std::is_integral_v<T>) return a == b;
-  if (std::isnan(a) || std::isnan(b)) return std::isnan(a) && std::isnan(b);
-  if (a == b) return true;
-  return std::abs(a - b) <= 16 * std::numeric_limits<T>::epsilon() * (std::max(std::abs(a), std::abs(b)) + T(0.1));
+  if constexpr (std::is_integral_v<T>) {
+    return a == b;
+  } else {
+    if (std::isnan(a) || std::isnan(b)) return std::isnan(a) && std::isnan(b);
+    if (a == b) return true;
+    return std::abs(a - b) <= 16 * std::numeric_limits<T>::epsilon() * (std::max(std::abs(a), std::abs(b)) + T(0.1));
+  }
 }
 
 template <class T>
-void check_loop(const std::string& what, Loop loop, Loop reference, const Operands<T>& operands, std::size_t first, std::size_t count) {
+void check_loop(const std::string& what, Loop loop, Loop reference, const Operands<T>& operands, std::size_t first,
+                std::size_t count) {
   if (reference == nullptr) return;
   REQUIRE(loop != nullptr);
   constexpr std::ptrdiff_t patterns[][5] = {{1, 1, 1, 1, 1},    {1, 0, 1, 0, 1}, {0, 1, 0, 1, 0}, {0, 0, 0, 0, 0},
@@ -88,8 +93,8 @@ void check_loop(const std::string& what, Loop loop, Loop reference, const Operan
       const auto element = [&](std::size_t k) {
         return operands.data[k][static_cast<std::size_t>(2 * longest + static_cast<std::ptrdiff_t>(i) * stride[k])];
       };
-      INFO(what << " at " << i << " of g, x, y, w, z = " << +element(0) << ' ' << +element(1) << ' ' << +element(2) << ' '
-                << +element(3) << ' ' << +element(4));
+      INFO(what << " at " << i << " of g, x, y, w, z = " << +element(0) << ' ' << +element(1) << ' ' << +element(2)
+                << ' ' << +element(3) << ' ' << +element(4));
       CHECK(+whole[i] == Approx(+expected[i]));
       return;
     }
@@ -122,7 +127,8 @@ void check_rows(const Set& set, Type type) {
   const auto check_row = [&]<class Row>(const Row&) {
     const Pointwise &entry = set.pointwise(at, type), &reference = scalar.pointwise(at, type);
     ++at;
-    const bool exists = !std::is_integral_v<T> || (std::is_same_v<T, bool> ? Row::domain == table::all : Row::domain != table::floating);
+    const bool exists = !std::is_integral_v<T> ||
+                        (std::is_same_v<T, bool> ? Row::domain == table::all : Row::domain != table::floating);
     INFO(Row::name);
     CHECK((entry.value != nullptr) == exists);
     if (!exists) return;
@@ -138,8 +144,8 @@ void check_rows(const Set& set, Type type) {
     scalar.pointwise(at - 1, type).value(in, z.data(), static_cast<std::ptrdiff_t>(z.size()));
     operands.data[4] = z;
     for (std::size_t k = 0; k < Row::arity; ++k)
-      check_loop<S>(std::string(Row::name) + " product " + std::to_string(k) + " " + set.isa, entry.product[k], reference.product[k],
-                    operands, 0, 5);
+      check_loop<S>(std::string(Row::name) + " product " + std::to_string(k) + " " + set.isa, entry.product[k],
+                    reference.product[k], operands, 0, 5);
   };
   std::apply([&](const auto&... row) { (check_row(row), ...); }, table::rows);
 }
@@ -187,7 +193,8 @@ TEST_CASE("integer rows wrap modulo 2^n and divide as Python does") {
   CHECK(apply(row_of<"square">(), std::uint8_t(17), std::uint8_t(0)) == 33);
   CHECK(apply(row_of<"floor_divide">(), lowest, -1) == lowest);
   CHECK(apply(row_of<"mod">(), lowest64, std::int64_t(-1)) == 0);
-  const int divisions[][4] = {{7, 3, 2, 1}, {-7, 3, -3, 2}, {7, -3, -3, -2}, {-7, -3, 2, -1}, {6, -3, -2, 0}, {-6, 3, -2, 0}};
+  const int divisions[][4] = {{7, 3, 2, 1},    {-7, 3, -3, 2}, {7, -3, -3, -2},
+                              {-7, -3, 2, -1}, {6, -3, -2, 0}, {-6, 3, -2, 0}};
   for (const auto& [a, b, quotient, rest] : divisions) {
     CHECK(apply(row_of<"floor_divide">(), a, b) == quotient);
     CHECK(apply(row_of<"mod">(), a, b) == rest);
@@ -226,17 +233,27 @@ TEST_CASE("comparisons, predicates, logic and selection agree with the language,
     for (std::size_t i = 0; i < x.size(); i += 3) y[i] = x[i];
     if constexpr (std::is_floating_point_v<T>) {
       for (std::size_t i = 0; i < x.size(); i += 5) x[i] = std::numeric_limits<T>::quiet_NaN();
-      for (std::size_t i = 0; i < x.size(); i += 7) x[i] = (i & 1u) != 0 ? -std::numeric_limits<T>::infinity() : std::numeric_limits<T>::infinity();
-      check("isnan", set.test(Predicate::isnan, type), [](T a, T) { return std::isnan(a); }, x, y);
-      check("isinf", set.test(Predicate::isinf, type), [](T a, T) { return std::isinf(a); }, x, y);
-      check("isfinite", set.test(Predicate::isfinite, type), [](T a, T) { return std::isfinite(a); }, x, y);
+      for (std::size_t i = 0; i < x.size(); i += 7)
+        x[i] = (i & 1u) != 0 ? -std::numeric_limits<T>::infinity() : std::numeric_limits<T>::infinity();
+      check(
+          "isnan", set.test(Predicate::isnan, type), [](T a, T) { return std::isnan(a); }, x, y);
+      check(
+          "isinf", set.test(Predicate::isinf, type), [](T a, T) { return std::isinf(a); }, x, y);
+      check(
+          "isfinite", set.test(Predicate::isfinite, type), [](T a, T) { return std::isfinite(a); }, x, y);
     }
-    check("equal", set.comparison(Comparison::equal, type), [](T a, T b) { return a == b; }, x, y);
-    check("not_equal", set.comparison(Comparison::not_equal, type), [](T a, T b) { return a != b; }, x, y);
-    check("less", set.comparison(Comparison::less, type), [](T a, T b) { return a < b; }, x, y);
-    check("less_equal", set.comparison(Comparison::less_equal, type), [](T a, T b) { return a <= b; }, x, y);
-    check("greater", set.comparison(Comparison::greater, type), [](T a, T b) { return a > b; }, x, y);
-    check("greater_equal", set.comparison(Comparison::greater_equal, type), [](T a, T b) { return a >= b; }, x, y);
+    check(
+        "equal", set.comparison(Comparison::equal, type), [](T a, T b) { return a == b; }, x, y);
+    check(
+        "not_equal", set.comparison(Comparison::not_equal, type), [](T a, T b) { return a != b; }, x, y);
+    check(
+        "less", set.comparison(Comparison::less, type), [](T a, T b) { return a < b; }, x, y);
+    check(
+        "less_equal", set.comparison(Comparison::less_equal, type), [](T a, T b) { return a <= b; }, x, y);
+    check(
+        "greater", set.comparison(Comparison::greater, type), [](T a, T b) { return a > b; }, x, y);
+    check(
+        "greater_equal", set.comparison(Comparison::greater_equal, type), [](T a, T b) { return a >= b; }, x, y);
   };
   for (const Set* set : sets()) {
     check_order(*set, Type::boolean, std::uint8_t());
@@ -250,10 +267,14 @@ TEST_CASE("comparisons, predicates, logic and selection agree with the language,
     for (auto& operand : bytes.data)
       for (std::uint8_t& e : operand) e &= 1;
     const auto &x = bytes.data[1], &y = bytes.data[2];
-    check("and", set->logic(Logical::conjunction), [](int a, int b) { return a & b; }, x, y);
-    check("or", set->logic(Logical::disjunction), [](int a, int b) { return a | b; }, x, y);
-    check("xor", set->logic(Logical::exclusive), [](int a, int b) { return a ^ b; }, x, y);
-    check("not", set->logic(Logical::negation), [](int a, int) { return 1 - a; }, x, y);
+    check(
+        "and", set->logic(Logical::conjunction), [](int a, int b) { return a & b; }, x, y);
+    check(
+        "or", set->logic(Logical::disjunction), [](int a, int b) { return a | b; }, x, y);
+    check(
+        "xor", set->logic(Logical::exclusive), [](int a, int b) { return a ^ b; }, x, y);
+    check(
+        "not", set->logic(Logical::negation), [](int a, int) { return 1 - a; }, x, y);
 
     for (std::ptrdiff_t size : {1, 2, 4, 8, 16}) {
       std::vector<char> a(static_cast<std::size_t>(4 * longest * size)), b(a.size());

@@ -1,11 +1,11 @@
-// The products of the pointwise table, differentiated again: on nested dual numbers, whose every function is a row of the table, the
-// derivatives up to order 3 are those of finite differences and contain no NaN where the function is smooth.
-#include "catch.hpp"
-
+// The products of the pointwise table, differentiated again: on nested dual numbers, whose every function is a row of
+// the table, the derivatives up to order 3 are those of finite differences and contain no NaN where the function is
+// smooth.
 #include <array>
 #include <cmath>
 #include <string_view>
 
+#include "catch.hpp"
 #include "kernels/loop/lane_rows.hpp"
 
 using namespace reel::kernels;
@@ -14,7 +14,8 @@ namespace {
 
 using Number = Lane<double, isa::scalar>;
 
-// v + t * epsilon with epsilon^2 = 0, over numbers or duals. A constant has no tangent, and no product is asked for one.
+// v + t * epsilon with epsilon^2 = 0, over numbers or duals. A constant has no tangent, and no product is asked for
+// one.
 template <class B>
 struct Dual {
   B v, t;
@@ -61,13 +62,13 @@ B tangent(const auto&, const B&, const std::array<B, 3>&, const B&) {
   return B(0);
 }
 template <table::Reads R, class F, class B>
-  requires(table::Product<R, F>::is_identity)
-B tangent(const table::Product<R, F>&, const B& t, const std::array<B, 3>&, const B&) {
+requires(table::Product<R, F>::is_identity) B
+    tangent(const table::Product<R, F>&, const B& t, const std::array<B, 3>&, const B&) {
   return t;
 }
 template <table::Reads R, class F, class B>
-  requires(table::Product<R, F>::has_function)
-B tangent(const table::Product<R, F>& product, const B& t, const std::array<B, 3>& in, const B& z) {
+requires(table::Product<R, F>::has_function) B
+    tangent(const table::Product<R, F>& product, const B& t, const std::array<B, 3>& in, const B& z) {
   return table::apply(product, t, in[0], in[1], in[2], z);
 }
 
@@ -113,16 +114,18 @@ Dual<B> on_duals(const Row& r, const Dual<B>& x, const Operand&... rest) {
   Dual<B> NAME(Dual<B> x, std::type_identity_t<Dual<B>> y) { \
     return on_duals(row<#NAME>, x, y);                       \
   }
-UNARY(reciprocal) UNARY(abs) UNARY(sign) UNARY(floor) UNARY(ceil) UNARY(round) UNARY(trunc) UNARY(sqrt) UNARY(rsqrt) UNARY(cbrt)
-UNARY(exp) UNARY(exp2) UNARY(expm1) UNARY(log) UNARY(log2) UNARY(log10) UNARY(log1p) UNARY(erf) UNARY(erfc) UNARY(lgamma)
-UNARY(digamma) UNARY(sin) UNARY(cos) UNARY(tan) UNARY(arcsin) UNARY(arccos) UNARY(arctan) UNARY(sinh) UNARY(cosh) UNARY(tanh)
-UNARY(arcsinh) UNARY(arccosh) UNARY(arctanh) UNARY(selu) UNARY(gelu) UNARY(silu) UNARY(sigmoid) UNARY(softplus) UNARY(softsign)
-BINARY(maximum) BINARY(minimum) BINARY(floor_divide) BINARY(mod) BINARY(power) BINARY(hypot) BINARY(logaddexp) BINARY(arctan2)
-BINARY(elu)
+UNARY(reciprocal)
+UNARY(abs) UNARY(sign) UNARY(floor) UNARY(ceil) UNARY(round) UNARY(trunc) UNARY(sqrt) UNARY(rsqrt) UNARY(cbrt)
+    UNARY(exp) UNARY(exp2) UNARY(expm1) UNARY(log) UNARY(log2) UNARY(log10) UNARY(log1p) UNARY(erf) UNARY(erfc)
+        UNARY(lgamma) UNARY(digamma) UNARY(sin) UNARY(cos) UNARY(tan) UNARY(arcsin) UNARY(arccos) UNARY(arctan)
+            UNARY(sinh) UNARY(cosh) UNARY(tanh) UNARY(arcsinh) UNARY(arccosh) UNARY(arctanh) UNARY(selu) UNARY(gelu)
+                UNARY(silu) UNARY(sigmoid) UNARY(softplus) UNARY(softsign) BINARY(maximum) BINARY(minimum)
+                    BINARY(floor_divide) BINARY(mod) BINARY(power) BINARY(hypot) BINARY(logaddexp) BINARY(arctan2)
+                        BINARY(elu)
 #undef UNARY
 #undef BINARY
-template <class B>
-Dual<B> polygamma(Dual<B> order, Dual<B> x) {
+                            template <class B>
+                            Dual<B> polygamma(Dual<B> order, Dual<B> x) {
   return on_duals(row<"polygamma">, order, x);
 }
 template <LaneConstant C, class B>
@@ -171,8 +174,8 @@ void check_order(const Row& r, std::size_t by, const std::array<double, 3>& at) 
   const double expected = (derivative<N - 1>(r, by, above) - derivative<N - 1>(r, by, below)) / (2 * h);
   const double got = derivative<N>(r, by, at);
   if (std::isnan(derivative<0>(r, by, at))) return;  // outside the domain
-  INFO(Row::name << "(" << at[0] << ", " << at[1] << ", " << at[2] << "), order " << N << " by operand " << by << ": " << got
-                 << ", finite differences " << expected);
+  INFO(Row::name << "(" << at[0] << ", " << at[1] << ", " << at[2] << "), order " << N << " by operand " << by << ": "
+                 << got << ", finite differences " << expected);
   CHECK(std::abs(got - expected) <= 1e-4 * (1 + std::abs(expected)));
 }
 
@@ -182,7 +185,8 @@ TEST_CASE("products of products are right to order 3") {
   const auto check_row = [&]<class Row>(const Row& r) {
     for (std::size_t by = 0; by < Row::arity; ++by) {
       if (Row::name == "polygamma" && by == 0) continue;
-      for (const std::array<double, 3>& at : {std::array<double, 3>{0.7, 1.3, 2.1}, {-0.6, 0.45, 0.9}, {1.9, 3.3, 4.2}, {0.3, -1.7, 0.2}}) {
+      for (const std::array<double, 3>& at :
+           {std::array<double, 3>{0.7, 1.3, 2.1}, {-0.6, 0.45, 0.9}, {1.9, 3.3, 4.2}, {0.3, -1.7, 0.2}}) {
         auto x = at;
         if (Row::name == "polygamma") x[0] = std::floor(std::abs(x[0]));
         check_order<1>(r, by, x);

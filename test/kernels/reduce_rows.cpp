@@ -1,7 +1,5 @@
-// Reductions, extremes' indices, scans and functions of a row: values against long double, one order for every stride, NaN and
-// infinities, for every instruction set of this machine.
-#include "catch.hpp"
-
+// Reductions, extremes' indices, scans and functions of a row: values against long double, one order for every stride,
+// NaN and infinities, for every instruction set of this machine.
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -9,6 +7,7 @@
 #include <random>
 #include <vector>
 
+#include "catch.hpp"
 #include "kernels/kernels.hpp"
 
 using namespace reel::kernels;
@@ -22,7 +21,8 @@ std::vector<const Set*> sets() {
   return all;
 }
 
-constexpr std::ptrdiff_t lengths[] = {1, 2, 3, 7, 8, 15, 16, 17, 31, 64, 100, 127, 129, 511, 513, 1000, 1024, 1025, 4096, 50000};
+constexpr std::ptrdiff_t lengths[] = {1,   2,   3,   7,   8,   15,   16,   17,   31,   64,
+                                      100, 127, 129, 511, 513, 1000, 1024, 1025, 4096, 50000};
 constexpr std::size_t longest = 50000;
 
 template <class T>
@@ -147,7 +147,9 @@ void check_rows(const Set& set) {
   const long double eps = std::numeric_limits<T>::epsilon();
   for (std::ptrdiff_t n : {1, 2, 3, 8, 10, 17, 100, 1000, 5000}) {
     const std::vector<T> x = numbers<T>(-20, 20, 6), g = numbers<T>(-1, 1, 8);
-    const auto at = [&](const std::vector<T>& v, std::ptrdiff_t i) { return static_cast<long double>(v[static_cast<std::size_t>(i)]); };
+    const auto at = [&](const std::vector<T>& v, std::ptrdiff_t i) {
+      return static_cast<long double>(v[static_cast<std::size_t>(i)]);
+    };
     std::vector<T> z(static_cast<std::size_t>(n)), out(z);
     long double total = 0;
     for (std::ptrdiff_t i = 0; i < n; ++i) total += std::exp(at(x, i));
@@ -169,7 +171,8 @@ void check_rows(const Set& set) {
     rows.log_softmax(x.data(), z.data(), n);
     CHECK(largest_error(z, [&](std::ptrdiff_t i) { return at(x, i) - std::log(total); }) <= 4 * eps * 64);
     rows.log_softmax_product(g.data(), z.data(), out.data(), n);
-    CHECK(largest_error(out, [&](std::ptrdiff_t i) { return at(g, i) - std::exp(at(z, i)) * sum; }) <= 64 * eps * (1 + std::abs(sum)));
+    CHECK(largest_error(out, [&](std::ptrdiff_t i) { return at(g, i) - std::exp(at(z, i)) * sum; }) <=
+          64 * eps * (1 + std::abs(sum)));
     const Strided in[] = {{g.data(), 0}, {x.data(), 1}, {&lse, 0}};
     rows.logsumexp_product(in, out.data(), n);
     CHECK(largest_error(out, [&](std::ptrdiff_t i) { return at(g, 0) * std::exp(at(x, i) - lse); }) <= 64 * eps);

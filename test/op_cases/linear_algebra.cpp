@@ -16,6 +16,8 @@ std::int64_t last(const Array& x) { return x.shape.back(); }
 Array times(const Array& a, const Array& b) {
   const std::int64_t inner = last(a);
   Shape shape = a.shape.rank() >= b.shape.rank() ? a.shape : b.shape;
+  if (a.shape.rank() == b.shape.rank())
+    for (int d = 0; d < shape.rank() - 2; ++d) shape[d] = std::max(a.shape[d], b.shape[d]);
   shape[-2] = a.shape[-2];
   shape[-1] = last(b);
   return build(shape, [&](const Index& i) {

@@ -58,7 +58,7 @@ constexpr Pointwise rows[] = {
     {"subtract", [](X x) { return subtract(x[0], x[1]); }, 2, {{-3, 3}, {-3, 3}}, [](R x) { return x[0] - x[1]; }, {}, nullptr, integers},
     {"multiply", [](X x) { return multiply(x[0], x[1]); }, 2, {{-3, 3}, {-3, 3}}, [](R x) { return x[0] * x[1]; }, {}, nullptr, integers | booleans},
     {"divide", [](X x) { return divide(x[0], x[1]); }, 2, {{-3, 3}, {0.5, 3}}, [](R x) { return x[0] / x[1]; }},
-    {"power", [](X x) { return power(x[0], x[1]); }, 2, {{0.3, 3}, {-3, 3}}, [](R x) { return std::pow(x[0], x[1]); }, {{0.01, 20}, {-15, 15}}},
+    {"power", [](X x) { return power(x[0], x[1]); }, 2, {{0.3, 3}, {-3, 3}}, [](R x) { return std::pow(x[0], x[1]); }, {{0.01, 20}, {-15, 15}}, nullptr, integers},
     {"floor_divide", [](X x) { return floor_divide(x[0], x[1]); }, 2, {{-9, 9}, {1, 3}}, [](R x) { return std::floor(x[0] / x[1]); }, {}, off_multiple, integers},
     {"mod", [](X x) { return mod(x[0], x[1]); }, 2, {{-9, 9}, {1, 3}}, [](R x) { return mod_of(x[0], x[1]); }, {}, off_multiple, integers},
     {"negative", [](X x) { return negative(x[0]); }, 1, {{-3, 3}}, [](R x) { return -x[0]; }, {}, nullptr, integers},

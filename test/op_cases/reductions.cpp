@@ -92,7 +92,7 @@ constexpr Shaped rows[] = {
     {"var", "3x4;5", [](X x) { return var(x[0]); }, [](A x) { return fold(x[0], {}, false, [](const Row& r) { return spread(r, 0); }); }},
     {"var", "3x4;2x3x4", [](X x) { return var(x[0], -1, 1, true); }, [](A x) { return fold(x[0], {-1}, true, [](const Row& r) { return spread(r, 1); }); }},
     {"std", "3x4;5", [](X x) { return reel::std(x[0]); }, [](A x) { return fold(x[0], {}, false, [](const Row& r) { return std::sqrt(spread(r, 0)); }); }},
-    {"std", "3x4;2x3x4", [](X x) { return reel::std(x[0], 0, 1); }, [](A x) { return fold(x[0], {0}, false, [](const Row& r) { return std::sqrt(spread(r, 1)); }); }, {-2, 2}, nullptr, none, 20},
+    {"std", "3x4;2x3x4", [](X x) { return reel::std(x[0], -2, 1); }, [](A x) { return fold(x[0], {-2}, false, [](const Row& r) { return std::sqrt(spread(r, 1)); }); }, {-2, 2}, nullptr, none, 20},
     {"norm", "3x4;5", [](X x) { return norm(x[0]); }, [](A x) { return fold(x[0], {}, false, [](const Row& r) { return norm_of(r, 2); }); }},
     {"norm", "3x4;2x3x4", [](X x) { return norm(x[0], 1, -1); }, [](A x) { return fold(x[0], {-1}, false, [](const Row& r) { return norm_of(r, 1); }); }},
     {"norm", "3x4", [](X x) { return norm(x[0], 3, 0, true); }, [](A x) { return fold(x[0], {0}, true, [](const Row& r) { return norm_of(r, 3); }); }, {0.3, 2}},

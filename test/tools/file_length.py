@@ -1,4 +1,5 @@
-"""Fails when a source file is longer than 600 lines or a folder holds more than fourteen of them.
+"""Fails when a source file is longer than 600 lines or a folder holds more than fourteen of them (include/ may: its names
+are the public interface).
 
 Usage: file_length.py ROOT
 """
@@ -13,7 +14,7 @@ folders = collections.Counter()
 for top in ("include", "lib", "test", "samples", "bench"):
     for path in sorted((root / top).rglob("*")):
         if path.suffix in (".hpp", ".cpp", ".py"):
-            folders[path.parent.relative_to(root)] += 1
+            folders[path.parent.relative_to(root)] += top != "include"
             lines = path.read_text().count("\n")
             if lines > LINES:
                 bad.append(f"{path.relative_to(root)}: {lines} lines")

@@ -1,5 +1,7 @@
-// Matrix products and factorisations, of float32 and float64 (integers are computed in float64; matmul, dot, outer and
-// einsum of integers stay integers). Leading axes are batches and broadcast.
+// Matrix products and factorisations. Leading axes are batches and broadcast. Products take every dtype but complex
+// ones: integers wrap, booleans combine by and, or, halves compute in float32. Factorisations compute in float32 or
+// float64: integers in float64, halves in float32. Each matrix product is BLAS's, each factorisation LAPACK's; results
+// have the same bits for every number of threads. TypeError for complex operands.
 #pragma once
 #include <reel/tensor.hpp>
 #include <string_view>
@@ -11,36 +13,49 @@ struct MatmulOptions {
   bool transpose_a = false, transpose_b = false;
 };
 /// The matrix product [..., n, k] x [..., k, m]; a vector on the left is a row, on the right a column, and its axis
-/// goes (NumPy's matmul). ShapeError naming both shapes. Gradient: g b^T, a^T g, summed over broadcast batches.
+/// goes (NumPy's matmul). Transposed views are read in place. ShapeError naming both shapes, for scalars too ("use
+/// multiply"). Gradient: g b^T, a^T g, summed over broadcast batches.
 Tensor matmul(const Operand& a, const Operand& b, const MatmulOptions& options = {});
-/// The inner product of two vectors; for higher ranks, over a's last and b's second-to-last axis (NumPy's dot).
+/// The inner product of two vectors; for higher ranks, over a's last and b's second-to-last axis, shape
+/// a[:-1] + b[:-2] + b[-1:]; with a scalar, the product (NumPy's dot). Gradient: matmul's.
 Tensor dot(const Operand& a, const Operand& b);
-/// a_i b_j of the flattened operands.
+/// a_i b_j of the flattened operands, [a.size(), b.size()] (NumPy's outer). Gradient: g b, g^T a.
 Tensor outer(const Operand& a, const Operand& b);
-/// Summed over the given axes of each, or over a's last and b's first `count` axes.
+/// Summed over the given axes of each, in pairs, or over a's last and b's first `count` axes; the axes that are left,
+/// a's first (NumPy's tensordot). ShapeError naming a pair that differs, ValueError for lists of different length.
+/// Gradient: matmul's.
 Tensor tensordot(const Operand& a, const Operand& b, std::int64_t count = 2);
 Tensor tensordot(const Operand& a, const Operand& b, const Axes& axes_a, const Axes& axes_b);
-/// Einstein summation: "ij,jk->ik", repeated indices take diagonals, "..." stands for batches; without "->" the
-/// indices that occur once, in alphabetical order (NumPy's einsum). ValueError naming what is wrong in the text.
+/// Einstein summation: "ij,jk->ik", repeated indices take diagonals, "..." stands for batches; without "->" the batches
+/// and the indices that occur once, in alphabetical order (NumPy's einsum). An extent of 1 broadcasts. The result may
+/// be a view. ValueError naming what is wrong in the text, ShapeError for extents that differ. Gradient: that of the
+/// diagonals, sums and products that it consists of.
 Tensor einsum(std::string_view subscripts, std::initializer_list<Tensor> operands);
 Tensor einsum(std::string_view subscripts, std::span<const Tensor> operands);
 
-/// The lower triangular L with L L^T = a, of symmetric positive definite a [..., n, n] (its lower triangle is read).
-/// ValueError when it is not positive definite. Gradient: the symmetric half (Murray 2016).
+// Factorisations. ShapeError unless a is [..., n, n]. A matrix that holds NaN or infinity gives NaN, not an error.
+
+/// The lower triangular L with L L^T = a, of symmetric positive definite a, whose lower triangle is read. ValueError
+/// naming the matrix of the batch that is not positive definite. Gradient: the symmetric half, that is, for a variation
+/// of a that is symmetric too (Murray 2016, arXiv:1602.07527).
 Tensor cholesky(const Operand& a);
-/// x with a x = b, of a [..., n, n] and b [..., n] or [..., n, m]. ValueError when a is singular. Gradient: db = solve(a^T, g),
-/// da = -db x^T.
+/// x with a x = b. b is a vector if it has rank 1 or the shape of a without its last axis, else [..., n, m]; the result
+/// has b's shape, broadcast. ValueError naming the matrix that is singular. Gradient: db = solve(a^T, g), da = -db x^T.
 Tensor solve(const Operand& a, const Operand& b);
+/// Which triangle is meant, whether a^T x = b is solved, and whether the diagonal is 1 whatever is stored.
 struct TriangularOptions {
   bool lower = true, transpose = false, unit_diagonal = false;
 };
-/// The same for triangular a; its other triangle is not read and gets gradient 0.
+/// The same for triangular a; its other triangle is not read and gets gradient 0. ValueError for a zero on the
+/// diagonal.
 Tensor triangular_solve(const Operand& a, const Operand& b, const TriangularOptions& options = {});
-/// The inverse of a [..., n, n]. ValueError when singular. Gradient: -z^T g z^T.
+/// The inverse z of a. ValueError naming the matrix that is singular. Gradient: -z^T g z^T.
 Tensor inverse(const Operand& a);
-/// The determinant of a [..., n, n]. Gradient: g times the matrix of cofactors, also where a is singular.
+/// The determinant of a, of a's leading axes; 1 for n = 0. Gradient: g times the matrix of cofactors, for every rank of
+/// a and to every order.
 Tensor det(const Operand& a);
-/// Sign and logarithm of the absolute value of the determinant; 0 and -inf when singular. Gradient of the logarithm: inverse(a)^T.
+/// Sign and logarithm of the absolute value of the determinant; 0 and -inf when singular (NumPy's slogdet). Gradient of
+/// the logarithm: inverse(a)^T, infinite when singular; of the sign: zero.
 struct SignLogDet {
   Tensor sign, logdet;
 };

@@ -43,6 +43,8 @@ struct OwnerOf final : Owner {
 };
 Tensor copy_in(const void* values, std::size_t count, const Shape& shape, DType dtype);
 Tensor borrow(const void* data, const Shape& shape, DType dtype, Owner* owner);
+/// A tensor whose elements the caller writes to `data`, row-major, before anyone else sees it.
+Tensor uninitialized(const Shape& shape, DType dtype, void*& data);
 [[noreturn]] void fail_ragged();
 template <class T>
 void flatten(const NestedList<T>& list, const Shape& shape, int depth, std::vector<T>& out) {

@@ -1,5 +1,5 @@
-// The 10 x 10 conversions between element types. Numbers round to nearest even; integers wrap; a floating number is truncated to an
-// integer, which fails if it is NaN or the integer type cannot hold it.
+// The 10 x 10 conversions between element types. Numbers round to nearest even; integers wrap; a floating number is
+// truncated to an integer, which fails if it is NaN or the integer type cannot hold it.
 #include <cmath>
 #include <limits>
 #include <tuple>
@@ -46,8 +46,8 @@ struct Complex {
   static Complex from(T number) { return {number, 0}; }
   T number() const { return re; }
 };
-using Elements = std::tuple<Boolean, Plain<std::uint8_t>, Plain<std::int32_t>, Plain<std::int64_t>, Float16, Bfloat16, Plain<float>,
-                            Plain<double>, Complex<float>, Complex<double>>;
+using Elements = std::tuple<Boolean, Plain<std::uint8_t>, Plain<std::int32_t>, Plain<std::int64_t>, Float16, Bfloat16,
+                            Plain<float>, Plain<double>, Complex<float>, Complex<double>>;
 
 template <class E>
 inline constexpr bool is_complex = false;
@@ -56,8 +56,9 @@ inline constexpr bool is_complex<Complex<T>> = true;
 template <class E>
 inline constexpr bool is_half = std::is_same_v<E, Float16> || std::is_same_v<E, Bfloat16>;
 
-// To the 11 or 8 bits of a half precision by way of float would round twice. Rounding to float towards odd keeps what the second
-// rounding needs: the exact value lies strictly between two floats, of which it takes the one with an odd last bit.
+// To the 11 or 8 bits of a half precision by way of float would round twice. Rounding to float towards odd keeps what
+// the second rounding needs: the exact value lies strictly between two floats, of which it takes the one with an odd
+// last bit.
 float to_odd(double exact) {
   const auto nearest = static_cast<float>(exact);
   if (static_cast<double>(nearest) == exact || !std::isfinite(nearest) || exact != exact) return nearest;
@@ -67,7 +68,8 @@ float to_odd(double exact) {
   return std::bit_cast<float>(away ? bits + 1 : bits - 1);
 }
 
-// x as To; false if that is an integer type which cannot hold it. The bounds are powers of two, exact in every floating type.
+// x as To; false if that is an integer type which cannot hold it. The bounds are powers of two, exact in every floating
+// type.
 template <class To, class From>
 bool convert(const From& x, To& result) {
   using N = typename From::Number;
@@ -115,8 +117,8 @@ bool cast_loop(Strided in, void* out, std::ptrdiff_t n) {
 
 template <std::size_t... Pair>
 Cast find_cast(std::size_t pair, std::index_sequence<Pair...>) {
-  static constexpr Cast casts[] = {
-      &cast_loop<std::tuple_element_t<Pair % type_count, Elements>, std::tuple_element_t<Pair / type_count, Elements>>...};
+  static constexpr Cast casts[] = {&cast_loop<std::tuple_element_t<Pair % type_count, Elements>,
+                                              std::tuple_element_t<Pair / type_count, Elements>>...};
   return casts[pair];
 }
 

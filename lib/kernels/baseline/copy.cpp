@@ -1,5 +1,5 @@
-// Copies between layouts, for elements of every size: rows, filled rows, and matrices in tiles, so that neither the reads nor the
-// writes of a transposition use one element of a cache line and lose the rest.
+// Copies between layouts, for elements of every size: rows, filled rows, and matrices in tiles, so that neither the
+// reads nor the writes of a transposition use one element of a cache line and lose the rest.
 #include <algorithm>
 #include <cstring>
 #include <utility>
@@ -17,11 +17,16 @@ using Size = std::integral_constant<std::size_t, Bytes>;
 template <class F>
 void with_size(std::size_t bytes, F f) {
   switch (bytes) {
-    case 1: return f(Size<1>());
-    case 2: return f(Size<2>());
-    case 4: return f(Size<4>());
-    case 8: return f(Size<8>());
-    default: return f(Size<16>());
+    case 1:
+      return f(Size<1>());
+    case 2:
+      return f(Size<2>());
+    case 4:
+      return f(Size<4>());
+    case 8:
+      return f(Size<8>());
+    default:
+      return f(Size<16>());
   }
 }
 
@@ -65,8 +70,8 @@ void fill(const void* value, void* out, std::ptrdiff_t out_stride, std::ptrdiff_
   });
 }
 
-void copy_matrix(const void* in, std::ptrdiff_t row_stride, std::ptrdiff_t column_stride, void* out, std::ptrdiff_t out_stride,
-                 std::ptrdiff_t rows, std::ptrdiff_t columns, std::size_t bytes) {
+void copy_matrix(const void* in, std::ptrdiff_t row_stride, std::ptrdiff_t column_stride, void* out,
+                 std::ptrdiff_t out_stride, std::ptrdiff_t rows, std::ptrdiff_t columns, std::size_t bytes) {
   const auto* from = static_cast<const char*>(in);
   auto* to = static_cast<char*>(out);
   const auto b = static_cast<std::ptrdiff_t>(bytes);

@@ -1,11 +1,14 @@
-// float16 and bfloat16 as bits: conversion to and from float, round to nearest even, NaN stays NaN, subnormals are exact.
+// float16 and bfloat16 as bits: conversion to and from float, round to nearest even, NaN stays NaN, subnormals are
+// exact.
 #pragma once
 #include <bit>
 #include <cstdint>
 
 namespace reel::kernels {
 
-constexpr float float_of_bfloat16(std::uint16_t bits) { return std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16); }
+constexpr float float_of_bfloat16(std::uint16_t bits) {
+  return std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16);
+}
 constexpr std::uint16_t bfloat16_of_float(float value) {
   const auto bits = std::bit_cast<std::uint32_t>(value);
   if ((bits & 0x7fffffffu) > 0x7f800000u) return static_cast<std::uint16_t>(bits >> 16 | 0x40u);  // a quiet NaN
@@ -26,7 +29,7 @@ constexpr std::uint16_t float16_of_float(float value) {
   const std::uint32_t sign = bits >> 16 & 0x8000u, rest = bits & 0x7fffffffu;
   if (rest > 0x7f800000u) return static_cast<std::uint16_t>(sign | 0x7e00u | (rest >> 13 & 0x3ffu));
   if (rest >= 0x477ff000u) return static_cast<std::uint16_t>(sign | 0x7c00u);  // 65520 and more round to infinity
-  if (rest >= 0x38800000u)                                                       // at least 2^-14: normal
+  if (rest >= 0x38800000u)                                                     // at least 2^-14: normal
     return static_cast<std::uint16_t>(sign | (rest - (112u << 23) + 0xfffu + (rest >> 13 & 1u)) >> 13);
   // Subnormal: adding 0.5 aligns the significand at 2^-24, rounded by the addition itself.
   const float aligned = std::bit_cast<float>(rest) + 0.5f;

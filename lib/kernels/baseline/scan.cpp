@@ -35,12 +35,18 @@ void scan(Strided in, void* out, std::ptrdiff_t out_stride, std::ptrdiff_t n) {
 template <class Operation>
 Scan scan_of(Type t) {
   switch (t) {
-    case Type::uint8: return &scan<Integer<std::uint8_t>, Operation>;
-    case Type::int32: return &scan<Integer<std::int32_t>, Operation>;
-    case Type::int64: return &scan<Integer<std::int64_t>, Operation>;
-    case Type::float32: return &scan<float, Operation>;
-    case Type::float64: return &scan<double, Operation>;
-    default: return nullptr;
+    case Type::uint8:
+      return &scan<Integer<std::uint8_t>, Operation>;
+    case Type::int32:
+      return &scan<Integer<std::int32_t>, Operation>;
+    case Type::int64:
+      return &scan<Integer<std::int64_t>, Operation>;
+    case Type::float32:
+      return &scan<float, Operation>;
+    case Type::float64:
+      return &scan<double, Operation>;
+    default:
+      return nullptr;
   }
 }
 

@@ -1,5 +1,5 @@
-// Comparisons, predicates, logic on booleans, and the choice between two operands by a boolean one. Operands of a comparison have
-// one type; a NaN is unequal to everything.
+// Comparisons, predicates, logic on booleans, and the choice between two operands by a boolean one. Operands of a
+// comparison have one type; a NaN is unequal to everything.
 #include <cmath>
 
 #include "kernels/compiled/parts.hpp"
@@ -111,9 +111,11 @@ template <class I, class T>
 void enter_order(Set& set, Type type) {
   enter_equality<I, T>(set, type);
   set.compare[static_cast<std::size_t>(Comparison::less)][index(type)] = &ElementMap<I, Less, Byte, T, T>::run;
-  set.compare[static_cast<std::size_t>(Comparison::less_equal)][index(type)] = &ElementMap<I, LessEqual, Byte, T, T>::run;
+  set.compare[static_cast<std::size_t>(Comparison::less_equal)][index(type)] =
+      &ElementMap<I, LessEqual, Byte, T, T>::run;
   set.compare[static_cast<std::size_t>(Comparison::greater)][index(type)] = &ElementMap<I, Greater, Byte, T, T>::run;
-  set.compare[static_cast<std::size_t>(Comparison::greater_equal)][index(type)] = &ElementMap<I, GreaterEqual, Byte, T, T>::run;
+  set.compare[static_cast<std::size_t>(Comparison::greater_equal)][index(type)] =
+      &ElementMap<I, GreaterEqual, Byte, T, T>::run;
 }
 template <class I, class T>
 void enter_predicates(Set& set, Type type) {

@@ -10,9 +10,10 @@ namespace {
 
 template <class Element, class I, class Row>
 constexpr Loop element_loop() {
-  return []<std::size_t... K>(std::index_sequence<K...>) -> Loop {
+  return []<std::size_t... K>(std::index_sequence<K...>)->Loop {
     return &ElementMap<I, decltype(Row::value), Element, std::enable_if_t<K != 8, Element>...>::run;
-  }(std::make_index_sequence<Row::arity>());
+  }
+  (std::make_index_sequence<Row::arity>());
 }
 
 template <class I, const auto& Family, std::size_t At>
@@ -30,9 +31,8 @@ void enter_row(Set& set) {
 
 template <class I, const auto& Family>
 void enter_family(Set& set) {
-  [&]<std::size_t... At>(std::index_sequence<At...>) {
-    (enter_row<I, Family, At>(set), ...);
-  }(std::make_index_sequence<std::tuple_size_v<std::remove_cvref_t<decltype(Family)>>>());
+  [&]<std::size_t... At>(std::index_sequence<At...>) { (enter_row<I, Family, At>(set), ...); }
+  (std::make_index_sequence<std::tuple_size_v<std::remove_cvref_t<decltype(Family)>>>());
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
-// Reductions of floating arrays (loop/reduce.hpp), of integers and booleans, whose order does not matter, and functions of a row.
+// Reductions of floating arrays (loop/reduce.hpp), of integers and booleans, whose order does not matter, and functions
+// of a row.
 #include "kernels/compiled/parts.hpp"
 #include "kernels/loop/element.hpp"
 #include "kernels/loop/integer.hpp"
@@ -89,10 +90,12 @@ struct ElementReduction {
   }
 };
 
-// The first element that equals the extreme, or is a NaN, for a NaN makes the extreme NaN. Stride is a number or a constant.
+// The first element that equals the extreme, or is a NaN, for a NaN makes the extreme NaN. Stride is a number or a
+// constant.
 template <class I, class T, class Stride>
 std::ptrdiff_t first_of(T extreme, const T* p, Stride stride, std::ptrdiff_t n) {
-  using Flag = std::conditional_t<sizeof(T) == 8, std::uint64_t, std::uint32_t>;  // of one width the compiler makes SIMD
+  using Flag =
+      std::conditional_t<sizeof(T) == 8, std::uint64_t, std::uint32_t>;  // of one width the compiler makes SIMD
   const auto found = [&](std::ptrdiff_t i) {
     const T e = p[i * stride];
     return static_cast<Flag>(e == extreme) | static_cast<Flag>(e != e);

@@ -1,4 +1,5 @@
-// Loops over contiguous operands one element at a time, for the compiler to vectorise: integers, comparisons, selections.
+// Loops over contiguous operands one element at a time, for the compiler to vectorise: integers, comparisons,
+// selections.
 #pragma once
 #include <utility>
 
@@ -6,7 +7,8 @@
 
 namespace reel::kernels {
 
-// A type for each operand and the result; f is stateless. The tag I keeps one instruction set's code apart from another's.
+// A type for each operand and the result; f is stateless. The tag I keeps one instruction set's code apart from
+// another's.
 template <class I, class F, class Out, class... In>
 struct ElementMap {
   static constexpr Layout layout() {
@@ -17,7 +19,8 @@ struct ElementMap {
     if (n != 1 && !direct<I>(layout(), in)) return staged<I>(&run, layout(), in, out, n);
     [&]<std::size_t... K>(std::index_sequence<K...>) {
       loop(static_cast<Out*>(out), n, static_cast<const In*>(in[K].data)...);
-    }(std::index_sequence_for<In...>());
+    }
+    (std::index_sequence_for<In...>());
   }
   [[gnu::always_inline]] static void loop(Out* out, std::ptrdiff_t n, const In*... in) {
     // out is an operand itself or overlaps none: no iteration depends on another.

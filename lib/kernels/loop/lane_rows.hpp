@@ -1,4 +1,5 @@
-// What the rows of the table call on a Lane beyond its own functions: the names that Tensors use for comparisons and logic.
+// What the rows of the table call on a Lane beyond its own functions: the names that Tensors use for comparisons and
+// logic.
 #pragma once
 #include "kernels/loop/pointwise.hpp"
 #include "kernels/math.hpp"

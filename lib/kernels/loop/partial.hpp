@@ -1,5 +1,5 @@
-// Lanes that are only partly in memory: the ends of arrays, and arrays shorter than a lane. Masked instructions where the
-// instruction set has them, else element by element.
+// Lanes that are only partly in memory: the ends of arrays, and arrays shorter than a lane. Masked instructions where
+// the instruction set has them, else element by element.
 #pragma once
 #include "kernels/lane.hpp"
 
@@ -15,7 +15,8 @@ template <LaneElement T, class I>
 
 #if XSIMD_WITH_AVX2
 // A sliding window over this gives the mask of the first `count` elements.
-alignas(64) inline constexpr std::int32_t ones_then_zeros[16] = {-1, -1, -1, -1, -1, -1, -1, -1, 0, 0, 0, 0, 0, 0, 0, 0};
+alignas(64) inline constexpr std::int32_t ones_then_zeros[16] = {-1, -1, -1, -1, -1, -1, -1, -1,
+                                                                 0,  0,  0,  0,  0,  0,  0,  0};
 template <LaneElement T>
 [[gnu::always_inline]] inline __m256i first_elements(std::ptrdiff_t count) {
   constexpr auto words = static_cast<std::ptrdiff_t>(sizeof(T) / 4);

@@ -1,5 +1,6 @@
-// The loop of a row's value or product over floating lanes. The row's function is instantiated once (twice if it is cheap), for
-// the whole array, its end and the single element alike, so that an element's bits never depend on where it stands.
+// The loop of a row's value or product over floating lanes. The row's function is instantiated once (twice if it is
+// cheap), for the whole array, its end and the single element alike, so that an element's bits never depend on where it
+// stands.
 #pragma once
 #include <utility>
 
@@ -9,8 +10,8 @@
 
 namespace reel::kernels {
 
-// out[i] = f(in[K][i]...), for f a type of stateless function. An operand of stride 0 is read from a lane that repeats it, with a
-// step of 0, so that no loop branches on strides. First `Unroll` lanes at a time, if that is more than one.
+// out[i] = f(in[K][i]...), for f a type of stateless function. An operand of stride 0 is read from a lane that repeats
+// it, with a step of 0, so that no loop branches on strides. First `Unroll` lanes at a time, if that is more than one.
 template <LaneElement T, class I, class F, std::ptrdiff_t Unroll, std::size_t... K>
 struct Map {
   using L = Lane<T, I>;
@@ -76,15 +77,17 @@ struct Map {
   }
 };
 
-// What the row at `At` of a family compiles to. Families go by reference, which keeps the types of their rows out of every name.
+// What the row at `At` of a family compiles to. Families go by reference, which keeps the types of their rows out of
+// every name.
 template <LaneElement T, class I, std::ptrdiff_t Unroll, const auto& Family, std::size_t At>
 struct RowLoops {
   using Row = std::tuple_element_t<At, std::remove_cvref_t<decltype(Family)>>;
 
   static constexpr Loop value() {
-    return []<std::size_t... K>(std::index_sequence<K...>) -> Loop {
+    return []<std::size_t... K>(std::index_sequence<K...>)->Loop {
       return &Map<T, I, decltype(Row::value), Unroll, K...>::run;
-    }(std::make_index_sequence<Row::arity>());
+    }
+    (std::make_index_sequence<Row::arity>());
   }
 
   template <std::size_t K>
@@ -93,9 +96,10 @@ struct RowLoops {
     if constexpr (!Product::has_function) {
       return nullptr;
     } else {
-      return []<std::size_t... J>(std::index_sequence<J...>) -> Loop {
+      return []<std::size_t... J>(std::index_sequence<J...>)->Loop {
         return &Map<T, I, decltype(Product::function), Unroll, 0, 1 + read_at(Product::reads, J)...>::run;
-      }(std::make_index_sequence<static_cast<std::size_t>(std::popcount(static_cast<unsigned>(Product::reads)))>());
+      }
+      (std::make_index_sequence<static_cast<std::size_t>(std::popcount(static_cast<unsigned>(Product::reads)))>());
     }
   }
   // Which of x, y, w, z is the nth that a product reads.
@@ -106,9 +110,8 @@ struct RowLoops {
   }
 
   static constexpr Pointwise all() {
-    return []<std::size_t... K>(std::index_sequence<K...>) -> Pointwise {
-      return {value(), {product<K>()...}};
-    }(std::make_index_sequence<Row::arity>());
+    return []<std::size_t... K>(std::index_sequence<K...>)->Pointwise { return {value(), {product<K>()...}}; }
+    (std::make_index_sequence<Row::arity>());
   }
 };
 
@@ -117,7 +120,8 @@ template <LaneElement T, class I, std::ptrdiff_t Unroll, const auto& Family>
 void enter(Set& set, Type type) {
   [&]<std::size_t... At>(std::index_sequence<At...>) {
     ((set.op[table::first_of(Family) + At][index(type)] = RowLoops<T, I, Unroll, Family, At>::all()), ...);
-  }(std::make_index_sequence<std::tuple_size_v<std::remove_cvref_t<decltype(Family)>>>());
+  }
+  (std::make_index_sequence<std::tuple_size_v<std::remove_cvref_t<decltype(Family)>>>());
 }
 
 }  // namespace reel::kernels

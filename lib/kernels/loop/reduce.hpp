@@ -1,5 +1,6 @@
-// Reductions in a fixed pairwise order: blocks of 8 x 8 lanes, eight accumulators each, then the blocks two by two like a binary
-// counter. A sum's error grows with the logarithm of n; its order depends on n alone, not on strides, threads or alignment.
+// Reductions in a fixed pairwise order: blocks of 8 x 8 lanes, eight accumulators each, then the blocks two by two like
+// a binary counter. A sum's error grows with the logarithm of n; its order depends on n alone, not on strides, threads
+// or alignment.
 #pragma once
 #include <utility>
 
@@ -51,8 +52,8 @@ struct Min {
   static constexpr T neutral = std::numeric_limits<T>::infinity();
 };
 
-// Reduces terms.block(i, count), asked for once per block, which gives an object with the lane whole(j) at i + j and, for the end
-// of the array, the lane part(j, count) whose elements from count on are neutral.
+// Reduces terms.block(i, count), asked for once per block, which gives an object with the lane whole(j) at i + j and,
+// for the end of the array, the lane part(j, count) whose elements from count on are neutral.
 template <LaneElement T, class I, class Operation>
 struct Pairwise {
   using L = Lane<T, I>;
@@ -163,7 +164,8 @@ T reduce(const T* p, std::ptrdiff_t n) {
 template <LaneElement T, class I>
 T sum_of_products(Strided a, Strided b, std::ptrdiff_t n) {
   alignas(64) T buffer[2][static_cast<std::size_t>(Pairwise<T, I, Sum>::block)];
-  const Products<T, I> terms{static_cast<const T*>(a.data), static_cast<const T*>(b.data), a.stride, b.stride, buffer[0], buffer[1]};
+  const Products<T, I> terms{
+      static_cast<const T*>(a.data), static_cast<const T*>(b.data), a.stride, b.stride, buffer[0], buffer[1]};
   return Pairwise<T, I, Sum>::run(n, terms);
 }
 

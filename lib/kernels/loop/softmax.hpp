@@ -1,5 +1,5 @@
-// softmax, log_softmax and logsumexp of one contiguous row, and their products. The greatest element is subtracted first; its own
-// term, exp(0) = 1, is left out of the sum where log1p of the rest keeps what adding it to 1 would lose.
+// softmax, log_softmax and logsumexp of one contiguous row, and their products. The greatest element is subtracted
+// first; its own term, exp(0) = 1, is left out of the sum where log1p of the rest keeps what adding it to 1 would lose.
 #pragma once
 #include "kernels/loop/reduce.hpp"
 
@@ -53,15 +53,18 @@ struct RowFunctions {
     const T* in = static_cast<const T*>(x);
     T* o = static_cast<T*>(out);
     const L shift(greatest(in, n));
-    over_row<T, I>(n, o, [shift](L a) { return exp(a - shift); }, in);
+    over_row<T, I>(
+        n, o, [shift](L a) { return exp(a - shift); }, in);
     const L scale(T(1) / reduce<T, I, Sum>(o, n));
-    over_row<T, I>(n, o, [scale](L a) { return a * scale; }, o);
+    over_row<T, I>(
+        n, o, [scale](L a) { return a * scale; }, o);
   }
   static void log_softmax(const void* x, void* out, std::ptrdiff_t n) {
     const T* in = static_cast<const T*>(x);
     const T m = greatest(in, n);
     const L shift(m), rest(is_finite(m) ? log_of_sum(in, n, m) : T(0));  // inf - inf below is the NaN that it should be
-    over_row<T, I>(n, static_cast<T*>(out), [shift, rest](L a) { return a - shift - rest; }, in);
+    over_row<T, I>(
+        n, static_cast<T*>(out), [shift, rest](L a) { return a - shift - rest; }, in);
   }
   static void logsumexp(const void* x, void* out, std::ptrdiff_t n) {
     const T* in = static_cast<const T*>(x);
@@ -71,13 +74,15 @@ struct RowFunctions {
 
   static void softmax_product(const void* g, const void* z, void* out, std::ptrdiff_t n) {
     const L mean(sum_of_products<T, I>({g, 1}, {z, 1}, n));
-    over_row<T, I>(n, static_cast<T*>(out), [mean](L a, L b) { return b * (a - mean); }, static_cast<const T*>(g),
-                   static_cast<const T*>(z));
+    over_row<T, I>(
+        n, static_cast<T*>(out), [mean](L a, L b) { return b * (a - mean); }, static_cast<const T*>(g),
+        static_cast<const T*>(z));
   }
   static void log_softmax_product(const void* g, const void* z, void* out, std::ptrdiff_t n) {
     const L total(reduce<T, I, Sum>(static_cast<const T*>(g), n));
-    over_row<T, I>(n, static_cast<T*>(out), [total](L a, L b) { return a - exp(b) * total; }, static_cast<const T*>(g),
-                   static_cast<const T*>(z));
+    over_row<T, I>(
+        n, static_cast<T*>(out), [total](L a, L b) { return a - exp(b) * total; }, static_cast<const T*>(g),
+        static_cast<const T*>(z));
   }
 };
 

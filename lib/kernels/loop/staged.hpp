@@ -1,5 +1,5 @@
-// Operands of any stride for loops that know contiguous ones only: gathered block by block into L1. One copy per instruction set
-// serves all loops, and no loop is compiled for strides it rarely meets.
+// Operands of any stride for loops that know contiguous ones only: gathered block by block into L1. One copy per
+// instruction set serves all loops, and no loop is compiled for strides it rarely meets.
 #pragma once
 #include <cstring>
 
@@ -16,9 +16,10 @@ struct Layout {
 };
 
 template <std::size_t Bytes>
-[[gnu::always_inline]] inline void move_elements(const char* from, std::ptrdiff_t stride, char* to, std::ptrdiff_t to_stride,
-                                                 std::ptrdiff_t n) {
-  const std::ptrdiff_t step = stride * static_cast<std::ptrdiff_t>(Bytes), to_step = to_stride * static_cast<std::ptrdiff_t>(Bytes);
+[[gnu::always_inline]] inline void move_elements(const char* from, std::ptrdiff_t stride, char* to,
+                                                 std::ptrdiff_t to_stride, std::ptrdiff_t n) {
+  const std::ptrdiff_t step = stride * static_cast<std::ptrdiff_t>(Bytes),
+                       to_step = to_stride * static_cast<std::ptrdiff_t>(Bytes);
   for (std::ptrdiff_t i = 0; i < n; ++i) std::memcpy(to + i * to_step, from + i * step, Bytes);
 }
 
@@ -27,11 +28,16 @@ void gather(const void* from, std::ptrdiff_t stride, void* to, std::ptrdiff_t n,
   const auto* source = static_cast<const char*>(from);
   auto* target = static_cast<char*>(to);
   switch (bytes) {
-    case 1: return move_elements<1>(source, stride, target, 1, n);
-    case 2: return move_elements<2>(source, stride, target, 1, n);
-    case 4: return move_elements<4>(source, stride, target, 1, n);
-    case 8: return move_elements<8>(source, stride, target, 1, n);
-    default: return move_elements<16>(source, stride, target, 1, n);
+    case 1:
+      return move_elements<1>(source, stride, target, 1, n);
+    case 2:
+      return move_elements<2>(source, stride, target, 1, n);
+    case 4:
+      return move_elements<4>(source, stride, target, 1, n);
+    case 8:
+      return move_elements<8>(source, stride, target, 1, n);
+    default:
+      return move_elements<16>(source, stride, target, 1, n);
   }
 }
 
@@ -60,7 +66,8 @@ template <class I>
     const std::ptrdiff_t count = n - i < block ? n - i : block;
     for (std::size_t k = 0; k < layout.operands; ++k) {
       if (layout.bytes[k] == 0 || in[k].stride == 0) continue;
-      const char* source = static_cast<const char*>(in[k].data) + i * in[k].stride * static_cast<std::ptrdiff_t>(layout.bytes[k]);
+      const char* source =
+          static_cast<const char*>(in[k].data) + i * in[k].stride * static_cast<std::ptrdiff_t>(layout.bytes[k]);
       if (in[k].stride == 1)
         block_in[k].data = source;
       else

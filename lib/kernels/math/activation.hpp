@@ -15,10 +15,10 @@ template <class T, class I>
 template <class T, class I>
 [[gnu::noinline]] Lane<T, I> silu(Lane<T, I> x) {
   using L = Lane<T, I>;
-  const L a = lesser_of(L(-math::ExpConstants<T>::lowest), abs(x));
+  const L a = lesser_of(L(8 - math::ExpConstants<T>::lowest), abs(x));  // a e^-a is 0 there too
   const auto [n, r] = math::reduce_by_ln2(-a);
-  const L m = 1 + math::expm1_near_zero(r);
-  return where(x < 0, math::scale(-a * m, n), x) / (1 + math::scale(m, n));
+  const L m = math::expm1_near_zero(r);
+  return where(x < 0, math::scale(fma(-a, m, -a), n), x) / (1 + math::scale(1 + m, n));
 }
 
 // x above 0, else alpha (e^x - 1)

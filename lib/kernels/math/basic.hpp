@@ -101,20 +101,21 @@ template <class T, class I>
 
 namespace math {
 
-// As in Python: the remainder has the sign of y, the quotient is rounded down.
+// As in Python: the remainder has the sign of y, the quotient is rounded down. The wider type holds the quotient of what the remainder
+// leaves, so that it is the exact integer (rounded, if T cannot hold it).
+template <class T, class I>
 struct FloorDivide {
-  template <class T>
   T operator()(T x, T y) const {
-    if (y == 0) return x / y;
-    T r = std::fmod(x, y), q = (x - r) / y;
+    using Wide = std::conditional_t<std::same_as<T, float>, double, long double>;
+    if (y == 0 || x != x || y != y) return x / y;
+    const T r = std::fmod(x, y);
+    Wide q = std::nearbyint((static_cast<Wide>(x) - r) / y);
     if (r != 0 && (y < 0) != (r < 0)) q -= 1;
-    if (q == 0) return std::copysign(T(0), x / y);
-    const T down = std::floor(q);
-    return q - down > T(0.5) ? down + 1 : down;
+    return q == 0 ? std::copysign(T(0), x / y) : static_cast<T>(q);
   }
 };
+template <class T, class I>
 struct Mod {
-  template <class T>
   T operator()(T x, T y) const {
     const T r = std::fmod(x, y);
     if (r == 0) return std::copysign(T(0), y);
@@ -145,18 +146,18 @@ template <class T, class I>
 [[gnu::noinline]] Lane<T, I> floor_divide(Lane<T, I> x, Lane<T, I> y) {
   if constexpr (I::fused) {
     const auto d = math::Division<T, I>::of(x, y);
-    return all(d.exact) ? d.quotient : where(d.exact, d.quotient, each(math::FloorDivide(), x, y));
+    return all(d.exact) ? d.quotient : where(d.exact, d.quotient, each(math::FloorDivide<T, I>(), x, y));
   } else {
-    return each(math::FloorDivide(), x, y);
+    return each(math::FloorDivide<T, I>(), x, y);
   }
 }
 template <class T, class I>
 [[gnu::noinline]] Lane<T, I> mod(Lane<T, I> x, Lane<T, I> y) {
   if constexpr (I::fused) {
     const auto d = math::Division<T, I>::of(x, y);
-    return all(d.exact) ? d.remainder : where(d.exact, d.remainder, each(math::Mod(), x, y));
+    return all(d.exact) ? d.remainder : where(d.exact, d.remainder, each(math::Mod<T, I>(), x, y));
   } else {
-    return each(math::Mod(), x, y);
+    return each(math::Mod<T, I>(), x, y);
   }
 }
 
@@ -178,18 +179,31 @@ template <class T, class I>
 
 template <class T, class I>
 [[gnu::noinline]] Lane<T, I> cbrt(Lane<T, I> x) {
-  if constexpr (is_scalar_lane<T, I>)
-    return static_cast<T>(std::cbrt(static_cast<long double>(x.v)));  // glibc's cbrt is off by up to 4 ulp in double
-  else
+  if constexpr (std::same_as<Lane<T, I>, Lane<float, isa::scalar>>) {
+    return static_cast<float>(std::cbrt(static_cast<double>(x.v)));
+  } else if constexpr (is_scalar_lane<T, I>) {
+    const double r = std::cbrt(x.v);  // in glibc off by up to 4 ulp; one more step of Newton's
+    if (!(std::abs(r) > 0 && std::abs(r) < std::numeric_limits<double>::infinity())) return r;
+    const auto e = static_cast<long double>(r);
+    return static_cast<double>(e - (e * e * e - x.v) / (3 * e * e));
+  } else {
     return math::Sleef<T, I>::cbrt_u35(x);
+  }
 }
 
 template <class T, class I>
 [[gnu::noinline]] Lane<T, I> power(Lane<T, I> x, Lane<T, I> y) {
-  if constexpr (is_scalar_lane<T, I>)
+  if constexpr (is_scalar_lane<T, I>) {
     return std::pow(x.v, y.v);
-  else
-    return math::Sleef<T, I>::pow_u10(x, y);
+  } else {
+    using S = math::Sleef<T, I>;
+    const Lane<T, I> z = S::pow_u10(x, y);
+    // SLEEF overflows a little below the largest number: then by the square of the root.
+    const auto doubtful = isinf(z) & isfinite(x) & isfinite(y);
+    if (!any(doubtful)) return z;
+    const Lane<T, I> root = S::pow_u10(abs(x), y * T(0.5));
+    return where(doubtful, copysign(root * root, z), z);
+  }
 }
 
 }  // namespace reel::kernels

@@ -103,6 +103,25 @@ template <class T, class I>
   }
 }
 
+// x * y = high + low, exactly but for underflow. Without a fused multiply-add, by the halves of the factors.
+template <class T, class I>
+struct Product {
+  Lane<T, I> high, low;
+};
+template <class T, class I>
+[[gnu::always_inline]] inline Product<T, I> exact_product(Lane<T, I> x, Lane<T, I> y) {
+  using L = Lane<T, I>;
+  const L high = x * y;
+  if constexpr (I::fused) {
+    return {high, fma(x, y, -high)};
+  } else {
+    constexpr auto upper_half = static_cast<typename Format<T>::Unsigned>(~typename Format<T>::Unsigned(0) << ((Format<T>::mantissa + 2) / 2));
+    const L x1 = from_bits<T, I>(bits(x) & Bits<T, I>(upper_half)), y1 = from_bits<T, I>(bits(y) & Bits<T, I>(upper_half));
+    const L x2 = x - x1, y2 = y - y1;
+    return {high, x2 * y2 - (((high - x1 * y1) - x2 * y1) - x1 * y2)};
+  }
+}
+
 // c[0] + x (c[1] + x (c[2] + ...)).
 template <class T, class I, class C>
 [[gnu::always_inline]] inline Lane<T, I> polynomial(Lane<T, I>, C c) {

@@ -92,6 +92,21 @@ template <class T, class I>
   return 2 * fma(half, expm1_near_zero(r), half - T(0.5));
 }
 
+// e^|x| = 2^n (1 + sinh r + coshm1 r), n rounded down; w = 4^-n, or something as negligible.
+template <class T, class I>
+struct Hyperbolic {
+  Lane<T, I> sinh, coshm1, w, n;
+};
+template <class T, class I>
+[[gnu::always_inline]] inline Hyperbolic<T, I> hyperbolic(Lane<T, I> x) {
+  using C = ExpConstants<T>;
+  using L = Lane<T, I>;
+  const L a = lesser_of(L(C::highest), abs(x));
+  const L n = (fma(a, C::log2_e, T(-0.5)) + rounder<T>) - rounder<T>;
+  const L r = fma(n, -C::ln2_low, fma(n, -C::ln2_high, a)), z = r * r;
+  return {sinh_near_zero(r, z), coshm1_near_zero(z), exponential_of_two(-2 * lesser_of(L(Format<T>::mantissa), n)), n};
+}
+
 }  // namespace math
 
 template <class T, class I>
@@ -121,26 +136,10 @@ template <class T, class I>
     return std::expm1(x.v);
   } else {
     using C = math::ExpConstants<T>;
-    return copysign(math::expm1_inline(lesser_of(Lane<T, I>(C::expm1_highest), x)), x);  // keeps -0
+    const Lane<T, I> y = math::expm1_inline(lesser_of(Lane<T, I>(C::expm1_highest), x));
+    return where(abs(x) < std::numeric_limits<T>::epsilon() / 4, x, y);  // keeps -0 and subnormal numbers
   }
 }
-
-// e^|x| = 2^n (1 + sinh r + coshm1 r), n rounded down; w = 4^-n, or something as negligible.
-namespace math {
-template <class T, class I>
-struct Hyperbolic {
-  Lane<T, I> sinh, coshm1, w, n;
-};
-template <class T, class I>
-[[gnu::always_inline]] inline Hyperbolic<T, I> hyperbolic(Lane<T, I> x) {
-  using C = ExpConstants<T>;
-  using L = Lane<T, I>;
-  const L a = lesser_of(L(C::highest), abs(x));
-  const L n = (fma(a, C::log2_e, T(-0.5)) + rounder<T>) - rounder<T>;
-  const L r = fma(n, -C::ln2_low, fma(n, -C::ln2_high, a)), z = r * r;
-  return {sinh_near_zero(r, z), coshm1_near_zero(z), exponential_of_two(-2 * lesser_of(L(Format<T>::mantissa), n)), n};
-}
-}  // namespace math
 
 template <class T, class I>
 [[gnu::noinline]] Lane<T, I> sinh(Lane<T, I> x) {

@@ -18,23 +18,35 @@ struct GaussConstants<double> {
   static constexpr double erfc_zero = 27.3, cdf_zero = 38.6;
 };
 
-// e^(a^2) erfc(a)
+// A value and what rounding took from it, far below its last place.
+template <class T, class I>
+struct Compensated {
+  Lane<T, I> value, lost;
+};
+template <class T, class I>
+[[gnu::always_inline]] inline Compensated<T, I> compensated_sum(T large, Lane<T, I> small) {
+  const Lane<T, I> sum = large + small;
+  return {sum, (large - sum) + small};
+}
+
+// (1 + 2a) e^(a^2) erfc(a)
 template <class I>
-[[gnu::always_inline]] inline Lane<float, I> scaled_erfc(Lane<float, I> a) {
+[[gnu::always_inline]] inline Compensated<float, I> scaled_erfc_polynomial(Lane<float, I> a) {
   const auto t = (a - 2.5F) / (a + 2.5F);
-  return polynomial(t, 0x1.43cc70p+0F, -0x1.f52c4ep-4F, -0x1.959a66p-4F, 0x1.42d272p-3F, -0x1.a5c79ep-4F, 0x1.0c8180p-5F, 0x1.00b6f8p-10F,
-                    -0x1.219660p-8F, 0x1.68d26cp-12F, 0x1.41939ap-11F, 0x1.49d536p-14F) /
-         (1 + 2 * a);
+  return compensated_sum(0x1.43cc70p+0F, t * polynomial(t, -0x1.f52c4ep-4F, -0x1.959a66p-4F, 0x1.42d272p-3F, -0x1.a5c79ep-4F,
+                                                        0x1.0c8180p-5F, 0x1.00b6f8p-10F, -0x1.219660p-8F, 0x1.68d26cp-12F, 0x1.41939ap-11F,
+                                                        0x1.49d536p-14F));
 }
 template <class I>
-[[gnu::always_inline]] inline Lane<double, I> scaled_erfc(Lane<double, I> a) {
+[[gnu::always_inline]] inline Compensated<double, I> scaled_erfc_polynomial(Lane<double, I> a) {
   const auto t = (a - 3.5) / (a + 3.5);
-  return polynomial(t, 0x1.3e0a99a0ee914p+0, -0x1.1ebd220ea593bp-3, -0x1.59e2c284b0e98p-7, 0x1.8f702ec6b32c9p-4, -0x1.d76830c354c7dp-4,
-                    0x1.686106046fe7fp-4, -0x1.8ff5ef767ef57p-5, 0x1.38ec6670cb6b9p-6, -0x1.143c4cc850765p-8, -0x1.3cf368b228be3p-12,
-                    0x1.27e66ca0f8ccep-11, -0x1.fda91f46c9e8fp-14, -0x1.66e4703f3f5dbp-15, 0x1.970a35d172a0dp-16, 0x1.38f12bfa8e4ddp-19,
-                    -0x1.0011911ace9d2p-18, -0x1.b3fb24aeca46dp-25, 0x1.4366ab72280ebp-21, 0x1.8d3e84dd8b97ap-34, -0x1.99ce0ec1619fbp-24,
-                    -0x1.5854edc911b9fp-28, 0x1.996665f8b24f2p-27, 0x1.ce111d38991cep-30, -0x1.d8a57f68c3ad5p-32) /
-         (1 + 2 * a);
+  return compensated_sum(
+      0x1.3e0a99a0ee914p+0,
+      t * polynomial(t, -0x1.1ebd220ea593bp-3, -0x1.59e2c284b0e98p-7, 0x1.8f702ec6b32c9p-4, -0x1.d76830c354c7dp-4, 0x1.686106046fe7fp-4,
+                     -0x1.8ff5ef767ef57p-5, 0x1.38ec6670cb6b9p-6, -0x1.143c4cc850765p-8, -0x1.3cf368b228be3p-12, 0x1.27e66ca0f8ccep-11,
+                     -0x1.fda91f46c9e8fp-14, -0x1.66e4703f3f5dbp-15, 0x1.970a35d172a0dp-16, 0x1.38f12bfa8e4ddp-19, -0x1.0011911ace9d2p-18,
+                     -0x1.b3fb24aeca46dp-25, 0x1.4366ab72280ebp-21, 0x1.8d3e84dd8b97ap-34, -0x1.99ce0ec1619fbp-24, -0x1.5854edc911b9fp-28,
+                     0x1.996665f8b24f2p-27, 0x1.ce111d38991cep-30, -0x1.d8a57f68c3ad5p-32));
 }
 
 // erf(x) / x - 1 for |x| <= 0.9, z = x^2
@@ -49,39 +61,63 @@ template <class I>
                     0x1.e2dcfeab54fdep-27, -0x1.d32bb0847fed2p-31);
 }
 
-// e^(-a^2 s) = m 2^n; s is a power of two.
+// normal_cdf(x) = 1/2 + x P(x^2) for |x| <= 3/4
+template <class I>
+[[gnu::always_inline]] inline Lane<float, I> cdf_near_zero(Lane<float, I> z) {
+  return polynomial(z, 0x1.988454p-2F, -0x1.105822p-4F, 0x1.46c64ep-7F, -0x1.35aebcp-10F, 0x1.affccep-14F);
+}
+template <class I>
+[[gnu::always_inline]] inline Lane<double, I> cdf_near_zero(Lane<double, I> z) {
+  return polynomial(z, 0x1.9884533d43650p-2, -0x1.1058377e2ce87p-4, 0x1.46d0429760d6ep-7, -0x1.37403f66e49aap-10, 0x1.e42b0a9a8356ep-14,
+                    -0x1.3ce88a8b983f3p-17, 0x1.6574d171fdc59p-21, -0x1.5fc3c2f076ffap-25, 0x1.13b00476336b6p-29);
+}
+
+// e^(a^2) erfc(a)
+template <class T, class I>
+[[gnu::always_inline]] inline Compensated<T, I> scaled_erfc(Lane<T, I> a) {
+  using L = Lane<T, I>;
+  const auto p = scaled_erfc_polynomial(a);
+  const L twice = 2 * a, d = 1 + twice, back = d - twice, d_lost = (1 - back) + (twice - (d - back));
+  const L inverse = 1 / d, q = p.value * inverse;
+  const auto [high, low] = exact_product(q, d);
+  return {q, (((p.value - high) - low) + (p.lost - q * d_lost)) * inverse};
+}
+
+// e^(-a^2 s) = (1 + m) 2^k; s is a power of two.
 template <class T, class I>
 [[gnu::always_inline]] inline Split<T, I> exp_of_minus_square(Lane<T, I> a, T s) {
   using C = ExpConstants<T>;
   using L = Lane<T, I>;
-  L high, low;
-  if constexpr (I::fused) {
-    high = a * a;
-    low = fma(a, a, -high);
-  } else {
-    constexpr auto half = static_cast<typename Format<T>::Unsigned>(-1) << ((Format<T>::mantissa + 2) / 2);
-    const L upper = from_bits<T, I>(bits(a) & Bits<T, I>(half));
-    high = upper * upper;
-    low = (a - upper) * (a + upper);
-  }
-  high *= -s;
-  const L n = fma(high, C::log2_e, rounder<T>) - rounder<T>;
-  const L r = fma(n, -C::ln2_low, fma(n, -C::ln2_high, high)) - low * s;
-  return {1 + expm1_near_zero(r), n};
+  const auto [high, low] = exact_product(a, a);
+  const L h = -s * high, n = fma(h, C::log2_e, rounder<T>) - rounder<T>;
+  const L r = fma(n, -C::ln2_low, fma(n, -C::ln2_high, h)) - low * s;
+  return {expm1_near_zero(r), n};
+}
+
+// q (1 + m): both factors enter with all they have, one rounding.
+template <class T, class I>
+[[gnu::always_inline]] inline Lane<T, I> product(Compensated<T, I> q, Lane<T, I> m) {
+  return q.value + fma(q.value, m, fma(q.lost, m, q.lost));
 }
 
 // erfc(a) for 0 <= a <= erfc_zero
 template <class T, class I>
 [[gnu::always_inline]] inline Lane<T, I> erfc_positive(Lane<T, I> a) {
   const auto e = exp_of_minus_square(a, T(1));
-  return scale(scaled_erfc(a) * e.m, e.k);
+  return scale(product(scaled_erfc(a), e.m), e.k);
 }
 
 // factor * (1 - normal_cdf(a)) for 0 <= a <= cdf_zero
 template <class T, class I>
 [[gnu::always_inline]] inline Lane<T, I> normal_tail(Lane<T, I> a, Lane<T, I> factor) {
+  using L = Lane<T, I>;
+  constexpr T root = static_cast<T>(0.70710678118654752440), two_over_root_pi = static_cast<T>(1.12837916709551257390);
+  constexpr T root_lost = static_cast<T>(0.70710678118654752440L - root);
   const auto e = exp_of_minus_square(a, T(0.5));
-  return scale(factor * (T(0.5) * scaled_erfc(a * static_cast<T>(0.70710678118654752440)) * e.m), e.k);
+  const auto [s, low] = exact_product(a, L(root));
+  auto q = scaled_erfc(s);  // whose derivative is 2 s q - 2 / sqrt(pi)
+  q.lost += (2 * s * q.value - two_over_root_pi) * fma(a, root_lost, low);
+  return scale(factor * product(q, e.m), e.k - 1);
 }
 
 }  // namespace math
@@ -96,8 +132,8 @@ template <class T, class I>
 template <class T, class I>
 [[gnu::noinline]] Lane<T, I> erfc(Lane<T, I> x) {
   using C = math::GaussConstants<T>;
-  const Lane<T, I> y = math::erfc_positive(lesser_of(Lane<T, I>(C::erfc_zero), abs(x)));
-  return where(x < 0, 2 - y, y);
+  const Lane<T, I> a = abs(x), y = math::erfc_positive(lesser_of(Lane<T, I>(C::erfc_zero), a));
+  return where(a < T(0.5), fma(-x, math::erf_near_zero(x * x), 1 - x), where(x < 0, 2 - y, y));
 }
 
 // e^(-x^2 / 2) / sqrt(2 pi)
@@ -105,23 +141,25 @@ template <class T, class I>
 [[gnu::noinline]] Lane<T, I> normal_pdf(Lane<T, I> x) {
   using C = math::GaussConstants<T>;
   const auto e = math::exp_of_minus_square(lesser_of(Lane<T, I>(C::cdf_zero), abs(x)), T(0.5));
-  return math::scale(static_cast<T>(0.39894228040143267794) * e.m, e.k);
+  constexpr T inverse_root = static_cast<T>(0.39894228040143267794);
+  return math::scale(fma(e.m, inverse_root, inverse_root), e.k);
 }
 
 // erfc(-x / sqrt(2)) / 2
 template <class T, class I>
 [[gnu::noinline]] Lane<T, I> normal_cdf(Lane<T, I> x) {
   using C = math::GaussConstants<T>;
-  const Lane<T, I> y = math::normal_tail(lesser_of(Lane<T, I>(C::cdf_zero), abs(x)), Lane<T, I>(1));
-  return where(x < 0, y, 1 - y);
+  const Lane<T, I> a = abs(x), y = math::normal_tail(lesser_of(Lane<T, I>(C::cdf_zero), a), Lane<T, I>(1));
+  return where(a < T(0.75), fma(x, math::cdf_near_zero(x * x), T(0.5)), where(x < 0, y, 1 - y));
 }
 
 // x normal_cdf(x), -0 at -inf
 template <class T, class I>
 [[gnu::noinline]] Lane<T, I> gelu(Lane<T, I> x) {
   using C = math::GaussConstants<T>;
-  const Lane<T, I> a = lesser_of(Lane<T, I>(C::cdf_zero), abs(x)), y = math::normal_tail(a, copysign(a, x));
-  return where(x < 0, y, x - y);
+  using L = Lane<T, I>;
+  const L a = abs(x), bounded = lesser_of(L(C::cdf_zero), a), y = math::normal_tail(bounded, copysign(bounded, x));
+  return where(a < T(0.75), x * fma(x, math::cdf_near_zero(x * x), T(0.5)), where(x < 0, y, x - y));
 }
 
 }  // namespace reel::kernels

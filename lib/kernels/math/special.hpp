@@ -50,7 +50,10 @@ template <class I>
                          -0x1.0875f5d01bb75p-13, 0x1.a88fe64e4e820p-14, -0x1.67baf37ddc8cep-14, 0x1.4470501d71837p-14,
                          -0x1.2778007767a5cp-14, 0x1.cd089e9b298b2p-15, -0x1.08438f27b2697p-15, 0x1.784c8ea05878cp-17,
                          -0x1.e21397805f4a5p-20);
-  L y = log_inline(a.y) + c / (a.y * a.y);
+  // log y = k ln 2 + log m, and all but the first is below 1.
+  const auto [m, k] = split(a.y);
+  const L head = k * ExpConstants<double>::ln2_high, tail = fma(k, ExpConstants<double>::ln2_low, log_of_mantissa(m)) + c / (a.y * a.y);
+  L y = head + tail;
   if (any(a.negative | a.first)) {
     // Below 1, 1/x is subtracted; below 0, pi cot(pi f) = 1/f - 2f/(1-f^2) - f Q(f^2), f the distance to the pole.
     const L f = a.pole, z = f * f, inverse = 1 / f;
@@ -60,7 +63,9 @@ template <class I>
                            0x1.04b8cd241102fp-9, 0x1.020ab0d6d4786p-11, 0x1.00d8ad542a6f6p-13, 0x1.016dec32aa5b3p-15,
                            0x1.e508cfb69ba22p-18, 0x1.60d94415da8d4p-19);
     const L rest = where(a.negative, fma(f, q, 2 * f / (1 - z)), 0);
-    y = where(a.negative | a.first, ((y + rest) - lost) - inverse, y);
+    // The two large terms cancel at the zeros: their difference loses nothing.
+    const L sum = head - inverse, back = sum - head, sum_lost = (head - (sum - back)) - (inverse + back);
+    y = where(a.negative | a.first, where(isfinite(inverse), sum + ((tail + rest) + (sum_lost - lost)), -inverse), y);
     y = where(a.negative & (f == 0), N::quiet_NaN(), where(x == 0, -N::infinity(), y));
   }
   return where(x == N::infinity(), x, y);
@@ -80,7 +85,8 @@ template <class I>
                          -0x1.1edecb5d69c2bp-24);
   const L y = g / a.y;
   if (!any(a.negative | a.first)) return y;
-  const L z = a.pole * a.pole, inverse = 1 / z;
+  const L z = a.pole * a.pole;
+  const L unit = where(abs(a.pole) < 0x1p-460, L(0x1p460), L(1)), scaled = a.pole * unit, inverse = 1 / (scaled * scaled) * unit * unit;
   const L s = polynomial(z, 0x1.4a34cc4a60fa6p+0, 0x1.f9cb402bc46bdp-2, 0x1.632f97c2dbf9ep-3, 0x1.d39fb32a46963p-5, 0x1.254fe890f8f72p-6,
                          0x1.62ce320b54916p-8, 0x1.a175a596a1609p-10, 0x1.e0811bfcbf2dfp-12, 0x1.1261d33a7f9fap-13,
                          0x1.16d2f59ab1f69p-15, 0x1.ee9583632a3c6p-17);
@@ -127,7 +133,7 @@ template <class I>
 struct Polygamma {
   double operator()(double order, double x) const {
     constexpr double largest = 1500;
-    if (!(order >= 2 && order <= largest && order == std::floor(order)) || x != x || x < -0x1p62) return std::numeric_limits<double>::quiet_NaN();
+    if (!(order >= 2 && order <= largest && order == std::floor(order)) || x != x || x == -std::numeric_limits<double>::infinity()) return std::numeric_limits<double>::quiet_NaN();
     const int n = static_cast<int>(order), s = n + 1;
     const double sign = n % 2 == 0 ? -1 : 1;
     if (x <= 0 && x == std::floor(x)) return sign * std::numeric_limits<double>::infinity();

@@ -1,5 +1,6 @@
-// Rows of neural-network activations. relu, elu and selu read only their result (rule S21); derivatives at the kink 0: relu 0,
-// leaky_relu its slope, elu alpha, selu 1.7581. A slope and an alpha are operands like any other; alpha must not be negative.
+// Rows of neural-network activations. relu, elu and selu read only their result (rule S21); derivatives at the kink 0:
+// relu 0, leaky_relu its slope, elu alpha, selu 1.7581. A slope and an alpha are operands like any other; alpha must
+// not be negative.
 #pragma once
 #include "kernels/rows/row.hpp"
 

@@ -1,12 +1,17 @@
-// Rows that cost a few instructions: arithmetic, comparisons' two-sided functions, rounding. Kinks: |x|' is 0 at 0; a tie of maximum
-// or minimum gives half to each side, a NaN all to itself; clip passes g on its edges and gives its bounds nothing there.
+// Rows that cost a few instructions: arithmetic, comparisons' two-sided functions, rounding. Kinks: |x|' is 0 at 0; a
+// tie of maximum or minimum gives half to each side, a NaN all to itself; clip passes g on its edges and gives its
+// bounds nothing there.
 #pragma once
 #include "kernels/rows/row.hpp"
 
 namespace reel::kernels::table {
 
-// g to the one side of maximum or minimum that wins, half of it if both do.
-inline constexpr auto share = [](auto g, auto wins, auto other_wins) { return where(wins, where(other_wins, g * 0.5, g), 0); };
+// g to the side of maximum or minimum that wins, half of it if both do; a NaN wins.
+inline constexpr auto share = [](auto g, auto wins, auto other_wins) {
+  return where(wins, where(other_wins, g * 0.5, g), 0);
+};
+inline constexpr auto not_below = [](auto x, auto y) { return logical_or(x >= y, isnan(x)); };
+inline constexpr auto not_above = [](auto x, auto y) { return logical_or(x <= y, isnan(x)); };
 
 // clang-format off
 inline constexpr std::tuple arithmetic{
@@ -34,11 +39,11 @@ inline constexpr std::tuple arithmetic{
   op<"sign", numbers>([](auto x) { return sign(x); }, zero),
 
   op<"maximum", all>([](auto x, auto y) { return maximum(x, y); },
-    d<x | y>([](auto g, auto x, auto y) { return share(g, logical_or(x >= y, isnan(x)), logical_or(y >= x, isnan(y))); }),
-    d<x | y>([](auto g, auto x, auto y) { return share(g, logical_or(y >= x, isnan(y)), logical_or(x >= y, isnan(x))); })),
+    d<x | y>([](auto g, auto x, auto y) { return share(g, not_below(x, y), not_below(y, x)); }),
+    d<x | y>([](auto g, auto x, auto y) { return share(g, not_below(y, x), not_below(x, y)); })),
   op<"minimum", all>([](auto x, auto y) { return minimum(x, y); },
-    d<x | y>([](auto g, auto x, auto y) { return share(g, logical_or(x <= y, isnan(x)), logical_or(y <= x, isnan(y))); }),
-    d<x | y>([](auto g, auto x, auto y) { return share(g, logical_or(y <= x, isnan(y)), logical_or(x <= y, isnan(x))); })),
+    d<x | y>([](auto g, auto x, auto y) { return share(g, not_above(x, y), not_above(y, x)); }),
+    d<x | y>([](auto g, auto x, auto y) { return share(g, not_above(y, x), not_above(x, y)); })),
   op<"clip", numbers>([](auto x, auto y, auto w) { return minimum(maximum(x, y), w); },
     d<x | y | w>([](auto g, auto x, auto y, auto w) { return where(logical_and(x >= y, x <= w), g, 0); }),
     d<x | y | w>([](auto g, auto x, auto y, auto w) { return where(logical_and(x < y, y <= w), g, 0); }),

@@ -1,5 +1,6 @@
-// Rows of powers, exponentials, logarithms and error and gamma functions. A product is written so that its own products of any
-// order stay finite wherever the function is smooth: singular operands are replaced before, not after, the singular function.
+// Rows of powers, exponentials, logarithms and error and gamma functions. A product is written so that its own products
+// of any order stay finite wherever the function is smooth: singular operands are replaced before, not after, the
+// singular function.
 #pragma once
 #include "kernels/rows/row.hpp"
 

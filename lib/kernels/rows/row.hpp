@@ -1,6 +1,7 @@
-// What a row of the pointwise table is: a name, the element types it exists for, the value, and for each operand the product of g
-// with the partial derivative, which names what it reads. Rows are written once, as generic lambdas: on a SIMD lane they become
-// the fused kernels, on a Tensor the derivative that an outer tape records. This header therefore knows neither.
+// What a row of the pointwise table is: a name, the element types it exists for, the value, and for each operand the
+// product of g with the partial derivative, which names what it reads. Rows are written once, as generic lambdas: on a
+// SIMD lane they become the fused kernels, on a Tensor the derivative that an outer tape records. This header therefore
+// knows neither.
 #pragma once
 #include <algorithm>
 #include <cstddef>
@@ -12,7 +13,9 @@ namespace reel::kernels::table {
 
 // What a product reads besides g: the operands x, y, w and the result z. A tape keeps nothing else.
 enum Reads : unsigned { none = 0, x = 1, y = 2, w = 4, z = 8 };
-constexpr Reads operator|(Reads a, Reads b) { return static_cast<Reads>(static_cast<unsigned>(a) | static_cast<unsigned>(b)); }
+constexpr Reads operator|(Reads a, Reads b) {
+  return static_cast<Reads>(static_cast<unsigned>(a) | static_cast<unsigned>(b));
+}
 
 // The element types a row's value exists for; its products exist for the floating ones alone.
 enum class Domain {

@@ -1,6 +1,7 @@
-// det and slogdet. The rule of det, g det(a) a^-T, holds where a is regular. Where it is not, or nearly so, det is written
-// as a product of determinants that are: elimination by constant factors leaves an identity block and a small Schur
-// complement, whose determinant is a polynomial of low order. So cofactors come out exact for every rank, and to every order.
+// det and slogdet. The rule of det, g det(a) a^-T, holds where a is regular. Where it is not, or nearly so, det is
+// written as a product of determinants that are: elimination by constant factors leaves an identity block and a small
+// Schur complement, whose determinant is a polynomial of low order. So cofactors come out exact for every rank, and to
+// every order.
 #include <reel/ops/index.hpp>
 #include <reel/ops/make.hpp>
 #include <reel/ops/pointwise.hpp>
@@ -21,7 +22,9 @@ double tolerance(DType d) { return d == DType::float32 ? 1e-3 : 1e-6; }
 
 Tensor inverse_transposed(const tape::Record& r) { return swapped(inverse_of(r.saved(0), r.saved(1), r.saved(2))); }
 // tr(a^-1 da), the tangent of the logarithm.
-Tensor relative_tangent(const tape::Record& r, const Tensor& da) { return sum(multiply(inverse_transposed(r), da), {-2, -1}); }
+Tensor relative_tangent(const tape::Record& r, const Tensor& da) {
+  return sum(multiply(inverse_transposed(r), da), {-2, -1});
+}
 
 // ---- det: saves a, its factors and the result.
 void det_vjp(const tape::Record& r, std::span<const Tensor> g, std::span<Gradient> dx) {

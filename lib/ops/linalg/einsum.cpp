@@ -49,8 +49,8 @@ Term parse_term(std::string_view subscripts, std::string_view text) {
     } else if ((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z')) {
       term.letters.push_back(c);
     } else {
-      fail<ValueError>(op, "\"{}\" has '{}' at position {}: subscripts are letters, \",\", \"->\" and \"...\"", subscripts, c,
-                       text.data() + i - subscripts.data());
+      fail<ValueError>(op, "\"{}\" has '{}' at position {}: subscripts are letters, \",\", \"->\" and \"...\"",
+                       subscripts, c, text.data() + i - subscripts.data());
     }
   }
   return term;
@@ -142,8 +142,10 @@ void sum_out(Value& v, const Kept& kept) {
   Shape axes;
   Labels rest;
   for (std::size_t i = 0; i < v.labels.size(); ++i) {
-    if (kept(v.labels[i])) rest.push_back(v.labels[i]);
-    else axes.push_back(static_cast<std::int64_t>(i));
+    if (kept(v.labels[i]))
+      rest.push_back(v.labels[i]);
+    else
+      axes.push_back(static_cast<std::int64_t>(i));
   }
   if (axes.empty()) return;
   v.x = cast_to(sum(v.x, axes), v.x.dtype());
@@ -242,7 +244,8 @@ struct Problem {
 Problem problem(std::string_view subscripts, std::span<const Tensor> operands) {
   const Equation equation = parse(subscripts);
   if (equation.inputs.size() != operands.size())
-    fail<ValueError>(op, "\"{}\" is for {} operands, there are {}", subscripts, equation.inputs.size(), operands.size());
+    fail<ValueError>(op, "\"{}\" is for {} operands, there are {}", subscripts, equation.inputs.size(),
+                     operands.size());
   for (const Tensor& x : operands) require_defined(op, x, "an operand");
   DType dtype = operands[0].dtype();
   for (const Tensor& x : operands) dtype = promote(dtype, x.dtype());
@@ -254,15 +257,16 @@ Problem problem(std::string_view subscripts, std::span<const Tensor> operands) {
     const Shape shape = operands[k].shape();
     const int batch = shape.rank() - static_cast<int>(term.letters.size());
     if (batch < 0 || (batch > 0 && term.ellipsis < 0))
-      fail<ValueError>(op, "term {} of \"{}\" names {} axes, its operand is {}", k, subscripts, term.letters.size(), shape);
+      fail<ValueError>(op, "term {} of \"{}\" names {} axes, its operand is {}", k, subscripts, term.letters.size(),
+                       shape);
     if (term.ellipsis >= 0) most_batch = std::max(most_batch, batch);
     p.values.push_back({cast_to(operands[k], dtype), expanded(term, batch)});
     const std::int64_t* own = shape.begin();
     for (Label l : p.values.back().labels) {
       std::int64_t& extent = p.extents[l];
       if (*own != extent && *own != 1 && extent != 1)
-        fail<ShapeError>(op, "'{}' of \"{}\" is {} in operand {}, which is {}, and {} before", spelled(l), subscripts, *own, k,
-                         shape, extent);
+        fail<ShapeError>(op, "'{}' of \"{}\" is {} in operand {}, which is {}, and {} before", spelled(l), subscripts,
+                         *own, k, shape, extent);
       if (*own != 1) extent = *own;
       ++own;
     }
@@ -285,8 +289,10 @@ void squeeze_ones(Value& v, Extents& extents) {
   const Shape shape = v.x.shape();
   for (std::size_t i = 0; i < v.labels.size(); ++i) {
     const auto axis = static_cast<std::int64_t>(i);
-    if (shape[axis] == 1 && extents[v.labels[i]] != 1) ones.push_back(axis);
-    else rest.push_back(v.labels[i]);
+    if (shape[axis] == 1 && extents[v.labels[i]] != 1)
+      ones.push_back(axis);
+    else
+      rest.push_back(v.labels[i]);
   }
   if (!ones.empty()) v = {squeeze(v.x, ones), rest};
 }

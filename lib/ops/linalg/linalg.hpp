@@ -10,8 +10,8 @@ namespace reel::ops {
 
 constexpr bool is_half(DType d) { return d == DType::float16 || d == DType::bfloat16; }
 
-/// The matrix product of a and b, of one dtype that loops::matmul takes (or float16, bfloat16, through float32), on behalf
-/// of the op `op`, whose name stands in errors.
+/// The matrix product of a and b, of one dtype that loops::matmul takes (or float16, bfloat16, through float32), on
+/// behalf of the op `op`, whose name stands in errors.
 Tensor product(const char* op, const Tensor& a, const Tensor& b, const MatmulOptions& options = {});
 
 /// The last two axes swapped: a view, recorded.
@@ -21,8 +21,8 @@ inline Tensor per_matrix(const Tensor& x) { return expand_dims(expand_dims(x, -1
 /// The batch axes of matrices.
 Shape batch_of(const Tensor& a);
 
-/// In what an op with operands of dtype d computes: d if LAPACK has it, else float64 for integers, float32 for halves.
-/// TypeError for complex.
+/// In what a factorisation of dtype d computes: d itself, float64 for integers, float32 for halves. TypeError for
+/// complex.
 DType lapack_dtype(const char* op, DType d);
 /// The operand of a factorisation, cast to that dtype (recorded). ShapeError unless its last two axes are equal.
 Tensor square_matrices(const char* op, const Operand& a);
@@ -37,7 +37,7 @@ struct Factors {
   loops::Fault fault;
 };
 Factors factorise(const Tensor& a);
-/// ValueError naming the matrix if there is a fault: "what" it is, with order and batch index, and the remedy.
+/// ValueError if there is a fault, naming the pivot, the matrix of the batch and the remedy.
 void require_regular(const char* op, const Shape& batch, const loops::Fault& fault, const char* remedy);
 
 /// The inverse of a by its factors, as a differentiable function of a; infinite where a is singular.

@@ -1,9 +1,10 @@
 // Matrix products: matmul and what is a product of reshaped operands (dot, outer, tensordot). One rule serves them all;
 // a transposed view is never copied, BLAS is told to read it as such.
+#include "loops/matmul.hpp"
+
 #include <string>
 
 #include "loops/loops.hpp"
-#include "loops/matmul.hpp"
 #include "ops/linalg/linalg.hpp"
 
 namespace reel {
@@ -15,7 +16,8 @@ using reel::detail::block;
 // Attributes of the rule.
 enum : std::size_t { transposed_a, transposed_b, rank_a, rank_b };
 
-// A vector as a matrix: a row on the left, a column on the right. Likewise the cotangent of a result that lost the axis.
+// A vector as a matrix: a row on the left, a column on the right. Likewise the cotangent of a result that lost the
+// axis.
 Tensor as_matrix(const Tensor& x, int rank, std::int64_t new_axis) { return rank == 1 ? expand_dims(x, new_axis) : x; }
 
 Tensor flattened(const Tensor& x) { return reshape(x, {std::int64_t{-1}, x.shape().back()}); }
@@ -58,13 +60,18 @@ std::int64_t extent(const Tensor& x, int from_back) { return x.rank() == 1 ? 1 :
 
 [[noreturn, gnu::cold]] void fail_inner(const char* op, const Tensor& a, const Tensor& b, const MatmulOptions& options,
                                         std::int64_t inner_a, std::int64_t inner_b) {
-  const auto said = [](const Tensor& x, bool transposed) { return to_string(x.shape()) + (transposed ? " transposed" : ""); };
+  const auto said = [](const Tensor& x, bool transposed) {
+    return to_string(x.shape()) + (transposed ? " transposed" : "");
+  };
   std::string remedy;
   const auto suggest = [&](const char* name, const Tensor& x, bool transposed, const char* option) {
     remedy = "; did you mean ";
-    if (transposed) remedy.append(name).append(" untransposed?");
-    else if (x.rank() == 2) remedy.append("transpose(").append(name).append(")?");
-    else remedy.append(option).append("?");
+    if (transposed)
+      remedy.append(name).append(" untransposed?");
+    else if (x.rank() == 2)
+      remedy.append("transpose(").append(name).append(")?");
+    else
+      remedy.append(option).append("?");
   };
   if (b.rank() >= 2 && (options.transpose_b ? extent(b, 2) : extent(b, 1)) == inner_a)
     suggest("b", b, options.transpose_b, "transpose_b");
@@ -82,57 +89,84 @@ Shape batch_of(const char* op, const Tensor& a, const Tensor& b) {
   for (int d = 0; d < n; ++d) {
     const std::int64_t ea = d - (n - na) < 0 ? 1 : sa[d - (n - na)], eb = d - (n - nb) < 0 ? 1 : sb[d - (n - nb)];
     if (ea != eb && ea != 1 && eb != 1)
-      fail<ShapeError>(op, "batch axes do not broadcast: a is {}, b is {} (all but the last two must agree or be 1)", sa, sb);
+      fail<ShapeError>(op, "batch axes do not broadcast: a is {}, b is {} (all but the last two must agree or be 1)",
+                       sa, sb);
     batch.push_back(ea == 1 ? eb : ea);
   }
   return batch;
 }
 
+// x with extent 1 along an axis of stride 0.
+Tensor first_of(const Tensor& x, int axis) {
+  Shape shape = x.shape();
+  shape[axis] = 1;
+  return TensorAccess::adopt(reel::detail::new_view(block(x), 0, shape, x.strides()));
+}
+
+struct BothFactors {
+  loops::Factor a, b;
+};
+BothFactors factors(const Tensor& a, const Tensor& b, const MatmulOptions& options, int batch_rank) {
+  BothFactors f{loops::factor(a, batch_rank, false), loops::factor(b, batch_rank, true)};
+  if (options.transpose_a) f.a = f.a.transposed();
+  if (options.transpose_b) f.b = f.b.transposed();
+  return f;
+}
+
+// The values. A factor of equal rows (or columns) that is stored as one, as the cotangent of a sum is, gives equal
+// rows: they are computed once. Other strides that BLAS cannot read are copied.
+Tensor evaluated(const Tensor& a, const Tensor& b, const MatmulOptions& options, const Shape& batch) {
+  const int ra = block(a)->rank, rb = block(b)->rank;
+  const BothFactors f = factors(a, b, options, batch.rank());
+  Shape shape = batch;
+  if (ra > 1) shape.push_back(f.a.rows);
+  if (rb > 1) shape.push_back(f.b.columns);
+  const DType dtype = block(a)->dtype;
+  const bool any = f.a.rows > 0 && f.a.columns > 0 && f.b.columns > 0;  // the strides of nothing say nothing
+  const bool equal_rows = f.a.rows > 1 && f.a.row_stride == 0,
+             equal_columns = f.b.columns > 1 && f.b.column_stride == 0;
+  if (any && (equal_rows || equal_columns)) {
+    const Tensor once = equal_rows ? evaluated(first_of(a, options.transpose_a ? -1 : -2), b, options, batch)
+                                   : evaluated(a, first_of(b, options.transpose_b ? -2 : -1), options, batch);
+    const Tensor out = reel::detail::empty(dtype, shape);
+    loops::copy(once, out);
+    return out;
+  }
+  if (any && is_floating(dtype)) {
+    const bool reads_a = loops::layout(f.a).readable, reads_b = loops::layout(f.b).readable;
+    if (!reads_a || !reads_b)
+      return evaluated(reads_a ? a : loops::contiguous(a), reads_b ? b : loops::contiguous(b), options, batch);
+  }
+  const Tensor out = reel::detail::empty(dtype, shape);
+  loops::matmul(dtype, batch, f.a, f.b, block(out)->data);
+  return out;
+}
+
 }  // namespace
 
 Tensor product(const char* op, const Tensor& a, const Tensor& b, const MatmulOptions& options) {
-  const DType dtype = a.dtype();
-  if (is_half(dtype))
-    return cast(product(op, cast(a, DType::float32), cast(b, DType::float32), options), dtype);
+  const DType dtype = block(a)->dtype;
+  if (is_half(dtype)) return cast(product(op, cast(a, DType::float32), cast(b, DType::float32), options), dtype);
   if (is_complex(dtype)) fail<TypeError>(op, "complex products are not available: a and b are {}", dtype);
-  const int ra = a.rank(), rb = b.rank();
+  const int ra = block(a)->rank, rb = block(b)->rank;
   if (ra == 0 || rb == 0)
     fail<ShapeError>(op, "{} is a scalar: a is {}, b is {}; use multiply", ra == 0 ? "a" : "b", a.shape(), b.shape());
   if ((options.transpose_a && ra == 1) || (options.transpose_b && rb == 1))
-    fail<ShapeError>(op, "a vector cannot be transposed: a is {}, b is {}; leave transpose_{} off", a.shape(), b.shape(),
-                     options.transpose_a && ra == 1 ? "a" : "b");
-  const Shape batch = ra <= 2 && rb <= 2 ? Shape() : batch_of(op, a, b);
-  const auto read = [&](const Tensor& x, bool transposed, bool column) {
-    const loops::Factor f = loops::factor(x, batch.rank(), column);
-    return transposed ? f.transposed() : f;
-  };
-  loops::Factor fa = read(a, options.transpose_a, false), fb = read(b, options.transpose_b, true);
-  if (fa.columns != fb.rows) fail_inner(op, a, b, options, fa.columns, fb.rows);
-
-  Shape shape = batch;
-  if (ra > 1) shape.push_back(fa.rows);
-  if (rb > 1) shape.push_back(fb.columns);
-  Tensor copy_a, copy_b;  // for strides that BLAS cannot read
-  const bool integral = !is_floating(dtype);
-  if (!integral && !loops::layout(fa).readable) {
-    copy_a = loops::contiguous(a);
-    fa = read(copy_a, options.transpose_a, false);
-  }
-  if (!integral && !loops::layout(fb).readable) {
-    copy_b = loops::contiguous(b);
-    fb = read(copy_b, options.transpose_b, true);
-  }
-  Tensor out = reel::detail::empty(dtype, shape);
-  loops::matmul(dtype, batch, fa, fb, block(out)->data);
-  if (tape::active()) {
+    fail<ShapeError>(op, "a vector cannot be transposed: a is {}, b is {}; leave transpose_{} off", a.shape(),
+                     b.shape(), options.transpose_a && ra == 1 ? "a" : "b");
+  const std::int64_t *ea = block(a)->extents() + ra, *eb = block(b)->extents() + rb;
+  const std::int64_t inner_a = ea[options.transpose_a ? -2 : -1],
+                     inner_b = eb[options.transpose_b || rb == 1 ? -1 : -2];
+  if (inner_a != inner_b) fail_inner(op, a, b, options, inner_a, inner_b);
+  const Tensor out = evaluated(a, b, options, ra <= 2 && rb <= 2 ? Shape() : batch_of(op, a, b));
+  if (!tape::active()) return out;
+  if (is_floating(dtype)) {
     const std::int64_t attributes[] = {options.transpose_a, options.transpose_b, ra, rb};
-    if (integral) {
-      const Tensor* inputs[] = {&a, &b};
-      tape::note_cut(op, inputs, out, tape::Cut::integer);
-    } else {
-      tape::record(matmul_rule, {&a, &b}, out, {tape::followed(b) ? &a : nullptr, tape::followed(a) ? &b : nullptr},
-                   attributes);
-    }
+    tape::record(matmul_rule, {&a, &b}, out, {tape::followed(b) ? &a : nullptr, tape::followed(a) ? &b : nullptr},
+                 attributes);
+  } else {
+    const Tensor* inputs[] = {&a, &b};
+    tape::note_cut(op, inputs, out, tape::Cut::integer);
   }
   return out;
 }
@@ -215,7 +249,8 @@ Tensor dot(const Operand& a, const Operand& b) {
   if (x.rank() == 0 || y.rank() == 0) return multiply(x, y);
   if (x.rank() > 1 && y.rank() > 2) {
     if (x.shape()[-1] != y.shape()[-2])
-      fail<ShapeError>("dot", "the last axis of a and the second-to-last of b differ: a is {}, b is {}", x.shape(), y.shape());
+      fail<ShapeError>("dot", "the last axis of a and the second-to-last of b differ: a is {}, b is {}", x.shape(),
+                       y.shape());
     return ops::contract("dot", x, y, {x.rank() - 1}, {y.rank() - 2});
   }
   return ops::product("dot", x, y);

@@ -1,12 +1,11 @@
-// Factorisations and solvers, over LAPACK. Rules reuse the factors that the value was computed with, as constants beside
-// the matrix itself, so that each order of derivative costs substitutions only.
-#include "ops/linalg/linalg.hpp"
-
+// Factorisations and solvers, over LAPACK. Rules reuse the factors that the value was computed with, as constants
+// beside the matrix itself, so that each order of derivative costs substitutions only.
 #include <reel/ops/index.hpp>
 #include <reel/ops/pointwise.hpp>
 #include <string>
 
 #include "loops/loops.hpp"
+#include "ops/linalg/linalg.hpp"
 
 namespace reel {
 namespace ops {
@@ -65,7 +64,8 @@ System system_of(const char* op, const Tensor& a, const Tensor& b) {
     const int da = d - (rank - leading.rank()), db = d - (rank - own.rank());
     const std::int64_t ea = da < 0 ? 1 : leading[da], eb = db < 0 ? 1 : own[db];
     if (ea != eb && ea != 1 && eb != 1)
-      fail<ShapeError>(op, "batch axes do not broadcast: a is {}, b is {} (the leading axes must agree or be 1)", sa, sb);
+      fail<ShapeError>(op, "batch axes do not broadcast: a is {}, b is {} (the leading axes must agree or be 1)", sa,
+                       sb);
     s.batch.push_back(ea == 1 ? eb : ea);
   }
   s.shape = s.vector ? with(s.batch, {n}) : with(s.batch, {n, s.columns});
@@ -162,8 +162,10 @@ Tensor triangular(const Tensor& a, const Tensor& b, const TriangularOptions& opt
   const loops::Fault fault =
       loops::solve_triangular(f, {options.lower, options.transpose, options.unit_diagonal}, x, s.batch, s.columns);
   if (fault)
-    fail<ValueError>("triangular_solve", "a is singular: element {} of the diagonal{} is zero; add a multiple of eye(n), or "
-                     "set unit_diagonal if the diagonal is not stored", fault.order - 1, indexed(fault.batch, s.batch));
+    fail<ValueError>("triangular_solve",
+                     "a is singular: element {} of the diagonal{} is zero; add a multiple of eye(n), or "
+                     "set unit_diagonal if the diagonal is not stored",
+                     fault.order - 1, indexed(fault.batch, s.batch));
   if (tape::active()) {
     const std::int64_t attributes[] = {options.lower, options.transpose, options.unit_diagonal, s.vector};
     tape::record(triangular_rule, {&a, &b}, x, {&a, tape::followed(a) ? &x : nullptr}, attributes);
@@ -171,8 +173,8 @@ Tensor triangular(const Tensor& a, const Tensor& b, const TriangularOptions& opt
   return x;
 }
 
-// ---- cholesky: saves the result. With P the lower triangle, its diagonal halved: dL = L P(L^-1 da L^-T), where da is made
-// symmetric, and the transpose of that (Murray 2016, "Differentiation of the Cholesky decomposition").
+// ---- cholesky: saves the result. With P the lower triangle, its diagonal halved: dL = L P(L^-1 da L^-T), where da is
+// made symmetric, and the transpose of that (Murray 2016, "Differentiation of the Cholesky decomposition").
 Tensor lower_half(const Tensor& x) {
   const std::int64_t n = x.shape().back();
   const Tensor weight = empty(x.dtype(), {n, n});
@@ -180,8 +182,10 @@ Tensor lower_half(const Tensor& x) {
     for (std::int64_t i = 0; i < n; ++i)
       for (std::int64_t j = 0; j < n; ++j) w[i * n + j] = j < i ? T(1) : j == i ? T(0.5) : T(0);
   };
-  if (x.dtype() == DType::float32) fill(mutable_data<float>(weight));
-  else fill(mutable_data<double>(weight));
+  if (x.dtype() == DType::float32)
+    fill(mutable_data<float>(weight));
+  else
+    fill(mutable_data<double>(weight));
   return multiply(tril(x), weight);
 }
 Tensor symmetric(const Tensor& x) { return multiply(add(x, swapped(x)), 0.5); }
@@ -265,7 +269,8 @@ Tensor solution(const Tensor& a, const Tensor& lu, const Tensor& pivots, const T
   if (tape::active()) {
     const bool follows_a = tape::followed(a);
     const std::int64_t attributes[] = {transpose, s.vector};
-    tape::record(solve_rule, {&a, &b}, x, {follows_a ? &a : nullptr, follows_a ? &x : nullptr, &lu, &pivots}, attributes);
+    tape::record(solve_rule, {&a, &b}, x, {follows_a ? &a : nullptr, follows_a ? &x : nullptr, &lu, &pivots},
+                 attributes);
   }
   return x;
 }
@@ -293,8 +298,10 @@ Tensor cholesky(const Operand& a) {
   const Tensor x = ops::square_matrices("cholesky", a);
   const Tensor l = ops::copied(x, x.shape());
   if (const loops::Fault fault = loops::cholesky(l))
-    fail<ValueError>("cholesky", "a is not positive definite: the leading minor of order {}{} is not positive; add a multiple "
-                     "of eye(n), or check that a is symmetric", fault.order, ops::indexed(fault.batch, ops::batch_of(x)));
+    fail<ValueError>("cholesky",
+                     "a is not positive definite: the leading minor of order {}{} is not positive; add a multiple "
+                     "of eye(n), or check that a is symmetric",
+                     fault.order, ops::indexed(fault.batch, ops::batch_of(x)));
   if (tape::active()) tape::record(ops::cholesky_rule, {&x}, l, {&l});
   return ops::in_dtype_of(a, l);
 }

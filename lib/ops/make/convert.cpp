@@ -21,16 +21,22 @@ kernels::Type type(DType d) { return static_cast<kernels::Type>(d); }
 
 namespace detail {
 
-const void* contiguous_data(const Tensor& x, DType wanted) {
+const void* strided_data(const Tensor& x, DType wanted) {
   ops::require_defined("data", x);
   const Block* b = block(x);
   if (b->dtype != wanted)
     fail<TypeError>("data", "the tensor is {}, not {}; read it as data<{}>(), or cast(x, DType::{}) first", b->dtype, wanted,
                     cpp_type(b->dtype), wanted);
+  return b->data;
+}
+
+const void* contiguous_data(const Tensor& x, DType wanted) {
+  const void* data = strided_data(x, wanted);
+  const Block* b = block(x);
   if (!b->contiguous())
     fail<ValueError>("data", "the tensor, of shape {} and strides {}, is not contiguous; call contiguous(x) first", b->shape(),
                      Shape(b->strides(), b->rank));
-  return b->data;
+  return data;
 }
 
 void copy_out(const Tensor& x, DType wanted, void* out, bool single) {

@@ -72,6 +72,12 @@ Tensor detail::borrow(const void* data, const Shape& shape, DType dtype, Owner* 
   return y;
 }
 
+Tensor detail::uninitialized(const Shape& shape, DType dtype, void*& data) {
+  Tensor y = empty(dtype, shape);
+  data = block(y)->data;
+  return y;
+}
+
 Tensor zeros(const Shape& shape, DType dtype) {
   Tensor y = detail::empty(dtype, shape);
   const auto bytes = static_cast<std::int64_t>(item_size(dtype));

@@ -32,8 +32,6 @@ inline std::array<std::uint64_t, 2> random_block(std::uint64_t seed, std::uint64
 
 /// Uniform in [0, 1), a multiple of 2^-53.
 inline double unit_double(std::uint64_t bits) { return static_cast<double>(bits >> 11) * 0x1p-53; }
-/// Uniform in [0, 1), a multiple of 2^-24.
-inline float unit_float(std::uint32_t bits) { return static_cast<float>(bits >> 8) * 0x1p-24f; }
 /// Uniform in (0, 1), symmetric about 1/2.
 inline double open_unit(std::uint64_t bits) { return (static_cast<double>(bits >> 12) + 0.5) * 0x1p-52; }
 

@@ -34,15 +34,17 @@ Tensor drawn(Generator& generator, const Shape& shape, const F& f) {
   return y;
 }
 
-// drawn(), by the dtype: four numbers of 32 random bits to a block for narrow dtypes, two of 64 for float64. narrow gets
-// two 32-bit words widened to 64 at a time, and each call makes two numbers as double.
+// drawn(), by the dtype: two numbers to a block for float64, four for narrower dtypes. two(a, b) makes two numbers of two
+// words.
 template <class F>
 Tensor drawn_floats(const char* op, Generator& generator, const Shape& shape, DType dtype, const F& two) {
   const auto narrow = [&]<class T>(T) {
     return drawn<T, 4>(generator, shape, [&](const Words& words, T* out) {
       for (int k = 0; k < 2; ++k) {
-        // The low half of each number's bits is zero: 32 random bits are enough for 24 of significand.
-        const std::array<double, 2> v = two(words[static_cast<std::size_t>(k)] << 32, words[static_cast<std::size_t>(k)] >> 32 << 32);
+        // 32 random bits are enough for 24 of significand; the others stand for the middle of what is left.
+        constexpr std::uint64_t middle = 0x80000000;
+        const std::uint64_t word = words[static_cast<std::size_t>(k)];
+        const std::array<double, 2> v = two(word << 32 | middle, word >> 32 << 32 | middle);
         for (int i = 0; i < 2; ++i) out[2 * k + i] = T(static_cast<float>(v[static_cast<std::size_t>(i)]));
       }
     });

@@ -46,8 +46,7 @@ double freedom(const tape::Record& r) {
 Tensor var_bare(const char* op, const Tensor& x, const Reduced& r, double ddof) {
   const tape::Suspend unrecorded;
   const Operand zero = 0;
-  const Tensor sum_of_squares =
-      reduce_bare(op, kernels::Reduce::sum, square(x - mean(x, r.axes, true)), r, &zero);
+  const Tensor sum_of_squares = reduce_bare(op, kernels::Reduce::sum, square(x - mean(x, r.axes, true)), r, &zero);
   return sum_of_squares / freedom(r.count, ddof);
 }
 
@@ -137,18 +136,20 @@ constexpr tape::Rule norm_rule = {"norm", norm_vjp, norm_jvp};
 }  // namespace ops
 
 Tensor var(const Operand& operand, const Axes& axes, double ddof, bool keepdims) {
-  const Tensor given = ops::to_tensor("var", operand);
-  const ops::Reduced r("var", given.shape(), axes, keepdims);
-  const Tensor x = ops::cast_to(given, ops::floating_of(given.dtype()));
+  Tensor held, converted;
+  const Tensor& from = ops::given("var", operand, held);
+  const ops::Reduced r("var", from.shape(), axes, keepdims);
+  const Tensor& x = ops::as(from, ops::floating_of(from.dtype()), converted);
   Tensor z = ops::var_bare("var", x, r, ddof);
   ops::record_number(ops::var_rule, x, z, {&x}, r, ddof);
   return z;
 }
 
 Tensor std(const Operand& operand, const Axes& axes, double ddof, bool keepdims) {
-  const Tensor given = ops::to_tensor("std", operand);
-  const ops::Reduced r("std", given.shape(), axes, keepdims);
-  const Tensor x = ops::cast_to(given, ops::floating_of(given.dtype()));
+  Tensor held, converted;
+  const Tensor& from = ops::given("std", operand, held);
+  const ops::Reduced r("std", from.shape(), axes, keepdims);
+  const Tensor& x = ops::as(from, ops::floating_of(from.dtype()), converted);
   Tensor z;
   {
     const tape::Suspend unrecorded;
@@ -160,9 +161,10 @@ Tensor std(const Operand& operand, const Axes& axes, double ddof, bool keepdims)
 
 Tensor norm(const Operand& operand, double p, const Axes& axes, bool keepdims) {
   if (std::isnan(p)) fail<ValueError>("norm", "p is NaN; it must be a number or infinity");
-  const Tensor given = ops::to_tensor("norm", operand);
-  const ops::Reduced r("norm", given.shape(), axes, keepdims);
-  const Tensor x = ops::cast_to(given, ops::floating_of(given.dtype()));
+  Tensor held, converted;
+  const Tensor& from = ops::given("norm", operand, held);
+  const ops::Reduced r("norm", from.shape(), axes, keepdims);
+  const Tensor& x = ops::as(from, ops::floating_of(from.dtype()), converted);
   if (p < 0 && r.count == 0)
     fail<ValueError>("norm", "x has no elements along the reduced axes, and p is {}: its shape is {}", p, x.shape());
   if (p == 1 || r.count == 0) return sum(abs(x), axes, keepdims);

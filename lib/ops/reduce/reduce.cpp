@@ -1,5 +1,5 @@
-// Sums, means, products, extremes. Sums and means are linear, with broadcasting as transpose; the others keep what their
-// written rules read.
+// Sums, means, products, extremes. Sums and means are linear, with broadcasting as transpose; the others keep what
+// their written rules read.
 #include <reel/ops/make.hpp>
 #include <reel/ops/reduce.hpp>
 
@@ -16,12 +16,16 @@ Reduced::Reduced(const char* op, const Shape& full, const Axes& which, bool keep
   for (int d = 0; d < full.rank(); ++d) {
     const bool goes = mask >> d & 1;
     if (goes) count *= full[d];
-    if (!goes) shape.push_back(full[d]);
-    else if (keep) shape.push_back(1);
+    if (!goes)
+      shape.push_back(full[d]);
+    else if (keep)
+      shape.push_back(1);
   }
 }
 
-void fail_no_kernel(const char* op, DType d) { fail<TypeError>(op, "is not defined for {}; cast the operand first", d); }
+void fail_no_kernel(const char* op, DType d) {
+  fail<TypeError>(op, "is not defined for {}; cast the operand first", d);
+}
 
 Shape axes_of(std::int64_t mask) {
   Shape axes;
@@ -60,8 +64,10 @@ Tensor to_rows(const Tensor& x, std::int64_t mask) {
   Shape shape;
   std::int64_t n = 1;
   for (int d = 0; d < full.rank(); ++d) {
-    if (mask >> d & 1) n *= full[d];
-    else shape.push_back(full[d]);
+    if (mask >> d & 1)
+      n *= full[d];
+    else
+      shape.push_back(full[d]);
   }
   shape.push_back(n);
   return reshape(ascending(order) ? x : transpose(x, order), shape);
@@ -169,7 +175,8 @@ constexpr tape::Rule max_rule = {"max", extreme_vjp, extreme_jvp};
 constexpr tape::Rule min_rule = {"min", extreme_vjp, extreme_jvp};
 
 Tensor extreme(const tape::Rule& rule, kernels::Reduce kind, const Operand& operand, const Axes& axes, bool keepdims) {
-  const Tensor x = to_tensor(rule.name, operand);
+  Tensor held;
+  const Tensor& x = given(rule.name, operand, held);
   const Reduced r(rule.name, x.shape(), axes, keepdims);
   Tensor z = reduce_bare(rule.name, kind, x, r, nullptr);
   if (!is_differentiable(x.dtype())) {
@@ -223,16 +230,19 @@ Tensor truth(const char* op, kernels::Reduce kind, bool of_nothing, const Operan
 // sum or prod, with its rule.
 Tensor accumulate(const tape::Rule& rule, kernels::Reduce kind, const Operand& identity, const Operand& operand,
                   const Axes& axes, bool keepdims) {
-  const Tensor given = to_tensor(rule.name, operand);
-  const Reduced r(rule.name, given.shape(), axes, keepdims);
-  const Tensor x = cast_to(given, accumulated(given.dtype()));
+  Tensor held, converted;
+  const Tensor& from = given(rule.name, operand, held);
+  const Reduced r(rule.name, from.shape(), axes, keepdims);
+  const Tensor& x = as(from, accumulated(from.dtype()), converted);
   Tensor z = reduce_bare(rule.name, kind, x, r, &identity);
   if (!is_differentiable(z.dtype())) {
-    note_integer(rule.name, given, z);
+    note_integer(rule.name, from, z);
   } else if (tape::active()) {
     const std::int64_t attributes[] = {r.mask, keepdims};
-    if (kind == kernels::Reduce::sum) tape::record(rule, {&x}, z, {}, attributes);
-    else tape::record(rule, {&x}, z, {&x}, attributes);
+    if (kind == kernels::Reduce::sum)
+      tape::record(rule, {&x}, z, {}, attributes);
+    else
+      tape::record(rule, {&x}, z, {&x}, attributes);
   }
   return z;
 }
@@ -248,8 +258,7 @@ Tensor sum_to(const Tensor& x, const Shape& shape) {
     if (d < added || (shape[d - added] == 1 && full[d] != 1)) axes.push_back(d);
   const Reduced r("sum_to", full, axes, false);
   const Operand zero = 0;
-  const kernels::Reduction& reduction =
-      kernels::active().reduction(kernels::Reduce::sum, type_of(x.dtype()));
+  const kernels::Reduction& reduction = kernels::active().reduction(kernels::Reduce::sum, type_of(x.dtype()));
   if (!reduction.run) fail_no_kernel("sum_to", x.dtype());
   Tensor out = r.count == 0 ? reel::full(shape, zero, x.dtype()) : detail::empty(x.dtype(), shape);
   if (r.count != 0) loops::reduce(reduction, x, axes, out);
@@ -269,9 +278,10 @@ Tensor prod(const Operand& x, const Axes& axes, bool keepdims) {
 }
 
 Tensor mean(const Operand& operand, const Axes& axes, bool keepdims) {
-  const Tensor given = ops::to_tensor("mean", operand);
-  const ops::Reduced r("mean", given.shape(), axes, keepdims);
-  const Tensor x = ops::cast_to(given, ops::floating_of(given.dtype()));
+  Tensor held, converted;
+  const Tensor& from = ops::given("mean", operand, held);
+  const ops::Reduced r("mean", from.shape(), axes, keepdims);
+  const Tensor& x = ops::as(from, ops::floating_of(from.dtype()), converted);
   const Operand zero = 0;
   // A fresh value, which no tape follows: dividing it is not recorded.
   Tensor z = divide(ops::reduce_bare("mean", Reduce::sum, x, r, &zero), static_cast<double>(r.count));

@@ -1,8 +1,9 @@
-// What reductions share: which axes go, the shapes with and without them, and the bare reduction, which is not recorded.
-// A rule gets its axes as a mask in attribute 0: bit d for axis d.
+// What reductions share: which axes go, the shapes with and without them, and the bare reduction, which is not
+// recorded. A rule gets its axes as a mask in attribute 0: bit d for axis d.
 #pragma once
 #include <reel/ops/reduce.hpp>
 
+#include "core/block.hpp"
 #include "kernels/kernels.hpp"
 #include "loops/loops.hpp"
 #include "ops/engine.hpp"
@@ -18,6 +19,17 @@ struct Reduced {
 
   Reduced(const char* op, const Shape& full, const Axes& which, bool keep);
 };
+
+/// The operand itself, or a number made a tensor in `held`. ValueError when empty.
+inline const Tensor& given(const char* op, const Operand& x, Tensor& held) {
+  if (!x.is_tensor()) return held = to_tensor(op, x);
+  require_defined(op, x.tensor());
+  return x.tensor();
+}
+/// x itself, or cast in `held`: recorded.
+inline const Tensor& as(const Tensor& x, DType d, Tensor& held) {
+  return detail::block(x)->dtype == d ? x : held = cast_to(x, d);
+}
 
 constexpr kernels::Type type_of(DType d) { return static_cast<kernels::Type>(d); }
 /// TypeError: the op has no kernel for d.

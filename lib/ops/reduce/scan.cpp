@@ -74,8 +74,10 @@ Tensor scan_bare(const Kind& kind, const Tensor& given, int axis, bool exclusive
       return;
     }
     const auto row = static_cast<std::size_t>(count * bytes);
-    if (exclusive) kernels::fill(one, to + at, 1, count, static_cast<std::size_t>(bytes));
-    else std::memcpy(to + at, from + at, row);
+    if (exclusive)
+      kernels::fill(one, to + at, 1, count, static_cast<std::size_t>(bytes));
+    else
+      std::memcpy(to + at, from + at, row);
     for (std::int64_t i = 1; i < e.n; ++i) {
       std::byte* here = to + at + i * step;
       std::memcpy(here, here - step, row);
@@ -90,23 +92,22 @@ struct Scanned {
   int axis;
   bool exclusive, reverse;
   explicit Scanned(const tape::Record& r)
-      : axis(static_cast<int>(r.attributes()[0])),
-        exclusive(r.attributes()[1] != 0),
-        reverse(r.attributes()[2] != 0) {}
+      : axis(static_cast<int>(r.attributes()[0])), exclusive(r.attributes()[1] != 0), reverse(r.attributes()[2] != 0) {}
 };
 
 Tensor scan(const tape::Rule& rule, const Kind& kind, const Operand& operand, std::int64_t axis, bool exclusive,
             bool reverse) {
-  const Tensor given = to_tensor(kind.name, operand);
-  const int along = normalize(kind.name, axis, given.rank());
-  const Tensor x = given.dtype() < DType::int64 ? cast_to(given, DType::int64) : given;
+  Tensor held, converted;
+  const Tensor& from = given(kind.name, operand, held);
+  const int along = normalize(kind.name, axis, from.rank());
+  const Tensor& x = as(from, std::max(from.dtype(), DType::int64), converted);
   Tensor out = scan_bare(kind, x, along, exclusive, reverse);
   if (!tape::active()) return out;
   if (is_differentiable(x.dtype())) {
     const std::int64_t attributes[] = {along, exclusive, reverse};
     tape::record(rule, {&x}, out, {kind.identity == 1 ? &x : nullptr}, attributes);
   } else {
-    const Tensor* inputs[] = {&given};
+    const Tensor* inputs[] = {&from};
     tape::note_cut(kind.name, inputs, out, tape::Cut::integer);
   }
   return out;
@@ -202,19 +203,23 @@ Tensor recurrence(const Tensor& a, const Tensor& b, int axis, bool after, bool r
   return s;
 }
 
-// With y[i] the product up to i and P[k] the one before k: dx[k] = P[k] S[k], S[k] = g[k] + x[k+1] S[k+1]; and the tangent
-// of y[i] is x[i] times that of y[i-1], plus t[i] P[i]. Exclusive: y[i] = P[i], and all is one place further.
+// With y[i] the product up to i and P[k] the one before k: dx[k] = P[k] S[k], S[k] = g[k] + x[k+1] S[k+1]; and the
+// tangent of y[i] is x[i] times that of y[i-1], plus t[i] P[i]. Exclusive: y[i] = P[i], and all is one place further.
 void cumprod_vjp(const tape::Record& r, std::span<const Tensor> g, std::span<Gradient> dx) {
   const auto [axis, exclusive, reverse] = Scanned(r);
   const Tensor x = r.saved(0), before = cumprod(x, axis, true, reverse);
-  if (exclusive) dx[0] = before * shift(recurrence(x, g[0], axis, false, !reverse), axis, !reverse);
-  else dx[0] = before * recurrence(x, g[0], axis, true, !reverse);
+  if (exclusive)
+    dx[0] = before * shift(recurrence(x, g[0], axis, false, !reverse), axis, !reverse);
+  else
+    dx[0] = before * recurrence(x, g[0], axis, true, !reverse);
 }
 void cumprod_jvp(const tape::Record& r, std::span<const Tensor> t, std::span<Tensor> dy) {
   const auto [axis, exclusive, reverse] = Scanned(r);
   const Tensor x = r.saved(0), terms = t[0] * cumprod(x, axis, true, reverse);
-  if (exclusive) dy[0] = recurrence(x, shift(terms, axis, reverse), axis, true, reverse);
-  else dy[0] = recurrence(x, terms, axis, false, reverse);
+  if (exclusive)
+    dy[0] = recurrence(x, shift(terms, axis, reverse), axis, true, reverse);
+  else
+    dy[0] = recurrence(x, terms, axis, false, reverse);
 }
 constexpr tape::Rule cumprod_rule = {"cumprod", cumprod_vjp, cumprod_jvp};
 

@@ -23,46 +23,59 @@ const kernels::Rows& row_kernels(const char* op, DType d) {
 // Rows that one thread takes at a time.
 std::int64_t grain(std::int64_t n) { return std::max<std::int64_t>(1, 8192 / std::max<std::int64_t>(n, 1)); }
 
-// A view of x with `axis` last; and of a tensor with axis last, the one it came from.
-Tensor axis_last(const Tensor& x, int axis) {
-  Shape shape = x.shape(), strides = x.strides();
-  for (Shape* s : {&shape, &strides}) {
-    s->push_back((*s)[axis]);
-    s->erase(axis);
-  }
-  return TensorAccess::adopt(detail::new_view(detail::block(x), 0, shape, strides));
-}
-Tensor axis_back(const Tensor& x, int axis) {
-  Shape shape = x.shape(), strides = x.strides();
-  for (Shape* s : {&shape, &strides}) {
-    s->insert(axis, (*s)[-1]);
-    s->pop_back();
-  }
-  return TensorAccess::adopt(detail::new_view(detail::block(x), 0, shape, strides));
-}
-
-// Calls body(operands' rows, result's row) for each row along the axis; all have one shape.
-template <class Body, class... X>
-Tensor by_rows(int axis, const Body& body, const Tensor& x, const X&... more) {
+// Calls kernel(operands' rows, result's row, n) for each row along the axis; all have one shape. Rows of another axis
+// than the last are laid out a few at a time, and the results put back.
+template <class Kernel, class... X>
+Tensor by_rows(int axis, const Kernel& kernel, const Tensor& x, const X&... more) {
+  constexpr std::size_t operands = 1 + sizeof...(X);
+  constexpr std::int64_t columns = 16;
   const Shape shape = x.shape();
   Tensor out = detail::empty(x.dtype(), shape);
   if (x.size() == 0) return out;
-  const bool last = axis == shape.rank() - 1;
-  const auto ready = [&](const Tensor& t) { return loops::contiguous(last ? t : axis_last(t, axis)); };
-  const Tensor operand[] = {ready(x), ready(more)...};
-  const Tensor result = last ? out : detail::empty(x.dtype(), axis_last(x, axis).shape());
-  const std::int64_t n = shape[axis], bytes = n * static_cast<std::int64_t>(item_size(x.dtype()));
-  const std::byte* from[1 + sizeof...(X)];
-  for (std::size_t i = 0; i <= sizeof...(X); ++i) from[i] = detail::mutable_data<std::byte>(operand[i]);
-  auto* to = detail::mutable_data<std::byte>(result);
-  loops::parallel_for(x.size() / n, grain(n), [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t row = begin; row < end; ++row) {
-      const std::int64_t at = row * bytes;
-      if constexpr (sizeof...(X) == 0) body(from[0] + at, to + at, n);
-      else body(from[0] + at, from[1] + at, to + at, n);
+  const Tensor operand[] = {loops::contiguous(x), loops::contiguous(more)...};
+  const std::byte* from[operands];
+  for (std::size_t i = 0; i < operands; ++i) from[i] = detail::mutable_data<std::byte>(operand[i]);
+  auto* to = detail::mutable_data<std::byte>(out);
+  const auto bytes = static_cast<std::int64_t>(item_size(x.dtype()));
+  const std::int64_t n = shape[axis], row = n * bytes;
+  std::int64_t inner = 1;
+  for (int d = axis + 1; d < shape.rank(); ++d) inner *= shape[d];
+  const auto call = [&](const std::byte* const* rows, std::byte* result) {
+    if constexpr (operands == 1)
+      kernel(rows[0], result, n);
+    else
+      kernel(rows[0], rows[1], result, n);
+  };
+  if (inner == 1) {
+    loops::parallel_for(x.size() / n, grain(n), [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t at = begin * row; at < end * row; at += row) {
+        const std::byte* rows[operands];
+        for (std::size_t i = 0; i < operands; ++i) rows[i] = from[i] + at;
+        call(rows, to + at);
+      }
+    });
+    return out;
+  }
+  const std::int64_t strips = (inner - 1) / columns + 1, outer = x.size() / (n * inner);
+  Tensor scratch[operands];  // made here: a loop's body makes no tensors
+  for (Tensor& t : scratch) t = detail::empty(x.dtype(), {outer * strips, columns, n});
+  loops::parallel_for(outer * strips, grain(n * columns), [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t t = begin; t < end; ++t) {
+      const std::int64_t first = t % strips * columns, count = std::min(columns, inner - first);
+      const std::int64_t at = (t / strips * n * inner + first) * bytes;
+      std::byte* strip[operands];
+      for (std::size_t i = 0; i < operands; ++i) {
+        strip[i] = detail::mutable_data<std::byte>(scratch[i]) + t * columns * row;
+        kernels::copy_matrix(from[i] + at, 1, inner, strip[i], n, count, n, static_cast<std::size_t>(bytes));
+      }
+      for (std::int64_t c = 0; c < count; ++c) {
+        const std::byte* rows[operands];
+        for (std::size_t i = 0; i < operands; ++i) rows[i] = strip[i] + c * row;
+        call(rows, strip[0] + c * row);
+      }
+      kernels::copy_matrix(strip[0], 1, n, to + at, inner, n, count, static_cast<std::size_t>(bytes));
     }
   });
-  if (!last) loops::copy(axis_back(result, axis), out);
   return out;
 }
 
@@ -70,9 +83,10 @@ int axis_of(const tape::Record& r) { return static_cast<int>(r.attributes()[0]);
 
 Tensor normalised(const tape::Rule& rule, RowMap kernels::Rows::*kernel, const Operand& operand, std::int64_t axis,
                   bool keep_result) {
-  const Tensor given = to_tensor(rule.name, operand);
-  const int along = normalize(rule.name, axis, given.rank());
-  const Tensor x = cast_to(given, floating_of(given.dtype()));
+  Tensor held, converted;
+  const Tensor& from = given(rule.name, operand, held);
+  const int along = normalize(rule.name, axis, from.rank());
+  const Tensor& x = as(from, floating_of(from.dtype()), converted);
   Tensor z = by_rows(along, row_kernels(rule.name, x.dtype()).*kernel, x);
   if (tape::active()) {
     const std::int64_t attributes[] = {along};
@@ -122,8 +136,8 @@ Tensor logsumexp_bare(const Tensor& x, const Reduced& r) {
   return z;
 }
 
-// exp(x - z), the share of each element in the sum. A row whose sum is infinite has it in equal shares from the elements
-// that equal it: the limit for a row of -inf.
+// exp(x - z), the share of each element in the sum. A row whose sum is infinite has it in equal shares from the
+// elements that equal it: the limit for a row of -inf.
 Tensor weights(const tape::Record& r) {
   const Tensor x = r.saved(0), z = with_axes(r.saved(1), x.shape(), r.attributes()[0]), infinite = isinf(z);
   if (!any(infinite).item<bool>()) return exp(x - z);
@@ -153,9 +167,10 @@ constexpr tape::Rule logsumexp_rule = {"logsumexp", logsumexp_vjp, logsumexp_jvp
 }  // namespace ops
 
 Tensor logsumexp(const Operand& operand, const Axes& axes, bool keepdims) {
-  const Tensor given = ops::to_tensor("logsumexp", operand);
-  const ops::Reduced r("logsumexp", given.shape(), axes, keepdims);
-  const Tensor x = ops::cast_to(given, ops::floating_of(given.dtype()));
+  Tensor held, converted;
+  const Tensor& from = ops::given("logsumexp", operand, held);
+  const ops::Reduced r("logsumexp", from.shape(), axes, keepdims);
+  const Tensor& x = ops::as(from, ops::floating_of(from.dtype()), converted);
   Tensor z = ops::logsumexp_bare(x, r);
   if (tape::active()) {
     const std::int64_t attributes[] = {r.mask, keepdims};

@@ -1,5 +1,5 @@
-// The check of derivatives for products and factorisations: both modes against each other and against central differences,
-// then the same for the gradient function, to any order.
+// The check of derivatives for products and factorisations: both modes against each other and against central
+// differences, then the same for the gradient function, to any order.
 #pragma once
 #include <cmath>
 

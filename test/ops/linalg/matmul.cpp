@@ -13,8 +13,7 @@ using linalg::check_one, linalg::largest;
 namespace {
 
 Tensor drawn(const Shape& shape, DType d = DType::float64, std::uint64_t seed = 1) {
-  Generator random(seed);
-  return random_uniform(random, shape, -1, 1, d);
+  return cast(support::Random(std::to_string(seed)).tensor(shape), d);
 }
 
 std::int64_t extent(const Shape& s, int d) { return d < 0 ? 1 : s[d]; }
@@ -48,8 +47,9 @@ Reference reference(const Tensor& a, const Tensor& b) {
       for (std::int64_t j = 0; j < columns; ++j) {
         long double sum = 0, magnitude = 0;
         for (std::int64_t k = 0; k < inner; ++k) {
-          const long double term = static_cast<long double>(va[static_cast<std::size_t>((from_a * rows + i) * inner + k)]) *
-                                   vb[static_cast<std::size_t>((from_b * inner + k) * columns + j)];
+          const long double term =
+              static_cast<long double>(va[static_cast<std::size_t>((from_a * rows + i) * inner + k)]) *
+              vb[static_cast<std::size_t>((from_b * inner + k) * columns + j)];
           sum += term;
           magnitude += std::abs(term);
         }
@@ -76,7 +76,8 @@ void check_product(const Tensor& a, const Tensor& b, const MatmulOptions& option
   const auto values = cast(c, DType::float64).to_vector();
   std::size_t wrong = 0;
   for (std::size_t i = 0; i < values.size(); ++i)
-    wrong += !(std::abs(values[i] - static_cast<double>(r.values[i])) <= 4 * eps * static_cast<double>(r.magnitudes[i]));
+    wrong +=
+        !(std::abs(values[i] - static_cast<double>(r.values[i])) <= 4 * eps * static_cast<double>(r.magnitudes[i]));
   CHECK(wrong == 0);
 }
 
@@ -84,14 +85,36 @@ struct Shapes {
   Shape a, b;
 };
 const Shapes shape_pairs[] = {
-    {{3, 4}, {4, 5}},          {{1, 4}, {4, 5}},       {{3, 1}, {1, 5}},       {{3, 4}, {4, 1}},
-    {{1, 1}, {1, 1}},          {{1, 7}, {7, 1}},       {{4}, {4}},             {{4}, {4, 5}},
-    {{3, 4}, {4}},             {{1}, {1}},             {{1}, {1, 3}},          {{2, 3, 4}, {2, 4, 5}},
-    {{2, 3, 4}, {4, 5}},       {{3, 4}, {2, 4, 5}},    {{2, 1, 3, 4}, {5, 4, 2}}, {{1, 3, 4}, {6, 4, 2}},
-    {{4}, {2, 4, 5}},          {{2, 3, 4}, {4}},       {{2, 3, 1}, {1, 5}},    {{7, 1, 4}, {7, 4, 1}},
-    {{0, 4}, {4, 5}},          {{3, 0}, {0, 5}},       {{3, 4}, {4, 0}},       {{0}, {0}},
-    {{0, 3, 4}, {4, 5}},       {{2, 3, 0}, {0, 5}},    {{3, 0}, {0}},          {{0, 3, 4}, {1, 4, 2}},
-    {{33, 70}, {70, 65}},      {{130, 129}, {129, 131}},
+    {{3, 4}, {4, 5}},
+    {{1, 4}, {4, 5}},
+    {{3, 1}, {1, 5}},
+    {{3, 4}, {4, 1}},
+    {{1, 1}, {1, 1}},
+    {{1, 7}, {7, 1}},
+    {{4}, {4}},
+    {{4}, {4, 5}},
+    {{3, 4}, {4}},
+    {{1}, {1}},
+    {{1}, {1, 3}},
+    {{2, 3, 4}, {2, 4, 5}},
+    {{2, 3, 4}, {4, 5}},
+    {{3, 4}, {2, 4, 5}},
+    {{2, 1, 3, 4}, {5, 4, 2}},
+    {{1, 3, 4}, {6, 4, 2}},
+    {{4}, {2, 4, 5}},
+    {{2, 3, 4}, {4}},
+    {{2, 3, 1}, {1, 5}},
+    {{7, 1, 4}, {7, 4, 1}},
+    {{0, 4}, {4, 5}},
+    {{3, 0}, {0, 5}},
+    {{3, 4}, {4, 0}},
+    {{0}, {0}},
+    {{0, 3, 4}, {4, 5}},
+    {{2, 3, 0}, {0, 5}},
+    {{3, 0}, {0}},
+    {{0, 3, 4}, {1, 4, 2}},
+    {{33, 70}, {70, 65}},
+    {{130, 129}, {129, 131}},
 };
 
 }  // namespace
@@ -134,8 +157,10 @@ TEST_CASE("matmul: views of any stride") {
   check_product(reshape(transpose(drawn({5, 14})), {2, 7, 5}), drawn({5, 3}));
   check_product(broadcast_to(drawn({3, 4}), {2, 3, 4}), drawn({2, 4, 3}));
   check_product(broadcast_to(drawn({3, 4}), {2, 3, 4}), drawn({4, 3}));
-  check_product(slice(drawn({6, 9}), {all, range(2, 6)}), slice(drawn({9, 9}), {range(1, 5), range(3, 9)}), {false, false});
-  check_product(slice(drawn({6, 9}), {all, range(2, 6)}), slice(drawn({9, 9}), {range(1, 7), range(3, 9)}), {true, true});
+  check_product(slice(drawn({6, 9}), {all, range(2, 6)}), slice(drawn({9, 9}), {range(1, 5), range(3, 9)}),
+                {false, false});
+  check_product(slice(drawn({6, 9}), {all, range(2, 6)}), slice(drawn({9, 9}), {range(1, 7), range(3, 9)}),
+                {true, true});
 }
 
 TEST_CASE("matmul: tiles and long inner dimensions have the same bits for every number of threads") {
@@ -170,7 +195,8 @@ TEST_CASE("matmul: integers wrap, booleans combine, halves compute in float32") 
   CHECK(matmul(a, b).dtype() == DType::int32);
   CHECK(matmul(a, b).to_vector<int>() == std::vector<int>{19, 22, 43, 50});
   CHECK(matmul(a, transpose(b)).to_vector<int>() == std::vector<int>{17, 23, 39, 53});
-  CHECK(matmul(flip(a), b, {true, false}).to_vector<int>() == std::vector<int>{4 * 5 + 2 * 7, 4 * 6 + 2 * 8, 3 * 5 + 7, 3 * 6 + 8});
+  CHECK(matmul(flip(a), b, {true, false}).to_vector<int>() ==
+        std::vector<int>{4 * 5 + 2 * 7, 4 * 6 + 2 * 8, 3 * 5 + 7, 3 * 6 + 8});
   CHECK(matmul(tensor<int>({{2147483647}}), tensor<int>({{2}})).item<int>() == -2);
   CHECK(matmul(tensor<std::uint8_t>({200, 100}), tensor<std::uint8_t>({2, 1})).item<std::uint8_t>() == (500 & 255));
   CHECK(matmul(a, cast(b, DType::int64)).dtype() == DType::int64);
@@ -203,7 +229,8 @@ TEST_CASE("matmul: derivatives in both modes, second order") {
   for (const auto& [a, b] : shape_pairs) {
     if (a.elements() * b.elements() > 3000) continue;
     CAPTURE(a, b);
-    check_one([](const auto& x) { return matmul(x[0], x[1]); }, {drawn(a, DType::float64, 3), drawn(b, DType::float64, 4)});
+    check_one([](const auto& x) { return matmul(x[0], x[1]); },
+              {drawn(a, DType::float64, 3), drawn(b, DType::float64, 4)});
   }
   for (const auto& [ta, tb] : {std::pair(true, false), {false, true}, {true, true}}) {
     const MatmulOptions options{ta, tb};
@@ -241,16 +268,22 @@ TEST_CASE("matmul: only what the rule needs is saved") {
 TEST_CASE("matmul: errors name both shapes and the remedy") {
   const auto z = [](const Shape& s) { return zeros(s); };
   CHECK_THROWS_AS(matmul(z({64, 784}), z({256, 784})), ShapeError);
-  CHECK_THROWS_WITH(matmul(z({64, 784}), z({256, 784})),
-                    Catch::Equals("matmul: inner dimensions differ: a is [64, 784], b is [256, 784]; did you mean transpose(b)?"));
-  CHECK_THROWS_WITH(matmul(z({3, 4}), z({3, 5})),
-                    Catch::Equals("matmul: inner dimensions differ: a is [3, 4], b is [3, 5]; did you mean transpose(a)?"));
-  CHECK_THROWS_WITH(matmul(z({3, 4}), z({5, 6})), Catch::Equals("matmul: inner dimensions differ: a is [3, 4], b is [5, 6]"));
+  CHECK_THROWS_WITH(
+      matmul(z({64, 784}), z({256, 784})),
+      Catch::Equals("matmul: inner dimensions differ: a is [64, 784], b is [256, 784]; did you mean transpose(b)?"));
+  CHECK_THROWS_WITH(
+      matmul(z({3, 4}), z({3, 5})),
+      Catch::Equals("matmul: inner dimensions differ: a is [3, 4], b is [3, 5]; did you mean transpose(a)?"));
+  CHECK_THROWS_WITH(matmul(z({3, 4}), z({5, 6})),
+                    Catch::Equals("matmul: inner dimensions differ: a is [3, 4], b is [5, 6]"));
   CHECK_THROWS_WITH(matmul(z({2, 3, 4}), z({2, 6, 4})), Contains("did you mean transpose_b?"));
-  CHECK_THROWS_WITH(matmul(z({3, 4}), z({4, 5}), {false, true}),
-                    Catch::Equals("matmul: inner dimensions differ: a is [3, 4], b is [4, 5] transposed; did you mean b untransposed?"));
+  CHECK_THROWS_WITH(
+      matmul(z({3, 4}), z({4, 5}), {false, true}),
+      Catch::Equals(
+          "matmul: inner dimensions differ: a is [3, 4], b is [4, 5] transposed; did you mean b untransposed?"));
   CHECK_THROWS_WITH(matmul(z({3}), z({4})), Catch::Equals("matmul: inner dimensions differ: a is [3], b is [4]"));
-  CHECK_THROWS_WITH(matmul(z({2, 3, 4}), z({5, 4, 6})), Contains("matmul: batch axes do not broadcast: a is [2, 3, 4], b is [5, 4, 6]"));
+  CHECK_THROWS_WITH(matmul(z({2, 3, 4}), z({5, 4, 6})),
+                    Contains("matmul: batch axes do not broadcast: a is [2, 3, 4], b is [5, 4, 6]"));
   CHECK_THROWS_WITH(matmul(z({2, 3}), 2.0), Contains("matmul: b is a scalar"));
   CHECK_THROWS_AS(matmul(z({2, 3}), scalar(1.0)), ShapeError);
   CHECK_THROWS_WITH(matmul(z({3}), z({3, 2}), {true, false}), Contains("a vector cannot be transposed"));
@@ -287,7 +320,8 @@ TEST_CASE("outer and tensordot") {
   CHECK(tensordot(a, b, 0).shape() == Shape{2, 3, 4, 3, 4, 5});
   CHECK(largest(tensordot(a, a, 3) - sum(a * a)) < 1e-13);
   check_one([](const auto& x) { return tensordot(x[0], x[1], {1, 2}, {1, 0}); }, {a, c});
-  CHECK_THROWS_WITH(tensordot(a, c, {1, 2}, {0, 1}), Contains("tensordot: axis 1 of a and axis 0 of b differ: a is [2, 3, 4], b is [4, 3, 5]"));
+  CHECK_THROWS_WITH(tensordot(a, c, {1, 2}, {0, 1}),
+                    Contains("tensordot: axis 1 of a and axis 0 of b differ: a is [2, 3, 4], b is [4, 3, 5]"));
   CHECK_THROWS_AS(tensordot(a, c, 4), ValueError);
   CHECK_THROWS_AS(tensordot(a, c, {1}, {0, 1}), ValueError);
   CHECK_THROWS_AS(tensordot(a, c, {1, 1}, {0, 1}), ValueError);

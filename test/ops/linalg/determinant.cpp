@@ -1,0 +1,189 @@
+// det and slogdet: values, cofactors of regular and singular matrices of every rank, to third order; edge cases.
+#include <limits>
+#include <reel/reel.hpp>
+
+#include "catch.hpp"
+#include "ops/linalg/check.hpp"
+
+using namespace reel;
+using linalg::check_one, linalg::largest;
+
+namespace {
+
+constexpr double quiet_nan = std::numeric_limits<double>::quiet_NaN(), inf = std::numeric_limits<double>::infinity();
+
+Tensor drawn(const Shape& shape, const char* seed = "det") { return support::Random(seed).tensor(shape); }
+Tensor det_of(const support::Tensors& x) { return det(x[0]); }
+
+Tensor gradient(const Tensor& a) {
+  GradientTape tape;
+  tape.watch(a);
+  return *tape.gradient(det(a), a);
+}
+
+// Leibniz by Laplace's expansion, in long double.
+long double expansion(const std::vector<double>& a, std::vector<std::size_t> rows, std::vector<std::size_t> columns,
+                      std::size_t n) {
+  if (rows.empty()) return 1;
+  const std::size_t row = rows.front();
+  rows.erase(rows.begin());
+  long double sum = 0;
+  for (std::size_t k = 0; k < columns.size(); ++k) {
+    std::vector<std::size_t> rest = columns;
+    rest.erase(rest.begin() + static_cast<std::ptrdiff_t>(k));
+    const long double term = static_cast<long double>(a[row * n + columns[k]]) * expansion(a, rows, rest, n);
+    sum += k % 2 ? -term : term;
+  }
+  return sum;
+}
+Tensor cofactors(const Tensor& a) {
+  const auto n = static_cast<std::size_t>(a.shape().back());
+  const std::vector<double> values = a.to_vector();
+  std::vector<double> result;
+  for (std::size_t i = 0; i < n; ++i)
+    for (std::size_t j = 0; j < n; ++j) {
+      std::vector<std::size_t> rows, columns;
+      for (std::size_t k = 0; k < n; ++k) {
+        if (k != i) rows.push_back(k);
+        if (k != j) columns.push_back(k);
+      }
+      const long double minor = expansion(values, rows, columns, n);
+      result.push_back(static_cast<double>((i + j) % 2 ? -minor : minor));
+    }
+  return from_data(result, a.shape());
+}
+// n x n of the given rank.
+Tensor of_rank(std::int64_t n, std::int64_t rank) {
+  return matmul(drawn({n, rank}, "left"), drawn({rank, n}, "right"));
+}
+
+}  // namespace
+
+TEST_CASE("det: values and known gradients") {
+  CHECK(det(tensor({{4, 2}, {2, 3}})).item() == 8);
+  CHECK(det(tensor({{1, 2}, {2, 4}})).item() == 0);
+  CHECK(det(tensor({{-3.}})).item() == -3);
+  CHECK(det(zeros({0, 0})).item() == 1);
+  CHECK(det(zeros({2, 0, 0})).to_vector() == std::vector<double>{1, 1});
+  CHECK(det(zeros({0, 3, 3})).shape() == Shape{0});
+  CHECK(det(tensor<int>({{0, 1, 0}, {0, 0, 1}, {1, 0, 0}})).item() == 1);
+  CHECK(det(tensor({{0., 1., 0.}, {1., 0., 0.}, {0., 0., 1.}})).item() == -1);
+  CHECK(det(tensor<float>({{2, 1, 0}, {1, 2, 1}, {0, 1, 2}})).dtype() == DType::float32);
+  CHECK(det(cast(eye(3), DType::float16)).dtype() == DType::float16);
+  for (std::int64_t n : {1, 2, 3, 4, 6}) {
+    const Tensor a = drawn({n, n});
+    std::vector<std::size_t> all;
+    for (std::int64_t i = 0; i < n; ++i) all.push_back(static_cast<std::size_t>(i));
+    CHECK(std::abs(det(a).item() -
+                   static_cast<double>(expansion(a.to_vector(), all, all, static_cast<std::size_t>(n)))) < 1e-14);
+    CHECK(largest(gradient(a) - cofactors(a)) < 1e-13);
+  }
+  CHECK(gradient(tensor({{4, 2}, {2, 3}})).to_vector() == std::vector<double>{3, -2, -2, 4});
+  // No overflow or underflow on the way.
+  const Tensor far = diag(tensor({1e200, 1e200, 1e-150, 1e-250}));
+  CHECK(std::abs(det(far).item() - 1) < 1e-12);
+  CHECK(std::abs(slogdet(far).logdet.item()) < 1e-12);
+  CHECK(slogdet(1e-200 * eye(10)).logdet.item() == Approx(-2000 * std::log(10.0)));
+}
+
+TEST_CASE("det: the gradient of a singular matrix is its cofactors, exactly, for every rank") {
+  CHECK(gradient(tensor({{1, 2}, {2, 4}})).to_vector() == std::vector<double>{4, -2, -2, 1});
+  CHECK(gradient(zeros({2, 2})).to_vector() == std::vector<double>{0, 0, 0, 0});
+  CHECK(largest(gradient(zeros({5, 5}))) == 0);
+  CHECK(gradient(diag(tensor({2., 0., 3.}))).to_vector() == std::vector<double>{0, 0, 0, 0, 6, 0, 0, 0, 0});
+  for (std::int64_t n : {3, 4, 5})
+    for (std::int64_t rank = 0; rank <= n; ++rank) {
+      CAPTURE(n, rank);
+      const Tensor a = of_rank(n, rank);
+      CHECK(largest(gradient(a) - cofactors(a)) < 1e-14);
+      CHECK(largest(gradient(1e-9 * a) * std::pow(1e9, static_cast<double>(n - 1)) - cofactors(a)) < 1e-14);
+    }
+  for (std::int64_t rank : {0, 1, 2, 3}) {  // float32
+    const Tensor a = cast(of_rank(4, rank), DType::float32), g = gradient(a);
+    CHECK(g.dtype() == DType::float32);
+    CHECK(largest(cast(g, DType::float64) - cofactors(cast(a, DType::float64))) < 1e-5);
+  }
+  // Nearly singular, and pivots that fade: as exact as for a regular one.
+  for (double small : {1e-3, 1e-8, 1e-15}) {
+    const Tensor a = of_rank(4, 3) + small * drawn({4, 4}, "noise");
+    CHECK(largest(gradient(a) - cofactors(a)) < 1e-14);
+  }
+  std::vector<double> hilbert;
+  for (int i = 0; i < 6; ++i)
+    for (int j = 0; j < 6; ++j) hilbert.push_back(1.0 / (i + j + 1));
+  const Tensor h = from_data(hilbert, {6, 6}), c = cofactors(h);
+  CHECK(largest(gradient(h) - c) < 1e-10 * largest(c));
+}
+
+TEST_CASE("det: derivatives to third order, regular and singular") {
+  for (std::int64_t n : {1, 2, 3, 4}) {
+    check_one(det_of, {drawn({n, n}) + eye(n)}, {.order = 3, .slack = 20});
+    for (std::int64_t rank = 0; rank < n; ++rank) {
+      CAPTURE(n, rank);
+      check_one(det_of, {of_rank(n, rank)}, {.order = 3, .slack = 20});
+    }
+  }
+  check_one(det_of, {drawn({2, 3, 3}) + eye(3)}, {.order = 3, .slack = 20});
+  check_one(det_of, {drawn({3, 2, 2})}, {.order = 3, .slack = 20});
+  check_one(det_of, {drawn({2, 2, 1, 1})});
+  check_one(det_of, {zeros({2, 0, 0})});
+  // A batch with a singular matrix in it.
+  check_one(det_of, {reshape(stack({of_rank(3, 2), drawn({3, 3}), zeros({3, 3}), of_rank(3, 1)}), {2, 2, 3, 3})},
+            {.order = 3, .slack = 20});
+  check_one(det_of, {zeros({5, 5})}, {.order = 2});
+}
+
+TEST_CASE("slogdet: values, derivatives") {
+  for (std::int64_t n : {1, 2, 3, 5}) {
+    const Tensor a = drawn({n, n}) + 2 * eye(n);
+    const auto [sign, logdet] = slogdet(a);
+    CHECK(std::abs(sign.item() * std::exp(logdet.item()) - det(a).item()) < 1e-13 * std::abs(det(a).item()));
+    check_one([](const auto& x) { return slogdet(x[0]).logdet; }, {a}, {.order = 3, .slack = 30});
+  }
+  check_one([](const auto& x) { return slogdet(x[0]).logdet; }, {drawn({2, 3, 3}) + 2 * eye(3)}, {.slack = 30});
+  CHECK(slogdet(tensor({{0, 1}, {1, 0}})).sign.item() == -1);
+  CHECK(slogdet(zeros({0, 0})).sign.item() == 1);
+  CHECK(slogdet(zeros({0, 0})).logdet.item() == 0);
+  CHECK(slogdet(cast(eye(3), DType::float32)).logdet.dtype() == DType::float32);
+  const Tensor a = tensor({{4, 2}, {2, 3}});
+  GradientTape tape({.persistent = true});
+  tape.watch(a);
+  const auto [sign, logdet] = slogdet(a);
+  const std::vector<double> g = (*tape.gradient(logdet, a)).to_vector(), expected = {0.375, -0.25, -0.25, 0.5};
+  for (std::size_t i = 0; i < 4; ++i) CHECK(std::abs(g[i] - expected[i]) < 1e-15);
+  CHECK(largest(*tape.gradient(sign, a)) == 0);
+}
+
+TEST_CASE("slogdet of a singular matrix: sign 0, logarithm -inf, gradient inf; a second derivative does not crash") {
+  for (const Tensor& a : {tensor({{1, 2}, {2, 4}}), zeros({3, 3})}) {
+    GradientTape outer;
+    outer.watch(a);
+    GradientTape tape;
+    tape.watch(a);
+    const auto [sign, logdet] = slogdet(a);
+    CHECK(sign.item() == 0);
+    CHECK(logdet.item() == -inf);
+    const Tensor g = *tape.gradient(logdet, a);
+    CHECK(all(equal(g, inf)).item<bool>());
+    CHECK_FALSE(std::isfinite((*outer.gradient(g, a)).to_vector()[0]));
+  }
+}
+
+TEST_CASE("det and slogdet of what is not finite") {
+  for (const double bad : {quiet_nan, inf})
+    for (const std::int64_t n : {1, 2, 3, 30}) {
+      std::vector<double> values = (drawn({n, n}) + eye(n)).to_vector();
+      values[0] = bad;
+      const Tensor a = from_data(values, {n, n});
+      CAPTURE(bad, n);
+      CHECK_FALSE(std::isfinite(det(a).item()));
+      CHECK(std::isnan(slogdet(a).logdet.item()));
+      CHECK_NOTHROW(gradient(a));
+    }
+}
+
+TEST_CASE("det: errors") {
+  CHECK_THROWS_WITH(det(zeros({2, 3})), Catch::Equals("det: a must be square in its last two axes, it is [2, 3]"));
+  CHECK_THROWS_AS(slogdet(zeros({2})), ShapeError);
+  CHECK_THROWS_AS(det(cast(eye(2), DType::complex64)), TypeError);
+}

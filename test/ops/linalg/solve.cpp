@@ -1,0 +1,224 @@
+// cholesky, solve, triangular_solve, inverse: residuals, known gradients, derivatives, singular and non-finite input.
+#include <cstring>
+#include <limits>
+#include <reel/reel.hpp>
+
+#include "catch.hpp"
+#include "ops/linalg/check.hpp"
+
+using namespace reel;
+using Catch::Contains;
+using linalg::check_one, linalg::largest;
+
+namespace {
+
+constexpr double quiet_nan = std::numeric_limits<double>::quiet_NaN(), inf = std::numeric_limits<double>::infinity();
+
+Tensor drawn(const Shape& shape, const char* seed = "solve") { return support::Random(seed).tensor(shape); }
+Tensor regular(const Shape& shape) { return drawn(shape) + 2 * eye(shape.back()); }
+Tensor positive(const Shape& shape) {
+  const Tensor x = drawn(shape);
+  return matmul(x, x, {.transpose_b = true}) + eye(shape.back());
+}
+Tensor symmetric(const Tensor& x) { return 0.5 * (x + moveaxis(x, -1, -2)); }
+
+// |a x - b| within a few eps of |a| |x|.
+void check_residual(const Tensor& a, const Tensor& x, const Tensor& b) {
+  const Tensor left = matmul(a, x), scale = matmul(abs(a), abs(x));
+  const double eps = a.dtype() == DType::float32 ? 0x1p-23 : 0x1p-52;
+  CHECK(largest(cast(left - b, DType::float64)) <=
+        8 * eps * static_cast<double>(a.shape().back()) * largest(cast(scale, DType::float64)));
+}
+
+std::vector<double> gradient(Tensor (*f)(const Operand&), const Tensor& x) {
+  GradientTape tape;
+  tape.watch(x);
+  return (*tape.gradient(sum(f(x)), x)).to_vector();
+}
+
+bool close(const std::vector<double>& a, const std::vector<double>& b, double tolerance = 1e-14) {
+  if (a.size() != b.size()) return false;
+  for (std::size_t i = 0; i < a.size(); ++i)
+    if (!(std::abs(a[i] - b[i]) <= tolerance)) return false;
+  return true;
+}
+
+}  // namespace
+
+TEST_CASE("cholesky: factor, known gradient, derivatives") {
+  for (const DType d : {DType::float64, DType::float32})
+    for (const Shape& shape :
+         {Shape{1, 1}, Shape{3, 3}, Shape{2, 3, 3}, Shape{2, 2, 4, 4}, Shape{0, 0}, Shape{0, 3, 3}, Shape{70, 70}}) {
+      const Tensor a = cast(positive(shape), d), l = cholesky(a);
+      REQUIRE(l.shape() == shape);
+      CHECK(l.dtype() == d);
+      CHECK(array_equal(l, tril(l)));
+      check_residual(l, moveaxis(l, -1, -2), a);
+    }
+  CHECK(cholesky(tensor<int>({{4, 2}, {2, 3}})).dtype() == DType::float64);
+  CHECK(close(cholesky(tensor({{4, 2}, {2, 3}})).to_vector(), {2, 0, 1, std::sqrt(2.0)}));
+  CHECK(close(gradient(cholesky, tensor({{4, 2}, {2, 3}})),
+              {0.21338834764831843, 0.073223304703363118, 0.073223304703363118, 0.35355339059327376}));
+  // The upper triangle is not read.
+  CHECK(array_equal(cholesky(tensor({{4, quiet_nan}, {2, 3}})), cholesky(tensor({{4, 2}, {2, 3}}))));
+  check_one([](const auto& x) { return cholesky(x[0]); }, {positive({3, 3})},
+            {.order = 3, .slack = 30, .symmetric = true});
+  check_one([](const auto& x) { return cholesky(x[0]); }, {positive({2, 3, 3})}, {.slack = 30, .symmetric = true});
+  check_one([](const auto& x) { return cholesky(symmetric(x[0])); }, {positive({4, 4})}, {.slack = 30});
+}
+
+TEST_CASE("solve: residual in every batch and layout, known gradient, derivatives") {
+  struct Pair {
+    Shape a, b;
+  };
+  const Pair pairs[] = {
+      {{3, 3}, {3}},    {{3, 3}, {3, 2}},    {{1, 1}, {1}},       {{3, 3}, {3, 1}},          {{2, 3, 3}, {2, 3}},
+      {{2, 3, 3}, {3}}, {{2, 3, 3}, {3, 2}}, {{3, 3}, {2, 3, 2}}, {{2, 1, 3, 3}, {5, 3, 2}}, {{0, 0}, {0}},
+      {{0, 0}, {0, 2}}, {{3, 3}, {3, 0}},    {{0, 3, 3}, {3, 2}}, {{1, 3, 3}, {4, 3, 1}}};
+  for (const auto& [sa, sb] : pairs) {
+    CAPTURE(sa, sb);
+    const Tensor a = regular(sa), b = drawn(sb, "b");
+    const Tensor x = solve(a, b);
+    Shape leading = sa;
+    leading.pop_back();
+    const bool vector = sb.rank() == 1 || sb == leading;
+    const Tensor columns = vector ? expand_dims(x, -1) : x;
+    check_residual(a, columns, broadcast_to(vector ? expand_dims(b, -1) : b, columns.shape()));
+    CHECK(array_equal(solve(laid_out(a, support::Layout::transposed), laid_out(b, support::Layout::flipped)), x));
+    check_one([](const auto& at) { return solve(at[0], at[1]); }, {a, b}, {.slack = 30});
+  }
+  check_one([](const auto& x) { return solve(x[0], x[1]); }, {regular({3, 3}), drawn({3, 2}, "b")},
+            {.order = 3, .slack = 30});
+  check_one([](const auto& x) { return solve(x[0], x[0]); }, {regular({3, 3})}, {.slack = 30});
+  const Tensor single = cast(regular({40, 40}), DType::float32), rhs = cast(drawn({40, 3}), DType::float32);
+  CHECK(solve(single, rhs).dtype() == DType::float32);
+  check_residual(single, solve(single, rhs), rhs);
+  CHECK(solve(cast(single, DType::float16), rhs).dtype() == DType::float32);
+  CHECK(solve(cast(single, DType::float16), cast(rhs, DType::float16)).dtype() == DType::float16);
+  CHECK(solve(tensor<int>({{2, 0}, {0, 4}}), tensor<int>({1, 1})).to_vector() == std::vector<double>{0.5, 0.25});
+
+  const Tensor a = tensor({{2, 1}, {1, 3}}), b = tensor({1, 2});
+  GradientTape tape;
+  tape.watch(a);
+  tape.watch(b);
+  const auto g = tape.gradient(solve(a, b), {a, b});
+  CHECK(close((*g[0]).to_vector(), {-0.08, -0.24, -0.04, -0.12}));
+  CHECK(close((*g[1]).to_vector(), {0.4, 0.2}));
+}
+
+TEST_CASE("solve: the gradient of the right-hand side alone keeps no copy of the matrix") {
+  const Tensor a = regular({8, 8}), b = drawn({8}, "b");
+  GradientTape tape({.persistent = true});
+  tape.watch(b);
+  const Tensor x = solve(a, b);
+  CHECK(tape.stats().saved_tensors == 2);  // factors and pivots
+  CHECK(largest(matmul(a, *tape.gradient(x, b), {.transpose_a = true}) - 1) < 1e-13);
+}
+
+TEST_CASE("triangular_solve: every option, masked gradient") {
+  for (const bool lower : {true, false})
+    for (const bool transpose : {true, false})
+      for (const bool unit : {true, false}) {
+        CAPTURE(lower, transpose, unit);
+        const TriangularOptions options{lower, transpose, unit};
+        const auto f = [=](const support::Tensors& x) { return triangular_solve(x[0], x[1], options); };
+        for (const auto& [sa, sb] : {std::pair<Shape, Shape>{{3, 3}, {3, 2}},
+                                     {{3, 3}, {3}},
+                                     {{2, 3, 3}, {3, 2}},
+                                     {{3, 3}, {2, 3, 1}},
+                                     {{2, 3, 3}, {2, 3}},
+                                     {{0, 0}, {0}}}) {
+          const Tensor a = regular(sa), b = drawn(sb, "b");
+          Tensor t = lower ? tril(a, unit ? -1 : 0) : triu(a, unit ? 1 : 0);
+          if (unit) t = t + eye(sa.back());
+          if (transpose) t = moveaxis(t, -1, -2);
+          const Tensor x = f({a, b});
+          CHECK(largest(x - solve(t, b)) <= 1e-13);
+          for (support::Layout layout :
+               {support::Layout::transposed, support::Layout::flipped, support::Layout::stepped})
+            CHECK(largest(f({laid_out(a, layout), laid_out(b, layout)}) - x) <= 1e-14);
+          check_one(f, {a, b}, {.slack = 30});
+        }
+      }
+  // What is not read may be anything, and gets zero.
+  const Tensor a = tensor({{2., quiet_nan}, {1., 4.}}), b = tensor({2., 4.});
+  GradientTape tape;
+  tape.watch(a);
+  const Tensor x = triangular_solve(a, b);
+  CHECK(x.to_vector() == std::vector<double>{1, 0.75});
+  CHECK((*tape.gradient(x, a)).to_vector()[1] == 0);
+}
+
+TEST_CASE("inverse: residual, known gradient, derivatives") {
+  for (const Shape& shape : {Shape{1, 1}, Shape{3, 3}, Shape{2, 3, 3}, Shape{0, 0}, Shape{50, 50}}) {
+    const Tensor a = regular(shape), z = inverse(a);
+    check_residual(a, z, broadcast_to(eye(shape.back()), shape));
+    if (shape.back() < 10) check_one([](const auto& x) { return inverse(x[0]); }, {a}, {.order = 3, .slack = 30});
+  }
+  CHECK(close(gradient(inverse, tensor({{4, 2}, {2, 3}})), {-0.015625, -0.03125, -0.03125, -0.0625}, 1e-16));
+}
+
+TEST_CASE("factorisations of many matrices have the same bits for every number of threads") {
+  const Tensor a = regular({300, 6, 6}), p = positive({300, 6, 6}), b = drawn({300, 6, 2});
+  const int before = num_threads();
+  std::vector<std::vector<double>> first;
+  for (int threads : {1, 2, 3, 7}) {
+    set_num_threads(threads);
+    const std::vector<std::vector<double>> now = {cholesky(p).to_vector(), solve(a, b).to_vector(),
+                                                  inverse(a).to_vector(), triangular_solve(a, b).to_vector(),
+                                                  det(a).to_vector()};
+    if (first.empty()) first = now;
+    for (std::size_t i = 0; i < now.size(); ++i)
+      CHECK(std::memcmp(now[i].data(), first[i].data(), now[i].size() * sizeof(double)) == 0);
+  }
+  set_num_threads(before);
+}
+
+TEST_CASE("singular and indefinite matrices are errors that name the matrix") {
+  const Tensor singular = tensor({{1, 2}, {2, 4}}), good = eye(2), b = ones({2});
+  CHECK_THROWS_AS(solve(singular, b), ValueError);
+  CHECK_THROWS_WITH(solve(singular, b), Contains("solve: a is singular: pivot 2 is zero; add a multiple of eye(n)"));
+  CHECK_THROWS_WITH(solve(stack({good, singular}), b), Contains("solve: a is singular: pivot 2 of matrix [1] is zero"));
+  CHECK_THROWS_WITH(inverse(reshape(stack({good, good, good, good, good, singular}), {2, 3, 2, 2})),
+                    Contains("inverse: a is singular: pivot 2 of matrix [1, 2]"));
+  CHECK_THROWS_WITH(triangular_solve(tensor({{1, 0}, {1, 0}}), b),
+                    Contains("triangular_solve: a is singular: element 1 of the diagonal is zero"));
+  CHECK_THROWS_WITH(cholesky(tensor({{1, 2}, {2, 1}})),
+                    Contains("cholesky: a is not positive definite: the leading minor of order 2 is not positive"));
+  CHECK_THROWS_WITH(cholesky(stack({good, -good})), Contains("order 1 of matrix [1]"));
+  CHECK_THROWS_AS(cholesky(zeros({1, 1})), ValueError);
+}
+
+TEST_CASE("errors of shape and dtype") {
+  CHECK_THROWS_WITH(cholesky(zeros({2, 3})),
+                    Catch::Equals("cholesky: a must be square in its last two axes, it is [2, 3]"));
+  CHECK_THROWS_WITH(inverse(zeros({3})), Contains("inverse: a must be square in its last two axes, it is [3]"));
+  CHECK_THROWS_AS(inverse(2.0), ShapeError);
+  CHECK_THROWS_WITH(solve(eye(3), zeros({4})),
+                    Contains("solve: a is [3, 3], b is [4]: b must be a vector of 3 elements or have 3 rows"));
+  CHECK_THROWS_WITH(solve(eye(3), zeros({4, 2})), Contains("solve: a is [3, 3], b is [4, 2]"));
+  CHECK_THROWS_AS(solve(eye(3), 1.0), ShapeError);
+  CHECK_THROWS_WITH(solve(zeros({2, 3, 3}), zeros({5, 3, 1})),
+                    Contains("solve: batch axes do not broadcast: a is [2, 3, 3], b is [5, 3, 1]"));
+  CHECK_THROWS_AS(solve(cast(eye(2), DType::complex128), ones({2})), TypeError);
+  CHECK_THROWS_AS(cholesky(Tensor()), ValueError);
+}
+
+TEST_CASE("what is not finite neither crashes nor is refused") {
+  for (const double bad : {quiet_nan, inf, -inf})
+    for (const std::int64_t n : {1, 2, 5, 40}) {
+      std::vector<double> values = positive({n, n}).to_vector();
+      values[static_cast<std::size_t>(n / 2 * (n + 1))] = bad;
+      const Tensor a = from_data(values, {n, n}), b = ones({n});
+      CAPTURE(bad, n);
+      CHECK(all(isnan(solve(a, b))).item<bool>());
+      CHECK(all(isnan(inverse(a))).item<bool>());
+      CHECK(isnan(sum(cholesky(a))).item<bool>());
+      CHECK_NOTHROW(triangular_solve(a, b));
+      CHECK_NOTHROW(gradient(cholesky, a));
+      CHECK(all(isnan(solve(eye(n), b * bad * 0))).item<bool>());
+      GradientTape tape;
+      tape.watch(a);
+      CHECK(all(isnan(*tape.gradient(solve(a, b), a))).item<bool>());
+    }
+}

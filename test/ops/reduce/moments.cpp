@@ -1,0 +1,107 @@
+// Variance, standard deviation, norms: values far from 1, and derivatives where they are singular.
+#include <cmath>
+#include <limits>
+#include <reel/reel.hpp>
+
+#include "catch.hpp"
+
+using namespace reel;
+
+namespace {
+
+using Doubles = std::vector<double>;
+const double qnan = std::numeric_limits<double>::quiet_NaN(), inf = std::numeric_limits<double>::infinity();
+
+template <class F>
+Doubles gradient_at(F f, const Tensor& x) {
+  GradientTape tape;
+  tape.watch(x);
+  return (*tape.gradient(f(x), x)).to_vector();
+}
+bool all_nan(const Doubles& v) {
+  for (double x : v)
+    if (!std::isnan(x)) return false;
+  return true;
+}
+
+}  // namespace
+
+TEST_CASE("variance") {
+  const Tensor x = tensor({1, 2, 3, 4});
+  CHECK(var(x).item() == 1.25);
+  CHECK(var(x, 0, 1, true).shape() == Shape{1});
+  CHECK(var(x, {}, 1).item() == Approx(5 / 3.));
+  const Doubles g = gradient_at([](const Tensor&t) { return var(t, {}, 1); }, x), expected{-1, -1 / 3., 1 / 3., 1};
+  for (std::size_t i = 0; i < 4; ++i) CHECK(g[i] == Approx(expected[i]));
+  // The second derivative: 2 / n (I - 1/n).
+  const Doubles h = hessian([](const Tensor& t) { return var(t); })(x).to_vector();
+  for (std::size_t i = 0; i < 16; ++i) CHECK(h[i] == Approx(i % 5 == 0 ? 0.375 : -0.125));
+  // Far from 0: the mean goes first.
+  CHECK(var(tensor({1e9, 1e9 + 1, 1e9 + 2})).item() == Approx(2 / 3.));
+  CHECK(var(tensor<int>({1, 2, 3, 4})).item() == 1.25);
+}
+
+TEST_CASE("too few elements for ddof: NaN, and NaN gradients") {
+  const Tensor x = tensor({{2.}, {3.}});
+  CHECK(all_nan(var(x, 1, 1).to_vector()));
+  CHECK(all_nan(reel::std(x, 1, 2).to_vector()));
+  CHECK(all_nan(gradient_at([](const Tensor& t) { return var(t, 1, 1); }, x)));
+  CHECK(all_nan(gradient_at([](const Tensor& t) { return reel::std(t, 1, 1); }, x)));
+}
+
+TEST_CASE("the standard deviation of a constant has derivatives 0") {
+  const Tensor x = tensor({{2., 2., 2.}, {1., 2., 3.}});
+  const Doubles g = gradient_at([](const Tensor& t) { return reel::std(t, 1); }, x);
+  const double edge = 1 / std::sqrt(6.);
+  const Doubles expected{0, 0, 0, -edge, 0, edge};
+  for (std::size_t i = 0; i < 6; ++i) CHECK(g[i] == Approx(expected[i]).margin(1e-15));
+  const Doubles h = hessian([](const Tensor& t) { return reel::std(t); })(tensor({2, 2, 2})).to_vector();
+  CHECK(h == Doubles(9, 0.));
+}
+
+TEST_CASE("norms neither overflow nor vanish, row by row") {
+  const Tensor x = tensor({{3., 4.}, {3e200, 4e200}, {3e-200, 4e-200}, {0., 0.}, {inf, 1.}, {qnan, 1.}});
+  const Doubles two = norm(x, 2, 1).to_vector(), expected{5, 5e200, 5e-200, 0, inf};
+  for (std::size_t i = 0; i < 5; ++i) CHECK((two[i] == expected[i] || two[i] == Approx(expected[i]).epsilon(1e-15)));
+  CHECK(std::isnan(two[5]));
+  const Doubles three = norm(x, 3, 1).to_vector();
+  for (std::size_t i = 0; i < 3; ++i) CHECK(three[i] == Approx(std::cbrt(91.) * expected[i] / 5).epsilon(1e-14));
+  CHECK(three[3] == 0);
+  CHECK(three[4] == inf);
+  CHECK(std::isnan(three[5]));
+  // A row has the same bits whatever is beside it.
+  CHECK(norm(x[0]).item() == two[0]);
+  const Tensor f = tensor<float>({3e30f, 4e30f});
+  CHECK(norm(f).item<float>() == Approx(5e30f));
+  CHECK_THROWS_AS(norm(x, qnan), ValueError);
+}
+
+TEST_CASE("norms of every order") {
+  const Tensor x = tensor({3, 0, -4});
+  CHECK(norm(x, 1).item() == 7);
+  CHECK(norm(x, 0).item() == 2);
+  CHECK(norm(x, inf).item() == 4);
+  CHECK(norm(x, -inf).item() == 0);
+  CHECK(norm(x, 0.5).item() == Approx(std::pow(std::sqrt(3.) + 2, 2)));
+  CHECK(norm(tensor({2, -4}), -1).item() == Approx(4 / 3.));
+  CHECK(norm(tensor({{3, 4}, {6, 8}}), 2, {0, 1}, true).shape() == Shape{1, 1});
+  CHECK(norm(tensor<int>({3, 4})).item() == 5);
+}
+
+TEST_CASE("norms have gradient 0 at 0 and where an element is 0") {
+  for (double p : {0.5, 1., 1.5, 2., 3., 4., inf}) {
+    INFO("p = " << p);
+    const auto f = [p](const Tensor& t) { return norm(t, p); };
+    CHECK(gradient_at(f, zeros({3})) == Doubles(3, 0.));
+    if (p >= 1) CHECK(hessian(f)(zeros({3})).to_vector() == Doubles(9, 0.));
+    if (p != inf) CHECK(gradient_at(f, tensor({1, 0, -2}))[1] == 0);
+  }
+  // p = 4: the second derivative at an element that is 0 is 0, that of the others finite and symmetric.
+  const Doubles h = hessian([](const Tensor& t) { return norm(t, 4); })(tensor({1, 0, -2})).to_vector();
+  CHECK(h[4] == 0);
+  CHECK(h[2] == Approx(h[6]));
+  CHECK(std::isfinite(h[0]));
+  // p = 2 at 0 in one row leaves the other alone.
+  const Doubles rows = gradient_at([](const Tensor& t) { return norm(t, 2, 1); }, tensor({{0., 0.}, {3., 4.}}));
+  CHECK(rows == Doubles{0, 0, 0.6, 0.8});
+}

@@ -1,0 +1,101 @@
+// logsumexp, softmax, log_softmax: extreme rows, any axis, fused against recorded derivatives, threads.
+#include <cmath>
+#include <limits>
+#include <reel/reel.hpp>
+
+#include "catch.hpp"
+#include "support/derivatives.hpp"
+
+using namespace reel;
+
+namespace {
+
+using Doubles = std::vector<double>;
+const double qnan = std::numeric_limits<double>::quiet_NaN(), inf = std::numeric_limits<double>::infinity();
+
+template <class F>
+Doubles gradient_at(F f, const Tensor& x) {
+  GradientTape tape;
+  tape.watch(x);
+  return (*tape.gradient(f(x), x)).to_vector();
+}
+
+}  // namespace
+
+TEST_CASE("logsumexp of rows with infinities") {
+  const Tensor x = tensor({{-inf, -inf}, {-inf, 1}, {inf, 2}, {inf, inf}, {qnan, 1}, {1000, 1000}});
+  const Doubles z = logsumexp(x, 1).to_vector();
+  CHECK(z[0] == -inf);
+  CHECK(z[1] == 1);
+  CHECK(z[2] == inf);
+  CHECK(z[3] == inf);
+  CHECK(std::isnan(z[4]));
+  CHECK(z[5] == 1000 + std::log(2.));
+  const Doubles g = gradient_at([](const Tensor& t) { return logsumexp(t, 1); }, x);
+  CHECK(Doubles(g.begin(), g.begin() + 8) == Doubles{0.5, 0.5, 0, 1, 1, 0, 0.5, 0.5});
+  CHECK(std::isnan(g[8]));
+  CHECK(g[10] == Approx(0.5).epsilon(1e-12));
+  // Its derivative again: that of a softmax, and 0 in a row of -inf.
+  const Doubles h = hessian([](const Tensor& t) { return logsumexp(t); })(tensor({-inf, -inf})).to_vector();
+  CHECK(h == Doubles{0, 0, 0, 0});
+  const Doubles k = hessian([](const Tensor& t) { return logsumexp(t); })(tensor({-inf, 0, 0})).to_vector();
+  CHECK(k == Doubles{0, 0, 0, 0, 0.25, -0.25, 0, -0.25, 0.25});
+}
+
+TEST_CASE("logsumexp over several axes") {
+  support::Random random("logsumexp");
+  const Tensor x = random.tensor({3, 4, 5});
+  const Tensor expected = log(sum(exp(x), {0, 2}, true));
+  CHECK(support::difference({logsumexp(x, {0, 2}, true)}, {expected}).error < 1e-14);
+  CHECK(support::difference({logsumexp(flip(transpose(x)), {0, 2})}, {flip(logsumexp(x, {0, 2}))}).error < 1e-14);
+}
+
+TEST_CASE("softmax and log_softmax of extreme rows") {
+  const Tensor x = tensor({{-inf, -inf}, {-inf, 1}, {1000, -1000}});
+  const Doubles z = softmax(x).to_vector();
+  CHECK(std::isnan(z[0]));
+  CHECK(Doubles(z.begin() + 2, z.end()) == Doubles{0, 1, 1, 0});
+  const Doubles l = log_softmax(x).to_vector();
+  CHECK(std::isnan(l[1]));
+  CHECK(Doubles(l.begin() + 2, l.end()) == Doubles{-inf, 0, 0, -2000});
+  // Near 0, where log(softmax(x)) would give 0.
+  CHECK(log_softmax(tensor({0, -50})).to_vector()[0] == -std::log1p(std::exp(-50.)));
+  CHECK_THROWS_AS(softmax(1.0), IndexError);
+  CHECK(softmax(tensor<int>({1, 1})).to_vector() == Doubles{0.5, 0.5});
+}
+
+TEST_CASE("softmax along any axis, its fused and its recorded derivative") {
+  support::Random random("softmax");
+  for (const Shape& s : {Shape{7}, Shape{3, 1}, Shape{40, 30}, Shape{2, 130, 3}, Shape{300, 200}})
+    for (int axis = 0; axis < s.rank(); ++axis)
+      for (auto f : {softmax, log_softmax}) {
+        INFO(to_string(s) << " axis " << axis);
+        const Tensor x = random.tensor(s, -3, 3), v = random.tensor(s), e = exp(x), p = e / sum(e, axis, true);
+        const bool logarithm = f == log_softmax;
+        const Tensor z = f(x, axis);
+        CHECK(support::difference({z}, {logarithm ? log(p) : p}).error < 1e-13);
+        const Tensor expected = logarithm ? v - p * sum(v, axis, true) : p * (v - sum(v * p, axis, true));
+        const support::Function call = [&](const support::Tensors& t) { return support::Tensors{f(t[0], axis)}; };
+        CHECK(support::difference(support::pull(call, {x}, {v}), {expected}).error < 1e-13);
+        GradientTape outer;
+        outer.watch(x);
+        CHECK(support::difference(support::pull(call, {x}, {v}), {expected}).error < 1e-13);
+      }
+}
+
+TEST_CASE("sums and softmax have the same bits for any number of threads") {
+  support::Random random("threads");
+  const Tensor x = random.tensor({700, 300});
+  const int before = num_threads();
+  std::vector<Doubles> results[4];
+  int run = 0;
+  for (int threads : {1, 2, 3, 7}) {
+    set_num_threads(threads);
+    for (const Tensor& y : {sum(x), sum(x, 0), mean(x, 1), prod(x, 0), var(x), norm(x), norm(x, 3, 1), logsumexp(x),
+                            logsumexp(x, 0), softmax(x), softmax(x, 0), log_softmax(x), cumsum(x, 0), cumprod(x, 1)})
+      results[run].push_back(y.to_vector());
+    ++run;
+  }
+  set_num_threads(before);
+  for (int i = 1; i < 4; ++i) CHECK(results[i] == results[0]);
+}
