@@ -168,3 +168,66 @@ TEST_CASE("pointwise ops of integers and booleans") {
 TEST_CASE("reductions, scans and normalisations against naive loops") { check_shaped(cases::reductions()); }
 TEST_CASE("shape and index ops against naive loops") { check_shaped(cases::movements()); }
 TEST_CASE("linear algebra against textbook loops") { check_shaped(cases::linear_algebra()); }
+
+namespace {
+
+template <class T>
+void check_sums() {
+  support::Random random("sums");
+  constexpr double eps = std::numeric_limits<T>::epsilon();
+  for (std::int64_t rows : {1, 3}) {
+    const Tensor x = cast(random.tensor({rows, 40001}, -1, 1.5), dtype_of<T>);
+    const std::vector<T> values = x.to_vector<T>(), sums = sum(x, 1).template to_vector<T>(),
+                         means = mean(x, 1).template to_vector<T>();
+    const std::vector<T> columns = sum(transpose(x), 0).template to_vector<T>();
+    for (std::int64_t r = 0; r < rows; ++r) {
+      long double exact = 0, scale = 0;
+      for (std::int64_t k = 0; k < 40001; ++k) {
+        const auto v = static_cast<long double>(values[static_cast<std::size_t>(r * 40001 + k)]);
+        exact += v;
+        scale += std::abs(v);
+      }
+      const auto at = static_cast<std::size_t>(r);
+      INFO(name(dtype_of<T>) << " row " << r << " of " << rows);
+      CHECK(std::abs(sums[at] - exact) <= 4 * eps * scale);
+      CHECK(std::abs(columns[at] - exact) <= 4 * eps * scale);
+      CHECK(std::abs(means[at] * 40001.0L - exact) <= 5 * eps * scale);
+    }
+  }
+}
+
+// The largest element of |residual| over that of |scale|, in eps.
+double relative(const Tensor& residual, const Tensor& scale) {
+  return max(abs(residual)).item() / max(abs(scale)).item() / std::numeric_limits<double>::epsilon();
+}
+
+}  // namespace
+
+TEST_CASE("sums are within 4 eps of the sum of |terms|") {
+  check_sums<float>();
+  check_sums<double>();
+}
+
+TEST_CASE("factorisations leave small residuals") {
+  support::Random random("residuals");
+  for (std::int64_t n : {1, 2, 17, 64, 150}) {
+    INFO("n = " << n);
+    const double bound = 10.0 * static_cast<double>(n);
+    const Tensor a = random.tensor({n, n}) + eye(n), b = random.tensor({n, 3});
+    const Tensor x = solve(a, b), size = sum(matmul(abs(a), abs(x)), 1, true);
+    CHECK(relative(matmul(a, x) - b, size) <= bound);
+    const Tensor inverse_of = inverse(a);
+    CHECK(relative(matmul(a, inverse_of) - eye(n), matmul(abs(a), abs(inverse_of))) <= bound);
+    const Tensor positive = matmul(a, a, {.transpose_b = true}) + eye(n), l = cholesky(positive);
+    CHECK(relative(matmul(l, l, {.transpose_b = true}) - positive, positive) <= bound);
+    CHECK(array_equal(l, tril(l)));
+    const Tensor y = triangular_solve(l, b);
+    CHECK(relative(matmul(l, y) - b, matmul(abs(l), abs(y))) <= bound);
+    const auto [sign, logdet] = slogdet(a);
+    CHECK(std::abs(std::log(std::abs(det(a).item())) - logdet.item()) <=
+          1e-11 * std::max(1.0, std::abs(logdet.item())));
+    CHECK(sign.item() == (det(a).item() > 0 ? 1 : -1));
+    CHECK(std::abs(slogdet(positive).logdet.item() - 2 * sum(log(diagonal(l))).item()) <=
+          1e-11 * static_cast<double>(n));
+  }
+}

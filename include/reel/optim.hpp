@@ -33,7 +33,7 @@ struct LevenbergMarquardtOptions {
   double reduction_tolerance = 1e-13;
   /// Small step when the trust region is below this fraction of the length of the parameters.
   double step_tolerance = 1e-15;
-  /// Once stationary, go on with Gauss-Newton steps for as long as they bring the gradient closer to zero: the last
+  /// At the end, go on with Gauss-Newton steps for as long as they bring the gradient closer to zero: the last
   /// half of the parameters' digits, which the sum of squares cannot show.
   bool polish = true;
 };

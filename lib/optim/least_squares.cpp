@@ -22,8 +22,9 @@ bool all_finite(std::span<const double> x) {
   return std::all_of(x.begin(), x.end(), [](double v) { return std::isfinite(v); });
 }
 
-// The linear problem min |J D^-1 z + r|, z = D step, reduced by QR to min |R z + c| with R [p, p] upper triangular
-// (column-major; rows of zeros when m < p). `damped` adds mu |z|^2.
+// The linear problem min |J s + r| for the step s, under a length |D s|. With u = E s, E the lengths of J's columns,
+// and pivoted QR it becomes min |R u + c|, R upper triangular (column-major, columns in pivot order) and zero from the
+// row on where it is zero but for rounding: what the residuals hold there, no parameter can change.
 class LinearModel {
  public:
   // False when LAPACK refuses.
@@ -31,64 +32,84 @@ class LinearModel {
     const std::size_t p = scale.size();
     const std::size_t m = residuals.size();
     columns_.resize(m * p);
-    for (std::size_t i = 0; i < m; ++i) {
-      for (std::size_t j = 0; j < p; ++j) columns_[i + j * m] = jacobian[i * p + j] / scale[j];
+    lengths_.resize(p);
+    weights_.resize(p);
+    for (std::size_t j = 0; j < p; ++j) {
+      const std::span<double> column(columns_.data() + j * m, m);
+      for (std::size_t i = 0; i < m; ++i) column[i] = jacobian[i * p + j];
+      lengths_[j] = length(column);
+      if (lengths_[j] == 0) lengths_[j] = 1;
+      for (double& v : column) v /= lengths_[j];
+      weights_[j] = scale[j] / lengths_[j];
     }
     const std::size_t reflectors = std::min(m, p);
     tau_.resize(reflectors);
+    order_.assign(p, 0);
     Vector rotated(residuals.begin(), residuals.end());
-    if (kernels::geqrf(extent(m), extent(p), columns_.data(), extent(m), tau_.data()) != 0 ||
+    if (kernels::geqp3(extent(m), extent(p), columns_.data(), extent(m), order_.data(), tau_.data()) != 0 ||
         kernels::ormqr(kernels::Side::left, kernels::Transposed::yes, extent(m), 1, extent(reflectors), columns_.data(),
                        extent(m), tau_.data(), rotated.data(), extent(m)) != 0)
       return false;
+    const double negligible = epsilon * static_cast<double>(std::max(m, p));
+    rank_ = 0;
+    while (rank_ < reflectors && std::fabs(columns_[rank_ + rank_ * m]) > negligible) ++rank_;
     r_.assign(p * p, 0.0);
     for (std::size_t j = 0; j < p; ++j)
-      std::copy_n(columns_.begin() + extent(j * m), std::min(j + 1, m), r_.begin() + extent(j * p));
+      std::copy_n(columns_.begin() + extent(j * m), std::min(j + 1, rank_), r_.begin() + extent(j * p));
     c_.assign(p, 0.0);
-    std::copy_n(rotated.begin(), reflectors, c_.begin());
+    std::copy_n(rotated.begin(), rank_, c_.begin());
     return true;
   }
 
-  // z of the damped problem and w = S^-T z, where S^T S = R^T R + mu. False when the system is singular.
-  bool damped(double mu, Vector& z, Vector& w) {
+  bool full_rank() const { return rank_ == c_.size(); }
+
+  // The Gauss-Newton step z = D s: the smallest |R u + c|, with zeros for the columns beyond the rank. With full rank
+  // `slope` becomes the derivative of |z(mu)| by mu at 0.
+  bool undamped(Vector& z, double& slope) {
     const std::size_t p = c_.size();
-    const std::size_t rows = mu > 0 ? 2 * p : p;
+    Vector u = negated_c();
+    if (!solve(kernels::Transposed::no, r_, p, rank_, u)) return false;
+    return finish(u, r_, p, z, full_rank() ? &slope : nullptr);
+  }
+
+  // The z = D s that minimises |R u + c|^2 + mu |z|^2, mu > 0, and the derivative of its length by mu.
+  bool damped(double mu, Vector& z, double& slope) {
+    const std::size_t p = c_.size();
+    const std::size_t rows = 2 * p;
     columns_.assign(rows * p, 0.0);
     for (std::size_t j = 0; j < p; ++j) {
       std::copy_n(r_.begin() + extent(j * p), j + 1, columns_.begin() + extent(j * rows));
-      if (mu > 0) columns_[p + j + j * rows] = std::sqrt(mu);
+      columns_[p + j + j * rows] = std::sqrt(mu) * weight(j);
     }
-    Vector right(rows, 0.0);
-    std::transform(c_.begin(), c_.end(), right.begin(), [](double v) { return -v; });
-    if (mu > 0) {
-      tau_.resize(p);
-      if (kernels::geqrf(extent(rows), extent(p), columns_.data(), extent(rows), tau_.data()) != 0 ||
-          kernels::ormqr(kernels::Side::left, kernels::Transposed::yes, extent(rows), 1, extent(p), columns_.data(),
-                         extent(rows), tau_.data(), right.data(), extent(rows)) != 0)
-        return false;
-    }
-    z.assign(right.begin(), right.begin() + extent(p));
-    if (!solve(kernels::Transposed::no, rows, z)) return false;
-    w = z;
-    return solve(kernels::Transposed::yes, rows, w);
+    Vector u = negated_c();
+    u.resize(rows, 0.0);
+    tau_.resize(p);
+    if (kernels::geqrf(extent(rows), extent(p), columns_.data(), extent(rows), tau_.data()) != 0 ||
+        kernels::ormqr(kernels::Side::left, kernels::Transposed::yes, extent(rows), 1, extent(p), columns_.data(),
+                       extent(rows), tau_.data(), u.data(), extent(rows)) != 0)
+      return false;
+    u.resize(p);
+    return solve(kernels::Transposed::no, columns_, rows, p, u) && finish(u, columns_, rows, z, &slope);
   }
 
-  // R z
-  Vector image(const Vector& z) const {
+  // Length of the change of the linearised residuals, |J s|.
+  double image_length(const Vector& z) const {
     const std::size_t p = z.size();
     Vector y(p, 0.0);
     for (std::size_t j = 0; j < p; ++j) {
-      for (std::size_t i = 0; i <= j; ++i) y[i] += r_[i + j * p] * z[j];
+      const double u = z[column(j)] / weight(j);
+      for (std::size_t i = 0; i <= j; ++i) y[i] += r_[i + j * p] * u;
     }
-    return y;
+    return length(y);
   }
 
-  // Length of the gradient R^T c with respect to z.
+  // Length of the gradient with respect to z.
   double gradient_length() const {
     const std::size_t p = c_.size();
     Vector g(p, 0.0);
     for (std::size_t j = 0; j < p; ++j) {
       for (std::size_t i = 0; i <= j; ++i) g[j] += r_[i + j * p] * c_[i];
+      g[j] /= weight(j);
     }
     return length(g);
   }
@@ -97,14 +118,46 @@ class LinearModel {
   double removable() const { return length(c_); }
 
  private:
-  bool solve(kernels::Transposed transposed, std::size_t rows, Vector& x) const {
-    const int code = kernels::trtrs(kernels::Triangle::upper, transposed, kernels::Diagonal::stored, extent(x.size()),
-                                    1, columns_.data(), extent(rows), x.data(), extent(x.size()));
+  std::size_t column(std::size_t j) const { return static_cast<std::size_t>(order_[j] - 1); }
+  double weight(std::size_t j) const { return weights_[column(j)]; }
+
+  Vector negated_c() const {
+    Vector x(c_.size());
+    std::transform(c_.begin(), c_.end(), x.begin(), std::negate<>());
+    return x;
+  }
+
+  // The leading `order` rows and columns of a triangle; the rest of x becomes zero.
+  static bool solve(kernels::Transposed transposed, const Vector& triangle, std::size_t rows, std::size_t order,
+                    Vector& x) {
+    std::fill(x.begin() + extent(order), x.end(), 0.0);
+    const int code = kernels::trtrs(kernels::Triangle::upper, transposed, kernels::Diagonal::stored, extent(order), 1,
+                                    triangle.data(), extent(rows), x.data(), extent(order));
     return code == 0 && all_finite(x);
+  }
+
+  // From u in pivot order to z = W u in the parameters' order, W = D / E. The slope is -|S^-T W z|^2 / |z| for the
+  // triangle S of the system that gave u.
+  bool finish(const Vector& u, const Vector& triangle, std::size_t rows, Vector& z, double* slope) const {
+    const std::size_t p = u.size();
+    z.resize(p);
+    for (std::size_t j = 0; j < p; ++j) z[column(j)] = weight(j) * u[j];
+    if (!all_finite(z)) return false;
+    if (slope == nullptr) return true;
+    Vector v(p);
+    for (std::size_t j = 0; j < p; ++j) v[j] = weight(j) * z[column(j)];
+    if (!all_finite(v) || !solve(kernels::Transposed::yes, triangle, rows, p, v)) return false;
+    const double shorter = length(v);
+    *slope = -shorter * (shorter / length(z));
+    return true;
   }
 
   Vector r_;
   Vector c_;
+  Vector lengths_;  // E
+  Vector weights_;  // D / E
+  std::vector<int> order_;
+  std::size_t rank_ = 0;
   Vector columns_;
   Vector tau_;
 };
@@ -120,18 +173,14 @@ struct Step {
 // bracketed.
 bool trust_region_step(LinearModel& model, double radius, double previous_mu, Step& step) {
   constexpr double slack = 0.1;
-  Vector w;
-  const bool regular = model.damped(0.0, step.z, w);
-  const auto newton = [&](double excess) {
-    const double ratio = step.length / length(w);
-    return excess / radius * ratio * ratio;
-  };
+  double slope = 0;
   double lower = 0;
+  const auto newton = [&] { return (1 - step.length / radius) * step.length / slope; };
   step.mu = 0;
-  if (regular) {
+  if (model.undamped(step.z, slope)) {
     step.length = length(step.z);
-    if (step.length <= (1 + slack) * radius) return true;
-    lower = newton(step.length - radius);
+    if (step.length <= (1 + slack) * radius) return step.length > 0;
+    if (model.full_rank()) lower = newton();
     if (!std::isfinite(lower)) lower = 0;
   }
   double upper = model.gradient_length() / radius;
@@ -141,7 +190,7 @@ bool trust_region_step(LinearModel& model, double radius, double previous_mu, St
   bool found = false;
   for (int trial = 0; trial < 40; ++trial) {
     if (!(mu > 0)) mu = std::max(1e-3 * upper, std::sqrt(lower) * std::sqrt(upper));
-    found = model.damped(mu, step.z, w);
+    found = model.damped(mu, step.z, slope);
     step.mu = mu;
     if (!found) {  // singular even so: sqrt(mu) is lost beside R
       lower = mu;
@@ -152,7 +201,7 @@ bool trust_region_step(LinearModel& model, double radius, double previous_mu, St
     const double excess = step.length - radius;
     if (std::fabs(excess) <= slack * radius) break;
     (excess > 0 ? lower : upper) = mu;
-    const double next = mu + newton(excess);
+    const double next = mu + newton();
     mu = std::isfinite(next) ? std::clamp(next, lower, upper) : std::sqrt(lower) * std::sqrt(upper);
     if (upper - lower <= 4 * epsilon * upper) break;
   }
@@ -176,7 +225,8 @@ class Fitter {
     differentiate(fit_.parameters, fit_.jacobian);
     require_finite(fit_.jacobian, "the Jacobian");
     fit_.reason = iterate();
-    if (fit_.reason == StopReason::stationary && options_.polish) polish();
+    // A small step too may be one that only seems to gain nothing, because the gain is lost in rounding.
+    if (options_.polish && (fit_.reason == StopReason::stationary || fit_.reason == StopReason::small_step)) polish();
     return std::move(fit_);
   }
 
@@ -229,6 +279,11 @@ class Fitter {
     return y;
   }
 
+  bool is_stationary(double removable, double norm) const {
+    const double cosine = removable / norm;
+    return cosine * cosine <= options_.reduction_tolerance;
+  }
+
   StopReason iterate() {
     double radius = 0;
     double mu = 0;
@@ -238,8 +293,7 @@ class Fitter {
       const Vector d = divisor();
       LinearModel model;
       if (!model.factorise(fit_.jacobian, fit_.residuals, d)) return StopReason::stalled;
-      const double cosine = model.removable() / norm_;
-      if (cosine * cosine <= options_.reduction_tolerance) return StopReason::stationary;
+      if (is_stationary(model.removable(), norm_)) return StopReason::stationary;
       if (fit_.iterations >= options_.max_iterations) return StopReason::iteration_limit;
       const double parameters_length = scaled_length(d, fit_.parameters);
       if (radius == 0) radius = options_.initial_radius * (parameters_length > 0 ? parameters_length : norm_);
@@ -264,7 +318,7 @@ class Fitter {
     evaluate(parameters, residuals);
     const double norm = length(residuals);
     // Relative to the sum of squares: what the linear model promises, and its slope along the step.
-    const double linear = length(model.image(step.z)) / norm_;
+    const double linear = model.image_length(step.z) / norm_;
     const double damping = std::sqrt(step.mu) * step.length / norm_;
     const double promised = linear * linear + 2 * damping * damping;
     const double slope = -(linear * linear + damping * damping);
@@ -307,11 +361,11 @@ class Fitter {
   void polish() {
     double fraction = 1;
     Vector z;
-    Vector unused;
+    double slope = 0;
     LinearModel model;
     double removable = project(fit_.jacobian, fit_.residuals, model);
     for (int trial = 0; trial < 100 && removable > 0; ++trial) {
-      if (!model.damped(0.0, z, unused)) return;
+      if (!model.undamped(z, slope)) return;
       const Vector parameters = moved(fit_.parameters, z, divisor(), fraction);
       if (parameters == fit_.parameters) return;
       Vector residuals(fit_.residuals.size());
@@ -330,6 +384,7 @@ class Fitter {
         model = std::move(next);
         removable = remains;
         ++fit_.iterations;
+        if (is_stationary(removable, norm)) fit_.reason = StopReason::stationary;
       } else {
         const bool rounding = removable <= 1e-11 * norm_;
         fraction *= 0.5;

@@ -29,7 +29,7 @@ TEST_CASE("numbers are aligned at the point") {
   CHECK(text(tensor({1e-5, 1e-300, 1e300})) == "[1.e-005, 1.e-300, 1.e+300] float64 [3]");
   CHECK(text(tensor({0.0, std::nan(""), -HUGE_VAL, 12.5})) == "[ 0. ,  nan, -inf, 12.5] float64 [4]");
   CHECK(text(tensor({-0.0, 0.0})) == "[-0.,  0.] float64 [2]");
-  CHECK(text(cast(tensor({0.1, 0.25, 65504}), DType::float16)) == "[1.000e-01, 2.500e-01, 6.550e+04] float16 [3]");
+  CHECK(text(cast(tensor({0.1, 0.25, 65504}), DType::float16)) == "[1.00e-01, 2.50e-01, 6.55e+04] float16 [3]");
   CHECK(text(cast(tensor({0.1, 3}), DType::bfloat16)) == "[0.1, 3. ] bfloat16 [2]");
 }
 

@@ -248,7 +248,7 @@ TEST_CASE("one_hot") {
 TEST_CASE("where") {
   const Tensor c = tensor<bool>({true, false, true}), x = tensor({1, NAN, 3}), y = tensor({INFINITY, 5, 6});
   CHECK(where(c, x, y).to_vector() == Doubles{1, 5, 3});
-  CHECK(where(tensor({0.5, 0, NAN}), 1, 0).to_vector<int>() == std::vector<int>{1, 0, 1});
+  CHECK(where(tensor({0.5, 0, NAN}), 1, 0).to_vector<std::int64_t>() == Ints{1, 0, 1});
   CHECK(where(c, tensor<float>({1, 2, 3}), 0.0).dtype() == DType::float32);
   CHECK(where(c, reshape(tensor({1, 2}), {2, 1}), 0).shape() == Shape{2, 3});
   CHECK(where(true, cast(x, DType::float16), y).dtype() == DType::float64);

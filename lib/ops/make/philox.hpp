@@ -62,8 +62,8 @@ inline double portable_exp(double x) {
 inline std::array<double, 2> sin_cos_turns(double u) {
   const double quarter = std::nearbyint(u * 4), t = (u - quarter * 0.25) * 6.283185307179586, q = t * t;  // |t| <= pi / 4
   double s = 0, c = 0;
-  for (int k = 17; k >= 3; k -= 2) s = (s - 1) * q / ((k - 1.0) * k);
-  for (int k = 16; k >= 2; k -= 2) c = (c - 1) * q / ((k - 1.0) * k);
+  for (int k = 17; k >= 3; k -= 2) s = -(1 + s) * q / ((k - 1.0) * k);
+  for (int k = 16; k >= 2; k -= 2) c = -(1 + c) * q / ((k - 1.0) * k);
   const double sine = t + t * s, cosine = 1 + c;
   switch (static_cast<int>(quarter) & 3) {
     case 0:
