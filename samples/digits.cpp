@@ -84,7 +84,7 @@ struct Training {
 };
 
 Training train(const Network& network, const Digits& data, reel::Generator& generator) {
-  constexpr int epochs = 30;
+  constexpr int epochs = 60;
   constexpr std::int64_t batch = 64;
   const std::int64_t n = data.labels.size(), steps = n / batch;
   const bool terminal = isatty(STDERR_FILENO);
@@ -97,7 +97,7 @@ Training train(const Network& network, const Digits& data, reel::Generator& gene
     for (std::int64_t step = 0; step < steps; ++step) {
       const Tensor rows = reel::slice(order, {reel::range(step * batch, (step + 1) * batch)});
       // A little noise on the pixels: the writers of the test file are not those of the training file.
-      const Tensor noise = reel::random_normal(generator, {batch, pixels}, 0, 0.1, DType::float32);
+      const Tensor noise = reel::random_normal(generator, {batch, pixels}, 0, 0.25, DType::float32);
       const Tensor images = reel::gather(data.images, rows) + noise, labels = reel::gather(data.labels, rows);
       reel::GradientTape tape;
       const Tensor loss = cross_entropy(network(images), labels);
@@ -173,7 +173,7 @@ int main(int argc, char** argv) {
   }
   const Digits training_set = read(data + "/optdigits.tra"), test_set = read(data + "/optdigits.tes");
   reel::Generator generator(1998);
-  const Network network(generator, 128, 64);
+  const Network network(generator, 256, 128);
   const Training training = train(network, training_set, generator);
 
   const Tensor probabilities = reel::softmax(network(test_set.images));

@@ -51,7 +51,7 @@ int main() {
   const Network u(generator, 16);
   const Tensor x = reel::reshape(reel::linspace(0, 1, 33), {33, 1});
   const Tensor load = pi * pi * reel::sin(pi * x);
-  constexpr int steps = 1500;
+  constexpr int steps = 4000;
   const bool terminal = isatty(STDERR_FILENO);
 
   const auto start = std::chrono::steady_clock::now();

@@ -1,6 +1,6 @@
-// The instruction sets that the kernels are compiled for, as tag types. The build compiles the same source once for each of them
-// with -DREEL_KERNEL_ISA=<name>; whatever is instantiated there must carry the tag in its type, or the linker may keep a copy that
-// was compiled for another machine.
+// The instruction sets that the kernels are compiled for, as tag types. The build compiles the same source once for
+// each of them with -DREEL_KERNEL_ISA=<name>; whatever is instantiated there must carry the tag in its type, or the
+// linker may keep a copy that was compiled for another machine.
 #pragma once
 
 namespace reel::kernels::isa {

@@ -1,6 +1,7 @@
-// Lane<T, I>: one SIMD register of T on instruction set I with IEEE arithmetic, and Mask<T, I>: the truth of a comparison of two.
-// Constants of any arithmetic type convert to a lane, so that one generic lambda (`1 - z * z`) serves float and double.
-// Everything names the instruction set in its type and is forced inline; on isa::scalar a lane is one plain number.
+// Lane<T, I>: one SIMD register of T on instruction set I with IEEE arithmetic, and Mask<T, I>: the truth of a
+// comparison of two. Constants of any arithmetic type convert to a lane, so that one generic lambda (`1 - z * z`)
+// serves float and double. Everything names the instruction set in its type and is forced inline; on isa::scalar a lane
+// is one plain number.
 #pragma once
 #include <bit>
 #include <cmath>
@@ -10,7 +11,8 @@
 #include <limits>
 #include <type_traits>
 
-// GCC's own AVX-512 header reads deliberately undefined registers (GCC bug 105593); the warning belongs to that header's lines.
+// GCC's own AVX-512 header reads deliberately undefined registers (GCC bug 105593); the warning belongs to that
+// header's lines.
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wuninitialized"
@@ -61,7 +63,8 @@ concept LaneConstant = std::is_arithmetic_v<C>;
 template <LaneElement T, class I>
 struct Lane;
 
-// ---- Mask ----------------------------------------------------------------------------------------------------------------------
+// ---- Mask
+// ----------------------------------------------------------------------------------------------------------------------
 
 template <LaneElement T, class I>
 struct Mask {
@@ -125,7 +128,8 @@ struct Mask<T, isa::scalar> {
   void store(bool* p) const { *p = v; }
 };
 
-// ---- Lane ----------------------------------------------------------------------------------------------------------------------
+// ---- Lane
+// ----------------------------------------------------------------------------------------------------------------------
 
 template <LaneElement T, class I>
 struct Lane {
@@ -204,7 +208,8 @@ struct Lane {
     return Batch(std::bit_cast<T>(static_cast<std::make_unsigned_t<Integer>>(std::numeric_limits<Integer>::max())));
   }
 
-  // Of two numbers one, of equal ones the second, of a number and a NaN whichever the machine prefers: for finite operands.
+  // Of two numbers one, of equal ones the second, of a number and a NaN whichever the machine prefers: for finite
+  // operands.
   [[gnu::always_inline]] friend Lane greater_of(Lane a, Lane b) { return xsimd::max(a.v, b.v); }
   [[gnu::always_inline]] friend Lane lesser_of(Lane a, Lane b) { return xsimd::min(a.v, b.v); }
 };
@@ -258,7 +263,8 @@ struct Lane<T, isa::scalar> {
 template <LaneElement T, class I>
 inline constexpr bool is_scalar_lane = std::same_as<I, isa::scalar>;
 
-// f on each element in turn: for functions without a vector form. F is a stateless functor type that takes and returns T.
+// f on each element in turn: for functions without a vector form. F is a stateless functor type that takes and returns
+// T.
 template <class F, LaneElement T, class I>
 [[gnu::noinline]] Lane<T, I> each(F f, Lane<T, I> x) {
   if constexpr (std::same_as<I, isa::scalar>) {

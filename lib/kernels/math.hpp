@@ -1,5 +1,5 @@
-// The functions of a Lane, by argument-dependent lookup: math/ holds them by family. Largest errors measured, in ulp: see the tables
-// there.
+// The functions of a Lane, by argument-dependent lookup: math/ holds them by family. Largest errors measured, in ulp:
+// see the tables there.
 #pragma once
 #include "kernels/math/activation.hpp"
 #include "kernels/math/basic.hpp"

@@ -2,6 +2,7 @@
 // apply.
 #include <cmath>
 #include <map>
+#include <reel/reel.hpp>
 #include <string>
 
 #include "catch.hpp"

@@ -1,5 +1,6 @@
 // Trees: which types they are, in what order their leaves come, and what a result looks like.
 #include <map>
+#include <reel/reel.hpp>
 #include <string>
 
 #include "catch.hpp"

@@ -1,3 +1,4 @@
+// Both modes by hand, and the layouts. Tape and forward pass are the library's own; nothing here knows an op's rule.
 #include "support/derivatives.hpp"
 
 #include <cmath>

@@ -154,6 +154,7 @@ TEST_CASE("output gradients: weights, numbers, a cast with one warning, and what
   GradientTape tape({.persistent = true});
   tape.watch(x);
   const Tensor y = x * x;
+  tape.stop();  // or it would record its replays, and warn of that too
   CHECK((*tape.gradient(y, x, {.output_gradients = tensor<float>({1, 10})})).to_vector<float>() == std::vector<float>{2, 40});
   CHECK((*tape.gradient(y, x, {.output_gradients = 0.5})).to_vector<float>() == std::vector<float>{1, 2});
   WarningLog log;
@@ -238,7 +239,7 @@ TEST_CASE("why_none names the reason") {
 }
 
 TEST_CASE("explain tells the path, or its absence") {
-  const Tensor x = scalar(2.0), far = scalar(1.0);
+  const Tensor x = scalar(0.2), far = scalar(1.0);
   const Variable w(scalar(3.0), "w");
   GradientTape tape;
   tape.watch(x);
@@ -247,7 +248,7 @@ TEST_CASE("explain tells the path, or its absence") {
   CHECK(tape.explain(y, w) == "variable 'w': connected through 2 recorded ops: multiply, tanh");
   CHECK(tape.explain(y, far) == "source 0: no gradient: the tape never watched the source; call tape.watch(x) before it is used");
   CHECK(tape.explain(x, x) == "source 0: is the target itself");
-  CHECK((*tape.gradient(y, x)).item() == Approx(3 / (std::cosh(6) * std::cosh(6))).epsilon(1e-12));
+  CHECK((*tape.gradient(y, x)).item() == Approx(3 / (std::cosh(0.6) * std::cosh(0.6))).epsilon(1e-14));
 }
 
 TEST_CASE("a tape on another thread is TapeError; its destruction there is allowed") {

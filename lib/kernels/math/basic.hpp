@@ -1,5 +1,5 @@
-// What needs no series on a lane: signs, rounding, the remainder, extrema, roots, hypot, power. NaN, infinities and signed zeros are as
-// in NumPy.
+// What needs no series on a lane: signs, rounding, the remainder, extrema, roots, hypot, power. NaN, infinities and
+// signed zeros are as in NumPy.
 #pragma once
 #include "kernels/math/bits.hpp"
 #include "kernels/math/sleef.hpp"
@@ -41,7 +41,8 @@ template <class T, class I>
   return where(isnan(x), x, lesser_of(x, y));
 }
 
-// ---- Rounding ------------------------------------------------------------------------------------------------------------------
+// ---- Rounding
+// ------------------------------------------------------------------------------------------------------------------
 
 // To the nearest integer, half to even; |x| at most 2^mantissa, from where on every number is an integer, or anything.
 namespace math {
@@ -97,12 +98,13 @@ template <class T, class I>
   }
 }
 
-// ---- Division with remainder -----------------------------------------------------------------------------------------------------
+// ---- Division with remainder
+// -----------------------------------------------------------------------------------------------------
 
 namespace math {
 
-// As in Python: the remainder has the sign of y, the quotient is rounded down. The wider type holds the quotient of what the remainder
-// leaves, so that it is the exact integer (rounded, if T cannot hold it).
+// As in Python: the remainder has the sign of y, the quotient is rounded down. The wider type holds the quotient of
+// what the remainder leaves, so that it is the exact integer (rounded, if T cannot hold it).
 template <class T, class I>
 struct FloorDivide {
   T operator()(T x, T y) const {
@@ -161,7 +163,8 @@ template <class T, class I>
   }
 }
 
-// ---- Roots and powers ------------------------------------------------------------------------------------------------------------
+// ---- Roots and powers
+// ------------------------------------------------------------------------------------------------------------
 
 // Scaled by a power of two where the squares would leave the range.
 template <class T, class I>
@@ -172,7 +175,8 @@ template <class T, class I>
   constexpr T shrink = single ? T(0x1p-80) : T(0x1p-600), grow = single ? T(0x1p80) : T(0x1p600);
   const L m = greater_of(abs(x), abs(y));
   const auto large = m > high, small = m < low;
-  const L before = where(large, L(shrink), where(small, L(grow), L(1))), after = where(large, L(grow), where(small, L(shrink), L(1)));
+  const L before = where(large, L(shrink), where(small, L(grow), L(1))),
+          after = where(large, L(grow), where(small, L(shrink), L(1)));
   const L a = x * before, b = y * before;
   return where(isinf(x) | isinf(y), L(std::numeric_limits<T>::infinity()), sqrt(a * a + b * b) * after);
 }

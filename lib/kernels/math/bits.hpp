@@ -43,8 +43,8 @@ template <class T, class I>
   return Lane<T, I>(std::bit_cast<decltype(Lane<T, I>::v)>(b));
 }
 
-// Added to a number of magnitude below 2^(mantissa - 1), this rounds it to an integer (half to even), which then stands in the lowest
-// bits of the sum.
+// Added to a number of magnitude below 2^(mantissa - 1), this rounds it to an integer (half to even), which then stands
+// in the lowest bits of the sum.
 template <class T>
 inline constexpr T rounder = static_cast<T>(std::uint64_t(3) << (Format<T>::mantissa - 1));
 
@@ -62,7 +62,7 @@ template <class T, class I>
   if constexpr (std::same_as<Lane<T, I>, Lane<double, isa::avx512>>) return Lane<T, I>(_mm512_scalef_pd(x.v, n.v));
 #endif
   if constexpr (!std::same_as<I, isa::avx512>) {
-    const Lane<T, I> half = (n * T(0.5) + rounder<T>) - rounder<T>;
+    const Lane<T, I> half = (n * T(0.5) + rounder<T>)-rounder<T>;
     return x * exponential_of_two(half) * exponential_of_two(n - half);
   }
 }
@@ -96,7 +96,8 @@ template <class T, class I>
     constexpr U root = bits_of(static_cast<T>(0.70710678118654752440));
     constexpr T integer = static_cast<T>(U(1) << F::mantissa);
     const auto subnormal = x < tiny;
-    const Bits<T, I> b = bits(where(subnormal, x * up, x)) + Bits<T, I>(static_cast<U>((U(F::bias) << F::mantissa) - root));
+    const Bits<T, I> b =
+        bits(where(subnormal, x * up, x)) + Bits<T, I>(static_cast<U>((U(F::bias) << F::mantissa) - root));
     const L m = from_bits<T, I>((b & Bits<T, I>((U(1) << F::mantissa) - 1)) + Bits<T, I>(root));
     const L biased = from_bits<T, I>((b >> F::mantissa) | Bits<T, I>(bits_of(integer)));
     return {m, biased - where(subnormal, integer + T(F::bias + F::mantissa + 1), integer + T(F::bias))};
@@ -115,8 +116,10 @@ template <class T, class I>
   if constexpr (I::fused) {
     return {high, fma(x, y, -high)};
   } else {
-    constexpr auto upper_half = static_cast<typename Format<T>::Unsigned>(~typename Format<T>::Unsigned(0) << ((Format<T>::mantissa + 2) / 2));
-    const L x1 = from_bits<T, I>(bits(x) & Bits<T, I>(upper_half)), y1 = from_bits<T, I>(bits(y) & Bits<T, I>(upper_half));
+    constexpr auto upper_half =
+        static_cast<typename Format<T>::Unsigned>(~typename Format<T>::Unsigned(0) << ((Format<T>::mantissa + 2) / 2));
+    const L x1 = from_bits<T, I>(bits(x) & Bits<T, I>(upper_half)),
+            y1 = from_bits<T, I>(bits(y) & Bits<T, I>(upper_half));
     const L x2 = x - x1, y2 = y - y1;
     return {high, x2 * y2 - (((high - x1 * y1) - x2 * y1) - x1 * y2)};
   }

@@ -1,5 +1,6 @@
 // exp and its family on a lane: exp, exp2, expm1, sinh, cosh, tanh. One reduction serves all:
-// x = n ln 2 + r, |r| <= ln 2 / 2, and a minimax polynomial in r (own Remez fits; weights are the relative error of the result).
+// x = n ln 2 + r, |r| <= ln 2 / 2, and a minimax polynomial in r (own Remez fits; weights are the relative error of the
+// result).
 #pragma once
 #include "kernels/math/bits.hpp"
 
@@ -12,8 +13,8 @@ template <>
 struct ExpConstants<float> {
   static constexpr float log2_e = 0x1.715476p+0F;
   static constexpr float ln2_high = 0x1.62e4p-1F, ln2_low = 0x1.7f7d1cp-20F;  // n * ln2_high is exact
-  static constexpr float lowest = -104.5F, highest = 89.5F;                    // exp is 0 below, infinite above
-  static constexpr float expm1_highest = 88.73F;                               // infinite, by the last power of two
+  static constexpr float lowest = -104.5F, highest = 89.5F;                   // exp is 0 below, infinite above
+  static constexpr float expm1_highest = 88.73F;                              // infinite, by the last power of two
   static constexpr float expm1_lowest = -20;
 };
 template <>
@@ -43,9 +44,9 @@ template <class I>
 }
 template <class I>
 [[gnu::always_inline]] inline Lane<double, I> expm1_near_zero(Lane<double, I> r) {
-  const auto q = polynomial(r, 0.5, 0x1.555555555555ap-3, 0x1.5555555553a80p-5, 0x1.111111110f0a4p-7, 0x1.6c16c17a34d5cp-10,
-                            0x1.a01a01b2cb850p-13, 0x1.a019b2d8a7803p-16, 0x1.71ddf04859bdcp-19, 0x1.2898408e58ca4p-22,
-                            0x1.af6d88f3db3b1p-26);
+  const auto q = polynomial(r, 0.5, 0x1.555555555555ap-3, 0x1.5555555553a80p-5, 0x1.111111110f0a4p-7,
+                            0x1.6c16c17a34d5cp-10, 0x1.a01a01b2cb850p-13, 0x1.a019b2d8a7803p-16, 0x1.71ddf04859bdcp-19,
+                            0x1.2898408e58ca4p-22, 0x1.af6d88f3db3b1p-26);
   return fma(r * r, q, r);
 }
 
@@ -102,7 +103,7 @@ template <class T, class I>
   using C = ExpConstants<T>;
   using L = Lane<T, I>;
   const L a = lesser_of(L(C::highest), abs(x));
-  const L n = (fma(a, C::log2_e, T(-0.5)) + rounder<T>) - rounder<T>;
+  const L n = (fma(a, C::log2_e, T(-0.5)) + rounder<T>)-rounder<T>;
   const L r = fma(n, -C::ln2_low, fma(n, -C::ln2_high, a)), z = r * r;
   return {sinh_near_zero(r, z), coshm1_near_zero(z), exponential_of_two(-2 * lesser_of(L(Format<T>::mantissa), n)), n};
 }
@@ -125,7 +126,7 @@ template <class T, class I>
     using F = math::Format<T>;
     constexpr T ln2 = static_cast<T>(0.69314718055994530942);
     const Lane<T, I> c = math::clamp(T(-F::bias - F::mantissa - 4), T(F::bias + 2), x);
-    const Lane<T, I> n = (c + math::rounder<T>) - math::rounder<T>;
+    const Lane<T, I> n = (c + math::rounder<T>)-math::rounder<T>;
     return math::scale(1 + math::expm1_near_zero((c - n) * ln2), n);
   }
 }

@@ -1,6 +1,6 @@
 // The error function and what is made of it: erf, erfc, the normal density and distribution, gelu. For a >= 0,
-// erfc(a) = e^(-a^2) P(t) / (1 + 2a), t = (a - K) / (a + K); the polynomial is an own Remez fit up to where erfc underflows.
-// a^2 is carried in two parts and the power of two applied last, so that the far tail keeps its digits.
+// erfc(a) = e^(-a^2) P(t) / (1 + 2a), t = (a - K) / (a + K); the polynomial is an own Remez fit up to where erfc
+// underflows. a^2 is carried in two parts and the power of two applied last, so that the far tail keeps its digits.
 #pragma once
 #include "kernels/math/exp.hpp"
 
@@ -33,32 +33,35 @@ template <class T, class I>
 template <class I>
 [[gnu::always_inline]] inline Compensated<float, I> scaled_erfc_polynomial(Lane<float, I> a) {
   const auto t = (a - 2.5F) / (a + 2.5F);
-  return compensated_sum(0x1.43cc70p+0F, t * polynomial(t, -0x1.f52c4ep-4F, -0x1.959a66p-4F, 0x1.42d272p-3F, -0x1.a5c79ep-4F,
-                                                        0x1.0c8180p-5F, 0x1.00b6f8p-10F, -0x1.219660p-8F, 0x1.68d26cp-12F, 0x1.41939ap-11F,
-                                                        0x1.49d536p-14F));
+  return compensated_sum(
+      0x1.43cc70p+0F,
+      t * polynomial(t, -0x1.f52c4ep-4F, -0x1.959a66p-4F, 0x1.42d272p-3F, -0x1.a5c79ep-4F, 0x1.0c8180p-5F,
+                     0x1.00b6f8p-10F, -0x1.219660p-8F, 0x1.68d26cp-12F, 0x1.41939ap-11F, 0x1.49d536p-14F));
 }
 template <class I>
 [[gnu::always_inline]] inline Compensated<double, I> scaled_erfc_polynomial(Lane<double, I> a) {
   const auto t = (a - 3.5) / (a + 3.5);
   return compensated_sum(
       0x1.3e0a99a0ee914p+0,
-      t * polynomial(t, -0x1.1ebd220ea593bp-3, -0x1.59e2c284b0e98p-7, 0x1.8f702ec6b32c9p-4, -0x1.d76830c354c7dp-4, 0x1.686106046fe7fp-4,
-                     -0x1.8ff5ef767ef57p-5, 0x1.38ec6670cb6b9p-6, -0x1.143c4cc850765p-8, -0x1.3cf368b228be3p-12, 0x1.27e66ca0f8ccep-11,
-                     -0x1.fda91f46c9e8fp-14, -0x1.66e4703f3f5dbp-15, 0x1.970a35d172a0dp-16, 0x1.38f12bfa8e4ddp-19, -0x1.0011911ace9d2p-18,
-                     -0x1.b3fb24aeca46dp-25, 0x1.4366ab72280ebp-21, 0x1.8d3e84dd8b97ap-34, -0x1.99ce0ec1619fbp-24, -0x1.5854edc911b9fp-28,
+      t * polynomial(t, -0x1.1ebd220ea593bp-3, -0x1.59e2c284b0e98p-7, 0x1.8f702ec6b32c9p-4, -0x1.d76830c354c7dp-4,
+                     0x1.686106046fe7fp-4, -0x1.8ff5ef767ef57p-5, 0x1.38ec6670cb6b9p-6, -0x1.143c4cc850765p-8,
+                     -0x1.3cf368b228be3p-12, 0x1.27e66ca0f8ccep-11, -0x1.fda91f46c9e8fp-14, -0x1.66e4703f3f5dbp-15,
+                     0x1.970a35d172a0dp-16, 0x1.38f12bfa8e4ddp-19, -0x1.0011911ace9d2p-18, -0x1.b3fb24aeca46dp-25,
+                     0x1.4366ab72280ebp-21, 0x1.8d3e84dd8b97ap-34, -0x1.99ce0ec1619fbp-24, -0x1.5854edc911b9fp-28,
                      0x1.996665f8b24f2p-27, 0x1.ce111d38991cep-30, -0x1.d8a57f68c3ad5p-32));
 }
 
 // erf(x) / x - 1 for |x| <= 0.9, z = x^2
 template <class I>
 [[gnu::always_inline]] inline Lane<float, I> erf_near_zero(Lane<float, I> z) {
-  return polynomial(z, 0x1.06eba8p-3F, -0x1.812744p-2F, 0x1.ce2e60p-4F, -0x1.b8162ap-6F, 0x1.5513f4p-8F, -0x1.acf800p-11F, 0x1.662518p-14F);
+  return polynomial(z, 0x1.06eba8p-3F, -0x1.812744p-2F, 0x1.ce2e60p-4F, -0x1.b8162ap-6F, 0x1.5513f4p-8F,
+                    -0x1.acf800p-11F, 0x1.662518p-14F);
 }
 template <class I>
 [[gnu::always_inline]] inline Lane<double, I> erf_near_zero(Lane<double, I> z) {
-  return polynomial(z, 0x1.06eba8214db69p-3, -0x1.812746b0379e3p-2, 0x1.ce2f21a042835p-4, -0x1.b82ce312736cfp-6, 0x1.565bcd0a6eef0p-8,
-                    -0x1.c02db31efd183p-11, 0x1.f9a307605bac0p-14, -0x1.f4cf6f9e271bbp-17, 0x1.b9b866a819804p-20, -0x1.5d8af025bb3b7p-23,
-                    0x1.e2dcfeab54fdep-27, -0x1.d32bb0847fed2p-31);
+  return polynomial(z, 0x1.06eba8214db69p-3, -0x1.812746b0379e3p-2, 0x1.ce2f21a042835p-4, -0x1.b82ce312736cfp-6,
+                    0x1.565bcd0a6eef0p-8, -0x1.c02db31efd183p-11, 0x1.f9a307605bac0p-14, -0x1.f4cf6f9e271bbp-17,
+                    0x1.b9b866a819804p-20, -0x1.5d8af025bb3b7p-23, 0x1.e2dcfeab54fdep-27, -0x1.d32bb0847fed2p-31);
 }
 
 // normal_cdf(x) = 1/2 + x P(x^2) for |x| <= 3/4
@@ -68,8 +71,9 @@ template <class I>
 }
 template <class I>
 [[gnu::always_inline]] inline Lane<double, I> cdf_near_zero(Lane<double, I> z) {
-  return polynomial(z, 0x1.9884533d43650p-2, -0x1.1058377e2ce87p-4, 0x1.46d0429760d6ep-7, -0x1.37403f66e49aap-10, 0x1.e42b0a9a8356ep-14,
-                    -0x1.3ce88a8b983f3p-17, 0x1.6574d171fdc59p-21, -0x1.5fc3c2f076ffap-25, 0x1.13b00476336b6p-29);
+  return polynomial(z, 0x1.9884533d43650p-2, -0x1.1058377e2ce87p-4, 0x1.46d0429760d6ep-7, -0x1.37403f66e49aap-10,
+                    0x1.e42b0a9a8356ep-14, -0x1.3ce88a8b983f3p-17, 0x1.6574d171fdc59p-21, -0x1.5fc3c2f076ffap-25,
+                    0x1.13b00476336b6p-29);
 }
 
 // e^(a^2) erfc(a)

@@ -1,17 +1,19 @@
-// log and log1p on a lane, and what is made of them: softplus, logaddexp, arcsinh, arccosh, arctanh. With x = m 2^k, f = m - 1,
-// s = f / (2 + f): log x = k ln 2 + f - f^2/2 + s (f^2/2 + z R(z)), z = s^2 (the arrangement is Sun's fdlibm's, the fit our own);
-// float needs no division: f - f^2/2 + f^3 P(f).
+// log and log1p on a lane, and what is made of them: softplus, logaddexp, arcsinh, arccosh, arctanh. With x = m 2^k, f
+// = m - 1, s = f / (2 + f): log x = k ln 2 + f - f^2/2 + s (f^2/2 + z R(z)), z = s^2 (the arrangement is Sun's
+// fdlibm's, the fit our own); float needs no division: f - f^2/2 + f^3 P(f).
 #pragma once
 #include "kernels/math/exp.hpp"
 
 namespace reel::kernels {
 namespace math {
 
-// log m - f and, for log1p, d / m beside it for a d of the size of m's last place: both far smaller than the sum they end in.
+// log m - f and, for log1p, d / m beside it for a d of the size of m's last place: both far smaller than the sum they
+// end in.
 template <class I>
 [[gnu::always_inline]] inline Lane<float, I> log_tail(Lane<float, I> f) {
-  return f * f * f * polynomial(f, 0x1.555546p-2F, -0x1.ffffeep-3F, 0x1.99a53ap-3F, -0x1.5562e8p-3F, 0x1.233392p-3F, -0x1.fb436cp-4F,
-                                0x1.e64650p-4F, -0x1.e2e492p-4F, 0x1.1b5186p-4F);
+  return f * f * f *
+         polynomial(f, 0x1.555546p-2F, -0x1.ffffeep-3F, 0x1.99a53ap-3F, -0x1.5562e8p-3F, 0x1.233392p-3F,
+                    -0x1.fb436cp-4F, 0x1.e64650p-4F, -0x1.e2e492p-4F, 0x1.1b5186p-4F);
 }
 template <class I>
 [[gnu::always_inline]] inline Lane<double, I> log_tail(Lane<double, I> z) {
@@ -107,7 +109,8 @@ template <class T, class I>
     constexpr T high = std::same_as<T, float> ? T(0x1.344p-2) : T(0x1.34413508p-2);
     constexpr T low = std::same_as<T, float> ? T(0x1.3509f8p-18) : T(0x1.f79fef311f12bp-34);
     const auto [m, k] = math::split(x);
-    return math::log_specials(x, fma(k, high, fma(math::log_of_mantissa(m), static_cast<T>(0.43429448190325182765), k * low)));
+    return math::log_specials(
+        x, fma(k, high, fma(math::log_of_mantissa(m), static_cast<T>(0.43429448190325182765), k * low)));
   }
 }
 

@@ -1,6 +1,6 @@
-// SLEEF's vector functions by lane type: Sleef<T, I>::sin_u10(x) and so on, u10 meaning at most 1.0 ulp. These are its deterministic
-// forms (finz: with fused multiply-add, cinz: without), which take no branch by what else is in the lane: an element's result must
-// not depend on its neighbours. isa::scalar has none: it calls libm.
+// SLEEF's vector functions by lane type: Sleef<T, I>::sin_u10(x) and so on, u10 meaning at most 1.0 ulp. These are its
+// deterministic forms (finz: with fused multiply-add, cinz: without), which take no branch by what else is in the lane:
+// an element's result must not depend on its neighbours. isa::scalar has none: it calls libm.
 #pragma once
 #include <sleef.h>
 
@@ -11,16 +11,18 @@ namespace reel::kernels::math {
 template <class T, class I>
 struct Sleef;
 
-#define REEL_SLEEF_UNARY(KIND, NAME, R, ACCURACY, SUFFIX) \
-  [[gnu::always_inline]] static L NAME##_##ACCURACY(L x) { return L(typename L::Batch(Sleef_##KIND##_##NAME##R##_##ACCURACY##SUFFIX(x.v))); }
-#define REEL_SLEEF_BINARY(KIND, NAME, R, ACCURACY, SUFFIX)                             \
-  [[gnu::always_inline]] static L NAME##_##ACCURACY(L x, L y) {                  \
+#define REEL_SLEEF_UNARY(KIND, NAME, R, ACCURACY, SUFFIX)                            \
+  [[gnu::always_inline]] static L NAME##_##ACCURACY(L x) {                           \
+    return L(typename L::Batch(Sleef_##KIND##_##NAME##R##_##ACCURACY##SUFFIX(x.v))); \
+  }
+#define REEL_SLEEF_BINARY(KIND, NAME, R, ACCURACY, SUFFIX)                                \
+  [[gnu::always_inline]] static L NAME##_##ACCURACY(L x, L y) {                           \
     return L(typename L::Batch(Sleef_##KIND##_##NAME##R##_##ACCURACY##SUFFIX(x.v, y.v))); \
   }
 #define REEL_SLEEF(T, ISA, KIND, R, SUFFIX)        \
-  template <>                                \
-  struct Sleef<T, isa::ISA> {                \
-    using L = Lane<T, isa::ISA>;             \
+  template <>                                      \
+  struct Sleef<T, isa::ISA> {                      \
+    using L = Lane<T, isa::ISA>;                   \
     REEL_SLEEF_UNARY(KIND, sin, R, u10, SUFFIX)    \
     REEL_SLEEF_UNARY(KIND, cos, R, u10, SUFFIX)    \
     REEL_SLEEF_UNARY(KIND, tan, R, u10, SUFFIX)    \

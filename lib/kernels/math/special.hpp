@@ -1,6 +1,6 @@
-// Gamma functions on a lane: lgamma, digamma, polygamma. float is computed in double. Errors: at most 3 ulp or 1e-15 absolute,
-// which counts near the zeros of lgamma and digamma. Poles: lgamma +inf; digamma -inf at +-0 and NaN at the negative integers;
-// polygamma of order n >= 1 (-1)^(n+1) inf at 0 and the negative integers.
+// Gamma functions on a lane: lgamma, digamma, polygamma. float is computed in double. Errors: at most 3 ulp or 1e-15
+// absolute, which counts near the zeros of lgamma and digamma. Poles: lgamma +inf; digamma -inf at +-0 and NaN at the
+// negative integers; polygamma of order n >= 1 (-1)^(n+1) inf at 0 and the negative integers.
 #pragma once
 #include "kernels/math/basic.hpp"
 #include "kernels/math/log.hpp"
@@ -22,8 +22,9 @@ template <class F, class I>
   return Lane<float, I>::load(a);
 }
 
-// An argument of digamma and its derivatives: x >= 1 itself, 0 <= x < 1 by the recurrence to x + 1, x < 0 by the reflection to 1 - x.
-// y is what the series takes, the shifted argument less 1/2, at least 1/2; pole is the distance to the nearest pole.
+// An argument of digamma and its derivatives: x >= 1 itself, 0 <= x < 1 by the recurrence to x + 1, x < 0 by the
+// reflection to 1 - x. y is what the series takes, the shifted argument less 1/2, at least 1/2; pole is the distance to
+// the nearest pole.
 template <class I>
 struct GammaArgument {
   using L = Lane<double, I>;
@@ -32,27 +33,29 @@ struct GammaArgument {
 
   [[gnu::always_inline]] static GammaArgument of(L x) {
     const auto negative = x < 0, first = (x >= 0) & (x < 1);
-    return {negative, first, where(negative, 0.5 - x, where(first, x + 0.5, x - 0.5)), where(negative, x - round(x), where(first, x, 1))};
+    return {negative, first, where(negative, 0.5 - x, where(first, x + 0.5, x - 0.5)),
+            where(negative, x - round(x), where(first, x, 1))};
   }
 };
 
-// digamma(x) = log y + C(t) / y^2, t = (y - 3/4) / (y + 3/4): the logarithm of x - 1/2 is so close that what remains is small, and
-// near the zero at 1.46 both parts are.
+// digamma(x) = log y + C(t) / y^2, t = (y - 3/4) / (y + 3/4): the logarithm of x - 1/2 is so close that what remains is
+// small, and near the zero at 1.46 both parts are.
 template <class I>
 [[gnu::noinline]] Lane<double, I> digamma_double(Lane<double, I> x) {
   using L = Lane<double, I>;
   using N = std::numeric_limits<double>;
   const auto a = GammaArgument<I>::of(x);
   const L t = (a.y - 0.75) / (a.y + 0.75);
-  const L c = polynomial(t, 0x1.158879c512d43p-5, 0x1.5424a1f6fa7cdp-6, -0x1.26163778189d8p-6, 0x1.ee66a408aac30p-9, 0x1.4472396c5f369p-9,
-                         -0x1.dec22c048accfp-10, 0x1.13b086e896e42p-10, -0x1.aadc7304ea632p-11, 0x1.13250f5755642p-11,
-                         -0x1.85909dccc24d4p-12, 0x1.25e8f0baf12dfp-12, -0x1.aedda5faf4ae0p-13, 0x1.524da034a2b47p-13,
-                         -0x1.0875f5d01bb75p-13, 0x1.a88fe64e4e820p-14, -0x1.67baf37ddc8cep-14, 0x1.4470501d71837p-14,
-                         -0x1.2778007767a5cp-14, 0x1.cd089e9b298b2p-15, -0x1.08438f27b2697p-15, 0x1.784c8ea05878cp-17,
-                         -0x1.e21397805f4a5p-20);
+  const L c = polynomial(t, 0x1.158879c512d43p-5, 0x1.5424a1f6fa7cdp-6, -0x1.26163778189d8p-6, 0x1.ee66a408aac30p-9,
+                         0x1.4472396c5f369p-9, -0x1.dec22c048accfp-10, 0x1.13b086e896e42p-10, -0x1.aadc7304ea632p-11,
+                         0x1.13250f5755642p-11, -0x1.85909dccc24d4p-12, 0x1.25e8f0baf12dfp-12, -0x1.aedda5faf4ae0p-13,
+                         0x1.524da034a2b47p-13, -0x1.0875f5d01bb75p-13, 0x1.a88fe64e4e820p-14, -0x1.67baf37ddc8cep-14,
+                         0x1.4470501d71837p-14, -0x1.2778007767a5cp-14, 0x1.cd089e9b298b2p-15, -0x1.08438f27b2697p-15,
+                         0x1.784c8ea05878cp-17, -0x1.e21397805f4a5p-20);
   // log y = k ln 2 + log m, and all but the first is below 1.
   const auto [m, k] = split(a.y);
-  const L head = k * ExpConstants<double>::ln2_high, tail = fma(k, ExpConstants<double>::ln2_low, log_of_mantissa(m)) + c / (a.y * a.y);
+  const L head = k * ExpConstants<double>::ln2_high,
+          tail = fma(k, ExpConstants<double>::ln2_low, log_of_mantissa(m)) + c / (a.y * a.y);
   L y = head + tail;
   if (any(a.negative | a.first)) {
     // Below 1, 1/x is subtracted; below 0, pi cot(pi f) = 1/f - 2f/(1-f^2) - f Q(f^2), f the distance to the pole.
@@ -71,25 +74,27 @@ template <class I>
   return where(x == N::infinity(), x, y);
 }
 
-// polygamma(1, x) = G(t) / y, t = (y - 1) / (y + 1); reflected by pi^2 / sin^2(pi f) = 1/f^2 + 2(1+f^2)/(1-f^2)^2 + S(f^2).
+// polygamma(1, x) = G(t) / y, t = (y - 1) / (y + 1); reflected by pi^2 / sin^2(pi f) = 1/f^2 + 2(1+f^2)/(1-f^2)^2 +
+// S(f^2).
 template <class I>
 [[gnu::noinline]] Lane<double, I> trigamma_double(Lane<double, I> x) {
   using L = Lane<double, I>;
   const auto a = GammaArgument<I>::of(x);
   const L bounded = lesser_of(L(0x1p60), a.y), t = (bounded - 1) / (bounded + 1);
-  const L g = polynomial(t, 0x1.de9e64df22ef3p-1, 0x1.b232e1d8c1a83p-3, -0x1.23d54f12f04b1p-2, 0x1.c6b94e0dc189dp-3, -0x1.f5efc52046527p-4,
-                         0x1.c1fadcbd72504p-5, -0x1.78d86cf500c90p-6, 0x1.343e6a612cf74p-7, -0x1.de96cbe4d5319p-9, 0x1.6dbf4acda88cap-10,
-                         -0x1.1631e4529ceb2p-11, 0x1.97432250d3da2p-13, -0x1.2eff25ea7045ep-14, 0x1.ba5de316d4f09p-16,
-                         -0x1.358d17cc210c7p-17, 0x1.96ec6628f1ce6p-19, -0x1.af6eebcbc3e0ap-21, 0x1.3d58a4d86478ep-20,
-                         -0x1.3cf5665702de3p-19, 0x1.5c56689e4e496p-19, -0x1.af9d9701e22e6p-20, 0x1.168e86b0dee64p-21,
-                         -0x1.1edecb5d69c2bp-24);
+  const L g = polynomial(t, 0x1.de9e64df22ef3p-1, 0x1.b232e1d8c1a83p-3, -0x1.23d54f12f04b1p-2, 0x1.c6b94e0dc189dp-3,
+                         -0x1.f5efc52046527p-4, 0x1.c1fadcbd72504p-5, -0x1.78d86cf500c90p-6, 0x1.343e6a612cf74p-7,
+                         -0x1.de96cbe4d5319p-9, 0x1.6dbf4acda88cap-10, -0x1.1631e4529ceb2p-11, 0x1.97432250d3da2p-13,
+                         -0x1.2eff25ea7045ep-14, 0x1.ba5de316d4f09p-16, -0x1.358d17cc210c7p-17, 0x1.96ec6628f1ce6p-19,
+                         -0x1.af6eebcbc3e0ap-21, 0x1.3d58a4d86478ep-20, -0x1.3cf5665702de3p-19, 0x1.5c56689e4e496p-19,
+                         -0x1.af9d9701e22e6p-20, 0x1.168e86b0dee64p-21, -0x1.1edecb5d69c2bp-24);
   const L y = g / a.y;
   if (!any(a.negative | a.first)) return y;
   const L z = a.pole * a.pole;
-  const L unit = where(abs(a.pole) < 0x1p-460, L(0x1p460), L(1)), scaled = a.pole * unit, inverse = 1 / (scaled * scaled) * unit * unit;
-  const L s = polynomial(z, 0x1.4a34cc4a60fa6p+0, 0x1.f9cb402bc46bdp-2, 0x1.632f97c2dbf9ep-3, 0x1.d39fb32a46963p-5, 0x1.254fe890f8f72p-6,
-                         0x1.62ce320b54916p-8, 0x1.a175a596a1609p-10, 0x1.e0811bfcbf2dfp-12, 0x1.1261d33a7f9fap-13,
-                         0x1.16d2f59ab1f69p-15, 0x1.ee9583632a3c6p-17);
+  const L unit = where(abs(a.pole) < 0x1p-460, L(0x1p460), L(1)), scaled = a.pole * unit,
+          inverse = 1 / (scaled * scaled) * unit * unit;
+  const L s = polynomial(z, 0x1.4a34cc4a60fa6p+0, 0x1.f9cb402bc46bdp-2, 0x1.632f97c2dbf9ep-3, 0x1.d39fb32a46963p-5,
+                         0x1.254fe890f8f72p-6, 0x1.62ce320b54916p-8, 0x1.a175a596a1609p-10, 0x1.e0811bfcbf2dfp-12,
+                         0x1.1261d33a7f9fap-13, 0x1.16d2f59ab1f69p-15, 0x1.ee9583632a3c6p-17);
   const L reflected = inverse + (2 * (1 + z) / ((1 - z) * (1 - z)) + s - y);
   return where(a.negative, reflected, where(a.first, inverse + y, y));
 }
@@ -127,13 +132,16 @@ template <class I>
   return sum;
 }
 
-// Orders from 2 on, in extended precision where the machine has it: n! and the powers leave the range of double long before their
-// product does. A negative x = f - m is reflected: sum over all integers of (f + k)^-s, less the terms on the far side.
+// Orders from 2 on, in extended precision where the machine has it: n! and the powers leave the range of double long
+// before their product does. A negative x = f - m is reflected: sum over all integers of (f + k)^-s, less the terms on
+// the far side.
 template <class I>
 struct Polygamma {
   double operator()(double order, double x) const {
     constexpr double largest = 1500;
-    if (!(order >= 2 && order <= largest && order == std::floor(order)) || x != x || x == -std::numeric_limits<double>::infinity()) return std::numeric_limits<double>::quiet_NaN();
+    if (!(order >= 2 && order <= largest && order == std::floor(order)) || x != x ||
+        x == -std::numeric_limits<double>::infinity())
+      return std::numeric_limits<double>::quiet_NaN();
     const int n = static_cast<int>(order), s = n + 1;
     const double sign = n % 2 == 0 ? -1 : 1;
     if (x <= 0 && x == std::floor(x)) return sign * std::numeric_limits<double>::infinity();
@@ -142,10 +150,12 @@ struct Polygamma {
     if (x > 0) {
       zeta = hurwitz_zeta<I>(s, x);
     } else {
-      const long double f = static_cast<long double>(x) - std::nearbyint(static_cast<long double>(x)), parity = s % 2 == 0 ? 1 : -1;
+      const long double f = static_cast<long double>(x) - std::nearbyint(static_cast<long double>(x)),
+                        parity = s % 2 == 0 ? 1 : -1;
       long double power = 1;
       for (int i = 0; i < s; ++i) power /= f;
-      zeta = power + hurwitz_zeta<I>(s, 1 + f) + parity * (hurwitz_zeta<I>(s, 1 - f) - hurwitz_zeta<I>(s, 1 - static_cast<long double>(x)));
+      zeta = power + hurwitz_zeta<I>(s, 1 + f) +
+             parity * (hurwitz_zeta<I>(s, 1 - f) - hurwitz_zeta<I>(s, 1 - static_cast<long double>(x)));
     }
     for (int i = 2; i <= n; ++i) zeta *= i;
     return sign * static_cast<double>(zeta);
