@@ -366,7 +366,7 @@ void sweep(Tape& t) {
     for (std::uint32_t i = 0; i < e->saved; ++i)
       if (const detail::Block* b = e->blocks()[i]; b && !detail::held_outside(b))
         if (const std::uint32_t slot = t.find(b); slot != no_slot) tapes_only[slot] = true;
-  std::size_t kept_bytes = 0, kept = 0;
+  std::size_t kept = 0;
   std::vector<bool> keep(static_cast<std::size_t>(t.entries.count()));
   std::size_t index = keep.size();
   for (Arena::Place at = end; const Entry* e = t.entries.step_back(at);) {
@@ -378,7 +378,6 @@ void sweep(Tape& t) {
     keep[--index] = live;
     if (!live) continue;
     ++kept;
-    kept_bytes += e->bytes;
     for (std::uint32_t i = 0; i < e->inputs; ++i)
       if (e->input(i) != no_slot) needed[e->input(i)] = true;
   }

@@ -141,13 +141,40 @@ Tensor shift(const Tensor& x, int axis, bool reverse) {
 // ---- The recurrence s[i] = b[i] + a[i] s[i-1], or with `after` s[i] = b[i] + a[i-1] s[i-1]; s[-1] = 0. With `reverse`
 // i + 1 stands for i - 1. Attributes: axis, after, reverse.
 
+// Four lines at a time where each is by itself: a line's next step waits for the one before it.
+template <class T, int Lines>
+void recur_lines(std::int64_t n, std::int64_t step, std::int64_t apart, const T* factor, const T* term, T* sum) {
+  T carry[Lines];
+  for (int l = 0; l < Lines; ++l) sum[l * apart] = carry[l] = term[l * apart];
+  for (std::int64_t i = 1; i < n; ++i, factor += step) {
+    term += step;
+    sum += step;
+    for (int l = 0; l < Lines; ++l) sum[l * apart] = carry[l] = term[l * apart] + factor[l * apart] * carry[l];
+  }
+}
+
 template <class T>
 void recur(const Extents& e, const T* a, const T* b, T* s, bool after, bool reverse) {
   const std::int64_t step = reverse ? -e.inner : e.inner, start = reverse ? (1 - e.n) * step : 0;
+  const std::int64_t skip = after ? 0 : step;  // to the first factor
+  if (e.inner == 1) {
+    loops::parallel_for(e.outer, std::max<std::int64_t>(1, loops::parallel_threshold / e.n),
+                        [=](std::int64_t line, std::int64_t end) {
+                          for (; line + 4 <= end; line += 4) {
+                            const std::int64_t at = line * e.n + start;
+                            recur_lines<T, 4>(e.n, step, e.n, a + at + skip, b + at, s + at);
+                          }
+                          for (; line < end; ++line) {
+                            const std::int64_t at = line * e.n + start;
+                            recur_lines<T, 1>(e.n, step, e.n, a + at + skip, b + at, s + at);
+                          }
+                        });
+    return;
+  }
   for_strips(e, 256, [=](std::int64_t o, std::int64_t first, std::int64_t count) {
     const std::int64_t at = o * e.n * e.inner + start + first;
     std::copy_n(b + at, count, s + at);
-    const T *factor = a + at + (after ? 0 : step), *term = b + at;
+    const T *factor = a + at + skip, *term = b + at;
     T* sum = s + at;
     for (std::int64_t i = 1; i < e.n; ++i, factor += step) {
       term += step;
