@@ -62,18 +62,20 @@ int main(int argc, char** argv) {
     tape.watch(x);
     chain(x, c, length);
   });
-  measure("1000 x multiply on [1], record and gradient", "ns/op", length, [&] {
-    gradient([&](const Tensor& t) { return chain(t, c, length); }, x);
-  });
+  measure("1000 x multiply on [1], record and gradient", "ns/op", length,
+          [&] { gradient([&](const Tensor& t) { return chain(t, c, length); }, x); });
   measure("1000 x tanh on [1], record and gradient", "ns/op", length, [&] {
-    gradient([](Tensor y) {
-      for (int i = 0; i < length; ++i) y = tanh(y);
-      return y;
-    }, x);
+    gradient(
+        [](Tensor y) {
+          for (int i = 0; i < length; ++i) y = tanh(y);
+          return y;
+        },
+        x);
   });
   for (const std::int64_t n : {1000, 100000, 10000000}) {
     Generator generator(1);
-    const Tensor a = random_normal(generator, {n}, 0, 1, DType::float32), b = random_normal(generator, {n}, 0, 1, DType::float32);
+    const Tensor a = random_normal(generator, {n}, 0, 1, DType::float32),
+                 b = random_normal(generator, {n}, 0, 1, DType::float32);
     const std::string size = ", n = " + std::to_string(n);
     measure(("gradient of sum(tanh(x * y) + x)" + size).c_str(), "ns/elem", static_cast<double>(n),
             [&] { gradient([&](const Tensor& t) { return sum(tanh(t * b) + t); }, a); });
@@ -93,12 +95,14 @@ int main(int argc, char** argv) {
     measure("sum(transpose(x) * x) [1024, 1024], gradient", "us", 1000,
             [&] { gradient([](const Tensor& t) { return sum(transpose(t) * t); }, m); });
     const Tensor small = random_normal(generator, {32, 32}, 0, 1, DType::float32);
-    measure("sum(matmul) 32^3, gradient", "us", 1000, [&] { gradient([&](const Tensor& t) { return sum(matmul(t, small)); }, small); });
+    measure("sum(matmul) 32^3, gradient", "us", 1000,
+            [&] { gradient([&](const Tensor& t) { return sum(matmul(t, small)); }, small); });
   }
   for (int i = 1; i + 1 < argc; ++i)
     if (!std::strcmp(argv[i], "--json")) {
       std::ofstream json(argv[i + 1]);
-      json << "{\"version\": \"" << version() << "\", \"isa\": \"" << isa() << "\", \"threads\": " << num_threads() << ", \"results\": [";
+      json << "{\"version\": \"" << version() << "\", \"isa\": \"" << isa() << "\", \"threads\": " << num_threads()
+           << ", \"results\": [";
       for (std::size_t k = 0; k < results.size(); ++k)
         json << (k ? ",\n" : "\n") << "  {\"name\": \"" << results[k].name << "\", \"unit\": \"" << results[k].unit
              << "\", \"median\": " << results[k].median << "}";

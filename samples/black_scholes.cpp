@@ -12,7 +12,8 @@ namespace {
 Tensor normal_cdf(const Tensor& x) { return 0.5 * reel::erfc(x * -std::sqrt(0.5)); }
 
 // A call on a spot price, struck at `strike`, after `years`, with continuous rate and volatility per year.
-Tensor call(const Tensor& spot, const Tensor& strike, const Tensor& years, const Tensor& rate, const Tensor& volatility) {
+Tensor call(const Tensor& spot, const Tensor& strike, const Tensor& years, const Tensor& rate,
+            const Tensor& volatility) {
   const Tensor spread = volatility * reel::sqrt(years);
   const Tensor d1 = (reel::log(spot / strike) + (rate + 0.5 * volatility * volatility) * years) / spread;
   return spot * normal_cdf(d1) - strike * reel::exp(-rate * years) * normal_cdf(d1 - spread);
@@ -52,7 +53,8 @@ int main() {
   const std::chrono::duration<double, std::milli> elapsed = std::chrono::steady_clock::now() - start;
 
   const Tensor root = reel::sqrt(years), spread = volatility * root;
-  const Tensor d1 = (reel::log(spot / strike) + (rate + 0.5 * volatility * volatility) * years) / spread, d2 = d1 - spread;
+  const Tensor d1 = (reel::log(spot / strike) + (rate + 0.5 * volatility * volatility) * years) / spread,
+               d2 = d1 - spread;
   const Tensor density = reel::exp(-0.5 * d1 * d1) / std::sqrt(2 * std::acos(-1.0));
   const Tensor discounted = strike * reel::exp(-rate * years);
   const struct {
@@ -73,7 +75,8 @@ int main() {
   for (const auto& row : rows) {
     const double worst = error(row.found, row.expected);
     good &= worst <= 1e-10;
-    std::printf("%-8s %14.8f %14.8f %12.1e\n", row.name, reel::mean(row.found).item(), reel::mean(row.expected).item(), worst);
+    std::printf("%-8s %14.8f %14.8f %12.1e\n", row.name, reel::mean(row.found).item(), reel::mean(row.expected).item(),
+                worst);
   }
   std::printf("%lld options, price and seven Greeks in %.1f ms: %s\n", static_cast<long long>(options), elapsed.count(),
               good ? "all within 1e-10 of the closed forms" : "FAILED: an error exceeds 1e-10");

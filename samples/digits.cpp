@@ -1,6 +1,8 @@
 // Trains a small network on the UCI optical digits (official split) and tests it: --data DIR holds optdigits.tra and
 // optdigits.tes, --svg FILE takes the pictures. Succeeds if at least 97.0 % of the test digits are recognised.
 // Data: E. Alpaydin and C. Kaynak, UCI Machine Learning Repository, doi 10.24432/C50P49 (CC BY 4.0).
+#include <unistd.h>
+
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -11,7 +13,6 @@
 #include <reel/optim.hpp>
 #include <reel/reel.hpp>
 #include <sstream>
-#include <unistd.h>
 
 using reel::DType, reel::Tensor, reel::Variable;
 
@@ -43,7 +44,8 @@ Digits read(const std::string& path) {
       std::cerr << path << ":" << number << ": expected 64 pixels from 0 to 16 and a digit, separated by commas\n";
       std::exit(2);
     }
-    for (std::int64_t i = 0; i < pixels; ++i) images.push_back(static_cast<float>(values[static_cast<std::size_t>(i)]) / 16);
+    for (std::int64_t i = 0; i < pixels; ++i)
+      images.push_back(static_cast<float>(values[static_cast<std::size_t>(i)]) / 16);
     labels.push_back(values.back());
   }
   const auto n = static_cast<std::int64_t>(labels.size());
@@ -55,9 +57,12 @@ struct Network {
   auto leaves() { return std::tie(w1, b1, w2, b2, w3, b3); }
 
   Network(reel::Generator& g, std::int64_t wide, std::int64_t narrow)
-      : w1(weights(g, pixels, wide), "w1"), b1(reel::zeros({wide}, DType::float32), "b1"),
-        w2(weights(g, wide, narrow), "w2"), b2(reel::zeros({narrow}, DType::float32), "b2"),
-        w3(weights(g, narrow, classes), "w3"), b3(reel::zeros({classes}, DType::float32), "b3") {}
+      : w1(weights(g, pixels, wide), "w1"),
+        b1(reel::zeros({wide}, DType::float32), "b1"),
+        w2(weights(g, wide, narrow), "w2"),
+        b2(reel::zeros({narrow}, DType::float32), "b2"),
+        w3(weights(g, narrow, classes), "w3"),
+        b3(reel::zeros({classes}, DType::float32), "b3") {}
 
   /// Scores [n, 10] of images [n, 64].
   Tensor operator()(const Tensor& x) const {
@@ -106,8 +111,9 @@ Training train(const Network& network, const Digits& data, reel::Generator& gene
     }
     if (terminal) {
       const int done = 30 * (epoch + 1) / epochs;
-      std::fprintf(stderr, "\r[%s%s] epoch %2d of %d, loss %.4f ", std::string(static_cast<std::size_t>(done), '#').c_str(),
-                   std::string(static_cast<std::size_t>(30 - done), '.').c_str(), epoch + 1, epochs, result.losses.back());
+      std::fprintf(
+          stderr, "\r[%s%s] epoch %2d of %d, loss %.4f ", std::string(static_cast<std::size_t>(done), '#').c_str(),
+          std::string(static_cast<std::size_t>(30 - done), '.').c_str(), epoch + 1, epochs, result.losses.back());
     }
   }
   if (terminal) std::fprintf(stderr, "\r\033[K");
@@ -123,15 +129,16 @@ struct Mistake {
 void draw(const std::string& path, const Training& training, const Digits& test, const std::vector<Mistake>& mistakes) {
   std::ofstream svg(path);
   svg << "<svg xmlns='http://www.w3.org/2000/svg' width='760' height='430' font-family='sans-serif' font-size='12'>\n"
-         "<rect width='760' height='430' fill='white'/>\n<text x='50' y='24' font-size='15'>Training loss (logarithmic)</text>\n";
+         "<rect width='760' height='430' fill='white'/>\n<text x='50' y='24' font-size='15'>Training loss "
+         "(logarithmic)</text>\n";
   const double low = -4, high = 0.6, left = 50, width = 690, top = 40, height = 190;
   const auto y_of = [&](double loss) {
     return top + height * (high - std::clamp(std::log10(std::max(loss, 1e-9)), low, high)) / (high - low);
   };
   for (int power = static_cast<int>(low); power <= 0; ++power)
     svg << "<line x1='" << left << "' x2='" << left + width << "' y1='" << y_of(std::pow(10, power)) << "' y2='"
-        << y_of(std::pow(10, power)) << "' stroke='#ddd'/><text x='" << left - 6 << "' y='" << y_of(std::pow(10, power)) + 4
-        << "' text-anchor='end'>1e" << power << "</text>\n";
+        << y_of(std::pow(10, power)) << "' stroke='#ddd'/><text x='" << left - 6 << "' y='"
+        << y_of(std::pow(10, power)) + 4 << "' text-anchor='end'>1e" << power << "</text>\n";
   svg << "<polyline fill='none' stroke='#1f5fa8' points='";
   // The mean of each of 230 stretches: single batches scatter too much to be read.
   const std::size_t points = std::min<std::size_t>(230, training.losses.size());
@@ -139,9 +146,11 @@ void draw(const std::string& path, const Training& training, const Digits& test,
     const std::size_t from = i * training.losses.size() / points, to = (i + 1) * training.losses.size() / points;
     double sum = 0;
     for (std::size_t k = from; k < to; ++k) sum += training.losses[k];
-    svg << left + width * static_cast<double>(i) / static_cast<double>(points) << ',' << y_of(sum / static_cast<double>(to - from)) << ' ';
+    svg << left + width * static_cast<double>(i) / static_cast<double>(points) << ','
+        << y_of(sum / static_cast<double>(to - from)) << ' ';
   }
-  svg << "'/>\n<text x='" << left + width << "' y='" << top + height + 16 << "' text-anchor='end'>step " << training.losses.size()
+  svg << "'/>\n<text x='" << left + width << "' y='" << top + height + 16 << "' text-anchor='end'>step "
+      << training.losses.size()
       << "</text>\n<text x='50' y='280' font-size='15'>The ten most confidently wrong</text>\n";
   const std::vector<float> images = test.images.to_vector<float>();
   for (std::size_t k = 0; k < std::min<std::size_t>(10, mistakes.size()); ++k) {
@@ -152,8 +161,8 @@ void draw(const std::string& path, const Training& training, const Digits& test,
       svg << "<rect x='" << x0 + 7 * static_cast<double>(p % 8) << "' y='" << y0 + 7 * static_cast<double>(p / 8)
           << "' width='7' height='7' fill='rgb(" << shade << ',' << shade << ',' << shade << ")'/>";
     }
-    svg << "\n<text x='" << x0 << "' y='" << y0 + 74 << "'>is " << m.truth << "</text><text x='" << x0 << "' y='" << y0 + 90
-        << "'>read " << m.guess << "</text><text x='" << x0 << "' y='" << y0 + 106 << "' fill='#777'>"
+    svg << "\n<text x='" << x0 << "' y='" << y0 + 74 << "'>is " << m.truth << "</text><text x='" << x0 << "' y='"
+        << y0 + 90 << "'>read " << m.guess << "</text><text x='" << x0 << "' y='" << y0 + 106 << "' fill='#777'>"
         << std::lround(100 * m.confidence) << " %</text>\n";
   }
   svg << "</svg>\n";
@@ -168,7 +177,8 @@ int main(int argc, char** argv) {
     if (!std::strcmp(argv[i], "--svg")) picture = argv[i + 1];
   }
   if (data.empty() || !std::ifstream(data + "/optdigits.tra") || !std::ifstream(data + "/optdigits.tes")) {
-    std::cerr << "digits: skipped; --data DIR must name a folder with optdigits.tra and optdigits.tes (UCI, doi 10.24432/C50P49)\n";
+    std::cerr << "digits: skipped; --data DIR must name a folder with optdigits.tra and optdigits.tes (UCI, doi "
+                 "10.24432/C50P49)\n";
     return skipped;
   }
   const Digits training_set = read(data + "/optdigits.tra"), test_set = read(data + "/optdigits.tes");
@@ -184,20 +194,24 @@ int main(int argc, char** argv) {
   std::vector<Mistake> mistakes;
   for (std::size_t i = 0; i < truths.size(); ++i) {
     ++table[truths[i]][guesses[i]];
-    if (truths[i] != guesses[i]) mistakes.push_back({static_cast<std::int64_t>(i), truths[i], guesses[i], confidence[i]});
+    if (truths[i] != guesses[i])
+      mistakes.push_back({static_cast<std::int64_t>(i), truths[i], guesses[i], confidence[i]});
   }
-  std::sort(mistakes.begin(), mistakes.end(), [](const Mistake& a, const Mistake& b) { return a.confidence > b.confidence; });
+  std::sort(mistakes.begin(), mistakes.end(),
+            [](const Mistake& a, const Mistake& b) { return a.confidence > b.confidence; });
 
   std::printf("digit | read as 0    1    2    3    4    5    6    7    8    9\n");
   for (int truth = 0; truth < classes; ++truth) {
     std::printf("    %d |     ", truth);
-    for (int guess = 0; guess < classes; ++guess) table[truth][guess] ? std::printf(" %4d", table[truth][guess]) : std::printf("    .");
+    for (int guess = 0; guess < classes; ++guess)
+      table[truth][guess] ? std::printf(" %4d", table[truth][guess]) : std::printf("    .");
     std::printf("\n");
   }
   draw(picture, training, test_set, mistakes);
-  const double right = 100.0 * static_cast<double>(truths.size() - mistakes.size()) / static_cast<double>(truths.size());
-  std::printf("%.2f %% of %zu test digits recognised after %.1f s of training on %lld; pictures in %s\n", right, truths.size(),
-              training.seconds, static_cast<long long>(training_set.labels.size()), picture.c_str());
+  const double right =
+      100.0 * static_cast<double>(truths.size() - mistakes.size()) / static_cast<double>(truths.size());
+  std::printf("%.2f %% of %zu test digits recognised after %.1f s of training on %lld; pictures in %s\n", right,
+              truths.size(), training.seconds, static_cast<long long>(training_set.labels.size()), picture.c_str());
   if (right < 97.0) std::printf("FAILED: at least 97.0 %% were wanted\n");
   return right < 97.0 ? 1 : 0;
 }

@@ -1,12 +1,13 @@
-// A physics-informed network (Raissi et al. 2019) for -u'' = pi^2 sin(pi x) on [0, 1], u(0) = u(1) = 0, whose solution is
-// sin(pi x). The residual needs u'' of the network: two nested tapes; a third trains it. Checks the error.
+// A physics-informed network (Raissi et al. 2019) for -u'' = pi^2 sin(pi x) on [0, 1], u(0) = u(1) = 0, whose solution
+// is sin(pi x). The residual needs u'' of the network: two nested tapes; a third trains it. Checks the error.
+#include <unistd.h>
+
 #include <chrono>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <reel/optim.hpp>
 #include <reel/reel.hpp>
-#include <unistd.h>
 
 using reel::Tensor, reel::Variable;
 
@@ -70,7 +71,7 @@ int main() {
 
   const Tensor fine = reel::reshape(reel::linspace(0, 1, 1001), {1001, 1});
   const double error = reel::max(reel::abs(u(fine) - reel::sin(pi * fine))).item();
-  std::printf("-u'' = pi^2 sin(pi x): loss %.2e after %d steps in %.1f s, largest error against sin(pi x) %.1e: %s\n", loss_now,
-              steps, elapsed.count(), error, error < 1e-3 ? "below 1e-3" : "FAILED, 1e-3 was wanted");
+  std::printf("-u'' = pi^2 sin(pi x): loss %.2e after %d steps in %.1f s, largest error against sin(pi x) %.1e: %s\n",
+              loss_now, steps, elapsed.count(), error, error < 1e-3 ? "below 1e-3" : "FAILED, 1e-3 was wanted");
   return error < 1e-3 ? 0 : 1;
 }

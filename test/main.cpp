@@ -1,9 +1,9 @@
 // The test program. A listener sees to it that every test case ends with as many live tensors as it began with.
 #define CATCH_CONFIG_RUNNER
-#include "catch.hpp"
-
 #include <cstdio>
 #include <reel/runtime.hpp>
+
+#include "catch.hpp"
 
 namespace {
 

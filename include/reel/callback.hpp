@@ -14,8 +14,8 @@ class Callback<R(A...)> {
  public:
   Callback() noexcept = default;
   template <class F>
-    requires(!std::is_same_v<std::remove_cvref_t<F>, Callback>) && std::is_invocable_r_v<R, F&, A...>
-  Callback(F f) : body_(new Holder<F>(std::move(f))) {}
+  requires(!std::is_same_v<std::remove_cvref_t<F>, Callback>) && std::is_invocable_r_v<R, F&, A...> Callback(F f)
+      : body_(new Holder<F>(std::move(f))) {}
   Callback(const Callback& other) noexcept : body_(other.body_) {
     if (body_) __atomic_fetch_add(&body_->uses, 1, __ATOMIC_RELAXED);
   }

@@ -46,11 +46,11 @@ struct complex {
   T re{}, im{};
   constexpr complex(T real = 0, T imag = 0) noexcept : re(real), im(imag) {}
   template <class C>
-    requires requires(const C& c) { c.real(), c.imag(), typename C::value_type(); }
+  requires requires(const C& c) { c.real(), c.imag(), typename C::value_type(); }
   constexpr complex(const C& c) noexcept : re(static_cast<T>(c.real())), im(static_cast<T>(c.imag())) {}
   template <class C>
-    requires std::is_constructible_v<C, T, T> && (!std::is_same_v<C, complex>) && (!std::is_arithmetic_v<C>)
-  constexpr operator C() const noexcept {
+  requires std::is_constructible_v<C, T, T> &&(!std::is_same_v<C, complex>)&&(!std::is_arithmetic_v<C>)constexpr
+  operator C() const noexcept {
     return C(re, im);
   }
   constexpr T real() const noexcept { return re; }
@@ -71,7 +71,9 @@ struct Known {
   static constexpr DType value = D;
 };
 template <class T>
-concept LooksComplex = requires(const T& c) { c.real(), c.imag(), typename T::value_type(); };
+concept LooksComplex = requires(const T& c) {
+  c.real(), c.imag(), typename T::value_type();
+};
 // clang-format off
 template <> struct DTypeOf<bool>               : Known<DType::boolean> {};
 template <> struct DTypeOf<unsigned char>      : Known<DType::uint8> {};

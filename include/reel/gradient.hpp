@@ -56,7 +56,8 @@ class Gradient {
   /// Whether there is a gradient.
   explicit operator bool() const noexcept { return value_.defined(); }
   bool is_slices() const noexcept { return value_.defined() && extra_; }
-  /// The gradient as a tensor of the source's shape and dtype; slices are summed into it. ValueError with the reason when none.
+  /// The gradient as a tensor of the source's shape and dtype; slices are summed into it. ValueError with the reason
+  /// when none.
   Tensor dense() const;
   Tensor operator*() const { return dense(); }
   /// The slices. TypeError when it is a tensor, ValueError when none.

@@ -47,8 +47,7 @@ class Shape {
     for (auto e : extents) push_back(e.value);
   }
   template <detail::IntegerRange R>
-    requires(!std::same_as<std::remove_cvref_t<R>, Shape>)
-  Shape(const R& extents) : rank_(0) {
+  requires(!std::same_as<std::remove_cvref_t<R>, Shape>) Shape(const R& extents) : rank_(0) {
     for (auto e : extents) push_back(detail::checked(e));
   }
   Shape(const std::int64_t* extents, std::size_t rank) : rank_(0) {

@@ -59,8 +59,10 @@ class GradientList {
   template <Tree T>
   GradientList(const T& tree) : given_(true) {
     for_each_leaf(tree, [&](const auto& leaf) {
-      if constexpr (std::is_same_v<std::remove_cvref_t<decltype(leaf)>, Variable>) list_.emplace_back(leaf.read());
-      else list_.emplace_back(leaf);
+      if constexpr (std::is_same_v<std::remove_cvref_t<decltype(leaf)>, Variable>)
+        list_.emplace_back(leaf.read());
+      else
+        list_.emplace_back(leaf);
     });
   }
   template <detail::Arithmetic T>
@@ -144,9 +146,9 @@ class GradientTape {
   }
 
   /// The derivative of the sum of the targets' elements (weighted by output_gradients) with respect to each source, in
-  /// the structure of the sources. Total: through other sources too. Terms are summed in the reverse order of recording.
-  /// A tape that is not persistent stops recording and is used up: TapeError at the second call. Called inside the
-  /// scope of a persistent tape, the replay itself is recorded (that is how it is differentiated again).
+  /// the structure of the sources. Total: through other sources too. Terms are summed in the reverse order of
+  /// recording. A tape that is not persistent stops recording and is used up: TapeError at the second call. Called
+  /// inside the scope of a persistent tape, the replay itself is recorded (that is how it is differentiated again).
   /// ValueError for an empty target or wrong number of output gradients, ShapeError and TypeError for unfitting ones;
   /// all are checked before replay.
   template <Tree T, Tree S>

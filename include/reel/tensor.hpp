@@ -176,9 +176,12 @@ class Operand {
   template <detail::Arithmetic T>
   Operand(T x, const char* file = __builtin_FILE(), int line = __builtin_LINE())
       : tensor_(nullptr), kind_(kind_of<T>()), line_(line), file_(file) {
-    if constexpr (std::is_floating_point_v<T>) floating_ = static_cast<double>(x);
-    else if constexpr (std::is_same_v<T, bool>) integer_ = x;
-    else integer_ = detail::checked(x);
+    if constexpr (std::is_floating_point_v<T>)
+      floating_ = static_cast<double>(x);
+    else if constexpr (std::is_same_v<T, bool>)
+      integer_ = x;
+    else
+      integer_ = detail::checked(x);
   }
   Operand(const Operand&) = delete;
   Operand& operator=(const Operand&) = delete;
@@ -187,7 +190,9 @@ class Operand {
   /// The tensor; a number becomes a rank-0 tensor of `weak` (or of its own category's default dtype).
   const Tensor& tensor() const noexcept { return *tensor_; }
   detail::OperandKind kind() const noexcept { return kind_; }
-  double floating() const noexcept { return kind_ == detail::OperandKind::weak_floating ? floating_ : static_cast<double>(integer_); }
+  double floating() const noexcept {
+    return kind_ == detail::OperandKind::weak_floating ? floating_ : static_cast<double>(integer_);
+  }
   std::int64_t integer() const noexcept { return integer_; }
   const char* file() const noexcept { return file_; }
   int line() const noexcept { return line_; }
@@ -195,9 +200,12 @@ class Operand {
  private:
   template <class T>
   static constexpr detail::OperandKind kind_of() noexcept {
-    if constexpr (std::is_same_v<T, bool>) return detail::OperandKind::weak_boolean;
-    else if constexpr (std::is_integral_v<T>) return detail::OperandKind::weak_integer;
-    else return detail::OperandKind::weak_floating;
+    if constexpr (std::is_same_v<T, bool>)
+      return detail::OperandKind::weak_boolean;
+    else if constexpr (std::is_integral_v<T>)
+      return detail::OperandKind::weak_integer;
+    else
+      return detail::OperandKind::weak_floating;
   }
   const Tensor* tensor_;
   detail::OperandKind kind_;

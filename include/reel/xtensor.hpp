@@ -21,10 +21,14 @@ namespace detail {
 /// The element type for a value type of xtensor's: itself, or the next wider one.
 template <class V>
 consteval auto element_for() {
-  if constexpr (Element<V>) return std::type_identity<V>();
-  else if constexpr (std::is_floating_point_v<V>) return std::type_identity<double>();
-  else if constexpr (std::is_integral_v<V> && sizeof(V) < 4) return std::type_identity<int>();
-  else if constexpr (std::is_integral_v<V>) return std::type_identity<std::int64_t>();
+  if constexpr (Element<V>)
+    return std::type_identity<V>();
+  else if constexpr (std::is_floating_point_v<V>)
+    return std::type_identity<double>();
+  else if constexpr (std::is_integral_v<V> && sizeof(V) < 4)
+    return std::type_identity<int>();
+  else if constexpr (std::is_integral_v<V>)
+    return std::type_identity<std::int64_t>();
 }
 template <class V>
 using ElementFor = typename decltype(element_for<V>())::type;

@@ -1,9 +1,8 @@
 // Dtypes: names, promotion, and the conversions of the two 16-bit formats.
-#include <reel/dtype.hpp>
-
 #include <bit>
 #include <cmath>
 #include <ostream>
+#include <reel/dtype.hpp>
 
 namespace reel {
 

@@ -1,11 +1,10 @@
 // Errors and warnings: where messages are built and where they go.
-#include <reel/error.hpp>
-#include <reel/runtime.hpp>
-
 #include <fmt/format.h>
 
 #include <cstdio>
 #include <mutex>
+#include <reel/error.hpp>
+#include <reel/runtime.hpp>
 
 #include "core/fail.hpp"
 

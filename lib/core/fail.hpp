@@ -1,6 +1,7 @@
 // How the library reports a fault: one line at the call site, the message built out of line by fmt.
 #pragma once
 #include <fmt/core.h>
+
 #include <reel/dtype.hpp>
 #include <reel/error.hpp>
 #include <reel/shape.hpp>

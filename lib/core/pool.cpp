@@ -184,7 +184,8 @@ void trim(Pool& p) noexcept {
       p.slab_end = slab + slab_bytes;
     }
     // A whole run of blocks at once, so that a miss is rare.
-    const std::size_t run = std::max<std::size_t>(1, std::min<std::size_t>(4096 / bytes, static_cast<std::size_t>(p.slab_end - p.slab) / bytes));
+    const std::size_t run = std::max<std::size_t>(
+        1, std::min<std::size_t>(4096 / bytes, static_cast<std::size_t>(p.slab_end - p.slab) / bytes));
     for (std::size_t i = run; i-- > 0;) put(p, reinterpret_cast<Free*>(p.slab + i * bytes), size_class);
     p.slab += run * bytes;
     return p.lists[size_class];
@@ -287,7 +288,8 @@ Block* new_block(DType dtype, const std::int64_t* extents, int rank) {
 }
 
 Block* new_view(Block* base, std::int64_t offset, const Shape& shape, const Shape& strides) {
-  Block* b = new_header(base->dtype, shape, strides, base->data + offset * static_cast<std::int64_t>(item_size(base->dtype)));
+  Block* b =
+      new_header(base->dtype, shape, strides, base->data + offset * static_cast<std::int64_t>(item_size(base->dtype)));
   Block* root = base->flags & view_flag ? static_cast<Block*>(base->base) : base;  // a view of a view: no chains
   retain(root);
   b->base = root;

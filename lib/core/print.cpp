@@ -1,6 +1,6 @@
-// Tensors as text: NumPy's layout and number formats, then dtype and shape. Numbers are shown with the fewest digits that
-// tell them from their neighbours, at most eight of them behind the point; columns are aligned; beyond 1000 elements the
-// middle of each long axis is left out.
+// Tensors as text: NumPy's layout and number formats, then dtype and shape. Numbers are shown with the fewest digits
+// that tell them from their neighbours, at most eight of them behind the point; columns are aligned; beyond 1000
+// elements the middle of each long axis is left out.
 #include <algorithm>
 #include <charconv>
 #include <cmath>
@@ -218,7 +218,8 @@ class Layout {
 
   void collect(int axis, std::int64_t offset, std::vector<std::int64_t>& offsets) const {
     if (axis == x_.rank) return offsets.push_back(offset);
-    shown(axis, [&](std::int64_t i, bool) { collect(axis + 1, offset + i * x_.strides()[axis], offsets); }, [] {});
+    shown(
+        axis, [&](std::int64_t i, bool) { collect(axis + 1, offset + i * x_.strides()[axis], offsets); }, [] {});
   }
 
   std::string level(int axis, const std::string& indent, std::size_t width) {
@@ -235,13 +236,16 @@ class Layout {
         line += word;
         if (!last) line += ", ";
       };
-      shown(axis, [&](std::int64_t, bool last) { extend(words_[next_++], last); }, [&] { extend("...", false); });
+      shown(
+          axis, [&](std::int64_t, bool last) { extend(words_[next_++], last); }, [&] { extend("...", false); });
       all += line;
     } else {
       const std::string separator = ',' + std::string(static_cast<std::size_t>(x_.rank - 1 - axis), '\n');
       shown(
           axis,
-          [&](std::int64_t, bool last) { all += indent + level(axis + 1, indent + ' ', width - 1) + (last ? "" : separator); },
+          [&](std::int64_t, bool last) {
+            all += indent + level(axis + 1, indent + ' ', width - 1) + (last ? "" : separator);
+          },
           [&] { all += indent + "..." + separator; });
     }
     return '[' + all.substr(indent.size()) + ']';

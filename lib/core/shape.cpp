@@ -1,12 +1,14 @@
 // Shape: extents in place, every size checked before anything is allocated.
-#include <reel/shape.hpp>
 #include <ostream>
+#include <reel/shape.hpp>
 
 #include "core/fail.hpp"
 
 namespace reel {
 
-void detail::fail_extent_range() { fail<ShapeError>("shape", "an extent or axis does not fit a 64-bit signed integer"); }
+void detail::fail_extent_range() {
+  fail<ShapeError>("shape", "an extent or axis does not fit a 64-bit signed integer");
+}
 
 void Shape::push_back(std::int64_t extent) {
   if (rank_ == max_rank) fail<ShapeError>("shape", "a rank above {} is not supported", max_rank);
@@ -35,8 +37,10 @@ std::int64_t Shape::elements() const {
   bool overflow = false, none = false;
   for (std::int64_t e : *this) {
     if (e < 0) fail<ShapeError>("shape", "{} has a negative extent", *this);
-    if (e == 0) none = true;
-    else overflow |= __builtin_mul_overflow(n, e, &n);
+    if (e == 0)
+      none = true;
+    else
+      overflow |= __builtin_mul_overflow(n, e, &n);
   }
   if (none) return 0;
   if (overflow || n > (std::int64_t{1} << 62)) fail<ShapeError>("shape", "{} has more elements than 2^62", *this);

@@ -21,7 +21,8 @@ struct Gradient::Extra {
 };
 
 Gradient::Gradient(IndexedSlices s) : value_(std::move(s.values)) {
-  if (!value_.defined() || !s.indices.defined()) fail<ValueError>("Gradient", "IndexedSlices with empty values or indices");
+  if (!value_.defined() || !s.indices.defined())
+    fail<ValueError>("Gradient", "IndexedSlices with empty values or indices");
   extra_ = new Extra{std::move(s.indices), s.dense_shape, {}};
 }
 Gradient::Gradient(const Gradient& other)
@@ -39,7 +40,9 @@ IndexedSlices Gradient::slices() const {
   return {value_, extra_->indices, extra_->dense_shape};
 }
 
-WhyNone Gradient::reason() const noexcept { return extra_ && !value_.defined() ? extra_->reason.why : WhyNone::unknown; }
+WhyNone Gradient::reason() const noexcept {
+  return extra_ && !value_.defined() ? extra_->reason.why : WhyNone::unknown;
+}
 
 std::string Gradient::why_none() const {
   if (value_.defined()) return {};
@@ -56,32 +59,43 @@ std::string to_string(const Gradient& g) {
   if (!g) return "none (" + g.why_none() + ")";
   if (!g.is_slices()) return to_string(*g);
   const IndexedSlices s = g.slices();
-  return "IndexedSlices of " + to_string(s.dense_shape) + ": rows " + to_string(s.indices) + ", values " + to_string(s.values);
+  return "IndexedSlices of " + to_string(s.dense_shape) + ": rows " + to_string(s.indices) + ", values " +
+         to_string(s.values);
 }
 std::ostream& operator<<(std::ostream& out, const Gradient& g) { return out << to_string(g); }
 
 namespace gradients {
 
 std::string describe(const Reason& r) {
-  const auto at = [&] { return r.op.empty() ? std::string("an op") : fmt::format("{} (op {} on the tape)", r.op, r.index); };
+  const auto at = [&] {
+    return r.op.empty() ? std::string("an op") : fmt::format("{} (op {} on the tape)", r.op, r.index);
+  };
   switch (r.why) {
-    case WhyNone::never_watched: return "the tape never watched the source; call tape.watch(x) before it is used";
+    case WhyNone::never_watched:
+      return "the tape never watched the source; call tape.watch(x) before it is used";
     case WhyNone::not_connected:
       if (r.op.empty()) return "the target does not depend on the source";
       return fmt::format("no recorded path leads from the source to the target; the tape saw paths end at {}", at());
-    case WhyNone::target_unwatched: return "nothing that the tape watches leads to the target";
+    case WhyNone::target_unwatched:
+      return "nothing that the tape watches leads to the target";
     case WhyNone::integer_dtype:
       if (r.op.empty()) return "integers and booleans are constants to a tape; cast to a floating dtype";
       return fmt::format("the path ends at {}, whose result is an integer or a boolean", at());
-    case WhyNone::stop_gradient: return fmt::format("the path ends at {}", at());
-    case WhyNone::paused: return fmt::format("the path ends at {}, which ran while the tape was paused", at());
+    case WhyNone::stop_gradient:
+      return fmt::format("the path ends at {}", at());
+    case WhyNone::paused:
+      return fmt::format("the path ends at {}, which ran while the tape was paused", at());
     case WhyNone::other_thread:
       return "it was made on another thread; a tape records only the ops of its own thread";
-    case WhyNone::used_tape: return "the tape was used already; make it persistent to use it again";
+    case WhyNone::used_tape:
+      return "the tape was used already; make it persistent to use it again";
     case WhyNone::read_before_tape:
-      return fmt::format("variable '{}' was not read while the tape recorded; a value read before is not watched", r.op);
-    case WhyNone::not_differentiable: return fmt::format("{} is registered as not differentiable", r.op);
-    case WhyNone::unknown: break;
+      return fmt::format("variable '{}' was not read while the tape recorded; a value read before is not watched",
+                         r.op);
+    case WhyNone::not_differentiable:
+      return fmt::format("{} is registered as not differentiable", r.op);
+    case WhyNone::unknown:
+      break;
   }
   return "a gradient function returned none";
 }
@@ -90,7 +104,9 @@ std::string describe(const Reason& r) {
 
 VSpace::~VSpace() = default;
 
-std::int64_t VSpace::num_elements(const Gradient& g) const { return g.is_slices() ? g.slices().values.size() : g.dense().size(); }
+std::int64_t VSpace::num_elements(const Gradient& g) const {
+  return g.is_slices() ? g.slices().values.size() : g.dense().size();
+}
 
 Gradient VSpace::aggregate(std::span<const Gradient> terms) const {
   std::vector<const Gradient*> present;

@@ -1,9 +1,8 @@
 // Ops of the user: recorded with a function of theirs, or with a name that is looked up at replay.
-#include <reel/registry.hpp>
-
 #include <bit>
 #include <map>
 #include <mutex>
+#include <reel/registry.hpp>
 
 #include "core/fail.hpp"
 #include "gradient/gradient.hpp"
@@ -41,7 +40,8 @@ struct UserOp {
 UserOp& user_op(std::span<const std::int64_t> attributes) { return *std::bit_cast<UserOp*>(attributes[0]); }
 
 void verify_count(std::string_view name, std::size_t found, std::size_t expected) {
-  if (found != expected) fail<ValueError>(name, "Num gradients {} generated for op {} do not match num inputs {}", found, name, expected);
+  if (found != expected)
+    fail<ValueError>(name, "Num gradients {} generated for op {} do not match num inputs {}", found, name, expected);
 }
 
 void call(const GradientFunction& f, std::string_view name, const tape::Record& r, std::size_t saved_inputs,
@@ -70,8 +70,10 @@ void user_vjp(const tape::Record& r, std::span<const Tensor> g, std::span<Gradie
     const std::lock_guard lock(registry().mutex);
     auto found = registry().entries.find(op.name);
     if (found == registry().entries.end())
-      fail<LookupError>(op.name, "No gradient defined for operation '{}': the gradient registry has no entry; add one with "
-                                 "GradientRegistry::add", op.name);
+      fail<LookupError>(op.name,
+                        "No gradient defined for operation '{}': the gradient registry has no entry; add one with "
+                        "GradientRegistry::add",
+                        op.name);
     f = found->second;
   }
   if (f) return call(f, op.name, r, r.num_inputs(), g, dx);

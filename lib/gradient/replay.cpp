@@ -1,10 +1,10 @@
-// The reverse pass. In two walks over the entries, without recursion: forwards, to find what the sources feed; backwards,
-// to call the rules of what a gradient reaches.
+// The reverse pass. In two walks over the entries, without recursion: forwards, to find what the sources feed;
+// backwards, to call the rules of what a gradient reaches.
 //
-//   cells[slot] holds the gradient that has arrived for a slot so far. Targets seed their cells. Backwards, an entry whose
-//   outputs have gradients hands them to its rule, and the rule's results are added to the cells of its inputs. Since
-//   recording order is a topological order, a cell is complete when its entry is met. The terms of a cell are added in
-//   the order in which they arrive: the reverse of recording.
+//   cells[slot] holds the gradient that has arrived for a slot so far. Targets seed their cells. Backwards, an entry
+//   whose outputs have gradients hands them to its rule, and the rule's results are added to the cells of its inputs.
+//   Since recording order is a topological order, a cell is complete when its entry is met. The terms of a cell are
+//   added in the order in which they arrive: the reverse of recording.
 #include <reel/ops/make.hpp>
 #include <reel/ops/pointwise.hpp>
 #include <reel/ops/shape.hpp>
@@ -38,21 +38,25 @@ Tensor seed(const Tensor& y, const Gradient* given, const VSpace& space) {
   if (g.shape() != y.shape())
     fail<ShapeError>(op, "an output gradient of shape {} does not fit a target of shape {}", g.shape(), y.shape());
   if (g.dtype() == y.dtype()) return identity(g);
-  detail::warn(fmt::format("{}: an output gradient of dtype {} is cast to {}, the target's", op, name(g.dtype()), name(y.dtype())));
+  detail::warn(fmt::format("{}: an output gradient of dtype {} is cast to {}, the target's", op, name(g.dtype()),
+                           name(y.dtype())));
   return cast(g, y.dtype());
 }
 
 void check(const Tape& t, std::span<const Target> targets, std::span<const Source> sources, const GradientOptions& o) {
   check_thread(t, op);
   if (t.used)
-    fail<TapeError>(op, "GradientTape.gradient can only be called once on a tape that is not persistent; make it persistent "
-                        "(TapeOptions.persistent) to call it again");
+    fail<TapeError>(
+        op,
+        "GradientTape.gradient can only be called once on a tape that is not persistent; make it persistent "
+        "(TapeOptions.persistent) to call it again");
   if (o.unconnected_gradients > UnconnectedGradients::zero)
     fail<ValueError>(op, "unknown value for unconnected_gradients: {}", static_cast<int>(o.unconnected_gradients));
   if (o.aggregation_method > AggregationMethod::accumulate_n)
     fail<ValueError>(op, "invalid aggregation_method specified: {}", static_cast<int>(o.aggregation_method));
   for (std::size_t i = 0; i < targets.size(); ++i)
-    if (!targets[i].tensor().defined()) fail<ValueError>(op, "target {} is empty (default-constructed or moved from)", i);
+    if (!targets[i].tensor().defined())
+      fail<ValueError>(op, "target {} is empty (default-constructed or moved from)", i);
   for (std::size_t i = 0; i < sources.size(); ++i)
     if (!sources[i].is_variable() && !sources[i].tensor().defined())
       fail<ValueError>(op, "source {} is empty (default-constructed or moved from)", i);
@@ -139,8 +143,7 @@ class Pass {
     std::vector<char> large(e.inputs > 16 ? e.inputs : 0);
     bool* wanted = e.inputs > 16 ? reinterpret_cast<bool*>(large.data()) : small;
     bool any = false;
-    for (std::uint32_t i = 0; i < e.inputs; ++i)
-      any |= wanted[i] = e.input(i) != no_slot && flags_[e.input(i)] & fed;
+    for (std::uint32_t i = 0; i < e.inputs; ++i) any |= wanted[i] = e.input(i) != no_slot && flags_[e.input(i)] & fed;
     const tape::Record record(tape_, e, wanted);
     if (any && e.rule->passes_slices && cells_[e.output(0)].is_slices()) {
       add(cells_[e.input(0)], cells_[e.output(0)]);
@@ -152,7 +155,9 @@ class Pass {
       Gradient& cell = cells_[s];
       if (cell && !(flags_[s] & stopped)) {
         // The last reader of a cell takes it, so that a rule may write into it.
-        g_[k] = cell.is_slices() ? cell.dense() : flags_[s] & requested ? GradientAccess::value(cell) : std::move(GradientAccess::value(cell));
+        g_[k] = cell.is_slices()        ? cell.dense()
+                : flags_[s] & requested ? GradientAccess::value(cell)
+                                        : std::move(GradientAccess::value(cell));
       } else if (!e.rule->accepts_none) {
         g_[k] = space_.zeros(record.output_shape(k), record.output_dtype(k));
       }
@@ -160,8 +165,10 @@ class Pass {
     if (any) {
       dx_.resize(e.inputs);
       const Override* replaced = find_override(e.rule->name);
-      if (replaced) call_override(*replaced, record, e, g_, dx_);
-      else e.rule->vjp(record, g_, dx_);
+      if (replaced)
+        call_override(*replaced, record, e, g_, dx_);
+      else
+        e.rule->vjp(record, g_, dx_);
       if (tape::tracing) [[unlikely]]
         trace_replayed(record, g_, dx_);
       for (std::uint32_t i = 0; i < e.inputs; ++i) {
@@ -187,13 +194,15 @@ class Pass {
   static void verify(const tape::Record& r, std::size_t i, const Gradient& d) {
     const DType dtype = d.is_slices() ? d.slices().values.dtype() : d.dense().dtype();
     if (dtype != r.dtype(i))
-      fail<ValueError>(r.name(), "Gradient type {} generated for op {} does not match input type {}", dtype, r.name(), r.dtype(i));
+      fail<ValueError>(r.name(), "Gradient type {} generated for op {} does not match input type {}", dtype, r.name(),
+                       r.dtype(i));
     const Shape shape = d.is_slices() ? d.slices().dense_shape : d.dense().shape();
     if (shape != r.shape(i))
-      fail<ShapeError>(r.name(),
-                       "Incompatible shapes between op input and calculated input gradient.  Forward operation: {}.  Input "
-                       "index: {}. Original input shape: {}.  Calculated input gradient shape: {}",
-                       r.name(), i, r.shape(i), shape);
+      fail<ShapeError>(
+          r.name(),
+          "Incompatible shapes between op input and calculated input gradient.  Forward operation: {}.  Input "
+          "index: {}. Original input shape: {}.  Calculated input gradient shape: {}",
+          r.name(), i, r.shape(i), shape);
   }
 
   Tape& tape_;
@@ -212,9 +221,10 @@ void warn_of_growth(Tape& t, std::int64_t added) {
   const std::int64_t forward = t.entries.count() - t.replay_entries;
   if (t.warned_growth || t.replay_entries <= 8 * forward) return;
   t.warned_growth = true;
-  detail::warn(fmt::format("{}: an active persistent tape records its own replays: {} entries by now, {} of them forward; call "
-                           "stop() before gradient() unless you differentiate the gradients",
-                           op, t.entries.count(), forward));
+  detail::warn(
+      fmt::format("{}: an active persistent tape records its own replays: {} entries by now, {} of them forward; call "
+                  "stop() before gradient() unless you differentiate the gradients",
+                  op, t.entries.count(), forward));
 }
 
 // Whatever happens, a tape that is not persistent is used up afterwards and holds nothing.

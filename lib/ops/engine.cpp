@@ -15,7 +15,8 @@ void store(const Tensor& to, T value) {
 }
 
 [[noreturn, gnu::cold]] void fail_range(const char* op, const char* operand, double value, DType d) {
-  fail<ValueError>(op, "{} is {}, which {} cannot hold; cast the other operand first, or pass a tensor", operand, value, d);
+  fail<ValueError>(op, "{} is {}, which {} cannot hold; cast the other operand first, or pass a tensor", operand, value,
+                   d);
 }
 
 template <class T>
@@ -33,7 +34,8 @@ void store_integer(const char* op, const char* operand, const Tensor& to, const 
 
 // Integers are rounded once, not by way of double.
 float single(const Operand& x) {
-  return x.kind() == detail::OperandKind::weak_floating ? static_cast<float>(x.floating()) : static_cast<float>(x.integer());
+  return x.kind() == detail::OperandKind::weak_floating ? static_cast<float>(x.floating())
+                                                        : static_cast<float>(x.integer());
 }
 
 }  // namespace
@@ -148,8 +150,9 @@ Shape broadcast_shapes(const char* op, const Shape& a, const Shape& b) {
     const std::int64_t other = shorter.begin()[i];
     if (e == other || other == 1) continue;
     if (e != 1)
-      fail<ShapeError>(op, "shapes {} and {} do not broadcast: extents {} and {} meet; they must be equal or one of them 1", a, b,
-                       a.begin()[i + a.rank() - shorter.rank()], b.begin()[i + b.rank() - shorter.rank()]);
+      fail<ShapeError>(op,
+                       "shapes {} and {} do not broadcast: extents {} and {} meet; they must be equal or one of them 1",
+                       a, b, a.begin()[i + a.rank() - shorter.rank()], b.begin()[i + b.rank() - shorter.rank()]);
     e = other;
   }
   return result;

@@ -9,8 +9,8 @@
 
 namespace reel::ops {
 
-/// The operand as a tensor (a weak scalar: rank 0, of `weak` if given a floating default). ValueError naming op and operand
-/// when the handle is empty.
+/// The operand as a tensor (a weak scalar: rank 0, of `weak` if given a floating default). ValueError naming op and
+/// operand when the handle is empty.
 Tensor to_tensor(const char* op, const Operand& x, const char* operand = "x");
 /// The same, with a weak scalar made a tensor of dtype `d`. ValueError if its value does not fit an integer `d`.
 Tensor to_tensor(const char* op, const Operand& x, DType d, const char* operand);
@@ -35,7 +35,8 @@ Tensor sum_to(const Tensor& x, const Shape& shape);
 
 /// A rule for a linear op of one input: vjp is the transpose, jvp the op itself; nothing is saved.
 /// transpose(record, g) and forward(record, t) give one tensor each.
-template <Tensor (*Transpose)(const tape::Record&, const Tensor&), Tensor (*Forward)(const tape::Record&, const Tensor&)>
+template <Tensor (*Transpose)(const tape::Record&, const Tensor&),
+          Tensor (*Forward)(const tape::Record&, const Tensor&)>
 constexpr tape::Rule linear(const char* name) {
   return {name,
           [](const tape::Record& r, std::span<const Tensor> g, std::span<Gradient> dx) { dx[0] = Transpose(r, g[0]); },

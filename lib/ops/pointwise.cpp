@@ -1,9 +1,8 @@
 // The pointwise ops: rows of the table made functions. One engine does for all of them what no row repeats: promotion,
 // broadcasting, reuse of an operand's memory, the choice of what a tape keeps, and the fused or recorded derivative.
-#include <reel/ops/pointwise.hpp>
-
 #include <array>
 #include <reel/ops/make.hpp>
+#include <reel/ops/pointwise.hpp>
 #include <reel/ops/reduce.hpp>
 
 #include "kernels/table.hpp"
@@ -51,7 +50,8 @@ bool same_shape(const detail::Block* a, const detail::Block* b) noexcept {
 }
 
 // The operand whose memory may hold the result, or null.
-detail::Block* reusable_operand(std::span<const Operand* const> operands, const Tensor* const* x, DType d, const Shape& shape) {
+detail::Block* reusable_operand(std::span<const Operand* const> operands, const Tensor* const* x, DType d,
+                                const Shape& shape) {
   for (std::size_t i = 0; i < operands.size(); ++i) {
     if (operands[i]->kind() != detail::OperandKind::rvalue || x[i] != &operands[i]->tensor()) continue;
     detail::Block* b = detail::block(*x[i]);
@@ -63,7 +63,8 @@ detail::Block* reusable_operand(std::span<const Operand* const> operands, const 
   return nullptr;
 }
 
-void compute(const Row& row, kernels::Loop loop, std::span<const Tensor* const> x, const Tensor& out, const Shape& shape) {
+void compute(const Row& row, kernels::Loop loop, std::span<const Tensor* const> x, const Tensor& out,
+             const Shape& shape) {
   if (detail::block(out)->size == 0) return;
   static_cast<void>(row);
   loops::pointwise(loop, shape, x, out);
@@ -82,8 +83,10 @@ void compute(const Row& row, kernels::Loop loop, std::span<const Tensor* const> 
       count = i + 1;
     }
   const Tensor* out[] = {&z};
-  if (is_differentiable(z.dtype())) tape::record(row.rule, x, out, {saved, count});
-  else tape::note_cut(row.rule.name, x, z, tape::Cut::integer);
+  if (is_differentiable(z.dtype()))
+    tape::record(row.rule, x, out, {saved, count});
+  else
+    tape::note_cut(row.rule.name, x, z, tape::Cut::integer);
 }
 
 // Operands of different dtypes or shapes, weak scalars, any layout.
@@ -140,7 +143,8 @@ Tensor run(const Row& row, std::initializer_list<const Operand*> list) {
       return run_general(row, operands);
   }
   const kernels::Loop loop = kernels::active().op[row.index][static_cast<std::size_t>(first->dtype)].value;
-  if (!loop || (row.domain == table::Domain::floating && !is_differentiable(first->dtype))) return run_general(row, operands);
+  if (!loop || (row.domain == table::Domain::floating && !is_differentiable(first->dtype)))
+    return run_general(row, operands);
   Tensor z = TensorAccess::adopt(detail::new_block(first->dtype, first->extents(), first->rank));
   if (first->size < loops::parallel_threshold) {
     kernels::Strided in[arity_max];
@@ -178,7 +182,8 @@ Tensor product(const tape::Record& record, const Tensor& g, const Shape& shape) 
     const Tensor* in[result_at + 2] = {&g, &g, &g, &g, &g};
     for (std::size_t i = 0; i <= result_at; ++i)
       if (reads & masks[i]) in[i + 1] = &v[i];
-    const kernels::Loop loop = kernels::active().op[kernels::row_of<Name>()][static_cast<std::size_t>(g.dtype())].product[K];
+    const kernels::Loop loop =
+        kernels::active().op[kernels::row_of<Name>()][static_cast<std::size_t>(g.dtype())].product[K];
     if (out.size()) loops::pointwise(loop, shape, in, out);
     return out;
   }
@@ -209,19 +214,16 @@ constexpr Row make_row() {
   r.index = kernels::row_of<Name>();
   r.arity = arity;
   r.domain = row.domain;
-  [&]<std::size_t... K>(std::index_sequence<K...>) {
-    ((r.reads[K] = std::get<K>(row.products).reads), ...);
-  }(std::make_index_sequence<arity>());
+  [&]<std::size_t... K>(std::index_sequence<K...>) { ((r.reads[K] = std::get<K>(row.products).reads), ...); }
+  (std::make_index_sequence<arity>());
   r.rule.name = row.name.data();
   r.rule.vjp = [](const tape::Record& record, std::span<const Tensor> g, std::span<Gradient> dx) {
-    [&]<std::size_t... K>(std::index_sequence<K...>) {
-      (pull<Name, K>(record, g[0], dx), ...);
-    }(std::make_index_sequence<arity>());
+    [&]<std::size_t... K>(std::index_sequence<K...>) { (pull<Name, K>(record, g[0], dx), ...); }
+    (std::make_index_sequence<arity>());
   };
   r.rule.jvp = [](const tape::Record& record, std::span<const Tensor> t, std::span<Tensor> dy) {
-    [&]<std::size_t... K>(std::index_sequence<K...>) {
-      (push<Name, K>(record, t[K], dy[0]), ...);
-    }(std::make_index_sequence<arity>());
+    [&]<std::size_t... K>(std::index_sequence<K...>) { (push<Name, K>(record, t[K], dy[0]), ...); }
+    (std::make_index_sequence<arity>());
   };
   return r;
 }
@@ -330,10 +332,12 @@ Tensor mod(const Operand& x, const Operand& y) {
 }
 
 void Variable::assign_add(const Tensor& delta) const {
-  VariableAccess::update(*this, "Variable.assign_add", [](Tensor&& x, const Tensor& d) { return add(std::move(x), d); }, delta);
+  VariableAccess::update(
+      *this, "Variable.assign_add", [](Tensor&& x, const Tensor& d) { return add(std::move(x), d); }, delta);
 }
 void Variable::assign_sub(const Tensor& delta) const {
-  VariableAccess::update(*this, "Variable.assign_sub", [](Tensor&& x, const Tensor& d) { return subtract(std::move(x), d); }, delta);
+  VariableAccess::update(
+      *this, "Variable.assign_sub", [](Tensor&& x, const Tensor& d) { return subtract(std::move(x), d); }, delta);
 }
 
 }  // namespace reel

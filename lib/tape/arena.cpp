@@ -13,7 +13,8 @@ constexpr std::size_t first_chunk = 4096, largest_chunk = std::size_t{1} << 20;
 
 void Arena::reserve(std::size_t bytes) {
   if (!chunks_.empty() && chunks_.back().capacity - chunks_.back().used >= bytes) return;
-  const std::size_t grown = chunks_.empty() ? first_chunk : std::min<std::size_t>(2 * chunks_.back().capacity, largest_chunk);
+  const std::size_t grown =
+      chunks_.empty() ? first_chunk : std::min<std::size_t>(2 * chunks_.back().capacity, largest_chunk);
   const std::size_t capacity = std::max(grown, bytes);
   chunks_.reserve(chunks_.size() + 1);
   auto* data = static_cast<std::byte*>(std::malloc(capacity));

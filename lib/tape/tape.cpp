@@ -90,7 +90,7 @@ void mark(Tape& t, detail::Block* output, std::uint32_t slot) noexcept {
 
 struct Call {
   const Rule& rule;
-  std::span<const Tensor* const> inputs, outputs, saved;
+  std::span<const Tensor*const> inputs, outputs, saved;
   std::span<const std::int64_t> attributes;
 };
 
@@ -105,7 +105,8 @@ bool follows_any(const Tape& t, std::span<const Tensor* const> inputs) noexcept 
 // All that can throw.
 void prepare(Tape& t, const Call& c) {
   if (t.entries.count() >= t.sweep_at && !t.replaying) sweep(t);
-  if (t.slots.size() + c.outputs.size() >= no_slot) fail<TapeError>(c.rule.name, "a tape follows at most 2^32 - 2 tensors");
+  if (t.slots.size() + c.outputs.size() >= no_slot)
+    fail<TapeError>(c.rule.name, "a tape follows at most 2^32 - 2 tensors");
   t.entries.reserve(Entry::size_of(c.inputs.size(), c.outputs.size(), c.saved.size(), c.attributes.size()));
   if (t.slots.capacity() < t.slots.size() + c.outputs.size())
     t.slots.reserve(std::max<std::size_t>(64, 2 * t.slots.size() + c.outputs.size()));
@@ -196,8 +197,10 @@ void record(const Rule& rule, std::span<const Tensor* const> inputs, std::span<c
 
 void note_cut(const char* name, std::span<const Tensor* const> inputs, const Tensor& output, Cut why) noexcept {
   for (Tape* t = top; t; t = t->below) {
-    if (follows_any(*t, inputs)) note_taint(*t, output, {t->recording() ? why : Cut::paused, name, t->seen});
-    else propagate(*t, inputs, output);
+    if (follows_any(*t, inputs))
+      note_taint(*t, output, {t->recording() ? why : Cut::paused, name, t->seen});
+    else
+      propagate(*t, inputs, output);
   }
 }
 
@@ -340,7 +343,8 @@ void watch(Tape& t, const Tensor& x) {
   if (!is_differentiable(b->dtype)) {
     static std::atomic<int> warned{0};
     if (warned.fetch_add(1) < 5)
-      detail::warn(detail::message("GradientTape.watch", "the dtype of the watched tensor must be floating or complex, got {}",
+      detail::warn(detail::message("GradientTape.watch",
+                                   "the dtype of the watched tensor must be floating or complex, got {}",
                                    fmt::make_format_args(name(b->dtype))));
   }
   if (const std::uint32_t slot = t.find(b); slot != no_slot) {

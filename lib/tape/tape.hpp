@@ -1,8 +1,8 @@
 // A tape's insides: entries in an arena in recording order, slots for the tensors it follows, metadata interned.
 //
 // Terms. A *slot* stands for one followed tensor: a watched source, a variable, or the output of a recorded op. An
-// *entry* is one recorded op: its rule, the slots of its inputs (no_slot where not followed) and outputs, the blocks its
-// rule saved, and plain integers. Recording order is a topological order, so replay walks the arena backwards and
+// *entry* is one recorded op: its rule, the slots of its inputs (no_slot where not followed) and outputs, the blocks
+// its rule saved, and plain integers. Recording order is a topological order, so replay walks the arena backwards and
 // a jvp forwards. Outputs find their slot by the marks in their block; sources and variables by a small hash map.
 #pragma once
 #include <atomic>
@@ -192,7 +192,8 @@ struct VariableAccess {
   /// For each tape of this thread: the variable's value `id` is read. Called under the variable's lock.
   static void on_read(const Variable& v, Tensor& value);
   /// Replaces the value by combine(value, delta), in its own memory if nobody else holds it. Not recorded.
-  static void update(const Variable& v, const char* op, Tensor (*combine)(Tensor&&, const Tensor&), const Tensor& delta);
+  static void update(const Variable& v, const char* op, Tensor (*combine)(Tensor&&, const Tensor&),
+                     const Tensor& delta);
 };
 
 struct GradientTapeAccess {

@@ -13,12 +13,14 @@ void set_tracing(bool on) { tape::tracing = on; }
 namespace {
 std::string list(std::span<const Tensor* const> tensors) {
   std::string text = "[";
-  for (const Tensor* x : tensors) text += (text.size() > 1 ? ", " : "") + (x && x->defined() ? to_string(*x) : std::string("none"));
+  for (const Tensor* x : tensors)
+    text += (text.size() > 1 ? ", " : "") + (x && x->defined() ? to_string(*x) : std::string("none"));
   return text + "]";
 }
 }  // namespace
 
-void tape::trace_recorded(const char* name, std::span<const Tensor* const> inputs, std::span<const Tensor* const> outputs) {
+void tape::trace_recorded(const char* name, std::span<const Tensor* const> inputs,
+                          std::span<const Tensor* const> outputs) {
   detail::warn(fmt::format("Computed op {} inputs {} outputs {}", name, list(inputs), list(outputs)));
 }
 
@@ -35,8 +37,8 @@ void tape::trace_replayed(const Record& record, std::span<const Tensor> g, std::
     held.push_back(d && !d.is_slices() ? d.dense() : Tensor());
     gradients.push_back(&held.back());
   }
-  detail::warn(fmt::format("Gradient for {} inputs {} output_grads {} gradients {}", record.name(), list(inputs), list(cotangents),
-                           list(gradients)));
+  detail::warn(fmt::format("Gradient for {} inputs {} output_grads {} gradients {}", record.name(), list(inputs),
+                           list(cotangents), list(gradients)));
 }
 
 }  // namespace reel

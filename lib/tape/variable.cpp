@@ -54,7 +54,8 @@ void check_fits(const char* op, const std::string& name, const Tensor& old, cons
 Variable::Variable(const Tensor& initial, std::string name, bool trainable) : state_(nullptr) {
   check_defined(initial, "Variable", name);
   Tensor value = detail::alias(initial);
-  state_ = new State{{1}, {false}, std::move(value), initial.shape(), initial.dtype(), std::move(name), trainable, next_variable++};
+  state_ = new State{{1},       {false},        std::move(value), initial.shape(), initial.dtype(), std::move(name),
+                     trainable, next_variable++};
 }
 Variable::Variable(const Variable& other) noexcept : state_(other.state_) {
   if (state_) ++state_->uses;
@@ -102,7 +103,8 @@ void VariableAccess::on_read(const Variable& v, Tensor& value) {
     }
 }
 
-void VariableAccess::update(const Variable& v, const char* op, Tensor (*combine)(Tensor&&, const Tensor&), const Tensor& delta) {
+void VariableAccess::update(const Variable& v, const char* op, Tensor (*combine)(Tensor&&, const Tensor&),
+                            const Tensor& delta) {
   check_defined(delta, op, v.name());
   const tape::Suspend suspend;
   const Lock lock(v.state_->locked);

@@ -1,12 +1,11 @@
 // Tensors as text. Expected texts were printed by NumPy 1.24 (array2string with separator ", ").
 #include <cmath>
 #include <complex>
+#include <reel/fmt.hpp>
+#include <reel/reel.hpp>
 #include <sstream>
 
 #include "catch.hpp"
-
-#include <reel/fmt.hpp>
-#include <reel/reel.hpp>
 
 using namespace reel;
 
@@ -59,9 +58,11 @@ TEST_CASE("long tensors") {
         "[[   0,    1,    2, ...,  997,  998,  999],\n [1000, 1001, 1002, ..., 1997, 1998, 1999]] int64 [2, 1000]");
   CHECK(text(zeros({40, 40})) ==
         "[[0., 0., 0., ..., 0., 0., 0.],\n [0., 0., 0., ..., 0., 0., 0.],\n [0., 0., 0., ..., 0., 0., 0.],\n ...,\n"
-        " [0., 0., 0., ..., 0., 0., 0.],\n [0., 0., 0., ..., 0., 0., 0.],\n [0., 0., 0., ..., 0., 0., 0.]] float64 [40, 40]");
+        " [0., 0., 0., ..., 0., 0., 0.],\n [0., 0., 0., ..., 0., 0., 0.],\n [0., 0., 0., ..., 0., 0., 0.]] float64 "
+        "[40, 40]");
   CHECK(text(arange(25)) ==
-        "[ 0,  1,  2,  3,  4,  5,  6,  7,  8,  9, 10, 11, 12, 13, 14, 15, 16, 17,\n 18, 19, 20, 21, 22, 23, 24] int64 [25]");
+        "[ 0,  1,  2,  3,  4,  5,  6,  7,  8,  9, 10, 11, 12, 13, 14, 15, 16, 17,\n 18, 19, 20, 21, 22, 23, 24] int64 "
+        "[25]");
 }
 
 TEST_CASE("variables, gradients, and {fmt}") {

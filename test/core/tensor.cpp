@@ -3,10 +3,9 @@
 #include <complex>
 #include <limits>
 #include <memory>
+#include <reel/reel.hpp>
 
 #include "catch.hpp"
-
-#include <reel/reel.hpp>
 
 using namespace reel;
 using Catch::Matchers::Contains;
@@ -149,8 +148,10 @@ TEST_CASE("promotion") {
       CHECK(promote(b, a) == p);
       const DType higher = category(a) > category(b) ? a : b, lower = higher == a ? b : a;
       if (category(a) == category(b)) {
-        if ((a == float16 && b == bfloat16) || (a == bfloat16 && b == float16)) CHECK(p == float32);
-        else CHECK(p == (a > b ? a : b));
+        if ((a == float16 && b == bfloat16) || (a == bfloat16 && b == float16))
+          CHECK(p == float32);
+        else
+          CHECK(p == (a > b ? a : b));
       } else if (category(higher) == 3 && lower == float64) {
         CHECK(p == complex128);
       } else {
@@ -247,14 +248,21 @@ TEST_CASE("views cost a header and share the data") {
   const Tensor x = reshape(arange(24.0), {2, 3, 4});
   const double* data = x.data<double>().data();
   const std::int64_t bytes = memory_stats().live_bytes;
-  const Tensor views[] = {reshape(x, {6, 4}),      transpose(x),
-                          slice(x, {0}),           flip(x),
-                          squeeze(x),              expand_dims(x, 0),
-                          moveaxis(x, 0, 1),       broadcast_to(x, {5, 2, 3, 4}),
-                          identity(x),             stop_gradient(x),
+  const Tensor views[] = {reshape(x, {6, 4}),
+                          transpose(x),
+                          slice(x, {0}),
+                          flip(x),
+                          squeeze(x),
+                          expand_dims(x, 0),
+                          moveaxis(x, 0, 1),
+                          broadcast_to(x, {5, 2, 3, 4}),
+                          identity(x),
+                          stop_gradient(x),
                           reshape(transpose(x, {1, 2, 0}), {12, 2}),
-                          diagonal(x),             reshape(slice(x, {reel::all, reel::all, reel::range(0, 2)}), {6, 2}),
-                          cast(x, DType::float64), split(x, 2)[0],
+                          diagonal(x),
+                          reshape(slice(x, {reel::all, reel::all, reel::range(0, 2)}), {6, 2}),
+                          cast(x, DType::float64),
+                          split(x, 2)[0],
                           unstack(x)[1]};
   for (const Tensor& v : views) CHECK(v.id() != x.id());
   CHECK(memory_stats().live_bytes - bytes < 16 * 400);

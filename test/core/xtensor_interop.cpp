@@ -1,10 +1,9 @@
 // xtensor on both sides: expressions of any layout in, tensors of any strides out, element for element.
 #include <complex>
-
-#include "catch.hpp"
-
 #include <reel/reel.hpp>
 #include <reel/xtensor.hpp>
+
+#include "catch.hpp"
 
 #if __has_include(<xtensor/containers/xarray.hpp>)
 #include <xtensor/containers/xarray.hpp>
@@ -28,10 +27,12 @@ template <class T, class E>
 void check_same(const Tensor& x, const E& e) {
   const auto shape = e.shape();
   REQUIRE(x.rank() == static_cast<int>(shape.size()));
-  for (std::size_t i = 0; i < shape.size(); ++i) CHECK(x.shape()[static_cast<std::int64_t>(i)] == static_cast<std::int64_t>(shape[i]));
+  for (std::size_t i = 0; i < shape.size(); ++i)
+    CHECK(x.shape()[static_cast<std::int64_t>(i)] == static_cast<std::int64_t>(shape[i]));
   const std::vector<T> values = x.to_vector<T>();
   std::size_t at = 0;
-  for (auto it = e.template begin<xt::layout_type::row_major>(); it != e.template end<xt::layout_type::row_major>(); ++it)
+  for (auto it = e.template begin<xt::layout_type::row_major>(); it != e.template end<xt::layout_type::row_major>();
+       ++it)
     CHECK(values[at++] == static_cast<T>(*it));
 }
 
@@ -63,8 +64,9 @@ TEST_CASE("tensors are expressions over their own memory") {
   const auto seen = as_xtensor(x);
   CHECK(&seen(0, 0, 0) == x.data<double>().data());
   check_same<double>(x, seen);
-  const Tensor views[] = {transpose(x), flip(x), slice(x, {reel::all, 1, reel::range_from(-1, -2)}), diagonal(x), x[1],
-                          broadcast_to(tensor({1, 2, 3, 4}), {3, 4}), scalar(5.0), zeros({2, 0})};
+  const Tensor views[] = {transpose(x), flip(x),      slice(x, {reel::all, 1, reel::range_from(-1, -2)}),
+                          diagonal(x),  x[1],         broadcast_to(tensor({1, 2, 3, 4}), {3, 4}),
+                          scalar(5.0),  zeros({2, 0})};
   for (const Tensor& v : views) {
     check_same<double>(v, as_xtensor(v));
     check_same<double>(from_xtensor(as_xtensor(v) + 1.0), as_xtensor(v) + 1.0);

@@ -2,11 +2,10 @@
 // NaN in what is not chosen.
 #include <cmath>
 #include <limits>
+#include <reel/reel.hpp>
 
 #include "catch.hpp"
 #include "support/derivatives.hpp"
-
-#include <reel/reel.hpp>
 
 using namespace reel;
 using Catch::Matchers::Contains;
@@ -53,7 +52,8 @@ TEST_CASE("ranges follow Python") {
           REQUIRE(slice(x, {reel::range(a, b, step)}).to_vector<std::int64_t>() == python(n, &a, &b, step));
       }
   }
-  constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max(), least = std::numeric_limits<std::int64_t>::min();
+  constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max(),
+                         least = std::numeric_limits<std::int64_t>::min();
   const Tensor x = arange(5);
   CHECK(slice(x, {reel::range(least, most, most)}).to_vector<std::int64_t>() == Ints{0});
   CHECK(slice(x, {reel::range(most, least, least)}).to_vector<std::int64_t>() == Ints{4});
@@ -97,7 +97,8 @@ TEST_CASE("gather") {
   CHECK(gather(transpose(x), ints({2, 0}), 1).to_vector() == Doubles{4, 0, 5, 1});
   CHECK(gather(flip(x), tensor<std::uint8_t>({2, 2})).to_vector() == Doubles{1, 0, 1, 0});
   CHECK(gather(tensor<bool>({true, false}), ints({1, 0})).to_vector<bool>() == std::vector<bool>{false, true});
-  CHECK_THROWS_WITH(gather(x, ints({0, 3})), "gather: index 3 (element 1 of indices) is out of range for axis 0, of extent 3");
+  CHECK_THROWS_WITH(gather(x, ints({0, 3})),
+                    "gather: index 3 (element 1 of indices) is out of range for axis 0, of extent 3");
   CHECK_THROWS_AS(gather(x, ints({-4})), IndexError);
   CHECK_THROWS_AS(gather(zeros({0}), ints({0})), IndexError);
   CHECK_THROWS_WITH(gather(x, tensor({0, 1})), Contains("integers") && Contains("int64"));
@@ -106,10 +107,11 @@ TEST_CASE("gather") {
   CHECK_THROWS_AS(gather(x, 0, 2), IndexError);
   // Large enough for several threads.
   const Tensor big = arange(100000.0), backwards = from_data([] {
-    Ints i(100000);
-    for (std::size_t k = 0; k < i.size(); ++k) i[k] = -1 - static_cast<std::int64_t>(k);
-    return i;
-  }());
+                                         Ints i(100000);
+                                         for (std::size_t k = 0; k < i.size(); ++k)
+                                           i[k] = -1 - static_cast<std::int64_t>(k);
+                                         return i;
+                                       }());
   CHECK(array_equal(gather(big, backwards), flip(big)));
   const Tensor rows = reshape(arange(200000.0), {1000, 200});
   CHECK(array_equal(gather(rows, slice(arange(1000), {range_from(-1, -1)})), flip(rows, 0)));
@@ -152,7 +154,8 @@ TEST_CASE("IndexedSlices are checked") {
   const Tensor values = tensor({{1, 2}, {3, 4}});
   CHECK(IndexedSlices{values, ints({1, 1}), {3, 2}}.dense().to_vector() == Doubles{0, 0, 4, 6, 0, 0});
   CHECK(IndexedSlices{values, ints({0, -1}), {3, 2}}.dense().to_vector() == Doubles{1, 2, 0, 0, 3, 4});
-  CHECK(IndexedSlices{tensor<float>({1, 2}), tensor<int>({0, 0}), {2}}.dense().to_vector<float>() == std::vector<float>{3, 0});
+  CHECK(IndexedSlices{tensor<float>({1, 2}), tensor<int>({0, 0}), {2}}.dense().to_vector<float>() ==
+        std::vector<float>{3, 0});
   CHECK(IndexedSlices{zeros({0, 2}), ints({}), {3, 2}}.dense().to_vector() == Doubles(6));
   CHECK_THROWS_WITH((IndexedSlices{values, ints({0, 3}), {3, 2}}.dense()), Contains("index 3") && Contains("extent 3"));
   CHECK_THROWS_WITH((IndexedSlices{values, ints({0, 1}), {}}.dense()), Contains("without dense_shape"));
@@ -165,16 +168,20 @@ TEST_CASE("IndexedSlices are checked") {
 TEST_CASE("take_along_axis broadcasts all axes but its own") {
   const Tensor x = reshape(arange(6.0), {2, 3});
   CHECK(take_along_axis(x, reshape(ints({2}), {1, 1}), 1).to_vector() == Doubles{2, 5});
-  CHECK(take_along_axis(slice(x, {reel::range(0, 1)}), reshape(ints({0, 1, 2, -1}), {2, 2}), 1).to_vector() == Doubles{0, 1, 2, 2});
+  CHECK(take_along_axis(slice(x, {reel::range(0, 1)}), reshape(ints({0, 1, 2, -1}), {2, 2}), 1).to_vector() ==
+        Doubles{0, 1, 2, 2});
   CHECK(take_along_axis(x, zeros({2, 0}, DType::int32), 1).shape() == Shape{2, 0});
   CHECK_THROWS_WITH(take_along_axis(x, ints({0}), 0), Contains("[2, 3]") && Contains("[1]") && Contains("rank"));
   CHECK_THROWS_AS(take_along_axis(x, reshape(ints({2}), {1, 1}), 0), IndexError);
   CHECK_THROWS_AS(take_along_axis(x, reshape(ints({0, 0}), {1, 2}), 0), ShapeError);
   const auto f = [](const Tensor& t) { return take_along_axis(t, reshape(ints({0, 0, -1}), {1, 3}), 1); };
   CHECK(gradient(x, f).dense().to_vector() == Doubles{2, 0, 1, 2, 0, 1});
-  CHECK(gradient(slice(x, {reel::range(0, 1)}), [](const Tensor& t) {
-          return take_along_axis(t, zeros({4, 2}, DType::int64), 1);
-        }).dense().to_vector() == Doubles{8, 0, 0});
+  CHECK(gradient(slice(x, {reel::range(0, 1)}),
+                 [](const Tensor& t) {
+                   return take_along_axis(t, zeros({4, 2}, DType::int64), 1);
+                 })
+            .dense()
+            .to_vector() == Doubles{8, 0, 0});
 }
 
 TEST_CASE("scatter_add") {
@@ -185,11 +192,13 @@ TEST_CASE("scatter_add") {
   CHECK(scatter_add(x, ints({}), zeros({0, 2})).to_vector() == Doubles(6));
   CHECK(scatter_add(tensor<int>({1, 2}), ints({0, 0}), tensor({0.5, 0.5})).to_vector() == Doubles{2, 2});
   CHECK(scatter_add(tensor<std::uint8_t>({250}), ints({0, 0}), tensor<std::uint8_t>({5, 5})).item<std::uint8_t>() == 4);
-  CHECK(scatter_add(tensor<bool>({false, false}), ints({1}), tensor<bool>({true})).to_vector<bool>() == std::vector<bool>{false, true});
+  CHECK(scatter_add(tensor<bool>({false, false}), ints({1}), tensor<bool>({true})).to_vector<bool>() ==
+        std::vector<bool>{false, true});
   const Tensor half = scatter_add(cast(x, DType::float16), ints({0, 0}), cast(full({2, 2}, 0.25), DType::float16));
   CHECK(half.dtype() == DType::float16);
   CHECK(half[0].to_vector<float>() == std::vector<float>{0.5f, 0.5f});
-  CHECK(scatter_add(cast(x, DType::complex128), ints({0}), ones({1, 2}))[0].to_vector<complex128>()[1] == complex128(1));
+  CHECK(scatter_add(cast(x, DType::complex128), ints({0}), ones({1, 2}))[0].to_vector<complex128>()[1] ==
+        complex128(1));
   CHECK_THROWS_WITH(scatter_add(x, ints({0, 3}), 1.0), Contains("index 3"));
   CHECK_THROWS_WITH(scatter_add(x, ints({0, 1}), zeros({2, 2, 2})), Contains("[2, 2, 2]") && Contains("[2, 2]"));
   CHECK_THROWS_AS(scatter_add(x, ints({0, 1}), zeros({3, 2})), ShapeError);

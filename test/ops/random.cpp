@@ -3,11 +3,10 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <reel/reel.hpp>
 
 #include "catch.hpp"
 #include "ops/make/philox.hpp"
-
-#include <reel/reel.hpp>
 
 using namespace reel;
 
@@ -115,7 +114,8 @@ TEST_CASE("moments") {
   CHECK(draws.shape() == Shape{2, many});
   const Tensor counts = sum(one_hot(draws, 4), 1) / static_cast<double>(many);
   const std::vector<double> expected{0.125, 0.25, 0, 0.625, 1, 0, 0, 0}, got = counts.to_vector();
-  for (std::size_t i = 0; i < got.size(); ++i) CHECK(got[i] == Approx(expected[i]).margin(expected[i] == 0 ? 0 : tolerance));
+  for (std::size_t i = 0; i < got.size(); ++i)
+    CHECK(got[i] == Approx(expected[i]).margin(expected[i] == 0 ? 0 : tolerance));
 }
 
 TEST_CASE("narrow uniform numbers stay below the open end") {

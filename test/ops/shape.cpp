@@ -1,9 +1,9 @@
 // What the op table does not show of the shape ops: errors, identities, gradients of only some results, none for
 // integers, why a gradient ends.
+#include <reel/reel.hpp>
+
 #include "catch.hpp"
 #include "support/derivatives.hpp"
-
-#include <reel/reel.hpp>
 
 using namespace reel;
 using Catch::Matchers::Contains;
@@ -37,9 +37,14 @@ TEST_CASE("reshape works out one extent") {
 
 TEST_CASE("reshape is a view wherever strides allow") {
   const Tensor x = reshape(arange(48.0), {2, 3, 2, 4});
-  const Tensor views[] = {transpose(x, {2, 0, 1, 3}), slice(x, {reel::all, range_from(-1, -1)}), slice(x, {ellipsis, reel::range(0, 2)}),
-                          flip(x), broadcast_to(slice(x, {reel::range(0, 1)}), x.shape()), moveaxis(x, 0, 2)};
-  const Shape shapes[] = {{48}, {24, -1}, {2, 1, -1, 1}, {4, 3, 4}, {6, 8}, {2, 3, 8}, {12, 4}, {3, 2, 8}, {2, 24}, {1, -1, 1, 4}};
+  const Tensor views[] = {transpose(x, {2, 0, 1, 3}),
+                          slice(x, {reel::all, range_from(-1, -1)}),
+                          slice(x, {ellipsis, reel::range(0, 2)}),
+                          flip(x),
+                          broadcast_to(slice(x, {reel::range(0, 1)}), x.shape()),
+                          moveaxis(x, 0, 2)};
+  const Shape shapes[] = {{48},      {24, -1}, {2, 1, -1, 1}, {4, 3, 4}, {6, 8},
+                          {2, 3, 8}, {12, 4},  {3, 2, 8},     {2, 24},   {1, -1, 1, 4}};
   for (const Tensor& v : views)
     for (const Shape& s : shapes) {
       if (v.size() % 4 != 0) continue;

@@ -1,6 +1,6 @@
 // GradientTape's public behaviour: rules S66-S79, decisions C1-C6, C10, C13, and the reasons for a missing gradient.
-#include <reel/reel.hpp>
 #include <memory>
+#include <reel/reel.hpp>
 #include <thread>
 
 #include "catch.hpp"
@@ -13,7 +13,8 @@ TEST_CASE("S66-S68, C6: aggregation of slices and tensors") {
   const VSpace space;
   CHECK_FALSE(space.aggregate({}));
   const Tensor dense = tensor({{1., 1.}, {1., 1.}, {1., 1.}});
-  const IndexedSlices a{tensor({{1., 2.}}), tensor<std::int64_t>({1}), {3, 2}}, b{tensor({{10., 20.}}), tensor<int>({1}), {3, 2}};
+  const IndexedSlices a{tensor({{1., 2.}}), tensor<std::int64_t>({1}), {3, 2}},
+      b{tensor({{10., 20.}}), tensor<int>({1}), {3, 2}};
   const Gradient one[] = {dense};
   CHECK((*space.aggregate(one)).id() == dense.id());
   const Gradient sparse[] = {a, Gradient(), b};
@@ -76,7 +77,8 @@ TEST_CASE("S73: the stack is balanced when an exception leaves the scope, and wh
     throw std::runtime_error("out");
   } catch (const std::runtime_error&) {
   }
-  auto first = std::make_unique<GradientTape>(), second = std::make_unique<GradientTape>(), third = std::make_unique<GradientTape>();
+  auto first = std::make_unique<GradientTape>(), second = std::make_unique<GradientTape>(),
+       third = std::make_unique<GradientTape>();
   for (auto* t : {&first, &second, &third}) (*t)->watch(x);
   second.reset();
   const Tensor y = x * x;
@@ -155,13 +157,15 @@ TEST_CASE("output gradients: weights, numbers, a cast with one warning, and what
   tape.watch(x);
   const Tensor y = x * x;
   tape.stop();  // or it would record its replays, and warn of that too
-  CHECK((*tape.gradient(y, x, {.output_gradients = tensor<float>({1, 10})})).to_vector<float>() == std::vector<float>{2, 40});
+  CHECK((*tape.gradient(y, x, {.output_gradients = tensor<float>({1, 10})})).to_vector<float>() ==
+        std::vector<float>{2, 40});
   CHECK((*tape.gradient(y, x, {.output_gradients = 0.5})).to_vector<float>() == std::vector<float>{1, 2});
   WarningLog log;
   CHECK((*tape.gradient(y, x, {.output_gradients = tensor({1., 1.})})).dtype() == DType::float32);
   CHECK(log.texts.size() == 1);
   CHECK_THROWS_AS(tape.gradient(y, x, {.output_gradients = scalar(1.f)}), ShapeError);
-  CHECK_THROWS_WITH(tape.gradient(y, x, {.output_gradients = {scalar(1.f), scalar(1.f)}}), Contains("passed 2 output gradients for 1 targets"));
+  CHECK_THROWS_WITH(tape.gradient(y, x, {.output_gradients = {scalar(1.f), scalar(1.f)}}),
+                    Contains("passed 2 output gradients for 1 targets"));
   CHECK_THROWS_AS(tape.gradient(y, x, {.output_gradients = tensor<bool>({true, true})}), TypeError);
   CHECK_THROWS_AS(tape.gradient(y, x, {.unconnected_gradients = UnconnectedGradients(7)}), ValueError);
   CHECK_THROWS_AS(tape.gradient(y, x, {.aggregation_method = AggregationMethod(9)}), ValueError);
@@ -246,7 +250,8 @@ TEST_CASE("explain tells the path, or its absence") {
   const Tensor y = tanh(x * w);
   CHECK(tape.explain(y, x) == "source 0: connected through 2 recorded ops: multiply, tanh");
   CHECK(tape.explain(y, w) == "variable 'w': connected through 2 recorded ops: multiply, tanh");
-  CHECK(tape.explain(y, far) == "source 0: no gradient: the tape never watched the source; call tape.watch(x) before it is used");
+  CHECK(tape.explain(y, far) ==
+        "source 0: no gradient: the tape never watched the source; call tape.watch(x) before it is used");
   CHECK(tape.explain(x, x) == "source 0: is the target itself");
   CHECK((*tape.gradient(y, x)).item() == Approx(3 / (std::cosh(0.6) * std::cosh(0.6))).epsilon(1e-14));
 }
@@ -316,9 +321,8 @@ TEST_CASE("S9: an override guard replaces a rule on this thread while it lives")
   tape.watch(x);
   const Tensor y = tanh(x);
   {
-    const GradientRegistry::OverrideGuard guard("tanh", [](const RecordedOp&, std::span<const Gradient> g) {
-      return std::vector<Gradient>{*g[0] * 100};
-    });
+    const GradientRegistry::OverrideGuard guard(
+        "tanh", [](const RecordedOp&, std::span<const Gradient> g) { return std::vector<Gradient>{*g[0] * 100}; });
     CHECK((*tape.gradient(y, x)).item() == 100.0);
   }
   CHECK((*tape.gradient(y, x)).item() == Approx(1 - std::tanh(0.5) * std::tanh(0.5)));
@@ -335,12 +339,14 @@ TEST_CASE("S37, S96, S97: what a user's rule returns is checked; the tape stays 
     return fresh[0];
   };
   const Tensor few = with([](auto) { return std::vector<Gradient>{}; });
-  CHECK_THROWS_WITH(tape.gradient(few, x), Contains("Num gradients 0 generated for op custom do not match num inputs 1"));
+  CHECK_THROWS_WITH(tape.gradient(few, x),
+                    Contains("Num gradients 0 generated for op custom do not match num inputs 1"));
   const Tensor wide = with([](auto) { return std::vector<Gradient>{zeros({3})}; });
   CHECK_THROWS_WITH(tape.gradient(wide, x),
                     Contains("Input index: 0. Original input shape: [2].  Calculated input gradient shape: [3]"));
   const Tensor narrow = with([](auto) { return std::vector<Gradient>{zeros({2}, DType::float32)}; });
-  CHECK_THROWS_WITH(tape.gradient(narrow, x), Contains("Gradient type float32 generated for op custom does not match input type float64"));
+  CHECK_THROWS_WITH(tape.gradient(narrow, x),
+                    Contains("Gradient type float32 generated for op custom does not match input type float64"));
   const Tensor thrower = with([](auto) -> std::vector<Gradient> { throw std::runtime_error("mine"); });
   CHECK_THROWS_WITH(tape.gradient(thrower, x), "mine");
   CHECK((*tape.gradient(x * x, x)).to_vector() == std::vector<double>{2, 4});
@@ -351,7 +357,8 @@ TEST_CASE("a rule that throws uses up a tape that is not persistent") {
   GradientTape tape;
   tape.watch(x);
   const Tensor in[] = {x}, out[] = {scalar(1.0)};
-  record_operation("thrower", in, out, [](std::span<const Gradient>) -> std::vector<Gradient> { throw std::runtime_error("mine"); });
+  record_operation("thrower", in, out,
+                   [](std::span<const Gradient>) -> std::vector<Gradient> { throw std::runtime_error("mine"); });
   CHECK_THROWS_WITH(tape.gradient(out[0], x), "mine");
   CHECK_THROWS_AS(tape.gradient(out[0], x), TapeError);
 }

@@ -35,13 +35,14 @@ TEST_CASE("S12, S20, S21: a tape keeps what the rule reads and nothing else") {
   for (Unary f : {Unary(negative), Unary(identity)}) CHECK(stats_of(f, x).saved_bytes == 0);
   CHECK(stats_of([](const Tensor& a, const Tensor& b) { return a + b; }, x, y).saved_bytes == 0);
   CHECK(stats_of([](const Tensor& a, const Tensor& b) { return a - b; }, x, y).saved_bytes == 0);
-  for (Unary f : {Unary(floor), Unary(ceil), Unary(round), Unary(trunc), Unary(sign)}) CHECK(stats_of(f, x).saved_bytes == 0);
+  for (Unary f : {Unary(floor), Unary(ceil), Unary(round), Unary(trunc), Unary(sign)})
+    CHECK(stats_of(f, x).saved_bytes == 0);
   CHECK(stats_of([](const Tensor& a) { return sum(a); }, x).saved_bytes == 0);
   CHECK(stats_of([](const Tensor& a) { return mean(a); }, x).saved_bytes == 0);
   // The result alone (S21) or the operand alone (S20): one of the two, never both.
-  for (Unary f : {Unary(exp), Unary(tanh), Unary(sigmoid), Unary(sqrt), Unary(rsqrt), Unary(reciprocal), Unary(relu), Unary(selu),
-                  Unary(square), Unary(abs), Unary(sin), Unary(cos), Unary(tan), Unary(log), Unary(log1p), Unary(expm1),
-                  Unary(softplus), Unary(softsign)})
+  for (Unary f : {Unary(exp), Unary(tanh), Unary(sigmoid), Unary(sqrt), Unary(rsqrt), Unary(reciprocal), Unary(relu),
+                  Unary(selu), Unary(square), Unary(abs), Unary(sin), Unary(cos), Unary(tan), Unary(log), Unary(log1p),
+                  Unary(expm1), Unary(softplus), Unary(softsign)})
     CHECK(stats_of(f, x).saved_bytes == bytes);
   CHECK(stats_of([](const Tensor& a) { return softmax(a); }, x).saved_bytes <= bytes);
   CHECK(stats_of([](const Tensor& a) { return log_softmax(a); }, x).saved_bytes <= bytes);

@@ -10,8 +10,7 @@ template <class T>
 class NestedList {
  public:
   template <class N>
-    requires std::is_arithmetic_v<N> || std::is_same_v<N, T>
-  NestedList(N value) : value_(static_cast<T>(value)) {}
+  requires std::is_arithmetic_v<N> || std::is_same_v<N, T> NestedList(N value) : value_(static_cast<T>(value)) {}
   NestedList(std::initializer_list<NestedList> list) : size_(list.size()), leaf_(false) {
     list_ = list.begin();  // lives as long as this object: both end with the full expression
   }
@@ -64,8 +63,7 @@ concept ContiguousRange = requires(const T& r) {
 /// A tensor with the values of a nested list: tensor({{1, 2}, {3, 4}}) is float64 [2, 2]; tensor<float>(...) float32.
 /// T is never deduced. ShapeError when the list is ragged.
 template <class T = double>
-  requires Element<T>
-Tensor tensor(const NestedList<std::type_identity_t<T>>& list) {
+requires Element<T> Tensor tensor(const NestedList<std::type_identity_t<T>>& list) {
   Shape shape;
   for (const auto* part = &list; !part->leaf(); part = part->begin()) {
     shape.push_back(static_cast<std::int64_t>(part->size()));
@@ -106,8 +104,8 @@ Tensor from_data(const R& values) {
   return from_data(values, {values.size()});
 }
 
-/// A tensor over memory of yours, row-major, without a copy; `owner` (any copyable object) is kept until the last handle is gone.
-/// The memory must not change while any tensor or tape holds it.
+/// A tensor over memory of yours, row-major, without a copy; `owner` (any copyable object) is kept until the last
+/// handle is gone. The memory must not change while any tensor or tape holds it.
 template <Element T, class O>
 Tensor borrow(const T* data, const Shape& shape, const O& owner) {
   return detail::borrow(data, shape, dtype_of<T>, new detail::OwnerOf<O>(owner));
@@ -132,16 +130,15 @@ Tensor arange_integer(std::int64_t start, std::int64_t stop, std::int64_t step, 
 /// start, start + step, ... up to but without stop, rank 1. int64 for integers, float64 otherwise (NumPy's arange).
 /// ValueError for step 0.
 template <class T>
-  requires std::is_arithmetic_v<T>
-Tensor arange(T start, std::type_identity_t<T> stop, std::type_identity_t<T> step = 1) {
-  if constexpr (std::is_integral_v<T>) return detail::arange_integer(start, stop, step, DType::int64);
-  else return detail::arange(start, stop, step, DType::float64);
+requires std::is_arithmetic_v<T> Tensor arange(T start, std::type_identity_t<T> stop,
+                                               std::type_identity_t<T> step = 1) {
+  if constexpr (std::is_integral_v<T>)
+    return detail::arange_integer(start, stop, step, DType::int64);
+  else
+    return detail::arange(start, stop, step, DType::float64);
 }
 template <class T>
-  requires std::is_arithmetic_v<T>
-Tensor arange(T stop) {
-  return arange(T{0}, stop);
-}
+requires std::is_arithmetic_v<T> Tensor arange(T stop) { return arange(T{0}, stop); }
 /// `count` evenly spaced values from start to stop, both included. ValueError for a negative count.
 Tensor linspace(double start, double stop, std::int64_t count, DType dtype = DType::float64);
 

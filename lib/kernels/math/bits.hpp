@@ -125,14 +125,28 @@ template <class T, class I>
   }
 }
 
-// c[0] + x (c[1] + x (c[2] + ...)).
-template <class T, class I, class C>
-[[gnu::always_inline]] inline Lane<T, I> polynomial(Lane<T, I>, C c) {
-  return Lane<T, I>(c);
+// c[First] + x (c[First + Step] + x (...)), Horner's way.
+template <std::size_t Step, std::size_t First, class T, class I, std::size_t N>
+[[gnu::always_inline]] inline Lane<T, I> every(Lane<T, I> x, const T (&c)[N]) {
+  if constexpr (First + Step >= N)
+    return Lane<T, I>(c[First]);
+  else
+    return fma(x, every<Step, First + Step>(x, c), Lane<T, I>(c[First]));
 }
-template <class T, class I, class C, class... R>
-[[gnu::always_inline]] inline Lane<T, I> polynomial(Lane<T, I> x, C c, R... rest) {
-  return fma(x, polynomial(x, rest...), Lane<T, I>(c));
+
+// c[0] + x c[1] + x^2 c[2] + ..., a long one in two or four interleaved parts, which do not wait for each other.
+template <class T, class I, class... C>
+[[gnu::always_inline]] inline Lane<T, I> polynomial(Lane<T, I> x, C... coefficients) {
+  const T c[] = {static_cast<T>(coefficients)...};
+  if constexpr (sizeof...(C) <= 5) {
+    return every<1, 0>(x, c);
+  } else if constexpr (sizeof...(C) <= 13) {
+    const Lane<T, I> x2 = x * x;
+    return fma(x, every<2, 1>(x2, c), every<2, 0>(x2, c));
+  } else {
+    const Lane<T, I> x2 = x * x, x4 = x2 * x2;
+    return fma(x2, fma(x, every<4, 3>(x4, c), every<4, 2>(x4, c)), fma(x, every<4, 1>(x4, c), every<4, 0>(x4, c)));
+  }
 }
 
 }  // namespace reel::kernels::math

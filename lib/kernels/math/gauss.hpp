@@ -11,11 +11,11 @@ template <class T>
 struct GaussConstants;
 template <>
 struct GaussConstants<float> {
-  static constexpr float erfc_zero = 10.2F, cdf_zero = 14.4F;  // 0 from here on
+  static constexpr float erf_one = 4, erfc_zero = 10.2F, cdf_zero = 14.4F;  // 1 or 0 from here on
 };
 template <>
 struct GaussConstants<double> {
-  static constexpr double erfc_zero = 27.3, cdf_zero = 38.6;
+  static constexpr double erf_one = 6, erfc_zero = 27.3, cdf_zero = 38.6;
 };
 
 // A value and what rounding took from it, far below its last place.
@@ -129,7 +129,7 @@ template <class T, class I>
 template <class T, class I>
 [[gnu::noinline]] Lane<T, I> erf(Lane<T, I> x) {
   using C = math::GaussConstants<T>;
-  const Lane<T, I> a = abs(x), far = 1 - math::erfc_positive(lesser_of(Lane<T, I>(C::erfc_zero), a));
+  const Lane<T, I> a = abs(x), far = 1 - math::erfc_positive(lesser_of(Lane<T, I>(C::erf_one), a));
   return where(a < T(0.9), fma(x, math::erf_near_zero(x * x), x), copysign(far, x));
 }
 

@@ -1,9 +1,8 @@
 // Diagonals and triangles of the last two axes. A diagonal is a view; its transpose places it into zeros.
+#include <algorithm>
 #include <reel/ops/index.hpp>
 #include <reel/ops/make.hpp>
 #include <reel/ops/reduce.hpp>
-
-#include <algorithm>
 
 #include "kernels/kernels.hpp"
 #include "ops/shape/view.hpp"
@@ -23,7 +22,8 @@ Tensor diagonal_view(const Tensor& x, std::int64_t offset) {
   std::int64_t length = 0;
   if (offset >= 0 && offset < columns) length = std::min(rows, columns - offset);
   if (offset < 0 && offset > -rows) length = std::min(rows + offset, columns);
-  Shape shape(b->extents(), static_cast<std::size_t>(rank - 2)), strides(b->strides(), static_cast<std::size_t>(rank - 2));
+  Shape shape(b->extents(), static_cast<std::size_t>(rank - 2)),
+      strides(b->strides(), static_cast<std::size_t>(rank - 2));
   shape.push_back(length);
   strides.push_back(row_stride + column_stride);
   std::int64_t start = 0;
@@ -60,10 +60,11 @@ Tensor place_diagonal(const tape::Rule& rule, const Tensor& g, const Shape& shap
 
 Tensor tril_again(const tape::Record& r, const Tensor& t) { return tril(t, r.attributes()[0]); }
 Tensor triu_again(const tape::Record& r, const Tensor& t) { return triu(t, r.attributes()[0]); }
-constexpr tape::Rule tril_rule = linear<tril_again, tril_again>("tril"), triu_rule = linear<triu_again, triu_again>("triu");
+constexpr tape::Rule tril_rule = linear<tril_again, tril_again>("tril"),
+                     triu_rule = linear<triu_again, triu_again>("triu");
 
-// Of row i of each matrix, columns [0, i + offset] are kept (lower), or those from i + offset on. Copied, not multiplied
-// by a mask: a NaN outside the triangle leaves no trace.
+// Of row i of each matrix, columns [0, i + offset] are kept (lower), or those from i + offset on. Copied, not
+// multiplied by a mask: a NaN outside the triangle leaves no trace.
 Tensor triangle(const tape::Rule& rule, const Operand& operand, std::int64_t offset, bool lower) {
   const Tensor x = to_tensor(rule.name, operand);
   const Shape shape = x.shape();
@@ -80,16 +81,16 @@ Tensor triangle(const tape::Rule& rule, const Operand& operand, std::int64_t off
     const auto width = static_cast<std::int64_t>(bytes);
     const std::byte* source = detail::block(from)->data;
     std::byte* target = detail::block(y)->data;
-    loops::parallel_for(x.size() / columns, std::max<std::int64_t>(1, loops::parallel_threshold / columns),
-                        [=](std::int64_t begin, std::int64_t end) {
-                          for (std::int64_t r = begin; r < end; ++r) {
-                            const std::int64_t i = r % rows, edge = std::clamp<std::int64_t>(i + shift + lower, 0, columns);
-                            const std::int64_t first = lower ? 0 : edge, last = lower ? edge : columns;
-                            const std::int64_t at = r / rows * outer + i * step + first * inner;
-                            kernels::copy({source + at * width, inner}, target + (r * columns + first) * width, 1, last - first,
-                                          bytes);
-                          }
-                        });
+    loops::parallel_for(
+        x.size() / columns, std::max<std::int64_t>(1, loops::parallel_threshold / columns),
+        [=](std::int64_t begin, std::int64_t end) {
+          for (std::int64_t r = begin; r < end; ++r) {
+            const std::int64_t i = r % rows, edge = std::clamp<std::int64_t>(i + shift + lower, 0, columns);
+            const std::int64_t first = lower ? 0 : edge, last = lower ? edge : columns;
+            const std::int64_t at = r / rows * outer + i * step + first * inner;
+            kernels::copy({source + at * width, inner}, target + (r * columns + first) * width, 1, last - first, bytes);
+          }
+        });
   }
   const std::int64_t attributes[] = {offset};
   return finish(rule, x, std::move(y), attributes);
@@ -108,7 +109,8 @@ Tensor diagonal_of(const char* op, const Tensor& x, std::int64_t offset) {
 Tensor diag(const Operand& operand, std::int64_t offset) {
   const Tensor x = ops::to_tensor("diag", operand);
   if (x.rank() == 2) return ops::diagonal_of("diag", x, offset);
-  if (x.rank() != 1) fail<ShapeError>("diag", "x has shape {}; it must be a vector or a matrix (see diagonal)", x.shape());
+  if (x.rank() != 1)
+    fail<ShapeError>("diag", "x has shape {}; it must be a vector or a matrix (see diagonal)", x.shape());
   std::int64_t n;
   if (offset == INT64_MIN || __builtin_add_overflow(x.size(), std::abs(offset), &n))
     fail<ShapeError>("diag", "offset {} makes a matrix beyond the largest extent", offset);

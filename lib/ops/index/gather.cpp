@@ -1,11 +1,10 @@
 // Elements chosen by index tensors: gather, take_along_axis, scatter_add, one_hot, IndexedSlices. Indices are checked
 // before anything is computed; sums at equal indices run in the order of the indices, so that they do not depend on
 // threads.
+#include <cstring>
 #include <reel/gradient.hpp>
 #include <reel/ops/make.hpp>
 #include <reel/ops/pointwise.hpp>
-
-#include <cstring>
 
 #include "kernels/kernels.hpp"
 #include "loops/nest.hpp"
@@ -142,7 +141,8 @@ Tensor gathered(const Tensor& given, const Tensor& indices, int axis) {
   Tensor x = reshaped_view(given, {folds.before, folds.at, folds.behind});
   if (!x.defined()) x = reshaped_view(loops::contiguous(given), {folds.before, folds.at, folds.behind});
   const std::int64_t* strides = detail::block(x)->strides();
-  const std::int64_t outer = strides[0], step = strides[1], inner = strides[2], count = indices.size(), behind = folds.behind;
+  const std::int64_t outer = strides[0], step = strides[1], inner = strides[2], count = indices.size(),
+                     behind = folds.behind;
   const std::size_t bytes = item_size(x.dtype());
   const auto width = static_cast<std::int64_t>(bytes);
   const std::byte* from = detail::block(x)->data;
@@ -165,8 +165,10 @@ Tensor gathered(const Tensor& given, const Tensor& indices, int axis) {
     return y;
   }
   const std::int64_t rows = folds.before * count;
-  if (y.size() < loops::parallel_threshold) run(0, rows);
-  else loops::parallel_for(rows, std::max<std::int64_t>(1, loops::parallel_threshold / behind), run);
+  if (y.size() < loops::parallel_threshold)
+    run(0, rows);
+  else
+    loops::parallel_for(rows, std::max<std::int64_t>(1, loops::parallel_threshold / behind), run);
   return y;
 }
 
@@ -174,8 +176,10 @@ Tensor gather_checked(const Tensor& x, const Tensor& indices, int axis) {
   Tensor y = gathered(x, indices, axis);
   if (tape::active()) {
     const std::int64_t attributes[] = {axis};
-    if (is_differentiable(y.dtype())) tape::record(gather_rule, {&x}, y, {&indices}, attributes);
-    else finish(gather_rule, x, y);
+    if (is_differentiable(y.dtype()))
+      tape::record(gather_rule, {&x}, y, {&indices}, attributes);
+    else
+      finish(gather_rule, x, y);
   }
   return y;
 }
@@ -198,8 +202,10 @@ void along(const Shape& x, const Tensor& indices, int axis, const F& f) {
   };
   const std::int64_t each = folds.at * folds.behind;
   if (indices.size() == 0) return;
-  if (indices.size() < loops::parallel_threshold) run(0, folds.before);
-  else loops::parallel_for(folds.before, std::max<std::int64_t>(1, loops::parallel_threshold / each), run);
+  if (indices.size() < loops::parallel_threshold)
+    run(0, folds.before);
+  else
+    loops::parallel_for(folds.before, std::max<std::int64_t>(1, loops::parallel_threshold / each), run);
 }
 
 Tensor take_along(const Tensor& x, const Tensor& indices, int axis);
@@ -228,12 +234,15 @@ Tensor take_along(const Tensor& given, const Tensor& indices, int axis) {
     using T = decltype(element);
     const T* from = detail::mutable_data<T>(x);
     T* to = detail::mutable_data<T>(y);
-    along(x.shape(), indices, axis, [=](std::int64_t x_at, std::int64_t y_at) { std::memcpy(to + y_at, from + x_at, sizeof(T)); });
+    along(x.shape(), indices, axis,
+          [=](std::int64_t x_at, std::int64_t y_at) { std::memcpy(to + y_at, from + x_at, sizeof(T)); });
   });
   if (tape::active()) {
     const std::int64_t attributes[] = {axis};
-    if (is_differentiable(y.dtype())) tape::record(take_along_rule, {&given}, y, {&indices}, attributes);
-    else finish(take_along_rule, given, y);
+    if (is_differentiable(y.dtype()))
+      tape::record(take_along_rule, {&given}, y, {&indices}, attributes);
+    else
+      finish(take_along_rule, given, y);
   }
   return y;
 }
@@ -266,9 +275,12 @@ void scatter_add_vjp(const tape::Record& r, std::span<const Tensor> g, std::span
 }
 Tensor scatter_add_checked(const Tensor& x, const Tensor& indices, const Tensor& updates);
 void scatter_add_jvp(const tape::Record& r, std::span<const Tensor> t, std::span<Tensor> dy) {
-  if (!t[1].defined()) dy[0] = t[0];
-  else if (!t[0].defined()) dy[0] = scatter_rows(t[1], r.saved(0), r.output_shape(), 0);
-  else dy[0] = scatter_add_checked(t[0], r.saved(0), t[1]);
+  if (!t[1].defined())
+    dy[0] = t[0];
+  else if (!t[0].defined())
+    dy[0] = scatter_rows(t[1], r.saved(0), r.output_shape(), 0);
+  else
+    dy[0] = scatter_add_checked(t[0], r.saved(0), t[1]);
 }
 constexpr tape::Rule scatter_add_rule = {"scatter_add", scatter_add_vjp, scatter_add_jvp};
 
@@ -285,8 +297,10 @@ Tensor scatter_add_checked(const Tensor& x, const Tensor& indices, const Tensor&
     const Tensor* in[] = {&x, &updates};
     const Tensor* out[] = {&y};
     const Tensor* saved[] = {tape::followed(updates) ? &indices : nullptr};
-    if (is_differentiable(y.dtype())) tape::record(scatter_add_rule, in, out, saved);
-    else tape::note_cut("scatter_add", in, y, tape::Cut::integer);
+    if (is_differentiable(y.dtype()))
+      tape::record(scatter_add_rule, in, out, saved);
+    else
+      tape::note_cut("scatter_add", in, y, tape::Cut::integer);
   }
   return y;
 }
@@ -305,7 +319,8 @@ Tensor checked_indices(const char* op, const Operand& operand, int axis, std::in
   for (std::int64_t i = 0; i < n; ++i) {
     negative = negative || values[i] < 0;
     if (values[i] < -extent || values[i] >= extent)
-      fail<IndexError>(op, "index {} (element {} of indices) is out of range for axis {}, of extent {}", values[i], i, axis, extent);
+      fail<IndexError>(op, "index {} (element {} of indices) is out of range for axis {}, of extent {}", values[i], i,
+                       axis, extent);
   }
   if (!negative) return indices;
   const Tensor counted = detail::empty(DType::int64, indices.shape());
@@ -324,8 +339,10 @@ Tensor scatter_rows(const Tensor& g, const Tensor& indices, const Shape& shape, 
   }
   if (tape::active()) {
     const std::int64_t attributes[] = {axis};
-    if (is_differentiable(y.dtype())) tape::record(scatter_rows_rule, {&g}, y, {&indices}, attributes);
-    else finish(scatter_rows_rule, g, y);
+    if (is_differentiable(y.dtype()))
+      tape::record(scatter_rows_rule, {&g}, y, {&indices}, attributes);
+    else
+      finish(scatter_rows_rule, g, y);
   }
   return y;
 }
@@ -368,8 +385,10 @@ Tensor scatter_add(const Operand& operand, const Operand& indices, const Operand
   for (int d = 1; d < x.rank(); ++d) wanted.push_back(x.shape()[d]);
   if (terms.shape() != wanted) {
     if (ops::broadcast_shapes("scatter_add", terms.shape(), wanted) != wanted)
-      fail<ShapeError>("scatter_add", "updates have shape {}, which does not broadcast to {}: that of indices, {}, then x's, {}, without axis 0",
-                       terms.shape(), wanted, at.shape(), x.shape());
+      fail<ShapeError>(
+          "scatter_add",
+          "updates have shape {}, which does not broadcast to {}: that of indices, {}, then x's, {}, without axis 0",
+          terms.shape(), wanted, at.shape(), x.shape());
     terms = broadcast_to(terms, wanted);
   }
   return ops::scatter_add_checked(x, at, terms);
@@ -377,7 +396,8 @@ Tensor scatter_add(const Operand& operand, const Operand& indices, const Operand
 
 Tensor one_hot(const Operand& operand, std::int64_t depth, DType dtype) {
   const Tensor given = ops::to_tensor("one_hot", operand, "indices");
-  if (!is_integer(given.dtype())) fail<TypeError>("one_hot", "indices must be integers, not {}; cast them to int64", given.dtype());
+  if (!is_integer(given.dtype()))
+    fail<TypeError>("one_hot", "indices must be integers, not {}; cast them to int64", given.dtype());
   if (depth < 0) fail<ValueError>("one_hot", "depth is {}; it must be at least 0", depth);
   const Tensor indices = loops::contiguous(ops::cast_to(given, DType::int64));
   Shape shape = indices.shape();
@@ -388,7 +408,8 @@ Tensor one_hot(const Operand& operand, std::int64_t depth, DType dtype) {
   const auto* index = detail::mutable_data<std::int64_t>(indices);
   for (std::int64_t i = 0; i < indices.size(); ++i)
     if (index[i] >= 0 && index[i] < depth)
-      std::memcpy(detail::block(y)->data + (i * depth + index[i]) * static_cast<std::int64_t>(bytes), detail::block(one)->data, bytes);
+      std::memcpy(detail::block(y)->data + (i * depth + index[i]) * static_cast<std::int64_t>(bytes),
+                  detail::block(one)->data, bytes);
   return y;
 }
 
@@ -396,12 +417,14 @@ Tensor IndexedSlices::dense() const {
   constexpr const char* op = "IndexedSlices";
   if (!values.defined() || !indices.defined()) fail<ValueError>(op, "values or indices are empty handles");
   if (dense_shape.rank() == 0)
-    fail<ValueError>(op, "Tensor conversion requested for IndexedSlices without dense_shape: values have shape {}", values.shape());
+    fail<ValueError>(op, "Tensor conversion requested for IndexedSlices without dense_shape: values have shape {}",
+                     values.shape());
   Shape wanted = dense_shape;
   wanted[0] = indices.size();
   if (indices.rank() != 1 || values.shape() != wanted)
-    fail<ShapeError>(op, "values of shape {} and indices of shape {} do not fit dense_shape {}: indices [n] go with values {} of it",
-                     values.shape(), indices.shape(), dense_shape, "[n, rest]");
+    fail<ShapeError>(
+        op, "values of shape {} and indices of shape {} do not fit dense_shape {}: indices [n] go with values {} of it",
+        values.shape(), indices.shape(), dense_shape, "[n, rest]");
   return ops::scatter_rows(values, ops::checked_indices(op, indices, 0, dense_shape[0]), dense_shape, 0);
 }
 

@@ -6,8 +6,8 @@
 
 namespace reel::ops {
 
-/// The indices as contiguous int64, negative ones counted from the front. TypeError unless they are integers, IndexError
-/// for one outside [-extent, extent).
+/// The indices as contiguous int64, negative ones counted from the front. TypeError unless they are integers,
+/// IndexError for one outside [-extent, extent).
 Tensor checked_indices(const char* op, const Operand& indices, int axis, std::int64_t extent);
 
 /// g, of shape [before, count, behind] with count indices, added up in zeros of [before, extent, behind], both given in

@@ -1,8 +1,7 @@
 // slice: Python's start:stop:step per axis, as a view. Its transpose, place, copies into zeros; each is the other's
 // derivative to every order.
-#include <reel/ops/index.hpp>
-
 #include <algorithm>
+#include <reel/ops/index.hpp>
 #include <reel/ops/make.hpp>
 
 #include "ops/shape/view.hpp"
@@ -54,7 +53,9 @@ Tensor part(const Tensor& x, const Plan& p) {
 Tensor take(const Tensor& x, const Plan& p);
 Tensor place(const Tensor& g, const Shape& shape, const Plan& p);
 
-Tensor take_transposed(const tape::Record& r, const Tensor& g) { return place(g, r.shape(0), plan_of(r.attributes(), r.output_shape())); }
+Tensor take_transposed(const tape::Record& r, const Tensor& g) {
+  return place(g, r.shape(0), plan_of(r.attributes(), r.output_shape()));
+}
 Tensor take_again(const tape::Record& r, const Tensor& t) { return take(t, plan_of(r.attributes(), r.output_shape())); }
 Tensor place_transposed(const tape::Record& r, const Tensor& g) { return take(g, plan_of(r.attributes(), r.shape(0))); }
 Tensor place_again(const tape::Record& r, const Tensor& t) {
@@ -102,7 +103,8 @@ Plan plan(const Shape& shape, std::span<const SliceItem> items) {
     named += item.kind != newaxis && item.kind != ellipsis;
     ellipses += item.kind == ellipsis;
   }
-  if (ellipses > 1) fail<IndexError>("slice", "there are {} ellipses; at most one can stand for the axes left", ellipses);
+  if (ellipses > 1)
+    fail<IndexError>("slice", "there are {} ellipses; at most one can stand for the axes left", ellipses);
   if (named > shape.rank())
     fail<IndexError>("slice", "there are {} items for x, of shape {}, which has {} axes", named, shape, shape.rank());
   const auto whole_axes = [&](int count) {

@@ -1,5 +1,5 @@
-// where: one of two values by a condition. The cotangent goes where the value came from; a NaN in the other branch stays
-// out of it, since nothing is multiplied.
+// where: one of two values by a condition. The cotangent goes where the value came from; a NaN in the other branch
+// stays out of it, since nothing is multiplied.
 #include <reel/ops/make.hpp>
 #include <reel/ops/pointwise.hpp>
 
@@ -36,15 +36,16 @@ Tensor where(const Operand& condition, const Operand& x_operand, const Operand& 
   const Operand* both[] = {&x_operand, &y_operand};
   const DType dtype = ops::common_dtype("where", both);
   const Tensor x = ops::to_tensor("where", x_operand, dtype, "x"), y = ops::to_tensor("where", y_operand, dtype, "y");
-  const Shape shape =
-      ops::broadcast_shapes("where", ops::broadcast_shapes("where", c.shape(), x.shape()), y.shape());
+  const Shape shape = ops::broadcast_shapes("where", ops::broadcast_shapes("where", c.shape(), x.shape()), y.shape());
   Tensor z = detail::empty(dtype, shape);
   const Tensor* in[] = {&c, &x, &y};
   if (z.size() != 0) loops::pointwise(kernels::active().select[kernels::size_class(item_size(dtype))], shape, in, z);
   if (tape::active()) {
     const Tensor* inputs[] = {&x, &y};
-    if (is_differentiable(dtype)) tape::record(ops::where_rule, {&x, &y}, z, {&c});
-    else tape::note_cut("where", inputs, z, tape::Cut::integer);
+    if (is_differentiable(dtype))
+      tape::record(ops::where_rule, {&x, &y}, z, {&c});
+    else
+      tape::note_cut("where", inputs, z, tape::Cut::integer);
   }
   return z;
 }

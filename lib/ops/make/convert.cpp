@@ -10,8 +10,9 @@ namespace reel {
 namespace {
 
 const char* cpp_type(DType d) {
-  constexpr const char* names[] = {"bool",           "std::uint8_t", "int",    "std::int64_t",        "reel::float16",
-                                   "reel::bfloat16", "float",        "double", "std::complex<float>", "std::complex<double>"};
+  constexpr const char* names[] = {
+      "bool",           "std::uint8_t", "int",    "std::int64_t",        "reel::float16",
+      "reel::bfloat16", "float",        "double", "std::complex<float>", "std::complex<double>"};
   return names[static_cast<std::size_t>(d)];
 }
 
@@ -25,8 +26,8 @@ const void* strided_data(const Tensor& x, DType wanted) {
   ops::require_defined("data", x);
   const Block* b = block(x);
   if (b->dtype != wanted)
-    fail<TypeError>("data", "the tensor is {}, not {}; read it as data<{}>(), or cast(x, DType::{}) first", b->dtype, wanted,
-                    cpp_type(b->dtype), wanted);
+    fail<TypeError>("data", "the tensor is {}, not {}; read it as data<{}>(), or cast(x, DType::{}) first", b->dtype,
+                    wanted, cpp_type(b->dtype), wanted);
   return b->data;
 }
 
@@ -34,8 +35,8 @@ const void* contiguous_data(const Tensor& x, DType wanted) {
   const void* data = strided_data(x, wanted);
   const Block* b = block(x);
   if (!b->contiguous())
-    fail<ValueError>("data", "the tensor, of shape {} and strides {}, is not contiguous; call contiguous(x) first", b->shape(),
-                     Shape(b->strides(), b->rank));
+    fail<ValueError>("data", "the tensor, of shape {} and strides {}, is not contiguous; call contiguous(x) first",
+                     b->shape(), Shape(b->strides(), b->rank));
   return data;
 }
 
@@ -48,7 +49,9 @@ void copy_out(const Tensor& x, DType wanted, void* out, bool single) {
   if (b->dtype != wanted && promote(b->dtype, wanted) != wanted)
     fail<TypeError>(op, "{} elements do not fit {}; use {}<{}>(), or cast(x, DType::{}) first", b->dtype, wanted, op,
                     cpp_type(b->dtype), wanted);
-  const auto convert = [&](const std::byte* data) { kernels::cast(type(b->dtype), type(wanted))({data, 1}, out, b->size); };
+  const auto convert = [&](const std::byte* data) {
+    kernels::cast(type(b->dtype), type(wanted))({data, 1}, out, b->size);
+  };
   if (b->dtype != wanted) {
     if (b->size == 1 || b->contiguous()) return convert(b->data);
     return convert(block(loops::contiguous(x))->data);

@@ -1,9 +1,8 @@
 // Tensors made of values and by rule. Nothing here is recorded; sizes are checked before memory is taken.
-#include <reel/ops/make.hpp>
-
 #include <cmath>
 #include <cstring>
 #include <memory>
+#include <reel/ops/make.hpp>
 
 #include "kernels/kernels.hpp"
 #include "loops/loops.hpp"
@@ -66,7 +65,8 @@ Tensor detail::copy_in(const void* values, std::size_t count, const Shape& shape
 
 Tensor detail::borrow(const void* data, const Shape& shape, DType dtype, Owner* owner) {
   std::unique_ptr<Owner> guard(owner);
-  if (!data && shape.elements() != 0) fail<ValueError>("borrow", "the pointer is null but shape {} has elements", shape);
+  if (!data && shape.elements() != 0)
+    fail<ValueError>("borrow", "the pointer is null but shape {} has elements", shape);
   Tensor y = TensorAccess::adopt(new_borrowed(data, dtype, shape, owner));
   guard.release();
   return y;
@@ -123,7 +123,8 @@ Tensor detail::arange(double start, double stop, double step, DType dtype) {
   if (!(std::isfinite(start) && std::isfinite(stop) && std::isfinite(step)) || step == 0)
     fail<ValueError>("arange", "start {}, stop {} and step {} must be finite, and step not 0", start, stop, step);
   const double count = std::max(0.0, std::ceil((stop - start) / step));
-  if (count > 0x1p62) fail<ShapeError>("arange", "from {} to {} by {} there are more elements than 2^62", start, stop, step);
+  if (count > 0x1p62)
+    fail<ShapeError>("arange", "from {} to {} by {} there are more elements than 2^62", start, stop, step);
   return generate<double>(static_cast<std::int64_t>(count), dtype,
                           [=](std::int64_t i) { return start + static_cast<double>(i) * step; });
 }
@@ -135,10 +136,10 @@ Tensor detail::arange_integer(std::int64_t start, std::int64_t stop, std::int64_
   std::uint64_t count = 0;
   if (step > 0 && stop > start) count = (u(stop) - u(start) - 1) / u(step) + 1;
   if (step < 0 && stop < start) count = (u(start) - u(stop) - 1) / (0 - u(step)) + 1;
-  if (count > u(1) << 62) fail<ShapeError>("arange", "from {} to {} by {} there are more elements than 2^62", start, stop, step);
-  return generate<std::int64_t>(static_cast<std::int64_t>(count), dtype, [=](std::int64_t i) {
-    return static_cast<std::int64_t>(u(start) + u(i) * u(step));
-  });
+  if (count > u(1) << 62)
+    fail<ShapeError>("arange", "from {} to {} by {} there are more elements than 2^62", start, stop, step);
+  return generate<std::int64_t>(static_cast<std::int64_t>(count), dtype,
+                                [=](std::int64_t i) { return static_cast<std::int64_t>(u(start) + u(i) * u(step)); });
 }
 
 Tensor linspace(double start, double stop, std::int64_t count, DType dtype) {

@@ -1,6 +1,6 @@
-// Philox 4x32-10 (Salmon, Moraes, Dror, Shaw: Parallel Random Numbers: As Easy as 1, 2, 3; SC 2011): a 128-bit counter and
-// a 64-bit key to 128 random bits. And functions of them in which each operation is rounded as IEEE 754 says, so that the
-// numbers are the same on every machine, whatever its libm.
+// Philox 4x32-10 (Salmon, Moraes, Dror, Shaw: Parallel Random Numbers: As Easy as 1, 2, 3; SC 2011): a 128-bit counter
+// and a 64-bit key to 128 random bits. And functions of them in which each operation is rounded as IEEE 754 says, so
+// that the numbers are the same on every machine, whatever its libm.
 #pragma once
 #include <array>
 #include <bit>
@@ -60,7 +60,8 @@ inline double portable_exp(double x) {
 
 /// sin and cos of 2 pi u for u in [0, 1).
 inline std::array<double, 2> sin_cos_turns(double u) {
-  const double quarter = std::nearbyint(u * 4), t = (u - quarter * 0.25) * 6.283185307179586, q = t * t;  // |t| <= pi / 4
+  const double quarter = std::nearbyint(u * 4), t = (u - quarter * 0.25) * 6.283185307179586,
+               q = t * t;  // |t| <= pi / 4
   double s = 0, c = 0;
   for (int k = 17; k >= 3; k -= 2) s = -(1 + s) * q / ((k - 1.0) * k);
   for (int k = 16; k >= 2; k -= 2) c = -(1 + c) * q / ((k - 1.0) * k);
@@ -84,8 +85,8 @@ inline std::array<double, 2> normal_pair(std::uint64_t a, std::uint64_t b) {
   return {radius * c, radius * s};
 }
 
-/// The quantile of the standard normal distribution for p not in its far tails, to 1e-15 relative: the rational functions
-/// of Wichura's algorithm AS 241 (Applied Statistics 37, 1988).
+/// The quantile of the standard normal distribution for p not in its far tails, to 1e-15 relative: the rational
+/// functions of Wichura's algorithm AS 241 (Applied Statistics 37, 1988).
 inline double normal_quantile(double p) {
   constexpr double a[] = {2509.0809287301226727, 33430.575583588128105, 67265.770927008700853, 45921.953931549871457,
                           13731.693765509461125, 1971.5909503065514427, 133.14166789178437745, 3.3871328727963666080};
@@ -94,9 +95,9 @@ inline double normal_quantile(double p) {
   constexpr double c[] = {7.74545014278341407640e-4, 0.0227238449892691845833, 0.241780725177450611770,
                           1.27045825245236838258,    3.64784832476320460504,   5.76949722146069140550,
                           4.63033784615654529590,    1.42343711074968357734};
-  constexpr double d[] = {1.05075007164441684324e-9, 5.47593808499534494600e-4, 0.0151986665636164571966,
-                          0.148103976427480074590,   0.689767334985100004550,   1.67638483018380384940,
-                          2.05319162663775882187,    1.0};
+  constexpr double d[] = {
+      1.05075007164441684324e-9, 5.47593808499534494600e-4, 0.0151986665636164571966, 0.148103976427480074590,
+      0.689767334985100004550,   1.67638483018380384940,    2.05319162663775882187,   1.0};
   const auto ratio = [](const double* above, const double* below, double r) {
     double x = 0, y = 0;
     for (int i = 0; i < 8; ++i) {

@@ -1,9 +1,8 @@
-// Random tensors. Each element is a function of the seed and its place in the stream alone; a call takes whole blocks of
-// 128 bits, as many as its elements need, so that neither threads nor instruction sets show in the numbers.
-#include <reel/ops/make.hpp>
-
+// Random tensors. Each element is a function of the seed and its place in the stream alone; a call takes whole blocks
+// of 128 bits, as many as its elements need, so that neither threads nor instruction sets show in the numbers.
 #include <algorithm>
 #include <cmath>
+#include <reel/ops/make.hpp>
 
 #include "loops/loops.hpp"
 #include "ops/engine.hpp"
@@ -34,8 +33,8 @@ Tensor drawn(Generator& generator, const Shape& shape, const F& f) {
   return y;
 }
 
-// drawn(), by the dtype: two numbers to a block for float64, four for narrower dtypes. two(a, b) makes two numbers of two
-// words.
+// drawn(), by the dtype: two numbers to a block for float64, four for narrower dtypes. two(a, b) makes two numbers of
+// two words.
 template <class F>
 Tensor drawn_floats(const char* op, Generator& generator, const Shape& shape, DType dtype, const F& two) {
   const auto narrow = [&]<class T>(T) {
@@ -114,8 +113,9 @@ Tensor random_uniform(Generator& generator, const Shape& shape, double low, doub
     const double v = low + width * ops::unit_double(bits);
     return rounded(v, dtype) < high ? v : last;
   };
-  return drawn_floats("random_uniform", generator, shape, dtype,
-                      [=](std::uint64_t a, std::uint64_t b) { return std::array<double, 2>{one(a), one(b)}; });
+  return drawn_floats("random_uniform", generator, shape, dtype, [=](std::uint64_t a, std::uint64_t b) {
+    return std::array<double, 2>{one(a), one(b)};
+  });
 }
 
 Tensor random_normal(Generator& generator, const Shape& shape, double mean, double stddev, DType dtype) {
@@ -133,8 +133,9 @@ Tensor random_truncated_normal(Generator& generator, const Shape& shape, double 
     const double z = ops::normal_quantile(below + (1 - 2 * below) * ops::open_unit(bits));
     return mean + stddev * std::clamp(z, -2.0, 2.0);
   };
-  return drawn_floats("random_truncated_normal", generator, shape, dtype,
-                      [=](std::uint64_t a, std::uint64_t b) { return std::array<double, 2>{one(a), one(b)}; });
+  return drawn_floats("random_truncated_normal", generator, shape, dtype, [=](std::uint64_t a, std::uint64_t b) {
+    return std::array<double, 2>{one(a), one(b)};
+  });
 }
 
 Tensor random_bernoulli(Generator& generator, const Shape& shape, double probability) {
@@ -154,7 +155,8 @@ Tensor random_categorical(Generator& generator, const Tensor& logits, std::int64
   Shape shape = logits.shape();
   const std::int64_t classes = shape[-1];
   shape[-1] = count;
-  if (classes == 0 && shape.elements() != 0) fail<ShapeError>(op, "logits of shape {} have no classes to draw from", logits.shape());
+  if (classes == 0 && shape.elements() != 0)
+    fail<ShapeError>(op, "logits of shape {} have no classes to draw from", logits.shape());
   std::vector<double> weights = cast(stop_gradient(logits), DType::float64).to_vector();
   // Each row becomes its running sum of probabilities, up to a factor.
   for (std::size_t row = 0; row < weights.size(); row += static_cast<std::size_t>(classes)) {
@@ -174,7 +176,8 @@ Tensor random_categorical(Generator& generator, const Tensor& logits, std::int64
   const std::uint64_t seed = generator.seed(), first = generator.take(static_cast<std::uint64_t>((n + 1) / 2));
   loops::parallel_for(n, 2 * blocks_per_piece, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i) {
-      const auto bits = ops::random_block(seed, first + static_cast<std::uint64_t>(i / 2))[static_cast<std::size_t>(i % 2)];
+      const auto bits =
+          ops::random_block(seed, first + static_cast<std::uint64_t>(i / 2))[static_cast<std::size_t>(i % 2)];
       const double* w = weights.data() + i / count * classes;
       // The first class whose running sum exceeds the draw: one of probability 0 never does.
       to[i] = std::upper_bound(w, w + classes, ops::unit_double(bits) * w[classes - 1]) - w;
@@ -190,7 +193,8 @@ Tensor random_permutation(Generator& generator, std::int64_t n) {
   auto* to = detail::mutable_data<std::int64_t>(y);
   const std::uint64_t seed = generator.seed(), first = generator.take(static_cast<std::uint64_t>((n + 1) / 2));
   for (std::int64_t i = n - 1; i > 0; --i) {
-    const auto bits = ops::random_block(seed, first + static_cast<std::uint64_t>(i / 2))[static_cast<std::size_t>(i % 2)];
+    const auto bits =
+        ops::random_block(seed, first + static_cast<std::uint64_t>(i / 2))[static_cast<std::size_t>(i % 2)];
     // A draw from [0, i] as the high half of a product; the bias is below 2^-64 i.
     __extension__ using Wide = unsigned __int128;
     const auto k = static_cast<std::int64_t>(static_cast<Wide>(bits) * static_cast<std::uint64_t>(i + 1) >> 64);

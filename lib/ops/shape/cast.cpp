@@ -21,17 +21,21 @@ Tensor converted(const Tensor& given, DType dtype) {
   const detail::Block* b = detail::block(x);
   const kernels::Cast kernel = kernels::cast(static_cast<kernels::Type>(b->dtype), static_cast<kernels::Type>(dtype));
   Tensor y = TensorAccess::adopt(detail::new_block(dtype, b->extents(), b->rank));
-  const auto from_bytes = static_cast<std::int64_t>(item_size(b->dtype)), to_bytes = static_cast<std::int64_t>(item_size(dtype));
+  const auto from_bytes = static_cast<std::int64_t>(item_size(b->dtype)),
+             to_bytes = static_cast<std::int64_t>(item_size(dtype));
   std::byte* to = detail::block(y)->data;
   std::atomic<bool> lossless{true};
   const auto run = [&](std::int64_t begin, std::int64_t end) {
     if (!kernel({b->data + begin * from_bytes, 1}, to + begin * to_bytes, end - begin))
       lossless.store(false, std::memory_order_relaxed);
   };
-  if (b->size < loops::parallel_threshold) run(0, b->size);
-  else loops::parallel_for(b->size, piece, run);
+  if (b->size < loops::parallel_threshold)
+    run(0, b->size);
+  else
+    loops::parallel_for(b->size, piece, run);
   if (!lossless.load(std::memory_order_relaxed))
-    fail<ValueError>("cast", "an element of x ({}) is NaN or out of range for {}; clip x, or replace what is not finite, first",
+    fail<ValueError>("cast",
+                     "an element of x ({}) is NaN or out of range for {}; clip x, or replace what is not finite, first",
                      b->dtype, dtype);
   return y;
 }

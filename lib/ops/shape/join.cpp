@@ -50,8 +50,9 @@ void concatenate_vjp(const tape::Record& r, std::span<const Tensor> g, std::span
     if (r.wanted(i)) dx[i] = part(g[0], a[0], range(start, start + a[i + 1]));
 }
 void concatenate_jvp(const tape::Record& r, std::span<const Tensor> t, std::span<Tensor> dy) {
-  dy[0] = concatenate(filled(t, r.output_dtype(), [&](std::size_t i) { return piece_shape(r.output_shape(), r.attributes(), i); }),
-                      r.attributes()[0]);
+  dy[0] = concatenate(
+      filled(t, r.output_dtype(), [&](std::size_t i) { return piece_shape(r.output_shape(), r.attributes(), i); }),
+      r.attributes()[0]);
 }
 constexpr tape::Rule concatenate_rule = {"concatenate", concatenate_vjp, concatenate_jvp};
 
@@ -107,8 +108,10 @@ Tensor record_join(const tape::Rule& rule, const std::vector<Tensor>& parts, Ten
   if (tape::active()) {
     const std::vector<const Tensor*> in = pointers(parts);
     const Tensor* out[] = {&y};
-    if (is_differentiable(y.dtype())) tape::record(rule, in, out, {}, attributes);
-    else tape::note_cut(rule.name, in, y, tape::Cut::integer);
+    if (is_differentiable(y.dtype()))
+      tape::record(rule, in, out, {}, attributes);
+    else
+      tape::note_cut(rule.name, in, y, tape::Cut::integer);
   }
   return y;
 }
@@ -144,7 +147,8 @@ std::vector<Tensor> cut(const Tensor& x, std::span<const std::int64_t> attribute
 Tensor concatenate(std::span<const Tensor> given, std::int64_t axis) {
   const std::vector<Tensor> parts = ops::promoted("concatenate", given);
   Shape shape = parts[0].shape();
-  if (shape.rank() == 0) fail<ShapeError>("concatenate", "the parts have rank 0; join them along a new axis with stack");
+  if (shape.rank() == 0)
+    fail<ShapeError>("concatenate", "the parts have rank 0; join them along a new axis with stack");
   const int a = ops::normalize("concatenate", axis, shape.rank());
   ops::Numbers attributes{a};
   std::int64_t total = 0;
@@ -153,9 +157,11 @@ Tensor concatenate(std::span<const Tensor> given, std::int64_t axis) {
     bool fits = own.rank() == shape.rank();
     for (int d = 0; fits && d < own.rank(); ++d) fits = d == a || own[d] == shape[d];
     if (!fits)
-      fail<ShapeError>("concatenate", "part {} has shape {}, part 0 {}: they may differ only along axis {}", i, own, shape, a);
+      fail<ShapeError>("concatenate", "part {} has shape {}, part 0 {}: they may differ only along axis {}", i, own,
+                       shape, a);
     attributes.push_back(own[a]);
-    if (__builtin_add_overflow(total, own[a], &total)) fail<ShapeError>("concatenate", "axis {} exceeds the largest extent", a);
+    if (__builtin_add_overflow(total, own[a], &total))
+      fail<ShapeError>("concatenate", "axis {} exceeds the largest extent", a);
   }
   shape[a] = total;
   const Tensor y = detail::empty(parts[0].dtype(), shape);
@@ -194,7 +200,8 @@ std::vector<Tensor> split(const Operand& operand, std::int64_t parts, std::int64
   const std::int64_t extent = x.shape()[a];
   if (parts < 1) fail<ValueError>("split", "parts is {}; it must be at least 1", parts);
   if (extent % parts != 0)
-    fail<ShapeError>("split", "axis {} of x, of shape {}, cannot be cut into {} equal pieces; use split_sizes", a, x.shape(), parts);
+    fail<ShapeError>("split", "axis {} of x, of shape {}, cannot be cut into {} equal pieces; use split_sizes", a,
+                     x.shape(), parts);
   ops::Numbers attributes(static_cast<std::size_t>(parts) + 1, extent / parts);
   attributes[0] = a;
   return ops::cut(x, attributes);

@@ -96,9 +96,11 @@ constexpr tape::Rule pad_rule = {"pad", pad_vjp, pad_jvp};
 
 void check_border(const char* which, const Shape& border, const Shape& shape) {
   if (border.rank() != shape.rank())
-    fail<ShapeError>("pad", "{} has {} entries, but x, of shape {}, has {} axes", which, border.rank(), shape, shape.rank());
+    fail<ShapeError>("pad", "{} has {} entries, but x, of shape {}, has {} axes", which, border.rank(), shape,
+                     shape.rank());
   for (std::int64_t n : border)
-    if (n < 0) fail<ValueError>("pad", "{} is {}; nothing can be padded with {} elements, use slice to cut", which, border, n);
+    if (n < 0)
+      fail<ValueError>("pad", "{} is {}; nothing can be padded with {} elements, use slice to cut", which, border, n);
 }
 
 }  // namespace
@@ -170,7 +172,8 @@ Tensor pad(const Operand& operand, const Shape& before, const Shape& after, cons
   Shape shape = x.shape();
   ops::check_border("before", before, shape);
   ops::check_border("after", after, shape);
-  if (border.size() != 1) fail<ShapeError>("pad", "value has shape {}; it must be a number or have one element", border.shape());
+  if (border.size() != 1)
+    fail<ShapeError>("pad", "value has shape {}; it must be a number or have one element", border.shape());
   for (int d = 0; d < shape.rank(); ++d)
     if (__builtin_add_overflow(shape[d], before[d], &shape[d]) || __builtin_add_overflow(shape[d], after[d], &shape[d]))
       fail<ShapeError>("pad", "axis {} exceeds the largest extent", d);
@@ -189,8 +192,10 @@ Tensor pad(const Operand& operand, const Shape& before, const Shape& after, cons
     list.insert(list.end(), after.begin(), after.end());
     const Tensor* in[] = {&x, &border};
     const Tensor* out[] = {&y};
-    if (is_differentiable(dtype)) tape::record(ops::pad_rule, in, out, {}, list);
-    else tape::note_cut("pad", in, y, tape::Cut::integer);
+    if (is_differentiable(dtype))
+      tape::record(ops::pad_rule, in, out, {}, list);
+    else
+      tape::note_cut("pad", in, y, tape::Cut::integer);
   }
   return y;
 }

@@ -31,8 +31,10 @@ Tensor folded(const Tensor& x, int axis);
 inline Tensor finish(const tape::Rule& rule, const Tensor& x, Tensor y, std::span<const std::int64_t> attributes = {}) {
   if (tape::active()) {
     const Tensor* in[] = {&x};
-    if (is_differentiable(detail::block(y)->dtype)) tape::record(rule, {&x}, y, {}, attributes);
-    else tape::note_cut(rule.name, in, y, tape::Cut::integer);
+    if (is_differentiable(detail::block(y)->dtype))
+      tape::record(rule, {&x}, y, {}, attributes);
+    else
+      tape::note_cut(rule.name, in, y, tape::Cut::integer);
   }
   return y;
 }

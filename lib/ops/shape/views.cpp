@@ -1,8 +1,8 @@
 // Ops that look at the same elements in another way: reshape, transpose, squeeze, broadcast, flip; and the two that
 // change nothing but a tensor's identity. Zero-copy, but for a reshape that the strides do not allow.
-#include "ops/shape/view.hpp"
-
 #include <algorithm>
+
+#include "ops/shape/view.hpp"
 
 namespace reel {
 
@@ -61,7 +61,8 @@ Shape permutation_of(const char* op, const Axes& axes, int rank) {
     order.push_back(i);
   }
   if (order.rank() != rank)
-    fail<ValueError>(op, "{} is not a permutation of the axes: x has rank {}, so {} axes must be named", axes.list(), rank, rank);
+    fail<ValueError>(op, "{} is not a permutation of the axes: x has rank {}, so {} axes must be named", axes.list(),
+                     rank, rank);
   return order;
 }
 
@@ -109,12 +110,14 @@ Shape resolved(const Tensor& x, const Shape& asked) {
   int unknown = -1;
   for (int i = 0; i < shape.rank(); ++i) {
     if (shape.begin()[i] != -1) continue;
-    if (unknown >= 0) fail<ShapeError>("reshape", "{} has more than one extent -1; at most one can be worked out", asked);
+    if (unknown >= 0)
+      fail<ShapeError>("reshape", "{} has more than one extent -1; at most one can be worked out", asked);
     unknown = i;
     shape.begin()[i] = 1;
   }
   const std::int64_t known = shape.elements();
-  if (unknown >= 0 && known != 0 && size % known == 0) shape.begin()[unknown] = size / known;
+  if (unknown >= 0 && known != 0 && size % known == 0)
+    shape.begin()[unknown] = size / known;
   else if (unknown >= 0 || known != size)
     fail<ShapeError>("reshape", "x has shape {}, so {} elements, which do not fit shape {}", x.shape(), size, asked);
   return shape;
@@ -146,7 +149,8 @@ Tensor broadcast_view(const Tensor& x, const Shape& shape) {
   Shape strides = shape;
   const int lead = shape.rank() - b->rank;
   for (int d = 0; d < shape.rank(); ++d)
-    strides.begin()[d] = d < lead || (b->extents()[d - lead] == 1 && shape.begin()[d] != 1) ? 0 : b->strides()[d - lead];
+    strides.begin()[d] =
+        d < lead || (b->extents()[d - lead] == 1 && shape.begin()[d] != 1) ? 0 : b->strides()[d - lead];
   return view(x, 0, shape, strides);
 }
 
@@ -190,8 +194,8 @@ Tensor squeeze(const Operand& operand, const Axes& axes) {
   else
     for (std::int64_t a : ops::normalize("squeeze", axes, b->rank)) {
       if (b->extents()[a] != 1)
-        fail<ShapeError>("squeeze", "axis {} of x, of shape {}, has extent {}; only axes of extent 1 can go", a, b->shape(),
-                         b->extents()[a]);
+        fail<ShapeError>("squeeze", "axis {} of x, of shape {}, has extent {}; only axes of extent 1 can go", a,
+                         b->shape(), b->extents()[a]);
       goes[a] = true;
     }
   Shape shape, strides;
@@ -220,7 +224,8 @@ Tensor broadcast_to(const Operand& operand, const Shape& shape) {
   bool fits = lead >= 0;
   for (int d = 0; fits && d < own.rank(); ++d) fits = own[d] == 1 || own[d] == shape[d + lead];
   if (!fits)
-    fail<ShapeError>("broadcast_to", "x has shape {}, which does not broadcast to {}: each extent must be 1 or equal", own, shape);
+    fail<ShapeError>("broadcast_to", "x has shape {}, which does not broadcast to {}: each extent must be 1 or equal",
+                     own, shape);
   return ops::finish(ops::broadcast_rule, x, ops::broadcast_view(x, shape));
 }
 
