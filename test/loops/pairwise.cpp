@@ -111,7 +111,7 @@ TEST_CASE("reductions have the same bits for any number of threads") {
                         {{2, 600'000}, {1}},      {{2, 600'000}, {0}},   {{100, 7, 1000}, {0, 2}}};
   const int before = num_threads();
   for (const auto& [shape, axes] : cases)
-    for (std::uint64_t layout : {0, 1, 2}) {
+    for (std::uint64_t layout = 0; layout < 3; ++layout) {
       const Tensor x =
           layout == 0 ? from_data(layouts::numbers(shape.elements(), 7), shape) : layouts::view(shape, layout);
       set_num_threads(1);
@@ -122,7 +122,7 @@ TEST_CASE("reductions have the same bits for any number of threads") {
         tbb::task_arena arena(threads);
         set_num_threads(threads);
         std::vector<double> together;
-        arena.execute([&] { together = reduced(kernels::Reduce::sum, x, axes).to_vector(); });
+        arena.execute([&, &over = axes] { together = reduced(kernels::Reduce::sum, x, over).to_vector(); });
         INFO(to_string(shape) << " over " << to_string(axes) << " with " << threads << " threads");
         CHECK(std::memcmp(alone.data(), together.data(), alone.size() * sizeof(double)) == 0);
       }

@@ -69,7 +69,7 @@ template <class T, class I>
   return log_specials(x, log_of<false>(m, k, Lane<T, I>(0)));
 }
 
-// log(1 + x + low), low far below x.
+// log(1 + x)
 template <class T, class I>
 [[gnu::always_inline]] inline Lane<T, I> log1p_inline(Lane<T, I> x) {
   using N = std::numeric_limits<T>;
@@ -78,6 +78,16 @@ template <class T, class I>
   const auto [m, k] = split(u);
   const L y = log_of<true>(m, k, lost * exponential_of_two(-lesser_of(L(Format<T>::bias - 1), k)));
   return where(u > 0, where(x < N::infinity(), y, x), where(x == -1, L(-N::infinity()), L(N::quiet_NaN())));
+}
+
+// log(1 + x) for 0 <= x <= 1.
+template <class T, class I>
+[[gnu::always_inline]] inline Lane<T, I> log1p_of_fraction(Lane<T, I> x) {
+  using L = Lane<T, I>;
+  const L u = 1 + x, lost = x - (u - 1);
+  const auto upper = u > static_cast<T>(1.41421356237309504880);
+  const L unit = where(upper, L(T(0.5)), L(1));
+  return log_of<true>(u * unit, where(upper, L(1), L(0)), lost * unit);
 }
 
 }  // namespace math
@@ -125,14 +135,14 @@ template <class T, class I>
 // log(1 + e^x)
 template <class T, class I>
 [[gnu::noinline]] Lane<T, I> softplus(Lane<T, I> x) {
-  return greater_of(Lane<T, I>(0), x) + log1p(exp(-abs(x)));
+  return greater_of(Lane<T, I>(0), x) + math::log1p_of_fraction(math::exp_inline(-abs(x)));
 }
 
 // log(e^x + e^y); equal infinities are their own sum. Near its zeros the error is that of the greater operand.
 template <class T, class I>
 [[gnu::noinline]] Lane<T, I> logaddexp(Lane<T, I> x, Lane<T, I> y) {
   const Lane<T, I> apart = where(x == y, 0, abs(x - y));
-  return where(x > y, x, y) + log1p(exp(-apart));  // a NaN is in `apart`
+  return where(x > y, x, y) + math::log1p_of_fraction(math::exp_inline(-apart));  // a NaN is in `apart`
 }
 
 template <class T, class I>
