@@ -292,7 +292,11 @@ std::vector<Gradient> replay(Tape& t, std::span<const Target> targets, std::span
     if (slots[k] != no_slot) {
       if (Gradient& cell = pass.cell(slots[k])) pass.add(result[k], cell);
     }
-    if (result[k]) continue;
+    if (result[k]) {
+      // The cotangent of a sum is a broadcast view; what is handed out can be read with data().
+      if (Tensor& g = GradientAccess::value(result[k]); !result[k].is_slices() && !g.is_contiguous()) g = contiguous(g);
+      continue;
+    }
     if (options.unconnected_gradients == UnconnectedGradients::zero) {
       const Source& s = sources[k];
       result[k] = s.is_variable() ? space.zeros(s.variable().shape(), s.variable().dtype())

@@ -51,7 +51,7 @@ void reduce(const kernels::Reduction& reduction, const Tensor& in, const Shape& 
 /// not overlap. `to` may be a view into a result under construction.
 void copy(const Tensor& from, const Tensor& to);
 
-/// x in row-major order without gaps: x itself if it is. An alias has no tape's marks: not to be handed out as x.
+/// x in row-major order without gaps: x itself if it is so, else a copy, which no tape follows.
 Tensor contiguous(const Tensor& x);
 
 }  // namespace reel::loops

@@ -104,28 +104,25 @@ Dual<B> on_duals(const Row& r, const Dual<B>& x, const Operand&... rest) {
   return {z, t, constant};
 }
 
-#define UNARY(NAME)                 \
-  template <class B>                \
-  Dual<B> NAME(Dual<B> x) {         \
-    return on_duals(row<#NAME>, x); \
-  }
-#define BINARY(NAME)                                         \
-  template <class B>                                         \
-  Dual<B> NAME(Dual<B> x, std::type_identity_t<Dual<B>> y) { \
-    return on_duals(row<#NAME>, x, y);                       \
-  }
-UNARY(reciprocal)
-UNARY(abs)
-UNARY(sign) UNARY(floor) UNARY(ceil) UNARY(round) UNARY(trunc) UNARY(sqrt) UNARY(rsqrt) UNARY(cbrt) UNARY(exp)
-    UNARY(exp2) UNARY(expm1) UNARY(log) UNARY(log2) UNARY(log10) UNARY(log1p) UNARY(erf) UNARY(erfc) UNARY(lgamma)
-        UNARY(digamma) UNARY(sin) UNARY(cos) UNARY(tan) UNARY(arcsin) UNARY(arccos) UNARY(arctan) UNARY(sinh)
-            UNARY(cosh) UNARY(tanh) UNARY(arcsinh) UNARY(arccosh) UNARY(arctanh) UNARY(selu) UNARY(gelu) UNARY(silu)
-                UNARY(sigmoid) UNARY(softplus) UNARY(softsign) BINARY(maximum) BINARY(minimum) BINARY(floor_divide)
-                    BINARY(mod) BINARY(power) BINARY(hypot) BINARY(logaddexp) BINARY(arctan2) BINARY(elu)
+// clang-format off
+#define UNARY(NAME) template <class B> Dual<B> NAME(Dual<B> x) { return on_duals(row<#NAME>, x); }
+#define BINARY(NAME) \
+  template <class B> Dual<B> NAME(Dual<B> x, std::type_identity_t<Dual<B>> y) { return on_duals(row<#NAME>, x, y); }
+UNARY(reciprocal) UNARY(abs) UNARY(sign) UNARY(floor) UNARY(ceil) UNARY(round) UNARY(trunc) UNARY(sqrt)
+UNARY(rsqrt) UNARY(cbrt) UNARY(exp) UNARY(exp2) UNARY(expm1) UNARY(log) UNARY(log2) UNARY(log10) UNARY(log1p)
+UNARY(erf) UNARY(erfc) UNARY(lgamma) UNARY(digamma) UNARY(sin) UNARY(cos) UNARY(tan) UNARY(arcsin)
+UNARY(arccos) UNARY(arctan) UNARY(sinh) UNARY(cosh) UNARY(tanh) UNARY(arcsinh) UNARY(arccosh) UNARY(arctanh)
+UNARY(selu) UNARY(gelu) UNARY(silu) UNARY(sigmoid) UNARY(softplus) UNARY(softsign)
+BINARY(maximum) BINARY(minimum) BINARY(floor_divide) BINARY(mod) BINARY(power) BINARY(hypot) BINARY(logaddexp)
+BINARY(arctan2) BINARY(elu)
 #undef UNARY
 #undef BINARY
-                        template <class B>
-                        Dual<B> polygamma(Dual<B> order, Dual<B> x) {
+template <int N>
+struct Nest;
+// clang-format on
+
+template <class B>
+Dual<B> polygamma(Dual<B> order, Dual<B> x) {
   return on_duals(row<"polygamma">, order, x);
 }
 template <LaneConstant C, class B>

@@ -39,6 +39,15 @@ TEST_CASE("S66: accumulation never writes into a gradient that it does not own")
   CHECK(dy.to_vector() == std::vector<double>{3, 4});
 }
 
+TEST_CASE("a gradient can be read in place, though the cotangent of a sum is a broadcast view") {
+  const Tensor x = tensor({{1., 2.}, {3., 4.}});
+  GradientTape tape({.persistent = true});
+  tape.watch(x);
+  const Tensor g = *tape.gradient(sum(x), x), t = *tape.gradient(sum(transpose(x) * tensor({{1., 2.}, {3., 4.}})), x);
+  CHECK(g.data<double>()[3] == 1);
+  CHECK(t.data<double>()[1] == 3);
+}
+
 TEST_CASE("S72: replay touches gradients only through the hooks of the tape's VSpace") {
   struct Counting : VSpace {
     mutable int sums = 0, seeds = 0, fills = 0;

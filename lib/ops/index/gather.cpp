@@ -148,27 +148,33 @@ Tensor gathered(const Tensor& given, const Tensor& indices, int axis) {
   const std::byte* from = detail::block(x)->data;
   std::byte* to = detail::block(y)->data;
   const auto* index = detail::mutable_data<std::int64_t>(indices);
-  const auto run = [=](std::int64_t begin, std::int64_t end) {
+  // move(source, r) for rows [begin, end) of the result.
+  const auto each = [=](std::int64_t begin, std::int64_t end, const auto& move) {
+    std::int64_t k = begin % count;
+    const std::byte* slab = from + begin / count * outer * width;
     for (std::int64_t r = begin; r < end; ++r) {
-      const std::byte* row = from + (r / count * outer + index[r % count] * step) * width;
-      kernels::copy({row, inner}, to + r * behind * width, 1, behind, bytes);
+      move(slab + index[k] * step * width, r);
+      if (++k == count) {
+        k = 0;
+        slab += outer * width;
+      }
     }
   };
+  const std::int64_t grain = std::max<std::int64_t>(1, loops::parallel_threshold / behind);
   if (behind == 1) {
     loops::with_size(bytes, [&](auto element) {
       constexpr std::int64_t size = sizeof element;
-      loops::parallel_for(y.size(), loops::parallel_threshold, [=](std::int64_t begin, std::int64_t end) {
-        for (std::int64_t i = begin; i < end; ++i)
-          std::memcpy(to + i * size, from + (i / count * outer + index[i % count] * step) * size, size);
+      loops::parallel_for(y.size(), grain, [=](std::int64_t begin, std::int64_t end) {
+        each(begin, end, [=](const std::byte* source, std::int64_t r) { std::memcpy(to + r * size, source, size); });
       });
     });
-    return y;
+  } else {
+    loops::parallel_for(folds.before * count, grain, [=](std::int64_t begin, std::int64_t end) {
+      each(begin, end, [=](const std::byte* source, std::int64_t r) {
+        kernels::copy({source, inner}, to + r * behind * width, 1, behind, bytes);
+      });
+    });
   }
-  const std::int64_t rows = folds.before * count;
-  if (y.size() < loops::parallel_threshold)
-    run(0, rows);
-  else
-    loops::parallel_for(rows, std::max<std::int64_t>(1, loops::parallel_threshold / behind), run);
   return y;
 }
 
