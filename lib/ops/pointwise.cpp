@@ -272,7 +272,6 @@ Tensor maximum(const Operand& x, const Operand& y)            { return apply<"ma
 Tensor minimum(const Operand& x, const Operand& y)            { return apply<"minimum">(x, y); }
 Tensor polygamma(const Operand& n, const Operand& x)          { return apply<"polygamma">(n, x); }
 Tensor leaky_relu(const Operand& x, const Operand& slope)     { return apply<"leaky_relu">(x, slope); }
-Tensor elu(const Operand& x, const Operand& alpha)            { return apply<"elu">(x, alpha); }
 Tensor clip(const Operand& x, const Operand& low, const Operand& high) { return apply<"clip">(x, low, high); }
 Tensor negative(const Operand& x)   { return apply<"negative">(x); }
 Tensor square(const Operand& x)     { return apply<"square">(x); }
@@ -321,6 +320,17 @@ Tensor trunc(const Operand& x)      { return apply<"trunc">(x); }
 Tensor power(const Operand& x, const Operand& y) {
   ops::check_exponent(x, y);
   return apply<"power">(x, y);
+}
+Tensor elu(const Operand& x, const Operand& alpha) {
+  // The derivative is read off the result (rule S21), whose sign tells the branch only then.
+  const bool negative_alpha = alpha.is_tensor() ? alpha.tensor().defined() &&
+                                                      [&] {
+                                                        const tape::Suspend suspend;
+                                                        return bool(any(less(alpha.tensor(), 0)));
+                                                      }()
+                                                : alpha.floating() < 0;
+  if (negative_alpha) fail<ValueError>("elu", "alpha must not be negative");
+  return apply<"elu">(x, alpha);
 }
 Tensor floor_divide(const Operand& x, const Operand& y) {
   ops::check_divisor("floor_divide", x, y);

@@ -5,7 +5,9 @@
 #include <reel/reel.hpp>
 
 #include "catch.hpp"
+#include "core/block.hpp"
 #include "support/derivatives.hpp"
+#include "support/warnings.hpp"
 
 using namespace reel;
 using Catch::Matchers::Contains;
@@ -163,6 +165,18 @@ TEST_CASE("IndexedSlices are checked") {
   CHECK_THROWS_AS((IndexedSlices{values, ints({0, 1}), {3, 3}}.dense()), ShapeError);
   CHECK_THROWS_AS((IndexedSlices{values, tensor({0, 1}), {3, 2}}.dense()), TypeError);
   CHECK_THROWS_AS((IndexedSlices{Tensor(), ints({0, 1}), {3, 2}}.dense()), ValueError);
+}
+
+TEST_CASE("a large conversion of slices warns before it asks for memory") {
+  const IndexedSlices s{zeros({0, 100, 100, 100}), ints({}), {100, 100, 100, 100}};
+  const WarningLog log;
+  detail::fail_allocation_after(0);
+  CHECK_THROWS_AS(s.dense(), std::bad_alloc);
+  detail::fail_allocation_after(-1);
+  REQUIRE(log.texts.size() == 1);
+  CHECK(log.texts[0] ==
+        "Converting sparse IndexedSlices to a dense Tensor with 100000000 elements. This may consume a large amount of "
+        "memory.");
 }
 
 TEST_CASE("take_along_axis broadcasts all axes but its own") {

@@ -3,6 +3,7 @@
 #include <reel/reel.hpp>
 
 #include "catch.hpp"
+#include "core/block.hpp"
 #include "support/derivatives.hpp"
 
 using namespace reel;
@@ -222,4 +223,53 @@ TEST_CASE("an op on a view keeps its block alive") {
     v = transpose(x)[3];
   }
   CHECK(v.to_vector()[2] == 203);
+}
+
+TEST_CASE("an allocation that fails leaves nothing behind and the tape usable") {
+  const Tensor x = reshape(arange(12.0), {4, 3}), i = from_data(std::vector<std::int64_t>{1, -1});
+  const std::vector<Tensor (*)(const Tensor&, const Tensor&)> ops = {
+      [](const Tensor& t, const Tensor&) { return reshape(transpose(t), {12}); },
+      [](const Tensor& t, const Tensor&) {
+        return roll(tile(repeat(t, 2, 0), {2, 1}), 1, 1);
+      },
+      [](const Tensor& t, const Tensor&) {
+        return pad(t, {1, 1}, {0, 1}, 2.0);
+      },
+      [](const Tensor& t, const Tensor&) {
+        return concatenate({t, stack(unstack(t)), split(t, 1)[0]});
+      },
+      [](const Tensor& t, const Tensor&) { return cast(cast(t, DType::float32), DType::float64); },
+      [](const Tensor& t, const Tensor&) { return slice(flip(t), {reel::range(0, 4, 2)}) + t[1]; },
+      [](const Tensor& t, const Tensor& at) { return gather(t, at) + gather(t, at, 1)[0][0]; },
+      [](const Tensor& t, const Tensor& at) { return scatter_add(t, at, 1.0); },
+      [](const Tensor& t, const Tensor& at) {
+        return take_along_axis(t, reshape(at, {2, 1}), 0);
+      },
+      [](const Tensor& t, const Tensor&) { return where(t > 3.0, tril(t), diagonal(t)); },
+      [](const Tensor& t, const Tensor&) { return diag(diag(t)) + trace(t); },
+  };
+  for (std::size_t k = 0; k < ops.size(); ++k) {
+    INFO("op " << k);
+    GradientTape tape({.persistent = true});
+    tape.watch(x);
+    const Doubles expected = tape.gradient(sum(ops[k](x, i)), x).dense().to_vector();
+    bool done = false;
+    for (int n = 0; !done; ++n) {
+      REQUIRE(n < 1000);
+      const std::int64_t before = memory_stats().live_tensors;
+      try {
+        detail::fail_allocation_after(n);
+        const Tensor y = ops[k](x, i);
+        detail::fail_allocation_after(-1);
+        done = true;
+      } catch (const std::bad_alloc&) {
+        detail::fail_allocation_after(-1);
+        // What was recorded before the failure may keep values; it must still replay.
+        CHECK(tape.gradient(sum(ops[k](x, i)), x).dense().to_vector() == expected);
+      }
+      tape.reset();
+      CHECK(memory_stats().live_tensors == before);
+      tape.watch(x);
+    }
+  }
 }

@@ -74,7 +74,7 @@ Tensor softplus(const Operand& x);  ///< log(1 + exp(x)), without overflow. Grad
 Tensor relu(const Operand& x);      ///< max(x, 0). Gradient: g where x > 0, else 0.
 /// x where x > 0, else slope x. Gradient: g or g slope (slope at 0); for the slope: g x where x < 0.
 Tensor leaky_relu(const Operand& x, const Operand& slope = 0.01);
-/// x where x > 0, else alpha (exp(x) - 1). Gradient: g or g (z + alpha), alpha at 0.
+/// x where x > 0, else alpha (exp(x) - 1). Gradient: g or g (z + alpha), alpha at 0. ValueError for a negative alpha.
 Tensor elu(const Operand& x, const Operand& alpha = 1.0);
 /// Scaled elu (Klambauer et al. 2017). Gradient at 0: 1.7581.
 Tensor selu(const Operand& x);

@@ -431,6 +431,9 @@ Tensor IndexedSlices::dense() const {
     fail<ShapeError>(
         op, "values of shape {} and indices of shape {} do not fit dense_shape {}: indices [n] go with values {} of it",
         values.shape(), indices.shape(), dense_shape, "[n, rest]");
+  if (const std::int64_t elements = dense_shape.elements(); elements >= 100'000'000)
+    detail::warn("Converting sparse IndexedSlices to a dense Tensor with " + std::to_string(elements) +
+                 " elements. This may consume a large amount of memory.");
   return ops::scatter_rows(values, ops::checked_indices(op, indices, 0, dense_shape[0]), dense_shape, 0);
 }
 

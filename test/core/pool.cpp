@@ -1,0 +1,128 @@
+// The memory pool across threads, and the library under other people's parallel loops.
+#include <oneapi/tbb/parallel_for.h>
+
+#include <reel/reel.hpp>
+#include <thread>
+
+#include "catch.hpp"
+#include "core/block.hpp"
+
+using namespace reel;
+
+namespace {
+
+// Destroyed after main, when every thread_local of the main thread is gone. It is a tensor that lives throughout.
+const Variable kept(scalar(1.0), "static");
+
+// Frees, and allocates, while its thread ends.
+struct AtExit {
+  Tensor value;
+  ~AtExit() {
+    if (value.defined()) value = value * 2.0;
+  }
+};
+
+}  // namespace
+
+TEST_CASE("a static variable serves like any other") {
+  GradientTape tape;
+  const Tensor y = kept * kept;
+  CHECK((*tape.gradient(y, kept)).item() == 2.0);
+}
+
+TEST_CASE("a tensor outlives its thread, and its block finds its way home") {
+  std::vector<Tensor> outlived;
+  for (int round = 0; round < 3; ++round) {
+    std::thread([&] {
+      for (int i = 0; i < 100; ++i) outlived.push_back(full({i + 1}, i));
+    }).join();
+    for (int i = 0; i < 100; ++i) CHECK(outlived[static_cast<std::size_t>(i)].to_vector()[0] == i);
+    outlived.clear();  // freed by this thread, into the pool that the next thread adopts
+  }
+  const std::int64_t misses = memory_stats().pool_misses;
+  std::thread([&] {
+    for (int i = 0; i < 100; ++i) outlived.push_back(full({i + 1}, i));
+  }).join();
+  CHECK(memory_stats().pool_misses == misses);
+}
+
+TEST_CASE("a tensor may be freed, and made, while its thread exits") {
+  const std::int64_t live = memory_stats().live_tensors;
+  for (int i = 0; i < 20; ++i)
+    std::thread([] {
+      thread_local AtExit holder;
+      holder.value = full({1000}, 1.5);
+    }).join();
+  CHECK(memory_stats().live_tensors == live);
+}
+
+TEST_CASE("blocks freed by other threads while their owner works come back to it") {
+  for (int round = 0; round < 50; ++round) {
+    std::vector<Tensor> shared;
+    for (int i = 0; i < 200; ++i) shared.push_back(full({64}, i));
+    std::thread other([list = std::move(shared)]() mutable { list.clear(); });
+    for (int i = 0; i < 200; ++i) CHECK(full({64}, i).to_vector()[63] == i);
+    other.join();
+  }
+}
+
+TEST_CASE("the steady state takes no memory from the system") {
+  const Tensor x = linspace(-1, 1, 5000);
+  const Variable w(ones({5000}), "w");
+  const auto step = [&] {
+    GradientTape tape;
+    const Tensor loss = sum(square(tanh(w * x)));
+    w.assign_sub(0.1 * *tape.gradient(loss, w));
+  };
+  for (int i = 0; i < 3; ++i) step();
+  const MemoryStats before = memory_stats();
+  for (int i = 0; i < 100; ++i) step();
+  CHECK(memory_stats().pool_misses == before.pool_misses);
+  CHECK(memory_stats().live_bytes == before.live_bytes);
+}
+
+TEST_CASE("peak bytes follow the largest use") {
+  reset_peak_bytes();
+  const std::int64_t live = memory_stats().live_bytes;
+  {
+    const Tensor a = zeros({1 << 20}), b = zeros({1 << 20});
+    CHECK(memory_stats().live_bytes - live >= 2 * (8 << 20));
+  }
+  CHECK(memory_stats().live_bytes == live);
+  CHECK(memory_stats().peak_bytes - live >= 2 * (8 << 20));
+  CHECK(memory_stats().peak_bytes - live < 3 * (8 << 20));
+}
+
+TEST_CASE("a size that cannot be is a ShapeError before anything is allocated") {
+  const MemoryStats before = memory_stats();
+  const std::int64_t huge = std::int64_t{1} << 40;
+  CHECK_THROWS_AS(zeros({huge, huge}), ShapeError);
+  CHECK_THROWS_AS(zeros({huge, 1 << 20}), ShapeError);
+  CHECK_THROWS_AS(zeros({-1}), ShapeError);
+  CHECK_THROWS_AS(zeros({2, -3, 0}), ShapeError);
+  CHECK(zeros({huge, huge, 0}).size() == 0);
+  CHECK(memory_stats().pool_misses == before.pool_misses);
+}
+
+TEST_CASE("ids are unique and tell the thread") {
+  const Tensor a = scalar(1.0), b = identity(a);
+  CHECK(a.id() != b.id());
+  Tensor c;
+  std::thread([&] { c = scalar(1.0); }).join();
+  CHECK(detail::thread_of(a.id()) == detail::thread_of(b.id()));
+  CHECK(detail::thread_of(a.id()) != detail::thread_of(c.id()));
+}
+
+TEST_CASE("one tape per task of a user's parallel loop, with parallel loops inside") {
+  const std::int64_t n = 200000;  // large enough for the library's own threads
+  const Tensor x = linspace(0, 1, n);
+  std::vector<double> results(16);
+  tbb::parallel_for(0, 16, [&](int k) {
+    GradientTape tape;
+    tape.watch(x);
+    const Tensor y = sum(x * x * static_cast<double>(k));
+    // A waiting thread must not run another task inside this open tape.
+    results[static_cast<std::size_t>(k)] = (*tape.gradient(y, x)).to_vector().back();
+  });
+  for (int k = 0; k < 16; ++k) CHECK(results[static_cast<std::size_t>(k)] == 2.0 * k);
+}
