@@ -246,6 +246,13 @@ void check_divisor(const char* op, const Operand& x, const Operand& y) {
   const tape::Suspend suspend;
   if (bool(any(equal(to_tensor(op, y, "y"), 0)))) fail<ValueError>(op, "an integer is divided by zero");
 }
+// elu's derivative is read off its result (rule S21), whose sign tells the branch for these alphas alone.
+void check_alpha(const Operand& alpha) {
+  const tape::Suspend suspend;
+  const bool negative =
+      alpha.is_tensor() ? alpha.tensor().defined() && bool(any(less(alpha.tensor(), 0))) : alpha.floating() < 0;
+  if (negative) fail<ValueError>("elu", "alpha must not be negative");
+}
 void check_exponent(const Operand& x, const Operand& y) {
   if (!integers(x, y)) return;
   const tape::Suspend suspend;
@@ -322,14 +329,7 @@ Tensor power(const Operand& x, const Operand& y) {
   return apply<"power">(x, y);
 }
 Tensor elu(const Operand& x, const Operand& alpha) {
-  // The derivative is read off the result (rule S21), whose sign tells the branch only then.
-  const bool negative_alpha = alpha.is_tensor() ? alpha.tensor().defined() &&
-                                                      [&] {
-                                                        const tape::Suspend suspend;
-                                                        return bool(any(less(alpha.tensor(), 0)));
-                                                      }()
-                                                : alpha.floating() < 0;
-  if (negative_alpha) fail<ValueError>("elu", "alpha must not be negative");
+  ops::check_alpha(alpha);
   return apply<"elu">(x, alpha);
 }
 Tensor floor_divide(const Operand& x, const Operand& y) {
