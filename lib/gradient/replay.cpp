@@ -294,7 +294,8 @@ std::vector<Gradient> replay(Tape& t, std::span<const Target> targets, std::span
     }
     if (result[k]) {
       // The cotangent of a sum is a broadcast view; what is handed out can be read with data().
-      if (Tensor& g = GradientAccess::value(result[k]); !result[k].is_slices() && !g.is_contiguous()) g = contiguous(g);
+      if (Tensor& value = GradientAccess::value(result[k]); !result[k].is_slices() && !value.is_contiguous())
+        value = contiguous(value);
       continue;
     }
     if (options.unconnected_gradients == UnconnectedGradients::zero) {
