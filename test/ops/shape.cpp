@@ -253,6 +253,8 @@ TEST_CASE("an allocation that fails leaves nothing behind and the tape usable") 
     GradientTape tape({.persistent = true});
     tape.watch(x);
     const Doubles expected = tape.gradient(sum(ops[k](x, i)), x).dense().to_vector();
+    tape.reset();
+    tape.watch(x);
     bool done = false;
     for (int n = 0; !done; ++n) {
       REQUIRE(n < 1000);
