@@ -44,14 +44,15 @@ class Tensor {
   Tensor() noexcept = default;
   Tensor(const Tensor& other) noexcept : block_(other.block_) { detail::retain(block_); }
   Tensor(Tensor&& other) noexcept : block_(other.block_) { other.block_ = nullptr; }
-  Tensor& operator=(const Tensor& other) noexcept {
+  // Not for temporaries: x[0] = y would change nothing.
+  Tensor& operator=(const Tensor& other) & noexcept {
     detail::retain(other.block_);
     detail::BlockHead* old = block_;
     block_ = other.block_;
     detail::release(old);
     return *this;
   }
-  Tensor& operator=(Tensor&& other) noexcept {
+  Tensor& operator=(Tensor&& other) & noexcept {
     if (this != &other) {
       detail::BlockHead* old = block_;
       block_ = other.block_;
@@ -125,6 +126,7 @@ class Variable {
   explicit Variable(const Tensor& initial, std::string name = {}, bool trainable = true);
   Variable(const Variable& other) noexcept;
   Variable(Variable&& other) noexcept;
+  // Which of the two, the handle or the value? Write v.assign(x). In a map, emplace variables.
   Variable& operator=(const Tensor&) = delete;
   Variable& operator=(const Variable&) = delete;
   ~Variable();

@@ -47,10 +47,9 @@ inline void release_saved(Block* b) noexcept {
       __atomic_fetch_sub(&b->references, one_saved, __ATOMIC_ACQ_REL) == one_saved)
     destroy(b);
 }
-/// Whether anyone but tapes holds the block.
-inline bool held_outside(const Block* b) noexcept {
-  const std::uint64_t r = __atomic_load_n(&b->references, __ATOMIC_ACQUIRE);
-  return (r & 0xffffffffu) != (r >> 32);
+/// How many hold the block: handles, views, and saved values of tapes.
+inline std::uint32_t owners(const Block* b) noexcept {
+  return static_cast<std::uint32_t>(__atomic_load_n(&b->references, __ATOMIC_ACQUIRE));
 }
 
 /// A block for a contiguous tensor, uninitialised. ShapeError for impossible shapes, std::bad_alloc without memory.

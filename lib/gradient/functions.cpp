@@ -140,6 +140,10 @@ std::vector<Tensor> jacobians(const char* who, GradientTape& tape, std::span<con
   for (const Source& s : sources) {
     if (is_complex(dtype_of_source(s))) fail<TypeError>(who, "complex parameters are not supported; use real ones");
     in += shape_of(s).elements();
+    for (const Tensor& y : targets)
+      if (y.rank() + shape_of(s).rank() > max_rank)
+        fail<ShapeError>(who, "results of rank {} by parameters of rank {} make a rank above {}; flatten them",
+                         y.rank(), shape_of(s).rank(), max_rank);
   }
   tape::Tape& t = GradientTapeAccess::get(tape);
   const bool forward = in <= out && reel::gradients::can_push(t, sources, targets);

@@ -145,7 +145,7 @@ class Pass {
     bool any = false;
     for (std::uint32_t i = 0; i < e.inputs; ++i) any |= wanted[i] = e.input(i) != no_slot && flags_[e.input(i)] & fed;
     const tape::Record record(tape_, e, wanted);
-    if (any && e.rule->passes_slices && cells_[e.output(0)].is_slices()) {
+    if (any && e.rule->passes_slices && cells_[e.output(0)].is_slices() && !find_override(e.rule->name)) {
       add(cells_[e.input(0)], cells_[e.output(0)]);
       return settle(e);
     }

@@ -32,7 +32,8 @@ Tensor compare(const char* op, Comparison c, const Operand& x, const Operand& y)
     if (o->is_tensor()) ops::require_defined(op, o->tensor(), o == &x ? "x" : "y");
   const Operand* both[] = {&x, &y};
   DType d = ops::common_dtype(op, both);
-  if (d == DType::float16 || d == DType::bfloat16) d = DType::float32;  // exact
+  if (d == DType::float16 || d == DType::bfloat16) d = DType::float32;                           // exact
+  if (!is_differentiable(d) && !(x.is_tensor() && y.is_tensor())) d = promote(d, DType::int64);  // any number fits
   const kernels::Loop loop = kernels::active().comparison(c, static_cast<kernels::Type>(d));
   if (!loop) fail<TypeError>(op, "{} has no order; compare its real parts", d);
   return binary(op, x, y, d, loop);

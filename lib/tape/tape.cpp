@@ -275,8 +275,7 @@ void release(Entry& e) noexcept {
 
 Tape* make_tape(const TapeOptions& options) {
   static std::atomic<std::uint32_t> serials{0};
-  Cache& c = cache();
-  Tape* t = c.count ? c.tapes[--c.count] : new Tape;
+  Tape* t = !cache_gone && cache().count ? cache().tapes[--cache().count] : new Tape;
   t->options = options;
   // 0 stands for no tape. A serial may come again after 2^32 tapes: a mark is checked against the slot's id.
   while ((t->serial = ++serials) == 0) {
@@ -362,14 +361,25 @@ void watch(Tape& t, const Variable& v, DType dtype, const Shape& shape) {
 }
 void watch(Tape& t, const Variable& v) { watch(t, v, v.dtype(), v.shape()); }
 
-// Not recursive, and needs no order of destruction: what is unreachable is found by one walk backwards.
+// Not recursive, and needs no order of destruction: what is unreachable is found by one walk backwards. A result that
+// is not dead is unreachable when all its owners are saved values of this tape; one that another tape keeps too may be
+// handed out again by that tape's rules.
 void sweep(Tape& t) {
-  std::vector<bool> needed(t.slots.size()), tapes_only(t.slots.size());
+  std::vector<bool> needed(t.slots.size());
+  std::vector<std::uint32_t> own(t.slots.size());
+  std::vector<const detail::Block*> blocks(t.slots.size());
   const Arena::Place end = t.entries.end();
   for (Arena::Place at; const Entry* e = t.entries.step_forward(at, end);)
     for (std::uint32_t i = 0; i < e->saved; ++i)
-      if (const detail::Block* b = e->blocks()[i]; b && !detail::held_outside(b))
-        if (const std::uint32_t slot = t.find(b); slot != no_slot) tapes_only[slot] = true;
+      if (const detail::Block* b = e->blocks()[i])
+        if (const std::uint32_t slot = t.find(b); slot != no_slot) {
+          ++own[slot];
+          blocks[slot] = b;
+        }
+  const auto reachable = [&](std::uint32_t slot) {
+    if (t.slots[slot].source) return true;
+    return !t.slots[slot].dead && !(blocks[slot] && detail::owners(blocks[slot]) == own[slot]);
+  };
   std::size_t kept = 0;
   std::vector<bool> keep(static_cast<std::size_t>(t.entries.count()));
   std::size_t index = keep.size();
@@ -377,7 +387,7 @@ void sweep(Tape& t) {
     bool live = false;
     for (std::uint32_t k = 0; k < e->outputs; ++k) {
       const std::uint32_t slot = e->output(k);
-      live |= needed[slot] || t.slots[slot].source || !(t.slots[slot].dead || tapes_only[slot]);
+      live |= needed[slot] || reachable(slot);
     }
     keep[--index] = live;
     if (!live) continue;
@@ -389,6 +399,7 @@ void sweep(Tape& t) {
   if (kept == keep.size()) return;
   t.free_slots.reserve(t.slots.size());
   Arena compact;
+  index = 0;
   for (Arena::Place at; const Entry* e = t.entries.step_forward(at, end);)
     if (keep[index++]) {
       compact.reserve(e->bytes);
@@ -397,7 +408,14 @@ void sweep(Tape& t) {
       std::copy_n(reinterpret_cast<const std::byte*>(e), e->bytes, reinterpret_cast<std::byte*>(copy));
       copy->previous = previous;
     }
+  std::vector<bool> dropped(t.slots.size());
+  index = 0;
+  for (Arena::Place at; const Entry* e = t.entries.step_forward(at, end);)
+    if (!keep[index++])
+      for (std::uint32_t k = 0; k < e->outputs; ++k) dropped[e->output(k)] = true;
+  IdMap ids = t.by_id.filtered([&](std::uint64_t, std::uint32_t slot) { return !dropped[slot]; });
   // Nothing throws from here on.
+  t.by_id = std::move(ids);
   index = 0;
   for (Arena::Place at; Entry* e = t.entries.step_forward(at, end);)
     if (!keep[index++]) {
@@ -414,8 +432,8 @@ void sweep(Tape& t) {
 namespace {
 void note_destroyed(const detail::Block* b) noexcept {
   for (Tape* t = top; t; t = t->below)
-    for (const detail::Mark& m : b->marks)
-      if (m.tape == t->serial && m.slot < t->slots.size() && t->slots[m.slot].id == b->id) t->slots[m.slot].dead = true;
+    if (const std::uint32_t slot = t->find(b); slot != no_slot && t->slots[slot].id == b->id)
+      t->slots[slot].dead = true;
 }
 [[maybe_unused]] const bool installed = (detail::on_marked_destroyed = note_destroyed, true);
 }  // namespace

@@ -114,6 +114,15 @@ class IdMap {
   void set(std::uint64_t id, std::uint32_t slot) noexcept;
   void clear() noexcept;
   bool empty() const noexcept { return count_ == 0; }
+  /// The map of the pairs for which keep(id, slot).
+  template <class Keep>
+  IdMap filtered(Keep keep) const {
+    IdMap map;
+    map.reserve(count_);
+    for (const auto& [id, slot] : table_)
+      if (id && keep(id, slot)) map.set(id, slot);
+    return map;
+  }
 
  private:
   static std::size_t hash(std::uint64_t id) noexcept { return (id * 0x9e3779b97f4a7c15u) >> 32; }
@@ -154,7 +163,9 @@ struct Tape {
   std::uint32_t find(const detail::Block* x) const noexcept {
     for (const detail::Mark& m : x->marks)
       if (m.tape == serial && m.slot < slots.size() && slots[m.slot].id == x->id) return m.slot;
-    return by_id.find(x->id);
+    const std::uint32_t s = by_id.find(x->id);
+    // A swept output may have left its id behind; a variable's slot has many ids, and one of its own.
+    return s == no_slot || slots[s].id == x->id || detail::thread_of(slots[s].id) == 0 ? s : no_slot;
   }
   const Meta* intern(DType dtype, const std::int64_t* extents, int rank);
   std::uint32_t add_source(std::uint64_t id, DType dtype, const Shape& shape);

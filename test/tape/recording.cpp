@@ -315,6 +315,39 @@ TEST_CASE("a sweep keeps what a living result needs") {
   CHECK((*tape.gradient(kept, x)).item() == Approx(expected).epsilon(1e-14));
 }
 
+TEST_CASE("a sweep keeps what the rules of another tape hand out again") {
+  const Tensor x = tensor({.3, -.7, 1.1});
+  const auto second = [&](int discarded) {
+    GradientTape outer;
+    outer.watch(x);
+    Gradient first;
+    {
+      GradientTape inner;
+      inner.watch(x);
+      Tensor y;
+      {
+        const Tensor a = exp(x);  // its handle dies; the inner tape's multiply keeps it
+        const auto pause = outer.stop_recording();
+        y = sum(a * a * x);
+      }
+      for (int i = 0; i < discarded; ++i) static_cast<void>(sin(exp(x * 0.1)));
+      first = inner.gradient(y, x);
+    }
+    return (*outer.gradient(first, x)).to_vector();
+  };
+  CHECK(second(6000) == second(0));
+}
+
+TEST_CASE("more than two tapes: the older ones let go of discarded results too") {
+  const Tensor x = scalar(0.5);
+  GradientTape t1, t2, t3, t4;
+  for (GradientTape* t : {&t1, &t2, &t3, &t4}) t->watch(x);
+  for (int i = 0; i < 50000; ++i) static_cast<void>(sin(x) * 2.0);
+  for (GradientTape* t : {&t1, &t2, &t3, &t4}) CHECK(t->stats().entries <= 10000);
+  const Tensor y = x * x;
+  CHECK((*t1.gradient(y, x)).item() == 1.0);
+}
+
 TEST_CASE("a chain of ten million ops records, replays and is destroyed in a thread with a 256 KiB stack") {
 #ifdef REEL_TEST_SANITIZED
   constexpr int length = 1000000;

@@ -125,7 +125,7 @@ template <class T, class I>
   }
 }
 
-// c[First] + x (c[First + Step] + x (...)), Horner's way.
+// c[First] + x (c[First + Step] + x (...))
 template <std::size_t Step, std::size_t First, class T, class I, std::size_t N>
 [[gnu::always_inline]] inline Lane<T, I> every(Lane<T, I> x, const T (&c)[N]) {
   if constexpr (First + Step >= N)
@@ -134,7 +134,14 @@ template <std::size_t Step, std::size_t First, class T, class I, std::size_t N>
     return fma(x, every<Step, First + Step>(x, c), Lane<T, I>(c[First]));
 }
 
-// c[0] + x c[1] + x^2 c[2] + ..., a long one in two or four interleaved parts, which do not wait for each other.
+// c[0] + x c[1] + x^2 c[2] + ..., the last coefficient first: for polynomials whose terms cancel.
+template <class T, class I, class... C>
+[[gnu::always_inline]] inline Lane<T, I> horner(Lane<T, I> x, C... coefficients) {
+  const T c[] = {static_cast<T>(coefficients)...};
+  return every<1, 0>(x, c);
+}
+
+// The same, a long one in two or four interleaved parts, which do not wait for each other.
 template <class T, class I, class... C>
 [[gnu::always_inline]] inline Lane<T, I> polynomial(Lane<T, I> x, C... coefficients) {
   const T c[] = {static_cast<T>(coefficients)...};

@@ -67,13 +67,13 @@ template <class I>
 // normal_cdf(x) = 1/2 + x P(x^2) for |x| <= 3/4
 template <class I>
 [[gnu::always_inline]] inline Lane<float, I> cdf_near_zero(Lane<float, I> z) {
-  return polynomial(z, 0x1.988454p-2F, -0x1.105822p-4F, 0x1.46c64ep-7F, -0x1.35aebcp-10F, 0x1.affccep-14F);
+  return horner(z, 0x1.988454p-2F, -0x1.105822p-4F, 0x1.46c64ep-7F, -0x1.35aebcp-10F, 0x1.affccep-14F);
 }
 template <class I>
 [[gnu::always_inline]] inline Lane<double, I> cdf_near_zero(Lane<double, I> z) {
-  return polynomial(z, 0x1.9884533d43650p-2, -0x1.1058377e2ce87p-4, 0x1.46d0429760d6ep-7, -0x1.37403f66e49aap-10,
-                    0x1.e42b0a9a8356ep-14, -0x1.3ce88a8b983f3p-17, 0x1.6574d171fdc59p-21, -0x1.5fc3c2f076ffap-25,
-                    0x1.13b00476336b6p-29);
+  return horner(z, 0x1.9884533d43650p-2, -0x1.1058377e2ce87p-4, 0x1.46d0429760d6ep-7, -0x1.37403f66e49aap-10,
+                0x1.e42b0a9a8356ep-14, -0x1.3ce88a8b983f3p-17, 0x1.6574d171fdc59p-21, -0x1.5fc3c2f076ffap-25,
+                0x1.13b00476336b6p-29);
 }
 
 // e^(a^2) erfc(a)

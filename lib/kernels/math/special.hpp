@@ -46,12 +46,12 @@ template <class I>
   using N = std::numeric_limits<double>;
   const auto a = GammaArgument<I>::of(x);
   const L t = (a.y - 0.75) / (a.y + 0.75);
-  const L c = polynomial(t, 0x1.158879c512d43p-5, 0x1.5424a1f6fa7cdp-6, -0x1.26163778189d8p-6, 0x1.ee66a408aac30p-9,
-                         0x1.4472396c5f369p-9, -0x1.dec22c048accfp-10, 0x1.13b086e896e42p-10, -0x1.aadc7304ea632p-11,
-                         0x1.13250f5755642p-11, -0x1.85909dccc24d4p-12, 0x1.25e8f0baf12dfp-12, -0x1.aedda5faf4ae0p-13,
-                         0x1.524da034a2b47p-13, -0x1.0875f5d01bb75p-13, 0x1.a88fe64e4e820p-14, -0x1.67baf37ddc8cep-14,
-                         0x1.4470501d71837p-14, -0x1.2778007767a5cp-14, 0x1.cd089e9b298b2p-15, -0x1.08438f27b2697p-15,
-                         0x1.784c8ea05878cp-17, -0x1.e21397805f4a5p-20);
+  const L c = horner(t, 0x1.158879c512d43p-5, 0x1.5424a1f6fa7cdp-6, -0x1.26163778189d8p-6, 0x1.ee66a408aac30p-9,
+                     0x1.4472396c5f369p-9, -0x1.dec22c048accfp-10, 0x1.13b086e896e42p-10, -0x1.aadc7304ea632p-11,
+                     0x1.13250f5755642p-11, -0x1.85909dccc24d4p-12, 0x1.25e8f0baf12dfp-12, -0x1.aedda5faf4ae0p-13,
+                     0x1.524da034a2b47p-13, -0x1.0875f5d01bb75p-13, 0x1.a88fe64e4e820p-14, -0x1.67baf37ddc8cep-14,
+                     0x1.4470501d71837p-14, -0x1.2778007767a5cp-14, 0x1.cd089e9b298b2p-15, -0x1.08438f27b2697p-15,
+                     0x1.784c8ea05878cp-17, -0x1.e21397805f4a5p-20);
   // log y = k ln 2 + log m, and all but the first is below 1.
   const auto [m, k] = split(a.y);
   const L head = k * ExpConstants<double>::ln2_high,
@@ -60,8 +60,8 @@ template <class I>
   if (any(a.negative | a.first)) {
     // Below 1, 1/x is subtracted; below 0, pi cot(pi f) = 1/f - 2f/(1-f^2) - f Q(f^2), f the distance to the pole.
     const L f = a.pole, z = f * f, inverse = 1 / f;
-    L lost = 0;
-    if constexpr (I::fused) lost = where(abs(inverse) < 1e300, fma(-inverse, f, 1) * inverse, 0);
+    const auto [one, rest_of_one] = exact_product(inverse, f);
+    const L lost = where(abs(inverse) < 1e300, ((1 - one) - rest_of_one) * inverse, 0);
     const L q = polynomial(z, 0x1.4a34cc4a60fa6p+0, 0x1.51322ac7d84a7p-3, 0x1.1c261302448b8p-5, 0x1.0b36af89d1de8p-7,
                            0x1.04b8cd241102fp-9, 0x1.020ab0d6d4786p-11, 0x1.00d8ad542a6f6p-13, 0x1.016dec32aa5b3p-15,
                            0x1.e508cfb69ba22p-18, 0x1.60d94415da8d4p-19);
@@ -81,12 +81,12 @@ template <class I>
   using L = Lane<double, I>;
   const auto a = GammaArgument<I>::of(x);
   const L bounded = lesser_of(L(0x1p60), a.y), t = (bounded - 1) / (bounded + 1);
-  const L g = polynomial(t, 0x1.de9e64df22ef3p-1, 0x1.b232e1d8c1a83p-3, -0x1.23d54f12f04b1p-2, 0x1.c6b94e0dc189dp-3,
-                         -0x1.f5efc52046527p-4, 0x1.c1fadcbd72504p-5, -0x1.78d86cf500c90p-6, 0x1.343e6a612cf74p-7,
-                         -0x1.de96cbe4d5319p-9, 0x1.6dbf4acda88cap-10, -0x1.1631e4529ceb2p-11, 0x1.97432250d3da2p-13,
-                         -0x1.2eff25ea7045ep-14, 0x1.ba5de316d4f09p-16, -0x1.358d17cc210c7p-17, 0x1.96ec6628f1ce6p-19,
-                         -0x1.af6eebcbc3e0ap-21, 0x1.3d58a4d86478ep-20, -0x1.3cf5665702de3p-19, 0x1.5c56689e4e496p-19,
-                         -0x1.af9d9701e22e6p-20, 0x1.168e86b0dee64p-21, -0x1.1edecb5d69c2bp-24);
+  const L g = horner(t, 0x1.de9e64df22ef3p-1, 0x1.b232e1d8c1a83p-3, -0x1.23d54f12f04b1p-2, 0x1.c6b94e0dc189dp-3,
+                     -0x1.f5efc52046527p-4, 0x1.c1fadcbd72504p-5, -0x1.78d86cf500c90p-6, 0x1.343e6a612cf74p-7,
+                     -0x1.de96cbe4d5319p-9, 0x1.6dbf4acda88cap-10, -0x1.1631e4529ceb2p-11, 0x1.97432250d3da2p-13,
+                     -0x1.2eff25ea7045ep-14, 0x1.ba5de316d4f09p-16, -0x1.358d17cc210c7p-17, 0x1.96ec6628f1ce6p-19,
+                     -0x1.af6eebcbc3e0ap-21, 0x1.3d58a4d86478ep-20, -0x1.3cf5665702de3p-19, 0x1.5c56689e4e496p-19,
+                     -0x1.af9d9701e22e6p-20, 0x1.168e86b0dee64p-21, -0x1.1edecb5d69c2bp-24);
   const L y = g / a.y;
   if (!any(a.negative | a.first)) return y;
   const L z = a.pole * a.pole;

@@ -43,14 +43,20 @@ double freedom(const tape::Record& r) {
   return freedom(n, number_of(r));
 }
 
+// x less its mean over the axes; twice, since the first mean is rounded, and a constant must give zeros.
+Tensor less_mean(const Tensor& x, const Shape& axes) {
+  const Tensor once = x - mean(x, axes, true);
+  return once - mean(once, axes, true);
+}
+
 Tensor var_bare(const char* op, const Tensor& x, const Reduced& r, double ddof) {
   const tape::Suspend unrecorded;
   const Operand zero = 0;
-  const Tensor sum_of_squares = reduce_bare(op, kernels::Reduce::sum, square(x - mean(x, r.axes, true)), r, &zero);
+  const Tensor sum_of_squares = reduce_bare(op, kernels::Reduce::sum, square(less_mean(x, r.axes)), r, &zero);
   return sum_of_squares / freedom(r.count, ddof);
 }
 
-Tensor centred(const tape::Record& r) { return r.saved(0) - mean(r.saved(0), axes_of(r), true); }
+Tensor centred(const tape::Record& r) { return less_mean(r.saved(0), axes_of(r)); }
 
 void var_vjp(const tape::Record& r, std::span<const Tensor> g, std::span<Gradient> dx) {
   dx[0] = with_axes(r, g[0]) * (2 / freedom(r)) * centred(r);

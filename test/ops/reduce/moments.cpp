@@ -105,3 +105,9 @@ TEST_CASE("norms have gradient 0 at 0 and where an element is 0") {
   const Doubles rows = gradient_at([](const Tensor& t) { return norm(t, 2, 1); }, tensor({{0., 0.}, {3., 4.}}));
   CHECK(rows == Doubles{0, 0, 0.6, 0.8});
 }
+
+TEST_CASE("a constant that is not exact has standard deviation and gradient 0 all the same") {
+  const Tensor x = full({3}, 0.1);
+  CHECK(reel::std(x).item() == 0);
+  CHECK(grad([](const Tensor& t) { return reel::std(t); })(x).to_vector() == std::vector<double>{0, 0, 0});
+}
