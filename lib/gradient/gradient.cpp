@@ -17,7 +17,7 @@ namespace reel {
 struct Gradient::Extra {
   Tensor indices;
   Shape dense_shape;
-  gradients::Reason reason;
+  autodiff::Reason reason;
 };
 
 Gradient::Gradient(IndexedSlices s) : value_(std::move(s.values)) {
@@ -46,10 +46,10 @@ WhyNone Gradient::reason() const noexcept {
 
 std::string Gradient::why_none() const {
   if (value_.defined()) return {};
-  return extra_ ? gradients::describe(extra_->reason) : "a gradient function returned none";
+  return extra_ ? autodiff::describe(extra_->reason) : "a gradient function returned none";
 }
 
-Gradient GradientAccess::none(gradients::Reason reason) {
+Gradient GradientAccess::none(autodiff::Reason reason) {
   Gradient g;
   g.extra_ = new Gradient::Extra{{}, {}, std::move(reason)};
   return g;
@@ -64,7 +64,7 @@ std::string to_string(const Gradient& g) {
 }
 std::ostream& operator<<(std::ostream& out, const Gradient& g) { return out << to_string(g); }
 
-namespace gradients {
+namespace autodiff {
 
 std::string describe(const Reason& r) {
   const auto at = [&] {
@@ -100,7 +100,7 @@ std::string describe(const Reason& r) {
   return "a gradient function returned none";
 }
 
-}  // namespace gradients
+}  // namespace autodiff
 
 VSpace::~VSpace() = default;
 

@@ -4,7 +4,7 @@
 
 #include "tape/tape.hpp"
 
-namespace reel::gradients {
+namespace reel::autodiff {
 
 /// Why there is no gradient: a code, with the op (or variable) it is about and that op's number on the tape.
 struct Reason {
@@ -33,12 +33,12 @@ const Override* find_override(const char* name) noexcept;
 void call_override(const Override& override, const tape::Record& record, const tape::Entry& entry,
                    std::span<const Tensor> g, std::span<Gradient> dx);
 
-}  // namespace reel::gradients
+}  // namespace reel::autodiff
 
 namespace reel {
 
 struct GradientAccess {
-  static Gradient none(gradients::Reason reason);
+  static Gradient none(autodiff::Reason reason);
   /// The tensor of a dense gradient, taken out: replay adds into it.
   static Tensor& value(Gradient& g) noexcept { return g.value_; }
 };

@@ -12,7 +12,7 @@
 #include "core/fail.hpp"
 #include "gradient/gradient.hpp"
 
-namespace reel::gradients {
+namespace reel::autodiff {
 
 namespace {
 
@@ -312,4 +312,4 @@ std::vector<Gradient> replay(Tape& t, std::span<const Target> targets, std::span
   return result;
 }
 
-}  // namespace reel::gradients
+}  // namespace reel::autodiff
