@@ -5,8 +5,9 @@
 namespace [[gnu::visibility("default")]] reel {
 
 /// Rows of a tensor that is zero elsewhere: row i of dense_shape is the sum of the values[j] with indices[j] == i.
-/// values [n, ...], indices int64 or int32 [n]. The gradient of gather(x, indices) along axis 0; it stays sparse through
-/// identity, cast, contiguous, further gathers along axis 0 and sums with other slices. Any other op densifies it.
+/// values [n, ...], indices int64 or int32 [n]. The gradient of gather(x, indices) along axis 0; it stays sparse
+/// through identity, cast, contiguous, further gathers along axis 0 and sums with other slices. Any other op densifies
+/// it.
 struct IndexedSlices {
   Tensor values, indices;
   Shape dense_shape;

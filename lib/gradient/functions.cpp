@@ -65,22 +65,22 @@ Parts rows(tape::Tape& tape, std::span<const Tensor> targets, std::span<const So
     for (std::int64_t i = 0; i < targets[t].size(); ++i) {
       const std::vector<Gradient> row =
           autodiff::replay(tape, {&target, 1}, sources,
-                            {.output_gradients = unit(targets[t].shape(), targets[t].dtype(), i),
-                             .unconnected_gradients = UnconnectedGradients::zero});
+                           {.output_gradients = unit(targets[t].shape(), targets[t].dtype(), i),
+                            .unconnected_gradients = UnconnectedGradients::zero});
       for (std::size_t s = 0; s < sources.size(); ++s) parts[t][s].push_back(row[s].dense());
     }
   }
   return parts;
 }
 
+}  // namespace
+
 void require_result(const char* who, const Tensor& y) {
   if (!y.defined())
     fail<ValueError>(who,
-                     "Cannot differentiate a function that returns None (an empty tensor); did you forget to return a "
-                     "value from f?");
+                     "Cannot differentiate a function that returns None; did you forget to return a value from f? (An "
+                     "empty tensor is none.)");
 }
-
-}  // namespace
 
 Tensor fresh(const char* who, const Tensor& x) {
   if (!x.defined()) fail<ValueError>(who, "a tensor is empty (default-constructed or moved from)");
@@ -125,7 +125,7 @@ void require_scalar(const char* who, const Tensor& y) {
 std::vector<Tensor> gradients(GradientTape& tape, const Tensor& value, std::span<const Source> sources) {
   const Target target(value);
   return densify(reel::autodiff::replay(GradientTapeAccess::get(tape), {&target, 1}, sources,
-                                         {.unconnected_gradients = UnconnectedGradients::zero}));
+                                        {.unconnected_gradients = UnconnectedGradients::zero}));
 }
 
 std::vector<Tensor> jacobians(const char* who, GradientTape& tape, std::span<const Tensor> targets,
@@ -178,7 +178,7 @@ std::vector<Tensor> products(const char* who, GradientTape& tape, std::span<cons
   const std::vector<Target> list(targets.begin(), targets.end());
   return densify(
       reel::autodiff::replay(GradientTapeAccess::get(tape), list, sources,
-                              {.output_gradients = constants, .unconnected_gradients = UnconnectedGradients::zero}));
+                             {.output_gradients = constants, .unconnected_gradients = UnconnectedGradients::zero}));
 }
 
 struct Recording::State {
@@ -218,7 +218,7 @@ std::vector<Gradient> Recording::pull(const GradientList& dy) const {
       if (!dy.list()[i]) fail<ValueError>("vjp", "cotangent {} is none: {}", i, dy.list()[i].why_none());
   }
   return reel::autodiff::replay(GradientTapeAccess::get(state_->tape), state_->targets, state_->sources,
-                                 {.output_gradients = dy});
+                                {.output_gradients = dy});
 }
 
 }  // namespace reel::detail

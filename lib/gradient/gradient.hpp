@@ -23,9 +23,10 @@ Reason why_none(const tape::Tape& tape, std::span<const Target> targets, const S
 /// For tape.explain.
 std::string explain(const tape::Tape& tape, std::span<const Target> targets, std::span<const Source> sources);
 
-/// The reverse pass: one gradient per source. Arguments checked first; uses up a tape that is not persistent.
+/// The reverse pass: one gradient per source. Arguments checked first; uses up a tape that is not persistent. `op` is
+/// whose errors they are.
 std::vector<Gradient> replay(tape::Tape& tape, std::span<const Target> targets, std::span<const Source> sources,
-                             const GradientOptions& options);
+                             const GradientOptions& options, const char* op = "GradientTape.gradient");
 
 /// The gradient function that an OverrideGuard of this thread puts in place of the op's own; null if none.
 struct Override;

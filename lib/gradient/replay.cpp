@@ -19,7 +19,6 @@ namespace {
 
 using tape::Arena, tape::Entry, tape::no_slot, tape::Tape;
 
-constexpr const char* op = "GradientTape.gradient";
 const VSpace default_space;
 
 enum Flag : std::uint8_t { fed = 1, stopped = 2, requested = 4 };
@@ -27,7 +26,7 @@ enum Flag : std::uint8_t { fed = 1, stopped = 2, requested = 4 };
 std::string label(std::size_t i, const Tensor& y) { return fmt::format("{} of shape {}", i, to_string(y.shape())); }
 
 // The cotangent of target i: given, or ones.
-Gradient seed(std::size_t i, const Tensor& y, const Gradient* given, const VSpace& space) {
+Gradient seed(const char* op, std::size_t i, const Tensor& y, const Gradient* given, const VSpace& space) {
   const bool complex = is_complex(y.dtype());
   if (!given || !*given) {
     if (complex)
@@ -62,7 +61,8 @@ Gradient seed(std::size_t i, const Tensor& y, const Gradient* given, const VSpac
   return g;
 }
 
-void check(const Tape& t, std::span<const Target> targets, std::span<const Source> sources, const GradientOptions& o) {
+void check(const char* op, const Tape& t, std::span<const Target> targets, std::span<const Source> sources,
+           const GradientOptions& o) {
   check_thread(t, op);
   if (t.used)
     fail<TapeError>(
@@ -85,7 +85,8 @@ void check(const Tape& t, std::span<const Target> targets, std::span<const Sourc
                      targets.size());
 }
 
-std::vector<Gradient> seeds(std::span<const Target> targets, const GradientOptions& o, const VSpace& space) {
+std::vector<Gradient> seeds(const char* op, std::span<const Target> targets, const GradientOptions& o,
+                            const VSpace& space) {
   std::vector<Gradient> result;
   result.reserve(targets.size());
   const auto list = o.output_gradients.list();
@@ -94,7 +95,7 @@ std::vector<Gradient> seeds(std::span<const Target> targets, const GradientOptio
     if (o.output_gradients.is_number())
       result.push_back(full(y.shape(), o.output_gradients.number(), y.dtype()));
     else
-      result.push_back(seed(i, y, list.empty() ? nullptr : &list[i], space));
+      result.push_back(seed(op, i, y, list.empty() ? nullptr : &list[i], space));
   }
   return result;
 }
@@ -237,7 +238,7 @@ void warn_of_growth(Tape& t, std::int64_t added) {
   detail::warn(
       fmt::format("{}: an active persistent tape records its own replays: {} entries by now, {} of them forward; call "
                   "stop() before gradient() unless you differentiate the gradients",
-                  op, t.entries.count(), forward));
+                  "GradientTape.gradient", t.entries.count(), forward));
 }
 
 // Whatever happens, a tape that is not persistent is used up afterwards and holds nothing.
@@ -261,14 +262,14 @@ std::uint32_t slot_of(const Tape& t, const Source& s) noexcept {
 }
 
 std::vector<Gradient> replay(Tape& t, std::span<const Target> targets, std::span<const Source> sources,
-                             const GradientOptions& options) {
-  check(t, targets, sources, options);
+                             const GradientOptions& options, const char* op) {
+  check(op, t, targets, sources, options);
   const VSpace& space = t.options.vspace ? *t.options.vspace : default_space;
   const bool use_up = !t.options.persistent;
   std::vector<Gradient> g;
   {
     const std::int64_t before = t.entries.count();
-    g = seeds(targets, options, space);
+    g = seeds(op, targets, options, space);
     t.replay_entries += t.entries.count() - before;
   }
   if (use_up && t.place == Tape::Place::on_stack) pop(&t);

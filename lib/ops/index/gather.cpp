@@ -125,8 +125,7 @@ Gradient gather_slices(const tape::Record& r, const IndexedSlices& g) {
   const Tensor indices = r.saved(0);
   if (r.attributes()[0] != 0 || indices.rank() == 0) return {};
   const Shape shape = r.shape(0);
-  const Tensor rows =
-      gather_checked(indices, checked_indices("IndexedSlices", g.indices, 0, indices.shape()[0]), 0);
+  const Tensor rows = gather_checked(indices, checked_indices("IndexedSlices", g.indices, 0, indices.shape()[0]), 0);
   Shape values = shape;
   values[0] = rows.size();
   return IndexedSlices{reshape(g.values, values), reshape(rows, {rows.size()}), shape};

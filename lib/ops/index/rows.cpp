@@ -24,9 +24,8 @@ Rows distinct_rows(const char* op, const IndexedSlices& s) {
   const auto count = static_cast<std::int64_t>(rows.size());
   const Tensor distinct = detail::empty(DType::int64, {count}), place = detail::empty(DType::int64, indices.shape());
   std::copy(rows.begin(), rows.end(), detail::mutable_data<std::int64_t>(distinct));
-  std::transform(given.begin(), given.end(), detail::mutable_data<std::int64_t>(place), [&](std::int64_t row) {
-    return std::lower_bound(rows.begin(), rows.end(), row) - rows.begin();
-  });
+  std::transform(given.begin(), given.end(), detail::mutable_data<std::int64_t>(place),
+                 [&](std::int64_t row) { return std::lower_bound(rows.begin(), rows.end(), row) - rows.begin(); });
   Shape shape = s.dense_shape;
   shape[0] = count;
   return {distinct, scatter_rows(s.values, place, shape, 0)};
@@ -69,9 +68,8 @@ void apply(const char* op, const Variable& v, const Gradient& delta, Combine com
     fail<ShapeError>(op, "variable '{}' has shape {}, the value {}", v.name(), v.shape(), slices.dense_shape);
   const tape::Suspend suspended;
   const Rows rows = distinct_rows(op, slices);
-  VariableAccess::modify(v, [&](Tensor& value) {
-    put_rows(value, rows.indices, combine(gather(value, rows.indices), rows.values));
-  });
+  VariableAccess::modify(
+      v, [&](Tensor& value) { put_rows(value, rows.indices, combine(gather(value, rows.indices), rows.values)); });
 }
 
 }  // namespace
