@@ -10,14 +10,8 @@
 
 namespace [[gnu::visibility("default")]] reel {
 
-/// Says that a function returns pair(value, aux): value is differentiated, aux is handed on.
-struct HasAux {
-  explicit constexpr HasAux(int) {}  // so that {} is not one
-};
-inline constexpr HasAux has_aux(0);
-
 namespace detail {
-/// A bool that nothing else converts to, so that {"x"} and {0} are parameters and never options.
+/// A bool that nothing else converts to, so that {"x"}, {0} and {} are parameters and never options.
 class Switch {
  public:
   template <std::same_as<bool> T>
@@ -28,6 +22,12 @@ class Switch {
   bool on_;
 };
 }  // namespace detail
+
+/// Says that a function returns pair(value, aux): value is differentiated, aux is handed on.
+struct HasAux {
+  explicit constexpr HasAux(detail::Switch) {}
+};
+inline constexpr HasAux has_aux(true);
 
 struct VjpOptions {
   /// Whether vjp may be called more than once (a second call is TapeError otherwise).

@@ -110,10 +110,15 @@ class Choice {
   Choice() = default;
   /// ValueError for a name that is not among `names`, or for any name when `names` is null.
   Choice(const char* who, const Parameters& parameters, const std::vector<std::string>* names);
-  /// ValueError for a position out of range, TypeError for an argument that cannot be differentiated.
-  std::vector<Source> sources(const char* who, std::span<const Leaves> arguments) const;
+  template <class ArgumentsOfCall>
+  std::vector<Source> sources(const char* who, const ArgumentsOfCall& arguments) const {
+    return all_ ? arguments.sources() : picked(who, arguments.leaves());
+  }
 
  private:
+  /// ValueError for a position out of range, TypeError for an argument that cannot be differentiated.
+  std::vector<Source> picked(const char* who, std::span<const Leaves> arguments) const;
+
   bool all_ = true;
   std::vector<std::int64_t> positions_;
 };
@@ -156,7 +161,7 @@ struct ValueAndGradients {
   template <class... A>
   auto run(const GradientList& weights, A&&... args) const {
     ArgumentsOf<P, A...> arguments(who, std::forward<A>(args)...);
-    Recording recording(choice.sources(who, arguments.leaves()), false);
+    Recording recording(choice.sources(who, arguments), false);
     auto result = record_call<Aux>(who, f, arguments, recording);
     return std::pair(std::move(result), recording.pull(weights));
   }
@@ -185,7 +190,7 @@ struct ValueAndGradAt {
   template <class... A>
   auto operator()(A&&... args) const {
     ArgumentsOf<Lists, A...> arguments(who, std::forward<A>(args)...);
-    const std::vector<Source> sources = choice.sources(who, arguments.leaves());
+    const std::vector<Source> sources = choice.sources(who, arguments);
     require_differentiable(who, sources);
     GradientTape tape({.watch_accessed_variables = false});
     watch_all(tape, sources);
@@ -340,7 +345,7 @@ auto make_vjp(F f, const Parameters& parameters, const VjpOptions& options = {})
   detail::Choice choice = detail::choose("make_vjp", parameters, f);
   return [f = std::move(f), choice = std::move(choice), options]<class... A>(A&&... args) mutable {
     detail::ArgumentsOf<detail::Lists, A...> arguments("make_vjp", std::forward<A>(args)...);
-    detail::Recording recording(choice.sources("make_vjp", arguments.leaves()), options.persistent);
+    detail::Recording recording(choice.sources("make_vjp", arguments), options.persistent);
     auto y = detail::record_call<false>("make_vjp", f, arguments, recording);
     return std::pair(std::move(y), VjpList(std::move(recording)));
   };

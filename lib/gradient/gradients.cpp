@@ -182,13 +182,8 @@ Choice::Choice(const char* who, const Parameters& parameters, const std::vector<
   }
 }
 
-std::vector<Source> Choice::sources(const char* who, std::span<const Leaves> arguments) const {
+std::vector<Source> Choice::picked(const char* who, std::span<const Leaves> arguments) const {
   std::vector<Source> list;
-  const auto add = [&](const Leaves& leaves) {
-    for (const Source& s : leaves.list) list.push_back(s);
-  };
-  if (all_)
-    for (const Leaves& leaves : arguments) add(leaves);
   const std::int64_t count = std::ssize(arguments);
   for (std::int64_t p : positions_) {
     if (p < -count || p >= count)
@@ -199,7 +194,7 @@ std::vector<Source> Choice::sources(const char* who, std::span<const Leaves> arg
                       "argument {} cannot be differentiated; pass a tensor, a tree of tensors, a floating-point number "
                       "or a vector of them",
                       p);
-    add(leaves);
+    for (const Source& s : leaves.list) list.push_back(s);
   }
   return list;
 }

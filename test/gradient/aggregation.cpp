@@ -127,7 +127,8 @@ TEST_CASE("S66: no method writes into a gradient that it does not own") {
     tape.stop();
     const auto g = tape.gradient(z, {x, y}, {.output_gradients = dy, .aggregation_method = method});
     const Values first = g[1].dense().to_vector();
-    const auto again = tape.gradient(std::vector{z, z}, {x, y}, {.output_gradients = {dy, dy}, .aggregation_method = method});
+    const auto again =
+        tape.gradient(std::vector{z, z}, {x, y}, {.output_gradients = {dy, dy}, .aggregation_method = method});
     CHECK(dy.to_vector() == Values{3, 4});
     CHECK(g[1].dense().to_vector() == first);
     CHECK(g[0].dense().to_vector() == Values{9, 12});

@@ -20,7 +20,8 @@ Values numbers(std::span<const Gradient> list) {
 
 // Two outputs, x * 2 and x * 3, with a rule of the user's.
 std::pair<Tensor, Tensor> twice_and_thrice(const Tensor& x, int& calls) {
-  const Tensor in[] = {x}, out[] = {from_data((x * 2.0).to_vector(), x.shape()), from_data((x * 3.0).to_vector(), x.shape())};
+  const Tensor in[] = {x},
+               out[] = {from_data((x * 2.0).to_vector(), x.shape()), from_data((x * 3.0).to_vector(), x.shape())};
   record_operation("twice_and_thrice", in, out, [&calls](std::span<const Gradient> g) {
     ++calls;
     Gradient sum;
@@ -117,8 +118,7 @@ TEST_CASE("S81, C7: a complex y needs an output gradient") {
   GradientTape tape;
   tape.watch(x);
   const Tensor y = reshape(x, {2, 1});
-  CHECK_THROWS_WITH(gradients(y, x),
-                    Contains("Gradients of complex tensors must set grad_ys (y.dtype = complex128)"));
+  CHECK_THROWS_WITH(gradients(y, x), Contains("Gradients of complex tensors must set grad_ys (y.dtype = complex128)"));
   CHECK_THROWS_AS(gradients(y, x), TypeError);
   const Gradient g = gradients(y, x, {.output_gradients = ones_like(y)})[0];
   CHECK(array_equal(*g, cast(ones({2}), DType::complex128)));
@@ -247,8 +247,8 @@ TEST_CASE("S94: LookupError for an op without gradient only when one arrives") {
   const Tensor y = out[0] * 3.0;
   CHECK_THROWS_AS(gradients(y, x), LookupError);
   CHECK_THROWS_WITH(gradients(y, x), Contains("No gradient defined for operation 'nobody_registered_this'"));
-  CHECK(number(gradients(x * x, x)[0]) == 4);       // off the path
-  CHECK(number(gradients(y, out[0])[0]) == 3);      // downstream of it
+  CHECK(number(gradients(x * x, x)[0]) == 4);   // off the path
+  CHECK(number(gradients(y, out[0])[0]) == 3);  // downstream of it
   CHECK_FALSE(gradients(y, x, {.stop_gradients = out[0]})[0]);
   CHECK(number(gradients(stop_gradient(y) + x, x)[0]) == 1);  // no incoming gradient
   GradientRegistry::add_not_differentiable("nobody_registered_this");
@@ -309,9 +309,8 @@ TEST_CASE("S103, C16: zeros on request, for an unused sibling output too") {
   CHECK(zero[1].dense().to_vector() == Values{0, 0});
   CHECK(number(zero[2]) == 10);
   const std::vector<Tensor> halves = split(ones({4}) * x, 2);
-  CHECK(gradients(halves[0], halves[1], {.unconnected_gradients = UnconnectedGradients::zero})[0]
-            .dense()
-            .to_vector() == Values{0, 0});
+  CHECK(gradients(halves[0], halves[1], {.unconnected_gradients = UnconnectedGradients::zero})[0].dense().to_vector() ==
+        Values{0, 0});
 }
 
 TEST_CASE("S105: the sum of total derivatives; stop_gradients gives partial ones") {
@@ -392,8 +391,7 @@ TEST_CASE("S126, S127: hessian_vector_product, with v a constant") {
   CHECK_FALSE(gradients(product[0], v)[0]);
   CHECK(hessian_vector_product(tape, y, {x}, {v})[0].dense().to_vector() == Values{19, 34});
   CHECK_THROWS_AS(hessian_vector_product(y, x, std::vector{v, v}), ValueError);
-  CHECK_THROWS_WITH(hessian_vector_product(y, x, std::vector{v, v}),
-                    Contains("xs and v must have the same length."));
+  CHECK_THROWS_WITH(hessian_vector_product(y, x, std::vector{v, v}), Contains("xs and v must have the same length."));
   CHECK_THROWS_AS(hessian_vector_product(y, x, ones({3})), ShapeError);
   // Cross terms count; a first gradient that is none is left out; all none stays none.
   const Tensor z = tensor({5., 7.});

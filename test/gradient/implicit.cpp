@@ -4,6 +4,7 @@
 #include <reel/reel.hpp>
 
 #include "catch.hpp"
+#include "support/warnings.hpp"
 
 using namespace reel;
 using Catch::Contains;
@@ -228,8 +229,10 @@ TEST_CASE("S53, S54: results are summed, dy weights them; numbers and vectors of
   CHECK(gradients_function(squares)(std::array<float, 2>{1, 2})[0].dense().dtype() == DType::float32);
   CHECK(gradients_function(squares, {0})(Values{1, 2}, dy(tensor({1., 10.})))[0].dense().to_vector() == Values{2, 40});
   // Picked by template arguments, integers are converted, and are constants.
+  const WarningLog log;
   CHECK_FALSE(gradients_function<0>(squares)(std::vector<int>{1, 2})[0]);
   CHECK_FALSE(gradients_function<0>(squares)(3)[0]);
+  CHECK(log.texts.size() == 2);
 }
 
 TEST_CASE("S54: trees of parameters and results; gradients come over the leaves") {
