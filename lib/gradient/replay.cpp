@@ -11,7 +11,7 @@
 
 #include "core/fail.hpp"
 #include "gradient/gradient.hpp"
-#include "gradient/sums.hpp"
+#include "gradient/reverse/sums.hpp"
 
 namespace reel::autodiff {
 

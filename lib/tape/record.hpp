@@ -66,8 +66,7 @@ struct Rule {
 extern constinit thread_local Tape* top [[gnu::tls_model("initial-exec")]];
 inline bool active() noexcept { return top != nullptr; }
 
-/// Whether a tape that records (is not paused) exists, and whether one follows x. Integers are never followed.
-bool recording() noexcept;
+/// Whether a tape that records (is not paused) follows x. Integers are never followed.
 bool followed(const Tensor& x) noexcept;
 
 /// Records the op on every tape that follows one of the inputs. Call it whenever active(), after the outputs are
@@ -77,7 +76,7 @@ void record(const Rule& rule, std::span<const Tensor* const> inputs, std::span<c
             std::span<const Tensor* const> saved = {}, std::span<const std::int64_t> attributes = {});
 
 /// Why a result that an op computed from followed inputs is not followed itself.
-enum class Cut : std::uint8_t { none, integer, stopped, paused };
+enum class Cut : std::uint8_t { integer, stopped, paused };
 /// Notes that the op `name` computed `output` without recording, for explain() and why_none().
 void note_cut(const char* name, std::span<const Tensor* const> inputs, const Tensor& output, Cut why) noexcept;
 
@@ -98,6 +97,7 @@ class Suspend {
 
  private:
   friend void pop(Tape* tape) noexcept;
+  friend class Capture;
   Tape* top_;
   Suspend* below_;
 };
