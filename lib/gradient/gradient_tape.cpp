@@ -11,12 +11,20 @@ using tape::Tape;
 GradientTape::GradientTape(const TapeOptions& options) : tape_(tape::make_tape(options)) { tape::push(tape_); }
 GradientTape::~GradientTape() { tape::free_tape(tape_); }
 
+namespace {
+void check_unused(const Tape& t, const char* what) {
+  if (t.used) fail<TapeError>(what, "the tape was used already; call reset(), or make it persistent");
+}
+}  // namespace
+
 void GradientTape::watch(const Tensor& x) {
   check_thread(*tape_, "GradientTape.watch");
+  check_unused(*tape_, "GradientTape.watch");
   tape::watch(*tape_, x);
 }
 void GradientTape::watch(const Variable& x) {
   check_thread(*tape_, "GradientTape.watch");
+  check_unused(*tape_, "GradientTape.watch");
   tape::watch(*tape_, x);
 }
 
@@ -39,8 +47,7 @@ void GradientTape::stop() {
 void GradientTape::resume() {
   check_thread(*tape_, "GradientTape.resume");
   if (active()) fail<TapeError>("GradientTape.resume", "the tape is active already");
-  if (tape_->used)
-    fail<TapeError>("GradientTape.resume", "the tape was used already; call reset(), or make it persistent");
+  check_unused(*tape_, "GradientTape.resume");
   tape::push(tape_);
 }
 
