@@ -48,6 +48,7 @@ class Recording {
   ~Recording();
   void end(std::vector<Tensor> targets);
   std::vector<Gradient> pull(const GradientList& cotangents) const;
+  std::vector<Tensor> push(const GradientList& tangents) const;
 
  private:
   struct State;

@@ -2,6 +2,7 @@
 #pragma once
 #include <reel/dtype.hpp>
 #include <reel/error.hpp>
+#include <reel/forward.hpp>
 #include <reel/functions.hpp>
 #include <reel/gradient.hpp>
 #include <reel/ops/index.hpp>

@@ -1,5 +1,6 @@
 // What the wrappers of functions.hpp do once their arguments are flat: checks, the tape of a vjp, Jacobians.
 #include <algorithm>
+#include <reel/forward.hpp>
 #include <reel/functions.hpp>
 #include <reel/ops/make.hpp>
 #include <reel/ops/shape.hpp>
@@ -171,6 +172,7 @@ struct Recording::State {
   int uses = 1;
   std::vector<Source> sources;
   std::vector<Target> targets;
+  std::vector<Tensor> results;
   GradientTape tape;
 };
 
@@ -192,6 +194,11 @@ Recording::~Recording() {
 void Recording::end(std::vector<Tensor> targets) {
   state_->tape.stop();
   state_->targets.assign(targets.begin(), targets.end());
+  state_->results = std::move(targets);
+}
+
+std::vector<Tensor> Recording::push(const GradientList& tangents) const {
+  return detail::push("linearize", state_->tape, state_->sources, tangents, state_->results);
 }
 
 std::vector<Gradient> Recording::pull(const GradientList& dy) const {

@@ -81,8 +81,7 @@ struct Rule {
 extern constinit thread_local Tape* top [[gnu::tls_model("initial-exec")]];
 inline bool active() noexcept { return top != nullptr; }
 
-/// Whether a tape that records (is not paused) exists, and whether one follows x. Integers are never followed.
-bool recording() noexcept;
+/// Whether a tape that records (is not paused) follows x. Integers are never followed.
 bool followed(const Tensor& x) noexcept;
 
 /// Records the op on every tape that follows one of the inputs. Call it whenever active(), after the outputs are
@@ -113,6 +112,7 @@ class Suspend {
 
  private:
   friend void pop(Tape* tape) noexcept;
+  friend class Capture;
   Tape* top_;
   Suspend* below_;
 };

@@ -137,10 +137,16 @@ struct Taint {
   std::int64_t index;  // ops the tape had seen by then
 };
 
+class Capture;
+
 struct Tape {
   enum class Place { off, on_stack, abandoned };  // abandoned: destroyed by another thread, its own frees it
+  // forward: an accumulator, which holds a tangent for each slot in place of entries (forward.cpp).
+  // capture: stands at the bottom of a stack for the tapes that a Capture hides.
+  enum class Kind : std::uint8_t { reverse, forward, capture };
 
   TapeOptions options;
+  Kind kind = Kind::reverse;
   std::uint32_t serial = 0;
   std::uint64_t thread = 0;
   std::atomic<Place> place{Place::off};
@@ -157,6 +163,9 @@ struct Tape {
   std::vector<Meta*> metas;  // hash table of interned metadata
   std::size_t meta_count = 0;
   std::unordered_map<std::uint64_t, Taint> taints;
+  std::vector<Tensor> tangents;      // forward: of each slot
+  std::vector<Tensor> dx, dy;        // forward: of the op at hand
+  const Capture* capture = nullptr;  // capture: whose
 
   bool recording() const noexcept { return paused == 0; }
   /// The slot of x, no_slot if it is not followed.
@@ -174,7 +183,7 @@ struct Tape {
 };
 
 /// A cleared tape, from a small cache of this thread.
-Tape* make_tape(const TapeOptions& options);
+Tape* make_tape(const TapeOptions& options, Tape::Kind kind = Tape::Kind::reverse);
 void free_tape(Tape* tape) noexcept;
 void push(Tape* tape);
 /// Takes the tape off this thread's stack, wherever in it it is.
@@ -183,6 +192,14 @@ void pop(Tape* tape) noexcept;
 void release(Entry& entry) noexcept;
 /// Drops the entries whose results nobody can reach any more.
 void sweep(Tape& tape);
+/// The innermost tape on this thread's stack that is no accumulator; null if there is none.
+Tape* innermost() noexcept;
+/// Takes the tangents of a forward tape's only entry from its inputs to its outputs, and drops the entry.
+void advance(Tape& forward);
+/// Room for `more` slots, so that publishing and dropping throw nothing.
+void reserve_tangents(Tape& forward, std::size_t more);
+/// The tensor of this slot is gone, and its tangent with it.
+void drop_tangent(Tape& forward, std::uint32_t slot) noexcept;
 /// TapeError unless the tape belongs to this thread.
 void check_thread(const Tape& tape, const char* what);
 /// Whether this thread prints what it records and replays.
@@ -208,7 +225,7 @@ struct VariableAccess {
 };
 
 struct GradientTapeAccess {
-  static tape::Tape& get(GradientTape& t) noexcept { return *t.tape_; }
+  static tape::Tape& get(const GradientTape& t) noexcept { return *t.tape_; }
 };
 
 }  // namespace reel

@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "core/fail.hpp"
+#include "tape/capture.hpp"
 #include "tape/tape.hpp"
 
 namespace reel {
@@ -81,7 +82,19 @@ Tensor Variable::read() const {
   return state_->value;
 }
 
+namespace {
+// A Capture that hides a tape which would follow this read: the value gets an id that stands for the read alone.
+void note_captured(const Variable& v, Tensor& value) {
+  tape::Capture* c = tape::Capture::innermost();
+  if (!c || !is_differentiable(value.dtype()) || !c->would_follow(v)) return;
+  if (detail::block(value)->references != detail::one_handle) value = detail::alias(value);
+  c->note(v, detail::block(value)->id);
+  if (c->watcher()) watch(*c->watcher(), v, value.dtype(), value.shape());
+}
+}  // namespace
+
 void VariableAccess::on_read(const Variable& v, Tensor& value) {
+  note_captured(v, value);
   const auto follows = [&](tape::Tape& t) {
     if (!t.recording() || !is_differentiable(value.dtype())) return false;
     if (t.by_id.find(v.id()) == tape::no_slot) {
