@@ -210,7 +210,7 @@ class Pass {
     if (any) {
       dx_.resize(e.inputs);
       const Override* replaced = find_override(e.rule->name);
-      if (batch_ && (!e.rule->batched || replaced))
+      if (batch_ && (!e.rule->batched || replaced)) [[unlikely]]
         pull_each({tape_, e, wanted}, e, replaced);
       else
         pull(record, e, replaced, g_, dx_);
@@ -228,8 +228,8 @@ class Pass {
   }
 
   // The rule, or what replaces it.
-  void pull(const tape::Record& record, const Entry& e, const Override* replaced, std::span<const Tensor> g,
-            std::span<Gradient> dx) {
+  [[gnu::always_inline]] void pull(const tape::Record& record, const Entry& e, const Override* replaced,
+                                   std::span<const Tensor> g, std::span<Gradient> dx) {
     if (replaced)
       call_override(*replaced, record, e, g, dx);
     else
@@ -242,7 +242,7 @@ class Pass {
   }
 
   // The same for each cotangent of a batch.
-  void pull_each(const tape::Record& record, const Entry& e, const Override* replaced) {
+  [[gnu::noinline]] void pull_each(const tape::Record& record, const Entry& e, const Override* replaced) {
     std::vector<Gradients> rows(e.inputs);
     std::vector<Tensor> g(e.outputs);
     Gradients dx(e.inputs);

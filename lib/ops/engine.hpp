@@ -33,7 +33,10 @@ Shape broadcast_shapes(const char* op, const Shape& a, const Shape& b);
 /// Sums x down to `shape`, which broadcasts to x's shape. Recorded; the transpose of broadcast_to.
 Tensor sum_to(const Tensor& x, const Shape& shape);
 /// The same for what is made of cotangents: behind their leading axis, if there is one.
-Tensor sum_to(const tape::Record& r, const Tensor& x, const Shape& shape);
+Tensor led_sum_to(const tape::Record& r, const Tensor& x, const Shape& shape);
+inline Tensor sum_to(const tape::Record& r, const Tensor& x, const Shape& shape) {
+  return r.lead() ? led_sum_to(r, x, shape) : sum_to(x, shape);
+}
 
 /// The rule, whose vjp minds the leading axis of cotangents.
 constexpr tape::Rule batched(tape::Rule rule) {

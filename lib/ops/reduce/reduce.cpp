@@ -275,8 +275,7 @@ Tensor sum_to(const Tensor& x, const Shape& shape) {
   return out;
 }
 
-Tensor sum_to(const tape::Record& r, const Tensor& x, const Shape& shape) {
-  if (!r.lead()) return sum_to(x, shape);
+Tensor led_sum_to(const tape::Record& r, const Tensor& x, const Shape& shape) {
   const Shape wanted = r.led(shape);
   const Tensor y = sum_to(x, aligned(wanted, x.rank()));
   return y.rank() == wanted.rank() ? y : reshape(y, wanted);
