@@ -53,7 +53,7 @@ Gradient GradientTape::batch_jacobian(const Target& target, const Source& source
   Gradient rows =
       gradients::replay_rows(op, *tape_, target, {&source, 1}, options.unconnected_gradients, row.elements()).front();
   if (!rows) return rows;
-  return reshape(moveaxis(rows.dense(), 0, 1), gradients::join(of, column));
+  return contiguous(reshape(moveaxis(rows.dense(), 0, 1), gradients::join(of, column)));
 }
 
 }  // namespace reel
