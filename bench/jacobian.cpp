@@ -1,5 +1,5 @@
-// Jacobians: all rows in one sweep against one gradient() after another on a persistent tape, and the Hessian's rows
-// against those of forward mode. Medians of interleaved timings, so that both see the same machine.
+// Jacobians: all rows in one sweep against one gradient() after another on a persistent tape. Medians of interleaved
+// timings, so that both see the same machine.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
