@@ -41,6 +41,7 @@ class SourceList {
  public:
   SourceList() = default;
   SourceList(std::initializer_list<Source> list) : list_(list) {}
+  SourceList(std::vector<Source> list) : list_(std::move(list)) {}
   template <Tree T>
   SourceList(const T& tree) {
     for_each_leaf(tree, [&](const auto& leaf) { list_.emplace_back(leaf); });

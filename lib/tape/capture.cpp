@@ -7,19 +7,15 @@
 
 namespace reel::tape {
 
-namespace {
-constinit thread_local Capture* newest = nullptr;
-}
+constinit thread_local Capture* newest_capture = nullptr;
 
-Capture* Capture::innermost() noexcept { return newest; }
-
-Capture::Capture() : sentinel_(make_tape({}, Tape::Kind::capture)), below_(newest) {
+Capture::Capture() : sentinel_(make_tape({}, Tape::Kind::capture)), below_(newest_capture) {
   sentinel_->capture = this;
   push(sentinel_);
-  newest = this;
+  newest_capture = this;
 }
 Capture::~Capture() {
-  newest = below_;
+  newest_capture = below_;
   free_tape(sentinel_);
 }
 

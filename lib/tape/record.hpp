@@ -75,7 +75,7 @@ void record(const Rule& rule, std::span<const Tensor* const> inputs, std::span<c
             std::span<const Tensor* const> saved = {}, std::span<const std::int64_t> attributes = {});
 
 /// Why a result that an op computed from followed inputs is not followed itself.
-enum class Cut : std::uint8_t { none, integer, stopped, paused };
+enum class Cut : std::uint8_t { integer, stopped, paused };
 /// Notes that the op `name` computed `output` without recording, for explain() and why_none().
 void note_cut(const char* name, std::span<const Tensor* const> inputs, const Tensor& output, Cut why) noexcept;
 
