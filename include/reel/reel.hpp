@@ -1,5 +1,6 @@
 // All of reel but the optional headers: <reel/optim.hpp>, <reel/xtensor.hpp>, <reel/fmt.hpp>.
 #pragma once
+#include <reel/control.hpp>
 #include <reel/custom.hpp>
 #include <reel/dtype.hpp>
 #include <reel/error.hpp>

@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <reel/forward.hpp>
+#include <reel/ops/make.hpp>
 #include <reel/ops/shape.hpp>
 #include <reel/registry.hpp>
 
@@ -39,6 +40,14 @@ std::vector<Source> Inputs::sources(std::span<const Tensor> run_arguments) const
   return list;
 }
 
+void watch_differentiable(GradientTape& tape, std::span<const Source> sources) {
+  for (const Source& s : sources)
+    if (s.is_variable())
+      tape.watch(s.variable());
+    else if (is_differentiable(s.tensor().dtype()))
+      tape.watch(s.tensor());
+}
+
 std::vector<Tensor> identities(std::span<const Tensor> tensors) {
   std::vector<Tensor> list;
   list.reserve(tensors.size());
@@ -58,9 +67,9 @@ std::vector<Gradient> pull_on(GradientTape& tape, std::span<const Tensor> target
   std::vector<Target> reached;
   std::vector<Gradient> seeds;
   for (std::size_t k = 0; k < targets.size(); ++k)
-    if (cotangents[k] && is_differentiable(targets[k].dtype())) {
+    if (is_differentiable(targets[k].dtype())) {
       reached.emplace_back(targets[k]);
-      seeds.push_back(cotangents[k]);
+      seeds.push_back(cotangents[k] ? cotangents[k] : Gradient(zeros(targets[k].shape(), targets[k].dtype())));
     }
   return replay(GradientTapeAccess::get(tape), reached, sources, {.output_gradients = seeds});
 }
@@ -80,7 +89,7 @@ std::vector<Gradient> pull_again(const char* name, const detail::FlatFunction& f
   GradientTape tape({.watch_accessed_variables = false});
   const std::vector<Tensor> arguments = identities(inputs.arguments);
   const std::vector<Source> sources = inputs.sources(arguments);
-  detail::watch_all(tape, sources);
+  watch_differentiable(tape, sources);
   const std::vector<Tensor> results = f(arguments);
   check_results(name, results.size(), cotangents.size());
   return pull_on(tape, results, cotangents, sources);
@@ -151,8 +160,7 @@ std::vector<Tensor> composite(const char* name, const FlatFunction& first, FlatF
     c->run_arguments = aliases(arguments);
     if (keep == Keep::record) {
       c->tape = std::make_unique<GradientTape>(TapeOptions{.persistent = true, .watch_accessed_variables = false});
-      for (const Tensor& x : c->run_arguments)
-        if (is_differentiable(x.dtype())) c->tape->watch(x);
+      watch_differentiable(*c->tape, c->inputs.sources(c->run_arguments));
       capture.watch_on(&GradientTapeAccess::get(*c->tape));
     }
     results = first(c->run_arguments);

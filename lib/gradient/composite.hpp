@@ -24,11 +24,13 @@ struct Inputs {
   std::vector<Source> sources(std::span<const Tensor> run_arguments) const;
 };
 
+/// Watches the sources that have a gradient.
+void watch_differentiable(GradientTape& tape, std::span<const Source> sources);
 /// New tensors with the same values; recorded.
 std::vector<Tensor> identities(std::span<const Tensor> tensors);
 /// Tensors for an entry's outputs: nobody else's, so that a tape can follow them as the entry's.
 std::vector<Tensor> aliases(std::span<const Tensor> tensors);
-/// Gradients of the targets for these cotangents by each source; a target whose cotangent is none counts as constant.
+/// Gradients of the targets for these cotangents (zeros where none) by each source.
 std::vector<Gradient> pull_on(GradientTape& tape, std::span<const Tensor> targets, std::span<const Gradient> cotangents,
                               std::span<const Source> sources);
 /// Runs f on new tensors under a tape and pulls the cotangents back to the inputs.

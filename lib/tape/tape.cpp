@@ -319,13 +319,12 @@ void free_tape(Tape* t) noexcept {
     delete t;
     return;
   }
+  t->clear();  // may free tapes in its turn: what an entry owns can hold one
   Cache& c = cache();
-  if (c.count == Cache::most) {
+  if (c.count == Cache::most)
     delete t;
-    return;
-  }
-  t->clear();
-  c.tapes[c.count++] = t;
+  else
+    c.tapes[c.count++] = t;
 }
 
 void push(Tape* t) {
