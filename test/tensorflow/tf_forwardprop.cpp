@@ -53,6 +53,45 @@ TEST_CASE("forwardprop: ForwardpropTest.testVariableUnwatchedZero") {
   CHECK(zero.item() == 0);
 }
 
+// TensorFlow refuses a primal given twice, and adds when it is watched again. Here its tangents add.
+TEST_CASE("forwardprop: ForwardpropTest.testMultipleWatchesAdd") {
+  const Tensor x = scalar(-2.0);
+  const ForwardAccumulator forward(std::vector{x, x, x}, {scalar(3.0), scalar(10.0), scalar(11.0)});
+  CHECK(number(forward.jvp(x)) == 24);
+  CHECK(number(forward.jvp(3.0 * x)) == 24 * 3);
+}
+
+TEST_CASE("forwardprop: ForwardpropTest.testReenter") {
+  const Tensor x = scalar(-2.0);
+  ForwardAccumulator forward(x, 1.5);
+  CHECK(number(forward.jvp(x)) == 1.5);
+  const Tensor y = 4.0 * x;
+  CHECK(number(forward.jvp(y)) == 6);
+  CHECK_THROWS_AS(forward.resume(), TapeError);
+  CHECK_THROWS_WITH(forward.resume(), Contains("active already"));
+  forward.stop();
+  const Tensor z = 4.0 * x;
+  CHECK_FALSE(forward.jvp(z));
+  forward.resume();
+  CHECK(number(forward.jvp(y * y)) == 6 * -8 * 2);
+}
+
+// The tangent of a primal lives as long as the accumulator, every other as long as its tensor.
+TEST_CASE("forwardprop: ForwardpropTest.testDeadTensorsJVPCleared") {
+  const std::int64_t before = memory_stats().live_tensors;
+  Tensor x = ones({100}), tangent = zeros({100});
+  const ForwardAccumulator forward(x, tangent);
+  Tensor derived = 2.0 * x;
+  tangent = {};
+  CHECK(numbers(forward.jvp(x)) == List(100, 0));
+  const std::int64_t with_x = memory_stats().live_tensors;
+  x = {};
+  CHECK(memory_stats().live_tensors == with_x - 1);
+  CHECK(numbers(forward.jvp(derived)) == List(100, 0));
+  derived = {};
+  CHECK(memory_stats().live_tensors == before + 1);
+}
+
 TEST_CASE("forwardprop: ForwardpropTest.testJVPManual") {
   const auto [value, tangent] = jvp([](const Tensor& x) { return sin(x); }, scalar(0.1), scalar(0.2));
   CHECK(value.item() == Approx(std::sin(0.1)).epsilon(1e-15));
@@ -165,6 +204,47 @@ TEST_CASE("forwardprop: ForwardpropTest.testHVPCorrectness") {
   for (std::size_t i = 0; i < 3; ++i) CHECK(forward_back[i] == Approx(back_over_back[i]).epsilon(1e-12));
 }
 
+TEST_CASE("forwardprop: ForwardpropTest.testShouldRecordAndStopRecord") {
+  const Tensor c = scalar(1.0);
+  ForwardAccumulator forward(c, 2.0);
+  GradientTape tape({.persistent = true});
+  CHECK_FALSE(tape.gradient(c * 3.0, c));
+  tape.watch(c);
+  CHECK(number(tape.gradient(c * 3.0, c)) == 3);
+  Tensor d;
+  {
+    const auto pause = tape.stop_recording();
+    forward.stop();
+    d = c * 2.0;
+    forward.resume();
+  }
+  const Tensor e = c * 5.0;
+  CHECK_FALSE(forward.jvp(d));
+  CHECK_FALSE(tape.gradient(d, c));
+  CHECK(number(forward.jvp(e)) == 10);
+  CHECK(number(tape.gradient(e, c)) == 5);
+}
+
+TEST_CASE("forwardprop: ForwardpropTest.testRecordingSelectively") {
+  const Tensor c = scalar(1.0), two = scalar(2.0), three = scalar(3.0), d = scalar(2.0), e = scalar(3.0);
+  ForwardAccumulator forward(c, 2.0);
+  GradientTape tape({.persistent = true});
+  tape.watch(c);
+  {
+    const auto pause = tape.stop_recording();
+    record_operation("forward_only", {&c, 1}, {&d, 1}, {},
+                     [&](std::span<const Tensor> t) { return std::vector{two * t[0]}; });
+  }
+  forward.stop();
+  record_operation("backward_only", {&c, 1}, {&e, 1},
+                   [&](std::span<const Gradient> g) { return std::vector<Gradient>{three * *g[0]}; });
+  forward.resume();
+  CHECK(number(forward.jvp(d)) == 4);
+  CHECK_FALSE(forward.jvp(e));
+  CHECK_FALSE(tape.gradient(d, c));
+  CHECK(number(tape.gradient(e, c)) == 3);
+}
+
 TEST_CASE("forwardprop: ForwardpropTest.testOpWithNoTrainableOutputs") {
   const Variable v(scalar(1.0));
   const ForwardAccumulator forward(v, 11.0);
@@ -182,6 +262,24 @@ TEST_CASE("forwardprop: ForwardpropTest.testVariableReadInFunction") {
   const auto dy = forward.jvp(y);
   CHECK(number(dy.first) == 11);
   CHECK(number(dy.second) == 22);
+}
+
+TEST_CASE("forwardprop: ForwardpropTest.testForwardOverBackwardMemoryEfficiency") {
+  const Tensor c = scalar(1.0);
+  const ForwardAccumulator forward(c, 0.1);
+  GradientTape tape;
+  tape.watch(c);
+  const Tensor d = cos(c);
+  // A tape inside the accumulator does not see the ops of its tangents.
+  CHECK(tape.stats().entries == 1);
+  const std::int64_t live = memory_stats().live_tensors;
+  {
+    const Tensor e = cos(*forward.jvp(d));
+    static_cast<void>(cos(e));
+  }
+  CHECK(memory_stats().live_tensors == live);
+  CHECK(tape.stats().entries == 1);
+  CHECK_FALSE(tape.gradient(forward.jvp(d), c));
 }
 
 TEST_CASE("forwardprop: ForwardpropTest.testBackwardOverForward") {
