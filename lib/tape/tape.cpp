@@ -224,7 +224,10 @@ void note_cut(const char* name, std::span<const Tensor* const> inputs, const Ten
 
 Suspend::Suspend() noexcept : top_(std::exchange(top, nullptr)), below_(std::exchange(hidden, this)) {}
 Suspend::~Suspend() {
-  top = top_;
+  // Tapes that were entered meanwhile and are still active go on, above the others.
+  Tape** last = &top;
+  while (*last) last = &(*last)->below;
+  *last = top_;
   hidden = below_;
 }
 

@@ -216,6 +216,22 @@ void watch(Tape& tape, const Variable& x, DType dtype, const Shape& shape);
 
 namespace reel {
 
+/// While it lives, this thread reads these variables as these values: a function that is run again for its derivative
+/// sees what it saw the first time, whatever was assigned since.
+class FrozenReads {
+ public:
+  FrozenReads(std::span<const Variable> variables, std::span<const Tensor> values);
+  FrozenReads(const FrozenReads&) = delete;
+  FrozenReads& operator=(const FrozenReads&) = delete;
+  ~FrozenReads();
+  /// The value to read, null when the variable is not frozen on this thread.
+  static Tensor* find(const Variable& variable) noexcept;
+
+ private:
+  std::vector<std::pair<std::uint64_t, Tensor>> values_;  // by Variable::id()
+  FrozenReads* below_;
+};
+
 struct VariableAccess {
   /// For each tape of this thread: the variable's value `id` is read. Called under the variable's lock.
   static void on_read(const Variable& v, Tensor& value);
