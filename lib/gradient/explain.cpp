@@ -66,7 +66,7 @@ Reason why_none(const Tape& t, std::span<const Target> targets, const Source& so
   }
   Reason first{WhyNone::not_connected, {}, 0};
   for (const Target& y : targets) {
-    if (slot_of(t, y.tensor()) != no_slot) {
+    if (slot_of(t, y) != no_slot) {
       // A followed target that the source does not feed; say where paths ended, if any did.
       first = {WhyNone::not_connected, {}, 0};
       const Taint* earliest = nullptr;
@@ -84,7 +84,7 @@ std::string explain(const Tape& t, std::span<const Target> targets, std::span<co
   if (t.used) return describe({WhyNone::used_tape, {}, 0});
   std::vector<std::uint32_t> ends;
   for (const Target& y : targets)
-    if (const std::uint32_t s = slot_of(t, y.tensor()); s != no_slot) ends.push_back(s);
+    if (const std::uint32_t s = slot_of(t, y); s != no_slot) ends.push_back(s);
   std::string text;
   for (std::size_t i = 0; i < sources.size(); ++i) {
     if (i) text += '\n';

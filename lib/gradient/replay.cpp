@@ -243,7 +243,7 @@ class Pass {
   [[gnu::always_inline]] void pull(const tape::Record& record, const Entry& e, const Override* replaced,
                                    std::span<const Tensor> g, std::span<Gradient> dx) {
     if (replaced)
-      call_override(*replaced, record, e, g, dx);
+      call_override(*replaced, tape_, record, e, g, dx);
     else
       e.rule->vjp(record, g, dx);
     if (tape::tracing) [[unlikely]]
@@ -333,6 +333,10 @@ std::uint32_t slot_of(const Tape& t, const Tensor& x) noexcept {
 std::uint32_t slot_of(const Tape& t, const Source& s) noexcept {
   return s.is_variable() ? t.by_id.find(s.variable().id()) : slot_of(t, s.tensor());
 }
+std::uint32_t slot_of(const Tape& t, const Target& y) noexcept {
+  const std::uint32_t slot = slot_of(t, y.tensor());
+  return slot == no_slot && y.variable_id() ? t.by_id.find(y.variable_id()) : slot;
+}
 
 namespace {
 
@@ -356,21 +360,20 @@ class Replay {
     pass_.forwards();
   }
 
-  Pass::Widest widest(const Target& target) const { return pass_.widest(slot_of(tape_, target.tensor())); }
+  Pass::Widest widest(const Target& target) const { return pass_.widest(slot_of(tape_, target)); }
 
   // The gradients of the targets for cotangents g; with a batch, both have it as a leading axis.
   Gradients run(std::span<const Target> targets, Gradients g, bool use_up, std::int64_t batch = 0) {
     const VSpace& space = tape_.options.vspace ? *tape_.options.vspace : default_space;
     Gradients result(sources_.size());
     for (std::size_t i = 0; i < targets.size(); ++i) {
-      if (const std::uint32_t slot = slot_of(tape_, targets[i].tensor()); slot != no_slot) {
+      if (const std::uint32_t slot = slot_of(tape_, targets[i]); slot != no_slot) {
         pass_.add(pass_.cell(slot), g[i]);
         continue;
       }
       // Not on the tape, but perhaps a source itself.
       for (std::size_t k = 0; k < sources_.size(); ++k)
-        if (!sources_[k].is_variable() && is_differentiable(targets[i].tensor().dtype()) &&
-            space.tensor_id(sources_[k].tensor()) == space.tensor_id(targets[i].tensor()))
+        if (is_differentiable(targets[i].tensor().dtype()) && same(space, sources_[k], targets[i]))
           pass_.add(result[k], g[i]);
     }
     g.clear();
@@ -402,6 +405,11 @@ class Replay {
   }
 
  private:
+  static bool same(const VSpace& space, const Source& x, const Target& y) {
+    if (x.is_variable()) return x.variable().id() == y.variable_id();
+    return space.tensor_id(x.tensor()) == space.tensor_id(y.tensor());
+  }
+
   Tape& tape_;
   std::span<const Source> sources_;
   const GradientOptions& options_;
