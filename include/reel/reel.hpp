@@ -1,5 +1,6 @@
 // All of reel but the optional headers: <reel/optim.hpp>, <reel/xtensor.hpp>, <reel/fmt.hpp>.
 #pragma once
+#include <reel/debug.hpp>
 #include <reel/dtype.hpp>
 #include <reel/error.hpp>
 #include <reel/functions.hpp>

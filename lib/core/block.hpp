@@ -69,6 +69,8 @@ std::uint64_t this_thread_slot();
 extern void (*on_marked_destroyed)(const Block* block) noexcept;
 /// Called when a thread first uses a tensor; what it throws, the op throws.
 extern void (*on_first_use)();
+/// Called by each thread at its first use of a tensor; null if nobody asks.
+extern void (*on_new_thread)();
 
 /// Makes the block a cached constant: never reused, not counted as live.
 void uncount(Block* b) noexcept;

@@ -5,6 +5,7 @@
 //   whose outputs have gradients hands them to its rule, and the rule's results are added to the cells of its inputs.
 //   Since recording order is a topological order, a cell is complete when its entry is met. The terms of a cell are
 //   added in the order in which they arrive: the reverse of recording.
+#include <memory>
 #include <reel/ops/make.hpp>
 #include <reel/ops/pointwise.hpp>
 #include <reel/ops/shape.hpp>
@@ -22,6 +23,10 @@ constexpr const char* op = "GradientTape.gradient";
 const VSpace default_space;
 
 enum Flag : std::uint8_t { fed = 1, stopped = 2, requested = 4 };
+
+const char* name_of(AggregationMethod method) noexcept {
+  return method == AggregationMethod::tree ? "tree" : method == AggregationMethod::accumulate_n ? "accumulate_n" : "add_n";
+}
 
 bool same_class(DType g, DType y) noexcept { return is_complex(g) == is_complex(y); }
 
@@ -81,11 +86,14 @@ std::vector<Tensor> seeds(std::span<const Target> targets, const GradientOptions
 
 class Pass {
  public:
-  Pass(Tape& t, const VSpace* space) : tape_(t), custom_(space), space_(space ? *space : default_space) {
+  Pass(Tape& t, const VSpace* space, AggregationMethod method)
+      : tape_(t), custom_(space), space_(space ? *space : default_space), method_(name_of(method)) {
     ++tape_.replaying;
     flags_.resize(t.slots.size());
     cells_.resize(t.slots.size());
     end_ = t.entries.end();
+    if (tape::watching & tape::watch_lines) [[unlikely]]
+      lines_ = std::make_unique<tape::ReplayLines>(t);
   }
   Pass(const Pass&) = delete;
   Pass& operator=(const Pass&) = delete;
@@ -106,6 +114,18 @@ class Pass {
       Tensor& sum = GradientAccess::value(cell);
       sum = reel::add(std::move(sum), GradientAccess::value(g));
     }
+  }
+
+  // The same for the cell of a slot.
+  void add_to(std::uint32_t slot, Gradient g) {
+    if (lines_) [[unlikely]]
+      lines_->arrived(slot);
+    add(cells_[slot], std::move(g));
+  }
+  // The slot's sum is complete, for the trace.
+  void complete(std::uint32_t slot) {
+    if (lines_ && cells_[slot]) [[unlikely]]
+      lines_->complete(slot, tape_.slots[slot].meta->shape(), method_);
   }
 
   void forwards() {
@@ -146,13 +166,14 @@ class Pass {
     for (std::uint32_t i = 0; i < e.inputs; ++i) any |= wanted[i] = e.input(i) != no_slot && flags_[e.input(i)] & fed;
     const tape::Record record(tape_, e, wanted);
     if (any && e.rule->passes_slices && cells_[e.output(0)].is_slices() && !find_override(e.rule->name)) {
-      add(cells_[e.input(0)], cells_[e.output(0)]);
+      add_to(e.input(0), cells_[e.output(0)]);
       return settle(e);
     }
     g_.resize(e.outputs);
     for (std::uint32_t k = 0; k < e.outputs; ++k) {
       const std::uint32_t s = e.output(k);
       Gradient& cell = cells_[s];
+      complete(s);
       if (cell && !(flags_[s] & stopped)) {
         // The last reader of a cell takes it, so that a rule may write into it.
         g_[k] = cell.is_slices()        ? cell.dense()
@@ -165,12 +186,17 @@ class Pass {
     if (any) {
       dx_.resize(e.inputs);
       const Override* replaced = find_override(e.rule->name);
-      if (replaced)
-        call_override(*replaced, record, e, g_, dx_);
-      else
-        e.rule->vjp(record, g_, dx_);
-      if (tape::tracing) [[unlikely]]
-        trace_replayed(record, g_, dx_);
+      {
+        const tape::RuleScope scope(tape_, e);
+        if (replaced)
+          call_override(*replaced, record, e, g_, dx_);
+        else
+          e.rule->vjp(record, g_, dx_);
+        if (tape::watching) [[unlikely]]
+          observe_vjp(record, g_, dx_);
+      }
+      if (lines_) [[unlikely]]
+        lines_->rule_ran(record, e, g_, dx_);
       for (std::uint32_t i = 0; i < e.inputs; ++i) {
         Gradient d = std::move(dx_[i]);
         if (!wanted[i]) continue;
@@ -179,7 +205,7 @@ class Pass {
           continue;
         }
         if (e.rule->user || replaced) verify(record, i, d);
-        add(cells_[e.input(i)], std::move(d));
+        add_to(e.input(i), std::move(d));
       }
     }
     settle(e);
@@ -208,12 +234,14 @@ class Pass {
   Tape& tape_;
   const VSpace* custom_;
   const VSpace& space_;
+  const char* method_;
   std::vector<std::uint8_t> flags_;
   std::vector<Gradient> cells_;
   Arena::Place end_;
   std::vector<Tensor> g_;
   std::vector<Gradient> dx_;
   std::string undifferentiable_;
+  std::unique_ptr<tape::ReplayLines> lines_;  // while tracing
 };
 
 void warn_of_growth(Tape& t, std::int64_t added) {
@@ -262,7 +290,7 @@ std::vector<Gradient> replay(Tape& t, std::span<const Target> targets, std::span
   const std::int64_t before = t.entries.count();
   UseUp guard{use_up ? &t : nullptr};
   std::vector<Gradient> result(sources.size());
-  Pass pass(t, t.options.vspace);
+  Pass pass(t, t.options.vspace, options.aggregation_method);
 
   std::vector<std::uint32_t> slots(sources.size());
   for (std::size_t i = 0; i < sources.size(); ++i) {
@@ -275,7 +303,7 @@ std::vector<Gradient> replay(Tape& t, std::span<const Target> targets, std::span
     if (const std::uint32_t slot = slot_of(t, s); slot != no_slot) pass.flag(slot, stopped);
   for (std::size_t i = 0; i < targets.size(); ++i) {
     if (const std::uint32_t slot = slot_of(t, targets[i].tensor()); slot != no_slot) {
-      pass.add(pass.cell(slot), g[i]);
+      pass.add_to(slot, g[i]);
       continue;
     }
     // Not on the tape, but perhaps a source itself.
@@ -290,6 +318,7 @@ std::vector<Gradient> replay(Tape& t, std::span<const Target> targets, std::span
 
   for (std::size_t k = 0; k < sources.size(); ++k) {
     if (slots[k] != no_slot) {
+      pass.complete(slots[k]);
       if (Gradient& cell = pass.cell(slots[k])) pass.add(result[k], cell);
     }
     if (result[k]) {

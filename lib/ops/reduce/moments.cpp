@@ -142,6 +142,7 @@ constexpr tape::Rule norm_rule = {"norm", norm_vjp, norm_jvp};
 }  // namespace ops
 
 Tensor var(const Operand& operand, const Axes& axes, double ddof, bool keepdims) {
+  const tape::OpScope scope(operand);
   Tensor held, converted;
   const Tensor& from = ops::given("var", operand, held);
   const ops::Reduced r("var", from.shape(), axes, keepdims);
@@ -152,6 +153,7 @@ Tensor var(const Operand& operand, const Axes& axes, double ddof, bool keepdims)
 }
 
 Tensor std(const Operand& operand, const Axes& axes, double ddof, bool keepdims) {
+  const tape::OpScope scope(operand);
   Tensor held, converted;
   const Tensor& from = ops::given("std", operand, held);
   const ops::Reduced r("std", from.shape(), axes, keepdims);
@@ -166,6 +168,7 @@ Tensor std(const Operand& operand, const Axes& axes, double ddof, bool keepdims)
 }
 
 Tensor norm(const Operand& operand, double p, const Axes& axes, bool keepdims) {
+  const tape::OpScope scope(operand);
   if (std::isnan(p)) fail<ValueError>("norm", "p is NaN; it must be a number or infinity");
   Tensor held, converted;
   const Tensor& from = ops::given("norm", operand, held);
