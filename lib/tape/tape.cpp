@@ -96,6 +96,7 @@ struct Call {
   const Rule& rule;
   std::span<const Tensor*const> inputs, outputs, saved;
   std::span<const std::int64_t> attributes;
+  const Site* site = nullptr;  // where it was called, null while nothing looks on
 };
 
 bool follows_any(const Tape& t, std::span<const Tensor* const> inputs) noexcept {
@@ -109,8 +110,8 @@ bool follows_any(const Tape& t, std::span<const Tensor* const> inputs) noexcept 
 // All that can throw.
 void prepare(Tape& t, const Call& c) {
   if (t.entries.count() >= t.sweep_at && !t.replaying) sweep(t);
-  if (watching) [[unlikely]] {
-    t.sites.add(here());
+  if (c.site) [[unlikely]] {
+    t.sites.add(*c.site);
     if (watching & watch_anomalies) note_borrowed(t, c.saved);
   }
   if (t.slots.size() + c.outputs.size() >= no_slot)
@@ -125,6 +126,11 @@ void prepare(Tape& t, const Call& c) {
   }
 }
 
+[[gnu::cold, gnu::noinline]] void set_site(Tape& t, const Entry& e, const Site& site) noexcept {
+  const std::uint32_t number = t.sites.find(site);
+  for (std::uint32_t k = 0; k < e.outputs; ++k) t.slots[e.output(k)].site = number;
+}
+
 void publish(Tape& t, const Call& c) noexcept {
   Entry* e = t.entries.add(Entry::size_of(c.inputs.size(), c.outputs.size(), c.saved.size(), c.attributes.size()));
   e->rule = &c.rule;
@@ -137,10 +143,9 @@ void publish(Tape& t, const Call& c) noexcept {
     const detail::Block* b = detail::block(*x);
     *slots++ = is_differentiable(b->dtype) ? t.find(b) : no_slot;
   }
-  const std::uint32_t site = watching ? t.sites.find(here()) : 0;
   for (const Tensor* y : c.outputs) {
     detail::Block* b = detail::block(*y);
-    const Slot slot{.id = b->id, .meta = t.intern(b->dtype, b->extents(), b->rank), .site = site};
+    const Slot slot{b->id, t.intern(b->dtype, b->extents(), b->rank)};
     std::uint32_t at;
     if (t.free_slots.empty()) {
       at = static_cast<std::uint32_t>(t.slots.size());
@@ -161,6 +166,8 @@ void publish(Tape& t, const Call& c) noexcept {
   }
   std::copy(c.attributes.begin(), c.attributes.end(), reinterpret_cast<std::int64_t*>(blocks));
   if (c.rule.retain) c.rule.retain(c.attributes);
+  if (c.site) [[unlikely]]
+    set_site(t, *e, *c.site);
   ++t.seen;
 }
 
@@ -182,9 +189,13 @@ bool followed(const Tensor& x) noexcept {
 
 void record(const Rule& rule, std::span<const Tensor* const> inputs, std::span<const Tensor* const> outputs,
             std::span<const Tensor* const> saved, std::span<const std::int64_t> attributes) {
-  if (watching) [[unlikely]]
+  Call call{rule, inputs, outputs, saved, attributes};
+  Site site;
+  if (watching) [[unlikely]] {
     observe(rule.name, inputs, outputs);
-  const Call call{rule, inputs, outputs, saved, attributes};
+    site = here();
+    call.site = &site;
+  }
   constexpr int most_marked = 16;
   Tape* wants[most_marked];
   int count = 0;
@@ -202,7 +213,7 @@ void record(const Rule& rule, std::span<const Tensor* const> inputs, std::span<c
     }
   }
   for (int i = 0; i < count; ++i) publish(*wants[i], call);
-  if (count && watching & watch_lines) [[unlikely]]
+  if (call.site && count && watching & watch_lines) [[unlikely]]
     trace_recorded(rule.name, inputs, outputs);
 }
 
