@@ -52,6 +52,12 @@ inline std::uint32_t owners(const Block* b) noexcept {
   return static_cast<std::uint32_t>(__atomic_load_n(&b->references, __ATOMIC_ACQUIRE));
 }
 
+/// Whether nobody but tapes holds the block.
+inline bool only_saved(const Block* b) noexcept {
+  const std::uint64_t n = __atomic_load_n(&b->references, __ATOMIC_ACQUIRE);
+  return (n & 0xffffffffu) == n >> 32;
+}
+
 /// A block for a contiguous tensor, uninitialised. ShapeError for impossible shapes, std::bad_alloc without memory.
 Block* new_block(DType dtype, const std::int64_t* extents, int rank);
 inline Block* new_block(DType dtype, const Shape& shape) { return new_block(dtype, shape.data(), shape.rank()); }

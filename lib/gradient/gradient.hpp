@@ -6,11 +6,13 @@
 
 namespace reel::gradients {
 
-/// Why there is no gradient: a code, with the op (or variable) it is about and that op's number on the tape.
+/// Why there is no gradient: a code, with the op (or variable) it is about, that op's number on the tape, and the line
+/// that called it.
 struct Reason {
   WhyNone why = WhyNone::unknown;
-  std::string op;
+  std::string op{};
   std::int64_t index = 0;
+  tape::Site site{};
 };
 /// In words.
 std::string describe(const Reason& reason);
@@ -23,6 +25,9 @@ Reason why_none(const tape::Tape& tape, std::span<const Target> targets, const S
 /// For tape.explain.
 std::string explain(const tape::Tape& tape, std::span<const Target> targets, std::span<const Source> sources);
 
+/// Errors of gradient()'s arguments. All but that of a used tape are found before anything is computed.
+void check(const tape::Tape& tape, std::span<const Target> targets, std::span<const Source> sources,
+           const GradientOptions& options);
 /// The reverse pass: one gradient per source. Arguments checked first; uses up a tape that is not persistent.
 std::vector<Gradient> replay(tape::Tape& tape, std::span<const Target> targets, std::span<const Source> sources,
                              const GradientOptions& options);

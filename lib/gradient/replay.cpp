@@ -48,13 +48,13 @@ Tensor seed(const Tensor& y, const Gradient* given, const VSpace& space) {
   return cast(g, y.dtype());
 }
 
+}  // namespace
+
 void check(const Tape& t, std::span<const Target> targets, std::span<const Source> sources, const GradientOptions& o) {
   check_thread(t, op);
   if (t.used)
-    fail<TapeError>(
-        op,
-        "GradientTape.gradient can only be called once on a tape that is not persistent; make it persistent "
-        "(TapeOptions.persistent) to call it again");
+    fail<TapeError>("GradientTape.gradient can only be called once",
+                    "this tape is not persistent; make it so (TapeOptions.persistent) to call it again");
   if (o.unconnected_gradients > UnconnectedGradients::zero)
     fail<ValueError>(op, "unknown value for unconnected_gradients: {}", static_cast<int>(o.unconnected_gradients));
   if (o.aggregation_method > AggregationMethod::accumulate_n)
@@ -69,6 +69,8 @@ void check(const Tape& t, std::span<const Target> targets, std::span<const Sourc
   if (o.output_gradients.given() && !o.output_gradients.is_number() && given != targets.size())
     fail<ValueError>(op, "passed {} output gradients for {} targets", given, targets.size());
 }
+
+namespace {
 
 std::vector<Tensor> seeds(std::span<const Target> targets, const GradientOptions& o, const VSpace& space) {
   std::vector<Tensor> result;
@@ -101,7 +103,11 @@ class Pass {
 
   void flag(std::uint32_t slot, Flag f) { flags_[slot] = static_cast<std::uint8_t>(flags_[slot] | f); }
   Gradient& cell(std::uint32_t slot) { return cells_[slot]; }
-  const std::string& undifferentiable() const { return undifferentiable_; }
+  // Why no gradient came through to the slot; null when no rule, and no option, kept one back.
+  const Reason* kept_back(std::uint32_t slot) const {
+    const auto found = cuts_.find(slot);
+    return found == cuts_.end() ? nullptr : &found->second;
+  }
 
   // Adds g to the cell, in the cell's own buffer where nobody else holds it.
   void add(Gradient& cell, Gradient g) {
@@ -138,10 +144,15 @@ class Pass {
     }
   }
 
-  void backwards(bool use_up) {
+  void backwards(bool use_up, bool stops) {
     Arena::Place at = end_;
+    index_ = tape_.entries.count();
     while (Entry* e = tape_.entries.step_back(at)) {
-      if (reached(*e)) call(*e);
+      --index_;
+      if (reached(*e))
+        call(*e);
+      else if (stops || !cuts_.empty()) [[unlikely]]
+        pass_on_reason(*e);
       if (use_up) {
         release(*e);
         tape_.entries.release_after(at);
@@ -156,6 +167,18 @@ class Pass {
       if (cells_[s] && !(flags_[s] & stopped) && flags_[s] & fed) return true;
     }
     return false;
+  }
+
+  // No gradient reaches the entry: if one was kept back on the way, its inputs get none for the same reason.
+  void pass_on_reason(const Entry& e) {
+    const Reason* reason = nullptr;
+    const Reason stop{WhyNone::stop_gradient, "stop_gradients, an option of gradient()", -1, {}};
+    for (std::uint32_t k = 0; k < e.outputs && !reason; ++k)
+      reason = flags_[e.output(k)] & stopped && cells_[e.output(k)] ? &stop : kept_back(e.output(k));
+    if (!reason) return;
+    const Reason copy = *reason;
+    for (std::uint32_t i = 0; i < e.inputs; ++i)
+      if (e.input(i) != no_slot && flags_[e.input(i)] & fed) cuts_.emplace(e.input(i), copy);
   }
 
   void call(const Entry& e) {
@@ -201,7 +224,7 @@ class Pass {
         Gradient d = std::move(dx_[i]);
         if (!wanted[i]) continue;
         if (!d) {
-          if (d.reason() == WhyNone::not_differentiable) undifferentiable_ = e.rule->name;
+          cuts_.emplace(e.input(i), Reason{d.reason(), e.rule->name, index_, record.site()});
           continue;
         }
         if (e.rule->user || replaced) verify(record, i, d);
@@ -240,7 +263,8 @@ class Pass {
   Arena::Place end_;
   std::vector<Tensor> g_;
   std::vector<Gradient> dx_;
-  std::string undifferentiable_;
+  std::int64_t index_ = 0;  // of the entry on the tape
+  std::unordered_map<std::uint32_t, Reason> cuts_;
   std::unique_ptr<tape::ReplayLines> lines_;  // while tracing
 };
 
@@ -314,7 +338,7 @@ std::vector<Gradient> replay(Tape& t, std::span<const Target> targets, std::span
   }
   g.clear();
   pass.forwards();
-  pass.backwards(use_up);
+  pass.backwards(use_up, !options.stop_gradients.list().empty());
 
   for (std::size_t k = 0; k < sources.size(); ++k) {
     if (slots[k] != no_slot) {
@@ -331,8 +355,8 @@ std::vector<Gradient> replay(Tape& t, std::span<const Target> targets, std::span
       const Source& s = sources[k];
       result[k] = s.is_variable() ? space.zeros(s.variable().shape(), s.variable().dtype())
                                   : space.zeros(s.tensor().shape(), s.tensor().dtype());
-    } else if (!pass.undifferentiable().empty()) {
-      result[k] = GradientAccess::none({WhyNone::not_differentiable, pass.undifferentiable(), 0});
+    } else if (const Reason* reason = slots[k] == no_slot ? nullptr : pass.kept_back(slots[k])) {
+      result[k] = GradientAccess::none(*reason);
     } else {
       result[k] = GradientAccess::none(why_none(t, targets, sources[k]));
     }
