@@ -1,5 +1,5 @@
-// Seeing inside: where a number went wrong, what a tape does, and when. Each of these is per thread and scoped; off, they
-// cost an op one load and one branch, together.
+// Seeing inside: where a number went wrong, what a tape does, and when. Each of these is per thread and scoped; off,
+// they cost an op one load and one branch, together.
 #pragma once
 #include <cstdint>
 #include <string_view>

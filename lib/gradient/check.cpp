@@ -346,12 +346,15 @@ CheckReport detail::check(const CheckFunction& f, const std::vector<Tensor>& x, 
     any |= is_floating(leaf.dtype());
   }
   if (!any) fail<TypeError>(who, "no argument is floating: there is nothing to differentiate by");
+  // Each leaf a tensor of its own, even where one was given twice.
+  std::vector<Tensor> leaves;
+  for (const Tensor& leaf : x) leaves.push_back(alias(leaf));
   CheckReport report;
-  Check check(x, options, report);
+  Check check(leaves, options, report);
   CheckFunction h = f;
   for (int order = 1; order <= options.order; ++order) {
     if (!check.run(h, order) || order == options.order) break;
-    h = [h, w = check.random_weights(h(x))](std::span<const Tensor> at) {
+    h = [h, w = check.random_weights(h(leaves))](std::span<const Tensor> at) {
       Tensors g;
       for (Tensor& part : pull(h, at, w))
         if (part.defined()) g.push_back(std::move(part));

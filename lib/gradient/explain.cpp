@@ -30,6 +30,13 @@ std::string label(const Source& s, std::size_t i) {
                                                          : fmt::format("source {}", i);
 }
 
+std::vector<std::uint32_t> followed(const Tape& t, std::span<const Target> targets) {
+  std::vector<std::uint32_t> slots;
+  for (const Target& y : targets)
+    if (const std::uint32_t s = slot_of(t, y.tensor()); s != no_slot) slots.push_back(s);
+  return slots;
+}
+
 // The names of the ops between a slot and the targets, in recording order; empty when there is no path.
 std::vector<std::string> path(const Tape& t, std::uint32_t from, std::span<const std::uint32_t> targets) {
   std::vector<bool> fed(t.slots.size()), leads(t.slots.size());
@@ -57,7 +64,7 @@ std::vector<std::string> path(const Tape& t, std::uint32_t from, std::span<const
 
 }  // namespace
 
-Reason why_none(const Tape& t, std::span<const Target> targets, const Source& source) {
+Reason why_none(const Tape& t, std::span<const Target> targets, const Source& source, std::span<const Source> stops) {
   if (t.used) return {WhyNone::used_tape};
   if (slot_of(t, source) == no_slot) {
     if (!source.is_variable()) return why_unfollowed(t, source.tensor(), WhyNone::never_watched);
@@ -66,6 +73,8 @@ Reason why_none(const Tape& t, std::span<const Target> targets, const Source& so
     if (!v.trainable() || !t.options.watch_accessed_variables) return {WhyNone::never_watched, v.name()};
     return {WhyNone::read_before_tape, source.variable().name()};
   }
+  if (!stops.empty() && !path(t, slot_of(t, source), followed(t, targets)).empty())
+    return {WhyNone::stop_gradient, "stop_gradients, an option of gradient()", -1};
   Reason first{WhyNone::not_connected};
   for (const Target& y : targets) {
     if (slot_of(t, y.tensor()) != no_slot) {
@@ -84,9 +93,7 @@ Reason why_none(const Tape& t, std::span<const Target> targets, const Source& so
 
 std::string explain(const Tape& t, std::span<const Target> targets, std::span<const Source> sources) {
   if (t.used) return describe({WhyNone::used_tape});
-  std::vector<std::uint32_t> ends;
-  for (const Target& y : targets)
-    if (const std::uint32_t s = slot_of(t, y.tensor()); s != no_slot) ends.push_back(s);
+  const std::vector<std::uint32_t> ends = followed(t, targets);
   std::string text;
   for (std::size_t i = 0; i < sources.size(); ++i) {
     if (i) text += '\n';

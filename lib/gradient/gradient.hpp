@@ -21,7 +21,8 @@ std::string describe(const Reason& reason);
 std::uint32_t slot_of(const tape::Tape& tape, const Source& source) noexcept;
 std::uint32_t slot_of(const tape::Tape& tape, const Tensor& x) noexcept;
 /// Why no gradient of the targets reached the source.
-Reason why_none(const tape::Tape& tape, std::span<const Target> targets, const Source& source);
+Reason why_none(const tape::Tape& tape, std::span<const Target> targets, const Source& source,
+                std::span<const Source> stops = {});
 /// For tape.explain.
 std::string explain(const tape::Tape& tape, std::span<const Target> targets, std::span<const Source> sources);
 

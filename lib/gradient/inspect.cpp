@@ -164,8 +164,7 @@ class Plan {
     if (any) {
       const std::int64_t now = live_ + missing + made;
       plan_.peak_bytes = std::max(plan_.peak_bytes, now);
-      plan_.entries.push_back(
-          {e.rule->name, index, made, released_after(index), now});
+      plan_.entries.push_back({e.rule->name, index, made, released_after(index), now});
       for (std::uint32_t i = 0; i < e.inputs; ++i)
         if (e.input(i) != no_slot && fed_[e.input(i)]) arrive(e.input(i));
     }

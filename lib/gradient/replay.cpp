@@ -25,7 +25,9 @@ const VSpace default_space;
 enum Flag : std::uint8_t { fed = 1, stopped = 2, requested = 4 };
 
 const char* name_of(AggregationMethod method) noexcept {
-  return method == AggregationMethod::tree ? "tree" : method == AggregationMethod::accumulate_n ? "accumulate_n" : "add_n";
+  return method == AggregationMethod::tree           ? "tree"
+         : method == AggregationMethod::accumulate_n ? "accumulate_n"
+                                                     : "add_n";
 }
 
 bool same_class(DType g, DType y) noexcept { return is_complex(g) == is_complex(y); }
@@ -144,14 +146,14 @@ class Pass {
     }
   }
 
-  void backwards(bool use_up, bool stops) {
+  void backwards(bool use_up) {
     Arena::Place at = end_;
     index_ = tape_.entries.count();
     while (Entry* e = tape_.entries.step_back(at)) {
       --index_;
       if (reached(*e))
         call(*e);
-      else if (stops || !cuts_.empty()) [[unlikely]]
+      else if (!cuts_.empty()) [[unlikely]]
         pass_on_reason(*e);
       if (use_up) {
         release(*e);
@@ -172,9 +174,7 @@ class Pass {
   // No gradient reaches the entry: if one was kept back on the way, its inputs get none for the same reason.
   void pass_on_reason(const Entry& e) {
     const Reason* reason = nullptr;
-    const Reason stop{WhyNone::stop_gradient, "stop_gradients, an option of gradient()", -1, {}};
-    for (std::uint32_t k = 0; k < e.outputs && !reason; ++k)
-      reason = flags_[e.output(k)] & stopped && cells_[e.output(k)] ? &stop : kept_back(e.output(k));
+    for (std::uint32_t k = 0; k < e.outputs && !reason; ++k) reason = kept_back(e.output(k));
     if (!reason) return;
     const Reason copy = *reason;
     for (std::uint32_t i = 0; i < e.inputs; ++i)
@@ -307,6 +307,7 @@ std::vector<Gradient> replay(Tape& t, std::span<const Target> targets, std::span
   std::vector<Tensor> g;
   {
     const std::int64_t before = t.entries.count();
+    const tape::QuietScope unchecked;  // a given gradient that is not finite is for the rules to name
     g = seeds(targets, options, space);
     t.replay_entries += t.entries.count() - before;
   }
@@ -338,7 +339,7 @@ std::vector<Gradient> replay(Tape& t, std::span<const Target> targets, std::span
   }
   g.clear();
   pass.forwards();
-  pass.backwards(use_up, !options.stop_gradients.list().empty());
+  pass.backwards(use_up);
 
   for (std::size_t k = 0; k < sources.size(); ++k) {
     if (slots[k] != no_slot) {
@@ -358,7 +359,7 @@ std::vector<Gradient> replay(Tape& t, std::span<const Target> targets, std::span
     } else if (const Reason* reason = slots[k] == no_slot ? nullptr : pass.kept_back(slots[k])) {
       result[k] = GradientAccess::none(*reason);
     } else {
-      result[k] = GradientAccess::none(why_none(t, targets, sources[k]));
+      result[k] = GradientAccess::none(why_none(t, targets, sources[k], options.stop_gradients.list()));
     }
   }
   if (!use_up) warn_of_growth(t, t.entries.count() - before);

@@ -239,10 +239,11 @@ void check_borrowed(const Tape& t, const Entry& e) {
     const detail::Block* b = borrowed_behind(e.blocks()[i]);
     const auto noted = b ? t.borrowed.find(b->id) : t.borrowed.end();
     if (noted == t.borrowed.end() || noted->second == sum_of(*b)) continue;
-    fail<ValueError>(e.rule->name,
-                     "the borrowed memory behind its saved value {} ({} {}) has changed since it was recorded; leave it "
-                     "as it is until the tape is done, or copy it with from_data{}",
-                     i, b->dtype, b->shape(), to_string(t.site_of(e), "; the op was called at "));
+    fail<ValueError>(
+        e.rule->name,
+        "the borrowed memory behind its saved value {} ({} {}) has changed since it was recorded; leave it "
+        "as it is until the tape is done, or copy it with from_data{}",
+        i, b->dtype, b->shape(), to_string(t.site_of(e), "; the op was called at "));
   }
 }
 

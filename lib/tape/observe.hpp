@@ -84,6 +84,23 @@ class OpScope {
   Frame frame_;
 };
 
+/// While it lives, results are not looked at.
+class QuietScope {
+ public:
+  QuietScope() noexcept : entered_(watching != 0) {
+    if (entered_) enter(frame_, here(), true);
+  }
+  QuietScope(const QuietScope&) = delete;
+  QuietScope& operator=(const QuietScope&) = delete;
+  ~QuietScope() {
+    if (entered_) leave(frame_);
+  }
+
+ private:
+  bool entered_;
+  Frame frame_;
+};
+
 /// While an entry's rule runs: ops in it have the entry's line, and only what the rule gives is looked at. Checks that
 /// borrowed memory which the entry saved is what it was.
 class RuleScope {

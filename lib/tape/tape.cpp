@@ -230,7 +230,8 @@ void note_cut(const char* name, std::span<const Tensor* const> inputs, const Ten
   }
 }
 
-Suspend::Suspend() noexcept : top_(std::exchange(top, observer && !in_rule() ? observer : nullptr)), below_(std::exchange(hidden, this)) {}
+Suspend::Suspend() noexcept
+    : top_(std::exchange(top, observer && !in_rule() ? observer : nullptr)), below_(std::exchange(hidden, this)) {}
 Suspend::~Suspend() {
   // What was pushed meanwhile and is still on the stack stays, above what was there.
   Tape** end = &top;

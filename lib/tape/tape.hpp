@@ -30,8 +30,8 @@ struct Meta {
 struct Slot {
   std::uint64_t id;  // of the tensor; 0 when free
   const Meta* meta;
-  bool dead = false;    // the tensor is gone
-  bool source = false;  // watched: kept by sweeps
+  bool dead = false;       // the tensor is gone
+  bool source = false;     // watched: kept by sweeps
   std::uint32_t site = 0;  // of the op that made it, in the tape's sites
 };
 
@@ -192,8 +192,8 @@ void release(Entry& entry) noexcept;
 void sweep(Tape& tape);
 /// TapeError unless the tape belongs to this thread.
 void check_thread(const Tape& tape, const char* what);
-/// What the tape calls its slots, for the eye: a variable by its name, a source "source_0", a result "multiply_3:0" with
-/// the number of its op on the tape.
+/// What the tape calls its slots, for the eye: a variable by its name, a source "source_0", a result "multiply_3:0"
+/// with the number of its op on the tape.
 std::vector<std::string> slot_names(const Tape& tape);
 
 void trace_recorded(const char* name, std::span<const Tensor* const> inputs, std::span<const Tensor* const> outputs);

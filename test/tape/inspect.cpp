@@ -207,7 +207,7 @@ TEST_CASE("plan: the rules in the order in which they run, and no others") {
   CHECK(plan.entries.back().gradient_bytes == 32);
   CHECK(plan.entries.back().released_bytes == 0);  // the tape is persistent
   CHECK_THAT(to_string(plan), Contains("matmul (op 0 on the tape): 32 bytes of gradients") && Contains("peak: "));
-  CHECK(tape.plan(y, {w, x}).entries.size() == 6);
+  CHECK(tape.plan(y, {w, x}).entries.size() == 7);
   CHECK(tape.plan(unused, w).entries.size() == 3);
   CHECK(tape.plan(h, w, {.stop_gradients = h}).entries.empty());
   CHECK_THROWS_AS(tape.plan(Tensor(), w), ValueError);
