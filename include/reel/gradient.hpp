@@ -29,11 +29,15 @@ enum class WhyNone : std::uint8_t {
   not_differentiable  ///< an op on the way is registered as not differentiable
 };
 
+/// The type of `none` (custom.hpp).
+struct None {};
+
 /// The gradient with respect to one source: none, a Tensor, or IndexedSlices.
 class Gradient {
  public:
   /// None, for no particular reason.
   Gradient() noexcept = default;
+  Gradient(None) noexcept {}
   Gradient(Tensor value) noexcept : value_(static_cast<Tensor&&>(value)) {}
   Gradient(IndexedSlices slices);
   Gradient(const Gradient& other);

@@ -41,6 +41,7 @@ class SourceList {
  public:
   SourceList() = default;
   SourceList(std::initializer_list<Source> list) : list_(list) {}
+  SourceList(std::vector<Source> list) : list_(std::move(list)) {}
   template <Tree T>
   SourceList(const T& tree) {
     for_each_leaf(tree, [&](const auto& leaf) { list_.emplace_back(leaf); });
@@ -117,6 +118,11 @@ struct GradientOptions {
   AggregationMethod aggregation_method = AggregationMethod::add_n;
   /// Accepted for TensorFlow's sake; a rule's gradients always become available together.
   bool gate_gradients = false;
+};
+
+struct JacobianOptions {
+  /// What a source gets that the target does not depend on: none, or zeros.
+  UnconnectedGradients unconnected_gradients = UnconnectedGradients::none;
 };
 
 /// The entries of one op, by name.
@@ -201,6 +207,29 @@ class GradientTape {
     return replay({targets.begin(), targets.size()}, {sources.begin(), sources.size()}, options);
   }
 
+  /// The derivative of each element of the target with respect to each element of each source, in the structure of the
+  /// sources: shape target.shape + source.shape, the source's dtype, always dense. All rows are computed together, as
+  /// many at a time as keep the largest tensor on the way below 2^22 elements. Recorded, and uses up the tape, as
+  /// gradient(). TypeError for a complex target, ShapeError for a rank above max_rank. TensorFlow's
+  /// GradientTape.jacobian.
+  template <Tree S>
+  map_t<Gradient, S> jacobian(const Target& target, const S& sources, const JacobianOptions& options = {}) {
+    std::vector<Source> list;
+    for_each_leaf(sources, [&](const auto& leaf) { list.emplace_back(leaf); });
+    std::vector<Gradient> flat = jacobians(target, list, options);
+    std::size_t next = 0;
+    return map_leaves<Gradient>(sources, [&](const auto&) { return std::move(flat[next++]); });
+  }
+  std::vector<Gradient> jacobian(const Target& target, std::initializer_list<Source> sources,
+                                 const JacobianOptions& options = {}) {
+    return jacobians(target, {sources.begin(), sources.size()}, options);
+  }
+  /// The Jacobian of each element of a batch: target [b, ...] and source [b, ...] give [b, ..., ...], where target[i]
+  /// depends on source[i] alone. (Otherwise the derivative, with respect to source[i], of the sum of the targets over
+  /// the batch.) As many rows as target[0] has elements. Otherwise as jacobian(); ShapeError unless both have a first
+  /// axis, of the same extent. TensorFlow's GradientTape.batch_jacobian.
+  Gradient batch_jacobian(const Target& target, const Source& source, const JacobianOptions& options = {});
+
   /// Stops recording while the returned guard lives.
   class Pause {
    public:
@@ -272,6 +301,8 @@ class GradientTape {
   }
   std::vector<Gradient> replay(std::span<const Target> targets, std::span<const Source> sources,
                                const GradientOptions& options);
+  std::vector<Gradient> jacobians(const Target& target, std::span<const Source> sources,
+                                  const JacobianOptions& options);
   std::string explain_all(std::span<const Target> targets, std::span<const Source> sources) const;
   ReplayPlan plan_all(std::span<const Target> targets, std::span<const Source> sources,
                       const GradientOptions& options) const;

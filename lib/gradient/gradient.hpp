@@ -26,12 +26,30 @@ Reason why_none(const tape::Tape& tape, std::span<const Target> targets, const S
 /// For tape.explain.
 std::string explain(const tape::Tape& tape, std::span<const Target> targets, std::span<const Source> sources);
 
-/// Errors of gradient()'s arguments. All but that of a used tape are found before anything is computed.
-void check(const tape::Tape& tape, std::span<const Target> targets, std::span<const Source> sources,
+inline Shape shape_of(const Source& s) { return s.is_variable() ? s.variable().shape() : s.tensor().shape(); }
+inline DType dtype_of(const Source& s) { return s.is_variable() ? s.variable().dtype() : s.tensor().dtype(); }
+
+/// The extents of a, then those of b.
+Shape join(const Shape& a, const Shape& b);
+
+/// What every reverse pass checks of its arguments, and the tape: it belongs to this thread and is not used up.
+void check(const char* who, const tape::Tape& tape, std::span<const Target> targets, std::span<const Source> sources,
            const GradientOptions& options);
+
 /// The reverse pass: one gradient per source. Arguments checked first; uses up a tape that is not persistent.
 std::vector<Gradient> replay(tape::Tape& tape, std::span<const Target> targets, std::span<const Source> sources,
                              const GradientOptions& options);
+
+/// `count` reverse passes from one target, many in each sweep: cotangent i is 1 at the elements i, i + count, ... of
+/// the target. The results stand along a leading axis: [count] + the source's shape, dense; none where all are. Checks,
+/// records and uses up as replay does. TypeError for a complex target.
+std::vector<Gradient> replay_rows(const char* who, tape::Tape& tape, const Target& target,
+                                  std::span<const Source> sources, UnconnectedGradients unconnected,
+                                  std::int64_t count);
+
+/// The derivatives of the target by each source, of shape target.shape + source.shape. ShapeError beyond max_rank.
+std::vector<Gradient> jacobian(const char* who, tape::Tape& tape, const Target& target, std::span<const Source> sources,
+                               UnconnectedGradients unconnected);
 
 /// The gradient function that an OverrideGuard of this thread puts in place of the op's own; null if none.
 struct Override;

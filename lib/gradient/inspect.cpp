@@ -234,7 +234,7 @@ std::string GradientTape::dot_of(const std::vector<Target>* targets) const { ret
 
 ReplayPlan GradientTape::plan_all(std::span<const Target> targets, std::span<const Source> sources,
                                   const GradientOptions& options) const {
-  gradients::check(*tape_, targets, sources, options);
+  gradients::check("GradientTape.plan", *tape_, targets, sources, options);
   return gradients::Plan(*tape_, targets, sources, options).run();
 }
 

@@ -5,6 +5,10 @@
 //   whose outputs have gradients hands them to its rule, and the rule's results are added to the cells of its inputs.
 //   Since recording order is a topological order, a cell is complete when its entry is met. The terms of a cell are
 //   added in the order in which they arrive: the reverse of recording.
+//
+// A batched sweep carries the cotangents of many rows of a Jacobian at once, as a leading axis of every cell. A rule
+// that does not take such cotangents is called once for each, and its results are stacked: for that entry alone.
+#include <algorithm>
 #include <memory>
 #include <reel/ops/make.hpp>
 #include <reel/ops/pointwise.hpp>
@@ -18,6 +22,7 @@ namespace reel::gradients {
 namespace {
 
 using tape::Arena, tape::Entry, tape::no_slot, tape::Tape;
+using Gradients = std::vector<Gradient>;
 
 constexpr const char* op = "GradientTape.gradient";
 const VSpace default_space;
@@ -25,9 +30,7 @@ const VSpace default_space;
 enum Flag : std::uint8_t { fed = 1, stopped = 2, requested = 4 };
 
 const char* name_of(AggregationMethod method) noexcept {
-  return method == AggregationMethod::tree           ? "tree"
-         : method == AggregationMethod::accumulate_n ? "accumulate_n"
-                                                     : "add_n";
+  return method == AggregationMethod::tree ? "tree" : method == AggregationMethod::accumulate_n ? "accumulate_n" : "add_n";
 }
 
 bool same_class(DType g, DType y) noexcept { return is_complex(g) == is_complex(y); }
@@ -50,29 +53,18 @@ Tensor seed(const Tensor& y, const Gradient* given, const VSpace& space) {
   return cast(g, y.dtype());
 }
 
-}  // namespace
-
-void check(const Tape& t, std::span<const Target> targets, std::span<const Source> sources, const GradientOptions& o) {
-  check_thread(t, op);
-  if (t.used)
-    fail<TapeError>("GradientTape.gradient can only be called once",
-                    "this tape is not persistent; make it so (TapeOptions.persistent) to call it again");
-  if (o.unconnected_gradients > UnconnectedGradients::zero)
-    fail<ValueError>(op, "unknown value for unconnected_gradients: {}", static_cast<int>(o.unconnected_gradients));
-  if (o.aggregation_method > AggregationMethod::accumulate_n)
-    fail<ValueError>(op, "invalid aggregation_method specified: {}", static_cast<int>(o.aggregation_method));
-  for (std::size_t i = 0; i < targets.size(); ++i)
-    if (!targets[i].tensor().defined())
-      fail<ValueError>(op, "target {} is empty (default-constructed or moved from)", i);
-  for (std::size_t i = 0; i < sources.size(); ++i)
-    if (!sources[i].is_variable() && !sources[i].tensor().defined())
-      fail<ValueError>(op, "source {} is empty (default-constructed or moved from)", i);
-  const std::size_t given = o.output_gradients.list().size();
-  if (o.output_gradients.given() && !o.output_gradients.is_number() && given != targets.size())
-    fail<ValueError>(op, "passed {} output gradients for {} targets", given, targets.size());
+// What replay_rows carries: cotangents first, first + 1, ... `batch` of them, on a leading axis (none for 0, which
+// stands for one).
+Tensor unit_seeds(const Tensor& y, std::int64_t count, std::int64_t first, std::int64_t batch) {
+  Shape shape = y.shape();
+  if (batch) shape.insert(0, batch);
+  const Tensor g = detail::empty(DType::float64, shape);
+  auto* at = detail::mutable_data<double>(g);
+  std::fill_n(at, g.size(), 0.0);
+  for (std::int64_t row = first; row < first + std::max<std::int64_t>(1, batch); ++row, at += y.size())
+    for (std::int64_t i = row; i < y.size(); i += count) at[i] = 1;
+  return y.dtype() == DType::float64 ? g : cast(g, y.dtype());
 }
-
-namespace {
 
 std::vector<Tensor> seeds(std::span<const Target> targets, const GradientOptions& o, const VSpace& space) {
   std::vector<Tensor> result;
@@ -86,6 +78,29 @@ std::vector<Tensor> seeds(std::span<const Target> targets, const GradientOptions
       result.push_back(seed(y, list.empty() ? nullptr : &list[i], space));
   }
   return result;
+}
+
+// The rows of a Jacobian as one tensor: zeros for none, none if all are.
+Gradient stacked(const Gradients& rows, const Shape& shape, DType dtype) {
+  if (std::none_of(rows.begin(), rows.end(), [](const Gradient& row) { return bool(row); })) return rows.front();
+  std::vector<Tensor> parts;
+  for (const Gradient& row : rows) parts.push_back(row ? row.dense() : zeros(shape, dtype));
+  return stack(parts);
+}
+
+// The same for groups of rows, `at_once` of them in each but the last, `count` in all.
+Gradient joined(const Gradients& groups, std::int64_t count, std::int64_t at_once, Shape shape, DType dtype) {
+  if (std::none_of(groups.begin(), groups.end(), [](const Gradient& g) { return bool(g); })) return groups.front();
+  shape.insert(0, 0);
+  if (count == 0) return zeros(shape, dtype);
+  if (groups.size() == 1) return groups.front();
+  std::vector<Tensor> parts;
+  for (const Gradient& g : groups) {
+    shape[0] = std::min(at_once, count);
+    parts.push_back(g ? g.dense() : zeros(shape, dtype));
+    count -= at_once;
+  }
+  return concatenate(parts);
 }
 
 class Pass {
@@ -105,7 +120,7 @@ class Pass {
 
   void flag(std::uint32_t slot, Flag f) { flags_[slot] = static_cast<std::uint8_t>(flags_[slot] | f); }
   Gradient& cell(std::uint32_t slot) { return cells_[slot]; }
-  // Why no gradient came through to the slot; null when no rule, and no option, kept one back.
+  // Why no gradient came through to the slot; null when no rule kept one back.
   const Reason* kept_back(std::uint32_t slot) const {
     const auto found = cuts_.find(slot);
     return found == cuts_.end() ? nullptr : &found->second;
@@ -146,7 +161,33 @@ class Pass {
     }
   }
 
-  void backwards(bool use_up) {
+  // The largest of what lies between the sources and the target: it decides how many cotangents are carried at once.
+  struct Widest {
+    std::int64_t elements = 1;
+    int rank = 0;
+  };
+  Widest widest(std::uint32_t target) const {
+    Widest w;
+    std::vector<char> reached(flags_.size());
+    const auto reach = [&](std::uint32_t slot) {
+      if (reached[slot] || !(flags_[slot] & fed)) return;
+      reached[slot] = 1;
+      const Shape shape = tape_.slots[slot].meta->shape();
+      w = {std::max(w.elements, shape.elements()), std::max(w.rank, shape.rank())};
+    };
+    if (target != no_slot) reach(target);
+    for (Arena::Place at = end_; const Entry* e = tape_.entries.step_back(at);) {
+      bool any = false;
+      for (std::uint32_t k = 0; k < e->outputs; ++k) any |= reached[e->output(k)] && !(flags_[e->output(k)] & stopped);
+      for (std::uint32_t i = 0; any && i < e->inputs; ++i)
+        if (e->input(i) != no_slot) reach(e->input(i));
+    }
+    return w;
+  }
+
+  // With a batch, cells hold that many cotangents.
+  void backwards(bool use_up, std::int64_t batch = 0) {
+    batch_ = batch;
     Arena::Place at = end_;
     index_ = tape_.entries.count();
     while (Entry* e = tape_.entries.step_back(at)) {
@@ -171,7 +212,7 @@ class Pass {
     return false;
   }
 
-  // No gradient reaches the entry: if one was kept back on the way, its inputs get none for the same reason.
+  // No gradient reaches the entry: if a rule kept it back, its inputs get none for the same reason.
   void pass_on_reason(const Entry& e) {
     const Reason* reason = nullptr;
     for (std::uint32_t k = 0; k < e.outputs && !reason; ++k) reason = kept_back(e.output(k));
@@ -187,7 +228,7 @@ class Pass {
     bool* wanted = e.inputs > 16 ? reinterpret_cast<bool*>(large.data()) : small;
     bool any = false;
     for (std::uint32_t i = 0; i < e.inputs; ++i) any |= wanted[i] = e.input(i) != no_slot && flags_[e.input(i)] & fed;
-    const tape::Record record(tape_, e, wanted);
+    const tape::Record record(tape_, e, wanted, batch_);
     if (any && e.rule->passes_slices && cells_[e.output(0)].is_slices() && !find_override(e.rule->name)) {
       add_to(e.input(0), cells_[e.output(0)]);
       return settle(e);
@@ -203,23 +244,16 @@ class Pass {
                 : flags_[s] & requested ? GradientAccess::value(cell)
                                         : std::move(GradientAccess::value(cell));
       } else if (!e.rule->accepts_none) {
-        g_[k] = space_.zeros(record.output_shape(k), record.output_dtype(k));
+        g_[k] = space_.zeros(record.led(record.output_shape(k)), record.output_dtype(k));
       }
     }
     if (any) {
       dx_.resize(e.inputs);
       const Override* replaced = find_override(e.rule->name);
-      {
-        const tape::RuleScope scope(tape_, e);
-        if (replaced)
-          call_override(*replaced, record, e, g_, dx_);
-        else
-          e.rule->vjp(record, g_, dx_);
-        if (tape::watching) [[unlikely]]
-          observe_vjp(record, g_, dx_);
-      }
-      if (lines_) [[unlikely]]
-        lines_->rule_ran(record, e, g_, dx_);
+      if (batch_ && (!e.rule->batched || replaced)) [[unlikely]]
+        pull_each({tape_, e, wanted}, e, replaced);
+      else
+        pull(record, e, replaced, g_, dx_);
       for (std::uint32_t i = 0; i < e.inputs; ++i) {
         Gradient d = std::move(dx_[i]);
         if (!wanted[i]) continue;
@@ -227,11 +261,44 @@ class Pass {
           cuts_.emplace(e.input(i), Reason{d.reason(), e.rule->name, index_, record.site()});
           continue;
         }
-        if (e.rule->user || replaced) verify(record, i, d);
         add_to(e.input(i), std::move(d));
       }
     }
     settle(e);
+  }
+
+  // The rule, or what replaces it.
+  [[gnu::always_inline]] void pull(const tape::Record& record, const Entry& e, const Override* replaced,
+                                   std::span<const Tensor> g, std::span<Gradient> dx) {
+    {
+      const tape::RuleScope scope(tape_, e);
+      if (replaced)
+        call_override(*replaced, record, e, g, dx);
+      else
+        e.rule->vjp(record, g, dx);
+      if (tape::watching) [[unlikely]]
+        observe_vjp(record, g, dx);
+    }
+    if (lines_) [[unlikely]]
+      lines_->rule_ran(record, e, g, dx);
+    if (!e.rule->user && !replaced) return;
+    for (std::size_t i = 0; i < dx.size(); ++i)
+      if (record.wanted(i) && dx[i]) verify(record, i, dx[i]);
+  }
+
+  // The same for each cotangent of a batch.
+  [[gnu::noinline]] void pull_each(const tape::Record& record, const Entry& e, const Override* replaced) {
+    std::vector<Gradients> rows(e.inputs);
+    std::vector<Tensor> g(e.outputs);
+    Gradients dx(e.inputs);
+    for (std::int64_t b = 0; b < batch_; ++b) {
+      for (std::size_t k = 0; k < g.size(); ++k) g[k] = g_[k].defined() ? g_[k][b] : Tensor();
+      pull(record, e, replaced, g, dx);
+      for (std::size_t i = 0; i < dx.size(); ++i)
+        if (record.wanted(i)) rows[i].push_back(std::exchange(dx[i], {}));
+    }
+    for (std::size_t i = 0; i < dx.size(); ++i)
+      if (record.wanted(i)) dx_[i] = stacked(rows[i], record.shape(i), record.dtype(i));
   }
 
   void settle(const Entry& e) {
@@ -261,8 +328,9 @@ class Pass {
   std::vector<std::uint8_t> flags_;
   std::vector<Gradient> cells_;
   Arena::Place end_;
+  std::int64_t batch_ = 0;
   std::vector<Tensor> g_;
-  std::vector<Gradient> dx_;
+  Gradients dx_;
   std::int64_t index_ = 0;  // of the entry on the tape
   std::unordered_map<std::uint32_t, Reason> cuts_;
   std::unique_ptr<tape::ReplayLines> lines_;  // while tracing
@@ -299,69 +367,148 @@ std::uint32_t slot_of(const Tape& t, const Source& s) noexcept {
   return s.is_variable() ? t.by_id.find(s.variable().id()) : slot_of(t, s.tensor());
 }
 
+namespace {
+
+// One replay, or several of the same target: what is asked of it, on the pass that answers.
+class Replay {
+ public:
+  Replay(Tape& t, std::span<const Source> sources, const GradientOptions& options)
+      : tape_(t), sources_(sources), options_(options), pass_(t, t.options.vspace, options.aggregation_method), slots_(sources.size()) {
+    for (std::size_t i = 0; i < sources.size(); ++i) {
+      slots_[i] = slot_of(t, sources[i]);
+      if (slots_[i] == no_slot) continue;
+      pass_.flag(slots_[i], fed);
+      pass_.flag(slots_[i], requested);
+    }
+    for (const Source& s : options.stop_gradients.list())
+      if (const std::uint32_t slot = slot_of(t, s); slot != no_slot) pass_.flag(slot, stopped);
+    pass_.forwards();
+  }
+
+  Pass::Widest widest(const Target& target) const { return pass_.widest(slot_of(tape_, target.tensor())); }
+
+  // The gradients of the targets for cotangents g; with a batch, both have it as a leading axis.
+  Gradients run(std::span<const Target> targets, std::vector<Tensor> g, bool use_up, std::int64_t batch = 0) {
+    const VSpace& space = tape_.options.vspace ? *tape_.options.vspace : default_space;
+    Gradients result(sources_.size());
+    for (std::size_t i = 0; i < targets.size(); ++i) {
+      if (const std::uint32_t slot = slot_of(tape_, targets[i].tensor()); slot != no_slot) {
+        pass_.add_to(slot, g[i]);
+        continue;
+      }
+      // Not on the tape, but perhaps a source itself.
+      for (std::size_t k = 0; k < sources_.size(); ++k)
+        if (!sources_[k].is_variable() && is_differentiable(g[i].dtype()) &&
+            space.tensor_id(sources_[k].tensor()) == space.tensor_id(targets[i].tensor()))
+          pass_.add(result[k], g[i]);
+    }
+    g.clear();
+    pass_.backwards(use_up, batch);
+
+    for (std::size_t k = 0; k < sources_.size(); ++k) {
+      if (slots_[k] != no_slot) {
+        pass_.complete(slots_[k]);
+        if (Gradient& cell = pass_.cell(slots_[k])) pass_.add(result[k], cell);
+      }
+      if (result[k]) {
+        // The cotangent of a sum is a broadcast view; what is handed out can be read with data().
+        if (Tensor& value = GradientAccess::value(result[k]); !result[k].is_slices() && !value.is_contiguous())
+          value = contiguous(value);
+      } else if (options_.unconnected_gradients == UnconnectedGradients::zero) {
+        Shape shape = shape_of(sources_[k]);
+        if (batch) shape.insert(0, batch);
+        result[k] = space.zeros(shape, dtype_of(sources_[k]));
+      } else if (const Reason* reason = slots_[k] == no_slot ? nullptr : pass_.kept_back(slots_[k])) {
+        result[k] = GradientAccess::none(*reason);
+      } else {
+        result[k] = GradientAccess::none(why_none(tape_, targets, sources_[k], options_.stop_gradients.list()));
+      }
+    }
+    for (const std::uint32_t slot : slots_)
+      if (slot != no_slot) pass_.cell(slot) = {};
+    return result;
+  }
+
+ private:
+  Tape& tape_;
+  std::span<const Source> sources_;
+  const GradientOptions& options_;
+  Pass pass_;
+  std::vector<std::uint32_t> slots_;
+};
+
+}  // namespace
+
+void check(const char* who, const Tape& t, std::span<const Target> targets, std::span<const Source> sources,
+           const GradientOptions& o) {
+  check_thread(t, who);
+  if (t.used)
+    fail<TapeError>(fmt::format("{} can only be called once", who),
+                    "this tape is not persistent; make it so (TapeOptions.persistent) to call it again");
+  if (o.unconnected_gradients > UnconnectedGradients::zero)
+    fail<ValueError>(who, "unknown value for unconnected_gradients: {}", static_cast<int>(o.unconnected_gradients));
+  if (o.aggregation_method > AggregationMethod::accumulate_n)
+    fail<ValueError>(who, "invalid aggregation_method specified: {}", static_cast<int>(o.aggregation_method));
+  for (std::size_t i = 0; i < targets.size(); ++i)
+    if (!targets[i].tensor().defined())
+      fail<ValueError>(who, "target {} is empty (default-constructed or moved from)", i);
+  for (std::size_t i = 0; i < sources.size(); ++i)
+    if (!sources[i].is_variable() && !sources[i].tensor().defined())
+      fail<ValueError>(who, "source {} is empty (default-constructed or moved from)", i);
+  const std::size_t given = o.output_gradients.list().size();
+  if (o.output_gradients.given() && !o.output_gradients.is_number() && given != targets.size())
+    fail<ValueError>(who, "passed {} output gradients for {} targets", given, targets.size());
+}
+
 std::vector<Gradient> replay(Tape& t, std::span<const Target> targets, std::span<const Source> sources,
                              const GradientOptions& options) {
-  check(t, targets, sources, options);
-  const VSpace& space = t.options.vspace ? *t.options.vspace : default_space;
+  check(op, t, targets, sources, options);
   const bool use_up = !t.options.persistent;
   std::vector<Tensor> g;
   {
     const std::int64_t before = t.entries.count();
     const tape::QuietScope unchecked;  // a given gradient that is not finite is for the rules to name
-    g = seeds(targets, options, space);
+    g = seeds(targets, options, t.options.vspace ? *t.options.vspace : default_space);
     t.replay_entries += t.entries.count() - before;
   }
   if (use_up && t.place == Tape::Place::on_stack) pop(&t);
   const std::int64_t before = t.entries.count();
   UseUp guard{use_up ? &t : nullptr};
-  std::vector<Gradient> result(sources.size());
-  Pass pass(t, t.options.vspace, options.aggregation_method);
+  Gradients result = Replay(t, sources, options).run(targets, std::move(g), use_up);
+  if (!use_up) warn_of_growth(t, t.entries.count() - before);
+  return result;
+}
 
-  std::vector<std::uint32_t> slots(sources.size());
-  for (std::size_t i = 0; i < sources.size(); ++i) {
-    slots[i] = slot_of(t, sources[i]);
-    if (slots[i] == no_slot) continue;
-    pass.flag(slots[i], fed);
-    pass.flag(slots[i], requested);
-  }
-  for (const Source& s : options.stop_gradients.list())
-    if (const std::uint32_t slot = slot_of(t, s); slot != no_slot) pass.flag(slot, stopped);
-  for (std::size_t i = 0; i < targets.size(); ++i) {
-    if (const std::uint32_t slot = slot_of(t, targets[i].tensor()); slot != no_slot) {
-      pass.add_to(slot, g[i]);
-      continue;
-    }
-    // Not on the tape, but perhaps a source itself.
-    for (std::size_t k = 0; k < sources.size(); ++k)
-      if (!sources[k].is_variable() && is_differentiable(g[i].dtype()) &&
-          space.tensor_id(sources[k].tensor()) == space.tensor_id(targets[i].tensor()))
-        pass.add(result[k], g[i]);
-  }
-  g.clear();
-  pass.forwards();
-  pass.backwards(use_up);
-
-  for (std::size_t k = 0; k < sources.size(); ++k) {
-    if (slots[k] != no_slot) {
-      pass.complete(slots[k]);
-      if (Gradient& cell = pass.cell(slots[k])) pass.add(result[k], cell);
-    }
-    if (result[k]) {
-      // The cotangent of a sum is a broadcast view; what is handed out can be read with data().
-      if (Tensor& value = GradientAccess::value(result[k]); !result[k].is_slices() && !value.is_contiguous())
-        value = contiguous(value);
-      continue;
-    }
-    if (options.unconnected_gradients == UnconnectedGradients::zero) {
-      const Source& s = sources[k];
-      result[k] = s.is_variable() ? space.zeros(s.variable().shape(), s.variable().dtype())
-                                  : space.zeros(s.tensor().shape(), s.tensor().dtype());
-    } else if (const Reason* reason = slots[k] == no_slot ? nullptr : pass.kept_back(slots[k])) {
-      result[k] = GradientAccess::none(*reason);
-    } else {
-      result[k] = GradientAccess::none(why_none(t, targets, sources[k], options.stop_gradients.list()));
-    }
-  }
+std::vector<Gradient> replay_rows(const char* who, Tape& t, const Target& target, std::span<const Source> sources,
+                                  UnconnectedGradients unconnected, std::int64_t count) {
+  // A sweep holds about this many elements per cell: 32 MiB of float64.
+  constexpr std::int64_t most_elements = std::int64_t{1} << 22;
+  const GradientOptions options{.unconnected_gradients = unconnected};
+  check(who, t, {&target, 1}, sources, options);
+  const Tensor& y = target.tensor();
+  if (is_complex(y.dtype()))
+    fail<TypeError>(who, "the target is {}; take the derivatives of its real and of its imaginary part", y.dtype());
+  const bool use_up = !t.options.persistent;
+  if (use_up && t.place == Tape::Place::on_stack) pop(&t);
+  const std::int64_t before = t.entries.count();
+  UseUp guard{use_up ? &t : nullptr};
+  Replay replay(t, sources, options);
+  const auto [elements, rank] = replay.widest(target);
+  // Hooks are made for gradients, not for many at once; a rule may need an axis of its own beside the leading one.
+  const bool one_by_one = t.options.vspace || rank + 2 > max_rank;
+  const std::int64_t at_once = one_by_one ? 1 : std::max<std::int64_t>(1, most_elements / elements);
+  std::vector<Gradients> parts(sources.size());
+  std::int64_t first = 0;
+  do {
+    const std::int64_t next = std::min(count, first + at_once), batch = next - first > 1 ? next - first : 0;
+    Gradients part = replay.run({&target, 1}, {unit_seeds(y, count, first, batch)}, use_up && next == count, batch);
+    for (std::size_t k = 0; k < part.size(); ++k)
+      parts[k].push_back(batch || !part[k] ? part[k] : expand_dims(part[k].dense(), 0));
+    first = next;
+  } while (first < count);
+  Gradients result;
+  for (std::size_t k = 0; k < parts.size(); ++k)
+    result.push_back(joined(parts[k], count, at_once, shape_of(sources[k]), dtype_of(sources[k])));
   if (!use_up) warn_of_growth(t, t.entries.count() - before);
   return result;
 }

@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "core/fail.hpp"
+#include "tape/capture.hpp"
 
 namespace reel::tape {
 
@@ -119,6 +120,7 @@ void prepare(Tape& t, const Call& c) {
   t.entries.reserve(Entry::size_of(c.inputs.size(), c.outputs.size(), c.saved.size(), c.attributes.size()));
   if (t.slots.capacity() < t.slots.size() + c.outputs.size())
     t.slots.reserve(std::max<std::size_t>(64, 2 * t.slots.size() + c.outputs.size()));
+  if (t.kind == Tape::Kind::forward) reserve_tangents(t, c.outputs.size());
   t.by_id.reserve(c.outputs.size());  // for outputs whose marks older tapes have taken
   for (const Tensor* y : c.outputs) {
     const detail::Block* b = detail::block(*y);
@@ -173,17 +175,17 @@ void publish(Tape& t, const Call& c) noexcept {
 
 }  // namespace
 
-bool recording() noexcept {
+Tape* innermost() noexcept {
   for (Tape* t = top; t; t = t->below)
-    if (t->recording()) return true;
-  return false;
+    if (t->kind == Tape::Kind::reverse) return t;
+  return nullptr;
 }
 
 bool followed(const Tensor& x) noexcept {
   const detail::Block* b = detail::block(x);
   if (!is_differentiable(b->dtype)) return false;
   for (Tape* t = top; t; t = t->below)
-    if (t->recording() && t->find(b) != no_slot) return true;
+    if (t->kind == Tape::Kind::capture ? t->capture->hides(b) : t->recording() && t->find(b) != no_slot) return true;
   return false;
 }
 
@@ -199,12 +201,15 @@ void record(const Rule& rule, std::span<const Tensor* const> inputs, std::span<c
   constexpr int most_marked = 16;
   Tape* wants[most_marked];
   int count = 0;
+  if (Capture* c = Capture::innermost()) [[unlikely]]
+    c->note(inputs);
   for (Tape *t = top, *below = nullptr; t; t = below) {
     below = t->below;
     if (reap(t)) continue;
     if (!follows_any(*t, inputs)) {
       for (const Tensor* y : outputs) propagate(*t, inputs, *y);
     } else if (!t->recording()) {
+      if (t->kind == Tape::Kind::forward) continue;
       for (const Tensor* y : outputs) note_taint(*t, *y, {Cut::paused, rule.name, t->seen, here()});
     } else {
       if (count == most_marked) fail<TapeError>(rule.name, "more than {} nested tapes record at once", most_marked);
@@ -212,7 +217,19 @@ void record(const Rule& rule, std::span<const Tensor* const> inputs, std::span<c
       wants[count++] = t;
     }
   }
-  for (int i = 0; i < count; ++i) publish(*wants[i], call);
+  bool forward = false;
+  for (int i = 0; i < count; ++i) {
+    if (wants[i]->kind == Tape::Kind::reverse)
+      publish(*wants[i], call);
+    else
+      forward = true;
+  }
+  if (forward) [[unlikely]]
+    for (int i = count; i-- > 0;)  // the outermost first
+      if (wants[i]->kind == Tape::Kind::forward) {
+        publish(*wants[i], call);
+        advance(*wants[i]);
+      }
   if (call.site && count && watching & watch_lines) [[unlikely]]
     trace_recorded(rule.name, inputs, outputs);
 }
@@ -230,16 +247,6 @@ void note_cut(const char* name, std::span<const Tensor* const> inputs, const Ten
   }
 }
 
-Suspend::Suspend() noexcept
-    : top_(std::exchange(top, observer && !in_rule() ? observer : nullptr)), below_(std::exchange(hidden, this)) {}
-Suspend::~Suspend() {
-  // What was pushed meanwhile and is still on the stack stays, above what was there.
-  Tape** end = &top;
-  while (*end && *end != observer) end = &(*end)->below;
-  *end = top_;
-  hidden = below_;
-}
-
 namespace {
 // Puts `last` in place of `old` (or of null) at the end of the stack.
 void set_end(Tape*& head, const Tape* old, Tape* last) noexcept {
@@ -249,10 +256,19 @@ void set_end(Tape*& head, const Tape* old, Tape* last) noexcept {
 }
 }  // namespace
 
+Suspend::Suspend() noexcept
+    : top_(std::exchange(top, observer && !in_rule() ? observer : nullptr)), below_(std::exchange(hidden, this)) {}
+Suspend::~Suspend() {
+  // Tapes that were entered meanwhile and are still active go on, above the others.
+  set_end(top, observer, top_);
+  hidden = below_;
+}
+
 void lay_observer() {
   if (observer || cache_gone) return;
   static_cast<void>(cache());  // frees it when the thread ends
   observer = new Tape;
+  observer->kind = Tape::Kind::observer;
   observer->paused = 1;
   set_end(top, nullptr, observer);
   for (Suspend* h = hidden; h; h = h->below_) set_end(h->top_, nullptr, observer);
@@ -328,6 +344,7 @@ void Tape::clear() noexcept {
   taints.clear();
   sites.clear();
   borrowed.clear();
+  tangents.clear();
   for (Meta* m : metas) std::free(m);
   metas.clear();
   meta_count = 0;
@@ -344,10 +361,12 @@ void release(Entry& e) noexcept {
     e.rule->release({e.numbers(), count});
 }
 
-Tape* make_tape(const TapeOptions& options) {
+Tape* make_tape(const TapeOptions& options, Tape::Kind kind) {
   static std::atomic<std::uint32_t> serials{0};
   Tape* t = !cache_gone && cache().count ? cache().tapes[--cache().count] : new Tape;
   t->options = options;
+  t->kind = kind;
+  t->capture = nullptr;
   // 0 stands for no tape. A serial may come again after 2^32 tapes: a mark is checked against the slot's id.
   while ((t->serial = ++serials) == 0) {
   }
@@ -370,13 +389,12 @@ void free_tape(Tape* t) noexcept {
     delete t;
     return;
   }
+  t->clear();  // may free tapes in its turn: what an entry owns can hold one
   Cache& c = cache();
-  if (c.count == Cache::most) {
+  if (c.count == Cache::most)
     delete t;
-    return;
-  }
-  t->clear();
-  c.tapes[c.count++] = t;
+  else
+    c.tapes[c.count++] = t;
 }
 
 void push(Tape* t) {
@@ -503,8 +521,12 @@ void sweep(Tape& t) {
 namespace {
 void note_destroyed(const detail::Block* b) noexcept {
   for (Tape* t = top; t; t = t->below)
-    if (const std::uint32_t slot = t->find(b); slot != no_slot && t->slots[slot].id == b->id)
-      t->slots[slot].dead = true;
+    if (const std::uint32_t slot = t->find(b); slot != no_slot && t->slots[slot].id == b->id) {
+      if (t->kind == Tape::Kind::forward)
+        drop_tangent(*t, slot);
+      else
+        t->slots[slot].dead = true;
+    }
 }
 [[maybe_unused]] const bool installed = (detail::on_marked_destroyed = note_destroyed, true);
 }  // namespace

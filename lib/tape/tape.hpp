@@ -140,10 +140,17 @@ struct Taint {
   Site site;
 };
 
+class Capture;
+
 struct Tape {
   enum class Place { off, on_stack, abandoned };  // abandoned: destroyed by another thread, its own frees it
+  // forward: an accumulator, which holds a tangent for each slot in place of entries (forward.cpp).
+  // capture: stands at the bottom of a stack for the tapes that a Capture hides.
+  // observer: records nothing; it lies below all others while something looks on (observe.hpp).
+  enum class Kind : std::uint8_t { reverse, forward, capture, observer };
 
   TapeOptions options;
+  Kind kind = Kind::reverse;
   std::uint32_t serial = 0;
   std::uint64_t thread = 0;
   std::atomic<Place> place{Place::off};
@@ -162,6 +169,9 @@ struct Tape {
   std::unordered_map<std::uint64_t, Taint> taints;
   Sites sites;
   std::unordered_map<std::uint64_t, std::uint64_t> borrowed;  // sums over borrowed memory, by its block's id
+  std::vector<Tensor> tangents;      // forward: of each slot
+  std::vector<Tensor> dx, dy;        // forward: of the op at hand
+  const Capture* capture = nullptr;  // capture: whose
 
   /// Where the op of an entry was called.
   Site site_of(const Entry& e) const noexcept { return e.outputs ? sites[slots[e.output(0)].site] : Site{}; }
@@ -181,7 +191,7 @@ struct Tape {
 };
 
 /// A cleared tape, from a small cache of this thread.
-Tape* make_tape(const TapeOptions& options);
+Tape* make_tape(const TapeOptions& options, Tape::Kind kind = Tape::Kind::reverse);
 void free_tape(Tape* tape) noexcept;
 void push(Tape* tape);
 /// Takes the tape off this thread's stack, wherever in it it is.
@@ -190,6 +200,14 @@ void pop(Tape* tape) noexcept;
 void release(Entry& entry) noexcept;
 /// Drops the entries whose results nobody can reach any more.
 void sweep(Tape& tape);
+/// The innermost tape on this thread's stack that is no accumulator; null if there is none.
+Tape* innermost() noexcept;
+/// Takes the tangents of a forward tape's only entry from its inputs to its outputs, and drops the entry.
+void advance(Tape& forward);
+/// Room for `more` slots, so that publishing and dropping throw nothing.
+void reserve_tangents(Tape& forward, std::size_t more);
+/// The tensor of this slot is gone, and its tangent with it.
+void drop_tangent(Tape& forward, std::uint32_t slot) noexcept;
 /// TapeError unless the tape belongs to this thread.
 void check_thread(const Tape& tape, const char* what);
 /// What the tape calls its slots, for the eye: a variable by its name, a source "source_0", a result "multiply_3:0"
@@ -222,6 +240,22 @@ void watch(Tape& tape, const Variable& x, DType dtype, const Shape& shape);
 
 namespace reel {
 
+/// While it lives, this thread reads these variables as these values: a function that is run again for its derivative
+/// sees what it saw the first time, whatever was assigned since.
+class FrozenReads {
+ public:
+  FrozenReads(std::span<const Variable> variables, std::span<const Tensor> values);
+  FrozenReads(const FrozenReads&) = delete;
+  FrozenReads& operator=(const FrozenReads&) = delete;
+  ~FrozenReads();
+  /// The value to read, null when the variable is not frozen on this thread.
+  static Tensor* find(const Variable& variable) noexcept;
+
+ private:
+  std::vector<std::pair<std::uint64_t, Tensor>> values_;  // by Variable::id()
+  FrozenReads* below_;
+};
+
 struct VariableAccess {
   /// For each tape of this thread: the variable's value `id` is read. Called under the variable's lock.
   static void on_read(const Variable& v, Tensor& value);
@@ -231,7 +265,7 @@ struct VariableAccess {
 };
 
 struct GradientTapeAccess {
-  static tape::Tape& get(GradientTape& t) noexcept { return *t.tape_; }
+  static tape::Tape& get(const GradientTape& t) noexcept { return *t.tape_; }
 };
 
 }  // namespace reel

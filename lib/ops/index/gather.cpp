@@ -107,8 +107,8 @@ Tensor gather_checked(const Tensor& x, const Tensor& indices, int axis);
 void gather_vjp(const tape::Record& r, std::span<const Tensor> g, std::span<Gradient> dx) {
   if (!r.wanted(0)) return;
   const Tensor indices = r.saved(0);
-  const Shape shape = r.shape(0);
-  const auto axis = static_cast<int>(r.attributes()[0]);
+  const Shape shape = r.led(r.shape(0));
+  const auto axis = static_cast<int>(r.attributes()[0]) + r.lead();
   if (axis != 0) {
     dx[0] = scatter_rows(g[0], indices, shape, axis);
     return;
@@ -120,15 +120,17 @@ void gather_vjp(const tape::Record& r, std::span<const Tensor> g, std::span<Grad
 void gather_jvp(const tape::Record& r, std::span<const Tensor> t, std::span<Tensor> dy) {
   if (t[0].defined()) dy[0] = gather_checked(t[0], r.saved(0), static_cast<int>(r.attributes()[0]));
 }
-constexpr tape::Rule gather_rule = {"gather", gather_vjp, gather_jvp};
+constexpr tape::Rule gather_rule = batched({"gather", gather_vjp, gather_jvp});
 
 void scatter_rows_vjp(const tape::Record& r, std::span<const Tensor> g, std::span<Gradient> dx) {
-  if (r.wanted(0)) dx[0] = reshape(gather_checked(g[0], r.saved(0), static_cast<int>(r.attributes()[0])), r.shape(0));
+  if (r.wanted(0))
+    dx[0] =
+        reshape(gather_checked(g[0], r.saved(0), static_cast<int>(r.attributes()[0]) + r.lead()), r.led(r.shape(0)));
 }
 void scatter_rows_jvp(const tape::Record& r, std::span<const Tensor> t, std::span<Tensor> dy) {
   if (t[0].defined()) dy[0] = scatter_rows(t[0], r.saved(0), r.output_shape(), static_cast<int>(r.attributes()[0]));
 }
-constexpr tape::Rule scatter_rows_rule = {"scatter_rows", scatter_rows_vjp, scatter_rows_jvp};
+constexpr tape::Rule scatter_rows_rule = batched({"scatter_rows", scatter_rows_vjp, scatter_rows_jvp});
 
 Tensor gathered(const Tensor& given, const Tensor& indices, int axis) {
   Shape shape;
@@ -277,7 +279,7 @@ Tensor put_along(const Tensor& g, const Tensor& indices, const Shape& shape, int
 
 void scatter_add_vjp(const tape::Record& r, std::span<const Tensor> g, std::span<Gradient> dx) {
   if (r.wanted(0)) dx[0] = g[0];
-  if (r.wanted(1)) dx[1] = gather_checked(g[0], r.saved(0), 0);
+  if (r.wanted(1)) dx[1] = gather_checked(g[0], r.saved(0), r.lead());
 }
 Tensor scatter_add_checked(const Tensor& x, const Tensor& indices, const Tensor& updates);
 void scatter_add_jvp(const tape::Record& r, std::span<const Tensor> t, std::span<Tensor> dy) {
@@ -288,7 +290,7 @@ void scatter_add_jvp(const tape::Record& r, std::span<const Tensor> t, std::span
   else
     dy[0] = scatter_add_checked(t[0], r.saved(0), t[1]);
 }
-constexpr tape::Rule scatter_add_rule = {"scatter_add", scatter_add_vjp, scatter_add_jvp};
+constexpr tape::Rule scatter_add_rule = batched({"scatter_add", scatter_add_vjp, scatter_add_jvp});
 
 Tensor scatter_add_checked(const Tensor& x, const Tensor& indices, const Tensor& updates) {
   Tensor y;
