@@ -56,9 +56,9 @@ using CheckFunction = Callback<std::vector<Tensor>(std::span<const Tensor> x)>;
 CheckReport check(const CheckFunction& f, const std::vector<Tensor>& x, const CheckOptions& options);
 
 template <class T>
-inline constexpr bool is_tuple = false;
+inline constexpr bool is_argument_list = false;
 template <class... T>
-inline constexpr bool is_tuple<std::tuple<T...>> = true;
+inline constexpr bool is_argument_list<std::tuple<T...>> = true;
 }  // namespace detail
 
 /// Compares the derivatives of f at args, by every floating leaf: reverse mode with central differences (Richardson's
@@ -79,7 +79,7 @@ CheckReport check_gradients(F f, const A& args, const CheckOptions& options = {}
     const auto collect = [&](const auto& result) {
       for_each_leaf(result, [&](const auto& leaf) { y.push_back(leaf); });
     };
-    if constexpr (detail::is_tuple<A>)
+    if constexpr (detail::is_argument_list<A>)
       collect(std::apply(f, moved));
     else
       collect(f(moved));

@@ -30,7 +30,9 @@ const VSpace default_space;
 enum Flag : std::uint8_t { fed = 1, stopped = 2, requested = 4 };
 
 const char* name_of(AggregationMethod method) noexcept {
-  return method == AggregationMethod::tree ? "tree" : method == AggregationMethod::accumulate_n ? "accumulate_n" : "add_n";
+  return method == AggregationMethod::tree           ? "tree"
+         : method == AggregationMethod::accumulate_n ? "accumulate_n"
+                                                     : "add_n";
 }
 
 bool same_class(DType g, DType y) noexcept { return is_complex(g) == is_complex(y); }
@@ -373,7 +375,11 @@ namespace {
 class Replay {
  public:
   Replay(Tape& t, std::span<const Source> sources, const GradientOptions& options)
-      : tape_(t), sources_(sources), options_(options), pass_(t, t.options.vspace, options.aggregation_method), slots_(sources.size()) {
+      : tape_(t),
+        sources_(sources),
+        options_(options),
+        pass_(t, t.options.vspace, options.aggregation_method),
+        slots_(sources.size()) {
     for (std::size_t i = 0; i < sources.size(); ++i) {
       slots_[i] = slot_of(t, sources[i]);
       if (slots_[i] == no_slot) continue;

@@ -169,9 +169,9 @@ struct Tape {
   std::unordered_map<std::uint64_t, Taint> taints;
   Sites sites;
   std::unordered_map<std::uint64_t, std::uint64_t> borrowed;  // sums over borrowed memory, by its block's id
-  std::vector<Tensor> tangents;      // forward: of each slot
-  std::vector<Tensor> dx, dy;        // forward: of the op at hand
-  const Capture* capture = nullptr;  // capture: whose
+  std::vector<Tensor> tangents;                               // forward: of each slot
+  std::vector<Tensor> dx, dy;                                 // forward: of the op at hand
+  const Capture* capture = nullptr;                           // capture: whose
 
   /// Where the op of an entry was called.
   Site site_of(const Entry& e) const noexcept { return e.outputs ? sites[slots[e.output(0)].site] : Site{}; }

@@ -143,9 +143,9 @@ TEST_CASE("a pause may outlive its tape, and pauses end in any order") {
   const Tensor y = x * x;
   first.reset();
   CHECK(next.gradient(y, x));
-  GradientTape last;
-  last.watch(x);
-  CHECK(last.gradient(x * x, x));
+  GradientTape third;
+  third.watch(x);
+  CHECK(third.gradient(x * x, x));
 }
 
 TEST_CASE("a tape resumed, or made, while recording is suspended stays on the stack afterwards") {

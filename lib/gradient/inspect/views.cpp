@@ -51,6 +51,8 @@ std::string escaped(std::string_view text) {
   return s;
 }
 
+std::string line(const tape::Site& site) { return site.file ? "\\n" + escaped(to_string(site)) : std::string(); }
+
 // Which slots the targets depend on, themselves included; all without targets.
 std::vector<bool> behind(const Tape& t, const std::vector<Target>* targets) {
   std::vector<bool> shown(t.slots.size(), targets == nullptr);
@@ -87,7 +89,7 @@ std::string dot(const Tape& t, const std::vector<Target>* targets) {
     if (!any) return;
     const std::string node = fmt::format("op{}", index);
     nodes += fmt::format("  {} [label=\"{}\\n{} bytes saved{}\"];\n", node, escaped(e.rule->name), saved_bytes(e),
-                         escaped(to_string(t.site_of(e), "\n")));
+                         line(t.site_of(e)));
     for (std::uint32_t i = 0; i < e.inputs; ++i)
       if (e.input(i) != no_slot) edges += edge(e.input(i), node);
     for (std::uint32_t k = 0; k < e.outputs; ++k)
