@@ -13,7 +13,7 @@
 
 namespace reel {
 
-namespace gradients {
+namespace autodiff {
 
 void Inputs::take(const tape::Capture& capture) {
   captured.assign(capture.tensors().begin(), capture.tensors().end());
@@ -147,9 +147,9 @@ struct Run {
 
 }  // namespace
 
-}  // namespace gradients
+}  // namespace autodiff
 
-using namespace gradients;
+using namespace autodiff;
 
 namespace detail {
 

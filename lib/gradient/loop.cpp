@@ -15,7 +15,7 @@
 
 namespace reel {
 
-namespace gradients {
+namespace autodiff {
 
 namespace {
 
@@ -248,9 +248,9 @@ std::vector<Gradient> Checkpointed::pull(std::span<const Gradient> g) {
 
 }  // namespace
 
-}  // namespace gradients
+}  // namespace autodiff
 
-using namespace gradients;
+using namespace autodiff;
 
 namespace detail {
 

@@ -6,6 +6,7 @@
 // a jvp forwards. Outputs find their slot by the marks in their block; sources and variables by a small hash map.
 #pragma once
 #include <atomic>
+#include <reel/callback.hpp>
 #include <reel/tape.hpp>
 #include <string>
 #include <unordered_map>
@@ -155,7 +156,7 @@ struct Tape {
   std::uint64_t thread = 0;
   std::atomic<Place> place{Place::off};
   Tape* below = nullptr;
-  int paused = 0, replaying = 0;
+  int paused = 0, hidden = 0, replaying = 0;  // hidden: from the ops of an outer accumulator's jvp
   bool used = false, warned_growth = false;
   std::int64_t replay_entries = 0, sweep_at = 0, seen = 0;  // seen: ops recorded so far
 
@@ -175,7 +176,7 @@ struct Tape {
 
   /// Where the op of an entry was called.
   Site site_of(const Entry& e) const noexcept { return e.outputs ? sites[slots[e.output(0)].site] : Site{}; }
-  bool recording() const noexcept { return paused == 0; }
+  bool recording() const noexcept { return paused == 0 && hidden == 0; }
   /// The slot of x, no_slot if it is not followed.
   std::uint32_t find(const detail::Block* x) const noexcept {
     for (const detail::Mark& m : x->marks)
@@ -262,6 +263,8 @@ struct VariableAccess {
   /// Replaces the value by combine(value, delta), in its own memory if nobody else holds it. Not recorded.
   static void update(const Variable& v, const char* op, Tensor (*combine)(Tensor&&, const Tensor&),
                      const Tensor& delta);
+  /// Lets `change` replace the value, under the variable's lock, by one of the same shape and dtype. Not recorded.
+  static void modify(const Variable& v, const Callback<void(Tensor&)>& change);
 };
 
 struct GradientTapeAccess {

@@ -94,7 +94,7 @@ Tensors pull(const CheckFunction& h, std::span<const Tensor> x, const Tensors& v
       cotangents.push_back(v[k]);
     }
   const std::vector<Gradient> g =
-      gradients::replay(GradientTapeAccess::get(tape), targets, sources,
+      autodiff::replay(GradientTapeAccess::get(tape), targets, sources,
                         {.output_gradients = cotangents, .unconnected_gradients = UnconnectedGradients::zero});
   Tensors result(x.size());
   std::size_t next = 0;
@@ -110,7 +110,7 @@ Tensors push(const CheckFunction& h, std::span<const Tensor> x, std::size_t k, c
   const Tensors y = h(x);
   tape.stop();
   const Source source(x[k]);
-  return gradients::pushforward(GradientTapeAccess::get(tape), {&source, 1}, {&t, 1}, y);
+  return autodiff::pushforward(GradientTapeAccess::get(tape), {&source, 1}, {&t, 1}, y);
 }
 
 class Check {

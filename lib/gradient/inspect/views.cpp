@@ -8,7 +8,7 @@
 
 namespace reel {
 
-namespace gradients {
+namespace autodiff {
 
 namespace {
 
@@ -207,9 +207,9 @@ class Plan {
 
 }  // namespace
 
-}  // namespace gradients
+}  // namespace autodiff
 
-using gradients::bytes_of, gradients::for_each_entry;
+using autodiff::for_each_entry;
 
 TapeStats GradientTape::stats() const {
   TapeStats s;
@@ -219,7 +219,7 @@ TapeStats GradientTape::stats() const {
   for_each_entry(*tape_, [&](const tape::Entry& e, std::int64_t) {
     OpStats& op = ops[e.rule->name];
     ++op.entries;
-    op.saved_bytes += gradients::saved_bytes(e);
+    op.saved_bytes += autodiff::saved_bytes(e);
     for (std::uint32_t i = 0; i < e.saved; ++i) s.saved_tensors += e.blocks()[i] != nullptr;
   });
   for (auto& [name, op] : ops) {
@@ -232,12 +232,12 @@ TapeStats GradientTape::stats() const {
   return s;
 }
 
-std::string GradientTape::dot_of(const std::vector<Target>* targets) const { return gradients::dot(*tape_, targets); }
+std::string GradientTape::dot_of(const std::vector<Target>* targets) const { return autodiff::dot(*tape_, targets); }
 
 ReplayPlan GradientTape::plan_all(std::span<const Target> targets, std::span<const Source> sources,
                                   const GradientOptions& options) const {
-  gradients::check("GradientTape.plan", *tape_, targets, sources, options);
-  return gradients::Plan(*tape_, targets, sources, options).run();
+  autodiff::check("GradientTape.plan", *tape_, targets, sources, options);
+  return autodiff::Plan(*tape_, targets, sources, options).run();
 }
 
 std::string to_string(const ReplayPlan& plan) {
