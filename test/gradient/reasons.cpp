@@ -120,9 +120,9 @@ TEST_CASE("a gradient kept back on one path is no reason for a source on another
   for (const Tensor& t : {x, w, apart}) tape.watch(t);
   const Tensor cut = user_op("mine", exp(x), nothing);
   const Tensor y = cut * w;
-  const Gradient lost = tape.gradient(y, x), none = tape.gradient(y, apart);
+  const Gradient lost = tape.gradient(y, x), unrelated = tape.gradient(y, apart);
   CHECK_THAT(lost.why_none(), Contains("mine (op 1 on the tape)"));
-  CHECK(none.reason() == WhyNone::not_connected);
+  CHECK(unrelated.reason() == WhyNone::not_connected);
   CHECK(tape.gradient(y, w));
   CHECK(tape.gradient(y + x, x));  // another path leads there
   const auto both = tape.gradient(y, {x, apart}, {.unconnected_gradients = UnconnectedGradients::zero});
