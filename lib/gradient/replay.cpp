@@ -162,8 +162,9 @@ class Pass {
   }
 
   // With a batch, cells hold that many cotangents.
-  void backwards(bool use_up, std::int64_t batch = 0) {
+  void backwards(bool use_up, std::int64_t batch, tape::Units units) {
     batch_ = batch;
+    units_ = units;
     Arena::Place at = end_;
     while (Entry* e = tape_.entries.step_back(at)) {
       if (reached(*e)) call(*e);
@@ -189,7 +190,7 @@ class Pass {
     bool* wanted = e.inputs > 16 ? reinterpret_cast<bool*>(large.data()) : small;
     bool any = false;
     for (std::uint32_t i = 0; i < e.inputs; ++i) any |= wanted[i] = e.input(i) != no_slot && flags_[e.input(i)] & fed;
-    const tape::Record record(tape_, e, wanted, batch_);
+    const tape::Record record(tape_, e, wanted, batch_, units_);
     if (any && e.rule->passes_slices && cells_[e.output(0)].is_slices() && !find_override(e.rule->name)) {
       add(cells_[e.input(0)], cells_[e.output(0)]);
       return settle(e);
@@ -283,6 +284,7 @@ class Pass {
   std::vector<Gradient> cells_;
   Arena::Place end_;
   std::int64_t batch_ = 0;
+  tape::Units units_;
   std::vector<Tensor> g_;
   Gradients dx_;
   std::string undifferentiable_;
@@ -339,8 +341,9 @@ class Replay {
 
   Pass::Widest widest(const Target& target) const { return pass_.widest(slot_of(tape_, target.tensor())); }
 
-  // The gradients of the targets for cotangents g; with a batch, both have it as a leading axis.
-  Gradients run(std::span<const Target> targets, std::vector<Tensor> g, bool use_up, std::int64_t batch = 0) {
+  // The gradients of the targets for cotangents g; with a batch, both have it as a leading axis, and g may be units.
+  Gradients run(std::span<const Target> targets, std::vector<Tensor> g, bool use_up, std::int64_t batch = 0,
+                tape::Units units = {}) {
     const VSpace& space = tape_.options.vspace ? *tape_.options.vspace : default_space;
     Gradients result(sources_.size());
     for (std::size_t i = 0; i < targets.size(); ++i) {
@@ -355,7 +358,7 @@ class Replay {
           pass_.add(result[k], g[i]);
     }
     g.clear();
-    pass_.backwards(use_up, batch);
+    pass_.backwards(use_up, batch, units);
 
     for (std::size_t k = 0; k < sources_.size(); ++k) {
       if (slots_[k] != no_slot) {
@@ -453,7 +456,9 @@ std::vector<Gradient> replay_rows(const char* who, Tape& t, const Target& target
   std::int64_t first = 0;
   do {
     const std::int64_t next = std::min(count, first + at_once), batch = next - first > 1 ? next - first : 0;
-    Gradients part = replay.run({&target, 1}, {unit_seeds(y, count, first, batch)}, use_up && next == count, batch);
+    const Tensor seed = unit_seeds(y, count, first, batch);
+    const tape::Units units = {batch && count == y.size() ? seed.id() : 0, first};
+    Gradients part = replay.run({&target, 1}, {seed}, use_up && next == count, batch, units);
     for (std::size_t k = 0; k < part.size(); ++k)
       parts[k].push_back(batch || !part[k] ? part[k] : expand_dims(part[k].dense(), 0));
     first = next;

@@ -60,6 +60,12 @@ TEST_CASE("jacobian of matrix products") {
   CHECK(same(*tape.jacobian(right, a), {5, 7, 0, 0, 0, 0, 5, 7}));
   CHECK(same(*tape.jacobian(left, x), {1, 3, 2, 4}));
   CHECK(same(*tape.jacobian(left, a), {5, 0, 7, 0, 0, 5, 0, 7}));
+  // By options that transpose, behind a sum, and twice in a row.
+  CHECK(same(*tape.jacobian(matmul(a, x, {.transpose_a = true}) + 1, x), {1, 3, 2, 4}));
+  CHECK(same(*tape.jacobian(matmul(x, a, {.transpose_b = true}) + 1, x), {1, 2, 3, 4}));
+  CHECK(same(*tape.jacobian(matmul(a, right), x), {7, 10, 15, 22}));
+  // A Jacobian that is the matrix itself is still a function of it.
+  CHECK(same(*tape.gradient(sum(square(*tape.jacobian(left, x))), a), {2, 4, 6, 8}));
   // d (A A)_ij / d A_kl = [i = k] A_lj + A_ik [j = l]
   Values expected;
   const Values v = a.to_vector();
@@ -217,13 +223,17 @@ TEST_CASE("rows beyond what one sweep carries come in several, and make one Jaco
     for (const bool persistent : {true, false}) {
       GradientTape tape({.persistent = persistent});
       tape.watch(x);
-      const Tensor y = x * mean(broadcast_to(sum(x), {wide}));
-      const Tensor j = *tape.jacobian(y, x);
-      // d (x_i s) / d x_k = [i = k] s + x_i
+      const Tensor y = x * mean(broadcast_to(sum(x), {wide})), sums = matmul(tril(ones({n, n})), y);
+      // d (x_i s) / d x_k = [i = k] s + x_i, summed over the rows up to i
       const double s = static_cast<double>(n * (n + 1)) / 2;
-      Values expected;
+      Values rows, expected;
       for (std::int64_t i = 0; i < n; ++i)
-        for (std::int64_t k = 0; k < n; ++k) expected.push_back((i == k ? s : 0) + static_cast<double>(i + 1));
+        for (std::int64_t k = 0; k < n; ++k) {
+          rows.push_back((i == k ? s : 0) + static_cast<double>(i + 1));
+          expected.push_back(rows.back() + (i == 0 ? 0 : expected[static_cast<std::size_t>((i - 1) * n + k)]));
+        }
+      if (persistent) CHECK(same(*tape.jacobian(y, x), rows));
+      const Tensor j = *tape.jacobian(sums, x);
       CHECK(j.shape() == Shape{n, n});
       CHECK(same(j, expected));
       CHECK(tape.active() == persistent);
