@@ -65,7 +65,7 @@ TEST_CASE("jacobian of matrix products") {
   CHECK(same(*tape.jacobian(matmul(x, a, {.transpose_b = true}) + 1, x), {1, 2, 3, 4}));
   CHECK(same(*tape.jacobian(matmul(a, right), x), {7, 10, 15, 22}));
   // A Jacobian that is the matrix itself is still a function of it.
-  CHECK(same(*tape.gradient(sum(square(*tape.jacobian(left, x))), a), {2, 4, 6, 8}));
+  CHECK(same(*tape.gradient(sum(reel::square(*tape.jacobian(left, x))), a), {2, 4, 6, 8}));
   // d (A A)_ij / d A_kl = [i = k] A_lj + A_ik [j = l]
   Values expected;
   const Values v = a.to_vector();
