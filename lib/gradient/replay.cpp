@@ -86,9 +86,8 @@ Gradient stacked(const Gradients& rows, const Shape& shape, DType dtype) {
 // The same for groups of rows, `at_once` of them in each but the last, `count` in all.
 Gradient joined(const Gradients& groups, std::int64_t count, std::int64_t at_once, Shape shape, DType dtype) {
   if (std::none_of(groups.begin(), groups.end(), [](const Gradient& g) { return bool(g); })) return groups.front();
-  shape.insert(0, 0);
-  if (count == 0) return zeros(shape, dtype);
   if (groups.size() == 1) return groups.front();
+  shape.insert(0, 0);
   std::vector<Tensor> parts;
   for (const Gradient& g : groups) {
     shape[0] = std::min(at_once, count);
@@ -110,6 +109,7 @@ class Pass {
   Pass& operator=(const Pass&) = delete;
   ~Pass() { --tape_.replaying; }
 
+  bool is_fed(std::uint32_t slot) const { return flags_[slot] & fed; }
   void flag(std::uint32_t slot, Flag f) { flags_[slot] = static_cast<std::uint8_t>(flags_[slot] | f); }
   Gradient& cell(std::uint32_t slot) { return cells_[slot]; }
   const std::string& undifferentiable() const { return undifferentiable_; }
@@ -327,7 +327,12 @@ namespace {
 class Replay {
  public:
   Replay(Tape& t, std::span<const Source> sources, const GradientOptions& options)
-      : tape_(t), sources_(sources), options_(options), pass_(t, t.options.vspace), slots_(sources.size()) {
+      : tape_(t),
+        space_(t.options.vspace ? *t.options.vspace : default_space),
+        sources_(sources),
+        options_(options),
+        pass_(t, t.options.vspace),
+        slots_(sources.size()) {
     for (std::size_t i = 0; i < sources.size(); ++i) {
       slots_[i] = slot_of(t, sources[i]);
       if (slots_[i] == no_slot) continue;
@@ -339,12 +344,16 @@ class Replay {
     pass_.forwards();
   }
 
+  // Whether the target depends on a source, as far as can be told before.
+  bool connected(const Target& target) const {
+    if (const std::uint32_t slot = slot_of(tape_, target.tensor()); slot != no_slot) return pass_.is_fed(slot);
+    return std::any_of(sources_.begin(), sources_.end(), [&](const Source& s) { return same(s, target); });
+  }
   Pass::Widest widest(const Target& target) const { return pass_.widest(slot_of(tape_, target.tensor())); }
 
   // The gradients of the targets for cotangents g; with a batch, both have it as a leading axis, and g may be units.
   Gradients run(std::span<const Target> targets, std::vector<Tensor> g, bool use_up, std::int64_t batch = 0,
                 tape::Units units = {}) {
-    const VSpace& space = tape_.options.vspace ? *tape_.options.vspace : default_space;
     Gradients result(sources_.size());
     for (std::size_t i = 0; i < targets.size(); ++i) {
       if (const std::uint32_t slot = slot_of(tape_, targets[i].tensor()); slot != no_slot) {
@@ -353,9 +362,7 @@ class Replay {
       }
       // Not on the tape, but perhaps a source itself.
       for (std::size_t k = 0; k < sources_.size(); ++k)
-        if (!sources_[k].is_variable() && is_differentiable(g[i].dtype()) &&
-            space.tensor_id(sources_[k].tensor()) == space.tensor_id(targets[i].tensor()))
-          pass_.add(result[k], g[i]);
+        if (same(sources_[k], targets[i])) pass_.add(result[k], g[i]);
     }
     g.clear();
     pass_.backwards(use_up, batch, units);
@@ -371,20 +378,29 @@ class Replay {
       } else if (options_.unconnected_gradients == UnconnectedGradients::zero) {
         Shape shape = shape_of(sources_[k]);
         if (batch) shape.insert(0, batch);
-        result[k] = space.zeros(shape, dtype_of(sources_[k]));
+        result[k] = space_.zeros(shape, dtype_of(sources_[k]));
       } else if (!pass_.undifferentiable().empty()) {
         result[k] = GradientAccess::none({WhyNone::not_differentiable, pass_.undifferentiable(), 0});
       } else {
         result[k] = GradientAccess::none(why_none(tape_, targets, sources_[k]));
       }
     }
+    // What no rule has taken: nothing is left for the next run.
     for (const std::uint32_t slot : slots_)
       if (slot != no_slot) pass_.cell(slot) = {};
+    for (const Target& y : targets)
+      if (const std::uint32_t slot = slot_of(tape_, y.tensor()); slot != no_slot) pass_.cell(slot) = {};
     return result;
   }
 
  private:
+  bool same(const Source& s, const Target& y) const {
+    return !s.is_variable() && is_differentiable(y.tensor().dtype()) &&
+           space_.tensor_id(s.tensor()) == space_.tensor_id(y.tensor());
+  }
+
   Tape& tape_;
+  const VSpace& space_;
   std::span<const Source> sources_;
   const GradientOptions& options_;
   Pass pass_;
@@ -448,21 +464,28 @@ std::vector<Gradient> replay_rows(const char* who, Tape& t, const Target& target
   const std::int64_t before = t.entries.count();
   UseUp guard{use_up ? &t : nullptr};
   Replay replay(t, sources, options);
+  if (count == 0 || !replay.connected(target)) {  // no rows, or all alike: one run tells which are none
+    Gradients result = replay.run({&target, 1}, {zeros(y.shape(), y.dtype())}, use_up);
+    for (std::size_t k = 0; k < result.size(); ++k) {
+      Shape shape = shape_of(sources[k]);
+      shape.insert(0, count);
+      if (result[k]) result[k] = zeros(shape, dtype_of(sources[k]));
+    }
+    return result;
+  }
   const auto [elements, rank] = replay.widest(target);
   // Hooks are made for gradients, not for many at once; a rule may need an axis of its own beside the leading one.
   const bool one_by_one = t.options.vspace || rank + 2 > max_rank;
-  const std::int64_t at_once = one_by_one ? 1 : std::max<std::int64_t>(1, most_elements / elements);
+  const std::int64_t at_once = one_by_one ? 1 : std::max<std::int64_t>(1, most_elements / std::max(elements, y.size()));
   std::vector<Gradients> parts(sources.size());
-  std::int64_t first = 0;
-  do {
-    const std::int64_t next = std::min(count, first + at_once), batch = next - first > 1 ? next - first : 0;
+  for (std::int64_t first = 0; first < count; first += at_once) {
+    const std::int64_t rows = std::min(count - first, at_once), batch = rows > 1 ? rows : 0;
     const Tensor seed = unit_seeds(y, count, first, batch);
     const tape::Units units = {batch && count == y.size() ? seed.id() : 0, first};
-    Gradients part = replay.run({&target, 1}, {seed}, use_up && next == count, batch, units);
+    Gradients part = replay.run({&target, 1}, {seed}, use_up && first + rows == count, batch, units);
     for (std::size_t k = 0; k < part.size(); ++k)
       parts[k].push_back(batch || !part[k] ? part[k] : expand_dims(part[k].dense(), 0));
-    first = next;
-  } while (first < count);
+  }
   Gradients result;
   for (std::size_t k = 0; k < parts.size(); ++k)
     result.push_back(joined(parts[k], count, at_once, shape_of(sources[k]), dtype_of(sources[k])));

@@ -132,6 +132,11 @@ TEST_CASE("jacobian of what is not connected: none with its reason, or zeros") {
   CHECK(tape.jacobian(stop_gradient(y), x).reason() == WhyNone::stop_gradient);
   CHECK(same(*tape.jacobian(cast(y, DType::float32), x), {2, 0, 0, 4}));
   CHECK(tape.jacobian(cast(y, DType::float32), x).dense().dtype() == DType::float64);
+  // Nothing is computed for the 10^12 elements between them.
+  const Tensor many = exp(ones({1000000})), followed = exp(broadcast_to(far[0], {1000000}));
+  CHECK(!tape.jacobian(many, x));
+  CHECK(!tape.jacobian(followed, x));
+  CHECK(same(sum(*tape.jacobian(followed, x, zeros_please)), {0}));
 }
 
 TEST_CASE("jacobian of empty tensors has no elements, but a shape") {
@@ -327,6 +332,10 @@ TEST_CASE("hooks of a VSpace see gradients of the tensors' own shapes, row by ro
   tape.watch(x);
   const Tensor y = x * x;
   CHECK(same(*tape.jacobian(y, x), {2, 0, 0, 0, 4, 0, 0, 0, 6}));
+  CHECK(space.sums == 3);
+  GradientTape other({.persistent = true, .vspace = &space});
+  other.watch(x);
+  CHECK(!other.jacobian(exp(x), ones({3})));
   CHECK(space.sums == 3);
 }
 
