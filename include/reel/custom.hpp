@@ -118,34 +118,35 @@ void append_gradients(const E& entry, std::size_t argument, std::size_t expected
     check_leaves(argument, list.size() - before, expected);
   }
 }
-// The gradients by all arguments, of which counts[i] is the number of leaves. One argument: bare. Several: a tuple, or
-// a list with one leaf for each.
-template <class R>
+// The gradients by the arguments that are trees, of which counts[i] is the number of leaves. One: bare. Several: a
+// tuple, or a list with one leaf for each.
+template <std::size_t Arguments, class R>
 std::vector<Gradient> gradients_from(const R& given, std::span<const std::size_t> counts) {
   std::vector<Gradient> list;
-  if (counts.size() == 1) {
-    if constexpr (requires { std::tuple_size<R>::value; })
-      if constexpr (std::tuple_size_v<R> == 1 && !Tree<R>)
-        return append_gradients(std::get<0>(given), 0, counts[0], list), list;
-    append_gradients(given, 0, counts[0], list);
+  std::size_t k = 0;
+  const auto append = [&](const auto& entry) {
+    append_gradients(entry, k, counts[k], list);
+    ++k;
+  };
+  if constexpr (Arguments == 1) {
+    append(given);
   } else if constexpr (requires { std::tuple_size<R>::value; }) {
-    if (std::tuple_size_v<R> != counts.size()) fail_arguments(std::tuple_size_v<R>, counts.size());
-    std::size_t k = 0;
-    std::apply([&](const auto&... entry) { ((append_gradients(entry, k, counts[k], list), ++k), ...); }, given);
-  } else if constexpr (requires { given.size(), given.begin(); }) {
-    if (given.size() != counts.size()) fail_arguments(given.size(), counts.size());
-    std::size_t k = 0;
-    for (const auto& entry : given) {
-      append_gradients(entry, k, counts[k], list);
-      ++k;
-    }
+    if constexpr (std::tuple_size_v<R> == Arguments)
+      std::apply([&](const auto&... entry) { (append(entry), ...); }, given);
+    else
+      fail_arguments(std::tuple_size_v<R>, Arguments);
+  } else if constexpr (requires { given.size(), given.begin(), given.end(); }) {
+    if (given.size() != Arguments) fail_arguments(given.size(), Arguments);
+    for (const auto& entry : given) append(entry);
   } else {
-    fail_arguments(1, counts.size());
+    fail_arguments(1, Arguments);
   }
   return list;
 }
 
 struct NoTangent {};
+template <class... A>
+inline constexpr std::size_t trees_among = (std::size_t{Tree<A>} + ... + 0);
 
 template <class F, class J>
 struct CustomGradient {
@@ -183,13 +184,13 @@ struct CustomGradient {
                     "differentiates by variables a span of them");
       if constexpr (alone)
         flat.backward = [b = result.second, y = shape_of_y, counts, rebuilt](std::span<const Tensor> dy) mutable {
-          return gradients_from(b(rebuilt(y, dy)), counts);
+          return gradients_from<trees_among<A...>>(b(rebuilt(y, dy)), counts);
         };
       if constexpr (with_variables)
         flat.backward_with_variables = [b = result.second, y = shape_of_y, counts, rebuilt](
                                            std::span<const Tensor> dy, std::span<const Variable> variables) mutable {
           auto given = b(rebuilt(y, dy), variables);
-          std::vector<Gradient> list = gradients_from(given.first, counts);
+          std::vector<Gradient> list = gradients_from<trees_among<A...>>(given.first, counts);
           list.insert(list.end(), given.second.begin(), given.second.end());
           return list;
         };

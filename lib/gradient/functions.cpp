@@ -13,7 +13,7 @@ namespace reel::detail {
 
 namespace {
 
-using reel::gradients::dtype_of, reel::gradients::shape_of;
+using reel::autodiff::dtype_of, reel::autodiff::shape_of;
 
 // One at element i, zero elsewhere.
 Tensor unit(const Shape& shape, DType dtype, std::int64_t i) {
@@ -39,7 +39,7 @@ std::vector<Tensor> columns(tape::Tape& tape, std::span<const Tensor> targets, s
     const DType dtype = dtype_of(sources[s]);
     for (std::int64_t i = 0; i < shape.elements(); ++i) {
       tangents[s] = unit(shape, dtype, i);
-      std::vector<Tensor> column = reel::gradients::pushforward(tape, sources, tangents, targets);
+      std::vector<Tensor> column = reel::autodiff::pushforward(tape, sources, tangents, targets);
       for (std::size_t t = 0; t < targets.size(); ++t) {
         if (!column[t].defined()) column[t] = zeros(targets[t].shape(), dtype);
         parts[t * sources.size() + s].push_back(column[t].dtype() == dtype ? column[t] : cast(column[t], dtype));
@@ -50,7 +50,7 @@ std::vector<Tensor> columns(tape::Tape& tape, std::span<const Tensor> targets, s
   std::vector<Tensor> result;
   for (std::size_t t = 0; t < targets.size(); ++t)
     for (std::size_t s = 0; s < sources.size(); ++s) {
-      const Shape shape = reel::gradients::join(targets[t].shape(), shape_of(sources[s]));
+      const Shape shape = reel::autodiff::join(targets[t].shape(), shape_of(sources[s]));
       const std::vector<Tensor>& list = parts[t * sources.size() + s];
       result.push_back(list.empty() ? zeros(shape, dtype_of(sources[s])) : reshape(stack(list, -1), shape));
     }
@@ -62,19 +62,19 @@ std::vector<Tensor> rows(const char* who, tape::Tape& tape, std::span<const Tens
                          std::span<const Source> sources) {
   std::vector<Tensor> result;
   for (const Tensor& y : targets)
-    for (const Gradient& g : reel::gradients::jacobian(who, tape, y, sources, UnconnectedGradients::zero))
+    for (const Gradient& g : reel::autodiff::jacobian(who, tape, y, sources, UnconnectedGradients::zero))
       result.push_back(g.dense());
   return result;
 }
 
+}  // namespace
+
 void require_result(const char* who, const Tensor& y) {
   if (!y.defined())
     fail<ValueError>(who,
-                     "Cannot differentiate a function that returns None (an empty tensor); did you forget to return a "
-                     "value from f?");
+                     "Cannot differentiate a function that returns None; did you forget to return a value from f? (An "
+                     "empty tensor is none.)");
 }
-
-}  // namespace
 
 Tensor fresh(const char* who, const Tensor& x) {
   if (!x.defined()) fail<ValueError>(who, "a tensor is empty (default-constructed or moved from)");
@@ -118,13 +118,13 @@ void require_scalar(const char* who, const Tensor& y) {
 
 std::vector<Tensor> gradients(GradientTape& tape, const Tensor& value, std::span<const Source> sources) {
   const Target target(value);
-  return densify(reel::gradients::replay(GradientTapeAccess::get(tape), {&target, 1}, sources,
-                                         {.unconnected_gradients = UnconnectedGradients::zero}));
+  return densify(reel::autodiff::replay(GradientTapeAccess::get(tape), {&target, 1}, sources,
+                                        {.unconnected_gradients = UnconnectedGradients::zero}));
 }
 
 // How many rows, carried together, cost as much as one column, which is pushed by itself. Measured: networks,
-// exponential fits and elementwise functions of 4 to 128 parameters take rows and columns the same time at 4 to 8 results
-// to a parameter; at 2 rows take half the time, at 16 two to eight times as much.
+// exponential fits and elementwise functions of 4 to 128 parameters take rows and columns the same time at 4 to 8
+// results to a parameter; at 2 rows take half the time, at 16 two to eight times as much.
 constexpr std::int64_t rows_per_column = 4;
 
 std::vector<Tensor> jacobians(const char* who, GradientTape& tape, std::span<const Tensor> targets,
@@ -145,8 +145,7 @@ std::vector<Tensor> jacobians(const char* who, GradientTape& tape, std::span<con
                          y.rank(), shape_of(s).rank(), max_rank);
   }
   tape::Tape& t = GradientTapeAccess::get(tape);
-  if (in <= out / rows_per_column && reel::gradients::can_push(t, sources, targets))
-    return columns(t, targets, sources);
+  if (in <= out / rows_per_column && reel::autodiff::can_push(t, sources, targets)) return columns(t, targets, sources);
   return rows(who, t, targets, sources);
 }
 
@@ -164,8 +163,8 @@ std::vector<Tensor> products(const char* who, GradientTape& tape, std::span<cons
   }
   const std::vector<Target> list(targets.begin(), targets.end());
   return densify(
-      reel::gradients::replay(GradientTapeAccess::get(tape), list, sources,
-                              {.output_gradients = constants, .unconnected_gradients = UnconnectedGradients::zero}));
+      reel::autodiff::replay(GradientTapeAccess::get(tape), list, sources,
+                             {.output_gradients = constants, .unconnected_gradients = UnconnectedGradients::zero}));
 }
 
 struct Recording::State {
@@ -210,8 +209,8 @@ std::vector<Gradient> Recording::pull(const GradientList& dy) const {
     for (std::size_t i = 0; i < dy.list().size(); ++i)
       if (!dy.list()[i]) fail<ValueError>("vjp", "cotangent {} is none: {}", i, dy.list()[i].why_none());
   }
-  return reel::gradients::replay(GradientTapeAccess::get(state_->tape), state_->targets, state_->sources,
-                                 {.output_gradients = dy});
+  return reel::autodiff::replay(GradientTapeAccess::get(state_->tape), state_->targets, state_->sources,
+                                {.output_gradients = dy});
 }
 
 }  // namespace reel::detail

@@ -4,7 +4,7 @@
 
 #include "tape/tape.hpp"
 
-namespace reel::gradients {
+namespace reel::autodiff {
 
 /// Why there is no gradient: a code, with the op (or variable) it is about and that op's number on the tape.
 struct Reason {
@@ -33,9 +33,10 @@ Shape join(const Shape& a, const Shape& b);
 void check(const char* who, const tape::Tape& tape, std::span<const Target> targets, std::span<const Source> sources,
            const GradientOptions& options);
 
-/// The reverse pass: one gradient per source. Arguments checked first; uses up a tape that is not persistent.
+/// The reverse pass: one gradient per source. Arguments checked first; uses up a tape that is not persistent. `who` is
+/// named in errors.
 std::vector<Gradient> replay(tape::Tape& tape, std::span<const Target> targets, std::span<const Source> sources,
-                             const GradientOptions& options);
+                             const GradientOptions& options, const char* who = "GradientTape.gradient");
 
 /// `count` reverse passes from one target, many in each sweep: cotangent i is 1 at the elements i, i + count, ... of
 /// the target. The results stand along a leading axis: [count] + the source's shape, dense; none where all are. Checks,
@@ -54,12 +55,12 @@ const Override* find_override(const char* name) noexcept;
 void call_override(const Override& override, const tape::Record& record, const tape::Entry& entry,
                    std::span<const Tensor> g, std::span<Gradient> dx);
 
-}  // namespace reel::gradients
+}  // namespace reel::autodiff
 
 namespace reel {
 
 struct GradientAccess {
-  static Gradient none(gradients::Reason reason);
+  static Gradient none(autodiff::Reason reason);
   /// The tensor of a dense gradient, taken out: replay adds into it.
   static Tensor& value(Gradient& g) noexcept { return g.value_; }
 };

@@ -9,7 +9,7 @@ namespace reel {
 
 using tape::Tape;
 
-namespace gradients {
+namespace autodiff {
 
 Shape join(const Shape& a, const Shape& b) {
   Shape s = a;
@@ -31,34 +31,42 @@ std::vector<Gradient> jacobian(const char* who, tape::Tape& tape, const Target& 
   return result;
 }
 
-}  // namespace gradients
+}  // namespace autodiff
 
 GradientTape::GradientTape(const TapeOptions& options) : tape_(tape::make_tape(options)) { tape::push(tape_); }
 GradientTape::~GradientTape() { tape::free_tape(tape_); }
 
+namespace {
+void check_unused(const Tape& t, const char* what) {
+  if (t.used) fail<TapeError>(what, "the tape was used already; call reset(), or make it persistent");
+}
+}  // namespace
+
 void GradientTape::watch(const Tensor& x) {
   check_thread(*tape_, "GradientTape.watch");
+  check_unused(*tape_, "GradientTape.watch");
   tape::watch(*tape_, x);
 }
 void GradientTape::watch(const Variable& x) {
   check_thread(*tape_, "GradientTape.watch");
+  check_unused(*tape_, "GradientTape.watch");
   tape::watch(*tape_, x);
 }
 
 std::vector<Gradient> GradientTape::replay(std::span<const Target> targets, std::span<const Source> sources,
                                            const GradientOptions& options) {
-  return gradients::replay(*tape_, targets, sources, options);
+  return autodiff::replay(*tape_, targets, sources, options);
 }
 
 std::vector<Gradient> GradientTape::jacobians(const Target& target, std::span<const Source> sources,
                                               const JacobianOptions& options) {
-  return gradients::jacobian("GradientTape.jacobian", *tape_, target, sources, options.unconnected_gradients);
+  return autodiff::jacobian("GradientTape.jacobian", *tape_, target, sources, options.unconnected_gradients);
 }
 
 Gradient GradientTape::batch_jacobian(const Target& target, const Source& source, const JacobianOptions& options) {
   constexpr const char* op = "GradientTape.batch_jacobian";
-  gradients::check(op, *tape_, {&target, 1}, {&source, 1}, {});
-  const Shape of = target.tensor().shape(), by = gradients::shape_of(source);
+  autodiff::check(op, *tape_, {&target, 1}, {&source, 1}, {});
+  const Shape of = target.tensor().shape(), by = autodiff::shape_of(source);
   if (of.empty() || by.empty() || of[0] != by[0])
     fail<ShapeError>(op,
                      "the first axes of target and source are the batch and must have the same extent: the target is "
@@ -70,9 +78,9 @@ Gradient GradientTape::batch_jacobian(const Target& target, const Source& source
                      by.rank(), max_rank);
   // An element of the target depends on its own element of the batch alone: the sum over the batch loses nothing.
   Gradient rows =
-      gradients::replay_rows(op, *tape_, target, {&source, 1}, options.unconnected_gradients, row.elements()).front();
+      autodiff::replay_rows(op, *tape_, target, {&source, 1}, options.unconnected_gradients, row.elements()).front();
   if (!rows) return rows;
-  return contiguous(reshape(moveaxis(rows.dense(), 0, 1), gradients::join(of, column)));
+  return contiguous(reshape(moveaxis(rows.dense(), 0, 1), autodiff::join(of, column)));
 }
 
 GradientTape::Pause::Pause(GradientTape& owner) : tape_(owner.tape_) {
@@ -89,8 +97,7 @@ void GradientTape::stop() {
 void GradientTape::resume() {
   check_thread(*tape_, "GradientTape.resume");
   if (active()) fail<TapeError>("GradientTape.resume", "the tape is active already");
-  if (tape_->used)
-    fail<TapeError>("GradientTape.resume", "the tape was used already; call reset(), or make it persistent");
+  check_unused(*tape_, "GradientTape.resume");
   tape::push(tape_);
 }
 
@@ -113,7 +120,7 @@ std::vector<Variable> GradientTape::watched_variables() const {
 bool GradientTape::active() const noexcept { return tape_->place.load() == Tape::Place::on_stack; }
 
 std::string GradientTape::explain_all(std::span<const Target> targets, std::span<const Source> sources) const {
-  return gradients::explain(*tape_, targets, sources);
+  return autodiff::explain(*tape_, targets, sources);
 }
 
 TapeStats GradientTape::stats() const {

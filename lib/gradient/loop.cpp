@@ -15,7 +15,7 @@
 
 namespace reel {
 
-namespace gradients {
+namespace autodiff {
 
 namespace {
 
@@ -66,8 +66,9 @@ Tensors empty_outputs(const detail::FlatLoop& loop, std::span<const Tensor> stat
   return list;
 }
 
-// The loop, op by op.
-Tensors run_plainly(const detail::FlatLoop& loop, const LoopOptions& o, std::span<const Tensor> arguments) {
+// The loop, op by op; for the derivative as often as the first time, whatever the condition would say now.
+Tensors run_plainly(const detail::FlatLoop& loop, const LoopOptions& o, std::int64_t& iterations,
+                    std::span<const Tensor> arguments) {
   const auto xs = arguments.subspan(loop.variables);
   Tensors state(arguments.begin(), arguments.begin() + static_cast<std::ptrdiff_t>(loop.variables));
   if (!loop.more && loop.steps == 0) return empty_outputs(loop, state, xs);
@@ -75,12 +76,14 @@ Tensors run_plainly(const detail::FlatLoop& loop, const LoopOptions& o, std::spa
   std::vector<Tensors> columns;
   for (const Tensor& x : xs) columns.push_back(unstack(x, 0));
   Outputs outputs;
-  for (std::int64_t i = 0; goes_on(loop, o, i, state); ++i) {
+  std::int64_t i = 0;
+  for (; iterations >= 0 ? i < iterations : goes_on(loop, o, i, state); ++i) {
     Tensors x;
     for (const Tensors& column : columns) x.push_back(column[static_cast<std::size_t>(i)]);
     state = loop.step(state, x);
     outputs.take(state, loop.variables);
   }
+  iterations = i;
   outputs.append_to(state);
   return state;
 }
@@ -115,7 +118,7 @@ struct Checkpointed {
   detail::FlatLoop loop;
   LoopOptions options;
   Inputs inputs;
-  std::int64_t iterations = 0;
+  std::int64_t iterations = -1;
   std::size_t most_kept = 2;
   std::vector<Kept> kept;
   std::map<std::int64_t, ops::Draws> draws;  // of iterations that draw
@@ -194,6 +197,7 @@ std::vector<Gradient> Checkpointed::pull_step(std::int64_t i, const Tensors& sta
 
 std::vector<Gradient> Checkpointed::pull(std::span<const Gradient> g) {
   const VSpace space;
+  const FrozenReads same_values(inputs.variables, inputs.read);
   const std::size_t n = loop.variables, columns = g.size() - n, others = inputs.arguments.size() - n;
   std::vector<Gradient> carried(g.begin(), g.begin() + static_cast<std::ptrdiff_t>(n));
   std::vector<Gradient> shared(inputs.size() - inputs.arguments.size());
@@ -244,9 +248,9 @@ std::vector<Gradient> Checkpointed::pull(std::span<const Gradient> g) {
 
 }  // namespace
 
-}  // namespace gradients
+}  // namespace autodiff
 
-using namespace gradients;
+using namespace autodiff;
 
 namespace detail {
 
@@ -256,7 +260,9 @@ std::vector<Tensor> run_loop(const FlatLoop& loop, std::span<const Tensor> initi
     fail<ValueError>(loop.name, "memory_budget is {}; it must be positive, or 0 for no limit", options.memory_budget);
   std::vector<Tensor> arguments(initial.begin(), initial.end());
   arguments.insert(arguments.end(), xs.begin(), xs.end());
-  const FlatFunction whole = [loop, options](std::span<const Tensor> x) { return run_plainly(loop, options, x); };
+  const FlatFunction whole = [loop, options, iterations = std::int64_t{-1}](std::span<const Tensor> x) mutable {
+    return run_plainly(loop, options, iterations, x);
+  };
   if (!tape::active() || options.memory_budget == 0 || (!loop.more && loop.steps == 0))
     return composite(loop.name, whole, whole, arguments, Keep::record);
 
@@ -269,19 +275,21 @@ std::vector<Tensor> run_loop(const FlatLoop& loop, std::span<const Tensor> initi
     tape::Capture capture;
     const ops::DrawsScope noted(c->inputs.draws, ops::DrawsScope::Mode::note);
     results = c->forward(aliases(arguments));
-    c->inputs.captured.assign(capture.tensors().begin(), capture.tensors().end());
-    for (const Variable& v : capture.variables()) c->inputs.variables.push_back(v);
+    c->inputs.take(capture);
   }
-  std::vector<Tensor> outputs = aliases(results);
+  const FlatFunction again = [c](std::span<const Tensor> x) {
+    return run_plainly(c->loop, c->options, c->iterations, x);
+  };
+  const std::vector<Tensor> outputs = aliases(results);
   record_operation(
       loop.name, c->inputs.values(), outputs,
-      [c, whole](std::span<const Gradient> g) {
+      [c, again](std::span<const Gradient> g) {
         Tensors seeds;
         for (const Gradient& d : g)
           if (d) seeds.push_back(d.dense());
-        return c->inputs.followed(seeds) ? pull_again(c->loop.name, whole, c->inputs, g) : c->pull(g);
+        return c->inputs.followed(seeds) ? pull_again(c->loop.name, again, c->inputs, g) : c->pull(g);
       },
-      [c, whole](std::span<const Tensor> t) { return push_again(whole, c->inputs, t); });
+      [c, again](std::span<const Tensor> t) { return push_again(again, c->inputs, t); });
   return outputs;
 }
 

@@ -80,8 +80,9 @@ struct Rule {
   void (*release)(std::span<const std::int64_t> attributes) noexcept = nullptr;
   /// Called for each further tape that keeps the attributes.
   void (*retain)(std::span<const std::int64_t> attributes) noexcept = nullptr;
-  /// IndexedSlices that arrive for the output are the input's gradient as they are.
-  bool passes_slices = false;
+  /// From the output's cotangent as IndexedSlices to the input's, for ops that need not densify it; null: replay
+  /// densifies. May give none: then replay densifies after all. Not called in a batched sweep.
+  Gradient (*slices)(const Record& record, const IndexedSlices& g) = nullptr;
   /// The vjp takes cotangents with a leading axis: see Record::lead. Others are called once per cotangent.
   bool batched = false;
 };

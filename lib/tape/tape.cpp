@@ -223,7 +223,10 @@ void note_cut(const char* name, std::span<const Tensor* const> inputs, const Ten
 
 Suspend::Suspend() noexcept : top_(std::exchange(top, nullptr)), below_(std::exchange(hidden, this)) {}
 Suspend::~Suspend() {
-  top = top_;
+  // Tapes that were entered meanwhile and are still active go on, above the others.
+  Tape** last = &top;
+  while (*last) last = &(*last)->below;
+  *last = top_;
   hidden = below_;
 }
 
@@ -319,13 +322,12 @@ void free_tape(Tape* t) noexcept {
     delete t;
     return;
   }
+  t->clear();  // may free tapes in its turn: what an entry owns can hold one
   Cache& c = cache();
-  if (c.count == Cache::most) {
+  if (c.count == Cache::most)
     delete t;
-    return;
-  }
-  t->clear();
-  c.tapes[c.count++] = t;
+  else
+    c.tapes[c.count++] = t;
 }
 
 void push(Tape* t) {

@@ -6,6 +6,7 @@
 // a jvp forwards. Outputs find their slot by the marks in their block; sources and variables by a small hash map.
 #pragma once
 #include <atomic>
+#include <reel/callback.hpp>
 #include <reel/tape.hpp>
 #include <string>
 #include <unordered_map>
@@ -216,12 +217,30 @@ void watch(Tape& tape, const Variable& x, DType dtype, const Shape& shape);
 
 namespace reel {
 
+/// While it lives, this thread reads these variables as these values: a function that is run again for its derivative
+/// sees what it saw the first time, whatever was assigned since.
+class FrozenReads {
+ public:
+  FrozenReads(std::span<const Variable> variables, std::span<const Tensor> values);
+  FrozenReads(const FrozenReads&) = delete;
+  FrozenReads& operator=(const FrozenReads&) = delete;
+  ~FrozenReads();
+  /// The value to read, null when the variable is not frozen on this thread.
+  static Tensor* find(const Variable& variable) noexcept;
+
+ private:
+  std::vector<std::pair<std::uint64_t, Tensor>> values_;  // by Variable::id()
+  FrozenReads* below_;
+};
+
 struct VariableAccess {
   /// For each tape of this thread: the variable's value `id` is read. Called under the variable's lock.
   static void on_read(const Variable& v, Tensor& value);
   /// Replaces the value by combine(value, delta), in its own memory if nobody else holds it. Not recorded.
   static void update(const Variable& v, const char* op, Tensor (*combine)(Tensor&&, const Tensor&),
                      const Tensor& delta);
+  /// Lets `change` replace the value, under the variable's lock, by one of the same shape and dtype. Not recorded.
+  static void modify(const Variable& v, const Callback<void(Tensor&)>& change);
 };
 
 struct GradientTapeAccess {

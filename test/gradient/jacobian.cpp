@@ -406,14 +406,14 @@ TEST_CASE("batch_jacobian of a layer: the weights, scaled by each element's own 
 }
 
 TEST_CASE("batch_jacobian: batches of scalars, empty ones, and sums over what depends on the whole batch") {
-  const Tensor x = tensor({2, 3}), none = zeros({60, 0}), no_batch = zeros({0, 4});
+  const Tensor x = tensor({2, 3}), empty = zeros({60, 0}), no_batch = zeros({0, 4});
   GradientTape tape({.persistent = true});
   tape.watch(x);
-  tape.watch(none);
+  tape.watch(empty);
   tape.watch(no_batch);
   CHECK(same(*tape.batch_jacobian(x * x, x), {4, 6}));
   CHECK(same(*tape.batch_jacobian(x * sum(x), x), {5 + 5, 5 + 5}));
-  CHECK(tape.batch_jacobian(exp(none), none).dense().shape() == Shape{60, 0, 0});
+  CHECK(tape.batch_jacobian(exp(empty), empty).dense().shape() == Shape{60, 0, 0});
   CHECK(tape.batch_jacobian(slice(exp(no_batch), {all, range_to(3)}), no_batch).dense().shape() == Shape{0, 3, 4});
 }
 
