@@ -311,12 +311,15 @@ void warn_of_growth(Tape& t, std::int64_t added) {
                   "GradientTape.gradient", t.entries.count(), forward));
 }
 
-// Whatever happens, a tape that is not persistent is used up afterwards and holds nothing.
+// Whatever happens, a tape that is not persistent is used up afterwards and holds nothing but the list of what it
+// watched.
 struct UseUp {
   Tape* tape;
   ~UseUp() {
     if (!tape) return;
+    auto watched = std::move(tape->variables);
     tape->clear();
+    tape->variables = std::move(watched);
     tape->used = true;
   }
 };

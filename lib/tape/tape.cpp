@@ -187,7 +187,7 @@ void record(const Rule& rule, std::span<const Tensor* const> inputs, std::span<c
     if (!follows_any(*t, inputs)) {
       for (const Tensor* y : outputs) propagate(*t, inputs, *y);
     } else if (!t->recording()) {
-      if (t->kind == Tape::Kind::forward) continue;
+      if (t->kind == Tape::Kind::forward || t->hidden) continue;
       for (const Tensor* y : outputs) note_taint(*t, *y, {Cut::paused, rule.name, t->seen});
     } else {
       if (count == most_marked) fail<TapeError>(rule.name, "more than {} nested tapes record at once", most_marked);
@@ -214,6 +214,7 @@ void record(const Rule& rule, std::span<const Tensor* const> inputs, std::span<c
 
 void note_cut(const char* name, std::span<const Tensor* const> inputs, const Tensor& output, Cut why) noexcept {
   for (Tape* t = top; t; t = t->below) {
+    if (t->hidden) continue;
     if (follows_any(*t, inputs))
       note_taint(*t, output, {t->recording() ? why : Cut::paused, name, t->seen});
     else
@@ -304,7 +305,7 @@ Tape* make_tape(const TapeOptions& options, Tape::Kind kind) {
   while ((t->serial = ++serials) == 0) {
   }
   t->thread = detail::this_thread_slot();
-  t->paused = t->replaying = 0;
+  t->paused = t->hidden = t->replaying = 0;
   t->sweep_at = first_sweep;
   return t;
 }

@@ -152,7 +152,7 @@ struct Tape {
   std::uint64_t thread = 0;
   std::atomic<Place> place{Place::off};
   Tape* below = nullptr;
-  int paused = 0, replaying = 0;
+  int paused = 0, hidden = 0, replaying = 0;  // hidden: from the ops of an outer accumulator's jvp
   bool used = false, warned_growth = false;
   std::int64_t replay_entries = 0, sweep_at = 0, seen = 0;  // seen: ops recorded so far
 
@@ -168,7 +168,7 @@ struct Tape {
   std::vector<Tensor> dx, dy;        // forward: of the op at hand
   const Capture* capture = nullptr;  // capture: whose
 
-  bool recording() const noexcept { return paused == 0; }
+  bool recording() const noexcept { return paused == 0 && hidden == 0; }
   /// The slot of x, no_slot if it is not followed.
   std::uint32_t find(const detail::Block* x) const noexcept {
     for (const detail::Mark& m : x->marks)
