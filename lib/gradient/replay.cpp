@@ -372,7 +372,7 @@ class Replay {
     Gradients result(sources_.size());
     for (std::size_t i = 0; i < targets.size(); ++i) {
       if (const std::uint32_t slot = slot_of(tape_, targets[i].tensor()); slot != no_slot) {
-        pass_.add(pass_.cell(slot), g[i]);
+        pass_.add(pass_.cell(slot), std::move(g[i]));
         continue;
       }
       // Not on the tape, but perhaps a source itself.
