@@ -58,7 +58,8 @@ TEST_CASE("S106: gradients work on the innermost recording tape, or the one give
   CHECK(number(gradients(outer, y, x)[0]) == 6);
   CHECK_THROWS_AS(hessians(outer, y, x), TapeError);  // it would miss the first derivative
   CHECK(number(outer.gradient(y, x)) == 6);
-  CHECK_THROWS_AS(gradients(outer, y, x), TapeError);  // used up by gradient()
+  CHECK_THROWS_AS(gradients(outer, y, x), TapeError);
+  CHECK_THROWS_WITH(gradients(outer, y, x), Contains("used up by GradientTape.gradient"));
 }
 
 TEST_CASE("gradients neither stop nor use up a tape, which records the replay: gradients of gradients") {
