@@ -105,9 +105,8 @@ Gradient stacked(const Gradients& rows, const Shape& shape, DType dtype) {
 // The same for groups of rows, `at_once` of them in each but the last, `count` in all.
 Gradient joined(const Gradients& groups, std::int64_t count, std::int64_t at_once, Shape shape, DType dtype) {
   if (std::none_of(groups.begin(), groups.end(), [](const Gradient& g) { return bool(g); })) return groups.front();
-  shape.insert(0, 0);
-  if (count == 0) return zeros(shape, dtype);
   if (groups.size() == 1) return groups.front();
+  shape.insert(0, 0);
   std::vector<Tensor> parts;
   for (const Gradient& g : groups) {
     shape[0] = std::min(at_once, count);
@@ -130,6 +129,7 @@ class Pass {
   Pass& operator=(const Pass&) = delete;
   ~Pass() { --tape_.replaying; }
 
+  bool is_fed(std::uint32_t slot) const { return flags_[slot] & fed; }
   void flag(std::uint32_t slot, Flag f) { flags_[slot] = static_cast<std::uint8_t>(flags_[slot] | f); }
   Gradient& cell(std::uint32_t slot) { return cells_[slot]; }
   const std::string& undifferentiable() const { return undifferentiable_; }
@@ -172,8 +172,9 @@ class Pass {
   }
 
   // With a batch, cells hold that many cotangents.
-  void backwards(bool use_up, std::int64_t batch = 0) {
+  void backwards(bool use_up, std::int64_t batch, tape::Units units) {
     batch_ = batch;
+    units_ = units;
     Arena::Place at = end_;
     while (Entry* e = tape_.entries.step_back(at)) {
       if (reached(*e)) call(*e);
@@ -199,7 +200,7 @@ class Pass {
     bool* wanted = e.inputs > 16 ? reinterpret_cast<bool*>(large.data()) : small;
     bool any = false;
     for (std::uint32_t i = 0; i < e.inputs; ++i) any |= wanted[i] = e.input(i) != no_slot && flags_[e.input(i)] & fed;
-    const tape::Record record(tape_, e, wanted, batch_);
+    const tape::Record record(tape_, e, wanted, batch_, units_);
     for (std::uint32_t k = 0; k < e.outputs; ++k) finish(cells_[e.output(k)]);
     if (any && e.rule->slices && cells_[e.output(0)].is_slices() && !find_override(e.rule->name))
       if (Gradient d = e.rule->slices(record, cells_[e.output(0)].slices())) {
@@ -295,6 +296,7 @@ class Pass {
   std::vector<Gradient> cells_;
   Arena::Place end_;
   std::int64_t batch_ = 0;
+  tape::Units units_;
   std::vector<Tensor> g_;
   Gradients dx_;
   std::string undifferentiable_;
@@ -341,6 +343,7 @@ class Replay {
  public:
   Replay(Tape& t, std::span<const Source> sources, const GradientOptions& options)
       : tape_(t),
+        space_(t.options.vspace ? *t.options.vspace : default_space),
         sources_(sources),
         options_(options),
         pass_(t, t.options.vspace, options.aggregation_method),
@@ -356,11 +359,16 @@ class Replay {
     pass_.forwards();
   }
 
+  // Whether the target depends on a source, as far as can be told before.
+  bool connected(const Target& target) const {
+    if (const std::uint32_t slot = slot_of(tape_, target.tensor()); slot != no_slot) return pass_.is_fed(slot);
+    return std::any_of(sources_.begin(), sources_.end(), [&](const Source& s) { return same(s, target); });
+  }
   Pass::Widest widest(const Target& target) const { return pass_.widest(slot_of(tape_, target.tensor())); }
 
-  // The gradients of the targets for cotangents g; with a batch, both have it as a leading axis.
-  Gradients run(std::span<const Target> targets, Gradients g, bool use_up, std::int64_t batch = 0) {
-    const VSpace& space = tape_.options.vspace ? *tape_.options.vspace : default_space;
+  // The gradients of the targets for cotangents g; with a batch, both have it as a leading axis, and g may be units.
+  Gradients run(std::span<const Target> targets, Gradients g, bool use_up, std::int64_t batch = 0,
+                tape::Units units = {}) {
     Gradients result(sources_.size());
     for (std::size_t i = 0; i < targets.size(); ++i) {
       if (const std::uint32_t slot = slot_of(tape_, targets[i].tensor()); slot != no_slot) {
@@ -369,12 +377,10 @@ class Replay {
       }
       // Not on the tape, but perhaps a source itself.
       for (std::size_t k = 0; k < sources_.size(); ++k)
-        if (!sources_[k].is_variable() && is_differentiable(targets[i].tensor().dtype()) &&
-            space.tensor_id(sources_[k].tensor()) == space.tensor_id(targets[i].tensor()))
-          pass_.add(result[k], g[i]);
+        if (same(sources_[k], targets[i])) pass_.add(result[k], g[i]);
     }
     g.clear();
-    pass_.backwards(use_up, batch);
+    pass_.backwards(use_up, batch, units);
 
     for (std::size_t k = 0; k < sources_.size(); ++k) {
       if (slots_[k] != no_slot) {
@@ -389,20 +395,29 @@ class Replay {
       } else if (options_.unconnected_gradients == UnconnectedGradients::zero) {
         Shape shape = shape_of(sources_[k]);
         if (batch) shape.insert(0, batch);
-        result[k] = space.zeros(shape, dtype_of(sources_[k]));
+        result[k] = space_.zeros(shape, dtype_of(sources_[k]));
       } else if (!pass_.undifferentiable().empty()) {
         result[k] = GradientAccess::none({WhyNone::not_differentiable, pass_.undifferentiable(), 0});
       } else {
         result[k] = GradientAccess::none(why_none(tape_, targets, sources_[k]));
       }
     }
+    // What no rule has taken: nothing is left for the next run.
     for (const std::uint32_t slot : slots_)
       if (slot != no_slot) pass_.cell(slot) = {};
+    for (const Target& y : targets)
+      if (const std::uint32_t slot = slot_of(tape_, y.tensor()); slot != no_slot) pass_.cell(slot) = {};
     return result;
   }
 
  private:
+  bool same(const Source& s, const Target& y) const {
+    return !s.is_variable() && is_differentiable(y.tensor().dtype()) &&
+           space_.tensor_id(s.tensor()) == space_.tensor_id(y.tensor());
+  }
+
   Tape& tape_;
+  const VSpace& space_;
   std::span<const Source> sources_;
   const GradientOptions& options_;
   Pass pass_;
@@ -457,7 +472,9 @@ std::vector<Gradient> replay_rows(const char* who, Tape& t, const Target& target
                                   UnconnectedGradients unconnected, std::int64_t count) {
   // A sweep holds about this many elements per cell: 32 MiB of float64.
   constexpr std::int64_t most_elements = std::int64_t{1} << 22;
-  const GradientOptions options{.unconnected_gradients = unconnected};
+  // In place: a cell holds many cotangents.
+  const GradientOptions options{.unconnected_gradients = unconnected,
+                                .aggregation_method = AggregationMethod::accumulate_n};
   check(who, t, {&target, 1}, sources, options);
   const Tensor& y = target.tensor();
   if (is_complex(y.dtype()))
@@ -467,19 +484,28 @@ std::vector<Gradient> replay_rows(const char* who, Tape& t, const Target& target
   const std::int64_t before = t.entries.count();
   UseUp guard{use_up ? &t : nullptr};
   Replay replay(t, sources, options);
+  if (count == 0 || !replay.connected(target)) {  // no rows, or all alike: one run tells which are none
+    Gradients result = replay.run({&target, 1}, {zeros(y.shape(), y.dtype())}, use_up);
+    for (std::size_t k = 0; k < result.size(); ++k) {
+      Shape shape = shape_of(sources[k]);
+      shape.insert(0, count);
+      if (result[k]) result[k] = zeros(shape, dtype_of(sources[k]));
+    }
+    return result;
+  }
   const auto [elements, rank] = replay.widest(target);
   // Hooks are made for gradients, not for many at once; a rule may need an axis of its own beside the leading one.
   const bool one_by_one = t.options.vspace || rank + 2 > max_rank;
-  const std::int64_t at_once = one_by_one ? 1 : std::max<std::int64_t>(1, most_elements / elements);
+  const std::int64_t at_once = one_by_one ? 1 : std::max<std::int64_t>(1, most_elements / std::max(elements, y.size()));
   std::vector<Gradients> parts(sources.size());
-  std::int64_t first = 0;
-  do {
-    const std::int64_t next = std::min(count, first + at_once), batch = next - first > 1 ? next - first : 0;
-    Gradients part = replay.run({&target, 1}, {unit_seeds(y, count, first, batch)}, use_up && next == count, batch);
+  for (std::int64_t first = 0; first < count; first += at_once) {
+    const std::int64_t rows = std::min(count - first, at_once), batch = rows > 1 ? rows : 0;
+    const Tensor seed = unit_seeds(y, count, first, batch);
+    const tape::Units units = {batch && count == y.size() ? seed.id() : 0, first};
+    Gradients part = replay.run({&target, 1}, {seed}, use_up && first + rows == count, batch, units);
     for (std::size_t k = 0; k < part.size(); ++k)
       parts[k].push_back(batch || !part[k] ? part[k] : expand_dims(part[k].dense(), 0));
-    first = next;
-  } while (first < count);
+  }
   Gradients result;
   for (std::size_t k = 0; k < parts.size(); ++k)
     result.push_back(joined(parts[k], count, at_once, shape_of(sources[k]), dtype_of(sources[k])));

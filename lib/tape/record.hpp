@@ -13,11 +13,17 @@ namespace reel::tape {
 struct Tape;
 struct Entry;
 
+/// The cotangents that a sweep starts with: some tensor, rows first, first + 1, ... of the identity.
+struct Units {
+  std::uint64_t id = 0;  // of the tensor; 0: they are others
+  std::int64_t first = 0;
+};
+
 /// One recorded op, as its rule sees it.
 class Record {
  public:
-  Record(const Tape& tape, const Entry& entry, const bool* wanted, std::int64_t batch = 0) noexcept
-      : tape_(tape), entry_(entry), wanted_(wanted), batch_(batch) {}
+  Record(const Tape& tape, const Entry& entry, const bool* wanted, std::int64_t batch = 0, Units units = {}) noexcept
+      : tape_(tape), entry_(entry), wanted_(wanted), batch_(batch), units_(units) {}
   std::size_t num_inputs() const noexcept;
   std::size_t num_outputs() const noexcept;
   /// Whether a derivative with respect to (vjp) or along (jvp) input i is asked for. Others are left empty.
@@ -40,6 +46,8 @@ class Record {
     for (std::int64_t& a : axes) a += lead();
     return axes;
   }
+  /// Where the rows of g [lead, n] begin in the identity of n rows, if they are known to be some; else -1.
+  std::int64_t first_unit(const Tensor& g) const noexcept { return g.id() == units_.id ? units_.first : -1; }
   /// The k-th value kept at recording: the very tensor (same id), so that an outer tape follows it.
   /// ValueError when it was not kept.
   Tensor saved(std::size_t k) const;
@@ -52,6 +60,7 @@ class Record {
   const Entry& entry_;
   const bool* wanted_;
   std::int64_t batch_;  // cotangents carried at once; 0: one, without an axis of its own
+  Units units_;
 };
 
 /// The derivatives of an op, written with the library's own differentiable functions.

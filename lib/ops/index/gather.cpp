@@ -230,24 +230,31 @@ void along(const Shape& x, const Tensor& indices, int axis, const F& f) {
     loops::parallel_for(folds.before, std::max<std::int64_t>(1, loops::parallel_threshold / each), run);
 }
 
+// The indices, for each of the cotangents that are carried together.
+Tensor led_indices(const tape::Record& r) {
+  const Tensor indices = r.saved(0);
+  return r.lead() ? loops::contiguous(broadcast_view(indices, r.led(indices.shape()))) : indices;
+}
+
 Tensor take_along(const Tensor& x, const Tensor& indices, int axis);
 Tensor put_along(const Tensor& g, const Tensor& indices, const Shape& shape, int axis);
 
 void take_along_vjp(const tape::Record& r, std::span<const Tensor> g, std::span<Gradient> dx) {
-  if (r.wanted(0)) dx[0] = put_along(g[0], r.saved(0), r.shape(0), static_cast<int>(r.attributes()[0]));
+  const auto axis = static_cast<int>(r.attributes()[0]) + r.lead();
+  if (r.wanted(0)) dx[0] = put_along(g[0], led_indices(r), r.led(r.shape(0)), axis);
 }
 void take_along_jvp(const tape::Record& r, std::span<const Tensor> t, std::span<Tensor> dy) {
   if (t[0].defined()) dy[0] = take_along(t[0], r.saved(0), static_cast<int>(r.attributes()[0]));
 }
-constexpr tape::Rule take_along_rule = {"take_along_axis", take_along_vjp, take_along_jvp};
+constexpr tape::Rule take_along_rule = batched({"take_along_axis", take_along_vjp, take_along_jvp});
 
 void put_along_vjp(const tape::Record& r, std::span<const Tensor> g, std::span<Gradient> dx) {
-  if (r.wanted(0)) dx[0] = take_along(g[0], r.saved(0), static_cast<int>(r.attributes()[0]));
+  if (r.wanted(0)) dx[0] = take_along(g[0], led_indices(r), static_cast<int>(r.attributes()[0]) + r.lead());
 }
 void put_along_jvp(const tape::Record& r, std::span<const Tensor> t, std::span<Tensor> dy) {
   if (t[0].defined()) dy[0] = put_along(t[0], r.saved(0), r.output_shape(), static_cast<int>(r.attributes()[0]));
 }
-constexpr tape::Rule put_along_rule = {"put_add_along_axis", put_along_vjp, put_along_jvp};
+constexpr tape::Rule put_along_rule = batched({"put_add_along_axis", put_along_vjp, put_along_jvp});
 
 Tensor take_along(const Tensor& given, const Tensor& indices, int axis) {
   const Tensor x = loops::contiguous(given);

@@ -33,7 +33,7 @@ void det_vjp(const tape::Record& r, std::span<const Tensor> g, std::span<Gradien
 void det_jvp(const tape::Record& r, std::span<const Tensor> dx, std::span<Tensor> dy) {
   dy[0] = multiply(r.saved(3), relative_tangent(r, dx[0]));
 }
-constexpr tape::Rule det_rule{"det", det_vjp, det_jvp};
+constexpr tape::Rule det_rule = batched({"det", det_vjp, det_jvp});
 
 // ---- slogdet: saves a and its factors. The sign is constant almost everywhere: zero gradient.
 void slogdet_vjp(const tape::Record& r, std::span<const Tensor> g, std::span<Gradient> dx) {
@@ -42,7 +42,7 @@ void slogdet_vjp(const tape::Record& r, std::span<const Tensor> g, std::span<Gra
 void slogdet_jvp(const tape::Record& r, std::span<const Tensor> dx, std::span<Tensor> dy) {
   dy[1] = relative_tangent(r, dx[0]);
 }
-constexpr tape::Rule slogdet_rule{"slogdet", slogdet_vjp, slogdet_jvp};
+constexpr tape::Rule slogdet_rule = batched({"slogdet", slogdet_vjp, slogdet_jvp});
 
 Tensor determinant(const Tensor& a);
 
