@@ -301,9 +301,9 @@ TEST_CASE("S103, C16: zeros on request, for an unused sibling output too") {
   GradientTape tape;
   tape.watch(x);
   const auto [twice, thrice] = twice_and_thrice(x, calls);
-  const auto none = gradients(twice * 5.0, {thrice, apart});
-  CHECK_FALSE(none[0]);
-  CHECK_FALSE(none[1]);
+  const auto unconnected = gradients(twice * 5.0, {thrice, apart});
+  CHECK_FALSE(unconnected[0]);
+  CHECK_FALSE(unconnected[1]);
   const auto zero = gradients(twice * 5.0, {thrice, apart, x}, {.unconnected_gradients = UnconnectedGradients::zero});
   CHECK(number(zero[0]) == 0);
   CHECK(zero[1].dense().dtype() == DType::float32);
