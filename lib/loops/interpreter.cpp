@@ -13,8 +13,10 @@ namespace reel::loops {
 namespace {
 
 constexpr std::int64_t piece = 16384;  // elements that one thread takes at a time
-constexpr std::int64_t least_block = 64, most_block = 1024;
+constexpr std::int64_t least_block = 64;
 constexpr std::size_t register_budget = 24 * 1024;  // what all registers together may take of the first cache
+constexpr std::size_t most_register_bytes = 1024;   // short blocks: memory is fetched while steps compute
+constexpr std::int64_t fetch_distance = 8 * 1024;   // bytes
 constexpr std::size_t stack_bytes = 48 * 1024;
 constexpr std::size_t cache_line = 64;
 
@@ -84,11 +86,8 @@ struct Run {
 
   // Blocks as long as all registers fit the budget, and a multiple of the periods that are shorter.
   void set_block() {
-    block =
-        registers == 0
-            ? piece
-            : std::clamp(static_cast<std::int64_t>(register_budget / (registers * bytes)) / least_block * least_block,
-                         least_block, most_block);
+    const std::size_t fits = std::min(most_register_bytes, register_budget / std::max<std::size_t>(registers, 1));
+    block = std::max(static_cast<std::int64_t>(fits / bytes) / least_block * least_block, least_block);
     std::int64_t longest = 1;
     for (const Source& s : sources)
       if (s.layout.period <= block) longest = std::max(longest, s.layout.period);
@@ -99,6 +98,18 @@ struct Run {
 
   std::size_t scratch_bytes() const { return lines(places * sizeof(kernels::Strided)) + registers * register_bytes; }
 
+  // Asks for step i's share of the memory that a later block reads and writes, so that no step waits for all of it.
+  void fetch_ahead(std::int64_t offset, std::size_t i) const {
+    const std::size_t whole = static_cast<std::size_t>(block) * bytes, share = lines(whole / loops.size());
+    const std::size_t first = std::min(i * share, whole), last = std::min(first + share, whole);
+    const auto fetch = [&](const std::byte* p) {
+      p += offset + fetch_distance;
+      for (std::size_t b = first; b < last; b += cache_line) __builtin_prefetch(p + b, 0, 2);
+    };
+    for (const Source& s : sources)
+      if (s.layout.kind == Layout::Kind::linear) fetch(s.data);
+    for (const std::byte* z : outputs) fetch(z);
+  }
   void go(std::int64_t begin, std::int64_t end, std::byte* scratch) const;
   void go_on_stack(std::int64_t begin, std::int64_t end) const {
     alignas(cache_line) std::byte scratch[stack_bytes];
@@ -130,6 +141,7 @@ void Run::go(std::int64_t begin, std::int64_t end, std::byte* scratch) const {
     repeat(to, static_cast<std::size_t>(s.layout.period) * bytes, static_cast<std::size_t>(block) * bytes);
   }
 
+  const bool in_memory = end - begin >= piece / 2;  // smaller arrays are in a cache already
   for (std::int64_t at = begin; at < end; at += block) {
     const std::int64_t n = std::min(block, end - at), offset = at * static_cast<std::int64_t>(bytes);
     for (std::size_t i = 0; i < sources.size(); ++i) {
@@ -138,7 +150,9 @@ void Run::go(std::int64_t begin, std::int64_t end, std::byte* scratch) const {
       if (s.buffer >= 0 && s.layout.period > block) lay_out(s.nest, 0, s.data, bytes, at, at + n, buffer(s.buffer));
     }
     for (std::size_t k = 0; k < outputs.size(); ++k) place[first_output + k] = {outputs[k] + offset, 1};
+    const bool fetches = in_memory && (end - at - block) * static_cast<std::int64_t>(bytes) >= fetch_distance;
     for (std::size_t i = 0; i < loops.size(); ++i) {
+      if (fetches) fetch_ahead(offset, i);
       const Code::Step& step = code.steps_[i];
       kernels::Strided in[node_operands];
       for (std::size_t k = 0; k < node_operands; ++k)
