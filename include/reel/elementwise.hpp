@@ -252,7 +252,7 @@ inline LaneMask logical_and(const LaneMask& x, const LaneMask& y) { return detai
 inline LaneMask logical_or(const LaneMask& x, const LaneMask& y) { return detail::combine(detail::LaneLogic::disjunction, {x, y}); }
 inline LaneMask logical_xor(const LaneMask& x, const LaneMask& y) { return detail::combine(detail::LaneLogic::exclusive, {x, y}); }
 inline LaneMask logical_not(const LaneMask& x) { return detail::combine(detail::LaneLogic::negation, {x}); }
-/// x where the condition holds, else y. NaN and infinities of the side not chosen stay out of value and gradient.
+/// x where the condition holds, else y.
 inline Lane where(const LaneMask& condition, const detail::LaneOperand& x, const detail::LaneOperand& y) { return detail::choose(condition, x, y); }
 
 inline Lane operator+(const Lane& x) { return x; }

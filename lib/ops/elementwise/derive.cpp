@@ -92,24 +92,20 @@ class Derivation {
   // g times the derivative of `node` by its operand k; none where they are not connected.
   std::int32_t product(std::int32_t i, std::size_t k, std::int32_t g) {
     const Node node = trace_.graph().nodes[static_cast<std::size_t>(i)];
+    const std::int32_t zero = trace_.number(0);
     if (node.opcode == Opcode::select) {
+      if (g == zero) return zero;
       Node chosen{Opcode::select};
       chosen.in[0] = node.in[0];
       chosen.in[k] = g;
-      chosen.in[3 - k] = trace_.number(0);
+      chosen.in[3 - k] = zero;
       return trace_.add(chosen);
     }
     const Product& p = products[node.function][k];
-    switch (p.kind) {
-      case Product::Kind::identity:
-        return g;
-      case Product::Kind::zero:
-        return trace_.number(0);
-      case Product::Kind::unconnected:
-        return none;
-      case Product::Kind::function:
-        break;
-    }
+    if (p.kind == Product::Kind::unconnected) return none;
+    if (p.kind == Product::Kind::identity) return g;
+    // Zero times anything is zero, so that both modes read the same values: those that a tape kept.
+    if (p.kind == Product::Kind::zero || g == zero) return zero;
     Node result{Opcode::product};
     result.function = node.function;
     result.operand = static_cast<std::uint8_t>(k);
