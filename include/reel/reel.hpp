@@ -1,9 +1,13 @@
 // All of reel but the optional headers: <reel/optim.hpp>, <reel/xtensor.hpp>, <reel/fmt.hpp>.
 #pragma once
+#include <reel/control.hpp>
+#include <reel/custom.hpp>
 #include <reel/dtype.hpp>
 #include <reel/error.hpp>
+#include <reel/forward.hpp>
 #include <reel/functions.hpp>
 #include <reel/gradient.hpp>
+#include <reel/gradients.hpp>
 #include <reel/ops/index.hpp>
 #include <reel/ops/linalg.hpp>
 #include <reel/ops/make.hpp>

@@ -41,6 +41,7 @@ class SourceList {
  public:
   SourceList() = default;
   SourceList(std::initializer_list<Source> list) : list_(list) {}
+  SourceList(std::vector<Source> list) : list_(std::move(list)) {}
   template <Tree T>
   SourceList(const T& tree) {
     for_each_leaf(tree, [&](const auto& leaf) { list_.emplace_back(leaf); });
@@ -85,7 +86,9 @@ class VSpace {
   virtual ~VSpace();
   /// Elements held: of the values, for slices.
   virtual std::int64_t num_elements(const Gradient& g) const;
-  /// The sum: slices stay slices if all are; none of nothing.
+  /// The sum of one or more terms (none of nothing). The default: a single term as it is; slices concatenated if all
+  /// are; otherwise dense, the dense terms summed by halves and the slices added. ShapeError for unequal shapes.
+  /// add_n calls it once with all terms, the other methods for every two.
   virtual Gradient aggregate(std::span<const Gradient> terms) const;
   virtual Tensor zeros(const Shape& shape, DType dtype) const;
   virtual Tensor ones(const Shape& shape, DType dtype) const;
@@ -103,7 +106,19 @@ struct TapeOptions {
 };
 
 enum class UnconnectedGradients : std::uint8_t { none, zero };
-enum class AggregationMethod : std::uint8_t { add_n, tree, accumulate_n };
+
+/// How the terms that arrive for one tensor are summed. They arrive in the reverse order of recording. Slices are
+/// concatenated, when the sum is read; a tensor that also has dense terms gets a dense sum, slices added last.
+enum class AggregationMethod : std::uint8_t {
+  /// All terms are kept until the sum is read, and then summed by halves: memory for n terms, rounding errors that grow
+  /// with log n. Summed early once there are 4 terms or more and they take more than 128 MiB (at 4 bytes an element).
+  add_n,
+  /// A running sum in order of arrival, each in memory of its own: memory for 3 terms.
+  tree,
+  /// A running sum in order of arrival, in place in a buffer that replay owns: memory for 2 terms. Where another tape
+  /// records the sum, or holds the buffer, as tree.
+  accumulate_n
+};
 
 struct GradientOptions {
   /// One cotangent per target; ones where none.
@@ -112,11 +127,16 @@ struct GradientOptions {
   UnconnectedGradients unconnected_gradients = UnconnectedGradients::none;
   /// Tensors that count as constants: nothing flows through them.
   SourceList stop_gradients{};
-  /// How terms are summed. Every method gives the same result: terms are added in the order of replay (the reverse of
-  /// recording), in place where the buffer is the tape's own.
-  AggregationMethod aggregation_method = AggregationMethod::add_n;
-  /// Accepted for TensorFlow's sake; a rule's gradients always become available together.
+  /// How terms are summed; results differ by rounding alone. The default is not TensorFlow's (add_n): a running sum in
+  /// place takes the least memory and, without allocations, the least time.
+  AggregationMethod aggregation_method = AggregationMethod::accumulate_n;
+  /// Accepted and always satisfied: all gradients of a rule are available before any of them is used.
   bool gate_gradients = false;
+};
+
+struct JacobianOptions {
+  /// What a source gets that the target does not depend on: none, or zeros.
+  UnconnectedGradients unconnected_gradients = UnconnectedGradients::none;
 };
 
 /// What a tape holds.
@@ -174,6 +194,29 @@ class GradientTape {
     return replay({targets.begin(), targets.size()}, {sources.begin(), sources.size()}, options);
   }
 
+  /// The derivative of each element of the target with respect to each element of each source, in the structure of the
+  /// sources: shape target.shape + source.shape, the source's dtype, always dense. All rows are computed together, as
+  /// many at a time as keep the largest tensor on the way below 2^22 elements. Recorded, and uses up the tape, as
+  /// gradient(). TypeError for a complex target, ShapeError for a rank above max_rank. TensorFlow's
+  /// GradientTape.jacobian.
+  template <Tree S>
+  map_t<Gradient, S> jacobian(const Target& target, const S& sources, const JacobianOptions& options = {}) {
+    std::vector<Source> list;
+    for_each_leaf(sources, [&](const auto& leaf) { list.emplace_back(leaf); });
+    std::vector<Gradient> flat = jacobians(target, list, options);
+    std::size_t next = 0;
+    return map_leaves<Gradient>(sources, [&](const auto&) { return std::move(flat[next++]); });
+  }
+  std::vector<Gradient> jacobian(const Target& target, std::initializer_list<Source> sources,
+                                 const JacobianOptions& options = {}) {
+    return jacobians(target, {sources.begin(), sources.size()}, options);
+  }
+  /// The Jacobian of each element of a batch: target [b, ...] and source [b, ...] give [b, ..., ...], where target[i]
+  /// depends on source[i] alone. (Otherwise the derivative, with respect to source[i], of the sum of the targets over
+  /// the batch.) As many rows as target[0] has elements. Otherwise as jacobian(); ShapeError unless both have a first
+  /// axis, of the same extent. TensorFlow's GradientTape.batch_jacobian.
+  Gradient batch_jacobian(const Target& target, const Source& source, const JacobianOptions& options = {});
+
   /// Stops recording while the returned guard lives.
   class Pause {
    public:
@@ -221,6 +264,8 @@ class GradientTape {
   }
   std::vector<Gradient> replay(std::span<const Target> targets, std::span<const Source> sources,
                                const GradientOptions& options);
+  std::vector<Gradient> jacobians(const Target& target, std::span<const Source> sources,
+                                  const JacobianOptions& options);
   std::string explain_all(std::span<const Target> targets, std::span<const Source> sources) const;
   tape::Tape* tape_;
 };

@@ -4,7 +4,7 @@
 
 #include "tape/tape.hpp"
 
-namespace reel::gradients {
+namespace reel::autodiff {
 
 /// Why there is no gradient: a code, with the op (or variable) it is about and that op's number on the tape.
 struct Reason {
@@ -23,9 +23,31 @@ Reason why_none(const tape::Tape& tape, std::span<const Target> targets, const S
 /// For tape.explain.
 std::string explain(const tape::Tape& tape, std::span<const Target> targets, std::span<const Source> sources);
 
-/// The reverse pass: one gradient per source. Arguments checked first; uses up a tape that is not persistent.
+inline Shape shape_of(const Source& s) { return s.is_variable() ? s.variable().shape() : s.tensor().shape(); }
+inline DType dtype_of(const Source& s) { return s.is_variable() ? s.variable().dtype() : s.tensor().dtype(); }
+
+/// The extents of a, then those of b.
+Shape join(const Shape& a, const Shape& b);
+
+/// What every reverse pass checks of its arguments, and the tape: it belongs to this thread and is not used up.
+void check(const char* who, const tape::Tape& tape, std::span<const Target> targets, std::span<const Source> sources,
+           const GradientOptions& options);
+
+/// The reverse pass: one gradient per source. Arguments checked first; uses up a tape that is not persistent. `who` is
+/// named in errors.
 std::vector<Gradient> replay(tape::Tape& tape, std::span<const Target> targets, std::span<const Source> sources,
-                             const GradientOptions& options);
+                             const GradientOptions& options, const char* who = "GradientTape.gradient");
+
+/// `count` reverse passes from one target, many in each sweep: cotangent i is 1 at the elements i, i + count, ... of
+/// the target. The results stand along a leading axis: [count] + the source's shape, dense; none where all are. Checks,
+/// records and uses up as replay does. TypeError for a complex target.
+std::vector<Gradient> replay_rows(const char* who, tape::Tape& tape, const Target& target,
+                                  std::span<const Source> sources, UnconnectedGradients unconnected,
+                                  std::int64_t count);
+
+/// The derivatives of the target by each source, of shape target.shape + source.shape. ShapeError beyond max_rank.
+std::vector<Gradient> jacobian(const char* who, tape::Tape& tape, const Target& target, std::span<const Source> sources,
+                               UnconnectedGradients unconnected);
 
 /// The gradient function that an OverrideGuard of this thread puts in place of the op's own; null if none.
 struct Override;
@@ -33,12 +55,12 @@ const Override* find_override(const char* name) noexcept;
 void call_override(const Override& override, const tape::Record& record, const tape::Entry& entry,
                    std::span<const Tensor> g, std::span<Gradient> dx);
 
-}  // namespace reel::gradients
+}  // namespace reel::autodiff
 
 namespace reel {
 
 struct GradientAccess {
-  static Gradient none(gradients::Reason reason);
+  static Gradient none(autodiff::Reason reason);
   /// The tensor of a dense gradient, taken out: replay adds into it.
   static Tensor& value(Gradient& g) noexcept { return g.value_; }
 };

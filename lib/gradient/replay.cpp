@@ -3,70 +3,85 @@
 //
 //   cells[slot] holds the gradient that has arrived for a slot so far. Targets seed their cells. Backwards, an entry
 //   whose outputs have gradients hands them to its rule, and the rule's results are added to the cells of its inputs.
-//   Since recording order is a topological order, a cell is complete when its entry is met. The terms of a cell are
-//   added in the order in which they arrive: the reverse of recording.
+//   Since recording order is a topological order, a cell is complete when its entry is met. The terms of a cell arrive
+//   in the reverse order of recording; Sums adds them.
+//
+// A batched sweep carries the cotangents of many rows of a Jacobian at once, as a leading axis of every cell. A rule
+// that does not take such cotangents is called once for each, and its results are stacked: for that entry alone.
+#include <algorithm>
 #include <reel/ops/make.hpp>
 #include <reel/ops/pointwise.hpp>
 #include <reel/ops/shape.hpp>
 
 #include "core/fail.hpp"
 #include "gradient/gradient.hpp"
+#include "gradient/reverse/sums.hpp"
 
-namespace reel::gradients {
+namespace reel::autodiff {
 
 namespace {
 
 using tape::Arena, tape::Entry, tape::no_slot, tape::Tape;
+using Gradients = std::vector<Gradient>;
 
-constexpr const char* op = "GradientTape.gradient";
 const VSpace default_space;
 
 enum Flag : std::uint8_t { fed = 1, stopped = 2, requested = 4 };
 
-bool same_class(DType g, DType y) noexcept { return is_complex(g) == is_complex(y); }
+std::string label(std::size_t i, const Tensor& y) { return fmt::format("{} of shape {}", i, to_string(y.shape())); }
 
-// The cotangent of target y: given, or ones.
-Tensor seed(const Tensor& y, const Gradient* given, const VSpace& space) {
+// The cotangent of target i: given, or ones.
+Gradient seed(const char* op, std::size_t i, const Tensor& y, const Gradient* given, const VSpace& space) {
+  const bool complex = is_complex(y.dtype());
   if (!given || !*given) {
-    if (is_complex(y.dtype()))
-      fail<TypeError>(op, "gradients of complex tensors must set output_gradients (the target is {})", y.dtype());
+    if (complex)
+      fail<TypeError>(op,
+                      "Gradients of complex tensors must set grad_ys (y.dtype = {}): give output_gradients for target "
+                      "{}, or take its real part or abs",
+                      y.dtype(), label(i, y));
     return space.ones(y.shape(), y.dtype());
   }
-  Tensor g = given->dense();
-  if (g.dtype() == DType::boolean || !same_class(g.dtype(), y.dtype()))
-    fail<TypeError>(op, "an output gradient of dtype {} does not fit a target of dtype {}", g.dtype(), y.dtype());
-  if (g.shape() != y.shape())
-    fail<ShapeError>(op, "an output gradient of shape {} does not fit a target of shape {}", g.shape(), y.shape());
-  if (g.dtype() == y.dtype()) return identity(g);
-  detail::warn(fmt::format("{}: an output gradient of dtype {} is cast to {}, the target's", op, name(g.dtype()),
-                           name(y.dtype())));
-  return cast(g, y.dtype());
+  const bool slices = given->is_slices();
+  IndexedSlices g = slices ? given->slices() : IndexedSlices{given->dense(), {}, {}};
+  if (y.dtype() == DType::boolean)
+    fail<TypeError>(op, "Tensor {} with type {} must be numeric to obtain a default gradient", label(i, y), y.dtype());
+  if (!complex && (g.dtype() == DType::boolean || is_complex(g.dtype())))
+    fail<TypeError>(
+        op, "Gradient type {} generated for real or integer-valued tensor {} with type {} must be real or integer",
+        g.dtype(), label(i, y), y.dtype());
+  if (complex && !is_complex(g.dtype()))
+    fail<TypeError>(op, "Gradient type {} generated for complex-valued tensor {} with type {} must be complex",
+                    g.dtype(), label(i, y), y.dtype());
+  if (const Shape shape = slices ? g.dense_shape : g.values.shape(); shape != y.shape())
+    fail<ShapeError>(op, "an output gradient of shape {} does not fit target {}", shape, label(i, y));
+  if (g.dtype() == y.dtype()) {
+    g.values = identity(g.values);
+  } else {
+    detail::warn(fmt::format("{}: an output gradient of dtype {} is cast to {}, the target's", op, name(g.dtype()),
+                             name(y.dtype())));
+    g.values = cast(g.values, y.dtype());
+  }
+  if (!slices) return g.values;
+  g.indices = identity(g.indices);
+  return g;
 }
 
-void check(const Tape& t, std::span<const Target> targets, std::span<const Source> sources, const GradientOptions& o) {
-  check_thread(t, op);
-  if (t.used)
-    fail<TapeError>(
-        op,
-        "GradientTape.gradient can only be called once on a tape that is not persistent; make it persistent "
-        "(TapeOptions.persistent) to call it again");
-  if (o.unconnected_gradients > UnconnectedGradients::zero)
-    fail<ValueError>(op, "unknown value for unconnected_gradients: {}", static_cast<int>(o.unconnected_gradients));
-  if (o.aggregation_method > AggregationMethod::accumulate_n)
-    fail<ValueError>(op, "invalid aggregation_method specified: {}", static_cast<int>(o.aggregation_method));
-  for (std::size_t i = 0; i < targets.size(); ++i)
-    if (!targets[i].tensor().defined())
-      fail<ValueError>(op, "target {} is empty (default-constructed or moved from)", i);
-  for (std::size_t i = 0; i < sources.size(); ++i)
-    if (!sources[i].is_variable() && !sources[i].tensor().defined())
-      fail<ValueError>(op, "source {} is empty (default-constructed or moved from)", i);
-  const std::size_t given = o.output_gradients.list().size();
-  if (o.output_gradients.given() && !o.output_gradients.is_number() && given != targets.size())
-    fail<ValueError>(op, "passed {} output gradients for {} targets", given, targets.size());
+// What replay_rows carries: cotangents first, first + 1, ... `batch` of them, on a leading axis (none for 0, which
+// stands for one).
+Tensor unit_seeds(const Tensor& y, std::int64_t count, std::int64_t first, std::int64_t batch) {
+  Shape shape = y.shape();
+  if (batch) shape.insert(0, batch);
+  const Tensor g = detail::empty(DType::float64, shape);
+  auto* at = detail::mutable_data<double>(g);
+  std::fill_n(at, g.size(), 0.0);
+  for (std::int64_t row = first; row < first + std::max<std::int64_t>(1, batch); ++row, at += y.size())
+    for (std::int64_t i = row; i < y.size(); i += count) at[i] = 1;
+  return y.dtype() == DType::float64 ? g : cast(g, y.dtype());
 }
 
-std::vector<Tensor> seeds(std::span<const Target> targets, const GradientOptions& o, const VSpace& space) {
-  std::vector<Tensor> result;
+std::vector<Gradient> seeds(const char* op, std::span<const Target> targets, const GradientOptions& o,
+                            const VSpace& space) {
+  std::vector<Gradient> result;
   result.reserve(targets.size());
   const auto list = o.output_gradients.list();
   for (std::size_t i = 0; i < targets.size(); ++i) {
@@ -74,14 +89,38 @@ std::vector<Tensor> seeds(std::span<const Target> targets, const GradientOptions
     if (o.output_gradients.is_number())
       result.push_back(full(y.shape(), o.output_gradients.number(), y.dtype()));
     else
-      result.push_back(seed(y, list.empty() ? nullptr : &list[i], space));
+      result.push_back(seed(op, i, y, list.empty() ? nullptr : &list[i], space));
   }
   return result;
 }
 
+// The rows of a Jacobian as one tensor: zeros for none, none if all are.
+Gradient stacked(const Gradients& rows, const Shape& shape, DType dtype) {
+  if (std::none_of(rows.begin(), rows.end(), [](const Gradient& row) { return bool(row); })) return rows.front();
+  std::vector<Tensor> parts;
+  for (const Gradient& row : rows) parts.push_back(row ? row.dense() : zeros(shape, dtype));
+  return stack(parts);
+}
+
+// The same for groups of rows, `at_once` of them in each but the last, `count` in all.
+Gradient joined(const Gradients& groups, std::int64_t count, std::int64_t at_once, Shape shape, DType dtype) {
+  if (std::none_of(groups.begin(), groups.end(), [](const Gradient& g) { return bool(g); })) return groups.front();
+  shape.insert(0, 0);
+  if (count == 0) return zeros(shape, dtype);
+  if (groups.size() == 1) return groups.front();
+  std::vector<Tensor> parts;
+  for (const Gradient& g : groups) {
+    shape[0] = std::min(at_once, count);
+    parts.push_back(g ? g.dense() : zeros(shape, dtype));
+    count -= at_once;
+  }
+  return concatenate(parts);
+}
+
 class Pass {
  public:
-  Pass(Tape& t, const VSpace* space) : tape_(t), custom_(space), space_(space ? *space : default_space) {
+  Pass(Tape& t, const VSpace* space, AggregationMethod method)
+      : tape_(t), space_(space ? *space : default_space), sums_(space, space_, method) {
     ++tape_.replaying;
     flags_.resize(t.slots.size());
     cells_.resize(t.slots.size());
@@ -95,18 +134,8 @@ class Pass {
   Gradient& cell(std::uint32_t slot) { return cells_[slot]; }
   const std::string& undifferentiable() const { return undifferentiable_; }
 
-  // Adds g to the cell, in the cell's own buffer where nobody else holds it.
-  void add(Gradient& cell, Gradient g) {
-    if (!cell) {
-      cell = std::move(g);
-    } else if (custom_ || cell.is_slices() || g.is_slices()) {
-      const Gradient terms[] = {std::move(cell), std::move(g)};
-      cell = space_.aggregate(terms);
-    } else {
-      Tensor& sum = GradientAccess::value(cell);
-      sum = reel::add(std::move(sum), GradientAccess::value(g));
-    }
-  }
+  void add(Gradient& cell, Gradient g) { sums_.add(cell, std::move(g)); }
+  void finish(Gradient& cell) { sums_.finish(cell); }
 
   void forwards() {
     for (Arena::Place at; const Entry* e = tape_.entries.step_forward(at, end_);) {
@@ -118,7 +147,33 @@ class Pass {
     }
   }
 
-  void backwards(bool use_up) {
+  // The largest of what lies between the sources and the target: it decides how many cotangents are carried at once.
+  struct Widest {
+    std::int64_t elements = 1;
+    int rank = 0;
+  };
+  Widest widest(std::uint32_t target) const {
+    Widest w;
+    std::vector<char> reached(flags_.size());
+    const auto reach = [&](std::uint32_t slot) {
+      if (reached[slot] || !(flags_[slot] & fed)) return;
+      reached[slot] = 1;
+      const Shape shape = tape_.slots[slot].meta->shape();
+      w = {std::max(w.elements, shape.elements()), std::max(w.rank, shape.rank())};
+    };
+    if (target != no_slot) reach(target);
+    for (Arena::Place at = end_; const Entry* e = tape_.entries.step_back(at);) {
+      bool any = false;
+      for (std::uint32_t k = 0; k < e->outputs; ++k) any |= reached[e->output(k)] && !(flags_[e->output(k)] & stopped);
+      for (std::uint32_t i = 0; any && i < e->inputs; ++i)
+        if (e->input(i) != no_slot) reach(e->input(i));
+    }
+    return w;
+  }
+
+  // With a batch, cells hold that many cotangents.
+  void backwards(bool use_up, std::int64_t batch = 0) {
+    batch_ = batch;
     Arena::Place at = end_;
     while (Entry* e = tape_.entries.step_back(at)) {
       if (reached(*e)) call(*e);
@@ -144,11 +199,13 @@ class Pass {
     bool* wanted = e.inputs > 16 ? reinterpret_cast<bool*>(large.data()) : small;
     bool any = false;
     for (std::uint32_t i = 0; i < e.inputs; ++i) any |= wanted[i] = e.input(i) != no_slot && flags_[e.input(i)] & fed;
-    const tape::Record record(tape_, e, wanted);
-    if (any && e.rule->passes_slices && cells_[e.output(0)].is_slices() && !find_override(e.rule->name)) {
-      add(cells_[e.input(0)], cells_[e.output(0)]);
-      return settle(e);
-    }
+    const tape::Record record(tape_, e, wanted, batch_);
+    for (std::uint32_t k = 0; k < e.outputs; ++k) finish(cells_[e.output(k)]);
+    if (any && e.rule->slices && cells_[e.output(0)].is_slices() && !find_override(e.rule->name))
+      if (Gradient d = e.rule->slices(record, cells_[e.output(0)].slices())) {
+        add(cells_[e.input(0)], std::move(d));
+        return settle(e);
+      }
     g_.resize(e.outputs);
     for (std::uint32_t k = 0; k < e.outputs; ++k) {
       const std::uint32_t s = e.output(k);
@@ -158,19 +215,17 @@ class Pass {
         g_[k] = cell.is_slices()        ? cell.dense()
                 : flags_[s] & requested ? GradientAccess::value(cell)
                                         : std::move(GradientAccess::value(cell));
-      } else if (!e.rule->accepts_none) {
-        g_[k] = space_.zeros(record.output_shape(k), record.output_dtype(k));
+      } else if (!e.rule->accepts_none && is_differentiable(record.output_dtype(k))) {
+        g_[k] = space_.zeros(record.led(record.output_shape(k)), record.output_dtype(k));
       }
     }
     if (any) {
       dx_.resize(e.inputs);
       const Override* replaced = find_override(e.rule->name);
-      if (replaced)
-        call_override(*replaced, record, e, g_, dx_);
+      if (batch_ && (!e.rule->batched || replaced)) [[unlikely]]
+        pull_each({tape_, e, wanted}, e, replaced);
       else
-        e.rule->vjp(record, g_, dx_);
-      if (tape::tracing) [[unlikely]]
-        trace_replayed(record, g_, dx_);
+        pull(record, e, replaced, g_, dx_);
       for (std::uint32_t i = 0; i < e.inputs; ++i) {
         Gradient d = std::move(dx_[i]);
         if (!wanted[i]) continue;
@@ -178,11 +233,39 @@ class Pass {
           if (d.reason() == WhyNone::not_differentiable) undifferentiable_ = e.rule->name;
           continue;
         }
-        if (e.rule->user || replaced) verify(record, i, d);
         add(cells_[e.input(i)], std::move(d));
       }
     }
     settle(e);
+  }
+
+  // The rule, or what replaces it.
+  [[gnu::always_inline]] void pull(const tape::Record& record, const Entry& e, const Override* replaced,
+                                   std::span<const Tensor> g, std::span<Gradient> dx) {
+    if (replaced)
+      call_override(*replaced, record, e, g, dx);
+    else
+      e.rule->vjp(record, g, dx);
+    if (tape::tracing) [[unlikely]]
+      trace_replayed(record, g, dx);
+    if (!e.rule->user && !replaced) return;
+    for (std::size_t i = 0; i < dx.size(); ++i)
+      if (record.wanted(i) && dx[i]) verify(record, i, dx[i]);
+  }
+
+  // The same for each cotangent of a batch.
+  [[gnu::noinline]] void pull_each(const tape::Record& record, const Entry& e, const Override* replaced) {
+    std::vector<Gradients> rows(e.inputs);
+    std::vector<Tensor> g(e.outputs);
+    Gradients dx(e.inputs);
+    for (std::int64_t b = 0; b < batch_; ++b) {
+      for (std::size_t k = 0; k < g.size(); ++k) g[k] = g_[k].defined() ? g_[k][b] : Tensor();
+      pull(record, e, replaced, g, dx);
+      for (std::size_t i = 0; i < dx.size(); ++i)
+        if (record.wanted(i)) rows[i].push_back(std::exchange(dx[i], {}));
+    }
+    for (std::size_t i = 0; i < dx.size(); ++i)
+      if (record.wanted(i)) dx_[i] = stacked(rows[i], record.shape(i), record.dtype(i));
   }
 
   void settle(const Entry& e) {
@@ -206,13 +289,14 @@ class Pass {
   }
 
   Tape& tape_;
-  const VSpace* custom_;
   const VSpace& space_;
+  Sums sums_;
   std::vector<std::uint8_t> flags_;
   std::vector<Gradient> cells_;
   Arena::Place end_;
+  std::int64_t batch_ = 0;
   std::vector<Tensor> g_;
-  std::vector<Gradient> dx_;
+  Gradients dx_;
   std::string undifferentiable_;
 };
 
@@ -224,15 +308,18 @@ void warn_of_growth(Tape& t, std::int64_t added) {
   detail::warn(
       fmt::format("{}: an active persistent tape records its own replays: {} entries by now, {} of them forward; call "
                   "stop() before gradient() unless you differentiate the gradients",
-                  op, t.entries.count(), forward));
+                  "GradientTape.gradient", t.entries.count(), forward));
 }
 
-// Whatever happens, a tape that is not persistent is used up afterwards and holds nothing.
+// Whatever happens, a tape that is not persistent is used up afterwards and holds nothing but the list of what it
+// watched.
 struct UseUp {
   Tape* tape;
   ~UseUp() {
     if (!tape) return;
+    auto watched = std::move(tape->variables);
     tape->clear();
+    tape->variables = std::move(watched);
     tape->used = true;
   }
 };
@@ -247,69 +334,157 @@ std::uint32_t slot_of(const Tape& t, const Source& s) noexcept {
   return s.is_variable() ? t.by_id.find(s.variable().id()) : slot_of(t, s.tensor());
 }
 
+namespace {
+
+// One replay, or several of the same target: what is asked of it, on the pass that answers.
+class Replay {
+ public:
+  Replay(Tape& t, std::span<const Source> sources, const GradientOptions& options)
+      : tape_(t),
+        sources_(sources),
+        options_(options),
+        pass_(t, t.options.vspace, options.aggregation_method),
+        slots_(sources.size()) {
+    for (std::size_t i = 0; i < sources.size(); ++i) {
+      slots_[i] = slot_of(t, sources[i]);
+      if (slots_[i] == no_slot) continue;
+      pass_.flag(slots_[i], fed);
+      pass_.flag(slots_[i], requested);
+    }
+    for (const Source& s : options.stop_gradients.list())
+      if (const std::uint32_t slot = slot_of(t, s); slot != no_slot) pass_.flag(slot, stopped);
+    pass_.forwards();
+  }
+
+  Pass::Widest widest(const Target& target) const { return pass_.widest(slot_of(tape_, target.tensor())); }
+
+  // The gradients of the targets for cotangents g; with a batch, both have it as a leading axis.
+  Gradients run(std::span<const Target> targets, Gradients g, bool use_up, std::int64_t batch = 0) {
+    const VSpace& space = tape_.options.vspace ? *tape_.options.vspace : default_space;
+    Gradients result(sources_.size());
+    for (std::size_t i = 0; i < targets.size(); ++i) {
+      if (const std::uint32_t slot = slot_of(tape_, targets[i].tensor()); slot != no_slot) {
+        pass_.add(pass_.cell(slot), g[i]);
+        continue;
+      }
+      // Not on the tape, but perhaps a source itself.
+      for (std::size_t k = 0; k < sources_.size(); ++k)
+        if (!sources_[k].is_variable() && is_differentiable(targets[i].tensor().dtype()) &&
+            space.tensor_id(sources_[k].tensor()) == space.tensor_id(targets[i].tensor()))
+          pass_.add(result[k], g[i]);
+    }
+    g.clear();
+    pass_.backwards(use_up, batch);
+
+    for (std::size_t k = 0; k < sources_.size(); ++k) {
+      if (slots_[k] != no_slot) {
+        pass_.finish(pass_.cell(slots_[k]));
+        if (Gradient& cell = pass_.cell(slots_[k])) pass_.add(result[k], cell);
+      }
+      pass_.finish(result[k]);
+      if (result[k]) {
+        // The cotangent of a sum is a broadcast view; what is handed out can be read with data().
+        if (Tensor& value = GradientAccess::value(result[k]); !result[k].is_slices() && !value.is_contiguous())
+          value = contiguous(value);
+      } else if (options_.unconnected_gradients == UnconnectedGradients::zero) {
+        Shape shape = shape_of(sources_[k]);
+        if (batch) shape.insert(0, batch);
+        result[k] = space.zeros(shape, dtype_of(sources_[k]));
+      } else if (!pass_.undifferentiable().empty()) {
+        result[k] = GradientAccess::none({WhyNone::not_differentiable, pass_.undifferentiable(), 0});
+      } else {
+        result[k] = GradientAccess::none(why_none(tape_, targets, sources_[k]));
+      }
+    }
+    for (const std::uint32_t slot : slots_)
+      if (slot != no_slot) pass_.cell(slot) = {};
+    return result;
+  }
+
+ private:
+  Tape& tape_;
+  std::span<const Source> sources_;
+  const GradientOptions& options_;
+  Pass pass_;
+  std::vector<std::uint32_t> slots_;
+};
+
+}  // namespace
+
+void check(const char* who, const Tape& t, std::span<const Target> targets, std::span<const Source> sources,
+           const GradientOptions& o) {
+  check_thread(t, who);
+  if (t.used)
+    fail<TapeError>(who,
+                    "{} can only be called once on a tape that is not persistent; make it persistent "
+                    "(TapeOptions.persistent) to call it again",
+                    who);
+  if (o.unconnected_gradients > UnconnectedGradients::zero)
+    fail<ValueError>(who, "Unknown value for unconnected_gradients: {}", static_cast<int>(o.unconnected_gradients));
+  if (o.aggregation_method > AggregationMethod::accumulate_n)
+    fail<ValueError>(who, "Invalid aggregation_method specified {}.", static_cast<int>(o.aggregation_method));
+  for (std::size_t i = 0; i < targets.size(); ++i)
+    if (!targets[i].tensor().defined())
+      fail<ValueError>(who, "target {} is empty (default-constructed or moved from)", i);
+  for (std::size_t i = 0; i < sources.size(); ++i)
+    if (!sources[i].is_variable() && !sources[i].tensor().defined())
+      fail<ValueError>(who, "source {} is empty (default-constructed or moved from)", i);
+  const std::size_t given = o.output_gradients.list().size();
+  if (o.output_gradients.given() && !o.output_gradients.is_number() && given != targets.size())
+    fail<ValueError>(who, "Passed {} grad_ys for {} ys: output_gradients needs one entry for each target", given,
+                     targets.size());
+}
+
 std::vector<Gradient> replay(Tape& t, std::span<const Target> targets, std::span<const Source> sources,
-                             const GradientOptions& options) {
-  check(t, targets, sources, options);
-  const VSpace& space = t.options.vspace ? *t.options.vspace : default_space;
+                             const GradientOptions& options, const char* who) {
+  check(who, t, targets, sources, options);
   const bool use_up = !t.options.persistent;
-  std::vector<Tensor> g;
+  Gradients g;
   {
     const std::int64_t before = t.entries.count();
-    g = seeds(targets, options, space);
+    g = seeds(who, targets, options, t.options.vspace ? *t.options.vspace : default_space);
     t.replay_entries += t.entries.count() - before;
   }
   if (use_up && t.place == Tape::Place::on_stack) pop(&t);
   const std::int64_t before = t.entries.count();
   UseUp guard{use_up ? &t : nullptr};
-  std::vector<Gradient> result(sources.size());
-  Pass pass(t, t.options.vspace);
-
-  std::vector<std::uint32_t> slots(sources.size());
-  for (std::size_t i = 0; i < sources.size(); ++i) {
-    slots[i] = slot_of(t, sources[i]);
-    if (slots[i] == no_slot) continue;
-    pass.flag(slots[i], fed);
-    pass.flag(slots[i], requested);
-  }
-  for (const Source& s : options.stop_gradients.list())
-    if (const std::uint32_t slot = slot_of(t, s); slot != no_slot) pass.flag(slot, stopped);
-  for (std::size_t i = 0; i < targets.size(); ++i) {
-    if (const std::uint32_t slot = slot_of(t, targets[i].tensor()); slot != no_slot) {
-      pass.add(pass.cell(slot), g[i]);
-      continue;
-    }
-    // Not on the tape, but perhaps a source itself.
-    for (std::size_t k = 0; k < sources.size(); ++k)
-      if (!sources[k].is_variable() && is_differentiable(g[i].dtype()) &&
-          space.tensor_id(sources[k].tensor()) == space.tensor_id(targets[i].tensor()))
-        pass.add(result[k], g[i]);
-  }
-  g.clear();
-  pass.forwards();
-  pass.backwards(use_up);
-
-  for (std::size_t k = 0; k < sources.size(); ++k) {
-    if (slots[k] != no_slot) {
-      if (Gradient& cell = pass.cell(slots[k])) pass.add(result[k], cell);
-    }
-    if (result[k]) {
-      // The cotangent of a sum is a broadcast view; what is handed out can be read with data().
-      if (Tensor& value = GradientAccess::value(result[k]); !result[k].is_slices() && !value.is_contiguous())
-        value = contiguous(value);
-      continue;
-    }
-    if (options.unconnected_gradients == UnconnectedGradients::zero) {
-      const Source& s = sources[k];
-      result[k] = s.is_variable() ? space.zeros(s.variable().shape(), s.variable().dtype())
-                                  : space.zeros(s.tensor().shape(), s.tensor().dtype());
-    } else if (!pass.undifferentiable().empty()) {
-      result[k] = GradientAccess::none({WhyNone::not_differentiable, pass.undifferentiable(), 0});
-    } else {
-      result[k] = GradientAccess::none(why_none(t, targets, sources[k]));
-    }
-  }
+  Gradients result = Replay(t, sources, options).run(targets, std::move(g), use_up);
   if (!use_up) warn_of_growth(t, t.entries.count() - before);
   return result;
 }
 
-}  // namespace reel::gradients
+std::vector<Gradient> replay_rows(const char* who, Tape& t, const Target& target, std::span<const Source> sources,
+                                  UnconnectedGradients unconnected, std::int64_t count) {
+  // A sweep holds about this many elements per cell: 32 MiB of float64.
+  constexpr std::int64_t most_elements = std::int64_t{1} << 22;
+  const GradientOptions options{.unconnected_gradients = unconnected};
+  check(who, t, {&target, 1}, sources, options);
+  const Tensor& y = target.tensor();
+  if (is_complex(y.dtype()))
+    fail<TypeError>(who, "the target is {}; take the derivatives of its real and of its imaginary part", y.dtype());
+  const bool use_up = !t.options.persistent;
+  if (use_up && t.place == Tape::Place::on_stack) pop(&t);
+  const std::int64_t before = t.entries.count();
+  UseUp guard{use_up ? &t : nullptr};
+  Replay replay(t, sources, options);
+  const auto [elements, rank] = replay.widest(target);
+  // Hooks are made for gradients, not for many at once; a rule may need an axis of its own beside the leading one.
+  const bool one_by_one = t.options.vspace || rank + 2 > max_rank;
+  const std::int64_t at_once = one_by_one ? 1 : std::max<std::int64_t>(1, most_elements / elements);
+  std::vector<Gradients> parts(sources.size());
+  std::int64_t first = 0;
+  do {
+    const std::int64_t next = std::min(count, first + at_once), batch = next - first > 1 ? next - first : 0;
+    Gradients part = replay.run({&target, 1}, {unit_seeds(y, count, first, batch)}, use_up && next == count, batch);
+    for (std::size_t k = 0; k < part.size(); ++k)
+      parts[k].push_back(batch || !part[k] ? part[k] : expand_dims(part[k].dense(), 0));
+    first = next;
+  } while (first < count);
+  Gradients result;
+  for (std::size_t k = 0; k < parts.size(); ++k)
+    result.push_back(joined(parts[k], count, at_once, shape_of(sources[k]), dtype_of(sources[k])));
+  if (!use_up) warn_of_growth(t, t.entries.count() - before);
+  return result;
+}
+
+}  // namespace reel::autodiff

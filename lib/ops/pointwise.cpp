@@ -192,7 +192,7 @@ Tensor product(const tape::Record& record, const Tensor& g, const Shape& shape) 
 template <table::FixedString Name, std::size_t K>
 void pull(const tape::Record& record, const Tensor& g, std::span<Gradient> dx) {
   if constexpr (!std::get<K>(kernels::row<Name>.products).is_unconnected)
-    if (record.wanted(K)) dx[K] = sum_to(product<Name, K>(record, g, g.shape()), record.shape(K));
+    if (record.wanted(K)) dx[K] = sum_to(record, product<Name, K>(record, g, g.shape()), record.shape(K));
 }
 
 template <table::FixedString Name, std::size_t K>
@@ -217,6 +217,7 @@ constexpr Row make_row() {
   [&]<std::size_t... K>(std::index_sequence<K...>) { ((r.reads[K] = std::get<K>(row.products).reads), ...); }
   (std::make_index_sequence<arity>());
   r.rule.name = row.name.data();
+  r.rule.batched = true;
   r.rule.vjp = [](const tape::Record& record, std::span<const Tensor> g, std::span<Gradient> dx) {
     [&]<std::size_t... K>(std::index_sequence<K...>) { (pull<Name, K>(record, g[0], dx), ...); }
     (std::make_index_sequence<arity>());

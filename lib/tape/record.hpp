@@ -16,8 +16,8 @@ struct Entry;
 /// One recorded op, as its rule sees it.
 class Record {
  public:
-  Record(const Tape& tape, const Entry& entry, const bool* wanted) noexcept
-      : tape_(tape), entry_(entry), wanted_(wanted) {}
+  Record(const Tape& tape, const Entry& entry, const bool* wanted, std::int64_t batch = 0) noexcept
+      : tape_(tape), entry_(entry), wanted_(wanted), batch_(batch) {}
   std::size_t num_inputs() const noexcept;
   std::size_t num_outputs() const noexcept;
   /// Whether a derivative with respect to (vjp) or along (jvp) input i is asked for. Others are left empty.
@@ -27,6 +27,19 @@ class Record {
   DType dtype(std::size_t i) const;
   Shape output_shape(std::size_t k = 0) const;
   DType output_dtype(std::size_t k = 0) const;
+  /// In a sweep that carries many cotangents at once (Rule::batched) each g and dx has one axis more, in front: lead()
+  /// is 1, and led() puts that axis before a shape. Otherwise lead() is 0, and led() changes nothing. What is saved has
+  /// no such axis: it broadcasts.
+  int lead() const noexcept { return batch_ != 0; }
+  Shape led(Shape shape) const {
+    if (batch_) shape.insert(0, batch_);
+    return shape;
+  }
+  /// Axes of an input or output, counted from the front, as axes of its cotangent.
+  Shape led_axes(Shape axes) const {
+    for (std::int64_t& a : axes) a += lead();
+    return axes;
+  }
   /// The k-th value kept at recording: the very tensor (same id), so that an outer tape follows it.
   /// ValueError when it was not kept.
   Tensor saved(std::size_t k) const;
@@ -38,6 +51,7 @@ class Record {
   const Tape& tape_;
   const Entry& entry_;
   const bool* wanted_;
+  std::int64_t batch_;  // cotangents carried at once; 0: one, without an axis of its own
 };
 
 /// The derivatives of an op, written with the library's own differentiable functions.
@@ -57,16 +71,18 @@ struct Rule {
   void (*release)(std::span<const std::int64_t> attributes) noexcept = nullptr;
   /// Called for each further tape that keeps the attributes.
   void (*retain)(std::span<const std::int64_t> attributes) noexcept = nullptr;
-  /// IndexedSlices that arrive for the output are the input's gradient as they are.
-  bool passes_slices = false;
+  /// From the output's cotangent as IndexedSlices to the input's, for ops that need not densify it; null: replay
+  /// densifies. May give none: then replay densifies after all. Not called in a batched sweep.
+  Gradient (*slices)(const Record& record, const IndexedSlices& g) = nullptr;
+  /// The vjp takes cotangents with a leading axis: see Record::lead. Others are called once per cotangent.
+  bool batched = false;
 };
 
 /// Tapes of this thread, the newest first; null when none is active. One load and one branch for an op to ask.
 extern constinit thread_local Tape* top [[gnu::tls_model("initial-exec")]];
 inline bool active() noexcept { return top != nullptr; }
 
-/// Whether a tape that records (is not paused) exists, and whether one follows x. Integers are never followed.
-bool recording() noexcept;
+/// Whether a tape that records (is not paused) follows x. Integers are never followed.
 bool followed(const Tensor& x) noexcept;
 
 /// Records the op on every tape that follows one of the inputs. Call it whenever active(), after the outputs are
@@ -76,7 +92,7 @@ void record(const Rule& rule, std::span<const Tensor* const> inputs, std::span<c
             std::span<const Tensor* const> saved = {}, std::span<const std::int64_t> attributes = {});
 
 /// Why a result that an op computed from followed inputs is not followed itself.
-enum class Cut : std::uint8_t { none, integer, stopped, paused };
+enum class Cut : std::uint8_t { integer, stopped, paused };
 /// Notes that the op `name` computed `output` without recording, for explain() and why_none().
 void note_cut(const char* name, std::span<const Tensor* const> inputs, const Tensor& output, Cut why) noexcept;
 
@@ -97,6 +113,7 @@ class Suspend {
 
  private:
   friend void pop(Tape* tape) noexcept;
+  friend class Capture;
   Tape* top_;
   Suspend* below_;
 };

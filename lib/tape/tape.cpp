@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "core/fail.hpp"
+#include "tape/capture.hpp"
 
 namespace reel::tape {
 
@@ -110,6 +111,7 @@ void prepare(Tape& t, const Call& c) {
   t.entries.reserve(Entry::size_of(c.inputs.size(), c.outputs.size(), c.saved.size(), c.attributes.size()));
   if (t.slots.capacity() < t.slots.size() + c.outputs.size())
     t.slots.reserve(std::max<std::size_t>(64, 2 * t.slots.size() + c.outputs.size()));
+  if (t.kind == Tape::Kind::forward) reserve_tangents(t, c.outputs.size());
   t.by_id.reserve(c.outputs.size());  // for outputs whose marks older tapes have taken
   for (const Tensor* y : c.outputs) {
     const detail::Block* b = detail::block(*y);
@@ -157,17 +159,17 @@ void publish(Tape& t, const Call& c) noexcept {
 
 }  // namespace
 
-bool recording() noexcept {
+Tape* innermost() noexcept {
   for (Tape* t = top; t; t = t->below)
-    if (t->recording()) return true;
-  return false;
+    if (t->kind == Tape::Kind::reverse) return t;
+  return nullptr;
 }
 
 bool followed(const Tensor& x) noexcept {
   const detail::Block* b = detail::block(x);
   if (!is_differentiable(b->dtype)) return false;
   for (Tape* t = top; t; t = t->below)
-    if (t->recording() && t->find(b) != no_slot) return true;
+    if (t->kind == Tape::Kind::capture ? t->capture->hides(b) : t->recording() && t->find(b) != no_slot) return true;
   return false;
 }
 
@@ -177,12 +179,15 @@ void record(const Rule& rule, std::span<const Tensor* const> inputs, std::span<c
   constexpr int most_marked = 16;
   Tape* wants[most_marked];
   int count = 0;
+  if (Capture* c = Capture::innermost()) [[unlikely]]
+    c->note(inputs);
   for (Tape *t = top, *below = nullptr; t; t = below) {
     below = t->below;
     if (reap(t)) continue;
     if (!follows_any(*t, inputs)) {
       for (const Tensor* y : outputs) propagate(*t, inputs, *y);
     } else if (!t->recording()) {
+      if (t->kind == Tape::Kind::forward || t->hidden) continue;
       for (const Tensor* y : outputs) note_taint(*t, *y, {Cut::paused, rule.name, t->seen});
     } else {
       if (count == most_marked) fail<TapeError>(rule.name, "more than {} nested tapes record at once", most_marked);
@@ -190,13 +195,26 @@ void record(const Rule& rule, std::span<const Tensor* const> inputs, std::span<c
       wants[count++] = t;
     }
   }
-  for (int i = 0; i < count; ++i) publish(*wants[i], call);
+  bool forward = false;
+  for (int i = 0; i < count; ++i) {
+    if (wants[i]->kind == Tape::Kind::reverse)
+      publish(*wants[i], call);
+    else
+      forward = true;
+  }
+  if (forward) [[unlikely]]
+    for (int i = count; i-- > 0;)  // the outermost first
+      if (wants[i]->kind == Tape::Kind::forward) {
+        publish(*wants[i], call);
+        advance(*wants[i]);
+      }
   if (count && tracing) [[unlikely]]
     trace_recorded(rule.name, inputs, outputs);
 }
 
 void note_cut(const char* name, std::span<const Tensor* const> inputs, const Tensor& output, Cut why) noexcept {
   for (Tape* t = top; t; t = t->below) {
+    if (t->hidden) continue;
     if (follows_any(*t, inputs))
       note_taint(*t, output, {t->recording() ? why : Cut::paused, name, t->seen});
     else
@@ -206,7 +224,10 @@ void note_cut(const char* name, std::span<const Tensor* const> inputs, const Ten
 
 Suspend::Suspend() noexcept : top_(std::exchange(top, nullptr)), below_(std::exchange(hidden, this)) {}
 Suspend::~Suspend() {
-  top = top_;
+  // Tapes that were entered meanwhile and are still active go on, above the others.
+  Tape** last = &top;
+  while (*last) last = &(*last)->below;
+  *last = top_;
   hidden = below_;
 }
 
@@ -257,6 +278,7 @@ void Tape::clear() noexcept {
   by_id.clear();
   variables.clear();
   taints.clear();
+  tangents.clear();
   for (Meta* m : metas) std::free(m);
   metas.clear();
   meta_count = 0;
@@ -273,15 +295,17 @@ void release(Entry& e) noexcept {
     e.rule->release({e.numbers(), count});
 }
 
-Tape* make_tape(const TapeOptions& options) {
+Tape* make_tape(const TapeOptions& options, Tape::Kind kind) {
   static std::atomic<std::uint32_t> serials{0};
   Tape* t = !cache_gone && cache().count ? cache().tapes[--cache().count] : new Tape;
   t->options = options;
+  t->kind = kind;
+  t->capture = nullptr;
   // 0 stands for no tape. A serial may come again after 2^32 tapes: a mark is checked against the slot's id.
   while ((t->serial = ++serials) == 0) {
   }
   t->thread = detail::this_thread_slot();
-  t->paused = t->replaying = 0;
+  t->paused = t->hidden = t->replaying = 0;
   t->sweep_at = first_sweep;
   return t;
 }
@@ -299,13 +323,12 @@ void free_tape(Tape* t) noexcept {
     delete t;
     return;
   }
+  t->clear();  // may free tapes in its turn: what an entry owns can hold one
   Cache& c = cache();
-  if (c.count == Cache::most) {
+  if (c.count == Cache::most)
     delete t;
-    return;
-  }
-  t->clear();
-  c.tapes[c.count++] = t;
+  else
+    c.tapes[c.count++] = t;
 }
 
 void push(Tape* t) {
@@ -432,8 +455,12 @@ void sweep(Tape& t) {
 namespace {
 void note_destroyed(const detail::Block* b) noexcept {
   for (Tape* t = top; t; t = t->below)
-    if (const std::uint32_t slot = t->find(b); slot != no_slot && t->slots[slot].id == b->id)
-      t->slots[slot].dead = true;
+    if (const std::uint32_t slot = t->find(b); slot != no_slot && t->slots[slot].id == b->id) {
+      if (t->kind == Tape::Kind::forward)
+        drop_tangent(*t, slot);
+      else
+        t->slots[slot].dead = true;
+    }
 }
 [[maybe_unused]] const bool installed = (detail::on_marked_destroyed = note_destroyed, true);
 }  // namespace

@@ -6,6 +6,7 @@
 // a jvp forwards. Outputs find their slot by the marks in their block; sources and variables by a small hash map.
 #pragma once
 #include <atomic>
+#include <reel/callback.hpp>
 #include <reel/tape.hpp>
 #include <string>
 #include <unordered_map>
@@ -137,15 +138,21 @@ struct Taint {
   std::int64_t index;  // ops the tape had seen by then
 };
 
+class Capture;
+
 struct Tape {
   enum class Place { off, on_stack, abandoned };  // abandoned: destroyed by another thread, its own frees it
+  // forward: an accumulator, which holds a tangent for each slot in place of entries (forward.cpp).
+  // capture: stands at the bottom of a stack for the tapes that a Capture hides.
+  enum class Kind : std::uint8_t { reverse, forward, capture };
 
   TapeOptions options;
+  Kind kind = Kind::reverse;
   std::uint32_t serial = 0;
   std::uint64_t thread = 0;
   std::atomic<Place> place{Place::off};
   Tape* below = nullptr;
-  int paused = 0, replaying = 0;
+  int paused = 0, hidden = 0, replaying = 0;  // hidden: from the ops of an outer accumulator's jvp
   bool used = false, warned_growth = false;
   std::int64_t replay_entries = 0, sweep_at = 0, seen = 0;  // seen: ops recorded so far
 
@@ -157,8 +164,11 @@ struct Tape {
   std::vector<Meta*> metas;  // hash table of interned metadata
   std::size_t meta_count = 0;
   std::unordered_map<std::uint64_t, Taint> taints;
+  std::vector<Tensor> tangents;      // forward: of each slot
+  std::vector<Tensor> dx, dy;        // forward: of the op at hand
+  const Capture* capture = nullptr;  // capture: whose
 
-  bool recording() const noexcept { return paused == 0; }
+  bool recording() const noexcept { return paused == 0 && hidden == 0; }
   /// The slot of x, no_slot if it is not followed.
   std::uint32_t find(const detail::Block* x) const noexcept {
     for (const detail::Mark& m : x->marks)
@@ -174,7 +184,7 @@ struct Tape {
 };
 
 /// A cleared tape, from a small cache of this thread.
-Tape* make_tape(const TapeOptions& options);
+Tape* make_tape(const TapeOptions& options, Tape::Kind kind = Tape::Kind::reverse);
 void free_tape(Tape* tape) noexcept;
 void push(Tape* tape);
 /// Takes the tape off this thread's stack, wherever in it it is.
@@ -183,6 +193,14 @@ void pop(Tape* tape) noexcept;
 void release(Entry& entry) noexcept;
 /// Drops the entries whose results nobody can reach any more.
 void sweep(Tape& tape);
+/// The innermost tape on this thread's stack that is no accumulator; null if there is none.
+Tape* innermost() noexcept;
+/// Takes the tangents of a forward tape's only entry from its inputs to its outputs, and drops the entry.
+void advance(Tape& forward);
+/// Room for `more` slots, so that publishing and dropping throw nothing.
+void reserve_tangents(Tape& forward, std::size_t more);
+/// The tensor of this slot is gone, and its tangent with it.
+void drop_tangent(Tape& forward, std::uint32_t slot) noexcept;
 /// TapeError unless the tape belongs to this thread.
 void check_thread(const Tape& tape, const char* what);
 /// Whether this thread prints what it records and replays.
@@ -199,16 +217,34 @@ void watch(Tape& tape, const Variable& x, DType dtype, const Shape& shape);
 
 namespace reel {
 
+/// While it lives, this thread reads these variables as these values: a function that is run again for its derivative
+/// sees what it saw the first time, whatever was assigned since.
+class FrozenReads {
+ public:
+  FrozenReads(std::span<const Variable> variables, std::span<const Tensor> values);
+  FrozenReads(const FrozenReads&) = delete;
+  FrozenReads& operator=(const FrozenReads&) = delete;
+  ~FrozenReads();
+  /// The value to read, null when the variable is not frozen on this thread.
+  static Tensor* find(const Variable& variable) noexcept;
+
+ private:
+  std::vector<std::pair<std::uint64_t, Tensor>> values_;  // by Variable::id()
+  FrozenReads* below_;
+};
+
 struct VariableAccess {
   /// For each tape of this thread: the variable's value `id` is read. Called under the variable's lock.
   static void on_read(const Variable& v, Tensor& value);
   /// Replaces the value by combine(value, delta), in its own memory if nobody else holds it. Not recorded.
   static void update(const Variable& v, const char* op, Tensor (*combine)(Tensor&&, const Tensor&),
                      const Tensor& delta);
+  /// Lets `change` replace the value, under the variable's lock, by one of the same shape and dtype. Not recorded.
+  static void modify(const Variable& v, const Callback<void(Tensor&)>& change);
 };
 
 struct GradientTapeAccess {
-  static tape::Tape& get(GradientTape& t) noexcept { return *t.tape_; }
+  static tape::Tape& get(const GradientTape& t) noexcept { return *t.tape_; }
 };
 
 }  // namespace reel

@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "core/fail.hpp"
+#include "tape/capture.hpp"
 #include "tape/tape.hpp"
 
 namespace reel {
@@ -75,13 +76,45 @@ const std::string& Variable::name() const noexcept { return state_->name; }
 bool Variable::trainable() const noexcept { return state_->trainable; }
 std::uint64_t Variable::id() const noexcept { return state_->id; }
 
+namespace {
+constinit thread_local FrozenReads* frozen = nullptr;
+}
+FrozenReads::FrozenReads(std::span<const Variable> variables, std::span<const Tensor> values) : below_(frozen) {
+  for (std::size_t i = 0; i < variables.size(); ++i) values_.emplace_back(variables[i].id(), values[i]);
+  frozen = this;
+}
+FrozenReads::~FrozenReads() { frozen = below_; }
+Tensor* FrozenReads::find(const Variable& variable) noexcept {
+  for (FrozenReads* f = frozen; f; f = f->below_)
+    for (auto& [id, value] : f->values_)
+      if (id == variable.id()) return &value;
+  return nullptr;
+}
+
 Tensor Variable::read() const {
+  if (frozen) [[unlikely]]
+    if (Tensor* value = FrozenReads::find(*this)) {
+      if (tape::active()) VariableAccess::on_read(*this, *value);
+      return *value;
+    }
   const Lock lock(state_->locked);
   if (tape::active()) VariableAccess::on_read(*this, state_->value);
   return state_->value;
 }
 
+namespace {
+// A Capture that hides a tape which would follow this read: the value gets an id that stands for the read alone.
+void note_captured(const Variable& v, Tensor& value) {
+  tape::Capture* c = tape::Capture::innermost();
+  if (!c || !is_differentiable(value.dtype()) || !c->would_follow(v)) return;
+  if (detail::block(value)->references != detail::one_handle) value = detail::alias(value);
+  c->note(v, detail::block(value)->id);
+  if (c->watcher()) watch(*c->watcher(), v, value.dtype(), value.shape());
+}
+}  // namespace
+
 void VariableAccess::on_read(const Variable& v, Tensor& value) {
+  note_captured(v, value);
   const auto follows = [&](tape::Tape& t) {
     if (!t.recording() || !is_differentiable(value.dtype())) return false;
     if (t.by_id.find(v.id()) == tape::no_slot) {
@@ -110,6 +143,12 @@ void VariableAccess::update(const Variable& v, const char* op, Tensor (*combine)
   const Lock lock(v.state_->locked);
   check_fits(op, v.name(), v.state_->value, delta);
   v.state_->value = combine(std::move(v.state_->value), delta);
+}
+
+void VariableAccess::modify(const Variable& v, const Callback<void(Tensor&)>& change) {
+  const tape::Suspend suspend;
+  const Lock lock(v.state_->locked);
+  change(v.state_->value);
 }
 
 void Variable::assign(const Tensor& value) const {

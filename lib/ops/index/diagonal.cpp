@@ -43,7 +43,7 @@ Tensor place_again(const tape::Record& r, const Tensor& t);
 constexpr tape::Rule place_rule = linear<diagonal_again, place_again>("place_diagonal"),
                      diag_rule = linear<diagonal_again, place_again>("diag");
 Tensor diagonal_transposed(const tape::Record& r, const Tensor& g) {
-  return place_diagonal(place_rule, g, r.shape(0), r.attributes()[0]);
+  return place_diagonal(place_rule, g, r.led(r.shape(0)), r.attributes()[0]);
 }
 Tensor place_again(const tape::Record& r, const Tensor& t) {
   return place_diagonal(place_rule, t, r.output_shape(), r.attributes()[0]);

@@ -16,32 +16,39 @@ using reel::detail::block;
 // Attributes of the rule.
 enum : std::size_t { transposed_a, transposed_b, rank_a, rank_b };
 
-// A vector as a matrix: a row on the left, a column on the right. Likewise the cotangent of a result that lost the
-// axis.
+// A vector as a matrix of one row. Likewise the cotangent of a result that lost an axis.
 Tensor as_matrix(const Tensor& x, int rank, std::int64_t new_axis) { return rank == 1 ? expand_dims(x, new_axis) : x; }
 
-Tensor flattened(const Tensor& x) { return reshape(x, {std::int64_t{-1}, x.shape().back()}); }
+// All rows of all batches as one matrix, behind the first `lead` axes.
+Tensor flattened(const Tensor& x, int lead = 0) {
+  const Shape from = x.shape();
+  Shape shape(from.data(), static_cast<std::size_t>(lead));
+  shape.push_back(-1);
+  shape.push_back(from.back());
+  return reshape(x, shape);
+}
 
 void matmul_vjp(const tape::Record& r, std::span<const Tensor> cotangents, std::span<Gradient> dx) {
   const auto attributes = r.attributes();
-  const bool ta = attributes[transposed_a], tb = attributes[transposed_b];
   const int ra = static_cast<int>(attributes[rank_a]), rb = static_cast<int>(attributes[rank_b]);
+  // A vector on the right is one row, transposed: then the rows of its cotangents stack to one product.
+  const bool ta = attributes[transposed_a], tb = attributes[transposed_b] || rb == 1;
   // Without a product to infer the rows from (an extent of 0), reshape could not work out its -1.
   const bool empty = cotangents[0].size() == 0;
-  const Tensor g = as_matrix(as_matrix(cotangents[0], ra, rb == 1 ? 0 : -2), rb, -1);
+  const Tensor g = as_matrix(as_matrix(cotangents[0], ra, rb == 1 ? -1 : -2), rb, -1);
   if (r.wanted(0)) {
-    const Tensor b = as_matrix(r.saved(1), rb, 1);
+    const Tensor b = as_matrix(r.saved(1), rb, 0);
     const Tensor da = ta ? product("matmul", b, g, {tb, true}) : product("matmul", g, b, {false, !tb});
-    dx[0] = ra == 1 ? reshape(sum_to(da, {1, r.shape(0)[0]}), r.shape(0)) : sum_to(da, r.shape(0));
+    dx[0] = ra == 1 ? reshape(sum_to(r, da, {1, r.shape(0)[0]}), r.led(r.shape(0))) : sum_to(r, da, r.shape(0));
   }
   if (r.wanted(1)) {
     Tensor a = as_matrix(r.saved(0), ra, 0), rows = g;
     if (rb <= 2 && a.rank() > 2 && !ta && !empty && a.size() > 0) {  // one product sums over the batches
       a = flattened(a);
-      rows = flattened(g);
+      rows = flattened(g, r.lead());
     }
     const Tensor db = tb ? product("matmul", rows, a, {true, ta}) : product("matmul", a, rows, {!ta, false});
-    dx[1] = rb == 1 ? reshape(sum_to(db, {r.shape(1)[0], 1}), r.shape(1)) : sum_to(db, r.shape(1));
+    dx[1] = rb == 1 ? reshape(sum_to(r, db, {1, r.shape(1)[0]}), r.led(r.shape(1))) : sum_to(r, db, r.shape(1));
   }
 }
 
@@ -54,7 +61,7 @@ void matmul_jvp(const tape::Record& r, std::span<const Tensor> dx, std::span<Ten
   }
 }
 
-constexpr tape::Rule matmul_rule{"matmul", matmul_vjp, matmul_jvp};
+constexpr tape::Rule matmul_rule = batched({"matmul", matmul_vjp, matmul_jvp});
 
 std::int64_t extent(const Tensor& x, int from_back) { return x.rank() == 1 ? 1 : x.shape()[-from_back]; }
 

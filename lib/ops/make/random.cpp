@@ -6,6 +6,7 @@
 
 #include "loops/loops.hpp"
 #include "ops/engine.hpp"
+#include "ops/make/draws.hpp"
 #include "ops/make/philox.hpp"
 
 namespace reel {
@@ -22,11 +23,11 @@ Tensor drawn(Generator& generator, const Shape& shape, const F& f) {
   Tensor y = detail::empty(dtype_of<T>, shape);
   T* to = detail::mutable_data<T>(y);
   const std::int64_t n = y.size(), blocks = (n + PerBlock - 1) / PerBlock;
-  const std::uint64_t seed = generator.seed(), first = generator.take(static_cast<std::uint64_t>(blocks));
+  const ops::Draw from = ops::draw(generator, static_cast<std::uint64_t>(blocks));
   loops::parallel_for(blocks, blocks_per_piece, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i) {
       T values[PerBlock];
-      f(ops::random_block(seed, first + static_cast<std::uint64_t>(i)), values);
+      f(ops::random_block(from.seed, from.first + static_cast<std::uint64_t>(i)), values);
       std::copy_n(values, std::min(PerBlock, n - i * PerBlock), to + i * PerBlock);
     }
   });
@@ -173,11 +174,11 @@ Tensor random_categorical(Generator& generator, const Tensor& logits, std::int64
   Tensor y = detail::empty(DType::int64, shape);
   auto* to = detail::mutable_data<std::int64_t>(y);
   const std::int64_t n = y.size();
-  const std::uint64_t seed = generator.seed(), first = generator.take(static_cast<std::uint64_t>((n + 1) / 2));
+  const ops::Draw from = ops::draw(generator, static_cast<std::uint64_t>((n + 1) / 2));
   loops::parallel_for(n, 2 * blocks_per_piece, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i) {
       const auto bits =
-          ops::random_block(seed, first + static_cast<std::uint64_t>(i / 2))[static_cast<std::size_t>(i % 2)];
+          ops::random_block(from.seed, from.first + static_cast<std::uint64_t>(i / 2))[static_cast<std::size_t>(i % 2)];
       const double* w = weights.data() + i / count * classes;
       // The first class whose running sum exceeds the draw: one of probability 0 never does.
       to[i] = std::upper_bound(w, w + classes, ops::unit_double(bits) * w[classes - 1]) - w;
@@ -191,10 +192,10 @@ Tensor random_permutation(Generator& generator, std::int64_t n) {
   if (n < 0) fail<ValueError>("random_permutation", "n is {}; it must be at least 0", n);
   Tensor y = arange(n);
   auto* to = detail::mutable_data<std::int64_t>(y);
-  const std::uint64_t seed = generator.seed(), first = generator.take(static_cast<std::uint64_t>((n + 1) / 2));
+  const ops::Draw from = ops::draw(generator, static_cast<std::uint64_t>((n + 1) / 2));
   for (std::int64_t i = n - 1; i > 0; --i) {
     const auto bits =
-        ops::random_block(seed, first + static_cast<std::uint64_t>(i / 2))[static_cast<std::size_t>(i % 2)];
+        ops::random_block(from.seed, from.first + static_cast<std::uint64_t>(i / 2))[static_cast<std::size_t>(i % 2)];
     // A draw from [0, i] as the high half of a product; the bias is below 2^-64 i.
     __extension__ using Wide = unsigned __int128;
     const auto k = static_cast<std::int64_t>(static_cast<Wide>(bits) * static_cast<std::uint64_t>(i + 1) >> 64);

@@ -115,7 +115,7 @@ Tensor scan(const tape::Rule& rule, const Kind& kind, const Operand& operand, st
 
 Tensor cumsum_transpose(const tape::Record& r, const Tensor& g) {
   const Scanned s(r);
-  return cumsum(g, s.axis, s.exclusive, !s.reverse);
+  return cumsum(g, s.axis + r.lead(), s.exclusive, !s.reverse);
 }
 Tensor cumsum_forward(const tape::Record& r, const Tensor& t) {
   const Scanned s(r);

@@ -47,47 +47,49 @@ void concatenate_vjp(const tape::Record& r, std::span<const Tensor> g, std::span
   const auto a = r.attributes();
   std::int64_t start = 0;
   for (std::size_t i = 0; i < dx.size(); start += a[++i])
-    if (r.wanted(i)) dx[i] = part(g[0], a[0], range(start, start + a[i + 1]));
+    if (r.wanted(i)) dx[i] = part(g[0], a[0] + r.lead(), range(start, start + a[i + 1]));
 }
 void concatenate_jvp(const tape::Record& r, std::span<const Tensor> t, std::span<Tensor> dy) {
   dy[0] = concatenate(
       filled(t, r.output_dtype(), [&](std::size_t i) { return piece_shape(r.output_shape(), r.attributes(), i); }),
       r.attributes()[0]);
 }
-constexpr tape::Rule concatenate_rule = {"concatenate", concatenate_vjp, concatenate_jvp};
+constexpr tape::Rule concatenate_rule = batched({"concatenate", concatenate_vjp, concatenate_jvp});
 
 void split_vjp(const tape::Record& r, std::span<const Tensor> g, std::span<Gradient> dx) {
   if (r.wanted(0))
-    dx[0] = concatenate(filled(g, r.dtype(0), [&](std::size_t i) { return r.output_shape(i); }), r.attributes()[0]);
+    dx[0] = concatenate(filled(g, r.dtype(0), [&](std::size_t i) { return r.led(r.output_shape(i)); }),
+                        r.attributes()[0] + r.lead());
 }
 void split_jvp(const tape::Record& r, std::span<const Tensor> t, std::span<Tensor> dy) {
   const std::vector<Tensor> pieces = cut(t[0], r.attributes());
   std::copy(pieces.begin(), pieces.end(), dy.begin());
 }
-constexpr tape::Rule split_rule = {"split", split_vjp, split_jvp, true};
+constexpr tape::Rule split_rule = batched({"split", split_vjp, split_jvp, true});
 
 // ---- stack and unstack; attributes: axis
 
 void stack_vjp(const tape::Record& r, std::span<const Tensor> g, std::span<Gradient> dx) {
   for (std::size_t i = 0; i < dx.size(); ++i)
-    if (r.wanted(i)) dx[i] = part(g[0], r.attributes()[0], SliceItem(i));
+    if (r.wanted(i)) dx[i] = part(g[0], r.attributes()[0] + r.lead(), SliceItem(i));
 }
 void stack_jvp(const tape::Record& r, std::span<const Tensor> t, std::span<Tensor> dy) {
   Shape shape = r.output_shape();
   shape.erase(static_cast<int>(r.attributes()[0]));
   dy[0] = stack(filled(t, r.output_dtype(), [&](std::size_t) { return shape; }), r.attributes()[0]);
 }
-constexpr tape::Rule stack_rule = {"stack", stack_vjp, stack_jvp};
+constexpr tape::Rule stack_rule = batched({"stack", stack_vjp, stack_jvp});
 
 void unstack_vjp(const tape::Record& r, std::span<const Tensor> g, std::span<Gradient> dx) {
   if (r.wanted(0))
-    dx[0] = stack(filled(g, r.dtype(0), [&](std::size_t i) { return r.output_shape(i); }), r.attributes()[0]);
+    dx[0] = stack(filled(g, r.dtype(0), [&](std::size_t i) { return r.led(r.output_shape(i)); }),
+                  r.attributes()[0] + r.lead());
 }
 void unstack_jvp(const tape::Record& r, std::span<const Tensor> t, std::span<Tensor> dy) {
   const std::vector<Tensor> pieces = unstack(t[0], r.attributes()[0]);
   std::copy(pieces.begin(), pieces.end(), dy.begin());
 }
-constexpr tape::Rule unstack_rule = {"unstack", unstack_vjp, unstack_jvp, true};
+constexpr tape::Rule unstack_rule = batched({"unstack", unstack_vjp, unstack_jvp, true});
 
 // ---- the ops
 

@@ -79,18 +79,23 @@ Tensor permuted(const Tensor& x, const Shape& order) {
 Tensor unpermute(const tape::Record& r, const Tensor& g) {
   Shape inverse = attribute_shape(r.attributes());
   for (int i = 0; i < inverse.rank(); ++i) inverse.begin()[r.attributes()[static_cast<std::size_t>(i)]] = i;
+  inverse = r.led_axes(inverse);
+  if (r.lead()) inverse.insert(0, 0);
   return transpose(g, inverse);
 }
 Tensor permute(const tape::Record& r, const Tensor& t) { return transpose(t, attribute_shape(r.attributes())); }
 
-Tensor unbroadcast(const tape::Record& r, const Tensor& g) { return sum_to(g, r.shape(0)); }
+Tensor unbroadcast(const tape::Record& r, const Tensor& g) { return sum_to(r, g, r.shape(0)); }
 Tensor broadcast(const tape::Record& r, const Tensor& t) { return broadcast_to(t, r.output_shape()); }
 
-Tensor flip_again(const tape::Record& r, const Tensor& g) { return flip(g, attribute_shape(r.attributes())); }
+Tensor flip_again(const tape::Record& r, const Tensor& g) {
+  return flip(g, r.led_axes(attribute_shape(r.attributes())));
+}
 
+Gradient same_slices(const tape::Record&, const IndexedSlices& g) { return g; }
 constexpr tape::Rule passing(const char* name) {
   tape::Rule rule = linear<unchanged, unchanged>(name);
-  rule.passes_slices = true;
+  rule.slices = same_slices;
   return rule;
 }
 

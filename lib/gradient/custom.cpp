@@ -1,0 +1,133 @@
+// custom_gradient's working part, and the identities with a special gradient.
+#include <reel/custom.hpp>
+#include <reel/ops/make.hpp>
+#include <reel/registry.hpp>
+
+#include "core/fail.hpp"
+#include "ops/engine.hpp"
+#include "tape/capture.hpp"
+
+namespace reel {
+
+namespace detail {
+
+namespace {
+
+struct Form {
+  Shape shape;
+  DType dtype;
+};
+
+// Results as an entry's outputs: what f made is recorded as it is, so that a rule which reads it reads what the tapes
+// follow; what was there before gets a new identity.
+std::vector<Tensor> outputs_of(std::span<const Tensor> results, std::uint64_t last_before) {
+  std::vector<Tensor> outputs;
+  for (const Tensor& y : results) {
+    bool made = thread_of(y.id()) == thread_of(last_before) && y.id() > last_before;
+    for (const Tensor& other : outputs) made = made && other.id() != y.id();
+    outputs.push_back(made ? y : alias(y));
+  }
+  return outputs;
+}
+
+}  // namespace
+
+std::vector<Tensor> custom(const char* name, std::span<const Tensor> arguments, const Callback<CustomResult()>& run) {
+  if (!tape::active()) return run().results;
+  CustomResult made;
+  std::vector<Variable> variables;
+  const std::uint64_t last_before = fresh_id();
+  {
+    tape::Capture capture;
+    made = run();
+    for (const Variable& v : capture.variables()) variables.push_back(v);
+  }
+  if (!variables.empty() && !made.backward_with_variables)
+    fail<TypeError>(name,
+                    "the function reads the trainable variable '{}'; its backward must also take "
+                    "(dy, std::span<const Variable>) and return pair(gradients of the arguments, "
+                    "std::vector<Gradient> of the variables)",
+                    variables.front().name());
+  const std::vector<Tensor> outputs = outputs_of(made.results, last_before);
+  std::vector<Form> forms;
+  for (const Tensor& y : outputs) forms.push_back({y.shape(), y.dtype()});
+  std::vector<Tensor> inputs(arguments.begin(), arguments.end());
+  for (const Variable& v : variables) inputs.push_back(v.read());
+
+  auto backward = [forms, variables, alone = made.backward,
+                   with_variables = made.backward_with_variables](std::span<const Gradient> g) {
+    std::vector<Tensor> dy;
+    for (std::size_t k = 0; k < forms.size(); ++k)
+      dy.push_back(g[k] ? g[k].dense() : zeros(forms[k].shape, forms[k].dtype));
+    return variables.empty() && alone ? alone(dy) : with_variables(dy, variables);
+  };
+  TangentFunction jvp;
+  if (made.jvp) {
+    std::vector<Form> of_inputs;
+    for (const Tensor& x : inputs) of_inputs.push_back({x.shape(), x.dtype()});
+    jvp = [name, of_inputs, count = arguments.size(), f = made.jvp](std::span<const Tensor> t) {
+      std::vector<Tensor> tangents;
+      for (std::size_t i = 0; i < t.size(); ++i) {
+        if (i >= count && t[i].defined())
+          fail<NotDifferentiable>(name, "its jvp has no part for the variables that the function reads");
+        if (i < count) tangents.push_back(t[i].defined() ? t[i] : zeros(of_inputs[i].shape, of_inputs[i].dtype));
+      }
+      return f(tangents);
+    };
+  }
+  record_operation(name, inputs, outputs, std::move(backward), std::move(jvp));
+  return outputs;
+}
+
+const Tensor& defined_result(const Tensor& y) {
+  if (!y.defined())
+    fail<ValueError>("custom_gradient", "a function returned an empty tensor; did you forget to return a value?");
+  return y;
+}
+
+void check_pass_through(std::span<const Tensor> x, std::span<const Tensor> y) {
+  constexpr const char* op = "grad_pass_through";
+  if (x.size() != y.size())
+    fail<ValueError>(op, "the function turns {} tensors into {}; their numbers must be equal", x.size(), y.size());
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    if (x[i].shape() != y[i].shape())
+      fail<ShapeError>(op, "the function turns shape {} into {}; they must be equal", x[i].shape(), y[i].shape());
+    if (x[i].dtype() != y[i].dtype())
+      fail<TypeError>(op, "the function turns {} into {}; cast its result", x[i].dtype(), y[i].dtype());
+  }
+}
+
+void check_leaves(std::size_t argument, std::size_t found, std::size_t expected) {
+  if (found != expected)
+    fail<ValueError>("custom_gradient", "backward gave {} gradients for argument {}, which has {}", found, argument,
+                     expected);
+}
+
+void fail_arguments(std::size_t found, std::size_t expected) {
+  fail<ValueError>("custom_gradient", "backward gave gradients for {} arguments, the function has {}", found, expected);
+}
+
+}  // namespace detail
+
+Tensor prevent_gradient(const Operand& x, std::string message) {
+  const Tensor y = ops::to_tensor("prevent_gradient", x);
+  const Tensor z = detail::alias(y);
+  const auto refuse = [message = std::move(message)] {
+    fail<LookupError>("prevent_gradient", "the gradient is explicitly disabled here{}{}", message.empty() ? "" : ": ",
+                      message);
+  };
+  const Tensor in[] = {y}, out[] = {z};
+  record_operation(
+      "prevent_gradient", in, out,
+      [refuse](std::span<const Gradient>) {
+        refuse();
+        return std::vector<Gradient>();
+      },
+      [refuse](std::span<const Tensor>) {
+        refuse();
+        return std::vector<Tensor>();
+      });
+  return z;
+}
+
+}  // namespace reel

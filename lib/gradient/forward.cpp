@@ -1,0 +1,107 @@
+// ForwardAccumulator: the public face of a forward tape (lib/tape/forward.cpp).
+#include <reel/forward.hpp>
+#include <reel/ops/make.hpp>
+#include <reel/ops/pointwise.hpp>
+
+#include "core/fail.hpp"
+#include "gradient/gradient.hpp"
+#include "gradient/pushforward.hpp"
+
+namespace reel {
+
+using tape::Tape;
+
+namespace {
+
+Shape shape_of(const Source& s) { return s.is_variable() ? s.variable().shape() : s.tensor().shape(); }
+DType dtype_of_source(const Source& s) { return s.is_variable() ? s.variable().dtype() : s.tensor().dtype(); }
+
+// One tangent for each primal, checked.
+std::vector<Tensor> fitting(const char* who, std::span<const Source> primals, const GradientList& tangents) {
+  const auto list = tangents.list();
+  if (!tangents.is_number() && list.size() != primals.size())
+    fail<ValueError>(who, "passed {} tangents for {} primals", list.size(), primals.size());
+  std::vector<Tensor> result;
+  result.reserve(primals.size());
+  for (std::size_t i = 0; i < primals.size(); ++i) {
+    if (!primals[i].is_variable() && !primals[i].tensor().defined())
+      fail<ValueError>(who, "primal {} is empty (default-constructed or moved from)", i);
+    const Shape shape = shape_of(primals[i]);
+    const DType dtype = dtype_of_source(primals[i]);
+    if (!is_differentiable(dtype))
+      fail<TypeError>(who, "primal {} holds {} values, which have no tangent; cast it to a floating dtype", i, dtype);
+    if (tangents.is_number()) {
+      result.push_back(full(shape, tangents.number(), dtype));
+      continue;
+    }
+    if (!list[i]) fail<ValueError>(who, "tangent {} is none: {}", i, list[i].why_none());
+    result.push_back(list[i].dense());
+    if (result[i].shape() != shape)
+      fail<ShapeError>(who, "tangent {} has shape {}, its primal {}", i, result[i].shape(), shape);
+    if (result[i].dtype() != dtype)
+      fail<TypeError>(who, "tangent {} is {}, its primal {}; cast it", i, result[i].dtype(), dtype);
+  }
+  return result;
+}
+
+}  // namespace
+
+ForwardAccumulator::ForwardAccumulator(const SourceList& primals, const GradientList& tangents) : tape_(nullptr) {
+  std::vector<Tensor> given = fitting("ForwardAccumulator", primals.list(), tangents);
+  tape_ = tape::make_tape({.watch_accessed_variables = false}, Tape::Kind::forward);
+  try {
+    for (std::size_t i = 0; i < given.size(); ++i) {
+      const Source& x = primals.list()[i];
+      tape::reserve_tangents(*tape_, 1);
+      if (x.is_variable())
+        watch(*tape_, x.variable());
+      else
+        watch(*tape_, x.tensor());
+      tape_->tangents.resize(tape_->slots.size());
+      Tensor& t = tape_->tangents[autodiff::slot_of(*tape_, x)];
+      t = t.defined() ? add(t, given[i]) : std::move(given[i]);
+    }
+  } catch (...) {
+    tape::free_tape(tape_);
+    throw;
+  }
+  tape::push(tape_);
+}
+ForwardAccumulator::~ForwardAccumulator() { tape::free_tape(tape_); }
+
+Gradient ForwardAccumulator::tangent(const Target& target, UnconnectedGradients unconnected) const {
+  check_thread(*tape_, "ForwardAccumulator.jvp");
+  const Tensor& y = target.tensor();
+  if (!y.defined())
+    fail<ValueError>("ForwardAccumulator.jvp", "the target is empty (default-constructed or moved from)");
+  if (const std::uint32_t slot = autodiff::slot_of(*tape_, y); slot != tape::no_slot) return tape_->tangents[slot];
+  if (unconnected == UnconnectedGradients::zero) return zeros(y.shape(), y.dtype());
+  return GradientAccess::none({is_differentiable(y.dtype()) ? WhyNone::not_connected : WhyNone::integer_dtype, {}, 0});
+}
+
+void ForwardAccumulator::stop() {
+  check_thread(*tape_, "ForwardAccumulator.stop");
+  if (tape_->place.load() == Tape::Place::on_stack) tape::pop(tape_);
+}
+
+void ForwardAccumulator::resume() {
+  check_thread(*tape_, "ForwardAccumulator.resume");
+  if (tape_->place.load() == Tape::Place::on_stack)
+    fail<TapeError>("ForwardAccumulator.resume", "the accumulator is active already");
+  tape::push(tape_);
+}
+
+namespace detail {
+
+std::vector<Tensor> push(const char* who, GradientTape& tape, std::span<const Source> sources,
+                         const GradientList& tangents, std::span<const Tensor> targets) {
+  const std::vector<Tensor> dx = fitting(who, sources, tangents);
+  std::vector<Tensor> dy = autodiff::pushforward(GradientTapeAccess::get(tape), sources, dx, targets);
+  for (std::size_t k = 0; k < targets.size(); ++k)
+    if (!dy[k].defined()) dy[k] = zeros(targets[k].shape(), targets[k].dtype());
+  return dy;
+}
+
+}  // namespace detail
+
+}  // namespace reel

@@ -1,0 +1,333 @@
+// Loops as single entries. Without a memory budget the whole loop is a composite with a tape of its own. With one, the
+// entry keeps the loop variables of a few iterations, at a stride that doubles whenever they are too many, and the
+// reverse pass fills the gaps by binomial checkpointing.
+#include <map>
+#include <memory>
+#include <reel/control.hpp>
+#include <reel/ops/make.hpp>
+#include <reel/ops/shape.hpp>
+#include <reel/registry.hpp>
+
+#include "core/fail.hpp"
+#include "gradient/composite.hpp"
+#include "gradient/gradient.hpp"
+#include "tape/capture.hpp"
+
+namespace reel {
+
+namespace autodiff {
+
+namespace {
+
+using Tensors = std::vector<Tensor>;
+
+// The inputs of iteration i, out of sight of tapes.
+Tensors at(std::span<const Tensor> xs, std::int64_t i) {
+  Tensors list;
+  list.reserve(xs.size());
+  for (const Tensor& x : xs) list.push_back(x[i]);
+  return list;
+}
+
+bool goes_on(const detail::FlatLoop& loop, const LoopOptions& o, std::int64_t i, std::span<const Tensor> state) {
+  if (!loop.more) return i < loop.steps;
+  return (o.max_iterations < 0 || i < o.max_iterations) && loop.more(state);
+}
+
+// The outputs of the iterations, collected and in the end stacked.
+class Outputs {
+ public:
+  // Takes what follows the loop variables in what a step gave.
+  void take(Tensors& given, std::size_t variables) {
+    columns_.resize(given.size() - variables);
+    for (std::size_t k = 0; k < columns_.size(); ++k) columns_[k].push_back(std::move(given[variables + k]));
+    given.resize(variables);
+  }
+  void append_to(Tensors& state) const {
+    for (const Tensors& column : columns_) state.push_back(stack(column, 0));
+  }
+
+ private:
+  std::vector<Tensors> columns_;
+};
+
+// A scan without steps still has outputs, of extent 0.
+Tensors empty_outputs(const detail::FlatLoop& loop, std::span<const Tensor> state, std::span<const Tensor> xs) {
+  const tape::Suspend suspend;
+  Tensors zero;
+  for (const Tensor& x : xs) zero.push_back(detail::zeros_of_step(x));
+  Tensors list(state.begin(), state.end());
+  const Tensors given = loop.step(state, zero);
+  for (std::size_t k = loop.variables; k < given.size(); ++k) {
+    Shape shape{0};
+    for (std::int64_t extent : given[k].shape()) shape.push_back(extent);
+    list.push_back(zeros(shape, given[k].dtype()));
+  }
+  return list;
+}
+
+// The loop, op by op; for the derivative as often as the first time, whatever the condition would say now.
+Tensors run_plainly(const detail::FlatLoop& loop, const LoopOptions& o, std::int64_t& iterations,
+                    std::span<const Tensor> arguments) {
+  const auto xs = arguments.subspan(loop.variables);
+  Tensors state(arguments.begin(), arguments.begin() + static_cast<std::ptrdiff_t>(loop.variables));
+  if (!loop.more && loop.steps == 0) return empty_outputs(loop, state, xs);
+  // One op for all iterations: its derivative is one stack, not a sum of as many as there are iterations.
+  std::vector<Tensors> columns;
+  for (const Tensor& x : xs) columns.push_back(unstack(x, 0));
+  Outputs outputs;
+  std::int64_t i = 0;
+  for (; iterations >= 0 ? i < iterations : goes_on(loop, o, i, state); ++i) {
+    Tensors x;
+    for (const Tensors& column : columns) x.push_back(column[static_cast<std::size_t>(i)]);
+    state = loop.step(state, x);
+    outputs.take(state, loop.variables);
+  }
+  iterations = i;
+  outputs.append_to(state);
+  return state;
+}
+
+std::int64_t bytes_of(std::span<const Tensor> tensors) {
+  std::int64_t sum = 0;
+  for (const Tensor& x : tensors) sum += x.size() * static_cast<std::int64_t>(item_size(x.dtype()));
+  return sum;
+}
+
+// binomial(s + t, s): the most iterations that s kept states serve when none is computed more than t times.
+std::int64_t reach(std::int64_t s, std::int64_t t, std::int64_t limit) {
+  std::int64_t b = 1;
+  for (std::int64_t k = 1; k <= s && b < limit; ++k) b = b * (t + k) / k;
+  return std::min(b, limit);
+}
+
+// How far from the last kept state to keep the next, with `length` iterations ahead and `free` states left to keep.
+std::int64_t next_kept(std::int64_t length, std::int64_t free) {
+  std::int64_t t = 1;
+  while (reach(free, t, length) < length) ++t;
+  return std::max<std::int64_t>(1, std::min(reach(free, t - 1, length), length - 1));
+}
+
+struct Kept {
+  std::int64_t iteration;
+  Tensors state;
+};
+
+// What the rules of a loop with a budget share.
+struct Checkpointed {
+  detail::FlatLoop loop;
+  LoopOptions options;
+  Inputs inputs;
+  std::int64_t iterations = -1;
+  std::size_t most_kept = 2;
+  std::vector<Kept> kept;
+  std::map<std::int64_t, ops::Draws> draws;  // of iterations that draw
+
+  std::span<const Tensor> xs() const { return std::span<const Tensor>(inputs.arguments).subspan(loop.variables); }
+
+  // One iteration, for its values.
+  Tensors step(std::int64_t i, std::span<const Tensor> state, std::span<const Tensor> x) {
+    const auto found = draws.find(i);
+    ops::Draws log = found == draws.end() ? ops::Draws() : found->second;
+    const ops::DrawsScope same_numbers(log, ops::DrawsScope::Mode::replay);
+    return loop.step(state, x);
+  }
+
+  Tensors forward(std::span<const Tensor> arguments);
+  void size_up(std::span<const Tensor> state, std::span<const Tensor> x);
+  std::vector<Gradient> pull(std::span<const Gradient> g);
+  std::vector<Gradient> pull_step(std::int64_t i, const Tensors& state, std::span<const Gradient> g);
+};
+
+// How many states fit the budget beside one iteration's record and the cotangents.
+void Checkpointed::size_up(std::span<const Tensor> state, std::span<const Tensor> x) {
+  GradientTape probe;
+  const Tensors run(identities(state));
+  watch_differentiable(probe, inputs.sources(run));
+  for (const Tensor& captured : tape::Capture::innermost()->tensors()) probe.watch(captured);
+  const Tensors given = loop.step(run, x);
+  const TapeStats stats = probe.stats();
+  const std::int64_t one = std::max<std::int64_t>(1, bytes_of(state));
+  const std::int64_t left = options.memory_budget - stats.saved_bytes - stats.entry_bytes - 2 * one;
+  most_kept = static_cast<std::size_t>(std::max<std::int64_t>(2, left / one));
+}
+
+Tensors Checkpointed::forward(std::span<const Tensor> arguments) {
+  const auto inputs_at = arguments.subspan(loop.variables);
+  Tensors state(arguments.begin(), arguments.begin() + static_cast<std::ptrdiff_t>(loop.variables));
+  std::int64_t stride = 1, i = 0;
+  Outputs outputs;
+  for (; goes_on(loop, options, i, state); ++i) {
+    const Tensors x = at(inputs_at, i);
+    ops::Draws drawn;
+    const ops::DrawsScope noted(drawn, ops::DrawsScope::Mode::note);
+    Tensors next = loop.step(state, x);
+    if (i == 0) {
+      ops::Draws again = drawn;
+      const ops::DrawsScope same_numbers(again, ops::DrawsScope::Mode::replay);
+      size_up(state, x);
+    }
+    if (!drawn.empty()) draws[i] = drawn;
+    if (i % stride == 0) {
+      if (kept.size() == most_kept) {
+        std::erase_if(kept, [&](const Kept& k) { return k.iteration % (2 * stride) != 0; });
+        stride *= 2;
+      }
+      if (i % stride == 0) kept.push_back({i, state});
+    }
+    state = std::move(next);
+    outputs.take(state, loop.variables);
+  }
+  iterations = i;
+  outputs.append_to(state);
+  return state;
+}
+
+// From cotangents of what iteration i gave to those of its variables, its inputs, and all captured.
+std::vector<Gradient> Checkpointed::pull_step(std::int64_t i, const Tensors& state, std::span<const Gradient> g) {
+  GradientTape tape({.watch_accessed_variables = false});
+  Tensors run = identities(state);
+  const std::size_t variables = run.size();
+  for (const Tensor& x : at(xs(), i)) run.push_back(identity(x));
+  const std::vector<Source> sources = inputs.sources(run);
+  watch_differentiable(tape, sources);
+  const Tensors given = step(i, {run.data(), variables}, std::span<const Tensor>(run).subspan(variables));
+  return pull_on(tape, given, g, sources);
+}
+
+std::vector<Gradient> Checkpointed::pull(std::span<const Gradient> g) {
+  const VSpace space;
+  const FrozenReads same_values(inputs.variables, inputs.read);
+  const std::size_t n = loop.variables, columns = g.size() - n, others = inputs.arguments.size() - n;
+  std::vector<Gradient> carried(g.begin(), g.begin() + static_cast<std::ptrdiff_t>(n));
+  std::vector<Gradient> shared(inputs.size() - inputs.arguments.size());
+  std::vector<std::vector<Gradient>> of_inputs(others, std::vector<Gradient>(static_cast<std::size_t>(iterations)));
+  std::vector<Kept> stack_of_kept = kept;
+  for (std::int64_t end = iterations; end > 0;) {
+    const std::int64_t from = stack_of_kept.back().iteration;
+    Tensors state = stack_of_kept.back().state;
+    if (from == end - 1) {
+      stack_of_kept.pop_back();
+    } else {
+      const auto free = static_cast<std::int64_t>(most_kept) - static_cast<std::int64_t>(stack_of_kept.size());
+      const std::int64_t to = free > 0 ? from + next_kept(end - from, free) : end - 1;
+      for (std::int64_t i = from; i < to; ++i) {
+        state = step(i, state, at(xs(), i));
+        state.resize(n);
+      }
+      if (free > 0) {
+        stack_of_kept.push_back({to, std::move(state)});
+        continue;
+      }
+    }
+    --end;
+    std::vector<Gradient> seeds = carried;
+    for (std::size_t k = 0; k < columns; ++k) seeds.push_back(g[n + k] ? Gradient(g[n + k].dense()[end]) : Gradient());
+    std::vector<Gradient> d = pull_step(end, state, seeds);
+    std::move(d.begin(), d.begin() + static_cast<std::ptrdiff_t>(n), carried.begin());
+    for (std::size_t k = 0; k < others; ++k) of_inputs[k][static_cast<std::size_t>(end)] = std::move(d[n + k]);
+    for (std::size_t k = 0; k < shared.size(); ++k) {
+      const Gradient terms[] = {std::move(shared[k]), std::move(d[n + others + k])};
+      shared[k] = space.aggregate(terms);
+    }
+  }
+  std::vector<Gradient> result = std::move(carried);
+  for (std::size_t k = 0; k < others; ++k) {
+    const Tensor& x = xs()[k];
+    if (iterations == 0 || !is_differentiable(x.dtype())) {
+      result.push_back(is_differentiable(x.dtype()) ? Gradient(zeros(x.shape(), x.dtype())) : Gradient());
+      continue;
+    }
+    Tensors rows;
+    for (const Gradient& d : of_inputs[k]) rows.push_back(d ? d.dense() : detail::zeros_of_step(x));
+    result.push_back(stack(rows, 0));
+  }
+  result.insert(result.end(), shared.begin(), shared.end());
+  return result;
+}
+
+}  // namespace
+
+}  // namespace autodiff
+
+using namespace autodiff;
+
+namespace detail {
+
+std::vector<Tensor> run_loop(const FlatLoop& loop, std::span<const Tensor> initial, std::span<const Tensor> xs,
+                             const LoopOptions& options) {
+  if (options.memory_budget < 0)
+    fail<ValueError>(loop.name, "memory_budget is {}; it must be positive, or 0 for no limit", options.memory_budget);
+  std::vector<Tensor> arguments(initial.begin(), initial.end());
+  arguments.insert(arguments.end(), xs.begin(), xs.end());
+  const FlatFunction whole = [loop, options, iterations = std::int64_t{-1}](std::span<const Tensor> x) mutable {
+    return run_plainly(loop, options, iterations, x);
+  };
+  if (!tape::active() || options.memory_budget == 0 || (!loop.more && loop.steps == 0))
+    return composite(loop.name, whole, whole, arguments, Keep::record);
+
+  auto c = std::make_shared<Checkpointed>();
+  c->loop = loop;
+  c->options = options;
+  c->inputs.arguments = arguments;
+  std::vector<Tensor> results;
+  {
+    tape::Capture capture;
+    const ops::DrawsScope noted(c->inputs.draws, ops::DrawsScope::Mode::note);
+    results = c->forward(aliases(arguments));
+    c->inputs.take(capture);
+  }
+  const FlatFunction again = [c](std::span<const Tensor> x) {
+    return run_plainly(c->loop, c->options, c->iterations, x);
+  };
+  const std::vector<Tensor> outputs = aliases(results);
+  record_operation(
+      loop.name, c->inputs.values(), outputs,
+      [c, again](std::span<const Gradient> g) {
+        Tensors seeds;
+        for (const Gradient& d : g)
+          if (d) seeds.push_back(d.dense());
+        return c->inputs.followed(seeds) ? pull_again(c->loop.name, again, c->inputs, g) : c->pull(g);
+      },
+      [c, again](std::span<const Tensor> t) { return push_again(again, c->inputs, t); });
+  return outputs;
+}
+
+void check_state(const char* name, std::span<const Tensor> before, std::span<const Tensor> after) {
+  if (before.size() != after.size())
+    fail<ValueError>(name, "the function turns {} loop variables into {}; it must return as many as it gets",
+                     before.size(), after.size());
+  for (std::size_t i = 0; i < before.size(); ++i)
+    if (before[i].dtype() != after[i].dtype())
+      fail<TypeError>(name, "the function turns loop variable {} from {} into {}; cast it", i, before[i].dtype(),
+                      after[i].dtype());
+}
+
+std::int64_t steps_of(const char* name, std::span<const Tensor> xs) {
+  if (xs.empty()) fail<ValueError>(name, "xs holds no tensor; there is nothing to scan over");
+  for (const Tensor& x : xs) {
+    if (x.rank() == 0) fail<ShapeError>(name, "a tensor of xs has rank 0; axis 0 is what is scanned over");
+    if (x.shape()[0] != xs[0].shape()[0])
+      fail<ShapeError>(name, "tensors of xs have shapes {} and {}; their first extents must be equal", xs[0].shape(),
+                       x.shape());
+  }
+  return xs[0].shape()[0];
+}
+
+Tensor zeros_of_step(const Tensor& x) {
+  Shape shape;
+  for (int d = 1; d < x.rank(); ++d) shape.push_back(x.shape()[d]);
+  return zeros(shape, x.dtype());
+}
+
+bool truth(const char* name, const Tensor& predicate) {
+  if (!predicate.defined()) fail<ValueError>(name, "the condition is an empty tensor");
+  if (predicate.size() != 1)
+    fail<ShapeError>(name, "the condition has shape {}; it must have one element: use all or any", predicate.shape());
+  const tape::Suspend suspend;
+  return static_cast<bool>(predicate);
+}
+
+}  // namespace detail
+
+}  // namespace reel

@@ -1,0 +1,25 @@
+// Draws noted and replayed; scopes form a stack per thread.
+#include "ops/make/draws.hpp"
+
+#include "core/fail.hpp"
+
+namespace reel::ops {
+
+namespace {
+constinit thread_local DrawsScope* innermost = nullptr;
+}
+
+DrawsScope::DrawsScope(Draws& log, Mode mode) noexcept : log_(log), mode_(mode), below_(innermost) { innermost = this; }
+DrawsScope::~DrawsScope() { innermost = below_; }
+
+Draw draw(Generator& generator, std::uint64_t blocks) {
+  DrawsScope* decides = innermost;
+  while (decides && decides->mode_ == DrawsScope::Mode::note) decides = decides->below_;
+  if (decides && decides->next_ == decides->log_.size())
+    fail<ValueError>("random", "a function that is run again for its derivative draws more random numbers than before");
+  const Draw drawn = decides ? decides->log_[decides->next_++] : Draw{generator.seed(), generator.take(blocks)};
+  for (DrawsScope* s = innermost; s != decides; s = s->below_) s->log_.push_back(drawn);
+  return drawn;
+}
+
+}  // namespace reel::ops

@@ -1,0 +1,51 @@
+// A sentinel at the bottom of the stack keeps tape::active() true, so that every op reports.
+#include "tape/capture.hpp"
+
+#include <algorithm>
+
+#include "tape/tape.hpp"
+
+namespace reel::tape {
+
+constinit thread_local Capture* newest_capture = nullptr;
+
+Capture::Capture() : sentinel_(make_tape({}, Tape::Kind::capture)), below_(newest_capture) {
+  sentinel_->capture = this;
+  push(sentinel_);
+  newest_capture = this;
+}
+Capture::~Capture() {
+  newest_capture = below_;
+  free_tape(sentinel_);
+}
+
+bool Capture::hides(const detail::Block* x) const noexcept {
+  for (const Tape* t = hidden(); t; t = t->below)
+    if (t->kind == Tape::Kind::capture ? t->capture->hides(x) : t->recording() && t->find(x) != no_slot) return true;
+  return false;
+}
+
+bool Capture::would_follow(const Variable& v) const noexcept {
+  for (const Tape* t = hidden(); t; t = t->below)
+    if (t->kind == Tape::Kind::capture ? t->capture->would_follow(v)
+                                       : t->recording() && (t->by_id.find(v.id()) != no_slot ||
+                                                            (v.trainable() && t->options.watch_accessed_variables)))
+      return true;
+  return false;
+}
+
+void Capture::note(std::span<const Tensor* const> inputs) {
+  for (const Tensor* x : inputs) {
+    const detail::Block* b = detail::block(*x);
+    if (!is_differentiable(b->dtype) || !hides(b) || !known_.insert(b->id).second) continue;
+    tensors_.push_back(*x);
+    if (watcher_) watch(*watcher_, *x);
+  }
+}
+
+void Capture::note(const Variable& v, std::uint64_t id) {
+  known_.insert(id);
+  if (std::find(variables_.begin(), variables_.end(), v) == variables_.end()) variables_.push_back(v);
+}
+
+}  // namespace reel::tape

@@ -1,0 +1,55 @@
+// Capture: runs code out of sight of the tapes of this thread and finds out what it reads that they follow. This is how
+// a function becomes one entry: its arguments and what it captured are the entry's inputs.
+#pragma once
+#include <reel/tape.hpp>
+#include <set>
+
+#include "tape/record.hpp"
+
+namespace reel::tape {
+
+class Capture;
+extern constinit thread_local Capture* newest_capture [[gnu::tls_model("initial-exec")]];
+
+/// While it lives, the tapes and accumulators that were active do not record; ops still report to it. Tapes that are
+/// made meanwhile record as usual. Captures nest: an inner one's world is part of the outer one's.
+class Capture {
+ public:
+  Capture();
+  Capture(const Capture&) = delete;
+  Capture& operator=(const Capture&) = delete;
+  ~Capture();
+
+  /// What was used so far and is followed by a hidden tape, in the order of first use, each once.
+  std::span<const Tensor> tensors() const noexcept { return tensors_; }
+  /// The variables that were read and that a hidden tape follows; their values are not among the tensors.
+  std::span<const Variable> variables() const noexcept { return variables_; }
+  /// From here on, `tape` watches each tensor that is captured, and the variables.
+  void watch_on(Tape* tape) noexcept { watcher_ = tape; }
+
+  /// Whether a hidden tape follows x.
+  bool hides(const detail::Block* x) const noexcept;
+  /// Whether a hidden tape would follow what is read of the variable.
+  bool would_follow(const Variable& v) const noexcept;
+  /// The newest hidden tape.
+  Tape* hidden() const noexcept { return outer_.top_; }
+  /// Notes the inputs of an op.
+  void note(std::span<const Tensor* const> inputs);
+  /// Notes that the variable was read, and the id of what was read: an id of this read's own.
+  void note(const Variable& variable, std::uint64_t id);
+  Tape* watcher() const noexcept { return watcher_; }
+
+  /// The innermost of this thread, null if there is none.
+  static Capture* innermost() noexcept { return newest_capture; }
+
+ private:
+  Suspend outer_;
+  Tape* sentinel_;
+  Tape* watcher_ = nullptr;
+  Capture* below_;
+  std::vector<Tensor> tensors_;
+  std::vector<Variable> variables_;
+  std::set<std::uint64_t> known_;  // ids of captured tensors, and of values read of variables
+};
+
+}  // namespace reel::tape

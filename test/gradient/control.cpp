@@ -1,0 +1,304 @@
+// while_loop, scan and cond: S122-S124, single entries, memory under a budget.
+#include <cmath>
+#include <reel/reel.hpp>
+
+#include "catch.hpp"
+
+using namespace reel;
+using Catch::Contains;
+
+namespace {
+
+bool close(double a, double b) { return std::abs(a - b) <= 1e-12 * (1 + std::abs(b)); }
+bool close(const Tensor& a, const Tensor& b) { return max(abs(a - b)).item() <= 1e-12 * (1 + max(abs(b)).item()); }
+
+constexpr std::int64_t budgets[] = {0, 1, 600, 100000};
+
+}  // namespace
+
+TEST_CASE("S122: a while_loop has the derivatives of the loop written out, in every order, mode and budget") {
+  const Variable w(scalar(1.1), "w");
+  const Tensor k = scalar(0.9), x = scalar(0.7);
+  const auto step = [&](const Tensor& s) { return sin(s * w) + k * 0.1; };
+  const auto plain = [&](const Tensor& v) {
+    Tensor s = v;
+    for (int i = 0; i < 20; ++i) s = step(s);
+    return s;
+  };
+  for (std::int64_t budget : budgets) {
+    INFO("budget " << budget);
+    const auto loop = [&](const Tensor& v) {
+      return std::get<1>(while_loop([](const Tensor& i, const Tensor&) { return less(i, 20); },
+                                    [&](const Tensor& i, const Tensor& s) { return std::tuple(i + 1, step(s)); },
+                                    std::tuple(scalar(std::int64_t{0}), v), {.memory_budget = budget}));
+    };
+    CHECK(loop(x).item() == plain(x).item());
+    GradientTape tape({.persistent = true});
+    tape.watch(std::pair(x, k));
+    const auto a = tape.gradient(loop(x), {x, k, w}), b = tape.gradient(plain(x), {x, k, w});
+    for (std::size_t i = 0; i < 3; ++i) CHECK(close((*a[i]).item(), (*b[i]).item()));
+    CHECK(close(grad(grad(loop))(x).item(), grad(grad(plain))(x).item()));
+    CHECK(close(jvp(loop, x, 1.0).second.item(), grad(plain)(x).item()));
+    CHECK(close(jvp(grad(loop), x, 1.0).second.item(), grad(grad(plain))(x).item()));
+    CHECK(
+        close(grad([&](const Tensor& v) { return jvp(loop, v, 1.0).second; })(x).item(), grad(grad(plain))(x).item()));
+  }
+}
+
+TEST_CASE("S122: one entry on the tape, whatever the number of iterations") {
+  const Tensor x = ones({4});
+  for (std::int64_t budget : budgets)
+    for (int n : {0, 1, 1000}) {
+      GradientTape tape;
+      tape.watch(x);
+      int i = 0;
+      const Tensor y = while_loop([&](const Tensor&) { return i++ < n; }, [](const Tensor& s) { return s * 1.001; }, x,
+                                  {.memory_budget = budget});
+      CHECK(tape.stats().entries == 1);
+      CHECK(close(*tape.gradient(y, x), full({4}, std::pow(1.001, n))));
+    }
+}
+
+TEST_CASE("S122: loops that do not run, exits without a gradient, invariants") {
+  const Tensor x = scalar(2.0), k = scalar(3.0);
+  for (std::int64_t budget : budgets) {
+    const LoopOptions options{.memory_budget = budget};
+    const auto never = [](const auto&...) { return false; };
+    const Tensor unchanged = grad([&](const Tensor& v) {
+      return while_loop(
+          never, [](const Tensor& s) { return s * s; }, v, options);
+    })(x);
+    CHECK(unchanged.item() == 1.0);
+
+    // Two exits, one of which nobody uses: its initial value gets zeros; if none is used, none goes back.
+    GradientTape tape({.persistent = true});
+    const Tensor y = scalar(5.0);
+    tape.watch(std::tuple(x, y, k));
+    int i = 0;
+    const auto [a, b] = while_loop([&](const Tensor&, const Tensor&) { return i++ < 3; },
+                                   [&](const Tensor& p, const Tensor& q) { return std::tuple(p * k, q + 1.0); },
+                                   std::tuple(x, y), options);
+    const auto g = tape.gradient(a, {x, y, k});
+    CHECK((*g[0]).item() == 27.0);
+    REQUIRE(g[1]);
+    CHECK((*g[1]).item() == 0.0);
+    CHECK((*g[2]).item() == 3 * 9 * 2.0);  // the invariant's gradients of all iterations
+    CHECK_FALSE(tape.gradient(stop_gradient(a + b), x));
+  }
+}
+
+TEST_CASE("S123: a gradient inside the body of a loop") {
+  const Tensor x = scalar(0.5);
+  int i = 0;
+  const auto newton = [&](const Tensor& start) {
+    i = 0;
+    return while_loop([&](const Tensor&) { return i++ < 8; },
+                      [](const Tensor& s) {
+                        GradientTape tape;
+                        tape.watch(s);
+                        const Tensor f = s * s - 2.0;
+                        return s - f / *tape.gradient(f, s);
+                      },
+                      start);
+  };
+  CHECK(close(newton(x).item(), std::sqrt(2.0)));
+  // An inner tape sees nothing of what was made before it.
+  while_loop([&, n = 0](const Tensor&) mutable { return n++ < 1; },
+             [&](const Tensor& s) {
+               GradientTape tape;
+               const Tensor y = x * s;
+               CHECK_FALSE(tape.gradient(y, x));
+               return s;
+             },
+             x);
+}
+
+TEST_CASE("S124: cond runs the chosen branch alone") {
+  const Tensor x = scalar(0.0), k = scalar(3.0);
+  int wrong = 0;
+  const auto f = [&](const Tensor& v) {
+    return cond(
+        greater_equal(v, 0), [&](const Tensor& p) { return p * k + p * p; },
+        [&](const Tensor& p) {
+          ++wrong;
+          return log(p);
+        },
+        v);
+  };
+  CHECK(grad(f)(x).item() == 3.0);  // no 0 times infinity from the logarithm
+  CHECK(grad(grad(f))(x).item() == 2.0);
+  CHECK(jvp(f, x, 1.0).second.item() == 3.0);
+  CHECK(wrong == 0);
+  GradientTape tape;
+  tape.watch(std::pair(x, k));
+  const Tensor y = f(x + 1);
+  CHECK(tape.stats().entries == 2);
+  CHECK((*tape.gradient(y, k)).item() == 1.0);
+  CHECK(cond(
+            true, [] { return scalar(1.0); }, [] { return scalar(2.0); })
+            .item() == 1.0);
+  CHECK_THROWS_AS(cond(
+                      ones({2}), [] { return scalar(1.0); }, [] { return scalar(2.0); }),
+                  ShapeError);
+}
+
+TEST_CASE("S120: closures by value and by reference") {
+  Tensor k = scalar(3.0);
+  const Tensor x = scalar(2.0);
+  GradientTape tape({.persistent = true});
+  tape.watch(std::pair(x, k));
+  for (std::int64_t budget : budgets) {
+    const LoopOptions options{.memory_budget = budget, .max_iterations = 2};
+    const auto always = [](const Tensor&) { return true; };
+    const Tensor by_value = while_loop(
+        always, [k](const Tensor& s) { return s * k; }, x, options);
+    const Tensor by_reference = while_loop(
+        always, [&k](const Tensor& s) { return s * k; }, x, options);
+    for (const Tensor& y : {by_value, by_reference}) {
+      CHECK((*tape.gradient(y, x)).item() == 9.0);
+      CHECK((*tape.gradient(y, k)).item() == 12.0);
+    }
+  }
+}
+
+TEST_CASE("scan: states, outputs and inputs as in the loop written out") {
+  const Variable w(tensor({{0.5, -0.25}, {0.125, 0.75}}), "w");
+  const Tensor start = tensor({0.1, -0.2}), xs = reshape(linspace(-1, 1, 14), {7, 2});
+  const auto step = [&](const Tensor& c, const Tensor& x) { return tanh(matmul(w, c) + x); };
+  const auto plain = [&](const Tensor& c, const Tensor& inputs) {
+    Tensor s = c, total = scalar(0.0);
+    for (int i = 0; i < 7; ++i) {
+      s = step(s, inputs[i]);
+      total = total + sum(s * inputs[i]) * (i + 1);
+    }
+    return total + sum(s);
+  };
+  for (std::int64_t budget : budgets) {
+    INFO("budget " << budget);
+    const auto scanned = [&](const Tensor& c, const Tensor& inputs) {
+      const auto [last, ys] = scan(
+          [&](const Tensor& s, const std::pair<Tensor, Tensor>& x) {
+            const Tensor next = step(s, x.first);
+            return std::pair(next, std::vector{next * x.first * x.second, x.second});
+          },
+          c, std::pair(inputs, arange(1.0, 8.0)), {.memory_budget = budget});
+      CHECK(ys[1].to_vector() == arange(1.0, 8.0).to_vector());
+      return sum(ys[0]) + sum(last);
+    };
+    CHECK(close(scanned(start, xs), plain(start, xs)));
+    const auto [a, b] = grad(scanned)(start, xs);
+    const auto [p, q] = grad(plain)(start, xs);
+    CHECK(close(a, p));
+    CHECK(close(b, q));
+    CHECK(close(hessian<1>(scanned)(start, xs), hessian<1>(plain)(start, xs)));
+    GradientTape tape({.persistent = true});
+    CHECK(close(*tape.gradient(scanned(start, xs), w), *tape.gradient(plain(start, xs), w)));
+    const Tensor t = ones({7, 2});
+    CHECK(close(jvp([&](const Tensor& v) { return scanned(start, v); }, xs, t).second, sum(q * t)));
+  }
+}
+
+TEST_CASE("scan: no steps, and what does not fit") {
+  const Tensor c = ones({2});
+  const auto f = [](const Tensor& s, const Tensor& x) { return std::pair(s * x, std::pair(s, x + 1.0)); };
+  const auto [last, ys] = scan(f, c, zeros({0, 2}));
+  CHECK(last.to_vector() == c.to_vector());
+  CHECK(ys.first.shape() == Shape{0, 2});
+  CHECK(ys.second.shape() == Shape{0, 2});
+  CHECK(close(grad([&](const Tensor& v) { return sum(scan(f, v, zeros({0, 2})).first); })(c), c));
+  CHECK_THROWS_AS(scan(f, c, scalar(1.0)), ShapeError);
+  CHECK_THROWS_AS(scan([](const Tensor& s, const std::pair<Tensor, Tensor>&) { return std::pair(s, s); }, c,
+                       std::pair(ones({2}), ones({3}))),
+                  ShapeError);
+  CHECK_THROWS_WITH(
+      scan([](const Tensor& s, const Tensor& x) { return std::pair(cast(s, DType::float32), x); }, c, ones({2})),
+      Contains("loop variable 0") && Contains("float32"));
+  CHECK_THROWS_AS(while_loop([](const auto&) { return true; },
+                             [](const std::vector<Tensor>& s) {
+                               return std::vector{s[0], s[0]};
+                             },
+                             std::vector{c}),
+                  ValueError);
+  CHECK_THROWS_AS(while_loop([](const Tensor& s) { return s; }, [](const Tensor& s) { return s; }, c), ShapeError);
+  CHECK_THROWS_AS(
+      while_loop([](const Tensor&) { return false; }, [](const Tensor& s) { return s; }, c, {.memory_budget = -1}),
+      ValueError);
+}
+
+TEST_CASE("under a budget, memory stays within it and few steps are computed again") {
+  constexpr std::int64_t n = 1000, size = 1000, state_bytes = size * 8;
+  const Tensor start = full({size}, 0.5);
+  std::int64_t runs = 0;
+  const auto step = [&](const Tensor& c, const Tensor& x) {
+    ++runs;
+    return std::pair(tanh(c + x), mean(c));
+  };
+  const Tensor xs = full({n}, 0.01);
+  const auto run = [&](std::int64_t budget) {
+    GradientTape tape;
+    tape.watch(start);
+    runs = 0;
+    const std::int64_t before = memory_stats().live_bytes;
+    reset_peak_bytes();
+    const Tensor y = sum(scan(step, start, xs, {.memory_budget = budget}).first);
+    const Tensor g = *tape.gradient(y, start);
+    return std::pair(memory_stats().peak_bytes - before, g);
+  };
+  const auto [everything, expected] = run(0);
+  CHECK(runs == n);
+  CHECK(everything > n * state_bytes);
+  std::int64_t last_runs = 0;
+  for (std::int64_t states : {100, 30, 15}) {
+    const std::int64_t budget = states * state_bytes;
+    const auto [peak, g] = run(budget);
+    INFO("budget of " << states << " states: peak " << peak << ", " << runs << " steps run");
+    CHECK(close(g, expected));
+    // The outputs, the cuts of xs and pools of partly used pages come on top; none grows with the budget.
+    CHECK(peak <= budget + 400000);
+    // Griewank and Walther: with s states kept, no step is computed more than t times again, binomial(s + t, s) >= n.
+    const double s = static_cast<double>(states - 7);  // the record of one step and the cotangents need the rest
+    double t = 0, served = 1;
+    while (served < n) {
+      ++t;
+      served *= (s + t) / t;
+    }
+    CHECK(static_cast<double>(runs) <= static_cast<double>(n) * (2 + t) + 1);
+    CHECK(runs >= last_runs);
+    last_runs = runs;
+  }
+}
+
+TEST_CASE("loops draw the same random numbers when they are run again, nest, and let exceptions pass") {
+  const Tensor x = scalar(1.5);
+  for (std::int64_t budget : budgets) {
+    Generator a(3), b(3);
+    const auto noisy = [](Generator& g, const Tensor& s) { return s * (1 + 0.1 * random_normal(g, {})); };
+    const auto plain = [&](const Tensor& v) {
+      Tensor s = v;
+      for (int i = 0; i < 9; ++i)
+        for (int k = 0; k < 3; ++k) s = noisy(a, s);
+      return s;
+    };
+    const auto nested = [&](const Tensor& v) {
+      return while_loop([n = 0](const Tensor&) mutable { return n++ < 9; },
+                        [&](const Tensor& s) {
+                          return while_loop([](const Tensor&) { return true; },
+                                            [&](const Tensor& t) { return noisy(b, t); }, s,
+                                            {.memory_budget = budget, .max_iterations = 3});
+                        },
+                        v, {.memory_budget = budget});
+    };
+    CHECK(close(grad(nested)(x), grad(plain)(x)));
+    CHECK(a.position() == b.position());
+  }
+  GradientTape tape;
+  tape.watch(x);
+  CHECK_THROWS_WITH(while_loop([](const Tensor&) { return true; },
+                               [](const Tensor& s) -> Tensor {
+                                 if (s.item() > 10) throw std::runtime_error("too large");
+                                 return s * 2;
+                               },
+                               x),
+                    "too large");
+  CHECK((*tape.gradient(x * x, x)).item() == 3.0);
+}
