@@ -252,6 +252,34 @@ TEST_CASE("a recorded gradient of elementwise is one entry too, and second-order
   CHECK(g[1].dense().shape() == y.shape());
 }
 
+TEST_CASE("Jacobians and forward accumulators pass through elementwise") {
+  support::Random random("jacobian");
+  const Tensors x = {random.tensor({3, 1}), random.tensor({4}), random.tensor({})};
+  const auto jacobians = [&](const Function& f) {
+    GradientTape tape;
+    tape.watch(x);
+    Tensors all;
+    for (const Gradient& j : tape.jacobian(f(x)[0], x)) all.push_back(j.dense());
+    return all;
+  };
+  const Tensors expected = jacobians(plain), got = jacobians(fused);
+  for (std::size_t i = 0; i < x.size(); ++i) CHECK(got[i].shape() == expected[i].shape());
+  CHECK(difference(got, expected).error <= 1e-15);
+
+  const Tensors t = random.like(x);
+  const auto tangent = [&](const Function& f) {
+    const ForwardAccumulator accumulator(x, t);
+    return accumulator.jvp(f(x)[0]).dense();
+  };
+  CHECK(difference({tangent(fused)}, {tangent(plain)}).error <= 1e-15);
+
+  // A zero that is connected keeps its shape, with many cotangents too.
+  GradientTape tape;
+  tape.watch(x[1]);
+  const Tensor steps = elementwise([](Lane a) { return floor(a) + 0.5; }, x[1]);
+  CHECK(tape.jacobian(steps, x[1]).dense().to_vector() == std::vector<double>(16, 0.0));
+}
+
 TEST_CASE("elementwise takes any number of arguments, and programs of any length") {
   support::Random random("many");
   Tensors x;

@@ -99,9 +99,9 @@ void pull(const tape::Record& record, std::span<const Tensor> g, std::span<Gradi
   const std::vector<Tensor> results = evaluate(record, derivative, g, shape);
   for (std::size_t i = 0; i < dx.size(); ++i) {
     if (results[i].defined())
-      dx[i] = sum_to(results[i], record.shape(i));
+      dx[i] = sum_to(record, results[i], record.shape(i));
     else if (derivative.results[i].kind == Kind::zero)
-      dx[i] = zeros(record.shape(i), record.dtype(i));
+      dx[i] = zeros(record.led(record.shape(i)), record.dtype(i));
   }
 }
 
@@ -116,7 +116,7 @@ void push(const tape::Record& record, std::span<const Tensor> dx, std::span<Tens
 void release(std::span<const std::int64_t> attributes) noexcept { program_of(attributes).release(); }
 void retain(std::span<const std::int64_t> attributes) noexcept { program_of(attributes).retain(); }
 
-constexpr tape::Rule rule = {who, pull, push, true, false, release, retain};
+constexpr tape::Rule rule = batched({who, pull, push, true, false, release, retain});
 
 }  // namespace
 

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "loops/program.hpp"
+#include "loops/program/program.hpp"
 
 namespace reel::ops {
 

@@ -3,7 +3,7 @@
 #include <reel/elementwise.hpp>
 #include <vector>
 
-#include "loops/program.hpp"
+#include "loops/program/program.hpp"
 
 namespace reel {
 

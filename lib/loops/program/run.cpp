@@ -6,7 +6,7 @@
 
 #include "loops/layout.hpp"
 #include "loops/loops.hpp"
-#include "loops/program.hpp"
+#include "loops/program/program.hpp"
 
 namespace reel::loops {
 

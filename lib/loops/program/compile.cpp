@@ -1,8 +1,8 @@
 // Programs compiled: liveness, registers, and which steps write an output in place.
-#include "loops/program.hpp"
-
 #include <bit>
 #include <cstring>
+
+#include "loops/program/program.hpp"
 
 namespace reel::loops {
 
