@@ -87,6 +87,30 @@ TEST_CASE("results of elementwise have the same bits for every number of threads
   CHECK(difference(fused(part), {slice(one[0], {reel::range(17, 5001)})}).error == 0);
 }
 
+TEST_CASE("the gradient of a single element that all share is summed in the same pass") {
+  support::Random random("shared");
+  const std::int64_t n = 200001;
+  const Tensor x = random.tensor({3, n}), g = random.tensor({3, n});
+  const Variable slope(full({1, 1}, 2.0)), offset(scalar(0.5));
+  GradientTape tape({.persistent = true});
+  const Tensor y = elementwise([](Lane u, Lane a, Lane b) { return a * u + square(b); }, x, slope, offset);
+  const auto d = tape.gradient({y}, {slope, offset}, {.output_gradients = {g}});
+  CHECK(d[0].dense().shape() == Shape{1, 1});
+  CHECK(d[0].dense().item() == Approx(sum(g * x).item()).epsilon(1e-12));
+  CHECK(d[1].dense().item() == Approx(sum(g).item()).epsilon(1e-12));
+  // Recorded by an outer tape it is summed by an op of its own: the second derivative by the offset is 2 sum(g).
+  GradientTape outer;
+  const Tensor b = scalar(0.5);
+  outer.watch(b);
+  Tensor first;
+  {
+    GradientTape inner;
+    inner.watch(b);
+    first = inner.gradient(elementwise([](Lane u, Lane v) { return u * square(v); }, x, b), b).dense();
+  }
+  CHECK(outer.gradient(first, b).dense().item() == Approx(2 * sum(x).item()).epsilon(1e-12));
+}
+
 TEST_CASE("dtypes of elementwise are those of the pointwise ops, in floating point") {
   const Tensor narrow = tensor<float>({1, 2}), wide = tensor({3., 4.}), whole = tensor<std::int32_t>({5, 6});
   const auto sum = [](auto x, auto y) { return x + 0.5 * y; };

@@ -41,8 +41,9 @@ class Code {
  public:
   explicit Code(const Graph& graph);
 
-  /// out[k] = output k. The dtype is float32 or float64, of all tensors. Inputs broadcast to `shape`, with any strides;
-  /// one that no output needs may be null. Outputs are contiguous, of `shape`, and overlap nothing.
+  /// out[k] = output k, or the sum of its elements where out[k] has one element and `shape` more. The dtype is float32
+  /// or float64, of all tensors. Inputs broadcast to `shape`, with any strides; one that no output needs may be null.
+  /// Outputs are contiguous and overlap nothing. Bits do not depend on the number of threads.
   void run(DType dtype, const Shape& shape, std::span<const Tensor* const> in, std::span<const double> parameters,
            std::span<const Tensor> out) const;
   /// Whether an output depends on input i.

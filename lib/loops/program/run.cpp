@@ -49,17 +49,27 @@ kernels::Loop loop_of(const Node& node, kernels::Type type) {
 
 }  // namespace
 
+// One run of a program: its operands, and how the result is cut into blocks.
 struct Run {
   const Code& code;
   std::size_t bytes;  // of an element
+  const kernels::Reduction& sum;
   std::vector<Source> sources;
   std::vector<kernels::Loop> loops;
   std::vector<double> constants;  // a float takes the front of its cell
-  std::vector<std::byte*> outputs;
+  struct Output {
+    std::byte* data;
+    std::int32_t buffer;                  // where a total's elements go, block by block; -1: they go to `data`
+    std::unique_ptr<std::byte[]> totals;  // of each block
+  };
+  std::vector<Output> outputs;
   std::int64_t block = 0;
   std::size_t register_bytes = 0, registers = 0, places = 0;
 
-  Run(const Code& c, DType dtype) : code(c), bytes(item_size(dtype)) {}
+  Run(const Code& c, DType dtype)
+      : code(c),
+        bytes(item_size(dtype)),
+        sum(kernels::active().reduction(kernels::Reduce::sum, static_cast<kernels::Type>(dtype))) {}
 
   void set_constants(DType dtype, std::span<const double> parameters) {
     constants.reserve(code.constants_.size());
@@ -108,8 +118,10 @@ struct Run {
     };
     for (const Source& s : sources)
       if (s.layout.kind == Layout::Kind::linear) fetch(s.data);
-    for (const std::byte* z : outputs) fetch(z);
+    for (const Output& z : outputs)
+      if (z.buffer < 0) fetch(z.data);
   }
+  void all(std::int64_t size) const;
   void go(std::int64_t begin, std::int64_t end, std::byte* scratch) const;
   void go_on_stack(std::int64_t begin, std::int64_t end) const {
     alignas(cache_line) std::byte scratch[stack_bytes];
@@ -149,7 +161,8 @@ void Run::go(std::int64_t begin, std::int64_t end, std::byte* scratch) const {
       if (s.layout.kind == Layout::Kind::linear) place[i].data = s.data + offset;
       if (s.buffer >= 0 && s.layout.period > block) lay_out(s.nest, 0, s.data, bytes, at, at + n, buffer(s.buffer));
     }
-    for (std::size_t k = 0; k < outputs.size(); ++k) place[first_output + k] = {outputs[k] + offset, 1};
+    for (std::size_t k = 0; k < outputs.size(); ++k)
+      place[first_output + k] = {outputs[k].buffer < 0 ? outputs[k].data + offset : buffer(outputs[k].buffer), 1};
     const bool fetches = in_memory && (end - at - block) * static_cast<std::int64_t>(bytes) >= fetch_distance;
     for (std::size_t i = 0; i < loops.size(); ++i) {
       if (fetches) fetch_ahead(offset, i);
@@ -159,8 +172,37 @@ void Run::go(std::int64_t begin, std::int64_t end, std::byte* scratch) const {
         in[k] = step.node.in[k] < 0 ? kernels::Strided{nullptr, 0} : place[step.node.in[k]];
       loops[i](in, const_cast<void*>(place[step.to].data), n);
     }
-    for (const Code::Copy& c : code.copies_) kernels::copy(place[c.from], outputs[c.output] + offset, 1, n, bytes);
+    for (const Code::Copy& c : code.copies_)
+      kernels::copy(place[c.from], const_cast<void*>(place[first_output + c.output].data), 1, n, bytes);
+    for (const Output& z : outputs)
+      if (z.buffer >= 0)
+        sum.run({buffer(z.buffer), 1}, n, z.totals.get() + at / block * static_cast<std::int64_t>(bytes));
   }
+}
+
+// All of the result, in parallel where it is large.
+void Run::all(std::int64_t size) const {
+  const std::int64_t grain = std::max(piece / block, std::int64_t{1}) * block;
+  if (scratch_bytes() <= stack_bytes) {
+    const auto on_stack = [&](std::int64_t begin, std::int64_t end) { go_on_stack(begin, end); };
+    if (size < parallel_threshold)
+      on_stack(0, size);
+    else
+      parallel_for(size, grain, on_stack);
+    return;
+  }
+  // Too many registers for the stack: each worker at work holds one of as many areas of the heap.
+  const std::size_t area_bytes = scratch_bytes() + cache_line, workers = static_cast<std::size_t>(num_threads());
+  const auto memory = std::make_unique<std::byte[]>(area_bytes * workers);
+  const auto taken = std::make_unique<std::atomic<bool>[]>(workers);
+  parallel_for(size, grain, [&](std::int64_t begin, std::int64_t end) {
+    std::size_t area = 0;
+    while (taken[area].exchange(true, std::memory_order_acquire)) area = (area + 1) % workers;
+    std::byte* scratch = memory.get() + area * area_bytes;
+    scratch += (cache_line - reinterpret_cast<std::uintptr_t>(scratch) % cache_line) % cache_line;
+    go(begin, end, scratch);
+    taken[area].store(false, std::memory_order_release);
+  });
 }
 
 void Code::run(DType dtype, const Shape& shape, std::span<const Tensor* const> in, std::span<const double> parameters,
@@ -181,32 +223,20 @@ void Code::run(DType dtype, const Shape& shape, std::span<const Tensor* const> i
     }
     run.set_source(i, x, shape);
   }
-  for (const Tensor& z : out) run.outputs.push_back(detail::block(z)->data);
+  for (const Tensor& z : out) {
+    const detail::Block* to = detail::block(z);
+    run.outputs.push_back({to->data, to->size == size ? -1 : static_cast<std::int32_t>(run.registers++), nullptr});
+  }
   for (const Step& step : steps_) run.loops.push_back(loop_of(step.node, static_cast<kernels::Type>(dtype)));
   run.places = in.size() + out.size() + constants_.size() + registers_;
   run.set_block();
 
-  const std::int64_t grain = std::max(piece / run.block, std::int64_t{1}) * run.block;
-  if (run.scratch_bytes() <= stack_bytes) {
-    const auto go = [&](std::int64_t begin, std::int64_t end) { run.go_on_stack(begin, end); };
-    if (size < parallel_threshold)
-      go(0, size);
-    else
-      parallel_for(size, grain, go);
-    return;
-  }
-  // Too many registers for the stack: each worker at work holds one of as many areas of the heap.
-  const std::size_t bytes = run.scratch_bytes() + cache_line, workers = static_cast<std::size_t>(num_threads());
-  const auto memory = std::make_unique<std::byte[]>(bytes * workers);
-  const auto taken = std::make_unique<std::atomic<bool>[]>(workers);
-  parallel_for(size, grain, [&](std::int64_t begin, std::int64_t end) {
-    std::size_t area = 0;
-    while (taken[area].exchange(true, std::memory_order_acquire)) area = (area + 1) % workers;
-    std::byte* scratch = memory.get() + area * bytes;
-    scratch += (cache_line - reinterpret_cast<std::uintptr_t>(scratch) % cache_line) % cache_line;
-    run.go(begin, end, scratch);
-    taken[area].store(false, std::memory_order_release);
-  });
+  const std::int64_t blocks = (size - 1) / run.block + 1;
+  for (Run::Output& z : run.outputs)
+    if (z.buffer >= 0) z.totals = std::make_unique<std::byte[]>(static_cast<std::size_t>(blocks) * run.bytes);
+  run.all(size);
+  for (const Run::Output& z : run.outputs)
+    if (z.buffer >= 0) run.sum.run({z.totals.get(), 1}, blocks, z.data);
 }
 
 }  // namespace reel::loops

@@ -30,6 +30,10 @@ std::vector<double> parameters_of(std::span<const std::int64_t> attributes) {
   return parameters;
 }
 
+bool any_followed(std::span<const Tensor* const> in) {
+  return tape::active() && std::any_of(in.begin(), in.end(), [](const Tensor* x) { return tape::followed(*x); });
+}
+
 void record_program(const Program& program, std::span<const Tensor* const> in, std::span<const double> parameters,
                     std::span<const Tensor> out) {
   std::vector<const Tensor*> outputs, saved;
@@ -37,12 +41,8 @@ void record_program(const Program& program, std::span<const Tensor* const> in, s
   for (const Tensor& z : out) outputs.push_back(&z);
   for (const double p : parameters) attributes.push_back(std::bit_cast<std::int64_t>(p));
   Direction direction{{}, std::vector<bool>(out.size(), true)};
-  bool followed = false;
-  for (const Tensor* x : in) {
-    direction.wanted.push_back(tape::followed(*x));
-    followed |= direction.wanted.back();
-  }
-  if (followed) {
+  for (const Tensor* x : in) direction.wanted.push_back(tape::followed(*x));
+  if (any_followed(in)) {
     saved.resize(in.size());
     for (const std::int32_t source : program.derivative(direction).sources)
       if (const auto i = static_cast<std::size_t>(source); i < in.size()) saved[i] = in[i];
@@ -61,22 +61,35 @@ std::vector<Tensor> evaluate(const Program& program, std::span<const Tensor* con
   return out;
 }
 
-// A derivative of a recorded program, `given` its cotangents or tangents: each of the results, empty where there is
-// none or it is zero, of which `results` tells. One that is a cotangent or tangent as it is has that one's shape.
+// A derivative of a recorded program in elements of `shape`, `given` its cotangents or tangents: each of the results,
+// empty where there is none or it is zero, of which `results` tells. One that is a cotangent or tangent as it is has
+// that one's shape. One for which target(i) has a single element is summed on the way, unless a tape is to record it.
+template <class Target>
 std::vector<Tensor> evaluate(const tape::Record& record, const Derivative& derivative, std::span<const Tensor> given,
-                             const Shape& shape) {
-  std::vector<Tensor> held;
+                             const Shape& shape, Target target) {
+  const Program& program = *derivative.program;
   const std::size_t inputs = record.num_inputs();
   const auto source = [&](std::int32_t index) {
     const auto i = static_cast<std::size_t>(index);
     return i < inputs ? record.saved(i) : given[i - inputs];
   };
+  std::vector<Tensor> held;
   for (const std::int32_t index : derivative.sources) held.push_back(source(index));
   std::vector<const Tensor*> in;
   for (const Tensor& x : held) in.push_back(&x);
-  const std::vector<Tensor> out =
-      evaluate(*derivative.program, in, parameters_of(record.attributes()), record.output_dtype(), shape);
-  std::vector<Tensor> results(derivative.results.size());
+  const std::vector<double> parameters = parameters_of(record.attributes());
+  const DType dtype = record.output_dtype();
+  std::vector<Tensor> results(derivative.results.size()), out;
+  if (program.outputs() == 0 || shape.elements() == 0 || any_followed(in)) {
+    out = evaluate(program, in, parameters, dtype, shape);
+  } else {
+    for (std::size_t i = 0; i < results.size(); ++i)
+      if (derivative.results[i].kind == Kind::output) {
+        const Shape own = target(i);
+        out.push_back(detail::empty(dtype, own.elements() == 1 ? own : shape));
+      }
+    program.code().run(dtype, shape, in, parameters, out);
+  }
   for (std::size_t i = 0; i < results.size(); ++i) {
     const auto [kind, index] = derivative.results[i];
     if (kind == Kind::source) results[i] = source(index);
@@ -96,7 +109,8 @@ void pull(const tape::Record& record, std::span<const Tensor> g, std::span<Gradi
   for (std::size_t i = 0; i < dx.size(); ++i) direction.wanted.push_back(record.wanted(i));
   const Derivative& derivative = program_of(record.attributes()).derivative(direction);
   const Shape shape = std::find_if(g.begin(), g.end(), [](const Tensor& x) { return x.defined(); })->shape();
-  const std::vector<Tensor> results = evaluate(record, derivative, g, shape);
+  const std::vector<Tensor> results =
+      evaluate(record, derivative, g, shape, [&](std::size_t i) { return record.led(record.shape(i)); });
   for (std::size_t i = 0; i < dx.size(); ++i) {
     if (results[i].defined())
       dx[i] = sum_to(record, results[i], record.shape(i));
@@ -108,7 +122,7 @@ void pull(const tape::Record& record, std::span<const Tensor> g, std::span<Gradi
 void push(const tape::Record& record, std::span<const Tensor> dx, std::span<Tensor> dy) {
   const Derivative& derivative = program_of(record.attributes()).derivative({{}, defined(dx)});
   const Shape shape = record.output_shape();
-  const std::vector<Tensor> results = evaluate(record, derivative, dx, shape);
+  const std::vector<Tensor> results = evaluate(record, derivative, dx, shape, [&](std::size_t) { return shape; });
   for (std::size_t k = 0; k < dy.size(); ++k)
     if (results[k].defined()) dy[k] = results[k].shape() == shape ? results[k] : broadcast_to(results[k], shape);
 }
