@@ -1,5 +1,5 @@
-// Jacobians: all rows in one sweep against one gradient() after another on a persistent tape. Medians of interleaved
-// timings, so that both see the same machine.
+// Jacobians: all rows in one sweep against one gradient() after another on a persistent tape. The best of
+// interleaved timings: what the machine does when it is left alone.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -17,23 +17,14 @@ double milliseconds(const F& f) {
   return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
 }
 
-double median(std::vector<double> times) {
-  std::nth_element(times.begin(), times.begin() + static_cast<std::ptrdiff_t>(times.size() / 2), times.end());
-  return times[times.size() / 2];
-}
-
 template <class A, class B>
 void compare(const char* what, const A& rows, const B& together) {
-  constexpr int samples = 15;
-  std::vector<double> slow, fast;
-  for (int i = 0; i <= samples; ++i) {
-    const double a = milliseconds(rows), b = milliseconds(together);
-    if (i == 0) continue;  // warm-up
-    slow.push_back(a);
-    fast.push_back(b);
+  double slow = 1e300, fast = 1e300;
+  for (int i = 0; i < 50; ++i) {
+    slow = std::min(slow, milliseconds(rows));
+    fast = std::min(fast, milliseconds(together));
   }
-  std::printf("%-52s %9.3f ms by rows %9.3f ms together %6.1f times\n", what, median(slow), median(fast),
-              median(slow) / median(fast));
+  std::printf("%-52s %9.3f ms by rows %9.3f ms together %6.1f times\n", what, slow, fast, slow / fast);
 }
 
 // A network of two hidden layers, all `n` wide.

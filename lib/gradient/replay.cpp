@@ -9,6 +9,7 @@
 // A batched sweep carries the cotangents of many rows of a Jacobian at once, as a leading axis of every cell. A rule
 // that does not take such cotangents is called once for each, and its results are stacked: for that entry alone.
 #include <algorithm>
+#include <memory>
 #include <reel/ops/make.hpp>
 #include <reel/ops/pointwise.hpp>
 #include <reel/ops/shape.hpp>
@@ -27,6 +28,12 @@ using Gradients = std::vector<Gradient>;
 const VSpace default_space;
 
 enum Flag : std::uint8_t { fed = 1, stopped = 2, requested = 4 };
+
+const char* name_of(AggregationMethod method) noexcept {
+  return method == AggregationMethod::tree           ? "tree"
+         : method == AggregationMethod::accumulate_n ? "accumulate_n"
+                                                     : "add_n";
+}
 
 std::string label(std::size_t i, const Tensor& y) { return fmt::format("{} of shape {}", i, to_string(y.shape())); }
 
@@ -105,9 +112,8 @@ Gradient stacked(const Gradients& rows, const Shape& shape, DType dtype) {
 // The same for groups of rows, `at_once` of them in each but the last, `count` in all.
 Gradient joined(const Gradients& groups, std::int64_t count, std::int64_t at_once, Shape shape, DType dtype) {
   if (std::none_of(groups.begin(), groups.end(), [](const Gradient& g) { return bool(g); })) return groups.front();
-  shape.insert(0, 0);
-  if (count == 0) return zeros(shape, dtype);
   if (groups.size() == 1) return groups.front();
+  shape.insert(0, 0);
   std::vector<Tensor> parts;
   for (const Gradient& g : groups) {
     shape[0] = std::min(at_once, count);
@@ -120,22 +126,40 @@ Gradient joined(const Gradients& groups, std::int64_t count, std::int64_t at_onc
 class Pass {
  public:
   Pass(Tape& t, const VSpace* space, AggregationMethod method)
-      : tape_(t), space_(space ? *space : default_space), sums_(space, space_, method) {
+      : tape_(t), space_(space ? *space : default_space), sums_(space, space_, method), method_(name_of(method)) {
     ++tape_.replaying;
     flags_.resize(t.slots.size());
     cells_.resize(t.slots.size());
     end_ = t.entries.end();
+    if (tape::watching & tape::watch_lines) [[unlikely]]
+      lines_ = std::make_unique<tape::ReplayLines>(t);
   }
   Pass(const Pass&) = delete;
   Pass& operator=(const Pass&) = delete;
   ~Pass() { --tape_.replaying; }
 
+  bool is_fed(std::uint32_t slot) const { return flags_[slot] & fed; }
   void flag(std::uint32_t slot, Flag f) { flags_[slot] = static_cast<std::uint8_t>(flags_[slot] | f); }
   Gradient& cell(std::uint32_t slot) { return cells_[slot]; }
-  const std::string& undifferentiable() const { return undifferentiable_; }
+  // Why no gradient came through to the slot; null when no rule kept one back.
+  const Reason* kept_back(std::uint32_t slot) const {
+    const auto found = cuts_.find(slot);
+    return found == cuts_.end() ? nullptr : &found->second;
+  }
 
   void add(Gradient& cell, Gradient g) { sums_.add(cell, std::move(g)); }
   void finish(Gradient& cell) { sums_.finish(cell); }
+  // The same for the cell of a slot.
+  void add_to(std::uint32_t slot, Gradient g) {
+    if (lines_) [[unlikely]]
+      lines_->arrived(slot);
+    add(cells_[slot], std::move(g));
+  }
+  void finish_slot(std::uint32_t slot) {
+    finish(cells_[slot]);
+    if (lines_ && cells_[slot]) [[unlikely]]
+      lines_->complete(slot, tape_.slots[slot].meta->shape(), method_);
+  }
 
   void forwards() {
     for (Arena::Place at; const Entry* e = tape_.entries.step_forward(at, end_);) {
@@ -172,11 +196,17 @@ class Pass {
   }
 
   // With a batch, cells hold that many cotangents.
-  void backwards(bool use_up, std::int64_t batch = 0) {
+  void backwards(bool use_up, std::int64_t batch, tape::Units units) {
     batch_ = batch;
+    units_ = units;
     Arena::Place at = end_;
+    index_ = tape_.entries.count();
     while (Entry* e = tape_.entries.step_back(at)) {
-      if (reached(*e)) call(*e);
+      --index_;
+      if (reached(*e))
+        call(*e);
+      else if (!cuts_.empty()) [[unlikely]]
+        pass_on_reason(*e);
       if (use_up) {
         release(*e);
         tape_.entries.release_after(at);
@@ -193,17 +223,29 @@ class Pass {
     return false;
   }
 
+  // No gradient reaches the entry: if a rule kept it back, its inputs get none for the same reason.
+  void pass_on_reason(const Entry& e) {
+    const Reason* reason = nullptr;
+    for (std::uint32_t k = 0; k < e.outputs && !reason; ++k) reason = kept_back(e.output(k));
+    if (!reason) return;
+    const Reason copy = *reason;
+    for (std::uint32_t i = 0; i < e.inputs; ++i)
+      if (e.input(i) != no_slot && flags_[e.input(i)] & fed) cuts_.emplace(e.input(i), copy);
+  }
+
   void call(const Entry& e) {
     bool small[16];
     std::vector<char> large(e.inputs > 16 ? e.inputs : 0);
     bool* wanted = e.inputs > 16 ? reinterpret_cast<bool*>(large.data()) : small;
     bool any = false;
     for (std::uint32_t i = 0; i < e.inputs; ++i) any |= wanted[i] = e.input(i) != no_slot && flags_[e.input(i)] & fed;
-    const tape::Record record(tape_, e, wanted, batch_);
-    for (std::uint32_t k = 0; k < e.outputs; ++k) finish(cells_[e.output(k)]);
+    const tape::Record record(tape_, e, wanted, batch_, units_);
+    for (std::uint32_t k = 0; k < e.outputs; ++k) finish_slot(e.output(k));
     if (any && e.rule->slices && cells_[e.output(0)].is_slices() && !find_override(e.rule->name))
       if (Gradient d = e.rule->slices(record, cells_[e.output(0)].slices())) {
-        add(cells_[e.input(0)], std::move(d));
+        if (tape::watching) [[unlikely]]
+          observe_vjp(record, {}, {&d, 1});
+        add_to(e.input(0), std::move(d));
         return settle(e);
       }
     g_.resize(e.outputs);
@@ -230,10 +272,10 @@ class Pass {
         Gradient d = std::move(dx_[i]);
         if (!wanted[i]) continue;
         if (!d) {
-          if (d.reason() == WhyNone::not_differentiable) undifferentiable_ = e.rule->name;
+          cuts_.emplace(e.input(i), Reason{d.reason(), e.rule->name, index_, record.site()});
           continue;
         }
-        add(cells_[e.input(i)], std::move(d));
+        add_to(e.input(i), std::move(d));
       }
     }
     settle(e);
@@ -242,12 +284,17 @@ class Pass {
   // The rule, or what replaces it.
   [[gnu::always_inline]] void pull(const tape::Record& record, const Entry& e, const Override* replaced,
                                    std::span<const Tensor> g, std::span<Gradient> dx) {
-    if (replaced)
-      call_override(*replaced, record, e, g, dx);
-    else
-      e.rule->vjp(record, g, dx);
-    if (tape::tracing) [[unlikely]]
-      trace_replayed(record, g, dx);
+    {
+      const tape::RuleScope scope(tape_, e);
+      if (replaced)
+        call_override(*replaced, record, e, g, dx);
+      else
+        e.rule->vjp(record, g, dx);
+      if (tape::watching) [[unlikely]]
+        observe_vjp(record, g, dx);
+    }
+    if (lines_) [[unlikely]]
+      lines_->rule_ran(record, e, g, dx);
     if (!e.rule->user && !replaced) return;
     for (std::size_t i = 0; i < dx.size(); ++i)
       if (record.wanted(i) && dx[i]) verify(record, i, dx[i]);
@@ -291,13 +338,17 @@ class Pass {
   Tape& tape_;
   const VSpace& space_;
   Sums sums_;
+  const char* method_;
   std::vector<std::uint8_t> flags_;
   std::vector<Gradient> cells_;
   Arena::Place end_;
   std::int64_t batch_ = 0;
+  tape::Units units_;
   std::vector<Tensor> g_;
   Gradients dx_;
-  std::string undifferentiable_;
+  std::int64_t index_ = 0;  // of the entry on the tape
+  std::unordered_map<std::uint32_t, Reason> cuts_;
+  std::unique_ptr<tape::ReplayLines> lines_;  // while tracing
 };
 
 void warn_of_growth(Tape& t, std::int64_t added) {
@@ -341,6 +392,7 @@ class Replay {
  public:
   Replay(Tape& t, std::span<const Source> sources, const GradientOptions& options)
       : tape_(t),
+        space_(t.options.vspace ? *t.options.vspace : default_space),
         sources_(sources),
         options_(options),
         pass_(t, t.options.vspace, options.aggregation_method),
@@ -356,29 +408,32 @@ class Replay {
     pass_.forwards();
   }
 
+  // Whether the target depends on a source, as far as can be told before.
+  bool connected(const Target& target) const {
+    if (const std::uint32_t slot = slot_of(tape_, target.tensor()); slot != no_slot) return pass_.is_fed(slot);
+    return std::any_of(sources_.begin(), sources_.end(), [&](const Source& s) { return same(s, target); });
+  }
   Pass::Widest widest(const Target& target) const { return pass_.widest(slot_of(tape_, target.tensor())); }
 
-  // The gradients of the targets for cotangents g; with a batch, both have it as a leading axis.
-  Gradients run(std::span<const Target> targets, Gradients g, bool use_up, std::int64_t batch = 0) {
-    const VSpace& space = tape_.options.vspace ? *tape_.options.vspace : default_space;
+  // The gradients of the targets for cotangents g; with a batch, both have it as a leading axis, and g may be units.
+  Gradients run(std::span<const Target> targets, Gradients g, bool use_up, std::int64_t batch = 0,
+                tape::Units units = {}) {
     Gradients result(sources_.size());
     for (std::size_t i = 0; i < targets.size(); ++i) {
       if (const std::uint32_t slot = slot_of(tape_, targets[i].tensor()); slot != no_slot) {
-        pass_.add(pass_.cell(slot), g[i]);
+        pass_.add_to(slot, std::move(g[i]));
         continue;
       }
       // Not on the tape, but perhaps a source itself.
       for (std::size_t k = 0; k < sources_.size(); ++k)
-        if (!sources_[k].is_variable() && is_differentiable(targets[i].tensor().dtype()) &&
-            space.tensor_id(sources_[k].tensor()) == space.tensor_id(targets[i].tensor()))
-          pass_.add(result[k], g[i]);
+        if (same(sources_[k], targets[i])) pass_.add(result[k], g[i]);
     }
     g.clear();
-    pass_.backwards(use_up, batch);
+    pass_.backwards(use_up, batch, units);
 
     for (std::size_t k = 0; k < sources_.size(); ++k) {
       if (slots_[k] != no_slot) {
-        pass_.finish(pass_.cell(slots_[k]));
+        pass_.finish_slot(slots_[k]);
         if (Gradient& cell = pass_.cell(slots_[k])) pass_.add(result[k], cell);
       }
       pass_.finish(result[k]);
@@ -389,20 +444,29 @@ class Replay {
       } else if (options_.unconnected_gradients == UnconnectedGradients::zero) {
         Shape shape = shape_of(sources_[k]);
         if (batch) shape.insert(0, batch);
-        result[k] = space.zeros(shape, dtype_of(sources_[k]));
-      } else if (!pass_.undifferentiable().empty()) {
-        result[k] = GradientAccess::none({WhyNone::not_differentiable, pass_.undifferentiable(), 0});
+        result[k] = space_.zeros(shape, dtype_of(sources_[k]));
+      } else if (const Reason* reason = slots_[k] == no_slot ? nullptr : pass_.kept_back(slots_[k])) {
+        result[k] = GradientAccess::none(*reason);
       } else {
-        result[k] = GradientAccess::none(why_none(tape_, targets, sources_[k]));
+        result[k] = GradientAccess::none(why_none(tape_, targets, sources_[k], options_.stop_gradients.list()));
       }
     }
+    // What no rule has taken: nothing is left for the next run.
     for (const std::uint32_t slot : slots_)
       if (slot != no_slot) pass_.cell(slot) = {};
+    for (const Target& y : targets)
+      if (const std::uint32_t slot = slot_of(tape_, y.tensor()); slot != no_slot) pass_.cell(slot) = {};
     return result;
   }
 
  private:
+  bool same(const Source& s, const Target& y) const {
+    return !s.is_variable() && is_differentiable(y.tensor().dtype()) &&
+           space_.tensor_id(s.tensor()) == space_.tensor_id(y.tensor());
+  }
+
   Tape& tape_;
+  const VSpace& space_;
   std::span<const Source> sources_;
   const GradientOptions& options_;
   Pass pass_;
@@ -415,10 +479,8 @@ void check(const char* who, const Tape& t, std::span<const Target> targets, std:
            const GradientOptions& o) {
   check_thread(t, who);
   if (t.used)
-    fail<TapeError>(who,
-                    "{} can only be called once on a tape that is not persistent; make it persistent "
-                    "(TapeOptions.persistent) to call it again",
-                    who);
+    fail<TapeError>(fmt::format("{} can only be called once", who),
+                    "this tape is not persistent; make it so (TapeOptions.persistent) to call it again");
   if (o.unconnected_gradients > UnconnectedGradients::zero)
     fail<ValueError>(who, "Unknown value for unconnected_gradients: {}", static_cast<int>(o.unconnected_gradients));
   if (o.aggregation_method > AggregationMethod::accumulate_n)
@@ -442,6 +504,7 @@ std::vector<Gradient> replay(Tape& t, std::span<const Target> targets, std::span
   Gradients g;
   {
     const std::int64_t before = t.entries.count();
+    const tape::QuietScope unchecked;  // a given gradient that is not finite is for the rules to name
     g = seeds(who, targets, options, t.options.vspace ? *t.options.vspace : default_space);
     t.replay_entries += t.entries.count() - before;
   }
@@ -457,7 +520,9 @@ std::vector<Gradient> replay_rows(const char* who, Tape& t, const Target& target
                                   UnconnectedGradients unconnected, std::int64_t count) {
   // A sweep holds about this many elements per cell: 32 MiB of float64.
   constexpr std::int64_t most_elements = std::int64_t{1} << 22;
-  const GradientOptions options{.unconnected_gradients = unconnected};
+  // In place: a cell holds many cotangents.
+  const GradientOptions options{.unconnected_gradients = unconnected,
+                                .aggregation_method = AggregationMethod::accumulate_n};
   check(who, t, {&target, 1}, sources, options);
   const Tensor& y = target.tensor();
   if (is_complex(y.dtype()))
@@ -467,19 +532,28 @@ std::vector<Gradient> replay_rows(const char* who, Tape& t, const Target& target
   const std::int64_t before = t.entries.count();
   UseUp guard{use_up ? &t : nullptr};
   Replay replay(t, sources, options);
+  if (count == 0 || !replay.connected(target)) {  // no rows, or all alike: one run tells which are none
+    Gradients result = replay.run({&target, 1}, {zeros(y.shape(), y.dtype())}, use_up);
+    for (std::size_t k = 0; k < result.size(); ++k) {
+      Shape shape = shape_of(sources[k]);
+      shape.insert(0, count);
+      if (result[k]) result[k] = zeros(shape, dtype_of(sources[k]));
+    }
+    return result;
+  }
   const auto [elements, rank] = replay.widest(target);
   // Hooks are made for gradients, not for many at once; a rule may need an axis of its own beside the leading one.
   const bool one_by_one = t.options.vspace || rank + 2 > max_rank;
-  const std::int64_t at_once = one_by_one ? 1 : std::max<std::int64_t>(1, most_elements / elements);
+  const std::int64_t at_once = one_by_one ? 1 : std::max<std::int64_t>(1, most_elements / std::max(elements, y.size()));
   std::vector<Gradients> parts(sources.size());
-  std::int64_t first = 0;
-  do {
-    const std::int64_t next = std::min(count, first + at_once), batch = next - first > 1 ? next - first : 0;
-    Gradients part = replay.run({&target, 1}, {unit_seeds(y, count, first, batch)}, use_up && next == count, batch);
+  for (std::int64_t first = 0; first < count; first += at_once) {
+    const std::int64_t rows = std::min(count - first, at_once), batch = rows > 1 ? rows : 0;
+    const Tensor seed = unit_seeds(y, count, first, batch);
+    const tape::Units units = {batch && count == y.size() ? seed.id() : 0, first};
+    Gradients part = replay.run({&target, 1}, {seed}, use_up && first + rows == count, batch, units);
     for (std::size_t k = 0; k < part.size(); ++k)
       parts[k].push_back(batch || !part[k] ? part[k] : expand_dims(part[k].dense(), 0));
-    first = next;
-  } while (first < count);
+  }
   Gradients result;
   for (std::size_t k = 0; k < parts.size(); ++k)
     result.push_back(joined(parts[k], count, at_once, shape_of(sources[k]), dtype_of(sources[k])));

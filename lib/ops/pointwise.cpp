@@ -113,7 +113,7 @@ void compute(const Row& row, kernels::Loop loop, std::span<const Tensor* const> 
   Tensor z;
   const Tensor* read[arity_max];
   std::copy_n(x, arity_max, read);
-  detail::Block* reused = followed ? nullptr : reusable_operand(operands, x, d, shape);
+  detail::Block* reused = followed || tape::watching ? nullptr : reusable_operand(operands, x, d, shape);
   if (reused) {
     z = TensorAccess::adopt(reused);
     for (std::size_t i = 0; i < operands.size(); ++i)
@@ -232,8 +232,9 @@ template <table::FixedString Name>
 constexpr Row row = make_row<Name>();
 
 template <table::FixedString Name, class... O>
-Tensor apply(const O&... operands) {
-  return run(row<Name>, {&operands...});
+Tensor apply(const Operand& first, const O&... others) {
+  const tape::OpScope scope(first);
+  return run(row<Name>, {&first, &others...});
 }
 
 // Integer operands that have no result: refused before anything is computed.

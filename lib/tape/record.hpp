@@ -7,17 +7,21 @@
 #include <span>
 
 #include "core/block.hpp"
+#include "tape/observe.hpp"
 
 namespace reel::tape {
 
-struct Tape;
-struct Entry;
+/// The cotangents that a sweep starts with: some tensor, rows first, first + 1, ... of the identity.
+struct Units {
+  std::uint64_t id = 0;  // of the tensor; 0: they are others
+  std::int64_t first = 0;
+};
 
 /// One recorded op, as its rule sees it.
 class Record {
  public:
-  Record(const Tape& tape, const Entry& entry, const bool* wanted, std::int64_t batch = 0) noexcept
-      : tape_(tape), entry_(entry), wanted_(wanted), batch_(batch) {}
+  Record(const Tape& tape, const Entry& entry, const bool* wanted, std::int64_t batch = 0, Units units = {}) noexcept
+      : tape_(tape), entry_(entry), wanted_(wanted), batch_(batch), units_(units) {}
   std::size_t num_inputs() const noexcept;
   std::size_t num_outputs() const noexcept;
   /// Whether a derivative with respect to (vjp) or along (jvp) input i is asked for. Others are left empty.
@@ -40,18 +44,23 @@ class Record {
     for (std::int64_t& a : axes) a += lead();
     return axes;
   }
+  /// Where the rows of g [lead, n] begin in the identity of n rows, if they are known to be some; else -1.
+  std::int64_t first_unit(const Tensor& g) const noexcept { return g.id() == units_.id ? units_.first : -1; }
   /// The k-th value kept at recording: the very tensor (same id), so that an outer tape follows it.
   /// ValueError when it was not kept.
   Tensor saved(std::size_t k) const;
   bool has_saved(std::size_t k) const noexcept;
   std::span<const std::int64_t> attributes() const noexcept;
   const char* name() const noexcept;
+  /// Where the op was called, unknown unless something looked on then.
+  Site site() const noexcept;
 
  private:
   const Tape& tape_;
   const Entry& entry_;
   const bool* wanted_;
   std::int64_t batch_;  // cotangents carried at once; 0: one, without an axis of its own
+  Units units_;
 };
 
 /// The derivatives of an op, written with the library's own differentiable functions.
@@ -103,7 +112,7 @@ inline void record(const Rule& rule, std::initializer_list<const Tensor*> inputs
   record(rule, std::span(inputs.begin(), inputs.size()), out, std::span(saved.begin(), saved.size()), attributes);
 }
 
-/// While it lives, no tape of this thread records.
+/// While it lives, no tape of this thread records. What observes every op goes on.
 class Suspend {
  public:
   Suspend() noexcept;
@@ -113,6 +122,8 @@ class Suspend {
 
  private:
   friend void pop(Tape* tape) noexcept;
+  friend void lay_observer();
+  friend void lift_observer() noexcept;
   friend class Capture;
   Tape* top_;
   Suspend* below_;

@@ -60,6 +60,12 @@ TEST_CASE("jacobian of matrix products") {
   CHECK(same(*tape.jacobian(right, a), {5, 7, 0, 0, 0, 0, 5, 7}));
   CHECK(same(*tape.jacobian(left, x), {1, 3, 2, 4}));
   CHECK(same(*tape.jacobian(left, a), {5, 0, 7, 0, 0, 5, 0, 7}));
+  // By options that transpose, behind a sum, and twice in a row.
+  CHECK(same(*tape.jacobian(matmul(a, x, {.transpose_a = true}) + 1, x), {1, 3, 2, 4}));
+  CHECK(same(*tape.jacobian(matmul(x, a, {.transpose_b = true}) + 1, x), {1, 2, 3, 4}));
+  CHECK(same(*tape.jacobian(matmul(a, right), x), {7, 10, 15, 22}));
+  // A Jacobian that is the matrix itself is still a function of it.
+  CHECK(same(*tape.gradient(sum(reel::square(*tape.jacobian(left, x))), a), {2, 4, 6, 8}));
   // d (A A)_ij / d A_kl = [i = k] A_lj + A_ik [j = l]
   Values expected;
   const Values v = a.to_vector();
@@ -126,6 +132,11 @@ TEST_CASE("jacobian of what is not connected: none with its reason, or zeros") {
   CHECK(tape.jacobian(stop_gradient(y), x).reason() == WhyNone::stop_gradient);
   CHECK(same(*tape.jacobian(cast(y, DType::float32), x), {2, 0, 0, 4}));
   CHECK(tape.jacobian(cast(y, DType::float32), x).dense().dtype() == DType::float64);
+  // Nothing is computed for the 10^12 elements between them.
+  const Tensor many = exp(ones({1000000})), followed = exp(broadcast_to(far[0], {1000000}));
+  CHECK(!tape.jacobian(many, x));
+  CHECK(!tape.jacobian(followed, x));
+  CHECK(same(sum(*tape.jacobian(followed, x, zeros_please)), {0}));
 }
 
 TEST_CASE("jacobian of empty tensors has no elements, but a shape") {
@@ -217,13 +228,17 @@ TEST_CASE("rows beyond what one sweep carries come in several, and make one Jaco
     for (const bool persistent : {true, false}) {
       GradientTape tape({.persistent = persistent});
       tape.watch(x);
-      const Tensor y = x * mean(broadcast_to(sum(x), {wide}));
-      const Tensor j = *tape.jacobian(y, x);
-      // d (x_i s) / d x_k = [i = k] s + x_i
+      const Tensor y = x * mean(broadcast_to(sum(x), {wide})), sums = matmul(tril(ones({n, n})), y);
+      // d (x_i s) / d x_k = [i = k] s + x_i, summed over the rows up to i
       const double s = static_cast<double>(n * (n + 1)) / 2;
-      Values expected;
+      Values rows, expected;
       for (std::int64_t i = 0; i < n; ++i)
-        for (std::int64_t k = 0; k < n; ++k) expected.push_back((i == k ? s : 0) + static_cast<double>(i + 1));
+        for (std::int64_t k = 0; k < n; ++k) {
+          rows.push_back((i == k ? s : 0) + static_cast<double>(i + 1));
+          expected.push_back(rows.back() + (i == 0 ? 0 : expected[static_cast<std::size_t>((i - 1) * n + k)]));
+        }
+      if (persistent) CHECK(same(*tape.jacobian(y, x), rows));
+      const Tensor j = *tape.jacobian(sums, x);
       CHECK(j.shape() == Shape{n, n});
       CHECK(same(j, expected));
       CHECK(tape.active() == persistent);
@@ -318,6 +333,10 @@ TEST_CASE("hooks of a VSpace see gradients of the tensors' own shapes, row by ro
   const Tensor y = x * x;
   CHECK(same(*tape.jacobian(y, x), {2, 0, 0, 0, 4, 0, 0, 0, 6}));
   CHECK(space.sums == 3);
+  GradientTape other({.persistent = true, .vspace = &space});
+  other.watch(x);
+  CHECK(!other.jacobian(exp(x), ones({3})));
+  CHECK(space.sums == 3);
 }
 
 TEST_CASE("gather and the gradients of slices are dense in a Jacobian") {
@@ -387,14 +406,14 @@ TEST_CASE("batch_jacobian of a layer: the weights, scaled by each element's own 
 }
 
 TEST_CASE("batch_jacobian: batches of scalars, empty ones, and sums over what depends on the whole batch") {
-  const Tensor x = tensor({2, 3}), none = zeros({60, 0}), no_batch = zeros({0, 4});
+  const Tensor x = tensor({2, 3}), empty = zeros({60, 0}), no_batch = zeros({0, 4});
   GradientTape tape({.persistent = true});
   tape.watch(x);
-  tape.watch(none);
+  tape.watch(empty);
   tape.watch(no_batch);
   CHECK(same(*tape.batch_jacobian(x * x, x), {4, 6}));
   CHECK(same(*tape.batch_jacobian(x * sum(x), x), {5 + 5, 5 + 5}));
-  CHECK(tape.batch_jacobian(exp(none), none).dense().shape() == Shape{60, 0, 0});
+  CHECK(tape.batch_jacobian(exp(empty), empty).dense().shape() == Shape{60, 0, 0});
   CHECK(tape.batch_jacobian(slice(exp(no_batch), {all, range_to(3)}), no_batch).dense().shape() == Shape{0, 3, 4});
 }
 
