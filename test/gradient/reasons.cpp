@@ -46,7 +46,10 @@ TEST_CASE("every code is produced, and says what it is about") {
       {WhyNone::target_unwatched, "nothing that the tape watches leads to the target",
        [&](GradientTape& t, const Tensor& x) { return t.gradient(never * 2, x); }},
       {WhyNone::integer_dtype, "the path ends at cast (op 0 on the tape), whose result is an integer or a boolean",
-       [](GradientTape& t, const Tensor& x) { return t.gradient(cast(cast(x, DType::int64), DType::float64) * 2, x); }},
+       [](GradientTape& t, const Tensor& x) {
+         const Tensor back = cast(cast(x, DType::int64), DType::float64);
+         return t.gradient(back * 2, x);
+       }},
       {WhyNone::integer_dtype, "integers and booleans are constants to a tape; cast to a floating dtype",
        [](GradientTape& t, const Tensor& x) {
          const Tensor i = scalar<std::int64_t>(3);
@@ -117,9 +120,9 @@ TEST_CASE("a gradient kept back on one path is no reason for a source on another
   for (const Tensor& t : {x, w, apart}) tape.watch(t);
   const Tensor cut = user_op("mine", exp(x), nothing);
   const Tensor y = cut * w;
-  const Gradient lost = tape.gradient(y, x), none = tape.gradient(y, apart);
+  const Gradient lost = tape.gradient(y, x), unrelated = tape.gradient(y, apart);
   CHECK_THAT(lost.why_none(), Contains("mine (op 1 on the tape)"));
-  CHECK(none.reason() == WhyNone::not_connected);
+  CHECK(unrelated.reason() == WhyNone::not_connected);
   CHECK(tape.gradient(y, w));
   CHECK(tape.gradient(y + x, x));  // another path leads there
   const auto both = tape.gradient(y, {x, apart}, {.unconnected_gradients = UnconnectedGradients::zero});

@@ -234,6 +234,8 @@ TEST_CASE("every op reports its result and the line that called it") {
   std::vector<std::string> silent;
   const AnomalyGuard guard;
   const auto try_op = [&](const char* name, auto call, const std::vector<Tensor>& x) {
+    for (const char* bare : {"contiguous", "stop_gradient"})  // these compute nothing
+      if (std::string(name) == bare) return;
     Tensor z;
     {
       const AnomalyGuard off({.check_forward = false});

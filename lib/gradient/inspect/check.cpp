@@ -21,13 +21,13 @@ using Tensors = std::vector<Tensor>;
 using detail::CheckFunction;
 
 struct Precision {
-  double tolerance, step;
+  double tolerance, step, identity;
   int attempts;  // at ever smaller steps, before rounding errors take over
 };
 Precision precision_of(DType d) {
-  if (d == DType::float64) return {1e-6, 0.02, 6};
-  if (d == DType::float32) return {5e-3, 0.1, 3};
-  return {0.1, 0.25, 1};
+  if (d == DType::float64) return {1e-6, 0.02, 1e-8, 6};
+  if (d == DType::float32) return {5e-3, 0.1, 5e-5, 3};
+  return {0.1, 0.25, 0.02, 1};
 }
 
 Tensor with_values(const std::vector<double>& values, const Tensor& like) {
@@ -95,7 +95,7 @@ Tensors pull(const CheckFunction& h, std::span<const Tensor> x, const Tensors& v
     }
   const std::vector<Gradient> g =
       autodiff::replay(GradientTapeAccess::get(tape), targets, sources,
-                        {.output_gradients = cotangents, .unconnected_gradients = UnconnectedGradients::zero});
+                       {.output_gradients = cotangents, .unconnected_gradients = UnconnectedGradients::zero});
   Tensors result(x.size());
   std::size_t next = 0;
   for (std::size_t i = 0; i < x.size(); ++i)
@@ -166,7 +166,10 @@ class Check {
     };
     std::for_each(x_.begin(), x_.end(), widen);
     std::for_each(y.begin(), y.end(), widen);
-    if (o_.tolerance > 0) precision_.tolerance = o_.tolerance;
+    if (o_.tolerance > 0) {
+      precision_.tolerance = o_.tolerance;
+      precision_.identity = std::max(precision_.identity, 0.01 * o_.tolerance);
+    }
     if (o_.step > 0) precision_.step = o_.step;
   }
 
@@ -307,7 +310,7 @@ class Check {
       const Sum reverse = dot(gradient, t);
       expected = reverse.value;
       size = std::max(size, reverse.scale);
-      tolerance *= 0.01;
+      tolerance = precision_.identity;
     } else {
       const std::vector<double> at = x_[k].to_vector();
       double largest = 0.1;
