@@ -4,8 +4,8 @@
 #include <reel/ops/pointwise.hpp>
 
 #include "core/fail.hpp"
+#include "gradient/forward/pushforward.hpp"
 #include "gradient/gradient.hpp"
-#include "gradient/pushforward.hpp"
 
 namespace reel {
 

@@ -9,7 +9,7 @@
 #include <reel/registry.hpp>
 
 #include "core/fail.hpp"
-#include "gradient/composite.hpp"
+#include "gradient/functions/composite.hpp"
 #include "gradient/gradient.hpp"
 #include "tape/capture.hpp"
 
