@@ -4,18 +4,34 @@
 // variable's value, read once), so that the same tensor captured by f, or passed elsewhere, is a constant. Other
 // arguments pass untouched.
 #pragma once
+#include <concepts>
 #include <reel/ops/make.hpp>
 #include <reel/tape.hpp>
 
 namespace [[gnu::visibility("default")]] reel {
 
+namespace detail {
+/// A bool that nothing else converts to, so that {"x"}, {0} and {} are parameters and never options.
+class Switch {
+ public:
+  template <std::same_as<bool> T>
+  constexpr Switch(T on) : on_(on) {}
+  constexpr operator bool() const { return on_; }
+
+ private:
+  bool on_;
+};
+}  // namespace detail
+
 /// Says that a function returns pair(value, aux): value is differentiated, aux is handed on.
-struct HasAux {};
-inline constexpr HasAux has_aux;
+struct HasAux {
+  explicit constexpr HasAux(detail::Switch) {}
+};
+inline constexpr HasAux has_aux(true);
 
 struct VjpOptions {
   /// Whether vjp may be called more than once (a second call is TapeError otherwise).
-  bool persistent = true;
+  detail::Switch persistent = true;
 };
 
 namespace detail {
@@ -26,6 +42,8 @@ Tensor fresh(const char* who, const Tensor& x);
 /// TypeError unless every source is floating or complex.
 void require_differentiable(const char* who, std::span<const Source> sources);
 void watch_all(GradientTape& tape, std::span<const Source> sources);
+/// ValueError when a result of the function is empty.
+void require_result(const char* who, const Tensor& y);
 /// A new tensor with the value of a result of the function. ValueError when it is empty.
 Tensor fresh_result(const char* who, const Tensor& y);
 /// ValueError, TypeError or ShapeError unless the value is a real floating tensor of size 1.
@@ -69,9 +87,26 @@ struct Flat {
 template <class T>
 inline constexpr bool is_argument = Tree<T> || std::is_floating_point_v<std::remove_cvref_t<T>>;
 
-// Positions of the parameters picked by I... among arguments of the types A.
-template <int... I>
-struct Pick {
+// Vectors and arrays of numbers, which become tensors of rank 1 where they are parameters.
+template <class T>
+inline constexpr bool is_numbers = false;
+template <class T, class A>
+inline constexpr bool is_numbers<std::vector<T, A>> = std::is_arithmetic_v<T> && !std::is_same_v<T, bool>;
+template <class T, std::size_t N>
+inline constexpr bool is_numbers<std::array<T, N>> = std::is_arithmetic_v<T>;
+
+template <class T>
+inline constexpr bool is_floating_list = false;
+template <class T>
+requires is_numbers<T>
+inline constexpr bool is_floating_list<T> = std::is_floating_point_v<typename T::value_type>;
+
+// Positions of the parameters picked by I... among arguments of the types A; Lists: if none is picked, vectors of
+// floating-point numbers are parameters too.
+template <bool Lists, int... I>
+struct Choose {
+  template <class T>
+  static constexpr bool takes_type = is_argument<T> || (Lists && is_floating_list<std::remove_cvref_t<T>>);
   template <class... A>
   static constexpr auto positions() {
     constexpr int n = sizeof...(A);
@@ -79,14 +114,17 @@ struct Pick {
       static_assert(((I < n && I >= -n) && ...), "a parameter index is out of range of the arguments");
       return std::array<std::size_t, sizeof...(I)>{static_cast<std::size_t>(I < 0 ? I + n : I)...};
     } else {
-      constexpr bool takes[] = {is_argument<A>..., false};
-      std::array<std::size_t, (std::size_t{is_argument<A>} + ... + 0)> result{};
+      constexpr bool takes[] = {takes_type<A>..., false};
+      std::array<std::size_t, (std::size_t{takes_type<A>} + ... + 0)> result{};
       for (std::size_t i = 0, k = 0; i < sizeof...(A); ++i)
         if (takes[i]) result[k++] = i;
       return result;
     }
   }
 };
+
+template <int... I>
+using Pick = Choose<false, I...>;
 
 // What an argument becomes on its way to the function: untouched, or if picked the tree of fresh tensors.
 template <bool Picked, class T>
@@ -95,8 +133,8 @@ struct Passed {
 };
 template <class T>
 struct Passed<true, T> {
-  static_assert(Tree<T> || std::is_arithmetic_v<std::remove_cvref_t<T>>,
-                "a parameter that is differentiated takes a tree of tensors or a number");
+  static_assert(Tree<T> || std::is_arithmetic_v<std::remove_cvref_t<T>> || is_numbers<std::remove_cvref_t<T>>,
+                "a parameter that is differentiated takes a tree of tensors, a number or a vector of numbers");
   static auto make() {
     if constexpr (Tree<T>)
       return std::type_identity<map_t<Input, T>>();
@@ -104,6 +142,12 @@ struct Passed<true, T> {
       return std::type_identity<Tensor>();
   }
   using type = typename decltype(make())::type;
+};
+
+// The leaves of an argument, if it is a parameter.
+struct Leaves {
+  bool parameter = false;
+  std::vector<Source> list;
 };
 
 // The arguments of one call.
@@ -133,6 +177,8 @@ class Arguments<P, std::index_sequence<K...>, A...> {
     for_each_leaf(inputs(), [&](const auto& leaf) { list.emplace_back(leaf); });
     return list;
   }
+  /// Those of each argument.
+  std::vector<Leaves> leaves() const { return {leaves_of<K>()...}; }
 
  private:
   using All = std::tuple<typename Passed<picked(K), A>::type...>;
@@ -145,15 +191,31 @@ class Arguments<P, std::index_sequence<K...>, A...> {
       return std::forward<T>(x);
     else if constexpr (Tree<T>)
       return map_leaves<Input>(x, [who](const auto& leaf) { return fresh(who, read(leaf)); });
+    else if constexpr (is_numbers<std::remove_cvref_t<T>>)
+      return fresh(who, of_numbers(x));
     else if constexpr (Element<std::remove_cvref_t<T>>)
       return fresh(who, scalar(x));
     else
       return fresh(who, scalar(static_cast<double>(x)));
   }
+  template <class T>
+  static Tensor of_numbers(const T& x) {
+    if constexpr (Element<typename T::value_type>)
+      return from_data(x);
+    else
+      return from_data(std::vector<double>(x.begin(), x.end()));
+  }
   static Tensor read(const Tensor& x) { return x; }
   static Tensor read(const Variable& x) { return x.read(); }
   static Tensor read(const Gradient& x) { return x.dense(); }
   static Tensor read(const IndexedSlices& x) { return x.dense(); }
+  template <std::size_t k>
+  Leaves leaves_of() const {
+    Leaves result{picked(k), {}};
+    if constexpr (picked(k))
+      for_each_leaf(std::get<k>(passed_), [&](const auto& leaf) { result.list.emplace_back(leaf); });
+    return result;
+  }
   template <std::size_t k>
   decltype(auto) pass() {
     if constexpr (picked(k))
@@ -197,6 +259,29 @@ template <class Y>
 inline constexpr bool is_pair = false;
 template <class V, class X>
 inline constexpr bool is_pair<std::pair<V, X>> = true;
+
+// Calls f while the recording's tape runs, and ends it: f's results, each leaf a new tensor; with Aux the pair of them
+// and the rest.
+template <bool Aux, class F, class ArgumentsOfCall>
+auto record_call(const char* who, F& f, ArgumentsOfCall& arguments, Recording& recording) {
+  using Y = std::remove_cvref_t<decltype(arguments.call(f))>;
+  static_assert(!std::is_void_v<Y>, "the function returns nothing that could be differentiated");
+  Y result = arguments.call(f);
+  const auto end = [&]<class T>(const T& values) {
+    static_assert(Tree<T>, "the function must return a tensor or a tree of tensors");
+    auto y = map_leaves<Tensor>(values, [who](const auto& leaf) { return fresh_result(who, value_of(leaf)); });
+    std::vector<Tensor> targets;
+    for_each_leaf(y, [&](const Tensor& leaf) { targets.push_back(leaf); });
+    recording.end(std::move(targets));
+    return y;
+  };
+  if constexpr (Aux) {
+    static_assert(is_pair<Y>, "with has_aux the function returns pair(value, aux)");
+    return std::pair(end(result.first), std::move(result.second));
+  } else {
+    return end(result);
+  }
+}
 
 template <class P, class F, bool Aux>
 struct ValueAndGrad {
@@ -318,14 +403,7 @@ auto make_vjp(F f, const VjpOptions& options = {}) {
   return [f = std::move(f), options]<class... A>(A&&... args) mutable {
     detail::ArgumentsOf<detail::Pick<I...>, A...> arguments("make_vjp", std::forward<A>(args)...);
     detail::Recording recording(arguments.sources(), options.persistent);
-    using Y = decltype(arguments.call(f));
-    static_assert(Tree<Y>, "the function must return a tensor or a tree of tensors");
-    auto y = map_leaves<Tensor>(static_cast<const std::remove_cvref_t<Y>&>(arguments.call(f)), [](const auto& leaf) {
-      return detail::fresh_result("make_vjp", detail::value_of(leaf));
-    });
-    std::vector<Tensor> targets;
-    for_each_leaf(y, [&](const Tensor& leaf) { targets.push_back(leaf); });
-    recording.end(std::move(targets));
+    auto y = detail::record_call<false>("make_vjp", f, arguments, recording);
     return std::pair(std::move(y), Vjp(std::move(recording), arguments.inputs()));
   };
 }

@@ -4,13 +4,19 @@
 
 namespace [[gnu::visibility("default")]] reel {
 
-/// Rows of a tensor that is zero elsewhere: row indices[i] of dense_shape is the sum of the values[j] with
-/// indices[j] == indices[i]. values [n, ...], indices int64 [n]. The gradient of gather(x, indices) along axis 0.
+/// Rows of a tensor that is zero elsewhere: row i of dense_shape is the sum of the values[j] with indices[j] == i.
+/// values [n, ...], indices int64 or int32 [n]. The gradient of gather(x, indices) along axis 0; it stays sparse
+/// through identity, cast, contiguous, further gathers along axis 0 and sums with other slices. Any other op densifies
+/// it.
 struct IndexedSlices {
   Tensor values, indices;
   Shape dense_shape;
-  /// The tensor itself; duplicates add. IndexError when an index is out of range.
+  /// The tensor itself; duplicates add in order. A warning before it allocates 100 000 000 elements or more. ValueError
+  /// without dense_shape, ShapeError when values, indices and dense_shape do not fit, IndexError when an index is out
+  /// of range. Gradient: the rows gathered.
   Tensor dense() const;
+  /// The same; ValueError unless the dtype is the values'.
+  Tensor dense(DType dtype) const;
   DType dtype() const { return values.dtype(); }
 };
 

@@ -92,7 +92,9 @@ class SGD {
   explicit SGD(const SGDOptions& options = {});
   /// One step on each variable that has a gradient; none leaves its variable and state alone. ValueError when the
   /// counts differ, ShapeError or TypeError when a gradient does not have the shape or dtype of its variable; either
-  /// before any variable is changed.
+  /// before any variable is changed. IndexedSlices read and write the rows that they name alone, duplicates summed
+  /// first (IndexError for a row out of range): without momentum that equals the dense step exactly; with it, rows that
+  /// are not named keep their velocity and stay, where the dense step would let it decay and move them (as Keras does).
   void step(std::span<const Gradient> gradients, std::span<const Variable> variables);
   /// The same for trees whose leaves correspond in order: one tensor or gradient per variable.
   template <Tree G, Tree V>
@@ -124,7 +126,9 @@ struct AdamOptions {
 class Adam {
  public:
   explicit Adam(const AdamOptions& options = {});
-  /// As SGD::step. Each variable counts its own steps, for the correction of the bias.
+  /// As SGD::step. Each variable counts its own steps, for the correction of the bias. With IndexedSlices ("lazy Adam")
+  /// rows that are not named keep their value and their running means; Keras' Adam decays the means of all rows and so
+  /// moves rows without gradient, at the cost of the whole table.
   void step(std::span<const Gradient> gradients, std::span<const Variable> variables);
   template <Tree G, Tree V>
   void step(const G& gradients, const V& variables) {

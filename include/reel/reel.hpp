@@ -7,6 +7,7 @@
 #include <reel/forward.hpp>
 #include <reel/functions.hpp>
 #include <reel/gradient.hpp>
+#include <reel/gradients.hpp>
 #include <reel/ops/index.hpp>
 #include <reel/ops/linalg.hpp>
 #include <reel/ops/make.hpp>

@@ -86,7 +86,9 @@ class VSpace {
   virtual ~VSpace();
   /// Elements held: of the values, for slices.
   virtual std::int64_t num_elements(const Gradient& g) const;
-  /// The sum: slices stay slices if all are; none of nothing.
+  /// The sum of one or more terms (none of nothing). The default: a single term as it is; slices concatenated if all
+  /// are; otherwise dense, the dense terms summed by halves and the slices added. ShapeError for unequal shapes.
+  /// add_n calls it once with all terms, the other methods for every two.
   virtual Gradient aggregate(std::span<const Gradient> terms) const;
   virtual Tensor zeros(const Shape& shape, DType dtype) const;
   virtual Tensor ones(const Shape& shape, DType dtype) const;
@@ -104,7 +106,19 @@ struct TapeOptions {
 };
 
 enum class UnconnectedGradients : std::uint8_t { none, zero };
-enum class AggregationMethod : std::uint8_t { add_n, tree, accumulate_n };
+
+/// How the terms that arrive for one tensor are summed. They arrive in the reverse order of recording. Slices are
+/// concatenated, when the sum is read; a tensor that also has dense terms gets a dense sum, slices added last.
+enum class AggregationMethod : std::uint8_t {
+  /// All terms are kept until the sum is read, and then summed by halves: memory for n terms, rounding errors that grow
+  /// with log n. Summed early once there are 4 terms or more and they take more than 128 MiB (at 4 bytes an element).
+  add_n,
+  /// A running sum in order of arrival, each in memory of its own: memory for 3 terms.
+  tree,
+  /// A running sum in order of arrival, in place in a buffer that replay owns: memory for 2 terms. Where another tape
+  /// records the sum, or holds the buffer, as tree.
+  accumulate_n
+};
 
 struct GradientOptions {
   /// One cotangent per target; ones where none.
@@ -113,10 +127,10 @@ struct GradientOptions {
   UnconnectedGradients unconnected_gradients = UnconnectedGradients::none;
   /// Tensors that count as constants: nothing flows through them.
   SourceList stop_gradients{};
-  /// How terms are summed. Every method gives the same result: terms are added in the order of replay (the reverse of
-  /// recording), in place where the buffer is the tape's own.
-  AggregationMethod aggregation_method = AggregationMethod::add_n;
-  /// Accepted for TensorFlow's sake; a rule's gradients always become available together.
+  /// How terms are summed; results differ by rounding alone. The default is not TensorFlow's (add_n): a running sum in
+  /// place takes the least memory and, without allocations, the least time.
+  AggregationMethod aggregation_method = AggregationMethod::accumulate_n;
+  /// Accepted and always satisfied: all gradients of a rule are available before any of them is used.
   bool gate_gradients = false;
 };
 

@@ -8,6 +8,7 @@
 
 namespace [[gnu::visibility("default")]] reel {
 
+class Gradient;
 class Tensor;
 class Variable;
 
@@ -139,6 +140,11 @@ class Variable {
   void assign(const Tensor& value) const;
   void assign_add(const Tensor& delta) const;
   void assign_sub(const Tensor& delta) const;
+  /// The same with a gradient; ValueError with its reason when none. IndexedSlices touch the rows that they name alone,
+  /// duplicates summed first: in place, unless a value that was read or recorded before still lives (then the whole
+  /// value is copied once). IndexError for a row out of range.
+  void assign_add(const Gradient& delta) const;
+  void assign_sub(const Gradient& delta) const;
 
   Shape shape() const;
   DType dtype() const;

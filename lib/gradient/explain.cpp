@@ -4,7 +4,7 @@
 #include "core/fail.hpp"
 #include "gradient/gradient.hpp"
 
-namespace reel::gradients {
+namespace reel::autodiff {
 
 namespace {
 
@@ -108,4 +108,4 @@ std::string explain(const Tape& t, std::span<const Target> targets, std::span<co
   return text;
 }
 
-}  // namespace reel::gradients
+}  // namespace reel::autodiff

@@ -48,7 +48,7 @@ Parts columns(tape::Tape& tape, std::span<const Tensor> targets, std::span<const
     const DType dtype = dtype_of_source(sources[s]);
     for (std::int64_t i = 0; i < shape.elements(); ++i) {
       tangents[s] = unit(shape, dtype, i);
-      std::vector<Tensor> column = gradients::pushforward(tape, sources, tangents, targets);
+      std::vector<Tensor> column = autodiff::pushforward(tape, sources, tangents, targets);
       for (std::size_t t = 0; t < targets.size(); ++t) {
         if (!column[t].defined()) column[t] = zeros(targets[t].shape(), dtype);
         parts[t][s].push_back(column[t].dtype() == dtype ? column[t] : cast(column[t], dtype));
@@ -65,23 +65,23 @@ Parts rows(tape::Tape& tape, std::span<const Tensor> targets, std::span<const So
     const Target target(targets[t]);
     for (std::int64_t i = 0; i < targets[t].size(); ++i) {
       const std::vector<Gradient> row =
-          gradients::replay(tape, {&target, 1}, sources,
-                            {.output_gradients = unit(targets[t].shape(), targets[t].dtype(), i),
-                             .unconnected_gradients = UnconnectedGradients::zero});
+          autodiff::replay(tape, {&target, 1}, sources,
+                           {.output_gradients = unit(targets[t].shape(), targets[t].dtype(), i),
+                            .unconnected_gradients = UnconnectedGradients::zero});
       for (std::size_t s = 0; s < sources.size(); ++s) parts[t][s].push_back(row[s].dense());
     }
   }
   return parts;
 }
 
+}  // namespace
+
 void require_result(const char* who, const Tensor& y) {
   if (!y.defined())
     fail<ValueError>(who,
-                     "Cannot differentiate a function that returns None (an empty tensor); did you forget to return a "
-                     "value from f?");
+                     "Cannot differentiate a function that returns None; did you forget to return a value from f? (An "
+                     "empty tensor is none.)");
 }
-
-}  // namespace
 
 Tensor fresh(const char* who, const Tensor& x) {
   if (!x.defined()) fail<ValueError>(who, "a tensor is empty (default-constructed or moved from)");
@@ -125,8 +125,8 @@ void require_scalar(const char* who, const Tensor& y) {
 
 std::vector<Tensor> gradients(GradientTape& tape, const Tensor& value, std::span<const Source> sources) {
   const Target target(value);
-  return densify(reel::gradients::replay(GradientTapeAccess::get(tape), {&target, 1}, sources,
-                                         {.unconnected_gradients = UnconnectedGradients::zero}));
+  return densify(reel::autodiff::replay(GradientTapeAccess::get(tape), {&target, 1}, sources,
+                                        {.unconnected_gradients = UnconnectedGradients::zero}));
 }
 
 std::vector<Tensor> jacobians(const char* who, GradientTape& tape, std::span<const Tensor> targets,
@@ -147,7 +147,7 @@ std::vector<Tensor> jacobians(const char* who, GradientTape& tape, std::span<con
                          y.rank(), shape_of(s).rank(), max_rank);
   }
   tape::Tape& t = GradientTapeAccess::get(tape);
-  const bool forward = in <= out && reel::gradients::can_push(t, sources, targets);
+  const bool forward = in <= out && reel::autodiff::can_push(t, sources, targets);
   Parts parts = forward ? columns(t, targets, sources) : rows(t, targets, sources);
   std::vector<Tensor> result;
   for (std::size_t k = 0; k < targets.size(); ++k)
@@ -178,8 +178,8 @@ std::vector<Tensor> products(const char* who, GradientTape& tape, std::span<cons
   }
   const std::vector<Target> list(targets.begin(), targets.end());
   return densify(
-      reel::gradients::replay(GradientTapeAccess::get(tape), list, sources,
-                              {.output_gradients = constants, .unconnected_gradients = UnconnectedGradients::zero}));
+      reel::autodiff::replay(GradientTapeAccess::get(tape), list, sources,
+                             {.output_gradients = constants, .unconnected_gradients = UnconnectedGradients::zero}));
 }
 
 struct Recording::State {
@@ -224,8 +224,8 @@ std::vector<Gradient> Recording::pull(const GradientList& dy) const {
     for (std::size_t i = 0; i < dy.list().size(); ++i)
       if (!dy.list()[i]) fail<ValueError>("vjp", "cotangent {} is none: {}", i, dy.list()[i].why_none());
   }
-  return reel::gradients::replay(GradientTapeAccess::get(state_->tape), state_->targets, state_->sources,
-                                 {.output_gradients = dy});
+  return reel::autodiff::replay(GradientTapeAccess::get(state_->tape), state_->targets, state_->sources,
+                                {.output_gradients = dy});
 }
 
 }  // namespace reel::detail

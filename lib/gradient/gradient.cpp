@@ -1,13 +1,7 @@
-// Gradient: none with its reason, a tensor, or slices; and the default VSpace, which sums them.
+// Gradient: none with its reason, a tensor, or slices.
 #include "gradient/gradient.hpp"
 
-#include <algorithm>
 #include <ostream>
-#include <reel/ops/index.hpp>
-#include <reel/ops/make.hpp>
-#include <reel/ops/pointwise.hpp>
-#include <reel/ops/shape.hpp>
-#include <reel/tape.hpp>
 
 #include "core/fail.hpp"
 
@@ -17,7 +11,7 @@ namespace reel {
 struct Gradient::Extra {
   Tensor indices;
   Shape dense_shape;
-  gradients::Reason reason;
+  autodiff::Reason reason;
 };
 
 Gradient::Gradient(IndexedSlices s) : value_(std::move(s.values)) {
@@ -46,10 +40,10 @@ WhyNone Gradient::reason() const noexcept {
 
 std::string Gradient::why_none() const {
   if (value_.defined()) return {};
-  return extra_ ? gradients::describe(extra_->reason) : "a gradient function returned none";
+  return extra_ ? autodiff::describe(extra_->reason) : "a gradient function returned none";
 }
 
-Gradient GradientAccess::none(gradients::Reason reason) {
+Gradient GradientAccess::none(autodiff::Reason reason) {
   Gradient g;
   g.extra_ = new Gradient::Extra{{}, {}, std::move(reason)};
   return g;
@@ -64,7 +58,7 @@ std::string to_string(const Gradient& g) {
 }
 std::ostream& operator<<(std::ostream& out, const Gradient& g) { return out << to_string(g); }
 
-namespace gradients {
+namespace autodiff {
 
 std::string describe(const Reason& r) {
   const auto at = [&] {
@@ -100,36 +94,6 @@ std::string describe(const Reason& r) {
   return "a gradient function returned none";
 }
 
-}  // namespace gradients
-
-VSpace::~VSpace() = default;
-
-std::int64_t VSpace::num_elements(const Gradient& g) const {
-  return g.is_slices() ? g.slices().values.size() : g.dense().size();
-}
-
-Gradient VSpace::aggregate(std::span<const Gradient> terms) const {
-  std::vector<const Gradient*> present;
-  for (const Gradient& t : terms)
-    if (t) present.push_back(&t);
-  if (present.empty()) return {};
-  if (present.size() == 1) return *present[0];
-  if (std::all_of(present.begin(), present.end(), [](const Gradient* g) { return g->is_slices(); })) {
-    std::vector<Tensor> values, indices;
-    for (const Gradient* g : present) {
-      const IndexedSlices s = g->slices();
-      values.push_back(s.values);
-      indices.push_back(cast(s.indices, DType::int64));
-    }
-    return IndexedSlices{concatenate(values, 0), concatenate(indices, 0), present[0]->slices().dense_shape};
-  }
-  Tensor sum = present[0]->dense();
-  for (std::size_t i = 1; i < present.size(); ++i) sum = add(std::move(sum), present[i]->dense());
-  return sum;
-}
-
-Tensor VSpace::zeros(const Shape& shape, DType dtype) const { return reel::zeros(shape, dtype); }
-Tensor VSpace::ones(const Shape& shape, DType dtype) const { return reel::ones(shape, dtype); }
-std::uint64_t VSpace::tensor_id(const Tensor& x) const { return x.id(); }
+}  // namespace autodiff
 
 }  // namespace reel

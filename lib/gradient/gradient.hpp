@@ -4,7 +4,7 @@
 
 #include "tape/tape.hpp"
 
-namespace reel::gradients {
+namespace reel::autodiff {
 
 /// Why there is no gradient: a code, with the op (or variable) it is about and that op's number on the tape.
 struct Reason {
@@ -23,9 +23,10 @@ Reason why_none(const tape::Tape& tape, std::span<const Target> targets, const S
 /// For tape.explain.
 std::string explain(const tape::Tape& tape, std::span<const Target> targets, std::span<const Source> sources);
 
-/// The reverse pass: one gradient per source. Arguments checked first; uses up a tape that is not persistent.
+/// The reverse pass: one gradient per source. Arguments checked first; uses up a tape that is not persistent. `op` is
+/// whose errors they are.
 std::vector<Gradient> replay(tape::Tape& tape, std::span<const Target> targets, std::span<const Source> sources,
-                             const GradientOptions& options);
+                             const GradientOptions& options, const char* op = "GradientTape.gradient");
 
 /// The gradient function that an OverrideGuard of this thread puts in place of the op's own; null if none.
 struct Override;
@@ -33,12 +34,12 @@ const Override* find_override(const char* name) noexcept;
 void call_override(const Override& override, const tape::Record& record, const tape::Entry& entry,
                    std::span<const Tensor> g, std::span<Gradient> dx);
 
-}  // namespace reel::gradients
+}  // namespace reel::autodiff
 
 namespace reel {
 
 struct GradientAccess {
-  static Gradient none(gradients::Reason reason);
+  static Gradient none(autodiff::Reason reason);
   /// The tensor of a dense gradient, taken out: replay adds into it.
   static Tensor& value(Gradient& g) noexcept { return g.value_; }
 };

@@ -22,7 +22,7 @@ void GradientTape::watch(const Variable& x) {
 
 std::vector<Gradient> GradientTape::replay(std::span<const Target> targets, std::span<const Source> sources,
                                            const GradientOptions& options) {
-  return gradients::replay(*tape_, targets, sources, options);
+  return autodiff::replay(*tape_, targets, sources, options);
 }
 
 GradientTape::Pause::Pause(GradientTape& owner) : tape_(owner.tape_) {
@@ -63,7 +63,7 @@ std::vector<Variable> GradientTape::watched_variables() const {
 bool GradientTape::active() const noexcept { return tape_->place.load() == Tape::Place::on_stack; }
 
 std::string GradientTape::explain_all(std::span<const Target> targets, std::span<const Source> sources) const {
-  return gradients::explain(*tape_, targets, sources);
+  return autodiff::explain(*tape_, targets, sources);
 }
 
 TapeStats GradientTape::stats() const {

@@ -8,7 +8,7 @@
 #include "core/fail.hpp"
 #include "gradient/gradient.hpp"
 
-namespace reel::gradients {
+namespace reel::autodiff {
 
 namespace {
 
@@ -123,4 +123,4 @@ bool can_push(Tape& t, std::span<const Source> sources, std::span<const Tensor> 
   return true;
 }
 
-}  // namespace reel::gradients
+}  // namespace reel::autodiff

@@ -4,7 +4,7 @@
 
 #include "tape/tape.hpp"
 
-namespace reel::gradients {
+namespace reel::autodiff {
 
 /// The tangents of the targets for these tangents of the sources (one each; an empty handle is zero): the directional
 /// derivative of what the tape recorded, through other sources too. An empty handle where a target does not depend on
@@ -17,4 +17,4 @@ std::vector<Tensor> pushforward(tape::Tape& tape, std::span<const Source> source
 /// Whether every op between the sources and the targets has the library's own jvp.
 bool can_push(tape::Tape& tape, std::span<const Source> sources, std::span<const Tensor> targets);
 
-}  // namespace reel::gradients
+}  // namespace reel::autodiff

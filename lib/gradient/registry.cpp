@@ -9,7 +9,7 @@
 
 namespace reel {
 
-namespace gradients {
+namespace autodiff {
 
 struct Override {
   std::string name;
@@ -116,9 +116,9 @@ void call_override(const Override& o, const tape::Record& r, const tape::Entry& 
   call(o.gradient, o.name, r, std::min<std::size_t>(e.saved, e.inputs), g, dx);
 }
 
-}  // namespace gradients
+}  // namespace autodiff
 
-using namespace gradients;
+using namespace autodiff;
 
 void record_operation(std::string_view name, std::span<const Tensor> inputs, std::span<const Tensor> outputs,
                       BackwardFunction backward, TangentFunction jvp) {

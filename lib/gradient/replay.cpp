@@ -3,47 +3,66 @@
 //
 //   cells[slot] holds the gradient that has arrived for a slot so far. Targets seed their cells. Backwards, an entry
 //   whose outputs have gradients hands them to its rule, and the rule's results are added to the cells of its inputs.
-//   Since recording order is a topological order, a cell is complete when its entry is met. The terms of a cell are
-//   added in the order in which they arrive: the reverse of recording.
+//   Since recording order is a topological order, a cell is complete when its entry is met. The terms of a cell arrive
+//   in the reverse order of recording; Sums adds them.
 #include <reel/ops/make.hpp>
 #include <reel/ops/pointwise.hpp>
 #include <reel/ops/shape.hpp>
 
 #include "core/fail.hpp"
 #include "gradient/gradient.hpp"
+#include "gradient/sums.hpp"
 
-namespace reel::gradients {
+namespace reel::autodiff {
 
 namespace {
 
 using tape::Arena, tape::Entry, tape::no_slot, tape::Tape;
 
-constexpr const char* op = "GradientTape.gradient";
 const VSpace default_space;
 
 enum Flag : std::uint8_t { fed = 1, stopped = 2, requested = 4 };
 
-bool same_class(DType g, DType y) noexcept { return is_complex(g) == is_complex(y); }
+std::string label(std::size_t i, const Tensor& y) { return fmt::format("{} of shape {}", i, to_string(y.shape())); }
 
-// The cotangent of target y: given, or ones.
-Tensor seed(const Tensor& y, const Gradient* given, const VSpace& space) {
+// The cotangent of target i: given, or ones.
+Gradient seed(const char* op, std::size_t i, const Tensor& y, const Gradient* given, const VSpace& space) {
+  const bool complex = is_complex(y.dtype());
   if (!given || !*given) {
-    if (is_complex(y.dtype()))
-      fail<TypeError>(op, "gradients of complex tensors must set output_gradients (the target is {})", y.dtype());
+    if (complex)
+      fail<TypeError>(op,
+                      "Gradients of complex tensors must set grad_ys (y.dtype = {}): give output_gradients for target "
+                      "{}, or take its real part or abs",
+                      y.dtype(), label(i, y));
     return space.ones(y.shape(), y.dtype());
   }
-  Tensor g = given->dense();
-  if (g.dtype() == DType::boolean || !same_class(g.dtype(), y.dtype()))
-    fail<TypeError>(op, "an output gradient of dtype {} does not fit a target of dtype {}", g.dtype(), y.dtype());
-  if (g.shape() != y.shape())
-    fail<ShapeError>(op, "an output gradient of shape {} does not fit a target of shape {}", g.shape(), y.shape());
-  if (g.dtype() == y.dtype()) return identity(g);
-  detail::warn(fmt::format("{}: an output gradient of dtype {} is cast to {}, the target's", op, name(g.dtype()),
-                           name(y.dtype())));
-  return cast(g, y.dtype());
+  const bool slices = given->is_slices();
+  IndexedSlices g = slices ? given->slices() : IndexedSlices{given->dense(), {}, {}};
+  if (y.dtype() == DType::boolean)
+    fail<TypeError>(op, "Tensor {} with type {} must be numeric to obtain a default gradient", label(i, y), y.dtype());
+  if (!complex && (g.dtype() == DType::boolean || is_complex(g.dtype())))
+    fail<TypeError>(
+        op, "Gradient type {} generated for real or integer-valued tensor {} with type {} must be real or integer",
+        g.dtype(), label(i, y), y.dtype());
+  if (complex && !is_complex(g.dtype()))
+    fail<TypeError>(op, "Gradient type {} generated for complex-valued tensor {} with type {} must be complex",
+                    g.dtype(), label(i, y), y.dtype());
+  if (const Shape shape = slices ? g.dense_shape : g.values.shape(); shape != y.shape())
+    fail<ShapeError>(op, "an output gradient of shape {} does not fit target {}", shape, label(i, y));
+  if (g.dtype() == y.dtype()) {
+    g.values = identity(g.values);
+  } else {
+    detail::warn(fmt::format("{}: an output gradient of dtype {} is cast to {}, the target's", op, name(g.dtype()),
+                             name(y.dtype())));
+    g.values = cast(g.values, y.dtype());
+  }
+  if (!slices) return g.values;
+  g.indices = identity(g.indices);
+  return g;
 }
 
-void check(const Tape& t, std::span<const Target> targets, std::span<const Source> sources, const GradientOptions& o) {
+void check(const char* op, const Tape& t, std::span<const Target> targets, std::span<const Source> sources,
+           const GradientOptions& o) {
   check_thread(t, op);
   if (t.used)
     fail<TapeError>(
@@ -51,9 +70,9 @@ void check(const Tape& t, std::span<const Target> targets, std::span<const Sourc
         "GradientTape.gradient can only be called once on a tape that is not persistent; make it persistent "
         "(TapeOptions.persistent) to call it again");
   if (o.unconnected_gradients > UnconnectedGradients::zero)
-    fail<ValueError>(op, "unknown value for unconnected_gradients: {}", static_cast<int>(o.unconnected_gradients));
+    fail<ValueError>(op, "Unknown value for unconnected_gradients: {}", static_cast<int>(o.unconnected_gradients));
   if (o.aggregation_method > AggregationMethod::accumulate_n)
-    fail<ValueError>(op, "invalid aggregation_method specified: {}", static_cast<int>(o.aggregation_method));
+    fail<ValueError>(op, "Invalid aggregation_method specified {}.", static_cast<int>(o.aggregation_method));
   for (std::size_t i = 0; i < targets.size(); ++i)
     if (!targets[i].tensor().defined())
       fail<ValueError>(op, "target {} is empty (default-constructed or moved from)", i);
@@ -62,11 +81,13 @@ void check(const Tape& t, std::span<const Target> targets, std::span<const Sourc
       fail<ValueError>(op, "source {} is empty (default-constructed or moved from)", i);
   const std::size_t given = o.output_gradients.list().size();
   if (o.output_gradients.given() && !o.output_gradients.is_number() && given != targets.size())
-    fail<ValueError>(op, "passed {} output gradients for {} targets", given, targets.size());
+    fail<ValueError>(op, "Passed {} grad_ys for {} ys: output_gradients needs one entry for each target", given,
+                     targets.size());
 }
 
-std::vector<Tensor> seeds(std::span<const Target> targets, const GradientOptions& o, const VSpace& space) {
-  std::vector<Tensor> result;
+std::vector<Gradient> seeds(const char* op, std::span<const Target> targets, const GradientOptions& o,
+                            const VSpace& space) {
+  std::vector<Gradient> result;
   result.reserve(targets.size());
   const auto list = o.output_gradients.list();
   for (std::size_t i = 0; i < targets.size(); ++i) {
@@ -74,14 +95,15 @@ std::vector<Tensor> seeds(std::span<const Target> targets, const GradientOptions
     if (o.output_gradients.is_number())
       result.push_back(full(y.shape(), o.output_gradients.number(), y.dtype()));
     else
-      result.push_back(seed(y, list.empty() ? nullptr : &list[i], space));
+      result.push_back(seed(op, i, y, list.empty() ? nullptr : &list[i], space));
   }
   return result;
 }
 
 class Pass {
  public:
-  Pass(Tape& t, const VSpace* space) : tape_(t), custom_(space), space_(space ? *space : default_space) {
+  Pass(Tape& t, const VSpace* space, AggregationMethod method)
+      : tape_(t), space_(space ? *space : default_space), sums_(space, space_, method) {
     ++tape_.replaying;
     flags_.resize(t.slots.size());
     cells_.resize(t.slots.size());
@@ -95,18 +117,8 @@ class Pass {
   Gradient& cell(std::uint32_t slot) { return cells_[slot]; }
   const std::string& undifferentiable() const { return undifferentiable_; }
 
-  // Adds g to the cell, in the cell's own buffer where nobody else holds it.
-  void add(Gradient& cell, Gradient g) {
-    if (!cell) {
-      cell = std::move(g);
-    } else if (custom_ || cell.is_slices() || g.is_slices()) {
-      const Gradient terms[] = {std::move(cell), std::move(g)};
-      cell = space_.aggregate(terms);
-    } else {
-      Tensor& sum = GradientAccess::value(cell);
-      sum = reel::add(std::move(sum), GradientAccess::value(g));
-    }
-  }
+  void add(Gradient& cell, Gradient g) { sums_.add(cell, std::move(g)); }
+  void finish(Gradient& cell) { sums_.finish(cell); }
 
   void forwards() {
     for (Arena::Place at; const Entry* e = tape_.entries.step_forward(at, end_);) {
@@ -145,10 +157,12 @@ class Pass {
     bool any = false;
     for (std::uint32_t i = 0; i < e.inputs; ++i) any |= wanted[i] = e.input(i) != no_slot && flags_[e.input(i)] & fed;
     const tape::Record record(tape_, e, wanted);
-    if (any && e.rule->passes_slices && cells_[e.output(0)].is_slices() && !find_override(e.rule->name)) {
-      add(cells_[e.input(0)], cells_[e.output(0)]);
-      return settle(e);
-    }
+    for (std::uint32_t k = 0; k < e.outputs; ++k) finish(cells_[e.output(k)]);
+    if (any && e.rule->slices && cells_[e.output(0)].is_slices() && !find_override(e.rule->name))
+      if (Gradient d = e.rule->slices(record, cells_[e.output(0)].slices())) {
+        add(cells_[e.input(0)], std::move(d));
+        return settle(e);
+      }
     g_.resize(e.outputs);
     for (std::uint32_t k = 0; k < e.outputs; ++k) {
       const std::uint32_t s = e.output(k);
@@ -158,7 +172,7 @@ class Pass {
         g_[k] = cell.is_slices()        ? cell.dense()
                 : flags_[s] & requested ? GradientAccess::value(cell)
                                         : std::move(GradientAccess::value(cell));
-      } else if (!e.rule->accepts_none) {
+      } else if (!e.rule->accepts_none && is_differentiable(record.output_dtype(k))) {
         g_[k] = space_.zeros(record.output_shape(k), record.output_dtype(k));
       }
     }
@@ -206,8 +220,8 @@ class Pass {
   }
 
   Tape& tape_;
-  const VSpace* custom_;
   const VSpace& space_;
+  Sums sums_;
   std::vector<std::uint8_t> flags_;
   std::vector<Gradient> cells_;
   Arena::Place end_;
@@ -224,7 +238,7 @@ void warn_of_growth(Tape& t, std::int64_t added) {
   detail::warn(
       fmt::format("{}: an active persistent tape records its own replays: {} entries by now, {} of them forward; call "
                   "stop() before gradient() unless you differentiate the gradients",
-                  op, t.entries.count(), forward));
+                  "GradientTape.gradient", t.entries.count(), forward));
 }
 
 // Whatever happens, a tape that is not persistent is used up afterwards and holds nothing.
@@ -248,21 +262,21 @@ std::uint32_t slot_of(const Tape& t, const Source& s) noexcept {
 }
 
 std::vector<Gradient> replay(Tape& t, std::span<const Target> targets, std::span<const Source> sources,
-                             const GradientOptions& options) {
-  check(t, targets, sources, options);
+                             const GradientOptions& options, const char* op) {
+  check(op, t, targets, sources, options);
   const VSpace& space = t.options.vspace ? *t.options.vspace : default_space;
   const bool use_up = !t.options.persistent;
-  std::vector<Tensor> g;
+  std::vector<Gradient> g;
   {
     const std::int64_t before = t.entries.count();
-    g = seeds(targets, options, space);
+    g = seeds(op, targets, options, space);
     t.replay_entries += t.entries.count() - before;
   }
   if (use_up && t.place == Tape::Place::on_stack) pop(&t);
   const std::int64_t before = t.entries.count();
   UseUp guard{use_up ? &t : nullptr};
   std::vector<Gradient> result(sources.size());
-  Pass pass(t, t.options.vspace);
+  Pass pass(t, t.options.vspace, options.aggregation_method);
 
   std::vector<std::uint32_t> slots(sources.size());
   for (std::size_t i = 0; i < sources.size(); ++i) {
@@ -280,7 +294,7 @@ std::vector<Gradient> replay(Tape& t, std::span<const Target> targets, std::span
     }
     // Not on the tape, but perhaps a source itself.
     for (std::size_t k = 0; k < sources.size(); ++k)
-      if (!sources[k].is_variable() && is_differentiable(g[i].dtype()) &&
+      if (!sources[k].is_variable() && is_differentiable(targets[i].tensor().dtype()) &&
           space.tensor_id(sources[k].tensor()) == space.tensor_id(targets[i].tensor()))
         pass.add(result[k], g[i]);
   }
@@ -290,8 +304,10 @@ std::vector<Gradient> replay(Tape& t, std::span<const Target> targets, std::span
 
   for (std::size_t k = 0; k < sources.size(); ++k) {
     if (slots[k] != no_slot) {
+      pass.finish(pass.cell(slots[k]));
       if (Gradient& cell = pass.cell(slots[k])) pass.add(result[k], cell);
     }
+    pass.finish(result[k]);
     if (result[k]) {
       // The cotangent of a sum is a broadcast view; what is handed out can be read with data().
       if (Tensor& value = GradientAccess::value(result[k]); !result[k].is_slices() && !value.is_contiguous())
@@ -312,4 +328,4 @@ std::vector<Gradient> replay(Tape& t, std::span<const Target> targets, std::span
   return result;
 }
 
-}  // namespace reel::gradients
+}  // namespace reel::autodiff

@@ -1,10 +1,12 @@
 // SGD and Adam: state per variable, by its id. All of a step is checked before any of it is applied; tapes that are
 // active record nothing of it.
 #include <cmath>
+#include <reel/ops/make.hpp>
 #include <reel/ops/pointwise.hpp>
 #include <reel/optim.hpp>
 
 #include "core/fail.hpp"
+#include "ops/index/rows.hpp"
 #include "tape/record.hpp"
 
 namespace reel {
@@ -14,23 +16,59 @@ std::string label(const Variable& variable, std::size_t position) {
   return variable.name().empty() ? fmt::format("variable {}", position) : fmt::format("'{}'", variable.name());
 }
 
-// The gradients as tensors, an empty handle where none. Throws for what does not fit.
-std::vector<Tensor> checked_gradients(const char* op, std::span<const Gradient> gradients,
-                                      std::span<const Variable> variables) {
+// What a step reads and writes of a variable and of its state: everything, or the rows that slices name.
+class Part {
+ public:
+  Part() = default;
+  Part(const Variable& variable, Tensor gradient, Tensor rows)
+      : shape_(variable.shape()), gradient_(std::move(gradient)), rows_(std::move(rows)) {}
+  explicit operator bool() const { return gradient_.defined(); }
+  /// The gradient, [m, rest] for m rows.
+  const Tensor& gradient() const { return gradient_; }
+  /// state = decay state + term, of which the new part is returned; an empty state is zero.
+  Tensor decay(Tensor& state, double decay, const Tensor& term) const {
+    if (!rows_.defined()) return state = state.defined() ? state * decay + term : term;
+    if (!state.defined()) state = zeros(shape_, term.dtype());
+    const Tensor part = gather(state, rows_) * decay + term;
+    ops::put_rows(state, rows_, part);
+    return part;
+  }
+  void subtract_from(const Variable& variable, Tensor step) const {
+    if (rows_.defined())
+      variable.assign_sub(Gradient(IndexedSlices{std::move(step), rows_, shape_}));
+    else
+      variable.assign_sub(step);
+  }
+
+ private:
+  Shape shape_;
+  Tensor gradient_, rows_;
+};
+
+// An empty part where there is no gradient. Throws for what does not fit.
+std::vector<Part> checked_parts(const char* op, std::span<const Gradient> gradients,
+                                std::span<const Variable> variables) {
   if (gradients.size() != variables.size())
     fail<ValueError>(op, "{} gradients for {} variables", gradients.size(), variables.size());
-  std::vector<Tensor> dense(gradients.size());
+  std::vector<Part> parts(gradients.size());
   for (std::size_t i = 0; i < gradients.size(); ++i) {
-    if (!gradients[i]) continue;
-    dense[i] = gradients[i].dense();
-    if (dense[i].shape() != variables[i].shape())
-      fail<ShapeError>(op, "the gradient of {} has shape {}, the variable {}", label(variables[i], i), dense[i].shape(),
-                       variables[i].shape());
-    if (dense[i].dtype() != variables[i].dtype())
-      fail<TypeError>(op, "the gradient of {} is {}, the variable {}", label(variables[i], i), dense[i].dtype(),
-                      variables[i].dtype());
+    const Gradient& g = gradients[i];
+    const Variable& v = variables[i];
+    if (!g) continue;
+    const IndexedSlices slices = g.is_slices() ? g.slices() : IndexedSlices{g.dense(), {}, g.dense().shape()};
+    if (slices.dense_shape != v.shape())
+      fail<ShapeError>(op, "the gradient of {} has shape {}, the variable {}", label(v, i), slices.dense_shape,
+                       v.shape());
+    if (slices.dtype() != v.dtype())
+      fail<TypeError>(op, "the gradient of {} is {}, the variable {}", label(v, i), slices.dtype(), v.dtype());
+    if (g.is_slices()) {
+      ops::Rows rows = ops::distinct_rows(op, slices);
+      parts[i] = {v, std::move(rows.values), std::move(rows.indices)};
+    } else {
+      parts[i] = {v, slices.values, {}};
+    }
   }
-  return dense;
+  return parts;
 }
 
 void require_rate(const char* op, double rate) {
@@ -61,18 +99,16 @@ SGD::SGD(const SGDOptions& o) : options(o) { require(options); }
 void SGD::step(std::span<const Gradient> gradients, std::span<const Variable> variables) {
   require(options);
   const tape::Suspend suspended;
-  const std::vector<Tensor> dense = checked_gradients("SGD", gradients, variables);
-  for (std::size_t i = 0; i < dense.size(); ++i) {
-    const Tensor& g = dense[i];
-    if (!g.defined()) continue;
-    Tensor direction = g;
+  const std::vector<Part> parts = checked_parts("SGD", gradients, variables);
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    const Part& part = parts[i];
+    if (!part) continue;
+    Tensor direction = part.gradient();
     if (options.momentum > 0) {
-      Tensor& kept = velocity_[variables[i].id()];
-      Tensor velocity = kept.defined() ? kept * options.momentum + g : g;
-      direction = options.nesterov ? g + velocity * options.momentum : velocity;
-      kept = std::move(velocity);
+      const Tensor velocity = part.decay(velocity_[variables[i].id()], options.momentum, part.gradient());
+      direction = options.nesterov ? part.gradient() + velocity * options.momentum : velocity;
     }
-    variables[i].assign_sub(std::move(direction) * options.learning_rate);
+    part.subtract_from(variables[i], std::move(direction) * options.learning_rate);
   }
 }
 
@@ -81,21 +117,19 @@ Adam::Adam(const AdamOptions& o) : options(o) { require(options); }
 void Adam::step(std::span<const Gradient> gradients, std::span<const Variable> variables) {
   require(options);
   const tape::Suspend suspended;
-  const std::vector<Tensor> dense = checked_gradients("Adam", gradients, variables);
+  const std::vector<Part> parts = checked_parts("Adam", gradients, variables);
   const double beta1 = options.beta1;
   const double beta2 = options.beta2;
-  for (std::size_t i = 0; i < dense.size(); ++i) {
-    const Tensor& g = dense[i];
-    if (!g.defined()) continue;
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    const Part& part = parts[i];
+    if (!part) continue;
     State& state = states_[variables[i].id()];
-    const bool first = state.steps == 0;
-    Tensor mean = first ? g * (1 - beta1) : state.mean * beta1 + g * (1 - beta1);
-    Tensor mean_square = first ? square(g) * (1 - beta2) : state.square * beta2 + square(g) * (1 - beta2);
-    const double steps = static_cast<double>(state.steps + 1);
+    const Tensor mean = part.decay(state.mean, beta1, part.gradient() * (1 - beta1));
+    const Tensor mean_square = part.decay(state.square, beta2, square(part.gradient()) * (1 - beta2));
+    const auto steps = static_cast<double>(++state.steps);
     const double rate = options.learning_rate / (1 - std::pow(beta1, steps));
     const double correction = 1 / (1 - std::pow(beta2, steps));
-    variables[i].assign_sub(mean * rate / (sqrt(mean_square * correction) + options.epsilon));
-    state = {std::move(mean), std::move(mean_square), state.steps + 1};
+    part.subtract_from(variables[i], mean * rate / (sqrt(mean_square * correction) + options.epsilon));
   }
 }
 

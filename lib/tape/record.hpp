@@ -57,8 +57,9 @@ struct Rule {
   void (*release)(std::span<const std::int64_t> attributes) noexcept = nullptr;
   /// Called for each further tape that keeps the attributes.
   void (*retain)(std::span<const std::int64_t> attributes) noexcept = nullptr;
-  /// IndexedSlices that arrive for the output are the input's gradient as they are.
-  bool passes_slices = false;
+  /// From the output's cotangent as IndexedSlices to the input's, for ops that need not densify it; null: replay
+  /// densifies. May give none: then replay densifies after all.
+  Gradient (*slices)(const Record& record, const IndexedSlices& g) = nullptr;
 };
 
 /// Tapes of this thread, the newest first; null when none is active. One load and one branch for an op to ask.

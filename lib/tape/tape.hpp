@@ -6,6 +6,7 @@
 // a jvp forwards. Outputs find their slot by the marks in their block; sources and variables by a small hash map.
 #pragma once
 #include <atomic>
+#include <reel/callback.hpp>
 #include <reel/tape.hpp>
 #include <string>
 #include <unordered_map>
@@ -222,6 +223,8 @@ struct VariableAccess {
   /// Replaces the value by combine(value, delta), in its own memory if nobody else holds it. Not recorded.
   static void update(const Variable& v, const char* op, Tensor (*combine)(Tensor&&, const Tensor&),
                      const Tensor& delta);
+  /// Lets `change` replace the value, under the variable's lock, by one of the same shape and dtype. Not recorded.
+  static void modify(const Variable& v, const Callback<void(Tensor&)>& change);
 };
 
 struct GradientTapeAccess {

@@ -125,6 +125,12 @@ void VariableAccess::update(const Variable& v, const char* op, Tensor (*combine)
   v.state_->value = combine(std::move(v.state_->value), delta);
 }
 
+void VariableAccess::modify(const Variable& v, const Callback<void(Tensor&)>& change) {
+  const tape::Suspend suspend;
+  const Lock lock(v.state_->locked);
+  change(v.state_->value);
+}
+
 void Variable::assign(const Tensor& value) const {
   check_defined(value, "Variable.assign", state_->name);
   Tensor fresh = detail::alias(value);

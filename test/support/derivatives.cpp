@@ -27,7 +27,7 @@ Tensors push(const Function& f, const Tensors& x, const Tensors& t) {
   const Tensors y = f(x);
   tape.stop();
   const std::vector<Source> sources(x.begin(), x.end());
-  Tensors dy = gradients::pushforward(GradientTapeAccess::get(tape), sources, t, y);
+  Tensors dy = autodiff::pushforward(GradientTapeAccess::get(tape), sources, t, y);
   for (std::size_t i = 0; i < y.size(); ++i)
     if (!dy[i].defined()) dy[i] = zeros_like(y[i]);
   return dy;

@@ -174,7 +174,7 @@ TEST_CASE("output gradients: weights, numbers, a cast with one warning, and what
   CHECK(log.texts.size() == 1);
   CHECK_THROWS_AS(tape.gradient(y, x, {.output_gradients = scalar(1.f)}), ShapeError);
   CHECK_THROWS_WITH(tape.gradient(y, x, {.output_gradients = {scalar(1.f), scalar(1.f)}}),
-                    Contains("passed 2 output gradients for 1 targets"));
+                    Contains("Passed 2 grad_ys for 1 ys"));
   CHECK_THROWS_AS(tape.gradient(y, x, {.output_gradients = tensor<bool>({true, true})}), TypeError);
   CHECK_THROWS_AS(tape.gradient(y, x, {.unconnected_gradients = UnconnectedGradients(7)}), ValueError);
   CHECK_THROWS_AS(tape.gradient(y, x, {.aggregation_method = AggregationMethod(9)}), ValueError);

@@ -120,7 +120,21 @@ void gather_vjp(const tape::Record& r, std::span<const Tensor> g, std::span<Grad
 void gather_jvp(const tape::Record& r, std::span<const Tensor> t, std::span<Tensor> dy) {
   if (t[0].defined()) dy[0] = gather_checked(t[0], r.saved(0), static_cast<int>(r.attributes()[0]));
 }
-constexpr tape::Rule gather_rule = {"gather", gather_vjp, gather_jvp};
+// Rows of rows: the slices of the result name rows of the indices, and these name rows of x.
+Gradient gather_slices(const tape::Record& r, const IndexedSlices& g) {
+  const Tensor indices = r.saved(0);
+  if (r.attributes()[0] != 0 || indices.rank() == 0) return {};
+  const Shape shape = r.shape(0);
+  const Tensor rows = gather_checked(indices, checked_indices("IndexedSlices", g.indices, 0, indices.shape()[0]), 0);
+  Shape values = shape;
+  values[0] = rows.size();
+  return IndexedSlices{reshape(g.values, values), reshape(rows, {rows.size()}), shape};
+}
+constexpr tape::Rule gather_rule = [] {
+  tape::Rule rule = {"gather", gather_vjp, gather_jvp};
+  rule.slices = gather_slices;
+  return rule;
+}();
 
 void scatter_rows_vjp(const tape::Record& r, std::span<const Tensor> g, std::span<Gradient> dx) {
   if (r.wanted(0)) dx[0] = reshape(gather_checked(g[0], r.saved(0), static_cast<int>(r.attributes()[0])), r.shape(0));
@@ -419,22 +433,37 @@ Tensor one_hot(const Operand& operand, std::int64_t depth, DType dtype) {
   return y;
 }
 
-Tensor IndexedSlices::dense() const {
-  constexpr const char* op = "IndexedSlices";
-  if (!values.defined() || !indices.defined()) fail<ValueError>(op, "values or indices are empty handles");
-  if (dense_shape.rank() == 0)
+namespace {
+constexpr const char* slices_op = "IndexedSlices.dense";
+}
+
+void ops::check_slices(const char* op, const IndexedSlices& s) {
+  if (!s.values.defined() || !s.indices.defined()) fail<ValueError>(op, "values or indices are empty handles");
+  if (s.dense_shape.rank() == 0)
     fail<ValueError>(op, "Tensor conversion requested for IndexedSlices without dense_shape: values have shape {}",
-                     values.shape());
-  Shape wanted = dense_shape;
-  wanted[0] = indices.size();
-  if (indices.rank() != 1 || values.shape() != wanted)
+                     s.values.shape());
+  Shape wanted = s.dense_shape;
+  wanted[0] = s.indices.size();
+  if (s.indices.rank() != 1 || s.values.shape() != wanted)
     fail<ShapeError>(
         op, "values of shape {} and indices of shape {} do not fit dense_shape {}: indices [n] go with values {} of it",
-        values.shape(), indices.shape(), dense_shape, "[n, rest]");
+        s.values.shape(), s.indices.shape(), s.dense_shape, "[n, rest]");
+}
+
+Tensor IndexedSlices::dense() const {
+  ops::check_slices(slices_op, *this);
   if (const std::int64_t elements = dense_shape.elements(); elements >= 100'000'000)
     detail::warn("Converting sparse IndexedSlices to a dense Tensor with " + std::to_string(elements) +
                  " elements. This may consume a large amount of memory.");
-  return ops::scatter_rows(values, ops::checked_indices(op, indices, 0, dense_shape[0]), dense_shape, 0);
+  return ops::scatter_rows(values, ops::checked_indices(slices_op, indices, 0, dense_shape[0]), dense_shape, 0);
+}
+
+Tensor IndexedSlices::dense(DType dtype) const {
+  if (values.defined() && values.dtype() != dtype)
+    fail<ValueError>(slices_op,
+                     "Tensor conversion requested dtype {} for IndexedSlices with dtype {}; cast what dense() gives",
+                     dtype, values.dtype());
+  return dense();
 }
 
 }  // namespace reel

@@ -14,7 +14,13 @@ constexpr std::int64_t piece = 32768;  // elements that one thread converts at a
 
 Tensor back(const tape::Record& r, const Tensor& g) { return cast(g, r.dtype(0)); }
 Tensor again(const tape::Record& r, const Tensor& t) { return cast(t, r.output_dtype()); }
-constexpr tape::Rule cast_rule = linear<back, again>("cast");
+constexpr tape::Rule cast_rule = [] {
+  tape::Rule rule = linear<back, again>("cast");
+  rule.slices = [](const tape::Record& r, const IndexedSlices& g) {
+    return Gradient(IndexedSlices{cast(g.values, r.dtype(0)), g.indices, g.dense_shape});
+  };
+  return rule;
+}();
 
 Tensor converted(const Tensor& given, DType dtype) {
   const Tensor x = loops::contiguous(given);

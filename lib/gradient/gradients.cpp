@@ -1,0 +1,218 @@
+// gradients, hessians and their like on a tape that goes on; implicit gradients; the choice of parameters at run time.
+#include <algorithm>
+#include <reel/gradients.hpp>
+#include <reel/ops/make.hpp>
+#include <reel/ops/shape.hpp>
+
+#include "core/fail.hpp"
+#include "gradient/gradient.hpp"
+
+namespace reel {
+
+namespace {
+
+using tape::Tape;
+
+// While it lives, replay neither stops nor uses up the tape, nor warns of its growth, which is by design.
+class GoesOn {
+ public:
+  explicit GoesOn(Tape& t)
+      : tape_(t),
+        persistent_(std::exchange(t.options.persistent, true)),
+        warned_(std::exchange(t.warned_growth, true)) {}
+  GoesOn(const GoesOn&) = delete;
+  GoesOn& operator=(const GoesOn&) = delete;
+  ~GoesOn() {
+    tape_.options.persistent = persistent_;
+    tape_.warned_growth = warned_;
+  }
+
+ private:
+  Tape& tape_;
+  bool persistent_, warned_;
+};
+
+Tape& innermost(const char* op) {
+  for (Tape* t = tape::top; t; t = t->below)
+    if (t->recording()) return *t;
+  fail<TapeError>(op, "no tape of this thread is recording; open a GradientTape before the ys are computed");
+}
+
+void require_recording(const char* op, const Tape& t) {
+  check_thread(t, op);
+  if (t.place.load() != Tape::Place::on_stack || !t.recording())
+    fail<TapeError>(op, "the tape does not record, so the first derivatives would be constants to it; call resume()");
+}
+
+Shape shape_of(const Source& s) { return s.is_variable() ? s.variable().shape() : s.tensor().shape(); }
+DType dtype_of_source(const Source& s) { return s.is_variable() ? s.variable().dtype() : s.tensor().dtype(); }
+
+// The derivative of g, of the source's shape, by the source: shape.elements() rows.
+Tensor rows(Tape& t, const Tensor& g, const Source& source, const Shape& shape) {
+  const std::int64_t n = shape.elements();
+  Shape wide = {n};
+  for (std::int64_t extent : shape) wide.push_back(extent);
+  const Tensor basis = reshape(eye(n, g.dtype()), wide);
+  const Target target(g);
+  std::vector<Tensor> list;
+  for (std::int64_t i = 0; i < n; ++i)
+    list.push_back(autodiff::replay(t, {&target, 1}, {&source, 1},
+                                    {.output_gradients = basis[i], .unconnected_gradients = UnconnectedGradients::zero},
+                                    "hessians")[0]
+                       .dense());
+  return stack(list, 0);
+}
+
+std::vector<Gradient> gradients_on(Tape& t, const TargetList& ys, const SourceList& xs,
+                                   const GradientOptions& options) {
+  const GoesOn goes_on(t);
+  return autodiff::replay(t, ys.list(), xs.list(), options, "gradients");
+}
+
+std::vector<Gradient> hessians_on(Tape& t, const TargetList& ys, const SourceList& xs, const GradientOptions& options) {
+  constexpr const char* op = "hessians";
+  require_recording(op, t);
+  const GoesOn goes_on(t);
+  std::vector<Gradient> result = autodiff::replay(t, ys.list(), xs.list(), options, op);
+  for (std::size_t k = 0; k < result.size(); ++k) {
+    const Source& x = xs.list()[k];
+    const DType dtype = dtype_of_source(x);
+    if (!is_differentiable(dtype)) continue;
+    const Shape shape = shape_of(x);
+    if (2 * shape.rank() > max_rank)
+      fail<ShapeError>(op, "the Hessian by x {}, of shape {}, has a rank above {}; flatten x", k, shape, max_rank);
+    Shape square = shape;
+    for (std::int64_t extent : shape) square.push_back(extent);
+    result[k] =
+        result[k] && shape.elements() ? reshape(rows(t, result[k].dense(), x, shape), square) : zeros(square, dtype);
+  }
+  return result;
+}
+
+std::vector<Gradient> product_on(Tape& t, const TargetList& ys, const SourceList& xs, const GradientList& given) {
+  constexpr const char* op = "hessian_vector_product";
+  require_recording(op, t);
+  const auto v = given.list();
+  if (!given.is_number() && v.size() != xs.list().size())
+    fail<ValueError>(op, "xs and v must have the same length. (They have {} and {} leaves.)", xs.list().size(),
+                     v.size());
+  for (std::size_t i = 0; i < v.size(); ++i) {
+    if (!v[i]) fail<ValueError>(op, "leaf {} of v is none: {}", i, v[i].why_none());
+    const Shape shape = v[i].is_slices() ? v[i].slices().dense_shape : v[i].dense().shape();
+    if (const Shape x = shape_of(xs.list()[i]); shape != x)
+      fail<ShapeError>(op, "leaf {} of v has shape {}, that of xs {}", i, shape, x);
+  }
+  const GoesOn goes_on(t);
+  std::vector<Gradient> first = autodiff::replay(t, ys.list(), xs.list(), {}, op);
+  std::vector<Target> targets;
+  std::vector<Tensor> weights;
+  for (std::size_t i = 0; i < first.size(); ++i) {
+    if (!first[i]) continue;
+    targets.emplace_back(first[i]);
+    if (!given.is_number()) weights.push_back(stop_gradient(v[i].dense()));
+  }
+  if (targets.empty()) return first;
+  const GradientList output_gradients = given.is_number() ? given : GradientList(weights);
+  return autodiff::replay(t, targets, xs.list(), {.output_gradients = output_gradients}, op);
+}
+
+}  // namespace
+
+std::vector<Gradient> gradients(const TargetList& ys, const SourceList& xs, const GradientOptions& options) {
+  return gradients_on(innermost("gradients"), ys, xs, options);
+}
+std::vector<Gradient> gradients(GradientTape& tape, const TargetList& ys, const SourceList& xs,
+                                const GradientOptions& options) {
+  return gradients_on(GradientTapeAccess::get(tape), ys, xs, options);
+}
+
+std::vector<Gradient> hessians(const TargetList& ys, const SourceList& xs, const GradientOptions& options) {
+  return hessians_on(innermost("hessians"), ys, xs, options);
+}
+std::vector<Gradient> hessians(GradientTape& tape, const TargetList& ys, const SourceList& xs,
+                               const GradientOptions& options) {
+  return hessians_on(GradientTapeAccess::get(tape), ys, xs, options);
+}
+
+std::vector<Gradient> hessian_vector_product(const TargetList& ys, const SourceList& xs, const GradientList& v) {
+  return product_on(innermost("hessian_vector_product"), ys, xs, v);
+}
+std::vector<Gradient> hessian_vector_product(GradientTape& tape, const TargetList& ys, const SourceList& xs,
+                                             const GradientList& v) {
+  return product_on(GradientTapeAccess::get(tape), ys, xs, v);
+}
+
+namespace {
+
+std::string listed(std::span<const std::string> words) {
+  std::string text;
+  for (const std::string& word : words) text += (text.empty() ? "" : ", ") + word;
+  return text;
+}
+
+}  // namespace
+
+Parameters::Parameters(std::initializer_list<Parameter> list) : list_(list) {
+  const auto is_name = [](const Parameter& p) { return !p.name().empty(); };
+  const auto names = std::count_if(list_.begin(), list_.end(), is_name);
+  if (names == 0 || names == std::ssize(list_)) return;
+  std::vector<std::string> words;
+  for (const Parameter& p : list_) words.push_back(is_name(p) ? '"' + p.name() + '"' : std::to_string(p.position()));
+  fail<ValueError>("Parameters", "params must be all strings or all integers; got [{}].", listed(words));
+}
+
+namespace detail {
+
+Choice::Choice(const char* who, const Parameters& parameters, const std::vector<std::string>* names) : all_(false) {
+  for (const Parameter& p : parameters.list()) {
+    if (p.name().empty()) {
+      positions_.push_back(p.position());
+      continue;
+    }
+    if (!names)
+      fail<ValueError>(who,
+                       "Either callable provided is not a function or could not inspect its arguments by name: f. "
+                       "Original error: a C++ function does not tell its parameters' names; give them with named(f, "
+                       "\"{}\", ...)",
+                       p.name());
+    const auto found = std::find(names->begin(), names->end(), p.name());
+    if (found == names->end())
+      fail<ValueError>(who, "'{}' is not in the list of the function's parameters: {}", p.name(), listed(*names));
+    positions_.push_back(found - names->begin());
+  }
+}
+
+std::vector<Source> Choice::picked(const char* who, std::span<const Leaves> arguments) const {
+  std::vector<Source> list;
+  const std::int64_t count = std::ssize(arguments);
+  for (std::int64_t p : positions_) {
+    if (p < -count || p >= count)
+      fail<ValueError>(who, "parameter {} is out of range: the function was called with {} arguments", p, count);
+    const Leaves& leaves = arguments[static_cast<std::size_t>(p < 0 ? p + count : p)];
+    if (!leaves.parameter)
+      fail<TypeError>(who,
+                      "argument {} cannot be differentiated; pass a tensor, a tree of tensors, a floating-point number "
+                      "or a vector of them",
+                      p);
+    for (const Source& s : leaves.list) list.push_back(s);
+  }
+  return list;
+}
+
+std::vector<std::pair<Gradient, Variable>> implicit(const char* who, GradientTape& tape,
+                                                    std::span<const Target> targets) {
+  for (const Target& y : targets) require_result(who, y.tensor());
+  const std::vector<Variable> variables = tape.watched_variables();
+  tape.stop();
+  if (variables.empty())
+    fail<ValueError>(who, "No trainable variables were accessed while the function was being computed.");
+  const std::vector<Source> sources(variables.begin(), variables.end());
+  std::vector<Gradient> list = autodiff::replay(GradientTapeAccess::get(tape), targets, sources, {}, who);
+  std::vector<std::pair<Gradient, Variable>> result;
+  for (std::size_t i = 0; i < list.size(); ++i) result.emplace_back(std::move(list[i]), variables[i]);
+  return result;
+}
+
+}  // namespace detail
+
+}  // namespace reel

@@ -1,0 +1,104 @@
+// Terms that cannot be added in place, and the default VSpace, which adds them.
+#include "gradient/sums.hpp"
+
+#include <reel/ops/make.hpp>
+#include <reel/ops/shape.hpp>
+
+#include "core/fail.hpp"
+
+namespace reel {
+
+namespace autodiff {
+
+void Sums::combine(Gradient& cell, Gradient term) {
+  if (method_ == AggregationMethod::add_n) {
+    std::vector<Gradient>& others = waiting_[&cell];
+    others.push_back(std::move(term));
+    const std::size_t count = others.size() + 1;
+    if (count < early_terms) return;
+    const std::int64_t bytes = 4 * space_.num_elements(others.back());
+    if (bytes > early_bytes / static_cast<std::int64_t>(count)) join(cell);
+    return;
+  }
+  if (custom_) {
+    const Gradient terms[] = {std::move(cell), std::move(term)};
+    cell = space_.aggregate(terms);
+  } else if (!cell.is_slices() && !term.is_slices()) {
+    const Tensor sum = cell.dense();
+    cell = reel::add(sum, term.dense());
+  } else if (term.is_slices()) {
+    waiting_[&cell].push_back(std::move(term));
+  } else {
+    // The first dense term: from here on the cell holds the dense sum.
+    std::swap(cell, term);
+    std::vector<Gradient>& slices = waiting_[&cell];
+    slices.insert(slices.begin(), std::move(term));
+  }
+}
+
+void Sums::join(Gradient& cell) {
+  const auto found = waiting_.find(&cell);
+  if (found == waiting_.end()) return;
+  std::vector<Gradient> terms = std::move(found->second);
+  waiting_.erase(found);
+  terms.insert(terms.begin(), std::move(cell));
+  cell = space_.aggregate(terms);
+}
+
+namespace {
+
+// The rounding error grows with the logarithm of the number of terms.
+Tensor sum_by_halves(std::span<const Tensor> terms) {
+  if (terms.size() == 1) return terms[0];
+  Tensor front = sum_by_halves(terms.first(terms.size() / 2));
+  return add(std::move(front), sum_by_halves(terms.subspan(terms.size() / 2)));
+}
+
+IndexedSlices concatenated(std::span<const IndexedSlices> slices) {
+  if (slices.size() == 1) return slices[0];
+  std::vector<Tensor> values, indices;
+  for (const IndexedSlices& s : slices) {
+    values.push_back(s.values);
+    indices.push_back(s.indices.dtype() == DType::int64 ? s.indices : cast(s.indices, DType::int64));
+  }
+  return {concatenate(values, 0), concatenate(indices, 0), slices[0].dense_shape};
+}
+
+}  // namespace
+
+}  // namespace autodiff
+
+VSpace::~VSpace() = default;
+
+std::int64_t VSpace::num_elements(const Gradient& g) const {
+  return g.is_slices() ? g.slices().values.size() : g.dense().size();
+}
+
+Gradient VSpace::aggregate(std::span<const Gradient> terms) const {
+  std::vector<Tensor> dense;
+  std::vector<IndexedSlices> slices;
+  const Gradient* only = nullptr;
+  for (const Gradient& g : terms) {
+    if (!g) continue;
+    only = &g;
+    if (g.is_slices())
+      slices.push_back(g.slices());
+    else
+      dense.push_back(g.dense());
+  }
+  if (dense.size() + slices.size() <= 1) return only ? *only : Gradient();
+  for (const Tensor& x : dense)
+    if (x.shape() != dense[0].shape())
+      fail<ShapeError>("VSpace.aggregate", "the terms of a gradient have different shapes: {} and {}", dense[0].shape(),
+                       x.shape());
+  if (dense.empty()) return autodiff::concatenated(slices);
+  Tensor sum = autodiff::sum_by_halves(dense);
+  if (slices.empty()) return sum;
+  return add(std::move(sum), autodiff::concatenated(slices).dense());
+}
+
+Tensor VSpace::zeros(const Shape& shape, DType dtype) const { return reel::zeros(shape, dtype); }
+Tensor VSpace::ones(const Shape& shape, DType dtype) const { return reel::ones(shape, dtype); }
+std::uint64_t VSpace::tensor_id(const Tensor& x) const { return x.id(); }
+
+}  // namespace reel
