@@ -13,7 +13,7 @@
 
 namespace reel {
 
-namespace gradients {
+namespace autodiff {
 
 bool Inputs::followed(std::span<const Tensor> also) const {
   if (!tape::active()) return false;
@@ -140,9 +140,9 @@ struct Run {
 
 }  // namespace
 
-}  // namespace gradients
+}  // namespace autodiff
 
-using namespace gradients;
+using namespace autodiff;
 
 namespace detail {
 

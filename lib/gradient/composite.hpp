@@ -5,7 +5,7 @@
 
 #include "ops/make/draws.hpp"
 
-namespace reel::gradients {
+namespace reel::autodiff {
 
 /// Everything that a function run out of sight of the tapes depends on.
 struct Inputs {
@@ -39,4 +39,4 @@ std::vector<Gradient> pull_again(const char* name, const detail::FlatFunction& f
 /// Runs f on new tensors under an accumulator: tangents of inputs to tangents of results, empty where zero.
 std::vector<Tensor> push_again(const detail::FlatFunction& f, const Inputs& inputs, std::span<const Tensor> tangents);
 
-}  // namespace reel::gradients
+}  // namespace reel::autodiff

@@ -58,7 +58,7 @@ ForwardAccumulator::ForwardAccumulator(const SourceList& primals, const Gradient
       else
         watch(*tape_, x.tensor());
       tape_->tangents.resize(tape_->slots.size());
-      Tensor& t = tape_->tangents[gradients::slot_of(*tape_, x)];
+      Tensor& t = tape_->tangents[autodiff::slot_of(*tape_, x)];
       t = t.defined() ? add(t, given[i]) : std::move(given[i]);
     }
   } catch (...) {
@@ -74,7 +74,7 @@ Gradient ForwardAccumulator::tangent(const Target& target, UnconnectedGradients 
   const Tensor& y = target.tensor();
   if (!y.defined())
     fail<ValueError>("ForwardAccumulator.jvp", "the target is empty (default-constructed or moved from)");
-  if (const std::uint32_t slot = gradients::slot_of(*tape_, y); slot != tape::no_slot) return tape_->tangents[slot];
+  if (const std::uint32_t slot = autodiff::slot_of(*tape_, y); slot != tape::no_slot) return tape_->tangents[slot];
   if (unconnected == UnconnectedGradients::zero) return zeros(y.shape(), y.dtype());
   return GradientAccess::none({is_differentiable(y.dtype()) ? WhyNone::not_connected : WhyNone::integer_dtype, {}, 0});
 }
@@ -89,7 +89,7 @@ namespace detail {
 std::vector<Tensor> push(const char* who, GradientTape& tape, std::span<const Source> sources,
                          const GradientList& tangents, std::span<const Tensor> targets) {
   const std::vector<Tensor> dx = fitting(who, sources, tangents);
-  std::vector<Tensor> dy = gradients::pushforward(GradientTapeAccess::get(tape), sources, dx, targets);
+  std::vector<Tensor> dy = autodiff::pushforward(GradientTapeAccess::get(tape), sources, dx, targets);
   for (std::size_t k = 0; k < targets.size(); ++k)
     if (!dy[k].defined()) dy[k] = zeros(targets[k].shape(), targets[k].dtype());
   return dy;

@@ -15,7 +15,7 @@
 
 namespace reel {
 
-namespace gradients {
+namespace autodiff {
 
 namespace {
 
@@ -247,9 +247,9 @@ std::vector<Gradient> Checkpointed::pull(std::span<const Gradient> g) {
 
 }  // namespace
 
-}  // namespace gradients
+}  // namespace autodiff
 
-using namespace gradients;
+using namespace autodiff;
 
 namespace detail {
 
