@@ -70,6 +70,9 @@ extern void (*on_marked_destroyed)(const Block* block) noexcept;
 /// Called when a thread first uses a tensor; what it throws, the op throws.
 extern void (*on_first_use)();
 
+/// Bytes of the pool that a handle to the block keeps: its own and, for a view, those of the block that holds the data.
+std::int64_t pool_bytes(const Block* b) noexcept;
+
 /// Makes the block a cached constant: never reused, not counted as live.
 void uncount(Block* b) noexcept;
 

@@ -311,6 +311,11 @@ Block* new_borrowed(const void* data, DType dtype, const Shape& shape, void* own
   return b;
 }
 
+std::int64_t pool_bytes(const Block* b) noexcept {
+  const auto own = static_cast<std::int64_t>(bytes_of(b->size_class));
+  return b->flags & view_flag ? own + pool_bytes(static_cast<const Block*>(b->base)) : own;
+}
+
 void destroy(BlockHead* head) noexcept {
   auto* b = static_cast<Block*>(head);
   if (b->marks[0].tape && on_marked_destroyed) on_marked_destroyed(b);

@@ -226,7 +226,7 @@ TEST_CASE("scan: no steps, and what does not fit") {
 }
 
 TEST_CASE("under a budget, memory stays within it and few steps are computed again") {
-  constexpr std::int64_t n = 1000, size = 1000, state_bytes = size * 8;
+  constexpr std::int64_t n = 1000, size = 1000, state_bytes = 10 * 1024;  // a block of the pool for 8000 bytes
   const Tensor start = full({size}, 0.5);
   std::int64_t runs = 0;
   const auto step = [&](const Tensor& c, const Tensor& x) {
@@ -266,6 +266,20 @@ TEST_CASE("under a budget, memory stays within it and few steps are computed aga
     CHECK(runs >= last_runs);
     last_runs = runs;
   }
+}
+
+TEST_CASE("a budget counts what small loop variables take, not their elements alone") {
+  constexpr std::int64_t budget = 200000;
+  const Tensor x = scalar(0.5);
+  GradientTape tape;
+  tape.watch(x);
+  const std::int64_t before = memory_stats().live_bytes;
+  reset_peak_bytes();
+  const Tensor y = while_loop([](const Tensor&) { return true; }, [](const Tensor& s) { return s * 0.999; }, x,
+                              {.memory_budget = budget, .max_iterations = 10000});
+  const double g = (*tape.gradient(y, x)).item();
+  CHECK(std::abs(g - std::pow(0.999, 10000)) <= 1e-10 * g);
+  CHECK(memory_stats().peak_bytes - before <= budget + 100000);
 }
 
 TEST_CASE("loops draw the same random numbers when they are run again, nest, and let exceptions pass") {
