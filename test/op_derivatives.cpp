@@ -1,6 +1,6 @@
 // The op table: derivatives. Reverse mode and forward mode are transposes of each other, <v, J t> = <J^T v, t>, over
 // shape and stride patterns; both agree with central differences; the same holds for the gradient function, whose own
-// derivative is symmetric.
+// derivative is symmetric. Jacobians whose rows are carried together are those of one row after another.
 #include <cmath>
 
 #include "catch.hpp"
@@ -24,6 +24,67 @@ struct Case {
   Tensors x;
   double slack;
 };
+
+// The Jacobians of f's only result at x, all rows together or one after another. Both are differentiable functions.
+Tensors jacobian_together(const Function& f, const Tensors& x) {
+  GradientTape tape({.persistent = true});
+  tape.watch(x);
+  const Tensor y = f(x)[0];
+  tape.stop();
+  Tensors all;
+  for (const Gradient& g : tape.jacobian(y, x, {.unconnected_gradients = UnconnectedGradients::zero}))
+    all.push_back(g.dense());
+  return all;
+}
+Tensors jacobian_by_rows(const Function& f, const Tensors& x) {
+  GradientTape tape({.persistent = true});
+  tape.watch(x);
+  const Tensor y = f(x)[0];
+  tape.stop();
+  std::vector<Tensors> rows(x.size());
+  for (std::int64_t i = 0; i < y.size(); ++i) {
+    const Tensor seed = reshape(one_hot(i, y.size(), y.dtype()), y.shape());
+    const std::vector<Gradient> row =
+        tape.gradient(y, x, {.output_gradients = seed, .unconnected_gradients = UnconnectedGradients::zero});
+    for (std::size_t k = 0; k < x.size(); ++k) rows[k].push_back(row[k].dense());
+  }
+  Tensors all;
+  for (std::size_t k = 0; k < x.size(); ++k) {
+    Shape shape = y.shape();
+    for (std::int64_t extent : x[k].shape()) shape.push_back(extent);
+    all.push_back(shape.elements() == 0 ? zeros(shape, x[k].dtype()) : reshape(stack(rows[k]), shape));
+  }
+  return all;
+}
+
+void check_equal(const char* what, const Tensors& together, const Tensors& by_rows, double slack) {
+  REQUIRE(together.size() == by_rows.size());
+  for (std::size_t i = 0; i < together.size(); ++i) {
+    REQUIRE(together[i].shape() == by_rows[i].shape());
+    REQUIRE(together[i].dtype() == by_rows[i].dtype());
+  }
+  const Difference d = difference(together, by_rows);
+  INFO(what << ": error " << d.error << " of " << d.size);
+  CHECK(d.error <= 1e-13 * slack * (1 + d.size));
+}
+
+// First order, fused and recorded; second order, by one row and by all of them.
+void check_jacobian(const Case& c, support::Random& random) {
+  INFO(c.what);
+  const Tensors together = jacobian_together(c.f, c.x);
+  check_equal("Jacobian", together, jacobian_by_rows(c.f, c.x), c.slack);
+  {
+    GradientTape outer;
+    outer.watch(c.x);
+    check_equal("recorded", jacobian_together(c.f, c.x), together, c.slack);
+  }
+  const Tensors v = random.like(together);
+  const Function by_together = [&](const Tensors& x) { return jacobian_together(c.f, x); };
+  const Function by_rows = [&](const Tensors& x) { return jacobian_by_rows(c.f, x); };
+  check_equal("its product", pull(by_together, c.x, v), pull(by_rows, c.x, v), c.slack);
+  if (together[0].size() <= 16)
+    check_equal("its Jacobian", jacobian_together(by_together, c.x), jacobian_by_rows(by_rows, c.x), c.slack);
+}
 
 // First and second order, both modes, at x.
 void check_modes(const Case& c, support::Random& random) {
@@ -60,6 +121,7 @@ void check_modes(const Case& c, support::Random& random) {
                      << static_cast<double>(second.scale));
   CHECK(agree(second, transposed, 2 * c.slack));
   CHECK(agree(second, mirrored, 2 * c.slack));
+  check_jacobian(c, random);
 }
 
 // The tangent of f, and of its gradient, against central differences.

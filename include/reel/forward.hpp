@@ -6,9 +6,10 @@
 namespace [[gnu::visibility("default")]] reel {
 
 /// Carries tangents of the primals through the ops of this thread from its construction to the end of its scope. Nests
-/// with tapes and with itself in any order: what an accumulator computes is recorded by tapes, and followed by the
-/// accumulators outside it. A tangent lives as long as its tensor. Neither copyable nor movable; belongs to its thread.
-/// After TensorFlow's tf.autodiff.ForwardAccumulator.
+/// with tapes and with itself in any order: what an accumulator computes is recorded by the tapes outside it, and
+/// followed by the accumulators outside it. A tangent lives as long as its tensor, that of a primal as long as the
+/// accumulator. Neither copyable nor movable; belongs to its thread. After TensorFlow's
+/// tf.autodiff.ForwardAccumulator.
 class ForwardAccumulator {
  public:
   /// One tangent for each leaf of the primals (tensors or variables), of its shape and dtype; a number stands for a
@@ -33,6 +34,8 @@ class ForwardAccumulator {
   }
   /// Leaves the scope before its end: later ops carry no tangents.
   void stop();
+  /// Enters again, inside whatever is active by now. TapeError when it is active.
+  void resume();
 
  private:
   Gradient tangent(const Target& target, UnconnectedGradients unconnected) const;

@@ -434,8 +434,8 @@ auto grad(F f, HasAux) {
 
 /// jacobian(f)(args...): for a result y and a parameter x the derivatives, of shape y.shape + x.shape and x's dtype;
 /// zeros where not connected. For trees: the structure of the result, with that of the picked parameters at each leaf.
-/// Forward mode (a column per element of the parameters) where there are no fewer results than parameters, else reverse
-/// (a row per element of the results). TypeError for boolean, integer or complex results.
+/// Reverse mode, rows together as in GradientTape.jacobian; but forward mode (a column per element of the parameters)
+/// where there are at least four results to a parameter. TypeError for boolean, integer or complex results.
 template <int... I, class F>
 auto jacobian(F f) {
   return detail::Jacobian<detail::Pick<I...>, F>{"jacobian", std::move(f)};

@@ -32,7 +32,8 @@ std::vector<Gradient> gradients(GradientTape& tape, const TargetList& ys, const 
 
 /// The Hessian of the sum of all elements of ys by each x on its own (no cross terms), of shape x.shape + x.shape;
 /// zeros where ys do not depend on x, or linearly; none for integers. Options are those of the first derivative. The
-/// tape as for gradients, but it must record. One replay per element of x. TensorFlow's tf.hessians.
+/// tape as for gradients, but it must record. As many replays as x has elements, carried together. TensorFlow's
+/// tf.hessians.
 std::vector<Gradient> hessians(const TargetList& ys, const SourceList& xs, const GradientOptions& options = {});
 std::vector<Gradient> hessians(GradientTape& tape, const TargetList& ys, const SourceList& xs,
                                const GradientOptions& options = {});

@@ -15,21 +15,26 @@ namespace reel {
 
 namespace autodiff {
 
+void Inputs::take(const tape::Capture& capture) {
+  captured.assign(capture.tensors().begin(), capture.tensors().end());
+  for (const Variable& v : capture.variables()) variables.push_back(v);
+}
+
 bool Inputs::followed(std::span<const Tensor> also) const {
   if (!tape::active()) return false;
-  for (const std::span<const Tensor> list :
-       {std::span<const Tensor>(arguments), std::span<const Tensor>(captured), also})
+  using List = std::span<const Tensor>;
+  for (const List list : {List(arguments), List(captured), List(read), also})
     for (const Tensor& x : list)
-      if (x.defined() && tape::followed(x)) return true;
-  for (const Variable& v : variables)
-    if (tape::followed(v.read())) return true;
+      if (tape::followed(x)) return true;
   return false;
 }
 
-std::vector<Tensor> Inputs::values() const {
+std::vector<Tensor> Inputs::values() {
+  read.clear();
+  for (const Variable& v : variables) read.push_back(v.read());
   std::vector<Tensor> list(arguments);
   list.insert(list.end(), captured.begin(), captured.end());
-  for (const Variable& v : variables) list.push_back(v.read());
+  list.insert(list.end(), read.begin(), read.end());
   return list;
 }
 
@@ -86,6 +91,7 @@ std::vector<Gradient> pull_again(const char* name, const detail::FlatFunction& f
                                  std::span<const Gradient> cotangents) {
   ops::Draws draws = inputs.draws;
   const ops::DrawsScope same_numbers(draws, ops::DrawsScope::Mode::replay);
+  const FrozenReads same_values(inputs.variables, inputs.read);
   GradientTape tape({.watch_accessed_variables = false});
   const std::vector<Tensor> arguments = identities(inputs.arguments);
   const std::vector<Source> sources = inputs.sources(arguments);
@@ -98,6 +104,7 @@ std::vector<Gradient> pull_again(const char* name, const detail::FlatFunction& f
 std::vector<Tensor> push_again(const detail::FlatFunction& f, const Inputs& inputs, std::span<const Tensor> tangents) {
   ops::Draws draws = inputs.draws;
   const ops::DrawsScope same_numbers(draws, ops::DrawsScope::Mode::replay);
+  const FrozenReads same_values(inputs.variables, inputs.read);
   const std::vector<Tensor> arguments = identities(inputs.arguments);
   const std::vector<Source> sources = inputs.sources(arguments);
   std::vector<Source> moved;
@@ -165,8 +172,7 @@ std::vector<Tensor> composite(const char* name, const FlatFunction& first, FlatF
     }
     results = first(c->run_arguments);
     if (c->tape) c->tape->stop();
-    c->inputs.captured.assign(capture.tensors().begin(), capture.tensors().end());
-    for (const Variable& v : capture.variables()) c->inputs.variables.push_back(v);
+    c->inputs.take(capture);
   }
   if (c->tape)
     c->run_results = results;

@@ -5,6 +5,10 @@
 
 #include "ops/make/draws.hpp"
 
+namespace reel::tape {
+class Capture;
+}
+
 namespace reel::autodiff {
 
 /// Everything that a function run out of sight of the tapes depends on.
@@ -12,14 +16,18 @@ struct Inputs {
   std::vector<Tensor> arguments;  ///< as they were passed
   std::vector<Tensor> captured;
   std::vector<Variable> variables;
+  std::vector<Tensor> read;  ///< the variables' values
   ops::Draws draws;
+
+  /// Takes over what was captured.
+  void take(const tape::Capture& capture);
 
   std::size_t size() const noexcept { return arguments.size() + captured.size() + variables.size(); }
   /// Whether something that is active follows one of them, or one of the tensors given: a derivative has to be made of
   /// recorded ops then.
   bool followed(std::span<const Tensor> also) const;
-  /// The inputs of the entry: variables are read.
-  std::vector<Tensor> values() const;
+  /// The inputs of the entry; reads the variables.
+  std::vector<Tensor> values();
   /// What to differentiate by, for a run with these arguments.
   std::vector<Source> sources(std::span<const Tensor> run_arguments) const;
 };

@@ -113,8 +113,8 @@ Tensor prevent_gradient(const Operand& x, std::string message) {
   const Tensor y = ops::to_tensor("prevent_gradient", x);
   const Tensor z = detail::alias(y);
   const auto refuse = [message = std::move(message)] {
-    fail<LookupError>("prevent_gradient", "a gradient was asked for where there must be none{}{}",
-                      message.empty() ? "" : ": ", message);
+    fail<LookupError>("prevent_gradient", "the gradient is explicitly disabled here{}{}", message.empty() ? "" : ": ",
+                      message);
   };
   const Tensor in[] = {y}, out[] = {z};
   record_operation(

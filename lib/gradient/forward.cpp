@@ -84,6 +84,13 @@ void ForwardAccumulator::stop() {
   if (tape_->place.load() == Tape::Place::on_stack) tape::pop(tape_);
 }
 
+void ForwardAccumulator::resume() {
+  check_thread(*tape_, "ForwardAccumulator.resume");
+  if (tape_->place.load() == Tape::Place::on_stack)
+    fail<TapeError>("ForwardAccumulator.resume", "the accumulator is active already");
+  tape::push(tape_);
+}
+
 namespace detail {
 
 std::vector<Tensor> push(const char* who, GradientTape& tape, std::span<const Source> sources,

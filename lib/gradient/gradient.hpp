@@ -6,11 +6,13 @@
 
 namespace reel::autodiff {
 
-/// Why there is no gradient: a code, with the op (or variable) it is about and that op's number on the tape.
+/// Why there is no gradient: a code, with the op (or variable) it is about, that op's number on the tape, and the line
+/// that called it.
 struct Reason {
   WhyNone why = WhyNone::unknown;
-  std::string op;
+  std::string op{};
   std::int64_t index = 0;
+  tape::Site site{};
 };
 /// In words.
 std::string describe(const Reason& reason);
@@ -19,14 +21,36 @@ std::string describe(const Reason& reason);
 std::uint32_t slot_of(const tape::Tape& tape, const Source& source) noexcept;
 std::uint32_t slot_of(const tape::Tape& tape, const Tensor& x) noexcept;
 /// Why no gradient of the targets reached the source.
-Reason why_none(const tape::Tape& tape, std::span<const Target> targets, const Source& source);
+Reason why_none(const tape::Tape& tape, std::span<const Target> targets, const Source& source,
+                std::span<const Source> stops = {});
 /// For tape.explain.
 std::string explain(const tape::Tape& tape, std::span<const Target> targets, std::span<const Source> sources);
 
-/// The reverse pass: one gradient per source. Arguments checked first; uses up a tape that is not persistent. `op` is
-/// whose errors they are.
+inline Shape shape_of(const Source& s) { return s.is_variable() ? s.variable().shape() : s.tensor().shape(); }
+inline DType dtype_of(const Source& s) { return s.is_variable() ? s.variable().dtype() : s.tensor().dtype(); }
+
+/// The extents of a, then those of b.
+Shape join(const Shape& a, const Shape& b);
+
+/// What every reverse pass checks of its arguments, and the tape: it belongs to this thread and is not used up.
+void check(const char* who, const tape::Tape& tape, std::span<const Target> targets, std::span<const Source> sources,
+           const GradientOptions& options);
+
+/// The reverse pass: one gradient per source. Arguments checked first; uses up a tape that is not persistent. `who` is
+/// named in errors.
 std::vector<Gradient> replay(tape::Tape& tape, std::span<const Target> targets, std::span<const Source> sources,
-                             const GradientOptions& options, const char* op = "GradientTape.gradient");
+                             const GradientOptions& options, const char* who = "GradientTape.gradient");
+
+/// `count` reverse passes from one target, many in each sweep: cotangent i is 1 at the elements i, i + count, ... of
+/// the target. The results stand along a leading axis: [count] + the source's shape, dense; none where all are. Checks,
+/// records and uses up as replay does. TypeError for a complex target.
+std::vector<Gradient> replay_rows(const char* who, tape::Tape& tape, const Target& target,
+                                  std::span<const Source> sources, UnconnectedGradients unconnected,
+                                  std::int64_t count);
+
+/// The derivatives of the target by each source, of shape target.shape + source.shape. ShapeError beyond max_rank.
+std::vector<Gradient> jacobian(const char* who, tape::Tape& tape, const Target& target, std::span<const Source> sources,
+                               UnconnectedGradients unconnected);
 
 /// The gradient function that an OverrideGuard of this thread puts in place of the op's own; null if none.
 struct Override;

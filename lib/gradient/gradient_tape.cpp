@@ -1,5 +1,6 @@
-// GradientTape: the public face of a tape.
+// GradientTape: the public face of a tape; Jacobians, which are the rows of replay_rows in their callers' shapes.
 #include <algorithm>
+#include <reel/ops/shape.hpp>
 
 #include "core/fail.hpp"
 #include "gradient/gradient.hpp"
@@ -8,15 +9,50 @@ namespace reel {
 
 using tape::Tape;
 
+namespace autodiff {
+
+Shape join(const Shape& a, const Shape& b) {
+  Shape s = a;
+  for (std::int64_t extent : b) s.push_back(extent);
+  return s;
+}
+
+std::vector<Gradient> jacobian(const char* who, tape::Tape& tape, const Target& target, std::span<const Source> sources,
+                               UnconnectedGradients unconnected) {
+  check(who, tape, {&target, 1}, sources, {});
+  const Shape of = target.tensor().shape();
+  for (const Source& s : sources)
+    if (const Shape by = shape_of(s); of.rank() + by.rank() > max_rank)
+      fail<ShapeError>(who, "a target of rank {} by a source of rank {} makes a rank above {}; flatten them", of.rank(),
+                       by.rank(), max_rank);
+  std::vector<Gradient> result = replay_rows(who, tape, target, sources, unconnected, target.tensor().size());
+  for (std::size_t i = 0; i < sources.size(); ++i)
+    if (result[i]) result[i] = reshape(result[i].dense(), join(of, shape_of(sources[i])));
+  return result;
+}
+
+}  // namespace autodiff
+
 GradientTape::GradientTape(const TapeOptions& options) : tape_(tape::make_tape(options)) { tape::push(tape_); }
-GradientTape::~GradientTape() { tape::free_tape(tape_); }
+GradientTape::~GradientTape() {
+  for (Pause* p = pauses_; p; p = p->next_) p->owner_ = nullptr;
+  tape::free_tape(tape_);
+}
+
+namespace {
+void check_unused(const Tape& t, const char* what) {
+  if (t.used) fail<TapeError>(what, "the tape was used already; call reset(), or make it persistent");
+}
+}  // namespace
 
 void GradientTape::watch(const Tensor& x) {
   check_thread(*tape_, "GradientTape.watch");
+  check_unused(*tape_, "GradientTape.watch");
   tape::watch(*tape_, x);
 }
 void GradientTape::watch(const Variable& x) {
   check_thread(*tape_, "GradientTape.watch");
+  check_unused(*tape_, "GradientTape.watch");
   tape::watch(*tape_, x);
 }
 
@@ -25,11 +61,43 @@ std::vector<Gradient> GradientTape::replay(std::span<const Target> targets, std:
   return autodiff::replay(*tape_, targets, sources, options);
 }
 
-GradientTape::Pause::Pause(GradientTape& owner) : tape_(owner.tape_) {
-  check_thread(*tape_, "GradientTape.stop_recording");
-  ++tape_->paused;
+std::vector<Gradient> GradientTape::jacobians(const Target& target, std::span<const Source> sources,
+                                              const JacobianOptions& options) {
+  return autodiff::jacobian("GradientTape.jacobian", *tape_, target, sources, options.unconnected_gradients);
 }
-GradientTape::Pause::~Pause() { --tape_->paused; }
+
+Gradient GradientTape::batch_jacobian(const Target& target, const Source& source, const JacobianOptions& options) {
+  constexpr const char* op = "GradientTape.batch_jacobian";
+  autodiff::check(op, *tape_, {&target, 1}, {&source, 1}, {});
+  const Shape of = target.tensor().shape(), by = autodiff::shape_of(source);
+  if (of.empty() || by.empty() || of[0] != by[0])
+    fail<ShapeError>(op,
+                     "the first axes of target and source are the batch and must have the same extent: the target is "
+                     "{}, the source {}; use jacobian for what has no batch",
+                     of, by);
+  const Shape row(of.data() + 1, of.size() - 1), column(by.data() + 1, by.size() - 1);
+  if (of.rank() + column.rank() > max_rank)
+    fail<ShapeError>(op, "a target of rank {} by a source of rank {} makes a rank above {}; flatten them", of.rank(),
+                     by.rank(), max_rank);
+  // An element of the target depends on its own element of the batch alone: the sum over the batch loses nothing.
+  Gradient rows =
+      autodiff::replay_rows(op, *tape_, target, {&source, 1}, options.unconnected_gradients, row.elements()).front();
+  if (!rows) return rows;
+  return contiguous(reshape(moveaxis(rows.dense(), 0, 1), autodiff::join(of, column)));
+}
+
+GradientTape::Pause::Pause(GradientTape& owner) : owner_(&owner), next_(owner.pauses_) {
+  check_thread(*owner.tape_, "GradientTape.stop_recording");
+  owner.pauses_ = this;
+  ++owner.tape_->paused;
+}
+GradientTape::Pause::~Pause() {
+  if (!owner_) return;
+  Pause** at = &owner_->pauses_;
+  while (*at != this) at = &(*at)->next_;
+  *at = next_;
+  --owner_->tape_->paused;
+}
 
 void GradientTape::stop() {
   check_thread(*tape_, "GradientTape.stop");
@@ -39,8 +107,7 @@ void GradientTape::stop() {
 void GradientTape::resume() {
   check_thread(*tape_, "GradientTape.resume");
   if (active()) fail<TapeError>("GradientTape.resume", "the tape is active already");
-  if (tape_->used)
-    fail<TapeError>("GradientTape.resume", "the tape was used already; call reset(), or make it persistent");
+  check_unused(*tape_, "GradientTape.resume");
   tape::push(tape_);
 }
 
@@ -64,20 +131,6 @@ bool GradientTape::active() const noexcept { return tape_->place.load() == Tape:
 
 std::string GradientTape::explain_all(std::span<const Target> targets, std::span<const Source> sources) const {
   return autodiff::explain(*tape_, targets, sources);
-}
-
-TapeStats GradientTape::stats() const {
-  TapeStats s;
-  s.entries = tape_->entries.count();
-  s.entry_bytes = tape_->entries.bytes() + static_cast<std::int64_t>(tape_->slots.size() * sizeof(tape::Slot));
-  const tape::Arena::Place end = tape_->entries.end();
-  for (tape::Arena::Place at; const tape::Entry* e = tape_->entries.step_forward(at, end);)
-    for (std::uint32_t i = 0; i < e->saved; ++i)
-      if (const detail::Block* b = e->blocks()[i]) {
-        ++s.saved_tensors;
-        s.saved_bytes += b->size * static_cast<std::int64_t>(item_size(b->dtype));
-      }
-  return s;
 }
 
 }  // namespace reel

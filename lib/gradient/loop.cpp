@@ -199,6 +199,7 @@ std::vector<Gradient> Checkpointed::pull_step(std::int64_t i, const Tensors& sta
 
 std::vector<Gradient> Checkpointed::pull(std::span<const Gradient> g) {
   const VSpace space;
+  const FrozenReads same_values(inputs.variables, inputs.read);
   const std::size_t n = loop.variables, columns = g.size() - n, others = inputs.arguments.size() - n;
   std::vector<Gradient> carried(g.begin(), g.begin() + static_cast<std::ptrdiff_t>(n));
   std::vector<Gradient> shared(inputs.size() - inputs.arguments.size());
@@ -276,8 +277,7 @@ std::vector<Tensor> run_loop(const FlatLoop& loop, std::span<const Tensor> initi
     tape::Capture capture;
     const ops::DrawsScope noted(c->inputs.draws, ops::DrawsScope::Mode::note);
     results = c->forward(aliases(arguments));
-    c->inputs.captured.assign(capture.tensors().begin(), capture.tensors().end());
-    for (const Variable& v : capture.variables()) c->inputs.variables.push_back(v);
+    c->inputs.take(capture);
   }
   const FlatFunction again = [c](std::span<const Tensor> x) {
     return run_plainly(c->loop, c->options, c->iterations, x);

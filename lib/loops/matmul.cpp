@@ -186,14 +186,19 @@ void integral(const Shape& batch, std::int64_t count, const Factor& a, const Fac
 }
 
 // Whether one product with all the rows of all batches does: b the same for each, a's matrices one below the other.
-bool stacks(const Shape& batch, const Factor& a, const Factor& b) {
+// They are `all` then.
+bool stacks(const Shape& batch, const Factor& a, const Factor& b, Factor& all) {
+  all = a;
   std::int64_t step = saturating(a.rows, a.row_stride);
   for (int d = batch.rank() - 1; d >= 0; --d) {
-    if (batch.data()[d] == 1) continue;
-    if (b.batch_strides.data()[d] != 0 || a.batch_strides.data()[d] != step) return false;
-    step *= batch.data()[d];
+    const std::int64_t extent = batch.data()[d], stride = a.batch_strides.data()[d];
+    if (extent == 1) continue;
+    if (all.rows == 1) all.row_stride = step = stride;  // the stride of a single row says nothing
+    if (b.batch_strides.data()[d] != 0 || stride != step) return false;
+    all.rows *= extent;
+    step *= extent;
   }
-  return a.row_stride > 0;
+  return all.row_stride > 0 && layout(all).readable;
 }
 
 }  // namespace
@@ -239,11 +244,7 @@ void matmul(DType dtype, const Shape& batch, const Factor& a, const Factor& b, s
     std::fill_n(out, static_cast<std::size_t>(count * m * n) * item_size(dtype), std::byte{0});
     return;
   }
-  if (count > 1 && stacks(batch, a, b)) {
-    Factor all = a;
-    all.rows *= count;
-    return matmul(dtype, {}, all, b, out);
-  }
+  if (Factor all; count > 1 && stacks(batch, a, b, all)) return matmul(dtype, {}, all, b, out);
   switch (dtype) {
     case DType::float32:
       return floating(batch, count, a, b, reinterpret_cast<float*>(out));

@@ -32,15 +32,27 @@ Shape normalize(const char* op, const Axes& axes, int rank);
 Shape broadcast_shapes(const char* op, const Shape& a, const Shape& b);
 /// Sums x down to `shape`, which broadcasts to x's shape. Recorded; the transpose of broadcast_to.
 Tensor sum_to(const Tensor& x, const Shape& shape);
+/// The same for what is made of cotangents: behind their leading axis, if there is one.
+Tensor led_sum_to(const tape::Record& r, const Tensor& x, const Shape& shape);
+inline Tensor sum_to(const tape::Record& r, const Tensor& x, const Shape& shape) {
+  return r.lead() ? led_sum_to(r, x, shape) : sum_to(x, shape);
+}
+
+/// The rule, whose vjp minds the leading axis of cotangents.
+constexpr tape::Rule batched(tape::Rule rule) {
+  rule.batched = true;
+  return rule;
+}
 
 /// A rule for a linear op of one input: vjp is the transpose, jvp the op itself; nothing is saved.
-/// transpose(record, g) and forward(record, t) give one tensor each.
+/// transpose(record, g) and forward(record, t) give one tensor each; transpose minds the leading axis of g.
 template <Tensor (*Transpose)(const tape::Record&, const Tensor&),
           Tensor (*Forward)(const tape::Record&, const Tensor&)>
 constexpr tape::Rule linear(const char* name) {
-  return {name,
-          [](const tape::Record& r, std::span<const Tensor> g, std::span<Gradient> dx) { dx[0] = Transpose(r, g[0]); },
-          [](const tape::Record& r, std::span<const Tensor> t, std::span<Tensor> dy) { dy[0] = Forward(r, t[0]); }};
+  return batched(
+      {name,
+       [](const tape::Record& r, std::span<const Tensor> g, std::span<Gradient> dx) { dx[0] = Transpose(r, g[0]); },
+       [](const tape::Record& r, std::span<const Tensor> t, std::span<Tensor> dy) { dy[0] = Forward(r, t[0]); }});
 }
 
 }  // namespace reel::ops

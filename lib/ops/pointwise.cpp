@@ -113,7 +113,7 @@ void compute(const Row& row, kernels::Loop loop, std::span<const Tensor* const> 
   Tensor z;
   const Tensor* read[arity_max];
   std::copy_n(x, arity_max, read);
-  detail::Block* reused = followed ? nullptr : reusable_operand(operands, x, d, shape);
+  detail::Block* reused = followed || tape::watching ? nullptr : reusable_operand(operands, x, d, shape);
   if (reused) {
     z = TensorAccess::adopt(reused);
     for (std::size_t i = 0; i < operands.size(); ++i)
@@ -192,7 +192,7 @@ Tensor product(const tape::Record& record, const Tensor& g, const Shape& shape) 
 template <table::FixedString Name, std::size_t K>
 void pull(const tape::Record& record, const Tensor& g, std::span<Gradient> dx) {
   if constexpr (!std::get<K>(kernels::row<Name>.products).is_unconnected)
-    if (record.wanted(K)) dx[K] = sum_to(product<Name, K>(record, g, g.shape()), record.shape(K));
+    if (record.wanted(K)) dx[K] = sum_to(record, product<Name, K>(record, g, g.shape()), record.shape(K));
 }
 
 template <table::FixedString Name, std::size_t K>
@@ -217,6 +217,7 @@ constexpr Row make_row() {
   [&]<std::size_t... K>(std::index_sequence<K...>) { ((r.reads[K] = std::get<K>(row.products).reads), ...); }
   (std::make_index_sequence<arity>());
   r.rule.name = row.name.data();
+  r.rule.batched = true;
   r.rule.vjp = [](const tape::Record& record, std::span<const Tensor> g, std::span<Gradient> dx) {
     [&]<std::size_t... K>(std::index_sequence<K...>) { (pull<Name, K>(record, g[0], dx), ...); }
     (std::make_index_sequence<arity>());
@@ -231,8 +232,9 @@ template <table::FixedString Name>
 constexpr Row row = make_row<Name>();
 
 template <table::FixedString Name, class... O>
-Tensor apply(const O&... operands) {
-  return run(row<Name>, {&operands...});
+Tensor apply(const Operand& first, const O&... others) {
+  const tape::OpScope scope(first);
+  return run(row<Name>, {&first, &others...});
 }
 
 // Integer operands that have no result: refused before anything is computed.

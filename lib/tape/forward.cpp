@@ -1,11 +1,11 @@
 // Forward accumulators. An accumulator is a tape that, instead of keeping an entry, calls the entry's jvp at once and
 // keeps the tangents of its outputs for as long as these live.
 //
-// Nesting. The ops of a jvp are ordinary ops: tapes record them, and the accumulators outside this one follow them.
-// This accumulator and those inside it do not see them, so no tangent is ever taken for another's. The outermost
-// accumulator takes its step first, so that the inner ones' tangents find theirs.
+// Nesting. The ops of a jvp are ordinary ops: the tapes and accumulators outside this one record and follow them. This
+// accumulator and what is inside it do not see them, so no tangent is ever taken for another's, and a tape inside keeps
+// nothing of them. The outermost accumulator takes its step first, so that the inner ones' tangents find theirs.
 #include <algorithm>
-#include <array>
+#include <vector>
 
 #include "core/fail.hpp"
 #include "tape/tape.hpp"
@@ -14,16 +14,16 @@ namespace reel::tape {
 
 namespace {
 
-// Hides an accumulator and those inside it while its jvp runs.
+// Hides an accumulator and every tape inside it while its jvp runs.
 class Hide {
  public:
   explicit Hide(const Tape& accumulator) {
-    for (Tape* t = top; t; t = t->below) {
-      if (t->kind == Tape::Kind::forward && count_ < hidden_.size()) {
-        hidden_[count_++] = t;
-        ++t->paused;
-      }
-      if (t == &accumulator) break;
+    std::size_t count = 1;
+    for (const Tape* t = top; t != &accumulator; t = t->below) ++count;
+    hidden_.reserve(count);
+    for (Tape* t = top; count > 0; t = t->below, --count) {
+      hidden_.push_back(t);
+      ++t->hidden;
     }
   }
   Hide(const Hide&) = delete;
@@ -31,13 +31,11 @@ class Hide {
   ~Hide() {
     // One may have ended in the meantime: only those on the stack are touched.
     for (Tape* t = top; t; t = t->below)
-      for (std::size_t i = 0; i < count_; ++i)
-        if (hidden_[i] == t) --t->paused;
+      if (std::find(hidden_.begin(), hidden_.end(), t) != hidden_.end()) --t->hidden;
   }
 
  private:
-  std::array<Tape*, 16> hidden_;
-  std::size_t count_ = 0;
+  std::vector<Tape*> hidden_;
 };
 
 // Outputs that got no tangent are not followed; the entry goes whatever happens.
@@ -96,7 +94,12 @@ void advance(Tape& t) {
     }
   if (!e.rule->jvp) fail<NotDifferentiable>(e.rule->name, "it has no jvp: forward mode cannot pass it");
   const Record record(t, e, wanted);
-  e.rule->jvp(record, t.dx, t.dy);
+  {
+    const RuleScope scope(t, e);
+    e.rule->jvp(record, t.dx, t.dy);
+    if (watching) [[unlikely]]
+      observe_jvp(record, t.dx, t.dy);
+  }
   for (std::uint32_t k = 0; k < e.outputs; ++k) {
     if (!t.dy[k].defined()) continue;
     if (e.rule->user) check_fits(*e.rule, record, k, t.dy[k]);

@@ -7,17 +7,21 @@
 #include <span>
 
 #include "core/block.hpp"
+#include "tape/observe.hpp"
 
 namespace reel::tape {
 
-struct Tape;
-struct Entry;
+/// The cotangents that a sweep starts with: some tensor, rows first, first + 1, ... of the identity.
+struct Units {
+  std::uint64_t id = 0;  // of the tensor; 0: they are others
+  std::int64_t first = 0;
+};
 
 /// One recorded op, as its rule sees it.
 class Record {
  public:
-  Record(const Tape& tape, const Entry& entry, const bool* wanted) noexcept
-      : tape_(tape), entry_(entry), wanted_(wanted) {}
+  Record(const Tape& tape, const Entry& entry, const bool* wanted, std::int64_t batch = 0, Units units = {}) noexcept
+      : tape_(tape), entry_(entry), wanted_(wanted), batch_(batch), units_(units) {}
   std::size_t num_inputs() const noexcept;
   std::size_t num_outputs() const noexcept;
   /// Whether a derivative with respect to (vjp) or along (jvp) input i is asked for. Others are left empty.
@@ -27,17 +31,36 @@ class Record {
   DType dtype(std::size_t i) const;
   Shape output_shape(std::size_t k = 0) const;
   DType output_dtype(std::size_t k = 0) const;
+  /// In a sweep that carries many cotangents at once (Rule::batched) each g and dx has one axis more, in front: lead()
+  /// is 1, and led() puts that axis before a shape. Otherwise lead() is 0, and led() changes nothing. What is saved has
+  /// no such axis: it broadcasts.
+  int lead() const noexcept { return batch_ != 0; }
+  Shape led(Shape shape) const {
+    if (batch_) shape.insert(0, batch_);
+    return shape;
+  }
+  /// Axes of an input or output, counted from the front, as axes of its cotangent.
+  Shape led_axes(Shape axes) const {
+    for (std::int64_t& a : axes) a += lead();
+    return axes;
+  }
+  /// Where the rows of g [lead, n] begin in the identity of n rows, if they are known to be some; else -1.
+  std::int64_t first_unit(const Tensor& g) const noexcept { return g.id() == units_.id ? units_.first : -1; }
   /// The k-th value kept at recording: the very tensor (same id), so that an outer tape follows it.
   /// ValueError when it was not kept.
   Tensor saved(std::size_t k) const;
   bool has_saved(std::size_t k) const noexcept;
   std::span<const std::int64_t> attributes() const noexcept;
   const char* name() const noexcept;
+  /// Where the op was called, unknown unless something looked on then.
+  Site site() const noexcept;
 
  private:
   const Tape& tape_;
   const Entry& entry_;
   const bool* wanted_;
+  std::int64_t batch_;  // cotangents carried at once; 0: one, without an axis of its own
+  Units units_;
 };
 
 /// The derivatives of an op, written with the library's own differentiable functions.
@@ -58,8 +81,10 @@ struct Rule {
   /// Called for each further tape that keeps the attributes.
   void (*retain)(std::span<const std::int64_t> attributes) noexcept = nullptr;
   /// From the output's cotangent as IndexedSlices to the input's, for ops that need not densify it; null: replay
-  /// densifies. May give none: then replay densifies after all.
+  /// densifies. May give none: then replay densifies after all. Not called in a batched sweep.
   Gradient (*slices)(const Record& record, const IndexedSlices& g) = nullptr;
+  /// The vjp takes cotangents with a leading axis: see Record::lead. Others are called once per cotangent.
+  bool batched = false;
 };
 
 /// Tapes of this thread, the newest first; null when none is active. One load and one branch for an op to ask.
@@ -87,7 +112,7 @@ inline void record(const Rule& rule, std::initializer_list<const Tensor*> inputs
   record(rule, std::span(inputs.begin(), inputs.size()), out, std::span(saved.begin(), saved.size()), attributes);
 }
 
-/// While it lives, no tape of this thread records.
+/// While it lives, no tape of this thread records. What observes every op goes on.
 class Suspend {
  public:
   Suspend() noexcept;
@@ -97,6 +122,8 @@ class Suspend {
 
  private:
   friend void pop(Tape* tape) noexcept;
+  friend void lay_observer();
+  friend void lift_observer() noexcept;
   friend class Capture;
   Tape* top_;
   Suspend* below_;

@@ -1,5 +1,6 @@
 // Functions with derivatives of their own: custom_gradient, recompute_grad, grad_pass_through, prevent_gradient.
 #include <cmath>
+#include <memory>
 #include <reel/reel.hpp>
 
 #include "catch.hpp"
@@ -259,6 +260,37 @@ TEST_CASE("recompute_grad: the second run draws the random numbers of the first"
   const Tensor y = recompute_grad(changing)(x);
   more = true;
   CHECK_THROWS_WITH(tape.gradient(y, x), Contains("draws more random numbers"));
+}
+
+TEST_CASE("recompute_grad: the second run reads what the first read, whatever was assigned since") {
+  const Variable w(scalar(3.0), "w");
+  const Tensor x = scalar(2.0);
+  GradientTape tape;
+  tape.watch(x);
+  const Tensor y = recompute_grad([&](const Tensor& v) { return v * v * w; })(x);
+  const Tensor z = while_loop([](const Tensor&) { return true; }, [&](const Tensor& v) { return v * w; }, x,
+                              {.memory_budget = 1, .max_iterations = 2});
+  w.assign(scalar(100.0));
+  const auto g = tape.gradient({y, z}, {x, w});
+  CHECK((*g[0]).item() == 2 * 2 * 3.0 + 9.0);
+  CHECK((*g[1]).item() == 4.0 + 2 * 2 * 3.0);
+  CHECK(w.read().item() == 100.0);
+}
+
+TEST_CASE("a tape that is made inside a function with a gradient of its own, and outlives it, records on") {
+  const Tensor x = scalar(2.0);
+  std::unique_ptr<GradientTape> inner;
+  GradientTape outer;
+  outer.watch(x);
+  const Tensor y = custom_gradient([&](const Tensor& v) {
+    inner = std::make_unique<GradientTape>();
+    inner->watch(x);
+    return std::pair(v * 2, [](const Tensor& dy) { return dy * 5; });
+  })(x);
+  CHECK(inner->active());
+  const Tensor z = y * x;
+  CHECK((*inner->gradient(z, x)).item() == 8.0);  // it saw what the function did
+  CHECK((*outer.gradient(z, x)).item() == 5 * 2 + 4.0);
 }
 
 TEST_CASE("recompute_grad: exceptions of the first and of the second run pass through") {

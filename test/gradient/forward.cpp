@@ -1,6 +1,7 @@
 // Forward mode: ForwardAccumulator, jvp, linearize, and every mixture of modes.
 #include <cmath>
 #include <functional>
+#include <memory>
 #include <reel/reel.hpp>
 #include <thread>
 
@@ -224,6 +225,23 @@ TEST_CASE("ForwardAccumulator: tangents live as long as their tensors") {
   CHECK(memory_stats().live_tensors == early);
   CHECK(early - before < 12);
   CHECK(inner.jvp(y));
+}
+
+TEST_CASE("ForwardAccumulator: any number of them, each with a primal of its own") {
+  std::vector<Tensor> primals;
+  std::vector<std::unique_ptr<ForwardAccumulator>> accumulators;
+  for (int i = 0; i < 40; ++i) {
+    primals.push_back(scalar(0.1 * i));
+    accumulators.push_back(std::make_unique<ForwardAccumulator>(primals.back(), 1.0));
+  }
+  for (std::size_t i = 0; i < primals.size(); ++i) {
+    const Tensor y = sin(primals[i]);
+    for (std::size_t k = 0; k < primals.size(); ++k) {
+      const Gradient tangent = accumulators[k]->jvp(y);
+      CHECK(static_cast<bool>(tangent) == (i == k));
+      if (i == k) CHECK((*tangent).item() == Approx(std::cos(0.1 * static_cast<double>(i))));
+    }
+  }
 }
 
 TEST_CASE("ForwardAccumulator: an op whose jvp throws leaves it usable") {

@@ -133,7 +133,8 @@ TEST_CASE("implicit gradients train, and are differentiable") {
   CHECK(number(tape.gradient(g, x)) == Approx(2 * 3 * 2 * 2));
 }
 
-TEST_CASE("has_aux hands on what f returns beside the value") {
+TEST_CASE(
+    "has_aux with implicit gradients and parameters picked at run time hands on what f returns beside the value") {
   const Variable v(scalar(3.0));
   const auto f = [&](const Tensor& x) { return std::pair(v * x, std::string("aux")); };
   const auto [result, list] = implicit_value_and_grad(f, has_aux)(scalar(2.0));

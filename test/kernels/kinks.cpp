@@ -80,7 +80,7 @@ void check_all(const std::vector<Point>& points) {
 
 }  // namespace
 
-TEST_CASE("derivatives at kinks and ties") {
+TEST_CASE("C12: derivatives at kinks and ties") {
   check_all({
       at<"abs">(0, {0}),
       at<"abs">(-2, {-1}),

@@ -107,8 +107,8 @@ Tensor gather_checked(const Tensor& x, const Tensor& indices, int axis);
 void gather_vjp(const tape::Record& r, std::span<const Tensor> g, std::span<Gradient> dx) {
   if (!r.wanted(0)) return;
   const Tensor indices = r.saved(0);
-  const Shape shape = r.shape(0);
-  const auto axis = static_cast<int>(r.attributes()[0]);
+  const Shape shape = r.led(r.shape(0));
+  const auto axis = static_cast<int>(r.attributes()[0]) + r.lead();
   if (axis != 0) {
     dx[0] = scatter_rows(g[0], indices, shape, axis);
     return;
@@ -131,18 +131,20 @@ Gradient gather_slices(const tape::Record& r, const IndexedSlices& g) {
   return IndexedSlices{reshape(g.values, values), reshape(rows, {rows.size()}), shape};
 }
 constexpr tape::Rule gather_rule = [] {
-  tape::Rule rule = {"gather", gather_vjp, gather_jvp};
+  tape::Rule rule = batched({"gather", gather_vjp, gather_jvp});
   rule.slices = gather_slices;
   return rule;
 }();
 
 void scatter_rows_vjp(const tape::Record& r, std::span<const Tensor> g, std::span<Gradient> dx) {
-  if (r.wanted(0)) dx[0] = reshape(gather_checked(g[0], r.saved(0), static_cast<int>(r.attributes()[0])), r.shape(0));
+  if (r.wanted(0))
+    dx[0] =
+        reshape(gather_checked(g[0], r.saved(0), static_cast<int>(r.attributes()[0]) + r.lead()), r.led(r.shape(0)));
 }
 void scatter_rows_jvp(const tape::Record& r, std::span<const Tensor> t, std::span<Tensor> dy) {
   if (t[0].defined()) dy[0] = scatter_rows(t[0], r.saved(0), r.output_shape(), static_cast<int>(r.attributes()[0]));
 }
-constexpr tape::Rule scatter_rows_rule = {"scatter_rows", scatter_rows_vjp, scatter_rows_jvp};
+constexpr tape::Rule scatter_rows_rule = batched({"scatter_rows", scatter_rows_vjp, scatter_rows_jvp});
 
 Tensor gathered(const Tensor& given, const Tensor& indices, int axis) {
   Shape shape;
@@ -228,24 +230,31 @@ void along(const Shape& x, const Tensor& indices, int axis, const F& f) {
     loops::parallel_for(folds.before, std::max<std::int64_t>(1, loops::parallel_threshold / each), run);
 }
 
+// The indices, for each of the cotangents that are carried together.
+Tensor led_indices(const tape::Record& r) {
+  const Tensor indices = r.saved(0);
+  return r.lead() ? loops::contiguous(broadcast_view(indices, r.led(indices.shape()))) : indices;
+}
+
 Tensor take_along(const Tensor& x, const Tensor& indices, int axis);
 Tensor put_along(const Tensor& g, const Tensor& indices, const Shape& shape, int axis);
 
 void take_along_vjp(const tape::Record& r, std::span<const Tensor> g, std::span<Gradient> dx) {
-  if (r.wanted(0)) dx[0] = put_along(g[0], r.saved(0), r.shape(0), static_cast<int>(r.attributes()[0]));
+  const auto axis = static_cast<int>(r.attributes()[0]) + r.lead();
+  if (r.wanted(0)) dx[0] = put_along(g[0], led_indices(r), r.led(r.shape(0)), axis);
 }
 void take_along_jvp(const tape::Record& r, std::span<const Tensor> t, std::span<Tensor> dy) {
   if (t[0].defined()) dy[0] = take_along(t[0], r.saved(0), static_cast<int>(r.attributes()[0]));
 }
-constexpr tape::Rule take_along_rule = {"take_along_axis", take_along_vjp, take_along_jvp};
+constexpr tape::Rule take_along_rule = batched({"take_along_axis", take_along_vjp, take_along_jvp});
 
 void put_along_vjp(const tape::Record& r, std::span<const Tensor> g, std::span<Gradient> dx) {
-  if (r.wanted(0)) dx[0] = take_along(g[0], r.saved(0), static_cast<int>(r.attributes()[0]));
+  if (r.wanted(0)) dx[0] = take_along(g[0], led_indices(r), static_cast<int>(r.attributes()[0]) + r.lead());
 }
 void put_along_jvp(const tape::Record& r, std::span<const Tensor> t, std::span<Tensor> dy) {
   if (t[0].defined()) dy[0] = put_along(t[0], r.saved(0), r.output_shape(), static_cast<int>(r.attributes()[0]));
 }
-constexpr tape::Rule put_along_rule = {"put_add_along_axis", put_along_vjp, put_along_jvp};
+constexpr tape::Rule put_along_rule = batched({"put_add_along_axis", put_along_vjp, put_along_jvp});
 
 Tensor take_along(const Tensor& given, const Tensor& indices, int axis) {
   const Tensor x = loops::contiguous(given);
@@ -291,7 +300,7 @@ Tensor put_along(const Tensor& g, const Tensor& indices, const Shape& shape, int
 
 void scatter_add_vjp(const tape::Record& r, std::span<const Tensor> g, std::span<Gradient> dx) {
   if (r.wanted(0)) dx[0] = g[0];
-  if (r.wanted(1)) dx[1] = gather_checked(g[0], r.saved(0), 0);
+  if (r.wanted(1)) dx[1] = gather_checked(g[0], r.saved(0), r.lead());
 }
 Tensor scatter_add_checked(const Tensor& x, const Tensor& indices, const Tensor& updates);
 void scatter_add_jvp(const tape::Record& r, std::span<const Tensor> t, std::span<Tensor> dy) {
@@ -302,7 +311,7 @@ void scatter_add_jvp(const tape::Record& r, std::span<const Tensor> t, std::span
   else
     dy[0] = scatter_add_checked(t[0], r.saved(0), t[1]);
 }
-constexpr tape::Rule scatter_add_rule = {"scatter_add", scatter_add_vjp, scatter_add_jvp};
+constexpr tape::Rule scatter_add_rule = batched({"scatter_add", scatter_add_vjp, scatter_add_jvp});
 
 Tensor scatter_add_checked(const Tensor& x, const Tensor& indices, const Tensor& updates) {
   Tensor y;
@@ -370,12 +379,14 @@ Tensor scatter_rows(const Tensor& g, const Tensor& indices, const Shape& shape, 
 }  // namespace ops
 
 Tensor gather(const Operand& operand, const Operand& indices, std::int64_t axis) {
+  const tape::OpScope scope(operand);
   const Tensor x = ops::to_tensor("gather", operand);
   const int a = ops::normalize("gather", axis, x.rank());
   return ops::gather_checked(x, ops::checked_indices("gather", indices, a, x.shape()[a]), a);
 }
 
 Tensor take_along_axis(const Operand& operand, const Operand& indices, std::int64_t axis) {
+  const tape::OpScope scope(operand);
   Tensor x = ops::to_tensor("take_along_axis", operand);
   const Shape chosen = ops::to_tensor("take_along_axis", indices, "indices").shape();
   if (chosen.rank() != x.rank())
@@ -395,6 +406,7 @@ Tensor take_along_axis(const Operand& operand, const Operand& indices, std::int6
 }
 
 Tensor scatter_add(const Operand& operand, const Operand& indices, const Operand& updates) {
+  const tape::OpScope scope(operand);
   const Operand* both[] = {&operand, &updates};
   const DType dtype = ops::common_dtype("scatter_add", both);
   const Tensor x = ops::to_tensor("scatter_add", operand, dtype, "x");
@@ -415,6 +427,7 @@ Tensor scatter_add(const Operand& operand, const Operand& indices, const Operand
 }
 
 Tensor one_hot(const Operand& operand, std::int64_t depth, DType dtype) {
+  const tape::OpScope scope(operand);
   const Tensor given = ops::to_tensor("one_hot", operand, "indices");
   if (!is_integer(given.dtype()))
     fail<TypeError>("one_hot", "indices must be integers, not {}; cast them to int64", given.dtype());

@@ -34,6 +34,16 @@ Plan plan_of(std::span<const std::int64_t> attributes, const Shape& shape) {
   return p;
 }
 
+// The plan for cotangents: their leading axis is taken whole.
+Plan led(const tape::Record& r, Plan p) {
+  if (!r.lead()) return p;
+  p.shape = r.led(p.shape);
+  std::copy_backward(p.cuts, p.cuts + p.rank, p.cuts + p.rank + 1);
+  p.cuts[0] = {0, 1, p.shape[0]};
+  ++p.rank;
+  return p;
+}
+
 // The part of x, in the shape of the result.
 Tensor part(const Tensor& x, const Plan& p) {
   const detail::Block* b = detail::block(x);
@@ -54,10 +64,12 @@ Tensor take(const Tensor& x, const Plan& p);
 Tensor place(const Tensor& g, const Shape& shape, const Plan& p);
 
 Tensor take_transposed(const tape::Record& r, const Tensor& g) {
-  return place(g, r.shape(0), plan_of(r.attributes(), r.output_shape()));
+  return place(g, r.led(r.shape(0)), led(r, plan_of(r.attributes(), r.output_shape())));
 }
 Tensor take_again(const tape::Record& r, const Tensor& t) { return take(t, plan_of(r.attributes(), r.output_shape())); }
-Tensor place_transposed(const tape::Record& r, const Tensor& g) { return take(g, plan_of(r.attributes(), r.shape(0))); }
+Tensor place_transposed(const tape::Record& r, const Tensor& g) {
+  return take(g, led(r, plan_of(r.attributes(), r.shape(0))));
+}
 Tensor place_again(const tape::Record& r, const Tensor& t) {
   return place(t, r.output_shape(), plan_of(r.attributes(), t.shape()));
 }
@@ -166,6 +178,7 @@ SliceItem range_to(std::int64_t stop, std::int64_t step) {
 }
 
 Tensor slice(const Operand& operand, std::span<const SliceItem> items) {
+  const tape::OpScope scope(operand);
   const Tensor x = ops::to_tensor("slice", operand);
   return ops::take(x, ops::plan(x.shape(), items));
 }

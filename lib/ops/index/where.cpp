@@ -15,8 +15,8 @@ namespace {
 
 // inputs: x, y; saved: the condition
 void where_vjp(const tape::Record& r, std::span<const Tensor> g, std::span<Gradient> dx) {
-  if (r.wanted(0)) dx[0] = sum_to(where(r.saved(0), g[0], 0), r.shape(0));
-  if (r.wanted(1)) dx[1] = sum_to(where(r.saved(0), 0, g[0]), r.shape(1));
+  if (r.wanted(0)) dx[0] = sum_to(r, where(r.saved(0), g[0], 0), r.shape(0));
+  if (r.wanted(1)) dx[1] = sum_to(r, where(r.saved(0), 0, g[0]), r.shape(1));
 }
 void where_jvp(const tape::Record& r, std::span<const Tensor> t, std::span<Tensor> dy) {
   const Tensor z = t[0].defined() && t[1].defined() ? where(r.saved(0), t[0], t[1])
@@ -25,13 +25,14 @@ void where_jvp(const tape::Record& r, std::span<const Tensor> t, std::span<Tenso
   const Shape shape = r.output_shape();
   dy[0] = z.shape() == shape ? z : broadcast_to(z, shape);
 }
-constexpr tape::Rule where_rule = {"where", where_vjp, where_jvp};
+constexpr tape::Rule where_rule = batched({"where", where_vjp, where_jvp});
 
 }  // namespace
 
 }  // namespace ops
 
 Tensor where(const Operand& condition, const Operand& x_operand, const Operand& y_operand) {
+  const tape::OpScope scope(condition);
   const Tensor c = ops::to_tensor("where", condition, DType::boolean, "condition");
   const Operand* both[] = {&x_operand, &y_operand};
   const DType dtype = ops::common_dtype("where", both);

@@ -33,7 +33,7 @@ void det_vjp(const tape::Record& r, std::span<const Tensor> g, std::span<Gradien
 void det_jvp(const tape::Record& r, std::span<const Tensor> dx, std::span<Tensor> dy) {
   dy[0] = multiply(r.saved(3), relative_tangent(r, dx[0]));
 }
-constexpr tape::Rule det_rule{"det", det_vjp, det_jvp};
+constexpr tape::Rule det_rule = batched({"det", det_vjp, det_jvp});
 
 // ---- slogdet: saves a and its factors. The sign is constant almost everywhere: zero gradient.
 void slogdet_vjp(const tape::Record& r, std::span<const Tensor> g, std::span<Gradient> dx) {
@@ -42,7 +42,7 @@ void slogdet_vjp(const tape::Record& r, std::span<const Tensor> g, std::span<Gra
 void slogdet_jvp(const tape::Record& r, std::span<const Tensor> dx, std::span<Tensor> dy) {
   dy[1] = relative_tangent(r, dx[0]);
 }
-constexpr tape::Rule slogdet_rule{"slogdet", slogdet_vjp, slogdet_jvp};
+constexpr tape::Rule slogdet_rule = batched({"slogdet", slogdet_vjp, slogdet_jvp});
 
 Tensor determinant(const Tensor& a);
 
@@ -118,9 +118,13 @@ Tensor determinant(const Tensor& a) {
 }  // namespace
 }  // namespace ops
 
-Tensor det(const Operand& a) { return ops::in_dtype_of(a, ops::determinant(ops::square_matrices("det", a))); }
+Tensor det(const Operand& a) {
+  const tape::OpScope scope(a);
+  return ops::in_dtype_of(a, ops::determinant(ops::square_matrices("det", a)));
+}
 
 SignLogDet slogdet(const Operand& a) {
+  const tape::OpScope scope(a);
   const Tensor x = ops::square_matrices("slogdet", a);
   const Shape batch = ops::batch_of(x);
   const ops::Factors f = ops::factorise(x);

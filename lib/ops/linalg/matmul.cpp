@@ -2,6 +2,7 @@
 // a transposed view is never copied, BLAS is told to read it as such.
 #include "loops/matmul.hpp"
 
+#include <reel/ops/index.hpp>
 #include <string>
 
 #include "loops/loops.hpp"
@@ -16,32 +17,50 @@ using reel::detail::block;
 // Attributes of the rule.
 enum : std::size_t { transposed_a, transposed_b, rank_a, rank_b };
 
-// A vector as a matrix: a row on the left, a column on the right. Likewise the cotangent of a result that lost the
-// axis.
+// A vector as a matrix of one row. Likewise the cotangent of a result that lost an axis.
 Tensor as_matrix(const Tensor& x, int rank, std::int64_t new_axis) { return rank == 1 ? expand_dims(x, new_axis) : x; }
 
-Tensor flattened(const Tensor& x) { return reshape(x, {std::int64_t{-1}, x.shape().back()}); }
+// All rows of all batches as one matrix, behind the first `lead` axes.
+Tensor flattened(const Tensor& x, int lead = 0) {
+  const Shape from = x.shape();
+  Shape shape(from.data(), static_cast<std::size_t>(lead));
+  shape.push_back(-1);
+  shape.push_back(from.back());
+  return reshape(x, shape);
+}
+
+// What rows of the identity make of a matrix: its own rows; laid out at once, since the rules that follow go by rows.
+Tensor picked(const Tensor& matrix, bool transposed, std::int64_t first, std::int64_t count) {
+  return contiguous(slice(transposed ? swapped(matrix) : matrix, {range(first, first + count)}));
+}
 
 void matmul_vjp(const tape::Record& r, std::span<const Tensor> cotangents, std::span<Gradient> dx) {
   const auto attributes = r.attributes();
-  const bool ta = attributes[transposed_a], tb = attributes[transposed_b];
   const int ra = static_cast<int>(attributes[rank_a]), rb = static_cast<int>(attributes[rank_b]);
+  // A vector on the right is one row, transposed: then the rows of its cotangents stack to one product.
+  const bool ta = attributes[transposed_a], tb = attributes[transposed_b] || rb == 1;
   // Without a product to infer the rows from (an extent of 0), reshape could not work out its -1.
   const bool empty = cotangents[0].size() == 0;
-  const Tensor g = as_matrix(as_matrix(cotangents[0], ra, rb == 1 ? 0 : -2), rb, -1);
-  if (r.wanted(0)) {
-    const Tensor b = as_matrix(r.saved(1), rb, 1);
+  const Tensor g = as_matrix(as_matrix(cotangents[0], ra, rb == 1 ? -1 : -2), rb, -1);
+  // A Jacobian by, or of, a product with a vector starts with a matrix that need not be computed.
+  const std::int64_t unit = r.first_unit(cotangents[0]);
+  if (r.wanted(0) && unit >= 0 && ra == 1 && rb == 2) {
+    dx[0] = picked(r.saved(1), !tb, unit, cotangents[0].shape()[0]);
+  } else if (r.wanted(0)) {
+    const Tensor b = as_matrix(r.saved(1), rb, 0);
     const Tensor da = ta ? product("matmul", b, g, {tb, true}) : product("matmul", g, b, {false, !tb});
-    dx[0] = ra == 1 ? reshape(sum_to(da, {1, r.shape(0)[0]}), r.shape(0)) : sum_to(da, r.shape(0));
+    dx[0] = ra == 1 ? reshape(sum_to(r, da, {1, r.shape(0)[0]}), r.led(r.shape(0))) : sum_to(r, da, r.shape(0));
   }
-  if (r.wanted(1)) {
+  if (r.wanted(1) && unit >= 0 && ra == 2 && rb == 1) {
+    dx[1] = picked(r.saved(0), ta, unit, cotangents[0].shape()[0]);
+  } else if (r.wanted(1)) {
     Tensor a = as_matrix(r.saved(0), ra, 0), rows = g;
     if (rb <= 2 && a.rank() > 2 && !ta && !empty && a.size() > 0) {  // one product sums over the batches
       a = flattened(a);
-      rows = flattened(g);
+      rows = flattened(g, r.lead());
     }
     const Tensor db = tb ? product("matmul", rows, a, {true, ta}) : product("matmul", a, rows, {!ta, false});
-    dx[1] = rb == 1 ? reshape(sum_to(db, {r.shape(1)[0], 1}), r.shape(1)) : sum_to(db, r.shape(1));
+    dx[1] = rb == 1 ? reshape(sum_to(r, db, {1, r.shape(1)[0]}), r.led(r.shape(1))) : sum_to(r, db, r.shape(1));
   }
 }
 
@@ -54,7 +73,7 @@ void matmul_jvp(const tape::Record& r, std::span<const Tensor> dx, std::span<Ten
   }
 }
 
-constexpr tape::Rule matmul_rule{"matmul", matmul_vjp, matmul_jvp};
+constexpr tape::Rule matmul_rule = batched({"matmul", matmul_vjp, matmul_jvp});
 
 std::int64_t extent(const Tensor& x, int from_back) { return x.rank() == 1 ? 1 : x.shape()[-from_back]; }
 
@@ -240,11 +259,13 @@ Tensor contract(const char* op, const Tensor& a, const Tensor& b, const Shape& a
 }  // namespace ops
 
 Tensor matmul(const Operand& a, const Operand& b, const MatmulOptions& options) {
+  const tape::OpScope scope(a);
   const auto [x, y] = ops::operands("matmul", a, b);
   return ops::product("matmul", x, y, options);
 }
 
 Tensor dot(const Operand& a, const Operand& b) {
+  const tape::OpScope scope(a);
   const auto [x, y] = ops::operands("dot", a, b);
   if (x.rank() == 0 || y.rank() == 0) return multiply(x, y);
   if (x.rank() > 1 && y.rank() > 2) {
@@ -257,11 +278,13 @@ Tensor dot(const Operand& a, const Operand& b) {
 }
 
 Tensor outer(const Operand& a, const Operand& b) {
+  const tape::OpScope scope(a);
   const auto [x, y] = ops::operands("outer", a, b);
   return ops::product("outer", reshape(x, {x.size(), 1}), reshape(y, {1, y.size()}));
 }
 
 Tensor tensordot(const Operand& a, const Operand& b, std::int64_t count) {
+  const tape::OpScope scope(a);
   const auto [x, y] = ops::operands("tensordot", a, b);
   if (count < 0 || count > x.rank() || count > y.rank())
     fail<ValueError>("tensordot", "cannot sum over {} axes: a is {}, b is {}", count, x.shape(), y.shape());
@@ -274,6 +297,7 @@ Tensor tensordot(const Operand& a, const Operand& b, std::int64_t count) {
 }
 
 Tensor tensordot(const Operand& a, const Operand& b, const Axes& axes_a, const Axes& axes_b) {
+  const tape::OpScope scope(a);
   const auto [x, y] = ops::operands("tensordot", a, b);
   return ops::contract("tensordot", x, y, ops::listed("tensordot", axes_a, x.rank()),
                        ops::listed("tensordot", axes_b, y.rank()));

@@ -85,6 +85,12 @@ Tensor difference(const Tensor& b, const Tensor& product) {
   return b.defined() ? subtract(b, product) : negative(product);
 }
 
+// solve(g); of vectors, cotangents carried together are the columns of one matrix.
+template <class Solve>
+Tensor solved(const tape::Record& r, const Tensor& g, bool vector, const Solve& solve) {
+  return r.lead() && vector ? moveaxis(solve(moveaxis(g, 0, -1)), -1, 0) : solve(g);
+}
+
 // ---- solve: saved a, x (where a is followed), and the factors; attributes transpose, vector.
 enum : std::size_t { solve_a, solve_x, solve_lu, solve_pivots };
 
@@ -96,11 +102,11 @@ Tensor solve_again(const tape::Record& r, const Tensor& b, bool transpose) {
 
 void solve_vjp(const tape::Record& r, std::span<const Tensor> g, std::span<Gradient> dx) {
   const bool transpose = r.attributes()[0], vector = r.attributes()[1];
-  const Tensor db = solve_again(r, g[0], !transpose);
-  if (r.wanted(1)) dx[1] = sum_to(db, r.shape(1));
+  const Tensor db = solved(r, g[0], vector, [&](const Tensor& b) { return solve_again(r, b, !transpose); });
+  if (r.wanted(1)) dx[1] = sum_to(r, db, r.shape(1));
   if (!r.wanted(0)) return;
   const Tensor x = r.saved(solve_x);
-  dx[0] = sum_to(transpose ? minus_outer(x, db, vector) : minus_outer(db, x, vector), r.shape(0));
+  dx[0] = sum_to(r, transpose ? minus_outer(x, db, vector) : minus_outer(db, x, vector), r.shape(0));
 }
 
 void solve_jvp(const tape::Record& r, std::span<const Tensor> dx, std::span<Tensor> dy) {
@@ -111,7 +117,7 @@ void solve_jvp(const tape::Record& r, std::span<const Tensor> dx, std::span<Tens
   dy[0] = solve_again(r, b, transpose);
 }
 
-constexpr tape::Rule solve_rule{"solve", solve_vjp, solve_jvp};
+constexpr tape::Rule solve_rule = batched({"solve", solve_vjp, solve_jvp});
 
 // ---- triangular_solve: saved a and x (where a is followed); attributes of the options, then vector.
 Tensor triangular(const Tensor& a, const Tensor& b, const TriangularOptions& options);
@@ -131,12 +137,13 @@ Tensor masked(const Tensor& a, const TriangularOptions& options) {
 void triangular_vjp(const tape::Record& r, std::span<const Tensor> g, std::span<Gradient> dx) {
   const TriangularOptions options = options_of(r);
   const bool vector = r.attributes()[3];
-  const Tensor db = triangular(r.saved(0), g[0], flipped(options));
-  if (r.wanted(1)) dx[1] = sum_to(db, r.shape(1));
+  const Tensor db =
+      solved(r, g[0], vector, [&](const Tensor& b) { return triangular(r.saved(0), b, flipped(options)); });
+  if (r.wanted(1)) dx[1] = sum_to(r, db, r.shape(1));
   if (!r.wanted(0)) return;
   const Tensor x = r.saved(1);
   const Tensor da = options.transpose ? minus_outer(x, db, vector) : minus_outer(db, x, vector);
-  dx[0] = masked(sum_to(da, r.shape(0)), options);
+  dx[0] = masked(sum_to(r, da, r.shape(0)), options);
 }
 
 void triangular_jvp(const tape::Record& r, std::span<const Tensor> dx, std::span<Tensor> dy) {
@@ -148,7 +155,7 @@ void triangular_jvp(const tape::Record& r, std::span<const Tensor> dx, std::span
   dy[0] = triangular(r.saved(0), b, options);
 }
 
-constexpr tape::Rule triangular_rule{"triangular_solve", triangular_vjp, triangular_jvp};
+constexpr tape::Rule triangular_rule = batched({"triangular_solve", triangular_vjp, triangular_jvp});
 
 Tensor triangular(const Tensor& a, const Tensor& b, const TriangularOptions& options) {
   const System s = system_of("triangular_solve", a, b);
@@ -203,7 +210,7 @@ void cholesky_jvp(const tape::Record& r, std::span<const Tensor> dx, std::span<T
   dy[0] = product("cholesky", l, lower_half(inner));
 }
 
-constexpr tape::Rule cholesky_rule{"cholesky", cholesky_vjp, cholesky_jvp};
+constexpr tape::Rule cholesky_rule = batched({"cholesky", cholesky_vjp, cholesky_jvp});
 
 // ---- inverse: saves the result z. dz = -z da z.
 void inverse_vjp(const tape::Record& r, std::span<const Tensor> g, std::span<Gradient> dx) {
@@ -215,7 +222,7 @@ void inverse_jvp(const tape::Record& r, std::span<const Tensor> dx, std::span<Te
   dy[0] = negative(product("inverse", product("inverse", z, dx[0]), z));
 }
 
-constexpr tape::Rule inverse_rule{"inverse", inverse_vjp, inverse_jvp};
+constexpr tape::Rule inverse_rule = batched({"inverse", inverse_vjp, inverse_jvp});
 
 constexpr const char* singular_remedy = "add a multiple of eye(n), or solve a least-squares problem instead";
 
@@ -295,6 +302,7 @@ Operands operands(const char* op, const Operand& a, const Operand& b) {
 }  // namespace ops
 
 Tensor cholesky(const Operand& a) {
+  const tape::OpScope scope(a);
   const Tensor x = ops::square_matrices("cholesky", a);
   const Tensor l = ops::copied(x, x.shape());
   if (const loops::Fault fault = loops::cholesky(l))
@@ -307,6 +315,7 @@ Tensor cholesky(const Operand& a) {
 }
 
 Tensor solve(const Operand& a, const Operand& b) {
+  const tape::OpScope scope(a);
   const auto [x, y, dtype] = ops::operands("solve", a, b);
   static_cast<void>(ops::system_of("solve", x, y));
   const ops::Factors f = ops::factorise(x);
@@ -315,11 +324,13 @@ Tensor solve(const Operand& a, const Operand& b) {
 }
 
 Tensor triangular_solve(const Operand& a, const Operand& b, const TriangularOptions& options) {
+  const tape::OpScope scope(a);
   const auto [x, y, dtype] = ops::operands("triangular_solve", a, b);
   return ops::cast_to(ops::triangular(x, y, options), dtype);
 }
 
 Tensor inverse(const Operand& a) {
+  const tape::OpScope scope(a);
   const Tensor x = ops::square_matrices("inverse", a);
   const ops::Factors f = ops::factorise(x);
   ops::require_regular("inverse", ops::batch_of(x), f.fault, ops::singular_remedy);

@@ -17,7 +17,11 @@ namespace {
 Shape axes_of(const tape::Record& r) { return ops::axes_of(r.attributes()[0]); }
 bool keepdims_of(const tape::Record& r) { return r.attributes()[1] != 0; }
 double number_of(const tape::Record& r) { return std::bit_cast<double>(r.attributes()[2]); }
-Tensor with_axes(const tape::Record& r, const Tensor& g) { return ops::with_axes(g, r.shape(0), r.attributes()[0]); }
+Tensor with_axes(const tape::Record& r, const Tensor& z) { return ops::with_axes(z, r.shape(0), r.attributes()[0]); }
+// The same for what has the shape of a cotangent.
+Tensor led_with_axes(const tape::Record& r, const Tensor& g) {
+  return ops::with_axes(g, r.led(r.shape(0)), r.attributes()[0] << r.lead());
+}
 
 void record_number(const tape::Rule& rule, const Tensor& x, const Tensor& z, std::initializer_list<const Tensor*> saved,
                    const Reduced& r, double number) {
@@ -59,12 +63,12 @@ Tensor var_bare(const char* op, const Tensor& x, const Reduced& r, double ddof) 
 Tensor centred(const tape::Record& r) { return less_mean(r.saved(0), axes_of(r)); }
 
 void var_vjp(const tape::Record& r, std::span<const Tensor> g, std::span<Gradient> dx) {
-  dx[0] = with_axes(r, g[0]) * (2 / freedom(r)) * centred(r);
+  dx[0] = led_with_axes(r, g[0]) * (2 / freedom(r)) * centred(r);
 }
 void var_jvp(const tape::Record& r, std::span<const Tensor> t, std::span<Tensor> dy) {
   dy[0] = sum(centred(r) * t[0], axes_of(r), keepdims_of(r)) * (2 / freedom(r));
 }
-constexpr tape::Rule var_rule = {"var", var_vjp, var_jvp};
+constexpr tape::Rule var_rule = batched({"var", var_vjp, var_jvp});
 
 // d / ((n - ddof) std), 0 where std is 0.
 Tensor over_std(const tape::Record& r, const Tensor& d, const Tensor& z) {
@@ -72,12 +76,12 @@ Tensor over_std(const tape::Record& r, const Tensor& d, const Tensor& z) {
   return where(none, 0, d / (or_one(none, z) * freedom(r)));
 }
 void std_vjp(const tape::Record& r, std::span<const Tensor> g, std::span<Gradient> dx) {
-  dx[0] = with_axes(r, over_std(r, g[0], r.saved(1))) * centred(r);
+  dx[0] = led_with_axes(r, over_std(r, g[0], r.saved(1))) * centred(r);
 }
 void std_jvp(const tape::Record& r, std::span<const Tensor> t, std::span<Tensor> dy) {
   dy[0] = over_std(r, sum(centred(r) * t[0], axes_of(r), keepdims_of(r)), r.saved(1));
 }
-constexpr tape::Rule std_rule = {"std", std_vjp, std_jvp};
+constexpr tape::Rule std_rule = batched({"std", std_vjp, std_jvp});
 
 // ---- norm
 
@@ -129,19 +133,20 @@ Tensor slope(const tape::Record& r, const Tensor& no_norm) {
 }
 void norm_vjp(const tape::Record& r, std::span<const Tensor> g, std::span<Gradient> dx) {
   const Tensor no_norm = equal(r.saved(1), 0);
-  dx[0] = with_axes(r, where(no_norm, 0, g[0])) * slope(r, no_norm);
+  dx[0] = led_with_axes(r, where(no_norm, 0, g[0])) * slope(r, no_norm);
 }
 void norm_jvp(const tape::Record& r, std::span<const Tensor> t, std::span<Tensor> dy) {
   const Tensor no_norm = equal(r.saved(1), 0);
   dy[0] = where(no_norm, 0, sum(slope(r, no_norm) * t[0], axes_of(r), keepdims_of(r)));
 }
-constexpr tape::Rule norm_rule = {"norm", norm_vjp, norm_jvp};
+constexpr tape::Rule norm_rule = batched({"norm", norm_vjp, norm_jvp});
 
 }  // namespace
 
 }  // namespace ops
 
 Tensor var(const Operand& operand, const Axes& axes, double ddof, bool keepdims) {
+  const tape::OpScope scope(operand);
   Tensor held, converted;
   const Tensor& from = ops::given("var", operand, held);
   const ops::Reduced r("var", from.shape(), axes, keepdims);
@@ -152,6 +157,7 @@ Tensor var(const Operand& operand, const Axes& axes, double ddof, bool keepdims)
 }
 
 Tensor std(const Operand& operand, const Axes& axes, double ddof, bool keepdims) {
+  const tape::OpScope scope(operand);
   Tensor held, converted;
   const Tensor& from = ops::given("std", operand, held);
   const ops::Reduced r("std", from.shape(), axes, keepdims);
@@ -166,6 +172,7 @@ Tensor std(const Operand& operand, const Axes& axes, double ddof, bool keepdims)
 }
 
 Tensor norm(const Operand& operand, double p, const Axes& axes, bool keepdims) {
+  const tape::OpScope scope(operand);
   if (std::isnan(p)) fail<ValueError>("norm", "p is NaN; it must be a number or infinity");
   Tensor held, converted;
   const Tensor& from = ops::given("norm", operand, held);

@@ -107,28 +107,38 @@ void note_integer(const char* op, const Tensor& x, const Tensor& out) {
   tape::note_cut(op, inputs, out, tape::Cut::integer);
 }
 
+// A led shape with extents of 1 behind the leading one, where broadcasting would add axes to the rest.
+Shape aligned(Shape led, int rank) {
+  while (led.rank() < rank) led.insert(1, 1);
+  return led;
+}
+
 // ---- sum, sum_to, mean
 
 bool keepdims_of(const tape::Record& r) { return r.attributes()[1] != 0; }
 
 Tensor sum_transpose(const tape::Record& r, const Tensor& g) {
-  const Shape full = r.shape(0);
-  return broadcast_to(with_axes(g, full, r.attributes()[0]), full);
+  const Shape full = r.led(r.shape(0));
+  return broadcast_to(with_axes(g, full, r.attributes()[0] << r.lead()), full);
 }
 Tensor sum_forward(const tape::Record& r, const Tensor& t) {
   return sum(t, axes_of(r.attributes()[0]), keepdims_of(r));
 }
 constexpr tape::Rule sum_rule = linear<sum_transpose, sum_forward>("sum");
 
-Tensor sum_to_transpose(const tape::Record& r, const Tensor& g) { return broadcast_to(g, r.shape(0)); }
+Tensor sum_to_transpose(const tape::Record& r, const Tensor& g) {
+  const Shape full = r.led(r.shape(0));
+  return broadcast_to(r.lead() ? reshape(g, aligned(g.shape(), full.rank())) : g, full);
+}
 Tensor sum_to_forward(const tape::Record& r, const Tensor& t) { return sum_to(t, r.output_shape()); }
 constexpr tape::Rule sum_to_rule = linear<sum_to_transpose, sum_to_forward>("sum_to");
 
 Tensor mean_transpose(const tape::Record& r, const Tensor& g) {
-  const Shape full = r.shape(0);
+  const Shape full = r.led(r.shape(0));
+  const std::int64_t mask = r.attributes()[0] << r.lead();
   std::int64_t count = 1;
-  for (std::int64_t a : axes_of(r.attributes()[0])) count *= full[a];
-  return broadcast_to(with_axes(divide(g, static_cast<double>(count)), full, r.attributes()[0]), full);
+  for (std::int64_t a : axes_of(mask)) count *= full[a];
+  return broadcast_to(with_axes(divide(g, static_cast<double>(count)), full, mask), full);
 }
 Tensor mean_forward(const tape::Record& r, const Tensor& t) {
   return mean(t, axes_of(r.attributes()[0]), keepdims_of(r));
@@ -142,17 +152,16 @@ Tensor others(const Tensor& rows) { return cumprod(rows, -1, true, false) * cump
 
 void prod_vjp(const tape::Record& r, std::span<const Tensor> g, std::span<Gradient> dx) {
   const std::int64_t mask = r.attributes()[0];
-  const Shape full = r.shape(0);
   const Tensor by_row = others(to_rows(r.saved(0), mask));
   Shape one = by_row.shape();
   one[-1] = 1;
-  dx[0] = from_rows(by_row * reshape(g[0], one), full, mask);
+  dx[0] = from_rows(by_row * reshape(g[0], r.led(one)), r.led(r.shape(0)), mask << r.lead());
 }
 void prod_jvp(const tape::Record& r, std::span<const Tensor> t, std::span<Tensor> dy) {
   const std::int64_t mask = r.attributes()[0];
   dy[0] = reshape(sum(others(to_rows(r.saved(0), mask)) * to_rows(t[0], mask), -1), r.output_shape());
 }
-constexpr tape::Rule prod_rule = {"prod", prod_vjp, prod_jvp};
+constexpr tape::Rule prod_rule = batched({"prod", prod_vjp, prod_jvp});
 
 // ---- max, min
 
@@ -166,15 +175,16 @@ Tensor shares(const tape::Record& r) {
 }
 
 void extreme_vjp(const tape::Record& r, std::span<const Tensor> g, std::span<Gradient> dx) {
-  dx[0] = shares(r) * with_axes(g[0], r.shape(0), r.attributes()[0]);
+  dx[0] = shares(r) * with_axes(g[0], r.led(r.shape(0)), r.attributes()[0] << r.lead());
 }
 void extreme_jvp(const tape::Record& r, std::span<const Tensor> t, std::span<Tensor> dy) {
   dy[0] = sum(shares(r) * t[0], axes_of(r.attributes()[0]), keepdims_of(r));
 }
-constexpr tape::Rule max_rule = {"max", extreme_vjp, extreme_jvp};
-constexpr tape::Rule min_rule = {"min", extreme_vjp, extreme_jvp};
+constexpr tape::Rule max_rule = batched({"max", extreme_vjp, extreme_jvp});
+constexpr tape::Rule min_rule = batched({"min", extreme_vjp, extreme_jvp});
 
 Tensor extreme(const tape::Rule& rule, kernels::Reduce kind, const Operand& operand, const Axes& axes, bool keepdims) {
+  const tape::OpScope scope(operand);
   Tensor held;
   const Tensor& x = given(rule.name, operand, held);
   const Reduced r(rule.name, x.shape(), axes, keepdims);
@@ -190,6 +200,7 @@ Tensor extreme(const tape::Rule& rule, kernels::Reduce kind, const Operand& oper
 
 Tensor arg_extreme(const char* op, const kernels::ArgReduce (&kernel)[kernels::type_count], const Operand& operand,
                    std::int64_t axis, bool keepdims) {
+  const tape::OpScope scope(operand);
   const Tensor x = to_tensor(op, operand);
   const int along = normalize(op, axis, x.rank());
   const Reduced r(op, x.shape(), along, keepdims);
@@ -215,6 +226,7 @@ Tensor arg_extreme(const char* op, const kernels::ArgReduce (&kernel)[kernels::t
 
 Tensor truth(const char* op, kernels::Reduce kind, bool of_nothing, const Operand& operand, const Axes& axes,
              bool keepdims) {
+  const tape::OpScope scope(operand);
   const Tensor x = to_tensor(op, operand);
   const Reduced r(op, x.shape(), axes, keepdims);
   const Operand identity = of_nothing;
@@ -230,6 +242,7 @@ Tensor truth(const char* op, kernels::Reduce kind, bool of_nothing, const Operan
 // sum or prod, with its rule.
 Tensor accumulate(const tape::Rule& rule, kernels::Reduce kind, const Operand& identity, const Operand& operand,
                   const Axes& axes, bool keepdims) {
+  const tape::OpScope scope(operand);
   Tensor held, converted;
   const Tensor& from = given(rule.name, operand, held);
   const Reduced r(rule.name, from.shape(), axes, keepdims);
@@ -266,6 +279,12 @@ Tensor sum_to(const Tensor& x, const Shape& shape) {
   return out;
 }
 
+Tensor led_sum_to(const tape::Record& r, const Tensor& x, const Shape& shape) {
+  const Shape wanted = r.led(shape);
+  const Tensor y = sum_to(x, aligned(wanted, x.rank()));
+  return y.rank() == wanted.rank() ? y : reshape(y, wanted);
+}
+
 }  // namespace ops
 
 using kernels::Reduce;
@@ -278,6 +297,7 @@ Tensor prod(const Operand& x, const Axes& axes, bool keepdims) {
 }
 
 Tensor mean(const Operand& operand, const Axes& axes, bool keepdims) {
+  const tape::OpScope scope(operand);
   Tensor held, converted;
   const Tensor& from = ops::given("mean", operand, held);
   const ops::Reduced r("mean", from.shape(), axes, keepdims);

@@ -97,6 +97,7 @@ struct Scanned {
 
 Tensor scan(const tape::Rule& rule, const Kind& kind, const Operand& operand, std::int64_t axis, bool exclusive,
             bool reverse) {
+  const tape::OpScope scope(operand);
   Tensor held, converted;
   const Tensor& from = given(kind.name, operand, held);
   const int along = normalize(kind.name, axis, from.rank());
@@ -115,13 +116,16 @@ Tensor scan(const tape::Rule& rule, const Kind& kind, const Operand& operand, st
 
 Tensor cumsum_transpose(const tape::Record& r, const Tensor& g) {
   const Scanned s(r);
-  return cumsum(g, s.axis, s.exclusive, !s.reverse);
+  return cumsum(g, s.axis + r.lead(), s.exclusive, !s.reverse);
 }
 Tensor cumsum_forward(const tape::Record& r, const Tensor& t) {
   const Scanned s(r);
   return cumsum(t, s.axis, s.exclusive, s.reverse);
 }
 constexpr tape::Rule cumsum_rule = linear<cumsum_transpose, cumsum_forward>("cumsum");
+
+// x for each of the cotangents that are carried together.
+Tensor spread(const tape::Record& r, const Tensor& x) { return r.lead() ? broadcast_to(x, r.led(x.shape())) : x; }
 
 // x moved one place along the axis, to the back (reverse: to the front); 0 moves in.
 Tensor shift(const Tensor& x, int axis, bool reverse) {
@@ -187,12 +191,12 @@ void recur(const Extents& e, const T* a, const T* b, T* s, bool after, bool reve
 Tensor recurrence(const Tensor& a, const Tensor& b, int axis, bool after, bool reverse);
 
 void recurrence_vjp(const tape::Record& r, std::span<const Tensor> g, std::span<Gradient> dx) {
-  const auto axis = static_cast<int>(r.attributes()[0]);
+  const auto axis = static_cast<int>(r.attributes()[0]), led_axis = axis + r.lead();
   const bool after = r.attributes()[1] != 0, reverse = r.attributes()[2] != 0;
-  const Tensor u = recurrence(r.saved(0), g[0], axis, !after, !reverse);
+  const Tensor u = recurrence(spread(r, r.saved(0)), g[0], led_axis, !after, !reverse);
   if (r.wanted(0)) {
     const Tensor s = r.saved(1);
-    dx[0] = after ? s * shift(u, axis, !reverse) : u * shift(s, axis, reverse);
+    dx[0] = after ? s * shift(u, led_axis, !reverse) : u * shift(s, axis, reverse);
   }
   if (r.wanted(1)) dx[1] = u;
 }
@@ -207,7 +211,7 @@ void recurrence_jvp(const tape::Record& r, std::span<const Tensor> t, std::span<
   if (r.wanted(1)) terms = terms.defined() ? terms + t[1] : t[1];
   dy[0] = recurrence(r.saved(0), terms, axis, after, reverse);
 }
-constexpr tape::Rule recurrence_rule = {"linear_recurrence", recurrence_vjp, recurrence_jvp};
+constexpr tape::Rule recurrence_rule = batched({"linear_recurrence", recurrence_vjp, recurrence_jvp});
 
 Tensor recurrence(const Tensor& a, const Tensor& b, int axis, bool after, bool reverse) {
   const Tensor factors = loops::contiguous(a), terms = loops::contiguous(b);
@@ -234,11 +238,10 @@ Tensor recurrence(const Tensor& a, const Tensor& b, int axis, bool after, bool r
 // tangent of y[i] is x[i] times that of y[i-1], plus t[i] P[i]. Exclusive: y[i] = P[i], and all is one place further.
 void cumprod_vjp(const tape::Record& r, std::span<const Tensor> g, std::span<Gradient> dx) {
   const auto [axis, exclusive, reverse] = Scanned(r);
+  const int led_axis = axis + r.lead();
   const Tensor x = r.saved(0), before = cumprod(x, axis, true, reverse);
-  if (exclusive)
-    dx[0] = before * shift(recurrence(x, g[0], axis, false, !reverse), axis, !reverse);
-  else
-    dx[0] = before * recurrence(x, g[0], axis, true, !reverse);
+  const Tensor reached = recurrence(spread(r, x), g[0], led_axis, !exclusive, !reverse);
+  dx[0] = before * (exclusive ? shift(reached, led_axis, !reverse) : reached);
 }
 void cumprod_jvp(const tape::Record& r, std::span<const Tensor> t, std::span<Tensor> dy) {
   const auto [axis, exclusive, reverse] = Scanned(r);
@@ -248,7 +251,7 @@ void cumprod_jvp(const tape::Record& r, std::span<const Tensor> t, std::span<Ten
   else
     dy[0] = recurrence(x, terms, axis, false, reverse);
 }
-constexpr tape::Rule cumprod_rule = {"cumprod", cumprod_vjp, cumprod_jvp};
+constexpr tape::Rule cumprod_rule = batched({"cumprod", cumprod_vjp, cumprod_jvp});
 
 }  // namespace
 

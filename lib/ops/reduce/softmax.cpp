@@ -23,8 +23,8 @@ const kernels::Rows& row_kernels(const char* op, DType d) {
 // Rows that one thread takes at a time.
 std::int64_t grain(std::int64_t n) { return std::max<std::int64_t>(1, 8192 / std::max<std::int64_t>(n, 1)); }
 
-// Calls kernel(operands' rows, result's row, n) for each row along the axis; all have one shape. Rows of another axis
-// than the last are laid out a few at a time, and the results put back.
+// Calls kernel(operands' rows, result's row, n) for each row along the axis of x. What has fewer axes in front is read
+// again and again. Rows of another axis than the last are laid out a few at a time, and the results put back.
 template <class Kernel, class... X>
 Tensor by_rows(int axis, const Kernel& kernel, const Tensor& x, const X&... more) {
   constexpr std::size_t operands = 1 + sizeof...(X);
@@ -34,12 +34,17 @@ Tensor by_rows(int axis, const Kernel& kernel, const Tensor& x, const X&... more
   if (x.size() == 0) return out;
   const Tensor operand[] = {loops::contiguous(x), loops::contiguous(more)...};
   const std::byte* from[operands];
-  for (std::size_t i = 0; i < operands; ++i) from[i] = detail::mutable_data<std::byte>(operand[i]);
+  std::int64_t length[operands];
+  for (std::size_t i = 0; i < operands; ++i) {
+    from[i] = detail::mutable_data<std::byte>(operand[i]);
+    length[i] = operand[i].size() * static_cast<std::int64_t>(item_size(x.dtype()));
+  }
   auto* to = detail::mutable_data<std::byte>(out);
   const auto bytes = static_cast<std::int64_t>(item_size(x.dtype()));
   const std::int64_t n = shape[axis], row = n * bytes;
   std::int64_t inner = 1;
   for (int d = axis + 1; d < shape.rank(); ++d) inner *= shape[d];
+  const auto within = [&](std::size_t i, std::int64_t at) { return at < length[i] ? at : at % length[i]; };
   const auto call = [&](const std::byte* const* rows, std::byte* result) {
     if constexpr (operands == 1)
       kernel(rows[0], result, n);
@@ -50,7 +55,7 @@ Tensor by_rows(int axis, const Kernel& kernel, const Tensor& x, const X&... more
     loops::parallel_for(x.size() / n, grain(n), [&](std::int64_t begin, std::int64_t end) {
       for (std::int64_t at = begin * row; at < end * row; at += row) {
         const std::byte* rows[operands];
-        for (std::size_t i = 0; i < operands; ++i) rows[i] = from[i] + at;
+        for (std::size_t i = 0; i < operands; ++i) rows[i] = from[i] + within(i, at);
         call(rows, to + at);
       }
     });
@@ -66,7 +71,7 @@ Tensor by_rows(int axis, const Kernel& kernel, const Tensor& x, const X&... more
       std::byte* strip[operands];
       for (std::size_t i = 0; i < operands; ++i) {
         strip[i] = detail::mutable_data<std::byte>(scratch[i]) + t * columns * row;
-        kernels::copy_matrix(from[i] + at, 1, inner, strip[i], n, count, n, static_cast<std::size_t>(bytes));
+        kernels::copy_matrix(from[i] + within(i, at), 1, inner, strip[i], n, count, n, static_cast<std::size_t>(bytes));
       }
       for (std::int64_t c = 0; c < count; ++c) {
         const std::byte* rows[operands];
@@ -83,6 +88,7 @@ int axis_of(const tape::Record& r) { return static_cast<int>(r.attributes()[0]);
 
 Tensor normalised(const tape::Rule& rule, RowMap kernels::Rows::*kernel, const Operand& operand, std::int64_t axis,
                   bool keep_result) {
+  const tape::OpScope scope(operand);
   Tensor held, converted;
   const Tensor& from = given(rule.name, operand, held);
   const int along = normalize(rule.name, axis, from.rank());
@@ -99,7 +105,7 @@ Tensor normalised(const tape::Rule& rule, RowMap kernels::Rows::*kernel, const O
 
 Tensor softmax_product(const tape::Record& r, const Tensor& g) {
   const Tensor z = r.saved(0);
-  const int axis = axis_of(r);
+  const int axis = axis_of(r) + r.lead();
   if (!tape::active()) return by_rows(axis, row_kernels("softmax", z.dtype()).softmax_product, g, z);
   return z * (g - sum(g * z, axis, true));
 }
@@ -109,7 +115,7 @@ constexpr tape::Rule softmax_rule = linear<softmax_product, softmax_product>("so
 
 Tensor log_softmax_vjp(const tape::Record& r, const Tensor& g) {
   const Tensor z = r.saved(0);
-  const int axis = axis_of(r);
+  const int axis = axis_of(r) + r.lead();
   if (!tape::active()) return by_rows(axis, row_kernels("log_softmax", z.dtype()).log_softmax_product, g, z);
   return g - exp(z) * sum(g, axis, true);
 }
@@ -146,27 +152,29 @@ Tensor weights(const tape::Record& r) {
   return where(infinite, hit / sum(hit, axes_of(r.attributes()[0]), true), finite);
 }
 void logsumexp_vjp(const tape::Record& r, std::span<const Tensor> g, std::span<Gradient> dx) {
-  const Tensor ge = with_axes(g[0], r.shape(0), r.attributes()[0]);
+  const Shape shape = r.led(r.shape(0));
+  const Tensor ge = with_axes(g[0], shape, r.attributes()[0] << r.lead());
   if (tape::active() || any(isinf(r.saved(1))).item<bool>()) {
     dx[0] = ge * weights(r);
     return;
   }
   const Tensor x = r.saved(0), z = with_axes(r.saved(1), x.shape(), r.attributes()[0]);
-  const Tensor out = detail::empty(x.dtype(), x.shape());
+  const Tensor out = detail::empty(x.dtype(), shape);
   const Tensor* operands[] = {&ge, &x, &z};
-  loops::pointwise(row_kernels("logsumexp", x.dtype()).logsumexp_product, x.shape(), operands, out);
+  loops::pointwise(row_kernels("logsumexp", x.dtype()).logsumexp_product, shape, operands, out);
   dx[0] = out;
 }
 void logsumexp_jvp(const tape::Record& r, std::span<const Tensor> t, std::span<Tensor> dy) {
   dy[0] = sum(weights(r) * t[0], axes_of(r.attributes()[0]), r.attributes()[1] != 0);
 }
-constexpr tape::Rule logsumexp_rule = {"logsumexp", logsumexp_vjp, logsumexp_jvp};
+constexpr tape::Rule logsumexp_rule = batched({"logsumexp", logsumexp_vjp, logsumexp_jvp});
 
 }  // namespace
 
 }  // namespace ops
 
 Tensor logsumexp(const Operand& operand, const Axes& axes, bool keepdims) {
+  const tape::OpScope scope(operand);
   Tensor held, converted;
   const Tensor& from = ops::given("logsumexp", operand, held);
   const ops::Reduced r("logsumexp", from.shape(), axes, keepdims);

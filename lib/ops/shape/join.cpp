@@ -47,47 +47,49 @@ void concatenate_vjp(const tape::Record& r, std::span<const Tensor> g, std::span
   const auto a = r.attributes();
   std::int64_t start = 0;
   for (std::size_t i = 0; i < dx.size(); start += a[++i])
-    if (r.wanted(i)) dx[i] = part(g[0], a[0], range(start, start + a[i + 1]));
+    if (r.wanted(i)) dx[i] = part(g[0], a[0] + r.lead(), range(start, start + a[i + 1]));
 }
 void concatenate_jvp(const tape::Record& r, std::span<const Tensor> t, std::span<Tensor> dy) {
   dy[0] = concatenate(
       filled(t, r.output_dtype(), [&](std::size_t i) { return piece_shape(r.output_shape(), r.attributes(), i); }),
       r.attributes()[0]);
 }
-constexpr tape::Rule concatenate_rule = {"concatenate", concatenate_vjp, concatenate_jvp};
+constexpr tape::Rule concatenate_rule = batched({"concatenate", concatenate_vjp, concatenate_jvp});
 
 void split_vjp(const tape::Record& r, std::span<const Tensor> g, std::span<Gradient> dx) {
   if (r.wanted(0))
-    dx[0] = concatenate(filled(g, r.dtype(0), [&](std::size_t i) { return r.output_shape(i); }), r.attributes()[0]);
+    dx[0] = concatenate(filled(g, r.dtype(0), [&](std::size_t i) { return r.led(r.output_shape(i)); }),
+                        r.attributes()[0] + r.lead());
 }
 void split_jvp(const tape::Record& r, std::span<const Tensor> t, std::span<Tensor> dy) {
   const std::vector<Tensor> pieces = cut(t[0], r.attributes());
   std::copy(pieces.begin(), pieces.end(), dy.begin());
 }
-constexpr tape::Rule split_rule = {"split", split_vjp, split_jvp, true};
+constexpr tape::Rule split_rule = batched({"split", split_vjp, split_jvp, true});
 
 // ---- stack and unstack; attributes: axis
 
 void stack_vjp(const tape::Record& r, std::span<const Tensor> g, std::span<Gradient> dx) {
   for (std::size_t i = 0; i < dx.size(); ++i)
-    if (r.wanted(i)) dx[i] = part(g[0], r.attributes()[0], SliceItem(i));
+    if (r.wanted(i)) dx[i] = part(g[0], r.attributes()[0] + r.lead(), SliceItem(i));
 }
 void stack_jvp(const tape::Record& r, std::span<const Tensor> t, std::span<Tensor> dy) {
   Shape shape = r.output_shape();
   shape.erase(static_cast<int>(r.attributes()[0]));
   dy[0] = stack(filled(t, r.output_dtype(), [&](std::size_t) { return shape; }), r.attributes()[0]);
 }
-constexpr tape::Rule stack_rule = {"stack", stack_vjp, stack_jvp};
+constexpr tape::Rule stack_rule = batched({"stack", stack_vjp, stack_jvp});
 
 void unstack_vjp(const tape::Record& r, std::span<const Tensor> g, std::span<Gradient> dx) {
   if (r.wanted(0))
-    dx[0] = stack(filled(g, r.dtype(0), [&](std::size_t i) { return r.output_shape(i); }), r.attributes()[0]);
+    dx[0] = stack(filled(g, r.dtype(0), [&](std::size_t i) { return r.led(r.output_shape(i)); }),
+                  r.attributes()[0] + r.lead());
 }
 void unstack_jvp(const tape::Record& r, std::span<const Tensor> t, std::span<Tensor> dy) {
   const std::vector<Tensor> pieces = unstack(t[0], r.attributes()[0]);
   std::copy(pieces.begin(), pieces.end(), dy.begin());
 }
-constexpr tape::Rule unstack_rule = {"unstack", unstack_vjp, unstack_jvp, true};
+constexpr tape::Rule unstack_rule = batched({"unstack", unstack_vjp, unstack_jvp, true});
 
 // ---- the ops
 
@@ -145,6 +147,7 @@ std::vector<Tensor> cut(const Tensor& x, std::span<const std::int64_t> attribute
 }  // namespace ops
 
 Tensor concatenate(std::span<const Tensor> given, std::int64_t axis) {
+  const tape::OpScope scope;
   const std::vector<Tensor> parts = ops::promoted("concatenate", given);
   Shape shape = parts[0].shape();
   if (shape.rank() == 0)
@@ -175,6 +178,7 @@ Tensor concatenate(std::initializer_list<Tensor> parts, std::int64_t axis) {
 }
 
 Tensor stack(std::span<const Tensor> given, std::int64_t axis) {
+  const tape::OpScope scope;
   const std::vector<Tensor> parts = ops::promoted("stack", given);
   Shape shape = parts[0].shape();
   const int a = ops::normalize("stack", axis, shape.rank() + 1);
@@ -195,6 +199,7 @@ Tensor stack(std::initializer_list<Tensor> parts, std::int64_t axis) {
 }
 
 std::vector<Tensor> split(const Operand& operand, std::int64_t parts, std::int64_t axis) {
+  const tape::OpScope scope(operand);
   const Tensor x = ops::to_tensor("split", operand);
   const int a = ops::normalize("split", axis, x.rank());
   const std::int64_t extent = x.shape()[a];
@@ -208,6 +213,7 @@ std::vector<Tensor> split(const Operand& operand, std::int64_t parts, std::int64
 }
 
 std::vector<Tensor> split_sizes(const Operand& operand, const Shape& extents, std::int64_t axis) {
+  const tape::OpScope scope(operand);
   const Tensor x = ops::to_tensor("split_sizes", operand);
   const int a = ops::normalize("split_sizes", axis, x.rank());
   std::int64_t total = 0;
@@ -222,6 +228,7 @@ std::vector<Tensor> split_sizes(const Operand& operand, const Shape& extents, st
 }
 
 std::vector<Tensor> unstack(const Operand& operand, std::int64_t axis) {
+  const tape::OpScope scope(operand);
   const Tensor x = ops::to_tensor("unstack", operand);
   const int a = ops::normalize("unstack", axis, x.rank());
   Shape shape = x.shape(), strides = x.strides();

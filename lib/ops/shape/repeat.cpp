@@ -14,7 +14,9 @@ namespace {
 
 // ---- roll; attributes: shift, axis
 
-Tensor roll_back(const tape::Record& r, const Tensor& g) { return roll(g, -r.attributes()[0], r.attributes()[1]); }
+Tensor roll_back(const tape::Record& r, const Tensor& g) {
+  return roll(g, -r.attributes()[0], r.attributes()[1] + r.lead());
+}
 Tensor roll_again(const tape::Record& r, const Tensor& t) { return roll(t, r.attributes()[0], r.attributes()[1]); }
 constexpr tape::Rule roll_rule = linear<roll_back, roll_again>("roll");
 
@@ -36,7 +38,7 @@ void split_axes(const Shape& shape, const Shape& repeats, Shape& split, Shape& a
 Tensor tile_transposed(const tape::Record& r, const Tensor& g) {
   Shape split, added;
   split_axes(r.shape(0), attribute_shape(r.attributes()), split, added);
-  return reshape(sum(reshape(g, split), added), r.shape(0));
+  return reshape(sum(reshape(g, r.led(split)), r.led_axes(added)), r.led(r.shape(0)));
 }
 Tensor tile_again(const tape::Record& r, const Tensor& t) { return tile(t, attribute_shape(r.attributes())); }
 constexpr tape::Rule tile_rule = linear<tile_transposed, tile_again>("tile");
@@ -50,9 +52,9 @@ Shape repeated_shape(Shape shape, std::int64_t count, int axis) {
 }
 
 Tensor repeat_transposed(const tape::Record& r, const Tensor& g) {
-  const Shape shape = r.shape(0);
+  const Shape shape = r.led(r.shape(0));
   const std::int64_t count = r.attributes()[0];
-  const auto axis = static_cast<int>(r.attributes()[1]);
+  const auto axis = static_cast<int>(r.attributes()[1]) + r.lead();
   std::int64_t before = 1, behind = 1;
   for (int d = 0; d <= axis; ++d) before *= shape[d];
   for (int d = axis + 1; d < shape.rank(); ++d) behind *= shape[d];
@@ -77,14 +79,14 @@ void pad_vjp(const tape::Record& r, std::span<const Tensor> g, std::span<Gradien
   const Shape before = first_half(r.attributes()), after = second_half(r.attributes());
   if (r.wanted(0)) {
     const Shape shape = r.shape(0);
-    std::vector<SliceItem> items;
+    std::vector<SliceItem> items(static_cast<std::size_t>(r.lead()));
     for (int d = 0; d < shape.rank(); ++d) items.push_back(range(before[d], before[d] + shape[d]));
     dx[0] = slice(g[0], items);
   }
   // The border is picked, not the inside subtracted: that would cancel.
   if (r.wanted(1)) {
     const Tensor border = pad(zeros(inner_shape(r), DType::boolean), before, after, true);
-    dx[1] = reshape(sum(where(border, g[0], 0)), r.shape(1));
+    dx[1] = reshape(sum_to(r, where(border, g[0], 0), {}), r.led(r.shape(1)));
   }
 }
 void pad_jvp(const tape::Record& r, std::span<const Tensor> t, std::span<Tensor> dy) {
@@ -92,7 +94,7 @@ void pad_jvp(const tape::Record& r, std::span<const Tensor> t, std::span<Tensor>
   const Tensor x = t[0].defined() ? t[0] : zeros(inner_shape(r), r.output_dtype());
   dy[0] = t[1].defined() ? pad(x, before, after, t[1]) : pad(x, before, after);
 }
-constexpr tape::Rule pad_rule = {"pad", pad_vjp, pad_jvp};
+constexpr tape::Rule pad_rule = batched({"pad", pad_vjp, pad_jvp});
 
 void check_border(const char* which, const Shape& border, const Shape& shape) {
   if (border.rank() != shape.rank())
@@ -108,6 +110,7 @@ void check_border(const char* which, const Shape& border, const Shape& shape) {
 }  // namespace ops
 
 Tensor roll(const Operand& operand, std::int64_t shift, std::int64_t axis) {
+  const tape::OpScope scope(operand);
   const Tensor x = ops::to_tensor("roll", operand);
   const int a = ops::normalize("roll", axis, x.rank());
   const std::int64_t n = x.shape()[a];
@@ -121,6 +124,7 @@ Tensor roll(const Operand& operand, std::int64_t shift, std::int64_t axis) {
 }
 
 Tensor tile(const Operand& operand, const Shape& repeats) {
+  const tape::OpScope scope(operand);
   const Tensor x = ops::to_tensor("tile", operand);
   const Shape own = x.shape();
   Shape all = repeats;
@@ -149,6 +153,7 @@ Tensor tile(const Operand& operand, const Shape& repeats) {
 }
 
 Tensor repeat(const Operand& operand, std::int64_t count, std::int64_t axis) {
+  const tape::OpScope scope(operand);
   const Tensor x = ops::to_tensor("repeat", operand);
   const int a = ops::normalize("repeat", axis, x.rank());
   if (count < 0) fail<ValueError>("repeat", "count is {}; it must be at least 0", count);
@@ -166,6 +171,7 @@ Tensor repeat(const Operand& operand, std::int64_t count, std::int64_t axis) {
 }
 
 Tensor pad(const Operand& operand, const Shape& before, const Shape& after, const Operand& value) {
+  const tape::OpScope scope(operand);
   const Operand* both[] = {&operand, &value};
   const DType dtype = ops::common_dtype("pad", both);
   const Tensor x = ops::to_tensor("pad", operand, dtype, "x"), border = ops::to_tensor("pad", value, dtype, "value");

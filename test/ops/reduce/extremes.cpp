@@ -131,7 +131,7 @@ TEST_CASE("the derivatives of a product with zeros are exact to every order") {
                                  2 * 3 * 8, 4 * 5 * 11, 4 * 5 * 10});
 }
 
-TEST_CASE("ties share the gradient of an extreme") {
+TEST_CASE("C12: ties share the gradient of an extreme") {
   const Tensor x = tensor({{3., 1., 3.}, {2., 2., 2.}, {qnan, 1., qnan}});
   CHECK(gradient_at([](const Tensor& t) { return sum(slice(max(t, 1), {range(0, 2)})); }, x).to_vector() ==
         Doubles{0.5, 0, 0.5, 1 / 3., 1 / 3., 1 / 3., 0, 0, 0});

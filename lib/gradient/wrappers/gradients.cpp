@@ -34,7 +34,7 @@ class GoesOn {
 
 Tape& innermost(const char* op) {
   for (Tape* t = tape::top; t; t = t->below)
-    if (t->recording()) return *t;
+    if (t->kind == Tape::Kind::reverse && t->recording()) return *t;
   fail<TapeError>(op, "no tape of this thread is recording; open a GradientTape before the ys are computed");
 }
 
@@ -44,29 +44,16 @@ void require_recording(const char* op, const Tape& t) {
     fail<TapeError>(op, "the tape does not record, so the first derivatives would be constants to it; call resume()");
 }
 
-Shape shape_of(const Source& s) { return s.is_variable() ? s.variable().shape() : s.tensor().shape(); }
-DType dtype_of_source(const Source& s) { return s.is_variable() ? s.variable().dtype() : s.tensor().dtype(); }
-
-// The derivative of g, of the source's shape, by the source: shape.elements() rows.
-Tensor rows(Tape& t, const Tensor& g, const Source& source, const Shape& shape) {
-  const std::int64_t n = shape.elements();
-  Shape wide = {n};
-  for (std::int64_t extent : shape) wide.push_back(extent);
-  const Tensor basis = reshape(eye(n, g.dtype()), wide);
-  const Target target(g);
-  std::vector<Tensor> list;
-  for (std::int64_t i = 0; i < n; ++i)
-    list.push_back(autodiff::replay(t, {&target, 1}, {&source, 1},
-                                    {.output_gradients = basis[i], .unconnected_gradients = UnconnectedGradients::zero},
-                                    "hessians")[0]
-                       .dense());
-  return stack(list, 0);
-}
-
 std::vector<Gradient> gradients_on(Tape& t, const TargetList& ys, const SourceList& xs,
                                    const GradientOptions& options) {
+  constexpr const char* op = "gradients";
+  check_thread(t, op);
+  if (t.used)
+    fail<TapeError>(op,
+                    "the tape was used up by GradientTape.gradient; make it persistent (TapeOptions.persistent), or "
+                    "call gradients before");
   const GoesOn goes_on(t);
-  return autodiff::replay(t, ys.list(), xs.list(), options, "gradients");
+  return autodiff::replay(t, ys.list(), xs.list(), options, op);
 }
 
 std::vector<Gradient> hessians_on(Tape& t, const TargetList& ys, const SourceList& xs, const GradientOptions& options) {
@@ -76,15 +63,11 @@ std::vector<Gradient> hessians_on(Tape& t, const TargetList& ys, const SourceLis
   std::vector<Gradient> result = autodiff::replay(t, ys.list(), xs.list(), options, op);
   for (std::size_t k = 0; k < result.size(); ++k) {
     const Source& x = xs.list()[k];
-    const DType dtype = dtype_of_source(x);
+    const DType dtype = autodiff::dtype_of(x);
     if (!is_differentiable(dtype)) continue;
-    const Shape shape = shape_of(x);
-    if (2 * shape.rank() > max_rank)
-      fail<ShapeError>(op, "the Hessian by x {}, of shape {}, has a rank above {}; flatten x", k, shape, max_rank);
-    Shape square = shape;
-    for (std::int64_t extent : shape) square.push_back(extent);
-    result[k] =
-        result[k] && shape.elements() ? reshape(rows(t, result[k].dense(), x, shape), square) : zeros(square, dtype);
+    const Shape shape = autodiff::shape_of(x);
+    result[k] = result[k] ? autodiff::jacobian(op, t, result[k], {&x, 1}, UnconnectedGradients::zero)[0]
+                          : zeros(autodiff::join(shape, shape), dtype);
   }
   return result;
 }
@@ -99,7 +82,7 @@ std::vector<Gradient> product_on(Tape& t, const TargetList& ys, const SourceList
   for (std::size_t i = 0; i < v.size(); ++i) {
     if (!v[i]) fail<ValueError>(op, "leaf {} of v is none: {}", i, v[i].why_none());
     const Shape shape = v[i].is_slices() ? v[i].slices().dense_shape : v[i].dense().shape();
-    if (const Shape x = shape_of(xs.list()[i]); shape != x)
+    if (const Shape x = autodiff::shape_of(xs.list()[i]); shape != x)
       fail<ShapeError>(op, "leaf {} of v has shape {}, that of xs {}", i, shape, x);
   }
   const GoesOn goes_on(t);

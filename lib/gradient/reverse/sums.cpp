@@ -1,5 +1,5 @@
 // Terms that cannot be added in place, and the default VSpace, which adds them.
-#include "gradient/sums.hpp"
+#include "gradient/reverse/sums.hpp"
 
 #include <reel/ops/make.hpp>
 #include <reel/ops/shape.hpp>

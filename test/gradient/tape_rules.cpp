@@ -1,0 +1,360 @@
+// Rules of recording, replay and sparse gradients that no other file shows, each under its number.
+#include <array>
+#include <reel/reel.hpp>
+
+#include "catch.hpp"
+#include "support/warnings.hpp"
+
+using namespace reel;
+using Catch::Contains;
+using Doubles = std::vector<double>;
+using Rule = std::vector<Gradient>;
+
+namespace {
+
+double number(const Gradient& g) { return g.dense().item(); }
+Doubles numbers(const Gradient& g) { return g.dense().to_vector(); }
+
+// New tensors of the given values, recorded as the results of an op on `inputs`.
+template <std::size_t N, std::size_t M>
+std::array<Tensor, M> recorded(const char* name, const Tensor (&inputs)[N], const Tensor (&outputs)[M],
+                               BackwardFunction backward = {}) {
+  record_operation(name, inputs, outputs, std::move(backward));
+  std::array<Tensor, M> result;
+  for (std::size_t i = 0; i < M; ++i) result[i] = outputs[i];
+  return result;
+}
+
+}  // namespace
+
+TEST_CASE("S6: an op registered as not differentiable gives none to each of its inputs") {
+  GradientRegistry::add_not_differentiable("opaque");
+  const Tensor x = scalar(1.0), y = scalar(2.0), z = scalar(3.0);
+  GradientTape tape;
+  tape.watch(std::tuple(x, y, z));
+  const Tensor out = recorded("opaque", {x, y, z}, {scalar(6.0)})[0];
+  const auto g = tape.gradient(out, {x, y, z});
+  GradientRegistry::remove("opaque");
+  for (const Gradient& each : g) CHECK(each.reason() == WhyNone::not_differentiable);
+}
+
+TEST_CASE("S7, S115: a rule may return tensors, slices and none; whoever needs a tensor gets one") {
+  const Tensor x = tensor({{1., 2.}, {3., 4.}}), y = scalar(1.0), z = scalar(2.0);
+  GradientTape tape;
+  tape.watch(std::tuple(x, y, z));
+  const Tensor doubled = x * 2;
+  const Tensor out = recorded("mixed", {doubled, y, z}, {scalar(0.0)}, [](auto) {
+    const Tensor rows = tensor({{5., 6.}, {7., 8.}});
+    return Rule{IndexedSlices{rows, tensor<int>({1, 1}), {2, 2}}, scalar(9.0), Gradient()};
+  })[0];
+  const auto g = tape.gradient(out, {x, y, z});
+  CHECK(numbers(g[0]) == Doubles{0, 0, 24, 28});
+  CHECK(number(g[1]) == 9);
+  CHECK_FALSE(g[2]);
+}
+
+TEST_CASE("S14, S23: shapes and dtypes stay known though no value is kept") {
+  GradientTape tape({.persistent = true});
+  const Tensor row = tensor<float>({1, 2, 3}), column = tensor<float>({{1}, {2}});
+  tape.watch(std::pair(row, column));
+  const Tensor y = row + column;
+  CHECK(tape.stats().entries == 1);
+  CHECK(tape.stats().saved_tensors == 0);
+  const auto g = tape.gradient(y, {row, column});
+  CHECK((*g[0]).dtype() == DType::float32);
+  CHECK(numbers(g[0]) == Doubles{2, 2, 2});
+  CHECK((*g[1]).shape() == Shape{2, 1});
+  CHECK(numbers(g[1]) == Doubles{3, 3});
+}
+
+TEST_CASE("S15: a rule gets one cotangent per output") {
+  const Tensor x = scalar(3.0);
+  GradientTape tape;
+  tape.watch(x);
+  const auto [y0, y1] = recorded("pair", {x}, {scalar(1.0), scalar(2.0)}, [](std::span<const Gradient> g) {
+    REQUIRE(g.size() == 2);
+    return Rule{*g[0] * 10 + *g[1]};
+  });
+  CHECK(number(tape.gradient(y0 * 2 + y1 * 3, x)) == 23);
+}
+
+TEST_CASE("S17: recording wraps nothing") {
+  const Tensor x = scalar(3.0), y = scalar(9.0);
+  const std::uint64_t x_id = x.id(), y_id = y.id();
+  GradientTape tape;
+  tape.watch(x);
+  record_operation("square_of_three", {&x, 1}, {&y, 1}, [](auto g) { return Rule{g[0]}; });
+  CHECK(x.id() == x_id);
+  CHECK(y.id() == y_id);
+}
+
+TEST_CASE("S24, S95: for outputs without a gradient a rule of one's own gets none, and no zeros are built") {
+  struct Counting : VSpace {
+    mutable int fills = 0;
+    Tensor zeros(const Shape& s, DType d) const override { return ++fills, VSpace::zeros(s, d); }
+  } space;
+  const Tensor x = scalar(3.0);
+  GradientTape tape({.vspace = &space});
+  tape.watch(x);
+  const auto [y, count, unused] =
+      recorded("measured", {x}, {scalar(3.0), scalar(7), scalar(1.0)}, [](std::span<const Gradient> g) {
+        CHECK(g[0]);
+        CHECK_FALSE(g[1]);  // an integer
+        CHECK_FALSE(g[2]);
+        return Rule{*g[0] * 5};
+      });
+  CHECK(number(tape.gradient({y * 2, count * 2}, x)) == 10);
+  CHECK(space.fills == 0);
+}
+
+TEST_CASE("S28, S79: results are parallel to the sources") {
+  const Tensor a = scalar(2.0), b = scalar(3.0), c = scalar(4.0);
+  GradientTape tape;
+  tape.watch(std::vector{a, b, c});
+  const auto g = tape.gradient(a * c, {c, b, a, c});
+  REQUIRE(g.size() == 4);
+  CHECK(number(g[0]) == 2);
+  CHECK_FALSE(g[1]);
+  CHECK(number(g[2]) == 4);
+  CHECK(number(g[3]) == 2);
+}
+
+TEST_CASE("S71: zeros asked for one after another have each its shape and dtype, and nobody's changes") {
+  const Tensor x = scalar(1.0), a = zeros({2}), b = zeros({2, 2}, DType::float32), c = zeros({2});
+  GradientTape tape;
+  tape.watch(std::tuple(x, a, b, c));
+  const auto g = tape.gradient(x * 2, {a, b, c, a}, {.unconnected_gradients = UnconnectedGradients::zero});
+  CHECK((*g[0]).shape() == Shape{2});
+  CHECK((*g[1]).shape() == Shape{2, 2});
+  CHECK((*g[1]).dtype() == DType::float32);
+  const Tensor moved = *g[0] + 1;
+  CHECK(numbers(g[2]) == Doubles{0, 0});
+  CHECK(numbers(g[3]) == Doubles{0, 0});
+  CHECK(moved.to_vector() == Doubles{1, 1});
+}
+
+TEST_CASE("S74: watching an integer warns, a few times at most, and is accepted") {
+  WarningLog log;
+  GradientTape tape;
+  const Tensor n = scalar(1);
+  for (int i = 0; i < 10; ++i) tape.watch(n);
+  CHECK(log.texts.size() <= 5);  // in the whole process
+  for (const std::string& text : log.texts)
+    CHECK_THAT(text, Contains("the dtype of the watched tensor must be floating") && Contains("got int32"));
+  CHECK(tape.gradient(n + n, n).reason() == WhyNone::integer_dtype);
+}
+
+TEST_CASE("S81, C7: a complex target needs its output gradient") {
+  const Tensor z = scalar(complex128(3, 4));
+  GradientTape tape({.persistent = true});
+  tape.watch(z);
+  const Tensor y = identity(z);
+  CHECK_THROWS_AS(tape.gradient(y, z), TypeError);
+  CHECK_THROWS_WITH(tape.gradient(y, z), Contains("complex"));
+  const Tensor g = *tape.gradient(y, z, {.output_gradients = scalar(complex128(1, -2))});
+  CHECK(g.item<complex128>() == complex128(1, -2));
+}
+
+TEST_CASE("S89, C9: gradients flow through bfloat16 and float16, missing ones are zeros") {
+  for (const DType dtype : {DType::bfloat16, DType::float16}) {
+    const Tensor x = cast(tensor({1., 2., 3., 4.}), dtype);
+    GradientTape tape;
+    tape.watch(x);
+    const Tensor half = cast(split(x, 2)[1], DType::float64);
+    const Tensor g = *tape.gradient(half * half, x);
+    CHECK(g.dtype() == dtype);
+    CHECK(cast(g, DType::float64).to_vector() == Doubles{0, 0, 6, 8});
+  }
+}
+
+TEST_CASE("S90: an integer cuts the path, without an error") {
+  const Tensor x = scalar(2.5);
+  GradientTape tape;
+  tape.watch(x);
+  const Tensor back = cast(cast(x, DType::int32), DType::float64) * 2;
+  CHECK_FALSE(tape.gradient(back, x));
+}
+
+TEST_CASE("S91, S94: ops off the path, stopped or without a gradient need no registered gradient") {
+  const Tensor x = scalar(2.0), other = scalar(1.0);
+  GradientTape tape({.persistent = true});
+  tape.watch(std::pair(x, other));
+  const Tensor y = x * x;
+  const Tensor leads_away = recorded("nobody_registered_1", {y}, {scalar(0.0)})[0];
+  const Tensor from_elsewhere = recorded("nobody_registered_2", {other}, {scalar(5.0)})[0];
+  const Tensor z = y + from_elsewhere;
+  CHECK(number(tape.gradient(z, x)) == 4);
+  const Tensor stopped = recorded("nobody_registered_3", {x}, {scalar(6.0)})[0];
+  CHECK(number(tape.gradient(stopped * x, x, {.stop_gradients = stopped})) == 6);
+  CHECK_THROWS_AS(tape.gradient(leads_away, x), LookupError);
+  CHECK_THROWS_AS(tape.gradient(z, other), LookupError);
+}
+
+TEST_CASE("S93, S105: stop_gradients are constants; sources are not, and both may be given") {
+  const Tensor a = scalar(0.0);
+  GradientTape tape({.persistent = true});
+  tape.watch(a);
+  const Tensor b = 2 * a, c = a + b;
+  const auto total = tape.gradient(c, {a, b});
+  CHECK(number(total[0]) == 3);
+  CHECK(number(total[1]) == 1);
+  const auto partial = tape.gradient(c, {a, b}, {.stop_gradients = {a, b}});
+  CHECK(number(partial[0]) == 1);
+  CHECK(number(partial[1]) == 1);
+  const Tensor same = a + stop_gradient(b);
+  CHECK(number(tape.gradient(same, a)) == 1);
+  CHECK(number(tape.gradient(c, a, {.stop_gradients = b})) == 1);
+  // A chain of sources: gradients pass through the later one to the earlier.
+  const Tensor d = b * 5;
+  const auto chain = tape.gradient(d, {a, b});
+  CHECK(number(chain[0]) == 10);
+  CHECK(number(chain[1]) == 5);
+  // Integers are as if stopped.
+  const Tensor n = cast(a, DType::int64);
+  CHECK(number(tape.gradient(a + n, a)) == 1);
+}
+
+TEST_CASE("S100: terms of different shapes are refused") {
+  const Gradient terms[] = {zeros({2}), zeros({3})};
+  CHECK_THROWS_AS(VSpace().aggregate(terms), ShapeError);
+}
+
+TEST_CASE("S102: a sum of many terms has the same bits for any number of threads") {
+  const Tensor x = linspace(0.1, 3.0, 20000);
+  const auto gradient = [&](int threads) {
+    set_num_threads(threads);
+    GradientTape tape;
+    tape.watch(x);
+    Tensor y = x * 1.1;
+    for (int i = 2; i < 40; ++i) y += sin(x * i) * x;
+    return numbers(tape.gradient(y, x));
+  };
+  const int before = num_threads();
+  const Doubles one = gradient(1), seven = gradient(7);
+  set_num_threads(before);
+  CHECK(one == seven);
+}
+
+TEST_CASE("S103, C16: a source that is the unused sibling of a target gets zeros where zeros are asked for") {
+  const Tensor x = tensor<float>({1, 2, 3, 4});
+  GradientTape tape({.persistent = true});
+  tape.watch(x);
+  const std::vector<Tensor> halves = split(x, 2);
+  CHECK_FALSE(tape.gradient(halves[0] * 2, halves[1]));
+  const Gradient zero = tape.gradient(halves[0] * 2, halves[1], {.unconnected_gradients = UnconnectedGradients::zero});
+  CHECK((*zero).dtype() == DType::float32);
+  CHECK(numbers(zero) == Doubles{0, 0});
+}
+
+TEST_CASE("S107: variables are sources and targets, slices and gradients are targets") {
+  const Variable w(tensor({1., 2.}));
+  GradientTape tape({.persistent = true});
+  const Tensor y = w * w;
+  const Gradient g = tape.gradient(y, w);
+  CHECK(numbers(tape.gradient(g, w)) == Doubles{2, 2});
+  CHECK(numbers(tape.gradient(w, w)) == Doubles{1, 1});
+  const IndexedSlices s{reshape(w * 3, {1, 2}), tensor<int>({1}), {3, 2}};
+  CHECK(numbers(tape.gradient(s, w)) == Doubles{3, 3});
+}
+
+TEST_CASE("S109: gate_gradients is accepted and changes nothing") {
+  const Tensor x = scalar(3.0), y = scalar(4.0);
+  GradientTape tape;
+  tape.watch(std::pair(x, y));
+  const auto g = tape.gradient(x * y, {x, y}, {.gate_gradients = true});
+  CHECK(number(g[0]) == 4);
+  CHECK(number(g[1]) == 3);
+}
+
+TEST_CASE("S113: dense slices: rows with the same index add, rows without one are zero") {
+  for (const DType dtype : {DType::int32, DType::int64}) {
+    const Tensor indices = cast(tensor({2., 0., 2.}), dtype);
+    const IndexedSlices s{tensor({{1., 2.}, {3., 4.}, {5., 6.}}), indices, {4, 2}};
+    CHECK(s.dense().to_vector() == Doubles{3, 4, 0, 0, 6, 8, 0, 0});
+  }
+  const IndexedSlices outside{tensor({{1., 2.}}), tensor<int>({4}), {4, 2}};
+  CHECK_THROWS_AS(outside.dense(), IndexError);
+}
+
+TEST_CASE("S116: rows of rows have the gradient of the rows that were taken") {
+  const Tensor x = tensor({{1., 2.}, {3., 4.}, {5., 6.}});
+  GradientTape tape;
+  tape.watch(x);
+  const Tensor y = gather(gather(x, tensor<int>({2, 0, 2})), tensor<int>({2, 2, 1}));
+  const Gradient g = tape.gradient(y, x);
+  CHECK((*g).shape() == Shape{3, 2});
+  CHECK(numbers(g) == Doubles{1, 1, 0, 0, 2, 2});
+}
+
+TEST_CASE("S120: gradients flow through what closures capture, by value or by reference, at any depth") {
+  const Tensor x = scalar(2.0);
+  GradientTape tape({.persistent = true});
+  tape.watch(x);
+  const Tensor y = x * 3;
+  const auto by_value = [y](const Tensor& t) { return t * y; };
+  const auto by_reference = [&](const Tensor& t) { return [&] { return t * y + x; }(); };
+  CHECK(number(tape.gradient(by_value(scalar(5.0)), x)) == 15);
+  CHECK(number(tape.gradient(by_reference(scalar(5.0)), x)) == 16);
+  // A tape that is opened within the closure sees the captured tensors that it watches.
+  const auto inner = [&] {
+    GradientTape within;
+    within.watch(y);
+    return *within.gradient(y * y * x, y);
+  };
+  CHECK(number(tape.gradient(inner(), x)) == 2 * (3 * 2 + 6));  // 2 y x = 6 x^2
+}
+
+TEST_CASE("S121: inputs that are not followed keep their place among the gradients") {
+  const Tensor a = scalar(1.0), b = scalar(2.0), c = scalar(3.0);
+  GradientTape tape;
+  tape.watch(std::pair(a, c));
+  const Tensor y = recorded("three", {a, b, c}, {scalar(0.0)}, [](auto) {
+    return Rule{scalar(10.0), scalar(20.0), scalar(30.0)};
+  })[0];
+  const auto g = tape.gradient(y, {a, b, c});
+  CHECK(number(g[0]) == 10);
+  CHECK_FALSE(g[1]);
+  CHECK(number(g[2]) == 30);
+}
+
+TEST_CASE("S122, S124: loops and branches of the host are recorded as they run") {
+  const Tensor x = scalar(2.0), invariant = scalar(3.0), zero = scalar(0.0);
+  GradientTape tape({.persistent = true});
+  tape.watch(std::tuple(x, invariant, zero));
+  const auto loop = [&](int turns) {
+    Tensor y = x;
+    for (int i = 0; i < turns; ++i) y = y * invariant;
+    return y;
+  };
+  CHECK(number(tape.gradient(loop(0), x)) == 1);
+  CHECK_FALSE(tape.gradient(loop(0), invariant));
+  CHECK(number(tape.gradient(loop(3), invariant)) == 2 * 3 * 9);
+  // The branch that is not taken gives no 0 * inf.
+  const Tensor branch = zero.item() > 0 ? log(zero) : zero * 2;
+  CHECK(number(tape.gradient(branch, zero)) == 2);
+}
+
+TEST_CASE("S123: within a loop an inner tape sees what it recorded and nothing else") {
+  const Tensor x = scalar(2.0);
+  Tensor y = x * x;
+  for (int i = 0; i < 3; ++i) {
+    GradientTape inner;
+    inner.watch(y);
+    const Tensor z = y * y;
+    const auto g = inner.gradient(z, {x, y});
+    CHECK_FALSE(g[0]);
+    CHECK(number(g[1]) == Approx(2 * y.item()));
+    y = y * 0.5;
+  }
+}
+
+TEST_CASE("C14: an output gradient of another floating dtype is cast to the target's") {
+  WarningLog log;
+  const Tensor x = tensor<float>({1, 2});
+  GradientTape tape;
+  tape.watch(x);
+  const Tensor g = *tape.gradient(x * 2, x, {.output_gradients = tensor({1., 10.})});
+  CHECK(g.dtype() == DType::float32);
+  CHECK(g.to_vector() == Doubles{2, 20});
+  CHECK(log.texts.size() == 1);
+}
