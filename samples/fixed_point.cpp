@@ -94,8 +94,9 @@ bool compare(const char* name, const Map& f, const Tensor& start, const Paramete
     std::printf("  %-10s %8lld %12.1f %14.2f %18.2f\n", way.name, static_cast<long long>(tape.stats().entries),
                 double(kept) / 1024, first.count(), second.count());
   }
-  return check("gradient, implicit against unrolled", difference(ways[0].gradient, ways[1].gradient), 1e-10) &
-         check("second order, implicit against unrolled", difference(ways[0].product, ways[1].product), 1e-10);
+  bool good = check("gradient, implicit against unrolled", difference(ways[0].gradient, ways[1].gradient), 1e-10);
+  good &= check("second order, implicit against unrolled", difference(ways[0].product, ways[1].product), 1e-10);
+  return good;
 }
 
 }  // namespace

@@ -226,7 +226,7 @@ TEST_CASE("scan: no steps, and what does not fit") {
 }
 
 TEST_CASE("under a budget, memory stays within it and few steps are computed again") {
-  constexpr std::int64_t n = 1000, size = 1000, state_bytes = 10 * 1024;  // a block of the pool for 8000 bytes
+  constexpr std::int64_t n = 1000, size = 1000, state_bytes = size * 8;
   const Tensor start = full({size}, 0.5);
   std::int64_t runs = 0;
   const auto step = [&](const Tensor& c, const Tensor& x) {
