@@ -314,8 +314,8 @@ Block* new_borrowed(const void* data, DType dtype, const Shape& shape, void* own
 }
 
 std::int64_t pool_bytes(const Block* b) noexcept {
-  const auto own = static_cast<std::int64_t>(bytes_of(b->size_class));
-  return b->flags & view_flag ? own + pool_bytes(static_cast<const Block*>(b->base)) : own;
+  const auto bytes = static_cast<std::int64_t>(bytes_of(b->size_class));
+  return b->flags & view_flag ? bytes + pool_bytes(static_cast<const Block*>(b->base)) : bytes;
 }
 
 void destroy(BlockHead* head) noexcept {
