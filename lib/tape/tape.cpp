@@ -429,13 +429,10 @@ void check_thread(const Tape& t, const char* what) {
 void watch(Tape& t, const Tensor& x) {
   if (!x.defined()) fail<ValueError>("GradientTape.watch", "the tensor is empty (default-constructed or moved from)");
   const detail::Block* b = detail::block(x);
-  if (!is_differentiable(b->dtype)) {
-    static std::atomic<int> warned{0};
-    if (warned.fetch_add(1) < 5)
-      detail::warn(detail::message("GradientTape.watch",
-                                   "the dtype of the watched tensor must be floating or complex, got {}",
-                                   fmt::make_format_args(name(b->dtype))));
-  }
+  if (!is_differentiable(b->dtype))
+    detail::warn_some_times(detail::message("GradientTape.watch",
+                                            "the dtype of the watched tensor must be floating or complex, got {}",
+                                            fmt::make_format_args(name(b->dtype))));
   if (const std::uint32_t slot = t.find(b); slot != no_slot) {
     t.slots[slot].source = true;
     return;
