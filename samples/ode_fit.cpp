@@ -1,11 +1,15 @@
 // Fits the rates of Lotka's and Volterra's equations to populations of 256 colonies that were seen at fifty times: by
-// derivatives through 5000 steps of Runge and Kutta. scan records them as one entry, and under a memory budget it keeps
-// some of the states and computes the others again (Griewank and Walther 2000). Checks memory, gradients and the fit.
+// derivatives back through 5000 steps of Runge and Kutta, at a cost that does not grow with the number of parameters.
+// scan records the steps as one entry, and under a memory budget it keeps some of the states and computes the others
+// again (Griewank and Walther 2000). Checks memory, gradients and the fit.
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <cstdio>
 #include <deque>
 #include <reel/reel.hpp>
+#include <string>
+#include <vector>
 
 using reel::Tensor;
 
