@@ -32,13 +32,19 @@ bool Capture::would_follow(const Variable& v) const noexcept {
   return false;
 }
 
+void Capture::note(const Tensor& x) {
+  const detail::Block* b = detail::block(x);
+  if (!is_differentiable(b->dtype) || !hides(b) || !known_.insert(b->id).second) return;
+  tensors_.push_back(x);
+  if (watcher_) watch(*watcher_, x);
+}
+
 void Capture::note(std::span<const Tensor* const> inputs) {
-  for (const Tensor* x : inputs) {
-    const detail::Block* b = detail::block(*x);
-    if (!is_differentiable(b->dtype) || !hides(b) || !known_.insert(b->id).second) continue;
-    tensors_.push_back(*x);
-    if (watcher_) watch(*watcher_, *x);
-  }
+  for (const Tensor* x : inputs) note(*x);
+}
+
+void Capture::note(std::span<const Tensor> results) {
+  for (const Tensor& x : results) note(x);
 }
 
 void Capture::note(const Variable& v, std::uint64_t id) {

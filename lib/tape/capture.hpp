@@ -35,8 +35,9 @@ class Capture {
   bool would_follow(const Variable& v) const noexcept;
   /// The newest hidden tape.
   Tape* hidden() const noexcept { return outer_.top_; }
-  /// Notes the inputs of an op.
+  /// Notes the inputs of an op, or what the code that ran gave.
   void note(std::span<const Tensor* const> inputs);
+  void note(std::span<const Tensor> results);
   /// Notes that the variable was read, and the id of what was read: an id of this read's own.
   void note(const Variable& variable, std::uint64_t id);
   Tape* watcher() const noexcept { return watcher_; }
@@ -45,6 +46,8 @@ class Capture {
   static Capture* innermost() noexcept { return newest_capture; }
 
  private:
+  void note(const Tensor& x);
+
   Suspend outer_;
   Tape* sentinel_;
   Tape* watcher_ = nullptr;

@@ -321,3 +321,73 @@ TEST_CASE("loops draw the same random numbers when they are run again, nest, and
                     "too large");
   CHECK((*tape.gradient(x * x, x)).item() == 3.0);
 }
+
+TEST_CASE("a function of one entry may return what it captured or was given, as it is") {
+  const Tensor captured = scalar(4.0), x = scalar(2.0);
+  const auto by = [&](const auto& f, double c, double a) {
+    GradientTape tape({.persistent = true});
+    tape.watch(std::pair(captured, x));
+    const ForwardAccumulator forward({captured, x}, {scalar(10.0), scalar(1.0)});
+    const Tensor y = f();
+    const auto g = tape.gradient(y, {captured, x}, {.unconnected_gradients = UnconnectedGradients::zero});
+    CHECK((*g[0]).item() == c);
+    CHECK((*g[1]).item() == a);
+    CHECK((*forward.jvp(y)).item() == 10 * c + a);
+  };
+  const auto both = [&](const Tensor& u) { return std::tuple(u, captured, captured); };
+  const auto weigh = [](const auto& t) { return std::get<0>(t) + 2 * std::get<1>(t) + 3 * std::get<2>(t); };
+  by(
+      [&] {
+        return cond(
+            true, [&] { return captured; }, [&] { return captured * 2; });
+      },
+      1, 0);
+  by([&] { return weigh(cond(true, both, both, x)); }, 5, 1);
+  by([&] { return weigh(recompute_grad(both)(x)); }, 5, 1);
+  by([&] { return weigh(recompute_grad([&](const Tensor& u) { return recompute_grad(both)(u); })(x)); }, 5, 1);
+  for (std::int64_t budget : budgets) {
+    const auto shift = [&](const Tensor&, const Tensor& q, const Tensor& r) { return std::tuple(q, r, captured); };
+    for (std::int64_t n : {1, 2, 3, 5})
+      by(
+          [&] {
+            return weigh(while_loop([](auto&&...) { return true; }, shift, std::tuple(x, x, x),
+                                    {.memory_budget = budget, .max_iterations = n}));
+          },
+          n == 1   ? 3
+          : n == 2 ? 5
+                   : 6,
+          n == 1   ? 3
+          : n == 2 ? 1
+                   : 0);
+    by(
+        [&] {
+          const auto [last, ys] = scan([&](const Tensor&, const Tensor&) { return std::pair(captured, x); }, x,
+                                       ones({3}), {.memory_budget = budget});
+          return last + sum(ys);
+        },
+        1, 3);
+  }
+}
+
+TEST_CASE("what a loop's condition draws is not drawn by its body when it is run again") {
+  const Tensor x = scalar(2.0);
+  for (std::int64_t budget : budgets) {
+    INFO("budget " << budget);
+    Generator random(3);
+    const auto loop = [&](const Tensor& v) {
+      return while_loop([&](const Tensor&) { return greater(random_uniform(random, {}), -1); },
+                        [&](const Tensor& s) { return s * random_uniform(random, {}); }, v,
+                        {.memory_budget = budget, .max_iterations = 5});
+    };
+    const auto value_and_tangent = jvp(loop, x, 1.0);
+    CHECK(close(value_and_tangent.first.item() / 2, value_and_tangent.second.item()));
+    GradientTape outer;
+    outer.watch(x);
+    GradientTape inner;
+    inner.watch(x);
+    const Tensor y = square(loop(x));
+    const Tensor slope = *inner.gradient(y, x);
+    CHECK(close(slope.item(), y.item()));
+    CHECK(close((*outer.gradient(slope, x)).item(), y.item() / 2));
+  }
+}

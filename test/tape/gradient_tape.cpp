@@ -467,6 +467,25 @@ TEST_CASE("a rule that throws uses up a tape that is not persistent") {
   CHECK_THROWS_AS(tape.gradient(out[0], x), TapeError);
 }
 
+TEST_CASE("a gradient function may ask a persistent tape for gradients, one that is not is TapeError") {
+  const Tensor x = scalar(2.0);
+  for (bool persistent : {true, false}) {
+    GradientTape tape({.persistent = persistent});
+    tape.watch(x);
+    const Tensor w = x * x;
+    const auto f = custom_gradient(
+        [&](const Tensor& u) { return std::pair(u * 3, [&](const Tensor& dy) { return dy * *tape.gradient(w, x); }); });
+    const Tensor y = f(sin(x));
+    tape.stop();
+    if (persistent) {
+      CHECK((*tape.gradient(y, x)).item() == 4 * std::cos(2.0));
+      continue;
+    }
+    CHECK_THROWS_WITH(tape.gradient(y, x), Contains("from within a gradient function of this tape"));
+    CHECK_THROWS_WITH(tape.gradient(y, x), Contains("only be called once"));
+  }
+}
+
 TEST_CASE("S16: tracing prints what is recorded and replayed") {
   WarningLog log;
   const Tensor x = scalar(2.0);

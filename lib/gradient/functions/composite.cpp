@@ -171,6 +171,7 @@ std::vector<Tensor> composite(const char* name, const FlatFunction& first, FlatF
       capture.watch_on(&GradientTapeAccess::get(*c->tape));
     }
     results = first(c->run_arguments);
+    capture.note(results);  // one may be a captured tensor as it is
     if (c->tape) c->tape->stop();
     c->inputs.take(capture);
   }

@@ -67,8 +67,31 @@ Tensors empty_outputs(const detail::FlatLoop& loop, std::span<const Tensor> stat
   return list;
 }
 
+// What a run for the derivative repeats: as many iterations, each with the numbers it drew. Not the condition, which
+// may have drawn between them.
+struct Course {
+  std::int64_t iterations = -1;              // negative before the first run
+  std::map<std::int64_t, ops::Draws> draws;  // of iterations that draw
+
+  Tensors first_step(const detail::FlatLoop& loop, std::int64_t i, std::span<const Tensor> state,
+                     std::span<const Tensor> x) {
+    ops::Draws drawn;
+    const ops::DrawsScope noted(drawn, ops::DrawsScope::Mode::note);
+    Tensors next = loop.step(state, x);
+    if (!drawn.empty()) draws[i] = std::move(drawn);
+    return next;
+  }
+  Tensors step_again(const detail::FlatLoop& loop, std::int64_t i, std::span<const Tensor> state,
+                     std::span<const Tensor> x) const {
+    const auto found = draws.find(i);
+    ops::Draws log = found == draws.end() ? ops::Draws() : found->second;
+    const ops::DrawsScope same_numbers(log, ops::DrawsScope::Mode::replay);
+    return loop.step(state, x);
+  }
+};
+
 // The loop, op by op; for the derivative as often as the first time, whatever the condition would say now.
-Tensors run_plainly(const detail::FlatLoop& loop, const LoopOptions& o, std::int64_t& iterations,
+Tensors run_plainly(const detail::FlatLoop& loop, const LoopOptions& o, Course& course,
                     std::span<const Tensor> arguments) {
   const auto xs = arguments.subspan(loop.variables);
   Tensors state(arguments.begin(), arguments.begin() + static_cast<std::ptrdiff_t>(loop.variables));
@@ -77,14 +100,15 @@ Tensors run_plainly(const detail::FlatLoop& loop, const LoopOptions& o, std::int
   std::vector<Tensors> columns;
   for (const Tensor& x : xs) columns.push_back(unstack(x, 0));
   Outputs outputs;
+  const bool again = course.iterations >= 0;
   std::int64_t i = 0;
-  for (; iterations >= 0 ? i < iterations : goes_on(loop, o, i, state); ++i) {
+  for (; again ? i < course.iterations : goes_on(loop, o, i, state); ++i) {
     Tensors x;
     for (const Tensors& column : columns) x.push_back(column[static_cast<std::size_t>(i)]);
-    state = loop.step(state, x);
+    state = again ? course.step_again(loop, i, state, x) : course.first_step(loop, i, state, x);
     outputs.take(state, loop.variables);
   }
-  iterations = i;
+  course.iterations = i;
   outputs.append_to(state);
   return state;
 }
@@ -120,20 +144,11 @@ struct Checkpointed {
   detail::FlatLoop loop;
   LoopOptions options;
   Inputs inputs;
-  std::int64_t iterations = -1;
+  Course course;
   std::size_t most_kept = 2;
   std::vector<Kept> kept;
-  std::map<std::int64_t, ops::Draws> draws;  // of iterations that draw
 
   std::span<const Tensor> xs() const { return std::span<const Tensor>(inputs.arguments).subspan(loop.variables); }
-
-  // One iteration, for its values.
-  Tensors step(std::int64_t i, std::span<const Tensor> state, std::span<const Tensor> x) {
-    const auto found = draws.find(i);
-    ops::Draws log = found == draws.end() ? ops::Draws() : found->second;
-    const ops::DrawsScope same_numbers(log, ops::DrawsScope::Mode::replay);
-    return loop.step(state, x);
-  }
 
   Tensors forward(std::span<const Tensor> arguments);
   void size_up(std::span<const Tensor> state, std::span<const Tensor> x);
@@ -147,7 +162,7 @@ void Checkpointed::size_up(std::span<const Tensor> state, std::span<const Tensor
   const Tensors run(identities(state));
   watch_differentiable(probe, inputs.sources(run));
   for (const Tensor& captured : tape::Capture::innermost()->tensors()) probe.watch(captured);
-  const Tensors given = loop.step(run, x);
+  const Tensors given = course.step_again(loop, 0, run, x);
   const TapeStats stats = probe.stats();
   const std::int64_t one = kept_bytes(std::span<const Tensor>(given).first(loop.variables));
   const std::int64_t left = options.memory_budget - stats.saved_bytes - stats.entry_bytes - 2 * one;
@@ -161,15 +176,8 @@ Tensors Checkpointed::forward(std::span<const Tensor> arguments) {
   Outputs outputs;
   for (; goes_on(loop, options, i, state); ++i) {
     const Tensors x = at(inputs_at, i);
-    ops::Draws drawn;
-    const ops::DrawsScope noted(drawn, ops::DrawsScope::Mode::note);
-    Tensors next = loop.step(state, x);
-    if (i == 0) {
-      ops::Draws again = drawn;
-      const ops::DrawsScope same_numbers(again, ops::DrawsScope::Mode::replay);
-      size_up(state, x);
-    }
-    if (!drawn.empty()) draws[i] = drawn;
+    Tensors next = course.first_step(loop, i, state, x);
+    if (i == 0) size_up(state, x);
     if (i % stride == 0) {
       if (kept.size() == most_kept) {
         std::erase_if(kept, [&](const Kept& k) { return k.iteration % (2 * stride) != 0; });
@@ -180,7 +188,7 @@ Tensors Checkpointed::forward(std::span<const Tensor> arguments) {
     state = std::move(next);
     outputs.take(state, loop.variables);
   }
-  iterations = i;
+  course.iterations = i;
   outputs.append_to(state);
   return state;
 }
@@ -193,7 +201,8 @@ std::vector<Gradient> Checkpointed::pull_step(std::int64_t i, const Tensors& sta
   for (const Tensor& x : at(xs(), i)) run.push_back(identity(x));
   const std::vector<Source> sources = inputs.sources(run);
   watch_differentiable(tape, sources);
-  const Tensors given = step(i, {run.data(), variables}, std::span<const Tensor>(run).subspan(variables));
+  const Tensors given =
+      course.step_again(loop, i, {run.data(), variables}, std::span<const Tensor>(run).subspan(variables));
   return pull_on(tape, given, g, sources);
 }
 
@@ -203,9 +212,10 @@ std::vector<Gradient> Checkpointed::pull(std::span<const Gradient> g) {
   const std::size_t n = loop.variables, columns = g.size() - n, others = inputs.arguments.size() - n;
   std::vector<Gradient> carried(g.begin(), g.begin() + static_cast<std::ptrdiff_t>(n));
   std::vector<Gradient> shared(inputs.size() - inputs.arguments.size());
-  std::vector<std::vector<Gradient>> of_inputs(others, std::vector<Gradient>(static_cast<std::size_t>(iterations)));
+  std::vector<std::vector<Gradient>> of_inputs(others,
+                                               std::vector<Gradient>(static_cast<std::size_t>(course.iterations)));
   std::vector<Kept> stack_of_kept = kept;
-  for (std::int64_t end = iterations; end > 0;) {
+  for (std::int64_t end = course.iterations; end > 0;) {
     const std::int64_t from = stack_of_kept.back().iteration;
     Tensors state = stack_of_kept.back().state;
     if (from == end - 1) {
@@ -214,7 +224,7 @@ std::vector<Gradient> Checkpointed::pull(std::span<const Gradient> g) {
       const auto free = static_cast<std::int64_t>(most_kept) - static_cast<std::int64_t>(stack_of_kept.size());
       const std::int64_t to = free > 0 ? from + next_kept(end - from, free) : end - 1;
       for (std::int64_t i = from; i < to; ++i) {
-        state = step(i, state, at(xs(), i));
+        state = course.step_again(loop, i, state, at(xs(), i));
         state.resize(n);
       }
       if (free > 0) {
@@ -236,7 +246,7 @@ std::vector<Gradient> Checkpointed::pull(std::span<const Gradient> g) {
   std::vector<Gradient> result = std::move(carried);
   for (std::size_t k = 0; k < others; ++k) {
     const Tensor& x = xs()[k];
-    if (iterations == 0 || !is_differentiable(x.dtype())) {
+    if (course.iterations == 0 || !is_differentiable(x.dtype())) {
       result.push_back(is_differentiable(x.dtype()) ? Gradient(zeros(x.shape(), x.dtype())) : Gradient());
       continue;
     }
@@ -262,8 +272,8 @@ std::vector<Tensor> run_loop(const FlatLoop& loop, std::span<const Tensor> initi
     fail<ValueError>(loop.name, "memory_budget is {}; it must be positive, or 0 for no limit", options.memory_budget);
   std::vector<Tensor> arguments(initial.begin(), initial.end());
   arguments.insert(arguments.end(), xs.begin(), xs.end());
-  const FlatFunction whole = [loop, options, iterations = std::int64_t{-1}](std::span<const Tensor> x) mutable {
-    return run_plainly(loop, options, iterations, x);
+  const FlatFunction whole = [loop, options, course = Course()](std::span<const Tensor> x) mutable {
+    return run_plainly(loop, options, course, x);
   };
   if (!tape::active() || options.memory_budget == 0 || (!loop.more && loop.steps == 0))
     return composite(loop.name, whole, whole, arguments, Keep::record);
@@ -277,11 +287,10 @@ std::vector<Tensor> run_loop(const FlatLoop& loop, std::span<const Tensor> initi
     tape::Capture capture;
     const ops::DrawsScope noted(c->inputs.draws, ops::DrawsScope::Mode::note);
     results = c->forward(aliases(arguments));
+    capture.note(results);
     c->inputs.take(capture);
   }
-  const FlatFunction again = [c](std::span<const Tensor> x) {
-    return run_plainly(c->loop, c->options, c->iterations, x);
-  };
+  const FlatFunction again = [c](std::span<const Tensor> x) { return run_plainly(c->loop, c->options, c->course, x); };
   const std::vector<Tensor> outputs = aliases(results);
   record_operation(
       loop.name, c->inputs.values(), outputs,

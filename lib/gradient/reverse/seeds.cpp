@@ -72,6 +72,9 @@ void check(const char* who, const tape::Tape& t, std::span<const Target> targets
   if (t.used)
     fail<TapeError>(fmt::format("{} can only be called once", who),
                     "this tape is not persistent; make it so (TapeOptions.persistent) to call it again");
+  if (t.replaying && !t.options.persistent)
+    fail<TapeError>(who,
+                    "called from within a gradient function of this tape; make it persistent (TapeOptions.persistent)");
   if (o.unconnected_gradients > UnconnectedGradients::zero)
     fail<ValueError>(who, "Unknown value for unconnected_gradients: {}", static_cast<int>(o.unconnected_gradients));
   if (o.aggregation_method > AggregationMethod::accumulate_n)
