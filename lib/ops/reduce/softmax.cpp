@@ -90,6 +90,8 @@ Tensor normalised(const tape::Rule& rule, RowMap kernels::Rows::*kernel, const O
                   bool keep_result) {
   Tensor held, converted;
   const Tensor& from = given(rule.name, operand, held);
+  if (is_half(from.dtype()))
+    return in_float32(from, [&](const Tensor& wide) { return normalised(rule, kernel, wide, axis, keep_result); });
   const int along = normalize(rule.name, axis, from.rank());
   const Tensor& x = as(from, floating_of(from.dtype()), converted);
   Tensor z = by_rows(along, row_kernels(rule.name, x.dtype()).*kernel, x);
@@ -175,6 +177,8 @@ constexpr tape::Rule logsumexp_rule = batched({"logsumexp", logsumexp_vjp, logsu
 Tensor logsumexp(const Operand& operand, const Axes& axes, bool keepdims) {
   Tensor held, converted;
   const Tensor& from = ops::given("logsumexp", operand, held);
+  if (ops::is_half(from.dtype()))
+    return ops::in_float32(from, [&](const Tensor& wide) { return logsumexp(wide, axes, keepdims); });
   const ops::Reduced r("logsumexp", from.shape(), axes, keepdims);
   const Tensor& x = ops::as(from, ops::floating_of(from.dtype()), converted);
   Tensor z = ops::logsumexp_bare(x, r);
