@@ -2,6 +2,7 @@
 #pragma once
 #include <reel/control.hpp>
 #include <reel/custom.hpp>
+#include <reel/debug.hpp>
 #include <reel/dtype.hpp>
 #include <reel/error.hpp>
 #include <reel/forward.hpp>

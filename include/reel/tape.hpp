@@ -139,13 +139,40 @@ struct JacobianOptions {
   UnconnectedGradients unconnected_gradients = UnconnectedGradients::none;
 };
 
+/// The entries of one op, by name.
+struct OpStats {
+  std::string name;
+  std::int64_t entries = 0, saved_bytes = 0;
+};
+
 /// What a tape holds.
 struct TapeStats {
   std::int64_t entries = 0;      ///< recorded ops
   std::int64_t entry_bytes = 0;  ///< memory of the entries and their metadata
   std::int64_t saved_tensors = 0;
   std::int64_t saved_bytes = 0;  ///< data that rules keep, a tensor counted once per entry
+  std::vector<OpStats> by_op;    ///< the most saved bytes first, then by name
 };
+
+/// A rule that gradient() would call.
+struct PlannedEntry {
+  std::string name;
+  std::int64_t index = 0;           ///< of its op on the tape, from 0
+  std::int64_t gradient_bytes = 0;  ///< of the gradients it is asked for
+  std::int64_t released_bytes = 0;  ///< of saved values that nobody needs after it
+  std::int64_t live_bytes = 0;      ///< cotangents and saved values while it runs
+};
+
+/// What gradient() would do: the rules in the order of their calls, and the most memory that cotangents and the values
+/// only this tape keeps take at any time. Assumed: each rule gives every gradient it is asked for, dense and in memory
+/// of its own, and needs no other. So rules that hand their cotangent on, as add's, take less; rules with intermediates
+/// take more.
+struct ReplayPlan {
+  std::vector<PlannedEntry> entries;
+  std::int64_t peak_bytes = 0;
+};
+/// A line per entry, then the peak.
+std::string to_string(const ReplayPlan& plan);
 
 /// Records the ops of this thread from its construction to the end of its scope (or stop()). An op is recorded if one
 /// of its inputs is watched; its results are then watched too. Neither copyable nor movable; belongs to its thread
@@ -226,7 +253,9 @@ class GradientTape {
     ~Pause();
 
    private:
-    tape::Tape* tape_;
+    friend class GradientTape;
+    GradientTape* owner_;  // null once the tape is gone
+    Pause* next_;
   };
   [[nodiscard]] Pause stop_recording() { return Pause(*this); }
   /// Leaves the scope before its end: nothing more is recorded.
@@ -249,6 +278,28 @@ class GradientTape {
   }
   TapeStats stats() const;
 
+  /// What gradient() would do with the same arguments. Uses up nothing; checks them alike.
+  template <Tree T, Tree S>
+  ReplayPlan plan(const T& target, const S& sources, const GradientOptions& options = {}) const {
+    std::vector<Source> list;
+    for_each_leaf(sources, [&](const auto& leaf) { list.emplace_back(leaf); });
+    return plan_all(targets_of(target), list, options);
+  }
+  template <Tree T>
+  ReplayPlan plan(const T& target, std::initializer_list<Source> sources, const GradientOptions& options = {}) const {
+    return plan_all(targets_of(target), {sources.begin(), sources.size()}, options);
+  }
+
+  /// The tape as a graph in Graphviz' language: a node for each op with its saved bytes (and the line that called it,
+  /// if the tape knows), one for each source, an edge for each tensor between them with its dtype and shape. Given
+  /// targets, only what they depend on. The same text for the same tape.
+  std::string to_dot() const { return dot_of({}); }
+  template <Tree T>
+  std::string to_dot(const T& targets) const {
+    const std::vector<Target> list = targets_of(targets);
+    return dot_of(&list);
+  }
+
  private:
   friend struct GradientTapeAccess;
   template <class T>
@@ -267,7 +318,11 @@ class GradientTape {
   std::vector<Gradient> jacobians(const Target& target, std::span<const Source> sources,
                                   const JacobianOptions& options);
   std::string explain_all(std::span<const Target> targets, std::span<const Source> sources) const;
+  ReplayPlan plan_all(std::span<const Target> targets, std::span<const Source> sources,
+                      const GradientOptions& options) const;
+  std::string dot_of(const std::vector<Target>* targets) const;
   tape::Tape* tape_;
+  Pause* pauses_ = nullptr;
 };
 
 }  // namespace reel

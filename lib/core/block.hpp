@@ -52,6 +52,12 @@ inline std::uint32_t owners(const Block* b) noexcept {
   return static_cast<std::uint32_t>(__atomic_load_n(&b->references, __ATOMIC_ACQUIRE));
 }
 
+/// Whether nobody but tapes holds the block.
+inline bool only_saved(const Block* b) noexcept {
+  const std::uint64_t n = __atomic_load_n(&b->references, __ATOMIC_ACQUIRE);
+  return (n & 0xffffffffu) == n >> 32;
+}
+
 /// A block for a contiguous tensor, uninitialised. ShapeError for impossible shapes, std::bad_alloc without memory.
 Block* new_block(DType dtype, const std::int64_t* extents, int rank);
 inline Block* new_block(DType dtype, const Shape& shape) { return new_block(dtype, shape.data(), shape.rank()); }
@@ -69,6 +75,8 @@ std::uint64_t this_thread_slot();
 extern void (*on_marked_destroyed)(const Block* block) noexcept;
 /// Called when a thread first uses a tensor; what it throws, the op throws.
 extern void (*on_first_use)();
+/// Called by each thread at its first use of a tensor; null if nobody asks.
+extern void (*on_new_thread)();
 
 /// Makes the block a cached constant: never reused, not counted as live.
 void uncount(Block* b) noexcept;

@@ -26,6 +26,7 @@ struct Handler {
   std::mutex mutex;
   void (*call)(std::string_view, void*) = nullptr;
   void* context = nullptr;
+  int times_repeated = 0;
 };
 Handler& handler() {
   static Handler& h = *new Handler;  // never destroyed: a static object's destructor may warn
@@ -37,6 +38,16 @@ void set_warning_handler(void (*call)(std::string_view, void*), void* context) {
   const std::lock_guard lock(handler().mutex);
   handler().call = call;
   handler().context = context;
+  handler().times_repeated = 0;
+}
+
+void detail::warn_some_times(std::string_view text) {
+  constexpr int most = 5;
+  {
+    const std::lock_guard lock(handler().mutex);
+    if (handler().times_repeated++ >= most) return;
+  }
+  warn(text);
 }
 
 std::string detail::message(std::string_view op, fmt::string_view text, fmt::format_args args) {

@@ -32,6 +32,8 @@ template <class E, class... A>
 
 /// Sends a warning to the handler set with set_warning_handler (standard error by default).
 void warn(std::string_view text);
+/// The same for what may come up at every step: all of these together reach a handler five times.
+void warn_some_times(std::string_view text);
 
 }  // namespace reel::detail
 

@@ -31,6 +31,7 @@ namespace reel::detail {
 
 void (*on_marked_destroyed)(const Block*) noexcept = nullptr;
 void (*on_first_use)() = nullptr;
+void (*on_new_thread)() = nullptr;
 
 namespace {
 
@@ -132,6 +133,7 @@ pthread_key_t exit_key() {
   }
   own = p;
   pthread_setspecific(exit_key(), p);
+  if (on_new_thread) on_new_thread();
   return *p;
 }
 inline Pool& pool() { return own ? *own : acquire(); }

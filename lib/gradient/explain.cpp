@@ -14,20 +14,27 @@ Reason of_taint(const Taint& t) {
   const WhyNone why = t.why == Cut::integer   ? WhyNone::integer_dtype
                       : t.why == Cut::stopped ? WhyNone::stop_gradient
                                               : WhyNone::paused;
-  return {why, t.op, t.index};
+  return {why, t.op, t.index, t.site};
 }
 
 // Why the tape does not follow x; `unmarked` when it has no story to tell.
 Reason why_unfollowed(const Tape& t, const Tensor& x, WhyNone unmarked) {
   if (auto taint = t.taints.find(x.id()); taint != t.taints.end()) return of_taint(taint->second);
-  if (!is_differentiable(x.dtype())) return {WhyNone::integer_dtype, {}, 0};
-  if (detail::thread_of(x.id()) != t.thread) return {WhyNone::other_thread, {}, 0};
-  return {unmarked, {}, 0};
+  if (!is_differentiable(x.dtype())) return {WhyNone::integer_dtype};
+  if (detail::thread_of(x.id()) != t.thread) return {WhyNone::other_thread};
+  return {unmarked};
 }
 
 std::string label(const Source& s, std::size_t i) {
   return s.is_variable() && !s.variable().name().empty() ? fmt::format("variable '{}'", s.variable().name())
                                                          : fmt::format("source {}", i);
+}
+
+std::vector<std::uint32_t> followed(const Tape& t, std::span<const Target> targets) {
+  std::vector<std::uint32_t> slots;
+  for (const Target& y : targets)
+    if (const std::uint32_t s = slot_of(t, y.tensor()); s != no_slot) slots.push_back(s);
+  return slots;
 }
 
 // The names of the ops between a slot and the targets, in recording order; empty when there is no path.
@@ -57,22 +64,26 @@ std::vector<std::string> path(const Tape& t, std::uint32_t from, std::span<const
 
 }  // namespace
 
-Reason why_none(const Tape& t, std::span<const Target> targets, const Source& source) {
-  if (t.used) return {WhyNone::used_tape, {}, 0};
+Reason why_none(const Tape& t, std::span<const Target> targets, const Source& source, std::span<const Source> stops) {
+  if (t.used) return {WhyNone::used_tape};
   if (slot_of(t, source) == no_slot) {
     if (!source.is_variable()) return why_unfollowed(t, source.tensor(), WhyNone::never_watched);
-    if (!is_differentiable(source.variable().dtype())) return {WhyNone::integer_dtype, {}, 0};
-    return {WhyNone::read_before_tape, source.variable().name(), 0};
+    const Variable& v = source.variable();
+    if (!is_differentiable(v.dtype())) return {WhyNone::integer_dtype};
+    if (!v.trainable() || !t.options.watch_accessed_variables) return {WhyNone::never_watched, v.name()};
+    return {WhyNone::read_before_tape, source.variable().name()};
   }
-  Reason first{WhyNone::not_connected, {}, 0};
+  if (!stops.empty() && !path(t, slot_of(t, source), followed(t, targets)).empty())
+    return {WhyNone::stop_gradient, "stop_gradients, an option of gradient()", -1};
+  Reason first{WhyNone::not_connected};
   for (const Target& y : targets) {
     if (slot_of(t, y.tensor()) != no_slot) {
       // A followed target that the source does not feed; say where paths ended, if any did.
-      first = {WhyNone::not_connected, {}, 0};
+      first = {WhyNone::not_connected};
       const Taint* earliest = nullptr;
       for (const auto& [id, taint] : t.taints)
         if (!earliest || taint.index < earliest->index) earliest = &taint;
-      if (earliest) first = {WhyNone::not_connected, earliest->op, earliest->index};
+      if (earliest) first = {WhyNone::not_connected, earliest->op, earliest->index, earliest->site};
       return first;
     }
     if (first.why == WhyNone::not_connected) first = why_unfollowed(t, y.tensor(), WhyNone::target_unwatched);
@@ -81,10 +92,8 @@ Reason why_none(const Tape& t, std::span<const Target> targets, const Source& so
 }
 
 std::string explain(const Tape& t, std::span<const Target> targets, std::span<const Source> sources) {
-  if (t.used) return describe({WhyNone::used_tape, {}, 0});
-  std::vector<std::uint32_t> ends;
-  for (const Target& y : targets)
-    if (const std::uint32_t s = slot_of(t, y.tensor()); s != no_slot) ends.push_back(s);
+  if (t.used) return describe({WhyNone::used_tape});
+  const std::vector<std::uint32_t> ends = followed(t, targets);
   std::string text;
   for (std::size_t i = 0; i < sources.size(); ++i) {
     if (i) text += '\n';

@@ -40,7 +40,8 @@ WhyNone Gradient::reason() const noexcept {
 
 std::string Gradient::why_none() const {
   if (value_.defined()) return {};
-  return extra_ ? autodiff::describe(extra_->reason) : "a gradient function returned none";
+  return extra_ ? autodiff::describe(extra_->reason)
+                : "this Gradient is empty: it was default-constructed, or moved from";
 }
 
 Gradient GradientAccess::none(autodiff::Reason reason) {
@@ -62,10 +63,14 @@ namespace autodiff {
 
 std::string describe(const Reason& r) {
   const auto at = [&] {
-    return r.op.empty() ? std::string("an op") : fmt::format("{} (op {} on the tape)", r.op, r.index);
+    if (r.op.empty()) return std::string("an op");
+    if (r.index < 0) return r.op;
+    return fmt::format("{} (op {} on the tape{})", r.op, r.index, tape::to_string(r.site, ", called at "));
   };
   switch (r.why) {
     case WhyNone::never_watched:
+      if (!r.op.empty())
+        return fmt::format("variable '{}' is not watched by itself; call tape.watch(v) before it is read", r.op);
       return "the tape never watched the source; call tape.watch(x) before it is used";
     case WhyNone::not_connected:
       if (r.op.empty()) return "the target does not depend on the source";
@@ -87,11 +92,11 @@ std::string describe(const Reason& r) {
       return fmt::format("variable '{}' was not read while the tape recorded; a value read before is not watched",
                          r.op);
     case WhyNone::not_differentiable:
-      return fmt::format("{} is registered as not differentiable", r.op);
+      return fmt::format("{} is registered as not differentiable", at());
     case WhyNone::unknown:
       break;
   }
-  return "a gradient function returned none";
+  return fmt::format("the gradient function of {} returned none", at());
 }
 
 }  // namespace autodiff

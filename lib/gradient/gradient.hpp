@@ -6,11 +6,13 @@
 
 namespace reel::autodiff {
 
-/// Why there is no gradient: a code, with the op (or variable) it is about and that op's number on the tape.
+/// Why there is no gradient: a code, with the op (or variable) it is about, that op's number on the tape, and the line
+/// that called it.
 struct Reason {
   WhyNone why = WhyNone::unknown;
-  std::string op;
+  std::string op{};
   std::int64_t index = 0;
+  tape::Site site{};
 };
 /// In words.
 std::string describe(const Reason& reason);
@@ -19,7 +21,8 @@ std::string describe(const Reason& reason);
 std::uint32_t slot_of(const tape::Tape& tape, const Source& source) noexcept;
 std::uint32_t slot_of(const tape::Tape& tape, const Tensor& x) noexcept;
 /// Why no gradient of the targets reached the source.
-Reason why_none(const tape::Tape& tape, std::span<const Target> targets, const Source& source);
+Reason why_none(const tape::Tape& tape, std::span<const Target> targets, const Source& source,
+                std::span<const Source> stops = {});
 /// For tape.explain.
 std::string explain(const tape::Tape& tape, std::span<const Target> targets, std::span<const Source> sources);
 

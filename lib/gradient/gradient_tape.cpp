@@ -34,7 +34,10 @@ std::vector<Gradient> jacobian(const char* who, tape::Tape& tape, const Target& 
 }  // namespace autodiff
 
 GradientTape::GradientTape(const TapeOptions& options) : tape_(tape::make_tape(options)) { tape::push(tape_); }
-GradientTape::~GradientTape() { tape::free_tape(tape_); }
+GradientTape::~GradientTape() {
+  for (Pause* p = pauses_; p; p = p->next_) p->owner_ = nullptr;
+  tape::free_tape(tape_);
+}
 
 namespace {
 void check_unused(const Tape& t, const char* what) {
@@ -83,11 +86,18 @@ Gradient GradientTape::batch_jacobian(const Target& target, const Source& source
   return contiguous(reshape(moveaxis(rows.dense(), 0, 1), autodiff::join(of, column)));
 }
 
-GradientTape::Pause::Pause(GradientTape& owner) : tape_(owner.tape_) {
-  check_thread(*tape_, "GradientTape.stop_recording");
-  ++tape_->paused;
+GradientTape::Pause::Pause(GradientTape& owner) : owner_(&owner), next_(owner.pauses_) {
+  check_thread(*owner.tape_, "GradientTape.stop_recording");
+  owner.pauses_ = this;
+  ++owner.tape_->paused;
 }
-GradientTape::Pause::~Pause() { --tape_->paused; }
+GradientTape::Pause::~Pause() {
+  if (!owner_) return;
+  Pause** at = &owner_->pauses_;
+  while (*at != this) at = &(*at)->next_;
+  *at = next_;
+  --owner_->tape_->paused;
+}
 
 void GradientTape::stop() {
   check_thread(*tape_, "GradientTape.stop");
@@ -121,20 +131,6 @@ bool GradientTape::active() const noexcept { return tape_->place.load() == Tape:
 
 std::string GradientTape::explain_all(std::span<const Target> targets, std::span<const Source> sources) const {
   return autodiff::explain(*tape_, targets, sources);
-}
-
-TapeStats GradientTape::stats() const {
-  TapeStats s;
-  s.entries = tape_->entries.count();
-  s.entry_bytes = tape_->entries.bytes() + static_cast<std::int64_t>(tape_->slots.size() * sizeof(tape::Slot));
-  const tape::Arena::Place end = tape_->entries.end();
-  for (tape::Arena::Place at; const tape::Entry* e = tape_->entries.step_forward(at, end);)
-    for (std::uint32_t i = 0; i < e->saved; ++i)
-      if (const detail::Block* b = e->blocks()[i]) {
-        ++s.saved_tensors;
-        s.saved_bytes += b->size * static_cast<std::int64_t>(item_size(b->dtype));
-      }
-  return s;
 }
 
 }  // namespace reel

@@ -96,7 +96,12 @@ std::vector<Tensor> pushforward(Tape& t, std::span<const Source> sources, std::s
     dy.assign(e->outputs, {});
     static_assert(sizeof(bool) == sizeof(char));
     const tape::Record record(t, *e, reinterpret_cast<const bool*>(wanted.data()));
-    e->rule->jvp(record, dx, dy);
+    {
+      const tape::RuleScope scope(t, *e);
+      e->rule->jvp(record, dx, dy);
+      if (tape::watching) [[unlikely]]
+        observe_jvp(record, dx, dy);
+    }
     for (std::uint32_t k = 0; k < e->outputs; ++k) accumulate(tangent_of[e->output(k)], std::move(dy[k]));
   }
 

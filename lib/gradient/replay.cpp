@@ -9,6 +9,7 @@
 // A batched sweep carries the cotangents of many rows of a Jacobian at once, as a leading axis of every cell. A rule
 // that does not take such cotangents is called once for each, and its results are stacked: for that entry alone.
 #include <algorithm>
+#include <memory>
 #include <reel/ops/make.hpp>
 #include <reel/ops/pointwise.hpp>
 #include <reel/ops/shape.hpp>
@@ -27,6 +28,12 @@ using Gradients = std::vector<Gradient>;
 const VSpace default_space;
 
 enum Flag : std::uint8_t { fed = 1, stopped = 2, requested = 4 };
+
+const char* name_of(AggregationMethod method) noexcept {
+  return method == AggregationMethod::tree           ? "tree"
+         : method == AggregationMethod::accumulate_n ? "accumulate_n"
+                                                     : "add_n";
+}
 
 std::string label(std::size_t i, const Tensor& y) { return fmt::format("{} of shape {}", i, to_string(y.shape())); }
 
@@ -119,11 +126,13 @@ Gradient joined(const Gradients& groups, std::int64_t count, std::int64_t at_onc
 class Pass {
  public:
   Pass(Tape& t, const VSpace* space, AggregationMethod method)
-      : tape_(t), space_(space ? *space : default_space), sums_(space, space_, method) {
+      : tape_(t), space_(space ? *space : default_space), sums_(space, space_, method), method_(name_of(method)) {
     ++tape_.replaying;
     flags_.resize(t.slots.size());
     cells_.resize(t.slots.size());
     end_ = t.entries.end();
+    if (tape::watching & tape::watch_lines) [[unlikely]]
+      lines_ = std::make_unique<tape::ReplayLines>(t);
   }
   Pass(const Pass&) = delete;
   Pass& operator=(const Pass&) = delete;
@@ -132,10 +141,25 @@ class Pass {
   bool is_fed(std::uint32_t slot) const { return flags_[slot] & fed; }
   void flag(std::uint32_t slot, Flag f) { flags_[slot] = static_cast<std::uint8_t>(flags_[slot] | f); }
   Gradient& cell(std::uint32_t slot) { return cells_[slot]; }
-  const std::string& undifferentiable() const { return undifferentiable_; }
+  // Why no gradient came through to the slot; null when no rule kept one back.
+  const Reason* kept_back(std::uint32_t slot) const {
+    const auto found = cuts_.find(slot);
+    return found == cuts_.end() ? nullptr : &found->second;
+  }
 
   void add(Gradient& cell, Gradient g) { sums_.add(cell, std::move(g)); }
   void finish(Gradient& cell) { sums_.finish(cell); }
+  // The same for the cell of a slot.
+  void add_to(std::uint32_t slot, Gradient g) {
+    if (lines_) [[unlikely]]
+      lines_->arrived(slot);
+    add(cells_[slot], std::move(g));
+  }
+  void finish_slot(std::uint32_t slot) {
+    finish(cells_[slot]);
+    if (lines_ && cells_[slot]) [[unlikely]]
+      lines_->complete(slot, tape_.slots[slot].meta->shape(), method_);
+  }
 
   void forwards() {
     for (Arena::Place at; const Entry* e = tape_.entries.step_forward(at, end_);) {
@@ -176,8 +200,13 @@ class Pass {
     batch_ = batch;
     units_ = units;
     Arena::Place at = end_;
+    index_ = tape_.entries.count();
     while (Entry* e = tape_.entries.step_back(at)) {
-      if (reached(*e)) call(*e);
+      --index_;
+      if (reached(*e))
+        call(*e);
+      else if (!cuts_.empty()) [[unlikely]]
+        pass_on_reason(*e);
       if (use_up) {
         release(*e);
         tape_.entries.release_after(at);
@@ -194,6 +223,16 @@ class Pass {
     return false;
   }
 
+  // No gradient reaches the entry: if a rule kept it back, its inputs get none for the same reason.
+  void pass_on_reason(const Entry& e) {
+    const Reason* reason = nullptr;
+    for (std::uint32_t k = 0; k < e.outputs && !reason; ++k) reason = kept_back(e.output(k));
+    if (!reason) return;
+    const Reason copy = *reason;
+    for (std::uint32_t i = 0; i < e.inputs; ++i)
+      if (e.input(i) != no_slot && flags_[e.input(i)] & fed) cuts_.emplace(e.input(i), copy);
+  }
+
   void call(const Entry& e) {
     bool small[16];
     std::vector<char> large(e.inputs > 16 ? e.inputs : 0);
@@ -201,10 +240,12 @@ class Pass {
     bool any = false;
     for (std::uint32_t i = 0; i < e.inputs; ++i) any |= wanted[i] = e.input(i) != no_slot && flags_[e.input(i)] & fed;
     const tape::Record record(tape_, e, wanted, batch_, units_);
-    for (std::uint32_t k = 0; k < e.outputs; ++k) finish(cells_[e.output(k)]);
+    for (std::uint32_t k = 0; k < e.outputs; ++k) finish_slot(e.output(k));
     if (any && e.rule->slices && cells_[e.output(0)].is_slices() && !find_override(e.rule->name))
       if (Gradient d = e.rule->slices(record, cells_[e.output(0)].slices())) {
-        add(cells_[e.input(0)], std::move(d));
+        if (tape::watching) [[unlikely]]
+          observe_vjp(record, {}, {&d, 1});
+        add_to(e.input(0), std::move(d));
         return settle(e);
       }
     g_.resize(e.outputs);
@@ -231,10 +272,10 @@ class Pass {
         Gradient d = std::move(dx_[i]);
         if (!wanted[i]) continue;
         if (!d) {
-          if (d.reason() == WhyNone::not_differentiable) undifferentiable_ = e.rule->name;
+          cuts_.emplace(e.input(i), Reason{d.reason(), e.rule->name, index_, record.site()});
           continue;
         }
-        add(cells_[e.input(i)], std::move(d));
+        add_to(e.input(i), std::move(d));
       }
     }
     settle(e);
@@ -243,12 +284,17 @@ class Pass {
   // The rule, or what replaces it.
   [[gnu::always_inline]] void pull(const tape::Record& record, const Entry& e, const Override* replaced,
                                    std::span<const Tensor> g, std::span<Gradient> dx) {
-    if (replaced)
-      call_override(*replaced, record, e, g, dx);
-    else
-      e.rule->vjp(record, g, dx);
-    if (tape::tracing) [[unlikely]]
-      trace_replayed(record, g, dx);
+    {
+      const tape::RuleScope scope(tape_, e);
+      if (replaced)
+        call_override(*replaced, record, e, g, dx);
+      else
+        e.rule->vjp(record, g, dx);
+      if (tape::watching) [[unlikely]]
+        observe_vjp(record, g, dx);
+    }
+    if (lines_) [[unlikely]]
+      lines_->rule_ran(record, e, g, dx);
     if (!e.rule->user && !replaced) return;
     for (std::size_t i = 0; i < dx.size(); ++i)
       if (record.wanted(i) && dx[i]) verify(record, i, dx[i]);
@@ -292,6 +338,7 @@ class Pass {
   Tape& tape_;
   const VSpace& space_;
   Sums sums_;
+  const char* method_;
   std::vector<std::uint8_t> flags_;
   std::vector<Gradient> cells_;
   Arena::Place end_;
@@ -299,7 +346,9 @@ class Pass {
   tape::Units units_;
   std::vector<Tensor> g_;
   Gradients dx_;
-  std::string undifferentiable_;
+  std::int64_t index_ = 0;  // of the entry on the tape
+  std::unordered_map<std::uint32_t, Reason> cuts_;
+  std::unique_ptr<tape::ReplayLines> lines_;  // while tracing
 };
 
 void warn_of_growth(Tape& t, std::int64_t added) {
@@ -372,7 +421,7 @@ class Replay {
     Gradients result(sources_.size());
     for (std::size_t i = 0; i < targets.size(); ++i) {
       if (const std::uint32_t slot = slot_of(tape_, targets[i].tensor()); slot != no_slot) {
-        pass_.add(pass_.cell(slot), std::move(g[i]));
+        pass_.add_to(slot, std::move(g[i]));
         continue;
       }
       // Not on the tape, but perhaps a source itself.
@@ -384,7 +433,7 @@ class Replay {
 
     for (std::size_t k = 0; k < sources_.size(); ++k) {
       if (slots_[k] != no_slot) {
-        pass_.finish(pass_.cell(slots_[k]));
+        pass_.finish_slot(slots_[k]);
         if (Gradient& cell = pass_.cell(slots_[k])) pass_.add(result[k], cell);
       }
       pass_.finish(result[k]);
@@ -396,10 +445,10 @@ class Replay {
         Shape shape = shape_of(sources_[k]);
         if (batch) shape.insert(0, batch);
         result[k] = space_.zeros(shape, dtype_of(sources_[k]));
-      } else if (!pass_.undifferentiable().empty()) {
-        result[k] = GradientAccess::none({WhyNone::not_differentiable, pass_.undifferentiable(), 0});
+      } else if (const Reason* reason = slots_[k] == no_slot ? nullptr : pass_.kept_back(slots_[k])) {
+        result[k] = GradientAccess::none(*reason);
       } else {
-        result[k] = GradientAccess::none(why_none(tape_, targets, sources_[k]));
+        result[k] = GradientAccess::none(why_none(tape_, targets, sources_[k], options_.stop_gradients.list()));
       }
     }
     // What no rule has taken: nothing is left for the next run.
@@ -430,10 +479,8 @@ void check(const char* who, const Tape& t, std::span<const Target> targets, std:
            const GradientOptions& o) {
   check_thread(t, who);
   if (t.used)
-    fail<TapeError>(who,
-                    "{} can only be called once on a tape that is not persistent; make it persistent "
-                    "(TapeOptions.persistent) to call it again",
-                    who);
+    fail<TapeError>(fmt::format("{} can only be called once", who),
+                    "this tape is not persistent; make it so (TapeOptions.persistent) to call it again");
   if (o.unconnected_gradients > UnconnectedGradients::zero)
     fail<ValueError>(who, "Unknown value for unconnected_gradients: {}", static_cast<int>(o.unconnected_gradients));
   if (o.aggregation_method > AggregationMethod::accumulate_n)
@@ -457,6 +504,7 @@ std::vector<Gradient> replay(Tape& t, std::span<const Target> targets, std::span
   Gradients g;
   {
     const std::int64_t before = t.entries.count();
+    const tape::QuietScope unchecked;  // a given gradient that is not finite is for the rules to name
     g = seeds(who, targets, options, t.options.vspace ? *t.options.vspace : default_space);
     t.replay_entries += t.entries.count() - before;
   }

@@ -19,6 +19,7 @@ Tensor finish(const char* op, kernels::Loop loop, std::span<const Tensor* const>
 }
 
 Tensor binary(const char* op, const Operand& x, const Operand& y, DType d, kernels::Loop loop) {
+  const tape::OpScope scope(x);
   const auto as = [&](const Operand& o, const char* which) {
     return o.is_tensor() ? ops::cast_to(ops::to_tensor(op, o, which), d) : ops::to_tensor(op, o, d, which);
   };
@@ -44,6 +45,7 @@ Tensor logical(const char* op, Logical l, const Operand& x, const Operand& y) {
 }
 
 Tensor predicate(const char* op, Predicate p, const Operand& x) {
+  const tape::OpScope scope(x);
   Tensor a = ops::to_tensor(op, x);
   if (ops::is_half(a.dtype())) a = ops::cast_to(a, DType::float32);
   if (!is_differentiable(a.dtype())) a = ops::cast_to(a, DType::float64);  // integers are finite
@@ -71,6 +73,7 @@ Tensor isfinite(const Operand& x) { return predicate("isfinite", Predicate::isfi
 // clang-format on
 
 Tensor logical_not(const Operand& x) {
+  const tape::OpScope scope(x);
   const Tensor a = ops::cast_to(ops::to_tensor("logical_not", x), DType::boolean);
   const Tensor* in[] = {&a};
   return finish("logical_not", kernels::active().logic(Logical::negation), in, a.shape());

@@ -88,7 +88,9 @@ constexpr tape::Rule make_complex_rule = batched({"make_complex", make_complex_v
 
 }  // namespace
 
-Tensor magnitude(const Tensor& z) {
+Tensor magnitude(const Operand& x) {
+  const tape::OpScope scope(x);
+  const Tensor& z = x.tensor();
   Tensor size = computed(ComplexFunction::abs, z);
   if (tape::active()) tape::record(abs_rule, {&z}, size, {&z, &size});
   return size;
@@ -99,24 +101,28 @@ Tensor magnitude(const Tensor& z) {
 using kernels::ComplexFunction;
 
 Tensor real(const Operand& x) {
+  const tape::OpScope scope(x);
   const Tensor z = ops::to_tensor("real", x);
   if (!is_complex(z.dtype())) return identity(z);
   return ops::finish(ops::real_rule, z, ops::computed(ComplexFunction::real, z));
 }
 
 Tensor imag(const Operand& x) {
+  const tape::OpScope scope(x);
   const Tensor z = ops::to_tensor("imag", x);
   if (!is_complex(z.dtype())) return where(false, z, 0);  // connected, as every op that is constant in pieces
   return ops::finish(ops::imag_rule, z, ops::computed(ComplexFunction::imag, z));
 }
 
 Tensor conj(const Operand& x) {
+  const tape::OpScope scope(x);
   const Tensor z = ops::to_tensor("conj", x);
   if (!is_complex(z.dtype())) return identity(z);
   return ops::finish(ops::conj_rule, z, ops::computed(ComplexFunction::conj, z));
 }
 
 Tensor angle(const Operand& x) {
+  const tape::OpScope scope(x);
   const Tensor given = ops::to_tensor("angle", x), z = ops::cast_to(given, ops::floating_of(given.dtype()));
   if (!is_complex(z.dtype())) return where(isnan(z), z, where(less(z, 0), std::numbers::pi, 0.0));
   Tensor y = ops::computed(ComplexFunction::angle, z);
@@ -125,6 +131,7 @@ Tensor angle(const Operand& x) {
 }
 
 Tensor make_complex(const Operand& re, const Operand& im) {
+  const tape::OpScope scope(re);
   constexpr const char* op = "make_complex";
   const Operand* both[] = {&re, &im};
   const DType d = ops::floating_of(ops::common_dtype(op, both));

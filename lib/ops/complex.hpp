@@ -5,6 +5,6 @@
 namespace reel::ops {
 
 /// |z| of a complex tensor, recorded as "abs".
-Tensor magnitude(const Tensor& z);
+Tensor magnitude(const Operand& z);
 
 }  // namespace reel::ops

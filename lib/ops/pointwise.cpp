@@ -114,7 +114,7 @@ void compute(const Row& row, kernels::Loop loop, std::span<const Tensor* const> 
   Tensor z;
   const Tensor* read[arity_max];
   std::copy_n(x, arity_max, read);
-  detail::Block* reused = followed ? nullptr : reusable_operand(operands, x, d, shape);
+  detail::Block* reused = followed || tape::watching ? nullptr : reusable_operand(operands, x, d, shape);
   if (reused) {
     z = TensorAccess::adopt(reused);
     for (std::size_t i = 0; i < operands.size(); ++i)
@@ -242,8 +242,9 @@ template <table::FixedString Name>
 constexpr Row row = make_row<Name>();
 
 template <table::FixedString Name, class... O>
-Tensor apply(const O&... operands) {
-  return run(row<Name>, {&operands...});
+Tensor apply(const Operand& first, const O&... others) {
+  const tape::OpScope scope(first);
+  return run(row<Name>, {&first, &others...});
 }
 
 // Integer operands that have no result: refused before anything is computed.
@@ -335,7 +336,7 @@ Tensor trunc(const Operand& x)      { return apply<"trunc">(x); }
 // clang-format on
 
 Tensor abs(const Operand& x) {
-  if (x.is_tensor() && x.tensor().defined() && is_complex(x.tensor().dtype())) return ops::magnitude(x.tensor());
+  if (x.is_tensor() && x.tensor().defined() && is_complex(x.tensor().dtype())) return ops::magnitude(x);
   return apply<"abs">(x);
 }
 Tensor power(const Operand& x, const Operand& y) {

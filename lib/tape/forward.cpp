@@ -94,7 +94,12 @@ void advance(Tape& t) {
     }
   if (!e.rule->jvp) fail<NotDifferentiable>(e.rule->name, "it has no jvp: forward mode cannot pass it");
   const Record record(t, e, wanted);
-  e.rule->jvp(record, t.dx, t.dy);
+  {
+    const RuleScope scope(t, e);
+    e.rule->jvp(record, t.dx, t.dy);
+    if (watching) [[unlikely]]
+      observe_jvp(record, t.dx, t.dy);
+  }
   for (std::uint32_t k = 0; k < e.outputs; ++k) {
     if (!t.dy[k].defined()) continue;
     if (e.rule->user) check_fits(*e.rule, record, k, t.dy[k]);

@@ -7,11 +7,9 @@
 #include <span>
 
 #include "core/block.hpp"
+#include "tape/observe.hpp"
 
 namespace reel::tape {
-
-struct Tape;
-struct Entry;
 
 /// The cotangents that a sweep starts with: some tensor, rows first, first + 1, ... of the identity.
 struct Units {
@@ -54,6 +52,8 @@ class Record {
   bool has_saved(std::size_t k) const noexcept;
   std::span<const std::int64_t> attributes() const noexcept;
   const char* name() const noexcept;
+  /// Where the op was called, unknown unless something looked on then.
+  Site site() const noexcept;
 
  private:
   const Tape& tape_;
@@ -112,7 +112,7 @@ inline void record(const Rule& rule, std::initializer_list<const Tensor*> inputs
   record(rule, std::span(inputs.begin(), inputs.size()), out, std::span(saved.begin(), saved.size()), attributes);
 }
 
-/// While it lives, no tape of this thread records.
+/// While it lives, no tape of this thread records. What observes every op goes on.
 class Suspend {
  public:
   Suspend() noexcept;
@@ -122,6 +122,8 @@ class Suspend {
 
  private:
   friend void pop(Tape* tape) noexcept;
+  friend void lay_observer();
+  friend void lift_observer() noexcept;
   friend class Capture;
   Tape* top_;
   Suspend* below_;

@@ -18,6 +18,8 @@ constexpr std::int64_t first_sweep = 4096;
 constexpr std::size_t most_taints = 1024;
 // Stacks hidden by a Suspend, the newest first, so that a tape can be taken off wherever it is.
 constinit thread_local Suspend* hidden = nullptr;
+// Below all stacks while something looks on: records nothing, but makes active() true.
+constinit thread_local Tape* observer = nullptr;
 
 // A few cleared tapes, so that a step of training allocates none.
 struct Cache {
@@ -35,6 +37,8 @@ struct Cache {
       t = below;
     }
     top = nullptr;
+    watching = 0;
+    delete std::exchange(observer, nullptr);
   }
 };
 constinit thread_local bool cache_gone = false;
@@ -93,6 +97,7 @@ struct Call {
   const Rule& rule;
   std::span<const Tensor*const> inputs, outputs, saved;
   std::span<const std::int64_t> attributes;
+  const Site* site = nullptr;  // where it was called, null while nothing looks on
 };
 
 bool follows_any(const Tape& t, std::span<const Tensor* const> inputs) noexcept {
@@ -106,6 +111,10 @@ bool follows_any(const Tape& t, std::span<const Tensor* const> inputs) noexcept 
 // All that can throw.
 void prepare(Tape& t, const Call& c) {
   if (t.entries.count() >= t.sweep_at && !t.replaying) sweep(t);
+  if (c.site) [[unlikely]] {
+    t.sites.add(*c.site);
+    if (watching & watch_anomalies) note_borrowed(t, c.saved);
+  }
   if (t.slots.size() + c.outputs.size() >= no_slot)
     fail<TapeError>(c.rule.name, "a tape follows at most 2^32 - 2 tensors");
   t.entries.reserve(Entry::size_of(c.inputs.size(), c.outputs.size(), c.saved.size(), c.attributes.size()));
@@ -117,6 +126,11 @@ void prepare(Tape& t, const Call& c) {
     const detail::Block* b = detail::block(*y);
     t.intern(b->dtype, b->extents(), b->rank);
   }
+}
+
+[[gnu::cold, gnu::noinline]] void set_site(Tape& t, const Entry& e, const Site& site) noexcept {
+  const std::uint32_t number = t.sites.find(site);
+  for (std::uint32_t k = 0; k < e.outputs; ++k) t.slots[e.output(k)].site = number;
 }
 
 void publish(Tape& t, const Call& c) noexcept {
@@ -154,6 +168,8 @@ void publish(Tape& t, const Call& c) noexcept {
   }
   std::copy(c.attributes.begin(), c.attributes.end(), reinterpret_cast<std::int64_t*>(blocks));
   if (c.rule.retain) c.rule.retain(c.attributes);
+  if (c.site) [[unlikely]]
+    set_site(t, *e, *c.site);
   ++t.seen;
 }
 
@@ -175,7 +191,13 @@ bool followed(const Tensor& x) noexcept {
 
 void record(const Rule& rule, std::span<const Tensor* const> inputs, std::span<const Tensor* const> outputs,
             std::span<const Tensor* const> saved, std::span<const std::int64_t> attributes) {
-  const Call call{rule, inputs, outputs, saved, attributes};
+  Call call{rule, inputs, outputs, saved, attributes};
+  Site site;
+  if (watching) [[unlikely]] {
+    observe(rule.name, inputs, outputs);
+    site = here();
+    call.site = &site;
+  }
   constexpr int most_marked = 16;
   Tape* wants[most_marked];
   int count = 0;
@@ -188,7 +210,7 @@ void record(const Rule& rule, std::span<const Tensor* const> inputs, std::span<c
       for (const Tensor* y : outputs) propagate(*t, inputs, *y);
     } else if (!t->recording()) {
       if (t->kind == Tape::Kind::forward || t->hidden) continue;
-      for (const Tensor* y : outputs) note_taint(*t, *y, {Cut::paused, rule.name, t->seen});
+      for (const Tensor* y : outputs) note_taint(*t, *y, {Cut::paused, rule.name, t->seen, here()});
     } else {
       if (count == most_marked) fail<TapeError>(rule.name, "more than {} nested tapes record at once", most_marked);
       prepare(*t, call);
@@ -208,27 +230,70 @@ void record(const Rule& rule, std::span<const Tensor* const> inputs, std::span<c
         publish(*wants[i], call);
         advance(*wants[i]);
       }
-  if (count && tracing) [[unlikely]]
+  if (call.site && count && watching & watch_lines) [[unlikely]]
     trace_recorded(rule.name, inputs, outputs);
 }
 
 void note_cut(const char* name, std::span<const Tensor* const> inputs, const Tensor& output, Cut why) noexcept {
+  if (watching) [[unlikely]] {
+    const Tensor* const out[] = {&output};
+    observe_time(name, inputs, out);
+  }
   for (Tape* t = top; t; t = t->below) {
     if (t->hidden) continue;
     if (follows_any(*t, inputs))
-      note_taint(*t, output, {t->recording() ? why : Cut::paused, name, t->seen});
+      note_taint(*t, output, {t->recording() ? why : Cut::paused, name, t->seen, here()});
     else
       propagate(*t, inputs, output);
   }
 }
 
-Suspend::Suspend() noexcept : top_(std::exchange(top, nullptr)), below_(std::exchange(hidden, this)) {}
+namespace {
+// Puts `last` in place of `old` (or of null) at the end of the stack.
+void set_end(Tape*& head, const Tape* old, Tape* last) noexcept {
+  Tape** at = &head;
+  while (*at && *at != old) at = &(*at)->below;
+  *at = last;
+}
+}  // namespace
+
+Suspend::Suspend() noexcept
+    : top_(std::exchange(top, observer && !in_rule() ? observer : nullptr)), below_(std::exchange(hidden, this)) {}
 Suspend::~Suspend() {
   // Tapes that were entered meanwhile and are still active go on, above the others.
-  Tape** last = &top;
-  while (*last) last = &(*last)->below;
-  *last = top_;
+  set_end(top, observer, top_);
   hidden = below_;
+}
+
+void lay_observer() {
+  if (observer || cache_gone) return;
+  static_cast<void>(cache());  // frees it when the thread ends
+  observer = new Tape;
+  observer->kind = Tape::Kind::observer;
+  observer->paused = 1;
+  set_end(top, nullptr, observer);
+  for (Suspend* h = hidden; h; h = h->below_) set_end(h->top_, nullptr, observer);
+}
+
+void lift_observer() noexcept {
+  if (!observer) return;
+  set_end(top, observer, nullptr);
+  for (Suspend* h = hidden; h; h = h->below_) set_end(h->top_, observer, nullptr);
+  delete std::exchange(observer, nullptr);
+}
+
+// With no tape but the observer on the stack a rule runs fused, as it does when nothing looks on.
+RuleScope::RuleScope(const Tape& t, const Entry& e) : entered_(watching != 0) {
+  if (!t.borrowed.empty()) [[unlikely]]
+    check_borrowed(t, e);
+  if (!entered_) return;
+  enter(frame_, t.site_of(e), true);
+  if (top == observer) top = nullptr;
+}
+RuleScope::~RuleScope() {
+  if (!entered_) return;
+  leave(frame_);
+  if (observer && !in_rule()) set_end(top, observer, observer);
 }
 
 const Meta* Tape::intern(DType dtype, const std::int64_t* extents, int rank) {
@@ -278,6 +343,8 @@ void Tape::clear() noexcept {
   by_id.clear();
   variables.clear();
   taints.clear();
+  sites.clear();
+  borrowed.clear();
   tangents.clear();
   for (Meta* m : metas) std::free(m);
   metas.clear();
@@ -362,13 +429,10 @@ void check_thread(const Tape& t, const char* what) {
 void watch(Tape& t, const Tensor& x) {
   if (!x.defined()) fail<ValueError>("GradientTape.watch", "the tensor is empty (default-constructed or moved from)");
   const detail::Block* b = detail::block(x);
-  if (!is_differentiable(b->dtype)) {
-    static std::atomic<int> warned{0};
-    if (warned.fetch_add(1) < 5)
-      detail::warn(detail::message("GradientTape.watch",
-                                   "the dtype of the watched tensor must be floating or complex, got {}",
-                                   fmt::make_format_args(name(b->dtype))));
-  }
+  if (!is_differentiable(b->dtype))
+    detail::warn_some_times(detail::message("GradientTape.watch",
+                                            "the dtype of the watched tensor must be floating or complex, got {}",
+                                            fmt::make_format_args(name(b->dtype))));
   if (const std::uint32_t slot = t.find(b); slot != no_slot) {
     t.slots[slot].source = true;
     return;
@@ -472,6 +536,7 @@ DType Record::dtype(std::size_t i) const { return tape_.slots[entry_.input(i)].m
 Shape Record::output_shape(std::size_t k) const { return tape_.slots[entry_.output(k)].meta->shape(); }
 DType Record::output_dtype(std::size_t k) const { return tape_.slots[entry_.output(k)].meta->dtype; }
 const char* Record::name() const noexcept { return entry_.rule->name; }
+Site Record::site() const noexcept { return tape_.site_of(entry_); }
 std::span<const std::int64_t> Record::attributes() const noexcept { return {entry_.numbers(), entry_.attributes}; }
 bool Record::has_saved(std::size_t k) const noexcept { return k < entry_.saved && entry_.blocks()[k]; }
 

@@ -12,6 +12,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "tape/observe.hpp"
 #include "tape/record.hpp"
 
 namespace reel::tape {
@@ -30,8 +31,9 @@ struct Meta {
 struct Slot {
   std::uint64_t id;  // of the tensor; 0 when free
   const Meta* meta;
-  bool dead = false;    // the tensor is gone
-  bool source = false;  // watched: kept by sweeps
+  bool dead = false;       // the tensor is gone
+  bool source = false;     // watched: kept by sweeps
+  std::uint32_t site = 0;  // of the op that made it, in the tape's sites
 };
 
 /// The head of a variable-length record; the arrays follow it in the order of the counts.
@@ -136,6 +138,7 @@ struct Taint {
   Cut why;
   const char* op;
   std::int64_t index;  // ops the tape had seen by then
+  Site site;
 };
 
 class Capture;
@@ -144,7 +147,8 @@ struct Tape {
   enum class Place { off, on_stack, abandoned };  // abandoned: destroyed by another thread, its own frees it
   // forward: an accumulator, which holds a tangent for each slot in place of entries (forward.cpp).
   // capture: stands at the bottom of a stack for the tapes that a Capture hides.
-  enum class Kind : std::uint8_t { reverse, forward, capture };
+  // observer: records nothing; it lies below all others while something looks on (observe.hpp).
+  enum class Kind : std::uint8_t { reverse, forward, capture, observer };
 
   TapeOptions options;
   Kind kind = Kind::reverse;
@@ -164,10 +168,14 @@ struct Tape {
   std::vector<Meta*> metas;  // hash table of interned metadata
   std::size_t meta_count = 0;
   std::unordered_map<std::uint64_t, Taint> taints;
-  std::vector<Tensor> tangents;      // forward: of each slot
-  std::vector<Tensor> dx, dy;        // forward: of the op at hand
-  const Capture* capture = nullptr;  // capture: whose
+  Sites sites;
+  std::unordered_map<std::uint64_t, std::uint64_t> borrowed;  // sums over borrowed memory, by its block's id
+  std::vector<Tensor> tangents;                               // forward: of each slot
+  std::vector<Tensor> dx, dy;                                 // forward: of the op at hand
+  const Capture* capture = nullptr;                           // capture: whose
 
+  /// Where the op of an entry was called.
+  Site site_of(const Entry& e) const noexcept { return e.outputs ? sites[slots[e.output(0)].site] : Site{}; }
   bool recording() const noexcept { return paused == 0 && hidden == 0; }
   /// The slot of x, no_slot if it is not followed.
   std::uint32_t find(const detail::Block* x) const noexcept {
@@ -203,10 +211,26 @@ void reserve_tangents(Tape& forward, std::size_t more);
 void drop_tangent(Tape& forward, std::uint32_t slot) noexcept;
 /// TapeError unless the tape belongs to this thread.
 void check_thread(const Tape& tape, const char* what);
-/// Whether this thread prints what it records and replays.
-extern constinit thread_local bool tracing [[gnu::tls_model("initial-exec")]];
+/// What the tape calls its slots, for the eye: a variable by its name, a source "source_0", a result "multiply_3:0"
+/// with the number of its op on the tape.
+std::vector<std::string> slot_names(const Tape& tape);
+
 void trace_recorded(const char* name, std::span<const Tensor* const> inputs, std::span<const Tensor* const> outputs);
-void trace_replayed(const Record& record, std::span<const Tensor> g, std::span<const Gradient> dx);
+/// The lines of one replay (rules S16 and S112).
+class ReplayLines {
+ public:
+  explicit ReplayLines(const Tape& tape) : names_(slot_names(tape)), terms_(tape.slots.size()) {}
+  /// A gradient was added for the slot.
+  void arrived(std::uint32_t slot) { ++terms_[slot]; }
+  /// The slot's sum is complete.
+  void complete(std::uint32_t slot, const Shape& shape, const char* method);
+  void rule_ran(const Record& record, const Entry& entry, std::span<const Tensor> g,
+                std::span<const Gradient> dx) const;
+
+ private:
+  std::vector<std::string> names_;
+  std::vector<std::uint32_t> terms_;
+};
 
 void watch(Tape& tape, const Tensor& x);
 void watch(Tape& tape, const Variable& x);

@@ -1,4 +1,4 @@
-// set_tracing: a line per recorded op and per called rule, for the eye.
+// set_tracing: a line per recorded op, and three per called rule, for the eye.
 #include <reel/runtime.hpp>
 
 #include "core/fail.hpp"
@@ -6,25 +6,60 @@
 
 namespace reel {
 
-constinit thread_local bool tape::tracing = false;
-
-void set_tracing(bool on) { tape::tracing = on; }
-
 namespace {
+
+struct Sink {
+  void (*call)(std::string_view, void*) = nullptr;
+  void* context = nullptr;
+};
+constinit thread_local Sink sink;
+
+void print(std::string_view line) {
+  if (sink.call)
+    sink.call(line, sink.context);
+  else
+    detail::warn(line);
+}
+
 std::string list(std::span<const Tensor* const> tensors) {
   std::string text = "[";
   for (const Tensor* x : tensors)
     text += (text.size() > 1 ? ", " : "") + (x && x->defined() ? to_string(*x) : std::string("none"));
   return text + "]";
 }
+
 }  // namespace
 
-void tape::trace_recorded(const char* name, std::span<const Tensor* const> inputs,
-                          std::span<const Tensor* const> outputs) {
-  detail::warn(fmt::format("Computed op {} inputs {} outputs {}", name, list(inputs), list(outputs)));
+void set_tracing(bool on) { tape::set_watching(tape::watch_lines, on); }
+void set_trace_sink(void (*call)(std::string_view, void*), void* context) { sink = {call, context}; }
+
+namespace tape {
+
+void trace_recorded(const char* name, std::span<const Tensor* const> inputs, std::span<const Tensor* const> outputs) {
+  print(fmt::format("Computed op {} inputs {} outputs {}", name, list(inputs), list(outputs)));
 }
 
-void tape::trace_replayed(const Record& record, std::span<const Tensor> g, std::span<const Gradient> dx) {
+std::vector<std::string> slot_names(const Tape& t) {
+  std::vector<std::string> names(t.slots.size());
+  std::int64_t index = 0;
+  const Arena::Place end = t.entries.end();
+  for (Arena::Place at; const Entry* e = t.entries.step_forward(at, end); ++index)
+    for (std::uint32_t k = 0; k < e->outputs; ++k)
+      names[e->output(k)] = fmt::format("{}_{}:{}", e->rule->name, index, k);
+  for (const auto& [v, slot] : t.variables) names[slot] = v.name();
+  std::int64_t unnamed = 0;
+  for (std::string& name : names)
+    if (name.empty()) name = fmt::format("source_{}", unnamed++);
+  return names;
+}
+
+void ReplayLines::complete(std::uint32_t slot, const Shape& shape, const char* method) {
+  const std::uint32_t terms = std::exchange(terms_[slot], 0);
+  if (terms > 1) print(fmt::format("  _AggregatedGrads {} x {} using {}", terms, to_string(shape), method));
+}
+
+void ReplayLines::rule_ran(const Record& record, const Entry& e, std::span<const Tensor> g,
+                           std::span<const Gradient> dx) const {
   std::vector<Tensor> held;
   std::vector<const Tensor*> inputs, cotangents, gradients;
   held.reserve(record.num_inputs() + dx.size());
@@ -32,13 +67,24 @@ void tape::trace_replayed(const Record& record, std::span<const Tensor> g, std::
     held.push_back(record.has_saved(i) ? record.saved(i) : Tensor());
     inputs.push_back(&held.back());
   }
-  for (const Tensor& x : g) cotangents.push_back(&x);
-  for (const Gradient& d : dx) {
-    held.push_back(d && !d.is_slices() ? d.dense() : Tensor());
-    gradients.push_back(&held.back());
+  std::string in, out;
+  for (std::size_t k = 0; k < g.size(); ++k) {
+    cotangents.push_back(&g[k]);
+    if (g[k].defined())
+      in += fmt::format("{}grad({})", in.empty() ? "" : ", ", names_[e.output(static_cast<std::uint32_t>(k))]);
   }
-  detail::warn(fmt::format("Gradient for {} inputs {} output_grads {} gradients {}", record.name(), list(inputs),
-                           list(cotangents), list(gradients)));
+  for (std::size_t i = 0; i < dx.size(); ++i) {
+    held.push_back(dx[i] && !dx[i].is_slices() ? dx[i].dense() : Tensor());
+    gradients.push_back(&held.back());
+    if (dx[i] && record.wanted(i))
+      out += fmt::format("{}grad({})", out.empty() ? "" : ", ", names_[e.input(static_cast<std::uint32_t>(i))]);
+  }
+  print(fmt::format("Gradient for {} inputs {} output_grads {} gradients {}", record.name(), list(inputs),
+                    list(cotangents), list(gradients)));
+  if (!in.empty()) print("  in  --> " + in);
+  if (!out.empty()) print("  out --> " + out);
 }
+
+}  // namespace tape
 
 }  // namespace reel

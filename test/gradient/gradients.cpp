@@ -58,7 +58,8 @@ TEST_CASE("S106: gradients work on the innermost recording tape, or the one give
   CHECK(number(gradients(outer, y, x)[0]) == 6);
   CHECK_THROWS_AS(hessians(outer, y, x), TapeError);  // it would miss the first derivative
   CHECK(number(outer.gradient(y, x)) == 6);
-  CHECK_THROWS_AS(gradients(outer, y, x), TapeError);  // used up by gradient()
+  CHECK_THROWS_AS(gradients(outer, y, x), TapeError);
+  CHECK_THROWS_WITH(gradients(outer, y, x), Contains("used up by GradientTape.gradient"));
 }
 
 TEST_CASE("gradients neither stop nor use up a tape, which records the replay: gradients of gradients") {
@@ -300,9 +301,9 @@ TEST_CASE("S103, C16: zeros on request, for an unused sibling output too") {
   GradientTape tape;
   tape.watch(x);
   const auto [twice, thrice] = twice_and_thrice(x, calls);
-  const auto none = gradients(twice * 5.0, {thrice, apart});
-  CHECK_FALSE(none[0]);
-  CHECK_FALSE(none[1]);
+  const auto unconnected = gradients(twice * 5.0, {thrice, apart});
+  CHECK_FALSE(unconnected[0]);
+  CHECK_FALSE(unconnected[1]);
   const auto zero = gradients(twice * 5.0, {thrice, apart, x}, {.unconnected_gradients = UnconnectedGradients::zero});
   CHECK(number(zero[0]) == 0);
   CHECK(zero[1].dense().dtype() == DType::float32);

@@ -149,9 +149,9 @@ TEST_CASE("assign_add and assign_sub take gradients: dense, slices, and none wit
   CHECK(array_equal(v, table() + 1.0));
   CHECK(before.to_vector() == table().to_vector());  // a value read earlier stays what it was
   GradientTape tape;
-  const Gradient none = tape.gradient(ones({1}), v);
-  CHECK_THROWS_AS(v.assign_sub(none), ValueError);
-  CHECK_THROWS_WITH(v.assign_sub(none), Contains("table") && Contains(none.why_none()));
+  const Gradient unconnected = tape.gradient(ones({1}), v);
+  CHECK_THROWS_AS(v.assign_sub(unconnected), ValueError);
+  CHECK_THROWS_WITH(v.assign_sub(unconnected), Contains("table") && Contains(unconnected.why_none()));
   IndexedSlices s = some_rows();
   s.dense_shape = {5, 2};
   CHECK_THROWS_AS(v.assign_sub(s), ShapeError);

@@ -416,7 +416,7 @@ TEST_CASE("backprop: BackpropTest.testUnknownUnconnectedGradientsValueGiven") {
   const Tensor z = y * 2;
   CHECK_THROWS_AS(tape.gradient(z, x, {.unconnected_gradients = UnconnectedGradients(9)}), ValueError);
   CHECK_THROWS_WITH(tape.gradient(z, x, {.unconnected_gradients = UnconnectedGradients(9)}),
-                    Contains("unknown value for unconnected_gradients: 9"));
+                    Contains("Unknown value for unconnected_gradients: 9"));
 }
 
 TEST_CASE("backprop: BackpropTest.testUnconnectedGradientsNestedDefunZeros") {

@@ -46,8 +46,14 @@ void require_recording(const char* op, const Tape& t) {
 
 std::vector<Gradient> gradients_on(Tape& t, const TargetList& ys, const SourceList& xs,
                                    const GradientOptions& options) {
+  constexpr const char* op = "gradients";
+  check_thread(t, op);
+  if (t.used)
+    fail<TapeError>(op,
+                    "the tape was used up by GradientTape.gradient; make it persistent (TapeOptions.persistent), or "
+                    "call gradients before");
   const GoesOn goes_on(t);
-  return autodiff::replay(t, ys.list(), xs.list(), options, "gradients");
+  return autodiff::replay(t, ys.list(), xs.list(), options, op);
 }
 
 std::vector<Gradient> hessians_on(Tape& t, const TargetList& ys, const SourceList& xs, const GradientOptions& options) {

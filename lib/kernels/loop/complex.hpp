@@ -38,11 +38,11 @@ struct Complex {
     const T re = std::abs(b.re), im = std::abs(b.im);
     if (re == 0 && im == 0) return {a.re / re, a.im / re};
     if (re >= im) {
-      const T ratio = b.im / b.re, scale = 1 / (b.re + b.im * ratio);
-      return {(a.re + a.im * ratio) * scale, (a.im - a.re * ratio) * scale};
+      const T ratio = b.im / b.re, divisor = b.re + b.im * ratio;
+      return {(a.re + a.im * ratio) / divisor, (a.im - a.re * ratio) / divisor};
     }
-    const T ratio = b.re / b.im, scale = 1 / (b.im + b.re * ratio);
-    return {(a.re * ratio + a.im) * scale, (a.im * ratio - a.re) * scale};
+    const T ratio = b.re / b.im, divisor = b.im + b.re * ratio;
+    return {(a.re * ratio + a.im) / divisor, (a.im * ratio - a.re) / divisor};
   }
 
   friend constexpr bool operator==(Complex a, Complex b) { return (a.re == b.re) & (a.im == b.im); }

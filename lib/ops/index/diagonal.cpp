@@ -66,6 +66,7 @@ constexpr tape::Rule tril_rule = linear<tril_again, tril_again>("tril"),
 // Of row i of each matrix, columns [0, i + offset] are kept (lower), or those from i + offset on. Copied, not
 // multiplied by a mask: a NaN outside the triangle leaves no trace.
 Tensor triangle(const tape::Rule& rule, const Operand& operand, std::int64_t offset, bool lower) {
+  const tape::OpScope scope(operand);
   const Tensor x = to_tensor(rule.name, operand);
   const Shape shape = x.shape();
   if (shape.rank() < 2) fail<ShapeError>(rule.name, "x has shape {}; it must have at least two axes", shape);
@@ -107,6 +108,7 @@ Tensor diagonal_of(const char* op, const Tensor& x, std::int64_t offset) {
 }  // namespace ops
 
 Tensor diag(const Operand& operand, std::int64_t offset) {
+  const tape::OpScope scope(operand);
   const Tensor x = ops::to_tensor("diag", operand);
   if (x.rank() == 2) return ops::diagonal_of("diag", x, offset);
   if (x.rank() != 1)
@@ -118,6 +120,7 @@ Tensor diag(const Operand& operand, std::int64_t offset) {
 }
 
 Tensor diagonal(const Operand& operand, std::int64_t offset) {
+  const tape::OpScope scope(operand);
   return ops::diagonal_of("diagonal", ops::to_tensor("diagonal", operand), offset);
 }
 
@@ -125,6 +128,7 @@ Tensor tril(const Operand& x, std::int64_t offset) { return ops::triangle(ops::t
 Tensor triu(const Operand& x, std::int64_t offset) { return ops::triangle(ops::triu_rule, x, offset, false); }
 
 Tensor trace(const Operand& operand, std::int64_t offset) {
+  const tape::OpScope scope(operand);
   return sum(ops::diagonal_of("trace", ops::to_tensor("trace", operand), offset), -1);
 }
 

@@ -377,12 +377,14 @@ Tensor scatter_rows(const Tensor& g, const Tensor& indices, const Shape& shape, 
 }  // namespace ops
 
 Tensor gather(const Operand& operand, const Operand& indices, std::int64_t axis) {
+  const tape::OpScope scope(operand);
   const Tensor x = ops::to_tensor("gather", operand);
   const int a = ops::normalize("gather", axis, x.rank());
   return ops::gather_checked(x, ops::checked_indices("gather", indices, a, x.shape()[a]), a);
 }
 
 Tensor take_along_axis(const Operand& operand, const Operand& indices, std::int64_t axis) {
+  const tape::OpScope scope(operand);
   Tensor x = ops::to_tensor("take_along_axis", operand);
   const Shape chosen = ops::to_tensor("take_along_axis", indices, "indices").shape();
   if (chosen.rank() != x.rank())
@@ -402,6 +404,7 @@ Tensor take_along_axis(const Operand& operand, const Operand& indices, std::int6
 }
 
 Tensor scatter_add(const Operand& operand, const Operand& indices, const Operand& updates) {
+  const tape::OpScope scope(operand);
   const Operand* both[] = {&operand, &updates};
   const DType dtype = ops::common_dtype("scatter_add", both);
   const Tensor x = ops::to_tensor("scatter_add", operand, dtype, "x");
@@ -422,6 +425,7 @@ Tensor scatter_add(const Operand& operand, const Operand& indices, const Operand
 }
 
 Tensor one_hot(const Operand& operand, std::int64_t depth, DType dtype) {
+  const tape::OpScope scope(operand);
   const Tensor given = ops::to_tensor("one_hot", operand, "indices");
   if (!is_integer(given.dtype()))
     fail<TypeError>("one_hot", "indices must be integers, not {}; cast them to int64", given.dtype());

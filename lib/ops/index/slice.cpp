@@ -178,6 +178,7 @@ SliceItem range_to(std::int64_t stop, std::int64_t step) {
 }
 
 Tensor slice(const Operand& operand, std::span<const SliceItem> items) {
+  const tape::OpScope scope(operand);
   const Tensor x = ops::to_tensor("slice", operand);
   return ops::take(x, ops::plan(x.shape(), items));
 }

@@ -32,6 +32,7 @@ constexpr tape::Rule where_rule = batched({"where", where_vjp, where_jvp});
 }  // namespace ops
 
 Tensor where(const Operand& condition, const Operand& x_operand, const Operand& y_operand) {
+  const tape::OpScope scope(condition);
   const Tensor c = ops::to_tensor("where", condition, DType::boolean, "condition");
   const Operand* both[] = {&x_operand, &y_operand};
   const DType dtype = ops::common_dtype("where", both);

@@ -118,9 +118,13 @@ Tensor determinant(const Tensor& a) {
 }  // namespace
 }  // namespace ops
 
-Tensor det(const Operand& a) { return ops::in_dtype_of(a, ops::determinant(ops::square_matrices("det", a))); }
+Tensor det(const Operand& a) {
+  const tape::OpScope scope(a);
+  return ops::in_dtype_of(a, ops::determinant(ops::square_matrices("det", a)));
+}
 
 SignLogDet slogdet(const Operand& a) {
+  const tape::OpScope scope(a);
   const Tensor x = ops::square_matrices("slogdet", a);
   const Shape batch = ops::batch_of(x);
   const ops::Factors f = ops::factorise(x);

@@ -330,6 +330,7 @@ void contract_pair(Problem& p) {
 }  // namespace ops
 
 Tensor einsum(std::string_view subscripts, std::span<const Tensor> operands) {
+  const tape::OpScope scope;
   ops::Problem p = ops::problem(subscripts, operands);
   for (ops::Value& v : p.values) {
     ops::squeeze_ones(v, p.extents);

@@ -259,11 +259,13 @@ Tensor contract(const char* op, const Tensor& a, const Tensor& b, const Shape& a
 }  // namespace ops
 
 Tensor matmul(const Operand& a, const Operand& b, const MatmulOptions& options) {
+  const tape::OpScope scope(a);
   const auto [x, y] = ops::operands("matmul", a, b);
   return ops::product("matmul", x, y, options);
 }
 
 Tensor dot(const Operand& a, const Operand& b) {
+  const tape::OpScope scope(a);
   const auto [x, y] = ops::operands("dot", a, b);
   if (x.rank() == 0 || y.rank() == 0) return multiply(x, y);
   if (x.rank() > 1 && y.rank() > 2) {
@@ -276,11 +278,13 @@ Tensor dot(const Operand& a, const Operand& b) {
 }
 
 Tensor outer(const Operand& a, const Operand& b) {
+  const tape::OpScope scope(a);
   const auto [x, y] = ops::operands("outer", a, b);
   return ops::product("outer", reshape(x, {x.size(), 1}), reshape(y, {1, y.size()}));
 }
 
 Tensor tensordot(const Operand& a, const Operand& b, std::int64_t count) {
+  const tape::OpScope scope(a);
   const auto [x, y] = ops::operands("tensordot", a, b);
   if (count < 0 || count > x.rank() || count > y.rank())
     fail<ValueError>("tensordot", "cannot sum over {} axes: a is {}, b is {}", count, x.shape(), y.shape());
@@ -293,6 +297,7 @@ Tensor tensordot(const Operand& a, const Operand& b, std::int64_t count) {
 }
 
 Tensor tensordot(const Operand& a, const Operand& b, const Axes& axes_a, const Axes& axes_b) {
+  const tape::OpScope scope(a);
   const auto [x, y] = ops::operands("tensordot", a, b);
   return ops::contract("tensordot", x, y, ops::listed("tensordot", axes_a, x.rank()),
                        ops::listed("tensordot", axes_b, y.rank()));

@@ -302,6 +302,7 @@ Operands operands(const char* op, const Operand& a, const Operand& b) {
 }  // namespace ops
 
 Tensor cholesky(const Operand& a) {
+  const tape::OpScope scope(a);
   const Tensor x = ops::square_matrices("cholesky", a);
   const Tensor l = ops::copied(x, x.shape());
   if (const loops::Fault fault = loops::cholesky(l))
@@ -314,6 +315,7 @@ Tensor cholesky(const Operand& a) {
 }
 
 Tensor solve(const Operand& a, const Operand& b) {
+  const tape::OpScope scope(a);
   const auto [x, y, dtype] = ops::operands("solve", a, b);
   static_cast<void>(ops::system_of("solve", x, y));
   const ops::Factors f = ops::factorise(x);
@@ -322,11 +324,13 @@ Tensor solve(const Operand& a, const Operand& b) {
 }
 
 Tensor triangular_solve(const Operand& a, const Operand& b, const TriangularOptions& options) {
+  const tape::OpScope scope(a);
   const auto [x, y, dtype] = ops::operands("triangular_solve", a, b);
   return ops::cast_to(ops::triangular(x, y, options), dtype);
 }
 
 Tensor inverse(const Operand& a) {
+  const tape::OpScope scope(a);
   const Tensor x = ops::square_matrices("inverse", a);
   const ops::Factors f = ops::factorise(x);
   ops::require_regular("inverse", ops::batch_of(x), f.fault, ops::singular_remedy);

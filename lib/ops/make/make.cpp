@@ -25,6 +25,7 @@ void fill(const Tensor& to, const Tensor& value) {
 }
 
 Tensor filled(const char* op, const Shape& shape, const Operand& value, DType dtype) {
+  const tape::OpScope scope(value);
   const Tensor one = ops::to_tensor(op, value, dtype, "value");
   if (one.size() != 1) fail<ShapeError>(op, "value has shape {}; it must be a number or have one element", one.shape());
   Tensor y = detail::empty(dtype, shape);
@@ -107,14 +108,17 @@ Tensor eye(std::int64_t n, std::int64_t m, DType dtype) {
 }
 
 Tensor zeros_like(const Operand& x) {
+  const tape::OpScope scope(x);
   const Tensor like = ops::to_tensor("zeros_like", x);
   return zeros(like.shape(), like.dtype());
 }
 Tensor ones_like(const Operand& x) {
+  const tape::OpScope scope(x);
   const Tensor like = ops::to_tensor("ones_like", x);
   return ones(like.shape(), like.dtype());
 }
 Tensor full_like(const Operand& x, const Operand& value) {
+  const tape::OpScope scope(x);
   const Tensor like = ops::to_tensor("full_like", x);
   return filled("full_like", like.shape(), value, like.dtype());
 }

@@ -146,6 +146,7 @@ constexpr tape::Rule norm_rule = batched({"norm", norm_vjp, norm_jvp});
 }  // namespace ops
 
 Tensor var(const Operand& operand, const Axes& axes, double ddof, bool keepdims) {
+  const tape::OpScope scope(operand);
   Tensor held, converted;
   const Tensor& from = ops::given("var", operand, held);
   if (ops::is_half(from.dtype()))
@@ -159,6 +160,7 @@ Tensor var(const Operand& operand, const Axes& axes, double ddof, bool keepdims)
 }
 
 Tensor std(const Operand& operand, const Axes& axes, double ddof, bool keepdims) {
+  const tape::OpScope scope(operand);
   Tensor held, converted;
   const Tensor& from = ops::given("std", operand, held);
   if (ops::is_half(from.dtype()))
@@ -176,6 +178,7 @@ Tensor std(const Operand& operand, const Axes& axes, double ddof, bool keepdims)
 }
 
 Tensor norm(const Operand& operand, double p, const Axes& axes, bool keepdims) {
+  const tape::OpScope scope(operand);
   if (std::isnan(p)) fail<ValueError>("norm", "p is NaN; it must be a number or infinity");
   Tensor held, converted;
   const Tensor& from = ops::given("norm", operand, held);

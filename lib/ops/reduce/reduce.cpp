@@ -182,6 +182,7 @@ constexpr tape::Rule max_rule = batched({"max", extreme_vjp, extreme_jvp});
 constexpr tape::Rule min_rule = batched({"min", extreme_vjp, extreme_jvp});
 
 Tensor extreme(const tape::Rule& rule, kernels::Reduce kind, const Operand& operand, const Axes& axes, bool keepdims) {
+  const tape::OpScope scope(operand);
   Tensor held;
   const Tensor& x = given(rule.name, operand, held);
   if (is_half(x.dtype()))
@@ -199,6 +200,7 @@ Tensor extreme(const tape::Rule& rule, kernels::Reduce kind, const Operand& oper
 
 Tensor arg_extreme(const char* op, const kernels::ArgReduce (&kernel)[kernels::type_count], const Operand& operand,
                    std::int64_t axis, bool keepdims) {
+  const tape::OpScope scope(operand);
   const Tensor given = to_tensor(op, operand), x = is_half(given.dtype()) ? cast(given, DType::float32) : given;
   const int along = normalize(op, axis, x.rank());
   const Reduced r(op, x.shape(), along, keepdims);
@@ -224,6 +226,7 @@ Tensor arg_extreme(const char* op, const kernels::ArgReduce (&kernel)[kernels::t
 
 Tensor truth(const char* op, kernels::Reduce kind, bool of_nothing, const Operand& operand, const Axes& axes,
              bool keepdims) {
+  const tape::OpScope scope(operand);
   const Tensor x = to_tensor(op, operand);
   const Reduced r(op, x.shape(), axes, keepdims);
   const Operand identity = of_nothing;
@@ -239,6 +242,7 @@ Tensor truth(const char* op, kernels::Reduce kind, bool of_nothing, const Operan
 // sum or prod, with its rule.
 Tensor accumulate(const tape::Rule& rule, kernels::Reduce kind, const Operand& identity, const Operand& operand,
                   const Axes& axes, bool keepdims) {
+  const tape::OpScope scope(operand);
   Tensor held, converted;
   const Tensor& from = given(rule.name, operand, held);
   if (is_half(from.dtype()))
@@ -296,6 +300,7 @@ Tensor prod(const Operand& x, const Axes& axes, bool keepdims) {
 }
 
 Tensor mean(const Operand& operand, const Axes& axes, bool keepdims) {
+  const tape::OpScope scope(operand);
   Tensor held, converted;
   const Tensor& from = ops::given("mean", operand, held);
   if (ops::is_half(from.dtype()))

@@ -97,6 +97,7 @@ struct Scanned {
 
 Tensor scan(const tape::Rule& rule, const Kind& kind, const Operand& operand, std::int64_t axis, bool exclusive,
             bool reverse) {
+  const tape::OpScope scope(operand);
   Tensor held, converted;
   const Tensor& from = given(kind.name, operand, held);
   if (is_half(from.dtype()))

@@ -88,6 +88,7 @@ int axis_of(const tape::Record& r) { return static_cast<int>(r.attributes()[0]);
 
 Tensor normalised(const tape::Rule& rule, RowMap kernels::Rows::*kernel, const Operand& operand, std::int64_t axis,
                   bool keep_result) {
+  const tape::OpScope scope(operand);
   Tensor held, converted;
   const Tensor& from = given(rule.name, operand, held);
   if (is_half(from.dtype()))
@@ -175,6 +176,7 @@ constexpr tape::Rule logsumexp_rule = batched({"logsumexp", logsumexp_vjp, logsu
 }  // namespace ops
 
 Tensor logsumexp(const Operand& operand, const Axes& axes, bool keepdims) {
+  const tape::OpScope scope(operand);
   Tensor held, converted;
   const Tensor& from = ops::given("logsumexp", operand, held);
   if (ops::is_half(from.dtype()))

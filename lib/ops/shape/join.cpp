@@ -147,6 +147,7 @@ std::vector<Tensor> cut(const Tensor& x, std::span<const std::int64_t> attribute
 }  // namespace ops
 
 Tensor concatenate(std::span<const Tensor> given, std::int64_t axis) {
+  const tape::OpScope scope;
   const std::vector<Tensor> parts = ops::promoted("concatenate", given);
   Shape shape = parts[0].shape();
   if (shape.rank() == 0)
@@ -177,6 +178,7 @@ Tensor concatenate(std::initializer_list<Tensor> parts, std::int64_t axis) {
 }
 
 Tensor stack(std::span<const Tensor> given, std::int64_t axis) {
+  const tape::OpScope scope;
   const std::vector<Tensor> parts = ops::promoted("stack", given);
   Shape shape = parts[0].shape();
   const int a = ops::normalize("stack", axis, shape.rank() + 1);
@@ -197,6 +199,7 @@ Tensor stack(std::initializer_list<Tensor> parts, std::int64_t axis) {
 }
 
 std::vector<Tensor> split(const Operand& operand, std::int64_t parts, std::int64_t axis) {
+  const tape::OpScope scope(operand);
   const Tensor x = ops::to_tensor("split", operand);
   const int a = ops::normalize("split", axis, x.rank());
   const std::int64_t extent = x.shape()[a];
@@ -210,6 +213,7 @@ std::vector<Tensor> split(const Operand& operand, std::int64_t parts, std::int64
 }
 
 std::vector<Tensor> split_sizes(const Operand& operand, const Shape& extents, std::int64_t axis) {
+  const tape::OpScope scope(operand);
   const Tensor x = ops::to_tensor("split_sizes", operand);
   const int a = ops::normalize("split_sizes", axis, x.rank());
   std::int64_t total = 0;
@@ -224,6 +228,7 @@ std::vector<Tensor> split_sizes(const Operand& operand, const Shape& extents, st
 }
 
 std::vector<Tensor> unstack(const Operand& operand, std::int64_t axis) {
+  const tape::OpScope scope(operand);
   const Tensor x = ops::to_tensor("unstack", operand);
   const int a = ops::normalize("unstack", axis, x.rank());
   Shape shape = x.shape(), strides = x.strides();

@@ -110,6 +110,7 @@ void check_border(const char* which, const Shape& border, const Shape& shape) {
 }  // namespace ops
 
 Tensor roll(const Operand& operand, std::int64_t shift, std::int64_t axis) {
+  const tape::OpScope scope(operand);
   const Tensor x = ops::to_tensor("roll", operand);
   const int a = ops::normalize("roll", axis, x.rank());
   const std::int64_t n = x.shape()[a];
@@ -123,6 +124,7 @@ Tensor roll(const Operand& operand, std::int64_t shift, std::int64_t axis) {
 }
 
 Tensor tile(const Operand& operand, const Shape& repeats) {
+  const tape::OpScope scope(operand);
   const Tensor x = ops::to_tensor("tile", operand);
   const Shape own = x.shape();
   Shape all = repeats;
@@ -151,6 +153,7 @@ Tensor tile(const Operand& operand, const Shape& repeats) {
 }
 
 Tensor repeat(const Operand& operand, std::int64_t count, std::int64_t axis) {
+  const tape::OpScope scope(operand);
   const Tensor x = ops::to_tensor("repeat", operand);
   const int a = ops::normalize("repeat", axis, x.rank());
   if (count < 0) fail<ValueError>("repeat", "count is {}; it must be at least 0", count);
@@ -168,6 +171,7 @@ Tensor repeat(const Operand& operand, std::int64_t count, std::int64_t axis) {
 }
 
 Tensor pad(const Operand& operand, const Shape& before, const Shape& after, const Operand& value) {
+  const tape::OpScope scope(operand);
   const Operand* both[] = {&operand, &value};
   const DType dtype = ops::common_dtype("pad", both);
   const Tensor x = ops::to_tensor("pad", operand, dtype, "x"), border = ops::to_tensor("pad", value, dtype, "value");

@@ -170,17 +170,20 @@ Tensor folded(const Tensor& x, int axis) {
 }  // namespace ops
 
 Tensor reshape(const Operand& operand, const Shape& shape) {
+  const tape::OpScope scope(operand);
   const Tensor x = ops::to_tensor("reshape", operand);
   return ops::finish(ops::reshape_rule, x, ops::reshaped(x, ops::resolved(x, shape)));
 }
 
 Tensor transpose(const Operand& operand, const Axes& permutation) {
+  const tape::OpScope scope(operand);
   const Tensor x = ops::to_tensor("transpose", operand);
   const Shape order = ops::permutation_of("transpose", permutation, x.rank());
   return ops::finish(ops::transpose_rule, x, ops::permuted(x, order), order);
 }
 
 Tensor moveaxis(const Operand& operand, std::int64_t source, std::int64_t destination) {
+  const tape::OpScope scope(operand);
   const Tensor x = ops::to_tensor("moveaxis", operand);
   const int from = ops::normalize("moveaxis", source, x.rank()), to = ops::normalize("moveaxis", destination, x.rank());
   Shape order;
@@ -191,6 +194,7 @@ Tensor moveaxis(const Operand& operand, std::int64_t source, std::int64_t destin
 }
 
 Tensor squeeze(const Operand& operand, const Axes& axes) {
+  const tape::OpScope scope(operand);
   const Tensor x = ops::to_tensor("squeeze", operand);
   const detail::Block* b = detail::block(x);
   bool goes[max_rank] = {};
@@ -213,6 +217,7 @@ Tensor squeeze(const Operand& operand, const Axes& axes) {
 }
 
 Tensor expand_dims(const Operand& operand, std::int64_t axis) {
+  const tape::OpScope scope(operand);
   const Tensor x = ops::to_tensor("expand_dims", operand);
   const int at = ops::normalize("expand_dims", axis, x.rank() + 1);
   Shape shape = x.shape(), strides = x.strides();
@@ -222,6 +227,7 @@ Tensor expand_dims(const Operand& operand, std::int64_t axis) {
 }
 
 Tensor broadcast_to(const Operand& operand, const Shape& shape) {
+  const tape::OpScope scope(operand);
   const Tensor x = ops::to_tensor("broadcast_to", operand);
   shape.elements();  // checks the extents
   const Shape own = x.shape();
@@ -235,6 +241,7 @@ Tensor broadcast_to(const Operand& operand, const Shape& shape) {
 }
 
 Tensor flip(const Operand& operand, const Axes& axes) {
+  const tape::OpScope scope(operand);
   const Tensor x = ops::to_tensor("flip", operand);
   const Shape chosen = ops::normalize("flip", axes, x.rank());
   const Shape shape = x.shape();
@@ -248,17 +255,20 @@ Tensor flip(const Operand& operand, const Axes& axes) {
 }
 
 Tensor contiguous(const Operand& operand) {
+  const tape::OpScope scope(operand);
   const Tensor x = ops::to_tensor("contiguous", operand);
   if (detail::block(x)->contiguous()) return x;
   return ops::finish(ops::contiguous_rule, x, loops::contiguous(x));
 }
 
 Tensor identity(const Operand& operand) {
+  const tape::OpScope scope(operand);
   const Tensor x = ops::to_tensor("identity", operand);
   return ops::finish(ops::identity_rule, x, detail::alias(x));
 }
 
 Tensor stop_gradient(const Operand& operand) {
+  const tape::OpScope scope(operand);
   const Tensor x = ops::to_tensor("stop_gradient", operand);
   Tensor y = detail::alias(x);
   if (tape::active()) {

@@ -1,0 +1,92 @@
+// Checks of a function's derivatives against differences of its values, for the tests of users' models and custom
+// gradients. Not included by <reel/reel.hpp>.
+#pragma once
+#include <reel/callback.hpp>
+#include <reel/tape.hpp>
+#include <string>
+#include <tuple>
+
+namespace [[gnu::visibility("default")]] reel {
+
+enum class CheckMode : std::uint8_t { reverse, forward, both };
+
+struct CheckOptions {
+  /// The highest order: 2 checks the gradient of a random combination of the first derivatives as well, and so on.
+  int order = 1;
+  CheckMode modes = CheckMode::both;
+  /// The largest step of the differences, times max(|x|, 0.1) of the element; 0: 0.02 for float64, 0.1 for float32,
+  /// 0.25 for narrower dtypes. Smaller ones are tried where it is too large (a singularity near, a NaN).
+  double step = 0;
+  /// Of an error relative to the largest derivative by its argument; 0: 1e-6 for float64, 5e-3 for float32, 0.1 for
+  /// narrower ones, of the narrowest among arguments and results. The identity of the two modes holds to 1e-8, 5e-5 and
+  /// 0.02, or a hundredth of what is given here.
+  double tolerance = 0;
+  /// Of the random cotangents and tangents.
+  std::uint64_t seed = 0;
+  /// How many elements of each argument are moved; of a larger one, random elements.
+  std::int64_t elements = 64;
+  /// Whether an element at a kink passes when its derivative lies between the slopes on both sides.
+  bool allow_kinks = false;
+};
+
+/// One comparison: an order, a mode and a leaf of the arguments.
+struct CheckEntry {
+  int order;
+  CheckMode mode;        ///< reverse or forward
+  std::size_t argument;  ///< number of the leaf, over all arguments
+  double error;          ///< the largest relative error
+  bool passed;
+  std::string worst;  ///< in words, the comparison with that error
+};
+
+struct CheckReport {
+  bool passed = true;
+  double worst_error = 0;
+  std::vector<CheckEntry> entries;
+  /// What else was found: "kink at element 0 of argument 0: slopes 0 and 1", that f gives different results for the
+  /// same arguments, that an op has no jvp.
+  std::vector<std::string> notes;
+  explicit operator bool() const noexcept { return passed; }
+};
+/// "passed" or "failed", then a line per entry and per note.
+std::string to_string(const CheckReport& report);
+std::ostream& operator<<(std::ostream& out, const CheckReport& report);
+
+namespace detail {
+using CheckFunction = Callback<std::vector<Tensor>(std::span<const Tensor> x)>;
+CheckReport check(const CheckFunction& f, const std::vector<Tensor>& x, const CheckOptions& options);
+
+template <class T>
+inline constexpr bool is_argument_list = false;
+template <class... T>
+inline constexpr bool is_argument_list<std::tuple<T...>> = true;
+}  // namespace detail
+
+/// Compares the derivatives of f at args, by every floating leaf: reverse mode with central differences (Richardson's
+/// extrapolation, steps chosen per element), for random cotangents; forward with reverse mode by <v, J t> = <J^T v, t>,
+/// or with differences where reverse mode is not asked for. f(args) gives a tensor or a tree; args is a tree of
+/// tensors, or a std::tuple of f's arguments. f must give the same result for the same arguments; a report says when it
+/// does not. Integer leaves are passed on. An op without a jvp ends the forward comparison with a note, and fails it if
+/// only forward mode is asked for. What f throws comes through; ValueError for an order below 1, TypeError for complex
+/// arguments or results, and when no leaf is floating. After JAX's check_grads and PyTorch's gradcheck.
+template <class F, Tree A>
+CheckReport check_gradients(F f, const A& args, const CheckOptions& options = {}) {
+  std::vector<Tensor> x;
+  for_each_leaf(args, [&](const auto& leaf) { x.push_back(leaf); });
+  const auto flat = [f = std::move(f), args](std::span<const Tensor> values) mutable {
+    std::size_t next = 0;
+    const auto moved = map_leaves<Tensor>(args, [&](const auto&) { return values[next++]; });
+    std::vector<Tensor> y;
+    const auto collect = [&](const auto& result) {
+      for_each_leaf(result, [&](const auto& leaf) { y.push_back(leaf); });
+    };
+    if constexpr (detail::is_argument_list<A>)
+      collect(std::apply(f, moved));
+    else
+      collect(f(moved));
+    return y;
+  };
+  return detail::check(flat, x, options);
+}
+
+}  // namespace reel

@@ -1,0 +1,140 @@
+// The Chrome trace: events of ops and rules, kept per trace and written as JSON at its end. One trace may be this
+// thread's (ChromeTraceGuard), another is the process's (REEL_TRACE), for every thread that uses tensors.
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <mutex>
+
+#include "core/fail.hpp"
+#include "tape/tape.hpp"
+
+namespace reel {
+
+namespace {
+
+struct Event {
+  std::string name, inputs, outputs;
+  const char* category;
+  tape::Site site;
+  std::int64_t start, end;
+  std::uint64_t thread;
+};
+
+std::string quoted(std::string_view text) {
+  std::string q = "\"";
+  for (const char c : text)
+    if (c == '"' || c == '\\')
+      q += {'\\', c};
+    else if (static_cast<unsigned char>(c) < 0x20)
+      q += fmt::format("\\u{:04x}", static_cast<unsigned>(c));
+    else
+      q += c;
+  return q + '"';
+}
+
+// Times in microseconds, from the first event on.
+bool write(std::FILE* file, const std::vector<Event>& events) {
+  std::int64_t origin = events.empty() ? 0 : events[0].start;
+  for (const Event& e : events) origin = std::min(origin, e.start);
+  std::fputs("{\"displayTimeUnit\": \"ns\", \"traceEvents\": [", file);
+  for (const Event& e : events) {
+    const std::string line = fmt::format(
+        "{}\n{{\"ph\": \"X\", \"pid\": 1, \"tid\": {}, \"ts\": {:.3f}, \"dur\": {:.3f}, \"name\": {}, \"cat\": \"{}\", "
+        "\"args\": {{\"inputs\": {}, \"outputs\": {}, \"location\": {}}}}}",
+        &e == events.data() ? "" : ",", e.thread, static_cast<double>(e.start - origin) * 1e-3,
+        static_cast<double>(e.end - e.start) * 1e-3, quoted(e.name), e.category, quoted(e.inputs), quoted(e.outputs),
+        quoted(to_string(e.site)));
+    std::fputs(line.c_str(), file);
+  }
+  std::fputs("\n]}\n", file);
+  const bool good = !std::ferror(file);
+  return std::fclose(file) == 0 && good;
+}
+
+std::string list(std::span<const Tensor* const> tensors) {
+  std::string text;
+  for (const Tensor* x : tensors) text += (text.empty() ? "" : ", ") + tape::describe(*x);
+  return text;
+}
+
+// The process's trace. Never destroyed: threads may outlive main.
+struct Process {
+  std::mutex mutex;
+  std::vector<Event> events;
+  std::string path;
+  bool written = false;
+};
+Process* process = nullptr;
+// This thread's.
+constinit thread_local std::vector<Event>* own_events = nullptr;
+
+void write_process() {
+  std::vector<Event> events;
+  {
+    const std::lock_guard lock(process->mutex);
+    events.swap(process->events);
+    process->written = true;
+  }
+  std::FILE* file = std::fopen(process->path.c_str(), "w");
+  if (!file || !write(file, events)) detail::warn("REEL_TRACE: cannot write " + process->path);
+}
+
+const bool started = [] {
+  const char* path = std::getenv("REEL_TRACE");
+  if (!path || !*path) return false;
+  process = new Process;
+  process->path = path;
+  std::atexit(write_process);
+  tape::set_watching(tape::watch_times, true);
+  detail::on_new_thread = [] { tape::set_watching(tape::watch_times, true); };
+  return true;
+}();
+
+}  // namespace
+
+struct ChromeTraceGuard::File {
+  std::FILE* file;
+  std::vector<Event> events;
+};
+
+ChromeTraceGuard::ChromeTraceGuard(std::string_view path) : file_(nullptr) {
+  if (own_events) fail<TapeError>("ChromeTraceGuard", "a trace is being made on this thread already");
+  std::FILE* file = std::fopen(std::string(path).c_str(), "w");
+  if (!file) fail<IoError>("ChromeTraceGuard", "cannot write '{}'; does its folder exist?", path);
+  file_ = new File{file, {}};
+  own_events = &file_->events;
+  tape::set_watching(tape::watch_times, true);
+}
+
+ChromeTraceGuard::~ChromeTraceGuard() {
+  own_events = nullptr;
+  if (!started) tape::set_watching(tape::watch_times, false);
+  if (!write(file_->file, file_->events)) detail::warn("ChromeTraceGuard: the trace could not be written whole");
+  delete file_;
+}
+
+namespace tape {
+
+std::int64_t now() noexcept {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
+
+void add_event(const char* name, const char* category, std::int64_t start, const Site& site,
+               std::span<const Tensor* const> inputs, std::span<const Tensor* const> outputs) noexcept {
+  try {
+    const std::int64_t end = now();
+    Event e{name, list(inputs), list(outputs), category, site, start, end, detail::this_thread_slot()};
+    if (process) {
+      const std::lock_guard lock(process->mutex);
+      if (!process->written) process->events.push_back(e);
+    }
+    if (own_events) own_events->push_back(std::move(e));
+  } catch (const std::bad_alloc&) {  // an event less
+  }
+}
+
+}  // namespace tape
+
+}  // namespace reel

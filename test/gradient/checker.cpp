@@ -1,0 +1,195 @@
+// <reel/testing.hpp>: the checker passes what is right and fails what is wrong, and says which and where.
+#include <cmath>
+#include <reel/reel.hpp>
+#include <reel/testing.hpp>
+
+#include "catch.hpp"
+
+using namespace reel;
+using Catch::Contains;
+
+namespace {
+
+// square with these rules in place of its own; both get x.
+using Rule = Tensor (*)(const Tensor& x, const Tensor& g);
+Tensor square_with(const Tensor& x, Rule vjp, Rule jvp) {
+  const Tensor constant = stop_gradient(x);
+  const Tensor out[] = {from_data((constant * constant).to_vector(), x.shape())};
+  TangentFunction tangent;
+  if (jvp) tangent = [x, jvp](std::span<const Tensor> t) { return std::vector<Tensor>{jvp(x, t[0])}; };
+  record_operation(
+      "my_square", {&x, 1}, out,
+      [x, vjp](std::span<const Gradient> g) { return std::vector<Gradient>{vjp(x, g[0].dense())}; }, tangent);
+  return out[0];
+}
+Tensor right(const Tensor& x, const Tensor& g) { return 2 * x * g; }
+Tensor wrong(const Tensor& x, const Tensor& g) { return 3 * x * g; }
+Tensor right_once(const Tensor& x, const Tensor& g) { return 2 * stop_gradient(x) * g; }
+Tensor wrong_in_one(const Tensor& x, const Tensor& g) { return (2 * x + tensor({0., 0., 1e-3})) * g; }
+
+template <Rule Vjp, Rule Jvp>
+Tensor mine(const Tensor& x) {
+  return square_with(x, Vjp, Jvp);
+}
+
+bool any_note(const CheckReport& r, const std::string& part) {
+  for (const std::string& note : r.notes)
+    if (note.find(part) != std::string::npos) return true;
+  return false;
+}
+
+const Tensor point = tensor({0.5, -1.2, 2.0});
+
+}  // namespace
+
+TEST_CASE("correct functions pass in both modes, to the third order") {
+  const auto check = [](const char* name, auto f, const auto& args, int order) {
+    const CheckReport r = check_gradients(f, args, {.order = order});
+    INFO(name << ": " << r);
+    CHECK(r);
+    CHECK(r.notes.empty());
+    CHECK(r.worst_error < 1e-6);
+    for (int k = 1; k <= order; ++k)
+      for (const CheckMode mode : {CheckMode::reverse, CheckMode::forward})
+        CHECK(std::count_if(r.entries.begin(), r.entries.end(),
+                            [&](const CheckEntry& e) { return e.order == k && e.mode == mode; }) > 0);
+  };
+  check(
+      "tanh", [](const Tensor& x) { return tanh(x); }, point, 3);
+  check(
+      "log near zero", [](const Tensor& x) { return log(x); }, tensor({1e-3, 1e3}), 2);
+  check(
+      "softmax",
+      [](const Tensor& x) {
+        return softmax(reshape(x, {2, 3}));
+      },
+      linspace(-1, 1, 6), 2);
+  check(
+      "linear", [](const Tensor& x) { return 3 * x; }, point, 2);
+  check(
+      "constant", [](const Tensor& x) { return sum(stop_gradient(x) * 0); }, point, 1);
+  const Tensor a = reshape(linspace(0.1, 1, 6), {2, 3}), b = reshape(linspace(-1, 1, 12), {3, 4});
+  check(
+      "matmul", [](const Tensor& x, const Tensor& y) { return exp(matmul(x, y)); }, std::tuple(a, b), 2);
+  check("my own", mine<right, right>, point, 3);
+}
+
+TEST_CASE("trees, variables, integers and several results") {
+  const Variable w(point, "w");
+  const CheckReport tree =
+      check_gradients([](const std::vector<Tensor>& x) { return std::pair(sin(x[0]), x[0] * x[1]); },
+                      std::vector<Tensor>{point, point});
+  CHECK(tree);
+  CHECK(tree.entries.size() == 4);
+  CHECK(check_gradients([](const Tensor& x) { return exp(x); }, w));
+  const CheckReport gathered = check_gradients([](const Tensor& x, const Tensor& i) { return gather(x, i) * 2; },
+                                               std::tuple(point, tensor<std::int64_t>({2, 0, 2})));
+  CHECK(gathered);
+  for (const CheckEntry& e : gathered.entries) CHECK(e.argument == 0);
+}
+
+TEST_CASE("a wrong rule fails, and the report names the element") {
+  const CheckReport r = check_gradients(mine<wrong, right>, point);
+  CHECK_FALSE(r);
+  CHECK(r.worst_error > 0.3);
+  CHECK_THAT(to_string(r), Catch::StartsWith("failed") && Contains("order 1, reverse mode, argument 0: failed"));
+  const CheckReport one = check_gradients(mine<wrong_in_one, right>, point);
+  CHECK_FALSE(one);
+  CHECK_THAT(one.entries[0].worst, Contains("element 2"));
+  CHECK(one.worst_error == Approx(1e-3 / 4).epsilon(0.5));
+}
+
+TEST_CASE("a wrong jvp fails the forward mode alone") {
+  const CheckReport r = check_gradients(mine<right, wrong>, point);
+  CHECK_FALSE(r);
+  REQUIRE(r.entries.size() == 2);
+  CHECK(r.entries[0].passed);
+  CHECK_FALSE(r.entries[1].passed);
+  CHECK(check_gradients(mine<right, wrong>, point, {.modes = CheckMode::reverse}));
+  CHECK_FALSE(check_gradients(mine<right, wrong>, point, {.modes = CheckMode::forward}));
+  CHECK(check_gradients(mine<wrong, right>, point, {.modes = CheckMode::forward}));  // its jvp is right
+}
+
+TEST_CASE("a wrong second derivative passes the first order and fails the second") {
+  CHECK(check_gradients(mine<right_once, right>, point));
+  const CheckReport r = check_gradients(mine<right_once, right>, point, {.order = 2});
+  CHECK_FALSE(r);
+  for (const CheckEntry& e : r.entries)
+    if (e.mode == CheckMode::reverse) CHECK(e.passed == (e.order == 1));
+}
+
+TEST_CASE("without a jvp forward mode is skipped with a note, and fails where it is asked for") {
+  const CheckReport r = check_gradients(mine<right, nullptr>, point);
+  CHECK(r);
+  CHECK(any_note(r, "no forward mode: my_square"));
+  CHECK_FALSE(check_gradients(mine<right, nullptr>, point, {.modes = CheckMode::forward}));
+}
+
+TEST_CASE("narrow dtypes have thresholds of their own") {
+  for (const DType d : {DType::float32, DType::float16, DType::bfloat16}) {
+    INFO(name(d));
+    const auto good = [](const Tensor& a) {
+      const Tensor b = cast(a, DType::float32);
+      return sin(b) * b;
+    };
+    const auto bad = [](const Tensor& a) {
+      const Tensor b = cast(a, DType::float32);
+      return sin(b) * stop_gradient(b);
+    };
+    const CheckReport r = check_gradients(good, cast(point, d));
+    INFO(r);
+    CHECK(r);
+    CHECK_FALSE(check_gradients(bad, cast(point, d)));
+  }
+  const Tensor x = cast(point, DType::float32);
+  const auto near = [](const Tensor& a) { return sin(a) + stop_gradient(a) * 0.02; };
+  CHECK_FALSE(check_gradients(near, x));
+  CHECK(check_gradients(near, x, {.tolerance = 0.1}));
+  CHECK(check_gradients([](const Tensor& a) { return sum(tanh(a)); }, x, {.order = 2}));
+}
+
+TEST_CASE("kinks are named, and fail unless they are allowed") {
+  const Tensor x = tensor({1.0, 0.0, -1.0});
+  const CheckReport r = check_gradients([](const Tensor& a) { return sum(relu(a)); }, x);
+  CHECK_FALSE(r);
+  CHECK(any_note(r, "kink at element 1 of argument 0"));
+  CHECK(r.notes.size() == 1);
+  CHECK(check_gradients([](const Tensor& a) { return sum(relu(a)); }, x, {.allow_kinks = true}));
+  CHECK(check_gradients([](const Tensor& a) { return abs(a); }, x, {.allow_kinks = true}));
+  // A gradient outside the two slopes is wrong at a kink too.
+  const auto outside = [](const Tensor& a) { return sum(relu(a)) + 5 * sum(a) - stop_gradient(5 * sum(a)); };
+  CHECK_FALSE(check_gradients(outside, x, {.allow_kinks = true}));
+  // Near a kink is not at one.
+  const CheckReport near = check_gradients([](const Tensor& a) { return sum(relu(a)); }, tensor({1e-3, -1e-4}));
+  INFO(near);
+  CHECK(near);
+}
+
+TEST_CASE("a function that gives different results is found out") {
+  double calls = 0;
+  const CheckReport r = check_gradients([&](const Tensor& x) { return x * ++calls; }, point);
+  CHECK_FALSE(r);
+  CHECK(any_note(r, "different results for the same arguments"));
+}
+
+TEST_CASE("of a large argument random elements are moved, the same for the same seed") {
+  const Tensor x = linspace(-1, 1, 4000);
+  int calls = 0;
+  const auto f = [&](const Tensor& a) {
+    ++calls;
+    return sum(sin(a));
+  };
+  const CheckReport r = check_gradients(f, x, {.seed = 7, .elements = 10});
+  CHECK(r);
+  CHECK(calls < 10 * 60);
+  CHECK(to_string(r) == to_string(check_gradients(f, x, {.seed = 7, .elements = 10})));
+}
+
+TEST_CASE("bad arguments of the checker") {
+  const auto f = [](const Tensor& x) { return x; };
+  CHECK_THROWS_AS(check_gradients(f, point, {.order = 0}), ValueError);
+  CHECK_THROWS_AS(check_gradients(f, Tensor()), ValueError);
+  CHECK_THROWS_AS(check_gradients(f, tensor<std::int64_t>({1})), TypeError);
+  CHECK_THROWS_AS(check_gradients(f, cast(point, DType::complex128)), TypeError);
+  CHECK_THROWS_WITH(check_gradients([](const Tensor&) -> Tensor { throw std::runtime_error("mine"); }, point), "mine");
+}

@@ -1,0 +1,170 @@
+// Every reason for a missing gradient: its code and its words, and the op, variable or line that they name.
+#include <functional>
+#include <memory>
+#include <reel/reel.hpp>
+#include <thread>
+
+#include "catch.hpp"
+#include "tape/record.hpp"
+
+using namespace reel;
+using Catch::Contains;
+
+namespace {
+
+Tensor user_op(const char* op, const Tensor& x, BackwardFunction backward) {
+  const Tensor out[] = {from_data(x.to_vector(), x.shape())};
+  record_operation(op, {&x, 1}, out, std::move(backward));
+  return out[0];
+}
+std::vector<Gradient> nothing(std::span<const Gradient>) { return {Gradient()}; }
+
+struct Row {
+  WhyNone code;
+  const char* words;
+  std::function<Gradient(GradientTape& tape, const Tensor& x)> gradient;  // x is watched
+};
+
+}  // namespace
+
+TEST_CASE("every code is produced, and says what it is about") {
+  const Variable early(scalar(2.0), "early"), frozen(scalar(2.0), "frozen", false);
+  const Tensor before = early, never = scalar(3.0);
+  GradientRegistry::add_not_differentiable("reasons_flat");
+  const std::vector<Row> rows = {
+      {WhyNone::unknown, "the gradient function of mine (op 1 on the tape) returned none",
+       [](GradientTape& t, const Tensor& x) { return t.gradient(user_op("mine", x * 2, nothing) * 3, x); }},
+      {WhyNone::never_watched, "the tape never watched the source; call tape.watch(x) before it is used",
+       [&](GradientTape& t, const Tensor& x) { return t.gradient(x * never, never); }},
+      {WhyNone::never_watched, "variable 'frozen' is not watched by itself; call tape.watch(v) before it is read",
+       [&](GradientTape& t, const Tensor& x) { return t.gradient(x * frozen, frozen); }},
+      {WhyNone::not_connected, "the target does not depend on the source",
+       [&](GradientTape& t, const Tensor& x) {
+         t.watch(never);
+         return t.gradient(never * 2, x);
+       }},
+      {WhyNone::target_unwatched, "nothing that the tape watches leads to the target",
+       [&](GradientTape& t, const Tensor& x) { return t.gradient(never * 2, x); }},
+      {WhyNone::integer_dtype, "the path ends at cast (op 0 on the tape), whose result is an integer or a boolean",
+       [](GradientTape& t, const Tensor& x) {
+         const Tensor back = cast(cast(x, DType::int64), DType::float64);
+         return t.gradient(back * 2, x);
+       }},
+      {WhyNone::integer_dtype, "integers and booleans are constants to a tape; cast to a floating dtype",
+       [](GradientTape& t, const Tensor& x) {
+         const Tensor i = scalar<std::int64_t>(3);
+         return t.gradient(x * i, i);
+       }},
+      {WhyNone::stop_gradient, "the path ends at stop_gradient (op 1 on the tape)",
+       [](GradientTape& t, const Tensor& x) { return t.gradient(stop_gradient(x * x) + 1, x); }},
+      {WhyNone::stop_gradient, "the path ends at stop_gradients, an option of gradient()",
+       [](GradientTape& t, const Tensor& x) {
+         const Tensor h = exp(x * 2);
+         return t.gradient(h * 2, x, {.stop_gradients = h});
+       }},
+      {WhyNone::paused, "the path ends at multiply (op 1 on the tape), which ran while the tape was paused",
+       [](GradientTape& t, const Tensor& x) {
+         const Tensor h = exp(x);
+         const auto y = [&] {
+           const auto pause = t.stop_recording();
+           return h * h;
+         }();
+         return t.gradient(y, x);
+       }},
+      {WhyNone::other_thread, "it was made on another thread; a tape records only the ops of its own thread",
+       [](GradientTape& t, const Tensor& x) {
+         Tensor y;
+         std::thread([&] { y = x * x; }).join();
+         return t.gradient(y, x);
+       }},
+      {WhyNone::read_before_tape,
+       "variable 'early' was not read while the tape recorded; a value read before is not watched",
+       [&](GradientTape& t, const Tensor&) { return t.gradient(before * 2, early); }},
+      {WhyNone::not_differentiable, "reasons_flat (op 1 on the tape) is registered as not differentiable",
+       [](GradientTape& t, const Tensor& x) { return t.gradient(user_op("reasons_flat", exp(x), {}) * 2, x); }},
+  };
+  for (const Row& row : rows)
+    for (const bool persistent : {false, true}) {
+      const Tensor x = scalar(2.0);
+      GradientTape tape({.persistent = persistent});
+      tape.watch(x);
+      const Gradient g = row.gradient(tape, x);
+      CHECK_FALSE(g);
+      CHECK(g.reason() == row.code);
+      CHECK(g.why_none() == row.words);
+      CHECK(to_string(g) == "none (" + std::string(row.words) + ")");
+      CHECK_THROWS_WITH(g.dense(), Contains(row.words));
+      CHECK_THROWS_AS(g.slices(), ValueError);
+      const Gradient copy = g;
+      CHECK(copy.why_none() == row.words);
+    }
+  GradientRegistry::remove("reasons_flat");
+}
+
+TEST_CASE("a used tape says so; a default-constructed gradient too") {
+  const Tensor x = scalar(2.0);
+  GradientTape tape;
+  tape.watch(x);
+  const Tensor y = x * x;
+  CHECK(tape.gradient(y, x));
+  CHECK(tape.explain(y, x) == "the tape was used already; make it persistent to use it again");
+  CHECK_THROWS_WITH(tape.gradient(y, x), Catch::StartsWith("GradientTape.gradient can only be called once: "));
+  CHECK(Gradient().why_none() == "this Gradient is empty: it was default-constructed, or moved from");
+  CHECK(Gradient().reason() == WhyNone::unknown);
+  CHECK_THROWS_WITH(Gradient().dense(), Contains("default-constructed"));
+}
+
+TEST_CASE("a gradient kept back on one path is no reason for a source on another") {
+  const Tensor x = scalar(2.0), w = scalar(3.0), apart = scalar(4.0);
+  GradientTape tape({.persistent = true});
+  for (const Tensor& t : {x, w, apart}) tape.watch(t);
+  const Tensor cut = user_op("mine", exp(x), nothing);
+  const Tensor y = cut * w;
+  const Gradient lost = tape.gradient(y, x), unrelated = tape.gradient(y, apart);
+  CHECK_THAT(lost.why_none(), Contains("mine (op 1 on the tape)"));
+  CHECK(unrelated.reason() == WhyNone::not_connected);
+  CHECK(tape.gradient(y, w));
+  CHECK(tape.gradient(y + x, x));  // another path leads there
+  const auto both = tape.gradient(y, {x, apart}, {.unconnected_gradients = UnconnectedGradients::zero});
+  CHECK(both[0].dense().item() == 0);
+}
+
+TEST_CASE("a pause may outlive its tape, and pauses end in any order") {
+  const Tensor x = scalar(2.0);
+  auto tape = std::make_unique<GradientTape>(TapeOptions{.persistent = true});
+  tape->watch(x);
+  auto first = std::make_unique<GradientTape::Pause>(*tape);
+  auto second = std::make_unique<GradientTape::Pause>(*tape);
+  first.reset();
+  CHECK_FALSE(tape->gradient(x * x, x));
+  second.reset();
+  CHECK(tape->gradient(x * x, x));
+  first = std::make_unique<GradientTape::Pause>(*tape);
+  tape.reset();
+  GradientTape next;  // of the same memory, perhaps
+  next.watch(x);
+  const Tensor y = x * x;
+  first.reset();
+  CHECK(next.gradient(y, x));
+  GradientTape third;
+  third.watch(x);
+  CHECK(third.gradient(x * x, x));
+}
+
+TEST_CASE("a tape resumed, or made, while recording is suspended stays on the stack afterwards") {
+  const Tensor x = scalar(2.0);
+  GradientTape outer({.persistent = true}), stopped({.persistent = true});
+  outer.watch(x);
+  stopped.watch(x);
+  stopped.stop();
+  std::unique_ptr<GradientTape> made;
+  {
+    const tape::Suspend suspend;
+    stopped.resume();
+    made = std::make_unique<GradientTape>();
+    made->watch(x);
+  }
+  const Tensor y = x * x;
+  CHECK(stopped.active());
+  for (GradientTape* t : {&outer, &stopped, made.get()}) CHECK((*t->gradient(y, x)).item() == 4.0);
+}
