@@ -1,5 +1,6 @@
 // Pointwise ops: each result element depends on the operand elements at its position; operands broadcast as in NumPy.
 // Dtypes combine by promote(); functions that say "floating" compute integers in float64. Integers wrap modulo 2^n.
+// float16 and bfloat16 compute in float32 and are rounded once.
 // Gradients are in the shape and dtype of each operand; "g" is the cotangent, "z" the result.
 #pragma once
 #include <reel/tensor.hpp>
