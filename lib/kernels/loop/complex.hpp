@@ -35,9 +35,9 @@ struct Complex {
     return {a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re};
   }
   friend Complex operator/(Complex a, Complex b) {
-    const T re = std::abs(b.re), im = std::abs(b.im);
-    if (re == 0 && im == 0) return {a.re / re, a.im / re};
-    if (re >= im) {
+    const T across = std::abs(b.re), up = std::abs(b.im);
+    if (across == 0 && up == 0) return {a.re / across, a.im / across};
+    if (across >= up) {
       const T ratio = b.im / b.re, divisor = b.re + b.im * ratio;
       return {(a.re + a.im * ratio) / divisor, (a.im - a.re * ratio) / divisor};
     }
