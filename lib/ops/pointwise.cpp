@@ -107,14 +107,14 @@ void compute(const Row& row, kernels::Loop loop, std::span<const Tensor* const> 
     }
     shape = i == 0 ? x[i]->shape() : broadcast_shapes(row.rule.name, shape, x[i]->shape());
   }
-  bool followed = false;
+  bool noted = false;
   if (tape::active())
-    for (std::size_t i = 0; i < operands.size(); ++i) followed |= tape::followed(*x[i]);
+    for (std::size_t i = 0; i < operands.size(); ++i) noted |= tape::followed(*x[i]) || tape::cut_off(*x[i]);
   const kernels::Loop loop = kernels::active().op[row.index][kernels::index(lane_type(d))].value;
   Tensor z;
   const Tensor* read[arity_max];
   std::copy_n(x, arity_max, read);
-  detail::Block* reused = followed || tape::watching ? nullptr : reusable_operand(operands, x, d, shape);
+  detail::Block* reused = noted || tape::watching ? nullptr : reusable_operand(operands, x, d, shape);
   if (reused) {
     z = TensorAccess::adopt(reused);
     for (std::size_t i = 0; i < operands.size(); ++i)

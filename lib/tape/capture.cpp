@@ -1,8 +1,6 @@
 // A sentinel at the bottom of the stack keeps tape::active() true, so that every op reports.
 #include "tape/capture.hpp"
 
-#include <algorithm>
-
 #include "tape/tape.hpp"
 
 namespace reel::tape {
@@ -45,7 +43,14 @@ void Capture::note(std::span<const Tensor* const> inputs) {
 
 void Capture::note(const Variable& v, std::uint64_t id) {
   known_.insert(id);
-  if (std::find(variables_.begin(), variables_.end(), v) == variables_.end()) variables_.push_back(v);
+  variables_.emplace(v.id(), v);
+}
+
+std::vector<Variable> Capture::variables() const {
+  std::vector<Variable> list;
+  list.reserve(variables_.size());
+  for (const auto& [id, v] : variables_) list.push_back(v);
+  return list;
 }
 
 }  // namespace reel::tape

@@ -268,6 +268,20 @@ TEST_CASE("under a budget, memory stays within it and few steps are computed aga
   }
 }
 
+TEST_CASE("a budget counts what small loop variables take, not their elements alone") {
+  constexpr std::int64_t budget = 200000;
+  const Tensor x = scalar(0.5);
+  GradientTape tape;
+  tape.watch(x);
+  const std::int64_t before = memory_stats().live_bytes;
+  reset_peak_bytes();
+  const Tensor y = while_loop([](const Tensor&) { return true; }, [](const Tensor& s) { return s * 0.999; }, x,
+                              {.memory_budget = budget, .max_iterations = 10000});
+  const double g = (*tape.gradient(y, x)).item();
+  CHECK(std::abs(g - std::pow(0.999, 10000)) <= 1e-10 * g);
+  CHECK(memory_stats().peak_bytes - before <= budget + 100000);
+}
+
 TEST_CASE("loops draw the same random numbers when they are run again, nest, and let exceptions pass") {
   const Tensor x = scalar(1.5);
   for (std::int64_t budget : budgets) {

@@ -56,7 +56,7 @@ TEST_CASE("custom_gradient: trees in and out, arguments that are no trees, none"
   CHECK(grad(nothing)(a).item() == 0.0);
 }
 
-TEST_CASE("custom_gradient: what the function computes is out of sight") {
+TEST_CASE("S119: custom_gradient: what the function computes is out of sight") {
   const Tensor x = scalar(2.0);
   int calls = 0;
   const auto f = custom_gradient([&](const Tensor& v) {
@@ -74,11 +74,14 @@ TEST_CASE("custom_gradient: what the function computes is out of sight") {
   CHECK((*tape.gradient(y, x)).item() == 7.0);
 }
 
-TEST_CASE("custom_gradient: variables that the function reads") {
+TEST_CASE("S27: custom_gradient: variables that the function reads, by construction") {
   const Variable w(scalar(2.0), "w"), u(scalar(5.0), "u"), fixed(scalar(1.0), "fixed", false);
   const auto f = custom_gradient([&](const Tensor& x) {
-    const Tensor y = u * w * x * fixed;
+    const Tensor first = u * x, y = w * first * fixed;
     return std::pair(y, [&w, &u, x](const Tensor& dy, std::span<const Variable> variables) {
+      REQUIRE(variables.size() == 2);
+      CHECK(variables[0] == w);
+      CHECK(variables[1] == u);
       std::vector<Gradient> list;
       for (const Variable& v : variables) list.emplace_back(dy * x * (v == w ? u : w));
       return std::pair(dy * w * u, list);
