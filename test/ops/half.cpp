@@ -160,6 +160,22 @@ TEST_CASE("C9: a bfloat16 variable is trained, a sum of many gradients is added 
   }
 }
 
+TEST_CASE("S89: gradients of halves flow through matmul, gather and moved elements") {
+  for (const DType d : halves) {
+    const Tensor x = cast(tensor({{0.5, -0.25}, {2, 1}}), d), w = cast(tensor({{1., 2.}, {-0.5, 4}}), d);
+    const auto f = [](const auto& p, const auto& q) {
+      return sum(square(matmul(p, q))) + sum(gather(p, tensor<int>({1, 1})) * q) + sum(concatenate({p, transpose(q)}));
+    };
+    const auto g = grad<0, 1>(f);
+    const auto [dx, dw] = g(x, w);
+    const auto [ex, ew] = g(cast(x, DType::float64), cast(w, DType::float64));
+    INFO(name(d));
+    CHECK(dx.dtype() == d);
+    CHECK(max(abs(cast(dx, DType::float64) - ex)).item() <= 4 * eps(d) * max(abs(ex)).item());
+    CHECK(max(abs(cast(dw, DType::float64) - ew)).item() <= 4 * eps(d) * max(abs(ew)).item());
+  }
+}
+
 TEST_CASE("second derivatives of halves") {
   for (const DType d : halves) {
     const Tensor x = cast(tensor({0.5, -0.25}), d);
