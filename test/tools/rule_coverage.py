@@ -27,7 +27,6 @@ WITHOUT_TEST = {
     "S111": GRAPH,
     "S125": GRAPH,
     "S131": CHECK + "layers.py",
-    "C8": "no arithmetic of complex tensors shows the convention yet",
     "S132": "a list of wishes, each of which is a rule of its own: S24, S20, S13, S54, S116, S99, S102",
 }
 
