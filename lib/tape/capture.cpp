@@ -54,4 +54,12 @@ void Capture::note(const Variable& v, std::uint64_t id) {
   if (std::find(variables_.begin(), variables_.end(), v) == variables_.end()) variables_.push_back(v);
 }
 
+void Capture::note_constant(const Variable& v, const Tensor& value) {
+  for (Capture* c = this; c; c = c->below_)
+    if (std::find(c->constants_.begin(), c->constants_.end(), v) == c->constants_.end()) {
+      c->constant_values_.push_back(value);
+      c->constants_.push_back(v);
+    }
+}
+
 }  // namespace reel::tape
