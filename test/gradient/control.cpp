@@ -350,6 +350,20 @@ TEST_CASE("a function of one entry may return what it captured or was given, as 
   }
 }
 
+TEST_CASE("under a budget too the body runs once for each iteration, until a derivative is asked for") {
+  const Tensor x = scalar(1.5);
+  for (std::int64_t budget : budgets) {
+    int runs = 0;
+    GradientTape tape;
+    tape.watch(x);
+    const auto body = [&](const Tensor& s) { return s * ++runs; };
+    const Tensor y =
+        while_loop([](const Tensor&) { return true; }, body, x, {.memory_budget = budget, .max_iterations = 4});
+    CHECK(runs == 4);
+    CHECK(y.item() == 1.5 * 24);
+  }
+}
+
 TEST_CASE("what a loop's condition draws is not drawn by its body when it is run again") {
   const Tensor x = scalar(2.0);
   for (std::int64_t budget : budgets) {
