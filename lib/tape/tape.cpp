@@ -60,7 +60,7 @@ bool same(const Meta& m, std::uint64_t hash, DType dtype, const std::int64_t* ex
 
 // Frees the tapes that another thread gave up; true if `t` was one.
 bool reap(Tape* t) noexcept {
-  if (t->place.load(std::memory_order_acquire) != Tape::Place::abandoned) return false;
+  if (t->place.load(std::memory_order_acquire) != Tape::Place::abandoned || t->replaying) return false;
   pop(t);
   delete t;
   return true;
@@ -386,6 +386,7 @@ void free_tape(Tape* t) noexcept {
       pop(t);
     }
   }
+  if ((t->orphan = t->replaying > 0)) return;
   if (cache_gone) {
     delete t;
     return;
