@@ -1,10 +1,9 @@
 // What a tape holds, to look at: the graph of a small network's loss as DOT and as a picture, the bytes by op, and the
-// plan of its gradient. The picture is Graphviz' where `dot` is installed, and a plain layered drawing elsewhere.
-// Writes tape_graph.dot and tape_graph.svg to the current folder; the exit status says whether they hold what they
-// must.
+// plan of its gradient. Writes tape_graph.dot, for Graphviz, and a plain drawing of it, tape_graph.svg, to the folder
+// given or to the system's temporary one; the exit status says whether they hold what they must.
 #include <algorithm>
 #include <cstdio>
-#include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <map>
 #include <reel/reel.hpp>
@@ -97,11 +96,6 @@ std::string svg(Graph g) {
   return out.str();
 }
 
-std::string read(const char* path) {
-  std::ifstream file(path);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
-
 std::size_t count(const std::string& text, const std::string& part) {
   std::size_t n = 0;
   for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++n;
@@ -110,7 +104,7 @@ std::size_t count(const std::string& text, const std::string& part) {
 
 }  // namespace
 
-int main() {
+int main(int argc, char** argv) {
   using namespace reel;
   const Tensor x = reshape(linspace(-1, 1, 24), {8, 3});
   const Variable w1(full({3, 16}, 0.1), "w1"), b1(zeros({16}), "b1"), w2(full({16, 1}, 0.2), "w2");
@@ -121,9 +115,11 @@ int main() {
   tape.stop();
 
   const std::string dot = tape.to_dot(loss);
-  std::ofstream("tape_graph.dot") << dot;
-  const bool drawn = std::system("dot -Tsvg tape_graph.dot -o tape_graph.svg 2> /dev/null") == 0;
-  if (!drawn) std::ofstream("tape_graph.svg") << svg(parse(dot));
+  const Graph graph = parse(dot);
+  const std::string picture = svg(graph);
+  const std::filesystem::path folder = argc > 1 ? argv[1] : std::filesystem::temp_directory_path();
+  std::ofstream(folder / "tape_graph.dot") << dot;
+  std::ofstream(folder / "tape_graph.svg") << picture;
 
   std::printf("op          entries  saved bytes\n");
   for (const OpStats& op : tape.stats().by_op)
@@ -131,11 +127,9 @@ int main() {
                 static_cast<long long>(op.saved_bytes));
   const std::vector<Variable> parameters = {w1, b1, w2};
   const ReplayPlan plan = tape.plan(loss, parameters);
-  std::printf("\n%s\n\ntape_graph.svg drawn %s\n", to_string(plan).c_str(), drawn ? "by dot" : "without dot");
+  std::printf("\n%s\n\ndrawn to %s\n", to_string(plan).c_str(), (folder / "tape_graph.svg").c_str());
 
   // Six ops, three variables and the target; x is no source. An edge per operand that the tape follows.
-  const Graph graph = parse(dot);
-  const std::string picture = read("tape_graph.svg");
   const auto sources = std::count_if(graph.nodes.begin(), graph.nodes.end(), [](const Node& n) { return n.source; });
   bool good = graph.nodes.size() == 10 && graph.edges.size() == 9 && sources == 3 && plan.entries.size() == 6;
   good = good && count(picture, "class=\"node\"") == 10 && count(picture, "class=\"edge\"") == 9;

@@ -22,6 +22,7 @@ enum Flag : unsigned {
   booleans = 2,        // ... for booleans too
   boolean_result = 4,  // carries no gradient
   constant = 8,        // not connected to its operands, on purpose
+  by_complex = 16,     // of complex numbers, made of real operands: no function of lanes
 };
 
 /// A pointwise op: its operands broadcast, and a long double function of elements is its reference.

@@ -56,7 +56,8 @@ map_t<Input, X> inputs_of(const X& tree) {
 /// the same dtypes. Condition returns a bool or a tensor of size 1. One entry on a tape, whatever the number of
 /// iterations. Gradients reach the initial values and what body captures; a loop that does not run passes them on
 /// unchanged. Body must compute the same when it is run again (for higher orders, forward mode, or under a memory
-/// budget; draws from a Generator are repeated), and what it captures by reference must live as long as the tape.
+/// budget; draws from a Generator are repeated). What it captures by reference must live as long as the tape: in a
+/// function that returns the loop's result for its caller to differentiate, capture by value.
 /// Assigning a captured tensor inside body hides the assigned value from tapes: return it instead. ValueError or
 /// TypeError when body changes the number or dtypes of the variables. TensorFlow's tf.while_loop.
 template <class C, class B, Tree V>

@@ -241,9 +241,9 @@ struct CustomGradient {
 /// runs once, out of sight of tapes and accumulators, so nothing else of it is recorded; trees reach it as trees of
 /// tensors. backward runs as ordinary ops, so that it is differentiated in its turn; it may use the arguments and y.
 /// If f reads trainable variables that a tape follows, backward must also take (dy, std::span<const Variable>) and
-/// return pair(entries, std::vector<Gradient>), one for each variable in the order of first use: TypeError at the call
-/// otherwise. ValueError at replay for a wrong number of gradients, ValueError or ShapeError for unfitting ones.
-/// Forward mode throws NotDifferentiable. TensorFlow's tf.custom_gradient.
+/// return pair(entries, std::vector<Gradient>), one for each variable, in the order of their construction: TypeError at
+/// the call otherwise. ValueError at replay for a wrong number of gradients, ValueError or ShapeError for unfitting
+/// ones. Forward mode throws NotDifferentiable. TensorFlow's tf.custom_gradient.
 template <class F>
 auto custom_gradient(F f) {
   return detail::CustomGradient<F, detail::NoTangent>{std::move(f), {}};

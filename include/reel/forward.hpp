@@ -13,8 +13,9 @@ namespace [[gnu::visibility("default")]] reel {
 class ForwardAccumulator {
  public:
   /// One tangent for each leaf of the primals (tensors or variables), of its shape and dtype; a number stands for a
-  /// tangent of that value. Tangents of a primal given twice add. ValueError when the numbers differ or one is empty,
-  /// ShapeError or TypeError when a tangent does not fit, TypeError for a primal of integers or booleans.
+  /// tangent of that value. Tangents of a primal given twice add, as gradients of a target given twice do (TensorFlow
+  /// refuses them). ValueError when the numbers differ or one is empty, ShapeError or TypeError when a tangent does not
+  /// fit, TypeError for a primal of integers or booleans.
   ForwardAccumulator(const SourceList& primals, const GradientList& tangents);
   ForwardAccumulator(const ForwardAccumulator&) = delete;
   ForwardAccumulator& operator=(const ForwardAccumulator&) = delete;

@@ -451,7 +451,7 @@ auto hessian(F f) {
 
 /// hvp(f)(x, v): the Hessian of f at x times v, in the structure of x, without the Hessian (Pearlmutter 1994). f
 /// returns a real floating tensor of size 1. v has x's structure (ValueError for another number of leaves, ShapeError
-/// for shapes).
+/// for shapes). For many products at one x, linearize(grad(f), x) costs half.
 template <class F>
 auto hvp(F f) {
   return detail::Hvp<F>{{{"hvp", std::move(f)}}};

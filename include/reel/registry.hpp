@@ -40,7 +40,7 @@ class GradientRegistry {
   static void remove(std::string_view name);
 
   /// While it lives, replay on this thread calls `gradient` for ops of this name, the library's own included.
-  /// inputs and outputs of a library op are those that its rule keeps; others are empty handles.
+  /// inputs and outputs of a library op are those that its rule keeps, each in its place; others are empty handles.
   class OverrideGuard {
    public:
     OverrideGuard(std::string_view name, GradientFunction gradient);

@@ -23,17 +23,22 @@ class Source {
   Variable variable_;
 };
 
-/// What a gradient may be taken of: a tensor, a variable's value, or a gradient (none is ValueError with its reason).
+/// What a gradient may be taken of: a tensor, a variable (all its reads), or a gradient (none is ValueError with its
+/// reason).
 class Target {
  public:
   Target(const Tensor& y) : tensor_(y) {}
-  Target(const Variable& y) : tensor_(y.read()) {}
+  Target(const Variable& y) : tensor_(y.read()), variable_id_(y.id()) {}
   Target(const Gradient& y) : tensor_(y.dense()) {}
   Target(const IndexedSlices& y) : tensor_(y.dense()) {}
+  /// Its value; of a variable, the one that it had when it was made a target.
   const Tensor& tensor() const noexcept { return tensor_; }
+  /// The variable's Variable::id(), 0 for what is none.
+  std::uint64_t variable_id() const noexcept { return variable_id_; }
 
  private:
   Tensor tensor_;
+  std::uint64_t variable_id_ = 0;
 };
 
 /// Sources from one leaf, a braced list, or a tree.
@@ -200,11 +205,7 @@ class GradientTape {
   /// all are checked before replay.
   template <Tree T, Tree S>
   map_t<Gradient, S> gradient(const T& target, const S& sources, const GradientOptions& options = {}) {
-    std::vector<Source> list;
-    for_each_leaf(sources, [&](const auto& leaf) { list.emplace_back(leaf); });
-    std::vector<Gradient> flat = replay(targets_of(target), list, options);
-    std::size_t next = 0;
-    return map_leaves<Gradient>(sources, [&](const auto&) { return std::move(flat[next++]); });
+    return in_structure(sources, replay(targets_of(target), sources_of(sources), options));
   }
   template <Tree T>
   std::vector<Gradient> gradient(const T& target, std::initializer_list<Source> sources,
@@ -214,7 +215,7 @@ class GradientTape {
   template <Tree S>
   map_t<Gradient, S> gradient(std::initializer_list<Target> targets, const S& sources,
                               const GradientOptions& options = {}) {
-    return gradient(std::vector<Tensor>(tensors_of(targets)), sources, options);
+    return in_structure(sources, replay({targets.begin(), targets.size()}, sources_of(sources), options));
   }
   std::vector<Gradient> gradient(std::initializer_list<Target> targets, std::initializer_list<Source> sources,
                                  const GradientOptions& options = {}) {
@@ -228,11 +229,7 @@ class GradientTape {
   /// GradientTape.jacobian.
   template <Tree S>
   map_t<Gradient, S> jacobian(const Target& target, const S& sources, const JacobianOptions& options = {}) {
-    std::vector<Source> list;
-    for_each_leaf(sources, [&](const auto& leaf) { list.emplace_back(leaf); });
-    std::vector<Gradient> flat = jacobians(target, list, options);
-    std::size_t next = 0;
-    return map_leaves<Gradient>(sources, [&](const auto&) { return std::move(flat[next++]); });
+    return in_structure(sources, jacobians(target, sources_of(sources), options));
   }
   std::vector<Gradient> jacobian(const Target& target, std::initializer_list<Source> sources,
                                  const JacobianOptions& options = {}) {
@@ -240,8 +237,9 @@ class GradientTape {
   }
   /// The Jacobian of each element of a batch: target [b, ...] and source [b, ...] give [b, ..., ...], where target[i]
   /// depends on source[i] alone. (Otherwise the derivative, with respect to source[i], of the sum of the targets over
-  /// the batch.) As many rows as target[0] has elements. Otherwise as jacobian(); ShapeError unless both have a first
-  /// axis, of the same extent. TensorFlow's GradientTape.batch_jacobian.
+  /// the batch.) As many rows as target[0] has elements. Otherwise as jacobian(), also in giving none where not
+  /// connected (TensorFlow gives zeros: ask for them); ShapeError unless both have a first axis, of the same extent,
+  /// which may be their only one (TensorFlow wants two). TensorFlow's GradientTape.batch_jacobian.
   Gradient batch_jacobian(const Target& target, const Source& source, const JacobianOptions& options = {});
 
   /// Stops recording while the returned guard lives.
@@ -272,18 +270,14 @@ class GradientTape {
   /// In words, how the target depends on each source, or why it does not. Uses up nothing.
   template <Tree T, Tree S>
   std::string explain(const T& target, const S& sources) const {
-    std::vector<Source> list;
-    for_each_leaf(sources, [&](const auto& leaf) { list.emplace_back(leaf); });
-    return explain_all(targets_of(target), list);
+    return explain_all(targets_of(target), sources_of(sources));
   }
   TapeStats stats() const;
 
   /// What gradient() would do with the same arguments. Uses up nothing; checks them alike.
   template <Tree T, Tree S>
   ReplayPlan plan(const T& target, const S& sources, const GradientOptions& options = {}) const {
-    std::vector<Source> list;
-    for_each_leaf(sources, [&](const auto& leaf) { list.emplace_back(leaf); });
-    return plan_all(targets_of(target), list, options);
+    return plan_all(targets_of(target), sources_of(sources), options);
   }
   template <Tree T>
   ReplayPlan plan(const T& target, std::initializer_list<Source> sources, const GradientOptions& options = {}) const {
@@ -308,10 +302,16 @@ class GradientTape {
     for_each_leaf(tree, [&](const auto& leaf) { list.emplace_back(leaf); });
     return list;
   }
-  static std::vector<Tensor> tensors_of(std::initializer_list<Target> targets) {
-    std::vector<Tensor> list;
-    for (const Target& t : targets) list.push_back(t.tensor());
+  template <class S>
+  static std::vector<Source> sources_of(const S& tree) {
+    std::vector<Source> list;
+    for_each_leaf(tree, [&](const auto& leaf) { list.emplace_back(leaf); });
     return list;
+  }
+  template <class S>
+  static map_t<Gradient, S> in_structure(const S& sources, std::vector<Gradient> flat) {
+    std::size_t next = 0;
+    return map_leaves<Gradient>(sources, [&](const auto&) { return std::move(flat[next++]); });
   }
   std::vector<Gradient> replay(std::span<const Target> targets, std::span<const Source> sources,
                                const GradientOptions& options);

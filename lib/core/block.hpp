@@ -78,6 +78,9 @@ extern void (*on_first_use)();
 /// Called by each thread at its first use of a tensor; null if nobody asks.
 extern void (*on_new_thread)();
 
+/// Bytes of the pool that a handle to the block keeps: its own and, for a view, those of the block that holds the data.
+std::int64_t pool_bytes(const Block* b) noexcept;
+
 /// Makes the block a cached constant: never reused, not counted as live.
 void uncount(Block* b) noexcept;
 

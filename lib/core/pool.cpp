@@ -313,6 +313,11 @@ Block* new_borrowed(const void* data, DType dtype, const Shape& shape, void* own
   return b;
 }
 
+std::int64_t pool_bytes(const Block* b) noexcept {
+  const auto bytes = static_cast<std::int64_t>(bytes_of(b->size_class));
+  return b->flags & view_flag ? bytes + pool_bytes(static_cast<const Block*>(b->base)) : bytes;
+}
+
 void destroy(BlockHead* head) noexcept {
   auto* b = static_cast<Block*>(head);
   if (b->marks[0].tape && on_marked_destroyed) on_marked_destroyed(b);

@@ -19,6 +19,8 @@ std::string describe(const Reason& reason);
 
 /// The slot of a source on the tape, tape::no_slot if it is not followed.
 std::uint32_t slot_of(const tape::Tape& tape, const Source& source) noexcept;
+/// The same of a target: of the value, or where that was read unseen, of the variable.
+std::uint32_t slot_of(const tape::Tape& tape, const Target& target) noexcept;
 std::uint32_t slot_of(const tape::Tape& tape, const Tensor& x) noexcept;
 /// Why no gradient of the targets reached the source.
 Reason why_none(const tape::Tape& tape, std::span<const Target> targets, const Source& source,
@@ -55,8 +57,8 @@ std::vector<Gradient> jacobian(const char* who, tape::Tape& tape, const Target& 
 /// The gradient function that an OverrideGuard of this thread puts in place of the op's own; null if none.
 struct Override;
 const Override* find_override(const char* name) noexcept;
-void call_override(const Override& override, const tape::Record& record, const tape::Entry& entry,
-                   std::span<const Tensor> g, std::span<Gradient> dx);
+void call_override(const Override& override, const tape::Tape& tape, const tape::Record& record,
+                   const tape::Entry& entry, std::span<const Tensor> g, std::span<Gradient> dx);
 
 }  // namespace reel::autodiff
 

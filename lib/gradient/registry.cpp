@@ -44,15 +44,49 @@ void verify_count(std::string_view name, std::size_t found, std::size_t expected
     fail<ValueError>(name, "Num gradients {} generated for op {} do not match num inputs {}", found, name, expected);
 }
 
-void call(const GradientFunction& f, std::string_view name, const tape::Record& r, std::size_t saved_inputs,
-          std::span<const Tensor> g, std::span<Gradient> dx) {
-  std::vector<Tensor> inputs(r.num_inputs()), outputs(r.num_outputs());
-  for (std::size_t i = 0; i < inputs.size(); ++i)
-    if (i < saved_inputs && r.has_saved(i)) inputs[i] = r.saved(i);
-  for (std::size_t k = 0; k < outputs.size(); ++k)
-    if (r.has_saved(saved_inputs + k)) outputs[k] = r.saved(saved_inputs + k);
+// What an entry kept of its op's inputs and outputs; empty handles for the others.
+struct Kept {
+  explicit Kept(const tape::Record& r) : inputs(r.num_inputs()), outputs(r.num_outputs()) {}
+  std::vector<Tensor> inputs, outputs;
+};
+
+// Of an op of the user: the inputs, then the outputs.
+Kept kept_by_user(const tape::Record& r) {
+  Kept kept(r);
+  std::size_t next = 0;
+  for (std::vector<Tensor>* list : {&kept.inputs, &kept.outputs})
+    for (Tensor& x : *list) {
+      if (r.has_saved(next)) x = r.saved(next);
+      ++next;
+    }
+  return kept;
+}
+
+// Of an op of the library, whose rules keep values in orders of their own: what the tape follows is told by its slot.
+// An input that it does not follow stands in its own place among the values; the conditions and indices that a rule
+// keeps there instead are no floats.
+Kept kept_by_library(const tape::Tape& t, const tape::Record& r, const tape::Entry& e) {
+  Kept kept(r);
+  for (std::uint32_t s = 0; s < e.saved; ++s) {
+    if (!r.has_saved(s)) continue;
+    const Tensor x = r.saved(s);
+    const std::uint32_t slot = slot_of(t, x);
+    if (slot == tape::no_slot) {
+      if (s < e.inputs && e.input(s) == tape::no_slot && is_differentiable(x.dtype())) kept.inputs[s] = x;
+      continue;
+    }
+    for (std::uint32_t i = 0; i < e.inputs; ++i)
+      if (e.input(i) == slot && (i == s || !kept.inputs[i].defined())) kept.inputs[i] = x;
+    for (std::uint32_t k = 0; k < e.outputs; ++k)
+      if (e.output(k) == slot) kept.outputs[k] = x;
+  }
+  return kept;
+}
+
+void call(const GradientFunction& f, std::string_view name, const Kept& kept, std::span<const Tensor> g,
+          std::span<Gradient> dx) {
   std::vector<Gradient> cotangents(g.begin(), g.end());
-  std::vector<Gradient> result = f({name, inputs, outputs}, cotangents);
+  std::vector<Gradient> result = f({name, kept.inputs, kept.outputs}, cotangents);
   verify_count(name, result.size(), dx.size());
   std::move(result.begin(), result.end(), dx.begin());
 }
@@ -76,7 +110,7 @@ void user_vjp(const tape::Record& r, std::span<const Tensor> g, std::span<Gradie
                         op.name);
     f = found->second;
   }
-  if (f) return call(f, op.name, r, r.num_inputs(), g, dx);
+  if (f) return call(f, op.name, kept_by_user(r), g, dx);
   for (Gradient& d : dx) d = GradientAccess::none({WhyNone::not_differentiable, op.name, 0});
 }
 
@@ -111,9 +145,9 @@ const Override* find_override(const char* name) noexcept {
   return nullptr;
 }
 
-void call_override(const Override& o, const tape::Record& r, const tape::Entry& e, std::span<const Tensor> g,
-                   std::span<Gradient> dx) {
-  call(o.gradient, o.name, r, std::min<std::size_t>(e.saved, e.inputs), g, dx);
+void call_override(const Override& o, const tape::Tape& t, const tape::Record& r, const tape::Entry& e,
+                   std::span<const Tensor> g, std::span<Gradient> dx) {
+  call(o.gradient, o.name, e.rule->user ? kept_by_user(r) : kept_by_library(t, r, e), g, dx);
 }
 
 }  // namespace autodiff

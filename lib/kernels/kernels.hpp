@@ -112,7 +112,8 @@ const Set* find(std::string_view isa);
 // ---- What is compiled once, for the baseline
 // --------------------------------------------------------------------------------------
 
-// out[i * out_stride] = in[0] combined with all up to in[i], one after the other. out may be in itself. Numbers only.
+// out[i * out_stride] = in[0] combined with all up to in[i], one after the other. out may be in itself. Numbers only,
+// and of cumprod real ones.
 using Scan = void (*)(Strided in, void* out, std::ptrdiff_t out_stride, std::ptrdiff_t n);
 Scan cumsum(Type t);
 Scan cumprod(Type t);
@@ -124,6 +125,12 @@ void fill(const void* value, void* out, std::ptrdiff_t out_stride, std::ptrdiff_
 // the small one.
 void copy_matrix(const void* in, std::ptrdiff_t row_stride, std::ptrdiff_t column_stride, void* out,
                  std::ptrdiff_t out_stride, std::ptrdiff_t rows, std::ptrdiff_t columns, std::size_t bytes);
+
+// Functions between complex numbers of type t and the real numbers that they consist of. in: z; of join: re, im.
+enum class ComplexFunction : std::uint8_t { real, imag, abs, angle, conj, join };
+Loop complex_function(ComplexFunction f, Type t);
+// Enters the rows that are holomorphic for the complex types.
+void enter_complex(Set& set);
 
 // out[i] = in[i] as the other type, contiguous. False if a NaN or a number out of range met an integer type: out is
 // then undefined. Integers wrap, a complex number gives its real part, anything but zero is true.

@@ -3,8 +3,8 @@
 // out in a tile on the stack first, so that a kernel is called per tile and not per few elements.
 #include <algorithm>
 
+#include "loops/layout.hpp"
 #include "loops/loops.hpp"
-#include "loops/nest.hpp"
 
 namespace reel::loops {
 namespace {
@@ -12,13 +12,11 @@ namespace {
 constexpr std::int64_t piece = 16384;   // elements that one thread takes at a time
 constexpr std::int64_t short_run = 16;  // below: tiles
 constexpr std::int64_t tile_elements = 512;
-constexpr std::int64_t large = 4096;  // from here on a transposed operand is copied
 
 struct Operand {
-  enum class Kind : std::uint8_t { none, single, linear, strided } kind = Kind::none;
+  Layout layout;
   const std::byte* data = nullptr;
   std::size_t bytes = 0;
-  std::int64_t period = 0;  // after so many positions its elements repeat
 };
 
 struct Job {
@@ -32,7 +30,9 @@ struct Job {
 
   void rows(std::int64_t begin, std::int64_t end) const;
   void tiles(std::int64_t begin, std::int64_t end) const;
-  void lay_out(std::size_t k, std::int64_t begin, std::int64_t end, std::byte* to) const;
+  void lay_out(std::size_t k, std::int64_t begin, std::int64_t end, std::byte* to) const {
+    loops::lay_out(nest, k, operand[k].data, operand[k].bytes, begin, end, to);
+  }
 };
 
 // One call of the kernel for each row of the innermost loop.
@@ -54,86 +54,37 @@ void Job::rows(std::int64_t begin, std::int64_t end) const {
   }
 }
 
-// The elements of operand k at positions [begin, end), without gaps.
-void Job::lay_out(std::size_t k, std::int64_t begin, std::int64_t end, std::byte* to) const {
-  const int last = nest.rank - 1;
-  const std::int64_t length = nest.extent[last], stride = nest.stride[k][last];
-  const std::int64_t rows = nest.extent[last - 1], row_stride = nest.stride[k][last - 1];
-  with_size(operand[k].bytes, [&](auto element) {
-    using T = decltype(element);
-    const T* x = reinterpret_cast<const T*>(operand[k].data);
-    std::int64_t row = begin / length, within = begin % length;
-    for (std::int64_t at = begin; at < end;) {  // a turn for each index of the dimensions before the last two
-      const T* p = x + nest.offset(k, row / rows, last - 1) + row % rows * row_stride;
-      for (std::int64_t r = row % rows; r < rows && at < end; ++r, ++row, p += row_stride) {
-        const std::int64_t n = std::min(length - within, end - at);
-        gather<T>(p + within * stride, stride, to, n);
-        to += n * static_cast<std::int64_t>(sizeof(T));
-        at += n;
-        within = 0;
-      }
-    }
-  });
-}
-
-// Copies the first `filled` bytes over and over, up to `size`.
-void repeat(std::byte* to, std::size_t filled, std::size_t size) {
-  for (; filled < size; filled *= 2) std::memcpy(to + filled, to, std::min(filled, size - filled));
-}
-
 // One call for each tile. `begin` is a multiple of the tile, so that what repeats within it is laid out once.
 void Job::tiles(std::int64_t begin, std::int64_t end) const {
   alignas(64) std::byte buffer[max_operands][tile_elements * 16];
   kernels::Strided in[max_operands];
   for (std::size_t k = 0; k < count; ++k) {
     const Operand& x = operand[k];
-    in[k] = {x.data, x.kind == Operand::Kind::single || x.kind == Operand::Kind::none ? 0 : 1};
-    if (x.kind != Operand::Kind::strided) continue;
+    in[k] = {x.data, x.layout.kind == Layout::Kind::single || x.layout.kind == Layout::Kind::none ? 0 : 1};
+    if (x.layout.kind != Layout::Kind::strided) continue;
     in[k].data = buffer[k];
-    if (x.period > tile) continue;
-    lay_out(k, begin, begin + x.period, buffer[k]);
-    repeat(buffer[k], static_cast<std::size_t>(x.period) * x.bytes, static_cast<std::size_t>(tile) * x.bytes);
+    if (x.layout.period > tile) continue;
+    lay_out(k, begin, begin + x.layout.period, buffer[k]);
+    repeat(buffer[k], static_cast<std::size_t>(x.layout.period) * x.bytes, static_cast<std::size_t>(tile) * x.bytes);
   }
   for (std::int64_t at = begin; at < end; at += tile) {
     const std::int64_t n = std::min(tile, end - at);
     for (std::size_t k = 0; k < count; ++k) {
       const Operand& x = operand[k];
-      if (x.kind == Operand::Kind::linear) in[k].data = x.data + at * static_cast<std::int64_t>(x.bytes);
-      if (x.kind == Operand::Kind::strided && x.period > tile) lay_out(k, at, at + n, buffer[k]);
+      if (x.layout.kind == Layout::Kind::linear) in[k].data = x.data + at * static_cast<std::int64_t>(x.bytes);
+      if (x.layout.kind == Layout::Kind::strided && x.layout.period > tile) lay_out(k, at, at + n, buffer[k]);
     }
     loop(in, out + at * static_cast<std::int64_t>(out_bytes), n);
   }
 }
 
-// Whether another axis than the last is the one along which x's elements lie close together.
-bool transposed(const detail::Block* x) {
-  if (x->size < large) return false;
-  std::int64_t last = 0, least = 0;
-  for (int d = x->rank - 1; d >= 0; --d) {
-    const std::int64_t s = std::abs(x->strides()[d]);
-    if (x->extents()[d] == 1 || s == 0) continue;
-    if (last == 0) last = least = s;
-    least = std::min(least, s);
-  }
-  return least < last;
-}
-
-void classify(Job& job, std::int64_t size) {
-  const Nest<max_operands>& nest = job.nest;
+void classify(Job& job) {
   std::int64_t longest = 1;
   for (std::size_t k = 0; k < job.count; ++k) {
     Operand& x = job.operand[k];
     if (!x.data) continue;
-    bool linear = true;
-    std::int64_t dense = 1, period = 1;
-    for (int d = nest.rank - 1; d >= 0; --d) {
-      linear &= nest.stride[k][d] == dense;
-      dense *= nest.extent[d];
-      if (nest.stride[k][d] != 0) period = dense;
-    }
-    x.kind = linear ? Operand::Kind::linear : period == 1 ? Operand::Kind::single : Operand::Kind::strided;
-    x.period = x.kind == Operand::Kind::strided ? period : size;
-    if (x.period <= tile_elements) longest = std::max(longest, x.period);
+    x.layout = layout_of(job.nest, k);
+    if (x.layout.period <= tile_elements) longest = std::max(longest, x.layout.period);
   }
   job.tile = tile_elements / longest * longest;  // periods divide each other
 }
@@ -167,7 +118,7 @@ void pointwise_any(kernels::Loop loop, const Shape& shape, std::span<const Tenso
       if (x[k]) stride[k] = broadcast_stride(x[k], d, shape.rank());
     job.nest.push(shape.begin()[d], stride);
   }
-  classify(job, size);
+  classify(job);
   const bool tiled = job.nest.rank > 1 && job.nest.extent[job.nest.rank - 1] < short_run;
   const std::int64_t grain = tiled ? piece / job.tile * job.tile : piece;
   const auto run = [&](std::int64_t begin, std::int64_t end) {

@@ -33,10 +33,10 @@ Tensor compare(const char* op, Comparison c, const Operand& x, const Operand& y)
     if (o->is_tensor()) ops::require_defined(op, o->tensor(), o == &x ? "x" : "y");
   const Operand* both[] = {&x, &y};
   DType d = ops::common_dtype(op, both);
-  if (d == DType::float16 || d == DType::bfloat16) d = DType::float32;                           // exact
+  if (ops::is_half(d)) d = DType::float32;                                                       // exact
   if (!is_differentiable(d) && !(x.is_tensor() && y.is_tensor())) d = promote(d, DType::int64);  // any number fits
   const kernels::Loop loop = kernels::active().comparison(c, static_cast<kernels::Type>(d));
-  if (!loop) fail<TypeError>(op, "{} has no order; compare its real parts", d);
+  if (!loop) fail<TypeError>(op, "{} has no order; compare real(x), or abs(x)", d);
   return binary(op, x, y, d, loop);
 }
 
@@ -47,7 +47,7 @@ Tensor logical(const char* op, Logical l, const Operand& x, const Operand& y) {
 Tensor predicate(const char* op, Predicate p, const Operand& x) {
   const tape::OpScope scope(x);
   Tensor a = ops::to_tensor(op, x);
-  if (a.dtype() == DType::float16 || a.dtype() == DType::bfloat16) a = ops::cast_to(a, DType::float32);
+  if (ops::is_half(a.dtype())) a = ops::cast_to(a, DType::float32);
   if (!is_differentiable(a.dtype())) a = ops::cast_to(a, DType::float64);  // integers are finite
   const kernels::Loop loop = kernels::active().test(p, static_cast<kernels::Type>(a.dtype()));
   if (!loop) fail<TypeError>(op, "is not defined for {}", a.dtype());

@@ -24,6 +24,17 @@ Tensor cast_to(const Tensor& x, DType d);
 /// d itself when floating or complex, float64 for integers and booleans: what unary float functions compute in.
 constexpr DType floating_of(DType d) noexcept { return is_differentiable(d) ? d : DType::float64; }
 
+/// What to do about an op that does not exist for d, for its TypeError.
+constexpr const char* remedy(DType d) noexcept {
+  return is_complex(d) ? "take real(x), imag(x) or abs(x) first" : "cast the operand first";
+}
+constexpr bool is_half(DType d) noexcept { return d == DType::float16 || d == DType::bfloat16; }
+/// f(x) for a half precision: computed in float32, with f's own rule, and rounded once, at the end. Recorded.
+template <class F>
+Tensor in_float32(const Tensor& x, const F& f) {
+  return cast(f(cast(x, DType::float32)), x.dtype());
+}
+
 /// `axis` counted from the front. IndexError out of range.
 int normalize(const char* op, std::int64_t axis, int rank);
 /// The axes from the front, ascending. IndexError out of range, ValueError when one is named twice.

@@ -7,6 +7,7 @@
 
 #include "kernels/table.hpp"
 #include "loops/loops.hpp"
+#include "ops/complex.hpp"
 #include "ops/engine.hpp"
 #include "tape/tape.hpp"
 
@@ -38,7 +39,7 @@ const char* operand_name(std::size_t i) { return i == 0 ? "x" : i == 1 ? "y" : "
 DType computed_in(const Row& row, DType d) {
   if (row.domain == table::Domain::floating) d = floating_of(d);
   if (!kernels::active().op[row.index][kernels::index(lane_type(d))].value)
-    fail<TypeError>(row.rule.name, "is not defined for {}; cast the operand first", d);
+    fail<TypeError>(row.rule.name, "is not defined for {}; {}", d, remedy(d));
   return d;
 }
 
@@ -106,14 +107,14 @@ void compute(const Row& row, kernels::Loop loop, std::span<const Tensor* const> 
     }
     shape = i == 0 ? x[i]->shape() : broadcast_shapes(row.rule.name, shape, x[i]->shape());
   }
-  bool followed = false;
+  bool noted = false;
   if (tape::active())
-    for (std::size_t i = 0; i < operands.size(); ++i) followed |= tape::followed(*x[i]);
+    for (std::size_t i = 0; i < operands.size(); ++i) noted |= tape::followed(*x[i]) || tape::cut_off(*x[i]);
   const kernels::Loop loop = kernels::active().op[row.index][kernels::index(lane_type(d))].value;
   Tensor z;
   const Tensor* read[arity_max];
   std::copy_n(x, arity_max, read);
-  detail::Block* reused = followed || tape::watching ? nullptr : reusable_operand(operands, x, d, shape);
+  detail::Block* reused = noted || tape::watching ? nullptr : reusable_operand(operands, x, d, shape);
   if (reused) {
     z = TensorAccess::adopt(reused);
     for (std::size_t i = 0; i < operands.size(); ++i)
@@ -191,8 +192,17 @@ Tensor product(const tape::Record& record, const Tensor& g, const Shape& shape) 
 
 template <table::FixedString Name, std::size_t K>
 void pull(const tape::Record& record, const Tensor& g, std::span<Gradient> dx) {
-  if constexpr (!std::get<K>(kernels::row<Name>.products).is_unconnected)
-    if (record.wanted(K)) dx[K] = sum_to(record, product<Name, K>(record, g, g.shape()), record.shape(K));
+  constexpr const auto& p = std::get<K>(kernels::row<Name>.products);
+  if constexpr (!p.is_unconnected)
+    if (record.wanted(K)) {
+      // The transpose of a complex product is the product with the conjugate.
+      const bool complex = p.has_function && is_complex(g.dtype());
+      Tensor held;
+      const Tensor& from = complex ? held = conj(g) : g;
+      Tensor part = product<Name, K>(record, from, g.shape());
+      if (complex) part = conj(part);
+      dx[K] = sum_to(record, part, record.shape(K));
+    }
 }
 
 template <table::FixedString Name, std::size_t K>
@@ -284,7 +294,6 @@ Tensor leaky_relu(const Operand& x, const Operand& slope)     { return apply<"le
 Tensor clip(const Operand& x, const Operand& low, const Operand& high) { return apply<"clip">(x, low, high); }
 Tensor negative(const Operand& x)   { return apply<"negative">(x); }
 Tensor square(const Operand& x)     { return apply<"square">(x); }
-Tensor abs(const Operand& x)        { return apply<"abs">(x); }
 Tensor sign(const Operand& x)       { return apply<"sign">(x); }
 Tensor reciprocal(const Operand& x) { return apply<"reciprocal">(x); }
 Tensor sqrt(const Operand& x)       { return apply<"sqrt">(x); }
@@ -326,6 +335,10 @@ Tensor round(const Operand& x)      { return apply<"round">(x); }
 Tensor trunc(const Operand& x)      { return apply<"trunc">(x); }
 // clang-format on
 
+Tensor abs(const Operand& x) {
+  if (x.is_tensor() && x.tensor().defined() && is_complex(x.tensor().dtype())) return ops::magnitude(x);
+  return apply<"abs">(x);
+}
 Tensor power(const Operand& x, const Operand& y) {
   ops::check_exponent(x, y);
   return apply<"power">(x, y);

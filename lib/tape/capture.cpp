@@ -51,7 +51,14 @@ void Capture::note(std::span<const Tensor> results) {
 
 void Capture::note(const Variable& v, std::uint64_t id) {
   known_.insert(id);
-  if (std::find(variables_.begin(), variables_.end(), v) == variables_.end()) variables_.push_back(v);
+  variables_.emplace(v.id(), v);
+}
+
+std::vector<Variable> Capture::variables() const {
+  std::vector<Variable> list;
+  list.reserve(variables_.size());
+  for (const auto& [id, v] : variables_) list.push_back(v);
+  return list;
 }
 
 void Capture::note_constant(const Variable& v, const Tensor& value) {

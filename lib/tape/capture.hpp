@@ -1,6 +1,7 @@
 // Capture: runs code out of sight of the tapes of this thread and finds out what it reads that they follow. This is how
 // a function becomes one entry: its arguments and what it captured are the entry's inputs.
 #pragma once
+#include <map>
 #include <reel/tape.hpp>
 #include <set>
 
@@ -22,8 +23,9 @@ class Capture {
 
   /// What was used so far and is followed by a hidden tape, in the order of first use, each once.
   std::span<const Tensor> tensors() const noexcept { return tensors_; }
-  /// The variables that were read and that a hidden tape follows; their values are not among the tensors.
-  std::span<const Variable> variables() const noexcept { return variables_; }
+  /// The variables that were read and that a hidden tape follows, in the order of their construction; their values are
+  /// not among the tensors.
+  std::vector<Variable> variables() const;
   /// The other variables that were read, and what was read first of each: constants, but a later run must read the
   /// same.
   std::span<const Variable> constants() const noexcept { return constants_; }
@@ -57,7 +59,8 @@ class Capture {
   Tape* watcher_ = nullptr;
   Capture* below_;
   std::vector<Tensor> tensors_;
-  std::vector<Variable> variables_, constants_;
+  std::map<std::uint64_t, Variable> variables_;  // by id
+  std::vector<Variable> constants_;
   std::vector<Tensor> constant_values_;  // of constants_
   std::set<std::uint64_t> known_;        // ids of captured tensors, and of values read of variables
 };

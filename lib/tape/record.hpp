@@ -102,6 +102,8 @@ void record(const Rule& rule, std::span<const Tensor* const> inputs, std::span<c
 
 /// Why a result that an op computed from followed inputs is not followed itself.
 enum class Cut : std::uint8_t { integer, stopped, paused };
+/// Whether a tape of this thread knows why it does not follow x: what is computed from x inherits the reason.
+bool cut_off(const Tensor& x) noexcept;
 /// Notes that the op `name` computed `output` without recording, for explain() and why_none().
 void note_cut(const char* name, std::span<const Tensor* const> inputs, const Tensor& output, Cut why) noexcept;
 

@@ -189,6 +189,12 @@ bool followed(const Tensor& x) noexcept {
   return false;
 }
 
+bool cut_off(const Tensor& x) noexcept {
+  for (const Tape* t = top; t; t = t->below)
+    if (!t->taints.empty() && t->taints.contains(detail::block(x)->id)) return true;
+  return false;
+}
+
 void record(const Rule& rule, std::span<const Tensor* const> inputs, std::span<const Tensor* const> outputs,
             std::span<const Tensor* const> saved, std::span<const std::int64_t> attributes) {
   Call call{rule, inputs, outputs, saved, attributes};

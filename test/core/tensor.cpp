@@ -200,9 +200,9 @@ TEST_CASE("gradients of casts") {
   CHECK(tape.gradient(narrow, x).dense().dtype() == DType::float64);
   CHECK(tape.gradient(narrow, x).dense().to_vector() == std::vector<double>{1, 1});
   CHECK(tape.gradient(real, x).dense().to_vector() == std::vector<double>{1, 1});
-  const Gradient none = tape.gradient(back, x);
-  CHECK_FALSE(none);
-  CHECK(none.reason() == WhyNone::integer_dtype);
+  const Gradient missing = tape.gradient(back, x);
+  CHECK_FALSE(missing);
+  CHECK(missing.reason() == WhyNone::integer_dtype);
   const Tensor v = from_data(std::vector<std::complex<double>>{{1, 2}, {3, -4}});
   CHECK(tape.gradient(complex, x, {.output_gradients = v}).dense().to_vector() == std::vector<double>{1, 3});
 }

@@ -137,7 +137,7 @@ TEST_CASE("S66: no method writes into a gradient that it does not own") {
   }
 }
 
-TEST_CASE("every method is differentiable: the sums are recorded by an outer tape") {
+TEST_CASE("S19, S99: every method is differentiable: the sums are recorded by an outer tape") {
   for (const AggregationMethod method : methods) {
     const Tensor x = scalar(2.0);
     GradientTape tape;
@@ -185,7 +185,7 @@ TEST_CASE("S68, C6: with a dense term the sum is dense, whichever comes first") 
     }
 }
 
-TEST_CASE("the memory of many lookups is that of their rows") {
+TEST_CASE("S117: the memory of many lookups is that of their rows") {
   const Tensor x = ones({100000, 4});
   GradientTape tape;
   tape.watch(x);

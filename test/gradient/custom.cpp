@@ -4,6 +4,7 @@
 #include <reel/reel.hpp>
 
 #include "catch.hpp"
+#include "support/warnings.hpp"
 
 using namespace reel;
 using Catch::Contains;
@@ -56,7 +57,7 @@ TEST_CASE("custom_gradient: trees in and out, arguments that are no trees, none"
   CHECK(grad(nothing)(a).item() == 0.0);
 }
 
-TEST_CASE("custom_gradient: what the function computes is out of sight") {
+TEST_CASE("S119: custom_gradient: what the function computes is out of sight") {
   const Tensor x = scalar(2.0);
   int calls = 0;
   const auto f = custom_gradient([&](const Tensor& v) {
@@ -74,11 +75,14 @@ TEST_CASE("custom_gradient: what the function computes is out of sight") {
   CHECK((*tape.gradient(y, x)).item() == 7.0);
 }
 
-TEST_CASE("custom_gradient: variables that the function reads") {
+TEST_CASE("S27: custom_gradient: variables that the function reads, by construction") {
   const Variable w(scalar(2.0), "w"), u(scalar(5.0), "u"), fixed(scalar(1.0), "fixed", false);
   const auto f = custom_gradient([&](const Tensor& x) {
-    const Tensor y = u * w * x * fixed;
+    const Tensor first = u * x, y = w * first * fixed;
     return std::pair(y, [&w, &u, x](const Tensor& dy, std::span<const Variable> variables) {
+      REQUIRE(variables.size() == 2);
+      CHECK(variables[0] == w);
+      CHECK(variables[1] == u);
       std::vector<Gradient> list;
       for (const Variable& v : variables) list.emplace_back(dy * x * (v == w ? u : w));
       return std::pair(dy * w * u, list);
@@ -152,6 +156,7 @@ TEST_CASE("custom_gradient: forward mode needs a rule of its own") {
 
 TEST_CASE("custom_gradient: an argument or an old tensor handed back, and a result given twice") {
   const Tensor x = scalar(2.0), old = scalar(9.0);
+  const WarningLog growth;  // the tape stays active while it is asked, and says that this costs
   GradientTape tape({.persistent = true});
   tape.watch(x);
   const Tensor same =
@@ -199,6 +204,7 @@ TEST_CASE(
     CHECK(close(jvp(grad(nested), x, 1.0).second.item(), grad(grad(plain))(x).item()));
     CHECK(close(grad([&](const Tensor& v) { return jvp(nested, v, 1.0).second; })(x).item(),
                 grad(grad(plain))(x).item()));
+    const WarningLog growth;  // the tape stays active while it is asked, and says that this costs
     GradientTape tape({.persistent = true});
     tape.watch(std::pair(x, c));
     const auto a = tape.gradient(nested(x), {x, c, w}), b = tape.gradient(plain(x), {x, c, w});
@@ -300,6 +306,7 @@ TEST_CASE("recompute_grad: exceptions of the first and of the second run pass th
     if (left-- == 0) throw std::runtime_error("enough");
     return v * v;
   });
+  const WarningLog growth;  // the tape stays active while it is asked, and says that this costs
   GradientTape tape({.persistent = true});
   tape.watch(x);
   CHECK_THROWS_WITH(f(x), "enough");
@@ -332,6 +339,7 @@ TEST_CASE("grad_pass_through: the derivative of the identity, to every order") {
 
 TEST_CASE("prevent_gradient: whoever differentiates through it is told") {
   const Tensor x = scalar(2.0);
+  const WarningLog growth;  // the tape stays active while it is asked, and says that this costs
   GradientTape tape({.persistent = true});
   tape.watch(x);
   const Tensor y = prevent_gradient(x, "sampling");

@@ -62,7 +62,7 @@ TEST_CASE("S106: gradients work on the innermost recording tape, or the one give
   CHECK_THROWS_WITH(gradients(outer, y, x), Contains("used up by GradientTape.gradient"));
 }
 
-TEST_CASE("gradients neither stop nor use up a tape, which records the replay: gradients of gradients") {
+TEST_CASE("S19, S106: gradients neither stop nor use up a tape, which records the replay: gradients of gradients") {
   const Tensor x = scalar(2.0);
   WarningLog log;
   GradientTape tape;
@@ -134,7 +134,7 @@ TEST_CASE("S82: ones of y's shape and dtype, integers included") {
   CHECK(g.dense().to_vector() == Values{1, 1});
 }
 
-TEST_CASE("S83-S86, C14: output gradients by class of dtype, cast to y's with one warning") {
+TEST_CASE("S83, S84, S86, C14: output gradients by class of dtype, cast to y's with one warning") {
   const Tensor x = tensor<float>({1, 2}), z = cast(x, DType::complex64);
   GradientTape tape;
   tape.watch(x);
@@ -353,6 +353,9 @@ TEST_CASE("S128: hessians are block diagonal, of shape x.shape + x.shape") {
   CHECK(both[1].dense().to_vector() == Values(4));
   // Several ys are summed.
   CHECK(hessians({sum(x * x), sum(x * x * x)}, x)[0].dense().to_vector() == Values{8, 0, 0, 14});
+  // So are the elements of one.
+  CHECK(hessians(x * x * sum(x), x)[0].dense().to_vector() ==
+        Values{6 * 1 + 2 * 2, 2 * 1 + 2 * 2, 2 * 1 + 2 * 2, 6 * 2 + 2 * 1});
   // Recorded: third derivatives on the same tape.
   CHECK(gradients(hessians(sum(x * x * x), x)[0], x)[0].dense().to_vector() == Values{6, 6});
   CHECK(tape.active());
@@ -371,7 +374,7 @@ TEST_CASE("S129, C15: the Hessian of what is linear or not connected is zero") {
   CHECK(hessians(sum(zeros({0})), zeros({0}))[0].dense().shape() == Shape{0, 0});
 }
 
-TEST_CASE("hessians hand their options to the first derivative") {
+TEST_CASE("S128: hessians hand their options to the first derivative") {
   const Tensor x = scalar(2.0);
   GradientTape tape;
   tape.watch(x);

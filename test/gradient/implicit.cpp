@@ -197,7 +197,7 @@ TEST_CASE("S49, S50: parameters by name need named(), and no mixture") {
                   ValueError);
 }
 
-TEST_CASE("make_vjp, value_and_grad and grad pick parameters at run time, too") {
+TEST_CASE("S49: make_vjp, value_and_grad and grad pick parameters at run time, too") {
   const auto f = named(polynomial, "x", "y");
   const auto [y, vjp] = make_vjp(f, {"y", "x"})(2.0, 3.0);
   CHECK(y.item() == 6);

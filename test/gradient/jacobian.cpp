@@ -405,7 +405,7 @@ TEST_CASE("batch_jacobian of a layer: the weights, scaled by each element's own 
   CHECK_THROWS_AS(tape.batch_jacobian(y, x), TapeError);
 }
 
-TEST_CASE("batch_jacobian: batches of scalars, empty ones, and sums over what depends on the whole batch") {
+TEST_CASE("batch_jacobian: batches of scalars (rank 1), empty ones, and sums over what depends on the whole batch") {
   const Tensor x = tensor({2, 3}), empty = zeros({60, 0}), no_batch = zeros({0, 4});
   GradientTape tape({.persistent = true});
   tape.watch(x);
@@ -417,7 +417,7 @@ TEST_CASE("batch_jacobian: batches of scalars, empty ones, and sums over what de
   CHECK(tape.batch_jacobian(slice(exp(no_batch), {all, range_to(3)}), no_batch).dense().shape() == Shape{0, 3, 4});
 }
 
-TEST_CASE("batch_jacobian of what is not connected: none, or zeros") {
+TEST_CASE("batch_jacobian of what is not connected: none by default, zeros on request") {
   const Tensor x = zeros({6, 1}), y = zeros({6, 2, 3});
   GradientTape tape({.persistent = true});
   tape.watch(x);

@@ -100,7 +100,7 @@ TEST_CASE("S113: dense() adds duplicates and leaves zeros; what does not fit is 
   CHECK_THROWS_AS(s.dense(), TypeError);
 }
 
-TEST_CASE("dense() is differentiable: the rows gathered") {
+TEST_CASE("S113: dense() is differentiable: the rows gathered") {
   const Tensor values = tensor({{1., 2.}, {3., 4.}});
   GradientTape tape;
   tape.watch(values);

@@ -123,6 +123,12 @@ constexpr Pointwise rows[] = {
     {"round", [](X x) { return round(x[0]); }, 1, {{-3, 3}}, [](R x) { return std::nearbyint(x[0]); }, {}, off_integer, integers},
     {"trunc", [](X x) { return trunc(x[0]); }, 1, {{-3, 3}}, [](R x) { return std::trunc(x[0]); }, {}, off_integer, integers},
 
+    {"real", [](X x) { return real(exp(make_complex(x[0], x[1]))); }, 2, {{-2, 2}, {-1.2, 1.2}}, [](R x) { return std::exp(x[0]) * std::cos(x[1]); }, {}, nullptr, by_complex},
+    {"imag", [](X x) { return imag(exp(make_complex(x[0], x[1]))); }, 2, {{-2, 2}, {-2, 2}}, [](R x) { return std::exp(x[0]) * std::sin(x[1]); }, {}, nullptr, by_complex},
+    {"conj", [](X x) { return imag(square(conj(make_complex(x[0], x[1])))); }, 2, {{-3, 3}, {-3, 3}}, [](R x) { return -2 * x[0] * x[1]; }, {}, nullptr, by_complex},
+    {"angle", [](X x) { return angle(make_complex(x[0], x[1])); }, 2, {{0.3, 3}, {-3, 3}}, [](R x) { return std::atan2(x[1], x[0]); }, {}, nullptr, by_complex},
+    {"make_complex", [](X x) { return abs(make_complex(x[0], x[1])); }, 2, {{0.3, 3}, {-3, 3}}, [](R x) { return std::hypot(x[0], x[1]); }, {}, nullptr, by_complex},
+
     {"equal", [](X x) { return equal(x[0], x[1]); }, 2, {{-2, 2}, {-2, 2}}, [](R x) { return Real(x[0] == x[1]); }, {}, nullptr, integers | booleans | boolean_result},
     {"not_equal", [](X x) { return not_equal(x[0], x[1]); }, 2, {{-2, 2}, {-2, 2}}, [](R x) { return Real(x[0] != x[1]); }, {}, nullptr, integers | booleans | boolean_result},
     {"less", [](X x) { return less(x[0], x[1]); }, 2, {{-2, 2}, {-2, 2}}, [](R x) { return Real(x[0] < x[1]); }, {}, nullptr, integers | booleans | boolean_result},

@@ -196,10 +196,10 @@ TEST_CASE("identity, contiguous, stop_gradient") {
   tape.stop();
   CHECK(tape.gradient(y, x).dense().to_vector() == Doubles{3, 3});
   CHECK(tape.gradient(y, same).dense().to_vector() == Doubles{3, 3});
-  const Gradient none = tape.gradient(gone, x);
-  CHECK_FALSE(none);
-  CHECK(none.reason() == WhyNone::stop_gradient);
-  CHECK_THAT(none.why_none(), Contains("stop_gradient"));
+  const Gradient missing = tape.gradient(gone, x);
+  CHECK_FALSE(missing);
+  CHECK(missing.reason() == WhyNone::stop_gradient);
+  CHECK_THAT(missing.why_none(), Contains("stop_gradient"));
 }
 
 TEST_CASE("integers pass through shape ops and are not recorded") {

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-#include "gradient/pushforward.hpp"
+#include "gradient/forward/pushforward.hpp"
 
 namespace support {
 

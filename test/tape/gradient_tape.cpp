@@ -9,7 +9,7 @@
 using namespace reel;
 using Catch::Contains;
 
-TEST_CASE("S66-S68, C6: aggregation of slices and tensors") {
+TEST_CASE("S66-S68, S70, S101, C6: aggregation of slices and tensors") {
   const VSpace space;
   CHECK_FALSE(space.aggregate({}));
   const Tensor dense = tensor({{1., 1.}, {1., 1.}, {1., 1.}});
@@ -28,6 +28,7 @@ TEST_CASE("S66-S68, C6: aggregation of slices and tensors") {
   CHECK((*space.aggregate(mixed)).to_vector() == std::vector<double>{1, 1, 2, 3, 1, 1});
   CHECK(space.num_elements(a) == 2);
   CHECK(space.num_elements(dense) == 6);
+  CHECK(space.num_elements(scalar(1.0)) == 1);
 }
 
 TEST_CASE("S66: accumulation never writes into a gradient that it does not own") {
@@ -160,7 +161,7 @@ TEST_CASE("S79, C10: not connected is none, zeros on request") {
   CHECK_THROWS_AS(*tape.gradient(y, far), ValueError);
 }
 
-TEST_CASE("output gradients: weights, numbers, a cast with one warning, and what does not fit") {
+TEST_CASE("S80, S83, C14: output gradients: weights, numbers, a cast with one warning, and what does not fit") {
   const Tensor x = tensor<float>({1, 2});
   GradientTape tape({.persistent = true});
   tape.watch(x);
@@ -201,10 +202,10 @@ TEST_CASE("stop_recording pauses, stop leaves, resume enters again (C13), reset 
     const auto pause = tape.stop_recording();
     unseen = x * y;
   }
-  const Gradient none = tape.gradient(unseen, x);
-  CHECK_FALSE(none);
-  CHECK(none.reason() == WhyNone::paused);
-  CHECK_THAT(none.why_none(), Contains("multiply") && Contains("paused"));
+  const Gradient missing = tape.gradient(unseen, x);
+  CHECK_FALSE(missing);
+  CHECK(missing.reason() == WhyNone::paused);
+  CHECK_THAT(missing.why_none(), Contains("multiply") && Contains("paused"));
   tape.stop();
   const Tensor outside = x * 5;
   CHECK_FALSE(tape.gradient(outside, x));
@@ -220,7 +221,29 @@ TEST_CASE("stop_recording pauses, stop leaves, resume enters again (C13), reset 
   CHECK(tape.gradient(z, x).reason() == WhyNone::never_watched);
 }
 
-TEST_CASE("an active persistent tape that records its replays warns once") {
+TEST_CASE("C2: a stopped persistent tape does not grow, however often it is asked") {
+  const Tensor x = linspace(0.1, 1.0, 50);
+  const Variable w(ones({50}));
+  GradientTape tape({.persistent = true});
+  tape.watch(x);
+  const Tensor y = sum(tanh(x * w) * exp(x) / (w + x));
+  tape.stop();
+  const auto ask = [&] { return tape.gradient(y, {x, w}); };
+  const auto first = ask();
+  ask();  // beside the first, which stays
+  const TapeStats stats = tape.stats();
+  const MemoryStats memory = memory_stats();
+  for (int i = 0; i < 10000; ++i) ask();
+  CHECK(tape.stats().entries == stats.entries);
+  CHECK(tape.stats().entry_bytes == stats.entry_bytes);
+  CHECK(tape.stats().saved_bytes == stats.saved_bytes);
+  CHECK(memory_stats().live_bytes == memory.live_bytes);
+  CHECK(memory_stats().live_tensors == memory.live_tensors);
+  CHECK(memory_stats().pool_misses == memory.pool_misses);
+  CHECK((*ask()[1]).to_vector() == (*first[1]).to_vector());
+}
+
+TEST_CASE("C2: an active persistent tape that records its replays warns once") {
   WarningLog log;
   const Tensor x = scalar(1.1);
   GradientTape tape({.persistent = true});
@@ -317,10 +340,10 @@ TEST_CASE("S5: the registry's three outcomes, found at replay and not before") {
   GradientRegistry::remove("unknown_op");
   GradientRegistry::add_not_differentiable("flat_op");
   const Tensor flat = record("flat_op");
-  const Gradient none = tape.gradient(flat, x);
-  CHECK_FALSE(none);
-  CHECK(none.reason() == WhyNone::not_differentiable);
-  CHECK_THAT(none.why_none(), Contains("flat_op"));
+  const Gradient missing = tape.gradient(flat, x);
+  CHECK_FALSE(missing);
+  CHECK(missing.reason() == WhyNone::not_differentiable);
+  CHECK_THAT(missing.why_none(), Contains("flat_op"));
   GradientRegistry::remove("flat_op");
 }
 
@@ -335,6 +358,78 @@ TEST_CASE("S9: an override guard replaces a rule on this thread while it lives")
     CHECK((*tape.gradient(y, x)).item() == 100.0);
   }
   CHECK((*tape.gradient(y, x)).item() == Approx(1 - std::tanh(0.5) * std::tanh(0.5)));
+}
+
+namespace {
+
+using Ids = std::vector<std::uint64_t>;
+Ids ids_of(std::span<const Tensor> tensors) {
+  Ids ids;
+  for (const Tensor& x : tensors) ids.push_back(x.defined() ? x.id() : 0);
+  return ids;
+}
+
+// What an override of the op sees of the inputs, then of the outputs, when y is differentiated: 0 for what is not kept.
+Ids kept(const char* op, GradientTape& tape, const Tensor& y, const Source& x) {
+  Ids ids;
+  const GradientRegistry::OverrideGuard guard(op, [&](const RecordedOp& r, std::span<const Gradient>) {
+    for (const std::span<const Tensor> list : {r.inputs, r.outputs})
+      for (const std::uint64_t id : ids_of(list)) ids.push_back(id);
+    return std::vector<Gradient>(r.inputs.size());
+  });
+  tape.gradient(y, {x});
+  return ids;
+}
+
+}  // namespace
+
+TEST_CASE("S9: an override sees what the rule of the op keeps, each value in its place") {
+  const Tensor x = tensor({{1., 2.}, {3., 5.}}), y = tensor({{2., 7.}, {1., 8.}}),
+               constant = tensor({{3., 1.}, {4., 1.}});
+  const Variable v(constant);
+  GradientTape tape({.persistent = true});
+  tape.watch(x);
+  tape.watch(y);
+  for (const auto& [name, op] : {std::pair<const char*, Tensor (*)(const Operand&)>("exp", exp), {"tanh", tanh}}) {
+    const Tensor z = op(x);
+    CHECK(kept(name, tape, z, x) == Ids{0, z.id()});
+  }
+  CHECK(kept("square", tape, square(x), x) == Ids{x.id(), 0});
+  CHECK(kept("multiply", tape, x * y, x) == Ids{x.id(), y.id(), 0});
+  CHECK(kept("multiply", tape, x * x, x) == Ids{x.id(), x.id(), 0});
+  CHECK(kept("multiply", tape, x * constant, x) == Ids{0, constant.id(), 0});
+  CHECK(kept("multiply", tape, constant * x, x) == Ids{constant.id(), 0, 0});
+  const Tensor read = v;
+  CHECK(kept("multiply", tape, read * x, v) == Ids{read.id(), x.id(), 0});
+  CHECK(kept("matmul", tape, matmul(x, y), x) == Ids{x.id(), y.id(), 0});
+  CHECK(kept("matmul", tape, matmul(x, constant), x) == Ids{0, constant.id(), 0});
+  CHECK(kept("matmul", tape, matmul(constant, x), x) == Ids{constant.id(), 0, 0});
+  const Tensor soft = softmax(x), most = max(x);
+  CHECK(kept("softmax", tape, soft, x) == Ids{0, soft.id()});
+  CHECK(kept("max", tape, most, x) == Ids{x.id(), most.id()});
+  // Factors, conditions and indices that a rule keeps beside them are neither.
+  const Tensor m = tensor({{2., 1., 0.}, {1., 3., 1.}, {0., 1., 4.}});
+  tape.watch(m);
+  const Tensor volume = det(m);
+  CHECK(kept("det", tape, volume, m) == Ids{m.id(), volume.id()});
+  CHECK(kept("where", tape, where(less(x, 2), constant, x), x) == Ids{0, 0, 0});
+  CHECK(kept("gather", tape, gather(x, tensor<int>({1})), x) == Ids{0, 0});
+  CHECK(kept("sum", tape, sum(x), x) == Ids{0, 0});
+}
+
+TEST_CASE("S3, S9: an override may use what is kept, to any order; what is not kept is refused, not read") {
+  const Tensor x = scalar(0.5);
+  const GradientRegistry::OverrideGuard guard("exp", [](const RecordedOp& op, std::span<const Gradient> g) {
+    CHECK_THROWS_AS(op.inputs[0] * 2.0, ValueError);
+    return std::vector<Gradient>{*g[0] * op.outputs[0] * 100.0};
+  });
+  GradientTape outer;
+  outer.watch(x);
+  GradientTape inner;
+  inner.watch(x);
+  const Tensor dy = *inner.gradient(exp(x), x);
+  CHECK(dy.item() == Approx(100 * std::exp(0.5)));
+  CHECK((*outer.gradient(dy, x)).item() == Approx(1e4 * std::exp(0.5)));
 }
 
 TEST_CASE("S37, S96, S97: what a user's rule returns is checked; the tape stays usable") {

@@ -163,7 +163,7 @@ TEST_CASE("S27: without watch_accessed_variables only what is watched by hand co
   CHECK((*g[1]).item() == 3.0);
 }
 
-TEST_CASE("a variable's gradient covers all its reads, also across assign; recorded values never change") {
+TEST_CASE("S107: a variable's gradient covers all its reads, also across assign; recorded values never change") {
   const Variable w(tensor({1., 2.}), "w");
   GradientTape tape;
   const Tensor first = w * w;
@@ -230,6 +230,31 @@ TEST_CASE("S32: a target that is a source gives ones, repeated targets add, S36:
   CHECK((*tape.gradient(stranger, stranger)).item() == 1.0);
 }
 
+TEST_CASE("S32, S107: a variable is a target, read or not while the tape recorded") {
+  const Variable z(scalar(3.0)), other(scalar(4.0));
+  GradientTape tape({.persistent = true});
+  tape.watch(z);
+  const Tensor y = z * 2.0;
+  tape.stop();
+  CHECK((*tape.gradient(z, z)).item() == 1);
+  CHECK((*tape.gradient({z, z}, z)).item() == 2);
+  CHECK((*tape.gradient({Target(y), Target(z)}, {z})[0]).item() == 3);
+  CHECK((*tape.gradient(std::vector{z}, z)).item() == 1);
+  CHECK((*tape.jacobian(z, z)).item() == 1);
+  CHECK_FALSE(tape.gradient(z, other));
+  CHECK_FALSE(tape.gradient(other, z));
+  CHECK(tape.explain(z, z) == "source 0: is the target itself");
+  z.assign(scalar(5.0));
+  CHECK((*tape.gradient(z, z)).item() == 1);
+  // One that the tape never saw.
+  GradientTape blind({.persistent = true, .watch_accessed_variables = false});
+  CHECK((*blind.gradient(z, z)).item() == 1);
+  CHECK_FALSE(blind.gradient(z, other));
+  ForwardAccumulator accumulator(z, 7.0);
+  accumulator.stop();
+  CHECK((*accumulator.jvp(z)).item() == 7);
+}
+
 TEST_CASE("S33: an op that no gradient reaches is not called") {
   const Tensor x = scalar(2.0);
   GradientTape tape;
@@ -267,6 +292,15 @@ TEST_CASE("S35: integers are constants") {
   CHECK_FALSE(cut);
   CHECK(cut.reason() == WhyNone::integer_dtype);
   CHECK_THAT(cut.why_none(), Catch::Contains("cast"));
+  // However far beyond the cut the target lies, and whoever computed in whose memory.
+  const Tensor far[] = {sum(exp(2.0 * cast(cast(x, DType::int32), DType::float64))),
+                        cast(cast(x, DType::int32) * 3, DType::float64),
+                        ones({2}) - cast(cast(x, DType::int32), DType::float64) * ones({2})};
+  for (const Tensor& target : far) {
+    const Gradient beyond = tape.gradient(target, x);
+    CHECK(beyond.reason() == WhyNone::integer_dtype);
+    CHECK_THAT(beyond.why_none(), Catch::Contains("cast"));
+  }
 }
 
 TEST_CASE("S39: replay of a tape that is not persistent frees values as it goes") {

@@ -45,6 +45,27 @@ TEST_CASE("jacobian: BackpropTest.testGradientTapeBatchJacobianCalledMultipleTim
   CHECK_THROWS_AS(tape.batch_jacobian(y, x), TapeError);
 }
 
+TEST_CASE("jacobian: BackpropTest.testJacobianCustomGradient") {
+  const Variable a(scalar(1.0)), b(scalar(2.0)), c(scalar(3.0));
+  const auto polynomial = [&](const Tensor& x) { return a * x * x + b * x + c; };
+  const auto call = custom_gradient([&](const Tensor& x) {
+    return std::pair(polynomial(x), [&, x](const Tensor& dy, std::span<const Variable> variables) {
+      GradientTape tape({.persistent = true});
+      for (const Variable& v : variables) tape.watch(v);
+      const Tensor y = polynomial(x);
+      std::vector<Gradient> list;
+      for (const Variable& v : variables) list.emplace_back(2.0 * sum(dy * *tape.jacobian(y, v)));
+      return std::pair(Gradient(), list);
+    });
+  });
+  const Tensor x = tensor({1., 2., 3.});
+  GradientTape tape({.persistent = true});
+  tape.watch(std::vector{a, b, c});
+  const Tensor y = call(x);
+  CHECK_FALSE(tape.gradient(y, x));
+  CHECK(each_number(tape.gradient(y, {a, b, c})) == List{28, 12, 6});
+}
+
 TEST_CASE("jacobian: JacobianTest.testPfor, JacobianTest.testWhileLoop") {
   for (const bool persistent : {false, true}) {
     const Tensor x = tensor({1., 2.}), y = tensor({3., 4.});

@@ -104,6 +104,16 @@ TEST_CASE("wrappers: BackpropTest.testMakeVJP") {
   CHECK_THROWS_AS(vjp(2.0), TapeError);
 }
 
+TEST_CASE("wrappers: BackpropTest.testGradientsFunctionInCustomGradient") {
+  const auto f = custom_gradient([](const Tensor& x) {
+    const auto g = gradients_function([](const Tensor& t) { return t * t; })(x);
+    return std::pair(*g[0], [](const Tensor& dy) { return 2.0 * dy; });
+  });
+  const Tensor one = scalar(1.0);
+  CHECK(f(one).item() == 2);
+  CHECK(number(gradients_function<0>(f)(one)[0]) == 2);
+}
+
 TEST_CASE("wrappers: BackpropTest.testPersistentMakeVJP") {
   const auto [y, vjp] = make_vjp([](const Tensor& x) { return x * x; }, {.persistent = true})(scalar(3.0));
   for (int i = 0; i < 2; ++i) CHECK(number(vjp(2.0)) == 12);

@@ -1,5 +1,6 @@
 // Pointwise ops: each result element depends on the operand elements at its position; operands broadcast as in NumPy.
 // Dtypes combine by promote(); functions that say "floating" compute integers in float64. Integers wrap modulo 2^n.
+// float16 and bfloat16 compute in float32 and are rounded once.
 // Gradients are in the shape and dtype of each operand; "g" is the cotangent, "z" the result.
 #pragma once
 #include <reel/tensor.hpp>
@@ -20,7 +21,7 @@ Tensor floor_divide(const Operand& x, const Operand& y);
 Tensor mod(const Operand& x, const Operand& y);
 Tensor negative(const Operand& x);    ///< -x. Gradient: -g. TypeError on booleans.
 Tensor square(const Operand& x);      ///< x x. Gradient: 2 g x.
-Tensor abs(const Operand& x);         ///< |x|. Gradient: g sign(x), 0 at 0.
+Tensor abs(const Operand& x);         ///< |x|, real. Gradient: g sign(x), of complex x g x / |x|; 0 at 0.
 Tensor sign(const Operand& x);        ///< -1, 0, 1; NaN at NaN. Gradient: zero.
 Tensor reciprocal(const Operand& x);  ///< 1 / x, floating. Gradient: -g z^2.
 /// (x - y)^2. Gradient: 2 g (x - y), -2 g (x - y).
@@ -94,6 +95,19 @@ Tensor floor(const Operand& x);  ///< Gradient: zero, as for ceil, round, trunc.
 Tensor ceil(const Operand& x);
 Tensor round(const Operand& x);  ///< To the nearest integer, halves to even.
 Tensor trunc(const Operand& x);
+
+// Complex numbers. The operands above that are holomorphic functions take them too: add, subtract, multiply, divide,
+// negative, square, reciprocal, power, sqrt, exp, log, sin, cos, tan, sinh, cosh, tanh, on principal branches; the
+// others throw TypeError. The gradient of a real L is dL/d(re) + i dL/d(im), twice the derivative by conj(z), as
+// TensorFlow and PyTorch have it: for abs(z)^2 it is 2 z. A real operand gets the real part of its gradient.
+Tensor real(const Operand& x);  ///< The real part; a real x itself. Gradient: g + 0i.
+Tensor imag(const Operand& x);  ///< The imaginary part; zeros for a real x. Gradient: 0 + gi.
+Tensor conj(const Operand& x);  ///< The complex conjugate; a real x itself. Gradient: conj(g).
+/// The argument of x, in [-pi, pi], floating. Gradient: g i x / |x|^2, 0 at 0; of a real x zero.
+Tensor angle(const Operand& x);
+/// re + i im, of floating dtype float32 or less (complex64), or float64 (complex128, integers too). TypeError for a
+/// complex operand. Gradient: real(g), imag(g).
+Tensor make_complex(const Operand& re, const Operand& im);
 
 // Comparisons and logic: boolean results, which carry no gradient.
 Tensor equal(const Operand& x, const Operand& y);

@@ -9,8 +9,8 @@
 #include <reel/testing.hpp>
 
 #include "core/fail.hpp"
+#include "gradient/forward/pushforward.hpp"
 #include "gradient/gradient.hpp"
-#include "gradient/pushforward.hpp"
 
 namespace reel {
 

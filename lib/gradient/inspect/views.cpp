@@ -58,7 +58,7 @@ std::vector<bool> behind(const Tape& t, const std::vector<Target>* targets) {
   std::vector<bool> shown(t.slots.size(), targets == nullptr);
   if (!targets) return shown;
   for (const Target& y : *targets)
-    if (const std::uint32_t s = slot_of(t, y.tensor()); s != no_slot) shown[s] = true;
+    if (const std::uint32_t s = slot_of(t, y); s != no_slot) shown[s] = true;
   for_each_entry_back(t, [&](const Entry& e, std::int64_t) {
     bool any = false;
     for (std::uint32_t k = 0; k < e.outputs; ++k) any = any || shown[e.output(k)];
@@ -100,7 +100,7 @@ std::string dot(const Tape& t, const std::vector<Target>* targets) {
   });
   if (targets)
     for (std::size_t i = 0; i < targets->size(); ++i)
-      if (const std::uint32_t s = slot_of(t, (*targets)[i].tensor()); s != no_slot) {
+      if (const std::uint32_t s = slot_of(t, (*targets)[i]); s != no_slot) {
         ends += fmt::format("  target{} [label=\"target {}\", shape=doublecircle];\n", i, i);
         ends += edge(s, fmt::format("target{}", i));
       }
@@ -125,7 +125,7 @@ class Plan {
         if (!stopped_[e.output(k)]) fed_[e.output(k)] = true;
     });
     for (const Target& y : targets)
-      if (const std::uint32_t slot = slot_of(t, y.tensor()); slot != no_slot) arrive(slot);
+      if (const std::uint32_t slot = slot_of(t, y); slot != no_slot) arrive(slot);
     count_saved();
   }
 

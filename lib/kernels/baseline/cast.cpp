@@ -6,7 +6,7 @@
 #include <type_traits>
 #include <utility>
 
-#include "kernels/baseline/half.hpp"
+#include "kernels/half.hpp"
 #include "kernels/kernels.hpp"
 
 namespace reel::kernels {

@@ -1,5 +1,6 @@
 // Cumulative sums and products: one element after the other, so that no instruction set is faster than another.
 #include "kernels/kernels.hpp"
+#include "kernels/loop/complex.hpp"
 #include "kernels/loop/integer.hpp"
 
 namespace reel::kernels {
@@ -52,7 +53,11 @@ Scan scan_of(Type t) {
 
 }  // namespace
 
-Scan cumsum(Type t) { return scan_of<Plus>(t); }
+Scan cumsum(Type t) {
+  if (t == Type::complex64) return &scan<Complex<float>, Plus>;
+  if (t == Type::complex128) return &scan<Complex<double>, Plus>;
+  return scan_of<Plus>(t);
+}
 Scan cumprod(Type t) { return scan_of<Times>(t); }
 
 }  // namespace reel::kernels

@@ -6,8 +6,7 @@ namespace reel::kernels {
 
 template <class I>
 void enter_activation(Set& set) {
-  enter<float, I, 1, table::activation>(set, Type::float32);
-  enter<double, I, 1, table::activation>(set, Type::float64);
+  enter_floating<I, 1, table::activation>(set);
 }
 template void enter_activation<current>(Set& set);
 

@@ -6,8 +6,7 @@ namespace reel::kernels {
 
 template <class I>
 void enter_arithmetic(Set& set) {
-  enter<float, I, 4, table::arithmetic>(set, Type::float32);
-  enter<double, I, 4, table::arithmetic>(set, Type::float64);
+  enter_floating<I, 4, table::arithmetic>(set);
 }
 template void enter_arithmetic<current>(Set& set);
 

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "kernels/compiled/parts.hpp"
+#include "kernels/loop/complex.hpp"
 #include "kernels/loop/element.hpp"
 
 namespace reel::kernels {
@@ -48,13 +49,6 @@ struct GreaterEqual {
   }
 };
 
-template <class T>
-struct Complex {
-  T re, im;
-  friend bool operator==(Complex a, Complex b) { return (a.re == b.re) & (a.im == b.im); }
-  friend bool operator!=(Complex a, Complex b) { return (a.re != b.re) | (a.im != b.im); }
-};
-
 struct IsNan {
   template <class T>
   Byte operator()(T x) const {
@@ -66,11 +60,19 @@ struct IsInf {
   Byte operator()(T x) const {
     return std::abs(x) == std::numeric_limits<T>::infinity();
   }
+  template <class T>
+  Byte operator()(Complex<T> z) const {
+    return (*this)(z.re) | (*this)(z.im);
+  }
 };
 struct IsFinite {
   template <class T>
   Byte operator()(T x) const {
     return std::abs(x) < std::numeric_limits<T>::infinity();
+  }
+  template <class T>
+  Byte operator()(Complex<T> z) const {
+    return (*this)(z.re) & (*this)(z.im);
   }
 };
 
@@ -138,6 +140,8 @@ void enter_comparisons(Set& set) {
   enter_equality<I, Complex<double>>(set, Type::complex128);
   enter_predicates<I, float>(set, Type::float32);
   enter_predicates<I, double>(set, Type::float64);
+  enter_predicates<I, Complex<float>>(set, Type::complex64);
+  enter_predicates<I, Complex<double>>(set, Type::complex128);
   set.logical[static_cast<std::size_t>(Logical::conjunction)] = &ElementMap<I, And, Byte, Byte, Byte>::run;
   set.logical[static_cast<std::size_t>(Logical::disjunction)] = &ElementMap<I, Or, Byte, Byte, Byte>::run;
   set.logical[static_cast<std::size_t>(Logical::exclusive)] = &ElementMap<I, Xor, Byte, Byte, Byte>::run;

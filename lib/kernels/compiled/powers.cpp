@@ -6,8 +6,7 @@ namespace reel::kernels {
 
 template <class I>
 void enter_powers(Set& set) {
-  enter<float, I, 1, table::powers>(set, Type::float32);
-  enter<double, I, 1, table::powers>(set, Type::float64);
+  enter_floating<I, 1, table::powers>(set);
 }
 template void enter_powers<current>(Set& set);
 

@@ -40,6 +40,18 @@ struct FloatReduction {
   }
 };
 
+// The sum of complex numbers: those of their parts, each in the same order.
+template <LaneElement T, class I>
+struct ComplexSum {
+  static void run(Strided in, std::ptrdiff_t n, void* out) {
+    const T* p = static_cast<const T*>(in.data);
+    T parts[2];
+    for (int part : {0, 1}) FloatReduction<T, I, Sum>::run({p + part, 2 * in.stride}, n, &parts[part]);
+    std::memcpy(out, parts, sizeof parts);
+  }
+  static void merge(void* acc, const void* in, std::ptrdiff_t n) { FloatReduction<T, I, Sum>::merge(acc, in, 2 * n); }
+};
+
 struct ScaledExp {
   template <class L>
   [[gnu::always_inline]] L operator()(L g, L x, L z) const {
@@ -168,6 +180,8 @@ template <class I>
 void enter_reductions(Set& set) {
   enter_floats<float, I>(set, Type::float32);
   enter_floats<double, I>(set, Type::float64);
+  at(set, Reduce::sum, Type::complex64) = {&ComplexSum<float, I>::run, &ComplexSum<float, I>::merge};
+  at(set, Reduce::sum, Type::complex128) = {&ComplexSum<double, I>::run, &ComplexSum<double, I>::merge};
   enter_elements<Boolean, I>(set, Type::boolean);
   enter_elements<Integer<std::uint8_t>, I>(set, Type::uint8);
   enter_elements<Integer<std::int32_t>, I>(set, Type::int32);

@@ -6,8 +6,7 @@ namespace reel::kernels {
 
 template <class I>
 void enter_special(Set& set) {
-  enter<float, I, 1, table::special>(set, Type::float32);
-  enter<double, I, 1, table::special>(set, Type::float64);
+  enter_floating<I, 1, table::special>(set);
 }
 template void enter_special<current>(Set& set);
 

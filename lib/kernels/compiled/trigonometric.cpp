@@ -6,8 +6,7 @@ namespace reel::kernels {
 
 template <class I>
 void enter_trigonometric(Set& set) {
-  enter<float, I, 1, table::trigonometric>(set, Type::float32);
-  enter<double, I, 1, table::trigonometric>(set, Type::float64);
+  enter_floating<I, 1, table::trigonometric>(set);
 }
 template void enter_trigonometric<current>(Set& set);
 

@@ -4,9 +4,10 @@
 #pragma once
 #include <utility>
 
+#include "kernels/loop/family.hpp"
+#include "kernels/loop/half.hpp"
 #include "kernels/loop/partial.hpp"
 #include "kernels/loop/staged.hpp"
-#include "kernels/table.hpp"
 
 namespace reel::kernels {
 
@@ -77,51 +78,33 @@ struct Map {
   }
 };
 
-// What the row at `At` of a family compiles to. Families go by reference, which keeps the types of their rows out of
-// every name.
-template <LaneElement T, class I, std::ptrdiff_t Unroll, const auto& Family, std::size_t At>
-struct RowLoops {
-  using Row = std::tuple_element_t<At, std::remove_cvref_t<decltype(Family)>>;
-
-  static constexpr Loop value() {
-    return []<std::size_t... K>(std::index_sequence<K...>)->Loop {
-      return &Map<T, I, decltype(Row::value), Unroll, K...>::run;
-    }
-    (std::make_index_sequence<Row::arity>());
+// What a family compiles to for one type: float or double lanes, and halves through float lanes.
+template <LaneElement T, class I, std::ptrdiff_t Unroll>
+struct LaneLoops {
+  template <class F, std::size_t... K>
+  static constexpr Loop loop() {
+    return &Map<T, I, F, Unroll, K...>::run;
   }
-
-  template <std::size_t K>
-  static constexpr Loop product() {
-    using Product = std::tuple_element_t<K, decltype(Row::products)>;
-    if constexpr (!Product::has_function) {
-      return nullptr;
-    } else {
-      return []<std::size_t... J>(std::index_sequence<J...>)->Loop {
-        return &Map<T, I, decltype(Product::function), Unroll, 0, 1 + read_at(Product::reads, J)...>::run;
-      }
-      (std::make_index_sequence<static_cast<std::size_t>(std::popcount(static_cast<unsigned>(Product::reads)))>());
-    }
+};
+template <class Half, class I, std::ptrdiff_t Unroll>
+struct HalfLoops {
+  template <class F, std::size_t... K>
+  static constexpr Loop loop() {
+    return &run<F, K...>;
   }
-  // Which of x, y, w, z is the nth that a product reads.
-  static constexpr std::size_t read_at(unsigned reads, std::size_t nth) {
-    std::size_t bit = 0;
-    while ((reads >> bit & 1u) == 0 || nth-- != 0) ++bit;
-    return bit;
-  }
-
-  static constexpr Pointwise all() {
-    return []<std::size_t... K>(std::index_sequence<K...>)->Pointwise { return {value(), {product<K>()...}}; }
-    (std::make_index_sequence<Row::arity>());
+  template <class F, std::size_t... K>
+  static void run(const Strided* in, void* out, std::ptrdiff_t n) {
+    through_float<Half, I>(&Map<float, I, F, Unroll, K...>::run, ((1u << K) | ...), in, out, n);
   }
 };
 
-// Enters the loops of a family's rows for T into the table.
-template <LaneElement T, class I, std::ptrdiff_t Unroll, const auto& Family>
-void enter(Set& set, Type type) {
-  [&]<std::size_t... At>(std::index_sequence<At...>) {
-    ((set.op[table::first_of(Family) + At][index(type)] = RowLoops<T, I, Unroll, Family, At>::all()), ...);
-  }
-  (std::make_index_sequence<std::tuple_size_v<std::remove_cvref_t<decltype(Family)>>>());
+// Enters the loops of a family's rows for every floating type into the table.
+template <class I, std::ptrdiff_t Unroll, const auto& Family>
+void enter_floating(Set& set) {
+  enter<HalfLoops<Float16, I, Unroll>, Family>(set, Type::float16);
+  enter<HalfLoops<Bfloat16, I, Unroll>, Family>(set, Type::bfloat16);
+  enter<LaneLoops<float, I, Unroll>, Family>(set, Type::float32);
+  enter<LaneLoops<double, I, Unroll>, Family>(set, Type::float64);
 }
 
 }  // namespace reel::kernels

@@ -54,8 +54,6 @@ void with_sum(DType d, const F& f) {
   }
 }
 
-constexpr bool half(DType d) { return d == DType::float16 || d == DType::bfloat16; }
-
 // The extents before, at and behind an axis.
 struct Folds {
   std::int64_t before = 1, at = 1, behind = 1;
@@ -94,7 +92,7 @@ void add_rows(const Tensor& to, const Tensor& given, const Tensor& indices, std:
 
 // A contiguous copy of x to add to; 16-bit floats as float32.
 Tensor sums_of(const Tensor& x) {
-  if (half(x.dtype())) return cast(x, DType::float32);
+  if (is_half(x.dtype())) return cast(x, DType::float32);
   const Tensor y = detail::empty(x.dtype(), x.shape());
   loops::copy(x, y);
   return y;
@@ -277,7 +275,7 @@ Tensor take_along(const Tensor& given, const Tensor& indices, int axis) {
 }
 
 Tensor put_along(const Tensor& g, const Tensor& indices, const Shape& shape, int axis) {
-  Tensor y = zeros(shape, half(g.dtype()) ? DType::float32 : g.dtype());
+  Tensor y = zeros(shape, is_half(g.dtype()) ? DType::float32 : g.dtype());
   {
     const tape::Suspend unrecorded;
     const Tensor terms = loops::contiguous(cast_to(g, y.dtype()));
@@ -359,7 +357,7 @@ Tensor checked_indices(const char* op, const Operand& operand, int axis, std::in
 }
 
 Tensor scatter_rows(const Tensor& g, const Tensor& indices, const Shape& shape, int axis) {
-  Tensor y = zeros(shape, half(g.dtype()) ? DType::float32 : g.dtype());
+  Tensor y = zeros(shape, is_half(g.dtype()) ? DType::float32 : g.dtype());
   {
     const tape::Suspend unrecorded;
     const Folds folds(shape, axis, axis + 1);

@@ -8,7 +8,6 @@
 
 namespace reel::ops {
 
-constexpr bool is_half(DType d) { return d == DType::float16 || d == DType::bfloat16; }
 
 /// The matrix product of a and b, of one dtype that loops::matmul takes (or float16, bfloat16, through float32), on
 /// behalf of the op `op`, whose name stands in errors.

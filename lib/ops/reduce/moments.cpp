@@ -149,6 +149,9 @@ Tensor var(const Operand& operand, const Axes& axes, double ddof, bool keepdims)
   const tape::OpScope scope(operand);
   Tensor held, converted;
   const Tensor& from = ops::given("var", operand, held);
+  if (ops::is_half(from.dtype()))
+    return ops::in_float32(from, [&](const Tensor& wide) { return var(wide, axes, ddof, keepdims); });
+  if (is_complex(from.dtype())) ops::fail_no_kernel("var", from.dtype());
   const ops::Reduced r("var", from.shape(), axes, keepdims);
   const Tensor& x = ops::as(from, ops::floating_of(from.dtype()), converted);
   Tensor z = ops::var_bare("var", x, r, ddof);
@@ -160,6 +163,9 @@ Tensor std(const Operand& operand, const Axes& axes, double ddof, bool keepdims)
   const tape::OpScope scope(operand);
   Tensor held, converted;
   const Tensor& from = ops::given("std", operand, held);
+  if (ops::is_half(from.dtype()))
+    return ops::in_float32(from, [&](const Tensor& wide) { return std(wide, axes, ddof, keepdims); });
+  if (is_complex(from.dtype())) ops::fail_no_kernel("std", from.dtype());
   const ops::Reduced r("std", from.shape(), axes, keepdims);
   const Tensor& x = ops::as(from, ops::floating_of(from.dtype()), converted);
   Tensor z;
@@ -176,6 +182,9 @@ Tensor norm(const Operand& operand, double p, const Axes& axes, bool keepdims) {
   if (std::isnan(p)) fail<ValueError>("norm", "p is NaN; it must be a number or infinity");
   Tensor held, converted;
   const Tensor& from = ops::given("norm", operand, held);
+  if (ops::is_half(from.dtype()))
+    return ops::in_float32(from, [&](const Tensor& wide) { return norm(wide, p, axes, keepdims); });
+  if (is_complex(from.dtype())) return norm(abs(from), p, axes, keepdims);
   const ops::Reduced r("norm", from.shape(), axes, keepdims);
   const Tensor& x = ops::as(from, ops::floating_of(from.dtype()), converted);
   if (p < 0 && r.count == 0)

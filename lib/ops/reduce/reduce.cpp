@@ -23,9 +23,7 @@ Reduced::Reduced(const char* op, const Shape& full, const Axes& which, bool keep
   }
 }
 
-void fail_no_kernel(const char* op, DType d) {
-  fail<TypeError>(op, "is not defined for {}; cast the operand first", d);
-}
+void fail_no_kernel(const char* op, DType d) { fail<TypeError>(op, "is not defined for {}; {}", d, remedy(d)); }
 
 Shape axes_of(std::int64_t mask) {
   Shape axes;
@@ -187,6 +185,8 @@ Tensor extreme(const tape::Rule& rule, kernels::Reduce kind, const Operand& oper
   const tape::OpScope scope(operand);
   Tensor held;
   const Tensor& x = given(rule.name, operand, held);
+  if (is_half(x.dtype()))
+    return in_float32(x, [&](const Tensor& wide) { return extreme(rule, kind, wide, axes, keepdims); });
   const Reduced r(rule.name, x.shape(), axes, keepdims);
   Tensor z = reduce_bare(rule.name, kind, x, r, nullptr);
   if (!is_differentiable(x.dtype())) {
@@ -201,7 +201,7 @@ Tensor extreme(const tape::Rule& rule, kernels::Reduce kind, const Operand& oper
 Tensor arg_extreme(const char* op, const kernels::ArgReduce (&kernel)[kernels::type_count], const Operand& operand,
                    std::int64_t axis, bool keepdims) {
   const tape::OpScope scope(operand);
-  const Tensor x = to_tensor(op, operand);
+  const Tensor given = to_tensor(op, operand), x = is_half(given.dtype()) ? cast(given, DType::float32) : given;
   const int along = normalize(op, axis, x.rank());
   const Reduced r(op, x.shape(), along, keepdims);
   const kernels::ArgReduce find = kernel[kernels::index(type_of(x.dtype()))];
@@ -245,6 +245,8 @@ Tensor accumulate(const tape::Rule& rule, kernels::Reduce kind, const Operand& i
   const tape::OpScope scope(operand);
   Tensor held, converted;
   const Tensor& from = given(rule.name, operand, held);
+  if (is_half(from.dtype()))
+    return in_float32(from, [&](const Tensor& wide) { return accumulate(rule, kind, identity, wide, axes, keepdims); });
   const Reduced r(rule.name, from.shape(), axes, keepdims);
   const Tensor& x = as(from, accumulated(from.dtype()), converted);
   Tensor z = reduce_bare(rule.name, kind, x, r, &identity);
@@ -265,6 +267,7 @@ Tensor accumulate(const tape::Rule& rule, kernels::Reduce kind, const Operand& i
 Tensor sum_to(const Tensor& x, const Shape& shape) {
   const Shape full = x.shape();
   if (full == shape) return x;
+  if (is_half(x.dtype())) return in_float32(x, [&](const Tensor& wide) { return sum_to(wide, shape); });
   const int added = full.rank() - shape.rank();
   Shape axes;
   for (int d = 0; d < full.rank(); ++d)
@@ -300,6 +303,8 @@ Tensor mean(const Operand& operand, const Axes& axes, bool keepdims) {
   const tape::OpScope scope(operand);
   Tensor held, converted;
   const Tensor& from = ops::given("mean", operand, held);
+  if (ops::is_half(from.dtype()))
+    return ops::in_float32(from, [&](const Tensor& wide) { return mean(wide, axes, keepdims); });
   const ops::Reduced r("mean", from.shape(), axes, keepdims);
   const Tensor& x = ops::as(from, ops::floating_of(from.dtype()), converted);
   const Operand zero = 0;

@@ -100,6 +100,8 @@ Tensor scan(const tape::Rule& rule, const Kind& kind, const Operand& operand, st
   const tape::OpScope scope(operand);
   Tensor held, converted;
   const Tensor& from = given(kind.name, operand, held);
+  if (is_half(from.dtype()))
+    return in_float32(from, [&](const Tensor& wide) { return scan(rule, kind, wide, axis, exclusive, reverse); });
   const int along = normalize(kind.name, axis, from.rank());
   const Tensor& x = as(from, std::max(from.dtype(), DType::int64), converted);
   Tensor out = scan_bare(kind, x, along, exclusive, reverse);

@@ -91,6 +91,8 @@ Tensor normalised(const tape::Rule& rule, RowMap kernels::Rows::*kernel, const O
   const tape::OpScope scope(operand);
   Tensor held, converted;
   const Tensor& from = given(rule.name, operand, held);
+  if (is_half(from.dtype()))
+    return in_float32(from, [&](const Tensor& wide) { return normalised(rule, kernel, wide, axis, keep_result); });
   const int along = normalize(rule.name, axis, from.rank());
   const Tensor& x = as(from, floating_of(from.dtype()), converted);
   Tensor z = by_rows(along, row_kernels(rule.name, x.dtype()).*kernel, x);
@@ -177,6 +179,8 @@ Tensor logsumexp(const Operand& operand, const Axes& axes, bool keepdims) {
   const tape::OpScope scope(operand);
   Tensor held, converted;
   const Tensor& from = ops::given("logsumexp", operand, held);
+  if (ops::is_half(from.dtype()))
+    return ops::in_float32(from, [&](const Tensor& wide) { return logsumexp(wide, axes, keepdims); });
   const ops::Reduced r("logsumexp", from.shape(), axes, keepdims);
   const Tensor& x = ops::as(from, ops::floating_of(from.dtype()), converted);
   Tensor z = ops::logsumexp_bare(x, r);

@@ -8,8 +8,9 @@
 #include <reel/ops/shape.hpp>
 #include <reel/registry.hpp>
 
+#include "core/block.hpp"
 #include "core/fail.hpp"
-#include "gradient/composite.hpp"
+#include "gradient/functions/composite.hpp"
 #include "gradient/gradient.hpp"
 #include "tape/capture.hpp"
 
@@ -112,12 +113,6 @@ Tensors run_plainly(const detail::FlatLoop& loop, const LoopOptions& o, Course& 
   return state;
 }
 
-std::int64_t bytes_of(std::span<const Tensor> tensors) {
-  std::int64_t sum = 0;
-  for (const Tensor& x : tensors) sum += x.size() * static_cast<std::int64_t>(item_size(x.dtype()));
-  return sum;
-}
-
 // binomial(s + t, s): the most iterations that s kept states serve when none is computed more than t times.
 std::int64_t reach(std::int64_t s, std::int64_t t, std::int64_t limit) {
   std::int64_t b = 1;
@@ -136,6 +131,13 @@ struct Kept {
   std::int64_t iteration;
   Tensors state;
 };
+
+// What it takes to keep the state of one iteration.
+std::int64_t kept_bytes(std::span<const Tensor> state) {
+  auto sum = static_cast<std::int64_t>(sizeof(Kept) + state.size_bytes());
+  for (const Tensor& x : state) sum += detail::pool_bytes(detail::block(x));
+  return sum;
+}
 
 // What the rules of a loop with a budget share.
 struct Checkpointed {
@@ -163,7 +165,7 @@ Tensors Checkpointed::sizing_step(tape::Capture& capture, std::span<const Tensor
   Tensors next = course.first_step(loop, 0, state, x);
   capture.watch_on(nullptr);
   const TapeStats stats = probe.stats();
-  const std::int64_t one = std::max<std::int64_t>(1, bytes_of(state));
+  const std::int64_t one = kept_bytes(std::span<const Tensor>(next).first(loop.variables));
   const std::int64_t left = options.memory_budget - stats.saved_bytes - stats.entry_bytes - 2 * one;
   most_kept = static_cast<std::size_t>(std::max<std::int64_t>(2, left / one));
   return next;

@@ -1,6 +1,6 @@
 // The forward pass. A first walk backwards marks what the targets need; then, in recording order, each entry that is
 // needed and has a tangent at an input hands its inputs' tangents to its jvp.
-#include "gradient/pushforward.hpp"
+#include "gradient/forward/pushforward.hpp"
 
 #include <memory>
 #include <reel/ops/pointwise.hpp>

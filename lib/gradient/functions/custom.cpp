@@ -110,6 +110,7 @@ void fail_arguments(std::size_t found, std::size_t expected) {
 }  // namespace detail
 
 Tensor prevent_gradient(const Operand& x, std::string message) {
+  const tape::OpScope scope(x);
   const Tensor y = ops::to_tensor("prevent_gradient", x);
   const Tensor z = detail::alias(y);
   const auto refuse = [message = std::move(message)] {

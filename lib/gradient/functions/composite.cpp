@@ -1,5 +1,5 @@
 // Functions as single entries.
-#include "gradient/composite.hpp"
+#include "gradient/functions/composite.hpp"
 
 #include <memory>
 #include <reel/forward.hpp>

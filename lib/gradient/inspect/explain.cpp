@@ -33,7 +33,7 @@ std::string label(const Source& s, std::size_t i) {
 std::vector<std::uint32_t> followed(const Tape& t, std::span<const Target> targets) {
   std::vector<std::uint32_t> slots;
   for (const Target& y : targets)
-    if (const std::uint32_t s = slot_of(t, y.tensor()); s != no_slot) slots.push_back(s);
+    if (const std::uint32_t s = slot_of(t, y); s != no_slot) slots.push_back(s);
   return slots;
 }
 
@@ -77,7 +77,7 @@ Reason why_none(const Tape& t, std::span<const Target> targets, const Source& so
     return {WhyNone::stop_gradient, "stop_gradients, an option of gradient()", -1};
   Reason first{WhyNone::not_connected};
   for (const Target& y : targets) {
-    if (slot_of(t, y.tensor()) != no_slot) {
+    if (slot_of(t, y) != no_slot) {
       // A followed target that the source does not feed; say where paths ended, if any did.
       first = {WhyNone::not_connected};
       const Taint* earliest = nullptr;

@@ -4,8 +4,8 @@
 #include <reel/ops/pointwise.hpp>
 
 #include "core/fail.hpp"
+#include "gradient/forward/pushforward.hpp"
 #include "gradient/gradient.hpp"
-#include "gradient/pushforward.hpp"
 
 namespace reel {
 
@@ -74,7 +74,7 @@ Gradient ForwardAccumulator::tangent(const Target& target, UnconnectedGradients 
   const Tensor& y = target.tensor();
   if (!y.defined())
     fail<ValueError>("ForwardAccumulator.jvp", "the target is empty (default-constructed or moved from)");
-  if (const std::uint32_t slot = autodiff::slot_of(*tape_, y); slot != tape::no_slot) return tape_->tangents[slot];
+  if (const std::uint32_t slot = autodiff::slot_of(*tape_, target); slot != tape::no_slot) return tape_->tangents[slot];
   if (unconnected == UnconnectedGradients::zero) return zeros(y.shape(), y.dtype());
   return GradientAccess::none({is_differentiable(y.dtype()) ? WhyNone::not_connected : WhyNone::integer_dtype, {}, 0});
 }

@@ -6,8 +6,8 @@
 #include <reel/ops/shape.hpp>
 
 #include "core/fail.hpp"
+#include "gradient/forward/pushforward.hpp"
 #include "gradient/gradient.hpp"
-#include "gradient/pushforward.hpp"
 
 namespace reel::detail {
 

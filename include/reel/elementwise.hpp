@@ -1,0 +1,291 @@
+// elementwise(f, args...): a function of your own, element by element, in one pass over memory. f is called once, with
+// Lanes that stand for the elements, and what it computes with them becomes a short program that the library runs
+// block by block with its own kernels. Optional: <reel/reel.hpp> does not include it.
+#pragma once
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+#include <reel/tensor.hpp>
+#include <span>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+
+namespace [[gnu::visibility("default")]] reel {
+
+/// The elements of an argument, or what was computed from them, inside the function given to elementwise. It has the
+/// operators and functions of tensors below; numbers mix with it. A Lane means nothing outside the call that made it:
+/// used there it throws ValueError.
+class Lane {
+ public:
+  Lane() noexcept = default;
+  explicit operator bool() const = delete;  // a branch on a lane: use where(condition, a, b)
+
+ private:
+  friend struct LaneAccess;
+  std::uint32_t trace_ = 0;
+  std::int32_t node_ = 0;
+};
+
+/// The truth of a comparison of lanes, for where() and the logical operators.
+class LaneMask {
+ public:
+  LaneMask() noexcept = default;
+  explicit operator bool() const = delete;  // a branch on a lane: use where(condition, a, b)
+
+ private:
+  friend struct LaneAccess;
+  std::uint32_t trace_ = 0;
+  std::int32_t node_ = 0;
+};
+
+namespace detail {
+
+/// A lane or a number, which every element meets.
+class LaneOperand {
+ public:
+  LaneOperand(const Lane& x) noexcept : lane_(x), is_lane_(true) {}
+  template <Arithmetic T>
+  LaneOperand(T x) noexcept : number_(static_cast<double>(x)) {}
+  bool is_lane() const noexcept { return is_lane_; }
+  const Lane& lane() const noexcept { return lane_; }
+  double number() const noexcept { return number_; }
+
+ private:
+  Lane lane_;
+  double number_ = 0;
+  bool is_lane_ = false;
+};
+
+// clang-format off
+enum class LaneFunction : std::uint8_t {
+  add, subtract, multiply, divide, negative, square, squared_difference, reciprocal, abs, sign, maximum, minimum,
+  clip, floor, ceil, round, trunc, floor_divide, mod, power, sqrt, rsqrt, cbrt, hypot, exp, exp2, expm1, log, log2,
+  log10, log1p, logaddexp, erf, erfc, lgamma, digamma, polygamma, sin, cos, tan, arcsin, arccos, arctan, arctan2,
+  sinh, cosh, tanh, arcsinh, arccosh, arctanh, relu, leaky_relu, elu, selu, gelu, silu, sigmoid, softplus, softsign
+};
+enum class LaneTest : std::uint8_t { equal, not_equal, less, less_equal, greater, greater_equal, isnan, isinf, isfinite };
+// clang-format on
+enum class LaneLogic : std::uint8_t { conjunction, disjunction, exclusive, negation };
+
+// Each adds an instruction to the program that is being made.
+Lane call(LaneFunction function, std::initializer_list<LaneOperand> operands);
+LaneMask test(LaneTest condition, std::initializer_list<LaneOperand> operands);
+LaneMask combine(LaneLogic logic, std::initializer_list<LaneMask> operands);
+Lane choose(const LaneMask& condition, const LaneOperand& x, const LaneOperand& y);
+
+/// The program of one call of elementwise, in the making.
+class LaneProgram {
+ public:
+  explicit LaneProgram(std::span<const Operand* const> arguments);
+  LaneProgram(const LaneProgram&) = delete;
+  LaneProgram& operator=(const LaneProgram&) = delete;
+  ~LaneProgram();
+  /// What stands for argument i.
+  Lane argument(std::size_t i) const noexcept;
+  /// Computes the outputs: as many tensors as lanes.
+  void run(std::span<const Lane> outputs, Tensor* results);
+
+ private:
+  struct State;
+  State* state_;
+};
+
+template <class T>
+concept LaneOrNumber = std::is_same_v<T, Lane> || Arithmetic<T>;
+/// Lanes and numbers, at least one of them a lane.
+template <class T, class... Others>
+concept LaneWith = LaneOrNumber<T> &&(LaneOrNumber<Others>&&...) &&
+                   (std::is_same_v<T, Lane> || (std::is_same_v<Others, Lane> || ...));
+template <class T>
+concept LaneOrMask = std::is_same_v<T, Lane> || std::is_same_v<T, LaneMask>;
+template <class T>
+concept TensorOrVariable = std::is_same_v<T, Tensor> || std::is_same_v<T, Variable>;
+/// A lane meets a tensor that its function captured.
+template <class T, class... Others>
+concept CapturedWith = (LaneOrMask<T> || (LaneOrMask<Others> || ...)) &&
+                       (TensorOrVariable<T> || (TensorOrVariable<Others> || ...));
+
+template <class T>
+inline constexpr bool is_lanes = false;
+template <class... T>
+inline constexpr bool is_lanes<std::tuple<T...>> = sizeof...(T) > 0 && (std::is_same_v<T, Lane> && ...);
+template <std::size_t N>
+inline constexpr bool is_lanes<std::array<Lane, N>> = N > 0;
+
+template <class T>
+struct LaneResults {
+  using type = std::array<Tensor, std::tuple_size_v<T>>;
+};
+template <class... T>
+struct LaneResults<std::tuple<T...>> {
+  template <class>
+  using Result = Tensor;
+  using type = std::tuple<Result<T>...>;
+};
+
+template <class F, std::size_t... I>
+auto run_elementwise(F& f, std::span<const Operand* const> arguments, std::index_sequence<I...>) {
+  LaneProgram program(arguments);
+  using Made = std::remove_cvref_t<decltype(f(program.argument(I)...))>;
+  static_assert(std::is_same_v<Made, Lane> || is_lanes<Made>,
+                "the function given to elementwise returns a Lane, or a std::tuple or std::array of Lanes");
+  const Made made = f(program.argument(I)...);
+  if constexpr (std::is_same_v<Made, Lane>) {
+    Tensor result;
+    program.run({&made, 1}, &result);
+    return result;
+  } else {
+    return std::apply(
+        [&](const auto&... lane) {
+          const Lane lanes[] = {lane...};
+          Tensor results[sizeof...(lane)];
+          program.run(lanes, results);
+          return [&]<std::size_t... K>(std::index_sequence<K...>) {
+            return typename LaneResults<Made>::type{static_cast<Tensor&&>(results[K])...};
+          }
+          (std::make_index_sequence<sizeof...(lane)>());
+        },
+        made);
+  }
+}
+
+}  // namespace detail
+
+/// f of each element of the arguments: tensors, variables and numbers, at least one. f takes as many lanes as there are
+/// arguments and returns a Lane, which gives a Tensor, or a std::tuple or std::array of Lanes, which gives a tuple or
+/// an array of Tensors. Arguments broadcast as in NumPy (ShapeError) to the shape of every result; they are promoted to
+/// one dtype, integers and booleans to float64, and computed in float32 or float64 (TypeError for any other: cast
+/// first).
+///
+/// f runs at each call, so that numbers it captures are read anew; the work of compiling and differentiating a program
+/// is done once for all calls that make the same program. A branch on a lane does not compile: use where. Nor does a
+/// captured tensor: pass it as an argument.
+///
+/// Gradient: of any order and in both modes, from the derivatives of the functions that f calls. The backward pass is
+/// one pass over memory too. A tape keeps of the arguments those that the gradient reads, and nothing else.
+template <class F, class... A>
+requires(sizeof...(A) > 0) auto elementwise(F&& f, const A&... arguments) {
+  const Operand operands[] = {Operand(arguments)...};
+  return [&]<std::size_t... I>(std::index_sequence<I...> sequence) {
+    const Operand* const pointers[] = {&operands[I]...};
+    return detail::run_elementwise(f, pointers, sequence);
+  }
+  (std::index_sequence_for<A...>());
+}
+
+// ---- Functions of lanes: the pointwise ops of tensors, with the same values, derivatives and kinks.
+// clang-format off
+inline Lane negative(const Lane& x)   { return detail::call(detail::LaneFunction::negative, {x}); }
+inline Lane square(const Lane& x)     { return detail::call(detail::LaneFunction::square, {x}); }
+inline Lane reciprocal(const Lane& x) { return detail::call(detail::LaneFunction::reciprocal, {x}); }
+inline Lane abs(const Lane& x)        { return detail::call(detail::LaneFunction::abs, {x}); }
+inline Lane sign(const Lane& x)       { return detail::call(detail::LaneFunction::sign, {x}); }
+inline Lane floor(const Lane& x)      { return detail::call(detail::LaneFunction::floor, {x}); }
+inline Lane ceil(const Lane& x)       { return detail::call(detail::LaneFunction::ceil, {x}); }
+inline Lane round(const Lane& x)      { return detail::call(detail::LaneFunction::round, {x}); }
+inline Lane trunc(const Lane& x)      { return detail::call(detail::LaneFunction::trunc, {x}); }
+inline Lane sqrt(const Lane& x)       { return detail::call(detail::LaneFunction::sqrt, {x}); }
+inline Lane rsqrt(const Lane& x)      { return detail::call(detail::LaneFunction::rsqrt, {x}); }
+inline Lane cbrt(const Lane& x)       { return detail::call(detail::LaneFunction::cbrt, {x}); }
+inline Lane exp(const Lane& x)        { return detail::call(detail::LaneFunction::exp, {x}); }
+inline Lane exp2(const Lane& x)       { return detail::call(detail::LaneFunction::exp2, {x}); }
+inline Lane expm1(const Lane& x)      { return detail::call(detail::LaneFunction::expm1, {x}); }
+inline Lane log(const Lane& x)        { return detail::call(detail::LaneFunction::log, {x}); }
+inline Lane log2(const Lane& x)       { return detail::call(detail::LaneFunction::log2, {x}); }
+inline Lane log10(const Lane& x)      { return detail::call(detail::LaneFunction::log10, {x}); }
+inline Lane log1p(const Lane& x)      { return detail::call(detail::LaneFunction::log1p, {x}); }
+inline Lane erf(const Lane& x)        { return detail::call(detail::LaneFunction::erf, {x}); }
+inline Lane erfc(const Lane& x)       { return detail::call(detail::LaneFunction::erfc, {x}); }
+inline Lane lgamma(const Lane& x)     { return detail::call(detail::LaneFunction::lgamma, {x}); }
+inline Lane digamma(const Lane& x)    { return detail::call(detail::LaneFunction::digamma, {x}); }
+inline Lane sin(const Lane& x)        { return detail::call(detail::LaneFunction::sin, {x}); }
+inline Lane cos(const Lane& x)        { return detail::call(detail::LaneFunction::cos, {x}); }
+inline Lane tan(const Lane& x)        { return detail::call(detail::LaneFunction::tan, {x}); }
+inline Lane arcsin(const Lane& x)     { return detail::call(detail::LaneFunction::arcsin, {x}); }
+inline Lane arccos(const Lane& x)     { return detail::call(detail::LaneFunction::arccos, {x}); }
+inline Lane arctan(const Lane& x)     { return detail::call(detail::LaneFunction::arctan, {x}); }
+inline Lane sinh(const Lane& x)       { return detail::call(detail::LaneFunction::sinh, {x}); }
+inline Lane cosh(const Lane& x)       { return detail::call(detail::LaneFunction::cosh, {x}); }
+inline Lane tanh(const Lane& x)       { return detail::call(detail::LaneFunction::tanh, {x}); }
+inline Lane arcsinh(const Lane& x)    { return detail::call(detail::LaneFunction::arcsinh, {x}); }
+inline Lane arccosh(const Lane& x)    { return detail::call(detail::LaneFunction::arccosh, {x}); }
+inline Lane arctanh(const Lane& x)    { return detail::call(detail::LaneFunction::arctanh, {x}); }
+inline Lane relu(const Lane& x)       { return detail::call(detail::LaneFunction::relu, {x}); }
+inline Lane selu(const Lane& x)       { return detail::call(detail::LaneFunction::selu, {x}); }
+inline Lane gelu(const Lane& x)       { return detail::call(detail::LaneFunction::gelu, {x}); }
+inline Lane silu(const Lane& x)       { return detail::call(detail::LaneFunction::silu, {x}); }
+inline Lane sigmoid(const Lane& x)    { return detail::call(detail::LaneFunction::sigmoid, {x}); }
+inline Lane softplus(const Lane& x)   { return detail::call(detail::LaneFunction::softplus, {x}); }
+inline Lane softsign(const Lane& x)   { return detail::call(detail::LaneFunction::softsign, {x}); }
+
+template <class X, detail::LaneWith<X> Y> Lane add(const X& x, const Y& y) { return detail::call(detail::LaneFunction::add, {x, y}); }
+template <class X, detail::LaneWith<X> Y> Lane subtract(const X& x, const Y& y) { return detail::call(detail::LaneFunction::subtract, {x, y}); }
+template <class X, detail::LaneWith<X> Y> Lane multiply(const X& x, const Y& y) { return detail::call(detail::LaneFunction::multiply, {x, y}); }
+template <class X, detail::LaneWith<X> Y> Lane divide(const X& x, const Y& y) { return detail::call(detail::LaneFunction::divide, {x, y}); }
+template <class X, detail::LaneWith<X> Y> Lane squared_difference(const X& x, const Y& y) { return detail::call(detail::LaneFunction::squared_difference, {x, y}); }
+template <class X, detail::LaneWith<X> Y> Lane maximum(const X& x, const Y& y) { return detail::call(detail::LaneFunction::maximum, {x, y}); }
+template <class X, detail::LaneWith<X> Y> Lane minimum(const X& x, const Y& y) { return detail::call(detail::LaneFunction::minimum, {x, y}); }
+template <class X, detail::LaneWith<X> Y> Lane floor_divide(const X& x, const Y& y) { return detail::call(detail::LaneFunction::floor_divide, {x, y}); }
+template <class X, detail::LaneWith<X> Y> Lane mod(const X& x, const Y& y) { return detail::call(detail::LaneFunction::mod, {x, y}); }
+template <class X, detail::LaneWith<X> Y> Lane power(const X& x, const Y& y) { return detail::call(detail::LaneFunction::power, {x, y}); }
+template <class X, detail::LaneWith<X> Y> Lane hypot(const X& x, const Y& y) { return detail::call(detail::LaneFunction::hypot, {x, y}); }
+template <class X, detail::LaneWith<X> Y> Lane logaddexp(const X& x, const Y& y) { return detail::call(detail::LaneFunction::logaddexp, {x, y}); }
+template <class X, detail::LaneWith<X> Y> Lane arctan2(const X& y, const Y& x) { return detail::call(detail::LaneFunction::arctan2, {y, x}); }
+template <class X, detail::LaneWith<X> Y> Lane polygamma(const X& n, const Y& x) { return detail::call(detail::LaneFunction::polygamma, {n, x}); }
+template <class X, class Y, detail::LaneWith<X, Y> Z> Lane clip(const X& x, const Y& low, const Z& high) { return detail::call(detail::LaneFunction::clip, {x, low, high}); }
+template <class X, detail::LaneWith<X> Y = double> Lane leaky_relu(const X& x, const Y& slope = 0.01) { return detail::call(detail::LaneFunction::leaky_relu, {x, slope}); }
+/// alpha must not be negative: ValueError if it is a negative number.
+template <class X, detail::LaneWith<X> Y = double> Lane elu(const X& x, const Y& alpha = 1.0) { return detail::call(detail::LaneFunction::elu, {x, alpha}); }
+
+template <class X, detail::LaneWith<X> Y> LaneMask equal(const X& x, const Y& y) { return detail::test(detail::LaneTest::equal, {x, y}); }
+template <class X, detail::LaneWith<X> Y> LaneMask not_equal(const X& x, const Y& y) { return detail::test(detail::LaneTest::not_equal, {x, y}); }
+template <class X, detail::LaneWith<X> Y> LaneMask less(const X& x, const Y& y) { return detail::test(detail::LaneTest::less, {x, y}); }
+template <class X, detail::LaneWith<X> Y> LaneMask less_equal(const X& x, const Y& y) { return detail::test(detail::LaneTest::less_equal, {x, y}); }
+template <class X, detail::LaneWith<X> Y> LaneMask greater(const X& x, const Y& y) { return detail::test(detail::LaneTest::greater, {x, y}); }
+template <class X, detail::LaneWith<X> Y> LaneMask greater_equal(const X& x, const Y& y) { return detail::test(detail::LaneTest::greater_equal, {x, y}); }
+inline LaneMask isnan(const Lane& x) { return detail::test(detail::LaneTest::isnan, {x}); }
+inline LaneMask isinf(const Lane& x) { return detail::test(detail::LaneTest::isinf, {x}); }
+inline LaneMask isfinite(const Lane& x) { return detail::test(detail::LaneTest::isfinite, {x}); }
+inline LaneMask logical_and(const LaneMask& x, const LaneMask& y) { return detail::combine(detail::LaneLogic::conjunction, {x, y}); }
+inline LaneMask logical_or(const LaneMask& x, const LaneMask& y) { return detail::combine(detail::LaneLogic::disjunction, {x, y}); }
+inline LaneMask logical_xor(const LaneMask& x, const LaneMask& y) { return detail::combine(detail::LaneLogic::exclusive, {x, y}); }
+inline LaneMask logical_not(const LaneMask& x) { return detail::combine(detail::LaneLogic::negation, {x}); }
+/// x where the condition holds, else y.
+inline Lane where(const LaneMask& condition, const detail::LaneOperand& x, const detail::LaneOperand& y) { return detail::choose(condition, x, y); }
+
+inline Lane operator+(const Lane& x) { return x; }
+inline Lane operator-(const Lane& x) { return negative(x); }
+template <class X, detail::LaneWith<X> Y> Lane operator+(const X& x, const Y& y) { return add(x, y); }
+template <class X, detail::LaneWith<X> Y> Lane operator-(const X& x, const Y& y) { return subtract(x, y); }
+template <class X, detail::LaneWith<X> Y> Lane operator*(const X& x, const Y& y) { return multiply(x, y); }
+template <class X, detail::LaneWith<X> Y> Lane operator/(const X& x, const Y& y) { return divide(x, y); }
+template <detail::LaneOrNumber Y> Lane& operator+=(Lane& x, const Y& y) { return x = add(x, y); }
+template <detail::LaneOrNumber Y> Lane& operator-=(Lane& x, const Y& y) { return x = subtract(x, y); }
+template <detail::LaneOrNumber Y> Lane& operator*=(Lane& x, const Y& y) { return x = multiply(x, y); }
+template <detail::LaneOrNumber Y> Lane& operator/=(Lane& x, const Y& y) { return x = divide(x, y); }
+template <class X, detail::LaneWith<X> Y> LaneMask operator<(const X& x, const Y& y) { return less(x, y); }
+template <class X, detail::LaneWith<X> Y> LaneMask operator<=(const X& x, const Y& y) { return less_equal(x, y); }
+template <class X, detail::LaneWith<X> Y> LaneMask operator>(const X& x, const Y& y) { return greater(x, y); }
+template <class X, detail::LaneWith<X> Y> LaneMask operator>=(const X& x, const Y& y) { return greater_equal(x, y); }
+inline LaneMask operator&&(const LaneMask& x, const LaneMask& y) { return logical_and(x, y); }
+inline LaneMask operator||(const LaneMask& x, const LaneMask& y) { return logical_or(x, y); }
+inline LaneMask operator!(const LaneMask& x) { return logical_not(x); }
+
+// A comparison is written equal(x, y) or not_equal(x, y), as for tensors.
+template <class X, detail::LaneWith<X> Y> void operator==(const X&, const Y&) = delete;  // use equal or not_equal
+template <class X, detail::LaneWith<X> Y> void operator!=(const X&, const Y&) = delete;  // use equal or not_equal
+// A tensor that the function captured: it is broadcast, followed and kept only as an argument.
+template <class X, detail::CapturedWith<X> Y> void operator+(const X&, const Y&) = delete;  // pass the tensor as an argument of elementwise
+template <class X, detail::CapturedWith<X> Y> void operator-(const X&, const Y&) = delete;  // pass the tensor as an argument of elementwise
+template <class X, detail::CapturedWith<X> Y> void operator*(const X&, const Y&) = delete;  // pass the tensor as an argument of elementwise
+template <class X, detail::CapturedWith<X> Y> void operator/(const X&, const Y&) = delete;  // pass the tensor as an argument of elementwise
+template <class X, detail::CapturedWith<X> Y> void operator<(const X&, const Y&) = delete;  // pass the tensor as an argument of elementwise
+template <class X, detail::CapturedWith<X> Y> void operator<=(const X&, const Y&) = delete;  // pass the tensor as an argument of elementwise
+template <class X, detail::CapturedWith<X> Y> void operator>(const X&, const Y&) = delete;  // pass the tensor as an argument of elementwise
+template <class X, detail::CapturedWith<X> Y> void operator>=(const X&, const Y&) = delete;  // pass the tensor as an argument of elementwise
+template <class C, class X, detail::CapturedWith<C, X> Y> void where(const C&, const X&, const Y&) = delete;  // pass the tensor as an argument of elementwise
+// clang-format on
+
+}  // namespace reel

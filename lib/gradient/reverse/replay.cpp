@@ -1,0 +1,234 @@
+// Replays: of gradient(), which gives cotangents, and of Jacobians, which ask for many rows at once.
+#include <algorithm>
+#include <reel/ops/make.hpp>
+#include <reel/ops/shape.hpp>
+
+#include "core/fail.hpp"
+#include "gradient/reverse/pass.hpp"
+#include "gradient/reverse/seeds.hpp"
+
+namespace reel::autodiff {
+
+using tape::no_slot, tape::Tape;
+
+std::uint32_t slot_of(const Tape& t, const Tensor& x) noexcept {
+  const detail::Block* b = detail::block(x);
+  return is_differentiable(b->dtype) ? t.find(b) : no_slot;
+}
+std::uint32_t slot_of(const Tape& t, const Source& s) noexcept {
+  return s.is_variable() ? t.by_id.find(s.variable().id()) : slot_of(t, s.tensor());
+}
+std::uint32_t slot_of(const Tape& t, const Target& y) noexcept {
+  const std::uint32_t slot = slot_of(t, y.tensor());
+  return slot == no_slot && y.variable_id() ? t.by_id.find(y.variable_id()) : slot;
+}
+
+namespace {
+
+// What replay_rows carries: cotangents first, first + 1, ... `batch` of them, on a leading axis (none for 0, which
+// stands for one).
+Tensor unit_seeds(const Tensor& y, std::int64_t count, std::int64_t first, std::int64_t batch) {
+  Shape shape = y.shape();
+  if (batch) shape.insert(0, batch);
+  const Tensor g = detail::empty(DType::float64, shape);
+  auto* at = detail::mutable_data<double>(g);
+  std::fill_n(at, g.size(), 0.0);
+  for (std::int64_t row = first; row < first + std::max<std::int64_t>(1, batch); ++row, at += y.size())
+    for (std::int64_t i = row; i < y.size(); i += count) at[i] = 1;
+  return y.dtype() == DType::float64 ? g : cast(g, y.dtype());
+}
+
+// The same for groups of rows, `at_once` of them in each but the last, `count` in all.
+Gradient joined(const Gradients& groups, std::int64_t count, std::int64_t at_once, Shape shape, DType dtype) {
+  if (std::none_of(groups.begin(), groups.end(), [](const Gradient& g) { return bool(g); })) return groups.front();
+  if (groups.size() == 1) return groups.front();
+  shape.insert(0, 0);
+  std::vector<Tensor> parts;
+  for (const Gradient& g : groups) {
+    shape[0] = std::min(at_once, count);
+    parts.push_back(g ? g.dense() : zeros(shape, dtype));
+    count -= at_once;
+  }
+  return concatenate(parts);
+}
+
+void warn_of_growth(Tape& t, std::int64_t added) {
+  t.replay_entries += added;
+  const std::int64_t forward = t.entries.count() - t.replay_entries;
+  if (t.warned_growth || t.replay_entries <= 8 * forward) return;
+  t.warned_growth = true;
+  detail::warn(
+      fmt::format("{}: an active persistent tape records its own replays: {} entries by now, {} of them forward; call "
+                  "stop() before gradient() unless you differentiate the gradients",
+                  "GradientTape.gradient", t.entries.count(), forward));
+}
+
+// Whatever happens, a tape that is not persistent is used up afterwards and holds nothing but the list of what it
+// watched.
+struct UseUp {
+  Tape* tape;
+  ~UseUp() {
+    if (!tape) return;
+    auto watched = std::move(tape->variables);
+    tape->clear();
+    tape->variables = std::move(watched);
+    tape->used = true;
+  }
+};
+
+// One replay, or several of the same target: what is asked of it, on the pass that answers.
+class Replay {
+ public:
+  Replay(Tape& t, std::span<const Source> sources, const GradientOptions& options)
+      : tape_(t),
+        space_(t.options.vspace ? *t.options.vspace : default_space()),
+        sources_(sources),
+        options_(options),
+        pass_(t, t.options.vspace, options.aggregation_method),
+        slots_(sources.size()) {
+    for (std::size_t i = 0; i < sources.size(); ++i) {
+      slots_[i] = slot_of(t, sources[i]);
+      if (slots_[i] == no_slot) continue;
+      pass_.flag(slots_[i], fed);
+      pass_.flag(slots_[i], requested);
+    }
+    for (const Source& s : options.stop_gradients.list())
+      if (const std::uint32_t slot = slot_of(t, s); slot != no_slot) pass_.flag(slot, stopped);
+    pass_.forwards();
+  }
+
+  // Whether the target depends on a source, as far as can be told before.
+  bool connected(const Target& target) const {
+    if (const std::uint32_t slot = slot_of(tape_, target); slot != no_slot) return pass_.is_fed(slot);
+    return std::any_of(sources_.begin(), sources_.end(), [&](const Source& s) { return same(s, target); });
+  }
+  Pass::Widest widest(const Target& target) const { return pass_.widest(slot_of(tape_, target)); }
+
+  // The gradients of the targets for cotangents g; with a batch, both have it as a leading axis, and g may be units.
+  Gradients run(std::span<const Target> targets, Gradients g, bool use_up, std::int64_t batch = 0,
+                tape::Units units = {}) {
+    Gradients result(sources_.size());
+    for (std::size_t i = 0; i < targets.size(); ++i) {
+      if (const std::uint32_t slot = slot_of(tape_, targets[i]); slot != no_slot) {
+        pass_.add_to(slot, std::move(g[i]));
+        continue;
+      }
+      // Not on the tape, but perhaps a source itself.
+      for (std::size_t k = 0; k < sources_.size(); ++k)
+        if (same(sources_[k], targets[i])) pass_.add(result[k], g[i]);
+    }
+    g.clear();
+    pass_.backwards(use_up, batch, units);
+
+    for (std::size_t k = 0; k < sources_.size(); ++k) {
+      if (slots_[k] != no_slot) {
+        pass_.finish_slot(slots_[k]);
+        if (Gradient& cell = pass_.cell(slots_[k])) pass_.add(result[k], cell);
+      }
+      pass_.finish(result[k]);
+      if (result[k]) {
+        // The cotangent of a sum is a broadcast view; what is handed out can be read with data().
+        if (Tensor& value = GradientAccess::value(result[k]); !result[k].is_slices() && !value.is_contiguous())
+          value = contiguous(value);
+      } else if (options_.unconnected_gradients == UnconnectedGradients::zero) {
+        Shape shape = shape_of(sources_[k]);
+        if (batch) shape.insert(0, batch);
+        result[k] = space_.zeros(shape, dtype_of(sources_[k]));
+      } else if (const Reason* reason = slots_[k] == no_slot ? nullptr : pass_.kept_back(slots_[k])) {
+        result[k] = GradientAccess::none(*reason);
+      } else {
+        result[k] = GradientAccess::none(why_none(tape_, targets, sources_[k], options_.stop_gradients.list()));
+      }
+    }
+    // What no rule has taken: nothing is left for the next run.
+    for (const std::uint32_t slot : slots_)
+      if (slot != no_slot) pass_.cell(slot) = {};
+    for (const Target& y : targets)
+      if (const std::uint32_t slot = slot_of(tape_, y); slot != no_slot) pass_.cell(slot) = {};
+    return result;
+  }
+
+ private:
+  bool same(const Source& s, const Target& y) const {
+    if (!is_differentiable(y.tensor().dtype())) return false;
+    if (s.is_variable()) return s.variable().id() == y.variable_id();
+    return space_.tensor_id(s.tensor()) == space_.tensor_id(y.tensor());
+  }
+
+  Tape& tape_;
+  const VSpace& space_;
+  std::span<const Source> sources_;
+  const GradientOptions& options_;
+  Pass pass_;
+  std::vector<std::uint32_t> slots_;
+};
+
+}  // namespace
+
+std::vector<Gradient> replay(Tape& t, std::span<const Target> targets, std::span<const Source> sources,
+                             const GradientOptions& options, const char* who) {
+  check(who, t, targets, sources, options);
+  const bool use_up = !t.options.persistent;
+  Gradients g;
+  {
+    const std::int64_t before = t.entries.count();
+    const tape::QuietScope unchecked;  // a given gradient that is not finite is for the rules to name
+    g = seeds(who, targets, options, t.options.vspace ? *t.options.vspace : default_space());
+    t.replay_entries += t.entries.count() - before;
+  }
+  if (use_up && t.place == Tape::Place::on_stack) pop(&t);
+  const std::int64_t before = t.entries.count();
+  const tape::Replaying replaying(t);
+  UseUp guard{use_up ? &t : nullptr};
+  Gradients result = Replay(t, sources, options).run(targets, std::move(g), use_up);
+  if (!use_up) warn_of_growth(t, t.entries.count() - before);
+  return result;
+}
+
+std::vector<Gradient> replay_rows(const char* who, Tape& t, const Target& target, std::span<const Source> sources,
+                                  UnconnectedGradients unconnected, std::int64_t count) {
+  // A sweep holds about this many elements per cell: 32 MiB of float64.
+  constexpr std::int64_t most_elements = std::int64_t{1} << 22;
+  // In place: a cell holds many cotangents.
+  const GradientOptions options{.unconnected_gradients = unconnected,
+                                .aggregation_method = AggregationMethod::accumulate_n};
+  check(who, t, {&target, 1}, sources, options);
+  const Tensor& y = target.tensor();
+  if (is_complex(y.dtype()))
+    fail<TypeError>(who, "the target is {}; take the derivatives of its real and of its imaginary part", y.dtype());
+  const bool use_up = !t.options.persistent;
+  if (use_up && t.place == Tape::Place::on_stack) pop(&t);
+  const std::int64_t before = t.entries.count();
+  const tape::Replaying replaying(t);
+  UseUp guard{use_up ? &t : nullptr};
+  Replay replay(t, sources, options);
+  if (count == 0 || !replay.connected(target)) {  // no rows, or all alike: one run tells which are none
+    Gradients result = replay.run({&target, 1}, {zeros(y.shape(), y.dtype())}, use_up);
+    for (std::size_t k = 0; k < result.size(); ++k) {
+      Shape shape = shape_of(sources[k]);
+      shape.insert(0, count);
+      if (result[k]) result[k] = zeros(shape, dtype_of(sources[k]));
+    }
+    return result;
+  }
+  const auto [elements, rank] = replay.widest(target);
+  // Hooks are made for gradients, not for many at once; a rule may need an axis of its own beside the leading one.
+  const bool one_by_one = t.options.vspace || rank + 2 > max_rank;
+  const std::int64_t at_once = one_by_one ? 1 : std::max<std::int64_t>(1, most_elements / std::max(elements, y.size()));
+  std::vector<Gradients> parts(sources.size());
+  for (std::int64_t first = 0; first < count; first += at_once) {
+    const std::int64_t rows = std::min(count - first, at_once), batch = rows > 1 ? rows : 0;
+    const Tensor seed = unit_seeds(y, count, first, batch);
+    const tape::Units units = {batch && count == y.size() ? seed.id() : 0, first};
+    Gradients part = replay.run({&target, 1}, {seed}, use_up && first + rows == count, batch, units);
+    for (std::size_t k = 0; k < part.size(); ++k)
+      parts[k].push_back(batch || !part[k] ? part[k] : expand_dims(part[k].dense(), 0));
+  }
+  Gradients result;
+  for (std::size_t k = 0; k < parts.size(); ++k)
+    result.push_back(joined(parts[k], count, at_once, shape_of(sources[k]), dtype_of(sources[k])));
+  if (!use_up) warn_of_growth(t, t.entries.count() - before);
+  return result;
+}
+
+}  // namespace reel::autodiff

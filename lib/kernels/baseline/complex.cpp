@@ -1,0 +1,129 @@
+// Complex numbers: the holomorphic rows of the table with their products, and what leads from complex numbers to real
+// ones and back. Compiled once: most of the time goes into the C library's functions.
+#include "kernels/loop/complex.hpp"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+#include "kernels/loop/element.hpp"
+#include "kernels/loop/family.hpp"
+
+namespace reel::kernels {
+
+namespace {
+
+// The rows that are holomorphic functions; the others have no complex derivative, or no complex value.
+constexpr std::array<std::string_view, 17> holomorphic = {
+    "add", "subtract", "multiply", "divide", "negative", "square", "reciprocal", "power", "sqrt",
+    "exp", "log",      "sin",      "cos",    "tan",      "sinh",   "cosh",       "tanh"};
+
+struct Baseline {};  // the tag of this file's code
+
+// A loop over elements E that reads the operands K.
+template <class E>
+struct ElementLoops {
+  template <class F, std::size_t... K>
+  static constexpr Loop loop() {
+    return &run<F, K...>;
+  }
+  template <class F, std::size_t... K>
+  static void run(const Strided* in, void* out, std::ptrdiff_t n) {
+    constexpr Layout layout = [] {
+      Layout l{.operands = 0, .bytes = {}, .out_bytes = sizeof(E), .repeats = false};
+      ((l.bytes[K] = sizeof(E), l.operands = K + 1), ...);
+      return l;
+    }();
+    if (n != 1 && !direct<Baseline>(layout, in)) return staged<Baseline>(&run<F, K...>, layout, in, out, n);
+    over(F{}, static_cast<E*>(out), n, static_cast<const E*>(in[K].data)...);
+  }
+  template <class F, class... In>
+  static void over(F f, E* out, std::ptrdiff_t n, const In*... in) {
+    for (std::ptrdiff_t i = 0; i < n; ++i) out[i] = f(in[i]...);
+  }
+};
+
+template <const auto& Family, std::size_t At>
+void enter_row(Set& set) {
+  using Row = std::tuple_element_t<At, std::remove_cvref_t<decltype(Family)>>;
+  if constexpr (std::find(holomorphic.begin(), holomorphic.end(), Row::name) != holomorphic.end()) {
+    auto& entries = set.op[table::first_of(Family) + At];
+    entries[index(Type::complex64)] = RowLoops<ElementLoops<Complex<float>>, Family, At>::all();
+    entries[index(Type::complex128)] = RowLoops<ElementLoops<Complex<double>>, Family, At>::all();
+  }
+}
+template <const auto& Family>
+void enter_family(Set& set) {
+  [&]<std::size_t... At>(std::index_sequence<At...>) { (enter_row<Family, At>(set), ...); }
+  (std::make_index_sequence<std::tuple_size_v<std::remove_cvref_t<decltype(Family)>>>());
+}
+
+struct Real {
+  template <class T>
+  T operator()(Complex<T> z) const {
+    return z.re;
+  }
+};
+struct Imag {
+  template <class T>
+  T operator()(Complex<T> z) const {
+    return z.im;
+  }
+};
+struct Magnitude {
+  template <class T>
+  T operator()(Complex<T> z) const {
+    return std::hypot(z.re, z.im);
+  }
+};
+struct Angle {
+  template <class T>
+  T operator()(Complex<T> z) const {
+    return std::atan2(z.im, z.re);
+  }
+};
+struct Conj {
+  template <class T>
+  Complex<T> operator()(Complex<T> z) const {
+    return {z.re, -z.im};
+  }
+};
+struct Join {
+  template <class T>
+  Complex<T> operator()(T re, T im) const {
+    return {re, im};
+  }
+};
+
+template <class T>
+Loop loop_of(ComplexFunction f) {
+  using Z = Complex<T>;
+  switch (f) {
+    case ComplexFunction::real:
+      return &ElementMap<Baseline, Real, T, Z>::run;
+    case ComplexFunction::imag:
+      return &ElementMap<Baseline, Imag, T, Z>::run;
+    case ComplexFunction::abs:
+      return &ElementMap<Baseline, Magnitude, T, Z>::run;
+    case ComplexFunction::angle:
+      return &ElementMap<Baseline, Angle, T, Z>::run;
+    case ComplexFunction::conj:
+      return &ElementMap<Baseline, Conj, Z, Z>::run;
+    default:
+      return &ElementMap<Baseline, Join, Z, T, T>::run;
+  }
+}
+
+}  // namespace
+
+void enter_complex(Set& set) {
+  enter_family<table::arithmetic>(set);
+  enter_family<table::powers>(set);
+  enter_family<table::trigonometric>(set);
+}
+
+Loop complex_function(ComplexFunction f, Type t) {
+  return t == Type::complex64 ? loop_of<float>(f) : loop_of<double>(f);
+}
+
+}  // namespace reel::kernels

@@ -1,0 +1,81 @@
+// How an operand lies in memory, as seen from the flat positions of a contiguous result: one element for all, the
+// result's own order, or something that is laid out in a buffer piece by piece before a kernel reads it.
+#pragma once
+#include <algorithm>
+
+#include "kernels/kernels.hpp"
+#include "loops/nest.hpp"
+
+namespace reel::loops {
+
+/// From this many elements on a transposed operand is copied rather than laid out.
+inline constexpr std::int64_t large_operand = 4096;
+
+struct Layout {
+  enum class Kind : std::uint8_t { none, single, linear, strided } kind = Kind::none;
+  std::int64_t period = 0;  // of a strided operand: after so many positions its elements repeat
+};
+
+/// The layout of operand k.
+template <std::size_t Operands>
+Layout layout_of(const Nest<Operands>& nest, std::size_t k) {
+  bool linear = true;
+  std::int64_t dense = 1, period = 1;
+  for (int d = nest.rank - 1; d >= 0; --d) {
+    linear &= nest.stride[k][d] == dense;
+    dense *= nest.extent[d];
+    if (nest.stride[k][d] != 0) period = dense;
+  }
+  if (linear) return {Layout::Kind::linear, 0};
+  if (period == 1) return {Layout::Kind::single, 0};
+  return {Layout::Kind::strided, period};
+}
+
+/// The elements of operand k, which begins at `data`, at positions [begin, end), without gaps. The nest has a rank of
+/// at least 1.
+template <std::size_t Operands>
+void lay_out(const Nest<Operands>& nest, std::size_t k, const std::byte* data, std::size_t bytes, std::int64_t begin,
+             std::int64_t end, std::byte* to) {
+  constexpr std::int64_t long_run = 16;  // from here on a call costs less than what it saves
+  const int last = nest.rank - 1;
+  const std::int64_t length = nest.extent[last], stride = nest.stride[k][last];
+  const std::int64_t rows = last > 0 ? nest.extent[last - 1] : 1, row_stride = last > 0 ? nest.stride[k][last - 1] : 0;
+  with_size(bytes, [&](auto element) {
+    using T = decltype(element);
+    const T* x = reinterpret_cast<const T*>(data);
+    std::int64_t row = begin / length, within = begin % length;
+    for (std::int64_t at = begin; at < end;) {  // a turn for each index of the dimensions before the last two
+      const T* p = x + nest.offset(k, row / rows, last - 1) + row % rows * row_stride;
+      for (std::int64_t r = row % rows; r < rows && at < end; ++r, ++row, p += row_stride) {
+        const std::int64_t n = std::min(length - within, end - at);
+        if (n < long_run)
+          gather<T>(p + within * stride, stride, to, n);
+        else
+          kernels::copy({p + within * stride, stride}, to, 1, n, sizeof(T));
+        to += n * static_cast<std::int64_t>(sizeof(T));
+        at += n;
+        within = 0;
+      }
+    }
+  });
+}
+
+/// Copies the first `filled` bytes over and over, up to `size`.
+inline void repeat(std::byte* to, std::size_t filled, std::size_t size) {
+  for (; filled < size; filled *= 2) std::memcpy(to + filled, to, std::min(filled, size - filled));
+}
+
+/// Whether another axis than the last is the one along which the elements of a large x lie close together.
+inline bool transposed(const detail::Block* x) {
+  if (x->size < large_operand) return false;
+  std::int64_t last = 0, least = 0;
+  for (int d = x->rank - 1; d >= 0; --d) {
+    const std::int64_t s = std::abs(x->strides()[d]);
+    if (x->extents()[d] == 1 || s == 0) continue;
+    if (last == 0) last = least = s;
+    least = std::min(least, s);
+  }
+  return least < last;
+}
+
+}  // namespace reel::loops

@@ -1,0 +1,141 @@
+// Programs compiled: liveness, registers, and which steps write an output in place.
+#include <bit>
+#include <cstring>
+
+#include "loops/program/program.hpp"
+
+namespace reel::loops {
+
+Node literal(double value) {
+  Node node{Opcode::literal};
+  const auto bits = std::bit_cast<std::uint64_t>(value);
+  node.in[0] = static_cast<std::int32_t>(bits & 0xffffffffu);
+  node.in[1] = static_cast<std::int32_t>(bits >> 32);
+  return node;
+}
+
+double literal_value(const Node& node) {
+  return std::bit_cast<double>(static_cast<std::uint64_t>(static_cast<std::uint32_t>(node.in[1])) << 32 |
+                               static_cast<std::uint32_t>(node.in[0]));
+}
+
+namespace {
+
+bool is_constant(const Node& node) { return node.opcode == Opcode::parameter || node.opcode == Opcode::literal; }
+bool is_step(const Node& node) { return node.opcode >= Opcode::value; }
+bool is_mask(const Node& node) {
+  return node.opcode == Opcode::comparison || node.opcode == Opcode::predicate || node.opcode == Opcode::logical;
+}
+bool reads_elements(const Node& node) { return is_mask(node) || node.opcode == Opcode::select; }
+
+}  // namespace
+
+// Places are numbered inputs, outputs, constants, registers.
+class Code::Allocation {
+ public:
+  Allocation(Code& code, const Graph& graph) : code_(code), graph_(graph), node_(graph.nodes.size()) {
+    code_.inputs_.assign(static_cast<std::size_t>(graph.inputs), Use::none);
+    code_.outputs_ = graph.outputs.size();
+    find_uses();
+    number_constants();
+    for (std::size_t i = 0; i < graph.nodes.size(); ++i)
+      if (node_[i].last_use >= 0 && is_step(graph.nodes[i])) add_step(i);
+    add_copies();
+  }
+
+ private:
+  struct Fate {
+    std::int32_t place = -1, last_use = -1, output = -1;
+    bool elements = false;  // some reader needs its elements one by one
+  };
+  Fate& at(std::int32_t node) { return node_[static_cast<std::size_t>(node)]; }
+  std::int32_t output_place(std::size_t k) const { return graph_.inputs + static_cast<std::int32_t>(k); }
+
+  void find_uses() {
+    const auto end = static_cast<std::int32_t>(graph_.nodes.size());
+    for (std::size_t k = 0; k < graph_.outputs.size(); ++k) {
+      Fate& fate = at(graph_.outputs[k]);
+      if (fate.output < 0) fate.output = static_cast<std::int32_t>(k);
+      fate.last_use = end;
+    }
+    for (std::int32_t i = end; i-- > 0;) {
+      const Node& node = graph_.nodes[static_cast<std::size_t>(i)];
+      if (at(i).last_use < 0 || !is_step(node)) continue;
+      for (const std::int32_t x : node.in) {
+        if (x < 0) continue;
+        at(x).last_use = std::max(at(x).last_use, i);
+        at(x).elements |= reads_elements(node);
+      }
+    }
+    for (std::int32_t i = 0; i < graph_.inputs; ++i) {
+      at(i).place = i;
+      if (at(i).last_use >= 0)
+        code_.inputs_[static_cast<std::size_t>(i)] = at(i).elements ? Use::elements : Use::any_stride;
+    }
+  }
+
+  void number_constants() {
+    for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
+      if (node_[i].last_use < 0 || !is_constant(graph_.nodes[i])) continue;
+      node_[i].place = output_place(code_.outputs_) + static_cast<std::int32_t>(code_.constants_.size());
+      code_.constants_.push_back({graph_.nodes[i], -1});
+    }
+    first_register_ = output_place(code_.outputs_) + static_cast<std::int32_t>(code_.constants_.size());
+    for (std::size_t i = 0, c = 0; i < graph_.nodes.size(); ++i) {
+      if (node_[i].last_use < 0 || !is_constant(graph_.nodes[i])) continue;
+      if (node_[i].elements) code_.constants_[c].filled = new_register();
+      ++c;
+    }
+  }
+
+  void add_step(std::size_t i) {
+    const Node& node = graph_.nodes[i];
+    Step step{node, -1};
+    for (std::int32_t& x : step.node.in)
+      if (x >= 0) x = place_for(node, x);
+    // A result may take the place of an operand of its own size.
+    for (const std::int32_t x : node.in)
+      if (x >= 0) release(x, static_cast<std::int32_t>(i));
+    Fate& fate = node_[i];
+    fate.place = fate.output >= 0 ? output_place(static_cast<std::size_t>(fate.output)) : take(is_mask(node));
+    step.to = fate.place;
+    code_.steps_.push_back(step);
+  }
+  std::int32_t place_for(const Node& reader, std::int32_t x) {
+    const std::int32_t place = at(x).place;
+    if (!reads_elements(reader) || !is_constant(graph_.nodes[static_cast<std::size_t>(x)])) return place;
+    return code_.constants_[static_cast<std::size_t>(place - output_place(code_.outputs_))].filled;
+  }
+
+  std::int32_t new_register() { return first_register_ + static_cast<std::int32_t>(code_.registers_++); }
+  std::int32_t take(bool mask) {
+    std::vector<std::int32_t>& free = free_[mask];
+    if (free.empty()) return new_register();
+    const std::int32_t place = free.back();
+    free.pop_back();
+    return place;
+  }
+  void release(std::int32_t x, std::int32_t reader) {
+    Fate& fate = at(x);
+    if (fate.last_use != reader || fate.place < first_register_) return;
+    const Node& node = graph_.nodes[static_cast<std::size_t>(x)];
+    if (is_step(node)) free_[is_mask(node)].push_back(fate.place);
+    fate.last_use = -1;  // read twice, released once
+  }
+
+  void add_copies() {
+    for (std::size_t k = 0; k < graph_.outputs.size(); ++k)
+      if (const std::int32_t place = at(graph_.outputs[k]).place; place != output_place(k))
+        code_.copies_.push_back({place, k});
+  }
+
+  Code& code_;
+  const Graph& graph_;
+  std::vector<Fate> node_;
+  std::int32_t first_register_ = 0;
+  std::vector<std::int32_t> free_[2];  // of lanes, of masks
+};
+
+Code::Code(const Graph& graph) { Allocation(*this, graph); }
+
+}  // namespace reel::loops

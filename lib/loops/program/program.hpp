@@ -1,0 +1,77 @@
+// Programs over the pointwise table, run block by block: each instruction is one call of a kernel on buffers that stay
+// in the first cache, so that a program of any length is one pass over memory.
+#pragma once
+#include <reel/tensor.hpp>
+#include <span>
+#include <vector>
+
+#include "kernels/kernels.hpp"
+
+namespace reel::loops {
+
+/// What a node is. A parameter is a number that each run is given, a literal one that the program fixes.
+enum class Opcode : std::uint8_t { input, parameter, literal, value, product, comparison, predicate, logical, select };
+
+/// The most operands of a node: g, x, y, w, z.
+inline constexpr std::size_t node_operands = 5;
+
+/// One instruction. Its operands are earlier nodes, in the order in which its kernel reads them; -1 is none.
+/// Comparisons, predicates and logic give masks: booleans, which only logic and the condition of a select read.
+struct Node {
+  Opcode opcode;
+  std::uint8_t operand = 0;    // product: which operand of the row it differentiates by
+  std::uint16_t function = 0;  // the row of the table, the Comparison, the Predicate or the Logical
+  std::int32_t in[node_operands] = {-1, -1, -1, -1,
+                                    -1};  // input, parameter: its index first; literal: the bits of its double
+
+  friend bool operator==(const Node&, const Node&) = default;
+};
+Node literal(double value);
+double literal_value(const Node& node);
+
+struct Graph {
+  std::int32_t inputs = 0;  // the first nodes, in order
+  std::vector<Node> nodes;
+  std::vector<std::int32_t> outputs;  // lanes, not masks
+};
+
+/// A graph without its unused nodes, as steps on places: inputs, outputs, constants, and registers of one block each,
+/// as few as lifetimes allow. An output is written in place by the step that computes it.
+class Code {
+ public:
+  explicit Code(const Graph& graph);
+
+  /// out[k] = output k, or the sum of its elements where out[k] has one element and `shape` more. The dtype is float32
+  /// or float64, of all tensors. Inputs broadcast to `shape`, with any strides; one that no output needs may be null.
+  /// Outputs are contiguous and overlap nothing. Bits do not depend on the number of threads.
+  void run(DType dtype, const Shape& shape, std::span<const Tensor* const> in, std::span<const double> parameters,
+           std::span<const Tensor> out) const;
+  /// Whether an output depends on input i.
+  bool uses(std::size_t i) const { return inputs_[i] != Use::none; }
+
+ private:
+  friend struct Run;
+  // Comparisons and selections cannot repeat an operand of stride 0; they need its elements.
+  enum class Use : std::uint8_t { none, any_stride, elements };
+  struct Step {
+    Node node;        // its operands are places
+    std::int32_t to;  // a place
+  };
+  struct Constant {
+    Node node;
+    std::int32_t filled;  // the place of a register full of it, -1 if none is needed
+  };
+  struct Copy {
+    std::int32_t from;  // a place
+    std::size_t output;
+  };
+  class Allocation;
+
+  std::vector<Use> inputs_;
+  std::size_t outputs_ = 0, registers_ = 0;
+  std::vector<Constant> constants_;
+  std::vector<Step> steps_;
+  std::vector<Copy> copies_;
+};
+
+}  // namespace reel::loops

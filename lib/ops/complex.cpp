@@ -1,0 +1,151 @@
+// Between complex and real numbers: real, imag, conj, abs, angle, make_complex. A complex number counts as two real
+// ones: the gradient of a real L is dL/d(re) + i dL/d(im), which is TensorFlow's and PyTorch's convention (twice dL by
+// the conjugate of z), so that real, imag and conj are their own transposes in that sense.
+#include "ops/complex.hpp"
+
+#include <numbers>
+#include <reel/ops/make.hpp>
+#include <reel/ops/pointwise.hpp>
+
+#include "kernels/kernels.hpp"
+#include "ops/engine.hpp"
+#include "ops/shape/view.hpp"
+
+namespace reel {
+
+namespace ops {
+
+namespace {
+
+using kernels::ComplexFunction;
+
+constexpr DType real_of(DType d) { return d == DType::complex64 ? DType::float32 : DType::float64; }
+constexpr DType complex_of(DType d) { return d == DType::float64 ? DType::complex128 : DType::complex64; }
+
+Tensor computed(ComplexFunction f, const Tensor& z) {
+  const DType d = z.dtype();
+  const Shape shape = z.shape();
+  Tensor y = detail::empty(f == ComplexFunction::conj ? d : real_of(d), shape);
+  const Tensor* in[] = {&z};
+  loops::pointwise(kernels::complex_function(f, static_cast<kernels::Type>(d)), shape, in, y);
+  return y;
+}
+
+// ---- real, imag, conj: linear over the reals
+
+Tensor real_transpose(const tape::Record& r, const Tensor& g) { return cast(g, r.dtype(0)); }
+Tensor real_forward(const tape::Record&, const Tensor& t) { return real(t); }
+constexpr tape::Rule real_rule = linear<real_transpose, real_forward>("real");
+
+Tensor imag_transpose(const tape::Record&, const Tensor& g) { return make_complex(0.0, g); }
+Tensor imag_forward(const tape::Record&, const Tensor& t) { return imag(t); }
+constexpr tape::Rule imag_rule = linear<imag_transpose, imag_forward>("imag");
+
+Tensor conj_of(const tape::Record&, const Tensor& g) { return conj(g); }
+constexpr tape::Rule conj_rule = linear<conj_of, conj_of>("conj");
+
+// ---- abs, angle
+
+// z / |z|, 0 at 0.
+Tensor direction(const tape::Record& r) {
+  const Tensor z = r.saved(0), size = r.saved(1), divisor = where(equal(size, 0), 1, size);
+  return make_complex(real(z) / divisor, imag(z) / divisor);
+}
+void abs_vjp(const tape::Record& r, std::span<const Tensor> g, std::span<Gradient> dx) { dx[0] = g[0] * direction(r); }
+void abs_jvp(const tape::Record& r, std::span<const Tensor> t, std::span<Tensor> dy) {
+  dy[0] = real(conj(direction(r)) * t[0]);
+}
+constexpr tape::Rule abs_rule = batched({"abs", abs_vjp, abs_jvp});
+
+// 1 / z, 0 at 0: the angle's change is the imaginary part of its product with a tangent.
+Tensor inverse_or_zero(const Tensor& z) {
+  const Tensor none = equal(z, 0);
+  return where(none, 0, reciprocal(where(none, 1, z)));
+}
+void angle_vjp(const tape::Record& r, std::span<const Tensor> g, std::span<Gradient> dx) {
+  const Tensor inverse = inverse_or_zero(r.saved(0));
+  dx[0] = g[0] * make_complex(imag(inverse), real(inverse));
+}
+void angle_jvp(const tape::Record& r, std::span<const Tensor> t, std::span<Tensor> dy) {
+  dy[0] = imag(inverse_or_zero(r.saved(0)) * t[0]);
+}
+constexpr tape::Rule angle_rule = batched({"angle", angle_vjp, angle_jvp});
+
+// ---- make_complex
+
+void make_complex_vjp(const tape::Record& r, std::span<const Tensor> g, std::span<Gradient> dx) {
+  if (r.wanted(0)) dx[0] = sum_to(r, real(g[0]), r.shape(0));
+  if (r.wanted(1)) dx[1] = sum_to(r, imag(g[0]), r.shape(1));
+}
+void make_complex_jvp(const tape::Record& r, std::span<const Tensor> t, std::span<Tensor> dy) {
+  const Tensor z = !t[0].defined()   ? make_complex(0.0, t[1])
+                   : !t[1].defined() ? make_complex(t[0], 0.0)
+                                     : make_complex(t[0], t[1]);
+  const Shape shape = r.output_shape();
+  dy[0] = z.shape() == shape ? z : broadcast_to(z, shape);
+}
+constexpr tape::Rule make_complex_rule = batched({"make_complex", make_complex_vjp, make_complex_jvp});
+
+}  // namespace
+
+Tensor magnitude(const Operand& x) {
+  const tape::OpScope scope(x);
+  const Tensor& z = x.tensor();
+  Tensor size = computed(ComplexFunction::abs, z);
+  if (tape::active()) tape::record(abs_rule, {&z}, size, {&z, &size});
+  return size;
+}
+
+}  // namespace ops
+
+using kernels::ComplexFunction;
+
+Tensor real(const Operand& x) {
+  const tape::OpScope scope(x);
+  const Tensor z = ops::to_tensor("real", x);
+  if (!is_complex(z.dtype())) return identity(z);
+  return ops::finish(ops::real_rule, z, ops::computed(ComplexFunction::real, z));
+}
+
+Tensor imag(const Operand& x) {
+  const tape::OpScope scope(x);
+  const Tensor z = ops::to_tensor("imag", x);
+  if (!is_complex(z.dtype())) return where(false, z, 0);  // connected, as every op that is constant in pieces
+  return ops::finish(ops::imag_rule, z, ops::computed(ComplexFunction::imag, z));
+}
+
+Tensor conj(const Operand& x) {
+  const tape::OpScope scope(x);
+  const Tensor z = ops::to_tensor("conj", x);
+  if (!is_complex(z.dtype())) return identity(z);
+  return ops::finish(ops::conj_rule, z, ops::computed(ComplexFunction::conj, z));
+}
+
+Tensor angle(const Operand& x) {
+  const tape::OpScope scope(x);
+  const Tensor given = ops::to_tensor("angle", x), z = ops::cast_to(given, ops::floating_of(given.dtype()));
+  if (!is_complex(z.dtype())) return where(isnan(z), z, where(less(z, 0), std::numbers::pi, 0.0));
+  Tensor y = ops::computed(ComplexFunction::angle, z);
+  if (tape::active()) tape::record(ops::angle_rule, {&z}, y, {&z});
+  return y;
+}
+
+Tensor make_complex(const Operand& re, const Operand& im) {
+  const tape::OpScope scope(re);
+  constexpr const char* op = "make_complex";
+  const Operand* both[] = {&re, &im};
+  const DType d = ops::floating_of(ops::common_dtype(op, both));
+  if (is_complex(d)) fail<TypeError>(op, "an operand is {}; both must be real: take real(x) or imag(x)", d);
+  const DType part = d == DType::float64 ? d : DType::float32;
+  const Tensor x = ops::to_tensor(op, re, part, "re"), y = ops::to_tensor(op, im, part, "im");
+  const Shape shape = ops::broadcast_shapes(op, x.shape(), y.shape());
+  const DType whole = ops::complex_of(part);
+  Tensor z = detail::empty(whole, shape);
+  const Tensor* in[] = {&x, &y};
+  if (z.size() != 0)
+    loops::pointwise(kernels::complex_function(ComplexFunction::join, static_cast<kernels::Type>(whole)), shape, in, z);
+  if (tape::active()) tape::record(ops::make_complex_rule, {&x, &y}, z);
+  return z;
+}
+
+}  // namespace reel

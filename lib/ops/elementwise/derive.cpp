@@ -1,0 +1,234 @@
+// Derivatives of programs. Each function of the table brings its products; here the chain rule strings them together,
+// backwards or forwards. A product stays one instruction, with a kernel of its own, until it is differentiated itself:
+// then it is taken apart into the functions that its row is written in.
+#include <cstring>
+
+#include "kernels/table.hpp"
+#include "ops/elementwise/program.hpp"
+#include "ops/elementwise/trace.hpp"
+
+namespace reel::ops {
+
+namespace {
+
+using loops::Node, loops::Opcode;
+namespace table = kernels::table;
+
+constexpr std::size_t most_operands = 3;
+constexpr std::int32_t none = -1;
+
+// A row's product by one operand, without its type.
+struct Product {
+  enum class Kind : std::uint8_t { function, identity, zero, unconnected } kind;
+  unsigned reads;
+  Lane (*expand)(const Lane& g, const Lane& x, const Lane& y, const Lane& w, const Lane& z);
+};
+
+template <std::size_t Row, std::size_t K>
+constexpr Product make_product() {
+  using R = std::tuple_element_t<Row, std::remove_cvref_t<decltype(table::rows)>>;
+  if constexpr (K >= R::arity) {
+    return {Product::Kind::unconnected, 0, nullptr};
+  } else {
+    using P = std::tuple_element_t<K, decltype(R::products)>;
+    if constexpr (P::is_identity)
+      return {Product::Kind::identity, 0, nullptr};
+    else if constexpr (P::is_zero)
+      return {Product::Kind::zero, 0, nullptr};
+    else if constexpr (P::is_unconnected)
+      return {Product::Kind::unconnected, 0, nullptr};
+    else
+      return {Product::Kind::function, P::reads,
+              [](const Lane& g, const Lane& x, const Lane& y, const Lane& w, const Lane& z) {
+                return table::apply(std::get<K>(std::get<Row>(table::rows).products), g, x, y, w, z);
+              }};
+  }
+}
+
+using Products = std::array<Product, most_operands>;
+constexpr auto products = []<std::size_t... Row>(std::index_sequence<Row...>) {
+  return std::array<Products, table::size>{
+      Products{make_product<Row, 0>(), make_product<Row, 1>(), make_product<Row, 2>()}...};
+}
+(std::make_index_sequence<table::size>());
+
+class Derivation {
+ public:
+  Derivation(const loops::Graph& graph, const Direction& direction)
+      : graph_(graph),
+        direction_(direction),
+        trace_(static_cast<std::size_t>(graph.inputs) + direction.given.size(), Trace::Numbers::literals) {}
+
+  Derivative make() {
+    take_apart();
+    derivative_of_.assign(trace_.graph().nodes.size(), none);
+    return finish(direction_.reverse() ? backwards() : forwards());
+  }
+
+ private:
+  std::int32_t& derivative(std::int32_t node) { return derivative_of_[static_cast<std::size_t>(node)]; }
+  std::int32_t given(std::size_t i) const { return graph_.inputs + static_cast<std::int32_t>(i); }
+
+  // The original program in this trace, its products as functions.
+  void take_apart() {
+    for (const Node& node : graph_.nodes) {
+      if (node.opcode < Opcode::value) {  // inputs are there already, under the same numbers
+        copied_.push_back(trace_.add(node));
+        continue;
+      }
+      Node copy = node;
+      for (std::int32_t& x : copy.in)
+        if (x >= 0) x = copied_[static_cast<std::size_t>(x)];
+      if (copy.opcode == Opcode::product) {
+        const auto lane = [&](std::size_t k) { return copy.in[k] < 0 ? Lane() : trace_.lane(copy.in[k]); };
+        copied_.push_back(
+            trace_.node(products[copy.function][copy.operand].expand(lane(0), lane(1), lane(2), lane(3), lane(4))));
+      } else {
+        copied_.push_back(trace_.add(copy));
+      }
+    }
+  }
+
+  // g times the derivative of `node` by its operand k; none where they are not connected.
+  std::int32_t product(std::int32_t i, std::size_t k, std::int32_t g) {
+    const Node node = trace_.graph().nodes[static_cast<std::size_t>(i)];
+    const std::int32_t zero = trace_.number(0);
+    if (node.opcode == Opcode::select) {
+      if (g == zero) return zero;
+      Node chosen{Opcode::select};
+      chosen.in[0] = node.in[0];
+      chosen.in[k] = g;
+      chosen.in[3 - k] = zero;
+      return trace_.add(chosen);
+    }
+    const Product& p = products[node.function][k];
+    if (p.kind == Product::Kind::unconnected) return none;
+    if (p.kind == Product::Kind::identity) return g;
+    // Zero times anything is zero, so that both modes read the same values: those that a tape kept.
+    if (p.kind == Product::Kind::zero || g == zero) return zero;
+    Node result{Opcode::product};
+    result.function = node.function;
+    result.operand = static_cast<std::uint8_t>(k);
+    result.in[0] = g;
+    const unsigned masks[] = {table::x, table::y, table::w};
+    for (std::size_t j = 0; j < most_operands; ++j)
+      if (p.reads & masks[j]) result.in[1 + j] = node.in[j];
+    if (p.reads & table::z) result.in[4] = i;
+    return trace_.add(result);
+  }
+  void accumulate(std::int32_t& sum, std::int32_t part) {
+    const std::int32_t zero = trace_.number(0);
+    if (part == none || (part == zero && sum != none)) return;
+    if (sum == none || sum == zero) {
+      sum = part;
+      return;
+    }
+    Node both{Opcode::value};
+    both.function = static_cast<std::uint16_t>(kernels::row_of<"add">());
+    both.in[0] = sum;
+    both.in[1] = part;
+    sum = trace_.add(both);
+  }
+  // Whether node i of the trace passes a derivative on to its operand k.
+  static bool passes(const Node& node, std::size_t k) {
+    return node.in[k] >= 0 && (node.opcode == Opcode::value || (node.opcode == Opcode::select && k > 0));
+  }
+  Node node(std::size_t i) { return trace_.graph().nodes[i]; }
+
+  std::vector<std::int32_t> backwards() {
+    const std::size_t count = derivative_of_.size();
+    std::vector<bool> feeds(count);
+    for (std::size_t i = 0; i < count; ++i) {
+      if (i < direction_.wanted.size()) feeds[i] = direction_.wanted[i];
+      for (std::size_t k = 0; k < most_operands; ++k)
+        if (passes(node(i), k) && feeds[static_cast<std::size_t>(node(i).in[k])]) feeds[i] = true;
+    }
+    for (std::size_t k = 0; k < direction_.given.size(); ++k)
+      if (direction_.given[k]) accumulate(derivative(copied_[static_cast<std::size_t>(graph_.outputs[k])]), given(k));
+    for (std::size_t i = count; i-- > 0;) {
+      if (derivative_of_[i] == none) continue;
+      const Node at = node(i);
+      for (std::size_t k = 0; k < most_operands; ++k)
+        if (passes(at, k) && feeds[static_cast<std::size_t>(at.in[k])])
+          accumulate(derivative(at.in[k]), product(static_cast<std::int32_t>(i), k, derivative_of_[i]));
+    }
+    std::vector<std::int32_t> results(direction_.wanted.size(), none);
+    for (std::size_t i = 0; i < results.size(); ++i)
+      if (direction_.wanted[i]) results[i] = derivative_of_[i];
+    return results;
+  }
+
+  std::vector<std::int32_t> forwards() {
+    for (std::size_t i = 0; i < direction_.given.size(); ++i)
+      if (direction_.given[i]) derivative_of_[i] = given(i);
+    for (std::size_t i = direction_.given.size(); i < derivative_of_.size(); ++i) {
+      const Node at = node(i);
+      for (std::size_t k = 0; k < most_operands; ++k)
+        if (passes(at, k) && derivative(at.in[k]) != none)
+          accumulate(derivative_of_[i], product(static_cast<std::int32_t>(i), k, derivative(at.in[k])));
+    }
+    std::vector<std::int32_t> results;
+    for (const std::int32_t output : graph_.outputs)
+      results.push_back(derivative(copied_[static_cast<std::size_t>(output)]));
+    return results;
+  }
+
+  // The part of the trace that the results need, its unused inputs left out.
+  Derivative finish(const std::vector<std::int32_t>& results) {
+    const loops::Graph& all = trace_.graph();
+    Derivative d;
+    loops::Graph graph;
+    std::vector<bool> needed(all.nodes.size());
+    for (const std::int32_t r : results) {
+      Derivative::Result result;
+      if (r != none) {
+        using Kind = Derivative::Result::Kind;
+        const Opcode opcode = all.nodes[static_cast<std::size_t>(r)].opcode;
+        if (opcode == Opcode::literal)
+          result = {Kind::zero, 0};  // a derivative is linear: no other number can be one
+        else if (opcode == Opcode::input)
+          result = {Kind::source, r};
+        else
+          result = {Kind::output, static_cast<std::int32_t>(graph.outputs.size())};
+        if (result.kind == Kind::output) {
+          graph.outputs.push_back(r);
+          needed[static_cast<std::size_t>(r)] = true;
+        }
+      }
+      d.results.push_back(result);
+    }
+    for (std::size_t i = all.nodes.size(); i-- > 0;)
+      if (needed[i] && all.nodes[i].opcode >= Opcode::value)
+        for (const std::int32_t x : all.nodes[i].in)
+          if (x >= 0) needed[static_cast<std::size_t>(x)] = true;
+    std::vector<std::int32_t> renumbered(all.nodes.size(), none);
+    for (std::size_t i = 0; i < all.nodes.size(); ++i) {
+      if (!needed[i]) continue;
+      renumbered[i] = static_cast<std::int32_t>(graph.nodes.size());
+      Node copy = all.nodes[i];
+      if (copy.opcode == Opcode::input) {
+        copy.in[0] = graph.inputs++;
+        d.sources.push_back(static_cast<std::int32_t>(i));
+      } else if (copy.opcode >= Opcode::value) {
+        for (std::int32_t& x : copy.in)
+          if (x >= 0) x = renumbered[static_cast<std::size_t>(x)];
+      }
+      graph.nodes.push_back(copy);
+    }
+    for (std::int32_t& output : graph.outputs) output = renumbered[static_cast<std::size_t>(output)];
+    d.program = Shared(new Program(std::move(graph)));
+    return d;
+  }
+
+  const loops::Graph& graph_;
+  const Direction& direction_;
+  Trace trace_;
+  std::vector<std::int32_t> copied_;         // by node of the original program: its node in the trace
+  std::vector<std::int32_t> derivative_of_;  // by node of the trace: its cotangent or tangent
+};
+
+}  // namespace
+
+Derivative derive(const loops::Graph& graph, const Direction& direction) { return Derivation(graph, direction).make(); }
+
+}  // namespace reel::ops

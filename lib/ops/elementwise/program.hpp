@@ -1,0 +1,92 @@
+// Programs as calls share them: compiled once, with the derivatives that were asked for so far, which are programs too.
+#pragma once
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+#include "loops/program/program.hpp"
+
+namespace reel::ops {
+
+class Program;
+
+/// A handle that shares a program.
+class Shared {
+ public:
+  Shared() noexcept = default;
+  explicit Shared(const Program* program) noexcept;  // one handle more
+  Shared(const Shared& other) noexcept : Shared(other.program_) {}
+  Shared(Shared&& other) noexcept : program_(std::exchange(other.program_, nullptr)) {}
+  Shared& operator=(Shared other) noexcept {
+    std::swap(program_, other.program_);
+    return *this;
+  }
+  ~Shared();
+  const Program& operator*() const noexcept { return *program_; }
+  const Program* operator->() const noexcept { return program_; }
+
+ private:
+  const Program* program_ = nullptr;
+};
+
+/// Which derivative: the cotangents of the wanted inputs from those of the outputs that are given, or the tangents of
+/// the outputs from those of the inputs that are given (wanted is empty then).
+struct Direction {
+  std::vector<bool> wanted, given;
+  bool reverse() const noexcept { return !wanted.empty(); }
+  friend bool operator==(const Direction&, const Direction&) = default;
+};
+
+/// A derivative as a program of its own, with the parameters of the one it was derived from.
+struct Derivative {
+  /// What a cotangent or tangent is: there is none, it is zero, it is a source as it is, it is an output of the
+  /// program.
+  struct Result {
+    enum class Kind : std::uint8_t { none, zero, source, output } kind = Kind::none;
+    std::int32_t index = 0;  // of the source or output
+  };
+  Shared program;
+  /// For each input of the program: an input of the original one, or, after these, a given cotangent or tangent.
+  std::vector<std::int32_t> sources;
+  std::vector<Result> results;
+};
+
+class Program {
+ public:
+  explicit Program(loops::Graph g) : graph_(std::move(g)), code_(graph_) {}
+  const loops::Graph& graph() const noexcept { return graph_; }
+  const loops::Code& code() const noexcept { return code_; }
+  std::size_t inputs() const noexcept { return static_cast<std::size_t>(graph_.inputs); }
+  std::size_t outputs() const noexcept { return graph_.outputs.size(); }
+  /// Derived when first asked for. The reference lasts as long as the program. Any thread.
+  const Derivative& derivative(const Direction& direction) const;
+
+  void retain() const noexcept { uses_.fetch_add(1, std::memory_order_relaxed); }
+  void release() const noexcept {
+    if (uses_.fetch_sub(1, std::memory_order_acq_rel) == 1) delete this;
+  }
+
+ private:
+  loops::Graph graph_;
+  loops::Code code_;
+  mutable std::atomic<std::int64_t> uses_{0};
+  mutable std::mutex mutex_;
+  mutable std::vector<std::unique_ptr<const std::pair<Direction, Derivative>>> derivatives_;
+};
+
+inline Shared::Shared(const Program* program) noexcept : program_(program) {
+  if (program_) program_->retain();
+}
+inline Shared::~Shared() {
+  if (program_) program_->release();
+}
+
+/// The program of this graph, which all calls that trace the same graph share.
+Shared find_program(const loops::Graph& graph);
+
+/// The derivative of a graph, anew.
+Derivative derive(const loops::Graph& graph, const Direction& direction);
+
+}  // namespace reel::ops

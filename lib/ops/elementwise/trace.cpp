@@ -1,0 +1,183 @@
+// Functions of Lanes: each adds a node to the trace of its operands.
+#include "ops/elementwise/trace.hpp"
+
+#include <atomic>
+#include <cstring>
+
+#include "core/fail.hpp"
+#include "kernels/table.hpp"
+
+namespace reel {
+
+namespace ops {
+
+namespace {
+
+constexpr const char* who = "elementwise";
+constexpr std::size_t least_table = 64;
+constinit thread_local Trace* newest = nullptr;
+constinit std::atomic<std::uint32_t> serials{0};
+
+std::uint32_t next_serial() {
+  std::uint32_t serial = 0;
+  while (serial == 0) serial = serials.fetch_add(1, std::memory_order_relaxed) + 1;  // 0 is no trace
+  return serial;
+}
+
+[[noreturn, gnu::cold]] void fail_foreign() {
+  fail<ValueError>(who,
+                   "a Lane is used outside the call that made it; compute with lanes inside their own function only, "
+                   "and return what is needed later");
+}
+
+}  // namespace
+
+std::uint64_t hash(const loops::Node& node) noexcept {
+  std::uint64_t words[sizeof(loops::Node) / 8], h = 0;
+  static_assert(std::has_unique_object_representations_v<loops::Node> && sizeof words == sizeof node);
+  std::memcpy(words, &node, sizeof node);
+  for (const std::uint64_t word : words) {
+    h = (h ^ word) * 0x9e3779b97f4a7c15u;
+    h ^= h >> 32;
+  }
+  return h;
+}
+
+Trace::Trace(std::size_t inputs, Numbers numbers)
+    : table_(least_table, -1), serial_(next_serial()), numbers_(numbers), below_(newest) {
+  graph_.inputs = static_cast<std::int32_t>(inputs);
+  graph_.nodes.reserve(std::max<std::size_t>(2 * inputs, least_table / 2));
+  for (std::int32_t i = 0; i < graph_.inputs; ++i) {
+    loops::Node node{loops::Opcode::input};
+    node.in[0] = i;
+    add(node);
+  }
+  newest = this;
+}
+
+Trace::~Trace() { newest = below_; }
+
+Trace& Trace::of(std::uint32_t serial) {
+  if (!newest || newest->serial_ != serial) fail_foreign();
+  return *newest;
+}
+
+std::int32_t Trace::add(const loops::Node& node) {
+  if (2 * graph_.nodes.size() >= table_.size()) grow();
+  const std::size_t last = table_.size() - 1;
+  std::size_t at = hash(node) & last;
+  for (; table_[at] >= 0; at = (at + 1) & last)
+    if (graph_.nodes[static_cast<std::size_t>(table_[at])] == node) return table_[at];
+  graph_.nodes.push_back(node);
+  return table_[at] = static_cast<std::int32_t>(graph_.nodes.size() - 1);
+}
+
+void Trace::grow() {
+  std::vector<std::int32_t> larger(2 * table_.size(), -1);
+  for (const std::int32_t i : table_) {
+    if (i < 0) continue;
+    std::size_t at = hash(graph_.nodes[static_cast<std::size_t>(i)]) & (larger.size() - 1);
+    while (larger[at] >= 0) at = (at + 1) & (larger.size() - 1);
+    larger[at] = i;
+  }
+  table_.swap(larger);
+}
+
+std::int32_t Trace::number(double value) {
+  if (numbers_ == Numbers::literals) return add(loops::literal(value));
+  loops::Node node{loops::Opcode::parameter};
+  node.in[0] = static_cast<std::int32_t>(parameters_.size());
+  parameters_.push_back(value);
+  return add(node);
+}
+
+std::int32_t Trace::node(const Lane& x) const {
+  if (LaneAccess::trace(x) != serial_) fail_foreign();
+  return LaneAccess::node(x);
+}
+
+std::int32_t Trace::operand(const detail::LaneOperand& x) { return x.is_lane() ? node(x.lane()) : number(x.number()); }
+
+namespace {
+
+// The rows in the order of LaneFunction.
+template <kernels::table::FixedString... Names>
+constexpr std::array<std::uint16_t, sizeof...(Names)> rows{static_cast<std::uint16_t>(kernels::row_of<Names>())...};
+// clang-format off
+constexpr const auto& row_of_function = rows<
+  "add", "subtract", "multiply", "divide", "negative", "square", "squared_difference", "reciprocal", "abs", "sign",
+  "maximum", "minimum", "clip", "floor", "ceil", "round", "trunc", "floor_divide", "mod", "power", "sqrt", "rsqrt",
+  "cbrt", "hypot", "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "logaddexp", "erf", "erfc", "lgamma",
+  "digamma", "polygamma", "sin", "cos", "tan", "arcsin", "arccos", "arctan", "arctan2", "sinh", "cosh", "tanh",
+  "arcsinh", "arccosh", "arctanh", "relu", "leaky_relu", "elu", "selu", "gelu", "silu", "sigmoid", "softplus",
+  "softsign">;
+// clang-format on
+static_assert(row_of_function.size() == kernels::table::size, "every row of the table is a function of lanes");
+
+constexpr std::size_t at(auto function) { return static_cast<std::size_t>(function); }
+
+Trace& trace_of(std::initializer_list<detail::LaneOperand> operands) {
+  for (const detail::LaneOperand& x : operands)
+    if (x.is_lane()) return Trace::of(LaneAccess::trace(x.lane()));
+  fail_foreign();
+}
+
+std::int32_t add(Trace& trace, loops::Opcode opcode, std::size_t function,
+                 std::initializer_list<detail::LaneOperand> operands) {
+  loops::Node node{opcode};
+  node.function = static_cast<std::uint16_t>(function);
+  std::size_t k = 0;
+  for (const detail::LaneOperand& x : operands) node.in[k++] = trace.operand(x);
+  return trace.add(node);
+}
+
+// The node of a mask of the trace.
+std::int32_t mask_node(const LaneMask& x) {
+  static_cast<void>(Trace::of(LaneAccess::trace(x)));
+  return LaneAccess::node(x);
+}
+
+}  // namespace
+
+}  // namespace ops
+
+using namespace ops;
+
+Lane detail::call(LaneFunction function, std::initializer_list<LaneOperand> operands) {
+  if (function == LaneFunction::elu && !operands.begin()[1].is_lane() && operands.begin()[1].number() < 0)
+    fail<ValueError>("elu", "alpha must not be negative");
+  Trace& trace = trace_of(operands);
+  return trace.lane(add(trace, loops::Opcode::value, row_of_function[at(function)], operands));
+}
+
+LaneMask detail::test(LaneTest condition, std::initializer_list<LaneOperand> operands) {
+  static_assert(at(LaneTest::equal) == at(kernels::Comparison::equal) &&
+                at(LaneTest::greater_equal) == at(kernels::Comparison::greater_equal));
+  static_assert(at(LaneTest::isfinite) - at(LaneTest::isnan) == at(kernels::Predicate::isfinite));
+  Trace& trace = trace_of(operands);
+  const bool compares = condition < LaneTest::isnan;
+  return trace.mask(add(trace, compares ? loops::Opcode::comparison : loops::Opcode::predicate,
+                        at(condition) - (compares ? 0 : at(LaneTest::isnan)), operands));
+}
+
+LaneMask detail::combine(LaneLogic logic, std::initializer_list<LaneMask> operands) {
+  static_assert(at(LaneLogic::conjunction) == at(kernels::Logical::conjunction) &&
+                at(LaneLogic::negation) == at(kernels::Logical::negation));
+  Trace& trace = Trace::of(LaneAccess::trace(*operands.begin()));
+  loops::Node node{loops::Opcode::logical};
+  node.function = static_cast<std::uint16_t>(logic);
+  std::size_t k = 0;
+  for (const LaneMask& x : operands) node.in[k++] = mask_node(x);
+  return trace.mask(trace.add(node));
+}
+
+Lane detail::choose(const LaneMask& condition, const LaneOperand& x, const LaneOperand& y) {
+  Trace& trace = Trace::of(LaneAccess::trace(condition));
+  loops::Node node{loops::Opcode::select};
+  node.in[0] = mask_node(condition);
+  node.in[1] = trace.operand(x);
+  node.in[2] = trace.operand(y);
+  return trace.lane(trace.add(node));
+}
+
+}  // namespace reel
