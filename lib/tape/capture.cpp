@@ -1,6 +1,8 @@
 // A sentinel at the bottom of the stack keeps tape::active() true, so that every op reports.
 #include "tape/capture.hpp"
 
+#include <algorithm>
+
 #include "tape/tape.hpp"
 
 namespace reel::tape {
@@ -57,6 +59,14 @@ std::vector<Variable> Capture::variables() const {
   list.reserve(variables_.size());
   for (const auto& [id, v] : variables_) list.push_back(v);
   return list;
+}
+
+void Capture::note_constant(const Variable& v, const Tensor& value) {
+  for (Capture* c = this; c; c = c->below_)
+    if (std::find(c->constants_.begin(), c->constants_.end(), v) == c->constants_.end()) {
+      c->constant_values_.push_back(value);
+      c->constants_.push_back(v);
+    }
 }
 
 }  // namespace reel::tape

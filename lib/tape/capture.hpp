@@ -26,6 +26,10 @@ class Capture {
   /// The variables that were read and that a hidden tape follows, in the order of their construction; their values are
   /// not among the tensors.
   std::vector<Variable> variables() const;
+  /// The other variables that were read, and what was read first of each: constants, but a later run must read the
+  /// same.
+  std::span<const Variable> constants() const noexcept { return constants_; }
+  std::span<const Tensor> constant_values() const noexcept { return constant_values_; }
   /// From here on, `tape` watches each tensor that is captured, and the variables.
   void watch_on(Tape* tape) noexcept { watcher_ = tape; }
 
@@ -40,6 +44,8 @@ class Capture {
   void note(std::span<const Tensor> results);
   /// Notes that the variable was read, and the id of what was read: an id of this read's own.
   void note(const Variable& variable, std::uint64_t id);
+  /// The same for a variable that no hidden tape follows, here and in the captures around this one.
+  void note_constant(const Variable& variable, const Tensor& value);
   Tape* watcher() const noexcept { return watcher_; }
 
   /// The innermost of this thread, null if there is none.
@@ -54,7 +60,9 @@ class Capture {
   Capture* below_;
   std::vector<Tensor> tensors_;
   std::map<std::uint64_t, Variable> variables_;  // by id
-  std::set<std::uint64_t> known_;                // ids of captured tensors, and of values read of variables
+  std::vector<Variable> constants_;
+  std::vector<Tensor> constant_values_;  // of constants_
+  std::set<std::uint64_t> known_;        // ids of captured tensors, and of values read of variables
 };
 
 }  // namespace reel::tape

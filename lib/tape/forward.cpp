@@ -29,9 +29,9 @@ class Hide {
   Hide(const Hide&) = delete;
   Hide& operator=(const Hide&) = delete;
   ~Hide() {
-    // One may have ended in the meantime: only those on the stack are touched.
+    // One may have left the stack in the meantime, and come back: it is not hidden any more.
     for (Tape* t = top; t; t = t->below)
-      if (std::find(hidden_.begin(), hidden_.end(), t) != hidden_.end()) --t->hidden;
+      if (t->hidden && std::find(hidden_.begin(), hidden_.end(), t) != hidden_.end()) --t->hidden;
   }
 
  private:

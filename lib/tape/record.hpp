@@ -126,6 +126,7 @@ class Suspend {
   friend void pop(Tape* tape) noexcept;
   friend void lay_observer();
   friend void lift_observer() noexcept;
+  friend void note_destroyed(const detail::Block* result) noexcept;
   friend class Capture;
   Tape* top_;
   Suspend* below_;

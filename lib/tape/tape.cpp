@@ -60,7 +60,7 @@ bool same(const Meta& m, std::uint64_t hash, DType dtype, const std::int64_t* ex
 
 // Frees the tapes that another thread gave up; true if `t` was one.
 bool reap(Tape* t) noexcept {
-  if (t->place.load(std::memory_order_acquire) != Tape::Place::abandoned) return false;
+  if (t->place.load(std::memory_order_acquire) != Tape::Place::abandoned || t->replaying) return false;
   pop(t);
   delete t;
   return true;
@@ -392,6 +392,7 @@ void free_tape(Tape* t) noexcept {
       pop(t);
     }
   }
+  if ((t->orphan = t->replaying > 0)) return;
   if (cache_gone) {
     delete t;
     return;
@@ -423,6 +424,7 @@ void pop(Tape* t) noexcept {
     for (Suspend* h = hidden; h && !take_off(h->top_); h = h->below_) {
     }
   t->below = nullptr;
+  t->hidden = 0;
   Tape::Place expected = Tape::Place::on_stack;
   t->place.compare_exchange_strong(expected, Tape::Place::off);
 }
@@ -454,9 +456,10 @@ void watch(Tape& t, const Variable& v, DType dtype, const Shape& shape) {
 }
 void watch(Tape& t, const Variable& v) { watch(t, v, v.dtype(), v.shape()); }
 
-// Not recursive, and needs no order of destruction: what is unreachable is found by one walk backwards. A result that
-// is not dead is unreachable when all its owners are saved values of this tape; one that another tape keeps too may be
-// handed out again by that tape's rules.
+// Not recursive, and needs no order of destruction: what is unreachable is found by one walk backwards, which drops
+// what an entry keeps when it meets it, since that may be all that keeps results further back. A result that is not
+// dead is unreachable when all its owners are saved values of this tape; one that another tape keeps too may be handed
+// out again by that tape's rules.
 void sweep(Tape& t) {
   std::vector<bool> needed(t.slots.size());
   std::vector<std::uint32_t> own(t.slots.size());
@@ -476,14 +479,20 @@ void sweep(Tape& t) {
   std::size_t kept = 0;
   std::vector<bool> keep(static_cast<std::size_t>(t.entries.count()));
   std::size_t index = keep.size();
-  for (Arena::Place at = end; const Entry* e = t.entries.step_back(at);) {
+  for (Arena::Place at = end; Entry* e = t.entries.step_back(at);) {
     bool live = false;
     for (std::uint32_t k = 0; k < e->outputs; ++k) {
       const std::uint32_t slot = e->output(k);
       live |= needed[slot] || reachable(slot);
     }
     keep[--index] = live;
-    if (!live) continue;
+    if (!live) {
+      for (std::uint32_t i = 0; i < e->saved; ++i)
+        if (const detail::Block* b = e->blocks()[i])
+          if (const std::uint32_t slot = t.find(b); slot != no_slot) --own[slot];
+      release(*e);
+      continue;
+    }
     ++kept;
     for (std::uint32_t i = 0; i < e->inputs; ++i)
       if (e->input(i) != no_slot) needed[e->input(i)] = true;
@@ -510,21 +519,19 @@ void sweep(Tape& t) {
   // Nothing throws from here on.
   t.by_id = std::move(ids);
   index = 0;
-  for (Arena::Place at; Entry* e = t.entries.step_forward(at, end);)
-    if (!keep[index++]) {
+  for (Arena::Place at; const Entry* e = t.entries.step_forward(at, end);)
+    if (!keep[index++])
       for (std::uint32_t k = 0; k < e->outputs; ++k) {
         t.slots[e->output(k)] = {};
         t.free_slots.push_back(e->output(k));
       }
-      release(*e);
-    }
   t.entries.swap(compact);
 }
 
 // A followed result is gone: nobody can name it as a target any more.
 namespace {
-void note_destroyed(const detail::Block* b) noexcept {
-  for (Tape* t = top; t; t = t->below)
+void note_destroyed_on(Tape* stack, const detail::Block* b) noexcept {
+  for (Tape* t = stack; t; t = t->below)
     if (const std::uint32_t slot = t->find(b); slot != no_slot && t->slots[slot].id == b->id) {
       if (t->kind == Tape::Kind::forward)
         drop_tangent(*t, slot);
@@ -532,6 +539,14 @@ void note_destroyed(const detail::Block* b) noexcept {
         t->slots[slot].dead = true;
     }
 }
+}  // namespace
+
+void note_destroyed(const detail::Block* b) noexcept {
+  note_destroyed_on(top, b);
+  for (const Suspend* h = hidden; h; h = h->below_) note_destroyed_on(h->top_, b);
+}
+
+namespace {
 [[maybe_unused]] const bool installed = (detail::on_marked_destroyed = note_destroyed, true);
 }  // namespace
 

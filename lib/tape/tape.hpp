@@ -158,6 +158,7 @@ struct Tape {
   Tape* below = nullptr;
   int paused = 0, hidden = 0, replaying = 0;  // hidden: from the ops of an outer accumulator's jvp
   bool used = false, warned_growth = false;
+  bool orphan = false;                                      // its owner went while it was replayed
   std::int64_t replay_entries = 0, sweep_at = 0, seen = 0;  // seen: ops recorded so far
 
   Arena entries;
@@ -195,6 +196,19 @@ struct Tape {
 Tape* make_tape(const TapeOptions& options, Tape::Kind kind = Tape::Kind::reverse);
 void free_tape(Tape* tape) noexcept;
 void push(Tape* tape);
+/// While it lives its tape is replayed, and is not freed: a gradient function may destroy it.
+class Replaying {
+ public:
+  explicit Replaying(Tape& tape) noexcept : tape_(tape) { ++tape_.replaying; }
+  Replaying(const Replaying&) = delete;
+  Replaying& operator=(const Replaying&) = delete;
+  ~Replaying() {
+    if (--tape_.replaying == 0 && tape_.orphan) free_tape(&tape_);
+  }
+
+ private:
+  Tape& tape_;
+};
 /// Takes the tape off this thread's stack, wherever in it it is.
 void pop(Tape* tape) noexcept;
 /// Drops the values an entry saved and what its attributes own.

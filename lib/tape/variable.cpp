@@ -106,7 +106,8 @@ namespace {
 // A Capture that hides a tape which would follow this read: the value gets an id that stands for the read alone.
 void note_captured(const Variable& v, Tensor& value) {
   tape::Capture* c = tape::Capture::innermost();
-  if (!c || !is_differentiable(value.dtype()) || !c->would_follow(v)) return;
+  if (!c) return;
+  if (!is_differentiable(value.dtype()) || !c->would_follow(v)) return c->note_constant(v, value);
   if (detail::block(value)->references != detail::one_handle) value = detail::alias(value);
   c->note(v, detail::block(value)->id);
   if (c->watcher()) watch(*c->watcher(), v, value.dtype(), value.shape());

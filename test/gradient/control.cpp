@@ -369,6 +369,20 @@ TEST_CASE("a function of one entry may return what it captured or was given, as 
   }
 }
 
+TEST_CASE("under a budget too the body runs once for each iteration, until a derivative is asked for") {
+  const Tensor x = scalar(1.5);
+  for (std::int64_t budget : budgets) {
+    int runs = 0;
+    GradientTape tape;
+    tape.watch(x);
+    const auto body = [&](const Tensor& s) { return s * ++runs; };
+    const Tensor y =
+        while_loop([](const Tensor&) { return true; }, body, x, {.memory_budget = budget, .max_iterations = 4});
+    CHECK(runs == 4);
+    CHECK(y.item() == 1.5 * 24);
+  }
+}
+
 TEST_CASE("what a loop's condition draws is not drawn by its body when it is run again") {
   const Tensor x = scalar(2.0);
   for (std::int64_t budget : budgets) {
@@ -390,4 +404,38 @@ TEST_CASE("what a loop's condition draws is not drawn by its body when it is run
     CHECK(close(slope.item(), y.item()));
     CHECK(close((*outer.gradient(slope, x)).item(), y.item() / 2));
   }
+}
+
+TEST_CASE("a function that is run again reads the variables of the first run, followed or not") {
+  const Variable scale(scalar(3.0), "scale", false);
+  const Variable count(scalar(std::int64_t{4}), "count");
+  const Tensor x = scalar(2.0);
+  const auto set = [&](double s, std::int64_t n) {
+    scale.assign(scalar(s));
+    count.assign(scalar(n));
+  };
+  const auto f = [&](const Tensor& u) { return square(u) * scale * cast(count, DType::float64); };
+  const auto nested = [&](const Tensor& u) { return recompute_grad(f)(u); };
+  const auto slope_after = [&](const auto& run) {
+    set(3, 4);
+    GradientTape outer({.persistent = true});
+    outer.watch(x);
+    Tensor slope;
+    {
+      GradientTape tape;
+      tape.watch(x);
+      const Tensor y = run(x);
+      set(100, 7);
+      slope = *tape.gradient(y, x);
+    }
+    CHECK(slope.item() == 2 * 2.0 * 12);
+    CHECK((*outer.gradient(slope, x)).item() == 2 * 12.0);
+  };
+  slope_after([&](const Tensor& u) { return recompute_grad(f)(u); });
+  slope_after([&](const Tensor& u) { return recompute_grad(nested)(u); });
+  slope_after([&](const Tensor& u) { return cond(true, f, f, u); });
+  for (std::int64_t budget : budgets)
+    slope_after([&](const Tensor& u) {
+      return while_loop([](const Tensor&) { return true; }, nested, u, {.memory_budget = budget, .max_iterations = 1});
+    });
 }

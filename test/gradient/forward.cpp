@@ -336,3 +336,23 @@ TEST_CASE("jvp and linearize: structures, one call of the function, and constant
   const auto square_of = linearize([](const Tensor& v) { return v * v; }, a).second;
   CHECK(grad([&](const Tensor& t) { return square_of(t); })(scalar(1.0)).item() == 4.0);
 }
+
+TEST_CASE("tapes and accumulators that leave the stack within a jvp, and enter again, are not hidden for good") {
+  const Tensor x = scalar(0.5);
+  ForwardAccumulator forward(x, 1.0);
+  GradientTape tape({.persistent = true});
+  tape.watch(x);
+  const auto f =
+      custom_gradient([](const Tensor& u) { return std::pair(u * 3, [](const Tensor& dy) { return dy * 3; }); },
+                      [&](const auto&, const auto& tangents) {
+                        tape.stop();
+                        tape.resume();
+                        forward.stop();
+                        return std::get<0>(tangents) * 3;
+                      });
+  CHECK((*forward.jvp(f(x))).item() == 3.0);
+  forward.resume();
+  const Tensor y = sin(x);
+  CHECK((*forward.jvp(y)).item() == std::cos(0.5));
+  CHECK((*tape.gradient(y, x)).item() == std::cos(0.5));
+}

@@ -486,6 +486,25 @@ TEST_CASE("a gradient function may ask a persistent tape for gradients, one that
   }
 }
 
+TEST_CASE("a gradient function may destroy the tape that is replayed") {
+  const Tensor x = scalar(2.0);
+  for (bool persistent : {true, false}) {
+    auto tape = std::make_unique<GradientTape>(TapeOptions{.persistent = persistent});
+    tape->watch(x);
+    const auto f = custom_gradient([&](const Tensor& u) {
+      return std::pair(u * 3, [&](const Tensor& dy) {
+        tape.reset();
+        GradientTape other;  // must not be given the memory of the first
+        other.watch(x);
+        const Tensor w = x * x;
+        return dy * *other.gradient(w, x);
+      });
+    });
+    const Tensor y = f(sin(f(x)));
+    CHECK(std::abs((*tape->gradient(y, x)).item() - 16 * std::cos(6.0)) < 1e-13);
+  }
+}
+
 TEST_CASE("S16: tracing prints what is recorded and replayed") {
   WarningLog log;
   const Tensor x = scalar(2.0);

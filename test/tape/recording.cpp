@@ -1,4 +1,5 @@
 // What a tape records, keeps and lets go: rules S10-S40 of the recording and retention of ops.
+#include <cmath>
 #include <reel/reel.hpp>
 #include <thread>
 
@@ -440,4 +441,21 @@ TEST_CASE("a failing allocation in the middle of recording leaves the tapes as t
   const Tensor z = x * x;
   CHECK((*inner.gradient(z, x)).item() == 1.0);
   CHECK((*outer.gradient(z, x)).item() == 1.0);
+}
+
+TEST_CASE("chains of dropped results are swept at once, though each entry keeps the one before it") {
+  const Variable w(ones({64}), "w");
+  GradientTape tape;
+  const auto pass = [&] {
+    Tensor h = w;
+    for (int k = 0; k < 10; ++k) h = recompute_grad([](const Tensor& u) { return sin(u); })(h);
+    return h;
+  };
+  const Tensor kept = pass();
+  for (int i = 0; i < 3000; ++i) pass();
+  CHECK(tape.stats().entries <= 4096 + 10);
+  const double slope = (*tape.gradient(kept, w)).to_vector()[63];
+  double x = 1, expected = 1;
+  for (int k = 0; k < 10; ++k, x = std::sin(x)) expected *= std::cos(x);
+  CHECK(std::abs(slope - expected) < 1e-14);
 }

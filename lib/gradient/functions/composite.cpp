@@ -18,6 +18,8 @@ namespace autodiff {
 void Inputs::take(const tape::Capture& capture) {
   captured.assign(capture.tensors().begin(), capture.tensors().end());
   for (const Variable& v : capture.variables()) variables.push_back(v);
+  for (const Variable& v : capture.constants()) constants.push_back(v);
+  constant_values.assign(capture.constant_values().begin(), capture.constant_values().end());
 }
 
 bool Inputs::followed(std::span<const Tensor> also) const {
@@ -91,6 +93,7 @@ std::vector<Gradient> pull_again(const char* name, const detail::FlatFunction& f
                                  std::span<const Gradient> cotangents) {
   ops::Draws draws = inputs.draws;
   const ops::DrawsScope same_numbers(draws, ops::DrawsScope::Mode::replay);
+  const FrozenReads same_constants(inputs.constants, inputs.constant_values);
   const FrozenReads same_values(inputs.variables, inputs.read);
   GradientTape tape({.watch_accessed_variables = false});
   const std::vector<Tensor> arguments = identities(inputs.arguments);
@@ -104,6 +107,7 @@ std::vector<Gradient> pull_again(const char* name, const detail::FlatFunction& f
 std::vector<Tensor> push_again(const detail::FlatFunction& f, const Inputs& inputs, std::span<const Tensor> tangents) {
   ops::Draws draws = inputs.draws;
   const ops::DrawsScope same_numbers(draws, ops::DrawsScope::Mode::replay);
+  const FrozenReads same_constants(inputs.constants, inputs.constant_values);
   const FrozenReads same_values(inputs.variables, inputs.read);
   const std::vector<Tensor> arguments = identities(inputs.arguments);
   const std::vector<Source> sources = inputs.sources(arguments);

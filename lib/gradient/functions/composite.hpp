@@ -17,6 +17,8 @@ struct Inputs {
   std::vector<Tensor> captured;
   std::vector<Variable> variables;
   std::vector<Tensor> read;  ///< the variables' values
+  std::vector<Variable> constants;
+  std::vector<Tensor> constant_values;
   ops::Draws draws;
 
   /// Takes over what was captured.

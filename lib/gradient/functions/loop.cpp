@@ -150,34 +150,35 @@ struct Checkpointed {
 
   std::span<const Tensor> xs() const { return std::span<const Tensor>(inputs.arguments).subspan(loop.variables); }
 
-  Tensors forward(std::span<const Tensor> arguments);
-  void size_up(std::span<const Tensor> state, std::span<const Tensor> x);
+  Tensors forward(tape::Capture& capture, std::span<const Tensor> arguments);
+  Tensors sizing_step(tape::Capture& capture, std::span<const Tensor> state, std::span<const Tensor> x);
   std::vector<Gradient> pull(std::span<const Gradient> g);
   std::vector<Gradient> pull_step(std::int64_t i, const Tensors& state, std::span<const Gradient> g);
 };
 
-// How many states fit the budget beside one iteration's record and the cotangents.
-void Checkpointed::size_up(std::span<const Tensor> state, std::span<const Tensor> x) {
+// The first iteration, under a tape that tells what its record takes: how many states fit the budget beside it and the
+// cotangents.
+Tensors Checkpointed::sizing_step(tape::Capture& capture, std::span<const Tensor> state, std::span<const Tensor> x) {
   GradientTape probe;
-  const Tensors run(identities(state));
-  watch_differentiable(probe, inputs.sources(run));
-  for (const Tensor& captured : tape::Capture::innermost()->tensors()) probe.watch(captured);
-  const Tensors given = course.step_again(loop, 0, run, x);
+  watch_differentiable(probe, inputs.sources(state));
+  capture.watch_on(&GradientTapeAccess::get(probe));
+  Tensors next = course.first_step(loop, 0, state, x);
+  capture.watch_on(nullptr);
   const TapeStats stats = probe.stats();
-  const std::int64_t one = kept_bytes(std::span<const Tensor>(given).first(loop.variables));
+  const std::int64_t one = kept_bytes(std::span<const Tensor>(next).first(loop.variables));
   const std::int64_t left = options.memory_budget - stats.saved_bytes - stats.entry_bytes - 2 * one;
   most_kept = static_cast<std::size_t>(std::max<std::int64_t>(2, left / one));
+  return next;
 }
 
-Tensors Checkpointed::forward(std::span<const Tensor> arguments) {
+Tensors Checkpointed::forward(tape::Capture& capture, std::span<const Tensor> arguments) {
   const auto inputs_at = arguments.subspan(loop.variables);
   Tensors state(arguments.begin(), arguments.begin() + static_cast<std::ptrdiff_t>(loop.variables));
   std::int64_t stride = 1, i = 0;
   Outputs outputs;
   for (; goes_on(loop, options, i, state); ++i) {
     const Tensors x = at(inputs_at, i);
-    Tensors next = course.first_step(loop, i, state, x);
-    if (i == 0) size_up(state, x);
+    Tensors next = i == 0 ? sizing_step(capture, state, x) : course.first_step(loop, i, state, x);
     if (i % stride == 0) {
       if (kept.size() == most_kept) {
         std::erase_if(kept, [&](const Kept& k) { return k.iteration % (2 * stride) != 0; });
@@ -208,6 +209,7 @@ std::vector<Gradient> Checkpointed::pull_step(std::int64_t i, const Tensors& sta
 
 std::vector<Gradient> Checkpointed::pull(std::span<const Gradient> g) {
   const VSpace space;
+  const FrozenReads same_constants(inputs.constants, inputs.constant_values);
   const FrozenReads same_values(inputs.variables, inputs.read);
   const std::size_t n = loop.variables, columns = g.size() - n, others = inputs.arguments.size() - n;
   std::vector<Gradient> carried(g.begin(), g.begin() + static_cast<std::ptrdiff_t>(n));
@@ -286,7 +288,7 @@ std::vector<Tensor> run_loop(const FlatLoop& loop, std::span<const Tensor> initi
   {
     tape::Capture capture;
     const ops::DrawsScope noted(c->inputs.draws, ops::DrawsScope::Mode::note);
-    results = c->forward(aliases(arguments));
+    results = c->forward(capture, aliases(arguments));
     capture.note(results);
     c->inputs.take(capture);
   }

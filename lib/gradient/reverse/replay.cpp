@@ -178,6 +178,7 @@ std::vector<Gradient> replay(Tape& t, std::span<const Target> targets, std::span
   }
   if (use_up && t.place == Tape::Place::on_stack) pop(&t);
   const std::int64_t before = t.entries.count();
+  const tape::Replaying replaying(t);
   UseUp guard{use_up ? &t : nullptr};
   Gradients result = Replay(t, sources, options).run(targets, std::move(g), use_up);
   if (!use_up) warn_of_growth(t, t.entries.count() - before);
@@ -198,6 +199,7 @@ std::vector<Gradient> replay_rows(const char* who, Tape& t, const Target& target
   const bool use_up = !t.options.persistent;
   if (use_up && t.place == Tape::Place::on_stack) pop(&t);
   const std::int64_t before = t.entries.count();
+  const tape::Replaying replaying(t);
   UseUp guard{use_up ? &t : nullptr};
   Replay replay(t, sources, options);
   if (count == 0 || !replay.connected(target)) {  // no rows, or all alike: one run tells which are none
