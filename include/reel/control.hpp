@@ -58,8 +58,9 @@ map_t<Input, X> inputs_of(const X& tree) {
 /// unchanged. Body must compute the same when it is run again (for higher orders, forward mode, or under a memory
 /// budget; draws from a Generator are repeated). What it captures by reference must live as long as the tape: in a
 /// function that returns the loop's result for its caller to differentiate, capture by value.
-/// Assigning a captured tensor inside body hides the assigned value from tapes: return it instead. ValueError or
-/// TypeError when body changes the number or dtypes of the variables. TensorFlow's tf.while_loop.
+/// Assigning a captured tensor inside body hides the assigned value from tapes, and a body that reads a variable and
+/// assigns it cannot be run again (TapeError): return the value instead. ValueError or TypeError when body changes the
+/// number or dtypes of the loop variables. TensorFlow's tf.while_loop.
 template <class C, class B, Tree V>
 auto while_loop(C condition, B body, const V& initial, const LoopOptions& options = {}) {
   const auto variables = detail::inputs_of(initial);

@@ -1,5 +1,5 @@
-// All of reel but the optional headers: <reel/elementwise.hpp>, <reel/optim.hpp>, <reel/testing.hpp>, <reel/xtensor.hpp>,
-// <reel/fmt.hpp>.
+// All of reel but the optional headers: <reel/elementwise.hpp>, <reel/optim.hpp>, <reel/testing.hpp>,
+// <reel/xtensor.hpp>, <reel/fmt.hpp>.
 #pragma once
 #include <reel/control.hpp>
 #include <reel/custom.hpp>

@@ -79,6 +79,7 @@ void advance(Tape& t) {
   Arena::Place at = t.entries.end();
   Entry& e = *t.entries.step_back(at);
   t.tangents.resize(t.slots.size());
+  const Replaying kept(t);  // a user's jvp may destroy the accumulator
   const Finish finish{t, e};
   const Hide hide(t);
   t.dx.resize(e.inputs);

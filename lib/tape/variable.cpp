@@ -43,6 +43,15 @@ void check_defined(const Tensor& x, const char* op, const std::string& name) {
   if (!x.defined()) fail<ValueError>(op, "the value for variable '{}' is empty", name);
 }
 
+// A function that is run again reads what it read before: an assignment would be lost on it, and happen twice.
+void check_runs_once(const char* op, const Variable& v) {
+  if (FrozenReads::find(v))
+    fail<TapeError>(op,
+                    "variable '{}' is assigned by a function that also reads it and is run again for its derivative "
+                    "(recompute_grad, while_loop, scan); return the new value instead",
+                    v.name());
+}
+
 void check_fits(const char* op, const std::string& name, const Tensor& old, const Tensor& value) {
   if (value.dtype() != old.dtype())
     fail<TypeError>(op, "variable '{}' is {}, the value is {}; cast it", name, old.dtype(), value.dtype());
@@ -140,6 +149,7 @@ void VariableAccess::on_read(const Variable& v, Tensor& value) {
 void VariableAccess::update(const Variable& v, const char* op, Tensor (*combine)(Tensor&&, const Tensor&),
                             const Tensor& delta) {
   check_defined(delta, op, v.name());
+  check_runs_once(op, v);
   const tape::Suspend suspend;
   const Lock lock(v.state_->locked);
   check_fits(op, v.name(), v.state_->value, delta);
@@ -154,6 +164,7 @@ void VariableAccess::modify(const Variable& v, const Callback<void(Tensor&)>& ch
 
 void Variable::assign(const Tensor& value) const {
   check_defined(value, "Variable.assign", state_->name);
+  check_runs_once("Variable.assign", *this);
   Tensor fresh = detail::alias(value);
   const Lock lock(state_->locked);
   check_fits("Variable.assign", state_->name, state_->value, value);

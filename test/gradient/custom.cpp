@@ -283,6 +283,22 @@ TEST_CASE("recompute_grad: the second run reads what the first read, whatever wa
   CHECK(w.read().item() == 100.0);
 }
 
+TEST_CASE("recompute_grad: a function that assigns a variable it reads cannot be run again, and says so") {
+  const Variable count(scalar(1.0), "count", false);
+  const Tensor x = scalar(2.0);
+  const auto f = [&](const Tensor& v) {
+    const Tensor y = v * count;
+    count.assign_add(scalar(1.0));
+    return y * count;
+  };
+  CHECK(recompute_grad(f)(x).item() == 4.0);  // nothing is run again: as the function itself
+  GradientTape tape;
+  tape.watch(x);
+  const Tensor y = recompute_grad(f)(x);
+  CHECK_THROWS_AS(tape.gradient(y, x), TapeError);
+  CHECK(count.read().item() == 3.0);
+}
+
 TEST_CASE("a tape that is made inside a function with a gradient of its own, and outlives it, records on") {
   const Tensor x = scalar(2.0);
   std::unique_ptr<GradientTape> inner;

@@ -262,6 +262,18 @@ TEST_CASE("ForwardAccumulator: an op whose jvp throws leaves it usable") {
       ShapeError);
 }
 
+TEST_CASE("ForwardAccumulator: a jvp that destroys it") {
+  const Tensor x = scalar(2.0), in[] = {x}, out[] = {from_data(std::vector<double>{4.0}, {})};
+  auto accumulator = std::make_unique<ForwardAccumulator>(x, 1.0);
+  record_operation("mine", in, out, {}, [&](std::span<const Tensor> t) {
+    accumulator.reset();
+    return std::vector<Tensor>{t[0] * 2};
+  });
+  CHECK_FALSE(accumulator);
+  const ForwardAccumulator next(x, 1.0);
+  CHECK((*next.jvp(x * x)).item() == 4.0);
+}
+
 TEST_CASE("ForwardAccumulator: what does not fit is refused") {
   const Tensor x = tensor({1., 2.});
   CHECK_THROWS_WITH(ForwardAccumulator(x, {x, x}), Contains("2 tangents for 1 primals"));

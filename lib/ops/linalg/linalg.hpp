@@ -8,7 +8,6 @@
 
 namespace reel::ops {
 
-
 /// The matrix product of a and b, of one dtype that loops::matmul takes (or float16, bfloat16, through float32), on
 /// behalf of the op `op`, whose name stands in errors.
 Tensor product(const char* op, const Tensor& a, const Tensor& b, const MatmulOptions& options = {});
