@@ -277,15 +277,15 @@ inline LaneMask operator!(const LaneMask& x) { return logical_not(x); }
 template <class X, detail::LaneWith<X> Y> void operator==(const X&, const Y&) = delete;  // use equal or not_equal
 template <class X, detail::LaneWith<X> Y> void operator!=(const X&, const Y&) = delete;  // use equal or not_equal
 // A tensor that the function captured: it is broadcast, followed and kept only as an argument.
-template <class X, detail::CapturedWith<X> Y> void operator+(const X&, const Y&) = delete;  // pass the tensor as an argument of elementwise
-template <class X, detail::CapturedWith<X> Y> void operator-(const X&, const Y&) = delete;  // pass the tensor as an argument of elementwise
-template <class X, detail::CapturedWith<X> Y> void operator*(const X&, const Y&) = delete;  // pass the tensor as an argument of elementwise
-template <class X, detail::CapturedWith<X> Y> void operator/(const X&, const Y&) = delete;  // pass the tensor as an argument of elementwise
-template <class X, detail::CapturedWith<X> Y> void operator<(const X&, const Y&) = delete;  // pass the tensor as an argument of elementwise
-template <class X, detail::CapturedWith<X> Y> void operator<=(const X&, const Y&) = delete;  // pass the tensor as an argument of elementwise
-template <class X, detail::CapturedWith<X> Y> void operator>(const X&, const Y&) = delete;  // pass the tensor as an argument of elementwise
-template <class X, detail::CapturedWith<X> Y> void operator>=(const X&, const Y&) = delete;  // pass the tensor as an argument of elementwise
-template <class C, class X, detail::CapturedWith<C, X> Y> void where(const C&, const X&, const Y&) = delete;  // pass the tensor as an argument of elementwise
+template <class X, detail::CapturedWith<X> Y> Lane operator+(const X&, const Y&) = delete;  // pass the tensor as an argument of elementwise
+template <class X, detail::CapturedWith<X> Y> Lane operator-(const X&, const Y&) = delete;  // pass the tensor as an argument of elementwise
+template <class X, detail::CapturedWith<X> Y> Lane operator*(const X&, const Y&) = delete;  // pass the tensor as an argument of elementwise
+template <class X, detail::CapturedWith<X> Y> Lane operator/(const X&, const Y&) = delete;  // pass the tensor as an argument of elementwise
+template <class X, detail::CapturedWith<X> Y> LaneMask operator<(const X&, const Y&) = delete;  // pass the tensor as an argument of elementwise
+template <class X, detail::CapturedWith<X> Y> LaneMask operator<=(const X&, const Y&) = delete;  // pass the tensor as an argument of elementwise
+template <class X, detail::CapturedWith<X> Y> LaneMask operator>(const X&, const Y&) = delete;  // pass the tensor as an argument of elementwise
+template <class X, detail::CapturedWith<X> Y> LaneMask operator>=(const X&, const Y&) = delete;  // pass the tensor as an argument of elementwise
+template <class C, class X, detail::CapturedWith<C, X> Y> Lane where(const C&, const X&, const Y&) = delete;  // pass the tensor as an argument of elementwise
 // clang-format on
 
 }  // namespace reel

@@ -75,7 +75,11 @@ namespace detail {
 template <class Leaf, class T>
 std::vector<Leaf> flat(const T& tree) {
   std::vector<Leaf> leaves;
-  for_each_leaf(tree, [&](const auto& leaf) { leaves.push_back(leaf); });
+  for_each_leaf(tree, [&](const auto& leaf) {
+    static_assert(std::is_convertible_v<decltype(leaf), Leaf>,
+                  "step(gradients, variables): the gradients come first, then the variables");
+    leaves.emplace_back(leaf);
+  });
   return leaves;
 }
 }  // namespace detail

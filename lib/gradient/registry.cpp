@@ -3,6 +3,7 @@
 #include <map>
 #include <mutex>
 #include <reel/registry.hpp>
+#include <set>
 
 #include "core/fail.hpp"
 #include "gradient/gradient.hpp"
@@ -27,13 +28,23 @@ Registry& registry() {
   static Registry& r = *new Registry;  // never destroyed: a static object may replay in its destructor
   return r;
 }
+// The name as a string that never goes: reasons and traces name ops that are long gone.
+const char* interned(std::string_view name) {
+  static std::mutex& mutex = *new std::mutex;
+  static auto& names = *new std::set<std::string, std::less<>>;
+  const std::lock_guard lock(mutex);
+  auto found = names.find(name);
+  if (found == names.end()) found = names.emplace(name).first;
+  return found->c_str();
+}
+
 constinit thread_local std::vector<Override>* overrides = nullptr;
 
 // What a recorded op of the user owns. The attributes of its entry hold the pointer; entries of several tapes share it.
 struct UserOp {
   std::atomic<int> uses{1};
   tape::Rule rule;
-  std::string name;
+  const char* name;
   BackwardFunction backward;
   TangentFunction jvp;
 };
@@ -102,7 +113,7 @@ void user_vjp(const tape::Record& r, std::span<const Tensor> g, std::span<Gradie
   GradientFunction f;
   {
     const std::lock_guard lock(registry().mutex);
-    auto found = registry().entries.find(op.name);
+    auto found = registry().entries.find(std::string_view(op.name));
     if (found == registry().entries.end())
       fail<LookupError>(op.name,
                         "No gradient defined for operation '{}': the gradient registry has no entry; add one with "
@@ -165,8 +176,8 @@ void record_operation(std::string_view name, std::span<const Tensor> inputs, std
       saved.push_back(looked_up ? &x : nullptr);
     }
   if (!tape::active()) return;
-  auto* op = new UserOp{{1}, {}, std::string(name), std::move(backward), std::move(jvp)};
-  op->rule = {op->name.c_str(), user_vjp, user_jvp, true, true, user_release, user_retain};
+  auto* op = new UserOp{{1}, {}, interned(name), std::move(backward), std::move(jvp)};
+  op->rule = {op->name, user_vjp, user_jvp, true, true, user_release, user_retain};
   const std::int64_t attributes[] = {std::bit_cast<std::int64_t>(op)};
   const auto done = [&] { user_release(attributes); };
   try {

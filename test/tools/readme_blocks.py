@@ -14,7 +14,7 @@ assert len(programs) == 1, f"{len(programs)} complete programs in the README, 1 
 program.write_text(programs[0])
 parts = [b for b in blocks if b not in programs]
 assert parts, "the README has no fragments"
-text = ['#include <cstdio>\n#include <cstdlib>\n#include <reel/elementwise.hpp>\n#include <reel/reel.hpp>\n'
+text = ['#include <cstdio>\n#include <cstdlib>\n#include <reel/elementwise.hpp>\n#include <reel/optim.hpp>\n#include <reel/reel.hpp>\n'
         '#include <reel/testing.hpp>\nusing namespace reel;\n'
         '#define assert(...) ((__VA_ARGS__) ? void() : (std::puts(#__VA_ARGS__), std::exit(1)))\n']
 for i, block in enumerate(parts):
