@@ -155,8 +155,10 @@ struct TapeStats {
   std::int64_t entries = 0;      ///< recorded ops
   std::int64_t entry_bytes = 0;  ///< memory of the entries and their metadata
   std::int64_t saved_tensors = 0;
-  std::int64_t saved_bytes = 0;  ///< data that rules keep, a tensor counted once per entry
-  std::vector<OpStats> by_op;    ///< the most saved bytes first, then by name
+  /// Data that rules keep, a tensor counted once per entry. What functions recorded as one entry hold on their own
+  /// (custom_gradient, recompute_grad, loops) is not seen here; memory_stats() sees it.
+  std::int64_t saved_bytes = 0;
+  std::vector<OpStats> by_op;  ///< the most saved bytes first, then by name
 };
 
 /// A rule that gradient() would call.
@@ -171,7 +173,7 @@ struct PlannedEntry {
 /// What gradient() would do: the rules in the order of their calls, and the most memory that cotangents and the values
 /// only this tape keeps take at any time. Assumed: each rule gives every gradient it is asked for, dense and in memory
 /// of its own, and needs no other. So rules that hand their cotangent on, as add's, take less; rules with intermediates
-/// take more.
+/// take more. What functions recorded as one entry hold on their own is not seen.
 struct ReplayPlan {
   std::vector<PlannedEntry> entries;
   std::int64_t peak_bytes = 0;
@@ -201,8 +203,8 @@ class GradientTape {
   /// the structure of the sources. Total: through other sources too. Terms are summed in the reverse order of
   /// recording. A tape that is not persistent stops recording and is used up: TapeError at the second call. Called
   /// inside the scope of a persistent tape, the replay itself is recorded (that is how it is differentiated again).
-  /// ValueError for an empty target or wrong number of output gradients, ShapeError and TypeError for unfitting ones;
-  /// all are checked before replay.
+  /// ValueError for an empty target or wrong number of output gradients, ShapeError and TypeError for unfitting ones (a
+  /// real one of another dtype is cast to the target's, with a warning); all are checked before replay.
   template <Tree T, Tree S>
   map_t<Gradient, S> gradient(const T& target, const S& sources, const GradientOptions& options = {}) {
     return in_structure(sources, replay(targets_of(target), sources_of(sources), options));

@@ -62,11 +62,14 @@ std::ostream& operator<<(std::ostream& out, const Gradient& g) { return out << t
 namespace autodiff {
 
 std::string describe(const Reason& r) {
-  const auto at = [&] {
+  const auto op = [&](const char* place) {
     if (r.op.empty()) return std::string("an op");
     if (r.index < 0) return r.op;
-    return fmt::format("{} (op {} on the tape{})", r.op, r.index, tape::to_string(r.site, ", called at "));
+    return fmt::format("{} ({} {} on the tape{})", r.op, place, r.index, tape::to_string(r.site, ", called at "));
   };
+  const auto at = [&] { return op("op"); };
+  // Where a path ends, the op is not on the tape itself.
+  const auto end = [&] { return op("before op"); };
   switch (r.why) {
     case WhyNone::never_watched:
       if (!r.op.empty())
@@ -74,16 +77,16 @@ std::string describe(const Reason& r) {
       return "the tape never watched the source; call tape.watch(x) before it is used";
     case WhyNone::not_connected:
       if (r.op.empty()) return "the target does not depend on the source";
-      return fmt::format("no recorded path leads from the source to the target; the tape saw paths end at {}", at());
+      return fmt::format("no recorded path leads from the source to the target; the tape saw paths end at {}", end());
     case WhyNone::target_unwatched:
       return "nothing that the tape watches leads to the target";
     case WhyNone::integer_dtype:
       if (r.op.empty()) return "integers and booleans are constants to a tape; cast to a floating dtype";
-      return fmt::format("the path ends at {}, whose result is an integer or a boolean", at());
+      return fmt::format("the path ends at {}, whose result is an integer or a boolean", end());
     case WhyNone::stop_gradient:
-      return fmt::format("the path ends at {}", at());
+      return fmt::format("the path ends at {}", end());
     case WhyNone::paused:
-      return fmt::format("the path ends at {}, which ran while the tape was paused", at());
+      return fmt::format("the path ends at {}, which ran while the tape was paused", end());
     case WhyNone::other_thread:
       return "it was made on another thread; a tape records only the ops of its own thread";
     case WhyNone::used_tape:

@@ -45,7 +45,8 @@ TEST_CASE("every code is produced, and says what it is about") {
        }},
       {WhyNone::target_unwatched, "nothing that the tape watches leads to the target",
        [&](GradientTape& t, const Tensor& x) { return t.gradient(never * 2, x); }},
-      {WhyNone::integer_dtype, "the path ends at cast (op 0 on the tape), whose result is an integer or a boolean",
+      {WhyNone::integer_dtype,
+       "the path ends at cast (before op 0 on the tape), whose result is an integer or a boolean",
        [](GradientTape& t, const Tensor& x) {
          const Tensor back = cast(cast(x, DType::int64), DType::float64);
          return t.gradient(back * 2, x);
@@ -55,14 +56,14 @@ TEST_CASE("every code is produced, and says what it is about") {
          const Tensor i = scalar<std::int64_t>(3);
          return t.gradient(x * i, i);
        }},
-      {WhyNone::stop_gradient, "the path ends at stop_gradient (op 1 on the tape)",
+      {WhyNone::stop_gradient, "the path ends at stop_gradient (before op 1 on the tape)",
        [](GradientTape& t, const Tensor& x) { return t.gradient(stop_gradient(x * x) + 1, x); }},
       {WhyNone::stop_gradient, "the path ends at stop_gradients, an option of gradient()",
        [](GradientTape& t, const Tensor& x) {
          const Tensor h = exp(x * 2);
          return t.gradient(h * 2, x, {.stop_gradients = h});
        }},
-      {WhyNone::paused, "the path ends at multiply (op 1 on the tape), which ran while the tape was paused",
+      {WhyNone::paused, "the path ends at multiply (before op 1 on the tape), which ran while the tape was paused",
        [](GradientTape& t, const Tensor& x) {
          const Tensor h = exp(x);
          const auto y = [&] {

@@ -263,7 +263,7 @@ TEST_CASE("why_none names the reason") {
   const Tensor y = stopped * 3;
   const Gradient cut = tape.gradient(y, x);
   CHECK(cut.reason() == WhyNone::stop_gradient);
-  CHECK(cut.why_none() == "the path ends at stop_gradient (op 1 on the tape)");
+  CHECK(cut.why_none() == "the path ends at stop_gradient (before op 1 on the tape)");
   CHECK(tape.gradient(x * never, never).reason() == WhyNone::never_watched);
   const Gradient apart = tape.gradient(y * w, x);
   CHECK(apart.reason() == WhyNone::not_connected);
