@@ -127,7 +127,10 @@ void user_vjp(const tape::Record& r, std::span<const Tensor> g, std::span<Gradie
 
 void user_jvp(const tape::Record& r, std::span<const Tensor> t, std::span<Tensor> dy) {
   const UserOp& op = user_op(r.attributes());
-  if (!op.jvp) fail<NotDifferentiable>(op.name, "has no forward-mode rule; give it one: a jvp is the last argument of custom_gradient and record_operation");
+  if (!op.jvp)
+    fail<NotDifferentiable>(
+        op.name,
+        "has no forward-mode rule; give it one: a jvp is the last argument of custom_gradient and record_operation");
   std::vector<Tensor> result = op.jvp(t);
   verify_count(op.name, result.size(), dy.size());
   std::move(result.begin(), result.end(), dy.begin());
