@@ -317,9 +317,10 @@ struct ValueAndGrad {
   }
 };
 
-template <class P, class F, bool Aux>
-struct Grad {
-  ValueAndGrad<P, F, Aux> inner;
+// The gradients alone of a wrapper that gives pair(value, gradients).
+template <class Inner, bool Aux>
+struct GradientsOf {
+  Inner inner;
   template <class... A>
   auto operator()(A&&... args) const {
     auto result = inner(std::forward<A>(args)...);
@@ -329,6 +330,8 @@ struct Grad {
       return std::move(result.second);
   }
 };
+template <class P, class F, bool Aux>
+using Grad = GradientsOf<ValueAndGrad<P, F, Aux>, Aux>;
 
 template <class P, class F>
 struct Jacobian {

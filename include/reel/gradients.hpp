@@ -169,17 +169,7 @@ struct ValueAndGradients {
 };
 
 template <class P, class F, bool Aux>
-struct Gradients {
-  ValueAndGradients<P, F, Aux> inner;
-  template <class... A>
-  auto operator()(A&&... args) const {
-    auto result = inner(std::forward<A>(args)...);
-    if constexpr (Aux)
-      return std::pair(std::move(result.second), std::move(result.first.second));
-    else
-      return std::move(result.second);
-  }
-};
+using Gradients = GradientsOf<ValueAndGradients<P, F, Aux>, Aux>;
 
 // value_and_grad with parameters picked at run time.
 template <class F>
@@ -205,13 +195,7 @@ struct ValueAndGradAt {
 };
 
 template <class F>
-struct GradAt {
-  ValueAndGradAt<F> inner;
-  template <class... A>
-  std::vector<Gradient> operator()(A&&... args) const {
-    return inner(std::forward<A>(args)...).second;
-  }
-};
+using GradAt = GradientsOf<ValueAndGradAt<F>, false>;
 
 /// The variables that the tape has watched, by construction, with the gradients of the targets' sum. ValueError when a
 /// target is empty, or there is no variable.

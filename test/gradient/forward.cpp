@@ -46,6 +46,17 @@ std::string name(const std::vector<Mode>& modes) {
   return text;
 }
 
+// Operands of the row's first case.
+support::Tensors operands(const cases::Shaped& row, support::Random& random) {
+  support::Tensors x;
+  const std::vector<std::vector<Shape>> all_shapes = shapes_of(row);
+  for (const Shape& s : all_shapes.front()) {
+    const Tensor drawn = random.tensor(s, row.domain.low, row.domain.high);
+    x.push_back(row.prepare ? row.prepare(drawn, x.size()) : drawn);
+  }
+  return x;
+}
+
 bool close(double a, double b, double tolerance) { return std::abs(a - b) <= tolerance * (1 + std::abs(b)); }
 
 }  // namespace
@@ -67,12 +78,7 @@ TEST_CASE("an accumulator carries what a replay of the tape would push, for ever
     for (const cases::Shaped& row : rows) {
       if (row.flags & (cases::boolean_result | cases::constant)) continue;
       support::Random random(row.name);
-      support::Tensors x;
-      const std::vector<std::vector<Shape>> all_shapes = shapes_of(row);
-      for (const Shape& s : all_shapes.front()) {
-        const Tensor drawn = random.tensor(s, row.domain.low, row.domain.high);
-        x.push_back(row.prepare ? row.prepare(drawn, x.size()) : drawn);
-      }
+      const support::Tensors x = operands(row, random);
       const support::Tensors t = random.like(x);
       const support::Function f = [&](const support::Tensors& p) { return support::Tensors{row.call(p)}; };
       const ForwardAccumulator accumulator(x, t);
@@ -92,10 +98,10 @@ TEST_CASE("every mixture of two and three nested modes agrees, for every pointwi
     while (row.smooth && !row.smooth(at));
     for (int k = 0; k < row.arity; ++k) {
       const Function f = [&](const Tensor& x) {
-        support::Tensors operands;
-        for (int i = 0; i < row.arity; ++i) operands.push_back(i == k ? x : scalar(at[i]));
+        support::Tensors all;
+        for (int i = 0; i < row.arity; ++i) all.push_back(i == k ? x : scalar(at[i]));
         // The square makes cross terms of linear ops too.
-        return square(row.call(operands)) * x;
+        return square(row.call(all)) * x;
       };
       for (std::size_t order : {2u, 3u}) {
         const std::vector<std::vector<Mode>> all = mixtures(order);
@@ -114,18 +120,13 @@ TEST_CASE("every mixture of two and three nested modes agrees, for every other o
     for (const cases::Shaped& row : rows) {
       if (row.flags & (cases::boolean_result | cases::constant)) continue;
       support::Random random(row.name);
-      support::Tensors x;
-      const std::vector<std::vector<Shape>> all_shapes = shapes_of(row);
-      for (const Shape& s : all_shapes.front()) {
-        const Tensor drawn = random.tensor(s, row.domain.low, row.domain.high);
-        x.push_back(row.prepare ? row.prepare(drawn, x.size()) : drawn);
-      }
+      const support::Tensors x = operands(row, random);
       const support::Tensors direction = random.like(x);
       // Along a line through all operands; the square makes cross terms of linear ops too.
       const Function f = [&](const Tensor& t) {
-        support::Tensors operands;
-        for (std::size_t i = 0; i < x.size(); ++i) operands.push_back(x[i] + t * 0.1 * direction[i]);
-        return sum(square(row.call(operands))) * (1 + t);
+        support::Tensors moved;
+        for (std::size_t i = 0; i < x.size(); ++i) moved.push_back(x[i] + t * 0.1 * direction[i]);
+        return sum(square(row.call(moved))) * (1 + t);
       };
       for (std::size_t order : {2u, 3u}) {
         const std::vector<std::vector<Mode>> all = mixtures(order);
