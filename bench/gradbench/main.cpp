@@ -1,0 +1,14 @@
+// reel as a tool of GradBench, the benchmark of automatic differentiation: messages on standard input, answers on
+// standard output. Run by bench/gradbench/run.
+#include <iostream>
+
+#include "evals/hello.hpp"
+#include "protocol.hpp"
+
+int main() {
+  std::ios::sync_with_stdio(false);
+  const gradbench::Modules modules = {
+      {"hello", gradbench::hello::functions()},
+  };
+  return gradbench::serve(modules, std::cin, std::cout, std::cerr);
+}
