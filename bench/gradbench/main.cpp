@@ -2,12 +2,16 @@
 // standard output. Run by bench/gradbench/run.
 #include <iostream>
 
+#include "evals/ba.hpp"
+#include "evals/det.hpp"
 #include "evals/hello.hpp"
 #include "protocol.hpp"
 
 int main() {
   std::ios::sync_with_stdio(false);
   const gradbench::Modules modules = {
+      {"ba", gradbench::ba::functions()},
+      {"det", gradbench::det::functions()},
       {"hello", gradbench::hello::functions()},
   };
   return gradbench::serve(modules, std::cin, std::cout, std::cerr);
