@@ -14,7 +14,7 @@
 
 int main() {
   std::ios::sync_with_stdio(false);
-  // clang-format off: one line a module
+  // clang-format off
   const gradbench::Modules modules = {
       {"ba", gradbench::ba::functions()},
       {"det", gradbench::det::functions()},
