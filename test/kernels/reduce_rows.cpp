@@ -141,6 +141,10 @@ void check_nan(const Set& set) {
     }
 }
 
+void run(RowLoop kernel, std::initializer_list<const void*> in, void* out, std::ptrdiff_t n, std::ptrdiff_t rows = 1) {
+  kernel(in.begin(), out, n, rows);
+}
+
 template <class T>
 void check_rows(const Set& set) {
   const Rows& rows = set.rows[index(type_of<T>)];
@@ -154,7 +158,7 @@ void check_rows(const Set& set) {
     long double total = 0;
     for (std::ptrdiff_t i = 0; i < n; ++i) total += std::exp(at(x, i));
     T lse;
-    rows.logsumexp(x.data(), &lse, n);
+    run(rows.logsumexp, {x.data()}, &lse, n);
     INFO(set.isa << ", rows of " << n << " numbers of " << sizeof(T) << " bytes");
     CHECK(std::abs(lse - std::log(total)) <= 4 * eps * std::abs(std::log(total)));
     const auto largest_error = [&](const std::vector<T>& got, auto expected) {
@@ -162,32 +166,31 @@ void check_rows(const Set& set) {
       for (std::ptrdiff_t i = 0; i < n; ++i) worst = std::max(worst, std::abs(at(got, i) - expected(i)));
       return worst;
     };
-    rows.softmax(x.data(), z.data(), n);
+    run(rows.softmax, {x.data()}, z.data(), n);
     CHECK(largest_error(z, [&](std::ptrdiff_t i) { return std::exp(at(x, i)) / total; }) <= 8 * eps);
     long double dot = 0, sum = 0;
     for (std::ptrdiff_t i = 0; i < n; ++i) dot += at(g, i) * at(z, i), sum += at(g, i);
-    rows.softmax_product(g.data(), z.data(), out.data(), n);
+    run(rows.softmax_product, {g.data(), z.data()}, out.data(), n);
     CHECK(largest_error(out, [&](std::ptrdiff_t i) { return at(z, i) * (at(g, i) - dot); }) <= 8 * eps);
-    rows.log_softmax(x.data(), z.data(), n);
+    run(rows.log_softmax, {x.data()}, z.data(), n);
     CHECK(largest_error(z, [&](std::ptrdiff_t i) { return at(x, i) - std::log(total); }) <= 4 * eps * 64);
-    rows.log_softmax_product(g.data(), z.data(), out.data(), n);
+    run(rows.log_softmax_product, {g.data(), z.data()}, out.data(), n);
     CHECK(largest_error(out, [&](std::ptrdiff_t i) { return at(g, i) - std::exp(at(z, i)) * sum; }) <=
           64 * eps * (1 + std::abs(sum)));
-    const Strided in[] = {{g.data(), 0}, {x.data(), 1}, {&lse, 0}};
-    rows.logsumexp_product(in, out.data(), n);
+    run(rows.logsumexp_product, {g.data(), x.data(), &lse}, out.data(), n);
     CHECK(largest_error(out, [&](std::ptrdiff_t i) { return at(g, 0) * std::exp(at(x, i) - lse); }) <= 64 * eps);
     // In place.
     std::vector<T> place(x.begin(), x.begin() + n), apart(z);
-    rows.softmax(x.data(), apart.data(), n);
-    rows.softmax(place.data(), place.data(), n);
+    run(rows.softmax, {x.data()}, apart.data(), n);
+    run(rows.softmax, {place.data()}, place.data(), n);
     CHECK(place == apart);
   }
 
   const T inf = std::numeric_limits<T>::infinity();
   T out[3], lse;
   const auto evaluate = [&](std::vector<T> x) {
-    rows.softmax(x.data(), out, static_cast<std::ptrdiff_t>(x.size()));
-    rows.logsumexp(x.data(), &lse, static_cast<std::ptrdiff_t>(x.size()));
+    run(rows.softmax, {x.data()}, out, static_cast<std::ptrdiff_t>(x.size()));
+    run(rows.logsumexp, {x.data()}, &lse, static_cast<std::ptrdiff_t>(x.size()));
   };
   evaluate({-inf, -inf, -inf});
   CHECK(lse == -inf);
@@ -204,7 +207,7 @@ void check_rows(const Set& set) {
   CHECK((out[0] == T(.5) && out[1] == T(.5) && out[2] == 0));
   // What is left of 1 after a dominant term: log_softmax near 0 keeps its digits.
   const std::vector<T> dominant{0, 40, 0};
-  rows.log_softmax(dominant.data(), out, 3);
+  run(rows.log_softmax, {dominant.data()}, out, 3);
   CHECK(std::abs(out[1] / (-2 * std::exp(-40.L)) - 1) < 64 * eps);
   CHECK(out[0] == T(-40));
 }
