@@ -65,13 +65,13 @@ using RowLoop = void (*)(const void* const* in, void* out, std::ptrdiff_t n, std
 // A row whose maximum is -inf or inf has the limit as its logsumexp and NaN as its softmax. Operands: x, z and labels
 // are rows; per_row says which have, and give, one element for each row instead.
 struct Rows {
-  RowLoop softmax, log_softmax;   // x
-  RowLoop logsumexp;              // x; gives one element per row
-  RowLoop softmax_product;        // g, z: z * (g - sum(g * z))
-  RowLoop log_softmax_product;    // g, z: g - exp(z) * sum(g)
-  RowLoop logsumexp_product;      // g per row, x, z per row: g * exp(x - z)
-  RowLoop cross_entropy;          // x, labels: sum(labels * (logsumexp(x) - x)), one element per row
-  RowLoop cross_entropy_product;  // g per row, x, labels: g * (softmax(x) * sum(labels) - labels)
+  RowLoop softmax, log_softmax;          // x
+  RowLoop logsumexp;                     // x; gives one element per row
+  RowLoop softmax_product;               // g, z: z * (g - sum(g * z))
+  RowLoop log_softmax_product;           // g, z: g - exp(z) * sum(g)
+  RowLoop logsumexp_product;             // g per row, x, z per row: g * exp(x - z)
+  RowLoop cross_entropy;                 // x, labels: sum(labels * (logsumexp(x) - x)), one element per row
+  RowLoop cross_entropy_product;         // g per row, x, labels: g * (softmax(x) * sum(labels) - labels)
   RowLoop cross_entropy_labels_product;  // g per row, x: -g * log_softmax(x)
   // The same with one class per row, an int64 < n; a row whose class is negative gives 0.
   RowLoop sparse_cross_entropy;          // x, label per row; gives one element per row

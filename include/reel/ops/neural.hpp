@@ -19,8 +19,8 @@ struct LayerNormOptions {
   double epsilon = 1e-5;  ///< added to the variance
 };
 /// (x - mean) / sqrt(variance + epsilon) over `axes` for each index of the others, variance = mean((x - mean)^2). (Ba,
-/// Kiros, Hinton 2016; torch.nn.functional.layer_norm.) Gradient with y the result and r = 1 / sqrt(variance + epsilon):
-/// r (g - mean(g) - y mean(g y)).
+/// Kiros, Hinton 2016; torch.nn.functional.layer_norm.) Gradient with y the result and r = 1 / sqrt(variance +
+/// epsilon): r (g - mean(g) - y mean(g y)).
 Tensor layer_norm(const Operand& x, const LayerNormOptions& options = {});
 /// The same times `scale` plus `offset`, each with the extents of `axes` as shape (ShapeError otherwise). Their
 /// gradients: the sums of g times the normalised x, and of g, over the other axes.
@@ -70,8 +70,8 @@ Tensor sparse_softmax_cross_entropy(const Operand& logits, const Operand& labels
                                     const SparseCrossEntropyOptions& options = {});
 
 /// -labels log(sigmoid(logits)) - (1 - labels) log(1 - sigmoid(logits)), elementwise, as max(x, 0) - x labels +
-/// log(1 + exp(-|x|)), which neither overflows nor cancels; operands broadcast; floating, integers compute in float64.
-/// (tf.nn.sigmoid_cross_entropy_with_logits.) Gradient: g (sigmoid(logits) - labels) and -g logits.
+/// log(1 + exp(-|x|)), which does not overflow, and without its cancellation; operands broadcast; floating, integers
+/// compute in float64. (tf.nn.sigmoid_cross_entropy_with_logits.) Gradient: g (sigmoid(logits) - labels) and -g logits.
 Tensor sigmoid_cross_entropy(const Operand& logits, const Operand& labels);
 /// -labels log(p) - (1 - labels) log(1 - p), elementwise, where a label of 0 (of 1) contributes 0 whatever p. Of
 /// logits, use sigmoid_cross_entropy. Gradient: g (p - labels) / (p (1 - p)).
@@ -79,8 +79,8 @@ Tensor binary_cross_entropy(const Operand& p, const Operand& labels);
 /// target log(target / p), elementwise, 0 where target is 0: sum it over an axis of probabilities. Gradient of p:
 /// -g target / p; of target: g (log(target / p) + 1), 0 where target is 0.
 Tensor kl_divergence(const Operand& target, const Operand& p);
-/// d^2 / 2 where |d| <= delta, else delta (|d| - delta / 2), elementwise, for d = x - y. (Huber 1964.) Gradient: g times
-/// d clipped to [-delta, delta], and its negative. ValueError unless delta > 0.
+/// d^2 / 2 where |d| <= delta, else delta (|d| - delta / 2), elementwise, for d = x - y. (Huber 1964.) Gradient: g
+/// times d clipped to [-delta, delta], and its negative. ValueError unless delta > 0.
 Tensor huber(const Operand& x, const Operand& y, double delta = 1);
 
 }  // namespace reel

@@ -32,10 +32,10 @@ struct NormFunctions {
       const auto values = row.values(0, x + r * n);
       const Moments m = moments(row, values, epsilon);
       if (scale)
-        row.store(row.map(
-                      to, [m](L a, L s, L o) { return m(a) * s + o; }, values, row.values(1, scale),
-                      row.values(2, offset)),
-                  to);
+        row.store(
+            row.map(
+                to, [m](L a, L s, L o) { return m(a) * s + o; }, values, row.values(1, scale), row.values(2, offset)),
+            to);
       else
         row.store(row.map(
                       to, [m](L a) { return m(a); }, values),
@@ -58,9 +58,8 @@ struct NormFunctions {
           const L along =
               row.template fold<Sum>([&](L v, L a, auto... b) { return factor(a, b...) * m(v); }, xs, gs, s...) / count;
           row.store(row.map(
-                        to,
-                        [&](L v, L a, auto... b) { return m.scale * ((factor(a, b...) - mean) - m(v) * along); }, xs,
-                        gs, s...),
+                        to, [&](L v, L a, auto... b) { return m.scale * ((factor(a, b...) - mean) - m(v) * along); },
+                        xs, gs, s...),
                     to);
         };
         if (scale)

@@ -95,7 +95,8 @@ struct LongRow {
   [[gnu::always_inline]] void store(Values, T*) const {}
   template <class F, class... V>
   [[gnu::always_inline]] void add(T* to, const F& f, V... v) const {
-    map(to, [&](L total, auto... a) { return total + f(a...); }, to, v...);
+    map(
+        to, [&](L total, auto... a) { return total + f(a...); }, to, v...);
   }
   [[gnu::always_inline]] L each(const T* p) const { return *p; }
   [[gnu::always_inline]] void put(L a, T* p) const { *p = first_element(a); }
@@ -139,7 +140,9 @@ struct ShortRow {
   }
   template <class F, class... V>
   [[gnu::always_inline]] void add(T* to, const F& f, const V&... v) const {
-    store(map(to, [&](L total, auto... a) { return total + f(a...); }, values(0, to), v...), to);
+    store(map(
+              to, [&](L total, auto... a) { return total + f(a...); }, values(0, to), v...),
+          to);
   }
   [[gnu::always_inline]] L each(const T* p) const { return *p; }
   [[gnu::always_inline]] void put(L a, T* p) const { *p = first_element(a); }
@@ -159,6 +162,7 @@ struct SidewaysRows {
   [[gnu::always_inline]] std::ptrdiff_t rows() const { return count; }
   [[gnu::always_inline]] Values values(int slot, const T* p) const {
     T* to = buffer[slot];
+    if (n == 1 && count == L::size) return p;
     if (count == L::size)
       for (std::ptrdiff_t r = 0; r < L::size; ++r)
         for (std::ptrdiff_t j = 0; j < n; ++j) to[j * L::size + r] = p[r * n + j];
@@ -179,6 +183,7 @@ struct SidewaysRows {
     return buffer[3];
   }
   [[gnu::always_inline]] void store(Values v, T* out) const {
+    if (n == 1) return put(L::load(v), out);
     for (std::ptrdiff_t r = 0; r < count; ++r)
       for (std::ptrdiff_t j = 0; j < n; ++j) out[r * n + j] = v[j * L::size + r];
   }

@@ -22,8 +22,7 @@ struct RowFunctions {
   [[gnu::always_inline]] static Logarithm logarithm(const R& row, const typename R::Values& x) {
     L m = row.template fold<Greatest>(itself, x);
     if (!all(isfinite(m))) m = row.template fold<Max>(itself, x);
-    const L others =
-        row.template fold<Sum>([m](L a) { return where(a == m, 0, row_exp(a - m)); }, x);
+    const L others = row.template fold<Sum>([m](L a) { return where(a == m, 0, row_exp(a - m)); }, x);
     const L ties = row.template fold<Sum>([m](L a) { return where(a == m, L(1), L(0)); }, x);
     const L sum = (ties - 1) + others;
     L log;
@@ -112,8 +111,7 @@ struct RowFunctions {
     for_rows<T, I, sideways_log>(n, rows, [&](const auto& row, std::ptrdiff_t r) {
       const auto x = row.values(0, operand(in, 0) + r * n), labels = row.values(1, operand(in, 1) + r * n);
       const Logarithm l = logarithm(row, x);
-      row.put(row.template fold<Sum>(
-                  [l](L a, L b) { return where(b == L(0), 0, b * ((l.m - a) + l.log)); }, x, labels),
+      row.put(row.template fold<Sum>([l](L a, L b) { return where(b == L(0), 0, b * ((l.m - a) + l.log)); }, x, labels),
               static_cast<T*>(out) + r);
     });
   }

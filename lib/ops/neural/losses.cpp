@@ -128,7 +128,8 @@ Tensor softmax_cross_entropy(const Operand& logits, const Operand& labels, const
   const Tensor x = ops::to_tensor(op, logits, wide, "logits");
   Tensor p = ops::to_tensor(op, labels, wide, "labels");
   if (x.shape() != p.shape())
-    fail<ShapeError>(op, "logits are {}, labels {}; they must have the same shape (for labels that are class numbers use "
+    fail<ShapeError>(op,
+                     "logits are {}, labels {}; they must have the same shape (for labels that are class numbers use "
                      "sparse_softmax_cross_entropy)",
                      x.shape(), p.shape());
   const double s = options.label_smoothing;

@@ -56,7 +56,8 @@ void layer_norm_fused(const tape::Record& r, const Tensor& cotangent, std::span<
   const tape::Suspend unrecorded;
   const Tensor x = loops::contiguous(r.saved(0)), g = loops::contiguous(cotangent);
   const bool affine = r.num_inputs() > 1, sums = affine && (r.wanted(1) || r.wanted(2));
-  const Tensor scale = affine ? loops::contiguous(r.saved(1)) : Tensor(), epsilon = one_number(epsilon_of(r), x.dtype());
+  const Tensor scale = affine ? loops::contiguous(r.saved(1)) : Tensor(),
+               epsilon = one_number(epsilon_of(r), x.dtype());
   const std::int64_t n = x.shape()[-1], rows = x.size() / n, leads = g.size() / x.size();
   const std::int64_t together = std::max<std::int64_t>(16, 32768 / n), parts = (rows - 1) / together + 1;
   const auto bytes = static_cast<std::int64_t>(item_size(x.dtype()));
@@ -165,8 +166,11 @@ int axis_of(const tape::Record& r) { return static_cast<int>(r.attributes()[1]);
 // The sum for each channel of what the kernel gives for each row of g and maybe x: [channels], or [leads, channels].
 Tensor channel_sums(kernels::RowLoop kernel, const Channels& c, std::int64_t leads, bool led,
                     std::initializer_list<RowOperand> operands) {
-  const Tensor parts = detail::empty(operands.begin()->x.dtype(), {leads, c.outer, c.count});
-  by_rows(kernel, c.inner, operands, parts, 1);
+  const Tensor& first = operands.begin()->x;
+  const Shape shape{leads, c.outer, c.count};
+  const bool bare = operands.size() == 1 && c.inner == 1;  // the sum of a row of one element
+  const Tensor parts = bare ? reshape(first, shape) : detail::empty(first.dtype(), shape);
+  if (!bare) by_rows(kernel, c.inner, operands, parts, 1);
   const Tensor sums = sum(parts, 1);
   return led ? sums : reshape(sums, {c.count});
 }
@@ -273,9 +277,9 @@ BatchNorm batch_norm(const Operand& operand, const Operand& scale, const Operand
     result.variance =
         ops::channel_sums(kernel.squares, c, 1, false, {c.rows(x), ops::one_per_row(result.mean)}) / c.elements();
     inverse = rsqrt(result.variance + options.epsilon);
-    ops::by_rows(
-        kernel.scale, c.inner,
-        {c.rows(x), ops::one_per_row(result.mean), ops::one_per_row(a * inverse), ops::one_per_row(b)}, y, c.inner);
+    ops::by_rows(kernel.scale, c.inner,
+                 {c.rows(x), ops::one_per_row(result.mean), ops::one_per_row(a * inverse), ops::one_per_row(b)}, y,
+                 c.inner);
   }
   if (tape::active()) {
     const std::int64_t attributes[] = {std::bit_cast<std::int64_t>(options.epsilon), axis};

@@ -13,8 +13,8 @@ namespace {
 
 int axis_of(const tape::Record& r) { return static_cast<int>(r.attributes()[0]); }
 
-Tensor normalised(const tape::Rule& rule, kernels::RowLoop kernels::Rows::*kernel, const Operand& operand, std::int64_t axis,
-                  bool keep_result) {
+Tensor normalised(const tape::Rule& rule, kernels::RowLoop kernels::Rows::*kernel, const Operand& operand,
+                  std::int64_t axis, bool keep_result) {
   const tape::OpScope scope(operand);
   Tensor held, converted;
   const Tensor& from = given(rule.name, operand, held);
