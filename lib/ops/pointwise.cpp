@@ -2,6 +2,7 @@
 // broadcasting, reuse of an operand's memory, the choice of what a tape keeps, and the fused or recorded derivative.
 #include <array>
 #include <reel/ops/make.hpp>
+#include <reel/ops/neural.hpp>
 #include <reel/ops/pointwise.hpp>
 #include <reel/ops/reduce.hpp>
 
@@ -337,6 +338,7 @@ Tensor selu(const Operand& x)       { return apply<"selu">(x); }
 Tensor gelu(const Operand& x)       { return apply<"gelu">(x); }
 Tensor silu(const Operand& x)       { return apply<"silu">(x); }
 Tensor softsign(const Operand& x)   { return apply<"softsign">(x); }
+Tensor sigmoid_cross_entropy(const Operand& x, const Operand& y) { return apply<"sigmoid_cross_entropy">(x, y); }
 Tensor floor(const Operand& x)      { return apply<"floor">(x); }
 Tensor ceil(const Operand& x)       { return apply<"ceil">(x); }
 Tensor round(const Operand& x)      { return apply<"round">(x); }
