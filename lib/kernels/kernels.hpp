@@ -56,8 +56,9 @@ struct Reduction {
   void (*merge)(void* acc, const void* in, std::ptrdiff_t n);
 };
 
-// out[0] = index of the first greatest (least) element, n >= 1. A NaN is both.
-using ArgReduce = void (*)(Strided in, std::ptrdiff_t n, std::int64_t* out);
+// out[j] = index of the first greatest (least) of the n elements j + i stride, for `count` neighbours j. n >= 1. A NaN
+// is both.
+using ArgReduce = void (*)(Strided in, std::ptrdiff_t n, std::ptrdiff_t count, std::int64_t* out);
 
 // Functions of one contiguous row of n >= 1 elements. A row whose maximum is -inf or inf has the limit as its logsumexp
 // and NaN as its softmax. out may be x, g or z itself.
