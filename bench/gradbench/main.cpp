@@ -2,6 +2,8 @@
 // standard output. Run by bench/gradbench/run.
 #include <iostream>
 
+#include "evals/ba.hpp"
+#include "evals/det.hpp"
 #include "evals/gmm.hpp"
 #include "evals/hello.hpp"
 #include "evals/kmeans.hpp"
@@ -12,10 +14,17 @@
 
 int main() {
   std::ios::sync_with_stdio(false);
+  // clang-format off
   const gradbench::Modules modules = {
-      {"gmm", gradbench::gmm::functions()},       {"hello", gradbench::hello::functions()},
-      {"kmeans", gradbench::kmeans::functions()}, {"llsq", gradbench::llsq::functions()},
-      {"lse", gradbench::lse::functions()},       {"ode", gradbench::ode::functions()},
+      {"ba", gradbench::ba::functions()},
+      {"det", gradbench::det::functions()},
+      {"gmm", gradbench::gmm::functions()},
+      {"hello", gradbench::hello::functions()},
+      {"kmeans", gradbench::kmeans::functions()},
+      {"llsq", gradbench::llsq::functions()},
+      {"lse", gradbench::lse::functions()},
+      {"ode", gradbench::ode::functions()},
   };
+  // clang-format on
   return gradbench::serve(modules, std::cin, std::cout, std::cerr);
 }

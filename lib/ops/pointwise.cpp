@@ -159,9 +159,9 @@ Tensor run(const Row& row, std::initializer_list<const Operand*> list) {
 }
 
 // g times the partial derivative with respect to operand K, in the shape of the result. Recorded when a tape follows
-// what it is made of; one fused kernel otherwise.
+// what it is made of; one fused kernel otherwise, which writes into g's own memory if nobody `needs` g afterwards.
 template <table::FixedString Name, std::size_t K>
-Tensor product(const tape::Record& record, const Tensor& g, const Shape& shape) {
+Tensor product(const tape::Record& record, const Tensor& g, const Shape& shape, bool needed = true) {
   constexpr const auto& p = std::get<K>(kernels::row<Name>.products);
   if constexpr (p.is_identity) {
     return g;
@@ -178,14 +178,19 @@ Tensor product(const tape::Record& record, const Tensor& g, const Shape& shape) 
         recorded = recorded || (tape::active() && tape::followed(v[i]));
       }
     if (recorded) return table::apply(p, g, v[0], v[1], v[2], v[3]);
-    Tensor out = detail::empty(g.dtype(), shape);
+    const bool reuse = !needed && !tape::active() && !tape::watching && detail::reusable(detail::block(g));
+    const DType dtype = g.dtype();
+    const Tensor out =
+        reuse ? TensorAccess::adopt(TensorAccess::take(const_cast<Tensor&>(g))) : detail::empty(dtype, shape);
     // The order of a product's operands: g, x, y, w, z. What it does not read is g again.
-    const Tensor* in[result_at + 2] = {&g, &g, &g, &g, &g};
+    const Tensor* const from = reuse ? &out : &g;
+    const Tensor* in[result_at + 2] = {from, from, from, from, from};
     for (std::size_t i = 0; i <= result_at; ++i)
       if (reads & masks[i]) in[i + 1] = &v[i];
     const kernels::Loop loop =
-        kernels::active().op[kernels::row_of<Name>()][static_cast<std::size_t>(g.dtype())].product[K];
+        kernels::active().op[kernels::row_of<Name>()][static_cast<std::size_t>(dtype)].product[K];
     if (out.size()) loops::pointwise(loop, shape, in, out);
+    if (reuse) detail::renew(detail::block(out));
     return out;
   }
 }
@@ -198,8 +203,11 @@ void pull(const tape::Record& record, const Tensor& g, std::span<Gradient> dx) {
       // The transpose of a complex product is the product with the conjugate.
       const bool complex = p.has_function && is_complex(g.dtype());
       Tensor held;
+      const Shape shape = g.shape();
       const Tensor& from = complex ? held = conj(g) : g;
-      Tensor part = product<Name, K>(record, from, g.shape());
+      bool needed = false;
+      for (std::size_t k = K + 1; k < kernels::row<Name>.arity; ++k) needed = needed || record.wanted(k);
+      Tensor part = product<Name, K>(record, from, shape, needed && !complex);
       if (complex) part = conj(part);
       dx[K] = sum_to(record, part, record.shape(K));
     }
