@@ -43,6 +43,11 @@ inline double log_gamma(double a, std::int64_t d) {
   return result;
 }
 
+inline Tensor log_sum_exp(const Tensor& x) {
+  const Tensor largest = stop_gradient(max(x, 0));
+  return log(sum(exp(x - largest), 0)) + largest;
+}
+
 inline Tensor objective(const Parameters& parameters, const Input& input) {
   const auto& [alpha, mu, q, l] = parameters;
   const std::int64_t k = mu.shape()[0], d = mu.shape()[1], n = input.x.shape()[0];
@@ -63,7 +68,7 @@ inline Tensor objective(const Parameters& parameters, const Input& input) {
       -0.5 * nd * std::log(2 * std::numbers::pi) +
       static_cast<double>(k) * (freedom * static_cast<double>(d) * std::log(input.gamma / std::numbers::sqrt2) -
                                 log_gamma(0.5 * freedom, d));
-  const Tensor likelihood = sum(logsumexp(exponents, 0)) - static_cast<double>(n) * logsumexp(alpha);
+  const Tensor likelihood = sum(log_sum_exp(exponents)) - static_cast<double>(n) * logsumexp(alpha);
   const Tensor prior = m * sum(sums) - 0.5 * input.gamma * input.gamma * (sum(square(diagonals)) + sum(square(l)));
   return likelihood + prior + constant;
 }

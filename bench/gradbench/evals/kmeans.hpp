@@ -18,10 +18,15 @@ inline Tensor nearest(const Tensor& points, const Tensor& centroids) {
   return argmin(distances, 0);
 }
 
-// Which centroid is nearest is constant around a point where the cost has a derivative.
+// Which centroid is nearest is constant around every place where the cost has a derivative. The points enter by their
+// number and sum in each cluster: sum |p - c|^2 = sum |p|^2 - 2 c (sum of a cluster's p) + |c|^2 (its size).
 inline Tensor cost(const Tensor& points, const Tensor& centroids) {
-  const Tensor indices = nearest(points, stop_gradient(centroids));
-  return sum(squared_difference(gather(centroids, indices), points));
+  const std::int64_t k = centroids.shape()[0];
+  const Tensor cluster = nearest(points, stop_gradient(centroids));
+  const Tensor sizes = scatter_add(reel::zeros({k}), cluster, reel::ones({points.shape()[0]}));
+  const Tensor sums = scatter_add(zeros_like(centroids), cluster, points);
+  const Tensor all = reshape(points, {points.size()});
+  return dot(all, all) + dot(sizes, sum(square(centroids), 1)) - 2 * sum(centroids * sums);
 }
 
 // The gradient over the diagonal of the Hessian, element by element. The Hessian is diagonal: its product with ones, a

@@ -217,8 +217,10 @@ Tensor arg_extreme(const char* op, const kernels::ArgReduce (&kernel)[kernels::t
   const std::int64_t n = r.count;
   loops::parallel_for(out.size(), std::max<std::int64_t>(1, loops::parallel_threshold / n),
                       [=](std::int64_t begin, std::int64_t end) {
-                        for (std::int64_t i = begin; i < end; ++i)
-                          find({data + (i / inner * inner * n + i % inner) * bytes, inner}, n, to + i);
+                        for (std::int64_t i = begin, count; i < end; i += count) {
+                          count = std::min(inner - i % inner, end - i);
+                          find({data + (i / inner * inner * n + i % inner) * bytes, inner}, n, count, to + i);
+                        }
                       });
   note_integer(op, x, out);
   return out;
