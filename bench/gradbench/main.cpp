@@ -5,6 +5,7 @@
 #include "evals/ba.hpp"
 #include "evals/det.hpp"
 #include "evals/hello.hpp"
+#include "evals/lstm.hpp"
 #include "protocol.hpp"
 
 int main() {
@@ -13,6 +14,7 @@ int main() {
       {"ba", gradbench::ba::functions()},
       {"det", gradbench::det::functions()},
       {"hello", gradbench::hello::functions()},
+      {"lstm", gradbench::lstm::functions()},
   };
   return gradbench::serve(modules, std::cin, std::cout, std::cerr);
 }
