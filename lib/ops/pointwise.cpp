@@ -2,6 +2,7 @@
 // broadcasting, reuse of an operand's memory, the choice of what a tape keeps, and the fused or recorded derivative.
 #include <array>
 #include <reel/ops/make.hpp>
+#include <reel/ops/neural.hpp>
 #include <reel/ops/pointwise.hpp>
 #include <reel/ops/reduce.hpp>
 
@@ -146,40 +147,54 @@ Tensor run(const Row& row, const std::array<const Operand*, Arity>& operands) {
   return z;
 }
 
-// g times the partial derivative with respect to operand K, in the shape of the result. Recorded when a tape follows
-// what it is made of; one fused kernel otherwise. In the memory of g where `takes_g` and nobody else holds it.
+// The fused kernel of a product, in = g, x, y, w, z as far as it reads them, summed down to `target`. It writes into
+// g's own memory if it `may`.
+[[gnu::noinline]] Tensor fused(kernels::Loop loop, const Tensor& g, std::span<const Tensor* const> in,
+                               const Shape& shape, const Shape& target, bool may) {
+  const DType dtype = detail::block(g)->dtype;
+  if (&target != &shape && target != shape && !is_half(dtype)) {
+    const kernels::Reduction& sum = kernels::active().reduction(kernels::Reduce::sum, lane_type(dtype));
+    const Tensor out = detail::empty(dtype, target);
+    if (loops::pointwise_reduce(loop, shape, in, sum, summed_axes(shape, target), out)) return out;
+  }
+  if (may && !tape::active() && !tape::watching && detail::reusable(detail::block(g))) {
+    loops::pointwise(loop, shape, in, g);
+    detail::renew(detail::block(g));
+    return std::move(const_cast<Tensor&>(g));
+  }
+  const Tensor out = detail::empty(dtype, shape);
+  if (detail::block(out)->size) loops::pointwise(loop, shape, in, out);
+  return out;
+}
+
+// g times the partial derivative with respect to operand K: in the shape of the result, or summed down to `target`
+// already. Recorded when a tape follows what it is made of; one fused kernel otherwise, which writes into g's own
+// memory if nobody `needs` g afterwards.
 template <table::FixedString Name, std::size_t K>
-Tensor product(const tape::Record& record, const Tensor& g, const Shape& shape, bool takes_g = false) {
+Tensor product(const tape::Record& record, const Tensor& g, const Shape& shape, const Shape& target, bool needed) {
   constexpr const auto& p = std::get<K>(kernels::row<Name>.products);
   if constexpr (p.is_identity) {
-    return takes_g ? std::move(const_cast<Tensor&>(g)) : g;
+    return needed || tape::watching ? g : std::move(const_cast<Tensor&>(g));
   } else if constexpr (p.is_zero) {
     return zeros(shape, g.dtype());
   } else {
     constexpr unsigned masks[] = {table::x, table::y, table::w, table::z};
-    // The order of a product's operands: g, x, y, w, z, up to the last that it reads.
-    constexpr std::size_t last = p.reads & table::z ? 5 : p.reads & table::w ? 4 : p.reads & table::y ? 3 : 2;
-    const Tensor* in[last] = {&g};
-    for (std::size_t i = 0; i + 1 < last; ++i)
-      if (p.reads & masks[i]) in[i + 1] = &record.saved(i);
+    // The order of a product's operands: g, x, y, w, z, up to the last that it reads. What it does not read is g again.
+    constexpr std::size_t count = p.reads & table::z ? 5 : p.reads & table::w ? 4 : p.reads & table::y ? 3 : 2;
+    const Tensor* in[count];
+    in[0] = &g;
+    for (std::size_t i = 1; i < count; ++i) in[i] = p.reads & masks[i - 1] ? &record.saved(i - 1) : &g;
     if (tape::active()) {
-      bool recorded = tape::followed(g);
-      for (std::size_t i = 1; i < last; ++i) recorded = recorded || (in[i] && tape::followed(*in[i]));
+      bool recorded = false;
+      for (std::size_t i = 0; i < count; ++i)
+        recorded = recorded || ((i == 0 || in[i] != &g) && tape::followed(*in[i]));
       if (recorded) {
-        const auto operand = [&](std::size_t i) -> const Tensor& { return i < last && in[i] ? *in[i] : g; };
+        const auto operand = [&](std::size_t i) -> const Tensor& { return *in[i < count ? i : 0]; };
         return table::apply(p, g, operand(1), operand(2), operand(3), operand(4));
       }
     }
-    const kernels::Loop loop =
-        kernels::active().op[kernels::row_of<Name>()][static_cast<std::size_t>(g.dtype())].product[K];
-    if (takes_g && detail::reusable(detail::block(g))) {
-      loops::pointwise(loop, shape, in, g);
-      detail::renew(detail::block(g));
-      return std::move(const_cast<Tensor&>(g));
-    }
-    Tensor out = detail::empty(g.dtype(), shape);
-    if (out.size()) loops::pointwise(loop, shape, in, out);
-    return out;
+    return fused(kernels::active().op[kernels::row_of<Name>()][static_cast<std::size_t>(g.dtype())].product[K], g, in,
+                 shape, target, !needed);
   }
 }
 
@@ -190,14 +205,21 @@ void pull(const tape::Record& record, const Tensor& g, std::span<Gradient> dx) {
     if (record.wanted(K)) {
       // The transpose of a complex product is the product with the conjugate.
       const bool complex = p.has_function && is_complex(g.dtype());
-      // Replay gives a cotangent away to the rule, whose last product may have it; what looks on sees it afterwards.
-      bool last = !complex && !tape::watching;
-      for (std::size_t k = K + 1; k < kernels::row<Name>.arity; ++k) last = last && !record.wanted(k);
       Tensor held;
+      const Shape shape = detail::block(g)->shape();
       const Tensor& from = complex ? held = conj(g) : g;
-      Tensor part = product<Name, K>(record, from, detail::block(from)->shape(), last);
+      bool needed = false;
+      for (std::size_t k = K + 1; k < kernels::row<Name>.arity; ++k) needed = needed || record.wanted(k);
+      needed = needed && !complex;
+      if (record.fits(g, K)) {  // nothing was broadcast
+        Tensor part = product<Name, K>(record, from, shape, shape, needed);
+        dx[K] = complex ? conj(part) : std::move(part);
+        return;
+      }
+      const Shape own = record.shape(K), target = led_target(record, own, shape.rank());
+      Tensor part = product<Name, K>(record, from, shape, target, needed);
       if (complex) part = conj(part);
-      dx[K] = record.fits(part, K) ? std::move(part) : sum_to(record, part, record.shape(K));
+      dx[K] = sum_to(record, part, own);
     }
 }
 
@@ -206,7 +228,7 @@ void push(const tape::Record& record, const Tensor& t, Tensor& dy) {
   if constexpr (!std::get<K>(kernels::row<Name>.products).is_unconnected)
     if (t.defined()) {
       const Shape shape = record.output_shape();
-      Tensor part = product<Name, K>(record, t, shape);
+      Tensor part = product<Name, K>(record, t, shape, shape, true);
       if (part.shape() != shape) part = broadcast_to(part, shape);
       dy = dy.defined() ? add(std::move(dy), part) : part;
     }
@@ -325,6 +347,7 @@ Tensor selu(const Operand& x)       { return apply<"selu">(x); }
 Tensor gelu(const Operand& x)       { return apply<"gelu">(x); }
 Tensor silu(const Operand& x)       { return apply<"silu">(x); }
 Tensor softsign(const Operand& x)   { return apply<"softsign">(x); }
+Tensor sigmoid_cross_entropy(const Operand& x, const Operand& y) { return apply<"sigmoid_cross_entropy">(x, y); }
 Tensor floor(const Operand& x)      { return apply<"floor">(x); }
 Tensor ceil(const Operand& x)       { return apply<"ceil">(x); }
 Tensor round(const Operand& x)      { return apply<"round">(x); }

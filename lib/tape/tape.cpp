@@ -572,7 +572,9 @@ Shape Record::shape(std::size_t i) const { return tape_.slots[entry_.input(i)].m
 bool Record::fits(const Tensor& x, std::size_t i) const noexcept {
   const Meta& m = *tape_.slots[entry_.input(i)].meta;
   const detail::Block* b = detail::block(x);
-  return !batch_ && b->rank == m.rank && std::equal(m.extents, m.extents + m.rank, b->extents());
+  bool same = !batch_ && b->rank == m.rank;
+  for (int d = 0; same && d < m.rank; ++d) same = m.extents[d] == b->extents()[d];
+  return same;
 }
 DType Record::dtype(std::size_t i) const { return tape_.slots[entry_.input(i)].meta->dtype; }
 Shape Record::output_shape(std::size_t k) const { return tape_.slots[entry_.output(k)].meta->shape(); }

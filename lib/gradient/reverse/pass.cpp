@@ -178,6 +178,21 @@ void Pass::pass_on_reason(const Entry& e) {
   dx_[i] = {};
 }
 
+// Of the sums for the inputs of an entry.
+struct Pass::Owner {
+  Pass& pass;
+  const Entry& entry;
+  static Tensor take(void* self, std::size_t i) {
+    const Owner& o = *static_cast<Owner*>(self);
+    Gradient& cell = o.pass.cells_[o.entry.input(static_cast<std::uint32_t>(i))];
+    if (tape::active() || !cell || cell.is_slices()) return {};
+    Tensor& sum = GradientAccess::value(cell);
+    if (!detail::reusable(detail::block(sum))) return {};
+    detail::renew(detail::block(sum));
+    return std::move(sum);
+  }
+};
+
 void Pass::call(const Entry& e) {
   const std::uint32_t inputs = e.inputs, outputs = e.outputs;
   if (inputs > dx_.size() || outputs > g_.size()) [[unlikely]]
@@ -186,7 +201,7 @@ void Pass::call(const Entry& e) {
   bool* wanted = reinterpret_cast<bool*>(wanted_.data());
   bool any = false;
   for (std::uint32_t i = 0; i < inputs; ++i) any |= wanted[i] = e.input(i) != no_slot && flags_[e.input(i)] & fed;
-  const tape::Record record(tape_, e, wanted, batch_, units_);
+  tape::Record record(tape_, e, wanted, batch_, units_);
   for (std::uint32_t k = 0; k < outputs; ++k) finish_slot(e.output(k));
   if (any && !(e.rule->slices && pull_slices(record, e))) {
     Tensor* g = g_.data();
@@ -201,10 +216,13 @@ void Pass::call(const Entry& e) {
         g[k] = std::move(GradientAccess::value(cell));
     }
     const Override* replaced = find_override(e.rule->name);
-    if (batch_ && (!e.rule->batched || replaced)) [[unlikely]]
+    if (batch_ && (!e.rule->batched || replaced)) [[unlikely]] {
       pull_each({tape_, e, wanted}, e, replaced);
-    else
+    } else {
+      Owner owner{*this, e};
+      if (!replaced && sums_.in_place() && !lines_ && !tape::watching) record.offer_sums(&Owner::take, &owner);
       pull(record, e, replaced, {g, outputs}, {dx_.data(), inputs});
+    }
     for (std::uint32_t i = 0; i < inputs; ++i) {
       Gradient& d = dx_[i];
       if (wanted[i] && d)
