@@ -56,8 +56,9 @@ struct Reduction {
   void (*merge)(void* acc, const void* in, std::ptrdiff_t n);
 };
 
-// out[0] = index of the first greatest (least) element, n >= 1. A NaN is both.
-using ArgReduce = void (*)(Strided in, std::ptrdiff_t n, std::int64_t* out);
+// out[j] = index of the first greatest (least) of the n elements j + i stride, for `count` neighbours j. n >= 1. A NaN
+// is both.
+using ArgReduce = void (*)(Strided in, std::ptrdiff_t n, std::ptrdiff_t count, std::int64_t* out);
 
 // A function of rows of n >= 1 elements that lie one after the other, from operands that do too. out may be an operand
 // of as many elements.
