@@ -82,6 +82,9 @@ struct Rows {
   // in: g, x, epsilon, scale or null. out, unless null: x's cotangent. To sums, unless null, [2, n], it adds g * xhat
   // and g of all rows, one after the other.
   void (*layer_norm_product)(const void* const* in, void* out, void* sums, std::ptrdiff_t n, std::ptrdiff_t rows);
+  // in: g or null, x, mean (one row). out is not used. To sums, [2, n], it adds g * (x - mean) and g of all rows;
+  // without g, to sums, [n], (x - mean)^2.
+  void (*column_sums)(const void* const* in, void* out, void* sums, std::ptrdiff_t n, std::ptrdiff_t rows);
   // With one mean, scale, offset and slope per row. The first three give one element per row.
   RowLoop sum;            // x
   RowLoop squares;        // x, mean: sum((x - mean)^2)
