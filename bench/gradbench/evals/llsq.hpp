@@ -30,7 +30,8 @@ inline Tensor polynomial(const Tensor& x, const Tensor& t) {
 }
 
 inline Tensor primal(const Tensor& x, std::int64_t n) {
-  const Tensor t = -1 + reel::arange(n) * 2.0 / static_cast<double>(n - 1);
+  const double last = static_cast<double>(n - 1);
+  const Tensor t = reel::arange(-last, last + 1, 2.0) / last;  // 0 in the middle is exact
   return 0.5 * sum(square(sign(t) - polynomial(x, t)));
 }
 
