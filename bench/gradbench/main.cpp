@@ -10,6 +10,7 @@
 #include "evals/llsq.hpp"
 #include "evals/lse.hpp"
 #include "evals/ode.hpp"
+#include "evals/lstm.hpp"
 #include "protocol.hpp"
 
 int main() {
@@ -24,6 +25,7 @@ int main() {
       {"llsq", gradbench::llsq::functions()},
       {"lse", gradbench::lse::functions()},
       {"ode", gradbench::ode::functions()},
+      {"lstm", gradbench::lstm::functions()},
   };
   // clang-format on
   return gradbench::serve(modules, std::cin, std::cout, std::cerr);

@@ -1,12 +1,11 @@
-// Reductions of floating arrays (loop/reduce.hpp), of integers and booleans, whose order does not matter, and functions
-// of a row.
+// Reductions of floating arrays (loop/reduce.hpp), of integers and booleans, whose order does not matter.
 #include <limits>
 
 #include "kernels/compiled/parts.hpp"
 #include "kernels/loop/element.hpp"
 #include "kernels/loop/integer.hpp"
 #include "kernels/loop/pointwise.hpp"
-#include "kernels/loop/softmax.hpp"
+#include "kernels/loop/reduce.hpp"
 
 namespace reel::kernels {
 
@@ -52,13 +51,6 @@ struct ComplexSum {
     std::memcpy(out, parts, sizeof parts);
   }
   static void merge(void* acc, const void* in, std::ptrdiff_t n) { FloatReduction<T, I, Sum>::merge(acc, in, 2 * n); }
-};
-
-struct ScaledExp {
-  template <class L>
-  [[gnu::always_inline]] L operator()(L g, L x, L z) const {
-    return g * exp(x - z);
-  }
 };
 
 // The same names for integers; all orders give the same bits.
@@ -198,13 +190,6 @@ void enter_floats(Set& set, Type type) {
   set.dot[index(type)] = [](Strided a, Strided b, std::ptrdiff_t n, void* out) {
     *static_cast<T*>(out) = sum_of_products<T, I>(a, b, n);
   };
-  using Functions = RowFunctions<T, I>;
-  set.rows[index(type)] = {.softmax = &Functions::softmax,
-                           .log_softmax = &Functions::log_softmax,
-                           .logsumexp = &Functions::logsumexp,
-                           .softmax_product = &Functions::softmax_product,
-                           .log_softmax_product = &Functions::log_softmax_product,
-                           .logsumexp_product = &Map<T, I, ScaledExp, 1, 0, 1, 2>::run};
 }
 
 template <class E, class I>

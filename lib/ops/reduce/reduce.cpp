@@ -266,14 +266,19 @@ Tensor accumulate(const tape::Rule& rule, kernels::Reduce kind, const Operand& i
 
 }  // namespace
 
+Shape summed_axes(const Shape& from, const Shape& to) {
+  const int added = from.rank() - to.rank();
+  Shape axes;
+  for (int d = 0; d < from.rank(); ++d)
+    if (d < added || (to[d - added] == 1 && from[d] != 1)) axes.push_back(d);
+  return axes;
+}
+
 Tensor sum_to(const Tensor& x, const Shape& shape) {
   const Shape full = x.shape();
   if (full == shape) return x;
   if (is_half(x.dtype())) return in_float32(x, [&](const Tensor& wide) { return sum_to(wide, shape); });
-  const int added = full.rank() - shape.rank();
-  Shape axes;
-  for (int d = 0; d < full.rank(); ++d)
-    if (d < added || (shape[d - added] == 1 && full[d] != 1)) axes.push_back(d);
+  const Shape axes = summed_axes(full, shape);
   const Reduced r("sum_to", full, axes, false);
   const Operand zero = 0;
   const kernels::Reduction& reduction = kernels::active().reduction(kernels::Reduce::sum, type_of(x.dtype()));
@@ -282,6 +287,10 @@ Tensor sum_to(const Tensor& x, const Shape& shape) {
   if (r.count != 0) loops::reduce(reduction, x, axes, out);
   if (tape::active()) tape::record(sum_to_rule, {&x}, out);
   return out;
+}
+
+Shape led_target(const tape::Record& r, const Shape& shape, int full_rank) {
+  return r.lead() ? aligned(r.led(shape), full_rank) : shape;
 }
 
 Tensor led_sum_to(const tape::Record& r, const Tensor& x, const Shape& shape) {
