@@ -21,5 +21,7 @@ template <class I>
 void enter_comparisons(Set& set);
 template <class I>
 void enter_reductions(Set& set);
+template <class I>
+void enter_rows(Set& set);
 
 }  // namespace reel::kernels
