@@ -87,7 +87,7 @@ void layer_norm_fused(const tape::Record& r, const Tensor& cotangent, std::span<
   };
   const Tensor total = in_parts(g.size() / x.size(), rows, n, sums ? 2 : 0, x.dtype(), part);
   if (to) dx[0] = out;
-  for (std::size_t k : {1, 2})
+  for (const std::size_t k : {std::size_t{1}, std::size_t{2}})
     if (sums && r.wanted(k)) dx[k] = reshape(slice(total, {all, static_cast<std::int64_t>(k - 1)}), r.led({n}));
 }
 
@@ -332,17 +332,17 @@ Tensor batch_norm(const Operand& operand, const Operand& scale, const Operand& o
                   const Operand& variance, const BatchNormOptions& options) {
   constexpr const char* op = "batch_norm";
   const tape::OpScope scope(operand);
-  const auto [d, wide] = ops::floating_dtypes(op, {&operand, &scale, &offset, &mean, &variance});
-  const Tensor x = ops::to_tensor(op, operand, wide, "x");
+  const ops::Computed in = ops::floating_dtypes(op, {&operand, &scale, &offset, &mean, &variance});
+  const Tensor x = ops::to_tensor(op, operand, in.wide, "x");
   const int axis = ops::normalize(op, options.axis, x.rank());
   const ops::Channels c(x.shape(), axis);
   const auto channels = [&](const Operand& t, const char* what) {
-    const Tensor row = ops::to_tensor(op, t, wide, what);
+    const Tensor row = ops::to_tensor(op, t, in.wide, what);
     ops::check_channels(what, row, x, axis);
     return reshape(row, c.wide);
   };
   const Tensor factor = channels(scale, "scale") * rsqrt(channels(variance, "variance") + options.epsilon);
-  return ops::cast_to((x - channels(mean, "mean")) * factor + channels(offset, "offset"), d);
+  return ops::cast_to((x - channels(mean, "mean")) * factor + channels(offset, "offset"), in.result);
 }
 
 }  // namespace reel
