@@ -56,18 +56,38 @@ struct Reduction {
   void (*merge)(void* acc, const void* in, std::ptrdiff_t n);
 };
 
-// out[0] = index of the first greatest (least) element, n >= 1. A NaN is both.
-using ArgReduce = void (*)(Strided in, std::ptrdiff_t n, std::int64_t* out);
+// out[j] = index of the first greatest (least) of the n elements j + i stride, for `count` neighbours j. n >= 1. A NaN
+// is both.
+using ArgReduce = void (*)(Strided in, std::ptrdiff_t n, std::ptrdiff_t count, std::int64_t* out);
 
-// Functions of one contiguous row of n >= 1 elements. A row whose maximum is -inf or inf has the limit as its logsumexp
-// and NaN as its softmax. out may be x, g or z itself.
+// A function of rows of n >= 1 elements that lie one after the other, from operands that do too. out may be an operand
+// of as many elements.
+using RowLoop = void (*)(const void* const* in, void* out, std::ptrdiff_t n, std::ptrdiff_t rows);
+// A row whose maximum is -inf or inf has the limit as its logsumexp and NaN as its softmax. Operands: x, z and labels
+// are rows; per_row says which have, and give, one element for each row instead.
 struct Rows {
-  void (*softmax)(const void* x, void* out, std::ptrdiff_t n);
-  void (*log_softmax)(const void* x, void* out, std::ptrdiff_t n);
-  void (*logsumexp)(const void* x, void* out, std::ptrdiff_t n);                           // out: one element
-  void (*softmax_product)(const void* g, const void* z, void* out, std::ptrdiff_t n);      // z * (g - sum(g * z))
-  void (*log_softmax_product)(const void* g, const void* z, void* out, std::ptrdiff_t n);  // g - exp(z) * sum(g)
-  Loop logsumexp_product;  // in: g, x, z; g * exp(x - z)
+  RowLoop softmax, log_softmax;          // x
+  RowLoop logsumexp;                     // x; gives one element per row
+  RowLoop softmax_product;               // g, z: z * (g - sum(g * z))
+  RowLoop log_softmax_product;           // g, z: g - exp(z) * sum(g)
+  RowLoop logsumexp_product;             // g per row, x, z per row: g * exp(x - z)
+  RowLoop cross_entropy;                 // x, labels: sum(labels * (logsumexp(x) - x)), one element per row
+  RowLoop cross_entropy_product;         // g per row, x, labels: g * (softmax(x) * sum(labels) - labels)
+  RowLoop cross_entropy_labels_product;  // g per row, x: -g * log_softmax(x)
+  // The same with one class per row, an int64 < n; a row whose class is negative gives 0.
+  RowLoop sparse_cross_entropy;          // x, label per row; gives one element per row
+  RowLoop sparse_cross_entropy_product;  // g per row, x, label per row; out apart from them
+  // xhat = (x - mean) / sqrt(variance + epsilon) of each row; then xhat * scale + offset, if these are not null.
+  RowLoop layer_norm;  // x, epsilon (one number), scale, offset (one row each)
+  // in: g, x, epsilon, scale or null. out, unless null: x's cotangent. To sums, unless null, [2, n], it adds g * xhat
+  // and g of all rows, one after the other.
+  void (*layer_norm_product)(const void* const* in, void* out, void* sums, std::ptrdiff_t n, std::ptrdiff_t rows);
+  // With one mean, scale, offset and slope per row. The first three give one element per row.
+  RowLoop sum;            // x
+  RowLoop squares;        // x, mean: sum((x - mean)^2)
+  RowLoop products;       // g, x, mean: sum(g * (x - mean))
+  RowLoop scale;          // x, mean, scale, offset: (x - mean) * scale + offset
+  RowLoop scale_product;  // g, x, mean, scale, offset, slope: scale * (g - offset - (x - mean) * slope)
 };
 
 // A plane of rows x columns, contiguous, made of a strided one: [first, last) of rows and columns are copied, the

@@ -2,6 +2,7 @@
 // result's own order, or something that is laid out in a buffer piece by piece before a kernel reads it.
 #pragma once
 #include <algorithm>
+#include <cstdlib>
 
 #include "kernels/kernels.hpp"
 #include "loops/nest.hpp"
@@ -46,6 +47,15 @@ void lay_out(const Nest<Operands>& nest, std::size_t k, const std::byte* data, s
     std::int64_t row = begin / length, within = begin % length;
     for (std::int64_t at = begin; at < end;) {  // a turn for each index of the dimensions before the last two
       const T* p = x + nest.offset(k, row / rows, last - 1) + row % rows * row_stride;
+      // Whole rows of which the elements lie further apart than the rows do.
+      const std::int64_t whole = std::min(rows - row % rows, (end - at) / length);
+      if (within == 0 && whole > 1 && std::abs(row_stride) < std::abs(stride) && row_stride != 0) {
+        kernels::copy_matrix(p, row_stride, stride, to, length, whole, length, sizeof(T));
+        row += whole;
+        at += whole * length;
+        to += whole * length * static_cast<std::int64_t>(sizeof(T));
+        continue;
+      }
       for (std::int64_t r = row % rows; r < rows && at < end; ++r, ++row, p += row_stride) {
         const std::int64_t n = std::min(length - within, end - at);
         if (n < long_run)
@@ -63,6 +73,18 @@ void lay_out(const Nest<Operands>& nest, std::size_t k, const std::byte* data, s
 /// Copies the first `filled` bytes over and over, up to `size`.
 inline void repeat(std::byte* to, std::size_t filled, std::size_t size) {
   for (; filled < size; filled *= 2) std::memcpy(to + filled, to, std::min(filled, size - filled));
+}
+
+/// The dimension along which the elements of operand k lie closest together; the last one if none is closer than it.
+template <std::size_t Operands>
+int closest(const Nest<Operands>& nest, std::size_t k) {
+  const int last = nest.rank - 1;
+  int best = last;
+  for (int d = last - 1; d >= 0; --d) {
+    const std::int64_t s = std::abs(nest.stride[k][d]);
+    if (s != 0 && s < std::abs(nest.stride[k][best])) best = d;
+  }
+  return best;
 }
 
 /// Whether another axis than the last is the one along which the elements of a large x lie close together.

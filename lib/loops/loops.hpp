@@ -47,6 +47,12 @@ inline void pointwise(kernels::Loop loop, const Shape& shape, std::span<const Te
 /// least 1.
 void reduce(const kernels::Reduction& reduction, const Tensor& in, const Shape& axes, const Tensor& out);
 
+/// out = loop(in...), as pointwise() gives it, reduced over `axes`, without being in memory in between. In the order of
+/// reduce(), but for runs of more than 2048 elements, which are summed by so many. False if that is no gain: nothing is
+/// done then. The result of the loop has the dtype of `out`, and at least one element.
+bool pointwise_reduce(kernels::Loop loop, const Shape& shape, std::span<const Tensor* const> in,
+                      const kernels::Reduction& reduction, const Shape& axes, const Tensor& out);
+
 /// to = from: same dtype, `from` broadcasts to the shape of `to`; any strides, but `to` has no element twice. They do
 /// not overlap. `to` may be a view into a result under construction.
 void copy(const Tensor& from, const Tensor& to);

@@ -73,6 +73,7 @@ template <class T>
 struct Product {
   std::int64_t k, width;
   Layout a, b;
+  Onto onto;
   std::int64_t row_a, column_a, row_b, column_b;  // strides
 
   void operator()(const T* from_a, const T* from_b, T* c, std::int64_t i, std::int64_t j, std::int64_t rows,
@@ -80,17 +81,19 @@ struct Product {
     from_a += i * row_a;
     from_b += j * column_b;
     c += i * width + j;
+    const T beta = onto == Onto::sum ? 1 : 0;
     if (rows == 1 && columns == 1) {
-      *c = dot(k, from_a, column_a, from_b, row_b);
+      const T product = dot(k, from_a, column_a, from_b, row_b);
+      *c = onto == Onto::sum ? *c + product : product;
     } else if (columns == 1 && width == 1) {
       static_cast<void>(kernels::gemv<T>(flag(a.transposed), a.transposed ? k : rows, a.transposed ? rows : k, 1,
-                                         from_a, a.leading, from_b, row_b, 0, c, 1));
+                                         from_a, a.leading, from_b, row_b, beta, c, 1));
     } else if (rows == 1) {
       static_cast<void>(kernels::gemv<T>(flag(!b.transposed), b.transposed ? columns : k, b.transposed ? k : columns, 1,
-                                         from_b, b.leading, from_a, column_a, 0, c, 1));
+                                         from_b, b.leading, from_a, column_a, beta, c, 1));
     } else {
       static_cast<void>(kernels::gemm<T>(flag(a.transposed), flag(b.transposed), rows, columns, k, 1, from_a, a.leading,
-                                         from_b, b.leading, 0, c, width));
+                                         from_b, b.leading, beta, c, width));
     }
   }
 };
@@ -127,7 +130,7 @@ class Batches {
 };
 
 template <class T>
-void floating(const Shape& batch, std::int64_t count, const Factor& a, const Factor& b, T* out) {
+void floating(const Shape& batch, std::int64_t count, const Factor& a, const Factor& b, T* out, Onto onto) {
   const std::int64_t m = a.rows, n = b.columns, k = a.columns;
   const Layout la = layout(a), lb = layout(b);
   if (std::max({m, n, k, la.leading, lb.leading}) > largest)
@@ -136,7 +139,7 @@ void floating(const Shape& batch, std::int64_t count, const Factor& a, const Fac
   // Along an extent of 1 a stride may be anything: BLAS wants it positive.
   const auto positive = [](std::int64_t stride) { return std::max<std::int64_t>(1, stride); };
   const Product<T> product{
-      k, n, la, lb, a.row_stride, positive(a.column_stride), positive(b.row_stride), b.column_stride};
+      k, n, la, lb, onto, a.row_stride, positive(a.column_stride), positive(b.row_stride), b.column_stride};
   const Tiling tiles = tiling(m, n, k);
   if (count == 1 && tiles.count() == 1) return product(from_a, from_b, out, 0, 0, m, n);
   kernels::prepare_blas();
@@ -237,19 +240,20 @@ Factor factor(const Tensor& x, int batch_rank, bool column_vector) {
   return f;
 }
 
-void matmul(DType dtype, const Shape& batch, const Factor& a, const Factor& b, std::byte* out) {
+void matmul(DType dtype, const Shape& batch, const Factor& a, const Factor& b, std::byte* out, Onto onto) {
   const std::int64_t count = batch.elements(), m = a.rows, n = b.columns;
   if (count == 0 || m == 0 || n == 0) return;
   if (a.columns == 0) {
+    if (onto == Onto::sum) return;
     std::fill_n(out, static_cast<std::size_t>(count * m * n) * item_size(dtype), std::byte{0});
     return;
   }
-  if (Factor all; count > 1 && stacks(batch, a, b, all)) return matmul(dtype, {}, all, b, out);
+  if (Factor all; count > 1 && stacks(batch, a, b, all)) return matmul(dtype, {}, all, b, out, onto);
   switch (dtype) {
     case DType::float32:
-      return floating(batch, count, a, b, reinterpret_cast<float*>(out));
+      return floating(batch, count, a, b, reinterpret_cast<float*>(out), onto);
     case DType::float64:
-      return floating(batch, count, a, b, reinterpret_cast<double*>(out));
+      return floating(batch, count, a, b, reinterpret_cast<double*>(out), onto);
     case DType::boolean:
       return integral(batch, count, a, b, reinterpret_cast<bool*>(out));
     case DType::uint8:

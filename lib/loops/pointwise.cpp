@@ -1,42 +1,39 @@
 // Elementwise loops over broadcast and strided operands. The result is contiguous, so a piece of it is a range of flat
-// positions; each operand is a run of some stride along the innermost loop. Where that loop is short, operands are laid
-// out in a tile on the stack first, so that a kernel is called per tile and not per few elements.
+// positions; each operand is a run of some stride along the innermost loop. One that lies close together along another
+// axis is turned in the first cache, one tile after the other.
 #include <algorithm>
 
-#include "loops/layout.hpp"
-#include "loops/loops.hpp"
+#include "loops/job.hpp"
 
 namespace reel::loops {
 namespace {
 
-constexpr std::int64_t piece = 16384;   // elements that one thread takes at a time
-constexpr std::int64_t short_run = 16;  // below: tiles
-constexpr std::int64_t tile_elements = 512;
+constexpr std::int64_t piece = 16384;             // elements that one thread takes at a time
+constexpr std::int64_t turned_bytes = 16 * 1024;  // of a tile of an operand that is turned,
+constexpr std::int64_t turned_line = 256;         // and of its shorter side,
+constexpr int most_turned = 3;                    // for so many operands on the stack
 
-struct Operand {
-  Layout layout;
-  const std::byte* data = nullptr;
-  std::size_t bytes = 0;
-};
+}  // namespace
 
-struct Job {
-  kernels::Loop loop;
-  std::size_t count;
-  Operand operand[max_operands];
-  Nest<max_operands> nest;
-  std::byte* out;
-  std::size_t out_bytes;
-  std::int64_t tile = 0;  // a multiple of every period that fits
-
-  void rows(std::int64_t begin, std::int64_t end) const;
-  void tiles(std::int64_t begin, std::int64_t end) const;
-  void lay_out(std::size_t k, std::int64_t begin, std::int64_t end, std::byte* to) const {
-    loops::lay_out(nest, k, operand[k].data, operand[k].bytes, begin, end, to);
+void Job::lay(const Shape& shape, const detail::Block* const (&x)[max_operands]) {
+  nest.rank = 0;
+  for (int d = 0; d < shape.rank(); ++d) {
+    std::int64_t stride[max_operands] = {};
+    for (std::size_t k = 0; k < count; ++k)
+      if (x[k]) stride[k] = broadcast_stride(x[k], d, shape.rank());
+    nest.push(shape.begin()[d], stride);
   }
-};
+  for (std::size_t k = 0; k < count; ++k) {
+    operand[k].turned = false;
+    if (!x[k]) continue;
+    operand[k].data = x[k]->data;
+    operand[k].bytes = item_size(x[k]->dtype);
+  }
+  matrix.row = -1;
+}
 
 // One call of the kernel for each row of the innermost loop.
-void Job::rows(std::int64_t begin, std::int64_t end) const {
+void Job::rows(std::int64_t begin, std::int64_t end, std::byte* to) const {
   const int last = nest.rank - 1;
   const std::int64_t length = nest.extent[last];
   Walk walk(nest, begin / length);
@@ -48,15 +45,19 @@ void Job::rows(std::int64_t begin, std::int64_t end) const {
     for (std::size_t k = 0; k < count; ++k)
       in[k].data =
           operand[k].data + (walk.offset(k) + within * in[k].stride) * static_cast<std::int64_t>(operand[k].bytes);
-    loop(in, out + at * static_cast<std::int64_t>(out_bytes), n);
+    loop(in, to, n);
+    to += n * static_cast<std::int64_t>(out_bytes);
     at += n;
     within = 0;
   }
 }
 
-// One call for each tile. `begin` is a multiple of the tile, so that what repeats within it is laid out once.
-void Job::tiles(std::int64_t begin, std::int64_t end) const {
+// One call for each tile. A tile is a multiple of what repeats within it, which is laid out once.
+void Job::tiles(std::int64_t begin, std::int64_t end, std::byte* to) const {
   alignas(64) std::byte buffer[max_operands][tile_elements * 16];
+  const auto lay_out = [&](std::size_t k, std::int64_t from, std::int64_t until) {
+    loops::lay_out(nest, k, operand[k].data, operand[k].bytes, from, until, buffer[k]);
+  };
   kernels::Strided in[max_operands];
   for (std::size_t k = 0; k < count; ++k) {
     const Operand& x = operand[k];
@@ -64,7 +65,7 @@ void Job::tiles(std::int64_t begin, std::int64_t end) const {
     if (x.layout.kind != Layout::Kind::strided) continue;
     in[k].data = buffer[k];
     if (x.layout.period > tile) continue;
-    lay_out(k, begin, begin + x.layout.period, buffer[k]);
+    lay_out(k, begin, begin + x.layout.period);
     repeat(buffer[k], static_cast<std::size_t>(x.layout.period) * x.bytes, static_cast<std::size_t>(tile) * x.bytes);
   }
   for (std::int64_t at = begin; at < end; at += tile) {
@@ -72,24 +73,91 @@ void Job::tiles(std::int64_t begin, std::int64_t end) const {
     for (std::size_t k = 0; k < count; ++k) {
       const Operand& x = operand[k];
       if (x.layout.kind == Layout::Kind::linear) in[k].data = x.data + at * static_cast<std::int64_t>(x.bytes);
-      if (x.layout.kind == Layout::Kind::strided && x.layout.period > tile) lay_out(k, at, at + n, buffer[k]);
+      if (x.layout.kind == Layout::Kind::strided && x.layout.period > tile) lay_out(k, at, at + n);
     }
-    loop(in, out + at * static_cast<std::int64_t>(out_bytes), n);
+    loop(in, to, n);
+    to += n * static_cast<std::int64_t>(out_bytes);
   }
 }
 
-void classify(Job& job) {
+void Job::classify() {
   std::int64_t longest = 1;
-  for (std::size_t k = 0; k < job.count; ++k) {
-    Operand& x = job.operand[k];
+  for (std::size_t k = 0; k < count; ++k) {
+    Operand& x = operand[k];
     if (!x.data) continue;
-    x.layout = layout_of(job.nest, k);
+    x.layout = layout_of(nest, k);
     if (x.layout.period <= tile_elements) longest = std::max(longest, x.layout.period);
   }
-  job.tile = tile_elements / longest * longest;  // periods divide each other
+  tile = tile_elements / longest * longest;  // periods divide each other
 }
 
-}  // namespace
+void Job::turns(std::int64_t begin, std::int64_t end, std::byte* out) const {
+  alignas(64) std::byte buffer[most_turned][turned_bytes];
+  const int last = nest.rank - 1;
+  for (std::int64_t t = begin; t < end; ++t) {
+    const std::int64_t column = t % matrix.chunks * matrix.width,
+                       first = t / matrix.chunks % matrix.strips * matrix.height;
+    const std::int64_t wide = std::min(matrix.width, matrix.columns - column),
+                       high = std::min(matrix.height, matrix.rows - first);
+    // Where the tile begins: in each operand, and in the result, which is dense.
+    std::int64_t offset[max_operands] = {}, out_offset = 0, dense = 1, out_row = 0;
+    std::int64_t outer = t / matrix.chunks / matrix.strips;
+    for (int d = last; d >= 0; --d) {
+      std::int64_t index = d == last ? column : first;
+      if (d != last && d != matrix.row) {
+        index = outer % nest.extent[d];
+        outer /= nest.extent[d];
+      }
+      for (std::size_t k = 0; k < count; ++k) offset[k] += index * nest.stride[k][d];
+      out_offset += index * dense;
+      if (d == matrix.row) out_row = dense;
+      dense *= nest.extent[d];
+    }
+    kernels::Strided in[max_operands];
+    std::int64_t row_bytes[max_operands];
+    std::byte* free = buffer[0];
+    for (std::size_t k = 0; k < count; ++k) {
+      const Operand& x = operand[k];
+      const auto bytes = static_cast<std::int64_t>(x.bytes);
+      in[k] = {x.data + offset[k] * bytes, nest.stride[k][last]};
+      row_bytes[k] = nest.stride[k][matrix.row] * bytes;
+      if (!x.turned) continue;
+      kernels::copy_matrix(in[k].data, nest.stride[k][matrix.row], nest.stride[k][last], free, wide, high, wide,
+                           x.bytes);
+      in[k] = {free, 1};
+      row_bytes[k] = wide * bytes;
+      free += turned_bytes;
+    }
+    std::byte* to = out + out_offset * static_cast<std::int64_t>(out_bytes);
+    for (std::int64_t r = 0; r < high; ++r, to += out_row * static_cast<std::int64_t>(out_bytes)) {
+      loop(in, to, wide);
+      for (std::size_t k = 0; k < count; ++k)
+        if (in[k].data) in[k].data = static_cast<const std::byte*>(in[k].data) + row_bytes[k];
+    }
+  }
+}
+
+void Job::choose_matrix() {
+  const int last = nest.rank - 1;
+  int turned = 0;
+  std::size_t widest = 1;
+  for (std::size_t k = 0; k < count; ++k) {
+    const int d = operand[k].data ? closest(nest, k) : last;
+    if (d == last || turned == most_turned || (matrix.row >= 0 && matrix.row != d)) continue;
+    matrix.row = d;
+    operand[k].turned = true;
+    widest = std::max(widest, operand[k].bytes);
+    ++turned;
+  }
+  if (turned == 0) return;
+  Tiling& m = matrix;
+  m.rows = nest.extent[m.row];
+  m.columns = nest.extent[last];
+  m.height = std::min(m.rows, std::min<std::int64_t>(64, turned_line / static_cast<std::int64_t>(widest)));
+  m.width = turned_bytes / static_cast<std::int64_t>(widest) / m.height / 16 * 16;
+  m.strips = (m.rows - 1) / m.height + 1;
+  m.chunks = (m.columns - 1) / m.width + 1;
+}
 
 void pointwise_any(kernels::Loop loop, const Shape& shape, std::span<const Tensor* const> in, const Tensor& out) {
   const detail::Block* to = detail::block(out);
@@ -97,40 +165,42 @@ void pointwise_any(kernels::Loop loop, const Shape& shape, std::span<const Tenso
   if (size == 0) return;
   Tensor copies[max_operands];
   const detail::Block* x[max_operands] = {};
-  Job job;
-  job.loop = loop;
-  job.count = in.size();
-  job.out = to->data;
-  job.out_bytes = item_size(to->dtype);
-  for (std::size_t k = 0; k < in.size(); ++k) {
-    if (!in[k]) continue;
-    x[k] = detail::block(*in[k]);
-    if (transposed(x[k])) {
+  for (std::size_t k = 0; k < in.size(); ++k)
+    if (in[k]) x[k] = detail::block(*in[k]);
+  Job job(loop, in.size(), item_size(to->dtype));
+  job.lay(shape, x);
+  if (job.nest.rank > 1) {
+    if (!job.short_rows()) job.choose_matrix();
+    bool copied = false;
+    for (std::size_t k = 0; k < in.size(); ++k) {
+      if (!x[k] || job.operand[k].turned || !transposed(x[k])) continue;
+      const int d = closest(job.nest, k), last = job.nest.rank - 1;
+      const bool in_order = d == last && job.nest.stride[k][last] != 0;
+      // Whole rows of a tile are turned where it is laid out; long runs of one element are no work.
+      if (in_order || (job.short_rows() ? d == last - 1 : d == last)) continue;
       copies[k] = contiguous(*in[k]);
       x[k] = detail::block(copies[k]);
+      copied = true;
     }
-    job.operand[k].data = x[k]->data;
-    job.operand[k].bytes = item_size(x[k]->dtype);
+    if (copied) {  // dimensions may join now
+      job.lay(shape, x);
+      if (job.nest.rank > 1 && !job.short_rows()) job.choose_matrix();
+    }
   }
-  for (int d = 0; d < shape.rank(); ++d) {
-    std::int64_t stride[max_operands] = {};
-    for (std::size_t k = 0; k < in.size(); ++k)
-      if (x[k]) stride[k] = broadcast_stride(x[k], d, shape.rank());
-    job.nest.push(shape.begin()[d], stride);
-  }
-  classify(job);
-  const bool tiled = job.nest.rank > 1 && job.nest.extent[job.nest.rank - 1] < short_run;
-  const std::int64_t grain = tiled ? piece / job.tile * job.tile : piece;
-  const auto run = [&](std::int64_t begin, std::int64_t end) {
-    if (tiled)
-      job.tiles(begin, end);
+  const auto go = [&](std::int64_t n, std::int64_t grain, const auto& run) {
+    if (size < parallel_threshold)
+      run(std::int64_t{0}, n);
     else
-      job.rows(begin, end);
+      parallel_for(n, grain, run);
   };
-  if (size < parallel_threshold)
-    run(0, size);
-  else
-    parallel_for(size, grain, run);
+  if (const Tiling& m = job.matrix; m.row >= 0)
+    return go(size / (m.rows * m.columns) * m.strips * m.chunks,
+              std::max<std::int64_t>(1, piece / (m.height * m.width)),
+              [&](std::int64_t begin, std::int64_t end) { job.turns(begin, end, to->data); });
+  job.classify();
+  go(size, job.short_rows() ? piece / job.tile * job.tile : piece, [&](std::int64_t begin, std::int64_t end) {
+    job.compute(begin, end, to->data + begin * static_cast<std::int64_t>(job.out_bytes));
+  });
 }
 
 }  // namespace reel::loops

@@ -1,11 +1,12 @@
 // Reductions over any axes. Elements are combined in a tree that extents and strides alone determine: along the closest
 // reduced axis by the kernel's pairwise run, or, where an axis that stays is closer, row by row with a counter of
 // partial rows of equal age. Large problems are cut into segments of the reduced elements whose partial results form
-// one more, small, problem; the cut is there with one thread too.
+// one more, small, problem; the cut is there with one thread too. What is reduced may be computed on the way, a run or
+// a row at a time, and never be in memory as a whole.
 #include <algorithm>
 
+#include "loops/job.hpp"
 #include "loops/loops.hpp"
-#include "loops/nest.hpp"
 
 namespace reel::loops {
 namespace {
@@ -13,7 +14,8 @@ namespace {
 using kernels::Reduction;
 
 constexpr std::int64_t piece = 65536;                    // elements that one task combines, about
-constexpr std::int64_t run_length = 65536;               // a run is cut into parts of this length
+constexpr std::int64_t run_length = 65536;               // a run is cut into parts of this length,
+constexpr std::int64_t made_length = 2048;               // or of this one if it is computed on the way
 constexpr std::int64_t max_tasks = 256;                  // aimed at for the largest problems
 constexpr std::int64_t long_row = 2048;                  // bytes; longer rows are cut into strips,
 constexpr std::int64_t strip_bytes = 8192;               // and a few rows at a time combined,
@@ -22,8 +24,8 @@ constexpr std::int64_t leaf = 8;                         // rows added one after
 constexpr int max_ages = 40;                             // rows of 8 * 2^40 elements
 constexpr std::int64_t age_bytes = max_ages * long_row;  // or few_rows of strips
 constexpr std::int64_t dense = 2048;                     // elements of short rows that are halved again and again
-constexpr std::int64_t short_run = 16;                   // reduced axes below are no good as runs,
-constexpr std::int64_t short_row = 16;                   // axes that stay below no good as rows
+constexpr std::int64_t least_run = 16;                   // reduced axes below are no good as runs,
+constexpr std::int64_t least_row = 16;                   // axes that stay below no good as rows
 
 struct Problem {
   const Reduction& op;
@@ -33,6 +35,9 @@ struct Problem {
   std::byte* to;
   Nest<1> kept;     // outermost first; `to` has them row-major without gaps
   Nest<1> reduced;  // by stride, largest first; strides not negative
+  // What computes the elements, whose positions in a dense array are what nests and offsets speak of then; `from` is
+  // null. Null: they are in memory.
+  const Job* made = nullptr;
 };
 
 std::int64_t count(const Nest<1>& nest) {
@@ -130,31 +135,41 @@ class Partials {
   alignas(64) std::byte buffer_[levels][width * 16];
 };
 
+// A run of elements that are computed for it.
+void run_made(const Problem& p, std::int64_t begin, std::int64_t n, void* to) {
+  alignas(64) std::byte buffer[made_length * 16];
+  p.made->compute(begin, begin + n, buffer);
+  p.op.run({buffer, 1}, n, to);
+}
+
 // Each output is a tree of runs along one reduced axis.
 void by_runs(const Problem& p, int axis) {
   const bool any = p.reduced.rank > 0;
   const std::int64_t length = any ? p.reduced.extent[axis] : 1, stride = any ? p.reduced.stride[0][axis] : 0;
   const Nest<1> others = without(p.reduced, axis);
-  const std::int64_t parts = (length - 1) / run_length + 1, outputs = count(p.kept), units = count(others) * parts;
+  const std::int64_t part = p.made ? made_length : run_length, parts = (length - 1) / part + 1;
+  const std::int64_t outputs = count(p.kept), units = count(others) * parts;
   const Cut c = cut(outputs, units, count(p.reduced), units);
   const auto bytes = static_cast<std::int64_t>(p.bytes);
-  const auto run = [&](const std::byte* from, std::int64_t unit, void* to) {
-    const std::int64_t begin = unit % parts * run_length;
-    if (others.rank > 0) from += offset_of(others, unit / parts) * bytes;
-    p.op.run({from + begin * stride * bytes, stride}, std::min(run_length, length - begin), to);
+  const auto run = [&](std::int64_t offset, std::int64_t unit, void* to) {
+    const std::int64_t begin = unit % parts * part, n = std::min(part, length - begin);
+    if (others.rank > 0) offset += offset_of(others, unit / parts);
+    if (p.made)
+      run_made(p, offset + begin, n, to);
+    else
+      p.op.run({p.from + (offset + begin * stride) * bytes, stride}, n, to);
   };
   segmented(p, c, outputs, outputs, [&](std::int64_t first, std::int64_t last, std::int64_t segment, std::byte* out) {
     const std::int64_t begin = c.first_unit(segment), end = c.first_unit(segment + 1);
     Walk walk(p.kept, first, p.kept.rank);
     for (std::int64_t o = first; o < last; ++o, walk.next()) {
-      const std::byte* from = p.from + walk.offset(0) * bytes;
       if (end - begin == 1) {
-        run(from, begin, out + o * bytes);
+        run(walk.offset(0), begin, out + o * bytes);
         continue;
       }
       Partials partials(p);
       for (std::int64_t unit = begin; unit < end; ++unit) {
-        run(from, unit, partials.next());
+        run(walk.offset(0), unit, partials.next());
         partials.added();
       }
       partials.finish(out + o * bytes);
@@ -167,32 +182,35 @@ struct Rows {
   const Problem& p;
   std::int64_t stride, width;  // of a row's elements; elements
 
-  void load(const std::byte* row, std::byte* to) const {
-    if (stride == 1)
+  void load(std::int64_t offset, std::byte* to) const {
+    const std::byte* row = p.from + offset * static_cast<std::int64_t>(p.bytes);
+    if (p.made)
+      p.made->compute(offset, offset + width, to);
+    else if (stride == 1)
       std::memcpy(to, row, static_cast<std::size_t>(width) * p.bytes);
     else
       with_size(p.bytes, [&](auto element) { gather<decltype(element)>(row, stride, to, width); });
   }
   // to = the rows that the walk comes to, one after the other.
-  void sequence(const std::byte* from, Walk<1>& walk, std::int64_t rows, std::byte* to, std::byte* spare) const {
-    const auto bytes = static_cast<std::int64_t>(p.bytes);
-    load(from + walk.offset(0) * bytes, to);
+  void sequence(std::int64_t offset, Walk<1>& walk, std::int64_t rows, std::byte* to, std::byte* spare) const {
+    load(offset + walk.offset(0), to);
     walk.next();
+    const bool in_memory = stride == 1 && !p.made;
     for (std::int64_t r = 1; r < rows; ++r, walk.next()) {
-      const std::byte* row = from + walk.offset(0) * bytes;
-      if (stride != 1) load(row, spare), row = spare;
-      p.op.merge(to, row, width);
+      const std::int64_t at = offset + walk.offset(0);
+      if (!in_memory) load(at, spare);
+      p.op.merge(to, in_memory ? p.from + at * static_cast<std::int64_t>(p.bytes) : spare, width);
     }
   }
   // The same for any number of rows, by a binary counter of sequences.
-  void tree(const std::byte* from, Walk<1>& walk, std::int64_t rows, std::byte* to) const {
+  void tree(std::int64_t offset, Walk<1>& walk, std::int64_t rows, std::byte* to) const {
     alignas(64) std::byte spare[strip_bytes];
-    if (rows <= leaf) return sequence(from, walk, rows, to, spare);
+    if (rows <= leaf) return sequence(offset, walk, rows, to, spare);
     alignas(64) std::byte ages[age_bytes];
     const std::int64_t bytes = width * static_cast<std::int64_t>(p.bytes), apart = (bytes + 63) / 64 * 64;
     std::byte* next = ages;
     for (std::int64_t done = 0, leaves = 1; done < rows; done += leaf, ++leaves) {
-      sequence(from, walk, std::min(leaf, rows - done), next, spare);
+      sequence(offset, walk, std::min(leaf, rows - done), next, spare);
       next += apart;
       for (std::int64_t bits = leaves; bits % 2 == 0; bits /= 2, next -= apart)
         p.op.merge(next - 2 * apart, next - apart, width);
@@ -218,8 +236,8 @@ void by_rows(const Problem& p) {
                 const std::int64_t column = o % strips * width;
                 const Rows rows{p, stride, std::min(width, length - column)};
                 Walk walk(p.reduced, begin_unit, p.reduced.rank);
-                rows.tree(p.from + (offset_of(outer, o / strips) + column * stride) * bytes, walk,
-                          end_unit - begin_unit, out + (o / strips * length + column) * bytes);
+                rows.tree(offset_of(outer, o / strips) + column * stride, walk, end_unit - begin_unit,
+                          out + (o / strips * length + column) * bytes);
               }
             });
 }
@@ -279,14 +297,14 @@ void solve(const Problem& p) {
   const std::int64_t run = p.reduced.extent[inner], run_stride = p.reduced.stride[0][inner];
   const std::int64_t row = p.kept.extent[p.kept.rank - 1], row_stride = std::abs(p.kept.stride[0][p.kept.rank - 1]);
   if (row_stride == 0 || run_stride < row_stride) {
-    if (run >= short_run) return by_runs(p, inner);
+    if (run >= least_run) return by_runs(p, inner);
     if (row >= 32 && row_stride != 0) return by_rows(p);
     int longest = 0;
     for (int d = 1; d <= inner; ++d)
       if (p.reduced.extent[d] >= p.reduced.extent[longest]) longest = d;
     return by_runs(p, longest);
   }
-  if (row >= short_row) return by_rows(p);
+  if (row >= least_row) return by_rows(p);
   if (p.kept.stride[0][p.kept.rank - 1] == 1 && run_stride == row) {
     if (run >= 8 * (256 / row)) return folded(p);
     if (p.reduced.rank == 1 && run * row <= dense) return halved(p);
@@ -295,26 +313,14 @@ void solve(const Problem& p) {
   by_rows(p);
 }
 
-}  // namespace
-
-void reduce(const kernels::Reduction& reduction, const Tensor& in, const Shape& axes, const Tensor& out) {
-  const detail::Block *x = detail::block(in), *y = detail::block(out);
-  if (y->size == 0) return;
-  if (x->size == y->size) {  // one element each
-    const Tensor same = contiguous(in);
-    std::memcpy(y->data, detail::block(same)->data, static_cast<std::size_t>(y->size) * item_size(y->dtype));
-    return;
-  }
-  if (y->size == 1 && x->contiguous() && x->size <= run_length)
-    return reduction.run({x->data, 1}, static_cast<std::ptrdiff_t>(x->size), y->data);
-  Problem p{reduction, x->dtype, item_size(x->dtype), x->data, y->data, {}, {}};
-  // The reduced axes in ascending order of strides, then turned round.
+// Takes the axes of a problem apart: those that go, in descending order of strides, and those that stay.
+void set_axes(Problem& p, int rank, const std::int64_t* extents, const std::int64_t* strides, const Shape& axes) {
   std::int64_t extent[max_rank], stride[max_rank];
   int reduced = 0;
   auto axis = axes.begin();
-  for (int d = 0; d < x->rank; ++d) {
-    const std::int64_t e = x->extents()[d];
-    std::int64_t s = x->strides()[d];
+  for (int d = 0; d < rank; ++d) {
+    const std::int64_t e = extents[d];
+    std::int64_t s = strides[d];
     if (axis == axes.end() || *axis != d) {
       append(p.kept, e, s);
       continue;
@@ -331,7 +337,54 @@ void reduce(const kernels::Reduction& reduction, const Tensor& in, const Shape& 
     stride[at] = s;
   }
   for (int i = 0; i < reduced; ++i) append(p.reduced, extent[i], stride[i]);
+}
+
+}  // namespace
+
+void reduce(const kernels::Reduction& reduction, const Tensor& in, const Shape& axes, const Tensor& out) {
+  const detail::Block *x = detail::block(in), *y = detail::block(out);
+  if (y->size == 0) return;
+  if (x->size == y->size) {  // one element each
+    const Tensor same = contiguous(in);
+    std::memcpy(y->data, detail::block(same)->data, static_cast<std::size_t>(y->size) * item_size(y->dtype));
+    return;
+  }
+  if (y->size == 1 && x->contiguous() && x->size <= run_length)
+    return reduction.run({x->data, 1}, static_cast<std::ptrdiff_t>(x->size), y->data);
+  Problem p{reduction, x->dtype, item_size(x->dtype), x->data, y->data, {}, {}};
+  set_axes(p, x->rank, x->extents(), x->strides(), axes);
   solve(p);
+}
+
+bool pointwise_reduce(kernels::Loop loop, const Shape& shape, std::span<const Tensor* const> in,
+                      const kernels::Reduction& reduction, const Shape& axes, const Tensor& out) {
+  constexpr std::int64_t worth_it = 32768, least_length = 256;  // elements; of them at once
+  const detail::Block* y = detail::block(out);
+  const std::int64_t size = shape.elements();
+  if (size < worth_it || y->size == 0 || size == y->size) return false;
+  const detail::Block* x[max_operands] = {};
+  for (std::size_t k = 0; k < in.size(); ++k) {
+    if (!in[k]) continue;
+    x[k] = detail::block(*in[k]);
+    if (transposed(x[k])) return false;
+  }
+  Job job(loop, in.size(), item_size(y->dtype));
+  job.lay(shape, x);
+  job.classify();
+  Problem p{reduction, y->dtype, item_size(y->dtype), nullptr, y->data, {}, {}, &job};
+  std::int64_t strides[max_rank], dense_stride = 1;
+  for (int d = shape.rank() - 1; d >= 0; dense_stride *= shape.begin()[d--]) strides[d] = dense_stride;
+  set_axes(p, shape.rank(), shape.begin(), strides, axes);
+  // Only long runs and rows without gaps are worth a call each.
+  const int last = p.kept.rank - 1, inner = p.reduced.rank - 1;
+  if (last >= 0 && p.kept.stride[0][last] == 1) {
+    if (p.kept.extent[last] < least_length) return false;
+    by_rows(p);
+  } else {
+    if (p.reduced.extent[inner] < least_length) return false;
+    by_runs(p, inner);
+  }
+  return true;
 }
 
 }  // namespace reel::loops

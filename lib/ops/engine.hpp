@@ -43,6 +43,11 @@ Shape normalize(const char* op, const Axes& axes, int rank);
 Shape broadcast_shapes(const char* op, const Shape& a, const Shape& b);
 /// Sums x down to `shape`, which broadcasts to x's shape. Recorded; the transpose of broadcast_to.
 Tensor sum_to(const Tensor& x, const Shape& shape);
+/// The axes that sum_to() sums: from the front, ascending.
+Shape summed_axes(const Shape& from, const Shape& to);
+/// `shape`, which broadcasts to `full`, as cotangents have it: with their leading axis, if there is one, and with
+/// extents of 1 behind that where broadcasting would add axes.
+Shape led_target(const tape::Record& r, const Shape& shape, int full_rank);
 /// The same for what is made of cotangents: behind their leading axis, if there is one.
 Tensor led_sum_to(const tape::Record& r, const Tensor& x, const Shape& shape);
 inline Tensor sum_to(const tape::Record& r, const Tensor& x, const Shape& shape) {

@@ -2,6 +2,7 @@
 // broadcasting, reuse of an operand's memory, the choice of what a tape keeps, and the fused or recorded derivative.
 #include <array>
 #include <reel/ops/make.hpp>
+#include <reel/ops/neural.hpp>
 #include <reel/ops/pointwise.hpp>
 #include <reel/ops/reduce.hpp>
 
@@ -158,10 +159,32 @@ Tensor run(const Row& row, std::initializer_list<const Operand*> list) {
   return z;
 }
 
-// g times the partial derivative with respect to operand K, in the shape of the result. Recorded when a tape follows
-// what it is made of; one fused kernel otherwise.
+// The fused kernel of a product, in = g, x, y, w, z, summed down to `target`. It writes into g's own memory if it
+// `may`.
+[[gnu::noinline]] Tensor fused(kernels::Loop loop, const Tensor& g, const Tensor* (&in)[result_at + 2],
+                               const Shape& shape, const Shape& target, bool may) {
+  const DType dtype = g.dtype();
+  if (target != shape && !is_half(dtype)) {
+    const kernels::Reduction& sum = kernels::active().reduction(kernels::Reduce::sum, lane_type(dtype));
+    const Tensor out = detail::empty(dtype, target);
+    if (loops::pointwise_reduce(loop, shape, in, sum, summed_axes(shape, target), out)) return out;
+  }
+  const bool reuse = may && !tape::active() && !tape::watching && detail::reusable(detail::block(g));
+  const Tensor out =
+      reuse ? TensorAccess::adopt(TensorAccess::take(const_cast<Tensor&>(g))) : detail::empty(dtype, shape);
+  if (reuse)
+    for (const Tensor*& x : in)
+      if (x == &g) x = &out;
+  if (out.size()) loops::pointwise(loop, shape, in, out);
+  if (reuse) detail::renew(detail::block(out));
+  return out;
+}
+
+// g times the partial derivative with respect to operand K: in the shape of the result, or summed down to `target`
+// already. Recorded when a tape follows what it is made of; one fused kernel otherwise, which writes into g's own
+// memory if nobody `needs` g afterwards.
 template <table::FixedString Name, std::size_t K>
-Tensor product(const tape::Record& record, const Tensor& g, const Shape& shape) {
+Tensor product(const tape::Record& record, const Tensor& g, const Shape& shape, const Shape& target, bool needed) {
   constexpr const auto& p = std::get<K>(kernels::row<Name>.products);
   if constexpr (p.is_identity) {
     return g;
@@ -178,15 +201,12 @@ Tensor product(const tape::Record& record, const Tensor& g, const Shape& shape) 
         recorded = recorded || (tape::active() && tape::followed(v[i]));
       }
     if (recorded) return table::apply(p, g, v[0], v[1], v[2], v[3]);
-    Tensor out = detail::empty(g.dtype(), shape);
     // The order of a product's operands: g, x, y, w, z. What it does not read is g again.
     const Tensor* in[result_at + 2] = {&g, &g, &g, &g, &g};
     for (std::size_t i = 0; i <= result_at; ++i)
       if (reads & masks[i]) in[i + 1] = &v[i];
-    const kernels::Loop loop =
-        kernels::active().op[kernels::row_of<Name>()][static_cast<std::size_t>(g.dtype())].product[K];
-    if (out.size()) loops::pointwise(loop, shape, in, out);
-    return out;
+    return fused(kernels::active().op[kernels::row_of<Name>()][static_cast<std::size_t>(g.dtype())].product[K], g, in,
+                 shape, target, !needed);
   }
 }
 
@@ -198,10 +218,14 @@ void pull(const tape::Record& record, const Tensor& g, std::span<Gradient> dx) {
       // The transpose of a complex product is the product with the conjugate.
       const bool complex = p.has_function && is_complex(g.dtype());
       Tensor held;
+      const Shape shape = g.shape();
       const Tensor& from = complex ? held = conj(g) : g;
-      Tensor part = product<Name, K>(record, from, g.shape());
+      bool needed = false;
+      for (std::size_t k = K + 1; k < kernels::row<Name>.arity; ++k) needed = needed || record.wanted(k);
+      const Shape own = record.shape(K), target = led_target(record, own, shape.rank());
+      Tensor part = product<Name, K>(record, from, shape, target, needed && !complex);
       if (complex) part = conj(part);
-      dx[K] = sum_to(record, part, record.shape(K));
+      dx[K] = sum_to(record, part, own);
     }
 }
 
@@ -210,7 +234,7 @@ void push(const tape::Record& record, const Tensor& t, Tensor& dy) {
   if constexpr (!std::get<K>(kernels::row<Name>.products).is_unconnected)
     if (t.defined()) {
       const Shape shape = record.output_shape();
-      Tensor part = product<Name, K>(record, t, shape);
+      Tensor part = product<Name, K>(record, t, shape, shape, true);
       if (part.shape() != shape) part = broadcast_to(part, shape);
       dy = dy.defined() ? add(std::move(dy), part) : part;
     }
@@ -329,6 +353,7 @@ Tensor selu(const Operand& x)       { return apply<"selu">(x); }
 Tensor gelu(const Operand& x)       { return apply<"gelu">(x); }
 Tensor silu(const Operand& x)       { return apply<"silu">(x); }
 Tensor softsign(const Operand& x)   { return apply<"softsign">(x); }
+Tensor sigmoid_cross_entropy(const Operand& x, const Operand& y) { return apply<"sigmoid_cross_entropy">(x, y); }
 Tensor floor(const Operand& x)      { return apply<"floor">(x); }
 Tensor ceil(const Operand& x)       { return apply<"ceil">(x); }
 Tensor round(const Operand& x)      { return apply<"round">(x); }

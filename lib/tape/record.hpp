@@ -46,6 +46,15 @@ class Record {
   }
   /// Where the rows of g [lead, n] begin in the identity of n rows, if they are known to be some; else -1.
   std::int64_t first_unit(const Tensor& g) const noexcept { return g.id() == units_.id ? units_.first : -1; }
+  /// The sum of the cotangents that have come to input i so far, for the rule to add its own to in that very memory:
+  /// dx[i] is the new sum then. Empty when there is none yet, or somebody else holds it, or an active tape could record
+  /// the addition: dx[i] is the rule's own cotangent as ever.
+  Tensor take_sum(std::size_t i) const { return take_ ? take_(taken_from_, i) : Tensor(); }
+  /// Replay's side of it.
+  void offer_sums(Tensor (*take)(void* context, std::size_t i), void* context) noexcept {
+    take_ = take;
+    taken_from_ = context;
+  }
   /// The k-th value kept at recording: the very tensor (same id), so that an outer tape follows it.
   /// ValueError when it was not kept.
   Tensor saved(std::size_t k) const;
@@ -61,6 +70,8 @@ class Record {
   const bool* wanted_;
   std::int64_t batch_;  // cotangents carried at once; 0: one, without an axis of its own
   Units units_;
+  Tensor (*take_)(void* context, std::size_t i) = nullptr;
+  void* taken_from_ = nullptr;
 };
 
 /// The derivatives of an op, written with the library's own differentiable functions.

@@ -278,7 +278,7 @@ struct VariableAccess {
   static void update(const Variable& v, const char* op, Tensor (*combine)(Tensor&&, const Tensor&),
                      const Tensor& delta);
   /// Lets `change` replace the value, under the variable's lock, by one of the same shape and dtype. Not recorded.
-  static void modify(const Variable& v, const Callback<void(Tensor&)>& change);
+  static void modify(const Variable& v, const char* op, const Callback<void(Tensor&)>& change);
 };
 
 struct GradientTapeAccess {

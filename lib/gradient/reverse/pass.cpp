@@ -142,13 +142,28 @@ void Pass::pass_on_reason(const Entry& e) {
     if (record.wanted(i) && dx[i]) verify(record, i, dx[i]);
 }
 
+// Of the sums for the inputs of an entry.
+struct Pass::Owner {
+  Pass& pass;
+  const Entry& entry;
+  static Tensor take(void* self, std::size_t i) {
+    const Owner& o = *static_cast<Owner*>(self);
+    Gradient& cell = o.pass.cells_[o.entry.input(static_cast<std::uint32_t>(i))];
+    if (tape::active() || !cell || cell.is_slices()) return {};
+    Tensor& sum = GradientAccess::value(cell);
+    if (!detail::reusable(detail::block(sum))) return {};
+    detail::renew(detail::block(sum));
+    return std::move(sum);
+  }
+};
+
 void Pass::call(const Entry& e) {
   bool small[16];
   std::vector<char> large(e.inputs > 16 ? e.inputs : 0);
   bool* wanted = e.inputs > 16 ? reinterpret_cast<bool*>(large.data()) : small;
   bool any = false;
   for (std::uint32_t i = 0; i < e.inputs; ++i) any |= wanted[i] = e.input(i) != no_slot && flags_[e.input(i)] & fed;
-  const tape::Record record(tape_, e, wanted, batch_, units_);
+  tape::Record record(tape_, e, wanted, batch_, units_);
   for (std::uint32_t k = 0; k < e.outputs; ++k) finish_slot(e.output(k));
   if (any && e.rule->slices && cells_[e.output(0)].is_slices() && !find_override(e.rule->name))
     if (Gradient d = e.rule->slices(record, cells_[e.output(0)].slices())) {
@@ -175,8 +190,11 @@ void Pass::call(const Entry& e) {
     const Override* replaced = find_override(e.rule->name);
     if (batch_ && (!e.rule->batched || replaced)) [[unlikely]]
       pull_each({tape_, e, wanted}, e, replaced);
-    else
+    else {
+      Owner owner{*this, e};
+      if (!replaced && sums_.in_place() && !lines_ && !tape::watching) record.offer_sums(&Owner::take, &owner);
       pull(record, e, replaced, g_, dx_);
+    }
     for (std::uint32_t i = 0; i < e.inputs; ++i) {
       Gradient d = std::move(dx_[i]);
       if (!wanted[i]) continue;

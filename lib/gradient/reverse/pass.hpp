@@ -69,6 +69,7 @@ class Pass {
   void backwards(bool use_up, std::int64_t batch, tape::Units units);
 
  private:
+  struct Owner;
   bool reached(const tape::Entry& e) const;
 
   // No gradient reaches the entry: if a rule kept it back, its inputs get none for the same reason.

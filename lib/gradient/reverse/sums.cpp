@@ -36,20 +36,12 @@ void Sums::combine(Gradient& cell, Gradient term) {
   }
 }
 
-void Sums::join(Gradient& cell) {
-  const auto found = waiting_.find(&cell);
-  if (found == waiting_.end()) return;
-  std::vector<Gradient> terms = std::move(found->second);
-  waiting_.erase(found);
-  terms.insert(terms.begin(), std::move(cell));
-  cell = space_.aggregate(terms);
-}
-
 namespace {
 
-// The rounding error grows with the logarithm of the number of terms.
-Tensor sum_by_halves(std::span<const Tensor> terms) {
-  if (terms.size() == 1) return terms[0];
+// The rounding error grows with the logarithm of the number of terms. They are taken: a sum is written into the memory
+// of a term that nobody else holds.
+Tensor sum_by_halves(std::span<Tensor> terms) {
+  if (terms.size() == 1) return std::move(terms[0]);
   Tensor front = sum_by_halves(terms.first(terms.size() / 2));
   return add(std::move(front), sum_by_halves(terms.subspan(terms.size() / 2)));
 }
@@ -64,7 +56,42 @@ IndexedSlices concatenated(std::span<const IndexedSlices> slices) {
   return {concatenate(values, 0), concatenate(indices, 0), slices[0].dense_shape};
 }
 
+Gradient total(std::span<Gradient> terms) {
+  std::vector<Tensor> dense;
+  std::vector<IndexedSlices> slices;
+  Gradient* only = nullptr;
+  for (Gradient& g : terms) {
+    if (!g) continue;
+    only = &g;
+    if (g.is_slices())
+      slices.push_back(g.slices());
+    else
+      dense.push_back(std::move(GradientAccess::value(g)));
+  }
+  if (dense.size() + slices.size() <= 1) {
+    if (!dense.empty()) return dense[0];
+    return only ? *only : Gradient();
+  }
+  for (const Tensor& x : dense)
+    if (x.shape() != dense[0].shape())
+      fail<ShapeError>("VSpace.aggregate", "the terms of a gradient have different shapes: {} and {}", dense[0].shape(),
+                       x.shape());
+  if (dense.empty()) return concatenated(slices);
+  Tensor sum = sum_by_halves(dense);
+  if (slices.empty()) return sum;
+  return add(std::move(sum), concatenated(slices).dense());
+}
+
 }  // namespace
+
+void Sums::join(Gradient& cell) {
+  const auto found = waiting_.find(&cell);
+  if (found == waiting_.end()) return;
+  std::vector<Gradient> terms = std::move(found->second);
+  waiting_.erase(found);
+  terms.insert(terms.begin(), std::move(cell));
+  cell = custom_ ? space_.aggregate(terms) : total(terms);
+}
 
 }  // namespace autodiff
 
@@ -75,26 +102,8 @@ std::int64_t VSpace::num_elements(const Gradient& g) const {
 }
 
 Gradient VSpace::aggregate(std::span<const Gradient> terms) const {
-  std::vector<Tensor> dense;
-  std::vector<IndexedSlices> slices;
-  const Gradient* only = nullptr;
-  for (const Gradient& g : terms) {
-    if (!g) continue;
-    only = &g;
-    if (g.is_slices())
-      slices.push_back(g.slices());
-    else
-      dense.push_back(g.dense());
-  }
-  if (dense.size() + slices.size() <= 1) return only ? *only : Gradient();
-  for (const Tensor& x : dense)
-    if (x.shape() != dense[0].shape())
-      fail<ShapeError>("VSpace.aggregate", "the terms of a gradient have different shapes: {} and {}", dense[0].shape(),
-                       x.shape());
-  if (dense.empty()) return autodiff::concatenated(slices);
-  Tensor sum = autodiff::sum_by_halves(dense);
-  if (slices.empty()) return sum;
-  return add(std::move(sum), autodiff::concatenated(slices).dense());
+  std::vector<Gradient> copies(terms.begin(), terms.end());
+  return autodiff::total(copies);
 }
 
 Tensor VSpace::zeros(const Shape& shape, DType dtype) const { return reel::zeros(shape, dtype); }

@@ -23,12 +23,14 @@ class Sums {
   void add(Gradient& cell, Gradient term) {
     if (!cell)
       cell = std::move(term);
-    else if (method_ == AggregationMethod::accumulate_n && !custom_ && !cell.is_slices() && !term.is_slices())
+    else if (in_place() && !cell.is_slices() && !term.is_slices())
       // In the cell's own buffer where nobody else holds it.
       GradientAccess::value(cell) = reel::add(std::move(GradientAccess::value(cell)), GradientAccess::value(term));
     else
       combine(cell, std::move(term));
   }
+  /// Whether a cell is the sum of its dense terms at any time.
+  bool in_place() const noexcept { return method_ == AggregationMethod::accumulate_n && !custom_; }
   /// Before a cell is read: makes it the sum of its terms.
   void finish(Gradient& cell) {
     if (!waiting_.empty()) join(cell);

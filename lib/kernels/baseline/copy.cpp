@@ -1,7 +1,9 @@
 // Copies between layouts, for elements of every size: rows, filled rows, and matrices in tiles, so that neither the
 // reads nor the writes of a transposition use one element of a cache line and lose the rest.
 #include <algorithm>
+#include <cstdint>
 #include <cstring>
+#include <type_traits>
 #include <utility>
 
 #include "kernels/kernels.hpp"
@@ -33,6 +35,78 @@ void with_size(std::size_t bytes, F f) {
 template <std::size_t Bytes>
 void move(const char* from, std::ptrdiff_t step, char* to, std::ptrdiff_t to_step, std::ptrdiff_t n) {
   for (std::ptrdiff_t i = 0; i < n; ++i) std::memcpy(to + i * to_step, from + i * step, Bytes);
+}
+
+// As many elements as fit 16 bytes, which every baseline has registers for.
+template <std::size_t Bytes>
+struct Vector {
+  using Element = std::conditional_t<
+      Bytes == 1, std::uint8_t,
+      std::conditional_t<Bytes == 2, std::uint16_t, std::conditional_t<Bytes == 4, std::uint32_t, std::uint64_t>>>;
+  typedef Element Type __attribute__((vector_size(16)));
+  static constexpr std::size_t size = 16 / Bytes;
+};
+
+template <class V, std::size_t... J>
+[[gnu::always_inline]] inline void interleave(V a, V b, V& low, V& high, std::index_sequence<J...>) {
+  constexpr std::size_t n = sizeof...(J);
+  low = __builtin_shufflevector(a, b, (J / 2 + J % 2 * n)...);
+  high = __builtin_shufflevector(a, b, (n / 2 + J / 2 + J % 2 * n)...);
+}
+
+// A square as wide as a vector, turned: lines of `from`, so many bytes apart, become columns of `to`.
+template <std::size_t Bytes>
+[[gnu::always_inline]] inline void turn_square(const char* from, std::ptrdiff_t from_line, char* to,
+                                               std::ptrdiff_t to_line) {
+  using V = typename Vector<Bytes>::Type;
+  constexpr std::size_t n = Vector<Bytes>::size;
+  V a[n], b[n];
+  for (std::size_t i = 0; i < n; ++i) std::memcpy(&a[i], from + static_cast<std::ptrdiff_t>(i) * from_line, sizeof(V));
+  for (std::size_t width = 1; width < n; width *= 2) {
+    for (std::size_t i = 0; i < n / 2; ++i)
+      interleave(a[i], a[i + n / 2], b[2 * i], b[2 * i + 1], std::make_index_sequence<n>());
+    std::copy_n(b, n, a);
+  }
+  for (std::size_t i = 0; i < n; ++i) std::memcpy(to + static_cast<std::ptrdiff_t>(i) * to_line, &a[i], sizeof(V));
+}
+
+// to[r][c] = from[c][r]: `columns` lines of `rows` elements each, the lines so many bytes apart.
+template <std::size_t Bytes>
+void turn(const char* from, std::ptrdiff_t from_line, char* to, std::ptrdiff_t to_line, std::ptrdiff_t rows,
+          std::ptrdiff_t columns) {
+  constexpr std::ptrdiff_t step = Bytes, side = Bytes < 16 ? 16 / step : 1;
+  const std::ptrdiff_t whole_rows = rows / side * side, whole_columns = columns / side * side;
+  for (std::ptrdiff_t c = 0; c < whole_columns; c += side)
+    for (std::ptrdiff_t r = 0; r < whole_rows; r += side) {
+      const char* square = from + c * from_line + r * step;
+      char* target = to + r * to_line + c * step;
+      if constexpr (Bytes < 16)
+        turn_square<Bytes>(square, from_line, target, to_line);
+      else
+        std::memcpy(target, square, Bytes);
+    }
+  for (std::ptrdiff_t r = whole_rows; r < rows; ++r)
+    move<Bytes>(from + r * step, from_line, to + r * to_line, step, whole_columns);
+  for (std::ptrdiff_t c = whole_columns; c < columns; ++c)
+    move<Bytes>(from + c * from_line, step, to + c * step, to_line, rows);
+}
+
+// Bytes of a matrix that lie close enough together on either side for pages and caches to be used well.
+constexpr std::ptrdiff_t line = 256;
+
+// The same for a matrix beyond the first cache: by way of a tile in it, so that whole lines are read and written.
+template <std::size_t Bytes>
+void turn_large(const char* from, std::ptrdiff_t from_line, char* to, std::ptrdiff_t to_line, std::ptrdiff_t rows,
+                std::ptrdiff_t columns) {
+  constexpr std::ptrdiff_t step = Bytes, height = std::min<std::ptrdiff_t>(64, line / step), width = height;
+  alignas(64) char tile[height * width * step];
+  for (std::ptrdiff_t r = 0; r < rows; r += height)
+    for (std::ptrdiff_t c = 0; c < columns; c += width) {
+      const std::ptrdiff_t high = std::min(height, rows - r), wide = std::min(width, columns - c);
+      turn<Bytes>(from + c * from_line + r * step, from_line, tile, width * step, high, wide);
+      for (std::ptrdiff_t i = 0; i < high; ++i)
+        std::memcpy(to + (r + i) * to_line + c * step, tile + i * width * step, static_cast<std::size_t>(wide * step));
+    }
 }
 
 }  // namespace
@@ -81,8 +155,13 @@ void copy_matrix(const void* in, std::ptrdiff_t row_stride, std::ptrdiff_t colum
     return;
   }
   with_size(bytes, [&](auto size) {
-    // A tile is a few cache lines wide on both sides. Inside it rows are read, which are columns of the result.
     constexpr std::ptrdiff_t step = size(), side = step >= 8 ? 16 : 32;
+    const bool large = rows * columns * step > 32 * 1024 && columns * step > line && rows * step >= 64;
+    if (row_stride == 1 && !large)
+      return turn<size()>(from, column_stride * step, to, out_stride * step, rows, columns);
+    if constexpr (step < 8)  // wider ones gain nothing
+      if (row_stride == 1) return turn_large<size()>(from, column_stride * step, to, out_stride * step, rows, columns);
+    // A tile is a few cache lines wide on both sides. Inside it rows are read, which are columns of the result.
     for (std::ptrdiff_t r = 0; r < rows; r += side) {
       const std::ptrdiff_t height = std::min(side, rows - r);
       for (std::ptrdiff_t c = 0; c < columns; c += side) {

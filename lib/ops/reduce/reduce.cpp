@@ -217,8 +217,10 @@ Tensor arg_extreme(const char* op, const kernels::ArgReduce (&kernel)[kernels::t
   const std::int64_t n = r.count;
   loops::parallel_for(out.size(), std::max<std::int64_t>(1, loops::parallel_threshold / n),
                       [=](std::int64_t begin, std::int64_t end) {
-                        for (std::int64_t i = begin; i < end; ++i)
-                          find({data + (i / inner * inner * n + i % inner) * bytes, inner}, n, to + i);
+                        for (std::int64_t i = begin, count; i < end; i += count) {
+                          count = std::min(inner - i % inner, end - i);
+                          find({data + (i / inner * inner * n + i % inner) * bytes, inner}, n, count, to + i);
+                        }
                       });
   note_integer(op, x, out);
   return out;
@@ -264,14 +266,19 @@ Tensor accumulate(const tape::Rule& rule, kernels::Reduce kind, const Operand& i
 
 }  // namespace
 
+Shape summed_axes(const Shape& from, const Shape& to) {
+  const int added = from.rank() - to.rank();
+  Shape axes;
+  for (int d = 0; d < from.rank(); ++d)
+    if (d < added || (to[d - added] == 1 && from[d] != 1)) axes.push_back(d);
+  return axes;
+}
+
 Tensor sum_to(const Tensor& x, const Shape& shape) {
   const Shape full = x.shape();
   if (full == shape) return x;
   if (is_half(x.dtype())) return in_float32(x, [&](const Tensor& wide) { return sum_to(wide, shape); });
-  const int added = full.rank() - shape.rank();
-  Shape axes;
-  for (int d = 0; d < full.rank(); ++d)
-    if (d < added || (shape[d - added] == 1 && full[d] != 1)) axes.push_back(d);
+  const Shape axes = summed_axes(full, shape);
   const Reduced r("sum_to", full, axes, false);
   const Operand zero = 0;
   const kernels::Reduction& reduction = kernels::active().reduction(kernels::Reduce::sum, type_of(x.dtype()));
@@ -280,6 +287,10 @@ Tensor sum_to(const Tensor& x, const Shape& shape) {
   if (r.count != 0) loops::reduce(reduction, x, axes, out);
   if (tape::active()) tape::record(sum_to_rule, {&x}, out);
   return out;
+}
+
+Shape led_target(const tape::Record& r, const Shape& shape, int full_rank) {
+  return r.lead() ? aligned(r.led(shape), full_rank) : shape;
 }
 
 Tensor led_sum_to(const tape::Record& r, const Tensor& x, const Shape& shape) {

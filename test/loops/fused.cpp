@@ -1,0 +1,226 @@
+// Loops that keep intermediate results out of memory: transposed operands turned tile by tile, products summed as they
+// are computed. Against index arithmetic and against the unfused loops; the same bits for any number of threads.
+#include <cmath>
+#include <cstring>
+#include <reel/reel.hpp>
+
+#include "catch.hpp"
+#include "kernels/table.hpp"
+#include "layouts.hpp"
+#include "loops/loops.hpp"
+
+using namespace reel;
+
+namespace {
+
+const kernels::Set& set() { return kernels::active(); }
+
+// Calls f for 1, 2 and 7 threads and gives the first result, which the others must equal bit by bit.
+template <class F>
+Tensor same_for_all_threads(const F& f) {
+  const int before = num_threads();
+  Tensor first;
+  for (int threads : {1, 2, 7}) {
+    set_num_threads(threads);
+    const Tensor y = contiguous(f());
+    if (!first.defined()) first = y;
+    const std::size_t bytes = static_cast<std::size_t>(y.size()) * item_size(y.dtype());
+    CHECK(std::memcmp(detail::block(first)->data, detail::block(y)->data, bytes) == 0);
+  }
+  set_num_threads(before);
+  return first;
+}
+
+double distance(const Tensor& x, const Tensor& y) {
+  REQUIRE(x.shape() == y.shape());
+  const std::vector<double> a = x.to_vector(), b = y.to_vector();
+  double worst = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) worst = std::max(worst, std::abs(a[i] - b[i]) / (1 + std::abs(b[i])));
+  return worst;
+}
+
+Tensor view_of(const Tensor& x, std::int64_t offset, const Shape& shape, const Shape& strides) {
+  return TensorAccess::adopt(detail::new_view(detail::block(x), offset, shape, strides));
+}
+
+}  // namespace
+
+TEST_CASE("transposed operands are turned in place: every size of element, odd edges, offsets") {
+  const Shape shapes[] = {{16, 16}, {17, 63}, {64, 64}, {65, 129}, {300, 100}, {3, 1000}, {1000, 19}, {2, 20000}};
+  for (DType d : {DType::boolean, DType::uint8, DType::int32, DType::int64, DType::float16, DType::float32,
+                  DType::float64, DType::complex64, DType::complex128})
+    for (const Shape& shape : shapes) {
+      const std::int64_t rows = shape[0], columns = shape[1], n = rows * columns;
+      const Tensor base = cast(mod(arange(n + 5) * 37, 101), d), other = cast(mod(arange(n) * 29, 97), d);
+      // x[r][c] = base[c * rows + r + 5]; y lies in order, z has a flipped last axis.
+      const Tensor x = view_of(base, 5, shape, {1, rows}), y = reshape(other, shape);
+      const Tensor z = view_of(other, columns - 1, shape, {columns, -1});
+      const Tensor sum = same_for_all_threads([&] { return x + y; });
+      const Tensor with_flipped = same_for_all_threads([&] { return x + z; });
+      const Tensor twice = same_for_all_threads([&] { return x + view_of(base, 0, shape, {1, rows}); });
+      const std::vector<double>
+          b = cast(d == DType::boolean ? cast(base, DType::int32) : base, DType::float64).to_vector(),
+          o = cast(d == DType::boolean ? cast(other, DType::int32) : other, DType::float64).to_vector();
+      const auto value = [&](const Tensor& t) {
+        return cast(d == DType::boolean ? cast(t, DType::int32) : t, DType::float64).to_vector();
+      };
+      const std::vector<double> s = value(sum), f = value(with_flipped), t = value(twice);
+      const auto plus = [&](double p, double q) { return d == DType::boolean ? double(p + q > 0) : p + q; };
+      std::size_t wrong = 0;
+      for (std::int64_t r = 0; r < rows; ++r)
+        for (std::int64_t c = 0; c < columns; ++c) {
+          const auto i = static_cast<std::size_t>(r * columns + c), k = static_cast<std::size_t>(c * rows + r);
+          const auto mirrored = static_cast<std::size_t>(r * columns + columns - 1 - c);
+          wrong += s[i] != plus(b[k + 5], o[i]);
+          wrong += f[i] != plus(b[k + 5], o[mirrored]);
+          wrong += t[i] != plus(b[k + 5], b[k]);
+        }
+      INFO(to_string(shape) << " of " << item_size(d) << " bytes");
+      CHECK(wrong == 0);
+    }
+}
+
+TEST_CASE("more transposed operands than are turned at once, along different axes") {
+  const Shape shape{20, 30, 40};
+  for (std::uint64_t seed = 1; seed < 40; ++seed) {
+    const Tensor x = layouts::view(shape, seed), y = layouts::view(shape, seed * 3), w = layouts::view(shape, seed * 7);
+    const Tensor out = same_for_all_threads([&] { return clip(x, y, w); });
+    std::size_t i = 0, wrong = 0;
+    const std::vector<double> z = out.to_vector();
+    layouts::for_each_index(shape, [&](const Shape& at) {
+      wrong += z[i++] != std::min(std::max(layouts::at(x, at), layouts::at(y, at)), layouts::at(w, at));
+    });
+    CHECK(wrong == 0);
+  }
+  // A product reads g, x, y, w at once.
+  const Tensor base = from_data(layouts::numbers(4 * 50 * 70, 5), {4, 70, 50});
+  const auto part = [&](std::int64_t k) { return transpose(base[k]); };
+  const Tensor x[] = {part(0), part(1), part(2), part(3)};
+  const Tensor out = detail::empty(DType::float64, {50, 70});
+  const Tensor* in[] = {&x[0], &x[1], &x[2], &x[3]};
+  loops::pointwise(set().pointwise(kernels::row_of<"clip">(), kernels::Type::float64).product[0], {50, 70}, in, out);
+  std::size_t i = 0, wrong = 0;
+  layouts::for_each_index({50, 70}, [&](const Shape& at) {
+    const double a = layouts::at(x[1], at);
+    const bool inside = a >= layouts::at(x[2], at) && a <= layouts::at(x[3], at);
+    wrong += detail::mutable_data<double>(out)[i++] != (inside ? layouts::at(x[0], at) : 0);
+  });
+  CHECK(wrong == 0);
+}
+
+TEST_CASE("transposing copies of every size of element and odd edges") {
+  for (DType d : {DType::uint8, DType::float16, DType::float32, DType::float64, DType::complex128})
+    for (const Shape& shape :
+         {Shape{1, 1}, {3, 5}, {16, 16}, {31, 33}, {70, 130}, {257, 300}, {2, 40000}, {40000, 3}}) {
+      const std::int64_t rows = shape[0], columns = shape[1];
+      const Tensor base = cast(mod(arange(rows * columns + 3), 251), d), x = view_of(base, 3, shape, {1, rows});
+      const Tensor y = same_for_all_threads([&] { return loops::contiguous(x); });
+      const std::size_t bytes = item_size(d);
+      std::size_t wrong = 0;
+      for (std::int64_t r = 0; r < rows; ++r)
+        for (std::int64_t c = 0; c < columns; ++c)
+          wrong +=
+              std::memcmp(detail::block(y)->data + static_cast<std::size_t>(r * columns + c) * bytes,
+                          detail::block(base)->data + static_cast<std::size_t>(c * rows + r + 3) * bytes, bytes) != 0;
+      INFO(to_string(shape) << " of " << bytes << " bytes");
+      CHECK(wrong == 0);
+    }
+}
+
+TEST_CASE("the gradient of a broadcast operand is summed as it is computed") {
+  struct Case {
+    Shape full, part;
+  };
+  const Case cases[] = {{{40, 1024}, {1024}},
+                        {{40, 1024}, {40, 1}},
+                        {{40, 1024}, {1}},
+                        {{40, 1024}, {}},
+                        {{10, 5, 1000}, {5, 1}},
+                        {{10, 5, 1000}, {5, 1000}},
+                        {{10, 5, 1000}, {10, 1, 1000}},
+                        {{300, 7, 40}, {7, 40}},
+                        {{300, 7, 40}, {300, 1, 1}},
+                        {{3, 50001}, {50001}},
+                        {{50001, 3}, {3}},
+                        {{2, 3, 100, 257}, {3, 1, 257}},
+                        {{70000}, {1}},
+                        {{100000}, {}},
+                        {{1, 1, 70000}, {1}},
+                        {{33, 1025}, {1025}}};
+  for (DType d : {DType::float32, DType::float64, DType::complex64})
+    for (const Case& c : cases) {
+      const double tolerance = d == DType::float64 ? 1e-12 : 2e-5;
+      const Tensor x = cast(from_data(layouts::numbers(c.full.elements(), 1), c.full), d),
+                   g = cast(from_data(layouts::numbers(c.full.elements(), 2), c.full), d),
+                   y = cast(from_data(layouts::numbers(c.part.elements(), 3), c.part) + 3., d);
+      INFO(to_string(c.full) << " and " << to_string(c.part));
+      const Tensor dy = same_for_all_threads([&] {
+        GradientTape tape;
+        tape.watch(y);
+        return *tape.gradient(x / y, y, {.output_gradients = g});
+      });
+      // By hand, in double: the sum of -g x / y^2 over what y is repeated on.
+      const Tensor each = real(g) * -real(x) / square(real(y));
+      Shape aligned = c.part;
+      while (aligned.rank() < c.full.rank()) aligned.insert(0, 1);
+      std::vector<double> total(static_cast<std::size_t>(c.part.elements()));
+      const std::vector<double> terms = cast(each, DType::float64).to_vector();
+      std::size_t i = 0;
+      layouts::for_each_index(c.full, [&](const Shape& at) {
+        std::int64_t to = 0;
+        for (int k = 0; k < aligned.rank(); ++k) to = to * aligned[k] + (aligned[k] == 1 ? 0 : at[k]);
+        total[static_cast<std::size_t>(to)] += terms[i++];
+      });
+      const double size = static_cast<double>(c.full.elements()) / static_cast<double>(c.part.elements());
+      CHECK(distance(cast(real(dy), DType::float64) / std::sqrt(size), from_data(total, c.part) / std::sqrt(size)) <
+            tolerance * 50);
+    }
+}
+
+TEST_CASE("a fused sum has the bits of the sum of what is written first") {
+  // Runs up to 2048 elements, and rows of any length.
+  for (const auto& [full, axes] : {std::pair<Shape, Shape>{{50, 1024}, {0}},
+                                   {{50, 1024}, {1}},
+                                   {{7, 9, 1000}, {0, 1}},
+                                   {{7, 9, 1000}, {1}},
+                                   {{60, 2, 300}, {0}},
+                                   {{5, 9000}, {0}}}) {
+    const Tensor x = from_data(layouts::numbers(full.elements(), 1), full),
+                 y = from_data(layouts::numbers(full[-1], 2), {full[-1]});
+    const kernels::Reduction& sum = set().reduction(kernels::Reduce::sum, kernels::Type::float64);
+    const kernels::Loop multiply = set().pointwise(kernels::row_of<"multiply">(), kernels::Type::float64).value;
+    const Tensor* in[] = {&x, &y};
+    Shape kept;
+    for (int d = 0; d < full.rank(); ++d)
+      if (std::find(axes.begin(), axes.end(), d) == axes.end()) kept.push_back(full[d]);
+    const Tensor fused = detail::empty(DType::float64, kept);
+    INFO(to_string(full) << " over " << to_string(axes));
+    REQUIRE(loops::pointwise_reduce(multiply, full, in, sum, axes, fused));
+    const Tensor separate = detail::empty(DType::float64, kept), product = detail::empty(DType::float64, full);
+    loops::pointwise(multiply, full, in, product);
+    loops::reduce(sum, product, axes, separate);
+    CHECK(fused.to_vector() == separate.to_vector());
+  }
+}
+
+TEST_CASE("a rule writes into a cotangent that nobody else holds, and into no other") {
+  const Tensor x = from_data(layouts::numbers(3000, 1), {3000}), ones = reel::ones({3000});
+  Tensor given = from_data(layouts::numbers(3000, 2), {3000});
+  const std::vector<double> before = given.to_vector();
+  GradientTape tape({.persistent = true});
+  tape.watch(x);
+  const Tensor a = tanh(x), b = exp(a), y = b * a;
+  const std::vector<double> first = tape.gradient(y, x, {.output_gradients = given}).dense().to_vector();
+  CHECK(given.to_vector() == before);
+  // A source on the way keeps its cotangent.
+  const std::vector<Gradient> both = tape.gradient(y, {a, x}, {.output_gradients = given});
+  CHECK(both[1].dense().to_vector() == first);
+  CHECK(tape.gradient(y, x, {.output_gradients = given}).dense().to_vector() == first);
+  const std::vector<double> values = x.to_vector(), at_a = both[0].dense().to_vector();
+  double worst = 0;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const double t = std::tanh(values[i]), da = before[i] * (std::exp(t) + t * std::exp(t));
+    worst = std::max({worst, std::abs(da - at_a[i]), std::abs(da * (1 - t * t) - first[i])});
+  }
+  CHECK(worst < 1e-12);
+}
