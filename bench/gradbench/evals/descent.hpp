@@ -31,7 +31,8 @@ Tensor gradient(Mode mode, const F& f, const Tensor& x) {
 template <class F>
 Tensor argmin(Mode mode, const F& f, const Tensor& start) {
   const auto length = [](const Tensor& v) { return norm(v).item(); };
-  Tensor x = start, slope = gradient(mode, f, x);
+  Tensor x = identity(start);  // a tensor of its own: f may hold `start` itself as a constant
+  Tensor slope = gradient(mode, f, x);
   double value = f(x).item(), rate = 1e-5;
   for (int down = 0;;) {
     if (length(slope) <= 1e-5) return x;

@@ -180,16 +180,15 @@ inline Tensor objective(const Input& x) { return reshape(errors(x, expand_dims(x
 
 /// [3 points, 26], or with two columns more in front, by the surface coordinates of the row's point.
 inline Tensor jacobian(const Input& x) {
-  const Tensor poses = contiguous(broadcast_to(x.pose, {pose_size, pose_size}));
-  std::vector<Tensor> columns = {
-      jvp([&](const Tensor& p) { return errors(x, p); }, poses, reel::eye(pose_size)).second};
+  std::vector<Tensor> columns;
   if (x.corners.size() == 3) {
     const std::vector<Tensor> corners = positions(x.model, expand_dims(x.pose, 0), x.corners);
-    const auto [y, linear] =
-        linearize([&](const Tensor& s) { return expand_dims(x.points, 2) - blend(corners, s); }, x.surface);
-    const auto along = [&](const Tensor& direction) { return linear(broadcast_to(direction, x.surface.shape())); };
-    columns.insert(columns.begin(), {along(reel::tensor({1., 0.})), along(reel::tensor({0., 1.}))});
+    const auto by_surface = [&](const Tensor& surface) { return expand_dims(x.points, 2) - blend(corners, surface); };
+    for (const Tensor& direction : unstack(reel::eye(2)))
+      columns.push_back(jvp(by_surface, x.surface, broadcast_to(direction, x.surface.shape())).second);
   }
+  const Tensor poses = contiguous(broadcast_to(x.pose, {pose_size, pose_size}));
+  columns.push_back(jvp([&](const Tensor& p) { return errors(x, p); }, poses, reel::eye(pose_size)).second);
   return reshape(reel::concatenate(columns, 2), {x.points.size(), -1});
 }
 

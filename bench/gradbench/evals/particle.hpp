@@ -13,8 +13,8 @@ inline double read(const Json& input) { return input.at("w").get<double>(); }
 /// The square of where the particle crosses the axis, by steps of Euler's method and a last straight line.
 inline Tensor crossing(Mode mode, const Tensor& w) {
   const double step = 0.1;
-  const Tensor first = reel::tensor({10., 10.}) - reel::tensor({0., 1.}) * w, second = reel::tensor({10., 0.});
-  const auto potential = [&](const Tensor& at) { return 1 / norm(at - first) + 1 / norm(at - second); };
+  const Tensor charges = reel::tensor({{10., 10.}, {10., 0.}}) - reel::tensor({{0., 1.}, {0., 0.}}) * w;
+  const auto potential = [&](const Tensor& at) { return sum(rsqrt(sum(square(at - charges), 1))); };
   Tensor place = reel::tensor({0., 8.}), speed = reel::tensor({0.75, 0.});
   for (;;) {
     const Tensor force = -descent::gradient(mode, potential, place);
