@@ -1,0 +1,20 @@
+// Gradients of the building blocks of networks, for a given cotangent.
+#include "cases.hpp"
+
+namespace bench {
+
+using namespace reel;
+
+std::vector<Case> neural_cases() {
+  return {{.name = "layer_norm rows [1024,1024], gradient", .make = [] {
+             const Tensor x = drawn({1024, 1024}, 1), g = drawn({1024, 1024}, 2);
+             const Tensor scale = drawn({1024}, 3, 0.5, 1.5), offset = drawn({1024}, 4);
+             return body([=] {
+               GradientTape tape;
+               tape.watch(std::tie(x, scale, offset));
+               return tape.gradient({layer_norm(x, scale, offset)}, {x, scale, offset}, {.output_gradients = {g}});
+             });
+           }}};
+}
+
+}  // namespace bench
