@@ -23,13 +23,14 @@ namespace {
 // Where a rule finds x, y, w and z among the saved values.
 constexpr std::size_t result_at = 3;
 constexpr std::size_t arity_max = 3;
+static_assert(result_at + 1 == tape::most_read);
 
 // What the engine needs to know of a row, without its type.
 struct Row {
   tape::Rule rule;
   std::size_t index, arity;
   table::Domain domain;
-  std::array<unsigned, arity_max> reads;  // by the product of each operand
+  tape::Reads reads;  // by the product of each operand
 };
 
 constexpr kernels::Type lane_type(DType d) { return static_cast<kernels::Type>(d); }
@@ -60,6 +61,8 @@ detail::Block* reusable_operand(std::span<const Operand* const> operands, const 
     if (b->dtype != d || !detail::reusable(b) || b->shape() != shape) continue;
     bool alone = true;  // the same handle may stand for two operands
     for (std::size_t k = 0; k < operands.size(); ++k) alone &= k == i || x[k] != x[i];
+    if (alone && tape::active())  // a tape may keep it
+      for (std::size_t k = 0; k < operands.size(); ++k) alone &= !tape::followed(*x[k]) && !tape::cut_off(*x[k]);
     if (alone) return TensorAccess::take(const_cast<Tensor&>(*x[i]));
   }
   return nullptr;
@@ -72,21 +75,9 @@ void compute(const Row& row, kernels::Loop loop, std::span<const Tensor* const> 
   loops::pointwise(loop, shape, x, out);
 }
 
-[[gnu::noinline]] void record_row(const Row& row, std::span<const Tensor* const> x, const Tensor& z) {
-  unsigned reads = 0;
-  for (std::size_t i = 0; i < x.size(); ++i)
-    if (tape::followed(*x[i])) reads |= row.reads[i];
-  const Tensor* saved[result_at + 1] = {};
-  std::size_t count = 0;
-  const unsigned masks[] = {table::x, table::y, table::w, table::z};
-  for (std::size_t i = 0; i <= result_at; ++i)
-    if (reads & masks[i]) {
-      saved[i] = i == result_at ? &z : x[i];
-      count = i + 1;
-    }
-  const Tensor* out[] = {&z};
-  if (is_differentiable(z.dtype()))
-    tape::record(row.rule, x, out, {saved, count});
+void record_row(const Row& row, std::span<const Tensor* const> x, const Tensor& z) {
+  if (is_differentiable(detail::block(z)->dtype)) [[likely]]
+    tape::record(row.rule, x, z, row.reads);
   else
     tape::note_cut(row.rule.name, x, z, tape::Cut::integer);
 }
@@ -108,14 +99,11 @@ void compute(const Row& row, kernels::Loop loop, std::span<const Tensor* const> 
     }
     shape = i == 0 ? x[i]->shape() : broadcast_shapes(row.rule.name, shape, x[i]->shape());
   }
-  bool noted = false;
-  if (tape::active())
-    for (std::size_t i = 0; i < operands.size(); ++i) noted |= tape::followed(*x[i]) || tape::cut_off(*x[i]);
   const kernels::Loop loop = kernels::active().op[row.index][kernels::index(lane_type(d))].value;
   Tensor z;
   const Tensor* read[arity_max];
   std::copy_n(x, arity_max, read);
-  detail::Block* reused = noted || tape::watching ? nullptr : reusable_operand(operands, x, d, shape);
+  detail::Block* reused = tape::watching ? nullptr : reusable_operand(operands, x, d, shape);
   if (reused) {
     z = TensorAccess::adopt(reused);
     for (std::size_t i = 0; i < operands.size(); ++i)
@@ -130,17 +118,17 @@ void compute(const Row& row, kernels::Loop loop, std::span<const Tensor* const> 
   return z;
 }
 
-Tensor run(const Row& row, std::initializer_list<const Operand*> list) {
-  const std::span<const Operand* const> operands(list.begin(), list.size());
+template <std::size_t Arity>
+Tensor run(const Row& row, const std::array<const Operand*, Arity>& operands) {
   // The common case: tensors of one dtype and shape, contiguous, the row defined for them, nothing to reuse.
   const detail::Block* first = operands[0]->is_tensor() ? detail::block(operands[0]->tensor()) : nullptr;
   if (!first || !first->contiguous()) return run_general(row, operands);
-  const Tensor* x[arity_max];
-  for (std::size_t i = 0; i < operands.size(); ++i) {
+  const Tensor* x[Arity];
+  for (std::size_t i = 0; i < Arity; ++i) {
     if (!operands[i]->is_tensor()) return run_general(row, operands);
     x[i] = &operands[i]->tensor();
     const detail::Block* b = detail::block(*x[i]);
-    if (!b || b->dtype != first->dtype || !b->contiguous() || !same_shape(b, first) ||
+    if (!b || b->dtype != first->dtype || !b->contiguous() || (i > 0 && !same_shape(b, first)) ||
         (operands[i]->kind() == detail::OperandKind::rvalue && detail::reusable(b)))
       return run_general(row, operands);
   }
@@ -149,34 +137,33 @@ Tensor run(const Row& row, std::initializer_list<const Operand*> list) {
     return run_general(row, operands);
   Tensor z = TensorAccess::adopt(detail::new_block(first->dtype, first->extents(), first->rank));
   if (first->size < loops::parallel_threshold) {
-    kernels::Strided in[arity_max];
-    for (std::size_t i = 0; i < operands.size(); ++i) in[i] = {detail::block(*x[i])->data, 1};
+    kernels::Strided in[Arity];
+    for (std::size_t i = 0; i < Arity; ++i) in[i] = {detail::block(*x[i])->data, 1};
     loop(in, detail::block(z)->data, first->size);
   } else {
-    loops::pointwise(loop, z.shape(), {x, operands.size()}, z);
+    loops::pointwise(loop, z.shape(), x, z);
   }
-  if (tape::active()) record_row(row, {x, operands.size()}, z);
+  if (tape::active()) record_row(row, x, z);
   return z;
 }
 
-// The fused kernel of a product, in = g, x, y, w, z, summed down to `target`. It writes into g's own memory if it
-// `may`.
-[[gnu::noinline]] Tensor fused(kernels::Loop loop, const Tensor& g, const Tensor* (&in)[result_at + 2],
+// The fused kernel of a product, in = g, x, y, w, z as far as it reads them, summed down to `target`. It writes into
+// g's own memory if it `may`.
+[[gnu::noinline]] Tensor fused(kernels::Loop loop, const Tensor& g, std::span<const Tensor* const> in,
                                const Shape& shape, const Shape& target, bool may) {
-  const DType dtype = g.dtype();
-  if (target != shape && !is_half(dtype)) {
+  const DType dtype = detail::block(g)->dtype;
+  if (&target != &shape && target != shape && !is_half(dtype)) {
     const kernels::Reduction& sum = kernels::active().reduction(kernels::Reduce::sum, lane_type(dtype));
     const Tensor out = detail::empty(dtype, target);
     if (loops::pointwise_reduce(loop, shape, in, sum, summed_axes(shape, target), out)) return out;
   }
-  const bool reuse = may && !tape::active() && !tape::watching && detail::reusable(detail::block(g));
-  const Tensor out =
-      reuse ? TensorAccess::adopt(TensorAccess::take(const_cast<Tensor&>(g))) : detail::empty(dtype, shape);
-  if (reuse)
-    for (const Tensor*& x : in)
-      if (x == &g) x = &out;
-  if (out.size()) loops::pointwise(loop, shape, in, out);
-  if (reuse) detail::renew(detail::block(out));
+  if (may && !tape::active() && !tape::watching && detail::reusable(detail::block(g))) {
+    loops::pointwise(loop, shape, in, g);
+    detail::renew(detail::block(g));
+    return std::move(const_cast<Tensor&>(g));
+  }
+  const Tensor out = detail::empty(dtype, shape);
+  if (detail::block(out)->size) loops::pointwise(loop, shape, in, out);
   return out;
 }
 
@@ -187,24 +174,25 @@ template <table::FixedString Name, std::size_t K>
 Tensor product(const tape::Record& record, const Tensor& g, const Shape& shape, const Shape& target, bool needed) {
   constexpr const auto& p = std::get<K>(kernels::row<Name>.products);
   if constexpr (p.is_identity) {
-    return g;
+    return needed || tape::watching ? g : std::move(const_cast<Tensor&>(g));
   } else if constexpr (p.is_zero) {
     return zeros(shape, g.dtype());
   } else {
-    constexpr unsigned reads = p.reads;
-    Tensor v[result_at + 1];
-    const unsigned masks[] = {table::x, table::y, table::w, table::z};
-    bool recorded = tape::active() && tape::followed(g);
-    for (std::size_t i = 0; i <= result_at; ++i)
-      if (reads & masks[i]) {
-        v[i] = record.saved(i);
-        recorded = recorded || (tape::active() && tape::followed(v[i]));
+    constexpr unsigned masks[] = {table::x, table::y, table::w, table::z};
+    // The order of a product's operands: g, x, y, w, z, up to the last that it reads. What it does not read is g again.
+    constexpr std::size_t count = p.reads & table::z ? 5 : p.reads & table::w ? 4 : p.reads & table::y ? 3 : 2;
+    const Tensor* in[count];
+    in[0] = &g;
+    for (std::size_t i = 1; i < count; ++i) in[i] = p.reads & masks[i - 1] ? &record.saved(i - 1) : &g;
+    if (tape::active()) {
+      bool recorded = false;
+      for (std::size_t i = 0; i < count; ++i)
+        recorded = recorded || ((i == 0 || in[i] != &g) && tape::followed(*in[i]));
+      if (recorded) {
+        const auto operand = [&](std::size_t i) -> const Tensor& { return *in[i < count ? i : 0]; };
+        return table::apply(p, g, operand(1), operand(2), operand(3), operand(4));
       }
-    if (recorded) return table::apply(p, g, v[0], v[1], v[2], v[3]);
-    // The order of a product's operands: g, x, y, w, z. What it does not read is g again.
-    const Tensor* in[result_at + 2] = {&g, &g, &g, &g, &g};
-    for (std::size_t i = 0; i <= result_at; ++i)
-      if (reads & masks[i]) in[i + 1] = &v[i];
+    }
     return fused(kernels::active().op[kernels::row_of<Name>()][static_cast<std::size_t>(g.dtype())].product[K], g, in,
                  shape, target, !needed);
   }
@@ -218,12 +206,18 @@ void pull(const tape::Record& record, const Tensor& g, std::span<Gradient> dx) {
       // The transpose of a complex product is the product with the conjugate.
       const bool complex = p.has_function && is_complex(g.dtype());
       Tensor held;
-      const Shape shape = g.shape();
+      const Shape shape = detail::block(g)->shape();
       const Tensor& from = complex ? held = conj(g) : g;
       bool needed = false;
       for (std::size_t k = K + 1; k < kernels::row<Name>.arity; ++k) needed = needed || record.wanted(k);
+      needed = needed && !complex;
+      if (record.fits(g, K)) {  // nothing was broadcast
+        Tensor part = product<Name, K>(record, from, shape, shape, needed);
+        dx[K] = complex ? conj(part) : std::move(part);
+        return;
+      }
       const Shape own = record.shape(K), target = led_target(record, own, shape.rank());
-      Tensor part = product<Name, K>(record, from, shape, target, needed && !complex);
+      Tensor part = product<Name, K>(record, from, shape, target, needed);
       if (complex) part = conj(part);
       dx[K] = sum_to(record, part, own);
     }
@@ -268,7 +262,7 @@ constexpr Row row = make_row<Name>();
 template <table::FixedString Name, class... O>
 Tensor apply(const Operand& first, const O&... others) {
   const tape::OpScope scope(first);
-  return run(row<Name>, {&first, &others...});
+  return run<1 + sizeof...(O)>(row<Name>, {&first, &others...});
 }
 
 // Integer operands that have no result: refused before anything is computed.

@@ -75,11 +75,11 @@ class Part {
 };
 
 // An empty part where there is no gradient. Throws for what does not fit.
-std::vector<Part> checked_parts(const char* op, std::span<const Gradient> gradients,
-                                std::span<const Variable> variables) {
+detail::List<Part> checked_parts(const char* op, std::span<const Gradient> gradients,
+                                 std::span<const Variable> variables) {
   if (gradients.size() != variables.size())
     fail<ValueError>(op, "{} gradients for {} variables", gradients.size(), variables.size());
-  std::vector<Part> parts(gradients.size());
+  detail::List<Part> parts(gradients.size());
   for (std::size_t i = 0; i < gradients.size(); ++i) {
     const Gradient& g = gradients[i];
     const Variable& v = variables[i];
@@ -128,7 +128,7 @@ SGD::SGD(const SGDOptions& o) : options(o) { require(options); }
 void SGD::step(std::span<const Gradient> gradients, std::span<const Variable> variables) {
   require(options);
   const tape::Suspend suspended;
-  const std::vector<Part> parts = checked_parts("SGD", gradients, variables);
+  const detail::List<Part> parts = checked_parts("SGD", gradients, variables);
   for (std::size_t i = 0; i < parts.size(); ++i) {
     const Part& part = parts[i];
     const Variable& v = variables[i];
@@ -148,7 +148,7 @@ Adam::Adam(const AdamOptions& o) : options(o) { require(options); }
 void Adam::step(std::span<const Gradient> gradients, std::span<const Variable> variables) {
   require(options);
   const tape::Suspend suspended;
-  const std::vector<Part> parts = checked_parts("Adam", gradients, variables);
+  const detail::List<Part> parts = checked_parts("Adam", gradients, variables);
   const double beta1 = options.beta1;
   const double beta2 = options.beta2;
   for (std::size_t i = 0; i < parts.size(); ++i) {

@@ -2,6 +2,7 @@
 // An op is recorded by every tape of this thread that follows one of its inputs; the tape keeps ids, shapes and dtypes
 // of all inputs and outputs, the values that the op names, and nothing else.
 #pragma once
+#include <array>
 #include <initializer_list>
 #include <reel/gradient.hpp>
 #include <span>
@@ -39,6 +40,8 @@ class Record {
     if (batch_) shape.insert(0, batch_);
     return shape;
   }
+  /// Whether x, which is made of a cotangent, has the shape of input i already.
+  bool fits(const Tensor& x, std::size_t i) const noexcept;
   /// Axes of an input or output, counted from the front, as axes of its cotangent.
   Shape led_axes(Shape axes) const {
     for (std::int64_t& a : axes) a += lead();
@@ -55,9 +58,9 @@ class Record {
     take_ = take;
     taken_from_ = context;
   }
-  /// The k-th value kept at recording: the very tensor (same id), so that an outer tape follows it.
-  /// ValueError when it was not kept.
-  Tensor saved(std::size_t k) const;
+  /// The k-th value kept at recording: the very tensor (same id), so that an outer tape follows it. Valid while the
+  /// rule runs. ValueError when it was not kept.
+  const Tensor& saved(std::size_t k) const;
   bool has_saved(std::size_t k) const noexcept;
   std::span<const std::int64_t> attributes() const noexcept;
   const char* name() const noexcept;
@@ -110,6 +113,12 @@ bool followed(const Tensor& x) noexcept;
 /// Strong guarantee: on bad_alloc no tape has changed.
 void record(const Rule& rule, std::span<const Tensor* const> inputs, std::span<const Tensor* const> outputs,
             std::span<const Tensor* const> saved = {}, std::span<const std::int64_t> attributes = {});
+
+/// The same for one output and at most three inputs: what is kept of inputs 0 to 2 and, as value 3, the output, are the
+/// bits of reads[i] for each input i that is followed.
+inline constexpr std::size_t most_read = 4;
+using Reads = std::array<unsigned, most_read - 1>;
+void record(const Rule& rule, std::span<const Tensor* const> inputs, const Tensor& output, const Reads& reads);
 
 /// Why a result that an op computed from followed inputs is not followed itself.
 enum class Cut : std::uint8_t { integer, stopped, paused };

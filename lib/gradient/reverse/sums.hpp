@@ -20,7 +20,7 @@ class Sums {
       : custom_(custom), space_(space), method_(method) {}
 
   /// Adds a term to a cell, which is empty or has terms already.
-  void add(Gradient& cell, Gradient term) {
+  void add(Gradient& cell, Gradient&& term) {
     if (!cell)
       cell = std::move(term);
     else if (in_place() && !cell.is_slices() && !term.is_slices())

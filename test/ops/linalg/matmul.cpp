@@ -174,6 +174,10 @@ TEST_CASE("matmul: tiles and long inner dimensions have the same bits for every 
                        {drawn({1500, 1500}), drawn({1500}, DType::float64, 2)},
                        {drawn({1500}), drawn({1500, 1500}, DType::float64, 2)},
                        {drawn({200000}, f), drawn({200000}, f, 2)},
+                       {drawn({1500001}, f), drawn({1500001}, f, 2)},
+                       {drawn({700001}), drawn({700001, 1}, DType::float64, 2)},
+                       {drawn({1300, 1}, f), drawn({1, 1100}, f, 2)},
+                       {drawn({3, 40, 1}), drawn({1, 7}, DType::float64, 2)},
                        {drawn({40, 30, 50}), drawn({40, 50, 33}, DType::float64, 2)},
                        {drawn({3, 300, 200}, f), drawn({3, 200, 300}, f, 2)}};
   const int before = num_threads();
@@ -188,6 +192,23 @@ TEST_CASE("matmul: tiles and long inner dimensions have the same bits for every 
     }
     set_num_threads(before);
   }
+}
+
+TEST_CASE("matmul: a column times a row, in every layout and dtype, with derivatives") {
+  for (const DType d : {DType::float64, DType::float32, DType::int32})
+    for (const auto& [m, n] : {std::pair(1, 1), {0, 3}, {3, 0}, {5, 1}, {1, 17}, {33, 40}}) {
+      const Tensor column = drawn({m, 1}, d), row = drawn({1, n}, d, 2);
+      check_product(column, row, {false, false});
+      check_product(transpose(column), row, {true, false});
+      check_product(column, transpose(row), {false, true});
+      check_product(transpose(column), transpose(row), {true, true});
+      check_product(broadcast_to(drawn({1, 1}, d), {4, 1}), slice(drawn({1, 9}, d, 2), {all, range(0, 9, 2)}),
+                    {false, false});
+    }
+  check_one([](const auto& x) { return matmul(x[0], x[1]); }, {drawn({3, 1}), drawn({1, 4})}, {.order = 3});
+  check_one([](const auto& x) { return matmul(x[0], x[1], {.transpose_a = true}); }, {drawn({2, 1, 3}), drawn({1, 4})});
+  const Tensor c = matmul(drawn({2, 1}), drawn({1, 2}, DType::float64, 2));
+  CHECK(c.is_contiguous());
 }
 
 TEST_CASE("matmul: integers wrap, booleans combine, halves compute in float32") {
