@@ -111,7 +111,9 @@ def main():
         except (OSError, ValueError, subprocess.CalledProcessError) as problem:  # no data, no program, no such module
             print(f"{name:36}skipped: {problem}", flush=True)
             continue
-        error = max(abs(a - b) / max(1, abs(a), abs(b)) for a, b in zip(numbers(output), numbers(expected), strict=True))
+        pairs = list(zip(numbers(output), numbers(expected), strict=True))
+        largest = min(1, max(abs(b) for _, b in pairs)) or 1
+        error = max(abs(a - b) / max(largest, abs(a), abs(b)) for a, b in pairs)
         wrong += error > TOLERANCE
         here, there = statistics.median(ours), statistics.median(peer)
         spread = [(max(times) - min(times)) / statistics.median(times) for times in (ours, peer)]

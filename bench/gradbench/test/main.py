@@ -41,15 +41,17 @@ def flatten(value, path=""):
 
 
 def difference(expected, actual):
-    """What differs first, or None. Numbers below 1 are compared with 1, as by GradBench, but with its 1e-4 made 1e-10."""
+    """What differs first, or None. As by GradBench, numbers below 1 are compared with 1, but with its 1e-4 made 1e-10, and
+    where all are below 1, with the largest."""
     a, b = list(flatten(expected)), list(flatten(actual))
+    largest = min(1, max((abs(x) for path, x in a if x is not None and not path.endswith("#")), default=0)) or 1
     for (path, x), (other, y) in zip(a, b):
         if path != other:
             return f"{path} expected, {other} found"
         if x is None or y is None:
             if x is not y:
                 return f"{path}: {x} expected, {y} found"
-        elif not abs(x - y) <= TOLERANCE * max(1, abs(x), abs(y)):
+        elif not abs(x - y) <= TOLERANCE * max(largest, abs(x), abs(y)):
             return f"{path}: {x!r} expected, {y!r} found"
     return None if len(a) == len(b) else f"{len(a)} numbers expected, {len(b)} found"
 
