@@ -118,25 +118,25 @@ void check_nan(const Set& set) {
       // The first of several extremes.
       p[at] = 2;
       if (n > at + 3) p[at + 2] = 2;
-      argmax({p, 1}, n, &found);
+      argmax({p, 1}, n, 1, &found);
       CHECK(found == at);
       p[at] = -2;
-      argmin({p, 1}, n, &found);
+      argmin({p, 1}, n, 1, &found);
       CHECK(found == at);
       // A NaN is both.
       p[at] = nan;
       CHECK(std::isnan(reduce(set, Reduce::max, p, 1, n)));
       CHECK(std::isnan(reduce(set, Reduce::min, p, 1, n)));
       if (n - 1 > at) p[n - 1] = nan;
-      argmax({p, 1}, n, &found);
+      argmax({p, 1}, n, 1, &found);
       CHECK(found == at);
-      argmin({p, 1}, n, &found);
+      argmin({p, 1}, n, 1, &found);
       CHECK(found == at);
       std::fill(x.begin(), x.end(), T(5));
       p[2 * at] = 9;
-      argmax({p, 2}, n, &found);
+      argmax({p, 2}, n, 1, &found);
       CHECK(found == at);
-      argmin({p + 2 * (n - 1), -2}, n, &found);
+      argmin({p + 2 * (n - 1), -2}, n, 1, &found);
       CHECK(found == (at == n - 1 && n > 1 ? 1 : 0));
     }
 }
@@ -317,9 +317,9 @@ void check_integers(const Set& set, Type type) {
       CHECK(run(Reduce::min) == least);
       CHECK(run(Reduce::sum) == static_cast<T>(sum));
       CHECK(run(Reduce::prod) == static_cast<T>(prod));
-      set.argmax[index(type)]({p, stride}, n, &found);
+      set.argmax[index(type)]({p, stride}, n, 1, &found);
       CHECK(found == at_greatest);
-      set.argmin[index(type)]({p, stride}, n, &found);
+      set.argmin[index(type)]({p, stride}, n, 1, &found);
       CHECK(found == at_least);
     }
 }
