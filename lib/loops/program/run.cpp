@@ -54,15 +54,15 @@ struct Run {
   const Code& code;
   std::size_t bytes;  // of an element
   const kernels::Reduction& sum;
-  std::vector<Source> sources;
-  std::vector<kernels::Loop> loops;
-  std::vector<double> constants;  // a float takes the front of its cell
+  detail::List<Source> sources;
+  detail::List<kernels::Loop> loops;
+  detail::List<double> constants;  // a float takes the front of its cell
   struct Output {
     std::byte* data;
     std::int32_t buffer;                  // where a total's elements go, block by block; -1: they go to `data`
     std::unique_ptr<std::byte[]> totals;  // of each block
   };
-  std::vector<Output> outputs;
+  detail::List<Output> outputs;
   std::int64_t block = 0;
   std::size_t register_bytes = 0, registers = 0, places = 0;
 
@@ -213,7 +213,7 @@ void Code::run(DType dtype, const Shape& shape, std::span<const Tensor* const> i
   run.registers = registers_;
   run.set_constants(dtype, parameters);
   run.sources.resize(in.size());
-  std::vector<Tensor> copies;
+  detail::List<Tensor> copies;
   for (std::size_t i = 0; i < in.size(); ++i) {
     if (!uses(i)) continue;
     const detail::Block* x = detail::block(*in[i]);
