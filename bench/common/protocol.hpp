@@ -3,7 +3,7 @@
 //   list              {"cases": [{"name", "unit_count", ...}], "about": {...}}
 //   operands LO HI .. ranges from which the next cases' operands are drawn (those that draw)
 //   run NAME SECONDS  {"ns": of one run, "check": a checksum of its result}: runs for at least that long
-//   memory NAME       {"bytes": the process' peak above what it held before the case, "check"}, in a fresh process
+//   memory NAME       {"bytes": the peak of ten runs above what the process held before the case}
 // NAME may hold spaces. Anything that goes wrong is {"error": "..."}. Only the standard library is used.
 #pragma once
 #include <algorithm>
@@ -155,17 +155,22 @@ class Program {
     return out + "}}";
   }
 
-  void prepare(const std::string& name) {
-    if (name == current_ && body_.run) return;
+  void set_up(const std::string& name) {
+    current_.clear();
     body_ = {};  // frees what the last case held
-    current_ = name;
-    repeats_ = 1;
     const auto found = std::find_if(cases_.begin(), cases_.end(), [&](const Case& c) { return c.name == name; });
     if (found == cases_.end()) throw std::runtime_error("no case is named " + name);
     body_ = found->make();
+    repeats_ = 1;
+  }
+
+  void prepare(const std::string& name) {
+    if (name == current_) return;
+    set_up(name);
     check_ = body_.check ? body_.check() : NAN;
     extra_.clear();
     if (body_.extra) extra_ = body_.extra();
+    current_ = name;
   }
 
   double time() {
@@ -199,9 +204,10 @@ class Program {
   std::string memory(const std::string& name) {
     std::ofstream("/proc/self/clear_refs") << 5;  // the peak starts anew
     const double before = status("VmRSS");
-    prepare(name);
+    set_up(name);
     for (int i = 0; i < 10; ++i) body_.run();
-    return "{\"bytes\": " + number(status("VmHWM") - before) + ", \"check\": " + number(check_) + "}";
+    current_.clear();
+    return "{\"bytes\": " + number(status("VmHWM") - before) + "}";
   }
 
   std::vector<Case> cases_;

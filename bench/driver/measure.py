@@ -52,7 +52,7 @@ def make_row(name, threads, ours, peer, peers, unit_count):
            'unit_count': unit_count, 'unit': 'run', 'ours_quartiles': [low, high], 'samples': len(ours)}
     if peers is not None:
         low, middle, high = quartiles(peers)
-        row.update(peer_ns=middle, ratio=middle / row['ours_ns'], peer_quartiles=[low, high])
+        row.update(peer_ns=middle, ratio=middle / row['ours_ns'] if row['ours_ns'] else None, peer_quartiles=[low, high])
     return row
 
 

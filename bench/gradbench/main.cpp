@@ -6,11 +6,14 @@
 #include "evals/det.hpp"
 #include "evals/gmm.hpp"
 #include "evals/hello.hpp"
+#include "evals/ht.hpp"
 #include "evals/kmeans.hpp"
 #include "evals/llsq.hpp"
 #include "evals/lse.hpp"
-#include "evals/ode.hpp"
 #include "evals/lstm.hpp"
+#include "evals/ode.hpp"
+#include "evals/particle.hpp"
+#include "evals/saddle.hpp"
 #include "protocol.hpp"
 
 int main() {
@@ -21,11 +24,14 @@ int main() {
       {"det", gradbench::det::functions()},
       {"gmm", gradbench::gmm::functions()},
       {"hello", gradbench::hello::functions()},
+      {"ht", gradbench::ht::functions()},
       {"kmeans", gradbench::kmeans::functions()},
       {"llsq", gradbench::llsq::functions()},
       {"lse", gradbench::lse::functions()},
-      {"ode", gradbench::ode::functions()},
       {"lstm", gradbench::lstm::functions()},
+      {"ode", gradbench::ode::functions()},
+      {"particle", gradbench::particle::functions()},
+      {"saddle", gradbench::saddle::functions()},
   };
   // clang-format on
   return gradbench::serve(modules, std::cin, std::cout, std::cerr);

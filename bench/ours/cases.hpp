@@ -11,6 +11,7 @@ namespace bench {
 std::vector<Case> scalar_cases();
 std::vector<Case> array_cases();
 std::vector<Case> network_cases();
+std::vector<Case> neural_cases();
 std::vector<Case> op_cases();
 std::vector<Case> tape_cases();
 std::vector<Case> machine_cases();

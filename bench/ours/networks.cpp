@@ -1,4 +1,6 @@
 // Steps of training and gradients of networks.
+#include <reel/optim.hpp>
+
 #include "cases.hpp"
 
 namespace bench {
@@ -10,7 +12,7 @@ using namespace reel;
 // Layers of the given widths with relu between them, softmax cross entropy, plain gradient descent.
 class Mlp {
  public:
-  Mlp(const std::vector<std::int64_t>& widths, std::int64_t batch) : batch_(batch), x_(drawn({batch, widths[0]}, 1)) {
+  Mlp(const std::vector<std::int64_t>& widths, std::int64_t batch) : x_(drawn({batch, widths[0]}, 1)) {
     for (std::size_t i = 0; i + 1 < widths.size(); ++i) {
       const double bound = 1 / std::sqrt(static_cast<double>(widths[i]));
       parameters_.emplace_back(drawn({widths[i], widths[i + 1]}, 10 + i, -bound, bound));
@@ -19,19 +21,17 @@ class Mlp {
     const std::int64_t classes = widths.back();
     std::vector<std::int64_t> labels;
     for (std::int64_t i = 0; i < batch; ++i) labels.push_back(i % classes);
-    labels_ = one_hot(from_data(labels), classes, DType::float32);
+    labels_ = from_data(labels);
   }
 
-  void step() const {
+  void step() {
     GradientTape tape;
     Tensor h = x_;
     for (std::size_t i = 0; i < parameters_.size(); i += 2) {
       h = matmul(h, parameters_[i]) + parameters_[i + 1];
       if (i + 2 < parameters_.size()) h = relu(h);
     }
-    const Tensor loss = sum(labels_ * log_softmax(h)) * (-1 / static_cast<double>(batch_));
-    const std::vector<Gradient> gradients = tape.gradient(loss, parameters_);
-    for (std::size_t i = 0; i < parameters_.size(); ++i) parameters_[i].assign_sub(rate * *gradients[i]);
+    sgd_.step(tape.gradient(mean(sparse_softmax_cross_entropy(h, labels_)), parameters_), parameters_);
   }
 
   double check() const {
@@ -41,8 +41,7 @@ class Mlp {
   }
 
  private:
-  static constexpr double rate = 0.01;
-  std::int64_t batch_;
+  SGD sgd_{{.learning_rate = 0.01}};
   Tensor x_, labels_;
   std::vector<Variable> parameters_;
 };
@@ -62,11 +61,11 @@ Case mlp(const std::string& name, const std::vector<std::int64_t>& widths, std::
                               return network->check();
                             },
                             [step] {
-                              for (int i = 0; i < 5; ++i) step();
+                              for (int i = 0; i < 3; ++i) step();
                               const std::int64_t before = memory_stats().pool_misses;
-                              for (int i = 0; i < 100; ++i) step();
+                              for (int i = 0; i < 8; ++i) step();
                               const auto misses = static_cast<double>(memory_stats().pool_misses - before);
-                              return Extra{{"allocations_per_step", misses / 100}};
+                              return Extra{{"allocations_per_step", misses / 8}};
                             }};
               },
           .flops = 2 * products * static_cast<double>(batch)};

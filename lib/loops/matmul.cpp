@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <vector>
 
 #include "core/block.hpp"
 #include "core/fail.hpp"
@@ -60,12 +61,52 @@ Tiling tiling(std::int64_t m, std::int64_t n, std::int64_t k) {
   return t;
 }
 
+// Sums of products are added by halves: the tree that the length alone determines.
+constexpr std::int64_t first_half(std::int64_t n) { return ceil_divide(ceil_divide(n, 2), dot_piece) * dot_piece; }
+
+template <class T>
+T dot_alone(std::int64_t n, const T* x, std::int64_t stride_x, const T* y, std::int64_t stride_y) {
+  if (n <= dot_piece) return kernels::dot<T>(n, x, stride_x, y, stride_y);
+  const std::int64_t half = first_half(n);
+  return dot_alone(half, x, stride_x, y, stride_y) +
+         dot_alone(n - half, x + half * stride_x, stride_x, y + half * stride_y, stride_y);
+}
+
+// The branches of the tree that threads take, of at most `most` elements each; then their sums, added as the tree says.
+struct Branch {
+  std::int64_t first, count;
+};
+void cut(Branch b, std::int64_t most, std::vector<Branch>& branches) {
+  if (b.count <= most) return branches.push_back(b);
+  const std::int64_t half = first_half(b.count);
+  cut({b.first, half}, most, branches);
+  cut({b.first + half, b.count - half}, most, branches);
+}
+template <class T>
+T joined(std::int64_t count, std::int64_t most, const T*& sums) {
+  if (count <= most) return *sums++;
+  const std::int64_t half = first_half(count);
+  const T front = joined(half, most, sums);
+  return front + joined(count - half, most, sums);
+}
+
 template <class T>
 T dot(std::int64_t n, const T* x, std::int64_t stride_x, const T* y, std::int64_t stride_y) {
-  if (n <= dot_piece) return kernels::dot<T>(n, x, stride_x, y, stride_y);
-  const std::int64_t half = ceil_divide(ceil_divide(n, 2), dot_piece) * dot_piece;
-  return dot(half, x, stride_x, y, stride_y) +
-         dot(n - half, x + half * stride_x, stride_x, y + half * stride_y, stride_y);
+  if (n < split_elements) return dot_alone(n, x, stride_x, y, stride_y);
+  kernels::prepare_blas();
+  const std::int64_t most = std::max(split_elements / 4, n / 64);
+  std::vector<Branch> branches;
+  cut({0, n}, most, branches);
+  std::vector<T> sums(branches.size());
+  parallel_for(static_cast<std::int64_t>(branches.size()), 1, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i) {
+      const Branch& b = branches[static_cast<std::size_t>(i)];
+      sums[static_cast<std::size_t>(i)] =
+          dot_alone(b.count, x + b.first * stride_x, stride_x, y + b.first * stride_y, stride_y);
+    }
+  });
+  const T* at = sums.data();
+  return joined(n, most, at);
 }
 
 // One tile of one product: rows [i, i + rows), columns [j, j + columns) of c, whose rows lie `width` apart.

@@ -111,6 +111,61 @@ Tensor positive(const Tensor& drawn, std::size_t) { return abs(drawn) + 0.1; }
 Tensor probability(const Tensor& drawn, std::size_t) { return sigmoid(drawn); }
 Tensor last_positive(const Tensor& drawn, std::size_t k) { return k == 4 ? abs(drawn) + 0.1 : drawn; }
 
+// A window's sides, padding in front, and what the results' extents are.
+struct Windows {
+  std::int64_t stride[2] = {1, 1}, before[2] = {0, 0}, dilation[2] = {1, 1}, results[2] = {0, 0}, groups = 1;
+};
+Real inside(const Array& x, std::int64_t n, std::int64_t c, std::int64_t i, std::int64_t j, Real fill = 0) {
+  return i < 0 || j < 0 || i >= x.shape[2] || j >= x.shape[3] ? fill : at(x, {n, c, i, j});
+}
+Array convolution_of(A x, const Windows& o) {
+  const Shape w = x[1].shape;
+  return build({x[0].shape[0], w[0], o.results[0], o.results[1]}, [&](const Index& i) {
+    const std::int64_t first = i[1] / (w[0] / o.groups) * w[1];
+    Real sum = 0;
+    for (std::int64_t c = 0; c < w[1]; ++c)
+      for (std::int64_t p = 0; p < w[2]; ++p)
+        for (std::int64_t q = 0; q < w[3]; ++q)
+          sum += at(x[1], {i[1], c, p, q}) * inside(x[0], i[0], first + c,
+                                                    i[2] * o.stride[0] + p * o.dilation[0] - o.before[0],
+                                                    i[3] * o.stride[1] + q * o.dilation[1] - o.before[1]);
+    return sum;
+  });
+}
+// What each result of a convolution has been made of, times the result.
+Array transposed_of(A x, const Windows& o) {
+  const Shape w = x[1].shape, g = x[0].shape;
+  Array y = build({g[0], w[1] * o.groups, o.results[0], o.results[1]}, [](const Index&) { return Real(0); });
+  for_each_index(g, [&](const Index& i) {
+    const std::int64_t first = i[1] / (w[0] / o.groups) * w[1];
+    for (std::int64_t c = 0; c < w[1]; ++c)
+      for (std::int64_t p = 0; p < w[2]; ++p)
+        for (std::int64_t q = 0; q < w[3]; ++q) {
+          const std::int64_t r = i[2] * o.stride[0] + p * o.dilation[0] - o.before[0],
+                             s = i[3] * o.stride[1] + q * o.dilation[1] - o.before[1];
+          if (r >= 0 && s >= 0 && r < o.results[0] && s < o.results[1])
+            at(y, {i[0], first + c, r, s}) += at(x[0], i) * at(x[1], {i[1], c, p, q});
+        }
+  });
+  return y;
+}
+// f of the elements that each window of p x q has.
+template <class F>
+Array pooled(const Array& x, std::int64_t p, std::int64_t q, const Windows& o, F f) {
+  return build({x.shape[0], x.shape[1], o.results[0], o.results[1]}, [&](const Index& i) {
+    Row row;
+    for (std::int64_t a = 0; a < p; ++a)
+      for (std::int64_t b = 0; b < q; ++b) {
+        const Real v = inside(x, i[0], i[1], i[2] * o.stride[0] + a * o.dilation[0] - o.before[0],
+                              i[3] * o.stride[1] + b * o.dilation[1] - o.before[1], NAN);
+        if (!std::isnan(v)) row.push_back(v);
+      }
+    return f(row);
+  });
+}
+Real greatest(const Row& r) { return *std::max_element(r.begin(), r.end()); }
+Real mean_of(const Row& r) { return total(r) / static_cast<Real>(r.size()); }
+
 // clang-format off
 constexpr Shaped rows[] = {
     {"layer_norm", "3x4;5;2x3x4;2x40;0x3;3x0", [](X x) { return layer_norm(x[0]); }, [](A x) { return layer_norm_of(x, {-1}, 1e-5L); }, {-2, 2}, nullptr, none, 10},
@@ -134,6 +189,19 @@ constexpr Shaped rows[] = {
       [](A x) { return build(x[0].shape, [&](const Index& i) { return at(x[0], i) * std::log(at(x[0], i) / at(x[1], i)); }); }, {-2, 2}, positive, none, 10},
     {"huber", "3x4,3x4", [](X x) { return huber(x[0], x[1], 0.7); },
       [](A x) { return build(x[0].shape, [&](const Index& i) { const Real d = std::abs(at(x[0], i) - at(x[1], i)), delta = 0.7; return d <= delta ? d * d / 2 : delta * (d - delta / 2); }); }},
+    {"conv2d", "2x2x4x5,3x2x3x2;0x2x4x5,3x2x3x2", [](X x) { return conv2d(x[0], x[1]); }, [](A x) { return convolution_of(x, {.results = {2, 4}}); }, {-2, 2}, nullptr, none, 10},
+    {"conv2d", "2x2x5x4,3x2x3x2", [](X x) { return conv2d(x[0], x[1], {.stride = {2, 1}, .padding = Padding::same}); }, [](A x) { return convolution_of(x, {.stride = {2, 1}, .before = {1, 0}, .results = {3, 4}}); }, {-2, 2}, nullptr, none, 10},
+    {"conv2d", "1x4x5x6,6x2x2x2", [](X x) { return conv2d(x[0], x[1], {.stride = {1, 3}, .padding = {{1, 0}, {0, 2}}, .dilation = {2, 1}, .groups = 2}); },
+      [](A x) { return convolution_of(x, {.stride = {1, 3}, .before = {1, 0}, .dilation = {2, 1}, .results = {4, 3}, .groups = 2}); }, {-2, 2}, nullptr, none, 10},
+    {"conv2d_transpose", "2x3x2x4,3x2x3x2", [](X x) { return conv2d_transpose(x[0], x[1]); }, [](A x) { return transposed_of(x, {.results = {4, 5}}); }, {-2, 2}, nullptr, none, 10},
+    {"conv2d_transpose", "1x4x3x2,4x2x2x3", [](X x) { return conv2d_transpose(x[0], x[1], {.stride = {2, 3}, .padding = {{1, 0}, {1, 1}}, .dilation = {1, 2}, .groups = 2, .size = {{6, 8}}}); },
+      [](A x) { return transposed_of(x, {.stride = {2, 3}, .before = {1, 1}, .dilation = {1, 2}, .results = {6, 8}, .groups = 2}); }, {-2, 2}, nullptr, none, 10},
+    {"max_pool2d", "2x2x4x5;0x2x4x5", [](X x) { return max_pool2d(x[0], {2, 2}); }, [](A x) { return pooled(x[0], 2, 2, {.stride = {2, 2}, .results = {2, 2}}, greatest); }},
+    {"max_pool2d", "1x2x5x4", [](X x) { return max_pool2d(x[0], {3, 2}, {.stride = {{2, 1}}, .padding = Padding::same, .dilation = {1, 2}}); },
+      [](A x) { return pooled(x[0], 3, 2, {.stride = {2, 1}, .before = {1, 1}, .dilation = {1, 2}, .results = {3, 4}}, greatest); }},
+    {"avg_pool2d", "2x2x4x5;0x2x4x5", [](X x) { return avg_pool2d(x[0], {2, 2}); }, [](A x) { return pooled(x[0], 2, 2, {.stride = {2, 2}, .results = {2, 2}}, mean_of); }},
+    {"avg_pool2d", "1x2x5x4", [](X x) { return avg_pool2d(x[0], {3, 2}, {.stride = {{1, 3}}, .padding = {{1, 2}, {1, 0}}}); },
+      [](A x) { return pooled(x[0], 3, 2, {.stride = {1, 3}, .before = {1, 1}, .results = {6, 2}}, mean_of); }},
 };
 // clang-format on
 

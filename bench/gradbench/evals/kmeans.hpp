@@ -1,5 +1,7 @@
 // kmeans: the sum of squared distances of points to their nearest centroids, and the direction of Newton's method.
 #pragma once
+#include <algorithm>
+
 #include "../eval.hpp"
 
 namespace gradbench::kmeans {
@@ -11,11 +13,17 @@ struct Input {
   Tensor centroids;  // [k, d]
 };
 
-// The index of each point's nearest centroid, [n]. |p - c|^2 less |p|^2, which all centroids share.
+// The index of each point's nearest centroid, [n]: by |p - c|^2 less |p|^2, which all centroids share, in blocks of
+// points whose distances stay in the cache.
 inline Tensor nearest(const Tensor& points, const Tensor& centroids) {
-  const Tensor distances =
-      reel::expand_dims(sum(square(centroids), 1), 1) + matmul(-2 * centroids, points, {.transpose_b = true});
-  return argmin(distances, 0);
+  const std::int64_t n = points.shape()[0], k = centroids.shape()[0], block = 1 + 65536 / (k + 1);
+  const Tensor doubled = -2 * centroids, squares = reel::expand_dims(sum(square(centroids), 1), 1);
+  std::vector<Tensor> indices;
+  for (std::int64_t first = 0; first < n; first += block) {
+    const Tensor some = slice(points, {reel::range(first, first + block)});
+    indices.push_back(argmin(matmul(doubled, some, {.transpose_b = true}) + squares, 0));
+  }
+  return concatenate(indices);
 }
 
 // Which centroid is nearest is constant around every place where the cost has a derivative. The points enter by their
@@ -25,8 +33,8 @@ inline Tensor cost(const Tensor& points, const Tensor& centroids) {
   const Tensor cluster = nearest(points, stop_gradient(centroids));
   const Tensor sizes = scatter_add(reel::zeros({k}), cluster, reel::ones({points.shape()[0]}));
   const Tensor sums = scatter_add(zeros_like(centroids), cluster, points);
-  const Tensor all = reshape(points, {points.size()});
-  return dot(all, all) + dot(sizes, sum(square(centroids), 1)) - 2 * sum(centroids * sums);
+  const Tensor flat = reshape(points, {points.size()});
+  return dot(flat, flat) + dot(sizes, sum(square(centroids), 1)) - 2 * sum(centroids * sums);
 }
 
 // The gradient over the diagonal of the Hessian, element by element. The Hessian is diagonal: its product with ones, a

@@ -22,7 +22,7 @@ inline Tensor primal(const Tensor& x, std::int64_t s) {
     const Tensor k2 = derivative(y + h / 2 * k1);
     const Tensor k3 = derivative(y + h / 2 * k2);
     const Tensor k4 = derivative(y + h * k3);
-    y = y + h / 6 * (k1 + 2 * k2 + 2 * k3 + k4);
+    y = y + h / 6 * (k1 + k4) + h / 3 * (k2 + k3);
   }
   return slice(y, {reel::range_from(1)});
 }

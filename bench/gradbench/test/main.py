@@ -97,6 +97,8 @@ def test_failures():
     bad = [("nothing", "primal", {}), ("lse", "nothing", {}), ("lse", "primal", {}), ("lse", "primal", {"x": "text"}),
            ("lse", "primal", {"x": []}), ("kmeans", "cost", {"points": [[1.0, 2.0], [3.0]], "centroids": [[1.0, 2.0]]}),
            ("kmeans", "cost", {"points": [[1.0, 2.0]], "centroids": [[1.0]]}), ("lse", "primal", {"x": [1.0, None]}),
+           ("kmeans", "dir", {"points": [[1.0]], "centroids": []}), ("kmeans", "cost", {"points": [], "centroids": [[1.0]]}),
+           ("ode", "gradient", {"x": [], "s": 1}), ("llsq", "primal", {"x": [1.0], "n": 10**15}),
            ("hello", "square", None), ("gmm", "objective", {"d": 2}), ("lse", "primal", {"x": [1.0], "min_runs": "many"})]
     answers, status, _ = serve([evaluation(i, *case) for i, case in enumerate(bad)] + [evaluation(99, "hello", "square", 3)])
     check(status == 0 and len(answers) == len(bad) + 1, "the program survives bad input")

@@ -17,6 +17,7 @@ Set collect() {
   enter_comparisons<current>(set);
   enter_reductions<current>(set);
   enter_rows<current>(set);
+  enter_convolution<current>(set);
   enter_complex(set);
   return set;
 }

@@ -23,5 +23,7 @@ template <class I>
 void enter_reductions(Set& set);
 template <class I>
 void enter_rows(Set& set);
+template <class I>
+void enter_convolution(Set& set);
 
 }  // namespace reel::kernels

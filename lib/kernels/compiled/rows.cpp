@@ -24,6 +24,7 @@ void enter(Rows& rows) {
           .sparse_cross_entropy_product = &Functions::sparse_cross_entropy_product,
           .layer_norm = &Norm::layer_norm,
           .layer_norm_product = &Norm::layer_norm_product,
+          .column_sums = &Norm::column_sums,
           .sum = &Norm::row_sum,
           .squares = &Norm::row_squares,
           .products = &Norm::row_products,

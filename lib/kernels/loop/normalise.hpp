@@ -50,24 +50,33 @@ struct NormFunctions {
     for_rows<T, I, 0>(n, rows, [&](const auto& row, std::ptrdiff_t r) {
       const auto gs = row.values(0, g + r * n), xs = row.values(1, x + r * n);
       const Moments m = moments(row, xs, epsilon);
+      const auto add_sums = [&](const auto& y) {
+        if (!total) return;
+        row.add(
+            total, [](L a, L v) { return a * v; }, gs, y);
+        row.add(
+            total + n, [](L a) { return a; }, gs);
+      };
+      const auto product = [&](T* to, const auto& y, const auto& factor, const auto&... s) {
+        const L count(static_cast<T>(n));
+        const L mean = row.template fold<Sum>([&](L a, auto... b) { return factor(a, b...); }, gs, s...) / count;
+        const L along =
+            row.template fold<Sum>([&](L v, L a, auto... b) { return factor(a, b...) * v; }, y, gs, s...) / count;
+        row.store(
+            row.map(
+                to, [&](L v, L a, auto... b) { return m.scale * ((factor(a, b...) - mean) - v * along); }, y, gs, s...),
+            to);
+      };
       if (out) {
         T* to = static_cast<T*>(out) + r * n;
-        const L count(static_cast<T>(n));
-        const auto product = [&](const auto& factor, const auto&... s) {
-          const L mean = row.template fold<Sum>([&](L a, auto... b) { return factor(a, b...); }, gs, s...) / count;
-          const L along =
-              row.template fold<Sum>([&](L v, L a, auto... b) { return factor(a, b...) * m(v); }, xs, gs, s...) / count;
-          row.store(row.map(
-                        to, [&](L v, L a, auto... b) { return m.scale * ((factor(a, b...) - mean) - m(v) * along); },
-                        xs, gs, s...),
-                    to);
-        };
+        const auto y = row.map(to, m, xs);
+        add_sums(y);
         if (scale)
-          product([](L a, L b) { return a * b; }, row.values(2, scale));
+          product(
+              to, y, [](L a, L b) { return a * b; }, row.values(2, scale));
         else
-          product([](L a) { return a; });
-      }
-      if (total) {
+          product(to, y, [](L a) { return a; });
+      } else if (total) {
         row.add(
             total, [m](L a, L v) { return a * m(v); }, gs, xs);
         row.add(
@@ -105,6 +114,24 @@ struct NormFunctions {
       const L mean = number(2);
       row.put(row.template fold<Sum>([mean](L a, L b) { return a * (b - mean); }, values(0), values(1)),
               static_cast<T*>(out) + r);
+    });
+  }
+  // Sums over the rows, for each of their n elements, with a mean for each: see Rows::column_sums.
+  static void column_sums(const void* const* in, void*, void* sums, std::ptrdiff_t n, std::ptrdiff_t rows) {
+    const T *g = static_cast<const T*>(in[0]), *x = static_cast<const T*>(in[1]), *mean = static_cast<const T*>(in[2]);
+    T* total = static_cast<T*>(sums);
+    for_rows<T, I, 0>(n, rows, [&](const auto& row, std::ptrdiff_t r) {
+      const auto xs = row.values(1, x + r * n), means = row.values(2, mean);
+      if (g) {
+        const auto gs = row.values(0, g + r * n);
+        row.add(
+            total, [](L a, L b, L m) { return a * (b - m); }, gs, xs, means);
+        row.add(
+            total + n, [](L a) { return a; }, gs);
+      } else {
+        row.add(
+            total, [](L b, L m) { return square(b - m); }, xs, means);
+      }
     });
   }
   static void row_scale(const void* const* in, void* out, std::ptrdiff_t n, std::ptrdiff_t rows) {

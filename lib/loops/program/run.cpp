@@ -2,6 +2,7 @@
 // next one. The size of a block changes no bits.
 #include <atomic>
 #include <memory>
+#include <memory_resource>
 #include <reel/runtime.hpp>
 
 #include "loops/layout.hpp"
@@ -54,15 +55,18 @@ struct Run {
   const Code& code;
   std::size_t bytes;  // of an element
   const kernels::Reduction& sum;
-  detail::List<Source> sources;
-  detail::List<kernels::Loop> loops;
-  detail::List<double> constants;  // a float takes the front of its cell
+  // Short programs need no memory but this.
+  std::byte room[2048];
+  std::pmr::monotonic_buffer_resource pool{room, sizeof room};
+  std::pmr::vector<Source> sources{&pool};
+  std::pmr::vector<kernels::Loop> loops{&pool};
+  std::pmr::vector<double> constants{&pool};  // a float takes the front of its cell
   struct Output {
     std::byte* data;
     std::int32_t buffer;                  // where a total's elements go, block by block; -1: they go to `data`
     std::unique_ptr<std::byte[]> totals;  // of each block
   };
-  detail::List<Output> outputs;
+  std::pmr::vector<Output> outputs{&pool};
   std::int64_t block = 0;
   std::size_t register_bytes = 0, registers = 0, places = 0;
 
@@ -213,7 +217,7 @@ void Code::run(DType dtype, const Shape& shape, std::span<const Tensor* const> i
   run.registers = registers_;
   run.set_constants(dtype, parameters);
   run.sources.resize(in.size());
-  detail::List<Tensor> copies;
+  std::vector<Tensor> copies;
   for (std::size_t i = 0; i < in.size(); ++i) {
     if (!uses(i)) continue;
     const detail::Block* x = detail::block(*in[i]);
@@ -223,10 +227,12 @@ void Code::run(DType dtype, const Shape& shape, std::span<const Tensor* const> i
     }
     run.set_source(i, x, shape);
   }
+  run.outputs.reserve(out.size());
   for (const Tensor& z : out) {
     const detail::Block* to = detail::block(z);
     run.outputs.push_back({to->data, to->size == size ? -1 : static_cast<std::int32_t>(run.registers++), nullptr});
   }
+  run.loops.reserve(steps_.size());
   for (const Step& step : steps_) run.loops.push_back(loop_of(step.node, static_cast<kernels::Type>(dtype)));
   run.places = in.size() + out.size() + constants_.size() + registers_;
   run.set_block();

@@ -163,6 +163,11 @@ Tensor evaluated(const Tensor& a, const Tensor& b, const MatmulOptions& options,
     loops::copy(once, out);
     return out;
   }
+  if (f.a.columns == 1 && ra > 1 && rb > 1 && !sum.defined() && is_floating(dtype)) {
+    // A column times a row, written once; BLAS would clear the result first.
+    const tape::Suspend unrecorded;
+    return multiply(options.transpose_a ? swapped(a) : a, options.transpose_b ? swapped(b) : b);
+  }
   if (any && is_floating(dtype)) {
     const bool reads_a = loops::layout(f.a).readable, reads_b = loops::layout(f.b).readable;
     if (!reads_a || !reads_b)

@@ -2,7 +2,6 @@
 // otherwise made of the library's ops. Statistics are computed again from x: no normalised copy is kept.
 #include <bit>
 #include <cmath>
-#include <cstring>
 #include <limits>
 #include <reel/ops/index.hpp>
 #include <reel/ops/make.hpp>
@@ -50,40 +49,46 @@ Tensor one_number(double value, DType d) { return full({1}, value, d); }
 
 // ---- layer_norm of rows. Inputs: x [..., n], and maybe scale and offset [n]. Saved: x, scale. Attributes: epsilon.
 
-// The gradients in one pass over the rows: x's, and the sums for those of scale and offset in parts, a fixed number of
-// rows each.
+// f(row of g, row of x, count, sums) for parts of `rows` rows of n elements, once for each of the cotangents that are
+// carried together, in parallel. A part adds what it likes to its own sums, `width` of n elements; gives their totals,
+// [leads, width, n]. Parts are of a fixed number of rows.
+template <class F>
+Tensor in_parts(std::int64_t leads, std::int64_t rows, std::int64_t n, std::int64_t width, DType d, const F& f) {
+  const std::int64_t together = std::max<std::int64_t>(16, 32768 / n), parts = (rows - 1) / together + 1;
+  const Tensor partial = zeros({leads, parts, width, n}, d);
+  std::byte* to = detail::mutable_data<std::byte>(partial);
+  const std::int64_t bytes = width * n * static_cast<std::int64_t>(item_size(d));
+  loops::parallel_for(leads * parts, 1, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t t = begin; t < end; ++t) {
+      const std::int64_t first = t % parts * together;
+      f(t / parts * rows + first, first, std::min(together, rows - first), to + t * bytes);
+    }
+  });
+  return sum(partial, 1);
+}
+std::byte* data_of(const Tensor& t) { return t.defined() ? detail::mutable_data<std::byte>(t) : nullptr; }
+
+// The gradients in one pass over the rows.
 void layer_norm_fused(const tape::Record& r, const Tensor& cotangent, std::span<Gradient> dx) {
   const tape::Suspend unrecorded;
   const Tensor x = loops::contiguous(r.saved(0)), g = loops::contiguous(cotangent);
   const bool affine = r.num_inputs() > 1, sums = affine && (r.wanted(1) || r.wanted(2));
   const Tensor scale = affine ? loops::contiguous(r.saved(1)) : Tensor(),
                epsilon = one_number(epsilon_of(r), x.dtype());
-  const std::int64_t n = x.shape()[-1], rows = x.size() / n, leads = g.size() / x.size();
-  const std::int64_t together = std::max<std::int64_t>(16, 32768 / n), parts = (rows - 1) / together + 1;
-  const auto bytes = static_cast<std::int64_t>(item_size(x.dtype()));
+  const std::int64_t n = x.shape()[-1], rows = x.size() / n;
+  const std::int64_t bytes = n * static_cast<std::int64_t>(item_size(x.dtype()));
   const Tensor out = r.wanted(0) ? detail::empty(x.dtype(), g.shape()) : Tensor();
-  const Tensor partial = sums ? detail::empty(x.dtype(), {leads, parts, 2, n}) : Tensor();
-  const auto data = [](const Tensor& t) { return t.defined() ? detail::mutable_data<std::byte>(t) : nullptr; };
-  std::byte *from_x = data(x), *from_g = data(g), *from_scale = data(scale), *from_epsilon = data(epsilon),
-            *to = data(out), *to_sums = data(partial);
+  std::byte *from_x = data_of(x), *from_g = data_of(g), *from_scale = data_of(scale), *from_epsilon = data_of(epsilon),
+            *to = data_of(out);
   const auto kernel = row_kernels(r.name(), x.dtype()).layer_norm_product;
-  loops::parallel_for(leads * parts, 1, [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t t = begin; t < end; ++t) {
-      const std::int64_t first = t % parts * together, count = std::min(together, rows - first);
-      const std::int64_t at = (t / parts * rows + first) * n * bytes;
-      const void* in[] = {from_g + at, from_x + first * n * bytes, from_epsilon, from_scale};
-      std::byte* sum = to_sums ? to_sums + t * 2 * n * bytes : nullptr;
-      if (sum) std::memset(sum, 0, static_cast<std::size_t>(2 * n * bytes));
-      kernel(in, to ? to + at : nullptr, sum, n, count);
-    }
-  });
+  const auto part = [&](std::int64_t g_row, std::int64_t x_row, std::int64_t count, std::byte* total) {
+    const void* in[] = {from_g + g_row * bytes, from_x + x_row * bytes, from_epsilon, from_scale};
+    kernel(in, to ? to + g_row * bytes : nullptr, sums ? total : nullptr, n, count);
+  };
+  const Tensor total = in_parts(g.size() / x.size(), rows, n, sums ? 2 : 0, x.dtype(), part);
   if (to) dx[0] = out;
-  if (!sums) return;
-  const Tensor total = sum(partial, 1);  // [leads, 2, n]
-  for (int k : {0, 1})
-    if (r.wanted(static_cast<std::size_t>(k + 1)))
-      dx[static_cast<std::size_t>(k + 1)] =
-          reshape(slice(total, {all, std::int64_t{k}}), r.lead() ? r.led({n}) : Shape{n});
+  for (const std::size_t k : {std::size_t{1}, std::size_t{2}})
+    if (sums && r.wanted(k)) dx[k] = reshape(slice(total, {all, static_cast<std::int64_t>(k - 1)}), r.led({n}));
 }
 
 void layer_norm_vjp(const tape::Record& r, std::span<const Tensor> g, std::span<Gradient> dx) {
@@ -163,17 +168,42 @@ struct Channels {
 };
 int axis_of(const tape::Record& r) { return static_cast<int>(r.attributes()[1]); }
 
-// The sum for each channel of what the kernel gives for each row of g and maybe x: [channels], or [leads, channels].
-Tensor channel_sums(kernels::RowLoop kernel, const Channels& c, std::int64_t leads, bool led,
+// The sum for each channel of what the kernel gives for each row of g and maybe x: [leads, channels].
+Tensor channel_sums(kernels::RowLoop kernel, const Channels& c, std::int64_t leads,
                     std::initializer_list<RowOperand> operands) {
-  const Tensor& first = operands.begin()->x;
-  const Shape shape{leads, c.outer, c.count};
-  const bool bare = operands.size() == 1 && c.inner == 1;  // the sum of a row of one element
-  const Tensor parts = bare ? reshape(first, shape) : detail::empty(first.dtype(), shape);
-  if (!bare) by_rows(kernel, c.inner, operands, parts, 1);
-  const Tensor sums = sum(parts, 1);
-  return led ? sums : reshape(sums, {c.count});
+  const Tensor parts = detail::empty(operands.begin()->x.dtype(), {leads, c.outer, c.count});
+  by_rows(kernel, c.inner, operands, parts, 1);
+  return sum(parts, 1);
 }
+// Where the channels are the last axis: of g (x - mean) and of g, or without g of (x - mean)^2. [leads, 2 or 1,
+// channels]
+Tensor column_sums(const kernels::Rows& kernel, const Channels& c, const Tensor& cotangent, const Tensor& operand,
+                   const Tensor& middle) {
+  const Tensor g = cotangent.defined() ? loops::contiguous(cotangent) : Tensor(), x = loops::contiguous(operand);
+  const std::int64_t bytes = c.count * static_cast<std::int64_t>(item_size(x.dtype()));
+  const std::byte *from_g = data_of(g), *from_x = data_of(x), *from_middle = data_of(middle);
+  const auto part = [&](std::int64_t g_row, std::int64_t x_row, std::int64_t count, std::byte* total) {
+    const void* in[] = {from_g ? from_g + g_row * bytes : nullptr, from_x + x_row * bytes, from_middle};
+    kernel.column_sums(in, nullptr, total, c.count, count);
+  };
+  return in_parts(from_g ? g.size() / x.size() : 1, c.outer, c.count, from_g ? 2 : 1, x.dtype(), part);
+}
+
+// Of x: [channels] each.
+struct Statistics {
+  Tensor mean, variance;
+  Statistics(const kernels::Rows& kernel, const Channels& c, const Tensor& x) {
+    if (c.inner == 1) {
+      mean = sum(reshape(x, {c.outer, c.count}), 0) / c.elements();
+      variance = column_sums(kernel, c, {}, x, mean) / c.elements();
+    } else {
+      mean = channel_sums(kernel.sum, c, 1, {c.rows(x)}) / c.elements();
+      variance = channel_sums(kernel.squares, c, 1, {c.rows(x), one_per_row(reshape(mean, {c.count}))}) / c.elements();
+    }
+    mean = reshape(mean, {c.count});
+    variance = reshape(variance, {c.count});
+  }
+};
 
 void batch_norm_fused(const tape::Record& r, const Tensor& g, std::span<Gradient> dx) {
   const tape::Suspend unrecorded;
@@ -181,15 +211,21 @@ void batch_norm_fused(const tape::Record& r, const Tensor& g, std::span<Gradient
   const kernels::Rows& kernel = row_kernels(r.name(), x.dtype());
   const Channels c(x.shape(), axis_of(r));
   const std::int64_t leads = g.size() / x.size();
-  const bool led = r.lead() != 0;
-  const Tensor total = channel_sums(kernel.sum, c, leads, led, {c.rows(g)});
-  const Tensor along = channel_sums(kernel.products, c, leads, led, {c.rows(g), c.rows(x), one_per_row(middle)});
-  if (r.wanted(1)) dx[1] = along * inverse;
-  if (r.wanted(2)) dx[2] = total;
+  Tensor total, along;  // of g, of g (x - mean): [leads, channels]
+  if (c.inner == 1) {
+    const Tensor both = column_sums(kernel, c, g, x, middle);
+    along = slice(both, {all, 0});
+    total = slice(both, {all, 1});
+  } else {
+    total = channel_sums(kernel.sum, c, leads, {c.rows(g)});
+    along = channel_sums(kernel.products, c, leads, {c.rows(g), c.rows(x), one_per_row(middle)});
+  }
+  if (r.wanted(1)) dx[1] = reshape(along * inverse, r.led({c.count}));
+  if (r.wanted(2)) dx[2] = reshape(total, r.led({c.count}));
   if (!r.wanted(0)) return;
   // One number per row of g.
   const auto per_row = [&](const Tensor& t) {
-    return one_per_row(led ? broadcast_to(expand_dims(t, 1), {leads, c.outer, c.count}) : t);
+    return one_per_row(leads == 1 ? t : broadcast_to(expand_dims(t, 1), {leads, c.outer, c.count}));
   };
   const Tensor out = detail::empty(x.dtype(), g.shape());
   by_rows(kernel.scale_product, c.inner,
@@ -273,9 +309,9 @@ BatchNorm batch_norm(const Operand& operand, const Operand& scale, const Operand
   Tensor y = detail::empty(wide, x.shape()), inverse;
   {
     const tape::Suspend unrecorded;
-    result.mean = ops::channel_sums(kernel.sum, c, 1, false, {c.rows(x)}) / c.elements();
-    result.variance =
-        ops::channel_sums(kernel.squares, c, 1, false, {c.rows(x), ops::one_per_row(result.mean)}) / c.elements();
+    const ops::Statistics of_x(kernel, c, x);
+    result.mean = of_x.mean;
+    result.variance = of_x.variance;
     inverse = rsqrt(result.variance + options.epsilon);
     ops::by_rows(kernel.scale, c.inner,
                  {c.rows(x), ops::one_per_row(result.mean), ops::one_per_row(a * inverse), ops::one_per_row(b)}, y,
@@ -296,17 +332,17 @@ Tensor batch_norm(const Operand& operand, const Operand& scale, const Operand& o
                   const Operand& variance, const BatchNormOptions& options) {
   constexpr const char* op = "batch_norm";
   const tape::OpScope scope(operand);
-  const auto [d, wide] = ops::floating_dtypes(op, {&operand, &scale, &offset, &mean, &variance});
-  const Tensor x = ops::to_tensor(op, operand, wide, "x");
+  const ops::Computed in = ops::floating_dtypes(op, {&operand, &scale, &offset, &mean, &variance});
+  const Tensor x = ops::to_tensor(op, operand, in.wide, "x");
   const int axis = ops::normalize(op, options.axis, x.rank());
   const ops::Channels c(x.shape(), axis);
   const auto channels = [&](const Operand& t, const char* what) {
-    const Tensor row = ops::to_tensor(op, t, wide, what);
+    const Tensor row = ops::to_tensor(op, t, in.wide, what);
     ops::check_channels(what, row, x, axis);
     return reshape(row, c.wide);
   };
   const Tensor factor = channels(scale, "scale") * rsqrt(channels(variance, "variance") + options.epsilon);
-  return ops::cast_to((x - channels(mean, "mean")) * factor + channels(offset, "offset"), d);
+  return ops::cast_to((x - channels(mean, "mean")) * factor + channels(offset, "offset"), in.result);
 }
 
 }  // namespace reel

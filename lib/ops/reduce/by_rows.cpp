@@ -69,7 +69,8 @@ Tensor along_axis(kernels::RowLoop kernel, int axis, const Tensor& x, const Tens
   const std::size_t operands = more ? 2 : 1;
   const Tensor operand[] = {loops::contiguous(x), more ? loops::contiguous(*more) : Tensor()};
   const auto bytes = static_cast<std::int64_t>(item_size(x.dtype()));
-  const std::int64_t row = n * bytes;
+  // Long rows lie a little more than their length apart: columns of 4096 bytes would share few places of the cache.
+  const std::int64_t stride = n <= 64 ? n : n + 64 / bytes, row = stride * bytes;
   std::int64_t inner = 1;
   for (int d = axis + 1; d < shape.rank(); ++d) inner *= shape[d];
   const std::int64_t strips = (inner - 1) / columns + 1, outer = x.size() / (n * inner);
@@ -80,7 +81,7 @@ Tensor along_axis(kernels::RowLoop kernel, int axis, const Tensor& x, const Tens
   for (std::size_t i = 0; i < operands; ++i) {
     from[i] = detail::mutable_data<std::byte>(operand[i]);
     length[i] = operand[i].size() * bytes;
-    scratch[i] = detail::empty(x.dtype(), {outer * strips, columns, n});
+    scratch[i] = detail::empty(x.dtype(), {outer * strips, columns, stride});
     strip[i] = detail::mutable_data<std::byte>(scratch[i]);
   }
   auto* to = detail::mutable_data<std::byte>(out);
@@ -91,13 +92,21 @@ Tensor along_axis(kernels::RowLoop kernel, int axis, const Tensor& x, const Tens
       const void* in[2] = {};
       for (std::size_t i = 0; i < operands; ++i) {
         std::byte* place = strip[i] + t * columns * row;
-        kernels::copy_matrix(from[i] + (at < length[i] ? at : at % length[i]), 1, inner, place, n, count, n,
+        kernels::copy_matrix(from[i] + (at < length[i] ? at : at % length[i]), 1, inner, place, stride, count, n,
                              static_cast<std::size_t>(bytes));
         in[i] = place;
       }
       std::byte* result = strip[0] + t * columns * row;
-      kernel(in, result, n, count);
-      kernels::copy_matrix(result, 1, n, to + at, inner, n, count, static_cast<std::size_t>(bytes));
+      if (stride == n) {
+        kernel(in, result, n, count);
+      } else {
+        for (std::int64_t c = 0; c < count; ++c) {
+          const void* one[2] = {strip[0] + (t * columns + c) * row,
+                                strip[1] ? strip[1] + (t * columns + c) * row : nullptr};
+          kernel(one, result + c * row, n, 1);
+        }
+      }
+      kernels::copy_matrix(result, 1, stride, to + at, inner, n, count, static_cast<std::size_t>(bytes));
     }
   });
   return out;

@@ -174,6 +174,10 @@ TEST_CASE("matmul: tiles and long inner dimensions have the same bits for every 
                        {drawn({1500, 1500}), drawn({1500}, DType::float64, 2)},
                        {drawn({1500}), drawn({1500, 1500}, DType::float64, 2)},
                        {drawn({200000}, f), drawn({200000}, f, 2)},
+                       {drawn({1500001}, f), drawn({1500001}, f, 2)},
+                       {drawn({700001}), drawn({700001, 1}, DType::float64, 2)},
+                       {drawn({1300, 1}, f), drawn({1, 1100}, f, 2)},
+                       {drawn({3, 40, 1}), drawn({1, 7}, DType::float64, 2)},
                        {drawn({40, 30, 50}), drawn({40, 50, 33}, DType::float64, 2)},
                        {drawn({3, 300, 200}, f), drawn({3, 200, 300}, f, 2)}};
   const int before = num_threads();
@@ -188,6 +192,23 @@ TEST_CASE("matmul: tiles and long inner dimensions have the same bits for every 
     }
     set_num_threads(before);
   }
+}
+
+TEST_CASE("matmul: a column times a row, in every layout and dtype, with derivatives") {
+  for (const DType d : {DType::float64, DType::float32, DType::int32})
+    for (const auto& [m, n] : {std::pair(1, 1), {0, 3}, {3, 0}, {5, 1}, {1, 17}, {33, 40}}) {
+      const Tensor column = drawn({m, 1}, d), row = drawn({1, n}, d, 2);
+      check_product(column, row, {false, false});
+      check_product(transpose(column), row, {true, false});
+      check_product(column, transpose(row), {false, true});
+      check_product(transpose(column), transpose(row), {true, true});
+      check_product(broadcast_to(drawn({1, 1}, d), {4, 1}), slice(drawn({1, 9}, d, 2), {all, range(0, 9, 2)}),
+                    {false, false});
+    }
+  check_one([](const auto& x) { return matmul(x[0], x[1]); }, {drawn({3, 1}), drawn({1, 4})}, {.order = 3});
+  check_one([](const auto& x) { return matmul(x[0], x[1], {.transpose_a = true}); }, {drawn({2, 1, 3}), drawn({1, 4})});
+  const Tensor c = matmul(drawn({2, 1}), drawn({1, 2}, DType::float64, 2));
+  CHECK(c.is_contiguous());
 }
 
 TEST_CASE("matmul: integers wrap, booleans combine, halves compute in float32") {
@@ -331,6 +352,58 @@ TEST_CASE("matmul: cotangents added in place have the same bits for every number
     CHECK(std::memcmp(g.data(), first.data(), g.size() * sizeof(double)) == 0);
   }
   set_num_threads(before);
+}
+
+TEST_CASE("matmul: the cotangent of one matrix that multiplies many is their sum") {
+  const int before = num_threads();
+  struct Case {
+    Shape w, x;
+    MatmulOptions options;
+  };
+  const Case list[] = {{{3, 4}, {5, 4, 2}, {}},
+                       {{4, 3}, {2, 3, 4, 5}, {true, false}},
+                       {{3, 4}, {7, 2, 4}, {false, true}},
+                       {{4, 3}, {7, 2, 4}, {true, true}},
+                       {{1, 4}, {3, 4, 1}, {}},
+                       {{3, 1}, {3, 1, 4}, {}},
+                       {{3, 4}, {0, 4, 2}, {}},
+                       {{3, 0}, {2, 0, 2}, {}},
+                       {{33, 40}, {700, 40, 31}, {}},
+                       {{200, 180}, {3, 180, 150}, {}}};
+  for (const DType d : {DType::float64, DType::float32, DType::float16})
+    for (const auto& [shape_w, shape_x, options] : list) {
+      if (d == DType::float16 && shape_x.elements() > 1000) continue;
+      const Tensor w = drawn(shape_w, d), x = drawn(shape_x, d, 2);
+      std::vector<double> first;
+      for (const int threads : {1, 2, 7}) {
+        set_num_threads(threads);
+        GradientTape tape;
+        tape.watch(w);
+        const Tensor y = matmul(w, x, options), weight = drawn(y.shape(), d, 3);
+        const Tensor g = *tape.gradient(sum(y * weight) + sum(y), w);
+        CHECK(g.dtype() == d);
+        const auto values = cast(g, DType::float64).to_vector();
+        if (first.empty()) {
+          first = values;
+          // The same by long batches of matrices of one row: what a single product adds up.
+          const DType wide = DType::float64;
+          const Tensor c = cast(weight, wide) + 1, xs = cast(x, wide);
+          Tensor expected = options.transpose_b ? matmul(c, xs) : matmul(c, xs, {.transpose_b = true});
+          if (options.transpose_a) expected = moveaxis(expected, -1, -2);
+          std::vector<std::int64_t> axes;
+          for (int k = 0; k + 2 < expected.rank(); ++k) axes.push_back(k);
+          expected = sum(expected, Axes(axes));
+          const double tolerance = d == DType::float64 ? 1e-13 : d == DType::float32 ? 1e-5 : 1e-2;
+          CAPTURE(d, shape_w, shape_x);
+          REQUIRE(g.shape() == expected.shape());
+          CHECK(largest(cast(g, wide) - expected) <= tolerance * (1 + largest(expected)));
+        }
+        CHECK(values == first);
+      }
+    }
+  set_num_threads(before);
+  check_one([](const auto& x) { return tanh(matmul(x[0], x[1])); },
+            {drawn({3, 4}), drawn({2, 4, 2}, DType::float64, 2)}, {.order = 3});
 }
 
 TEST_CASE("matmul: gradients keep the operands' dtype and shape") {

@@ -64,6 +64,35 @@ TEST_CASE("softmax and log_softmax of extreme rows") {
   CHECK(softmax(tensor<int>({1, 1})).to_vector() == Doubles{0.5, 0.5});
 }
 
+TEST_CASE("rows with NaN and infinities, however long they are and wherever these stand") {
+  const auto same = [](double a, double b) {
+    return (std::isnan(a) && std::isnan(b)) || a == b || std::abs(a - b) < 1e-13 * (1 + std::abs(b));
+  };
+  std::string wrong;
+  for (int n : {1, 2, 5, 8, 9, 16, 17, 33, 100, 1000})
+    for (double a : {qnan, inf, -inf, 0.})
+      for (double b : {qnan, inf, -inf, 1.})
+        for (double rest : {-inf, 0., inf})
+          for (int at : {0, n / 2, n - 1}) {
+            Doubles v(static_cast<std::size_t>(n), rest);
+            v[static_cast<std::size_t>(at)] = a;
+            v[static_cast<std::size_t>(n - 1 - at)] = b;
+            double m = -inf, total = 0;
+            for (double e : v) m = std::isnan(e) || std::isnan(m) ? qnan : std::max(m, e);
+            for (double e : v) total += std::exp(e - m);
+            const double l = std::isfinite(m) ? m + std::log(total) : m;
+            const Tensor x = from_data(v);
+            const Doubles p = softmax(x).to_vector(), logs = log_softmax(x).to_vector();
+            bool right = same(logsumexp(x).item(), l);
+            for (std::size_t i = 0; i < v.size(); ++i)
+              right = right && same(logs[i], v[i] - l) && same(p[i], std::isfinite(l) ? std::exp(v[i] - l) : qnan);
+            if (!right)
+              wrong += " " + std::to_string(n) + ":" + std::to_string(a) + "," + std::to_string(b) + "," +
+                       std::to_string(rest);
+          }
+  CHECK(wrong == "");
+}
+
 TEST_CASE("softmax along any axis, its fused and its recorded derivative") {
   support::Random random("softmax");
   for (const Shape& s : {Shape{7}, Shape{3, 1}, Shape{40, 30}, Shape{2, 130, 3}, Shape{300, 200}})

@@ -1,0 +1,342 @@
+// Convolution and pooling: every combination of strides, paddings, dilations and groups against loops in double, over
+// shapes that take more than one block; PyTorch's numbers to the second order; TensorFlow's SAME; ties, NaN and padding
+// of max_pool2d; threads; errors.
+#include <cmath>
+#include <cstring>
+#include <functional>
+
+#include "catch.hpp"
+#include "support/derivatives.hpp"
+
+using namespace reel;
+using Catch::Contains;
+
+namespace {
+
+// sin or cos of multiples of a step, and the two sums that PyTorch's results have been reduced to.
+Tensor waves(const Shape& shape, double step, double (*f)(double)) {
+  std::vector<double> values;
+  for (std::int64_t i = 0; i < shape.elements(); ++i) values.push_back(f(step * static_cast<double>(i)));
+  return reshape(from_data(values), shape);
+}
+double sine(double x) { return std::sin(x); }
+double cosine(double x) { return std::cos(x); }
+void check_sums(const char* what, const Tensor& x, double total, double weighted) {
+  INFO(what);
+  CHECK(sum(x).item() == Approx(total).epsilon(1e-12));
+  CHECK(sum(x * waves(x.shape(), 0.29, cosine)).item() == Approx(weighted).epsilon(1e-12));
+}
+
+struct Geometry {
+  Shape x, w;
+  Conv2dOptions options;
+};
+struct Sides {
+  std::int64_t before, results;
+};
+Sides sides(const Padding& p, const Size2d& given, std::int64_t n, std::int64_t taps, std::int64_t s, std::int64_t d) {
+  const std::int64_t reach = (taps - 1) * d + 1;
+  if (p.rule == Padding::valid) return {0, (n - reach) / s + 1};
+  if (p.rule == Padding::given) return {given[0], (n + given[0] + given[1] - reach) / s + 1};
+  const std::int64_t results = (n + s - 1) / s;
+  return {std::max<std::int64_t>(0, (results - 1) * s + reach - n) / 2, results};
+}
+
+// y, and the gradients of sum(g * y) for the g that is handed over, in plain loops.
+struct Loops {
+  std::vector<double> y, dx, dw;
+  Shape shape;
+};
+Loops loops_of(const Geometry& o, const Tensor& x, const Tensor& w,
+               const std::function<Tensor(const Shape&)>& cotangent) {
+  const auto vx = cast(x, DType::float64).to_vector(), vw = cast(w, DType::float64).to_vector();
+  const auto& [stride, padding, dilation, groups] = o.options;
+  const Sides r = sides(padding, padding.rows, o.x[2], o.w[2], stride[0], dilation[0]),
+              c = sides(padding, padding.columns, o.x[3], o.w[3], stride[1], dilation[1]);
+  Loops l;
+  l.shape = {o.x[0], o.w[0], r.results, c.results};
+  l.y.resize(static_cast<std::size_t>(l.shape.elements()));
+  l.dx.resize(vx.size());
+  l.dw.resize(vw.size());
+  const auto g = cast(cotangent(l.shape), DType::float64).to_vector();
+  const std::int64_t filters = o.w[0] / groups;
+  std::size_t at = 0;
+  for (std::int64_t n = 0; n < o.x[0]; ++n)
+    for (std::int64_t f = 0; f < o.w[0]; ++f)
+      for (std::int64_t i = 0; i < r.results; ++i)
+        for (std::int64_t j = 0; j < c.results; ++j, ++at)
+          for (std::int64_t k = 0; k < o.w[1]; ++k)
+            for (std::int64_t p = 0; p < o.w[2]; ++p)
+              for (std::int64_t q = 0; q < o.w[3]; ++q) {
+                const std::int64_t row = i * stride[0] + p * dilation[0] - r.before,
+                                   column = j * stride[1] + q * dilation[1] - c.before;
+                if (row < 0 || column < 0 || row >= o.x[2] || column >= o.x[3]) continue;
+                const auto from = static_cast<std::size_t>(
+                    ((n * o.x[1] + f / filters * o.w[1] + k) * o.x[2] + row) * o.x[3] + column);
+                const auto by = static_cast<std::size_t>(((f * o.w[1] + k) * o.w[2] + p) * o.w[3] + q);
+                l.y[at] += vx[from] * vw[by];
+                l.dx[from] += g[at] * vw[by];
+                l.dw[by] += g[at] * vx[from];
+              }
+  return l;
+}
+double worst(const Tensor& x, const std::vector<double>& expected) {
+  const auto values = cast(x, DType::float64).to_vector();
+  REQUIRE(values.size() == expected.size());
+  double error = 0, size = 1;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    error = std::max(error, std::isnan(values[i]) ? INFINITY : std::abs(values[i] - expected[i]));
+    size = std::max(size, std::abs(expected[i]));
+  }
+  return error / size;
+}
+void check_geometry(const Geometry& o, DType dtype, double tolerance) {
+  support::Random random("windows");
+  const Tensor x = cast(random.tensor(o.x), dtype), w = cast(random.tensor(o.w), dtype);
+  Tensor g;
+  const Loops l = loops_of(o, x, w, [&](const Shape& s) { return g = cast(random.tensor(s), dtype); });
+  GradientTape tape;
+  tape.watch(x);
+  tape.watch(w);
+  const Tensor y = conv2d(x, w, o.options);
+  REQUIRE(y.shape() == l.shape);
+  REQUIRE(y.dtype() == dtype);
+  CHECK(worst(y, l.y) < tolerance);
+  const auto d = tape.gradient(y, {x, w}, {.output_gradients = g});
+  CHECK(worst(*d[0], l.dx) < tolerance);
+  CHECK(worst(*d[1], l.dw) < tolerance);
+}
+std::string said(const Geometry& o) {
+  return to_string(o.x) + " by " + to_string(o.w) + ", stride " + std::to_string(o.options.stride[0]) + " " +
+         std::to_string(o.options.stride[1]) + ", dilation " + std::to_string(o.options.dilation[0]) + " " +
+         std::to_string(o.options.dilation[1]) + ", padding " + std::to_string(o.options.padding.rule);
+}
+
+std::vector<unsigned char> bytes_of(const std::vector<Tensor>& all) {
+  std::vector<unsigned char> bytes;
+  for (const Tensor& x : all) {
+    const auto span = contiguous(x).to_vector<float>();
+    const auto* from = reinterpret_cast<const unsigned char*>(span.data());
+    bytes.insert(bytes.end(), from, from + span.size() * sizeof(float));
+  }
+  return bytes;
+}
+
+Tensor image(std::initializer_list<double> values, const Shape& shape) {
+  return reshape(from_data(std::vector<double>(values)), shape);
+}
+
+}  // namespace
+
+TEST_CASE("conv2d and both gradients against loops: strides, paddings, dilations, groups") {
+  const Size2d steps[] = {{1, 1}, {2, 1}, {1, 2}, {3, 3}}, dilations[] = {{1, 1}, {2, 1}, {1, 3}};
+  const Padding paddings[] = {Padding::valid, Padding::same, {{2, 0}, {1, 3}}};
+  const Shape kernels[] = {{4, 4, 3, 3}, {3, 4, 1, 1}, {6, 2, 2, 3}, {4, 1, 3, 2}, {8, 1, 1, 3}};
+  for (const Size2d& stride : steps)
+    for (const Size2d& dilation : dilations)
+      for (const Padding& padding : paddings)
+        for (const Shape& w : kernels) {
+          const Geometry o{{2, 4, 7, 8}, w, {stride, padding, dilation, 4 / w[1]}};
+          INFO(said(o));
+          check_geometry(o, DType::float64, 1e-13);
+        }
+}
+
+TEST_CASE("conv2d and both gradients against loops: many blocks of rows, channels and filters") {
+  const Geometry all[] = {{{16, 16, 28, 28}, {32, 16, 3, 3}, {.padding = Padding::same}},
+                          {{1, 3, 60, 61}, {17, 3, 7, 7}, {.stride = {2, 2}, .padding = {{3, 3}, {3, 3}}}},
+                          {{2, 150, 33, 40}, {15, 150, 3, 3}, {.padding = Padding::same}},
+                          {{1, 70, 9, 9}, {130, 70, 3, 3}, {.padding = Padding::same}},
+                          {{3, 64, 12, 12}, {64, 1, 3, 3}, {.padding = Padding::same, .groups = 64}},
+                          {{1, 2, 1, 900}, {3, 2, 1, 9}, {.stride = {1, 4}}},
+                          {{1, 1, 300, 40}, {2, 1, 3, 3}, {}},
+                          {{1, 24, 40, 40}, {5, 24, 2, 2}, {.stride = {3, 5}}}};
+  for (const Geometry& o : all) {
+    INFO(said(o));
+    check_geometry(o, DType::float32, 3e-5);
+    if (&o >= all + 4) check_geometry(o, DType::float64, 1e-13);
+  }
+}
+
+TEST_CASE("conv2d of views: transposed images and kernels are read in place") {
+  support::Random random("views");
+  const Tensor x = random.tensor({2, 6, 5, 3}), w = random.tensor({3, 2, 4, 3});
+  const Tensor nchw = transpose(x, {0, 3, 1, 2}), kernel = transpose(w, {2, 0, 3, 1});
+  CHECK(worst(conv2d(nchw, kernel), conv2d(contiguous(nchw), contiguous(kernel)).to_vector()) == 0);
+  const Tensor y = flip(nchw, {3});
+  CHECK(worst(conv2d(y, kernel), conv2d(contiguous(y), contiguous(kernel)).to_vector()) == 0);
+  CHECK(worst(max_pool2d(y, {2, 2}), max_pool2d(contiguous(y), {2, 2}).to_vector()) == 0);
+}
+
+TEST_CASE("convolution and pooling give the same bits for every number of threads") {
+  const int before = num_threads();
+  support::Random random("threads");
+  const Tensor x = cast(random.tensor({5, 16, 28, 28}), DType::float32),
+               w = cast(random.tensor({32, 16, 3, 3}), DType::float32);
+  std::vector<unsigned char> first;
+  for (int threads : {1, 2, 7}) {
+    set_num_threads(threads);
+    GradientTape tape;
+    tape.watch(x);
+    tape.watch(w);
+    const Tensor y = conv2d(x, w, {.padding = Padding::same}), z = max_pool2d(y, {3, 3}, {.stride = {{2, 2}}}),
+                 a = avg_pool2d(y, {2, 2});
+    const auto d = tape.gradient(sum(square(z)) + sum(square(a)), {x, w});
+    const auto bytes = bytes_of({y, z, a, *d[0], *d[1]});
+    if (first.empty()) first = bytes;
+    CHECK(bytes == first);
+  }
+  set_num_threads(before);
+}
+
+TEST_CASE("convolution and pooling: PyTorch 1.13's numbers, to the second order") {
+  const Tensor x = waves({2, 4, 6, 5}, 0.37, sine), w = waves({6, 2, 3, 2}, 0.53, cosine);
+  const Conv2dOptions options{.stride = {2, 1}, .padding = {{1, 1}, {1, 1}}, .dilation = {1, 2}, .groups = 2};
+  GradientTape outer;
+  outer.watch(x);
+  outer.watch(w);
+  std::vector<Gradient> g;
+  {
+    GradientTape tape;
+    tape.watch(x);
+    tape.watch(w);
+    const Tensor y = conv2d(x, w, options);
+    check_sums("y", y, 4.834274173862342, 0.45017297083964536);
+    g = tape.gradient(sum(y * y * waves(y.shape(), 0.71, sine)), {x, w});
+  }
+  check_sums("dx", *g[0], -1.2266065291749539, 17.199167256434116);
+  check_sums("dw", *g[1], 42.040684453862809, -6.4067319351888674);
+  const auto h = outer.gradient(sum(square(*g[0])) + sum(square(*g[1])), {x, w});
+  check_sums("hx", *h[0], 3151.519871844825, 871.81570354278415);
+  check_sums("hw", *h[1], 12673.186790667298, 319.15285860220047);
+
+  GradientTape tape({.persistent = true});
+  tape.watch(x);
+  const Tensor m = max_pool2d(x, {3, 2}, {.stride = {{2, 1}}, .padding = {{1, 1}, {1, 1}}, .dilation = {1, 2}});
+  check_sums("max", m, 94.818063664390976, 1.057777589858504);
+  check_sums("its gradient", *tape.gradient(sum(m * m * m), x), 258.59911911191983, 0.72072336000999115);
+  const Tensor a = avg_pool2d(x, {3, 2}, {.stride = {{2, 1}}, .padding = {{1, 1}, {1, 1}}});
+  check_sums("avg", a, -0.36042809906885342, -1.258077437921044);
+  check_sums("its gradient", *tape.gradient(sum(a * a * a), x), 29.638184195023378, 1.6919106808538487);
+  check_sums("padding counted",
+             avg_pool2d(x, {3, 2}, {.stride = {{2, 1}}, .padding = {{1, 1}, {1, 1}}, .count_include_padding = true}),
+             -0.13910471789385331, 0.077363729395959036);
+  check_sums("transpose",
+             conv2d_transpose(
+                 x, waves({4, 3, 3, 2}, 0.53, cosine),
+                 {.stride = {2, 3}, .padding = {{1, 1}, {0, 0}}, .dilation = {1, 2}, .groups = 2, .size = {{12, 15}}}),
+             -4.7936441950854274, -7.8795978898671661);
+}
+
+TEST_CASE("padding same: one that is left over comes after the last row and column") {
+  const Tensor x = image({1, 2, 3, 4}, {1, 1, 1, 4}), w = ones({1, 1, 1, 2});
+  CHECK(conv2d(x, w, {.padding = Padding::same}).to_vector() == std::vector<double>{3, 5, 7, 4});
+  CHECK(conv2d(x, ones({1, 1, 1, 3}), {.stride = {1, 2}, .padding = Padding::same}).to_vector() ==
+        std::vector<double>{6, 7});
+  CHECK(max_pool2d(-x, {1, 2}, {.stride = {{1, 1}}, .padding = Padding::same}).to_vector() ==
+        std::vector<double>{-1, -2, -3, -4});
+  CHECK(avg_pool2d(x, {1, 2}, {.stride = {{1, 1}}, .padding = Padding::same}).to_vector() ==
+        std::vector<double>{1.5, 2.5, 3.5, 4});
+}
+
+TEST_CASE("what no window meets gets the gradient 0") {
+  const Tensor x = ones({1, 1, 4, 5});
+  GradientTape tape({.persistent = true});
+  tape.watch(x);
+  const auto row = [&](const Tensor& y) { return slice(*tape.gradient(y, x), {0, 0, 0}).to_vector(); };
+  const auto last = [&](const Tensor& y) { return slice(*tape.gradient(y, x), {0, 0, 3}).to_vector(); };
+  const Tensor y = conv2d(x, ones({1, 1, 2, 2}), {.stride = {3, 3}});
+  CHECK(row(y) == std::vector<double>{1, 1, 0, 1, 1});
+  CHECK(last(y) == std::vector<double>{0, 0, 0, 0, 0});
+  CHECK(row(avg_pool2d(x, {3, 2})) == std::vector<double>{1. / 6, 1. / 6, 1. / 6, 1. / 6, 0});
+  CHECK(last(max_pool2d(x, {3, 2})) == std::vector<double>{0, 0, 0, 0, 0});
+}
+
+TEST_CASE("max_pool2d: the first of equals, NaN, and padding that never wins") {
+  const auto both = [](const Tensor& x, const Size2d& window, const MaxPool2dOptions& options) {
+    GradientTape tape;
+    tape.watch(x);
+    const Tensor y = max_pool2d(x, window, options);
+    return std::pair(y.to_vector(), (*tape.gradient(y, x)).to_vector());
+  };
+  {
+    const auto [y, g] = both(image({3, 5, 5, 5, 1, 5}, {1, 1, 2, 3}), {2, 3}, {});
+    CHECK(y == std::vector<double>{5});
+    CHECK(g == std::vector<double>{0, 1, 0, 0, 0, 0});
+  }
+  {  // windows overlap: what is greatest in several gets all their cotangents
+    const auto [y, g] = both(image({1, 9, 2, 9, 0}, {1, 1, 1, 5}), {1, 3}, {.stride = {{1, 1}}});
+    CHECK(y == std::vector<double>{9, 9, 9});
+    CHECK(g == std::vector<double>{0, 2, 0, 1, 0});
+  }
+  {
+    const auto [y, g] = both(image({1, NAN, 7, NAN}, {1, 1, 2, 2}), {2, 2}, {});
+    CHECK(std::isnan(y[0]));
+    CHECK(g == std::vector<double>{0, 1, 0, 0});
+  }
+  for (double value : {-3.0, -double{INFINITY}}) {  // the first of all -inf, too
+    const auto [y, g] = both(full({1, 1, 2, 2}, value), {2, 2}, {.stride = {{1, 1}}, .padding = {{1, 1}, {1, 1}}});
+    CHECK(y == std::vector<double>(9, value));
+    CHECK(g == std::vector<double>{4, 2, 2, 1});
+  }
+  {  // more taps than a byte counts
+    support::Random random("large windows");
+    const Tensor x = random.tensor({1, 2, 20, 20});
+    const auto [y, g] = both(x, {20, 20}, {});
+    CHECK(y == max(x, {2, 3}).to_vector());
+    CHECK(sum(from_data(g)).item() == 2);
+  }
+}
+
+TEST_CASE("convolution and pooling: nothing is kept that no rule reads") {
+  support::Random random("kept");
+  const Tensor x = random.tensor({2, 4, 8, 8}), w = random.tensor({4, 4, 3, 3});
+  GradientTape tape;
+  tape.watch(x);
+  const Tensor y = max_pool2d(conv2d(x, w), {2, 2});
+  CHECK((*tape.gradient(y, x)).shape() == x.shape());
+}
+
+TEST_CASE("convolution and pooling: halves compute in float32, empty batches and channels") {
+  support::Random random("halves");
+  const Tensor x = cast(random.tensor({2, 3, 6, 6}), DType::bfloat16),
+               w = cast(random.tensor({4, 3, 3, 3}), DType::bfloat16);
+  const Tensor wide = conv2d(cast(x, DType::float32), cast(w, DType::float32));
+  CHECK(conv2d(x, w).dtype() == DType::bfloat16);
+  CHECK(conv2d(x, w).to_vector() == cast(wide, DType::bfloat16).to_vector());
+  CHECK(max_pool2d(x, {2, 2}).dtype() == DType::bfloat16);
+  CHECK(avg_pool2d(x, {2, 2}).dtype() == DType::bfloat16);
+  GradientTape tape;
+  tape.watch(w);
+  CHECK((*tape.gradient(conv2d(x, w), w)).dtype() == DType::bfloat16);
+  CHECK(conv2d(zeros({0, 3, 6, 6}), zeros({4, 3, 3, 3})).shape() == Shape{0, 4, 4, 4});
+  CHECK(conv2d(ones({1, 0, 6, 6}), zeros({4, 0, 3, 3})).to_vector() == std::vector<double>(64, 0));
+  CHECK(conv2d(ones({1, 3, 6, 6}), zeros({0, 3, 3, 3})).shape() == Shape{1, 0, 4, 4});
+  CHECK(max_pool2d(zeros({0, 3, 6, 6}), {2, 2}).shape() == Shape{0, 3, 3, 3});
+}
+
+TEST_CASE("convolution and pooling: errors") {
+  const Tensor x = ones({1, 4, 5, 6}), w = ones({2, 4, 3, 3});
+  CHECK_THROWS_WITH(conv2d(ones({4, 5, 6}), w), Contains("conv2d: x must be [batch, channels, height, width]"));
+  CHECK_THROWS_AS(conv2d(ones({4, 5, 6}), w), ShapeError);
+  CHECK_THROWS_WITH(conv2d(x, ones({4, 3, 3})), Contains("conv2d: w must be [filters"));
+  CHECK_THROWS_WITH(conv2d(x, ones({2, 3, 3, 3})), Contains("x has 4 channels, but w is for 3 in each of 1 groups"));
+  CHECK_THROWS_WITH(conv2d(x, ones({2, 1, 3, 3})), Contains("set groups"));
+  CHECK_THROWS_WITH(conv2d(x, ones({3, 2, 3, 3}), {.groups = 2}), Contains("3 filters do not fall into 2 groups"));
+  CHECK_THROWS_WITH(conv2d(x, ones({2, 4, 6, 3})), Contains("height of 6 is larger than the padded image's, 5"));
+  CHECK_THROWS_AS(conv2d(x, ones({2, 4, 6, 3})), ShapeError);
+  CHECK_THROWS_WITH(conv2d(x, w, {.stride = {0, 1}}), Contains("stride height is 0"));
+  CHECK_THROWS_AS(conv2d(x, w, {.stride = {1, -1}}), ValueError);
+  CHECK_THROWS_WITH(conv2d(x, w, {.dilation = {1, 0}}), Contains("dilation width is 0"));
+  CHECK_THROWS_WITH(conv2d(x, w, {.padding = {{0, -1}, {0, 0}}}), Contains("padding of the height"));
+  CHECK_THROWS_WITH(conv2d(x, w, {.groups = 0}), Contains("groups is 0"));
+  CHECK_THROWS_AS(conv2d(cast(x, DType::int32), cast(w, DType::int32)), TypeError);
+  CHECK_THROWS_AS(conv2d(cast(x, DType::complex64), w), TypeError);
+  CHECK_THROWS_AS(max_pool2d(cast(x, DType::int64), {2, 2}), TypeError);
+  CHECK_THROWS_AS(conv2d(Tensor(), w), ValueError);
+  CHECK_THROWS_WITH(conv2d_transpose(x, w), Contains("x has 4 filters and w has 2"));
+  CHECK_THROWS_WITH(conv2d_transpose(ones({1, 2, 3, 3}), w, {.size = {{7, 5}}}), Contains("choose another size"));
+  CHECK_THROWS_WITH(max_pool2d(x, {2, 2}, {.padding = {{2, 0}, {0, 0}}}), Contains("nothing but padding"));
+  CHECK_THROWS_WITH(max_pool2d(x, {0, 2}), Contains("the window's height is 0"));
+  CHECK_THROWS_WITH(avg_pool2d(x, {2, 7}), Contains("avg_pool2d: the window's width of 7"));
+}
