@@ -223,10 +223,12 @@ void Code::run(DType dtype, const Shape& shape, std::span<const Tensor* const> i
     }
     run.set_source(i, x, shape);
   }
+  run.outputs.reserve(out.size());
   for (const Tensor& z : out) {
     const detail::Block* to = detail::block(z);
     run.outputs.push_back({to->data, to->size == size ? -1 : static_cast<std::int32_t>(run.registers++), nullptr});
   }
+  run.loops.reserve(steps_.size());
   for (const Step& step : steps_) run.loops.push_back(loop_of(step.node, static_cast<kernels::Type>(dtype)));
   run.places = in.size() + out.size() + constants_.size() + registers_;
   run.set_block();
