@@ -26,6 +26,7 @@ const Program& program_of(std::span<const std::int64_t> attributes) {
 }
 std::vector<double> parameters_of(std::span<const std::int64_t> attributes) {
   std::vector<double> parameters;
+  parameters.reserve(attributes.size() - 1);
   for (const std::int64_t bits : attributes.subspan(1)) parameters.push_back(std::bit_cast<double>(bits));
   return parameters;
 }
@@ -38,9 +39,11 @@ void record_program(const Program& program, std::span<const Tensor* const> in, s
                     std::span<const Tensor> out) {
   std::vector<const Tensor*> outputs, saved;
   std::vector<std::int64_t> attributes{std::bit_cast<std::int64_t>(&program)};
+  outputs.reserve(out.size());
   for (const Tensor& z : out) outputs.push_back(&z);
   for (const double p : parameters) attributes.push_back(std::bit_cast<std::int64_t>(p));
   Direction direction{{}, std::vector<bool>(out.size(), true)};
+  direction.wanted.reserve(in.size());
   for (const Tensor* x : in) direction.wanted.push_back(tape::followed(*x));
   if (any_followed(in)) {
     saved.resize(in.size());
@@ -55,6 +58,7 @@ std::vector<Tensor> evaluate(const Program& program, std::span<const Tensor* con
                              std::span<const double> parameters, DType dtype, const Shape& shape) {
   std::vector<Tensor> out;
   if (program.outputs() == 0) return out;
+  out.reserve(program.outputs());
   for (std::size_t k = 0; k < program.outputs(); ++k) out.push_back(detail::empty(dtype, shape));
   program.code().run(dtype, shape, in, parameters, out);
   if (tape::active() && !in.empty()) record_program(program, in, parameters, out);
@@ -74,8 +78,10 @@ std::vector<Tensor> evaluate(const tape::Record& record, const Derivative& deriv
     return i < inputs ? record.saved(i) : given[i - inputs];
   };
   std::vector<Tensor> held;
+  held.reserve(derivative.sources.size());
   for (const std::int32_t index : derivative.sources) held.push_back(source(index));
   std::vector<const Tensor*> in;
+  in.reserve(held.size());
   for (const Tensor& x : held) in.push_back(&x);
   const std::vector<double> parameters = parameters_of(record.attributes());
   const DType dtype = record.output_dtype();
@@ -100,12 +106,14 @@ std::vector<Tensor> evaluate(const tape::Record& record, const Derivative& deriv
 
 std::vector<bool> defined(std::span<const Tensor> tensors) {
   std::vector<bool> result;
+  result.reserve(tensors.size());
   for (const Tensor& x : tensors) result.push_back(x.defined());
   return result;
 }
 
 void pull(const tape::Record& record, std::span<const Tensor> g, std::span<Gradient> dx) {
   Direction direction{{}, defined(g)};
+  direction.wanted.reserve(dx.size());
   for (std::size_t i = 0; i < dx.size(); ++i) direction.wanted.push_back(record.wanted(i));
   const Derivative& derivative = program_of(record.attributes()).derivative(direction);
   const Shape shape = std::find_if(g.begin(), g.end(), [](const Tensor& x) { return x.defined(); })->shape();
@@ -150,6 +158,7 @@ detail::LaneProgram::LaneProgram(std::span<const Operand* const> arguments) {
   if (dtype != DType::float32 && dtype != DType::float64)
     fail<TypeError>(ops::who, "is not defined for {}; cast the arguments to float32 or float64 first", dtype);
   std::vector<Tensor> inputs;
+  inputs.reserve(arguments.size());
   Shape shape;
   for (const Operand* x : arguments) {
     if (!x->is_tensor()) continue;
@@ -158,6 +167,7 @@ detail::LaneProgram::LaneProgram(std::span<const Operand* const> arguments) {
   }
   const std::size_t count = inputs.size();
   state_ = new State{{count, ops::Trace::Numbers::parameters}, {}, std::move(inputs), shape, dtype};
+  state_->arguments.reserve(arguments.size());
   std::int32_t next = 0;
   for (const Operand* x : arguments)
     state_->arguments.push_back(x->is_tensor() ? next++ : state_->trace.number(x->floating()));
@@ -169,8 +179,10 @@ Lane detail::LaneProgram::argument(std::size_t i) const noexcept { return state_
 
 void detail::LaneProgram::run(std::span<const Lane> outputs, Tensor* results) {
   loops::Graph& graph = state_->trace.graph();
+  graph.outputs.reserve(outputs.size());
   for (const Lane& x : outputs) graph.outputs.push_back(state_->trace.node(x));
   std::vector<const Tensor*> in;
+  in.reserve(state_->inputs.size());
   for (const Tensor& x : state_->inputs) in.push_back(&x);
   std::vector<Tensor> made =
       ops::evaluate(*ops::find_program(graph), in, state_->trace.parameters(), state_->dtype, state_->shape);
