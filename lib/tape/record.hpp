@@ -85,6 +85,10 @@ struct Rule {
   Gradient (*slices)(const Record& record, const IndexedSlices& g) = nullptr;
   /// The vjp takes cotangents with a leading axis: see Record::lead. Others are called once per cotangent.
   bool batched = false;
+  /// Adds what the vjp would give for the only input to `sum`, the terms so far, for ops whose cotangent touches a
+  /// small part of it: in place, at the cost of that part, if nobody else holds sum. Called instead of the vjp when
+  /// there are terms already and no tape records the replay. Minds the leading axis.
+  void (*add_into)(const Record& record, const Tensor& g, Tensor& sum) = nullptr;
 };
 
 /// Tapes of this thread, the newest first; null when none is active. One load and one branch for an op to ask.

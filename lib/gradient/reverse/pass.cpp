@@ -157,6 +157,10 @@ void Pass::call(const Entry& e) {
       add_to(e.input(0), std::move(d));
       return settle(e);
     }
+  if (any && e.rule->add_into && adds_in_place(e)) {
+    e.rule->add_into(record, GradientAccess::value(cells_[e.output(0)]), GradientAccess::value(cells_[e.input(0)]));
+    return settle(e);
+  }
   g_.resize(e.outputs);
   for (std::uint32_t k = 0; k < e.outputs; ++k) {
     const std::uint32_t s = e.output(k);
@@ -188,6 +192,13 @@ void Pass::call(const Entry& e) {
     }
   }
   settle(e);
+}
+
+bool Pass::adds_in_place(const Entry& e) {
+  const Gradient &g = cells_[e.output(0)], &sum = cells_[e.input(0)];
+  if (flags_[e.output(0)] & stopped || !g || g.is_slices() || !sum || sum.is_slices()) return false;
+  if (!sums_.plain() || tape::watching || find_override(e.rule->name)) return false;
+  return !tape::active() || !(tape::followed(g.dense()) || tape::followed(sum.dense()));
 }
 
 [[gnu::noinline]] void Pass::pull_each(const tape::Record& record, const Entry& e, const Override* replaced) {

@@ -81,6 +81,9 @@ class Pass {
   void pull(const tape::Record& record, const tape::Entry& e, const Override* replaced, std::span<const Tensor> g,
             std::span<Gradient> dx);
 
+  // Whether the entry's rule may add to what its input has: see Rule::add_into.
+  bool adds_in_place(const tape::Entry& e);
+
   // The same for each cotangent of a batch.
   void pull_each(const tape::Record& record, const tape::Entry& e, const Override* replaced);
 

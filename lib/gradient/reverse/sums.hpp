@@ -29,6 +29,8 @@ class Sums {
     else
       combine(cell, std::move(term));
   }
+  /// Whether a rule may add a term to a dense cell by itself.
+  bool plain() const noexcept { return !custom_; }
   /// Before a cell is read: makes it the sum of its terms.
   void finish(Gradient& cell) {
     if (!waiting_.empty()) join(cell);
