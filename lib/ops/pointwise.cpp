@@ -9,6 +9,7 @@
 #include "loops/loops.hpp"
 #include "ops/complex.hpp"
 #include "ops/engine.hpp"
+#include "ops/shape/view.hpp"
 #include "tape/tape.hpp"
 
 namespace reel {
@@ -48,6 +49,10 @@ bool same_shape(const detail::Block* a, const detail::Block* b) noexcept {
   for (int i = 0; i < a->rank; ++i)
     if (a->extents()[i] != b->extents()[i]) return false;
   return true;
+}
+
+bool has_shape(const detail::Block* x, const Shape& shape) noexcept {
+  return x->rank == shape.rank() && std::equal(shape.begin(), shape.end(), x->extents());
 }
 
 // The operand whose memory may hold the result, or null.
@@ -158,37 +163,66 @@ Tensor run(const Row& row, std::initializer_list<const Operand*> list) {
   return z;
 }
 
-// The fused kernel of a product, in = g, x, y, w, z, summed down to `target`. It writes into g's own memory if it
-// `may`.
-[[gnu::noinline]] Tensor fused(kernels::Loop loop, const Tensor& g, const Tensor* (&in)[result_at + 2],
-                               const Shape& shape, const Shape& target, bool may) {
-  const DType dtype = g.dtype();
-  if (target != shape && !is_half(dtype)) {
-    const kernels::Reduction& sum = kernels::active().reduction(kernels::Reduce::sum, lane_type(dtype));
-    const Tensor out = detail::empty(dtype, target);
-    if (loops::pointwise_reduce(loop, shape, in, sum, summed_axes(shape, target), out)) return out;
+// The fused kernel of a product, in = g, x, y, w, z. It writes into g's own memory if it `may`.
+[[gnu::noinline]] Tensor fused(kernels::Loop loop, const Tensor& g, const Tensor* (&in)[result_at + 2], bool may,
+                               const Shape* shape) {
+  detail::Block* from = detail::block(g);
+  if (shape) {
+    const Tensor out = detail::empty(from->dtype, *shape);
+    loops::pointwise(loop, in, out);
+    return out;
   }
-  const bool reuse = may && !tape::active() && !tape::watching && detail::reusable(detail::block(g));
-  const Tensor out =
-      reuse ? TensorAccess::adopt(TensorAccess::take(const_cast<Tensor&>(g))) : detail::empty(dtype, shape);
+  const bool reuse = may && detail::reusable(from) && !tape::active() && !tape::watching;
+  const Tensor out = TensorAccess::adopt(reuse ? TensorAccess::take(const_cast<Tensor&>(g))
+                                               : detail::new_block(from->dtype, from->extents(), from->rank));
   if (reuse)
     for (const Tensor*& x : in)
       if (x == &g) x = &out;
-  if (out.size()) loops::pointwise(loop, shape, in, out);
-  if (reuse) detail::renew(detail::block(out));
+  loops::pointwise(loop, in, out);
+  if (reuse) detail::renew(from);
   return out;
 }
 
-// g times the partial derivative with respect to operand K: in the shape of the result, or summed down to `target`
-// already. Recorded when a tape follows what it is made of; one fused kernel otherwise, which writes into g's own
-// memory if nobody `needs` g afterwards.
+// The same, summed down to `target` without being written before, where that is a gain; else an empty handle.
+[[gnu::noinline]] Tensor fused_sum(kernels::Loop loop, const Tensor& g, const Tensor* (&in)[result_at + 2],
+                                   const Shape& target) {
+  const Shape shape = g.shape();
+  if (target == shape || is_half(g.dtype())) return {};
+  const kernels::Reduction& sum = kernels::active().reduction(kernels::Reduce::sum, lane_type(g.dtype()));
+  const Tensor out = detail::empty(g.dtype(), target);
+  return loops::pointwise_reduce(loop, shape, in, sum, summed_axes(shape, target), out) ? out : Tensor();
+}
+
+constexpr std::int64_t worth_a_view = 1024;  // elements
+
+// Whether g is a one that is repeated: the cotangent of a sum that nothing follows.
+bool is_one(const Tensor& g) {
+  const detail::Block* b = detail::block(g);
+  for (int d = 0; d < b->rank; ++d)
+    if (b->extents()[d] != 1 && b->strides()[d] != 0) return false;
+  if (b->size == 0) return false;
+  return b->dtype == DType::float32   ? *reinterpret_cast<const float*>(b->data) == 1
+         : b->dtype == DType::float64 ? *reinterpret_cast<const double*>(b->data) == 1
+                                      : false;
+}
+// Whether x's elements are in memory of the user, who may write there.
+bool is_borrowed(const Tensor& x) {
+  const detail::Block* b = detail::block(x);
+  if (b->flags & detail::view_flag) b = static_cast<const detail::Block*>(b->base);
+  return b->flags & detail::borrowed_flag;
+}
+
+// g times the partial derivative with respect to operand K, in g's shape or, if given, the larger `shape`; with a
+// `target` it may be summed down to that already. Recorded when a tape follows what it is made of, in whatever shape
+// that has; one fused kernel otherwise, which writes into g's own memory if nobody `needs` g afterwards.
 template <table::FixedString Name, std::size_t K>
-Tensor product(const tape::Record& record, const Tensor& g, const Shape& shape, const Shape& target, bool needed) {
+Tensor product(const tape::Record& record, const Tensor& g, bool needed, const Shape* target = nullptr,
+               const Shape* shape = nullptr) {
   constexpr const auto& p = std::get<K>(kernels::row<Name>.products);
   if constexpr (p.is_identity) {
     return g;
   } else if constexpr (p.is_zero) {
-    return zeros(shape, g.dtype());
+    return zeros(g.shape(), g.dtype());
   } else {
     constexpr unsigned reads = p.reads;
     Tensor v[result_at + 1];
@@ -200,12 +234,20 @@ Tensor product(const tape::Record& record, const Tensor& g, const Shape& shape, 
         recorded = recorded || (tape::active() && tape::followed(v[i]));
       }
     if (recorded) return table::apply(p, g, v[0], v[1], v[2], v[3]);
+    if constexpr (p.is_times) {
+      const Tensor& read = v[reads == table::x ? 0 : 1];
+      if (detail::block(g)->size >= worth_a_view && is_one(g) && !is_borrowed(read))
+        return broadcast_view(read, shape ? *shape : g.shape());
+    }
     // The order of a product's operands: g, x, y, w, z. What it does not read is g again.
     const Tensor* in[result_at + 2] = {&g, &g, &g, &g, &g};
     for (std::size_t i = 0; i <= result_at; ++i)
       if (reads & masks[i]) in[i + 1] = &v[i];
-    return fused(kernels::active().op[kernels::row_of<Name>()][static_cast<std::size_t>(g.dtype())].product[K], g, in,
-                 shape, target, !needed);
+    const kernels::Loop loop =
+        kernels::active().op[kernels::row_of<Name>()][static_cast<std::size_t>(detail::block(g)->dtype)].product[K];
+    if (target)
+      if (Tensor sum = fused_sum(loop, g, in, *target); sum.defined()) return sum;
+    return fused(loop, g, in, !needed, shape);
   }
 }
 
@@ -215,25 +257,33 @@ void pull(const tape::Record& record, const Tensor& g, std::span<Gradient> dx) {
   if constexpr (!p.is_unconnected)
     if (record.wanted(K)) {
       // The transpose of a complex product is the product with the conjugate.
-      const bool complex = p.has_function && is_complex(g.dtype());
+      const bool complex = p.has_function && is_complex(detail::block(g)->dtype);
       Tensor held;
-      const Shape shape = g.shape();
       const Tensor& from = complex ? held = conj(g) : g;
       bool needed = false;
       for (std::size_t k = K + 1; k < kernels::row<Name>.arity; ++k) needed = needed || record.wanted(k);
-      const Shape own = record.shape(K), target = led_target(record, own, shape.rank());
-      Tensor part = product<Name, K>(record, from, shape, target, needed && !complex);
-      if (complex) part = conj(part);
-      dx[K] = sum_to(record, part, own);
+      needed = needed && !complex;
+      const Shape own = record.shape(K);
+      if (!record.lead() && has_shape(detail::block(g), own)) {
+        Tensor part = product<Name, K>(record, from, needed);
+        dx[K] = complex ? conj(part) : std::move(part);
+      } else {
+        const Shape target = led_target(record, own, g.rank());
+        Tensor part = product<Name, K>(record, from, needed, &target);
+        if (complex) part = conj(part);
+        dx[K] = sum_to(record, part, own);
+      }
     }
 }
 
 template <table::FixedString Name, std::size_t K>
 void push(const tape::Record& record, const Tensor& t, Tensor& dy) {
-  if constexpr (!std::get<K>(kernels::row<Name>.products).is_unconnected)
+  constexpr const auto& p = std::get<K>(kernels::row<Name>.products);
+  if constexpr (!p.is_unconnected)
     if (t.defined()) {
       const Shape shape = record.output_shape();
-      Tensor part = product<Name, K>(record, t, shape, shape, true);
+      const bool narrow = p.has_function && t.shape() != shape;
+      Tensor part = product<Name, K>(record, t, true, nullptr, narrow ? &shape : nullptr);
       if (part.shape() != shape) part = broadcast_to(part, shape);
       dy = dy.defined() ? add(std::move(dy), part) : part;
     }

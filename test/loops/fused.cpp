@@ -301,3 +301,30 @@ TEST_CASE("a loop over the rows of a matrix holds one cotangent of the matrix in
   const std::int64_t matrix = 512 * 512 * 8;
   CHECK(memory_stats().peak_bytes - before < 20 * matrix);  // one for each row would be 512
 }
+
+TEST_CASE("the product with a cotangent of ones is the operand itself, but for memory of the user") {
+  const Shape shape{40, 50};
+  const Tensor x = from_data(layouts::numbers(2000, 1), shape), y = from_data(layouts::numbers(2000, 2), shape);
+  std::vector<double> mine = layouts::numbers(2000, 3);
+  const std::vector<double> given = mine;
+  const Tensor z = borrow(mine.data(), shape, std::shared_ptr<void>());
+  GradientTape tape({.persistent = true});
+  for (const Tensor* t : {&x, &y, &z}) tape.watch(*t);
+  const Tensor total = sum(x * y) + sum(transpose(x) * transpose(z)), half = sum(x * y) * 0.5, own = sum(x * z);
+  const Tensor dx = *tape.gradient(total, x), dy = *tape.gradient(total, y), by_z = *tape.gradient(own, x);
+  const Tensor halved = *tape.gradient(half, y);
+  mine.assign(mine.size(), 0.);
+  CHECK(dy.to_vector() == x.to_vector());
+  CHECK(dy.id() != x.id());
+  CHECK(by_z.to_vector() == given);
+  CHECK(dx.to_vector() == (y + from_data(given, shape)).to_vector());
+  CHECK(halved.to_vector() == (x * 0.5).to_vector());
+  // A broadcast operand, and one that is a number.
+  const Tensor row = from_data(layouts::numbers(50, 4), {50}), number = scalar(3.);
+  GradientTape other;
+  for (const Tensor* t : {&x, &row, &number}) other.watch(*t);
+  const std::vector<Gradient> g = other.gradient(sum(x * row) + sum(number * x), {x, row, number});
+  CHECK(g[0].dense().to_vector() == (broadcast_to(row, shape) + 3).to_vector());
+  CHECK(distance(g[1].dense(), sum(x, 0)) < 1e-14);
+  CHECK(distance(g[2].dense(), sum(x)) < 1e-14);
+}
