@@ -78,11 +78,6 @@ struct Network {
   }
 };
 
-Tensor cross_entropy(const Tensor& scores, const Tensor& labels) {
-  const Tensor chosen = reel::take_along_axis(reel::log_softmax(scores), reel::expand_dims(labels, 1), 1);
-  return -reel::mean(chosen);
-}
-
 struct Training {
   std::vector<double> losses;  // one per step
   double seconds = 0;
@@ -105,7 +100,7 @@ Training train(const Network& network, const Digits& data, reel::Generator& gene
       const Tensor noise = reel::random_normal(generator, {batch, pixels}, 0, 0.25, DType::float32);
       const Tensor images = reel::gather(data.images, rows) + noise, labels = reel::gather(data.labels, rows);
       reel::GradientTape tape;
-      const Tensor loss = cross_entropy(network(images), labels);
+      const Tensor loss = reel::mean(reel::sparse_softmax_cross_entropy(network(images), labels));
       adam.step(tape.gradient(loss, network), network);
       result.losses.push_back(loss.item());
     }

@@ -67,8 +67,7 @@ struct Model {
   /// The mean of -log of the probability given to the characters that came.
   Tensor loss(const Examples& e) const {
     const Tensor hidden = reel::tanh(reel::sum(reel::gather(table, e.contexts), 1));
-    const Tensor guesses = reel::log_softmax(reel::matmul(hidden, weights) + bias);
-    return -reel::mean(reel::take_along_axis(guesses, reel::expand_dims(e.next, 1), 1));
+    return reel::mean(reel::sparse_softmax_cross_entropy(reel::matmul(hidden, weights) + bias, e.next));
   }
 };
 

@@ -63,6 +63,7 @@ struct Shaped {
 std::span<const Shaped> reductions();
 std::span<const Shaped> movements();
 std::span<const Shaped> linear_algebra();
+std::span<const Shaped> networks();
 
 /// The shapes of a row, one list per case.
 std::vector<std::vector<reel::Shape>> shapes_of(const Shaped& row);

@@ -249,3 +249,4 @@ TEST_CASE("pointwise ops: float32 has float32 derivatives, close to those of flo
 TEST_CASE("reductions, scans and normalisations: derivatives") { check_shaped(cases::reductions()); }
 TEST_CASE("shape and index ops: derivatives") { check_shaped(cases::movements()); }
 TEST_CASE("linear algebra: derivatives") { check_shaped(cases::linear_algebra()); }
+TEST_CASE("normalisations and losses: derivatives") { check_shaped(cases::networks()); }

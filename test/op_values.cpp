@@ -168,6 +168,7 @@ TEST_CASE("pointwise ops of integers and booleans") {
 TEST_CASE("reductions, scans and normalisations against naive loops") { check_shaped(cases::reductions()); }
 TEST_CASE("shape and index ops against naive loops") { check_shaped(cases::movements()); }
 TEST_CASE("linear algebra against textbook loops") { check_shaped(cases::linear_algebra()); }
+TEST_CASE("normalisations and losses against naive loops") { check_shaped(cases::networks()); }
 
 namespace {
 

@@ -24,7 +24,7 @@ std::string line(const char* family, std::span<const Row> rows) {
 std::string table() {
   return "| family | ops |\n|---|---|\n" + line("pointwise", cases::pointwise()) +
          line("reductions, scans", cases::reductions()) + line("shape, indexing", cases::movements()) +
-         line("linear algebra", cases::linear_algebra());
+         line("linear algebra", cases::linear_algebra()) + line("neural networks", cases::networks());
 }
 
 }  // namespace

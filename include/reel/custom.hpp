@@ -173,7 +173,7 @@ struct CustomGradient {
       made.push_back(std::move(result.first));
       std::vector<std::size_t> counts = tree_sizes(args...);
       const auto rebuilt = [](const D& y, std::span<const Tensor> dy) {
-        Flat<Tensor> next{{dy.begin(), dy.end()}};
+        Flat<Tensor> next(List<Tensor>(dy.begin(), dy.end()));
         return map_leaves<Tensor>(y, next);
       };
       using B = typename Result::second_type;
@@ -196,7 +196,7 @@ struct CustomGradient {
         };
       if constexpr (!std::is_same_v<J, NoTangent>)
         flat.jvp = [j = jvp, primals = trees(args...)](std::span<const Tensor> tangents) mutable {
-          Flat<Tensor> next{{tangents.begin(), tangents.end()}};
+          Flat<Tensor> next(List<Tensor>(tangents.begin(), tangents.end()));
           return leaves_of(j(primals, map_leaves<Tensor>(primals, next)));
         };
       return flat;

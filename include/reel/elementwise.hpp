@@ -63,7 +63,8 @@ enum class LaneFunction : std::uint8_t {
   add, subtract, multiply, divide, negative, square, squared_difference, reciprocal, abs, sign, maximum, minimum,
   clip, floor, ceil, round, trunc, floor_divide, mod, power, sqrt, rsqrt, cbrt, hypot, exp, exp2, expm1, log, log2,
   log10, log1p, logaddexp, erf, erfc, lgamma, digamma, polygamma, sin, cos, tan, arcsin, arccos, arctan, arctan2,
-  sinh, cosh, tanh, arcsinh, arccosh, arctanh, relu, leaky_relu, elu, selu, gelu, silu, sigmoid, softplus, softsign
+  sinh, cosh, tanh, arcsinh, arccosh, arctanh, relu, leaky_relu, elu, selu, gelu, silu, sigmoid, softplus, softsign,
+  sigmoid_cross_entropy
 };
 enum class LaneTest : std::uint8_t { equal, not_equal, less, less_equal, greater, greater_equal, isnan, isinf, isfinite };
 // clang-format on
@@ -224,6 +225,7 @@ template <class X, detail::LaneWith<X> Y> Lane add(const X& x, const Y& y) { ret
 template <class X, detail::LaneWith<X> Y> Lane subtract(const X& x, const Y& y) { return detail::call(detail::LaneFunction::subtract, {x, y}); }
 template <class X, detail::LaneWith<X> Y> Lane multiply(const X& x, const Y& y) { return detail::call(detail::LaneFunction::multiply, {x, y}); }
 template <class X, detail::LaneWith<X> Y> Lane divide(const X& x, const Y& y) { return detail::call(detail::LaneFunction::divide, {x, y}); }
+template <class X, detail::LaneWith<X> Y> Lane sigmoid_cross_entropy(const X& x, const Y& y) { return detail::call(detail::LaneFunction::sigmoid_cross_entropy, {x, y}); }
 template <class X, detail::LaneWith<X> Y> Lane squared_difference(const X& x, const Y& y) { return detail::call(detail::LaneFunction::squared_difference, {x, y}); }
 template <class X, detail::LaneWith<X> Y> Lane maximum(const X& x, const Y& y) { return detail::call(detail::LaneFunction::maximum, {x, y}); }
 template <class X, detail::LaneWith<X> Y> Lane minimum(const X& x, const Y& y) { return detail::call(detail::LaneFunction::minimum, {x, y}); }

@@ -46,8 +46,8 @@ class ForwardAccumulator {
 namespace detail {
 /// Tangents of the targets on a stopped tape, zeros where not connected. ValueError, ShapeError or TypeError when the
 /// tangents do not fit the sources.
-std::vector<Tensor> push(const char* who, GradientTape& tape, std::span<const Source> sources,
-                         const GradientList& tangents, std::span<const Tensor> targets);
+List<Tensor> push(const char* who, GradientTape& tape, std::span<const Source> sources, const GradientList& tangents,
+                  std::span<const Tensor> targets);
 
 template <class T>
 inline constexpr bool is_tuple = false;
@@ -103,7 +103,7 @@ class Linear {
 template <class F, class... A>
 auto linearize(F f, A&&... args) {
   detail::ArgumentsOf<detail::Pick<>, A...> arguments("linearize", std::forward<A>(args)...);
-  const std::vector<Source> sources = arguments.sources();
+  const detail::List<Source> sources = arguments.sources();
   detail::require_differentiable("linearize", sources);
   detail::Recording recording(sources, true);
   using Y = decltype(arguments.call(f));
@@ -111,7 +111,7 @@ auto linearize(F f, A&&... args) {
   auto y = map_leaves<Tensor>(static_cast<const std::remove_cvref_t<Y>&>(arguments.call(f)), [](const auto& leaf) {
     return detail::fresh_result("linearize", detail::value_of(leaf));
   });
-  std::vector<Tensor> targets;
+  detail::List<Tensor> targets;
   for_each_leaf(y, [&](const Tensor& leaf) { targets.push_back(leaf); });
   recording.end(std::move(targets));
   return std::pair(y, Linear(std::move(recording), y));

@@ -49,24 +49,24 @@ Tensor fresh_result(const char* who, const Tensor& y);
 /// ValueError, TypeError or ShapeError unless the value is a real floating tensor of size 1.
 void require_scalar(const char* who, const Tensor& value);
 /// Gradients of the value, zeros where not connected.
-std::vector<Tensor> gradients(GradientTape& tape, const Tensor& value, std::span<const Source> sources);
+List<Tensor> gradients(GradientTape& tape, const Tensor& value, std::span<const Source> sources);
 /// The derivative of every target by every source, target by target.
-std::vector<Tensor> jacobians(const char* who, GradientTape& tape, std::span<const Tensor> targets,
-                              std::span<const Source> sources);
+List<Tensor> jacobians(const char* who, GradientTape& tape, std::span<const Tensor> targets,
+                       std::span<const Source> sources);
 /// The gradient of the sum of products of targets and constants; there is a constant like each source.
-std::vector<Tensor> products(const char* who, GradientTape& tape, std::span<const Tensor> targets,
-                             std::span<const Source> sources, const GradientList& constants);
+List<Tensor> products(const char* who, GradientTape& tape, std::span<const Tensor> targets,
+                      std::span<const Source> sources, const GradientList& constants);
 
 /// A tape with its sources and targets. Copies of the handle share it.
 class Recording {
  public:
-  Recording(std::vector<Source> sources, bool persistent);
+  Recording(List<Source> sources, bool persistent);
   Recording(const Recording& other) noexcept;
   Recording& operator=(const Recording&) = delete;
   ~Recording();
-  void end(std::vector<Tensor> targets);
+  void end(List<Tensor> targets);
   std::vector<Gradient> pull(const GradientList& cotangents) const;
-  std::vector<Tensor> push(const GradientList& tangents) const;
+  List<Tensor> push(const GradientList& tangents) const;
 
  private:
   struct State;
@@ -76,7 +76,9 @@ class Recording {
 // Values that are handed out one after another.
 template <class R>
 struct Flat {
-  std::vector<R> values;
+  explicit Flat(List<R> list) : values(std::move(list)) {}
+  explicit Flat(std::vector<R> list) : values(std::move_iterator(list.begin()), std::move_iterator(list.end())) {}
+  List<R> values;
   std::size_t next = 0;
   template <class Leaf>
   R operator()(const Leaf&) {
@@ -147,7 +149,7 @@ struct Passed<true, T> {
 // The leaves of an argument, if it is a parameter.
 struct Leaves {
   bool parameter = false;
-  std::vector<Source> list;
+  List<Source> list;
 };
 
 // The arguments of one call.
@@ -172,13 +174,13 @@ class Arguments<P, std::index_sequence<K...>, A...> {
   }
   /// The picked ones, in the order picked.
   auto inputs() const { return inputs(std::make_index_sequence<positions.size()>()); }
-  std::vector<Source> sources() const {
-    std::vector<Source> list;
+  List<Source> sources() const {
+    List<Source> list;
     for_each_leaf(inputs(), [&](const auto& leaf) { list.emplace_back(leaf); });
     return list;
   }
   /// Those of each argument.
-  std::vector<Leaves> leaves() const { return {leaves_of<K>()...}; }
+  List<Leaves> leaves() const { return {leaves_of<K>()...}; }
 
  private:
   using All = std::tuple<typename Passed<picked(K), A>::type...>;
@@ -270,7 +272,7 @@ auto record_call(const char* who, F& f, ArgumentsOfCall& arguments, Recording& r
   const auto end = [&]<class T>(const T& values) {
     static_assert(Tree<T>, "the function must return a tensor or a tree of tensors");
     auto y = map_leaves<Tensor>(values, [who](const auto& leaf) { return fresh_result(who, value_of(leaf)); });
-    std::vector<Tensor> targets;
+    List<Tensor> targets;
     for_each_leaf(y, [&](const Tensor& leaf) { targets.push_back(leaf); });
     recording.end(std::move(targets));
     return y;
@@ -291,7 +293,7 @@ struct ValueAndGrad {
   template <class... A>
   auto operator()(A&&... args) const {
     ArgumentsOf<P, A...> arguments(who, std::forward<A>(args)...);
-    const std::vector<Source> sources = arguments.sources();
+    const List<Source> sources = arguments.sources();
     require_differentiable(who, sources);
     GradientTape tape({.watch_accessed_variables = false});
     watch_all(tape, sources);
@@ -311,7 +313,7 @@ struct ValueAndGrad {
   }
 
  private:
-  std::vector<Tensor> gradients_of(GradientTape& tape, const Tensor& value, std::span<const Source> sources) const {
+  List<Tensor> gradients_of(GradientTape& tape, const Tensor& value, std::span<const Source> sources) const {
     require_scalar(who, value);
     return gradients(tape, value, sources);
   }
@@ -341,14 +343,14 @@ struct Jacobian {
   template <class... A>
   auto operator()(A&&... args) const {
     ArgumentsOf<P, A...> arguments(who, std::forward<A>(args)...);
-    const std::vector<Source> sources = arguments.sources();
+    const List<Source> sources = arguments.sources();
     require_differentiable(who, sources);
     GradientTape tape({.persistent = true, .watch_accessed_variables = false});
     watch_all(tape, sources);
     using Y = decltype(arguments.call(f));
     static_assert(Tree<Y>, "the function must return a tensor or a tree of tensors");
     const Y result = arguments.call(f);
-    std::vector<Tensor> targets;
+    List<Tensor> targets;
     for_each_leaf(result, [&](const auto& leaf) { targets.push_back(value_of(leaf)); });
     tape.stop();
     const auto inputs = arguments.inputs();
@@ -363,11 +365,11 @@ struct Hvp {
   template <Tree X>
   auto operator()(const X& x, const GradientList& v) const {
     ArgumentsOf<Pick<0>, const X&> arguments("hvp", x);
-    const std::vector<Source> sources = arguments.sources();
+    const List<Source> sources = arguments.sources();
     require_differentiable("hvp", sources);
     GradientTape tape({.watch_accessed_variables = false});
     watch_all(tape, sources);
-    std::vector<Tensor> targets;
+    List<Tensor> targets;
     for_each_leaf(arguments.call(gradient), [&](const Tensor& leaf) { targets.push_back(leaf); });
     Flat<Tensor> flat{products("hvp", tape, targets, sources, v)};
     return unpack(arguments.inputs(), flat);

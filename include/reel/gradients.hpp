@@ -19,7 +19,7 @@ class TargetList {
   std::span<const Target> list() const noexcept { return list_; }
 
  private:
-  std::vector<Target> list_;
+  detail::List<Target> list_;
 };
 
 /// The derivative of the sum of all elements of ys with respect to each x, on the innermost tape of this thread that
@@ -112,13 +112,13 @@ class Choice {
   /// ValueError for a name that is not among `names`, or for any name when `names` is null.
   Choice(const char* who, const Parameters& parameters, const std::vector<std::string>* names);
   template <class ArgumentsOfCall>
-  std::vector<Source> sources(const char* who, const ArgumentsOfCall& arguments) const {
+  List<Source> sources(const char* who, const ArgumentsOfCall& arguments) const {
     return all_ ? arguments.sources() : picked(who, arguments.leaves());
   }
 
  private:
   /// ValueError for a position out of range, TypeError for an argument that cannot be differentiated.
-  std::vector<Source> picked(const char* who, std::span<const Leaves> arguments) const;
+  List<Source> picked(const char* who, std::span<const Leaves> arguments) const;
 
   bool all_ = true;
   std::vector<std::int64_t> positions_;
@@ -181,7 +181,7 @@ struct ValueAndGradAt {
   template <class... A>
   auto operator()(A&&... args) const {
     ArgumentsOf<Lists, A...> arguments(who, std::forward<A>(args)...);
-    const std::vector<Source> sources = choice.sources(who, arguments);
+    const List<Source> sources = choice.sources(who, arguments);
     require_differentiable(who, sources);
     GradientTape tape({.watch_accessed_variables = false});
     watch_all(tape, sources);
@@ -189,7 +189,7 @@ struct ValueAndGradAt {
     static_assert(!std::is_void_v<Y>, "the function returns nothing that could be differentiated");
     Tensor value = value_of<std::remove_cvref_t<Y>>(arguments.call(f));
     require_scalar(who, value);
-    const std::vector<Tensor> list = gradients(tape, value, sources);
+    const List<Tensor> list = gradients(tape, value, sources);
     return std::pair(std::move(value), std::vector<Gradient>(list.begin(), list.end()));
   }
 };

@@ -73,8 +73,8 @@ LeastSquaresResult levenberg_marquardt(const Callback<Tensor(const Tensor&)>& re
 
 namespace detail {
 template <class Leaf, class T>
-std::vector<Leaf> flat(const T& tree) {
-  std::vector<Leaf> leaves;
+List<Leaf> flat(const T& tree) {
+  List<Leaf> leaves;
   for_each_leaf(tree, [&](const auto& leaf) {
     static_assert(std::is_convertible_v<decltype(leaf), Leaf>,
                   "step(gradients, variables): the gradients come first, then the variables");

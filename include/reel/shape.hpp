@@ -25,6 +25,7 @@ concept IntegerRange = requires(const R& r) {
   requires Integer<decltype(*r.begin())>;
 };
 [[noreturn]] void fail_extent_range();
+[[noreturn]] void fail_rank();
 /// `value` as int64; ValueError when it does not fit.
 template <Integer T>
 constexpr std::int64_t checked(T value) {
@@ -50,8 +51,9 @@ class Shape {
   requires(!std::same_as<std::remove_cvref_t<R>, Shape>) Shape(const R& extents) : rank_(0) {
     for (auto e : extents) push_back(detail::checked(e));
   }
-  Shape(const std::int64_t* extents, std::size_t rank) : rank_(0) {
-    for (std::size_t i = 0; i < rank; ++i) push_back(extents[i]);
+  Shape(const std::int64_t* extents, std::size_t rank) : rank_(static_cast<int>(rank)) {
+    if (rank > static_cast<std::size_t>(max_rank)) detail::fail_rank();
+    copy(extents);
   }
   Shape(const Shape& other) noexcept : rank_(other.rank_) { copy(other.extents_); }
   Shape& operator=(const Shape& other) noexcept {
@@ -69,11 +71,18 @@ class Shape {
   std::int64_t* begin() noexcept { return extents_; }
   std::int64_t* end() noexcept { return extents_ + rank_; }
   /// Extent of `axis`; a negative axis counts from the end. Throws IndexError out of range.
-  std::int64_t operator[](std::int64_t axis) const { return extents_[index(axis)]; }
-  std::int64_t& operator[](std::int64_t axis) { return extents_[index(axis)]; }
+  std::int64_t operator[](std::int64_t axis) const {
+    return extents_[axis >= 0 && axis < rank_ ? static_cast<int>(axis) : index(axis)];
+  }
+  std::int64_t& operator[](std::int64_t axis) {
+    return extents_[axis >= 0 && axis < rank_ ? static_cast<int>(axis) : index(axis)];
+  }
   std::int64_t front() const { return (*this)[0]; }
   std::int64_t back() const { return (*this)[-1]; }
-  void push_back(std::int64_t extent);
+  void push_back(std::int64_t extent) {
+    if (rank_ == max_rank) detail::fail_rank();
+    extents_[rank_++] = extent;
+  }
   void pop_back() noexcept { --rank_; }
   void insert(int axis, std::int64_t extent);
   void erase(int axis) noexcept;

@@ -46,7 +46,7 @@ class SourceList {
  public:
   SourceList() = default;
   SourceList(std::initializer_list<Source> list) : list_(list) {}
-  SourceList(std::vector<Source> list) : list_(std::move(list)) {}
+  SourceList(const std::vector<Source>& list) : list_(list.begin(), list.end()) {}
   template <Tree T>
   SourceList(const T& tree) {
     for_each_leaf(tree, [&](const auto& leaf) { list_.emplace_back(leaf); });
@@ -54,7 +54,7 @@ class SourceList {
   std::span<const Source> list() const noexcept { return list_; }
 
  private:
-  std::vector<Source> list_;
+  detail::List<Source> list_;
 };
 
 /// Cotangents from one leaf, a number, a braced list, or a tree. An entry may be none: ones.
@@ -81,7 +81,7 @@ class GradientList {
  private:
   bool given_ = false, number_ = false;
   double value_ = 0;
-  std::vector<Gradient> list_;
+  detail::List<Gradient> list_;
 };
 
 /// The operations through which replay touches gradients. Derive from it to log, compress or count them; give it to a
@@ -212,7 +212,7 @@ class GradientTape {
   template <Tree T>
   std::vector<Gradient> gradient(const T& target, std::initializer_list<Source> sources,
                                  const GradientOptions& options = {}) {
-    return replay(targets_of(target), {sources.begin(), sources.size()}, options);
+    return as_vector(replay(targets_of(target), {sources.begin(), sources.size()}, options));
   }
   template <Tree S>
   map_t<Gradient, S> gradient(std::initializer_list<Target> targets, const S& sources,
@@ -221,7 +221,7 @@ class GradientTape {
   }
   std::vector<Gradient> gradient(std::initializer_list<Target> targets, std::initializer_list<Source> sources,
                                  const GradientOptions& options = {}) {
-    return replay({targets.begin(), targets.size()}, {sources.begin(), sources.size()}, options);
+    return as_vector(replay({targets.begin(), targets.size()}, {sources.begin(), sources.size()}, options));
   }
 
   /// The derivative of each element of the target with respect to each element of each source, in the structure of the
@@ -235,7 +235,7 @@ class GradientTape {
   }
   std::vector<Gradient> jacobian(const Target& target, std::initializer_list<Source> sources,
                                  const JacobianOptions& options = {}) {
-    return jacobians(target, {sources.begin(), sources.size()}, options);
+    return as_vector(jacobians(target, {sources.begin(), sources.size()}, options));
   }
   /// The Jacobian of each element of a batch: target [b, ...] and source [b, ...] give [b, ..., ...], where target[i]
   /// depends on source[i] alone. (Otherwise the derivative, with respect to source[i], of the sum of the targets over
@@ -292,37 +292,40 @@ class GradientTape {
   std::string to_dot() const { return dot_of({}); }
   template <Tree T>
   std::string to_dot(const T& targets) const {
-    const std::vector<Target> list = targets_of(targets);
+    const detail::List<Target> list = targets_of(targets);
     return dot_of(&list);
   }
 
  private:
   friend struct GradientTapeAccess;
   template <class T>
-  static std::vector<Target> targets_of(const T& tree) {
-    std::vector<Target> list;
+  static detail::List<Target> targets_of(const T& tree) {
+    detail::List<Target> list;
     for_each_leaf(tree, [&](const auto& leaf) { list.emplace_back(leaf); });
     return list;
   }
   template <class S>
-  static std::vector<Source> sources_of(const S& tree) {
-    std::vector<Source> list;
+  static detail::List<Source> sources_of(const S& tree) {
+    detail::List<Source> list;
     for_each_leaf(tree, [&](const auto& leaf) { list.emplace_back(leaf); });
     return list;
   }
   template <class S>
-  static map_t<Gradient, S> in_structure(const S& sources, std::vector<Gradient> flat) {
+  static map_t<Gradient, S> in_structure(const S& sources, detail::List<Gradient> flat) {
     std::size_t next = 0;
     return map_leaves<Gradient>(sources, [&](const auto&) { return std::move(flat[next++]); });
   }
-  std::vector<Gradient> replay(std::span<const Target> targets, std::span<const Source> sources,
-                               const GradientOptions& options);
-  std::vector<Gradient> jacobians(const Target& target, std::span<const Source> sources,
-                                  const JacobianOptions& options);
+  detail::List<Gradient> replay(std::span<const Target> targets, std::span<const Source> sources,
+                                const GradientOptions& options);
+  detail::List<Gradient> jacobians(const Target& target, std::span<const Source> sources,
+                                   const JacobianOptions& options);
+  static std::vector<Gradient> as_vector(detail::List<Gradient> list) {
+    return {std::move_iterator(list.begin()), std::move_iterator(list.end())};
+  }
   std::string explain_all(std::span<const Target> targets, std::span<const Source> sources) const;
   ReplayPlan plan_all(std::span<const Target> targets, std::span<const Source> sources,
                       const GradientOptions& options) const;
-  std::string dot_of(const std::vector<Target>* targets) const;
+  std::string dot_of(const detail::List<Target>* targets) const;
   tape::Tape* tape_;
   Pause* pauses_ = nullptr;
 };

@@ -31,6 +31,23 @@ inline void release(BlockHead* block) noexcept {
     destroy(block);
 }
 
+/// Memory of the pool for the library's own lists, aligned to 64 bytes; it counts as no tensor's. std::bad_alloc.
+void* allocate(std::size_t bytes);
+void deallocate(void* memory, std::size_t bytes) noexcept;
+template <class T>
+struct PoolAllocator {
+  using value_type = T;
+  PoolAllocator() noexcept = default;
+  template <class U>
+  PoolAllocator(const PoolAllocator<U>&) noexcept {}
+  T* allocate(std::size_t n) { return static_cast<T*>(detail::allocate(n * sizeof(T))); }
+  void deallocate(T* p, std::size_t n) noexcept { detail::deallocate(p, n * sizeof(T)); }
+  friend bool operator==(PoolAllocator, PoolAllocator) noexcept { return true; }
+};
+/// A list that costs no call of the system's allocator in the steady state.
+template <class T>
+using List = std::vector<T, PoolAllocator<T>>;
+
 const void* contiguous_data(const Tensor& x, DType wanted);
 /// The first element, whatever the strides. TypeError unless the dtype is `wanted`.
 const void* strided_data(const Tensor& x, DType wanted);

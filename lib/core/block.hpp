@@ -78,6 +78,26 @@ extern void (*on_first_use)();
 /// Called by each thread at its first use of a tensor; null if nobody asks.
 extern void (*on_new_thread)();
 
+/// A list of fixed length, the first N of it in place.
+template <class T, std::size_t N>
+class ShortList {
+ public:
+  explicit ShortList(std::size_t count) : count_(count), many_(count > N ? count : 0) {}
+  ShortList(const ShortList&) = delete;
+  ShortList& operator=(const ShortList&) = delete;
+  T* data() noexcept { return count_ > N ? many_.data() : few_; }
+  T& operator[](std::size_t i) noexcept { return data()[i]; }
+  T* begin() noexcept { return data(); }
+  T* end() noexcept { return data() + count_; }
+  operator std::span<T>() noexcept { return {data(), count_}; }
+  operator std::span<const T>() noexcept { return {data(), count_}; }
+
+ private:
+  T few_[N] = {};
+  std::size_t count_;
+  List<T> many_;
+};
+
 /// Bytes of the pool that a handle to the block keeps: its own and, for a view, those of the block that holds the data.
 std::int64_t pool_bytes(const Block* b) noexcept;
 

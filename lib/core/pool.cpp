@@ -2,6 +2,7 @@
 // A block freed by another thread goes on its pool's stack of returned blocks, which the owner empties when a list of
 // its own runs dry. A pool outlives its thread: at exit it is abandoned, and the next new thread adopts it.
 #include <pthread.h>
+#include <sys/mman.h>
 
 #include <algorithm>
 #include <atomic>
@@ -77,8 +78,9 @@ struct Pool {
   std::atomic<Free*> returned{nullptr};
   std::byte *slab = nullptr, *slab_end = nullptr;
   std::atomic<std::int64_t> live_tensors{0}, live_bytes{0}, misses{0}, cached_large{0};
-  std::int64_t unflushed = 0, fail_after = -1;
-  std::uint64_t next_id = 1;
+  std::int64_t flushed = 0, fail_after = -1;  // flushed: what of live_bytes the process knows
+  std::uint64_t next_id = 1;                  // with the thread's slot above
+  std::int64_t listed = 0, most_listed = 0;   // bytes of allocate(): now (less what other threads freed), at most
   std::uint32_t index = 0;
   Pool* next_abandoned = nullptr;
 };
@@ -127,6 +129,7 @@ pthread_key_t exit_key() {
       if (pool_count == max_pools) fail<ValueError>("memory", "more than {} threads use tensors at once", max_pools);
       p = new Pool;
       p->index = pool_count;
+      p->next_id = (std::uint64_t{p->index} + 1) << 48 | 1;
       pools[p->index].store(p, std::memory_order_release);
       ++pool_count;
     }
@@ -138,10 +141,10 @@ pthread_key_t exit_key() {
 }
 inline Pool& pool() { return own ? *own : acquire(); }
 
-void put(Pool& p, Free* f, std::size_t size_class) noexcept {
+inline void put(Pool& p, Free* f, std::size_t size_class) noexcept {
   const std::size_t bytes = bytes_of(size_class);
   if (bytes >= large_bytes) {
-    const auto limit = std::max<std::int64_t>(cache_floor, peak_bytes.load(std::memory_order_relaxed));
+    const auto limit = std::max<std::int64_t>(cache_floor, peak_bytes.load(std::memory_order_relaxed) + p.most_listed);
     if (p.cached_large + static_cast<std::int64_t>(bytes) > limit) {
       unpoison(f, bytes);
       return std::free(f);
@@ -172,6 +175,19 @@ void trim(Pool& p) noexcept {
     }
 }
 
+// In huge pages from 4 MiB on, where the system lets programs ask for them: first touching memory in small ones costs
+// more than a kernel's pass over it.
+Free* from_system(std::size_t bytes) noexcept {
+  constexpr std::size_t huge_page = std::size_t{2} << 20;
+  if (bytes < 2 * huge_page) return static_cast<Free*>(std::aligned_alloc(64, bytes));
+  const std::size_t whole = (bytes + huge_page - 1) / huge_page * huge_page;
+  auto* f = static_cast<Free*>(std::aligned_alloc(huge_page, whole));
+#ifdef MADV_HUGEPAGE
+  if (f) madvise(f, whole, MADV_HUGEPAGE);  // what it answers changes nothing
+#endif
+  return f;
+}
+
 [[gnu::noinline]] void* refill(Pool& p, std::size_t size_class) {
   drain(p);
   if (Free* f = p.lists[size_class]) return f;
@@ -192,10 +208,10 @@ void trim(Pool& p) noexcept {
     p.slab += run * bytes;
     return p.lists[size_class];
   }
-  f = static_cast<Free*>(std::aligned_alloc(64, bytes));
+  f = from_system(bytes);
   if (!f) {
     trim(p);
-    f = static_cast<Free*>(std::aligned_alloc(64, bytes));
+    f = from_system(bytes);
     if (!f) throw std::bad_alloc();
   }
   if (bytes >= large_bytes) bump(p.cached_large, static_cast<std::int64_t>(bytes));
@@ -203,30 +219,41 @@ void trim(Pool& p) noexcept {
   return p.lists[size_class] = f;
 }
 
-void account(Pool& p, std::int64_t bytes) noexcept {
-  bump(p.live_bytes, bytes);
-  p.unflushed += bytes;
-  if (p.unflushed >= flush_bytes || p.unflushed <= -flush_bytes) {
-    raise_peak(flushed_bytes.fetch_add(p.unflushed, std::memory_order_relaxed) + p.unflushed);
-    p.unflushed = 0;
-  }
+// Tells the process's count of bytes what this thread's has changed by, once that is worth it.
+[[gnu::noinline]] void flush(Pool& p, std::int64_t live) noexcept {
+  const std::int64_t change = live - std::exchange(p.flushed, live);
+  raise_peak(flushed_bytes.fetch_add(change, std::memory_order_relaxed) + change);
 }
 
-Block* take(std::size_t bytes) {
-  Pool& p = pool();
-  if (p.fail_after >= 0 && p.fail_after-- == 0) throw std::bad_alloc();
-  const std::size_t size_class = class_of(bytes);
-  if (!p.lists[size_class]) refill(p, size_class);
+inline void account(Pool& p, std::int64_t bytes) noexcept {
+  const std::int64_t live = p.live_bytes.load(std::memory_order_relaxed) + bytes;
+  p.live_bytes.store(live, std::memory_order_relaxed);
+  if (static_cast<std::uint64_t>(live - p.flushed + flush_bytes) > 2 * flush_bytes) [[unlikely]]
+    flush(p, live);
+}
+
+// Memory of a class, uninitialised.
+inline void* take(Pool& p, std::size_t size_class) {
+  if (p.fail_after >= 0) [[unlikely]]
+    if (p.fail_after-- == 0) throw std::bad_alloc();
+  if (!p.lists[size_class]) [[unlikely]]
+    refill(p, size_class);
   Free* f = p.lists[size_class];
   p.lists[size_class] = f->next;
   const std::size_t whole = bytes_of(size_class);
   if (whole >= large_bytes) bump(p.cached_large, -static_cast<std::int64_t>(whole));
   unpoison(f, whole);
-  account(p, static_cast<std::int64_t>(whole));
+  return f;
+}
+
+inline Block* take_block(std::size_t bytes) {
+  Pool& p = pool();
+  const std::size_t size_class = class_of(bytes);
+  auto* b = new (take(p, size_class)) Block;
+  account(p, static_cast<std::int64_t>(bytes_of(size_class)));
   bump(p.live_tensors, std::int64_t{1});
-  auto* b = new (static_cast<void*>(f)) Block;
   b->references = one_handle;
-  b->id = (std::uint64_t{p.index} + 1) << 48 | p.next_id++;
+  b->id = p.next_id++;
   b->base = nullptr;
   b->marks[0] = b->marks[1] = {};
   b->size_class = static_cast<std::uint8_t>(size_class);
@@ -245,7 +272,7 @@ bool row_major(const std::int64_t* extents, const std::int64_t* strides, int ran
 }
 
 Block* new_header(DType dtype, const Shape& shape, const Shape& strides, std::byte* data) {
-  Block* b = take(sizeof(Block) + 16 * static_cast<std::size_t>(shape.rank()));
+  Block* b = take_block(sizeof(Block) + 16 * static_cast<std::size_t>(shape.rank()));
   b->dtype = dtype;
   b->rank = static_cast<std::uint8_t>(shape.rank());
   b->size = 1;
@@ -263,27 +290,27 @@ Block* new_header(DType dtype, const Shape& shape, const Shape& strides, std::by
 
 Block* new_block(DType dtype, const std::int64_t* extents, int rank) {
   std::int64_t elements = 1;
-  for (int i = 0; i < rank; ++i)
-    if (extents[i] < 0 || __builtin_mul_overflow(elements, extents[i], &elements)) {
-      elements = Shape(extents, static_cast<std::size_t>(rank)).elements();  // throws, unless a later extent is 0
-      break;
-    }
+  bool odd = false;
+  for (int i = 0; i < rank; ++i) odd |= extents[i] < 0 || __builtin_mul_overflow(elements, extents[i], &elements);
+  if (odd) [[unlikely]]
+    elements = Shape(extents, static_cast<std::size_t>(rank)).elements();  // throws, unless an extent is 0
   const std::size_t head = sizeof(Block) + 16 * static_cast<std::size_t>(rank);
-  if (elements > (std::int64_t{1} << 46))
+  if (elements > (std::int64_t{1} << 46)) [[unlikely]]
     fail<ShapeError>("memory", "a tensor of shape {} would have {} elements, more than this machine can address",
                      Shape(extents, static_cast<std::size_t>(rank)), elements);
   const std::size_t bytes = static_cast<std::size_t>(elements) * item_size(dtype);
   const std::size_t offset = bytes >= 64 ? (head + 63) / 64 * 64 : head;
-  Block* b = take(offset + bytes);
+  Block* b = take_block(offset + bytes);
   b->size = elements;
   b->data = reinterpret_cast<std::byte*>(b) + offset;
   b->dtype = dtype;
   b->rank = static_cast<std::uint8_t>(rank);
   b->flags = contiguous_flag;
   std::int64_t stride = 1;
+  std::int64_t *to = b->extents(), *strides = b->strides();
   for (int i = rank; i-- > 0;) {
-    b->extents()[i] = extents[i];
-    b->strides()[i] = stride;
+    to[i] = extents[i];
+    strides[i] = stride;
     stride *= extents[i];
   }
   return b;
@@ -313,6 +340,22 @@ Block* new_borrowed(const void* data, DType dtype, const Shape& shape, void* own
   return b;
 }
 
+// Such memory is on no list of tensors, and whoever frees it keeps it.
+void* allocate(std::size_t bytes) {
+  Pool& p = pool();
+  const std::size_t size_class = class_of(std::max<std::size_t>(bytes, 1));
+  void* memory = take(p, size_class);
+  p.listed += static_cast<std::int64_t>(bytes_of(size_class));
+  p.most_listed = std::max(p.most_listed, p.listed);
+  return memory;
+}
+void deallocate(void* memory, std::size_t bytes) noexcept {
+  Pool& p = pool();
+  const std::size_t size_class = class_of(std::max<std::size_t>(bytes, 1));
+  p.listed -= static_cast<std::int64_t>(bytes_of(size_class));
+  put(p, new (memory) Free, size_class);
+}
+
 std::int64_t pool_bytes(const Block* b) noexcept {
   const auto bytes = static_cast<std::int64_t>(bytes_of(b->size_class));
   return b->flags & view_flag ? bytes + pool_bytes(static_cast<const Block*>(b->base)) : bytes;
@@ -321,8 +364,10 @@ std::int64_t pool_bytes(const Block* b) noexcept {
 void destroy(BlockHead* head) noexcept {
   auto* b = static_cast<Block*>(head);
   if (b->marks[0].tape && on_marked_destroyed) on_marked_destroyed(b);
-  if (b->flags & view_flag) release(static_cast<Block*>(b->base));
-  if (b->flags & borrowed_flag) delete static_cast<Owner*>(b->base);
+  if (b->flags & (view_flag | borrowed_flag)) {
+    if (b->flags & view_flag) release(static_cast<Block*>(b->base));
+    if (b->flags & borrowed_flag) delete static_cast<Owner*>(b->base);
+  }
   Pool& p = pool();
   const std::size_t size_class = b->size_class;
   if (!(b->flags & shared_flag)) bump(p.live_tensors, std::int64_t{-1});
@@ -335,10 +380,7 @@ void destroy(BlockHead* head) noexcept {
   }
 }
 
-std::uint64_t fresh_id() {
-  Pool& p = pool();
-  return (std::uint64_t{p.index} + 1) << 48 | p.next_id++;
-}
+std::uint64_t fresh_id() { return pool().next_id++; }
 std::uint64_t this_thread_slot() { return pool().index + std::uint64_t{1}; }
 
 void renew(Block* b) {

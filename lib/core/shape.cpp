@@ -10,10 +10,7 @@ void detail::fail_extent_range() {
   fail<ShapeError>("shape", "an extent or axis does not fit a 64-bit signed integer");
 }
 
-void Shape::push_back(std::int64_t extent) {
-  if (rank_ == max_rank) fail<ShapeError>("shape", "a rank above {} is not supported", max_rank);
-  extents_[rank_++] = extent;
-}
+void detail::fail_rank() { fail<ShapeError>("shape", "a rank above {} is not supported", max_rank); }
 
 void Shape::insert(int axis, std::int64_t extent) {
   push_back(extent);

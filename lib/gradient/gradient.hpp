@@ -6,6 +6,11 @@
 
 namespace reel::autodiff {
 
+using Gradients = detail::List<Gradient>;
+inline std::vector<Gradient> as_vector(Gradients list) {
+  return {std::move_iterator(list.begin()), std::move_iterator(list.end())};
+}
+
 /// Why there is no gradient: a code, with the op (or variable) it is about, that op's number on the tape, and the line
 /// that called it.
 struct Reason {
@@ -40,23 +45,24 @@ void check(const char* who, const tape::Tape& tape, std::span<const Target> targ
 
 /// The reverse pass: one gradient per source. Arguments checked first; uses up a tape that is not persistent. `who` is
 /// named in errors.
-std::vector<Gradient> replay(tape::Tape& tape, std::span<const Target> targets, std::span<const Source> sources,
-                             const GradientOptions& options, const char* who = "GradientTape.gradient");
+Gradients replay(tape::Tape& tape, std::span<const Target> targets, std::span<const Source> sources,
+                 const GradientOptions& options, const char* who = "GradientTape.gradient");
 
 /// `count` reverse passes from one target, many in each sweep: cotangent i is 1 at the elements i, i + count, ... of
 /// the target. The results stand along a leading axis: [count] + the source's shape, dense; none where all are. Checks,
 /// records and uses up as replay does. TypeError for a complex target.
-std::vector<Gradient> replay_rows(const char* who, tape::Tape& tape, const Target& target,
-                                  std::span<const Source> sources, UnconnectedGradients unconnected,
-                                  std::int64_t count);
+Gradients replay_rows(const char* who, tape::Tape& tape, const Target& target, std::span<const Source> sources,
+                      UnconnectedGradients unconnected, std::int64_t count);
 
 /// The derivatives of the target by each source, of shape target.shape + source.shape. ShapeError beyond max_rank.
-std::vector<Gradient> jacobian(const char* who, tape::Tape& tape, const Target& target, std::span<const Source> sources,
-                               UnconnectedGradients unconnected);
+Gradients jacobian(const char* who, tape::Tape& tape, const Target& target, std::span<const Source> sources,
+                   UnconnectedGradients unconnected);
 
 /// The gradient function that an OverrideGuard of this thread puts in place of the op's own; null if none.
 struct Override;
-const Override* find_override(const char* name) noexcept;
+extern constinit thread_local std::vector<Override>* overrides [[gnu::tls_model("initial-exec")]];
+const Override* look_up_override(const char* name) noexcept;
+inline const Override* find_override(const char* name) noexcept { return overrides ? look_up_override(name) : nullptr; }
 void call_override(const Override& override, const tape::Tape& tape, const tape::Record& record,
                    const tape::Entry& entry, std::span<const Tensor> g, std::span<Gradient> dx);
 
@@ -68,6 +74,8 @@ struct GradientAccess {
   static Gradient none(autodiff::Reason reason);
   /// The tensor of a dense gradient, taken out: replay adds into it.
   static Tensor& value(Gradient& g) noexcept { return g.value_; }
+  /// Neither a gradient nor a reason for having none.
+  static bool blank(const Gradient& g) noexcept { return !g.value_.defined() && !g.extra_; }
 };
 
 }  // namespace reel

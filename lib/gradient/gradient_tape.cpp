@@ -17,15 +17,15 @@ Shape join(const Shape& a, const Shape& b) {
   return s;
 }
 
-std::vector<Gradient> jacobian(const char* who, tape::Tape& tape, const Target& target, std::span<const Source> sources,
-                               UnconnectedGradients unconnected) {
+Gradients jacobian(const char* who, tape::Tape& tape, const Target& target, std::span<const Source> sources,
+                   UnconnectedGradients unconnected) {
   check(who, tape, {&target, 1}, sources, {});
   const Shape of = target.tensor().shape();
   for (const Source& s : sources)
     if (const Shape by = shape_of(s); of.rank() + by.rank() > max_rank)
       fail<ShapeError>(who, "a target of rank {} by a source of rank {} makes a rank above {}; flatten them", of.rank(),
                        by.rank(), max_rank);
-  std::vector<Gradient> result = replay_rows(who, tape, target, sources, unconnected, target.tensor().size());
+  Gradients result = replay_rows(who, tape, target, sources, unconnected, target.tensor().size());
   for (std::size_t i = 0; i < sources.size(); ++i)
     if (result[i]) result[i] = reshape(result[i].dense(), join(of, shape_of(sources[i])));
   return result;
@@ -56,13 +56,13 @@ void GradientTape::watch(const Variable& x) {
   tape::watch(*tape_, x);
 }
 
-std::vector<Gradient> GradientTape::replay(std::span<const Target> targets, std::span<const Source> sources,
-                                           const GradientOptions& options) {
+detail::List<Gradient> GradientTape::replay(std::span<const Target> targets, std::span<const Source> sources,
+                                            const GradientOptions& options) {
   return autodiff::replay(*tape_, targets, sources, options);
 }
 
-std::vector<Gradient> GradientTape::jacobians(const Target& target, std::span<const Source> sources,
-                                              const JacobianOptions& options) {
+detail::List<Gradient> GradientTape::jacobians(const Target& target, std::span<const Source> sources,
+                                               const JacobianOptions& options) {
   return autodiff::jacobian("GradientTape.jacobian", *tape_, target, sources, options.unconnected_gradients);
 }
 

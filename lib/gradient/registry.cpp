@@ -16,6 +16,7 @@ struct Override {
   std::string name;
   GradientFunction gradient;
 };
+constinit thread_local std::vector<Override>* overrides = nullptr;
 
 namespace {
 
@@ -30,15 +31,16 @@ Registry& registry() {
 }
 // The name as a string that never goes: reasons and traces name ops that are long gone.
 const char* interned(std::string_view name) {
+  // A thread mostly records the same op again and again.
+  constinit thread_local static const char* last = nullptr;
+  if (last && name == last) return last;
   static std::mutex& mutex = *new std::mutex;
   static auto& names = *new std::set<std::string, std::less<>>;
   const std::lock_guard lock(mutex);
   auto found = names.find(name);
   if (found == names.end()) found = names.emplace(name).first;
-  return found->c_str();
+  return last = found->c_str();
 }
-
-constinit thread_local std::vector<Override>* overrides = nullptr;
 
 // What a recorded op of the user owns. The attributes of its entry hold the pointer; entries of several tapes share it.
 struct UserOp {
@@ -152,8 +154,7 @@ void add_entry(std::string_view name, GradientFunction f) {
 
 }  // namespace
 
-const Override* find_override(const char* name) noexcept {
-  if (!overrides) return nullptr;
+const Override* look_up_override(const char* name) noexcept {
   for (auto o = overrides->rbegin(); o != overrides->rend(); ++o)
     if (o->name == name) return &*o;
   return nullptr;

@@ -15,14 +15,6 @@ constexpr char letter(Transposed transposed) noexcept { return transposed == Tra
 
 }  // namespace
 
-void prepare_blas() noexcept {
-  static const bool once = [] {
-    openblas_set_num_threads(1);
-    return true;
-  }();
-  static_cast<void>(once);
-}
-
 template <class T>
 int gemm(Transposed transpose_a, Transposed transpose_b, std::ptrdiff_t m, std::ptrdiff_t n, std::ptrdiff_t k,
          std::type_identity_t<T> alpha, const T* a, std::ptrdiff_t lda, const T* b, std::ptrdiff_t ldb,

@@ -23,6 +23,11 @@ inline constexpr int bad_extent = std::numeric_limits<int>::min() + 2;     // ne
 // Every function of blas.hpp and lapack.hpp calls it first.
 void prepare_blas() noexcept;
 
+// The processor whose kernels OpenBLAS uses, by its name for it, and whether it holds kernels for several. See
+// openblas.cpp for when that is not OpenBLAS's own choice.
+const char* blas_core() noexcept;
+bool blas_has_choice() noexcept;
+
 // C[m, n] = alpha op(A) op(B) + beta C. op(A) is [m, k], op(B) is [k, n]; with beta = 0 C is only written, so it may
 // hold anything; k = 0 gives beta C. C overlaps neither A nor B.
 template <class T>

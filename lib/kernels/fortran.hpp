@@ -10,8 +10,6 @@
 #include "kernels/blas.hpp"
 
 extern "C" {
-void openblas_set_num_threads(int count);
-
 using reel_fortran_length = std::size_t;
 
 void sgemm_(const char*, const char*, const int*, const int*, const int*, const float*, const float*, const int*,

@@ -56,18 +56,79 @@ struct Reduction {
   void (*merge)(void* acc, const void* in, std::ptrdiff_t n);
 };
 
-// out[0] = index of the first greatest (least) element, n >= 1. A NaN is both.
-using ArgReduce = void (*)(Strided in, std::ptrdiff_t n, std::int64_t* out);
+// out[j] = index of the first greatest (least) of the n elements j + i stride, for `count` neighbours j. n >= 1. A NaN
+// is both.
+using ArgReduce = void (*)(Strided in, std::ptrdiff_t n, std::ptrdiff_t count, std::int64_t* out);
 
-// Functions of one contiguous row of n >= 1 elements. A row whose maximum is -inf or inf has the limit as its logsumexp
-// and NaN as its softmax. out may be x, g or z itself.
+// A function of rows of n >= 1 elements that lie one after the other, from operands that do too. out may be an operand
+// of as many elements.
+using RowLoop = void (*)(const void* const* in, void* out, std::ptrdiff_t n, std::ptrdiff_t rows);
+// A row whose maximum is -inf or inf has the limit as its logsumexp and NaN as its softmax. Operands: x, z and labels
+// are rows; per_row says which have, and give, one element for each row instead.
 struct Rows {
-  void (*softmax)(const void* x, void* out, std::ptrdiff_t n);
-  void (*log_softmax)(const void* x, void* out, std::ptrdiff_t n);
-  void (*logsumexp)(const void* x, void* out, std::ptrdiff_t n);                           // out: one element
-  void (*softmax_product)(const void* g, const void* z, void* out, std::ptrdiff_t n);      // z * (g - sum(g * z))
-  void (*log_softmax_product)(const void* g, const void* z, void* out, std::ptrdiff_t n);  // g - exp(z) * sum(g)
-  Loop logsumexp_product;  // in: g, x, z; g * exp(x - z)
+  RowLoop softmax, log_softmax;          // x
+  RowLoop logsumexp;                     // x; gives one element per row
+  RowLoop softmax_product;               // g, z: z * (g - sum(g * z))
+  RowLoop log_softmax_product;           // g, z: g - exp(z) * sum(g)
+  RowLoop logsumexp_product;             // g per row, x, z per row: g * exp(x - z)
+  RowLoop cross_entropy;                 // x, labels: sum(labels * (logsumexp(x) - x)), one element per row
+  RowLoop cross_entropy_product;         // g per row, x, labels: g * (softmax(x) * sum(labels) - labels)
+  RowLoop cross_entropy_labels_product;  // g per row, x: -g * log_softmax(x)
+  // The same with one class per row, an int64 < n; a row whose class is negative gives 0.
+  RowLoop sparse_cross_entropy;          // x, label per row; gives one element per row
+  RowLoop sparse_cross_entropy_product;  // g per row, x, label per row; out apart from them
+  // xhat = (x - mean) / sqrt(variance + epsilon) of each row; then xhat * scale + offset, if these are not null.
+  RowLoop layer_norm;  // x, epsilon (one number), scale, offset (one row each)
+  // in: g, x, epsilon, scale or null. out, unless null: x's cotangent. To sums, unless null, [2, n], it adds g * xhat
+  // and g of all rows, one after the other.
+  void (*layer_norm_product)(const void* const* in, void* out, void* sums, std::ptrdiff_t n, std::ptrdiff_t rows);
+  // in: g or null, x, mean (one row). out is not used. To sums, [2, n], it adds g * (x - mean) and g of all rows;
+  // without g, to sums, [n], (x - mean)^2.
+  void (*column_sums)(const void* const* in, void* out, void* sums, std::ptrdiff_t n, std::ptrdiff_t rows);
+  // With one mean, scale, offset and slope per row. The first three give one element per row.
+  RowLoop sum;            // x
+  RowLoop squares;        // x, mean: sum((x - mean)^2)
+  RowLoop products;       // g, x, mean: sum(g * (x - mean))
+  RowLoop scale;          // x, mean, scale, offset: (x - mean) * scale + offset
+  RowLoop scale_product;  // g, x, mean, scale, offset, slope: scale * (g - offset - (x - mean) * slope)
+};
+
+// A plane of rows x columns, contiguous, made of a strided one: [first, last) of rows and columns are copied, the
+// others are `fill`. `from` is what comes to (first_row, first_column). Up to a lane behind the plane is overwritten.
+struct PlaneLayout {
+  const void* from;
+  std::ptrdiff_t row_stride, column_stride;
+  void* to;
+  std::ptrdiff_t rows, columns, first_row, last_row, first_column, last_column;
+  double fill;
+};
+// out[f * out_stride + k] += the sum over u < count and i < n, a multiple of the lane, of
+// g[u * g_step + f * g_stride + i] * x[u * x_step + offset[k] + i].
+struct PlaneProducts {
+  const void *g, *x;
+  std::ptrdiff_t count, g_step, x_step, g_stride, filters;
+  const std::ptrdiff_t* offset;
+  std::ptrdiff_t taps, n;
+  void* out;
+  std::ptrdiff_t out_stride;
+};
+// Convolution and pooling over planes laid out flat. What has n elements is read, and written, up to the end of the
+// last lane.
+struct Convolution {
+  std::ptrdiff_t bytes;  // of an element
+  std::ptrdiff_t lane;   // elements
+  std::ptrdiff_t block;  // the most filters that correlate takes; also every power of two below
+  // out[f * out_stride + i] = the sum over k < taps of w[k * filters + f] * x[offset[k] + i], i < n.
+  void (*correlate)(const void* x, const std::ptrdiff_t* offset, std::ptrdiff_t taps, const void* w,
+                    std::ptrdiff_t filters, void* out, std::ptrdiff_t out_stride, std::ptrdiff_t n);
+  void (*products)(const PlaneProducts& p);
+  void (*lay_out)(const PlaneLayout& p);
+  // The inverse: to[r * row_stride + c * column_stride] = from[r * width + c], or += that.
+  void (*take_back)(const void* from, std::ptrdiff_t width, void* to, std::ptrdiff_t row_stride,
+                    std::ptrdiff_t column_stride, std::ptrdiff_t rows, std::ptrdiff_t columns, bool add);
+  // out[i] = the greatest x[offset[k] + i], place[i] = the first such k; first[i] where all are -inf. A NaN wins.
+  void (*greatest)(const void* x, const std::ptrdiff_t* offset, std::ptrdiff_t taps, const void* first, void* out,
+                   void* place, std::ptrdiff_t n);
 };
 
 // Everything that is compiled once per instruction set. An entry is null where the operation does not exist for that
@@ -84,6 +145,7 @@ struct Set {
   void (*dot[type_count])(Strided a, Strided b, std::ptrdiff_t n,
                           void* out);  // sum of a * b, in the order of Reduce::sum
   Rows rows[type_count];
+  Convolution convolution[type_count];
 
   const Pointwise& pointwise(std::size_t row, Type t) const { return op[row][index(t)]; }
   Loop comparison(Comparison c, Type t) const { return compare[static_cast<std::size_t>(c)][index(t)]; }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <vector>
 
 #include "core/block.hpp"
 #include "core/fail.hpp"
@@ -60,12 +61,52 @@ Tiling tiling(std::int64_t m, std::int64_t n, std::int64_t k) {
   return t;
 }
 
+// Sums of products are added by halves: the tree that the length alone determines.
+constexpr std::int64_t first_half(std::int64_t n) { return ceil_divide(ceil_divide(n, 2), dot_piece) * dot_piece; }
+
+template <class T>
+T dot_alone(std::int64_t n, const T* x, std::int64_t stride_x, const T* y, std::int64_t stride_y) {
+  if (n <= dot_piece) return kernels::dot<T>(n, x, stride_x, y, stride_y);
+  const std::int64_t half = first_half(n);
+  return dot_alone(half, x, stride_x, y, stride_y) +
+         dot_alone(n - half, x + half * stride_x, stride_x, y + half * stride_y, stride_y);
+}
+
+// The branches of the tree that threads take, of at most `most` elements each; then their sums, added as the tree says.
+struct Branch {
+  std::int64_t first, count;
+};
+void cut(Branch b, std::int64_t most, std::vector<Branch>& branches) {
+  if (b.count <= most) return branches.push_back(b);
+  const std::int64_t half = first_half(b.count);
+  cut({b.first, half}, most, branches);
+  cut({b.first + half, b.count - half}, most, branches);
+}
+template <class T>
+T joined(std::int64_t count, std::int64_t most, const T*& sums) {
+  if (count <= most) return *sums++;
+  const std::int64_t half = first_half(count);
+  const T front = joined(half, most, sums);
+  return front + joined(count - half, most, sums);
+}
+
 template <class T>
 T dot(std::int64_t n, const T* x, std::int64_t stride_x, const T* y, std::int64_t stride_y) {
-  if (n <= dot_piece) return kernels::dot<T>(n, x, stride_x, y, stride_y);
-  const std::int64_t half = ceil_divide(ceil_divide(n, 2), dot_piece) * dot_piece;
-  return dot(half, x, stride_x, y, stride_y) +
-         dot(n - half, x + half * stride_x, stride_x, y + half * stride_y, stride_y);
+  if (n < split_elements) return dot_alone(n, x, stride_x, y, stride_y);
+  kernels::prepare_blas();
+  const std::int64_t most = std::max(split_elements / 4, n / 64);
+  std::vector<Branch> branches;
+  cut({0, n}, most, branches);
+  std::vector<T> sums(branches.size());
+  parallel_for(static_cast<std::int64_t>(branches.size()), 1, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i) {
+      const Branch& b = branches[static_cast<std::size_t>(i)];
+      sums[static_cast<std::size_t>(i)] =
+          dot_alone(b.count, x + b.first * stride_x, stride_x, y + b.first * stride_y, stride_y);
+    }
+  });
+  const T* at = sums.data();
+  return joined(n, most, at);
 }
 
 // One tile of one product: rows [i, i + rows), columns [j, j + columns) of c, whose rows lie `width` apart.
@@ -73,6 +114,7 @@ template <class T>
 struct Product {
   std::int64_t k, width;
   Layout a, b;
+  Onto onto;
   std::int64_t row_a, column_a, row_b, column_b;  // strides
 
   void operator()(const T* from_a, const T* from_b, T* c, std::int64_t i, std::int64_t j, std::int64_t rows,
@@ -80,17 +122,19 @@ struct Product {
     from_a += i * row_a;
     from_b += j * column_b;
     c += i * width + j;
+    const T beta = onto == Onto::sum ? 1 : 0;
     if (rows == 1 && columns == 1) {
-      *c = dot(k, from_a, column_a, from_b, row_b);
+      const T product = dot(k, from_a, column_a, from_b, row_b);
+      *c = onto == Onto::sum ? *c + product : product;
     } else if (columns == 1 && width == 1) {
       static_cast<void>(kernels::gemv<T>(flag(a.transposed), a.transposed ? k : rows, a.transposed ? rows : k, 1,
-                                         from_a, a.leading, from_b, row_b, 0, c, 1));
+                                         from_a, a.leading, from_b, row_b, beta, c, 1));
     } else if (rows == 1) {
       static_cast<void>(kernels::gemv<T>(flag(!b.transposed), b.transposed ? columns : k, b.transposed ? k : columns, 1,
-                                         from_b, b.leading, from_a, column_a, 0, c, 1));
+                                         from_b, b.leading, from_a, column_a, beta, c, 1));
     } else {
       static_cast<void>(kernels::gemm<T>(flag(a.transposed), flag(b.transposed), rows, columns, k, 1, from_a, a.leading,
-                                         from_b, b.leading, 0, c, width));
+                                         from_b, b.leading, beta, c, width));
     }
   }
 };
@@ -127,7 +171,7 @@ class Batches {
 };
 
 template <class T>
-void floating(const Shape& batch, std::int64_t count, const Factor& a, const Factor& b, T* out) {
+void floating(const Shape& batch, std::int64_t count, const Factor& a, const Factor& b, T* out, Onto onto) {
   const std::int64_t m = a.rows, n = b.columns, k = a.columns;
   const Layout la = layout(a), lb = layout(b);
   if (std::max({m, n, k, la.leading, lb.leading}) > largest)
@@ -136,7 +180,7 @@ void floating(const Shape& batch, std::int64_t count, const Factor& a, const Fac
   // Along an extent of 1 a stride may be anything: BLAS wants it positive.
   const auto positive = [](std::int64_t stride) { return std::max<std::int64_t>(1, stride); };
   const Product<T> product{
-      k, n, la, lb, a.row_stride, positive(a.column_stride), positive(b.row_stride), b.column_stride};
+      k, n, la, lb, onto, a.row_stride, positive(a.column_stride), positive(b.row_stride), b.column_stride};
   const Tiling tiles = tiling(m, n, k);
   if (count == 1 && tiles.count() == 1) return product(from_a, from_b, out, 0, 0, m, n);
   kernels::prepare_blas();
@@ -237,19 +281,20 @@ Factor factor(const Tensor& x, int batch_rank, bool column_vector) {
   return f;
 }
 
-void matmul(DType dtype, const Shape& batch, const Factor& a, const Factor& b, std::byte* out) {
+void matmul(DType dtype, const Shape& batch, const Factor& a, const Factor& b, std::byte* out, Onto onto) {
   const std::int64_t count = batch.elements(), m = a.rows, n = b.columns;
   if (count == 0 || m == 0 || n == 0) return;
   if (a.columns == 0) {
+    if (onto == Onto::sum) return;
     std::fill_n(out, static_cast<std::size_t>(count * m * n) * item_size(dtype), std::byte{0});
     return;
   }
-  if (Factor all; count > 1 && stacks(batch, a, b, all)) return matmul(dtype, {}, all, b, out);
+  if (Factor all; count > 1 && stacks(batch, a, b, all)) return matmul(dtype, {}, all, b, out, onto);
   switch (dtype) {
     case DType::float32:
-      return floating(batch, count, a, b, reinterpret_cast<float*>(out));
+      return floating(batch, count, a, b, reinterpret_cast<float*>(out), onto);
     case DType::float64:
-      return floating(batch, count, a, b, reinterpret_cast<double*>(out));
+      return floating(batch, count, a, b, reinterpret_cast<double*>(out), onto);
     case DType::boolean:
       return integral(batch, count, a, b, reinterpret_cast<bool*>(out));
     case DType::uint8:

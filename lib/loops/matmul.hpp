@@ -36,7 +36,10 @@ Factor factor(const Tensor& x, int batch_rank, bool column_vector);
 
 /// out = a b for each batch, contiguous. Of float32 and float64 the factors must be readable; integers wrap, booleans
 /// combine by and, or. Every stride serves them.
-void matmul(DType dtype, const Shape& batch, const Factor& a, const Factor& b, std::byte* out);
+/// With Onto::sum out = out + a b, for float32 and float64.
+enum class Onto : bool { nothing, sum };
+void matmul(DType dtype, const Shape& batch, const Factor& a, const Factor& b, std::byte* out,
+            Onto onto = Onto::nothing);
 
 /// The row-major position in a tensor with the batch axes `own` that broadcasts to position i of `batch`.
 std::int64_t broadcast_index(std::int64_t i, const Shape& batch, const Shape& own);

@@ -2,6 +2,7 @@
 // broadcasting, reuse of an operand's memory, the choice of what a tape keeps, and the fused or recorded derivative.
 #include <array>
 #include <reel/ops/make.hpp>
+#include <reel/ops/neural.hpp>
 #include <reel/ops/pointwise.hpp>
 #include <reel/ops/reduce.hpp>
 
@@ -23,13 +24,14 @@ namespace {
 // Where a rule finds x, y, w and z among the saved values.
 constexpr std::size_t result_at = 3;
 constexpr std::size_t arity_max = 3;
+static_assert(result_at + 1 == tape::most_read);
 
 // What the engine needs to know of a row, without its type.
 struct Row {
   tape::Rule rule;
   std::size_t index, arity;
   table::Domain domain;
-  std::array<unsigned, arity_max> reads;  // by the product of each operand
+  tape::Reads reads;  // by the product of each operand
 };
 
 constexpr kernels::Type lane_type(DType d) { return static_cast<kernels::Type>(d); }
@@ -51,10 +53,6 @@ bool same_shape(const detail::Block* a, const detail::Block* b) noexcept {
   return true;
 }
 
-bool has_shape(const detail::Block* x, const Shape& shape) noexcept {
-  return x->rank == shape.rank() && std::equal(shape.begin(), shape.end(), x->extents());
-}
-
 // The operand whose memory may hold the result, or null.
 detail::Block* reusable_operand(std::span<const Operand* const> operands, const Tensor* const* x, DType d,
                                 const Shape& shape) {
@@ -64,6 +62,8 @@ detail::Block* reusable_operand(std::span<const Operand* const> operands, const 
     if (b->dtype != d || !detail::reusable(b) || b->shape() != shape) continue;
     bool alone = true;  // the same handle may stand for two operands
     for (std::size_t k = 0; k < operands.size(); ++k) alone &= k == i || x[k] != x[i];
+    if (alone && tape::active())  // a tape may keep it
+      for (std::size_t k = 0; k < operands.size(); ++k) alone &= !tape::followed(*x[k]) && !tape::cut_off(*x[k]);
     if (alone) return TensorAccess::take(const_cast<Tensor&>(*x[i]));
   }
   return nullptr;
@@ -76,21 +76,9 @@ void compute(const Row& row, kernels::Loop loop, std::span<const Tensor* const> 
   loops::pointwise(loop, shape, x, out);
 }
 
-[[gnu::noinline]] void record_row(const Row& row, std::span<const Tensor* const> x, const Tensor& z) {
-  unsigned reads = 0;
-  for (std::size_t i = 0; i < x.size(); ++i)
-    if (tape::followed(*x[i])) reads |= row.reads[i];
-  const Tensor* saved[result_at + 1] = {};
-  std::size_t count = 0;
-  const unsigned masks[] = {table::x, table::y, table::w, table::z};
-  for (std::size_t i = 0; i <= result_at; ++i)
-    if (reads & masks[i]) {
-      saved[i] = i == result_at ? &z : x[i];
-      count = i + 1;
-    }
-  const Tensor* out[] = {&z};
-  if (is_differentiable(z.dtype()))
-    tape::record(row.rule, x, out, {saved, count});
+void record_row(const Row& row, std::span<const Tensor* const> x, const Tensor& z) {
+  if (is_differentiable(detail::block(z)->dtype)) [[likely]]
+    tape::record(row.rule, x, z, row.reads);
   else
     tape::note_cut(row.rule.name, x, z, tape::Cut::integer);
 }
@@ -112,14 +100,11 @@ void compute(const Row& row, kernels::Loop loop, std::span<const Tensor* const> 
     }
     shape = i == 0 ? x[i]->shape() : broadcast_shapes(row.rule.name, shape, x[i]->shape());
   }
-  bool noted = false;
-  if (tape::active())
-    for (std::size_t i = 0; i < operands.size(); ++i) noted |= tape::followed(*x[i]) || tape::cut_off(*x[i]);
   const kernels::Loop loop = kernels::active().op[row.index][kernels::index(lane_type(d))].value;
   Tensor z;
   const Tensor* read[arity_max];
   std::copy_n(x, arity_max, read);
-  detail::Block* reused = noted || tape::watching ? nullptr : reusable_operand(operands, x, d, shape);
+  detail::Block* reused = tape::watching ? nullptr : reusable_operand(operands, x, d, shape);
   if (reused) {
     z = TensorAccess::adopt(reused);
     for (std::size_t i = 0; i < operands.size(); ++i)
@@ -134,17 +119,17 @@ void compute(const Row& row, kernels::Loop loop, std::span<const Tensor* const> 
   return z;
 }
 
-Tensor run(const Row& row, std::initializer_list<const Operand*> list) {
-  const std::span<const Operand* const> operands(list.begin(), list.size());
+template <std::size_t Arity>
+Tensor run(const Row& row, const std::array<const Operand*, Arity>& operands) {
   // The common case: tensors of one dtype and shape, contiguous, the row defined for them, nothing to reuse.
   const detail::Block* first = operands[0]->is_tensor() ? detail::block(operands[0]->tensor()) : nullptr;
   if (!first || !first->contiguous()) return run_general(row, operands);
-  const Tensor* x[arity_max];
-  for (std::size_t i = 0; i < operands.size(); ++i) {
+  const Tensor* x[Arity];
+  for (std::size_t i = 0; i < Arity; ++i) {
     if (!operands[i]->is_tensor()) return run_general(row, operands);
     x[i] = &operands[i]->tensor();
     const detail::Block* b = detail::block(*x[i]);
-    if (!b || b->dtype != first->dtype || !b->contiguous() || !same_shape(b, first) ||
+    if (!b || b->dtype != first->dtype || !b->contiguous() || (i > 0 && !same_shape(b, first)) ||
         (operands[i]->kind() == detail::OperandKind::rvalue && detail::reusable(b)))
       return run_general(row, operands);
   }
@@ -153,44 +138,34 @@ Tensor run(const Row& row, std::initializer_list<const Operand*> list) {
     return run_general(row, operands);
   Tensor z = TensorAccess::adopt(detail::new_block(first->dtype, first->extents(), first->rank));
   if (first->size < loops::parallel_threshold) {
-    kernels::Strided in[arity_max];
-    for (std::size_t i = 0; i < operands.size(); ++i) in[i] = {detail::block(*x[i])->data, 1};
+    kernels::Strided in[Arity];
+    for (std::size_t i = 0; i < Arity; ++i) in[i] = {detail::block(*x[i])->data, 1};
     loop(in, detail::block(z)->data, first->size);
   } else {
-    loops::pointwise(loop, z.shape(), {x, operands.size()}, z);
+    loops::pointwise(loop, z.shape(), x, z);
   }
-  if (tape::active()) record_row(row, {x, operands.size()}, z);
+  if (tape::active()) record_row(row, x, z);
   return z;
 }
 
-// The fused kernel of a product, in = g, x, y, w, z. It writes into g's own memory if it `may`.
-[[gnu::noinline]] Tensor fused(kernels::Loop loop, const Tensor& g, const Tensor* (&in)[result_at + 2], bool may,
-                               const Shape* shape) {
-  detail::Block* from = detail::block(g);
-  if (shape) {
-    const Tensor out = detail::empty(from->dtype, *shape);
-    loops::pointwise(loop, in, out);
-    return out;
+// The fused kernel of a product, in = g, x, y, w, z as far as it reads them, summed down to `target`. It writes into
+// g's own memory if it `may`.
+[[gnu::noinline]] Tensor fused(kernels::Loop loop, const Tensor& g, std::span<const Tensor* const> in,
+                               const Shape& shape, const Shape& target, bool may) {
+  const DType dtype = detail::block(g)->dtype;
+  if (&target != &shape && target != shape && !is_half(dtype)) {
+    const kernels::Reduction& sum = kernels::active().reduction(kernels::Reduce::sum, lane_type(dtype));
+    const Tensor out = detail::empty(dtype, target);
+    if (loops::pointwise_reduce(loop, shape, in, sum, summed_axes(shape, target), out)) return out;
   }
-  const bool reuse = may && detail::reusable(from) && !tape::active() && !tape::watching;
-  const Tensor out = TensorAccess::adopt(reuse ? TensorAccess::take(const_cast<Tensor&>(g))
-                                               : detail::new_block(from->dtype, from->extents(), from->rank));
-  if (reuse)
-    for (const Tensor*& x : in)
-      if (x == &g) x = &out;
-  loops::pointwise(loop, in, out);
-  if (reuse) detail::renew(from);
+  if (may && !tape::active() && !tape::watching && detail::reusable(detail::block(g))) {
+    loops::pointwise(loop, shape, in, g);
+    detail::renew(detail::block(g));
+    return std::move(const_cast<Tensor&>(g));
+  }
+  const Tensor out = detail::empty(dtype, shape);
+  if (detail::block(out)->size) loops::pointwise(loop, shape, in, out);
   return out;
-}
-
-// The same, summed down to `target` without being written before, where that is a gain; else an empty handle.
-[[gnu::noinline]] Tensor fused_sum(kernels::Loop loop, const Tensor& g, const Tensor* (&in)[result_at + 2],
-                                   const Shape& target) {
-  const Shape shape = g.shape();
-  if (target == shape || is_half(g.dtype())) return {};
-  const kernels::Reduction& sum = kernels::active().reduction(kernels::Reduce::sum, lane_type(g.dtype()));
-  const Tensor out = detail::empty(g.dtype(), target);
-  return loops::pointwise_reduce(loop, shape, in, sum, summed_axes(shape, target), out) ? out : Tensor();
 }
 
 constexpr std::int64_t worth_a_view = 1024;  // elements
@@ -212,42 +187,37 @@ bool is_borrowed(const Tensor& x) {
   return b->flags & detail::borrowed_flag;
 }
 
-// g times the partial derivative with respect to operand K, in g's shape or, if given, the larger `shape`; with a
-// `target` it may be summed down to that already. Recorded when a tape follows what it is made of, in whatever shape
-// that has; one fused kernel otherwise, which writes into g's own memory if nobody `needs` g afterwards.
+// g times the partial derivative with respect to operand K: in the shape of the result, or summed down to `target`
+// already. Recorded when a tape follows what it is made of; one fused kernel otherwise, which writes into g's own
+// memory if nobody `needs` g afterwards.
 template <table::FixedString Name, std::size_t K>
-Tensor product(const tape::Record& record, const Tensor& g, bool needed, const Shape* target = nullptr,
-               const Shape* shape = nullptr) {
+Tensor product(const tape::Record& record, const Tensor& g, const Shape& shape, const Shape& target, bool needed) {
   constexpr const auto& p = std::get<K>(kernels::row<Name>.products);
   if constexpr (p.is_identity) {
-    return g;
+    return needed || tape::watching ? g : std::move(const_cast<Tensor&>(g));
   } else if constexpr (p.is_zero) {
-    return zeros(g.shape(), g.dtype());
+    return zeros(shape, g.dtype());
   } else {
-    constexpr unsigned reads = p.reads;
-    Tensor v[result_at + 1];
-    const unsigned masks[] = {table::x, table::y, table::w, table::z};
-    bool recorded = tape::active() && tape::followed(g);
-    for (std::size_t i = 0; i <= result_at; ++i)
-      if (reads & masks[i]) {
-        v[i] = record.saved(i);
-        recorded = recorded || (tape::active() && tape::followed(v[i]));
+    constexpr unsigned masks[] = {table::x, table::y, table::w, table::z};
+    // The order of a product's operands: g, x, y, w, z, up to the last that it reads. What it does not read is g again.
+    constexpr std::size_t count = p.reads & table::z ? 5 : p.reads & table::w ? 4 : p.reads & table::y ? 3 : 2;
+    const Tensor* in[count];
+    in[0] = &g;
+    for (std::size_t i = 1; i < count; ++i) in[i] = p.reads & masks[i - 1] ? &record.saved(i - 1) : &g;
+    if (tape::active()) {
+      bool recorded = false;
+      for (std::size_t i = 0; i < count; ++i)
+        recorded = recorded || ((i == 0 || in[i] != &g) && tape::followed(*in[i]));
+      if (recorded) {
+        const auto operand = [&](std::size_t i) -> const Tensor& { return *in[i < count ? i : 0]; };
+        return table::apply(p, g, operand(1), operand(2), operand(3), operand(4));
       }
-    if (recorded) return table::apply(p, g, v[0], v[1], v[2], v[3]);
-    if constexpr (p.is_times) {
-      const Tensor& read = v[reads == table::x ? 0 : 1];
-      if (detail::block(g)->size >= worth_a_view && is_one(g) && !is_borrowed(read))
-        return broadcast_view(read, shape ? *shape : g.shape());
     }
-    // The order of a product's operands: g, x, y, w, z. What it does not read is g again.
-    const Tensor* in[result_at + 2] = {&g, &g, &g, &g, &g};
-    for (std::size_t i = 0; i <= result_at; ++i)
-      if (reads & masks[i]) in[i + 1] = &v[i];
-    const kernels::Loop loop =
-        kernels::active().op[kernels::row_of<Name>()][static_cast<std::size_t>(detail::block(g)->dtype)].product[K];
-    if (target)
-      if (Tensor sum = fused_sum(loop, g, in, *target); sum.defined()) return sum;
-    return fused(loop, g, in, !needed, shape);
+    if constexpr (p.is_times)
+      if (detail::block(g)->size >= worth_a_view && is_one(g) && !is_borrowed(*in[count - 1]))
+        return broadcast_view(*in[count - 1], shape);
+    return fused(kernels::active().op[kernels::row_of<Name>()][static_cast<std::size_t>(g.dtype())].product[K], g, in,
+                 shape, target, !needed);
   }
 }
 
@@ -257,33 +227,31 @@ void pull(const tape::Record& record, const Tensor& g, std::span<Gradient> dx) {
   if constexpr (!p.is_unconnected)
     if (record.wanted(K)) {
       // The transpose of a complex product is the product with the conjugate.
-      const bool complex = p.has_function && is_complex(detail::block(g)->dtype);
+      const bool complex = p.has_function && is_complex(g.dtype());
       Tensor held;
+      const Shape shape = detail::block(g)->shape();
       const Tensor& from = complex ? held = conj(g) : g;
       bool needed = false;
       for (std::size_t k = K + 1; k < kernels::row<Name>.arity; ++k) needed = needed || record.wanted(k);
       needed = needed && !complex;
-      const Shape own = record.shape(K);
-      if (!record.lead() && has_shape(detail::block(g), own)) {
-        Tensor part = product<Name, K>(record, from, needed);
+      if (record.fits(g, K)) {  // nothing was broadcast
+        Tensor part = product<Name, K>(record, from, shape, shape, needed);
         dx[K] = complex ? conj(part) : std::move(part);
-      } else {
-        const Shape target = led_target(record, own, g.rank());
-        Tensor part = product<Name, K>(record, from, needed, &target);
-        if (complex) part = conj(part);
-        dx[K] = sum_to(record, part, own);
+        return;
       }
+      const Shape own = record.shape(K), target = led_target(record, own, shape.rank());
+      Tensor part = product<Name, K>(record, from, shape, target, needed);
+      if (complex) part = conj(part);
+      dx[K] = sum_to(record, part, own);
     }
 }
 
 template <table::FixedString Name, std::size_t K>
 void push(const tape::Record& record, const Tensor& t, Tensor& dy) {
-  constexpr const auto& p = std::get<K>(kernels::row<Name>.products);
-  if constexpr (!p.is_unconnected)
+  if constexpr (!std::get<K>(kernels::row<Name>.products).is_unconnected)
     if (t.defined()) {
       const Shape shape = record.output_shape();
-      const bool narrow = p.has_function && t.shape() != shape;
-      Tensor part = product<Name, K>(record, t, true, nullptr, narrow ? &shape : nullptr);
+      Tensor part = product<Name, K>(record, t, shape, shape, true);
       if (part.shape() != shape) part = broadcast_to(part, shape);
       dy = dy.defined() ? add(std::move(dy), part) : part;
     }
@@ -317,7 +285,7 @@ constexpr Row row = make_row<Name>();
 template <table::FixedString Name, class... O>
 Tensor apply(const Operand& first, const O&... others) {
   const tape::OpScope scope(first);
-  return run(row<Name>, {&first, &others...});
+  return run<1 + sizeof...(O)>(row<Name>, {&first, &others...});
 }
 
 // Integer operands that have no result: refused before anything is computed.
@@ -402,6 +370,7 @@ Tensor selu(const Operand& x)       { return apply<"selu">(x); }
 Tensor gelu(const Operand& x)       { return apply<"gelu">(x); }
 Tensor silu(const Operand& x)       { return apply<"silu">(x); }
 Tensor softsign(const Operand& x)   { return apply<"softsign">(x); }
+Tensor sigmoid_cross_entropy(const Operand& x, const Operand& y) { return apply<"sigmoid_cross_entropy">(x, y); }
 Tensor floor(const Operand& x)      { return apply<"floor">(x); }
 Tensor ceil(const Operand& x)       { return apply<"ceil">(x); }
 Tensor round(const Operand& x)      { return apply<"round">(x); }

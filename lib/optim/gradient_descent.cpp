@@ -6,8 +6,8 @@
 #include <reel/optim.hpp>
 
 #include "core/fail.hpp"
-#include "ops/index/rows.hpp"
-#include "tape/record.hpp"
+#include "optim/update.hpp"
+#include "tape/tape.hpp"
 
 namespace reel {
 namespace {
@@ -16,6 +16,28 @@ std::string label(const Variable& variable, std::size_t position) {
   return variable.name().empty() ? fmt::format("variable {}", position) : fmt::format("'{}'", variable.name());
 }
 
+// x is the variable's value, then what is remembered; n as the steps below list it.
+constexpr auto descent = [](auto x, auto g, auto n) {
+  x[0] = x[0] - g * n[0];
+  return x;
+};
+constexpr auto momentum = [](auto x, auto g, auto n) {
+  x[1] = x[1] * n[1] + g;
+  x[0] = x[0] - x[1] * n[0];
+  return x;
+};
+constexpr auto nesterov = [](auto x, auto g, auto n) {
+  x[1] = x[1] * n[1] + g;
+  x[0] = x[0] - (g + x[1] * n[1]) * n[0];
+  return x;
+};
+constexpr auto moments = [](auto x, auto g, auto n) {
+  x[1] = x[1] * n[0] + g * n[1];
+  x[2] = x[2] * n[2] + square(g) * n[3];
+  x[0] = x[0] - x[1] * n[4] / (sqrt(x[2] * n[5]) + n[6]);
+  return x;
+};
+
 // What a step reads and writes of a variable and of its state: everything, or the rows that slices name.
 class Part {
  public:
@@ -23,21 +45,28 @@ class Part {
   Part(const Variable& variable, Tensor gradient, Tensor rows)
       : shape_(variable.shape()), gradient_(std::move(gradient)), rows_(std::move(rows)) {}
   explicit operator bool() const { return gradient_.defined(); }
-  /// The gradient, [m, rest] for m rows.
-  const Tensor& gradient() const { return gradient_; }
-  /// state = decay state + term, of which the new part is returned; an empty state is zero.
-  Tensor decay(Tensor& state, double decay, const Tensor& term) const {
-    if (!rows_.defined()) return state = state.defined() ? state * decay + term : term;
-    if (!state.defined()) state = zeros(shape_, term.dtype());
-    const Tensor part = gather(state, rows_) * decay + term;
-    ops::put_rows(state, rows_, part);
-    return part;
-  }
-  void subtract_from(const Variable& variable, Tensor step) const {
-    if (rows_.defined())
-      variable.assign_sub(Gradient(IndexedSlices{std::move(step), rows_, shape_}));
-    else
-      variable.assign_sub(step);
+  /// Changes the variable, and what is remembered of it (zeros if that is empty): all of it, or the rows.
+  template <class Formula, std::size_t Memory, std::size_t Numbers>
+  void apply(const Formula& formula, const char* op, const Variable& variable,
+             const std::array<Tensor*, Memory>& memory, const std::array<double, Numbers>& numbers) const {
+    constexpr std::size_t States = Memory + 1;
+    // Compiled at first use and never destroyed: static objects may train in their destructors.
+    static const auto& update = *new Update<States, Numbers, Formula>(formula);
+    for (Tensor* state : memory)
+      if (!state->defined()) *state = zeros(shape_, gradient_.dtype());
+    VariableAccess::modify(variable, op, [&](Tensor& value) {
+      std::array<Tensor*, States> states{&value};
+      std::copy(memory.begin(), memory.end(), states.begin() + 1);
+      if (!rows_.defined()) return update(states, gradient_, numbers);
+      std::array<Tensor, States> parts;
+      std::array<Tensor*, States> in;
+      for (std::size_t i = 0; i < States; ++i) {
+        parts[i] = gather(*states[i], rows_);
+        in[i] = &parts[i];
+      }
+      update(in, gradient_, numbers);
+      for (std::size_t i = 0; i < States; ++i) ops::put_rows(*states[i], rows_, parts[i]);
+    });
   }
 
  private:
@@ -46,11 +75,11 @@ class Part {
 };
 
 // An empty part where there is no gradient. Throws for what does not fit.
-std::vector<Part> checked_parts(const char* op, std::span<const Gradient> gradients,
-                                std::span<const Variable> variables) {
+detail::List<Part> checked_parts(const char* op, std::span<const Gradient> gradients,
+                                 std::span<const Variable> variables) {
   if (gradients.size() != variables.size())
     fail<ValueError>(op, "{} gradients for {} variables", gradients.size(), variables.size());
-  std::vector<Part> parts(gradients.size());
+  detail::List<Part> parts(gradients.size());
   for (std::size_t i = 0; i < gradients.size(); ++i) {
     const Gradient& g = gradients[i];
     const Variable& v = variables[i];
@@ -99,16 +128,18 @@ SGD::SGD(const SGDOptions& o) : options(o) { require(options); }
 void SGD::step(std::span<const Gradient> gradients, std::span<const Variable> variables) {
   require(options);
   const tape::Suspend suspended;
-  const std::vector<Part> parts = checked_parts("SGD", gradients, variables);
+  const detail::List<Part> parts = checked_parts("SGD", gradients, variables);
   for (std::size_t i = 0; i < parts.size(); ++i) {
     const Part& part = parts[i];
+    const Variable& v = variables[i];
     if (!part) continue;
-    Tensor direction = part.gradient();
-    if (options.momentum > 0) {
-      const Tensor velocity = part.decay(velocity_[variables[i].id()], options.momentum, part.gradient());
-      direction = options.nesterov ? part.gradient() + velocity * options.momentum : velocity;
-    }
-    part.subtract_from(variables[i], std::move(direction) * options.learning_rate);
+    const double rate = options.learning_rate, decay = options.momentum;
+    if (decay > 0 && options.nesterov)
+      part.apply(nesterov, "SGD", v, std::array{&velocity_[v.id()]}, std::array{rate, decay});
+    else if (decay > 0)
+      part.apply(momentum, "SGD", v, std::array{&velocity_[v.id()]}, std::array{rate, decay});
+    else
+      part.apply(descent, "SGD", v, std::array<Tensor*, 0>(), std::array{rate});
   }
 }
 
@@ -117,19 +148,17 @@ Adam::Adam(const AdamOptions& o) : options(o) { require(options); }
 void Adam::step(std::span<const Gradient> gradients, std::span<const Variable> variables) {
   require(options);
   const tape::Suspend suspended;
-  const std::vector<Part> parts = checked_parts("Adam", gradients, variables);
+  const detail::List<Part> parts = checked_parts("Adam", gradients, variables);
   const double beta1 = options.beta1;
   const double beta2 = options.beta2;
   for (std::size_t i = 0; i < parts.size(); ++i) {
     const Part& part = parts[i];
     if (!part) continue;
     State& state = states_[variables[i].id()];
-    const Tensor mean = part.decay(state.mean, beta1, part.gradient() * (1 - beta1));
-    const Tensor mean_square = part.decay(state.square, beta2, square(part.gradient()) * (1 - beta2));
     const auto steps = static_cast<double>(++state.steps);
-    const double rate = options.learning_rate / (1 - std::pow(beta1, steps));
-    const double correction = 1 / (1 - std::pow(beta2, steps));
-    part.subtract_from(variables[i], mean * rate / (sqrt(mean_square * correction) + options.epsilon));
+    part.apply(moments, "Adam", variables[i], std::array{&state.mean, &state.square},
+               std::array{beta1, 1 - beta1, beta2, 1 - beta2, options.learning_rate / (1 - std::pow(beta1, steps)),
+                          1 / (1 - std::pow(beta2, steps)), options.epsilon});
   }
 }
 

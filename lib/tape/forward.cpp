@@ -14,16 +14,21 @@ namespace reel::tape {
 
 namespace {
 
+std::size_t inside(const Tape& accumulator) noexcept {
+  std::size_t count = 1;
+  for (const Tape* t = top; t != &accumulator; t = t->below) ++count;
+  return count;
+}
+
 // Hides an accumulator and every tape inside it while its jvp runs.
 class Hide {
  public:
-  explicit Hide(const Tape& accumulator) {
-    std::size_t count = 1;
-    for (const Tape* t = top; t != &accumulator; t = t->below) ++count;
-    hidden_.reserve(count);
-    for (Tape* t = top; count > 0; t = t->below, --count) {
-      hidden_.push_back(t);
+  explicit Hide(const Tape& accumulator) : hidden_(inside(accumulator)) {
+    Tape* t = top;
+    for (Tape*& h : hidden_) {
+      h = t;
       ++t->hidden;
+      t = t->below;
     }
   }
   Hide(const Hide&) = delete;
@@ -35,7 +40,7 @@ class Hide {
   }
 
  private:
-  std::vector<Tape*> hidden_;
+  detail::ShortList<Tape*, 4> hidden_;
 };
 
 // Outputs that got no tangent are not followed; the entry goes whatever happens.
@@ -47,8 +52,6 @@ struct Finish {
       if (!tape.tangents[entry.output(k)].defined()) drop_tangent(tape, entry.output(k));
     release(entry);
     tape.entries.clear(true);
-    tape.dx.clear();
-    tape.dy.clear();
   }
 };
 
@@ -82,29 +85,26 @@ void advance(Tape& t) {
   const Replaying kept(t);  // a user's jvp may destroy the accumulator
   const Finish finish{t, e};
   const Hide hide(t);
-  t.dx.resize(e.inputs);
-  t.dy.resize(e.outputs);
-  bool small[16] = {};
-  std::vector<char> large(e.inputs > std::size(small) ? e.inputs : 0);
-  bool* wanted = large.empty() ? small : reinterpret_cast<bool*>(large.data());
+  detail::ShortList<Tensor, 4> dx(e.inputs), dy(e.outputs);
   static_assert(sizeof(bool) == sizeof(char));
+  detail::ShortList<char, 16> wanted(e.inputs);
   for (std::uint32_t i = 0; i < e.inputs; ++i)
     if (const std::uint32_t s = e.input(i); s != no_slot) {
-      t.dx[i] = t.tangents[s];
-      wanted[i] = t.dx[i].defined();
+      dx[i] = t.tangents[s];
+      wanted[i] = dx[i].defined();
     }
   if (!e.rule->jvp) fail<NotDifferentiable>(e.rule->name, "it has no jvp: forward mode cannot pass it");
-  const Record record(t, e, wanted);
+  const Record record(t, e, reinterpret_cast<const bool*>(wanted.data()));
   {
     const RuleScope scope(t, e);
-    e.rule->jvp(record, t.dx, t.dy);
+    e.rule->jvp(record, dx, dy);
     if (watching) [[unlikely]]
-      observe_jvp(record, t.dx, t.dy);
+      observe_jvp(record, dx, dy);
   }
   for (std::uint32_t k = 0; k < e.outputs; ++k) {
-    if (!t.dy[k].defined()) continue;
-    if (e.rule->user) check_fits(*e.rule, record, k, t.dy[k]);
-    t.tangents[e.output(k)] = std::move(t.dy[k]);
+    if (!dy[k].defined()) continue;
+    if (e.rule->user) check_fits(*e.rule, record, k, dy[k]);
+    t.tangents[e.output(k)] = std::move(dy[k]);
   }
 }
 

@@ -236,7 +236,7 @@ void note_borrowed(Tape& t, std::span<const Tensor* const> saved) {
 
 void check_borrowed(const Tape& t, const Entry& e) {
   for (std::uint32_t i = 0; i < e.saved; ++i) {
-    const detail::Block* b = borrowed_behind(e.blocks()[i]);
+    const detail::Block* b = borrowed_behind(e.block(i));
     const auto noted = b ? t.borrowed.find(b->id) : t.borrowed.end();
     if (noted == t.borrowed.end() || noted->second == sum_of(*b)) continue;
     fail<ValueError>(

@@ -105,12 +105,17 @@ class QuietScope {
 /// borrowed memory which the entry saved is what it was.
 class RuleScope {
  public:
-  RuleScope(const Tape& tape, const Entry& entry);
+  inline RuleScope(const Tape& tape, const Entry& entry);
   RuleScope(const RuleScope&) = delete;
   RuleScope& operator=(const RuleScope&) = delete;
-  ~RuleScope();
+  ~RuleScope() {
+    if (entered_) [[unlikely]]
+      leave_watched();
+  }
 
  private:
+  void enter_watched(const Tape& tape, const Entry& entry);
+  void leave_watched();
   bool entered_;
   Frame frame_;
 };

@@ -2,6 +2,7 @@
 // An op is recorded by every tape of this thread that follows one of its inputs; the tape keeps ids, shapes and dtypes
 // of all inputs and outputs, the values that the op names, and nothing else.
 #pragma once
+#include <array>
 #include <initializer_list>
 #include <reel/gradient.hpp>
 #include <span>
@@ -39,6 +40,8 @@ class Record {
     if (batch_) shape.insert(0, batch_);
     return shape;
   }
+  /// Whether x, which is made of a cotangent, has the shape of input i already.
+  bool fits(const Tensor& x, std::size_t i) const noexcept;
   /// Axes of an input or output, counted from the front, as axes of its cotangent.
   Shape led_axes(Shape axes) const {
     for (std::int64_t& a : axes) a += lead();
@@ -46,9 +49,18 @@ class Record {
   }
   /// Where the rows of g [lead, n] begin in the identity of n rows, if they are known to be some; else -1.
   std::int64_t first_unit(const Tensor& g) const noexcept { return g.id() == units_.id ? units_.first : -1; }
-  /// The k-th value kept at recording: the very tensor (same id), so that an outer tape follows it.
-  /// ValueError when it was not kept.
-  Tensor saved(std::size_t k) const;
+  /// The sum of the cotangents that have come to input i so far, for the rule to add its own to in that very memory:
+  /// dx[i] is the new sum then. Empty when there is none yet, or somebody else holds it, or an active tape could record
+  /// the addition: dx[i] is the rule's own cotangent as ever.
+  Tensor take_sum(std::size_t i) const { return take_ ? take_(taken_from_, i) : Tensor(); }
+  /// Replay's side of it.
+  void offer_sums(Tensor (*take)(void* context, std::size_t i), void* context) noexcept {
+    take_ = take;
+    taken_from_ = context;
+  }
+  /// The k-th value kept at recording: the very tensor (same id), so that an outer tape follows it. Valid while the
+  /// rule runs. ValueError when it was not kept.
+  const Tensor& saved(std::size_t k) const;
   bool has_saved(std::size_t k) const noexcept;
   std::span<const std::int64_t> attributes() const noexcept;
   const char* name() const noexcept;
@@ -61,6 +73,8 @@ class Record {
   const bool* wanted_;
   std::int64_t batch_;  // cotangents carried at once; 0: one, without an axis of its own
   Units units_;
+  Tensor (*take_)(void* context, std::size_t i) = nullptr;
+  void* taken_from_ = nullptr;
 };
 
 /// The derivatives of an op, written with the library's own differentiable functions.
@@ -85,10 +99,6 @@ struct Rule {
   Gradient (*slices)(const Record& record, const IndexedSlices& g) = nullptr;
   /// The vjp takes cotangents with a leading axis: see Record::lead. Others are called once per cotangent.
   bool batched = false;
-  /// Adds what the vjp would give for the only input to `sum`, the terms so far, for ops whose cotangent touches a
-  /// small part of it: in place, at the cost of that part, if nobody else holds sum. Called instead of the vjp when
-  /// there are terms already and no tape records the replay. Minds the leading axis.
-  void (*add_into)(const Record& record, const Tensor& g, Tensor& sum) = nullptr;
 };
 
 /// Tapes of this thread, the newest first; null when none is active. One load and one branch for an op to ask.
@@ -103,6 +113,12 @@ bool followed(const Tensor& x) noexcept;
 /// Strong guarantee: on bad_alloc no tape has changed.
 void record(const Rule& rule, std::span<const Tensor* const> inputs, std::span<const Tensor* const> outputs,
             std::span<const Tensor* const> saved = {}, std::span<const std::int64_t> attributes = {});
+
+/// The same for one output and at most three inputs: what is kept of inputs 0 to 2 and, as value 3, the output, are the
+/// bits of reads[i] for each input i that is followed.
+inline constexpr std::size_t most_read = 4;
+using Reads = std::array<unsigned, most_read - 1>;
+void record(const Rule& rule, std::span<const Tensor* const> inputs, const Tensor& output, const Reads& reads);
 
 /// Why a result that an op computed from followed inputs is not followed itself.
 enum class Cut : std::uint8_t { integer, stopped, paused };

@@ -14,8 +14,9 @@ constinit thread_local Tape* top = nullptr;
 
 namespace {
 
-constexpr std::int64_t first_sweep = 4096;
 constexpr std::size_t most_taints = 1024;
+// What a cleared tape keeps for its next use.
+constexpr std::size_t most_kept_slots = std::size_t{1} << 20, most_kept_metas = 256;
 // Stacks hidden by a Suspend, the newest first, so that a tape can be taken off wherever it is.
 constinit thread_local Suspend* hidden = nullptr;
 // Below all stacks while something looks on: records nothing, but makes active() true.
@@ -93,34 +94,76 @@ void mark(Tape& t, detail::Block* output, std::uint32_t slot) noexcept {
   t.by_id.set(output->id, slot);
 }
 
-struct Call {
+// Of an op with one output and without attributes the compiler knows as much.
+template <std::size_t Outputs = std::dynamic_extent, std::size_t Attributes = std::dynamic_extent>
+struct CallOf {
   const Rule& rule;
-  std::span<const Tensor*const> inputs, outputs, saved;
-  std::span<const std::int64_t> attributes;
+  std::span<const Tensor* const> inputs;
+  std::span<const Tensor* const, Outputs> outputs;
+  std::span<const Tensor* const> saved;
+  std::span<const std::int64_t, Attributes> attributes;
   const Site* site = nullptr;  // where it was called, null while nothing looks on
 };
+using Call = CallOf<>;
 
-bool follows_any(const Tape& t, std::span<const Tensor* const> inputs) noexcept {
-  for (const Tensor* x : inputs) {
-    const detail::Block* b = detail::block(*x);
-    if (is_differentiable(b->dtype) && t.find(b) != no_slot) return true;
+// The slots of an op's inputs on one tape.
+class Inputs {
+ public:
+  static constexpr std::size_t most = 4;  // of more inputs only whether any is followed
+  /// Whether any is followed.
+  bool find(const Tape& t, std::span<const Tensor* const> inputs) noexcept {
+    bool any = false;
+    std::uint32_t* at = slots_;
+    for (const Tensor* x : inputs) {
+      const std::uint32_t slot = slot_of(t, *x);
+      any |= slot != no_slot;
+      if (at != slots_ + most) *at++ = slot;
+    }
+    return any;
   }
-  return false;
+  static std::uint32_t slot_of(const Tape& t, const Tensor& x) noexcept {
+    const detail::Block* b = detail::block(x);
+    return is_differentiable(b->dtype) ? t.find(b) : no_slot;
+  }
+  std::uint32_t operator[](std::size_t i) const noexcept { return slots_[i]; }
+  std::uint32_t* write(const Tape& t, std::span<const Tensor* const> inputs, std::uint32_t* to) const noexcept {
+    if (inputs.size() <= most)
+      for (std::size_t i = 0; i < inputs.size(); ++i) *to++ = slots_[i];
+    else
+      for (const Tensor* x : inputs) *to++ = slot_of(t, *x);
+    return to;
+  }
+
+ private:
+  std::uint32_t slots_[most];
+};
+
+bool follows_any(const Tape& t, std::span<const Tensor* const> inputs) noexcept { return Inputs().find(t, inputs); }
+
+[[gnu::cold, gnu::noinline]] void prepare_site(Tape& t, const Site& site, std::span<const Tensor* const> saved) {
+  t.sites.add(site);
+  if (watching & watch_anomalies) note_borrowed(t, saved);
+}
+
+[[gnu::cold, gnu::noinline]] void sweep_before(Tape& t, std::span<const Tensor* const> inputs, Inputs& found) {
+  sweep(t);
+  found.find(t, inputs);
 }
 
 // All that can throw.
-void prepare(Tape& t, const Call& c) {
-  if (t.entries.count() >= t.sweep_at && !t.replaying) sweep(t);
-  if (c.site) [[unlikely]] {
-    t.sites.add(*c.site);
-    if (watching & watch_anomalies) note_borrowed(t, c.saved);
-  }
-  if (t.slots.size() + c.outputs.size() >= no_slot)
+template <class C>
+[[gnu::always_inline]] inline void prepare(Tape& t, const C& c, Inputs& inputs) {
+  if (t.entries.count() >= t.sweep_at && !t.replaying) [[unlikely]]
+    sweep_before(t, c.inputs, inputs);
+  if (c.site) [[unlikely]]
+    prepare_site(t, *c.site, c.saved);
+  if (t.slots.size() + c.outputs.size() >= no_slot) [[unlikely]]
     fail<TapeError>(c.rule.name, "a tape follows at most 2^32 - 2 tensors");
   t.entries.reserve(Entry::size_of(c.inputs.size(), c.outputs.size(), c.saved.size(), c.attributes.size()));
-  if (t.slots.capacity() < t.slots.size() + c.outputs.size())
+  if (t.slots.capacity() < t.slots.size() + c.outputs.size()) [[unlikely]]
     t.slots.reserve(std::max<std::size_t>(64, 2 * t.slots.size() + c.outputs.size()));
-  if (t.kind == Tape::Kind::forward) reserve_tangents(t, c.outputs.size());
+  if (t.kind == Tape::Kind::forward) [[unlikely]]
+    reserve_tangents(t, c.outputs.size());
   t.by_id.reserve(c.outputs.size());  // for outputs whose marks older tapes have taken
   for (const Tensor* y : c.outputs) {
     const detail::Block* b = detail::block(*y);
@@ -133,44 +176,94 @@ void prepare(Tape& t, const Call& c) {
   for (std::uint32_t k = 0; k < e.outputs; ++k) t.slots[e.output(k)].site = number;
 }
 
-void publish(Tape& t, const Call& c) noexcept {
+template <class C>
+[[gnu::always_inline]] inline void publish(Tape& t, const C& c, const Inputs& inputs) noexcept {
   Entry* e = t.entries.add(Entry::size_of(c.inputs.size(), c.outputs.size(), c.saved.size(), c.attributes.size()));
   e->rule = &c.rule;
   e->inputs = static_cast<std::uint32_t>(c.inputs.size());
   e->outputs = static_cast<std::uint32_t>(c.outputs.size());
   e->saved = static_cast<std::uint32_t>(c.saved.size());
   e->attributes = static_cast<std::uint32_t>(c.attributes.size());
-  std::uint32_t* slots = e->slots();
-  for (const Tensor* x : c.inputs) {
-    const detail::Block* b = detail::block(*x);
-    *slots++ = is_differentiable(b->dtype) ? t.find(b) : no_slot;
-  }
+  std::uint32_t* slots = inputs.write(t, c.inputs, e->slots());
   for (const Tensor* y : c.outputs) {
     detail::Block* b = detail::block(*y);
-    const Slot slot{b->id, t.intern(b->dtype, b->extents(), b->rank)};
     std::uint32_t at;
-    if (t.free_slots.empty()) {
+    if (t.free_slots.empty()) [[likely]] {
       at = static_cast<std::uint32_t>(t.slots.size());
-      t.slots.push_back(slot);
+      t.slots.add();
     } else {
       at = t.free_slots.back();
       t.free_slots.pop_back();
-      t.slots[at] = slot;
     }
+    Slot& slot = t.slots[at];
+    slot.id = b->id;
+    slot.meta = c.outputs.size() == 1 ? t.last_meta : t.intern(b->dtype, b->extents(), b->rank);
+    slot.dead = slot.source = false;
+    slot.site = 0;
     *slots++ = at;
     mark(t, b, at);
   }
-  detail::Block** blocks = e->blocks();
+  Tensor* values = e->values();
   for (const Tensor* s : c.saved) {
     detail::Block* b = s ? detail::block(*s) : nullptr;
     if (b) detail::retain_saved(b);
-    *blocks++ = b;
+    new (values++) Tensor(TensorAccess::adopt(b));
   }
-  std::copy(c.attributes.begin(), c.attributes.end(), reinterpret_cast<std::int64_t*>(blocks));
-  if (c.rule.retain) c.rule.retain(c.attributes);
+  if (!c.attributes.empty()) {
+    std::copy(c.attributes.begin(), c.attributes.end(), e->numbers());
+    if (c.rule.retain) c.rule.retain(c.attributes);
+  }
   if (c.site) [[unlikely]]
     set_site(t, *e, *c.site);
   ++t.seen;
+}
+
+// With tapes inside one another, accumulators, captures, or something that looks on.
+[[gnu::noinline]] void record_on_all(Call call) {
+  Site site;
+  if (watching) [[unlikely]] {
+    observe(call.rule.name, call.inputs, call.outputs);
+    site = here();
+    call.site = &site;
+  }
+  constexpr int most_marked = 16;
+  Tape* wants[most_marked];
+  Inputs inputs[most_marked];
+  int count = 0;
+  if (Capture* c = Capture::innermost()) [[unlikely]]
+    c->note(call.inputs);
+  for (Tape *t = top, *below = nullptr; t; t = below) {
+    below = t->below;
+    if (reap(t)) continue;
+    Inputs found;
+    if (!found.find(*t, call.inputs)) {
+      for (const Tensor* y : call.outputs) propagate(*t, call.inputs, *y);
+    } else if (!t->recording()) {
+      if (t->kind == Tape::Kind::forward || t->hidden) continue;
+      for (const Tensor* y : call.outputs) note_taint(*t, *y, {Cut::paused, call.rule.name, t->seen, here()});
+    } else {
+      if (count == most_marked)
+        fail<TapeError>(call.rule.name, "more than {} nested tapes record at once", most_marked);
+      prepare(*t, call, found);
+      inputs[count] = found;
+      wants[count++] = t;
+    }
+  }
+  bool forward = false;
+  for (int i = 0; i < count; ++i) {
+    if (wants[i]->kind == Tape::Kind::reverse)
+      publish(*wants[i], call, inputs[i]);
+    else
+      forward = true;
+  }
+  if (forward) [[unlikely]]
+    for (int i = count; i-- > 0;)  // the outermost first
+      if (wants[i]->kind == Tape::Kind::forward) {
+        publish(*wants[i], call, inputs[i]);
+        advance(*wants[i]);
+      }
+  if (call.site && count && watching & watch_lines) [[unlikely]]
+    trace_recorded(call.rule.name, call.inputs, call.outputs);
 }
 
 }  // namespace
@@ -195,49 +288,45 @@ bool cut_off(const Tensor& x) noexcept {
   return false;
 }
 
+namespace {
+// The common case: one tape on the stack, which records, and nothing looks on.
+inline bool alone(const Tape* t) noexcept {
+  return t && !t->below && t->kind == Tape::Kind::reverse && t->recording() && !watching && !newest_capture &&
+         t->place.load(std::memory_order_acquire) == Tape::Place::on_stack;
+}
+}  // namespace
+
 void record(const Rule& rule, std::span<const Tensor* const> inputs, std::span<const Tensor* const> outputs,
             std::span<const Tensor* const> saved, std::span<const std::int64_t> attributes) {
-  Call call{rule, inputs, outputs, saved, attributes};
-  Site site;
-  if (watching) [[unlikely]] {
-    observe(rule.name, inputs, outputs);
-    site = here();
-    call.site = &site;
+  const Call call{rule, inputs, outputs, saved, attributes};
+  Tape* t = top;
+  if (!alone(t)) return record_on_all(call);
+  Inputs found;
+  if (!found.find(*t, inputs)) {
+    for (const Tensor* y : outputs) propagate(*t, inputs, *y);
+    return;
   }
-  constexpr int most_marked = 16;
-  Tape* wants[most_marked];
-  int count = 0;
-  if (Capture* c = Capture::innermost()) [[unlikely]]
-    c->note(inputs);
-  for (Tape *t = top, *below = nullptr; t; t = below) {
-    below = t->below;
-    if (reap(t)) continue;
-    if (!follows_any(*t, inputs)) {
-      for (const Tensor* y : outputs) propagate(*t, inputs, *y);
-    } else if (!t->recording()) {
-      if (t->kind == Tape::Kind::forward || t->hidden) continue;
-      for (const Tensor* y : outputs) note_taint(*t, *y, {Cut::paused, rule.name, t->seen, here()});
-    } else {
-      if (count == most_marked) fail<TapeError>(rule.name, "more than {} nested tapes record at once", most_marked);
-      prepare(*t, call);
-      wants[count++] = t;
-    }
-  }
-  bool forward = false;
-  for (int i = 0; i < count; ++i) {
-    if (wants[i]->kind == Tape::Kind::reverse)
-      publish(*wants[i], call);
-    else
-      forward = true;
-  }
-  if (forward) [[unlikely]]
-    for (int i = count; i-- > 0;)  // the outermost first
-      if (wants[i]->kind == Tape::Kind::forward) {
-        publish(*wants[i], call);
-        advance(*wants[i]);
-      }
-  if (call.site && count && watching & watch_lines) [[unlikely]]
-    trace_recorded(rule.name, inputs, outputs);
+  prepare(*t, call, found);
+  publish(*t, call, found);
+}
+
+void record(const Rule& rule, std::span<const Tensor* const> inputs, const Tensor& output, const Reads& reads) {
+  const Tensor* const out[] = {&output};
+  Tape* t = top;
+  const bool is_alone = alone(t);
+  Inputs found;
+  if (is_alone && !found.find(*t, inputs)) return propagate(*t, inputs, output);
+  unsigned read = 0;
+  for (std::size_t i = 0; i < inputs.size(); ++i)
+    if (is_alone ? found[i] != no_slot : followed(*inputs[i])) read |= reads[i];
+  const Tensor* saved[most_read];
+  std::size_t count = 0;
+  for (; read; read >>= 1, ++count)
+    saved[count] = !(read & 1) ? nullptr : count == most_read - 1 ? &output : inputs[count];
+  if (!is_alone) return record_on_all({rule, inputs, out, {saved, count}, {}});
+  const CallOf<1, 0> call{rule, inputs, out, {saved, count}, {}};
+  prepare(*t, call, found);
+  publish(*t, call, found);
 }
 
 void note_cut(const char* name, std::span<const Tensor* const> inputs, const Tensor& output, Cut why) noexcept {
@@ -289,20 +378,16 @@ void lift_observer() noexcept {
 }
 
 // With no tape but the observer on the stack a rule runs fused, as it does when nothing looks on.
-RuleScope::RuleScope(const Tape& t, const Entry& e) : entered_(watching != 0) {
-  if (!t.borrowed.empty()) [[unlikely]]
-    check_borrowed(t, e);
-  if (!entered_) return;
+void RuleScope::enter_watched(const Tape& t, const Entry& e) {
   enter(frame_, t.site_of(e), true);
   if (top == observer) top = nullptr;
 }
-RuleScope::~RuleScope() {
-  if (!entered_) return;
+void RuleScope::leave_watched() {
   leave(frame_);
   if (observer && !in_rule()) set_end(top, observer, observer);
 }
 
-const Meta* Tape::intern(DType dtype, const std::int64_t* extents, int rank) {
+const Meta* Tape::look_up(DType dtype, const std::int64_t* extents, int rank) {
   const std::uint64_t hash = hash_of(dtype, extents, rank);
   if (!metas.empty())
     for (std::size_t i = hash & (metas.size() - 1); metas[i]; i = (i + 1) & (metas.size() - 1))
@@ -332,19 +417,19 @@ const Meta* Tape::intern(DType dtype, const std::int64_t* extents, int rank) {
 
 std::uint32_t Tape::add_source(std::uint64_t id, DType dtype, const Shape& shape) {
   by_id.reserve(1);
-  slots.push_back({id, intern(dtype, shape.data(), shape.rank())});
-  slots.back().source = true;
-  const auto slot = static_cast<std::uint32_t>(slots.size() - 1);
+  const Meta* meta = intern(dtype, shape.data(), shape.rank());
+  if (slots.size() == slots.capacity()) slots.reserve(std::max<std::size_t>(64, 2 * slots.size()));
+  const auto slot = static_cast<std::uint32_t>(slots.size());
+  slots.add() = {.id = id, .meta = meta, .source = true};
   by_id.set(id, slot);
   return slot;
 }
 
 void Tape::clear() noexcept {
-  const Arena::Place end = entries.end();
-  for (Arena::Place at; Entry* e = entries.step_forward(at, end);) release(*e);
+  entries.for_each([](Entry& e) { release(e); });
   entries.clear(true);
   slots.clear();
-  if (slots.capacity() > 65536) slots = {};
+  if (slots.capacity() > most_kept_slots) slots.drop();
   free_slots.clear();
   by_id.clear();
   variables.clear();
@@ -352,17 +437,20 @@ void Tape::clear() noexcept {
   sites.clear();
   borrowed.clear();
   tangents.clear();
-  for (Meta* m : metas) std::free(m);
-  metas.clear();
-  meta_count = 0;
+  if (meta_count > most_kept_metas) drop_metas();  // else the next use of the tape finds its shapes here
   replay_entries = seen = 0;
   sweep_at = first_sweep;
   used = warned_growth = false;
 }
 
-void release(Entry& e) noexcept {
-  for (std::uint32_t i = 0; i < e.saved; ++i)
-    if (detail::Block* b = std::exchange(e.blocks()[i], nullptr)) detail::release_saved(b);
+void Tape::drop_metas() noexcept {
+  for (Meta* m : metas) std::free(m);
+  metas.clear();
+  meta_count = 0;
+  last_meta = nullptr;
+}
+
+void release_attributes(Entry& e) noexcept {
   // Once: the rule may go with what the attributes own.
   if (const std::uint32_t count = std::exchange(e.attributes, 0); count && e.rule->release)
     e.rule->release({e.numbers(), count});
@@ -456,81 +544,9 @@ void watch(Tape& t, const Variable& v, DType dtype, const Shape& shape) {
 }
 void watch(Tape& t, const Variable& v) { watch(t, v, v.dtype(), v.shape()); }
 
-// Not recursive, and needs no order of destruction: what is unreachable is found by one walk backwards, which drops
-// what an entry keeps when it meets it, since that may be all that keeps results further back. A result that is not
-// dead is unreachable when all its owners are saved values of this tape; one that another tape keeps too may be handed
-// out again by that tape's rules.
-void sweep(Tape& t) {
-  std::vector<bool> needed(t.slots.size());
-  std::vector<std::uint32_t> own(t.slots.size());
-  std::vector<const detail::Block*> blocks(t.slots.size());
-  const Arena::Place end = t.entries.end();
-  for (Arena::Place at; const Entry* e = t.entries.step_forward(at, end);)
-    for (std::uint32_t i = 0; i < e->saved; ++i)
-      if (const detail::Block* b = e->blocks()[i])
-        if (const std::uint32_t slot = t.find(b); slot != no_slot) {
-          ++own[slot];
-          blocks[slot] = b;
-        }
-  const auto reachable = [&](std::uint32_t slot) {
-    if (t.slots[slot].source) return true;
-    return !t.slots[slot].dead && !(blocks[slot] && detail::owners(blocks[slot]) == own[slot]);
-  };
-  std::size_t kept = 0;
-  std::vector<bool> keep(static_cast<std::size_t>(t.entries.count()));
-  std::size_t index = keep.size();
-  for (Arena::Place at = end; Entry* e = t.entries.step_back(at);) {
-    bool live = false;
-    for (std::uint32_t k = 0; k < e->outputs; ++k) {
-      const std::uint32_t slot = e->output(k);
-      live |= needed[slot] || reachable(slot);
-    }
-    keep[--index] = live;
-    if (!live) {
-      for (std::uint32_t i = 0; i < e->saved; ++i)
-        if (const detail::Block* b = e->blocks()[i])
-          if (const std::uint32_t slot = t.find(b); slot != no_slot) --own[slot];
-      release(*e);
-      continue;
-    }
-    ++kept;
-    for (std::uint32_t i = 0; i < e->inputs; ++i)
-      if (e->input(i) != no_slot) needed[e->input(i)] = true;
-  }
-  t.sweep_at = std::max(first_sweep, 2 * static_cast<std::int64_t>(kept));
-  if (kept == keep.size()) return;
-  t.free_slots.reserve(t.slots.size());
-  Arena compact;
-  index = 0;
-  for (Arena::Place at; const Entry* e = t.entries.step_forward(at, end);)
-    if (keep[index++]) {
-      compact.reserve(e->bytes);
-      Entry* copy = compact.add(e->bytes);
-      const std::uint32_t previous = copy->previous;
-      std::copy_n(reinterpret_cast<const std::byte*>(e), e->bytes, reinterpret_cast<std::byte*>(copy));
-      copy->previous = previous;
-    }
-  std::vector<bool> dropped(t.slots.size());
-  index = 0;
-  for (Arena::Place at; const Entry* e = t.entries.step_forward(at, end);)
-    if (!keep[index++])
-      for (std::uint32_t k = 0; k < e->outputs; ++k) dropped[e->output(k)] = true;
-  IdMap ids = t.by_id.filtered([&](std::uint64_t, std::uint32_t slot) { return !dropped[slot]; });
-  // Nothing throws from here on.
-  t.by_id = std::move(ids);
-  index = 0;
-  for (Arena::Place at; const Entry* e = t.entries.step_forward(at, end);)
-    if (!keep[index++])
-      for (std::uint32_t k = 0; k < e->outputs; ++k) {
-        t.slots[e->output(k)] = {};
-        t.free_slots.push_back(e->output(k));
-      }
-  t.entries.swap(compact);
-}
-
 // A followed result is gone: nobody can name it as a target any more.
 namespace {
-void note_destroyed_on(Tape* stack, const detail::Block* b) noexcept {
+inline void note_destroyed_on(Tape* stack, const detail::Block* b) noexcept {
   for (Tape* t = stack; t; t = t->below)
     if (const std::uint32_t slot = t->find(b); slot != no_slot && t->slots[slot].id == b->id) {
       if (t->kind == Tape::Kind::forward)
@@ -543,7 +559,7 @@ void note_destroyed_on(Tape* stack, const detail::Block* b) noexcept {
 
 void note_destroyed(const detail::Block* b) noexcept {
   note_destroyed_on(top, b);
-  for (const Suspend* h = hidden; h; h = h->below_) note_destroyed_on(h->top_, b);
+  for (const Suspend* h = hidden; h; h = h->below_) [[unlikely]] note_destroyed_on(h->top_, b);
 }
 
 namespace {
@@ -553,17 +569,24 @@ namespace {
 std::size_t Record::num_inputs() const noexcept { return entry_.inputs; }
 std::size_t Record::num_outputs() const noexcept { return entry_.outputs; }
 Shape Record::shape(std::size_t i) const { return tape_.slots[entry_.input(i)].meta->shape(); }
+bool Record::fits(const Tensor& x, std::size_t i) const noexcept {
+  const Meta& m = *tape_.slots[entry_.input(i)].meta;
+  const detail::Block* b = detail::block(x);
+  bool same = !batch_ && b->rank == m.rank;
+  for (int d = 0; same && d < m.rank; ++d) same = m.extents[d] == b->extents()[d];
+  return same;
+}
 DType Record::dtype(std::size_t i) const { return tape_.slots[entry_.input(i)].meta->dtype; }
 Shape Record::output_shape(std::size_t k) const { return tape_.slots[entry_.output(k)].meta->shape(); }
 DType Record::output_dtype(std::size_t k) const { return tape_.slots[entry_.output(k)].meta->dtype; }
 const char* Record::name() const noexcept { return entry_.rule->name; }
 Site Record::site() const noexcept { return tape_.site_of(entry_); }
 std::span<const std::int64_t> Record::attributes() const noexcept { return {entry_.numbers(), entry_.attributes}; }
-bool Record::has_saved(std::size_t k) const noexcept { return k < entry_.saved && entry_.blocks()[k]; }
+bool Record::has_saved(std::size_t k) const noexcept { return k < entry_.saved && entry_.block(k); }
 
-Tensor Record::saved(std::size_t k) const {
+const Tensor& Record::saved(std::size_t k) const {
   if (!has_saved(k)) fail<ValueError>(name(), "its rule reads value {}, which the tape did not keep", k);
-  return TensorAccess::share(entry_.blocks()[k]);
+  return entry_.values()[k];
 }
 
 }  // namespace reel::tape

@@ -18,6 +18,8 @@
 namespace reel::tape {
 
 inline constexpr std::uint32_t no_slot = ~std::uint32_t{0};
+/// With so many entries a tape first looks for those that can go.
+inline constexpr std::int64_t first_sweep = 4096;
 
 /// Shape and dtype of a slot, interned per tape.
 struct Meta {
@@ -36,6 +38,30 @@ struct Slot {
   std::uint32_t site = 0;  // of the op that made it, in the tape's sites
 };
 
+/// Slots by number, in memory of the thread's pool.
+class Slots {
+ public:
+  Slots() = default;
+  Slots(const Slots&) = delete;
+  Slots& operator=(const Slots&) = delete;
+  ~Slots() { drop(); }
+  std::size_t size() const noexcept { return size_; }
+  std::size_t capacity() const noexcept { return capacity_; }
+  Slot& operator[](std::size_t i) noexcept { return data_[i]; }
+  const Slot& operator[](std::size_t i) const noexcept { return data_[i]; }
+  /// Room for a slot in all; keeps what is there.
+  void reserve(std::size_t capacity);
+  /// One more, uninitialised; reserve first.
+  Slot& add() noexcept { return data_[size_++]; }
+  void clear() noexcept { size_ = 0; }
+  /// The same, and frees the memory.
+  void drop() noexcept;
+
+ private:
+  Slot* data_ = nullptr;
+  std::size_t size_ = 0, capacity_ = 0;
+};
+
 /// The head of a variable-length record; the arrays follow it in the order of the counts.
 struct Entry {
   const Rule* rule;
@@ -46,17 +72,20 @@ struct Entry {
   const std::uint32_t* slots() const noexcept { return reinterpret_cast<const std::uint32_t*>(this + 1); }
   std::uint32_t input(std::size_t i) const noexcept { return slots()[i]; }
   std::uint32_t output(std::size_t k) const noexcept { return slots()[inputs + k]; }
-  detail::Block** blocks() noexcept {
-    return reinterpret_cast<detail::Block**>(reinterpret_cast<std::byte*>(this + 1) + (inputs + outputs + 1) / 2 * 8);
+  /// What the rule reads later. Handles that count as saved: made by retain_saved, never destroyed.
+  Tensor* values() noexcept {
+    return reinterpret_cast<Tensor*>(reinterpret_cast<std::byte*>(this + 1) + (inputs + outputs + 1) / 2 * 8);
   }
-  detail::Block* const* blocks() const noexcept { return const_cast<Entry*>(this)->blocks(); }
-  const std::int64_t* numbers() const noexcept { return reinterpret_cast<const std::int64_t*>(blocks() + saved); }
+  const Tensor* values() const noexcept { return const_cast<Entry*>(this)->values(); }
+  const detail::Block* block(std::size_t i) const noexcept { return detail::block(values()[i]); }
+  std::int64_t* numbers() noexcept { return reinterpret_cast<std::int64_t*>(values() + saved); }
+  const std::int64_t* numbers() const noexcept { return const_cast<Entry*>(this)->numbers(); }
   static std::size_t size_of(std::size_t inputs, std::size_t outputs, std::size_t saved, std::size_t attributes) {
-    return sizeof(Entry) + (inputs + outputs + 1) / 2 * 8 + saved * sizeof(void*) + attributes * 8;
+    return sizeof(Entry) + (inputs + outputs + 1) / 2 * 8 + saved * sizeof(Tensor) + attributes * 8;
   }
 };
 
-/// Entries one after another in chunks that never move.
+/// Entries one after another in chunks that never move. Chunks come from the thread's pool, and go back to it.
 class Arena {
  public:
   Arena() = default;
@@ -64,9 +93,21 @@ class Arena {
   Arena& operator=(const Arena&) = delete;
   ~Arena() { clear(false); }
   /// Makes sure that the next add of up to `bytes` does not throw.
-  void reserve(std::size_t bytes);
+  void reserve(std::size_t bytes) {
+    if (chunks_.empty() || chunks_.back().capacity - chunks_.back().used < bytes) [[unlikely]]
+      grow(bytes);
+  }
   /// Room for an entry, `previous` and `bytes` set.
-  Entry* add(std::size_t bytes) noexcept;
+  Entry* add(std::size_t bytes) noexcept {
+    Chunk& c = chunks_.back();
+    auto* e = new (static_cast<void*>(c.data + c.used)) Entry;
+    e->bytes = static_cast<std::uint32_t>(bytes);
+    e->previous = c.used - c.last;
+    c.last = c.used;
+    c.used += e->bytes;
+    ++count_;
+    return e;
+  }
   std::int64_t count() const noexcept { return count_; }
   std::int64_t bytes() const noexcept;
   /// Frees all memory but, if `keep`, a first small chunk.
@@ -86,18 +127,47 @@ class Arena {
     return {chunks_.empty() ? 0 : chunks_.size() - 1, chunks_.empty() ? 0 : chunks_.back().used};
   }
   /// The entry before `at`, which moves there; null at the front.
-  Entry* step_back(Place& at) const noexcept;
+  Entry* step_back(Place& at) const noexcept {
+    while (at.offset == 0) {
+      if (at.chunk == 0) return nullptr;
+      at = {at.chunk - 1, chunks_[at.chunk - 1].used};
+    }
+    const Chunk& c = chunks_[at.chunk];
+    // From the end of the chunk to its last entry, from an entry to the one before it.
+    at.offset = at.offset == c.used ? c.last : at.offset - reinterpret_cast<Entry*>(c.data + at.offset)->previous;
+    return reinterpret_cast<Entry*>(c.data + at.offset);
+  }
   /// The entry at `at`, which moves past it; null at `end`.
-  Entry* step_forward(Place& at, Place end) const noexcept;
+  Entry* step_forward(Place& at, Place end) const noexcept {
+    while (at.chunk < end.chunk && at.offset == chunks_[at.chunk].used) at = {at.chunk + 1, 0};
+    if (at.chunk == end.chunk && at.offset >= end.offset) return nullptr;
+    auto* e = reinterpret_cast<Entry*>(chunks_[at.chunk].data + at.offset);
+    at.offset += e->bytes;
+    return e;
+  }
+  /// Calls f(entry) in recording order.
+  template <class F>
+  void for_each(F f) const {
+    for (const Chunk& c : chunks_)
+      for (std::byte *p = c.data, *end = c.data + c.used; p != end;) {
+        auto* e = reinterpret_cast<Entry*>(p);
+        p += e->bytes;
+        f(*e);
+      }
+  }
   /// Frees the chunks behind the one of `at`: replay of a used-up tape is done with them.
-  void release_after(Place at) noexcept;
+  void release_after(Place at) noexcept {
+    while (chunks_.size() > at.chunk + 1) drop_last();
+  }
 
  private:
   struct Chunk {
     std::byte* data;
     std::uint32_t capacity, used, last;
   };
-  std::vector<Chunk> chunks_;
+  void grow(std::size_t bytes);
+  void drop_last() noexcept;
+  detail::List<Chunk> chunks_;
   std::int64_t count_ = 0;
 };
 
@@ -105,14 +175,17 @@ class Arena {
 class IdMap {
  public:
   std::uint32_t find(std::uint64_t id) const noexcept {
-    if (count_ == 0) return no_slot;
+    if (!(seen_ >> (id & 63) & 1)) return no_slot;  // most ids that ops ask for are not here
     for (std::size_t i = hash(id) & mask_;; i = (i + 1) & mask_) {
       if (table_[i].first == id) return table_[i].second;
       if (table_[i].first == 0) return no_slot;
     }
   }
   /// Room for `more` insertions that do not throw.
-  void reserve(std::size_t more);
+  void reserve(std::size_t more) {
+    if ((count_ + more) * 2 > table_.size()) [[unlikely]]
+      grow(more);
+  }
   /// Adds or replaces; reserve first.
   void set(std::uint64_t id, std::uint32_t slot) noexcept;
   void clear() noexcept;
@@ -129,8 +202,10 @@ class IdMap {
 
  private:
   static std::size_t hash(std::uint64_t id) noexcept { return (id * 0x9e3779b97f4a7c15u) >> 32; }
-  std::vector<std::pair<std::uint64_t, std::uint32_t>> table_;
+  void grow(std::size_t more);
+  detail::List<std::pair<std::uint64_t, std::uint32_t>> table_;
   std::size_t mask_ = 0, count_ = 0;
+  std::uint64_t seen_ = 0;  // a bit for the end of each id
 };
 
 /// Why a tensor computed from followed ones is not followed.
@@ -162,17 +237,17 @@ struct Tape {
   std::int64_t replay_entries = 0, sweep_at = 0, seen = 0;  // seen: ops recorded so far
 
   Arena entries;
-  std::vector<Slot> slots;
-  std::vector<std::uint32_t> free_slots;
+  Slots slots;
+  detail::List<std::uint32_t> free_slots;
   IdMap by_id;
   std::vector<std::pair<Variable, std::uint32_t>> variables;
   std::vector<Meta*> metas;  // hash table of interned metadata
   std::size_t meta_count = 0;
+  const Meta* last_meta = nullptr;
   std::unordered_map<std::uint64_t, Taint> taints;
   Sites sites;
   std::unordered_map<std::uint64_t, std::uint64_t> borrowed;  // sums over borrowed memory, by its block's id
-  std::vector<Tensor> tangents;                               // forward: of each slot
-  std::vector<Tensor> dx, dy;                                 // forward: of the op at hand
+  detail::List<Tensor> tangents;                              // forward: of each slot
   const Capture* capture = nullptr;                           // capture: whose
 
   /// Where the op of an entry was called.
@@ -183,14 +258,34 @@ struct Tape {
     for (const detail::Mark& m : x->marks)
       if (m.tape == serial && m.slot < slots.size() && slots[m.slot].id == x->id) return m.slot;
     const std::uint32_t s = by_id.find(x->id);
+    if (s == no_slot) return s;
     // A swept output may have left its id behind; a variable's slot has many ids, and one of its own.
-    return s == no_slot || slots[s].id == x->id || detail::thread_of(slots[s].id) == 0 ? s : no_slot;
+    return slots[s].id == x->id || detail::thread_of(slots[s].id) == 0 ? s : no_slot;
   }
-  const Meta* intern(DType dtype, const std::int64_t* extents, int rank);
+  const Meta* intern(DType dtype, const std::int64_t* extents, int rank) {
+    if (const Meta* m = last_meta; m && m->dtype == dtype && m->rank == rank) {
+      int d = 0;
+      while (d < rank && m->extents[d] == extents[d]) ++d;
+      if (d == rank) return m;
+    }
+    return last_meta = look_up(dtype, extents, rank);
+  }
+  const Meta* look_up(DType dtype, const std::int64_t* extents, int rank);
+  void drop_metas() noexcept;
   std::uint32_t add_source(std::uint64_t id, DType dtype, const Shape& shape);
   void clear() noexcept;
-  ~Tape() { clear(); }
+  ~Tape() {
+    clear();
+    drop_metas();
+  }
 };
+
+inline RuleScope::RuleScope(const Tape& t, const Entry& e) : entered_(watching != 0) {
+  if (!t.borrowed.empty()) [[unlikely]]
+    check_borrowed(t, e);
+  if (entered_) [[unlikely]]
+    enter_watched(t, e);
+}
 
 /// A cleared tape, from a small cache of this thread.
 Tape* make_tape(const TapeOptions& options, Tape::Kind kind = Tape::Kind::reverse);
@@ -211,8 +306,16 @@ class Replaying {
 };
 /// Takes the tape off this thread's stack, wherever in it it is.
 void pop(Tape* tape) noexcept;
+/// Drops what an entry's attributes own.
+[[gnu::cold]] void release_attributes(Entry& entry) noexcept;
 /// Drops the values an entry saved and what its attributes own.
-void release(Entry& entry) noexcept;
+inline void release(Entry& e) noexcept {
+  Tensor* values = e.values();
+  for (std::uint32_t i = 0; i < e.saved; ++i)
+    if (detail::Block* b = TensorAccess::take(values[i])) detail::release_saved(b);
+  if (e.attributes) [[unlikely]]
+    release_attributes(e);
+}
 /// Drops the entries whose results nobody can reach any more.
 void sweep(Tape& tape);
 /// The innermost tape on this thread's stack that is no accumulator; null if there is none.
@@ -278,7 +381,7 @@ struct VariableAccess {
   static void update(const Variable& v, const char* op, Tensor (*combine)(Tensor&&, const Tensor&),
                      const Tensor& delta);
   /// Lets `change` replace the value, under the variable's lock, by one of the same shape and dtype. Not recorded.
-  static void modify(const Variable& v, const Callback<void(Tensor&)>& change);
+  static void modify(const Variable& v, const char* op, const Callback<void(Tensor&)>& change);
 };
 
 struct GradientTapeAccess {

@@ -156,7 +156,8 @@ void VariableAccess::update(const Variable& v, const char* op, Tensor (*combine)
   v.state_->value = combine(std::move(v.state_->value), delta);
 }
 
-void VariableAccess::modify(const Variable& v, const Callback<void(Tensor&)>& change) {
+void VariableAccess::modify(const Variable& v, const char* op, const Callback<void(Tensor&)>& change) {
+  check_runs_once(op, v);
   const tape::Suspend suspend;
   const Lock lock(v.state_->locked);
   change(v.state_->value);

@@ -114,7 +114,7 @@ UNARY(erf) UNARY(erfc) UNARY(lgamma) UNARY(digamma) UNARY(sin) UNARY(cos) UNARY(
 UNARY(arccos) UNARY(arctan) UNARY(sinh) UNARY(cosh) UNARY(tanh) UNARY(arcsinh) UNARY(arccosh) UNARY(arctanh)
 UNARY(selu) UNARY(gelu) UNARY(silu) UNARY(sigmoid) UNARY(softplus) UNARY(softsign)
 BINARY(maximum) BINARY(minimum) BINARY(floor_divide) BINARY(mod) BINARY(power) BINARY(hypot) BINARY(logaddexp)
-BINARY(arctan2) BINARY(elu)
+BINARY(arctan2) BINARY(elu) BINARY(sigmoid_cross_entropy)
 #undef UNARY
 #undef BINARY
 template <int N>

@@ -118,27 +118,31 @@ void check_nan(const Set& set) {
       // The first of several extremes.
       p[at] = 2;
       if (n > at + 3) p[at + 2] = 2;
-      argmax({p, 1}, n, &found);
+      argmax({p, 1}, n, 1, &found);
       CHECK(found == at);
       p[at] = -2;
-      argmin({p, 1}, n, &found);
+      argmin({p, 1}, n, 1, &found);
       CHECK(found == at);
       // A NaN is both.
       p[at] = nan;
       CHECK(std::isnan(reduce(set, Reduce::max, p, 1, n)));
       CHECK(std::isnan(reduce(set, Reduce::min, p, 1, n)));
       if (n - 1 > at) p[n - 1] = nan;
-      argmax({p, 1}, n, &found);
+      argmax({p, 1}, n, 1, &found);
       CHECK(found == at);
-      argmin({p, 1}, n, &found);
+      argmin({p, 1}, n, 1, &found);
       CHECK(found == at);
       std::fill(x.begin(), x.end(), T(5));
       p[2 * at] = 9;
-      argmax({p, 2}, n, &found);
+      argmax({p, 2}, n, 1, &found);
       CHECK(found == at);
-      argmin({p + 2 * (n - 1), -2}, n, &found);
+      argmin({p + 2 * (n - 1), -2}, n, 1, &found);
       CHECK(found == (at == n - 1 && n > 1 ? 1 : 0));
     }
+}
+
+void run(RowLoop kernel, std::initializer_list<const void*> in, void* out, std::ptrdiff_t n, std::ptrdiff_t rows = 1) {
+  kernel(in.begin(), out, n, rows);
 }
 
 template <class T>
@@ -154,7 +158,7 @@ void check_rows(const Set& set) {
     long double total = 0;
     for (std::ptrdiff_t i = 0; i < n; ++i) total += std::exp(at(x, i));
     T lse;
-    rows.logsumexp(x.data(), &lse, n);
+    run(rows.logsumexp, {x.data()}, &lse, n);
     INFO(set.isa << ", rows of " << n << " numbers of " << sizeof(T) << " bytes");
     CHECK(std::abs(lse - std::log(total)) <= 4 * eps * std::abs(std::log(total)));
     const auto largest_error = [&](const std::vector<T>& got, auto expected) {
@@ -162,32 +166,31 @@ void check_rows(const Set& set) {
       for (std::ptrdiff_t i = 0; i < n; ++i) worst = std::max(worst, std::abs(at(got, i) - expected(i)));
       return worst;
     };
-    rows.softmax(x.data(), z.data(), n);
+    run(rows.softmax, {x.data()}, z.data(), n);
     CHECK(largest_error(z, [&](std::ptrdiff_t i) { return std::exp(at(x, i)) / total; }) <= 8 * eps);
     long double dot = 0, sum = 0;
     for (std::ptrdiff_t i = 0; i < n; ++i) dot += at(g, i) * at(z, i), sum += at(g, i);
-    rows.softmax_product(g.data(), z.data(), out.data(), n);
+    run(rows.softmax_product, {g.data(), z.data()}, out.data(), n);
     CHECK(largest_error(out, [&](std::ptrdiff_t i) { return at(z, i) * (at(g, i) - dot); }) <= 8 * eps);
-    rows.log_softmax(x.data(), z.data(), n);
+    run(rows.log_softmax, {x.data()}, z.data(), n);
     CHECK(largest_error(z, [&](std::ptrdiff_t i) { return at(x, i) - std::log(total); }) <= 4 * eps * 64);
-    rows.log_softmax_product(g.data(), z.data(), out.data(), n);
+    run(rows.log_softmax_product, {g.data(), z.data()}, out.data(), n);
     CHECK(largest_error(out, [&](std::ptrdiff_t i) { return at(g, i) - std::exp(at(z, i)) * sum; }) <=
           64 * eps * (1 + std::abs(sum)));
-    const Strided in[] = {{g.data(), 0}, {x.data(), 1}, {&lse, 0}};
-    rows.logsumexp_product(in, out.data(), n);
+    run(rows.logsumexp_product, {g.data(), x.data(), &lse}, out.data(), n);
     CHECK(largest_error(out, [&](std::ptrdiff_t i) { return at(g, 0) * std::exp(at(x, i) - lse); }) <= 64 * eps);
     // In place.
     std::vector<T> place(x.begin(), x.begin() + n), apart(z);
-    rows.softmax(x.data(), apart.data(), n);
-    rows.softmax(place.data(), place.data(), n);
+    run(rows.softmax, {x.data()}, apart.data(), n);
+    run(rows.softmax, {place.data()}, place.data(), n);
     CHECK(place == apart);
   }
 
   const T inf = std::numeric_limits<T>::infinity();
   T out[3], lse;
   const auto evaluate = [&](std::vector<T> x) {
-    rows.softmax(x.data(), out, static_cast<std::ptrdiff_t>(x.size()));
-    rows.logsumexp(x.data(), &lse, static_cast<std::ptrdiff_t>(x.size()));
+    run(rows.softmax, {x.data()}, out, static_cast<std::ptrdiff_t>(x.size()));
+    run(rows.logsumexp, {x.data()}, &lse, static_cast<std::ptrdiff_t>(x.size()));
   };
   evaluate({-inf, -inf, -inf});
   CHECK(lse == -inf);
@@ -204,9 +207,86 @@ void check_rows(const Set& set) {
   CHECK((out[0] == T(.5) && out[1] == T(.5) && out[2] == 0));
   // What is left of 1 after a dominant term: log_softmax near 0 keeps its digits.
   const std::vector<T> dominant{0, 40, 0};
-  rows.log_softmax(dominant.data(), out, 3);
+  run(rows.log_softmax, {dominant.data()}, out, 3);
   CHECK(std::abs(out[1] / (-2 * std::exp(-40.L)) - 1) < 64 * eps);
   CHECK(out[0] == T(-40));
+}
+
+// However many rows there are, and however short, each gets the bits that it gets alone, and its neighbours are left
+// alone; the losses are what they should be.
+template <class T>
+void check_many_rows(const Set& set) {
+  const Rows& rows = set.rows[index(type_of<T>)];
+  const long double eps = std::numeric_limits<T>::epsilon();
+  for (std::ptrdiff_t n : {1, 2, 3, 4, 5, 7, 8, 9, 10, 15, 16, 17, 31, 32, 33, 64, 70})
+    for (std::ptrdiff_t count : {1, 2, 5, 8, 16, 19, 35}) {
+      INFO(set.isa << ", " << count << " rows of " << n << " numbers of " << sizeof(T) << " bytes");
+      const std::vector<T> x = numbers<T>(-9, 9, 16), y = numbers<T>(0, 1, 17), each = numbers<T>(.5, 2, 18);
+      std::vector<std::int64_t> label;
+      for (std::ptrdiff_t r = 0; r < count; ++r) label.push_back(r % 4 == 3 ? -1 : (7 * r) % n);
+      const T epsilon = T(.01);
+      struct Operand {
+        const void* data;
+        std::size_t bytes;
+      };
+      const std::size_t row = static_cast<std::size_t>(n) * sizeof(T), one = sizeof(T);
+      const auto check = [&](const char* name, RowLoop kernel, std::vector<Operand> in, std::ptrdiff_t width) {
+        std::vector<T> together(static_cast<std::size_t>(count * width + 1), T(77)), alone(together);
+        const auto at = [&](std::ptrdiff_t r) {
+          std::vector<const void*> p;
+          for (const Operand& o : in)
+            p.push_back(static_cast<const char*>(o.data) + static_cast<std::size_t>(r) * o.bytes);
+          return p;
+        };
+        kernel(at(0).data(), together.data(), n, count);
+        for (std::ptrdiff_t r = 0; r < count; ++r) kernel(at(r).data(), alone.data() + r * width, n, 1);
+        INFO(name);
+        CHECK(std::memcmp(together.data(), alone.data(), together.size() * sizeof(T)) == 0);
+        return together;
+      };
+      const Operand xs{x.data(), row}, ys{y.data(), row}, scalars{each.data(), one}, labels{label.data(), 8};
+      check("softmax", rows.softmax, {xs}, n);
+      check("log_softmax", rows.log_softmax, {xs}, n);
+      const std::vector<T> lse = check("logsumexp", rows.logsumexp, {xs}, 1);
+      check("softmax_product", rows.softmax_product, {xs, ys}, n);
+      check("log_softmax_product", rows.log_softmax_product, {xs, ys}, n);
+      check("logsumexp_product", rows.logsumexp_product, {scalars, xs, scalars}, n);
+      const std::vector<T> dense = check("cross_entropy", rows.cross_entropy, {xs, ys}, 1);
+      check("cross_entropy_labels_product", rows.cross_entropy_labels_product, {scalars, xs}, n);
+      const std::vector<T> dense_slope =
+          check("cross_entropy_product", rows.cross_entropy_product, {scalars, xs, ys}, n);
+      const std::vector<T> sparse = check("sparse_cross_entropy", rows.sparse_cross_entropy, {xs, labels}, 1);
+      const std::vector<T> sparse_slope =
+          check("sparse_cross_entropy_product", rows.sparse_cross_entropy_product, {scalars, xs, labels}, n);
+      check("layer_norm", rows.layer_norm, {xs, {&epsilon, 0}, {nullptr, 0}, {nullptr, 0}}, n);
+      check("layer_norm", rows.layer_norm, {xs, {&epsilon, 0}, {y.data(), 0}, {each.data(), 0}}, n);
+      check("sum", rows.sum, {xs}, 1);
+      check("squares", rows.squares, {xs, scalars}, 1);
+      check("products", rows.products, {xs, ys, scalars}, 1);
+      check("scale", rows.scale, {xs, scalars, scalars, scalars}, n);
+      check("scale_product", rows.scale_product, {xs, ys, scalars, scalars, scalars, scalars}, n);
+      long double worst = 0;
+      for (std::ptrdiff_t r = 0; r < count; ++r) {
+        const auto v = [&](const std::vector<T>& a, std::ptrdiff_t i) {
+          return static_cast<long double>(a[static_cast<std::size_t>(r * n + i)]);
+        };
+        const auto k = static_cast<std::size_t>(r);
+        long double total = 0, of_labels = 0, expected = 0;
+        for (std::ptrdiff_t i = 0; i < n; ++i) total += std::exp(v(x, i)), of_labels += v(y, i);
+        const long double logarithm = std::log(total), g = each[k];
+        for (std::ptrdiff_t i = 0; i < n; ++i) expected += v(y, i) * (logarithm - v(x, i));
+        const long double chosen = label[k] < 0 ? 0 : logarithm - v(x, label[k]);
+        worst = std::max({worst, std::abs(lse[k] - logarithm) / 10,
+                          std::abs(dense[k] - expected) / (10 * (1 + of_labels)), std::abs(sparse[k] - chosen) / 20});
+        for (std::ptrdiff_t i = 0; i < n; ++i) {
+          const long double share = std::exp(v(x, i)) / total;
+          const long double hit = label[k] < 0 ? 0 : share - (label[k] == i ? 1 : 0);
+          worst = std::max({worst, std::abs(v(dense_slope, i) - g * (share * of_labels - v(y, i))) / (1 + of_labels),
+                            std::abs(v(sparse_slope, i) - g * hit)});
+        }
+      }
+      CHECK(worst <= 8 * eps);
+    }
 }
 
 template <class T>
@@ -237,9 +317,9 @@ void check_integers(const Set& set, Type type) {
       CHECK(run(Reduce::min) == least);
       CHECK(run(Reduce::sum) == static_cast<T>(sum));
       CHECK(run(Reduce::prod) == static_cast<T>(prod));
-      set.argmax[index(type)]({p, stride}, n, &found);
+      set.argmax[index(type)]({p, stride}, n, 1, &found);
       CHECK(found == at_greatest);
-      set.argmin[index(type)]({p, stride}, n, &found);
+      set.argmin[index(type)]({p, stride}, n, 1, &found);
       CHECK(found == at_least);
     }
 }
@@ -290,6 +370,8 @@ TEST_CASE("softmax, log_softmax, logsumexp of a row and their products") {
   for (const Set* set : sets()) {
     check_rows<float>(*set);
     check_rows<double>(*set);
+    check_many_rows<float>(*set);
+    check_many_rows<double>(*set);
   }
 }
 

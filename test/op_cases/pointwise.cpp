@@ -114,6 +114,8 @@ constexpr Pointwise rows[] = {
     {"gelu", [](X x) { return gelu(x[0]); }, 1, {{-3, 3}}, [](R x) { return 0.5L * x[0] * std::erfc(-x[0] / std::sqrt(2.0L)); }, {{-5, 5}}},
     {"silu", [](X x) { return silu(x[0]); }, 1, {{-4, 4}}, [](R x) { return x[0] * sigmoid_of(x[0]); }, {{-60, 60}}},
     {"softsign", [](X x) { return softsign(x[0]); }, 1, {{-3, 3}}, [](R x) { return x[0] / (1 + std::abs(x[0])); }, {{-100, 100}}, off_zero},
+    {"sigmoid_cross_entropy", [](X x) { return sigmoid_cross_entropy(x[0], x[1]); }, 2, {{-4, 4}, {0, 1}},
+      [](R x) { return x[0] * (x[0] > 0 ? 1 - x[1] : -x[1]) + std::log1p(std::exp(-std::abs(x[0]))); }, {{-60, 60}, {0, 1}}},
 
     {"maximum", [](X x) { return maximum(x[0], x[1]); }, 2, {{-3, 3}, {-3, 3}}, [](R x) { return std::max(x[0], x[1]); }, {}, off_tie, integers | booleans},
     {"minimum", [](X x) { return minimum(x[0], x[1]); }, 2, {{-3, 3}, {-3, 3}}, [](R x) { return std::min(x[0], x[1]); }, {}, off_tie, integers | booleans},

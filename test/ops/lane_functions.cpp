@@ -87,6 +87,7 @@ const Pair pairs[] = {
     pair("gelu", [](auto x) { return gelu(x); }),
     pair("silu", [](auto x) { return silu(x); }),
     pair("softsign", [](auto x) { return softsign(x); }),
+    pair("sigmoid_cross_entropy", [](auto x, auto y) { return sigmoid_cross_entropy(x, y); }),
     pair("maximum", [](auto x, auto y) { return maximum(x, y); }),
     pair("minimum", [](auto x, auto y) { return minimum(x, y); }),
     pair("clip", [](auto x, auto y, auto z) { return clip(x, y, z); }),

@@ -76,6 +76,56 @@ TEST_CASE("optimisers take what a tape gives and keep float32") {
   CHECK(last < 0.01 * first);
 }
 
+TEST_CASE("steps in one pass have the bits of the ops one by one, for every dtype, size and number of threads") {
+  const int before = num_threads();
+  for (const DType d : {DType::float64, DType::float32, DType::float16, DType::bfloat16})
+    for (const std::int64_t n : {0, 1, 7, 1000, 70001}) {
+      Generator generator(static_cast<std::uint64_t>(n));
+      const auto drawn = [&] { return cast(random_normal(generator, {n}), d); };
+      const Tensor start = drawn(), g[] = {drawn(), drawn(), drawn()};
+      for (const int threads : {1, 2, 7}) {
+        set_num_threads(threads);
+        const Variable plain(start), heavy(start), ahead(start), adaptive(start);
+        SGD sgd({.learning_rate = 0.1}), momentum({.learning_rate = 0.1, .momentum = 0.9}),
+            nesterov({.learning_rate = 0.1, .momentum = 0.9, .nesterov = true});
+        Adam adam({.learning_rate = 0.05});
+        Tensor x = start, y = start, z = start, w = start, v = zeros_like(start), m = v, s = v;
+        for (int t = 0; t < 3; ++t) {
+          const Tensor held = plain.read();
+          const auto was = held.to_vector();
+          sgd.step(g[t], plain);
+          momentum.step(g[t], heavy);
+          nesterov.step(t == 1 ? g[t] * 1 : g[t], ahead);
+          adam.step(g[t], adaptive);
+          CHECK(held.to_vector() == was);
+          x = x - g[t] * 0.1;
+          v = v * 0.9 + g[t];
+          y = y - v * 0.1;
+          z = z - (g[t] + v * 0.9) * 0.1;
+          m = m * 0.9 + g[t] * (1 - 0.9);
+          s = s * 0.999 + square(g[t]) * (1 - 0.999);
+          w = w - m * (0.05 / (1 - std::pow(0.9, t + 1))) / (sqrt(s * (1 / (1 - std::pow(0.999, t + 1)))) + 1e-8);
+        }
+        CAPTURE(d, n, threads);
+        CHECK(array_equal(plain, x));
+        CHECK(array_equal(heavy, y));
+        CHECK(array_equal(ahead, z));
+        CHECK(array_equal(adaptive, w));
+      }
+    }
+  set_num_threads(before);
+}
+
+TEST_CASE("a step on views, and one whose gradient is the variable itself") {
+  const Tensor start = reshape(arange(12.0), {3, 4}), g = transpose(reshape(arange(12.0), {4, 3}));
+  const Variable w(start), own(start);
+  SGD sgd({.learning_rate = 0.5, .momentum = 0.5});
+  sgd.step(g, w);
+  CHECK(array_equal(w, start - g * 0.5));
+  sgd.step(own.read(), own);
+  CHECK(array_equal(own, start * 0.5));
+}
+
 TEST_CASE("a step is not recorded and earlier reads keep their values") {
   const Variable w(scalar(1.0), "w");
   GradientTape tape({.persistent = true});

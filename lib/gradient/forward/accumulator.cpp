@@ -17,11 +17,11 @@ Shape shape_of(const Source& s) { return s.is_variable() ? s.variable().shape() 
 DType dtype_of_source(const Source& s) { return s.is_variable() ? s.variable().dtype() : s.tensor().dtype(); }
 
 // One tangent for each primal, checked.
-std::vector<Tensor> fitting(const char* who, std::span<const Source> primals, const GradientList& tangents) {
+detail::List<Tensor> fitting(const char* who, std::span<const Source> primals, const GradientList& tangents) {
   const auto list = tangents.list();
   if (!tangents.is_number() && list.size() != primals.size())
     fail<ValueError>(who, "passed {} tangents for {} primals", list.size(), primals.size());
-  std::vector<Tensor> result;
+  detail::List<Tensor> result;
   result.reserve(primals.size());
   for (std::size_t i = 0; i < primals.size(); ++i) {
     if (!primals[i].is_variable() && !primals[i].tensor().defined())
@@ -47,7 +47,7 @@ std::vector<Tensor> fitting(const char* who, std::span<const Source> primals, co
 }  // namespace
 
 ForwardAccumulator::ForwardAccumulator(const SourceList& primals, const GradientList& tangents) : tape_(nullptr) {
-  std::vector<Tensor> given = fitting("ForwardAccumulator", primals.list(), tangents);
+  detail::List<Tensor> given = fitting("ForwardAccumulator", primals.list(), tangents);
   tape_ = tape::make_tape({.watch_accessed_variables = false}, Tape::Kind::forward);
   try {
     for (std::size_t i = 0; i < given.size(); ++i) {
@@ -93,13 +93,13 @@ void ForwardAccumulator::resume() {
 
 namespace detail {
 
-std::vector<Tensor> push(const char* who, GradientTape& tape, std::span<const Source> sources,
-                         const GradientList& tangents, std::span<const Tensor> targets) {
-  const std::vector<Tensor> dx = fitting(who, sources, tangents);
+List<Tensor> push(const char* who, GradientTape& tape, std::span<const Source> sources, const GradientList& tangents,
+                  std::span<const Tensor> targets) {
+  const detail::List<Tensor> dx = fitting(who, sources, tangents);
   std::vector<Tensor> dy = autodiff::pushforward(GradientTapeAccess::get(tape), sources, dx, targets);
   for (std::size_t k = 0; k < targets.size(); ++k)
     if (!dy[k].defined()) dy[k] = zeros(targets[k].shape(), targets[k].dtype());
-  return dy;
+  return {dy.begin(), dy.end()};
 }
 
 }  // namespace detail

@@ -64,6 +64,7 @@ void accumulate(Tensor& sum, Tensor part) {
 std::vector<Tensor> pushforward(Tape& t, std::span<const Source> sources, std::span<const Tensor> tangents,
                                 std::span<const Tensor> targets) {
   check(t, sources, tangents);
+  const tape::Replaying replaying(t);  // what it records of this meanwhile does not sweep it
   const Arena::Place end = t.entries.end();
   const std::vector<char> marked = needed(t, targets);
   std::vector<Tensor> tangent_of(t.slots.size());

@@ -78,7 +78,7 @@ std::vector<Gradient> pull_on(GradientTape& tape, std::span<const Tensor> target
       reached.emplace_back(targets[k]);
       seeds.push_back(cotangents[k] ? cotangents[k] : Gradient(zeros(targets[k].shape(), targets[k].dtype())));
     }
-  return replay(GradientTapeAccess::get(tape), reached, sources, {.output_gradients = seeds});
+  return as_vector(replay(GradientTapeAccess::get(tape), reached, sources, {.output_gradients = seeds}));
 }
 
 namespace {

@@ -53,14 +53,14 @@ std::vector<Gradient> gradients_on(Tape& t, const TargetList& ys, const SourceLi
                     "the tape was used up by GradientTape.gradient; make it persistent (TapeOptions.persistent), or "
                     "call gradients before");
   const GoesOn goes_on(t);
-  return autodiff::replay(t, ys.list(), xs.list(), options, op);
+  return autodiff::as_vector(autodiff::replay(t, ys.list(), xs.list(), options, op));
 }
 
 std::vector<Gradient> hessians_on(Tape& t, const TargetList& ys, const SourceList& xs, const GradientOptions& options) {
   constexpr const char* op = "hessians";
   require_recording(op, t);
   const GoesOn goes_on(t);
-  std::vector<Gradient> result = autodiff::replay(t, ys.list(), xs.list(), options, op);
+  std::vector<Gradient> result = autodiff::as_vector(autodiff::replay(t, ys.list(), xs.list(), options, op));
   for (std::size_t k = 0; k < result.size(); ++k) {
     const Source& x = xs.list()[k];
     const DType dtype = autodiff::dtype_of(x);
@@ -86,7 +86,7 @@ std::vector<Gradient> product_on(Tape& t, const TargetList& ys, const SourceList
       fail<ShapeError>(op, "leaf {} of v has shape {}, that of xs {}", i, shape, x);
   }
   const GoesOn goes_on(t);
-  std::vector<Gradient> first = autodiff::replay(t, ys.list(), xs.list(), {}, op);
+  std::vector<Gradient> first = autodiff::as_vector(autodiff::replay(t, ys.list(), xs.list(), {}, op));
   std::vector<Target> targets;
   std::vector<Tensor> weights;
   for (std::size_t i = 0; i < first.size(); ++i) {
@@ -96,7 +96,7 @@ std::vector<Gradient> product_on(Tape& t, const TargetList& ys, const SourceList
   }
   if (targets.empty()) return first;
   const GradientList output_gradients = given.is_number() ? given : GradientList(weights);
-  return autodiff::replay(t, targets, xs.list(), {.output_gradients = output_gradients}, op);
+  return autodiff::as_vector(autodiff::replay(t, targets, xs.list(), {.output_gradients = output_gradients}, op));
 }
 
 }  // namespace
@@ -165,8 +165,8 @@ Choice::Choice(const char* who, const Parameters& parameters, const std::vector<
   }
 }
 
-std::vector<Source> Choice::picked(const char* who, std::span<const Leaves> arguments) const {
-  std::vector<Source> list;
+List<Source> Choice::picked(const char* who, std::span<const Leaves> arguments) const {
+  List<Source> list;
   const std::int64_t count = std::ssize(arguments);
   for (std::int64_t p : positions_) {
     if (p < -count || p >= count)
@@ -190,7 +190,7 @@ std::vector<std::pair<Gradient, Variable>> implicit(const char* who, GradientTap
   if (variables.empty())
     fail<ValueError>(who, "No trainable variables were accessed while the function was being computed.");
   const std::vector<Source> sources(variables.begin(), variables.end());
-  std::vector<Gradient> list = autodiff::replay(GradientTapeAccess::get(tape), targets, sources, {}, who);
+  autodiff::Gradients list = autodiff::replay(GradientTapeAccess::get(tape), targets, sources, {}, who);
   std::vector<std::pair<Gradient, Variable>> result;
   for (std::size_t i = 0; i < list.size(); ++i) result.emplace_back(std::move(list[i]), variables[i]);
   return result;

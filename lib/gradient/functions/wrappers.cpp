@@ -23,17 +23,17 @@ Tensor unit(const Shape& shape, DType dtype, std::int64_t i) {
   return dtype == DType::float64 ? x : cast(x, dtype);
 }
 
-std::vector<Tensor> densify(std::span<const Gradient> gradients) {
-  std::vector<Tensor> list;
+List<Tensor> densify(std::span<const Gradient> gradients) {
+  List<Tensor> list;
   list.reserve(gradients.size());
   for (const Gradient& g : gradients) list.push_back(g.dense());
   return list;
 }
 
 // A Jacobian column by column: forward mode, once per element of the sources. In the order target by target.
-std::vector<Tensor> columns(tape::Tape& tape, std::span<const Tensor> targets, std::span<const Source> sources) {
-  std::vector<std::vector<Tensor>> parts(targets.size() * sources.size());
-  std::vector<Tensor> tangents(sources.size());
+List<Tensor> columns(tape::Tape& tape, std::span<const Tensor> targets, std::span<const Source> sources) {
+  std::vector<List<Tensor>> parts(targets.size() * sources.size());
+  List<Tensor> tangents(sources.size());
   for (std::size_t s = 0; s < sources.size(); ++s) {
     const Shape shape = shape_of(sources[s]);
     const DType dtype = dtype_of(sources[s]);
@@ -47,20 +47,19 @@ std::vector<Tensor> columns(tape::Tape& tape, std::span<const Tensor> targets, s
     }
     tangents[s] = {};
   }
-  std::vector<Tensor> result;
+  List<Tensor> result;
   for (std::size_t t = 0; t < targets.size(); ++t)
     for (std::size_t s = 0; s < sources.size(); ++s) {
       const Shape shape = reel::autodiff::join(targets[t].shape(), shape_of(sources[s]));
-      const std::vector<Tensor>& list = parts[t * sources.size() + s];
+      const List<Tensor>& list = parts[t * sources.size() + s];
       result.push_back(list.empty() ? zeros(shape, dtype_of(sources[s])) : reshape(stack(list, -1), shape));
     }
   return result;
 }
 
 // Row by row: reverse mode, in sweeps that carry many elements of a target.
-std::vector<Tensor> rows(const char* who, tape::Tape& tape, std::span<const Tensor> targets,
-                         std::span<const Source> sources) {
-  std::vector<Tensor> result;
+List<Tensor> rows(const char* who, tape::Tape& tape, std::span<const Tensor> targets, std::span<const Source> sources) {
+  List<Tensor> result;
   for (const Tensor& y : targets)
     for (const Gradient& g : reel::autodiff::jacobian(who, tape, y, sources, UnconnectedGradients::zero))
       result.push_back(g.dense());
@@ -116,7 +115,7 @@ void require_scalar(const char* who, const Tensor& y) {
                      y.shape());
 }
 
-std::vector<Tensor> gradients(GradientTape& tape, const Tensor& value, std::span<const Source> sources) {
+List<Tensor> gradients(GradientTape& tape, const Tensor& value, std::span<const Source> sources) {
   const Target target(value);
   return densify(reel::autodiff::replay(GradientTapeAccess::get(tape), {&target, 1}, sources,
                                         {.unconnected_gradients = UnconnectedGradients::zero}));
@@ -127,8 +126,8 @@ std::vector<Tensor> gradients(GradientTape& tape, const Tensor& value, std::span
 // results to a parameter; at 2 rows take half the time, at 16 two to eight times as much.
 constexpr std::int64_t rows_per_column = 4;
 
-std::vector<Tensor> jacobians(const char* who, GradientTape& tape, std::span<const Tensor> targets,
-                              std::span<const Source> sources) {
+List<Tensor> jacobians(const char* who, GradientTape& tape, std::span<const Tensor> targets,
+                       std::span<const Source> sources) {
   std::int64_t in = 0, out = 0;
   for (const Tensor& y : targets) {
     require_result(who, y);
@@ -149,8 +148,8 @@ std::vector<Tensor> jacobians(const char* who, GradientTape& tape, std::span<con
   return rows(who, t, targets, sources);
 }
 
-std::vector<Tensor> products(const char* who, GradientTape& tape, std::span<const Tensor> targets,
-                             std::span<const Source> sources, const GradientList& constants) {
+List<Tensor> products(const char* who, GradientTape& tape, std::span<const Tensor> targets,
+                      std::span<const Source> sources, const GradientList& constants) {
   const auto v = constants.list();
   if (constants.given() && !constants.is_number()) {
     if (v.size() != sources.size())
@@ -161,23 +160,23 @@ std::vector<Tensor> products(const char* who, GradientTape& tape, std::span<cons
         fail<ShapeError>(who, "leaf {} of v has shape {}, that of x {}", i, s, x);
     }
   }
-  const std::vector<Target> list(targets.begin(), targets.end());
+  const List<Target> list(targets.begin(), targets.end());
   return densify(
       reel::autodiff::replay(GradientTapeAccess::get(tape), list, sources,
                              {.output_gradients = constants, .unconnected_gradients = UnconnectedGradients::zero}));
 }
 
 struct Recording::State {
-  State(std::vector<Source> list, bool persistent)
+  State(List<Source> list, bool persistent)
       : sources(std::move(list)), tape({.persistent = persistent, .watch_accessed_variables = false}) {}
   int uses = 1;
-  std::vector<Source> sources;
-  std::vector<Target> targets;
-  std::vector<Tensor> results;
+  List<Source> sources;
+  List<Target> targets;
+  List<Tensor> results;
   GradientTape tape;
 };
 
-Recording::Recording(std::vector<Source> sources, bool persistent) : state_(new State(std::move(sources), persistent)) {
+Recording::Recording(List<Source> sources, bool persistent) : state_(new State(std::move(sources), persistent)) {
   try {
     watch_all(state_->tape, state_->sources);
   } catch (...) {
@@ -192,13 +191,13 @@ Recording::~Recording() {
   if (__atomic_fetch_sub(&state_->uses, 1, __ATOMIC_ACQ_REL) == 1) delete state_;
 }
 
-void Recording::end(std::vector<Tensor> targets) {
+void Recording::end(List<Tensor> targets) {
   state_->tape.stop();
   state_->targets.assign(targets.begin(), targets.end());
   state_->results = std::move(targets);
 }
 
-std::vector<Tensor> Recording::push(const GradientList& tangents) const {
+List<Tensor> Recording::push(const GradientList& tangents) const {
   return detail::push("linearize", state_->tape, state_->sources, tangents, state_->results);
 }
 
@@ -209,8 +208,8 @@ std::vector<Gradient> Recording::pull(const GradientList& dy) const {
     for (std::size_t i = 0; i < dy.list().size(); ++i)
       if (!dy.list()[i]) fail<ValueError>("vjp", "cotangent {} is none: {}", i, dy.list()[i].why_none());
   }
-  return reel::autodiff::replay(GradientTapeAccess::get(state_->tape), state_->targets, state_->sources,
-                                {.output_gradients = dy});
+  return reel::autodiff::as_vector(reel::autodiff::replay(GradientTapeAccess::get(state_->tape), state_->targets,
+                                                          state_->sources, {.output_gradients = dy}));
 }
 
 }  // namespace reel::detail

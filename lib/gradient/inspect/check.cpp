@@ -93,7 +93,7 @@ Tensors pull(const CheckFunction& h, std::span<const Tensor> x, const Tensors& v
       targets.emplace_back(y[k]);
       cotangents.push_back(v[k]);
     }
-  const std::vector<Gradient> g =
+  const autodiff::Gradients g =
       autodiff::replay(GradientTapeAccess::get(tape), targets, sources,
                        {.output_gradients = cotangents, .unconnected_gradients = UnconnectedGradients::zero});
   Tensors result(x.size());

@@ -36,7 +36,7 @@ void for_each_entry_back(const Tape& t, F f) {
 std::int64_t saved_bytes(const Entry& e) {
   std::int64_t bytes = 0;
   for (std::uint32_t i = 0; i < e.saved; ++i)
-    if (const detail::Block* b = e.blocks()[i]) bytes += bytes_of(*b);
+    if (const detail::Block* b = e.block(i)) bytes += bytes_of(*b);
   return bytes;
 }
 
@@ -54,7 +54,7 @@ std::string escaped(std::string_view text) {
 std::string line(const tape::Site& site) { return site.file ? "\\n" + escaped(to_string(site)) : std::string(); }
 
 // Which slots the targets depend on, themselves included; all without targets.
-std::vector<bool> behind(const Tape& t, const std::vector<Target>* targets) {
+std::vector<bool> behind(const Tape& t, const detail::List<Target>* targets) {
   std::vector<bool> shown(t.slots.size(), targets == nullptr);
   if (!targets) return shown;
   for (const Target& y : *targets)
@@ -68,7 +68,7 @@ std::vector<bool> behind(const Tape& t, const std::vector<Target>* targets) {
   return shown;
 }
 
-std::string dot(const Tape& t, const std::vector<Target>* targets) {
+std::string dot(const Tape& t, const detail::List<Target>* targets) {
   const std::vector<bool> shown = behind(t, targets);
   const std::vector<std::string> names = tape::slot_names(t);
   std::vector<std::string> maker(t.slots.size());  // the node that a slot's tensor comes from
@@ -181,7 +181,7 @@ class Plan {
   void count_saved() {
     for_each_entry(tape_, [&](const Entry& e, std::int64_t index) {
       for (std::uint32_t i = 0; i < e.saved; ++i) {
-        const detail::Block* b = e.blocks()[i];
+        const detail::Block* b = e.block(i);
         if (!b || b->flags & (detail::view_flag | detail::borrowed_flag | detail::shared_flag)) continue;
         if (!detail::only_saved(b)) continue;
         if (counted_.insert(b).second) {
@@ -220,7 +220,7 @@ TapeStats GradientTape::stats() const {
     OpStats& op = ops[e.rule->name];
     ++op.entries;
     op.saved_bytes += autodiff::saved_bytes(e);
-    for (std::uint32_t i = 0; i < e.saved; ++i) s.saved_tensors += e.blocks()[i] != nullptr;
+    for (std::uint32_t i = 0; i < e.saved; ++i) s.saved_tensors += e.block(i) != nullptr;
   });
   for (auto& [name, op] : ops) {
     s.saved_bytes += op.saved_bytes;
@@ -232,7 +232,7 @@ TapeStats GradientTape::stats() const {
   return s;
 }
 
-std::string GradientTape::dot_of(const std::vector<Target>* targets) const { return autodiff::dot(*tape_, targets); }
+std::string GradientTape::dot_of(const detail::List<Target>* targets) const { return autodiff::dot(*tape_, targets); }
 
 ReplayPlan GradientTape::plan_all(std::span<const Target> targets, std::span<const Source> sources,
                                   const GradientOptions& options) const {

@@ -27,19 +27,23 @@ Gradient stacked(const Gradients& rows, const Shape& shape, DType dtype) {
   return stack(parts);
 }
 
-// What a user's rule gave, against the input it is for.
-void verify(const tape::Record& r, std::size_t i, const Gradient& d) {
-  const DType dtype = d.is_slices() ? d.slices().values.dtype() : d.dense().dtype();
-  if (dtype != r.dtype(i))
-    fail<ValueError>(r.name(), "Gradient type {} generated for op {} does not match input type {}", dtype, r.name(),
-                     r.dtype(i));
-  const Shape shape = d.is_slices() ? d.slices().dense_shape : d.dense().shape();
-  if (shape != r.shape(i))
-    fail<ShapeError>(
-        r.name(),
-        "Incompatible shapes between op input and calculated input gradient.  Forward operation: {}.  Input "
-        "index: {}. Original input shape: {}.  Calculated input gradient shape: {}",
-        r.name(), i, r.shape(i), shape);
+// What a user's rule gave, against the inputs it is for.
+[[gnu::noinline]] void verify(const tape::Record& r, std::span<const Gradient> dx) {
+  for (std::size_t i = 0; i < dx.size(); ++i) {
+    const Gradient& d = dx[i];
+    if (!r.wanted(i) || !d) continue;
+    const DType dtype = d.is_slices() ? d.slices().values.dtype() : d.dense().dtype();
+    if (dtype != r.dtype(i))
+      fail<ValueError>(r.name(), "Gradient type {} generated for op {} does not match input type {}", dtype, r.name(),
+                       r.dtype(i));
+    const Shape shape = d.is_slices() ? d.slices().dense_shape : d.dense().shape();
+    if (shape != r.shape(i))
+      fail<ShapeError>(
+          r.name(),
+          "Incompatible shapes between op input and calculated input gradient.  Forward operation: {}.  Input "
+          "index: {}. Original input shape: {}.  Calculated input gradient shape: {}",
+          r.name(), i, r.shape(i), shape);
+  }
 }
 
 }  // namespace
@@ -60,13 +64,15 @@ Pass::Pass(Tape& t, const VSpace* space, AggregationMethod method)
 }
 
 void Pass::forwards() {
-  for (Arena::Place at; const Entry* e = tape_.entries.step_forward(at, end_);) {
-    bool any = false;
-    for (std::uint32_t i = 0; i < e->inputs; ++i) any |= e->input(i) != no_slot && flags_[e->input(i)] & fed;
-    if (!any) continue;
-    for (std::uint32_t k = 0; k < e->outputs; ++k)
-      if (!(flags_[e->output(k)] & stopped)) flag(e->output(k), fed);
-  }
+  std::uint8_t* flags = flags_.data();
+  tape_.entries.for_each([flags](const Entry& e) {
+    unsigned any = 0;
+    for (std::uint32_t i = 0; i < e.inputs; ++i)
+      if (e.input(i) != no_slot) any |= flags[e.input(i)];
+    if (!(any & fed)) return;
+    for (std::uint32_t k = 0; k < e.outputs; ++k)
+      if (std::uint8_t& f = flags[e.output(k)]; !(f & stopped)) f |= fed;
+  });
 }
 
 Pass::Widest Pass::widest(std::uint32_t target) const {
@@ -128,7 +134,7 @@ void Pass::pass_on_reason(const Entry& e) {
                                               std::span<const Tensor> g, std::span<Gradient> dx) {
   {
     const tape::RuleScope scope(tape_, e);
-    if (replaced)
+    if (replaced) [[unlikely]]
       call_override(*replaced, tape_, record, e, g, dx);
     else
       e.rule->vjp(record, g, dx);
@@ -137,68 +143,100 @@ void Pass::pass_on_reason(const Entry& e) {
   }
   if (lines_) [[unlikely]]
     lines_->rule_ran(record, e, g, dx);
-  if (!e.rule->user && !replaced) return;
-  for (std::size_t i = 0; i < dx.size(); ++i)
-    if (record.wanted(i) && dx[i]) verify(record, i, dx[i]);
+  if (e.rule->user || replaced) [[unlikely]]
+    verify(record, dx);
 }
+
+[[gnu::noinline]] void Pass::make_room(const Entry& e) {
+  wanted_.resize(std::max<std::size_t>(wanted_.size(), e.inputs));
+  dx_.resize(std::max<std::size_t>(dx_.size(), e.inputs));
+  g_.resize(std::max<std::size_t>(g_.size(), e.outputs));
+}
+
+[[gnu::noinline]] bool Pass::pull_slices(const tape::Record& record, const Entry& e) {
+  if (!cells_[e.output(0)].is_slices() || find_override(e.rule->name)) return false;
+  Gradient d = e.rule->slices(record, cells_[e.output(0)].slices());
+  if (!d) return false;
+  if (tape::watching) [[unlikely]]
+    observe_vjp(record, {}, {&d, 1});
+  add_to(e.input(0), std::move(d));
+  return true;
+}
+
+// What a rule gets for an output that has slices, or nothing.
+[[gnu::noinline]] void Pass::densify(const tape::Record& record, const Entry& e, std::uint32_t k) {
+  const std::uint32_t s = e.output(k);
+  if (cells_[s] && !(flags_[s] & stopped))
+    g_[k] = cells_[s].dense();
+  else if (!e.rule->accepts_none && is_differentiable(record.output_dtype(k)))
+    g_[k] = space_.zeros(record.led(record.output_shape(k)), record.output_dtype(k));
+}
+
+// A rule gave something for an input that asked for nothing, or nothing to one that did.
+[[gnu::noinline]] void Pass::drop(const tape::Record& record, const Entry& e, std::uint32_t i) {
+  if (record.wanted(i)) cuts_.emplace(e.input(i), Reason{dx_[i].reason(), e.rule->name, index_, record.site()});
+  dx_[i] = {};
+}
+
+// Of the sums for the inputs of an entry.
+struct Pass::Owner {
+  Pass& pass;
+  const Entry& entry;
+  static Tensor take(void* self, std::size_t i) {
+    const Owner& o = *static_cast<Owner*>(self);
+    Gradient& cell = o.pass.cells_[o.entry.input(static_cast<std::uint32_t>(i))];
+    if (tape::active() || !cell || cell.is_slices()) return {};
+    Tensor& sum = GradientAccess::value(cell);
+    if (!detail::reusable(detail::block(sum))) return {};
+    detail::renew(detail::block(sum));
+    return std::move(sum);
+  }
+};
 
 void Pass::call(const Entry& e) {
-  bool small[16];
-  std::vector<char> large(e.inputs > 16 ? e.inputs : 0);
-  bool* wanted = e.inputs > 16 ? reinterpret_cast<bool*>(large.data()) : small;
+  const std::uint32_t inputs = e.inputs, outputs = e.outputs;
+  if (inputs > dx_.size() || outputs > g_.size()) [[unlikely]]
+    make_room(e);
+  static_assert(sizeof(bool) == sizeof(char));
+  bool* wanted = reinterpret_cast<bool*>(wanted_.data());
   bool any = false;
-  for (std::uint32_t i = 0; i < e.inputs; ++i) any |= wanted[i] = e.input(i) != no_slot && flags_[e.input(i)] & fed;
-  const tape::Record record(tape_, e, wanted, batch_, units_);
-  for (std::uint32_t k = 0; k < e.outputs; ++k) finish_slot(e.output(k));
-  if (any && e.rule->slices && cells_[e.output(0)].is_slices() && !find_override(e.rule->name))
-    if (Gradient d = e.rule->slices(record, cells_[e.output(0)].slices())) {
-      if (tape::watching) [[unlikely]]
-        observe_vjp(record, {}, {&d, 1});
-      add_to(e.input(0), std::move(d));
-      return settle(e);
+  for (std::uint32_t i = 0; i < inputs; ++i) any |= wanted[i] = e.input(i) != no_slot && flags_[e.input(i)] & fed;
+  tape::Record record(tape_, e, wanted, batch_, units_);
+  for (std::uint32_t k = 0; k < outputs; ++k) finish_slot(e.output(k));
+  if (any && !(e.rule->slices && pull_slices(record, e))) {
+    Tensor* g = g_.data();
+    for (std::uint32_t k = 0; k < outputs; ++k) {
+      const std::uint32_t s = e.output(k);
+      Gradient& cell = cells_[s];
+      if (!cell || cell.is_slices() || flags_[s] & stopped) [[unlikely]]
+        densify(record, e, k);
+      else if (flags_[s] & requested) [[unlikely]]
+        g[k] = GradientAccess::value(cell);
+      else  // the last reader of a cell takes it, so that a rule may write into it
+        g[k] = std::move(GradientAccess::value(cell));
     }
-  if (any && e.rule->add_into && adds_in_place(e)) {
-    e.rule->add_into(record, GradientAccess::value(cells_[e.output(0)]), GradientAccess::value(cells_[e.input(0)]));
-    return settle(e);
-  }
-  g_.resize(e.outputs);
-  for (std::uint32_t k = 0; k < e.outputs; ++k) {
-    const std::uint32_t s = e.output(k);
-    Gradient& cell = cells_[s];
-    if (cell && !(flags_[s] & stopped)) {
-      // The last reader of a cell takes it, so that a rule may write into it.
-      g_[k] = cell.is_slices()        ? cell.dense()
-              : flags_[s] & requested ? GradientAccess::value(cell)
-                                      : std::move(GradientAccess::value(cell));
-    } else if (!e.rule->accepts_none && is_differentiable(record.output_dtype(k))) {
-      g_[k] = space_.zeros(record.led(record.output_shape(k)), record.output_dtype(k));
-    }
-  }
-  if (any) {
-    dx_.resize(e.inputs);
     const Override* replaced = find_override(e.rule->name);
-    if (batch_ && (!e.rule->batched || replaced)) [[unlikely]]
+    if (batch_ && (!e.rule->batched || replaced)) [[unlikely]] {
       pull_each({tape_, e, wanted}, e, replaced);
-    else
-      pull(record, e, replaced, g_, dx_);
-    for (std::uint32_t i = 0; i < e.inputs; ++i) {
-      Gradient d = std::move(dx_[i]);
-      if (!wanted[i]) continue;
-      if (!d) {
-        cuts_.emplace(e.input(i), Reason{d.reason(), e.rule->name, index_, record.site()});
-        continue;
-      }
-      add_to(e.input(i), std::move(d));
+    } else {
+      Owner owner{*this, e};
+      if (!replaced && sums_.in_place() && !lines_ && !tape::watching) record.offer_sums(&Owner::take, &owner);
+      pull(record, e, replaced, {g, outputs}, {dx_.data(), inputs});
     }
+    for (std::uint32_t i = 0; i < inputs; ++i) {
+      Gradient& d = dx_[i];
+      if (wanted[i] && d)
+        add_to(e.input(i), std::move(d));
+      else if (wanted[i] || !GradientAccess::blank(d)) [[unlikely]]
+        drop(record, e, i);
+    }
+    for (std::uint32_t k = 0; k < outputs; ++k)
+      if (g[k].defined()) g[k] = {};
   }
-  settle(e);
-}
-
-bool Pass::adds_in_place(const Entry& e) {
-  const Gradient &g = cells_[e.output(0)], &sum = cells_[e.input(0)];
-  if (flags_[e.output(0)] & stopped || !g || g.is_slices() || !sum || sum.is_slices()) return false;
-  if (!sums_.plain() || tape::watching || find_override(e.rule->name)) return false;
-  return !tape::active() || !(tape::followed(g.dense()) || tape::followed(sum.dense()));
+  // What the entry has used is dropped.
+  for (std::uint32_t k = 0; k < outputs; ++k)
+    if (Gradient& cell = cells_[e.output(k)]; !(flags_[e.output(k)] & requested) && !GradientAccess::blank(cell))
+      cell = {};
 }
 
 [[gnu::noinline]] void Pass::pull_each(const tape::Record& record, const Entry& e, const Override* replaced) {
@@ -213,12 +251,6 @@ bool Pass::adds_in_place(const Entry& e) {
   }
   for (std::size_t i = 0; i < dx.size(); ++i)
     if (record.wanted(i)) dx_[i] = stacked(rows[i], record.shape(i), record.dtype(i));
-}
-
-void Pass::settle(const Entry& e) {
-  for (Tensor& g : g_) g = {};
-  for (std::uint32_t k = 0; k < e.outputs; ++k)
-    if (!(flags_[e.output(k)] & requested)) cells_[e.output(k)] = {};
 }
 
 }  // namespace reel::autodiff

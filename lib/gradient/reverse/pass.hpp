@@ -17,8 +17,6 @@
 
 namespace reel::autodiff {
 
-using Gradients = std::vector<Gradient>;
-
 enum Flag : std::uint8_t { fed = 1, stopped = 2, requested = 4 };
 
 /// The hooks of a tape that was given none.
@@ -41,10 +39,10 @@ class Pass {
     return found == cuts_.end() ? nullptr : &found->second;
   }
 
-  void add(Gradient& cell, Gradient g) { sums_.add(cell, std::move(g)); }
+  void add(Gradient& cell, Gradient&& g) { sums_.add(cell, std::move(g)); }
   void finish(Gradient& cell) { sums_.finish(cell); }
   // The same for the cell of a slot.
-  void add_to(std::uint32_t slot, Gradient g) {
+  void add_to(std::uint32_t slot, Gradient&& g) {
     if (lines_) [[unlikely]]
       lines_->arrived(slot);
     add(cells_[slot], std::move(g));
@@ -69,6 +67,7 @@ class Pass {
   void backwards(bool use_up, std::int64_t batch, tape::Units units);
 
  private:
+  struct Owner;
   bool reached(const tape::Entry& e) const;
 
   // No gradient reaches the entry: if a rule kept it back, its inputs get none for the same reason.
@@ -77,29 +76,30 @@ class Pass {
   // Hands the gradients of an entry's outputs to its rule, and what the rule gives to its inputs.
   void call(const tape::Entry& e);
 
+  void make_room(const tape::Entry& e);
+  bool pull_slices(const tape::Record& record, const tape::Entry& e);
+  void densify(const tape::Record& record, const tape::Entry& e, std::uint32_t k);
+  void drop(const tape::Record& record, const tape::Entry& e, std::uint32_t i);
+
   // The rule, or what replaces it.
   void pull(const tape::Record& record, const tape::Entry& e, const Override* replaced, std::span<const Tensor> g,
             std::span<Gradient> dx);
 
-  // Whether the entry's rule may add to what its input has: see Rule::add_into.
-  bool adds_in_place(const tape::Entry& e);
-
   // The same for each cotangent of a batch.
   void pull_each(const tape::Record& record, const tape::Entry& e, const Override* replaced);
-
-  // Drops the gradients that the entry has used.
-  void settle(const tape::Entry& e);
 
   tape::Tape& tape_;
   const VSpace& space_;
   Sums sums_;
   const char* method_;
-  std::vector<std::uint8_t> flags_;
-  std::vector<Gradient> cells_;
+  detail::List<std::uint8_t> flags_;
+  Gradients cells_;
   tape::Arena::Place end_;
   std::int64_t batch_ = 0;
   tape::Units units_;
-  std::vector<Tensor> g_;
+  // Of the entry at hand; no shorter than those before it needed.
+  detail::List<char> wanted_;
+  detail::List<Tensor> g_;
   Gradients dx_;
   std::int64_t index_ = 0;  // of the entry on the tape
   std::unordered_map<std::uint32_t, Reason> cuts_;

@@ -115,7 +115,7 @@ class Replay {
       }
       // Not on the tape, but perhaps a source itself.
       for (std::size_t k = 0; k < sources_.size(); ++k)
-        if (same(sources_[k], targets[i])) pass_.add(result[k], g[i]);
+        if (same(sources_[k], targets[i])) pass_.add(result[k], Gradient(g[i]));
     }
     g.clear();
     pass_.backwards(use_up, batch, units);
@@ -123,7 +123,7 @@ class Replay {
     for (std::size_t k = 0; k < sources_.size(); ++k) {
       if (slots_[k] != no_slot) {
         pass_.finish_slot(slots_[k]);
-        if (Gradient& cell = pass_.cell(slots_[k])) pass_.add(result[k], cell);
+        if (Gradient& cell = pass_.cell(slots_[k])) pass_.add(result[k], Gradient(cell));
       }
       pass_.finish(result[k]);
       if (result[k]) {
@@ -160,13 +160,13 @@ class Replay {
   std::span<const Source> sources_;
   const GradientOptions& options_;
   Pass pass_;
-  std::vector<std::uint32_t> slots_;
+  detail::List<std::uint32_t> slots_;
 };
 
 }  // namespace
 
-std::vector<Gradient> replay(Tape& t, std::span<const Target> targets, std::span<const Source> sources,
-                             const GradientOptions& options, const char* who) {
+Gradients replay(Tape& t, std::span<const Target> targets, std::span<const Source> sources,
+                 const GradientOptions& options, const char* who) {
   check(who, t, targets, sources, options);
   const bool use_up = !t.options.persistent;
   Gradients g;
@@ -185,8 +185,8 @@ std::vector<Gradient> replay(Tape& t, std::span<const Target> targets, std::span
   return result;
 }
 
-std::vector<Gradient> replay_rows(const char* who, Tape& t, const Target& target, std::span<const Source> sources,
-                                  UnconnectedGradients unconnected, std::int64_t count) {
+Gradients replay_rows(const char* who, Tape& t, const Target& target, std::span<const Source> sources,
+                      UnconnectedGradients unconnected, std::int64_t count) {
   // A sweep holds about this many elements per cell: 32 MiB of float64.
   constexpr std::int64_t most_elements = std::int64_t{1} << 22;
   // In place: a cell holds many cotangents.

@@ -51,9 +51,8 @@ Gradient seed(const char* op, std::size_t i, const Tensor& y, const Gradient* gi
 
 }  // namespace
 
-std::vector<Gradient> seeds(const char* op, std::span<const Target> targets, const GradientOptions& o,
-                            const VSpace& space) {
-  std::vector<Gradient> result;
+Gradients seeds(const char* op, std::span<const Target> targets, const GradientOptions& o, const VSpace& space) {
+  Gradients result;
   result.reserve(targets.size());
   const auto list = o.output_gradients.list();
   for (std::size_t i = 0; i < targets.size(); ++i) {

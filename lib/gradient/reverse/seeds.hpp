@@ -5,7 +5,6 @@
 namespace reel::autodiff {
 
 /// One for each target: given, or ones. TypeError and ShapeError for `op` where a given one does not fit.
-std::vector<Gradient> seeds(const char* op, std::span<const Target> targets, const GradientOptions& o,
-                            const VSpace& space);
+Gradients seeds(const char* op, std::span<const Target> targets, const GradientOptions& o, const VSpace& space);
 
 }  // namespace reel::autodiff

@@ -20,18 +20,18 @@ class Sums {
       : custom_(custom), space_(space), method_(method) {}
 
   /// Adds a term to a cell, which is empty or has terms already.
-  void add(Gradient& cell, Gradient term) {
+  void add(Gradient& cell, Gradient&& term) {
     if (!cell)
       cell = std::move(term);
-    else if (method_ == AggregationMethod::accumulate_n && !custom_ && !cell.is_slices() && !term.is_slices())
+    else if (in_place() && !cell.is_slices() && !term.is_slices())
       // In a buffer of either that nobody else holds.
       GradientAccess::value(cell) =
           reel::add(std::move(GradientAccess::value(cell)), std::move(GradientAccess::value(term)));
     else
       combine(cell, std::move(term));
   }
-  /// Whether a rule may add a term to a dense cell by itself.
-  bool plain() const noexcept { return !custom_; }
+  /// Whether a cell is the sum of its dense terms at any time.
+  bool in_place() const noexcept { return method_ == AggregationMethod::accumulate_n && !custom_; }
   /// Before a cell is read: makes it the sum of its terms.
   void finish(Gradient& cell) {
     if (!waiting_.empty()) join(cell);

@@ -16,6 +16,8 @@ Set collect() {
   enter_activation<current>(set);
   enter_comparisons<current>(set);
   enter_reductions<current>(set);
+  enter_rows<current>(set);
+  enter_convolution<current>(set);
   enter_complex(set);
   return set;
 }

@@ -21,5 +21,9 @@ template <class I>
 void enter_comparisons(Set& set);
 template <class I>
 void enter_reductions(Set& set);
+template <class I>
+void enter_rows(Set& set);
+template <class I>
+void enter_convolution(Set& set);
 
 }  // namespace reel::kernels

@@ -1,10 +1,11 @@
-// Reductions of floating arrays (loop/reduce.hpp), of integers and booleans, whose order does not matter, and functions
-// of a row.
+// Reductions of floating arrays (loop/reduce.hpp), of integers and booleans, whose order does not matter.
+#include <limits>
+
 #include "kernels/compiled/parts.hpp"
 #include "kernels/loop/element.hpp"
 #include "kernels/loop/integer.hpp"
 #include "kernels/loop/pointwise.hpp"
-#include "kernels/loop/softmax.hpp"
+#include "kernels/loop/reduce.hpp"
 
 namespace reel::kernels {
 
@@ -50,13 +51,6 @@ struct ComplexSum {
     std::memcpy(out, parts, sizeof parts);
   }
   static void merge(void* acc, const void* in, std::ptrdiff_t n) { FloatReduction<T, I, Sum>::merge(acc, in, 2 * n); }
-};
-
-struct ScaledExp {
-  template <class L>
-  [[gnu::always_inline]] L operator()(L g, L x, L z) const {
-    return g * exp(x - z);
-  }
 };
 
 // The same names for integers; all orders give the same bits.
@@ -124,13 +118,60 @@ std::ptrdiff_t first_of(T extreme, const T* p, Stride stride, std::ptrdiff_t n) 
   return i;
 }
 
-template <class T, class I, class R>
-void index_of_extreme(Strided in, std::ptrdiff_t n, std::int64_t* out) {
-  T extreme;
-  R::run(in, n, &extreme);
+struct Greater {
+  template <class T>
+  bool operator()(T a, T b) const {
+    return a > b;
+  }
+};
+struct Less {
+  template <class T>
+  bool operator()(T a, T b) const {
+    return a < b;
+  }
+};
+
+// The same of up to `width` neighbours at once, element after element: a plain loop that the compiler makes SIMD.
+template <class I, class T, class Before>
+void first_of_neighbours(Strided in, std::ptrdiff_t n, std::ptrdiff_t count, std::int64_t* out) {
+  using Index = std::conditional_t<sizeof(T) == 8, std::int64_t, std::int32_t>;
+  constexpr std::ptrdiff_t width = 64;
   const T* p = static_cast<const T*>(in.data);
-  *out = in.stride == 1 ? first_of<I>(extreme, p, std::integral_constant<std::ptrdiff_t, 1>(), n)
-                        : first_of<I>(extreme, p, in.stride, n);
+  for (std::ptrdiff_t j = 0; j < count; j += width, p += width, out += width) {
+    T extreme[width];
+    Index index[width] = {};
+    const std::ptrdiff_t columns = count - j < width ? count - j : width;
+    const auto each = [&](std::ptrdiff_t m) {
+      for (std::ptrdiff_t c = 0; c < m; ++c) extreme[c] = p[c];
+      for (std::ptrdiff_t i = 1; i < n; ++i) {
+        const T* row = p + i * in.stride;
+        for (std::ptrdiff_t c = 0; c < m; ++c) {
+          const T e = row[c], best = extreme[c];
+          const bool first = Before{}(e, best) | ((e != e) & (best == best));
+          extreme[c] = first ? e : best;
+          index[c] = first ? static_cast<Index>(i) : index[c];
+        }
+      }
+      for (std::ptrdiff_t c = 0; c < m; ++c) out[c] = index[c];
+    };
+    if (columns == width)
+      each(width);
+    else
+      each(columns);
+  }
+}
+
+template <class T, class I, class R, class Before>
+void index_of_extreme(Strided in, std::ptrdiff_t n, std::ptrdiff_t count, std::int64_t* out) {
+  if (in.stride != 1 && count > 1 && n <= std::numeric_limits<std::int32_t>::max())
+    return first_of_neighbours<I, T, Before>(in, n, count, out);
+  for (std::ptrdiff_t j = 0; j < count; ++j) {
+    const T* p = static_cast<const T*>(in.data) + j;
+    T extreme;
+    R::run({p, in.stride}, n, &extreme);
+    out[j] = in.stride == 1 ? first_of<I>(extreme, p, std::integral_constant<std::ptrdiff_t, 1>(), n)
+                            : first_of<I>(extreme, p, in.stride, n);
+  }
 }
 
 Reduction& at(Set& set, Reduce kind, Type type) { return set.reduce[static_cast<std::size_t>(kind)][index(type)]; }
@@ -144,18 +185,11 @@ void enter_floats(Set& set, Type type) {
   at(set, Reduce::prod, type) = entry(Prod());
   at(set, Reduce::max, type) = entry(Max());
   at(set, Reduce::min, type) = entry(Min());
-  set.argmax[index(type)] = &index_of_extreme<T, I, FloatReduction<T, I, Max>>;
-  set.argmin[index(type)] = &index_of_extreme<T, I, FloatReduction<T, I, Min>>;
+  set.argmax[index(type)] = &index_of_extreme<T, I, FloatReduction<T, I, Max>, Greater>;
+  set.argmin[index(type)] = &index_of_extreme<T, I, FloatReduction<T, I, Min>, Less>;
   set.dot[index(type)] = [](Strided a, Strided b, std::ptrdiff_t n, void* out) {
     *static_cast<T*>(out) = sum_of_products<T, I>(a, b, n);
   };
-  using Functions = RowFunctions<T, I>;
-  set.rows[index(type)] = {.softmax = &Functions::softmax,
-                           .log_softmax = &Functions::log_softmax,
-                           .logsumexp = &Functions::logsumexp,
-                           .softmax_product = &Functions::softmax_product,
-                           .log_softmax_product = &Functions::log_softmax_product,
-                           .logsumexp_product = &Map<T, I, ScaledExp, 1, 0, 1, 2>::run};
 }
 
 template <class E, class I>
@@ -164,8 +198,8 @@ void enter_elements(Set& set, Type type) {
     return Reduction{&ElementReduction<E, I, Operation>::run, &ElementReduction<E, I, Operation>::merge};
   };
   using T = decltype(E::v);
-  set.argmax[index(type)] = &index_of_extreme<T, I, ElementReduction<E, I, IntegerMax>>;
-  set.argmin[index(type)] = &index_of_extreme<T, I, ElementReduction<E, I, IntegerMin>>;
+  set.argmax[index(type)] = &index_of_extreme<T, I, ElementReduction<E, I, IntegerMax>, Greater>;
+  set.argmin[index(type)] = &index_of_extreme<T, I, ElementReduction<E, I, IntegerMin>, Less>;
   at(set, Reduce::max, type) = entry(IntegerMax());
   at(set, Reduce::min, type) = entry(IntegerMin());
   if constexpr (!std::same_as<E, Boolean>) {

@@ -4,6 +4,7 @@
 #pragma once
 #include <utility>
 
+#include "kernels/loop/across.hpp"
 #include "kernels/loop/partial.hpp"
 #include "kernels/loop/staged.hpp"
 #include "kernels/math.hpp"
@@ -73,14 +74,6 @@ struct Pairwise {
                    combine(combine(acc[4], acc[5]), combine(acc[6], acc[7])));
   }
 
-  [[gnu::always_inline]] static T across(L a) {
-    alignas(64) T e[static_cast<std::size_t>(L::size)];
-    a.store(e);
-    for (std::ptrdiff_t half = L::size / 2; half > 0; half /= 2)
-      for (std::ptrdiff_t j = 0; j < half; ++j) e[j] = Operation::combine(e[j], e[j + half]);
-    return e[0];
-  }
-
   template <class Terms>
   static T run(std::ptrdiff_t n, const Terms& terms) {
     L partial[60];  // the sums of 2^k blocks, for the bits k of the number of blocks
@@ -104,7 +97,7 @@ struct Pairwise {
     }
     L total = partial[--depth];
     while (depth > 0) total = combine(partial[--depth], total);
-    return across(total);
+    return across<Operation>(total);
   }
 };
 

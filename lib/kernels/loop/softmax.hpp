@@ -1,88 +1,186 @@
-// softmax, log_softmax and logsumexp of one contiguous row, and their products. The greatest element is subtracted
-// first; its own term, exp(0) = 1, is left out of the sum where log1p of the rest keeps what adding it to 1 would lose.
+// softmax, log_softmax, logsumexp and the cross-entropies of contiguous rows, and their products. The greatest element
+// is subtracted first; terms exp(0) = 1 are counted rather than added, so that log1p keeps what adding to 1 would lose.
 #pragma once
-#include "kernels/loop/reduce.hpp"
+#include "kernels/loop/rows.hpp"
 
 namespace reel::kernels {
-
-// out[i] = f(lane of in0, lane of in1, ...) over contiguous arrays; the lanes' rest repeats the first element.
-template <LaneElement T, class I, class F, class... In>
-[[gnu::always_inline]] inline void over_row(std::ptrdiff_t n, T* out, F f, const In*... in) {
-  using L = Lane<T, I>;
-  std::ptrdiff_t i = 0;
-  for (; n - i >= L::size; i += L::size) f(L::load(in + i)...).store(out + i);
-  if (i < n) store_first(f(load_first(in + i, n - i, L(in[i]))...), out + i, n - i);
-}
-
-// Terms exp(x[i] - shift).
-template <LaneElement T, class I>
-struct ExpTerms {
-  using L = Lane<T, I>;
-  struct Block {
-    const T* x;
-    L shift;
-    [[gnu::always_inline]] L whole(std::ptrdiff_t j) const { return exp(L::load(x + j) - shift); }
-    [[gnu::always_inline]] L part(std::ptrdiff_t j, std::ptrdiff_t count) const {
-      return exp(load_first(x + j, count, L(-std::numeric_limits<T>::infinity())) - shift);
-    }
-  };
-  const T* x;
-  L shift;
-  [[gnu::always_inline]] Block block(std::ptrdiff_t i, std::ptrdiff_t) const { return {x + i, shift}; }
-};
 
 template <LaneElement T, class I>
 struct RowFunctions {
   using L = Lane<T, I>;
+  static constexpr std::ptrdiff_t sideways = 8, sideways_log = 32;
 
-  static T greatest(const T* x, std::ptrdiff_t n) { return reduce<T, I, Max>(x, n); }
-  static bool is_finite(T a) { return std::abs(a) < std::numeric_limits<T>::infinity(); }
+  static const T* operand(const void* const* in, std::size_t k) { return static_cast<const T*>(in[k]); }
+  static constexpr auto itself = [](L a) { return a; };
 
-  [[gnu::noinline]] static T exp_sum(const T* x, std::ptrdiff_t n, T shift) {
-    return n < 1 ? T(0) : Pairwise<T, I, Sum>::run(n, ExpTerms<T, I>{x, L(shift)});
-  }
-  // log(sum(exp(x - m))) for the finite maximum m: log1p of the terms before and after its first occurrence.
-  static T log_of_sum(const T* x, std::ptrdiff_t n, T m) {
-    std::ptrdiff_t at = 0;
-    for (; n - at >= L::size && !any(L::load(x + at) == L(m)); at += L::size) continue;
-    while (x[at] != m) ++at;
-    return first_element(log1p(L(exp_sum(x, at, m) + exp_sum(x + at + 1, n - at - 1, m))));
-  }
-
-  static void softmax(const void* x, void* out, std::ptrdiff_t n) {
-    const T* in = static_cast<const T*>(x);
-    T* o = static_cast<T*>(out);
-    const L shift(greatest(in, n));
-    over_row<T, I>(
-        n, o, [shift](L a) { return exp(a - shift); }, in);
-    const L scale(T(1) / reduce<T, I, Sum>(o, n));
-    over_row<T, I>(
-        n, o, [scale](L a) { return a * scale; }, o);
-  }
-  static void log_softmax(const void* x, void* out, std::ptrdiff_t n) {
-    const T* in = static_cast<const T*>(x);
-    const T m = greatest(in, n);
-    const L shift(m), rest(is_finite(m) ? log_of_sum(in, n, m) : T(0));  // inf - inf below is the NaN that it should be
-    over_row<T, I>(
-        n, static_cast<T*>(out), [shift, rest](L a) { return a - shift - rest; }, in);
-  }
-  static void logsumexp(const void* x, void* out, std::ptrdiff_t n) {
-    const T* in = static_cast<const T*>(x);
-    const T m = greatest(in, n);
-    *static_cast<T*>(out) = is_finite(m) ? m + log_of_sum(in, n, m) : m;
+  // The maximum m of a row, and log(sum(exp(x - m))). For an infinite m the logarithm is 0, so that x - m below is the
+  // NaN that it should be; m is NaN where it is infinite and the row holds a NaN.
+  struct Logarithm {
+    L m, log;
+  };
+  template <class R>
+  [[gnu::always_inline]] static Logarithm logarithm(const R& row, const typename R::Values& x) {
+    L m = row.template fold<Greatest>(itself, x);
+    if (!all(isfinite(m))) m = row.template fold<Max>(itself, x);
+    const L others = row.template fold<Sum>([m](L a) { return where(a == m, 0, row_exp(a - m)); }, x);
+    const L ties = row.template fold<Sum>([m](L a) { return where(a == m, L(1), L(0)); }, x);
+    const L sum = (ties - 1) + others;
+    L log;
+    if constexpr (is_scalar_lane<T, I>)
+      log = log1p(sum);
+    else
+      log = math::log1p_inline(sum);
+    return {m, where(isfinite(m), log, 0)};
   }
 
-  static void softmax_product(const void* g, const void* z, void* out, std::ptrdiff_t n) {
-    const L mean(sum_of_products<T, I>({g, 1}, {z, 1}, n));
-    over_row<T, I>(
-        n, static_cast<T*>(out), [mean](L a, L b) { return b * (a - mean); }, static_cast<const T*>(g),
-        static_cast<const T*>(z));
+  // exp(x - m) of the row and their sum.
+  template <class R>
+  struct Shares {
+    typename R::Values e;
+    L sum;
+  };
+  template <class R>
+  [[gnu::always_inline]] static Shares<R> shares(const R& row, const typename R::Values& x, T* out) {
+    const L m = row.template fold<Greatest>(itself, x);
+    const auto e = row.map(
+        out, [m](L a) { return row_exp(a - m); }, x);
+    return {e, row.template fold<Sum>(itself, e)};
   }
-  static void log_softmax_product(const void* g, const void* z, void* out, std::ptrdiff_t n) {
-    const L total(reduce<T, I, Sum>(static_cast<const T*>(g), n));
-    over_row<T, I>(
-        n, static_cast<T*>(out), [total](L a, L b) { return a - exp(b) * total; }, static_cast<const T*>(g),
-        static_cast<const T*>(z));
+
+  static void softmax(const void* const* in, void* out, std::ptrdiff_t n, std::ptrdiff_t rows) {
+    for_rows<T, I, sideways>(n, rows, [&](const auto& row, std::ptrdiff_t r) {
+      T* to = static_cast<T*>(out) + r * n;
+      const auto [e, sum] = shares(row, row.values(0, operand(in, 0) + r * n), to);
+      const L scale = L(1) / sum;
+      row.store(row.map(
+                    to, [scale](L a) { return a * scale; }, e),
+                to);
+    });
+  }
+  static void log_softmax(const void* const* in, void* out, std::ptrdiff_t n, std::ptrdiff_t rows) {
+    for_rows<T, I, sideways_log>(n, rows, [&](const auto& row, std::ptrdiff_t r) {
+      T* to = static_cast<T*>(out) + r * n;
+      const auto x = row.values(0, operand(in, 0) + r * n);
+      const Logarithm l = logarithm(row, x);
+      row.store(row.map(
+                    to, [l](L a) { return a - l.m - l.log; }, x),
+                to);
+    });
+  }
+  static void logsumexp(const void* const* in, void* out, std::ptrdiff_t n, std::ptrdiff_t rows) {
+    for_rows<T, I, sideways_log>(n, rows, [&](const auto& row, std::ptrdiff_t r) {
+      const Logarithm l = logarithm(row, row.values(0, operand(in, 0) + r * n));
+      row.put(l.m + l.log, static_cast<T*>(out) + r);
+    });
+  }
+
+  // in: g, z
+  static void softmax_product(const void* const* in, void* out, std::ptrdiff_t n, std::ptrdiff_t rows) {
+    for_rows<T, I, sideways>(n, rows, [&](const auto& row, std::ptrdiff_t r) {
+      T* to = static_cast<T*>(out) + r * n;
+      const auto g = row.values(0, operand(in, 0) + r * n), z = row.values(1, operand(in, 1) + r * n);
+      const L mean = row.template fold<Sum>([](L a, L b) { return a * b; }, g, z);
+      row.store(row.map(
+                    to, [mean](L a, L b) { return b * (a - mean); }, g, z),
+                to);
+    });
+  }
+  static void log_softmax_product(const void* const* in, void* out, std::ptrdiff_t n, std::ptrdiff_t rows) {
+    for_rows<T, I, sideways>(n, rows, [&](const auto& row, std::ptrdiff_t r) {
+      T* to = static_cast<T*>(out) + r * n;
+      const auto g = row.values(0, operand(in, 0) + r * n), z = row.values(1, operand(in, 1) + r * n);
+      const L total = row.template fold<Sum>(itself, g);
+      row.store(row.map(
+                    to, [total](L a, L b) { return a - row_exp(b) * total; }, g, z),
+                to);
+    });
+  }
+  // in: g, one per row; x; z, one per row
+  static void logsumexp_product(const void* const* in, void* out, std::ptrdiff_t n, std::ptrdiff_t rows) {
+    for_rows<T, I, sideways>(n, rows, [&](const auto& row, std::ptrdiff_t r) {
+      T* to = static_cast<T*>(out) + r * n;
+      const L g = row.each(operand(in, 0) + r), z = row.each(operand(in, 2) + r);
+      row.store(row.map(
+                    to, [g, z](L a) { return g * row_exp(a - z); }, row.values(1, operand(in, 1) + r * n)),
+                to);
+    });
+  }
+
+  // in: x, labels. A label of 0 contributes nothing, whatever its x.
+  static void cross_entropy(const void* const* in, void* out, std::ptrdiff_t n, std::ptrdiff_t rows) {
+    for_rows<T, I, sideways_log>(n, rows, [&](const auto& row, std::ptrdiff_t r) {
+      const auto x = row.values(0, operand(in, 0) + r * n), labels = row.values(1, operand(in, 1) + r * n);
+      const Logarithm l = logarithm(row, x);
+      row.put(row.template fold<Sum>([l](L a, L b) { return where(b == L(0), 0, b * ((l.m - a) + l.log)); }, x, labels),
+              static_cast<T*>(out) + r);
+    });
+  }
+  // in: g, one per row; x; labels
+  static void cross_entropy_product(const void* const* in, void* out, std::ptrdiff_t n, std::ptrdiff_t rows) {
+    for_rows<T, I, sideways>(n, rows, [&](const auto& row, std::ptrdiff_t r) {
+      T* to = static_cast<T*>(out) + r * n;
+      const auto labels = row.values(1, operand(in, 2) + r * n);
+      const L g = row.each(operand(in, 0) + r), total = row.template fold<Sum>(itself, labels);
+      const auto [e, sum] = shares(row, row.values(0, operand(in, 1) + r * n), to);
+      const L scale = total / sum;
+      row.store(row.map(
+                    to, [g, scale](L a, L b) { return g * (a * scale - b); }, e, labels),
+                to);
+    });
+  }
+  // The labels' product. in: g, one per row; x
+  static void cross_entropy_labels_product(const void* const* in, void* out, std::ptrdiff_t n, std::ptrdiff_t rows) {
+    for_rows<T, I, sideways_log>(n, rows, [&](const auto& row, std::ptrdiff_t r) {
+      T* to = static_cast<T*>(out) + r * n;
+      const L g = row.each(operand(in, 0) + r);
+      const auto x = row.values(0, operand(in, 1) + r * n);
+      const Logarithm l = logarithm(row, x);
+      row.store(row.map(
+                    to, [g, l](L a) { return g * ((l.m - a) + l.log); }, x),
+                to);
+    });
+  }
+
+  // The element of each row that its label names, 0 and a mask for rows without one (a negative label).
+  struct Chosen {
+    L x;
+    Mask<T, I> present;
+  };
+  template <class R>
+  [[gnu::always_inline]] static Chosen chosen(const R& row, const T* x, const std::int64_t* label) {
+    alignas(64) T value[static_cast<std::size_t>(L::size)] = {}, present[static_cast<std::size_t>(L::size)] = {};
+    for (std::ptrdiff_t r = 0; r < row.rows(); ++r) {
+      present[r] = label[r] >= 0 ? T(1) : T(0);
+      value[r] = label[r] >= 0 && x ? x[r * row.n + label[r]] : T(0);
+    }
+    if (row.rows() == 1) return {value[0], L(present[0]) != L(0)};
+    return {L::load(value), L::load(present) != L(0)};
+  }
+  // in: x; labels, one int64 per row
+  static void sparse_cross_entropy(const void* const* in, void* out, std::ptrdiff_t n, std::ptrdiff_t rows) {
+    const auto* label = static_cast<const std::int64_t*>(in[1]);
+    for_rows<T, I, sideways_log>(n, rows, [&](const auto& row, std::ptrdiff_t r) {
+      const T* p = operand(in, 0) + r * n;
+      const Logarithm l = logarithm(row, row.values(0, p));
+      const Chosen at = chosen(row, p, label + r);
+      row.put(where(at.present, (l.m - at.x) + l.log, 0), static_cast<T*>(out) + r);
+    });
+  }
+  // in: g, one per row; x; labels. out is none of them.
+  static void sparse_cross_entropy_product(const void* const* in, void* out, std::ptrdiff_t n, std::ptrdiff_t rows) {
+    const T* g = operand(in, 0);
+    const auto* label = static_cast<const std::int64_t*>(in[2]);
+    for_rows<T, I, sideways>(n, rows, [&](const auto& row, std::ptrdiff_t r) {
+      T* to = static_cast<T*>(out) + r * n;
+      const auto [e, sum] = shares(row, row.values(0, operand(in, 1) + r * n), to);
+      const auto present = chosen(row, static_cast<const T*>(nullptr), label + r).present;
+      const L scale = row.each(g + r) / sum;
+      row.store(row.map(
+                    to, [scale, present](L a) { return where(present, a * scale, 0); }, e),
+                to);
+      for (std::ptrdiff_t k = 0; k < row.rows(); ++k)
+        if (label[r + k] >= 0) to[k * n + label[r + k]] -= g[r + k];
+    });
   }
 };
 

@@ -32,6 +32,10 @@ inline constexpr std::tuple activation{
     d<x>([](auto g, auto x) { return g * sigmoid(x); })),
   op<"softsign">([](auto x) { return softsign(x); },
     d<x>([](auto g, auto x) { auto s = 1 + abs(x); return g / (s * s); })),
+  // of logits and labels; with labels in [0, 1] both terms are positive
+  op<"sigmoid_cross_entropy">([](auto x, auto y) { return x * where(x > 0, 1 - y, -y) + softplus(-abs(x)); },
+    d<x | y>([](auto g, auto x, auto y) { return g * (sigmoid(x) - y); }),
+    d<x>([](auto g, auto x) { return -(g * x); })),
 };
 // clang-format on
 

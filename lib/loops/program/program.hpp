@@ -43,7 +43,8 @@ class Code {
 
   /// out[k] = output k, or the sum of its elements where out[k] has one element and `shape` more. The dtype is float32
   /// or float64, of all tensors. Inputs broadcast to `shape`, with any strides; one that no output needs may be null.
-  /// Outputs are contiguous and overlap nothing. Bits do not depend on the number of threads.
+  /// Outputs are contiguous and overlap nothing, but one may lie in the very memory of an input that no step reads
+  /// after it is computed. Bits do not depend on the number of threads.
   void run(DType dtype, const Shape& shape, std::span<const Tensor* const> in, std::span<const double> parameters,
            std::span<const Tensor> out) const;
   /// Whether an output depends on input i.

@@ -110,7 +110,7 @@ constexpr const auto& row_of_function = rows<
   "cbrt", "hypot", "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "logaddexp", "erf", "erfc", "lgamma",
   "digamma", "polygamma", "sin", "cos", "tan", "arcsin", "arccos", "arctan", "arctan2", "sinh", "cosh", "tanh",
   "arcsinh", "arccosh", "arctanh", "relu", "leaky_relu", "elu", "selu", "gelu", "silu", "sigmoid", "softplus",
-  "softsign">;
+  "softsign", "sigmoid_cross_entropy">;
 // clang-format on
 static_assert(row_of_function.size() == kernels::table::size, "every row of the table is a function of lanes");
 

@@ -31,15 +31,19 @@ Rows distinct_rows(const char* op, const IndexedSlices& s) {
   return {distinct, scatter_rows(s.values, place, shape, 0)};
 }
 
+void make_writable(Tensor& x) {
+  if (detail::reusable(detail::block(x))) {
+    detail::renew(detail::block(x));
+  } else {
+    Tensor copy = detail::empty(x.dtype(), x.shape());
+    loops::copy(x, copy);
+    x = std::move(copy);
+  }
+}
+
 void put_rows(Tensor& table, const Tensor& indices, const Tensor& given) {
   const Tensor values = loops::contiguous(given);
-  if (detail::reusable(detail::block(table))) {
-    detail::renew(detail::block(table));
-  } else {
-    Tensor copy = detail::empty(table.dtype(), table.shape());
-    loops::copy(table, copy);
-    table = std::move(copy);
-  }
+  make_writable(table);
   const std::int64_t count = indices.size();
   if (values.size() == 0) return;
   const std::int64_t elements = values.size() / count;
@@ -69,7 +73,7 @@ void apply(const char* op, const Variable& v, const Gradient& delta, Combine com
   const tape::Suspend suspended;
   const Rows rows = distinct_rows(op, slices);
   VariableAccess::modify(
-      v, [&](Tensor& value) { put_rows(value, rows.indices, combine(gather(value, rows.indices), rows.values)); });
+      v, op, [&](Tensor& value) { put_rows(value, rows.indices, combine(gather(value, rows.indices), rows.values)); });
 }
 
 }  // namespace

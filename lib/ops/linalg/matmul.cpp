@@ -34,6 +34,16 @@ Tensor picked(const Tensor& matrix, bool transposed, std::int64_t first, std::in
   return contiguous(slice(transposed ? swapped(matrix) : matrix, {range(first, first + count)}));
 }
 
+Tensor evaluated(const Tensor& a, const Tensor& b, const MatmulOptions& options, const Shape& batch, Tensor sum = {});
+
+// The product of matrices as the cotangent of input i: added to what has arrived for it, if that may be written to.
+Tensor contribution(const tape::Record& r, std::size_t i, const Tensor& a, const Tensor& b,
+                    const MatmulOptions& options) {
+  const bool plain = block(a)->rank == 2 && block(b)->rank == 2 && r.shape(i).rank() == 2 && !is_half(block(a)->dtype);
+  Tensor sum = plain ? r.take_sum(i) : Tensor();
+  return sum.defined() ? evaluated(a, b, options, {}, std::move(sum)) : product("matmul", a, b, options);
+}
+
 void matmul_vjp(const tape::Record& r, std::span<const Tensor> cotangents, std::span<Gradient> dx) {
   const auto attributes = r.attributes();
   const int ra = static_cast<int>(attributes[rank_a]), rb = static_cast<int>(attributes[rank_b]);
@@ -48,7 +58,7 @@ void matmul_vjp(const tape::Record& r, std::span<const Tensor> cotangents, std::
     dx[0] = picked(r.saved(1), !tb, unit, cotangents[0].shape()[0]);
   } else if (r.wanted(0)) {
     const Tensor b = as_matrix(r.saved(1), rb, 0);
-    const Tensor da = ta ? product("matmul", b, g, {tb, true}) : product("matmul", g, b, {false, !tb});
+    const Tensor da = ta ? contribution(r, 0, b, g, {tb, true}) : contribution(r, 0, g, b, {false, !tb});
     dx[0] = ra == 1 ? reshape(sum_to(r, da, {1, r.shape(0)[0]}), r.led(r.shape(0))) : sum_to(r, da, r.shape(0));
   }
   if (r.wanted(1) && unit >= 0 && ra == 2 && rb == 1) {
@@ -59,7 +69,7 @@ void matmul_vjp(const tape::Record& r, std::span<const Tensor> cotangents, std::
       a = flattened(a);
       rows = flattened(g, r.lead());
     }
-    const Tensor db = tb ? product("matmul", rows, a, {true, ta}) : product("matmul", a, rows, {!ta, false});
+    const Tensor db = tb ? contribution(r, 1, rows, a, {true, ta}) : contribution(r, 1, a, rows, {!ta, false});
     dx[1] = rb == 1 ? reshape(sum_to(r, db, {1, r.shape(1)[0]}), r.led(r.shape(1))) : sum_to(r, db, r.shape(1));
   }
 }
@@ -133,8 +143,9 @@ BothFactors factors(const Tensor& a, const Tensor& b, const MatmulOptions& optio
 }
 
 // The values. A factor of equal rows (or columns) that is stored as one, as the cotangent of a sum is, gives equal
-// rows: they are computed once. Other strides that BLAS cannot read are copied.
-Tensor evaluated(const Tensor& a, const Tensor& b, const MatmulOptions& options, const Shape& batch) {
+// rows: they are computed once. Other strides that BLAS cannot read are copied. With a sum, which nobody else holds,
+// the product is added to it in place.
+Tensor evaluated(const Tensor& a, const Tensor& b, const MatmulOptions& options, const Shape& batch, Tensor sum) {
   const int ra = block(a)->rank, rb = block(b)->rank;
   const BothFactors f = factors(a, b, options, batch.rank());
   Shape shape = batch;
@@ -147,17 +158,25 @@ Tensor evaluated(const Tensor& a, const Tensor& b, const MatmulOptions& options,
   if (any && (equal_rows || equal_columns)) {
     const Tensor once = equal_rows ? evaluated(first_of(a, options.transpose_a ? -1 : -2), b, options, batch)
                                    : evaluated(a, first_of(b, options.transpose_b ? -2 : -1), options, batch);
+    if (sum.defined()) return add(std::move(sum), once);
     const Tensor out = reel::detail::empty(dtype, shape);
     loops::copy(once, out);
     return out;
   }
+  if (f.a.columns == 1 && ra > 1 && rb > 1 && !sum.defined() && is_floating(dtype)) {
+    // A column times a row, written once; BLAS would clear the result first.
+    const tape::Suspend unrecorded;
+    return multiply(options.transpose_a ? swapped(a) : a, options.transpose_b ? swapped(b) : b);
+  }
   if (any && is_floating(dtype)) {
     const bool reads_a = loops::layout(f.a).readable, reads_b = loops::layout(f.b).readable;
     if (!reads_a || !reads_b)
-      return evaluated(reads_a ? a : loops::contiguous(a), reads_b ? b : loops::contiguous(b), options, batch);
+      return evaluated(reads_a ? a : loops::contiguous(a), reads_b ? b : loops::contiguous(b), options, batch,
+                       std::move(sum));
   }
-  const Tensor out = reel::detail::empty(dtype, shape);
-  loops::matmul(dtype, batch, f.a, f.b, block(out)->data);
+  const bool adds = sum.defined();
+  const Tensor out = adds ? sum : reel::detail::empty(dtype, shape);
+  loops::matmul(dtype, batch, f.a, f.b, block(out)->data, adds ? loops::Onto::sum : loops::Onto::nothing);
   return out;
 }
 

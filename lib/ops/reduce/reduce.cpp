@@ -207,19 +207,20 @@ Tensor arg_extreme(const char* op, const kernels::ArgReduce (&kernel)[kernels::t
   const kernels::ArgReduce find = kernel[kernels::index(type_of(x.dtype()))];
   if (!find) fail_no_kernel(op, x.dtype());
   if (r.count == 0) fail<ValueError>(op, "x has no elements along axis {}: its shape is {}", along, x.shape());
-  // The axis comes last, so that each search reads one run: strided ones would take a cache line per element.
-  Shape order = x.shape(), strides = x.strides();
-  order.erase(along), strides.erase(along);
-  order.push_back(r.count), strides.push_back(x.strides()[along]);
-  const Tensor from = loops::contiguous(TensorAccess::adopt(detail::new_view(detail::block(x), 0, order, strides)));
+  const Tensor from = loops::contiguous(x);
   Tensor out = detail::empty(DType::int64, r.shape);
+  std::int64_t inner = 1;
+  for (int d = along + 1; d < x.rank(); ++d) inner *= x.shape()[d];
   const auto* data = detail::mutable_data<std::byte>(from);
   auto* to = detail::mutable_data<std::int64_t>(out);
   const auto bytes = static_cast<std::int64_t>(item_size(x.dtype()));
   const std::int64_t n = r.count;
   loops::parallel_for(out.size(), std::max<std::int64_t>(1, loops::parallel_threshold / n),
                       [=](std::int64_t begin, std::int64_t end) {
-                        for (std::int64_t i = begin; i < end; ++i) find({data + i * n * bytes, 1}, n, to + i);
+                        for (std::int64_t i = begin, count; i < end; i += count) {
+                          count = std::min(inner - i % inner, end - i);
+                          find({data + (i / inner * inner * n + i % inner) * bytes, inner}, n, count, to + i);
+                        }
                       });
   note_integer(op, x, out);
   return out;

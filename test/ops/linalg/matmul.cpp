@@ -174,6 +174,10 @@ TEST_CASE("matmul: tiles and long inner dimensions have the same bits for every 
                        {drawn({1500, 1500}), drawn({1500}, DType::float64, 2)},
                        {drawn({1500}), drawn({1500, 1500}, DType::float64, 2)},
                        {drawn({200000}, f), drawn({200000}, f, 2)},
+                       {drawn({1500001}, f), drawn({1500001}, f, 2)},
+                       {drawn({700001}), drawn({700001, 1}, DType::float64, 2)},
+                       {drawn({1300, 1}, f), drawn({1, 1100}, f, 2)},
+                       {drawn({3, 40, 1}), drawn({1, 7}, DType::float64, 2)},
                        {drawn({40, 30, 50}), drawn({40, 50, 33}, DType::float64, 2)},
                        {drawn({3, 300, 200}, f), drawn({3, 200, 300}, f, 2)}};
   const int before = num_threads();
@@ -188,6 +192,23 @@ TEST_CASE("matmul: tiles and long inner dimensions have the same bits for every 
     }
     set_num_threads(before);
   }
+}
+
+TEST_CASE("matmul: a column times a row, in every layout and dtype, with derivatives") {
+  for (const DType d : {DType::float64, DType::float32, DType::int32})
+    for (const auto& [m, n] : {std::pair(1, 1), {0, 3}, {3, 0}, {5, 1}, {1, 17}, {33, 40}}) {
+      const Tensor column = drawn({m, 1}, d), row = drawn({1, n}, d, 2);
+      check_product(column, row, {false, false});
+      check_product(transpose(column), row, {true, false});
+      check_product(column, transpose(row), {false, true});
+      check_product(transpose(column), transpose(row), {true, true});
+      check_product(broadcast_to(drawn({1, 1}, d), {4, 1}), slice(drawn({1, 9}, d, 2), {all, range(0, 9, 2)}),
+                    {false, false});
+    }
+  check_one([](const auto& x) { return matmul(x[0], x[1]); }, {drawn({3, 1}), drawn({1, 4})}, {.order = 3});
+  check_one([](const auto& x) { return matmul(x[0], x[1], {.transpose_a = true}); }, {drawn({2, 1, 3}), drawn({1, 4})});
+  const Tensor c = matmul(drawn({2, 1}), drawn({1, 2}, DType::float64, 2));
+  CHECK(c.is_contiguous());
 }
 
 TEST_CASE("matmul: integers wrap, booleans combine, halves compute in float32") {
@@ -243,6 +264,94 @@ TEST_CASE("matmul: derivatives in both modes, second order") {
   check_one(views, {drawn({4, 3}), drawn({4, 5})});
   // The same tensor twice, and third order.
   check_one([](const auto& x) { return matmul(x[0], x[0]); }, {drawn({3, 3})}, {.order = 3});
+}
+
+// A recurrent network without its biases: the weights get a cotangent from every step, in every layout.
+Tensor recurrent(const support::Tensors& x) {
+  const Tensor &w = x[0], &u = x[1];
+  Tensor h = tanh(matmul(u, w));
+  for (int step = 0; step < 3; ++step) h = tanh(matmul(h, w) + matmul(w, h, {.transpose_b = true})[0]);
+  return sum(h * h) + sum(matmul(w, u, {.transpose_a = true, .transpose_b = true})) + sum(matmul(w, u[0])) +
+         sum(square(matmul(u[1], w)));
+}
+
+TEST_CASE("matmul: cotangents of a factor that is used many times add up in place") {
+  for (const DType d : {DType::float64, DType::float32, DType::float16}) {
+    const Tensor w = 0.3 * drawn({5, 5}, d), u = drawn({5, 5}, d, 2);
+    std::vector<std::vector<Gradient>> all;
+    for (const AggregationMethod method : {AggregationMethod::accumulate_n, AggregationMethod::add_n}) {
+      GradientTape tape({.persistent = true});
+      tape.watch(w);
+      tape.watch(u);
+      const Tensor y = recurrent({w, u});
+      for (int again = 0; again < 2; ++again) {
+        GradientOptions options;
+        options.aggregation_method = method;
+        tape.stop();
+        all.push_back(tape.gradient(y, {w, u}, options));
+        tape.resume();
+      }
+    }
+    const double tolerance = d == DType::float64 ? 1e-13 : d == DType::float32 ? 1e-5 : 2e-2;
+    for (int k = 0; k < 2; ++k) {
+      const Tensor expected = cast(*all[2][k], DType::float64);
+      CHECK((*all[0][k]).dtype() == d);
+      CHECK(largest(cast(*all[0][k], DType::float64) - expected) <= tolerance * (1 + largest(expected)));
+      CHECK(largest(cast(*all[0][k], DType::float64) - cast(*all[1][k], DType::float64)) == 0);
+    }
+  }
+  check_one(recurrent, {0.3 * drawn({4, 4}), drawn({4, 4}, DType::float64, 2)}, {.order = 3});
+}
+
+TEST_CASE("matmul: a cotangent that somebody else holds is not added to in place") {
+  const Tensor w = drawn({3, 3}), v = drawn({3, 3}, DType::float64, 2), x = drawn({3, 3}, DType::float64, 3),
+               seed = drawn({3, 3}, DType::float64, 4);
+  const auto before = seed.to_vector();
+  GradientTape tape({.persistent = true});
+  tape.watch(w);
+  tape.watch(v);
+  const Tensor product = matmul(x, w), y = product + w + v;
+  GradientOptions options;
+  options.output_gradients = seed;
+  tape.stop();
+  const auto first = tape.gradient(y, {w, v, product}, options);
+  const auto kept = (*first[0]).to_vector();
+  const auto second = tape.gradient(y, {w, v, product}, options);
+  CHECK(seed.to_vector() == before);
+  CHECK((*first[0]).to_vector() == kept);
+  CHECK((*second[0]).to_vector() == kept);
+  CHECK((*second[1]).to_vector() == before);
+  CHECK((*second[2]).to_vector() == before);
+  CHECK(largest(*first[0] - (seed + matmul(transpose(x), seed))) <= 1e-14);
+}
+
+TEST_CASE("matmul: cotangents added in place, of nothing and of equal rows") {
+  const Tensor w = drawn({3, 4});
+  for (const std::int64_t rows : {0, 1, 5}) {
+    const Tensor a = drawn({rows, 3}), b = drawn({7, 3}, DType::float64, 2);
+    GradientTape tape;
+    tape.watch(w);
+    const Tensor y = 2 * sum(matmul(a, w)) + sum(matmul(b, w)) + sum(matmul(b, w) * 3);
+    const Tensor expected = broadcast_to(expand_dims(2 * sum(a, 0) + 4 * sum(b, 0), 1), {3, 4});
+    CHECK(largest(*tape.gradient(y, w) - expected) <= 1e-13);
+  }
+}
+
+TEST_CASE("matmul: cotangents added in place have the same bits for every number of threads") {
+  const int before = num_threads();
+  const Tensor x = drawn({70, 300}, DType::float32), w = 0.05 * drawn({300, 300}, DType::float32, 2);
+  std::vector<double> first;
+  for (int threads : {1, 2, 7}) {
+    set_num_threads(threads);
+    GradientTape tape;
+    tape.watch(w);
+    Tensor h = x;
+    for (int step = 0; step < 3; ++step) h = tanh(matmul(h, w));
+    const auto g = (*tape.gradient(sum(h), w)).to_vector();
+    if (first.empty()) first = g;
+    CHECK(std::memcmp(g.data(), first.data(), g.size() * sizeof(double)) == 0);
+  }
+  set_num_threads(before);
 }
 
 TEST_CASE("matmul: gradients keep the operands' dtype and shape") {

@@ -112,6 +112,24 @@ TEST_CASE("argmax and argmin name the first, and a NaN before anything") {
   CHECK_THAT(g.why_none(), Contains("argmax") || Contains("int64"));
 }
 
+TEST_CASE("argmax and argmin along an outer axis find what they find in rows") {
+  Generator generator(5);
+  const Tensor drawn = floor(random_uniform(generator, {2, 7, 150}, 0, 6));
+  const Tensor gaps = random_bernoulli(generator, drawn.shape(), 0.1);
+  for (DType d : {DType::uint8, DType::int32, DType::int64, DType::float16, DType::float32, DType::float64}) {
+    CAPTURE(name(d));
+    const Tensor x = cast(drawn, d), holed = where(gaps, qnan, drawn);
+    const std::vector<Tensor> cases{x, d == DType::float32 || d == DType::float64 ? cast(holed, d) : x};
+    for (const Tensor& y : cases) {
+      const Tensor rows = contiguous(transpose(y, {0, 2, 1}));
+      CHECK(array_equal(argmax(y, 1), argmax(rows, 2)));
+      CHECK(array_equal(argmin(y, 1), argmin(rows, 2)));
+      CHECK(array_equal(argmax(y[1], 0), argmax(rows[1], 1)));
+    }
+  }
+  CHECK(array_equal(argmax(drawn > 2, 1), argmax(contiguous(transpose(drawn > 2, {0, 2, 1})), 2)));
+}
+
 TEST_CASE("the derivatives of a product with zeros are exact to every order") {
   const auto hessian_of = [](const Tensor& x) {
     return hessian([](const Tensor& t) { return prod(t); })(x).to_vector();

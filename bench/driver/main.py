@@ -1,0 +1,157 @@
+"""Measures reel and the peers that are built, in alternation; called by bench/run."""
+import argparse
+import datetime
+import json
+import os
+import platform
+import re
+import shlex
+import sys
+
+import measure
+import report
+import whole
+from program import Failure, Program
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+PEERS = {'libtorch': 'bench_libtorch', 'ADOL-C': 'bench_adolc', 'OpenBLAS': 'bench_openblas'}
+# Of the ops, --quick takes these, as float32.
+QUICK_OPS = {'add', 'divide', 'power', 'sqrt', 'exp', 'log', 'sin', 'tanh', 'erf', 'lgamma', 'relu', 'less', 'where',
+             'sum', 'max', 'softmax', 'cumsum', 'sum over columns'}
+NOT_QUICK = ['entries = 1e7', 'row by row', '(x*y+x)*y', 'where(x>0', 'exp(x)sin(y)']
+
+
+class Context:
+    def __init__(self, arguments):
+        self.root, self.quick = ROOT, arguments.quick
+        self.build = os.path.join(ROOT, os.environ.get('BUILD', 'build'))
+        self.effort = measure.QUICK if arguments.quick else measure.FULL
+        self.pattern = re.compile(arguments.filter)
+        names = {'reel': 'bench_reel', **PEERS}
+        paths = {name: os.path.join(self.build, 'bench', file) for name, file in names.items()}
+        self.commands = {name: path for name, path in paths.items() if os.path.exists(path)}
+        self.peers = [name for name in PEERS if name in self.commands]
+        self.ours_cases, self.steps, self.about = [], [], {}
+
+    def takes(self, name, threads):
+        """Whether a case is measured on that many threads."""
+        if name.startswith('machine: '):
+            return True
+        if not self.pattern.search(name):
+            return False
+        if 'independent tapes' in name:  # they start threads themselves
+            return threads == 1
+        if not self.quick:
+            return True
+        op = report.OP.match(name)
+        if op:
+            chosen = op['op'] in QUICK_OPS and op['dtype'] == 'f32' and op['n'] != '1e5'
+            return chosen and (threads == 1 or op['n'] == '1e7')
+        if any(text in name for text in NOT_QUICK):
+            return False
+        return threads == 1 or not name.startswith(('tape: ', '1000 x', 'Rosenbrock'))
+
+
+def machine():
+    """The processor's name and how many there are."""
+    name = platform.machine()
+    with open('/proc/cpuinfo') as file:
+        for line in file:
+            if line.startswith('model name'):
+                name = line.split(':', 1)[1].strip()
+                break
+    return f'{os.cpu_count()} cores of {name}'
+
+
+def measured(context, counts, show):
+    """All rows."""
+    rows = []
+
+    def attempt(name, function):
+        try:
+            rows.append(function())
+        except (Failure, OSError, ValueError) as problem:
+            print(f'{name}: {problem}', file=sys.stderr)
+
+    for threads in counts:
+        ours = Program('reel', [context.commands['reel']], threads)
+        context.ours_cases = list(ours.cases)
+        peers = [Program(name, [context.commands[name]], threads) for name in context.peers]
+        for program in [ours] + peers:
+            context.about.update(program.about)
+        for name in ours.cases:
+            if not context.takes(name, threads):
+                continue
+            show(f'{name}, {threads} threads')
+            # Scalar tapes have one thread.
+            found = [p for p in peers if name in p.cases and not (p.name == 'ADOL-C' and threads > 1)]
+            for peer in found or [None]:
+                attempt(name, lambda: measure.measure(name, ours, peer, context.effort))
+        for program in [ours] + peers:
+            program.stop()
+    for name, function in whole.rows(context, context.peers):
+        if context.pattern.search(name):
+            show(name)
+            attempt(name, function)
+    measure.add_fractions(rows)
+    return rows
+
+
+def main():
+    parser = argparse.ArgumentParser(prog='bench/run', description=__doc__)
+    parser.add_argument('--json', metavar='FILE', help='write the rows there')
+    parser.add_argument('--filter', metavar='REGEX', default='', help='only the benchmarks whose name it finds')
+    parser.add_argument('--threads', metavar='LIST', help='numbers of threads, 1,2 if there are two processors')
+    parser.add_argument('--quick', action='store_true', help='fewer and shorter samples, a selection of the ops')
+    parser.add_argument('--list', action='store_true', help='print the names and end')
+    parser.add_argument('--install-peers', action='store_true', help='install libtorch and ADOL-C first (Debian)')
+    parser.add_argument('--markdown', action='store_true', help='print the tables as Markdown')
+    parser.add_argument('--from', dest='source', metavar='FILE', help='measure nothing, print the rows of that JSON')
+    arguments = parser.parse_args()
+    if arguments.source:
+        with open(arguments.source) as file:
+            return output(json.load(file), arguments)
+
+    context = Context(arguments)
+    if arguments.list:
+        ours = Program('reel', [context.commands['reel']], 1)
+        context.ours_cases = list(ours.cases)
+        ours.stop()
+        names = context.ours_cases + [name for name, _ in whole.rows(context, [])]
+        print('\n'.join(name for name in names if context.pattern.search(name)))
+        return 0
+    counts = [int(n) for n in (arguments.threads or '1,2').split(',')]
+    if not arguments.threads:
+        counts = [n for n in counts if n <= os.cpu_count()]
+    terminal = sys.stderr.isatty()
+    show = lambda text: print(f'\r\033[K{text[:100]}', end='', file=sys.stderr, flush=True) if terminal else None
+    rows = measured(context, counts, show)
+    show('')
+    result = {'machine': machine(), 'date': datetime.date.today().isoformat(),
+              'command': shlex.join(['bench/run'] + sys.argv[1:]), 'peers': context.peers,
+              'missing': [name for name in PEERS if name not in context.peers], 'about': context.about, 'rows': rows}
+    if arguments.json:
+        with open(arguments.json, 'w') as file:
+            json.dump(result, file, indent=1)
+    return output(result, arguments)
+
+
+def output(result, arguments):
+    rows = result['rows']
+    if arguments.markdown:
+        print(report.markdown(result))
+        return 0
+    about = ', '.join(f'{key.replace("_", " ")} {value}' for key, value in result['about'].items())
+    print(f'{result["machine"]}, {about}, {result["date"]}; ratio above 1: reel is faster; spread: between the quartiles')
+    if result['missing']:
+        print(f'not installed, so not measured: {", ".join(result["missing"])} (bench/run --install-peers)')
+    for name in report.SECTIONS:
+        chosen = [row for row in rows if report.section(row['name']) == name]
+        if chosen:
+            print('\n' + report.text(chosen, name))
+    print('\n' + report.summary(rows))
+    return 1 if any(row.get('agree') is False for row in rows) else 0
+
+
+if __name__ == '__main__':
+    sys.exit(main())

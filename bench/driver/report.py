@@ -1,0 +1,95 @@
+"""Tables of rows, for the terminal and as Markdown."""
+import re
+
+OP = re.compile(r'^(?P<op>.+) (?P<dtype>f32|f64), n = (?P<n>1e\d)$')
+SECTIONS = ['Micro benchmarks', 'Whole programs', 'Tapes', 'Machine', 'Ops']
+
+
+def section(name):
+    if name.startswith('machine: '):
+        return 'Machine'
+    if name.startswith('tape: '):
+        return 'Tapes'
+    if OP.match(name):
+        return 'Ops'
+    if name.startswith(('stripped library', 'seconds to compile', 'start-up', 'peak bytes')):
+        return 'Whole programs'
+    return 'Micro benchmarks'
+
+
+def amount(value, row):
+    """A measured value in units that fit the row: ns per op or element, or time, or bytes."""
+    if value is None:
+        return '-'
+    if row['unit'] == 'bytes':
+        return f'{value / 1e6:.3g} MB'
+    if row['unit_count'] != 1:
+        return f'{value / row["unit_count"]:.3g} ns/{row["unit"]}'
+    for scale, unit in [(1e9, 's'), (1e6, 'ms'), (1e3, 'us')]:
+        if value >= scale:
+            return f'{value / scale:.3g} {unit}'
+    return f'{value:.3g} ns'
+
+
+def spread(value, quartiles):
+    return '' if not value or not quartiles else f'{100 * (quartiles[1] - quartiles[0]) / value:.0f} %'
+
+
+def notes(row):
+    """What a row has beside its time."""
+    parts = []
+    if row.get('agree') is False:
+        parts.append('RESULTS DIFFER')
+    if 'gb_per_s' in row:
+        parts.append(f'{row["gb_per_s"]:.3g} GB/s')
+    if 'of_bandwidth' in row:
+        parts.append(f'{row["of_bandwidth"]:.2f} of bandwidth')
+    if 'of_l1' in row and not row['name'].endswith('n = 1e3'):
+        parts.append(f'{row["of_l1"]:.2f} of L1')
+    if 'gflop_per_s' in row:
+        parts.append(f'{row["gflop_per_s"]:.3g} GFLOP/s')
+    parts += [f'{key.replace("_", " ")} {row[key]:.4g}' for key in row if 'per_entry' in key or 'per_step' in key]
+    return ', '.join(parts)
+
+
+def cells(row):
+    return [row['name'], str(row['threads']), amount(row['ours_ns'], row), spread(row['ours_ns'], row['ours_quartiles']),
+            row['peer'] or '-', amount(row['peer_ns'], row), spread(row['peer_ns'], row.get('peer_quartiles')),
+            '-' if row['ratio'] is None else f'{row["ratio"]:.2f}', notes(row)]
+
+
+HEAD = ['benchmark', 'threads', 'reel', 'spread', 'peer', 'its time', 'spread', 'ratio', '']
+
+
+def text(rows, heading):
+    """A table in columns under the heading."""
+    table = [HEAD] + [cells(row) for row in rows]
+    width = [max(len(line[i]) for line in table) for i in range(len(HEAD))]
+    lines = ['  '.join(cell.ljust(w) for cell, w in zip(line, width)).rstrip() for line in table]
+    return '\n'.join([heading, '=' * len(heading)] + lines)
+
+
+def markdown(report, ops=False):
+    """The report for a README: a line per benchmark and number of threads, a peer's loss or win alike."""
+    lines = [f'Measured {report["date"]} on {report["machine"]}, with `{report["command"]}`. A ratio above 1: reel is faster, '
+             'or smaller.', '', '| benchmark | threads | reel | peer | its time | ratio |', '|---|---|---|---|---|---|']
+    for name in SECTIONS[:3] + SECTIONS[4:] * ops:
+        for row in report['rows']:
+            if section(row['name']) == name:
+                ratio = '-' if row['ratio'] is None else f'{row["ratio"]:.2f}'
+                label = row['name'].replace('*', '\\*').replace('|', '\\|')
+                lines.append(f'| {label} | {row["threads"]} | {amount(row["ours_ns"], row)} | {row["peer"] or "-"} | '
+                             f'{amount(row["peer_ns"], row)} | {ratio} |')
+    return '\n'.join(lines)
+
+
+def summary(rows):
+    """How many rows a peer wins, and which results differ."""
+    compared = [row for row in rows if row['ratio'] is not None]
+    lost = [row for row in compared if row['ratio'] < 1]
+    lines = [f'{len(rows)} rows, {len(compared)} with a peer, which is faster in {len(lost)}:' if lost else
+             f'{len(rows)} rows, {len(compared)} with a peer, which is faster in none']
+    lines += [f'  {row["ratio"]:.2f}  {row["name"]}, {row["threads"]} threads, {row["peer"]}' for row in lost]
+    differ = [row for row in rows if row.get('agree') is False]
+    lines += [f'results differ: {row["name"]}, {row["threads"]} threads, {row["peer"]}: {row["checksums"]}' for row in differ]
+    return '\n'.join(lines)

@@ -1,0 +1,51 @@
+// What an eval consists of: functions from JSON to JSON with the times that they took.
+#pragma once
+#include <chrono>
+#include <functional>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "json.hpp"
+
+namespace gradbench {
+
+struct Evaluation {
+  Json output;
+  std::vector<std::int64_t> nanoseconds;  // of each run
+};
+using Function = std::function<Evaluation(const Json& input)>;
+using Module = std::map<std::string, Function>;
+
+/// A function of the benchmark. `read` makes its argument of the JSON input and `to_json` the JSON output of its
+/// result; neither is timed. f runs as often as the input's min_runs says, at least once, and until the runs have taken
+/// min_seconds.
+template <class Read, class F>
+Function timed(Read read, F f) {
+  return [=](const Json& input) {
+    using Clock = std::chrono::steady_clock;
+    std::int64_t min_runs = 1;
+    double min_seconds = 0;
+    if (input.is_object()) {
+      min_runs = input.value("min_runs", min_runs);
+      min_seconds = input.value("min_seconds", min_seconds);
+    }
+    const auto argument = read(input);
+    Evaluation result;
+    std::chrono::nanoseconds total{0};
+    const std::chrono::duration<double> wanted(min_seconds);
+    for (;;) {
+      const auto start = Clock::now();
+      auto output = f(argument);
+      const auto time = std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - start);
+      result.nanoseconds.push_back(time.count());
+      total += time;
+      if (static_cast<std::int64_t>(result.nanoseconds.size()) < min_runs || total < wanted) continue;
+      result.output = to_json(std::move(output));
+      return result;
+    }
+  };
+}
+
+}  // namespace gradbench

@@ -1,0 +1,95 @@
+// det: the determinant by expansion into minors along the first row, as published: a minor is expanded again wherever
+// it occurs, l! products in all. All minors of one size are computed at once, as one array.
+#pragma once
+#include <algorithm>
+#include <numeric>
+#include <span>
+
+#include "../eval.hpp"
+
+namespace gradbench::det {
+
+using reel::Tensor;
+
+/// Matrices of more rows are expanded row by row down to this size, and those of this size are differentiated one
+/// after the other, so that memory is that of 8! products.
+inline constexpr std::int64_t rows_at_once = 8;
+
+/// The expansion of a matrix [n, n]. A minor of size k is in the last k rows and is known by its columns, in order. The
+/// n!/k! minors of size k, as often as they occur, stand in one array; sub-minor i of minor m is number i n!/k! + m of
+/// the array of size k - 1.
+struct Expansion {
+  std::int64_t size = 0;
+  Tensor elements = {};      // places in (a, -a), flattened, of the elements in front of the sub-minors, with signs
+  reel::Shape extents = {};  // how many of `elements` belong to each row of a
+};
+
+inline Expansion expansion(std::int64_t n) {
+  std::vector<std::vector<std::int64_t>> minors(1, std::vector<std::int64_t>(static_cast<std::size_t>(n)));
+  std::iota(minors[0].begin(), minors[0].end(), 0);
+  std::vector<std::int64_t> elements;
+  Expansion result{.size = n};
+  for (std::int64_t row = 0; row < n; ++row) {
+    std::vector<std::vector<std::int64_t>> next;
+    for (std::int64_t i = 0; i < n - row; ++i)
+      for (const auto& columns : minors) {
+        elements.push_back((i % 2 * n + row) * n + columns[static_cast<std::size_t>(i)]);
+        next.push_back(columns);
+        next.back().erase(next.back().begin() + i);
+      }
+    result.extents.push_back(static_cast<std::int64_t>(next.size()));
+    minors = std::move(next);
+  }
+  result.elements = reel::from_data(elements);
+  return result;
+}
+
+/// The determinant of a [n, n] with its expansion.
+inline Tensor expand(const Tensor& a, const Expansion& of) {
+  const Tensor flat = reshape(a, {-1});
+  const std::vector<Tensor> front = split_sizes(gather(reel::concatenate({flat, -flat}), of.elements), of.extents);
+  Tensor minors = front.back();
+  for (std::int64_t size = 2; size <= of.size; ++size) {
+    const reel::Shape shape = {size, minors.size() / size};
+    minors = sum(reshape(front[static_cast<std::size_t>(of.size - size)], shape) * reshape(minors, shape), 0);
+  }
+  return minors[0];
+}
+
+inline Tensor determinant(const Tensor& a, const Expansion& of) {
+  const std::int64_t n = a.shape()[0];
+  if (n == of.size) return reel::checkpoint([&of](const Tensor& minor) { return expand(minor, of); })(a);
+  const Tensor below = slice(a, {reel::range_from(1)});
+  std::vector<Tensor> terms;
+  for (std::int64_t i = 0; i < n; ++i) {
+    const Tensor left = slice(below, {reel::all, reel::range_to(i)});
+    const Tensor right = slice(below, {reel::all, reel::range_from(i + 1)});
+    const Tensor term = a[0][i] * determinant(reel::concatenate({left, right}, 1), of);
+    terms.push_back(i % 2 == 0 ? term : -term);
+  }
+  return sum(reel::stack(terms));
+}
+
+struct Input {
+  Tensor a;  // [l, l]
+  Expansion expansion;
+};
+
+inline Input read(const Json& input) {
+  const std::int64_t size = integer_at(input, "ell");
+  return {reshape(tensor_at(input, "A"), {size, size}), expansion(std::min(size, rows_at_once))};
+}
+
+inline Tensor primal(const Input& x) {
+  return x.a.shape()[0] == x.expansion.size ? expand(x.a, x.expansion) : determinant(x.a, x.expansion);
+}
+
+inline Tensor gradient(const Input& x) {
+  reel::GradientTape tape;
+  tape.watch(x.a);
+  return reshape(tape.gradient(primal(x), x.a).dense(), {-1});
+}
+
+inline Module functions() { return {{"primal", timed(read, primal)}, {"gradient", timed(read, gradient)}}; }
+
+}  // namespace gradbench::det

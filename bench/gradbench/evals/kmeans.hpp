@@ -1,0 +1,56 @@
+// kmeans: the sum of squared distances of points to their nearest centroids, and the direction of Newton's method.
+#pragma once
+#include <algorithm>
+
+#include "../eval.hpp"
+
+namespace gradbench::kmeans {
+
+using reel::Tensor;
+
+struct Input {
+  Tensor points;     // [n, d]
+  Tensor centroids;  // [k, d]
+};
+
+// The index of each point's nearest centroid, [n]: by |p - c|^2 less |p|^2, which all centroids share, in blocks of
+// points whose distances stay in the cache.
+inline Tensor nearest(const Tensor& points, const Tensor& centroids) {
+  const std::int64_t n = points.shape()[0], k = centroids.shape()[0], block = 1 + 65536 / (k + 1);
+  const Tensor doubled = -2 * centroids, squares = reel::expand_dims(sum(square(centroids), 1), 1);
+  std::vector<Tensor> indices;
+  for (std::int64_t first = 0; first < n; first += block) {
+    const Tensor some = slice(points, {reel::range(first, first + block)});
+    indices.push_back(argmin(matmul(doubled, some, {.transpose_b = true}) + squares, 0));
+  }
+  return concatenate(indices);
+}
+
+// Which centroid is nearest is constant around every place where the cost has a derivative. The points enter by their
+// number and sum in each cluster: sum |p - c|^2 = sum |p|^2 - 2 c (sum of a cluster's p) + |c|^2 (its size).
+inline Tensor cost(const Tensor& points, const Tensor& centroids) {
+  const std::int64_t k = centroids.shape()[0];
+  const Tensor cluster = nearest(points, stop_gradient(centroids));
+  const Tensor sizes = scatter_add(reel::zeros({k}), cluster, reel::ones({points.shape()[0]}));
+  const Tensor sums = scatter_add(zeros_like(centroids), cluster, points);
+  const Tensor flat = reshape(points, {points.size()});
+  return dot(flat, flat) + dot(sizes, sum(square(centroids), 1)) - 2 * sum(centroids * sums);
+}
+
+// The gradient over the diagonal of the Hessian, element by element. The Hessian is diagonal: its product with ones, a
+// forward derivative of the gradient, is the diagonal.
+inline Tensor direction(const Tensor& points, const Tensor& centroids) {
+  reel::ForwardAccumulator accumulator(centroids, ones_like(centroids));
+  reel::GradientTape tape;
+  tape.watch(centroids);
+  const reel::Gradient gradient = tape.gradient(cost(points, centroids), centroids);
+  return *gradient / *accumulator.jvp(gradient);
+}
+
+inline Module functions() {
+  const auto read = [](const Json& input) { return Input{tensor_at(input, "points"), tensor_at(input, "centroids")}; };
+  return {{"cost", timed(read, [](const Input& input) { return cost(input.points, input.centroids); })},
+          {"dir", timed(read, [](const Input& input) { return direction(input.points, input.centroids); })}};
+}
+
+}  // namespace gradbench::kmeans

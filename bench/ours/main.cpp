@@ -1,0 +1,20 @@
+// reel's side of the benchmarks: serves the protocol, or, called with "first-gradient", takes one gradient and ends.
+#include <cstring>
+
+#include "cases.hpp"
+
+int main(int argc, char** argv) {
+  if (argc > 1 && !std::strcmp(argv[1], "first-gradient")) {
+    const reel::Tensor x = reel::tensor<float>({1.5f, 2.f});
+    const double slope =
+        bench::gradient([](const reel::Tensor& t) { return reel::sum(t * t); }, x).dense().to_vector()[0];
+    return slope == 3 ? 0 : 1;
+  }
+  bench::Program program;
+  program.about("reel", reel::version());
+  program.about("isa", std::string(reel::isa()));
+  for (auto* cases : {bench::machine_cases, bench::scalar_cases, bench::array_cases, bench::network_cases,
+                      bench::tape_cases, bench::op_cases})
+    program.add(cases());
+  return program.serve();
+}

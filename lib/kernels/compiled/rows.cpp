@@ -1,0 +1,44 @@
+// Functions of whole rows: the softmax family, the losses made of it, layer_norm, batch_norm.
+#include "kernels/compiled/parts.hpp"
+#include "kernels/loop/normalise.hpp"
+#include "kernels/loop/softmax.hpp"
+
+namespace reel::kernels {
+
+namespace {
+
+template <LaneElement T, class I>
+void enter(Rows& rows) {
+  using Functions = RowFunctions<T, I>;
+  using Norm = NormFunctions<T, I>;
+  rows = {.softmax = &Functions::softmax,
+          .log_softmax = &Functions::log_softmax,
+          .logsumexp = &Functions::logsumexp,
+          .softmax_product = &Functions::softmax_product,
+          .log_softmax_product = &Functions::log_softmax_product,
+          .logsumexp_product = &Functions::logsumexp_product,
+          .cross_entropy = &Functions::cross_entropy,
+          .cross_entropy_product = &Functions::cross_entropy_product,
+          .cross_entropy_labels_product = &Functions::cross_entropy_labels_product,
+          .sparse_cross_entropy = &Functions::sparse_cross_entropy,
+          .sparse_cross_entropy_product = &Functions::sparse_cross_entropy_product,
+          .layer_norm = &Norm::layer_norm,
+          .layer_norm_product = &Norm::layer_norm_product,
+          .column_sums = &Norm::column_sums,
+          .sum = &Norm::row_sum,
+          .squares = &Norm::row_squares,
+          .products = &Norm::row_products,
+          .scale = &Norm::row_scale,
+          .scale_product = &Norm::row_scale_product};
+}
+
+}  // namespace
+
+template <class I>
+void enter_rows(Set& set) {
+  enter<float, I>(set.rows[index(Type::float32)]);
+  enter<double, I>(set.rows[index(Type::float64)]);
+}
+template void enter_rows<current>(Set& set);
+
+}  // namespace reel::kernels

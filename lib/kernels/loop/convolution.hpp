@@ -1,0 +1,211 @@
+// The inner loops of convolutions. A plane that has been laid out with its padding is read as one flat row: the element
+// that a tap of the kernel meets lies at a fixed distance from the one in front, so that sums over taps, and products
+// of planes, are runs of whole lanes however narrow the image is. What lies between rows is computed too, and dropped.
+#pragma once
+#include <cstring>
+
+#include "kernels/kernels.hpp"
+#include "kernels/lane.hpp"
+
+namespace reel::kernels {
+
+// Accumulators that fit the registers: 32 with AVX-512, 16 elsewhere.
+template <class I>
+inline constexpr bool many_registers = false;
+template <>
+inline constexpr bool many_registers<isa::avx512> = true;
+
+// Planes of lanes that a block of this many filters takes at once, and then for the rest.
+template <class I>
+constexpr int planes_of(int filters) {
+  return many_registers<I> ? (filters == 8 ? 3 : filters == 4 ? 6 : 8) : (filters == 4 ? 3 : filters == 2 ? 4 : 6);
+}
+
+template <LaneElement T, class I>
+struct ConvolutionLoops {
+  using L = Lane<T, I>;
+  static constexpr std::ptrdiff_t block = many_registers<I> ? 8 : 4;
+
+  // ---- sums over taps
+
+  template <int Filters, int Lanes>
+  [[gnu::always_inline]] static void sums(const T* x, const std::ptrdiff_t* offset, std::ptrdiff_t taps, const T* w,
+                                          T* out, std::ptrdiff_t out_stride) {
+    L acc[Filters][Lanes];
+    for (int f = 0; f < Filters; ++f)
+      for (int j = 0; j < Lanes; ++j) acc[f][j] = L(0);
+    for (std::ptrdiff_t k = 0; k < taps; ++k, w += Filters) {
+      const T* at = x + offset[k];
+      L lane[Lanes];
+      for (int j = 0; j < Lanes; ++j) lane[j] = L::load(at + j * L::size);
+      for (int f = 0; f < Filters; ++f) {
+        const L factor(w[f]);
+        for (int j = 0; j < Lanes; ++j) acc[f][j] = fma(lane[j], factor, acc[f][j]);
+      }
+    }
+    for (int f = 0; f < Filters; ++f)
+      for (int j = 0; j < Lanes; ++j) acc[f][j].store(out + f * out_stride + j * L::size);
+  }
+  template <int Filters>
+  [[gnu::noinline]] static void block_sums(const T* x, const std::ptrdiff_t* offset, std::ptrdiff_t taps, const T* w,
+                                           T* out, std::ptrdiff_t out_stride, std::ptrdiff_t n) {
+    constexpr int lanes = planes_of<I>(Filters);
+    std::ptrdiff_t p = 0;
+    for (; n - p > (lanes - 1) * L::size; p += lanes * L::size)
+      sums<Filters, lanes>(x + p, offset, taps, w, out + p, out_stride);
+    for (; n - p > L::size; p += 2 * L::size) sums<Filters, 2>(x + p, offset, taps, w, out + p, out_stride);
+    if (n > p) sums<Filters, 1>(x + p, offset, taps, w, out + p, out_stride);
+  }
+  static void correlate(const void* x, const std::ptrdiff_t* offset, std::ptrdiff_t taps, const void* w,
+                        std::ptrdiff_t filters, void* out, std::ptrdiff_t out_stride, std::ptrdiff_t n) {
+    const auto run = [&](auto f) {
+      block_sums<f()>(static_cast<const T*>(x), offset, taps, static_cast<const T*>(w), static_cast<T*>(out),
+                      out_stride, n);
+    };
+    if constexpr (block == 8)
+      if (filters == 8) return run(std::integral_constant<int, 8>());
+    if (filters == 4) return run(std::integral_constant<int, 4>());
+    if (filters == 2) return run(std::integral_constant<int, 2>());
+    run(std::integral_constant<int, 1>());
+  }
+
+  // ---- products of planes
+
+  [[gnu::always_inline]] static T across(L a) {
+    if constexpr (is_scalar_lane<T, I>)
+      return a.v;
+    else
+      return xsimd::hadd(a.v);
+  }
+
+  template <int Rows, int Taps>
+  [[gnu::always_inline]] static void tile(const PlaneProducts& p, std::ptrdiff_t f, std::ptrdiff_t k) {
+    L acc[Rows][Taps];
+    for (int r = 0; r < Rows; ++r)
+      for (int t = 0; t < Taps; ++t) acc[r][t] = L(0);
+    const T* g = static_cast<const T*>(p.g) + f * p.g_stride;
+    const T* x = static_cast<const T*>(p.x);
+    for (std::ptrdiff_t u = 0; u < p.count; ++u, g += p.g_step, x += p.x_step) {
+      const T* at[Taps];
+      for (int t = 0; t < Taps; ++t) at[t] = x + p.offset[k + t];
+      for (std::ptrdiff_t i = 0; i < p.n; i += L::size) {
+        L factor[Rows];
+        for (int r = 0; r < Rows; ++r) factor[r] = L::load(g + r * p.g_stride + i);
+        for (int t = 0; t < Taps; ++t) {
+          const L lane = L::load(at[t] + i);
+          for (int r = 0; r < Rows; ++r) acc[r][t] = fma(factor[r], lane, acc[r][t]);
+        }
+      }
+    }
+    T* out = static_cast<T*>(p.out) + f * p.out_stride + k;
+    for (int r = 0; r < Rows; ++r)
+      for (int t = 0; t < Taps; ++t) out[r * p.out_stride + t] += across(acc[r][t]);
+  }
+  template <int Rows>
+  [[gnu::noinline]] static void tiles(const PlaneProducts& p, std::ptrdiff_t f) {
+    std::ptrdiff_t k = 0;
+    for (; p.taps - k >= 6; k += 6) tile<Rows, 6>(p, f, k);
+    if (p.taps - k >= 3) {
+      tile<Rows, 3>(p, f, k);
+      k += 3;
+    }
+    for (; k < p.taps; ++k) tile<Rows, 1>(p, f, k);
+  }
+  static void products(const PlaneProducts& p) {
+    std::ptrdiff_t f = 0;
+    if constexpr (many_registers<I>)
+      for (; p.filters - f >= 4; f += 4) tiles<4>(p, f);
+    for (; p.filters - f >= 2; f += 2) tiles<2>(p, f);
+    if (f < p.filters) tiles<1>(p, f);
+  }
+
+  // ---- planes in and out
+
+  // to[0..n) = value, and maybe up to a lane more.
+  [[gnu::always_inline]] static void fill_over(T* to, std::ptrdiff_t n, L value) {
+    for (std::ptrdiff_t i = 0; i < n; i += L::size) value.store(to + i);
+  }
+  [[gnu::always_inline]] static void copy_row(const T* from, T* to, std::ptrdiff_t n) {
+    if (n < L::size) {
+      for (std::ptrdiff_t i = 0; i < n; ++i) to[i] = from[i];
+      return;
+    }
+    std::ptrdiff_t i = 0;
+    for (; n - i > L::size; i += L::size) L::load(from + i).store(to + i);
+    L::load(from + n - L::size).store(to + n - L::size);
+  }
+
+  static void lay_out(const PlaneLayout& p) {
+    const L fill(static_cast<T>(p.fill));
+    T* to = static_cast<T*>(p.to);
+    const T* from = static_cast<const T*>(p.from);
+    const std::ptrdiff_t copied = p.last_column - p.first_column;
+    fill_over(to, p.first_row * p.columns, fill);
+    to += p.first_row * p.columns;
+    for (std::ptrdiff_t r = p.first_row; r < p.last_row; ++r, to += p.columns, from += p.row_stride) {
+      fill_over(to, p.first_column, fill);
+      T* row = to + p.first_column;
+      if (p.column_stride == 1)
+        copy_row(from, row, copied);
+      else
+        for (std::ptrdiff_t i = 0; i < copied; ++i) row[i] = from[i * p.column_stride];
+      fill_over(to + p.last_column, p.columns - p.last_column, fill);
+    }
+    fill_over(to, (p.rows - p.last_row) * p.columns, fill);
+  }
+
+  static void take_back(const void* in, std::ptrdiff_t width, void* out, std::ptrdiff_t row_stride,
+                        std::ptrdiff_t column_stride, std::ptrdiff_t rows, std::ptrdiff_t columns, bool add) {
+    const T* from = static_cast<const T*>(in);
+    T* to = static_cast<T*>(out);
+    for (std::ptrdiff_t r = 0; r < rows; ++r, from += width, to += row_stride) {
+      if (add)
+        for (std::ptrdiff_t i = 0; i < columns; ++i) to[i * column_stride] += from[i];
+      else if (column_stride == 1)
+        copy_row(from, to, columns);
+      else
+        for (std::ptrdiff_t i = 0; i < columns; ++i) to[i * column_stride] = from[i];
+    }
+  }
+
+  // ---- greatest elements
+
+  // The first greatest element of each window, and its place in the window. A NaN is greater than all, once it is
+  // there.
+  template <int Lanes>
+  [[gnu::always_inline]] static void greatest_lanes(const T* x, const std::ptrdiff_t* offset, std::ptrdiff_t taps,
+                                                    const T* first, T* out, T* place) {
+    L best[Lanes], at[Lanes];
+    for (int j = 0; j < Lanes; ++j) {
+      best[j] = L(-std::numeric_limits<T>::infinity());
+      at[j] = L::load(first + j * L::size);
+    }
+    for (std::ptrdiff_t k = 0; k < taps; ++k) {
+      const L here(static_cast<T>(k));
+      for (int j = 0; j < Lanes; ++j) {
+        const L a = L::load(x + offset[k] + j * L::size);
+        const auto wins = (a > best[j]) | ((a != a) & (best[j] == best[j]));
+        best[j] = where(wins, a, best[j]);
+        at[j] = where(wins, here, at[j]);
+      }
+    }
+    for (int j = 0; j < Lanes; ++j) {
+      best[j].store(out + j * L::size);
+      at[j].store(place + j * L::size);
+    }
+  }
+  static void greatest(const void* in, const std::ptrdiff_t* offset, std::ptrdiff_t taps, const void* first, void* out,
+                       void* place, std::ptrdiff_t n) {
+    const T *x = static_cast<const T*>(in), *from = static_cast<const T*>(first);
+    T *to = static_cast<T*>(out), *at = static_cast<T*>(place);
+    std::ptrdiff_t p = 0;
+    for (; n - p > L::size; p += 2 * L::size) greatest_lanes<2>(x + p, offset, taps, from + p, to + p, at + p);
+    if (n > p) greatest_lanes<1>(x + p, offset, taps, from + p, to + p, at + p);
+  }
+
+  static Convolution table() {
+    return {sizeof(T), L::size, block, &correlate, &products, &lay_out, &take_back, &greatest};
+  }
+};
+
+}  // namespace reel::kernels

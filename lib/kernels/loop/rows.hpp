@@ -1,0 +1,228 @@
+// How a function of a row sees it. Rows of up to two lanes stay in registers; very short ones are turned on their
+// side, a lane's worth of rows at a time, so that lane j holds the rows' elements j; longer ones lie in memory, in L1
+// after the first pass. A function is written once, for any of the three:
+//   values(slot, p)  the row at p, to be read (slot: 0, 1, 2, a different one for each operand)
+//   fold<O>(f, v...) f(lane of v...) combined by O over the row, in every element of a lane
+//   map(out, f, v...) f(lane of v...) for the whole row, as values; v may be values that map gave
+//   store(v, out)    puts what map gave in its place
+//   each(p), put(a, p) one number per row, read and written
+//   add(to, f, v...) adds f(lane of v...) to what is at `to` (not sideways)
+// Which of the three it is depends on the rows' length alone, and nothing on where a row stands among others.
+#pragma once
+#include <tuple>
+
+#include "kernels/loop/reduce.hpp"
+
+namespace reel::kernels {
+
+// exp without a call, the same bits.
+template <LaneElement T, class I>
+[[gnu::always_inline]] inline Lane<T, I> row_exp(Lane<T, I> x) {
+  if constexpr (is_scalar_lane<T, I>)
+    return std::exp(x.v);
+  else
+    return math::exp_inline(x);
+}
+
+// maximum where a NaN may be lost: whoever needs it finds it in what is computed from the row.
+struct Greatest {
+  template <class T, class I>
+  [[gnu::always_inline]] static Lane<T, I> combine(Lane<T, I> a, Lane<T, I> b) {
+    return greater_of(a, b);
+  }
+  template <LaneElement T>
+  [[gnu::always_inline]] static T combine(T a, T b) {
+    return a > b ? a : b;
+  }
+  template <class T>
+  static constexpr T neutral = -std::numeric_limits<T>::infinity();
+};
+
+// Which elements of a lane are among the first `count`.
+template <LaneElement T, class I>
+[[gnu::always_inline]] inline Mask<T, I> among_first(std::ptrdiff_t count) {
+  alignas(64) static constexpr T order[16] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
+  return Lane<T, I>::load(order) < Lane<T, I>(static_cast<T>(count));
+}
+
+template <LaneElement T, class I>
+struct LongRow {
+  using L = Lane<T, I>;
+  using Values = const T*;
+  std::ptrdiff_t n;
+
+  template <class F, class... V>
+  struct Terms {
+    struct Block {
+      const F& f;
+      std::tuple<V...> v;
+      template <std::size_t... K>
+      [[gnu::always_inline]] L whole_of(std::ptrdiff_t j, std::index_sequence<K...>) const {
+        return f(L::load(std::get<K>(v) + j)...);
+      }
+      template <std::size_t... K>
+      [[gnu::always_inline]] L part_of(std::ptrdiff_t j, std::ptrdiff_t count, std::index_sequence<K...>) const {
+        return f(load_first(std::get<K>(v) + j, count, L(0))...);
+      }
+      [[gnu::always_inline]] L whole(std::ptrdiff_t j) const { return whole_of(j, std::index_sequence_for<V...>()); }
+      // Pairwise asks for the neutral element behind the last.
+      T neutral;
+      [[gnu::always_inline]] L part(std::ptrdiff_t j, std::ptrdiff_t count) const {
+        return where(among_first<T, I>(count), part_of(j, count, std::index_sequence_for<V...>()), L(neutral));
+      }
+    };
+    const F& f;
+    std::tuple<V...> v;
+    T neutral;
+    [[gnu::always_inline]] Block block(std::ptrdiff_t i, std::ptrdiff_t) const {
+      return {f, std::apply([i](auto... p) { return std::tuple<V...>(p + i...); }, v), neutral};
+    }
+  };
+
+  [[gnu::always_inline]] std::ptrdiff_t rows() const { return 1; }
+  [[gnu::always_inline]] Values values(int, const T* p) const { return p; }
+  template <class Operation, class F, class... V>
+  [[gnu::always_inline]] L fold(const F& f, V... v) const {
+    return Pairwise<T, I, Operation>::run(n, Terms<F, V...>{f, {v...}, Operation::template neutral<T>});
+  }
+  template <class F, class... V>
+  [[gnu::always_inline]] Values map(T* out, const F& f, V... v) const {
+    std::ptrdiff_t i = 0;
+    for (; n - i >= L::size; i += L::size) f(L::load(v + i)...).store(out + i);
+    if (i < n) store_first(f(load_first(v + i, n - i, L(0))...), out + i, n - i);
+    return out;
+  }
+  [[gnu::always_inline]] void store(Values, T*) const {}
+  template <class F, class... V>
+  [[gnu::always_inline]] void add(T* to, const F& f, V... v) const {
+    map(
+        to, [&](L total, auto... a) { return total + f(a...); }, to, v...);
+  }
+  [[gnu::always_inline]] L each(const T* p) const { return *p; }
+  [[gnu::always_inline]] void put(L a, T* p) const { *p = first_element(a); }
+};
+
+// A row of K lanes, of which the last may be partly filled.
+template <LaneElement T, class I, std::size_t K>
+struct ShortRow {
+  using L = Lane<T, I>;
+  struct Values {
+    L lane[K];
+  };
+  std::ptrdiff_t n, last;  // elements of the row, and of its last lane
+  Mask<T, I> inside;
+
+  explicit ShortRow(std::ptrdiff_t count)
+      : n(count), last(count - static_cast<std::ptrdiff_t>(K - 1) * L::size), inside(among_first<T, I>(last)) {}
+
+  [[gnu::always_inline]] std::ptrdiff_t rows() const { return 1; }
+  [[gnu::always_inline]] Values values(int, const T* p) const {
+    Values v;
+    for (std::size_t k = 0; k + 1 < K; ++k) v.lane[k] = L::load(p + static_cast<std::ptrdiff_t>(k) * L::size);
+    v.lane[K - 1] = load_first(p + n - last, last, L(0));
+    return v;
+  }
+  template <class Operation, class F, class... V>
+  [[gnu::always_inline]] L fold(const F& f, const V&... v) const {
+    L total = where(inside, f(v.lane[K - 1]...), L(Operation::template neutral<T>));
+    for (std::size_t k = 0; k + 1 < K; ++k) total = Operation::combine(total, f(v.lane[k]...));
+    return across<Operation>(total);
+  }
+  template <class F, class... V>
+  [[gnu::always_inline]] Values map(T*, const F& f, const V&... v) const {
+    Values result;
+    for (std::size_t k = 0; k < K; ++k) result.lane[k] = f(v.lane[k]...);
+    return result;
+  }
+  [[gnu::always_inline]] void store(const Values& v, T* out) const {
+    for (std::size_t k = 0; k + 1 < K; ++k) v.lane[k].store(out + static_cast<std::ptrdiff_t>(k) * L::size);
+    store_first(v.lane[K - 1], out + n - last, last);
+  }
+  template <class F, class... V>
+  [[gnu::always_inline]] void add(T* to, const F& f, const V&... v) const {
+    store(map(
+              to, [&](L total, auto... a) { return total + f(a...); }, values(0, to), v...),
+          to);
+  }
+  [[gnu::always_inline]] L each(const T* p) const { return *p; }
+  [[gnu::always_inline]] void put(L a, T* p) const { *p = first_element(a); }
+};
+
+// Up to a lane's worth of very short rows.
+template <LaneElement T, class I, std::ptrdiff_t Longest>
+struct SidewaysRows {
+  using L = Lane<T, I>;
+  using Values = const T*;
+  std::ptrdiff_t n, count;
+  alignas(64) mutable T buffer[4][static_cast<std::size_t>(Longest * L::size)];
+
+  SidewaysRows(std::ptrdiff_t length, std::ptrdiff_t rows_left)
+      : n(length), count(rows_left < L::size ? rows_left : L::size) {}
+
+  [[gnu::always_inline]] std::ptrdiff_t rows() const { return count; }
+  [[gnu::always_inline]] Values values(int slot, const T* p) const {
+    T* to = buffer[slot];
+    if (n == 1 && count == L::size) return p;
+    if (count == L::size)
+      for (std::ptrdiff_t r = 0; r < L::size; ++r)
+        for (std::ptrdiff_t j = 0; j < n; ++j) to[j * L::size + r] = p[r * n + j];
+    else  // the last row again and again, so that nothing takes a slow path of its own
+      for (std::ptrdiff_t r = 0; r < L::size; ++r)
+        for (std::ptrdiff_t j = 0; j < n; ++j) to[j * L::size + r] = p[(r < count ? r : count - 1) * n + j];
+    return to;
+  }
+  template <class Operation, class F, class... V>
+  [[gnu::always_inline]] L fold(const F& f, V... v) const {
+    L total = f(L::load(v)...);
+    for (std::ptrdiff_t j = 1; j < n; ++j) total = Operation::combine(total, f(L::load(v + j * L::size)...));
+    return total;
+  }
+  template <class F, class... V>
+  [[gnu::always_inline]] Values map(T*, const F& f, V... v) const {
+    for (std::ptrdiff_t j = 0; j < n; ++j) f(L::load(v + j * L::size)...).store(buffer[3] + j * L::size);
+    return buffer[3];
+  }
+  [[gnu::always_inline]] void store(Values v, T* out) const {
+    if (n == 1) return put(L::load(v), out);
+    for (std::ptrdiff_t r = 0; r < count; ++r)
+      for (std::ptrdiff_t j = 0; j < n; ++j) out[r * n + j] = v[j * L::size + r];
+  }
+  [[gnu::always_inline]] L each(const T* p) const {
+    return count == L::size ? L::load(p) : load_first(p, count, L(*p));
+  }
+  [[gnu::always_inline]] void put(L a, T* p) const {
+    if (count == L::size)
+      a.store(p);
+    else
+      store_first(a, p, count);
+  }
+};
+
+// f(how to see them, number of the first) for all rows of n elements. Rows of up to `Longest` are turned on their side:
+// worth it for longer ones where there is much to do per row, like a logarithm.
+template <LaneElement T, class I, std::ptrdiff_t Longest, class F>
+[[gnu::always_inline]] inline void for_rows(std::ptrdiff_t n, std::ptrdiff_t rows, const F& f) {
+  if constexpr (!is_scalar_lane<T, I>) {
+    constexpr std::ptrdiff_t size = Lane<T, I>::size;
+    if constexpr (Longest > 0) {
+      if (n <= Longest) {
+        for (std::ptrdiff_t r = 0; r < rows; r += size) f(SidewaysRows<T, I, Longest>(n, rows - r), r);
+        return;
+      }
+    }
+    if (n <= size) {
+      const ShortRow<T, I, 1> row(n);
+      for (std::ptrdiff_t r = 0; r < rows; ++r) f(row, r);
+      return;
+    }
+    if (n <= 2 * size) {
+      const ShortRow<T, I, 2> row(n);
+      for (std::ptrdiff_t r = 0; r < rows; ++r) f(row, r);
+      return;
+    }
+  }
+  const LongRow<T, I> row{n};
+  for (std::ptrdiff_t r = 0; r < rows; ++r) f(row, r);
+}
+
+}  // namespace reel::kernels

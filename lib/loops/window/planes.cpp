@@ -1,0 +1,73 @@
+// Planes laid out, and memory for them.
+#include "loops/window/planes.hpp"
+
+#include <algorithm>
+#include <reel/runtime.hpp>
+
+namespace reel::loops {
+
+Images::Images(const Tensor& x) : data(detail::block(x)->data) {
+  for (int d = 0; d < 4; ++d)
+    step[d] = detail::block(x)->strides()[d] * static_cast<std::int64_t>(item_size(x.dtype()));
+}
+
+void PlaneSet::lay_out(const kernels::Convolution& kernel, const Images& x, const std::byte* image, std::int64_t shift,
+                       std::byte* to) const {
+  const auto bytes = static_cast<std::int64_t>(kernel.bytes);
+  for (const Origin& origin : planes) {
+    const std::int64_t row = origin.row + shift * row_step;
+    // The first element of an axis that the image has, and the first that it has no more.
+    const auto first = [](std::int64_t at, std::int64_t step, std::int64_t n) {
+      return std::clamp<std::int64_t>(divide_up(-at, step), 0, n);
+    };
+    const auto last = [](std::int64_t at, std::int64_t step, std::int64_t extent, std::int64_t from, std::int64_t n) {
+      return std::clamp<std::int64_t>(divide_up(extent - at, step), from, n);
+    };
+    kernels::PlaneLayout p;
+    p.first_row = first(row, row_step, rows);
+    p.last_row = last(row, row_step, image_rows, p.first_row, rows);
+    p.first_column = first(origin.column, column_step, columns);
+    p.last_column = last(origin.column, column_step, image_columns, p.first_column, columns);
+    p.from =
+        image + (row + p.first_row * row_step) * x.step[2] + (origin.column + p.first_column * column_step) * x.step[3];
+    p.row_stride = row_step * x.step[2] / bytes;
+    p.column_stride = column_step * x.step[3] / bytes;
+    p.to = to;
+    p.rows = rows;
+    p.columns = columns;
+    p.fill = fill;
+    kernel.lay_out(p);
+    to += rows * columns * bytes;
+  }
+}
+
+std::vector<Tap> windows(const Convolved& c, PlaneSet& set) {
+  set.row_step = c.rows.stride;
+  set.column_step = c.columns.stride;
+  set.image_rows = c.rows.extent;
+  set.image_columns = c.columns.extent;
+  set.rows = c.rows.results + (c.rows.taps - 1) * c.rows.dilation / c.rows.stride;
+  set.columns = c.columns.results + (c.columns.taps - 1) * c.columns.dilation / c.columns.stride;
+  std::vector<Tap> taps;
+  for (std::int64_t i = 0; i < c.rows.taps; ++i)
+    for (std::int64_t j = 0; j < c.columns.taps; ++j) {
+      const std::int64_t row = i * c.rows.dilation, column = j * c.columns.dilation;
+      const PlaneSet::Origin origin{row % c.rows.stride - c.rows.before, column % c.columns.stride - c.columns.before};
+      const auto at = std::find_if(set.planes.begin(), set.planes.end(), [&](const PlaneSet::Origin& o) {
+        return o.row == origin.row && o.column == origin.column;
+      });
+      taps.push_back({at - set.planes.begin(), row / c.rows.stride, column / c.columns.stride, i * c.columns.taps + j});
+      if (at == set.planes.end()) set.planes.push_back(origin);
+    }
+  return taps;
+}
+
+Workspaces::Workspaces(std::int64_t tasks, std::int64_t bytes)
+    : count_(std::min<std::int64_t>(tasks, num_threads())), bytes_(round_up(bytes, 64)) {
+  taken_.reset(new std::atomic<bool>[static_cast<std::size_t>(count_)] {});
+  held_ = detail::empty(DType::uint8, {count_ * bytes_ + 64});
+  auto* start = detail::mutable_data<std::byte>(held_);
+  memory_ = start + (64 - reinterpret_cast<std::uintptr_t>(start) % 64) % 64;
+}
+
+}  // namespace reel::loops

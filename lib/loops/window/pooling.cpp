@@ -1,0 +1,131 @@
+// Pooling: the greatest elements over planes laid out with -inf around them, and what goes back to their places.
+#include "loops/window/pooling.hpp"
+
+#include <algorithm>
+#include <limits>
+
+#include "loops/parallel.hpp"
+#include "loops/window/planes.hpp"
+
+namespace reel::loops {
+namespace {
+
+// The first tap of window i that the axis has an element for.
+std::int64_t first_tap(const ConvolvedAxis& axis, std::int64_t i) {
+  return std::max<std::int64_t>(0, divide_up(axis.before - i * axis.stride, axis.dilation));
+}
+
+template <class T, class Place>
+void greatest(const Convolved& c, const Tensor& from, const Tensor& y, Place* places) {
+  const kernels::Convolution& k = kernels::active().convolution[static_cast<std::size_t>(y.dtype())];
+  const auto lane = static_cast<std::int64_t>(k.lane), bytes = static_cast<std::int64_t>(sizeof(T));
+  PlaneSet set{};
+  const std::vector<Tap> taps = windows(c, set);
+  set.fill = -std::numeric_limits<double>::infinity();
+  std::vector<std::ptrdiff_t> offsets;
+  for (const Tap& tap : taps) offsets.push_back(tap.offset(set));
+  const std::int64_t rows = c.rows.results, columns = c.columns.results, width = round_up(columns, lane) + lane;
+  std::vector<T> column_taps(static_cast<std::size_t>(width));
+  for (std::int64_t j = 0; j < columns; ++j)
+    column_taps[static_cast<std::size_t>(j)] = static_cast<T>(first_tap(c.columns, j));
+  const Images x(from);
+  const std::int64_t channels = from.shape()[1], count = from.shape()[0] * channels;
+  const std::int64_t plane_bytes = round_up((set.size() + 3 * lane) * bytes, 64), row_bytes = width * bytes;
+  Workspaces workspaces(count, plane_bytes + 3 * row_bytes);
+  const std::int64_t grain =
+      std::max<std::int64_t>(1, 65536 / (rows * columns * static_cast<std::int64_t>(taps.size())));
+  parallel_for(count, grain, [&](std::int64_t begin, std::int64_t end) {
+    workspaces.use([&](std::byte* memory) {
+      T *best = reinterpret_cast<T*>(memory + plane_bytes), *at = best + width, *first = at + width;
+      for (std::int64_t image = begin; image < end; ++image) {
+        set.lay_out(k, x, x.at(image / channels, image % channels), 0, memory);
+        std::fill_n(reinterpret_cast<T*>(memory) + set.size(), 3 * lane, T(0));
+        for (std::int64_t i = 0; i < rows; ++i) {
+          const T row_tap = static_cast<T>(first_tap(c.rows, i) * c.columns.taps);
+          for (std::int64_t j = 0; j < width; ++j) first[j] = row_tap + column_taps[static_cast<std::size_t>(j)];
+          k.greatest(memory + i * set.columns * bytes, offsets.data(), static_cast<std::ptrdiff_t>(taps.size()), first,
+                     best, at, columns);
+          const std::int64_t to = (image * rows + i) * columns;
+          std::copy_n(best, columns, detail::mutable_data<T>(y) + to);
+          if (places)
+            for (std::int64_t j = 0; j < columns; ++j) places[to + j] = static_cast<Place>(at[j]);
+        }
+      }
+    });
+  });
+}
+
+// f(window, place) for each window of each image, in the tensors that hold all windows and all images.
+template <class F>
+void with_places(const Convolved& c, const Tensor& places, std::int64_t windows, const F& f) {
+  const std::int64_t rows = c.rows.results, columns = c.columns.results, plane = c.rows.extent * c.columns.extent;
+  std::vector<std::int64_t> shift;
+  for (std::int64_t i = 0; i < c.rows.taps; ++i)
+    for (std::int64_t j = 0; j < c.columns.taps; ++j)
+      shift.push_back((i * c.rows.dilation - c.rows.before) * c.columns.extent + j * c.columns.dilation -
+                      c.columns.before);
+  const auto run = [&](const auto* place) {
+    const std::int64_t images = windows / (rows * columns), repeat = places.size() / (rows * columns);
+    parallel_for(images, std::max<std::int64_t>(1, 16384 / (rows * columns)),
+                 [&](std::int64_t begin, std::int64_t end) {
+                   for (std::int64_t image = begin; image < end; ++image) {
+                     const auto* own = place + image % repeat * rows * columns;
+                     std::int64_t window = image * rows * columns;
+                     for (std::int64_t i = 0; i < rows; ++i) {
+                       const std::int64_t row = image * plane + i * c.rows.stride * c.columns.extent;
+                       for (std::int64_t j = 0; j < columns; ++j, ++window)
+                         f(window, row + j * c.columns.stride + shift[static_cast<std::size_t>(*own++)]);
+                     }
+                   }
+                 });
+  };
+  if (windows == 0) return;
+  if (places.dtype() == DType::uint8)
+    run(detail::mutable_data<std::uint8_t>(places));
+  else
+    run(detail::mutable_data<std::int32_t>(places));
+}
+
+template <class F>
+void with_type(DType dtype, const F& f) {
+  if (dtype == DType::float32)
+    f(float{});
+  else
+    f(double{});
+}
+
+}  // namespace
+
+void greatest_of_windows(const Convolved& c, const Tensor& x, const Tensor& y, const Tensor& places) {
+  if (y.size() == 0) return;
+  with_type(y.dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    if (!places.defined())
+      greatest<T, std::uint8_t>(c, x, y, nullptr);
+    else if (places.dtype() == DType::uint8)
+      greatest<T>(c, x, y, detail::mutable_data<std::uint8_t>(places));
+    else
+      greatest<T>(c, x, y, detail::mutable_data<std::int32_t>(places));
+  });
+}
+
+void scatter_windows(const Convolved& c, const Tensor& from, const Tensor& places, const Tensor& to) {
+  with_type(to.dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    const T* terms = detail::mutable_data<T>(from);
+    T* sums = detail::mutable_data<T>(to);
+    std::fill_n(sums, to.size(), T(0));
+    with_places(c, places, from.size(), [=](std::int64_t window, std::int64_t place) { sums[place] += terms[window]; });
+  });
+}
+
+void gather_windows(const Convolved& c, const Tensor& from, const Tensor& places, const Tensor& to) {
+  with_type(to.dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    const T* elements = detail::mutable_data<T>(from);
+    T* out = detail::mutable_data<T>(to);
+    with_places(c, places, to.size(), [=](std::int64_t window, std::int64_t place) { out[window] = elements[place]; });
+  });
+}
+
+}  // namespace reel::loops

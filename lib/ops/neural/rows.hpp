@@ -1,0 +1,27 @@
+// What normalisations and losses share: the dtype they compute in, and the axis of interest put last.
+#pragma once
+#include "ops/reduce/reduction.hpp"
+
+namespace reel::ops {
+
+/// The dtype of the result, and the one to compute in: float32 for halves. TypeError unless it is floating and real.
+struct Computed {
+  DType result, wide;
+};
+inline Computed floating_dtypes(const char* op, std::initializer_list<const Operand*> operands) {
+  const DType d = common_dtype(op, std::span(operands.begin(), operands.size()));
+  if (!is_differentiable(d) || is_complex(d)) fail_no_kernel(op, d);
+  return {d, is_half(d) ? DType::float32 : d};
+}
+
+/// x with `axis` moved behind the others: recorded.
+inline Tensor last(const Tensor& x, int axis) {
+  if (axis == x.rank() - 1) return x;
+  Shape order;
+  for (int d = 0; d < x.rank(); ++d)
+    if (d != axis) order.push_back(d);
+  order.push_back(axis);
+  return transpose(x, order);
+}
+
+}  // namespace reel::ops

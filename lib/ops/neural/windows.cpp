@@ -1,0 +1,94 @@
+// Checks of convolution and pooling.
+#include "ops/neural/windows.hpp"
+
+#include <algorithm>
+
+namespace reel::ops {
+namespace {
+
+constexpr const char* axis_name[] = {"height", "width"};
+
+void check(const char* op, const WindowOptions& o) {
+  for (std::size_t d : {0, 1}) {
+    if (o.window[d] < 1)
+      fail<ShapeError>(op, "the window's {} is {}; it must be at least 1", axis_name[d], o.window[d]);
+    if (o.stride[d] < 1) fail<ValueError>(op, "stride {} is {}; it must be at least 1", axis_name[d], o.stride[d]);
+    if (o.dilation[d] < 1)
+      fail<ValueError>(op, "dilation {} is {}; it must be at least 1", axis_name[d], o.dilation[d]);
+    const Size2d& sides = d == 0 ? o.padding.rows : o.padding.columns;
+    if (sides[0] < 0 || sides[1] < 0)
+      fail<ValueError>(op, "padding of the {} is {{{}, {}}}; to cut an image, slice it", axis_name[d], sides[0],
+                       sides[1]);
+  }
+  if (o.groups < 1) fail<ValueError>(op, "groups is {}; it must be at least 1", o.groups);
+}
+
+std::int64_t reach(const WindowOptions& o, std::size_t d) { return (o.window[d] - 1) * o.dilation[d] + 1; }
+// Rows or columns of padding in front and behind.
+Size2d sides(const WindowOptions& o, std::size_t d, std::int64_t extent) {
+  if (o.padding.rule == Padding::valid) return {0, 0};
+  if (o.padding.rule == Padding::given) return d == 0 ? o.padding.rows : o.padding.columns;
+  const std::int64_t results = (extent + o.stride[d] - 1) / o.stride[d];
+  const std::int64_t all = std::max<std::int64_t>(0, (results - 1) * o.stride[d] + reach(o, d) - extent);
+  return {all / 2, all - all / 2};
+}
+
+}  // namespace
+
+loops::Convolved convolved(const char* op, const Shape& image, const WindowOptions& o) {
+  check(op, o);
+  loops::ConvolvedAxis axes[2];
+  for (std::size_t d : {0, 1}) {
+    const std::int64_t extent = image[static_cast<int>(d) + 2];
+    const Size2d pad = sides(o, d, extent);
+    const std::int64_t room = extent + pad[0] + pad[1] - reach(o, d);
+    if (room < 0 && !(o.padding.rule == Padding::same && extent == 0))
+      fail<ShapeError>(
+          op, "the window's {} of {} is larger than the padded image's, {}: x is {}; pad it, or use Padding::same",
+          axis_name[d], reach(o, d), extent + pad[0] + pad[1], image);
+    axes[d] = {extent, o.window[d], room < 0 ? 0 : room / o.stride[d] + 1, o.stride[d], o.dilation[d], pad[0]};
+  }
+  return {o.groups, axes[0], axes[1]};
+}
+
+loops::Convolved convolved_back(const char* op, const Shape& results, const WindowOptions& o,
+                                const std::optional<Size2d>& size) {
+  check(op, o);
+  Shape image = results;
+  for (std::size_t d : {0, 1}) {
+    const int axis = static_cast<int>(d) + 2;
+    const Size2d pad = o.padding.rule == Padding::given ? sides(o, d, 0) : Size2d{0, 0};
+    if (size)
+      image[axis] = (*size)[d];
+    else if (o.padding.rule == Padding::same)
+      image[axis] = results[axis] * o.stride[d];
+    else
+      image[axis] = results[axis] == 0 ? 0 : (results[axis] - 1) * o.stride[d] + reach(o, d) - pad[0] - pad[1];
+    if (image[axis] < 0)
+      fail<ShapeError>(op, "the result's {} would be {}: x is {}", axis_name[d], image[axis], results);
+  }
+  const loops::Convolved c = convolved(op, image, o);
+  if (c.rows.results != results[2] || c.columns.results != results[3])
+    fail<ShapeError>(op, "an image of {} x {} has results of {} x {}, but x is {}; choose another size", image[2],
+                     image[3], c.rows.results, c.columns.results, results);
+  return c;
+}
+
+Tensor image_operand(const char* op, const Operand& x, const char* operand, const char* axes) {
+  const Tensor t = to_tensor(op, x, operand);
+  if (!is_floating(t.dtype()))
+    fail<TypeError>(op, "{} is {}, which is not available; {}", operand, t.dtype(), remedy(t.dtype()));
+  if (t.rank() != 4) fail<ShapeError>(op, "{} must be {}, but it is {}; reshape it", operand, axes, t.shape());
+  return t;
+}
+
+WindowAttributes attributes_of(const loops::Convolved& c) {
+  const auto &r = c.rows, &s = c.columns;
+  return {c.groups, r.extent, r.taps,    r.results, r.stride,   r.dilation, r.before,
+          s.extent, s.taps,   s.results, s.stride,  s.dilation, s.before};
+}
+loops::Convolved convolved_of(std::span<const std::int64_t> a) {
+  return {a[0], {a[1], a[2], a[3], a[4], a[5], a[6]}, {a[7], a[8], a[9], a[10], a[11], a[12]}};
+}
+
+}  // namespace reel::ops

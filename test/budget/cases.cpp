@@ -1,0 +1,213 @@
+// The small programs whose cost test/tools/budget.py holds to test/budget/budget.txt. Under callgrind each case runs a
+// few times in measured(), then three times as often, so that the difference is the cost of a run. What counters tell
+// it prints itself: calls of the system's allocator, bytes per tape entry.
+#include <cstdio>
+#include <reel/elementwise.hpp>
+#include <reel/optim.hpp>
+#include <reel/reel.hpp>
+#include <string>
+
+using namespace reel;
+
+// Every call of the system's allocator is counted, whoever makes it: these take the place of the C library's.
+namespace {
+std::int64_t allocations = 0;
+}
+extern "C" {
+void* __libc_malloc(std::size_t);
+void* __libc_calloc(std::size_t, std::size_t);
+void* __libc_realloc(void*, std::size_t);
+void* __libc_memalign(std::size_t, std::size_t);
+void* malloc(std::size_t bytes) {
+  ++allocations;
+  return __libc_malloc(bytes);
+}
+void* calloc(std::size_t count, std::size_t bytes) {
+  ++allocations;
+  return __libc_calloc(count, bytes);
+}
+void* realloc(void* p, std::size_t bytes) {
+  ++allocations;
+  return __libc_realloc(p, bytes);
+}
+void* aligned_alloc(std::size_t alignment, std::size_t bytes) {
+  ++allocations;
+  return __libc_memalign(alignment, bytes);
+}
+}
+
+namespace {
+
+constexpr int length = 100;  // ops of a chain
+
+Tensor chain(Tensor y, const Tensor& c) {
+  for (int i = 0; i < length; ++i) y = y * c;
+  return y;
+}
+Tensor tanh_chain(Tensor y) {
+  for (int i = 0; i < length; ++i) y = tanh(y);
+  return y;
+}
+Tensor rosenbrock(const Tensor& x) {
+  const Tensor head = slice(x, {range(0, -1)}), tail = slice(x, {range_from(1)});
+  return sum(100.0 * square(tail - square(head)) + square(1.0 - head));
+}
+
+const Tensor& one() {
+  static const Tensor x = tensor<float>({1.5});
+  return x;
+}
+const Tensor& factor() {
+  static const Tensor c = tensor<float>({1.0001});
+  return c;
+}
+
+void multiply_without_tape() { chain(one(), factor()); }
+void multiply_recording() {
+  GradientTape tape;
+  tape.watch(one());
+  chain(one(), factor());
+}
+void multiply_gradient() {
+  GradientTape tape;
+  tape.watch(one());
+  static_cast<void>(tape.gradient(chain(one(), factor()), one()));
+}
+void tanh_gradient() {
+  GradientTape tape;
+  tape.watch(one());
+  static_cast<void>(tape.gradient(tanh_chain(one()), one()));
+}
+void persistent_replay() {
+  static Tensor y;
+  static GradientTape& tape = [&]() -> GradientTape& {
+    auto& t = *new GradientTape({.persistent = true});
+    t.watch(one());
+    y = chain(one(), factor());
+    t.stop();
+    return t;
+  }();
+  static_cast<void>(tape.gradient(y, one()));
+}
+void nested_tapes() {
+  GradientTape outer;
+  outer.watch(one());
+  Tensor g;
+  {
+    GradientTape inner;
+    inner.watch(one());
+    g = *inner.gradient(tanh_chain(one()), one());
+  }
+  static_cast<void>(outer.gradient(g, one()));
+}
+void forward_accumulator() {
+  const ForwardAccumulator accumulator(one(), one());
+  static_cast<void>(accumulator.jvp(chain(one(), factor())));
+}
+void broadcast_gradient() {
+  static const Tensor m = ones({8, 8}), b = ones({8});
+  GradientTape tape;
+  tape.watch(b);
+  static_cast<void>(tape.gradient(m + b, b));
+}
+void reduction_gradient() {
+  static const Tensor m = ones({8, 8});
+  GradientTape tape;
+  tape.watch(m);
+  static_cast<void>(tape.gradient(sum(sum(m, 1)), m));
+}
+void fused_elementwise() {
+  static const Tensor x = full({64}, 0.5), y = full({64}, 0.25);
+  GradientTape tape;
+  tape.watch(x);
+  static_cast<void>(tape.gradient(elementwise([](auto a, auto b) { return tanh(a * b) + a; }, x, y), x));
+}
+void training_step() {
+  struct Model {
+    Variable w1{full({13, 32}, 0.01, DType::float32)}, b1{zeros({32}, DType::float32)};
+    Variable w2{full({32, 32}, 0.01, DType::float32)}, b2{zeros({32}, DType::float32)};
+    Variable w3{full({32, 3}, 0.01, DType::float32)}, b3{zeros({3}, DType::float32)};
+    auto leaves() { return std::tie(w1, b1, w2, b2, w3, b3); }
+  };
+  static Model m;
+  static SGD optimizer({.learning_rate = 0.01});
+  static const Tensor x = ones({16, 13}, DType::float32), y = zeros({16, 3}, DType::float32);
+  GradientTape tape;
+  const Tensor h1 = relu(matmul(x, m.w1) + m.b1), h2 = relu(matmul(h1, m.w2) + m.b2);
+  const Tensor loss = mean(square(matmul(h2, m.w3) + m.b3 - y));
+  optimizer.step(tape.gradient(loss, m), m);
+}
+void slice_and_concatenate() {
+  static const Tensor x = full({64}, 0.5);
+  GradientTape tape;
+  tape.watch(x);
+  const Tensor y = concatenate({slice(x, {range(32, 64)}), slice(x, {range(0, 32)})});
+  static_cast<void>(tape.gradient(y, x));
+}
+void rosenbrock_gradient() {
+  static const Tensor x = full({1000}, 0.5);
+  static_cast<void>(value_and_grad(rosenbrock)(x));
+}
+void rosenbrock_hvp() {
+  static const Tensor x = full({1000}, 0.5), v = ones({1000});
+  static_cast<void>(hvp(rosenbrock)(x, v));
+}
+
+// Bytes that a tape takes per entry, for one op over and over.
+template <class F>
+double bytes_per_entry(F f) {
+  constexpr int entries = 1000;
+  GradientTape tape;
+  Tensor y = one();
+  tape.watch(y);
+  for (int i = 0; i < entries; ++i) y = f(y);
+  return static_cast<double>(tape.stats().entry_bytes) / entries;
+}
+
+struct Case {
+  const char* name;
+  int units;  // a run of the case is so many
+  void (*run)();
+};
+constexpr Case cases[] = {
+    {"multiply_without_tape", length, multiply_without_tape},
+    {"multiply_recording", length, multiply_recording},
+    {"multiply_gradient", length, multiply_gradient},
+    {"tanh_gradient", length, tanh_gradient},
+    {"persistent_replay", length, persistent_replay},
+    {"nested_tapes", length, nested_tapes},
+    {"forward_accumulator", length, forward_accumulator},
+    {"broadcast_gradient", 1, broadcast_gradient},
+    {"reduction_gradient", 1, reduction_gradient},
+    {"fused_elementwise", 1, fused_elementwise},
+    {"slice_and_concatenate", 1, slice_and_concatenate},
+    {"training_step", 1, training_step},
+    {"rosenbrock_gradient", 1, rosenbrock_gradient},
+    {"rosenbrock_hvp", 1, rosenbrock_hvp},
+};
+
+}  // namespace
+
+// What callgrind counts. Called through a pointer that the compiler cannot see through: a copy of it made for one
+// argument would have another name.
+extern "C" [[gnu::noinline]] void measured(void (*run)(), int times) {
+  for (int i = 0; i < times; ++i) run();
+}
+void (*volatile count)(void (*)(), int) = measured;
+
+int main(int argc, char**) {
+  if (argc > 1) return std::puts(REEL_BUDGET_BUILD) < 0;  // asked for no more
+  std::printf("build %s\nisa %s\n", REEL_BUDGET_BUILD, std::string(isa()).c_str());
+  for (const Case& c : cases) {
+    constexpr int warm_up = 3, few = 4, many = 3 * few;
+    for (int i = 0; i < warm_up; ++i) c.run();
+    const std::int64_t before = allocations + memory_stats().pool_misses;
+    for (int i = 0; i < few; ++i) c.run();
+    const std::int64_t made = allocations + memory_stats().pool_misses - before;
+    count(c.run, few);
+    count(c.run, many);
+    std::printf("case %s %d %.2f\n", c.name, (many - few) * c.units, static_cast<double>(made) / few);
+  }
+  std::printf("bytes multiply_entry %.1f\n", bytes_per_entry([](const Tensor& y) { return y * factor(); }));
+  std::printf("bytes tanh_entry %.1f\n", bytes_per_entry([](const Tensor& y) { return tanh(y); }));
+}

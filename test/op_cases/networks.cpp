@@ -1,0 +1,144 @@
+// Rows of normalisations and losses of neural networks.
+#include <algorithm>
+
+#include "naive.hpp"
+
+namespace cases {
+
+namespace {
+
+using namespace reel;
+using X = Operands;
+using A = Arrays;
+
+// (v - mean) / sqrt(variance + epsilon)
+Row normalised(Row r, Real epsilon) {
+  const Real n = static_cast<Real>(r.size()), mean = total(r) / n;
+  Real squares = 0;
+  for (Real v : r) squares += (v - mean) * (v - mean);
+  for (Real& v : r) v = (v - mean) / std::sqrt(squares / n + epsilon);
+  return r;
+}
+Row over_root_mean_square(Row r, Real epsilon) {
+  Real squares = 0;
+  for (Real v : r) squares += v * v;
+  for (Real& v : r) v /= std::sqrt(squares / static_cast<Real>(r.size()) + epsilon);
+  return r;
+}
+// f(row) of the elements along several axes, put back in their places.
+template <class F>
+Array over(const Array& x, const std::vector<int>& axes, F f) {
+  std::vector<bool> inside(x.shape.size());
+  for (int a : axes) inside[static_cast<std::size_t>(a < 0 ? a + x.shape.rank() : a)] = true;
+  const auto group_of = [&](const Index& i) {
+    std::size_t group = 0;
+    for (std::size_t k = 0; k < i.size(); ++k)
+      if (!inside[k])
+        group =
+            group * static_cast<std::size_t>(x.shape[static_cast<std::int64_t>(k)]) + static_cast<std::size_t>(i[k]);
+    return group;
+  };
+  std::vector<Row> groups(x.values.size());
+  for_each_index(x.shape, [&](const Index& i) { groups[group_of(i)].push_back(at(x, i)); });
+  for (Row& g : groups)
+    if (!g.empty()) g = f(g);
+  std::vector<std::size_t> next(groups.size());
+  return build(x.shape, [&](const Index& i) {
+    const std::size_t g = group_of(i);
+    return groups[g][next[g]++];
+  });
+}
+// x times a plus b, whose axes are some of x's.
+Array scaled(const Array& x, const std::vector<int>& axes, const Array& a, const Array* b) {
+  return build(x.shape, [&](const Index& i) {
+    Index from;
+    for (int axis : axes) from.push_back(i[static_cast<std::size_t>(axis < 0 ? axis + x.shape.rank() : axis)]);
+    return at(x, i) * at(a, from) + (b ? at(*b, from) : 0);
+  });
+}
+Array layer_norm_of(A x, const std::vector<int>& axes, Real epsilon) {
+  const Array y = over(x[0], axes, [=](const Row& r) { return normalised(r, epsilon); });
+  return x.size() == 1 ? y : scaled(y, axes, x[1], &x[2]);
+}
+Array batch_norm_of(A x, int axis, Real epsilon) {
+  std::vector<int> others;
+  for (int a = 0; a < x[0].shape.rank(); ++a)
+    if (a != axis) others.push_back(a);
+  return scaled(over(x[0], others, [=](const Row& r) { return normalised(r, epsilon); }), {axis}, x[1], &x[2]);
+}
+Array inference_of(A x, int axis, Real epsilon) {
+  return build(x[0].shape, [&](const Index& i) {
+    const auto c = static_cast<std::size_t>(i[static_cast<std::size_t>(axis)]);
+    return (at(x[0], i) - x[3].values[c]) / std::sqrt(x[4].values[c] + epsilon) * x[1].values[c] + x[2].values[c];
+  });
+}
+// The rows of both along the axis, one after the other.
+Array cross_entropy_of(A x, int axis, Real smoothing) {
+  std::vector<Row> labels;
+  along(x[1], axis, [&](const Row& r) { return labels.push_back(r), r; });
+  Array y = along(x[0], axis, [&, at = std::size_t{0}](const Row& r) mutable {
+    Real largest = *std::max_element(r.begin(), r.end()), sum = 0, loss = 0;
+    for (Real v : r) sum += std::exp(v - largest);
+    for (std::size_t k = 0; k < r.size(); ++k)
+      loss += ((1 - smoothing) * labels[at][k] + smoothing / static_cast<Real>(r.size())) *
+              (largest + std::log(sum) - r[k]);
+    ++at;
+    return Row{loss};
+  });
+  y.shape.erase(axis < 0 ? axis + y.shape.rank() : axis);
+  return y;
+}
+// Example i has class 2 i modulo the number of classes; number 1 is ignored.
+Tensor classes_of(const Shape& shape, int axis) {
+  Shape rest = shape;
+  rest.erase(axis);
+  Tensor label = mod(2 * arange(rest.elements()), shape[axis]);
+  if (rest.elements() > 1) label = where(equal(arange(rest.elements()), 1), -7, label);
+  return reshape(label, rest);
+}
+Array sparse_of(const Array& x, int axis) {
+  std::int64_t i = 0;
+  Array y = along(x, axis, [&](const Row& r) {
+    const auto label = static_cast<std::size_t>(2 * i) % r.size();
+    Real sum = 0;
+    for (Real v : r) sum += std::exp(v - r[label]);
+    return Row{i++ == 1 ? 0 : std::log(sum)};
+  });
+  y.shape.erase(axis);
+  return y;
+}
+Tensor positive(const Tensor& drawn, std::size_t) { return abs(drawn) + 0.1; }
+Tensor probability(const Tensor& drawn, std::size_t) { return sigmoid(drawn); }
+Tensor last_positive(const Tensor& drawn, std::size_t k) { return k == 4 ? abs(drawn) + 0.1 : drawn; }
+
+// clang-format off
+constexpr Shaped rows[] = {
+    {"layer_norm", "3x4;5;2x3x4;2x40;0x3;3x0", [](X x) { return layer_norm(x[0]); }, [](A x) { return layer_norm_of(x, {-1}, 1e-5L); }, {-2, 2}, nullptr, none, 10},
+    {"layer_norm", "3x4,4,4;5,5,5;2x3x20,20,20;0x3,3,3;17x9,9,9", [](X x) { return layer_norm(x[0], x[1], x[2], {.epsilon = 0.01}); }, [](A x) { return layer_norm_of(x, {-1}, 0.01L); }, {-2, 2}, nullptr, none, 10},
+    {"layer_norm", "2x3x4,3x4,3x4", [](X x) { return layer_norm(x[0], x[1], x[2], {.axes = {1, 2}}); }, [](A x) { return layer_norm_of(x, {1, 2}, 1e-5L); }, {-2, 2}, nullptr, none, 10},
+    {"layer_norm", "2x3x4,2x3,2x3", [](X x) { return layer_norm(x[0], x[1], x[2], {.axes = {0, 1}}); }, [](A x) { return layer_norm_of(x, {0, 1}, 1e-5L); }, {-2, 2}, nullptr, none, 10},
+    {"rms_norm", "3x4,4;5,5", [](X x) { return rms_norm(x[0], x[1]); },
+      [](A x) { return scaled(over(x[0], {-1}, [](const Row& r) { return over_root_mean_square(r, 1e-5L); }), {-1}, x[1], nullptr); }, {-2, 2}, nullptr, none, 10},
+    {"batch_norm", "5x3,3,3;2x3x4,3,3;2x2x3x3,2,2;1x2x20,2,2;0x3,3,3", [](X x) { return batch_norm(x[0], x[1], x[2]).y; }, [](A x) { return batch_norm_of(x, 1, 1e-5L); }, {-2, 2}, nullptr, none, 20},
+    {"batch_norm", "3x5,3,3", [](X x) { return batch_norm(x[0], x[1], x[2], {.axis = 0, .epsilon = 0.01}).y; }, [](A x) { return batch_norm_of(x, 0, 0.01L); }, {-2, 2}, nullptr, none, 20},
+    {"batch_norm", "2x3x2,3,3,3,3;0x3,3,3,3,3", [](X x) { return batch_norm(x[0], x[1], x[2], x[3], x[4]); }, [](A x) { return inference_of(x, 1, 1e-5L); }, {-2, 2}, last_positive, none, 20},
+    {"softmax_cross_entropy", "3x4,3x4;5,5;2x3x20,2x3x20;0x3,0x3;3x40,3x40", [](X x) { return softmax_cross_entropy(x[0], x[1]); }, [](A x) { return cross_entropy_of(x, -1, 0); }, {-2, 2}, nullptr, none, 10},
+    {"softmax_cross_entropy", "2x3x4,2x3x4", [](X x) { return softmax_cross_entropy(x[0], x[1], {.axis = 1, .label_smoothing = 0.2}); }, [](A x) { return cross_entropy_of(x, 1, 0.2L); }, {-2, 2}, nullptr, none, 10},
+    {"sparse_softmax_cross_entropy", "3x4;2x3x20;19x3;2x40;0x3", [](X x) { return sparse_softmax_cross_entropy(x[0], classes_of(x[0].shape(), x[0].rank() - 1), {.ignore_index = -7}); },
+      [](A x) { return sparse_of(x[0], x[0].shape.rank() - 1); }, {-2, 2}, nullptr, none, 10},
+    {"sparse_softmax_cross_entropy", "2x3x4", [](X x) { return sparse_softmax_cross_entropy(x[0], classes_of(x[0].shape(), 1), {.axis = 1, .ignore_index = -7}); },
+      [](A x) { return sparse_of(x[0], 1); }, {-2, 2}, nullptr, none, 10},
+    {"binary_cross_entropy", "3x4,3x4", [](X x) { return binary_cross_entropy(x[0], x[1]); },
+      [](A x) { return build(x[0].shape, [&](const Index& i) { const Real p = at(x[0], i), y = at(x[1], i); return -y * std::log(p) - (1 - y) * std::log1p(-p); }); }, {-2, 2}, probability, none, 10},
+    {"kl_divergence", "3x4,3x4", [](X x) { return kl_divergence(x[0], x[1]); },
+      [](A x) { return build(x[0].shape, [&](const Index& i) { return at(x[0], i) * std::log(at(x[0], i) / at(x[1], i)); }); }, {-2, 2}, positive, none, 10},
+    {"huber", "3x4,3x4", [](X x) { return huber(x[0], x[1], 0.7); },
+      [](A x) { return build(x[0].shape, [&](const Index& i) { const Real d = std::abs(at(x[0], i) - at(x[1], i)), delta = 0.7; return d <= delta ? d * d / 2 : delta * (d - delta / 2); }); }},
+};
+// clang-format on
+
+}  // namespace
+
+std::span<const Shaped> networks() { return rows; }
+
+}  // namespace cases

@@ -1,0 +1,102 @@
+#!/usr/bin/env python3
+"""The arithmetic of bench/run, with two programs made up here in place of reel and a peer. Argument: the project's root."""
+import json
+import os
+import sys
+import tempfile
+import unittest
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.join(sys.argv.pop(1), 'bench', 'driver'))
+import measure  # noqa: E402
+import report  # noqa: E402
+from program import Failure, Program  # noqa: E402
+
+# Answers with the next of the times given, and with the sum of its operands' ranges as checksum.
+FAKE = '''
+import json, sys
+times, scale, check = [float(t) for t in sys.argv[1].split(',')], float(sys.argv[2]), 1.0
+for line in sys.stdin:
+    verb, *rest = line.split()
+    if verb == 'list':
+        cases = [dict(name=n, unit_count=1000, unit='element', bytes=8000, flops=0, tolerance=1e-6, operands='0 2')
+                 for n in ('machine: read', 'tanh f32, n = 1e3', 'tanh f32, n = 1e7')]
+        answer = {'cases': cases, 'about': {'isa': 'none'}}
+    elif verb == 'operands':
+        check, answer = sum(map(float, rest)), {}
+    elif ' '.join(rest[:-1]) == 'dies':
+        sys.exit(1)
+    elif 'tanh' not in rest and 'read' not in rest:
+        answer = {'error': 'no case is named so'}
+    else:
+        times.append(times.pop(0))
+        answer = {'ns': times[-1], 'check': check * scale, 'bytes_per_entry': 88}
+    print(json.dumps(answer), flush=True)
+'''
+
+
+class Driver(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.path = os.path.join(self.folder.name, 'fake.py')
+        with open(self.path, 'w') as file:
+            file.write(FAKE)
+        self.programs = []
+
+    def tearDown(self):
+        for program in self.programs:
+            program.stop()
+        self.folder.cleanup()
+
+    def program(self, name, times, scale=1):
+        self.programs.append(Program(name, [sys.executable, self.path, times, str(scale)], 2))
+        return self.programs[-1]
+
+    def test_row(self):
+        ours, peer = self.program('reel', '900,100,300,200'), self.program('other', '7000,600,600,600')
+        row = measure.measure('tanh f32, n = 1e7', ours, peer, measure.Effort(3, 0.001, 3, 1))
+        self.assertEqual(list(row)[:7], ['name', 'threads', 'ours_ns', 'peer', 'peer_ns', 'ratio', 'unit_count'])
+        self.assertEqual([row[key] for key in list(row)[1:7]], [2, 200, 'other', 600, 3, 1000])
+        self.assertEqual(row['ours_quartiles'], [150, 250])
+        self.assertEqual((row['agree'], row['checksums'], row['bytes_per_entry'], row['gb_per_s']), (True, [2, 2], 88, 40))
+        json.dumps(row)
+
+    def test_results_differ(self):
+        row = measure.measure('tanh f32, n = 1e3', self.program('reel', '1'), self.program('other', '1', 1.1), measure.QUICK)
+        self.assertIs(row['agree'], False)
+        self.assertIn('RESULTS DIFFER', report.text([row], 'Ops'))
+        self.assertIn('results differ: tanh', report.summary([row]))
+
+    def test_no_peer(self):
+        row = measure.measure('tanh f32, n = 1e3', self.program('reel', '5'), None, measure.QUICK)
+        self.assertEqual([row['peer'], row['peer_ns'], row['ratio']], [None] * 3)
+        self.assertIn('| - | - | - |', report.markdown({'date': '', 'machine': '', 'command': '', 'rows': [row]}, ops=True))
+
+    def test_fractions(self):
+        ours = self.program('reel', '100')
+        rows = [measure.measure(name, ours, None, measure.QUICK) for name in ours.cases]
+        rows[2]['ours_ns'], rows[2]['gb_per_s'] = 400, 20
+        measure.add_fractions(rows)
+        self.assertEqual((rows[2]['of_bandwidth'], rows[2]['of_l1']), (0.25, 0.25))
+
+    def test_failures(self):
+        ours = self.program('reel', '5')
+        with self.assertRaisesRegex(Failure, 'reel: no case'):
+            ours.run('cosh', 0.001)
+        with self.assertRaisesRegex(Failure, 'no answer'):
+            ours.run('dies', 0.001)
+        self.assertEqual(ours.run('tanh', 0.001)['ns'], 5)  # started again
+
+    def test_sections(self):
+        names = {'machine: read': 'Machine', 'tape: record': 'Tapes', 'where f64, n = 1e5': 'Ops',
+                 'stripped library': 'Whole programs', 'tanh forward, n = 1e5': 'Micro benchmarks'}
+        self.assertEqual({name: report.section(name) for name in names}, names)
+
+    def test_agree(self):
+        self.assertIsNone(measure.agree(None, 1, 1e-3))
+        self.assertIsNone(measure.agree(1, 1, 0))
+        self.assertTrue(measure.agree(0, 0, 1e-3))
+        self.assertFalse(measure.agree(1, 1.01, 1e-3))
+
+
+unittest.main()
