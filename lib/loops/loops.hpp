@@ -18,12 +18,10 @@ inline constexpr std::int64_t parallel_threshold = 32768;
 /// What pointwise() does where it takes more than one call of the kernel.
 void pointwise_any(kernels::Loop loop, const Shape& shape, std::span<const Tensor* const> in, const Tensor& out);
 
-/// out = loop(in...), elementwise. Operands broadcast to `shape`, with any strides; a null one is not read. `out` is
-/// contiguous, of `shape`, and may share the block of an operand that has its shape, element size and no gaps.
-inline void pointwise(kernels::Loop loop, const Shape& shape, std::span<const Tensor* const> in, const Tensor& out) {
-  const detail::Block* to = detail::block(out);
+/// One call of the kernel, if that is all it takes: operands of one element, or laid out as the result is. False, and
+/// nothing done, for others.
+inline bool pointwise_at_once(kernels::Loop loop, std::span<const Tensor* const> in, const detail::Block* to) {
   const std::int64_t n = to->size;
-  if (n >= parallel_threshold) return pointwise_any(loop, shape, in, out);
   kernels::Strided operand[max_operands];
   for (std::size_t k = 0; k < in.size(); ++k) {
     if (!in[k]) {
@@ -31,15 +29,28 @@ inline void pointwise(kernels::Loop loop, const Shape& shape, std::span<const Te
       continue;
     }
     const detail::Block* from = detail::block(*in[k]);
-    if (from->size == 1) {
+    if (from->size == 1)
       operand[k] = {from->data, 0};
-    } else if (from->size == n && from->contiguous()) {  // it broadcasts, so it has the very shape, ones apart
+    else if (from->size == n && from->contiguous())  // it broadcasts, so it has the very shape, ones apart
       operand[k] = {from->data, 1};
-    } else {
-      return pointwise_any(loop, shape, in, out);
-    }
+    else
+      return false;
   }
   if (n > 0) loop(operand, to->data, n);
+  return true;
+}
+
+/// out = loop(in...), elementwise. Operands broadcast to `shape`, with any strides; a null one is not read. `out` is
+/// contiguous, of `shape`, and may share the block of an operand that has its shape, element size and no gaps.
+inline void pointwise(kernels::Loop loop, const Shape& shape, std::span<const Tensor* const> in, const Tensor& out) {
+  const detail::Block* to = detail::block(out);
+  if (to->size >= parallel_threshold || !pointwise_at_once(loop, in, to)) pointwise_any(loop, shape, in, out);
+}
+
+/// The same, in the shape that `out` has.
+inline void pointwise(kernels::Loop loop, std::span<const Tensor* const> in, const Tensor& out) {
+  const detail::Block* to = detail::block(out);
+  if (to->size >= parallel_threshold || !pointwise_at_once(loop, in, to)) pointwise_any(loop, to->shape(), in, out);
 }
 
 /// out = in, reduced over `axes` (from the front, ascending): pairwise, in an order that shapes and strides fix. `out`

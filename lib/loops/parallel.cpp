@@ -1,7 +1,8 @@
-// Parallel loops on oneTBB. At most num_threads() workers draw pieces of a fixed partition from a counter; which one
-// gets a piece changes nothing. The wait is isolated: a waiting thread never picks up a task of the user's, which could
-// meet the tape that is open here. The context is isolated too: when the user's task group is cancelled, our loop is
-// not.
+// Parallel loops on oneTBB. At most num_threads() workers draw pieces of a fixed partition: each from a share of its
+// own first, which in the next loop over as many elements is the same, so that what one loop wrote is in the cache of
+// the worker that reads it in the next; then from the others'. Which one gets a piece changes nothing. The wait is
+// isolated: a waiting thread never picks up a task of the user's, which could meet the tape that is open here. The
+// context is isolated too: when the user's task group is cancelled, our loop is not.
 #include "loops/parallel.hpp"
 
 #include <oneapi/tbb/info.h>
@@ -56,10 +57,23 @@ void parallel_for(std::int64_t n, std::int64_t grain, void (*body)(std::int64_t,
   const std::int64_t pieces = (n - 1) / grain + 1;
   const int workers = static_cast<int>(std::min<std::int64_t>(pieces, num_threads()));
   if (workers == 1) return body(0, n, context);
-  std::atomic<std::int64_t> next{0};
-  const auto work = [&](int) {
-    for (std::int64_t piece; (piece = next.fetch_add(1, std::memory_order_relaxed)) < pieces;)
-      body(piece * grain, std::min(n, (piece + 1) * grain), context);
+  struct alignas(64) Share {
+    std::atomic<std::int64_t> next;
+    std::int64_t end;
+  };
+  constexpr int most_shares = 16;
+  Share shares[most_shares];
+  const int count = std::min(workers, most_shares);
+  for (int s = 0; s < count; ++s) {
+    shares[s].next.store(pieces * s / count, std::memory_order_relaxed);
+    shares[s].end = pieces * (s + 1) / count;
+  }
+  const auto work = [&](int worker) {
+    for (int k = 0; k < count; ++k) {
+      Share& share = shares[(worker + k) % count];
+      for (std::int64_t piece; (piece = share.next.fetch_add(1, std::memory_order_relaxed)) < share.end;)
+        body(piece * grain, std::min(n, (piece + 1) * grain), context);
+    }
   };
   tbb::task_group_context apart(tbb::task_group_context::isolated);
   tbb::this_task_arena::isolate([&] { tbb::parallel_for(0, workers, work, tbb::simple_partitioner(), apart); });

@@ -8,10 +8,11 @@
 namespace reel::loops {
 namespace {
 
-constexpr std::int64_t piece = 16384;             // elements that one thread takes at a time
-constexpr std::int64_t turned_bytes = 16 * 1024;  // of a tile of an operand that is turned,
-constexpr std::int64_t turned_line = 256;         // and of its shorter side,
-constexpr int most_turned = 3;                    // for so many operands on the stack
+constexpr std::int64_t least_piece = 4096, piece = 16384;  // elements that one thread takes at a time
+constexpr std::int64_t pieces_wanted = 16;                 // so that threads are done at about the same time
+constexpr std::int64_t turned_bytes = 16 * 1024;           // of a tile of an operand that is turned,
+constexpr std::int64_t turned_line = 256;                  // and of its shorter side,
+constexpr int most_turned = 3;                             // for so many operands on the stack
 
 }  // namespace
 
@@ -187,18 +188,19 @@ void pointwise_any(kernels::Loop loop, const Shape& shape, std::span<const Tenso
       if (job.nest.rank > 1 && !job.short_rows()) job.choose_matrix();
     }
   }
-  const auto go = [&](std::int64_t n, std::int64_t grain, const auto& run) {
+  const std::int64_t grain = std::clamp(size / pieces_wanted / 1024 * 1024, least_piece, piece);
+  const auto go = [&](std::int64_t n, std::int64_t each, const auto& run) {
     if (size < parallel_threshold)
       run(std::int64_t{0}, n);
     else
-      parallel_for(n, grain, run);
+      parallel_for(n, each, run);
   };
   if (const Tiling& m = job.matrix; m.row >= 0)
     return go(size / (m.rows * m.columns) * m.strips * m.chunks,
-              std::max<std::int64_t>(1, piece / (m.height * m.width)),
+              std::max<std::int64_t>(1, grain / (m.height * m.width)),
               [&](std::int64_t begin, std::int64_t end) { job.turns(begin, end, to->data); });
   job.classify();
-  go(size, job.short_rows() ? piece / job.tile * job.tile : piece, [&](std::int64_t begin, std::int64_t end) {
+  go(size, job.short_rows() ? grain / job.tile * job.tile : grain, [&](std::int64_t begin, std::int64_t end) {
     job.compute(begin, end, to->data + begin * static_cast<std::int64_t>(job.out_bytes));
   });
 }

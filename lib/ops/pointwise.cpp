@@ -10,6 +10,7 @@
 #include "loops/loops.hpp"
 #include "ops/complex.hpp"
 #include "ops/engine.hpp"
+#include "ops/shape/view.hpp"
 #include "tape/tape.hpp"
 
 namespace reel {
@@ -167,6 +168,25 @@ Tensor run(const Row& row, const std::array<const Operand*, Arity>& operands) {
   return out;
 }
 
+constexpr std::int64_t worth_a_view = 1024;  // elements
+
+// Whether g is a one that is repeated: the cotangent of a sum that nothing follows.
+bool is_one(const Tensor& g) {
+  const detail::Block* b = detail::block(g);
+  for (int d = 0; d < b->rank; ++d)
+    if (b->extents()[d] != 1 && b->strides()[d] != 0) return false;
+  if (b->size == 0) return false;
+  return b->dtype == DType::float32   ? *reinterpret_cast<const float*>(b->data) == 1
+         : b->dtype == DType::float64 ? *reinterpret_cast<const double*>(b->data) == 1
+                                      : false;
+}
+// Whether x's elements are in memory of the user, who may write there.
+bool is_borrowed(const Tensor& x) {
+  const detail::Block* b = detail::block(x);
+  if (b->flags & detail::view_flag) b = static_cast<const detail::Block*>(b->base);
+  return b->flags & detail::borrowed_flag;
+}
+
 // g times the partial derivative with respect to operand K: in the shape of the result, or summed down to `target`
 // already. Recorded when a tape follows what it is made of; one fused kernel otherwise, which writes into g's own
 // memory if nobody `needs` g afterwards.
@@ -193,6 +213,9 @@ Tensor product(const tape::Record& record, const Tensor& g, const Shape& shape, 
         return table::apply(p, g, operand(1), operand(2), operand(3), operand(4));
       }
     }
+    if constexpr (p.is_times)
+      if (detail::block(g)->size >= worth_a_view && is_one(g) && !is_borrowed(*in[count - 1]))
+        return broadcast_view(*in[count - 1], shape);
     return fused(kernels::active().op[kernels::row_of<Name>()][static_cast<std::size_t>(g.dtype())].product[K], g, in,
                  shape, target, !needed);
   }

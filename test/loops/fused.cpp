@@ -224,3 +224,107 @@ TEST_CASE("a rule writes into a cotangent that nobody else holds, and into no ot
   }
   CHECK(worst < 1e-12);
 }
+
+TEST_CASE("cotangents of slices are added to one owned buffer in place") {
+  const Tensor x = from_data(layouts::numbers(60, 1), {6, 10});
+  const auto f = [](const Tensor& t) {
+    Tensor total = sum(t) * 0.5;
+    for (std::int64_t i = 0; i < 6; ++i) total = total + sum(t[i] * t[5 - i]);
+    total = total + sum(slice(t, {range(1, 5), range(9, 0, -3)})) + sum(tanh(slice(t, {all, 3})));
+    return total + t[2][3] * t[2][3] + sum(slice(t, {range(0, 6, 2), newaxis, range(2, 2)}));
+  };
+  const auto value = [&](const std::vector<double>& v) {
+    const auto at = [&](std::size_t r, std::size_t c) { return v[r * 10 + c]; };
+    double total = 0;
+    for (double e : v) total += 0.5 * e;
+    for (std::size_t i = 0; i < 6; ++i)
+      for (std::size_t k = 0; k < 10; ++k) total += at(i, k) * at(5 - i, k);
+    for (std::size_t r = 1; r < 5; ++r)
+      for (std::size_t c : {9, 6, 3}) total += at(r, c);
+    for (std::size_t r = 0; r < 6; ++r) total += std::tanh(at(r, 3));
+    return total + at(2, 3) * at(2, 3);
+  };
+  std::vector<double> v = x.to_vector(), expected;
+  for (double& e : v) {
+    const double before = e;
+    e = before + 1e-5;
+    const double up = value(v);
+    e = before - 1e-5;
+    expected.push_back((up - value(v)) / 2e-5);
+    e = before;
+  }
+  for (AggregationMethod method :
+       {AggregationMethod::add_n, AggregationMethod::tree, AggregationMethod::accumulate_n}) {
+    GradientTape tape({.persistent = true});
+    tape.watch(x);
+    const Tensor y = f(x);
+    const Tensor g = *tape.gradient(y, x, {.aggregation_method = method});
+    CHECK(distance(g, from_data(expected, {6, 10})) < 1e-7);
+    CHECK(g.to_vector() == (*tape.gradient(y, x, {.aggregation_method = method})).to_vector());
+  }
+  // What others hold is not written: the cotangent of a sum, of an identity, one given.
+  const Tensor given = from_data(layouts::numbers(60, 2), {6, 10});
+  const std::vector<double> before = given.to_vector();
+  GradientTape tape;
+  tape.watch(x);
+  const Tensor y = identity(x), row = x[1], z = identity(y);
+  const std::vector<Gradient> g = tape.gradient({row, z}, {x, y, z}, {.output_gradients = {ones({10}), given}});
+  CHECK(given.to_vector() == before);
+  CHECK(g[1].dense().to_vector() == before);
+  CHECK(g[2].dense().to_vector() == before);
+  std::vector<double> sum_of_both = before;
+  for (std::size_t i = 10; i < 20; ++i) sum_of_both[i] += 1;
+  CHECK(g[0].dense().to_vector() == sum_of_both);
+  // Recorded, to second order; and many cotangents at once.
+  const Tensor h = hessian(f)(x), j = jacobian([](const Tensor&t) { return t[0] * t[1] + t[0]; })(x);
+  CHECK(reshape(h, {60, 60}).to_vector() == transpose(reshape(h, {60, 60})).to_vector());
+  std::size_t wrong = 0;
+  for (std::int64_t r = 0; r < 10; ++r)
+    for (std::int64_t i = 0; i < 60; ++i) {
+      const double e = r == i        ? v[static_cast<std::size_t>(10 + i)] + 1
+                       : i == r + 10 ? v[static_cast<std::size_t>(r)]
+                                     : 0;
+      wrong += j.to_vector()[static_cast<std::size_t>(r * 60 + i)] != e;
+    }
+  CHECK(wrong == 0);
+}
+
+TEST_CASE("a loop over the rows of a matrix holds one cotangent of the matrix in reverse") {
+  const Tensor x = from_data(layouts::numbers(512 * 512, 1), {512, 512});
+  reset_peak_bytes();
+  const std::int64_t before = memory_stats().peak_bytes;
+  GradientTape tape;
+  tape.watch(x);
+  Tensor total = scalar(0.);
+  for (std::int64_t i = 0; i < 512; ++i) total = total + sum(x[i] * x[i]);
+  CHECK((*tape.gradient(total, x)).to_vector() == (x * 2).to_vector());
+  const std::int64_t matrix = 512 * 512 * 8;
+  CHECK(memory_stats().peak_bytes - before < 20 * matrix);  // one for each row would be 512
+}
+
+TEST_CASE("the product with a cotangent of ones is the operand itself, but for memory of the user") {
+  const Shape shape{40, 50};
+  const Tensor x = from_data(layouts::numbers(2000, 1), shape), y = from_data(layouts::numbers(2000, 2), shape);
+  std::vector<double> mine = layouts::numbers(2000, 3);
+  const std::vector<double> given = mine;
+  const Tensor z = borrow(mine.data(), shape, std::shared_ptr<void>());
+  GradientTape tape({.persistent = true});
+  for (const Tensor* t : {&x, &y, &z}) tape.watch(*t);
+  const Tensor total = sum(x * y) + sum(transpose(x) * transpose(z)), half = sum(x * y) * 0.5, own = sum(x * z);
+  const Tensor dx = *tape.gradient(total, x), dy = *tape.gradient(total, y), by_z = *tape.gradient(own, x);
+  const Tensor halved = *tape.gradient(half, y);
+  mine.assign(mine.size(), 0.);
+  CHECK(dy.to_vector() == x.to_vector());
+  CHECK(dy.id() != x.id());
+  CHECK(by_z.to_vector() == given);
+  CHECK(dx.to_vector() == (y + from_data(given, shape)).to_vector());
+  CHECK(halved.to_vector() == (x * 0.5).to_vector());
+  // A broadcast operand, and one that is a number.
+  const Tensor row = from_data(layouts::numbers(50, 4), {50}), number = scalar(3.);
+  GradientTape other;
+  for (const Tensor* t : {&x, &row, &number}) other.watch(*t);
+  const std::vector<Gradient> g = other.gradient(sum(x * row) + sum(number * x), {x, row, number});
+  CHECK(g[0].dense().to_vector() == (broadcast_to(row, shape) + 3).to_vector());
+  CHECK(distance(g[1].dense(), sum(x, 0)) < 1e-14);
+  CHECK(distance(g[2].dense(), sum(x)) < 1e-14);
+}

@@ -24,8 +24,9 @@ class Sums {
     if (!cell)
       cell = std::move(term);
     else if (in_place() && !cell.is_slices() && !term.is_slices())
-      // In the cell's own buffer where nobody else holds it.
-      GradientAccess::value(cell) = reel::add(std::move(GradientAccess::value(cell)), GradientAccess::value(term));
+      // In a buffer of either that nobody else holds.
+      GradientAccess::value(cell) =
+          reel::add(std::move(GradientAccess::value(cell)), std::move(GradientAccess::value(term)));
     else
       combine(cell, std::move(term));
   }

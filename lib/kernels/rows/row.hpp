@@ -36,12 +36,21 @@ struct Identity {};
 struct Zero {};
 struct Unconnected {};
 
+// g times what is read: that itself where g is one.
+struct Times {
+  template <class G, class V>
+  [[gnu::always_inline]] constexpr auto operator()(const G& g, const V& read) const {
+    return g * read;
+  }
+};
+
 template <Reads R, class F>
 struct Product {
   static constexpr Reads reads = R;
   static constexpr bool is_identity = std::is_same_v<F, Identity>;
   static constexpr bool is_zero = std::is_same_v<F, Zero>;
   static constexpr bool is_unconnected = std::is_same_v<F, Unconnected>;
+  static constexpr bool is_times = std::is_same_v<F, Times>;
   static constexpr bool has_function = !is_identity && !is_zero && !is_unconnected;
   F function;
 };
@@ -49,6 +58,8 @@ template <Reads R, class F>
 constexpr Product<R, F> d(F function) {
   return {function};
 }
+template <Reads R>
+inline constexpr Product<R, Times> times{};
 inline constexpr Product<none, Identity> same{};
 inline constexpr Product<none, Zero> zero{};
 inline constexpr Product<none, Unconnected> unconnected{};

@@ -4,6 +4,7 @@
 #include <reel/ops/index.hpp>
 #include <reel/ops/make.hpp>
 
+#include "kernels/table.hpp"
 #include "ops/shape/view.hpp"
 
 namespace reel {
@@ -63,8 +64,24 @@ Tensor part(const Tensor& x, const Plan& p) {
 Tensor take(const Tensor& x, const Plan& p);
 Tensor place(const Tensor& g, const Shape& shape, const Plan& p);
 
+// sum's part += g: a loop over the rows of a matrix costs the matrix once in reverse, not once per row.
+void add_to_part(const Tensor& sum, const Tensor& g, const Plan& p) {
+  const Tensor to = part(sum, p);
+  const kernels::Loop add =
+      kernels::active().pointwise(kernels::row_of<"add">(), static_cast<kernels::Type>(sum.dtype())).value;
+  const Tensor* both[] = {&to, &g};
+  const Tensor total = to.is_contiguous() ? to : detail::empty(to.dtype(), to.shape());
+  loops::pointwise(add, to.shape(), both, total);
+  if (!to.is_contiguous()) loops::copy(total, to);
+}
+
 Tensor take_transposed(const tape::Record& r, const Tensor& g) {
-  return place(g, r.led(r.shape(0)), led(r, plan_of(r.attributes(), r.output_shape())));
+  const Plan p = led(r, plan_of(r.attributes(), r.output_shape()));
+  if (Tensor sum = r.take_sum(0); sum.defined()) {
+    add_to_part(sum, g, p);
+    return sum;
+  }
+  return place(g, r.led(r.shape(0)), p);
 }
 Tensor take_again(const tape::Record& r, const Tensor& t) { return take(t, plan_of(r.attributes(), r.output_shape())); }
 Tensor place_transposed(const tape::Record& r, const Tensor& g) {

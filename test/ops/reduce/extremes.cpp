@@ -182,3 +182,29 @@ TEST_CASE("the mean and its gradient") {
   CHECK(tape.stats().entries == 1);
   CHECK(tape.stats().saved_bytes == 0);
 }
+
+TEST_CASE("argmax along any axis of any layout finds what a loop finds") {
+  Generator generator(5);
+  for (const Shape& shape : {Shape{70, 90}, {5, 300, 7}, {3, 2000}, {2000, 3}, {4, 5, 6}})
+    for (const DType d : {DType::int32, DType::float32, DType::float64}) {
+      const Tensor given = cast(floor(random_uniform(generator, shape, 0., 50.)), d);
+      for (const Tensor& x : {given, transpose(contiguous(transpose(given))), flip(given, 0)})
+        for (int axis = 0; axis < shape.rank(); ++axis) {
+          std::int64_t inner = 1;
+          for (int k = axis + 1; k < shape.rank(); ++k) inner *= shape[k];
+          const std::int64_t n = shape[axis];
+          const std::vector<double> v = cast(contiguous(x), DType::float64).to_vector();
+          std::vector<std::int64_t> expected;
+          for (std::int64_t i = 0; i < x.size() / n; ++i) {
+            const auto at = [&](std::int64_t k) {
+              return v[static_cast<std::size_t>(i / inner * inner * n + i % inner + k * inner)];
+            };
+            std::int64_t best = 0;
+            for (std::int64_t k = 1; k < n; ++k)
+              if (at(k) > at(best)) best = k;
+            expected.push_back(best);
+          }
+          CHECK(argmax(x, axis).to_vector<std::int64_t>() == expected);
+        }
+    }
+}
