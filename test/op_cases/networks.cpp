@@ -194,13 +194,13 @@ constexpr Shaped rows[] = {
     {"conv2d", "1x4x5x6,6x2x2x2", [](X x) { return conv2d(x[0], x[1], {.stride = {1, 3}, .padding = {{1, 0}, {0, 2}}, .dilation = {2, 1}, .groups = 2}); },
       [](A x) { return convolution_of(x, {.stride = {1, 3}, .before = {1, 0}, .dilation = {2, 1}, .results = {4, 3}, .groups = 2}); }, {-2, 2}, nullptr, none, 10},
     {"conv2d_transpose", "2x3x2x4,3x2x3x2", [](X x) { return conv2d_transpose(x[0], x[1]); }, [](A x) { return transposed_of(x, {.results = {4, 5}}); }, {-2, 2}, nullptr, none, 10},
-    {"conv2d_transpose", "1x4x3x2,4x2x2x3", [](X x) { return conv2d_transpose(x[0], x[1], {.stride = {2, 3}, .padding = {{1, 0}, {1, 1}}, .dilation = {1, 2}, .groups = 2, .size = {{6, 8}}}); },
+    {"conv2d_transpose", "1x4x3x2,4x2x2x3", [](X x) { return conv2d_transpose(x[0], x[1], {.stride = {2, 3}, .padding = {{1, 0}, {1, 1}}, .dilation = {1, 2}, .groups = 2, .size = {6, 8}}); },
       [](A x) { return transposed_of(x, {.stride = {2, 3}, .before = {1, 1}, .dilation = {1, 2}, .results = {6, 8}, .groups = 2}); }, {-2, 2}, nullptr, none, 10},
     {"max_pool2d", "2x2x4x5;0x2x4x5", [](X x) { return max_pool2d(x[0], {2, 2}); }, [](A x) { return pooled(x[0], 2, 2, {.stride = {2, 2}, .results = {2, 2}}, greatest); }},
-    {"max_pool2d", "1x2x5x4", [](X x) { return max_pool2d(x[0], {3, 2}, {.stride = {{2, 1}}, .padding = Padding::same, .dilation = {1, 2}}); },
+    {"max_pool2d", "1x2x5x4", [](X x) { return max_pool2d(x[0], {3, 2}, {.stride = {2, 1}, .padding = Padding::same, .dilation = {1, 2}}); },
       [](A x) { return pooled(x[0], 3, 2, {.stride = {2, 1}, .before = {1, 1}, .dilation = {1, 2}, .results = {3, 4}}, greatest); }},
     {"avg_pool2d", "2x2x4x5;0x2x4x5", [](X x) { return avg_pool2d(x[0], {2, 2}); }, [](A x) { return pooled(x[0], 2, 2, {.stride = {2, 2}, .results = {2, 2}}, mean_of); }},
-    {"avg_pool2d", "1x2x5x4", [](X x) { return avg_pool2d(x[0], {3, 2}, {.stride = {{1, 3}}, .padding = {{1, 2}, {1, 0}}}); },
+    {"avg_pool2d", "1x2x5x4", [](X x) { return avg_pool2d(x[0], {3, 2}, {.stride = {1, 3}, .padding = {{1, 2}, {1, 0}}}); },
       [](A x) { return pooled(x[0], 3, 2, {.stride = {1, 3}, .before = {1, 1}, .results = {6, 2}}, mean_of); }},
 };
 // clang-format on

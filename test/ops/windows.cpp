@@ -179,7 +179,7 @@ TEST_CASE("convolution and pooling give the same bits for every number of thread
     GradientTape tape;
     tape.watch(x);
     tape.watch(w);
-    const Tensor y = conv2d(x, w, {.padding = Padding::same}), z = max_pool2d(y, {3, 3}, {.stride = {{2, 2}}}),
+    const Tensor y = conv2d(x, w, {.padding = Padding::same}), z = max_pool2d(y, {3, 3}, {.stride = {2, 2}}),
                  a = avg_pool2d(y, {2, 2});
     const auto d = tape.gradient(sum(square(z)) + sum(square(a)), {x, w});
     const auto bytes = bytes_of({y, z, a, *d[0], *d[1]});
@@ -212,19 +212,19 @@ TEST_CASE("convolution and pooling: PyTorch 1.13's numbers, to the second order"
 
   GradientTape tape({.persistent = true});
   tape.watch(x);
-  const Tensor m = max_pool2d(x, {3, 2}, {.stride = {{2, 1}}, .padding = {{1, 1}, {1, 1}}, .dilation = {1, 2}});
+  const Tensor m = max_pool2d(x, {3, 2}, {.stride = {2, 1}, .padding = {{1, 1}, {1, 1}}, .dilation = {1, 2}});
   check_sums("max", m, 94.818063664390976, 1.057777589858504);
   check_sums("its gradient", *tape.gradient(sum(m * m * m), x), 258.59911911191983, 0.72072336000999115);
-  const Tensor a = avg_pool2d(x, {3, 2}, {.stride = {{2, 1}}, .padding = {{1, 1}, {1, 1}}});
+  const Tensor a = avg_pool2d(x, {3, 2}, {.stride = {2, 1}, .padding = {{1, 1}, {1, 1}}});
   check_sums("avg", a, -0.36042809906885342, -1.258077437921044);
   check_sums("its gradient", *tape.gradient(sum(a * a * a), x), 29.638184195023378, 1.6919106808538487);
   check_sums("padding counted",
-             avg_pool2d(x, {3, 2}, {.stride = {{2, 1}}, .padding = {{1, 1}, {1, 1}}, .count_include_padding = true}),
+             avg_pool2d(x, {3, 2}, {.stride = {2, 1}, .padding = {{1, 1}, {1, 1}}, .count_include_padding = true}),
              -0.13910471789385331, 0.077363729395959036);
   check_sums("transpose",
              conv2d_transpose(
                  x, waves({4, 3, 3, 2}, 0.53, cosine),
-                 {.stride = {2, 3}, .padding = {{1, 1}, {0, 0}}, .dilation = {1, 2}, .groups = 2, .size = {{12, 15}}}),
+                 {.stride = {2, 3}, .padding = {{1, 1}, {0, 0}}, .dilation = {1, 2}, .groups = 2, .size = {12, 15}}),
              -4.7936441950854274, -7.8795978898671661);
 }
 
@@ -233,9 +233,9 @@ TEST_CASE("padding same: one that is left over comes after the last row and colu
   CHECK(conv2d(x, w, {.padding = Padding::same}).to_vector() == std::vector<double>{3, 5, 7, 4});
   CHECK(conv2d(x, ones({1, 1, 1, 3}), {.stride = {1, 2}, .padding = Padding::same}).to_vector() ==
         std::vector<double>{6, 7});
-  CHECK(max_pool2d(-x, {1, 2}, {.stride = {{1, 1}}, .padding = Padding::same}).to_vector() ==
+  CHECK(max_pool2d(-x, {1, 2}, {.stride = {1, 1}, .padding = Padding::same}).to_vector() ==
         std::vector<double>{-1, -2, -3, -4});
-  CHECK(avg_pool2d(x, {1, 2}, {.stride = {{1, 1}}, .padding = Padding::same}).to_vector() ==
+  CHECK(avg_pool2d(x, {1, 2}, {.stride = {1, 1}, .padding = Padding::same}).to_vector() ==
         std::vector<double>{1.5, 2.5, 3.5, 4});
 }
 
@@ -265,7 +265,7 @@ TEST_CASE("max_pool2d: the first of equals, NaN, and padding that never wins") {
     CHECK(g == std::vector<double>{0, 1, 0, 0, 0, 0});
   }
   {  // windows overlap: what is greatest in several gets all their cotangents
-    const auto [y, g] = both(image({1, 9, 2, 9, 0}, {1, 1, 1, 5}), {1, 3}, {.stride = {{1, 1}}});
+    const auto [y, g] = both(image({1, 9, 2, 9, 0}, {1, 1, 1, 5}), {1, 3}, {.stride = {1, 1}});
     CHECK(y == std::vector<double>{9, 9, 9});
     CHECK(g == std::vector<double>{0, 2, 0, 1, 0});
   }
@@ -275,7 +275,7 @@ TEST_CASE("max_pool2d: the first of equals, NaN, and padding that never wins") {
     CHECK(g == std::vector<double>{0, 1, 0, 0});
   }
   for (double value : {-3.0, -double{INFINITY}}) {  // the first of all -inf, too
-    const auto [y, g] = both(full({1, 1, 2, 2}, value), {2, 2}, {.stride = {{1, 1}}, .padding = {{1, 1}, {1, 1}}});
+    const auto [y, g] = both(full({1, 1, 2, 2}, value), {2, 2}, {.stride = {1, 1}, .padding = {{1, 1}, {1, 1}}});
     CHECK(y == std::vector<double>(9, value));
     CHECK(g == std::vector<double>{4, 2, 2, 1});
   }
@@ -335,7 +335,7 @@ TEST_CASE("convolution and pooling: errors") {
   CHECK_THROWS_AS(max_pool2d(cast(x, DType::int64), {2, 2}), TypeError);
   CHECK_THROWS_AS(conv2d(Tensor(), w), ValueError);
   CHECK_THROWS_WITH(conv2d_transpose(x, w), Contains("x has 4 filters and w has 2"));
-  CHECK_THROWS_WITH(conv2d_transpose(ones({1, 2, 3, 3}), w, {.size = {{7, 5}}}), Contains("choose another size"));
+  CHECK_THROWS_WITH(conv2d_transpose(ones({1, 2, 3, 3}), w, {.size = {7, 5}}), Contains("choose another size"));
   CHECK_THROWS_WITH(max_pool2d(x, {2, 2}, {.padding = {{2, 0}, {0, 0}}}), Contains("nothing but padding"));
   CHECK_THROWS_WITH(max_pool2d(x, {0, 2}), Contains("the window's height is 0"));
   CHECK_THROWS_WITH(avg_pool2d(x, {2, 7}), Contains("avg_pool2d: the window's width of 7"));

@@ -3,7 +3,6 @@
 #pragma once
 #include <array>
 #include <cstdint>
-#include <optional>
 #include <reel/tensor.hpp>
 #include <tuple>
 
@@ -12,10 +11,10 @@ namespace [[gnu::visibility("default")]] reel {
 // Convolution and pooling
 //
 // Images are [batch, channels, height, width], as in PyTorch and ONNX; of others, transpose: y = transpose(x, {0, 3, 1,
-// 2}). A bias [filters, 1, 1] is added like anything that broadcasts. Any batch, an empty one too; results have the same
-// bits for every number of threads. Padding counts as zeros, of max_pool2d as nothing. ShapeError for another rank,
-// channels that do not match, and windows that are larger than the padded image; ValueError for strides, dilations and
-// groups below 1 and negative padding.
+// 2}). A bias [filters, 1, 1] is added like anything that broadcasts. Any batch, an empty one too; results have the
+// same bits for every number of threads. Padding counts as zeros, of max_pool2d as nothing. ShapeError for another
+// rank, channels that do not match, and windows that are larger than the padded image; ValueError for strides,
+// dilations and groups below 1 and negative padding.
 
 /// Along rows and columns.
 using Size2d = std::array<std::int64_t, 2>;
@@ -49,8 +48,8 @@ struct Conv2dTransposeOptions {
   Padding padding = {};
   Size2d dilation = {1, 1};
   std::int64_t groups = 1;
-  /// Height and width of the result; default: the smallest, of Padding::same the size times the stride.
-  std::optional<Size2d> size = {};
+  /// Height and width of the result; default, {0, 0}: the smallest, of Padding::same the size times the stride.
+  Size2d size = {0, 0};
 };
 /// The transpose of conv2d, with the same arguments: x [batch, filters, ...] and w [filters, channels / groups, ...] to
 /// [batch, channels, height, width] (PyTorch's conv_transpose2d, TensorFlow's conv2d_transpose). ShapeError unless
@@ -58,8 +57,8 @@ struct Conv2dTransposeOptions {
 Tensor conv2d_transpose(const Operand& x, const Operand& w, const Conv2dTransposeOptions& options = {});
 
 struct MaxPool2dOptions {
-  /// Default: the window.
-  std::optional<Size2d> stride = {};
+  /// Default, {0, 0}: the window.
+  Size2d stride = {0, 0};
   Padding padding = {};
   Size2d dilation = {1, 1};
 };
@@ -68,8 +67,8 @@ struct MaxPool2dOptions {
 Tensor max_pool2d(const Operand& x, const Size2d& window, const MaxPool2dOptions& options = {});
 
 struct AvgPool2dOptions {
-  /// Default: the window.
-  std::optional<Size2d> stride = {};
+  /// Default, {0, 0}: the window.
+  Size2d stride = {0, 0};
   Padding padding = {};
   /// Whether sums are divided by the size of the window even where it reaches into the padding.
   bool count_include_padding = false;

@@ -1,5 +1,5 @@
-// Convolution and pooling, loop/convolution.hpp.
-#include "kernels/loop/convolution.hpp"
+// Convolution and pooling, window/convolution.hpp.
+#include "kernels/window/convolution.hpp"
 
 #include "kernels/compiled/parts.hpp"
 

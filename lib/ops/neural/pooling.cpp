@@ -51,6 +51,8 @@ Tensor from_places(const loops::Convolved& c, const Tensor& x, const Tensor& pla
   return moved(c, x, places, resized(x, c.rows.results, c.columns.results), loops::gather_windows, from_places_rule);
 }
 
+Size2d stride_of(const Size2d& stride, const Size2d& window) { return stride == Size2d{0, 0} ? window : stride; }
+
 // ValueError if a window meets no element of the axis.
 void require_elements(const loops::ConvolvedAxis& axis) {
   for (std::int64_t i = 0; i < axis.results; ++i) {
@@ -87,7 +89,7 @@ Tensor max_pool2d(const Operand& operand, const Size2d& window, const MaxPool2dO
   if (ops::is_half(x.dtype()))
     return ops::in_float32(x, [&](const Tensor& wide) { return max_pool2d(wide, window, options); });
   const loops::Convolved c = ops::convolved(
-      "max_pool2d", x.shape(), {window, options.stride.value_or(window), options.dilation, options.padding});
+      "max_pool2d", x.shape(), {window, ops::stride_of(options.stride, window), options.dilation, options.padding});
   ops::require_elements(c.rows);
   ops::require_elements(c.columns);
   const Shape shape = ops::resized(x, c.rows.results, c.columns.results);
@@ -108,7 +110,7 @@ Tensor avg_pool2d(const Operand& operand, const Size2d& window, const AvgPool2dO
   const Tensor x = ops::image_operand("avg_pool2d", operand, "x", ops::axes);
   if (ops::is_half(x.dtype()))
     return ops::in_float32(x, [&](const Tensor& wide) { return avg_pool2d(wide, window, options); });
-  const Size2d stride = options.stride.value_or(window);
+  const Size2d stride = ops::stride_of(options.stride, window);
   const loops::Convolved c = ops::convolved("avg_pool2d", x.shape(), {window, stride, {1, 1}, options.padding});
   const Shape shape = x.shape();
   const Tensor images = reshape(x, {shape[0] * shape[1], 1, shape[2], shape[3]});

@@ -51,15 +51,14 @@ loops::Convolved convolved(const char* op, const Shape& image, const WindowOptio
   return {o.groups, axes[0], axes[1]};
 }
 
-loops::Convolved convolved_back(const char* op, const Shape& results, const WindowOptions& o,
-                                const std::optional<Size2d>& size) {
+loops::Convolved convolved_back(const char* op, const Shape& results, const WindowOptions& o, const Size2d& size) {
   check(op, o);
   Shape image = results;
   for (std::size_t d : {0, 1}) {
     const int axis = static_cast<int>(d) + 2;
     const Size2d pad = o.padding.rule == Padding::given ? sides(o, d, 0) : Size2d{0, 0};
-    if (size)
-      image[axis] = (*size)[d];
+    if (size != Size2d{0, 0})
+      image[axis] = size[d];
     else if (o.padding.rule == Padding::same)
       image[axis] = results[axis] * o.stride[d];
     else

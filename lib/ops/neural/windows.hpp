@@ -16,8 +16,7 @@ struct WindowOptions {
 /// Windows over an image, checked.
 loops::Convolved convolved(const char* op, const Shape& image, const WindowOptions& options);
 /// Likewise, from results [batch, channels, ...] to the image that conv2d makes them of.
-loops::Convolved convolved_back(const char* op, const Shape& results, const WindowOptions& options,
-                                const std::optional<Size2d>& size);
+loops::Convolved convolved_back(const char* op, const Shape& results, const WindowOptions& options, const Size2d& size);
 
 /// The operand as a tensor of rank 4 that has a derivative: else TypeError, ShapeError.
 Tensor image_operand(const char* op, const Operand& x, const char* operand, const char* axes);
