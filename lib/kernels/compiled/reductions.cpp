@@ -1,11 +1,11 @@
-// Reductions of floating arrays (loop/reduce.hpp), of integers and booleans, whose order does not matter.
+// Reductions of floating arrays (reduction/reduce.hpp), of integers and booleans, whose order does not matter.
 #include <limits>
 
 #include "kernels/compiled/parts.hpp"
 #include "kernels/loop/element.hpp"
 #include "kernels/loop/integer.hpp"
 #include "kernels/loop/pointwise.hpp"
-#include "kernels/loop/reduce.hpp"
+#include "kernels/reduction/reduce.hpp"
 
 namespace reel::kernels {
 

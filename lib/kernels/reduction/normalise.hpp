@@ -1,7 +1,7 @@
 // layer_norm of contiguous rows and its product; what batch_norm does to the rows of a channel. layer_norm takes the
 // mean twice: the first is rounded, and the variance is that of what is left.
 #pragma once
-#include "kernels/loop/rows.hpp"
+#include "kernels/reduction/rows.hpp"
 
 namespace reel::kernels {
 

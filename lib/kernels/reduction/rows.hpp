@@ -11,7 +11,7 @@
 #pragma once
 #include <tuple>
 
-#include "kernels/loop/reduce.hpp"
+#include "kernels/reduction/reduce.hpp"
 
 namespace reel::kernels {
 

@@ -4,10 +4,10 @@
 #pragma once
 #include <utility>
 
-#include "kernels/loop/across.hpp"
 #include "kernels/loop/partial.hpp"
 #include "kernels/loop/staged.hpp"
 #include "kernels/math.hpp"
+#include "kernels/reduction/across.hpp"
 
 namespace reel::kernels {
 

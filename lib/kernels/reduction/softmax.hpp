@@ -1,7 +1,7 @@
 // softmax, log_softmax, logsumexp and the cross-entropies of contiguous rows, and their products. The greatest element
 // is subtracted first; terms exp(0) = 1 are counted rather than added, so that log1p keeps what adding to 1 would lose.
 #pragma once
-#include "kernels/loop/rows.hpp"
+#include "kernels/reduction/rows.hpp"
 
 namespace reel::kernels {
 
