@@ -53,6 +53,11 @@ inline void pointwise(kernels::Loop loop, std::span<const Tensor* const> in, con
   if (to->size >= parallel_threshold || !pointwise_at_once(loop, in, to)) pointwise_any(loop, to->shape(), in, out);
 }
 
+/// sum = add(sum, loop(in...)), with the very bits of pointwise() twice, but what the loop gives is not in memory in
+/// between. `sum` is contiguous, of `shape` and of the loop's dtype, and shares memory with no operand.
+void pointwise_into_sum(kernels::Loop loop, const Shape& shape, std::span<const Tensor* const> in, kernels::Loop add,
+                        const Tensor& sum);
+
 /// out = in, reduced over `axes` (from the front, ascending): pairwise, in an order that shapes and strides fix. `out`
 /// is contiguous and holds one element per index of the other axes. Every axis reduced must have an extent of at
 /// least 1.

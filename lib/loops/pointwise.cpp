@@ -13,6 +13,17 @@ constexpr std::int64_t pieces_wanted = 16;                 // so that threads ar
 constexpr std::int64_t turned_bytes = 16 * 1024;           // of a tile of an operand that is turned,
 constexpr std::int64_t turned_line = 256;                  // and of its shorter side,
 constexpr int most_turned = 3;                             // for so many operands on the stack
+constexpr std::size_t block_bytes = 8 * 1024;              // of results on their way into a sum
+
+// run(begin, end) for pieces of n units, on several threads if it is worth that for `size` elements.
+template <class Run>
+void in_pieces(std::int64_t size, std::int64_t n, std::int64_t each, const Run& run) {
+  if (size < parallel_threshold)
+    run(std::int64_t{0}, n);
+  else
+    parallel_for(n, each, run);
+}
+std::int64_t grain_of(std::int64_t size) { return std::clamp(size / pieces_wanted / 1024 * 1024, least_piece, piece); }
 
 }  // namespace
 
@@ -188,20 +199,53 @@ void pointwise_any(kernels::Loop loop, const Shape& shape, std::span<const Tenso
       if (job.nest.rank > 1 && !job.short_rows()) job.choose_matrix();
     }
   }
-  const std::int64_t grain = std::clamp(size / pieces_wanted / 1024 * 1024, least_piece, piece);
-  const auto go = [&](std::int64_t n, std::int64_t each, const auto& run) {
-    if (size < parallel_threshold)
-      run(std::int64_t{0}, n);
-    else
-      parallel_for(n, each, run);
-  };
+  const std::int64_t grain = grain_of(size);
   if (const Tiling& m = job.matrix; m.row >= 0)
-    return go(size / (m.rows * m.columns) * m.strips * m.chunks,
-              std::max<std::int64_t>(1, grain / (m.height * m.width)),
-              [&](std::int64_t begin, std::int64_t end) { job.turns(begin, end, to->data); });
+    return in_pieces(size, size / (m.rows * m.columns) * m.strips * m.chunks,
+                     std::max<std::int64_t>(1, grain / (m.height * m.width)),
+                     [&](std::int64_t begin, std::int64_t end) { job.turns(begin, end, to->data); });
   job.classify();
-  go(size, job.short_rows() ? grain / job.tile * job.tile : grain, [&](std::int64_t begin, std::int64_t end) {
-    job.compute(begin, end, to->data + begin * static_cast<std::int64_t>(job.out_bytes));
+  in_pieces(size, size, job.short_rows() ? grain / job.tile * job.tile : grain,
+            [&](std::int64_t begin, std::int64_t end) {
+              job.compute(begin, end, to->data + begin * static_cast<std::int64_t>(job.out_bytes));
+            });
+}
+
+void pointwise_into_sum(kernels::Loop loop, const Shape& shape, std::span<const Tensor* const> in, kernels::Loop add,
+                        const Tensor& sum) {
+  const detail::Block* to = detail::block(sum);
+  const std::int64_t size = to->size;
+  const auto bytes = static_cast<std::int64_t>(item_size(to->dtype));
+  const std::int64_t most = static_cast<std::int64_t>(block_bytes) / bytes;
+  if (size == 0) return;
+  const auto added = [&](const std::byte* block, std::int64_t at, std::int64_t n) {
+    const kernels::Strided both[] = {{to->data + at * bytes, 1}, {block, 1}};
+    add(both, to->data + at * bytes, n);
+  };
+  const detail::Block* x[max_operands] = {};
+  bool turned = false;
+  for (std::size_t k = 0; k < in.size(); ++k) {
+    if (!in[k]) continue;
+    x[k] = detail::block(*in[k]);
+    turned = turned || transposed(x[k]);
+  }
+  if (turned) {  // by tiles, not by blocks
+    const Tensor term = detail::empty(to->dtype, shape);
+    pointwise(loop, shape, in, term);
+    return in_pieces(size, size, grain_of(size), [&](std::int64_t begin, std::int64_t end) {
+      added(detail::block(term)->data + begin * bytes, begin, end - begin);
+    });
+  }
+  Job job(loop, in.size(), item_size(to->dtype));
+  job.lay(shape, x);
+  job.classify();
+  in_pieces(size, size, grain_of(size), [&](std::int64_t begin, std::int64_t end) {
+    alignas(64) std::byte block[block_bytes];
+    for (std::int64_t at = begin; at < end; at += most) {
+      const std::int64_t n = std::min(most, end - at);
+      job.compute(at, at + n, block);
+      added(block, at, n);
+    }
   });
 }
 

@@ -168,7 +168,8 @@ Tensor run(const Row& row, const std::array<const Operand*, Arity>& operands) {
   return out;
 }
 
-constexpr std::int64_t worth_a_view = 1024;  // elements
+constexpr std::int64_t worth_a_view = 1024;                        // elements
+constexpr std::int64_t worth_a_block = loops::parallel_threshold;  // elements, of a product that is added to a sum
 
 // Whether g is a one that is repeated: the cotangent of a sum that nothing follows.
 bool is_one(const Tensor& g) {
@@ -188,8 +189,9 @@ bool is_borrowed(const Tensor& x) {
 }
 
 // g times the partial derivative with respect to operand K: in the shape of the result, or summed down to `target`
-// already. Recorded when a tape follows what it is made of; one fused kernel otherwise, which writes into g's own
-// memory if nobody `needs` g afterwards.
+// already. Recorded when a tape follows what it is made of; one fused kernel otherwise, which adds to the sum of the
+// cotangents that came before, where replay has one to give, or writes into g's own memory if nobody `needs` g
+// afterwards.
 template <table::FixedString Name, std::size_t K>
 Tensor product(const tape::Record& record, const Tensor& g, const Shape& shape, const Shape& target, bool needed) {
   constexpr const auto& p = std::get<K>(kernels::row<Name>.products);
@@ -216,8 +218,14 @@ Tensor product(const tape::Record& record, const Tensor& g, const Shape& shape, 
     if constexpr (p.is_times)
       if (detail::block(g)->size >= worth_a_view && is_one(g) && !is_borrowed(*in[count - 1]))
         return broadcast_view(*in[count - 1], shape);
-    return fused(kernels::active().op[kernels::row_of<Name>()][static_cast<std::size_t>(g.dtype())].product[K], g, in,
-                 shape, target, !needed);
+    const auto type = static_cast<std::size_t>(g.dtype());
+    const kernels::Loop loop = kernels::active().op[kernels::row_of<Name>()][type].product[K];
+    if (detail::block(g)->size >= worth_a_block && &shape == &target && !is_complex(g.dtype()))
+      if (Tensor sum = record.take_sum(K); sum.defined()) {
+        loops::pointwise_into_sum(loop, shape, in, kernels::active().op[kernels::row_of<"add">()][type].value, sum);
+        return sum;
+      }
+    return fused(loop, g, in, shape, target, !needed);
   }
 }
 

@@ -203,6 +203,66 @@ TEST_CASE("a fused sum has the bits of the sum of what is written first") {
   }
 }
 
+TEST_CASE("what is added to a sum as it is computed has the bits of a product and an addition") {
+  const kernels::Loop multiply = set().pointwise(kernels::row_of<"multiply">(), kernels::Type::float64).value,
+                      add = set().pointwise(kernels::row_of<"add">(), kernels::Type::float64).value;
+  for (const Shape& shape : {Shape{}, {1}, {1000}, {1025}, {70001}, {300, 257}, {9000, 5}, {7, 100, 3, 40}, {0, 4}})
+    for (std::uint64_t seed = 1; seed < 12; ++seed) {
+      const Tensor x = layouts::view(shape, seed, seed % 4), y = layouts::view(shape, seed * 3, seed % 5);
+      const Tensor start = from_data(layouts::numbers(shape.elements(), seed * 7), shape);
+      const Tensor* in[] = {&x, &y};
+      const Tensor fused = same_for_all_threads([&] {
+        const Tensor sum = from_data(start.to_vector(), shape);
+        loops::pointwise_into_sum(multiply, shape, in, add, sum);
+        return sum;
+      });
+      INFO(to_string(shape) << ", seed " << seed);
+      CHECK(fused.to_vector() == (start + x * y).to_vector());
+    }
+}
+
+TEST_CASE("a product is added to the sum that a cell owns: the same bits in a large array and in its parts") {
+  const std::int64_t n = 40000, part = 5000;  // the parts are too small for it
+  for (DType d : {DType::float32, DType::float64, DType::bfloat16, DType::complex64}) {
+    const Tensor x = cast(from_data(layouts::numbers(2 * n, 1), {2, n}), d),
+                 w = cast(from_data(layouts::numbers(2 * n, 2), {2, n}), d);
+    const auto gradient_of = [](const Tensor& t, const Tensor& by) {
+      GradientTape tape;
+      tape.watch(t);
+      const Tensor y = exp(t) * by + t * t * t + sin(t) / (by + 3);
+      return *tape.gradient(y, t, {.output_gradients = by + 1});
+    };
+    const Tensor whole = same_for_all_threads([&] { return gradient_of(x, w); });
+    std::size_t wrong = 0;
+    for (std::int64_t at = 0; at < n; at += part) {
+      const auto cut = [&](const Tensor& t) { return contiguous(slice(t, {all, range(at, at + part)})); };
+      wrong += !array_equal(cut(whole), gradient_of(cut(x), cut(w)));
+    }
+    CHECK(wrong == 0);
+  }
+  // Nothing but the sum is written: neither what was given nor a source's cotangent on the way, nor what was handed
+  // out.
+  const Tensor x = from_data(layouts::numbers(n, 3), {n}), given = from_data(layouts::numbers(n, 4), {n});
+  const std::vector<double> before = given.to_vector();
+  GradientTape tape({.persistent = true});
+  tape.watch(x);
+  const Tensor a = sin(x), y = a * x + exp(a) * a;
+  const std::vector<Gradient> first = tape.gradient(y, {a, x}, {.output_gradients = given});
+  const std::vector<double> at_a = first[0].dense().to_vector(), at_x = first[1].dense().to_vector();
+  const std::vector<Gradient> again = tape.gradient(y, {x, a}, {.output_gradients = given});
+  CHECK(given.to_vector() == before);
+  CHECK(first[0].dense().to_vector() == at_a);
+  CHECK(again[0].dense().to_vector() == at_x);
+  CHECK(again[1].dense().to_vector() == at_a);
+  CHECK(distance(first[0].dense(), given * (x + exp(a) * (1 + a))) < 1e-14);
+  // Recorded, it is a product and an addition as ever.
+  const auto f = [](const Tensor& t) { return sum(sin(t) * t + t * t * t); };
+  GradientTape outer;
+  outer.watch(x);
+  const Tensor slope = grad<0>(f)(x);
+  CHECK(distance(*outer.gradient(slope, x), 2 * cos(x) - x * sin(x) + 6 * x) < 1e-13);
+}
+
 TEST_CASE("a rule writes into a cotangent that nobody else holds, and into no other") {
   const Tensor x = from_data(layouts::numbers(3000, 1), {3000}), ones = reel::ones({3000});
   Tensor given = from_data(layouts::numbers(3000, 2), {3000});

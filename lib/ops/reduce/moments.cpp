@@ -6,6 +6,7 @@
 #include <reel/ops/make.hpp>
 #include <reel/ops/reduce.hpp>
 
+#include "kernels/table.hpp"
 #include "ops/reduce/reduction.hpp"
 
 namespace reel {
@@ -49,15 +50,30 @@ double freedom(const tape::Record& r) {
 
 // x less its mean over the axes; twice, since the first mean is rounded, and a constant must give zeros.
 Tensor less_mean(const Tensor& x, const Shape& axes) {
-  const Tensor once = x - mean(x, axes, true);
-  return once - mean(once, axes, true);
+  Tensor once = x - mean(x, axes, true);
+  const Tensor rest = mean(once, axes, true);
+  return std::move(once) - rest;
+}
+
+// The sum of (x - y)^2, where y has extents of 1 on the axes: the squares are not in memory if that is a gain.
+Tensor sum_of_squared_differences(const char* op, Tensor&& x, const Tensor& y, const Reduced& r) {
+  if (x.size() >= loops::parallel_threshold) {
+    const kernels::Type type = type_of(x.dtype());
+    const Tensor out = detail::empty(x.dtype(), r.shape);
+    const Tensor* in[] = {&x, &y};
+    if (loops::pointwise_reduce(kernels::active().pointwise(kernels::row_of<"squared_difference">(), type).value,
+                                x.shape(), in, kernels::active().reduction(kernels::Reduce::sum, type), r.axes, out))
+      return out;
+  }
+  const Operand zero = 0;
+  return reduce_bare(op, kernels::Reduce::sum, squared_difference(std::move(x), y), r, &zero);
 }
 
 Tensor var_bare(const char* op, const Tensor& x, const Reduced& r, double ddof) {
   const tape::Suspend unrecorded;
-  const Operand zero = 0;
-  const Tensor sum_of_squares = reduce_bare(op, kernels::Reduce::sum, square(less_mean(x, r.axes)), r, &zero);
-  return sum_of_squares / freedom(r.count, ddof);
+  Tensor once = x - mean(x, r.axes, true);
+  const Tensor rest = mean(once, r.axes, true);
+  return sum_of_squared_differences(op, std::move(once), rest, r) / freedom(r.count, ddof);
 }
 
 Tensor centred(const tape::Record& r) { return less_mean(r.saved(0), axes_of(r)); }

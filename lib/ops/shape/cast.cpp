@@ -31,8 +31,17 @@ Tensor converted(const Tensor& given, DType dtype) {
              to_bytes = static_cast<std::int64_t>(item_size(dtype));
   std::byte* to = detail::block(y)->data;
   std::atomic<bool> lossless{true};
+  // What differs from zero is true, and comparing is what the instruction sets have kernels for; halves have none.
+  const kernels::Loop differs =
+      dtype == DType::boolean
+          ? kernels::active().comparison(kernels::Comparison::not_equal, static_cast<kernels::Type>(b->dtype))
+          : nullptr;
+  static constexpr double zero[2] = {};  // of any type
   const auto run = [&](std::int64_t begin, std::int64_t end) {
-    if (!kernel({b->data + begin * from_bytes, 1}, to + begin * to_bytes, end - begin))
+    if (differs) {
+      const kernels::Strided both[] = {{b->data + begin * from_bytes, 1}, {zero, 0}};
+      differs(both, to + begin * to_bytes, end - begin);
+    } else if (!kernel({b->data + begin * from_bytes, 1}, to + begin * to_bytes, end - begin))
       lossless.store(false, std::memory_order_relaxed);
   };
   if (b->size < loops::parallel_threshold)
