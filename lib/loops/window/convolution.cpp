@@ -233,7 +233,10 @@ void Correlation::run() {
     }
   };
   Workspaces workspaces(tasks, plane_bytes + k.block * out_stride * bytes);
-  const std::int64_t grain = std::max<std::int64_t>(1, window_piece / (batch * groups * work / tasks + 1));
+  // Laying an element out, or taking a result back, takes as long as about so many multiplications.
+  constexpr std::int64_t move = 16;
+  const std::int64_t cost = batch * groups * work + move * (from.size() * parts + to.size());
+  const std::int64_t grain = std::max<std::int64_t>(1, window_piece / (cost / tasks + 1));
   parallel_for(tasks, grain, [&](std::int64_t begin, std::int64_t end) {
     workspaces.use([&](std::byte* memory) {
       for (std::int64_t t = begin; t < end; ++t) task(t, memory);
