@@ -96,13 +96,15 @@ void Correlation::avoid_padding() {
   passes = std::move(parts);
 }
 
+// Whether no exponent has all bits: adding its lowest then gives the sign's.
 template <class Word>
 bool finite(const Tensor& x) {
-  constexpr Word exponent = sizeof(Word) == 4 ? 0x7f800000u : static_cast<Word>(0x7ff0000000000000u);
+  constexpr int mantissa = sizeof(Word) == 4 ? 23 : 52;
+  constexpr Word sign = Word{1} << (8 * sizeof(Word) - 1), lowest = Word{1} << mantissa, exponent = sign - lowest;
   const Word* words = detail::mutable_data<Word>(x);
   Word found = 0;
-  for (std::int64_t i = 0; i < x.size(); ++i) found |= (words[i] & exponent) == exponent;
-  return !found;
+  for (std::int64_t i = 0; i < x.size(); ++i) found |= (words[i] & exponent) + lowest;
+  return !(found & sign);
 }
 
 // Filters that are computed together.
