@@ -158,6 +158,64 @@ TEST_CASE("conv2d and both gradients against loops: many blocks of rows, channel
   }
 }
 
+TEST_CASE("conv2d and both gradients: an infinity or NaN reaches what is made of it, and nothing else") {
+  const auto same = [](const Tensor& x, const std::vector<double>& expected) {
+    const auto values = x.to_vector();
+    bool all = values.size() == expected.size();
+    for (std::size_t i = 0; all && i < values.size(); ++i)
+      all = std::isnan(expected[i])   ? std::isnan(values[i])
+            : std::isinf(expected[i]) ? values[i] == expected[i]
+                                      : std::abs(values[i] - expected[i]) < 1e-12;
+    return all;
+  };
+  const Geometry all[] = {{{1, 1, 4, 5}, {1, 1, 3, 3}, {}},
+                          {{1, 1, 4, 5}, {1, 1, 3, 3}, {.padding = Padding::same}},
+                          {{1, 1, 4, 5}, {1, 1, 1, 1}, {}},
+                          {{1, 1, 4, 6}, {1, 1, 2, 3}, {.stride = {2, 2}}},  // the last column is in no window
+                          {{1, 1, 5, 4}, {1, 1, 2, 3}, {.stride = {2, 2}}},  // nor is the last row here
+                          {{1, 1, 5, 6}, {1, 1, 3, 3}, {.stride = {2, 2}, .padding = Padding::same}},
+                          {{1, 1, 5, 6}, {1, 1, 1, 2}, {.stride = {2, 1}, .padding = Padding::same}},
+                          {{2, 2, 3, 4}, {3, 2, 2, 2}, {.padding = Padding::same}},
+                          {{1, 2, 4, 4}, {2, 1, 2, 2}, {.padding = {{2, 0}, {0, 3}}, .dilation = {2, 1}, .groups = 2}}};
+  for (const Geometry& o : all) {
+    support::Random random("infinite");
+    const Tensor x = random.tensor(o.x), w = random.tensor(o.w), g = random.tensor(conv2d(x, w, o.options).shape());
+    for (int which : {0, 1, 2})
+      for (std::int64_t at = 0; at < (which == 0 ? x : which == 1 ? w : g).size(); ++at)
+        for (double value : {INFINITY, -INFINITY, NAN}) {
+          Tensor operands[] = {x, w, g};
+          std::vector<double> values = operands[which].to_vector();
+          values[static_cast<std::size_t>(at)] = value;
+          operands[which] = reshape(from_data(values), operands[which].shape());
+          const Loops l = loops_of(o, operands[0], operands[1], [&](const Shape&) { return operands[2]; });
+          GradientTape tape;
+          tape.watch(operands[0]);
+          tape.watch(operands[1]);
+          const Tensor y = conv2d(operands[0], operands[1], o.options);
+          const auto d = tape.gradient(y, {operands[0], operands[1]}, {.output_gradients = operands[2]});
+          if (same(y, l.y) && same(*d[0], l.dx) && same(*d[1], l.dw)) continue;
+          INFO(said(o) << ": " << value << " in " << std::string("xwg").substr(std::size_t(which), 1) << " at " << at);
+          CHECK(same(y, l.y));
+          CHECK(same(*d[0], l.dx));
+          CHECK(same(*d[1], l.dw));
+        }
+  }
+  // Many rows and images, so that there are several tasks.
+  const Geometry o{{5, 16, 40, 40}, {32, 16, 3, 3}, {.padding = Padding::same}};
+  support::Random random("infinite, many");
+  std::vector<double> values = random.tensor(o.x).to_vector();
+  values[39] = INFINITY;
+  values[values.size() - 40] = NAN;
+  const Tensor x = reshape(from_data(values), o.x), w = random.tensor(o.w);
+  Tensor g;
+  const Loops l = loops_of(o, x, w, [&](const Shape& s) { return g = random.tensor(s); });
+  GradientTape tape;
+  tape.watch(w);
+  const Tensor y = conv2d(x, w, o.options);
+  CHECK(same(y, l.y));
+  CHECK(same(*tape.gradient(y, w, {.output_gradients = g}), l.dw));
+}
+
 TEST_CASE("conv2d of views: transposed images and kernels are read in place") {
   support::Random random("views");
   const Tensor x = random.tensor({2, 6, 5, 3}), w = random.tensor({3, 2, 4, 3});
@@ -291,10 +349,24 @@ TEST_CASE("max_pool2d: the first of equals, NaN, and padding that never wins") {
 TEST_CASE("convolution and pooling: nothing is kept that no rule reads") {
   support::Random random("kept");
   const Tensor x = random.tensor({2, 4, 8, 8}), w = random.tensor({4, 4, 3, 3});
-  GradientTape tape;
-  tape.watch(x);
-  const Tensor y = max_pool2d(conv2d(x, w), {2, 2});
-  CHECK((*tape.gradient(y, x)).shape() == x.shape());
+  const std::int64_t of_x = 8 * x.size(), of_w = 8 * w.size();
+  // What the tape keeps of `op`, with these watched.
+  const auto kept = [](std::initializer_list<Tensor> watched, const auto& op) {
+    GradientTape tape;
+    for (const Tensor& one : watched) tape.watch(one);
+    const Tensor y = op();
+    return tape.stats().saved_bytes;
+  };
+  const auto conv = [&] { return conv2d(x, w); };
+  CHECK(kept({x, w}, conv) == of_x + of_w);
+  CHECK(kept({x}, conv) == of_w);
+  CHECK(kept({w}, conv) == of_x);
+  CHECK(kept({x}, [&] { return max_pool2d(x, {2, 2}); }) == x.size() / 4);  // a byte for each result
+  CHECK(kept({w}, [&] { return max_pool2d(x, {2, 2}); }) == 0);
+  CHECK(kept({x}, [&] { return avg_pool2d(x, {2, 2}); }) <= 8 * (2 * 2 + 1));
+  CHECK(kept({x}, [&] {
+          return avg_pool2d(x, {3, 3}, {.stride = {1, 1}, .padding = Padding::same});
+        }) <= 8 * (3 * 3 + 8 * 8));
 }
 
 TEST_CASE("convolution and pooling: halves compute in float32, empty batches and channels") {

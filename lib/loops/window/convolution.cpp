@@ -1,6 +1,7 @@
 // Sums over taps: the result of a convolution, and its gradient with respect to the image. Both are correlations of
 // planes of one tensor with parts of the kernel, result by result: with strides, the former has several planes to read,
-// the latter several to write.
+// the latter several to write. Padding is multiplied with the kernel as zeros; if the kernel is not finite, that would
+// be NaN, so results are then made in parts that meet no padding.
 #include "loops/window/convolution.hpp"
 
 #include <algorithm>
@@ -37,8 +38,74 @@ struct Correlation {
   Steps steps;
   std::int64_t kernel_columns;
 
+  void avoid_padding();
   void run();
 };
+
+// Where, along an axis of results, a tap begins to meet the image and meets it no more.
+struct Meeting {
+  std::int64_t first, last;
+};
+Meeting meeting(std::int64_t origin, std::int64_t tap, std::int64_t step, std::int64_t extent, std::int64_t results) {
+  const std::int64_t at = origin + tap * step, first = std::clamp<std::int64_t>(divide_up(-at, step), 0, results);
+  return {first, std::clamp<std::int64_t>(divide_up(extent - at, step), first, results)};
+}
+
+// Passes such that no tap of one meets padding.
+void Correlation::avoid_padding() {
+  std::vector<Pass> parts;
+  reach = 0;
+  for (const Pass& pass : passes) {
+    const auto rows_of = [&](const Tap& tap) {
+      return meeting(set.planes[static_cast<std::size_t>(tap.plane)].row, tap.row, set.row_step, set.image_rows,
+                     pass.rows);
+    };
+    const auto columns_of = [&](const Tap& tap) {
+      return meeting(set.planes[static_cast<std::size_t>(tap.plane)].column, tap.column, set.column_step,
+                     set.image_columns, pass.columns);
+    };
+    const auto cuts = [&](std::int64_t results, const auto& meeting_of) {
+      std::vector<std::int64_t> all{0, results};
+      for (const Tap& tap : pass.taps) {
+        const Meeting m = meeting_of(tap);
+        all.insert(all.end(), {m.first, m.last});
+      }
+      std::sort(all.begin(), all.end());
+      all.erase(std::unique(all.begin(), all.end()), all.end());
+      return all;
+    };
+    const std::vector<std::int64_t> rows = cuts(pass.rows, rows_of), columns = cuts(pass.columns, columns_of);
+    for (std::size_t i = 0; i + 1 < rows.size(); ++i)
+      for (std::size_t j = 0; j + 1 < columns.size(); ++j) {
+        Pass part{{},
+                  rows[i + 1] - rows[i],
+                  columns[j + 1] - columns[j],
+                  pass.first_row + rows[i] * pass.row_step,
+                  pass.first_column + columns[j] * pass.column_step,
+                  pass.row_step,
+                  pass.column_step};
+        for (const Tap& tap : pass.taps) {
+          const Meeting r = rows_of(tap), s = columns_of(tap);
+          if (rows[i] < r.first || rows[i] >= r.last || columns[j] < s.first || columns[j] >= s.last) continue;
+          part.taps.push_back({tap.plane, tap.row + rows[i], tap.column + columns[j], tap.number});
+          reach = std::max(reach, part.taps.back().row);
+        }
+        parts.push_back(std::move(part));
+      }
+  }
+  passes = std::move(parts);
+}
+
+// Whether no exponent has all bits: adding its lowest then gives the sign's.
+template <class Word>
+bool finite(const Tensor& x) {
+  constexpr int mantissa = sizeof(Word) == 4 ? 23 : 52;
+  constexpr Word sign = Word{1} << (8 * sizeof(Word) - 1), lowest = Word{1} << mantissa, exponent = sign - lowest;
+  const Word* words = detail::mutable_data<Word>(x);
+  Word found = 0;
+  for (std::int64_t i = 0; i < x.size(); ++i) found |= (words[i] & exponent) + lowest;
+  return !(found & sign);
+}
 
 // Filters that are computed together.
 struct Block {
@@ -59,9 +126,11 @@ std::vector<Block> blocks_of(std::int64_t filters, std::int64_t most) {
 template <class Word>
 Tensor packed(const Correlation& c, const std::vector<Block>& blocks, std::int64_t operands, std::int64_t results) {
   const Images w(c.kernel);
-  const Tensor out = detail::empty(c.kernel.dtype(), {c.kernel.size()});
+  std::int64_t each = 0;
+  for (const Pass& pass : c.passes) each += results * operands * static_cast<std::int64_t>(pass.taps.size());
+  const Tensor out = detail::empty(c.kernel.dtype(), {c.groups * each});
   Word* start = detail::mutable_data<Word>(out);
-  const auto count = static_cast<std::int64_t>(blocks.size()), each = c.kernel.size() / c.groups;
+  const auto count = static_cast<std::int64_t>(blocks.size());
   parallel_for(c.groups * count, std::max<std::int64_t>(1, 32768 / (each / count + 1)),
                [&](std::int64_t begin, std::int64_t end) {
                  for (std::int64_t t = begin; t < end; ++t) {
@@ -94,6 +163,14 @@ void Correlation::run() {
   const std::int64_t batch = from.shape()[0], operands = from.shape()[1] / groups, results = to.shape()[1] / groups;
   const std::vector<Block> blocks = blocks_of(results, k.block);
   const auto all_blocks = static_cast<std::int64_t>(blocks.size());
+  const auto pack = bytes == 4 ? packed<std::uint32_t> : packed<std::uint64_t>;
+  Tensor weights = pack(*this, blocks, operands, results);
+  if (!(bytes == 4 ? finite<std::uint32_t> : finite<std::uint64_t>)(weights)) {
+    avoid_padding();
+    weights = pack(*this, blocks, operands, results);
+  }
+  const auto* weight = detail::mutable_data<std::byte>(weights);
+  const std::int64_t each = weights.size() / groups;
 
   // Rows that are laid out at a time, and channels.
   std::int64_t rows = 0, taps = 0, work = 0;
@@ -127,10 +204,6 @@ void Correlation::run() {
     for (std::int64_t i = 0; i < chunk; ++i)
       for (const Tap& tap : pass.taps) list.push_back(i * set.size() + tap.offset(set));
   }
-  const Tensor weights = bytes == 4 ? packed<std::uint32_t>(*this, blocks, operands, results)
-                                    : packed<std::uint64_t>(*this, blocks, operands, results);
-  const auto* weight = detail::mutable_data<std::byte>(weights);
-  const std::int64_t each = kernel.size() / groups;
 
   const auto task = [&](std::int64_t t, std::byte* memory) {
     const std::int64_t part = t % parts, at = t / parts % stretches, group = t / parts / stretches % groups,
@@ -162,7 +235,10 @@ void Correlation::run() {
     }
   };
   Workspaces workspaces(tasks, plane_bytes + k.block * out_stride * bytes);
-  const std::int64_t grain = std::max<std::int64_t>(1, window_piece / (batch * groups * work / tasks + 1));
+  // Laying an element out, or taking a result back, takes as long as about so many multiplications.
+  constexpr std::int64_t move = 16;
+  const std::int64_t cost = batch * groups * work + move * (from.size() * parts + to.size());
+  const std::int64_t grain = std::max<std::int64_t>(1, window_piece / (cost / tasks + 1));
   parallel_for(tasks, grain, [&](std::int64_t begin, std::int64_t end) {
     workspaces.use([&](std::byte* memory) {
       for (std::int64_t t = begin; t < end; ++t) task(t, memory);

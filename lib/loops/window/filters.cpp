@@ -1,6 +1,9 @@
 // The gradient of a convolution with respect to its kernel: for each tap the products of two planes, summed over
-// images. A few images are laid out at a time, so that sums stay in registers over all of them.
+// images. A few images are laid out at a time, so that sums stay in registers over all of them. What lies between rows
+// and around an image is multiplied by zero there, which an infinity or NaN turns into NaN; a sum that has met one is
+// not finite in any case, so these few are made again, term by term.
 #include <algorithm>
+#include <cmath>
 
 #include "loops/parallel.hpp"
 #include "loops/window/planes.hpp"
@@ -14,6 +17,54 @@ constexpr std::int64_t most_filters = 64, most_taps = 576, enough = 8;
 template <class T>
 void add_up(T* total, const T* part, std::int64_t n) {
   for (std::int64_t i = 0; i < n; ++i) total[i] += part[i];
+}
+
+// Makes the elements of w that are not finite again, of what belongs to them alone.
+template <class T>
+void make_again(const Convolved& c, const Tensor& given_x, const Tensor& given_y, const Tensor& w) {
+  T* sums = detail::mutable_data<T>(w);
+  if (std::all_of(sums, sums + w.size(), [](T sum) { return std::isfinite(sum); })) return;
+  const Images x(given_x), y(given_y);
+  const auto dot = kernels::active().dot[static_cast<std::size_t>(w.dtype())];
+  const std::int64_t batch = given_x.shape()[0], channels = w.shape()[1], filters = w.shape()[0] / c.groups;
+  // Results whose tap meets an element, [first, last), and the element that the first meets.
+  struct Range {
+    std::int64_t first, last, element;
+  };
+  const auto range = [](const ConvolvedAxis& axis, std::int64_t tap) {
+    const std::int64_t before = axis.before - tap * axis.dilation,
+                       first = std::max<std::int64_t>(0, divide_up(before, axis.stride)),
+                       last = std::min(axis.results, divide_up(axis.extent + before, axis.stride));
+    return Range{first, last, first * axis.stride - before};
+  };
+  const auto element = [&](std::int64_t at) {
+    const std::int64_t tap = at % (c.rows.taps * c.columns.taps),
+                       channel = at / (c.rows.taps * c.columns.taps) % channels,
+                       filter = at / (c.rows.taps * c.columns.taps) / channels;
+    const Range rows = range(c.rows, tap / c.columns.taps), columns = range(c.columns, tap % c.columns.taps);
+    T sum = 0;
+    if (columns.last <= columns.first) return sum;
+    for (std::int64_t n = 0; n < batch; ++n) {
+      const std::byte* of_x = x.at(n, filter / filters * channels + channel) + columns.element * x.step[3];
+      const std::byte* of_y = y.at(n, filter) + columns.first * y.step[3];
+      for (std::int64_t r = rows.first; r < rows.last; ++r) {
+        T part;
+        dot({of_x + (rows.element + (r - rows.first) * c.rows.stride) * x.step[2],
+             c.columns.stride * x.step[3] / static_cast<std::int64_t>(sizeof(T))},
+            {of_y + r * y.step[2], y.step[3] / static_cast<std::int64_t>(sizeof(T))}, columns.last - columns.first,
+            &part);
+        sum += part;
+        if (std::isnan(sum)) return sum;
+      }
+    }
+    return sum;
+  };
+  const std::int64_t work = batch * c.rows.results * c.columns.results;
+  parallel_for(w.size(), std::max<std::int64_t>(1, window_piece / (8 * work + 1)),
+               [&](std::int64_t begin, std::int64_t end) {
+                 for (std::int64_t at = begin; at < end; ++at)
+                   if (!std::isfinite(sums[at])) sums[at] = element(at);
+               });
 }
 
 }  // namespace
@@ -120,6 +171,10 @@ void convolve_filters(const Convolved& c, const Tensor& given_x, const Tensor& g
     else
       add_up(detail::mutable_data<double>(w), reinterpret_cast<const double*>(more), w.size());
   }
+  if (dtype == DType::float32)
+    make_again<float>(c, given_x, given_y, w);
+  else
+    make_again<double>(c, given_x, given_y, w);
 }
 
 }  // namespace reel::loops

@@ -24,40 +24,42 @@ void greatest(const Convolved& c, const Tensor& from, const Tensor& y, Place* pl
   set.fill = -std::numeric_limits<double>::infinity();
   std::vector<std::ptrdiff_t> offsets;
   for (const Tap& tap : taps) offsets.push_back(tap.offset(set));
-  const std::int64_t rows = c.rows.results, columns = c.columns.results, width = round_up(columns, lane) + lane;
-  std::vector<T> column_taps(static_cast<std::size_t>(width));
-  for (std::int64_t j = 0; j < columns; ++j)
-    column_taps[static_cast<std::size_t>(j)] = static_cast<T>(first_tap(c.columns, j));
+  // A plane at a time, as it lies; what comes to lie between its rows of results is dropped.
+  const std::int64_t rows = c.rows.results, columns = c.columns.results, width = set.columns,
+                     n = (rows - 1) * width + columns, padded = round_up(n, 2 * lane);
+  std::vector<T> first(static_cast<std::size_t>(padded));
+  for (std::int64_t i = 0; i < rows; ++i)
+    for (std::int64_t j = 0; j < columns; ++j)
+      first[static_cast<std::size_t>(i * width + j)] =
+          static_cast<T>(first_tap(c.rows, i) * c.columns.taps + first_tap(c.columns, j));
   const Images x(from);
   const std::int64_t channels = from.shape()[1], count = from.shape()[0] * channels;
-  const std::int64_t plane_bytes = round_up((set.size() + 3 * lane) * bytes, 64), row_bytes = width * bytes;
-  Workspaces workspaces(count, plane_bytes + 3 * row_bytes);
+  const std::int64_t plane_bytes = round_up((set.size() + 3 * lane) * bytes, 64);
+  Workspaces workspaces(count, plane_bytes + 2 * padded * bytes);
   const std::int64_t grain =
       std::max<std::int64_t>(1, 65536 / (rows * columns * static_cast<std::int64_t>(taps.size())));
   parallel_for(count, grain, [&](std::int64_t begin, std::int64_t end) {
     workspaces.use([&](std::byte* memory) {
-      T *best = reinterpret_cast<T*>(memory + plane_bytes), *at = best + width, *first = at + width;
+      T *best = reinterpret_cast<T*>(memory + plane_bytes), *at = best + padded;
       for (std::int64_t image = begin; image < end; ++image) {
         set.lay_out(k, x, x.at(image / channels, image % channels), 0, memory);
         std::fill_n(reinterpret_cast<T*>(memory) + set.size(), 3 * lane, T(0));
+        k.greatest(memory, offsets.data(), static_cast<std::ptrdiff_t>(taps.size()), first.data(), best, at, n);
         for (std::int64_t i = 0; i < rows; ++i) {
-          const T row_tap = static_cast<T>(first_tap(c.rows, i) * c.columns.taps);
-          for (std::int64_t j = 0; j < width; ++j) first[j] = row_tap + column_taps[static_cast<std::size_t>(j)];
-          k.greatest(memory + i * set.columns * bytes, offsets.data(), static_cast<std::ptrdiff_t>(taps.size()), first,
-                     best, at, columns);
           const std::int64_t to = (image * rows + i) * columns;
-          std::copy_n(best, columns, detail::mutable_data<T>(y) + to);
+          std::copy_n(best + i * width, columns, detail::mutable_data<T>(y) + to);
           if (places)
-            for (std::int64_t j = 0; j < columns; ++j) places[to + j] = static_cast<Place>(at[j]);
+            for (std::int64_t j = 0; j < columns; ++j) places[to + j] = static_cast<Place>(at[i * width + j]);
         }
       }
     });
   });
 }
 
-// f(window, place) for each window of each image, in the tensors that hold all windows and all images.
-template <class F>
-void with_places(const Convolved& c, const Tensor& places, std::int64_t windows, const F& f) {
+// f(window, place) for each window of each image, in the tensors that hold all windows and all images; before those of
+// an image start(its first element, its elements).
+template <class Start, class F>
+void with_places(const Convolved& c, const Tensor& places, std::int64_t windows, const Start& start, const F& f) {
   const std::int64_t rows = c.rows.results, columns = c.columns.results, plane = c.rows.extent * c.columns.extent;
   std::vector<std::int64_t> shift;
   for (std::int64_t i = 0; i < c.rows.taps; ++i)
@@ -69,6 +71,7 @@ void with_places(const Convolved& c, const Tensor& places, std::int64_t windows,
     parallel_for(images, std::max<std::int64_t>(1, 16384 / (rows * columns)),
                  [&](std::int64_t begin, std::int64_t end) {
                    for (std::int64_t image = begin; image < end; ++image) {
+                     start(image * plane, plane);
                      const auto* own = place + image % repeat * rows * columns;
                      std::int64_t window = image * rows * columns;
                      for (std::int64_t i = 0; i < rows; ++i) {
@@ -114,8 +117,10 @@ void scatter_windows(const Convolved& c, const Tensor& from, const Tensor& place
     using T = decltype(zero);
     const T* terms = detail::mutable_data<T>(from);
     T* sums = detail::mutable_data<T>(to);
-    std::fill_n(sums, to.size(), T(0));
-    with_places(c, places, from.size(), [=](std::int64_t window, std::int64_t place) { sums[place] += terms[window]; });
+    if (from.size() == 0) std::fill_n(sums, to.size(), T(0));
+    with_places(
+        c, places, from.size(), [=](std::int64_t first, std::int64_t n) { std::fill_n(sums + first, n, T(0)); },
+        [=](std::int64_t window, std::int64_t place) { sums[place] += terms[window]; });
   });
 }
 
@@ -124,7 +129,9 @@ void gather_windows(const Convolved& c, const Tensor& from, const Tensor& places
     using T = decltype(zero);
     const T* elements = detail::mutable_data<T>(from);
     T* out = detail::mutable_data<T>(to);
-    with_places(c, places, to.size(), [=](std::int64_t window, std::int64_t place) { out[window] = elements[place]; });
+    with_places(
+        c, places, to.size(), [](std::int64_t, std::int64_t) {},
+        [=](std::int64_t window, std::int64_t place) { out[window] = elements[place]; });
   });
 }
 

@@ -65,6 +65,10 @@ void require_elements(const loops::ConvolvedAxis& axis) {
   }
 }
 
+// Whether no window of the axis meets padding.
+bool unpadded(const loops::ConvolvedAxis& axis) {
+  return axis.before == 0 && (axis.results - 1) * axis.stride + axis.taps <= axis.extent;
+}
 // How many elements of the axis each window has, as [n, 1] or [n].
 Tensor counts(const loops::ConvolvedAxis& axis, DType dtype, bool column) {
   std::vector<double> n;
@@ -116,7 +120,7 @@ Tensor avg_pool2d(const Operand& operand, const Size2d& window, const AvgPool2dO
   const Tensor images = reshape(x, {shape[0] * shape[1], 1, shape[2], shape[3]});
   const Tensor sums =
       conv2d(images, ones({1, 1, window[0], window[1]}, x.dtype()), {.stride = stride, .padding = options.padding});
-  const Tensor count = options.count_include_padding
+  const Tensor count = options.count_include_padding || (ops::unpadded(c.rows) && ops::unpadded(c.columns))
                            ? full({}, static_cast<double>(window[0] * window[1]), x.dtype())
                            : ops::counts(c.rows, x.dtype(), true) * ops::counts(c.columns, x.dtype(), false);
   return reshape(sums / count, ops::resized(x, c.rows.results, c.columns.results));

@@ -9,7 +9,7 @@ namespace {
 constexpr const char* axis_name[] = {"height", "width"};
 
 void check(const char* op, const WindowOptions& o) {
-  for (std::size_t d : {0, 1}) {
+  for (std::size_t d = 0; d < 2; ++d) {
     if (o.window[d] < 1)
       fail<ShapeError>(op, "the window's {} is {}; it must be at least 1", axis_name[d], o.window[d]);
     if (o.stride[d] < 1) fail<ValueError>(op, "stride {} is {}; it must be at least 1", axis_name[d], o.stride[d]);
@@ -38,7 +38,7 @@ Size2d sides(const WindowOptions& o, std::size_t d, std::int64_t extent) {
 loops::Convolved convolved(const char* op, const Shape& image, const WindowOptions& o) {
   check(op, o);
   loops::ConvolvedAxis axes[2];
-  for (std::size_t d : {0, 1}) {
+  for (std::size_t d = 0; d < 2; ++d) {
     const std::int64_t extent = image[static_cast<int>(d) + 2];
     const Size2d pad = sides(o, d, extent);
     const std::int64_t room = extent + pad[0] + pad[1] - reach(o, d);
@@ -54,7 +54,7 @@ loops::Convolved convolved(const char* op, const Shape& image, const WindowOptio
 loops::Convolved convolved_back(const char* op, const Shape& results, const WindowOptions& o, const Size2d& size) {
   check(op, o);
   Shape image = results;
-  for (std::size_t d : {0, 1}) {
+  for (std::size_t d = 0; d < 2; ++d) {
     const int axis = static_cast<int>(d) + 2;
     const Size2d pad = o.padding.rule == Padding::given ? sides(o, d, 0) : Size2d{0, 0};
     if (size != Size2d{0, 0})
