@@ -71,6 +71,7 @@ struct Run {
   std::int64_t block = 0;
   std::size_t register_bytes = 0, registers = 0, places = 0;
   const std::size_t type;  // of the two that have loops
+  bool strided = false;    // some source is
 
   Run(const Code& c, DType dtype)
       : code(c),
@@ -112,7 +113,10 @@ struct Run {
     source.layout = layout_of(*nest, 0);
     source.nest = nest;
     if (source.layout.kind == Layout::Kind::single && by_elements) source.layout = {Layout::Kind::strided, 1};
-    if (source.layout.kind == Layout::Kind::strided) source.buffer = static_cast<std::int32_t>(registers++);
+    if (source.layout.kind == Layout::Kind::strided) {
+      source.buffer = static_cast<std::int32_t>(registers++);
+      strided = true;
+    }
   }
 
   // Blocks as long as all registers fit the budget, and a multiple of the periods that are shorter.
@@ -120,8 +124,8 @@ struct Run {
     const std::size_t fits = std::min(most_register_bytes, register_budget / std::max<std::size_t>(registers, 1));
     block = std::max(static_cast<std::int64_t>(fits / bytes) / least_block * least_block, least_block);
     std::int64_t longest = 1;
-    for (const Source& s : sources)
-      if (s.layout.period <= block) longest = std::max(longest, s.layout.period);
+    for (std::size_t i = 0; i < sources.size() && strided; ++i)
+      if (const Source& s = sources[i]; s.layout.period <= block) longest = std::max(longest, s.layout.period);
     block = block / longest * longest;
     // A line more, so that registers do not begin at the same place of a page.
     register_bytes = lines(static_cast<std::size_t>(block) * bytes) + cache_line;
@@ -166,10 +170,12 @@ void Run::go(std::int64_t begin, std::int64_t end, std::byte* scratch) const {
   }
   for (std::size_t i = 0; i < sources.size(); ++i) {
     const Source& s = sources[i];
-    place[i] = {s.data, s.layout.kind == Layout::Kind::single ? 0 : 1};
-    if (s.buffer < 0) continue;
+    if (s.buffer < 0) {
+      place[i] = {s.data, s.layout.kind == Layout::Kind::single ? 0 : 1};
+      continue;
+    }
     std::byte* to = buffer(s.buffer);
-    place[i].data = to;
+    place[i] = {to, 1};
     if (s.layout.period > block) continue;
     lay_out(*s.nest, 0, s.data, bytes, begin, begin + s.layout.period, to);
     repeat(to, static_cast<std::size_t>(s.layout.period) * bytes, static_cast<std::size_t>(block) * bytes);
@@ -178,7 +184,7 @@ void Run::go(std::int64_t begin, std::int64_t end, std::byte* scratch) const {
   const bool in_memory = end - begin >= piece / 2;  // smaller arrays are in a cache already
   for (std::int64_t at = begin; at < end; at += block) {
     const std::int64_t n = std::min(block, end - at), offset = at * static_cast<std::int64_t>(bytes);
-    for (std::size_t i = 0; i < sources.size(); ++i) {
+    for (std::size_t i = 0; i < sources.size() && (at > 0 || strided); ++i) {  // else all is as it was set above
       const Source& s = sources[i];
       if (s.layout.kind == Layout::Kind::linear) place[i].data = s.data + offset;
       if (s.buffer >= 0 && s.layout.period > block) lay_out(*s.nest, 0, s.data, bytes, at, at + n, buffer(s.buffer));
@@ -190,7 +196,9 @@ void Run::go(std::int64_t begin, std::int64_t end, std::byte* scratch) const {
       if (fetches) fetch_ahead(offset, i);
       const Code::Step& step = code.steps_[i];
       kernels::Strided in[node_operands];
-      for (std::uint32_t k = 0; k < step.operands; ++k) in[k] = place[step.node.in[k]];
+      in[0] = place[step.node.in[0]];
+      in[1] = place[step.node.in[1]];
+      for (std::uint32_t k = 2; k < step.operands; ++k) in[k] = place[step.node.in[k]];
       step.loop[type](in, const_cast<void*>(place[step.to].data), n);
     }
     for (const Code::Copy& c : code.copies_)
