@@ -79,7 +79,8 @@ Lane choose(const LaneMask& condition, const LaneOperand& x, const LaneOperand& 
 /// The program of one call of elementwise, in the making.
 class LaneProgram {
  public:
-  explicit LaneProgram(std::span<const Operand* const> arguments);
+  /// `site` tells the function: what it computed last is looked for first.
+  LaneProgram(const void* site, std::span<const Operand* const> arguments);
   LaneProgram(const LaneProgram&) = delete;
   LaneProgram& operator=(const LaneProgram&) = delete;
   ~LaneProgram();
@@ -128,7 +129,8 @@ struct LaneResults<std::tuple<T...>> {
 
 template <class F, std::size_t... I>
 auto run_elementwise(F& f, std::span<const Operand* const> arguments, std::index_sequence<I...>) {
-  LaneProgram program(arguments);
+  static constexpr char site = 0;  // its address
+  LaneProgram program(&site, arguments);
   using Made = std::remove_cvref_t<decltype(f(program.argument(I)...))>;
   static_assert(std::is_same_v<Made, Lane> || is_lanes<Made>,
                 "the function given to elementwise returns a Lane, or a std::tuple or std::array of Lanes");

@@ -433,3 +433,46 @@ TEST_CASE("what tapes hold of a program outlives the cache and the call") {
   CHECK(tape.gradient(y, x).dense().item() == 0.75);
   CHECK(gradient_at(x, [](const Tensor& t) { return elementwise([](Lane a) { return a * a * a; }, t); }) == 0.75);
 }
+
+TEST_CASE("a function given to elementwise may do something else at each call") {
+  const Tensor x = full({3}, 0.5);
+  // The same beginning, then more, less, other calls, other numbers, other results.
+  const auto value = [&](int length, bool squares, bool swaps, double number) {
+    const auto [y, z] = elementwise(
+        [&](Lane a) {
+          Lane sum = a * number, part = a;
+          for (int i = 0; i < length; ++i) part = squares && i == 1 ? square(part) : part + sum;
+          return swaps ? std::tuple(sum, part) : std::tuple(part, sum);
+        },
+        x);
+    return std::pair(y.to_vector<double>()[2], z.to_vector<double>()[2]);
+  };
+  for (int round = 0; round < 3; ++round) {
+    for (int repeated = 0; repeated < 2; ++repeated) CHECK(value(2, false, false, 2) == std::pair(2.5, 1.0));
+    CHECK(value(2, false, true, 2) == std::pair(1.0, 2.5));
+    CHECK(value(2, true, false, 2) == std::pair(2.25, 1.0));
+    CHECK(value(3, true, false, 2) == std::pair(3.25, 1.0));
+    CHECK(value(1, true, false, 4) == std::pair(2.5, 2.0));
+    CHECK(value(0, true, false, 4) == std::pair(0.5, 2.0));
+  }
+  // A call within a call of the same function, which follows the other program that the outer one is about to.
+  struct Nested {
+    static double sum(const Tensor& t, int depth) {
+      return elementwise(
+                 [&](Lane a) {
+                   const Lane doubled = a * 2;
+                   const double inner = depth > 0 ? sum(t, depth - 1) : 0;
+                   return depth % 2 ? doubled + inner : doubled - inner;
+                 },
+                 t)
+          .item();
+    }
+  };
+  const Tensor one = ones({});
+  for (int round = 0; round < 3; ++round) {
+    CHECK(Nested::sum(one, 0) == 2);
+    CHECK(Nested::sum(one, 1) == 4);
+    CHECK(Nested::sum(one, 2) == -2);
+    CHECK(Nested::sum(one, 3) == 0);
+  }
+}

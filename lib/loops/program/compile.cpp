@@ -28,6 +28,24 @@ bool is_mask(const Node& node) {
 }
 bool reads_elements(const Node& node) { return is_mask(node) || node.opcode == Opcode::select; }
 
+kernels::Loop loop_of(const Node& node, kernels::Type type) {
+  const kernels::Set& set = kernels::active();
+  switch (node.opcode) {
+    case Opcode::value:
+      return set.pointwise(node.function, type).value;
+    case Opcode::product:
+      return set.pointwise(node.function, type).product[node.operand];
+    case Opcode::comparison:
+      return set.comparison(static_cast<kernels::Comparison>(node.function), type);
+    case Opcode::predicate:
+      return set.test(static_cast<kernels::Predicate>(node.function), type);
+    case Opcode::logical:
+      return set.logic(static_cast<kernels::Logical>(node.function));
+    default:
+      return set.select[kernels::size_class(kernels::size_of(type))];
+  }
+}
+
 }  // namespace
 
 // Places are numbered inputs, outputs, constants, registers.
@@ -41,6 +59,10 @@ class Code::Allocation {
     for (std::size_t i = 0; i < graph.nodes.size(); ++i)
       if (node_[i].last_use >= 0 && is_step(graph.nodes[i])) add_step(i);
     add_copies();
+    const std::int32_t last = first_register_ + static_cast<std::int32_t>(code_.registers_);
+    for (Step& step : code_.steps_)
+      for (std::int32_t& x : step.node.in)
+        if (x < 0) x = last;
   }
 
  private:
@@ -90,9 +112,13 @@ class Code::Allocation {
 
   void add_step(std::size_t i) {
     const Node& node = graph_.nodes[i];
-    Step step{node, -1};
-    for (std::int32_t& x : step.node.in)
-      if (x >= 0) x = place_for(node, x);
+    using enum kernels::Type;
+    Step step{node, -1, 0, {loop_of(node, float32), loop_of(node, float64)}};
+    for (std::uint32_t k = 0; k < node_operands; ++k)
+      if (std::int32_t& x = step.node.in[k]; x >= 0) {
+        x = place_for(node, x);
+        step.operands = k + 1;
+      }
     // A result may take the place of an operand of its own size.
     for (const std::int32_t x : node.in)
       if (x >= 0) release(x, static_cast<std::int32_t>(i));

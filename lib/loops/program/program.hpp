@@ -1,6 +1,8 @@
 // Programs over the pointwise table, run block by block: each instruction is one call of a kernel on buffers that stay
 // in the first cache, so that a program of any length is one pass over memory.
 #pragma once
+#include <array>
+#include <bit>
 #include <reel/tensor.hpp>
 #include <span>
 #include <vector>
@@ -24,7 +26,11 @@ struct Node {
   std::int32_t in[node_operands] = {-1, -1, -1, -1,
                                     -1};  // input, parameter: its index first; literal: the bits of its double
 
-  friend bool operator==(const Node&, const Node&) = default;
+  friend bool operator==(const Node& a, const Node& b) noexcept {
+    using Words = std::array<std::uint64_t, 3>;
+    const auto x = std::bit_cast<Words>(a), y = std::bit_cast<Words>(b);
+    return ((x[0] ^ y[0]) | (x[1] ^ y[1]) | (x[2] ^ y[2])) == 0;
+  }
 };
 Node literal(double value);
 double literal_value(const Node& node);
@@ -55,8 +61,10 @@ class Code {
   // Comparisons and selections cannot repeat an operand of stride 0; they need its elements.
   enum class Use : std::uint8_t { none, any_stride, elements };
   struct Step {
-    Node node;        // its operands are places
-    std::int32_t to;  // a place
+    Node node;               // its operands are places; the last place of all stands for none
+    std::int32_t to;         // a place
+    std::uint32_t operands;  // how many of the node's to hand over
+    kernels::Loop loop[2];   // of float32, float64
   };
   struct Constant {
     Node node;

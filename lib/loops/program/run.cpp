@@ -2,7 +2,6 @@
 // next one. The size of a block changes no bits.
 #include <atomic>
 #include <memory>
-#include <memory_resource>
 #include <reel/runtime.hpp>
 
 #include "loops/layout.hpp"
@@ -26,27 +25,32 @@ constexpr std::size_t lines(std::size_t bytes) { return (bytes + cache_line - 1)
 struct Source {
   const std::byte* data = nullptr;
   Layout layout;
-  Nest<1> nest;
-  std::int32_t buffer = -1;  // the register it is laid out in
+  const Nest<1>* nest = nullptr;  // of a strided operand
+  std::int32_t buffer = -1;       // the register it is laid out in
 };
 
-kernels::Loop loop_of(const Node& node, kernels::Type type) {
-  const kernels::Set& set = kernels::active();
-  switch (node.opcode) {
-    case Opcode::value:
-      return set.pointwise(node.function, type).value;
-    case Opcode::product:
-      return set.pointwise(node.function, type).product[node.operand];
-    case Opcode::comparison:
-      return set.comparison(static_cast<kernels::Comparison>(node.function), type);
-    case Opcode::predicate:
-      return set.test(static_cast<kernels::Predicate>(node.function), type);
-    case Opcode::logical:
-      return set.logic(static_cast<kernels::Logical>(node.function));
-    default:
-      return set.select[kernels::size_class(kernels::size_of(type))];
+// Memory of a run. Short programs need no other than what is here.
+class Room {
+ public:
+  /// Uninitialised.
+  template <class T>
+  std::span<T> take(std::size_t count) {
+    static_assert(std::is_trivially_destructible_v<T> && alignof(T) <= alignof(std::max_align_t));
+    const std::size_t bytes = (count * sizeof(T) + alignof(std::max_align_t) - 1) & ~(alignof(std::max_align_t) - 1);
+    if (bytes > sizeof here_ - used_) {
+      more_.push_back(std::make_unique_for_overwrite<std::byte[]>(bytes));
+      return {reinterpret_cast<T*>(more_.back().get()), count};
+    }
+    auto* p = reinterpret_cast<T*>(here_ + used_);
+    used_ += bytes;
+    return {p, count};
   }
-}
+
+ private:
+  alignas(std::max_align_t) std::byte here_[3072];
+  std::size_t used_ = 0;
+  std::vector<std::unique_ptr<std::byte[]>> more_;
+};
 
 }  // namespace
 
@@ -55,47 +59,64 @@ struct Run {
   const Code& code;
   std::size_t bytes;  // of an element
   const kernels::Reduction& sum;
-  // Short programs need no memory but this.
-  std::byte room[2048];
-  std::pmr::monotonic_buffer_resource pool{room, sizeof room};
-  std::pmr::vector<Source> sources{&pool};
-  std::pmr::vector<kernels::Loop> loops{&pool};
-  std::pmr::vector<double> constants{&pool};  // a float takes the front of its cell
   struct Output {
     std::byte* data;
-    std::int32_t buffer;                  // where a total's elements go, block by block; -1: they go to `data`
-    std::unique_ptr<std::byte[]> totals;  // of each block
+    std::int32_t buffer;  // where a total's elements go, block by block; -1: they go to `data`
+    std::byte* sums;      // where the sums of the blocks go
   };
-  std::pmr::vector<Output> outputs{&pool};
+  Room room;
+  std::span<Source> sources;
+  std::span<double> constants;  // a float takes the front of its cell
+  std::span<Output> outputs;
   std::int64_t block = 0;
   std::size_t register_bytes = 0, registers = 0, places = 0;
+  const std::size_t type;  // of the two that have loops
+  bool strided = false;    // some source is
 
   Run(const Code& c, DType dtype)
       : code(c),
         bytes(item_size(dtype)),
-        sum(kernels::active().reduction(kernels::Reduce::sum, static_cast<kernels::Type>(dtype))) {}
+        sum(kernels::active().reduction(kernels::Reduce::sum, static_cast<kernels::Type>(dtype))),
+        type(dtype == DType::float64) {}
 
   void set_constants(DType dtype, std::span<const double> parameters) {
-    constants.reserve(code.constants_.size());
+    constants = room.take<double>(code.constants_.size());
+    double* to = constants.data();
     for (const Code::Constant& c : code.constants_) {
       const double value = c.node.opcode == Opcode::parameter ? parameters[static_cast<std::size_t>(c.node.in[0])]
                                                               : literal_value(c.node);
-      constants.push_back(value);
+      *to = value;
       if (dtype == DType::float32) {
         const auto narrow = static_cast<float>(value);
-        std::memcpy(&constants.back(), &narrow, sizeof narrow);
+        std::memcpy(to, &narrow, sizeof narrow);
       }
+      ++to;
     }
   }
 
-  void set_source(std::size_t i, const detail::Block* x, const Shape& shape) {
+  void set_source(std::size_t i, const detail::Block* x, const Shape& shape, std::int64_t size) {
     Source& source = sources[i];
     source.data = x->data;
-    for (int d = 0; d < shape.rank(); ++d) source.nest.push(shape.begin()[d], {broadcast_stride(x, d, shape.rank())});
-    source.layout = layout_of(source.nest, 0);
-    if (source.layout.kind == Layout::Kind::single && code.inputs_[i] == Code::Use::elements)
-      source.layout = {Layout::Kind::strided, 1};
-    if (source.layout.kind == Layout::Kind::strided) source.buffer = static_cast<std::int32_t>(registers++);
+    const bool by_elements = code.inputs_[i] == Code::Use::elements;
+    // Most operands are told without a look at their strides. What broadcasts to a shape of its own size has the same
+    // elements in the same order.
+    if (x->size == size && x->contiguous()) {
+      source.layout = {Layout::Kind::linear, 0};
+      return;
+    }
+    if (x->size == 1 && !by_elements) {
+      source.layout = {Layout::Kind::single, 0};
+      return;
+    }
+    auto* nest = new (room.take<Nest<1>>(1).data()) Nest<1>;
+    for (int d = 0; d < shape.rank(); ++d) nest->push(shape.begin()[d], {broadcast_stride(x, d, shape.rank())});
+    source.layout = layout_of(*nest, 0);
+    source.nest = nest;
+    if (source.layout.kind == Layout::Kind::single && by_elements) source.layout = {Layout::Kind::strided, 1};
+    if (source.layout.kind == Layout::Kind::strided) {
+      source.buffer = static_cast<std::int32_t>(registers++);
+      strided = true;
+    }
   }
 
   // Blocks as long as all registers fit the budget, and a multiple of the periods that are shorter.
@@ -103,8 +124,8 @@ struct Run {
     const std::size_t fits = std::min(most_register_bytes, register_budget / std::max<std::size_t>(registers, 1));
     block = std::max(static_cast<std::int64_t>(fits / bytes) / least_block * least_block, least_block);
     std::int64_t longest = 1;
-    for (const Source& s : sources)
-      if (s.layout.period <= block) longest = std::max(longest, s.layout.period);
+    for (std::size_t i = 0; i < sources.size() && strided; ++i)
+      if (const Source& s = sources[i]; s.layout.period <= block) longest = std::max(longest, s.layout.period);
     block = block / longest * longest;
     // A line more, so that registers do not begin at the same place of a page.
     register_bytes = lines(static_cast<std::size_t>(block) * bytes) + cache_line;
@@ -114,7 +135,7 @@ struct Run {
 
   // Asks for step i's share of the memory that a later block reads and writes, so that no step waits for all of it.
   void fetch_ahead(std::int64_t offset, std::size_t i) const {
-    const std::size_t whole = static_cast<std::size_t>(block) * bytes, share = lines(whole / loops.size());
+    const std::size_t whole = static_cast<std::size_t>(block) * bytes, share = lines(whole / code.steps_.size());
     const std::size_t first = std::min(i * share, whole), last = std::min(first + share, whole);
     const auto fetch = [&](const std::byte* p) {
       p += offset + fetch_distance;
@@ -140,6 +161,7 @@ void Run::go(std::int64_t begin, std::int64_t end, std::byte* scratch) const {
   const auto buffer = [&](std::int32_t r) { return first_register + static_cast<std::size_t>(r) * register_bytes; };
   const std::size_t first_output = sources.size(), first_constant = first_output + outputs.size();
   const std::size_t first_own = first_constant + constants.size();
+  place[places - 1] = {nullptr, 0};
   for (std::size_t r = 0; r < code.registers_; ++r) place[first_own + r] = {buffer(static_cast<std::int32_t>(r)), 1};
   for (std::size_t c = 0; c < constants.size(); ++c) {
     place[first_constant + c] = {&constants[c], 0};
@@ -148,39 +170,41 @@ void Run::go(std::int64_t begin, std::int64_t end, std::byte* scratch) const {
   }
   for (std::size_t i = 0; i < sources.size(); ++i) {
     const Source& s = sources[i];
-    place[i] = {s.data, s.layout.kind == Layout::Kind::single ? 0 : 1};
-    if (s.buffer < 0) continue;
+    if (s.buffer < 0) {
+      place[i] = {s.data, s.layout.kind == Layout::Kind::single ? 0 : 1};
+      continue;
+    }
     std::byte* to = buffer(s.buffer);
-    place[i].data = to;
+    place[i] = {to, 1};
     if (s.layout.period > block) continue;
-    lay_out(s.nest, 0, s.data, bytes, begin, begin + s.layout.period, to);
+    lay_out(*s.nest, 0, s.data, bytes, begin, begin + s.layout.period, to);
     repeat(to, static_cast<std::size_t>(s.layout.period) * bytes, static_cast<std::size_t>(block) * bytes);
   }
 
   const bool in_memory = end - begin >= piece / 2;  // smaller arrays are in a cache already
   for (std::int64_t at = begin; at < end; at += block) {
     const std::int64_t n = std::min(block, end - at), offset = at * static_cast<std::int64_t>(bytes);
-    for (std::size_t i = 0; i < sources.size(); ++i) {
+    for (std::size_t i = 0; i < sources.size() && (at > 0 || strided); ++i) {  // else all is as it was set above
       const Source& s = sources[i];
       if (s.layout.kind == Layout::Kind::linear) place[i].data = s.data + offset;
-      if (s.buffer >= 0 && s.layout.period > block) lay_out(s.nest, 0, s.data, bytes, at, at + n, buffer(s.buffer));
+      if (s.buffer >= 0 && s.layout.period > block) lay_out(*s.nest, 0, s.data, bytes, at, at + n, buffer(s.buffer));
     }
     for (std::size_t k = 0; k < outputs.size(); ++k)
       place[first_output + k] = {outputs[k].buffer < 0 ? outputs[k].data + offset : buffer(outputs[k].buffer), 1};
     const bool fetches = in_memory && (end - at - block) * static_cast<std::int64_t>(bytes) >= fetch_distance;
-    for (std::size_t i = 0; i < loops.size(); ++i) {
+    for (std::size_t i = 0; i < code.steps_.size(); ++i) {
       if (fetches) fetch_ahead(offset, i);
       const Code::Step& step = code.steps_[i];
       kernels::Strided in[node_operands];
-      for (std::size_t k = 0; k < node_operands; ++k)
-        in[k] = step.node.in[k] < 0 ? kernels::Strided{nullptr, 0} : place[step.node.in[k]];
-      loops[i](in, const_cast<void*>(place[step.to].data), n);
+      in[0] = place[step.node.in[0]];
+      in[1] = place[step.node.in[1]];
+      for (std::uint32_t k = 2; k < step.operands; ++k) in[k] = place[step.node.in[k]];
+      step.loop[type](in, const_cast<void*>(place[step.to].data), n);
     }
     for (const Code::Copy& c : code.copies_)
       kernels::copy(place[c.from], const_cast<void*>(place[first_output + c.output].data), 1, n, bytes);
     for (const Output& z : outputs)
-      if (z.buffer >= 0)
-        sum.run({buffer(z.buffer), 1}, n, z.totals.get() + at / block * static_cast<std::int64_t>(bytes));
+      if (z.buffer >= 0) sum.run({buffer(z.buffer), 1}, n, z.sums + at / block * static_cast<std::int64_t>(bytes));
   }
 }
 
@@ -216,33 +240,38 @@ void Code::run(DType dtype, const Shape& shape, std::span<const Tensor* const> i
   Run run(*this, dtype);
   run.registers = registers_;
   run.set_constants(dtype, parameters);
-  run.sources.resize(in.size());
+  run.sources = run.room.take<Source>(in.size());
   std::vector<Tensor> copies;
   for (std::size_t i = 0; i < in.size(); ++i) {
+    new (&run.sources[i]) Source;
     if (!uses(i)) continue;
     const detail::Block* x = detail::block(*in[i]);
     if (transposed(x)) {
       copies.push_back(contiguous(*in[i]));
       x = detail::block(copies.back());
     }
-    run.set_source(i, x, shape);
+    run.set_source(i, x, shape, size);
   }
-  run.outputs.reserve(out.size());
-  for (const Tensor& z : out) {
-    const detail::Block* to = detail::block(z);
-    run.outputs.push_back({to->data, to->size == size ? -1 : static_cast<std::int32_t>(run.registers++), nullptr});
+  run.outputs = run.room.take<Run::Output>(out.size());
+  for (std::size_t k = 0; k < out.size(); ++k) {
+    const detail::Block* to = detail::block(out[k]);
+    run.outputs[k] = {to->data, to->size == size ? -1 : static_cast<std::int32_t>(run.registers++), to->data};
   }
-  run.loops.reserve(steps_.size());
-  for (const Step& step : steps_) run.loops.push_back(loop_of(step.node, static_cast<kernels::Type>(dtype)));
-  run.places = in.size() + out.size() + constants_.size() + registers_;
+  run.places = in.size() + out.size() + constants_.size() + registers_ + 1;
   run.set_block();
 
   const std::int64_t blocks = (size - 1) / run.block + 1;
-  for (Run::Output& z : run.outputs)
-    if (z.buffer >= 0) z.totals = std::make_unique<std::byte[]>(static_cast<std::size_t>(blocks) * run.bytes);
+  std::vector<std::unique_ptr<std::byte[]>> totals;
+  if (blocks > 1)
+    for (Run::Output& z : run.outputs)
+      if (z.buffer >= 0) {
+        totals.push_back(std::make_unique<std::byte[]>(static_cast<std::size_t>(blocks) * run.bytes));
+        z.sums = totals.back().get();
+      }
   run.all(size);
-  for (const Run::Output& z : run.outputs)
-    if (z.buffer >= 0) run.sum.run({z.totals.get(), 1}, blocks, z.data);
+  if (blocks > 1)
+    for (const Run::Output& z : run.outputs)
+      if (z.buffer >= 0) run.sum.run({z.sums, 1}, blocks, z.data);
 }
 
 }  // namespace reel::loops

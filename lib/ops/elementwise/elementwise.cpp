@@ -5,6 +5,8 @@
 #include <reel/elementwise.hpp>
 #include <reel/ops/make.hpp>
 
+#include "kernels/table.hpp"
+#include "loops/loops.hpp"
 #include "ops/elementwise/program.hpp"
 #include "ops/elementwise/trace.hpp"
 #include "ops/engine.hpp"
@@ -24,115 +26,129 @@ extern const tape::Rule rule;
 const Program& program_of(std::span<const std::int64_t> attributes) {
   return *std::bit_cast<const Program*>(attributes[0]);
 }
-std::vector<double> parameters_of(std::span<const std::int64_t> attributes) {
-  std::vector<double> parameters;
-  parameters.reserve(attributes.size() - 1);
-  for (const std::int64_t bits : attributes.subspan(1)) parameters.push_back(std::bit_cast<double>(bits));
-  return parameters;
-}
 
-bool any_followed(std::span<const Tensor* const> in) {
-  return tape::active() && std::any_of(in.begin(), in.end(), [](const Tensor* x) { return tape::followed(*x); });
-}
+// As many operands, results and parameters as most programs have: lists of them need no memory.
+constexpr std::size_t few = 12;
+using Pointers = detail::ShortList<const Tensor*, few>;
+using Tensors = detail::ShortList<Tensor, few>;
 
 void record_program(const Program& program, std::span<const Tensor* const> in, std::span<const double> parameters,
                     std::span<const Tensor> out) {
-  std::vector<const Tensor*> outputs, saved;
-  std::vector<std::int64_t> attributes{std::bit_cast<std::int64_t>(&program)};
-  outputs.reserve(out.size());
-  for (const Tensor& z : out) outputs.push_back(&z);
-  for (const double p : parameters) attributes.push_back(std::bit_cast<std::int64_t>(p));
-  Direction direction{{}, std::vector<bool>(out.size(), true)};
-  direction.wanted.reserve(in.size());
-  for (const Tensor* x : in) direction.wanted.push_back(tape::followed(*x));
-  if (any_followed(in)) {
-    saved.resize(in.size());
+  Direction direction{Positions(in.size()), Positions(out.size())};
+  bool any = false;
+  for (std::size_t i = 0; i < in.size(); ++i)
+    if (tape::followed(*in[i])) {
+      direction.wanted.set(i);
+      any = true;
+    }
+  Pointers saved(any ? in.size() : 0), outputs(out.size());
+  for (std::size_t k = 0; k < out.size(); ++k) {
+    outputs[k] = &out[k];
+    direction.given.set(k);
+  }
+  if (any)
     for (const std::int32_t source : program.derivative(direction).sources)
       if (const auto i = static_cast<std::size_t>(source); i < in.size()) saved[i] = in[i];
-  }
+  detail::ShortList<std::int64_t, few> attributes(1 + parameters.size());
+  attributes[0] = std::bit_cast<std::int64_t>(&program);
+  for (std::size_t i = 0; i < parameters.size(); ++i) attributes[1 + i] = std::bit_cast<std::int64_t>(parameters[i]);
   tape::record(rule, in, outputs, saved, attributes);
 }
 
-// Runs the program and has the active tapes record it.
-std::vector<Tensor> evaluate(const Program& program, std::span<const Tensor* const> in,
-                             std::span<const double> parameters, DType dtype, const Shape& shape) {
-  std::vector<Tensor> out;
-  if (program.outputs() == 0) return out;
-  out.reserve(program.outputs());
-  for (std::size_t k = 0; k < program.outputs(); ++k) out.push_back(detail::empty(dtype, shape));
+// Runs the program and has the active tapes record it. One result for each output.
+void evaluate(const Program& program, std::span<const Tensor* const> in, std::span<const double> parameters,
+              DType dtype, const Shape& shape, std::span<Tensor> out) {
+  if (out.empty()) return;
+  for (Tensor& z : out) z = detail::empty(dtype, shape);
   program.code().run(dtype, shape, in, parameters, out);
   if (tape::active() && !in.empty()) record_program(program, in, parameters, out);
-  return out;
 }
 
-// A derivative of a recorded program in elements of `shape`, `given` its cotangents or tangents: each of the results,
-// empty where there is none or it is zero, of which `results` tells. One that is a cotangent or tangent as it is has
-// that one's shape. One for which target(i) has a single element is summed on the way, unless a tape is to record it.
-template <class Target>
-std::vector<Tensor> evaluate(const tape::Record& record, const Derivative& derivative, std::span<const Tensor> given,
-                             const Shape& shape, Target target) {
+// A derivative of a recorded program in elements of `shape`, `given` its cotangents or tangents: calls
+// use(i, kind, result) for each of the results, which is empty where there is none or it is zero. One that is a
+// cotangent or tangent as it is has that one's shape. target(i) is `shape`, or one of a single element: then it is
+// summed on the way, unless a tape is to record it.
+template <class Target, class Use>
+void evaluate(const tape::Record& record, const Derivative& derivative, std::span<const Tensor> given,
+              const Shape& shape, Target target, Use use) {
   const Program& program = *derivative.program;
   const std::size_t inputs = record.num_inputs();
-  const auto source = [&](std::int32_t index) {
+  const auto source = [&](std::int32_t index) -> const Tensor& {
     const auto i = static_cast<std::size_t>(index);
     return i < inputs ? record.saved(i) : given[i - inputs];
   };
-  std::vector<Tensor> held;
-  held.reserve(derivative.sources.size());
-  for (const std::int32_t index : derivative.sources) held.push_back(source(index));
-  std::vector<const Tensor*> in;
-  in.reserve(held.size());
-  for (const Tensor& x : held) in.push_back(&x);
-  const std::vector<double> parameters = parameters_of(record.attributes());
-  const DType dtype = record.output_dtype();
-  std::vector<Tensor> results(derivative.results.size()), out;
-  if (program.outputs() == 0 || shape.elements() == 0 || any_followed(in)) {
-    out = evaluate(program, in, parameters, dtype, shape);
-  } else {
-    for (std::size_t i = 0; i < results.size(); ++i)
-      if (derivative.results[i].kind == Kind::output) {
-        const Shape own = target(i);
-        out.push_back(detail::empty(dtype, own.elements() == 1 ? own : shape));
-      }
-    program.code().run(dtype, shape, in, parameters, out);
+  Tensors out(program.outputs());
+  if (program.outputs() > 0) {
+    Pointers in(derivative.sources.size());
+    bool recorded = false;
+    for (std::size_t i = 0; i < derivative.sources.size(); ++i) {
+      in[i] = &source(derivative.sources[i]);
+      recorded = recorded || (tape::active() && tape::followed(*in[i]));
+    }
+    const auto bits = record.attributes().subspan(1);
+    detail::ShortList<double, few> parameters(bits.size());
+    for (std::size_t i = 0; i < bits.size(); ++i) parameters[i] = std::bit_cast<double>(bits[i]);
+    const DType dtype = record.output_dtype();
+    if (recorded || shape.elements() == 0) {
+      evaluate(program, in, parameters, dtype, shape, out);
+    } else {
+      Tensor* z = out.data();
+      for (std::size_t i = 0; i < derivative.results.size(); ++i)
+        if (derivative.results[i].kind == Kind::output) *z++ = detail::empty(dtype, target(i));
+      program.code().run(dtype, shape, in, parameters, out);
+    }
   }
-  for (std::size_t i = 0; i < results.size(); ++i) {
+  for (std::size_t i = 0; i < derivative.results.size(); ++i) {
     const auto [kind, index] = derivative.results[i];
-    if (kind == Kind::source) results[i] = source(index);
-    if (kind == Kind::output) results[i] = out[static_cast<std::size_t>(index)];
+    use(i, kind,
+        kind == Kind::source   ? source(index)
+        : kind == Kind::output ? std::move(out[static_cast<std::size_t>(index)])
+                               : Tensor());
   }
-  return results;
 }
 
-std::vector<bool> defined(std::span<const Tensor> tensors) {
-  std::vector<bool> result;
-  result.reserve(tensors.size());
-  for (const Tensor& x : tensors) result.push_back(x.defined());
+Positions defined(std::span<const Tensor> tensors) {
+  Positions result(tensors.size());
+  for (std::size_t i = 0; i < tensors.size(); ++i) result.set(i, tensors[i].defined());
   return result;
 }
 
+// The cotangent of input i, of its shape: added to what has arrived for it, if that may be written to.
+Tensor contribution(const tape::Record& record, std::size_t i, Tensor part) {
+  Tensor sum = record.take_sum(i);
+  if (!sum.defined()) return part;
+  const Tensor* both[] = {&sum, &part};
+  loops::pointwise(
+      kernels::active().pointwise(kernels::row_of<"add">(), static_cast<kernels::Type>(part.dtype())).value, both, sum);
+  return sum;
+}
+
 void pull(const tape::Record& record, std::span<const Tensor> g, std::span<Gradient> dx) {
-  Direction direction{{}, defined(g)};
-  direction.wanted.reserve(dx.size());
-  for (std::size_t i = 0; i < dx.size(); ++i) direction.wanted.push_back(record.wanted(i));
+  Direction direction{Positions(dx.size()), defined(g)};
+  for (std::size_t i = 0; i < dx.size(); ++i) direction.wanted.set(i, record.wanted(i));
   const Derivative& derivative = program_of(record.attributes()).derivative(direction);
   const Shape shape = std::find_if(g.begin(), g.end(), [](const Tensor& x) { return x.defined(); })->shape();
-  const std::vector<Tensor> results =
-      evaluate(record, derivative, g, shape, [&](std::size_t i) { return record.led(record.shape(i)); });
-  for (std::size_t i = 0; i < dx.size(); ++i) {
-    if (results[i].defined())
-      dx[i] = sum_to(record, results[i], record.shape(i));
-    else if (derivative.results[i].kind == Kind::zero)
+  const auto target = [&](std::size_t i) {
+    const Shape own = record.led(record.shape(i));
+    return std::all_of(own.begin(), own.end(), [](std::int64_t e) { return e == 1; }) ? own : shape;
+  };
+  evaluate(record, derivative, g, shape, target, [&](std::size_t i, Kind kind, Tensor result) {
+    if (result.defined())
+      dx[i] =
+          record.fits(result, i) ? contribution(record, i, std::move(result)) : sum_to(record, result, record.shape(i));
+    else if (kind == Kind::zero)
       dx[i] = zeros(record.led(record.shape(i)), record.dtype(i));
-  }
+  });
 }
 
 void push(const tape::Record& record, std::span<const Tensor> dx, std::span<Tensor> dy) {
-  const Derivative& derivative = program_of(record.attributes()).derivative({{}, defined(dx)});
+  const Derivative& derivative = program_of(record.attributes()).derivative({Positions(), defined(dx)});
   const Shape shape = record.output_shape();
-  const std::vector<Tensor> results = evaluate(record, derivative, dx, shape, [&](std::size_t) { return shape; });
-  for (std::size_t k = 0; k < dy.size(); ++k)
-    if (results[k].defined()) dy[k] = results[k].shape() == shape ? results[k] : broadcast_to(results[k], shape);
+  evaluate(
+      record, derivative, dx, shape, [&](std::size_t) { return shape; },
+      [&](std::size_t k, Kind, Tensor result) {
+        if (result.defined()) dy[k] = result.shape() == shape ? std::move(result) : broadcast_to(result, shape);
+      });
 }
 
 void release(std::span<const std::int64_t> attributes) noexcept { program_of(attributes).release(); }
@@ -144,49 +160,129 @@ constexpr tape::Rule rule = batched({who, pull, push, true, false, release, reta
 
 }  // namespace ops
 
+// What a call works with, its memory kept for the next one.
 struct detail::LaneProgram::State {
-  ops::Trace trace;
+  // What a function did when it was last called.
+  struct Slot {
+    const void* site = nullptr;
+    std::uint32_t users = 0;  // calls that follow the log: it stays as it is
+    ops::Log log;
+  };
+  // Of a thread. A function finds its slot by its address; two that meet there take turns.
+  struct Recent {
+    static constexpr std::size_t most = 64;
+    Slot slots[most];
+    State* spare = nullptr;
+    ~Recent() { delete spare; }
+  };
+  static constinit thread_local Recent* recent;
+  static constinit thread_local bool ended;
+  struct End {
+    ~End() {
+      delete std::exchange(recent, nullptr);
+      ended = true;
+    }
+  };
+  // Null when the thread's own objects are being destroyed.
+  static Recent* find_recent() {
+    if (recent || ended) return recent;
+    thread_local End end;
+    static_cast<void>(&end);
+    return recent = new Recent;
+  }
+
+  ops::Trace trace{ops::Trace::Numbers::parameters};
   std::vector<std::int32_t> arguments;  // nodes
   std::vector<Tensor> inputs;
   Shape shape;
-  DType dtype;
-};
+  DType dtype = DType::float64;
+  const void* site = nullptr;
+  Slot* slot = nullptr;
+  bool follows = false;  // the slot's log
 
-detail::LaneProgram::LaneProgram(std::span<const Operand* const> arguments) {
-  DType dtype = ops::common_dtype(ops::who, arguments);
-  dtype = ops::floating_of(dtype);
-  if (dtype != DType::float32 && dtype != DType::float64)
-    fail<TypeError>(ops::who, "is not defined for {}; cast the arguments to float32 or float64 first", dtype);
-  std::vector<Tensor> inputs;
-  inputs.reserve(arguments.size());
-  Shape shape;
-  for (const Operand* x : arguments) {
-    if (!x->is_tensor()) continue;
-    inputs.push_back(ops::cast_to(x->tensor(), dtype));
-    shape = inputs.size() == 1 ? inputs[0].shape() : ops::broadcast_shapes(ops::who, shape, inputs.back().shape());
+  static State* take() {
+    Recent* r = find_recent();
+    return r && r->spare ? std::exchange(r->spare, nullptr) : new State;
   }
-  const std::size_t count = inputs.size();
-  state_ = new State{{count, ops::Trace::Numbers::parameters}, {}, std::move(inputs), shape, dtype};
-  state_->arguments.reserve(arguments.size());
-  std::int32_t next = 0;
-  for (const Operand* x : arguments)
-    state_->arguments.push_back(x->is_tensor() ? next++ : state_->trace.number(x->floating()));
+  void begin(const void* function) {
+    site = function;
+    Recent* r = find_recent();
+    slot = r ? &r->slots[reinterpret_cast<std::uintptr_t>(site) * 0x9e3779b97f4a7c15u >> 58] : nullptr;
+    follows = slot && slot->site == site && slot->log.program;
+    if (follows) ++slot->users;
+    trace.begin(inputs.size(), follows ? &slot->log : nullptr, slot != nullptr);
+  }
+  void end() noexcept {
+    trace.end();
+    if (follows) --slot->users;
+    follows = false;
+  }
+  // Keeps what this call did for the next one.
+  void remember(const ops::Shared& program) {
+    if (!slot || slot->users > (follows ? 1u : 0u)) return;
+    if (follows) --slot->users;
+    follows = false;
+    slot->site = site;
+    slot->log = trace.take_log();
+    slot->log.program = program;
+  }
+};
+constinit thread_local detail::LaneProgram::State::Recent* detail::LaneProgram::State::recent = nullptr;
+constinit thread_local bool detail::LaneProgram::State::ended = false;
+
+detail::LaneProgram::LaneProgram(const void* site, std::span<const Operand* const> arguments) : state_(State::take()) {
+  try {
+    State& s = *state_;
+    s.dtype = ops::floating_of(ops::common_dtype(ops::who, arguments));
+    if (s.dtype != DType::float32 && s.dtype != DType::float64)
+      fail<TypeError>(ops::who, "is not defined for {}; cast the arguments to float32 or float64 first", s.dtype);
+    s.inputs.reserve(arguments.size());
+    s.shape = {};
+    for (const Operand* x : arguments) {
+      if (!x->is_tensor()) continue;
+      const Tensor& own = x->tensor();
+      s.inputs.push_back(detail::block(own)->dtype == s.dtype ? own : ops::cast_to(own, s.dtype));
+      const Block* b = detail::block(own);
+      if (s.shape.rank() != b->rank || !std::equal(s.shape.begin(), s.shape.end(), b->extents()))
+        s.shape = s.inputs.size() == 1 ? b->shape() : ops::broadcast_shapes(ops::who, s.shape, b->shape());
+    }
+    s.begin(site);
+    s.arguments.reserve(arguments.size());
+    std::int32_t next = 0;
+    for (const Operand* x : arguments) s.arguments.push_back(x->is_tensor() ? next++ : s.trace.number(x->floating()));
+  } catch (...) {
+    state_->end();
+    delete state_;
+    throw;
+  }
 }
 
-detail::LaneProgram::~LaneProgram() { delete state_; }
+detail::LaneProgram::~LaneProgram() {
+  state_->end();
+  state_->inputs.clear();
+  state_->arguments.clear();
+  if (State::Recent* r = State::recent; r && !r->spare)
+    r->spare = state_;
+  else
+    delete state_;
+}
 
 Lane detail::LaneProgram::argument(std::size_t i) const noexcept { return state_->trace.lane(state_->arguments[i]); }
 
 void detail::LaneProgram::run(std::span<const Lane> outputs, Tensor* results) {
-  loops::Graph& graph = state_->trace.graph();
-  graph.outputs.reserve(outputs.size());
-  for (const Lane& x : outputs) graph.outputs.push_back(state_->trace.node(x));
-  std::vector<const Tensor*> in;
-  in.reserve(state_->inputs.size());
-  for (const Tensor& x : state_->inputs) in.push_back(&x);
-  std::vector<Tensor> made =
-      ops::evaluate(*ops::find_program(graph), in, state_->trace.parameters(), state_->dtype, state_->shape);
-  std::move(made.begin(), made.end(), results);
+  State& s = *state_;
+  ops::Pointers in(s.inputs.size());
+  for (std::size_t i = 0; i < s.inputs.size(); ++i) in[i] = &s.inputs[i];
+  const ops::Program* program = s.trace.repeated(outputs);
+  ops::Shared found;
+  if (!program) {
+    loops::Graph& graph = s.trace.graph();
+    for (const Lane& x : outputs) graph.outputs.push_back(s.trace.node(x));
+    found = ops::find_program(graph);
+    program = &*found;
+    s.remember(found);
+  }
+  ops::evaluate(*program, in, s.trace.parameters(), s.dtype, s.shape, {results, outputs.size()});
 }
 
 }  // namespace reel

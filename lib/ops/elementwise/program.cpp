@@ -44,13 +44,27 @@ Shared find_program(const loops::Graph& graph) {
   return c.programs.emplace(key, Shared(new Program(graph)))->second;
 }
 
+Program::~Program() {
+  for (const Known* d = derivatives_.load(std::memory_order_acquire); d;) {
+    const Known* const next = d->next;
+    delete d;
+    d = next;
+  }
+}
+
+const Derivative* Program::find(const Direction& direction) const noexcept {
+  for (const Known* d = derivatives_.load(std::memory_order_acquire); d; d = d->next)
+    if (d->direction == direction) return &d->derivative;
+  return nullptr;
+}
+
 const Derivative& Program::derivative(const Direction& direction) const {
+  if (const Derivative* d = find(direction)) return *d;
   const std::lock_guard lock(mutex_);
-  for (const auto& d : derivatives_)
-    if (d->first == direction) return d->second;
-  derivatives_.push_back(
-      std::make_unique<const std::pair<Direction, Derivative>>(direction, derive(graph_, direction)));
-  return derivatives_.back()->second;
+  if (const Derivative* d = find(direction)) return *d;
+  const auto* made = new Known{direction, derive(graph_, direction), derivatives_.load(std::memory_order_relaxed)};
+  derivatives_.store(made, std::memory_order_release);
+  return made->derivative;
 }
 
 }  // namespace reel::ops

@@ -24,6 +24,7 @@ class Shared {
     return *this;
   }
   ~Shared();
+  explicit operator bool() const noexcept { return program_ != nullptr; }
   const Program& operator*() const noexcept { return *program_; }
   const Program* operator->() const noexcept { return program_; }
 
@@ -31,10 +32,30 @@ class Shared {
   const Program* program_ = nullptr;
 };
 
+/// Some of a number of positions.
+class Positions {
+ public:
+  explicit Positions(std::size_t size = 0) : size_(size), more_(size > 64 ? (size - 1) / 64 : 0) {}
+  std::size_t size() const noexcept { return size_; }
+  bool empty() const noexcept { return size_ == 0; }
+  bool operator[](std::size_t i) const noexcept { return word(i) >> i % 64 & 1; }
+  void set(std::size_t i, bool there = true) noexcept {
+    std::uint64_t& w = i < 64 ? first_ : more_[i / 64 - 1];
+    w |= std::uint64_t{there} << i % 64;
+  }
+  friend bool operator==(const Positions&, const Positions&) = default;
+
+ private:
+  std::uint64_t word(std::size_t i) const noexcept { return i < 64 ? first_ : more_[i / 64 - 1]; }
+  std::size_t size_;
+  std::uint64_t first_ = 0;
+  std::vector<std::uint64_t> more_;
+};
+
 /// Which derivative: the cotangents of the wanted inputs from those of the outputs that are given, or the tangents of
 /// the outputs from those of the inputs that are given (wanted is empty then).
 struct Direction {
-  std::vector<bool> wanted, given;
+  Positions wanted, given;
   bool reverse() const noexcept { return !wanted.empty(); }
   friend bool operator==(const Direction&, const Direction&) = default;
 };
@@ -63,6 +84,10 @@ class Program {
   /// Derived when first asked for. The reference lasts as long as the program. Any thread.
   const Derivative& derivative(const Direction& direction) const;
 
+  ~Program();
+  Program(const Program&) = delete;
+  Program& operator=(const Program&) = delete;
+
   void retain() const noexcept { uses_.fetch_add(1, std::memory_order_relaxed); }
   void release() const noexcept {
     if (uses_.fetch_sub(1, std::memory_order_acq_rel) == 1) delete this;
@@ -72,8 +97,15 @@ class Program {
   loops::Graph graph_;
   loops::Code code_;
   mutable std::atomic<std::int64_t> uses_{0};
-  mutable std::mutex mutex_;
-  mutable std::vector<std::unique_ptr<const std::pair<Direction, Derivative>>> derivatives_;
+  // A list that grows at its front: who reads it takes no lock.
+  struct Known {
+    Direction direction;
+    Derivative derivative;
+    const Known* next;
+  };
+  const Derivative* find(const Direction& direction) const noexcept;
+  mutable std::atomic<const Known*> derivatives_{nullptr};
+  mutable std::mutex mutex_;  // of those that add to it
 };
 
 inline Shared::Shared(const Program* program) noexcept : program_(program) {

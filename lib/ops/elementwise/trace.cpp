@@ -43,26 +43,77 @@ std::uint64_t hash(const loops::Node& node) noexcept {
   return h;
 }
 
-Trace::Trace(std::size_t inputs, Numbers numbers)
-    : table_(least_table, -1), serial_(next_serial()), numbers_(numbers), below_(newest) {
-  graph_.inputs = static_cast<std::int32_t>(inputs);
-  graph_.nodes.reserve(std::max<std::size_t>(2 * inputs, least_table / 2));
-  for (std::int32_t i = 0; i < graph_.inputs; ++i) {
-    loops::Node node{loops::Opcode::input};
-    node.in[0] = i;
-    add(node);
-  }
+void Trace::begin(std::size_t inputs, const Log* expected, bool logs) {
+  const auto count = static_cast<std::int32_t>(inputs);
+  parameters_.clear();
+  logs_ = logs;
+  at_ = 0;
+  expected_ = expected && expected->inputs == count ? expected : nullptr;
+  if (!expected_) build(count);
+  serial_ = next_serial();
+  below_ = newest;
   newest = this;
 }
 
-Trace::~Trace() { newest = below_; }
+void Trace::end() noexcept {
+  if (serial_ == 0) return;
+  newest = below_;
+  serial_ = 0;
+  expected_ = nullptr;
+}
+
+// An empty graph.
+void Trace::build(std::int32_t inputs) {
+  table_.assign(least_table, -1);
+  graph_.inputs = inputs;
+  graph_.nodes.clear();
+  graph_.outputs.clear();
+  graph_.nodes.reserve(std::max<std::size_t>(2 * static_cast<std::size_t>(inputs), least_table / 2));
+  log_.inputs = inputs;
+  log_.calls.clear();
+  log_.results.clear();
+  for (std::int32_t i = 0; i < inputs; ++i) {
+    loops::Node node{loops::Opcode::input};
+    node.in[0] = i;
+    intern(node);
+  }
+}
+
+// From here on the graph is built: first as far as the log was followed.
+void Trace::leave_log() {
+  const Log& log = *expected_;
+  expected_ = nullptr;
+  build(log.inputs);
+  for (std::size_t i = 0; i < at_; ++i) add_new(log.calls[i]);
+}
+
+const Program* Trace::repeated(std::span<const Lane> outputs) const {
+  if (!expected_ || at_ != expected_->calls.size() || outputs.size() != expected_->outputs.size()) return nullptr;
+  for (std::size_t k = 0; k < outputs.size(); ++k)
+    if (node(outputs[k]) != expected_->outputs[k]) return nullptr;
+  return &*expected_->program;
+}
+
+Log Trace::take_log() {
+  log_.outputs = graph_.outputs;
+  return std::move(log_);
+}
 
 Trace& Trace::of(std::uint32_t serial) {
   if (!newest || newest->serial_ != serial) fail_foreign();
   return *newest;
 }
 
-std::int32_t Trace::add(const loops::Node& node) {
+std::int32_t Trace::add_new(const loops::Node& node) {
+  const std::int32_t result = intern(node);
+  if (logs_) {
+    log_.calls.push_back(node);
+    log_.results.push_back(result);
+  }
+  return result;
+}
+
+std::int32_t Trace::intern(const loops::Node& node) {
   if (2 * graph_.nodes.size() >= table_.size()) grow();
   const std::size_t last = table_.size() - 1;
   std::size_t at = hash(node) & last;
