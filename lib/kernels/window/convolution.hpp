@@ -104,7 +104,8 @@ struct ConvolutionLoops {
   template <int Rows>
   [[gnu::noinline]] static void tiles(const PlaneProducts& p, std::ptrdiff_t f) {
     std::ptrdiff_t k = 0;
-    for (; p.taps - k >= 6; k += 6) tile<Rows, 6>(p, f, k);
+    constexpr int taps = many_registers<I> ? 6 : 4;  // with six, the compiler spills sums where registers are few
+    for (; p.taps - k >= taps; k += taps) tile<Rows, taps>(p, f, k);
     if (p.taps - k >= 3) {
       tile<Rows, 3>(p, f, k);
       k += 3;
