@@ -216,8 +216,9 @@ Tensor product(const tape::Record& record, const Tensor& g, const Shape& shape, 
     if constexpr (p.is_times)
       if (detail::block(g)->size >= worth_a_view && is_one(g) && !is_borrowed(*in[count - 1]))
         return broadcast_view(*in[count - 1], shape);
-    return fused(kernels::active().op[kernels::row_of<Name>()][static_cast<std::size_t>(g.dtype())].product[K], g, in,
-                 shape, target, !needed);
+    return fused(
+        kernels::active().op[kernels::row_of<Name>()][static_cast<std::size_t>(detail::block(g)->dtype)].product[K], g,
+        in, shape, target, !needed);
   }
 }
 
