@@ -40,11 +40,18 @@ static_assert(sizeof(Block) == 64);
 
 inline constexpr std::uint64_t one_handle = 1, one_saved = (std::uint64_t{1} << 32) | 1;
 
-/// A tape's reference to a value that a rule reads later.
-inline void retain_saved(Block* b) noexcept { __atomic_fetch_add(&b->references, one_saved, __ATOMIC_RELAXED); }
-inline void release_saved(Block* b) noexcept {
-  if (__atomic_load_n(&b->references, __ATOMIC_ACQUIRE) == one_saved ||
-      __atomic_fetch_sub(&b->references, one_saved, __ATOMIC_ACQ_REL) == one_saved)
+/// A tape's references to a value that a rule reads later.
+inline void retain_saved(Block* b, std::uint64_t count = 1) noexcept {
+  __atomic_fetch_add(&b->references, count * one_saved, __ATOMIC_RELAXED);
+}
+/// The same of a block that nobody but this thread can reach yet: needs no locked instruction.
+inline void retain_fresh(Block* b) noexcept {
+  __atomic_store_n(&b->references, b->references + one_saved, __ATOMIC_RELAXED);
+}
+inline void release_saved(Block* b, std::uint64_t count = 1) noexcept {
+  const std::uint64_t all = count * one_saved;
+  if (__atomic_load_n(&b->references, __ATOMIC_ACQUIRE) == all ||
+      __atomic_fetch_sub(&b->references, all, __ATOMIC_ACQ_REL) == all)
     destroy(b);
 }
 /// How many hold the block: handles, views, and saved values of tapes.

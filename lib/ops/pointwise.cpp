@@ -218,9 +218,9 @@ Tensor product(const tape::Record& record, const Tensor& g, const Shape& shape, 
     if constexpr (p.is_times)
       if (detail::block(g)->size >= worth_a_view && is_one(g) && !is_borrowed(*in[count - 1]))
         return broadcast_view(*in[count - 1], shape);
-    const auto type = static_cast<std::size_t>(g.dtype());
+    const auto type = static_cast<std::size_t>(detail::block(g)->dtype);
     const kernels::Loop loop = kernels::active().op[kernels::row_of<Name>()][type].product[K];
-    if (detail::block(g)->size >= worth_a_block && &shape == &target && !is_complex(g.dtype()))
+    if (detail::block(g)->size >= worth_a_block && &shape == &target && !is_complex(detail::block(g)->dtype))
       if (Tensor sum = record.take_sum(K); sum.defined()) {
         loops::pointwise_into_sum(loop, shape, in, kernels::active().op[kernels::row_of<"add">()][type].value, sum);
         return sum;

@@ -21,8 +21,9 @@ struct Units {
 /// One recorded op, as its rule sees it.
 class Record {
  public:
-  Record(const Tape& tape, const Entry& entry, const bool* wanted, std::int64_t batch = 0, Units units = {}) noexcept
-      : tape_(tape), entry_(entry), wanted_(wanted), batch_(batch), units_(units) {}
+  // Where it is inline but not defined here, tape.hpp does it.
+  inline Record(const Tape& tape, const Entry& entry, const bool* wanted, std::int64_t batch = 0,
+                Units units = {}) noexcept;
   std::size_t num_inputs() const noexcept;
   std::size_t num_outputs() const noexcept;
   /// Whether a derivative with respect to (vjp) or along (jvp) input i is asked for. Others are left empty.
@@ -41,7 +42,7 @@ class Record {
     return shape;
   }
   /// Whether x, which is made of a cotangent, has the shape of input i already.
-  bool fits(const Tensor& x, std::size_t i) const noexcept;
+  inline bool fits(const Tensor& x, std::size_t i) const noexcept;
   /// Axes of an input or output, counted from the front, as axes of its cotangent.
   Shape led_axes(Shape axes) const {
     for (std::int64_t& a : axes) a += lead();
@@ -60,16 +61,23 @@ class Record {
   }
   /// The k-th value kept at recording: the very tensor (same id), so that an outer tape follows it. Valid while the
   /// rule runs. ValueError when it was not kept.
-  const Tensor& saved(std::size_t k) const;
-  bool has_saved(std::size_t k) const noexcept;
+  const Tensor& saved(std::size_t k) const {
+    if (!has_saved(k)) [[unlikely]]
+      not_saved(k);
+    return values_[k];
+  }
+  bool has_saved(std::size_t k) const noexcept { return k < saved_ && values_[k].defined(); }
   std::span<const std::int64_t> attributes() const noexcept;
   const char* name() const noexcept;
   /// Where the op was called, unknown unless something looked on then.
   Site site() const noexcept;
 
  private:
+  [[noreturn, gnu::cold]] void not_saved(std::size_t k) const;
   const Tape& tape_;
   const Entry& entry_;
+  const Tensor* values_;
+  std::size_t saved_;
   const bool* wanted_;
   std::int64_t batch_;  // cotangents carried at once; 0: one, without an axis of its own
   Units units_;

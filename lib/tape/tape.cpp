@@ -97,6 +97,8 @@ void mark(Tape& t, detail::Block* output, std::uint32_t slot) noexcept {
 // Of an op with one output and without attributes the compiler knows as much.
 template <std::size_t Outputs = std::dynamic_extent, std::size_t Attributes = std::dynamic_extent>
 struct CallOf {
+  // Whether one tape alone records it, and its output was made by the library just now: nobody else has it yet.
+  static constexpr bool fresh = Outputs == 1;
   const Rule& rule;
   std::span<const Tensor* const> inputs;
   std::span<const Tensor* const, Outputs> outputs;
@@ -198,15 +200,22 @@ template <class C>
     Slot& slot = t.slots[at];
     slot.id = b->id;
     slot.meta = c.outputs.size() == 1 ? t.last_meta : t.intern(b->dtype, b->extents(), b->rank);
-    slot.dead = slot.source = false;
+    slot.dead = slot.source = slot.root = false;
     slot.site = 0;
     *slots++ = at;
     mark(t, b, at);
   }
   Tensor* values = e->values();
-  for (const Tensor* s : c.saved) {
-    detail::Block* b = s ? detail::block(*s) : nullptr;
-    if (b) detail::retain_saved(b);
+  for (std::size_t i = 0; i < c.saved.size(); ++i) {
+    detail::Block* b = c.saved[i] ? detail::block(*c.saved[i]) : nullptr;
+    if (!b) {
+    } else if (C::fresh && c.saved[i] == c.outputs[0]) {
+      detail::retain_fresh(b);
+    } else if (C::fresh) {
+      t.stock.take(b, i);
+    } else {
+      detail::retain_saved(b);
+    }
     new (values++) Tensor(TensorAccess::adopt(b));
   }
   if (!c.attributes.empty()) {
@@ -420,15 +429,18 @@ std::uint32_t Tape::add_source(std::uint64_t id, DType dtype, const Shape& shape
   const Meta* meta = intern(dtype, shape.data(), shape.rank());
   if (slots.size() == slots.capacity()) slots.reserve(std::max<std::size_t>(64, 2 * slots.size()));
   const auto slot = static_cast<std::uint32_t>(slots.size());
-  slots.add() = {.id = id, .meta = meta, .source = true};
+  slots.add() = {.id = id, .meta = meta, .source = true, .root = true};
+  ++roots;
   by_id.set(id, slot);
   return slot;
 }
 
 void Tape::clear() noexcept {
+  stock.give_back();
   entries.for_each([](Entry& e) { release(e); });
   entries.clear(true);
   slots.clear();
+  roots = 0;
   if (slots.capacity() > most_kept_slots) slots.drop();
   free_slots.clear();
   by_id.clear();
@@ -569,24 +581,14 @@ namespace {
 std::size_t Record::num_inputs() const noexcept { return entry_.inputs; }
 std::size_t Record::num_outputs() const noexcept { return entry_.outputs; }
 Shape Record::shape(std::size_t i) const { return tape_.slots[entry_.input(i)].meta->shape(); }
-bool Record::fits(const Tensor& x, std::size_t i) const noexcept {
-  const Meta& m = *tape_.slots[entry_.input(i)].meta;
-  const detail::Block* b = detail::block(x);
-  bool same = !batch_ && b->rank == m.rank;
-  for (int d = 0; same && d < m.rank; ++d) same = m.extents[d] == b->extents()[d];
-  return same;
-}
 DType Record::dtype(std::size_t i) const { return tape_.slots[entry_.input(i)].meta->dtype; }
 Shape Record::output_shape(std::size_t k) const { return tape_.slots[entry_.output(k)].meta->shape(); }
 DType Record::output_dtype(std::size_t k) const { return tape_.slots[entry_.output(k)].meta->dtype; }
 const char* Record::name() const noexcept { return entry_.rule->name; }
 Site Record::site() const noexcept { return tape_.site_of(entry_); }
 std::span<const std::int64_t> Record::attributes() const noexcept { return {entry_.numbers(), entry_.attributes}; }
-bool Record::has_saved(std::size_t k) const noexcept { return k < entry_.saved && entry_.block(k); }
-
-const Tensor& Record::saved(std::size_t k) const {
-  if (!has_saved(k)) fail<ValueError>(name(), "its rule reads value {}, which the tape did not keep", k);
-  return entry_.values()[k];
+void Record::not_saved(std::size_t k) const {
+  fail<ValueError>(name(), "its rule reads value {}, which the tape did not keep", k);
 }
 
 }  // namespace reel::tape

@@ -14,6 +14,7 @@
 
 #include "tape/observe.hpp"
 #include "tape/record.hpp"
+#include "tape/saved.hpp"
 
 namespace reel::tape {
 
@@ -35,6 +36,7 @@ struct Slot {
   const Meta* meta;
   bool dead = false;       // the tensor is gone
   bool source = false;     // watched: kept by sweeps
+  bool root = false;       // no entry made it: all else is computed from roots
   std::uint32_t site = 0;  // of the op that made it, in the tape's sites
 };
 
@@ -239,6 +241,8 @@ struct Tape {
   Arena entries;
   Slots slots;
   detail::List<std::uint32_t> free_slots;
+  std::size_t roots = 0;  // slots of that kind
+  Stock stock;
   IdMap by_id;
   std::vector<std::pair<Variable, std::uint32_t>> variables;
   std::vector<Meta*> metas;  // hash table of interned metadata
@@ -280,6 +284,23 @@ struct Tape {
   }
 };
 
+inline Record::Record(const Tape& tape, const Entry& entry, const bool* wanted, std::int64_t batch,
+                      Units units) noexcept
+    : tape_(tape),
+      entry_(entry),
+      values_(entry.values()),
+      saved_(entry.saved),
+      wanted_(wanted),
+      batch_(batch),
+      units_(units) {}
+inline bool Record::fits(const Tensor& x, std::size_t i) const noexcept {
+  const Meta& m = *tape_.slots[entry_.input(i)].meta;
+  const detail::Block* b = detail::block(x);
+  bool same = !batch_ && b->rank == m.rank;
+  for (int d = 0; same && d < m.rank; ++d) same = m.extents[d] == b->extents()[d];
+  return same;
+}
+
 inline RuleScope::RuleScope(const Tape& t, const Entry& e) : entered_(watching != 0) {
   if (!t.borrowed.empty()) [[unlikely]]
     check_borrowed(t, e);
@@ -309,12 +330,16 @@ void pop(Tape* tape) noexcept;
 /// Drops what an entry's attributes own.
 [[gnu::cold]] void release_attributes(Entry& entry) noexcept;
 /// Drops the values an entry saved and what its attributes own.
-inline void release(Entry& e) noexcept {
+template <class Drop>
+inline void release(Entry& e, Drop drop) noexcept {
   Tensor* values = e.values();
   for (std::uint32_t i = 0; i < e.saved; ++i)
-    if (detail::Block* b = TensorAccess::take(values[i])) detail::release_saved(b);
+    if (detail::Block* b = TensorAccess::take(values[i])) drop(b, i);
   if (e.attributes) [[unlikely]]
     release_attributes(e);
+}
+inline void release(Entry& e) noexcept {
+  release(e, [](detail::Block* b, std::size_t) { detail::release_saved(b); });
 }
 /// Drops the entries whose results nobody can reach any more.
 void sweep(Tape& tape);
@@ -381,7 +406,12 @@ struct VariableAccess {
   static void update(const Variable& v, const char* op, Tensor (*combine)(Tensor&&, const Tensor&),
                      const Tensor& delta);
   /// Lets `change` replace the value, under the variable's lock, by one of the same shape and dtype. Not recorded.
-  static void modify(const Variable& v, const char* op, const Callback<void(Tensor&)>& change);
+  template <class F>
+  static void modify(const Variable& v, const char* op, F&& change) {
+    modify(
+        v, op, [](void* f, Tensor& value) { (*static_cast<std::remove_reference_t<F>*>(f))(value); }, &change);
+  }
+  static void modify(const Variable& v, const char* op, void (*change)(void* context, Tensor& value), void* context);
 };
 
 struct GradientTapeAccess {

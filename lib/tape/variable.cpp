@@ -156,11 +156,12 @@ void VariableAccess::update(const Variable& v, const char* op, Tensor (*combine)
   v.state_->value = combine(std::move(v.state_->value), delta);
 }
 
-void VariableAccess::modify(const Variable& v, const char* op, const Callback<void(Tensor&)>& change) {
+void VariableAccess::modify(const Variable& v, const char* op, void (*change)(void* context, Tensor& value),
+                            void* context) {
   check_runs_once(op, v);
   const tape::Suspend suspend;
   const Lock lock(v.state_->locked);
-  change(v.state_->value);
+  change(context, v.state_->value);
 }
 
 void Variable::assign(const Tensor& value) const {

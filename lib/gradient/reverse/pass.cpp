@@ -75,6 +75,10 @@ void Pass::forwards() {
   });
 }
 
+void Pass::feed_all() {
+  for (std::uint8_t& f : flags_) f |= fed;
+}
+
 Pass::Widest Pass::widest(std::uint32_t target) const {
   Widest w;
   std::vector<char> reached(flags_.size());
@@ -99,6 +103,7 @@ void Pass::backwards(bool use_up, std::int64_t batch, tape::Units units) {
   units_ = units;
   Arena::Place at = end_;
   index_ = tape_.entries.count();
+  if (use_up) tape_.stock.give_back();
   while (Entry* e = tape_.entries.step_back(at)) {
     --index_;
     if (reached(*e))
@@ -106,10 +111,11 @@ void Pass::backwards(bool use_up, std::int64_t batch, tape::Units units) {
     else if (!cuts_.empty()) [[unlikely]]
       pass_on_reason(*e);
     if (use_up) {
-      release(*e);
+      tape::release(*e, [this](detail::Block* b, std::size_t place) { returns_.drop(b, place); });
       tape_.entries.release_after(at);
     }
   }
+  returns_.flush();
 }
 
 bool Pass::reached(const Entry& e) const {

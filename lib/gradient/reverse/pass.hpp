@@ -55,6 +55,8 @@ class Pass {
 
   // Flags what the sources feed.
   void forwards();
+  // The same where they are all that the tape watches, and nothing is stopped: whatever it follows.
+  void feed_all();
 
   // The largest of what lies between the sources and the target: it decides how many cotangents are carried at once.
   struct Widest {
@@ -93,6 +95,7 @@ class Pass {
   Sums sums_;
   const char* method_;
   detail::List<std::uint8_t> flags_;
+  tape::Returns returns_;
   Gradients cells_;
   tape::Arena::Place end_;
   std::int64_t batch_ = 0;

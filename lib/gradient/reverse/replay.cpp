@@ -86,15 +86,20 @@ class Replay {
         options_(options),
         pass_(t, t.options.vspace, options.aggregation_method),
         slots_(sources.size()) {
+    std::size_t roots = 0;
     for (std::size_t i = 0; i < sources.size(); ++i) {
       slots_[i] = slot_of(t, sources[i]);
       if (slots_[i] == no_slot) continue;
+      roots += t.slots[slots_[i]].root && !pass_.is_fed(slots_[i]);
       pass_.flag(slots_[i], fed);
       pass_.flag(slots_[i], requested);
     }
     for (const Source& s : options.stop_gradients.list())
       if (const std::uint32_t slot = slot_of(t, s); slot != no_slot) pass_.flag(slot, stopped);
-    pass_.forwards();
+    if (roots == t.roots && options.stop_gradients.list().empty())
+      pass_.feed_all();
+    else
+      pass_.forwards();
   }
 
   // Whether the target depends on a source, as far as can be told before.

@@ -10,6 +10,7 @@
 #include "ops/elementwise/program.hpp"
 #include "ops/elementwise/trace.hpp"
 #include "ops/engine.hpp"
+#include "tape/tape.hpp"
 
 namespace reel {
 
