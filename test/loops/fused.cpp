@@ -300,7 +300,7 @@ TEST_CASE("cotangents of slices are added to one owned buffer in place") {
     for (std::size_t i = 0; i < 6; ++i)
       for (std::size_t k = 0; k < 10; ++k) total += at(i, k) * at(5 - i, k);
     for (std::size_t r = 1; r < 5; ++r)
-      for (std::size_t c : {9, 6, 3}) total += at(r, c);
+      for (std::size_t c : {9u, 6u, 3u}) total += at(r, c);
     for (std::size_t r = 0; r < 6; ++r) total += std::tanh(at(r, 3));
     return total + at(2, 3) * at(2, 3);
   };
