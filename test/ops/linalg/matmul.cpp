@@ -293,7 +293,7 @@ TEST_CASE("matmul: cotangents of a factor that is used many times add up in plac
       }
     }
     const double tolerance = d == DType::float64 ? 1e-13 : d == DType::float32 ? 1e-5 : 2e-2;
-    for (int k = 0; k < 2; ++k) {
+    for (std::size_t k = 0; k < 2; ++k) {
       const Tensor expected = cast(*all[2][k], DType::float64);
       CHECK((*all[0][k]).dtype() == d);
       CHECK(largest(cast(*all[0][k], DType::float64) - expected) <= tolerance * (1 + largest(expected)));
