@@ -183,10 +183,9 @@ struct Rows {
   std::int64_t stride, width;  // of a row's elements; elements
 
   void load(std::int64_t offset, std::byte* to) const {
+    if (p.made) return p.made->compute(offset, offset + width, to);
     const std::byte* row = p.from + offset * static_cast<std::int64_t>(p.bytes);
-    if (p.made)
-      p.made->compute(offset, offset + width, to);
-    else if (stride == 1)
+    if (stride == 1)
       std::memcpy(to, row, static_cast<std::size_t>(width) * p.bytes);
     else
       with_size(p.bytes, [&](auto element) { gather<decltype(element)>(row, stride, to, width); });
