@@ -141,11 +141,29 @@ pthread_key_t exit_key() {
 }
 inline Pool& pool() { return own ? *own : acquire(); }
 
+// Gives a cached block of a large class back to the system.
+void give_back(Pool& p, std::size_t size_class) noexcept {
+  Free* f = p.lists[size_class];
+  p.lists[size_class] = f->next;
+  bump(p.cached_large, -static_cast<std::int64_t>(bytes_of(size_class)));
+  unpoison(f, bytes_of(size_class));
+  std::free(f);
+}
+
+// Whether there is room in the cache for one more block of a large class. Blocks of other classes make way, the largest
+// first: a program that has turned to arrays of another size uses this class, and need not use those again.
+[[gnu::noinline]] bool make_room(Pool& p, std::size_t size_class) noexcept {
+  const auto bytes = static_cast<std::int64_t>(bytes_of(size_class));
+  const auto limit = std::max<std::int64_t>(cache_floor, peak_bytes.load(std::memory_order_relaxed) + p.most_listed);
+  for (std::size_t c = class_count; p.cached_large + bytes > limit && c-- > class_of(large_bytes);)
+    while (c != size_class && p.lists[c] && p.cached_large + bytes > limit) give_back(p, c);
+  return p.cached_large + bytes <= limit;
+}
+
 inline void put(Pool& p, Free* f, std::size_t size_class) noexcept {
   const std::size_t bytes = bytes_of(size_class);
   if (bytes >= large_bytes) {
-    const auto limit = std::max<std::int64_t>(cache_floor, peak_bytes.load(std::memory_order_relaxed) + p.most_listed);
-    if (p.cached_large + static_cast<std::int64_t>(bytes) > limit) {
+    if (!make_room(p, size_class)) {
       unpoison(f, bytes);
       return std::free(f);
     }
@@ -167,12 +185,7 @@ void drain(Pool& p) noexcept {
 
 void trim(Pool& p) noexcept {
   for (std::size_t c = class_of(large_bytes); c < class_count; ++c)
-    while (Free* f = p.lists[c]) {
-      p.lists[c] = f->next;
-      bump(p.cached_large, -static_cast<std::int64_t>(bytes_of(c)));
-      unpoison(f, bytes_of(c));
-      std::free(f);
-    }
+    while (p.lists[c]) give_back(p, c);
 }
 
 // In huge pages from 4 MiB on, where the system lets programs ask for them: first touching memory in small ones costs

@@ -81,6 +81,19 @@ TEST_CASE("the steady state takes no memory from the system") {
   CHECK(memory_stats().live_bytes == before.live_bytes);
 }
 
+TEST_CASE("a program that turns to arrays of another size takes no memory from the system either") {
+  const auto use = [](std::int64_t elements, int count) {
+    std::vector<Tensor> held;
+    for (int i = 0; i < count; ++i) held.push_back(detail::empty(DType::float64, {elements}));
+  };
+  reset_peak_bytes();
+  use(5'000'000, 12);  // fills what may be cached
+  use(500'000, 3);
+  const std::int64_t before = memory_stats().pool_misses;
+  for (int i = 0; i < 10; ++i) use(500'000, 3);
+  CHECK(memory_stats().pool_misses == before);
+}
+
 TEST_CASE("peak bytes follow the largest use") {
   reset_peak_bytes();
   const std::int64_t live = memory_stats().live_bytes;
