@@ -6,7 +6,6 @@
 // a jvp forwards. Outputs find their slot by the marks in their block; sources and variables by a small hash map.
 #pragma once
 #include <atomic>
-#include <reel/callback.hpp>
 #include <reel/tape.hpp>
 #include <string>
 #include <unordered_map>
