@@ -459,3 +459,40 @@ TEST_CASE("chains of dropped results are swept at once, though each entry keeps 
   for (int k = 0; k < 10; ++k, x = std::sin(x)) expected *= std::cos(x);
   CHECK(std::abs(slope - expected) < 1e-14);
 }
+
+TEST_CASE(
+    "a value that op after op saves is let go with the last of them, by a used-up replay, a sweep, and the tape") {
+  const Tensor x = ramp(3);
+  const auto chain = [&](int length) {
+    const Tensor factor = ramp(3) + 1;  // saved by every op, held by nobody else at the end
+    Tensor y = x;
+    for (int i = 0; i < length; ++i) y = y * factor;
+    return y;
+  };
+  for (int length : {1, 2, 3, 33, 34, 100}) {
+    INFO(length);
+    const std::int64_t live = memory_stats().live_tensors;
+    {
+      GradientTape tape;
+      tape.watch(x);
+      Gradient slope = tape.gradient(chain(length), x);
+      CHECK(memory_stats().live_tensors == live + 1);
+    }
+    CHECK(memory_stats().live_tensors == live);
+    {
+      GradientTape tape({.persistent = true});
+      tape.watch(x);
+      const Tensor y = chain(length);
+      tape.stop();
+      CHECK(array_equal(*tape.gradient(y, x), *tape.gradient(y, x)));
+    }
+    CHECK(memory_stats().live_tensors == live);
+    {
+      GradientTape tape;
+      tape.watch(x);
+      for (int round = 0; round < 5000 / length; ++round) chain(length);  // forgotten: swept
+      CHECK(memory_stats().live_tensors <= live + 2 * 4096 + 2);
+    }
+    CHECK(memory_stats().live_tensors == live);
+  }
+}
