@@ -1,26 +1,17 @@
 // Normalisations and cross-entropies: published numbers, extreme rows, second derivatives, what is ignored, errors,
 // dtypes, threads. Values and derivatives in every shape and layout are checked by the op table.
 #include <cmath>
-#include <limits>
 #include <reel/reel.hpp>
 
 #include "catch.hpp"
 #include "support/derivatives.hpp"
+#include "support/numbers.hpp"
 
 using namespace reel;
-using support::Tensors;
+using namespace support;
 
 namespace {
 
-using Doubles = std::vector<double>;
-const double qnan = std::numeric_limits<double>::quiet_NaN(), inf = std::numeric_limits<double>::infinity();
-
-template <class F>
-Doubles slope_at(F f, const Tensor& x) {
-  GradientTape tape;
-  tape.watch(x);
-  return (*tape.gradient(f(x), x)).to_vector();
-}
 void check_near(const Doubles& got, const Doubles& expected, double tolerance) {
   REQUIRE(got.size() == expected.size());
   for (std::size_t i = 0; i < got.size(); ++i) {
