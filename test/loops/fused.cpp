@@ -370,12 +370,16 @@ TEST_CASE("the product with a cotangent of ones is the operand itself, but for m
   const Tensor z = borrow(mine.data(), shape, std::shared_ptr<void>());
   GradientTape tape({.persistent = true});
   for (const Tensor* t : {&x, &y, &z}) tape.watch(*t);
-  const Tensor total = sum(x * y) + sum(transpose(x) * transpose(z)), half = sum(x * y) * 0.5, own = sum(x * z);
+  const Tensor total = sum(x * y) + sum(transpose(x) * transpose(z)), half = sum(x * y) * 0.5, own = sum(x * z),
+               sole = sum(x * y);
+  tape.stop();  // what a tape records is computed op by op
   const Tensor dx = *tape.gradient(total, x), dy = *tape.gradient(total, y), by_z = *tape.gradient(own, x);
+  const Tensor by_y = *tape.gradient(sole, x);
   const Tensor halved = *tape.gradient(half, y);
   mine.assign(mine.size(), 0.);
   CHECK(dy.to_vector() == x.to_vector());
   CHECK(dy.id() != x.id());
+  CHECK(by_y.data<double>().data() == y.data<double>().data());
   CHECK(by_z.to_vector() == given);
   CHECK(dx.to_vector() == (y + from_data(given, shape)).to_vector());
   CHECK(halved.to_vector() == (x * 0.5).to_vector());
