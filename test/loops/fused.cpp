@@ -247,6 +247,7 @@ TEST_CASE("a product is added to the sum that a cell owns: the same bits in a la
   GradientTape tape({.persistent = true});
   tape.watch(x);
   const Tensor a = sin(x), y = a * x + exp(a) * a;
+  tape.stop();  // what a tape records is computed op by op
   const std::vector<Gradient> first = tape.gradient(y, {a, x}, {.output_gradients = given});
   const std::vector<double> at_a = first[0].dense().to_vector(), at_x = first[1].dense().to_vector();
   const std::vector<Gradient> again = tape.gradient(y, {x, a}, {.output_gradients = given});
@@ -270,6 +271,7 @@ TEST_CASE("a rule writes into a cotangent that nobody else holds, and into no ot
   GradientTape tape({.persistent = true});
   tape.watch(x);
   const Tensor a = tanh(x), b = exp(a), y = b * a;
+  tape.stop();
   const std::vector<double> first = tape.gradient(y, x, {.output_gradients = given}).dense().to_vector();
   CHECK(given.to_vector() == before);
   // A source on the way keeps its cotangent.
@@ -318,6 +320,7 @@ TEST_CASE("cotangents of slices are added to one owned buffer in place") {
     GradientTape tape({.persistent = true});
     tape.watch(x);
     const Tensor y = f(x);
+    tape.stop();
     const Tensor g = *tape.gradient(y, x, {.aggregation_method = method});
     CHECK(distance(g, from_data(expected, {6, 10})) < 1e-7);
     CHECK(g.to_vector() == (*tape.gradient(y, x, {.aggregation_method = method})).to_vector());
@@ -372,7 +375,7 @@ TEST_CASE("the product with a cotangent of ones is the operand itself, but for m
   for (const Tensor* t : {&x, &y, &z}) tape.watch(*t);
   const Tensor total = sum(x * y) + sum(transpose(x) * transpose(z)), half = sum(x * y) * 0.5, own = sum(x * z),
                sole = sum(x * y);
-  tape.stop();  // what a tape records is computed op by op
+  tape.stop();
   const Tensor dx = *tape.gradient(total, x), dy = *tape.gradient(total, y), by_z = *tape.gradient(own, x);
   const Tensor by_y = *tape.gradient(sole, x);
   const Tensor halved = *tape.gradient(half, y);

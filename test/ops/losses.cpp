@@ -212,9 +212,15 @@ TEST_CASE("normalisations and losses have the same bits for any number of thread
       set_num_threads(threads);
       GradientTape tape({.persistent = true});
       tape.watch(std::vector{x, p, row, channel});
-      for (const Tensor& y :
-           {square(layer_norm(x, row, row)), square(batch_norm(x, channel, channel).y), softmax_cross_entropy(x, p),
-            sparse_softmax_cross_entropy(x, labels), square(softmax(x)), square(log_softmax(x)), logsumexp(x, -1)}) {
+      const Tensors ys{square(layer_norm(x, row, row)),
+                       square(batch_norm(x, channel, channel).y),
+                       softmax_cross_entropy(x, p),
+                       sparse_softmax_cross_entropy(x, labels),
+                       square(softmax(x)),
+                       square(log_softmax(x)),
+                       logsumexp(x, -1)};
+      tape.stop();  // what a tape records is computed op by op
+      for (const Tensor& y : ys) {
         results[run].push_back(y.to_vector());
         for (const Gradient& g :
              tape.gradient(y, std::vector{x, p, row, channel}, {.unconnected_gradients = UnconnectedGradients::zero}))
