@@ -58,6 +58,9 @@ TEST_CASE("transposed operands are turned in place: every size of element, odd e
       const Tensor sum = same_for_all_threads([&] { return x + y; });
       const Tensor with_flipped = same_for_all_threads([&] { return x + z; });
       const Tensor twice = same_for_all_threads([&] { return x + view_of(base, 0, shape, {1, rows}); });
+      // The same elements, and others that begin with the same one.
+      const Tensor doubled = same_for_all_threads([&] { return x + view_of(base, 5, shape, {1, rows}); });
+      const Tensor slanted = same_for_all_threads([&] { return x + view_of(base, 5, shape, {1, rows - 1}); });
       const std::vector<double>
           b = cast(d == DType::boolean ? cast(base, DType::int32) : base, DType::float64).to_vector(),
           o = cast(d == DType::boolean ? cast(other, DType::int32) : other, DType::float64).to_vector();
@@ -65,6 +68,7 @@ TEST_CASE("transposed operands are turned in place: every size of element, odd e
         return cast(d == DType::boolean ? cast(t, DType::int32) : t, DType::float64).to_vector();
       };
       const std::vector<double> s = value(sum), f = value(with_flipped), t = value(twice);
+      const std::vector<double> same = value(doubled), slant = value(slanted);
       const auto plus = [&](double p, double q) { return d == DType::boolean ? double(p + q > 0) : p + q; };
       std::size_t wrong = 0;
       for (std::int64_t r = 0; r < rows; ++r)
@@ -74,6 +78,8 @@ TEST_CASE("transposed operands are turned in place: every size of element, odd e
           wrong += s[i] != plus(b[k + 5], o[i]);
           wrong += f[i] != plus(b[k + 5], o[mirrored]);
           wrong += t[i] != plus(b[k + 5], b[k]);
+          wrong += same[i] != plus(b[k + 5], b[k + 5]);
+          wrong += slant[i] != plus(b[k + 5], b[static_cast<std::size_t>(c * (rows - 1) + r) + 5]);
         }
       INFO(to_string(shape) << " of " << item_size(d) << " bytes");
       CHECK(wrong == 0);
