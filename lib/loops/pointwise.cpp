@@ -79,7 +79,8 @@ void Job::tiles(std::int64_t begin, std::int64_t end, std::byte* to) const {
     in[k].data = buffer[k];
     if (x.layout.period > tile) continue;
     lay_out(k, begin, begin + x.layout.period);
-    repeat(buffer[k], static_cast<std::size_t>(x.layout.period) * x.bytes, static_cast<std::size_t>(tile) * x.bytes);
+    repeat(buffer[k], static_cast<std::size_t>(x.layout.period) * x.bytes,
+           static_cast<std::size_t>(std::min(tile, end - begin)) * x.bytes);
   }
   for (std::int64_t at = begin; at < end; at += tile) {
     const std::int64_t n = std::min(tile, end - at);
@@ -95,13 +96,16 @@ void Job::tiles(std::int64_t begin, std::int64_t end, std::byte* to) const {
 
 void Job::classify() {
   std::int64_t longest = 1;
+  bool repeats = nest.rank > 1 && nest.extent[nest.rank - 1] <= call_run;  // everything that is to be laid out
   for (std::size_t k = 0; k < count; ++k) {
     Operand& x = operand[k];
     if (!x.data) continue;
     x.layout = layout_of(nest, k);
     if (x.layout.period <= tile_elements) longest = std::max(longest, x.layout.period);
+    repeats = repeats && x.layout.period <= tile_elements / 2;
   }
   tile = tile_elements / longest * longest;  // periods divide each other
+  by_tiles = nest.rank == 0 || short_rows() || repeats;
 }
 
 std::size_t Job::turned_like(std::size_t k) const {
@@ -222,10 +226,9 @@ void pointwise_any(kernels::Loop loop, const Shape& shape, std::span<const Tenso
                      std::max<std::int64_t>(1, grain / (m.height * m.width)),
                      [&](std::int64_t begin, std::int64_t end) { job.turns(begin, end, to->data); });
   job.classify();
-  in_pieces(size, size, job.short_rows() ? grain / job.tile * job.tile : grain,
-            [&](std::int64_t begin, std::int64_t end) {
-              job.compute(begin, end, to->data + begin * static_cast<std::int64_t>(job.out_bytes));
-            });
+  in_pieces(size, size, job.by_tiles ? grain / job.tile * job.tile : grain, [&](std::int64_t begin, std::int64_t end) {
+    job.compute(begin, end, to->data + begin * static_cast<std::int64_t>(job.out_bytes));
+  });
 }
 
 void pointwise_into_sum(kernels::Loop loop, const Shape& shape, std::span<const Tensor* const> in, kernels::Loop add,
