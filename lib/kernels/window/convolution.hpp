@@ -195,7 +195,14 @@ struct ConvolutionLoops {
     const L fill(static_cast<T>(p.fill));
     T* to = static_cast<T*>(p.to);
     const T* from = static_cast<const T*>(p.from);
-    const std::ptrdiff_t copied = p.last_column - p.first_column;
+    std::ptrdiff_t copied = p.last_column - p.first_column;
+    if (copied == p.columns && p.row_stride == copied && p.column_stride == 1) {  // as it lies
+      fill_over(to, p.first_row * copied, fill);
+      to += p.first_row * copied;
+      copied *= p.last_row - p.first_row;
+      copy_row(from, to, copied);
+      return fill_over(to + copied, (p.rows - p.last_row) * p.columns, fill);
+    }
     // What lies in front of a row lies behind the row before.
     const std::ptrdiff_t front = p.last_row > p.first_row ? p.first_column : 0;
     fill_over(to, p.first_row * p.columns + front, fill);
@@ -219,6 +226,10 @@ struct ConvolutionLoops {
                         std::ptrdiff_t column_stride, std::ptrdiff_t rows, std::ptrdiff_t columns, bool add) {
     const T* from = static_cast<const T*>(in);
     T* to = static_cast<T*>(out);
+    if (width == columns && row_stride == columns && column_stride == 1) {  // as it lies
+      columns *= rows;
+      rows = 1;
+    }
     for (std::ptrdiff_t r = 0; r < rows; ++r, from += width, to += row_stride) {
       if (add)
         for (std::ptrdiff_t i = 0; i < columns; ++i) to[i * column_stride] += from[i];

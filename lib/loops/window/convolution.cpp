@@ -331,9 +331,12 @@ void convolve_back(const Convolved& c, const Tensor& y, const Tensor& w, const T
   job.set.image_columns = c.columns.results;
   job.set.rows = height;
   job.set.columns = width;
-  std::int64_t most = 0;
-  for (const Line& s : columns) most = std::max(most, s.count);
-  job.set.share_padding(width - most);
+  const auto most = [](const std::vector<Line>& all) {
+    std::int64_t count = 0;
+    for (const Line& line : all) count = std::max(count, line.count);
+    return count;
+  };
+  job.set.share_padding(most(rows), most(columns));
   for (const Line& r : rows)
     for (const Line& s : columns) {
       Pass pass{{}, r.count, s.count, r.first, s.first, c.rows.stride, c.columns.stride};

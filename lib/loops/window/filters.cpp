@@ -11,7 +11,9 @@
 namespace reel::loops {
 namespace {
 
-constexpr std::int64_t cached = std::int64_t{1} << 19, together = 3 * (std::int64_t{1} << 18), fewest = 256;
+constexpr std::int64_t cached = std::int64_t{1} << 19, fewest = 256;
+// Bytes of four planes of y, which stay in the first cache while all of x passes by.
+constexpr std::int64_t kept = 7 << 12;
 constexpr std::int64_t most_filters = 64, most_taps = 576, enough = 8;
 
 template <class T>
@@ -115,8 +117,7 @@ void convolve_filters(const Convolved& c, const Tensor& given_x, const Tensor& g
                      y_stride = round_up(stretch * in.columns, lane) + lane;
   const std::int64_t x_step = round_up(channel_count * in.size() + in.behind(lane), 16),
                      y_step = filter_count * y_stride + lane;
-  const std::int64_t at_once =
-      std::clamp<std::int64_t>(together / ((x_step + y_step) * bytes), 1, divide_up(units, parts));
+  const std::int64_t at_once = std::clamp<std::int64_t>(kept / (4 * y_stride * bytes), 1, divide_up(units, parts));
 
   std::vector<std::ptrdiff_t> offsets;
   for (std::int64_t i = 0; i < channel_count; ++i)

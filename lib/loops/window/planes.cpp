@@ -23,11 +23,15 @@ std::int64_t last_of(std::int64_t at, std::int64_t step, std::int64_t extent, st
 
 }  // namespace
 
-void PlaneSet::share_padding(std::int64_t most) {
+void PlaneSet::share_padding(std::int64_t result_rows, std::int64_t results) {
+  constexpr std::int64_t lane = 16;  // the longest there is
+  std::int64_t most = columns - results;
   for (const Origin& origin : planes) {
     const std::int64_t first = first_of(origin.column, column_step, columns);
     most = std::min({most, first, columns - last_of(origin.column, column_step, image_columns, first, columns)});
   }
+  const auto lanes = [&](std::int64_t width) { return divide_up((result_rows - 1) * width + results, lane); };
+  if (lanes(columns - most) == lanes(columns)) return;
   shared = most;
   columns -= most;
 }
@@ -73,7 +77,7 @@ std::vector<Tap> windows(const Convolved& c, PlaneSet& set) {
       taps.push_back({at - set.planes.begin(), row / c.rows.stride, column / c.columns.stride, i * c.columns.taps + j});
       if (at == set.planes.end()) set.planes.push_back(origin);
     }
-  set.share_padding(set.columns - c.columns.results);
+  set.share_padding(c.rows.results, c.columns.results);
   return taps;
 }
 
