@@ -72,6 +72,10 @@ LeastSquaresResult levenberg_marquardt(const Callback<Tensor(const Tensor&)>& re
                                        const LevenbergMarquardtOptions& options = {});
 
 namespace detail {
+// The leaves of a tree one after the other, as a list or where they are.
+template <class Leaf, class T>
+    std::span<const Leaf> flat(const T&tree) requires std::is_constructible_v < std::span<const Leaf>,
+const T& > { return tree; }
 template <class Leaf, class T>
 List<Leaf> flat(const T& tree) {
   List<Leaf> leaves;

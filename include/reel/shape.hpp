@@ -97,8 +97,16 @@ class Shape {
   }
 
  private:
+  // Written out for the usual ranks: of the loop compilers make a call of memcpy.
   void copy(const std::int64_t* from) noexcept {
-    for (int i = 0; i < rank_; ++i) extents_[i] = from[i];
+    if (rank_ > 4) {
+      for (int i = 0; i < rank_; ++i) extents_[i] = from[i];
+      return;
+    }
+    if (rank_ > 0) extents_[0] = from[0];
+    if (rank_ > 1) extents_[1] = from[1];
+    if (rank_ > 2) extents_[2] = from[2];
+    if (rank_ > 3) extents_[3] = from[3];
   }
   int index(std::int64_t axis) const;
   int rank_;

@@ -307,6 +307,7 @@ class GradientTape {
   template <class S>
   static detail::List<Source> sources_of(const S& tree) {
     detail::List<Source> list;
+    if constexpr (requires { std::span(tree); }) list.reserve(tree.size());
     for_each_leaf(tree, [&](const auto& leaf) { list.emplace_back(leaf); });
     return list;
   }

@@ -54,7 +54,7 @@ Tensor from_xtensor(const xt::xexpression<E>& expression) {
   Shape shape;
   for (auto extent : e.shape()) shape.push_back(detail::checked(extent));
   void* data = nullptr;
-  const Tensor result = detail::uninitialized(shape, dtype_of<T>, data);
+  Tensor result = detail::uninitialized(shape, dtype_of<T>, data);
   if (result.size() != 0) {
     auto target = xt::adapt(static_cast<T*>(data), static_cast<std::size_t>(result.size()), xt::no_ownership(),
                             xt::dynamic_shape<std::size_t>(shape.begin(), shape.end()));

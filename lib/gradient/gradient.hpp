@@ -74,6 +74,8 @@ struct GradientAccess {
   static Gradient none(autodiff::Reason reason);
   /// The tensor of a dense gradient, taken out: replay adds into it.
   static Tensor& value(Gradient& g) noexcept { return g.value_; }
+  /// The same to look at.
+  static const Tensor& value(const Gradient& g) noexcept { return g.value_; }
   /// Neither a gradient nor a reason for having none.
   static bool blank(const Gradient& g) noexcept { return !g.value_.defined() && !g.extra_; }
 };

@@ -127,7 +127,7 @@ void copy(const Tensor& from, const Tensor& to) {
 Tensor contiguous(const Tensor& x) {
   const detail::Block* b = detail::block(x);
   if (b->contiguous()) return x;
-  const Tensor y = detail::empty(b->dtype, b->shape());
+  Tensor y = detail::empty(b->dtype, b->shape());
   copy(x, y);
   return y;
 }

@@ -9,7 +9,8 @@
 
 namespace reel::loops {
 
-inline constexpr std::int64_t short_run = 16;  // below: tiles
+inline constexpr std::int64_t short_run = 16;  // below: tiles,
+inline constexpr std::int64_t call_run = 128;  // up to here too where a tile costs no more than a copy of what repeats
 inline constexpr std::int64_t tile_elements = 512;
 
 /// Of a matrix of `rows` by `columns`, the last dimension of a nest and another one: its tiles, row by row.
@@ -32,6 +33,7 @@ struct Job {
   Nest<max_operands> nest;
   std::size_t out_bytes;
   std::int64_t tile = 0;  // a multiple of every period that fits
+  bool by_tiles = false;
   Tiling matrix;
 
   Job(kernels::Loop computes, std::size_t operands, std::size_t result_bytes)
@@ -44,7 +46,7 @@ struct Job {
   bool short_rows() const { return nest.rank > 1 && nest.extent[nest.rank - 1] < short_run; }
   /// The results at positions [begin, end), without gaps.
   void compute(std::int64_t begin, std::int64_t end, std::byte* to) const {
-    if (nest.rank == 0 || short_rows())
+    if (by_tiles)
       tiles(begin, end, to);
     else
       rows(begin, end, to);
@@ -57,6 +59,8 @@ struct Job {
   void turns(std::int64_t begin, std::int64_t end, std::byte* out) const;
 
  private:
+  /// The first operand that is the same as operand k, which is turned, in every way.
+  std::size_t turned_like(std::size_t k) const;
   void rows(std::int64_t begin, std::int64_t end, std::byte* to) const;
   void tiles(std::int64_t begin, std::int64_t end, std::byte* to) const;
 };

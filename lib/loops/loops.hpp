@@ -75,5 +75,9 @@ void copy(const Tensor& from, const Tensor& to);
 
 /// x in row-major order without gaps: x itself if it is so, else a copy, which no tape follows.
 Tensor contiguous(const Tensor& x);
+/// The same without a further handle to x; a copy is held.
+inline const Tensor& contiguous(const Tensor& x, Tensor& held) {
+  return detail::block(x)->contiguous() ? x : held = contiguous(x);
+}
 
 }  // namespace reel::loops

@@ -10,8 +10,9 @@ namespace {
 
 constexpr std::int64_t least_piece = 4096, piece = 16384;  // elements that one thread takes at a time
 constexpr std::int64_t pieces_wanted = 16;                 // so that threads are done at about the same time
-constexpr std::int64_t turned_bytes = 16 * 1024;           // of a tile of an operand that is turned,
-constexpr std::int64_t turned_line = 256;                  // and of its shorter side,
+constexpr std::int64_t turned_bytes = 32 * 1024;           // of a tile of an operand that is turned,
+constexpr std::int64_t turned_line = 128;                  // and of its shorter side,
+constexpr std::int64_t apart = 64;                         // between its rows, which would share places of the cache,
 constexpr int most_turned = 3;                             // for so many operands on the stack
 constexpr std::size_t block_bytes = 8 * 1024;              // of results on their way into a sum
 
@@ -78,7 +79,8 @@ void Job::tiles(std::int64_t begin, std::int64_t end, std::byte* to) const {
     in[k].data = buffer[k];
     if (x.layout.period > tile) continue;
     lay_out(k, begin, begin + x.layout.period);
-    repeat(buffer[k], static_cast<std::size_t>(x.layout.period) * x.bytes, static_cast<std::size_t>(tile) * x.bytes);
+    repeat(buffer[k], static_cast<std::size_t>(x.layout.period) * x.bytes,
+           static_cast<std::size_t>(std::min(tile, end - begin)) * x.bytes);
   }
   for (std::int64_t at = begin; at < end; at += tile) {
     const std::int64_t n = std::min(tile, end - at);
@@ -94,17 +96,30 @@ void Job::tiles(std::int64_t begin, std::int64_t end, std::byte* to) const {
 
 void Job::classify() {
   std::int64_t longest = 1;
+  bool repeats = nest.rank > 1 && nest.extent[nest.rank - 1] <= call_run;  // everything that is to be laid out
   for (std::size_t k = 0; k < count; ++k) {
     Operand& x = operand[k];
     if (!x.data) continue;
     x.layout = layout_of(nest, k);
     if (x.layout.period <= tile_elements) longest = std::max(longest, x.layout.period);
+    repeats = repeats && x.layout.period <= tile_elements / 2;
   }
   tile = tile_elements / longest * longest;  // periods divide each other
+  by_tiles = nest.rank == 0 || short_rows() || repeats;
+}
+
+std::size_t Job::turned_like(std::size_t k) const {
+  const auto same = [&](std::size_t j) {
+    return operand[j].turned && operand[j].data == operand[k].data && operand[j].bytes == operand[k].bytes &&
+           std::equal(nest.stride[j], nest.stride[j] + nest.rank, nest.stride[k]);
+  };
+  std::size_t first = 0;
+  while (!same(first)) ++first;
+  return first;
 }
 
 void Job::turns(std::int64_t begin, std::int64_t end, std::byte* out) const {
-  alignas(64) std::byte buffer[most_turned][turned_bytes];
+  alignas(64) std::byte buffer[most_turned][turned_bytes + turned_line * apart];
   const int last = nest.rank - 1;
   for (std::int64_t t = begin; t < end; ++t) {
     const std::int64_t column = t % matrix.chunks * matrix.width,
@@ -134,11 +149,17 @@ void Job::turns(std::int64_t begin, std::int64_t end, std::byte* out) const {
       in[k] = {x.data + offset[k] * bytes, nest.stride[k][last]};
       row_bytes[k] = nest.stride[k][matrix.row] * bytes;
       if (!x.turned) continue;
-      kernels::copy_matrix(in[k].data, nest.stride[k][matrix.row], nest.stride[k][last], free, wide, high, wide,
+      if (const std::size_t first_like = turned_like(k); first_like < k) {
+        in[k] = in[first_like];
+        row_bytes[k] = row_bytes[first_like];
+        continue;
+      }
+      const std::int64_t pitch = wide + apart / bytes;
+      kernels::copy_matrix(in[k].data, nest.stride[k][matrix.row], nest.stride[k][last], free, pitch, high, wide,
                            x.bytes);
       in[k] = {free, 1};
-      row_bytes[k] = wide * bytes;
-      free += turned_bytes;
+      row_bytes[k] = pitch * bytes;
+      free += sizeof buffer[0];
     }
     std::byte* to = out + out_offset * static_cast<std::int64_t>(out_bytes);
     for (std::int64_t r = 0; r < high; ++r, to += out_row * static_cast<std::int64_t>(out_bytes)) {
@@ -205,10 +226,9 @@ void pointwise_any(kernels::Loop loop, const Shape& shape, std::span<const Tenso
                      std::max<std::int64_t>(1, grain / (m.height * m.width)),
                      [&](std::int64_t begin, std::int64_t end) { job.turns(begin, end, to->data); });
   job.classify();
-  in_pieces(size, size, job.short_rows() ? grain / job.tile * job.tile : grain,
-            [&](std::int64_t begin, std::int64_t end) {
-              job.compute(begin, end, to->data + begin * static_cast<std::int64_t>(job.out_bytes));
-            });
+  in_pieces(size, size, job.by_tiles ? grain / job.tile * job.tile : grain, [&](std::int64_t begin, std::int64_t end) {
+    job.compute(begin, end, to->data + begin * static_cast<std::int64_t>(job.out_bytes));
+  });
 }
 
 void pointwise_into_sum(kernels::Loop loop, const Shape& shape, std::span<const Tensor* const> in, kernels::Loop add,

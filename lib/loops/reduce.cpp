@@ -25,7 +25,8 @@ constexpr int max_ages = 40;                             // rows of 8 * 2^40 ele
 constexpr std::int64_t age_bytes = max_ages * long_row;  // or few_rows of strips
 constexpr std::int64_t dense = 2048;                     // elements of short rows that are halved again and again
 constexpr std::int64_t least_run = 16;                   // reduced axes below are no good as runs,
-constexpr std::int64_t least_row = 16;                   // axes that stay below no good as rows
+constexpr std::int64_t least_row = 16;                   // axes that stay below no good as rows,
+constexpr std::int64_t call_row = 128;                   // nor, where all is near, up to here
 
 struct Problem {
   const Reduction& op;
@@ -303,10 +304,12 @@ void solve(const Problem& p) {
       if (p.reduced.extent[d] >= p.reduced.extent[longest]) longest = d;
     return by_runs(p, longest);
   }
-  if (row >= least_row) return by_rows(p);
-  if (p.kept.stride[0][p.kept.rank - 1] == 1 && run_stride == row) {
+  const bool gapless = p.kept.stride[0][p.kept.rank - 1] == 1 && run_stride == row;
+  const bool few = p.reduced.rank == 1 && run * row <= dense;
+  if (row >= least_row) return gapless && few && row <= call_row ? halved(p) : by_rows(p);
+  if (gapless) {
     if (run >= 8 * (256 / row)) return folded(p);
-    if (p.reduced.rank == 1 && run * row <= dense) return halved(p);
+    if (few) return halved(p);
   }
   if (row < 4 && run >= 32) return by_runs(p, inner);
   by_rows(p);

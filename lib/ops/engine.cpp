@@ -60,7 +60,7 @@ Tensor to_tensor(const char* op, const Operand& x, DType d, const char* operand)
     require_defined(op, x.tensor(), operand);
     return cast_to(x.tensor(), d);
   }
-  const Tensor y = TensorAccess::adopt(detail::new_block(d, nullptr, 0));
+  Tensor y = TensorAccess::adopt(detail::new_block(d, nullptr, 0));
   switch (d) {
     case DType::boolean:
       store(y, static_cast<std::uint8_t>(x.floating() != 0));

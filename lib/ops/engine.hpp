@@ -17,10 +17,31 @@ Tensor to_tensor(const char* op, const Operand& x, DType d, const char* operand)
 /// ValueError when the handle is empty.
 void require_defined(const char* op, const Tensor& x, const char* operand = "x");
 
+// As to_tensor and cast_to, but an operand that is there already gets no further handle, which costs two locked
+// instructions; `held` keeps what has to be made.
+/// The operand itself, or a number made a tensor.
+inline const Tensor& given(const char* op, const Operand& x, Tensor& held, const char* operand = "x") {
+  if (!x.is_tensor()) return held = to_tensor(op, x, operand);
+  require_defined(op, x.tensor(), operand);
+  return x.tensor();
+}
+/// The operand in dtype d.
+inline const Tensor& given(const char* op, const Operand& x, DType d, Tensor& held, const char* operand) {
+  if (x.is_tensor() && x.tensor().defined() && detail::block(x.tensor())->dtype == d) return x.tensor();
+  return held = to_tensor(op, x, d, operand);
+}
+
 /// The dtype in which the operands are combined; weak scalars give way within their category.
 DType common_dtype(const char* op, std::span<const Operand* const> operands);
 /// x as a contiguous-or-not tensor of dtype d: x itself, or reel::cast(x, d), recorded.
 Tensor cast_to(const Tensor& x, DType d);
+inline Tensor cast_to(Tensor&& x, DType d) {
+  return detail::block(x)->dtype == d ? std::move(x) : cast_to(static_cast<const Tensor&>(x), d);
+}
+/// x itself, or cast.
+inline const Tensor& as(const Tensor& x, DType d, Tensor& held) {
+  return detail::block(x)->dtype == d ? x : held = cast_to(x, d);
+}
 /// d itself when floating or complex, float64 for integers and booleans: what unary float functions compute in.
 constexpr DType floating_of(DType d) noexcept { return is_differentiable(d) ? d : DType::float64; }
 
@@ -52,6 +73,10 @@ Shape led_target(const tape::Record& r, const Shape& shape, int full_rank);
 Tensor led_sum_to(const tape::Record& r, const Tensor& x, const Shape& shape);
 inline Tensor sum_to(const tape::Record& r, const Tensor& x, const Shape& shape) {
   return r.lead() ? led_sum_to(r, x, shape) : sum_to(x, shape);
+}
+inline Tensor sum_to(const tape::Record& r, Tensor&& x, const Shape& shape) {
+  if (!r.lead() && x.shape() == shape) return std::move(x);
+  return sum_to(r, x, shape);
 }
 
 /// The rule, whose vjp minds the leading axis of cotangents.

@@ -130,7 +130,8 @@ Tensor run(const Row& row, const std::array<const Operand*, Arity>& operands) {
     x[i] = &operands[i]->tensor();
     const detail::Block* b = detail::block(*x[i]);
     if (!b || b->dtype != first->dtype || !b->contiguous() || (i > 0 && !same_shape(b, first)) ||
-        (operands[i]->kind() == detail::OperandKind::rvalue && detail::reusable(b)))
+        (operands[i]->kind() == detail::OperandKind::rvalue && detail::reusable(b) &&
+         !(tape::active() && tape::followed(*x[i]))))
       return run_general(row, operands);
   }
   const kernels::Loop loop = kernels::active().op[row.index][static_cast<std::size_t>(first->dtype)].value;
@@ -155,7 +156,7 @@ Tensor run(const Row& row, const std::array<const Operand*, Arity>& operands) {
   const DType dtype = detail::block(g)->dtype;
   if (&target != &shape && target != shape && !is_half(dtype)) {
     const kernels::Reduction& sum = kernels::active().reduction(kernels::Reduce::sum, lane_type(dtype));
-    const Tensor out = detail::empty(dtype, target);
+    Tensor out = detail::empty(dtype, target);
     if (loops::pointwise_reduce(loop, shape, in, sum, summed_axes(shape, target), out)) return out;
   }
   if (may && !tape::active() && !tape::watching && detail::reusable(detail::block(g))) {
@@ -163,7 +164,7 @@ Tensor run(const Row& row, const std::array<const Operand*, Arity>& operands) {
     detail::renew(detail::block(g));
     return std::move(const_cast<Tensor&>(g));
   }
-  const Tensor out = detail::empty(dtype, shape);
+  Tensor out = detail::empty(dtype, shape);
   if (detail::block(out)->size) loops::pointwise(loop, shape, in, out);
   return out;
 }

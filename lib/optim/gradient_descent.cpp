@@ -6,6 +6,7 @@
 #include <reel/optim.hpp>
 
 #include "core/fail.hpp"
+#include "gradient/gradient.hpp"
 #include "optim/update.hpp"
 #include "tape/tape.hpp"
 
@@ -38,13 +39,14 @@ constexpr auto moments = [](auto x, auto g, auto n) {
   return x;
 };
 
-// What a step reads and writes of a variable and of its state: everything, or the rows that slices name.
+// What a step reads and writes of a variable and of its state: everything, or the rows that slices name. A gradient
+// that is a tensor stays where it is while the step lasts.
 class Part {
  public:
   Part() = default;
-  Part(const Variable& variable, Tensor gradient, Tensor rows)
-      : shape_(variable.shape()), gradient_(std::move(gradient)), rows_(std::move(rows)) {}
-  explicit operator bool() const { return gradient_.defined(); }
+  explicit Part(const Tensor& gradient) : whole_(&gradient) {}
+  explicit Part(ops::Rows rows) : rows_(std::move(rows)) {}
+  explicit operator bool() const { return whole_ || rows_.values.defined(); }
   /// Changes the variable, and what is remembered of it (zeros if that is empty): all of it, or the rows.
   template <class Formula, std::size_t Memory, std::size_t Numbers>
   void apply(const Formula& formula, const char* op, const Variable& variable,
@@ -53,25 +55,25 @@ class Part {
     // Compiled at first use and never destroyed: static objects may train in their destructors.
     static const auto& update = *new Update<States, Numbers, Formula>(formula);
     for (Tensor* state : memory)
-      if (!state->defined()) *state = zeros(shape_, gradient_.dtype());
+      if (!state->defined()) *state = zeros(variable.shape(), variable.dtype());
     VariableAccess::modify(variable, op, [&](Tensor& value) {
       std::array<Tensor*, States> states{&value};
       std::copy(memory.begin(), memory.end(), states.begin() + 1);
-      if (!rows_.defined()) return update(states, gradient_, numbers);
+      if (whole_) return update(states, *whole_, numbers);
       std::array<Tensor, States> parts;
       std::array<Tensor*, States> in;
       for (std::size_t i = 0; i < States; ++i) {
-        parts[i] = gather(*states[i], rows_);
+        parts[i] = gather(*states[i], rows_.indices);
         in[i] = &parts[i];
       }
-      update(in, gradient_, numbers);
-      for (std::size_t i = 0; i < States; ++i) ops::put_rows(*states[i], rows_, parts[i]);
+      update(in, rows_.values, numbers);
+      for (std::size_t i = 0; i < States; ++i) ops::put_rows(*states[i], rows_.indices, parts[i]);
     });
   }
 
  private:
-  Shape shape_;
-  Tensor gradient_, rows_;
+  const Tensor* whole_ = nullptr;
+  ops::Rows rows_;
 };
 
 // An empty part where there is no gradient. Throws for what does not fit.
@@ -84,17 +86,20 @@ detail::List<Part> checked_parts(const char* op, std::span<const Gradient> gradi
     const Gradient& g = gradients[i];
     const Variable& v = variables[i];
     if (!g) continue;
-    const IndexedSlices slices = g.is_slices() ? g.slices() : IndexedSlices{g.dense(), {}, g.dense().shape()};
-    if (slices.dense_shape != v.shape())
-      fail<ShapeError>(op, "the gradient of {} has shape {}, the variable {}", label(v, i), slices.dense_shape,
-                       v.shape());
-    if (slices.dtype() != v.dtype())
-      fail<TypeError>(op, "the gradient of {} is {}, the variable {}", label(v, i), slices.dtype(), v.dtype());
+    const auto check = [&](const Shape& shape, DType dtype) {
+      if (shape != v.shape())
+        fail<ShapeError>(op, "the gradient of {} has shape {}, the variable {}", label(v, i), shape, v.shape());
+      if (dtype != v.dtype())
+        fail<TypeError>(op, "the gradient of {} is {}, the variable {}", label(v, i), dtype, v.dtype());
+    };
     if (g.is_slices()) {
-      ops::Rows rows = ops::distinct_rows(op, slices);
-      parts[i] = {v, std::move(rows.values), std::move(rows.indices)};
+      const IndexedSlices slices = g.slices();
+      check(slices.dense_shape, slices.dtype());
+      parts[i] = Part(ops::distinct_rows(op, slices));
     } else {
-      parts[i] = {v, slices.values, {}};
+      const Tensor& whole = GradientAccess::value(g);
+      check(whole.shape(), whole.dtype());
+      parts[i] = Part(whole);
     }
   }
   return parts;

@@ -29,10 +29,19 @@ class Update {
       for (std::size_t i = 0; i < States; ++i) *states[i] = std::move(values[i]);
       return;
     }
+    // The handles are borrowed, not doubled; they go back even if there is no memory.
+    struct Borrowed {
+      const std::array<Tensor*, States>& from;
+      std::array<Tensor, States>& values;
+      ~Borrowed() {
+        for (std::size_t i = 0; i < States; ++i) *from[i] = std::move(values[i]);
+      }
+    };
+    for (Tensor* state : states) ops::make_writable(*state);
+    const Borrowed borrowed{states, values};
     std::array<const Tensor*, States + 1> in;
     for (std::size_t i = 0; i < States; ++i) {
-      ops::make_writable(*states[i]);
-      values[i] = *states[i];
+      values[i] = std::move(*states[i]);
       in[i] = &values[i];
     }
     in[States] = &gradient;

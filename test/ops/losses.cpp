@@ -1,26 +1,17 @@
 // Normalisations and cross-entropies: published numbers, extreme rows, second derivatives, what is ignored, errors,
 // dtypes, threads. Values and derivatives in every shape and layout are checked by the op table.
 #include <cmath>
-#include <limits>
 #include <reel/reel.hpp>
 
 #include "catch.hpp"
 #include "support/derivatives.hpp"
+#include "support/numbers.hpp"
 
 using namespace reel;
-using support::Tensors;
+using namespace support;
 
 namespace {
 
-using Doubles = std::vector<double>;
-const double qnan = std::numeric_limits<double>::quiet_NaN(), inf = std::numeric_limits<double>::infinity();
-
-template <class F>
-Doubles slope_at(F f, const Tensor& x) {
-  GradientTape tape;
-  tape.watch(x);
-  return (*tape.gradient(f(x), x)).to_vector();
-}
 void check_near(const Doubles& got, const Doubles& expected, double tolerance) {
   REQUIRE(got.size() == expected.size());
   for (std::size_t i = 0; i < got.size(); ++i) {
@@ -221,9 +212,15 @@ TEST_CASE("normalisations and losses have the same bits for any number of thread
       set_num_threads(threads);
       GradientTape tape({.persistent = true});
       tape.watch(std::vector{x, p, row, channel});
-      for (const Tensor& y :
-           {square(layer_norm(x, row, row)), square(batch_norm(x, channel, channel).y), softmax_cross_entropy(x, p),
-            sparse_softmax_cross_entropy(x, labels), square(softmax(x)), square(log_softmax(x)), logsumexp(x, -1)}) {
+      const Tensors ys{square(layer_norm(x, row, row)),
+                       square(batch_norm(x, channel, channel).y),
+                       softmax_cross_entropy(x, p),
+                       sparse_softmax_cross_entropy(x, labels),
+                       square(softmax(x)),
+                       square(log_softmax(x)),
+                       logsumexp(x, -1)};
+      tape.stop();  // what a tape records is computed op by op
+      for (const Tensor& y : ys) {
         results[run].push_back(y.to_vector());
         for (const Gradient& g :
              tape.gradient(y, std::vector{x, p, row, channel}, {.unconnected_gradients = UnconnectedGradients::zero}))

@@ -38,9 +38,9 @@ inline Tensor run(const Tensor& inputs, const Tensor& main, const Tensor& state)
     const auto next = cell * forget + in * change;
     return std::tuple(out * tanh(next), next);
   };
-  // Of each gate and kind the parameters of all layers, [layers, bits].
+  // Of each gate and kind the parameters of all layers, [layers, bits], in the order in which every step reads them.
   const std::vector<Tensor> p =
-      unstack(reshape(moveaxis(reshape(main, {layers, 2, 4, bits}), 0, 2), {8, layers, bits}));
+      unstack(contiguous(reshape(moveaxis(reshape(main, {layers, 2, 4, bits}), 0, 2), {8, layers, bits})));
   const std::vector<Tensor> first = unstack(reshape(state, {layers, 2, bits}), 1);
   Tensor said = first[0], cell = first[1];
   const std::vector<Tensor> rows = split(inputs, steps);

@@ -112,7 +112,7 @@ void fail_arguments(std::size_t found, std::size_t expected) {
 Tensor prevent_gradient(const Operand& x, std::string message) {
   const tape::OpScope scope(x);
   const Tensor y = ops::to_tensor("prevent_gradient", x);
-  const Tensor z = detail::alias(y);
+  Tensor z = detail::alias(y);
   const auto refuse = [message = std::move(message)] {
     fail<LookupError>("prevent_gradient", "the gradient is explicitly disabled here{}{}", message.empty() ? "" : ": ",
                       message);

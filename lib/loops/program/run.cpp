@@ -47,7 +47,7 @@ class Room {
   }
 
  private:
-  alignas(std::max_align_t) std::byte here_[3072];
+  alignas(std::max_align_t) std::byte here_[6144];
   std::size_t used_ = 0;
   std::vector<std::unique_ptr<std::byte[]>> more_;
 };

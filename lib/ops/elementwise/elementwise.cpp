@@ -194,7 +194,8 @@ struct detail::LaneProgram::State {
 
   ops::Trace trace{ops::Trace::Numbers::parameters};
   std::vector<std::int32_t> arguments;  // nodes
-  std::vector<Tensor> inputs;
+  std::vector<const Tensor*> inputs;
+  std::vector<Tensor> cast;  // those of the inputs that had to be
   Shape shape;
   DType dtype = DType::float64;
   const void* site = nullptr;
@@ -238,11 +239,13 @@ detail::LaneProgram::LaneProgram(const void* site, std::span<const Operand* cons
     if (s.dtype != DType::float32 && s.dtype != DType::float64)
       fail<TypeError>(ops::who, "is not defined for {}; cast the arguments to float32 or float64 first", s.dtype);
     s.inputs.reserve(arguments.size());
+    s.cast.reserve(arguments.size());  // so that they stay where they are
     s.shape = {};
     for (const Operand* x : arguments) {
       if (!x->is_tensor()) continue;
       const Tensor& own = x->tensor();
-      s.inputs.push_back(detail::block(own)->dtype == s.dtype ? own : ops::cast_to(own, s.dtype));
+      s.inputs.push_back(detail::block(own)->dtype == s.dtype ? &own
+                                                              : &s.cast.emplace_back(ops::cast_to(own, s.dtype)));
       const Block* b = detail::block(own);
       if (s.shape.rank() != b->rank || !std::equal(s.shape.begin(), s.shape.end(), b->extents()))
         s.shape = s.inputs.size() == 1 ? b->shape() : ops::broadcast_shapes(ops::who, s.shape, b->shape());
@@ -261,6 +264,7 @@ detail::LaneProgram::LaneProgram(const void* site, std::span<const Operand* cons
 detail::LaneProgram::~LaneProgram() {
   state_->end();
   state_->inputs.clear();
+  state_->cast.clear();
   state_->arguments.clear();
   if (State::Recent* r = State::recent; r && !r->spare)
     r->spare = state_;
@@ -272,8 +276,6 @@ Lane detail::LaneProgram::argument(std::size_t i) const noexcept { return state_
 
 void detail::LaneProgram::run(std::span<const Lane> outputs, Tensor* results) {
   State& s = *state_;
-  ops::Pointers in(s.inputs.size());
-  for (std::size_t i = 0; i < s.inputs.size(); ++i) in[i] = &s.inputs[i];
   const ops::Program* program = s.trace.repeated(outputs);
   ops::Shared found;
   if (!program) {
@@ -283,7 +285,7 @@ void detail::LaneProgram::run(std::span<const Lane> outputs, Tensor* results) {
     program = &*found;
     s.remember(found);
   }
-  ops::evaluate(*program, in, s.trace.parameters(), s.dtype, s.shape, {results, outputs.size()});
+  ops::evaluate(*program, s.inputs, s.trace.parameters(), s.dtype, s.shape, {results, outputs.size()});
 }
 
 }  // namespace reel

@@ -93,7 +93,7 @@ void add_rows(const Tensor& to, const Tensor& given, const Tensor& indices, std:
 // A contiguous copy of x to add to; 16-bit floats as float32.
 Tensor sums_of(const Tensor& x) {
   if (is_half(x.dtype())) return cast(x, DType::float32);
-  const Tensor y = detail::empty(x.dtype(), x.shape());
+  Tensor y = detail::empty(x.dtype(), x.shape());
   loops::copy(x, y);
   return y;
 }
@@ -149,7 +149,7 @@ Tensor gathered(const Tensor& given, const Tensor& indices, int axis) {
   for (int d = 0; d < axis; ++d) shape.push_back(given.shape()[d]);
   for (std::int64_t e : indices.shape()) shape.push_back(e);
   for (int d = axis + 1; d < given.rank(); ++d) shape.push_back(given.shape()[d]);
-  const Tensor y = detail::empty(given.dtype(), shape);
+  Tensor y = detail::empty(given.dtype(), shape);
   if (y.size() == 0) return y;
   const Folds folds(given.shape(), axis, axis + 1);
   Tensor x = reshaped_view(given, {folds.before, folds.at, folds.behind});
@@ -339,7 +339,7 @@ Tensor checked_indices(const char* op, const Operand& operand, int axis, std::in
   if (!is_integer(given.dtype()))
     fail<TypeError>(op, "indices must be integers, not {}; cast them to int64{}", given.dtype(),
                     given.dtype() == DType::boolean ? ", or choose by a condition with where" : "");
-  const Tensor indices = loops::contiguous(cast_to(given, DType::int64));
+  Tensor indices = loops::contiguous(cast_to(given, DType::int64));
   const auto* values = detail::mutable_data<std::int64_t>(indices);
   const std::int64_t n = indices.size();
   bool negative = false;
@@ -350,7 +350,7 @@ Tensor checked_indices(const char* op, const Operand& operand, int axis, std::in
                        axis, extent);
   }
   if (!negative) return indices;
-  const Tensor counted = detail::empty(DType::int64, indices.shape());
+  Tensor counted = detail::empty(DType::int64, indices.shape());
   auto* to = detail::mutable_data<std::int64_t>(counted);
   for (std::int64_t i = 0; i < n; ++i) to[i] = values[i] < 0 ? values[i] + extent : values[i];
   return counted;

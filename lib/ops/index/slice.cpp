@@ -196,7 +196,8 @@ SliceItem range_to(std::int64_t stop, std::int64_t step) {
 
 Tensor slice(const Operand& operand, std::span<const SliceItem> items) {
   const tape::OpScope scope(operand);
-  const Tensor x = ops::to_tensor("slice", operand);
+  Tensor held;
+  const Tensor& x = ops::given("slice", operand, held);
   return ops::take(x, ops::plan(x.shape(), items));
 }
 Tensor slice(const Operand& operand, std::initializer_list<SliceItem> items) {

@@ -93,7 +93,7 @@ Tensor determinant_by_factors(const Tensor& a) {
     for (Tensor& x : each) x = determinant(x);
     return reshape(stack(each), batch);
   }
-  const Tensor d = empty(a.dtype(), batch);
+  Tensor d = empty(a.dtype(), batch);
   loops::determinant(f.lu, f.pivots, d);
   if (tape::active()) tape::record(det_rule, {&a}, d, {&a, &f.lu, &f.pivots, &d});
   return d;

@@ -339,7 +339,7 @@ Tensor einsum(std::string_view subscripts, std::span<const Tensor> operands) {
   while (p.values.size() > 1) ops::contract_pair(p);
   ops::Value& last = p.values.front();
   ops::sum_out(last, [&](ops::Label l) { return ops::has(p.output, l); });
-  const Tensor result = ops::reordered(last.x, last.labels, p.output);
+  Tensor result = ops::reordered(last.x, last.labels, p.output);
   for (const Tensor& x : operands)
     if (result.id() == x.id()) return identity(result);  // a result is a new tensor
   return result;

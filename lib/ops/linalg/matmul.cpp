@@ -2,6 +2,7 @@
 // a transposed view is never copied, BLAS is told to read it as such.
 #include "loops/matmul.hpp"
 
+#include <array>
 #include <reel/ops/index.hpp>
 #include <string>
 
@@ -17,8 +18,10 @@ using reel::detail::block;
 // Attributes of the rule.
 enum : std::size_t { transposed_a, transposed_b, rank_a, rank_b };
 
-// A vector as a matrix of one row. Likewise the cotangent of a result that lost an axis.
-Tensor as_matrix(const Tensor& x, int rank, std::int64_t new_axis) { return rank == 1 ? expand_dims(x, new_axis) : x; }
+// A vector as a matrix of one row, which is held. Likewise the cotangent of a result that lost an axis.
+const Tensor& as_matrix(const Tensor& x, int rank, std::int64_t new_axis, Tensor& held) {
+  return rank == 1 ? held = expand_dims(x, new_axis) : x;
+}
 
 // All rows of all batches as one matrix, behind the first `lead` axes.
 Tensor flattened(const Tensor& x, int lead = 0) {
@@ -51,26 +54,30 @@ void matmul_vjp(const tape::Record& r, std::span<const Tensor> cotangents, std::
   const bool ta = attributes[transposed_a], tb = attributes[transposed_b] || rb == 1;
   // Without a product to infer the rows from (an extent of 0), reshape could not work out its -1.
   const bool empty = cotangents[0].size() == 0;
-  const Tensor g = as_matrix(as_matrix(cotangents[0], ra, rb == 1 ? -1 : -2), rb, -1);
+  Tensor held[5];
+  const Tensor& row = as_matrix(cotangents[0], ra, rb == 1 ? -1 : -2, held[0]);
+  const Tensor& g = as_matrix(row, rb, -1, held[1]);
   // A Jacobian by, or of, a product with a vector starts with a matrix that need not be computed.
   const std::int64_t unit = r.first_unit(cotangents[0]);
   if (r.wanted(0) && unit >= 0 && ra == 1 && rb == 2) {
     dx[0] = picked(r.saved(1), !tb, unit, cotangents[0].shape()[0]);
   } else if (r.wanted(0)) {
-    const Tensor b = as_matrix(r.saved(1), rb, 0);
-    const Tensor da = ta ? contribution(r, 0, b, g, {tb, true}) : contribution(r, 0, g, b, {false, !tb});
-    dx[0] = ra == 1 ? reshape(sum_to(r, da, {1, r.shape(0)[0]}), r.led(r.shape(0))) : sum_to(r, da, r.shape(0));
+    const Tensor& b = as_matrix(r.saved(1), rb, 0, held[2]);
+    Tensor da = ta ? contribution(r, 0, b, g, {tb, true}) : contribution(r, 0, g, b, {false, !tb});
+    dx[0] =
+        ra == 1 ? reshape(sum_to(r, da, {1, r.shape(0)[0]}), r.led(r.shape(0))) : sum_to(r, std::move(da), r.shape(0));
   }
   if (r.wanted(1) && unit >= 0 && ra == 2 && rb == 1) {
     dx[1] = picked(r.saved(0), ta, unit, cotangents[0].shape()[0]);
   } else if (r.wanted(1)) {
-    Tensor a = as_matrix(r.saved(0), ra, 0), rows = g;
-    if (rb <= 2 && a.rank() > 2 && !ta && !empty && a.size() > 0) {  // one product sums over the batches
-      a = flattened(a);
-      rows = flattened(g, r.lead());
+    const Tensor *a = &as_matrix(r.saved(0), ra, 0, held[3]), *rows = &g;
+    if (rb <= 2 && a->rank() > 2 && !ta && !empty && a->size() > 0) {  // one product sums over the batches
+      a = &(held[3] = flattened(*a));
+      rows = &(held[4] = flattened(g, r.lead()));
     }
-    const Tensor db = tb ? contribution(r, 1, rows, a, {true, ta}) : contribution(r, 1, a, rows, {!ta, false});
-    dx[1] = rb == 1 ? reshape(sum_to(r, db, {1, r.shape(1)[0]}), r.led(r.shape(1))) : sum_to(r, db, r.shape(1));
+    Tensor db = tb ? contribution(r, 1, *rows, *a, {true, ta}) : contribution(r, 1, *a, *rows, {!ta, false});
+    dx[1] =
+        rb == 1 ? reshape(sum_to(r, db, {1, r.shape(1)[0]}), r.led(r.shape(1))) : sum_to(r, std::move(db), r.shape(1));
   }
 }
 
@@ -159,7 +166,7 @@ Tensor evaluated(const Tensor& a, const Tensor& b, const MatmulOptions& options,
     const Tensor once = equal_rows ? evaluated(first_of(a, options.transpose_a ? -1 : -2), b, options, batch)
                                    : evaluated(a, first_of(b, options.transpose_b ? -2 : -1), options, batch);
     if (sum.defined()) return add(std::move(sum), once);
-    const Tensor out = reel::detail::empty(dtype, shape);
+    Tensor out = reel::detail::empty(dtype, shape);
     loops::copy(once, out);
     return out;
   }
@@ -175,7 +182,7 @@ Tensor evaluated(const Tensor& a, const Tensor& b, const MatmulOptions& options,
                        std::move(sum));
   }
   const bool adds = sum.defined();
-  const Tensor out = adds ? sum : reel::detail::empty(dtype, shape);
+  Tensor out = adds ? std::move(sum) : reel::detail::empty(dtype, shape);
   loops::matmul(dtype, batch, f.a, f.b, block(out)->data, adds ? loops::Onto::sum : loops::Onto::nothing);
   return out;
 }
@@ -196,7 +203,7 @@ Tensor product(const char* op, const Tensor& a, const Tensor& b, const MatmulOpt
   const std::int64_t inner_a = ea[options.transpose_a ? -2 : -1],
                      inner_b = eb[options.transpose_b || rb == 1 ? -1 : -2];
   if (inner_a != inner_b) fail_inner(op, a, b, options, inner_a, inner_b);
-  const Tensor out = evaluated(a, b, options, ra <= 2 && rb <= 2 ? Shape() : batch_of(op, a, b));
+  Tensor out = evaluated(a, b, options, ra <= 2 && rb <= 2 ? Shape() : batch_of(op, a, b));
   if (!tape::active()) return out;
   if (is_floating(dtype)) {
     const std::int64_t attributes[] = {options.transpose_a, options.transpose_b, ra, rb};
@@ -211,14 +218,17 @@ Tensor product(const char* op, const Tensor& a, const Tensor& b, const MatmulOpt
 
 namespace {
 
-struct Pair {
-  Tensor a, b;
+// Both operands in one dtype, without handles of their own where they are tensors of it.
+struct Operands {
+  Operands(const char* op, const Operand& first, const Operand& second)
+      : dtype(common_dtype(op, std::array{&first, &second})),
+        a(given(op, first, dtype, held[0], "a")),
+        b(given(op, second, dtype, held[1], "b")) {}
+  Operands(const Operands&) = delete;
+  Tensor held[2];
+  DType dtype;
+  const Tensor &a, &b;
 };
-Pair operands(const char* op, const Operand& a, const Operand& b) {
-  const Operand* both[] = {&a, &b};
-  const DType dtype = common_dtype(op, both);
-  return {cast_to(to_tensor(op, a, dtype, "a"), dtype), cast_to(to_tensor(op, b, dtype, "b"), dtype)};
-}
 
 Shape listed(const char* op, const Axes& axes, int rank) {
   Shape from_front;
@@ -279,13 +289,15 @@ Tensor contract(const char* op, const Tensor& a, const Tensor& b, const Shape& a
 
 Tensor matmul(const Operand& a, const Operand& b, const MatmulOptions& options) {
   const tape::OpScope scope(a);
-  const auto [x, y] = ops::operands("matmul", a, b);
+  const ops::Operands given("matmul", a, b);
+  const Tensor &x = given.a, &y = given.b;
   return ops::product("matmul", x, y, options);
 }
 
 Tensor dot(const Operand& a, const Operand& b) {
   const tape::OpScope scope(a);
-  const auto [x, y] = ops::operands("dot", a, b);
+  const ops::Operands given("dot", a, b);
+  const Tensor &x = given.a, &y = given.b;
   if (x.rank() == 0 || y.rank() == 0) return multiply(x, y);
   if (x.rank() > 1 && y.rank() > 2) {
     if (x.shape()[-1] != y.shape()[-2])
@@ -298,13 +310,15 @@ Tensor dot(const Operand& a, const Operand& b) {
 
 Tensor outer(const Operand& a, const Operand& b) {
   const tape::OpScope scope(a);
-  const auto [x, y] = ops::operands("outer", a, b);
+  const ops::Operands given("outer", a, b);
+  const Tensor &x = given.a, &y = given.b;
   return ops::product("outer", reshape(x, {x.size(), 1}), reshape(y, {1, y.size()}));
 }
 
 Tensor tensordot(const Operand& a, const Operand& b, std::int64_t count) {
   const tape::OpScope scope(a);
-  const auto [x, y] = ops::operands("tensordot", a, b);
+  const ops::Operands given("tensordot", a, b);
+  const Tensor &x = given.a, &y = given.b;
   if (count < 0 || count > x.rank() || count > y.rank())
     fail<ValueError>("tensordot", "cannot sum over {} axes: a is {}, b is {}", count, x.shape(), y.shape());
   Shape last, first;
@@ -317,7 +331,8 @@ Tensor tensordot(const Operand& a, const Operand& b, std::int64_t count) {
 
 Tensor tensordot(const Operand& a, const Operand& b, const Axes& axes_a, const Axes& axes_b) {
   const tape::OpScope scope(a);
-  const auto [x, y] = ops::operands("tensordot", a, b);
+  const ops::Operands given("tensordot", a, b);
+  const Tensor &x = given.a, &y = given.b;
   return ops::contract("tensordot", x, y, ops::listed("tensordot", axes_a, x.rank()),
                        ops::listed("tensordot", axes_b, y.rank()));
 }

@@ -165,7 +165,7 @@ Tensor triangular(const Tensor& a, const Tensor& b, const TriangularOptions& opt
     gapless = loops::contiguous(a);
     f = loops::factor(gapless, s.batch.rank(), false);
   }
-  const Tensor x = copied(b, s.shape);
+  Tensor x = copied(b, s.shape);
   const loops::Fault fault =
       loops::solve_triangular(f, {options.lower, options.transpose, options.unit_diagonal}, x, s.batch, s.columns);
   if (fault)
@@ -263,7 +263,7 @@ void require_regular(const char* op, const Shape& batch, const loops::Fault& fau
 }
 
 Tensor inverse_of(const Tensor& a, const Tensor& lu, const Tensor& pivots) {
-  const Tensor z = copied(lu, lu.shape());
+  Tensor z = copied(lu, lu.shape());
   loops::invert(z, pivots);
   if (tape::active()) tape::record(inverse_rule, {&a}, z, {&z});
   return z;
@@ -271,7 +271,7 @@ Tensor inverse_of(const Tensor& a, const Tensor& lu, const Tensor& pivots) {
 
 Tensor solution(const Tensor& a, const Tensor& lu, const Tensor& pivots, const Tensor& b, bool transpose) {
   const System s = system_of("solve", a, b);
-  const Tensor x = copied(b, s.shape);
+  Tensor x = copied(b, s.shape);
   loops::solve(lu, pivots, transpose, x, s.batch, s.columns);
   if (tape::active()) {
     const bool follows_a = tape::followed(a);

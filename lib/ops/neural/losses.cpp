@@ -23,34 +23,30 @@ Shape without_last(Shape shape) {
 // ---- labels that are probabilities; saved: logits, labels, both [..., n]
 
 // By a kernel of rows, when nobody records.
+// `in` begins with g, then x.
 Tensor fused(const tape::Record& r, kernels::RowLoop kernel, const Tensor& g, std::initializer_list<RowOperand> in) {
-  const std::int64_t n = in.begin()->width;
+  const std::int64_t n = in.begin()[1].width;
   Shape shape = g.shape();
   shape.push_back(n);
-  const Tensor out = detail::empty(r.saved(0).dtype(), shape);
-  if (out.size() == 0) return out;
-  RowOperand all[3] = {one_per_row(g)};
-  std::copy(in.begin(), in.end(), all + 1);
-  if (in.size() == 1)
-    by_rows(kernel, n, {all[0], all[1]}, out, n);
-  else
-    by_rows(kernel, n, {all[0], all[1], all[2]}, out, n);
+  Tensor out = detail::empty(r.saved(0).dtype(), shape);
+  if (out.size() > 0) by_rows(kernel, n, in, out, n);
   return out;
 }
 
 Tensor slope(const tape::Record& r) {
-  const Tensor labels = r.saved(1);
+  const Tensor& labels = r.saved(1);
   return softmax(r.saved(0)) * sum(labels, -1, true) - labels;
 }
 void dense_vjp(const tape::Record& r, std::span<const Tensor> g, std::span<Gradient> dx) {
-  const Tensor x = r.saved(0), labels = r.saved(1);
+  const Tensor &x = r.saved(0), &labels = r.saved(1);
   const kernels::Rows& rows = row_kernels(r.name(), x.dtype());
   if (r.wanted(0))
-    dx[0] = tape::active() ? spread(g[0]) * slope(r)
-                           : fused(r, rows.cross_entropy_product, g[0], {whole_rows(x), whole_rows(labels)});
+    dx[0] = tape::active()
+                ? spread(g[0]) * slope(r)
+                : fused(r, rows.cross_entropy_product, g[0], {one_per_row(g[0]), whole_rows(x), whole_rows(labels)});
   if (r.wanted(1))
     dx[1] = tape::active() ? -(spread(g[0]) * log_softmax(x))
-                           : fused(r, rows.cross_entropy_labels_product, g[0], {whole_rows(x)});
+                           : fused(r, rows.cross_entropy_labels_product, g[0], {one_per_row(g[0]), whole_rows(x)});
 }
 void dense_jvp(const tape::Record& r, std::span<const Tensor> t, std::span<Tensor> dy) {
   if (t[0].defined()) dy[0] = sum(t[0] * slope(r), -1);
@@ -74,16 +70,16 @@ Tensor dense(const Tensor& x, const Tensor& labels) {
 // ---- labels that are classes; saved: logits [..., n], labels as int64, -1 for what is ignored
 
 Tensor sparse_slope(const tape::Record& r) {
-  const Tensor x = r.saved(0), labels = r.saved(1);
+  const Tensor &x = r.saved(0), &labels = r.saved(1);
   return where(spread(greater_equal(labels, 0)), softmax(x) - one_hot(labels, x.shape()[-1], x.dtype()), 0);
 }
 void sparse_vjp(const tape::Record& r, std::span<const Tensor> g, std::span<Gradient> dx) {
-  const Tensor x = r.saved(0);
+  const Tensor& x = r.saved(0);
   if (tape::active())
     dx[0] = spread(g[0]) * sparse_slope(r);
   else
     dx[0] = fused(r, row_kernels(r.name(), x.dtype()).sparse_cross_entropy_product, g[0],
-                  {whole_rows(x), one_per_row(r.saved(1))});
+                  {one_per_row(g[0]), whole_rows(x), one_per_row(r.saved(1))});
 }
 void sparse_jvp(const tape::Record& r, std::span<const Tensor> t, std::span<Tensor> dy) {
   dy[0] = sum(t[0] * sparse_slope(r), -1);
@@ -92,8 +88,9 @@ constexpr tape::Rule sparse_rule = batched({"sparse_softmax_cross_entropy", spar
 
 // The labels as contiguous int64, what is to be ignored as -1.
 Tensor checked_labels(const Tensor& given, std::int64_t classes, std::int64_t ignored) {
-  const Tensor labels = loops::contiguous(cast_to(given, DType::int64));
-  const Tensor checked = detail::empty(DType::int64, labels.shape());
+  Tensor cast, copied;
+  const Tensor& labels = loops::contiguous(as(given, DType::int64, cast), copied);
+  Tensor checked = detail::empty(DType::int64, labels.shape());
   const auto* from = detail::mutable_data<std::int64_t>(labels);
   auto* to = detail::mutable_data<std::int64_t>(checked);
   for (std::int64_t i = 0; i < labels.size(); ++i) {
@@ -135,8 +132,9 @@ Tensor softmax_cross_entropy(const Operand& logits, const Operand& labels, const
   const double s = options.label_smoothing;
   if (!(s >= 0 && s <= 1)) fail<ValueError>(op, "label_smoothing is {}; it must be between 0 and 1", s);
   const int axis = ops::normalize(op, options.axis, x.rank());
+  Tensor moved[2];
   if (s != 0) p = p * (1 - s) + s / static_cast<double>(x.shape()[axis]);
-  return ops::cast_to(ops::dense(ops::last(x, axis), ops::last(p, axis)), d);
+  return ops::cast_to(ops::dense(ops::last(x, axis, moved[0]), ops::last(p, axis, moved[1])), d);
 }
 
 Tensor sparse_softmax_cross_entropy(const Operand& logits, const Operand& labels,
@@ -144,17 +142,21 @@ Tensor sparse_softmax_cross_entropy(const Operand& logits, const Operand& labels
   constexpr const char* op = "sparse_softmax_cross_entropy";
   const tape::OpScope scope(logits);
   const auto [d, wide] = ops::floating_dtypes(op, {&logits});
-  const Tensor x = ops::to_tensor(op, logits, wide, "logits"), given = ops::to_tensor(op, labels, "labels");
-  if (!is_integer(given.dtype()))
-    fail<TypeError>(op, "labels must be integers, not {}; for probabilities use softmax_cross_entropy", given.dtype());
+  Tensor held[2];
+  const Tensor& x = ops::given(op, logits, wide, held[0], "logits");
+  const Tensor& classes = ops::given(op, labels, held[1], "labels");
+  if (!is_integer(classes.dtype()))
+    fail<TypeError>(op, "labels must be integers, not {}; for probabilities use softmax_cross_entropy",
+                    classes.dtype());
   const int axis = ops::normalize(op, options.axis, x.rank());
   Shape wanted = x.shape();
   wanted.erase(axis);
-  if (given.shape() != wanted)
+  if (classes.shape() != wanted)
     fail<ShapeError>(op, "labels are {}; logits are {} with the classes along axis {}, so labels must be {}",
-                     given.shape(), x.shape(), axis, wanted);
-  const Tensor checked = ops::checked_labels(given, x.shape()[axis], options.ignore_index);
-  return ops::cast_to(ops::sparse(ops::last(x, axis), checked), d);
+                     classes.shape(), x.shape(), axis, wanted);
+  Tensor moved;
+  const Tensor checked = ops::checked_labels(classes, x.shape()[axis], options.ignore_index);
+  return ops::cast_to(ops::sparse(ops::last(x, axis, moved), checked), d);
 }
 
 Tensor binary_cross_entropy(const Operand& p, const Operand& labels) {

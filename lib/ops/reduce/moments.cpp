@@ -59,7 +59,7 @@ Tensor less_mean(const Tensor& x, const Shape& axes) {
 Tensor sum_of_squared_differences(const char* op, Tensor&& x, const Tensor& y, const Reduced& r) {
   if (x.size() >= loops::parallel_threshold) {
     const kernels::Type type = type_of(x.dtype());
-    const Tensor out = detail::empty(x.dtype(), r.shape);
+    Tensor out = detail::empty(x.dtype(), r.shape);
     const Tensor* in[] = {&x, &y};
     if (loops::pointwise_reduce(kernels::active().pointwise(kernels::row_of<"squared_difference">(), type).value,
                                 x.shape(), in, kernels::active().reduction(kernels::Reduce::sum, type), r.axes, out))

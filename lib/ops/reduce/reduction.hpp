@@ -20,17 +20,6 @@ struct Reduced {
   Reduced(const char* op, const Shape& full, const Axes& which, bool keep);
 };
 
-/// The operand itself, or a number made a tensor in `held`. ValueError when empty.
-inline const Tensor& given(const char* op, const Operand& x, Tensor& held) {
-  if (!x.is_tensor()) return held = to_tensor(op, x);
-  require_defined(op, x.tensor());
-  return x.tensor();
-}
-/// x itself, or cast in `held`: recorded.
-inline const Tensor& as(const Tensor& x, DType d, Tensor& held) {
-  return detail::block(x)->dtype == d ? x : held = cast_to(x, d);
-}
-
 constexpr kernels::Type type_of(DType d) { return static_cast<kernels::Type>(d); }
 /// TypeError: the op has no kernel for d.
 [[noreturn]] void fail_no_kernel(const char* op, DType d);

@@ -6,6 +6,7 @@
 #include <reel/ops/index.hpp>
 #include <reel/ops/reduce.hpp>
 
+#include "kernels/table.hpp"
 #include "ops/reduce/reduction.hpp"
 
 namespace reel {
@@ -40,28 +41,41 @@ void for_strips(const Extents& e, std::int64_t strip, const Body& body) {
 
 struct Kind {
   const char* name;
-  kernels::Reduce reduce;
+  std::size_t op;  // that combines two
   kernels::Scan (*scan)(kernels::Type);
   int identity;
 };
-constexpr Kind sums = {"cumsum", kernels::Reduce::sum, kernels::cumsum, 0};
-constexpr Kind products = {"cumprod", kernels::Reduce::prod, kernels::cumprod, 1};
+constexpr Kind sums = {"cumsum", kernels::row_of<"add">(), kernels::cumsum, 0};
+constexpr Kind products = {"cumprod", kernels::row_of<"multiply">(), kernels::cumprod, 1};
+
+// Whether x's elements are at hand as rows along the first axis, at any stride, each without gaps: x broadcast along
+// that axis, above all.
+bool has_rows(const detail::Block* x, int axis) {
+  std::int64_t dense = 1;
+  for (int d = x->rank; --d > axis; dense *= x->extents()[d])
+    if (x->extents()[d] != 1 && x->strides()[d] != dense) return false;
+  return axis == 0;
+}
 
 Tensor scan_bare(const Kind& kind, const Tensor& given, int axis, bool exclusive, bool reverse) {
   const kernels::Scan scan = kind.scan(type_of(given.dtype()));
   if (!scan) fail_no_kernel(kind.name, given.dtype());
-  const Tensor x = loops::contiguous(given);
+  constexpr std::int64_t by_lines = 8;  // columns below which each is scanned by itself
+  const Extents e(given.shape(), axis);
+  const bool in_place = e.inner >= by_lines && has_rows(detail::block(given), axis);
+  Tensor held;
+  const Tensor& x = in_place ? given : loops::contiguous(given, held);
   Tensor out = detail::empty(x.dtype(), x.shape());
   if (x.size() == 0) return out;
   const Tensor identity = to_tensor(kind.name, kind.identity, x.dtype(), "identity");
-  const auto merge = kernels::active().reduction(kind.reduce, type_of(x.dtype())).merge;
-  const Extents e(x.shape(), axis);
+  const kernels::Loop combine = kernels::active().pointwise(kind.op, type_of(x.dtype())).value;
   const auto bytes = static_cast<std::int64_t>(item_size(x.dtype()));
   const std::int64_t step = (reverse ? -e.inner : e.inner) * bytes, start = reverse ? (e.n - 1) * -step : 0;
+  const std::int64_t apart = (in_place ? detail::block(x)->strides()[axis] : e.inner) * bytes,
+                     x_step = reverse ? -apart : apart, x_start = reverse ? (e.n - 1) * apart : 0;
   const auto* from = detail::mutable_data<std::byte>(x);
   auto* to = detail::mutable_data<std::byte>(out);
   const auto* one = detail::mutable_data<std::byte>(identity);
-  constexpr std::int64_t by_lines = 8;  // columns below which each is scanned by itself
   for_strips(e, 512, [&](std::int64_t o, std::int64_t first, std::int64_t count) {
     const std::int64_t at = (o * e.n * e.inner + first) * bytes + start;
     if (e.inner < by_lines) {
@@ -73,15 +87,16 @@ Tensor scan_bare(const Kind& kind, const Tensor& given, int axis, bool exclusive
       }
       return;
     }
-    const auto row = static_cast<std::size_t>(count * bytes);
-    if (exclusive)
+    const std::byte* row = from + (o * e.n * e.inner + first) * bytes + x_start;
+    if (exclusive) {
       kernels::fill(one, to + at, 1, count, static_cast<std::size_t>(bytes));
-    else
-      std::memcpy(to + at, from + at, row);
-    for (std::int64_t i = 1; i < e.n; ++i) {
-      std::byte* here = to + at + i * step;
-      std::memcpy(here, here - step, row);
-      merge(here, from + at + (exclusive ? i - 1 : i) * step, count);
+    } else {
+      std::memcpy(to + at, row, static_cast<std::size_t>(count * bytes));
+      row += x_step;
+    }
+    for (std::int64_t i = 1; i < e.n; ++i, row += x_step) {
+      const kernels::Strided both[] = {{to + at + (i - 1) * step, 1}, {row, 1}};
+      combine(both, to + at + i * step, count);
     }
   });
   return out;

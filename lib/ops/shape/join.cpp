@@ -13,17 +13,18 @@ namespace {
 
 using Numbers = std::vector<std::int64_t>;
 
-std::vector<const Tensor*> pointers(std::span<const Tensor> list) {
-  std::vector<const Tensor*> result;
-  for (const Tensor& t : list) result.push_back(&t);
-  return result;
-}
+// Those to a list; few need no memory.
+struct Pointers : detail::ShortList<const Tensor*, 8> {
+  explicit Pointers(std::span<const Tensor> list) : ShortList(list.size()) {
+    for (std::size_t i = 0; i < list.size(); ++i) (*this)[i] = &list[i];
+  }
+};
 
 // Part i of x along `axis`, recorded.
 Tensor part(const Tensor& x, std::int64_t axis, const SliceItem& item) {
-  std::vector<SliceItem> items(static_cast<std::size_t>(axis) + 1);
-  items.back() = item;
-  return slice(x, items);
+  detail::ShortList<SliceItem, 4> items(static_cast<std::size_t>(axis) + 1);
+  items[static_cast<std::size_t>(axis)] = item;
+  return slice(x, std::span<const SliceItem>(items));
 }
 
 // The list with zeros where nothing arrived.
@@ -102,13 +103,14 @@ std::vector<Tensor> promoted(const char* op, std::span<const Tensor> parts) {
     d = i == 0 ? parts[i].dtype() : promote(d, parts[i].dtype());
   }
   std::vector<Tensor> result;
+  result.reserve(parts.size());
   for (const Tensor& p : parts) result.push_back(cast_to(p, d));
   return result;
 }
 
 Tensor record_join(const tape::Rule& rule, const std::vector<Tensor>& parts, Tensor y, const Numbers& attributes) {
   if (tape::active()) {
-    const std::vector<const Tensor*> in = pointers(parts);
+    Pointers in(parts);
     const Tensor* out[] = {&y};
     if (is_differentiable(y.dtype()))
       tape::record(rule, in, out, {}, attributes);
@@ -123,7 +125,7 @@ std::vector<Tensor> record_cut(const tape::Rule& rule, const Tensor& x, std::vec
   if (tape::active() && !pieces.empty()) {
     const Tensor* in[] = {&x};
     if (is_differentiable(x.dtype())) {
-      tape::record(rule, in, pointers(pieces), {}, attributes);
+      tape::record(rule, in, Pointers(pieces), {}, attributes);
     } else {
       for (const Tensor& p : pieces) tape::note_cut(rule.name, in, p, tape::Cut::integer);
     }

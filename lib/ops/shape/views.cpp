@@ -144,7 +144,7 @@ Tensor reshaped_view(const Tensor& x, const Shape& shape) {
 
 Tensor reshaped(const Tensor& x, const Shape& shape) {
   if (Tensor y = reshaped_view(x, shape); y.defined()) return y;
-  const Tensor y = detail::empty(x.dtype(), shape);
+  Tensor y = detail::empty(x.dtype(), shape);
   loops::copy(x, reshaped_view(y, x.shape()));
   return y;
 }
@@ -171,20 +171,23 @@ Tensor folded(const Tensor& x, int axis) {
 
 Tensor reshape(const Operand& operand, const Shape& shape) {
   const tape::OpScope scope(operand);
-  const Tensor x = ops::to_tensor("reshape", operand);
+  Tensor held;
+  const Tensor& x = ops::given("reshape", operand, held);
   return ops::finish(ops::reshape_rule, x, ops::reshaped(x, ops::resolved(x, shape)));
 }
 
 Tensor transpose(const Operand& operand, const Axes& permutation) {
   const tape::OpScope scope(operand);
-  const Tensor x = ops::to_tensor("transpose", operand);
+  Tensor held;
+  const Tensor& x = ops::given("transpose", operand, held);
   const Shape order = ops::permutation_of("transpose", permutation, x.rank());
   return ops::finish(ops::transpose_rule, x, ops::permuted(x, order), order);
 }
 
 Tensor moveaxis(const Operand& operand, std::int64_t source, std::int64_t destination) {
   const tape::OpScope scope(operand);
-  const Tensor x = ops::to_tensor("moveaxis", operand);
+  Tensor held;
+  const Tensor& x = ops::given("moveaxis", operand, held);
   const int from = ops::normalize("moveaxis", source, x.rank()), to = ops::normalize("moveaxis", destination, x.rank());
   Shape order;
   for (int i = 0; i < x.rank(); ++i)
@@ -195,7 +198,8 @@ Tensor moveaxis(const Operand& operand, std::int64_t source, std::int64_t destin
 
 Tensor squeeze(const Operand& operand, const Axes& axes) {
   const tape::OpScope scope(operand);
-  const Tensor x = ops::to_tensor("squeeze", operand);
+  Tensor held;
+  const Tensor& x = ops::given("squeeze", operand, held);
   const detail::Block* b = detail::block(x);
   bool goes[max_rank] = {};
   if (axes.all())
@@ -218,7 +222,8 @@ Tensor squeeze(const Operand& operand, const Axes& axes) {
 
 Tensor expand_dims(const Operand& operand, std::int64_t axis) {
   const tape::OpScope scope(operand);
-  const Tensor x = ops::to_tensor("expand_dims", operand);
+  Tensor held;
+  const Tensor& x = ops::given("expand_dims", operand, held);
   const int at = ops::normalize("expand_dims", axis, x.rank() + 1);
   Shape shape = x.shape(), strides = x.strides();
   strides.insert(at, at < x.rank() ? shape[at] * strides[at] : 1);
@@ -228,7 +233,8 @@ Tensor expand_dims(const Operand& operand, std::int64_t axis) {
 
 Tensor broadcast_to(const Operand& operand, const Shape& shape) {
   const tape::OpScope scope(operand);
-  const Tensor x = ops::to_tensor("broadcast_to", operand);
+  Tensor held;
+  const Tensor& x = ops::given("broadcast_to", operand, held);
   shape.elements();  // checks the extents
   const Shape own = x.shape();
   const int lead = shape.rank() - own.rank();
@@ -242,7 +248,8 @@ Tensor broadcast_to(const Operand& operand, const Shape& shape) {
 
 Tensor flip(const Operand& operand, const Axes& axes) {
   const tape::OpScope scope(operand);
-  const Tensor x = ops::to_tensor("flip", operand);
+  Tensor held;
+  const Tensor& x = ops::given("flip", operand, held);
   const Shape chosen = ops::normalize("flip", axes, x.rank());
   const Shape shape = x.shape();
   Shape strides = x.strides();
@@ -256,20 +263,23 @@ Tensor flip(const Operand& operand, const Axes& axes) {
 
 Tensor contiguous(const Operand& operand) {
   const tape::OpScope scope(operand);
-  const Tensor x = ops::to_tensor("contiguous", operand);
+  Tensor held;
+  const Tensor& x = ops::given("contiguous", operand, held);
   if (detail::block(x)->contiguous()) return x;
   return ops::finish(ops::contiguous_rule, x, loops::contiguous(x));
 }
 
 Tensor identity(const Operand& operand) {
   const tape::OpScope scope(operand);
-  const Tensor x = ops::to_tensor("identity", operand);
+  Tensor held;
+  const Tensor& x = ops::given("identity", operand, held);
   return ops::finish(ops::identity_rule, x, detail::alias(x));
 }
 
 Tensor stop_gradient(const Operand& operand) {
   const tape::OpScope scope(operand);
-  const Tensor x = ops::to_tensor("stop_gradient", operand);
+  Tensor held;
+  const Tensor& x = ops::given("stop_gradient", operand, held);
   Tensor y = detail::alias(x);
   if (tape::active()) {
     const Tensor* in[] = {&x};

@@ -57,6 +57,23 @@ TEST_CASE("scans along any axis, in both directions") {
   }
 }
 
+TEST_CASE("scans read rows where they are: repeated, flipped, every other one, parts of longer ones") {
+  support::Random random("rows of scans");
+  const Tensor x = random.tensor({9, 4, 12});
+  const Tensor views[] = {broadcast_to(x[0], {7, 4, 12}), flip(x, 0), slice(x, {range_from(1, 3)}), slice(x, {all, 2}),
+                          slice(x, {all, all, range(1, 11)})};
+  for (const Tensor& view : views)
+    for (bool exclusive : {false, true})
+      for (bool reverse : {false, true}) {
+        INFO(to_string(view.shape()) << to_string(view.strides()) << " exclusive " << exclusive << " reverse "
+                                     << reverse);
+        const Shape flat = {1, view.shape()[0], view.size() / view.shape()[0]};
+        const Tensor dense = reshape(contiguous(view), flat);
+        CHECK(cumsum(view, 0, exclusive, reverse).to_vector() == naive(dense, false, exclusive, reverse));
+        CHECK(cumprod(view, 0, exclusive, reverse).to_vector() == naive(dense, true, exclusive, reverse));
+      }
+}
+
 TEST_CASE("scans of integers and errors") {
   CHECK(cumsum(tensor<std::uint8_t>({200, 100, 7}), 0).to_vector<std::int64_t>() ==
         std::vector<std::int64_t>{200, 300, 307});
