@@ -168,6 +168,15 @@ TEST_CASE("normalisations and losses refuse what does not fit") {
   CHECK_THROWS_AS(sparse_softmax_cross_entropy(x, zeros({3}, DType::int64)), ShapeError);
   CHECK_THROWS_AS(sparse_softmax_cross_entropy(x, tensor<int>({0, -1})), IndexError);
   CHECK_THROWS_AS(huber(x, x, 0), ValueError);
+  CHECK_THROWS_WITH(huber(x, ones({3, 2})), Catch::Contains("huber: shapes"));
+  CHECK_THROWS_WITH(binary_cross_entropy(x, ones({3, 2})), Catch::Contains("binary_cross_entropy: shapes"));
+  CHECK_THROWS_WITH(kl_divergence(x, ones({3, 2})), Catch::Contains("kl_divergence: shapes"));
+  CHECK_THROWS_WITH(layer_norm(x, {.epsilon = -1}), Catch::Contains("layer_norm: epsilon is -1"));
+  CHECK_THROWS_AS(rms_norm(x, ones({3}), {.epsilon = qnan}), ValueError);
+  CHECK_THROWS_AS(batch_norm(x, ones({3}), ones({3}), {.epsilon = -5}), ValueError);
+  CHECK_THROWS_AS(batch_norm(x, ones({3}), ones({3}), ones({3}), ones({3}), {.epsilon = -5}), ValueError);
+  // What a NaN becomes when it is cast is a label like any other that is out of range.
+  CHECK_THROWS_AS(sparse_softmax_cross_entropy(x, full({2}, INT64_MIN, DType::int64)), IndexError);
   try {
     sparse_softmax_cross_entropy(x, tensor<int>({0, 3}));
     FAIL("no error");
