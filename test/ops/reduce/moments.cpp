@@ -33,6 +33,25 @@ TEST_CASE("variance") {
   CHECK(var(tensor<int>({1, 2, 3, 4})).item() == 1.25);
 }
 
+// Few elements go through memory, many do not; rows and columns are summed in other orders.
+TEST_CASE("variance of constants and of neighbouring numbers: what the mean is rounded by counts") {
+  const float low = 0.1F, high = std::nextafter(low, 1.F);
+  const double unit = static_cast<double>(high) - static_cast<double>(low), expected = 2 / 9. * unit * unit;
+  for (std::int64_t n : {60, 600}) {
+    const Tensor same = full({n, n}, low, DType::float32);
+    CHECK(var(same).item<float>() == 0);
+    const Tensor third = equal(mod(arange(n) + reshape(arange(n), {n, 1}), 3), 0);
+    const Tensor x = where(third, full({}, high, DType::float32), same);
+    CHECK(var(x).item<float>() == Approx(expected).epsilon(1e-4));
+    for (int axis : {0, 1}) {
+      const auto v = var(x, axis).to_vector<float>();
+      CHECK(v.size() == static_cast<std::size_t>(n));
+      for (float e : v) CHECK(e == Approx(expected).epsilon(1e-4));
+      CHECK(norm(same, 2, axis).to_vector<float>()[1] == Approx(0.1 * std::sqrt(n)).epsilon(1e-6));
+    }
+  }
+}
+
 TEST_CASE("too few elements for ddof: NaN, and NaN gradients") {
   const Tensor x = tensor({{2.}, {3.}});
   CHECK(all_nan(var(x, 1, 1).to_vector()));
