@@ -187,6 +187,10 @@ Scan cumprod(Type t);
 
 // Elements of 1, 2, 4, 8 or 16 bytes, moved without being looked at. The two sides of a copy do not overlap.
 void copy(Strided in, void* out, std::ptrdiff_t out_stride, std::ptrdiff_t n, std::size_t bytes);
+// The same number of bytes to `to`, past the caches: for what is too large to be there when it is read next. They do
+// not overlap. Other threads, whatever tells them, may read it once streamed() has been called.
+void stream(const void* from, void* to, std::size_t bytes);
+void streamed();
 void fill(const void* value, void* out, std::ptrdiff_t out_stride, std::ptrdiff_t n, std::size_t bytes);
 // out[r * out_stride + c] = in[r * row_stride + c * column_stride], in tiles that suit the cache whichever stride is
 // the small one.

@@ -15,6 +15,10 @@ inline constexpr std::size_t max_operands = 6;
 /// From this many elements on, loops are split among threads.
 inline constexpr std::int64_t parallel_threshold = 32768;
 
+/// Results of pointwise() from this many bytes on are written past the caches, unless into the memory of an operand. 0,
+/// as it is but for tests: half of what the last cache holds; such a result would not be there when it is read next.
+extern std::int64_t streamed_from;
+
 /// What pointwise() does where it takes more than one call of the kernel.
 void pointwise_any(kernels::Loop loop, const Shape& shape, std::span<const Tensor* const> in, const Tensor& out);
 

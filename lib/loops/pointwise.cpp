@@ -1,6 +1,8 @@
 // Elementwise loops over broadcast and strided operands. The result is contiguous, so a piece of it is a range of flat
 // positions; each operand is a run of some stride along the innermost loop. One that lies close together along another
-// axis is turned in the first cache, one tile after the other.
+// axis is turned in the first cache, one tile after the other. A result larger than the caches is written past them.
+#include <unistd.h>
+
 #include <algorithm>
 
 #include "loops/job.hpp"
@@ -14,7 +16,7 @@ constexpr std::int64_t turned_bytes = 32 * 1024;           // of a tile of an op
 constexpr std::int64_t turned_line = 128;                  // and of its shorter side,
 constexpr std::int64_t apart = 64;                         // between its rows, which would share places of the cache,
 constexpr int most_turned = 3;                             // for so many operands on the stack
-constexpr std::size_t block_bytes = 8 * 1024;              // of results on their way into a sum
+constexpr std::size_t block_bytes = 8 * 1024;              // of results on their way into a sum, or past the caches
 
 // run(begin, end) for pieces of n units, on several threads if it is worth that for `size` elements.
 template <class Run>
@@ -24,9 +26,32 @@ void in_pieces(std::int64_t size, std::int64_t n, std::int64_t each, const Run& 
   else
     parallel_for(n, each, run, size);
 }
+// work(at, n) for blocks of at most `most` of the positions [begin, end).
+template <class Work>
+void in_blocks(std::int64_t begin, std::int64_t end, std::int64_t most, const Work& work) {
+  for (std::int64_t at = begin; at < end; at += most) work(at, std::min(most, end - at));
+}
+
+std::int64_t half_of_last_cache() {
+  long bytes = 0;
+#ifdef _SC_LEVEL3_CACHE_SIZE
+  bytes = std::max(sysconf(_SC_LEVEL3_CACHE_SIZE), sysconf(_SC_LEVEL2_CACHE_SIZE));
+#endif
+  return bytes > 0 ? bytes / 2 : std::int64_t{128} << 20;
+}
+bool too_large_for_caches(std::int64_t bytes) {
+  constexpr std::int64_t least = std::int64_t{4} << 20;  // asking takes a while
+  if (streamed_from != 0) return bytes >= streamed_from;
+  if (bytes < least) return false;
+  static const std::int64_t most = half_of_last_cache();
+  return bytes >= most;
+}
+
 std::int64_t grain_of(std::int64_t size) { return std::clamp(size / pieces_wanted / 1024 * 1024, least_piece, piece); }
 
 }  // namespace
+
+std::int64_t streamed_from = 0;
 
 void Job::lay(const Shape& shape, const detail::Block* const (&x)[max_operands]) {
   nest.rank = 0;
@@ -226,8 +251,20 @@ void pointwise_any(kernels::Loop loop, const Shape& shape, std::span<const Tenso
                      std::max<std::int64_t>(1, grain / (m.height * m.width)),
                      [&](std::int64_t begin, std::int64_t end) { job.turns(begin, end, to->data); });
   job.classify();
-  in_pieces(size, size, job.by_tiles ? grain / job.tile * job.tile : grain, [&](std::int64_t begin, std::int64_t end) {
-    job.compute(begin, end, to->data + begin * static_cast<std::int64_t>(job.out_bytes));
+  const auto bytes = static_cast<std::int64_t>(job.out_bytes);
+  const std::int64_t each = job.by_tiles ? grain / job.tile * job.tile : grain;
+  const bool in_place =
+      std::any_of(x, x + in.size(), [to](const detail::Block* b) { return b && b->data == to->data; });
+  if (in_place || !too_large_for_caches(size * bytes))
+    return in_pieces(size, size, each,
+                     [&](std::int64_t begin, std::int64_t end) { job.compute(begin, end, to->data + begin * bytes); });
+  in_pieces(size, size, each, [&](std::int64_t begin, std::int64_t end) {
+    alignas(64) std::byte block[block_bytes];
+    in_blocks(begin, end, static_cast<std::int64_t>(block_bytes) / bytes, [&](std::int64_t at, std::int64_t n) {
+      job.compute(at, at + n, block);
+      kernels::stream(block, to->data + at * bytes, static_cast<std::size_t>(n * bytes));
+    });
+    kernels::streamed();
   });
 }
 
@@ -261,11 +298,10 @@ void pointwise_into_sum(kernels::Loop loop, const Shape& shape, std::span<const 
   job.classify();
   in_pieces(size, size, grain_of(size), [&](std::int64_t begin, std::int64_t end) {
     alignas(64) std::byte block[block_bytes];
-    for (std::int64_t at = begin; at < end; at += most) {
-      const std::int64_t n = std::min(most, end - at);
+    in_blocks(begin, end, most, [&](std::int64_t at, std::int64_t n) {
       job.compute(at, at + n, block);
       added(block, at, n);
-    }
+    });
   });
 }
 

@@ -114,6 +114,45 @@ TEST_CASE("more transposed operands than are turned at once, along different axe
   CHECK(wrong == 0);
 }
 
+TEST_CASE("results written past the caches: every size of element, addresses and lengths around lines and blocks") {
+  struct Restore {
+    ~Restore() { loops::streamed_from = 0; }
+  } restore;
+  for (DType d : {DType::boolean, DType::float16, DType::float32, DType::float64, DType::complex128})
+    for (std::int64_t n : {32768, 32769, 40003, 65535})
+      for (std::int64_t offset : {0, 1, 3, 17}) {
+        const auto bytes = static_cast<std::int64_t>(item_size(d));
+        const Tensor x = cast(mod(arange(n) * 37, 101), d), y = cast(mod(arange(n) * 29, 97), d);
+        const Tensor row = cast(arange(7), d);
+        const kernels::Loop add = set().pointwise(kernels::row_of<"add">(), static_cast<kernels::Type>(d)).value;
+        // The sum and one element on either side, its memory begun at some element of a line.
+        const auto sum = [&](std::int64_t from, const Tensor& a, const Tensor& b, const Shape& shape) {
+          loops::streamed_from = from;
+          const Tensor whole = cast(full({n + offset + 2}, 1), d);
+          const Tensor* in[] = {&a, &b};
+          loops::pointwise(add, in, view_of(whole, offset + 1, shape, {shape[1], 1}));
+          return whole;
+        };
+        const std::int64_t total = n * bytes, never = std::int64_t{1} << 60;
+        INFO(item_size(d) << " bytes, " << n << " elements, from the one at " << offset + 1);
+        const auto same = [&](const Tensor& a, const Tensor& b) {
+          return std::memcmp(detail::block(a)->data, detail::block(b)->data,
+                             static_cast<std::size_t>(a.size() * bytes)) == 0;
+        };
+        const Tensor expected = sum(total + 1, x, y, {1, n});
+        CHECK(same(same_for_all_threads([&] { return sum(total, x, y, {1, n}); }), expected));
+        // Short rows, which come in tiles.
+        const Tensor table = view_of(x, 0, {n / 7, 7}, {7, 1});
+        CHECK(same(sum(1, table, row, {n / 7, 7}), sum(never, table, row, {n / 7, 7})));
+        // Into the memory of an operand.
+        const Tensor place = x + cast(full({1}, 0), d), *in[] = {&place, &y};
+        loops::streamed_from = 1;
+        loops::pointwise(add, in, place);
+        CHECK(std::memcmp(detail::block(place)->data, detail::block(expected)->data + (offset + 1) * bytes,
+                          static_cast<std::size_t>(total)) == 0);
+      }
+}
+
 TEST_CASE("transposing copies of every size of element and odd edges") {
   for (DType d : {DType::uint8, DType::float16, DType::float32, DType::float64, DType::complex128})
     for (const Shape& shape :

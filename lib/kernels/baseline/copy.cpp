@@ -6,6 +6,10 @@
 #include <type_traits>
 #include <utility>
 
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
+
 #include "kernels/kernels.hpp"
 
 namespace reel::kernels {
@@ -129,6 +133,30 @@ void copy(Strided in, void* out, std::ptrdiff_t out_stride, std::ptrdiff_t n, st
     else
       move<size()>(from, in.stride * step, to, out_stride * step, n);
   });
+}
+
+void stream(const void* from, void* to, std::size_t bytes) {
+#ifdef __SSE2__
+  constexpr std::size_t cache_line = 64;
+  const auto* source = static_cast<const char*>(from);
+  auto* target = static_cast<char*>(to);
+  // Lines that are written as a whole are; the ends go the usual way.
+  const std::size_t head = std::min(bytes, -reinterpret_cast<std::uintptr_t>(to) % cache_line);
+  std::memcpy(target, source, head);
+  std::size_t at = head;
+  for (; bytes - at >= cache_line; at += cache_line)
+    for (std::size_t part = at; part < at + cache_line; part += sizeof(__m128i))
+      _mm_stream_si128(reinterpret_cast<__m128i*>(target + part),
+                       _mm_loadu_si128(reinterpret_cast<const __m128i*>(source + part)));
+  std::memcpy(target + at, source + at, bytes - at);
+#else
+  std::memcpy(to, from, bytes);
+#endif
+}
+void streamed() {
+#ifdef __SSE2__
+  _mm_sfence();
+#endif
 }
 
 void fill(const void* value, void* out, std::ptrdiff_t out_stride, std::ptrdiff_t n, std::size_t bytes) {
