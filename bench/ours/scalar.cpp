@@ -1,5 +1,6 @@
 // Chains of ops on one element, where only the cost per op counts, and Rosenbrock's function.
 #include "cases.hpp"
+#include "support/programs.hpp"
 
 namespace bench {
 
@@ -9,27 +10,13 @@ using namespace reel;
 
 constexpr int length = 1000;
 
-Tensor products(Tensor y, const Tensor& c) {
-  for (int i = 0; i < length; ++i) y = y * c;
-  return y;
-}
-Tensor tanhs(Tensor y) {
-  for (int i = 0; i < length; ++i) y = tanh(y);
-  return y;
-}
-
-Tensor rosenbrock(const Tensor& x) {
-  const Tensor head = slice(x, {range(0, -1)}), tail = slice(x, {range_from(1)});
-  return sum(100 * square(tail - square(head)) + square(1 - head));
-}
-
 Body chain(DType dtype, bool record, bool replay) {
   const Tensor x = cast(tensor({1.5}), dtype), c = cast(tensor({1.0001}), dtype);
-  if (!record) return body([=] { return products(x, c); });
+  if (!record) return body([=] { return support::product_chain(x, c, length); });
   return body([=] {
     GradientTape tape;
     tape.watch(x);
-    const Tensor y = products(x, c);
+    const Tensor y = support::product_chain(x, c, length);
     return replay ? *tape.gradient(y, x) : y;
   });
 }
@@ -49,8 +36,11 @@ std::vector<Case> scalar_cases() {
     per_op("1000 x mul on [1], record + gradient" + suffix, tolerance, [=] { return chain(dtype, true, true); });
     per_op("1000 x mul on [1], recording only" + suffix, tolerance, [=] { return chain(dtype, true, false); });
     per_op("1000 x mul on [1], no tape active" + suffix, tolerance, [=] { return chain(dtype, false, false); });
-    per_op("1000 x tanh on [1], record + gradient" + suffix, tolerance,
-           [=] { return body([x = cast(tensor({1.5}), dtype)] { return gradient(tanhs, x); }); });
+    per_op("1000 x tanh on [1], record + gradient" + suffix, tolerance, [=] {
+      return body([x = cast(tensor({1.5}), dtype)] {
+        return gradient([](const Tensor& t) { return support::tanh_chain(t, length); }, x);
+      });
+    });
     const auto whole = [&](const char* name, std::int64_t n, auto f) {
       cases.push_back({.name = name + suffix,
                        .make =
@@ -60,10 +50,12 @@ std::vector<Case> scalar_cases() {
                            },
                        .tolerance = tolerance});
     };
-    whole("Rosenbrock n = 1000 gradient", 1000, [](const Tensor& x, const Tensor&) { return gradient(rosenbrock, x); });
+    whole("Rosenbrock n = 1000 gradient", 1000,
+          [](const Tensor& x, const Tensor&) { return gradient(support::rosenbrock, x); });
     whole("Rosenbrock n = 1000 Hessian-vector product", 1000,
-          [](const Tensor& x, const Tensor& v) { return hvp(rosenbrock)(x, v); });
-    whole("Rosenbrock n = 50 full Hessian", 50, [](const Tensor& x, const Tensor&) { return hessian(rosenbrock)(x); });
+          [](const Tensor& x, const Tensor& v) { return hvp(support::rosenbrock)(x, v); });
+    whole("Rosenbrock n = 50 full Hessian", 50,
+          [](const Tensor& x, const Tensor&) { return hessian(support::rosenbrock)(x); });
   }
   return cases;
 }

@@ -5,6 +5,7 @@
 #include <reel/tape.hpp>
 #include <string>
 #include <tuple>
+#include <utility>
 
 namespace [[gnu::visibility("default")]] reel {
 
@@ -73,17 +74,19 @@ template <class F, Tree A>
 CheckReport check_gradients(F f, const A& args, const CheckOptions& options = {}) {
   std::vector<Tensor> x;
   for_each_leaf(args, [&](const auto& leaf) { x.push_back(leaf); });
-  const auto flat = [f = std::move(f), args](std::span<const Tensor> values) mutable {
+  auto moved = map_leaves<Tensor>(args, [](const auto& leaf) -> Tensor { return leaf; });
+  // The arguments of a call live until the next: a loop inside f that captures them by reference runs again in replay.
+  const auto flat = [f = std::move(f), args, moved = std::move(moved)](std::span<const Tensor> values) mutable {
     std::size_t next = 0;
-    const auto moved = map_leaves<Tensor>(args, [&](const auto&) { return values[next++]; });
+    moved = map_leaves<Tensor>(args, [&](const auto&) { return values[next++]; });
     std::vector<Tensor> y;
     const auto collect = [&](const auto& result) {
       for_each_leaf(result, [&](const auto& leaf) { y.push_back(leaf); });
     };
     if constexpr (detail::is_argument_list<A>)
-      collect(std::apply(f, moved));
+      collect(std::apply(f, std::as_const(moved)));
     else
-      collect(f(moved));
+      collect(f(std::as_const(moved)));
     return y;
   };
   return detail::check(flat, x, options);

@@ -59,6 +59,8 @@ struct Job {
   void turns(std::int64_t begin, std::int64_t end, std::byte* out) const;
 
  private:
+  /// The first operand that is the same as operand k, which is turned, in every way.
+  std::size_t turned_like(std::size_t k) const;
   void rows(std::int64_t begin, std::int64_t end, std::byte* to) const;
   void tiles(std::int64_t begin, std::int64_t end, std::byte* to) const;
 };

@@ -10,8 +10,9 @@ namespace {
 
 constexpr std::int64_t least_piece = 4096, piece = 16384;  // elements that one thread takes at a time
 constexpr std::int64_t pieces_wanted = 16;                 // so that threads are done at about the same time
-constexpr std::int64_t turned_bytes = 16 * 1024;           // of a tile of an operand that is turned,
-constexpr std::int64_t turned_line = 256;                  // and of its shorter side,
+constexpr std::int64_t turned_bytes = 32 * 1024;           // of a tile of an operand that is turned,
+constexpr std::int64_t turned_line = 128;                  // and of its shorter side,
+constexpr std::int64_t apart = 64;                         // between its rows, which would share places of the cache,
 constexpr int most_turned = 3;                             // for so many operands on the stack
 constexpr std::size_t block_bytes = 8 * 1024;              // of results on their way into a sum
 
@@ -21,7 +22,7 @@ void in_pieces(std::int64_t size, std::int64_t n, std::int64_t each, const Run& 
   if (size < parallel_threshold)
     run(std::int64_t{0}, n);
   else
-    parallel_for(n, each, run);
+    parallel_for(n, each, run, size);
 }
 std::int64_t grain_of(std::int64_t size) { return std::clamp(size / pieces_wanted / 1024 * 1024, least_piece, piece); }
 
@@ -107,8 +108,18 @@ void Job::classify() {
   by_tiles = nest.rank == 0 || short_rows() || repeats;
 }
 
+std::size_t Job::turned_like(std::size_t k) const {
+  const auto same = [&](std::size_t j) {
+    return operand[j].turned && operand[j].data == operand[k].data && operand[j].bytes == operand[k].bytes &&
+           std::equal(nest.stride[j], nest.stride[j] + nest.rank, nest.stride[k]);
+  };
+  std::size_t first = 0;
+  while (!same(first)) ++first;
+  return first;
+}
+
 void Job::turns(std::int64_t begin, std::int64_t end, std::byte* out) const {
-  alignas(64) std::byte buffer[most_turned][turned_bytes];
+  alignas(64) std::byte buffer[most_turned][turned_bytes + turned_line * apart];
   const int last = nest.rank - 1;
   for (std::int64_t t = begin; t < end; ++t) {
     const std::int64_t column = t % matrix.chunks * matrix.width,
@@ -138,11 +149,17 @@ void Job::turns(std::int64_t begin, std::int64_t end, std::byte* out) const {
       in[k] = {x.data + offset[k] * bytes, nest.stride[k][last]};
       row_bytes[k] = nest.stride[k][matrix.row] * bytes;
       if (!x.turned) continue;
-      kernels::copy_matrix(in[k].data, nest.stride[k][matrix.row], nest.stride[k][last], free, wide, high, wide,
+      if (const std::size_t first_like = turned_like(k); first_like < k) {
+        in[k] = in[first_like];
+        row_bytes[k] = row_bytes[first_like];
+        continue;
+      }
+      const std::int64_t pitch = wide + apart / bytes;
+      kernels::copy_matrix(in[k].data, nest.stride[k][matrix.row], nest.stride[k][last], free, pitch, high, wide,
                            x.bytes);
       in[k] = {free, 1};
-      row_bytes[k] = wide * bytes;
-      free += turned_bytes;
+      row_bytes[k] = pitch * bytes;
+      free += sizeof buffer[0];
     }
     std::byte* to = out + out_offset * static_cast<std::int64_t>(out_bytes);
     for (std::int64_t r = 0; r < high; ++r, to += out_row * static_cast<std::int64_t>(out_bytes)) {

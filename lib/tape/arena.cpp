@@ -63,6 +63,13 @@ void IdMap::grow(std::size_t more) {
     if (id) set(id, slot);
 }
 
+std::uint32_t IdMap::search(std::uint64_t id) const noexcept {
+  for (std::size_t i = hash(id) & mask_;; i = (i + 1) & mask_) {
+    if (table_[i].first == id) return table_[i].second;
+    if (table_[i].first == 0) return no_slot;
+  }
+}
+
 void IdMap::set(std::uint64_t id, std::uint32_t slot) noexcept {
   std::size_t i = hash(id) & mask_;
   while (table_[i].first && table_[i].first != id) i = (i + 1) & mask_;

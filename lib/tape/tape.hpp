@@ -176,11 +176,8 @@ class Arena {
 class IdMap {
  public:
   std::uint32_t find(std::uint64_t id) const noexcept {
-    if (!(seen_ >> (id & 63) & 1)) return no_slot;  // most ids that ops ask for are not here
-    for (std::size_t i = hash(id) & mask_;; i = (i + 1) & mask_) {
-      if (table_[i].first == id) return table_[i].second;
-      if (table_[i].first == 0) return no_slot;
-    }
+    // Most ids that ops ask for are not here.
+    return seen_ >> (id & 63) & 1 ? search(id) : no_slot;
   }
   /// Room for `more` insertions that do not throw.
   void reserve(std::size_t more) {
@@ -202,6 +199,7 @@ class IdMap {
   }
 
  private:
+  std::uint32_t search(std::uint64_t id) const noexcept;
   static std::size_t hash(std::uint64_t id) noexcept { return (id * 0x9e3779b97f4a7c15u) >> 32; }
   void grow(std::size_t more);
   detail::List<std::pair<std::uint64_t, std::uint32_t>> table_;
@@ -267,9 +265,9 @@ struct Tape {
   }
   const Meta* intern(DType dtype, const std::int64_t* extents, int rank) {
     if (const Meta* m = last_meta; m && m->dtype == dtype && m->rank == rank) {
-      int d = 0;
-      while (d < rank && m->extents[d] == extents[d]) ++d;
-      if (d == rank) return m;
+      for (int d = 0; d < rank; ++d)
+        if (m->extents[d] != extents[d]) return last_meta = look_up(dtype, extents, rank);
+      return m;
     }
     return last_meta = look_up(dtype, extents, rank);
   }
@@ -326,6 +324,8 @@ class Replaying {
 };
 /// Takes the tape off this thread's stack, wherever in it it is.
 void pop(Tape* tape) noexcept;
+/// Frees a tape on this thread's stack that another thread gave up; true if it was one.
+bool reap(Tape* tape) noexcept;
 /// Drops what an entry's attributes own.
 [[gnu::cold]] void release_attributes(Entry& entry) noexcept;
 /// Drops the values an entry saved and what its attributes own.

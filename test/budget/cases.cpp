@@ -7,7 +7,10 @@
 #include <reel/reel.hpp>
 #include <string>
 
+#include "support/programs.hpp"
+
 using namespace reel;
+using support::product_chain, support::rosenbrock, support::tanh_chain;
 
 // Every call of the system's allocator is counted, whoever makes it: these take the place of the C library's.
 namespace {
@@ -40,19 +43,6 @@ namespace {
 
 constexpr int length = 100;  // ops of a chain
 
-Tensor chain(Tensor y, const Tensor& c) {
-  for (int i = 0; i < length; ++i) y = y * c;
-  return y;
-}
-Tensor tanh_chain(Tensor y) {
-  for (int i = 0; i < length; ++i) y = tanh(y);
-  return y;
-}
-Tensor rosenbrock(const Tensor& x) {
-  const Tensor head = slice(x, {range(0, -1)}), tail = slice(x, {range_from(1)});
-  return sum(100.0 * square(tail - square(head)) + square(1.0 - head));
-}
-
 const Tensor& one() {
   static const Tensor x = tensor<float>({1.5});
   return x;
@@ -62,28 +52,28 @@ const Tensor& factor() {
   return c;
 }
 
-void multiply_without_tape() { chain(one(), factor()); }
+void multiply_without_tape() { product_chain(one(), factor(), length); }
 void multiply_recording() {
   GradientTape tape;
   tape.watch(one());
-  chain(one(), factor());
+  product_chain(one(), factor(), length);
 }
 void multiply_gradient() {
   GradientTape tape;
   tape.watch(one());
-  static_cast<void>(tape.gradient(chain(one(), factor()), one()));
+  static_cast<void>(tape.gradient(product_chain(one(), factor(), length), one()));
 }
 void tanh_gradient() {
   GradientTape tape;
   tape.watch(one());
-  static_cast<void>(tape.gradient(tanh_chain(one()), one()));
+  static_cast<void>(tape.gradient(tanh_chain(one(), length), one()));
 }
 void persistent_replay() {
   static Tensor y;
   static GradientTape& tape = [&]() -> GradientTape& {
     auto& t = *new GradientTape({.persistent = true});
     t.watch(one());
-    y = chain(one(), factor());
+    y = product_chain(one(), factor(), length);
     t.stop();
     return t;
   }();
@@ -96,13 +86,13 @@ void nested_tapes() {
   {
     GradientTape inner;
     inner.watch(one());
-    g = *inner.gradient(tanh_chain(one()), one());
+    g = *inner.gradient(tanh_chain(one(), length), one());
   }
   static_cast<void>(outer.gradient(g, one()));
 }
 void forward_accumulator() {
   const ForwardAccumulator accumulator(one(), one());
-  static_cast<void>(accumulator.jvp(chain(one(), factor())));
+  static_cast<void>(accumulator.jvp(product_chain(one(), factor(), length)));
 }
 void broadcast_gradient() {
   static const Tensor m = ones({8, 8}), b = ones({8});

@@ -172,6 +172,18 @@ TEST_CASE("a function that gives different results is found out") {
   CHECK(any_note(r, "different results for the same arguments"));
 }
 
+TEST_CASE("a loop that runs again in replay finds what it captured by reference") {
+  const auto f = [](const Tensor& x, const Tensor& w) {
+    const auto step = [&w](const Tensor& state, const Tensor& input) {
+      const Tensor next = tanh(state * w + input);
+      return std::pair(next, next);
+    };
+    return scan(step, x, linspace(0, 1, 5), {.memory_budget = 64}).first;
+  };
+  const auto arguments = std::tuple(tensor({.3, -.2}), tensor({.5, .7}));
+  CHECK(check_gradients(f, arguments, {.order = 2}));
+}
+
 TEST_CASE("of a large argument random elements are moved, the same for the same seed") {
   const Tensor x = linspace(-1, 1, 4000);
   int calls = 0;

@@ -59,6 +59,9 @@ TEST_CASE("transposed operands are turned in place: every size of element, odd e
       const Tensor sum = same_for_all_threads([&] { return x + y; });
       const Tensor with_flipped = same_for_all_threads([&] { return x + z; });
       const Tensor twice = same_for_all_threads([&] { return x + view_of(base, 0, shape, {1, rows}); });
+      // The same elements, and others that begin with the same one.
+      const Tensor doubled = same_for_all_threads([&] { return x + view_of(base, 5, shape, {1, rows}); });
+      const Tensor slanted = same_for_all_threads([&] { return x + view_of(base, 5, shape, {1, rows - 1}); });
       const std::vector<double>
           b = cast(d == DType::boolean ? cast(base, DType::int32) : base, DType::float64).to_vector(),
           o = cast(d == DType::boolean ? cast(other, DType::int32) : other, DType::float64).to_vector();
@@ -66,6 +69,7 @@ TEST_CASE("transposed operands are turned in place: every size of element, odd e
         return cast(d == DType::boolean ? cast(t, DType::int32) : t, DType::float64).to_vector();
       };
       const std::vector<double> s = value(sum), f = value(with_flipped), t = value(twice);
+      const std::vector<double> same = value(doubled), slant = value(slanted);
       const auto plus = [&](double p, double q) { return d == DType::boolean ? double(p + q > 0) : p + q; };
       std::size_t wrong = 0;
       for (std::int64_t r = 0; r < rows; ++r)
@@ -75,6 +79,8 @@ TEST_CASE("transposed operands are turned in place: every size of element, odd e
           wrong += s[i] != plus(b[k + 5], o[i]);
           wrong += f[i] != plus(b[k + 5], o[mirrored]);
           wrong += t[i] != plus(b[k + 5], b[k]);
+          wrong += same[i] != plus(b[k + 5], b[k + 5]);
+          wrong += slant[i] != plus(b[k + 5], b[static_cast<std::size_t>(c * (rows - 1) + r) + 5]);
         }
       INFO(to_string(shape) << " of " << item_size(d) << " bytes");
       CHECK(wrong == 0);
@@ -248,6 +254,7 @@ TEST_CASE("a product is added to the sum that a cell owns: the same bits in a la
   GradientTape tape({.persistent = true});
   tape.watch(x);
   const Tensor a = sin(x), y = a * x + exp(a) * a;
+  tape.stop();  // what a tape records is computed op by op
   const std::vector<Gradient> first = tape.gradient(y, {a, x}, {.output_gradients = given});
   const std::vector<double> at_a = first[0].dense().to_vector(), at_x = first[1].dense().to_vector();
   const std::vector<Gradient> again = tape.gradient(y, {x, a}, {.output_gradients = given});
@@ -304,6 +311,7 @@ TEST_CASE("a rule writes into a cotangent that nobody else holds, and into no ot
   GradientTape tape({.persistent = true});
   tape.watch(x);
   const Tensor a = tanh(x), b = exp(a), y = b * a;
+  tape.stop();
   const std::vector<double> first = tape.gradient(y, x, {.output_gradients = given}).dense().to_vector();
   CHECK(given.to_vector() == before);
   // A source on the way keeps its cotangent.
@@ -352,6 +360,7 @@ TEST_CASE("cotangents of slices are added to one owned buffer in place") {
     GradientTape tape({.persistent = true});
     tape.watch(x);
     const Tensor y = f(x);
+    tape.stop();
     const Tensor g = *tape.gradient(y, x, {.aggregation_method = method});
     CHECK(distance(g, from_data(expected, {6, 10})) < 1e-7);
     CHECK(g.to_vector() == (*tape.gradient(y, x, {.aggregation_method = method})).to_vector());
@@ -404,12 +413,16 @@ TEST_CASE("the product with a cotangent of ones is the operand itself, but for m
   const Tensor z = borrow(mine.data(), shape, std::shared_ptr<void>());
   GradientTape tape({.persistent = true});
   for (const Tensor* t : {&x, &y, &z}) tape.watch(*t);
-  const Tensor total = sum(x * y) + sum(transpose(x) * transpose(z)), half = sum(x * y) * 0.5, own = sum(x * z);
+  const Tensor total = sum(x * y) + sum(transpose(x) * transpose(z)), half = sum(x * y) * 0.5, own = sum(x * z),
+               sole = sum(x * y);
+  tape.stop();
   const Tensor dx = *tape.gradient(total, x), dy = *tape.gradient(total, y), by_z = *tape.gradient(own, x);
+  const Tensor by_y = *tape.gradient(sole, x);
   const Tensor halved = *tape.gradient(half, y);
   mine.assign(mine.size(), 0.);
   CHECK(dy.to_vector() == x.to_vector());
   CHECK(dy.id() != x.id());
+  CHECK(by_y.data<double>().data() == y.data<double>().data());
   CHECK(by_z.to_vector() == given);
   CHECK(dx.to_vector() == (y + from_data(given, shape)).to_vector());
   CHECK(halved.to_vector() == (x * 0.5).to_vector());

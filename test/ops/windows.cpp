@@ -158,6 +158,20 @@ TEST_CASE("conv2d and both gradients against loops: many blocks of rows, channel
   }
 }
 
+TEST_CASE("conv2d and both gradients against loops: rows of every width, that share their padding") {
+  const Shape kernels[] = {{3, 2, 3, 3}, {2, 2, 1, 9}, {5, 2, 3, 21}};
+  const Padding paddings[] = {Padding::same, {{1, 1}, {7, 5}}, {{4, 5}, {20, 23}}, {{0, 0}, {19, 19}}};
+  for (const std::int64_t width : {3, 7, 8, 9, 15, 16, 17, 31, 32, 35})
+    for (const Shape& w : kernels)
+      for (const Padding& padding : paddings)
+        for (const Size2d& stride : {Size2d{1, 1}, Size2d{2, 2}, Size2d{1, 3}}) {
+          if (padding.rule == Padding::given && width + padding.columns[0] + padding.columns[1] < w[3]) continue;
+          const Geometry o{{2, 2, 5, width}, w, {stride, padding, {1, 1}, 1}};
+          INFO(said(o));
+          check_geometry(o, DType::float32, 1e-5);
+          check_geometry(o, DType::float64, 1e-13);
+        }
+}
 TEST_CASE("conv2d and both gradients: an infinity or NaN reaches what is made of it, and nothing else") {
   const auto same = [](const Tensor& x, const std::vector<double>& expected) {
     const auto values = x.to_vector();
@@ -271,11 +285,13 @@ TEST_CASE("convolution and pooling: PyTorch 1.13's numbers, to the second order"
   GradientTape tape({.persistent = true});
   tape.watch(x);
   const Tensor m = max_pool2d(x, {3, 2}, {.stride = {2, 1}, .padding = {{1, 1}, {1, 1}}, .dilation = {1, 2}});
-  check_sums("max", m, 94.818063664390976, 1.057777589858504);
-  check_sums("its gradient", *tape.gradient(sum(m * m * m), x), 258.59911911191983, 0.72072336000999115);
   const Tensor a = avg_pool2d(x, {3, 2}, {.stride = {2, 1}, .padding = {{1, 1}, {1, 1}}});
+  const Tensor of_max = sum(m * m * m), of_avg = sum(a * a * a);
+  tape.stop();
+  check_sums("max", m, 94.818063664390976, 1.057777589858504);
+  check_sums("its gradient", *tape.gradient(of_max, x), 258.59911911191983, 0.72072336000999115);
   check_sums("avg", a, -0.36042809906885342, -1.258077437921044);
-  check_sums("its gradient", *tape.gradient(sum(a * a * a), x), 29.638184195023378, 1.6919106808538487);
+  check_sums("its gradient", *tape.gradient(of_avg, x), 29.638184195023378, 1.6919106808538487);
   check_sums("padding counted",
              avg_pool2d(x, {3, 2}, {.stride = {2, 1}, .padding = {{1, 1}, {1, 1}}, .count_include_padding = true}),
              -0.13910471789385331, 0.077363729395959036);
@@ -411,4 +427,60 @@ TEST_CASE("convolution and pooling: errors") {
   CHECK_THROWS_WITH(max_pool2d(x, {2, 2}, {.padding = {{2, 0}, {0, 0}}}), Contains("nothing but padding"));
   CHECK_THROWS_WITH(max_pool2d(x, {0, 2}), Contains("the window's height is 0"));
   CHECK_THROWS_WITH(avg_pool2d(x, {2, 7}), Contains("avg_pool2d: the window's width of 7"));
+  CHECK_THROWS_WITH(conv2d(x, Tensor()), Contains("conv2d: operand w is empty"));
+  CHECK_THROWS_WITH(conv2d(x, ones({2, 3, 3, 3}), {.groups = 2}), Contains("w needs 2 channels"));
+}
+
+TEST_CASE("convolution and pooling: numbers so large that geometry would overflow") {
+  const std::int64_t huge = std::numeric_limits<std::int64_t>::max(), large = std::numeric_limits<std::int32_t>::max();
+  const Tensor x = ones({2, 3, 8, 8}), w = ones({4, 3, 3, 3});
+  CHECK_THROWS_WITH(conv2d(x, w, {.dilation = {huge, huge}}),
+                    Contains("conv2d: dilation height is 9223372036854775807"));
+  CHECK_THROWS_AS(conv2d(x, w, {.padding = Padding::same, .dilation = {huge / 2, 1}}), ValueError);
+  CHECK_THROWS_AS(conv2d(x, w, {.stride = {huge, 1}}), ValueError);
+  CHECK_THROWS_AS(conv2d(x, w, {.padding = Padding({huge, huge}, {0, 0})}), ValueError);
+  CHECK_THROWS_WITH(conv2d(x, w, {.padding = Padding::same, .dilation = {large, large}}),
+                    Contains("conv2d: x is [2, 3, 8, 8], padded 4294967302 x"));
+  CHECK_THROWS_AS(conv2d_transpose(ones({2, 4, 8, 8}), w, {.dilation = {huge, 1}}), ValueError);
+  CHECK_THROWS_AS(max_pool2d(x, {huge, 2}, {.stride = {1, 1}, .padding = Padding::same}), ShapeError);
+  CHECK_THROWS_AS(avg_pool2d(x, {2, 2}, {.padding = Padding({huge, huge}, {0, 0})}), ValueError);
+  // A window far larger than the image is one that takes all of it.
+  const Tensor image = from_data(std::vector<double>{3, 1, 4, 1, 5, 9, 2, 6, 5, 3, 5, 8}, {1, 1, 3, 4});
+  GradientTape tape;
+  tape.watch(image);
+  const Tensor y = max_pool2d(image, {100000001, 7}, {.stride = {1, 1}, .padding = Padding::same});
+  CHECK(y.to_vector() == std::vector<double>(12, 9));
+  CHECK((*tape.gradient(y, image)).to_vector() == std::vector<double>{0, 0, 0, 0, 0, 12, 0, 0, 0, 0, 0, 0});
+  CHECK_THROWS_WITH(max_pool2d(broadcast_to(image, {1, 1, 3, 4}), {1, 1}, {.padding = {{0, 3}, {0, 0}}}),
+                    Contains("window 3 of the height has nothing but padding: x is [1, 1, 3, 4]"));
+  CHECK_THROWS_WITH(max_pool2d(broadcast_to(scalar(1.), {1, 1, 5000, 5000}), {5000, 5000}), Contains("use max over"));
+}
+
+TEST_CASE("max_pool2d with padding that whole taps never leave") {
+  // Two rows in front of a window of five: with stride 1 every tap meets the image somewhere; with one result some do
+  // not. Every window against its elements one by one.
+  const std::vector<double> v = {2, -7, 1, 8, -2, 8, 1, 8, 2, 8, -4, 5};
+  const Tensor x = from_data(v, {1, 1, 12, 1});
+  for (const auto& [taps, stride, dilation, before, after] : std::vector<std::array<std::int64_t, 5>>{
+           {5, 12, 2, 3, 0}, {5, 12, 2, 4, 0}, {5, 4, 3, 5, 0}, {9, 1, 1, 8, 8}, {3, 5, 4, 7, 3}, {40, 1, 1, 20, 20}}) {
+    GradientTape tape;
+    tape.watch(x);
+    const Tensor y = max_pool2d(
+        x, {taps, 1}, {.stride = {stride, 1}, .padding = {{before, after}, {0, 0}}, .dilation = {dilation, 1}});
+    const Tensor g = *tape.gradient(y, x);
+    std::vector<double> greatest, slope(12, 0.);
+    for (std::int64_t start = -before; start + (taps - 1) * dilation < 12 + after; start += stride) {
+      std::int64_t best = -1;
+      for (std::int64_t t = 0; t < taps; ++t) {
+        const std::int64_t at = start + t * dilation;
+        if (at >= 0 && at < 12 && (best < 0 || v[static_cast<std::size_t>(at)] > v[static_cast<std::size_t>(best)]))
+          best = at;
+      }
+      greatest.push_back(v[static_cast<std::size_t>(best)]);
+      slope[static_cast<std::size_t>(best)] += 1;
+    }
+    INFO("window " << taps << ", stride " << stride << ", dilation " << dilation << ", padding " << before);
+    CHECK(y.to_vector() == greatest);
+    CHECK(g.to_vector() == slope);
+  }
 }

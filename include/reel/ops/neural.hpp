@@ -83,7 +83,7 @@ Tensor avg_pool2d(const Operand& x, const Size2d& window, const AvgPool2dOptions
 
 struct LayerNormOptions {
   Axes axes = -1;         ///< what is normalised together
-  double epsilon = 1e-5;  ///< added to the variance
+  double epsilon = 1e-5;  ///< added to the variance; ValueError below 0
 };
 /// (x - mean) / sqrt(variance + epsilon) over `axes` for each index of the others, variance = mean((x - mean)^2). (Ba,
 /// Kiros, Hinton 2016; torch.nn.functional.layer_norm.) Gradient with y the result and r = 1 / sqrt(variance +
@@ -97,7 +97,7 @@ Tensor rms_norm(const Operand& x, const Operand& scale, const LayerNormOptions& 
 
 struct BatchNormOptions {
   std::int64_t axis = 1;  ///< the channels: 1 of [batch, channels, height, width]
-  double epsilon = 1e-5;  ///< added to the variance
+  double epsilon = 1e-5;  ///< added to the variance; ValueError below 0
 };
 /// What batch_norm gives in training. mean and variance (without epsilon, over n, not n - 1) have shape [channels]; no
 /// gradient reaches them: update running averages with them.

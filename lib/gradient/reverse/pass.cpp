@@ -9,7 +9,7 @@
 
 namespace reel::autodiff {
 
-using tape::Arena, tape::Entry, tape::no_slot, tape::Tape;
+using tape::Arena, tape::Entry, tape::no_slot, tape::Rule, tape::Tape;
 
 namespace {
 
@@ -98,26 +98,6 @@ Pass::Widest Pass::widest(std::uint32_t target) const {
   return w;
 }
 
-void Pass::backwards(bool use_up, std::int64_t batch, tape::Units units) {
-  batch_ = batch;
-  units_ = units;
-  Arena::Place at = end_;
-  index_ = tape_.entries.count();
-  if (use_up) tape_.stock.give_back();
-  while (Entry* e = tape_.entries.step_back(at)) {
-    --index_;
-    if (reached(*e))
-      call(*e);
-    else if (!cuts_.empty()) [[unlikely]]
-      pass_on_reason(*e);
-    if (use_up) {
-      tape::release(*e, [this](detail::Block* b, std::size_t place) { returns_.drop(b, place); });
-      tape_.entries.release_after(at);
-    }
-  }
-  returns_.flush();
-}
-
 bool Pass::reached(const Entry& e) const {
   for (std::uint32_t k = 0; k < e.outputs; ++k) {
     const std::uint32_t s = e.output(k);
@@ -156,7 +136,7 @@ void Pass::pass_on_reason(const Entry& e) {
 [[gnu::noinline]] void Pass::make_room(const Entry& e) {
   wanted_.resize(std::max<std::size_t>(wanted_.size(), e.inputs));
   dx_.resize(std::max<std::size_t>(dx_.size(), e.inputs));
-  g_.resize(std::max<std::size_t>(g_.size(), e.outputs));
+  g_.resize(std::max<std::size_t>({g_.size(), e.outputs, 1}));  // a plain call asks for no more
 }
 
 [[gnu::noinline]] bool Pass::pull_slices(const tape::Record& record, const Entry& e) {
@@ -199,17 +179,25 @@ struct Pass::Owner {
   }
 };
 
-void Pass::call(const Entry& e) {
-  const std::uint32_t inputs = e.inputs, outputs = e.outputs;
-  if (inputs > dx_.size() || outputs > g_.size()) [[unlikely]]
+// Plain: an entry with one output and a rule of the library's, called as it is while nothing looks on. Nearly all are,
+// and the compiler knows what need not be asked of them.
+template <bool Plain>
+[[gnu::always_inline]] inline void Pass::call(const Entry& e) {
+  const std::uint32_t inputs = e.inputs, outputs = Plain ? 1 : e.outputs;
+  if (inputs > dx_.size() || (!Plain && outputs > g_.size())) [[unlikely]]
     make_room(e);
   static_assert(sizeof(bool) == sizeof(char));
   bool* wanted = reinterpret_cast<bool*>(wanted_.data());
   bool any = false;
   for (std::uint32_t i = 0; i < inputs; ++i) any |= wanted[i] = e.input(i) != no_slot && flags_[e.input(i)] & fed;
-  tape::Record record(tape_, e, wanted, batch_, units_);
-  for (std::uint32_t k = 0; k < outputs; ++k) finish_slot(e.output(k));
-  if (any && !(e.rule->slices && pull_slices(record, e))) {
+  tape::Record record(tape_, e, wanted, Plain ? 0 : batch_, units_);
+  for (std::uint32_t k = 0; k < outputs; ++k) {
+    if (Plain)
+      finish(cells_[e.output(k)]);
+    else
+      finish_slot(e.output(k));
+  }
+  if (any && (Plain || !(e.rule->slices && pull_slices(record, e)))) {
     Tensor* g = g_.data();
     for (std::uint32_t k = 0; k < outputs; ++k) {
       const std::uint32_t s = e.output(k);
@@ -221,18 +209,20 @@ void Pass::call(const Entry& e) {
       else  // the last reader of a cell takes it, so that a rule may write into it
         g[k] = std::move(GradientAccess::value(cell));
     }
-    const Override* replaced = find_override(e.rule->name);
-    if (batch_ && (!e.rule->batched || replaced)) [[unlikely]] {
+    Owner owner{*this, e};
+    if constexpr (Plain) {
+      if (sums_.in_place()) record.offer_sums(&Owner::take, &owner);
+      e.rule->vjp(record, {g, 1}, {dx_.data(), inputs});
+    } else if (const Override* replaced = find_override(e.rule->name); batch_ && (!e.rule->batched || replaced)) {
       pull_each({tape_, e, wanted}, e, replaced);
     } else {
-      Owner owner{*this, e};
       if (!replaced && sums_.in_place() && !lines_ && !tape::watching) record.offer_sums(&Owner::take, &owner);
       pull(record, e, replaced, {g, outputs}, {dx_.data(), inputs});
     }
     for (std::uint32_t i = 0; i < inputs; ++i) {
       Gradient& d = dx_[i];
-      if (wanted[i] && d)
-        add_to(e.input(i), std::move(d));
+      if (wanted[i] && d) [[likely]]
+        Plain ? add(cells_[e.input(i)], std::move(d)) : add_to(e.input(i), std::move(d));
       else if (wanted[i] || !GradientAccess::blank(d)) [[unlikely]]
         drop(record, e, i);
     }
@@ -244,6 +234,7 @@ void Pass::call(const Entry& e) {
     if (Gradient& cell = cells_[e.output(k)]; !(flags_[e.output(k)] & requested) && !GradientAccess::blank(cell))
       cell = {};
 }
+[[gnu::noinline]] void Pass::call_any(const Entry& e) { call<false>(e); }
 
 [[gnu::noinline]] void Pass::pull_each(const tape::Record& record, const Entry& e, const Override* replaced) {
   std::vector<Gradients> rows(e.inputs);
@@ -257,6 +248,32 @@ void Pass::call(const Entry& e) {
   }
   for (std::size_t i = 0; i < dx.size(); ++i)
     if (record.wanted(i)) dx_[i] = stacked(rows[i], record.shape(i), record.dtype(i));
+}
+
+void Pass::backwards(bool use_up, std::int64_t batch, tape::Units units) {
+  batch_ = batch;
+  units_ = units;
+  Arena::Place at = end_;
+  index_ = tape_.entries.count();
+  if (use_up) tape_.stock.give_back();
+  const bool plain = !batch && !lines_ && tape_.borrowed.empty();
+  while (Entry* e = tape_.entries.step_back(at)) {
+    --index_;
+    const Rule& rule = *e->rule;
+    if (reached(*e)) {
+      if (plain && e->outputs == 1 && !rule.user && !rule.slices && !overrides && !tape::watching) [[likely]]
+        call<true>(*e);
+      else
+        call_any(*e);
+    } else if (!cuts_.empty()) [[unlikely]] {
+      pass_on_reason(*e);
+    }
+    if (use_up) {
+      tape::release(*e, [this](detail::Block* b, std::size_t place) { returns_.drop(b, place); });
+      tape_.entries.release_after(at);
+    }
+  }
+  returns_.flush();
 }
 
 }  // namespace reel::autodiff

@@ -75,8 +75,10 @@ class Pass {
   // No gradient reaches the entry: if a rule kept it back, its inputs get none for the same reason.
   void pass_on_reason(const tape::Entry& e);
 
-  // Hands the gradients of an entry's outputs to its rule, and what the rule gives to its inputs.
+  // Hands the gradients of an entry's outputs to its rule, and what the rule gives to its inputs. Plain: knows more.
+  template <bool Plain>
   void call(const tape::Entry& e);
+  void call_any(const tape::Entry& e);
 
   void make_room(const tape::Entry& e);
   bool pull_slices(const tape::Record& record, const tape::Entry& e);

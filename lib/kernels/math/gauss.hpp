@@ -92,10 +92,15 @@ template <class T, class I>
 [[gnu::always_inline]] inline Split<T, I> exp_of_minus_square(Lane<T, I> a, T s) {
   using C = ExpConstants<T>;
   using L = Lane<T, I>;
-  const auto [high, low] = exact_product(a, a);
-  const L h = -s * high, n = fma(h, C::log2_e, rounder<T>) - rounder<T>;
-  const L r = fma(n, -C::ln2_low, fma(n, -C::ln2_high, h)) - low * s;
-  return {expm1_near_zero(r), n};
+  const auto reduced = [&](L square) { return fma(square, -s * C::log2_e, rounder<T>) - rounder<T>; };
+  if constexpr (I::fused) {
+    const L n = reduced(a * a);
+    return {expm1_near_zero(fma(n, -C::ln2_low, fma(-s * a, a, n * -C::ln2_high))), n};
+  } else {
+    const auto [high, low] = exact_product(a, a);
+    const L n = reduced(high);
+    return {expm1_near_zero(fma(n, -C::ln2_low, fma(n, -C::ln2_high, -s * high)) - low * s), n};
+  }
 }
 
 // q (1 + m): both factors enter with all they have, one rounding.
@@ -122,6 +127,24 @@ template <class T, class I>
   auto q = scaled_erfc(s);  // whose derivative is 2 s q - 2 / sqrt(pi)
   q.lost += (2 * s * q.value - two_over_root_pi) * fma(a, root_lost, low);
   return scale(factor * product(q, e.m), e.k - 1);
+}
+
+// a (1 - normal_cdf(a)) for 0 <= a <= cdf_zero; in float for a >= 0.7 alone, as e^(-a^2 / 2) / sqrt(2 pi) a / (a + W)
+// where W = P / Q falls to 0: what rounding takes from Q and from a Q is lost above and below.
+template <class I>
+[[gnu::always_inline]] inline Lane<float, I> gelu_tail(Lane<float, I> a) {
+  using L = Lane<float, I>;
+  constexpr float inverse_root = 0x1.988454p-2F;  // of 2 pi; the fit knows how it is rounded
+  const auto e = exp_of_minus_square(a, 0.5F);
+  const L z = a * a;
+  const L p = fma(z, fma(a, 0x1.03213ep-6F, 0x1.f7544ap-4F), fma(a, 0x1.c70762p-2F, 0x1.987eb8p-1F));
+  const L q = fma(z, fma(z, L(0x1.032f84p-6F), fma(a, 0x1.f6ac40p-4F, 0x1.ea81bap-2F)), fma(a, 0x1.0316aep+0F, 1));
+  const L aq = a * q;
+  return scale(aq / (aq + p) * fma(e.m, inverse_root, inverse_root), e.k);
+}
+template <class I>
+[[gnu::always_inline]] inline Lane<double, I> gelu_tail(Lane<double, I> a) {
+  return normal_tail(a, a);
 }
 
 }  // namespace math
@@ -160,10 +183,9 @@ template <class T, class I>
 // x normal_cdf(x), -0 at -inf
 template <class T, class I>
 [[gnu::noinline]] Lane<T, I> gelu(Lane<T, I> x) {
-  using C = math::GaussConstants<T>;
   using L = Lane<T, I>;
-  const L a = abs(x), bounded = lesser_of(L(C::cdf_zero), a), y = math::normal_tail(bounded, copysign(bounded, x));
-  return where(a < T(0.75), x * fma(x, math::cdf_near_zero(x * x), T(0.5)), where(x < 0, y, x - y));
+  const L a = lesser_of(L(math::GaussConstants<T>::cdf_zero), abs(x)), positive = greater_of(L(T(-0.0)), x);
+  return where(a < T(0.75), x * fma(x, math::cdf_near_zero(x * x), T(0.5)), positive - math::gelu_tail(a));
 }
 
 }  // namespace reel::kernels

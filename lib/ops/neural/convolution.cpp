@@ -117,10 +117,9 @@ struct Pair {
   Tensor x, w;
 };
 Pair operands(const char* op, const Operand& x, const Operand& w, const char* axes) {
-  const Operand* both[] = {&x, &w};
-  const DType dtype = common_dtype(op, both);
   const Tensor a = image_operand(op, x, "x", axes),
                b = image_operand(op, w, "w", "[filters, channels / groups, height, width]");
+  const DType dtype = promote(a.dtype(), b.dtype());
   return {cast_to(a, dtype), cast_to(b, dtype)};
 }
 
@@ -134,13 +133,14 @@ Tensor conv2d(const Operand& x, const Operand& w, const Conv2dOptions& options) 
   const loops::Convolved c = ops::convolved(
       "conv2d", shape, {{kernel[2], kernel[3]}, options.stride, options.dilation, options.padding, options.groups});
   if (kernel[1] * c.groups != shape[1])
-    fail<ShapeError>("conv2d", "x has {} channels, but w is for {} in each of {} groups: x is {}, w is {}{}", shape[1],
-                     kernel[1], c.groups, shape, kernel,
-                     kernel[1] > 0 && shape[1] % kernel[1] == 0 && shape[1] != kernel[1] && c.groups == 1
-                         ? "; set groups to x's channels over w's"
-                         : "");
+    fail<ShapeError>("conv2d", "x has {} channels, but w is for {} in each of {} groups: x is {}, w is {}; {}",
+                     shape[1], kernel[1], c.groups, shape, kernel,
+                     kernel[1] > 0 && shape[1] % kernel[1] == 0 ? fmt::format("set groups to {}", shape[1] / kernel[1])
+                     : shape[1] % c.groups == 0 ? fmt::format("w needs {} channels", shape[1] / c.groups)
+                                                : std::string("choose groups that divide the channels of x"));
   if (kernel[0] % c.groups != 0)
-    fail<ShapeError>("conv2d", "{} filters do not fall into {} groups: w is {}", kernel[0], c.groups, kernel);
+    fail<ShapeError>("conv2d", "{} filters do not fall into {} groups: w is {}; choose groups that divide them",
+                     kernel[0], c.groups, kernel);
   return ops::made(ops::result, c, a, b);
 }
 
@@ -152,10 +152,12 @@ Tensor conv2d_transpose(const Operand& x, const Operand& w, const Conv2dTranspos
       "conv2d_transpose", shape,
       {{kernel[2], kernel[3]}, options.stride, options.dilation, options.padding, options.groups}, options.size);
   if (kernel[0] != shape[1])
-    fail<ShapeError>("conv2d_transpose", "x has {} filters and w has {}: x is {}, w is {}", shape[1], kernel[0], shape,
-                     kernel);
+    fail<ShapeError>("conv2d_transpose", "x has {} filters and w has {}: x is {}, w is {}; w needs [{}, ...]", shape[1],
+                     kernel[0], shape, kernel, shape[1]);
   if (kernel[0] % c.groups != 0)
-    fail<ShapeError>("conv2d_transpose", "{} filters do not fall into {} groups: w is {}", kernel[0], c.groups, kernel);
+    fail<ShapeError>("conv2d_transpose",
+                     "{} filters do not fall into {} groups: w is {}; choose groups that divide them", kernel[0],
+                     c.groups, kernel);
   return ops::made(ops::image, c, b, a);
 }
 

@@ -88,18 +88,20 @@ constexpr tape::Rule sparse_rule = batched({"sparse_softmax_cross_entropy", spar
 
 // The labels as contiguous int64, what is to be ignored as -1.
 Tensor checked_labels(const Tensor& given, std::int64_t classes, std::int64_t ignored) {
+  const bool any_ignored = ignored != SparseCrossEntropyOptions().ignore_index;
   Tensor cast, copied;
   const Tensor& labels = loops::contiguous(as(given, DType::int64, cast), copied);
   Tensor checked = detail::empty(DType::int64, labels.shape());
   const auto* from = detail::mutable_data<std::int64_t>(labels);
   auto* to = detail::mutable_data<std::int64_t>(checked);
   for (std::int64_t i = 0; i < labels.size(); ++i) {
-    if (from[i] != ignored && (from[i] < 0 || from[i] >= classes))
+    const bool is_ignored = any_ignored && from[i] == ignored;
+    if (!is_ignored && (from[i] < 0 || from[i] >= classes))
       fail<IndexError>(sparse_rule.name,
                        "label {} at position {} is out of range for {} classes; give `ignore_index` if it marks "
                        "examples without a label",
                        from[i], i, classes);
-    to[i] = from[i] == ignored ? -1 : from[i];
+    to[i] = is_ignored ? -1 : from[i];
   }
   return checked;
 }
@@ -164,6 +166,7 @@ Tensor binary_cross_entropy(const Operand& p, const Operand& labels) {
   const tape::OpScope scope(p);
   const auto [d, wide] = ops::floating_dtypes(op, {&p, &labels});
   const Tensor x = ops::to_tensor(op, p, wide, "p"), y = ops::to_tensor(op, labels, wide, "labels");
+  static_cast<void>(ops::broadcast_shapes(op, x.shape(), y.shape()));
   // 1 in place of what contributes 0 times an infinite logarithm.
   const Tensor no = logical_and(equal(y, 0), equal(x, 0)), yes = logical_and(equal(y, 1), equal(x, 1));
   return ops::cast_to(-(y * log(where(no, 1, x)) + (1 - y) * log1p(-where(yes, 0, x))), d);
@@ -174,6 +177,7 @@ Tensor kl_divergence(const Operand& target, const Operand& p) {
   const tape::OpScope scope(target);
   const auto [d, wide] = ops::floating_dtypes(op, {&target, &p});
   const Tensor t = ops::to_tensor(op, target, wide, "target"), q = ops::to_tensor(op, p, wide, "p");
+  static_cast<void>(ops::broadcast_shapes(op, t.shape(), q.shape()));
   const Tensor at_zero = equal(t, 0);
   const Tensor safe = where(at_zero, 1, t);
   return ops::cast_to(where(at_zero, 0, safe * (log(safe) - log(where(at_zero, 1, q)))), d);
@@ -184,7 +188,9 @@ Tensor huber(const Operand& x, const Operand& y, double delta) {
   const tape::OpScope scope(x);
   if (!(delta > 0)) fail<ValueError>(op, "delta is {}; it must be greater than 0", delta);
   const auto [dtype, wide] = ops::floating_dtypes(op, {&x, &y});
-  const Tensor d = ops::to_tensor(op, x, wide, "x") - ops::to_tensor(op, y, wide, "y");
+  const Tensor a = ops::to_tensor(op, x, wide, "x"), b = ops::to_tensor(op, y, wide, "y");
+  static_cast<void>(ops::broadcast_shapes(op, a.shape(), b.shape()));
+  const Tensor d = a - b;
   const Tensor c = clip(d, -delta, delta);  // whose gradient at the edge is 1: d (c (d - c / 2)) = c everywhere
   return ops::cast_to(c * (d - 0.5 * c), dtype);
 }

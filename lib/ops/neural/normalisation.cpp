@@ -137,7 +137,12 @@ void check_extents(const char* op, const char* what, const Tensor& given, const 
                      x.shape(), axes, wanted);
 }
 
+void check_epsilon(const char* op, double epsilon) {
+  if (!(epsilon >= 0)) fail<ValueError>(op, "epsilon is {}; it must be at least 0", epsilon);
+}
+
 Tensor layer_norm_over(const Tensor& x, const Tensor& scale, const Tensor& offset, const LayerNormOptions& options) {
+  check_epsilon("layer_norm", options.epsilon);
   const Reduced over("layer_norm", x.shape(), options.axes, false);
   if (scale.defined()) {
     check_extents("layer_norm", "scale", scale, x, over.axes);
@@ -279,6 +284,7 @@ Tensor layer_norm(const Operand& x, const Operand& scale, const Operand& offset,
 Tensor rms_norm(const Operand& operand, const Operand& scale, const LayerNormOptions& options) {
   constexpr const char* op = "rms_norm";
   const tape::OpScope scope(operand);
+  ops::check_epsilon(op, options.epsilon);
   const auto [d, wide] = ops::floating_dtypes(op, {&operand, &scale});
   const Tensor x = ops::to_tensor(op, operand, wide, "x"), factor = ops::to_tensor(op, scale, wide, "scale");
   const Shape axes = ops::normalize(op, options.axes, x.rank());
@@ -293,6 +299,7 @@ BatchNorm batch_norm(const Operand& operand, const Operand& scale, const Operand
                      const BatchNormOptions& options) {
   constexpr const char* op = "batch_norm";
   const tape::OpScope scope(operand);
+  ops::check_epsilon(op, options.epsilon);
   const auto [d, wide] = ops::floating_dtypes(op, {&operand, &scale, &offset});
   const Tensor x = ops::to_tensor(op, operand, wide, "x"), a = ops::to_tensor(op, scale, wide, "scale"),
                b = ops::to_tensor(op, offset, wide, "offset");
@@ -332,6 +339,7 @@ Tensor batch_norm(const Operand& operand, const Operand& scale, const Operand& o
                   const Operand& variance, const BatchNormOptions& options) {
   constexpr const char* op = "batch_norm";
   const tape::OpScope scope(operand);
+  ops::check_epsilon(op, options.epsilon);
   const ops::Computed in = ops::floating_dtypes(op, {&operand, &scale, &offset, &mean, &variance});
   const Tensor x = ops::to_tensor(op, operand, in.wide, "x");
   const int axis = ops::normalize(op, options.axis, x.rank());

@@ -2,6 +2,7 @@
 // other's transposes. avg_pool2d is a convolution of each channel with ones.
 #include "loops/window/pooling.hpp"
 
+#include <algorithm>
 #include <reel/ops/make.hpp>
 #include <reel/ops/pointwise.hpp>
 #include <reel/ops/shape.hpp>
@@ -14,6 +15,7 @@ namespace ops {
 namespace {
 
 constexpr const char* axes = "[batch, channels, height, width]";
+constexpr std::int64_t most_taps = 1 << 24;  // kernels count them in float32
 
 Tensor to_places(const loops::Convolved& c, const Tensor& g, const Tensor& places);
 Tensor from_places(const loops::Convolved& c, const Tensor& x, const Tensor& places);
@@ -53,16 +55,23 @@ Tensor from_places(const loops::Convolved& c, const Tensor& x, const Tensor& pla
 
 Size2d stride_of(const Size2d& stride, const Size2d& window) { return stride == Size2d{0, 0} ? window : stride; }
 
-// ValueError if a window meets no element of the axis.
-void require_elements(const loops::ConvolvedAxis& axis) {
+// The same windows without the taps that meet padding wherever they are. ValueError if a window meets nothing else.
+loops::ConvolvedAxis trimmed(loops::ConvolvedAxis axis, const char* name, const Shape& image) {
   for (std::int64_t i = 0; i < axis.results; ++i) {
-    bool any = false;
-    for (std::int64_t t = 0; t < axis.taps && !any; ++t) {
-      const std::int64_t at = i * axis.stride + t * axis.dilation - axis.before;
-      any = at >= 0 && at < axis.extent;
-    }
-    if (!any) fail<ValueError>("max_pool2d", "window {} has nothing but padding; pad by less than the window", i);
+    const std::int64_t start = i * axis.stride - axis.before;
+    const std::int64_t first = start < 0 ? (-start - 1) / axis.dilation + 1 : 0;
+    if (first >= axis.taps || start + first * axis.dilation >= axis.extent)
+      fail<ValueError>("max_pool2d",
+                       "window {} of the {} has nothing but padding: x is {}; choose less padding, or a smaller "
+                       "dilation",
+                       i, name, image);
   }
+  if (axis.results == 0) return axis;
+  const std::int64_t last = (axis.results - 1) * axis.stride - axis.before;
+  const std::int64_t skipped = last < 0 ? std::min((-last - 1) / axis.dilation + 1, axis.before / axis.dilation) : 0;
+  axis.taps = std::min(axis.taps, (axis.extent + axis.before - 1) / axis.dilation + 1) - skipped;
+  axis.before -= skipped * axis.dilation;
+  return axis;
 }
 
 // Whether no window of the axis meets padding.
@@ -73,11 +82,8 @@ bool unpadded(const loops::ConvolvedAxis& axis) {
 Tensor counts(const loops::ConvolvedAxis& axis, DType dtype, bool column) {
   std::vector<double> n;
   for (std::int64_t i = 0; i < axis.results; ++i) {
-    double count = 0;
-    for (std::int64_t t = 0; t < axis.taps; ++t) {
-      const std::int64_t at = i * axis.stride + t - axis.before;
-      count += at >= 0 && at < axis.extent;
-    }
+    const std::int64_t start = i * axis.stride - axis.before;
+    const auto count = static_cast<double>(std::min(start + axis.taps, axis.extent) - std::max<std::int64_t>(start, 0));
     n.push_back(std::max(count, 1.0));  // the mean of nothing but padding is that of zeros
   }
   const Tensor all = cast(from_data(n), dtype);
@@ -92,10 +98,13 @@ Tensor max_pool2d(const Operand& operand, const Size2d& window, const MaxPool2dO
   const Tensor x = ops::image_operand("max_pool2d", operand, "x", ops::axes);
   if (ops::is_half(x.dtype()))
     return ops::in_float32(x, [&](const Tensor& wide) { return max_pool2d(wide, window, options); });
-  const loops::Convolved c = ops::convolved(
+  loops::Convolved c = ops::convolved(
       "max_pool2d", x.shape(), {window, ops::stride_of(options.stride, window), options.dilation, options.padding});
-  ops::require_elements(c.rows);
-  ops::require_elements(c.columns);
+  c.rows = ops::trimmed(c.rows, "height", x.shape());
+  c.columns = ops::trimmed(c.columns, "width", x.shape());
+  if (c.rows.taps > ops::most_taps / std::max<std::int64_t>(c.columns.taps, 1))
+    fail<ShapeError>("max_pool2d", "a window of {} x {} elements is too large for {}; use max over the axes",
+                     c.rows.taps, c.columns.taps, x.shape());
   const Shape shape = ops::resized(x, c.rows.results, c.columns.results);
   const Tensor y = detail::empty(x.dtype(), shape);
   Tensor places;
@@ -121,7 +130,7 @@ Tensor avg_pool2d(const Operand& operand, const Size2d& window, const AvgPool2dO
   const Tensor sums =
       conv2d(images, ones({1, 1, window[0], window[1]}, x.dtype()), {.stride = stride, .padding = options.padding});
   const Tensor count = options.count_include_padding || (ops::unpadded(c.rows) && ops::unpadded(c.columns))
-                           ? full({}, static_cast<double>(window[0] * window[1]), x.dtype())
+                           ? full({}, static_cast<double>(window[0]) * static_cast<double>(window[1]), x.dtype())
                            : ops::counts(c.rows, x.dtype(), true) * ops::counts(c.columns, x.dtype(), false);
   return reshape(sums / count, ops::resized(x, c.rows.results, c.columns.results));
 }

@@ -2,23 +2,31 @@
 #include "ops/neural/windows.hpp"
 
 #include <algorithm>
+#include <limits>
 
 namespace reel::ops {
 namespace {
 
 constexpr const char* axis_name[] = {"height", "width"};
 
+// Of whatever the options give: no sum or product of a few such numbers overflows.
+constexpr std::int64_t most = std::numeric_limits<std::int32_t>::max();
+
 void check(const char* op, const WindowOptions& o) {
   for (std::size_t d = 0; d < 2; ++d) {
-    if (o.window[d] < 1)
-      fail<ShapeError>(op, "the window's {} is {}; it must be at least 1", axis_name[d], o.window[d]);
-    if (o.stride[d] < 1) fail<ValueError>(op, "stride {} is {}; it must be at least 1", axis_name[d], o.stride[d]);
-    if (o.dilation[d] < 1)
-      fail<ValueError>(op, "dilation {} is {}; it must be at least 1", axis_name[d], o.dilation[d]);
+    if (o.window[d] < 1 || o.window[d] > most)
+      fail<ShapeError>(op, "the window's {} is {}; it must be from 1 to {}", axis_name[d], o.window[d], most);
+    if (o.stride[d] < 1 || o.stride[d] > most)
+      fail<ValueError>(op, "stride {} is {}; it must be from 1 to {}", axis_name[d], o.stride[d], most);
+    if (o.dilation[d] < 1 || o.dilation[d] > most)
+      fail<ValueError>(op, "dilation {} is {}; it must be from 1 to {}", axis_name[d], o.dilation[d], most);
     const Size2d& sides = d == 0 ? o.padding.rows : o.padding.columns;
     if (sides[0] < 0 || sides[1] < 0)
       fail<ValueError>(op, "padding of the {} is {{{}, {}}}; to cut an image, slice it", axis_name[d], sides[0],
                        sides[1]);
+    if (sides[0] > most || sides[1] > most)
+      fail<ValueError>(op, "padding of the {} is {{{}, {}}}; it must be at most {}", axis_name[d], sides[0], sides[1],
+                       most);
   }
   if (o.groups < 1) fail<ValueError>(op, "groups is {}; it must be at least 1", o.groups);
 }
@@ -38,16 +46,24 @@ Size2d sides(const WindowOptions& o, std::size_t d, std::int64_t extent) {
 loops::Convolved convolved(const char* op, const Shape& image, const WindowOptions& o) {
   check(op, o);
   loops::ConvolvedAxis axes[2];
+  std::int64_t padded[2];
   for (std::size_t d = 0; d < 2; ++d) {
     const std::int64_t extent = image[static_cast<int>(d) + 2];
+    if (extent > most)
+      fail<ShapeError>(op, "the image's {} is {}; it must be at most {}: x is {}", axis_name[d], extent, most, image);
     const Size2d pad = sides(o, d, extent);
     const std::int64_t room = extent + pad[0] + pad[1] - reach(o, d);
     if (room < 0 && !(o.padding.rule == Padding::same && extent == 0))
       fail<ShapeError>(
           op, "the window's {} of {} is larger than the padded image's, {}: x is {}; pad it, or use Padding::same",
           axis_name[d], reach(o, d), extent + pad[0] + pad[1], image);
+    padded[d] = extent + pad[0] + pad[1];
     axes[d] = {extent, o.window[d], room < 0 ? 0 : room / o.stride[d] + 1, o.stride[d], o.dilation[d], pad[0]};
   }
+  constexpr std::int64_t most_padded = std::int64_t{1} << 40;  // elements of a plane
+  if (padded[0] > most_padded / std::max<std::int64_t>(padded[1], 1))
+    fail<ShapeError>(op, "x is {}, padded {} x {}: too large; choose less padding, or a smaller dilation", image,
+                     padded[0], padded[1]);
   return {o.groups, axes[0], axes[1]};
 }
 
@@ -56,6 +72,9 @@ loops::Convolved convolved_back(const char* op, const Shape& results, const Wind
   Shape image = results;
   for (std::size_t d = 0; d < 2; ++d) {
     const int axis = static_cast<int>(d) + 2;
+    if (results[axis] > most)
+      fail<ShapeError>(op, "the {} of x is {}; it must be at most {}: x is {}", axis_name[d], results[axis], most,
+                       results);
     const Size2d pad = o.padding.rule == Padding::given ? sides(o, d, 0) : Size2d{0, 0};
     if (size != Size2d{0, 0})
       image[axis] = size[d];
@@ -64,7 +83,8 @@ loops::Convolved convolved_back(const char* op, const Shape& results, const Wind
     else
       image[axis] = results[axis] == 0 ? 0 : (results[axis] - 1) * o.stride[d] + reach(o, d) - pad[0] - pad[1];
     if (image[axis] < 0)
-      fail<ShapeError>(op, "the result's {} would be {}: x is {}", axis_name[d], image[axis], results);
+      fail<ShapeError>(op, "the result's {} would be {}: x is {}; choose less padding, or give `size`", axis_name[d],
+                       image[axis], results);
   }
   const loops::Convolved c = convolved(op, image, o);
   if (c.rows.results != results[2] || c.columns.results != results[3])

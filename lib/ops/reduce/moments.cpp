@@ -55,25 +55,56 @@ Tensor less_mean(const Tensor& x, const Shape& axes) {
   return std::move(once) - rest;
 }
 
-// The sum of (x - y)^2, where y has extents of 1 on the axes: the squares are not in memory if that is a gain.
-Tensor sum_of_squared_differences(const char* op, Tensor&& x, const Tensor& y, const Reduced& r) {
+// The sum over the axes of what a row of the table makes of x or of x and y, which has extents of 1 there: not in
+// memory as a whole if that is a gain.
+template <kernels::table::FixedString Row, class... Y>
+Tensor sum_of(const char* op, const Reduced& r, const Tensor& x, const Y&... y) {
+  const kernels::Type type = type_of(x.dtype());
+  const kernels::Loop loop = kernels::active().pointwise(kernels::row_of<Row>(), type).value;
+  const Tensor* in[] = {&x, &y...};
   if (x.size() >= loops::parallel_threshold) {
-    const kernels::Type type = type_of(x.dtype());
     Tensor out = detail::empty(x.dtype(), r.shape);
-    const Tensor* in[] = {&x, &y};
-    if (loops::pointwise_reduce(kernels::active().pointwise(kernels::row_of<"squared_difference">(), type).value,
-                                x.shape(), in, kernels::active().reduction(kernels::Reduce::sum, type), r.axes, out))
+    if (loops::pointwise_reduce(loop, x.shape(), in, kernels::active().reduction(kernels::Reduce::sum, type), r.axes,
+                                out))
       return out;
   }
+  const Tensor terms = detail::empty(x.dtype(), x.shape());
+  loops::pointwise(loop, x.shape(), in, terms);
   const Operand zero = 0;
-  return reduce_bare(op, kernels::Reduce::sum, squared_difference(std::move(x), y), r, &zero);
+  return reduce_bare(op, kernels::Reduce::sum, terms, r, &zero);
 }
 
+// f(i) for each element of a tensor.
+template <class F>
+void for_each_of(const Tensor& x, const F& f) {
+  loops::parallel_for(x.size(), loops::parallel_threshold, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i) f(i);
+  });
+}
+
+// The sum of (x - c)^2 with the mean rounded as c, less n (mean - c)^2: x is read three times, and nothing written.
+template <class T>
+Tensor var_of(const char* op, const Tensor& x, const Reduced& r, double ddof) {
+  const T n = static_cast<T>(r.count), f = static_cast<T>(freedom(r.count, ddof));
+  const Tensor mean = reel::mean(x, r.axes, true);  // fresh, and so are the next two
+  const Tensor rest = sum_of<"subtract">(op, r, x, mean);
+  T *c = detail::mutable_data<T>(mean), *lost = detail::mutable_data<T>(rest);
+  for_each_of(rest, [=](std::int64_t i) {
+    const T first = c[i], more = lost[i] / n;
+    c[i] = first + more;
+    lost[i] = more - (c[i] - first);
+  });
+  Tensor z = sum_of<"squared_difference">(op, r, x, mean);
+  T* to = detail::mutable_data<T>(z);
+  for_each_of(z, [=](std::int64_t i) {
+    const T squares = to[i] - lost[i] * lost[i] * n;
+    to[i] = (squares < 0 ? 0 : squares) / f;
+  });
+  return z;
+}
 Tensor var_bare(const char* op, const Tensor& x, const Reduced& r, double ddof) {
   const tape::Suspend unrecorded;
-  Tensor once = x - mean(x, r.axes, true);
-  const Tensor rest = mean(once, r.axes, true);
-  return sum_of_squared_differences(op, std::move(once), rest, r) / freedom(r.count, ddof);
+  return x.dtype() == DType::float64 ? var_of<double>(op, x, r, ddof) : var_of<float>(op, x, r, ddof);
 }
 
 Tensor centred(const tape::Record& r) { return less_mean(r.saved(0), axes_of(r)); }
@@ -125,8 +156,7 @@ Tensor scaled_norm(const Tensor& x, double p, const Shape& axes) {
 Tensor norm_bare(const Tensor& x, double p, const Reduced& r) {
   const tape::Suspend unrecorded;
   if (p != 2) return reshape(scaled_norm(x, p, r.axes), r.shape);
-  const Operand zero = 0;
-  const Tensor squares = reduce_bare("norm", kernels::Reduce::sum, square(x), r, &zero);
+  const Tensor squares = sum_of<"square">("norm", r, x);
   const auto [least, most] = safe_squares(x.dtype());
   if (x.dtype() == DType::float64 ? well_inside<double>(squares, least, most)
                                   : well_inside<float>(squares, least, most))

@@ -1,23 +1,15 @@
 // Variance, standard deviation, norms: values far from 1, and derivatives where they are singular.
 #include <cmath>
-#include <limits>
 #include <reel/reel.hpp>
 
 #include "catch.hpp"
+#include "support/numbers.hpp"
 
 using namespace reel;
+using namespace support;
 
 namespace {
 
-using Doubles = std::vector<double>;
-const double qnan = std::numeric_limits<double>::quiet_NaN(), inf = std::numeric_limits<double>::infinity();
-
-template <class F>
-Doubles gradient_at(F f, const Tensor& x) {
-  GradientTape tape;
-  tape.watch(x);
-  return (*tape.gradient(f(x), x)).to_vector();
-}
 bool all_nan(const Doubles& v) {
   for (double x : v)
     if (!std::isnan(x)) return false;
@@ -31,7 +23,7 @@ TEST_CASE("variance") {
   CHECK(var(x).item() == 1.25);
   CHECK(var(x, 0, 1, true).shape() == Shape{1});
   CHECK(var(x, {}, 1).item() == Approx(5 / 3.));
-  const Doubles g = gradient_at([](const Tensor&t) { return var(t, {}, 1); }, x), expected{-1, -1 / 3., 1 / 3., 1};
+  const Doubles g = slope_at([](const Tensor&t) { return var(t, {}, 1); }, x), expected{-1, -1 / 3., 1 / 3., 1};
   for (std::size_t i = 0; i < 4; ++i) CHECK(g[i] == Approx(expected[i]));
   // The second derivative: 2 / n (I - 1/n).
   const Doubles h = hessian([](const Tensor& t) { return var(t); })(x).to_vector();
@@ -41,17 +33,36 @@ TEST_CASE("variance") {
   CHECK(var(tensor<int>({1, 2, 3, 4})).item() == 1.25);
 }
 
+// Few elements go through memory, many do not; rows and columns are summed in other orders.
+TEST_CASE("variance of constants and of neighbouring numbers: what the mean is rounded by counts") {
+  const float low = 0.1F, high = std::nextafter(low, 1.F);
+  const double unit = static_cast<double>(high) - static_cast<double>(low), expected = 2 / 9. * unit * unit;
+  for (std::int64_t n : {60, 600}) {
+    const Tensor same = full({n, n}, low, DType::float32);
+    CHECK(var(same).item<float>() == 0);
+    const Tensor third = equal(mod(arange(n) + reshape(arange(n), {n, 1}), 3), 0);
+    const Tensor x = where(third, full({}, high, DType::float32), same);
+    CHECK(var(x).item<float>() == Approx(expected).epsilon(1e-4));
+    for (int axis : {0, 1}) {
+      const auto v = var(x, axis).to_vector<float>();
+      CHECK(v.size() == static_cast<std::size_t>(n));
+      for (float e : v) CHECK(e == Approx(expected).epsilon(1e-4));
+      CHECK(norm(same, 2, axis).to_vector<float>()[1] == Approx(0.1 * std::sqrt(n)).epsilon(1e-6));
+    }
+  }
+}
+
 TEST_CASE("too few elements for ddof: NaN, and NaN gradients") {
   const Tensor x = tensor({{2.}, {3.}});
   CHECK(all_nan(var(x, 1, 1).to_vector()));
   CHECK(all_nan(reel::std(x, 1, 2).to_vector()));
-  CHECK(all_nan(gradient_at([](const Tensor& t) { return var(t, 1, 1); }, x)));
-  CHECK(all_nan(gradient_at([](const Tensor& t) { return reel::std(t, 1, 1); }, x)));
+  CHECK(all_nan(slope_at([](const Tensor& t) { return var(t, 1, 1); }, x)));
+  CHECK(all_nan(slope_at([](const Tensor& t) { return reel::std(t, 1, 1); }, x)));
 }
 
 TEST_CASE("the standard deviation of a constant has derivatives 0") {
   const Tensor x = tensor({{2., 2., 2.}, {1., 2., 3.}});
-  const Doubles g = gradient_at([](const Tensor& t) { return reel::std(t, 1); }, x);
+  const Doubles g = slope_at([](const Tensor& t) { return reel::std(t, 1); }, x);
   const double edge = 1 / std::sqrt(6.);
   const Doubles expected{0, 0, 0, -edge, 0, edge};
   for (std::size_t i = 0; i < 6; ++i) CHECK(g[i] == Approx(expected[i]).margin(1e-15));
@@ -92,9 +103,9 @@ TEST_CASE("norms have gradient 0 at 0 and where an element is 0") {
   for (double p : {0.5, 1., 1.5, 2., 3., 4., inf}) {
     INFO("p = " << p);
     const auto f = [p](const Tensor& t) { return norm(t, p); };
-    CHECK(gradient_at(f, zeros({3})) == Doubles(3, 0.));
+    CHECK(slope_at(f, zeros({3})) == Doubles(3, 0.));
     if (p >= 1) CHECK(hessian(f)(zeros({3})).to_vector() == Doubles(9, 0.));
-    if (p != inf) CHECK(gradient_at(f, tensor({1, 0, -2}))[1] == 0);
+    if (p != inf) CHECK(slope_at(f, tensor({1, 0, -2}))[1] == 0);
   }
   // p = 4: the second derivative at an element that is 0 is 0, that of the others finite and symmetric.
   const Doubles h = hessian([](const Tensor& t) { return norm(t, 4); })(tensor({1, 0, -2})).to_vector();
@@ -102,7 +113,7 @@ TEST_CASE("norms have gradient 0 at 0 and where an element is 0") {
   CHECK(h[2] == Approx(h[6]));
   CHECK(std::isfinite(h[0]));
   // p = 2 at 0 in one row leaves the other alone.
-  const Doubles rows = gradient_at([](const Tensor& t) { return norm(t, 2, 1); }, tensor({{0., 0.}, {3., 4.}}));
+  const Doubles rows = slope_at([](const Tensor& t) { return norm(t, 2, 1); }, tensor({{0., 0.}, {3., 4.}}));
   CHECK(rows == Doubles{0, 0, 0.6, 0.8});
 }
 
