@@ -2,6 +2,7 @@
 // are computed. Against index arithmetic and against the unfused loops; the same bits for any number of threads.
 #include <cmath>
 #include <cstring>
+#include <reel/elementwise.hpp>
 #include <reel/reel.hpp>
 
 #include "catch.hpp"
@@ -307,6 +308,39 @@ TEST_CASE("a product is added to the sum that a cell owns: the same bits in a la
   outer.watch(x);
   const Tensor slope = grad<0>(f)(x);
   CHECK(distance(*outer.gradient(slope, x), 2 * cos(x) - x * sin(x) + 6 * x) < 1e-13);
+}
+
+TEST_CASE("fused functions and shifts add to the sum that a cell owns: the bits of additions of their own") {
+  const auto step = [](auto a, auto b, auto y, auto moved) {
+    return std::tuple(sin(a) * moved + b * y, tanh(y * b) - a * moved);
+  };
+  for (const Shape& shape : {Shape{1}, {30}, {1, 700}, {300, 7}, {40000}, {3, 20000}})
+    for (const std::int64_t axis : {std::int64_t{0}, shape.rank() - std::int64_t{1}}) {
+      const auto numbers = [&](std::uint64_t seed) {
+        return from_data(layouts::numbers(shape.elements(), seed), shape);
+      };
+      const Tensor x = numbers(1), w = numbers(2), given = numbers(3);
+      // With an outer tape every addition is an op.
+      const auto gradients = [&](bool recorded) {
+        GradientTape outer;
+        if (recorded) outer.watch(x);
+        GradientTape tape;
+        tape.watch(std::vector{x, w});
+        Tensor y = x, z = w, middle;
+        for (int k = 1; k < 4; ++k) {
+          std::tie(y, z) = elementwise(step, x, w, y, roll(y, k, axis));
+          z = elementwise([](auto a, auto b, auto c) { return a * b + c; }, x, x, z) + roll(x, -k, axis);
+          if (k == 2) middle = y;
+        }
+        const std::vector<Gradient> g =
+            tape.gradient(y + roll(z, 1, axis), {x, w, middle}, {.output_gradients = given});
+        return reel::stack({*g[0], *g[1], *g[2]});
+      };
+      INFO(to_string(shape) << ", axis " << axis);
+      const Tensor own = same_for_all_threads([&] { return gradients(false); });
+      CHECK(array_equal(own, gradients(true)));
+      CHECK(array_equal(given, numbers(3)));
+    }
 }
 
 TEST_CASE("a rule writes into a cotangent that nobody else holds, and into no other") {

@@ -47,12 +47,13 @@ class Code {
  public:
   explicit Code(const Graph& graph);
 
-  /// out[k] = output k, or the sum of its elements where out[k] has one element and `shape` more. The dtype is float32
-  /// or float64, of all tensors. Inputs broadcast to `shape`, with any strides; one that no output needs may be null.
-  /// Outputs are contiguous and overlap nothing, but one may lie in the very memory of an input that no step reads
-  /// after it is computed. Bits do not depend on the number of threads.
+  /// out[k] = output k, or the sum of its elements where out[k] has one element and `shape` more. Where adds[k], which
+  /// is for outputs of `shape`, out[k] += output k: with the bits of an addition of its own, but what is added is never
+  /// in memory. The dtype is float32 or float64, of all tensors. Inputs broadcast to `shape`, with any strides; one
+  /// that no output needs may be null. Outputs are contiguous and overlap nothing, but one may lie in the very memory
+  /// of an input that no step reads after it is computed. Bits do not depend on the number of threads.
   void run(DType dtype, const Shape& shape, std::span<const Tensor* const> in, std::span<const double> parameters,
-           std::span<const Tensor> out) const;
+           std::span<const Tensor> out, std::span<const std::uint8_t> adds = {}) const;
   /// Whether an output depends on input i.
   bool uses(std::size_t i) const { return inputs_[i] != Use::none; }
 

@@ -61,8 +61,9 @@ struct Run {
   const kernels::Reduction& sum;
   struct Output {
     std::byte* data;
-    std::int32_t buffer;  // where a total's elements go, block by block; -1: they go to `data`
-    std::byte* sums;      // where the sums of the blocks go
+    std::int32_t buffer;  // where elements go, block by block, that are added to `data` or make a total; -1: to `data`
+    bool adds;
+    std::byte* sums;  // where the sums of a total's blocks go
   };
   Room room;
   std::span<Source> sources;
@@ -144,7 +145,7 @@ struct Run {
     for (const Source& s : sources)
       if (s.layout.kind == Layout::Kind::linear) fetch(s.data);
     for (const Output& z : outputs)
-      if (z.buffer < 0) fetch(z.data);
+      if (z.buffer < 0 || z.adds) fetch(z.data);
   }
   void all(std::int64_t size) const;
   void go(std::int64_t begin, std::int64_t end, std::byte* scratch) const;
@@ -203,8 +204,13 @@ void Run::go(std::int64_t begin, std::int64_t end, std::byte* scratch) const {
     }
     for (const Code::Copy& c : code.copies_)
       kernels::copy(place[c.from], const_cast<void*>(place[first_output + c.output].data), 1, n, bytes);
-    for (const Output& z : outputs)
-      if (z.buffer >= 0) sum.run({buffer(z.buffer), 1}, n, z.sums + at / block * static_cast<std::int64_t>(bytes));
+    for (const Output& z : outputs) {
+      if (z.buffer < 0) continue;
+      if (z.adds)
+        sum.merge(z.data + offset, buffer(z.buffer), n);
+      else
+        sum.run({buffer(z.buffer), 1}, n, z.sums + at / block * static_cast<std::int64_t>(bytes));
+    }
   }
 }
 
@@ -234,7 +240,7 @@ void Run::all(std::int64_t size) const {
 }
 
 void Code::run(DType dtype, const Shape& shape, std::span<const Tensor* const> in, std::span<const double> parameters,
-               std::span<const Tensor> out) const {
+               std::span<const Tensor> out, std::span<const std::uint8_t> adds) const {
   const std::int64_t size = shape.elements();
   if (size == 0) return;
   Run run(*this, dtype);
@@ -255,7 +261,9 @@ void Code::run(DType dtype, const Shape& shape, std::span<const Tensor* const> i
   run.outputs = run.room.take<Run::Output>(out.size());
   for (std::size_t k = 0; k < out.size(); ++k) {
     const detail::Block* to = detail::block(out[k]);
-    run.outputs[k] = {to->data, to->size == size ? -1 : static_cast<std::int32_t>(run.registers++), to->data};
+    const bool added = !adds.empty() && adds[k] != 0;
+    const bool direct = to->size == size && !added;
+    run.outputs[k] = {to->data, direct ? -1 : static_cast<std::int32_t>(run.registers++), added, to->data};
   }
   run.places = in.size() + out.size() + constants_.size() + registers_ + 1;
   run.set_block();
@@ -264,14 +272,14 @@ void Code::run(DType dtype, const Shape& shape, std::span<const Tensor* const> i
   std::vector<std::unique_ptr<std::byte[]>> totals;
   if (blocks > 1)
     for (Run::Output& z : run.outputs)
-      if (z.buffer >= 0) {
+      if (z.buffer >= 0 && !z.adds) {
         totals.push_back(std::make_unique<std::byte[]>(static_cast<std::size_t>(blocks) * run.bytes));
         z.sums = totals.back().get();
       }
   run.all(size);
   if (blocks > 1)
     for (const Run::Output& z : run.outputs)
-      if (z.buffer >= 0) run.sum.run({z.sums, 1}, blocks, z.data);
+      if (z.buffer >= 0 && !z.adds) run.sum.run({z.sums, 1}, blocks, z.data);
 }
 
 }  // namespace reel::loops

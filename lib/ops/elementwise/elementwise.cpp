@@ -67,8 +67,13 @@ void evaluate(const Program& program, std::span<const Tensor* const> in, std::sp
 
 // A derivative of a recorded program in elements of `shape`, `given` its cotangents or tangents: calls
 // use(i, kind, result) for each of the results, which is empty where there is none or it is zero. One that is a
-// cotangent or tangent as it is has that one's shape. target(i) is `shape`, or one of a single element: then it is
-// summed on the way, unless a tape is to record it.
+// cotangent or tangent as it is has that one's shape. Unless a tape is to record it, target(i) is called for each that
+// is computed: a tensor of `shape`, or of a single element, to which it is summed on the way; or a sum of `shape` that
+// it is added to.
+struct Place {
+  Tensor to;
+  bool adds = false;
+};
 template <class Target, class Use>
 void evaluate(const tape::Record& record, const Derivative& derivative, std::span<const Tensor> given,
               const Shape& shape, Target target, Use use) {
@@ -93,10 +98,15 @@ void evaluate(const tape::Record& record, const Derivative& derivative, std::spa
     if (recorded || shape.elements() == 0) {
       evaluate(program, in, parameters, dtype, shape, out);
     } else {
-      Tensor* z = out.data();
-      for (std::size_t i = 0; i < derivative.results.size(); ++i)
-        if (derivative.results[i].kind == Kind::output) *z++ = detail::empty(dtype, target(i));
-      program.code().run(dtype, shape, in, parameters, out);
+      detail::ShortList<std::uint8_t, few> adds(program.outputs());
+      std::size_t k = 0;
+      for (std::size_t i = 0; i < derivative.results.size(); ++i) {
+        if (derivative.results[i].kind != Kind::output) continue;
+        Place place = target(i);
+        out[k] = std::move(place.to);
+        adds[k++] = place.adds ? 1 : 0;
+      }
+      program.code().run(dtype, shape, in, parameters, out, adds);
     }
   }
   for (std::size_t i = 0; i < derivative.results.size(); ++i) {
@@ -129,16 +139,27 @@ void pull(const tape::Record& record, std::span<const Tensor> g, std::span<Gradi
   for (std::size_t i = 0; i < dx.size(); ++i) direction.wanted.set(i, record.wanted(i));
   const Derivative& derivative = program_of(record.attributes()).derivative(direction);
   const Shape shape = std::find_if(g.begin(), g.end(), [](const Tensor& x) { return x.defined(); })->shape();
-  const auto target = [&](std::size_t i) {
+  Positions added(dx.size());
+  const auto target = [&](std::size_t i) -> Place {
     const Shape own = record.led(record.shape(i));
-    return std::all_of(own.begin(), own.end(), [](std::int64_t e) { return e == 1; }) ? own : shape;
+    if (own == shape)
+      if (Tensor sum = record.take_sum(i); sum.defined()) {
+        added.set(i);
+        return {std::move(sum), true};
+      }
+    const bool single = std::all_of(own.begin(), own.end(), [](std::int64_t e) { return e == 1; });
+    return {detail::empty(record.output_dtype(), single ? own : shape)};
   };
   evaluate(record, derivative, g, shape, target, [&](std::size_t i, Kind kind, Tensor result) {
-    if (result.defined())
-      dx[i] =
-          record.fits(result, i) ? contribution(record, i, std::move(result)) : sum_to(record, result, record.shape(i));
-    else if (kind == Kind::zero)
-      dx[i] = zeros(record.led(record.shape(i)), record.dtype(i));
+    if (!result.defined()) {
+      if (kind == Kind::zero) dx[i] = zeros(record.led(record.shape(i)), record.dtype(i));
+    } else if (added[i]) {
+      dx[i] = std::move(result);
+    } else if (record.fits(result, i)) {
+      dx[i] = contribution(record, i, std::move(result));
+    } else {
+      dx[i] = sum_to(record, result, record.shape(i));
+    }
   });
 }
 
@@ -146,7 +167,7 @@ void push(const tape::Record& record, std::span<const Tensor> dx, std::span<Tens
   const Derivative& derivative = program_of(record.attributes()).derivative({Positions(), defined(dx)});
   const Shape shape = record.output_shape();
   evaluate(
-      record, derivative, dx, shape, [&](std::size_t) { return shape; },
+      record, derivative, dx, shape, [&](std::size_t) { return Place{detail::empty(record.output_dtype(), shape)}; },
       [&](std::size_t k, Kind, Tensor result) {
         if (result.defined()) dy[k] = result.shape() == shape ? std::move(result) : broadcast_to(result, shape);
       });

@@ -4,6 +4,7 @@
 #include <reel/ops/pointwise.hpp>
 #include <reel/ops/reduce.hpp>
 
+#include "kernels/table.hpp"
 #include "ops/shape/view.hpp"
 
 namespace reel {
@@ -14,8 +15,32 @@ namespace {
 
 // ---- roll; attributes: shift, axis
 
+// sum += g moved back along the axis: what is moved is never in memory by itself.
+void add_moved(const Tensor& sum, const Tensor& g, int axis, std::int64_t back) {
+  const kernels::Loop add =
+      kernels::active().pointwise(kernels::row_of<"add">(), static_cast<kernels::Type>(sum.dtype())).value;
+  const std::int64_t n = sum.shape()[axis];
+  const auto part = [&](std::int64_t to, std::int64_t from, std::int64_t count) {
+    const Tensor here = section(sum, axis, to, count), there = section(g, axis, from, count);
+    const Tensor* both[] = {&here, &there};
+    loops::pointwise(add, both, here);
+  };
+  part(0, back, n - back);
+  part(n - back, 0, back);
+}
+
 Tensor roll_back(const tape::Record& r, const Tensor& g) {
-  return roll(g, -r.attributes()[0], r.attributes()[1] + r.lead());
+  const std::int64_t back = r.attributes()[0];
+  const int axis = static_cast<int>(r.attributes()[1]) + r.lead();
+  const Shape shape = g.shape();
+  bool outermost = back > 0;  // then parts along the axis have no gaps
+  for (int d = 0; d < axis; ++d) outermost = outermost && shape[d] == 1;
+  if (outermost)
+    if (Tensor sum = r.take_sum(0); sum.defined()) {
+      add_moved(sum, g, axis, back);
+      return sum;
+    }
+  return roll(g, -back, axis);
 }
 Tensor roll_again(const tape::Record& r, const Tensor& t) { return roll(t, r.attributes()[0], r.attributes()[1]); }
 constexpr tape::Rule roll_rule = linear<roll_back, roll_again>("roll");
