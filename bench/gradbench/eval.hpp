@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "json.hpp"
+#include "field.hpp"
 
 namespace gradbench {
 
@@ -18,20 +18,17 @@ struct Evaluation {
 using Function = std::function<Evaluation(const Json& input)>;
 using Module = std::map<std::string, Function>;
 
-/// A function of the benchmark. `read` makes its argument of the JSON input and `to_json` the JSON output of its
+/// A function of the benchmark. `read` makes its argument of the input, a Field, and `to_json` the JSON output of its
 /// result; neither is timed. f runs as often as the input's min_runs says, at least once, and until the runs have taken
 /// min_seconds.
 template <class Read, class F>
 Function timed(Read read, F f) {
   return [=](const Json& input) {
     using Clock = std::chrono::steady_clock;
-    std::int64_t min_runs = 1;
-    double min_seconds = 0;
-    if (input.is_object()) {
-      min_runs = input.value("min_runs", min_runs);
-      min_seconds = input.value("min_seconds", min_seconds);
-    }
-    const auto argument = read(input);
+    const Field field(input);
+    const std::int64_t min_runs = field.has("min_runs") ? field.at("min_runs").integer(0) : 1;
+    const double min_seconds = field.has("min_seconds") ? field.at("min_seconds").number() : 0;
+    const auto argument = read(field);
     Evaluation result;
     std::chrono::nanoseconds total{0};
     const std::chrono::duration<double> wanted(min_seconds);

@@ -1,6 +1,10 @@
 #include "protocol.hpp"
 
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
 #include <iostream>
+#include <new>
 
 namespace gradbench {
 
@@ -8,35 +12,92 @@ namespace {
 
 Json failure(const std::string& reason) { return {{"success", false}, {"error", reason}}; }
 
-Json define(const Modules& modules, const std::string& module) {
-  if (!modules.contains(module)) return failure("no module named '" + module + "'");
-  return {{"success", true}};
+bool finite(const Json& output) {
+  if (output.is_number_float()) return std::isfinite(output.get<double>());
+  for (const Json& item : output)
+    if (item.is_number_float() || item.is_structured())
+      if (!finite(item)) return false;
+  return true;
 }
 
-Json evaluate(const Modules& modules, const Json& message) {
-  const auto module = modules.find(message.at("module").get<std::string>());
-  if (module == modules.end()) return failure("no module named '" + message["module"].get<std::string>() + "'");
-  const auto function = module->second.find(message.at("function").get<std::string>());
-  if (function == module->second.end())
-    return failure("no function named '" + message["function"].get<std::string>() + "' in module " + module->first);
+const Module& module_of(const Modules& modules, const std::string& name) {
+  const auto found = modules.find(name);
+  if (found == modules.end()) throw reel::ValueError("no module named '" + name + "'");
+  return found->second;
+}
+
+Json evaluate(const Modules& modules, const Field& message) {
+  const std::string module = message.at("module").string(), name = message.at("function").string();
+  const Module& functions = module_of(modules, module);
+  const auto function = functions.find(name);
+  if (function == functions.end()) throw reel::ValueError("no function named '" + name + "' in module " + module);
   try {
-    Evaluation evaluation = function->second(message.at("input"));
+    Evaluation evaluation = function->second(message.at("input").json());
+    if (!finite(evaluation.output)) throw reel::ValueError("the output has a NaN or an infinity, which JSON has not");
     Json timings = Json::array();
     for (const std::int64_t time : evaluation.nanoseconds)
       timings.push_back({{"name", "evaluate"}, {"nanoseconds", time}});
     return {{"success", true}, {"output", std::move(evaluation.output)}, {"timings", std::move(timings)}};
+  } catch (const std::bad_alloc&) {
+    return failure(module + "." + name + ": not enough memory");
+  } catch (const std::exception& e) {
+    return failure(module + "." + name + ": " + e.what());
+  }
+}
+
+// The fields of the answer besides the id.
+Json answer(const Modules& modules, const Field& message) {
+  try {
+    const std::string kind = message.at("kind").string();
+    if (kind == "start") return {{"tool", "reel"}};
+    if (kind == "define") {
+      module_of(modules, message.at("module").string());
+      return {{"success", true}};
+    }
+    if (kind == "evaluate") return evaluate(modules, message);
+    return Json::object();
   } catch (const std::exception& e) {
     return failure(e.what());
   }
 }
 
-// The fields of the answer besides the id.
-Json answer(const Modules& modules, const Json& message) {
-  const auto kind = message.at("kind").get<std::string>();
-  if (kind == "start") return {{"tool", "reel"}};
-  if (kind == "define") return define(modules, message.at("module").get<std::string>());
-  if (kind == "evaluate") return evaluate(modules, message);
-  return Json::object();
+// Puts null for every number that float64 does not hold, and returns the first of them.
+std::string replace_too_large(std::string& line) {
+  std::string first;
+  bool text = false;
+  for (std::size_t i = 0; i < line.size(); ++i) {
+    if (text && line[i] == '\\') {
+      ++i;
+    } else if (line[i] == '"') {
+      text = !text;
+    } else if (!text && (line[i] == '-' || (line[i] >= '0' && line[i] <= '9'))) {
+      char* end = nullptr;
+      const double value = std::strtod(&line[i], &end);
+      const std::size_t length = std::max<std::size_t>(1, static_cast<std::size_t>(end - &line[i]));
+      if (std::isinf(value) && length >= 4) {
+        if (first.empty()) first = line.substr(i, std::min<std::size_t>(length, 40));
+        line.replace(i, length, "null" + std::string(length - 4, ' '));
+      }
+      i += length - 1;
+    }
+  }
+  return first;
+}
+
+// A message, and the number that it has and float64 does not hold.
+struct Message {
+  Json json;
+  std::string too_large = {};
+};
+Message parse(std::string line) try {
+  try {
+    return {Json::parse(line)};
+  } catch (const Json::out_of_range&) {
+    const std::string number = replace_too_large(line);
+    return {Json::parse(line), number};
+  }
+} catch (const Json::parse_error& e) {
+  throw reel::ValueError("no JSON from character " + std::to_string(e.byte) + " on");
 }
 
 }  // namespace
@@ -46,14 +107,15 @@ int serve(const Modules& modules, std::istream& in, std::ostream& out, std::ostr
   for (std::size_t number = 1; std::getline(in, line); ++number) {
     if (line.find_first_not_of(" \t\r") == std::string::npos) continue;
     try {
-      const Json message = Json::parse(line);
-      const Json& id = message.at("id");
-      if (!id.is_number()) throw reel::TypeError("the id is no number");
-      if (message.at("kind") == "end") continue;
-      Json response = answer(modules, message);
-      response["id"] = id;
-      // A number is written with the digits that give it back exactly, NaN and infinity as null; bytes that are not
-      // UTF-8 in a message of an exception are replaced.
+      const auto [json, too_large] = parse(line);
+      const Field message(json, "the message");
+      const Field id = message.at("id");
+      id.number();
+      if (json.value("kind", Json()) == "end") continue;
+      Json response = too_large.empty() ? answer(modules, message) : failure(too_large + " is too large for float64");
+      response["id"] = id.json();
+      // A number is written with the digits that give it back exactly; bytes that are not UTF-8 in a message of an
+      // exception are replaced.
       out << response.dump(-1, ' ', false, Json::error_handler_t::replace) << std::endl;
     } catch (const std::exception& e) {
       errors << "gradbench: line " << number << " is no message: " << e.what() << '\n';

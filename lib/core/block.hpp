@@ -68,6 +68,8 @@ inline bool only_saved(const Block* b) noexcept {
 /// A block for a contiguous tensor, uninitialised. ShapeError for impossible shapes, std::bad_alloc without memory.
 Block* new_block(DType dtype, const std::int64_t* extents, int rank);
 inline Block* new_block(DType dtype, const Shape& shape) { return new_block(dtype, shape.data(), shape.rank()); }
+/// The same for a tensor of the dtype and shape of `like`, which is contiguous.
+Block* new_like(const Block* like);
 /// A block that shares the data of `base`: `offset` elements in, with these strides (in elements).
 Block* new_view(Block* base, std::int64_t offset, const Shape& shape, const Shape& strides);
 /// A block over memory of the user.

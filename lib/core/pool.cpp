@@ -259,9 +259,8 @@ inline void* take(Pool& p, std::size_t size_class) {
   return f;
 }
 
-inline Block* take_block(std::size_t bytes) {
-  Pool& p = pool();
-  const std::size_t size_class = class_of(bytes);
+// A block of a class, with one handle; what the tensor is like is for the caller to say.
+inline Block* take_class(Pool& p, std::size_t size_class) {
   auto* b = new (take(p, size_class)) Block;
   account(p, static_cast<std::int64_t>(bytes_of(size_class)));
   bump(p.live_tensors, std::int64_t{1});
@@ -273,6 +272,7 @@ inline Block* take_block(std::size_t bytes) {
   b->pool = p.index;
   return b;
 }
+inline Block* take_block(std::size_t bytes) { return take_class(pool(), class_of(bytes)); }
 
 bool row_major(const std::int64_t* extents, const std::int64_t* strides, int rank) noexcept {
   std::int64_t expected = 1;
@@ -304,7 +304,11 @@ Block* new_header(DType dtype, const Shape& shape, const Shape& strides, std::by
 Block* new_block(DType dtype, const std::int64_t* extents, int rank) {
   std::int64_t elements = 1;
   bool odd = false;
-  for (int i = 0; i < rank; ++i) odd |= extents[i] < 0 || __builtin_mul_overflow(elements, extents[i], &elements);
+  for (int i = 0; i < rank; ++i) {
+    std::int64_t product;
+    odd |= __builtin_mul_overflow(elements, extents[i], &product) | (extents[i] < 0);
+    elements = product;
+  }
   if (odd) [[unlikely]]
     elements = Shape(extents, static_cast<std::size_t>(rank)).elements();  // throws, unless an extent is 0
   const std::size_t head = sizeof(Block) + 16 * static_cast<std::size_t>(rank);
@@ -326,6 +330,20 @@ Block* new_block(DType dtype, const std::int64_t* extents, int rank) {
     strides[i] = stride;
     stride *= extents[i];
   }
+  return b;
+}
+
+Block* new_like(const Block* like) {
+  if ((like->flags & ~shared_flag) != contiguous_flag) [[unlikely]]
+    return new_block(like->dtype, like->extents(), like->rank);
+  // It has its own memory: as much as the new one needs, laid out as new_block() does it.
+  Block* b = take_class(pool(), like->size_class);
+  b->size = like->size;
+  b->data = reinterpret_cast<std::byte*>(b) + (like->data - reinterpret_cast<const std::byte*>(like));
+  b->dtype = like->dtype;
+  b->rank = like->rank;
+  b->flags = contiguous_flag;
+  for (int i = 0; i < 2 * like->rank; ++i) b->extents()[i] = like->extents()[i];  // and strides
   return b;
 }
 
@@ -374,13 +392,12 @@ std::int64_t pool_bytes(const Block* b) noexcept {
   return b->flags & view_flag ? bytes + pool_bytes(static_cast<const Block*>(b->base)) : bytes;
 }
 
-void destroy(BlockHead* head) noexcept {
-  auto* b = static_cast<Block*>(head);
-  if (b->marks[0].tape && on_marked_destroyed) on_marked_destroyed(b);
-  if (b->flags & (view_flag | borrowed_flag)) {
-    if (b->flags & view_flag) release(static_cast<Block*>(b->base));
-    if (b->flags & borrowed_flag) delete static_cast<Owner*>(b->base);
-  }
+namespace {
+
+// Of blocks that other threads own, are no tensor's in the count, or hold more than their own memory.
+[[gnu::noinline]] void destroy_any(Block* b) noexcept {
+  if (b->flags & view_flag) release(static_cast<Block*>(b->base));
+  if (b->flags & borrowed_flag) delete static_cast<Owner*>(b->base);
   Pool& p = pool();
   const std::size_t size_class = b->size_class;
   if (!(b->flags & shared_flag)) bump(p.live_tensors, std::int64_t{-1});
@@ -391,6 +408,20 @@ void destroy(BlockHead* head) noexcept {
   f->next = owner.returned.load(std::memory_order_relaxed);
   while (!owner.returned.compare_exchange_weak(f->next, f, std::memory_order_release, std::memory_order_relaxed)) {
   }
+}
+
+}  // namespace
+
+void destroy(BlockHead* head) noexcept {
+  auto* b = static_cast<Block*>(head);
+  if (b->marks[0].tape && on_marked_destroyed) on_marked_destroyed(b);
+  Pool* p = own;
+  if (!p || b->pool != p->index || b->flags & (view_flag | borrowed_flag | shared_flag)) [[unlikely]]
+    return destroy_any(b);
+  const std::size_t size_class = b->size_class;
+  bump(p->live_tensors, std::int64_t{-1});
+  put(*p, reinterpret_cast<Free*>(b), size_class);
+  account(*p, -static_cast<std::int64_t>(bytes_of(size_class)));
 }
 
 std::uint64_t fresh_id() { return pool().next_id++; }

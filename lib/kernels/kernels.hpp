@@ -66,14 +66,19 @@ using ArgReduce = void (*)(Strided in, std::ptrdiff_t n, std::ptrdiff_t count, s
 // A function of rows of n >= 1 elements that lie one after the other, from operands that do too. out may be an operand
 // of as many elements.
 using RowLoop = void (*)(const void* const* in, void* out, std::ptrdiff_t n, std::ptrdiff_t rows);
+// The same function of the columns of a contiguous matrix, too: n rows, `rows` columns.
+struct RowOrColumnLoop {
+  RowLoop rows, columns;
+  constexpr operator RowLoop() const { return rows; }
+};
 // A row whose maximum is -inf or inf has the limit as its logsumexp and NaN as its softmax. Operands: x, z and labels
 // are rows; per_row says which have, and give, one element for each row instead.
 struct Rows {
-  RowLoop softmax, log_softmax;          // x
-  RowLoop logsumexp;                     // x; gives one element per row
-  RowLoop softmax_product;               // g, z: z * (g - sum(g * z))
-  RowLoop log_softmax_product;           // g, z: g - exp(z) * sum(g)
-  RowLoop logsumexp_product;             // g per row, x, z per row: g * exp(x - z)
+  RowOrColumnLoop softmax, log_softmax;  // x
+  RowOrColumnLoop logsumexp;             // x; gives one element per row
+  RowOrColumnLoop softmax_product;       // g, z: z * (g - sum(g * z))
+  RowOrColumnLoop log_softmax_product;   // g, z: g - exp(z) * sum(g)
+  RowOrColumnLoop logsumexp_product;     // g per row, x, z per row: g * exp(x - z)
   RowLoop cross_entropy;                 // x, labels: sum(labels * (logsumexp(x) - x)), one element per row
   RowLoop cross_entropy_product;         // g per row, x, labels: g * (softmax(x) * sum(labels) - labels)
   RowLoop cross_entropy_labels_product;  // g per row, x: -g * log_softmax(x)

@@ -165,6 +165,33 @@ struct Lane {
     for (std::ptrdiff_t i = 0; i < count; ++i) p[i] = buffer[i];
   }
 
+  // Whether these two are as fast as a whole lane: the first `count` >= 0 elements, with the rest of another lane or
+  // left alone; what lies behind them is not touched.
+  static constexpr bool masked = std::same_as<I, isa::avx512>;
+  [[gnu::always_inline]] static Lane load_first(const T* p, std::ptrdiff_t count, Lane rest) {
+#if XSIMD_WITH_AVX512BW
+    const auto first = static_cast<std::uint32_t>((1u << count) - 1);
+    if constexpr (std::same_as<Lane, Lane<float, isa::avx512>>)
+      return Batch(_mm512_mask_loadu_ps(rest.v, static_cast<__mmask16>(first), p));
+    if constexpr (std::same_as<Lane, Lane<double, isa::avx512>>)
+      return Batch(_mm512_mask_loadu_pd(rest.v, static_cast<__mmask8>(first), p));
+#endif
+    alignas(64) T buffer[static_cast<std::size_t>(size)];
+    rest.v.store_aligned(buffer);
+    for (std::ptrdiff_t i = 0; i < count; ++i) buffer[i] = p[i];
+    return Batch::load_aligned(buffer);
+  }
+  [[gnu::always_inline]] void store_first(T* p, std::ptrdiff_t count) const {
+#if XSIMD_WITH_AVX512BW
+    const auto first = static_cast<std::uint32_t>((1u << count) - 1);
+    if constexpr (std::same_as<Lane, Lane<float, isa::avx512>>)
+      return _mm512_mask_storeu_ps(p, static_cast<__mmask16>(first), v);
+    if constexpr (std::same_as<Lane, Lane<double, isa::avx512>>)
+      return _mm512_mask_storeu_pd(p, static_cast<__mmask8>(first), v);
+#endif
+    store_part(p, count);
+  }
+
   [[gnu::always_inline]] friend Lane operator+(Lane a, Lane b) { return a.v + b.v; }
   [[gnu::always_inline]] friend Lane operator-(Lane a, Lane b) { return a.v - b.v; }
   [[gnu::always_inline]] friend Lane operator*(Lane a, Lane b) { return a.v * b.v; }
@@ -218,6 +245,7 @@ template <LaneElement T>
 struct Lane<T, isa::scalar> {
   using Integer = std::conditional_t<sizeof(T) == 4, std::int32_t, std::int64_t>;
   static constexpr std::ptrdiff_t size = 1;
+  static constexpr bool masked = false;
   T v;
 
   Lane() = default;

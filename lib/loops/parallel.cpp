@@ -1,9 +1,10 @@
 // Parallel loops on oneTBB. At most num_threads() workers draw pieces of a fixed partition: each from a share of its
 // own first, which in the next loop over as many elements is the same, so that what one loop wrote is in the cache of
-// the worker that reads it in the next; then from the others'. Every other loop goes from the last piece to the first:
-// of arrays larger than the cache, what the loop before it came to last is still there. Neither who gets a piece nor
-// when changes anything. The wait is isolated: a waiting thread never picks up a task of the user's, which could meet
-// the tape that is open here. The context is isolated too: when the user's task group is cancelled, our loop is not.
+// the worker that reads it in the next; then from the others'. Of the loops over arrays larger than the cache every
+// other one goes from the last piece to the first: what the loop before it came to last is still there. Neither who
+// gets a piece nor when changes anything. The wait is isolated: a waiting thread never picks up a task of the user's,
+// which could meet the tape that is open here. The context is isolated too: when the user's task group is cancelled,
+// our loop is not.
 #include "loops/parallel.hpp"
 
 #include <oneapi/tbb/info.h>
@@ -32,8 +33,9 @@ int initial_threads() {
   return std::max(1, tbb::info::default_concurrency());
 }
 
-std::atomic<int> threads{0};         // 0: not asked yet
-std::atomic<bool> backwards{false};  // the loop before this one
+std::atomic<int> threads{0};                       // 0: not asked yet
+std::atomic<bool> backwards{false};                // the last large loop
+constexpr std::int64_t cached_elements = 1 << 19;  // of a few arrays, about
 
 }  // namespace
 
@@ -53,13 +55,15 @@ int num_threads() {
 
 namespace loops {
 
-void parallel_for(std::int64_t n, std::int64_t grain, void (*body)(std::int64_t, std::int64_t, void*), void* context) {
+void parallel_for(std::int64_t n, std::int64_t grain, void (*body)(std::int64_t, std::int64_t, void*), void* context,
+                  std::int64_t elements) {
   if (n <= 0) return;
   grain = std::max<std::int64_t>(grain, 1);
   const std::int64_t pieces = (n - 1) / grain + 1;
   const int workers = static_cast<int>(std::min<std::int64_t>(pieces, num_threads()));
-  const bool last_first = pieces > 1 && !backwards.load(std::memory_order_relaxed);
-  if (pieces > 1) backwards.store(last_first, std::memory_order_relaxed);
+  const bool turns = elements > cached_elements && pieces > 1;
+  const bool last_first = turns && !backwards.load(std::memory_order_relaxed);
+  if (turns) backwards.store(last_first, std::memory_order_relaxed);
   const auto run = [&](std::int64_t piece) { body(piece * grain, std::min(n, (piece + 1) * grain), context); };
   if (workers == 1) {
     if (!last_first) return body(0, n, context);

@@ -22,7 +22,7 @@ void in_pieces(std::int64_t size, std::int64_t n, std::int64_t each, const Run& 
   if (size < parallel_threshold)
     run(std::int64_t{0}, n);
   else
-    parallel_for(n, each, run);
+    parallel_for(n, each, run, size);
 }
 std::int64_t grain_of(std::int64_t size) { return std::clamp(size / pieces_wanted / 1024 * 1024, least_piece, piece); }
 

@@ -86,12 +86,13 @@ void segmented(const Problem& p, const Cut& c, std::int64_t outputs, std::int64_
     out = detail::block(scratch)->data;
   }
   const std::int64_t stride = results * static_cast<std::int64_t>(p.bytes);
-  parallel_for(c.groups * c.segments, c.tasks_at_once, [&](std::int64_t begin, std::int64_t end) {
+  const auto run = [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t t = begin; t < end; ++t) {
       const std::int64_t segment = t / c.groups, group = t % c.groups;
       body(group * c.per_group, std::min(outputs, (group + 1) * c.per_group), segment, out + segment * stride);
     }
-  });
+  };
+  parallel_for(c.groups * c.segments, c.tasks_at_once, run, count(p.kept) * count(p.reduced));
   if (c.segments == 1) return;
   Problem rest{p.op, p.dtype, p.bytes, out, p.to, {}, {}};
   append(rest.kept, results, 1);

@@ -137,7 +137,7 @@ Tensor run(const Row& row, const std::array<const Operand*, Arity>& operands) {
   const kernels::Loop loop = kernels::active().op[row.index][static_cast<std::size_t>(first->dtype)].value;
   if (!loop || (row.domain == table::Domain::floating && !is_differentiable(first->dtype)))
     return run_general(row, operands);
-  Tensor z = TensorAccess::adopt(detail::new_block(first->dtype, first->extents(), first->rank));
+  Tensor z = TensorAccess::adopt(detail::new_like(first));
   if (first->size < loops::parallel_threshold) {
     kernels::Strided in[Arity];
     for (std::size_t i = 0; i < Arity; ++i) in[i] = {detail::block(*x[i])->data, 1};
@@ -149,23 +149,33 @@ Tensor run(const Row& row, const std::array<const Operand*, Arity>& operands) {
   return z;
 }
 
-// The fused kernel of a product, in = g, x, y, w, z as far as it reads them, summed down to `target`. It writes into
-// g's own memory if it `may`.
+// What a product is made in: the shape of its cotangent, unless another is given.
+Shape shape_of(const Tensor& g, const Shape* given) { return given ? *given : detail::block(g)->shape(); }
+
+// The fused kernel of a product summed down to `target` in the same walk; empty where that is no gain.
+[[gnu::noinline]] Tensor fused_sum(kernels::Loop loop, std::span<const Tensor* const> in, DType dtype,
+                                   const Shape& shape, const Shape& target) {
+  if (target == shape || is_half(dtype)) return {};
+  const kernels::Reduction& sum = kernels::active().reduction(kernels::Reduce::sum, lane_type(dtype));
+  Tensor out = detail::empty(dtype, target);
+  if (!loops::pointwise_reduce(loop, shape, in, sum, summed_axes(shape, target), out)) out = {};
+  return out;
+}
+
+// The fused kernel of a product, in = g, x, y, w, z as far as it reads them, in a shape of its own if one is given, and
+// summed down to `target` if that is. It writes into g's own memory if it `may`.
 [[gnu::noinline]] Tensor fused(kernels::Loop loop, const Tensor& g, std::span<const Tensor* const> in,
-                               const Shape& shape, const Shape& target, bool may) {
+                               const Shape* given, const Shape* target, bool may) {
   const DType dtype = detail::block(g)->dtype;
-  if (&target != &shape && target != shape && !is_half(dtype)) {
-    const kernels::Reduction& sum = kernels::active().reduction(kernels::Reduce::sum, lane_type(dtype));
-    Tensor out = detail::empty(dtype, target);
-    if (loops::pointwise_reduce(loop, shape, in, sum, summed_axes(shape, target), out)) return out;
-  }
+  if (target)
+    if (Tensor sum = fused_sum(loop, in, dtype, shape_of(g, given), *target); sum.defined()) return sum;
   if (may && !tape::active() && !tape::watching && detail::reusable(detail::block(g))) {
-    loops::pointwise(loop, shape, in, g);
+    loops::pointwise(loop, in, g);
     detail::renew(detail::block(g));
     return std::move(const_cast<Tensor&>(g));
   }
-  Tensor out = detail::empty(dtype, shape);
-  if (detail::block(out)->size) loops::pointwise(loop, shape, in, out);
+  Tensor out = detail::empty(dtype, shape_of(g, given));
+  if (detail::block(out)->size) loops::pointwise(loop, in, out);
   return out;
 }
 
@@ -189,17 +199,17 @@ bool is_borrowed(const Tensor& x) {
   return b->flags & detail::borrowed_flag;
 }
 
-// g times the partial derivative with respect to operand K: in the shape of the result, or summed down to `target`
-// already. Recorded when a tape follows what it is made of; one fused kernel otherwise, which adds to the sum of the
-// cotangents that came before, where replay has one to give, or writes into g's own memory if nobody `needs` g
-// afterwards.
+// g times the partial derivative with respect to operand K: in g's shape, or in another if one is `given`, or summed
+// down to `target` already. Recorded when a tape follows what it is made of; one fused kernel otherwise, which adds to
+// the sum of the cotangents that came before, where replay has one to give, or writes into g's own memory if nobody
+// `needs` g afterwards.
 template <table::FixedString Name, std::size_t K>
-Tensor product(const tape::Record& record, const Tensor& g, const Shape& shape, const Shape& target, bool needed) {
+Tensor product(const tape::Record& record, const Tensor& g, const Shape* given, const Shape* target, bool needed) {
   constexpr const auto& p = std::get<K>(kernels::row<Name>.products);
   if constexpr (p.is_identity) {
     return needed || tape::watching ? g : std::move(const_cast<Tensor&>(g));
   } else if constexpr (p.is_zero) {
-    return zeros(shape, g.dtype());
+    return zeros(shape_of(g, given), g.dtype());
   } else {
     constexpr unsigned masks[] = {table::x, table::y, table::w, table::z};
     // The order of a product's operands: g, x, y, w, z, up to the last that it reads. What it does not read is g again.
@@ -218,41 +228,41 @@ Tensor product(const tape::Record& record, const Tensor& g, const Shape& shape, 
     }
     if constexpr (p.is_times)
       if (detail::block(g)->size >= worth_a_view && is_one(g) && !is_borrowed(*in[count - 1]))
-        return broadcast_view(*in[count - 1], shape);
+        return broadcast_view(*in[count - 1], shape_of(g, given));
     const auto type = static_cast<std::size_t>(detail::block(g)->dtype);
     const kernels::Loop loop = kernels::active().op[kernels::row_of<Name>()][type].product[K];
-    if (detail::block(g)->size >= worth_a_block && &shape == &target && !is_complex(detail::block(g)->dtype))
+    if (detail::block(g)->size >= worth_a_block && !target && !is_complex(detail::block(g)->dtype))
       if (Tensor sum = record.take_sum(K); sum.defined()) {
-        loops::pointwise_into_sum(loop, shape, in, kernels::active().op[kernels::row_of<"add">()][type].value, sum);
+        loops::pointwise_into_sum(loop, shape_of(g, given), in,
+                                  kernels::active().op[kernels::row_of<"add">()][type].value, sum);
         return sum;
       }
-    return fused(loop, g, in, shape, target, !needed);
+    return fused(loop, g, in, given, target, !needed);
   }
 }
 
 template <table::FixedString Name, std::size_t K>
 void pull(const tape::Record& record, const Tensor& g, std::span<Gradient> dx) {
   constexpr const auto& p = std::get<K>(kernels::row<Name>.products);
-  if constexpr (!p.is_unconnected)
-    if (record.wanted(K)) {
-      // The transpose of a complex product is the product with the conjugate.
-      const bool complex = p.has_function && is_complex(g.dtype());
-      Tensor held;
-      const Shape shape = detail::block(g)->shape();
-      const Tensor& from = complex ? held = conj(g) : g;
-      bool needed = false;
-      for (std::size_t k = K + 1; k < kernels::row<Name>.arity; ++k) needed = needed || record.wanted(k);
-      needed = needed && !complex;
-      if (record.fits(g, K)) {  // nothing was broadcast
-        Tensor part = product<Name, K>(record, from, shape, shape, needed);
-        dx[K] = complex ? conj(part) : std::move(part);
-        return;
-      }
-      const Shape own = record.shape(K), target = led_target(record, own, shape.rank());
-      Tensor part = product<Name, K>(record, from, shape, target, needed);
+  if constexpr (!p.is_unconnected) {
+    // The transpose of a complex product is the product with the conjugate.
+    const bool complex = p.has_function && is_complex(detail::block(g)->dtype);
+    Tensor held;
+    const Tensor& from = complex ? held = conj(g) : g;
+    bool needed = false;
+    for (std::size_t k = K + 1; k < kernels::row<Name>.arity; ++k) needed = needed || record.wanted(k);
+    needed = needed && !complex;
+    if (record.fits(g, K)) {  // nothing was broadcast
+      Tensor part = product<Name, K>(record, from, nullptr, nullptr, needed);
       if (complex) part = conj(part);
-      dx[K] = sum_to(record, part, own);
+      dx[K] = std::move(part);
+      return;
     }
+    const Shape own = record.shape(K), target = led_target(record, own, detail::block(g)->rank);
+    Tensor part = product<Name, K>(record, from, nullptr, &target, needed);
+    if (complex) part = conj(part);
+    dx[K] = sum_to(record, part, own);
+  }
 }
 
 template <table::FixedString Name, std::size_t K>
@@ -260,7 +270,7 @@ void push(const tape::Record& record, const Tensor& t, Tensor& dy) {
   if constexpr (!std::get<K>(kernels::row<Name>.products).is_unconnected)
     if (t.defined()) {
       const Shape shape = record.output_shape();
-      Tensor part = product<Name, K>(record, t, shape, shape, true);
+      Tensor part = product<Name, K>(record, t, &shape, nullptr, true);
       if (part.shape() != shape) part = broadcast_to(part, shape);
       dy = dy.defined() ? add(std::move(dy), part) : part;
     }
@@ -279,7 +289,9 @@ constexpr Row make_row() {
   r.rule.name = row.name.data();
   r.rule.batched = true;
   r.rule.vjp = [](const tape::Record& record, std::span<const Tensor> g, std::span<Gradient> dx) {
-    [&]<std::size_t... K>(std::index_sequence<K...>) { (pull<Name, K>(record, g[0], dx), ...); }
+    [&]<std::size_t... K>(std::index_sequence<K...>) {
+      ((record.wanted(K) ? pull<Name, K>(record, g[0], dx) : void()), ...);
+    }
     (std::make_index_sequence<arity>());
   };
   r.rule.jvp = [](const tape::Record& record, std::span<const Tensor> t, std::span<Tensor> dy) {

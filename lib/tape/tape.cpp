@@ -278,7 +278,7 @@ void watch(Tape& t, const Variable& v) { watch(t, v, v.dtype(), v.shape()); }
 
 // A followed result is gone: nobody can name it as a target any more.
 namespace {
-inline void note_destroyed_on(Tape* stack, const detail::Block* b) noexcept {
+void note_destroyed_on(Tape* stack, const detail::Block* b) noexcept {
   for (Tape* t = stack; t; t = t->below)
     if (const std::uint32_t slot = t->find(b); slot != no_slot && t->slots[slot].id == b->id) {
       if (t->kind == Tape::Kind::forward)
@@ -289,13 +289,25 @@ inline void note_destroyed_on(Tape* stack, const detail::Block* b) noexcept {
 }
 }  // namespace
 
-void note_destroyed(const detail::Block* b) noexcept {
+[[gnu::noinline]] void note_destroyed(const detail::Block* b) noexcept {
   note_destroyed_on(top, b);
   for (const Suspend* h = hidden; h; h = h->below_) [[unlikely]] note_destroyed_on(h->top_, b);
 }
 
 namespace {
-[[maybe_unused]] const bool installed = (detail::on_marked_destroyed = note_destroyed, true);
+// Nearly always there is one tape, and it made the first mark.
+void note_marked_destroyed(const detail::Block* b) noexcept {
+  Tape* t = top;
+  const detail::Mark m = b->marks[0];
+  if (t && !t->below && !hidden && t->kind == Tape::Kind::reverse && m.tape == t->serial && m.slot < t->slots.size())
+      [[likely]]
+    if (Slot& slot = t->slots[m.slot]; slot.id == b->id) {
+      slot.dead = true;
+      return;
+    }
+  note_destroyed(b);
+}
+[[maybe_unused]] const bool installed = (detail::on_marked_destroyed = note_marked_destroyed, true);
 }  // namespace
 
 }  // namespace reel::tape

@@ -94,6 +94,20 @@ TEST_CASE("a program that turns to arrays of another size takes no memory from t
   CHECK(memory_stats().pool_misses == before);
 }
 
+TEST_CASE("the result of an op has memory of its own, whatever its operand's is") {
+  const std::vector<double> values(1000, 3);
+  const Tensor own = full({1000}, 3.0), line = full({2, 1000}, 3.0);
+  for (const Tensor& x : {own, line[1], reshape(own, {1000}), borrow(values.data(), {1000}, 0)}) {
+    const std::int64_t before = memory_stats().live_bytes;
+    const Tensor y = x * x;
+    CHECK(memory_stats().live_bytes - before >= 8000);
+    CHECK((detail::block(y)->flags == detail::contiguous_flag && !detail::block(y)->base));
+    CHECK((y.shape() == Shape{1000} && y.strides() == Shape{1}));
+    CHECK(y.to_vector() == std::vector<double>(1000, 9));
+    CHECK(x.to_vector() == values);
+  }
+}
+
 TEST_CASE("peak bytes follow the largest use") {
   reset_peak_bytes();
   const std::int64_t live = memory_stats().live_bytes;

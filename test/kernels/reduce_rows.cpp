@@ -145,6 +145,53 @@ void run(RowLoop kernel, std::initializer_list<const void*> in, void* out, std::
   kernel(in.begin(), out, n, rows);
 }
 
+// The columns of a matrix, whatever lane they come to, against the same numbers as rows.
+template <class T>
+void check_columns(const Set& set) {
+  const Rows& rows = set.rows[index(type_of<T>)];
+  const std::vector<T> x = numbers<T>(-20, 20, 6), g = numbers<T>(-1, 1, 8);
+  for (std::ptrdiff_t n : {1, 2, 8, 9, 70, 700})
+    for (std::ptrdiff_t columns : {1, 3, 16, 37}) {
+      const auto size = static_cast<std::size_t>(n * columns), count = static_cast<std::size_t>(columns);
+      const auto turned = [&](const std::vector<T>& v) {
+        std::vector<T> t(size);
+        for (std::size_t i = 0; i < size; ++i) t[i] = v[i % count * static_cast<std::size_t>(n) + i / count];
+        return t;
+      };
+      INFO(set.isa << ", " << columns << " columns of " << n << " numbers of " << sizeof(T) << " bytes");
+      const auto check = [&](const RowOrColumnLoop& loop, std::initializer_list<const std::vector<T>*> in, bool whole) {
+        const void *by_row[3], *by_column[3];
+        std::vector<T> held[3], expected(size), got(size + 1, T(77));
+        std::size_t k = 0;
+        for (const std::vector<T>* v : in) {
+          by_row[k] = v->data();
+          held[k] = v->size() == count ? *v : turned(*v);
+          by_column[k] = held[k].data();
+          ++k;
+        }
+        loop.rows(by_row, expected.data(), n, columns);
+        loop.columns(by_column, got.data(), n, columns);
+        if (whole) expected = turned(expected);
+        T worst = 0;
+        for (std::size_t i = 0; i < (whole ? size : count); ++i)
+          worst = std::max(worst, std::abs(got[i] - expected[i]) / (1 + std::abs(expected[i])));
+        CHECK(worst <= 64 * std::numeric_limits<T>::epsilon());
+        CHECK(got[whole ? size : count] == 77);  // what is behind them stays
+      };
+      const std::vector<T> xs(x.begin(), x.begin() + n * columns), gs(g.begin(), g.begin() + n * columns);
+      std::vector<T> z(size), each(g.begin(), g.begin() + columns), sums(count);
+      check(rows.softmax, {&xs}, true);
+      check(rows.log_softmax, {&xs}, true);
+      check(rows.logsumexp, {&xs}, false);
+      run(rows.softmax, {xs.data()}, z.data(), n, columns);
+      check(rows.softmax_product, {&gs, &z}, true);
+      run(rows.log_softmax, {xs.data()}, z.data(), n, columns);
+      check(rows.log_softmax_product, {&gs, &z}, true);
+      run(rows.logsumexp, {xs.data()}, sums.data(), n, columns);
+      check(rows.logsumexp_product, {&each, &xs, &sums}, true);
+    }
+}
+
 template <class T>
 void check_rows(const Set& set) {
   const Rows& rows = set.rows[index(type_of<T>)];
@@ -397,7 +444,9 @@ TEST_CASE("reductions of integers are exact modulo 2^n") {
 TEST_CASE("softmax, log_softmax, logsumexp of a row and their products") {
   for (const Set* set : sets()) {
     check_rows<float>(*set);
+    check_columns<float>(*set);
     check_rows<double>(*set);
+    check_columns<double>(*set);
     check_many_rows<float>(*set);
     check_many_rows<double>(*set);
   }

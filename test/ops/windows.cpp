@@ -158,6 +158,20 @@ TEST_CASE("conv2d and both gradients against loops: many blocks of rows, channel
   }
 }
 
+TEST_CASE("conv2d and both gradients against loops: rows of every width, that share their padding") {
+  const Shape kernels[] = {{3, 2, 3, 3}, {2, 2, 1, 9}, {5, 2, 3, 21}};
+  const Padding paddings[] = {Padding::same, {{1, 1}, {7, 5}}, {{4, 5}, {20, 23}}, {{0, 0}, {19, 19}}};
+  for (const std::int64_t width : {3, 7, 8, 9, 15, 16, 17, 31, 32, 35})
+    for (const Shape& w : kernels)
+      for (const Padding& padding : paddings)
+        for (const Size2d& stride : {Size2d{1, 1}, Size2d{2, 2}, Size2d{1, 3}}) {
+          if (padding.rule == Padding::given && width + padding.columns[0] + padding.columns[1] < w[3]) continue;
+          const Geometry o{{2, 2, 5, width}, w, {stride, padding, {1, 1}, 1}};
+          INFO(said(o));
+          check_geometry(o, DType::float32, 1e-5);
+          check_geometry(o, DType::float64, 1e-13);
+        }
+}
 TEST_CASE("conv2d and both gradients: an infinity or NaN reaches what is made of it, and nothing else") {
   const auto same = [](const Tensor& x, const std::vector<double>& expected) {
     const auto values = x.to_vector();

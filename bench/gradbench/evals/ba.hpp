@@ -38,15 +38,19 @@ struct SparseMatrix {
 };
 
 /// The input gives one camera, point, weight and feature, to be repeated.
-inline Input read(const Json& input) {
-  Input x{.cameras = integer_at(input, "n"), .points = integer_at(input, "m"), .observations = integer_at(input, "p")};
+inline Input read(const Field& input) {
+  // The parameters have numbers of 32 bits.
+  const std::int64_t most = Field::largest / (camera_size + 3 + 1);
+  Input x{.cameras = input.at("n").integer(1, most),
+          .points = input.at("m").integer(1, most),
+          .observations = input.at("p").integer(1, most)};
   const auto repeated = [](const Tensor& column, std::int64_t count) {
     return contiguous(broadcast_to(expand_dims(column, 1), {column.size(), count}));
   };
-  x.camera = repeated(tensor_at(input, "cam"), x.cameras);
-  x.point = repeated(tensor_at(input, "x"), x.points);
-  x.weight = reel::full({x.observations}, input.at("w").get<double>());
-  x.feature = repeated(tensor_at(input, "feat"), x.observations);
+  x.camera = repeated(input.at("cam").tensor({camera_size}), x.cameras);
+  x.point = repeated(input.at("x").tensor({3}), x.points);
+  x.weight = reel::full({x.observations}, input.at("w").number());
+  x.feature = repeated(input.at("feat").tensor({2}), x.observations);
   for (std::int64_t i = 0; i < x.observations; ++i) {
     x.camera_of.push_back(i % x.cameras);
     x.point_of.push_back(i % x.points);
@@ -125,6 +129,7 @@ inline SparseMatrix jacobian(const Input& x) {
   tape.watch(parameters);
   const std::array<Tensor, 2> error = project(parameters, x.feature);
   const Tensor of_weight = weight_error(x.weight);
+  tape.stop();
   std::vector<Tensor> columns;  // 2 * block_size, of one element for each observation
   const reel::GradientOptions zeros{.unconnected_gradients = reel::UnconnectedGradients::zero};
   for (const Tensor& coordinate : error)

@@ -75,9 +75,9 @@ struct Input {
   Expansion expansion;
 };
 
-inline Input read(const Json& input) {
-  const std::int64_t size = integer_at(input, "ell");
-  return {reshape(tensor_at(input, "A"), {size, size}), expansion(std::min(size, rows_at_once))};
+inline Input read(const Field& input) {
+  const std::int64_t size = input.at("ell").integer(1);
+  return {reshape(input.at("A").tensor({size * size}), {size, size}), expansion(std::min(size, rows_at_once))};
 }
 
 inline Tensor primal(const Input& x) {

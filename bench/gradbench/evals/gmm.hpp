@@ -81,13 +81,15 @@ inline Json to_json(const Parameters& gradient) {
           {"l", to_json(gradient.l)}};
 }
 
-inline Input read(const Json& input) {
-  const std::int64_t d = integer_at(input, "d"), k = integer_at(input, "k"), n = integer_at(input, "n");
-  return {{tensor_of(input.at("alpha"), {k}), tensor_of(input.at("mu"), {k, d}), tensor_of(input.at("q"), {k, d}),
-           tensor_of(input.at("l"), {k, d * (d - 1) / 2})},
-          tensor_of(input.at("x"), {n, d}),
-          input.at("gamma").get<double>(),
-          integer_at(input, "m")};
+inline Input read(const Field& input) {
+  const std::int64_t d = input.at("d").integer(1), k = input.at("k").integer(1), n = input.at("n").integer(1);
+  const Field gamma = input.at("gamma");
+  if (gamma.number() <= 0) gamma.fail(gamma.json().dump(), "positive");
+  return {{input.at("alpha").tensor({k}), input.at("mu").tensor({k, d}), input.at("q").tensor({k, d}),
+           input.at("l").tensor({k, d * (d - 1) / 2})},
+          input.at("x").tensor({n, d}),
+          gamma.number(),
+          input.at("m").integer(0)};
 }
 
 inline Module functions() {

@@ -61,9 +61,11 @@ inline std::vector<std::int64_t> sort_bones(const std::vector<std::int64_t>& par
   return order;
 }
 
-inline Model read_model(const Json& input) {
-  Model model{.mirrored = input.at("is_mirrored").get<bool>()};
-  const auto order = sort_bones(input.at("parents").get<std::vector<std::int64_t>>(), model.levels);
+inline Model read_model(const Field& input) {
+  Model model{.mirrored = input.at("is_mirrored").boolean()};
+  const std::int64_t count = input.at("parents").size();
+  if (count == 0) input.at("parents").fail("an empty list", "that of all bones");
+  const auto order = sort_bones(input.at("parents").integers(-1, count - 1), model.levels);
   // Bone 0 is the wrist; of the four bones of each finger the first does not turn, the second turns about x and z, the
   // others about x.
   std::vector<std::int64_t> x_angle(order.size(), pose_size), z_angle(order.size(), pose_size);
@@ -76,30 +78,36 @@ inline Model read_model(const Json& input) {
   model.x_angle = reel::from_data(x_angle);
   model.z_angle = reel::from_data(z_angle);
   const Tensor bones = reel::from_data(order);
-  model.relative = gather(tensor_at(input, "base_relatives"), bones);
-  model.inverse = gather(tensor_at(input, "inverse_base_absolutes"), bones);
-  model.vertices = tensor_at(input, "base_positions");
-  model.weights = gather(tensor_at(input, "weights"), bones, 1);
+  model.relative = gather(input.at("base_relatives").tensor({count, 4, 4}), bones);
+  model.inverse = gather(input.at("inverse_base_absolutes").tensor({count, 4, 4}), bones);
+  model.vertices = input.at("base_positions").tensor({any_extent, 4});
+  model.weights = gather(input.at("weights").tensor({model.vertices.shape()[0], count}), bones, 1);
   return model;
 }
 
-inline Input read(const Json& input) {
-  const Json& data = input.at("data");
-  Input x{
-      .model = read_model(data.at("model")), .pose = tensor_at(input, "theta"), .points = tensor_at(data, "points")};
-  const auto correspondences = data.at("correspondences").get<std::vector<std::int64_t>>();
-  if (input.at("us").empty()) {
-    x.corners = {reel::from_data(correspondences)};
+inline Input read(const Field& input) {
+  const Field data = input.at("data"), correspondences = data.at("correspondences");
+  Input x{.model = read_model(data.at("model")),
+          .pose = input.at("theta").tensor({pose_size}),
+          .points = data.at("points").tensor({any_extent, 3})};
+  const std::int64_t points = x.points.shape()[0], last_vertex = x.model.vertices.shape()[0] - 1;
+  if (correspondences.size() != points)
+    correspondences.fail("a list of " + std::to_string(correspondences.size()),
+                         "one number for each of " + std::to_string(points) + " points");
+  if (input.at("us").is_empty_list()) {
+    x.corners = {reel::from_data(correspondences.integers(0, last_vertex))};
     return x;
   }
-  x.surface = tensor_at(input, "us");
-  const Json& triangles = data.at("model").at("triangles");
-  for (std::size_t corner = 0; corner < 3; ++corner) {
-    std::vector<std::int64_t> vertices;
-    for (const std::int64_t triangle : correspondences)
-      vertices.push_back(triangles.at(static_cast<std::size_t>(triangle)).at(corner).get<std::int64_t>());
-    x.corners.push_back(reel::from_data(vertices));
+  x.surface = input.at("us").tensor({points, 2});
+  const Field triangles = data.at("model").at("triangles");
+  std::vector<std::vector<std::int64_t>> vertices(3);
+  for (const std::int64_t number : correspondences.integers(0, triangles.size() - 1)) {
+    const Field triangle = triangles.at(number);
+    const std::vector<std::int64_t> corners = triangle.integers(0, last_vertex);
+    if (corners.size() != 3) triangle.fail("a list of " + std::to_string(corners.size()), "three vertices");
+    for (std::size_t corner = 0; corner < 3; ++corner) vertices[corner].push_back(corners[corner]);
   }
+  for (const std::vector<std::int64_t>& corner : vertices) x.corners.push_back(reel::from_data(corner));
   return x;
 }
 

@@ -13,6 +13,10 @@ struct Input {
   Tensor centroids;  // [k, d]
 };
 
+struct Direction {
+  Tensor value;  // [k, d]
+};
+
 // The index of each point's nearest centroid, [n]: by |p - c|^2 less |p|^2, which all centroids share, in blocks of
 // points whose distances stay in the cache.
 inline Tensor nearest(const Tensor& points, const Tensor& centroids) {
@@ -39,16 +43,31 @@ inline Tensor cost(const Tensor& points, const Tensor& centroids) {
 
 // The gradient over the diagonal of the Hessian, element by element. The Hessian is diagonal: its product with ones, a
 // forward derivative of the gradient, is the diagonal.
-inline Tensor direction(const Tensor& points, const Tensor& centroids) {
+inline Direction direction(const Tensor& points, const Tensor& centroids) {
   reel::ForwardAccumulator accumulator(centroids, ones_like(centroids));
   reel::GradientTape tape;
   tape.watch(centroids);
   const reel::Gradient gradient = tape.gradient(cost(points, centroids), centroids);
-  return *gradient / *accumulator.jvp(gradient);
+  return {*gradient / *accumulator.jvp(gradient)};
+}
+
+/// The cost does not depend on a centroid to which no point is nearest: as published its direction is 0 / 0, that is,
+/// there is none, and the answer is an error.
+inline Json to_json(const Direction& direction) {
+  const std::vector<double> values = direction.value.to_vector();
+  const auto columns = static_cast<std::size_t>(direction.value.shape()[1]);
+  for (std::size_t i = 0; i < values.size(); i += columns)
+    if (std::isnan(values[i]))
+      throw reel::ValueError("no point is nearest to centroid " + std::to_string(i / columns) +
+                             ": Newton's direction is 0 / 0 there; leave the centroid out");
+  return gradbench::to_json(direction.value);
 }
 
 inline Module functions() {
-  const auto read = [](const Json& input) { return Input{tensor_at(input, "points"), tensor_at(input, "centroids")}; };
+  const auto read = [](const Field& input) {
+    const Tensor points = input.at("points").tensor({any_extent, any_extent});
+    return Input{points, input.at("centroids").tensor({any_extent, points.shape()[1]})};
+  };
   return {{"cost", timed(read, [](const Input& input) { return cost(input.points, input.centroids); })},
           {"dir", timed(read, [](const Input& input) { return direction(input.points, input.centroids); })}};
 }

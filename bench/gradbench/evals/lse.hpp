@@ -11,7 +11,7 @@ inline reel::Tensor primal(const reel::Tensor& x) {
 }
 
 inline Module functions() {
-  const auto read = [](const Json& input) { return tensor_at(input, "x"); };
+  const auto read = [](const Field& input) { return input.at("x").tensor({any_extent}); };
   return {{"primal", timed(read, primal)}, {"gradient", timed(read, reel::grad(primal))}};
 }
 

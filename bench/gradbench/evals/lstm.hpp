@@ -23,9 +23,15 @@ struct Input {
   Tensor sequence;  // [characters, bits]
 };
 
-inline Input read(const Json& input) {
-  return {tensor_at(input, "main_params"), tensor_at(input, "extra_params"), tensor_at(input, "state"),
-          tensor_at(input, "sequence")};
+inline Input read(const Field& input) {
+  const Tensor sequence = input.at("sequence").tensor({any_extent, any_extent});
+  if (sequence.shape()[0] < 2) input.at("sequence").fail("one character", "two or more: each tells of the next");
+  const std::int64_t bits = sequence.shape()[1], rows = input.at("state").size();
+  if (rows == 0 || rows % 2 != 0)
+    input.at("state").fail(rows == 0 ? "an empty list" : "a list of " + std::to_string(rows),
+                           "two rows for each layer");
+  return {input.at("main_params").tensor({rows, 4 * bits}), input.at("extra_params").tensor({3, bits}),
+          input.at("state").tensor({rows, bits}), sequence};
 }
 
 /// What the last layer says after each of `inputs`, [characters - 1, bits].

@@ -28,7 +28,9 @@ inline Tensor primal(const Tensor& x, std::int64_t s) {
 }
 
 inline Module functions() {
-  const auto read = [](const Json& input) { return Input{tensor_at(input, "x"), integer_at(input, "s")}; };
+  const auto read = [](const Field& input) {
+    return Input{input.at("x").tensor({any_extent}), input.at("s").integer(1)};
+  };
   const auto last = [](const Tensor& x, std::int64_t s) { return primal(x, s)[-1]; };
   return {{"primal", timed(read, [](const Input& input) { return primal(input.x, input.s); })},
           {"gradient", timed(read, [=](const Input& input) { return reel::grad<0>(last)(input.x, input.s); })}};

@@ -8,7 +8,7 @@ namespace gradbench::particle {
 using descent::Mode;
 using reel::Tensor;
 
-inline double read(const Json& input) { return input.at("w").get<double>(); }
+inline double read(const Field& input) { return input.at("w").number(); }
 
 /// The square of where the particle crosses the axis, by steps of Euler's method and a last straight line.
 inline Tensor crossing(Mode mode, const Tensor& w) {

@@ -7,7 +7,7 @@ namespace gradbench::saddle {
 using descent::Mode;
 using reel::Tensor;
 
-inline Tensor read(const Json& input) { return tensor_at(input, "start"); }
+inline Tensor read(const Field& input) { return input.at("start").tensor({2}); }
 
 inline Tensor value(const Tensor& x, const Tensor& y) { return sum(square(x)) - sum(square(y)); }
 

@@ -1,7 +1,8 @@
 """Tests the GradBench tool over its protocol: main.py PROGRAM.
 
-Each other file here has cases(), which yields (module, function, input, expected output). The expected outputs are of
-plain Python numbers, from formulas that share nothing with the program; all must agree to a relative 1e-10.
+refused.py has inputs that are refused. Each other file here has cases(), which yields (module, function, input, expected
+output). The expected outputs are of plain Python numbers, from formulas that share nothing with the program; all must
+agree to a relative 1e-10.
 """
 import importlib
 import json
@@ -11,6 +12,8 @@ import subprocess
 import sys
 
 sys.dont_write_bytecode = True
+import refused  # noqa: E402
+
 TOLERANCE = 1e-10
 failures = []
 
@@ -59,12 +62,13 @@ def difference(expected, actual):
 def test_values():
     cases = []
     for file in sorted(pathlib.Path(__file__).parent.glob("*.py")):
-        if file.name != "main.py":
+        if file.name not in ("main.py", "refused.py"):
             cases += importlib.import_module(file.stem).cases()
     answers, status, errors = serve(
         {"id": i, "kind": "evaluate", "module": module, "function": function, "input": given}
         for i, (module, function, given, _) in enumerate(cases))
     check(status == 0 and len(answers) == len(cases), f"{len(answers)} of {len(cases)} answers, status {status}: {errors}")
+    check(errors == "", f"good messages give no warning: {errors}")
     for (module, function, given, expected), answer in zip(cases, answers):
         what = f"{module}.{function}({str(json.dumps(given))[:200]})"
         if not answer["success"]:
@@ -96,23 +100,46 @@ def test_protocol():
 
 
 def test_failures():
-    bad = [("nothing", "primal", {}), ("lse", "nothing", {}), ("lse", "primal", {}), ("lse", "primal", {"x": "text"}),
-           ("lse", "primal", {"x": []}), ("kmeans", "cost", {"points": [[1.0, 2.0], [3.0]], "centroids": [[1.0, 2.0]]}),
-           ("kmeans", "cost", {"points": [[1.0, 2.0]], "centroids": [[1.0]]}), ("lse", "primal", {"x": [1.0, None]}),
-           ("kmeans", "dir", {"points": [[1.0]], "centroids": []}), ("kmeans", "cost", {"points": [], "centroids": [[1.0]]}),
-           ("ode", "gradient", {"x": [], "s": 1}), ("llsq", "primal", {"x": [1.0], "n": 10**15}),
-           ("hello", "square", None), ("gmm", "objective", {"d": 2}), ("lse", "primal", {"x": [1.0], "min_runs": "many"})]
+    bad = [("nothing", "primal", {}), ("lse", "nothing", {}), ("llsq", "primal", {"x": [1.0], "n": 10**15}),
+           *((module, function, given) for module, function, given, _ in refused.cases())]
     answers, status, _ = serve([evaluation(i, *case) for i, case in enumerate(bad)] + [evaluation(99, "hello", "square", 3)])
-    check(status == 0 and len(answers) == len(bad) + 1, "the program survives bad input")
+    check(status == 0 and len(answers) == len(bad) + 1, f"the program survives bad input: {status}, {len(answers)} of {len(bad) + 1}")
     for case, answer in zip(bad, answers):
         check(answer["success"] is False and answer["error"] and "output" not in answer, f"{case}: {answer}")
     check(answers[-1]["output"] == 9, "a good message after bad ones")
 
 
+def test_errors():
+    """What is wrong is said in the words of the program: module, function, field, what was found and what is wanted."""
+    cases = list(refused.cases())
+    answers, _, _ = serve([evaluation(i, *case[:3]) for i, case in enumerate(cases)])
+    for (module, function, given, error), answer in zip(cases, answers):
+        wanted = f"{module}.{function}: {error}"
+        check(answer.get("error") == wanted, f"{str(given)[:200]}: {wanted!r} expected, {answer} found")
+
+
+def test_bad_messages():
+    """What has an id is answered, and the next message as well."""
+    good = evaluation(9, "hello", "square", 3)
+    for line, error in (
+            ({"id": 1}, "the message has no field 'kind'"), ({"id": 1, "kind": 2}, "'kind' is 2; it must be a string"),
+            ({"id": 1, "kind": "evaluate"}, "the message has no field 'module'"),
+            ({"id": 1, "kind": "evaluate", "module": "hello"}, "the message has no field 'function'"),
+            ({"id": 1, "kind": "evaluate", "module": "hello", "function": "square"}, "hello.square: the message has no field 'input'"),
+            ({"id": 1, "kind": "define"}, "the message has no field 'module'"),
+            ({"id": 1, "kind": "define", "module": None}, "'module' is null; it must be a string"),
+            ('{"id":1,"kind":"evaluate","module":"hello","function":"square","input":1e400}', "1e400 is too large for float64"),
+            ('{"text":"1e400 \\"1e400","input":[2,-1e999,1e-400],"kind":"evaluate","id":1}', "-1e999 is too large for float64"),
+            ('{"id":1,"input":[1' + "0" * 400 + "]}", "1" + "0" * 39 + " is too large for float64")):
+        answers, status, errors = serve([line, good])
+        check(answers[:1] == [{"id": 1, "success": False, "error": error}], f"{str(line)[:100]}: {answers[:1]}")
+        check(status == 0 and not errors and answers[1:] and answers[1]["output"] == 9, f"{str(line)[:100]}: {status} {errors}")
+
+
 def test_malformed():
     good = {"id": 0, "kind": "start"}
-    for line in ["{", "[]", "3", "null", '{"id": 1}', '{"kind": "start"}', '{"id": "x", "kind": "start"}', "\xff\xfe",
-                 '{"id": 1, "kind": "evaluate"}', '{"id": 1, "kind": 2}', "[" * 100000, '{"id": 1, "kind": "start"} x']:
+    for line in ["{", "[]", "3", "null", '{"kind": "start"}', '{"id": "x", "kind": "start"}', "\xff\xfe",
+                 "[" * 100000, '{"id": 1, "kind": "start"} x', '{"id": 1e400, "kind": "start"}', '{"id": 1, "input": 1e400 x}']:
         answers, status, errors = serve([good, line, good])
         check(status == 1 and errors and answers == [{"id": 0, "tool": "reel"}], f"{line[:40]!r}: {status} {answers} {errors}")
 
@@ -138,7 +165,7 @@ def test_long_lines():
 
 
 count = test_values()
-for test in (test_protocol, test_failures, test_malformed, test_runs, test_long_lines):
+for test in (test_protocol, test_failures, test_errors, test_bad_messages, test_malformed, test_runs, test_long_lines):
     test()
 print(*failures, sep="\n")
 print(f"{count} values compared, {len(failures)} failures")

@@ -10,13 +10,14 @@ namespace {
 template <LaneElement T, class I>
 void enter(Rows& rows) {
   using Functions = RowFunctions<T, I>;
+  using Across = RowFunctions<T, I, true>;
   using Norm = NormFunctions<T, I>;
-  rows = {.softmax = &Functions::softmax,
-          .log_softmax = &Functions::log_softmax,
-          .logsumexp = &Functions::logsumexp,
-          .softmax_product = &Functions::softmax_product,
-          .log_softmax_product = &Functions::log_softmax_product,
-          .logsumexp_product = &Functions::logsumexp_product,
+  rows = {.softmax = {&Functions::softmax, &Across::softmax},
+          .log_softmax = {&Functions::log_softmax, &Across::log_softmax},
+          .logsumexp = {&Functions::logsumexp, &Across::logsumexp},
+          .softmax_product = {&Functions::softmax_product, &Across::softmax_product},
+          .log_softmax_product = {&Functions::log_softmax_product, &Across::log_softmax_product},
+          .logsumexp_product = {&Functions::logsumexp_product, &Across::logsumexp_product},
           .cross_entropy = &Functions::cross_entropy,
           .cross_entropy_product = &Functions::cross_entropy_product,
           .cross_entropy_labels_product = &Functions::cross_entropy_labels_product,

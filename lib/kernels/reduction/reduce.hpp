@@ -76,6 +76,12 @@ struct Pairwise {
 
   template <class Terms>
   static T run(std::ptrdiff_t n, const Terms& terms) {
+    return across<Operation>(lane(n, terms));
+  }
+
+  // What is left once all lanes are combined.
+  template <class Terms>
+  [[gnu::always_inline]] static L lane(std::ptrdiff_t n, const Terms& terms) {
     L partial[60];  // the sums of 2^k blocks, for the bits k of the number of blocks
     std::ptrdiff_t depth = 0, i = 0;
     for (std::size_t blocks = 1; n - i >= block; i += block, ++blocks) {
@@ -97,7 +103,7 @@ struct Pairwise {
     }
     L total = partial[--depth];
     while (depth > 0) total = combine(partial[--depth], total);
-    return across<Operation>(total);
+    return total;
   }
 };
 

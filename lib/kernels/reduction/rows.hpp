@@ -1,13 +1,13 @@
 // How a function of a row sees it. Rows of up to two lanes stay in registers; very short ones are turned on their
 // side, a lane's worth of rows at a time, so that lane j holds the rows' elements j; longer ones lie in memory, in L1
-// after the first pass. A function is written once, for any of the three:
+// after the first pass. Columns of a matrix are on their side already. A function is written once, for any of the four:
 //   values(slot, p)  the row at p, to be read (slot: 0, 1, 2, a different one for each operand)
 //   fold<O>(f, v...) f(lane of v...) combined by O over the row, in every element of a lane
 //   map(out, f, v...) f(lane of v...) for the whole row, as values; v may be values that map gave
 //   store(v, out)    puts what map gave in its place
 //   each(p), put(a, p) one number per row, read and written
 //   add(to, f, v...) adds f(lane of v...) to what is at `to` (not sideways)
-// Which of the three it is depends on the rows' length alone, and nothing on where a row stands among others.
+// Which of them it is depends on the rows' length alone, and nothing on where a row stands among others.
 #pragma once
 #include <tuple>
 
@@ -197,6 +197,62 @@ struct SidewaysRows {
       store_first(a, p, count);
   }
 };
+
+// Up to a lane's worth of neighbouring columns of a matrix, whose rows are `stride` elements apart.
+template <LaneElement T, class I>
+struct ColumnsOf {
+  using L = Lane<T, I>;
+  using Values = const T*;
+  std::ptrdiff_t n, stride, count;
+
+  [[gnu::always_inline]] L load(const T* p) const { return count == L::size ? L::load(p) : load_first(p, count, L(0)); }
+
+  // For Pairwise, which counts elements: a lane of them for each row.
+  template <class F, class... V>
+  struct Terms {
+    const ColumnsOf& columns;
+    const F& f;
+    std::tuple<V...> v;
+    template <std::size_t... K>
+    [[gnu::always_inline]] L row(std::ptrdiff_t r, std::index_sequence<K...>) const {
+      return f(columns.load(std::get<K>(v) + r * columns.stride)...);
+    }
+    [[gnu::always_inline]] L whole(std::ptrdiff_t j) const { return row(j / L::size, std::index_sequence_for<V...>()); }
+    [[gnu::always_inline]] L part(std::ptrdiff_t j, std::ptrdiff_t) const { return whole(j); }  // there is none
+    [[gnu::always_inline]] Terms block(std::ptrdiff_t i, std::ptrdiff_t) const {
+      const std::ptrdiff_t offset = i / L::size * columns.stride;
+      return {columns, f, std::apply([offset](auto... p) { return std::tuple<V...>(p + offset...); }, v)};
+    }
+  };
+
+  [[gnu::always_inline]] std::ptrdiff_t rows() const { return count; }
+  [[gnu::always_inline]] Values values(int, const T* p) const { return p; }
+  template <class Operation, class F, class... V>
+  [[gnu::always_inline]] L fold(const F& f, V... v) const {
+    return Pairwise<T, I, Operation>::lane(n * L::size, Terms<F, V...>{*this, f, {v...}});
+  }
+  template <class F, class... V>
+  [[gnu::always_inline]] Values map(T* out, const F& f, V... v) const {
+    for (std::ptrdiff_t j = 0; j < n * stride; j += stride) put(f(load(v + j)...), out + j);
+    return out;
+  }
+  [[gnu::always_inline]] void store(Values, T*) const {}
+  [[gnu::always_inline]] L each(const T* p) const { return load(p); }
+  [[gnu::always_inline]] void put(L a, T* p) const {
+    if (count == L::size)
+      a.store(p);
+    else
+      store_first(a, p, count);
+  }
+};
+
+// The same as for_rows() for the columns of a matrix [n, columns].
+template <LaneElement T, class I, class F>
+[[gnu::always_inline]] inline void for_columns(std::ptrdiff_t n, std::ptrdiff_t columns, const F& f) {
+  constexpr std::ptrdiff_t size = Lane<T, I>::size;
+  for (std::ptrdiff_t c = 0; c < columns; c += size)
+    f(ColumnsOf<T, I>{n, columns, columns - c < size ? columns - c : size}, c);
+}
 
 // f(how to see them, number of the first) for all rows of n elements. Rows of up to `Longest` are turned on their side:
 // worth it for longer ones where there is much to do per row, like a logarithm.

@@ -5,10 +5,21 @@
 
 namespace reel::kernels {
 
-template <LaneElement T, class I>
+// Of rows that lie one after the other or, Across, of the columns of a matrix.
+template <LaneElement T, class I, bool Across = false>
 struct RowFunctions {
   using L = Lane<T, I>;
   static constexpr std::ptrdiff_t sideways = 8, sideways_log = 32;
+
+  template <std::ptrdiff_t Longest, class F>
+  [[gnu::always_inline]] static void for_each(std::ptrdiff_t n, std::ptrdiff_t rows, const F& f) {
+    if constexpr (Across)
+      for_columns<T, I>(n, rows, f);
+    else
+      for_rows<T, I, Longest>(n, rows, f);
+  }
+  // Where row r begins.
+  static constexpr std::ptrdiff_t at(std::ptrdiff_t r, std::ptrdiff_t n) { return Across ? r : r * n; }
 
   static const T* operand(const void* const* in, std::size_t k) { return static_cast<const T*>(in[k]); }
   static constexpr auto itself = [](L a) { return a; };
@@ -48,9 +59,9 @@ struct RowFunctions {
   }
 
   static void softmax(const void* const* in, void* out, std::ptrdiff_t n, std::ptrdiff_t rows) {
-    for_rows<T, I, sideways>(n, rows, [&](const auto& row, std::ptrdiff_t r) {
-      T* to = static_cast<T*>(out) + r * n;
-      const auto [e, sum] = shares(row, row.values(0, operand(in, 0) + r * n), to);
+    for_each<sideways>(n, rows, [&](const auto& row, std::ptrdiff_t r) {
+      T* to = static_cast<T*>(out) + at(r, n);
+      const auto [e, sum] = shares(row, row.values(0, operand(in, 0) + at(r, n)), to);
       const L scale = L(1) / sum;
       row.store(row.map(
                     to, [scale](L a) { return a * scale; }, e),
@@ -58,9 +69,9 @@ struct RowFunctions {
     });
   }
   static void log_softmax(const void* const* in, void* out, std::ptrdiff_t n, std::ptrdiff_t rows) {
-    for_rows<T, I, sideways_log>(n, rows, [&](const auto& row, std::ptrdiff_t r) {
-      T* to = static_cast<T*>(out) + r * n;
-      const auto x = row.values(0, operand(in, 0) + r * n);
+    for_each<sideways_log>(n, rows, [&](const auto& row, std::ptrdiff_t r) {
+      T* to = static_cast<T*>(out) + at(r, n);
+      const auto x = row.values(0, operand(in, 0) + at(r, n));
       const Logarithm l = logarithm(row, x);
       row.store(row.map(
                     to, [l](L a) { return a - l.m - l.log; }, x),
@@ -68,17 +79,17 @@ struct RowFunctions {
     });
   }
   static void logsumexp(const void* const* in, void* out, std::ptrdiff_t n, std::ptrdiff_t rows) {
-    for_rows<T, I, sideways_log>(n, rows, [&](const auto& row, std::ptrdiff_t r) {
-      const Logarithm l = logarithm(row, row.values(0, operand(in, 0) + r * n));
+    for_each<sideways_log>(n, rows, [&](const auto& row, std::ptrdiff_t r) {
+      const Logarithm l = logarithm(row, row.values(0, operand(in, 0) + at(r, n)));
       row.put(l.m + l.log, static_cast<T*>(out) + r);
     });
   }
 
   // in: g, z
   static void softmax_product(const void* const* in, void* out, std::ptrdiff_t n, std::ptrdiff_t rows) {
-    for_rows<T, I, sideways>(n, rows, [&](const auto& row, std::ptrdiff_t r) {
-      T* to = static_cast<T*>(out) + r * n;
-      const auto g = row.values(0, operand(in, 0) + r * n), z = row.values(1, operand(in, 1) + r * n);
+    for_each<sideways>(n, rows, [&](const auto& row, std::ptrdiff_t r) {
+      T* to = static_cast<T*>(out) + at(r, n);
+      const auto g = row.values(0, operand(in, 0) + at(r, n)), z = row.values(1, operand(in, 1) + at(r, n));
       const L mean = row.template fold<Sum>([](L a, L b) { return a * b; }, g, z);
       row.store(row.map(
                     to, [mean](L a, L b) { return b * (a - mean); }, g, z),
@@ -86,9 +97,9 @@ struct RowFunctions {
     });
   }
   static void log_softmax_product(const void* const* in, void* out, std::ptrdiff_t n, std::ptrdiff_t rows) {
-    for_rows<T, I, sideways>(n, rows, [&](const auto& row, std::ptrdiff_t r) {
-      T* to = static_cast<T*>(out) + r * n;
-      const auto g = row.values(0, operand(in, 0) + r * n), z = row.values(1, operand(in, 1) + r * n);
+    for_each<sideways>(n, rows, [&](const auto& row, std::ptrdiff_t r) {
+      T* to = static_cast<T*>(out) + at(r, n);
+      const auto g = row.values(0, operand(in, 0) + at(r, n)), z = row.values(1, operand(in, 1) + at(r, n));
       const L total = row.template fold<Sum>(itself, g);
       row.store(row.map(
                     to, [total](L a, L b) { return a - row_exp(b) * total; }, g, z),
@@ -97,11 +108,11 @@ struct RowFunctions {
   }
   // in: g, one per row; x; z, one per row
   static void logsumexp_product(const void* const* in, void* out, std::ptrdiff_t n, std::ptrdiff_t rows) {
-    for_rows<T, I, sideways>(n, rows, [&](const auto& row, std::ptrdiff_t r) {
-      T* to = static_cast<T*>(out) + r * n;
+    for_each<sideways>(n, rows, [&](const auto& row, std::ptrdiff_t r) {
+      T* to = static_cast<T*>(out) + at(r, n);
       const L g = row.each(operand(in, 0) + r), z = row.each(operand(in, 2) + r);
       row.store(row.map(
-                    to, [g, z](L a) { return g * row_exp(a - z); }, row.values(1, operand(in, 1) + r * n)),
+                    to, [g, z](L a) { return g * row_exp(a - z); }, row.values(1, operand(in, 1) + at(r, n))),
                 to);
     });
   }

@@ -71,11 +71,38 @@ struct ConvolutionLoops {
 
   // ---- products of planes
 
-  [[gnu::always_inline]] static T across(L a) {
-    if constexpr (is_scalar_lane<T, I>)
-      return a.v;
-    else
-      return xsimd::hadd(a.v);
+  // Element i is the sum of lane[i], of as many lanes as one has elements.
+  [[gnu::always_inline]] static L sums_across(const L* lane) {
+#if XSIMD_WITH_AVX512BW
+    // xsimd 8 mixes up the sums of 16.
+    if constexpr (std::same_as<L, Lane<float, isa::avx512>>) {
+      __m512 four[4];
+      for (int i = 0; i < 4; ++i) {
+        const __m512 a = lane[4 * i].v, b = lane[4 * i + 1].v, c = lane[4 * i + 2].v, d = lane[4 * i + 3].v;
+        const __m512 ab = _mm512_add_ps(_mm512_unpacklo_ps(a, b), _mm512_unpackhi_ps(a, b)),
+                     cd = _mm512_add_ps(_mm512_unpacklo_ps(c, d), _mm512_unpackhi_ps(c, d));
+        four[i] = _mm512_add_ps(_mm512_shuffle_ps(ab, cd, 0x44), _mm512_shuffle_ps(ab, cd, 0xee));
+      }
+      const auto halves = [](__m512 a, __m512 b) {
+        return _mm512_add_ps(_mm512_shuffle_f32x4(a, b, 0x88), _mm512_shuffle_f32x4(a, b, 0xdd));
+      };
+      return typename L::Batch(halves(halves(four[0], four[1]), halves(four[2], four[3])));
+    }
+#endif
+    typename L::Batch rows[L::size];
+    for (std::ptrdiff_t i = 0; i < L::size; ++i) rows[i] = lane[i].v;
+    return xsimd::haddp(rows);
+  }
+  // out[i] = the sum of lane[i].
+  template <int Count>
+  [[gnu::always_inline]] static void across(const L* lane, T* out) {
+    std::ptrdiff_t i = 0;
+    if constexpr (is_scalar_lane<T, I>) {
+      for (; i < Count; ++i) out[i] = lane[i].v;
+    } else {
+      for (; Count - i >= L::size; i += L::size) sums_across(lane + i).store(out + i);
+      for (; i < Count; ++i) out[i] = xsimd::hadd(lane[i].v);
+    }
   }
 
   template <int Rows, int Taps>
@@ -98,8 +125,10 @@ struct ConvolutionLoops {
       }
     }
     T* out = static_cast<T*>(p.out) + f * p.out_stride + k;
+    T total[Rows][Taps];
+    across<Rows * Taps>(acc[0], total[0]);
     for (int r = 0; r < Rows; ++r)
-      for (int t = 0; t < Taps; ++t) out[r * p.out_stride + t] += across(acc[r][t]);
+      for (int t = 0; t < Taps; ++t) out[r * p.out_stride + t] += total[r][t];
   }
   template <int Rows>
   [[gnu::noinline]] static void tiles(const PlaneProducts& p, std::ptrdiff_t f) {
@@ -127,6 +156,12 @@ struct ConvolutionLoops {
     for (std::ptrdiff_t i = 0; i < n; i += L::size) value.store(to + i);
   }
   [[gnu::always_inline]] static void copy_row(const T* from, T* to, std::ptrdiff_t n) {
+    if constexpr (L::masked) {
+      std::ptrdiff_t i = 0;
+      for (; n - i >= L::size; i += L::size) L::load(from + i).store(to + i);
+      if (n > i) L::load_first(from + i, n - i, L(0)).store_first(to + i, n - i);
+      return;
+    }
     if (n < L::size) {
       for (std::ptrdiff_t i = 0; i < n; ++i) to[i] = from[i];
       return;
@@ -134,6 +169,21 @@ struct ConvolutionLoops {
     std::ptrdiff_t i = 0;
     for (; n - i > L::size; i += L::size) L::load(from + i).store(to + i);
     L::load(from + n - L::size).store(to + n - L::size);
+  }
+  // to[0..width) = from[0..n) and the fill behind, and maybe up to a lane more.
+  [[gnu::always_inline]] static void fill_row(const T* from, T* to, std::ptrdiff_t n, std::ptrdiff_t width, L fill) {
+    std::ptrdiff_t i = 0;
+    if constexpr (L::masked) {
+      for (; n - i >= L::size; i += L::size) L::load(from + i).store(to + i);
+      if (n > i) {
+        L::load_first(from + i, n - i, fill).store(to + i);
+        i += L::size;
+      }
+    } else {
+      copy_row(from, to, n);
+      i = n;
+    }
+    fill_over(to + i, width - i, fill);
   }
 
   // Every other element; the compiler shuffles lanes where it knows the distance.
@@ -145,27 +195,41 @@ struct ConvolutionLoops {
     const L fill(static_cast<T>(p.fill));
     T* to = static_cast<T*>(p.to);
     const T* from = static_cast<const T*>(p.from);
-    const std::ptrdiff_t copied = p.last_column - p.first_column;
-    fill_over(to, p.first_row * p.columns, fill);
-    to += p.first_row * p.columns;
-    for (std::ptrdiff_t r = p.first_row; r < p.last_row; ++r, to += p.columns, from += p.row_stride) {
-      fill_over(to, p.first_column, fill);
-      T* row = to + p.first_column;
-      if (p.column_stride == 1)
-        copy_row(from, row, copied);
-      else if (p.column_stride == 2)
-        take_other(from, row, copied);
-      else
-        for (std::ptrdiff_t i = 0; i < copied; ++i) row[i] = from[i * p.column_stride];
-      fill_over(to + p.last_column, p.columns - p.last_column, fill);
+    std::ptrdiff_t copied = p.last_column - p.first_column;
+    if (copied == p.columns && p.row_stride == copied && p.column_stride == 1) {  // as it lies
+      fill_over(to, p.first_row * copied, fill);
+      to += p.first_row * copied;
+      copied *= p.last_row - p.first_row;
+      copy_row(from, to, copied);
+      return fill_over(to + copied, (p.rows - p.last_row) * p.columns, fill);
     }
-    fill_over(to, (p.rows - p.last_row) * p.columns, fill);
+    // What lies in front of a row lies behind the row before.
+    const std::ptrdiff_t front = p.last_row > p.first_row ? p.first_column : 0;
+    fill_over(to, p.first_row * p.columns + front, fill);
+    to += p.first_row * p.columns + front;
+    for (std::ptrdiff_t r = p.first_row; r < p.last_row; ++r, to += p.columns, from += p.row_stride) {
+      const std::ptrdiff_t width = r + 1 < p.rows ? p.columns : p.columns - front;
+      if (p.column_stride == 1) {
+        fill_row(from, to, copied, width, fill);
+        continue;
+      }
+      if (p.column_stride == 2)
+        take_other(from, to, copied);
+      else
+        for (std::ptrdiff_t i = 0; i < copied; ++i) to[i] = from[i * p.column_stride];
+      fill_over(to + copied, width - copied, fill);
+    }
+    fill_over(to, (p.rows - p.last_row) * p.columns - front, fill);
   }
 
   static void take_back(const void* in, std::ptrdiff_t width, void* out, std::ptrdiff_t row_stride,
                         std::ptrdiff_t column_stride, std::ptrdiff_t rows, std::ptrdiff_t columns, bool add) {
     const T* from = static_cast<const T*>(in);
     T* to = static_cast<T*>(out);
+    if (width == columns && row_stride == columns && column_stride == 1) {  // as it lies
+      columns *= rows;
+      rows = 1;
+    }
     for (std::ptrdiff_t r = 0; r < rows; ++r, from += width, to += row_stride) {
       if (add)
         for (std::ptrdiff_t i = 0; i < columns; ++i) to[i * column_stride] += from[i];

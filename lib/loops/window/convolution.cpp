@@ -196,7 +196,7 @@ void Correlation::run() {
       std::clamp<std::int64_t>(std::min(divide_up(enough, shared()), batch * groups * work / shared() / window_piece),
                                1, divide_up(all_blocks, 2));
   const std::int64_t tasks = shared() * parts, width = set.columns, out_stride = round_up(stretch * width, lane);
-  const std::int64_t plane_bytes = round_up((chunk * set.size() + 2 * lane) * bytes, 64);
+  const std::int64_t plane_bytes = round_up((chunk * set.size() + set.behind(lane)) * bytes, 64);
 
   std::vector<std::vector<std::ptrdiff_t>> offsets;
   for (const Pass& pass : passes) {
@@ -213,7 +213,7 @@ void Correlation::run() {
       const std::int64_t count = std::min(chunk, operands - first);
       for (std::int64_t i = 0; i < count; ++i)
         set.lay_out(k, x, x.at(n, group * operands + first + i), skipped, memory + i * set.size() * bytes);
-      std::fill_n(memory + count * set.size() * bytes, 2 * lane * bytes, std::byte{0});
+      std::fill_n(memory + count * set.size() * bytes, set.behind(lane) * bytes, std::byte{0});
       const std::byte* w = weight + group * each * bytes;
       for (std::size_t p = 0; p < passes.size(); ++p) {
         const Pass& pass = passes[p];
@@ -331,6 +331,12 @@ void convolve_back(const Convolved& c, const Tensor& y, const Tensor& w, const T
   job.set.image_columns = c.columns.results;
   job.set.rows = height;
   job.set.columns = width;
+  const auto most = [](const std::vector<Line>& all) {
+    std::int64_t count = 0;
+    for (const Line& line : all) count = std::max(count, line.count);
+    return count;
+  };
+  job.set.share_padding(most(rows), most(columns));
   for (const Line& r : rows)
     for (const Line& s : columns) {
       Pass pass{{}, r.count, s.count, r.first, s.first, c.rows.stride, c.columns.stride};

@@ -11,7 +11,9 @@
 namespace reel::loops {
 namespace {
 
-constexpr std::int64_t cached = std::int64_t{1} << 19, together = 3 * (std::int64_t{1} << 18), fewest = 256;
+constexpr std::int64_t cached = std::int64_t{1} << 19, fewest = 256;
+// Bytes of four planes of y, which stay in the first cache while all of x passes by.
+constexpr std::int64_t kept = 7 << 12;
 constexpr std::int64_t most_filters = 64, most_taps = 576, enough = 8;
 
 template <class T>
@@ -113,10 +115,9 @@ void convolve_filters(const Convolved& c, const Tensor& given_x, const Tensor& g
   out.rows = stretch;
   const std::int64_t n = round_up((stretch - 1) * in.columns + c.columns.results, lane),
                      y_stride = round_up(stretch * in.columns, lane) + lane;
-  const std::int64_t x_step = round_up(channel_count * in.size() + 2 * lane, 16),
+  const std::int64_t x_step = round_up(channel_count * in.size() + in.behind(lane), 16),
                      y_step = filter_count * y_stride + lane;
-  const std::int64_t at_once =
-      std::clamp<std::int64_t>(together / ((x_step + y_step) * bytes), 1, divide_up(units, parts));
+  const std::int64_t at_once = std::clamp<std::int64_t>(kept / (4 * y_stride * bytes), 1, divide_up(units, parts));
 
   std::vector<std::ptrdiff_t> offsets;
   for (std::int64_t i = 0; i < channel_count; ++i)
@@ -144,7 +145,7 @@ void convolve_filters(const Convolved& c, const Tensor& given_x, const Tensor& g
         std::byte* to = memory + u * x_step * bytes;
         for (std::int64_t i = 0; i < own_channels; ++i)
           in.lay_out(k, x, x.at(image, group * channels + first_channel + i), skipped, to + i * in.size() * bytes);
-        std::fill_n(to + own_channels * in.size() * bytes, 2 * lane * bytes, std::byte{0});
+        std::fill_n(to + own_channels * in.size() * bytes, in.behind(lane) * bytes, std::byte{0});
         to = to_y + u * y_step * bytes;
         for (std::int64_t i = 0; i < own_filters; ++i, to += y_stride * bytes) {
           out.lay_out(k, y, y.at(image, group * filters + first_filter + i), skipped, to);

@@ -11,23 +11,41 @@ Images::Images(const Tensor& x) : data(detail::block(x)->data) {
     step[d] = detail::block(x)->strides()[d] * static_cast<std::int64_t>(item_size(x.dtype()));
 }
 
+namespace {
+
+// The first element of an axis that the image has, and the first that it has no more.
+std::int64_t first_of(std::int64_t at, std::int64_t step, std::int64_t n) {
+  return std::clamp<std::int64_t>(divide_up(-at, step), 0, n);
+}
+std::int64_t last_of(std::int64_t at, std::int64_t step, std::int64_t extent, std::int64_t first, std::int64_t n) {
+  return std::clamp<std::int64_t>(divide_up(extent - at, step), first, n);
+}
+
+}  // namespace
+
+void PlaneSet::share_padding(std::int64_t result_rows, std::int64_t results) {
+  constexpr std::int64_t lane = 16;  // the longest there is
+  std::int64_t most = columns - results;
+  for (const Origin& origin : planes) {
+    const std::int64_t first = first_of(origin.column, column_step, columns);
+    most = std::min({most, first, columns - last_of(origin.column, column_step, image_columns, first, columns)});
+  }
+  const auto lanes = [&](std::int64_t width) { return divide_up((result_rows - 1) * width + results, lane); };
+  if (lanes(columns - most) == lanes(columns)) return;
+  shared = most;
+  columns -= most;
+}
+
 void PlaneSet::lay_out(const kernels::Convolution& kernel, const Images& x, const std::byte* image, std::int64_t shift,
                        std::byte* to) const {
   const auto bytes = static_cast<std::int64_t>(kernel.bytes);
   for (const Origin& origin : planes) {
     const std::int64_t row = origin.row + shift * row_step;
-    // The first element of an axis that the image has, and the first that it has no more.
-    const auto first = [](std::int64_t at, std::int64_t step, std::int64_t n) {
-      return std::clamp<std::int64_t>(divide_up(-at, step), 0, n);
-    };
-    const auto last = [](std::int64_t at, std::int64_t step, std::int64_t extent, std::int64_t from, std::int64_t n) {
-      return std::clamp<std::int64_t>(divide_up(extent - at, step), from, n);
-    };
     kernels::PlaneLayout p;
-    p.first_row = first(row, row_step, rows);
-    p.last_row = last(row, row_step, image_rows, p.first_row, rows);
-    p.first_column = first(origin.column, column_step, columns);
-    p.last_column = last(origin.column, column_step, image_columns, p.first_column, columns);
+    p.first_row = first_of(row, row_step, rows);
+    p.last_row = last_of(row, row_step, image_rows, p.first_row, rows);
+    p.first_column = first_of(origin.column, column_step, columns);
+    p.last_column = last_of(origin.column, column_step, image_columns, p.first_column, columns);
     p.from =
         image + (row + p.first_row * row_step) * x.step[2] + (origin.column + p.first_column * column_step) * x.step[3];
     p.row_stride = row_step * x.step[2] / bytes;
@@ -59,6 +77,7 @@ std::vector<Tap> windows(const Convolved& c, PlaneSet& set) {
       taps.push_back({at - set.planes.begin(), row / c.rows.stride, column / c.columns.stride, i * c.columns.taps + j});
       if (at == set.planes.end()) set.planes.push_back(origin);
     }
+  set.share_padding(c.rows.results, c.columns.results);
   return taps;
 }
 

@@ -36,9 +36,15 @@ struct PlaneSet {
   std::int64_t row_step, column_step;
   std::int64_t image_rows, image_columns;
   std::int64_t rows, columns;  // of each plane
+  std::int64_t shared = 0;     // columns behind the end of a row, which are the first of the next
   double fill = 0;
 
   std::int64_t size() const { return static_cast<std::int64_t>(planes.size()) * rows * columns; }
+  /// Elements behind the last plane that are read, as `fill` or to be dropped.
+  std::int64_t behind(std::int64_t lane) const { return shared + 2 * lane; }
+  /// Lets the padding in front of a row serve behind the one before too: rows are then shorter by what they share, but
+  /// have room for so many results; where so many rows of results take fewer lanes for it.
+  void share_padding(std::int64_t result_rows, std::int64_t results);
   /// The planes of an image one behind the other, from row `shift` on; overwrites up to a lane more.
   void lay_out(const kernels::Convolution& kernel, const Images& x, const std::byte* image, std::int64_t shift,
                std::byte* to) const;

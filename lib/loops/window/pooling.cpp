@@ -34,7 +34,7 @@ void greatest(const Convolved& c, const Tensor& from, const Tensor& y, Place* pl
           static_cast<T>(first_tap(c.rows, i) * c.columns.taps + first_tap(c.columns, j));
   const Images x(from);
   const std::int64_t channels = from.shape()[1], count = from.shape()[0] * channels;
-  const std::int64_t plane_bytes = round_up((set.size() + 3 * lane) * bytes, 64);
+  const std::int64_t plane_bytes = round_up((set.size() + set.behind(lane) + lane) * bytes, 64);
   Workspaces workspaces(count, plane_bytes + 2 * padded * bytes);
   const std::int64_t grain =
       std::max<std::int64_t>(1, 65536 / (rows * columns * static_cast<std::int64_t>(taps.size())));
@@ -43,7 +43,7 @@ void greatest(const Convolved& c, const Tensor& from, const Tensor& y, Place* pl
       T *best = reinterpret_cast<T*>(memory + plane_bytes), *at = best + padded;
       for (std::int64_t image = begin; image < end; ++image) {
         set.lay_out(k, x, x.at(image / channels, image % channels), 0, memory);
-        std::fill_n(reinterpret_cast<T*>(memory) + set.size(), 3 * lane, T(0));
+        std::fill_n(reinterpret_cast<T*>(memory) + set.size(), set.behind(lane) + lane, static_cast<T>(set.fill));
         k.greatest(memory, offsets.data(), static_cast<std::ptrdiff_t>(taps.size()), first.data(), best, at, n);
         for (std::int64_t i = 0; i < rows; ++i) {
           const std::int64_t to = (image * rows + i) * columns;

@@ -1,5 +1,5 @@
-// Kernels of whole rows on tensors: rows along the last axis, or along any other by way of a scratch copy. Nothing
-// here is recorded.
+// Kernels of whole rows on tensors: rows along the last axis, or along any other, where they are the columns of
+// matrices. Nothing here is recorded.
 #pragma once
 #include <initializer_list>
 
@@ -25,7 +25,16 @@ inline RowOperand one_per_row(const Tensor& x) { return {loops::contiguous(x), 1
 void by_rows(kernels::RowLoop kernel, std::int64_t n, std::initializer_list<RowOperand> operands, const Tensor& out,
              std::int64_t width);
 
+/// Fewer columns than that are not worth a lane.
+inline constexpr std::int64_t least_columns = 8;
+
+/// The same for the columns of matrices [n, inner], which lie one after the other; those of `out`, too, if its width is
+/// n. `alone`: each element of the result is made of the elements in its own place, so that a few rows of a matrix can
+/// be computed by themselves.
+void by_columns(kernels::RowLoop kernel, std::int64_t n, std::int64_t inner, std::initializer_list<RowOperand> operands,
+                const Tensor& out, std::int64_t width, bool alone = false);
+
 /// kernel(x, more...) with rows along `axis` of x; `more` may have fewer axes in front.
-Tensor along_axis(kernels::RowLoop kernel, int axis, const Tensor& x, const Tensor* more = nullptr);
+Tensor along_axis(const kernels::RowOrColumnLoop& kernel, int axis, const Tensor& x, const Tensor* more = nullptr);
 
 }  // namespace reel::ops

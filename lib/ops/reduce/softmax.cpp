@@ -13,7 +13,7 @@ namespace {
 
 int axis_of(const tape::Record& r) { return static_cast<int>(r.attributes()[0]); }
 
-Tensor normalised(const tape::Rule& rule, kernels::RowLoop kernels::Rows::*kernel, const Operand& operand,
+Tensor normalised(const tape::Rule& rule, kernels::RowOrColumnLoop kernels::Rows::*kernel, const Operand& operand,
                   std::int64_t axis, bool keep_result) {
   const tape::OpScope scope(operand);
   Tensor held, converted;
@@ -55,12 +55,27 @@ constexpr tape::Rule log_softmax_rule = linear<log_softmax_vjp, log_softmax_jvp>
 
 // ---- logsumexp
 
+// x as matrices [n, inner], whose columns become one number each: true where it is that without a copy.
+bool has_columns(const Tensor& x, std::int64_t mask, std::int64_t& inner) {
+  if (!detail::block(x)->contiguous() || mask == 0) return false;
+  int d = x.rank();
+  inner = 1;
+  while ((mask >> (d - 1) & 1) == 0) inner *= x.shape()[--d];
+  while (d > 0 && (mask >> (d - 1) & 1)) --d;
+  return inner >= least_columns && mask >> d << d == mask && (mask & ((std::int64_t{1} << d) - 1)) == 0;
+}
+
 Tensor logsumexp_bare(const Tensor& x, const Reduced& r) {
   const tape::Suspend unrecorded;
   const kernels::Rows& kernel = row_kernels("logsumexp", x.dtype());
   if (r.count == 0) return full(r.shape, -INFINITY, x.dtype());
   Tensor z = detail::empty(x.dtype(), r.shape);
-  if (z.size() > 0) by_rows(kernel.logsumexp, r.count, {whole_rows(to_rows(x, r.mask))}, z, 1);
+  if (std::int64_t inner; z.size() == 0)
+    return z;
+  else if (has_columns(x, r.mask, inner))
+    by_columns(kernel.logsumexp.columns, r.count, inner, {{x, r.count}}, z, 1);
+  else
+    by_rows(kernel.logsumexp, r.count, {whole_rows(to_rows(x, r.mask))}, z, 1);
   return z;
 }
 
@@ -83,12 +98,20 @@ void logsumexp_vjp(const tape::Record& r, std::span<const Tensor> g, std::span<G
   // The rows are those of x with the reduced axes last; g has them, too, and maybe many times.
   const tape::Suspend unrecorded;
   const std::int64_t mask = r.attributes()[0];
+  const kernels::RowOrColumnLoop& kernel = row_kernels("logsumexp", r.saved(0).dtype()).logsumexp_product;
+  if (std::int64_t inner; has_columns(r.saved(0), mask, inner)) {
+    const Tensor& x = r.saved(0);
+    const Tensor out = detail::empty(x.dtype(), shape);
+    const std::int64_t n = x.size() / std::max<std::int64_t>(1, r.saved(1).size());
+    if (out.size() > 0)
+      by_columns(kernel.columns, n, inner, {one_per_row(g[0]), {x, n}, one_per_row(r.saved(1))}, out, n, true);
+    dx[0] = out;
+    return;
+  }
   const Tensor rows = to_rows(r.saved(0), mask);
   const std::int64_t n = rows.shape()[-1];
   const Tensor out = detail::empty(rows.dtype(), r.led(rows.shape()));
-  if (out.size() > 0)
-    by_rows(row_kernels("logsumexp", rows.dtype()).logsumexp_product, n,
-            {one_per_row(g[0]), whole_rows(rows), one_per_row(r.saved(1))}, out, n);
+  if (out.size() > 0) by_rows(kernel, n, {one_per_row(g[0]), whole_rows(rows), one_per_row(r.saved(1))}, out, n);
   dx[0] = from_rows(out, shape, mask << r.lead());
 }
 void logsumexp_jvp(const tape::Record& r, std::span<const Tensor> t, std::span<Tensor> dy) {

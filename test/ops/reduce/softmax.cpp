@@ -39,6 +39,79 @@ TEST_CASE("logsumexp over several axes") {
   CHECK(support::difference({logsumexp(flip(transpose(x)), {0, 2})}, {flip(logsumexp(x, {0, 2}))}).error < 1e-14);
 }
 
+TEST_CASE("logsumexp and softmax of columns are those of rows, infinities and NaN too") {
+  const Tensor x = tensor({{-inf, -inf}, {-inf, 1}, {inf, 2}, {inf, inf}, {qnan, 1}, {1000, 1000}, {0, -50}});
+  const auto same = [](const Tensor& a, const Tensor& b) {
+    const Doubles p = a.to_vector(), q = b.to_vector();
+    bool equal = p.size() == q.size();
+    for (std::size_t i = 0; equal && i < p.size(); ++i)
+      equal = p[i] == q[i] || (std::isnan(p[i]) && std::isnan(q[i])) || std::abs(p[i] - q[i]) < 1e-15 * std::abs(q[i]);
+    return equal;
+  };
+  const Tensor columns = contiguous(transpose(x));
+  CHECK(same(logsumexp(columns, 0), logsumexp(x, 1)));
+  CHECK(same(softmax(columns, 0), transpose(softmax(x, 1))));
+  CHECK(same(log_softmax(columns, 0), transpose(log_softmax(x, 1))));
+  CHECK(gradient_at([](const Tensor& t) { return logsumexp(t, 0); }, columns)[0] == 0.5);
+}
+
+TEST_CASE("logsumexp over any adjacent axes: value, gradient for each cotangent, all rows of a Jacobian") {
+  support::Random random("logsumexp of columns");
+  struct Case {
+    Shape shape;
+    Axes axes;
+  };
+  // Matrices of few columns, that fit a cache, and that do not; lanes that are partly filled.
+  for (const auto& [shape, axes] : {Case{{7, 5}, 0},
+                                    {{300, 200}, 0},
+                                    {{3, 70, 61}, 1},
+                                    {{2, 3, 5, 7}, {1, 2}},
+                                    {{2, 40, 40, 3}, {0, 1}},
+                                    {{5, 1, 9}, 1},
+                                    {{3, 500, 37}, 1},
+                                    {{4, 6, 2}, {0, 2}},
+                                    {{1, 9}, 0},
+                                    {{2000, 65}, 0}}) {
+    INFO(to_string(shape));
+    const Tensor x = random.tensor(shape, -3, 3), z = log(sum(exp(x), axes, true)), v = random.tensor(z.shape());
+    CHECK(support::difference({logsumexp(x, axes, true)}, {z}).error < 1e-14);
+    const support::Function call = [&, &axes = axes](const support::Tensors& t) {
+      return support::Tensors{logsumexp(t[0], axes, true)};
+    };
+    CHECK(support::difference(support::pull(call, {x}, {v}), {v * exp(x - z)}).error < 1e-13);
+    const Tensor x32 = cast(x, DType::float32);
+    CHECK(support::difference({cast(logsumexp(x32, axes, true), DType::float64)}, {z}).error < 1e-5);
+    if (x.size() > 300) continue;
+    GradientTape tape;
+    tape.watch(x);
+    const Tensor y = logsumexp(x, axes, true);
+    const Tensor all = *tape.jacobian(y, x);
+    const Tensor rows = reshape(all, Shape{y.size(), x.size()}), expected = exp(x - z);
+    for (std::int64_t i = 0; i < y.size(); ++i) {
+      const Tensor unit = reshape(one_hot(i, y.size(), DType::float64), y.shape());
+      CHECK(support::difference({rows[i]}, {reshape(unit * expected, Shape{x.size()})}).error < 1e-13);
+    }
+  }
+}
+
+TEST_CASE("all rows of the Jacobian of softmax and log_softmax of columns") {
+  support::Random random("Jacobian of columns");
+  for (const Shape& shape : {Shape{4, 9}, Shape{2, 3, 10}, Shape{3, 4, 2}})
+    for (auto f : {softmax, log_softmax}) {
+      const int axis = shape.rank() - 2;
+      const Tensor x = random.tensor(shape);
+      const support::Function call = [&](const support::Tensors& t) { return support::Tensors{f(t[0], axis)}; };
+      GradientTape tape;
+      tape.watch(x);
+      const Tensor y = f(x, axis), all = reshape(*tape.jacobian(y, x), Shape{y.size(), x.size()});
+      for (std::int64_t i = 0; i < y.size(); ++i) {
+        const Tensor unit = reshape(one_hot(i, y.size(), DType::float64), y.shape());
+        const support::Tensors row = support::pull(call, {x}, {unit});
+        CHECK(support::difference({all[i]}, {reshape(row[0], Shape{x.size()})}).error < 1e-14);
+      }
+    }
+}
+
 TEST_CASE("softmax and log_softmax of extreme rows") {
   const Tensor x = tensor({{-inf, -inf}, {-inf, 1}, {1000, -1000}});
   const Doubles z = softmax(x).to_vector();
@@ -84,7 +157,7 @@ TEST_CASE("rows with NaN and infinities, however long they are and wherever thes
 
 TEST_CASE("softmax along any axis, its fused and its recorded derivative") {
   support::Random random("softmax");
-  for (const Shape& s : {Shape{7}, Shape{3, 1}, Shape{40, 30}, Shape{2, 130, 3}, Shape{300, 200}})
+  for (const Shape& s : {Shape{7}, Shape{3, 1}, Shape{40, 30}, Shape{2, 130, 3}, Shape{300, 200}, Shape{3, 150, 90}})
     for (int axis = 0; axis < s.rank(); ++axis)
       for (auto f : {softmax, log_softmax}) {
         INFO(to_string(s) << " axis " << axis);
