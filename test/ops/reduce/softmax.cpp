@@ -52,7 +52,7 @@ TEST_CASE("logsumexp and softmax of columns are those of rows, infinities and Na
   CHECK(same(logsumexp(columns, 0), logsumexp(x, 1)));
   CHECK(same(softmax(columns, 0), transpose(softmax(x, 1))));
   CHECK(same(log_softmax(columns, 0), transpose(log_softmax(x, 1))));
-  CHECK(gradient_at([](const Tensor& t) { return logsumexp(t, 0); }, columns)[0] == 0.5);
+  CHECK(slope_at([](const Tensor& t) { return logsumexp(t, 0); }, columns)[0] == 0.5);
 }
 
 TEST_CASE("logsumexp over any adjacent axes: value, gradient for each cotangent, all rows of a Jacobian") {
