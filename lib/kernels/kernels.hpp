@@ -54,6 +54,9 @@ struct Reduction {
   void (*run)(Strided in, std::ptrdiff_t n, void* out);
   // acc[i] = acc[i] combined with in[i], both contiguous.
   void (*merge)(void* acc, const void* in, std::ptrdiff_t n);
+  // out[i] = in[0][i] to in[count - 1][i] merged one after the other, count >= 1, all contiguous and apart. Of floating
+  // types.
+  void (*merge_all)(const void* const* in, std::ptrdiff_t count, void* out, std::ptrdiff_t n) = nullptr;
 };
 
 // out[j] = index of the first greatest (least) of the n elements j + i stride, for `count` neighbours j. n >= 1. A NaN

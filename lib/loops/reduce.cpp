@@ -192,8 +192,14 @@ struct Rows {
     else
       with_size(p.bytes, [&](auto element) { gather<decltype(element)>(row, stride, to, width); });
   }
-  // to = the rows that the walk comes to, one after the other.
+  // to = the rows that the walk comes to, at most `leaf`, one after the other.
   void sequence(std::int64_t offset, Walk<1>& walk, std::int64_t rows, std::byte* to, std::byte* spare) const {
+    if (stride == 1 && !p.made && p.op.merge_all) {
+      const void* row[leaf];
+      for (std::int64_t r = 0; r < rows; ++r, walk.next())
+        row[r] = p.from + (offset + walk.offset(0)) * static_cast<std::int64_t>(p.bytes);
+      return p.op.merge_all(row, rows, to, width);
+    }
     load(offset + walk.offset(0), to);
     walk.next();
     const bool in_memory = stride == 1 && !p.made;

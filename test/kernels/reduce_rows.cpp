@@ -371,6 +371,27 @@ void check_integers(const Set& set, Type type) {
     }
 }
 
+// Rows merged all at once have the bits of rows merged one after the other, and nothing behind the last is touched.
+template <class T>
+void check_merging(const Set& set) {
+  std::vector<T> x = numbers<T>(-2, 2, 11);
+  x[5] = std::numeric_limits<T>::quiet_NaN();
+  for (Reduce kind : {Reduce::sum, Reduce::prod, Reduce::max, Reduce::min})
+    for (std::ptrdiff_t n : {1, 2, 3, 7, 8, 15, 16, 17, 31, 64, 100, 127, 129, 511, 1000})
+      for (std::ptrdiff_t count : {1, 2, 5, 8}) {
+        const Reduction& r = set.reduction(kind, type_of<T>);
+        const void* rows[8];
+        for (std::ptrdiff_t i = 0; i < count; ++i) rows[i] = x.data() + i * (n + 1);
+        std::vector<T> expected(x.begin(), x.begin() + n), out(static_cast<std::size_t>(n) + 1, T(-7));
+        for (std::ptrdiff_t i = 1; i < count; ++i) r.merge(expected.data(), rows[i], n);
+        r.merge_all(rows, count, out.data(), n);
+        INFO(set.isa << ", " << count << " rows of " << n << " numbers of " << sizeof(T) << " bytes");
+        for (std::size_t i = 0; i < expected.size(); ++i)
+          CHECK((out[i] == expected[i] || (std::isnan(out[i]) && std::isnan(expected[i]))));
+        CHECK(out.back() == -7);
+      }
+}
+
 }  // namespace
 
 TEST_CASE("a sum and a dot product are within 4 eps of the sum of their terms' magnitudes") {
@@ -384,6 +405,13 @@ TEST_CASE("a reduction's order depends on the number of elements alone") {
   for (const Set* set : sets()) {
     check_order<float>(*set);
     check_order<double>(*set);
+  }
+}
+
+TEST_CASE("rows merged at once are merged one after the other") {
+  for (const Set* set : sets()) {
+    check_merging<float>(*set);
+    check_merging<double>(*set);
   }
 }
 

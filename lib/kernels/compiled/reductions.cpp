@@ -39,6 +39,31 @@ struct FloatReduction {
     const Strided operands[] = {{acc, 1}, {in, 1}};
     Map<T, I, Combine<Operation>, 4, 0, 1>::run(operands, acc, n);
   }
+  static void merge_all(const void* const* in, std::ptrdiff_t count, void* out, std::ptrdiff_t n) {
+    using L = Lane<T, I>;
+    constexpr std::ptrdiff_t lanes = 8;
+    const auto row = [&](std::ptrdiff_t r) { return static_cast<const T*>(in[r]); };
+    T* to = static_cast<T*>(out);
+    std::ptrdiff_t i = 0;
+    for (; n - i >= lanes * L::size; i += lanes * L::size) {
+      L acc[lanes];
+      for (std::ptrdiff_t k = 0; k < lanes; ++k) acc[k] = L::load(row(0) + i + k * L::size);
+      for (std::ptrdiff_t r = 1; r < count; ++r)
+        for (std::ptrdiff_t k = 0; k < lanes; ++k)
+          acc[k] = Operation::combine(acc[k], L::load(row(r) + i + k * L::size));
+      for (std::ptrdiff_t k = 0; k < lanes; ++k) acc[k].store(to + i + k * L::size);
+    }
+    for (; n - i >= L::size; i += L::size) {
+      L acc = L::load(row(0) + i);
+      for (std::ptrdiff_t r = 1; r < count; ++r) acc = Operation::combine(acc, L::load(row(r) + i));
+      acc.store(to + i);
+    }
+    if (i == n) return;
+    const L rest = L(Operation::template neutral<T>);
+    L acc = load_first(row(0) + i, n - i, rest);
+    for (std::ptrdiff_t r = 1; r < count; ++r) acc = Operation::combine(acc, load_first(row(r) + i, n - i, rest));
+    store_first(acc, to + i, n - i);
+  }
 };
 
 // The sum of complex numbers: those of their parts, each in the same order.
@@ -179,7 +204,8 @@ Reduction& at(Set& set, Reduce kind, Type type) { return set.reduce[static_cast<
 template <LaneElement T, class I>
 void enter_floats(Set& set, Type type) {
   const auto entry = []<class Operation>(Operation) {
-    return Reduction{&FloatReduction<T, I, Operation>::run, &FloatReduction<T, I, Operation>::merge};
+    using R = FloatReduction<T, I, Operation>;
+    return Reduction{&R::run, &R::merge, &R::merge_all};
   };
   at(set, Reduce::sum, type) = entry(Sum());
   at(set, Reduce::prod, type) = entry(Prod());
