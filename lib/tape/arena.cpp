@@ -36,19 +36,29 @@ void Arena::clear(bool keep) noexcept {
   count_ = 0;
 }
 
-void Slots::reserve(std::size_t capacity) {
-  if (capacity <= capacity_) return;
-  auto* grown = static_cast<Slot*>(detail::allocate(capacity * sizeof(Slot)));
-  std::uninitialized_copy(data_, data_ + size_, grown);
+void Slots::grow() {
+  const bool whole = capacity_ >= chunk;
+  const std::size_t slots = whole ? chunk : std::max<std::size_t>(64, 2 * capacity_);
+  if (chunks_.size() == chunks_.capacity()) chunks_.reserve(2 * chunks_.size() + 1);
+  auto* grown = static_cast<Slot*>(detail::allocate(slots * sizeof(Slot)));
+  if (whole) {
+    chunks_.push_back(grown);
+    capacity_ = std::min<std::size_t>(capacity_ + chunk, no_slot - 1);
+    return;
+  }
+  std::uninitialized_copy_n(chunks_.empty() ? nullptr : chunks_[0], size_, grown);
   const std::size_t size = size_;
   drop();
-  data_ = grown;
+  chunks_.push_back(grown);
   size_ = size;
-  capacity_ = capacity;
+  capacity_ = slots;
+}
+void Slots::reserve(std::size_t capacity) {
+  while (capacity_ < capacity) grow();
 }
 void Slots::drop() noexcept {
-  if (data_) detail::deallocate(data_, capacity_ * sizeof(Slot));
-  data_ = nullptr;
+  for (Slot* c : chunks_) detail::deallocate(c, std::min(capacity_, chunk) * sizeof(Slot));
+  chunks_.clear();
   size_ = capacity_ = 0;
 }
 

@@ -153,7 +153,7 @@ inline void sweep_if_due(Tape& t) {
 [[gnu::cold, gnu::noinline]] void more_slots(Tape& t, const char* op, std::size_t more) {
   const std::size_t needed = t.slots.size() + more;
   if (needed >= no_slot) fail<TapeError>(op, "a tape follows at most 2^32 - 2 tensors");
-  t.slots.reserve(std::min<std::size_t>(std::max<std::size_t>(64, t.slots.size() + needed), no_slot - 1));
+  t.slots.reserve(needed);
 }
 
 // All that can throw.

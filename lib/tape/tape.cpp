@@ -147,7 +147,7 @@ const Meta* Tape::look_up(DType dtype, const std::int64_t* extents, int rank) {
 std::uint32_t Tape::add_source(std::uint64_t id, DType dtype, const Shape& shape) {
   by_id.reserve(1);
   const Meta* meta = intern(dtype, shape.data(), shape.rank());
-  if (slots.size() == slots.capacity()) slots.reserve(std::max<std::size_t>(64, 2 * slots.size()));
+  slots.reserve(slots.size() + 1);
   const auto slot = static_cast<std::uint32_t>(slots.size());
   slots.add() = {.id = id, .meta = meta, .source = true, .root = true};
   ++roots;
@@ -157,8 +157,19 @@ std::uint32_t Tape::add_source(std::uint64_t id, DType dtype, const Shape& shape
 
 void Tape::clear() noexcept {
   stock.give_back();
-  entries.for_each([](Entry& e) { release(e); });
-  entries.clear(true);
+  // What goes with a value may clear the tape again: the entries are out of its reach, and need not be written to.
+  Arena gone;
+  gone.swap(entries);
+  Returns returns;
+  gone.for_each([&](Entry& e) {
+    for (std::uint32_t i = 0; i < e.saved; ++i)
+      if (detail::Block* b = detail::block(e.values()[i])) returns.drop(b, i);
+    if (e.attributes) [[unlikely]]
+      release_attributes(e);
+  });
+  returns.flush();
+  gone.clear(true);
+  entries.swap(gone);
   slots.clear();
   roots = 0;
   if (slots.capacity() > most_kept_slots) slots.drop();

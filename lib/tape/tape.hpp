@@ -39,7 +39,7 @@ struct Slot {
   std::uint32_t site = 0;  // of the op that made it, in the tape's sites
 };
 
-/// Slots by number, in memory of the thread's pool.
+/// Slots by number, in memory of the thread's pool: in chunks, of which only the first is ever moved, while it grows.
 class Slots {
  public:
   Slots() = default;
@@ -48,18 +48,20 @@ class Slots {
   ~Slots() { drop(); }
   std::size_t size() const noexcept { return size_; }
   std::size_t capacity() const noexcept { return capacity_; }
-  Slot& operator[](std::size_t i) noexcept { return data_[i]; }
-  const Slot& operator[](std::size_t i) const noexcept { return data_[i]; }
-  /// Room for a slot in all; keeps what is there.
+  Slot& operator[](std::size_t i) noexcept { return chunks_[i >> chunk_bits][i & (chunk - 1)]; }
+  const Slot& operator[](std::size_t i) const noexcept { return chunks_[i >> chunk_bits][i & (chunk - 1)]; }
+  /// Room for so many in all, at most no_slot - 1; keeps what is there. Strong guarantee.
   void reserve(std::size_t capacity);
   /// One more, uninitialised; reserve first.
-  Slot& add() noexcept { return data_[size_++]; }
+  Slot& add() noexcept { return (*this)[size_++]; }
   void clear() noexcept { size_ = 0; }
   /// The same, and frees the memory.
   void drop() noexcept;
 
  private:
-  Slot* data_ = nullptr;
+  static constexpr std::size_t chunk_bits = 18, chunk = std::size_t{1} << chunk_bits;
+  void grow();
+  detail::List<Slot*> chunks_;
   std::size_t size_ = 0, capacity_ = 0;
 };
 
@@ -102,6 +104,7 @@ class Arena {
   Entry* add(std::size_t bytes) noexcept {
     Chunk& c = chunks_.back();
     auto* e = new (static_cast<void*>(c.data + c.used)) Entry;
+    __builtin_prefetch(c.data + c.used + 1024, 1);
     e->bytes = static_cast<std::uint32_t>(bytes);
     e->previous = c.used - c.last;
     c.last = c.used;
