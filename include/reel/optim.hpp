@@ -72,19 +72,20 @@ LeastSquaresResult levenberg_marquardt(const Callback<Tensor(const Tensor&)>& re
                                        const LevenbergMarquardtOptions& options = {});
 
 namespace detail {
-// The leaves of a tree one after the other, as a list or where they are.
+// The leaves of a tree one after the other: where they are, or as a list.
 template <class Leaf, class T>
-    std::span<const Leaf> flat(const T&tree) requires std::is_constructible_v < std::span<const Leaf>,
-const T& > { return tree; }
-template <class Leaf, class T>
-List<Leaf> flat(const T& tree) {
-  List<Leaf> leaves;
-  for_each_leaf(tree, [&](const auto& leaf) {
-    static_assert(std::is_convertible_v<decltype(leaf), Leaf>,
-                  "step(gradients, variables): the gradients come first, then the variables");
-    leaves.emplace_back(leaf);
-  });
-  return leaves;
+auto flat(const T& tree) {
+  if constexpr (std::is_constructible_v<std::span<const Leaf>, const T&>) {
+    return std::span<const Leaf>(tree);
+  } else {
+    List<Leaf> leaves;
+    for_each_leaf(tree, [&](const auto& leaf) {
+      static_assert(std::is_convertible_v<decltype(leaf), Leaf>,
+                    "step(gradients, variables): the gradients come first, then the variables");
+      leaves.emplace_back(leaf);
+    });
+    return leaves;
+  }
 }
 }  // namespace detail
 
