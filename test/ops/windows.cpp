@@ -352,6 +352,8 @@ TEST_CASE("max_pool2d: the first of equals, NaN, and padding that never wins") {
     const auto [y, g] = both(full({1, 1, 2, 2}, value), {2, 2}, {.stride = {1, 1}, .padding = {{1, 1}, {1, 1}}});
     CHECK(y == std::vector<double>(9, value));
     CHECK(g == std::vector<double>{4, 2, 2, 1});
+    const Tensor wide = full({2, 1, 33, 20}, value);
+    CHECK(max_pool2d(wide, {3, 3}, {.stride = {1, 1}, .padding = Padding::same}).to_vector() == wide.to_vector());
   }
   {  // more taps than a byte counts
     support::Random random("large windows");

@@ -12,9 +12,10 @@ namespace [[gnu::visibility("default")]] reel {
 //
 // Images are [batch, channels, height, width], as in PyTorch and ONNX; of others, transpose: y = transpose(x, {0, 3, 1,
 // 2}). A bias [filters, 1, 1] is added like anything that broadcasts. Any batch, an empty one too; results have the
-// same bits for every number of threads. Padding counts as zeros, of max_pool2d as nothing. ShapeError for another
-// rank, channels that do not match, and windows that are larger than the padded image; ValueError for strides,
-// dilations and groups below 1 and negative padding.
+// same bits for every number of threads. Padding counts as zeros, of max_pool2d as nothing, and is never multiplied
+// with: an infinity or NaN reaches only what it is part of, in gradients too. ShapeError for another rank, channels
+// that do not match, and windows that are larger than the padded image; ValueError for strides, dilations and groups
+// below 1 and negative padding.
 
 /// Along rows and columns.
 using Size2d = std::array<std::int64_t, 2>;

@@ -71,37 +71,45 @@ struct ConvolutionLoops {
 
   // ---- products of planes
 
-  // Element i is the sum of lane[i], of as many lanes as one has elements.
-  [[gnu::always_inline]] static L sums_across(const L* lane) {
 #if XSIMD_WITH_AVX512BW
-    // xsimd 8 mixes up the sums of 16.
-    if constexpr (std::same_as<L, Lane<float, isa::avx512>>) {
-      __m512 four[4];
-      for (int i = 0; i < 4; ++i) {
-        const __m512 a = lane[4 * i].v, b = lane[4 * i + 1].v, c = lane[4 * i + 2].v, d = lane[4 * i + 3].v;
-        const __m512 ab = _mm512_add_ps(_mm512_unpacklo_ps(a, b), _mm512_unpackhi_ps(a, b)),
-                     cd = _mm512_add_ps(_mm512_unpacklo_ps(c, d), _mm512_unpackhi_ps(c, d));
-        four[i] = _mm512_add_ps(_mm512_shuffle_ps(ab, cd, 0x44), _mm512_shuffle_ps(ab, cd, 0xee));
-      }
-      const auto halves = [](__m512 a, __m512 b) {
-        return _mm512_add_ps(_mm512_shuffle_f32x4(a, b, 0x88), _mm512_shuffle_f32x4(a, b, 0xdd));
-      };
-      return typename L::Batch(halves(halves(four[0], four[1]), halves(four[2], four[3])));
-    }
-#endif
-    typename L::Batch rows[L::size];
-    for (std::ptrdiff_t i = 0; i < L::size; ++i) rows[i] = lane[i].v;
-    return xsimd::haddp(rows);
+  // A quarter of a lane each: what is left of the sums of four.
+  [[gnu::always_inline]] static __m512 quarters(const L* lane) {
+    const __m512 a = lane[0].v, b = lane[1].v, c = lane[2].v, d = lane[3].v;
+    const __m512 ab = _mm512_add_ps(_mm512_unpacklo_ps(a, b), _mm512_unpackhi_ps(a, b)),
+                 cd = _mm512_add_ps(_mm512_unpacklo_ps(c, d), _mm512_unpackhi_ps(c, d));
+    return _mm512_add_ps(_mm512_shuffle_ps(ab, cd, 0x44), _mm512_shuffle_ps(ab, cd, 0xee));
   }
-  // out[i] = the sum of lane[i].
+  [[gnu::always_inline]] static __m512 halves(__m512 a, __m512 b) {
+    return _mm512_add_ps(_mm512_shuffle_f32x4(a, b, 0x88), _mm512_shuffle_f32x4(a, b, 0xdd));
+  }
+#endif
+  // out[i] = the sum of lane[i]: of as many as a lane has elements together, or half as many, or each.
   template <int Count>
   [[gnu::always_inline]] static void across(const L* lane, T* out) {
-    std::ptrdiff_t i = 0;
-    if constexpr (is_scalar_lane<T, I>) {
-      for (; i < Count; ++i) out[i] = lane[i].v;
+    constexpr std::ptrdiff_t all = L::size;
+    if constexpr (Count == 0) {
+      return;
+    } else if constexpr (is_scalar_lane<T, I>) {
+      for (int i = 0; i < Count; ++i) out[i] = lane[i].v;
+#if XSIMD_WITH_AVX512BW
+    } else if constexpr (std::same_as<L, Lane<float, isa::avx512>> && Count >= 8) {
+      // xsimd 8 mixes up the sums of 16.
+      const __m512 first = halves(quarters(lane), quarters(lane + 4));
+      if constexpr (Count >= all) {
+        L(typename L::Batch(halves(first, halves(quarters(lane + 8), quarters(lane + 12))))).store(out);
+        across<Count - all>(lane + all, out + all);
+      } else {
+        _mm256_storeu_ps(out, _mm512_castps512_ps256(halves(first, first)));
+        across<Count - 8>(lane + 8, out + 8);
+      }
+#endif
+    } else if constexpr (Count >= all) {
+      typename L::Batch rows[all];
+      for (std::ptrdiff_t i = 0; i < all; ++i) rows[i] = lane[i].v;
+      L(xsimd::haddp(rows)).store(out);
+      across<Count - all>(lane + all, out + all);
     } else {
-      for (; Count - i >= L::size; i += L::size) sums_across(lane + i).store(out + i);
-      for (; i < Count; ++i) out[i] = xsimd::hadd(lane[i].v);
+      for (int i = 0; i < Count; ++i) out[i] = xsimd::hadd(lane[i].v);
     }
   }
 
