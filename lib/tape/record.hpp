@@ -8,7 +8,7 @@
 #include <span>
 
 #include "core/block.hpp"
-#include "tape/observe.hpp"
+#include "tape/observe/observe.hpp"
 
 namespace reel::tape {
 

@@ -11,7 +11,7 @@
 #include <unordered_map>
 #include <utility>
 
-#include "tape/observe.hpp"
+#include "tape/observe/observe.hpp"
 #include "tape/record.hpp"
 #include "tape/saved.hpp"
 

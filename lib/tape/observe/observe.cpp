@@ -1,5 +1,5 @@
 // Looking on: where an op was called, whether what it or a rule gives is finite, whether borrowed memory has changed.
-#include "tape/observe.hpp"
+#include "tape/observe/observe.hpp"
 
 #include <algorithm>
 #include <cmath>
