@@ -137,7 +137,8 @@ def main():
 
 
 def output(result, arguments):
-    rows = result['rows']
+    rows = report.printed(result['rows'], arguments.filter)
+    result = {**result, 'rows': rows}
     if arguments.markdown:
         print(report.markdown(result))
         return 0

@@ -17,6 +17,11 @@ def section(name):
     return 'Micro benchmarks'
 
 
+def printed(rows, pattern):
+    """Without the machine's bandwidth, which is measured with every row, unless the filter finds it."""
+    return [row for row in rows if not row['name'].startswith('machine: ') or re.search(pattern, row['name'])]
+
+
 def amount(value, row):
     """A measured value in units that fit the row: ns per op or element, or time, or bytes."""
     if value is None:

@@ -15,8 +15,9 @@ struct CheckOptions {
   /// The highest order: 2 checks the gradient of a random combination of the first derivatives as well, and so on.
   int order = 1;
   CheckMode modes = CheckMode::both;
-  /// The largest step of the differences, times max(|x|, 0.1) of the element; 0: 0.02 for float64, 0.1 for float32,
-  /// 0.25 for narrower dtypes. Smaller ones are tried where it is too large (a singularity near, a NaN).
+  /// The largest step of the differences, times max(|x|, 0.1) of the element; 0: 0.02 where they are taken in float64,
+  /// 0.1 for float32, 0.25 for narrower dtypes. Smaller ones are tried where it is too large (a singularity near, a
+  /// NaN).
   double step = 0;
   /// Of an error relative to the largest derivative by its argument; 0: 1e-6 for float64, 5e-3 for float32, 0.1 for
   /// narrower ones, of the narrowest among arguments and results. The identity of the two modes holds to 1e-8, 5e-5 and
@@ -65,11 +66,21 @@ inline constexpr bool is_argument_list<std::tuple<T...>> = true;
 
 /// Compares the derivatives of f at args, by every floating leaf: reverse mode with central differences (Richardson's
 /// extrapolation, steps chosen per element), for random cotangents; forward with reverse mode by <v, J t> = <J^T v, t>,
-/// or with differences where reverse mode is not asked for. f(args) gives a tensor or a tree; args is a tree of
-/// tensors, or a std::tuple of f's arguments. f must give the same result for the same arguments; a report says when it
-/// does not. Integer leaves are passed on. An op without a jvp ends the forward comparison with a note, and fails it if
-/// only forward mode is asked for. What f throws comes through; ValueError for an order below 1, TypeError for complex
-/// arguments or results, and when no leaf is floating. After JAX's check_grads and PyTorch's gradcheck.
+/// or with differences where reverse mode is not asked for. What rounding of the results adds to a difference is
+/// neither an error nor a kink, and a gradient that is 0 but for rounding passes.
+///
+/// Arguments of float32 and narrower dtypes are moved in float64 where f takes such arguments, gives float64 for them
+/// and the same values as before within the tolerance; the derivatives compared are those at the arguments given. So a
+/// rule that is 2 % wrong is found in float32. Where f insists on its dtype, differences are of rounded results: in
+/// float32 derivatives below a 10^-4th of the results are not told from rounding, and in float16 and bfloat16 only
+/// gross errors are found; right functions of many ops may fail in those, in higher orders above all: give a tolerance,
+/// or check f in float32.
+///
+/// f(args) gives a tensor or a tree; args is a tree of tensors, or a std::tuple of f's arguments. f must give the same
+/// result for the same arguments; a report says when it does not. Integer leaves are passed on. An op without a jvp
+/// ends the forward comparison with a note, and fails it if only forward mode is asked for. What f throws comes
+/// through; ValueError for an order below 1, TypeError for complex arguments or results, and when no leaf is floating.
+/// After JAX's check_grads and PyTorch's gradcheck.
 template <class F, Tree A>
 CheckReport check_gradients(F f, const A& args, const CheckOptions& options = {}) {
   std::vector<Tensor> x;

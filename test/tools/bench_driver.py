@@ -67,6 +67,12 @@ class Driver(unittest.TestCase):
         self.assertIn('RESULTS DIFFER', report.text([row], 'Ops'))
         self.assertIn('results differ: tanh', report.summary([row]))
 
+    def test_filter(self):
+        rows = [{'name': name} for name in ('machine: read', 'tanh f32, n = 1e3')]
+        self.assertEqual(report.printed(rows, 'tanh'), rows[1:])
+        self.assertEqual(report.printed(rows, 'machine|tanh'), rows)
+        self.assertEqual(report.printed(rows, ''), rows)
+
     def test_no_peer(self):
         row = measure.measure('tanh f32, n = 1e3', self.program('reel', '5'), None, measure.QUICK)
         self.assertEqual([row['peer'], row['peer_ns'], row['ratio']], [None] * 3)

@@ -74,7 +74,7 @@ struct AvgPool2dOptions {
   /// Whether sums are divided by the size of the window even where it reaches into the padding.
   bool count_include_padding = false;
 };
-/// The mean of each window. Gradient: the cotangent over the count, to each element of the window.
+/// The mean of each window, 0 of one with nothing but padding. Gradient: the cotangent over the count, to each element.
 Tensor avg_pool2d(const Operand& x, const Size2d& window, const AvgPool2dOptions& options = {});
 
 // Normalisation and losses
@@ -100,8 +100,8 @@ struct BatchNormOptions {
   std::int64_t axis = 1;  ///< the channels: 1 of [batch, channels, height, width]
   double epsilon = 1e-5;  ///< added to the variance; ValueError below 0
 };
-/// What batch_norm gives in training. mean and variance (without epsilon, over n, not n - 1) have shape [channels]; no
-/// gradient reaches them: update running averages with them.
+/// What batch_norm gives in training. mean and variance (without epsilon, over n, not n - 1) have shape [channels], and
+/// are float32 for float16 and bfloat16; no gradient reaches them: update running averages with them.
 struct BatchNorm {
   Tensor y, mean, variance;
   auto leaves() { return std::tie(y, mean, variance); }
@@ -121,9 +121,9 @@ struct SoftmaxCrossEntropyOptions {
   double label_smoothing = 0;  ///< s in [0, 1]: labels become (1 - s) labels + s / classes
 };
 /// -sum(labels log_softmax(logits)) along the axis, for labels that are probabilities, of the shape of logits
-/// (ShapeError otherwise); the result has one axis less. A label of 0 contributes 0, even where its logit is -inf.
-/// (tf.nn.softmax_cross_entropy_with_logits.) Gradient: g (softmax(logits) sum(labels) - labels) and
-/// -g log_softmax(logits). ValueError for smoothing outside [0, 1].
+/// (ShapeError otherwise); the result has one axis less. A label of 0 contributes 0, even where its logit is -inf. With
+/// smoothing, a logit of -inf makes the loss inf. (tf.nn.softmax_cross_entropy_with_logits.) Gradient: g
+/// (softmax(logits) sum(labels) - labels) and -g log_softmax(logits). ValueError for smoothing outside [0, 1].
 Tensor softmax_cross_entropy(const Operand& logits, const Operand& labels,
                              const SoftmaxCrossEntropyOptions& options = {});
 

@@ -22,12 +22,24 @@ using detail::CheckFunction;
 
 struct Precision {
   double tolerance, step, identity;
-  int attempts;  // at ever smaller steps, before rounding errors take over
+  int attempts;     // at ever smaller steps, before rounding errors take over
+  double rounding;  // relative, of one operation
 };
 Precision precision_of(DType d) {
-  if (d == DType::float64) return {1e-6, 0.02, 1e-8, 6};
-  if (d == DType::float32) return {5e-3, 0.1, 5e-5, 3};
-  return {0.1, 0.25, 0.02, 1};
+  if (d == DType::float64) return {1e-6, 0.02, 1e-8, 6, 0x1p-53};
+  if (d == DType::float32) return {5e-3, 0.1, 5e-5, 3, 0x1p-24};
+  return {0.1, 0.25, 0.02, 1, d == DType::float16 ? 0x1p-11 : 0x1p-8};
+}
+// Of the narrowest floating dtype among tensors.
+Precision precision_of(std::initializer_list<std::span<const Tensor>> lists) {
+  Precision narrowest = precision_of(DType::float64);
+  for (const std::span<const Tensor> list : lists)
+    for (const Tensor& t : list) {
+      if (!is_floating(t.dtype())) continue;
+      const Precision p = precision_of(t.dtype());
+      if (p.rounding > narrowest.rounding) narrowest = p;
+    }
+  return narrowest;
 }
 
 Tensor with_values(const std::vector<double>& values, const Tensor& like) {
@@ -65,6 +77,20 @@ Sum dot(const Tensors& a, const Tensors& b) {
   return s;
 }
 
+// The square root of the sum of (v y)^2: rounding errors of y, independent of each other, move <v, y> by as much times
+// the rounding of one. Where `before` is given, over the elements that are other ones there.
+double length(const Tensors& v, const Tensors& y, const Tensors* before = nullptr) {
+  double squares = 0;
+  for (std::size_t k = 0; k < y.size(); ++k) {
+    if (!is_floating(y[k].dtype())) continue;
+    const std::vector<double> p = v[k].to_vector(), q = y[k].to_vector();
+    const std::vector<double> old = before ? (*before)[k].to_vector() : std::vector<double>(q.size(), NAN);
+    for (std::size_t i = 0; i < q.size(); ++i)
+      if (q[i] != old[i]) squares += p[i] * q[i] * p[i] * q[i];
+  }
+  return std::sqrt(squares);
+}
+
 bool same(const Tensors& a, const Tensors& b) {
   if (a.size() != b.size()) return false;
   for (std::size_t k = 0; k < a.size(); ++k) {
@@ -91,7 +117,7 @@ Tensors pull(const CheckFunction& h, std::span<const Tensor> x, const Tensors& v
   for (std::size_t k = 0; k < y.size(); ++k)
     if (is_floating(y[k].dtype())) {
       targets.emplace_back(y[k]);
-      cotangents.push_back(v[k]);
+      cotangents.push_back(cast(v[k], y[k].dtype()));
     }
   const autodiff::Gradients g =
       autodiff::replay(GradientTapeAccess::get(tape), targets, sources,
@@ -127,12 +153,12 @@ class Check {
       fail_with(fmt::format("order {}: the function gives different results for the same arguments", order));
       return false;
     }
-    choose_precision(y);
     v_.clear();
     for (const Tensor& result : y) {
       if (is_complex(result.dtype())) fail<TypeError>(who, "complex results are not supported; split them");
       v_.push_back(random_like(result, engine_));
     }
+    choose_precision(y);
     const bool reverse = o_.modes != CheckMode::forward;
     const Tensors g = reverse ? pull(h, x_, v_) : Tensors(x_.size());
     for (std::size_t k = 0; k < x_.size(); ++k) {
@@ -158,78 +184,119 @@ class Check {
   };
 
   void choose_precision(const Tensors& y) {
-    precision_ = precision_of(DType::float64);
-    const auto widen = [&](const Tensor& t) {
-      if (!is_floating(t.dtype())) return;
-      const Precision p = precision_of(t.dtype());
-      if (p.tolerance > precision_.tolerance) precision_ = p;
-    };
-    std::for_each(x_.begin(), x_.end(), widen);
-    std::for_each(y.begin(), y.end(), widen);
+    precision_ = precision_of({x_, y});
+    differences_ = precision_;
+    at_ = x_;
+    here_ = y;
+    if (precision_.rounding > precision_of(DType::float64).rounding) widen(y);
     if (o_.tolerance > 0) {
       precision_.tolerance = o_.tolerance;
       precision_.identity = std::max(precision_.identity, 0.01 * o_.tolerance);
     }
-    if (o_.step > 0) precision_.step = o_.step;
+    if (o_.step > 0) differences_.step = o_.step;
   }
 
-  // The value of s, and how far along the line the rounded argument really is.
+  // Takes the differences in float64 where h does: where it accepts such arguments, all results are of that dtype then,
+  // and they are the ones before but for rounding.
+  void widen(const Tensors& y) {
+    Tensors x = x_, wide;
+    for (Tensor& leaf : x)
+      if (is_floating(leaf.dtype())) leaf = cast(leaf, DType::float64);
+    try {
+      wide = (*h_)(x);
+    } catch (const std::exception&) {
+      return;
+    }
+    if (wide.size() != y.size()) return;
+    for (std::size_t k = 0; k < y.size(); ++k) {
+      if (wide[k].shape() != y[k].shape() || is_floating(wide[k].dtype()) != is_floating(y[k].dtype())) return;
+      if (!is_floating(y[k].dtype())) continue;
+      if (wide[k].dtype() != DType::float64) return;
+      const std::vector<double> p = wide[k].to_vector(), q = y[k].to_vector();
+      double size = 0, apart = 0;
+      for (std::size_t i = 0; i < p.size(); ++i) {
+        size = std::max(size, std::abs(q[i]));
+        apart = std::max(apart, std::abs(p[i] - q[i]));
+      }
+      if (!(apart <= precision_.tolerance * size)) return;
+    }
+    at_ = std::move(x);
+    here_ = std::move(wide);
+    differences_ = precision_of(DType::float64);
+  }
+
+  // The value of s, how far along the line the rounded argument really is, and the length of the results that change.
   struct Sample {
-    double distance, value;
+    double distance, value, length;
   };
   Sample sample(const Line& line, double h) {
     std::vector<double> moved = line.at;
     for (std::size_t i = 0; i < moved.size(); ++i) moved[i] += h * line.direction[i];
-    Tensors x = x_;
-    x[line.argument] = with_values(moved, x_[line.argument]);
+    Tensors x = at_;
+    x[line.argument] = with_values(moved, at_[line.argument]);
     const std::vector<double> rounded = x[line.argument].to_vector();
     double along = 0, norm = 0;
     for (std::size_t i = 0; i < moved.size(); ++i) {
       along += (rounded[i] - line.at[i]) * line.direction[i];
       norm += line.direction[i] * line.direction[i];
     }
-    return {along / norm, static_cast<double>(dot(v_, (*h_)(x)).value)};
+    const Tensors y = (*h_)(x);
+    return {along / norm, static_cast<double>(dot(v_, y).value), length(v_, y, &here_)};
   }
 
   struct Slope {
     double value = NAN, error = INFINITY;
+    double noise = 0;             // the part of error that is by rounding
+    double length = 0;            // of the results that change along the line
+    double change = 0, rest = 0;  // of s over the largest step, and over an eighth of it
     double below = 0, above = 0;  // one-sided
     bool kink = false;
   };
 
-  // Ridders' method: Richardson's extrapolation of central differences, from a step small enough that it settles.
+  // Ridders' method: Richardson's extrapolation of central differences, from a step small enough that it settles, as
+  // long as steps are large enough for rounding not to matter more than that.
   Slope slope(const Line& line) {
+    constexpr int levels = 4;
     Slope best;
-    const double here = sample(line, 0).value;
-    double first = 0;
-    bool apart = false;
-    for (int attempt = 0; attempt < precision_.attempts; ++attempt) {
-      constexpr int levels = 4;
-      double table[levels][levels], below = 0, above = 0, h = precision_.step * line.scale * std::pow(8.0, -attempt);
+    const double here = static_cast<double>(dot(v_, here_).value), all = length(v_, here_);
+    for (int attempt = 0; attempt < differences_.attempts; ++attempt) {
+      double table[levels][levels], below[levels], above[levels], noise = 0;
+      double h = differences_.step * line.scale * std::pow(8.0, -attempt);
       for (int i = 0; i < levels; ++i, h /= 2) {
         const Sample up = sample(line, h), down = sample(line, -h);
-        above = (up.value - here) / up.distance;
-        below = (here - down.value) / -down.distance;
+        for (const double length : {up.length, down.length})
+          if (std::isfinite(length)) best.length = std::max(best.length, length);
+        // Where no result changes, the step may be too small for all of them.
+        noise = 4 * differences_.rounding * (best.length > 0 ? best.length : all) / h;
+        if (attempt == 0 && i == 0) best.change = std::abs(up.value - down.value);
+        if (attempt == 0) best.rest = std::abs(up.value - down.value);
+        above[i] = (up.value - here) / up.distance;
+        below[i] = (here - down.value) / -down.distance;
         table[i][0] = (up.value - down.value) / (up.distance - down.distance);
         for (int j = 1; j <= i; ++j) {
           table[i][j] = table[i][j - 1] + (table[i][j - 1] - table[i - 1][j - 1]) / (std::pow(4.0, j) - 1);
           const double error =
-              std::max(std::abs(table[i][j] - table[i][j - 1]), std::abs(table[i][j] - table[i - 1][j - 1]));
+              noise + std::max(std::abs(table[i][j] - table[i][j - 1]), std::abs(table[i][j] - table[i - 1][j - 1]));
           if (error < best.error) {
             best.value = table[i][j];
             best.error = error;
+            best.noise = noise;
           }
         }
       }
-      // Where the slopes on both sides differ, and go on to at ever smaller steps, they are two.
-      const double difference = std::abs(above - below), size = std::max(std::abs(above), std::abs(below));
-      if (attempt == 0) first = difference;
-      apart = difference > 20 * precision_.tolerance * size && difference > 0.5 * first;
-      best.below = below;
-      best.above = above;
-      if (!apart && best.error <= 0.1 * precision_.tolerance * std::abs(best.value)) break;
+      // Where the slopes on both sides differ, and neither changes with the step, they are two. By curvature they
+      // differ in proportion to the step, and by rounding all the more the smaller it is.
+      const auto [lowest_below, highest_below] = std::minmax_element(below, below + levels);
+      const auto [lowest_above, highest_above] = std::minmax_element(above, above + levels);
+      best.below = below[levels - 1];
+      best.above = above[levels - 1];
+      const double difference = std::abs(best.above - best.below);
+      const double size = std::max(std::abs(best.above), std::abs(best.below));
+      best.kink = difference > 20 * differences_.tolerance * size && difference > 2 * noise &&
+                  4 * std::max(*highest_below - *lowest_below, *highest_above - *lowest_above) < difference;
+      if (best.kink) continue;
+      if (best.error <= 0.1 * precision_.tolerance * std::abs(best.value) || best.error <= 8 * noise) break;
     }
-    best.kink = apart;
     return best;
   }
 
@@ -257,35 +324,71 @@ class Check {
   void compare_reverse(std::size_t k, const Tensor& gradient) {
     const std::vector<double> g = gradient.to_vector(), at = x_[k].to_vector();
     std::vector<Slope> slopes(at.size());
+    Noise noise;
     const std::vector<std::size_t> elements = chosen(at.size());
     double size = 0;
     for (const std::size_t i : elements) {
-      Line line{k, at, std::vector<double>(at.size()), std::max(std::abs(at[i]), 0.1)};
+      Line line{k, at, std::vector<double>(at.size()), step_scale(at[i])};
       line.direction[i] = 1;
       slopes[i] = slope(line);
+      noise.add(slopes[i], line.scale, differences_.rounding);
       size = std::max({size, std::abs(slopes[i].value), std::abs(g[i])});
     }
+    allowance_ = noise.allowance(precision_.rounding);
     double worst = 0;
     std::string text = "no element differs";
     for (const std::size_t i : elements) {
       const Slope& s = slopes[i];
-      double error = std::abs(g[i] - s.value) / size;
-      if (size == 0 && s.value == 0) error = 0;
-      if (s.kink) {
+      const double apart = std::abs(s.above - s.below) / size;
+      double error = relative(std::abs(g[i] - s.value), size, s.noise + allowance_);
+      std::string words = fmt::format("element {}: gradient {:.10g}, differences {:.10g}", i, g[i], s.value);
+      if (s.kink && apart > precision_.tolerance) {
         const bool between = g[i] >= std::min(s.below, s.above) - precision_.tolerance * size &&
                              g[i] <= std::max(s.below, s.above) + precision_.tolerance * size;
         report_.notes.push_back(
             fmt::format("order {}: kink at element {} of argument {}: slopes {:.6g} and {:.6g}, "
                         "the gradient there is {:.6g}",
                         order_, i, k, s.below, s.above, g[i]));
-        error = o_.allow_kinks && between ? 0 : std::abs(s.above - s.below) / size;
+        error = o_.allow_kinks && between ? 0 : apart;
+        words = fmt::format("element {}: slopes {:.10g} and {:.10g}, gradient {:.10g}", i, s.below, s.above, g[i]);
       }
       if (error <= worst) continue;
       worst = std::isnan(error) ? INFINITY : error;
-      text = fmt::format("element {}: gradient {:.10g}, differences {:.10g}", i, g[i], s.value);
+      text = std::move(words);
     }
     add(CheckMode::reverse, k, worst, worst <= precision_.tolerance, std::move(text));
   }
+
+  static double step_scale(double element) { return std::max(std::abs(element), 0.1); }
+
+  // An error less what rounding explains, as a part of the largest derivative.
+  static double relative(double error, double size, double rounding) {
+    const double rest = error <= rounding ? 0 : error - rounding;
+    return rest == 0 ? 0 : rest / size;
+  }
+
+  // Where every slope is tiny and either not much larger than its error or of results that change hardly less over
+  // smaller steps, the derivative is 0 as far as differences tell, and "the largest derivative" is one of rounding
+  // errors. Then a gradient passes that is no larger than what was found, and than what changes the results by their
+  // last digits over a step as large as the largest element.
+  struct Noise {
+    double found = 0, change = 0, rest = 0, length = 0, scale = 0;
+    bool tiny = true, uncertain = true;
+
+    void add(const Slope& s, double step_scale, double rounding) {
+      const double size = std::abs(s.value);
+      tiny = tiny && size * step_scale <= std::sqrt(rounding) * std::max(1.0, s.length);
+      uncertain = uncertain && size <= 16 * s.error;
+      found = std::max(found, size + s.error);
+      change += s.change;
+      rest += s.rest;
+      length = std::max(length, s.length);
+      scale = std::max(scale, step_scale);
+    }
+    double allowance(double rounding) const {
+      return tiny && (uncertain || change <= 4 * rest) ? 2 * found + 16 * rounding * length / scale : 0;
+    }
+  };
 
   void compare_forward(std::size_t k, const Tensor& gradient) {
     const Tensor t = random_like(x_[k], engine_);
@@ -304,25 +407,29 @@ class Check {
         forward.value += part.value;
         forward.scale += part.scale;
       }
-    long double expected, size = forward.scale;
-    double tolerance = precision_.tolerance;
+    const std::vector<double> direction = t.to_vector();
+    long double expected;
+    double size = static_cast<double>(forward.scale), tolerance = precision_.tolerance, rounding = 0;
     if (gradient.defined()) {
       const Sum reverse = dot(gradient, t);
       expected = reverse.value;
-      size = std::max(size, reverse.scale);
+      size = std::max(size, static_cast<double>(reverse.scale));
       tolerance = precision_.identity;
+      for (const double d : direction) rounding += allowance_ * std::abs(d);
     } else {
       const std::vector<double> at = x_[k].to_vector();
-      double largest = 0.1;
-      for (const double a : at) largest = std::max(largest, std::abs(a));
-      const Slope s = slope({k, at, t.to_vector(), largest});
+      double largest = 0;
+      for (const double a : at) largest = std::max(largest, step_scale(a));
+      const Slope s = slope({k, at, direction, largest});
       if (s.kink)
         report_.notes.push_back(fmt::format("order {}: kink along a tangent of argument {}: slopes {:.6g} and {:.6g}",
                                             order_, k, s.below, s.above));
       expected = s.value;
+      Noise noise;
+      noise.add(s, largest, differences_.rounding);
+      rounding = s.noise + noise.allowance(precision_.rounding);
     }
-    const double error = size == 0 ? static_cast<double>(std::abs(expected - forward.value))
-                                   : static_cast<double>(std::abs(expected - forward.value) / size);
+    const double error = relative(static_cast<double>(std::abs(expected - forward.value)), size, rounding);
     add(CheckMode::forward, k, error, error <= tolerance,
         fmt::format("<v, J t> is {:.10g}, {} {:.10g}", static_cast<double>(forward.value),
                     gradient.defined() ? "<J^T v, t>" : "differences", static_cast<double>(expected)));
@@ -334,8 +441,9 @@ class Check {
   std::mt19937_64 engine_;
   const CheckFunction* h_ = nullptr;
   int order_ = 0;
-  Precision precision_{};
-  Tensors v_;
+  Precision precision_{}, differences_{};
+  double allowance_ = 0;   // of the derivatives by this argument, where all are 0 up to rounding
+  Tensors at_, here_, v_;  // the point of the differences, h there, and the cotangents
 };
 
 }  // namespace
