@@ -270,9 +270,6 @@ template <class C>
     trace_recorded(call.rule.name, call.inputs, call.outputs);
 }
 
-}  // namespace
-
-namespace {
 // The common case: one tape on the stack, which records, and nothing looks on.
 inline bool alone(const Tape* t) noexcept {
   return t && !t->below && t->kind == Tape::Kind::reverse && t->recording() && !watching && !newest_capture &&
