@@ -71,7 +71,7 @@ void by_columns(kernels::RowLoop kernel, std::int64_t n, std::int64_t inner, std
   auto* to = detail::mutable_data<std::byte>(out);
   // A strip of columns, from `first` on, of matrix m: where operand i has it, and the result.
   const auto source = [&](std::size_t i, std::int64_t m, std::int64_t first) -> std::byte* {
-    if (!side[i].data) return nullptr;  // an operand that is not there
+    if (!side[i].data) return nullptr;                       // an operand that is not there
     const std::int64_t column = (m * inner) % side[i].rows;  // of which the matrices before it have so many
     return side[i].data + column * side[i].bytes + first * item;
   };
