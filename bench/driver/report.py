@@ -22,18 +22,23 @@ def printed(rows, pattern):
     return [row for row in rows if not row['name'].startswith('machine: ') or re.search(pattern, row['name'])]
 
 
+def digits(value):
+    """Three digits or more, without an exponent."""
+    return f'{value:.0f}' if value >= 1000 else f'{value:.3g}'
+
+
 def amount(value, row):
     """A measured value in units that fit the row: ns per op or element, or time, or bytes."""
     if value is None:
         return '-'
     if row['unit'] == 'bytes':
-        return f'{value / 1e6:.3g} MB'
+        return f'{digits(value / 1e6)} MB'
     if row['unit_count'] != 1:
-        return f'{value / row["unit_count"]:.3g} ns/{row["unit"]}'
+        return f'{digits(value / row["unit_count"])} ns/{row["unit"]}'
     for scale, unit in [(1e9, 's'), (1e6, 'ms'), (1e3, 'us')]:
         if value >= scale:
-            return f'{value / scale:.3g} {unit}'
-    return f'{value:.3g} ns'
+            return f'{digits(value / scale)} {unit}'
+    return f'{digits(value)} ns'
 
 
 def spread(value, quartiles):
@@ -46,13 +51,13 @@ def notes(row):
     if row.get('agree') is False:
         parts.append('RESULTS DIFFER')
     if 'gb_per_s' in row:
-        parts.append(f'{row["gb_per_s"]:.3g} GB/s')
+        parts.append(f'{digits(row["gb_per_s"])} GB/s')
     if 'of_bandwidth' in row:
         parts.append(f'{row["of_bandwidth"]:.2f} of bandwidth')
     if 'of_l1' in row and not row['name'].endswith('n = 1e3'):
         parts.append(f'{row["of_l1"]:.2f} of L1')
     if 'gflop_per_s' in row:
-        parts.append(f'{row["gflop_per_s"]:.3g} GFLOP/s')
+        parts.append(f'{digits(row["gflop_per_s"])} GFLOP/s')
     parts += [f'{key.replace("_", " ")} {row[key]:.4g}' for key in row if 'per_entry' in key or 'per_step' in key]
     return ', '.join(parts)
 

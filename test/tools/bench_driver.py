@@ -98,6 +98,13 @@ class Driver(unittest.TestCase):
                  'stripped library': 'Whole programs', 'tanh forward, n = 1e5': 'Micro benchmarks'}
         self.assertEqual({name: report.section(name) for name in names}, names)
 
+    def test_amounts(self):
+        row = {'unit': 'op', 'unit_count': 1000}
+        self.assertEqual(report.amount(3934700, row), '3935 ns/op')
+        self.assertEqual(report.amount(81234, row), '81.2 ns/op')
+        self.assertEqual(report.amount(1234567, {'unit': 'run', 'unit_count': 1}), '1.23 ms')
+        self.assertEqual(report.amount(1.207e8, {'unit': 'bytes', 'unit_count': 1}), '121 MB')
+
     def test_agree(self):
         self.assertIsNone(measure.agree(None, 1, 1e-3))
         self.assertIsNone(measure.agree(1, 1, 0))
