@@ -2,6 +2,7 @@
 // are computed. Against index arithmetic and against the unfused loops; the same bits for any number of threads.
 #include <cmath>
 #include <cstring>
+#include <optional>
 #include <reel/elementwise.hpp>
 #include <reel/reel.hpp>
 
@@ -322,8 +323,8 @@ TEST_CASE("fused functions and shifts add to the sum that a cell owns: the bits 
       const Tensor x = numbers(1), w = numbers(2), given = numbers(3);
       // With an outer tape every addition is an op.
       const auto gradients = [&](bool recorded) {
-        GradientTape outer;
-        if (recorded) outer.watch(x);
+        std::optional<GradientTape> outer;
+        if (recorded) outer.emplace().watch(x);
         GradientTape tape;
         tape.watch(std::vector{x, w});
         Tensor y = x, z = w, middle;
