@@ -1,7 +1,7 @@
 """Sums Meson's logs of test runs up: test cases where a test is a Catch2 program, else tests. Fails when any failed.
 
 Usage: totals.py [--also NAME=STATUS]... TESTLOG.json...; a missing or empty log is a failure, and --also counts a check
-that ran elsewhere by its exit status. The last line is "N passed, N failed, N skipped".
+that ran elsewhere by its exit status, 77 being a check that was skipped. The last line is "N passed, N failed, N skipped".
 """
 import argparse
 import json
@@ -46,7 +46,7 @@ for log in arguments.logs:
     results += [(test["name"], count(test)) for test in tests] or [(f"no tests ran: {log}", (0, 1, 0))]
 for check in arguments.also:
     name, status = check.rsplit("=", 1)
-    results.append((name, (1, 0, 0) if status == "0" else (0, 1, 0)))
+    results.append((name, (status == "0", status not in ("0", str(SKIPPED)), status == str(SKIPPED))))
 
 for name, (_, failed, skipped) in results:
     if failed:
