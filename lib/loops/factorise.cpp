@@ -64,6 +64,11 @@ bool finite(const T* x, std::int64_t n) {
 template <class T>
 constexpr T not_a_number = std::numeric_limits<T>::quiet_NaN();
 
+// Part k of `total` in `parts` integers that differ by 1 at most.
+std::int64_t share(std::int64_t total, std::int64_t parts, std::int64_t k) {
+  return total / parts + (k < std::abs(total % parts) ? (total > 0 ? 1 : -1) : 0);
+}
+
 // The product of the pivots, as mantissa in (-1, 1) and exponent.
 struct Scaled {
   double mantissa = 1;
@@ -150,18 +155,20 @@ void solve(const Tensor& factors, const Tensor& pivots, bool transpose, const Te
   static_cast<void>(first_fault(codes));
 }
 
-void invert(const Tensor& factors, const Tensor& pivots) {
+std::vector<std::int64_t> invert(const Tensor& factors, const Tensor& pivots) {
   const std::int64_t n = order_of(factors), count = count_of(factors, n);
   std::vector<int> codes(static_cast<std::size_t>(count));
   with_type(factors, [&]<class T>(T) {
     each(count, n, [&](std::int64_t at) {
       T* m = mutable_data<T>(factors) + at * n * n;
-      int& code = codes[static_cast<std::size_t>(at)];
-      code = kernels::getri<T>(n, m, n, mutable_data<int>(pivots) + at * n);
-      if (code > 0) std::fill_n(m, n * n, std::numeric_limits<T>::infinity());
+      codes[static_cast<std::size_t>(at)] = kernels::getri<T>(n, m, n, mutable_data<int>(pivots) + at * n);
     });
   });
-  static_cast<void>(first_fault(codes));
+  std::vector<std::int64_t> singular;
+  if (first_fault(codes))
+    for (std::size_t i = 0; i < codes.size(); ++i)
+      if (codes[i] > 0) singular.push_back(static_cast<std::int64_t>(i));
+  return singular;
 }
 
 Fault solve_triangular(const Factor& a, const TriangularSystem& system, const Tensor& x, const Shape& batch,
@@ -201,6 +208,27 @@ void determinant(const Tensor& factors, const Tensor& pivots, const Tensor& det)
   });
 }
 
+std::int64_t determinant_parts(const Tensor& factors, const Tensor& pivots, const Tensor& mantissa) {
+  std::int64_t exponent = 0;
+  with_type(factors, [&]<class T>(T) {
+    const Scaled p = pivot_product(mutable_data<T>(factors), mutable_data<int>(pivots), order_of(factors));
+    *mutable_data<T>(mantissa) = static_cast<T>(p.mantissa);
+    exponent = p.exponent;
+  });
+  return exponent;
+}
+
+bool all_normal(const Tensor& x) {
+  bool all = true;
+  with_type(x, [&]<class T>(T) {
+    for (std::int64_t i = 0; i < x.size(); ++i) {
+      const T v = mutable_data<T>(x)[i];
+      all = all && (std::isnormal(v) || std::isnan(v));
+    }
+  });
+  return all;
+}
+
 void log_determinant(const Tensor& factors, const Tensor& pivots, const Tensor& sign, const Tensor& logdet) {
   const std::int64_t n = order_of(factors), count = sign.size();
   with_type(factors, [&]<class T>(T) {
@@ -236,13 +264,13 @@ bool well_pivoted(const Tensor& factors, double tolerance) {
 namespace {
 
 template <class T>
-std::int64_t eliminate(T* a, std::int64_t n, double tolerance, T* left, T* right, double& scale) {
+std::int64_t eliminate(T* a, std::int64_t n, std::int64_t most, double tolerance, T* left, T* right, double& scale) {
   std::vector<std::int64_t> row(static_cast<std::size_t>(n)), column(row.size());
   std::iota(row.begin(), row.end(), 0);
   std::iota(column.begin(), column.end(), 0);
-  scale = 1;
+  Scaled product;
   std::int64_t s = 0;
-  for (double first = 0; s < n; ++s) {
+  for (double first = 0; s < most; ++s) {
     std::int64_t pi = s, pj = s;
     for (std::int64_t i = s; i < n; ++i)
       for (std::int64_t j = s; j < n; ++j)
@@ -253,14 +281,14 @@ std::int64_t eliminate(T* a, std::int64_t n, double tolerance, T* left, T* right
     if (pi != s) {
       std::swap_ranges(a + pi * n, a + (pi + 1) * n, a + s * n);
       std::swap(row[static_cast<std::size_t>(pi)], row[static_cast<std::size_t>(s)]);
-      scale = -scale;
+      product.times(-1);
     }
     if (pj != s) {
       for (std::int64_t i = 0; i < n; ++i) std::swap(a[i * n + pj], a[i * n + s]);
       std::swap(column[static_cast<std::size_t>(pj)], column[static_cast<std::size_t>(s)]);
-      scale = -scale;
+      product.times(-1);
     }
-    scale *= pivot;
+    product.times(pivot);
     for (std::int64_t i = s + 1; i < n; ++i) {
       const T factor = a[i * n + s] /= static_cast<T>(pivot);
       for (std::int64_t j = s + 1; j < n; ++j) a[i * n + j] -= factor * a[s * n + j];
@@ -283,20 +311,95 @@ std::int64_t eliminate(T* a, std::int64_t n, double tolerance, T* left, T* right
       }
     }
   }
-  for (std::int64_t k = 0; k < s; ++k)
-    for (std::int64_t j = 0; j < n; ++j) left[k * n + j] /= a[k * n + k];
+  scale = product.mantissa;
+  for (std::int64_t k = 0; k < s; ++k) {
+    const T d = std::ldexp(T(1), static_cast<int>(share(product.exponent, s, k)));
+    for (std::int64_t j = 0; j < n; ++j) left[k * n + j] = left[k * n + j] / a[k * n + k] * d;
+  }
   return s;
 }
 
 }  // namespace
 
 std::int64_t eliminate(const Tensor& a, double tolerance, const Tensor& left, const Tensor& right, double& scale) {
+  const std::int64_t n = order_of(a);
   std::int64_t pivots = 0;
   with_type(a, [&]<class T>(T) {
-    pivots =
-        eliminate(mutable_data<T>(a), order_of(a), tolerance, mutable_data<T>(left), mutable_data<T>(right), scale);
+    pivots = eliminate(mutable_data<T>(a), n, n, tolerance, mutable_data<T>(left), mutable_data<T>(right), scale);
   });
   return pivots;
+}
+
+namespace {
+
+// The largest binary exponent of the elements that `stride` separates, each raised by its own; `none` of zeros.
+constexpr int none = std::numeric_limits<int>::min();
+template <class T>
+int largest_exponent(const T* x, std::int64_t n, std::int64_t stride, const int* raised) {
+  int most = none;
+  for (std::int64_t k = 0; k < n; ++k)
+    if (x[k * stride] != T(0)) most = std::max(most, std::ilogb(x[k * stride]) + raised[k]);
+  return most;
+}
+
+template <class T>
+bool balance(const T* a, std::int64_t n, T* first, T* second) {
+  const auto size = static_cast<std::size_t>(n);
+  std::vector<int> row(size), column(size);
+  for (std::int64_t i = 0; i < n; ++i)
+    if (const int e = largest_exponent(a + i * n, n, 1, column.data()); e != none)
+      row[static_cast<std::size_t>(i)] = -e;
+  for (std::int64_t j = 0; j < n; ++j)
+    if (const int e = largest_exponent(a + j, n, n, row.data()); e != none) column[static_cast<std::size_t>(j)] = -e;
+  // What the exponents add up to is shared out among the rows.
+  const std::int64_t sum = std::accumulate(row.begin(), row.end(), std::int64_t{0}) +
+                           std::accumulate(column.begin(), column.end(), std::int64_t{0});
+  for (std::int64_t i = 0; i < n; ++i) row[static_cast<std::size_t>(i)] -= static_cast<int>(share(sum, n, i));
+  constexpr int most = std::numeric_limits<T>::max_exponent - 2;
+  bool any = false;
+  for (std::int64_t i = 0; i < n; ++i)
+    for (std::int64_t j = 0; j < n; ++j) {
+      const int e = row[static_cast<std::size_t>(i)] + column[static_cast<std::size_t>(j)];
+      const int half = std::abs(e) <= most ? e : e / 2;
+      any = any || e != 0;
+      first[i * n + j] = std::ldexp(T(1), std::clamp(half, -most, most));
+      second[i * n + j] = std::ldexp(T(1), std::clamp(e - half, -most, most));
+    }
+  return any;
+}
+
+// The last row of `left` and of `right`, after n - 1 pivots, span the adjugate of a matrix of rank n - 1.
+template <class T>
+void fill_infinite_inverse(T* a, std::int64_t n, T* inverse) {
+  std::vector<T> left(static_cast<std::size_t>(n * n)), right(left.size());
+  double scale = 1;
+  const double rounding = static_cast<double>(n) * static_cast<double>(std::numeric_limits<T>::epsilon());
+  const std::int64_t rank = eliminate(a, n, n - 1, rounding, left.data(), right.data(), scale);
+  for (std::int64_t i = 0; i < n; ++i)
+    for (std::int64_t j = 0; j < n; ++j) {
+      const T l = left[static_cast<std::size_t>((n - 1) * n + i)], r = right[static_cast<std::size_t>((n - 1) * n + j)];
+      const bool negative = rank == n - 1 && l != T(0) && r != T(0) && (l < T(0)) != ((r < T(0)) != (scale < 0));
+      inverse[j * n + i] = negative ? -std::numeric_limits<T>::infinity() : std::numeric_limits<T>::infinity();
+    }
+}
+
+}  // namespace
+
+bool balance(const Tensor& a, const Tensor& first, const Tensor& second) {
+  bool any = false;
+  with_type(a, [&]<class T>(T) {
+    any = balance(mutable_data<T>(a), order_of(a), mutable_data<T>(first), mutable_data<T>(second));
+  });
+  return any;
+}
+
+void fill_infinite_inverse(const Tensor& a, std::int64_t at, const Tensor& inverse) {
+  const std::int64_t n = order_of(a);
+  with_type(a, [&]<class T>(T) {
+    const T* from = mutable_data<T>(a) + at * n * n;
+    std::vector<T> work(from, from + n * n);
+    fill_infinite_inverse(work.data(), n, mutable_data<T>(inverse) + at * n * n);
+  });
 }
 
 }  // namespace reel::loops

@@ -55,7 +55,8 @@ Tensor inverse(const Operand& a);
 /// a and to every order.
 Tensor det(const Operand& a);
 /// Sign and logarithm of the absolute value of the determinant; 0 and -inf when singular (NumPy's slogdet). Gradient of
-/// the logarithm: inverse(a)^T, infinite when singular; of the sign: zero.
+/// the logarithm: inverse(a)^T, when singular infinite with the signs of the cofactors (+ for a cofactor of 0); of the
+/// sign: zero.
 struct SignLogDet {
   Tensor sign, logdet;
 };

@@ -2,6 +2,8 @@
 // written as a product of determinants that are: elimination by constant factors leaves an identity block and a small
 // Schur complement, whose determinant is a polynomial of low order. So cofactors come out exact for every rank, and to
 // every order.
+#include <algorithm>
+#include <cmath>
 #include <reel/ops/index.hpp>
 #include <reel/ops/make.hpp>
 #include <reel/ops/pointwise.hpp>
@@ -28,21 +30,48 @@ Tensor relative_tangent(const tape::Record& r, const Tensor& da) {
 
 // ---- det: saves a, its factors and the result.
 void det_vjp(const tape::Record& r, std::span<const Tensor> g, std::span<Gradient> dx) {
-  dx[0] = multiply(per_matrix(multiply(g[0], r.saved(3))), inverse_transposed(r));
+  // Cofactors first: they may be in range where the product of cotangent and determinant is not.
+  dx[0] = multiply(per_matrix(g[0]), multiply(per_matrix(r.saved(3)), inverse_transposed(r)));
 }
 void det_jvp(const tape::Record& r, std::span<const Tensor> dx, std::span<Tensor> dy) {
   dy[0] = multiply(r.saved(3), relative_tangent(r, dx[0]));
 }
 constexpr tape::Rule det_rule = batched({"det", det_vjp, det_jvp});
 
+// ---- det of one regular matrix whose determinant overflows or vanishes where its cofactors need not: m 2^e with its
+// mantissa m as second output, so that tapes follow m. Saves a, its factors, m, and 2^e in two factors.
+Tensor with_exponent(const tape::Record& r, const Tensor& x) { return multiply(multiply(x, r.saved(4)), r.saved(5)); }
+void far_det_vjp(const tape::Record& r, std::span<const Tensor> g, std::span<Gradient> dx) {
+  const Tensor m_inverse = multiply(r.saved(3), inverse_transposed(r));
+  const Tensor of_value = with_exponent(r, multiply(per_matrix(g[0]), m_inverse));
+  dx[0] = add(of_value, multiply(per_matrix(g[1]), m_inverse));
+}
+void far_det_jvp(const tape::Record& r, std::span<const Tensor> dx, std::span<Tensor> dy) {
+  dy[1] = multiply(r.saved(3), relative_tangent(r, dx[0]));
+  dy[0] = with_exponent(r, dy[1]);
+}
+constexpr tape::Rule far_det_rule = batched({"det", far_det_vjp, far_det_jvp});
+
+// ---- det whose derivatives are those of its input, the same number computed in another way.
+Tensor passed(const tape::Record&, const Tensor& g) { return g; }
+constexpr tape::Rule value_rule = linear<passed, passed>("det");
+
 // ---- slogdet: saves a and its factors. The sign is constant almost everywhere: zero gradient.
 void slogdet_vjp(const tape::Record& r, std::span<const Tensor> g, std::span<Gradient> dx) {
-  dx[0] = multiply(per_matrix(g[1]), inverse_transposed(r));
+  if (!g[1].defined()) {
+    dx[0] = zeros(r.led(r.shape(0)), r.dtype(0));
+    return;
+  }
+  const Tensor inverse = inverse_transposed(r), each = per_matrix(g[1]);
+  const Tensor d = multiply(each, inverse);
+  // A cotangent of zero that belongs to another matrix of the batch must not meet the infinities of a singular one.
+  const bool regular = loops::well_pivoted(r.saved(1), 0);
+  dx[0] = regular ? d : where(logical_and(equal(each, 0), isinf(inverse)), 0, d);
 }
 void slogdet_jvp(const tape::Record& r, std::span<const Tensor> dx, std::span<Tensor> dy) {
   dy[1] = relative_tangent(r, dx[0]);
 }
-constexpr tape::Rule slogdet_rule = batched({"slogdet", slogdet_vjp, slogdet_jvp});
+constexpr tape::Rule slogdet_rule = batched({"slogdet", slogdet_vjp, slogdet_jvp, true});
 
 Tensor determinant(const Tensor& a);
 
@@ -58,8 +87,15 @@ Tensor by_traces(const Tensor& a) {
   return n % 2 == 0 ? c : negative(c);
 }
 
+// One matrix with the same determinant, whose rows and columns are alike in size.
+Tensor balanced(const Tensor& a) {
+  const Tensor first = empty(a.dtype(), a.shape()), second = empty(a.dtype(), a.shape());
+  return loops::balance(loops::contiguous(a), first, second) ? multiply(multiply(a, first), second) : a;
+}
+
 // One matrix [n, n] whose pivots differ much in size, or vanish.
-Tensor by_parts(const Tensor& a) {
+Tensor by_parts(const Tensor& unbalanced) {
+  const Tensor a = balanced(unbalanced);
   const Shape shape = a.shape();
   const std::int64_t n = shape.back();
   const Tensor work = empty(a.dtype(), shape), left = empty(a.dtype(), shape), right = empty(a.dtype(), shape);
@@ -82,20 +118,45 @@ Tensor det_of_two(const Tensor& a) {
   return subtract(multiply(element(0, 0), element(1, 1)), multiply(element(0, 1), element(1, 0)));
 }
 
-// Matrices of order 3 and above.
+// One regular matrix, whose determinant is out of range.
+Tensor out_of_range(const Tensor& a, const Factors& f) {
+  const Tensor d = empty(a.dtype(), {}), mantissa = empty(a.dtype(), {});
+  loops::determinant(f.lu, f.pivots, d);
+  const std::int64_t e = loops::determinant_parts(f.lu, f.pivots, mantissa), half = e / 2;
+  const int most = a.dtype() == DType::float32 ? 126 : 1022;
+  const auto power_of_two = [&](std::int64_t exponent) {
+    return full({}, std::ldexp(1.0, static_cast<int>(std::clamp<std::int64_t>(exponent, -most, most))), a.dtype());
+  };
+  const Tensor first = power_of_two(half), second = power_of_two(e - half);
+  const Tensor *inputs[] = {&a}, *outputs[] = {&d, &mantissa},
+               *saved[] = {&a, &f.lu, &f.pivots, &mantissa, &first, &second};
+  tape::record(far_det_rule, inputs, outputs, saved);
+  return d;
+}
+
+// Matrices of order 3 and above. The value is that of the factors whether or not a tape looks on.
 Tensor determinant_by_factors(const Tensor& a) {
   const Shape batch = batch_of(a);
   const Factors f = factorise(a);
-  if (tape::active() && tape::followed(a) && !loops::well_pivoted(f.lu, tolerance(a.dtype()))) {
-    if (batch.empty()) return by_parts(a);
+  Tensor d = empty(a.dtype(), batch);
+  loops::determinant(f.lu, f.pivots, d);
+  if (!tape::active()) return d;
+  const bool regular = loops::well_pivoted(f.lu, tolerance(a.dtype()));
+  if (!tape::followed(a) || (regular && loops::all_normal(d))) {
+    tape::record(det_rule, {&a}, d, {&a, &f.lu, &f.pivots, &d});
+    return d;
+  }
+  if (batch.empty() && regular) return out_of_range(a, f);
+  Tensor differentiable;
+  if (batch.empty()) {
+    differentiable = by_parts(a);
+  } else {
     const Shape shape = a.shape();
     std::vector<Tensor> each = unstack(reshape(a, {batch.elements(), shape[-2], shape[-1]}));
     for (Tensor& x : each) x = determinant(x);
-    return reshape(stack(each), batch);
+    differentiable = reshape(stack(each), batch);
   }
-  Tensor d = empty(a.dtype(), batch);
-  loops::determinant(f.lu, f.pivots, d);
-  if (tape::active()) tape::record(det_rule, {&a}, d, {&a, &f.lu, &f.pivots, &d});
+  tape::record(value_rule, {&differentiable}, d);
   return d;
 }
 

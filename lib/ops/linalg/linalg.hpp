@@ -38,7 +38,8 @@ Factors factorise(const Tensor& a);
 /// ValueError if there is a fault, naming the pivot, the matrix of the batch and the remedy.
 void require_regular(const char* op, const Shape& batch, const loops::Fault& fault, const char* remedy);
 
-/// The inverse of a by its factors, as a differentiable function of a; infinite where a is singular.
+/// The inverse of a by its factors, as a differentiable function of a. Infinite where a is singular, with the signs of
+/// its adjugate.
 Tensor inverse_of(const Tensor& a, const Tensor& lu, const Tensor& pivots);
 /// The solution x of a x = b or a^T x = b, likewise.
 Tensor solution(const Tensor& a, const Tensor& lu, const Tensor& pivots, const Tensor& b, bool transpose);

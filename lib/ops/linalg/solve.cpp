@@ -264,7 +264,11 @@ void require_regular(const char* op, const Shape& batch, const loops::Fault& fau
 
 Tensor inverse_of(const Tensor& a, const Tensor& lu, const Tensor& pivots) {
   Tensor z = copied(lu, lu.shape());
-  loops::invert(z, pivots);
+  const std::vector<std::int64_t> singular = loops::invert(z, pivots);
+  if (!singular.empty()) {
+    const Tensor matrices = loops::contiguous(a);
+    for (const std::int64_t at : singular) loops::fill_infinite_inverse(matrices, at, z);
+  }
   if (tape::active()) tape::record(inverse_rule, {&a}, z, {&z});
   return z;
 }
