@@ -77,6 +77,7 @@ struct Edge {
   std::vector<double> value;
   std::vector<std::vector<double>> gradients;
   double tolerance = 1e-13;
+  std::vector<std::vector<double>> tangents = {};  // forward mode's, where they differ from the gradients
 };
 std::vector<Edge> edges();
 

@@ -9,12 +9,13 @@ namespace [[gnu::visibility("default")]] reel {
 
 /// Sum; of boolean, uint8 and int32 in int64. 0 of nothing. Gradient: the cotangent, broadcast.
 Tensor sum(const Operand& x, const Axes& axes = {}, bool keepdims = false);
-/// Mean, floating; NaN of nothing. Gradient: the cotangent over the count, broadcast.
+/// Mean, floating; NaN of nothing, with tangent 0. Gradient: the cotangent over the count, broadcast.
 Tensor mean(const Operand& x, const Axes& axes = {}, bool keepdims = false);
 /// Product; of boolean, uint8 and int32 in int64. 1 of nothing. Gradient: g times the product of the others, exact
 /// with zeros among them.
 Tensor prod(const Operand& x, const Axes& axes = {}, bool keepdims = false);
-/// Largest element, NaN if one is; ValueError of nothing. Gradient: shared equally among the ties; to the NaN.
+/// Largest element, NaN if one is; ValueError of nothing, unless the result is empty. Gradient: shared equally among
+/// the ties; to the NaN.
 Tensor max(const Operand& x, const Axes& axes = {}, bool keepdims = false);
 Tensor min(const Operand& x, const Axes& axes = {}, bool keepdims = false);
 /// Index of the first largest (smallest) element along `axis`, int64; a NaN counts as such. No gradient.

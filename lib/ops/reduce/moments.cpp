@@ -112,7 +112,13 @@ Tensor centred(const tape::Record& r) { return less_mean(r.saved(0), axes_of(r))
 void var_vjp(const tape::Record& r, std::span<const Tensor> g, std::span<Gradient> dx) {
   dx[0] = led_with_axes(r, g[0]) * (2 / freedom(r)) * centred(r);
 }
+// Along a tangent without elements every result stands still, NaN or not.
+Tensor still(const tape::Record& r, const Tensor& t) { return sum(t, axes_of(r), keepdims_of(r)); }
 void var_jvp(const tape::Record& r, std::span<const Tensor> t, std::span<Tensor> dy) {
+  if (t[0].size() == 0) {
+    dy[0] = still(r, t[0]);
+    return;
+  }
   dy[0] = sum(centred(r) * t[0], axes_of(r), keepdims_of(r)) * (2 / freedom(r));
 }
 constexpr tape::Rule var_rule = batched({"var", var_vjp, var_jvp});
@@ -126,6 +132,10 @@ void std_vjp(const tape::Record& r, std::span<const Tensor> g, std::span<Gradien
   dx[0] = led_with_axes(r, over_std(r, g[0], r.saved(1))) * centred(r);
 }
 void std_jvp(const tape::Record& r, std::span<const Tensor> t, std::span<Tensor> dy) {
+  if (t[0].size() == 0) {
+    dy[0] = still(r, t[0]);
+    return;
+  }
   dy[0] = over_std(r, sum(centred(r) * t[0], axes_of(r), keepdims_of(r)), r.saved(1));
 }
 constexpr tape::Rule std_rule = batched({"std", std_vjp, std_jvp});
@@ -147,6 +157,7 @@ constexpr Range safe_squares(DType d) { return d == DType::float64 ? Range{1e-28
 
 // The norm by powers of x over its largest (for p < 0: smallest) element, which neither overflow nor vanish.
 Tensor scaled_norm(const Tensor& x, double p, const Shape& axes) {
+  const tape::QuietScope unchecked;  // a power of 0 may be infinite, and the norm is not
   const Tensor a = abs(x), extreme = p < 0 ? min(a, axes, true) : max(a, axes, true);
   const Tensor scale = or_one(logical_or(equal(extreme, 0), isinf(extreme)), extreme);
   if (p == 2) return scale * sqrt(sum(square(a / scale), axes, true));
@@ -233,7 +244,7 @@ Tensor norm(const Operand& operand, double p, const Axes& axes, bool keepdims) {
   if (is_complex(from.dtype())) return norm(abs(from), p, axes, keepdims);
   const ops::Reduced r("norm", from.shape(), axes, keepdims);
   const Tensor& x = ops::as(from, ops::floating_of(from.dtype()), converted);
-  if (p < 0 && r.count == 0)
+  if (p < 0 && r.count == 0 && r.shape.elements() > 0)
     fail<ValueError>("norm", "x has no elements along the reduced axes, and p is {}: its shape is {}", p, x.shape());
   if (p == 1 || r.count == 0) return sum(abs(x), axes, keepdims);
   if (p == 0) return sum(square(sign(where(isnan(x), 1, x))), axes, keepdims);

@@ -84,10 +84,10 @@ Tensor reduce_bare(const char* op, kernels::Reduce kind, const Tensor& x, const 
   const kernels::Reduction& reduction = kernels::active().reduction(kind, type_of(x.dtype()));
   if (!reduction.run) fail_no_kernel(op, x.dtype());
   if (r.count == 0) {
-    if (!identity)
-      fail<ValueError>(op, "x has no elements along the reduced axes: its shape is {} and axes {} are reduced",
-                       x.shape(), r.axes);
-    return full(r.shape, *identity, x.dtype());
+    if (identity) return full(r.shape, *identity, x.dtype());
+    if (r.shape.elements() == 0) return detail::empty(x.dtype(), r.shape);
+    fail<ValueError>(op, "x has no elements along the reduced axes: its shape is {} and axes {} are reduced", x.shape(),
+                     r.axes);
   }
   Tensor out = detail::empty(x.dtype(), r.shape);
   loops::reduce(reduction, x, r.axes, out);
@@ -139,6 +139,8 @@ Tensor mean_transpose(const tape::Record& r, const Tensor& g) {
   return broadcast_to(with_axes(divide(g, static_cast<double>(count)), full, mask), full);
 }
 Tensor mean_forward(const tape::Record& r, const Tensor& t) {
+  // The mean of nothing is NaN, and has a Jacobian without columns: its tangent is 0, as the empty cotangent demands.
+  if (t.size() == 0) return sum_forward(r, t);
   return mean(t, axes_of(r.attributes()[0]), keepdims_of(r));
 }
 constexpr tape::Rule mean_rule = linear<mean_transpose, mean_forward>("mean");
@@ -206,9 +208,13 @@ Tensor arg_extreme(const char* op, const kernels::ArgReduce (&kernel)[kernels::t
   const Reduced r(op, x.shape(), along, keepdims);
   const kernels::ArgReduce find = kernel[kernels::index(type_of(x.dtype()))];
   if (!find) fail_no_kernel(op, x.dtype());
-  if (r.count == 0) fail<ValueError>(op, "x has no elements along axis {}: its shape is {}", along, x.shape());
-  const Tensor from = loops::contiguous(x);
   Tensor out = detail::empty(DType::int64, r.shape);
+  if (r.count == 0) {
+    if (out.size() > 0) fail<ValueError>(op, "x has no elements along axis {}: its shape is {}", along, x.shape());
+    note_integer(op, x, out);
+    return out;
+  }
+  const Tensor from = loops::contiguous(x);
   std::int64_t inner = 1;
   for (int d = along + 1; d < x.rank(); ++d) inner *= x.shape()[d];
   const auto* data = detail::mutable_data<std::byte>(from);

@@ -24,7 +24,8 @@ constexpr kernels::Type type_of(DType d) { return static_cast<kernels::Type>(d);
 /// TypeError: the op has no kernel for d.
 [[noreturn]] void fail_no_kernel(const char* op, DType d);
 
-/// x reduced; its elements are those of `identity` where there is nothing to reduce (ValueError if null).
+/// x reduced; its elements are those of `identity` where there is nothing to reduce (ValueError if null and
+/// the result has any).
 Tensor reduce_bare(const char* op, kernels::Reduce kind, const Tensor& x, const Reduced& r, const Operand* identity);
 
 /// The axes of a mask.
