@@ -90,10 +90,12 @@ struct LayerNormOptions {
 /// Kiros, Hinton 2016; torch.nn.functional.layer_norm.) Gradient with y the result and r = 1 / sqrt(variance +
 /// epsilon): r (g - mean(g) - y mean(g y)).
 Tensor layer_norm(const Operand& x, const LayerNormOptions& options = {});
-/// The same times `scale` plus `offset`, each with the extents of `axes` as shape (ShapeError otherwise). Their
-/// gradients: the sums of g times the normalised x, and of g, over the other axes.
+/// The same times `scale` plus `offset`, each with the extents of `axes` as shape, in the order in which
+/// `axes` names them (ShapeError otherwise). Their gradients: the sums of g times the normalised x, and of g, over the
+/// other axes.
 Tensor layer_norm(const Operand& x, const Operand& scale, const Operand& offset, const LayerNormOptions& options = {});
-/// x / sqrt(mean(x^2) + epsilon) scale over `axes`; scale has their extents as shape. (Zhang, Sennrich 2019.)
+/// x / sqrt(mean(x^2) + epsilon) scale over `axes`; scale has their extents as shape, in their order. (Zhang, Sennrich
+/// 2019.)
 Tensor rms_norm(const Operand& x, const Operand& scale, const LayerNormOptions& options = {});
 
 struct BatchNormOptions {

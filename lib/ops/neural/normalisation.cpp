@@ -1,5 +1,6 @@
 // layer_norm, batch_norm, rms_norm. Forward one fused kernel; the gradient is one, too, when nobody records it, and
 // otherwise made of the library's ops. Statistics are computed again from x: no normalised copy is kept.
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <limits>
@@ -128,6 +129,23 @@ Tensor layer_norm_rows(const Tensor& x, const Tensor& scale, const Tensor& offse
   return y;
 }
 
+// The axes of x in the order in which the caller names them, which is that of the axes of scale and offset.
+Shape named_axes(const char* op, const Axes& axes, const Tensor& x) {
+  if (axes.all()) return normalize(op, axes, x.rank());
+  Shape named;
+  for (std::int64_t a : axes.list()) named.push_back(normalize(op, a, x.rank()));
+  return named;
+}
+
+// What has the axes `named` of x, with them in ascending order.
+Tensor with_ascending_axes(const Tensor& given, const Shape& named) {
+  if (std::is_sorted(named.begin(), named.end())) return given;
+  Shape order;
+  for (int k = 0; k < named.rank(); ++k) order.push_back(k);
+  std::sort(order.begin(), order.end(), [&](std::int64_t a, std::int64_t b) { return named[a] < named[b]; });
+  return transpose(given, order);
+}
+
 // The extents of x along the axes; `what` must have them as shape.
 void check_extents(const char* op, const char* what, const Tensor& given, const Tensor& x, const Shape& axes) {
   Shape wanted;
@@ -144,12 +162,15 @@ void check_epsilon(const char* op, double epsilon) {
 Tensor layer_norm_over(const Tensor& x, const Tensor& scale, const Tensor& offset, const LayerNormOptions& options) {
   check_epsilon("layer_norm", options.epsilon);
   const Reduced over("layer_norm", x.shape(), options.axes, false);
+  const Shape named = named_axes("layer_norm", options.axes, x);
   if (scale.defined()) {
-    check_extents("layer_norm", "scale", scale, x, over.axes);
-    check_extents("layer_norm", "offset", offset, x, over.axes);
+    check_extents("layer_norm", "scale", scale, x, named);
+    check_extents("layer_norm", "offset", offset, x, named);
   }
   if (over.mask == std::int64_t{1} << (x.rank() - 1)) return layer_norm_rows(x, scale, offset, options.epsilon);
-  const auto as_row = [&](const Tensor& t) { return t.defined() ? reshape(t, {over.count}) : t; };
+  const auto as_row = [&](const Tensor& t) {
+    return t.defined() ? reshape(with_ascending_axes(t, named), {over.count}) : t;
+  };
   return from_rows(layer_norm_rows(to_rows(x, over.mask), as_row(scale), as_row(offset), options.epsilon), x.shape(),
                    over.mask);
 }
@@ -287,12 +308,14 @@ Tensor rms_norm(const Operand& operand, const Operand& scale, const LayerNormOpt
   ops::check_epsilon(op, options.epsilon);
   const auto [d, wide] = ops::floating_dtypes(op, {&operand, &scale});
   const Tensor x = ops::to_tensor(op, operand, wide, "x"), factor = ops::to_tensor(op, scale, wide, "scale");
-  const Shape axes = ops::normalize(op, options.axes, x.rank());
-  ops::check_extents(op, "scale", factor, x, axes);
+  const Shape axes = ops::normalize(op, options.axes, x.rank()), named = ops::named_axes(op, options.axes, x);
+  ops::check_extents(op, "scale", factor, x, named);
   Shape broad;
   for (int k = 0; k < x.rank(); ++k) broad.push_back(1);
   for (std::int64_t a : axes) broad[a] = x.shape()[a];
-  return ops::cast_to(x * rsqrt(mean(square(x), axes, true) + options.epsilon) * reshape(factor, broad), d);
+  return ops::cast_to(x * rsqrt(mean(square(x), axes, true) + options.epsilon) *
+                          reshape(ops::with_ascending_axes(factor, named), broad),
+                      d);
 }
 
 BatchNorm batch_norm(const Operand& operand, const Operand& scale, const Operand& offset,
