@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <new>
 #include <utility>
 
 #include "core/fail.hpp"
@@ -20,6 +21,15 @@ std::ptrdiff_t extent(std::size_t count) { return static_cast<std::ptrdiff_t>(co
 
 bool all_finite(std::span<const double> x) {
   return std::all_of(x.begin(), x.end(), [](double v) { return std::isfinite(v); });
+}
+
+// False for LAPACK's findings about a matrix. Work space that could not be had is none of them, nor is a matrix too
+// large.
+bool succeeded(int code) {
+  if (code == kernels::out_of_memory) throw std::bad_alloc();
+  if (code < 0)
+    fail<ValueError>("levenberg_marquardt", "more than 2^31 - 1 residuals or parameters are more than LAPACK takes");
+  return code == 0;
 }
 
 // The linear problem min |J s + r| for the step s, under a length |D s|. With u = E s, E the lengths of J's columns,
@@ -46,9 +56,9 @@ class LinearModel {
     tau_.resize(reflectors);
     order_.assign(p, 0);
     Vector rotated(residuals.begin(), residuals.end());
-    if (kernels::geqp3(extent(m), extent(p), columns_.data(), extent(m), order_.data(), tau_.data()) != 0 ||
-        kernels::ormqr(kernels::Side::left, kernels::Transposed::yes, extent(m), 1, extent(reflectors), columns_.data(),
-                       extent(m), tau_.data(), rotated.data(), extent(m)) != 0)
+    if (!succeeded(kernels::geqp3(extent(m), extent(p), columns_.data(), extent(m), order_.data(), tau_.data())) ||
+        !succeeded(kernels::ormqr(kernels::Side::left, kernels::Transposed::yes, extent(m), 1, extent(reflectors),
+                                  columns_.data(), extent(m), tau_.data(), rotated.data(), extent(m))))
       return false;
     const double negligible = epsilon * static_cast<double>(std::max(m, p));
     rank_ = 0;
@@ -84,9 +94,9 @@ class LinearModel {
     Vector u = negated_c();
     u.resize(rows, 0.0);
     tau_.resize(p);
-    if (kernels::geqrf(extent(rows), extent(p), columns_.data(), extent(rows), tau_.data()) != 0 ||
-        kernels::ormqr(kernels::Side::left, kernels::Transposed::yes, extent(rows), 1, extent(p), columns_.data(),
-                       extent(rows), tau_.data(), u.data(), extent(rows)) != 0)
+    if (!succeeded(kernels::geqrf(extent(rows), extent(p), columns_.data(), extent(rows), tau_.data())) ||
+        !succeeded(kernels::ormqr(kernels::Side::left, kernels::Transposed::yes, extent(rows), 1, extent(p),
+                                  columns_.data(), extent(rows), tau_.data(), u.data(), extent(rows))))
       return false;
     u.resize(p);
     return solve(kernels::Transposed::no, columns_, rows, p, u) && finish(u, columns_, rows, z, &slope);
@@ -133,7 +143,7 @@ class LinearModel {
     std::fill(x.begin() + extent(order), x.end(), 0.0);
     const int code = kernels::trtrs(kernels::Triangle::upper, transposed, kernels::Diagonal::stored, extent(order), 1,
                                     triangle.data(), extent(rows), x.data(), extent(order));
-    return code == 0 && all_finite(x);
+    return succeeded(code) && all_finite(x);
   }
 
   // From u in pivot order to z = W u in the parameters' order, W = D / E. The slope is -|S^-T W z|^2 / |z| for the
@@ -440,14 +450,14 @@ Vector inverse_of_normal_matrix(std::span<const double> jacobian, std::size_t re
     for (std::size_t i = 0; i < m; ++i) columns[i + j * m] /= scale[j];
   }
   Vector tau(p);
-  if (kernels::geqrf(extent(m), extent(p), columns.data(), extent(m), tau.data()) != 0) return result;
+  if (!succeeded(kernels::geqrf(extent(m), extent(p), columns.data(), extent(m), tau.data()))) return result;
   Vector inverse(p * p, 0.0);  // column-major R^-1
   for (std::size_t j = 0; j < p; ++j) {
     if (std::fabs(columns[j + j * m]) <= 10 * epsilon) return result;
     inverse[j + j * p] = 1;
   }
-  if (kernels::trtrs(kernels::Triangle::upper, kernels::Transposed::no, kernels::Diagonal::stored, extent(p), extent(p),
-                     columns.data(), extent(m), inverse.data(), extent(p)) != 0)
+  if (!succeeded(kernels::trtrs(kernels::Triangle::upper, kernels::Transposed::no, kernels::Diagonal::stored, extent(p),
+                                extent(p), columns.data(), extent(m), inverse.data(), extent(p))))
     return result;
   for (std::size_t i = 0; i < p; ++i) {
     for (std::size_t j = 0; j < p; ++j)

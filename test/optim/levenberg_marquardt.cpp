@@ -5,6 +5,7 @@
 #include <reel/reel.hpp>
 
 #include "../catch.hpp"
+#include "support/out_of_memory.hpp"
 
 using namespace reel;
 using Catch::Matchers::Contains;
@@ -172,4 +173,33 @@ TEST_CASE("what the residual function throws passes through and leaves the tapes
   GradientTape tape;
   CHECK_THROWS_WITH(levenberg_marquardt(residuals, tensor({-1.2, 1})), "mine");
   CHECK(tape.active());
+}
+
+TEST_CASE("work space that cannot be had is an error, not a singular Jacobian") {
+  const LeastSquaresResult fit = levenberg_marquardt(line, tensor({0, 0}));
+  {
+    const support::FailNothrowNew none;
+    CHECK_THROWS_AS(fit.covariance(), std::bad_alloc);
+    CHECK_THROWS_AS(fit.standard_deviations(), std::bad_alloc);
+    CHECK(none.failures() == 2);
+  }
+  CHECK(all(isfinite(fit.standard_deviations())).item<bool>());  // the fit itself is as it was
+  // Each allocation of the fit, the first that fails and all after it.
+  const Tensor start = tensor({-1.2, 1});
+  int count = 0;
+  for (bool failed = true; failed; ++count) {
+    REQUIRE(count < 10000);
+    const support::FailNothrowNew after(count);
+    LeastSquaresResult result;
+    bool thrown = false;
+    try {
+      result = levenberg_marquardt(valley, start);
+    } catch (const std::bad_alloc&) {
+      thrown = true;
+    }
+    failed = after.failures() > 0;
+    CHECK(thrown == failed);
+    if (!thrown) CHECK(result.converged());
+  }
+  CHECK(count > 10);
 }

@@ -5,6 +5,7 @@
 
 #include "catch.hpp"
 #include "ops/linalg/check.hpp"
+#include "support/out_of_memory.hpp"
 
 using namespace reel;
 using Catch::Contains;
@@ -221,4 +222,16 @@ TEST_CASE("what is not finite neither crashes nor is refused") {
       tape.watch(a);
       CHECK(all(isnan(*tape.gradient(solve(a, b), a))).item<bool>());
     }
+}
+
+TEST_CASE("inverse: work space that cannot be had is an error, not a singular matrix") {
+  const Tensor a = eye(5) + 0.1 * ones({5, 5});
+  const support::FailNothrowNew none;
+  CHECK_THROWS_AS(inverse(a), std::bad_alloc);
+  CHECK_THROWS_AS(inverse(stack({a, a})), std::bad_alloc);
+  GradientTape tape;
+  tape.watch(a);
+  const Tensor logdet = slogdet(a).logdet;
+  CHECK_THROWS_AS(tape.gradient(logdet, a), std::bad_alloc);
+  CHECK(none.failures() >= 3);
 }
