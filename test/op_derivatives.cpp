@@ -1,9 +1,11 @@
 // The op table: derivatives. Reverse mode and forward mode are transposes of each other, <v, J t> = <J^T v, t>, over
 // shape and stride patterns; both agree with central differences; the same holds for the gradient function, whose own
-// derivative is symmetric. Jacobians whose rows are carried together are those of one row after another.
+// derivative is symmetric. Jacobians whose rows are carried together are those of one row after another, those of the
+// gradient function too.
 #include <cmath>
 
 #include "catch.hpp"
+#include "gradient/gradient.hpp"
 #include "op_cases.hpp"
 #include "support/derivatives.hpp"
 
@@ -86,6 +88,33 @@ void check_jacobian(const Case& c, support::Random& random) {
     check_equal("its Jacobian", jacobian_together(by_together, c.x), jacobian_by_rows(by_rows, c.x), c.slack);
 }
 
+// The derivatives of x -> J^T v for many cotangents together, which are no rows of an identity, against one after
+// another: each rule at second order, with a leading axis.
+void check_gradient_rows(const Case& c, const Tensors& v, support::Random& random) {
+  GradientTape tape({.persistent = true});
+  tape.watch(c.x);
+  Tensors targets;
+  for (const Tensor& g : pull(c.f, c.x, v)) targets.push_back(g * random.tensor(g.shape(), 0.5, 1.5));
+  tape.stop();
+  const std::vector<Source> sources(c.x.begin(), c.x.end());
+  for (const Tensor& target : targets) {
+    const std::int64_t count = target.size();
+    if (count == 0) continue;
+    const auto together = autodiff::replay_rows("test", GradientTapeAccess::get(tape), target, sources,
+                                                UnconnectedGradients::zero, count);
+    REQUIRE(together.size() == c.x.size());
+    for (const std::int64_t row : {std::int64_t{0}, count / 3, count - 1}) {
+      const Tensor seed = reshape(one_hot(row, count, target.dtype()), target.shape());
+      const std::vector<Gradient> alone =
+          tape.gradient(target, c.x, {.output_gradients = seed, .unconnected_gradients = UnconnectedGradients::zero});
+      for (std::size_t k = 0; k < c.x.size(); ++k) {
+        INFO("row " << row << " of " << count << ", operand " << k);
+        check_equal("gradient of the gradient", {together[k].dense()[row]}, {alone[k].dense()}, c.slack);
+      }
+    }
+  }
+}
+
 // First and second order, both modes, at x.
 void check_modes(const Case& c, support::Random& random) {
   INFO(c.what);
@@ -122,6 +151,7 @@ void check_modes(const Case& c, support::Random& random) {
   CHECK(agree(second, transposed, 2 * c.slack));
   CHECK(agree(second, mirrored, 2 * c.slack));
   check_jacobian(c, random);
+  check_gradient_rows(c, v, random);
 }
 
 // The tangent of f, and of its gradient, against central differences.
