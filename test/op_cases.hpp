@@ -1,12 +1,29 @@
 // The table of op cases: a row for each exported op, from which values, both modes, orders, edge cases and coverage are
 // tested, the README's op table is generated, and the benchmarks take their inputs. Rows in op_cases/*.cpp.
 #pragma once
+#include <cstdlib>
 #include <reel/reel.hpp>
 #include <span>
 #include <string>
 #include <vector>
 
 namespace cases {
+
+/// Whether the rows of this op are tested: all are, unless the environment variable REEL_OP_CASES names one op alone.
+inline bool selected(const std::string& name) {
+  const char* op = std::getenv("REEL_OP_CASES");
+  return !op || name == op;
+}
+template <const auto& Rows>
+auto selected_rows() {
+  using Row = std::remove_cvref_t<decltype(Rows[0])>;
+  static const auto kept = [] {
+    std::vector<Row> some(std::begin(Rows), std::end(Rows));
+    std::erase_if(some, [](const Row& row) { return !selected(row.name); });
+    return some;
+  }();
+  return std::span<const Row>(kept);
+}
 
 using Real = long double;
 using Operands = std::span<const reel::Tensor>;

@@ -140,6 +140,6 @@ constexpr Shaped rows[] = {
 
 }  // namespace
 
-std::span<const Shaped> movements() { return rows; }
+std::span<const Shaped> movements() { return selected_rows<rows>(); }
 
 }  // namespace cases
