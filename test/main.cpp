@@ -2,6 +2,7 @@
 #define CATCH_CONFIG_RUNNER
 #include <cstdio>
 #include <reel/runtime.hpp>
+#include <string>
 
 #include "catch.hpp"
 
@@ -19,17 +20,19 @@ struct LiveTensors : ListenerBase {
   using ListenerBase::ListenerBase;
   void testCaseStarting(const Catch::TestCaseInfo& test) override {
     ListenerBase::testCaseStarting(test);
+    name = test.name;
     before = reel::memory_stats().live_tensors;
   }
   void testCaseEnded(const Catch::TestCaseStats& stats) override {
     const std::int64_t after = reel::memory_stats().live_tensors;
     if (after != before) {
       ++leaks;
-      std::fprintf(stderr, "\n'%s' began with %lld live tensors and ended with %lld\n", stats.testInfo.name.c_str(),
+      std::fprintf(stderr, "\n'%s' began with %lld live tensors and ended with %lld\n", name.c_str(),
                    static_cast<long long>(before), static_cast<long long>(after));
     }
     ListenerBase::testCaseEnded(stats);
   }
+  std::string name;  // Catch2 2 and 3 differ in how the statistics hold it
   std::int64_t before = 0;
 };
 CATCH_REGISTER_LISTENER(LiveTensors)

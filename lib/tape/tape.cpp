@@ -268,10 +268,12 @@ void check_thread(const Tape& t, const char* what) {
 void watch(Tape& t, const Tensor& x) {
   if (!x.defined()) fail<ValueError>("GradientTape.watch", "the tensor is empty (default-constructed or moved from)");
   const detail::Block* b = detail::block(x);
-  if (!is_differentiable(b->dtype))
+  if (!is_differentiable(b->dtype)) {
+    const std::string_view dtype = name(b->dtype);  // fmt keeps a reference
     detail::warn_some_times(detail::message("GradientTape.watch",
                                             "the dtype of the watched tensor must be floating or complex, got {}",
-                                            fmt::make_format_args(name(b->dtype))));
+                                            fmt::make_format_args(dtype)));
+  }
   if (const std::uint32_t slot = t.find(b); slot != no_slot) {
     t.slots[slot].source = true;
     return;

@@ -8,7 +8,7 @@
 #include "catch.hpp"
 
 using namespace reel;
-using Catch::Matchers::Contains;
+using Catch::Contains;
 
 namespace {
 

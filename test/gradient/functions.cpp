@@ -168,7 +168,7 @@ TEST_CASE("wrong results and parameters are refused (S42, S61)") {
   CHECK_THROWS_AS(grad([](const Tensor& p) { return cast(sum(p), DType::int64); })(x), TypeError);
   CHECK_THROWS_AS(grad([](const Tensor&) { return Tensor(); })(x), ValueError);
   CHECK_THROWS_WITH(grad([](const Tensor&) { return Tensor(); })(x),
-                    Catch::Matchers::Contains("Cannot differentiate a function that returns None"));
+                    Catch::Contains("Cannot differentiate a function that returns None"));
   CHECK_THROWS_AS(grad(square_sum)(Tensor()), ValueError);
   const Tensor integers = tensor<std::int64_t>({1, 2});
   CHECK_THROWS_AS(grad(square_sum)(integers), TypeError);
@@ -246,7 +246,7 @@ TEST_CASE("make_vjp gives one gradient per picked parameter, none where not conn
 TEST_CASE("cotangents that do not fit are refused (S62, S80)") {
   const auto [y, vjp] = make_vjp([](const Tensor& p) { return std::pair(p, 2 * p); })(tensor({1, 2}));
   CHECK_THROWS_AS(vjp(tensor({1, 2})), ValueError);
-  CHECK_THROWS_WITH(vjp(tensor({1, 2})), Catch::Matchers::Contains("Passed 1 grad_ys for 2 ys"));
+  CHECK_THROWS_WITH(vjp(tensor({1, 2})), Catch::Contains("Passed 1 grad_ys for 2 ys"));
   CHECK_THROWS_AS(vjp({tensor({1, 2}), Gradient()}), ValueError);
   CHECK_THROWS_AS(vjp({tensor({1, 2}), tensor({1, 2, 3})}), ShapeError);
   CHECK_THROWS_AS(vjp({tensor({1, 2}), less(y.first, 0)}), TypeError);

@@ -10,7 +10,7 @@
 #include "support/warnings.hpp"
 
 using namespace reel;
-using Catch::Matchers::Contains;
+using Catch::Contains;
 using support::Tensors;
 
 namespace {

@@ -9,7 +9,7 @@
 #include "catch.hpp"
 
 using namespace reel;
-using Catch::Matchers::Contains;
+using Catch::Contains;
 using support::difference, support::Function, support::Layout, support::pull, support::push, support::Tensors;
 
 namespace {

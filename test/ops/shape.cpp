@@ -7,7 +7,7 @@
 #include "support/derivatives.hpp"
 
 using namespace reel;
-using Catch::Matchers::Contains;
+using Catch::Contains;
 using support::Tensors;
 
 namespace {

@@ -6,7 +6,7 @@
 #include "../catch.hpp"
 
 using namespace reel;
-using Catch::Matchers::Contains;
+using Catch::Contains;
 
 namespace {
 

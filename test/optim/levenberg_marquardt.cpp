@@ -8,7 +8,7 @@
 #include "support/out_of_memory.hpp"
 
 using namespace reel;
-using Catch::Matchers::Contains;
+using Catch::Contains;
 
 namespace {
 

@@ -21,7 +21,7 @@ struct Event {
   std::uint64_t thread;
 };
 
-std::string quoted(std::string_view text) {
+std::string in_quotes(std::string_view text) {
   std::string q = "\"";
   for (const char c : text)
     if (c == '"' || c == '\\')
@@ -43,8 +43,8 @@ bool write(std::FILE* file, const std::vector<Event>& events) {
         "{}\n{{\"ph\": \"X\", \"pid\": 1, \"tid\": {}, \"ts\": {:.3f}, \"dur\": {:.3f}, \"name\": {}, \"cat\": \"{}\", "
         "\"args\": {{\"inputs\": {}, \"outputs\": {}, \"location\": {}}}}}",
         &e == events.data() ? "" : ",", e.thread, static_cast<double>(e.start - origin) * 1e-3,
-        static_cast<double>(e.end - e.start) * 1e-3, quoted(e.name), e.category, quoted(e.inputs), quoted(e.outputs),
-        quoted(to_string(e.site)));
+        static_cast<double>(e.end - e.start) * 1e-3, in_quotes(e.name), e.category, in_quotes(e.inputs),
+        in_quotes(e.outputs), in_quotes(to_string(e.site)));
     std::fputs(line.c_str(), file);
   }
   std::fputs("\n]}\n", file);
