@@ -1,6 +1,6 @@
 """Fails when the objects of two instruction sets define the same global or weak symbol: a linker may keep either.
 
-Usage: no_shared_code.py OBJECT...; each object also has to export exactly its entry point, which has the object's name.
+Usage: no_shared_code.py NM OBJECT...; each object also has to export exactly its entry point, which has the object's name.
 """
 import collections
 import pathlib
@@ -9,8 +9,8 @@ import sys
 
 owners = collections.defaultdict(list)
 bad = []
-for path in map(pathlib.Path, sys.argv[1:]):
-    rows = subprocess.run(["nm", "--defined-only", "--extern-only", path], capture_output=True, text=True, check=True).stdout
+for path in map(pathlib.Path, sys.argv[2:]):
+    rows = subprocess.run([sys.argv[1], "--defined-only", "--extern-only", path], capture_output=True, text=True, check=True).stdout
     symbols = {row.split()[-1] for row in rows.splitlines()}
     for symbol in symbols:
         owners[symbol].append(path.name)
