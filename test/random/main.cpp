@@ -1,0 +1,164 @@
+// Random programs against an interpreter: random_programs [--seed S] [--count N] [--minutes M] [--shrink] [--only SEED]
+// [--without OP].
+// Each program has a seed of its own, which is printed when it fails; --only runs that one. The run fails if a program
+// differs, or if an op of the README's table or a mode never occurred.
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <set>
+#include <sstream>
+
+#include "modes.hpp"
+
+using namespace random_programs;
+
+namespace {
+
+std::uint64_t current = 0;
+void crashed(int signal) {
+  char text[128];
+  const int n =
+      std::snprintf(text, sizeof text, "\nseed %llu: signal %d\n", static_cast<unsigned long long>(current), signal);
+  if (write(1, text, static_cast<std::size_t>(n)) < 0) _exit(4);
+  _exit(3);
+}
+
+struct Settings {
+  std::uint64_t seed = 1, only = 0;
+  std::int64_t count = 400;
+  double minutes = 0;
+  bool shrink = false, coverage = false;
+  int failures = 10;  ///< then it ends
+};
+Settings parse(int argc, char** argv) {
+  Settings s;
+  for (int i = 1; i < argc; ++i) {
+    const std::string a = argv[i];
+    const auto next = [&] { return ++i < argc ? argv[i] : throw std::runtime_error(a + " needs a number"); };
+    if (a == "--seed")
+      s.seed = std::strtoull(next(), nullptr, 0);
+    else if (a == "--count")
+      s.count = std::atoll(next());
+    else if (a == "--minutes")
+      s.minutes = std::atof(next()), s.count = INT64_MAX;
+    else if (a == "--only")
+      s.only = std::strtoull(next(), nullptr, 0);
+    else if (a == "--failures")
+      s.failures = std::atoi(next());
+    else if (a == "--coverage")
+      s.coverage = true;
+    else if (a == "--without")
+      excluded.push_back(next());
+    else if (a == "--shrink")
+      s.shrink = true;
+    else
+      throw std::runtime_error("unknown argument " + a);
+  }
+  return s;
+}
+
+// In a process of its own, so that a crash is an outcome too: 0 if it passed, else what it did.
+int outcome_apart(const Program& p, const Plan& plan) {
+  std::fflush(stdout);
+  const pid_t child = fork();
+  if (child == 0) {
+    std::signal(SIGSEGV, SIG_DFL), std::signal(SIGABRT, SIG_DFL), std::signal(SIGFPE, SIG_DFL);
+    const Outcome o = check(p, plan);
+    _exit(o.kind == Outcome::differs ? 1 : o.kind == Outcome::threw ? 2 : 0);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 100 + WTERMSIG(status);
+}
+
+void report(std::uint64_t seed, Program p, Plan plan, const std::string& message, bool smaller) {
+  std::printf("seed %llu: %s\n%s\n", static_cast<unsigned long long>(seed), text_of(plan).c_str(), message.c_str());
+  if (smaller) {
+    const int how = outcome_apart(p, plan);
+    shrink(p, plan, [how](const Program& q, const Plan& r) { return outcome_apart(q, r) == how; });
+    std::printf("shrunk: %s\n", text_of(plan).c_str());
+    if (how < 100) std::printf("%s\n", check(p, plan).message.c_str());
+  }
+  std::printf("%s\n", text_of(p, "  ").c_str());
+  std::fflush(stdout);
+}
+
+// The ops of the README's table that have not occurred.
+std::vector<std::string> missing_ops(const std::vector<std::int64_t>& counts) {
+  std::ifstream file(std::string(REEL_SOURCE_ROOT) + "/README.md");
+  std::string line;
+  bool table = false;
+  std::vector<std::string> missing;
+  while (std::getline(file, line)) {
+    if (line.find("op table: begin") != std::string::npos) table = true;
+    if (line.find("op table: end") != std::string::npos) return missing;
+    if (!table || line.rfind("| ", 0) != 0 || line.rfind("| family", 0) == 0) continue;
+    std::istringstream words(line.substr(line.find('|', 2) + 1));
+    for (std::string word; words >> word;) {
+      while (!word.empty() && std::strchr("*'|", word.back())) word.pop_back();
+      if (word.empty()) continue;
+      bool found = false;
+      for (std::size_t i = 0; i < counts.size(); ++i) found = found || (ops()[i].name == word && counts[i] > 0);
+      if (!found) missing.push_back(word);
+    }
+  }
+  return {"README.md has no op table"};
+}
+
+int run(const Settings& settings) {
+  const auto began = std::chrono::steady_clock::now();
+  const auto seconds = [&] { return std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count(); };
+  std::vector<std::int64_t> counts(ops().size());
+  std::int64_t programs = 0, skipped = 0;
+  int failed = 0;
+  if (!settings.only) std::printf("seed %llu\n", static_cast<unsigned long long>(settings.seed));
+  const auto wanted = [&] {  // with --coverage up to ten times as many programs, until every op has occurred
+    if (programs < settings.count) return true;
+    return settings.coverage && programs < 10 * settings.count && !missing_ops(counts).empty();
+  };
+  for (; wanted() && (settings.minutes <= 0 || seconds() < 60 * settings.minutes) && failed < settings.failures;
+       ++programs) {
+    current = settings.only ? settings.only : settings.seed * 1000003 + static_cast<std::uint64_t>(programs);
+    const Program p = random_program(current);
+    const Plan plan = random_plan(p, current);
+    if (settings.only) std::printf("%s\n%s", text_of(plan).c_str(), text_of(p, "  ").c_str()), std::fflush(stdout);
+    if (settings.only && settings.shrink && outcome_apart(p, plan) >= 100) {
+      report(current, p, plan, "crashes", true);
+      return 1;
+    }
+    const Outcome o = check(p, plan);
+    if (o.kind == Outcome::skipped)
+      ++skipped;
+    else
+      count_ops(p, counts);
+    if (o.kind == Outcome::differs || o.kind == Outcome::threw) {
+      ++failed;
+      report(current, p, plan, o.message, settings.shrink);
+    }
+    if (settings.only) return failed != 0;
+  }
+  std::printf("%lld programs in %.1f s, %lld skipped, %d failed\n", static_cast<long long>(programs), seconds(),
+              static_cast<long long>(skipped), failed);
+  for (const auto& [mode, n] : mode_counts()) std::printf("  %-24s %lld\n", mode.c_str(), static_cast<long long>(n));
+  for (std::size_t i = 0; i < counts.size(); ++i)
+    std::printf("%s%s %lld", i % 8 ? ", " : "\n  ", ops()[i].name.c_str(), static_cast<long long>(counts[i]));
+  std::printf("\n");
+  const std::vector<std::string> missing = missing_ops(counts);
+  for (const std::string& name : missing)
+    if (settings.coverage) std::printf("never occurred: %s\n", name.c_str());
+  return failed || (settings.coverage && !missing.empty());
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  for (const int s : {SIGSEGV, SIGABRT, SIGFPE, SIGILL}) std::signal(s, crashed);
+  reel::set_warning_handler([](std::string_view, void*) {}, nullptr);
+  return run(parse(argc, argv));
+}

@@ -1,0 +1,40 @@
+// How a program is differentiated: by which functions of the library, in which order of forward and reverse, and what
+// the interpreter says of it.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "program.hpp"
+
+namespace random_programs {
+
+enum class Way { value, word, jacobian, tape_jacobian, batch_jacobian, hessian, hvp, variables, count };
+
+struct Plan {
+  Way way = Way::value;
+  /// Of Way::word: F (forward) and R (reverse), the innermost first.
+  std::string word;
+  /// Which of the functions that do the same: chosen by its digits.
+  std::uint64_t style = 0;
+  /// Of the directions and cotangents.
+  std::uint64_t seed = 0;
+  /// A value that is a source too, or counts as a constant, in Way::word "R"; -1: none.
+  int tap = -1, cut = -1;
+  bool anomaly = false;
+};
+Plan random_plan(const Program& p, std::uint64_t seed);
+std::string text_of(const Plan& plan);
+
+struct Outcome {
+  enum Kind { passed, skipped, differs, threw } kind = passed;
+  std::string message;
+};
+Outcome check(const Program& p, const Plan& plan);
+const char* name_of(Way way);
+/// Ways, words and styles that were checked, with their numbers.
+const std::vector<std::pair<std::string, std::int64_t>>& mode_counts();
+
+/// A smaller program and plan that fails alike.
+void shrink(Program& p, Plan& plan, const std::function<bool(const Program&, const Plan&)>& fails);
+
+}  // namespace random_programs

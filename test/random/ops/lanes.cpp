@@ -1,0 +1,277 @@
+// elementwise with random functions. The body is a program of pointwise statements on one element: text is the name of
+// a lane function, and its meaning that of the op of the same name.
+#include <map>
+#include <reel/elementwise.hpp>
+
+#include "../program.hpp"
+
+namespace random_programs {
+
+namespace {
+
+using reel::Lane;
+using reel::LaneMask;
+using reel::Tensor;
+using Strings = std::vector<std::string>;
+
+using Unary = Lane (*)(const Lane&);
+const std::map<std::string, Unary>& unary() {
+  static const std::map<std::string, Unary> map = {
+      {"negative", reel::negative}, {"square", reel::square},     {"reciprocal", reel::reciprocal},
+      {"abs", reel::abs},           {"sign", reel::sign},         {"floor", reel::floor},
+      {"ceil", reel::ceil},         {"round", reel::round},       {"trunc", reel::trunc},
+      {"sqrt", reel::sqrt},         {"rsqrt", reel::rsqrt},       {"cbrt", reel::cbrt},
+      {"exp", reel::exp},           {"exp2", reel::exp2},         {"expm1", reel::expm1},
+      {"log", reel::log},           {"log2", reel::log2},         {"log10", reel::log10},
+      {"log1p", reel::log1p},       {"erf", reel::erf},           {"erfc", reel::erfc},
+      {"lgamma", reel::lgamma},     {"digamma", reel::digamma},   {"sin", reel::sin},
+      {"cos", reel::cos},           {"tan", reel::tan},           {"arcsin", reel::arcsin},
+      {"arccos", reel::arccos},     {"arctan", reel::arctan},     {"sinh", reel::sinh},
+      {"cosh", reel::cosh},         {"tanh", reel::tanh},         {"arcsinh", reel::arcsinh},
+      {"arccosh", reel::arccosh},   {"arctanh", reel::arctanh},   {"relu", reel::relu},
+      {"selu", reel::selu},         {"gelu", reel::gelu},         {"silu", reel::silu},
+      {"sigmoid", reel::sigmoid},   {"softplus", reel::softplus}, {"softsign", reel::softsign}};
+  return map;
+}
+
+/// Lanes that may be numbers: f(x, y) for what each is.
+template <class F>
+Lane with(const F& f, const Lane* x, double a, const Lane* y, double b) {
+  if (x && y) return f(*x, *y);
+  return x ? f(*x, b) : f(a, *y);
+}
+#define REEL_BINARY(name)                                                                                           \
+  {                                                                                                                 \
+#name, [](const Lane* x, double a, const Lane* y,                                                               \
+              double b) { return with([](const auto& p, const auto& q) { return reel::name(p, q); }, x, a, y, b); } \
+  }
+using Binary = Lane (*)(const Lane*, double, const Lane*, double);
+const std::map<std::string, Binary>& binary() {
+  static const std::map<std::string, Binary> map = {REEL_BINARY(add),
+                                                    REEL_BINARY(subtract),
+                                                    REEL_BINARY(multiply),
+                                                    REEL_BINARY(divide),
+                                                    REEL_BINARY(squared_difference),
+                                                    REEL_BINARY(sigmoid_cross_entropy),
+                                                    REEL_BINARY(maximum),
+                                                    REEL_BINARY(minimum),
+                                                    REEL_BINARY(floor_divide),
+                                                    REEL_BINARY(mod),
+                                                    REEL_BINARY(power),
+                                                    REEL_BINARY(hypot),
+                                                    REEL_BINARY(logaddexp),
+                                                    REEL_BINARY(arctan2),
+                                                    REEL_BINARY(leaky_relu),
+                                                    REEL_BINARY(elu),
+                                                    REEL_BINARY(polygamma)};
+  return map;
+}
+#define REEL_TEST(name)                                                  \
+  {                                                                      \
+#name, [](const Lane& x, const Lane& y) { return reel::name(x, y); } \
+  }
+using Test = LaneMask (*)(const Lane&, const Lane&);
+const std::map<std::string, Test>& tests() {
+  static const std::map<std::string, Test> map = {REEL_TEST(equal),   REEL_TEST(not_equal),
+                                                  REEL_TEST(less),    REEL_TEST(less_equal),
+                                                  REEL_TEST(greater), REEL_TEST(greater_equal)};
+  return map;
+}
+
+/// What the function does with its lanes.
+std::vector<Lane> run_lanes(const Program& body, const std::vector<Lane>& given) {
+  std::vector<Lane> lanes(static_cast<std::size_t>(body.values()));
+  std::vector<LaneMask> masks(lanes.size());
+  std::vector<bool> is_mask(lanes.size());
+  std::size_t next = 0;
+  for (const Statement& s : body.statements) {
+    const auto at = static_cast<std::size_t>(s.first);
+    const auto lane = [&](std::size_t i) {
+      return s.args[i].kind == Arg::value ? &lanes[static_cast<std::size_t>(s.args[i].index)] : nullptr;
+    };
+    const auto mask = [&](std::size_t i) { return masks[static_cast<std::size_t>(s.args[i].index)]; };
+    const auto number = [&](std::size_t i) { return s.args[i].number; };
+    const std::string& name = s.op->name;
+    if (s.role == Role::parameter) {
+      lanes[at] = given[next++];
+    } else if (const auto u = unary().find(name); u != unary().end()) {
+      lanes[at] = u->second(*lane(0));
+    } else if (const auto b = binary().find(name); b != binary().end()) {
+      lanes[at] = b->second(lane(0), number(0), lane(1), number(1));
+    } else if (const auto t = tests().find(name); t != tests().end()) {
+      masks[at] = t->second(*lane(0), *lane(1));
+    } else if (name == "clip") {
+      if (lane(1) && lane(2))
+        lanes[at] = reel::clip(*lane(0), *lane(1), *lane(2));
+      else
+        lanes[at] = lane(1)   ? reel::clip(*lane(0), *lane(1), number(2))
+                    : lane(2) ? reel::clip(*lane(0), number(1), *lane(2))
+                              : reel::clip(*lane(0), number(1), number(2));
+    } else if (name == "where") {
+      const auto operand = [&](std::size_t i) {
+        return lane(i) ? reel::detail::LaneOperand(*lane(i)) : reel::detail::LaneOperand(number(i));
+      };
+      lanes[at] = reel::where(mask(0), operand(1), operand(2));
+    } else if (name == "logical_and") {
+      masks[at] = reel::logical_and(mask(0), mask(1));
+    } else if (name == "logical_or") {
+      masks[at] = reel::logical_or(mask(0), mask(1));
+    } else if (name == "logical_xor") {
+      masks[at] = reel::logical_xor(mask(0), mask(1));
+    } else if (name == "logical_not") {
+      masks[at] = reel::logical_not(mask(0));
+    } else {
+      masks[at] = name == "isnan"   ? reel::isnan(*lane(0))
+                  : name == "isinf" ? reel::isinf(*lane(0))
+                                    : reel::isfinite(*lane(0));
+    }
+  }
+  std::vector<Lane> out;
+  for (const int o : body.outputs) out.push_back(lanes[static_cast<std::size_t>(o)]);
+  return out;
+}
+
+template <std::size_t N, class... A>
+void run_with(const Program& body, std::vector<Tensor>& out, A&&... a) {
+  const auto f = [&](const auto&... lane) {
+    const std::vector<Lane> r = run_lanes(body, {lane...});
+    std::array<Lane, N> lanes;
+    for (std::size_t i = 0; i < N; ++i) lanes[i] = r[i];
+    return lanes;
+  };
+  for (const Tensor& t : reel::elementwise(f, a...)) out.push_back(t);
+}
+template <class... A>
+void run_elementwise(const Program& body, std::vector<Tensor>& out, A&&... a) {
+  if (body.outputs.size() == 1)
+    out.push_back(reel::elementwise([&](const auto&... lane) { return run_lanes(body, {lane...})[0]; }, a...));
+  else if (body.outputs.size() == 2)
+    run_with<2>(body, out, a...);
+  else
+    run_with<3>(body, out, a...);
+}
+
+// A random statement on scalars of the body.
+bool add_lane(Maker& m) {
+  const auto lane = [&] { return m.pick([](const Array& a) { return is_real_floating(a.dtype); }); };
+  const auto boolean = [&] { return m.pick([](const Array& a) { return a.dtype == DType::boolean; }); };
+  const auto random_of = [&](const auto& map) {
+    auto it = map.begin();
+    std::advance(it, m.below(static_cast<int>(map.size())));
+    return it->first;
+  };
+  const auto operand = [&] {
+    return m.chance(0.2) ? Maker::weak(0.25 * static_cast<double>(m.between(1, 8))) : Maker::arg(lane());
+  };
+  const int kind = m.below(10);
+  const int a = lane(), c = boolean();
+  if (kind < 5) return m.emit(random_of(unary()), {Maker::arg(a)}) >= 0;
+  if (kind < 8) {
+    const std::string name = random_of(binary());
+    if (name == "polygamma") return m.emit(name, {Maker::weak(static_cast<double>(m.below(3))), Maker::arg(a)}) >= 0;
+    return m.chance(0.85) || name == "elu"
+               ? m.emit(name, {Maker::arg(a), operand()}) >= 0
+               : m.emit(name, {Maker::weak(0.25 * static_cast<double>(m.between(1, 8))), Maker::arg(a)}) >= 0;
+  }
+  if (kind == 8) {
+    if (m.chance(0.3)) return m.emit("clip", {Maker::arg(a), Maker::weak(-0.5), operand()}) >= 0;
+    if (m.chance(0.5)) return m.emit(random_of(tests()), {Maker::arg(a), Maker::arg(lane())}) >= 0;
+    static const std::vector<std::string> names = {"isnan", "isinf", "isfinite"};
+    return m.emit(m.choose(names), {Maker::arg(a)}) >= 0;
+  }
+  if (c < 0) return false;
+  if (m.chance(0.7)) return m.emit("where", {Maker::arg(c), Maker::arg(a), operand()}) >= 0;
+  static const std::vector<std::string> names = {"logical_and", "logical_or", "logical_xor"};
+  return m.chance(0.3) ? m.emit("logical_not", {Maker::arg(c)}) >= 0
+                       : m.emit(m.choose(names), {Maker::arg(c), Maker::arg(boolean())}) >= 0;
+}
+
+Array scalar_of(DType d, const Num& n) {
+  Array a(d, {});
+  a[0] = n;
+  return a;
+}
+
+}  // namespace
+
+void add_lanes(std::vector<Op>& t) {
+  Op o;
+  o.name = "elementwise";
+  o.weight = 8;
+  o.body = true;
+  o.make = [](Maker& m, Statement& s) {
+    const int x = m.floating(0, 3);
+    if (x < 0 || m.at(x).size() == 0 || m.at(x).dtype < DType::float32) return false;
+    s.args = {Maker::arg(x)};
+    for (int n = m.below(3); n > 0; --n) s.args.push_back(m.beside(x, false));
+    DType d = DType::boolean;
+    for (const Arg& a : s.args) {
+      const DType e = m.at(a.index).dtype;
+      if (e == DType::float16 || e == DType::bfloat16 || reel::is_complex(e)) return false;
+      d = promoted(d, e);
+    }
+    d = floating_of(d);
+    // It is made for the first elements; for others the interpreter may find it unfit.
+    s.bodies.resize(1);
+    Maker inner(m.random(), s.bodies[0]);
+    inner.depth = m.depth + 1, inner.kinks = m.kinks;
+    for (const Arg& a : s.args) {
+      const Array& v = m.at(a.index);
+      if (v.size() == 0) return false;
+      Statement p;
+      p.op = &op("input");
+      p.role = Role::parameter;
+      p.dtype = d;
+      p.data = {static_cast<double>(v[m.below(static_cast<int>(v.size()))].re.v[0])};
+      if (!inner.add(std::move(p))) return false;
+    }
+    const int wanted = 1 + m.below(7);
+    for (int k = 0, tries = 0; k < wanted && tries < 60; ++tries) k += add_lane(inner);
+    std::vector<int> lanes;
+    for (int k = static_cast<int>(s.args.size()); k < static_cast<int>(inner.values().size()); ++k)
+      if (inner.at(k).dtype == d) lanes.push_back(k);
+    if (lanes.empty()) return false;
+    s.bodies[0].outputs = {lanes.back()};
+    while (m.chance(0.2) && s.bodies[0].outputs.size() < 3) s.bodies[0].outputs.push_back(m.choose(lanes));
+    return true;
+  };
+  o.eval = [](const Statement& s, const Inputs& in, Arrays& out) {
+    Extents shape;
+    for (const Array* x : in) shape = broadcast_shapes(shape, x->shape);
+    const DType d = floating_of(promoted(in));
+    for (std::size_t k = 0; k < s.bodies[0].outputs.size(); ++k) out.push_back(Array(d, shape));
+    Arrays values;
+    for (std::int64_t i = 0; i < elements(shape); ++i) {
+      std::vector<Array> given;
+      for (const Array* x : in) {
+        Num n = (*x)[broadcast_index(x->shape, shape, i)];
+        round_like(d);
+        given.push_back(scalar_of(d, x->dtype > d ? n : Num(rounded(n.re, 0))));
+      }
+      interpret(s.bodies[0], given, values);
+      for (const Array& v : values)
+        for (const Num& n : v.data)
+          if (!(std::fabs(n.re.v[0]) < 100)) throw Unfit();
+      for (std::size_t k = 0; k < out.size(); ++k)
+        out[k][i] = values[static_cast<std::size_t>(s.bodies[0].outputs[k])][0];
+    }
+  };
+  o.call = [](const Statement& s, const Operands& a, std::vector<Tensor>& out) {
+    if (a.size() == 1)
+      run_elementwise(s.bodies[0], out, a.tensor(0));
+    else if (a.size() == 2)
+      run_elementwise(s.bodies[0], out, a.tensor(0), a.tensor(1));
+    else
+      run_elementwise(s.bodies[0], out, a.tensor(0), a.tensor(1), a.tensor(2));
+  };
+  o.text = [](const Statement& s, const Strings& a) {
+    std::string parameters, operands;
+    for (std::size_t i = 0; i < a.size(); ++i)
+      parameters += (i ? ", auto x" : "auto x") + std::to_string(i), operands += ", " + a[i];
+    return "elementwise([](" + parameters + ") {  // on lanes\n" + text_of(s.bodies[0], "    ") + "  }" + operands +
+           ")";
+  };
+  t.push_back(std::move(o));
+}
+
+}  // namespace random_programs

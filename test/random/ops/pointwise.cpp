@@ -1,0 +1,439 @@
+// The pointwise ops of real numbers, by their definitions; what happens at kinks is in the public headers.
+#include "../program.hpp"
+
+namespace random_programs {
+
+namespace {
+
+using reel::Operand;
+using reel::Tensor;
+using Unary = Tensor (*)(const Operand&);
+using Binary = Tensor (*)(const Operand&, const Operand&);
+constexpr Real pi = 3.14159265358979323846264338327950288L;
+constexpr double inf = 1e9;
+
+// Results that wrap are left alone.
+void check_range(const Array& x) {
+  if (x.dtype != DType::uint8) return;
+  for (const Num& e : x.data)
+    if (e.re.v[0] < 0 || e.re.v[0] > 255) throw Unfit();
+}
+
+void add_unary(std::vector<Op>& t, const char* name, Unary call, Jet (*f)(const Jet&), double low, double high,
+               bool integers, DType result = DType::complex128) {
+  Op o;
+  o.name = name;
+  o.body = true;
+  o.make = [low, high, integers](Maker& m, Statement& s) {
+    int x = integers && m.chance(0.15) ? m.number() : m.floating();
+    if (x >= 0) x = m.within(x, low, high);
+    if (x < 0) return false;
+    s.args = {Maker::arg(x)};
+    return true;
+  };
+  o.eval = [f, integers, result](const Statement&, const Inputs& in, Arrays& out) {
+    const Array& x = *in[0];
+    if (reel::is_complex(x.dtype) || (x.dtype == DType::boolean && result != DType::boolean)) throw Unfit();
+    DType d = integers ? x.dtype : floating_of(x.dtype);
+    round_like(d);
+    Array y(result == DType::boolean ? result : d, x.shape);
+    for (std::int64_t i = 0; i < y.size(); ++i) y[i] = f(x[i].re);
+    check_range(y);
+    out.push_back(std::move(y));
+  };
+  o.call = [call](const Statement&, const Operands& a, std::vector<Tensor>& out) { out.push_back(call(a[0])); };
+  t.push_back(std::move(o));
+}
+
+// `low`, `high`: what the second operand must lie between.
+struct BinaryTraits {
+  double low = -inf, high = inf;
+  double first_low = -inf, first_high = inf;
+  bool integers = false, boolean = false, second_weak = false;
+};
+void add_binary(std::vector<Op>& t, const char* name, Binary call, Jet (*f)(const Jet&, const Jet&),
+                BinaryTraits traits = {}) {
+  Op o;
+  o.name = name;
+  o.body = true;
+  o.make = [traits](Maker& m, Statement& s) {
+    const bool integers = traits.integers && m.chance(0.15);
+    int x = integers ? m.number() : m.floating();
+    if (x < 0) return false;
+    Arg y = m.beside(x, true, integers);
+    x = m.within(x, traits.first_low, traits.first_high);
+    if (x < 0) return false;
+    if (y.kind == Arg::value) {
+      y.index = m.within(y.index, traits.low, traits.high);
+      if (y.index < 0) return false;
+    } else if (y.number < traits.low || y.number > traits.high) {
+      y = Maker::weak(1.5);
+    }
+    s.args = {Maker::arg(x), y};
+    const bool symmetric = traits.low == -inf && traits.first_low == -inf;
+    if (symmetric && m.chance(0.5)) std::swap(s.args[0], s.args[1]);
+    return true;
+  };
+  o.eval = [f, traits](const Statement&, const Inputs& in, Arrays& out) {
+    const Array &x = *in[0], &y = *in[1];
+    DType d = promoted(in);
+    if (reel::is_complex(d) || (d == DType::boolean && !traits.boolean)) throw Unfit();
+    if (!traits.integers) d = floating_of(d);
+    round_like(d);
+    Array z(traits.boolean ? DType::boolean : d, broadcast_shapes(x.shape, y.shape));
+    for (std::int64_t i = 0; i < z.size(); ++i)
+      z[i] = f(x[broadcast_index(x.shape, z.shape, i)].re, y[broadcast_index(y.shape, z.shape, i)].re);
+    check_range(z);
+    out.push_back(std::move(z));
+  };
+  o.call = [call](const Statement&, const Operands& a, std::vector<Tensor>& out) { out.push_back(call(a[0], a[1])); };
+  t.push_back(std::move(o));
+}
+
+template <auto f>
+Jet smoothly(const Jet& x) {
+  return smooth(x, f);
+}
+Series half_sinh(const Series& x) { return Series(0.5L) * (exp(x) - exp(Series(0) - x)); }
+Series half_cosh(const Series& x) { return Series(0.5L) * (exp(x) + exp(Series(0) - x)); }
+Series erf_series(const Series& x) {
+  return integral(std::erf(x.c[0]), Series(2 / std::sqrt(pi)) * exp(Series(0) - x * x), x);
+}
+Series normal_cdf(const Series& x) {
+  return integral(0.5L * std::erfc(-x.c[0] / std::sqrt(2.0L)),
+                  Series(1 / std::sqrt(2 * pi)) * exp(Series(-0.5L) * x * x), x);
+}
+Series sigmoid_series(const Series& x) { return Series(1) / (Series(1) + exp(Series(0) - x)); }
+
+bool truth(const Jet& x) { return !same(x, 0); }
+Jet of(bool b) { return b ? 1 : 0; }
+// Integers decide: the derivative is zero.
+Jet integer_of(const Jet& x, Real (*f)(Real)) {
+  const Real near = std::round(x.v[0]), half = std::floor(x.v[0]) + 0.5L;
+  less(x, near);  // throws if not certain
+  less(x, half);
+  return f(x.v[0]);
+}
+Real round_half_even(Real x) {
+  const Real f = std::floor(x), d = x - f;
+  if (d != 0.5L) return d < 0.5L ? f : f + 1;
+  return std::fmod(f, 2.0L) == 0 ? f : f + 1;
+}
+
+Jet floor_quotient(const Jet& x, const Jet& y) {
+  if (y.v[0] == 0) throw Unfit();
+  return integer_of(x / y, [](Real q) { return std::floor(q); });
+}
+
+// x^y. An exponent that is a constant leaves log(x) alone.
+Jet power_of(const Jet& x, const Jet& y) {
+  Jet r;
+  if (x.v[0] < 0 && y.v[0] != std::round(y.v[0])) throw Unfit();
+  if (x.v[0] == 0 && !(x.exact() && y.exact())) throw Ambiguous();
+  bool constant = y.exact();
+  for (int m = 1; m < Jet::count; ++m) constant = constant && y.v[m] == 0;
+  if (constant) {
+    Series f;
+    Real c = 1, p = y.v[0];
+    for (int k = 0; k < Series::terms; ++k) {
+      const Real exponent = y.v[0] - static_cast<Real>(k);
+      f.c[static_cast<std::size_t>(k)] = c == 0 ? 0 : c * std::pow(x.v[0], exponent);
+      c *= p / static_cast<Real>(k + 1);
+      p -= 1;
+    }
+    for (const Real& a : f.c)
+      if (!std::isfinite(a)) throw Unfit();
+    return chain(x, f, 16);
+  }
+  if (x.v[0] <= 0) throw Unfit();
+  r = exp(y * log(x));
+  return rounded(r, 8);
+}
+
+Jet maximum_of(const Jet& x, const Jet& y) {
+  if (same(x, y)) return Jet(0.5L) * (x + y);
+  return less(x, y) ? y : x;
+}
+Jet minimum_of(const Jet& x, const Jet& y) {
+  if (same(x, y)) return Jet(0.5L) * (x + y);
+  return less(x, y) ? x : y;
+}
+
+}  // namespace
+
+static void add_smooth(std::vector<Op>& t) {
+  const double i = inf;
+  add_unary(
+      t, "reciprocal", reel::reciprocal, [](const Jet& x) { return Jet(1) / x; }, 0.2, i, false);
+  add_unary(t, "sqrt", reel::sqrt, smoothly<[](const Series& x) { return sqrt(x); }>, 0.1, i, false);
+  add_unary(t, "rsqrt", reel::rsqrt, smoothly<[](const Series& x) { return pow(x, -0.5L); }>, 0.2, i, false);
+  add_unary(
+      t, "cbrt", reel::cbrt,
+      [](const Jet& x) {
+        const auto root = smoothly<[](const Series& s) { return pow(s, 1 / 3.0L); }>;
+        return x.v[0] < 0 ? -root(-x) : root(x);
+      },
+      0.2, i, false);
+  add_unary(t, "exp", reel::exp, smoothly<[](const Series& x) { return exp(x); }>, -i, 3, false);
+  add_unary(t, "exp2", reel::exp2, smoothly<[](const Series& x) { return exp(Series(std::log(2.0L)) * x); }>, -i, 4,
+            false);
+  add_unary(t, "expm1", reel::expm1, smoothly<[](const Series& x) { return exp(x) - Series(1); }>, -i, 3, false);
+  add_unary(t, "log", reel::log, smoothly<[](const Series& x) { return log(x); }>, 0.1, i, false);
+  add_unary(t, "log2", reel::log2, smoothly<[](const Series& x) { return log(x) / Series(std::log(2.0L)); }>, 0.1, i,
+            false);
+  add_unary(t, "log10", reel::log10, smoothly<[](const Series& x) { return log(x) / Series(std::log(10.0L)); }>, 0.1, i,
+            false);
+  add_unary(t, "log1p", reel::log1p, smoothly<[](const Series& x) { return log(Series(1) + x); }>, -0.8, i, false);
+  add_unary(t, "sin", reel::sin, smoothly<[](const Series& x) { return sin(x); }>, -i, i, false);
+  add_unary(t, "cos", reel::cos, smoothly<[](const Series& x) { return cos(x); }>, -i, i, false);
+  add_unary(t, "tan", reel::tan, smoothly<[](const Series& x) { return sin(x) / cos(x); }>, -1.3, 1.3, false);
+  add_unary(t, "arcsin", reel::arcsin,
+            smoothly<[](const Series& x) { return integral(std::asin(x.c[0]), pow(Series(1) - x * x, -0.5L), x); }>,
+            -0.9, 0.9, false);
+  add_unary(t, "arccos", reel::arccos, smoothly<[](const Series& x) {
+              return integral(std::acos(x.c[0]), Series(-1) * pow(Series(1) - x * x, -0.5L), x);
+            }>,
+            -0.9, 0.9, false);
+  add_unary(t, "arctan", reel::arctan,
+            smoothly<[](const Series& x) { return integral(std::atan(x.c[0]), Series(1) / (Series(1) + x * x), x); }>,
+            -i, i, false);
+  add_unary(t, "sinh", reel::sinh, smoothly<half_sinh>, -3, 3, false);
+  add_unary(t, "cosh", reel::cosh, smoothly<half_cosh>, -3, 3, false);
+  add_unary(t, "tanh", reel::tanh, smoothly<[](const Series& x) { return half_sinh(x) / half_cosh(x); }>, -4, 4, false);
+  add_unary(t, "arcsinh", reel::arcsinh,
+            smoothly<[](const Series& x) { return integral(std::asinh(x.c[0]), pow(Series(1) + x * x, -0.5L), x); }>,
+            -i, i, false);
+  add_unary(t, "arccosh", reel::arccosh,
+            smoothly<[](const Series& x) { return integral(std::acosh(x.c[0]), pow(x * x - Series(1), -0.5L), x); }>,
+            1.2, i, false);
+  add_unary(t, "arctanh", reel::arctanh,
+            smoothly<[](const Series& x) { return integral(std::atanh(x.c[0]), Series(1) / (Series(1) - x * x), x); }>,
+            -0.9, 0.9, false);
+  add_unary(t, "erf", reel::erf, smoothly<erf_series>, -3, 3, false);
+  add_unary(t, "erfc", reel::erfc, smoothly<[](const Series& x) {
+              return integral(std::erfc(x.c[0]), Series(-2 / std::sqrt(pi)) * exp(Series(0) - x * x), x);
+            }>,
+            -3, 3, false);
+  add_unary(t, "lgamma", reel::lgamma, smoothly<[](const Series& x) { return lgamma(x); }>, 0.2, i, false);
+  add_unary(t, "digamma", reel::digamma, smoothly<[](const Series& x) { return polygamma(0, x); }>, 0.2, i, false);
+  add_unary(t, "sigmoid", reel::sigmoid, smoothly<sigmoid_series>, -8, 8, false);
+  add_unary(t, "softplus", reel::softplus, smoothly<[](const Series& x) { return log(Series(1) + exp(x)); }>, -8, 8,
+            false);
+  add_unary(t, "gelu", reel::gelu, smoothly<[](const Series& x) { return x * normal_cdf(x); }>, -4, 4, false);
+  add_unary(t, "silu", reel::silu, smoothly<[](const Series& x) { return x * sigmoid_series(x); }>, -8, 8, false);
+  add_unary(
+      t, "softsign", reel::softsign, [](const Jet& x) { return x / (Jet(1) + absolute(x)); }, -i, i, false);
+  add_unary(
+      t, "selu", reel::selu,
+      [](const Jet& x) {
+        constexpr Real scale = 1.0507009873554804934193349852946L, alpha = 1.6732632423543772848170429916717L;
+        if (less(0, x)) return rounded(Jet(scale) * x, 4);
+        return chain(x, Series(scale * alpha) * (exp(Series::variable(x.v[0])) - Series(1)), 8);
+      },
+      -8, i, false);
+}
+
+static void add_kinked(std::vector<Op>& t) {
+  const double i = inf;
+  add_unary(
+      t, "negative", reel::negative, [](const Jet& x) { return -x; }, -i, i, true);
+  add_unary(
+      t, "square", reel::square, [](const Jet& x) { return x * x; }, -6, 6, true);
+  add_unary(t, "abs", reel::abs, absolute, -i, i, true);
+  add_unary(
+      t, "sign", reel::sign, [](const Jet& x) { return same(x, 0)   ? Jet(0)
+                                                       : less(x, 0) ? Jet(-1)
+                                                                    : Jet(1); }, -i, i,
+      true);
+  add_unary(
+      t, "relu", reel::relu, [](const Jet& x) { return less(0, x) ? x : Jet(0); }, -i, i, true);
+  add_unary(
+      t, "floor", reel::floor, [](const Jet& x) { return integer_of(x, [](Real v) { return std::floor(v); }); }, -i, i,
+      true);
+  add_unary(
+      t, "ceil", reel::ceil, [](const Jet& x) { return integer_of(x, [](Real v) { return std::ceil(v); }); }, -i, i,
+      true);
+  add_unary(
+      t, "trunc", reel::trunc, [](const Jet& x) { return integer_of(x, [](Real v) { return std::trunc(v); }); }, -i, i,
+      true);
+  add_unary(
+      t, "round", reel::round, [](const Jet& x) { return integer_of(x, round_half_even); }, -i, i, true);
+  const DType b = DType::boolean;
+  add_unary(
+      t, "logical_not", reel::logical_not, [](const Jet& x) { return of(!truth(x)); }, -i, i, true, b);
+  add_unary(
+      t, "isnan", reel::isnan, [](const Jet&) { return Jet(0); }, -i, i, true, b);
+  add_unary(
+      t, "isinf", reel::isinf, [](const Jet&) { return Jet(0); }, -i, i, true, b);
+  add_unary(
+      t, "isfinite", reel::isfinite, [](const Jet&) { return Jet(1); }, -i, i, true, b);
+}
+
+static void add_two_operands(std::vector<Op>& t) {
+  const BinaryTraits any{.integers = true}, test{.integers = true, .boolean = true};
+  add_binary(
+      t, "add", reel::add, [](const Jet& x, const Jet& y) { return x + y; }, any);
+  add_binary(
+      t, "subtract", reel::subtract, [](const Jet& x, const Jet& y) { return x - y; }, any);
+  add_binary(
+      t, "multiply", reel::multiply, [](const Jet& x, const Jet& y) { return x * y; }, any);
+  add_binary(t, "divide", reel::divide, [](const Jet& x, const Jet& y) { return x / y; }, {.low = 0.2});
+  add_binary(
+      t, "squared_difference", reel::squared_difference, [](const Jet& x, const Jet& y) { return (x - y) * (x - y); },
+      any);
+  add_binary(t, "floor_divide", reel::floor_divide, floor_quotient, {.low = 0.2, .integers = true});
+  add_binary(t, "mod", reel::mod, [](const Jet& x, const Jet& y) { return x - y * floor_quotient(x, y); },
+             {.low = 0.2, .integers = true});
+  add_binary(t, "power", reel::power, power_of, {.low = -3, .high = 3, .first_low = 0.2, .first_high = 5});
+  add_binary(t, "logaddexp", reel::logaddexp, [](const Jet& x, const Jet& y) { return log(exp(x) + exp(y)); },
+             {.low = -20, .high = 20, .first_low = -20, .first_high = 20});
+  add_binary(t, "arctan2", reel::arctan2, [](const Jet& y, const Jet& x) {
+    if (x.v[0] == 0 && y.v[0] == 0) throw Unfit();
+    return rounded(arctan2(y, x), 4);
+  });
+  add_binary(t, "hypot", reel::hypot, [](const Jet& x, const Jet& y) {
+    if (same(x, 0) && same(y, 0)) {
+      if (Jet::count > 2) throw Unfit();  // its second derivative there is not settled
+      return Jet(0);
+    }
+    return sqrt(x * x + y * y);
+  });
+  add_binary(t, "sigmoid_cross_entropy", reel::sigmoid_cross_entropy,
+             [](const Jet& x, const Jet& y) {
+               const Jet soft = smoothly<[](const Series& s) { return log(Series(1) + exp(s)); }>(x);
+               return soft - x * y;
+             },
+             {.first_low = -8, .first_high = 8});
+  add_binary(t, "maximum", reel::maximum, maximum_of, any);
+  add_binary(t, "minimum", reel::minimum, minimum_of, any);
+  add_binary(t, "leaky_relu", reel::leaky_relu,
+             [](const Jet& x, const Jet& slope) { return less(0, x) ? x : slope * x; });
+  add_binary(t, "elu", reel::elu,
+             [](const Jet& x, const Jet& alpha) {
+               if (alpha.v[0] < 0) throw Unfit();
+               if (less(0, x)) return x;
+               return alpha * smoothly<[](const Series& s) { return exp(s) - Series(1); }>(x);
+             },
+             {.low = 0.1, .first_low = -8});
+  add_binary(
+      t, "equal", reel::equal, [](const Jet& x, const Jet& y) { return of(same(x, y)); }, test);
+  add_binary(
+      t, "not_equal", reel::not_equal, [](const Jet& x, const Jet& y) { return of(!same(x, y)); }, test);
+  add_binary(
+      t, "less", reel::less, [](const Jet& x, const Jet& y) { return of(less(x, y)); }, test);
+  add_binary(
+      t, "less_equal", reel::less_equal, [](const Jet& x, const Jet& y) { return of(!less(y, x)); }, test);
+  add_binary(
+      t, "greater", reel::greater, [](const Jet& x, const Jet& y) { return of(less(y, x)); }, test);
+  add_binary(
+      t, "greater_equal", reel::greater_equal, [](const Jet& x, const Jet& y) { return of(!less(x, y)); }, test);
+  add_binary(
+      t, "logical_and", reel::logical_and, [](const Jet& x, const Jet& y) { return of(truth(x) && truth(y)); }, test);
+  add_binary(
+      t, "logical_or", reel::logical_or, [](const Jet& x, const Jet& y) { return of(truth(x) || truth(y)); }, test);
+  add_binary(
+      t, "logical_xor", reel::logical_xor, [](const Jet& x, const Jet& y) { return of(truth(x) != truth(y)); }, test);
+}
+
+// polygamma(n, x), clip(x, low, high), where(c, x, y).
+static void add_special(std::vector<Op>& t) {
+  Op o;
+  o.name = "polygamma";
+  o.body = true;
+  o.make = [](Maker& m, Statement& s) {
+    int x = m.floating();
+    if (x >= 0) x = m.within(x, 0.4, 1e9);
+    if (x < 0) return false;
+    Arg n{.kind = Arg::weak_integer, .number = static_cast<double>(m.below(3))};
+    if (m.chance(0.6))
+      n = Maker::arg(m.input_of(m.chance(0.5) ? m.at(x).dtype : DType::int64, {}, {static_cast<double>(m.below(3))},
+                                m.chance(0.4) ? Role::source : Role::constant));
+    s.args = {n, Maker::arg(x)};
+    return true;
+  };
+  o.eval = [](const Statement&, const Inputs& in, Arrays& out) {
+    const Array &n = *in[0], &x = *in[1];
+    Array z(floating_of(promoted(in)), broadcast_shapes(n.shape, x.shape));
+    round_like(z.dtype);
+    for (std::int64_t i = 0; i < z.size(); ++i) {
+      const Jet& at = x[broadcast_index(x.shape, z.shape, i)].re;
+      const Jet& order = n[broadcast_index(n.shape, z.shape, i)].re;
+      if (!order.exact() || order.v[0] != std::round(order.v[0]) || order.v[0] < 0 || order.v[0] > 3) throw Unfit();
+      z[i] = chain(at, polygamma(static_cast<int>(order.v[0]), Series::variable(at.v[0])), 64);
+    }
+    out.push_back(std::move(z));
+  };
+  o.call = [](const Statement&, const Operands& a, std::vector<Tensor>& out) {
+    out.push_back(reel::polygamma(a[0], a[1]));
+  };
+  t.push_back(o);
+
+  o.name = "clip";
+  o.make = [](Maker& m, Statement& s) {
+    const int x = m.chance(0.1) ? m.number() : m.floating();
+    if (x < 0) return false;
+    s.args = {Maker::arg(x), m.beside(x), m.beside(x)};
+    return true;
+  };
+  o.eval = [](const Statement&, const Inputs& in, Arrays& out) {
+    const DType d = promoted(in);
+    if (reel::is_complex(d) || d <= DType::uint8) throw Unfit();
+    round_like(d);
+    Array z(d, broadcast_shapes(in[0]->shape, broadcast_shapes(in[1]->shape, in[2]->shape)));
+    for (std::int64_t i = 0; i < z.size(); ++i) {
+      const auto at = [&](std::size_t k) { return (*in[k])[broadcast_index(in[k]->shape, z.shape, i)].re; };
+      const Jet x = at(0), low = at(1), high = at(2);
+      if (!less(low, high)) throw Unfit();  // an empty or single-valued range: not defined by the header
+      z[i] = less(x, low) ? low : less(high, x) ? high : x;
+    }
+    out.push_back(std::move(z));
+  };
+  o.call = [](const Statement&, const Operands& a, std::vector<Tensor>& out) {
+    out.push_back(reel::clip(a[0], a[1], a[2]));
+  };
+  t.push_back(o);
+
+  o.name = "where";
+  o.make = [](Maker& m, Statement& s) {
+    const int x = m.chance(0.1) ? m.number() : m.floating(0, 4, true);
+    if (x < 0) return false;
+    const Extents shape = m.at(x).shape;
+    Arg y = m.beside(x);
+    int c = m.pick([&](const Array& a) {
+      if (a.dtype != DType::boolean) return false;
+      try {
+        broadcast_shapes(a.shape, shape);
+        return true;
+      } catch (const Unfit&) {
+        return false;
+      }
+    });
+    if (c < 0) c = m.integers(shape, 0, 1);
+    s.args = {Maker::arg(c), Maker::arg(x), y};
+    if (m.chance(0.5)) std::swap(s.args[1], s.args[2]);
+    return true;
+  };
+  o.eval = [](const Statement&, const Inputs& in, Arrays& out) {
+    const DType d = promoted({in[1], in[2]});
+    round_like(d);
+    Array z(d, broadcast_shapes(in[0]->shape, broadcast_shapes(in[1]->shape, in[2]->shape)));
+    for (std::int64_t i = 0; i < z.size(); ++i) {
+      const auto at = [&](std::size_t k) { return (*in[k])[broadcast_index(in[k]->shape, z.shape, i)]; };
+      z[i] = truth(at(0).re) ? at(1) : at(2);
+    }
+    out.push_back(std::move(z));
+  };
+  o.call = [](const Statement&, const Operands& a, std::vector<Tensor>& out) {
+    out.push_back(reel::where(a[0], a[1], a[2]));
+  };
+  t.push_back(o);
+}
+
+void add_pointwise(std::vector<Op>& t) {
+  add_smooth(t);
+  add_kinked(t);
+  add_two_operands(t);
+  add_special(t);
+}
+
+}  // namespace random_programs
