@@ -80,6 +80,8 @@ std::uint64_t fresh_id();
 constexpr std::uint64_t thread_of(std::uint64_t id) noexcept { return id >> 48; }
 /// The thread part of the ids that this thread hands out.
 std::uint64_t this_thread_slot();
+/// Whether a thread of the process has used a tensor or a tape.
+bool any_thread_used() noexcept;
 /// Called for each block with a mark, by the thread that drops its last handle: lets a tape note that it is gone.
 extern void (*on_marked_destroyed)(const Block* block) noexcept;
 /// Called when a thread first uses a tensor; what it throws, the op throws.
@@ -114,7 +116,7 @@ std::int64_t pool_bytes(const Block* b) noexcept;
 void uncount(Block* b) noexcept;
 
 /// For tests: the n-th allocation of this thread from now on throws std::bad_alloc; -1 turns it off.
-void fail_allocation_after(std::int64_t n) noexcept;
+void fail_allocation_after(std::int64_t n);
 
 }  // namespace reel::detail
 

@@ -1,6 +1,7 @@
 // The memory pool: size classes, one pool per thread, no lock and no system call in the steady state.
 // A block freed by another thread goes on its pool's stack of returned blocks, which the owner empties when a list of
-// its own runs dry. A pool outlives its thread: at exit it is abandoned, and the next new thread adopts it.
+// its own runs dry. A pool outlives its thread: at exit it is abandoned, and the next new thread adopts it. The rest of
+// the thread's state (core/thread.hpp) lives in it and ends with the thread.
 #include <pthread.h>
 #include <sys/mman.h>
 
@@ -16,6 +17,7 @@
 
 #include "core/block.hpp"
 #include "core/fail.hpp"
+#include "core/thread.hpp"
 // Clang says it by a feature, GCC by a macro. A free block is poisoned, so that the sanitizer sees through the pool.
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer)
@@ -33,6 +35,8 @@ namespace reel::detail {
 void (*on_marked_destroyed)(const Block*) noexcept = nullptr;
 void (*on_first_use)() = nullptr;
 void (*on_new_thread)() = nullptr;
+void (*end_lane_programs)(ThreadState&) noexcept = nullptr;
+void (*end_tapes)(ThreadState&) noexcept = nullptr;
 
 namespace {
 
@@ -41,6 +45,7 @@ constexpr std::size_t step = 128, linear_classes = 8, class_count = linear_class
 constexpr std::size_t slab_bytes = 256 * 1024, largest_in_slab = 16 * 1024, large_bytes = 1024 * 1024;
 constexpr std::size_t cache_floor = std::size_t{256} << 20;  // large blocks kept for reuse, at least
 constexpr std::int64_t flush_bytes = 64 * 1024;
+constexpr std::uint32_t max_pools = 65535, no_pool = ~std::uint32_t{0};
 
 #ifdef REEL_ADDRESS_SANITIZER
 void poison(void* p, std::size_t bytes) noexcept { __asan_poison_memory_region(p, bytes); }
@@ -67,31 +72,40 @@ struct Free {
   Free* next;
 };
 
+// The head of a slab; its blocks follow.
+struct alignas(64) Slab {
+  Slab* older;
+};
+
 // Counters are written by the owner only and read by memory_stats().
 template <class T>
 void bump(std::atomic<T>& counter, T by) noexcept {
   counter.store(counter.load(std::memory_order_relaxed) + by, std::memory_order_relaxed);
 }
 
-struct Pool {
+struct Pool : ThreadState {
   Free* lists[class_count] = {};
   std::atomic<Free*> returned{nullptr};
   std::byte *slab = nullptr, *slab_end = nullptr;
+  Slab* slabs = nullptr;  // all of them, the newest first: every slab stays reachable, for leak checkers
   std::atomic<std::int64_t> live_tensors{0}, live_bytes{0}, misses{0}, cached_large{0};
   std::int64_t flushed = 0, fail_after = -1;  // flushed: what of live_bytes the process knows
   std::uint64_t next_id = 1;                  // with the thread's slot above
   std::int64_t listed = 0, most_listed = 0;   // bytes of allocate(): now (less what other threads freed), at most
-  std::uint32_t index = 0;
+  std::uint32_t index = no_pool;
   Pool* next_abandoned = nullptr;
 };
 
-constexpr std::size_t max_pools = 65535;
+// The state of a thread that has no pool yet. Its lists are empty and its index is no block's, so that the fast paths
+// need not ask whether there is a pool.
+constinit Pool blank;
+
 std::atomic<Pool*> pools[max_pools];
 std::atomic<std::uint32_t> pool_count{0};
 std::atomic<std::int64_t> flushed_bytes{0}, peak_bytes{0};
+std::atomic<std::int64_t> foreign_tensors{0}, foreign_bytes{0};  // dropped (so negative) by threads without a pool
 std::mutex adoption;
 Pool* abandoned = nullptr;
-constinit thread_local Pool* own = nullptr;
 
 void raise_peak(std::int64_t now) noexcept {
   std::int64_t peak = peak_bytes.load(std::memory_order_relaxed);
@@ -99,47 +113,72 @@ void raise_peak(std::int64_t now) noexcept {
   }
 }
 
-void abandon(void* p) {
-  auto* pool = static_cast<Pool*>(p);
+void give_up(Pool& p) noexcept {
+  static_cast<ThreadState&>(p) = {};
+  this_thread = {nullptr, &blank};
   const std::lock_guard lock(adoption);
-  pool->next_abandoned = abandoned;
-  abandoned = pool;
-  own = nullptr;
+  p.next_abandoned = abandoned;
+  abandoned = &p;
+}
+
+// The end of a thread.
+void end_thread(void* p) noexcept {
+  auto& pool = *static_cast<Pool*>(p);
+  if (end_lane_programs) end_lane_programs(pool);
+  if (end_tapes) end_tapes(pool);
+  give_up(pool);
 }
 
 // A key's destructor runs after those of thread_local objects, and again if one of them allocated meanwhile.
-pthread_key_t exit_key() {
-  static const pthread_key_t key = [] {
-    pthread_key_t k;
-    pthread_key_create(&k, abandon);
-    return k;
-  }();
-  return key;
+pthread_key_t exit_key;
+int exit_key_error = 0;
+[[gnu::constructor(101)]] void make_exit_key() { exit_key_error = pthread_key_create(&exit_key, end_thread); }
+// Threads that end after the library was unloaded, as part of a plugin, must not call into it.
+[[gnu::destructor(101)]] void drop_exit_key() {
+  if (exit_key_error == 0) pthread_key_delete(exit_key);
 }
 
-[[gnu::noinline]] Pool& acquire() {
-  if (on_first_use) on_first_use();
-  Pool* p = nullptr;
-  {
-    const std::lock_guard lock(adoption);
-    if (abandoned) {
-      p = abandoned;
-      abandoned = p->next_abandoned;
-    } else {
-      if (pool_count == max_pools) fail<ValueError>("memory", "more than {} threads use tensors at once", max_pools);
-      p = new Pool;
-      p->index = pool_count;
-      p->next_id = (std::uint64_t{p->index} + 1) << 48 | 1;
-      pools[p->index].store(p, std::memory_order_release);
-      ++pool_count;
-    }
+Pool& new_or_adopted() {
+  const std::lock_guard lock(adoption);
+  if (Pool* p = abandoned) {
+    abandoned = p->next_abandoned;
+    return *p;
   }
-  own = p;
-  pthread_setspecific(exit_key(), p);
-  if (on_new_thread) on_new_thread();
+  const std::uint32_t count = pool_count.load(std::memory_order_relaxed);
+  if (count == max_pools) fail<ValueError>("memory", "more than {} threads use tensors at once", max_pools);
+  auto* p = new Pool;
+  p->index = count;
+  p->next_id = (std::uint64_t{count} + 1) << 48 | 1;
+  pools[count].store(p, std::memory_order_release);
+  pool_count.store(count + 1, std::memory_order_release);
   return *p;
 }
-inline Pool& pool() { return own ? *own : acquire(); }
+
+// Gives this thread a pool. When that fails, the thread is as it was and may try again.
+[[gnu::noinline]] Pool& acquire() {
+  if (on_first_use) on_first_use();
+  if (exit_key_error)
+    fail<ValueError>("memory", "the process has no pthread key left for the library's per-thread state");
+  Pool& p = new_or_adopted();
+  if (pthread_setspecific(exit_key, &p)) {
+    give_up(p);
+    throw std::bad_alloc();
+  }
+  this_thread.state = &p;
+  if (on_new_thread) try {
+      on_new_thread();
+    } catch (...) {
+      pthread_setspecific(exit_key, nullptr);
+      end_thread(&p);
+      throw;
+    }
+  return p;
+}
+inline Pool& own_or_blank() noexcept { return static_cast<Pool&>(*this_thread.state); }
+inline Pool& pool() {
+  Pool& p = own_or_blank();
+  return p.index != no_pool ? p : acquire();
+}
 
 // Gives a cached block of a large class back to the system.
 void give_back(Pool& p, std::size_t size_class) noexcept {
@@ -201,9 +240,11 @@ Free* from_system(std::size_t bytes) noexcept {
   return f;
 }
 
-[[gnu::noinline]] void* refill(Pool& p, std::size_t size_class) {
+// Fills the list of a class, of this thread's pool, which is `own_or_blank`, or made here.
+[[gnu::noinline]] Pool& refill(Pool& own_or_blank, std::size_t size_class) {
+  Pool& p = own_or_blank.index != no_pool ? own_or_blank : acquire();
   drain(p);
-  if (Free* f = p.lists[size_class]) return f;
+  if (p.lists[size_class]) return p;
   bump(p.misses, std::int64_t{1});
   const std::size_t bytes = bytes_of(size_class);
   Free* f = nullptr;
@@ -211,7 +252,8 @@ Free* from_system(std::size_t bytes) noexcept {
     if (static_cast<std::size_t>(p.slab_end - p.slab) < bytes) {
       auto* slab = static_cast<std::byte*>(std::aligned_alloc(64, slab_bytes));
       if (!slab) throw std::bad_alloc();
-      p.slab = slab;
+      p.slabs = new (slab) Slab{p.slabs};
+      p.slab = slab + sizeof(Slab);
       p.slab_end = slab + slab_bytes;
     }
     // A whole run of blocks at once, so that a miss is rare.
@@ -219,7 +261,7 @@ Free* from_system(std::size_t bytes) noexcept {
         1, std::min<std::size_t>(4096 / bytes, static_cast<std::size_t>(p.slab_end - p.slab) / bytes));
     for (std::size_t i = run; i-- > 0;) put(p, reinterpret_cast<Free*>(p.slab + i * bytes), size_class);
     p.slab += run * bytes;
-    return p.lists[size_class];
+    return p;
   }
   f = from_system(bytes);
   if (!f) {
@@ -229,7 +271,8 @@ Free* from_system(std::size_t bytes) noexcept {
   }
   if (bytes >= large_bytes) bump(p.cached_large, static_cast<std::int64_t>(bytes));
   f->next = p.lists[size_class];
-  return p.lists[size_class] = f;
+  p.lists[size_class] = f;
+  return p;
 }
 
 // Tells the process's count of bytes what this thread's has changed by, once that is worth it.
@@ -245,23 +288,29 @@ inline void account(Pool& p, std::int64_t bytes) noexcept {
     flush(p, live);
 }
 
-// Memory of a class, uninitialised.
-inline void* take(Pool& p, std::size_t size_class) {
-  if (p.fail_after >= 0) [[unlikely]]
-    if (p.fail_after-- == 0) throw std::bad_alloc();
-  if (!p.lists[size_class]) [[unlikely]]
-    refill(p, size_class);
-  Free* f = p.lists[size_class];
-  p.lists[size_class] = f->next;
+// Memory of a class, uninitialised, from the pool of this thread.
+struct Taken {
+  Pool& pool;
+  void* memory;
+};
+inline Taken take(std::size_t size_class) {
+  Pool* p = &own_or_blank();
+  if (p->fail_after >= 0) [[unlikely]]
+    if (p->fail_after-- == 0) throw std::bad_alloc();
+  if (!p->lists[size_class]) [[unlikely]]
+    p = &refill(*p, size_class);
+  Free* f = p->lists[size_class];
+  p->lists[size_class] = f->next;
   const std::size_t whole = bytes_of(size_class);
-  if (whole >= large_bytes) bump(p.cached_large, -static_cast<std::int64_t>(whole));
+  if (whole >= large_bytes) bump(p->cached_large, -static_cast<std::int64_t>(whole));
   unpoison(f, whole);
-  return f;
+  return {*p, f};
 }
 
 // A block of a class, with one handle; what the tensor is like is for the caller to say.
-inline Block* take_class(Pool& p, std::size_t size_class) {
-  auto* b = new (take(p, size_class)) Block;
+inline Block* take_class(std::size_t size_class) {
+  const auto [p, memory] = take(size_class);
+  auto* b = new (memory) Block;
   account(p, static_cast<std::int64_t>(bytes_of(size_class)));
   bump(p.live_tensors, std::int64_t{1});
   b->references = one_handle;
@@ -272,7 +321,7 @@ inline Block* take_class(Pool& p, std::size_t size_class) {
   b->pool = p.index;
   return b;
 }
-inline Block* take_block(std::size_t bytes) { return take_class(pool(), class_of(bytes)); }
+inline Block* take_block(std::size_t bytes) { return take_class(class_of(bytes)); }
 
 bool row_major(const std::int64_t* extents, const std::int64_t* strides, int rank) noexcept {
   std::int64_t expected = 1;
@@ -337,7 +386,7 @@ Block* new_like(const Block* like) {
   if ((like->flags & ~shared_flag) != contiguous_flag) [[unlikely]]
     return new_block(like->dtype, like->extents(), like->rank);
   // It has its own memory: as much as the new one needs, laid out as new_block() does it.
-  Block* b = take_class(pool(), like->size_class);
+  Block* b = take_class(like->size_class);
   b->size = like->size;
   b->data = reinterpret_cast<std::byte*>(b) + (like->data - reinterpret_cast<const std::byte*>(like));
   b->dtype = like->dtype;
@@ -371,18 +420,34 @@ Block* new_borrowed(const void* data, DType dtype, const Shape& shape, void* own
   return b;
 }
 
+namespace {
+
+// Hands a block to the pool of another thread, which finds its class in the header.
+void send_back(Pool& owner, Block* b) noexcept {
+  auto* f = reinterpret_cast<Free*>(b);
+  f->next = owner.returned.load(std::memory_order_relaxed);
+  while (!owner.returned.compare_exchange_weak(f->next, f, std::memory_order_release, std::memory_order_relaxed)) {
+  }
+}
+
+}  // namespace
+
 // Such memory is on no list of tensors, and whoever frees it keeps it.
 void* allocate(std::size_t bytes) {
-  Pool& p = pool();
   const std::size_t size_class = class_of(std::max<std::size_t>(bytes, 1));
-  void* memory = take(p, size_class);
+  const auto [p, memory] = take(size_class);
   p.listed += static_cast<std::int64_t>(bytes_of(size_class));
   p.most_listed = std::max(p.most_listed, p.listed);
   return memory;
 }
 void deallocate(void* memory, std::size_t bytes) noexcept {
-  Pool& p = pool();
   const std::size_t size_class = class_of(std::max<std::size_t>(bytes, 1));
+  Pool& p = own_or_blank();
+  if (p.index == no_pool) [[unlikely]] {  // this thread never allocated: the first pool takes it
+    auto* b = new (memory) Block;
+    b->size_class = static_cast<std::uint8_t>(size_class);
+    return send_back(*pools[0].load(std::memory_order_acquire), b);
+  }
   p.listed -= static_cast<std::int64_t>(bytes_of(size_class));
   put(p, new (memory) Free, size_class);
 }
@@ -398,16 +463,19 @@ namespace {
 [[gnu::noinline]] void destroy_any(Block* b) noexcept {
   if (b->flags & view_flag) release(static_cast<Block*>(b->base));
   if (b->flags & borrowed_flag) delete static_cast<Owner*>(b->base);
-  Pool& p = pool();
   const std::size_t size_class = b->size_class;
-  if (!(b->flags & shared_flag)) bump(p.live_tensors, std::int64_t{-1});
-  account(p, -static_cast<std::int64_t>(bytes_of(size_class)));
-  auto* f = reinterpret_cast<Free*>(b);
-  if (b->pool == p.index) return put(p, f, size_class);
-  Pool& owner = *pools[b->pool].load(std::memory_order_acquire);
-  f->next = owner.returned.load(std::memory_order_relaxed);
-  while (!owner.returned.compare_exchange_weak(f->next, f, std::memory_order_release, std::memory_order_relaxed)) {
+  const std::int64_t counted = b->flags & shared_flag ? 0 : 1, bytes = static_cast<std::int64_t>(bytes_of(size_class));
+  Pool& p = own_or_blank();
+  if (p.index != no_pool) {
+    bump(p.live_tensors, -counted);
+    account(p, -bytes);
+    if (b->pool == p.index) return put(p, reinterpret_cast<Free*>(b), size_class);
+  } else {  // a thread that only drops tensors needs no pool, which there may be no memory for
+    foreign_tensors.fetch_sub(counted, std::memory_order_relaxed);
+    foreign_bytes.fetch_sub(bytes, std::memory_order_relaxed);
+    flushed_bytes.fetch_sub(bytes, std::memory_order_relaxed);
   }
+  send_back(*pools[b->pool].load(std::memory_order_acquire), b);
 }
 
 }  // namespace
@@ -415,13 +483,13 @@ namespace {
 void destroy(BlockHead* head) noexcept {
   auto* b = static_cast<Block*>(head);
   if (b->marks[0].tape && on_marked_destroyed) on_marked_destroyed(b);
-  Pool* p = own;
-  if (!p || b->pool != p->index || b->flags & (view_flag | borrowed_flag | shared_flag)) [[unlikely]]
+  Pool& p = own_or_blank();
+  if (b->pool != p.index || b->flags & (view_flag | borrowed_flag | shared_flag)) [[unlikely]]
     return destroy_any(b);
   const std::size_t size_class = b->size_class;
-  bump(p->live_tensors, std::int64_t{-1});
-  put(*p, reinterpret_cast<Free*>(b), size_class);
-  account(*p, -static_cast<std::int64_t>(bytes_of(size_class)));
+  bump(p.live_tensors, std::int64_t{-1});
+  put(p, reinterpret_cast<Free*>(b), size_class);
+  account(p, -static_cast<std::int64_t>(bytes_of(size_class)));
 }
 
 std::uint64_t fresh_id() { return pool().next_id++; }
@@ -442,7 +510,12 @@ void uncount(Block* b) noexcept {
   bump(pool().live_tensors, std::int64_t{-1});
 }
 
-void fail_allocation_after(std::int64_t n) noexcept { pool().fail_after = n; }
+void fail_allocation_after(std::int64_t n) { pool().fail_after = n; }
+
+constinit ThreadState& blank_state = blank;
+constinit thread_local ThisThread this_thread{nullptr, &blank};
+ThreadState& thread_state() { return pool(); }
+bool any_thread_used() noexcept { return pool_count.load(std::memory_order_acquire) != 0; }
 
 }  // namespace reel::detail
 
@@ -451,7 +524,8 @@ namespace reel {
 MemoryStats memory_stats() {
   using namespace detail;
   MemoryStats s;
-  std::int64_t bytes = 0;
+  s.live_tensors = foreign_tensors.load(std::memory_order_relaxed);
+  std::int64_t bytes = foreign_bytes.load(std::memory_order_relaxed);
   const std::uint32_t count = pool_count;
   for (std::uint32_t i = 0; i < count; ++i) {
     const Pool& p = *pools[i].load(std::memory_order_acquire);

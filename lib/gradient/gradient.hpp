@@ -60,9 +60,11 @@ Gradients jacobian(const char* who, tape::Tape& tape, const Target& target, std:
 
 /// The gradient function that an OverrideGuard of this thread puts in place of the op's own; null if none.
 struct Override;
-extern constinit thread_local std::vector<Override>* overrides [[gnu::tls_model("initial-exec")]];
+inline const std::vector<Override>* overrides() noexcept { return detail::this_thread.state->overrides; }
 const Override* look_up_override(const char* name) noexcept;
-inline const Override* find_override(const char* name) noexcept { return overrides ? look_up_override(name) : nullptr; }
+inline const Override* find_override(const char* name) noexcept {
+  return overrides() ? look_up_override(name) : nullptr;
+}
 void call_override(const Override& override, const tape::Tape& tape, const tape::Record& record,
                    const tape::Entry& entry, std::span<const Tensor> g, std::span<Gradient> dx);
 

@@ -16,7 +16,6 @@ struct Override {
   std::string name;
   GradientFunction gradient;
 };
-constinit thread_local std::vector<Override>* overrides = nullptr;
 
 namespace {
 
@@ -32,7 +31,7 @@ Registry& registry() {
 // The name as a string that never goes: reasons and traces name ops that are long gone.
 const char* interned(std::string_view name) {
   // A thread mostly records the same op again and again.
-  constinit thread_local static const char* last = nullptr;
+  const char*& last = detail::thread_state().interned;
   if (last && name == last) return last;
   static std::mutex& mutex = *new std::mutex;
   static auto& names = *new std::set<std::string, std::less<>>;
@@ -155,7 +154,7 @@ void add_entry(std::string_view name, GradientFunction f) {
 }  // namespace
 
 const Override* look_up_override(const char* name) noexcept {
-  for (auto o = overrides->rbegin(); o != overrides->rend(); ++o)
+  for (auto o = overrides()->rbegin(); o != overrides()->rend(); ++o)
     if (o->name == name) return &*o;
   return nullptr;
 }
@@ -208,12 +207,14 @@ void GradientRegistry::remove(std::string_view name) {
 }
 
 GradientRegistry::OverrideGuard::OverrideGuard(std::string_view name, GradientFunction gradient) {
-  if (!overrides) overrides = new std::vector<Override>;
-  overrides->push_back({std::string(name), std::move(gradient)});
+  auto*& list = detail::thread_state().overrides;
+  if (!list) list = new std::vector<Override>;
+  list->push_back({std::string(name), std::move(gradient)});
 }
 GradientRegistry::OverrideGuard::~OverrideGuard() {
-  overrides->pop_back();
-  if (overrides->empty()) delete std::exchange(overrides, nullptr);
+  auto*& list = detail::this_thread.state->overrides;
+  list->pop_back();
+  if (list->empty()) delete std::exchange(list, nullptr);
 }
 
 }  // namespace reel

@@ -104,7 +104,7 @@ void record_row(const Row& row, std::span<const Tensor* const> x, const Tensor& 
   Tensor z;
   const Tensor* read[arity_max];
   std::copy_n(x, arity_max, read);
-  detail::Block* reused = tape::watching ? nullptr : reusable_operand(operands, x, d, shape);
+  detail::Block* reused = tape::watching() ? nullptr : reusable_operand(operands, x, d, shape);
   if (reused) {
     z = TensorAccess::adopt(reused);
     for (std::size_t i = 0; i < operands.size(); ++i)
@@ -169,7 +169,7 @@ Shape shape_of(const Tensor& g, const Shape* given) { return given ? *given : de
   const DType dtype = detail::block(g)->dtype;
   if (target)
     if (Tensor sum = fused_sum(loop, in, dtype, shape_of(g, given), *target); sum.defined()) return sum;
-  if (may && !tape::active() && !tape::watching && detail::reusable(detail::block(g))) {
+  if (may && !tape::active() && !tape::watching() && detail::reusable(detail::block(g))) {
     loops::pointwise(loop, in, g);
     detail::renew(detail::block(g));
     return std::move(const_cast<Tensor&>(g));
@@ -207,7 +207,7 @@ template <table::FixedString Name, std::size_t K>
 Tensor product(const tape::Record& record, const Tensor& g, const Shape* given, const Shape* target, bool needed) {
   constexpr const auto& p = std::get<K>(kernels::row<Name>.products);
   if constexpr (p.is_identity) {
-    return needed || tape::watching ? g : std::move(const_cast<Tensor&>(g));
+    return needed || tape::watching() ? g : std::move(const_cast<Tensor&>(g));
   } else if constexpr (p.is_zero) {
     return zeros(shape_of(g, given), g.dtype());
   } else {

@@ -7,15 +7,13 @@
 
 namespace reel::tape {
 
-constinit thread_local Capture* newest_capture = nullptr;
-
-Capture::Capture() : sentinel_(make_tape({}, Tape::Kind::capture)), below_(newest_capture) {
+Capture::Capture() : sentinel_(make_tape({}, Tape::Kind::capture)), below_(innermost()) {
   sentinel_->capture = this;
   push(sentinel_);
-  newest_capture = this;
+  detail::thread_state().capture = this;
 }
 Capture::~Capture() {
-  newest_capture = below_;
+  detail::this_thread.state->capture = below_;
   free_tape(sentinel_);
 }
 

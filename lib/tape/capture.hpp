@@ -9,9 +9,6 @@
 
 namespace reel::tape {
 
-class Capture;
-extern constinit thread_local Capture* newest_capture [[gnu::tls_model("initial-exec")]];
-
 /// While it lives, the tapes and accumulators that were active do not record; ops still report to it. Tapes that are
 /// made meanwhile record as usual. Captures nest: an inner one's world is part of the outer one's.
 class Capture {
@@ -49,7 +46,7 @@ class Capture {
   Tape* watcher() const noexcept { return watcher_; }
 
   /// The innermost of this thread, null if there is none.
-  static Capture* innermost() noexcept { return newest_capture; }
+  static Capture* innermost() noexcept { return detail::this_thread.state->capture; }
 
  private:
   void note(const Tensor& x);

@@ -16,7 +16,7 @@ namespace {
 
 std::size_t inside(const Tape& accumulator) noexcept {
   std::size_t count = 1;
-  for (const Tape* t = top; t != &accumulator; t = t->below) ++count;
+  for (const Tape* t = top(); t != &accumulator; t = t->below) ++count;
   return count;
 }
 
@@ -24,7 +24,7 @@ std::size_t inside(const Tape& accumulator) noexcept {
 class Hide {
  public:
   explicit Hide(const Tape& accumulator) : hidden_(inside(accumulator)) {
-    Tape* t = top;
+    Tape* t = top();
     for (Tape*& h : hidden_) {
       h = t;
       ++t->hidden;
@@ -35,7 +35,7 @@ class Hide {
   Hide& operator=(const Hide&) = delete;
   ~Hide() {
     // One may have left the stack in the meantime, and come back: it is not hidden any more.
-    for (Tape* t = top; t; t = t->below)
+    for (Tape* t = top(); t; t = t->below)
       if (t->hidden && std::find(hidden_.begin(), hidden_.end(), t) != hidden_.end()) --t->hidden;
   }
 
@@ -98,7 +98,7 @@ void advance(Tape& t) {
   {
     const RuleScope scope(t, e);
     e.rule->jvp(record, dx, dy);
-    if (watching) [[unlikely]]
+    if (watching()) [[unlikely]]
       observe_jvp(record, dx, dy);
   }
   for (std::uint32_t k = 0; k < e.outputs; ++k) {

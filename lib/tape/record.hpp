@@ -8,6 +8,7 @@
 #include <span>
 
 #include "core/block.hpp"
+#include "core/thread.hpp"
 #include "tape/observe/observe.hpp"
 
 namespace reel::tape {
@@ -110,8 +111,8 @@ struct Rule {
 };
 
 /// Tapes of this thread, the newest first; null when none is active. One load and one branch for an op to ask.
-extern constinit thread_local Tape* top [[gnu::tls_model("initial-exec")]];
-inline bool active() noexcept { return top != nullptr; }
+inline Tape*& top() noexcept { return detail::this_thread.top; }
+inline bool active() noexcept { return top() != nullptr; }
 
 /// Whether a tape that records (is not paused) follows x. Integers are never followed.
 bool followed(const Tensor& x) noexcept;
@@ -145,7 +146,7 @@ inline void record(const Rule& rule, std::initializer_list<const Tensor*> inputs
 /// While it lives, no tape of this thread records. What observes every op goes on.
 class Suspend {
  public:
-  Suspend() noexcept;
+  Suspend();
   Suspend(const Suspend&) = delete;
   Suspend& operator=(const Suspend&) = delete;
   ~Suspend();

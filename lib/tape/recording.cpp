@@ -147,7 +147,7 @@ inline void sweep_if_due(Tape& t) {
 
 [[gnu::cold, gnu::noinline]] void prepare_site(Tape& t, const Site& site, std::span<const Tensor* const> saved) {
   t.sites.add(site);
-  if (watching & watch_anomalies) note_borrowed(t, saved);
+  if (watching() & watch_anomalies) note_borrowed(t, saved);
 }
 
 [[gnu::cold, gnu::noinline]] void more_slots(Tape& t, const char* op, std::size_t more) {
@@ -224,7 +224,7 @@ template <class C>
 // With tapes inside one another, accumulators, captures, or something that looks on.
 [[gnu::noinline]] void record_on_all(Call call) {
   Site site;
-  if (watching) [[unlikely]] {
+  if (watching()) [[unlikely]] {
     observe(call.rule.name, call.inputs, call.outputs);
     site = here();
     call.site = &site;
@@ -235,7 +235,7 @@ template <class C>
   int count = 0;
   if (Capture* c = Capture::innermost()) [[unlikely]]
     c->note(call.inputs);
-  for (Tape *t = top, *below = nullptr; t; t = below) {
+  for (Tape *t = top(), *below = nullptr; t; t = below) {
     below = t->below;
     if (reap(t)) continue;
     if (t->recording()) sweep_if_due(*t);
@@ -266,13 +266,13 @@ template <class C>
         publish(*wants[i], call, inputs[i]);
         advance(*wants[i]);
       }
-  if (call.site && count && watching & watch_lines) [[unlikely]]
+  if (call.site && count && watching() & watch_lines) [[unlikely]]
     trace_recorded(call.rule.name, call.inputs, call.outputs);
 }
 
 // The common case: one tape on the stack, which records, and nothing looks on.
 inline bool alone(const Tape* t) noexcept {
-  return t && !t->below && t->kind == Tape::Kind::reverse && t->recording() && !watching && !newest_capture &&
+  return t && !t->below && t->kind == Tape::Kind::reverse && t->recording() && !watching() && !Capture::innermost() &&
          t->place.load(std::memory_order_acquire) == Tape::Place::on_stack;
 }
 }  // namespace
@@ -280,7 +280,7 @@ inline bool alone(const Tape* t) noexcept {
 void record(const Rule& rule, std::span<const Tensor* const> inputs, std::span<const Tensor* const> outputs,
             std::span<const Tensor* const> saved, std::span<const std::int64_t> attributes) {
   const Call call{rule, inputs, outputs, saved, attributes};
-  Tape* t = top;
+  Tape* t = top();
   if (!alone(t)) return record_on_all(call);
   sweep_if_due(*t);
   Inputs found;
@@ -323,7 +323,7 @@ template <std::size_t Count>
 }  // namespace
 
 void record(const Rule& rule, std::span<const Tensor* const> inputs, const Tensor& output, const Reads& reads) {
-  Tape* t = top;
+  Tape* t = top();
   if (!alone(t)) [[unlikely]]
     return record_among(rule, inputs, output, reads);
   if (inputs.size() == 2) return record_alone(*t, rule, inputs.first<2>(), output, reads);
@@ -334,23 +334,23 @@ void record(const Rule& rule, std::span<const Tensor* const> inputs, const Tenso
 bool followed(const Tensor& x) noexcept {
   const detail::Block* b = detail::block(x);
   if (!is_differentiable(b->dtype)) return false;
-  for (Tape* t = top; t; t = t->below)
+  for (Tape* t = top(); t; t = t->below)
     if (t->kind == Tape::Kind::capture ? t->capture->hides(b) : t->recording() && t->find(b) != no_slot) return true;
   return false;
 }
 
 bool cut_off(const Tensor& x) noexcept {
-  for (const Tape* t = top; t; t = t->below)
+  for (const Tape* t = top(); t; t = t->below)
     if (!t->taints.empty() && t->taints.contains(detail::block(x)->id)) return true;
   return false;
 }
 
 void note_cut(const char* name, std::span<const Tensor* const> inputs, const Tensor& output, Cut why) noexcept {
-  if (watching) [[unlikely]] {
+  if (watching()) [[unlikely]] {
     const Tensor* const out[] = {&output};
     observe_time(name, inputs, out);
   }
-  for (Tape* t = top; t; t = t->below) {
+  for (Tape* t = top(); t; t = t->below) {
     if (t->hidden) continue;
     if (follows_any(*t, inputs))
       note_taint(*t, output, {t->recording() ? why : Cut::paused, name, t->seen, here()});

@@ -9,43 +9,13 @@
 
 namespace reel::tape {
 
-constinit thread_local Tape* top = nullptr;
-
 namespace {
 
 // What a cleared tape keeps for its next use.
 constexpr std::size_t most_kept_slots = std::size_t{1} << 20, most_kept_metas = 256;
-// Stacks hidden by a Suspend, the newest first, so that a tape can be taken off wherever it is.
-constinit thread_local Suspend* hidden = nullptr;
-// Below all stacks while something looks on: records nothing, but makes active() true.
-constinit thread_local Tape* observer = nullptr;
-
-// A few cleared tapes, so that a step of training allocates none.
-struct Cache {
-  static constexpr int most = 4;
-  Tape* tapes[most] = {};
-  int count = 0;
-  bool* gone = nullptr;
-  ~Cache() {
-    *gone = true;
-    while (count) delete tapes[--count];
-    // The thread ends with tapes on its stack: they live on elsewhere, or their owner has given them up.
-    for (Tape* t = top; t;) {
-      Tape* below = t->below;
-      if (t->place.exchange(Tape::Place::off) == Tape::Place::abandoned) delete t;
-      t = below;
-    }
-    top = nullptr;
-    watching = 0;
-    delete std::exchange(observer, nullptr);
-  }
-};
-constinit thread_local bool cache_gone = false;
-Cache& cache() {
-  thread_local Cache c;
-  c.gone = &cache_gone;
-  return c;
-}
+using detail::this_thread;
+using detail::thread_state;
+using detail::ThreadState;
 
 std::uint64_t hash_of(DType dtype, const std::int64_t* extents, int rank) noexcept {
   std::uint64_t h = static_cast<std::uint64_t>(dtype) * 131 + static_cast<std::uint64_t>(rank) + 1;
@@ -67,7 +37,7 @@ bool reap(Tape* t) noexcept {
 }
 
 Tape* innermost() noexcept {
-  for (Tape* t = top; t; t = t->below)
+  for (Tape* t = top(); t; t = t->below)
     if (t->kind == Tape::Kind::reverse) return t;
   return nullptr;
 }
@@ -81,39 +51,45 @@ void set_end(Tape*& head, const Tape* old, Tape* last) noexcept {
 }
 }  // namespace
 
-Suspend::Suspend() noexcept
-    : top_(std::exchange(top, observer && !in_rule() ? observer : nullptr)), below_(std::exchange(hidden, this)) {}
+Suspend::Suspend() {
+  ThreadState& state = thread_state();
+  top_ = std::exchange(top(), in_rule() ? nullptr : state.observer);
+  below_ = std::exchange(state.suspended, this);
+}
 Suspend::~Suspend() {
   // Tapes that were entered meanwhile and are still active go on, above the others.
-  set_end(top, observer, top_);
-  hidden = below_;
+  set_end(top(), this_thread.state->observer, top_);
+  this_thread.state->suspended = below_;
 }
 
 void lay_observer() {
-  if (observer || cache_gone) return;
-  static_cast<void>(cache());  // frees it when the thread ends
-  observer = new Tape;
+  ThreadState& state = thread_state();
+  if (state.observer) return;
+  auto* observer = new Tape;
   observer->kind = Tape::Kind::observer;
   observer->paused = 1;
-  set_end(top, nullptr, observer);
-  for (Suspend* h = hidden; h; h = h->below_) set_end(h->top_, nullptr, observer);
+  state.observer = observer;
+  set_end(top(), nullptr, observer);
+  for (Suspend* h = state.suspended; h; h = h->below_) set_end(h->top_, nullptr, observer);
 }
 
 void lift_observer() noexcept {
-  if (!observer) return;
-  set_end(top, observer, nullptr);
-  for (Suspend* h = hidden; h; h = h->below_) set_end(h->top_, observer, nullptr);
-  delete std::exchange(observer, nullptr);
+  ThreadState& state = *this_thread.state;
+  if (!state.observer) return;
+  set_end(top(), state.observer, nullptr);
+  for (Suspend* h = state.suspended; h; h = h->below_) set_end(h->top_, state.observer, nullptr);
+  delete std::exchange(state.observer, nullptr);
 }
 
 // With no tape but the observer on the stack a rule runs fused, as it does when nothing looks on.
 void RuleScope::enter_watched(const Tape& t, const Entry& e) {
   enter(frame_, t.site_of(e), true);
-  if (top == observer) top = nullptr;
+  if (top() == this_thread.state->observer) top() = nullptr;
 }
 void RuleScope::leave_watched() {
   leave(frame_);
-  if (observer && !in_rule()) set_end(top, observer, observer);
+  Tape* observer = this_thread.state->observer;
+  if (observer && !in_rule()) set_end(top(), observer, observer);
 }
 
 const Meta* Tape::look_up(DType dtype, const std::int64_t* extents, int rank) {
@@ -201,7 +177,8 @@ void release_attributes(Entry& e) noexcept {
 
 Tape* make_tape(const TapeOptions& options, Tape::Kind kind) {
   static std::atomic<std::uint32_t> serials{0};
-  Tape* t = !cache_gone && cache().count ? cache().tapes[--cache().count] : new Tape;
+  ThreadState& state = thread_state();
+  Tape* t = state.spare_tape_count ? state.spare_tapes[--state.spare_tape_count] : new Tape;
   t->options = options;
   t->kind = kind;
   t->capture = nullptr;
@@ -224,22 +201,18 @@ void free_tape(Tape* t) noexcept {
     }
   }
   if ((t->orphan = t->replaying > 0)) return;
-  if (cache_gone) {
-    delete t;
-    return;
-  }
   t->clear();  // may free tapes in its turn: what an entry owns can hold one
-  Cache& c = cache();
-  if (c.count == Cache::most)
-    delete t;
+  ThreadState& state = *this_thread.state;
+  if (state.spare_tape_count < (&state == &detail::blank_state ? 0 : ThreadState::most_spare_tapes))
+    state.spare_tapes[state.spare_tape_count++] = t;
   else
-    c.tapes[c.count++] = t;
+    delete t;
 }
 
 void push(Tape* t) {
-  t->below = top;
+  t->below = top();
   t->place = Tape::Place::on_stack;
-  top = t;
+  top() = t;
 }
 
 void pop(Tape* t) noexcept {
@@ -251,8 +224,8 @@ void pop(Tape* t) noexcept {
       }
     return false;
   };
-  if (!take_off(top))
-    for (Suspend* h = hidden; h && !take_off(h->top_); h = h->below_) {
+  if (!take_off(top()))
+    for (Suspend* h = this_thread.state->suspended; h && !take_off(h->top_); h = h->below_) {
     }
   t->below = nullptr;
   t->hidden = 0;
@@ -303,24 +276,39 @@ void note_destroyed_on(Tape* stack, const detail::Block* b) noexcept {
 }  // namespace
 
 [[gnu::noinline]] void note_destroyed(const detail::Block* b) noexcept {
-  note_destroyed_on(top, b);
-  for (const Suspend* h = hidden; h; h = h->below_) [[unlikely]] note_destroyed_on(h->top_, b);
+  note_destroyed_on(top(), b);
+  for (const Suspend* h = this_thread.state->suspended; h; h = h->below_) [[unlikely]] note_destroyed_on(h->top_, b);
 }
 
 namespace {
 // Nearly always there is one tape, and it made the first mark.
 void note_marked_destroyed(const detail::Block* b) noexcept {
-  Tape* t = top;
+  Tape* t = top();
   const detail::Mark m = b->marks[0];
-  if (t && !t->below && !hidden && t->kind == Tape::Kind::reverse && m.tape == t->serial && m.slot < t->slots.size())
-      [[likely]]
+  if (t && !t->below && !this_thread.state->suspended && t->kind == Tape::Kind::reverse && m.tape == t->serial &&
+      m.slot < t->slots.size()) [[likely]]
     if (Slot& slot = t->slots[m.slot]; slot.id == b->id) {
       slot.dead = true;
       return;
     }
   note_destroyed(b);
 }
-[[maybe_unused]] const bool installed = (detail::on_marked_destroyed = note_marked_destroyed, true);
+
+void end_thread(ThreadState& state) noexcept {
+  while (state.spare_tape_count) delete state.spare_tapes[--state.spare_tape_count];
+  // The thread ends with tapes on its stack: they live on elsewhere, or their owner has given them up.
+  for (Tape* t = top(); t;) {
+    Tape* below = t->below;
+    if (t->place.exchange(Tape::Place::off) == Tape::Place::abandoned) delete t;
+    t = below;
+  }
+  top() = nullptr;
+  state.watching = 0;
+  delete std::exchange(state.observer, nullptr);
+}
+
+[[maybe_unused]] const bool installed =
+    (detail::on_marked_destroyed = note_marked_destroyed, detail::end_tapes = end_thread, true);
 }  // namespace
 
 }  // namespace reel::tape

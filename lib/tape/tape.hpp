@@ -301,7 +301,7 @@ inline bool Record::fits(const Tensor& x, std::size_t i) const noexcept {
   return same;
 }
 
-inline RuleScope::RuleScope(const Tape& t, const Entry& e) : entered_(watching != 0) {
+inline RuleScope::RuleScope(const Tape& t, const Entry& e) : entered_(watching() != 0) {
   if (!t.borrowed.empty()) [[unlikely]]
     check_borrowed(t, e);
   if (entered_) [[unlikely]]

@@ -85,23 +85,21 @@ const std::string& Variable::name() const noexcept { return state_->name; }
 bool Variable::trainable() const noexcept { return state_->trainable; }
 std::uint64_t Variable::id() const noexcept { return state_->id; }
 
-namespace {
-constinit thread_local FrozenReads* frozen = nullptr;
-}
-FrozenReads::FrozenReads(std::span<const Variable> variables, std::span<const Tensor> values) : below_(frozen) {
+FrozenReads::FrozenReads(std::span<const Variable> variables, std::span<const Tensor> values)
+    : below_(detail::thread_state().frozen) {
   for (std::size_t i = 0; i < variables.size(); ++i) values_.emplace_back(variables[i].id(), values[i]);
-  frozen = this;
+  detail::this_thread.state->frozen = this;
 }
-FrozenReads::~FrozenReads() { frozen = below_; }
+FrozenReads::~FrozenReads() { detail::this_thread.state->frozen = below_; }
 Tensor* FrozenReads::find(const Variable& variable) noexcept {
-  for (FrozenReads* f = frozen; f; f = f->below_)
+  for (FrozenReads* f = detail::this_thread.state->frozen; f; f = f->below_)
     for (auto& [id, value] : f->values_)
       if (id == variable.id()) return &value;
   return nullptr;
 }
 
 Tensor Variable::read() const {
-  if (frozen) [[unlikely]]
+  if (detail::this_thread.state->frozen) [[unlikely]]
     if (Tensor* value = FrozenReads::find(*this)) {
       if (tape::active()) VariableAccess::on_read(*this, *value);
       return *value;
@@ -134,12 +132,12 @@ void VariableAccess::on_read(const Variable& v, Tensor& value) {
     return true;
   };
   bool stale = false;
-  for (tape::Tape* t = tape::top; t; t = t->below)
+  for (tape::Tape* t = tape::top(); t; t = t->below)
     if (follows(*t)) stale |= t->by_id.find(detail::block(value)->id) != t->by_id.find(v.id());
   if (!stale) return;
   // Someone may hold this id from before the tape: it stays theirs, unwatched.
   if (detail::block(value)->references != detail::one_handle) value = detail::alias(value);
-  for (tape::Tape* t = tape::top; t; t = t->below)
+  for (tape::Tape* t = tape::top(); t; t = t->below)
     if (follows(*t)) {
       t->by_id.reserve(1);
       t->by_id.set(detail::block(value)->id, t->by_id.find(v.id()));

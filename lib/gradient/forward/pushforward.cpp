@@ -100,7 +100,7 @@ std::vector<Tensor> pushforward(Tape& t, std::span<const Source> sources, std::s
     {
       const tape::RuleScope scope(t, *e);
       e->rule->jvp(record, dx, dy);
-      if (tape::watching) [[unlikely]]
+      if (tape::watching()) [[unlikely]]
         observe_jvp(record, dx, dy);
     }
     for (std::uint32_t k = 0; k < e->outputs; ++k) accumulate(tangent_of[e->output(k)], std::move(dy[k]));

@@ -33,7 +33,7 @@ class GoesOn {
 };
 
 Tape& innermost(const char* op) {
-  for (Tape* t = tape::top; t; t = t->below)
+  for (Tape* t = tape::top(); t; t = t->below)
     if (t->kind == Tape::Kind::reverse && t->recording()) return *t;
   fail<TapeError>(op, "no tape of this thread is recording; open a GradientTape before the ys are computed");
 }

@@ -48,10 +48,16 @@ Gradient stacked(const Gradients& rows, const Shape& shape, DType dtype) {
 
 }  // namespace
 
-const VSpace& default_space() noexcept {
-  static const VSpace& space = *new VSpace;  // never destroyed: a static object may replay in its destructor
-  return space;
-}
+namespace {
+// Never destroyed: a static object may replay in its destructor.
+union Undestroyed {
+  constexpr Undestroyed() noexcept : space() {}
+  ~Undestroyed() {}
+  VSpace space;
+};
+constinit const Undestroyed default_hooks;
+}  // namespace
+const VSpace& default_space() noexcept { return default_hooks.space; }
 
 Pass::Pass(Tape& t, const VSpace* space, AggregationMethod method)
     : tape_(t), space_(space ? *space : default_space()), sums_(space, space_, method), method_(name_of(method)) {
@@ -59,7 +65,7 @@ Pass::Pass(Tape& t, const VSpace* space, AggregationMethod method)
   flags_.resize(t.slots.size());
   cells_.resize(t.slots.size());
   end_ = t.entries.end();
-  if (tape::watching & tape::watch_lines) [[unlikely]]
+  if (tape::watching() & tape::watch_lines) [[unlikely]]
     lines_ = std::make_unique<tape::ReplayLines>(t);
 }
 
@@ -124,7 +130,7 @@ void Pass::pass_on_reason(const Entry& e) {
       call_override(*replaced, tape_, record, e, g, dx);
     else
       e.rule->vjp(record, g, dx);
-    if (tape::watching) [[unlikely]]
+    if (tape::watching()) [[unlikely]]
       observe_vjp(record, g, dx);
   }
   if (lines_) [[unlikely]]
@@ -143,7 +149,7 @@ void Pass::pass_on_reason(const Entry& e) {
   if (!cells_[e.output(0)].is_slices() || find_override(e.rule->name)) return false;
   Gradient d = e.rule->slices(record, cells_[e.output(0)].slices());
   if (!d) return false;
-  if (tape::watching) [[unlikely]]
+  if (tape::watching()) [[unlikely]]
     observe_vjp(record, {}, {&d, 1});
   add_to(e.input(0), std::move(d));
   return true;
@@ -216,7 +222,7 @@ template <bool Plain>
     } else if (const Override* replaced = find_override(e.rule->name); batch_ && (!e.rule->batched || replaced)) {
       pull_each({tape_, e, wanted}, e, replaced);
     } else {
-      if (!replaced && sums_.in_place() && !lines_ && !tape::watching) record.offer_sums(&Owner::take, &owner);
+      if (!replaced && sums_.in_place() && !lines_ && !tape::watching()) record.offer_sums(&Owner::take, &owner);
       pull(record, e, replaced, {g, outputs}, {dx_.data(), inputs});
     }
     for (std::uint32_t i = 0; i < inputs; ++i) {
@@ -261,7 +267,7 @@ void Pass::backwards(bool use_up, std::int64_t batch, tape::Units units) {
     --index_;
     const Rule& rule = *e->rule;
     if (reached(*e)) {
-      if (plain && e->outputs == 1 && !rule.user && !rule.slices && !overrides && !tape::watching) [[likely]]
+      if (plain && e->outputs == 1 && !rule.user && !rule.slices && !overrides() && !tape::watching()) [[likely]]
         call<true>(*e);
       else
         call_any(*e);

@@ -197,21 +197,19 @@ struct detail::LaneProgram::State {
     State* spare = nullptr;
     ~Recent() { delete spare; }
   };
-  static constinit thread_local Recent* recent;
-  static constinit thread_local bool ended;
-  struct End {
-    ~End() {
-      delete std::exchange(recent, nullptr);
-      ended = true;
-    }
-  };
-  // Null when the thread's own objects are being destroyed.
-  static Recent* find_recent() {
-    if (recent || ended) return recent;
-    thread_local End end;
-    static_cast<void>(&end);
-    return recent = new Recent;
+  // Null before the thread's first call.
+  static Recent* recent() noexcept { return static_cast<Recent*>(this_thread.state->lane_programs); }
+  static Recent& find_recent() {
+    if (Recent* r = recent()) return *r;
+    ThreadState& state = thread_state();
+    auto* made = new Recent;
+    state.lane_programs = made;
+    return *made;
   }
+  static void end_thread(ThreadState& state) noexcept {
+    delete static_cast<Recent*>(std::exchange(state.lane_programs, nullptr));
+  }
+  static const bool installed;
 
   ops::Trace trace{ops::Trace::Numbers::parameters};
   std::vector<std::int32_t> arguments;  // nodes
@@ -224,16 +222,15 @@ struct detail::LaneProgram::State {
   bool follows = false;  // the slot's log
 
   static State* take() {
-    Recent* r = find_recent();
-    return r && r->spare ? std::exchange(r->spare, nullptr) : new State;
+    Recent& r = find_recent();
+    return r.spare ? std::exchange(r.spare, nullptr) : new State;
   }
   void begin(const void* function) {
     site = function;
-    Recent* r = find_recent();
-    slot = r ? &r->slots[reinterpret_cast<std::uintptr_t>(site) * 0x9e3779b97f4a7c15u >> 58] : nullptr;
-    follows = slot && slot->site == site && slot->log.program;
+    slot = &find_recent().slots[reinterpret_cast<std::uintptr_t>(site) * 0x9e3779b97f4a7c15u >> 58];
+    follows = slot->site == site && slot->log.program;
     if (follows) ++slot->users;
-    trace.begin(inputs.size(), follows ? &slot->log : nullptr, slot != nullptr);
+    trace.begin(inputs.size(), follows ? &slot->log : nullptr, true);
   }
   void end() noexcept {
     trace.end();
@@ -242,7 +239,7 @@ struct detail::LaneProgram::State {
   }
   // Keeps what this call did for the next one.
   void remember(const ops::Shared& program) {
-    if (!slot || slot->users > (follows ? 1u : 0u)) return;
+    if (slot->users > (follows ? 1u : 0u)) return;
     if (follows) --slot->users;
     follows = false;
     slot->site = site;
@@ -250,8 +247,8 @@ struct detail::LaneProgram::State {
     slot->log.program = program;
   }
 };
-constinit thread_local detail::LaneProgram::State::Recent* detail::LaneProgram::State::recent = nullptr;
-constinit thread_local bool detail::LaneProgram::State::ended = false;
+
+const bool detail::LaneProgram::State::installed = (detail::end_lane_programs = end_thread, true);
 
 detail::LaneProgram::LaneProgram(const void* site, std::span<const Operand* const> arguments) : state_(State::take()) {
   try {
@@ -287,7 +284,7 @@ detail::LaneProgram::~LaneProgram() {
   state_->inputs.clear();
   state_->cast.clear();
   state_->arguments.clear();
-  if (State::Recent* r = State::recent; r && !r->spare)
+  if (State::Recent* r = State::recent(); r && !r->spare)
     r->spare = state_;
   else
     delete state_;

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "core/fail.hpp"
+#include "core/thread.hpp"
 #include "kernels/table.hpp"
 
 namespace reel {
@@ -15,7 +16,6 @@ namespace {
 
 constexpr const char* who = "elementwise";
 constexpr std::size_t least_table = 64;
-constinit thread_local Trace* newest = nullptr;
 constinit std::atomic<std::uint32_t> serials{0};
 
 std::uint32_t next_serial() {
@@ -51,13 +51,14 @@ void Trace::begin(std::size_t inputs, const Log* expected, bool logs) {
   expected_ = expected && expected->inputs == count ? expected : nullptr;
   if (!expected_) build(count);
   serial_ = next_serial();
-  below_ = newest;
-  newest = this;
+  detail::ThreadState& state = detail::thread_state();
+  below_ = state.lane_trace;
+  state.lane_trace = this;
 }
 
 void Trace::end() noexcept {
   if (serial_ == 0) return;
-  newest = below_;
+  detail::this_thread.state->lane_trace = below_;
   serial_ = 0;
   expected_ = nullptr;
 }
@@ -100,6 +101,7 @@ Log Trace::take_log() {
 }
 
 Trace& Trace::of(std::uint32_t serial) {
+  Trace* const newest = detail::this_thread.state->lane_trace;
   if (!newest || newest->serial_ != serial) fail_foreign();
   return *newest;
 }

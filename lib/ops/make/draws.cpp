@@ -2,17 +2,17 @@
 #include "ops/make/draws.hpp"
 
 #include "core/fail.hpp"
+#include "core/thread.hpp"
 
 namespace reel::ops {
 
-namespace {
-constinit thread_local DrawsScope* innermost = nullptr;
+DrawsScope::DrawsScope(Draws& log, Mode mode) : log_(log), mode_(mode), below_(detail::thread_state().draws) {
+  detail::this_thread.state->draws = this;
 }
-
-DrawsScope::DrawsScope(Draws& log, Mode mode) noexcept : log_(log), mode_(mode), below_(innermost) { innermost = this; }
-DrawsScope::~DrawsScope() { innermost = below_; }
+DrawsScope::~DrawsScope() { detail::this_thread.state->draws = below_; }
 
 Draw draw(Generator& generator, std::uint64_t blocks) {
+  DrawsScope* const innermost = detail::this_thread.state->draws;
   DrawsScope* decides = innermost;
   while (decides && decides->mode_ == DrawsScope::Mode::note) decides = decides->below_;
   if (decides && decides->next_ == decides->log_.size())

@@ -16,7 +16,7 @@ using Draws = std::vector<Draw>;
 class DrawsScope {
  public:
   enum class Mode { note, replay };
-  DrawsScope(Draws& log, Mode mode) noexcept;
+  DrawsScope(Draws& log, Mode mode);
   DrawsScope(const DrawsScope&) = delete;
   DrawsScope& operator=(const DrawsScope&) = delete;
   ~DrawsScope();

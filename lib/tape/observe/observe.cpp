@@ -12,12 +12,11 @@ namespace reel {
 
 namespace tape {
 
-constinit thread_local std::uint8_t watching = 0;
-
 namespace {
 
-constinit thread_local Frame* frame = nullptr;
-constinit thread_local AnomalyOptions anomalies;
+const AnomalyOptions& anomalies() noexcept { return detail::this_thread.state->anomalies; }
+// Of the op or rule that runs now, null if none does.
+const Frame* innermost_frame() noexcept { return detail::this_thread.state->frame; }
 
 // What is not finite in a tensor: how many elements, and the first of them.
 struct Fault {
@@ -26,7 +25,7 @@ struct Fault {
   explicit operator bool() const noexcept { return count != 0; }
 };
 
-bool bad(double v) noexcept { return anomalies.infinity ? !std::isfinite(v) : std::isnan(v); }
+bool bad(double v) noexcept { return anomalies().infinity ? !std::isfinite(v) : std::isnan(v); }
 double real(float16 v) noexcept { return static_cast<float>(v); }
 double real(bfloat16 v) noexcept { return static_cast<float>(v); }
 double real(float v) noexcept { return v; }
@@ -167,39 +166,50 @@ void Sites::clear() noexcept {
 
 void set_watching(Watching what, bool on) {
   constexpr int all_ops = watch_anomalies | watch_times;
-  const int next = on ? watching | what : watching & ~what;
+  const int next = on ? watching() | what : watching() & ~what;
+  if (next == watching()) return;
+  detail::ThreadState& state = detail::thread_state();
   if (next & all_ops)
     lay_observer();
   else
     lift_observer();
-  watching = static_cast<std::uint8_t>(next);
+  state.watching = static_cast<std::uint8_t>(next);
 }
 
-void enter(Frame& f, const Site& site, bool rule) noexcept {
-  f = {site.file, site.line, rule, watching & watch_times ? now() : 0, frame};
-  if (frame && !rule) {
-    f.rule = frame->rule;
-    if (frame->file || frame->rule) {
-      f.file = frame->file;
-      f.line = frame->line;
+void enter(Frame& f, const Site& site, bool rule) {
+  detail::ThreadState& state = detail::thread_state();
+  const Frame* outer = state.frame;
+  f = {site.file, site.line, rule, state.watching & watch_times ? now() : 0, state.frame};
+  if (outer && !rule) {
+    f.rule = outer->rule;
+    if (outer->file || outer->rule) {
+      f.file = outer->file;
+      f.line = outer->line;
     }
   }
-  frame = &f;
+  state.frame = &f;
 }
-void leave(const Frame& f) noexcept { frame = f.outer; }
-Site here() noexcept { return frame ? Site{frame->file, frame->line} : Site{}; }
-bool in_rule() noexcept { return frame && frame->rule; }
+void leave(const Frame& f) noexcept { detail::this_thread.state->frame = f.outer; }
+Site here() noexcept {
+  const Frame* f = innermost_frame();
+  return f ? Site{f->file, f->line} : Site{};
+}
+bool in_rule() noexcept {
+  const Frame* f = innermost_frame();
+  return f && f->rule;
+}
 
 void observe_time(const char* name, std::span<const Tensor* const> inputs,
                   std::span<const Tensor* const> outputs) noexcept {
-  if (!(watching & watch_times)) return;
-  add_event(name, in_rule() ? "backward" : "forward", frame ? frame->start : now(), here(), inputs, outputs);
-  if (frame) frame->start = now();
+  if (!(watching() & watch_times)) return;
+  Frame* f = detail::this_thread.state->frame;
+  add_event(name, in_rule() ? "backward" : "forward", f ? f->start : now(), here(), inputs, outputs);
+  if (f) f->start = now();
 }
 
 void observe(const char* name, std::span<const Tensor* const> inputs, std::span<const Tensor* const> outputs) {
   observe_time(name, inputs, outputs);
-  if (!(watching & watch_anomalies) || !anomalies.check_forward || in_rule()) return;
+  if (!(watching() & watch_anomalies) || !anomalies().check_forward || in_rule()) return;
   for (std::size_t k = 0; k < outputs.size(); ++k)
     if (const Fault f = fault_in(*outputs[k]))
       fail<ValueError>(name, "its result{} is not finite: {}; {}{}", outputs.size() > 1 ? fmt::format(" {}", k) : "",
@@ -207,12 +217,13 @@ void observe(const char* name, std::span<const Tensor* const> inputs, std::span<
 }
 
 void observe_vjp(const Record& r, std::span<const Tensor> g, std::span<const Gradient> dx) {
-  if (watching & watch_times) {
+  if (watching() & watch_times) {
     std::vector<Tensor> held;
     for (const Gradient& d : dx) held.push_back(!d ? Tensor() : d.is_slices() ? d.slices().values : d.dense());
-    add_event(r.name(), "backward", frame ? frame->start : now(), r.site(), pointers(g), pointers(held));
+    add_event(r.name(), "backward", innermost_frame() ? innermost_frame()->start : now(), r.site(), pointers(g),
+              pointers(held));
   }
-  if (!(watching & watch_anomalies) || !anomalies.check_backward) return;
+  if (!(watching() & watch_anomalies) || !anomalies().check_backward) return;
   for (std::size_t i = 0; i < dx.size(); ++i) {
     if (!dx[i] || !r.wanted(i)) continue;
     const Tensor value = dx[i].is_slices() ? dx[i].slices().values : dx[i].dense();
@@ -221,9 +232,10 @@ void observe_vjp(const Record& r, std::span<const Tensor> g, std::span<const Gra
 }
 
 void observe_jvp(const Record& r, std::span<const Tensor> t, std::span<const Tensor> dy) {
-  if (watching & watch_times)
-    add_event(r.name(), "tangent", frame ? frame->start : now(), r.site(), pointers(t), pointers(dy));
-  if (!(watching & watch_anomalies) || !anomalies.check_backward) return;
+  if (watching() & watch_times)
+    add_event(r.name(), "tangent", innermost_frame() ? innermost_frame()->start : now(), r.site(), pointers(t),
+              pointers(dy));
+  if (!(watching() & watch_anomalies) || !anomalies().check_backward) return;
   for (std::size_t k = 0; k < dy.size(); ++k)
     if (const Fault f = fault_in(dy[k])) fail_rule(r, "tangent of output", k, dy[k], f, "tangent", t);
 }
@@ -250,12 +262,12 @@ void check_borrowed(const Tape& t, const Entry& e) {
 }  // namespace tape
 
 AnomalyGuard::AnomalyGuard(const AnomalyOptions& options)
-    : outer_(tape::anomalies), nested_((tape::watching & tape::watch_anomalies) != 0) {
+    : outer_(detail::thread_state().anomalies), nested_((tape::watching() & tape::watch_anomalies) != 0) {
   tape::set_watching(tape::watch_anomalies, true);
-  tape::anomalies = options;
+  detail::this_thread.state->anomalies = options;
 }
 AnomalyGuard::~AnomalyGuard() {
-  tape::anomalies = outer_;
+  detail::this_thread.state->anomalies = outer_;
   if (!nested_) tape::set_watching(tape::watch_anomalies, false);
 }
 

@@ -10,6 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "core/thread.hpp"
+
 namespace reel::tape {
 
 struct Tape;
@@ -18,7 +20,7 @@ class Record;
 
 /// What is on, on this thread.
 enum Watching : std::uint8_t { watch_sites = 1, watch_lines = 2, watch_anomalies = 4, watch_times = 8 };
-extern constinit thread_local std::uint8_t watching [[gnu::tls_model("initial-exec")]];
+inline std::uint8_t watching() noexcept { return detail::this_thread.state->watching; }
 void set_watching(Watching what, bool on);
 
 /// A line of the user's program. The text is a literal of the compiler's.
@@ -54,7 +56,8 @@ struct Frame {
   Frame* outer;
 };
 
-void enter(Frame& frame, const Site& site, bool rule) noexcept;
+/// std::bad_alloc when this thread has no state yet and there is no memory for one.
+void enter(Frame& frame, const Site& site, bool rule);
 void leave(const Frame& frame) noexcept;
 /// The line of the op that runs now, and whether a rule does.
 Site here() noexcept;
@@ -64,11 +67,11 @@ bool in_rule() noexcept;
 /// holds: it is the user's.
 class OpScope {
  public:
-  OpScope() noexcept : entered_(watching != 0) {
+  OpScope() : entered_(watching() != 0) {
     if (entered_) [[unlikely]]
       enter(frame_, {}, false);
   }
-  explicit OpScope(const Operand& x) noexcept : entered_(watching != 0) {
+  explicit OpScope(const Operand& x) : entered_(watching() != 0) {
     if (entered_) [[unlikely]]
       enter(frame_, {x.file(), x.line()}, false);
   }
@@ -87,7 +90,7 @@ class OpScope {
 /// While it lives, results are not looked at.
 class QuietScope {
  public:
-  QuietScope() noexcept : entered_(watching != 0) {
+  QuietScope() : entered_(watching() != 0) {
     if (entered_) enter(frame_, here(), true);
   }
   QuietScope(const QuietScope&) = delete;

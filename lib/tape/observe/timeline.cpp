@@ -1,9 +1,11 @@
 // The Chrome trace: events of ops and rules, kept per trace and written as JSON at its end. One trace may be this
 // thread's (ChromeTraceGuard), another is the process's (REEL_TRACE), for every thread that uses tensors.
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <memory>
 #include <mutex>
 
 #include "core/fail.hpp"
@@ -12,6 +14,17 @@
 namespace reel {
 
 namespace {
+
+// Closed when it goes, whatever happens.
+struct OutputFile {
+  explicit OutputFile(const char* path) noexcept : file(std::fopen(path, "w")) {}
+  OutputFile(const OutputFile&) = delete;
+  OutputFile& operator=(const OutputFile&) = delete;
+  ~OutputFile() {
+    if (file) std::fclose(file);
+  }
+  std::FILE* file;
+};
 
 struct Event {
   std::string name, inputs, outputs;
@@ -33,8 +46,11 @@ std::string in_quotes(std::string_view text) {
   return q + '"';
 }
 
-// Times in microseconds, from the first event on.
-bool write(std::FILE* file, const std::vector<Event>& events) {
+// Times in microseconds, from the first event on. False, and an incomplete file, when it cannot be written or there is
+// no memory to format it.
+bool write(OutputFile& output, const std::vector<Event>& events) noexcept try {
+  std::FILE* const file = output.file;
+  if (!file) return false;
   std::int64_t origin = events.empty() ? 0 : events[0].start;
   for (const Event& e : events) origin = std::min(origin, e.start);
   std::fputs("{\"displayTimeUnit\": \"ns\", \"traceEvents\": [", file);
@@ -48,8 +64,9 @@ bool write(std::FILE* file, const std::vector<Event>& events) {
     std::fputs(line.c_str(), file);
   }
   std::fputs("\n]}\n", file);
-  const bool good = !std::ferror(file);
-  return std::fclose(file) == 0 && good;
+  return std::fflush(file) == 0 && !std::ferror(file);
+} catch (const std::bad_alloc&) {
+  return false;
 }
 
 std::string list(std::span<const Tensor* const> tensors) {
@@ -66,18 +83,16 @@ struct Process {
   bool written = false;
 };
 Process* process = nullptr;
-// This thread's.
-constinit thread_local std::vector<Event>* own_events = nullptr;
 
-void write_process() {
+void write_process() noexcept {
   std::vector<Event> events;
   {
     const std::lock_guard lock(process->mutex);
     events.swap(process->events);
     process->written = true;
   }
-  std::FILE* file = std::fopen(process->path.c_str(), "w");
-  if (!file || !write(file, events)) detail::warn("REEL_TRACE: cannot write " + process->path);
+  OutputFile file(process->path.c_str());
+  if (!write(file, events)) detail::warn("REEL_TRACE: the trace could not be written whole");
 }
 
 const bool started = [] {
@@ -86,31 +101,39 @@ const bool started = [] {
   process = new Process;
   process->path = path;
   std::atexit(write_process);
-  tape::set_watching(tape::watch_times, true);
+  // The first op of a thread finds this, and with the thread's own state comes its observer.
+  detail::blank_state.watching = tape::watch_times;
   detail::on_new_thread = [] { tape::set_watching(tape::watch_times, true); };
+  if (detail::this_thread.state != &detail::blank_state) detail::on_new_thread();
   return true;
 }();
 
 }  // namespace
 
+struct TraceEvents {
+  std::vector<Event> list;
+};
+
 struct ChromeTraceGuard::File {
-  std::FILE* file;
-  std::vector<Event> events;
+  OutputFile output;
+  TraceEvents events;
 };
 
 ChromeTraceGuard::ChromeTraceGuard(std::string_view path) : file_(nullptr) {
-  if (own_events) fail<TapeError>("ChromeTraceGuard", "a trace is being made on this thread already");
-  std::FILE* file = std::fopen(std::string(path).c_str(), "w");
-  if (!file) fail<IoError>("ChromeTraceGuard", "cannot write '{}'; does its folder exist?", path);
-  file_ = new File{file, {}};
-  own_events = &file_->events;
+  detail::ThreadState& state = detail::thread_state();
+  if (state.events) fail<TapeError>("ChromeTraceGuard", "a trace is being made on this thread already");
+  std::unique_ptr<File> file(new File{OutputFile(std::string(path).c_str()), {}});
+  if (!file->output.file && errno == ENOMEM) throw std::bad_alloc();
+  if (!file->output.file) fail<IoError>("ChromeTraceGuard", "cannot write '{}'; does its folder exist?", path);
   tape::set_watching(tape::watch_times, true);
+  file_ = file.release();
+  state.events = &file_->events;
 }
 
 ChromeTraceGuard::~ChromeTraceGuard() {
-  own_events = nullptr;
+  detail::this_thread.state->events = nullptr;
   if (!started) tape::set_watching(tape::watch_times, false);
-  if (!write(file_->file, file_->events)) detail::warn("ChromeTraceGuard: the trace could not be written whole");
+  if (!write(file_->output, file_->events.list)) detail::warn("ChromeTraceGuard: the trace could not be written whole");
   delete file_;
 }
 
@@ -130,7 +153,7 @@ void add_event(const char* name, const char* category, std::int64_t start, const
       const std::lock_guard lock(process->mutex);
       if (!process->written) process->events.push_back(e);
     }
-    if (own_events) own_events->push_back(std::move(e));
+    if (TraceEvents* own = detail::this_thread.state->events) own->list.push_back(std::move(e));
   } catch (const std::bad_alloc&) {  // an event less
   }
 }

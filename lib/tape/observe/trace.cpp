@@ -8,15 +8,10 @@ namespace reel {
 
 namespace {
 
-struct Sink {
-  void (*call)(std::string_view, void*) = nullptr;
-  void* context = nullptr;
-};
-constinit thread_local Sink sink;
-
 void print(std::string_view line) {
-  if (sink.call)
-    sink.call(line, sink.context);
+  const detail::ThreadState& state = *detail::this_thread.state;
+  if (state.sink)
+    state.sink(line, state.sink_context);
   else
     detail::warn(line);
 }
@@ -31,7 +26,11 @@ std::string list(std::span<const Tensor* const> tensors) {
 }  // namespace
 
 void set_tracing(bool on) { tape::set_watching(tape::watch_lines, on); }
-void set_trace_sink(void (*call)(std::string_view, void*), void* context) { sink = {call, context}; }
+void set_trace_sink(void (*call)(std::string_view, void*), void* context) {
+  detail::ThreadState& state = detail::thread_state();
+  state.sink = call;
+  state.sink_context = context;
+}
 
 namespace tape {
 

@@ -1,0 +1,72 @@
+// What the library keeps per thread. One thread_local of 16 bytes has the initial-exec model, so that an op reads it
+// with one load and that many copies of the library fit into a process: the static TLS block has room for 1664 bytes in
+// all. Everything else belongs to the thread's state, which its memory pool holds. The pool's pthread key ends it:
+// unlike the destructor of a thread_local, which aborts the process without memory, setting a key reports that it
+// failed.
+#pragma once
+#include <cstdint>
+#include <reel/debug.hpp>
+#include <vector>
+
+namespace reel {
+class FrozenReads;
+struct TraceEvents;
+namespace tape {
+struct Tape;
+struct Frame;
+class Suspend;
+class Capture;
+}  // namespace tape
+namespace autodiff {
+struct Override;
+}
+namespace ops {
+class Trace;
+class DrawsScope;
+}  // namespace ops
+
+namespace detail {
+
+/// State of a thread beyond its tape stack. Each member belongs to the file that is named.
+struct ThreadState {
+  std::uint8_t watching = 0;                             // tape/observe/observe.hpp: what is on
+  std::vector<autodiff::Override>* overrides = nullptr;  // gradient/registry.cpp; null: none
+  tape::Capture* capture = nullptr;                      // tape/capture.cpp: the innermost
+  tape::Suspend* suspended = nullptr;                    // tape/tape.cpp: stacks hidden by a Suspend, the newest first
+  tape::Tape* observer = nullptr;    // tape/tape.cpp: below all stacks while something watches every op
+  FrozenReads* frozen = nullptr;     // tape/variable.cpp: the innermost
+  tape::Frame* frame = nullptr;      // tape/observe/observe.cpp: the innermost
+  AnomalyOptions anomalies;          // tape/observe/observe.cpp
+  TraceEvents* events = nullptr;     // tape/observe/timeline.cpp: where a ChromeTraceGuard collects
+  const char* interned = nullptr;    // gradient/registry.cpp: the newest name
+  ops::Trace* lane_trace = nullptr;  // ops/elementwise/trace.cpp: the innermost
+  ops::DrawsScope* draws = nullptr;  // ops/make/draws.cpp: the innermost
+  void* lane_programs = nullptr;     // ops/elementwise/elementwise.cpp: its own type
+  void (*sink)(std::string_view line, void* context) = nullptr;  // tape/observe/trace.cpp
+  void* sink_context = nullptr;
+
+  // tape/tape.cpp: cleared tapes, so that a step of training allocates none.
+  static constexpr int most_spare_tapes = 4;
+  tape::Tape* spare_tapes[most_spare_tapes] = {};
+  int spare_tape_count = 0;
+};
+
+/// `top`: the tapes of this thread, the newest first. `state` is never null: before a thread's first tensor it is
+/// blank_state, which is read and never written by a thread.
+struct ThisThread {
+  tape::Tape* top;
+  ThreadState* state;
+};
+static_assert(sizeof(ThisThread) == 16);
+extern constinit thread_local ThisThread this_thread [[gnu::tls_model("initial-exec")]];
+extern ThreadState& blank_state;
+
+/// This thread's state, to be written to. std::bad_alloc when it has none yet and there is no memory for one.
+ThreadState& thread_state();
+
+/// Called when a thread ends, before its pool is given up. What they free, the pool still takes.
+extern void (*end_lane_programs)(ThreadState& state) noexcept;
+extern void (*end_tapes)(ThreadState& state) noexcept;
+
+}  // namespace detail
+}  // namespace reel
