@@ -28,24 +28,22 @@ struct Handler {
   void* context = nullptr;
   int times_repeated = 0;
 };
-Handler& handler() {
-  static Handler& h = *new Handler;  // never destroyed: a static object's destructor may warn
-  return h;
-}
+static_assert(std::is_trivially_destructible_v<Handler>);  // a static object's destructor may warn
+constinit Handler handler;
 }  // namespace
 
 void set_warning_handler(void (*call)(std::string_view, void*), void* context) {
-  const std::lock_guard lock(handler().mutex);
-  handler().call = call;
-  handler().context = context;
-  handler().times_repeated = 0;
+  const std::lock_guard lock(handler.mutex);
+  handler.call = call;
+  handler.context = context;
+  handler.times_repeated = 0;
 }
 
 void detail::warn_some_times(std::string_view text) {
   constexpr int most = 5;
   {
-    const std::lock_guard lock(handler().mutex);
-    if (handler().times_repeated++ >= most) return;
+    const std::lock_guard lock(handler.mutex);
+    if (handler.times_repeated++ >= most) return;
   }
   warn(text);
 }
@@ -58,9 +56,9 @@ void detail::warn(std::string_view text) {
   void (*call)(std::string_view, void*);
   void* context;
   {
-    const std::lock_guard lock(handler().mutex);
-    call = handler().call;
-    context = handler().context;
+    const std::lock_guard lock(handler.mutex);
+    call = handler.call;
+    context = handler.context;
   }
   if (call) return call(text, context);
   std::fprintf(stderr, "reel: warning: %.*s\n", static_cast<int>(text.size()), text.data());

@@ -7,20 +7,42 @@
 // our loop is not.
 #include "loops/parallel.hpp"
 
+#include <oneapi/tbb/cache_aligned_allocator.h>
 #include <oneapi/tbb/info.h>
 #include <oneapi/tbb/parallel_for.h>
 #include <oneapi/tbb/task_arena.h>
+#ifdef __linux__
+#include <sched.h>
+#endif
 
 #include <algorithm>
 #include <atomic>
+#include <cstddef>
 #include <cstdlib>
 #include <reel/runtime.hpp>
 #include <string>
+#include <thread>
 
 #include "core/fail.hpp"
 
 namespace reel {
 namespace {
+
+// What oneTBB initialises once, it initialises when the library is loaded: the number of processors and its allocator.
+// When memory runs out in the middle of it, every later call waits for ever, or dlopen crashes.
+[[maybe_unused]] const bool initialised = [] {
+  tbb::cache_aligned_allocator<std::byte> allocator;
+  allocator.deallocate(allocator.allocate(1), 1);
+  return tbb::info::default_concurrency() > 0;
+}();
+
+int allowed_processors() noexcept {
+#ifdef __linux__
+  cpu_set_t set;
+  if (sched_getaffinity(0, sizeof set, &set) == 0) return CPU_COUNT(&set);
+#endif
+  return static_cast<int>(std::thread::hardware_concurrency());  // more than 1024 processors
+}
 
 // REEL_NUM_THREADS, or as many as the process may run on.
 int initial_threads() {
@@ -30,7 +52,7 @@ int initial_threads() {
     if (*end == 0 && count >= 1 && count <= 1 << 20) return static_cast<int>(count);
     detail::warn(std::string("REEL_NUM_THREADS=") + text + " is not a number of threads and is ignored");
   }
-  return std::max(1, tbb::info::default_concurrency());
+  return std::max(1, allowed_processors());
 }
 
 std::atomic<int> threads{0};                       // 0: not asked yet
@@ -90,7 +112,12 @@ void parallel_for(std::int64_t n, std::int64_t grain, void (*body)(std::int64_t,
     }
   };
   tbb::task_group_context apart(tbb::task_group_context::isolated);
-  tbb::this_task_arena::isolate([&] { tbb::parallel_for(0, workers, work, tbb::simple_partitioner(), apart); });
+  try {
+    tbb::this_task_arena::isolate([&] { tbb::parallel_for(0, workers, work, tbb::simple_partitioner(), apart); });
+    if (!apart.is_group_execution_cancelled()) return;
+  } catch (...) {  // no memory for oneTBB's tasks, or no thread: a body does not throw
+  }
+  work(0);  // what no worker has drawn; none is at work any more
 }
 
 }  // namespace loops

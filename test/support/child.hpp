@@ -1,0 +1,47 @@
+// Code in a process of its own: what a first op does, and what must not end the test program.
+#pragma once
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdio>
+#include <cstring>
+#include <exception>
+#include <string>
+
+namespace support {
+
+/// How a child ended: its exit status, or the signal that killed it.
+struct Ending {
+  int status = 0, signal = 0;
+  friend bool operator==(const Ending&, const Ending&) = default;
+};
+inline std::string to_string(const Ending& e) {
+  if (e.signal == SIGALRM) return "hangs";
+  if (e.signal) return std::string("is killed: ") + strsignal(e.signal);
+  return "exits with status " + std::to_string(e.status);
+}
+
+/// Runs f, whose result is the exit status, in a copy of this process, for at most that many seconds. Exit status 99 if
+/// it throws. The calling process should not have used a tensor: an op after fork is supported in neither then.
+template <class F>
+Ending in_child(const F& f, unsigned seconds = 60) {
+  std::fflush(nullptr);
+  const pid_t child = fork();
+  if (child == 0) {
+    alarm(seconds);
+    int status = 99;
+    try {
+      status = f();
+    } catch (const std::exception& e) {
+      std::fprintf(stderr, "child: %s\n", e.what());
+    }
+    std::fflush(nullptr);
+    _exit(status);
+  }
+  int ended = 0;
+  if (child < 0 || waitpid(child, &ended, 0) != child) return {98, 0};
+  return WIFSIGNALED(ended) ? Ending{0, WTERMSIG(ended)} : Ending{WEXITSTATUS(ended), 0};
+}
+
+}  // namespace support
