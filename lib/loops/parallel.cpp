@@ -4,7 +4,8 @@
 // other one goes from the last piece to the first: what the loop before it came to last is still there. Neither who
 // gets a piece nor when changes anything. The wait is isolated: a waiting thread never picks up a task of the user's,
 // which could meet the tape that is open here. The context is isolated too: when the user's task group is cancelled,
-// our loop is not.
+// our loop is not. It carries the floating-point environment of the calling thread (rounding, flush-to-zero), read at
+// each call: else oneTBB would set the one that the thread had at its first loop, on the calling thread as well.
 #include "loops/parallel.hpp"
 
 #include <oneapi/tbb/cache_aligned_allocator.h>
@@ -111,7 +112,7 @@ void parallel_for(std::int64_t n, std::int64_t grain, void (*body)(std::int64_t,
         run(last_first ? share.begin + share.end - 1 - at : at);
     }
   };
-  tbb::task_group_context apart(tbb::task_group_context::isolated);
+  tbb::task_group_context apart(tbb::task_group_context::isolated, tbb::task_group_context::fp_settings);
   try {
     tbb::this_task_arena::isolate([&] { tbb::parallel_for(0, workers, work, tbb::simple_partitioner(), apart); });
     if (!apart.is_group_execution_cancelled()) return;
