@@ -1,6 +1,7 @@
 // reel as a tool of GradBench, the benchmark of automatic differentiation: messages on standard input, answers on
 // standard output. Run by bench/gradbench/run.
 #include <iostream>
+#include <reel/runtime.hpp>
 
 #include "evals/ba.hpp"
 #include "evals/det.hpp"
@@ -17,6 +18,7 @@
 #include "protocol.hpp"
 
 int main() {
+  reel::tune_blas();
   std::ios::sync_with_stdio(false);
   // clang-format off
   const gradbench::Modules modules = {

@@ -10,9 +10,11 @@ int main(int argc, char** argv) {
         bench::gradient([](const reel::Tensor& t) { return reel::sum(t * t); }, x).dense().to_vector()[0];
     return slope == 3 ? 0 : 1;
   }
+  const reel::BlasTuning blas = reel::tune_blas();
   bench::Program program;
   program.about("reel", reel::version());
   program.about("isa", std::string(reel::isa()));
+  program.about("openblas_core", std::string(blas.now));
   for (auto* cases : {bench::machine_cases, bench::scalar_cases, bench::array_cases, bench::network_cases,
                       bench::neural_cases, bench::tape_cases, bench::op_cases})
     program.add(cases());

@@ -16,6 +16,21 @@ int num_threads();
 /// The instruction set in use: "scalar", "sse2", "avx2", "avx512" or "neon64". The best that the machine has, unless
 /// the environment variable REEL_ISA names one; ValueError at the first op if it names one the machine lacks.
 std::string_view isa();
+/// Uses this instruction set from now on, whatever REEL_ISA says. Call it before the first tensor or tape: ValueError
+/// afterwards, and for a set that the machine lacks or that was not compiled in. Results are bitwise equal on one set.
+void set_isa(std::string_view name);
+
+/// What tune_blas() found and did.
+struct BlasTuning {
+  std::string_view before;  ///< the core type whose kernels OpenBLAS used, by its name for it: "Prescott"
+  std::string_view now;     ///< the one that it uses now; the same if nothing was changed
+  std::string_view reason;  ///< why, in words
+};
+/// A release of OpenBLAS gives processors newer than itself kernels without AVX2, a third of the speed. This makes it
+/// use those for Haswell or SkylakeX there, for the whole process; elsewhere, and where OPENBLAS_CORETYPE is set, it
+/// changes nothing. Call it before any other thread is started and before the first matrix product of the process: it
+/// must be alone with OpenBLAS, and while it runs OPENBLAS_CORETYPE is in the environment.
+BlasTuning tune_blas();
 
 /// What the memory pool holds, all threads together.
 struct MemoryStats {

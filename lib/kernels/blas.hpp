@@ -1,6 +1,6 @@
 // Dense products and triangular solves over the Fortran symbols of OpenBLAS, for float and double.
 // Every matrix here is row-major: element (i, j) of A lies at a[i * lda + j], and `lda` is at least the row length.
-// Nothing throws: the result is 0, or one of the codes below. OpenBLAS is set to one thread before its first use.
+// Nothing throws: the result is 0, or one of the codes below. OpenBLAS is set to one thread wherever it is not.
 #pragma once
 
 #include <cstddef>
@@ -19,14 +19,15 @@ inline constexpr int too_large = std::numeric_limits<int>::min();          // an
 inline constexpr int out_of_memory = std::numeric_limits<int>::min() + 1;  // no work space
 inline constexpr int bad_extent = std::numeric_limits<int>::min() + 2;     // negative extent or short leading dimension
 
-// Sets OpenBLAS to one thread, once per process: its own threads change results bitwise and overflow small stacks.
-// Every function of blas.hpp and lapack.hpp calls it first.
+// Sets OpenBLAS to one thread, process-wide, unless it is: its own threads change results bitwise and overflow small
+// stacks. Every function of blas.hpp and lapack.hpp calls it first, for the program may change the number at any time.
 void prepare_blas() noexcept;
 
-// The processor whose kernels OpenBLAS uses, by its name for it, and whether it holds kernels for several. See
-// openblas.cpp for when that is not OpenBLAS's own choice.
+// The core type whose kernels OpenBLAS uses, by its name for it.
 const char* blas_core() noexcept;
-bool blas_has_choice() noexcept;
+// Makes OpenBLAS choose kernels that fit the processor, where it uses some without AVX2 that does not know it. Returns
+// what was found, in words: a literal. See reel::tune_blas.
+const char* tune_blas() noexcept;
 
 // C[m, n] = alpha op(A) op(B) + beta C. op(A) is [m, k], op(B) is [k, n]; with beta = 0 C is only written, so it may
 // hold anything; k = 0 gives beta C. C overlaps neither A nor B.

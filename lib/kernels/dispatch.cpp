@@ -1,10 +1,10 @@
-// Picks the kernels: the best set that this machine can run, or the one that the environment variable REEL_ISA names.
+// Picks the kernels: the best set that this machine can run, or the one that REEL_ISA or set_isa() names.
+#include "kernels/dispatch.hpp"
+
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <iterator>
-
-#include "kernels/kernels.hpp"
 
 using reel::kernels::Set;
 
@@ -97,6 +97,19 @@ const Set* find(std::string_view isa) {
   for (const Implementation& i : implementations)
     if (i.isa == isa) return i.supported() ? i.set() : nullptr;
   return nullptr;
+}
+
+std::string available() {
+  detect_processor();
+  std::string names;
+  for (const Implementation& i : implementations)
+    if (i.supported()) (names += names.empty() ? "" : ", ") += i.isa;
+  return names;
+}
+
+void activate(const Set& set) noexcept {
+  detail::active_set = &set;
+  problem[0] = '\0';
 }
 
 namespace {

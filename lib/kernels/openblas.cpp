@@ -1,13 +1,11 @@
-// The state of OpenBLAS itself: one thread, and kernels for the processor that is there. A release of OpenBLAS gives
-// processors newer than itself the kernels of 2004 (SSE3), a third of the speed. It chooses when it is loaded; what it
-// exports to choose again is called here, when this library is loaded and nothing computes yet.
+// The state of OpenBLAS itself: one thread for our calls, and, when the program asks, kernels for the processor that is
+// there. A release of OpenBLAS gives processors newer than itself the kernels of 2004 (SSE3), a third of the speed.
 #include <dirent.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cstdlib>
+#include <iterator>
 #include <string_view>
-#include <vector>
 
 #include "kernels/blas.hpp"
 
@@ -16,7 +14,7 @@ void openblas_set_num_threads(int count);
 int openblas_get_num_threads();
 int openblas_get_parallel();
 char* openblas_get_corename();
-// Only in builds that hold kernels for several processors (DYNAMIC_ARCH).
+// Only in builds that hold kernels for several processors (DYNAMIC_ARCH): choose again.
 [[gnu::weak]] void gotoblas_dynamic_init();
 [[gnu::weak]] void gotoblas_dynamic_quit();
 }
@@ -24,28 +22,26 @@ char* openblas_get_corename();
 namespace reel::kernels {
 
 void prepare_blas() noexcept {
-  static const bool once = [] {
+  if (openblas_get_num_threads() != 1) [[unlikely]]
     openblas_set_num_threads(1);
-    return true;
-  }();
-  static_cast<void>(once);
 }
 
-bool blas_has_choice() noexcept { return gotoblas_dynamic_init && gotoblas_dynamic_quit; }
 const char* blas_core() noexcept { return openblas_get_corename(); }
-
-namespace {
 
 #if defined(__x86_64__) && defined(__linux__)
 
-// The kernels that this processor deserves, as a variable of the environment; null: any will do.
-const char* deserved() noexcept {
+namespace {
+
+constexpr const char* variable = "OPENBLAS_CORETYPE";
+
+// The OpenBLAS core type that matches this processor; null: any will do.
+const char* matching_core() noexcept {
   __builtin_cpu_init();
   if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma")) return nullptr;
-  const bool wide = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512cd") &&
-                    __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
-                    __builtin_cpu_supports("avx512vl");
-  return wide ? "OPENBLAS_CORETYPE=SkylakeX" : "OPENBLAS_CORETYPE=Haswell";
+  const bool avx512 = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512cd") &&
+                      __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
+                      __builtin_cpu_supports("avx512vl");
+  return avx512 ? "SkylakeX" : "Haswell";
 }
 
 // Whether the kernels in use know neither AVX2 nor AVX-512.
@@ -57,8 +53,7 @@ bool outdated(std::string_view core) noexcept {
   return std::find(std::begin(known), std::end(known), core) != std::end(known);
 }
 
-// Whether the process runs no other thread than those that OpenBLAS started to wait for work: a library that is loaded
-// later may find products running.
+// Whether the process runs no other thread than those that OpenBLAS started, which wait for work.
 bool alone() noexcept {
   DIR* tasks = opendir("/proc/self/task");
   if (!tasks) return false;
@@ -69,36 +64,32 @@ bool alone() noexcept {
   return count <= (openblas_get_parallel() == own_threads ? openblas_get_num_threads() : 1);
 }
 
-// OpenBLAS chooses again while its environment has one more variable. The environment is replaced as a whole for that
-// moment, not written to, and so is what it was afterwards.
-void choose(const char* variable) {
-  std::vector<char*> variables;
-  for (char** v = environ; v && *v; ++v) variables.push_back(*v);
-  variables.push_back(const_cast<char*>(variable));
-  variables.push_back(nullptr);
-  char** const own = environ;
+void choose_again(const char* core) noexcept {
+  if (core) setenv(variable, core, 1);
   gotoblas_dynamic_quit();
-  environ = variables.data();
   gotoblas_dynamic_init();
-  environ = own;
+  if (core) unsetenv(variable);
 }
 
-// Before the constructors of static objects, which may compute.
-[[gnu::constructor(101)]] void modernise() noexcept {
-  if (!blas_has_choice() || std::getenv("OPENBLAS_CORETYPE")) return;
-  const char* variable = deserved();
-  if (!variable || !outdated(blas_core()) || !alone()) return;
-  try {
-    choose(variable);
-  } catch (...) {  // no memory: the kernels stay as they are
-    return;
-  }
-  if (!outdated(blas_core())) return;
-  gotoblas_dynamic_quit();  // this build lacks them: its own choice again
-  gotoblas_dynamic_init();
+}  // namespace
+
+const char* tune_blas() noexcept {
+  if (!gotoblas_dynamic_init || !gotoblas_dynamic_quit) return "this build of OpenBLAS has kernels for one processor";
+  if (const char* wanted = std::getenv(variable); wanted && *wanted) return "OPENBLAS_CORETYPE is set, and holds";
+  const char* core = matching_core();
+  if (!core || !outdated(blas_core())) return "OpenBLAS knows this processor";
+  if (!alone())
+    return "not changed, because other threads run or OpenBLAS was used: call tune_blas() first thing in main";
+  choose_again(core);
+  if (!outdated(blas_core())) return "OpenBLAS did not know this processor, and now uses kernels that fit it";
+  choose_again(nullptr);  // its own choice again
+  return "this build of OpenBLAS has no kernels that fit this processor";
 }
+
+#else
+
+const char* tune_blas() noexcept { return "OpenBLAS is left to its own choice on this platform"; }
 
 #endif
 
-}  // namespace
 }  // namespace reel::kernels

@@ -243,18 +243,3 @@ TEST_CASE("empty matrices are no error") {
   CHECK(geqrf(0, 3, &x, 0, &x) == 0);
   CHECK(x == 3);
 }
-
-#if defined(__x86_64__) && defined(__linux__)
-TEST_CASE("OpenBLAS uses kernels of this processor's time, whatever it knew when it was released") {
-  if (!blas_has_choice() || std::getenv("OPENBLAS_CORETYPE") || !__builtin_cpu_supports("avx2") ||
-      !__builtin_cpu_supports("fma")) {
-    SUCCEED("one set of kernels, or the user's choice, or an old processor");
-    return;
-  }
-  const std::string core = blas_core();
-  INFO(core);
-  for (const char* old : {"Prescott", "Core2", "Penryn", "Dunnington", "Nehalem", "Sandybridge", "Atom", "Unknown"})
-    CHECK(core != old);
-  CHECK(std::getenv("OPENBLAS_CORETYPE") == nullptr);
-}
-#endif
