@@ -32,6 +32,16 @@ class Context:
         self.commands = {name: path for name, path in paths.items() if os.path.exists(path)}
         self.peers = [name for name in PEERS if name in self.commands]
         self.ours_cases, self.steps, self.about = [], [], {}
+        self.environment = {}  # of every program
+
+    def start(self, name, threads):
+        """A program. The first is reel, which picks OpenBLAS's kernels (tune_blas); the peers get the same ones."""
+        program = Program(name, [self.commands[name]], threads, self.environment)
+        core = program.about.get('openblas_core')
+        if core and self.environment.setdefault('OPENBLAS_CORETYPE', core) != core:
+            program.stop()
+            raise Failure(f'{name} uses OpenBLAS\'s kernels for {core}, not {self.environment["OPENBLAS_CORETYPE"]}')
+        return program
 
     def takes(self, name, threads):
         """Whether a case is measured on that many threads."""
@@ -74,9 +84,9 @@ def measured(context, counts, show):
             print(f'{name}: {problem}', file=sys.stderr)
 
     for threads in counts:
-        ours = Program('reel', [context.commands['reel']], threads)
+        ours = context.start('reel', threads)
         context.ours_cases = list(ours.cases)
-        peers = [Program(name, [context.commands[name]], threads) for name in context.peers]
+        peers = [context.start(name, threads) for name in context.peers]
         for program in [ours] + peers:
             context.about.update(program.about)
         for name in ours.cases:
@@ -114,7 +124,7 @@ def main():
 
     context = Context(arguments)
     if arguments.list:
-        ours = Program('reel', [context.commands['reel']], 1)
+        ours = context.start('reel', 1)
         context.ours_cases = list(ours.cases)
         ours.stop()
         names = context.ours_cases + [name for name, _ in whole.rows(context, [])]

@@ -10,8 +10,9 @@ class Failure(Exception):
 
 
 class Program:
-    def __init__(self, name, command, threads, timeout=300):
+    def __init__(self, name, command, threads, environment=None, timeout=300):
         self.name, self.command, self.threads, self.timeout = name, command, threads, timeout
+        self.environment = environment or {}
         self.process = None
         known = self.ask('list')
         self.cases, self.about = {case['name']: case for case in known['cases']}, known.get('about', {})
@@ -19,7 +20,8 @@ class Program:
     def start(self):
         # Each library is told the number of threads in its own way.
         count = str(self.threads)
-        environment = dict(os.environ, REEL_NUM_THREADS=count, OMP_NUM_THREADS=count, OPENBLAS_NUM_THREADS=count)
+        environment = dict(os.environ, REEL_NUM_THREADS=count, OMP_NUM_THREADS=count, OPENBLAS_NUM_THREADS=count,
+                           **self.environment)
         self.process = subprocess.Popen(self.command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment)
 
     def stop(self):

@@ -71,7 +71,8 @@ def find(library):
 
 def start_up(context, peer):
     """From the start of a process to its end, after one gradient of a sum of squares."""
-    environment = dict(os.environ, REEL_NUM_THREADS='1', OMP_NUM_THREADS='1', OPENBLAS_NUM_THREADS='1')
+    environment = dict(os.environ, REEL_NUM_THREADS='1', OMP_NUM_THREADS='1', OPENBLAS_NUM_THREADS='1',
+                       **context.environment)
     def run(name):
         return lambda: seconds([context.commands[name], 'first-gradient'], environment)
     ours, peers = alternate(run('reel'), run(peer) if peer else None, 5 if context.quick else 21)
@@ -82,7 +83,7 @@ def peak_bytes(context, case, peer):
     """What ten steps add at their peak to the resident memory of a process (VmHWM), parameters included. The process has
     taken a small gradient before, so that the code of the library is there."""
     def run(name):
-        other = program.Program(name, [context.commands[name]], 1)
+        other = context.start(name, 1)
         try:
             other.run('sum(matmul) 32^3, gradient', 0.001)
             return other.ask(f'memory {case}')['bytes']

@@ -1,5 +1,7 @@
 // libtorch's side of bench/ours/{scalar,arrays,networks,tape}.cpp: the same names, the same mathematics.
 // OMP_NUM_THREADS and REEL_NUM_THREADS say how many threads. With "first-gradient" it takes one gradient and ends.
+#include <dlfcn.h>
+
 #include <cstring>
 #include <memory>
 #include <thread>
@@ -259,6 +261,8 @@ int main(int argc, char** argv) {
   network_cases();
   tape_cases();
   bench::Program program;
+  if (void* corename = dlsym(RTLD_DEFAULT, "openblas_get_corename"))
+    program.about("openblas_core", reinterpret_cast<char* (*)()>(corename)());
   program.add(cases);
   program.add(libtorch_ops());
   return program.serve();

@@ -2,12 +2,16 @@
 """The arithmetic of bench/run, with two programs made up here in place of reel and a peer. Argument: the project's root."""
 import json
 import os
+import shutil
+import subprocess
 import sys
 import tempfile
 import unittest
 
 sys.dont_write_bytecode = True
-sys.path.insert(0, os.path.join(sys.argv.pop(1), 'bench', 'driver'))
+ROOT = sys.argv.pop(1)
+sys.path.insert(0, os.path.join(ROOT, 'bench', 'driver'))
+import main  # noqa: E402
 import measure  # noqa: E402
 import report  # noqa: E402
 from program import Failure, Program  # noqa: E402
@@ -110,6 +114,58 @@ class Driver(unittest.TestCase):
         self.assertIsNone(measure.agree(1, 1, 0))
         self.assertTrue(measure.agree(0, 0, 1e-3))
         self.assertFalse(measure.agree(1, 1.01, 1e-3))
+
+
+    def context(self, **cores):
+        """Programs that use these kernels of OpenBLAS, unless (a core that ends in ?) the environment names others."""
+        context = object.__new__(main.Context)
+        context.environment, context.commands = {}, {}
+        for name, core in cores.items():
+            path = os.path.join(self.folder.name, name)
+            with open(path, 'w') as file:
+                choice = f'os.environ.get("OPENBLAS_CORETYPE", "{core[:-1]}")' if core[-1] == '?' else f'"{core}"'
+                file.write(f'#!{sys.executable}\nimport json, os\ninput()\n'
+                           f'print(json.dumps(dict(cases=[], about=dict(openblas_core={choice}))), flush=True)\n')
+            os.chmod(path, 0o755)
+            context.commands[name] = path
+        return context
+
+    def started(self, context, name):
+        self.programs.append(context.start(name, 1))
+        return self.programs[-1].about['openblas_core']
+
+    def test_one_core_type_for_all(self):
+        context = self.context(reel='Haswell?', peer='Prescott?', fixed='Prescott')
+        self.assertEqual([self.started(context, name) for name in ('reel', 'peer', 'reel')], ['Haswell'] * 3)
+        with self.assertRaisesRegex(Failure, 'fixed uses OpenBLAS\'s kernels for Prescott, not Haswell'):
+            context.start('fixed', 1)
+
+    def commands_of_run(self, known):
+        """What bench/run asks of Meson in a build folder whose build.ninja says `known`."""
+        root = os.path.join(self.folder.name, 'tree')
+        os.makedirs(os.path.join(root, 'bench'))
+        os.makedirs(os.path.join(root, 'subprojects'))
+        os.makedirs(os.path.join(root, 'build'))
+        shutil.copy(os.path.join(ROOT, 'bench', 'run'), os.path.join(root, 'bench'))
+        with open(os.path.join(root, 'build', 'build.ninja'), 'w') as file:
+            file.write(known)
+        log = os.path.join(root, 'log')
+        for name in ('subprojects/setup', 'meson', 'ninja', 'python3'):
+            path = os.path.join(root, name)
+            with open(path, 'w') as file:
+                file.write(f'#!/bin/sh\necho "{name} $*" >> "{log}"\n')
+            os.chmod(path, 0o755)
+        subprocess.run([os.path.join(root, 'bench', 'run')], check=True,
+                       env=dict(os.environ, PATH=root + os.pathsep + os.environ['PATH'], BUILD='build'))
+        with open(log) as file:
+            return [line.strip() for line in file if line.startswith('meson')]
+
+    def test_peers_installed_later_are_found(self):
+        self.assertEqual(self.commands_of_run('build bench_adolc'),
+                         ['meson configure build --clearcache', 'meson setup --reconfigure build'])
+
+    def test_peers_that_are_there_cost_nothing(self):
+        self.assertEqual(self.commands_of_run('build bench_adolc\nbuild bench_libtorch'), [])
 
 
 unittest.main()
