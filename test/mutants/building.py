@@ -1,7 +1,12 @@
-"""The mutated copy of the sources and its test program. Mutants that do not compile are dropped: the errors say which."""
+"""The mutated sources and a test program with them. Objects of what no mutant touches are those of an ordinary build folder.
+Mutants that do not compile are dropped: the errors say which.
+"""
+import concurrent.futures
 import json
 import os
+import pathlib
 import re
+import shlex
 import subprocess
 
 import sites
@@ -35,20 +40,12 @@ inline bool on(int n) {
 }
 }  // namespace reel_mutants
 """
-# The compiler of the copy. What no mutant touches is compiled as everywhere, so that a cache has it; the rest quickly.
-COMPILER = """#!/bin/sh
-cache=$(command -v ccache)
-for file in "$@"; do
-  case $file in
-    *.cpp) grep -qx "${file##*../}" TOUCHED && exec c++ "$@" -w -O1 -fmax-errors=0 -fno-diagnostics-show-caret -fdiagnostics-color=never ;;
-  esac
-done
-exec $cache c++ "$@"
-"""
-COPIED = ["lib", "include", "test", "bench", "subprojects", "meson.build", "meson_options.txt", "README.md", "LICENSE"]
+READ = ["-fmax-errors=0", "-fno-diagnostics-show-caret", "-fdiagnostics-color=never"]
 LOCATION = re.compile(r"^(.*?):(\d+):(\d+): +(.*)")
+INCLUDE = re.compile(r"^#include .*$", re.M)
 MOST_ROUNDS = 12
-JOBS = 3
+JOBS = 2
+KERNELS = "lib/kernels/reel_kernels_scalar"  # the instruction set whose kernels have the mutants of the table
 
 
 def write(path, text):
@@ -61,70 +58,92 @@ def write(path, text):
 
 
 class Build:
-    def __init__(self, root, folder, mutants, tests=None, left_out=()):
-        self.left_out = left_out  # files that stay as they are
-        self.tests = tests  # a regular expression of test files; None: all
-        self.root, self.folder, self.source = root, folder, folder / "src"
-        self.build = self.source / "build"
+    def __init__(self, root, folder, mutants, left_out=(), base=None):
+        self.root, self.folder, self.copy = root, folder, folder / "src"
+        self.base = base or root / "build"
+        self.left_out = left_out  # keys of mutants that are not made
         self.dropped_file = folder / "dropped.json"
         self.dropped = set(json.loads(self.dropped_file.read_text())) if self.dropped_file.exists() else set()
         self.every = mutants
+        self.number = {m.key: n for n, m in enumerate(self.every, 1)}
 
     @property
     def mutants(self):
-        return [m for m in self.every if m.key not in self.dropped and m.file not in self.left_out]
+        return [m for m in self.every if m.key not in self.dropped and m.key not in self.left_out]
 
     def save(self):
         self.dropped_file.write_text(json.dumps(sorted(self.dropped), indent=0))
         numbers = {str(self.number[m.key]): m.key for m in self.mutants}
         (self.folder / "mutants.json").write_text(json.dumps(numbers, indent=0))
 
-    def copy(self):
-        names = subprocess.run(["git", "ls-files", "-co", "--exclude-standard", *COPIED], cwd=self.root, check=True,
-                               text=True, capture_output=True)
-        mutated = {m.file for m in self.every}
-        for name in names.stdout.split():
-            if name in mutated or not (self.root / name).is_file():
-                continue
-            data = (self.root / name).read_bytes()
-            if name == "test/meson.build" and self.tests:
-                listed, rest = data.decode().split("test_parts = [")
-                listed = "".join(line for line in listed.splitlines(True)
-                                 if not line.startswith("  '") or re.search(self.tests, line))
-                data = f"{listed}test_parts = [{rest}".encode()
-            if write(self.source / name, data) and (self.root / name).stat().st_mode & 0o100:
-                (self.source / name).chmod(0o755)
-        write(self.source / "lib/reel_mutant.hpp", HEADER.replace("SITES", str(len(self.every) + 1)).encode())
-
-    def touched(self):
-        """Files of lib that have mutants or include, at any depth, one that has."""
-        found = {m.file for m in self.every if m.file not in self.left_out}
-        includes = {}
-        for path in (self.source / "lib").rglob("*.?pp"):
-            includes[str(path.relative_to(self.source))] = re.findall(r'#include "([^"]+)"', path.read_text())
-        while more := {f for f, names in includes.items() if f not in found and any("lib/" + n in found for n in names)}:
-            found |= more
-        return sorted(found)
-
     def render(self):
         """The mutated files; numbers do not depend on what is dropped."""
-        self.number = {m.key: n for n, m in enumerate(self.every, 1)}
-        by_file = {m.file: [] for m in self.every}
+        write(self.copy / "lib/reel_mutant.hpp", HEADER.replace("SITES", str(len(self.every) + 1)).encode())
+        by_file = {m.file: [] for m in self.every if m.key not in self.left_out}
         for m in self.mutants:
             by_file[m.file].append(m)
         changed = set()
         for file, mutants in by_file.items():
             text = sites.rendered((self.root / file).read_text(), mutants, lambda m: self.number[m.key])
-            if write(self.source / file, f'#include "reel_mutant.hpp"\n#line 1\n{text}'.encode()):
+            if write(self.copy / file, f'#include "reel_mutant.hpp"\n#line 1\n{text}'.encode()):
                 changed.add(file)
         return changed
 
+    def source(self, file):
+        return self.copy / file if (self.copy / file).exists() else self.root / file
+
+    def touched(self):
+        """Files of lib that have mutants or include, at any depth, one that has."""
+        found = {m.file for m in self.every if m.key not in self.left_out}
+        includes = {}
+        for path in (self.root / "lib").rglob("*.?pp"):
+            includes[str(path.relative_to(self.root))] = re.findall(r'#include "([^"]+)"', path.read_text())
+        while more := {f for f, names in includes.items() if f not in found and any("lib/" + n in found for n in names)}:
+            found |= more
+        return found
+
+    # ---- compile commands
+
+    def commands(self):
+        """(object, source, options) of each touched source, as the build folder compiles it."""
+        touched = self.touched()
+        listed = (self.base / "compile_commands.json").read_text()
+        for entry in json.JSONDecoder().raw_decode(listed)[0]:
+            file = os.path.normpath(os.path.join("build", entry["file"]))
+            output = entry["output"]
+            if file in touched and ("libreel_internal" in output or "reel_kernels_scalar" in output):
+                words = shlex.split(entry["command"])
+                first = next(i for i, w in enumerate(words) if w.startswith("-"))
+                self.compiler = words[first - 1]  # without a cache before it
+                words = words[first:words.index("-c")]
+                for option in ("-MQ", "-MF", "-o"):
+                    at = words.index(option)
+                    del words[at:at + 2]
+                yield output, file, [w for w in words if w not in ("-MD", "-Werror", "-O3")]
+
+    def quick(self, options):
+        """The mutated headers come first; time to compile matters more than time to run."""
+        return ["nice", self.compiler, f"-I{self.copy / 'lib'}", *options, "-w", "-O0", *READ]
+
+    def precompile(self, commands):
+        """One header of all that the touched files include and that is not touched itself, compiled once."""
+        touched = self.touched()
+        lines = {line for _, file, _ in commands if not file.startswith("lib/kernels/")
+                 for line in INCLUDE.findall((self.root / file).read_text())}
+        lines -= {f'#include "{f.removeprefix("lib/")}"' for f in touched}
+        common = self.folder / "common.hpp"
+        if not write(common, "".join(f"{line}\n" for line in sorted(lines, reverse=True)).encode()) and \
+                common.with_suffix(".hpp.gch").exists():
+            return
+        options = next(o for _, f, o in commands if not f.startswith("lib/kernels/"))
+        subprocess.run([*self.quick(options), "-x", "c++-header", common, "-o", f"{common}.gch"], cwd=self.base, check=True)
+
+    # ---- what does not compile
+
     def errors(self, output):
-        """Of the output of ninja, each error's locations (where it is, then what required it) and its text."""
+        """Each error's locations (where it is, then what required it) and its text."""
         found, required = [], []
         for line in output.splitlines():
-            if line.startswith(("FAILED:", "[")):
-                required = []
             if at := LOCATION.match(line):
                 place = (at[1], int(at[2]), int(at[3]))
                 if "required from" in at[4] or "in 'constexpr' expansion" in at[4]:
@@ -140,16 +159,16 @@ class Build:
         if not name or not places:
             return False
         file, line, _ = places[0]
-        path = (self.build / file).resolve()
-        original = self.root / path.relative_to(self.source.resolve()) if path.is_relative_to(self.source.resolve()) else path
+        path = (self.base / file).resolve()
+        original = self.root / path.relative_to(self.copy) if path.is_relative_to(self.copy) else path
         lines = original.read_text().split("\n")
         return name[1] in lines[line - 1]
 
     def culprits(self, places, whole_line):
         """Numbers of the mutants that an error at these places comes from."""
         for file, line, column in places:
-            path = (self.build / file).resolve()
-            if not path.is_relative_to(self.source.resolve()):
+            path = (self.base / file).resolve()
+            if not path.is_relative_to(self.copy):
                 continue
             lines = path.read_text().split("\n")
             if not lines or "reel_mutant.hpp" not in lines[0]:
@@ -164,39 +183,91 @@ class Build:
             return {before[-1] if before else sites[0][1]}
         return set()
 
+    def compile_one(self, command):
+        output, file, options = command
+        object_ = self.folder / "objects" / output
+        object_.parent.mkdir(parents=True, exist_ok=True)
+        words = self.quick(options)
+        if file.startswith("lib/kernels/"):
+            words.append("-O1")
+        else:
+            words += ["-include", str(self.folder / "common.hpp")]
+        run = subprocess.run([*words, "-c", self.source(file), "-o", object_], cwd=self.base, text=True,
+                             capture_output=True, env=os.environ | {"LC_ALL": "C"})
+        return None if run.returncode == 0 else run.stderr
+
     def compile(self):
         """Compiles, drops what does not, and so on until all does."""
         keys = {n: k for k, n in self.number.items()}
-        command = ["nice", "ninja", "-C", self.build, "-k", "0", "-j", str(JOBS), "test/reel_test"]
+        commands = list(self.commands())
+        self.precompile(commands)
+        settled = self.folder / "settled.json"  # sources whose object is up to date, by the text they were made of
+        done = json.loads(settled.read_text()) if settled.exists() else {}
+        state = lambda: {output: str(max(self.source(f).stat().st_mtime_ns for f in self.depends(file)))
+                         for output, file, _ in commands}
         for round_ in range(MOST_ROUNDS):
-            run = subprocess.run(command, text=True, capture_output=True, env=os.environ | {"LC_ALL": "C"})
-            if run.returncode == 0:
+            now = state()
+            pending = [c for c in commands if done.get(c[0]) != now[c[0]]]
+            dropped, failed = set(), 0
+            with concurrent.futures.ThreadPoolExecutor(JOBS) as pool:
+                for command, text in zip(pending, pool.map(self.compile_one, pending)):
+                    if text is None:
+                        done[command[0]] = now[command[0]]
+                        settled.write_text(json.dumps(done))
+                        continue
+                    failed += 1
+                    errors = self.errors(text)
+                    errors = [e for e in errors if not self.follows(*e)] or errors
+                    found = set().union(*(self.culprits(places, round_ >= MOST_ROUNDS - 4) for places, _ in errors))
+                    if not found:
+                        (self.folder / "compile.log").write_text(text)
+                        raise SystemExit(f"{command[1]}: errors that come from no mutant: {self.folder / 'compile.log'}")
+                    dropped |= found
+            if not failed:
                 return
-            (self.folder / "compile.log").write_text(run.stdout + run.stderr)
-            errors = self.errors(run.stdout)
-            errors = [e for e in errors if not self.follows(*e)] or errors
-            dropped = set()
-            for places, _ in errors:
-                dropped |= self.culprits(places, round_ >= MOST_ROUNDS - 3)
-            failed = re.findall(r"^FAILED: (\S+)", run.stdout, re.M)
-            print(f"round {round_}: {len(dropped)} mutants do not compile, in {len(failed)} objects", flush=True)
-            if not dropped:
-                raise SystemExit(f"errors that come from no mutant: {self.folder / 'compile.log'}")
+            print(f"round {round_}: {len(dropped)} mutants do not compile, in {failed} of {len(pending)} files", flush=True)
             self.dropped |= {keys[n] for n in dropped}
             self.save()
             self.render()
         raise SystemExit("too many rounds")
 
-    def make(self):
-        self.copy()
+    def depends(self, file):
+        """The mutated files that a source is made of: itself, and any header."""
+        return [file] + [str(p.relative_to(self.copy)) for p in self.copy.rglob("*.hpp")]
+
+    def link(self):
+        """The link command of the test program, with the mutated objects in place of those in its archive."""
+        listed = subprocess.run(["ninja", "-C", self.base, "-t", "commands", "test/reel_test"], check=True, text=True,
+                                capture_output=True).stdout
+        line = next(line for line in listed.splitlines() if " -o test/reel_test " in line)
+        words = shlex.split(line)
+        objects = [str(p) for p in (self.folder / "objects/lib/libreel_internal.a.p").rglob("*.o")]
+        if kernels := self.sealed():
+            objects.append(kernels)
+        words[words.index("test/reel_test")] = str(self.folder / "reel_test")
+        at = words.index("-o") + 2
+        words = [w for w in words[:at] + objects + words[at:] if w.startswith("-") or not w.endswith(".o") or
+                 (self.base / w).exists()]
+        subprocess.run(["nice", *words], cwd=self.base, check=True)
+
+    def sealed(self):
+        """The object of one instruction set, of mutated kernels."""
+        made = self.folder / "objects" / f"{KERNELS.replace('reel_k', 'libreel_k')}.a.p"
+        if not made.exists():
+            return None
+        whole = {p.name: p for p in (self.base / made.relative_to(self.folder / "objects")).glob("*.o")}
+        whole |= {p.name: p for p in made.glob("*.o")}
+        archive, object_ = self.folder / "kernels.a", self.folder / "kernels.o"
+        archive.unlink(missing_ok=True)
+        subprocess.run(["ar", "rcs", archive, *whole.values()], check=True)
+        subprocess.run([self.root / "lib/kernels/seal.sh", "ld", "objcopy", "reel_kernels_scalar", archive, object_], check=True)
+        return str(object_)
+
+    def make(self, as_is=False):
+        self.folder.mkdir(parents=True, exist_ok=True)
+        if not as_is:
+            subprocess.run(["nice", "ninja", "-C", self.base, "test/reel_test"], check=True)
         self.render()
         self.save()
-        write(self.folder / "touched.txt", "".join(f"{f}\n" for f in self.touched()).encode())
-        compiler = self.folder / "compiler"
-        write(compiler, COMPILER.replace("TOUCHED", str(self.folder / "touched.txt")).encode())
-        compiler.chmod(0o755)
-        if not (self.build / "build.ninja").exists():
-            subprocess.run(["meson", "setup", self.build, self.source, "-Dtests=enabled", "-Dsamples=false",
-                            "-Dwerror=true", "-Dinstruction_sets=scalar"], check=True, stdout=subprocess.DEVNULL,
-                           env=os.environ | {"CXX": str(compiler), "CXXFLAGS": "-fpch-preprocess"})
         self.compile()
+        self.link()

@@ -29,7 +29,7 @@ def limits():
 class Runs:
     def __init__(self, root, folder):
         self.root, self.folder = root, folder
-        self.program = folder / "src/build/test/reel_test"
+        self.program = folder / "reel_test"
         self.numbers = {int(n): key for n, key in json.loads((folder / "mutants.json").read_text()).items()}
         self.results_file = folder / "results.json"
         self.results = json.loads(self.results_file.read_text()) if self.results_file.exists() else {}
@@ -39,12 +39,14 @@ class Runs:
     def call(self, names, op, mutant, timeout, reached=None):
         """Exit status of the test program, or None after the timeout. Names are test cases, or a string of tags."""
         environment = os.environ | {"REEL_MUTANT": str(mutant), "OPENBLAS_NUM_THREADS": "1"}
+        if (self.folder / "kernels.o").exists():
+            environment["REEL_ISA"] = "scalar"
         environment.pop("REEL_OP_CASES", None)
         if op:
             environment["REEL_OP_CASES"] = op
         if reached:
             environment["REEL_MUTANT_REACHED"] = reached
-        command = ["nice", "-n", "15", str(self.program), "--filenames-as-tags"] + (["--abort"] if mutant > 0 else [])
+        command = ["nice", str(self.program), "--filenames-as-tags"] + (["--abort"] if mutant > 0 else [])
         with tempfile.NamedTemporaryFile("w", suffix=".tests") as list_:
             if isinstance(names, str):
                 command.append(names)
@@ -121,8 +123,6 @@ class Runs:
                     self.kills[self.near(key)][unit["number"]] += 1
                 return "timeout" if status is None else "killed", unit["op"] or unit["names"][0]
         rest = by_name[ALONE:]
-        if len(by_op) <= ALONE:  # all that go over the op cases have run
-            rest = [u for u in rest if not u.get("table")]
         if rest:
             status = self.call([u["names"][0] for u in rest], None, number, 60 + 10 * sum(u["seconds"] for u in rest))
             if status != 0:

@@ -63,6 +63,7 @@ class Mutant:
     mutated: str
     statement: bool = False
     line: int = 0
+    part: str = ""
     nth: int = 0  # among the mutants of this file that read the same
 
     @property
@@ -307,7 +308,10 @@ class Operators:
                 self.choice(i)
             elif t.text in ("-", "!") and not t.after and not self.ends_operand(i - 1):
                 end = self.code.postfix_end(i + 1)
-                self.add("sign" if t.text == "-" else "logic", i, end, self.text(i + 1, end))
+                if t.text == "-":
+                    self.add("sign", i, end, self.text(i + 1, end))
+                else:
+                    self.add("logic", i, end, f"bool({self.text(i + 1, end)})")
             elif t.text in ("+=", "-="):
                 begin, end = self.code.left_of(i, 0), self.code.right_of(i, 0, True)
                 other = "-=" if t.text == "+=" else "+="
@@ -353,8 +357,8 @@ class Operators:
                 add("comparison", f"{left} {other} {right}")
         elif op in ("&&", "||"):
             add("logic", f"({left}) {'||' if op == '&&' else '&&'} ({right})")
-            add("logic", left)
-            add("logic", right)
+            add("logic", f"bool({left})")
+            add("logic", f"bool({right})")
 
     def choice(self, i):
         depth, colon = 0, i + 1
