@@ -89,25 +89,27 @@ void check_jacobian(const Case& c, support::Random& random) {
 }
 
 // The derivatives of x -> J^T v for many cotangents together, which are no rows of an identity, against one after
-// another: each rule at second order, with a leading axis.
+// another: each rule at second order, with a leading axis. By x and by v, on which alone that of a linear op depends.
 void check_gradient_rows(const Case& c, const Tensors& v, support::Random& random) {
   GradientTape tape({.persistent = true});
-  tape.watch(c.x);
+  Tensors by = c.x;
+  by.insert(by.end(), v.begin(), v.end());
+  tape.watch(by);
   Tensors targets;
   for (const Tensor& g : pull(c.f, c.x, v)) targets.push_back(g * random.tensor(g.shape(), 0.5, 1.5));
   tape.stop();
-  const std::vector<Source> sources(c.x.begin(), c.x.end());
+  const std::vector<Source> sources(by.begin(), by.end());
   for (const Tensor& target : targets) {
     const std::int64_t count = target.size();
     if (count == 0) continue;
     const auto together = autodiff::replay_rows("test", GradientTapeAccess::get(tape), target, sources,
                                                 UnconnectedGradients::zero, count);
-    REQUIRE(together.size() == c.x.size());
+    REQUIRE(together.size() == by.size());
     for (const std::int64_t row : {std::int64_t{0}, count / 3, count - 1}) {
       const Tensor seed = reshape(one_hot(row, count, target.dtype()), target.shape());
       const std::vector<Gradient> alone =
-          tape.gradient(target, c.x, {.output_gradients = seed, .unconnected_gradients = UnconnectedGradients::zero});
-      for (std::size_t k = 0; k < c.x.size(); ++k) {
+          tape.gradient(target, by, {.output_gradients = seed, .unconnected_gradients = UnconnectedGradients::zero});
+      for (std::size_t k = 0; k < by.size(); ++k) {
         INFO("row " << row << " of " << count << ", operand " << k);
         check_equal("gradient of the gradient", {together[k].dense()[row]}, {alone[k].dense()}, c.slack);
       }
