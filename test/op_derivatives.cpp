@@ -282,3 +282,17 @@ TEST_CASE("reductions, scans and normalisations: derivatives") { check_shaped(ca
 TEST_CASE("shape and index ops: derivatives") { check_shaped(cases::movements()); }
 TEST_CASE("linear algebra: derivatives") { check_shaped(cases::linear_algebra()); }
 TEST_CASE("normalisations and losses: derivatives") { check_shaped(cases::networks()); }
+
+TEST_CASE("many cotangents of a large product that broadcasts are those of one after another") {
+  support::Random random("large");
+  const Tensor a = random.tensor({200, 300});
+  for (const Shape& shape : {Shape{300}, Shape{1, 300}, Shape{200, 1}, Shape{1}, Shape{}}) {
+    const Tensors x{random.tensor(shape)};
+    const Function f = [&](const Tensors& p) {
+      const Tensor y = a * sin(p[0]);
+      return Tensors{stack({sum(y), sum(y * a), sum(y * y)})};
+    };
+    INFO(to_string(shape));
+    check_equal("Jacobian", jacobian_together(f, x), jacobian_by_rows(f, x), 1000);
+  }
+}

@@ -157,8 +157,10 @@ void check(const std::string& what, const Call& f, const Tensors& x, Tally& tall
   }
   if (!alone.finite || !alone.error.empty()) return;
   const AnomalyGuard guard({.check_backward = false});
-  INFO(what << " under a guard against anomalies");
-  CHECK(outcome(f, x) == alone);
+  const Outcome guarded = outcome(f, x);
+  INFO(what << " under a guard against anomalies: " << guarded.error);
+  // Another result of the op, which the case does not look at, may be infinite: the logarithm beside slogdet's sign.
+  CHECK((guarded == alone || guarded.error.find("slogdet: its result 1 is not finite") == 0));
 }
 
 constexpr DType dtypes[] = {DType::boolean,  DType::uint8,   DType::int32,   DType::int64,     DType::float16,

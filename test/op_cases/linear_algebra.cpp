@@ -171,6 +171,7 @@ constexpr Shaped rows[] = {
     {"inverse", "3x3;1x1;2x3x3;0x0", [](X x) { return inverse(x[0]); }, [](A x) { return batched(x[0], x[0], [](const Array& m, const Array&) { return solved(m, unit(last(m))); }); }, {-2, 2}, dominant, none, 10},
     {"det", "3x3;1x1;2x3x3", [](X x) { return det(x[0]); }, [](A x) { return determinants(x[0]); }, {-2, 2}, dominant, none, 10},
     {"slogdet", "3x3;2x3x3", [](X x) { return slogdet(x[0]).logdet; }, [](A x) { Array d = determinants(x[0]); for (Real& v : d.values) v = std::log(std::abs(v)); return d; }, {-2, 2}, dominant, none, 10},
+    {"slogdet", "3x3;2x3x3", [](X x) { return slogdet(x[0]).sign; }, [](A x) { Array d = determinants(x[0]); for (Real& v : d.values) v = v > 0 ? 1 : -1; return d; }, {-2, 2}, dominant, none, 10},
 };
 // clang-format on
 

@@ -103,6 +103,8 @@ constexpr Shaped rows[] = {
     {"unstack", "3x2", [](X x) { return unstack(x[0])[2]; }, [](A x) { return Array{{2}, {x[0].values[4], x[0].values[5]}}; }},
     {"pad", "2x3", [](X x) { return pad(x[0], {1, 0}, {0, 2}, 1.5); },
       [](A x) { return build({3, 5}, [&](const Index& i) { return i[0] > 0 && i[1] < 3 ? at(x[0], {i[0] - 1, i[1]}) : 1.5L; }); }},
+    {"pad", "2x3,();0x2,();2x2,1", [](X x) { return pad(x[0], {1, 2}, {0, 1}, x[1]); },
+      [](A x) { const Shape s = x[0].shape; return build({s[0] + 1, s[1] + 3}, [&](const Index& i) { return i[0] > 0 && i[1] > 1 && i[1] < s[1] + 2 ? at(x[0], {i[0] - 1, i[1] - 2}) : x[1].values[0]; }); }},
     {"contiguous", "2x3;()", [](X x) { return contiguous(x[0]); }, [](A x) { return x[0]; }},
     {"cast", "2x3;0", [](X x) { return cast(cast(x[0], DType::float32), DType::float64); },
       [](A x) { Array y = x[0]; for (Real& v : y.values) v = static_cast<float>(v); return y; }, {-2, 2}, nullptr, none, 1e6},
