@@ -40,8 +40,9 @@ void (*end_tapes)(ThreadState&) noexcept = nullptr;
 
 namespace {
 
-// Classes 0..7 are multiples of 128 bytes; above, four per doubling.
-constexpr std::size_t step = 128, linear_classes = 8, class_count = linear_classes + 4 * 40;
+// Classes 0..7 are multiples of 128 bytes; above, four per doubling, up to 2^51 bytes.
+constexpr std::size_t step = 128, linear_classes = 8, class_count = linear_classes + 4 * 41;
+constexpr std::int64_t most_elements = std::int64_t{1} << 46;
 constexpr std::size_t slab_bytes = 256 * 1024, largest_in_slab = 16 * 1024, large_bytes = 1024 * 1024;
 constexpr std::size_t cache_floor = std::size_t{256} << 20;  // large blocks kept for reuse, at least
 constexpr std::int64_t flush_bytes = 64 * 1024;
@@ -67,6 +68,10 @@ constexpr std::size_t bytes_of(std::size_t size_class) noexcept {
 }
 static_assert(bytes_of(class_of(1)) == 128 && bytes_of(class_of(1024)) == 1024 && bytes_of(class_of(1025)) == 1280);
 static_assert(bytes_of(class_of(5000)) == 5120 && bytes_of(class_of(std::size_t{1} << 40)) == std::size_t{1} << 40);
+
+// The largest tensor: its data, aligned, and its header. And any list.
+constexpr std::size_t most_bytes = static_cast<std::size_t>(most_elements) * 16 + sizeof(Block) + 16 * max_rank + 64;
+static_assert(class_of(most_bytes) < class_count && class_count <= 256);
 
 struct Free {
   Free* next;
@@ -326,29 +331,52 @@ inline Block* take_block(std::size_t bytes) { return take_class(class_of(bytes))
 bool row_major(const std::int64_t* extents, const std::int64_t* strides, int rank) noexcept {
   std::int64_t expected = 1;
   for (int i = rank; i-- > 0;) {
-    if (extents[i] == 0) return true;
     if (extents[i] != 1 && strides[i] != expected) return false;
     expected *= extents[i];
   }
   return true;
 }
 
+// The distance between rows of `extent` elements that lie `stride` apart, in a tensor without elements: 0 where it does
+// not fit, for extents beside a 0 may be anything.
+std::int64_t row_stride(std::int64_t stride, std::int64_t extent) noexcept {
+  std::int64_t product;
+  return __builtin_mul_overflow(stride, extent, &product) ? 0 : product;
+}
+
 Block* new_header(DType dtype, const Shape& shape, const Shape& strides, std::byte* data) {
   Block* b = take_block(sizeof(Block) + 16 * static_cast<std::size_t>(shape.rank()));
   b->dtype = dtype;
   b->rank = static_cast<std::uint8_t>(shape.rank());
-  b->size = 1;
+  std::uint64_t size = 1;  // extents beside a 0 may overflow it on the way
   for (int i = 0; i < shape.rank(); ++i) {
     b->extents()[i] = shape.data()[i];
     b->strides()[i] = strides.data()[i];
-    b->size *= shape.data()[i];
+    size *= static_cast<std::uint64_t>(shape.data()[i]);
   }
+  b->size = static_cast<std::int64_t>(size);
   b->data = data;
-  b->flags = row_major(b->extents(), b->strides(), b->rank) ? contiguous_flag : 0;
+  b->flags = b->size == 0 || row_major(b->extents(), b->strides(), b->rank) ? contiguous_flag : 0;
   return b;
 }
 
 }  // namespace
+
+// A block for a tensor without elements, whose extents need not multiply to a number that fits.
+[[gnu::cold, gnu::noinline]] static Block* new_empty_block(DType dtype, const std::int64_t* extents, int rank) {
+  Block* b = take_block(sizeof(Block) + 16 * static_cast<std::size_t>(rank));
+  b->size = 0;
+  b->data = reinterpret_cast<std::byte*>(b->extents() + 2 * rank);
+  b->dtype = dtype;
+  b->rank = static_cast<std::uint8_t>(rank);
+  b->flags = contiguous_flag;
+  std::int64_t stride = 1;
+  for (int i = rank; i-- > 0; stride = row_stride(stride, extents[i])) {
+    b->extents()[i] = extents[i];
+    b->extents()[rank + i] = stride;
+  }
+  return b;
+}
 
 Block* new_block(DType dtype, const std::int64_t* extents, int rank) {
   std::int64_t elements = 1;
@@ -361,9 +389,11 @@ Block* new_block(DType dtype, const std::int64_t* extents, int rank) {
   if (odd) [[unlikely]]
     elements = Shape(extents, static_cast<std::size_t>(rank)).elements();  // throws, unless an extent is 0
   const std::size_t head = sizeof(Block) + 16 * static_cast<std::size_t>(rank);
-  if (elements > (std::int64_t{1} << 46)) [[unlikely]]
+  if (static_cast<std::uint64_t>(elements) - 1 >= static_cast<std::uint64_t>(most_elements)) [[unlikely]] {
+    if (elements == 0) return new_empty_block(dtype, extents, rank);
     fail<ShapeError>("memory", "a tensor of shape {} would have {} elements, more than this machine can address",
                      Shape(extents, static_cast<std::size_t>(rank)), elements);
+  }
   const std::size_t bytes = static_cast<std::size_t>(elements) * item_size(dtype);
   const std::size_t offset = bytes >= 64 ? (head + 63) / 64 * 64 : head;
   Block* b = take_block(offset + bytes);
@@ -407,12 +437,12 @@ Block* new_view(Block* base, std::int64_t offset, const Shape& shape, const Shap
 }
 
 Block* new_borrowed(const void* data, DType dtype, const Shape& shape, void* owner) {
-  shape.elements();  // throws before anything is taken
+  const bool empty = shape.elements() == 0;  // throws before anything is taken
   Shape strides = shape;
   std::int64_t stride = 1;
   for (int i = shape.rank(); i-- > 0;) {
     strides[i] = stride;
-    stride *= shape[i];
+    stride = empty ? row_stride(stride, shape[i]) : stride * shape[i];
   }
   Block* b = new_header(dtype, shape, strides, static_cast<std::byte*>(const_cast<void*>(data)));
   b->base = owner;
@@ -434,6 +464,7 @@ void send_back(Pool& owner, Block* b) noexcept {
 
 // Such memory is on no list of tensors, and whoever frees it keeps it.
 void* allocate(std::size_t bytes) {
+  if (bytes > most_bytes) throw std::bad_alloc();
   const std::size_t size_class = class_of(std::max<std::size_t>(bytes, 1));
   const auto [p, memory] = take(size_class);
   p.listed += static_cast<std::int64_t>(bytes_of(size_class));

@@ -1,6 +1,7 @@
 // The memory pool across threads, and the library under other people's parallel loops.
 #include <oneapi/tbb/parallel_for.h>
 
+#include <limits>
 #include <reel/reel.hpp>
 #include <thread>
 
@@ -129,6 +130,34 @@ TEST_CASE("a size that cannot be is a ShapeError before anything is allocated") 
   CHECK_THROWS_AS(zeros({2, -3, 0}), ShapeError);
   CHECK(zeros({huge, huge, 0}).size() == 0);
   CHECK(memory_stats().pool_misses == before.pool_misses);
+}
+
+TEST_CASE("the largest complex tensor is out of memory, not out of bounds") {
+  // A block that another thread dropped waits in the pool, next to the last list of free blocks.
+  Tensor small = full({10}, 1.0);
+  std::thread([gone = std::move(small)] {}).join();
+  const std::int64_t most = std::int64_t{1} << 46;
+  for (const DType d : {DType::complex128, DType::complex64, DType::float64, DType::boolean})
+    CHECK_THROWS_AS(detail::empty(d, {most}), std::bad_alloc);
+  CHECK_THROWS_AS(detail::empty(DType::complex128, {most + 1}), ShapeError);
+  CHECK_THROWS_AS(detail::allocate(std::size_t{1} << 62), std::bad_alloc);
+}
+
+TEST_CASE("extents beside a zero may be anything") {
+  const std::int64_t most = std::numeric_limits<std::int64_t>::max();
+  const double nothing = 0;
+  for (const Shape& shape :
+       {Shape{most, most, 0}, Shape{0, most, most}, Shape{most, 0, most, most}, Shape{2, 0, most, 3}})
+    for (const Tensor& x : {detail::empty(DType::float64, shape), borrow(&nothing, shape, 0), identity(zeros(shape))}) {
+      CHECK(x.size() == 0);
+      CHECK(x.is_contiguous());
+      std::int64_t expected = 1;  // row-major, 0 from where the product does not fit
+      for (int axis = x.rank(); axis-- > 0;) {
+        CHECK(x.strides()[axis] == expected);
+        if (__builtin_mul_overflow(expected, x.shape()[axis], &expected)) expected = 0;
+      }
+    }
+  CHECK(zeros({2, 0, 3}).strides() == Shape{0, 3, 1});
 }
 
 TEST_CASE("ids are unique and tell the thread") {
