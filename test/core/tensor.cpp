@@ -1,4 +1,5 @@
 // Tensors: making and reading them, dtypes, promotion, casts, sizes at the limits.
+#include <array>
 #include <cmath>
 #include <complex>
 #include <limits>
@@ -74,6 +75,19 @@ TEST_CASE("data comes in by copy or is borrowed") {
   CHECK_THROWS_WITH(from_data(values, {3}), Contains("4 values") && Contains("[3]"));
   CHECK_THROWS_AS(borrow(static_cast<const double*>(nullptr), {2}, 0), ValueError);
   CHECK_THROWS_AS(borrow(values.data(), {-1}, 0), ShapeError);
+  alignas(16) const std::array<unsigned char, 64> bytes{};
+  const auto at = [&](std::size_t offset, auto like) {
+    return borrow(reinterpret_cast<const decltype(like)*>(bytes.data() + offset), {1}, 0).size() == 1;
+  };
+  CHECK_THROWS_AS(at(1, 0.0), ValueError);
+  CHECK_THROWS_WITH(at(4, 0.0), Contains("float64 [1]") && Contains("multiple of 8 bytes"));
+  CHECK_THROWS_AS(at(2, 0.0f), ValueError);
+  CHECK_THROWS_AS(at(1, bfloat16{}), ValueError);
+  CHECK_THROWS_AS(at(4, std::complex<double>()), ValueError);
+  CHECK_THROWS_AS(at(2, std::complex<float>()), ValueError);
+  CHECK((at(8, 0.0) && at(4, 0.0f) && at(2, bfloat16{}) && at(8, std::complex<double>()) &&
+         at(4, std::complex<float>())));
+  CHECK((at(1, true) && at(3, std::uint8_t{})));
 }
 
 TEST_CASE("reading: item, to_vector, data") {

@@ -68,6 +68,11 @@ Tensor detail::borrow(const void* data, const Shape& shape, DType dtype, Owner* 
   std::unique_ptr<Owner> guard(owner);
   if (!data && shape.elements() != 0)
     fail<ValueError>("borrow", "the pointer is null but shape {} has elements", shape);
+  const std::size_t alignment = item_size(dtype) / (is_complex(dtype) ? 2 : 1);
+  if (const auto address = reinterpret_cast<std::uintptr_t>(data); address % alignment != 0 && shape.elements() != 0)
+    fail<ValueError>(
+        "borrow", "the memory of {} {} begins at an address that is not a multiple of {} bytes; copy it with from_data",
+        dtype, shape, alignment);
   Tensor y = TensorAccess::adopt(new_borrowed(data, dtype, shape, owner));
   guard.release();
   return y;
