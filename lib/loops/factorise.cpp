@@ -175,7 +175,7 @@ Fault solve_triangular(const Factor& a, const TriangularSystem& system, const Te
                        std::int64_t columns) {
   const std::int64_t n = a.rows, count = batch.elements();
   if (n == 0 || columns == 0 || count == 0) return {};
-  const Layout in_memory = layout(a);  // a transposed view: the other triangle, transposed once more
+  const MatrixLayout in_memory = layout(a);  // a transposed view: the other triangle, transposed once more
   const Triangle triangle = system.lower == in_memory.transposed ? Triangle::upper : Triangle::lower;
   const Transposed transposed = flag(system.transpose != in_memory.transposed);
   const Diagonal diagonal = system.unit_diagonal ? Diagonal::unit : Diagonal::stored;

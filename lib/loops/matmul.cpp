@@ -113,7 +113,7 @@ T dot(std::int64_t n, const T* x, std::int64_t stride_x, const T* y, std::int64_
 template <class T>
 struct Product {
   std::int64_t k, width;
-  Layout a, b;
+  MatrixLayout a, b;
   Onto onto;
   std::int64_t row_a, column_a, row_b, column_b;  // strides
 
@@ -173,7 +173,7 @@ class Batches {
 template <class T>
 void floating(const Shape& batch, std::int64_t count, const Factor& a, const Factor& b, T* out, Onto onto) {
   const std::int64_t m = a.rows, n = b.columns, k = a.columns;
-  const Layout la = layout(a), lb = layout(b);
+  const MatrixLayout la = layout(a), lb = layout(b);
   if (std::max({m, n, k, la.leading, lb.leading}) > largest)
     fail<ValueError>("matmul", "an extent or stride beyond 2^31 - 1 is more than BLAS takes: {} x {} x {}", m, k, n);
   const T *from_a = reinterpret_cast<const T*>(a.data), *from_b = reinterpret_cast<const T*>(b.data);
@@ -247,7 +247,7 @@ bool stacks(const Shape& batch, const Factor& a, const Factor& b, Factor& all) {
 
 }  // namespace
 
-Layout layout(const Factor& f) {
+MatrixLayout layout(const Factor& f) {
   const bool one_row = f.rows <= 1, one_column = f.columns <= 1;
   if ((one_column || f.column_stride == 1) && (one_row || f.row_stride >= std::max<std::int64_t>(1, f.columns)))
     return {true, false, one_row ? std::max<std::int64_t>(1, f.columns) : f.row_stride};

@@ -24,11 +24,11 @@ struct Factor {
 };
 
 /// How BLAS reads a factor: as it is or as the transpose of a row-major matrix with this distance between rows.
-struct Layout {
+struct MatrixLayout {
   bool readable, transposed;
   std::int64_t leading;
 };
-Layout layout(const Factor& f);
+MatrixLayout layout(const Factor& f);
 
 /// x as a factor for a result with `batch_rank` batch axes: its last two axes, the others aligned to the batch's last.
 /// A vector is a row, or (column_vector) a column. `x` outlives the factor.
