@@ -10,6 +10,12 @@
 #include <type_traits>
 #include <utility>
 
+// Vectors pass between program and library by value. Who builds the library with -D_GLIBCXX_DEBUG as well says so by
+// REEL_GLIBCXX_DEBUG, for both.
+#if defined(_GLIBCXX_DEBUG) && !defined(REEL_GLIBCXX_DEBUG)
+#error "reel: -D_GLIBCXX_DEBUG makes std::vector another than the library's; use -D_GLIBCXX_ASSERTIONS instead"
+#endif
+
 namespace [[gnu::visibility("default")]] reel {
 
 /// The largest rank of a tensor.

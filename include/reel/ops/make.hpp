@@ -105,7 +105,8 @@ Tensor from_data(const R& values) {
 }
 
 /// A tensor over memory of yours, row-major, without a copy; `owner` (any copyable object) is kept until the last
-/// handle is gone. The memory must not change while any tensor or tape holds it. ValueError when it is not aligned for T.
+/// handle is gone. The memory must not change while any tensor or tape holds it. ValueError when it is not aligned as a
+/// T must be.
 template <Element T, class O>
 Tensor borrow(const T* data, const Shape& shape, const O& owner) {
   return detail::borrow(data, shape, dtype_of<T>, new detail::OwnerOf<O>(owner));
