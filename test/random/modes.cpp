@@ -110,8 +110,11 @@ class Run {
     for (std::size_t i = 0; i + 1 < k; ++i) reversed += plan_.word[i] == 'R';
     const auto inner = [this, k](const Tensors& xs) { return level(k - 1, xs); };
     const auto digit = static_cast<int>(plan_.style >> (8 * k) & 255);
+    const Tensors& w = reversed ? d_[k - 1] : w_;
+    if (x.size() == 1 && digit & 4)
+      return alone(inner, x[0], plan_.word[k - 1] == 'F' ? d_[k - 1] : w, plan_.word[k - 1] == 'F', digit);
     if (plan_.word[k - 1] == 'F') return forward(inner, x, d_[k - 1], digit);
-    return reverse(inner, x, reversed ? d_[k - 1] : w_, digit);
+    return reverse(inner, x, w, digit);
   }
 
   Tensor weighted(const Tensors& y, const Tensors& w) const {
@@ -122,6 +125,19 @@ class Run {
       total = total.defined() ? total + term : term;
     }
     return total;
+  }
+
+  /// Of one source, which is no list.
+  template <class F>
+  Tensors alone(const F& f, const Tensor& x, const Tensors& v, bool ahead, int digit) const {
+    count("one tensor");
+    const auto g = [&](const Tensor& t) { return f(Tensors{t}); };
+    if (ahead) return digit & 1 ? reel::jvp(g, x, v[0]).second : reel::linearize(g, x).second(v[0]);
+    if (digit & 1) return {reel::grad([&](const Tensor& t) { return weighted(g(t), v); })(x)};
+    GradientTape tape;
+    tape.watch(x);
+    const Tensors y = g(x);
+    return {dense(tape.gradient(y, x, {.output_gradients = v}), x)};
   }
 
   template <class F>
@@ -208,6 +224,8 @@ class Run {
   void matrices(const Tensors& x);
   void batches(const Tensors& x);
   void variables(const Tensors& x);
+  void implicit(const Tensors& x);
+  void second_order(const Tensors& x);
 
   const Program& p_;
   const Plan& plan_;
@@ -299,14 +317,85 @@ void Run::batches(const Tensors& x) {
     }
 }
 
+// Variables in place of the sources: all reads count, also those after an assignment; or one tape under an accumulator.
 void Run::variables(const Tensors& x) {
   std::vector<reel::Variable> list;
   for (const Tensor& t : x) list.emplace_back(t);
+  if (plan_.style % 4 == 0) {
+    count("variables forward");
+    const reel::ForwardAccumulator accumulator(list, d_[0]);
+    const Tensors y = execute(p_, x, list);
+    Tensors got;
+    for (const Tensor& t : y) got.push_back(dense(accumulator.jvp(t), t));
+    return compare("tangents of variables", got, problem_.tangents({problem_.direction(0)}));
+  }
+  const bool again = plan_.style % 4 == 1;
+  std::vector<Array> expected = problem_.gradients({});
   GradientTape tape;
-  const Tensors y = execute(p_, x, list);
-  if (plan_.style & 1)
-    for (const reel::Variable& v : list) v.assign_add(reel::ones_like(v));
-  compare("gradient by variables", filled(tape.gradient(y, list, {.output_gradients = w_}), x), problem_.gradients({}));
+  Tensors y = execute(p_, x, list), w = w_;
+  for (const reel::Variable& v : list) v.assign_add(reel::ones_like(v));
+  if (again) {
+    count("variables assigned between uses");
+    for (const reel::Variable& v : list) v.assign_sub(reel::ones_like(v));
+    for (std::size_t i = 0; i < x.size(); ++i) list[i].assign(x[i] * 1);
+    for (const Tensor& t : execute(p_, x, list)) y.push_back(t);
+    w.insert(w.end(), w_.begin(), w_.end());
+    Jet::count = 1;
+    for (Array& g : expected)
+      for (Num& n : g.data) {
+        round_like(g.dtype);
+        n = complex_numbers ? Num(n.re + n.re, n.im + n.im) : Num(n.re + n.re);
+      }
+  }
+  compare("gradient by variables", filled(tape.gradient(y, list, {.output_gradients = w}), x), expected);
+}
+
+void Run::implicit(const Tensors& x) {
+  std::vector<reel::Variable> list;
+  for (const Tensor& t : x) list.emplace_back(t);
+  const auto f = [&] { return weighted(execute(p_, x, list), w_); };
+  bool read = false;  // by a statement or as an output
+  std::vector<bool> reads(static_cast<std::size_t>(p_.values()));
+  for (const Statement& s : p_.statements)
+    for (const Arg& a : s.args)
+      if (a.kind == Arg::value) reads[static_cast<std::size_t>(a.index)] = true;
+  for (const int o : p_.outputs) reads[static_cast<std::size_t>(o)] = true;
+  for (const Statement& s : p_.statements)
+    read = read || (s.role == Role::source && reads[static_cast<std::size_t>(s.first)]);
+  if (!read) return;  // an error
+  const auto pairs = reel::implicit_grad(f)();
+  const std::vector<Array> expected = problem_.gradients({});
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    Tensor g = reel::zeros_like(x[i]);
+    for (const auto& [gradient, variable] : pairs)
+      if (variable == list[i] && gradient) g = gradient.dense();
+    compare("implicit gradient", g, expected[i]);
+  }
+}
+
+// Two derivatives by one tape, or by the functions that take the innermost one.
+void Run::second_order(const Tensors& x) {
+  GradientTape tape({.persistent = true});
+  tape.watch(x);
+  if (plan_.way == Way::same_tape) {
+    const Tensors y = execute(p_, x);
+    const bool free = plan_.style & 1;
+    const std::vector<Gradient> first =
+        free ? reel::gradients(y, x, {.output_gradients = w_}) : tape.gradient(y, x, {.output_gradients = w_});
+    for (const Gradient& g : first)
+      if (!g && g.why_none().empty()) throw Differs{"a gradient is none without a reason"};
+    const Tensor s = weighted(filled(first, x), d_[0]);
+    tape.stop();
+    return compare("second gradient of one tape", filled(tape.gradient(s, x), x),
+                   problem_.gradients({problem_.direction(0)}));
+  }
+  const Tensor loss = weighted(execute(p_, x), w_);
+  if (plan_.way == Way::hessian_vector_product)
+    return compare("hessian_vector_product", filled(reel::hessian_vector_product(loss, x, d_[0]), x),
+                   problem_.gradients({problem_.direction(0)}));
+  const std::vector<Gradient> h = reel::hessians(loss, x);
+  const auto expected = problem_.matrix(true);
+  for (std::size_t i = 0; i < x.size(); ++i) compare("hessians", h[i].dense(), expected[i][i]);
 }
 
 void Run::run() {
@@ -326,6 +415,12 @@ void Run::run() {
       return batches(x);
     case Way::variables:
       return variables(x);
+    case Way::implicit:
+      return implicit(x);
+    case Way::same_tape:
+    case Way::hessians:
+    case Way::hessian_vector_product:
+      return second_order(x);
     default:
       return matrices(x);
   }
@@ -334,8 +429,9 @@ void Run::run() {
 }  // namespace
 
 const char* name_of(Way way) {
-  static const char* const names[] = {"value",          "word",    "jacobian", "tape_jacobian",
-                                      "batch_jacobian", "hessian", "hvp",      "variables"};
+  static const char* const names[] = {"value",          "word",      "jacobian", "tape_jacobian",
+                                      "batch_jacobian", "hessian",   "hvp",      "variables",
+                                      "implicit",       "same_tape", "hessians", "hessian_vector_product"};
   return names[static_cast<int>(way)];
 }
 const std::vector<std::pair<std::string, std::int64_t>>& mode_counts() {
@@ -366,9 +462,11 @@ Plan random_plan(const Program& p, std::uint64_t seed) {
   complex = complex_numbers;
   static const std::vector<std::string> words = {"R",   "R",   "R",   "F",   "F",   "RR",  "RF",  "FR", "FF",
                                                  "RRR", "RRF", "RFR", "FRR", "RFF", "FRF", "FFR", "FFF"};
-  static const Way ways[] = {Way::jacobian, Way::tape_jacobian, Way::batch_jacobian, Way::hessian, Way::hvp};
+  static const Way ways[] = {Way::jacobian, Way::tape_jacobian, Way::batch_jacobian,        Way::hessian,
+                             Way::hvp,      Way::hessians,      Way::hessian_vector_product};
+  static const Way any[] = {Way::variables, Way::variables, Way::implicit, Way::same_tape};  // with complex numbers too
   const auto r = below(100);
-  plan.way = r < 5 ? Way::value : r < 70 || complex ? Way::word : r < 76 ? Way::variables : ways[below(5)];
+  plan.way = r < 5 ? Way::value : r < 62 ? Way::word : r < 78 ? any[below(4)] : complex ? Way::word : ways[below(7)];
   if (plan.way == Way::word) {
     plan.word = words[below(words.size())];
     static const std::vector<std::string> whole = {"add", "multiply", "subtract", "tanh", "sin",

@@ -8,7 +8,20 @@
 
 namespace random_programs {
 
-enum class Way { value, word, jacobian, tape_jacobian, batch_jacobian, hessian, hvp, variables, count };
+enum class Way {
+  value,
+  word,
+  jacobian,
+  tape_jacobian,
+  batch_jacobian,
+  hessian,
+  hvp,
+  variables,
+  implicit,
+  same_tape,
+  hessians,
+  hessian_vector_product
+};
 
 struct Plan {
   Way way = Way::value;

@@ -104,10 +104,10 @@ Array summed(const std::vector<std::string>& letters, const std::string& result,
   std::map<char, std::int64_t> extent;
   for (std::size_t i = 0; i < in.size(); ++i)
     for (std::size_t a = 0; a < letters[i].size(); ++a) {
-      std::int64_t& e = extent[letters[i][a]];
       const std::int64_t n = in[i]->shape[a];
-      if (e > 1 && n > 1 && e != n) throw Unfit();
-      e = e == 0 || e == 1 ? n : e;
+      std::int64_t& e = extent.try_emplace(letters[i][a], n).first->second;
+      if (e != 1 && n != 1 && e != n) throw Unfit();
+      if (e == 1) e = n;
     }
   std::string all = result;
   for (const auto& [c, n] : extent)

@@ -367,7 +367,7 @@ void add_lines(std::vector<Op>& t) {
       return true;
     };
     o.eval = [name](const Statement& s, const Inputs& in, Arrays& out) {
-      if (reel::is_complex(in[0]->dtype)) throw Unfit();
+      if (reel::is_complex(in[0]->dtype) || in[0]->shape[static_cast<std::size_t>(s.ints[0])] == 0) throw Unfit();
       Statement r = s;
       r.ints = {s.ints[1], 0, s.ints[0]};
       out.push_back(reduce(r, *in[0], DType::int64, [&](const Group& g) {
