@@ -71,7 +71,7 @@ struct Known {
   static constexpr DType value = D;
 };
 template <class T>
-concept LooksComplex = requires(const T& c) {
+concept LooksComplex = (sizeof(T) == 8 || sizeof(T) == 16) && requires(const T& c) {
   c.real(), c.imag(), typename T::value_type();
 };
 // clang-format off
@@ -89,6 +89,7 @@ template <> struct DTypeOf<complex128>         : Known<DType::complex128> {};
 // clang-format on
 template <LooksComplex T>
 struct DTypeOf<T> : Known<sizeof(T) == 8 ? DType::complex64 : DType::complex128> {};
+[[noreturn]] void fail_dtype(const char* op, DType d);
 }  // namespace detail
 
 /// A C++ type that a tensor can hold: bool, std::uint8_t, int, std::int64_t, float16, bfloat16, float, double, and
@@ -103,7 +104,8 @@ inline constexpr DType dtype_of = detail::DTypeOf<std::remove_cv_t<T>>::value;
 /// Bytes of one element.
 constexpr std::size_t item_size(DType d) noexcept {
   // The logarithms, a digit for each dtype: a table inside a function would be laid out anew at every call.
-  return std::size_t{1} << (0x4332113200u >> 4 * static_cast<unsigned>(d) & 15);
+  // The mask is for values that are no dtype: it costs nothing where shifts wrap.
+  return std::size_t{1} << (0x4332113200u >> (4 * static_cast<unsigned>(d) & 63) & 15);
 }
 constexpr bool is_integer(DType d) noexcept { return d >= DType::uint8 && d <= DType::int64; }
 constexpr bool is_floating(DType d) noexcept { return d >= DType::float16 && d <= DType::float64; }
@@ -111,12 +113,13 @@ constexpr bool is_complex(DType d) noexcept { return d >= DType::complex64; }
 /// True for the dtypes that carry gradients: floating and complex. The others are constants to a tape.
 constexpr bool is_differentiable(DType d) noexcept { return d >= DType::float16; }
 
-/// "float32", "boolean", ... : the name of a dtype, as printed.
+/// "float32", "boolean", ... : the name of a dtype, as printed; "unknown" for what is none.
 const char* name(DType d) noexcept;
 std::ostream& operator<<(std::ostream& out, DType d);
 
 /// The dtype in which two tensors of these dtypes are combined: NumPy's, except that an integer with a floating dtype
-/// gives that floating dtype and float16 with bfloat16 gives float32. README prints the table.
-DType promote(DType a, DType b) noexcept;
+/// gives that floating dtype and float16 with bfloat16 gives float32. README prints the table. TypeError for a value
+/// outside the enumeration.
+DType promote(DType a, DType b);
 
 }  // namespace reel

@@ -32,12 +32,22 @@ concept IntegerRange = requires(const R& r) {
 };
 [[noreturn]] void fail_extent_range();
 [[noreturn]] void fail_rank();
+[[noreturn]] void fail_no_axes();
 /// `value` as int64; ValueError when it does not fit.
 template <Integer T>
 constexpr std::int64_t checked(T value) {
   if (!std::in_range<std::int64_t>(value)) fail_extent_range();
   return static_cast<std::int64_t>(value);
 }
+/// An index, with the line that gives it.
+struct Index {
+  std::int64_t value;
+  const char* file;
+  int line;
+  template <Integer T>
+  constexpr Index(T i, const char* from = __builtin_FILE(), int at = __builtin_LINE())
+      : value(checked(i)), file(from), line(at) {}
+};
 /// An element of a braced list of integers, whose types may differ.
 struct Extent {
   std::int64_t value;
@@ -89,9 +99,16 @@ class Shape {
     if (rank_ == max_rank) detail::fail_rank();
     extents_[rank_++] = extent;
   }
-  void pop_back() noexcept { --rank_; }
+  /// IndexError when there is no axis.
+  void pop_back() {
+    if (rank_ == 0) detail::fail_no_axes();
+    --rank_;
+  }
+  /// Puts an extent before `axis`, or at the end for axis == rank(). IndexError unless 0 <= axis <= rank(), ShapeError
+  /// when the rank is max_rank already.
   void insert(int axis, std::int64_t extent);
-  void erase(int axis) noexcept;
+  /// Takes `axis` away. IndexError unless 0 <= axis < rank().
+  void erase(int axis);
   /// Number of elements. ShapeError when an extent is negative or the product exceeds 2^62.
   std::int64_t elements() const;
   operator std::span<const std::int64_t>() const noexcept { return {extents_, size()}; }

@@ -4,17 +4,26 @@
 #include <ostream>
 #include <reel/dtype.hpp>
 
+#include "core/fail.hpp"
+
 namespace reel {
 
 const char* name(DType d) noexcept {
   constexpr const char* names[] = {"boolean",  "uint8",   "int32",   "int64",     "float16",
                                    "bfloat16", "float32", "float64", "complex64", "complex128"};
-  return names[static_cast<std::size_t>(d)];
+  return d <= DType::complex128 ? names[static_cast<std::size_t>(d)] : "unknown";
+}
+
+void detail::fail_dtype(const char* op, DType d) {
+  fail<TypeError>(op, "DType({}) is none of the ten dtypes; name one, as DType::float64", static_cast<int>(d));
 }
 
 std::ostream& operator<<(std::ostream& out, DType d) { return out << name(d); }
 
-DType promote(DType a, DType b) noexcept {
+DType promote(DType a, DType b) {
+  for (const DType d : {a, b})
+    if (d > DType::complex128) [[unlikely]]
+      detail::fail_dtype("promote", d);
   // clang-format off
   using enum DType;
   constexpr DType table[10][10] = {

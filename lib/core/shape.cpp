@@ -12,13 +12,19 @@ void detail::fail_extent_range() {
 
 void detail::fail_rank() { fail<ShapeError>("shape", "a rank above {} is not supported", max_rank); }
 
+void detail::fail_no_axes() { fail<IndexError>("shape", "pop_back of [], which has no axis to take away"); }
+
 void Shape::insert(int axis, std::int64_t extent) {
+  if (axis < 0 || axis > rank_)
+    fail<IndexError>("shape", "insert at axis {} is out of range for {}, of rank {}", axis, *this, rank_);
   push_back(extent);
   for (int i = rank_ - 1; i > axis; --i) extents_[i] = extents_[i - 1];
   extents_[axis] = extent;
 }
 
-void Shape::erase(int axis) noexcept {
+void Shape::erase(int axis) {
+  if (axis < 0 || axis >= rank_)
+    fail<IndexError>("shape", "erase of axis {} is out of range for {}, of rank {}", axis, *this, rank_);
   for (int i = axis; i + 1 < rank_; ++i) extents_[i] = extents_[i + 1];
   --rank_;
 }

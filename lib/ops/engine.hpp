@@ -14,6 +14,11 @@ namespace reel::ops {
 Tensor to_tensor(const char* op, const Operand& x, const char* operand = "x");
 /// The same, with a weak scalar made a tensor of dtype `d`. ValueError if its value does not fit an integer `d`.
 Tensor to_tensor(const char* op, const Operand& x, DType d, const char* operand);
+/// TypeError for a value that is no dtype.
+inline void require_dtype(const char* op, DType d) {
+  if (d > DType::complex128) [[unlikely]]
+    detail::fail_dtype(op, d);
+}
 /// ValueError when the handle is empty.
 void require_defined(const char* op, const Tensor& x, const char* operand = "x");
 

@@ -5,12 +5,38 @@
 
 namespace [[gnu::visibility("default")]] reel {
 
-/// A nested braced list of numbers: {{1, 2}, {3, 4}}. Lives as long as the full expression that writes it.
+namespace detail {
+[[noreturn]] void fail_literal(const char* op, double value, DType dtype);
+[[noreturn]] void fail_literal(const char* op, std::int64_t value, DType dtype);
+[[noreturn]] void fail_literal(const char* op, std::uint64_t value, DType dtype);
+
+/// `value` as T. ValueError when an integer T is not exactly that.
+template <class T, class N>
+constexpr T literal(N value, const char* op = "tensor") {
+  if constexpr (!Integer<T> || std::is_same_v<N, bool> || std::is_same_v<N, T>) {
+    return static_cast<T>(value);
+  } else if constexpr (std::is_integral_v<N>) {
+    if (!std::in_range<T>(+value))
+      fail_literal(op, std::conditional_t<(N(-1) < N(0)), std::int64_t, std::uint64_t>(value), dtype_of<T>);
+    return static_cast<T>(value);
+  } else {
+    // Powers of two, exact in every floating type. NaN fails the comparisons.
+    constexpr N high = N(std::uint64_t{1} << (8 * sizeof(T) - (T(-1) < T(0) ? 2 : 1))) * 2;
+    constexpr N low = T(-1) < T(0) ? -high : N(0);
+    if (!(value >= low && value < high) || static_cast<N>(static_cast<T>(value)) != value)
+      fail_literal(op, static_cast<double>(value), dtype_of<T>);
+    return static_cast<T>(value);
+  }
+}
+}  // namespace detail
+
+/// A nested braced list of numbers: {{1, 2}, {3, 4}}. Lives as long as the full expression that writes it. ValueError
+/// for a number that an integer T is not: NaN, infinite, out of range, with a fraction.
 template <class T>
 class NestedList {
  public:
   template <class N>
-  requires std::is_arithmetic_v<N> || std::is_same_v<N, T> NestedList(N value) : value_(static_cast<T>(value)) {}
+  requires std::is_arithmetic_v<N> || std::is_same_v<N, T> NestedList(N value) : value_(detail::literal<T>(value)) {}
   NestedList(std::initializer_list<NestedList> list) : size_(list.size()), leaf_(false) {
     list_ = list.begin();  // lives as long as this object: both end with the full expression
   }
@@ -61,7 +87,7 @@ concept ContiguousRange = requires(const T& r) {
 }  // namespace detail
 
 /// A tensor with the values of a nested list: tensor({{1, 2}, {3, 4}}) is float64 [2, 2]; tensor<float>(...) float32.
-/// T is never deduced. ShapeError when the list is ragged.
+/// T is never deduced. ShapeError when the list is ragged, ValueError when an integer T cannot hold a number of it.
 template <class T = double>
 requires Element<T> Tensor tensor(const NestedList<std::type_identity_t<T>>& list) {
   Shape shape;
@@ -129,12 +155,14 @@ Tensor arange(double start, double stop, double step, DType dtype);
 Tensor arange_integer(std::int64_t start, std::int64_t stop, std::int64_t step, DType dtype);
 }  // namespace detail
 /// start, start + step, ... up to but without stop, rank 1. int64 for integers, float64 otherwise (NumPy's arange).
-/// ValueError for step 0.
+/// ValueError for step 0, and for unsigned integers beyond int64.
 template <class T>
 requires std::is_arithmetic_v<T> Tensor arange(T start, std::type_identity_t<T> stop,
                                                std::type_identity_t<T> step = 1) {
   if constexpr (std::is_integral_v<T>)
-    return detail::arange_integer(start, stop, step, DType::int64);
+    return detail::arange_integer(detail::literal<std::int64_t>(start, "arange"),
+                                  detail::literal<std::int64_t>(stop, "arange"),
+                                  detail::literal<std::int64_t>(step, "arange"), DType::int64);
   else
     return detail::arange(start, stop, step, DType::float64);
 }

@@ -26,6 +26,7 @@ void fill(const Tensor& to, const Tensor& value) {
 
 Tensor filled(const char* op, const Shape& shape, const Operand& value, DType dtype) {
   const tape::OpScope scope(value);
+  ops::require_dtype(op, dtype);
   const Tensor one = ops::to_tensor(op, value, dtype, "value");
   if (one.size() != 1) fail<ShapeError>(op, "value has shape {}; it must be a number or have one element", one.shape());
   Tensor y = detail::empty(dtype, shape);
@@ -54,6 +55,16 @@ detail::Owner::~Owner() = default;
 void detail::fail_ragged() {
   fail<ShapeError>("tensor", "the nested list is ragged: sublists of one level must have equal lengths and depths");
 }
+
+namespace {
+template <class N>
+[[noreturn]] void refuse_literal(const char* op, N value, DType dtype) {
+  fail<ValueError>(op, "{} is not a value of {}; choose a dtype that holds it, or convert it first", value, dtype);
+}
+}  // namespace
+void detail::fail_literal(const char* op, double value, DType dtype) { refuse_literal(op, value, dtype); }
+void detail::fail_literal(const char* op, std::int64_t value, DType dtype) { refuse_literal(op, value, dtype); }
+void detail::fail_literal(const char* op, std::uint64_t value, DType dtype) { refuse_literal(op, value, dtype); }
 
 Tensor detail::copy_in(const void* values, std::size_t count, const Shape& shape, DType dtype) {
   const std::int64_t wanted = shape.elements();
@@ -85,6 +96,7 @@ Tensor detail::uninitialized(const Shape& shape, DType dtype, void*& data) {
 }
 
 Tensor zeros(const Shape& shape, DType dtype) {
+  ops::require_dtype("zeros", dtype);
   Tensor y = detail::empty(dtype, shape);
   const auto bytes = static_cast<std::int64_t>(item_size(dtype));
   std::byte* data = detail::block(y)->data;
@@ -106,6 +118,7 @@ Tensor eye(std::int64_t n, DType dtype) { return eye(n, n, dtype); }
 
 Tensor eye(std::int64_t n, std::int64_t m, DType dtype) {
   if (n < 0 || m < 0) fail<ShapeError>("eye", "n is {} and m is {}; both must be at least 0", n, m);
+  ops::require_dtype("eye", dtype);
   Tensor y = zeros({n, m}, dtype);
   const Tensor one = ops::to_tensor("eye", 1, dtype, "value");
   kernels::fill(detail::block(one)->data, detail::block(y)->data, m + 1, std::min(n, m), item_size(dtype));
@@ -153,6 +166,7 @@ Tensor detail::arange_integer(std::int64_t start, std::int64_t stop, std::int64_
 
 Tensor linspace(double start, double stop, std::int64_t count, DType dtype) {
   if (count < 0) fail<ValueError>("linspace", "count is {}; it must be at least 0", count);
+  ops::require_dtype("linspace", dtype);
   const double step = count > 1 ? (stop - start) / static_cast<double>(count - 1) : 0;
   return generate<double>(count, dtype, [=](std::int64_t i) {
     return i > 0 && i == count - 1 ? stop : start + static_cast<double>(i) * step;

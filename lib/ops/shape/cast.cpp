@@ -61,6 +61,7 @@ Tensor converted(const Tensor& given, DType dtype) {
 
 Tensor cast(const Operand& operand, DType dtype) {
   const tape::OpScope scope(operand);
+  ops::require_dtype("cast", dtype);
   if (!operand.is_tensor()) return ops::to_tensor("cast", operand, dtype, "x");
   const Tensor x = ops::to_tensor("cast", operand);
   return ops::finish(ops::cast_rule, x, x.dtype() == dtype ? detail::alias(x) : ops::converted(x, dtype));
