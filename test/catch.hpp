@@ -8,6 +8,7 @@
 namespace Catch {
 using Matchers::EndsWith;
 using Matchers::Equals;
+using Matchers::Matches;
 using Matchers::StartsWith;
 inline auto Contains(const std::string& text) { return Matchers::ContainsSubstring(text); }
 }  // namespace Catch

@@ -44,58 +44,86 @@ X with_leaves(const X& tree, std::span<const Tensor> leaves) {
   std::size_t next = 0;
   return map_leaves<Input>(tree, [&](const auto&) { return leaves[next++]; });
 }
-template <Tree X>
-map_t<Input, X> inputs_of(const X& tree) {
-  return map_leaves<Input>(tree, [](const auto& leaf) { return Target(leaf).tensor(); });
+
+// while_loop and what is made of it.
+template <class C, class B, class V>
+auto run_while(const char* name, C condition, B body, const V& initial, const LoopOptions& options) {
+  const auto variables = with_tensors(initial);
+  using State = std::remove_const_t<decltype(variables)>;
+  const std::vector<Tensor> leaves = leaves_of(name, variables);
+  FlatLoop loop{.name = name};
+  loop.variables = leaves.size();
+  loop.more = [name, condition = std::move(condition), variables](std::span<const Tensor> state) mutable {
+    return truth(name, apply_to(condition, with_leaves<State>(variables, state)));
+  };
+  loop.step = [name, body = std::move(body), variables](std::span<const Tensor> state,
+                                                        std::span<const Tensor>) mutable {
+    const auto next = apply_to(body, with_leaves<State>(variables, state));
+    static_assert(TreeOrNumbers<decltype(next)>, "body must return the loop variables");
+    std::vector<Tensor> list = leaves_of(name, with_tensors(next));
+    check_state(name, state, list);
+    return list;
+  };
+  Flat<Tensor> flat{run_loop(loop, leaves, {}, options)};
+  return map_leaves<Tensor>(variables, flat);
 }
 
 }  // namespace detail
 
 /// Applies body to the loop variables for as long as condition holds, and returns them. `initial` is the argument of
-/// both (a tree of tensors), or a std::tuple of their arguments; body returns the variables in the same structure, of
-/// the same dtypes. Condition returns a bool or a tensor of size 1. One entry on a tape, whatever the number of
-/// iterations. Gradients reach the initial values and what body captures; a loop that does not run passes them on
-/// unchanged. Body must compute the same when it is run again (for higher orders, forward mode, or under a memory
-/// budget; draws from a Generator are repeated). What it captures by reference must live as long as the tape: in a
-/// function that returns the loop's result for its caller to differentiate, capture by value.
-/// Assigning a captured tensor inside body hides the assigned value from tapes, and a body that reads a variable and
-/// assigns it cannot be run again (TapeError): return the value instead. ValueError or TypeError when body changes the
-/// number or dtypes of the loop variables. TensorFlow's tf.while_loop.
-template <class C, class B, Tree V>
+/// both (a tree of tensors, or a number), or a std::tuple of their arguments; body returns the variables in the same
+/// structure, of the same dtypes. Numbers become tensors of rank 0, as by scalar(). Condition returns a bool or a
+/// tensor of size 1. One entry on a tape, whatever the number of iterations. Gradients reach the initial values and
+/// what body captures; a loop that does not run passes them on unchanged. Body must compute the same when it is run
+/// again (for higher orders, forward mode, or under a memory budget; draws from a Generator are repeated). What it
+/// captures by reference must live as long as the tape: in a function that returns the loop's result for its caller to
+/// differentiate, capture by value. Assigning a captured tensor inside body hides the assigned value from tapes, and a
+/// body that reads a variable and assigns it cannot be run again (TapeError): return the value instead. ValueError or
+/// TypeError when body changes the number or dtypes of the loop variables. TensorFlow's tf.while_loop.
+template <class C, class B, detail::TreeOrNumbers V>
 auto while_loop(C condition, B body, const V& initial, const LoopOptions& options = {}) {
-  const auto variables = detail::inputs_of(initial);
-  using State = std::remove_const_t<decltype(variables)>;
-  const std::vector<Tensor> leaves = detail::leaves_of(variables);
-  detail::FlatLoop loop{.name = "while_loop"};
-  loop.variables = leaves.size();
-  loop.more = [condition = std::move(condition), variables](std::span<const Tensor> state) mutable {
-    return detail::truth("while_loop", detail::apply_to(condition, detail::with_leaves<State>(variables, state)));
-  };
-  loop.step = [body = std::move(body), variables](std::span<const Tensor> state, std::span<const Tensor>) mutable {
-    const auto next = detail::apply_to(body, detail::with_leaves<State>(variables, state));
-    static_assert(Tree<decltype(next)>, "body must return the loop variables");
-    std::vector<Tensor> list = detail::leaves_of(next);
-    detail::check_state("while_loop", state, list);
-    return list;
-  };
-  detail::Flat<Tensor> flat{detail::run_loop(loop, leaves, {}, options)};
-  return map_leaves<Tensor>(variables, flat);
+  return detail::run_while("while_loop", std::move(condition), std::move(body), initial, options);
 }
 
+/// Applies body(i, variables...) for i = lower, lower + 1, ... below upper, a std::int64_t, and returns the variables;
+/// `initial` where lower >= upper. All else as while_loop. JAX's lax.fori_loop.
+template <class B, detail::TreeOrNumbers V>
+auto fori_loop(std::int64_t lower, std::int64_t upper, B body, const V& initial, const LoopOptions& options = {}) {
+  using State = decltype(detail::with_tensors(initial));
+  const auto step = [body = std::move(body)](const Tensor& i, const State& state) mutable {
+    const auto at = i.item<std::int64_t>();
+    auto next = [&] {
+      if constexpr (detail::is_tuple<State>)
+        return std::apply([&](const auto&... x) { return body(at, x...); }, state);
+      else
+        return body(at, state);
+    }();
+    return std::tuple(scalar(at + 1), detail::with_tensors(next));
+  };
+  auto last = detail::run_while(
+      "fori_loop", [upper](const Tensor& i, const State&) { return i.item<std::int64_t>() < upper; }, std::move(step),
+      std::tuple(scalar(lower), detail::with_tensors(initial)), options);
+  return std::get<1>(std::move(last));
+}
+/// From 0.
+template <detail::Integer N, class B, detail::TreeOrNumbers V>
+requires(!detail::Integer<B>) auto fori_loop(N n, B body, const V& initial, const LoopOptions& options = {}) {
+  return fori_loop(0, detail::checked(n), std::move(body), initial, options);
+}
 /// Carries a state through f(carry, x) -> pair(carry, y) for each x along axis 0 of `xs` (a tree of tensors of equal
 /// extent there), and returns pair(final carry, the y stacked along axis 0). One entry on a tape. With no steps the
 /// carry is the initial one, and f runs once on zeros to find the shapes of y. What while_loop says of body holds of f.
 /// JAX's lax.scan.
-template <class F, Tree C, Tree X>
+template <class F, detail::TreeOrNumbers C, Tree X>
 auto scan(F f, const C& initial, const X& xs, const LoopOptions& options = {}) {
-  const auto carry = detail::inputs_of(initial);
-  const auto inputs = detail::inputs_of(xs);
+  const auto carry = detail::with_tensors(initial);
+  const auto inputs = detail::with_tensors(xs);
   using Carry = std::remove_const_t<decltype(carry)>;
   using Input = std::remove_const_t<decltype(inputs)>;
   using Result = std::remove_cvref_t<decltype(f(carry, inputs))>;
   static_assert(detail::is_pair<Result>, "the function must return pair(carry, y)");
   using Y = map_t<Tensor, typename Result::second_type>;
-  const std::vector<Tensor> state = detail::leaves_of(carry), columns = detail::leaves_of(inputs);
+  const std::vector<Tensor> state = detail::leaves_of("scan", carry), columns = detail::leaves_of("scan", inputs);
   detail::FlatLoop loop{.name = "scan"};
   loop.variables = state.size();
   loop.steps = detail::steps_of("scan", columns);
@@ -103,11 +131,11 @@ auto scan(F f, const C& initial, const X& xs, const LoopOptions& options = {}) {
   loop.step = [f = std::move(f), carry, inputs, &like, first = true](std::span<const Tensor> s,
                                                                      std::span<const Tensor> x) mutable {
     const Result result = f(detail::with_leaves<Carry>(carry, s), detail::with_leaves<Input>(inputs, x));
-    std::vector<Tensor> list = detail::leaves_of(result.first);
+    std::vector<Tensor> list = detail::leaves_of("scan", detail::with_tensors(result.first));
     detail::check_state("scan", s, list);
     if (std::exchange(first, false))
       like.push_back(map_leaves<Tensor>(result.second, [](const auto&) { return Tensor(); }));
-    for (Tensor& y : detail::leaves_of(result.second)) list.push_back(std::move(y));
+    for (Tensor& y : detail::leaves_of("scan", result.second)) list.push_back(std::move(y));
     return list;
   };
   detail::Flat<Tensor> flat{detail::run_loop(loop, state, columns, options)};

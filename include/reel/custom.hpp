@@ -28,11 +28,12 @@ struct CustomResult {
   FlatBackward backward;
   Callback<std::vector<Gradient>(std::span<const Tensor>, std::span<const Variable>)> backward_with_variables;
   FlatTangent jvp;
+  bool batched = false;
 };
 /// run() out of sight of the tapes, recorded as one entry: its results as a tape follows them.
 std::vector<Tensor> custom(const char* name, std::span<const Tensor> arguments, const Callback<CustomResult()>& run);
 /// y itself. ValueError when it is empty.
-const Tensor& defined_result(const Tensor& y);
+const Tensor& defined_result(const char* who, const Tensor& y);
 /// ShapeError or TypeError unless the results have the arguments' shapes and dtypes.
 void check_pass_through(std::span<const Tensor> arguments, std::span<const Tensor> results);
 /// ValueError unless a gradient function gave as many gradients as the argument has leaves.
@@ -70,9 +71,9 @@ struct TreeArguments {
 };
 
 template <class Y>
-std::vector<Tensor> leaves_of(const Y& y) {
+std::vector<Tensor> leaves_of(const char* who, const Y& y) {
   std::vector<Tensor> list;
-  for_each_leaf(y, [&](const auto& leaf) { list.push_back(defined_result(Target(leaf).tensor())); });
+  for_each_leaf(y, [&](const auto& leaf) { list.push_back(defined_result(who, Target(leaf).tensor())); });
   return list;
 }
 
@@ -90,11 +91,12 @@ struct Composite {
     std::vector<Y> made;
     const auto first = [&](std::span<const Tensor> leaves) {
       made.push_back(Arguments::call(f, leaves, args...));
-      return leaves_of(made.back());
+      return leaves_of(name, made.back());
     };
-    auto again = [f = f, kept = std::tuple<std::decay_t<A>...>(args...)](std::span<const Tensor> leaves) mutable {
-      return std::apply([&](auto&... x) { return leaves_of(TreeArguments<std::decay_t<A>...>::call(f, leaves, x...)); },
-                        kept);
+    auto again = [who = name, f = f,
+                  kept = std::tuple<std::decay_t<A>...>(args...)](std::span<const Tensor> leaves) mutable {
+      return std::apply(
+          [&](auto&... x) { return leaves_of(who, TreeArguments<std::decay_t<A>...>::call(f, leaves, x...)); }, kept);
     };
     Flat<Tensor> flat{composite(name, first, std::move(again), Arguments::leaves(args...), keep)};
     return map_leaves<Tensor>(made.front(), flat);
@@ -150,8 +152,10 @@ inline constexpr std::size_t trees_among = (std::size_t{Tree<A>} + ... + 0);
 
 template <class F, class J>
 struct CustomGradient {
+  const char* name;
   mutable F f;
   mutable J jvp;
+  bool batched = false;
 
   template <class... A>
   auto operator()(A&&... args) const {
@@ -166,7 +170,8 @@ struct CustomGradient {
     const auto run = [&] {
       Result result = Arguments::call(f, leaves, args...);
       CustomResult flat;
-      flat.results = leaves_of(result.first);
+      flat.results = leaves_of(name, result.first);
+      flat.batched = batched;
       using D = map_t<Tensor, Y>;
       // The structure of the results, without keeping them alive.
       D shape_of_y = map_leaves<Tensor>(result.first, [](const auto&) { return Tensor(); });
@@ -195,13 +200,13 @@ struct CustomGradient {
           return list;
         };
       if constexpr (!std::is_same_v<J, NoTangent>)
-        flat.jvp = [j = jvp, primals = trees(args...)](std::span<const Tensor> tangents) mutable {
+        flat.jvp = [who = name, j = jvp, primals = trees(args...)](std::span<const Tensor> tangents) mutable {
           Flat<Tensor> next(List<Tensor>(tangents.begin(), tangents.end()));
-          return leaves_of(j(primals, map_leaves<Tensor>(primals, next)));
+          return leaves_of(who, j(primals, map_leaves<Tensor>(primals, next)));
         };
       return flat;
     };
-    Flat<Tensor> flat{custom("custom_gradient", leaves, run)};
+    Flat<Tensor> flat{custom(name, leaves, run)};
     return map_leaves<Tensor>(made.front(), flat);
   }
 
@@ -235,6 +240,13 @@ struct CustomGradient {
 
 }  // namespace detail
 
+struct CustomGradientOptions {
+  /// Whether backward takes many cotangents at once: each leaf of dy has one axis more, in front, and so has each
+  /// gradient that it returns. Jacobians then call it once for many rows; where there is one cotangent the axis has
+  /// extent 1. A rule that is not batched is called once per row.
+  detail::Switch batched = false;
+};
+
 /// custom_gradient(f)(args...) is what f computes, with a gradient of f's choice. f(args...) returns
 /// pair(y, backward): y a tensor or a tree; backward(dy), with a cotangent in the structure of y, returns one entry for
 /// each argument that is a tree (bare for one, a tuple for several): a Tensor, a Gradient, none, or a tree of them. f
@@ -246,13 +258,17 @@ struct CustomGradient {
 /// ones. Forward mode throws NotDifferentiable. TensorFlow's tf.custom_gradient.
 template <class F>
 auto custom_gradient(F f) {
-  return detail::CustomGradient<F, detail::NoTangent>{std::move(f), {}};
+  return detail::CustomGradient<F, detail::NoTangent>{"custom_gradient", std::move(f), {}};
+}
+template <class F>
+auto custom_gradient(F f, const CustomGradientOptions& options) {
+  return detail::CustomGradient<F, detail::NoTangent>{"custom_gradient", std::move(f), {}, options.batched};
 }
 /// With a rule for forward mode: jvp(primals, tangents), tuples of the arguments that are trees and of tangents like
 /// them (zeros where there is none), returns the tangent of y.
 template <class F, class J>
-auto custom_gradient(F f, J jvp) {
-  return detail::CustomGradient<F, J>{std::move(f), std::move(jvp)};
+auto custom_gradient(F f, J jvp, const CustomGradientOptions& options = {}) {
+  return detail::CustomGradient<F, J>{"custom_gradient", std::move(f), std::move(jvp), options.batched};
 }
 
 /// recompute_grad(f)(args...) is f(args...), but tapes keep nothing of it except the arguments and the followed tensors
@@ -266,22 +282,23 @@ auto recompute_grad(F f) {
 /// The same.
 template <class F>
 auto checkpoint(F f) {
-  return recompute_grad(std::move(f));
+  return detail::Composite<F>{"checkpoint", detail::Keep::inputs, std::move(f)};
 }
 
 /// grad_pass_through(f)(x) is f(x), of x's shape and dtype (ShapeError or TypeError otherwise), with the derivative of
 /// the identity, to every order. f may be anything: rounding, sampling. TensorFlow's tf.grad_pass_through.
 template <class F>
 auto grad_pass_through(F f) {
-  return custom_gradient(
-      [f = std::move(f)]<Tree X>(const X& x) mutable {
-        auto y = f(x);
-        detail::check_pass_through(detail::leaves_of(x), detail::leaves_of(y));
-        return std::pair(std::move(y), [](const auto& dy, std::span<const Variable> variables) {
-          return std::pair(dy, std::vector<Gradient>(variables.size()));
-        });
-      },
-      [](const auto&, const auto& tangents) { return std::get<0>(tangents); });
+  constexpr const char* who = "grad_pass_through";
+  auto passing = [f = std::move(f)]<Tree X>(const X& x) mutable {
+    auto y = f(x);
+    detail::check_pass_through(detail::leaves_of(who, x), detail::leaves_of(who, y));
+    return std::pair(std::move(y), [](const auto& dy, std::span<const Variable> variables) {
+      return std::pair(dy, std::vector<Gradient>(variables.size()));
+    });
+  };
+  auto jvp = [](const auto&, const auto& tangents) { return std::get<0>(tangents); };
+  return detail::CustomGradient<decltype(passing), decltype(jvp)>{who, std::move(passing), std::move(jvp), true};
 }
 
 /// x itself; whoever differentiates through it gets LookupError with `message`. TensorFlow's

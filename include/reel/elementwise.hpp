@@ -14,16 +14,22 @@
 
 namespace [[gnu::visibility("default")]] reel {
 
+struct LaneAccess;
+
+// Lanes and their functions have a namespace of their own, where argument-dependent lookup finds them: so reel::sin
+// stays one function, which can be passed on: grad(reel::sin).
+namespace detail::lanes {
+
 /// The elements of an argument, or what was computed from them, inside the function given to elementwise. It has the
-/// operators and functions of tensors below; numbers mix with it. A Lane means nothing outside the call that made it:
-/// used there it throws ValueError.
+/// operators and functions of tensors below, called without a namespace; numbers mix with it. A Lane means nothing
+/// outside the call that made it: used there it throws ValueError.
 class Lane {
  public:
   Lane() noexcept = default;
   explicit operator bool() const = delete;  // a branch on a lane: use where(condition, a, b)
 
  private:
-  friend struct LaneAccess;
+  friend struct reel::LaneAccess;
   std::uint32_t trace_ = 0;
   std::int32_t node_ = 0;
 };
@@ -35,10 +41,13 @@ class LaneMask {
   explicit operator bool() const = delete;  // a branch on a lane: use where(condition, a, b)
 
  private:
-  friend struct LaneAccess;
+  friend struct reel::LaneAccess;
   std::uint32_t trace_ = 0;
   std::int32_t node_ = 0;
 };
+
+}  // namespace detail::lanes
+using detail::lanes::Lane, detail::lanes::LaneMask;
 
 namespace detail {
 
@@ -102,8 +111,6 @@ concept LaneWith = LaneOrNumber<T> &&(LaneOrNumber<Others>&&...) &&
                    (std::is_same_v<T, Lane> || (std::is_same_v<Others, Lane> || ...));
 template <class T>
 concept LaneOrMask = std::is_same_v<T, Lane> || std::is_same_v<T, LaneMask>;
-template <class T>
-concept TensorOrVariable = std::is_same_v<T, Tensor> || std::is_same_v<T, Variable>;
 /// A lane meets a tensor that its function captured.
 template <class T, class... Others>
 concept CapturedWith = (LaneOrMask<T> || (LaneOrMask<Others> || ...)) &&
@@ -179,6 +186,7 @@ requires(sizeof...(A) > 0) auto elementwise(F&& f, const A&... arguments) {
 }
 
 // ---- Functions of lanes: the pointwise ops of tensors, with the same values, derivatives and kinks.
+namespace detail::lanes {
 // clang-format off
 inline Lane negative(const Lane& x)   { return detail::call(detail::LaneFunction::negative, {x}); }
 inline Lane square(const Lane& x)     { return detail::call(detail::LaneFunction::square, {x}); }
@@ -234,6 +242,7 @@ template <class X, detail::LaneWith<X> Y> Lane minimum(const X& x, const Y& y) {
 template <class X, detail::LaneWith<X> Y> Lane floor_divide(const X& x, const Y& y) { return detail::call(detail::LaneFunction::floor_divide, {x, y}); }
 template <class X, detail::LaneWith<X> Y> Lane mod(const X& x, const Y& y) { return detail::call(detail::LaneFunction::mod, {x, y}); }
 template <class X, detail::LaneWith<X> Y> Lane power(const X& x, const Y& y) { return detail::call(detail::LaneFunction::power, {x, y}); }
+template <class X, detail::LaneWith<X> Y> Lane pow(const X& x, const Y& y) { return detail::call(detail::LaneFunction::power, {x, y}); }
 template <class X, detail::LaneWith<X> Y> Lane hypot(const X& x, const Y& y) { return detail::call(detail::LaneFunction::hypot, {x, y}); }
 template <class X, detail::LaneWith<X> Y> Lane logaddexp(const X& x, const Y& y) { return detail::call(detail::LaneFunction::logaddexp, {x, y}); }
 template <class X, detail::LaneWith<X> Y> Lane arctan2(const X& y, const Y& x) { return detail::call(detail::LaneFunction::arctan2, {y, x}); }
@@ -265,10 +274,12 @@ template <class X, detail::LaneWith<X> Y> Lane operator+(const X& x, const Y& y)
 template <class X, detail::LaneWith<X> Y> Lane operator-(const X& x, const Y& y) { return subtract(x, y); }
 template <class X, detail::LaneWith<X> Y> Lane operator*(const X& x, const Y& y) { return multiply(x, y); }
 template <class X, detail::LaneWith<X> Y> Lane operator/(const X& x, const Y& y) { return divide(x, y); }
+template <class X, detail::LaneWith<X> Y> Lane operator%(const X& x, const Y& y) { return mod(x, y); }
 template <detail::LaneOrNumber Y> Lane& operator+=(Lane& x, const Y& y) { return x = add(x, y); }
 template <detail::LaneOrNumber Y> Lane& operator-=(Lane& x, const Y& y) { return x = subtract(x, y); }
 template <detail::LaneOrNumber Y> Lane& operator*=(Lane& x, const Y& y) { return x = multiply(x, y); }
 template <detail::LaneOrNumber Y> Lane& operator/=(Lane& x, const Y& y) { return x = divide(x, y); }
+template <detail::LaneOrNumber Y> Lane& operator%=(Lane& x, const Y& y) { return x = mod(x, y); }
 template <class X, detail::LaneWith<X> Y> LaneMask operator<(const X& x, const Y& y) { return less(x, y); }
 template <class X, detail::LaneWith<X> Y> LaneMask operator<=(const X& x, const Y& y) { return less_equal(x, y); }
 template <class X, detail::LaneWith<X> Y> LaneMask operator>(const X& x, const Y& y) { return greater(x, y); }
@@ -285,11 +296,13 @@ template <class X, detail::CapturedWith<X> Y> Lane operator+(const X&, const Y&)
 template <class X, detail::CapturedWith<X> Y> Lane operator-(const X&, const Y&) = delete;  // pass the tensor as an argument of elementwise
 template <class X, detail::CapturedWith<X> Y> Lane operator*(const X&, const Y&) = delete;  // pass the tensor as an argument of elementwise
 template <class X, detail::CapturedWith<X> Y> Lane operator/(const X&, const Y&) = delete;  // pass the tensor as an argument of elementwise
+template <class X, detail::CapturedWith<X> Y> Lane operator%(const X&, const Y&) = delete;  // pass the tensor as an argument of elementwise
 template <class X, detail::CapturedWith<X> Y> LaneMask operator<(const X&, const Y&) = delete;  // pass the tensor as an argument of elementwise
 template <class X, detail::CapturedWith<X> Y> LaneMask operator<=(const X&, const Y&) = delete;  // pass the tensor as an argument of elementwise
 template <class X, detail::CapturedWith<X> Y> LaneMask operator>(const X&, const Y&) = delete;  // pass the tensor as an argument of elementwise
 template <class X, detail::CapturedWith<X> Y> LaneMask operator>=(const X&, const Y&) = delete;  // pass the tensor as an argument of elementwise
 template <class C, class X, detail::CapturedWith<C, X> Y> Lane where(const C&, const X&, const Y&) = delete;  // pass the tensor as an argument of elementwise
 // clang-format on
+}  // namespace detail::lanes
 
 }  // namespace reel

@@ -5,11 +5,23 @@
 
 namespace [[gnu::visibility("default")]] reel {
 
+namespace detail {
+struct LocatedText;
+}
+
 /// Base of everything the library throws, bad_alloc apart.
 class Error : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
+  Error(const Error& other) noexcept;
+  Error& operator=(const Error& other) noexcept;
   ~Error() override;
+  /// The message. Where an op knows the line that called it, the message ends with it: "... (model.cpp:41)".
+  const char* what() const noexcept override;
+
+ private:
+  friend struct ErrorAccess;
+  detail::LocatedText* located_ = nullptr;  // shared by copies; null where no line will be known
 };
 
 // clang-format off

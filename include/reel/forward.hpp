@@ -5,6 +5,13 @@
 
 namespace [[gnu::visibility("default")]] reel {
 
+namespace detail {
+/// The function that the user called, for messages.
+struct Called {
+  const char* name;
+};
+}  // namespace detail
+
 /// Carries tangents of the primals through the ops of this thread from its construction to the end of its scope. Nests
 /// with tapes and with itself in any order: what an accumulator computes is recorded by the tapes outside it, and
 /// followed by the accumulators outside it. A tangent lives as long as its tensor, that of a primal as long as the
@@ -16,7 +23,9 @@ class ForwardAccumulator {
   /// tangent of that value. Tangents of a primal given twice add, as gradients of a target given twice do (TensorFlow
   /// refuses them). ValueError when the numbers differ or one is empty, ShapeError or TypeError when a tangent does not
   /// fit, TypeError for a primal of integers or booleans.
-  ForwardAccumulator(const SourceList& primals, const GradientList& tangents);
+  ForwardAccumulator(const SourceList& primals, const GradientList& tangents)
+      : ForwardAccumulator(detail::Called{"ForwardAccumulator"}, primals, tangents) {}
+  ForwardAccumulator(detail::Called by, const SourceList& primals, const GradientList& tangents);
   ForwardAccumulator(const ForwardAccumulator&) = delete;
   ForwardAccumulator& operator=(const ForwardAccumulator&) = delete;
   ~ForwardAccumulator();
@@ -40,7 +49,7 @@ class ForwardAccumulator {
 
  private:
   Gradient tangent(const Target& target, UnconnectedGradients unconnected) const;
-  tape::Tape* tape_;
+  detail::TapeState* tape_;
 };
 
 namespace detail {
@@ -65,13 +74,14 @@ decltype(auto) apply_to(F& f, const X& x) {
 }  // namespace detail
 
 /// jvp(f, primals, tangents) is pair(y, dy): f's result and its tangent, in the structure of y, zeros where not
-/// connected. `primals` is f's argument (a tree of tensors), or a std::tuple of its arguments; `tangents` has a leaf
-/// for each of its leaves. Errors are those of ForwardAccumulator. JAX's jvp.
-template <class F, Tree X>
+/// connected. `primals` is f's argument (a tree of tensors, or a number, which becomes a tensor of rank 0), or a
+/// std::tuple of its arguments; `tangents` has a leaf for each of its leaves. Errors are those of ForwardAccumulator.
+/// JAX's jvp.
+template <class F, detail::TreeOrNumbers X>
 auto jvp(F f, const X& primals, const GradientList& tangents) {
-  const map_t<detail::Input, X> inputs = map_leaves<detail::Input>(
-      primals, [](const auto& leaf) { return detail::fresh("jvp", Tensor(Target(leaf).tensor())); });
-  const ForwardAccumulator accumulator(inputs, tangents);
+  const auto inputs = map_leaves<detail::Input>(
+      detail::with_tensors(primals), [](const auto& leaf) { return detail::fresh("jvp", Target(leaf).tensor()); });
+  const ForwardAccumulator accumulator(detail::Called{"jvp"}, inputs, tangents);
   const auto& result = detail::apply_to(f, inputs);
   using Y = std::remove_cvref_t<decltype(result)>;
   static_assert(Tree<Y>, "the function must return a tensor or a tree of tensors");
@@ -105,7 +115,7 @@ auto linearize(F f, A&&... args) {
   detail::ArgumentsOf<detail::Pick<>, A...> arguments("linearize", std::forward<A>(args)...);
   const detail::List<Source> sources = arguments.sources();
   detail::require_differentiable("linearize", sources);
-  detail::Recording recording(sources, true);
+  detail::Recording recording("linearize", sources, true);
   using Y = decltype(arguments.call(f));
   static_assert(Tree<Y>, "the function must return a tensor or a tree of tensors");
   auto y = map_leaves<Tensor>(static_cast<const std::remove_cvref_t<Y>&>(arguments.call(f)), [](const auto& leaf) {

@@ -53,6 +53,8 @@ List<Tensor> gradients(GradientTape& tape, const Tensor& value, std::span<const 
 /// The derivative of every target by every source, target by target.
 List<Tensor> jacobians(const char* who, GradientTape& tape, std::span<const Tensor> targets,
                        std::span<const Source> sources);
+/// The Jacobian of each element of a batch, zeros where not connected.
+Tensor batch_jacobian(const char* who, GradientTape& tape, const Tensor& target, const Source& source);
 /// The gradient of the sum of products of targets and constants; there is a constant like each source.
 List<Tensor> products(const char* who, GradientTape& tape, std::span<const Tensor> targets,
                       std::span<const Source> sources, const GradientList& constants);
@@ -60,7 +62,8 @@ List<Tensor> products(const char* who, GradientTape& tape, std::span<const Tenso
 /// A tape with its sources and targets. Copies of the handle share it.
 class Recording {
  public:
-  Recording(List<Source> sources, bool persistent);
+  /// `who` is named in errors.
+  Recording(const char* who, List<Source> sources, bool persistent);
   Recording(const Recording& other) noexcept;
   Recording& operator=(const Recording&) = delete;
   ~Recording();
@@ -84,6 +87,30 @@ struct Flat {
   R operator()(const Leaf&) {
     return std::move(values[next++]);
   }
+};
+
+// A tree of tensors with tensors of rank 0 for its numbers: a number alone, or in a tuple.
+template <Tree X>
+map_t<Input, X> with_tensors(const X& tree) {
+  return map_leaves<Input>(tree, [](const auto& leaf) { return Target(leaf).tensor(); });
+}
+template <Arithmetic N>
+Tensor with_tensors(N number) {
+  if constexpr (Element<N>)
+    return scalar(number);
+  else if constexpr (std::is_floating_point_v<N>)
+    return scalar(static_cast<double>(number));
+  else
+    return scalar(checked(number));
+}
+template <class... X>
+requires(!Tree<std::tuple<X...>>) auto with_tensors(const std::tuple<X...>& list) {
+  return std::apply([](const auto&... x) { return std::tuple<decltype(with_tensors(x))...>{with_tensors(x)...}; },
+                    list);
+}
+template <class X>
+concept TreeOrNumbers = requires(const X& x) {
+  with_tensors(x);
 };
 
 template <class T>
@@ -359,10 +386,31 @@ struct Jacobian {
   }
 };
 
+template <class P, class F>
+struct BatchJacobian {
+  mutable F f;
+
+  template <class... A>
+  auto operator()(A&&... args) const {
+    constexpr const char* who = "batch_jacobian";
+    ArgumentsOf<P, A...> arguments(who, std::forward<A>(args)...);
+    const List<Source> sources = arguments.sources();
+    require_differentiable(who, sources);
+    static_assert(std::is_same_v<decltype(arguments.inputs()), std::tuple<Tensor>>,
+                  "batch_jacobian differentiates by one tensor; pick it: batch_jacobian<0>(f)");
+    GradientTape tape({.persistent = true, .watch_accessed_variables = false});
+    watch_all(tape, sources);
+    const Tensor target = value_of<std::remove_cvref_t<decltype(arguments.call(f))>>(arguments.call(f));
+    tape.stop();
+    return batch_jacobian(who, tape, target, sources.front());
+  }
+};
+
 template <class F>
 struct Hvp {
   Grad<Pick<0>, F, false> gradient;
-  template <Tree X>
+  template <class X>
+  requires is_argument<X>
   auto operator()(const X& x, const GradientList& v) const {
     ArgumentsOf<Pick<0>, const X&> arguments("hvp", x);
     const List<Source> sources = arguments.sources();
@@ -407,7 +455,7 @@ template <int... I, class F>
 auto make_vjp(F f, const VjpOptions& options = {}) {
   return [f = std::move(f), options]<class... A>(A&&... args) mutable {
     detail::ArgumentsOf<detail::Pick<I...>, A...> arguments("make_vjp", std::forward<A>(args)...);
-    detail::Recording recording(arguments.sources(), options.persistent);
+    detail::Recording recording("make_vjp", arguments.sources(), options.persistent);
     auto y = detail::record_call<false>("make_vjp", f, arguments, recording);
     return std::pair(std::move(y), Vjp(std::move(recording), arguments.inputs()));
   };
@@ -439,11 +487,25 @@ auto grad(F f, HasAux) {
 
 /// jacobian(f)(args...): for a result y and a parameter x the derivatives, of shape y.shape + x.shape and x's dtype;
 /// zeros where not connected. For trees: the structure of the result, with that of the picked parameters at each leaf.
-/// Reverse mode, rows together as in GradientTape.jacobian; but forward mode (a column per element of the parameters)
-/// where there are at least four results to a parameter. TypeError for boolean, integer or complex results.
+/// TypeError for boolean, integer or complex results.
+///
+/// Reverse mode, rows together as in GradientTape.jacobian, unless forward mode (a column per element of the
+/// parameters) is cheaper: where there are at least four results to a parameter; where a rule of the user's on the way
+/// (custom_gradient, record_operation, loops and other composites) takes one cotangent at a time, where there are at
+/// least two. An op without a jvp on the way, or one with an OverrideGuard, leaves reverse mode. A rule that takes a
+/// batch of cotangents (CustomGradientOptions::batched) is called once for many rows, any other once per row, a jvp
+/// once per column.
 template <int... I, class F>
 auto jacobian(F f) {
   return detail::Jacobian<detail::Pick<I...>, F>{"jacobian", std::move(f)};
+}
+
+/// batch_jacobian(f)(x): for f from [b, ...] to [b, ...] with y[i] a function of x[i] alone the Jacobian of each,
+/// [b, y..., x...]; zeros where not connected. One parameter, a tensor; f returns a tensor. Modes and errors are those
+/// of GradientTape::batch_jacobian.
+template <int... I, class F>
+auto batch_jacobian(F f) {
+  return detail::BatchJacobian<detail::Pick<I...>, F>{std::move(f)};
 }
 
 /// The second derivatives of an f that returns a real floating tensor of size 1: the Jacobian of its gradient, shape
@@ -456,7 +518,8 @@ auto hessian(F f) {
 
 /// hvp(f)(x, v): the Hessian of f at x times v, in the structure of x, without the Hessian (Pearlmutter 1994). f
 /// returns a real floating tensor of size 1. v has x's structure (ValueError for another number of leaves, ShapeError
-/// for shapes). For many products at one x, linearize(grad(f), x) costs half.
+/// for shapes); a number x is a tensor of rank 0, a number v a direction of that value in every element. For many
+/// products at one x, linearize(grad(f), x) costs half.
 template <class F>
 auto hvp(F f) {
   return detail::Hvp<F>{{{"hvp", std::move(f)}}};

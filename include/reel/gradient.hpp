@@ -38,7 +38,10 @@ enum class WhyNone : std::uint8_t {
 /// The type of `none` (custom.hpp).
 struct None {};
 
-/// The gradient with respect to one source: none, a Tensor, or IndexedSlices.
+/// The gradient with respect to one source: none, a Tensor, or IndexedSlices. It stands wherever a tensor is accepted:
+/// `x - 0.1 * g`, `Tensor t = g`, f(g) with f(const Tensor&); there slices are summed into a tensor, and none is
+/// ValueError with its reason. Optimisers and assign_sub take it as it is. Since either converts into the other,
+/// `c ? g : t` is ambiguous: write `c ? *g : t`, or `c ? g : Gradient(t)`.
 class Gradient {
  public:
   /// None, for no particular reason.
@@ -70,6 +73,7 @@ class Gradient {
   /// when none.
   Tensor dense() const;
   Tensor operator*() const { return dense(); }
+  operator Tensor() const { return dense(); }
   /// The slices. TypeError when it is a tensor, ValueError when none.
   IndexedSlices slices() const;
   /// In words, why there is no gradient; empty when there is one.

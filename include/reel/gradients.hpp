@@ -162,7 +162,7 @@ struct ValueAndGradients {
   template <class... A>
   auto run(const GradientList& weights, A&&... args) const {
     ArgumentsOf<P, A...> arguments(who, std::forward<A>(args)...);
-    Recording recording(choice.sources(who, arguments), false);
+    Recording recording(who, choice.sources(who, arguments), false);
     auto result = record_call<Aux>(who, f, arguments, recording);
     return std::pair(std::move(result), recording.pull(weights));
   }
@@ -330,7 +330,7 @@ auto make_vjp(F f, const Parameters& parameters, const VjpOptions& options = {})
   detail::Choice choice = detail::choose("make_vjp", parameters, f);
   return [f = std::move(f), choice = std::move(choice), options]<class... A>(A&&... args) mutable {
     detail::ArgumentsOf<detail::Lists, A...> arguments("make_vjp", std::forward<A>(args)...);
-    detail::Recording recording(choice.sources("make_vjp", arguments), options.persistent);
+    detail::Recording recording("make_vjp", choice.sources("make_vjp", arguments), options.persistent);
     auto y = detail::record_call<false>("make_vjp", f, arguments, recording);
     return std::pair(std::move(y), VjpList(std::move(recording)));
   };

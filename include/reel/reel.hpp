@@ -1,6 +1,9 @@
 // All of reel but the optional headers: <reel/elementwise.hpp>, <reel/optim.hpp>, <reel/testing.hpp>,
 // <reel/xtensor.hpp>, <reel/fmt.hpp>.
 #pragma once
+#if __cplusplus < 202002L
+#error "reel needs C++20: compile with -std=c++20"
+#else
 #include <reel/control.hpp>
 #include <reel/custom.hpp>
 #include <reel/debug.hpp>
@@ -22,3 +25,4 @@
 #include <reel/shape.hpp>
 #include <reel/tape.hpp>
 #include <reel/tensor.hpp>
+#endif

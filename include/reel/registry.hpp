@@ -19,15 +19,22 @@ using BackwardFunction = Callback<std::vector<Gradient>(std::span<const Gradient
 /// One tangent per input (an empty handle is zero) to one tangent per output.
 using TangentFunction = Callback<std::vector<Tensor>(std::span<const Tensor> tangents)>;
 
+struct RecordOptions {
+  /// Whether backward takes many cotangents at once: each has one axis more, in front, and so has each gradient that it
+  /// returns. Jacobians then call it once for many rows; where there is one cotangent the axis has extent 1.
+  bool batched = false;
+};
+
 /// Records on every tape that follows one of the inputs that `outputs`, tensors that were computed without a tape (or
 /// made anew, as by from_data), were computed from them. Without `backward`
 /// the gradient is looked up in GradientRegistry by `name` at replay: LookupError if it has no entry then. A rule that
 /// gives the wrong number, shape or dtype of gradients is ValueError at replay. Without `jvp` forward mode throws
 /// NotDifferentiable; jacobian then goes by reverse mode.
+/// A backward with options.batched takes cotangents with a leading axis and gives gradients with it.
 /// `backward` must not capture the outputs: they would keep themselves alive until the tape ends. A rule that reads
 /// them is registered, and finds them in RecordedOp.
 void record_operation(std::string_view name, std::span<const Tensor> inputs, std::span<const Tensor> outputs,
-                      BackwardFunction backward = {}, TangentFunction jvp = {});
+                      BackwardFunction backward = {}, TangentFunction jvp = {}, const RecordOptions& options = {});
 
 /// Gradients by op name, for the whole process; thread-safe.
 class GradientRegistry {

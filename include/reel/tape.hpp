@@ -5,8 +5,8 @@
 
 namespace [[gnu::visibility("default")]] reel {
 
-namespace tape {
-struct Tape;
+namespace detail {
+struct TapeState;  // what a tape has recorded
 }
 
 /// What a gradient may be taken with respect to: a tensor or a variable (all its reads).
@@ -238,10 +238,12 @@ class GradientTape {
     return as_vector(jacobians(target, {sources.begin(), sources.size()}, options));
   }
   /// The Jacobian of each element of a batch: target [b, ...] and source [b, ...] give [b, ..., ...], where target[i]
-  /// depends on source[i] alone. (Otherwise the derivative, with respect to source[i], of the sum of the targets over
-  /// the batch.) As many rows as target[0] has elements. Otherwise as jacobian(), also in giving none where not
-  /// connected (TensorFlow gives zeros: ask for them); ShapeError unless both have a first axis, of the same extent,
-  /// which may be their only one (TensorFlow wants two). TensorFlow's GradientTape.batch_jacobian.
+  /// depends on source[i] alone (for others the result has no meaning). As many rows as target[0] has elements; but
+  /// forward mode, as many columns as source[0] has elements, where that is half as many or less (less, where a rule of
+  /// the user's on the way takes one cotangent at a time) and every op on the way has a jvp. Otherwise as jacobian(),
+  /// also in giving none where not connected (TensorFlow gives zeros: ask for them); ShapeError unless both have a
+  /// first axis, of the same extent, which may be their only one (TensorFlow wants two). TensorFlow's
+  /// GradientTape.batch_jacobian.
   Gradient batch_jacobian(const Target& target, const Source& source, const JacobianOptions& options = {});
 
   /// Stops recording while the returned guard lives.
@@ -327,7 +329,7 @@ class GradientTape {
   ReplayPlan plan_all(std::span<const Target> targets, std::span<const Source> sources,
                       const GradientOptions& options) const;
   std::string dot_of(const detail::List<Target>* targets) const;
-  tape::Tape* tape_;
+  detail::TapeState* tape_;
   Pause* pauses_ = nullptr;
 };
 

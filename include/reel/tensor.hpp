@@ -14,6 +14,8 @@ class Variable;
 
 namespace detail {
 
+struct FirstItem;
+
 /// The head of the memory block behind a handle. The low half of `references` counts every owner, the high half those
 /// of them that are tapes, so that a tape can tell whether anyone else still holds a value.
 struct BlockHead {
@@ -128,8 +130,20 @@ class Tensor {
   explicit operator bool() const;
 
   /// The part at index i of axis 0, with one axis less; negative i counts from the end. IndexError out of range.
-  /// Gradient: the cotangent, placed into zeros at i.
-  Tensor operator[](std::int64_t i) const;
+  /// Gradient: the cotangent, placed into zeros at i. In C++20 `x[0, 1]` is the comma operator's x[1], of which
+  /// compilers warn (-Wcomma-subscript): write x(0, 1).
+  Tensor operator[](detail::Index i) const;
+  /// The part that the items choose, one per axis, as slice(x, {items...}): x(0, 1), x(all, range(0, 2)), x(ellipsis,
+  /// -1). Errors and gradient as slice. Defined in <reel/ops/index.hpp>.
+  template <class... I>
+  Tensor operator()(const detail::FirstItem& first, const I&... rest) const;
+#ifdef __cpp_multidimensional_subscript
+  /// The same, of two items and more.
+  template <class... I>
+  requires(sizeof...(I) > 0) Tensor operator[](const detail::FirstItem& first, const I&... rest) const {
+    return (*this)(first, rest...);
+  }
+#endif
 
  private:
   friend struct TensorAccess;
@@ -152,16 +166,21 @@ class Variable {
   /// The value now: a tensor that a later assign does not change.
   operator Tensor() const { return read(); }
   Tensor read() const;
+  /// A part of the value now: read()(items...).
+  template <class... I>
+  Tensor operator()(const detail::FirstItem& first, const I&... rest) const {
+    return read()(first, rest...);
+  }
   /// Sets, adds to or subtracts from the value. ShapeError or TypeError unless shape and dtype are the variable's.
-  /// Not recorded; values read or recorded before keep what they were.
-  void assign(const Tensor& value) const;
-  void assign_add(const Tensor& delta) const;
-  void assign_sub(const Tensor& delta) const;
+  /// Not recorded; values read or recorded before keep what they were. Errors name the caller's line.
+  void assign(const Tensor& value, const char* file = __builtin_FILE(), int line = __builtin_LINE()) const;
+  void assign_add(const Tensor& delta, const char* file = __builtin_FILE(), int line = __builtin_LINE()) const;
+  void assign_sub(const Tensor& delta, const char* file = __builtin_FILE(), int line = __builtin_LINE()) const;
   /// The same with a gradient; ValueError with its reason when none. IndexedSlices touch the rows that they name alone,
   /// duplicates summed first: in place, unless a value that was read or recorded before still lives (then the whole
   /// value is copied once). IndexError for a row out of range.
-  void assign_add(const Gradient& delta) const;
-  void assign_sub(const Gradient& delta) const;
+  void assign_add(const Gradient& delta, const char* file = __builtin_FILE(), int line = __builtin_LINE()) const;
+  void assign_sub(const Gradient& delta, const char* file = __builtin_FILE(), int line = __builtin_LINE()) const;
 
   Shape shape() const;
   DType dtype() const;
@@ -185,11 +204,25 @@ class Variable {
 namespace detail {
 template <class T>
 concept Arithmetic = std::is_arithmetic_v<T>;
-enum class OperandKind : std::uint8_t { lvalue, rvalue, weak_boolean, weak_integer, weak_floating };
+/// std::complex or reel::complex of float or double.
+template <class T>
+concept ComplexNumber = Element<T> && is_complex(dtype_of<T>);
+template <class T>
+concept TensorOrVariable = std::is_same_v<T, Tensor> || std::is_same_v<T, Variable>;
+enum class OperandKind : std::uint8_t { lvalue, rvalue, weak_boolean, weak_integer, weak_floating, weak_complex };
 }  // namespace detail
 
-/// What an op accepts: a Tensor, a Variable (which it reads), or a number. A number is a weak scalar: it takes the
-/// dtype of the other operand within its category, so that `x * 2.0` on float32 stays float32. Never stored.
+// Elementwise, or one bool? These would be the built-in operators on bools, which throw unless the size is 1.
+// clang-format off
+template <detail::TensorOrVariable X, detail::TensorOrVariable Y> void operator&&(const X&, const Y&) = delete;  // write logical_and(x, y), or bool(x) && bool(y) for single elements
+template <detail::TensorOrVariable X, detail::TensorOrVariable Y> void operator||(const X&, const Y&) = delete;  // write logical_or(x, y), or bool(x) || bool(y) for single elements
+template <detail::TensorOrVariable X> void operator!(const X&) = delete;  // write logical_not(x), or !bool(x) for a single element
+// clang-format on
+
+/// What an op accepts: a Tensor, a Variable (which it reads), a Gradient (dense; ValueError with its reason when none),
+/// or a number. A number is a weak scalar: it takes the dtype of the other operand within its category, so that
+/// `x * 2.0` on float32 stays float32; a complex number makes float64 and integers complex128, other floating dtypes
+/// complex64. Never stored.
 class Operand {
  public:
   Operand(const Tensor& x, const char* file = __builtin_FILE(), int line = __builtin_LINE()) noexcept
@@ -198,6 +231,7 @@ class Operand {
       : tensor_(&x), kind_(detail::OperandKind::rvalue), line_(line), file_(file) {}
   Operand(const Variable& x, const char* file = __builtin_FILE(), int line = __builtin_LINE())
       : tensor_(&held_), kind_(detail::OperandKind::lvalue), line_(line), file_(file), held_(x.read()) {}
+  Operand(const Gradient& x, const char* file = __builtin_FILE(), int line = __builtin_LINE());
   template <detail::Arithmetic T>
   Operand(T x, const char* file = __builtin_FILE(), int line = __builtin_LINE())
       : tensor_(nullptr), kind_(kind_of<T>()), line_(line), file_(file) {
@@ -208,6 +242,14 @@ class Operand {
     else
       integer_ = detail::checked(x);
   }
+  template <detail::ComplexNumber T>
+  Operand(const T& x, const char* file = __builtin_FILE(), int line = __builtin_LINE())
+      : tensor_(nullptr),
+        kind_(detail::OperandKind::weak_complex),
+        line_(line),
+        file_(file),
+        floating_(x.real()),
+        imaginary_(x.imag()) {}
   Operand(const Operand&) = delete;
   Operand& operator=(const Operand&) = delete;
 
@@ -215,9 +257,11 @@ class Operand {
   /// The tensor; a number becomes a rank-0 tensor of `weak` (or of its own category's default dtype).
   const Tensor& tensor() const noexcept { return *tensor_; }
   detail::OperandKind kind() const noexcept { return kind_; }
+  /// The number; of a complex one the real part.
   double floating() const noexcept {
-    return kind_ == detail::OperandKind::weak_floating ? floating_ : static_cast<double>(integer_);
+    return kind_ >= detail::OperandKind::weak_floating ? floating_ : static_cast<double>(integer_);
   }
+  double imaginary() const noexcept { return kind_ == detail::OperandKind::weak_complex ? imaginary_ : 0; }
   std::int64_t integer() const noexcept { return integer_; }
   const char* file() const noexcept { return file_; }
   int line() const noexcept { return line_; }
@@ -240,6 +284,7 @@ class Operand {
     double floating_;
     std::int64_t integer_ = 0;
   };
+  double imaginary_;  // of a complex number alone
   Tensor held_;
 };
 

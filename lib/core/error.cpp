@@ -1,17 +1,81 @@
 // Errors and warnings: where messages are built and where they go.
 #include <fmt/format.h>
 
+#include <atomic>
 #include <cstdio>
+#include <exception>
 #include <mutex>
+#include <new>
 #include <reel/error.hpp>
 #include <reel/runtime.hpp>
 
 #include "core/fail.hpp"
+#include "core/thread.hpp"
 
 namespace reel {
 
-// Out of line, so that every library that throws one shares its type information.
-Error::~Error() = default;
+// The message with the caller's line, shared by the copies of an error and by the thread that threw it, until the error
+// is destroyed or the thread's next op begins.
+struct detail::LocatedText {
+  std::atomic<int> uses;
+  std::string message, located;
+};
+
+struct ErrorAccess {
+  static void share(Error& error, detail::LocatedText* text) noexcept { error.located_ = text; }
+};
+
+Error::Error(const Error& other) noexcept : std::runtime_error(other), located_(other.located_) {
+  if (located_) ++located_->uses;
+}
+Error& Error::operator=(const Error& other) noexcept {
+  Error copy(other);
+  std::runtime_error::operator=(other);
+  std::swap(located_, copy.located_);
+  return *this;
+}
+// Destructors are out of line, so that every library that throws one shares its type information.
+Error::~Error() {
+  if (!located_) return;
+  const int left = --located_->uses;
+  if (left == 1 && detail::this_thread.state->awaiting == located_)
+    detail::forget_error();
+  else if (left == 0)
+    delete located_;
+}
+const char* Error::what() const noexcept {
+  return located_ && !located_->located.empty() ? located_->located.c_str() : std::runtime_error::what();
+}
+
+void detail::await_line(Error& error) noexcept {
+  forget_error();
+  try {
+    ThreadState& state = thread_state();
+    state.awaiting = new LocatedText{2, error.what(), {}};
+    state.watching |= ThreadState::error_awaits_line;
+    ErrorAccess::share(error, state.awaiting);
+  } catch (const std::bad_alloc&) {  // an error without its line
+  }
+}
+
+void detail::give_line(const char* file, int line) noexcept {
+  LocatedText* text = this_thread.state->awaiting;
+  if (!text || !file || std::uncaught_exceptions() == 0) return;
+  try {
+    const std::string place = fmt::format("{}:{}", file, line);
+    if (text->message.find(place) == std::string::npos) text->located = fmt::format("{} ({})", text->message, place);
+  } catch (const std::exception&) {  // an error without its line
+  }
+}
+
+void detail::forget_error() noexcept {
+  ThreadState& state = *this_thread.state;
+  if (!state.awaiting) return;
+  if (--state.awaiting->uses == 0) delete state.awaiting;
+  state.awaiting = nullptr;
+  state.watching = static_cast<std::uint8_t>(state.watching & ~ThreadState::error_awaits_line);
+}
+
 ValueError::~ValueError() = default;
 ShapeError::~ShapeError() = default;
 TypeError::~TypeError() = default;

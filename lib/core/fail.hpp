@@ -23,11 +23,21 @@ inline std::string_view shown(DType d) noexcept { return name(d); }
 template <class A>
 using Shown = std::remove_cvref_t<decltype(shown(std::declval<const A&>()))>;
 
+/// From here on the scopes of ops that the error leaves add the caller's line to it: see tape::OpScope.
+void await_line(Error& error) noexcept;
+/// Adds " (file:line)" to the error that awaits a line, in place of the one that it has; nothing if it names that
+/// already. The outermost op's is the user's.
+void give_line(const char* file, int line) noexcept;
+/// No scope adds to it any more.
+void forget_error() noexcept;
+
 /// Throws E with the text "op: ...".
 template <class E, class... A>
 [[noreturn, gnu::cold, gnu::noinline]] void fail(std::string_view op, fmt::format_string<Shown<A>...> text,
                                                  const A&... args) {
-  throw E(message(op, text, fmt::make_format_args(static_cast<const Shown<A>&>(shown(args))...)));
+  E error(message(op, text, fmt::make_format_args(static_cast<const Shown<A>&>(shown(args))...)));
+  await_line(error);
+  throw error;
 }
 
 /// Sends a warning to the handler set with set_warning_handler (standard error by default).

@@ -23,6 +23,12 @@ Gradient::Gradient(const Gradient& other)
     : value_(other.value_), extra_(other.extra_ ? new Extra(*other.extra_) : nullptr) {}
 void Gradient::drop() noexcept { delete std::exchange(extra_, nullptr); }
 
+Operand::Operand(const Gradient& x, const char* file, int line)
+    : tensor_(&held_), kind_(detail::OperandKind::lvalue), line_(line), file_(file) {
+  const tape::OpScope scope(*this);
+  held_ = x.dense();
+}
+
 Tensor Gradient::dense() const {
   if (!value_.defined()) fail<ValueError>("Gradient", "there is no gradient to read: {}", why_none());
   return extra_ ? slices().dense() : value_;

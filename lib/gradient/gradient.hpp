@@ -58,6 +58,16 @@ Gradients replay_rows(const char* who, tape::Tape& tape, const Target& target, s
 Gradients jacobian(const char* who, tape::Tape& tape, const Target& target, std::span<const Source> sources,
                    UnconnectedGradients unconnected);
 
+/// The Jacobian of each element of a batch: see GradientTape::batch_jacobian.
+Gradient batch_jacobian(const char* who, tape::Tape& tape, const Target& target, const Source& source,
+                        UnconnectedGradients unconnected);
+
+/// Whether the op of the entry has a jvp.
+bool has_jvp(const tape::Entry& entry) noexcept;
+
+/// The tape is used up: it holds nothing from here on but the list of what it watched.
+void use_up(tape::Tape& tape) noexcept;
+
 /// The gradient function that an OverrideGuard of this thread puts in place of the op's own; null if none.
 struct Override;
 inline const std::vector<Override>* overrides() noexcept { return detail::this_thread.state->overrides; }

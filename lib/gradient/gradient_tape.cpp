@@ -1,13 +1,15 @@
 // GradientTape: the public face of a tape; Jacobians, which are the rows of replay_rows in their callers' shapes.
 #include <algorithm>
+#include <reel/ops/make.hpp>
 #include <reel/ops/shape.hpp>
 
 #include "core/fail.hpp"
+#include "gradient/forward/pushforward.hpp"
 #include "gradient/gradient.hpp"
 
 namespace reel {
 
-using tape::Tape;
+using tape::state, tape::Tape;
 
 namespace autodiff {
 
@@ -31,45 +33,44 @@ Gradients jacobian(const char* who, tape::Tape& tape, const Target& target, std:
   return result;
 }
 
-}  // namespace autodiff
-
-GradientTape::GradientTape(const TapeOptions& options) : tape_(tape::make_tape(options)) { tape::push(tape_); }
-GradientTape::~GradientTape() {
-  for (Pause* p = pauses_; p; p = p->next_) p->owner_ = nullptr;
-  tape::free_tape(tape_);
-}
-
 namespace {
-void check_unused(const Tape& t, const char* what) {
-  if (t.used) fail<TapeError>(what, "the tape was used already; call reset(), or make it persistent");
+
+// How many rows cost as much as a column. Measured: a network of a batch of 1000 takes 1.3 ms for a row of many that
+// are carried together, and 2 ms for a column.
+constexpr std::int64_t rows_per_batch_column = 2;
+
+// The batch's Jacobians column by column: a tangent is 1 at one element of each source[i].
+Gradient batch_columns(Tape& t, const Tensor& target, const Source& source, const Shape& column) {
+  const bool used_up = !t.options.persistent;
+  if (used_up && t.place == Tape::Place::on_stack) tape::pop(&t);
+  struct UseUp {
+    Tape* tape;
+    ~UseUp() {
+      if (tape) use_up(*tape);
+    }
+  } const guard{used_up ? &t : nullptr};
+  const Shape by = shape_of(source);
+  const DType dtype = dtype_of(source);
+  const std::int64_t count = column.elements();
+  std::vector<Tensor> columns;
+  for (std::int64_t i = 0; i < count; ++i) {
+    const Tensor x = detail::empty(DType::float64, by);
+    auto* at = detail::mutable_data<double>(x);
+    for (std::int64_t k = 0; k < x.size(); ++k) at[k] = k % count == i;
+    const Tensor tangent = dtype == DType::float64 ? x : cast(x, dtype);
+    Tensor y = pushforward(t, {&source, 1}, {&tangent, 1}, {&target, 1}).front();
+    if (!y.defined()) y = zeros(target.shape(), dtype);
+    columns.push_back(y.dtype() == dtype ? y : cast(y, dtype));
+  }
+  return reshape(stack(columns, -1), join(target.shape(), column));
 }
+
 }  // namespace
 
-void GradientTape::watch(const Tensor& x) {
-  check_thread(*tape_, "GradientTape.watch");
-  check_unused(*tape_, "GradientTape.watch");
-  tape::watch(*tape_, x);
-}
-void GradientTape::watch(const Variable& x) {
-  check_thread(*tape_, "GradientTape.watch");
-  check_unused(*tape_, "GradientTape.watch");
-  tape::watch(*tape_, x);
-}
-
-detail::List<Gradient> GradientTape::replay(std::span<const Target> targets, std::span<const Source> sources,
-                                            const GradientOptions& options) {
-  return autodiff::replay(*tape_, targets, sources, options);
-}
-
-detail::List<Gradient> GradientTape::jacobians(const Target& target, std::span<const Source> sources,
-                                               const JacobianOptions& options) {
-  return autodiff::jacobian("GradientTape.jacobian", *tape_, target, sources, options.unconnected_gradients);
-}
-
-Gradient GradientTape::batch_jacobian(const Target& target, const Source& source, const JacobianOptions& options) {
-  constexpr const char* op = "GradientTape.batch_jacobian";
-  autodiff::check(op, *tape_, {&target, 1}, {&source, 1}, {});
-  const Shape of = target.tensor().shape(), by = autodiff::shape_of(source);
+Gradient batch_jacobian(const char* op, Tape& tape, const Target& target, const Source& source,
+                        UnconnectedGradients unconnected) {
+  check(op, tape, {&target, 1}, {&source, 1}, {});
+  const Shape of = target.tensor().shape(), by = shape_of(source);
   if (of.empty() || by.empty() || of[0] != by[0])
     fail<ShapeError>(op,
                      "the first axes of target and source are the batch and must have the same extent: the target is "
@@ -79,58 +80,105 @@ Gradient GradientTape::batch_jacobian(const Target& target, const Source& source
   if (of.rank() + column.rank() > max_rank)
     fail<ShapeError>(op, "a target of rank {} by a source of rank {} makes a rank above {}; flatten them", of.rank(),
                      by.rank(), max_rank);
+  const std::int64_t rows_asked = row.elements(), columns_asked = column.elements();
+  if (columns_asked > 0 && columns_asked < rows_asked && !tape.options.vspace && is_floating(target.tensor().dtype()) &&
+      is_floating(dtype_of(source))) {
+    const Path path = path_between(tape, {&source, 1}, {&target.tensor(), 1});
+    if (path.connected && path.can_push && (path.one_by_one || columns_asked <= rows_asked / rows_per_batch_column))
+      return batch_columns(tape, target.tensor(), source, column);
+  }
   // An element of the target depends on its own element of the batch alone: the sum over the batch loses nothing.
-  Gradient rows =
-      autodiff::replay_rows(op, *tape_, target, {&source, 1}, options.unconnected_gradients, row.elements()).front();
+  Gradient rows = replay_rows(op, tape, target, {&source, 1}, unconnected, row.elements()).front();
   if (!rows) return rows;
-  return contiguous(reshape(moveaxis(rows.dense(), 0, 1), autodiff::join(of, column)));
+  return contiguous(reshape(moveaxis(rows.dense(), 0, 1), join(of, column)));
+}
+
+}  // namespace autodiff
+
+GradientTape::GradientTape(const TapeOptions& options) : tape_(tape::make_tape(options)) { tape::push(&state(tape_)); }
+GradientTape::~GradientTape() {
+  for (Pause* p = pauses_; p; p = p->next_) p->owner_ = nullptr;
+  tape::free_tape(&state(tape_));
+}
+
+namespace {
+void check_unused(const Tape& t, const char* what) {
+  if (t.used) fail<TapeError>(what, "the tape was used already; call reset(), or make it persistent");
+}
+}  // namespace
+
+void GradientTape::watch(const Tensor& x) {
+  check_thread(state(tape_), "GradientTape.watch");
+  check_unused(state(tape_), "GradientTape.watch");
+  tape::watch(state(tape_), x);
+}
+void GradientTape::watch(const Variable& x) {
+  check_thread(state(tape_), "GradientTape.watch");
+  check_unused(state(tape_), "GradientTape.watch");
+  tape::watch(state(tape_), x);
+}
+
+detail::List<Gradient> GradientTape::replay(std::span<const Target> targets, std::span<const Source> sources,
+                                            const GradientOptions& options) {
+  return autodiff::replay(state(tape_), targets, sources, options);
+}
+
+detail::List<Gradient> GradientTape::jacobians(const Target& target, std::span<const Source> sources,
+                                               const JacobianOptions& options) {
+  return autodiff::jacobian("GradientTape.jacobian", state(tape_), target, sources, options.unconnected_gradients);
+}
+
+Gradient GradientTape::batch_jacobian(const Target& target, const Source& source, const JacobianOptions& options) {
+  return autodiff::batch_jacobian("GradientTape.batch_jacobian", state(tape_), target, source,
+                                  options.unconnected_gradients);
 }
 
 GradientTape::Pause::Pause(GradientTape& owner) : owner_(&owner), next_(owner.pauses_) {
-  check_thread(*owner.tape_, "GradientTape.stop_recording");
+  check_thread(state(owner.tape_), "GradientTape.stop_recording");
   owner.pauses_ = this;
-  ++owner.tape_->paused;
+  ++state(owner.tape_).paused;
 }
 GradientTape::Pause::~Pause() {
   if (!owner_) return;
   Pause** at = &owner_->pauses_;
   while (*at != this) at = &(*at)->next_;
   *at = next_;
-  --owner_->tape_->paused;
+  --state(owner_->tape_).paused;
 }
 
 void GradientTape::stop() {
-  check_thread(*tape_, "GradientTape.stop");
-  if (active()) tape::pop(tape_);
+  check_thread(state(tape_), "GradientTape.stop");
+  if (active()) tape::pop(&state(tape_));
 }
 
 void GradientTape::resume() {
-  check_thread(*tape_, "GradientTape.resume");
+  check_thread(state(tape_), "GradientTape.resume");
   if (active()) fail<TapeError>("GradientTape.resume", "the tape is active already");
-  check_unused(*tape_, "GradientTape.resume");
-  tape::push(tape_);
+  check_unused(state(tape_), "GradientTape.resume");
+  tape::push(&state(tape_));
 }
 
 void GradientTape::reset() {
-  check_thread(*tape_, "GradientTape.reset");
-  if (tape_->replaying) fail<TapeError>("GradientTape.reset", "called from within a gradient function of this tape");
-  tape_->clear();
-  if (!active()) tape::push(tape_);
+  check_thread(state(tape_), "GradientTape.reset");
+  if (state(tape_).replaying)
+    fail<TapeError>("GradientTape.reset", "called from within a gradient function of this tape");
+  state(tape_).clear();
+  if (!active()) tape::push(&state(tape_));
 }
 
 std::vector<Variable> GradientTape::watched_variables() const {
   std::vector<Variable> list;
   std::vector<const Variable*> order;
-  for (const auto& [v, slot] : tape_->variables) order.push_back(&v);
+  for (const auto& [v, slot] : state(tape_).variables) order.push_back(&v);
   std::sort(order.begin(), order.end(), [](const Variable* a, const Variable* b) { return a->id() < b->id(); });
   for (const Variable* v : order) list.push_back(*v);
   return list;
 }
 
-bool GradientTape::active() const noexcept { return tape_->place.load() == Tape::Place::on_stack; }
+bool GradientTape::active() const noexcept { return state(tape_).place.load() == Tape::Place::on_stack; }
 
 std::string GradientTape::explain_all(std::span<const Target> targets, std::span<const Source> sources) const {
-  return autodiff::explain(*tape_, targets, sources);
+  return autodiff::explain(state(tape_), targets, sources);
 }
 
 }  // namespace reel

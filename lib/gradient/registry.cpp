@@ -2,6 +2,7 @@
 #include <bit>
 #include <map>
 #include <mutex>
+#include <reel/ops/shape.hpp>
 #include <reel/registry.hpp>
 #include <set>
 
@@ -48,6 +49,7 @@ struct UserOp {
   const char* name;
   BackwardFunction backward;
   TangentFunction jvp;
+  bool batched;
 };
 UserOp& user_op(std::span<const std::int64_t> attributes) { return *std::bit_cast<UserOp*>(attributes[0]); }
 
@@ -103,9 +105,31 @@ void call(const GradientFunction& f, std::string_view name, const Kept& kept, st
   std::move(result.begin(), result.end(), dx.begin());
 }
 
+// A batched rule called for a single cotangent: it sees a batch of one.
+void pull_one(const UserOp& op, std::span<const Tensor> g, std::span<Gradient> dx) {
+  std::vector<Gradient> cotangents;
+  for (const Tensor& x : g) cotangents.emplace_back(x.defined() ? expand_dims(x, 0) : Tensor());
+  std::vector<Gradient> result = op.backward(cotangents);
+  verify_count(op.name, result.size(), dx.size());
+  for (std::size_t i = 0; i < dx.size(); ++i) {
+    if (!result[i]) {
+      dx[i] = std::move(result[i]);
+      continue;
+    }
+    const Tensor d = result[i].dense();
+    if (d.rank() == 0 || d.shape()[0] != 1)
+      fail<ShapeError>(op.name,
+                       "its rule is batched: gradient {} must begin with the batch axis of the cotangents, of extent 1 "
+                       "here, but has shape {}",
+                       i, d.shape());
+    dx[i] = squeeze(d, 0);
+  }
+}
+
 void user_vjp(const tape::Record& r, std::span<const Tensor> g, std::span<Gradient> dx) {
   const UserOp& op = user_op(r.attributes());
   if (op.backward) {
+    if (op.batched && !r.lead()) return pull_one(op, g, dx);
     std::vector<Gradient> result = op.backward(std::vector<Gradient>(g.begin(), g.end()));
     verify_count(op.name, result.size(), dx.size());
     std::move(result.begin(), result.end(), dx.begin());
@@ -153,6 +177,11 @@ void add_entry(std::string_view name, GradientFunction f) {
 
 }  // namespace
 
+bool has_jvp(const tape::Entry& e) noexcept {
+  if (!e.rule->user) return e.rule->jvp != nullptr;
+  return bool(user_op({e.numbers(), e.attributes}).jvp);
+}
+
 const Override* look_up_override(const char* name) noexcept {
   for (auto o = overrides()->rbegin(); o != overrides()->rend(); ++o)
     if (o->name == name) return &*o;
@@ -169,7 +198,7 @@ void call_override(const Override& o, const tape::Tape& t, const tape::Record& r
 using namespace autodiff;
 
 void record_operation(std::string_view name, std::span<const Tensor> inputs, std::span<const Tensor> outputs,
-                      BackwardFunction backward, TangentFunction jvp) {
+                      BackwardFunction backward, TangentFunction jvp, const RecordOptions& options) {
   std::vector<const Tensor*> in, out, saved;
   const bool looked_up = !backward;
   for (const auto& [list, pointers] : {std::pair(inputs, &in), std::pair(outputs, &out)})
@@ -179,8 +208,9 @@ void record_operation(std::string_view name, std::span<const Tensor> inputs, std
       saved.push_back(looked_up ? &x : nullptr);
     }
   if (!tape::active()) return;
-  auto* op = new UserOp{{1}, {}, interned(name), std::move(backward), std::move(jvp)};
+  auto* op = new UserOp{{1}, {}, interned(name), std::move(backward), std::move(jvp), options.batched && !looked_up};
   op->rule = {op->name, user_vjp, user_jvp, true, true, user_release, user_retain};
+  op->rule.batched = op->batched;
   const std::int64_t attributes[] = {std::bit_cast<std::int64_t>(op)};
   const auto done = [&] { user_release(attributes); };
   try {

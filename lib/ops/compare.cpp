@@ -19,7 +19,6 @@ Tensor finish(const char* op, kernels::Loop loop, std::span<const Tensor* const>
 }
 
 Tensor binary(const char* op, const Operand& x, const Operand& y, DType d, kernels::Loop loop) {
-  const tape::OpScope scope(x);
   const auto as = [&](const Operand& o, const char* which) {
     return o.is_tensor() ? ops::cast_to(ops::to_tensor(op, o, which), d) : ops::to_tensor(op, o, d, which);
   };
@@ -29,6 +28,7 @@ Tensor binary(const char* op, const Operand& x, const Operand& y, DType d, kerne
 }
 
 Tensor compare(const char* op, Comparison c, const Operand& x, const Operand& y) {
+  const tape::OpScope scope(x);
   for (const Operand* o : {&x, &y})
     if (o->is_tensor()) ops::require_defined(op, o->tensor(), o == &x ? "x" : "y");
   const Operand* both[] = {&x, &y};
@@ -41,6 +41,7 @@ Tensor compare(const char* op, Comparison c, const Operand& x, const Operand& y)
 }
 
 Tensor logical(const char* op, Logical l, const Operand& x, const Operand& y) {
+  const tape::OpScope scope(x);
   return binary(op, x, y, DType::boolean, kernels::active().logic(l));
 }
 

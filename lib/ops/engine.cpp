@@ -34,7 +34,7 @@ void store_integer(const char* op, const char* operand, const Tensor& to, const 
 
 // Integers are rounded once, not by way of double.
 float single(const Operand& x) {
-  return x.kind() == detail::OperandKind::weak_floating ? static_cast<float>(x.floating())
+  return x.kind() >= detail::OperandKind::weak_floating ? static_cast<float>(x.floating())
                                                         : static_cast<float>(x.integer());
 }
 
@@ -51,7 +51,10 @@ Tensor to_tensor(const char* op, const Operand& x, const char* operand) {
     require_defined(op, x.tensor(), operand);
     return x.tensor();
   }
-  const DType d = x.kind() == weak_boolean ? DType::boolean : x.kind() == weak_integer ? DType::int64 : DType::float64;
+  const DType d = x.kind() == weak_boolean   ? DType::boolean
+                  : x.kind() == weak_integer ? DType::int64
+                  : x.kind() == weak_complex ? DType::complex128
+                                             : DType::float64;
   return to_tensor(op, x, d, operand);
 }
 
@@ -60,6 +63,8 @@ Tensor to_tensor(const char* op, const Operand& x, DType d, const char* operand)
     require_defined(op, x.tensor(), operand);
     return cast_to(x.tensor(), d);
   }
+  if (x.kind() == detail::OperandKind::weak_complex && !is_complex(d)) [[unlikely]]
+    fail<TypeError>(op, "{} is a complex number, which {} cannot hold; pass its real part", operand, d);
   Tensor y = TensorAccess::adopt(detail::new_block(d, nullptr, 0));
   switch (d) {
     case DType::boolean:
@@ -87,11 +92,13 @@ Tensor to_tensor(const char* op, const Operand& x, DType d, const char* operand)
       store(y, x.floating());
       break;
     case DType::complex64:
-      store(y, complex64(single(x)));
+      store(y, complex64(single(x), static_cast<float>(x.imaginary())));
       break;
     case DType::complex128:
-      store(y, complex128(x.floating()));
+      store(y, complex128(x.floating(), x.imaginary()));
       break;
+    default:
+      detail::fail_dtype(op, d);
   }
   return y;
 }
@@ -100,7 +107,7 @@ DType common_dtype(const char* op, std::span<const Operand* const> operands) {
   using enum detail::OperandKind;
   bool any_tensor = false;
   DType d = DType::boolean;
-  int weak = 0;  // the highest category of a number: 0 boolean, 1 integer, 2 floating
+  int weak = 0;  // the highest category of a number: 0 boolean, 1 integer, 2 floating, 3 complex
   for (const Operand* x : operands) {
     if (x->is_tensor()) {
       require_defined(op, x->tensor());
@@ -108,10 +115,11 @@ DType common_dtype(const char* op, std::span<const Operand* const> operands) {
       d = any_tensor ? promote(d, own) : own;
       any_tensor = true;
     } else {
-      weak = std::max(weak, x->kind() == weak_boolean ? 0 : x->kind() == weak_integer ? 1 : 2);
+      weak = std::max(weak, static_cast<int>(x->kind()) - static_cast<int>(weak_boolean));
     }
   }
   // A number decides only where its category is above that of every tensor.
+  if (weak == 3 && !is_complex(d)) return is_floating(d) && d != DType::float64 ? DType::complex64 : DType::complex128;
   if (weak == 2 && !is_differentiable(d)) return DType::float64;
   if (weak == 1 && d == DType::boolean) return DType::int64;
   return d;

@@ -317,11 +317,13 @@ bool integers(const Operand& x, const Operand& y) {
 }
 void check_divisor(const char* op, const Operand& x, const Operand& y) {
   if (!integers(x, y)) return;
+  const tape::OpScope scope(x);
   const tape::Suspend suspend;
   if (bool(any(equal(to_tensor(op, y, "y"), 0)))) fail<ValueError>(op, "an integer is divided by zero");
 }
 // elu's derivative is read off its result (rule S21), whose sign tells the branch for these alphas alone.
 void check_alpha(const Operand& alpha) {
+  const tape::OpScope scope(alpha);
   const tape::Suspend suspend;
   const bool negative =
       alpha.is_tensor() ? alpha.tensor().defined() && bool(any(less(alpha.tensor(), 0))) : alpha.floating() < 0;
@@ -329,6 +331,7 @@ void check_alpha(const Operand& alpha) {
 }
 void check_exponent(const Operand& x, const Operand& y) {
   if (!integers(x, y)) return;
+  const tape::OpScope scope(x);
   const tape::Suspend suspend;
   if (bool(any(less(to_tensor("power", y, "y"), 0))))
     fail<ValueError>("power", "an integer has a negative integer exponent; cast the base to a floating dtype");
@@ -419,11 +422,15 @@ Tensor mod(const Operand& x, const Operand& y) {
   return apply<"mod">(x, y);
 }
 
-void Variable::assign_add(const Tensor& delta) const {
+void Variable::assign_add(const Tensor& delta, const char* file, int line) const {
+  const Operand caller(0, file, line);
+  const tape::OpScope scope(caller);
   VariableAccess::update(
       *this, "Variable.assign_add", [](Tensor&& x, const Tensor& d) { return add(std::move(x), d); }, delta);
 }
-void Variable::assign_sub(const Tensor& delta) const {
+void Variable::assign_sub(const Tensor& delta, const char* file, int line) const {
+  const Operand caller(0, file, line);
+  const tape::OpScope scope(caller);
   VariableAccess::update(
       *this, "Variable.assign_sub", [](Tensor&& x, const Tensor& d) { return subtract(std::move(x), d); }, delta);
 }

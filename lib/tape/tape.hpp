@@ -15,6 +15,11 @@
 #include "tape/record.hpp"
 #include "tape/saved.hpp"
 
+namespace reel::detail {
+/// The public headers' name of a tape: they declare no namespace but reel and detail.
+struct TapeState {};
+}  // namespace reel::detail
+
 namespace reel::tape {
 
 inline constexpr std::uint32_t no_slot = ~std::uint32_t{0};
@@ -220,7 +225,7 @@ struct Taint {
 
 class Capture;
 
-struct Tape {
+struct Tape : detail::TapeState {
   enum class Place { off, on_stack, abandoned };  // abandoned: destroyed by another thread, its own frees it
   // forward: an accumulator, which holds a tangent for each slot in place of entries (forward.cpp).
   // capture: stands at the bottom of a stack for the tapes that a Capture hides.
@@ -416,8 +421,13 @@ struct VariableAccess {
   static void modify(const Variable& v, const char* op, void (*change)(void* context, Tensor& value), void* context);
 };
 
+namespace tape {
+/// What the public classes hold.
+inline Tape& state(detail::TapeState* t) noexcept { return *static_cast<Tape*>(t); }
+}  // namespace tape
+
 struct GradientTapeAccess {
-  static tape::Tape& get(const GradientTape& t) noexcept { return *t.tape_; }
+  static tape::Tape& get(const GradientTape& t) noexcept { return tape::state(t.tape_); }
 };
 
 }  // namespace reel

@@ -162,7 +162,9 @@ void VariableAccess::modify(const Variable& v, const char* op, void (*change)(vo
   change(context, v.state_->value);
 }
 
-void Variable::assign(const Tensor& value) const {
+void Variable::assign(const Tensor& value, const char* file, int line) const {
+  const Operand caller(0, file, line);
+  const tape::OpScope scope(caller);
   check_defined(value, "Variable.assign", state_->name);
   check_runs_once("Variable.assign", *this);
   Tensor fresh = detail::alias(value);

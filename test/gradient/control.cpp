@@ -439,3 +439,64 @@ TEST_CASE("a function that is run again reads the variables of the first run, fo
       return while_loop([](const Tensor&) { return true; }, nested, u, {.memory_budget = budget, .max_iterations = 1});
     });
 }
+
+TEST_CASE("fori_loop: iterations with their number") {
+  const auto step = [](std::int64_t i, const Tensor& x) { return x * static_cast<double>(i + 1); };
+  CHECK(fori_loop(4, step, 1.0).item() == 24);
+  CHECK(fori_loop(2, 4, step, tensor({1, 2})).to_vector() == std::vector<double>{12, 24});
+  CHECK(fori_loop(0, step, 3.0).item() == 3);
+  CHECK(fori_loop(5, 2, step, 3.0).item() == 3);
+  CHECK(fori_loop(std::size_t{2}, step, 3.0).item() == 6);
+  // Several variables, with a number among them; the body sees elements of what it captures.
+  const Tensor c = tensor({2, 3, 4});
+  const auto [total, product] = fori_loop(
+      3, [&](std::int64_t i, const Tensor& s, const Tensor& p) { return std::tuple(s + c[i], p * c[i]); },
+      std::tuple(0.0, tensor({1.0})));
+  CHECK(total.item() == 9);
+  CHECK(product.item() == 24);
+}
+
+TEST_CASE("fori_loop: one entry, of derivatives to every order, also under a memory budget") {
+  const Tensor x = scalar(0.7);
+  for (const std::int64_t budget : {0, 64}) {
+    const auto f = [budget](const Tensor& t) {
+      return fori_loop(6, [t](std::int64_t i, const Tensor& s) { return s * t + static_cast<double>(i); }, 1.0,
+                       {.memory_budget = budget});
+    };
+    const auto plain = [](const Tensor& t) {
+      Tensor s = scalar(1.0);
+      for (int i = 0; i < 6; ++i) s = s * t + static_cast<double>(i);
+      return s;
+    };
+    CHECK(f(x).item() == plain(x).item());
+    CHECK(grad(f)(x).item() == Approx(grad(plain)(x).item()));
+    CHECK(grad(grad(f))(x).item() == Approx(grad(grad(plain))(x).item()));
+    CHECK(jvp(f, x, 1.0).second.item() == Approx(grad(plain)(x).item()));
+    GradientTape tape;
+    tape.watch(x);
+    static_cast<void>(f(x));
+    CHECK(tape.stats().entries == 1);
+  }
+}
+
+TEST_CASE("plain numbers in the state of a loop are tensors of rank 0") {
+  const auto [n, x] =
+      while_loop([](const Tensor& i, const Tensor&) { return i < 5; },
+                 [](const Tensor& i, const Tensor& s) { return std::tuple(i + 1, s * 2.0); }, std::tuple(0, 1.0));
+  CHECK(n.dtype() == DType::int32);
+  CHECK(n.item<int>() == 5);
+  CHECK(x.item() == 32);
+  CHECK(while_loop([](const Tensor& s) { return s < 10.0; }, [](const Tensor& s) { return s + 4.0; }, 0.0).item() ==
+        12);
+  const auto [last, all_sums] =
+      scan([](const Tensor& c, const Tensor& v) { return std::pair(c + v, c); }, 0.0, tensor({1, 2, 3}));
+  CHECK(last.item() == 6);
+  CHECK(all_sums.to_vector() == std::vector<double>{0, 1, 3});
+  // t^8.
+  const auto eighth = [](const Tensor& t) {
+    return std::get<1>(while_loop([](const Tensor& s, const Tensor&) { return s < 3; },
+                                  [](const Tensor& s, const Tensor& v) { return std::tuple(s + 1, v * v); },
+                                  std::tuple(0, t)));
+  };
+  CHECK(grad(eighth)(1.5).item() == Approx(8 * std::pow(1.5, 7)));
+}

@@ -1,6 +1,7 @@
 // Indexing: slices, gathers, scatters, diagonals. Indices are integers; negative ones count from the end; out of range
 // is IndexError, never clamped. Duplicates add in every gradient.
 #pragma once
+#include <concepts>
 #include <reel/ops/reduce.hpp>
 #include <reel/tensor.hpp>
 
@@ -22,6 +23,18 @@ struct SliceItem {
 };
 inline constexpr SliceItem newaxis{SliceItem::Kind::newaxis};
 inline constexpr SliceItem ellipsis{SliceItem::Kind::ellipsis};
+namespace detail {
+/// The first item of x(i, j), with the line that gives it.
+struct FirstItem {
+  SliceItem item;
+  const char* file;
+  int line;
+  template <class T>
+  requires std::constructible_from<SliceItem, const T&> FirstItem(const T& x, const char* from = __builtin_FILE(),
+                                                                  int at = __builtin_LINE())
+      : item(x), file(from), line(at) {}
+};
+}  // namespace detail
 /// start, start + step, ... before stop, as Python's start:stop:step; ends beyond the axis are cut to it.
 SliceItem range(std::int64_t start, std::int64_t stop, std::int64_t step = 1);
 /// From start to the end (or, with a negative step, down to the front).
@@ -33,6 +46,10 @@ SliceItem range_to(std::int64_t stop, std::int64_t step = 1);
 /// IndexError for an index out of range or too many items, ValueError for step 0. Gradient: placed into zeros.
 Tensor slice(const Operand& x, std::initializer_list<SliceItem> items);
 Tensor slice(const Operand& x, std::span<const SliceItem> items);
+template <class... I>
+Tensor Tensor::operator()(const detail::FirstItem& first, const I&... rest) const {
+  return slice(Operand(*this, first.file, first.line), {first.item, SliceItem(rest)...});
+}
 
 /// Rows of x chosen along `axis` by an integer tensor: shape x[:axis] + indices + x[axis+1:]. Gradient along axis 0:
 /// IndexedSlices; else scattered into zeros.

@@ -15,6 +15,8 @@ Tensor divide(const Operand& x, const Operand& y);    ///< x / y, floating. Grad
 /// x to the power y. Gradient: g y x^(y-1), 0 where y is 0; g z log(x), 0 where x is 0 and y >= 0, NaN for x < 0.
 /// ValueError for a negative integer exponent of an integer.
 Tensor power(const Operand& x, const Operand& y);
+/// Another name of power.
+inline Tensor pow(const Operand& x, const Operand& y) { return power(x, y); }
 /// The floor of x / y (Python's //). Gradient: zero. ValueError for an integer divisor 0.
 Tensor floor_divide(const Operand& x, const Operand& y);
 /// x - y floor(x / y), of y's sign (Python's %). Gradient: g, -g floor(x / y). ValueError for an integer divisor 0.
@@ -134,6 +136,7 @@ inline Tensor operator+(const Operand& x, const Operand& y) { return add(x, y); 
 inline Tensor operator-(const Operand& x, const Operand& y) { return subtract(x, y); }
 inline Tensor operator*(const Operand& x, const Operand& y) { return multiply(x, y); }
 inline Tensor operator/(const Operand& x, const Operand& y) { return divide(x, y); }
+inline Tensor operator%(const Operand& x, const Operand& y) { return mod(x, y); }
 inline Tensor operator-(const Operand& x) { return negative(x); }
 inline Tensor operator<(const Operand& x, const Operand& y) { return less(x, y); }
 inline Tensor operator<=(const Operand& x, const Operand& y) { return less_equal(x, y); }
@@ -143,6 +146,7 @@ inline Tensor& operator+=(Tensor& x, const Operand& y) { return x = add(static_c
 inline Tensor& operator-=(Tensor& x, const Operand& y) { return x = subtract(static_cast<Tensor&&>(x), y); }
 inline Tensor& operator*=(Tensor& x, const Operand& y) { return x = multiply(static_cast<Tensor&&>(x), y); }
 inline Tensor& operator/=(Tensor& x, const Operand& y) { return x = divide(static_cast<Tensor&&>(x), y); }
+inline Tensor& operator%=(Tensor& x, const Operand& y) { return x = mod(static_cast<Tensor&&>(x), y); }
 // clang-format on
 // Elementwise or one bool? Write equal(x, y) or array_equal(x, y).
 void operator==(const Tensor& x, const Operand& y) = delete;

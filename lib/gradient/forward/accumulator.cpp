@@ -9,7 +9,7 @@
 
 namespace reel {
 
-using tape::Tape;
+using tape::state, tape::Tape;
 
 namespace {
 
@@ -46,49 +46,51 @@ detail::List<Tensor> fitting(const char* who, std::span<const Source> primals, c
 
 }  // namespace
 
-ForwardAccumulator::ForwardAccumulator(const SourceList& primals, const GradientList& tangents) : tape_(nullptr) {
-  detail::List<Tensor> given = fitting("ForwardAccumulator", primals.list(), tangents);
+ForwardAccumulator::ForwardAccumulator(detail::Called by, const SourceList& primals, const GradientList& tangents)
+    : tape_(nullptr) {
+  detail::List<Tensor> given = fitting(by.name, primals.list(), tangents);
   tape_ = tape::make_tape({.watch_accessed_variables = false}, Tape::Kind::forward);
   try {
     for (std::size_t i = 0; i < given.size(); ++i) {
       const Source& x = primals.list()[i];
-      tape::reserve_tangents(*tape_, 1);
+      tape::reserve_tangents(state(tape_), 1);
       if (x.is_variable())
-        watch(*tape_, x.variable());
+        watch(state(tape_), x.variable());
       else
-        watch(*tape_, x.tensor());
-      tape_->tangents.resize(tape_->slots.size());
-      Tensor& t = tape_->tangents[autodiff::slot_of(*tape_, x)];
+        watch(state(tape_), x.tensor());
+      state(tape_).tangents.resize(state(tape_).slots.size());
+      Tensor& t = state(tape_).tangents[autodiff::slot_of(state(tape_), x)];
       t = t.defined() ? add(t, given[i]) : std::move(given[i]);
     }
   } catch (...) {
-    tape::free_tape(tape_);
+    tape::free_tape(&state(tape_));
     throw;
   }
-  tape::push(tape_);
+  tape::push(&state(tape_));
 }
-ForwardAccumulator::~ForwardAccumulator() { tape::free_tape(tape_); }
+ForwardAccumulator::~ForwardAccumulator() { tape::free_tape(&state(tape_)); }
 
 Gradient ForwardAccumulator::tangent(const Target& target, UnconnectedGradients unconnected) const {
-  check_thread(*tape_, "ForwardAccumulator.jvp");
+  check_thread(state(tape_), "ForwardAccumulator.jvp");
   const Tensor& y = target.tensor();
   if (!y.defined())
     fail<ValueError>("ForwardAccumulator.jvp", "the target is empty (default-constructed or moved from)");
-  if (const std::uint32_t slot = autodiff::slot_of(*tape_, target); slot != tape::no_slot) return tape_->tangents[slot];
+  if (const std::uint32_t slot = autodiff::slot_of(state(tape_), target); slot != tape::no_slot)
+    return state(tape_).tangents[slot];
   if (unconnected == UnconnectedGradients::zero) return zeros(y.shape(), y.dtype());
   return GradientAccess::none({is_differentiable(y.dtype()) ? WhyNone::not_connected : WhyNone::integer_dtype, {}, 0});
 }
 
 void ForwardAccumulator::stop() {
-  check_thread(*tape_, "ForwardAccumulator.stop");
-  if (tape_->place.load() == Tape::Place::on_stack) tape::pop(tape_);
+  check_thread(state(tape_), "ForwardAccumulator.stop");
+  if (state(tape_).place.load() == Tape::Place::on_stack) tape::pop(&state(tape_));
 }
 
 void ForwardAccumulator::resume() {
-  check_thread(*tape_, "ForwardAccumulator.resume");
-  if (tape_->place.load() == Tape::Place::on_stack)
+  check_thread(state(tape_), "ForwardAccumulator.resume");
+  if (state(tape_).place.load() == Tape::Place::on_stack)
     fail<TapeError>("ForwardAccumulator.resume", "the accumulator is active already");
-  tape::push(tape_);
+  tape::push(&state(tape_));
 }
 
 namespace detail {

@@ -111,22 +111,25 @@ std::vector<Tensor> pushforward(Tape& t, std::span<const Source> sources, std::s
   return result;
 }
 
-bool can_push(Tape& t, std::span<const Source> sources, std::span<const Tensor> targets) {
+Path path_between(Tape& t, std::span<const Source> sources, std::span<const Tensor> targets) {
   const std::vector<char> marked = needed(t, targets);
-  std::vector<char> fed(t.slots.size());
+  std::vector<char> varied(t.slots.size());
   for (const Source& x : sources)
-    if (const std::uint32_t s = slot_of(t, x); s != no_slot) fed[s] = 1;
+    if (const std::uint32_t s = slot_of(t, x); s != no_slot) varied[s] = 1;
+  Path path;
   const Arena::Place end = t.entries.end();
   for (Arena::Place at; const Entry* e = t.entries.step_forward(at, end);) {
     if (!any_output(*e, marked)) continue;
     bool any = false;
-    for (std::uint32_t i = 0; i < e->inputs; ++i) any |= e->input(i) != no_slot && fed[e->input(i)];
+    for (std::uint32_t i = 0; i < e->inputs; ++i) any |= e->input(i) != no_slot && varied[e->input(i)];
     if (!any) continue;
-    // An override replaces a vjp alone: only reverse mode respects it.
-    if (!e->rule->jvp || e->rule->user || find_override(e->rule->name)) return false;
-    for (std::uint32_t k = 0; k < e->outputs; ++k) fed[e->output(k)] = 1;
+    path.can_push = path.can_push && has_jvp(*e) && !find_override(e->rule->name);
+    path.one_by_one |= e->rule->user && !e->rule->batched;
+    for (std::uint32_t k = 0; k < e->outputs; ++k) varied[e->output(k)] = 1;
   }
-  return true;
+  for (const Tensor& y : targets)
+    if (const std::uint32_t s = slot_of(t, y); s != no_slot) path.connected |= varied[s] != 0;
+  return path;
 }
 
 }  // namespace reel::autodiff

@@ -14,7 +14,12 @@ namespace reel::autodiff {
 std::vector<Tensor> pushforward(tape::Tape& tape, std::span<const Source> sources, std::span<const Tensor> tangents,
                                 std::span<const Tensor> targets);
 
-/// Whether every op between the sources and the targets has the library's own jvp.
-bool can_push(tape::Tape& tape, std::span<const Source> sources, std::span<const Tensor> targets);
+/// What lies between the sources and the targets.
+struct Path {
+  bool connected = false;   ///< whether a target depends on a source
+  bool can_push = true;     ///< whether every op has a jvp, and none an override, which replaces a vjp alone
+  bool one_by_one = false;  ///< whether a rule of the user's takes one cotangent at a time
+};
+Path path_between(tape::Tape& tape, std::span<const Source> sources, std::span<const Tensor> targets);
 
 }  // namespace reel::autodiff

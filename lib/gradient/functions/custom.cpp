@@ -1,4 +1,5 @@
 // custom_gradient's working part, and the identities with a special gradient.
+#include <algorithm>
 #include <reel/custom.hpp>
 #include <reel/ops/make.hpp>
 #include <reel/registry.hpp>
@@ -54,11 +55,17 @@ std::vector<Tensor> custom(const char* name, std::span<const Tensor> arguments, 
   std::vector<Tensor> inputs(arguments.begin(), arguments.end());
   for (const Variable& v : variables) inputs.push_back(v.read());
 
-  auto backward = [forms, variables, alone = made.backward,
+  auto backward = [forms, variables, batched = made.batched, alone = made.backward,
                    with_variables = made.backward_with_variables](std::span<const Gradient> g) {
     std::vector<Tensor> dy;
-    for (std::size_t k = 0; k < forms.size(); ++k)
-      dy.push_back(g[k] ? g[k].dense() : zeros(forms[k].shape, forms[k].dtype));
+    for (const Gradient& d : g) dy.push_back(d ? d.dense() : Tensor());
+    const auto some = std::find_if(dy.begin(), dy.end(), [](const Tensor& d) { return d.defined(); });
+    for (std::size_t k = 0; k < forms.size(); ++k) {
+      if (dy[k].defined()) continue;
+      Shape shape = forms[k].shape;
+      if (batched) shape.insert(0, some == dy.end() ? 1 : some->shape()[0]);
+      dy[k] = zeros(shape, forms[k].dtype);
+    }
     return variables.empty() && alone ? alone(dy) : with_variables(dy, variables);
   };
   TangentFunction jvp;
@@ -75,13 +82,12 @@ std::vector<Tensor> custom(const char* name, std::span<const Tensor> arguments, 
       return f(tangents);
     };
   }
-  record_operation(name, inputs, outputs, std::move(backward), std::move(jvp));
+  record_operation(name, inputs, outputs, std::move(backward), std::move(jvp), {.batched = made.batched});
   return outputs;
 }
 
-const Tensor& defined_result(const Tensor& y) {
-  if (!y.defined())
-    fail<ValueError>("custom_gradient", "a function returned an empty tensor; did you forget to return a value?");
+const Tensor& defined_result(const char* who, const Tensor& y) {
+  if (!y.defined()) fail<ValueError>(who, "a function returned an empty tensor; did you forget to return a value?");
   return y;
 }
 

@@ -67,7 +67,7 @@ std::vector<Gradient> hessians_on(Tape& t, const TargetList& ys, const SourceLis
     if (!is_differentiable(dtype)) continue;
     const Shape shape = autodiff::shape_of(x);
     result[k] = result[k] ? autodiff::jacobian(op, t, result[k], {&x, 1}, UnconnectedGradients::zero)[0]
-                          : zeros(autodiff::join(shape, shape), dtype);
+                          : Gradient(zeros(autodiff::join(shape, shape), dtype));
   }
   return result;
 }

@@ -125,6 +125,8 @@ List<Tensor> gradients(GradientTape& tape, const Tensor& value, std::span<const 
 // exponential fits and elementwise functions of 4 to 128 parameters take rows and columns the same time at 4 to 8
 // results to a parameter; at 2 rows take half the time, at 16 two to eight times as much.
 constexpr std::int64_t rows_per_column = 4;
+// The same where the rule of an entry on the way is called once per row.
+constexpr std::int64_t rows_per_column_unbatched = 2;
 
 List<Tensor> jacobians(const char* who, GradientTape& tape, std::span<const Tensor> targets,
                        std::span<const Source> sources) {
@@ -144,8 +146,17 @@ List<Tensor> jacobians(const char* who, GradientTape& tape, std::span<const Tens
                          y.rank(), shape_of(s).rank(), max_rank);
   }
   tape::Tape& t = GradientTapeAccess::get(tape);
-  if (in <= out / rows_per_column && reel::autodiff::can_push(t, sources, targets)) return columns(t, targets, sources);
-  return rows(who, t, targets, sources);
+  // By far the most: without a look at the entries.
+  if (in > out / rows_per_column_unbatched) return rows(who, t, targets, sources);
+  const reel::autodiff::Path path = reel::autodiff::path_between(t, sources, targets);
+  const std::int64_t most = out / (path.one_by_one ? rows_per_column_unbatched : rows_per_column);
+  return path.can_push && in <= most ? columns(t, targets, sources) : rows(who, t, targets, sources);
+}
+
+Tensor batch_jacobian(const char* who, GradientTape& tape, const Tensor& target, const Source& source) {
+  require_result(who, target);
+  return reel::autodiff::batch_jacobian(who, GradientTapeAccess::get(tape), target, source, UnconnectedGradients::zero)
+      .dense();
 }
 
 List<Tensor> products(const char* who, GradientTape& tape, std::span<const Tensor> targets,
@@ -161,22 +172,24 @@ List<Tensor> products(const char* who, GradientTape& tape, std::span<const Tenso
     }
   }
   const List<Target> list(targets.begin(), targets.end());
-  return densify(
-      reel::autodiff::replay(GradientTapeAccess::get(tape), list, sources,
-                             {.output_gradients = constants, .unconnected_gradients = UnconnectedGradients::zero}));
+  return densify(reel::autodiff::replay(
+      GradientTapeAccess::get(tape), list, sources,
+      {.output_gradients = constants, .unconnected_gradients = UnconnectedGradients::zero}, who));
 }
 
 struct Recording::State {
-  State(List<Source> list, bool persistent)
-      : sources(std::move(list)), tape({.persistent = persistent, .watch_accessed_variables = false}) {}
+  State(const char* by, List<Source> list, bool persistent)
+      : who(by), sources(std::move(list)), tape({.persistent = persistent, .watch_accessed_variables = false}) {}
   int uses = 1;
+  const char* who;
   List<Source> sources;
   List<Target> targets;
   List<Tensor> results;
   GradientTape tape;
 };
 
-Recording::Recording(List<Source> sources, bool persistent) : state_(new State(std::move(sources), persistent)) {
+Recording::Recording(const char* who, List<Source> sources, bool persistent)
+    : state_(new State(who, std::move(sources), persistent)) {
   try {
     watch_all(state_->tape, state_->sources);
   } catch (...) {
@@ -198,18 +211,18 @@ void Recording::end(List<Tensor> targets) {
 }
 
 List<Tensor> Recording::push(const GradientList& tangents) const {
-  return detail::push("linearize", state_->tape, state_->sources, tangents, state_->results);
+  return detail::push(state_->who, state_->tape, state_->sources, tangents, state_->results);
 }
 
 std::vector<Gradient> Recording::pull(const GradientList& dy) const {
   if (dy.given() && !dy.is_number()) {
     if (dy.list().size() != state_->targets.size())
-      fail<ValueError>("vjp", "Passed {} grad_ys for {} ys", dy.list().size(), state_->targets.size());
+      fail<ValueError>(state_->who, "Passed {} grad_ys for {} ys", dy.list().size(), state_->targets.size());
     for (std::size_t i = 0; i < dy.list().size(); ++i)
-      if (!dy.list()[i]) fail<ValueError>("vjp", "cotangent {} is none: {}", i, dy.list()[i].why_none());
+      if (!dy.list()[i]) fail<ValueError>(state_->who, "cotangent {} is none: {}", i, dy.list()[i].why_none());
   }
   return reel::autodiff::as_vector(reel::autodiff::replay(GradientTapeAccess::get(state_->tape), state_->targets,
-                                                          state_->sources, {.output_gradients = dy}));
+                                                          state_->sources, {.output_gradients = dy}, state_->who));
 }
 
 }  // namespace reel::detail

@@ -213,10 +213,11 @@ using autodiff::for_each_entry;
 
 TapeStats GradientTape::stats() const {
   TapeStats s;
-  s.entries = tape_->entries.count();
-  s.entry_bytes = tape_->entries.bytes() + static_cast<std::int64_t>(tape_->slots.size() * sizeof(tape::Slot));
+  s.entries = tape::state(tape_).entries.count();
+  s.entry_bytes = tape::state(tape_).entries.bytes() +
+                  static_cast<std::int64_t>(tape::state(tape_).slots.size() * sizeof(tape::Slot));
   std::map<std::string_view, OpStats> ops;
-  for_each_entry(*tape_, [&](const tape::Entry& e, std::int64_t) {
+  for_each_entry(tape::state(tape_), [&](const tape::Entry& e, std::int64_t) {
     OpStats& op = ops[e.rule->name];
     ++op.entries;
     op.saved_bytes += autodiff::saved_bytes(e);
@@ -232,12 +233,14 @@ TapeStats GradientTape::stats() const {
   return s;
 }
 
-std::string GradientTape::dot_of(const detail::List<Target>* targets) const { return autodiff::dot(*tape_, targets); }
+std::string GradientTape::dot_of(const detail::List<Target>* targets) const {
+  return autodiff::dot(tape::state(tape_), targets);
+}
 
 ReplayPlan GradientTape::plan_all(std::span<const Target> targets, std::span<const Source> sources,
                                   const GradientOptions& options) const {
-  autodiff::check("GradientTape.plan", *tape_, targets, sources, options);
-  return autodiff::Plan(*tape_, targets, sources, options).run();
+  autodiff::check("GradientTape.plan", tape::state(tape_), targets, sources, options);
+  return autodiff::Plan(tape::state(tape_), targets, sources, options).run();
 }
 
 std::string to_string(const ReplayPlan& plan) {

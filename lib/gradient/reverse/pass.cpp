@@ -37,12 +37,12 @@ Gradient stacked(const Gradients& rows, const Shape& shape, DType dtype) {
       fail<ValueError>(r.name(), "Gradient type {} generated for op {} does not match input type {}", dtype, r.name(),
                        r.dtype(i));
     const Shape shape = d.is_slices() ? d.slices().dense_shape : d.dense().shape();
-    if (shape != r.shape(i))
+    if (shape != r.led(r.shape(i)))
       fail<ShapeError>(
           r.name(),
           "Incompatible shapes between op input and calculated input gradient.  Forward operation: {}.  Input "
           "index: {}. Original input shape: {}.  Calculated input gradient shape: {}",
-          r.name(), i, r.shape(i), shape);
+          r.name(), i, r.led(r.shape(i)), shape);
   }
 }
 

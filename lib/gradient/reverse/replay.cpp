@@ -68,11 +68,7 @@ void warn_of_growth(Tape& t, std::int64_t added) {
 struct UseUp {
   Tape* tape;
   ~UseUp() {
-    if (!tape) return;
-    auto watched = std::move(tape->variables);
-    tape->clear();
-    tape->variables = std::move(watched);
-    tape->used = true;
+    if (tape) use_up(*tape);
   }
 };
 
@@ -170,6 +166,13 @@ class Replay {
 
 }  // namespace
 
+void use_up(Tape& t) noexcept {
+  auto watched = std::move(t.variables);
+  t.clear();
+  t.variables = std::move(watched);
+  t.used = true;
+}
+
 Gradients replay(Tape& t, std::span<const Target> targets, std::span<const Source> sources,
                  const GradientOptions& options, const char* who) {
   check(who, t, targets, sources, options);
@@ -227,7 +230,7 @@ Gradients replay_rows(const char* who, Tape& t, const Target& target, std::span<
     const tape::Units units = {batch && count == y.size() ? seed.id() : 0, first};
     Gradients part = replay.run({&target, 1}, {seed}, use_up && first + rows == count, batch, units);
     for (std::size_t k = 0; k < part.size(); ++k)
-      parts[k].push_back(batch || !part[k] ? part[k] : expand_dims(part[k].dense(), 0));
+      parts[k].push_back(batch || !part[k] ? part[k] : Gradient(expand_dims(part[k].dense(), 0)));
   }
   Gradients result;
   for (std::size_t k = 0; k < parts.size(); ++k)

@@ -80,10 +80,14 @@ void apply(const char* op, const Variable& v, const Gradient& delta, Combine com
 
 }  // namespace ops
 
-void Variable::assign_add(const Gradient& delta) const {
+void Variable::assign_add(const Gradient& delta, const char* file, int line) const {
+  const Operand caller(0, file, line);
+  const tape::OpScope scope(caller);
   ops::apply("Variable.assign_add", *this, delta, [](Tensor&& x, const Tensor& d) { return add(std::move(x), d); });
 }
-void Variable::assign_sub(const Gradient& delta) const {
+void Variable::assign_sub(const Gradient& delta, const char* file, int line) const {
+  const Operand caller(0, file, line);
+  const tape::OpScope scope(caller);
   ops::apply("Variable.assign_sub", *this, delta,
              [](Tensor&& x, const Tensor& d) { return subtract(std::move(x), d); });
 }

@@ -204,9 +204,9 @@ Tensor slice(const Operand& operand, std::initializer_list<SliceItem> items) {
   return slice(operand, std::span(items.begin(), items.size()));
 }
 
-Tensor Tensor::operator[](std::int64_t i) const {
-  const SliceItem item(i);
-  return slice(*this, std::span(&item, 1));
+Tensor Tensor::operator[](detail::Index i) const {
+  const SliceItem item(i.value);
+  return slice(Operand(*this, i.file, i.line), std::span(&item, 1));
 }
 
 }  // namespace reel

@@ -169,6 +169,7 @@ void set_watching(Watching what, bool on) {
   const int next = on ? watching() | what : watching() & ~what;
   if (next == watching()) return;
   detail::ThreadState& state = detail::thread_state();
+  if (!(next & ~watch_error)) state.frame = nullptr;  // those that are open end unseen
   if (next & all_ops)
     lay_observer();
   else
@@ -178,6 +179,8 @@ void set_watching(Watching what, bool on) {
 
 void enter(Frame& f, const Site& site, bool rule) {
   detail::ThreadState& state = detail::thread_state();
+  if (state.watching & watch_error) detail::forget_error();
+  if (!state.watching) return;
   const Frame* outer = state.frame;
   f = {site.file, site.line, rule, state.watching & watch_times ? now() : 0, state.frame};
   if (outer && !rule) {
@@ -189,7 +192,14 @@ void enter(Frame& f, const Site& site, bool rule) {
   }
   state.frame = &f;
 }
-void leave(const Frame& f) noexcept { detail::this_thread.state->frame = f.outer; }
+void leave(const Frame& f) noexcept {
+  detail::ThreadState& state = *detail::this_thread.state;
+  if (state.frame == &f) state.frame = f.outer;
+}
+void leave(const Frame& f, const Operand* operand) noexcept {
+  leave(f);
+  if (watching() & watch_error && operand) detail::give_line(operand->file(), operand->line());
+}
 Site here() noexcept {
   const Frame* f = innermost_frame();
   return f ? Site{f->file, f->line} : Site{};

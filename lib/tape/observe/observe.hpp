@@ -19,7 +19,13 @@ struct Entry;
 class Record;
 
 /// What is on, on this thread.
-enum Watching : std::uint8_t { watch_sites = 1, watch_lines = 2, watch_anomalies = 4, watch_times = 8 };
+enum Watching : std::uint8_t {
+  watch_sites = 1,
+  watch_lines = 2,
+  watch_anomalies = 4,
+  watch_times = 8,
+  watch_error = detail::ThreadState::error_awaits_line  // one was thrown: scopes that it leaves add the caller's line
+};
 inline std::uint8_t watching() noexcept { return detail::this_thread.state->watching; }
 void set_watching(Watching what, bool on);
 
@@ -56,35 +62,40 @@ struct Frame {
   Frame* outer;
 };
 
-/// std::bad_alloc when this thread has no state yet and there is no memory for one.
+/// A frame begins, unless nothing looks on but for an error, which is an earlier op's. std::bad_alloc when this thread
+/// has no state yet and there is no memory for one.
 void enter(Frame& frame, const Site& site, bool rule);
+/// Ends the frame, if it began.
 void leave(const Frame& frame) noexcept;
+/// The same, and gives an error that leaves an op the line of its operand, if there is one.
+void leave(const Frame& frame, const Operand* operand) noexcept;
 /// The line of the op that runs now, and whether a rule does.
 Site here() noexcept;
 bool in_rule() noexcept;
 
 /// The scope of one op, at its entry: knows the user's line and when it began. Inside another op's, the outer line
-/// holds: it is the user's.
+/// holds: it is the user's. An error that leaves it gets the line: fail() sets watch_error, so that only what throws
+/// pays for that.
 class OpScope {
  public:
-  OpScope() : entered_(watching() != 0) {
-    if (entered_) [[unlikely]]
+  OpScope() : operand_(nullptr) {
+    if (watching()) [[unlikely]]
       enter(frame_, {}, false);
   }
-  explicit OpScope(const Operand& x) : entered_(watching() != 0) {
-    if (entered_) [[unlikely]]
+  explicit OpScope(const Operand& x) : operand_(&x) {
+    if (watching()) [[unlikely]]
       enter(frame_, {x.file(), x.line()}, false);
   }
   OpScope(const OpScope&) = delete;
   OpScope& operator=(const OpScope&) = delete;
   ~OpScope() {
-    if (entered_) [[unlikely]]
-      leave(frame_);
+    if (watching()) [[unlikely]]
+      leave(frame_, operand_);
   }
 
  private:
-  bool entered_;
-  Frame frame_;
+  const Operand* operand_;
+  Frame frame_;  // left uninitialised unless something looks on
 };
 
 /// While it lives, results are not looked at.

@@ -5,6 +5,7 @@
 
 #include "catch.hpp"
 #include "ops/linalg/check.hpp"
+#include "support/messages.hpp"
 
 using namespace reel;
 using Catch::Contains;
@@ -431,18 +432,18 @@ TEST_CASE("matmul: errors name both shapes and the remedy") {
   CHECK_THROWS_AS(matmul(z({64, 784}), z({256, 784})), ShapeError);
   CHECK_THROWS_WITH(
       matmul(z({64, 784}), z({256, 784})),
-      Catch::Equals("matmul: inner dimensions differ: a is [64, 784], b is [256, 784]; did you mean transpose(b)?"));
+      support::says("matmul: inner dimensions differ: a is [64, 784], b is [256, 784]; did you mean transpose(b)?"));
   CHECK_THROWS_WITH(
       matmul(z({3, 4}), z({3, 5})),
-      Catch::Equals("matmul: inner dimensions differ: a is [3, 4], b is [3, 5]; did you mean transpose(a)?"));
+      support::says("matmul: inner dimensions differ: a is [3, 4], b is [3, 5]; did you mean transpose(a)?"));
   CHECK_THROWS_WITH(matmul(z({3, 4}), z({5, 6})),
-                    Catch::Equals("matmul: inner dimensions differ: a is [3, 4], b is [5, 6]"));
+                    support::says("matmul: inner dimensions differ: a is [3, 4], b is [5, 6]"));
   CHECK_THROWS_WITH(matmul(z({2, 3, 4}), z({2, 6, 4})), Contains("did you mean transpose_b?"));
   CHECK_THROWS_WITH(
       matmul(z({3, 4}), z({4, 5}), {false, true}),
-      Catch::Equals(
+      support::says(
           "matmul: inner dimensions differ: a is [3, 4], b is [4, 5] transposed; did you mean b untransposed?"));
-  CHECK_THROWS_WITH(matmul(z({3}), z({4})), Catch::Equals("matmul: inner dimensions differ: a is [3], b is [4]"));
+  CHECK_THROWS_WITH(matmul(z({3}), z({4})), support::says("matmul: inner dimensions differ: a is [3], b is [4]"));
   CHECK_THROWS_WITH(matmul(z({2, 3, 4}), z({5, 4, 6})),
                     Contains("matmul: batch axes do not broadcast: a is [2, 3, 4], b is [5, 4, 6]"));
   CHECK_THROWS_WITH(matmul(z({2, 3}), 2.0), Contains("matmul: b is a scalar"));

@@ -5,6 +5,7 @@
 
 #include "catch.hpp"
 #include "ops/linalg/check.hpp"
+#include "support/messages.hpp"
 #include "support/out_of_memory.hpp"
 
 using namespace reel;
@@ -192,7 +193,7 @@ TEST_CASE("singular and indefinite matrices are errors that name the matrix") {
 
 TEST_CASE("errors of shape and dtype") {
   CHECK_THROWS_WITH(cholesky(zeros({2, 3})),
-                    Catch::Equals("cholesky: a must be square in its last two axes, it is [2, 3]"));
+                    support::says("cholesky: a must be square in its last two axes, it is [2, 3]"));
   CHECK_THROWS_WITH(inverse(zeros({3})), Contains("inverse: a must be square in its last two axes, it is [3]"));
   CHECK_THROWS_AS(inverse(2.0), ShapeError);
   CHECK_THROWS_WITH(solve(eye(3), zeros({4})),

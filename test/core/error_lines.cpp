@@ -1,0 +1,254 @@
+// Errors name the line that called the op, where the op can know it, and the function that the user called.
+#include <cmath>
+#include <exception>
+#include <reel/elementwise.hpp>
+#include <reel/optim.hpp>
+#include <reel/reel.hpp>
+#include <thread>
+
+#include "catch.hpp"
+#include "tape/observe/observe.hpp"
+
+using namespace reel;
+using Catch::Contains, Catch::StartsWith;
+
+namespace {
+
+// The message of the Error that f throws; empty if none.
+template <class F>
+std::string message(F f) {
+  try {
+    f();
+  } catch (const Error& e) {
+    return e.what();
+  }
+  return {};
+}
+std::string at(int line) { return std::string(" (") + __FILE__ + ":" + std::to_string(line) + ")"; }
+bool ends_with(const std::string& text, const std::string& end) {
+  return text.size() > end.size() && text.compare(text.size() - end.size(), end.size(), end) == 0;
+}
+
+struct Failing {
+  const char* name;
+  Tensor (*call)(const Tensor& empty, const Tensor& x);
+  int line;
+};
+#define FAILING(NAME, ...)                               \
+  {                                                      \
+    NAME,                                                \
+        [](const Tensor& e, const Tensor& x) -> Tensor { \
+          static_cast<void>(e), static_cast<void>(x);    \
+          return __VA_ARGS__;                            \
+        },                                               \
+        __LINE__                                         \
+  }
+// clang-format off
+const Failing failing[] = {
+  FAILING("add", e + x), FAILING("subtract", x - ones({50})), FAILING("power", power(tensor<int>({2}), -1)),
+  FAILING("floor_divide", floor_divide(tensor<int>({2}), 0)), FAILING("mod", tensor<int>({2}) % 0),
+  FAILING("elu", elu(x, -1.0)), FAILING("abs", abs(e)), FAILING("exp", exp(e)), FAILING("clip", clip(x, e, x)),
+  FAILING("less", e < x), FAILING("logical_and", logical_and(e, x)), FAILING("isnan", isnan(e)), FAILING("where", where(e, x, x)),
+  FAILING("real", real(e)), FAILING("make_complex", make_complex(e, x)), FAILING("angle", angle(e)),
+  FAILING("sum", sum(x, 7)), FAILING("mean", mean(e)), FAILING("max", max(e)), FAILING("argmax", argmax(x, 9)), FAILING("any", any(e)),
+  FAILING("var", var(e)), FAILING("norm", norm(e)), FAILING("logsumexp", logsumexp(e)), FAILING("softmax", softmax(x, 9)),
+  FAILING("cumsum", cumsum(x, 9)), FAILING("cumprod", cumprod(e, 0)),
+  FAILING("reshape", reshape(x, {7})), FAILING("transpose", transpose(x, {0, 0})), FAILING("squeeze", squeeze(x, 0)),
+  FAILING("expand_dims", expand_dims(x, 9)), FAILING("broadcast_to", broadcast_to(x, {7})), FAILING("flip", flip(x, 9)),
+  FAILING("roll", roll(x, 1, 9)), FAILING("tile", tile(e, {2})), FAILING("repeat", repeat(x, 1, 9)), FAILING("split", split(x, 5)[0]),
+  FAILING("unstack", unstack(x, 9)[0]), FAILING("pad", pad(x, {-1}, {0})), FAILING("contiguous", contiguous(e)), FAILING("cast", cast(e, DType::float32)),
+  FAILING("identity", identity(e)), FAILING("stop_gradient", stop_gradient(e)),
+  FAILING("slice", slice(x, {7})), FAILING("slice", x[7]), FAILING("slice", x(7)), FAILING("gather", gather(x, 9)),
+  FAILING("take_along_axis", take_along_axis(x, tensor<int>({9, 9}), 0)), FAILING("scatter_add", scatter_add(x, tensor<int>({9}), ones({1}))),
+  FAILING("diag", diag(e)), FAILING("diagonal", diagonal(x)), FAILING("tril", tril(x)), FAILING("trace", trace(x)), FAILING("one_hot", one_hot(x, 2)),
+  FAILING("matmul", matmul(x, ones({3, 3}))), FAILING("dot", dot(x, ones({3}))), FAILING("outer", outer(e, x)), FAILING("tensordot", tensordot(x, ones({3}), 1)),
+  FAILING("cholesky", cholesky(x)), FAILING("solve", solve(zeros({2, 2}), x)), FAILING("inverse", inverse(zeros({2, 2}))), FAILING("det", det(x)),
+  FAILING("slogdet", slogdet(x).sign), FAILING("triangular_solve", triangular_solve(zeros({2, 2}), x)),
+  FAILING("zeros_like", zeros_like(e)), FAILING("full", full({2}, ones({2}))),
+  FAILING("conv2d", conv2d(x, x)), FAILING("softmax_cross_entropy", softmax_cross_entropy(x, ones({3}))),
+  FAILING("layer_norm", layer_norm(x, {.axes = 9})), FAILING("max_pool2d", max_pool2d(x, {2, 2})),
+};
+// clang-format on
+
+}  // namespace
+
+TEST_CASE("an error ends with the line that called the op") {
+  const Tensor x = tensor({1, 2});
+  for (const auto& [name, call, line] : failing) {
+    CAPTURE(name);
+    const std::string text = message([call = call, &x] { static_cast<void>(call({}, x)); });
+    CHECK(ends_with(text, at(line)));
+    CHECK(text.find(".cpp:") == text.rfind(".cpp:"));  // once
+    CHECK(tape::watching() == 0);
+  }
+}
+
+TEST_CASE("an op inside an op: the outer one's line is the user's") {
+  const Tensor x = cast(tensor({{1, 2}, {3, 4}}), DType::float16);
+  // It calls itself in float32.
+  const std::string text = message([&] { static_cast<void>(layer_norm(x, {.axes = {0, 7}})); });
+  CHECK(ends_with(text, at(__LINE__ - 1)));
+}
+
+TEST_CASE("without a known line there is no suffix") {
+  CHECK_THROWS_WITH(Shape{1}.erase(4), Catch::EndsWith("of rank 1"));
+  GradientTape tape;
+  CHECK(message([&] { static_cast<void>(tape.gradient(Tensor(), Tensor())); }).find(".cpp") == std::string::npos);
+  // What the library itself calls names no file of the library's.
+  SGD sgd;
+  const Variable w(ones({2}));
+  const std::string text = message([&] { sgd.step(std::vector{ones({3})}, {w}); });
+  CHECK(text.find(".cpp") == std::string::npos);
+  CHECK_FALSE(text.empty());
+}
+
+TEST_CASE("variables: assigning names the caller's line") {
+  const Variable v(ones({2}), "v");
+  CHECK(ends_with(message([&] { v.assign(ones({3})); }), at(__LINE__)));
+  CHECK(ends_with(message([&] { v.assign_add(ones({3})); }), at(__LINE__)));
+  CHECK(ends_with(message([&] { v.assign_sub(Tensor()); }), at(__LINE__)));
+  CHECK(ends_with(message([&] { v.assign_add(Gradient()); }), at(__LINE__)));
+  CHECK(ends_with(message([&] { v.assign_sub(Gradient(ones({3}))); }), at(__LINE__)));
+}
+
+TEST_CASE("AnomalyGuard names the caller's line of assign_add and its like, and no line twice") {
+  const Variable v(ones({2}), "v");
+  const AnomalyGuard guard;
+  const std::string text = message([&] { v.assign_add(full({2}, std::nan(""))); });
+  CHECK_THAT(text, Contains(std::string("; called at ") + __FILE__ + ":" + std::to_string(__LINE__ - 1)));
+  CHECK(text.find(".cpp:") == text.rfind(".cpp:"));
+  CHECK_THAT(message([&] { v.assign_sub(Gradient(full({2}, std::nan("")))); }),
+             Contains(std::string("; called at ") + __FILE__ + ":" + std::to_string(__LINE__ - 1)));
+  CHECK(message([] { static_cast<void>(log(zeros({2}))); }).find("lib/") == std::string::npos);
+}
+
+TEST_CASE("copies of an error share the line, beyond its scope, its thread and the next ops") {
+  const Tensor x = tensor({1, 2});
+  const int line = __LINE__ + 3;
+  std::exception_ptr kept;
+  try {
+    static_cast<void>(x + ones({3}));
+  } catch (const Error& e) {
+    const Error copy = e;
+    Error other("other");
+    other = copy;
+    CHECK(std::string(other.what()) == e.what());
+    static_cast<void>(x + x);  // an op while the error lives
+    CHECK(ends_with(e.what(), at(line)));
+    CHECK(ends_with(copy.what(), at(line)));
+    kept = std::current_exception();
+  }
+  CHECK_THROWS_WITH(x * ones({5}), Contains("[5]"));
+  std::thread([&] {
+    try {
+      std::rethrow_exception(std::exchange(kept, nullptr));
+    } catch (const Error& e) {
+      CHECK(ends_with(e.what(), at(line)));
+    }
+  }).join();
+  // An error that was caught is not what a later op answers for.
+  CHECK(ends_with(message([&] { static_cast<void>(x + ones({4})); }), at(__LINE__)));
+}
+
+TEST_CASE("an op in a destructor that runs while an error passes does not claim it") {
+  struct AtEnd {
+    Tensor x;
+    ~AtEnd() { static_cast<void>(x * x); }
+  };
+  const Tensor x = tensor({1, 2});
+  const std::string text = message([&] {
+    const AtEnd end{x};
+    static_cast<void>(x + ones({3}));
+  });
+  CHECK(ends_with(text, at(__LINE__ - 2)));
+}
+
+TEST_CASE("a program of lanes that throws: the line of what threw") {
+  const Tensor x = tensor({1, 2});
+  const int line = __LINE__ + 2;
+  const std::string text =
+      message([&] { static_cast<void>(elementwise([&](auto a) { return a + (x + ones({3})).item(); }, x)); });
+  CHECK(ends_with(text, at(line)));
+}
+
+TEST_CASE("errors name the function that was called") {
+  const Tensor x = tensor({1, 2});
+  const auto square_sum = [](const Tensor& a) { return sum(a * a); };
+  const auto twice = [](const Tensor& a) { return a * 2.0; };
+  const auto nothing = [](const Tensor&) { return Tensor(); };
+  const Tensor ints = tensor<int>({1});
+  const auto says = [](const char* name, const auto& f) {
+    CAPTURE(name);
+    CHECK_THAT(message(f), StartsWith(std::string(name) + ":"));
+  };
+  says("jvp", [&] { jvp(twice, x, {x, x}); });
+  says("jvp", [&] { jvp(twice, x, ones({3})); });
+  says("jvp", [&] { jvp(twice, ints, ints); });
+  says("jvp", [&] { jvp(twice, x, Gradient()); });
+  says("jvp", [&] { jvp(twice, Tensor(), x); });
+  says("jvp", [&] { jvp(nothing, x, x); });
+  says("ForwardAccumulator", [&] { ForwardAccumulator(x, ones({3})); });
+  says("linearize", [&] { linearize(twice, x).second(ones({3})); });
+  says("linearize", [&] { linearize(nothing, x); });
+  says("linearize", [&] { linearize(twice, ints); });
+  says("make_vjp", [&] { make_vjp(twice)(x).second({x, x}); });
+  says("make_vjp", [&] { make_vjp(twice)(x).second(ones({3})); });
+  says("make_vjp", [&] { make_vjp(twice)(x).second(Gradient()); });
+  says("make_vjp", [&] { make_vjp(twice)(Tensor()); });
+  says("make_vjp", [&] { make_vjp(nothing)(x); });
+  says("make_vjp", [&] { make_vjp(twice, Parameters{3})(x); });
+  CHECK_THAT(message([&] {
+               const auto [y, vjp] = make_vjp(twice, {.persistent = false})(x);
+               static_cast<void>(vjp());
+               static_cast<void>(vjp());
+             }),
+             StartsWith("make_vjp can only be called once: "));
+  says("value_and_grad", [&] { value_and_grad(twice)(x); });
+  says("value_and_grad", [&] { value_and_grad(square_sum)(Tensor()); });
+  says("grad", [&] { grad(nothing)(x); });
+  says("grad", [&] { grad(square_sum)(ints); });
+  says("grad", [&] { grad(twice, Parameters{0})(x); });
+  says("jacobian", [&] { jacobian(nothing)(x); });
+  says("jacobian", [&] { jacobian(twice)(ints); });
+  says("batch_jacobian", [&] { batch_jacobian(square_sum)(x); });
+  says("batch_jacobian", [&] { batch_jacobian(nothing)(x); });
+  says("batch_jacobian", [&] { batch_jacobian(twice)(ints); });
+  says("hessian", [&] { hessian(twice)(x); });
+  says("hvp", [&] { hvp(square_sum)(x, {x, x}); });
+  says("hvp", [&] { hvp(square_sum)(x, ones({3})); });
+  says("hvp", [&] { hvp(twice)(x, x); });
+  says("gradients_function", [&] { gradients_function(twice)(x, dy({x, x})); });
+  says("gradients_function", [&] { gradients_function(twice)(x, dy(ones({3}))); });
+  says("value_and_gradients_function", [&] { value_and_gradients_function(nothing)(x); });
+  says("value_and_gradients_function", [&] { value_and_gradients_function(twice)(x, dy(ones({3}))); });
+  says("implicit_grad", [&] { implicit_grad([&] { return x; })(); });
+  says("gradients", [&] { gradients(x, x); });
+  says("hessians", [&] { hessians(x, x); });
+  says("hessian_vector_product", [&] { hessian_vector_product(x, x, x); });
+  says("checkpoint", [&] { checkpoint(nothing)(x); });
+  says("recompute_grad", [&] { recompute_grad(nothing)(x); });
+  says("grad_pass_through", [&] { grad_pass_through(nothing)(x); });
+  says("grad_pass_through", [&] { grad_pass_through([](const Tensor& a) { return sum(a); })(x); });
+  says("custom_gradient", [&] {
+    custom_gradient([](const Tensor&) { return std::pair(Tensor(), [](const Tensor& g) { return g; }); })(x);
+  });
+  says("cond", [&] { cond(true, nothing, nothing, x); });
+  says("cond", [&] { cond(x, twice, twice, x); });
+  const auto go_on = [](const Tensor&) { return true; };
+  says("while_loop", [&] { while_loop(go_on, nothing, x); });
+  says("while_loop", [&] { while_loop([&](const Tensor&) { return x; }, twice, x); });
+  says("while_loop", [&] {
+    while_loop(
+        go_on, [&](const Tensor&) { return ints; }, x);
+  });
+  says("fori_loop", [&] {
+    fori_loop(
+        2, [&](std::int64_t, const Tensor&) { return ints; }, x);
+  });
+  says("fori_loop", [&] {
+    fori_loop(
+        2, [&](std::int64_t, const Tensor&) { return Tensor(); }, x);
+  });
+  says("scan", [&] { scan([](const Tensor& c, const Tensor&) { return std::pair(c, Tensor()); }, x, x); });
+  says("scan", [&] { scan([](const Tensor& c, const Tensor&) { return std::pair(c, c); }, x, scalar(1.0)); });
+}

@@ -1,0 +1,189 @@
+// Which mode a Jacobian takes, told by how often the rules on the way are called; and rules that take a batch.
+#include <reel/reel.hpp>
+
+#include "catch.hpp"
+
+using namespace reel;
+
+namespace {
+
+struct Calls {
+  int backward = 0, jvp = 0;
+  std::vector<Shape> cotangents;
+};
+
+// x a, x^2 summed over the parameters: [n] to [m], with rules that count. `batched` chooses what backward takes.
+Tensor times(const Tensor& x, const Tensor& a) { return matmul(x * x, a); }
+
+enum class Rules { backward, batched, both, batched_and_jvp };
+
+auto counted(Calls& calls, const Tensor& a, Rules rules) {
+  return [&calls, a, rules](const Tensor& x) {
+    const auto f = [&calls, a](const Tensor& t) {
+      return std::pair(times(t, a), [&calls, a, t](const Tensor& g) {
+        ++calls.backward;
+        calls.cotangents.push_back(g.shape());
+        return 2.0 * t * matmul(g, transpose(a));
+      });
+    };
+    const auto jvp = [&calls, a](const auto& primals, const auto& tangents) {
+      ++calls.jvp;
+      return matmul(2.0 * std::get<0>(primals) * std::get<0>(tangents), a);
+    };
+    switch (rules) {
+      case Rules::backward:
+        return custom_gradient(f)(x);
+      case Rules::batched:
+        return custom_gradient(f, {.batched = true})(x);
+      case Rules::both:
+        return custom_gradient(f, jvp)(x);
+      default:
+        return custom_gradient(f, jvp, {.batched = true})(x);
+    }
+  };
+}
+
+Tensor ramp(const Shape& shape) { return reshape(linspace(-1, 2, shape.elements()), shape); }
+double distance(const Tensor& a, const Tensor& b) {
+  REQUIRE(a.shape() == b.shape());
+  return max(abs(a - b)).item();
+}
+
+}  // namespace
+
+TEST_CASE("jacobian: a rule with a jvp is called once per column where that is cheaper") {
+  for (const auto& [n, m, forward] :
+       {std::tuple(5, 160, true), std::tuple(5, 10, true), std::tuple(5, 9, false), std::tuple(40, 6, false)}) {
+    CAPTURE(n, m);
+    const Tensor a = ramp({n, m}), x = ramp({n});
+    Calls calls;
+    const Tensor j = jacobian(counted(calls, a, Rules::both))(x);
+    CHECK(calls.jvp == (forward ? n : 0));
+    CHECK(calls.backward == (forward ? 0 : m));
+    CHECK(distance(j, jacobian([&](const Tensor& t) { return times(t, a); })(x)) < 1e-12);
+  }
+}
+
+TEST_CASE("jacobian: a rule that takes a batch is called once; with many columns to save, forward mode") {
+  const Tensor a = ramp({5, 12}), x = ramp({5}), wide = ramp({5, 80});
+  Calls calls;
+  const Tensor j = jacobian(counted(calls, a, Rules::batched))(x);
+  CHECK(calls.backward == 1);
+  CHECK(calls.cotangents == std::vector{Shape{12, 12}});
+  CHECK(distance(j, jacobian([&](const Tensor& t) { return times(t, a); })(x)) < 1e-12);
+  // Without a jvp the rows go together whatever the shape.
+  calls = {};
+  static_cast<void>(jacobian(counted(calls, wide, Rules::batched))(x));
+  CHECK(calls.backward == 1);
+  // With one, four rows to a column decide, as for ops of the library.
+  calls = {};
+  static_cast<void>(jacobian(counted(calls, a, Rules::batched_and_jvp))(x));
+  CHECK((calls.backward == 1 && calls.jvp == 0));
+  calls = {};
+  static_cast<void>(jacobian(counted(calls, wide, Rules::batched_and_jvp))(x));
+  CHECK((calls.backward == 0 && calls.jvp == 5));
+  // One cotangent at a time, and no jvp: once per row.
+  calls = {};
+  static_cast<void>(jacobian(counted(calls, a, Rules::backward))(x));
+  CHECK(calls.backward == 12);
+  CHECK(calls.cotangents.front() == Shape{12});
+}
+
+TEST_CASE("a rule that takes a batch gets a batch of one from gradient()") {
+  const Tensor a = ramp({5, 3}), x = ramp({5});
+  Calls calls;
+  const auto f = counted(calls, a, Rules::batched);
+  const Tensor g = grad([&](const Tensor& t) { return sum(f(t)); })(x);
+  CHECK(calls.cotangents == std::vector{Shape{1, 3}});
+  CHECK(distance(g, grad([&](const Tensor& t) { return sum(times(t, a)); })(x)) < 1e-12);
+  // Its derivative in turn.
+  const Tensor h = hessian([&](const Tensor& t) { return sum(f(t)); })(x);
+  CHECK(distance(h, hessian([&](const Tensor& t) { return sum(times(t, a)); })(x)) < 1e-12);
+}
+
+TEST_CASE("a batched rule whose results lack the batch axis is told so") {
+  const auto wrong = custom_gradient(
+      [](const Tensor& t) { return std::pair(t * t, [](const Tensor& g) { return sum(g, 0); }); }, {.batched = true});
+  const Tensor x = ramp({3});
+  CHECK_THROWS_AS(grad([&](const Tensor& t) { return sum(wrong(t)); })(x), ShapeError);
+  CHECK_THROWS_AS(jacobian(wrong)(x), ShapeError);
+}
+
+TEST_CASE("record_operation: a batched rule, of several inputs and outputs, one of them without a cotangent") {
+  const Tensor x = ramp({4}), y = ramp({4}) + 1.0;
+  int calls = 0;
+  GradientTape tape({.persistent = true});
+  tape.watch(x);
+  tape.watch(y);
+  const Tensor out[] = {x * y, x + y};
+  const Tensor made[] = {from_data(out[0].to_vector()), from_data(out[1].to_vector())};
+  const Tensor in[] = {x, y};
+  record_operation("two", in, made,
+                   [&, x, y](std::span<const Gradient> g) {
+                     ++calls;
+                     const Tensor p = g[0] ? *g[0] : zeros_like(*g[1]), q = g[1] ? *g[1] : zeros_like(*g[0]);
+                     return std::vector<Gradient>{p * y + q, p * x + q};
+                   },
+                   {}, {.batched = true});
+  CHECK(distance(*tape.jacobian(made[0], x), diag(y)) == 0);
+  CHECK(distance(*tape.jacobian(made[1], y), eye(4)) == 0);
+  CHECK(calls == 2);
+  const auto [gx, gy] = tape.gradient(std::tuple(made[0], made[1]), std::tuple(x, y));
+  CHECK(distance(gx, y + 1.0) == 0);
+  CHECK(distance(gy, x + 1.0) == 0);
+  CHECK(calls == 3);
+}
+
+TEST_CASE("jacobian: an override on the way leaves reverse mode, since it replaces the vjp alone") {
+  const Tensor a = ramp({3, 60}), x = ramp({3});
+  int replaced = 0;
+  const GradientRegistry::OverrideGuard guard("tanh", [&](const RecordedOp&, std::span<const Gradient> g) {
+    ++replaced;
+    return std::vector<Gradient>{g[0]};
+  });
+  static_cast<void>(jacobian([&](const Tensor& t) { return tanh(matmul(t, a)); })(x));
+  CHECK(replaced > 0);
+}
+
+TEST_CASE("batch_jacobian chooses its mode, on a tape and as a wrapper") {
+  for (const auto& [n, m, rules, columns] :
+       {std::tuple(3, 17, Rules::batched_and_jvp, true), std::tuple(3, 4, Rules::batched_and_jvp, false),
+        std::tuple(3, 4, Rules::both, true), std::tuple(3, 17, Rules::batched, false),
+        std::tuple(6, 3, Rules::both, false)}) {
+    CAPTURE(n, m);
+    constexpr int batch = 7;
+    const Tensor a = ramp({n, m}), x = ramp({batch, n});
+    Calls calls;
+    const auto f = counted(calls, a, rules);
+    const auto plain = [&](const Tensor& t) { return times(t, a); };
+    const Tensor j = batch_jacobian(f)(x);
+    CHECK(j.shape() == Shape{batch, m, n});
+    CHECK(calls.jvp == (columns ? n : 0));
+    CHECK(calls.backward == (columns ? 0 : rules == Rules::both ? m : 1));
+    for (int b = 0; b < batch; ++b) CHECK(distance(j[b], jacobian(plain)(x[b])) < 1e-12);
+
+    calls = {};
+    GradientTape tape;
+    tape.watch(x);
+    const Tensor y = f(x);
+    const Gradient g = tape.batch_jacobian(y, x);
+    CHECK(distance(g, j) == 0);
+    CHECK(calls.jvp == (columns ? n : 0));
+    CHECK_THROWS_AS(tape.gradient(y, x), TapeError);  // used up, in either mode
+  }
+}
+
+TEST_CASE("batch_jacobian: dtypes, what is not connected, and derivatives of it") {
+  const Tensor a = ramp({2, 9}), x = ramp({4, 2});
+  const auto f = [&](const Tensor& t) { return times(t, cast(a, t.dtype())); };
+  CHECK(batch_jacobian(f)(cast(x, DType::float32)).dtype() == DType::float32);
+  const Tensor none = batch_jacobian([&](const Tensor&) { return ramp({4, 9}); })(x);
+  CHECK(distance(none, zeros({4, 9, 2})) == 0);
+  GradientTape tape;
+  tape.watch(x);
+  CHECK_FALSE(tape.batch_jacobian(ramp({4, 9}), x));
+  // The Jacobian is 2 x_i a_ik: the gradient of its sum is 2 sum_k a_ik.
+  const Tensor g = grad([&](const Tensor& t) { return sum(batch_jacobian(f)(t)); })(x);
+  CHECK(distance(g, broadcast_to(2.0 * sum(a, 1), {4, 2})) < 1e-12);
+  CHECK(batch_jacobian<1>([&](double, const Tensor& t) { return f(t); })(1.0, x).shape() == Shape{4, 9, 2});
+}
