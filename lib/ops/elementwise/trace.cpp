@@ -153,19 +153,31 @@ std::int32_t Trace::operand(const detail::LaneOperand& x) { return x.is_lane() ?
 
 namespace {
 
-// The rows in the order of LaneFunction.
-template <kernels::table::FixedString... Names>
-constexpr std::array<std::uint16_t, sizeof...(Names)> rows{static_cast<std::uint16_t>(kernels::row_of<Names>())...};
-// clang-format off
-constexpr const auto& row_of_function = rows<
-  "add", "subtract", "multiply", "divide", "negative", "square", "squared_difference", "reciprocal", "abs", "sign",
-  "maximum", "minimum", "clip", "floor", "ceil", "round", "trunc", "floor_divide", "mod", "power", "sqrt", "rsqrt",
-  "cbrt", "hypot", "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "logaddexp", "erf", "erfc", "lgamma",
-  "digamma", "polygamma", "sin", "cos", "tan", "arcsin", "arccos", "arctan", "arctan2", "sinh", "cosh", "tanh",
-  "arcsinh", "arccosh", "arctanh", "relu", "leaky_relu", "elu", "selu", "gelu", "silu", "sigmoid", "softplus",
-  "softsign", "sigmoid_cross_entropy">;
-// clang-format on
-static_assert(row_of_function.size() == kernels::table::size, "every row of the table is a function of lanes");
+// The enumerator's own name, as the compiler prints it: "... F = reel::detail::LaneFunction::add]" or "...::add; ...".
+template <detail::LaneFunction F>
+consteval std::string_view name_of() {
+  constexpr std::string_view all = __PRETTY_FUNCTION__, scope = "LaneFunction::";
+  const std::size_t found = all.rfind(scope);
+  if (found == std::string_view::npos) return {};  // no enumerator has this value
+  const std::string_view name = all.substr(found + scope.size());
+  return name.substr(0, name.find_first_of(";]"));
+}
+static_assert(name_of<detail::LaneFunction::add>() == "add");
+
+// A function is the definition of its name, wherever either stands.
+template <std::size_t F>
+consteval std::uint16_t index_of_function() {
+  constexpr std::size_t index =
+      kernels::table::detail::find(kernels::table::rows, name_of<static_cast<detail::LaneFunction>(F)>());
+  static_assert(index < kernels::table::size, "a LaneFunction and a definition of the pointwise table differ in name");
+  return static_cast<std::uint16_t>(index);
+}
+constexpr auto row_of_function = []<std::size_t... F>(std::index_sequence<F...>) {
+  return std::array<std::uint16_t, sizeof...(F)>{index_of_function<F>()...};
+}
+(std::make_index_sequence<kernels::table::size>());
+static_assert(name_of<static_cast<detail::LaneFunction>(kernels::table::size)>().empty(),
+              "every LaneFunction has its definition in the pointwise table");
 
 constexpr std::size_t at(auto function) { return static_cast<std::size_t>(function); }
 
