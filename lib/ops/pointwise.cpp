@@ -9,6 +9,7 @@
 #include "kernels/table.hpp"
 #include "loops/loops.hpp"
 #include "ops/complex.hpp"
+#include "ops/derivatives.hpp"
 #include "ops/engine.hpp"
 #include "ops/shape/view.hpp"
 #include "tape/tape.hpp"
@@ -321,7 +322,7 @@ void check_divisor(const char* op, const Operand& x, const Operand& y) {
   const tape::Suspend suspend;
   if (bool(any(equal(to_tensor(op, y, "y"), 0)))) fail<ValueError>(op, "an integer is divided by zero");
 }
-// elu's derivative is read off its result (rule S21), whose sign tells the branch for these alphas alone.
+// With other alphas elu is not monotonic.
 void check_alpha(const Operand& alpha) {
   const tape::OpScope scope(alpha);
   const tape::Suspend suspend;

@@ -6,7 +6,8 @@
 
 namespace reel::kernels::table {
 
-inline constexpr double log_of_2 = 0.69314718055994530942, log_of_10 = 2.30258509299404568402;
+inline constexpr double log_of_2 = 0.69314718055994530942;
+inline constexpr double log2_of_e = 1.44269504088896340736, log10_of_e = 0.43429448190325182765;
 inline constexpr double two_over_root_pi = 1.12837916709551257390;
 
 // clang-format off
@@ -21,7 +22,7 @@ inline constexpr std::tuple powers{
   op<"sqrt">([](auto x) { return sqrt(x); },
     d<z>([](auto g, auto z) { return g * 0.5 / z; })),
   op<"rsqrt">([](auto x) { return rsqrt(x); },
-    d<z>([](auto g, auto z) { return g * (-0.5 * (z * z * z)); })),
+    d<z>([](auto g, auto z) { return g * (-0.5 * z * (z * z)); })),
   op<"cbrt">([](auto x) { return cbrt(x); },
     d<z>([](auto g, auto z) { return g / (3 * (z * z)); })),
   op<"hypot">([](auto x, auto y) { return hypot(x, y); },
@@ -37,9 +38,9 @@ inline constexpr std::tuple powers{
   op<"log">([](auto x) { return log(x); },
     d<x>([](auto g, auto x) { return g / x; })),
   op<"log2">([](auto x) { return log2(x); },
-    d<x>([](auto g, auto x) { return g / (x * log_of_2); })),
+    d<x>([](auto g, auto x) { return g * log2_of_e / x; })),
   op<"log10">([](auto x) { return log10(x); },
-    d<x>([](auto g, auto x) { return g / (x * log_of_10); })),
+    d<x>([](auto g, auto x) { return g * log10_of_e / x; })),
   op<"log1p">([](auto x) { return log1p(x); },
     d<x>([](auto g, auto x) { return g / (1 + x); })),
   // Two equal infinities share like any other tie: their difference counts as 0.

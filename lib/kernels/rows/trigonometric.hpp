@@ -1,4 +1,6 @@
 // Rows of trigonometric and hyperbolic functions and their inverses. tan reads its operand, not its result (rule S20).
+// tanh does, too: where its result is rounded to 1, 1 - z^2 has no digit left. Beyond 1e9, 1 + x^2 is x^2 to the last
+// place; x^2 may overflow there, 1 / x and its square do not.
 #pragma once
 #include "kernels/rows/row.hpp"
 
@@ -17,7 +19,7 @@ inline constexpr std::tuple trigonometric{
   op<"arccos">([](auto x) { return arccos(x); },
     d<x>([](auto g, auto x) { return -g / sqrt((1 - x) * (1 + x)); })),
   op<"arctan">([](auto x) { return arctan(x); },
-    d<x>([](auto g, auto x) { return g / (1 + x * x); })),
+    d<x>([](auto g, auto x) { return g * arctan_derivative(x); })),
   op<"arctan2">([](auto x, auto y) { return arctan2(x, y); },
     d<x | y>([](auto g, auto x, auto y) { auto r = hypot(x, y); return g * (y / r) / r; }),
     d<x | y>([](auto g, auto x, auto y) { auto r = hypot(x, y); return -g * (x / r) / r; })),
@@ -26,9 +28,9 @@ inline constexpr std::tuple trigonometric{
   op<"cosh">([](auto x) { return cosh(x); },
     d<x>([](auto g, auto x) { return g * sinh(x); })),
   op<"tanh">([](auto x) { return tanh(x); },
-    d<z>([](auto g, auto z) { return g * (1 - z * z); })),
+    d<x>([](auto g, auto x) { return g * tanh_derivative(x); })),
   op<"arcsinh">([](auto x) { return arcsinh(x); },
-    d<x>([](auto g, auto x) { return g / sqrt(1 + x * x); })),
+    d<x>([](auto g, auto x) { return g / where(abs(x) > 1e9, abs(x), sqrt(1 + x * x)); })),
   op<"arccosh">([](auto x) { return arccosh(x); },
     d<x>([](auto g, auto x) { return g / (sqrt(x - 1) * sqrt(x + 1)); })),
   op<"arctanh">([](auto x) { return arctanh(x); },

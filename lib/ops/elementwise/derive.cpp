@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "kernels/table.hpp"
+#include "ops/derivatives.hpp"
 #include "ops/elementwise/program.hpp"
 #include "ops/elementwise/trace.hpp"
 
