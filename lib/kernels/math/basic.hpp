@@ -191,6 +191,7 @@ template <class T, class I>
     const auto e = static_cast<long double>(r);
     return static_cast<double>(e - (e * e * e - x.v) / (3 * e * e));
   } else {
+    if (std::same_as<T, double> && !math::rounds_to_nearest<I>()) return each([](T a) { return std::cbrt(a); }, x);
     return math::Sleef<T, I>::cbrt_u35(x);
   }
 }

@@ -4,12 +4,30 @@
 #pragma once
 #include <sleef.h>
 
+#include <cfenv>
+#include <cmath>
+
 #include "kernels/lane.hpp"
 
 namespace reel::kernels::math {
 
 template <class T, class I>
 struct Sleef;
+
+// Whether this thread rounds to nearest. In other modes SLEEF's cbrt is off by a factor of 2, and its sin, cos and tan
+// reduce their argument by the wrong multiple of pi.
+template <class I>
+[[gnu::always_inline]] inline bool rounds_to_nearest() {
+#if defined(__SSE2__)
+  return (_mm_getcsr() & _MM_ROUND_MASK) == _MM_ROUND_NEAREST;
+#elif defined(__aarch64__)
+  std::uint64_t control = 0;
+  __asm__ volatile("mrs %0, fpcr" : "=r"(control));
+  return (control >> 22 & 3u) == 0;  // the field RMode
+#else
+  return std::fegetround() == FE_TONEAREST;
+#endif
+}
 
 #define REEL_SLEEF_UNARY(KIND, NAME, R, ACCURACY, SUFFIX)                            \
   [[gnu::always_inline]] static L NAME##_##ACCURACY(L x) {                           \

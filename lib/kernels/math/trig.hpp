@@ -93,6 +93,20 @@ template <class T, class I>
   return abs(x) < Lane<T, I>(CircleConstants<T>::limit);
 }
 
+// For any argument, in any rounding mode.
+template <class T, class I>
+[[gnu::always_inline]] inline Lane<T, I> sin_by_sleef(Lane<T, I> x) {
+  return rounds_to_nearest<I>() ? Sleef<T, I>::sin_u10(x) : each([](T a) { return std::sin(a); }, x);
+}
+template <class T, class I>
+[[gnu::always_inline]] inline Lane<T, I> cos_by_sleef(Lane<T, I> x) {
+  return rounds_to_nearest<I>() ? Sleef<T, I>::cos_u10(x) : each([](T a) { return std::cos(a); }, x);
+}
+template <class T, class I>
+[[gnu::always_inline]] inline Lane<T, I> tan_by_sleef(Lane<T, I> x) {
+  return rounds_to_nearest<I>() ? Sleef<T, I>::tan_u10(x) : each([](T a) { return std::tan(a); }, x);
+}
+
 }  // namespace math
 
 template <class T, class I>
@@ -100,12 +114,12 @@ template <class T, class I>
   if constexpr (is_scalar_lane<T, I>) {
     return std::sin(x.v);
   } else if constexpr (!I::fused) {
-    return math::Sleef<T, I>::sin_u10(x);
+    return math::sin_by_sleef(x);
   } else {
     const auto c = math::Circle<T, I>::of(x);
     const auto near = math::reducible(x);
     const Lane<T, I> y = where(x == 0, x, c.signed_by_quadrant(where(c.odd(), c.cos, c.sin), 0));  // keeps -0
-    return all(near) ? y : where(near, y, math::Sleef<T, I>::sin_u10(x));
+    return all(near) ? y : where(near, y, math::sin_by_sleef(x));
   }
 }
 
@@ -114,12 +128,12 @@ template <class T, class I>
   if constexpr (is_scalar_lane<T, I>) {
     return std::cos(x.v);
   } else if constexpr (!I::fused) {
-    return math::Sleef<T, I>::cos_u10(x);
+    return math::cos_by_sleef(x);
   } else {
     const auto c = math::Circle<T, I>::of(x);
     const auto near = math::reducible(x);
     const Lane<T, I> y = c.signed_by_quadrant(where(c.odd(), c.sin, c.cos), 1);
-    return all(near) ? y : where(near, y, math::Sleef<T, I>::cos_u10(x));
+    return all(near) ? y : where(near, y, math::cos_by_sleef(x));
   }
 }
 
@@ -128,11 +142,11 @@ template <class T, class I>
   if constexpr (is_scalar_lane<T, I>) {
     return std::tan(x.v);
   } else if constexpr (!I::fused) {
-    return math::Sleef<T, I>::tan_u10(x);
+    return math::tan_by_sleef(x);
   } else {
     const auto near = math::reducible(x);
     const Lane<T, I> y = where(x == 0, x, math::tan_reduced(x));
-    return all(near) ? y : where(near, y, math::Sleef<T, I>::tan_u10(x));
+    return all(near) ? y : where(near, y, math::tan_by_sleef(x));
   }
 }
 

@@ -205,7 +205,10 @@ struct ColumnsOf {
   using Values = const T*;
   std::ptrdiff_t n, stride, count;
 
-  [[gnu::always_inline]] L load(const T* p) const { return count == L::size ? L::load(p) : load_first(p, count, L(0)); }
+  // Behind the last column the first is repeated: zeros would be divided by their sum.
+  [[gnu::always_inline]] L load(const T* p) const {
+    return count == L::size ? L::load(p) : load_first(p, count, L(*p));
+  }
 
   // For Pairwise, which counts elements: a lane of them for each row.
   template <class F, class... V>
