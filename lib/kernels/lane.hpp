@@ -195,7 +195,13 @@ struct Lane {
   [[gnu::always_inline]] friend Lane operator+(Lane a, Lane b) { return a.v + b.v; }
   [[gnu::always_inline]] friend Lane operator-(Lane a, Lane b) { return a.v - b.v; }
   [[gnu::always_inline]] friend Lane operator*(Lane a, Lane b) { return a.v * b.v; }
-  [[gnu::always_inline]] friend Lane operator/(Lane a, Lane b) { return a.v / b.v; }
+  [[gnu::always_inline]] friend Lane operator/(Lane a, Lane b) {
+#if XSIMD_WITH_NEON64
+    // xsimd's float quotient on NEON is an estimate with two Newton steps: neither rounded nor IEEE at the ends.
+    if constexpr (std::same_as<Lane, Lane<float, isa::neon64>>) return Batch(vdivq_f32(a.v, b.v));
+#endif
+    return a.v / b.v;
+  }
   [[gnu::always_inline]] friend Lane operator-(Lane a) { return a.v ^ Batch(T(-0.0)); }
   [[gnu::always_inline]] friend Lane operator+(Lane a) { return a; }
   [[gnu::always_inline]] Lane& operator+=(Lane b) { return *this = *this + b; }
@@ -218,12 +224,21 @@ struct Lane {
     if constexpr (std::same_as<Lane, Lane<float, isa::avx512>>) return Batch(_mm512_fmadd_ps(a.v, b.v, c.v));
     if constexpr (std::same_as<Lane, Lane<double, isa::avx512>>) return Batch(_mm512_fmadd_pd(a.v, b.v, c.v));
 #endif
+#if XSIMD_WITH_NEON64
+    // xsimd asks for a macro that AArch64 compilers need not define.
+    if constexpr (std::same_as<Lane, Lane<float, isa::neon64>>) return Batch(vfmaq_f32(c.v, a.v, b.v));
+#endif
     if constexpr (I::fused)
       return xsimd::fma(a.v, b.v, c.v);
     else
       return a * b + c;
   }
-  [[gnu::always_inline]] friend Lane sqrt(Lane a) { return xsimd::sqrt(a.v); }
+  [[gnu::always_inline]] friend Lane sqrt(Lane a) {
+#if XSIMD_WITH_NEON64
+    if constexpr (std::same_as<Lane, Lane<float, isa::neon64>>) return Batch(vsqrtq_f32(a.v));  // as with quotients
+#endif
+    return xsimd::sqrt(a.v);
+  }
   [[gnu::always_inline]] friend Lane abs(Lane a) { return a.v & magnitude(); }
   [[gnu::always_inline]] friend Lane copysign(Lane a, Lane sign) {
     return (a.v & magnitude()) | (sign.v & Batch(T(-0.0)));

@@ -447,3 +447,43 @@ TEST_CASE("functions have the values of C and NumPy at zeros, infinities and NaN
     check_nan<double>(c);
   }
 }
+
+namespace {
+
+template <class T>
+void check_exact() {
+  using Limits = std::numeric_limits<T>;
+  std::mt19937_64 random(5);
+  std::vector<T> x{T(1), Limits::infinity(), T(-0.0), T(0), T(-0.3), T(0.3), T(-0.5), T(2.5), Limits::max()};
+  std::vector<T> y{T(1e-39), T(2), T(3), Limits::infinity(), T(7), Limits::denorm_min(), T(-1), T(0.1), Limits::min()};
+  while (x.size() < 4000) x.push_back(draw<T>(x.size() % 2 == 0 ? anything : uniform(-5, 5), random));
+  while (y.size() < x.size()) y.push_back(draw<T>(y.size() % 3 == 0 ? anything : uniform(-5, 5), random));
+  const auto same = [&](std::string_view name, std::size_t row, auto expected) {
+    for (const Set* set : sets()) {
+      const std::vector<T> got = evaluate(*set, row, x, y);
+      for (std::size_t i = 0; i < x.size(); ++i) {
+        const T e = expected(x[i], y[i]);
+        if (std::isnan(e) ? std::isnan(got[i]) : got[i] == e && std::signbit(got[i]) == std::signbit(e)) continue;
+        INFO(name << ", " << set->isa << ", " << 8 * sizeof(T) << " bits, of " << x[i] << " and " << y[i] << ": "
+                  << got[i]);
+        CHECK(got[i] == e);
+        CHECK(std::signbit(got[i]) == std::signbit(e));
+        break;
+      }
+    }
+  };
+  same("divide", row_of<"divide">(), [](T a, T b) { return a / b; });
+  same("reciprocal", row_of<"reciprocal">(), [](T a, T) { return 1 / a; });
+  same("sqrt", row_of<"sqrt">(), [](T a, T) { return std::sqrt(a); });
+  same("floor", row_of<"floor">(), [](T a, T) { return std::floor(a); });
+  same("ceil", row_of<"ceil">(), [](T a, T) { return std::ceil(a); });
+  same("trunc", row_of<"trunc">(), [](T a, T) { return std::trunc(a); });
+  same("round", row_of<"round">(), [](T a, T) { return std::nearbyint(a); });
+}
+
+}  // namespace
+
+TEST_CASE("quotients, roots and integral parts have the bits of IEEE 754 on every instruction set") {
+  check_exact<float>();
+  check_exact<double>();
+}

@@ -51,18 +51,39 @@ template <class T, class I>
   constexpr T integer = static_cast<T>(std::uint64_t(1) << Format<T>::mantissa);
   return where(a < integer, (a + integer) - integer, a);
 }
+// xsimd's functions are the machine's instructions; on NEON they are not, and lose -0.
 template <class I>
-inline constexpr bool has_rounding = !std::same_as<I, isa::sse2>;
+inline constexpr bool has_rounding = !std::same_as<I, isa::sse2> && !std::same_as<I, isa::neon64>;
+#if XSIMD_WITH_NEON64
+template <class I>
+struct NeonRounding {
+  [[gnu::always_inline]] static float32x4_t round(float32x4_t x) { return vrndnq_f32(x); }
+  [[gnu::always_inline]] static float64x2_t round(float64x2_t x) { return vrndnq_f64(x); }
+  [[gnu::always_inline]] static float32x4_t trunc(float32x4_t x) { return vrndq_f32(x); }
+  [[gnu::always_inline]] static float64x2_t trunc(float64x2_t x) { return vrndq_f64(x); }
+  [[gnu::always_inline]] static float32x4_t floor(float32x4_t x) { return vrndmq_f32(x); }
+  [[gnu::always_inline]] static float64x2_t floor(float64x2_t x) { return vrndmq_f64(x); }
+  [[gnu::always_inline]] static float32x4_t ceil(float32x4_t x) { return vrndpq_f32(x); }
+  [[gnu::always_inline]] static float64x2_t ceil(float64x2_t x) { return vrndpq_f64(x); }
+};
+#endif
+template <class I>
+inline constexpr bool is_neon = std::same_as<I, isa::neon64>;
 }  // namespace math
 
 template <class T, class I>
 [[gnu::always_inline]] inline Lane<T, I> round(Lane<T, I> x) {
-  if constexpr (is_scalar_lane<T, I>)
+  if constexpr (is_scalar_lane<T, I>) {
     return std::nearbyint(x.v);
-  else if constexpr (math::has_rounding<I>)
+  } else if constexpr (math::has_rounding<I>) {
     return Lane<T, I>(xsimd::nearbyint(x.v));
-  else
+#if XSIMD_WITH_NEON64
+  } else if constexpr (math::is_neon<I>) {
+    return Lane<T, I>(typename Lane<T, I>::Batch(math::NeonRounding<I>::round(x.v)));
+#endif
+  } else {
     return copysign(math::rounded_magnitude(abs(x)), x);
+  }
 }
 template <class T, class I>
 [[gnu::always_inline]] inline Lane<T, I> trunc(Lane<T, I> x) {
@@ -70,6 +91,10 @@ template <class T, class I>
     return std::trunc(x.v);
   } else if constexpr (math::has_rounding<I>) {
     return Lane<T, I>(xsimd::trunc(x.v));
+#if XSIMD_WITH_NEON64
+  } else if constexpr (math::is_neon<I>) {
+    return Lane<T, I>(typename Lane<T, I>::Batch(math::NeonRounding<I>::trunc(x.v)));
+#endif
   } else {
     const Lane<T, I> a = abs(x), r = math::rounded_magnitude(a);
     return copysign(where(r > a, r - 1, r), x);
@@ -81,6 +106,10 @@ template <class T, class I>
     return std::floor(x.v);
   } else if constexpr (math::has_rounding<I>) {
     return Lane<T, I>(xsimd::floor(x.v));
+#if XSIMD_WITH_NEON64
+  } else if constexpr (math::is_neon<I>) {
+    return Lane<T, I>(typename Lane<T, I>::Batch(math::NeonRounding<I>::floor(x.v)));
+#endif
   } else {
     const Lane<T, I> r = round(x);
     return copysign(where(r > x, r - 1, r), x);
@@ -92,6 +121,10 @@ template <class T, class I>
     return std::ceil(x.v);
   } else if constexpr (math::has_rounding<I>) {
     return Lane<T, I>(xsimd::ceil(x.v));
+#if XSIMD_WITH_NEON64
+  } else if constexpr (math::is_neon<I>) {
+    return Lane<T, I>(typename Lane<T, I>::Batch(math::NeonRounding<I>::ceil(x.v)));
+#endif
   } else {
     const Lane<T, I> r = round(x);
     return copysign(where(r < x, r + 1, r), x);
