@@ -6,6 +6,7 @@
 
 #include "kernels/kernels.hpp"
 #include "kernels/lane.hpp"
+#include "kernels/reduction/reduce.hpp"
 
 namespace reel::kernels {
 
@@ -109,7 +110,7 @@ struct ConvolutionLoops {
       L(xsimd::haddp(rows)).store(out);
       across<Count - all>(lane + all, out + all);
     } else {
-      for (int i = 0; i < Count; ++i) out[i] = xsimd::hadd(lane[i].v);
+      for (int i = 0; i < Count; ++i) out[i] = kernels::across<Sum>(lane[i]);
     }
   }
 
