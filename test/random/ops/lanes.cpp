@@ -14,23 +14,23 @@ using reel::LaneMask;
 using reel::Tensor;
 using Strings = std::vector<std::string>;
 
+// Unqualified calls: the functions of lanes are found by their arguments alone.
+#define REEL_UNARY(name)                         \
+  {                                              \
+#name, [](const Lane& x) { return name(x); } \
+  }
 using Unary = Lane (*)(const Lane&);
 const std::map<std::string, Unary>& unary() {
   static const std::map<std::string, Unary> map = {
-      {"negative", reel::negative}, {"square", reel::square},     {"reciprocal", reel::reciprocal},
-      {"abs", reel::abs},           {"sign", reel::sign},         {"floor", reel::floor},
-      {"ceil", reel::ceil},         {"round", reel::round},       {"trunc", reel::trunc},
-      {"sqrt", reel::sqrt},         {"rsqrt", reel::rsqrt},       {"cbrt", reel::cbrt},
-      {"exp", reel::exp},           {"exp2", reel::exp2},         {"expm1", reel::expm1},
-      {"log", reel::log},           {"log2", reel::log2},         {"log10", reel::log10},
-      {"log1p", reel::log1p},       {"erf", reel::erf},           {"erfc", reel::erfc},
-      {"lgamma", reel::lgamma},     {"digamma", reel::digamma},   {"sin", reel::sin},
-      {"cos", reel::cos},           {"tan", reel::tan},           {"arcsin", reel::arcsin},
-      {"arccos", reel::arccos},     {"arctan", reel::arctan},     {"sinh", reel::sinh},
-      {"cosh", reel::cosh},         {"tanh", reel::tanh},         {"arcsinh", reel::arcsinh},
-      {"arccosh", reel::arccosh},   {"arctanh", reel::arctanh},   {"relu", reel::relu},
-      {"selu", reel::selu},         {"gelu", reel::gelu},         {"silu", reel::silu},
-      {"sigmoid", reel::sigmoid},   {"softplus", reel::softplus}, {"softsign", reel::softsign}};
+      REEL_UNARY(negative), REEL_UNARY(square),  REEL_UNARY(reciprocal), REEL_UNARY(abs),     REEL_UNARY(sign),
+      REEL_UNARY(floor),    REEL_UNARY(ceil),    REEL_UNARY(round),      REEL_UNARY(trunc),   REEL_UNARY(sqrt),
+      REEL_UNARY(rsqrt),    REEL_UNARY(cbrt),    REEL_UNARY(exp),        REEL_UNARY(exp2),    REEL_UNARY(expm1),
+      REEL_UNARY(log),      REEL_UNARY(log2),    REEL_UNARY(log10),      REEL_UNARY(log1p),   REEL_UNARY(erf),
+      REEL_UNARY(erfc),     REEL_UNARY(lgamma),  REEL_UNARY(digamma),    REEL_UNARY(sin),     REEL_UNARY(cos),
+      REEL_UNARY(tan),      REEL_UNARY(arcsin),  REEL_UNARY(arccos),     REEL_UNARY(arctan),  REEL_UNARY(sinh),
+      REEL_UNARY(cosh),     REEL_UNARY(tanh),    REEL_UNARY(arcsinh),    REEL_UNARY(arccosh), REEL_UNARY(arctanh),
+      REEL_UNARY(relu),     REEL_UNARY(selu),    REEL_UNARY(gelu),       REEL_UNARY(silu),    REEL_UNARY(sigmoid),
+      REEL_UNARY(softplus), REEL_UNARY(softsign)};
   return map;
 }
 
@@ -40,10 +40,10 @@ Lane with(const F& f, const Lane* x, double a, const Lane* y, double b) {
   if (x && y) return f(*x, *y);
   return x ? f(*x, b) : f(a, *y);
 }
-#define REEL_BINARY(name)                                                                                           \
-  {                                                                                                                 \
-#name, [](const Lane* x, double a, const Lane* y,                                                               \
-              double b) { return with([](const auto& p, const auto& q) { return reel::name(p, q); }, x, a, y, b); } \
+#define REEL_BINARY(name)                                                                                     \
+  {                                                                                                           \
+#name, [](const Lane* x, double a, const Lane* y,                                                         \
+              double b) { return with([](const auto& p, const auto& q) { return name(p, q); }, x, a, y, b); } \
   }
 using Binary = Lane (*)(const Lane*, double, const Lane*, double);
 const std::map<std::string, Binary>& binary() {
@@ -66,9 +66,9 @@ const std::map<std::string, Binary>& binary() {
                                                     REEL_BINARY(polygamma)};
   return map;
 }
-#define REEL_TEST(name)                                                  \
-  {                                                                      \
-#name, [](const Lane& x, const Lane& y) { return reel::name(x, y); } \
+#define REEL_TEST(name)                                            \
+  {                                                                \
+#name, [](const Lane& x, const Lane& y) { return name(x, y); } \
   }
 using Test = LaneMask (*)(const Lane&, const Lane&);
 const std::map<std::string, Test>& tests() {
@@ -102,28 +102,26 @@ std::vector<Lane> run_lanes(const Program& body, const std::vector<Lane>& given)
       masks[at] = t->second(*lane(0), *lane(1));
     } else if (name == "clip") {
       if (lane(1) && lane(2))
-        lanes[at] = reel::clip(*lane(0), *lane(1), *lane(2));
+        lanes[at] = clip(*lane(0), *lane(1), *lane(2));
       else
-        lanes[at] = lane(1)   ? reel::clip(*lane(0), *lane(1), number(2))
-                    : lane(2) ? reel::clip(*lane(0), number(1), *lane(2))
-                              : reel::clip(*lane(0), number(1), number(2));
+        lanes[at] = lane(1)   ? clip(*lane(0), *lane(1), number(2))
+                    : lane(2) ? clip(*lane(0), number(1), *lane(2))
+                              : clip(*lane(0), number(1), number(2));
     } else if (name == "where") {
       const auto operand = [&](std::size_t i) {
         return lane(i) ? reel::detail::LaneOperand(*lane(i)) : reel::detail::LaneOperand(number(i));
       };
-      lanes[at] = reel::where(mask(0), operand(1), operand(2));
+      lanes[at] = where(mask(0), operand(1), operand(2));
     } else if (name == "logical_and") {
-      masks[at] = reel::logical_and(mask(0), mask(1));
+      masks[at] = logical_and(mask(0), mask(1));
     } else if (name == "logical_or") {
-      masks[at] = reel::logical_or(mask(0), mask(1));
+      masks[at] = logical_or(mask(0), mask(1));
     } else if (name == "logical_xor") {
-      masks[at] = reel::logical_xor(mask(0), mask(1));
+      masks[at] = logical_xor(mask(0), mask(1));
     } else if (name == "logical_not") {
-      masks[at] = reel::logical_not(mask(0));
+      masks[at] = logical_not(mask(0));
     } else {
-      masks[at] = name == "isnan"   ? reel::isnan(*lane(0))
-                  : name == "isinf" ? reel::isinf(*lane(0))
-                                    : reel::isfinite(*lane(0));
+      masks[at] = name == "isnan" ? isnan(*lane(0)) : name == "isinf" ? isinf(*lane(0)) : isfinite(*lane(0));
     }
   }
   std::vector<Lane> out;
