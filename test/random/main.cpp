@@ -142,6 +142,10 @@ int run(const Settings& settings) {
       report(current, p, plan, o.message, settings.shrink);
     }
     if (settings.only) return failed != 0;
+    if (programs % 10000 == 9999) {
+      std::printf("%lld programs after %.0f s\n", static_cast<long long>(programs + 1), seconds());
+      std::fflush(stdout);
+    }
   }
   std::printf("%lld programs in %.1f s, %lld skipped, %d failed\n", static_cast<long long>(programs), seconds(),
               static_cast<long long>(skipped), failed);

@@ -151,6 +151,8 @@ Series pow(const Series& x, Real p) {
 
 // psi_n(x) = psi_n(x + 1) - (-1)^n n! / x^(n + 1) up to x > 30, there Bernoulli's asymptotic series.
 Real polygamma(int n, Real x) {
+  // Far out the recurrence does not end, at the poles it says nothing.
+  if (!(x > -20) || (x < 0.05L && std::fabs(x - std::round(x)) < 0.05L)) throw Ambiguous();
   static const Real bernoulli[] = {1.0L / 6,       -1.0L / 30, 1.0L / 42,      -1.0L / 30,     5.0L / 66,
                                    -691.0L / 2730, 7.0L / 6,   -3617.0L / 510, 43867.0L / 798, -174611.0L / 330};
   Real factorial = 1;
