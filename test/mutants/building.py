@@ -43,6 +43,7 @@ inline bool on(int n) {
 READ = ["-fmax-errors=0", "-fno-diagnostics-show-caret", "-fdiagnostics-color=never"]
 LOCATION = re.compile(r"^(.*?):(\d+):(\d+): +(.*)")
 INCLUDE = re.compile(r"^#include .*$", re.M)
+SITE = re.compile(r"(if \(!)?reel_mutants::on\((\d+)\)")
 MOST_ROUNDS = 12
 JOBS = 2
 KERNELS = "lib/kernels/reel_kernels_scalar"  # the instruction set whose kernels have the mutants of the table
@@ -55,6 +56,16 @@ def write(path, text):
         path.write_bytes(text)
         return True
     return False
+
+
+def end_of(text, at):
+    """Where the bracket that is open at this place is closed, or the end of the line."""
+    depth = 0
+    for i in range(at, len(text)):
+        depth += (text[i] == "(") - (text[i] == ")")
+        if depth < 0:
+            return i
+    return len(text)
 
 
 class Build:
@@ -174,13 +185,15 @@ class Build:
             if not lines or "reel_mutant.hpp" not in lines[0]:
                 continue
             text = lines[line + 1]
-            sites = [(f.start() + 1, int(f[1])) for f in re.finditer(r"reel_mutants::on\((\d+)\)", text)]
-            if not sites:
+            chosen = [(f.start(), int(f[2])) for f in SITE.finditer(text) if not f[1]]
+            chosen = chosen or [(f.start(), int(f[2])) for f in SITE.finditer(text)]  # statements hardly ever fail
+            if not chosen:
                 continue
             if whole_line:
-                return {n for _, n in sites}
-            before = [n for at, n in sites if at <= column]
-            return {before[-1] if before else sites[0][1]}
+                return {n for _, n in chosen}
+            around = [n for at, n in chosen if at < column <= end_of(text, at)]
+            behind = [n for at, n in chosen if at >= column]
+            return {around[-1] if around else behind[0] if behind else chosen[-1][1]}
         return set()
 
     def compile_one(self, command):

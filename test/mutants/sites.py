@@ -420,6 +420,9 @@ class Operators:
     def declares(self, begin):
         """Whether the name at `begin` is what a declaration declares."""
         before = self.tokens[begin - 1]
+        opener = self.code.parent[begin]
+        if opener is not None and self.tokens[opener].text == "[" and self.tokens[opener - 1].text in ("auto", "&"):
+            return True  # a structured binding
         if before.kind == "name" and before.text not in BOUNDARY_WORDS and before.text != "not":
             return True
         return before.text in ("&", "*", "&&") and not before.before or \
@@ -522,7 +525,9 @@ class Operators:
         head = list(self.code._top_level(i, assigned))
         declares = any(self.tokens[a].kind == "name" and self.tokens[a + 1].kind == "name" for a in head[:-1]) or \
             any(self.tokens[a].text in ("&", "*", ">") and self.tokens[a + 1].kind == "name" and
-                self.tokens[a + 1].before for a in head[:-1] if a + 1 < assigned)
+                self.tokens[a + 1].before for a in head[:-1] if a + 1 < assigned) or \
+            any(self.tokens[a].text == "<" and self.tokens[self.code.match[a] + 1].kind == "name" for a in head
+                if a in self.code.match)
         if declares or (assigned == end and self.tokens[end - 1].text not in (")", "++", "--") and
                         self.tokens[i].text not in ("++", "--")):
             return
