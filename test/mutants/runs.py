@@ -1,5 +1,6 @@
 """Runs the tests against mutants. Every unit of tests is run once without a mutant to see which sites it reaches and how
-long it takes; a mutant then meets the units that reach it, those first that killed its neighbours, then the fastest.
+long it takes; a mutant then meets the units that reach it, those first that killed its neighbours, then the fastest and
+those that reach little else.
 """
 import collections
 import concurrent.futures
@@ -110,12 +111,12 @@ class Runs:
         key = self.numbers[number]
         with self.lock:
             kills = self.kills[self.near(key)].copy()
-        units = sorted(self.reaching[number], key=lambda u: (-kills[u["number"]], u["seconds"]))
+        units = sorted(self.reaching[number], key=lambda u: (-kills[u["number"]], len(u["sites"]) * u["seconds"]))
         by_op = [u for u in units if u["op"]]
         by_name = [u for u in units if not u["op"]]
         if not units:
             return "not reached", None
-        first = sorted(by_op[:ALONE] + by_name[:ALONE], key=lambda u: (-kills[u["number"]], not u["op"], u["seconds"]))
+        first = [u for u in units if u in by_op[:ALONE] or u in by_name[:ALONE]]
         for unit in first:
             status = self.call(unit["names"], unit["op"], number, 10 + 20 * unit["seconds"])
             if status != 0:
