@@ -168,8 +168,11 @@ void push(const tape::Record& record, std::span<const Tensor> dx, std::span<Tens
   const Shape shape = record.output_shape();
   evaluate(
       record, derivative, dx, shape, [&](std::size_t) { return Place{detail::empty(record.output_dtype(), shape)}; },
-      [&](std::size_t k, Kind, Tensor result) {
-        if (result.defined()) dy[k] = result.shape() == shape ? std::move(result) : broadcast_to(result, shape);
+      [&](std::size_t k, Kind kind, Tensor result) {
+        if (result.defined())
+          dy[k] = result.shape() == shape ? std::move(result) : broadcast_to(result, shape);
+        else if (kind == Kind::zero)
+          dy[k] = zeros(shape, record.output_dtype(k));
       });
 }
 
