@@ -61,13 +61,14 @@ const VSpace& default_space() noexcept { return default_hooks.space; }
 
 Pass::Pass(Tape& t, const VSpace* space, AggregationMethod method)
     : tape_(t), space_(space ? *space : default_space()), sums_(space, space_, method), method_(name_of(method)) {
-  ++tape_.replaying;
   flags_.resize(t.slots.size());
   cells_.resize(t.slots.size());
   end_ = t.entries.end();
   if (tape::watching() & tape::watch_lines) [[unlikely]]
     lines_ = std::make_unique<tape::ReplayLines>(t);
 }
+
+bool Pass::blank() const { return std::all_of(cells_.begin(), cells_.end(), GradientAccess::blank) && sums_.idle(); }
 
 void Pass::forwards() {
   std::uint8_t* flags = flags_.data();
@@ -141,8 +142,7 @@ void Pass::pass_on_reason(const Entry& e) {
 
 [[gnu::noinline]] void Pass::make_room(const Entry& e) {
   wanted_.resize(std::max<std::size_t>(wanted_.size(), e.inputs));
-  dx_.resize(std::max<std::size_t>(dx_.size(), e.inputs));
-  g_.resize(std::max<std::size_t>({g_.size(), e.outputs, 1}));  // a plain call asks for no more
+  dx_.grow(e.inputs);
 }
 
 [[gnu::noinline]] bool Pass::pull_slices(const tape::Record& record, const Entry& e) {
@@ -156,18 +156,17 @@ void Pass::pass_on_reason(const Entry& e) {
 }
 
 // What a rule gets for an output that has slices, or nothing.
-[[gnu::noinline]] void Pass::densify(const tape::Record& record, const Entry& e, std::uint32_t k) {
+[[gnu::noinline]] Tensor Pass::densified(const tape::Record& record, const Entry& e, std::uint32_t k) {
   const std::uint32_t s = e.output(k);
-  if (cells_[s] && !(flags_[s] & stopped))
-    g_[k] = cells_[s].dense();
-  else if (!e.rule->accepts_none && is_differentiable(record.output_dtype(k)))
-    g_[k] = space_.zeros(record.led(record.output_shape(k)), record.output_dtype(k));
+  if (cells_[s] && !(flags_[s] & stopped)) return cells_[s].dense();
+  if (e.rule->accepts_none || !is_differentiable(record.output_dtype(k))) return {};
+  return space_.zeros(record.led(record.output_shape(k)), record.output_dtype(k));
 }
 
 // A rule gave something for an input that asked for nothing, or nothing to one that did.
-[[gnu::noinline]] void Pass::drop(const tape::Record& record, const Entry& e, std::uint32_t i) {
-  if (record.wanted(i)) cuts_.emplace(e.input(i), Reason{dx_[i].reason(), e.rule->name, index_, record.site()});
-  dx_[i] = {};
+[[gnu::noinline]] void Pass::note_none(const tape::Record& record, const Entry& e, std::uint32_t i,
+                                       const Gradient& none) {
+  if (record.wanted(i)) cuts_.emplace(e.input(i), Reason{none.reason(), e.rule->name, index_, record.site()});
 }
 
 // Of the sums for the inputs of an entry.
@@ -190,7 +189,7 @@ struct Pass::Owner {
 template <bool Plain>
 [[gnu::always_inline]] inline void Pass::call(const Entry& e) {
   const std::uint32_t inputs = e.inputs, outputs = Plain ? 1 : e.outputs;
-  if (inputs > dx_.size() || (!Plain && outputs > g_.size())) [[unlikely]]
+  if (inputs > dx_.size()) [[unlikely]]
     make_room(e);
   static_assert(sizeof(bool) == sizeof(char));
   bool* wanted = reinterpret_cast<bool*>(wanted_.data());
@@ -204,12 +203,12 @@ template <bool Plain>
       finish_slot(e.output(k));
   }
   if (any && (Plain || !(e.rule->slices && pull_slices(record, e)))) {
-    Tensor* g = g_.data();
+    detail::ShortList<Tensor, Plain ? 1 : 4> g(outputs);
     for (std::uint32_t k = 0; k < outputs; ++k) {
       const std::uint32_t s = e.output(k);
       Gradient& cell = cells_[s];
       if (!cell || cell.is_slices() || flags_[s] & stopped) [[unlikely]]
-        densify(record, e, k);
+        g[k] = densified(record, e, k);
       else if (flags_[s] & requested) [[unlikely]]
         g[k] = GradientAccess::value(cell);
       else  // the last reader of a cell takes it, so that a rule may write into it
@@ -218,22 +217,20 @@ template <bool Plain>
     Owner owner{*this, e};
     if constexpr (Plain) {
       if (sums_.in_place()) record.offer_sums(&Owner::take, &owner);
-      e.rule->vjp(record, {g, 1}, {dx_.data(), inputs});
+      e.rule->vjp(record, g, dx_.blank(inputs));
     } else if (const Override* replaced = find_override(e.rule->name); batch_ && (!e.rule->batched || replaced)) {
-      pull_each({tape_, e, wanted}, e, replaced);
+      pull_each({tape_, e, wanted}, e, replaced, g, dx_.blank(inputs));
     } else {
       if (!replaced && sums_.in_place() && !lines_ && !tape::watching()) record.offer_sums(&Owner::take, &owner);
-      pull(record, e, replaced, {g, outputs}, {dx_.data(), inputs});
+      pull(record, e, replaced, g, dx_.blank(inputs));
     }
     for (std::uint32_t i = 0; i < inputs; ++i) {
-      Gradient& d = dx_[i];
+      Gradient d = dx_.take(i);
       if (wanted[i] && d) [[likely]]
         Plain ? add(cells_[e.input(i)], std::move(d)) : add_to(e.input(i), std::move(d));
       else if (wanted[i] || !GradientAccess::blank(d)) [[unlikely]]
-        drop(record, e, i);
+        note_none(record, e, i, d);
     }
-    for (std::uint32_t k = 0; k < outputs; ++k)
-      if (g[k].defined()) g[k] = {};
   }
   // What the entry has used is dropped.
   for (std::uint32_t k = 0; k < outputs; ++k)
@@ -242,18 +239,21 @@ template <bool Plain>
 }
 [[gnu::noinline]] void Pass::call_any(const Entry& e) { call<false>(e); }
 
-[[gnu::noinline]] void Pass::pull_each(const tape::Record& record, const Entry& e, const Override* replaced) {
+[[gnu::noinline]] void Pass::pull_each(const tape::Record& record, const Entry& e, const Override* replaced,
+                                       std::span<const Tensor> g, std::span<Gradient> dx) {
   std::vector<Gradients> rows(e.inputs);
-  std::vector<Tensor> g(e.outputs);
-  Gradients dx(e.inputs);
+  RuleResults row;
+  row.grow(e.inputs);
   for (std::int64_t b = 0; b < batch_; ++b) {
-    for (std::size_t k = 0; k < g.size(); ++k) g[k] = g_[k].defined() ? g_[k][b] : Tensor();
-    pull(record, e, replaced, g, dx);
+    std::vector<Tensor> of_row(e.outputs);
+    for (std::size_t k = 0; k < of_row.size(); ++k)
+      if (g[k].defined()) of_row[k] = g[k][b];
+    pull(record, e, replaced, of_row, row.blank(e.inputs));
     for (std::size_t i = 0; i < dx.size(); ++i)
-      if (record.wanted(i)) rows[i].push_back(std::exchange(dx[i], {}));
+      if (Gradient d = row.take(i); record.wanted(i)) rows[i].push_back(std::move(d));
   }
   for (std::size_t i = 0; i < dx.size(); ++i)
-    if (record.wanted(i)) dx_[i] = stacked(rows[i], record.shape(i), record.dtype(i));
+    if (record.wanted(i)) dx[i] = stacked(rows[i], record.shape(i), record.dtype(i));
 }
 
 void Pass::backwards(bool use_up, std::int64_t batch, tape::Units units) {

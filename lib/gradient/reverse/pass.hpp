@@ -9,6 +9,8 @@
 // A batched sweep carries the cotangents of many rows of a Jacobian at once, as a leading axis of every cell. A rule
 // that does not take such cotangents is called once for each, and its results are stacked: for that entry alone.
 #pragma once
+#include <algorithm>
+#include <cassert>
 #include <memory>
 #include <unordered_map>
 
@@ -16,6 +18,25 @@
 #include "gradient/reverse/sums.hpp"
 
 namespace reel::autodiff {
+
+/// Where a rule puts the cotangents of an entry's inputs. They are read by taking them, so that every rule finds blank
+/// storage: an input that a rule leaves out cannot inherit what the rule before it gave.
+class RuleResults {
+ public:
+  std::size_t size() const noexcept { return list_.size(); }
+  void grow(std::size_t size) {
+    if (list_.size() < size) list_.resize(size);
+  }
+  /// For a rule to write to; grow first.
+  std::span<Gradient> blank(std::size_t count) noexcept {
+    assert(std::all_of(list_.begin(), list_.end(), GradientAccess::blank));
+    return {list_.data(), count};
+  }
+  Gradient take(std::size_t i) noexcept { return std::move(list_[i]); }
+
+ private:
+  Gradients list_;
+};
 
 enum Flag : std::uint8_t { fed = 1, stopped = 2, requested = 4 };
 
@@ -28,7 +49,9 @@ class Pass {
   Pass(tape::Tape& t, const VSpace* space, AggregationMethod method);
   Pass(const Pass&) = delete;
   Pass& operator=(const Pass&) = delete;
-  ~Pass() { --tape_.replaying; }
+
+  /// Whether no cotangent is left from a run before.
+  bool blank() const;
 
   bool is_fed(std::uint32_t slot) const { return flags_[slot] & fed; }
   void flag(std::uint32_t slot, Flag f) { flags_[slot] = static_cast<std::uint8_t>(flags_[slot] | f); }
@@ -82,15 +105,16 @@ class Pass {
 
   void make_room(const tape::Entry& e);
   bool pull_slices(const tape::Record& record, const tape::Entry& e);
-  void densify(const tape::Record& record, const tape::Entry& e, std::uint32_t k);
-  void drop(const tape::Record& record, const tape::Entry& e, std::uint32_t i);
+  Tensor densified(const tape::Record& record, const tape::Entry& e, std::uint32_t k);
+  void note_none(const tape::Record& record, const tape::Entry& e, std::uint32_t i, const Gradient& none);
 
   // The rule, or what replaces it.
   void pull(const tape::Record& record, const tape::Entry& e, const Override* replaced, std::span<const Tensor> g,
             std::span<Gradient> dx);
 
   // The same for each cotangent of a batch.
-  void pull_each(const tape::Record& record, const tape::Entry& e, const Override* replaced);
+  void pull_each(const tape::Record& record, const tape::Entry& e, const Override* replaced, std::span<const Tensor> g,
+                 std::span<Gradient> dx);
 
   tape::Tape& tape_;
   const VSpace& space_;
@@ -104,8 +128,7 @@ class Pass {
   tape::Units units_;
   // Of the entry at hand; no shorter than those before it needed.
   detail::List<char> wanted_;
-  detail::List<Tensor> g_;
-  Gradients dx_;
+  RuleResults dx_;
   std::int64_t index_ = 0;  // of the entry on the tape
   std::unordered_map<std::uint32_t, Reason> cuts_;
   std::unique_ptr<tape::ReplayLines> lines_;  // while tracing

@@ -108,6 +108,7 @@ class Replay {
   // The gradients of the targets for cotangents g; with a batch, both have it as a leading axis, and g may be units.
   Gradients run(std::span<const Target> targets, Gradients g, bool use_up, std::int64_t batch = 0,
                 tape::Units units = {}) {
+    assert(pass_.blank());
     Gradients result(sources_.size());
     for (std::size_t i = 0; i < targets.size(); ++i) {
       if (const std::uint32_t slot = slot_of(tape_, targets[i]); slot != no_slot) {

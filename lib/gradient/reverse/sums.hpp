@@ -32,6 +32,8 @@ class Sums {
   }
   /// Whether a cell is the sum of its dense terms at any time.
   bool in_place() const noexcept { return method_ == AggregationMethod::accumulate_n && !custom_; }
+  /// Whether no terms wait.
+  bool idle() const noexcept { return waiting_.empty(); }
   /// Before a cell is read: makes it the sum of its terms.
   void finish(Gradient& cell) {
     if (!waiting_.empty()) join(cell);
