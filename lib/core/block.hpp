@@ -1,14 +1,28 @@
 // The memory block behind a Tensor: one 64-byte header, then extents, strides and (unless it is a view) the data.
-// Everything in it but the reference count is fixed once the tensor is handed out.
+// Everything in it but the reference count and free marks is fixed once the tensor is handed out.
 #pragma once
 #include <reel/tensor.hpp>
 
 namespace reel::detail {
 
-/// Where a tape keeps what it knows of a tensor; tape 0 is none. Written before the tensor is handed out, never after;
-/// a slot counts only if it still holds the tensor's id.
-struct Mark {
+/// Where a tape keeps what it knows of a tensor; tape 0 is none. The library writes marks before it hands a tensor out.
+/// Only the outputs of a user's op may be held by other threads when they are marked: those marks are claimed, each
+/// once, and a mark is read through on(). A slot counts only if it still holds the tensor's id.
+struct alignas(8) Mark {
   std::uint32_t tape = 0, slot = 0;
+  /// Whether it is the mark of this tape, which is the calling thread's: then the slot may be read.
+  bool on(std::uint32_t serial) const noexcept { return __atomic_load_n(&tape, __ATOMIC_RELAXED) == serial; }
+  /// Takes the mark if it is free; of a block that nobody else can reach yet.
+  bool set(Mark to) noexcept {
+    if (tape) return false;
+    *this = to;
+    return true;
+  }
+  /// The same of a block that other threads may hold.
+  bool claim(Mark to) noexcept {
+    Mark none;
+    return __atomic_compare_exchange(this, &none, &to, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+  }
 };
 inline constexpr int marks_per_block = 2;
 
@@ -53,6 +67,10 @@ inline void release_saved(Block* b, std::uint64_t count = 1) noexcept {
   if (__atomic_load_n(&b->references, __ATOMIC_ACQUIRE) == all ||
       __atomic_fetch_sub(&b->references, all, __ATOMIC_ACQ_REL) == all)
     destroy(b);
+}
+/// Whether a single handle holds the block, and no tape.
+inline bool held_once(const Block* b) noexcept {
+  return __atomic_load_n(&b->references, __ATOMIC_ACQUIRE) == one_handle;
 }
 /// How many hold the block: handles, views, and saved values of tapes.
 inline std::uint32_t owners(const Block* b) noexcept {
@@ -152,8 +170,7 @@ T* mutable_data(const Tensor& x) noexcept {
 }
 /// Whether the block may be written again for a result: one handle, own data, no tape.
 inline bool reusable(const Block* b) noexcept {
-  return __atomic_load_n(&b->references, __ATOMIC_ACQUIRE) == one_handle &&
-         (b->flags & (contiguous_flag | view_flag | borrowed_flag | shared_flag)) == contiguous_flag;
+  return held_once(b) && (b->flags & (contiguous_flag | view_flag | borrowed_flag | shared_flag)) == contiguous_flag;
 }
 /// Makes the handle's block a new tensor: fresh id, no marks. Only for a reusable block.
 void renew(Block* b);

@@ -1,8 +1,6 @@
 // A sentinel at the bottom of the stack keeps tape::active() true, so that every op reports.
 #include "tape/capture.hpp"
 
-#include <algorithm>
-
 #include "tape/tape.hpp"
 
 namespace reel::tape {
@@ -61,7 +59,7 @@ std::vector<Variable> Capture::variables() const {
 
 void Capture::note_constant(const Variable& v, const Tensor& value) {
   for (Capture* c = this; c; c = c->below_)
-    if (std::find(c->constants_.begin(), c->constants_.end(), v) == c->constants_.end()) {
+    if (c->known_constants_.insert(v.id()).second) {
       c->constant_values_.push_back(value);
       c->constants_.push_back(v);
     }

@@ -58,8 +58,9 @@ class Capture {
   std::vector<Tensor> tensors_;
   std::map<std::uint64_t, Variable> variables_;  // by id
   std::vector<Variable> constants_;
-  std::vector<Tensor> constant_values_;  // of constants_
-  std::set<std::uint64_t> known_;        // ids of captured tensors, and of values read of variables
+  std::vector<Tensor> constant_values_;      // of constants_
+  std::set<std::uint64_t> known_constants_;  // ids of constants_
+  std::set<std::uint64_t> known_;            // ids of captured tensors, and of values read of variables
 };
 
 }  // namespace reel::tape

@@ -5,6 +5,7 @@
 // accumulator and what is inside it do not see them, so no tangent is ever taken for another's, and a tape inside keeps
 // nothing of them. The outermost accumulator takes its step first, so that the inner ones' tangents find theirs.
 #include <algorithm>
+#include <cassert>
 #include <vector>
 
 #include "core/fail.hpp"
@@ -90,8 +91,9 @@ void advance(Tape& t) {
   detail::ShortList<char, 16> wanted(e.inputs);
   for (std::uint32_t i = 0; i < e.inputs; ++i)
     if (const std::uint32_t s = e.input(i); s != no_slot) {
+      assert(t.tangents[s].defined());  // what has no tangent has no slot
       dx[i] = t.tangents[s];
-      wanted[i] = dx[i].defined();
+      wanted[i] = true;
     }
   if (!e.rule->jvp) fail<NotDifferentiable>(e.rule->name, "it has no jvp: forward mode cannot pass it");
   const Record record(t, e, reinterpret_cast<const bool*>(wanted.data()));
@@ -102,8 +104,7 @@ void advance(Tape& t) {
       observe_jvp(record, dx, dy);
   }
   for (std::uint32_t k = 0; k < e.outputs; ++k) {
-    if (!dy[k].defined()) continue;
-    if (e.rule->user) check_fits(*e.rule, record, k, dy[k]);
+    if (dy[k].defined() && e.rule->user) check_fits(*e.rule, record, k, dy[k]);
     t.tangents[e.output(k)] = std::move(dy[k]);
   }
 }

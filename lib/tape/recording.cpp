@@ -51,12 +51,9 @@ struct Call {
   std::span<const std::int64_t> attributes;
   const Site* site = nullptr;  // where it was called, null while nothing looks on
 
-  static void mark(Tape& t, detail::Block* output, std::uint32_t slot) noexcept {
+  void mark(Tape& t, detail::Block* output, std::uint32_t slot) const noexcept {
     for (detail::Mark& m : output->marks)
-      if (m.tape == 0) {
-        m = {t.serial, slot};
-        return;
-      }
+      if (rule.user ? m.claim({t.serial, slot}) : m.set({t.serial, slot})) return;
     t.by_id.set(output->id, slot);
   }
   std::size_t kept() const noexcept { return saved.size(); }
@@ -206,7 +203,7 @@ template <class C>
     Slot& slot = t.slots[at];
     slot.id = b->id;
     slot.meta = c.outputs.size() == 1 ? t.last_meta : t.intern(b->dtype, b->extents(), b->rank);
-    slot.dead = slot.source = slot.root = false;
+    slot.dead = slot.source = slot.root = slot.variable = false;
     slot.site = 0;
     *slots++ = at;
     c.mark(t, b, at);
@@ -221,6 +218,38 @@ template <class C>
   ++t.seen;
 }
 
+constexpr int most_marked = 16;
+
+// The accumulators that follow the op. A user's jvp may stop or destroy one while it waits: it is not freed before.
+class Forward {
+ public:
+  Forward() = default;
+  Forward(const Forward&) = delete;
+  Forward& operator=(const Forward&) = delete;
+  ~Forward() {
+    while (count_) end_replay(*tapes_[--count_]);
+  }
+  bool empty() const noexcept { return count_ == 0; }
+  void add(Tape& t, const Inputs& inputs) noexcept {
+    ++t.replaying;
+    inputs_[count_] = inputs;
+    tapes_[count_++] = &t;
+  }
+  /// The outermost first.
+  void advance(const Call& call) {
+    for (int i = count_; i-- > 0;) {
+      if (tapes_[i]->place.load() != Tape::Place::on_stack) continue;
+      publish(*tapes_[i], call, inputs_[i]);
+      tape::advance(*tapes_[i]);
+    }
+  }
+
+ private:
+  Tape* tapes_[most_marked];
+  Inputs inputs_[most_marked];
+  int count_ = 0;
+};
+
 // With tapes inside one another, accumulators, captures, or something that looks on.
 [[gnu::noinline]] void record_on_all(Call call) {
   Site site;
@@ -229,7 +258,6 @@ template <class C>
     site = here();
     call.site = &site;
   }
-  constexpr int most_marked = 16;
   Tape* wants[most_marked];
   Inputs inputs[most_marked];
   int count = 0;
@@ -253,19 +281,15 @@ template <class C>
       wants[count++] = t;
     }
   }
-  bool forward = false;
+  Forward forward;
   for (int i = 0; i < count; ++i) {
     if (wants[i]->kind == Tape::Kind::reverse)
       publish(*wants[i], call, inputs[i]);
-    else
-      forward = true;
+    else if (wants[i]->kind == Tape::Kind::forward)  // what stands for a Capture keeps nothing
+      forward.add(*wants[i], inputs[i]);
   }
-  if (forward) [[unlikely]]
-    for (int i = count; i-- > 0;)  // the outermost first
-      if (wants[i]->kind == Tape::Kind::forward) {
-        publish(*wants[i], call, inputs[i]);
-        advance(*wants[i]);
-      }
+  if (!forward.empty()) [[unlikely]]
+    forward.advance(call);
   if (call.site && count && watching() & watch_lines) [[unlikely]]
     trace_recorded(call.rule.name, call.inputs, call.outputs);
 }

@@ -120,12 +120,12 @@ const Meta* Tape::look_up(DType dtype, const std::int64_t* extents, int rank) {
   return m;
 }
 
-std::uint32_t Tape::add_source(std::uint64_t id, DType dtype, const Shape& shape) {
+std::uint32_t Tape::add_source(std::uint64_t id, DType dtype, const Shape& shape, bool variable) {
   by_id.reserve(1);
   const Meta* meta = intern(dtype, shape.data(), shape.rank());
   slots.reserve(slots.size() + 1);
   const auto slot = static_cast<std::uint32_t>(slots.size());
-  slots.add() = {.id = id, .meta = meta, .source = true, .root = true};
+  slots.add() = {.id = id, .meta = meta, .source = true, .root = true, .variable = variable};
   ++roots;
   by_id.set(id, slot);
   return slot;
@@ -256,8 +256,8 @@ void watch(Tape& t, const Tensor& x) {
 
 void watch(Tape& t, const Variable& v, DType dtype, const Shape& shape) {
   if (t.by_id.find(v.id()) != no_slot) return;
-  t.variables.reserve(t.variables.size() + 1);
-  const std::uint32_t slot = t.add_source(v.id(), dtype, shape);
+  if (t.variables.size() == t.variables.capacity()) t.variables.reserve(2 * t.variables.size() + 8);
+  const std::uint32_t slot = t.add_source(v.id(), dtype, shape, true);
   t.variables.emplace_back(v, slot);
 }
 void watch(Tape& t, const Variable& v) { watch(t, v, v.dtype(), v.shape()); }

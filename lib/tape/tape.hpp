@@ -41,6 +41,7 @@ struct Slot {
   bool dead = false;       // the tensor is gone
   bool source = false;     // watched: kept by sweeps
   bool root = false;       // no entry made it: all else is computed from roots
+  bool variable = false;   // of a variable: the ids of the values that were read lead to it, too
   std::uint32_t site = 0;  // of the op that made it, in the tape's sites
 };
 
@@ -265,11 +266,11 @@ struct Tape : detail::TapeState {
   /// The slot of x, no_slot if it is not followed.
   std::uint32_t find(const detail::Block* x) const noexcept {
     for (const detail::Mark& m : x->marks)
-      if (m.tape == serial && m.slot < slots.size() && slots[m.slot].id == x->id) return m.slot;
+      if (m.on(serial) && m.slot < slots.size() && slots[m.slot].id == x->id) return m.slot;
     const std::uint32_t s = by_id.find(x->id);
     if (s == no_slot) return s;
-    // A swept output may have left its id behind; a variable's slot has many ids, and one of its own.
-    return slots[s].id == x->id || detail::thread_of(slots[s].id) == 0 ? s : no_slot;
+    // A slot that was given up leaves its id behind.
+    return slots[s].id == x->id || slots[s].variable ? s : no_slot;
   }
   const Meta* intern(DType dtype, const std::int64_t* extents, int rank) {
     if (const Meta* m = last_meta; m && m->dtype == dtype && m->rank == rank) {
@@ -281,7 +282,7 @@ struct Tape : detail::TapeState {
   }
   const Meta* look_up(DType dtype, const std::int64_t* extents, int rank);
   void drop_metas() noexcept;
-  std::uint32_t add_source(std::uint64_t id, DType dtype, const Shape& shape);
+  std::uint32_t add_source(std::uint64_t id, DType dtype, const Shape& shape, bool variable = false);
   void clear() noexcept;
   ~Tape() {
     clear();
@@ -317,15 +318,17 @@ inline RuleScope::RuleScope(const Tape& t, const Entry& e) : entered_(watching()
 Tape* make_tape(const TapeOptions& options, Tape::Kind kind = Tape::Kind::reverse);
 void free_tape(Tape* tape) noexcept;
 void push(Tape* tape);
+/// Frees a tape that its owner gave up while it was replayed.
+inline void end_replay(Tape& tape) noexcept {
+  if (--tape.replaying == 0 && tape.orphan) free_tape(&tape);
+}
 /// While it lives its tape is replayed, and is not freed: a gradient function may destroy it.
 class Replaying {
  public:
   explicit Replaying(Tape& tape) noexcept : tape_(tape) { ++tape_.replaying; }
   Replaying(const Replaying&) = delete;
   Replaying& operator=(const Replaying&) = delete;
-  ~Replaying() {
-    if (--tape_.replaying == 0 && tape_.orphan) free_tape(&tape_);
-  }
+  ~Replaying() { end_replay(tape_); }
 
  private:
   Tape& tape_;

@@ -1,6 +1,7 @@
 // Variable: a counted state with a lock around its value. A read under a tape gives that tape an alias from the
 // value's id to the variable; a value that someone read before gets a fresh id first, so that the old handle stays
 // what it was: unwatched.
+#include <algorithm>
 #include <atomic>
 #include <ostream>
 #include <thread>
@@ -87,14 +88,18 @@ std::uint64_t Variable::id() const noexcept { return state_->id; }
 
 FrozenReads::FrozenReads(std::span<const Variable> variables, std::span<const Tensor> values)
     : below_(detail::thread_state().frozen) {
+  values_.reserve(variables.size());
   for (std::size_t i = 0; i < variables.size(); ++i) values_.emplace_back(variables[i].id(), values[i]);
+  std::stable_sort(values_.begin(), values_.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
   detail::this_thread.state->frozen = this;
 }
 FrozenReads::~FrozenReads() { detail::this_thread.state->frozen = below_; }
 Tensor* FrozenReads::find(const Variable& variable) noexcept {
-  for (FrozenReads* f = detail::this_thread.state->frozen; f; f = f->below_)
-    for (auto& [id, value] : f->values_)
-      if (id == variable.id()) return &value;
+  for (FrozenReads* f = detail::this_thread.state->frozen; f; f = f->below_) {
+    const auto at = std::lower_bound(f->values_.begin(), f->values_.end(), variable.id(),
+                                     [](const auto& entry, std::uint64_t id) { return entry.first < id; });
+    if (at != f->values_.end() && at->first == variable.id()) return &at->second;
+  }
   return nullptr;
 }
 
@@ -115,7 +120,7 @@ void note_captured(const Variable& v, Tensor& value) {
   tape::Capture* c = tape::Capture::innermost();
   if (!c) return;
   if (!is_differentiable(value.dtype()) || !c->would_follow(v)) return c->note_constant(v, value);
-  if (detail::block(value)->references != detail::one_handle) value = detail::alias(value);
+  if (!detail::held_once(detail::block(value))) value = detail::alias(value);
   c->note(v, detail::block(value)->id);
   if (c->watcher()) watch(*c->watcher(), v, value.dtype(), value.shape());
 }
@@ -136,7 +141,7 @@ void VariableAccess::on_read(const Variable& v, Tensor& value) {
     if (follows(*t)) stale |= t->by_id.find(detail::block(value)->id) != t->by_id.find(v.id());
   if (!stale) return;
   // Someone may hold this id from before the tape: it stays theirs, unwatched.
-  if (detail::block(value)->references != detail::one_handle) value = detail::alias(value);
+  if (!detail::held_once(detail::block(value))) value = detail::alias(value);
   for (tape::Tape* t = tape::top(); t; t = t->below)
     if (follows(*t)) {
       t->by_id.reserve(1);
