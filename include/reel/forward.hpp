@@ -44,7 +44,7 @@ class ForwardAccumulator {
   }
   /// Leaves the scope before its end: later ops carry no tangents.
   void stop();
-  /// Enters again, inside whatever is active by now. TapeError when it is active.
+  /// Enters again, inside whatever is active by now. TapeError when it is active, or within a jvp that it runs.
   void resume();
 
  private:

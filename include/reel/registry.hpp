@@ -6,6 +6,10 @@
 
 namespace [[gnu::visibility("default")]] reel {
 
+namespace autodiff {
+struct Override;
+}
+
 /// A recorded op as a registered gradient function sees it.
 struct RecordedOp {
   std::string_view name;
@@ -48,12 +52,16 @@ class GradientRegistry {
 
   /// While it lives, replay on this thread calls `gradient` for ops of this name, the library's own included.
   /// inputs and outputs of a library op are those that its rule keeps, each in its place; others are empty handles.
+  /// Of several guards for one name the newest that lives counts. A guard ends on the thread that made it.
   class OverrideGuard {
    public:
     OverrideGuard(std::string_view name, GradientFunction gradient);
     OverrideGuard(const OverrideGuard&) = delete;
     OverrideGuard& operator=(const OverrideGuard&) = delete;
     ~OverrideGuard();
+
+   private:
+    autodiff::Override* own_;
   };
 };
 

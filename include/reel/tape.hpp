@@ -246,7 +246,7 @@ class GradientTape {
   /// GradientTape.batch_jacobian.
   Gradient batch_jacobian(const Target& target, const Source& source, const JacobianOptions& options = {});
 
-  /// Stops recording while the returned guard lives.
+  /// Stops recording while the returned guard lives. Guards nest. TapeError when the tape is stopped or used up.
   class Pause {
    public:
     explicit Pause(GradientTape& owner);
@@ -260,7 +260,7 @@ class GradientTape {
     Pause* next_;
   };
   [[nodiscard]] Pause stop_recording() { return Pause(*this); }
-  /// Leaves the scope before its end: nothing more is recorded.
+  /// Leaves the scope before its end: nothing more is recorded. No effect when it was left already.
   void stop();
   /// Enters again and records on after what is there. TapeError when it is active, or used up.
   void resume();

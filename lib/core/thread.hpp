@@ -34,7 +34,7 @@ struct ThreadState {
   static constexpr std::uint8_t error_awaits_line = 16;  // of `watching`: see `awaiting`
   std::uint8_t watching = 0;                             // tape/observe/observe.hpp: what is on
   LocatedText* awaiting = nullptr;                       // core/error.cpp: of the error that awaits the caller's line
-  std::vector<autodiff::Override>* overrides = nullptr;  // gradient/registry.cpp; null: none
+  autodiff::Override* overrides = nullptr;               // gradient/registry.cpp: the newest; null: none
   tape::Capture* capture = nullptr;                      // tape/capture.cpp: the innermost
   tape::Suspend* suspended = nullptr;                    // tape/tape.cpp: stacks hidden by a Suspend, the newest first
   tape::Tape* observer = nullptr;    // tape/tape.cpp: below all stacks while something watches every op

@@ -70,7 +70,7 @@ void use_up(tape::Tape& tape) noexcept;
 
 /// The gradient function that an OverrideGuard of this thread puts in place of the op's own; null if none.
 struct Override;
-inline const std::vector<Override>* overrides() noexcept { return detail::this_thread.state->overrides; }
+inline const Override* overrides() noexcept { return detail::this_thread.state->overrides; }  // the newest
 const Override* look_up_override(const char* name) noexcept;
 inline const Override* find_override(const char* name) noexcept {
   return overrides() ? look_up_override(name) : nullptr;

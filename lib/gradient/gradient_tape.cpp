@@ -135,6 +135,10 @@ Gradient GradientTape::batch_jacobian(const Target& target, const Source& source
 
 GradientTape::Pause::Pause(GradientTape& owner) : owner_(&owner), next_(owner.pauses_) {
   check_thread(state(owner.tape_), "GradientTape.stop_recording");
+  check_unused(state(owner.tape_), "GradientTape.stop_recording");
+  if (!owner.active())
+    fail<TapeError>("GradientTape.stop_recording",
+                    "the tape does not record: stop() was called; call resume(), or leave stop_recording() out");
   owner.pauses_ = this;
   ++state(owner.tape_).paused;
 }
@@ -155,6 +159,9 @@ void GradientTape::resume() {
   check_thread(state(tape_), "GradientTape.resume");
   if (active()) fail<TapeError>("GradientTape.resume", "the tape is active already");
   check_unused(state(tape_), "GradientTape.resume");
+  if (state(tape_).replaying && !state(tape_).options.persistent)
+    fail<TapeError>("GradientTape.resume",
+                    "called from within a gradient function of this tape, which is used up then");
   tape::push(&state(tape_));
 }
 

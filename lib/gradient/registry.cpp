@@ -13,9 +13,12 @@ namespace reel {
 
 namespace autodiff {
 
+// One guard's, in a list of the thread's. It outlives the guard while its function runs.
 struct Override {
   std::string name;
   GradientFunction gradient;
+  Override* below;
+  int uses = 1;
 };
 
 namespace {
@@ -183,13 +186,27 @@ bool has_jvp(const tape::Entry& e) noexcept {
 }
 
 const Override* look_up_override(const char* name) noexcept {
-  for (auto o = overrides()->rbegin(); o != overrides()->rend(); ++o)
-    if (o->name == name) return &*o;
+  for (const Override* o = overrides(); o; o = o->below)
+    if (o->name == name) return o;
   return nullptr;
 }
 
+namespace {
+void release(Override* o) noexcept {
+  if (--o->uses == 0) delete o;
+}
+struct InUse {
+  Override* override;
+  explicit InUse(Override* o) noexcept : override(o) { ++o->uses; }
+  InUse(const InUse&) = delete;
+  InUse& operator=(const InUse&) = delete;
+  ~InUse() { release(override); }
+};
+}  // namespace
+
 void call_override(const Override& o, const tape::Tape& t, const tape::Record& r, const tape::Entry& e,
                    std::span<const Tensor> g, std::span<Gradient> dx) {
+  const InUse in_use(const_cast<Override*>(&o));  // its function may end the guard
   call(o.gradient, o.name, e.rule->user ? kept_by_user(r) : kept_by_library(t, r, e), g, dx);
 }
 
@@ -236,15 +253,16 @@ void GradientRegistry::remove(std::string_view name) {
   if (auto found = registry().entries.find(name); found != registry().entries.end()) registry().entries.erase(found);
 }
 
-GradientRegistry::OverrideGuard::OverrideGuard(std::string_view name, GradientFunction gradient) {
-  auto*& list = detail::thread_state().overrides;
-  if (!list) list = new std::vector<Override>;
-  list->push_back({std::string(name), std::move(gradient)});
+GradientRegistry::OverrideGuard::OverrideGuard(std::string_view name, GradientFunction gradient)
+    : own_(new Override{std::string(name), std::move(gradient), detail::thread_state().overrides}) {
+  detail::this_thread.state->overrides = own_;
 }
 GradientRegistry::OverrideGuard::~OverrideGuard() {
-  auto*& list = detail::this_thread.state->overrides;
-  list->pop_back();
-  if (list->empty()) delete std::exchange(list, nullptr);
+  Override** at = &detail::this_thread.state->overrides;
+  while (*at && *at != own_) at = &(*at)->below;
+  if (!*at) return;  // another thread's list: only that thread may change it
+  *at = own_->below;
+  release(own_);
 }
 
 }  // namespace reel

@@ -4,6 +4,7 @@
 #include <thread>
 
 #include "catch.hpp"
+#include "core/block.hpp"
 #include "support/warnings.hpp"
 
 using namespace reel;
@@ -358,6 +359,99 @@ TEST_CASE("S9: an override guard replaces a rule on this thread while it lives")
     CHECK((*tape.gradient(y, x)).item() == 100.0);
   }
   CHECK((*tape.gradient(y, x)).item() == Approx(1 - std::tanh(0.5) * std::tanh(0.5)));
+}
+
+TEST_CASE("S9: of several override guards each removes its own, whichever ends first") {
+  const Tensor x = scalar(0.5);
+  GradientTape tape({.persistent = true});
+  tape.watch(x);
+  const Tensor y = tanh(x);
+  using Guard = GradientRegistry::OverrideGuard;
+  const auto times = [](double factor) {
+    return [=](const RecordedOp&, std::span<const Gradient> g) { return std::vector<Gradient>{*g[0] * factor}; };
+  };
+  const auto ask = [&] { return (*tape.gradient(y, x)).item(); };
+  auto first = std::make_unique<Guard>("tanh", times(2)), second = std::make_unique<Guard>("tanh", times(3)),
+       third = std::make_unique<Guard>("exp", times(5));
+  CHECK(ask() == 3.0);
+  first.reset();
+  CHECK(ask() == 3.0);
+  first = std::make_unique<Guard>("tanh", times(7));
+  CHECK(ask() == 7.0);
+  second.reset();
+  third.reset();
+  CHECK(ask() == 7.0);
+  first.reset();
+  CHECK(ask() == Approx(1 - std::tanh(0.5) * std::tanh(0.5)));
+}
+
+TEST_CASE("S9: an override may end its own guard and make others while it runs") {
+  const Tensor x = scalar(0.5);
+  GradientTape tape({.persistent = true});
+  tape.watch(x);
+  const Tensor y = tanh(x);
+  using Guard = GradientRegistry::OverrideGuard;
+  std::vector<std::unique_ptr<Guard>> guards;
+  const std::vector<double> factors(100, 4.0);  // of the function's own: it must not go while it runs
+  guards.push_back(
+      std::make_unique<Guard>("tanh", [&guards, factors](const RecordedOp& op, std::span<const Gradient> g) {
+        guards.clear();
+        for (int i = 0; i < 20; ++i)
+          guards.push_back(
+              std::make_unique<Guard>("exp", [](const RecordedOp&, auto) { return std::vector<Gradient>(1); }));
+        CHECK(op.name == "tanh");
+        return std::vector<Gradient>{*g[0] * factors.back()};
+      }));
+  CHECK((*tape.gradient(y, x)).item() == 4.0);
+  CHECK((*tape.gradient(y, x)).item() == Approx(1 - std::tanh(0.5) * std::tanh(0.5)));
+}
+
+TEST_CASE("stop_recording on a tape that does not record is refused, as TensorFlow does") {
+  const Tensor x = scalar(3.0);
+  GradientTape tape({.persistent = true});
+  tape.watch(x);
+  tape.stop();
+  CHECK_THROWS_AS(tape.stop_recording(), TapeError);
+  tape.resume();
+  {
+    const auto pause = tape.stop_recording();
+    const auto nested = tape.stop_recording();
+    CHECK_FALSE(tape.gradient(x * x, x));
+  }
+  CHECK((*tape.gradient(x * x, x)).item() == 6.0);
+  GradientTape once;
+  once.watch(x);
+  static_cast<void>(once.gradient(x * x, x));
+  CHECK_THROWS_AS(once.stop_recording(), TapeError);
+  once.reset();
+  once.watch(x);
+  CHECK_NOTHROW(once.stop_recording());
+  CHECK((*once.gradient(x * x, x)).item() == 6.0);
+}
+
+TEST_CASE("a gradient without memory leaves a tape that can be asked again, reset and freed") {
+  const Tensor x = ones({8});
+  int failures = 0;
+  for (std::int64_t n = 0;; ++n) {
+    GradientTape tape({.persistent = true});
+    tape.watch(x);
+    const Tensor y = sum(sin(x) * x);
+    tape.stop();
+    bool failed = false;
+    detail::fail_allocation_after(n);
+    try {
+      static_cast<void>(tape.gradient(y, x));
+    } catch (const std::bad_alloc&) {
+      failed = true;
+    }
+    detail::fail_allocation_after(-1);
+    failures += failed;
+    INFO("allocation " << n);
+    CHECK(array_equal(*tape.gradient(y, x), sin(x) + x * cos(x)));
+    CHECK_NOTHROW(tape.reset());
+    if (!failed) break;
+  }
+  CHECK(failures >= 5);
 }
 
 namespace {

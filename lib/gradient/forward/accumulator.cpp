@@ -90,6 +90,9 @@ void ForwardAccumulator::resume() {
   check_thread(state(tape_), "ForwardAccumulator.resume");
   if (state(tape_).place.load() == Tape::Place::on_stack)
     fail<TapeError>("ForwardAccumulator.resume", "the accumulator is active already");
+  if (state(tape_).replaying)
+    fail<TapeError>("ForwardAccumulator.resume",
+                    "called from within a jvp that this accumulator runs; it carries no tangents there");
   tape::push(&state(tape_));
 }
 
