@@ -95,7 +95,7 @@ struct SGDOptions {
   bool nesterov = false;  ///< variable -= learning_rate (g + momentum v)
 };
 
-/// Stochastic gradient descent with momentum. Keeps one velocity per variable that it has met.
+/// Stochastic gradient descent with momentum. Keeps one velocity per variable that it has met, until forget().
 class SGD {
  public:
   explicit SGD(const SGDOptions& options = {});
@@ -104,6 +104,9 @@ class SGD {
   /// before any variable is changed. IndexedSlices read and write the rows that they name alone, duplicates summed
   /// first (IndexError for a row out of range): without momentum that equals the dense step exactly; with it, rows that
   /// are not named keep their velocity and stay, where the dense step would let it decay and move them (as Keras does).
+  /// All memory is allocated before any variable is changed, so that a step without memory (std::bad_alloc) changes
+  /// none; not so for a half-precision or complex variable that is listed twice, nor for one whose value another thread
+  /// reads meanwhile.
   void step(std::span<const Gradient> gradients, std::span<const Variable> variables);
   /// The same for trees whose leaves correspond in order: one tensor or gradient per variable.
   template <Tree G, Tree V>
@@ -114,6 +117,14 @@ class SGD {
   template <Tree G>
   void step(const G& gradients, std::initializer_list<Variable> variables) {
     step(std::span<const Gradient>(detail::flat<Gradient>(gradients)), {variables.begin(), variables.size()});
+  }
+
+  /// Drops what is kept of the variable, or of each leaf of a tree: call it for variables that go before the optimiser.
+  /// A later step on it begins anew.
+  void forget(const Variable& variable);
+  template <Tree V>
+  void forget(const V& variables) {
+    for_each_leaf(variables, [&](const Variable& leaf) { forget(leaf); });
   }
 
   /// May be changed between steps (schedules).
@@ -147,6 +158,13 @@ class Adam {
   template <Tree G>
   void step(const G& gradients, std::initializer_list<Variable> variables) {
     step(std::span<const Gradient>(detail::flat<Gradient>(gradients)), {variables.begin(), variables.size()});
+  }
+
+  /// As SGD::forget: the running means and the count of steps.
+  void forget(const Variable& variable);
+  template <Tree V>
+  void forget(const V& variables) {
+    for_each_leaf(variables, [&](const Variable& leaf) { forget(leaf); });
   }
 
   /// May be changed between steps (schedules).

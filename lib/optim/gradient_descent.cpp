@@ -1,12 +1,15 @@
-// SGD and Adam: state per variable, by its id. All of a step is checked before any of it is applied; tapes that are
-// active record nothing of it.
+// SGD and Adam: state per variable, by its id. A step is checked, then the memory that it needs is allocated, then it
+// is applied: what throws has changed nothing. Tapes that are active record nothing of it.
 #include <cmath>
 #include <reel/ops/make.hpp>
 #include <reel/ops/pointwise.hpp>
+#include <reel/ops/shape.hpp>
 #include <reel/optim.hpp>
+#include <set>
 
 #include "core/fail.hpp"
 #include "gradient/gradient.hpp"
+#include "loops/loops.hpp"
 #include "optim/update.hpp"
 #include "tape/tape.hpp"
 
@@ -45,36 +48,168 @@ class Part {
  public:
   Part() = default;
   explicit Part(const Tensor& gradient) : whole_(&gradient) {}
-  explicit Part(ops::Rows rows) : rows_(std::move(rows)) {}
-  explicit operator bool() const { return whole_ || rows_.values.defined(); }
-  /// Changes the variable, and what is remembered of it (zeros if that is empty): all of it, or the rows.
-  template <class Formula, std::size_t Memory, std::size_t Numbers>
-  void apply(const Formula& formula, const char* op, const Variable& variable,
-             const std::array<Tensor*, Memory>& memory, const std::array<double, Numbers>& numbers) const {
-    constexpr std::size_t States = Memory + 1;
-    // Compiled at first use and never destroyed: static objects may train in their destructors.
-    static const auto& update = *new Update<States, Numbers, Formula>(formula);
-    for (Tensor* state : memory)
-      if (!state->defined()) *state = zeros(variable.shape(), variable.dtype());
-    VariableAccess::modify(variable, op, [&](Tensor& value) {
-      std::array<Tensor*, States> states{&value};
-      std::copy(memory.begin(), memory.end(), states.begin() + 1);
-      if (whole_) return update(states, *whole_, numbers);
-      std::array<Tensor, States> parts;
-      std::array<Tensor*, States> in;
-      for (std::size_t i = 0; i < States; ++i) {
-        parts[i] = gather(*states[i], rows_.indices);
-        in[i] = &parts[i];
-      }
-      update(in, rows_.values, numbers);
-      for (std::size_t i = 0; i < States; ++i) ops::put_rows(*states[i], rows_.indices, parts[i]);
-    });
-  }
+  explicit Part(ops::Rows rows) : rows_(std::move(rows)), by_rows_(true) {}
+  explicit operator bool() const { return whole_ || by_rows_; }
+  bool by_rows() const { return by_rows_; }
+  const Tensor& indices() const { return rows_.indices; }
+  const Tensor& gradient() const { return by_rows_ ? rows_.values : *whole_; }
 
  private:
   const Tensor* whole_ = nullptr;
   ops::Rows rows_;
+  bool by_rows_ = false;
 };
+
+// The memory that the step of one variable needs, taken before any variable changes.
+template <std::size_t States>
+struct Ready {
+  std::size_t part = 0;
+  std::array<Tensor, States> states;  // of a state that is new, or that others hold, or that ops compute
+  std::array<Tensor, States> rows;    // of the rows that slices name
+};
+
+// Makes a state writable, in `spare` where it cannot be in its own memory.
+void settle(Tensor& state, Tensor& spare) {
+  if (!state.defined()) {
+    state = std::move(spare);
+  } else if (!detail::reusable(detail::block(state)) && spare.defined()) {
+    loops::copy(state, spare);
+    state = std::move(spare);
+  } else {
+    ops::make_writable(state);  // asks for memory only where another thread took hold of the value meanwhile
+  }
+}
+
+// One step of all variables. Access: what is remembered of a variable (`memory`, zeros where empty), the formula's
+// numbers(), and done().
+template <class Formula, class Access>
+class Step {
+  static constexpr std::size_t States = std::tuple_size_v<decltype(Access::memory)> + 1;
+  static constexpr std::size_t Numbers = std::tuple_size_v<decltype(std::declval<const Access&>().numbers())>;
+  using Program = Update<States, Numbers, Formula>;
+
+ public:
+  Step(const Formula& formula, const char* op, std::span<const Part> parts, std::span<const Variable> variables)
+      : op_(op), parts_(parts), variables_(variables), update_(program(formula)), accesses_(parts.size()) {}
+
+  // All memory is asked for before anything changes, but where a variable of a dtype that ops compute comes twice.
+  template <class AccessOf>
+  void run(AccessOf access_of) {
+    std::size_t first = 0;
+    for (std::size_t i = 0; i < parts_.size(); ++i) {
+      if (!parts_[i]) continue;
+      if (!Program::fuses(variables_[i].dtype()) && !computed_.insert(variables_[i].id()).second) {
+        commit(std::exchange(first, i), i);
+        computed_ = {variables_[i].id()};
+      }
+      accesses_[i] = access_of(variables_[i]);
+      prepare(i);
+    }
+    commit(first, parts_.size());
+  }
+
+ private:
+  // Compiled at first use and never destroyed: static objects may train in their destructors.
+  static const Program& program(const Formula& formula) {
+    static const auto& update = *new Program(formula);
+    return update;
+  }
+
+  void prepare(std::size_t i) {
+    const Part& part = parts_[i];
+    const Variable& v = variables_[i];
+    Ready<States> ready{i, {}, {}};
+    VariableAccess::modify(v, op_, [&](Tensor& value) {
+      if (!Program::fuses(v.dtype())) return compute(i, value, ready);
+      if (!detail::reusable(detail::block(value))) ready.states[0] = detail::empty(v.dtype(), v.shape());
+    });
+    for (std::size_t j = 1; j < States; ++j) {
+      const Tensor& state = *accesses_[i].memory[j - 1];
+      if (ready.states[j].defined()) continue;
+      if (!state.defined())
+        ready.states[j] = zeros(v.shape(), v.dtype());
+      else if (!detail::reusable(detail::block(state)))
+        ready.states[j] = detail::empty(v.dtype(), v.shape());
+    }
+    bool any = part.by_rows();
+    if (any && Program::fuses(v.dtype()))
+      for (Tensor& rows : ready.rows) rows = detail::empty(v.dtype(), part.gradient().shape());
+    for (const Tensor& state : ready.states) any = any || state.defined();
+    if (any) ready_.push_back(std::move(ready));
+  }
+
+  // By ops, where there is no program: the new states, or their rows.
+  void compute(std::size_t i, const Tensor& value, Ready<States>& ready) {
+    const Part& part = parts_[i];
+    const bool held = !detail::reusable(detail::block(value));
+    std::array<Tensor, States> old;
+    old[0] = value;
+    for (std::size_t j = 1; j < States; ++j) {
+      const Tensor& state = *accesses_[i].memory[j - 1];
+      old[j] = state.defined() ? state : zeros(value.shape(), value.dtype());
+      if (part.by_rows() && !state.defined())
+        ready.states[j] = std::exchange(old[j], gather(old[j], part.indices()));
+      else if (part.by_rows())
+        old[j] = gather(old[j], part.indices());
+    }
+    if (!part.by_rows()) {
+      ready.states = update_.computed(old, part.gradient(), accesses_[i].numbers());
+      return;
+    }
+    old[0] = gather(value, part.indices());
+    ready.rows = update_.computed(old, part.gradient(), accesses_[i].numbers());
+    for (Tensor& rows : ready.rows) rows = contiguous(rows);
+    if (held) ready.states[0] = detail::empty(value.dtype(), value.shape());
+  }
+
+  void commit(std::size_t first, std::size_t last) {
+    Ready<States> none;
+    std::size_t next = 0;
+    for (std::size_t i = first; i < last; ++i) {
+      if (!parts_[i]) continue;
+      Ready<States>& ready = next < ready_.size() && ready_[next].part == i ? ready_[next++] : none;
+      VariableAccess::modify(variables_[i], op_, [&](Tensor& value) { apply(i, value, ready); });
+      accesses_[i].done();
+    }
+    ready_.clear();
+  }
+
+  void apply(std::size_t i, Tensor& value, Ready<States>& ready) {
+    const Part& part = parts_[i];
+    std::array<Tensor*, States> states{&value};
+    std::copy(accesses_[i].memory.begin(), accesses_[i].memory.end(), states.begin() + 1);
+    const bool fused = Program::fuses(value.dtype());
+    if (!fused && !part.by_rows()) {
+      for (std::size_t j = 0; j < States; ++j) *states[j] = std::move(ready.states[j]);
+      return;
+    }
+    for (std::size_t j = 0; j < States; ++j) settle(*states[j], ready.states[j]);
+    if (!part.by_rows()) return update_.run(states, part.gradient(), accesses_[i].numbers());
+    if (fused) {
+      std::array<Tensor*, States> rows;
+      for (std::size_t j = 0; j < States; ++j) {
+        ops::take_rows(*states[j], part.indices(), ready.rows[j]);
+        rows[j] = &ready.rows[j];
+      }
+      update_.run(rows, part.gradient(), accesses_[i].numbers());
+    }
+    for (std::size_t j = 0; j < States; ++j) ops::put_rows(*states[j], part.indices(), ready.rows[j]);
+  }
+
+  const char* op_;
+  std::span<const Part> parts_;
+  std::span<const Variable> variables_;
+  const Program& update_;
+  detail::List<Access> accesses_;
+  detail::List<Ready<States>> ready_;
+  std::set<std::uint64_t> computed_;  // variables of dtypes that ops compute
+};
+
+template <class Access, class Formula, class AccessOf>
+void step_all(const Formula& formula, const char* op, std::span<const Part> parts, std::span<const Variable> variables,
+              AccessOf access_of) {
+  Step<Formula, Access>(formula, op, parts, variables).run(access_of);
+}
 
 // An empty part where there is no gradient. Throws for what does not fit.
 detail::List<Part> checked_parts(const char* op, std::span<const Gradient> gradients,
@@ -134,19 +269,29 @@ void SGD::step(std::span<const Gradient> gradients, std::span<const Variable> va
   require(options);
   const tape::Suspend suspended;
   const detail::List<Part> parts = checked_parts("SGD", gradients, variables);
-  for (std::size_t i = 0; i < parts.size(); ++i) {
-    const Part& part = parts[i];
-    const Variable& v = variables[i];
-    if (!part) continue;
-    const double rate = options.learning_rate, decay = options.momentum;
-    if (decay > 0 && options.nesterov)
-      part.apply(nesterov, "SGD", v, std::array{&velocity_[v.id()]}, std::array{rate, decay});
-    else if (decay > 0)
-      part.apply(momentum, "SGD", v, std::array{&velocity_[v.id()]}, std::array{rate, decay});
-    else
-      part.apply(descent, "SGD", v, std::array<Tensor*, 0>(), std::array{rate});
-  }
+  const double rate = options.learning_rate, decay = options.momentum;
+  struct Plain {
+    std::array<Tensor*, 0> memory;
+    double rate = 0;
+    std::array<double, 1> numbers() const { return {rate}; }
+    void done() const {}
+  };
+  struct Moving {
+    std::array<Tensor*, 1> memory;
+    double rate = 0, decay = 0;
+    std::array<double, 2> numbers() const { return {rate, decay}; }
+    void done() const {}
+  };
+  const auto moving = [&](const Variable& v) { return Moving{{&velocity_[v.id()]}, rate, decay}; };
+  if (decay > 0 && options.nesterov)
+    step_all<Moving>(nesterov, "SGD", parts, variables, moving);
+  else if (decay > 0)
+    step_all<Moving>(momentum, "SGD", parts, variables, moving);
+  else
+    step_all<Plain>(descent, "SGD", parts, variables, [&](const Variable&) { return Plain{{}, rate}; });
 }
+
+void SGD::forget(const Variable& variable) { velocity_.erase(variable.id()); }
 
 Adam::Adam(const AdamOptions& o) : options(o) { require(options); }
 
@@ -154,17 +299,29 @@ void Adam::step(std::span<const Gradient> gradients, std::span<const Variable> v
   require(options);
   const tape::Suspend suspended;
   const detail::List<Part> parts = checked_parts("Adam", gradients, variables);
-  const double beta1 = options.beta1;
-  const double beta2 = options.beta2;
-  for (std::size_t i = 0; i < parts.size(); ++i) {
-    const Part& part = parts[i];
-    if (!part) continue;
-    State& state = states_[variables[i].id()];
-    const auto steps = static_cast<double>(++state.steps);
-    part.apply(moments, "Adam", variables[i], std::array{&state.mean, &state.square},
-               std::array{beta1, 1 - beta1, beta2, 1 - beta2, options.learning_rate / (1 - std::pow(beta1, steps)),
-                          1 / (1 - std::pow(beta2, steps)), options.epsilon});
-  }
+  struct Access {
+    std::array<Tensor*, 2> memory;
+    std::int64_t* steps = nullptr;
+    const AdamOptions* options = nullptr;
+    std::array<double, 7> numbers() const {
+      const double beta1 = options->beta1, beta2 = options->beta2;
+      const auto step = static_cast<double>(*steps + 1);
+      return {beta1,
+              1 - beta1,
+              beta2,
+              1 - beta2,
+              options->learning_rate / (1 - std::pow(beta1, step)),
+              1 / (1 - std::pow(beta2, step)),
+              options->epsilon};
+    }
+    void done() const { ++*steps; }
+  };
+  step_all<Access>(moments, "Adam", parts, variables, [&](const Variable& v) {
+    State& state = states_[v.id()];
+    return Access{{&state.mean, &state.square}, &state.steps, &options};
+  });
 }
+
+void Adam::forget(const Variable& variable) { states_.erase(variable.id()); }
 
 }  // namespace reel

@@ -18,34 +18,34 @@ class Update {
  public:
   explicit Update(Formula formula) : formula_(formula), code_(traced(formula)) {}
 
-  /// All of one shape and dtype. A state that nobody else holds changes in its own memory. Not recorded.
-  void operator()(const std::array<Tensor*, States>& states, const Tensor& gradient,
-                  const std::array<double, Numbers>& numbers) const {
-    const DType dtype = gradient.dtype();
-    std::array<Tensor, States> values;
-    if (dtype != DType::float32 && dtype != DType::float64) {
-      for (std::size_t i = 0; i < States; ++i) values[i] = *states[i];
-      values = formula_(values, gradient, numbers);
-      for (std::size_t i = 0; i < States; ++i) *states[i] = std::move(values[i]);
-      return;
-    }
-    // The handles are borrowed, not doubled; they go back even if there is no memory.
+  /// Whether run() serves states of this dtype.
+  static bool fuses(DType dtype) noexcept { return dtype == DType::float32 || dtype == DType::float64; }
+
+  /// The new states, by ops. All of one shape and dtype. Not recorded.
+  std::array<Tensor, States> computed(const std::array<Tensor, States>& states, const Tensor& gradient,
+                                      const std::array<double, Numbers>& numbers) const {
+    return formula_(states, gradient, numbers);
+  }
+
+  /// The same in the states' own memory, which nobody else holds; contiguous. Asks for no memory.
+  void run(const std::array<Tensor*, States>& states, const Tensor& gradient,
+           const std::array<double, Numbers>& numbers) const {
+    // The handles are borrowed, not doubled; they go back whatever happens.
     struct Borrowed {
       const std::array<Tensor*, States>& from;
-      std::array<Tensor, States>& values;
+      std::array<Tensor, States> values;
       ~Borrowed() {
         for (std::size_t i = 0; i < States; ++i) *from[i] = std::move(values[i]);
       }
     };
-    for (Tensor* state : states) ops::make_writable(*state);
-    const Borrowed borrowed{states, values};
+    Borrowed borrowed{states, {}};
     std::array<const Tensor*, States + 1> in;
     for (std::size_t i = 0; i < States; ++i) {
-      values[i] = std::move(*states[i]);
-      in[i] = &values[i];
+      borrowed.values[i] = std::move(*states[i]);
+      in[i] = &borrowed.values[i];
     }
     in[States] = &gradient;
-    code_.run(dtype, gradient.shape(), in, numbers, values);
+    code_.run(gradient.dtype(), gradient.shape(), in, numbers, borrowed.values);
   }
 
  private:

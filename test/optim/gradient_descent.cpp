@@ -4,6 +4,7 @@
 #include <reel/reel.hpp>
 
 #include "../catch.hpp"
+#include "core/block.hpp"
 
 using namespace reel;
 using Catch::Contains;
@@ -156,4 +157,103 @@ TEST_CASE("what does not fit is refused by the variable's name, before anything 
   CHECK_THROWS_AS(SGD({.momentum = 1.0}), ValueError);
   CHECK_THROWS_AS(SGD({.learning_rate = -1.0}), ValueError);
   CHECK_THROWS_AS(Adam({.beta2 = 1.5}), ValueError);
+}
+
+namespace {
+
+// Three variables: one that somebody else holds the value of, one that nobody does, and one of which rows are named.
+struct Trained {
+  explicit Trained(DType dtype)
+      : held(cast(tensor({1.0, 2.0}), dtype)), alone(cast(tensor({{3.0}, {4.0}}), dtype)), table(ones({4, 2}, dtype)) {
+    other = held.read();
+  }
+  template <class Optimizer>
+  void step(Optimizer& optimizer) const {
+    const DType dtype = held.dtype();
+    const IndexedSlices rows{ones({3, 2}, dtype), cast(tensor({2.0, 0.0, 2.0}), DType::int64), {4, 2}};
+    optimizer.step(std::vector<Gradient>{full({2}, 0.5, dtype), full({2, 1}, 0.25, dtype), rows},
+                   std::vector<Variable>{held, alone, table});
+  }
+  bool equals(const Trained& b) const {
+    return array_equal(held, b.held) && array_equal(alone, b.alone) && array_equal(table, b.table);
+  }
+  Variable held, alone, table;
+  Tensor other;
+};
+
+// The n-th allocation of a step fails, for each n, at the first step and at the second.
+template <class Optimizer>
+void check_failures(const Optimizer& fresh, DType dtype) {
+  for (const int before : {0, 1}) {
+    int failures = 0;
+    for (std::int64_t n = 0;; ++n) {
+      Optimizer a = fresh, b = fresh;
+      const Trained x(dtype), expected(dtype);
+      for (int i = 0; i < before; ++i) {
+        x.step(a);
+        expected.step(b);
+      }
+      bool failed = false;
+      detail::fail_allocation_after(n);
+      try {
+        x.step(a);
+      } catch (const std::bad_alloc&) {
+        failed = true;
+      }
+      detail::fail_allocation_after(-1);
+      if (!failed) break;
+      ++failures;
+      INFO("allocation " << n << " of step " << before);
+      CHECK(x.equals(expected));
+      x.step(a);
+      expected.step(b);
+      CHECK(x.equals(expected));
+    }
+    CHECK(failures >= 3);
+  }
+}
+
+}  // namespace
+
+TEST_CASE("a step without memory changes no variable and no state") {
+  for (const DType dtype : {DType::float64, DType::float32, DType::float16}) {
+    INFO(name(dtype));
+    check_failures(SGD({.learning_rate = 0.1}), dtype);
+    check_failures(SGD({.learning_rate = 0.1, .momentum = 0.9}), dtype);
+    check_failures(SGD({.learning_rate = 0.1, .momentum = 0.9, .nesterov = true}), dtype);
+    check_failures(Adam({.learning_rate = 0.1}), dtype);
+  }
+}
+
+TEST_CASE("a variable that is listed twice is stepped twice, in every dtype") {
+  for (const DType dtype : {DType::float64, DType::float16}) {
+    const Variable once(ones({2}, dtype)), twice(ones({2}, dtype));
+    const Tensor g = full({2}, 0.5, dtype);
+    Adam a({.learning_rate = 0.25}), b({.learning_rate = 0.25});
+    a.step(g, once);
+    a.step(g, once);
+    b.step(std::vector<Tensor>{g, g}, std::vector<Variable>{twice, twice});
+    CHECK(array_equal(once, twice));
+  }
+}
+
+TEST_CASE("forget: a later step begins anew, and what was kept is freed") {
+  const Variable w(ones({64})), v(ones({64}));
+  const Tensor g = ones({64});
+  const auto check = [&](auto optimizer) {
+    auto fresh = optimizer;
+    SGD().step(std::pair(g, g), std::pair(w, v));  // from here on the values are the variables' own
+    const std::int64_t before = memory_stats().live_tensors;
+    optimizer.step(std::pair(g, g), std::pair(w, v));
+    CHECK(memory_stats().live_tensors > before);
+    optimizer.forget(std::pair(w, v));
+    CHECK(memory_stats().live_tensors == before);
+    w.assign(ones({64}));
+    v.assign(ones({64}));
+    optimizer.step(g, w);
+    fresh.step(g, v);
+    CHECK(array_equal(w, v));
+  };
+  check(SGD({.momentum = 0.9}));
+  check(Adam());
 }

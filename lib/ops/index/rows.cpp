@@ -41,21 +41,35 @@ void make_writable(Tensor& x) {
   }
 }
 
-void put_rows(Tensor& table, const Tensor& indices, const Tensor& given) {
-  const Tensor values = loops::contiguous(given);
-  make_writable(table);
-  const std::int64_t count = indices.size();
-  if (values.size() == 0) return;
-  const std::int64_t elements = values.size() / count;
+namespace {
+
+// Calls copy(row of the table, row of the others, bytes) for each index.
+template <class Copy>
+void each_row(const Tensor& table, const Tensor& indices, const Tensor& rows, Copy copy) {
+  if (rows.size() == 0) return;
+  const std::int64_t count = indices.size(), elements = rows.size() / count;
   const std::int64_t bytes = elements * static_cast<std::int64_t>(item_size(table.dtype()));
   const auto* index = detail::mutable_data<std::int64_t>(indices);
-  std::byte* to = detail::block(table)->data;
-  const std::byte* from = detail::block(values)->data;
+  std::byte* in_table = detail::block(table)->data;
+  std::byte* in_rows = detail::block(rows)->data;
   const std::int64_t grain = std::max<std::int64_t>(1, loops::parallel_threshold / elements);
   loops::parallel_for(count, grain, [=](std::int64_t begin, std::int64_t end) {
     for (std::int64_t k = begin; k < end; ++k)
-      std::memcpy(to + index[k] * bytes, from + k * bytes, static_cast<std::size_t>(bytes));
+      copy(in_table + index[k] * bytes, in_rows + k * bytes, static_cast<std::size_t>(bytes));
   });
+}
+
+}  // namespace
+
+void take_rows(const Tensor& table, const Tensor& indices, const Tensor& rows) {
+  each_row(table, indices, rows, [](const std::byte* from, std::byte* to, std::size_t n) { std::memcpy(to, from, n); });
+}
+
+void put_rows(Tensor& table, const Tensor& indices, const Tensor& given) {
+  const Tensor values = loops::contiguous(given);
+  make_writable(table);
+  each_row(table, indices, values,
+           [](std::byte* to, const std::byte* from, std::size_t n) { std::memcpy(to, from, n); });
 }
 
 namespace {
