@@ -1,0 +1,348 @@
+// No kernel reads or writes outside its operands. Each operand lies at the very end, or at the very beginning, of
+// memory whose neighbouring pages cannot be accessed: every kernel, element type and instruction set, lengths 0 to 130.
+// Not here: the convolution kernels, whose contract is to read and write up to the end of the last vector.
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <csignal>
+#include <cstdlib>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "catch.hpp"
+#include "kernels/kernels.hpp"
+#include "kernels/table.hpp"
+
+using namespace reel::kernels;
+
+namespace {
+
+constexpr std::ptrdiff_t longest = 130;
+constexpr Type types[] = {Type::boolean,  Type::uint8,   Type::int32,   Type::int64,     Type::float16,
+                          Type::bfloat16, Type::float32, Type::float64, Type::complex64, Type::complex128};
+
+// float16 and bfloat16 are cast to float32 before most kernels, and back.
+constexpr bool is_half(Type t) { return t == Type::float16 || t == Type::bfloat16; }
+
+enum class Side { begin, end };
+
+// Memory between two pages without access rights, filled with numbers that every op accepts.
+class Guarded {
+ public:
+  Guarded() {
+    base_ = static_cast<std::byte*>(mmap(nullptr, size_ + 2 * page_, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+    REQUIRE(base_ != MAP_FAILED);
+    REQUIRE(mprotect(base_ + page_, size_, PROT_READ | PROT_WRITE) == 0);
+  }
+  Guarded(const Guarded&) = delete;
+  Guarded& operator=(const Guarded&) = delete;
+  ~Guarded() { munmap(base_, size_ + 2 * page_); }
+
+  // The whole memory holds small positive numbers of the type.
+  void fill(Type type) {
+    const std::size_t size = size_of(type);
+    for (std::size_t i = 0; i < size_ / size; ++i) {
+      const std::int64_t whole = 1 + static_cast<std::int64_t>(i % 3);
+      cast(Type::int64, type)({&whole, 1}, base_ + page_ + i * size, 1);
+    }
+  }
+  std::byte* at(Side side, std::size_t bytes) {
+    if (bytes > size_) throw std::length_error("operand too long for the guarded memory");
+    return side == Side::begin ? base_ + page_ : base_ + page_ + size_ - bytes;
+  }
+  // n elements with a stride, of which the outermost touches the border.
+  Strided operand(Side side, Type type, std::ptrdiff_t n, std::ptrdiff_t stride) {
+    const auto size = static_cast<std::ptrdiff_t>(size_of(type));
+    const std::ptrdiff_t span = n == 0 ? 0 : (n - 1) * std::abs(stride) + 1;
+    std::byte* first = at(side, static_cast<std::size_t>(span * size));
+    return {stride < 0 && n > 0 ? first + (span - 1) * size : first, stride};
+  }
+
+ private:
+  static constexpr std::size_t size_ = 36864;  // 130 x 16 elements of 16 bytes, in whole pages
+  std::size_t page_ = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+  std::byte* base_;
+};
+
+// The operands of a kernel and its result, refilled for each type.
+struct Memory {
+  std::array<Guarded, 6> in;
+  Guarded out;
+  void fill(Type type) {
+    for (Guarded& g : in) g.fill(type);
+    out.fill(type);
+  }
+};
+
+std::vector<const Set*> sets() {
+  std::vector<const Set*> all;
+  for (const char* isa : {"scalar", "sse2", "avx2", "avx512", "neon64"})
+    if (const Set* set = find(isa)) all.push_back(set);
+  return all;
+}
+
+template <class F>
+void for_each_place(F f) {
+  for (const Side side : {Side::begin, Side::end})
+    for (std::ptrdiff_t n = 0; n <= longest; ++n) f(side, n);
+}
+
+// A loop over `count` operands of type `from` that writes elements of type `to`. Returns how often it ran.
+int run_loop(Loop loop, Memory& m, std::size_t count, Type from, Type to) {
+  if (!loop) return 0;
+  constexpr std::ptrdiff_t strides[][5] = {{1, 1, 1, 1, 1}, {0, 1, 0, 1, 0}, {2, -1, 1, 2, -1}};
+  int runs = 0;
+  for_each_place([&](Side side, std::ptrdiff_t n) {
+    for (const auto& stride : strides) {
+      Strided in[5];
+      for (std::size_t k = 0; k < count; ++k) in[k] = m.in[k].operand(side, from, n, stride[k]);
+      loop(in, m.out.at(side, static_cast<std::size_t>(n) * size_of(to)), n);
+      ++runs;
+    }
+  });
+  return runs;
+}
+
+// What an operand, or the result, of a kernel of rows holds.
+enum class Part {
+  rows,     // all rows
+  per_row,  // an element for each row
+  row,      // one row that all share
+  number    // one element
+};
+
+int run_rows(RowLoop loop, Memory& m, Type type, std::initializer_list<Part> operands, Part result = Part::rows) {
+  if (!loop) return 0;
+  int runs = 0;
+  for (const Side side : {Side::begin, Side::end})
+    for (std::ptrdiff_t rows : {1, 3})
+      for (std::ptrdiff_t n = 1; n <= longest; ++n) {
+        const auto bytes = [&](Part p) {
+          const std::ptrdiff_t count = p == Part::rows ? rows * n : p == Part::per_row ? rows : p == Part::row ? n : 1;
+          return static_cast<std::size_t>(count) * size_of(type);
+        };
+        const void* in[6];
+        std::size_t k = 0;
+        for (const Part p : operands) in[k] = m.in[k].at(side, bytes(p)), ++k;
+        loop(in, m.out.at(side, bytes(result)), n, rows);
+        ++runs;
+      }
+  return runs;
+}
+
+int run_both(const RowOrColumnLoop& loop, Memory& m, Type type, std::initializer_list<Part> operands,
+             Part result = Part::rows) {
+  return run_rows(loop.rows, m, type, operands, result) + run_rows(loop.columns, m, type, operands, result);
+}
+
+}  // namespace
+
+TEST_CASE("a guard page stops who reads past it") {
+  Guarded memory;
+  for (const Side side : {Side::begin, Side::end}) {
+    const std::byte* outside = side == Side::begin ? memory.at(side, 0) - 1 : memory.at(side, 0);
+    const pid_t child = fork();
+    REQUIRE(child >= 0);
+    if (child == 0) {
+      signal(SIGSEGV, SIG_DFL);
+      const volatile std::byte read = *outside;
+      static_cast<void>(read);
+      _exit(0);
+    }
+    int status = 0;
+    REQUIRE(waitpid(child, &status, 0) == child);
+    CHECK_FALSE((WIFEXITED(status) && WEXITSTATUS(status) == 0));
+  }
+}
+
+TEST_CASE("pointwise kernels stay inside their operands") {
+  Memory m;
+  for (const Type type : types) {
+    m.fill(type);
+    int runs = 0;
+    for (const Set* set : sets())
+      for (std::size_t row = 0; row < table::size; ++row) {
+        const Pointwise& op = set->pointwise(row, type);
+        INFO(set->isa << ", type " << index(type) << ", definition " << row);
+        runs += run_loop(op.value, m, 3, type, type);
+        for (const Loop derivative : op.product) runs += run_loop(derivative, m, 5, type, type);
+      }
+    CHECK((runs == 0) == is_half(type));
+  }
+}
+
+TEST_CASE("comparisons, logic and selection stay inside their operands") {
+  Memory m;
+  for (const Type type : types) {
+    m.fill(type);
+    for (const Set* set : sets()) {
+      INFO(set->isa << ", type " << index(type));
+      CHECK((run_loop(set->comparison(Comparison::equal, type), m, 2, type, Type::boolean) == 0) == is_half(type));
+      for (const auto c : {Comparison::not_equal, Comparison::less, Comparison::less_equal, Comparison::greater,
+                           Comparison::greater_equal})
+        run_loop(set->comparison(c, type), m, 2, type, Type::boolean);
+      for (const auto p : {Predicate::isnan, Predicate::isinf, Predicate::isfinite})
+        run_loop(set->test(p, type), m, 1, type, Type::boolean);
+      if (type != Type::boolean) continue;
+      for (const auto l : {Logical::conjunction, Logical::disjunction, Logical::exclusive, Logical::negation})
+        CHECK(run_loop(set->logic(l), m, 2, type, type) > 0);
+    }
+  }
+  // The condition holds bytes, its choices elements of 1 to 16.
+  constexpr Type by_size[] = {Type::uint8, Type::float16, Type::int32, Type::int64, Type::complex128};
+  for (const Type type : by_size) {
+    m.fill(type);
+    m.in[0].fill(Type::boolean);
+    for (const Set* set : sets())
+      for_each_place([&](Side side, std::ptrdiff_t n) {
+        const Strided in[] = {m.in[0].operand(side, Type::boolean, n, 1), m.in[1].operand(side, type, n, 1),
+                              m.in[2].operand(side, type, n, -2)};
+        const std::size_t size = size_of(type);
+        set->select[size_class(size)](in, m.out.at(side, static_cast<std::size_t>(n) * size), n);
+      });
+  }
+}
+
+TEST_CASE("reductions stay inside their operands") {
+  Memory m;
+  for (const Type type : types) {
+    m.fill(type);
+    const std::size_t size = size_of(type);
+    int runs = 0;
+    for (const Set* set : sets())
+      for (const auto kind : {Reduce::sum, Reduce::prod, Reduce::max, Reduce::min}) {
+        const Reduction& r = set->reduction(kind, type);
+        INFO(set->isa << ", type " << index(type) << ", reduction " << static_cast<int>(kind));
+        for_each_place([&](Side side, std::ptrdiff_t n) {
+          for (const std::ptrdiff_t stride : {1, 2, -1})
+            if (r.run && n > 0) r.run(m.in[0].operand(side, type, n, stride), n, m.out.at(side, size)), ++runs;
+          const std::size_t bytes = static_cast<std::size_t>(n) * size;
+          if (r.merge) r.merge(m.out.at(side, bytes), m.in[0].at(side, bytes), n);
+          const void* parts[] = {m.in[0].at(side, bytes), m.in[1].at(side, bytes), m.in[2].at(side, bytes)};
+          if (r.merge_all) r.merge_all(parts, 3, m.out.at(side, bytes), n);
+        });
+      }
+    CHECK((runs == 0) == is_half(type));
+  }
+}
+
+TEST_CASE("argmax, argmin and dot stay inside their operands") {
+  Memory m;
+  for (const Type type : types) {
+    m.fill(type);
+    for (const Set* set : sets()) {
+      INFO(set->isa << ", type " << index(type));
+      for_each_place([&](Side side, std::ptrdiff_t n) {
+        if (n == 0) return;
+        const std::size_t size = size_of(type);
+        for (const ArgReduce f : {set->argmax[index(type)], set->argmin[index(type)]}) {
+          if (!f) continue;
+          f(m.in[0].operand(side, type, n, 1), n, 1, reinterpret_cast<std::int64_t*>(m.out.at(side, 8)));
+          // n rows of 3 neighbours.
+          const Strided rows{m.in[0].at(side, static_cast<std::size_t>(3 * n) * size), 3};
+          f(rows, n, 3, reinterpret_cast<std::int64_t*>(m.out.at(side, 24)));
+        }
+        if (const auto dot = set->dot[index(type)])
+          for (const std::ptrdiff_t stride : {1, 2, -1})
+            dot(m.in[0].operand(side, type, n, 1), m.in[1].operand(side, type, n, stride), n, m.out.at(side, size));
+      });
+    }
+  }
+  SUCCEED("no access outside");
+}
+
+TEST_CASE("kernels of rows and columns stay inside their operands") {
+  constexpr Part rows = Part::rows, per_row = Part::per_row, row = Part::row, number = Part::number;
+  Memory m;
+  for (const Type type : {Type::float32, Type::float64}) {
+    m.fill(type);
+    for (const Set* set : sets()) {
+      const Rows& r = set->rows[index(type)];
+      INFO(set->isa << ", type " << index(type));
+      CHECK(run_both(r.softmax, m, type, {rows}) > 0);
+      CHECK(run_both(r.log_softmax, m, type, {rows}) > 0);
+      CHECK(run_both(r.logsumexp, m, type, {rows}, per_row) > 0);
+      CHECK(run_both(r.softmax_product, m, type, {rows, rows}) > 0);
+      CHECK(run_both(r.log_softmax_product, m, type, {rows, rows}) > 0);
+      CHECK(run_both(r.logsumexp_product, m, type, {per_row, rows, per_row}) > 0);
+      CHECK(run_rows(r.cross_entropy, m, type, {rows, rows}, per_row) > 0);
+      CHECK(run_rows(r.cross_entropy_product, m, type, {per_row, rows, rows}) > 0);
+      CHECK(run_rows(r.cross_entropy_labels_product, m, type, {per_row, rows}) > 0);
+      CHECK(run_rows(r.layer_norm, m, type, {rows, number, row, row}) > 0);
+      CHECK(run_rows(r.sum, m, type, {rows}, per_row) > 0);
+      CHECK(run_rows(r.squares, m, type, {rows, per_row}, per_row) > 0);
+      CHECK(run_rows(r.products, m, type, {rows, rows, per_row}, per_row) > 0);
+      CHECK(run_rows(r.scale, m, type, {rows, per_row, per_row, per_row}) > 0);
+      CHECK(run_rows(r.scale_product, m, type, {rows, rows, per_row, per_row, per_row, per_row}) > 0);
+    }
+  }
+}
+
+TEST_CASE("kernels that add up columns, and those with a class for each row, stay inside their operands") {
+  Memory m;
+  for (const Type type : {Type::float32, Type::float64}) {
+    m.fill(type);
+    m.in[5].fill(Type::int64);
+    for (const Set* set : sets())
+      for (const Side side : {Side::begin, Side::end})
+        for (std::ptrdiff_t rows : {1, 3})
+          for (std::ptrdiff_t n = 4; n <= longest; ++n) {  // classes are at most 3
+            const Rows& r = set->rows[index(type)];
+            const auto at = [&](std::size_t k, std::ptrdiff_t count) {
+              return m.in[k].at(side, static_cast<std::size_t>(count) * size_of(type));
+            };
+            void* out = m.out.at(side, static_cast<std::size_t>(rows * n) * size_of(type));
+            void* one_per_row = m.out.at(side, static_cast<std::size_t>(rows) * size_of(type));
+            void* sums = at(4, 2 * n);
+            const void* classes = m.in[5].at(side, static_cast<std::size_t>(rows) * sizeof(std::int64_t));
+            const void* normalised[] = {at(0, rows * n), at(1, rows * n), at(2, 1), at(3, n)};
+            r.layer_norm_product(normalised, out, sums, n, rows);
+            const void* columns[] = {at(0, rows * n), at(1, rows * n), at(3, n)};
+            r.column_sums(columns, nullptr, sums, n, rows);
+            const void* values[] = {at(0, rows * n), classes};
+            r.sparse_cross_entropy(values, one_per_row, n, rows);
+            const void* cotangents[] = {at(1, rows), at(0, rows * n), classes};
+            r.sparse_cross_entropy_product(cotangents, out, n, rows);
+          }
+  }
+  SUCCEED("no access outside");
+}
+
+TEST_CASE("casts, copies, scans and complex parts stay inside their operands") {
+  Memory m;
+  for (const Type from : types) {
+    m.fill(from);
+    const std::size_t size = size_of(from);
+    for (const Type to : types)
+      for_each_place([&](Side side, std::ptrdiff_t n) {
+        for (const std::ptrdiff_t stride : {1, 2, -1})
+          cast(from, to)(m.in[0].operand(side, from, n, stride),
+                         m.out.at(side, static_cast<std::size_t>(n) * size_of(to)), n);
+      });
+    m.fill(from);
+    for_each_place([&](Side side, std::ptrdiff_t n) {
+      const std::size_t bytes = static_cast<std::size_t>(n) * size;
+      for (const std::ptrdiff_t stride : {1, 2, -1, 0})
+        copy(m.in[0].operand(side, from, n, stride), m.out.at(side, bytes), 1, n, size);
+      fill(m.in[0].at(side, size), m.out.at(side, bytes), 1, n, size);
+      stream(m.in[0].at(side, bytes), m.out.at(side, bytes), bytes);
+      streamed();
+      for (const Scan scan : {cumsum(from), cumprod(from)})
+        if (scan && n > 0) scan(m.in[0].operand(side, from, n, 1), m.out.at(side, bytes), 1, n);
+      if (n > 0 && n <= 40) {  // a matrix of 3 columns, and its transpose
+        const std::size_t matrix = 3 * bytes;
+        copy_matrix(m.in[0].at(side, matrix), 3, 1, m.out.at(side, matrix), 3, n, 3, size);
+        copy_matrix(m.in[0].at(side, matrix), 1, n, m.out.at(side, matrix), 3, n, 3, size);
+      }
+    });
+    if (from != Type::complex64 && from != Type::complex128) continue;
+    const Type part = from == Type::complex64 ? Type::float32 : Type::float64;
+    for (const auto f : {ComplexFunction::real, ComplexFunction::imag, ComplexFunction::abs, ComplexFunction::angle})
+      CHECK(run_loop(complex_function(f, from), m, 1, from, part) > 0);
+    CHECK(run_loop(complex_function(ComplexFunction::conj, from), m, 1, from, from) > 0);
+    CHECK(run_loop(complex_function(ComplexFunction::join, from), m, 2, part, from) > 0);
+  }
+}
