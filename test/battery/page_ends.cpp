@@ -170,7 +170,7 @@ TEST_CASE("pointwise kernels stay inside their operands") {
         runs += run_loop(op.value, m, 3, type, type);
         for (const Loop derivative : op.product) runs += run_loop(derivative, m, 5, type, type);
       }
-    CHECK((runs == 0) == is_half(type));
+    CHECK(runs > 0);
   }
 }
 

@@ -1,0 +1,475 @@
+// Every public op with extremes of every parameter: empty handles, every dtype, shapes of no or too many elements, axes
+// and sizes at the ends of int64, NaN, numbers outside an enumeration. In a process with little memory, a call either
+// gives a result or throws a reel::Error that begins with the name of the function called (or std::bad_alloc where a
+// result is too large). A program of its own: a crash must not take other tests with it, and says what ran.
+#include <sys/resource.h>
+
+#include <csignal>
+#include <cstdio>
+#include <cstring>
+#include <functional>
+#include <limits>
+#include <new>
+#include <reel/elementwise.hpp>
+#include <reel/optim.hpp>
+#include <reel/reel.hpp>
+#include <string>
+#include <vector>
+
+using namespace reel;
+
+namespace {
+
+constexpr std::int64_t least = std::numeric_limits<std::int64_t>::min(),
+                       most = std::numeric_limits<std::int64_t>::max();
+constexpr double not_a_number = std::numeric_limits<double>::quiet_NaN(),
+                 infinity = std::numeric_limits<double>::infinity();
+
+char running[400];  // what a signal handler prints
+int calls = 0, refused = 0, failures = 0;
+
+void report_crash(int signal) {
+  std::fprintf(stderr, "signal %d in %s\n", signal, running);
+  std::_Exit(1);
+}
+
+void fail(const char* why) {
+  ++failures;
+  std::fprintf(stderr, "%s: %s\n", running, why);
+}
+
+enum class Outcome { any, refusal };
+
+// Calls f, whose errors begin with `name`. refusal: it must throw.
+void call(const std::string& name, const std::string& with, const std::function<void()>& f,
+          Outcome expected = Outcome::any) {
+  std::snprintf(running, sizeof running, "%s(%s)", name.c_str(), with.c_str());
+  ++calls;
+  try {
+    f();
+    if (expected == Outcome::refusal) fail("accepted");
+  } catch (const Error& e) {
+    ++refused;
+    const std::string text = e.what();
+    if (text.find(name) == std::string::npos) fail(("the message does not name it: " + text).c_str());
+  } catch (const std::bad_alloc&) {
+    ++refused;
+  } catch (const std::exception& e) {
+    fail((std::string("threw what is no reel::Error: ") + e.what()).c_str());
+  }
+}
+
+struct Named {
+  std::string what;
+  Tensor value;
+};
+
+std::vector<Named> operands() {
+  std::vector<Named> all;
+  for (int d = 0; d < 10; ++d) {
+    const auto dtype = static_cast<DType>(d);
+    for (const Shape& s : {Shape{}, Shape{0}, Shape{1}, Shape{3}, Shape{2, 0, 3}, Shape{2, 2}, Shape{1, 3, 4, 4}})
+      all.push_back({to_string(s) + " of dtype " + std::to_string(d), ones(s, dtype)});
+    all.push_back({"flipped view of dtype " + std::to_string(d), flip(ones({2, 3}, dtype))});
+    all.push_back({"broadcast view of dtype " + std::to_string(d), broadcast_to(ones({1}, dtype), {5, 3})});
+  }
+  for (const double v : {not_a_number, infinity, -infinity, -0.0, 5e-324, 1.7976931348623157e308, -1e300})
+    all.push_back({"[2, 2] of " + std::to_string(v), full({2, 2}, v)});
+  all.push_back({"rank 32", ones(std::vector<std::int64_t>(32, 1))});
+  all.push_back({"an untouched view of 2^40 elements", broadcast_to(ones({1}), {std::int64_t{1} << 40})});
+  return all;
+}
+
+const std::vector<std::int64_t> integers{least, least + 1, -33, -5, -2, -1, 0, 1, 2, 4, 33, most - 1, most};
+const std::vector<Shape> shapes{{},
+                                {0},
+                                {-1},
+                                {-1, -1},
+                                {-2},
+                                {most},
+                                {most, 2},
+                                {most, most},
+                                {most, 0},
+                                {most, most, 0},
+                                {0, most, most},
+                                {least},
+                                {1, least},
+                                {7, 11},
+                                {-1, most},
+                                std::vector(32, 1)};
+const std::vector<std::vector<std::int64_t>> axis_lists{{}, {0, 0}, {0, -2}, {least}, {most}, {0, 1, 2, 3}, {-1, 0}};
+
+// The name of an op and its call with tensors.
+struct Unary {
+  const char* name;
+  std::function<void(const Tensor&)> f;
+};
+#define REEL_OP(op)                     \
+  {                                     \
+#op, [](const Tensor& x) { op(x); } \
+  }
+
+std::vector<Unary> unary_ops() {
+  return {REEL_OP(negative),   REEL_OP(square),    REEL_OP(abs),       REEL_OP(sign),        REEL_OP(reciprocal),
+          REEL_OP(sqrt),       REEL_OP(rsqrt),     REEL_OP(cbrt),      REEL_OP(exp),         REEL_OP(exp2),
+          REEL_OP(expm1),      REEL_OP(log),       REEL_OP(log2),      REEL_OP(log10),       REEL_OP(log1p),
+          REEL_OP(sin),        REEL_OP(cos),       REEL_OP(tan),       REEL_OP(arcsin),      REEL_OP(arccos),
+          REEL_OP(arctan),     REEL_OP(sinh),      REEL_OP(cosh),      REEL_OP(tanh),        REEL_OP(arcsinh),
+          REEL_OP(arccosh),    REEL_OP(arctanh),   REEL_OP(erf),       REEL_OP(erfc),        REEL_OP(lgamma),
+          REEL_OP(digamma),    REEL_OP(sigmoid),   REEL_OP(softplus),  REEL_OP(relu),        REEL_OP(leaky_relu),
+          REEL_OP(elu),        REEL_OP(selu),      REEL_OP(gelu),      REEL_OP(silu),        REEL_OP(softsign),
+          REEL_OP(floor),      REEL_OP(ceil),      REEL_OP(round),     REEL_OP(trunc),       REEL_OP(real),
+          REEL_OP(imag),       REEL_OP(conj),      REEL_OP(angle),     REEL_OP(logical_not), REEL_OP(isnan),
+          REEL_OP(isinf),      REEL_OP(isfinite),  REEL_OP(sum),       REEL_OP(mean),        REEL_OP(prod),
+          REEL_OP(max),        REEL_OP(min),       REEL_OP(any),       REEL_OP(all),         REEL_OP(var),
+          REEL_OP(reel::std),  REEL_OP(norm),      REEL_OP(logsumexp), REEL_OP(softmax),     REEL_OP(log_softmax),
+          REEL_OP(transpose),  REEL_OP(squeeze),   REEL_OP(flip),      REEL_OP(contiguous),  REEL_OP(identity),
+          REEL_OP(diag),       REEL_OP(diagonal),  REEL_OP(tril),      REEL_OP(triu),        REEL_OP(trace),
+          REEL_OP(cholesky),   REEL_OP(inverse),   REEL_OP(det),       REEL_OP(slogdet),     REEL_OP(stop_gradient),
+          REEL_OP(zeros_like), REEL_OP(ones_like), REEL_OP(unstack),   REEL_OP(layer_norm)};
+}
+#undef REEL_OP
+
+struct Binary {
+  const char* name;
+  std::function<void(const Tensor&, const Tensor&)> f;
+};
+#define REEL_OP(op)                                         \
+  {                                                         \
+#op, [](const Tensor& x, const Tensor& y) { op(x, y); } \
+  }
+std::vector<Binary> binary_ops() {
+  return {REEL_OP(add),
+          REEL_OP(subtract),
+          REEL_OP(multiply),
+          REEL_OP(divide),
+          REEL_OP(power),
+          REEL_OP(floor_divide),
+          REEL_OP(mod),
+          REEL_OP(squared_difference),
+          REEL_OP(logaddexp),
+          REEL_OP(arctan2),
+          REEL_OP(hypot),
+          REEL_OP(polygamma),
+          REEL_OP(maximum),
+          REEL_OP(minimum),
+          REEL_OP(make_complex),
+          REEL_OP(equal),
+          REEL_OP(not_equal),
+          REEL_OP(less),
+          REEL_OP(less_equal),
+          REEL_OP(greater),
+          REEL_OP(greater_equal),
+          REEL_OP(logical_and),
+          REEL_OP(logical_or),
+          REEL_OP(logical_xor),
+          REEL_OP(array_equal),
+          REEL_OP(gather),
+          REEL_OP(matmul),
+          REEL_OP(dot),
+          REEL_OP(outer),
+          REEL_OP(solve),
+          REEL_OP(triangular_solve),
+          REEL_OP(conv2d),
+          REEL_OP(conv2d_transpose),
+          REEL_OP(softmax_cross_entropy),
+          REEL_OP(sparse_softmax_cross_entropy),
+          REEL_OP(sigmoid_cross_entropy),
+          REEL_OP(binary_cross_entropy),
+          REEL_OP(kl_divergence),
+          REEL_OP(huber),
+          REEL_OP(rms_norm)};
+}
+#undef REEL_OP
+
+void ops_of_tensors() {
+  const std::vector<Named> x = operands();
+  const bool huge_only_for_views = true;
+  for (const Unary& op : unary_ops()) {
+    call(
+        op.name, "an empty handle", [&] { op.f(Tensor()); }, Outcome::refusal);
+    for (const Named& a : x)
+      if (huge_only_for_views && a.value.size() < 1 << 20) call(op.name, a.what, [&] { op.f(a.value); });
+  }
+  for (const Binary& op : binary_ops()) {
+    call(
+        op.name, "empty handles", [&] { op.f(Tensor(), Tensor()); }, Outcome::refusal);
+    call(
+        op.name, "an empty handle second",
+        [&] {
+          op.f(ones({2, 2}), Tensor());
+        },
+        Outcome::refusal);
+    for (const Named& a : x)
+      for (const Named& b : x)
+        if (a.value.size() < 1 << 20 && b.value.size() < 1 << 20)
+          call(op.name, a.what + ", " + b.what, [&] { op.f(a.value, b.value); });
+  }
+}
+
+// The same with 2^40 elements: the result does not fit.
+void too_large() {
+  const Tensor x = broadcast_to(ones({1}), {std::int64_t{1} << 40});
+  call(
+      "add", "2^40 elements", [&] { add(x, 1.0); }, Outcome::refusal);
+  call(
+      "exp", "2^40 elements", [&] { exp(x); }, Outcome::refusal);
+  call(
+      "concatenate", "2^40 elements",
+      [&] {
+        concatenate({x, x});
+      },
+      Outcome::refusal);
+  call(
+      "outer", "2^40 elements", [&] { outer(x, x); }, Outcome::refusal);
+  call(
+      "tile", "2^40 elements", [&] { tile(x, {most}); }, Outcome::refusal);
+  call(
+      "contiguous", "2^40 elements", [&] { contiguous(x); }, Outcome::refusal);
+  call(
+      "eye", "2^32", [&] { eye(std::int64_t{1} << 32); }, Outcome::refusal);
+  call(
+      "one_hot", "2^60", [&] { one_hot(zeros({4}, DType::int64), std::int64_t{1} << 60); }, Outcome::refusal);
+}
+
+void axes_and_sizes() {
+  const Tensor m = ones({2, 3}), images = ones({1, 2, 4, 4}), indices = zeros({2, 3}, DType::int64);
+  for (const std::int64_t i : integers) {
+    const std::string text = std::to_string(i);
+    const Outcome axis = i >= -2 && i <= 1 ? Outcome::any : Outcome::refusal;
+    const auto at = [&](const char* name, auto f, Outcome o = Outcome::any) { call(name, text, f, o); };
+    at(
+        "sum", [&] { sum(m, i); }, axis);
+    at(
+        "max", [&] { max(m, i); }, axis);
+    at(
+        "argmax", [&] { argmax(m, i); }, axis);
+    at(
+        "argmin", [&] { argmin(m, i); }, axis);
+    at(
+        "softmax", [&] { softmax(m, i); }, axis);
+    at(
+        "log_softmax", [&] { log_softmax(m, i); }, axis);
+    at(
+        "cumsum", [&] { cumsum(m, i); }, axis);
+    at(
+        "cumprod", [&] { cumprod(m, i); }, axis);
+    at(
+        "moveaxis", [&] { moveaxis(m, i, 0); }, axis);
+    at(
+        "moveaxis", [&] { moveaxis(m, 0, i); }, axis);
+    at(
+        "squeeze",
+        [&] {
+          squeeze(ones({1, 1}), i);
+        },
+        axis);
+    at(
+        "expand_dims", [&] { expand_dims(m, i); }, i >= -3 && i <= 2 ? Outcome::any : Outcome::refusal);
+    at(
+        "flip", [&] { flip(m, i); }, axis);
+    at("roll", [&] { roll(m, i, 0); });
+    at(
+        "roll", [&] { roll(m, 1, i); }, axis);
+    at("repeat", [&] { repeat(m, i, 0); });
+    at(
+        "repeat", [&] { repeat(m, 1, i); }, axis);
+    at(
+        "concatenate",
+        [&] {
+          concatenate({m, m}, i);
+        },
+        axis);
+    at(
+        "stack",
+        [&] {
+          stack({m, m}, i);
+        },
+        i >= -3 && i <= 2 ? Outcome::any : Outcome::refusal);
+    at("split", [&] { split(m, i, 0); });
+    at(
+        "split", [&] { split(m, 1, i); }, axis);
+    at("split_sizes", [&] { split_sizes(m, {i, 2}, 0); });
+    at(
+        "split_sizes",
+        [&] {
+          split_sizes(m, {1, 1}, i);
+        },
+        i == 0 || i == -2 ? Outcome::any : Outcome::refusal);
+    at(
+        "unstack", [&] { unstack(m, i); }, axis);
+    at(
+        "gather", [&] { gather(m, 0, i); }, axis);
+    at(
+        "gather", [&] { gather(m, scalar<std::int64_t>(i)); }, axis);
+    at(
+        "take_along_axis", [&] { take_along_axis(m, indices, i); }, axis);
+    at("diag", [&] { diag(ones({3}), i); });
+    at("diagonal", [&] { diagonal(m, i); });
+    at("tril", [&] { tril(m, i); });
+    at("triu", [&] { triu(m, i); });
+    at("trace", [&] { trace(m, i); });
+    at("one_hot", [&] { one_hot(indices, i); });
+    at("tensordot", [&] { tensordot(m, m, i); });
+    at("tensordot", [&] { tensordot(m, m, i, i); });
+    at("eye", [&] { eye(i, 2); });
+    at("eye", [&] { eye(2, i); });
+    at("linspace", [&] { linspace(0, 1, i); });
+    at("pad", [&] { pad(m, {i, 0}, {0, 0}); });
+    at("slice", [&] { slice(m, {range(i, most)}); });
+    at("slice", [&] { slice(m, {range(least, i, -1)}); });
+    at("slice", [&] { slice(m, {range(0, 2, i)}); });
+    at(
+        "slice", [&] { slice(m, {i}); }, axis);
+    at("conv2d", [&] { conv2d(images, ones({2, 2, 2, 2}), {.stride = {i, 1}}); });
+    at("conv2d", [&] { conv2d(images, ones({2, 2, 2, 2}), {.dilation = {1, i}}); });
+    at("conv2d", [&] { conv2d(images, ones({2, 2, 2, 2}), {.groups = i}); });
+    at("conv2d", [&] { conv2d(images, ones({2, 2, 2, 2}), {.padding = {{i, 0}, {0, i}}}); });
+    at("conv2d_transpose", [&] { conv2d_transpose(images, ones({2, 2, 2, 2}), {.size = {i, 4}}); });
+    at("max_pool2d", [&] { max_pool2d(images, {i, 2}); });
+    at("max_pool2d", [&] { max_pool2d(images, {2, 2}, {.stride = {i, i}}); });
+    at("avg_pool2d", [&] { avg_pool2d(images, {2, i}); });
+    at("batch_norm", [&] { batch_norm(images, ones({2}), zeros({2}), {.axis = i}); });
+    at(
+        "layer_norm", [&] { layer_norm(m, {.axes = i}); }, axis);
+    at(
+        "softmax_cross_entropy", [&] { softmax_cross_entropy(m, m, {.axis = i}); }, axis);
+    at("sparse_softmax_cross_entropy", [&] { sparse_softmax_cross_entropy(m, zeros({2}, DType::int64), {.axis = i}); });
+    Generator generator(1);
+    at("random_permutation", [&] { random_permutation(generator, i < 1 << 20 || i > 1 << 30 ? i : 0); });
+    at("random_categorical", [&] { random_categorical(generator, m, i); });
+  }
+  for (const auto& list : axis_lists) {
+    std::string text = "axes";
+    for (const std::int64_t a : list) text += " " + std::to_string(a);
+    call("sum", text, [&] { sum(m, list); });
+    call("max", text, [&] { max(m, list); });
+    call("var", text, [&] { var(m, list); });
+    call("norm", text, [&] { norm(m, 2, list); });
+    call("logsumexp", text, [&] { logsumexp(m, list); });
+    call("flip", text, [&] { flip(m, list); });
+    call("transpose", text, [&] { transpose(m, list); });
+    call("squeeze", text, [&] { squeeze(m, list); });
+    call("layer_norm", text, [&] { layer_norm(m, {.axes = list}); });
+    call("tensordot", text, [&] { tensordot(m, m, list, list); });
+  }
+}
+
+void shapes_and_dtypes() {
+  const auto unknown = static_cast<DType>(77);
+  const Tensor m = ones({2, 3});
+  for (const Shape& s : shapes) {
+    const std::string text = to_string(s);
+    call("zeros", text, [&] { zeros(s); });
+    call("ones", text, [&] { ones(s, DType::complex128); });
+    call("full", text, [&] { full(s, 1); });
+    call("reshape", text, [&] { reshape(m, s); });
+    call("broadcast_to", text, [&] { broadcast_to(m, s); });
+    call("tile", text, [&] { tile(m, s); });
+    call("pad", text, [&] { pad(m, s, s); });
+    call("from_data", text, [&] { from_data(std::vector<double>(7), s); });
+    Generator generator(1);
+    call("random_uniform", text, [&] { random_uniform(generator, s); });
+    call("random_normal", text, [&] { random_normal(generator, s); });
+    call("random_bernoulli", text, [&] { random_bernoulli(generator, s); });
+  }
+  call(
+      "cast", "DType 77", [&] { cast(m, unknown); }, Outcome::refusal);
+  call(
+      "zeros", "DType 77", [&] { zeros({2}, unknown); }, Outcome::refusal);
+  call(
+      "full", "DType 77", [&] { full({2}, 1, unknown); }, Outcome::refusal);
+  call(
+      "eye", "DType 77", [&] { eye(2, unknown); }, Outcome::refusal);
+  call(
+      "one_hot", "DType 77", [&] { one_hot(zeros({2}, DType::int64), 2, unknown); }, Outcome::refusal);
+  call(
+      "linspace", "DType 77", [&] { linspace(0, 1, 3, unknown); }, Outcome::refusal);
+}
+
+void numbers() {
+  const Tensor m = ones({2, 3});
+  for (const double v : {not_a_number, infinity, -infinity, -1.0, 0.0, 0.5, 1e308, -1e308}) {
+    const std::string text = std::to_string(v);
+    Generator generator(1);
+    call("norm", text, [&] { norm(m, v); });
+    call("var", text, [&] { var(m, Axes(), v); });
+    call("std", text, [&] { reel::std(m, Axes(), v); });
+    call("huber", text, [&] { huber(m, m, v); });
+    call("layer_norm", text, [&] { layer_norm(m, {.epsilon = v}); });
+    call("softmax_cross_entropy", text, [&] { softmax_cross_entropy(m, m, {.label_smoothing = v}); });
+    call("linspace", text, [&] { linspace(v, -v, 3); });
+    call("arange", text, [&] { arange(0.0, 1.0, v); });
+    call("arange", text, [&] { arange(v); });
+    call("random_uniform", text, [&] { random_uniform(generator, {2}, v, 1); });
+    call("random_normal", text, [&] { random_normal(generator, {2}, 0, v); });
+    call("random_truncated_normal", text, [&] { random_truncated_normal(generator, {2}, v, v); });
+    call("random_bernoulli", text, [&] { random_bernoulli(generator, {2}, v); });
+    call("SGD", text, [&] { SGD({.learning_rate = v, .momentum = v}).step(m, Variable(m)); });
+    call("Adam", text, [&] { Adam({.learning_rate = v}).step(m, Variable(m)); });
+    call("levenberg_marquardt", text,
+         [&] { levenberg_marquardt([&](const Tensor& p) { return p * v; }, ones({1}), {.max_iterations = 3}); });
+  }
+  for (const char* subscripts :
+       {"", "->", ",", "i,i,i", "ij,jk->ik->", "i.j", "...", "ij->ijj", "ij->k", "iij,j", "i\xff", "ij,jk->ik,",
+        " ij , jk -> ik ", "IJ,JK->IK", "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"})
+    call("einsum", subscripts, [&] { einsum(subscripts, {m, ones({3, 2})}); });
+}
+
+void drivers() {
+  const Tensor x = ones({3}), none;
+  const auto f = [](const Tensor& t) { return sum(t * t); };
+  GradientTape tape({.persistent = true});
+  call(
+      "gradient", "empty target", [&] { static_cast<void>(tape.gradient(none, x)); }, Outcome::refusal);
+  call(
+      "gradient", "empty source", [&] { static_cast<void>(tape.gradient(x, none)); }, Outcome::refusal);
+  call(
+      "watch", "empty", [&] { tape.watch(none); }, Outcome::refusal);
+  call(
+      "jacobian", "empty", [&] { static_cast<void>(tape.jacobian(none, x)); }, Outcome::refusal);
+  call(
+      "grad", "empty", [&] { grad(f)(none); }, Outcome::refusal);
+  call(
+      "value_and_grad", "empty", [&] { value_and_grad(f)(none); }, Outcome::refusal);
+  call(
+      "hessian", "empty", [&] { hessian(f)(none); }, Outcome::refusal);
+  call(
+      "jvp", "another shape", [&] { jvp(f, x, ones({4})); }, Outcome::refusal);
+  call(
+      "jvp", "an empty tangent", [&] { jvp(f, x, none); }, Outcome::refusal);
+  call(
+      "hvp", "another shape", [&] { hvp(f)(x, ones({4})); }, Outcome::refusal);
+  call(
+      "grad", "no scalar", [&] { grad([](const Tensor& t) { return t; })(x); }, Outcome::refusal);
+  call(
+      "Variable", "empty", [&] { Variable v(none); }, Outcome::refusal);
+  call(
+      "assign", "another shape", [&] { Variable(x).assign(ones({4})); }, Outcome::refusal);
+  call(
+      "set_num_threads", "0", [&] { set_num_threads(0); }, Outcome::refusal);
+  call(
+      "set_num_threads", "-1", [&] { set_num_threads(-1); }, Outcome::refusal);
+  call("AggregationMethod", "77", [&] {
+    GradientTape t;
+    t.watch(x);
+    const Tensor y = x * x;
+    static_cast<void>(t.gradient(y, x, {.aggregation_method = static_cast<AggregationMethod>(77)}));
+  });
+}
+
+}  // namespace
+
+int main() {
+  const rlimit limit{std::size_t{4} << 30, std::size_t{4} << 30};
+  if (setrlimit(RLIMIT_AS, &limit) != 0) return 1;
+  for (const int s : {SIGSEGV, SIGBUS, SIGFPE, SIGABRT, SIGILL}) std::signal(s, report_crash);
+  ops_of_tensors();
+  too_large();
+  axes_and_sizes();
+  shapes_and_dtypes();
+  numbers();
+  drivers();
+  std::printf("%d calls, %d refused, %d wrong\n", calls, refused, failures);
+  return failures != 0 || calls < 50000;
+}
