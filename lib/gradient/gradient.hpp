@@ -27,9 +27,11 @@ std::uint32_t slot_of(const tape::Tape& tape, const Source& source) noexcept;
 /// The same of a target: of the value, or where that was read unseen, of the variable.
 std::uint32_t slot_of(const tape::Tape& tape, const Target& target) noexcept;
 std::uint32_t slot_of(const tape::Tape& tape, const Tensor& x) noexcept;
-/// Why no gradient of the targets reached the source.
-Reason why_none(const tape::Tape& tape, std::span<const Target> targets, const Source& source,
-                std::span<const Source> stops = {});
+/// By slot: whether a target was computed from it, stopped or not.
+std::vector<bool> useful_slots(const tape::Tape& tape, std::span<const Target> targets);
+/// Why no gradient of the targets reached the source. Reads no entry: replay may have dropped them. `stopped`: a target
+/// was computed from the source, so stop_gradients ended the path.
+Reason why_none(const tape::Tape& tape, std::span<const Target> targets, const Source& source, bool stopped = false);
 /// For tape.explain.
 std::string explain(const tape::Tape& tape, std::span<const Target> targets, std::span<const Source> sources);
 

@@ -124,7 +124,10 @@ Tensor conj(const Operand& x) {
 Tensor angle(const Operand& x) {
   const tape::OpScope scope(x);
   const Tensor given = ops::to_tensor("angle", x), z = ops::cast_to(given, ops::floating_of(given.dtype()));
-  if (!is_complex(z.dtype())) return where(isnan(z), z, where(less(z, 0), std::numbers::pi, 0.0));
+  if (!is_complex(z.dtype())) {
+    const Tensor half_turn = full({}, std::numbers::pi, z.dtype()), none = zeros({}, z.dtype());
+    return where(isnan(z), z, where(less(z, 0), half_turn, none));
+  }
   Tensor y = ops::computed(ComplexFunction::angle, z);
   if (tape::active()) tape::record(ops::angle_rule, {&z}, y, {&z});
   return y;

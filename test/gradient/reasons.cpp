@@ -102,6 +102,30 @@ TEST_CASE("every code is produced, and says what it is about") {
   GradientRegistry::remove("reasons_flat");
 }
 
+TEST_CASE("stop_gradients is the reason on a tape of any length, whatever its entries owned") {
+  const std::string reason = "the path ends at stop_gradients, an option of gradient()";
+  // One entry whose rule goes with the entry, and more entries than one chunk of memory holds.
+  const auto through_checkpoint = [](const Tensor& y) {
+    return checkpoint([](const Tensor& v) { return tanh(v); })(y);
+  };
+  const auto through_many = [](Tensor y) {
+    for (int i = 0; i < 20000; ++i) y = y * 1.0;
+    return y;
+  };
+  for (const std::function<Tensor(const Tensor&)>& f :
+       {std::function<Tensor(const Tensor&)>(through_checkpoint), std::function<Tensor(const Tensor&)>(through_many)}) {
+    const Tensor x = scalar(-1.25), other = scalar(1.0);
+    GradientTape tape;
+    tape.watch(x);
+    tape.watch(other);
+    const Tensor y = square(x), z = f(y);
+    const auto g = tape.gradient(z, {x, other}, {.stop_gradients = {y}});
+    CHECK_FALSE(g[0]);
+    CHECK(g[0].why_none().starts_with(reason));
+    CHECK_FALSE(g[1].why_none().starts_with(reason));
+  }
+}
+
 TEST_CASE("a used tape says so; a default-constructed gradient too") {
   const Tensor x = scalar(2.0);
   GradientTape tape;

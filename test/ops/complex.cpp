@@ -407,3 +407,11 @@ TEST_CASE("ops that complex numbers do not have say what to take instead") {
         Call([](const Tensor& x) { return matmul(x, x); }), Call([](const Tensor& x) { return make_complex(x, 1); })})
     CHECK_THROWS_AS(call(z), TypeError);
 }
+
+TEST_CASE("angle of a real number has the dtype of its operand") {
+  for (const DType d : {DType::float16, DType::float32, DType::float64}) {
+    const Tensor x = cast(tensor({-1.0, 1.0}), d);
+    CHECK(angle(x).dtype() == d);
+    CHECK(jvp([](const Tensor& t) { return angle(t); }, x, ones_like(x)).second.dtype() == d);
+  }
+}

@@ -64,7 +64,19 @@ std::vector<std::string> path(const Tape& t, std::uint32_t from, std::span<const
 
 }  // namespace
 
-Reason why_none(const Tape& t, std::span<const Target> targets, const Source& source, std::span<const Source> stops) {
+std::vector<bool> useful_slots(const Tape& t, std::span<const Target> targets) {
+  std::vector<bool> useful(t.slots.size());
+  for (const std::uint32_t s : followed(t, targets)) useful[s] = true;
+  for (Arena::Place at = t.entries.end(); const Entry* e = t.entries.step_back(at);) {
+    bool any = false;
+    for (std::uint32_t k = 0; k < e->outputs; ++k) any |= useful[e->output(k)];
+    for (std::uint32_t i = 0; any && i < e->inputs; ++i)
+      if (e->input(i) != no_slot) useful[e->input(i)] = true;
+  }
+  return useful;
+}
+
+Reason why_none(const Tape& t, std::span<const Target> targets, const Source& source, bool stopped) {
   if (t.used) return {WhyNone::used_tape};
   if (slot_of(t, source) == no_slot) {
     if (!source.is_variable()) return why_unfollowed(t, source.tensor(), WhyNone::never_watched);
@@ -73,8 +85,7 @@ Reason why_none(const Tape& t, std::span<const Target> targets, const Source& so
     if (!v.trainable() || !t.options.watch_accessed_variables) return {WhyNone::never_watched, v.name()};
     return {WhyNone::read_before_tape, source.variable().name()};
   }
-  if (!stops.empty() && !path(t, slot_of(t, source), followed(t, targets)).empty())
-    return {WhyNone::stop_gradient, "stop_gradients, an option of gradient()", -1};
+  if (stopped) return {WhyNone::stop_gradient, "stop_gradients, an option of gradient()", -1};
   Reason first{WhyNone::not_connected};
   for (const Target& y : targets) {
     if (slot_of(t, y) != no_slot) {

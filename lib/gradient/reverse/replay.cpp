@@ -120,6 +120,9 @@ class Replay {
         if (same(sources_[k], targets[i])) pass_.add(result[k], Gradient(g[i]));
     }
     g.clear();
+    // Before the walk, which may drop the entries.
+    const std::vector<bool> useful =
+        options_.stop_gradients.list().empty() ? std::vector<bool>() : useful_slots(tape_, targets);
     pass_.backwards(use_up, batch, units);
 
     for (std::size_t k = 0; k < sources_.size(); ++k) {
@@ -139,7 +142,8 @@ class Replay {
       } else if (const Reason* reason = slots_[k] == no_slot ? nullptr : pass_.kept_back(slots_[k])) {
         result[k] = GradientAccess::none(*reason);
       } else {
-        result[k] = GradientAccess::none(why_none(tape_, targets, sources_[k], options_.stop_gradients.list()));
+        const bool stopped = !useful.empty() && slots_[k] != no_slot && useful[slots_[k]];
+        result[k] = GradientAccess::none(why_none(tape_, targets, sources_[k], stopped));
       }
     }
     // What no rule has taken: nothing is left for the next run.
