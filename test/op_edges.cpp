@@ -82,6 +82,14 @@ TEST_CASE("forward mode gives the same at the edges") {
   }
 }
 
+TEST_CASE("the derivative of hypot at the origin is zero to every order") {
+  const auto f = [](const Tensor& x) { return sum(hypot(x, 0.0)) + sum(hypot(0.0, x)); };
+  const Tensor x = tensor({0.0, 3.0}), v = tensor({1.0, 1.0});
+  CHECK(grad(f)(x).to_vector() == std::vector<double>{0, 2});
+  CHECK(hvp(f)(x, v).to_vector() == std::vector<double>{0, 0});
+  CHECK(jvp(grad(f), x, v).second.to_vector() == std::vector<double>{0, 0});
+}
+
 TEST_CASE("ops that give constants are not connected") {
   const auto check = [](const char* name, const Tensors& x, const Tensor& y, GradientTape& tape) {
     for (const Gradient& g : tape.gradient(std::vector{y}, x)) {

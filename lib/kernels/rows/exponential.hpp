@@ -26,8 +26,9 @@ inline constexpr std::tuple powers{
   op<"cbrt">([](auto x) { return cbrt(x); },
     d<z>([](auto g, auto z) { return g / (3 * (z * z)); })),
   op<"hypot">([](auto x, auto y) { return hypot(x, y); },
-    d<x | z>([](auto g, auto x, auto z) { return g * (x / where(equal(z, 0), 1, z)); }),
-    d<y | z>([](auto g, auto y, auto z) { return g * (y / where(equal(z, 0), 1, z)); })),
+    // The outer selection makes the derivative at the origin 0 to every order.
+    d<x | z>([](auto g, auto x, auto z) { return g * where(equal(z, 0), 0, x / where(equal(z, 0), 1, z)); }),
+    d<y | z>([](auto g, auto y, auto z) { return g * where(equal(z, 0), 0, y / where(equal(z, 0), 1, z)); })),
 
   op<"exp">([](auto x) { return exp(x); },
     d<z>([](auto g, auto z) { return g * z; })),
