@@ -37,4 +37,9 @@ requires std::same_as<V, Tensor> || std::same_as<V, Lane> V tanh_derivative(cons
   return 4 * sigmoid_derivative(2 * x);
 }
 
+// Lookup by argument finds them for lanes here.
+namespace detail::lanes {
+using reel::arctan_derivative, reel::sigmoid_derivative, reel::sigmoid_tail, reel::tanh_derivative;
+}
+
 }  // namespace reel
