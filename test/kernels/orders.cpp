@@ -121,6 +121,24 @@ template <int N>
 struct Nest;
 // clang-format on
 
+// What derivatives of the table call that is no definition of its own.
+template <class B>
+Dual<B> sigmoid_derivative(Dual<B> x) {
+  return sigmoid(x) * sigmoid(-x);
+}
+template <class B>
+Dual<B> sigmoid_tail(Dual<B> x) {
+  return sigmoid(where(x > 0, -x, x));
+}
+template <class B>
+Dual<B> tanh_derivative(Dual<B> x) {
+  return 4 * sigmoid_derivative(2 * x);
+}
+template <class B>
+Dual<B> arctan_derivative(Dual<B> x) {
+  return 1 / (1 + x * x);
+}
+
 template <class B>
 Dual<B> polygamma(Dual<B> order, Dual<B> x) {
   return on_duals(row<"polygamma">, order, x);

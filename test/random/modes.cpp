@@ -448,9 +448,6 @@ std::string text_of(const Plan& plan) {
   return out.str();
 }
 
-/// stop_gradients at a value in front of a function that is one entry crashed: remove when mended.
-constexpr bool masked_cut = true;
-
 Plan random_plan(const Program& p, std::uint64_t seed) {
   Random random(seed ^ 0x5bd1e995);
   const auto below = [&](std::uint64_t n) { return random() % n; };
@@ -476,7 +473,7 @@ Plan random_plan(const Program& p, std::uint64_t seed) {
       for (const Statement& s : p.statements)
         if (dependent(p)[static_cast<std::size_t>(last)] && s.role == Role::none && s.first == last && s.results == 1 &&
             std::count(whole.begin(), whole.end(), s.op->name))
-          (below(2) || masked_cut ? plan.tap : plan.cut) = last;
+          (below(2) ? plan.tap : plan.cut) = last;
   }
   return plan;
 }
