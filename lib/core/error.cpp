@@ -54,7 +54,7 @@ void detail::await_line(Error& error) noexcept {
     state.awaiting = new LocatedText{2, error.what(), {}};
     state.watching |= ThreadState::error_awaits_line;
     ErrorAccess::share(error, state.awaiting);
-  } catch (const std::bad_alloc&) {  // an error without its line
+  } catch (const std::exception&) {  // an error without its line: no memory, or no state for this thread
   }
 }
 

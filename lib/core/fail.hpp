@@ -40,6 +40,14 @@ template <class E, class... A>
   throw error;
 }
 
+/// The same for an error that never gets a line. For what fails while the thread's state, where lines wait, is made;
+/// and for what must not make one, because it comes before the first tensor.
+template <class E, class... A>
+[[noreturn, gnu::cold, gnu::noinline]] void fail_without_line(std::string_view op, fmt::format_string<Shown<A>...> text,
+                                                              const A&... args) {
+  throw E(message(op, text, fmt::make_format_args(static_cast<const Shown<A>&>(shown(args))...)));
+}
+
 /// Sends a warning to the handler set with set_warning_handler (standard error by default).
 void warn(std::string_view text);
 /// The same for what may come up at every step: all of these together reach a handler five times.
@@ -48,5 +56,5 @@ void warn_some_times(std::string_view text);
 }  // namespace reel::detail
 
 namespace reel {
-using detail::fail;
+using detail::fail, detail::fail_without_line;
 }

@@ -129,6 +129,7 @@ void give_up(Pool& p) noexcept {
 // The end of a thread.
 void end_thread(void* p) noexcept {
   auto& pool = *static_cast<Pool*>(p);
+  forget_error();  // the error itself may live on in another thread
   if (end_lane_programs) end_lane_programs(pool);
   if (end_tapes) end_tapes(pool);
   give_up(pool);
@@ -150,7 +151,8 @@ Pool& new_or_adopted() {
     return *p;
   }
   const std::uint32_t count = pool_count.load(std::memory_order_relaxed);
-  if (count == max_pools) fail<ValueError>("memory", "more than {} threads use tensors at once", max_pools);
+  if (count == max_pools)
+    fail_without_line<ValueError>("memory", "more than {} threads use tensors at once", max_pools);
   auto* p = new Pool;
   p->index = count;
   p->next_id = (std::uint64_t{count} + 1) << 48 | 1;
@@ -163,7 +165,7 @@ Pool& new_or_adopted() {
 [[gnu::noinline]] Pool& acquire() {
   if (on_first_use) on_first_use();
   if (exit_key_error)
-    fail<ValueError>("memory", "the process has no pthread key left for the library's per-thread state");
+    fail_without_line<ValueError>("memory", "the process has no pthread key left for the library's per-thread state");
   Pool& p = new_or_adopted();
   if (pthread_setspecific(exit_key, &p)) {
     give_up(p);

@@ -63,7 +63,7 @@ constexpr std::int64_t cached_elements = 1 << 19;  // of a few arrays, about
 }  // namespace
 
 void set_num_threads(int count) {
-  if (count < 1) fail<ValueError>("set_num_threads", "count is {}; it must be at least 1", count);
+  if (count < 1) fail_without_line<ValueError>("set_num_threads", "count is {}; it must be at least 1", count);
   threads.store(count, std::memory_order_relaxed);
 }
 

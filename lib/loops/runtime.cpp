@@ -11,7 +11,7 @@ namespace reel {
 
 namespace {
 void check_isa() {
-  if (const char* problem = kernels::isa_problem()) fail<ValueError>("REEL_ISA", "{}", problem);
+  if (const char* problem = kernels::isa_problem()) fail_without_line<ValueError>("REEL_ISA", "{}", problem);
 }
 const bool installed = (detail::on_first_use = check_isa, true);
 }  // namespace
@@ -24,14 +24,16 @@ std::string_view isa() {
 
 void set_isa(std::string_view name) {
   if (detail::any_thread_used())
-    fail<ValueError>("set_isa",
-                     "{} comes too late: call it before the first tensor or tape of the process (REEL_ISA={} "
-                     "in the environment works as well)",
-                     name, name);
+    fail_without_line<ValueError>(
+        "set_isa",
+        "{} comes too late: call it before the first tensor or tape of the process (REEL_ISA={} "
+        "in the environment works as well)",
+        name, name);
   const kernels::Set* set = kernels::find(name);
   if (!set)
-    fail<ValueError>("set_isa", "'{}' is not an instruction set that this machine has and that was compiled in: {}",
-                     name, kernels::available());
+    fail_without_line<ValueError>("set_isa",
+                                  "'{}' is not an instruction set that this machine has and that was compiled in: {}",
+                                  name, kernels::available());
   kernels::activate(*set);
 }
 

@@ -62,6 +62,7 @@ void pinned_sets() {
 void a_set_before_the_first_op() {
   const std::string best(isa());
   expect(is_value_error([] { set_isa("sse9"); }, "'sse9'"), "an unknown set is refused");
+  expect(is_value_error([] { set_num_threads(0); }, "at least 1"), "no thread is too few");
   expect(isa() == best, "a refused set changes nothing");
   set_isa("scalar");
   expect(isa() == "scalar", "isa() names the pinned set");
@@ -74,6 +75,7 @@ void a_set_after_a_tape() {
   expect(is_value_error([] { set_isa("scalar"); }, "before the first tensor"), "after the first tape it is too late");
 }
 void a_set_in_place_of_a_wrong_one() {  // with REEL_ISA=nonsense
+  expect(is_value_error([] { set_isa("sse9"); }, "'sse9'"), "set_isa reports its own argument first");
   expect(is_value_error([] { isa(); }, "REEL_ISA"), "a wrong REEL_ISA is reported");
   expect(is_value_error(use, "REEL_ISA"), "by the first op as well");
   set_isa("scalar");
