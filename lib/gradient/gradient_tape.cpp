@@ -43,6 +43,7 @@ constexpr std::int64_t rows_per_batch_column = 2;
 Gradient batch_columns(Tape& t, const Tensor& target, const Source& source, const Shape& column) {
   const bool used_up = !t.options.persistent;
   if (used_up && t.place == Tape::Place::on_stack) tape::pop(&t);
+  const tape::Replaying replaying(t);  // a user's jvp may destroy the tape
   struct UseUp {
     Tape* tape;
     ~UseUp() {
