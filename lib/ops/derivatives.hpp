@@ -1,5 +1,6 @@
-// The functions that derivatives of the pointwise table are made of and that are no ops themselves: what is recorded
-// where a tape or a program differentiates them again. The kernels have them in one piece, with the same bits.
+// Functions that derivatives of the pointwise table are made of and that are not ops themselves. These forms are
+// recorded where a tape or a program differentiates them again. The kernels compute each in one piece, with the same
+// bits for real numbers.
 #pragma once
 #include <concepts>
 #include <reel/elementwise.hpp>
