@@ -90,7 +90,7 @@ auto while_loop(C condition, B body, const V& initial, const LoopOptions& option
 template <class B, detail::TreeOrNumbers V>
 auto fori_loop(std::int64_t lower, std::int64_t upper, B body, const V& initial, const LoopOptions& options = {}) {
   using State = decltype(detail::with_tensors(initial));
-  const auto step = [body = std::move(body)](const Tensor& i, const State& state) mutable {
+  auto step = [body = std::move(body)](const Tensor& i, const State& state) mutable {
     const auto at = i.item<std::int64_t>();
     auto next = [&] {
       if constexpr (detail::is_tuple<State>)
@@ -110,6 +110,7 @@ template <detail::Integer N, class B, detail::TreeOrNumbers V>
 requires(!detail::Integer<B>) auto fori_loop(N n, B body, const V& initial, const LoopOptions& options = {}) {
   return fori_loop(0, detail::checked(n), std::move(body), initial, options);
 }
+
 /// Carries a state through f(carry, x) -> pair(carry, y) for each x along axis 0 of `xs` (a tree of tensors of equal
 /// extent there), and returns pair(final carry, the y stacked along axis 0). One entry on a tape. With no steps the
 /// carry is the initial one, and f runs once on zeros to find the shapes of y. What while_loop says of body holds of f.

@@ -14,7 +14,8 @@ void set_num_threads(int count);
 int num_threads();
 
 /// The instruction set in use: "scalar", "sse2", "avx2", "avx512" or "neon64". The best that the machine has, unless
-/// the environment variable REEL_ISA names one; ValueError at the first op if it names one the machine lacks.
+/// set_isa() or the environment variable REEL_ISA names one; ValueError at the first op if REEL_ISA names one that the
+/// machine lacks.
 std::string_view isa();
 /// Uses this instruction set from now on, whatever REEL_ISA says. Call it before the first tensor or tape: ValueError
 /// afterwards, and for a set that the machine lacks or that was not compiled in. Results are bitwise equal on one set.

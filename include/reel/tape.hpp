@@ -238,12 +238,12 @@ class GradientTape {
     return as_vector(jacobians(target, {sources.begin(), sources.size()}, options));
   }
   /// The Jacobian of each element of a batch: target [b, ...] and source [b, ...] give [b, ..., ...], where target[i]
-  /// depends on source[i] alone (for others the result has no meaning). As many rows as target[0] has elements; but
-  /// forward mode, as many columns as source[0] has elements, where that is half as many or less (less, where a rule of
-  /// the user's on the way takes one cotangent at a time) and every op on the way has a jvp. Otherwise as jacobian(),
-  /// also in giving none where not connected (TensorFlow gives zeros: ask for them); ShapeError unless both have a
-  /// first axis, of the same extent, which may be their only one (TensorFlow wants two). TensorFlow's
-  /// GradientTape.batch_jacobian.
+  /// depends on source[i] alone (for others the result has no meaning). Reverse mode computes a row per element of
+  /// target[0], forward mode a column per element of source[0]. Forward mode is taken where every op on the way has a
+  /// jvp and there are at most half as many columns as rows; fewer columns than rows are enough where a rule of the
+  /// user's on the way takes one cotangent at a time. Otherwise as jacobian(), also in giving none where not connected
+  /// (TensorFlow gives zeros: ask for them). ShapeError unless both have a first axis, of the same extent, which may be
+  /// their only one (TensorFlow wants two). TensorFlow's GradientTape.batch_jacobian.
   Gradient batch_jacobian(const Target& target, const Source& source, const JacobianOptions& options = {});
 
   /// Stops recording while the returned guard lives. Guards nest. TapeError when the tape is stopped or used up.
