@@ -35,8 +35,8 @@ Gradients jacobian(const char* who, tape::Tape& tape, const Target& target, std:
 
 namespace {
 
-// How many rows cost as much as a column. Measured: a network of a batch of 1000 takes 1.3 ms for a row of many that
-// are carried together, and 2 ms for a column.
+// How many rows cost as much as a column. Measured on a network with a batch of 1000: 1.3 ms for a row of a batched
+// sweep, 2 ms for a column.
 constexpr std::int64_t rows_per_batch_column = 2;
 
 // The batch's Jacobians column by column: a tangent is 1 at one element of each source[i].

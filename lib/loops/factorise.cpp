@@ -351,7 +351,7 @@ bool balance(const T* a, std::int64_t n, T* first, T* second) {
       row[static_cast<std::size_t>(i)] = -e;
   for (std::int64_t j = 0; j < n; ++j)
     if (const int e = largest_exponent(a + j, n, n, row.data()); e != none) column[static_cast<std::size_t>(j)] = -e;
-  // What the exponents add up to is shared out among the rows.
+  // The determinant must not change: the sum of all exponents is taken off the rows, in equal shares.
   const std::int64_t sum = std::accumulate(row.begin(), row.end(), std::int64_t{0}) +
                            std::accumulate(column.begin(), column.end(), std::int64_t{0});
   for (std::int64_t i = 0; i < n; ++i) row[static_cast<std::size_t>(i)] -= static_cast<int>(share(sum, n, i));

@@ -52,7 +52,8 @@ bool balance(const Tensor& a, const Tensor& first, const Tensor& second);
 
 /// Elimination of one matrix a [n, n] (which it destroys) with complete pivoting, as far as pivots are above
 /// `tolerance` times the first: left a right^T is then diag(d, S) with powers of two d near the pivots' geometric mean
-/// and S small, and det a = scale det(d) det(S) with |scale| in [0.5, 1). Returns how many pivots there were.
+/// and S small, and det a = scale det(d) det(S) with |scale| in [0.5, 1), or 1 without pivots. Returns how many pivots
+/// there were.
 std::int64_t eliminate(const Tensor& a, double tolerance, const Tensor& left, const Tensor& right, double& scale);
 
 }  // namespace reel::loops

@@ -118,7 +118,7 @@ void parallel_for(std::int64_t n, std::int64_t grain, void (*body)(std::int64_t,
     if (!apart.is_group_execution_cancelled()) return;
   } catch (...) {  // no memory for oneTBB's tasks, or no thread: a body does not throw
   }
-  work(0);  // what no worker has drawn; none is at work any more
+  work(0);  // the ranges that no worker took; all workers have ended
 }
 
 }  // namespace loops

@@ -68,7 +68,7 @@ struct Ready {
   std::array<Tensor, States> rows;    // of the rows that slices name
 };
 
-// Makes a state writable, in `spare` where it cannot be in its own memory.
+// Makes a state writable: in its own memory if nothing else holds that, else as a copy in `spare`.
 void settle(Tensor& state, Tensor& spare) {
   if (!state.defined()) {
     state = std::move(spare);
@@ -92,7 +92,8 @@ class Step {
   Step(const Formula& formula, const char* op, std::span<const Part> parts, std::span<const Variable> variables)
       : op_(op), parts_(parts), variables_(variables), update_(program(formula)), accesses_(parts.size()) {}
 
-  // All memory is asked for before anything changes, but where a variable of a dtype that ops compute comes twice.
+  // All memory is allocated before anything changes. Exception: a variable that is listed twice and whose dtype has no
+  // fused program. Its second step reads the result of its first, which is committed before.
   template <class AccessOf>
   void run(AccessOf access_of) {
     std::size_t first = 0;

@@ -146,7 +146,7 @@ List<Tensor> jacobians(const char* who, GradientTape& tape, std::span<const Tens
                          y.rank(), shape_of(s).rank(), max_rank);
   }
   tape::Tape& t = GradientTapeAccess::get(tape);
-  // By far the most: without a look at the entries.
+  // The common case: reverse mode, decided without a pass over the entries.
   if (in > out / rows_per_column_unbatched) return rows(who, t, targets, sources);
   const reel::autodiff::Path path = reel::autodiff::path_between(t, sources, targets);
   const std::int64_t most = out / (path.one_by_one ? rows_per_column_unbatched : rows_per_column);

@@ -134,7 +134,7 @@ Tensor out_of_range(const Tensor& a, const Factors& f) {
   return d;
 }
 
-// Matrices of order 3 and above. The value is that of the factors whether or not a tape looks on.
+// Matrices of order 3 and above. The value comes from the factors, so that a tape does not change its bits.
 Tensor determinant_by_factors(const Tensor& a) {
   const Shape batch = batch_of(a);
   const Factors f = factorise(a);

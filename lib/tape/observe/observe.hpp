@@ -62,8 +62,8 @@ struct Frame {
   Frame* outer;
 };
 
-/// A frame begins, unless nothing looks on but for an error, which is an earlier op's. std::bad_alloc when this thread
-/// has no state yet and there is no memory for one.
+/// Begins a frame. First drops the error that awaits a line: it was an earlier op's. Does nothing more when no other
+/// flag of `Watching` is set. std::bad_alloc when this thread has no state yet and there is no memory for one.
 void enter(Frame& frame, const Site& site, bool rule);
 /// Ends the frame, if it began.
 void leave(const Frame& frame) noexcept;
