@@ -69,7 +69,8 @@ TEST_CASE("jacobian: a rule that takes a batch is called once; with many columns
   Calls calls;
   const Tensor j = jacobian(counted(calls, a, Rules::batched))(x);
   CHECK(calls.backward == 1);
-  CHECK(calls.cotangents == std::vector{Shape{12, 12}});
+  REQUIRE(calls.cotangents.size() == 1);
+  CHECK(calls.cotangents[0] == Shape{12, 12});
   CHECK(distance(j, jacobian([&](const Tensor& t) { return times(t, a); })(x)) < 1e-12);
   // Without a jvp the rows go together whatever the shape.
   calls = {};

@@ -123,16 +123,8 @@ struct Nest;
 
 // What derivatives of the table call that is no definition of its own.
 template <class B>
-Dual<B> sigmoid_derivative(Dual<B> x) {
-  return sigmoid(x) * sigmoid(-x);
-}
-template <class B>
 Dual<B> sigmoid_tail(Dual<B> x) {
   return sigmoid(where(x > 0, -x, x));
-}
-template <class B>
-Dual<B> tanh_derivative(Dual<B> x) {
-  return 4 * sigmoid_derivative(2 * x);
 }
 template <class B>
 Dual<B> arctan_derivative(Dual<B> x) {

@@ -60,11 +60,6 @@ struct Complex {
   friend Complex sinh(Complex a) { return of(std::sinh(wide(a))); }
   friend Complex cosh(Complex a) { return of(std::cosh(wide(a))); }
   friend Complex tanh(Complex a) { return of(std::tanh(wide(a))); }
-  // 1 / cosh(a)^2 by the exponential that does not overflow.
-  friend Complex tanh_derivative(Complex a) {
-    const Wide e = std::exp((a.re > 0 ? -2.0 : 2.0) * wide(a)), s = 1.0 + e;
-    return of(4.0 * e / (s * s));
-  }
   friend Complex power(Complex a, Complex b) {
     if (b == Complex(0)) return 1;
     if (a == Complex(0)) {

@@ -12,36 +12,12 @@ template <class T, class I>
   return where(x < 0, e, 1) / (1 + e);
 }
 
-// exp without a call, the same bits.
-namespace math {
-template <class T, class I>
-[[gnu::always_inline]] inline Lane<T, I> exp_of(Lane<T, I> x) {
-  if constexpr (is_scalar_lane<T, I>)
-    return std::exp(x.v);
-  else
-    return exp_inline(x);
-}
-}  // namespace math
-
-// sigmoid(x) sigmoid(-x), with all its digits in both tails
-template <class T, class I>
-[[gnu::noinline]] Lane<T, I> sigmoid_derivative(Lane<T, I> x) {
-  const Lane<T, I> e = math::exp_of(-abs(x)), s = 1 + e;
-  return e / (s * s);
-}
 // sigmoid(-|x|)
 template <class T, class I>
 [[gnu::noinline]] Lane<T, I> sigmoid_tail(Lane<T, I> x) {
   const Lane<T, I> e = math::exp_inline(-abs(x));
   return e / (1 + e);
 }
-// 1 / cosh(x)^2
-template <class T, class I>
-[[gnu::noinline]] Lane<T, I> tanh_derivative(Lane<T, I> x) {
-  const Lane<T, I> e = math::exp_of(-2 * abs(x)), s = 1 + e;
-  return 4 * (e / (s * s));
-}
-
 // 1 / (1 + x^2); where x^2 may overflow it is (1 / x)^2 to the last place.
 template <class T, class I>
 [[gnu::always_inline]] inline Lane<T, I> arctan_derivative(Lane<T, I> x) {

@@ -1,7 +1,7 @@
-// Rows of neural-network activations. relu reads only its result (rule S21); elu, selu and sigmoid read their operand,
-// for the digits of a derivative are gone where the result is rounded to its limit. Derivatives at the kink 0: relu 0,
-// leaky_relu its slope, elu alpha, selu 1.7581. A slope and an alpha are operands like any other; alpha must not be
-// negative.
+// Rows of neural-network activations. relu and sigmoid read only their result (rule S21); elu and selu read their
+// operand, for the digits of a derivative are gone where the result is rounded to its limit (sigmoid's are, for large
+// x). Derivatives at the kink 0: relu 0, leaky_relu its slope, elu alpha, selu 1.7581. A slope and an alpha are
+// operands like any other; alpha must not be negative.
 #pragma once
 #include "kernels/rows/row.hpp"
 
@@ -29,7 +29,7 @@ inline constexpr std::tuple activation{
   op<"silu">([](auto x) { return silu(x); },
     d<x>([](auto g, auto x) { auto s = sigmoid(x); return g * (s * (1 + x * (1 - s))); })),
   op<"sigmoid">([](auto x) { return sigmoid(x); },
-    d<x>([](auto g, auto x) { return g * sigmoid_derivative(x); })),
+    d<z>([](auto g, auto z) { return g * (z * (1 - z)); })),
   op<"softplus">([](auto x) { return softplus(x); },
     d<x>([](auto g, auto x) { return g * sigmoid(x); })),
   op<"softsign">([](auto x) { return softsign(x); },

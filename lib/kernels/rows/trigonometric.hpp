@@ -1,6 +1,7 @@
 // Rows of trigonometric and hyperbolic functions and their inverses. tan reads its operand, not its result (rule S20).
-// tanh does, too: where its result is rounded to 1, 1 - z^2 has no digit left. Beyond 1e9, 1 + x^2 is x^2 to the last
-// place; x^2 may overflow there, 1 / x and its square do not.
+// tanh reads its result: where that is rounded to +-1 the derivative is 0, and near there it has few digits. The
+// operand would give them all, for an exp in each derivative. Beyond 1e9, 1 + x^2 is x^2 to the last place; x^2 may
+// overflow there, 1 / x and its square do not.
 #pragma once
 #include "kernels/rows/row.hpp"
 
@@ -28,7 +29,7 @@ inline constexpr std::tuple trigonometric{
   op<"cosh">([](auto x) { return cosh(x); },
     d<x>([](auto g, auto x) { return g * sinh(x); })),
   op<"tanh">([](auto x) { return tanh(x); },
-    d<x>([](auto g, auto x) { return g * tanh_derivative(x); })),
+    d<z>([](auto g, auto z) { return g * (1 - z * z); })),
   op<"arcsinh">([](auto x) { return arcsinh(x); },
     d<x>([](auto g, auto x) { return g / where(abs(x) > 1e9, abs(x), sqrt(1 + x * x)); })),
   op<"arccosh">([](auto x) { return arccosh(x); },

@@ -1,0 +1,155 @@
+// Rules that users give: what an override sees and may use, what is checked of a rule's results, what a rule may do to
+// the tape that is replayed. Rules S3, S9, S37, S96, S97.
+#include <memory>
+#include <reel/reel.hpp>
+
+#include "catch.hpp"
+#include "support/warnings.hpp"
+
+using namespace reel;
+using Catch::Contains;
+
+namespace {
+
+using Ids = std::vector<std::uint64_t>;
+Ids ids_of(std::span<const Tensor> tensors) {
+  Ids ids;
+  for (const Tensor& x : tensors) ids.push_back(x.defined() ? x.id() : 0);
+  return ids;
+}
+
+// What an override of the op sees of the inputs, then of the outputs, when y is differentiated: 0 for what is not kept.
+Ids kept(const char* op, GradientTape& tape, const Tensor& y, const Source& x) {
+  Ids ids;
+  const GradientRegistry::OverrideGuard guard(op, [&](const RecordedOp& r, std::span<const Gradient>) {
+    for (const std::span<const Tensor> list : {r.inputs, r.outputs})
+      for (const std::uint64_t id : ids_of(list)) ids.push_back(id);
+    return std::vector<Gradient>(r.inputs.size());
+  });
+  tape.gradient(y, {x});
+  return ids;
+}
+
+}  // namespace
+
+TEST_CASE("S9: an override sees what the rule of the op keeps, each value in its place") {
+  const Tensor x = tensor({{1., 2.}, {3., 5.}}), y = tensor({{2., 7.}, {1., 8.}}),
+               constant = tensor({{3., 1.}, {4., 1.}});
+  const Variable v(constant);
+  GradientTape tape({.persistent = true});
+  tape.watch(x);
+  tape.watch(y);
+  for (const auto& [name, op] : {std::pair<const char*, Tensor (*)(const Operand&)>("exp", exp), {"tanh", tanh}}) {
+    const Tensor z = op(x);
+    CHECK(kept(name, tape, z, x) == Ids{0, z.id()});
+  }
+  CHECK(kept("square", tape, square(x), x) == Ids{x.id(), 0});
+  CHECK(kept("multiply", tape, x * y, x) == Ids{x.id(), y.id(), 0});
+  CHECK(kept("multiply", tape, x * x, x) == Ids{x.id(), x.id(), 0});
+  CHECK(kept("multiply", tape, x * constant, x) == Ids{0, constant.id(), 0});
+  CHECK(kept("multiply", tape, constant * x, x) == Ids{constant.id(), 0, 0});
+  const Tensor read = v;
+  CHECK(kept("multiply", tape, read * x, v) == Ids{read.id(), x.id(), 0});
+  CHECK(kept("matmul", tape, matmul(x, y), x) == Ids{x.id(), y.id(), 0});
+  CHECK(kept("matmul", tape, matmul(x, constant), x) == Ids{0, constant.id(), 0});
+  CHECK(kept("matmul", tape, matmul(constant, x), x) == Ids{constant.id(), 0, 0});
+  const Tensor soft = softmax(x), most = max(x);
+  CHECK(kept("softmax", tape, soft, x) == Ids{0, soft.id()});
+  CHECK(kept("max", tape, most, x) == Ids{x.id(), most.id()});
+  // Factors, conditions and indices that a rule keeps beside them are neither.
+  const Tensor m = tensor({{2., 1., 0.}, {1., 3., 1.}, {0., 1., 4.}});
+  tape.watch(m);
+  const Tensor volume = det(m);
+  CHECK(kept("det", tape, volume, m) == Ids{m.id(), volume.id()});
+  CHECK(kept("where", tape, where(less(x, 2), constant, x), x) == Ids{0, 0, 0});
+  CHECK(kept("gather", tape, gather(x, tensor<int>({1})), x) == Ids{0, 0});
+  CHECK(kept("sum", tape, sum(x), x) == Ids{0, 0});
+}
+
+TEST_CASE("S3, S9: an override may use what is kept, to any order; what is not kept is refused, not read") {
+  const Tensor x = scalar(0.5);
+  const GradientRegistry::OverrideGuard guard("exp", [](const RecordedOp& op, std::span<const Gradient> g) {
+    CHECK_THROWS_AS(op.inputs[0] * 2.0, ValueError);
+    return std::vector<Gradient>{*g[0] * op.outputs[0] * 100.0};
+  });
+  GradientTape outer;
+  outer.watch(x);
+  GradientTape inner;
+  inner.watch(x);
+  const Tensor dy = *inner.gradient(exp(x), x);
+  CHECK(dy.item() == Approx(100 * std::exp(0.5)));
+  CHECK((*outer.gradient(dy, x)).item() == Approx(1e4 * std::exp(0.5)));
+}
+
+TEST_CASE("S37, S96, S97: what a user's rule returns is checked; the tape stays usable") {
+  const Tensor x = tensor({1., 2.});
+  GradientTape tape({.persistent = true});
+  tape.watch(x);
+  const auto with = [&](BackwardFunction backward) {
+    const Tensor in[] = {x}, out[] = {x + 0.0};
+    const Tensor fresh[] = {from_data(out[0].to_vector())};
+    record_operation("custom", in, fresh, std::move(backward));
+    return fresh[0];
+  };
+  const Tensor few = with([](auto) { return std::vector<Gradient>{}; });
+  CHECK_THROWS_WITH(tape.gradient(few, x),
+                    Contains("Num gradients 0 generated for op custom do not match num inputs 1"));
+  const Tensor wide = with([](auto) { return std::vector<Gradient>{zeros({3})}; });
+  CHECK_THROWS_WITH(tape.gradient(wide, x),
+                    Contains("Input index: 0. Original input shape: [2].  Calculated input gradient shape: [3]"));
+  const Tensor narrow = with([](auto) { return std::vector<Gradient>{zeros({2}, DType::float32)}; });
+  CHECK_THROWS_WITH(tape.gradient(narrow, x),
+                    Contains("Gradient type float32 generated for op custom does not match input type float64"));
+  const Tensor thrower = with([](auto) -> std::vector<Gradient> { throw std::runtime_error("mine"); });
+  CHECK_THROWS_WITH(tape.gradient(thrower, x), "mine");
+  CHECK((*tape.gradient(x * x, x)).to_vector() == std::vector<double>{2, 4});
+}
+
+TEST_CASE("a rule that throws uses up a tape that is not persistent") {
+  const Tensor x = scalar(1.0);
+  GradientTape tape;
+  tape.watch(x);
+  const Tensor in[] = {x}, out[] = {scalar(1.0)};
+  record_operation("thrower", in, out,
+                   [](std::span<const Gradient>) -> std::vector<Gradient> { throw std::runtime_error("mine"); });
+  CHECK_THROWS_WITH(tape.gradient(out[0], x), "mine");
+  CHECK_THROWS_AS(tape.gradient(out[0], x), TapeError);
+}
+
+TEST_CASE("a gradient function may ask a persistent tape for gradients, one that is not is TapeError") {
+  const Tensor x = scalar(2.0);
+  for (bool persistent : {true, false}) {
+    GradientTape tape({.persistent = persistent});
+    tape.watch(x);
+    const Tensor w = x * x;
+    const auto f = custom_gradient(
+        [&](const Tensor& u) { return std::pair(u * 3, [&](const Tensor& dy) { return dy * *tape.gradient(w, x); }); });
+    const Tensor y = f(sin(x));
+    tape.stop();
+    if (persistent) {
+      CHECK((*tape.gradient(y, x)).item() == 4 * std::cos(2.0));
+      continue;
+    }
+    CHECK_THROWS_WITH(tape.gradient(y, x), Contains("from within a gradient function of this tape"));
+    CHECK_THROWS_WITH(tape.gradient(y, x), Contains("only be called once"));
+  }
+}
+
+TEST_CASE("a gradient function may destroy the tape that is replayed") {
+  const Tensor x = scalar(2.0);
+  for (bool persistent : {true, false}) {
+    auto tape = std::make_unique<GradientTape>(TapeOptions{.persistent = persistent});
+    tape->watch(x);
+    const auto f = custom_gradient([&](const Tensor& u) {
+      return std::pair(u * 3, [&](const Tensor& dy) {
+        tape.reset();
+        GradientTape other;  // must not be given the memory of the first
+        other.watch(x);
+        const Tensor w = x * x;
+        return dy * *other.gradient(w, x);
+      });
+    });
+    const Tensor y = f(sin(f(x)));
+    CHECK(std::abs((*tape->gradient(y, x)).item() - 16 * std::cos(6.0)) < 1e-13);
+  }
+}
