@@ -36,7 +36,7 @@ Reason why_none(const tape::Tape& tape, std::span<const Target> targets, const S
 std::string explain(const tape::Tape& tape, std::span<const Target> targets, std::span<const Source> sources);
 
 inline Shape shape_of(const Source& s) { return s.is_variable() ? s.variable().shape() : s.tensor().shape(); }
-inline DType dtype_of(const Source& s) { return s.is_variable() ? s.variable().dtype() : s.tensor().dtype(); }
+inline DType dtype_of_source(const Source& s) { return s.is_variable() ? s.variable().dtype() : s.tensor().dtype(); }
 
 /// The extents of a, then those of b.
 Shape join(const Shape& a, const Shape& b);

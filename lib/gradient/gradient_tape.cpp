@@ -51,7 +51,7 @@ Gradient batch_columns(Tape& t, const Tensor& target, const Source& source, cons
     }
   } const guard{used_up ? &t : nullptr};
   const Shape by = shape_of(source);
-  const DType dtype = dtype_of(source);
+  const DType dtype = dtype_of_source(source);
   const std::int64_t count = column.elements();
   std::vector<Tensor> columns;
   for (std::int64_t i = 0; i < count; ++i) {
@@ -83,7 +83,7 @@ Gradient batch_jacobian(const char* op, Tape& tape, const Target& target, const 
                      by.rank(), max_rank);
   const std::int64_t rows_asked = row.elements(), columns_asked = column.elements();
   if (columns_asked > 0 && columns_asked < rows_asked && !tape.options.vspace && is_floating(target.tensor().dtype()) &&
-      is_floating(dtype_of(source))) {
+      is_floating(dtype_of_source(source))) {
     const Path path = path_between(tape, {&source, 1}, {&target.tensor(), 1});
     if (path.connected && path.can_push && (path.one_by_one || columns_asked <= rows_asked / rows_per_batch_column))
       return batch_columns(tape, target.tensor(), source, column);

@@ -11,8 +11,6 @@ namespace {
 
 using namespace fortran;
 
-constexpr char letter(Transposed transposed) noexcept { return transposed == Transposed::yes ? 'T' : 'N'; }
-
 }  // namespace
 
 template <class T>

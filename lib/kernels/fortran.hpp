@@ -89,6 +89,8 @@ struct Symbols<double> {
   static constexpr auto trtrs = &dtrtrs_;
 };
 
+constexpr char letter(Transposed transposed) noexcept { return transposed == Transposed::yes ? 'T' : 'N'; }
+
 inline constexpr std::ptrdiff_t largest_int = std::numeric_limits<int>::max();
 
 // 0 when every count lies in [0, INT_MAX].

@@ -14,8 +14,6 @@ namespace {
 
 using namespace fortran;
 
-constexpr char letter(Transposed transposed) noexcept { return transposed == Transposed::yes ? 'T' : 'N'; }
-
 // Runs call(work, length, info) twice: with length -1, where LAPACK answers the best length in work[0], then in
 // earnest.
 template <class T, class Call>

@@ -9,8 +9,8 @@ namespace reel::loops {
 namespace {
 
 constexpr std::size_t from_side = 0, to_side = 1;
-constexpr std::int64_t piece = 32768;   // elements that one thread takes at a time
-constexpr std::int64_t short_run = 16;  // below: loops in line
+constexpr std::int64_t copy_grain = 32768;  // elements that one thread takes at a time
+constexpr std::int64_t short_run = 16;      // below: loops in line
 
 struct Copy {
   Nest<2> nest;
@@ -82,7 +82,7 @@ void copy_matrices(const Copy& c, std::int64_t strip) {
   if (matrices * rows * columns < parallel_threshold)
     run(0, matrices * strips);
   else
-    parallel_for(matrices * strips, std::max<std::int64_t>(1, piece / each), run);
+    parallel_for(matrices * strips, std::max<std::int64_t>(1, copy_grain / each), run);
 }
 
 }  // namespace
@@ -111,17 +111,17 @@ void copy(const Tensor& from, const Tensor& to) {
     if (n < parallel_threshold)
       run(0, n);
     else
-      parallel_for(n, piece, run);
+      parallel_for(n, copy_grain, run);
     return;
   }
   c.row = out == 1 ? closest(c.nest) : -1;
-  if (c.row >= 0) return copy_matrices(c, std::max<std::int64_t>(32, piece / n));
+  if (c.row >= 0) return copy_matrices(c, std::max<std::int64_t>(32, copy_grain / n));
   const auto run = [&](std::int64_t begin, std::int64_t end) { copy_rows(c, begin, end); };
   const std::int64_t rows = y->size / n;
   if (y->size < parallel_threshold)
     run(0, rows);
   else
-    parallel_for(rows, std::max<std::int64_t>(1, piece / n), run);
+    parallel_for(rows, std::max<std::int64_t>(1, copy_grain / n), run);
 }
 
 Tensor contiguous(const Tensor& x) {

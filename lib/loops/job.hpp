@@ -14,7 +14,7 @@ inline constexpr std::int64_t call_run = 128;  // up to here too where a tile co
 inline constexpr std::int64_t tile_elements = 512;
 
 /// Of a matrix of `rows` by `columns`, the last dimension of a nest and another one: its tiles, row by row.
-struct Tiling {
+struct MatrixTiles {
   int row = -1;  // that other dimension
   std::int64_t rows, columns, height, width, strips, chunks;
 };
@@ -34,7 +34,7 @@ struct Job {
   std::size_t out_bytes;
   std::int64_t tile = 0;  // a multiple of every period that fits
   bool by_tiles = false;
-  Tiling matrix;
+  MatrixTiles matrix;
 
   Job(kernels::Loop computes, std::size_t operands, std::size_t result_bytes)
       : loop(computes), count(operands), out_bytes(result_bytes) {}

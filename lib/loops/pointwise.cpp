@@ -208,7 +208,7 @@ void Job::choose_matrix() {
     ++turned;
   }
   if (turned == 0) return;
-  Tiling& m = matrix;
+  MatrixTiles& m = matrix;
   m.rows = nest.extent[m.row];
   m.columns = nest.extent[last];
   m.height = std::min(m.rows, std::min<std::int64_t>(64, turned_line / static_cast<std::int64_t>(widest)));
@@ -246,7 +246,7 @@ void pointwise_any(kernels::Loop loop, const Shape& shape, std::span<const Tenso
     }
   }
   const std::int64_t grain = grain_of(size);
-  if (const Tiling& m = job.matrix; m.row >= 0)
+  if (const MatrixTiles& m = job.matrix; m.row >= 0)
     return in_pieces(size, size / (m.rows * m.columns) * m.strips * m.chunks,
                      std::max<std::int64_t>(1, grain / (m.height * m.width)),
                      [&](std::int64_t begin, std::int64_t end) { job.turns(begin, end, to->data); });

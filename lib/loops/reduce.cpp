@@ -13,7 +13,7 @@ namespace {
 
 using kernels::Reduction;
 
-constexpr std::int64_t piece = 65536;                    // elements that one task combines, about
+constexpr std::int64_t combine_grain = 65536;            // elements that one task combines, about
 constexpr std::int64_t run_length = 65536;               // a run is cut into parts of this length,
 constexpr std::int64_t made_length = 2048;               // or of this one if it is computed on the way
 constexpr std::int64_t max_tasks = 256;                  // aimed at for the largest problems
@@ -64,13 +64,14 @@ struct Cut {
   }
 };
 Cut cut(std::int64_t outputs, std::int64_t units, std::int64_t elements_per_output, std::int64_t longest_segment) {
-  const std::int64_t per_group = std::clamp<std::int64_t>(piece / elements_per_output, 1, outputs);
+  const std::int64_t per_group = std::clamp<std::int64_t>(combine_grain / elements_per_output, 1, outputs);
   const std::int64_t groups = (outputs - 1) / per_group + 1, elements = outputs * elements_per_output;
-  const std::int64_t aim = std::clamp<std::int64_t>(elements / piece, 1, max_tasks);
-  const std::int64_t most = std::min(units, std::max<std::int64_t>(1, elements_per_output / (piece / 2)));
+  const std::int64_t aim = std::clamp<std::int64_t>(elements / combine_grain, 1, max_tasks);
+  const std::int64_t most = std::min(units, std::max<std::int64_t>(1, elements_per_output / (combine_grain / 2)));
   std::int64_t segments = std::min((aim + groups - 1) / groups, most);
   segments = std::max(segments, (units - 1) / longest_segment + 1);
-  return {groups, per_group, segments, units, std::max<std::int64_t>(1, piece / (elements / (groups * segments) + 1))};
+  return {groups, per_group, segments, units,
+          std::max<std::int64_t>(1, combine_grain / (elements / (groups * segments) + 1))};
 }
 
 void solve(const Problem& p);

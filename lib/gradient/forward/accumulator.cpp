@@ -9,12 +9,9 @@
 
 namespace reel {
 
-using tape::state, tape::Tape;
+using autodiff::dtype_of_source, autodiff::shape_of, tape::state, tape::Tape;
 
 namespace {
-
-Shape shape_of(const Source& s) { return s.is_variable() ? s.variable().shape() : s.tensor().shape(); }
-DType dtype_of_source(const Source& s) { return s.is_variable() ? s.variable().dtype() : s.tensor().dtype(); }
 
 // One tangent for each primal, checked.
 detail::List<Tensor> fitting(const char* who, std::span<const Source> primals, const GradientList& tangents) {

@@ -16,9 +16,6 @@ using tape::Arena, tape::Entry, tape::no_slot, tape::Tape;
 
 constexpr const char* who = "pushforward";
 
-Shape shape_of(const Source& s) { return s.is_variable() ? s.variable().shape() : s.tensor().shape(); }
-DType dtype_of_source(const Source& s) { return s.is_variable() ? s.variable().dtype() : s.tensor().dtype(); }
-
 void check(const Tape& t, std::span<const Source> sources, std::span<const Tensor> tangents) {
   check_thread(t, who);
   if (t.used) fail<TapeError>(who, "the tape was used already; make it persistent (TapeOptions.persistent)");

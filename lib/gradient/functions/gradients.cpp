@@ -63,7 +63,7 @@ std::vector<Gradient> hessians_on(Tape& t, const TargetList& ys, const SourceLis
   std::vector<Gradient> result = autodiff::as_vector(autodiff::replay(t, ys.list(), xs.list(), options, op));
   for (std::size_t k = 0; k < result.size(); ++k) {
     const Source& x = xs.list()[k];
-    const DType dtype = autodiff::dtype_of(x);
+    const DType dtype = autodiff::dtype_of_source(x);
     if (!is_differentiable(dtype)) continue;
     const Shape shape = autodiff::shape_of(x);
     result[k] = result[k] ? autodiff::jacobian(op, t, result[k], {&x, 1}, UnconnectedGradients::zero)[0]

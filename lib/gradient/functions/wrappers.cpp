@@ -13,7 +13,7 @@ namespace reel::detail {
 
 namespace {
 
-using reel::autodiff::dtype_of, reel::autodiff::shape_of;
+using reel::autodiff::dtype_of_source, reel::autodiff::shape_of;
 
 // One at element i, zero elsewhere.
 Tensor unit(const Shape& shape, DType dtype, std::int64_t i) {
@@ -36,7 +36,7 @@ List<Tensor> columns(tape::Tape& tape, std::span<const Tensor> targets, std::spa
   List<Tensor> tangents(sources.size());
   for (std::size_t s = 0; s < sources.size(); ++s) {
     const Shape shape = shape_of(sources[s]);
-    const DType dtype = dtype_of(sources[s]);
+    const DType dtype = dtype_of_source(sources[s]);
     for (std::int64_t i = 0; i < shape.elements(); ++i) {
       tangents[s] = unit(shape, dtype, i);
       std::vector<Tensor> column = reel::autodiff::pushforward(tape, sources, tangents, targets);
@@ -52,7 +52,7 @@ List<Tensor> columns(tape::Tape& tape, std::span<const Tensor> targets, std::spa
     for (std::size_t s = 0; s < sources.size(); ++s) {
       const Shape shape = reel::autodiff::join(targets[t].shape(), shape_of(sources[s]));
       const List<Tensor>& list = parts[t * sources.size() + s];
-      result.push_back(list.empty() ? zeros(shape, dtype_of(sources[s])) : reshape(stack(list, -1), shape));
+      result.push_back(list.empty() ? zeros(shape, dtype_of_source(sources[s])) : reshape(stack(list, -1), shape));
     }
   return result;
 }
@@ -87,7 +87,7 @@ Tensor fresh_result(const char* who, const Tensor& y) {
 
 void require_differentiable(const char* who, std::span<const Source> sources) {
   for (const Source& s : sources)
-    if (const DType d = dtype_of(s); !is_differentiable(d))
+    if (const DType d = dtype_of_source(s); !is_differentiable(d))
       fail<TypeError>(
           who,
           "a parameter to differentiate holds {} values, which carry no gradient; cast it to a floating dtype, "
@@ -138,7 +138,7 @@ List<Tensor> jacobians(const char* who, GradientTape& tape, std::span<const Tens
     out += y.size();
   }
   for (const Source& s : sources) {
-    if (is_complex(dtype_of(s))) fail<TypeError>(who, "complex parameters are not supported; use real ones");
+    if (is_complex(dtype_of_source(s))) fail<TypeError>(who, "complex parameters are not supported; use real ones");
     in += shape_of(s).elements();
     for (const Tensor& y : targets)
       if (y.rank() + shape_of(s).rank() > max_rank)

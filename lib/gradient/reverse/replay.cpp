@@ -138,7 +138,7 @@ class Replay {
       } else if (options_.unconnected_gradients == UnconnectedGradients::zero) {
         Shape shape = shape_of(sources_[k]);
         if (batch) shape.insert(0, batch);
-        result[k] = space_.zeros(shape, dtype_of(sources_[k]));
+        result[k] = space_.zeros(shape, dtype_of_source(sources_[k]));
       } else if (const Reason* reason = slots_[k] == no_slot ? nullptr : pass_.kept_back(slots_[k])) {
         result[k] = GradientAccess::none(*reason);
       } else {
@@ -220,7 +220,7 @@ Gradients replay_rows(const char* who, Tape& t, const Target& target, std::span<
     for (std::size_t k = 0; k < result.size(); ++k) {
       Shape shape = shape_of(sources[k]);
       shape.insert(0, count);
-      if (result[k]) result[k] = zeros(shape, dtype_of(sources[k]));
+      if (result[k]) result[k] = zeros(shape, dtype_of_source(sources[k]));
     }
     return result;
   }
@@ -239,7 +239,7 @@ Gradients replay_rows(const char* who, Tape& t, const Target& target, std::span<
   }
   Gradients result;
   for (std::size_t k = 0; k < parts.size(); ++k)
-    result.push_back(joined(parts[k], count, at_once, shape_of(sources[k]), dtype_of(sources[k])));
+    result.push_back(joined(parts[k], count, at_once, shape_of(sources[k]), dtype_of_source(sources[k])));
   if (!use_up) warn_of_growth(t, t.entries.count() - before);
   return result;
 }

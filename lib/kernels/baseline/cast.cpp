@@ -40,19 +40,19 @@ struct Bfloat16 {
   float number() const { return float_of_bfloat16(bits); }
 };
 template <class T>
-struct Complex {
+struct ComplexNumber {
   using Number = T;
   T re, im;
-  static Complex from(T number) { return {number, 0}; }
+  static ComplexNumber from(T number) { return {number, 0}; }
   T number() const { return re; }
 };
 using Elements = std::tuple<Boolean, Plain<std::uint8_t>, Plain<std::int32_t>, Plain<std::int64_t>, Float16, Bfloat16,
-                            Plain<float>, Plain<double>, Complex<float>, Complex<double>>;
+                            Plain<float>, Plain<double>, ComplexNumber<float>, ComplexNumber<double>>;
 
 template <class E>
 inline constexpr bool is_complex = false;
 template <class T>
-inline constexpr bool is_complex<Complex<T>> = true;
+inline constexpr bool is_complex<ComplexNumber<T>> = true;
 template <class E>
 inline constexpr bool is_half = std::is_same_v<E, Float16> || std::is_same_v<E, Bfloat16>;
 

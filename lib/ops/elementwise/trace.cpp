@@ -14,7 +14,7 @@ namespace ops {
 
 namespace {
 
-constexpr const char* who = "elementwise";
+constexpr const char* op_name = "elementwise";
 constexpr std::size_t least_table = 64;
 constinit std::atomic<std::uint32_t> serials{0};
 
@@ -25,7 +25,7 @@ std::uint32_t next_serial() {
 }
 
 [[noreturn, gnu::cold]] void fail_foreign() {
-  fail<ValueError>(who,
+  fail<ValueError>(op_name,
                    "a Lane is used outside the call that made it; compute with lanes inside their own function only, "
                    "and return what is needed later");
 }

@@ -39,14 +39,14 @@ Tensor diagonal_transposed(const tape::Record& r, const Tensor& g);
 Tensor diagonal_again(const tape::Record& r, const Tensor& t) { return diagonal(t, r.attributes()[0]); }
 constexpr tape::Rule diagonal_rule = linear<diagonal_transposed, diagonal_again>("diagonal");
 
-Tensor place_again(const tape::Record& r, const Tensor& t);
-constexpr tape::Rule place_rule = linear<diagonal_again, place_again>("place_diagonal"),
-                     diag_rule = linear<diagonal_again, place_again>("diag");
+Tensor place_diagonal_again(const tape::Record& r, const Tensor& t);
+constexpr tape::Rule place_diagonal_rule = linear<diagonal_again, place_diagonal_again>("place_diagonal"),
+                     diag_rule = linear<diagonal_again, place_diagonal_again>("diag");
 Tensor diagonal_transposed(const tape::Record& r, const Tensor& g) {
-  return place_diagonal(place_rule, g, r.led(r.shape(0)), r.attributes()[0]);
+  return place_diagonal(place_diagonal_rule, g, r.led(r.shape(0)), r.attributes()[0]);
 }
-Tensor place_again(const tape::Record& r, const Tensor& t) {
-  return place_diagonal(place_rule, t, r.output_shape(), r.attributes()[0]);
+Tensor place_diagonal_again(const tape::Record& r, const Tensor& t) {
+  return place_diagonal(place_diagonal_rule, t, r.output_shape(), r.attributes()[0]);
 }
 
 Tensor place_diagonal(const tape::Rule& rule, const Tensor& g, const Shape& shape, std::int64_t offset) {

@@ -15,10 +15,12 @@ namespace ops {
 
 namespace {
 
-Shape axes_of(const tape::Record& r) { return ops::axes_of(r.attributes()[0]); }
-bool keepdims_of(const tape::Record& r) { return r.attributes()[1] != 0; }
+Shape reduced_axes(const tape::Record& r) { return ops::axes_of(r.attributes()[0]); }
+bool keeps_axes(const tape::Record& r) { return r.attributes()[1] != 0; }
 double number_of(const tape::Record& r) { return std::bit_cast<double>(r.attributes()[2]); }
-Tensor with_axes(const tape::Record& r, const Tensor& z) { return ops::with_axes(z, r.shape(0), r.attributes()[0]); }
+Tensor with_reduced_axes(const tape::Record& r, const Tensor& z) {
+  return ops::with_axes(z, r.shape(0), r.attributes()[0]);
+}
 // The same for what has the shape of a cotangent.
 Tensor led_with_axes(const tape::Record& r, const Tensor& g) {
   return ops::with_axes(g, r.led(r.shape(0)), r.attributes()[0] << r.lead());
@@ -44,7 +46,7 @@ double freedom(std::int64_t n, double ddof) {
 double freedom(const tape::Record& r) {
   std::int64_t n = 1;
   const Shape full = r.shape(0);
-  for (std::int64_t a : axes_of(r)) n *= full[a];
+  for (std::int64_t a : reduced_axes(r)) n *= full[a];
   return freedom(n, number_of(r));
 }
 
@@ -107,19 +109,19 @@ Tensor var_bare(const char* op, const Tensor& x, const Reduced& r, double ddof) 
   return x.dtype() == DType::float64 ? var_of<double>(op, x, r, ddof) : var_of<float>(op, x, r, ddof);
 }
 
-Tensor centred(const tape::Record& r) { return less_mean(r.saved(0), axes_of(r)); }
+Tensor centred(const tape::Record& r) { return less_mean(r.saved(0), reduced_axes(r)); }
 
 void var_vjp(const tape::Record& r, std::span<const Tensor> g, std::span<Gradient> dx) {
   dx[0] = led_with_axes(r, g[0]) * (2 / freedom(r)) * centred(r);
 }
 // Along a tangent without elements every result stands still, NaN or not.
-Tensor still(const tape::Record& r, const Tensor& t) { return sum(t, axes_of(r), keepdims_of(r)); }
+Tensor still(const tape::Record& r, const Tensor& t) { return sum(t, reduced_axes(r), keeps_axes(r)); }
 void var_jvp(const tape::Record& r, std::span<const Tensor> t, std::span<Tensor> dy) {
   if (t[0].size() == 0) {
     dy[0] = still(r, t[0]);
     return;
   }
-  dy[0] = sum(centred(r) * t[0], axes_of(r), keepdims_of(r)) * (2 / freedom(r));
+  dy[0] = sum(centred(r) * t[0], reduced_axes(r), keeps_axes(r)) * (2 / freedom(r));
 }
 constexpr tape::Rule var_rule = batched({"var", var_vjp, var_jvp});
 
@@ -136,7 +138,7 @@ void std_jvp(const tape::Record& r, std::span<const Tensor> t, std::span<Tensor>
     dy[0] = still(r, t[0]);
     return;
   }
-  dy[0] = over_std(r, sum(centred(r) * t[0], axes_of(r), keepdims_of(r)), r.saved(1));
+  dy[0] = over_std(r, sum(centred(r) * t[0], reduced_axes(r), keeps_axes(r)), r.saved(1));
 }
 constexpr tape::Rule std_rule = batched({"std", std_vjp, std_jvp});
 
@@ -179,7 +181,7 @@ Tensor norm_bare(const Tensor& x, double p, const Reduced& r) {
 // d norm / d x where z is not 0: sign(x) |x / z|^(p - 1); 0 where x is, for general p.
 Tensor slope(const tape::Record& r, const Tensor& no_norm) {
   const double p = number_of(r);
-  const Tensor x = r.saved(0), ratio = x / with_axes(r, or_one(no_norm, r.saved(1)));
+  const Tensor x = r.saved(0), ratio = x / with_reduced_axes(r, or_one(no_norm, r.saved(1)));
   if (p == 2) return ratio;
   if (p > 2 && p == std::floor(p)) {  // a power of x itself, smooth at 0 to every order
     const Tensor s = power(ratio, p - 1);
@@ -194,7 +196,7 @@ void norm_vjp(const tape::Record& r, std::span<const Tensor> g, std::span<Gradie
 }
 void norm_jvp(const tape::Record& r, std::span<const Tensor> t, std::span<Tensor> dy) {
   const Tensor no_norm = equal(r.saved(1), 0);
-  dy[0] = where(no_norm, 0, sum(slope(r, no_norm) * t[0], axes_of(r), keepdims_of(r)));
+  dy[0] = where(no_norm, 0, sum(slope(r, no_norm) * t[0], reduced_axes(r), keeps_axes(r)));
 }
 constexpr tape::Rule norm_rule = batched({"norm", norm_vjp, norm_jvp});
 
