@@ -45,6 +45,24 @@ void require_defined(const char* op, const Tensor& x, const char* operand) {
     fail<ValueError>(op, "operand {} is empty (default-constructed or moved from); give it a value first", operand);
 }
 
+void require_rank(const char* op, int rank) {
+  if (rank > max_rank) fail<ShapeError>(op, "the result would have rank {}; at most {} is supported", rank, max_rank);
+}
+
+void require_shape(const char* op, const Shape& shape) {
+  // Of the widest dtype, so many elements take 2^62 bytes.
+  constexpr std::int64_t most = std::int64_t{1} << 58;
+  std::int64_t elements = 1;
+  bool overflow = false, none = false;
+  for (const std::int64_t extent : shape) {
+    if (extent < 0) fail<ShapeError>(op, "shape {} has a negative extent", shape);
+    none = none || extent == 0;
+    overflow = __builtin_mul_overflow(elements, extent, &elements) || overflow;
+  }
+  if (!none && (overflow || elements > most))
+    fail<ShapeError>(op, "a tensor of shape {} would have more elements than memory has addresses", shape);
+}
+
 Tensor to_tensor(const char* op, const Operand& x, const char* operand) {
   using enum detail::OperandKind;
   if (x.is_tensor()) {

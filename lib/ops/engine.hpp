@@ -14,6 +14,10 @@ namespace reel::ops {
 Tensor to_tensor(const char* op, const Operand& x, const char* operand = "x");
 /// The same, with a weak scalar made a tensor of dtype `d`. ValueError if its value does not fit an integer `d`.
 Tensor to_tensor(const char* op, const Operand& x, DType d, const char* operand);
+/// ShapeError, naming the op, for a shape of no tensor: a negative extent, or more elements than addresses.
+void require_shape(const char* op, const Shape& shape);
+/// ShapeError for a result of a rank above max_rank.
+void require_rank(const char* op, int rank);
 /// TypeError for a value that is no dtype.
 inline void require_dtype(const char* op, DType d) {
   if (d > DType::complex128) [[unlikely]]

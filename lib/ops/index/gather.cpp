@@ -380,7 +380,9 @@ Tensor gather(const Operand& operand, const Operand& indices, std::int64_t axis)
   const tape::OpScope scope(operand);
   const Tensor x = ops::to_tensor("gather", operand);
   const int a = ops::normalize("gather", axis, x.rank());
-  return ops::gather_checked(x, ops::checked_indices("gather", indices, a, x.shape()[a]), a);
+  const Tensor at = ops::checked_indices("gather", indices, a, x.shape()[a]);
+  ops::require_rank("gather", x.rank() - 1 + at.rank());
+  return ops::gather_checked(x, at, a);
 }
 
 Tensor take_along_axis(const Operand& operand, const Operand& indices, std::int64_t axis) {
@@ -433,6 +435,7 @@ Tensor one_hot(const Operand& operand, std::int64_t depth, DType dtype) {
   const Tensor indices = loops::contiguous(ops::cast_to(given, DType::int64));
   Shape shape = indices.shape();
   shape.push_back(depth);
+  ops::require_shape("one_hot", shape);
   Tensor y = zeros(shape, dtype);
   const Tensor one = ops::to_tensor("one_hot", 1, dtype, "value");
   const std::size_t bytes = item_size(dtype);

@@ -278,6 +278,7 @@ Tensor contract(const char* op, const Tensor& a, const Tensor& b, const Shape& a
     if (sa[axes_a[i]] != sb[axes_b[i]])
       fail<ShapeError>(op, "axis {} of a and axis {} of b differ: a is {}, b is {}", axes_a[i], axes_b[i], sa, sb);
   const Shape free_a = others(axes_a, a.rank()), free_b = others(axes_b, b.rank());
+  require_rank(op, free_a.rank() + free_b.rank());
   Shape shape;
   chosen_extents(sa, free_a, &shape);
   chosen_extents(sb, free_b, &shape);

@@ -27,6 +27,7 @@ void fill(const Tensor& to, const Tensor& value) {
 Tensor filled(const char* op, const Shape& shape, const Operand& value, DType dtype) {
   const tape::OpScope scope(value);
   ops::require_dtype(op, dtype);
+  ops::require_shape(op, shape);
   const Tensor one = ops::to_tensor(op, value, dtype, "value");
   if (one.size() != 1) fail<ShapeError>(op, "value has shape {}; it must be a number or have one element", one.shape());
   Tensor y = detail::empty(dtype, shape);
@@ -67,6 +68,7 @@ void detail::fail_literal(const char* op, std::int64_t value, DType dtype) { ref
 void detail::fail_literal(const char* op, std::uint64_t value, DType dtype) { refuse_literal(op, value, dtype); }
 
 Tensor detail::copy_in(const void* values, std::size_t count, const Shape& shape, DType dtype) {
+  ops::require_shape("from_data", shape);
   const std::int64_t wanted = shape.elements();
   if (static_cast<std::uint64_t>(wanted) != count)
     fail<ShapeError>("from_data", "{} values do not fill shape {}, which has {} elements", count, shape, wanted);
@@ -77,6 +79,7 @@ Tensor detail::copy_in(const void* values, std::size_t count, const Shape& shape
 
 Tensor detail::borrow(const void* data, const Shape& shape, DType dtype, Owner* owner) {
   std::unique_ptr<Owner> guard(owner);
+  ops::require_shape("borrow", shape);
   if (!data && shape.elements() != 0)
     fail<ValueError>("borrow", "the pointer is null but shape {} has elements", shape);
   const std::size_t alignment = item_size(dtype) / (is_complex(dtype) ? 2 : 1);
@@ -97,6 +100,7 @@ Tensor detail::uninitialized(const Shape& shape, DType dtype, void*& data) {
 
 Tensor zeros(const Shape& shape, DType dtype) {
   ops::require_dtype("zeros", dtype);
+  ops::require_shape("zeros", shape);
   Tensor y = detail::empty(dtype, shape);
   const auto bytes = static_cast<std::int64_t>(item_size(dtype));
   std::byte* data = detail::block(y)->data;
@@ -119,6 +123,7 @@ Tensor eye(std::int64_t n, DType dtype) { return eye(n, n, dtype); }
 Tensor eye(std::int64_t n, std::int64_t m, DType dtype) {
   if (n < 0 || m < 0) fail<ShapeError>("eye", "n is {} and m is {}; both must be at least 0", n, m);
   ops::require_dtype("eye", dtype);
+  ops::require_shape("eye", {n, m});
   Tensor y = zeros({n, m}, dtype);
   const Tensor one = ops::to_tensor("eye", 1, dtype, "value");
   kernels::fill(detail::block(one)->data, detail::block(y)->data, m + 1, std::min(n, m), item_size(dtype));
@@ -167,6 +172,7 @@ Tensor detail::arange_integer(std::int64_t start, std::int64_t stop, std::int64_
 Tensor linspace(double start, double stop, std::int64_t count, DType dtype) {
   if (count < 0) fail<ValueError>("linspace", "count is {}; it must be at least 0", count);
   ops::require_dtype("linspace", dtype);
+  ops::require_shape("linspace", {count});
   const double step = count > 1 ? (stop - start) / static_cast<double>(count - 1) : 0;
   return generate<double>(count, dtype, [=](std::int64_t i) {
     return i > 0 && i == count - 1 ? stop : start + static_cast<double>(i) * step;

@@ -19,7 +19,8 @@ using Words = std::array<std::uint64_t, 2>;
 
 // A tensor of `shape` whose elements come PerBlock at a time from f(words, out).
 template <class T, std::int64_t PerBlock, class F>
-Tensor drawn(Generator& generator, const Shape& shape, const F& f) {
+Tensor drawn(const char* op, Generator& generator, const Shape& shape, const F& f) {
+  ops::require_shape(op, shape);
   Tensor y = detail::empty(dtype_of<T>, shape);
   T* to = detail::mutable_data<T>(y);
   const std::int64_t n = y.size(), blocks = (n + PerBlock - 1) / PerBlock;
@@ -39,7 +40,7 @@ Tensor drawn(Generator& generator, const Shape& shape, const F& f) {
 template <class F>
 Tensor drawn_floats(const char* op, Generator& generator, const Shape& shape, DType dtype, const F& two) {
   const auto narrow = [&]<class T>(T) {
-    return drawn<T, 4>(generator, shape, [&](const Words& words, T* out) {
+    return drawn<T, 4>(op, generator, shape, [&](const Words& words, T* out) {
       for (int k = 0; k < 2; ++k) {
         // 32 random bits are enough for 24 of significand; the others stand for the middle of what is left.
         constexpr std::uint64_t middle = 0x80000000;
@@ -57,7 +58,7 @@ Tensor drawn_floats(const char* op, Generator& generator, const Shape& shape, DT
     case DType::float32:
       return narrow(float());
     case DType::float64:
-      return drawn<double, 2>(generator, shape, [&](const Words& words, double* out) {
+      return drawn<double, 2>(op, generator, shape, [&](const Words& words, double* out) {
         const std::array<double, 2> v = two(words[0], words[1]);
         out[0] = v[0];
         out[1] = v[1];
@@ -142,7 +143,7 @@ Tensor random_truncated_normal(Generator& generator, const Shape& shape, double 
 Tensor random_bernoulli(Generator& generator, const Shape& shape, double probability) {
   if (!(probability >= 0 && probability <= 1))
     fail<ValueError>("random_bernoulli", "probability is {}; it must lie between 0 and 1", probability);
-  return drawn<bool, 2>(generator, shape, [=](const Words& words, bool* out) {
+  return drawn<bool, 2>("random_bernoulli", generator, shape, [=](const Words& words, bool* out) {
     for (std::size_t i = 0; i < 2; ++i) out[i] = ops::unit_double(words[i]) < probability;
   });
 }
@@ -156,6 +157,7 @@ Tensor random_categorical(Generator& generator, const Tensor& logits, std::int64
   Shape shape = logits.shape();
   const std::int64_t classes = shape[-1];
   shape[-1] = count;
+  ops::require_shape(op, shape);
   if (classes == 0 && shape.elements() != 0)
     fail<ShapeError>(op, "logits of shape {} have no classes to draw from", logits.shape());
   std::vector<double> weights = cast(stop_gradient(logits), DType::float64).to_vector();
@@ -190,6 +192,7 @@ Tensor random_categorical(Generator& generator, const Tensor& logits, std::int64
 
 Tensor random_permutation(Generator& generator, std::int64_t n) {
   if (n < 0) fail<ValueError>("random_permutation", "n is {}; it must be at least 0", n);
+  ops::require_shape("random_permutation", {n});
   Tensor y = arange(n);
   auto* to = detail::mutable_data<std::int64_t>(y);
   const ops::Draw from = ops::draw(generator, static_cast<std::uint64_t>((n + 1) / 2));

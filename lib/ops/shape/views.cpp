@@ -120,6 +120,7 @@ Shape resolved(const Tensor& x, const Shape& asked) {
     unknown = i;
     shape.begin()[i] = 1;
   }
+  require_shape("reshape", shape);
   const std::int64_t known = shape.elements();
   if (unknown >= 0 && known != 0 && size % known == 0)
     shape.begin()[unknown] = size / known;
@@ -235,7 +236,7 @@ Tensor broadcast_to(const Operand& operand, const Shape& shape) {
   const tape::OpScope scope(operand);
   Tensor held;
   const Tensor& x = ops::given("broadcast_to", operand, held);
-  shape.elements();  // checks the extents
+  ops::require_shape("broadcast_to", shape);
   const Shape own = x.shape();
   const int lead = shape.rank() - own.rank();
   bool fits = lead >= 0;
