@@ -2,6 +2,7 @@
 #pragma once
 #include <reel/reel.hpp>
 #include <span>
+#include <string>
 #include <vector>
 
 namespace battery {
@@ -14,5 +15,41 @@ struct Scenario {
   bool lives_on = false;  ///< it uses objects that outlive the run, so only the next run restores what they hold
 };
 std::span<const Scenario> scenarios();
+
+inline reel::Tensor point() { return reel::tensor({0.5, -0.25, 1.5}); }
+inline reel::Tensor text(const std::string& s) {
+  return reel::from_data(std::vector<std::int32_t>(s.begin(), s.end()));
+}
+inline reel::Tensor weights() { return reel::tensor({{2., 0.5, 0.25}, {0.5, 3., 0.125}, {0.25, 0.125, 4.}}); }
+template <class F>
+Results gradient_of(const F& f, const reel::Tensor& x) {
+  auto [y, g] = reel::value_and_grad(f)(x);
+  return {y, g};
+}
+template <class F>
+Results gradient_of(const F& f) {
+  return gradient_of(f, point());
+}
+// The value, gradient, Hessian-vector product and tangent.
+template <class F>
+Results every_mode(const F& f) {
+  Results all = gradient_of(f);
+  all.push_back(reel::hvp(f)(point(), reel::ones({3})));
+  all.push_back(reel::jvp(f, point(), reel::ones({3})).second);
+  return all;
+}
+
+// Of families of ops, in allocation_ops.cpp.
+Results solved(const reel::Tensor& b);
+Results factored();
+Results convolved();
+Results normalised();
+Results joined();
+Results gathered();
+Results sliced();
+Results reduced();
+Results drawn();
+Results made();
+Results parallel();
 
 }  // namespace battery

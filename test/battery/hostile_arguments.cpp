@@ -517,7 +517,7 @@ void drivers() {
       "set_num_threads", "0", [&] { set_num_threads(0); }, Outcome::refusal);
   call(
       "set_num_threads", "-1", [&] { set_num_threads(-1); }, Outcome::refusal);
-  call("AggregationMethod", "77", [&] {
+  call("gradient", "AggregationMethod 77", [&] {
     GradientTape t;
     t.watch(x);
     const Tensor y = x * x;

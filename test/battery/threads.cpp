@@ -107,7 +107,8 @@ TEST_CASE("tensors and gradients outlive the threads that made them") {
       tape.watch(x);
       results[static_cast<std::size_t>(thread)] = *tape.gradient(x * x, x);
     });
-    for (int i = 0; i < thread_count; ++i) CHECK(array_equal(results[static_cast<std::size_t>(i)], full({100}, 2.0 * i)));
+    for (int i = 0; i < thread_count; ++i)
+      CHECK(array_equal(results[static_cast<std::size_t>(i)], full({100}, 2.0 * i)));
   }
   CHECK(memory_stats().live_tensors == live);
 }

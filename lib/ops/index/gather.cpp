@@ -435,6 +435,7 @@ Tensor one_hot(const Operand& operand, std::int64_t depth, DType dtype) {
   const Tensor indices = loops::contiguous(ops::cast_to(given, DType::int64));
   Shape shape = indices.shape();
   shape.push_back(depth);
+  ops::require_dtype("one_hot", dtype);
   ops::require_shape("one_hot", shape);
   Tensor y = zeros(shape, dtype);
   const Tensor one = ops::to_tensor("one_hot", 1, dtype, "value");
