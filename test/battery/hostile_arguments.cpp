@@ -484,33 +484,33 @@ void numbers() {
 }
 
 void drivers() {
-  const Tensor x = ones({3}), none;
+  const Tensor x = ones({3}), empty;
   const auto f = [](const Tensor& t) { return sum(t * t); };
   GradientTape tape({.persistent = true});
   call(
-      "gradient", "empty target", [&] { static_cast<void>(tape.gradient(none, x)); }, Outcome::refusal);
+      "gradient", "empty target", [&] { static_cast<void>(tape.gradient(empty, x)); }, Outcome::refusal);
   call(
-      "gradient", "empty source", [&] { static_cast<void>(tape.gradient(x, none)); }, Outcome::refusal);
+      "gradient", "empty source", [&] { static_cast<void>(tape.gradient(x, empty)); }, Outcome::refusal);
   call(
-      "watch", "empty", [&] { tape.watch(none); }, Outcome::refusal);
+      "watch", "empty", [&] { tape.watch(empty); }, Outcome::refusal);
   call(
-      "jacobian", "empty", [&] { static_cast<void>(tape.jacobian(none, x)); }, Outcome::refusal);
+      "jacobian", "empty", [&] { static_cast<void>(tape.jacobian(empty, x)); }, Outcome::refusal);
   call(
-      "grad", "empty", [&] { grad(f)(none); }, Outcome::refusal);
+      "grad", "empty", [&] { grad(f)(empty); }, Outcome::refusal);
   call(
-      "value_and_grad", "empty", [&] { value_and_grad(f)(none); }, Outcome::refusal);
+      "value_and_grad", "empty", [&] { value_and_grad(f)(empty); }, Outcome::refusal);
   call(
-      "hessian", "empty", [&] { hessian(f)(none); }, Outcome::refusal);
+      "hessian", "empty", [&] { hessian(f)(empty); }, Outcome::refusal);
   call(
       "jvp", "another shape", [&] { jvp(f, x, ones({4})); }, Outcome::refusal);
   call(
-      "jvp", "an empty tangent", [&] { jvp(f, x, none); }, Outcome::refusal);
+      "jvp", "an empty tangent", [&] { jvp(f, x, empty); }, Outcome::refusal);
   call(
       "hvp", "another shape", [&] { hvp(f)(x, ones({4})); }, Outcome::refusal);
   call(
       "grad", "no scalar", [&] { grad([](const Tensor& t) { return t; })(x); }, Outcome::refusal);
   call(
-      "Variable", "empty", [&] { Variable v(none); }, Outcome::refusal);
+      "Variable", "empty", [&] { Variable v(empty); }, Outcome::refusal);
   call(
       "assign", "another shape", [&] { Variable(x).assign(ones({4})); }, Outcome::refusal);
   call(

@@ -69,12 +69,12 @@ TEST_CASE("shapes refuse axes that they do not have, and stay as they were") {
   s.erase(3);
   s.erase(0);
   CHECK(s == Shape{2, 3});
-  Shape none;
-  CHECK_THROWS_AS(none.pop_back(), IndexError);
-  CHECK_THROWS_AS(none.erase(0), IndexError);
-  CHECK(none.rank() == 0);
-  none.insert(0, 5);
-  CHECK(none == Shape{5});
+  Shape scalar_shape;
+  CHECK_THROWS_AS(scalar_shape.pop_back(), IndexError);
+  CHECK_THROWS_AS(scalar_shape.erase(0), IndexError);
+  CHECK(scalar_shape.rank() == 0);
+  scalar_shape.insert(0, 5);
+  CHECK(scalar_shape == Shape{5});
   Shape full(std::vector<int>(max_rank, 1));
   CHECK_THROWS_AS(full.insert(0, 1), ShapeError);
   CHECK(full.rank() == max_rank);

@@ -179,8 +179,8 @@ TEST_CASE("batch_jacobian: dtypes, what is not connected, and derivatives of it"
   const Tensor a = ramp({2, 9}), x = ramp({4, 2});
   const auto f = [&](const Tensor& t) { return times(t, cast(a, t.dtype())); };
   CHECK(batch_jacobian(f)(cast(x, DType::float32)).dtype() == DType::float32);
-  const Tensor none = batch_jacobian([&](const Tensor&) { return ramp({4, 9}); })(x);
-  CHECK(distance(none, zeros({4, 9, 2})) == 0);
+  const Tensor unconnected = batch_jacobian([&](const Tensor&) { return ramp({4, 9}); })(x);
+  CHECK(distance(unconnected, zeros({4, 9, 2})) == 0);
   GradientTape tape;
   tape.watch(x);
   CHECK_FALSE(tape.batch_jacobian(ramp({4, 9}), x));

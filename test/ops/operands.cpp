@@ -75,12 +75,12 @@ TEST_CASE("a gradient is an operand, dense or sparse") {
 
 TEST_CASE("none as an operand says why there is none") {
   GradientTape tape;
-  const Gradient none = tape.gradient(sum(point()), tensor({1.0}));
-  REQUIRE_FALSE(none);
-  CHECK_THROWS_AS(point() - none, ValueError);
-  CHECK_THROWS_WITH(point() - none, Contains(none.why_none()) && Contains("operands.cpp:"));
-  CHECK_THROWS_WITH(total(none), Contains(none.why_none()));
-  CHECK_THROWS_WITH(Tensor(none), Contains(none.why_none()));
+  const Gradient missing = tape.gradient(sum(point()), tensor({1.0}));
+  REQUIRE_FALSE(missing);
+  CHECK_THROWS_AS(point() - missing, ValueError);
+  CHECK_THROWS_WITH(point() - missing, Contains(missing.why_none()) && Contains("operands.cpp:"));
+  CHECK_THROWS_WITH(total(missing), Contains(missing.why_none()));
+  CHECK_THROWS_WITH(Tensor(missing), Contains(missing.why_none()));
   CHECK_THROWS_AS(-Gradient(), ValueError);
 }
 

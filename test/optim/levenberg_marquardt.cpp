@@ -178,10 +178,10 @@ TEST_CASE("what the residual function throws passes through and leaves the tapes
 TEST_CASE("work space that cannot be had is an error, not a singular Jacobian") {
   const LeastSquaresResult fit = levenberg_marquardt(line, tensor({0, 0}));
   {
-    const support::FailNothrowNew none;
+    const support::FailNothrowNew no_memory;
     CHECK_THROWS_AS(fit.covariance(), std::bad_alloc);
     CHECK_THROWS_AS(fit.standard_deviations(), std::bad_alloc);
-    CHECK(none.failures() == 2);
+    CHECK(no_memory.failures() == 2);
   }
   CHECK(all(isfinite(fit.standard_deviations())).item<bool>());  // the fit itself is as it was
   // Each allocation of the fit, the first that fails and all after it.

@@ -227,12 +227,12 @@ TEST_CASE("what is not finite neither crashes nor is refused") {
 
 TEST_CASE("inverse: work space that cannot be had is an error, not a singular matrix") {
   const Tensor a = eye(5) + 0.1 * ones({5, 5});
-  const support::FailNothrowNew none;
+  const support::FailNothrowNew no_memory;
   CHECK_THROWS_AS(inverse(a), std::bad_alloc);
   CHECK_THROWS_AS(inverse(stack({a, a})), std::bad_alloc);
   GradientTape tape;
   tape.watch(a);
   const Tensor logdet = slogdet(a).logdet;
   CHECK_THROWS_AS(tape.gradient(logdet, a), std::bad_alloc);
-  CHECK(none.failures() >= 3);
+  CHECK(no_memory.failures() >= 3);
 }
