@@ -128,7 +128,7 @@ Jet floor_quotient(const Jet& x, const Jet& y) {
 // x^y. An exponent that is a constant leaves log(x) alone.
 Jet power_of(const Jet& x, const Jet& y) {
   Jet r;
-  if (x.v[0] < 0 && y.v[0] != std::round(y.v[0])) throw Unfit();
+  if (x.v[0] < 0) throw Unfit();  // the derivative by y is NaN there, also against a tangent of 0
   if (x.v[0] == 0 && !(x.exact() && y.exact())) throw Ambiguous();
   bool constant = y.exact();
   for (int m = 1; m < Jet::count; ++m) constant = constant && y.v[m] == 0;
