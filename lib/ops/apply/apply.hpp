@@ -1,0 +1,49 @@
+// The one way to run an op: evaluates a primitive, and records it on every tape that follows an input. It does once
+// what no op repeats: allocation, recording, what a tape keeps, why a result is not followed, notice to observers.
+#pragma once
+#include <initializer_list>
+
+#include "ops/apply/primitive.hpp"
+
+namespace reel::ops {
+
+/// The output of a primitive with one output, recorded.
+Tensor apply(const Primitive& primitive, Inputs inputs, Attributes attributes = {});
+inline Tensor apply(const Primitive& primitive, std::initializer_list<const Tensor*> inputs,
+                    Attributes attributes = {}) {
+  return apply(primitive, Inputs(inputs.begin(), inputs.size()), attributes);
+}
+/// All outputs but residuals, recorded. `outputs` has room for exactly those.
+void apply(const Primitive& primitive, Inputs inputs, Attributes attributes, std::span<Tensor> outputs);
+
+/// The output of a primitive with one output, unrecorded: for fused derivatives of what no tape follows.
+Tensor evaluate(const Primitive& primitive, std::initializer_list<const Tensor*> inputs, Attributes attributes = {});
+/// All outputs, residuals too if they are `wanted`, unrecorded.
+void evaluate(const Primitive& primitive, Inputs inputs, Attributes attributes, std::span<Tensor> outputs,
+              bool residuals_wanted);
+
+/// Whether a tape or accumulator that records follows one of them: then a derivative has to be an expression of
+/// recorded ops, not a fused primitive.
+template <class... T>
+bool followed(const T&... x) noexcept {
+  return tape::active() && (tape::followed(x) || ...);
+}
+
+/// Attributes of all kinds as words, in the order given.
+template <class... T>
+constexpr std::array<std::int64_t, sizeof...(T)> words(const T&... values) {
+  const auto word = []<class V>(const V& v) -> std::int64_t {
+    if constexpr (std::is_floating_point_v<V>)
+      return std::bit_cast<std::int64_t>(static_cast<double>(v));
+    else
+      return static_cast<std::int64_t>(v);
+  };
+  return {word(values)...};
+}
+
+/// For tests: sees each call of a primitive on this process's threads with its outputs, residuals included.
+using CallListener = void (*)(const Primitive& primitive, const Call& call, std::span<const Tensor> outputs);
+/// Null: nobody listens. Set it while no other thread runs ops.
+extern CallListener call_listener;
+
+}  // namespace reel::ops

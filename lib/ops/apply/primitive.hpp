@@ -1,0 +1,129 @@
+// A primitive: an op as an object, which knows the shapes of its outputs, how to evaluate and how to differentiate it.
+// Public functions check operands and call apply() (apply.hpp), the one way to run a primitive.
+//
+// A primitive is a constant:
+//
+//   void infer_scale(const Call& call, Metas& out) { out.add(call.input(0).dtype(), call.input(0).shape()); }
+//   void evaluate_scale(const Call& call, Outputs& out) { loops::scale(call.input(0), call.real(0), out[0]); }
+//   constexpr Primitive scale_primitive = {.rule = linear<scale_vjp, scale_jvp>("scale"),
+//                                          .infer = infer_scale, .evaluate = evaluate_scale};
+#pragma once
+#include <array>
+#include <bit>
+#include <cstdint>
+#include <span>
+
+#include "core/block.hpp"
+#include "tape/record.hpp"
+
+namespace reel::ops {
+
+using Inputs = std::span<const Tensor* const>;
+/// What an op takes besides tensors, as words: integers, the bits of doubles, dtypes, extents.
+using Attributes = std::span<const std::int64_t>;
+
+/// One execution of a primitive, as infer and evaluate see it.
+struct Call {
+  Inputs inputs;
+  Attributes attributes;
+  const Tensor& input(std::size_t i) const noexcept { return *inputs[i]; }
+  std::int64_t attribute(std::size_t i) const noexcept { return attributes[i]; }
+  /// An attribute that holds the bits of a double.
+  double real(std::size_t i) const noexcept { return std::bit_cast<double>(attributes[i]); }
+};
+
+/// Dtype, shape and memory of an output: a new dense tensor, or a view of an input.
+struct Meta {
+  DType dtype = DType::float64;
+  int view_of = -1;  // the input whose elements the output is; -1: memory of its own
+  std::int64_t offset = 0;
+  Shape shape, strides;  // offset and strides in elements, of views only
+};
+
+/// The outputs that infer announces, in their order. It reads dtypes, shapes and strides of the inputs, no element.
+class Metas {
+ public:
+  /// A dense output.
+  void add(DType dtype, const Shape& shape) {
+    Meta& m = next();
+    m.dtype = dtype;
+    m.shape = shape;
+  }
+  /// An output that is a view of input i: `offset` elements in, with these strides.
+  void add_view(std::size_t i, DType dtype, std::int64_t offset, const Shape& shape, const Shape& strides) {
+    Meta& m = next();
+    m = {dtype, static_cast<int>(i), offset, shape, strides};
+  }
+  std::size_t size() const noexcept { return size_; }
+  const Meta& operator[](std::size_t k) const noexcept { return k < in_place ? few_[k] : more_[k - in_place]; }
+
+ private:
+  static constexpr std::size_t in_place = 4;
+  Meta& next();
+  Meta few_[in_place];
+  detail::List<Meta> more_;
+  std::size_t size_ = 0;
+};
+
+/// What evaluate writes: output k is made, as infer announced it, when it is first asked for.
+class Outputs {
+ public:
+  Outputs(const Metas& metas, Inputs inputs, bool residuals_wanted)
+      : metas_(metas), inputs_(inputs), tensors_(metas.size()), residuals_wanted_(residuals_wanted) {}
+  Outputs(const Outputs&) = delete;
+  Outputs& operator=(const Outputs&) = delete;
+  std::size_t size() const noexcept { return metas_.size(); }
+  const Meta& meta(std::size_t k) const noexcept { return metas_[k]; }
+  bool is_view(std::size_t k) const noexcept { return metas_[k].view_of >= 0; }
+  /// Output or residual k. Its memory is not initialised.
+  const Tensor& operator[](std::size_t k) {
+    if (!tensors_[k].defined()) tensors_[k] = make(k);
+    return tensors_[k];
+  }
+  /// Gives output k as a tensor that a loop made: dense, of the announced dtype and shape, held by nobody else.
+  void set(std::size_t k, Tensor y) { tensors_[k] = std::move(y); }
+  /// Whether a tape keeps the residuals. Those that are costly are computed only then.
+  bool residuals_wanted() const noexcept { return residuals_wanted_; }
+  std::span<Tensor> tensors() noexcept { return tensors_; }
+
+ private:
+  Tensor make(std::size_t k) const;
+  const Metas& metas_;
+  Inputs inputs_;
+  detail::ShortList<Tensor, 4> tensors_;
+  bool residuals_wanted_;
+};
+
+/// A value that the derivatives read: Record::saved(k) is the k-th of a primitive's `keeps`. Where none of the inputs
+/// `readers` is followed it is not kept.
+struct Keep {
+  enum class From : std::uint8_t { nothing, input, output };  // residuals count as outputs, behind the others
+  From from = From::nothing;
+  std::uint8_t index = 0;
+  std::uint8_t readers = 0;  // bit i: the derivative of input i reads the value; 0: every derivative does
+};
+inline constexpr std::size_t most_kept = 6;
+using Keeps = std::array<Keep, most_kept>;
+constexpr Keep keep_input(std::uint8_t i, std::uint8_t readers = 0) { return {Keep::From::input, i, readers}; }
+constexpr Keep keep_output(std::uint8_t k, std::uint8_t readers = 0) { return {Keep::From::output, k, readers}; }
+
+/// An op. Rules and front ends read no element of a tensor: only `evaluate` does.
+struct Primitive {
+  /// Its name and derivatives. Without a vjp the outputs carry no gradient.
+  tape::Rule rule;
+  void (*infer)(const Call& call, Metas& out);
+  /// The values of the outputs. Records nothing. Evaluating again at the same inputs gives the same bits.
+  void (*evaluate)(const Call& call, Outputs& out);
+  Keeps keeps = {};
+  /// So many of the last inputs carry no gradient whatever their dtype: positions, conditions. Tapes do not list them.
+  std::uint8_t constants = 0;
+  /// So many of the outputs, behind those with a gradient, have none: statistics that the op hands out.
+  std::uint8_t auxiliary = 0;
+  /// So many of the last outputs only the tape sees: what derivatives read that is neither input nor output.
+  std::uint8_t residuals = 0;
+};
+
+/// The evaluate of a primitive whose output is a view: there is nothing to compute.
+inline void evaluate_view(const Call&, Outputs& out) { static_cast<void>(out[0]); }
+
+}  // namespace reel::ops
