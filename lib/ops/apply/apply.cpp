@@ -57,10 +57,9 @@ void record(const Primitive& p, Inputs inputs, Attributes attributes, std::span<
                    is_differentiable(detail::block(outputs[k])->dtype) ? tape::Cut::stopped : tape::Cut::integer);
 }
 
-bool any_followed(const Primitive& p, Inputs inputs) noexcept {
-  for (const Tensor* x : inputs.first(inputs.size() - p.constants))
-    if (tape::followed(*x)) return true;
-  return false;
+// Whether a tape will read the residuals.
+bool keeps_residuals(const Primitive& p, Inputs inputs) noexcept {
+  return p.residuals > 0 && any_followed(inputs.first(inputs.size() - p.constants));
 }
 
 // Evaluates into `out`.
@@ -76,7 +75,7 @@ Tensor apply(const Primitive& p, Inputs inputs, Attributes attributes) {
   const Call call{inputs, attributes};
   Metas metas;
   p.infer(call, metas);
-  Outputs out(metas, inputs, p.residuals > 0 && tape::active() && any_followed(p, inputs));
+  Outputs out(metas, inputs, keeps_residuals(p, inputs));
   run(p, call, out);
   if (tape::active()) record(p, inputs, attributes, out.tensors());
   return std::move(out.tensors()[0]);
@@ -86,7 +85,7 @@ void apply(const Primitive& p, Inputs inputs, Attributes attributes, std::span<T
   const Call call{inputs, attributes};
   Metas metas;
   p.infer(call, metas);
-  Outputs out(metas, inputs, p.residuals > 0 && tape::active() && any_followed(p, inputs));
+  Outputs out(metas, inputs, keeps_residuals(p, inputs));
   run(p, call, out);
   if (tape::active()) record(p, inputs, attributes, out.tensors());
   for (std::size_t k = 0; k < outputs.size(); ++k) outputs[k] = std::move(out.tensors()[k]);

@@ -29,6 +29,14 @@ bool followed(const T&... x) noexcept {
   return tape::active() && (tape::followed(x) || ...);
 }
 
+/// The same of a list.
+inline bool any_followed(Inputs inputs) noexcept {
+  if (!tape::active()) return false;
+  for (const Tensor* x : inputs)
+    if (tape::followed(*x)) return true;
+  return false;
+}
+
 /// Attributes of all kinds as words, in the order given.
 template <class... T>
 constexpr std::array<std::int64_t, sizeof...(T)> words(const T&... values) {

@@ -1,0 +1,44 @@
+#include "loops/elements.hpp"
+
+#include <algorithm>
+#include <concepts>
+
+#include "core/visit.hpp"
+#include "loops/loops.hpp"
+
+namespace reel::loops {
+
+namespace {
+
+// Whether `holds` is true of an element, which halves are handed over as float.
+template <class Condition>
+bool any_element(const Tensor& x, const Condition& holds) {
+  const Tensor dense = contiguous(x);
+  return visit(dense.dtype(), [&]<class T>() {
+    const T* first = detail::mutable_data<T>(dense);
+    return std::any_of(first, first + dense.size(), [&](const T& element) {
+      if constexpr (std::same_as<T, float16> || std::same_as<T, bfloat16>)
+        return holds(static_cast<float>(element));
+      else
+        return holds(element);
+    });
+  });
+}
+
+}  // namespace
+
+bool any_zero(const Tensor& x) {
+  return any_element(x, [](const auto& element) { return element == std::remove_cvref_t<decltype(element)>(0); });
+}
+
+bool any_negative(const Tensor& x) {
+  return any_element(x, [](const auto& element) {
+    if constexpr (std::totally_ordered<std::remove_cvref_t<decltype(element)>> &&
+                  std::is_signed_v<std::remove_cvref_t<decltype(element)>>)
+      return element < 0;
+    else
+      return false;
+  });
+}
+
+}  // namespace reel::loops

@@ -1,0 +1,148 @@
+// The engine of pointwise primitives: operands of any kind, and derivatives by fused kernels.
+#include "ops/apply/pointwise.hpp"
+
+#include "ops/engine.hpp"
+#include "ops/shape/view.hpp"
+
+namespace reel::ops {
+
+namespace {
+
+const char* operand_name(std::size_t i) { return i == 0 ? "x" : i == 1 ? "y" : "w"; }
+
+// The operand whose memory may hold the result, or null.
+detail::Block* reusable_operand(std::span<const Operand* const> operands, const Tensor* const* x, DType d,
+                                const Shape& shape) {
+  if (tape::watching()) return nullptr;
+  for (std::size_t i = 0; i < operands.size(); ++i) {
+    if (operands[i]->kind() != detail::OperandKind::rvalue || x[i] != &operands[i]->tensor()) continue;
+    detail::Block* b = detail::block(*x[i]);
+    if (b->dtype != d || !detail::reusable(b) || b->shape() != shape) continue;
+    bool alone = true;  // the same handle may stand for two operands
+    for (std::size_t k = 0; k < operands.size(); ++k) alone &= k == i || x[k] != x[i];
+    if (alone && tape::active())  // a tape may keep it
+      for (std::size_t k = 0; k < operands.size(); ++k) alone &= !tape::followed(*x[k]) && !tape::cut_off(*x[k]);
+    if (alone) return TensorAccess::take(const_cast<Tensor&>(*x[i]));
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+DType computed_in(const PointwisePrimitive& p, DType d) {
+  if (p.domain == kernels::table::Domain::floating) d = floating_of(d);
+  if (!p.loop(d)) fail<TypeError>(p.rule.name, "is not defined for {}; {}", d, remedy(d));
+  return d;
+}
+
+Meta infer(const PointwisePrimitive& p, Inputs inputs) {
+  Meta m;
+  m.dtype = detail::block(*inputs[0])->dtype;
+  m.shape = inputs[0]->shape();
+  for (const Tensor* x : inputs.subspan(1)) m.shape = broadcast_shapes(p.rule.name, m.shape, x->shape());
+  return m;
+}
+
+void evaluate(const PointwisePrimitive& p, Inputs inputs, const Tensor& out) {
+  if (p.check) p.check(inputs);
+  const detail::Block* to = detail::block(out);
+  if (to->size != 0) loops::pointwise(p.loop(to->dtype), inputs, out);
+}
+
+[[gnu::noinline]] Tensor apply_any(const PointwisePrimitive& p, std::span<const Operand* const> operands) {
+  Tensor made[pointwise_arity_max];  // operands in another dtype
+  const Tensor* x[pointwise_arity_max] = {};
+  for (std::size_t i = 0; i < operands.size(); ++i)
+    if (operands[i]->is_tensor()) require_defined(p.rule.name, operands[i]->tensor(), operand_name(i));
+  const DType d = computed_in(p, common_dtype(p.rule.name, operands));
+  for (std::size_t i = 0; i < operands.size(); ++i) {
+    if (operands[i]->is_tensor()) {
+      x[i] = &operands[i]->tensor();
+      if (x[i]->dtype() != d) x[i] = &(made[i] = cast_to(*x[i], d));
+    } else {
+      x[i] = &(made[i] = to_tensor(p.rule.name, *operands[i], d, operand_name(i)));
+    }
+  }
+  const Inputs inputs{x, operands.size()};
+  const Shape shape = infer(p, inputs).shape;
+  if (detail::Block* reused = reusable_operand(operands, x, d, shape)) {
+    Tensor z = TensorAccess::adopt(reused);
+    for (const Tensor*& input : x)
+      if (input && !input->defined()) input = &z;
+    evaluate(p, inputs, z);
+    detail::renew(reused);
+    return z;
+  }
+  Tensor z = detail::empty(d, shape);
+  evaluate(p, inputs, z);
+  if (tape::active()) record(p, inputs, z);
+  return z;
+}
+
+// ---- Derivatives
+
+namespace {
+
+constexpr std::int64_t view_elements_min = 1024;                           // below, a product is as cheap as a view
+constexpr std::int64_t in_place_elements_min = loops::parallel_threshold;  // below, a block of its own is as cheap
+
+Shape shape_of(const Tensor& g, const Shape* shape) { return shape ? *shape : detail::block(g)->shape(); }
+
+// Whether g is a 1 that is repeated: the cotangent of a sum that nothing follows.
+bool is_one(const Tensor& g) {
+  const detail::Block* b = detail::block(g);
+  for (int d = 0; d < b->rank; ++d)
+    if (b->extents()[d] != 1 && b->strides()[d] != 0) return false;
+  if (b->size == 0) return false;
+  return b->dtype == DType::float32   ? *reinterpret_cast<const float*>(b->data) == 1
+         : b->dtype == DType::float64 ? *reinterpret_cast<const double*>(b->data) == 1
+                                      : false;
+}
+// Whether x's elements are in memory of the user, who may write there.
+bool is_borrowed(const Tensor& x) {
+  const detail::Block* b = detail::block(x);
+  if (b->flags & detail::view_flag) b = static_cast<const detail::Block*>(b->base);
+  return b->flags & detail::borrowed_flag;
+}
+
+// The result summed down to `target` in the pass that makes it; empty where that is no gain.
+[[gnu::noinline]] Tensor fused_sum(kernels::Loop loop, Inputs in, DType dtype, const Shape& shape,
+                                   const Shape& target) {
+  if (target == shape || is_half(dtype)) return {};
+  const kernels::Reduction& sum = kernels::active().reduction(kernels::Reduce::sum, kernel_type(dtype));
+  Tensor out = detail::empty(dtype, target);
+  if (!loops::pointwise_reduce(loop, shape, in, sum, summed_axes(shape, target), out)) out = {};
+  return out;
+}
+
+}  // namespace
+
+[[gnu::noinline]] Tensor evaluate_fused(kernels::Loop loop, const Tensor& g, Inputs in, const FusedOptions& options) {
+  const DType dtype = detail::block(g)->dtype;
+  if (options.sum_to)
+    if (Tensor sum = fused_sum(loop, in, dtype, shape_of(g, options.shape), *options.sum_to); sum.defined()) return sum;
+  if (options.reuse && !tape::active() && !tape::watching() && detail::reusable(detail::block(g))) {
+    loops::pointwise(loop, in, g);
+    detail::renew(detail::block(g));
+    return std::move(const_cast<Tensor&>(g));
+  }
+  Tensor out = detail::empty(dtype, shape_of(g, options.shape));
+  if (detail::block(out)->size) loops::pointwise(loop, in, out);
+  return out;
+}
+
+Tensor times_one(const Tensor& g, const Tensor& x, const Shape* shape) {
+  if (detail::block(g)->size < view_elements_min || !is_one(g) || is_borrowed(x)) return {};
+  return broadcast_view(x, shape_of(g, shape));
+}
+
+Tensor add_to_sum(const tape::Record& record, std::size_t i, kernels::Loop loop, Inputs in, const Shape* shape) {
+  const Tensor& g = *in[0];
+  const DType dtype = detail::block(g)->dtype;
+  if (detail::block(g)->size < in_place_elements_min || is_complex(dtype)) return {};
+  Tensor sum = record.take_sum(i);
+  if (sum.defined()) loops::pointwise_into_sum(loop, shape_of(g, shape), in, loop_of<"add">(dtype), sum);
+  return sum;
+}
+
+}  // namespace reel::ops
