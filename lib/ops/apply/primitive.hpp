@@ -115,6 +115,9 @@ struct Primitive {
   /// The values of the outputs. Records nothing. Evaluating again at the same inputs gives the same bits.
   void (*evaluate)(const Call& call, Outputs& out);
   Keeps keeps = {};
+  /// Instead of `keeps` where attributes decide: sets values[i], null at first, for each input i that derivatives read.
+  /// Record::saved(i) is input i then.
+  void (*keep_inputs)(const Call& call, std::span<const Tensor*> values) = nullptr;
   /// So many of the last inputs carry no gradient whatever their dtype: positions, conditions. Tapes do not list them.
   std::uint8_t constants = 0;
   /// So many of the outputs, behind those with a gradient, have none: statistics that the op hands out.

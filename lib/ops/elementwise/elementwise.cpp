@@ -5,8 +5,9 @@
 #include <reel/elementwise.hpp>
 #include <reel/ops/make.hpp>
 
-#include "kernels/table.hpp"
 #include "loops/loops.hpp"
+#include "ops/apply/apply.hpp"
+#include "ops/apply/table.hpp"
 #include "ops/elementwise/program.hpp"
 #include "ops/elementwise/trace.hpp"
 #include "ops/engine.hpp"
@@ -21,7 +22,10 @@ namespace {
 constexpr const char* who = "elementwise";
 
 using Kind = Derivative::Result::Kind;
-extern const tape::Rule rule;
+void vjp(const tape::Record& record, std::span<const Tensor> g, std::span<Gradient> dx);
+void jvp(const tape::Record& record, std::span<const Tensor> dx, std::span<Tensor> dy);
+void release(std::span<const std::int64_t> attributes) noexcept;
+void retain(std::span<const std::int64_t> attributes) noexcept;
 
 // Attributes: the program, then the bits of the parameters.
 const Program& program_of(std::span<const std::int64_t> attributes) {
@@ -32,37 +36,65 @@ const Program& program_of(std::span<const std::int64_t> attributes) {
 constexpr std::size_t few = 12;
 using Pointers = detail::ShortList<const Tensor*, few>;
 using Tensors = detail::ShortList<Tensor, few>;
+using Words = detail::ShortList<std::int64_t, few>;
 
-void record_program(const Program& program, std::span<const Tensor* const> in, std::span<const double> parameters,
-                    std::span<const Tensor> out) {
-  Direction direction{Positions(in.size()), Positions(out.size())};
-  bool any = false;
-  for (std::size_t i = 0; i < in.size(); ++i)
-    if (tape::followed(*in[i])) {
-      direction.wanted.set(i);
-      any = true;
-    }
-  Pointers saved(any ? in.size() : 0), outputs(out.size());
-  for (std::size_t k = 0; k < out.size(); ++k) {
-    outputs[k] = &out[k];
-    direction.given.set(k);
+// The numbers that a call gives its program, which the graph does not hold.
+class Parameters {
+ public:
+  explicit Parameters(Attributes attributes) : values_(attributes.size() - 1) {
+    for (std::size_t i = 0; i + 1 < attributes.size(); ++i) values_[i] = std::bit_cast<double>(attributes[1 + i]);
   }
-  if (any)
-    for (const std::int32_t source : program.derivative(direction).sources)
-      if (const auto i = static_cast<std::size_t>(source); i < in.size()) saved[i] = in[i];
-  detail::ShortList<std::int64_t, few> attributes(1 + parameters.size());
-  attributes[0] = std::bit_cast<std::int64_t>(&program);
-  for (std::size_t i = 0; i < parameters.size(); ++i) attributes[1 + i] = std::bit_cast<std::int64_t>(parameters[i]);
-  tape::record(rule, in, outputs, saved, attributes);
+  operator std::span<const double>() noexcept { return values_; }
+
+ private:
+  detail::ShortList<double, few> values_;
+};
+
+// The inputs have one dtype, and broadcast to the shape of the outputs.
+void infer(const Call& call, Metas& out) {
+  Shape shape = call.input(0).shape();
+  for (const Tensor* x : call.inputs.subspan(1)) {
+    const detail::Block* b = detail::block(*x);
+    if (shape.rank() != b->rank || !std::equal(shape.begin(), shape.end(), b->extents()))
+      shape = broadcast_shapes(who, shape, b->shape());
+  }
+  for (std::size_t k = program_of(call.attributes).outputs(); k > 0; --k) out.add(call.input(0).dtype(), shape);
 }
 
-// Runs the program and has the active tapes record it. One result for each output.
-void evaluate(const Program& program, std::span<const Tensor* const> in, std::span<const double> parameters,
-              DType dtype, const Shape& shape, std::span<Tensor> out) {
+void evaluate(const Call& call, Outputs& out) {
+  for (std::size_t k = 0; k < out.size(); ++k) static_cast<void>(out[k]);
+  program_of(call.attributes)
+      .code()
+      .run(out.meta(0).dtype, out.meta(0).shape, call.inputs, Parameters(call.attributes), out.tensors());
+}
+
+// What the derivatives of the program read of its inputs.
+void keep_inputs(const Call& call, std::span<const Tensor*> values) {
+  const Program& program = program_of(call.attributes);
+  Direction direction{Positions(call.inputs.size()), Positions(program.outputs())};
+  for (std::size_t i = 0; i < call.inputs.size(); ++i) direction.wanted.set(i, tape::followed(call.input(i)));
+  for (std::size_t k = 0; k < program.outputs(); ++k) direction.given.set(k);
+  for (const std::int32_t source : program.derivative(direction).sources)
+    if (const auto i = static_cast<std::size_t>(source); i < values.size()) values[i] = call.inputs[i];
+}
+
+constexpr Primitive primitive = {.rule = batched({who, vjp, jvp, true, false, release, retain}),
+                                 .infer = infer,
+                                 .evaluate = evaluate,
+                                 .keep_inputs = keep_inputs};
+
+// A call of a user's function, recorded.
+void run(const Program& program, Inputs in, std::span<const double> parameters, DType dtype, const Shape& shape,
+         std::span<Tensor> out) {
   if (out.empty()) return;
-  for (Tensor& z : out) z = detail::empty(dtype, shape);
-  program.code().run(dtype, shape, in, parameters, out);
-  if (tape::active() && !in.empty()) record_program(program, in, parameters, out);
+  if (in.empty()) {
+    for (Tensor& z : out) z = detail::empty(dtype, shape);
+    return program.code().run(dtype, shape, in, parameters, out);
+  }
+  Words attributes(1 + parameters.size());
+  attributes[0] = std::bit_cast<std::int64_t>(&program);
+  for (std::size_t i = 0; i < parameters.size(); ++i) attributes[1 + i] = std::bit_cast<std::int64_t>(parameters[i]);
+  apply(primitive, in, attributes, out);
 }
 
 // A derivative of a recorded program in elements of `shape`, `given` its cotangents or tangents: calls
@@ -86,17 +118,12 @@ void evaluate(const tape::Record& record, const Derivative& derivative, std::spa
   Tensors out(program.outputs());
   if (program.outputs() > 0) {
     Pointers in(derivative.sources.size());
-    bool recorded = false;
-    for (std::size_t i = 0; i < derivative.sources.size(); ++i) {
-      in[i] = &source(derivative.sources[i]);
-      recorded = recorded || (tape::active() && tape::followed(*in[i]));
-    }
-    const auto bits = record.attributes().subspan(1);
-    detail::ShortList<double, few> parameters(bits.size());
-    for (std::size_t i = 0; i < bits.size(); ++i) parameters[i] = std::bit_cast<double>(bits[i]);
-    const DType dtype = record.output_dtype();
-    if (recorded || shape.elements() == 0) {
-      evaluate(program, in, parameters, dtype, shape, out);
+    for (std::size_t i = 0; i < derivative.sources.size(); ++i) in[i] = &source(derivative.sources[i]);
+    if (any_followed(in) || shape.elements() == 0) {
+      Words attributes(record.attributes().size());
+      std::copy(record.attributes().begin(), record.attributes().end(), attributes.begin());
+      attributes[0] = std::bit_cast<std::int64_t>(&program);
+      apply(primitive, in, attributes, out);
     } else {
       detail::ShortList<std::uint8_t, few> adds(program.outputs());
       std::size_t k = 0;
@@ -106,7 +133,7 @@ void evaluate(const tape::Record& record, const Derivative& derivative, std::spa
         out[k] = std::move(place.to);
         adds[k++] = place.adds ? 1 : 0;
       }
-      program.code().run(dtype, shape, in, parameters, out, adds);
+      program.code().run(record.output_dtype(), shape, in, Parameters(record.attributes()), out, adds);
     }
   }
   for (std::size_t i = 0; i < derivative.results.size(); ++i) {
@@ -129,12 +156,11 @@ Tensor contribution(const tape::Record& record, std::size_t i, Tensor part) {
   Tensor sum = record.take_sum(i);
   if (!sum.defined()) return part;
   const Tensor* both[] = {&sum, &part};
-  loops::pointwise(
-      kernels::active().pointwise(kernels::row_of<"add">(), static_cast<kernels::Type>(part.dtype())).value, both, sum);
+  loops::pointwise(loop_of<"add">(part.dtype()), both, sum);
   return sum;
 }
 
-void pull(const tape::Record& record, std::span<const Tensor> g, std::span<Gradient> dx) {
+void vjp(const tape::Record& record, std::span<const Tensor> g, std::span<Gradient> dx) {
   Direction direction{Positions(dx.size()), defined(g)};
   for (std::size_t i = 0; i < dx.size(); ++i) direction.wanted.set(i, record.wanted(i));
   const Derivative& derivative = program_of(record.attributes()).derivative(direction);
@@ -163,7 +189,7 @@ void pull(const tape::Record& record, std::span<const Tensor> g, std::span<Gradi
   });
 }
 
-void push(const tape::Record& record, std::span<const Tensor> dx, std::span<Tensor> dy) {
+void jvp(const tape::Record& record, std::span<const Tensor> dx, std::span<Tensor> dy) {
   const Derivative& derivative = program_of(record.attributes()).derivative({Positions(), defined(dx)});
   const Shape shape = record.output_shape();
   evaluate(
@@ -178,8 +204,6 @@ void push(const tape::Record& record, std::span<const Tensor> dx, std::span<Tens
 
 void release(std::span<const std::int64_t> attributes) noexcept { program_of(attributes).release(); }
 void retain(std::span<const std::int64_t> attributes) noexcept { program_of(attributes).retain(); }
-
-constexpr tape::Rule rule = batched({who, pull, push, true, false, release, retain});
 
 }  // namespace
 
@@ -306,7 +330,7 @@ void detail::LaneProgram::run(std::span<const Lane> outputs, Tensor* results) {
     program = &*found;
     s.remember(found);
   }
-  ops::evaluate(*program, s.inputs, s.trace.parameters(), s.dtype, s.shape, {results, outputs.size()});
+  ops::run(*program, s.inputs, s.trace.parameters(), s.dtype, s.shape, {results, outputs.size()});
 }
 
 }  // namespace reel
