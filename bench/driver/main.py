@@ -116,6 +116,7 @@ def main():
     parser.add_argument('--list', action='store_true', help='print the names and end')
     parser.add_argument('--install-peers', action='store_true', help='install libtorch and ADOL-C first (Debian)')
     parser.add_argument('--markdown', action='store_true', help='print the tables as Markdown')
+    parser.add_argument('--readme', action='store_true', help='write that table into bench/README.md')
     parser.add_argument('--from', dest='source', metavar='FILE', help='measure nothing, print the rows of that JSON')
     arguments = parser.parse_args()
     if arguments.source:
@@ -149,6 +150,8 @@ def main():
 def output(result, arguments):
     rows = report.printed(result['rows'], arguments.filter)
     result = {**result, 'rows': rows}
+    if arguments.readme:
+        report.write_between(os.path.join(ROOT, 'bench', 'README.md'), 'speed table', report.markdown(result))
     if arguments.markdown:
         print(report.markdown(result))
         return 0

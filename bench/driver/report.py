@@ -2,6 +2,8 @@
 import re
 
 OP = re.compile(r'^(?P<op>.+) (?P<dtype>f32|f64), n = (?P<n>1e\d)$')
+# Programs that use one thread: their rows with two say nothing new.
+ONE_THREAD = re.compile(r'^(tape: |1000 x|Rosenbrock|LSTM|gradient .* n = 1e3$)|32\^3|16-16-16-16|13-32-32-3')
 SECTIONS = ['Micro benchmarks', 'Whole programs', 'Tapes', 'Machine', 'Ops']
 
 
@@ -80,17 +82,39 @@ def text(rows, heading):
 
 
 def markdown(report, ops=False):
-    """The report for a README: a line per benchmark and number of threads, a peer's loss or win alike."""
-    lines = [f'Measured {report["date"]} on {report["machine"]}, with `{report["command"]}`. A ratio above 1: reel is faster, '
+    """The table of bench/README.md: a line per benchmark and number of threads, a peer's loss or win alike."""
+    lines = [f'Measured {report["date"]} on {report["machine"]} with `{report["command"]}`. A ratio above 1: reel is faster, '
              'or smaller.', '', '| benchmark | threads | reel | peer | its time | ratio |', '|---|---|---|---|---|---|']
     for name in SECTIONS[:3] + SECTIONS[4:] * ops:
         for row in report['rows']:
-            if section(row['name']) == name:
+            if section(row['name']) == name and (row['threads'] == 1 or not ONE_THREAD.search(row['name'])):
                 ratio = '-' if row['ratio'] is None else f'{row["ratio"]:.2f}'
                 label = row['name'].replace('*', '\\*').replace('|', '\\|')
                 lines.append(f'| {label} | {row["threads"]} | {amount(row["ours_ns"], row)} | {row["peer"] or "-"} | '
                              f'{amount(row["peer_ns"], row)} | {ratio} |')
     return '\n'.join(lines)
+
+
+def gradbench_markdown(rows):
+    """The table of GradBench's evals, in microseconds."""
+    lines = ['| eval | reel | by hand | ratio |', '|---|---|---|---|']
+    for row in rows:
+        times = [f'{t:.0f}' if t >= 500 else f'{t:.1f}'.removesuffix('.0') for t in (row['ours_ns'] / 1e3, row['peer_ns'] / 1e3)]
+        lines.append(f'| {row["name"]} | {times[0]} | {times[1]} | {row["ratio"]:.2f} |')
+    return '\n'.join(lines)
+
+
+def write_between(path, name, text):
+    """Replaces what the file has between its markers of that name."""
+    with open(path) as file:
+        page = file.read()
+    begin, end = f'<!-- {name}: begin -->\n', f'\n<!-- {name}: end -->'
+    before, found, rest = page.partition(begin)
+    _, found_end, after = rest.partition(end)
+    if not found or not found_end:
+        raise ValueError(f'{path} has no markers {begin.strip()} and {end.strip()}')
+    with open(path, 'w') as file:
+        file.write(before + begin + text + end + after)
 
 
 def summary(rows):

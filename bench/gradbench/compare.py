@@ -1,10 +1,11 @@
 """Measures reel's GradBench tool beside the benchmark's hand-written derivatives, one thread each, in alternation.
 
-  compare.py TOOL CLONE [--filter REGEX] [--rounds N] [--json FILE]
+  compare.py TOOL CLONE [--filter REGEX] [--rounds N] [--json FILE] [--readme]
 
 TOOL is build/bench/gradbench/gradbench. CLONE is a clone of github.com/gradbench/gradbench in which tools/manual has been
 built: make -C cpp; make -C tools/manual bin/gmm ... Every round takes 50 ms of runs of either; the table has the medians
 over the rounds, and how far the lowest and the highest round are apart. The outputs have to agree to 1e-10.
+--readme writes the table into bench/README.md.
 """
 import argparse
 import json
@@ -17,7 +18,10 @@ import sys
 import tempfile
 
 sys.dont_write_bytecode = True
+BENCH = pathlib.Path(__file__).resolve().parent.parent
+sys.path.append(str(BENCH / "driver"))
 import inputs  # noqa: E402
+import report  # noqa: E402
 from inputs import uniform  # noqa: E402
 
 TOLERANCE = 1e-10
@@ -89,6 +93,7 @@ def main():
     parser.add_argument("--filter", default="")
     parser.add_argument("--rounds", type=int, default=9)
     parser.add_argument("--json")
+    parser.add_argument("--readme", action="store_true")
     arguments = parser.parse_args()
     tool, results, wrong = Tool(arguments.tool), [], 0
     print(f"{'':36}{'reel':>12}{'by hand':>12}{'ratio':>8}{'spread':>14}{'error':>10}   (microseconds)")
@@ -123,6 +128,8 @@ def main():
                         "ratio": there / here, "unit_count": 1})
     if arguments.json:
         pathlib.Path(arguments.json).write_text(json.dumps(results, indent=1))
+    if arguments.readme:
+        report.write_between(BENCH / "README.md", "gradbench table", report.gradbench_markdown(results))
     return wrong > 0
 
 

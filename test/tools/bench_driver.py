@@ -82,6 +82,30 @@ class Driver(unittest.TestCase):
         self.assertEqual([row['peer'], row['peer_ns'], row['ratio']], [None] * 3)
         self.assertIn('| - | - | - |', report.markdown({'date': '', 'machine': '', 'command': '', 'rows': [row]}, ops=True))
 
+    def test_rows_of_one_thread(self):
+        row = {'unit': 'run', 'unit_count': 1, 'ours_ns': 2e3, 'peer': 'other', 'peer_ns': 5e3, 'ratio': 2.5}
+        rows = [{**row, 'name': name, 'threads': n} for n in (1, 2) for name in ('1000 x mul on [1]', 'matmul 1024^3', 'matmul 32^3')]
+        lines = report.markdown({'date': '', 'machine': '', 'command': '', 'rows': rows}).splitlines()[4:]
+        self.assertEqual([line.split(' | ')[:2] for line in lines],
+                         [['| 1000 x mul on [1]', '1'], ['| matmul 1024^3', '1'], ['| matmul 32^3', '1'], ['| matmul 1024^3', '2']])
+        self.assertTrue(lines[0].endswith('| 2 us | other | 5 us | 2.50 |'), lines[0])
+
+    def test_tables_are_written_into_the_page(self):
+        page = os.path.join(self.folder.name, 'README.md')
+        shutil.copy(os.path.join(ROOT, 'bench', 'README.md'), page)
+        eval_row = {'name': 'lse gradient n=10', 'ours_ns': 4900, 'peer_ns': 312000, 'ratio': 63.67}
+        for name, table in (('speed table', 'fast'), ('gradbench table', report.gradbench_markdown([eval_row]))):
+            report.write_between(page, name, table)
+            report.write_between(page, name, table)
+            with open(page) as file:
+                self.assertEqual(file.read().count(f'<!-- {name}: begin -->\n{table}\n<!-- {name}: end -->'), 1)
+        with open(page) as file:
+            text = file.read()
+        self.assertIn('| lse gradient n=10 | 4.9 | 312 | 63.67 |', text)
+        self.assertTrue(text.startswith('# Benchmarks\n') and 'Rosenbrock' not in text)
+        with self.assertRaisesRegex(ValueError, 'no markers'):
+            report.write_between(page, 'no table', '')
+
     def test_fractions(self):
         ours = self.program('reel', '100')
         rows = [measure.measure(name, ours, None, measure.QUICK) for name in ours.cases]
