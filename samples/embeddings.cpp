@@ -118,7 +118,7 @@ double train(const Model& model, const Examples& e, bool dense, std::int64_t mos
 }  // namespace
 
 int main(int argc, char** argv) {
-  std::string path = "README.md";
+  std::string path = "samples/README.md";
   for (int i = 1; i + 1 < argc; i += 2)
     if (!std::strcmp(argv[i], "--text")) path = argv[i + 1];
   std::ifstream file(path, std::ios::binary);

@@ -1,7 +1,7 @@
 // Random programs against an interpreter: random_programs [--seed S] [--count N] [--minutes M] [--shrink] [--only SEED]
 // [--without OP].
 // Each program has a seed of its own, which is printed when it fails; --only runs that one. The run fails if a program
-// differs, or if an op of the README's table or a mode never occurred.
+// differs, or if an op of the table in samples/README.md or a mode never occurred.
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -89,9 +89,9 @@ void report(std::uint64_t seed, Program p, Plan plan, const std::string& message
   std::fflush(stdout);
 }
 
-// The ops of the README's table that have not occurred.
+// The ops of the table in samples/README.md that have not occurred.
 std::vector<std::string> missing_ops(const std::vector<std::int64_t>& counts) {
-  std::ifstream file(std::string(REEL_SOURCE_ROOT) + "/README.md");
+  std::ifstream file(std::string(REEL_SOURCE_ROOT) + "/samples/README.md");
   std::string line;
   bool table = false;
   std::vector<std::string> missing;
@@ -108,7 +108,7 @@ std::vector<std::string> missing_ops(const std::vector<std::int64_t>& counts) {
       if (!found) missing.push_back(word);
     }
   }
-  return {"README.md has no op table"};
+  return {"samples/README.md has no op table"};
 }
 
 int run(const Settings& settings) {

@@ -1,23 +1,35 @@
-"""Turns the README's C++ blocks into sources that a test compiles and runs.
+"""Turns the C++ blocks of the README and of samples/README.md into sources that a test compiles and runs.
 
-Usage: readme_blocks.py README FRAGMENTS PROGRAM. A block with its own main goes to PROGRAM; the others become functions
-of FRAGMENTS, called one after another, in which assert is a check that counts in every build.
+Usage: readme_blocks.py FRAGMENTS PROGRAM PAGE... The one block with its own main goes to PROGRAM; the others become functions
+of FRAGMENTS, called one after another, in which assert is a check that counts in every build. A failed one prints its page
+and line. A block of output (```text) must follow the program, whose output readme_output.py compares with it.
 """
 import pathlib
 import re
 import sys
 
-readme, fragments, program = (pathlib.Path(p) for p in sys.argv[1:])
-blocks = re.findall(r"^```cpp\n(.*?)^```$", readme.read_text(), re.MULTILINE | re.DOTALL)
-programs = [b for b in blocks if "int main()" in b]
-assert len(programs) == 1, f"{len(programs)} complete programs in the README, 1 expected"
+fragments, program, *pages = (pathlib.Path(p) for p in sys.argv[1:])
+BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+programs, functions = [], []
+for page in pages:
+    text, before, found = page.read_text(), "", 0
+    for match in BLOCK.finditer(text):
+        language, block = match.groups()
+        if language == "text":
+            assert "int main()" in before, f"{page}: nothing compares this output: {block}"
+        elif language == "cpp" and "int main()" in block:
+            programs.append(block)
+        elif language == "cpp":
+            line = text.count("\n", 0, match.start()) + 2
+            functions.append(f'#line {line} "{page.resolve()}"\n{block}')
+            found += 1
+        before = block
+    assert found, f"{page}: no fragments"
+assert len(programs) == 1, f"{len(programs)} complete programs in the pages, 1 expected"
 program.write_text(programs[0])
-parts = [b for b in blocks if b not in programs]
-assert parts, "the README has no fragments"
-text = ['#include <cstdio>\n#include <cstdlib>\n#include <reel/elementwise.hpp>\n#include <reel/optim.hpp>\n#include <reel/reel.hpp>\n'
-        '#include <reel/testing.hpp>\nusing namespace reel;\n'
-        '#define assert(...) ((__VA_ARGS__) ? void() : (std::puts(#__VA_ARGS__), std::exit(1)))\n']
-for i, block in enumerate(parts):
-    text.append(f"static void block_{i}() {{\n{block}}}\n")
-text.append("int main() {\n" + "".join(f"  block_{i}();\n" for i in range(len(parts))) + "}\n")
-fragments.write_text("".join(text))
+parts = ['#include <cstdio>\n#include <cstdlib>\n#include <reel/elementwise.hpp>\n#include <reel/optim.hpp>\n#include <reel/reel.hpp>\n'
+         '#include <reel/testing.hpp>\nusing namespace reel;\n'
+         '#define assert(...) ((__VA_ARGS__) ? void() : (std::printf("%s:%d: %s\\n", __FILE__, __LINE__, #__VA_ARGS__), std::exit(1)))\n']
+parts += [f"static void block_{i}() {{\n{function}}}\n" for i, function in enumerate(functions)]
+parts.append("int main() {\n" + "".join(f"  block_{i}();\n" for i in range(len(functions))) + "}\n")
+fragments.write_text("".join(parts))
