@@ -8,6 +8,7 @@
 #include <reel/ops/shape.hpp>
 
 #include "loops/loops.hpp"
+#include "ops/apply/apply.hpp"
 #include "ops/neural/windows.hpp"
 
 namespace reel {
@@ -17,17 +18,6 @@ namespace {
 constexpr const char* axes = "[batch, channels, height, width]";
 constexpr std::int64_t most_taps = 1 << 24;  // kernels count them in float32
 
-Tensor to_places(const loops::Convolved& c, const Tensor& g, const Tensor& places);
-Tensor from_places(const loops::Convolved& c, const Tensor& x, const Tensor& places);
-
-Tensor back(const tape::Record& r, const Tensor& g) { return to_places(convolved_of(r.attributes()), g, r.saved(0)); }
-Tensor forth(const tape::Record& r, const Tensor& x) {
-  return from_places(convolved_of(r.attributes()), x, r.saved(0));
-}
-constexpr tape::Rule max_rule = linear<back, forth>("max_pool2d");
-constexpr tape::Rule to_places_rule = linear<forth, back>("max_pool2d_scatter");
-constexpr tape::Rule from_places_rule = linear<back, forth>("max_pool2d_gather");
-
 // x [..., rows, columns] with other extents there.
 Shape resized(const Tensor& x, std::int64_t rows, std::int64_t columns) {
   Shape shape = x.shape();
@@ -35,23 +25,67 @@ Shape resized(const Tensor& x, std::int64_t rows, std::int64_t columns) {
   shape[-1] = columns;
   return shape;
 }
-template <class Loop>
-Tensor moved(const loops::Convolved& c, const Tensor& x, const Tensor& places, const Shape& shape, const Loop& loop,
-             const tape::Rule& rule) {
-  const Tensor out = detail::empty(x.dtype(), shape);
-  loop(c, loops::contiguous(x), places, out);
-  if (tape::active()) {
-    const WindowAttributes attributes = attributes_of(c);
-    tape::record(rule, {&x}, out, {&places}, attributes);
-  }
-  return out;
+Shape result_shape(const Tensor& x, const loops::Convolved& c) { return resized(x, c.rows.results, c.columns.results); }
+Shape image_shape(const Tensor& x, const loops::Convolved& c) { return resized(x, c.rows.extent, c.columns.extent); }
+
+// Inputs of both: x, and places, the residual of max_pool2d. Attributes of all: the windows.
+Tensor scatter(Attributes windows, const Tensor& x, const Tensor& places);
+Tensor gather(Attributes windows, const Tensor& x, const Tensor& places);
+
+Tensor scatter_saved(const tape::Record& r, const Tensor& g) { return scatter(r.attributes(), g, r.saved(0)); }
+Tensor gather_saved(const tape::Record& r, const Tensor& x) { return gather(r.attributes(), x, r.saved(0)); }
+
+void infer_scatter(const Call& call, Metas& out) {
+  const Tensor& x = call.input(0);
+  out.add(x.dtype(), image_shape(x, convolved_of(call.attributes)));
 }
-Tensor to_places(const loops::Convolved& c, const Tensor& g, const Tensor& places) {
-  return moved(c, g, places, resized(g, c.rows.extent, c.columns.extent), loops::scatter_windows, to_places_rule);
+void evaluate_scatter(const Call& call, Outputs& out) {
+  Tensor copied;
+  loops::scatter_windows(convolved_of(call.attributes), loops::contiguous(call.input(0), copied), call.input(1),
+                         out[0]);
 }
-Tensor from_places(const loops::Convolved& c, const Tensor& x, const Tensor& places) {
-  return moved(c, x, places, resized(x, c.rows.results, c.columns.results), loops::gather_windows, from_places_rule);
+constexpr Primitive scatter_primitive = {.rule = linear<gather_saved, scatter_saved>("max_pool2d_scatter"),
+                                         .infer = infer_scatter,
+                                         .evaluate = evaluate_scatter,
+                                         .keeps = {keep_input(1)},
+                                         .constants = 1};
+
+void infer_gather(const Call& call, Metas& out) {
+  const Tensor& x = call.input(0);
+  out.add(x.dtype(), result_shape(x, convolved_of(call.attributes)));
 }
+void evaluate_gather(const Call& call, Outputs& out) {
+  Tensor copied;
+  loops::gather_windows(convolved_of(call.attributes), loops::contiguous(call.input(0), copied), call.input(1), out[0]);
+}
+constexpr Primitive gather_primitive = {.rule = linear<scatter_saved, gather_saved>("max_pool2d_gather"),
+                                        .infer = infer_gather,
+                                        .evaluate = evaluate_gather,
+                                        .keeps = {keep_input(1)},
+                                        .constants = 1};
+
+Tensor scatter(Attributes windows, const Tensor& x, const Tensor& places) {
+  return apply(scatter_primitive, {&x, &places}, windows);
+}
+Tensor gather(Attributes windows, const Tensor& x, const Tensor& places) {
+  return apply(gather_primitive, {&x, &places}, windows);
+}
+
+void infer_max(const Call& call, Metas& out) {
+  const loops::Convolved c = convolved_of(call.attributes);
+  const Shape shape = result_shape(call.input(0), c);
+  out.add(call.input(0).dtype(), shape);
+  out.add(c.rows.taps * c.columns.taps <= 256 ? DType::uint8 : DType::int32, shape);
+}
+void evaluate_max(const Call& call, Outputs& out) {
+  const Tensor places = out.residuals_wanted() ? out[1] : Tensor();
+  loops::greatest_of_windows(convolved_of(call.attributes), call.input(0), out[0], places);
+}
+constexpr Primitive max_primitive = {.rule = linear<scatter_saved, gather_saved>("max_pool2d"),
+                                     .infer = infer_max,
+                                     .evaluate = evaluate_max,
+                                     .keeps = {keep_output(1)},
+                                     .residuals = 1};
 
 Size2d stride_of(const Size2d& stride, const Size2d& window) { return stride == Size2d{0, 0} ? window : stride; }
 
@@ -105,17 +139,7 @@ Tensor max_pool2d(const Operand& operand, const Size2d& window, const MaxPool2dO
   if (c.rows.taps > ops::most_taps / std::max<std::int64_t>(c.columns.taps, 1))
     fail<ShapeError>("max_pool2d", "a window of {} x {} elements is too large for {}; use max over the axes",
                      c.rows.taps, c.columns.taps, x.shape());
-  const Shape shape = ops::resized(x, c.rows.results, c.columns.results);
-  const Tensor y = detail::empty(x.dtype(), shape);
-  Tensor places;
-  if (tape::active() && tape::followed(x))
-    places = detail::empty(c.rows.taps * c.columns.taps <= 256 ? DType::uint8 : DType::int32, shape);
-  loops::greatest_of_windows(c, x, y, places);
-  if (tape::active()) {
-    const ops::WindowAttributes attributes = ops::attributes_of(c);
-    tape::record(ops::max_rule, {&x}, y, {places.defined() ? &places : nullptr}, attributes);
-  }
-  return y;
+  return ops::apply(ops::max_primitive, {&x}, ops::attributes_of(c));
 }
 
 Tensor avg_pool2d(const Operand& operand, const Size2d& window, const AvgPool2dOptions& options) {
@@ -132,7 +156,7 @@ Tensor avg_pool2d(const Operand& operand, const Size2d& window, const AvgPool2dO
   const Tensor count = options.count_include_padding || (ops::unpadded(c.rows) && ops::unpadded(c.columns))
                            ? full({}, static_cast<double>(window[0]) * static_cast<double>(window[1]), x.dtype())
                            : ops::counts(c.rows, x.dtype(), true) * ops::counts(c.columns, x.dtype(), false);
-  return reshape(sums / count, ops::resized(x, c.rows.results, c.columns.results));
+  return reshape(sums / count, ops::result_shape(x, c));
 }
 
 }  // namespace reel
