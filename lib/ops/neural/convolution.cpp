@@ -1,36 +1,37 @@
-// Convolution. With the cotangent g of its result, sum(g * conv2d(x, w)) is linear in x, w and g each: what it is
-// multiplied with, of each of the three, is an op of the other two: conv2d, its transpose, and the gradient of its
-// kernel. So the derivatives of all three are these three again, by one rule.
+// Convolution. With the cotangent g of its result, sum(g * conv2d(x, w)) is linear in the image x, the kernel w and g.
+// Its derivatives with respect to the three are conv2d_transpose, conv2d_filters and conv2d, each a function of the
+// other two. So the derivatives of these three ops are the same three ops, by one rule.
 #include <reel/ops/index.hpp>
 
-#include "loops/loops.hpp"
+#include "ops/apply/apply.hpp"
 #include "ops/neural/windows.hpp"
 
 namespace reel {
 namespace ops {
 namespace {
 
-// The three, by their place in the sum; also the order of an op's operands.
+// The factors of that sum, in the order in which the ops take them.
 enum Role : std::size_t { image, kernel, result };
 
 constexpr Role other(Role a, Role b) { return static_cast<Role>(3 - a - b); }
 
-Tensor made(Role role, const loops::Convolved& c, const Tensor& a, const Tensor& b);
+// The op that gives `role`, at the other two factors in the order of roles.
+Tensor apply_role(Role role, const loops::Convolved& c, const Tensor& a, const Tensor& b);
 
-// An axis of more tensors that are carried together is made part of the axis that the two have in common who have it:
-// images of a result, channels of a kernel and image, filters of a kernel and result.
-struct Place {
+// The batch axis of cotangents is folded into the axis that both operands share and the third factor lacks: images of a
+// result, channels of a kernel and an image, filters of a kernel and a result.
+struct FoldedAxis {
   int axis;
   std::int64_t groups;
 };
-Place place(Role role, Role with, std::int64_t groups) {
+FoldedAxis folded_axis(Role role, Role with, std::int64_t groups) {
   const Role missing = other(role, with);
   if (missing == kernel) return {0, 1};                           // images
   if (missing == result) return {1, role == image ? groups : 1};  // channels
   return {role == kernel ? 0 : 1, groups};                        // filters
 }
-// [more, ...] without its first axis.
-Tensor merged(const Tensor& x, const Place& at) {
+// [batch, ...] with its first axis folded into `at`.
+Tensor fold_batch(const Tensor& x, const FoldedAxis& at) {
   const Shape shape = x.shape();
   Shape split(shape.data() + 1, 4), joined = split;
   split.insert(0, shape[0]);
@@ -40,77 +41,85 @@ Tensor merged(const Tensor& x, const Place& at) {
   return reshape(moveaxis(reshape(x, split), 0, at.axis + 1), joined);
 }
 // The inverse.
-Tensor parted(const Tensor& x, const Place& at, std::int64_t more) {
+Tensor unfold_batch(const Tensor& x, const FoldedAxis& at, std::int64_t batch) {
   const Shape shape = x.shape();
   Shape split = shape, joined = shape;
   split.insert(at.axis, at.groups);
-  split.insert(at.axis + 1, more);
-  split[at.axis + 2] /= at.groups * more;
-  joined[at.axis] /= more;
-  joined.insert(0, more);
+  split.insert(at.axis + 1, batch);
+  split[at.axis + 2] /= at.groups * batch;
+  joined[at.axis] /= batch;
+  joined.insert(0, batch);
   return reshape(moveaxis(reshape(x, split), at.axis + 1, 0), joined);
 }
 
-// The derivative with respect to `wanted` of an op that gives `given`: g is its cotangent, x the third.
-Tensor pulled(const tape::Record& r, Role given, Role wanted, const Tensor& g, const Tensor& x) {
+// The cotangent of `wanted` from g, that of `output`; x is the third factor.
+Tensor cotangent_of(const tape::Record& r, Role output, Role wanted, const Tensor& g, const Tensor& x) {
   const loops::Convolved c = convolved_of(r.attributes());
   const auto of = [&](const Tensor& cotangent) {
-    return given < other(given, wanted) ? made(wanted, c, cotangent, x) : made(wanted, c, x, cotangent);
+    return output < other(output, wanted) ? apply_role(wanted, c, cotangent, x) : apply_role(wanted, c, x, cotangent);
   };
   if (!r.lead()) return of(g);
-  return parted(of(merged(g, place(given, wanted, c.groups))), place(wanted, given, c.groups), g.shape()[0]);
+  const Tensor folded = of(fold_batch(g, folded_axis(output, wanted, c.groups)));
+  return unfold_batch(folded, folded_axis(wanted, output, c.groups), g.shape()[0]);
 }
 
-template <Role given>
-constexpr Role first = given == image ? kernel : image;
-template <Role given>
-constexpr Role second = given == result ? kernel : result;
+template <Role output>
+constexpr Role first = output == image ? kernel : image;
+template <Role output>
+constexpr Role second = output == result ? kernel : result;
 
-template <Role given>
+template <Role output>
 void vjp(const tape::Record& r, std::span<const Tensor> g, std::span<Gradient> dx) {
-  if (r.wanted(0)) dx[0] = pulled(r, given, first<given>, g[0], r.saved(1));
-  if (r.wanted(1)) dx[1] = pulled(r, given, second<given>, g[0], r.saved(0));
+  if (r.wanted(0)) dx[0] = cotangent_of(r, output, first<output>, g[0], r.saved(1));
+  if (r.wanted(1)) dx[1] = cotangent_of(r, output, second<output>, g[0], r.saved(0));
 }
-template <Role given>
+template <Role output>
 void jvp(const tape::Record& r, std::span<const Tensor> t, std::span<Tensor> dy) {
   const loops::Convolved c = convolved_of(r.attributes());
-  if (r.wanted(0)) dy[0] = made(given, c, t[0], r.saved(1));
+  if (r.wanted(0)) dy[0] = apply_role(output, c, t[0], r.saved(1));
   if (r.wanted(1)) {
-    const Tensor more = made(given, c, r.saved(0), t[1]);
+    const Tensor more = apply_role(output, c, r.saved(0), t[1]);
     dy[0] = dy[0].defined() ? dy[0] + more : more;
   }
 }
-template <Role given>
-constexpr tape::Rule rule_of(const char* name) {
-  return batched({name, vjp<given>, jvp<given>});
-}
-constexpr tape::Rule rules[] = {rule_of<image>("conv2d_transpose"), rule_of<kernel>("conv2d_filters"),
-                                rule_of<result>("conv2d")};
 
-// What the other two, in the order of roles, make of this one.
-Tensor made(Role role, const loops::Convolved& c, const Tensor& a, const Tensor& b) {
-  if (is_half(a.dtype())) return cast(made(role, c, cast(a, DType::float32), cast(b, DType::float32)), a.dtype());
-  const Shape sa = a.shape(), sb = b.shape();
-  Shape shape;
-  if (role == image)  // of a kernel and a result
-    shape = {sb[0], sa[1] * c.groups, c.rows.extent, c.columns.extent};
-  else if (role == kernel)  // of an image and a result
-    shape = {sb[1], sa[1] / c.groups, c.rows.taps, c.columns.taps};
+template <Role output>
+void infer_shape(const Call& call, Metas& out) {
+  const loops::Convolved c = convolved_of(call.attributes);
+  const Shape a = call.input(0).shape(), b = call.input(1).shape();
+  const DType dtype = call.input(0).dtype();
+  if constexpr (output == image)  // of a kernel and a result
+    out.add(dtype, {b[0], a[1] * c.groups, c.rows.extent, c.columns.extent});
+  else if constexpr (output == kernel)  // of an image and a result
+    out.add(dtype, {b[1], a[1] / c.groups, c.rows.taps, c.columns.taps});
+  else  // of an image and a kernel
+    out.add(dtype, {a[0], b[0], c.rows.results, c.columns.results});
+}
+template <Role output>
+void convolve_as(const Call& call, Outputs& out) {
+  const loops::Convolved c = convolved_of(call.attributes);
+  const Tensor &a = call.input(0), &b = call.input(1);
+  if constexpr (output == image)
+    loops::convolve_back(c, b, a, out[0]);
+  else if constexpr (output == kernel)
+    loops::convolve_filters(c, a, b, out[0]);
   else
-    shape = {sa[0], sb[0], c.rows.results, c.columns.results};
-  const Tensor out = detail::empty(a.dtype(), shape);
-  if (role == image)
-    loops::convolve_back(c, b, a, out);
-  else if (role == kernel)
-    loops::convolve_filters(c, a, b, out);
-  else
-    loops::convolve(c, a, b, out);
-  if (tape::active()) {
-    const WindowAttributes attributes = attributes_of(c);
-    tape::record(rules[role], {&a, &b}, out, {tape::followed(b) ? &a : nullptr, tape::followed(a) ? &b : nullptr},
-                 attributes);
-  }
-  return out;
+    loops::convolve(c, a, b, out[0]);
+}
+
+template <Role output>
+constexpr Primitive primitive_of(const char* name) {
+  return {.rule = batched({name, vjp<output>, jvp<output>}),
+          .infer = infer_shape<output>,
+          .evaluate = convolve_as<output>,
+          .keeps = {keep_input(0, 0b10), keep_input(1, 0b01)}};
+}
+constexpr Primitive primitives[] = {primitive_of<image>("conv2d_transpose"), primitive_of<kernel>("conv2d_filters"),
+                                    primitive_of<result>("conv2d")};
+
+Tensor apply_role(Role role, const loops::Convolved& c, const Tensor& a, const Tensor& b) {
+  if (is_half(a.dtype())) return cast(apply_role(role, c, cast(a, DType::float32), cast(b, DType::float32)), a.dtype());
+  return apply(primitives[role], {&a, &b}, attributes_of(c));
 }
 
 struct Pair {
@@ -141,7 +150,7 @@ Tensor conv2d(const Operand& x, const Operand& w, const Conv2dOptions& options) 
   if (kernel[0] % c.groups != 0)
     fail<ShapeError>("conv2d", "{} filters do not fall into {} groups: w is {}; choose groups that divide them",
                      kernel[0], c.groups, kernel);
-  return ops::made(ops::result, c, a, b);
+  return ops::apply_role(ops::result, c, a, b);
 }
 
 Tensor conv2d_transpose(const Operand& x, const Operand& w, const Conv2dTransposeOptions& options) {
@@ -158,7 +167,7 @@ Tensor conv2d_transpose(const Operand& x, const Operand& w, const Conv2dTranspos
     fail<ShapeError>("conv2d_transpose",
                      "{} filters do not fall into {} groups: w is {}; choose groups that divide them", kernel[0],
                      c.groups, kernel);
-  return ops::made(ops::image, c, b, a);
+  return ops::apply_role(ops::image, c, b, a);
 }
 
 }  // namespace reel
