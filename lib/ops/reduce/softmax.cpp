@@ -13,19 +13,26 @@ namespace {
 
 int axis_of(const tape::Record& r) { return static_cast<int>(r.attributes()[0]); }
 
-Tensor normalised(const tape::Rule& rule, kernels::RowOrColumnLoop kernels::Rows::*kernel, const Operand& operand,
-                  std::int64_t axis, bool keep_result) {
+// f(x, more...) along an axis.
+Tensor along_axis(const char* op, loops::RowFunction f, int axis, const Tensor& x, const Tensor* more = nullptr) {
+  if (!loops::has_row_functions(x.dtype())) fail_no_kernel(op, x.dtype());
+  Tensor out = detail::empty(x.dtype(), x.shape());
+  loops::along_axis(f, axis, x, more, out);
+  return out;
+}
+
+Tensor normalised(const tape::Rule& rule, loops::RowFunction f, const Operand& operand, std::int64_t axis) {
   const tape::OpScope scope(operand);
   Tensor held, converted;
   const Tensor& from = given(rule.name, operand, held);
   if (is_half(from.dtype()))
-    return in_float32(from, [&](const Tensor& wide) { return normalised(rule, kernel, wide, axis, keep_result); });
+    return in_float32(from, [&](const Tensor& wide) { return normalised(rule, f, wide, axis); });
   const int along = normalize(rule.name, axis, from.rank());
   const Tensor& x = as(from, floating_of(from.dtype()), converted);
-  Tensor z = along_axis(row_kernels(rule.name, x.dtype()).*kernel, along, x);
+  Tensor z = along_axis(rule.name, f, along, x);
   if (tape::active()) {
     const std::int64_t attributes[] = {along};
-    tape::record(rule, {&x}, z, {keep_result ? &z : nullptr}, attributes);
+    tape::record(rule, {&x}, z, {&z}, attributes);
   }
   return z;
 }
@@ -35,7 +42,7 @@ Tensor normalised(const tape::Rule& rule, kernels::RowOrColumnLoop kernels::Rows
 Tensor softmax_product(const tape::Record& r, const Tensor& g) {
   const Tensor z = r.saved(0);
   const int axis = axis_of(r) + r.lead();
-  if (!tape::active()) return along_axis(row_kernels("softmax", z.dtype()).softmax_product, axis, g, &z);
+  if (!tape::active()) return along_axis("softmax", loops::RowFunction::softmax_vjp, axis, g, &z);
   return z * (g - sum(g * z, axis, true));
 }
 constexpr tape::Rule softmax_rule = linear<softmax_product, softmax_product>("softmax");
@@ -45,7 +52,7 @@ constexpr tape::Rule softmax_rule = linear<softmax_product, softmax_product>("so
 Tensor log_softmax_vjp(const tape::Record& r, const Tensor& g) {
   const Tensor z = r.saved(0);
   const int axis = axis_of(r) + r.lead();
-  if (!tape::active()) return along_axis(row_kernels("log_softmax", z.dtype()).log_softmax_product, axis, g, &z);
+  if (!tape::active()) return along_axis("log_softmax", loops::RowFunction::log_softmax_vjp, axis, g, &z);
   return g - exp(z) * sum(g, axis, true);
 }
 Tensor log_softmax_jvp(const tape::Record& r, const Tensor& t) {
@@ -62,20 +69,20 @@ bool has_columns(const Tensor& x, std::int64_t mask, std::int64_t& inner) {
   inner = 1;
   while ((mask >> (d - 1) & 1) == 0) inner *= x.shape()[--d];
   while (d > 0 && (mask >> (d - 1) & 1)) --d;
-  return inner >= least_columns && mask >> d << d == mask && (mask & ((std::int64_t{1} << d) - 1)) == 0;
+  return inner >= loops::least_columns && mask >> d << d == mask && (mask & ((std::int64_t{1} << d) - 1)) == 0;
 }
 
 Tensor logsumexp_bare(const Tensor& x, const Reduced& r) {
   const tape::Suspend unrecorded;
-  const kernels::Rows& kernel = row_kernels("logsumexp", x.dtype());
+  if (!loops::has_row_functions(x.dtype())) fail_no_kernel("logsumexp", x.dtype());
   if (r.count == 0) return full(r.shape, -INFINITY, x.dtype());
   Tensor z = detail::empty(x.dtype(), r.shape);
   if (std::int64_t inner; z.size() == 0)
     return z;
   else if (has_columns(x, r.mask, inner))
-    by_columns(kernel.logsumexp.columns, r.count, inner, {{x, r.count}}, z, 1);
+    loops::by_columns(loops::RowFunction::logsumexp, r.count, inner, {{x, r.count}}, z, 1);
   else
-    by_rows(kernel.logsumexp, r.count, {whole_rows(to_rows(x, r.mask))}, z, 1);
+    by_rows(loops::RowFunction::logsumexp, r.count, {whole_rows(to_rows(x, r.mask))}, z, 1);
   return z;
 }
 
@@ -98,20 +105,20 @@ void logsumexp_vjp(const tape::Record& r, std::span<const Tensor> g, std::span<G
   // The rows are those of x with the reduced axes last; g has them, too, and maybe many times.
   const tape::Suspend unrecorded;
   const std::int64_t mask = r.attributes()[0];
-  const kernels::RowOrColumnLoop& kernel = row_kernels("logsumexp", r.saved(0).dtype()).logsumexp_product;
+  constexpr auto product = loops::RowFunction::logsumexp_vjp;
   if (std::int64_t inner; has_columns(r.saved(0), mask, inner)) {
     const Tensor& x = r.saved(0);
     const Tensor out = detail::empty(x.dtype(), shape);
     const std::int64_t n = x.size() / std::max<std::int64_t>(1, r.saved(1).size());
     if (out.size() > 0)
-      by_columns(kernel.columns, n, inner, {one_per_row(g[0]), {x, n}, one_per_row(r.saved(1))}, out, n, true);
+      loops::by_columns(product, n, inner, {one_per_row(g[0]), {x, n}, one_per_row(r.saved(1))}, out, n, true);
     dx[0] = out;
     return;
   }
   const Tensor rows = to_rows(r.saved(0), mask);
   const std::int64_t n = rows.shape()[-1];
   const Tensor out = detail::empty(rows.dtype(), r.led(rows.shape()));
-  if (out.size() > 0) by_rows(kernel, n, {one_per_row(g[0]), whole_rows(rows), one_per_row(r.saved(1))}, out, n);
+  if (out.size() > 0) by_rows(product, n, {one_per_row(g[0]), whole_rows(rows), one_per_row(r.saved(1))}, out, n);
   dx[0] = from_rows(out, shape, mask << r.lead());
 }
 void logsumexp_jvp(const tape::Record& r, std::span<const Tensor> t, std::span<Tensor> dy) {
@@ -140,10 +147,10 @@ Tensor logsumexp(const Operand& operand, const Axes& axes, bool keepdims) {
 }
 
 Tensor softmax(const Operand& x, std::int64_t axis) {
-  return ops::normalised(ops::softmax_rule, &kernels::Rows::softmax, x, axis, true);
+  return ops::normalised(ops::softmax_rule, loops::RowFunction::softmax, x, axis);
 }
 Tensor log_softmax(const Operand& x, std::int64_t axis) {
-  return ops::normalised(ops::log_softmax_rule, &kernels::Rows::log_softmax, x, axis, true);
+  return ops::normalised(ops::log_softmax_rule, loops::RowFunction::log_softmax, x, axis);
 }
 
 }  // namespace reel

@@ -1,0 +1,75 @@
+// Functions of whole rows of tensors: rows along the last axis, or along any other, where they are the columns of
+// matrices.
+#pragma once
+#include <initializer_list>
+
+#include "loops/loops.hpp"
+
+namespace reel::loops {
+
+/// A function of rows of n elements; kernels::Rows says what each computes and from what. All of them exist for the
+/// same dtypes. The result has the dtype of the operands, class labels (int64) apart.
+enum class RowFunction : std::uint8_t {
+  softmax,      // x
+  log_softmax,  // x
+  logsumexp,    // x; one number per row
+  softmax_vjp,  // g, z
+  log_softmax_vjp,
+  logsumexp_vjp,      // g per row, x, z per row
+  cross_entropy,      // x, labels; one number per row
+  cross_entropy_vjp,  // g per row, x, labels
+  cross_entropy_labels_vjp,
+  sparse_cross_entropy,      // x, class per row; one number per row
+  sparse_cross_entropy_vjp,  // g per row, x, class per row
+  layer_norm,                // x, epsilon (one number), scale and offset (one row each, or null)
+  sum,                       // x; one number per row
+  squares,                   // x, mean per row; one number per row
+  products,                  // g, x, mean per row; one number per row
+  scale,                     // x; mean, scale, offset per row
+  scale_vjp,                 // g, x; mean, scale, offset, slope per row
+};
+/// Whether the functions of rows exist for d.
+bool has_row_functions(DType d) noexcept;
+
+/// An operand whose rows have `width` elements each: n, or 1 for one number per row. With fewer rows than the result
+/// it is read again and again. Width 0: the same for all rows; its handle may be empty, then the kernel gets null.
+struct RowOperand {
+  Tensor x;
+  std::int64_t width;
+};
+inline RowOperand whole_rows(const Tensor& x) { return {contiguous(x), x.shape()[-1]}; }
+inline RowOperand for_all_rows(const Tensor& x) { return {x.defined() ? contiguous(x) : x, 0}; }
+inline RowOperand one_per_row(const Tensor& x) { return {contiguous(x), 1}; }
+
+/// out = f(operands...) for each of out.size() / width rows of n >= 1 elements. Operands and `out`, which may be one of
+/// as many elements, are contiguous.
+void by_rows(RowFunction f, std::int64_t n, std::initializer_list<RowOperand> operands, const Tensor& out,
+             std::int64_t width);
+void by_rows(kernels::RowLoop kernel, std::int64_t n, std::initializer_list<RowOperand> operands, const Tensor& out,
+             std::int64_t width);
+
+/// Matrices of fewer columns are transposed: a short run of columns does not fill a vector.
+inline constexpr std::int64_t least_columns = 8;
+
+/// The same for the columns of matrices [n, inner], which lie one after the other; those of `out`, too, if its width is
+/// n. Only of softmax, log_softmax, logsumexp and their vjps. `elementwise`: each element of the result is made of the
+/// elements in its own place and of numbers per column, so that a few rows of a matrix can be computed by themselves.
+void by_columns(RowFunction f, std::int64_t n, std::int64_t inner, std::initializer_list<RowOperand> operands,
+                const Tensor& out, std::int64_t width, bool elementwise = false);
+
+/// out = f(x, more...) with rows along `axis` of x. `out` is contiguous, of x's shape; `more`, which may be null, may
+/// have fewer axes in front.
+void along_axis(RowFunction f, int axis, const Tensor& x, const Tensor* more, const Tensor& out);
+
+/// A view of x with its axes in another order: axis d of the view is axis order[d] of x.
+Tensor with_axis_order(const Tensor& x, const Shape& order);
+/// A view of contiguous x in another shape of as many elements.
+Tensor in_shape(const Tensor& x, const Shape& shape);
+
+/// x as contiguous rows [size / n, n]: the axes of `mask` (bit d for axis d), of n elements together, made one and
+/// last.
+Tensor to_rows(const Tensor& x, std::int64_t mask);
+/// The inverse: elements of `rows` in the order of to_rows(out, mask), written to `out`, which is contiguous.
+void from_rows(const Tensor& rows, std::int64_t mask, const Tensor& out);
+
+}  // namespace reel::loops
