@@ -8,7 +8,8 @@
 #include "core/block.hpp"
 #include "core/fail.hpp"
 #include "kernels/blas.hpp"
-#include "loops/parallel.hpp"
+#include "kernels/table.hpp"
+#include "loops/loops.hpp"
 
 namespace reel::loops {
 namespace {
@@ -306,6 +307,69 @@ void matmul(DType dtype, const Shape& batch, const Factor& a, const Factor& b, s
     default:
       fail<TypeError>("matmul", "products of {} are not available; cast to float32 or float64", dtype);
   }
+}
+
+namespace {
+
+// x with extent 1 along an axis of stride 0.
+Tensor first_of(const Tensor& x, int axis) {
+  Shape shape = x.shape();
+  shape[axis] = 1;
+  return TensorAccess::adopt(reel::detail::new_view(reel::detail::block(x), 0, shape, x.strides()));
+}
+
+// A view with the last two axes swapped.
+Tensor swapped(const Tensor& x) {
+  Shape shape = x.shape(), strides = x.strides();
+  std::swap(shape[-1], shape[-2]);
+  std::swap(strides[-1], strides[-2]);
+  return TensorAccess::adopt(reel::detail::new_view(reel::detail::block(x), 0, shape, strides));
+}
+
+template <kernels::table::FixedString Name>
+void combine(const Tensor& x, const Tensor& y, const Tensor& out) {
+  const Tensor* const in[] = {&x, &y};
+  const auto type = static_cast<kernels::Type>(reel::detail::block(out)->dtype);
+  if (out.size() > 0) pointwise(kernels::active().pointwise(kernels::row_of<Name>(), type).value, in, out);
+}
+
+// The batch axes of the product `out`.
+Shape batch_of(const Tensor& out, int rank_a, int rank_b) {
+  if (rank_a <= 2 && rank_b <= 2) return {};
+  Shape batch = out.shape();
+  if (rank_a > 1) batch.pop_back();
+  if (rank_b > 1) batch.pop_back();
+  return batch;
+}
+
+}  // namespace
+
+void matmul(const Tensor& a, const Tensor& b, Transposes transposes, const Tensor& out, Onto onto) {
+  const int rank_a = reel::detail::block(a)->rank, rank_b = reel::detail::block(b)->rank;
+  const DType dtype = reel::detail::block(out)->dtype;
+  const Shape batch = batch_of(out, rank_a, rank_b);
+  Factor fa = factor(a, batch.rank(), false), fb = factor(b, batch.rank(), true);
+  if (transposes.a) fa = fa.transposed();
+  if (transposes.b) fb = fb.transposed();
+  const bool any = fa.rows > 0 && fa.columns > 0 && fb.columns > 0;  // the strides of nothing say nothing
+  const bool equal_rows = fa.rows > 1 && fa.row_stride == 0, equal_columns = fb.columns > 1 && fb.column_stride == 0;
+  if (any && (equal_rows || equal_columns)) {
+    Shape shape = out.shape();
+    shape[equal_rows && rank_b > 1 ? -2 : -1] = 1;
+    const Tensor once = reel::detail::empty(dtype, shape);
+    matmul(equal_rows ? first_of(a, transposes.a ? -1 : -2) : a, equal_rows ? b : first_of(b, transposes.b ? -2 : -1),
+           transposes, once);
+    return onto == Onto::sum ? combine<"add">(out, once, out) : copy(once, out);
+  }
+  // A column times a row, written once; BLAS would clear the result first.
+  if (fa.columns == 1 && rank_a > 1 && rank_b > 1 && onto == Onto::nothing && is_floating(dtype))
+    return combine<"multiply">(transposes.a ? swapped(a) : a, transposes.b ? swapped(b) : b, out);
+  if (any && is_floating(dtype)) {
+    const bool reads_a = layout(fa).readable, reads_b = layout(fb).readable;
+    if (!reads_a || !reads_b)
+      return matmul(reads_a ? a : contiguous(a), reads_b ? b : contiguous(b), transposes, out, onto);
+  }
+  matmul(dtype, batch, fa, fb, reel::detail::block(out)->data, onto);
 }
 
 std::int64_t broadcast_index(std::int64_t i, const Shape& batch, const Shape& own) {

@@ -1,5 +1,6 @@
-// Matrix products of batches of strided matrices. Tiles depend on the shape alone and never divide the inner dimension,
-// so that a result has the same bits for every number of threads. Shapes have been checked by the caller.
+// Matrix products of tensors, and of batches of strided matrices. Tiles depend on the shape alone and never divide the
+// inner dimension, so that a result has the same bits for every number of threads. Shapes have been checked by the
+// caller.
 #pragma once
 #include <reel/tensor.hpp>
 
@@ -40,6 +41,16 @@ Factor factor(const Tensor& x, int batch_rank, bool column_vector);
 enum class Onto : bool { nothing, sum };
 void matmul(DType dtype, const Shape& batch, const Factor& a, const Factor& b, std::byte* out,
             Onto onto = Onto::nothing);
+
+/// Which of two factors is read transposed: its last two axes swapped.
+struct Transposes {
+  bool a = false, b = false;
+};
+/// out = a b for tensors of one dtype: of the last two axes, a vector being a row on the left and a column on the
+/// right. out is contiguous, has the shape of the product and shares memory with no factor. Factors of any strides:
+/// equal rows that are stored once are multiplied once, others that BLAS cannot read are copied. With Onto::sum the
+/// product is added to out, for float32 and float64 and factors of at most rank 2.
+void matmul(const Tensor& a, const Tensor& b, Transposes transposes, const Tensor& out, Onto onto = Onto::nothing);
 
 /// The row-major position in a tensor with the batch axes `own` that broadcasts to position i of `batch`.
 std::int64_t broadcast_index(std::int64_t i, const Shape& batch, const Shape& own);

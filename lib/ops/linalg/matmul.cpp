@@ -6,7 +6,7 @@
 #include <reel/ops/index.hpp>
 #include <string>
 
-#include "loops/loops.hpp"
+#include "ops/apply/apply.hpp"
 #include "ops/linalg/linalg.hpp"
 
 namespace reel {
@@ -32,19 +32,19 @@ Tensor flattened(const Tensor& x, int lead = 0) {
   return reshape(x, shape);
 }
 
-// What rows of the identity make of a matrix: its own rows; laid out at once, since the rules that follow go by rows.
-Tensor picked(const Tensor& matrix, bool transposed, std::int64_t first, std::int64_t count) {
+// The product of rows of the identity and a matrix: its own rows, made contiguous for the rules that follow.
+Tensor rows_of(const Tensor& matrix, bool transposed, std::int64_t first, std::int64_t count) {
   return contiguous(slice(transposed ? swapped(matrix) : matrix, {range(first, first + count)}));
 }
-
-Tensor evaluated(const Tensor& a, const Tensor& b, const MatmulOptions& options, const Shape& batch, Tensor sum = {});
 
 // The product of matrices as the cotangent of input i: added to what has arrived for it, if that may be written to.
 Tensor contribution(const tape::Record& r, std::size_t i, const Tensor& a, const Tensor& b,
                     const MatmulOptions& options) {
-  const bool plain = block(a)->rank == 2 && block(b)->rank == 2 && r.shape(i).rank() == 2 && !is_half(block(a)->dtype);
-  Tensor sum = plain ? r.take_sum(i) : Tensor();
-  return sum.defined() ? evaluated(a, b, options, {}, std::move(sum)) : product("matmul", a, b, options);
+  const bool matrices = block(a)->rank == 2 && block(b)->rank == 2 && r.shape(i).rank() == 2;
+  Tensor sum = matrices && !is_half(block(a)->dtype) ? r.take_sum(i) : Tensor();
+  if (!sum.defined()) return product("matmul", a, b, options);
+  loops::matmul(a, b, {options.transpose_a, options.transpose_b}, sum, loops::Onto::sum);
+  return sum;
 }
 
 void matmul_vjp(const tape::Record& r, std::span<const Tensor> cotangents, std::span<Gradient> dx) {
@@ -60,7 +60,7 @@ void matmul_vjp(const tape::Record& r, std::span<const Tensor> cotangents, std::
   // A Jacobian by, or of, a product with a vector starts with a matrix that need not be computed.
   const std::int64_t unit = r.first_unit(cotangents[0]);
   if (r.wanted(0) && unit >= 0 && ra == 1 && rb == 2) {
-    dx[0] = picked(r.saved(1), !tb, unit, cotangents[0].shape()[0]);
+    dx[0] = rows_of(r.saved(1), !tb, unit, cotangents[0].shape()[0]);
   } else if (r.wanted(0)) {
     const Tensor& b = as_matrix(r.saved(1), rb, 0, held[2]);
     Tensor da = ta ? contribution(r, 0, b, g, {tb, true}) : contribution(r, 0, g, b, {false, !tb});
@@ -68,7 +68,7 @@ void matmul_vjp(const tape::Record& r, std::span<const Tensor> cotangents, std::
         ra == 1 ? reshape(sum_to(r, da, {1, r.shape(0)[0]}), r.led(r.shape(0))) : sum_to(r, std::move(da), r.shape(0));
   }
   if (r.wanted(1) && unit >= 0 && ra == 2 && rb == 1) {
-    dx[1] = picked(r.saved(0), ta, unit, cotangents[0].shape()[0]);
+    dx[1] = rows_of(r.saved(0), ta, unit, cotangents[0].shape()[0]);
   } else if (r.wanted(1)) {
     const Tensor *a = &as_matrix(r.saved(0), ra, 0, held[3]), *rows = &g;
     if (rb <= 2 && a->rank() > 2 && !ta && !empty && a->size() > 0) {  // one product sums over the batches
@@ -90,9 +90,10 @@ void matmul_jvp(const tape::Record& r, std::span<const Tensor> dx, std::span<Ten
   }
 }
 
-constexpr tape::Rule matmul_rule = batched({"matmul", matmul_vjp, matmul_jvp});
-
-std::int64_t extent(const Tensor& x, int from_back) { return x.rank() == 1 ? 1 : x.shape()[-from_back]; }
+std::int64_t extent(const Tensor& x, int from_back) {
+  const int rank = block(x)->rank;
+  return rank == 1 ? 1 : block(x)->extents()[rank - from_back];
+}
 
 [[noreturn, gnu::cold]] void fail_inner(const char* op, const Tensor& a, const Tensor& b, const MatmulOptions& options,
                                         std::int64_t inner_a, std::int64_t inner_b) {
@@ -132,60 +133,28 @@ Shape batch_of(const char* op, const Tensor& a, const Tensor& b) {
   return batch;
 }
 
-// x with extent 1 along an axis of stride 0.
-Tensor first_of(const Tensor& x, int axis) {
-  Shape shape = x.shape();
-  shape[axis] = 1;
-  return TensorAccess::adopt(reel::detail::new_view(block(x), 0, shape, x.strides()));
-}
-
-struct BothFactors {
-  loops::Factor a, b;
-};
-BothFactors factors(const Tensor& a, const Tensor& b, const MatmulOptions& options, int batch_rank) {
-  BothFactors f{loops::factor(a, batch_rank, false), loops::factor(b, batch_rank, true)};
-  if (options.transpose_a) f.a = f.a.transposed();
-  if (options.transpose_b) f.b = f.b.transposed();
-  return f;
-}
-
-// The values. A factor of equal rows (or columns) that is stored as one, as the cotangent of a sum is, gives equal
-// rows: they are computed once. Other strides that BLAS cannot read are copied. With a sum, which nobody else holds,
-// the product is added to it in place.
-Tensor evaluated(const Tensor& a, const Tensor& b, const MatmulOptions& options, const Shape& batch, Tensor sum) {
+Shape product_shape(const Tensor& a, const Tensor& b, bool transpose_a, bool transpose_b) {
   const int ra = block(a)->rank, rb = block(b)->rank;
-  const BothFactors f = factors(a, b, options, batch.rank());
-  Shape shape = batch;
-  if (ra > 1) shape.push_back(f.a.rows);
-  if (rb > 1) shape.push_back(f.b.columns);
-  const DType dtype = block(a)->dtype;
-  const bool any = f.a.rows > 0 && f.a.columns > 0 && f.b.columns > 0;  // the strides of nothing say nothing
-  const bool equal_rows = f.a.rows > 1 && f.a.row_stride == 0,
-             equal_columns = f.b.columns > 1 && f.b.column_stride == 0;
-  if (any && (equal_rows || equal_columns)) {
-    const Tensor once = equal_rows ? evaluated(first_of(a, options.transpose_a ? -1 : -2), b, options, batch)
-                                   : evaluated(a, first_of(b, options.transpose_b ? -2 : -1), options, batch);
-    if (sum.defined()) return add(std::move(sum), once);
-    Tensor out = reel::detail::empty(dtype, shape);
-    loops::copy(once, out);
-    return out;
-  }
-  if (f.a.columns == 1 && ra > 1 && rb > 1 && !sum.defined() && is_floating(dtype)) {
-    // A column times a row, written once; BLAS would clear the result first.
-    const tape::Suspend unrecorded;
-    return multiply(options.transpose_a ? swapped(a) : a, options.transpose_b ? swapped(b) : b);
-  }
-  if (any && is_floating(dtype)) {
-    const bool reads_a = loops::layout(f.a).readable, reads_b = loops::layout(f.b).readable;
-    if (!reads_a || !reads_b)
-      return evaluated(reads_a ? a : loops::contiguous(a), reads_b ? b : loops::contiguous(b), options, batch,
-                       std::move(sum));
-  }
-  const bool adds = sum.defined();
-  Tensor out = adds ? std::move(sum) : reel::detail::empty(dtype, shape);
-  loops::matmul(dtype, batch, f.a, f.b, block(out)->data, adds ? loops::Onto::sum : loops::Onto::nothing);
-  return out;
+  Shape shape = ra <= 2 && rb <= 2 ? Shape() : batch_of("matmul", a, b);
+  if (ra > 1) shape.push_back(extent(a, transpose_a ? 1 : 2));
+  if (rb > 1) shape.push_back(extent(b, transpose_b ? 2 : 1));
+  return shape;
 }
+
+void infer_matmul(const Call& call, Metas& out) {
+  const Tensor &a = call.input(0), &b = call.input(1);
+  out.add(block(a)->dtype, product_shape(a, b, call.attribute(transposed_a) != 0, call.attribute(transposed_b) != 0));
+}
+
+void evaluate_matmul(const Call& call, Outputs& out) {
+  loops::matmul(call.input(0), call.input(1), {call.attribute(transposed_a) != 0, call.attribute(transposed_b) != 0},
+                out[0]);
+}
+
+constexpr Primitive matmul_primitive = {.rule = batched({"matmul", matmul_vjp, matmul_jvp}),
+                                        .infer = infer_matmul,
+                                        .evaluate = evaluate_matmul,
+                                        .keeps = {keep_input(0, 0b10), keep_input(1, 0b01)}};
 
 }  // namespace
 
@@ -203,17 +172,8 @@ Tensor product(const char* op, const Tensor& a, const Tensor& b, const MatmulOpt
   const std::int64_t inner_a = ea[options.transpose_a ? -2 : -1],
                      inner_b = eb[options.transpose_b || rb == 1 ? -1 : -2];
   if (inner_a != inner_b) fail_inner(op, a, b, options, inner_a, inner_b);
-  Tensor out = evaluated(a, b, options, ra <= 2 && rb <= 2 ? Shape() : batch_of(op, a, b));
-  if (!tape::active()) return out;
-  if (is_floating(dtype)) {
-    const std::int64_t attributes[] = {options.transpose_a, options.transpose_b, ra, rb};
-    tape::record(matmul_rule, {&a, &b}, out, {tape::followed(b) ? &a : nullptr, tape::followed(a) ? &b : nullptr},
-                 attributes);
-  } else {
-    const Tensor* inputs[] = {&a, &b};
-    tape::note_cut(op, inputs, out, tape::Cut::integer);
-  }
-  return out;
+  if (ra > 2 || rb > 2) static_cast<void>(batch_of(op, a, b));
+  return apply(matmul_primitive, {&a, &b}, words(options.transpose_a, options.transpose_b, ra, rb));
 }
 
 namespace {
@@ -266,8 +226,8 @@ Tensor matricised(const Tensor& x, const Shape& first, const Shape& last) {
   bool moved = false;
   for (int d = 0; d < order.rank(); ++d) moved |= order[d] != d;
   const Shape shape = x.shape();
-  const Tensor turned = moved ? transpose(x, order) : x;
-  return reshape(turned, {chosen_extents(shape, first, nullptr), chosen_extents(shape, last, nullptr)});
+  const Tensor transposed = moved ? transpose(x, order) : x;
+  return reshape(transposed, {chosen_extents(shape, first, nullptr), chosen_extents(shape, last, nullptr)});
 }
 
 Tensor contract(const char* op, const Tensor& a, const Tensor& b, const Shape& axes_a, const Shape& axes_b) {
