@@ -1,55 +1,91 @@
-// Tensors made of values and by rule. Nothing here is recorded; sizes are checked before memory is taken.
+// Tensors made of values and by rule. No derivative leads back to what they are made of; sizes are checked before
+// memory is taken.
 #include <cmath>
 #include <cstring>
 #include <memory>
 #include <reel/ops/make.hpp>
 
-#include "kernels/kernels.hpp"
-#include "loops/loops.hpp"
+#include "loops/fill.hpp"
+#include "ops/attributes.hpp"
 #include "ops/engine.hpp"
 
 namespace reel {
 
+namespace ops {
+
 namespace {
 
-constexpr std::int64_t piece = 32768;  // elements that one thread writes at a time
+// ---- zeros and ones; attributes: dtype, extents
 
-// Every element of `to`, which is contiguous, becomes that of `value`, a tensor of one element and the same dtype.
-void fill(const Tensor& to, const Tensor& value) {
-  const std::size_t bytes = item_size(detail::block(to)->dtype);
-  const std::byte* from = detail::block(value)->data;
-  std::byte* data = detail::block(to)->data;
-  loops::parallel_for(detail::block(to)->size, piece, [&](std::int64_t begin, std::int64_t end) {
-    kernels::fill(from, data + begin * static_cast<std::int64_t>(bytes), 1, end - begin, bytes);
-  });
+void infer_filled(const Call& call, Metas& out) {
+  out.add(static_cast<DType>(call.attribute(0)), shape_behind(call.attributes, 1));
+}
+constexpr Primitive zeros_primitive = {.rule = {"zeros", nullptr, nullptr},
+                                       .infer = infer_filled,
+                                       .evaluate = [](const Call&, Outputs& out) { loops::fill_zero(out[0]); }};
+constexpr Primitive ones_primitive = {.rule = {"ones", nullptr, nullptr},
+                                      .infer = infer_filled,
+                                      .evaluate = [](const Call&, Outputs& out) { loops::fill_one(out[0]); }};
+
+Tensor filled(const Primitive& primitive, const Shape& shape, DType dtype) {
+  require_dtype(primitive.rule.name, dtype);
+  require_shape(primitive.rule.name, shape);
+  return apply(primitive, {}, shaped(words(dtype), shape));
 }
 
-Tensor filled(const char* op, const Shape& shape, const Operand& value, DType dtype) {
-  const tape::OpScope scope(value);
-  ops::require_dtype(op, dtype);
-  ops::require_shape(op, shape);
-  const Tensor one = ops::to_tensor(op, value, dtype, "value");
-  if (one.size() != 1) fail<ShapeError>(op, "value has shape {}; it must be a number or have one element", one.shape());
-  Tensor y = detail::empty(dtype, shape);
-  fill(y, one);
-  if (tape::active()) {
-    const Tensor* in[] = {&one};
-    tape::note_cut(op, in, y, tape::Cut::stopped);
-  }
-  return y;
+// ---- full; inputs: the value, of one element; attributes: extents
+
+void infer_full(const Call& call, Metas& out) {
+  out.add(detail::block(call.input(0))->dtype, shape_behind(call.attributes, 0));
+}
+void evaluate_full(const Call& call, Outputs& out) { loops::fill(out[0], call.input(0)); }
+constexpr Primitive full_primitive = {.rule = {"full", nullptr, nullptr},
+                                      .infer = infer_full,
+                                      .evaluate = evaluate_full},
+                    full_like_primitive = {
+                        .rule = {"full_like", nullptr, nullptr}, .infer = infer_full, .evaluate = evaluate_full};
+
+Tensor filled(const Primitive& primitive, const Shape& shape, const Operand& operand, DType dtype) {
+  const tape::OpScope scope(operand);
+  const char* op = primitive.rule.name;
+  require_dtype(op, dtype);
+  require_shape(op, shape);
+  const Tensor value = to_tensor(op, operand, dtype, "value");
+  if (value.size() != 1)
+    fail<ShapeError>(op, "value has shape {}; it must be a number or have one element", value.shape());
+  return apply(primitive, {&value}, {shape.data(), shape.size()});
 }
 
-template <class T, class F>
-Tensor generate(std::int64_t count, DType dtype, const F& value) {
-  Tensor y = detail::empty(dtype_of<T>, {count});
-  T* data = detail::mutable_data<T>(y);
-  loops::parallel_for(count, piece, [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t i = begin; i < end; ++i) data[i] = value(i);
-  });
-  return ops::cast_to(y, dtype);
+// ---- eye; attributes: dtype, rows, columns
+
+constexpr Primitive eye_primitive = {.rule = {"eye", nullptr, nullptr},
+                                     .infer = infer_filled,
+                                     .evaluate = [](const Call&, Outputs& out) { loops::fill_identity(out[0]); }};
+
+// ---- sequences; attributes: count, start, step or stop
+
+template <DType Result>
+void infer_sequence(const Call& call, Metas& out) {
+  out.add(Result, {call.attribute(0)});
 }
+void evaluate_arange(const Call& call, Outputs& out) { loops::fill_sequence(out[0], call.real(1), call.real(2)); }
+void evaluate_arange_integer(const Call& call, Outputs& out) {
+  loops::fill_sequence(out[0], call.attribute(1), call.attribute(2));
+}
+void evaluate_linspace(const Call& call, Outputs& out) { loops::fill_evenly(out[0], call.real(1), call.real(2)); }
+constexpr Primitive arange_primitive = {.rule = {"arange", nullptr, nullptr},
+                                        .infer = infer_sequence<DType::float64>,
+                                        .evaluate = evaluate_arange},
+                    arange_integer_primitive = {.rule = {"arange", nullptr, nullptr},
+                                                .infer = infer_sequence<DType::int64>,
+                                                .evaluate = evaluate_arange_integer},
+                    linspace_primitive = {.rule = {"linspace", nullptr, nullptr},
+                                          .infer = infer_sequence<DType::float64>,
+                                          .evaluate = evaluate_linspace};
 
 }  // namespace
+
+}  // namespace ops
 
 detail::Owner::~Owner() = default;
 
@@ -98,36 +134,23 @@ Tensor detail::uninitialized(const Shape& shape, DType dtype, void*& data) {
   return y;
 }
 
-Tensor zeros(const Shape& shape, DType dtype) {
-  ops::require_dtype("zeros", dtype);
-  ops::require_shape("zeros", shape);
-  Tensor y = detail::empty(dtype, shape);
-  const auto bytes = static_cast<std::int64_t>(item_size(dtype));
-  std::byte* data = detail::block(y)->data;
-  loops::parallel_for(y.size(), piece, [&](std::int64_t begin, std::int64_t end) {
-    std::memset(data + begin * bytes, 0, static_cast<std::size_t>((end - begin) * bytes));
-  });
-  return y;
-}
+Tensor zeros(const Shape& shape, DType dtype) { return ops::filled(ops::zeros_primitive, shape, dtype); }
 
-Tensor ones(const Shape& shape, DType dtype) { return filled("ones", shape, 1, dtype); }
+Tensor ones(const Shape& shape, DType dtype) { return ops::filled(ops::ones_primitive, shape, dtype); }
 
 Tensor full(const Shape& shape, const Operand& value) {
   const Operand* list[] = {&value};
-  return filled("full", shape, value, ops::common_dtype("full", list));
+  return full(shape, value, ops::common_dtype("full", list));
 }
-Tensor full(const Shape& shape, const Operand& value, DType dtype) { return filled("full", shape, value, dtype); }
+Tensor full(const Shape& shape, const Operand& value, DType dtype) {
+  return ops::filled(ops::full_primitive, shape, value, dtype);
+}
 
 Tensor eye(std::int64_t n, DType dtype) { return eye(n, n, dtype); }
 
 Tensor eye(std::int64_t n, std::int64_t m, DType dtype) {
   if (n < 0 || m < 0) fail<ShapeError>("eye", "n is {} and m is {}; both must be at least 0", n, m);
-  ops::require_dtype("eye", dtype);
-  ops::require_shape("eye", {n, m});
-  Tensor y = zeros({n, m}, dtype);
-  const Tensor one = ops::to_tensor("eye", 1, dtype, "value");
-  kernels::fill(detail::block(one)->data, detail::block(y)->data, m + 1, std::min(n, m), item_size(dtype));
-  return y;
+  return ops::filled(ops::eye_primitive, {n, m}, dtype);
 }
 
 Tensor zeros_like(const Operand& x) {
@@ -143,7 +166,7 @@ Tensor ones_like(const Operand& x) {
 Tensor full_like(const Operand& x, const Operand& value) {
   const tape::OpScope scope(x);
   const Tensor like = ops::to_tensor("full_like", x);
-  return filled("full_like", like.shape(), value, like.dtype());
+  return ops::filled(ops::full_like_primitive, like.shape(), value, like.dtype());
 }
 
 Tensor detail::arange(double start, double stop, double step, DType dtype) {
@@ -152,8 +175,8 @@ Tensor detail::arange(double start, double stop, double step, DType dtype) {
   const double count = std::max(0.0, std::ceil((stop - start) / step));
   if (count > 0x1p62)
     fail<ShapeError>("arange", "from {} to {} by {} there are more elements than 2^62", start, stop, step);
-  return generate<double>(static_cast<std::int64_t>(count), dtype,
-                          [=](std::int64_t i) { return start + static_cast<double>(i) * step; });
+  return ops::cast_to(ops::apply(ops::arange_primitive, {}, ops::words(static_cast<std::int64_t>(count), start, step)),
+                      dtype);
 }
 
 Tensor detail::arange_integer(std::int64_t start, std::int64_t stop, std::int64_t step, DType dtype) {
@@ -165,18 +188,14 @@ Tensor detail::arange_integer(std::int64_t start, std::int64_t stop, std::int64_
   if (step < 0 && stop < start) count = (u(start) - u(stop) - 1) / (0 - u(step)) + 1;
   if (count > u(1) << 62)
     fail<ShapeError>("arange", "from {} to {} by {} there are more elements than 2^62", start, stop, step);
-  return generate<std::int64_t>(static_cast<std::int64_t>(count), dtype,
-                                [=](std::int64_t i) { return static_cast<std::int64_t>(u(start) + u(i) * u(step)); });
+  return ops::cast_to(ops::apply(ops::arange_integer_primitive, {}, ops::words(count, start, step)), dtype);
 }
 
 Tensor linspace(double start, double stop, std::int64_t count, DType dtype) {
   if (count < 0) fail<ValueError>("linspace", "count is {}; it must be at least 0", count);
   ops::require_dtype("linspace", dtype);
   ops::require_shape("linspace", {count});
-  const double step = count > 1 ? (stop - start) / static_cast<double>(count - 1) : 0;
-  return generate<double>(count, dtype, [=](std::int64_t i) {
-    return i > 0 && i == count - 1 ? stop : start + static_cast<double>(i) * step;
-  });
+  return ops::cast_to(ops::apply(ops::linspace_primitive, {}, ops::words(count, start, stop)), dtype);
 }
 
 }  // namespace reel

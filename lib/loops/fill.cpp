@@ -1,0 +1,93 @@
+#include "loops/fill.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "loops/loops.hpp"
+
+namespace reel::loops {
+namespace {
+
+constexpr std::int64_t fill_grain = 32768;  // elements that one task writes
+
+// A one of any dtype, as bytes.
+struct One {
+  alignas(16) std::byte bytes[16];
+  explicit One(DType d) {
+    constexpr std::uint8_t one = 1;
+    kernels::cast(kernels::Type::uint8, static_cast<kernels::Type>(d))({&one, 1}, bytes, 1);
+  }
+};
+
+// Elements of `bytes` bytes each, all equal to the one at `value`.
+void fill_bytes(const detail::Block* y, const std::byte* value) {
+  const std::size_t bytes = item_size(y->dtype);
+  parallel_for(y->size, fill_grain, [=](std::int64_t begin, std::int64_t end) {
+    kernels::fill(value, y->data + begin * static_cast<std::int64_t>(bytes), 1, end - begin, bytes);
+  });
+}
+
+// y[i] = value(i).
+template <class T, class F>
+void generate(const Tensor& y, const F& value) {
+  T* data = detail::mutable_data<T>(y);
+  parallel_for(y.size(), fill_grain, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i) data[i] = value(i);
+  });
+}
+
+}  // namespace
+
+void fill_zero(const Tensor& y) {
+  const detail::Block* b = detail::block(y);
+  const auto bytes = static_cast<std::int64_t>(item_size(b->dtype));
+  parallel_for(b->size, fill_grain, [=](std::int64_t begin, std::int64_t end) {
+    std::memset(b->data + begin * bytes, 0, static_cast<std::size_t>((end - begin) * bytes));
+  });
+}
+
+void fill_one(const Tensor& y) {
+  const One one(detail::block(y)->dtype);
+  fill_bytes(detail::block(y), one.bytes);
+}
+
+void fill(const Tensor& y, const Tensor& value) { fill_bytes(detail::block(y), detail::block(value)->data); }
+
+void fill_identity(const Tensor& y) {
+  fill_zero(y);
+  const detail::Block* b = detail::block(y);
+  const One one(b->dtype);
+  const std::int64_t rows = b->extents()[0], columns = b->extents()[1];
+  kernels::fill(one.bytes, b->data, columns + 1, std::min(rows, columns), item_size(b->dtype));
+}
+
+void fill_sequence(const Tensor& y, double start, double step) {
+  generate<double>(y, [=](std::int64_t i) { return start + static_cast<double>(i) * step; });
+}
+
+void fill_sequence(const Tensor& y, std::int64_t start, std::int64_t step) {
+  const auto u = [](std::int64_t v) { return static_cast<std::uint64_t>(v); };
+  generate<std::int64_t>(y, [=](std::int64_t i) { return static_cast<std::int64_t>(u(start) + u(i) * u(step)); });
+}
+
+void fill_evenly(const Tensor& y, double start, double stop) {
+  const std::int64_t count = y.size();
+  const double step = count > 1 ? (stop - start) / static_cast<double>(count - 1) : 0;
+  generate<double>(
+      y, [=](std::int64_t i) { return i > 0 && i == count - 1 ? stop : start + static_cast<double>(i) * step; });
+}
+
+void fill_one_hot(const Tensor& y, const Tensor& strided) {
+  fill_zero(y);
+  const Tensor indices = contiguous(strided);
+  const One one(y.dtype());
+  const std::int64_t depth = y.shape()[-1];
+  const std::size_t bytes = item_size(y.dtype());
+  std::byte* data = detail::block(y)->data;
+  const auto* index = detail::mutable_data<std::int64_t>(indices);
+  for (std::int64_t i = 0; i < indices.size(); ++i)
+    if (index[i] >= 0 && index[i] < depth)
+      std::memcpy(data + (i * depth + index[i]) * static_cast<std::int64_t>(bytes), one.bytes, bytes);
+}
+
+}  // namespace reel::loops
