@@ -3,8 +3,8 @@
 #include <reel/ops/make.hpp>
 #include <reel/ops/pointwise.hpp>
 
-#include "kernels/kernels.hpp"
-#include "loops/loops.hpp"
+#include "loops/select.hpp"
+#include "ops/apply/apply.hpp"
 #include "ops/engine.hpp"
 
 namespace reel {
@@ -13,7 +13,8 @@ namespace ops {
 
 namespace {
 
-// inputs: x, y; saved: the condition
+// inputs: x, y, the condition
+
 void where_vjp(const tape::Record& r, std::span<const Tensor> g, std::span<Gradient> dx) {
   if (r.wanted(0)) dx[0] = sum_to(r, where(r.saved(0), g[0], 0), r.shape(0));
   if (r.wanted(1)) dx[1] = sum_to(r, where(r.saved(0), 0, g[0]), r.shape(1));
@@ -25,7 +26,19 @@ void where_jvp(const tape::Record& r, std::span<const Tensor> t, std::span<Tenso
   const Shape shape = r.output_shape();
   dy[0] = z.shape() == shape ? z : broadcast_to(z, shape);
 }
-constexpr tape::Rule where_rule = batched({"where", where_vjp, where_jvp});
+
+void infer_where(const Call& call, Metas& out) {
+  const Tensor &x = call.input(0), &y = call.input(1), &condition = call.input(2);
+  out.add(x.dtype(), broadcast_shapes("where", broadcast_shapes("where", condition.shape(), x.shape()), y.shape()));
+}
+void evaluate_where(const Call& call, Outputs& out) {
+  loops::select(call.input(2), call.input(0), call.input(1), out[0]);
+}
+constexpr Primitive where_primitive = {.rule = batched({"where", where_vjp, where_jvp}),
+                                       .infer = infer_where,
+                                       .evaluate = evaluate_where,
+                                       .keeps = {keep_input(2)},
+                                       .constants = 1};
 
 }  // namespace
 
@@ -37,18 +50,7 @@ Tensor where(const Operand& condition, const Operand& x_operand, const Operand& 
   const Operand* both[] = {&x_operand, &y_operand};
   const DType dtype = ops::common_dtype("where", both);
   const Tensor x = ops::to_tensor("where", x_operand, dtype, "x"), y = ops::to_tensor("where", y_operand, dtype, "y");
-  const Shape shape = ops::broadcast_shapes("where", ops::broadcast_shapes("where", c.shape(), x.shape()), y.shape());
-  Tensor z = detail::empty(dtype, shape);
-  const Tensor* in[] = {&c, &x, &y};
-  if (z.size() != 0) loops::pointwise(kernels::active().select[kernels::size_class(item_size(dtype))], shape, in, z);
-  if (tape::active()) {
-    const Tensor* inputs[] = {&x, &y};
-    if (is_differentiable(dtype))
-      tape::record(ops::where_rule, {&x, &y}, z, {&c});
-    else
-      tape::note_cut("where", inputs, z, tape::Cut::integer);
-  }
-  return z;
+  return ops::apply(ops::where_primitive, {&x, &y, &c});
 }
 
 }  // namespace reel
