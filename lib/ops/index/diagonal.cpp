@@ -1,10 +1,11 @@
 // Diagonals and triangles of the last two axes. A diagonal is a view; its transpose places it into zeros.
 #include <algorithm>
 #include <reel/ops/index.hpp>
-#include <reel/ops/make.hpp>
 #include <reel/ops/reduce.hpp>
 
-#include "kernels/kernels.hpp"
+#include "loops/fill.hpp"
+#include "loops/triangle.hpp"
+#include "ops/attributes.hpp"
 #include "ops/shape/view.hpp"
 
 namespace reel {
@@ -13,94 +14,100 @@ namespace ops {
 
 namespace {
 
-Tensor diagonal_view(const Tensor& x, std::int64_t offset) {
-  const detail::Block* b = detail::block(x);
-  const int rank = b->rank;
-  const std::int64_t rows = b->extents()[rank - 2], columns = b->extents()[rank - 1];
-  const std::int64_t row_stride = b->strides()[rank - 2], column_stride = b->strides()[rank - 1];
-  // Beyond the matrix the diagonal is empty. Comparisons before differences: the offset may be any number.
-  std::int64_t length = 0;
-  if (offset >= 0 && offset < columns) length = std::min(rows, columns - offset);
-  if (offset < 0 && offset > -rows) length = std::min(rows + offset, columns);
-  Shape shape(b->extents(), static_cast<std::size_t>(rank - 2)),
-      strides(b->strides(), static_cast<std::size_t>(rank - 2));
-  shape.push_back(length);
-  strides.push_back(row_stride + column_stride);
+// Where a diagonal of the last two axes lies in memory.
+struct DiagonalLayout {
   std::int64_t start = 0;
-  if (length > 0 && b->size > 0) start = offset >= 0 ? offset * column_stride : -offset * row_stride;
-  return view(x, start, shape, strides);
-}
+  Shape shape, strides;
 
-// ---- diagonal and its transpose; attributes: offset
+  DiagonalLayout(const detail::Block* x, std::int64_t offset)
+      : shape(x->extents(), static_cast<std::size_t>(x->rank - 2)),
+        strides(x->strides(), static_cast<std::size_t>(x->rank - 2)) {
+    const int rank = x->rank;
+    const std::int64_t rows = x->extents()[rank - 2], columns = x->extents()[rank - 1];
+    const std::int64_t row_stride = x->strides()[rank - 2], column_stride = x->strides()[rank - 1];
+    // Beyond the matrix the diagonal is empty. Comparisons before differences: the offset may be any number.
+    std::int64_t length = 0;
+    if (offset >= 0 && offset < columns) length = std::min(rows, columns - offset);
+    if (offset < 0 && offset > -rows) length = std::min(rows + offset, columns);
+    shape.push_back(length);
+    strides.push_back(row_stride + column_stride);
+    if (length > 0 && x->size > 0) start = offset >= 0 ? offset * column_stride : -offset * row_stride;
+  }
+};
 
-Tensor place_diagonal(const tape::Rule& rule, const Tensor& g, const Shape& shape, std::int64_t offset);
+// ---- diagonal and its transpose; attributes: the offset, and of place_diagonal the extents of the result
 
-Tensor diagonal_transposed(const tape::Record& r, const Tensor& g);
-Tensor diagonal_again(const tape::Record& r, const Tensor& t) { return diagonal(t, r.attributes()[0]); }
-constexpr tape::Rule diagonal_rule = linear<diagonal_transposed, diagonal_again>("diagonal");
+Tensor take_diagonal(const Tensor& x, std::int64_t offset);
+Tensor place_diagonal(const Tensor& x, std::int64_t offset, const Shape& shape);
 
-Tensor place_diagonal_again(const tape::Record& r, const Tensor& t);
-constexpr tape::Rule place_diagonal_rule = linear<diagonal_again, place_diagonal_again>("place_diagonal"),
-                     diag_rule = linear<diagonal_again, place_diagonal_again>("diag");
 Tensor diagonal_transposed(const tape::Record& r, const Tensor& g) {
-  return place_diagonal(place_diagonal_rule, g, r.led(r.shape(0)), r.attributes()[0]);
+  return place_diagonal(g, r.attributes()[0], r.led(r.shape(0)));
 }
+Tensor diagonal_again(const tape::Record& r, const Tensor& t) { return take_diagonal(t, r.attributes()[0]); }
 Tensor place_diagonal_again(const tape::Record& r, const Tensor& t) {
-  return place_diagonal(place_diagonal_rule, t, r.output_shape(), r.attributes()[0]);
+  return place_diagonal(t, r.attributes()[0], r.output_shape());
 }
 
-Tensor place_diagonal(const tape::Rule& rule, const Tensor& g, const Shape& shape, std::int64_t offset) {
-  const Tensor y = zeros(shape, g.dtype());
-  loops::copy(g, diagonal_view(y, offset));
-  const std::int64_t attributes[] = {offset};
-  return finish(rule, g, y, attributes);
+void infer_diagonal(const Call& call, Metas& out) {
+  const detail::Block* x = detail::block(call.input(0));
+  const DiagonalLayout layout(x, call.attribute(0));
+  out.add_view(0, x->dtype, layout.start, layout.shape, layout.strides);
+}
+constexpr Primitive diagonal_primitive = {.rule = linear<diagonal_transposed, diagonal_again>("diagonal"),
+                                          .infer = infer_diagonal,
+                                          .evaluate = evaluate_view};
+
+void infer_place_diagonal(const Call& call, Metas& out) {
+  out.add(call.input(0).dtype(), shape_behind(call.attributes, 1));
+}
+void evaluate_place_diagonal(const Call& call, Outputs& out) {
+  const Tensor& y = out[0];
+  loops::fill_zero(y);
+  const DiagonalLayout layout(detail::block(y), call.attribute(0));
+  loops::copy(call.input(0), view(y, layout.start, layout.shape, layout.strides));
+}
+constexpr Primitive place_diagonal_primitive = {.rule = linear<diagonal_again, place_diagonal_again>("place_diagonal"),
+                                                .infer = infer_place_diagonal,
+                                                .evaluate = evaluate_place_diagonal},
+                    diag_primitive = {.rule = linear<diagonal_again, place_diagonal_again>("diag"),
+                                      .infer = infer_place_diagonal,
+                                      .evaluate = evaluate_place_diagonal};
+
+Tensor take_diagonal(const Tensor& x, std::int64_t offset) { return apply(diagonal_primitive, {&x}, words(offset)); }
+Tensor place_diagonal(const Tensor& x, std::int64_t offset, const Shape& shape) {
+  return apply(place_diagonal_primitive, {&x}, shaped(words(offset), shape));
 }
 
-// ---- triangles; attributes: offset
+// ---- triangles; attributes: the offset
 
 Tensor tril_again(const tape::Record& r, const Tensor& t) { return tril(t, r.attributes()[0]); }
 Tensor triu_again(const tape::Record& r, const Tensor& t) { return triu(t, r.attributes()[0]); }
-constexpr tape::Rule tril_rule = linear<tril_again, tril_again>("tril"),
-                     triu_rule = linear<triu_again, triu_again>("triu");
 
-// Of row i of each matrix, columns [0, i + offset] are kept (lower), or those from i + offset on. Copied, not
-// multiplied by a mask: a NaN outside the triangle leaves no trace.
-Tensor triangle(const tape::Rule& rule, const Operand& operand, std::int64_t offset, bool lower) {
+void infer_triangle(const Call& call, Metas& out) { out.add(call.input(0).dtype(), call.input(0).shape()); }
+void evaluate_tril(const Call& call, Outputs& out) {
+  loops::copy_lower_triangle(call.input(0), call.attribute(0), out[0]);
+}
+void evaluate_triu(const Call& call, Outputs& out) {
+  loops::copy_upper_triangle(call.input(0), call.attribute(0), out[0]);
+}
+constexpr Primitive tril_primitive = {.rule = linear<tril_again, tril_again>("tril"),
+                                      .infer = infer_triangle,
+                                      .evaluate = evaluate_tril},
+                    triu_primitive = {.rule = linear<triu_again, triu_again>("triu"),
+                                      .infer = infer_triangle,
+                                      .evaluate = evaluate_triu};
+
+Tensor triangle(const Primitive& primitive, const Operand& operand, std::int64_t offset) {
   const tape::OpScope scope(operand);
-  const Tensor x = to_tensor(rule.name, operand);
-  const Shape shape = x.shape();
-  if (shape.rank() < 2) fail<ShapeError>(rule.name, "x has shape {}; it must have at least two axes", shape);
-  const std::int64_t rows = shape[-2], columns = shape[-1];
-  const std::int64_t shift = std::clamp(offset, -rows - 1, columns + 1);
-  Tensor y = zeros(shape, x.dtype());
-  if (y.size() != 0) {
-    Tensor from = reshaped_view(x, {x.size() / rows / columns, rows, columns});
-    if (!from.defined()) from = reshaped_view(loops::contiguous(x), {x.size() / rows / columns, rows, columns});
-    const std::int64_t* strides = detail::block(from)->strides();
-    const std::int64_t outer = strides[0], step = strides[1], inner = strides[2];
-    const std::size_t bytes = item_size(x.dtype());
-    const auto width = static_cast<std::int64_t>(bytes);
-    const std::byte* source = detail::block(from)->data;
-    std::byte* target = detail::block(y)->data;
-    loops::parallel_for(
-        x.size() / columns, std::max<std::int64_t>(1, loops::parallel_threshold / columns),
-        [=](std::int64_t begin, std::int64_t end) {
-          for (std::int64_t r = begin; r < end; ++r) {
-            const std::int64_t i = r % rows, edge = std::clamp<std::int64_t>(i + shift + lower, 0, columns);
-            const std::int64_t first = lower ? 0 : edge, last = lower ? edge : columns;
-            const std::int64_t at = r / rows * outer + i * step + first * inner;
-            kernels::copy({source + at * width, inner}, target + (r * columns + first) * width, 1, last - first, bytes);
-          }
-        });
-  }
-  const std::int64_t attributes[] = {offset};
-  return finish(rule, x, std::move(y), attributes);
+  const char* op = primitive.rule.name;
+  const Tensor x = to_tensor(op, operand);
+  if (x.rank() < 2) fail<ShapeError>(op, "x has shape {}; it must have at least two axes", x.shape());
+  return apply(primitive, {&x}, words(offset));
 }
 
 Tensor diagonal_of(const char* op, const Tensor& x, std::int64_t offset) {
   if (x.rank() < 2) fail<ShapeError>(op, "x has shape {}; it must have at least two axes", x.shape());
-  const std::int64_t attributes[] = {offset};
-  return finish(diagonal_rule, x, diagonal_view(x, offset), attributes);
+  return take_diagonal(x, offset);
 }
 
 }  // namespace
@@ -116,7 +123,7 @@ Tensor diag(const Operand& operand, std::int64_t offset) {
   std::int64_t n;
   if (offset == INT64_MIN || __builtin_add_overflow(x.size(), std::abs(offset), &n))
     fail<ShapeError>("diag", "offset {} makes a matrix beyond the largest extent", offset);
-  return ops::place_diagonal(ops::diag_rule, x, {n, n}, offset);
+  return ops::apply(ops::diag_primitive, {&x}, ops::shaped(ops::words(offset), {n, n}));
 }
 
 Tensor diagonal(const Operand& operand, std::int64_t offset) {
@@ -124,8 +131,8 @@ Tensor diagonal(const Operand& operand, std::int64_t offset) {
   return ops::diagonal_of("diagonal", ops::to_tensor("diagonal", operand), offset);
 }
 
-Tensor tril(const Operand& x, std::int64_t offset) { return ops::triangle(ops::tril_rule, x, offset, true); }
-Tensor triu(const Operand& x, std::int64_t offset) { return ops::triangle(ops::triu_rule, x, offset, false); }
+Tensor tril(const Operand& x, std::int64_t offset) { return ops::triangle(ops::tril_primitive, x, offset); }
+Tensor triu(const Operand& x, std::int64_t offset) { return ops::triangle(ops::triu_primitive, x, offset); }
 
 Tensor trace(const Operand& operand, std::int64_t offset) {
   const tape::OpScope scope(operand);

@@ -1,0 +1,46 @@
+#include "loops/triangle.hpp"
+
+#include <algorithm>
+
+#include "loops/axis_split.hpp"
+#include "loops/fill.hpp"
+#include "loops/loops.hpp"
+
+namespace reel::loops {
+namespace {
+
+void copy_triangle(const Tensor& strided, std::int64_t offset, bool lower, const Tensor& y) {
+  fill_zero(y);
+  const detail::Block* to = detail::block(y);
+  if (to->size == 0) return;
+  const int row_axis = to->rank - 2;
+  Tensor held;
+  const detail::Block* from = detail::block(strided);
+  std::int64_t matrix_stride;
+  if (!merged_stride(from, 0, row_axis, matrix_stride)) {
+    from = detail::block(contiguous(strided, held));
+    merged_stride(from, 0, row_axis, matrix_stride);
+  }
+  const std::int64_t row_stride = from->strides()[row_axis], column_stride = from->strides()[row_axis + 1];
+  const std::int64_t rows = to->extents()[row_axis], columns = to->extents()[row_axis + 1];
+  const std::int64_t shift = std::clamp(offset, -rows - 1, columns + 1);
+  const std::size_t bytes = item_size(to->dtype);
+  const auto width = static_cast<std::int64_t>(bytes);
+  const auto copy_rows = [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t r = begin; r < end; ++r) {
+      const std::int64_t i = r % rows, edge = std::clamp<std::int64_t>(i + shift + lower, 0, columns);
+      const std::int64_t first = lower ? 0 : edge, last = lower ? edge : columns;
+      const std::int64_t at = r / rows * matrix_stride + i * row_stride + first * column_stride;
+      kernels::copy({from->data + at * width, column_stride}, to->data + (r * columns + first) * width, 1, last - first,
+                    bytes);
+    }
+  };
+  parallel_for(to->size / columns, std::max<std::int64_t>(1, parallel_threshold / columns), copy_rows);
+}
+
+}  // namespace
+
+void copy_lower_triangle(const Tensor& x, std::int64_t offset, const Tensor& y) { copy_triangle(x, offset, true, y); }
+void copy_upper_triangle(const Tensor& x, std::int64_t offset, const Tensor& y) { copy_triangle(x, offset, false, y); }
+
+}  // namespace reel::loops

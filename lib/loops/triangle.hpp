@@ -1,0 +1,14 @@
+// Triangles of matrices.
+#pragma once
+#include <reel/tensor.hpp>
+
+namespace reel::loops {
+
+/// Row i of each matrix y [..., rows, columns] is that of x in columns [0, i + offset], and 0 elsewhere. x has the
+/// shape and dtype of y, which is contiguous, and any strides; the offset may be any number. Elements outside the
+/// triangle are not multiplied by 0: a NaN there leaves no trace.
+void copy_lower_triangle(const Tensor& x, std::int64_t offset, const Tensor& y);
+/// The same of columns [i + offset, columns).
+void copy_upper_triangle(const Tensor& x, std::int64_t offset, const Tensor& y);
+
+}  // namespace reel::loops
