@@ -2,9 +2,10 @@
 // derivative to every order.
 #include <algorithm>
 #include <reel/ops/index.hpp>
-#include <reel/ops/make.hpp>
 
-#include "kernels/table.hpp"
+#include "loops/fill.hpp"
+#include "ops/apply/table.hpp"
+#include "ops/attributes.hpp"
 #include "ops/shape/view.hpp"
 
 namespace reel {
@@ -13,95 +14,169 @@ namespace ops {
 
 namespace {
 
-// Elements start, start + step, ... of an axis, `count` of them. As attributes: three numbers per axis of x.
+// Elements start, start + step, ... of an axis, `count` of them.
 struct Cut {
   std::int64_t start, step, count;
 };
-static_assert(sizeof(Cut) == 3 * sizeof(std::int64_t));
 
-struct Plan {
-  Cut cuts[max_rank];
-  int rank = 0;
-  Shape shape;  // of the result, which may have fewer and more axes of extent 1
+// The part of x that a slice takes, as attributes: a cut for each axis of x, each three words, and then extents. Those
+// of slice are the result's, which may have fewer and more axes of extent 1; those of its transpose, place, are x's.
+class Part {
+ public:
+  Part(Attributes words, int rank) : words_(words), rank_(rank) {}
+  int rank() const noexcept { return rank_; }
+  Cut cut(int d) const noexcept {
+    const std::int64_t* at = words_.data() + 3 * d;
+    return {at[0], at[1], at[2]};
+  }
+  std::int64_t count(int d) const noexcept { return words_[static_cast<std::size_t>(3 * d + 2)]; }
+  Shape extents() const { return shape_behind(words_, cut_words()); }
+  Attributes cuts() const noexcept { return words_.first(cut_words()); }
+  // Whether the cuts have these counts.
+  bool counts(const Shape& shape) const noexcept {
+    bool all = rank_ == shape.rank();
+    for (int d = 0; all && d < rank_; ++d) all = count(d) == shape.begin()[d];
+    return all;
+  }
+  bool empty() const noexcept {
+    for (int d = 0; d < rank_; ++d)
+      if (count(d) == 0) return true;
+    return false;
+  }
 
-  std::span<const std::int64_t> attributes() const { return {&cuts[0].start, static_cast<std::size_t>(3 * rank)}; }
+ private:
+  std::size_t cut_words() const noexcept { return static_cast<std::size_t>(3 * rank_); }
+  Attributes words_;
+  int rank_;
 };
 
-Plan plan_of(std::span<const std::int64_t> attributes, const Shape& shape) {
-  Plan p;
-  p.rank = static_cast<int>(attributes.size() / 3);
-  std::copy(attributes.begin(), attributes.end(), &p.cuts[0].start);
-  p.shape = shape;
-  return p;
-}
-
-// The plan for cotangents: their leading axis is taken whole.
-Plan led(const tape::Record& r, Plan p) {
-  if (!r.lead()) return p;
-  p.shape = r.led(p.shape);
-  std::copy_backward(p.cuts, p.cuts + p.rank, p.cuts + p.rank + 1);
-  p.cuts[0] = {0, 1, p.shape[0]};
-  ++p.rank;
-  return p;
-}
-
-// The part of x, in the shape of the result.
-Tensor part(const Tensor& x, const Plan& p) {
-  const detail::Block* b = detail::block(x);
-  Shape extents, strides;
-  std::int64_t offset = 0;
-  for (int d = 0; d < p.rank; ++d) {
-    const Cut& c = p.cuts[d];
-    extents.push_back(c.count);
-    strides.push_back(c.count > 1 ? b->strides()[d] * c.step : b->strides()[d]);
-    if (c.count > 0) offset += c.start * b->strides()[d];
+// The words of a part, put together.
+class PartWords {
+ public:
+  PartWords() = default;
+  // The cuts of a recorded op before other extents. Of cotangents the batch axis is taken whole.
+  PartWords(const tape::Record& r, Attributes cuts, const Shape& extents) {
+    if (r.lead()) add({0, 1, extents.begin()[0]});
+    rank_ += static_cast<int>(cuts.size() / 3);
+    append(cuts);
+    append({extents.data(), extents.size()});
   }
-  if (std::any_of(extents.begin(), extents.end(), [](std::int64_t e) { return e == 0; })) offset = 0;
-  const Tensor y = view(x, offset, extents, strides);
-  return extents == p.shape ? y : reshaped_view(y, p.shape);  // only axes of extent 1 differ: always a view
+  void add(const Cut& c) {
+    const std::int64_t words[] = {c.start, c.step, c.count};
+    append(words);
+    ++rank_;
+  }
+  void append(Attributes words) {
+    std::copy(words.begin(), words.end(), words_ + size_);
+    size_ += words.size();
+  }
+  int rank() const noexcept { return rank_; }
+  operator Attributes() const noexcept { return {words_, size_}; }
+
+ private:
+  std::int64_t words_[4 * max_rank];
+  std::size_t size_ = 0;
+  int rank_ = 0;
+};
+
+// Where the part of x lies.
+std::int64_t offset_in(const detail::Block* x, const Part& p) {
+  std::int64_t offset = 0;
+  for (int d = 0; d < p.rank(); ++d) {
+    const Cut c = p.cut(d);
+    if (c.count == 0) return 0;
+    offset += c.start * x->strides()[d];
+  }
+  return offset;
 }
 
-Tensor take(const Tensor& x, const Plan& p);
-Tensor place(const Tensor& g, const Shape& shape, const Plan& p);
+// And its strides, in the shape of the result.
+Shape strides_in(const detail::Block* x, const Part& p, const Shape& shape) {
+  Shape strides = shape;
+  std::int64_t* to = strides.begin();
+  if (p.counts(shape)) {
+    for (int d = 0; d < p.rank(); ++d) {
+      const Cut c = p.cut(d);
+      to[d] = c.count > 1 ? x->strides()[d] * c.step : x->strides()[d];
+    }
+    return strides;
+  }
+  std::int64_t next = 1;  // what an axis of extent 1 gets: the span of the axes behind it
+  int axis = p.rank();
+  const bool empty = p.empty();
+  for (int k = shape.rank(); k-- > 0;) {
+    const std::int64_t extent = shape.begin()[k];
+    to[k] = next;
+    if (!empty && extent != 1) {
+      do --axis;
+      while (p.count(axis) == 1);
+      to[k] = x->strides()[axis] * p.cut(axis).step;
+    }
+    next = to[k] * extent;
+  }
+  return strides;
+}
+
+Tensor view_of(const Tensor& x, const Part& p, const Shape& shape) {
+  const detail::Block* b = detail::block(x);
+  return view(x, offset_in(b, p), shape, strides_in(b, p, shape));
+}
+
+// ---- slice and its transpose
+
+Tensor take(const Tensor& x, Attributes part);
+Tensor place(const Tensor& g, Attributes part);
 
 // sum's part += g: a loop over the rows of a matrix costs the matrix once in reverse, not once per row.
-void add_to_part(const Tensor& sum, const Tensor& g, const Plan& p) {
-  const Tensor to = part(sum, p);
-  const kernels::Loop add =
-      kernels::active().pointwise(kernels::row_of<"add">(), static_cast<kernels::Type>(sum.dtype())).value;
+void add_to_part(const Tensor& sum, const Tensor& g, const Part& p) {
+  const Tensor to = view_of(sum, p, g.shape());
   const Tensor* both[] = {&to, &g};
   const Tensor total = to.is_contiguous() ? to : detail::empty(to.dtype(), to.shape());
-  loops::pointwise(add, to.shape(), both, total);
+  loops::pointwise(loop_of<"add">(sum.dtype()), both, total);
   if (!to.is_contiguous()) loops::copy(total, to);
 }
 
+// The part that the recorded op took or placed.
+Part taken(const tape::Record& r) { return {r.attributes(), r.shape(0).rank()}; }
+Part placed(const tape::Record& r) { return {r.attributes(), r.output_shape().rank()}; }
+
 Tensor take_transposed(const tape::Record& r, const Tensor& g) {
-  const Plan p = led(r, plan_of(r.attributes(), r.output_shape()));
+  const PartWords part(r, taken(r).cuts(), r.led(r.shape(0)));
   if (Tensor sum = r.take_sum(0); sum.defined()) {
-    add_to_part(sum, g, p);
+    add_to_part(sum, g, {part, part.rank()});
     return sum;
   }
-  return place(g, r.led(r.shape(0)), p);
+  return place(g, part);
 }
-Tensor take_again(const tape::Record& r, const Tensor& t) { return take(t, plan_of(r.attributes(), r.output_shape())); }
+Tensor take_again(const tape::Record& r, const Tensor& t) { return take(t, r.attributes()); }
 Tensor place_transposed(const tape::Record& r, const Tensor& g) {
-  return take(g, led(r, plan_of(r.attributes(), r.shape(0))));
+  return take(g, PartWords(r, placed(r).cuts(), r.led(r.shape(0))));
 }
-Tensor place_again(const tape::Record& r, const Tensor& t) {
-  return place(t, r.output_shape(), plan_of(r.attributes(), t.shape()));
-}
-constexpr tape::Rule slice_rule = linear<take_transposed, take_again>("slice"),
-                     place_rule = linear<place_transposed, place_again>("place");
+Tensor place_again(const tape::Record& r, const Tensor& t) { return place(t, r.attributes()); }
 
-Tensor take(const Tensor& x, const Plan& p) { return finish(slice_rule, x, part(x, p), p.attributes()); }
-
-Tensor place(const Tensor& g, const Shape& shape, const Plan& p) {
-  bool whole = true;  // each element of the result is written: no zeros needed
-  for (int d = 0; d < p.rank; ++d) whole = whole && p.cuts[d].count == shape.begin()[d];
-  const Tensor y = whole ? detail::empty(g.dtype(), shape) : zeros(shape, g.dtype());
-  loops::copy(g, part(y, p));
-  return finish(place_rule, g, y, p.attributes());
+void infer_slice(const Call& call, Metas& out) {
+  const detail::Block* x = detail::block(call.input(0));
+  const Part p(call.attributes, x->rank);
+  const Shape shape = p.extents();
+  out.add_view(0, x->dtype, offset_in(x, p), shape, strides_in(x, p, shape));
 }
+constexpr Primitive slice_primitive = {
+    .rule = linear<take_transposed, take_again>("slice"), .infer = infer_slice, .evaluate = evaluate_view};
+
+// There are three words of a cut and an extent for each axis.
+Part placed(const Call& call) { return {call.attributes, static_cast<int>(call.attributes.size() / 4)}; }
+void infer_place(const Call& call, Metas& out) { out.add(call.input(0).dtype(), placed(call).extents()); }
+void evaluate_place(const Call& call, Outputs& out) {
+  const Tensor &g = call.input(0), &y = out[0];
+  const Part p = placed(call);
+  if (!p.counts(y.shape())) loops::fill_zero(y);
+  loops::copy(g, view_of(y, p, g.shape()));
+}
+constexpr Primitive place_primitive = {
+    .rule = linear<place_transposed, place_again>("place"), .infer = infer_place, .evaluate = evaluate_place};
+
+Tensor take(const Tensor& x, Attributes part) { return apply(slice_primitive, {&x}, part); }
+Tensor place(const Tensor& g, Attributes part) { return apply(place_primitive, {&g}, part); }
 
 Cut index_cut(const SliceItem& item, int axis, const Shape& shape) {
   const std::int64_t n = shape.begin()[axis], i = item.start < 0 ? item.start + n : item.start;
@@ -124,9 +199,10 @@ Cut range_cut(const SliceItem& item, std::int64_t n) {
   return {start, step, start > stop ? (start - stop - 1) / -step + 1 : 0};
 }
 
-Plan plan(const Shape& shape, std::span<const SliceItem> items) {
+PartWords part(const Shape& shape, std::span<const SliceItem> items) {
   using enum SliceItem::Kind;
-  Plan p;
+  PartWords part;
+  Shape result;
   int named = 0, ellipses = 0;
   for (const SliceItem& item : items) {
     named += item.kind != newaxis && item.kind != ellipsis;
@@ -136,16 +212,16 @@ Plan plan(const Shape& shape, std::span<const SliceItem> items) {
     fail<IndexError>("slice", "there are {} ellipses; at most one can stand for the axes left", ellipses);
   if (named > shape.rank())
     fail<IndexError>("slice", "there are {} items for x, of shape {}, which has {} axes", named, shape, shape.rank());
+  const auto take_axis = [&](const Cut& c) {
+    part.add(c);
+    result.push_back(c.count);
+  };
   const auto whole_axes = [&](int count) {
-    for (int i = 0; i < count; ++i) {
-      const std::int64_t n = shape.begin()[p.rank];
-      p.cuts[p.rank++] = {0, 1, n};
-      p.shape.push_back(n);
-    }
+    for (int i = 0; i < count; ++i) take_axis({0, 1, shape.begin()[part.rank()]});
   };
   for (const SliceItem& item : items) switch (item.kind) {
       case newaxis:
-        p.shape.push_back(1);
+        result.push_back(1);
         break;
       case ellipsis:
         whole_axes(shape.rank() - named);
@@ -154,16 +230,15 @@ Plan plan(const Shape& shape, std::span<const SliceItem> items) {
         whole_axes(1);
         break;
       case index:
-        p.cuts[p.rank] = index_cut(item, p.rank, shape);
-        ++p.rank;
+        part.add(index_cut(item, part.rank(), shape));
         break;
       case range:
-        p.cuts[p.rank] = range_cut(item, shape.begin()[p.rank]);
-        p.shape.push_back(p.cuts[p.rank++].count);
+        take_axis(range_cut(item, shape.begin()[part.rank()]));
         break;
     }
-  whole_axes(shape.rank() - p.rank);
-  return p;
+  whole_axes(shape.rank() - part.rank());
+  part.append({result.data(), result.size()});
+  return part;
 }
 
 }  // namespace
@@ -198,7 +273,7 @@ Tensor slice(const Operand& operand, std::span<const SliceItem> items) {
   const tape::OpScope scope(operand);
   Tensor held;
   const Tensor& x = ops::given("slice", operand, held);
-  return ops::take(x, ops::plan(x.shape(), items));
+  return ops::take(x, ops::part(x.shape(), items));
 }
 Tensor slice(const Operand& operand, std::initializer_list<SliceItem> items) {
   return slice(operand, std::span(items.begin(), items.size()));
