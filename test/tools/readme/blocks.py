@@ -1,8 +1,8 @@
 """Turns the C++ blocks of the README and of samples/README.md into sources that a test compiles and runs.
 
-Usage: readme_blocks.py FRAGMENTS PROGRAM PAGE... The one block with its own main goes to PROGRAM; the others become functions
+Usage: blocks.py FRAGMENTS PROGRAM PAGE... The one block with its own main goes to PROGRAM; the others become functions
 of FRAGMENTS, called one after another, in which assert is a check that counts in every build. A failed one prints its page
-and line. A block of output (```text) must follow the program, whose output readme_output.py compares with it.
+and line. A block of output (```text) must follow the program, whose output output.py compares with it.
 """
 import pathlib
 import re

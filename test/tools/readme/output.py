@@ -1,4 +1,4 @@
-"""Fails unless the README's first program prints what the README says it prints. Usage: readme_output.py README PROGRAM."""
+"""Fails unless the README's first program prints what the README says it prints. Usage: output.py README PROGRAM."""
 import pathlib
 import re
 import subprocess
