@@ -23,6 +23,31 @@ Reduced::Reduced(const char* op, const Shape& full, const Axes& which, bool keep
   }
 }
 
+std::int64_t axes_mask(const char* op, const Axes& axes, int rank) {
+  if (axes.all()) return (std::int64_t{1} << rank) - 1;
+  std::int64_t mask = 0;
+  for (const std::int64_t a : normalize(op, axes, rank)) mask |= std::int64_t{1} << a;
+  return mask;
+}
+
+std::int64_t reduced_count(const Shape& full, std::int64_t mask) {
+  std::int64_t count = 1;
+  for (int d = 0; d < full.rank(); ++d)
+    if (mask >> d & 1) count *= full[d];
+  return count;
+}
+
+Shape reduced_shape(const Shape& full, std::int64_t mask, bool keepdims) {
+  Shape shape;
+  for (int d = 0; d < full.rank(); ++d) {
+    if ((mask >> d & 1) == 0)
+      shape.push_back(full[d]);
+    else if (keepdims)
+      shape.push_back(1);
+  }
+  return shape;
+}
+
 void fail_no_kernel(const char* op, DType d) { fail<TypeError>(op, "is not defined for {}; {}", d, remedy(d)); }
 
 Shape axes_of(std::int64_t mask) {

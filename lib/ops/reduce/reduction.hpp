@@ -6,6 +6,7 @@
 #include "core/block.hpp"
 #include "kernels/kernels.hpp"
 #include "loops/loops.hpp"
+#include "ops/apply/apply.hpp"
 #include "ops/engine.hpp"
 
 namespace reel::ops {
@@ -19,6 +20,18 @@ struct Reduced {
 
   Reduced(const char* op, const Shape& full, const Axes& which, bool keep);
 };
+
+/// The axes as a mask. IndexError and ValueError as normalize().
+std::int64_t axes_mask(const char* op, const Axes& axes, int rank);
+/// How many elements become one.
+std::int64_t reduced_count(const Shape& full, std::int64_t mask);
+/// The shape of the result.
+Shape reduced_shape(const Shape& full, std::int64_t mask, bool keepdims);
+
+/// Announces the result of reducing input 0, in dtype d.
+inline void infer_reduced(const Call& call, DType d, Metas& out) {
+  out.add(d, reduced_shape(call.input(0).shape(), call.attribute(0), call.attribute(1) != 0));
+}
 
 constexpr kernels::Type type_of(DType d) { return static_cast<kernels::Type>(d); }
 /// TypeError: the op has no kernel for d.
