@@ -1,9 +1,14 @@
-// logsumexp, softmax and log_softmax: kernels of whole rows, forward and (when nobody records) backward.
+// softmax, log_softmax and logsumexp, and their derivatives: functions of whole rows where nobody differentiates them,
+// else expressions.
 #include <cmath>
 #include <reel/ops/make.hpp>
 #include <reel/ops/reduce.hpp>
 
-#include "ops/reduce/by_rows.hpp"
+#include "loops/fill.hpp"
+#include "loops/logsumexp.hpp"
+#include "loops/rows.hpp"
+#include "ops/apply/apply.hpp"
+#include "ops/reduce/reduction.hpp"
 
 namespace reel {
 
@@ -11,120 +16,144 @@ namespace ops {
 
 namespace {
 
+using loops::RowFunction;
+
+// ---- softmax, log_softmax. Attribute: the axis.
+
+void infer_softmax(const Call& call, Metas& out) { out.add(call.input(0).dtype(), call.input(0).shape()); }
+
+// Of x, or of g and z.
+template <RowFunction F>
+void evaluate_along_axis(const Call& call, Outputs& out) {
+  loops::along_axis(F, static_cast<int>(call.attribute(0)), call.input(0),
+                    call.inputs.size() > 1 ? &call.input(1) : nullptr, out[0]);
+}
+
+constexpr Primitive softmax_vjp_primitive = {.rule = {"softmax.vjp", nullptr, nullptr},
+                                             .infer = infer_softmax,
+                                             .evaluate = evaluate_along_axis<RowFunction::softmax_vjp>};
+constexpr Primitive log_softmax_vjp_primitive = {.rule = {"log_softmax.vjp", nullptr, nullptr},
+                                                 .infer = infer_softmax,
+                                                 .evaluate = evaluate_along_axis<RowFunction::log_softmax_vjp>};
+
 int axis_of(const tape::Record& r) { return static_cast<int>(r.attributes()[0]); }
 
-// f(x, more...) along an axis.
-Tensor along_axis(const char* op, loops::RowFunction f, int axis, const Tensor& x, const Tensor* more = nullptr) {
-  if (!loops::has_row_functions(x.dtype())) fail_no_kernel(op, x.dtype());
-  Tensor out = detail::empty(x.dtype(), x.shape());
-  loops::along_axis(f, axis, x, more, out);
-  return out;
-}
-
-Tensor normalised(const tape::Rule& rule, loops::RowFunction f, const Operand& operand, std::int64_t axis) {
-  const tape::OpScope scope(operand);
-  Tensor held, converted;
-  const Tensor& from = given(rule.name, operand, held);
-  if (is_half(from.dtype()))
-    return in_float32(from, [&](const Tensor& wide) { return normalised(rule, f, wide, axis); });
-  const int along = normalize(rule.name, axis, from.rank());
-  const Tensor& x = as(from, floating_of(from.dtype()), converted);
-  Tensor z = along_axis(rule.name, f, along, x);
-  if (tape::active()) {
-    const std::int64_t attributes[] = {along};
-    tape::record(rule, {&x}, z, {&z}, attributes);
-  }
-  return z;
-}
-
-// ---- softmax: the Jacobian is symmetric
-
-Tensor softmax_product(const tape::Record& r, const Tensor& g) {
-  const Tensor z = r.saved(0);
+// The Jacobian of softmax is symmetric: this is its vjp and its jvp.
+Tensor softmax_vjp(const tape::Record& r, const Tensor& g) {
+  const Tensor& z = r.saved(0);
   const int axis = axis_of(r) + r.lead();
-  if (!tape::active()) return along_axis("softmax", loops::RowFunction::softmax_vjp, axis, g, &z);
+  if (!followed(g, z)) return evaluate(softmax_vjp_primitive, {&g, &z}, words(axis));
   return z * (g - sum(g * z, axis, true));
 }
-constexpr tape::Rule softmax_rule = linear<softmax_product, softmax_product>("softmax");
-
-// ---- log_softmax
 
 Tensor log_softmax_vjp(const tape::Record& r, const Tensor& g) {
-  const Tensor z = r.saved(0);
+  const Tensor& z = r.saved(0);
   const int axis = axis_of(r) + r.lead();
-  if (!tape::active()) return along_axis("log_softmax", loops::RowFunction::log_softmax_vjp, axis, g, &z);
+  if (!followed(g, z)) return evaluate(log_softmax_vjp_primitive, {&g, &z}, words(axis));
   return g - exp(z) * sum(g, axis, true);
 }
 Tensor log_softmax_jvp(const tape::Record& r, const Tensor& t) {
   return t - sum(exp(r.saved(0)) * t, axis_of(r), true);
 }
-constexpr tape::Rule log_softmax_rule = linear<log_softmax_vjp, log_softmax_jvp>("log_softmax");
 
-// ---- logsumexp
+constexpr Primitive softmax_primitive = {.rule = linear<softmax_vjp, softmax_vjp>("softmax"),
+                                         .infer = infer_softmax,
+                                         .evaluate = evaluate_along_axis<RowFunction::softmax>,
+                                         .keeps = {keep_output(0)}};
+constexpr Primitive log_softmax_primitive = {.rule = linear<log_softmax_vjp, log_softmax_jvp>("log_softmax"),
+                                             .infer = infer_softmax,
+                                             .evaluate = evaluate_along_axis<RowFunction::log_softmax>,
+                                             .keeps = {keep_output(0)}};
 
-// x as matrices [n, inner], whose columns become one number each: true where it is that without a copy.
-bool has_columns(const Tensor& x, std::int64_t mask, std::int64_t& inner) {
-  if (!detail::block(x)->contiguous() || mask == 0) return false;
-  int d = x.rank();
-  inner = 1;
-  while ((mask >> (d - 1) & 1) == 0) inner *= x.shape()[--d];
-  while (d > 0 && (mask >> (d - 1) & 1)) --d;
-  return inner >= loops::least_columns && mask >> d << d == mask && (mask & ((std::int64_t{1} << d) - 1)) == 0;
+void require_row_functions(const char* op, DType d) {
+  if (!loops::has_row_functions(d)) fail_no_kernel(op, d);
 }
 
-Tensor logsumexp_bare(const Tensor& x, const Reduced& r) {
-  const tape::Suspend unrecorded;
-  if (!loops::has_row_functions(x.dtype())) fail_no_kernel("logsumexp", x.dtype());
-  if (r.count == 0) return full(r.shape, -INFINITY, x.dtype());
-  Tensor z = detail::empty(x.dtype(), r.shape);
-  if (std::int64_t inner; z.size() == 0)
-    return z;
-  else if (has_columns(x, r.mask, inner))
-    loops::by_columns(loops::RowFunction::logsumexp, r.count, inner, {{x, r.count}}, z, 1);
+Tensor normalised(const Primitive& primitive, const Operand& operand, std::int64_t axis) {
+  const char* op = primitive.rule.name;
+  const tape::OpScope scope(operand);
+  Tensor held, converted;
+  const Tensor& from = given(op, operand, held);
+  if (is_half(from.dtype()))
+    return in_float32(from, [&](const Tensor& wide) { return normalised(primitive, wide, axis); });
+  const int along = normalize(op, axis, from.rank());
+  const Tensor& x = as(from, floating_of(from.dtype()), converted);
+  require_row_functions(op, x.dtype());
+  return apply(primitive, {&x}, words(along));
+}
+
+// ---- logsumexp. Attributes: axes as a mask, keepdims.
+
+void infer_logsumexp(const Call& call, Metas& out) { infer_reduced(call, call.input(0).dtype(), out); }
+void evaluate_logsumexp(const Call& call, Outputs& out) {
+  const Tensor& x = call.input(0);
+  if (reduced_count(x.shape(), call.attribute(0)) == 0)
+    loops::fill(out[0], to_tensor("logsumexp", -INFINITY, x.dtype(), "identity"));
   else
-    by_rows(loops::RowFunction::logsumexp, r.count, {whole_rows(to_rows(x, r.mask))}, z, 1);
-  return z;
+    loops::logsumexp(x, call.attribute(0), out[0]);
 }
 
-// exp(x - z), the share of each element in the sum. A row whose sum is infinite has it in equal shares from the
-// elements that equal it: the limit for a row of -inf.
-Tensor weights(const tape::Record& r) {
-  const Tensor x = r.saved(0), z = with_axes(r.saved(1), x.shape(), r.attributes()[0]), infinite = isinf(z);
-  if (!any(infinite).item<bool>()) return exp(x - z);
-  const Tensor hit = cast(equal(x, z), x.dtype());
-  const Tensor finite = exp(where(infinite, 0, x) - where(infinite, 0, z));
-  return where(infinite, hit / sum(hit, axes_of(r.attributes()[0]), true), finite);
+// The weights exp(x - z) of the elements. Inputs: x and z. The weights of a row with an infinite sum are constant.
+void infer_weights(const Call& call, Metas& out) { out.add(call.input(0).dtype(), call.input(0).shape()); }
+void evaluate_weights(const Call& call, Outputs& out) {
+  loops::logsumexp_weights(call.input(0), call.input(1), call.attribute(0), out[0]);
 }
+// dw / dx, and less dw / dz: the weights, or 0 where they are constant. Saved: z, the weights.
+Tensor weights_slope(const tape::Record& r) {
+  const Tensor z = with_axes(r.saved(0), r.output_shape(), r.attributes()[0]);
+  return where(isinf(z), 0, r.saved(1));
+}
+void weights_vjp(const tape::Record& r, std::span<const Tensor> g, std::span<Gradient> dx) {
+  const Tensor along = g[0] * weights_slope(r);
+  if (r.wanted(0)) dx[0] = along;
+  if (!r.wanted(1)) return;
+  const std::int64_t mask = r.attributes()[0] << r.lead();
+  dx[1] = reshape(-sum(along, axes_of(mask)), r.led(r.shape(1)));
+}
+void weights_jvp(const tape::Record& r, std::span<const Tensor> t, std::span<Tensor> dy) {
+  Tensor along;
+  if (t[0].defined()) along = t[0];
+  if (t[1].defined()) {
+    const Tensor tz = with_axes(t[1], r.output_shape(), r.attributes()[0]);
+    along = along.defined() ? along - tz : -tz;
+  }
+  dy[0] = along * weights_slope(r);
+}
+constexpr Primitive weights_primitive = {.rule = batched({"logsumexp.weights", weights_vjp, weights_jvp}),
+                                         .infer = infer_weights,
+                                         .evaluate = evaluate_weights,
+                                         .keeps = {keep_input(1), keep_output(0)}};
+
+// g times the weights. Inputs: g, x, z. Attributes: axes of x as a mask, whether g has one more axis in front.
+void infer_logsumexp_vjp(const Call& call, Metas& out) {
+  Shape shape = call.input(1).shape();
+  if (call.attribute(1)) shape.insert(0, call.input(0).shape()[0]);
+  out.add(call.input(1).dtype(), shape);
+}
+void evaluate_logsumexp_vjp(const Call& call, Outputs& out) {
+  loops::logsumexp_vjp(call.input(0), call.input(1), call.input(2), call.attribute(0), out[0]);
+}
+constexpr Primitive logsumexp_vjp_primitive = {
+    .rule = {"logsumexp.vjp", nullptr, nullptr}, .infer = infer_logsumexp_vjp, .evaluate = evaluate_logsumexp_vjp};
+
 void logsumexp_vjp(const tape::Record& r, std::span<const Tensor> g, std::span<Gradient> dx) {
-  const Shape shape = r.led(r.shape(0));
-  const Tensor ge = with_axes(g[0], shape, r.attributes()[0] << r.lead());
-  if (tape::active() || any(isinf(r.saved(1))).item<bool>()) {
-    dx[0] = ge * weights(r);
-    return;
-  }
-  // The rows are those of x with the reduced axes last; g has them, too, and maybe many times.
-  const tape::Suspend unrecorded;
+  const Tensor &x = r.saved(0), &z = r.saved(1);
   const std::int64_t mask = r.attributes()[0];
-  constexpr auto product = loops::RowFunction::logsumexp_vjp;
-  if (std::int64_t inner; has_columns(r.saved(0), mask, inner)) {
-    const Tensor& x = r.saved(0);
-    const Tensor out = detail::empty(x.dtype(), shape);
-    const std::int64_t n = x.size() / std::max<std::int64_t>(1, r.saved(1).size());
-    if (out.size() > 0)
-      loops::by_columns(product, n, inner, {one_per_row(g[0]), {x, n}, one_per_row(r.saved(1))}, out, n, true);
-    dx[0] = out;
+  if (!followed(g[0], x, z)) {
+    dx[0] = evaluate(logsumexp_vjp_primitive, {&g[0], &x, &z}, words(mask, r.lead()));
     return;
   }
-  const Tensor rows = to_rows(r.saved(0), mask);
-  const std::int64_t n = rows.shape()[-1];
-  const Tensor out = detail::empty(rows.dtype(), r.led(rows.shape()));
-  if (out.size() > 0) by_rows(product, n, {one_per_row(g[0]), whole_rows(rows), one_per_row(r.saved(1))}, out, n);
-  dx[0] = from_rows(out, shape, mask << r.lead());
+  dx[0] = with_axes(g[0], r.led(r.shape(0)), mask << r.lead()) * apply(weights_primitive, {&x, &z}, words(mask));
 }
 void logsumexp_jvp(const tape::Record& r, std::span<const Tensor> t, std::span<Tensor> dy) {
-  dy[0] = sum(weights(r) * t[0], axes_of(r.attributes()[0]), r.attributes()[1] != 0);
+  const std::int64_t mask = r.attributes()[0];
+  const Tensor weights = apply(weights_primitive, {&r.saved(0), &r.saved(1)}, words(mask));
+  dy[0] = sum(weights * t[0], axes_of(mask), r.attributes()[1] != 0);
 }
-constexpr tape::Rule logsumexp_rule = batched({"logsumexp", logsumexp_vjp, logsumexp_jvp});
+constexpr Primitive logsumexp_primitive = {.rule = batched({"logsumexp", logsumexp_vjp, logsumexp_jvp}),
+                                           .infer = infer_logsumexp,
+                                           .evaluate = evaluate_logsumexp,
+                                           .keeps = {keep_input(0), keep_output(0)}};
 
 }  // namespace
 
@@ -136,21 +165,13 @@ Tensor logsumexp(const Operand& operand, const Axes& axes, bool keepdims) {
   const Tensor& from = ops::given("logsumexp", operand, held);
   if (ops::is_half(from.dtype()))
     return ops::in_float32(from, [&](const Tensor& wide) { return logsumexp(wide, axes, keepdims); });
-  const ops::Reduced r("logsumexp", from.shape(), axes, keepdims);
+  const std::int64_t mask = ops::axes_mask("logsumexp", axes, from.rank());
   const Tensor& x = ops::as(from, ops::floating_of(from.dtype()), converted);
-  Tensor z = ops::logsumexp_bare(x, r);
-  if (tape::active()) {
-    const std::int64_t attributes[] = {r.mask, keepdims};
-    tape::record(ops::logsumexp_rule, {&x}, z, {&x, &z}, attributes);
-  }
-  return z;
+  ops::require_row_functions("logsumexp", x.dtype());
+  return ops::apply(ops::logsumexp_primitive, {&x}, ops::words(mask, keepdims));
 }
 
-Tensor softmax(const Operand& x, std::int64_t axis) {
-  return ops::normalised(ops::softmax_rule, loops::RowFunction::softmax, x, axis);
-}
-Tensor log_softmax(const Operand& x, std::int64_t axis) {
-  return ops::normalised(ops::log_softmax_rule, loops::RowFunction::log_softmax, x, axis);
-}
+Tensor softmax(const Operand& x, std::int64_t axis) { return ops::normalised(ops::softmax_primitive, x, axis); }
+Tensor log_softmax(const Operand& x, std::int64_t axis) { return ops::normalised(ops::log_softmax_primitive, x, axis); }
 
 }  // namespace reel
