@@ -76,7 +76,7 @@ namespace {
 
 using Combine = Tensor (*)(Tensor&&, const Tensor&);
 
-void apply(const char* op, const Variable& v, const Gradient& delta, Combine combine) {
+void update(const char* op, const Variable& v, const Gradient& delta, Combine combine) {
   if (!delta) fail<ValueError>(op, "there is no gradient for variable '{}': {}", v.name(), delta.why_none());
   if (!delta.is_slices()) return VariableAccess::update(v, op, combine, delta.dense());
   const IndexedSlices slices = delta.slices();
@@ -97,13 +97,13 @@ void apply(const char* op, const Variable& v, const Gradient& delta, Combine com
 void Variable::assign_add(const Gradient& delta, const char* file, int line) const {
   const Operand caller(0, file, line);
   const tape::OpScope scope(caller);
-  ops::apply("Variable.assign_add", *this, delta, [](Tensor&& x, const Tensor& d) { return add(std::move(x), d); });
+  ops::update("Variable.assign_add", *this, delta, [](Tensor&& x, const Tensor& d) { return add(std::move(x), d); });
 }
 void Variable::assign_sub(const Gradient& delta, const char* file, int line) const {
   const Operand caller(0, file, line);
   const tape::OpScope scope(caller);
-  ops::apply("Variable.assign_sub", *this, delta,
-             [](Tensor&& x, const Tensor& d) { return subtract(std::move(x), d); });
+  ops::update("Variable.assign_sub", *this, delta,
+              [](Tensor&& x, const Tensor& d) { return subtract(std::move(x), d); });
 }
 
 }  // namespace reel

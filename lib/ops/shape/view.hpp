@@ -3,6 +3,7 @@
 #include <reel/ops/shape.hpp>
 
 #include "loops/loops.hpp"
+#include "ops/apply/apply.hpp"
 #include "ops/engine.hpp"
 
 namespace reel::ops {
@@ -15,6 +16,9 @@ inline Tensor view(const Tensor& x, std::int64_t offset, const Shape& shape, con
 /// The elements [start, start + count) along `axis`.
 Tensor section(const Tensor& x, int axis, std::int64_t start, std::int64_t count);
 
+/// Strides of x's elements in another shape of as many. False where no strides give that order.
+bool strides_for(const detail::Block& x, const Shape& shape, Shape& strides);
+
 /// x in a shape of as many elements: a view where the strides allow, a copy elsewhere. A new tensor in any case.
 Tensor reshaped(const Tensor& x, const Shape& shape);
 
@@ -24,8 +28,11 @@ Tensor reshaped_view(const Tensor& x, const Shape& shape);
 /// x with stride 0 along the axes that it is repeated on; it broadcasts to `shape`.
 Tensor broadcast_view(const Tensor& x, const Shape& shape);
 
-/// x as [before, extent of axis, behind].
-Tensor folded(const Tensor& x, int axis);
+/// Announces an output that is a view of all of input i.
+inline void add_alias(Metas& out, const Call& call, std::size_t i) {
+  const detail::Block& x = *detail::block(call.input(i));
+  out.add_view(i, x.dtype, 0, x.shape(), Shape(x.strides(), x.rank));
+}
 
 /// y, which was computed of x alone, recorded.
 inline Tensor finish(const tape::Rule& rule, const Tensor& x, Tensor y, std::span<const std::int64_t> attributes = {}) {

@@ -10,8 +10,176 @@ namespace ops {
 
 namespace {
 
-// Strides of x's elements in another shape, found group by group: axes of x that together hold as many elements as some
-// axes of `shape` and lie in memory as one axis. False if a group does not.
+// The strides of x seen in `shape`, which it broadcasts to: 0 along the axes that it is repeated on.
+Shape broadcast_strides(const detail::Block& x, const Shape& shape) {
+  Shape strides = shape;
+  const int added = shape.rank() - x.rank;
+  for (int d = 0; d < shape.rank(); ++d)
+    strides.begin()[d] =
+        d < added || (x.extents()[d - added] == 1 && shape.begin()[d] != 1) ? 0 : x.strides()[d - added];
+  return strides;
+}
+
+Shape permutation_of(const char* op, const Axes& axes, int rank) {
+  Shape order;
+  if (axes.all()) {
+    for (int i = rank; i-- > 0;) order.push_back(i);
+    return order;
+  }
+  bool seen[max_rank] = {};
+  for (std::int64_t a : axes.list()) {
+    const int i = normalize(op, a, rank);
+    if (seen[i]) fail<ValueError>(op, "{} is not a permutation of the axes: {} is named twice", axes.list(), a);
+    seen[i] = true;
+    order.push_back(i);
+  }
+  if (order.rank() != rank)
+    fail<ValueError>(op, "{} is not a permutation of the axes: x has rank {}, so {} axes must be named", axes.list(),
+                     rank, rank);
+  return order;
+}
+
+Tensor unpermute(const tape::Record& r, const Tensor& g) {
+  Shape inverse = attribute_shape(r.attributes());
+  for (int i = 0; i < inverse.rank(); ++i) inverse.begin()[r.attributes()[static_cast<std::size_t>(i)]] = i;
+  inverse = r.led_axes(inverse);
+  if (r.lead()) inverse.insert(0, 0);
+  return transpose(g, inverse);
+}
+Tensor permute(const tape::Record& r, const Tensor& t) { return transpose(t, attribute_shape(r.attributes())); }
+
+Tensor unbroadcast(const tape::Record& r, const Tensor& g) { return sum_to(r, g, r.shape(0)); }
+Tensor broadcast(const tape::Record& r, const Tensor& t) { return broadcast_to(t, r.output_shape()); }
+
+Tensor flip_again(const tape::Record& r, const Tensor& g) {
+  return flip(g, r.led_axes(attribute_shape(r.attributes())));
+}
+
+Gradient same_slices(const tape::Record&, const IndexedSlices& g) { return g; }
+constexpr tape::Rule passing(const char* name) {
+  tape::Rule rule = linear<unchanged, unchanged>(name);
+  rule.slices = same_slices;
+  return rule;
+}
+
+// ---- the primitives. Attributes: the shape of reshape and broadcast_to, the order of transpose and moveaxis, the axes
+// of squeeze, expand_dims and flip.
+
+void infer_reshape(const Call& call, Metas& out) {
+  const detail::Block& x = *detail::block(call.input(0));
+  const Shape shape = attribute_shape(call.attributes);
+  Shape strides;
+  if (strides_for(x, shape, strides))
+    out.add_view(0, x.dtype, 0, shape, strides);
+  else
+    out.add(x.dtype, shape);
+}
+void evaluate_reshape(const Call& call, Outputs& out) {
+  const Tensor& y = out[0];
+  if (!out.is_view(0)) loops::copy(call.input(0), reshaped_view(y, call.input(0).shape()));
+}
+
+void infer_permute(const Call& call, Metas& out) {
+  const detail::Block& x = *detail::block(call.input(0));
+  Shape shape, strides;
+  for (std::int64_t axis : call.attributes) {
+    shape.push_back(x.extents()[axis]);
+    strides.push_back(x.strides()[axis]);
+  }
+  out.add_view(0, x.dtype, 0, shape, strides);
+}
+
+void infer_squeeze(const Call& call, Metas& out) {
+  const detail::Block& x = *detail::block(call.input(0));
+  Shape shape, strides;
+  std::size_t dropped = 0;  // axes so far
+  for (int d = 0; d < x.rank; ++d) {
+    if (dropped < call.attributes.size() && call.attribute(dropped) == d) {
+      ++dropped;
+      continue;
+    }
+    shape.push_back(x.extents()[d]);
+    strides.push_back(x.strides()[d]);
+  }
+  out.add_view(0, x.dtype, 0, shape, strides);
+}
+
+void infer_expand_dims(const Call& call, Metas& out) {
+  const detail::Block& x = *detail::block(call.input(0));
+  const auto at = static_cast<int>(call.attribute(0));
+  Shape shape = x.shape(), strides(x.strides(), x.rank);
+  strides.insert(at, at < x.rank ? shape[at] * strides[at] : 1);
+  shape.insert(at, 1);
+  out.add_view(0, x.dtype, 0, shape, strides);
+}
+
+void infer_broadcast_to(const Call& call, Metas& out) {
+  const detail::Block& x = *detail::block(call.input(0));
+  const Shape shape = attribute_shape(call.attributes);
+  out.add_view(0, x.dtype, 0, shape, broadcast_strides(x, shape));
+}
+
+void infer_flip(const Call& call, Metas& out) {
+  const detail::Block& x = *detail::block(call.input(0));
+  Shape strides(x.strides(), x.rank);
+  std::int64_t offset = 0;
+  for (std::int64_t axis : call.attributes) {
+    if (x.size != 0) offset += (x.extents()[axis] - 1) * strides[axis];
+    strides[axis] = -strides[axis];
+  }
+  out.add_view(0, x.dtype, offset, x.shape(), strides);
+}
+
+void infer_alias(const Call& call, Metas& out) { add_alias(out, call, 0); }
+
+void infer_contiguous(const Call& call, Metas& out) { out.add(call.input(0).dtype(), call.input(0).shape()); }
+void evaluate_contiguous(const Call& call, Outputs& out) { loops::copy(call.input(0), out[0]); }
+
+constexpr Primitive view_primitive(const tape::Rule& rule, void (*infer)(const Call&, Metas&)) {
+  return {.rule = rule, .infer = infer, .evaluate = evaluate_view};
+}
+constexpr Primitive reshape_primitive = {.rule = linear<to_input_shape, to_output_shape>("reshape"),
+                                         .infer = infer_reshape,
+                                         .evaluate = evaluate_reshape},
+                    transpose_primitive = view_primitive(linear<unpermute, permute>("transpose"), infer_permute),
+                    moveaxis_primitive = view_primitive(linear<unpermute, permute>("moveaxis"), infer_permute),
+                    squeeze_primitive =
+                        view_primitive(linear<to_input_shape, to_output_shape>("squeeze"), infer_squeeze),
+                    expand_dims_primitive =
+                        view_primitive(linear<to_input_shape, to_output_shape>("expand_dims"), infer_expand_dims),
+                    broadcast_to_primitive =
+                        view_primitive(linear<unbroadcast, broadcast>("broadcast_to"), infer_broadcast_to),
+                    flip_primitive = view_primitive(linear<flip_again, flip_again>("flip"), infer_flip),
+                    identity_primitive = view_primitive(passing("identity"), infer_alias),
+                    stop_gradient_primitive = view_primitive({"stop_gradient", nullptr, nullptr}, infer_alias),
+                    contiguous_primitive = {
+                        .rule = passing("contiguous"), .infer = infer_contiguous, .evaluate = evaluate_contiguous};
+
+// The shape asked for, with -1 worked out.
+Shape resolved(const Tensor& x, const Shape& asked) {
+  const std::int64_t size = x.size();
+  Shape shape = asked;
+  int unknown = -1;
+  for (int i = 0; i < shape.rank(); ++i) {
+    if (shape.begin()[i] != -1) continue;
+    if (unknown >= 0)
+      fail<ShapeError>("reshape", "{} has more than one extent -1; at most one can be worked out", asked);
+    unknown = i;
+    shape.begin()[i] = 1;
+  }
+  require_shape("reshape", shape);
+  const std::int64_t known = shape.elements();
+  if (unknown >= 0 && known != 0 && size % known == 0)
+    shape.begin()[unknown] = size / known;
+  else if (unknown >= 0 || known != size)
+    fail<ShapeError>("reshape", "x has shape {}, so {} elements, which do not fit shape {}", x.shape(), size, asked);
+  return shape;
+}
+
+}  // namespace
+
+// Found group by group: axes of x that together hold as many elements as some axes of `shape` and lie in memory as one
+// axis. False if a group does not.
 bool strides_for(const detail::Block& x, const Shape& shape, Shape& strides) {
   strides = shape;
   if (x.size == 0 || x.contiguous()) {
@@ -47,90 +215,6 @@ bool strides_for(const detail::Block& x, const Shape& shape, Shape& strides) {
   return true;
 }
 
-Shape permutation_of(const char* op, const Axes& axes, int rank) {
-  Shape order;
-  if (axes.all()) {
-    for (int i = rank; i-- > 0;) order.push_back(i);
-    return order;
-  }
-  bool seen[max_rank] = {};
-  for (std::int64_t a : axes.list()) {
-    const int i = normalize(op, a, rank);
-    if (seen[i]) fail<ValueError>(op, "{} is not a permutation of the axes: {} is named twice", axes.list(), a);
-    seen[i] = true;
-    order.push_back(i);
-  }
-  if (order.rank() != rank)
-    fail<ValueError>(op, "{} is not a permutation of the axes: x has rank {}, so {} axes must be named", axes.list(),
-                     rank, rank);
-  return order;
-}
-
-Tensor permuted(const Tensor& x, const Shape& order) {
-  const detail::Block* b = detail::block(x);
-  Shape shape, strides;
-  for (std::int64_t axis : order) {
-    shape.push_back(b->extents()[axis]);
-    strides.push_back(b->strides()[axis]);
-  }
-  return view(x, 0, shape, strides);
-}
-
-Tensor unpermute(const tape::Record& r, const Tensor& g) {
-  Shape inverse = attribute_shape(r.attributes());
-  for (int i = 0; i < inverse.rank(); ++i) inverse.begin()[r.attributes()[static_cast<std::size_t>(i)]] = i;
-  inverse = r.led_axes(inverse);
-  if (r.lead()) inverse.insert(0, 0);
-  return transpose(g, inverse);
-}
-Tensor permute(const tape::Record& r, const Tensor& t) { return transpose(t, attribute_shape(r.attributes())); }
-
-Tensor unbroadcast(const tape::Record& r, const Tensor& g) { return sum_to(r, g, r.shape(0)); }
-Tensor broadcast(const tape::Record& r, const Tensor& t) { return broadcast_to(t, r.output_shape()); }
-
-Tensor flip_again(const tape::Record& r, const Tensor& g) {
-  return flip(g, r.led_axes(attribute_shape(r.attributes())));
-}
-
-Gradient same_slices(const tape::Record&, const IndexedSlices& g) { return g; }
-constexpr tape::Rule passing(const char* name) {
-  tape::Rule rule = linear<unchanged, unchanged>(name);
-  rule.slices = same_slices;
-  return rule;
-}
-
-constexpr tape::Rule reshape_rule = linear<to_input_shape, to_output_shape>("reshape"),
-                     squeeze_rule = linear<to_input_shape, to_output_shape>("squeeze"),
-                     expand_rule = linear<to_input_shape, to_output_shape>("expand_dims"),
-                     transpose_rule = linear<unpermute, permute>("transpose"),
-                     moveaxis_rule = linear<unpermute, permute>("moveaxis"),
-                     broadcast_rule = linear<unbroadcast, broadcast>("broadcast_to"),
-                     flip_rule = linear<flip_again, flip_again>("flip"), contiguous_rule = passing("contiguous"),
-                     identity_rule = passing("identity");
-
-// The shape asked for, with -1 worked out.
-Shape resolved(const Tensor& x, const Shape& asked) {
-  const std::int64_t size = x.size();
-  Shape shape = asked;
-  int unknown = -1;
-  for (int i = 0; i < shape.rank(); ++i) {
-    if (shape.begin()[i] != -1) continue;
-    if (unknown >= 0)
-      fail<ShapeError>("reshape", "{} has more than one extent -1; at most one can be worked out", asked);
-    unknown = i;
-    shape.begin()[i] = 1;
-  }
-  require_shape("reshape", shape);
-  const std::int64_t known = shape.elements();
-  if (unknown >= 0 && known != 0 && size % known == 0)
-    shape.begin()[unknown] = size / known;
-  else if (unknown >= 0 || known != size)
-    fail<ShapeError>("reshape", "x has shape {}, so {} elements, which do not fit shape {}", x.shape(), size, asked);
-  return shape;
-}
-
-}  // namespace
-
 Tensor section(const Tensor& x, int axis, std::int64_t start, std::int64_t count) {
   const detail::Block* b = detail::block(x);
   Shape shape = b->shape();
@@ -151,21 +235,7 @@ Tensor reshaped(const Tensor& x, const Shape& shape) {
 }
 
 Tensor broadcast_view(const Tensor& x, const Shape& shape) {
-  const detail::Block* b = detail::block(x);
-  Shape strides = shape;
-  const int lead = shape.rank() - b->rank;
-  for (int d = 0; d < shape.rank(); ++d)
-    strides.begin()[d] =
-        d < lead || (b->extents()[d - lead] == 1 && shape.begin()[d] != 1) ? 0 : b->strides()[d - lead];
-  return view(x, 0, shape, strides);
-}
-
-Tensor folded(const Tensor& x, int axis) {
-  const detail::Block* b = detail::block(x);
-  std::int64_t before = 1, behind = 1;
-  for (int d = 0; d < axis; ++d) before *= b->extents()[d];
-  for (int d = axis + 1; d < b->rank; ++d) behind *= b->extents()[d];
-  return reshaped(x, {before, b->extents()[axis], behind});
+  return view(x, 0, shape, broadcast_strides(*detail::block(x), shape));
 }
 
 }  // namespace ops
@@ -174,7 +244,7 @@ Tensor reshape(const Operand& operand, const Shape& shape) {
   const tape::OpScope scope(operand);
   Tensor held;
   const Tensor& x = ops::given("reshape", operand, held);
-  return ops::finish(ops::reshape_rule, x, ops::reshaped(x, ops::resolved(x, shape)));
+  return ops::apply(ops::reshape_primitive, {&x}, ops::resolved(x, shape));
 }
 
 Tensor transpose(const Operand& operand, const Axes& permutation) {
@@ -182,7 +252,7 @@ Tensor transpose(const Operand& operand, const Axes& permutation) {
   Tensor held;
   const Tensor& x = ops::given("transpose", operand, held);
   const Shape order = ops::permutation_of("transpose", permutation, x.rank());
-  return ops::finish(ops::transpose_rule, x, ops::permuted(x, order), order);
+  return ops::apply(ops::transpose_primitive, {&x}, order);
 }
 
 Tensor moveaxis(const Operand& operand, std::int64_t source, std::int64_t destination) {
@@ -194,7 +264,7 @@ Tensor moveaxis(const Operand& operand, std::int64_t source, std::int64_t destin
   for (int i = 0; i < x.rank(); ++i)
     if (i != from) order.push_back(i);
   order.insert(to, from);
-  return ops::finish(ops::moveaxis_rule, x, ops::permuted(x, order), order);
+  return ops::apply(ops::moveaxis_primitive, {&x}, order);
 }
 
 Tensor squeeze(const Operand& operand, const Axes& axes) {
@@ -202,23 +272,18 @@ Tensor squeeze(const Operand& operand, const Axes& axes) {
   Tensor held;
   const Tensor& x = ops::given("squeeze", operand, held);
   const detail::Block* b = detail::block(x);
-  bool goes[max_rank] = {};
-  if (axes.all())
-    for (int i = 0; i < b->rank; ++i) goes[i] = b->extents()[i] == 1;
-  else
-    for (std::int64_t a : ops::normalize("squeeze", axes, b->rank)) {
-      if (b->extents()[a] != 1)
-        fail<ShapeError>("squeeze", "axis {} of x, of shape {}, has extent {}; only axes of extent 1 can go", a,
-                         b->shape(), b->extents()[a]);
-      goes[a] = true;
-    }
-  Shape shape, strides;
-  for (int i = 0; i < b->rank; ++i) {
-    if (goes[i]) continue;
-    shape.push_back(b->extents()[i]);
-    strides.push_back(b->strides()[i]);
+  Shape dropped;
+  if (axes.all()) {
+    for (int d = 0; d < b->rank; ++d)
+      if (b->extents()[d] == 1) dropped.push_back(d);
+  } else {
+    dropped = ops::normalize("squeeze", axes, b->rank);
+    for (std::int64_t d : dropped)
+      if (b->extents()[d] != 1)
+        fail<ShapeError>("squeeze", "axis {} of x, of shape {}, has extent {}; only axes of extent 1 can go", d,
+                         b->shape(), b->extents()[d]);
   }
-  return ops::finish(ops::squeeze_rule, x, ops::view(x, 0, shape, strides));
+  return ops::apply(ops::squeeze_primitive, {&x}, dropped);
 }
 
 Tensor expand_dims(const Operand& operand, std::int64_t axis) {
@@ -226,10 +291,7 @@ Tensor expand_dims(const Operand& operand, std::int64_t axis) {
   Tensor held;
   const Tensor& x = ops::given("expand_dims", operand, held);
   const int at = ops::normalize("expand_dims", axis, x.rank() + 1);
-  Shape shape = x.shape(), strides = x.strides();
-  strides.insert(at, at < x.rank() ? shape[at] * strides[at] : 1);
-  shape.insert(at, 1);
-  return ops::finish(ops::expand_rule, x, ops::view(x, 0, shape, strides));
+  return ops::apply(ops::expand_dims_primitive, {&x}, ops::words(at));
 }
 
 Tensor broadcast_to(const Operand& operand, const Shape& shape) {
@@ -244,49 +306,33 @@ Tensor broadcast_to(const Operand& operand, const Shape& shape) {
   if (!fits)
     fail<ShapeError>("broadcast_to", "x has shape {}, which does not broadcast to {}: each extent must be 1 or equal",
                      own, shape);
-  return ops::finish(ops::broadcast_rule, x, ops::broadcast_view(x, shape));
+  return ops::apply(ops::broadcast_to_primitive, {&x}, shape);
 }
 
 Tensor flip(const Operand& operand, const Axes& axes) {
   const tape::OpScope scope(operand);
   Tensor held;
   const Tensor& x = ops::given("flip", operand, held);
-  const Shape chosen = ops::normalize("flip", axes, x.rank());
-  const Shape shape = x.shape();
-  Shape strides = x.strides();
-  std::int64_t offset = 0;
-  for (std::int64_t a : chosen) {
-    if (x.size() != 0) offset += (shape[a] - 1) * strides[a];
-    strides[a] = -strides[a];
-  }
-  return ops::finish(ops::flip_rule, x, ops::view(x, offset, shape, strides), chosen);
+  return ops::apply(ops::flip_primitive, {&x}, ops::normalize("flip", axes, x.rank()));
 }
 
 Tensor contiguous(const Operand& operand) {
   const tape::OpScope scope(operand);
   Tensor held;
   const Tensor& x = ops::given("contiguous", operand, held);
-  if (detail::block(x)->contiguous()) return x;
-  return ops::finish(ops::contiguous_rule, x, loops::contiguous(x));
+  return detail::block(x)->contiguous() ? x : ops::apply(ops::contiguous_primitive, {&x});
 }
 
 Tensor identity(const Operand& operand) {
   const tape::OpScope scope(operand);
   Tensor held;
-  const Tensor& x = ops::given("identity", operand, held);
-  return ops::finish(ops::identity_rule, x, detail::alias(x));
+  return ops::apply(ops::identity_primitive, {&ops::given("identity", operand, held)});
 }
 
 Tensor stop_gradient(const Operand& operand) {
   const tape::OpScope scope(operand);
   Tensor held;
-  const Tensor& x = ops::given("stop_gradient", operand, held);
-  Tensor y = detail::alias(x);
-  if (tape::active()) {
-    const Tensor* in[] = {&x};
-    tape::note_cut("stop_gradient", in, y, tape::Cut::stopped);
-  }
-  return y;
+  return ops::apply(ops::stop_gradient_primitive, {&ops::given("stop_gradient", operand, held)});
 }
 
 }  // namespace reel
