@@ -7,7 +7,8 @@
 #include <reel/ops/make.hpp>
 #include <reel/ops/pointwise.hpp>
 
-#include "kernels/kernels.hpp"
+#include "loops/complex.hpp"
+#include "ops/apply/apply.hpp"
 #include "ops/engine.hpp"
 #include "ops/shape/view.hpp"
 
@@ -17,32 +18,35 @@ namespace ops {
 
 namespace {
 
-using kernels::ComplexFunction;
-
 constexpr DType real_of(DType d) { return d == DType::complex64 ? DType::float32 : DType::float64; }
 constexpr DType complex_of(DType d) { return d == DType::float64 ? DType::complex128 : DType::complex64; }
 
-Tensor computed(ComplexFunction f, const Tensor& z) {
-  const DType d = z.dtype();
-  const Shape shape = z.shape();
-  Tensor y = detail::empty(f == ComplexFunction::conj ? d : real_of(d), shape);
-  const Tensor* in[] = {&z};
-  loops::pointwise(kernels::complex_function(f, static_cast<kernels::Type>(d)), shape, in, y);
-  return y;
+void infer_part(const Call& call, Metas& out) { out.add(real_of(call.input(0).dtype()), call.input(0).shape()); }
+void infer_same(const Call& call, Metas& out) { out.add(call.input(0).dtype(), call.input(0).shape()); }
+
+// An elementwise loop of one operand.
+template <void (*Loop)(const Tensor& z, const Tensor& out)>
+void evaluate_loop(const Call& call, Outputs& out) {
+  Loop(call.input(0), out[0]);
 }
 
 // ---- real, imag, conj: linear over the reals
 
 Tensor real_transpose(const tape::Record& r, const Tensor& g) { return cast(g, r.dtype(0)); }
 Tensor real_forward(const tape::Record&, const Tensor& t) { return real(t); }
-constexpr tape::Rule real_rule = linear<real_transpose, real_forward>("real");
+constexpr Primitive real_primitive = {.rule = linear<real_transpose, real_forward>("real"),
+                                      .infer = infer_part,
+                                      .evaluate = evaluate_loop<loops::real_part>};
 
 Tensor imag_transpose(const tape::Record&, const Tensor& g) { return make_complex(0.0, g); }
 Tensor imag_forward(const tape::Record&, const Tensor& t) { return imag(t); }
-constexpr tape::Rule imag_rule = linear<imag_transpose, imag_forward>("imag");
+constexpr Primitive imag_primitive = {.rule = linear<imag_transpose, imag_forward>("imag"),
+                                      .infer = infer_part,
+                                      .evaluate = evaluate_loop<loops::imaginary_part>};
 
 Tensor conj_of(const tape::Record&, const Tensor& g) { return conj(g); }
-constexpr tape::Rule conj_rule = linear<conj_of, conj_of>("conj");
+constexpr Primitive conj_primitive = {
+    .rule = linear<conj_of, conj_of>("conj"), .infer = infer_same, .evaluate = evaluate_loop<loops::conjugate>};
 
 // ---- abs, angle
 
@@ -55,7 +59,10 @@ void abs_vjp(const tape::Record& r, std::span<const Tensor> g, std::span<Gradien
 void abs_jvp(const tape::Record& r, std::span<const Tensor> t, std::span<Tensor> dy) {
   dy[0] = real(conj(direction(r)) * t[0]);
 }
-constexpr tape::Rule abs_rule = batched({"abs", abs_vjp, abs_jvp});
+constexpr Primitive abs_primitive = {.rule = batched({"abs", abs_vjp, abs_jvp}),
+                                     .infer = infer_part,
+                                     .evaluate = evaluate_loop<loops::modulus>,
+                                     .keeps = {keep_input(0), keep_output(0)}};
 
 // 1 / z, 0 at 0: the angle's change is the imaginary part of its product with a tangent.
 Tensor inverse_or_zero(const Tensor& z) {
@@ -69,7 +76,10 @@ void angle_vjp(const tape::Record& r, std::span<const Tensor> g, std::span<Gradi
 void angle_jvp(const tape::Record& r, std::span<const Tensor> t, std::span<Tensor> dy) {
   dy[0] = imag(inverse_or_zero(r.saved(0)) * t[0]);
 }
-constexpr tape::Rule angle_rule = batched({"angle", angle_vjp, angle_jvp});
+constexpr Primitive angle_primitive = {.rule = batched({"angle", angle_vjp, angle_jvp}),
+                                       .infer = infer_part,
+                                       .evaluate = evaluate_loop<loops::argument>,
+                                       .keeps = {keep_input(0)}};
 
 // ---- make_complex
 
@@ -84,41 +94,43 @@ void make_complex_jvp(const tape::Record& r, std::span<const Tensor> t, std::spa
   const Shape shape = r.output_shape();
   dy[0] = z.shape() == shape ? z : broadcast_to(z, shape);
 }
-constexpr tape::Rule make_complex_rule = batched({"make_complex", make_complex_vjp, make_complex_jvp});
+void infer_make_complex(const Call& call, Metas& out) {
+  const Tensor &re = call.input(0), &im = call.input(1);
+  out.add(complex_of(re.dtype()), broadcast_shapes("make_complex", re.shape(), im.shape()));
+}
+void evaluate_make_complex(const Call& call, Outputs& out) { loops::join_parts(call.input(0), call.input(1), out[0]); }
+constexpr Primitive make_complex_primitive = {.rule = batched({"make_complex", make_complex_vjp, make_complex_jvp}),
+                                              .infer = infer_make_complex,
+                                              .evaluate = evaluate_make_complex};
 
 }  // namespace
 
-Tensor magnitude(const Operand& x) {
-  const tape::OpScope scope(x);
-  const Tensor& z = x.tensor();
-  Tensor size = computed(ComplexFunction::abs, z);
-  if (tape::active()) tape::record(abs_rule, {&z}, size, {&z, &size});
-  return size;
+Tensor magnitude(const Operand& z) {
+  const tape::OpScope scope(z);
+  return apply(abs_primitive, {&z.tensor()});
 }
 
 }  // namespace ops
-
-using kernels::ComplexFunction;
 
 Tensor real(const Operand& x) {
   const tape::OpScope scope(x);
   const Tensor z = ops::to_tensor("real", x);
   if (!is_complex(z.dtype())) return identity(z);
-  return ops::finish(ops::real_rule, z, ops::computed(ComplexFunction::real, z));
+  return ops::apply(ops::real_primitive, {&z});
 }
 
 Tensor imag(const Operand& x) {
   const tape::OpScope scope(x);
   const Tensor z = ops::to_tensor("imag", x);
   if (!is_complex(z.dtype())) return where(false, z, 0);  // connected, as every op that is constant in pieces
-  return ops::finish(ops::imag_rule, z, ops::computed(ComplexFunction::imag, z));
+  return ops::apply(ops::imag_primitive, {&z});
 }
 
 Tensor conj(const Operand& x) {
   const tape::OpScope scope(x);
   const Tensor z = ops::to_tensor("conj", x);
   if (!is_complex(z.dtype())) return identity(z);
-  return ops::finish(ops::conj_rule, z, ops::computed(ComplexFunction::conj, z));
+  return ops::apply(ops::conj_primitive, {&z});
 }
 
 Tensor angle(const Operand& x) {
@@ -128,9 +140,7 @@ Tensor angle(const Operand& x) {
     const Tensor half_turn = full({}, std::numbers::pi, z.dtype()), none = zeros({}, z.dtype());
     return where(isnan(z), z, where(less(z, 0), half_turn, none));
   }
-  Tensor y = ops::computed(ComplexFunction::angle, z);
-  if (tape::active()) tape::record(ops::angle_rule, {&z}, y, {&z});
-  return y;
+  return ops::apply(ops::angle_primitive, {&z});
 }
 
 Tensor make_complex(const Operand& re, const Operand& im) {
@@ -141,14 +151,7 @@ Tensor make_complex(const Operand& re, const Operand& im) {
   if (is_complex(d)) fail<TypeError>(op, "an operand is {}; both must be real: take real(x) or imag(x)", d);
   const DType part = d == DType::float64 ? d : DType::float32;
   const Tensor x = ops::to_tensor(op, re, part, "re"), y = ops::to_tensor(op, im, part, "im");
-  const Shape shape = ops::broadcast_shapes(op, x.shape(), y.shape());
-  const DType whole = ops::complex_of(part);
-  Tensor z = detail::empty(whole, shape);
-  const Tensor* in[] = {&x, &y};
-  if (z.size() != 0)
-    loops::pointwise(kernels::complex_function(ComplexFunction::join, static_cast<kernels::Type>(whole)), shape, in, z);
-  if (tape::active()) tape::record(ops::make_complex_rule, {&x, &y}, z);
-  return z;
+  return ops::apply(ops::make_complex_primitive, {&x, &y});
 }
 
 }  // namespace reel

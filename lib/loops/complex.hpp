@@ -1,0 +1,18 @@
+// Between complex numbers and their real parts. Operands have any strides; `out` is contiguous, of their (broadcast)
+// shape, and shares no memory with them.
+#pragma once
+#include <reel/tensor.hpp>
+
+namespace reel::loops {
+
+/// out = a real function of complex z. `out` has the real dtype of z's precision.
+void real_part(const Tensor& z, const Tensor& out);
+void imaginary_part(const Tensor& z, const Tensor& out);
+void modulus(const Tensor& z, const Tensor& out);
+void argument(const Tensor& z, const Tensor& out);
+/// out = the conjugate of complex z.
+void conjugate(const Tensor& z, const Tensor& out);
+/// out = re + i im. re and im have the real dtype of out's precision and broadcast to the shape of `out`.
+void join_parts(const Tensor& re, const Tensor& im, const Tensor& out);
+
+}  // namespace reel::loops
