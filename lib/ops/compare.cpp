@@ -1,83 +1,110 @@
-// Comparisons, predicates and logic: boolean results, never recorded; a tape only notes why the gradient ends there.
+// Comparisons, tests of floating-point numbers and logic: boolean results, which carry no gradient.
+#include "loops/compare.hpp"
+
 #include <reel/ops/reduce.hpp>
 
-#include "kernels/kernels.hpp"
-#include "loops/loops.hpp"
+#include "ops/apply/apply.hpp"
 #include "ops/engine.hpp"
 
 namespace reel {
 
+namespace ops {
+
 namespace {
 
-using kernels::Comparison, kernels::Logical, kernels::Predicate;
+using loops::Connective, loops::FloatClass, loops::Relation;
 
-Tensor finish(const char* op, kernels::Loop loop, std::span<const Tensor* const> x, const Shape& shape) {
-  Tensor z = detail::empty(DType::boolean, shape);
-  if (z.size()) loops::pointwise(loop, shape, x, z);
-  if (tape::active()) tape::note_cut(op, x, z, tape::Cut::integer);
-  return z;
+constexpr const char* name_of(Relation f) {
+  constexpr const char* names[] = {"equal", "not_equal", "less", "less_equal", "greater", "greater_equal"};
+  return names[static_cast<std::size_t>(f)];
+}
+constexpr const char* name_of(Connective f) {
+  constexpr const char* names[] = {"logical_and", "logical_or", "logical_xor", "logical_not"};
+  return names[static_cast<std::size_t>(f)];
+}
+constexpr const char* name_of(FloatClass f) {
+  constexpr const char* names[] = {"isnan", "isinf", "isfinite"};
+  return names[static_cast<std::size_t>(f)];
 }
 
-Tensor binary(const char* op, const Operand& x, const Operand& y, DType d, kernels::Loop loop) {
-  const auto as = [&](const Operand& o, const char* which) {
-    return o.is_tensor() ? ops::cast_to(ops::to_tensor(op, o, which), d) : ops::to_tensor(op, o, d, which);
-  };
-  const Tensor a = as(x, "x"), b = as(y, "y");
-  const Tensor* both[] = {&a, &b};
-  return finish(op, loop, both, ops::broadcast_shapes(op, a.shape(), b.shape()));
+// F: a Relation, Connective or FloatClass, of one operand or two.
+template <auto F>
+void infer_boolean(const Call& call, Metas& out) {
+  const Shape shape = call.input(0).shape();
+  if (call.inputs.size() == 1) return out.add(DType::boolean, shape);
+  out.add(DType::boolean, broadcast_shapes(name_of(F), shape, call.input(1).shape()));
+}
+template <auto F>
+void evaluate_boolean(const Call& call, Outputs& out) {
+  loops::pointwise(F, call.inputs, out[0]);
+}
+template <auto F>
+constexpr Primitive boolean_primitive = {
+    .rule = {name_of(F), nullptr, nullptr}, .infer = infer_boolean<F>, .evaluate = evaluate_boolean<F>};
+
+Tensor binary(const Primitive& primitive, const Operand& x, const Operand& y, DType d) {
+  Tensor scratch[2];
+  const Tensor &a = given(primitive.rule.name, x, d, scratch[0], "x"),
+               &b = given(primitive.rule.name, y, d, scratch[1], "y");
+  return apply(primitive, {&a, &b});
 }
 
-Tensor compare(const char* op, Comparison c, const Operand& x, const Operand& y) {
+template <Relation F>
+Tensor compare(const Operand& x, const Operand& y) {
   const tape::OpScope scope(x);
+  constexpr const char* op = name_of(F);
   for (const Operand* o : {&x, &y})
-    if (o->is_tensor()) ops::require_defined(op, o->tensor(), o == &x ? "x" : "y");
+    if (o->is_tensor()) require_defined(op, o->tensor(), o == &x ? "x" : "y");
   const Operand* both[] = {&x, &y};
-  DType d = ops::common_dtype(op, both);
-  if (ops::is_half(d)) d = DType::float32;                                                       // exact
+  DType d = common_dtype(op, both);
+  if (is_half(d)) d = DType::float32;                                                            // exact
   if (!is_differentiable(d) && !(x.is_tensor() && y.is_tensor())) d = promote(d, DType::int64);  // any number fits
-  const kernels::Loop loop = kernels::active().comparison(c, static_cast<kernels::Type>(d));
-  if (!loop) fail<TypeError>(op, "{} has no order; compare real(x), or abs(x)", d);
-  return binary(op, x, y, d, loop);
+  if (!loops::has_kernel(F, d)) fail<TypeError>(op, "{} has no order; compare real(x), or abs(x)", d);
+  return binary(boolean_primitive<F>, x, y, d);
 }
 
-Tensor logical(const char* op, Logical l, const Operand& x, const Operand& y) {
+template <Connective F>
+Tensor logical(const Operand& x, const Operand& y) {
   const tape::OpScope scope(x);
-  return binary(op, x, y, DType::boolean, kernels::active().logic(l));
+  return binary(boolean_primitive<F>, x, y, DType::boolean);
 }
 
-Tensor predicate(const char* op, Predicate p, const Operand& x) {
+template <FloatClass F>
+Tensor classify(const Operand& x) {
   const tape::OpScope scope(x);
-  Tensor a = ops::to_tensor(op, x);
-  if (ops::is_half(a.dtype())) a = ops::cast_to(a, DType::float32);
-  if (!is_differentiable(a.dtype())) a = ops::cast_to(a, DType::float64);  // integers are finite
-  const kernels::Loop loop = kernels::active().test(p, static_cast<kernels::Type>(a.dtype()));
-  if (!loop) fail<TypeError>(op, "is not defined for {}", a.dtype());
-  const Tensor* in[] = {&a};
-  return finish(op, loop, in, a.shape());
+  constexpr const char* op = name_of(F);
+  Tensor a = to_tensor(op, x);
+  if (is_half(a.dtype())) a = cast_to(a, DType::float32);
+  if (!is_differentiable(a.dtype())) a = cast_to(a, DType::float64);  // integers are finite
+  if (!loops::has_kernel(F, a.dtype())) fail<TypeError>(op, "is not defined for {}", a.dtype());
+  return apply(boolean_primitive<F>, {&a});
 }
 
 }  // namespace
 
+}  // namespace ops
+
+using ops::Connective, ops::FloatClass, ops::Relation;
+
 // clang-format off
-Tensor equal(const Operand& x, const Operand& y)         { return compare("equal", Comparison::equal, x, y); }
-Tensor not_equal(const Operand& x, const Operand& y)     { return compare("not_equal", Comparison::not_equal, x, y); }
-Tensor less(const Operand& x, const Operand& y)          { return compare("less", Comparison::less, x, y); }
-Tensor less_equal(const Operand& x, const Operand& y)    { return compare("less_equal", Comparison::less_equal, x, y); }
-Tensor greater(const Operand& x, const Operand& y)       { return compare("greater", Comparison::greater, x, y); }
-Tensor greater_equal(const Operand& x, const Operand& y) { return compare("greater_equal", Comparison::greater_equal, x, y); }
-Tensor logical_and(const Operand& x, const Operand& y)   { return logical("logical_and", Logical::conjunction, x, y); }
-Tensor logical_or(const Operand& x, const Operand& y)    { return logical("logical_or", Logical::disjunction, x, y); }
-Tensor logical_xor(const Operand& x, const Operand& y)   { return logical("logical_xor", Logical::exclusive, x, y); }
-Tensor isnan(const Operand& x)    { return predicate("isnan", Predicate::isnan, x); }
-Tensor isinf(const Operand& x)    { return predicate("isinf", Predicate::isinf, x); }
-Tensor isfinite(const Operand& x) { return predicate("isfinite", Predicate::isfinite, x); }
+Tensor equal(const Operand& x, const Operand& y)         { return ops::compare<Relation::equal>(x, y); }
+Tensor not_equal(const Operand& x, const Operand& y)     { return ops::compare<Relation::not_equal>(x, y); }
+Tensor less(const Operand& x, const Operand& y)          { return ops::compare<Relation::less>(x, y); }
+Tensor less_equal(const Operand& x, const Operand& y)    { return ops::compare<Relation::less_equal>(x, y); }
+Tensor greater(const Operand& x, const Operand& y)       { return ops::compare<Relation::greater>(x, y); }
+Tensor greater_equal(const Operand& x, const Operand& y) { return ops::compare<Relation::greater_equal>(x, y); }
+Tensor logical_and(const Operand& x, const Operand& y)   { return ops::logical<Connective::conjunction>(x, y); }
+Tensor logical_or(const Operand& x, const Operand& y)    { return ops::logical<Connective::disjunction>(x, y); }
+Tensor logical_xor(const Operand& x, const Operand& y)   { return ops::logical<Connective::exclusive>(x, y); }
+Tensor isnan(const Operand& x)    { return ops::classify<FloatClass::nan>(x); }
+Tensor isinf(const Operand& x)    { return ops::classify<FloatClass::infinite>(x); }
+Tensor isfinite(const Operand& x) { return ops::classify<FloatClass::finite>(x); }
 // clang-format on
 
 Tensor logical_not(const Operand& x) {
   const tape::OpScope scope(x);
   const Tensor a = ops::cast_to(ops::to_tensor("logical_not", x), DType::boolean);
-  const Tensor* in[] = {&a};
-  return finish("logical_not", kernels::active().logic(Logical::negation), in, a.shape());
+  return ops::apply(ops::boolean_primitive<Connective::negation>, {&a});
 }
 
 bool array_equal(const Operand& x, const Operand& y) {

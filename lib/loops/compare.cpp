@@ -1,0 +1,41 @@
+// Elementwise loops with boolean results.
+#include "loops/compare.hpp"
+
+#include "loops/loops.hpp"
+
+namespace reel::loops {
+namespace {
+
+constexpr kernels::Type type_of(DType d) { return static_cast<kernels::Type>(d); }
+
+kernels::Loop loop_of(Relation f, DType d) {
+  static_assert(static_cast<int>(Relation::greater_equal) == static_cast<int>(kernels::Comparison::greater_equal));
+  return kernels::active().comparison(static_cast<kernels::Comparison>(f), type_of(d));
+}
+kernels::Loop loop_of(Connective f) {
+  static_assert(static_cast<int>(Connective::negation) == static_cast<int>(kernels::Logical::negation));
+  return kernels::active().logic(static_cast<kernels::Logical>(f));
+}
+kernels::Loop loop_of(FloatClass f, DType d) {
+  static_assert(static_cast<int>(FloatClass::finite) == static_cast<int>(kernels::Predicate::isfinite));
+  return kernels::active().test(static_cast<kernels::Predicate>(f), type_of(d));
+}
+
+void run(kernels::Loop loop, std::span<const Tensor* const> in, const Tensor& out) {
+  if (detail::block(out)->size != 0) pointwise(loop, in, out);
+}
+
+}  // namespace
+
+bool has_kernel(Relation f, DType d) { return loop_of(f, d) != nullptr; }
+bool has_kernel(FloatClass f, DType d) { return loop_of(f, d) != nullptr; }
+
+void pointwise(Relation f, std::span<const Tensor* const> in, const Tensor& out) {
+  run(loop_of(f, detail::block(*in[0])->dtype), in, out);
+}
+void pointwise(Connective f, std::span<const Tensor* const> in, const Tensor& out) { run(loop_of(f), in, out); }
+void pointwise(FloatClass f, std::span<const Tensor* const> in, const Tensor& out) {
+  run(loop_of(f, detail::block(*in[0])->dtype), in, out);
+}
+
+}  // namespace reel::loops
