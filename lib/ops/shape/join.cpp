@@ -13,7 +13,7 @@ namespace {
 
 using Numbers = std::vector<std::int64_t>;
 
-// Those to a list; few need no memory.
+// To the tensors of a list; few need no memory.
 struct Pointers : detail::ShortList<const Tensor*, 8> {
   explicit Pointers(std::span<const Tensor> list) : ShortList(list.size()) {
     for (std::size_t i = 0; i < list.size(); ++i) (*this)[i] = &list[i];
@@ -42,7 +42,20 @@ Shape piece_shape(Shape whole, std::span<const std::int64_t> attributes, std::si
   return whole;
 }
 
-std::vector<Tensor> cut(const Tensor& x, std::span<const std::int64_t> attributes);
+void infer_concatenate(const Call& call, Metas& out) {
+  Shape shape = call.input(0).shape();
+  std::int64_t total = 0;
+  for (std::int64_t extent : call.attributes.subspan(1)) total += extent;
+  shape[call.attribute(0)] = total;
+  out.add(call.input(0).dtype(), shape);
+}
+void evaluate_concatenate(const Call& call, Outputs& out) {
+  const Tensor& y = out[0];
+  const auto axis = static_cast<int>(call.attribute(0));
+  std::int64_t start = 0;
+  for (std::size_t i = 0; i < call.inputs.size(); start += call.attribute(++i))
+    if (call.input(i).size() != 0) loops::copy(call.input(i), section(y, axis, start, call.attribute(i + 1)));
+}
 
 void concatenate_vjp(const tape::Record& r, std::span<const Tensor> g, std::span<Gradient> dx) {
   const auto a = r.attributes();
@@ -55,7 +68,36 @@ void concatenate_jvp(const tape::Record& r, std::span<const Tensor> t, std::span
       filled(t, r.output_dtype(), [&](std::size_t i) { return piece_shape(r.output_shape(), r.attributes(), i); }),
       r.attributes()[0]);
 }
-constexpr tape::Rule concatenate_rule = batched({"concatenate", concatenate_vjp, concatenate_jvp});
+constexpr Primitive concatenate_primitive = {.rule = batched({"concatenate", concatenate_vjp, concatenate_jvp}),
+                                             .infer = infer_concatenate,
+                                             .evaluate = evaluate_concatenate};
+
+void infer_split(const Call& call, Metas& out) {
+  const detail::Block& x = *detail::block(call.input(0));
+  const std::int64_t axis = call.attribute(0);
+  const Shape strides(x.strides(), x.rank);
+  Shape shape = x.shape();
+  std::int64_t start = 0;
+  for (std::int64_t extent : call.attributes.subspan(1)) {
+    shape[axis] = extent;
+    out.add_view(0, x.dtype, start * strides[axis], shape, strides);
+    start += extent;
+  }
+}
+void evaluate_views(const Call&, Outputs& out) {
+  for (std::size_t k = 0; k < out.size(); ++k) static_cast<void>(out[k]);
+}
+
+// The pieces of x, recorded if there are any.
+std::vector<Tensor> cut(const Primitive& primitive, const Tensor& x, Attributes attributes, std::size_t pieces) {
+  std::vector<Tensor> list(pieces);
+  if (pieces != 0) {
+    const Tensor* in[] = {&x};
+    apply(primitive, in, attributes, list);
+  }
+  return list;
+}
+std::vector<Tensor> split(const Tensor& x, Attributes attributes);
 
 void split_vjp(const tape::Record& r, std::span<const Tensor> g, std::span<Gradient> dx) {
   if (r.wanted(0))
@@ -63,10 +105,15 @@ void split_vjp(const tape::Record& r, std::span<const Tensor> g, std::span<Gradi
                         r.attributes()[0] + r.lead());
 }
 void split_jvp(const tape::Record& r, std::span<const Tensor> t, std::span<Tensor> dy) {
-  const std::vector<Tensor> pieces = cut(t[0], r.attributes());
+  const std::vector<Tensor> pieces = split(t[0], r.attributes());
   std::copy(pieces.begin(), pieces.end(), dy.begin());
 }
-constexpr tape::Rule split_rule = batched({"split", split_vjp, split_jvp, true});
+constexpr Primitive split_primitive = {
+    .rule = batched({"split", split_vjp, split_jvp, true}), .infer = infer_split, .evaluate = evaluate_views};
+
+std::vector<Tensor> split(const Tensor& x, Attributes attributes) {
+  return cut(split_primitive, x, attributes, attributes.size() - 1);
+}
 
 // ---- stack and unstack; attributes: axis
 
@@ -79,7 +126,22 @@ void stack_jvp(const tape::Record& r, std::span<const Tensor> t, std::span<Tenso
   shape.erase(static_cast<int>(r.attributes()[0]));
   dy[0] = stack(filled(t, r.output_dtype(), [&](std::size_t) { return shape; }), r.attributes()[0]);
 }
-constexpr tape::Rule stack_rule = batched({"stack", stack_vjp, stack_jvp});
+void infer_stack(const Call& call, Metas& out) {
+  Shape shape = call.input(0).shape();
+  shape.insert(static_cast<int>(call.attribute(0)), static_cast<std::int64_t>(call.inputs.size()));
+  out.add(call.input(0).dtype(), shape);
+}
+void evaluate_stack(const Call& call, Outputs& out) {
+  const Tensor& y = out[0];
+  if (y.size() == 0) return;
+  const Shape shape = call.input(0).shape();
+  for (std::size_t i = 0; i < call.inputs.size(); ++i) {
+    const Tensor place = section(y, static_cast<int>(call.attribute(0)), static_cast<std::int64_t>(i), 1);
+    loops::copy(call.input(i), reshaped_view(place, shape));
+  }
+}
+constexpr Primitive stack_primitive = {
+    .rule = batched({"stack", stack_vjp, stack_jvp}), .infer = infer_stack, .evaluate = evaluate_stack};
 
 void unstack_vjp(const tape::Record& r, std::span<const Tensor> g, std::span<Gradient> dx) {
   if (r.wanted(0))
@@ -90,7 +152,17 @@ void unstack_jvp(const tape::Record& r, std::span<const Tensor> t, std::span<Ten
   const std::vector<Tensor> pieces = unstack(t[0], r.attributes()[0]);
   std::copy(pieces.begin(), pieces.end(), dy.begin());
 }
-constexpr tape::Rule unstack_rule = batched({"unstack", unstack_vjp, unstack_jvp, true});
+void infer_unstack(const Call& call, Metas& out) {
+  const detail::Block& x = *detail::block(call.input(0));
+  const auto axis = static_cast<int>(call.attribute(0));
+  Shape shape = x.shape(), strides(x.strides(), x.rank);
+  const std::int64_t extent = shape[axis], step = strides[axis];
+  shape.erase(axis);
+  strides.erase(axis);
+  for (std::int64_t i = 0; i < extent; ++i) out.add_view(0, x.dtype, i * step, shape, strides);
+}
+constexpr Primitive unstack_primitive = {
+    .rule = batched({"unstack", unstack_vjp, unstack_jvp, true}), .infer = infer_unstack, .evaluate = evaluate_views};
 
 // ---- the ops
 
@@ -106,42 +178,6 @@ std::vector<Tensor> promoted(const char* op, std::span<const Tensor> parts) {
   result.reserve(parts.size());
   for (const Tensor& p : parts) result.push_back(cast_to(p, d));
   return result;
-}
-
-Tensor record_join(const tape::Rule& rule, const std::vector<Tensor>& parts, Tensor y, const Numbers& attributes) {
-  if (tape::active()) {
-    Pointers in(parts);
-    const Tensor* out[] = {&y};
-    if (is_differentiable(y.dtype()))
-      tape::record(rule, in, out, {}, attributes);
-    else
-      tape::note_cut(rule.name, in, y, tape::Cut::integer);
-  }
-  return y;
-}
-
-std::vector<Tensor> record_cut(const tape::Rule& rule, const Tensor& x, std::vector<Tensor> pieces,
-                               std::span<const std::int64_t> attributes) {
-  if (tape::active() && !pieces.empty()) {
-    const Tensor* in[] = {&x};
-    if (is_differentiable(x.dtype())) {
-      tape::record(rule, in, Pointers(pieces), {}, attributes);
-    } else {
-      for (const Tensor& p : pieces) tape::note_cut(rule.name, in, p, tape::Cut::integer);
-    }
-  }
-  return pieces;
-}
-
-std::vector<Tensor> cut(const Tensor& x, std::span<const std::int64_t> attributes) {
-  const auto axis = static_cast<int>(attributes[0]);
-  std::vector<Tensor> pieces;
-  std::int64_t start = 0;
-  for (std::int64_t extent : attributes.subspan(1)) {
-    pieces.push_back(section(x, axis, start, extent));
-    start += extent;
-  }
-  return record_cut(split_rule, x, std::move(pieces), attributes);
 }
 
 }  // namespace
@@ -168,12 +204,7 @@ Tensor concatenate(std::span<const Tensor> given, std::int64_t axis) {
     if (__builtin_add_overflow(total, own[a], &total))
       fail<ShapeError>("concatenate", "axis {} exceeds the largest extent", a);
   }
-  shape[a] = total;
-  const Tensor y = detail::empty(parts[0].dtype(), shape);
-  std::int64_t start = 0;
-  for (std::size_t i = 0; i < parts.size(); start += attributes[++i])
-    if (parts[i].size() != 0) loops::copy(parts[i], ops::section(y, a, start, attributes[i + 1]));
-  return ops::record_join(ops::concatenate_rule, parts, y, attributes);
+  return ops::apply(ops::concatenate_primitive, ops::Pointers(parts), attributes);
 }
 Tensor concatenate(std::initializer_list<Tensor> parts, std::int64_t axis) {
   return concatenate(std::span(parts.begin(), parts.size()), axis);
@@ -187,14 +218,7 @@ Tensor stack(std::span<const Tensor> given, std::int64_t axis) {
   for (std::size_t i = 1; i < parts.size(); ++i)
     if (const Shape own = parts[i].shape(); own != shape)
       fail<ShapeError>("stack", "part {} has shape {}, part 0 {}: they must be equal", i, own, shape);
-  shape.insert(a, static_cast<std::int64_t>(parts.size()));
-  const Tensor y = detail::empty(parts[0].dtype(), shape);
-  if (y.size() != 0)
-    for (std::size_t i = 0; i < parts.size(); ++i) {
-      const Tensor place = ops::section(y, a, static_cast<std::int64_t>(i), 1);
-      loops::copy(parts[i], ops::reshaped_view(place, parts[i].shape()));
-    }
-  return ops::record_join(ops::stack_rule, parts, y, {a});
+  return ops::apply(ops::stack_primitive, ops::Pointers(parts), ops::words(a));
 }
 Tensor stack(std::initializer_list<Tensor> parts, std::int64_t axis) {
   return stack(std::span(parts.begin(), parts.size()), axis);
@@ -211,7 +235,7 @@ std::vector<Tensor> split(const Operand& operand, std::int64_t parts, std::int64
                      x.shape(), parts);
   ops::Numbers attributes(static_cast<std::size_t>(parts) + 1, extent / parts);
   attributes[0] = a;
-  return ops::cut(x, attributes);
+  return ops::split(x, attributes);
 }
 
 std::vector<Tensor> split_sizes(const Operand& operand, const Shape& extents, std::int64_t axis) {
@@ -226,20 +250,14 @@ std::vector<Tensor> split_sizes(const Operand& operand, const Shape& extents, st
                      x.shape()[a], a, x.shape());
   ops::Numbers attributes{a};
   attributes.insert(attributes.end(), extents.begin(), extents.end());
-  return ops::cut(x, attributes);
+  return ops::split(x, attributes);
 }
 
 std::vector<Tensor> unstack(const Operand& operand, std::int64_t axis) {
   const tape::OpScope scope(operand);
   const Tensor x = ops::to_tensor("unstack", operand);
   const int a = ops::normalize("unstack", axis, x.rank());
-  Shape shape = x.shape(), strides = x.strides();
-  const std::int64_t extent = shape[a], step = strides[a];
-  shape.erase(a);
-  strides.erase(a);
-  std::vector<Tensor> pieces;
-  for (std::int64_t i = 0; i < extent; ++i) pieces.push_back(ops::view(x, i * step, shape, strides));
-  return ops::record_cut(ops::unstack_rule, x, std::move(pieces), ops::Numbers{a});
+  return ops::cut(ops::unstack_primitive, x, ops::words(a), static_cast<std::size_t>(x.shape()[a]));
 }
 
 }  // namespace reel
