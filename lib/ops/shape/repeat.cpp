@@ -4,7 +4,7 @@
 #include <reel/ops/pointwise.hpp>
 #include <reel/ops/reduce.hpp>
 
-#include "kernels/table.hpp"
+#include "ops/apply/table.hpp"
 #include "ops/shape/view.hpp"
 
 namespace reel {
@@ -13,12 +13,11 @@ namespace ops {
 
 namespace {
 
-// ---- roll; attributes: shift, axis
+// ---- roll; attributes: shift, from 0 to below the extent, and axis
 
 // sum += g moved back along the axis: what is moved is never in memory by itself.
 void add_moved(const Tensor& sum, const Tensor& g, int axis, std::int64_t back) {
-  const kernels::Loop add =
-      kernels::active().pointwise(kernels::row_of<"add">(), static_cast<kernels::Type>(sum.dtype())).value;
+  const auto add = loop_of<"add">(sum.dtype());
   const std::int64_t n = sum.shape()[axis];
   const auto part = [&](std::int64_t to, std::int64_t from, std::int64_t count) {
     const Tensor here = section(sum, axis, to, count), there = section(g, axis, from, count);
@@ -43,7 +42,23 @@ Tensor roll_back(const tape::Record& r, const Tensor& g) {
   return roll(g, -back, axis);
 }
 Tensor roll_again(const tape::Record& r, const Tensor& t) { return roll(t, r.attributes()[0], r.attributes()[1]); }
-constexpr tape::Rule roll_rule = linear<roll_back, roll_again>("roll");
+
+void infer_roll(const Call& call, Metas& out) {
+  if (call.attribute(0) == 0)
+    add_alias(out, call, 0);
+  else
+    out.add(call.input(0).dtype(), call.input(0).shape());
+}
+void evaluate_roll(const Call& call, Outputs& out) {
+  const Tensor &x = call.input(0), &y = out[0];
+  if (out.is_view(0)) return;
+  const auto axis = static_cast<int>(call.attribute(1));
+  const std::int64_t shift = call.attribute(0), rest = x.shape()[axis] - shift;
+  loops::copy(section(x, axis, 0, rest), section(y, axis, shift, rest));
+  loops::copy(section(x, axis, rest, shift), section(y, axis, 0, shift));
+}
+constexpr Primitive roll_primitive = {
+    .rule = linear<roll_back, roll_again>("roll"), .infer = infer_roll, .evaluate = evaluate_roll};
 
 // ---- tile; attributes: the repeats
 
@@ -66,7 +81,28 @@ Tensor tile_transposed(const tape::Record& r, const Tensor& g) {
   return reshape(sum(reshape(g, r.led(split)), r.led_axes(added)), r.led(r.shape(0)));
 }
 Tensor tile_again(const tape::Record& r, const Tensor& t) { return tile(t, attribute_shape(r.attributes())); }
-constexpr tape::Rule tile_rule = linear<tile_transposed, tile_again>("tile");
+
+void infer_tile(const Call& call, Metas& out) {
+  const detail::Block& x = *detail::block(call.input(0));
+  Shape shape = attribute_shape(call.attributes), strides;
+  const int added = shape.rank() - x.rank;
+  for (int d = 0; d < x.rank; ++d) shape[d + added] *= x.extents()[d];
+  if (shape.elements() == x.size && strides_for(x, shape, strides))
+    out.add_view(0, x.dtype, 0, shape, strides);
+  else
+    out.add(x.dtype, shape);
+}
+void evaluate_tile(const Call& call, Outputs& out) {
+  const Tensor &x = call.input(0), &y = out[0];
+  if (out.is_view(0)) return;
+  Shape split, added;
+  split_axes(x.shape(), attribute_shape(call.attributes), split, added);
+  Shape aligned = split;  // x in the split shape: its own extents, and 1 on the added axes
+  for (std::int64_t d : added) aligned[d] = 1;
+  loops::copy(reshaped(x, aligned), reshaped_view(y, split));
+}
+constexpr Primitive tile_primitive = {
+    .rule = linear<tile_transposed, tile_again>("tile"), .infer = infer_tile, .evaluate = evaluate_tile};
 
 // ---- repeat; attributes: count, axis
 
@@ -86,7 +122,24 @@ Tensor repeat_transposed(const tape::Record& r, const Tensor& g) {
   return reshape(sum(reshape(g, {before, count, behind}), 1), shape);
 }
 Tensor repeat_again(const tape::Record& r, const Tensor& t) { return repeat(t, r.attributes()[0], r.attributes()[1]); }
-constexpr tape::Rule repeat_rule = linear<repeat_transposed, repeat_again>("repeat");
+
+void infer_repeat(const Call& call, Metas& out) {
+  if (call.attribute(0) == 1) return add_alias(out, call, 0);
+  const Tensor& x = call.input(0);
+  out.add(x.dtype(), repeated_shape(x.shape(), call.attribute(0), static_cast<int>(call.attribute(1))));
+}
+void evaluate_repeat(const Call& call, Outputs& out) {
+  const Tensor &x = call.input(0), &y = out[0];
+  if (out.is_view(0) || y.size() == 0) return;
+  const Shape shape = x.shape();
+  const std::int64_t count = call.attribute(0);
+  std::int64_t before = 1;
+  for (int d = 0; d <= call.attribute(1); ++d) before *= shape[d];
+  const std::int64_t behind = x.size() / before;
+  loops::copy(reshaped(x, {before, 1, behind}), reshaped_view(y, {before, count, behind}));
+}
+constexpr Primitive repeat_primitive = {
+    .rule = linear<repeat_transposed, repeat_again>("repeat"), .infer = infer_repeat, .evaluate = evaluate_repeat};
 
 // ---- pad; attributes: before, then after; inputs: x, value
 
@@ -119,7 +172,28 @@ void pad_jvp(const tape::Record& r, std::span<const Tensor> t, std::span<Tensor>
   const Tensor x = t[0].defined() ? t[0] : zeros(inner_shape(r), r.output_dtype());
   dy[0] = t[1].defined() ? pad(x, before, after, t[1]) : pad(x, before, after);
 }
-constexpr tape::Rule pad_rule = batched({"pad", pad_vjp, pad_jvp});
+
+void infer_pad(const Call& call, Metas& out) {
+  Shape shape = call.input(0).shape();
+  const Shape before = first_half(call.attributes), after = second_half(call.attributes);
+  for (int d = 0; d < shape.rank(); ++d)
+    if (__builtin_add_overflow(shape[d], before[d], &shape[d]) || __builtin_add_overflow(shape[d], after[d], &shape[d]))
+      fail<ShapeError>("pad", "axis {} exceeds the largest extent", d);
+  require_shape("pad", shape);
+  out.add(call.input(0).dtype(), shape);
+}
+void evaluate_pad(const Call& call, Outputs& out) {
+  const Tensor &x = call.input(0), &border = call.input(1), &y = out[0];
+  const Shape shape = x.shape();
+  loops::copy(reshaped_view(border, {}), y);
+  if (x.size() == 0) return;
+  Tensor inside = y;
+  for (int d = 0; d < shape.rank(); ++d)
+    inside = section(inside, d, call.attribute(static_cast<std::size_t>(d)), shape[d]);
+  loops::copy(x, inside);
+}
+constexpr Primitive pad_primitive = {
+    .rule = batched({"pad", pad_vjp, pad_jvp}), .infer = infer_pad, .evaluate = evaluate_pad};
 
 void check_border(const char* which, const Shape& border, const Shape& shape) {
   if (border.rank() != shape.rank())
@@ -136,99 +210,54 @@ void check_border(const char* which, const Shape& border, const Shape& shape) {
 
 Tensor roll(const Operand& operand, std::int64_t shift, std::int64_t axis) {
   const tape::OpScope scope(operand);
-  const Tensor x = ops::to_tensor("roll", operand);
+  Tensor held;
+  const Tensor& x = ops::given("roll", operand, held);
   const int a = ops::normalize("roll", axis, x.rank());
-  const std::int64_t n = x.shape()[a];
-  const std::int64_t forwards = n == 0 ? 0 : (shift % n + n) % n;
-  const std::int64_t attributes[] = {forwards, a};
-  if (forwards == 0) return ops::finish(ops::roll_rule, x, detail::alias(x), attributes);
-  const Tensor y = detail::empty(x.dtype(), x.shape());
-  loops::copy(ops::section(x, a, 0, n - forwards), ops::section(y, a, forwards, n - forwards));
-  loops::copy(ops::section(x, a, n - forwards, forwards), ops::section(y, a, 0, forwards));
-  return ops::finish(ops::roll_rule, x, y, attributes);
+  const std::int64_t n = x.shape()[a], forwards = n == 0 ? 0 : (shift % n + n) % n;
+  return ops::apply(ops::roll_primitive, {&x}, ops::words(forwards, a));
 }
 
 Tensor tile(const Operand& operand, const Shape& repeats) {
   const tape::OpScope scope(operand);
-  const Tensor x = ops::to_tensor("tile", operand);
+  Tensor held;
+  const Tensor& x = ops::given("tile", operand, held);
   const Shape own = x.shape();
   Shape all = repeats;
   while (all.rank() < own.rank()) all.insert(0, 1);
-  Shape shape = all;
   for (int i = 0; i < all.rank(); ++i) {
     if (all[i] < 0) fail<ValueError>("tile", "repeats is {}; a repeat must be at least 0", repeats);
     const int axis = i - (all.rank() - own.rank());
-    if (axis >= 0 && __builtin_mul_overflow(all[i], own[axis], &shape[i]))
+    std::int64_t extent;
+    if (axis >= 0 && __builtin_mul_overflow(all[i], own[axis], &extent))
       fail<ShapeError>("tile", "shape {} repeated {} times exceeds the largest extent", own, repeats);
   }
-  shape.elements();
-  Tensor y;
-  if (shape.elements() == x.size()) {
-    y = ops::reshaped(x, shape);
-  } else {
-    y = detail::empty(x.dtype(), shape);
-    Shape split, added, aligned;
-    ops::split_axes(own, all, split, added);
-    // x in the split shape: its own extents, and 1 on the added axes.
-    aligned = split;
-    for (std::int64_t a : added) aligned[a] = 1;
-    loops::copy(ops::reshaped(x, aligned), ops::reshaped_view(y, split));
-  }
-  return ops::finish(ops::tile_rule, x, std::move(y), all);
+  return ops::apply(ops::tile_primitive, {&x}, all);
 }
 
 Tensor repeat(const Operand& operand, std::int64_t count, std::int64_t axis) {
   const tape::OpScope scope(operand);
-  const Tensor x = ops::to_tensor("repeat", operand);
+  Tensor held;
+  const Tensor& x = ops::given("repeat", operand, held);
   const int a = ops::normalize("repeat", axis, x.rank());
   if (count < 0) fail<ValueError>("repeat", "count is {}; it must be at least 0", count);
-  const Shape shape = ops::repeated_shape(x.shape(), count, a);
-  const std::int64_t attributes[] = {count, a};
-  if (count == 1) return ops::finish(ops::repeat_rule, x, detail::alias(x), attributes);
-  const Tensor y = detail::empty(x.dtype(), shape);
-  if (y.size() != 0) {
-    std::int64_t before = 1;
-    for (int d = 0; d <= a; ++d) before *= x.shape()[d];
-    const std::int64_t behind = x.size() / before;
-    loops::copy(ops::reshaped(x, {before, 1, behind}), ops::reshaped_view(y, {before, count, behind}));
-  }
-  return ops::finish(ops::repeat_rule, x, y, attributes);
+  return ops::apply(ops::repeat_primitive, {&x}, ops::words(count, a));
 }
 
 Tensor pad(const Operand& operand, const Shape& before, const Shape& after, const Operand& value) {
   const tape::OpScope scope(operand);
   const Operand* both[] = {&operand, &value};
   const DType dtype = ops::common_dtype("pad", both);
-  const Tensor x = ops::to_tensor("pad", operand, dtype, "x"), border = ops::to_tensor("pad", value, dtype, "value");
-  Shape shape = x.shape();
+  Tensor scratch[2];
+  const Tensor &x = ops::given("pad", operand, dtype, scratch[0], "x"),
+               &border = ops::given("pad", value, dtype, scratch[1], "value");
+  const Shape shape = x.shape();
   ops::check_border("before", before, shape);
   ops::check_border("after", after, shape);
   if (border.size() != 1)
     fail<ShapeError>("pad", "value has shape {}; it must be a number or have one element", border.shape());
-  for (int d = 0; d < shape.rank(); ++d)
-    if (__builtin_add_overflow(shape[d], before[d], &shape[d]) || __builtin_add_overflow(shape[d], after[d], &shape[d]))
-      fail<ShapeError>("pad", "axis {} exceeds the largest extent", d);
-  Tensor y;
-  {
-    const tape::Suspend unrecorded;
-    y = full(shape, border, dtype);
-  }
-  if (x.size() != 0) {
-    Tensor inside = y;
-    for (int d = 0; d < shape.rank(); ++d) inside = ops::section(inside, d, before[d], x.shape()[d]);
-    loops::copy(x, inside);
-  }
-  if (tape::active()) {
-    std::vector<std::int64_t> list(before.begin(), before.end());
-    list.insert(list.end(), after.begin(), after.end());
-    const Tensor* in[] = {&x, &border};
-    const Tensor* out[] = {&y};
-    if (is_differentiable(dtype))
-      tape::record(ops::pad_rule, in, out, {}, list);
-    else
-      tape::note_cut("pad", in, y, tape::Cut::integer);
-  }
-  return y;
+  std::vector<std::int64_t> attributes(before.begin(), before.end());
+  attributes.insert(attributes.end(), after.begin(), after.end());
+  return ops::apply(ops::pad_primitive, {&x, &border}, attributes);
 }
 
 }  // namespace reel
