@@ -5,17 +5,24 @@ namespace reel::ops {
 
 CallListener call_listener = nullptr;
 
-Meta& Metas::next() {
-  if (size_++ < in_place) return few_[size_ - 1];
+Meta* Metas::next_of_many() {
   more_.emplace_back();
-  return more_.back();
+  ++size_;
+  return &more_.back();
 }
+
+namespace {
+
+Tensor view_of(const Meta& m, Inputs inputs) {
+  detail::Block* base = detail::block(*inputs[static_cast<std::size_t>(m.view_of)]);
+  return TensorAccess::adopt(detail::new_view(base, m.offset, m.shape, m.strides));
+}
+
+}  // namespace
 
 Tensor Outputs::make(std::size_t k) const {
   const Meta& m = metas_[k];
-  if (m.view_of < 0) return detail::empty(m.dtype, m.shape);
-  detail::Block* base = detail::block(*inputs_[static_cast<std::size_t>(m.view_of)]);
-  return TensorAccess::adopt(detail::new_view(base, m.offset, m.shape, m.strides));
+  return m.view_of < 0 ? detail::empty(m.dtype, m.shape) : view_of(m, inputs_);
 }
 
 namespace {
@@ -74,53 +81,67 @@ bool keeps_residuals(const Primitive& p, Inputs inputs) noexcept {
   return p.residuals > 0 && any_followed(inputs.first(inputs.size() - p.constants));
 }
 
-// The outputs of a call. What infer announces has to outlive what evaluate makes of it.
-class Execution {
- public:
-  Execution(const Primitive& p, const Call& call, bool residuals_wanted)
-      : primitive_(p), call_(call), out_(infer(), call.inputs, residuals_wanted) {
-    p.evaluate(call, out_);
-    if (call_listener) [[unlikely]]
-      call_listener(p, call, out_.tensors());
-  }
-  void record() {
-    if (tape::active()) ops::record(primitive_, call_, out_.tensors());
-  }
-  Tensor take(std::size_t k) noexcept { return std::move(out_.tensors()[k]); }
+void record_if_active(const Primitive& p, const Call& call, std::span<const Tensor> outputs) {
+  if (tape::active()) record(p, call, outputs);
+}
 
- private:
-  const Metas& infer() {
-    primitive_.infer(call_, metas_);
-    return metas_;
-  }
-  const Primitive& primitive_;
-  Call call_;
-  Metas metas_;
-  Outputs out_;
-};
+void evaluate(const Primitive& p, const Call& call, Outputs& out) {
+  p.evaluate(call, out);
+  if (call_listener) [[unlikely]]
+    call_listener(p, call, out.tensors());
+}
+
+// The output of a call whose only output is a view.
+Tensor view_of(const Primitive& p, const Call& call, const Metas& metas) {
+  Tensor y = view_of(metas[0], call.inputs);
+  if (call_listener) [[unlikely]]
+    call_listener(p, call, {&y, 1});
+  return y;
+}
+
+[[gnu::noinline]] Tensor apply_dense(const Primitive& p, const Call& call, const Metas& metas) {
+  Outputs out(metas, call.inputs, keeps_residuals(p, call.inputs));
+  evaluate(p, call, out);
+  record_if_active(p, call, out.tensors());
+  return std::move(out.tensors()[0]);
+}
 
 }  // namespace
 
 Tensor apply(const Primitive& p, Inputs inputs, Attributes attributes) {
-  Execution execution(p, {inputs, attributes}, keeps_residuals(p, inputs));
-  execution.record();
-  return execution.take(0);
+  const Call call{inputs, attributes};
+  Metas metas;
+  p.infer(call, metas);
+  if (!metas.one_view()) return apply_dense(p, call, metas);
+  Tensor y = view_of(p, call, metas);
+  record_if_active(p, call, {&y, 1});
+  return y;
 }
 
 void apply(const Primitive& p, Inputs inputs, Attributes attributes, std::span<Tensor> outputs) {
-  Execution execution(p, {inputs, attributes}, keeps_residuals(p, inputs));
-  execution.record();
-  for (std::size_t k = 0; k < outputs.size(); ++k) outputs[k] = execution.take(k);
+  const Call call{inputs, attributes};
+  Metas metas;
+  p.infer(call, metas);
+  Outputs out(metas, inputs, keeps_residuals(p, inputs));
+  evaluate(p, call, out);
+  record_if_active(p, call, out.tensors());
+  for (std::size_t k = 0; k < outputs.size(); ++k) outputs[k] = std::move(out.tensors()[k]);
 }
 
 Tensor evaluate(const Primitive& p, std::initializer_list<const Tensor*> inputs, Attributes attributes) {
-  return Execution(p, {{inputs.begin(), inputs.size()}, attributes}, false).take(0);
+  Tensor y;
+  evaluate(p, Inputs(inputs.begin(), inputs.size()), attributes, {&y, 1}, false);
+  return y;
 }
 
 void evaluate(const Primitive& p, Inputs inputs, Attributes attributes, std::span<Tensor> outputs,
               bool residuals_wanted) {
-  Execution execution(p, {inputs, attributes}, residuals_wanted);
-  for (std::size_t k = 0; k < outputs.size(); ++k) outputs[k] = execution.take(k);
+  const Call call{inputs, attributes};
+  Metas metas;
+  p.infer(call, metas);
+  Outputs out(metas, inputs, residuals_wanted);
+  evaluate(p, call, out);
+  for (std::size_t k = 0; k < outputs.size(); ++k) outputs[k] = std::move(out.tensors()[k]);
 }
 
 }  // namespace reel::ops

@@ -11,7 +11,9 @@
 #include <array>
 #include <bit>
 #include <cstdint>
+#include <new>
 #include <span>
+#include <type_traits>
 
 #include "core/block.hpp"
 #include "tape/record.hpp"
@@ -43,35 +45,58 @@ struct Meta {
 /// The outputs that infer announces, in their order. It reads dtypes, shapes and strides of the inputs, no element.
 class Metas {
  public:
+  Metas() noexcept {}
+  Metas(const Metas&) = delete;
+  Metas& operator=(const Metas&) = delete;
   /// A dense output.
-  void add(DType dtype, const Shape& shape) {
-    Meta& m = next();
-    m.dtype = dtype;
-    m.shape = shape;
+  void add(DType dtype, const Shape& shape) { new (next()) Meta{dtype, -1, 0, shape, {}}; }
+  /// A dense output of x's dtype and shape.
+  void add_like(const Tensor& x) {
+    const detail::Block* b = detail::block(x);
+    new (next()) Meta{b->dtype, -1, 0, Shape(b->extents(), b->rank), {}};
   }
   /// An output that is a view of input i: `offset` elements in, with these strides.
   void add_view(std::size_t i, DType dtype, std::int64_t offset, const Shape& shape, const Shape& strides) {
-    Meta& m = next();
-    m = {dtype, static_cast<int>(i), offset, shape, strides};
+    new (next()) Meta{dtype, static_cast<int>(i), offset, shape, strides};
   }
+  /// The same, for the caller to complete: its offset is 0 and its strides are empty.
+  Meta& add_view(std::size_t i, DType dtype, std::span<const std::int64_t> extents) {
+    return *new (next()) Meta{dtype, static_cast<int>(i), 0, Shape(extents.data(), extents.size()), {}};
+  }
+  /// Whether there is one output, which is a view: then there is nothing to evaluate.
+  bool one_view() const noexcept { return size_ == 1 && few_[0].view_of >= 0; }
   std::size_t size() const noexcept { return size_; }
   const Meta& operator[](std::size_t k) const noexcept { return k < in_place ? few_[k] : more_[k - in_place]; }
 
  private:
   static constexpr std::size_t in_place = 4;
-  Meta& next();
-  Meta few_[in_place];
+  Meta* next() { return size_ < in_place ? &few_[size_++] : next_of_many(); }
+  Meta* next_of_many();
+  union {
+    Meta few_[in_place];  // the first size_ of them live
+  };
   detail::List<Meta> more_;
   std::size_t size_ = 0;
 };
+static_assert(std::is_trivially_destructible_v<Meta>);
 
 /// What evaluate writes: output k is made, as infer announced it, when it is first asked for.
 class Outputs {
  public:
   Outputs(const Metas& metas, Inputs inputs, bool residuals_wanted)
-      : metas_(metas), inputs_(inputs), tensors_(metas.size()), residuals_wanted_(residuals_wanted) {}
+      : metas_(metas), inputs_(inputs), residuals_wanted_(residuals_wanted) {
+    const std::size_t count = metas.size();
+    if (count > in_place) many_.resize(count);
+    tensors_ = count > in_place ? many_.data() : few_;
+    if (count <= in_place)
+      for (std::size_t k = 0; k < count; ++k) new (&few_[k]) Tensor;
+  }
   Outputs(const Outputs&) = delete;
   Outputs& operator=(const Outputs&) = delete;
+  ~Outputs() {
+    if (tensors_ == few_)
+      for (std::size_t k = 0; k < metas_.size(); ++k) few_[k].~Tensor();
+  }
   std::size_t size() const noexcept { return metas_.size(); }
   const Meta& meta(std::size_t k) const noexcept { return metas_[k]; }
   bool is_view(std::size_t k) const noexcept { return metas_[k].view_of >= 0; }
@@ -84,13 +109,18 @@ class Outputs {
   void set(std::size_t k, Tensor y) { tensors_[k] = std::move(y); }
   /// Whether a tape keeps the residuals. Those that are costly are computed only then.
   bool residuals_wanted() const noexcept { return residuals_wanted_; }
-  std::span<Tensor> tensors() noexcept { return tensors_; }
+  std::span<Tensor> tensors() noexcept { return {tensors_, metas_.size()}; }
 
  private:
+  static constexpr std::size_t in_place = 4;
   Tensor make(std::size_t k) const;
   const Metas& metas_;
   Inputs inputs_;
-  detail::ShortList<Tensor, 4> tensors_;
+  Tensor* tensors_;
+  union {
+    Tensor few_[in_place];  // as many as there are outputs live, unless they are in many_
+  };
+  detail::List<Tensor> many_;
   bool residuals_wanted_;
 };
 
@@ -112,7 +142,8 @@ struct Primitive {
   /// Its name and derivatives. Without a vjp the outputs carry no gradient.
   tape::Rule rule;
   void (*infer)(const Call& call, Metas& out);
-  /// The values of the outputs. Records nothing. Evaluating again at the same inputs gives the same bits.
+  /// The values of the outputs. Records nothing. Evaluating again at the same inputs gives the same bits. Not called
+  /// where the only output is a view.
   void (*evaluate)(const Call& call, Outputs& out);
   Keeps keeps = {};
   /// Instead of `keeps` where attributes decide: sets values[i], null at first, for each input i that derivatives read.

@@ -11,13 +11,12 @@ namespace ops {
 namespace {
 
 // The strides of x seen in `shape`, which it broadcasts to: 0 along the axes that it is repeated on.
-Shape broadcast_strides(const detail::Block& x, const Shape& shape) {
-  Shape strides = shape;
+void set_broadcast_strides(const detail::Block& x, const Shape& shape, Shape& strides) {
+  strides = shape;
   const int added = shape.rank() - x.rank;
   for (int d = 0; d < shape.rank(); ++d)
     strides.begin()[d] =
         d < added || (x.extents()[d - added] == 1 && shape.begin()[d] != 1) ? 0 : x.strides()[d - added];
-  return strides;
 }
 
 Shape permutation_of(const char* op, const Axes& axes, int rank) {
@@ -67,12 +66,8 @@ constexpr tape::Rule passing(const char* name) {
 
 void infer_reshape(const Call& call, Metas& out) {
   const detail::Block& x = *detail::block(call.input(0));
-  const Shape shape = attribute_shape(call.attributes);
-  Shape strides;
-  if (strides_for(x, shape, strides))
-    out.add_view(0, x.dtype, 0, shape, strides);
-  else
-    out.add(x.dtype, shape);
+  Meta& y = out.add_view(0, x.dtype, call.attributes);
+  if (!strides_for(x, y.shape, y.strides)) y.view_of = -1;
 }
 void evaluate_reshape(const Call& call, Outputs& out) {
   const Tensor& y = out[0];
@@ -81,27 +76,25 @@ void evaluate_reshape(const Call& call, Outputs& out) {
 
 void infer_permute(const Call& call, Metas& out) {
   const detail::Block& x = *detail::block(call.input(0));
-  Shape shape, strides;
+  Meta& y = out.add_view(0, x.dtype, {});
   for (std::int64_t axis : call.attributes) {
-    shape.push_back(x.extents()[axis]);
-    strides.push_back(x.strides()[axis]);
+    y.shape.push_back(x.extents()[axis]);
+    y.strides.push_back(x.strides()[axis]);
   }
-  out.add_view(0, x.dtype, 0, shape, strides);
 }
 
 void infer_squeeze(const Call& call, Metas& out) {
   const detail::Block& x = *detail::block(call.input(0));
-  Shape shape, strides;
+  Meta& y = out.add_view(0, x.dtype, {});
   std::size_t dropped = 0;  // axes so far
   for (int d = 0; d < x.rank; ++d) {
     if (dropped < call.attributes.size() && call.attribute(dropped) == d) {
       ++dropped;
       continue;
     }
-    shape.push_back(x.extents()[d]);
-    strides.push_back(x.strides()[d]);
+    y.shape.push_back(x.extents()[d]);
+    y.strides.push_back(x.strides()[d]);
   }
-  out.add_view(0, x.dtype, 0, shape, strides);
 }
 
 void infer_expand_dims(const Call& call, Metas& out) {
@@ -115,24 +108,23 @@ void infer_expand_dims(const Call& call, Metas& out) {
 
 void infer_broadcast_to(const Call& call, Metas& out) {
   const detail::Block& x = *detail::block(call.input(0));
-  const Shape shape = attribute_shape(call.attributes);
-  out.add_view(0, x.dtype, 0, shape, broadcast_strides(x, shape));
+  Meta& y = out.add_view(0, x.dtype, call.attributes);
+  set_broadcast_strides(x, y.shape, y.strides);
 }
 
 void infer_flip(const Call& call, Metas& out) {
   const detail::Block& x = *detail::block(call.input(0));
-  Shape strides(x.strides(), x.rank);
-  std::int64_t offset = 0;
+  Meta& y = out.add_view(0, x.dtype, {x.extents(), x.rank});
+  y.strides = Shape(x.strides(), x.rank);
   for (std::int64_t axis : call.attributes) {
-    if (x.size != 0) offset += (x.extents()[axis] - 1) * strides[axis];
-    strides[axis] = -strides[axis];
+    if (x.size != 0) y.offset += (y.shape[axis] - 1) * y.strides[axis];
+    y.strides[axis] = -y.strides[axis];
   }
-  out.add_view(0, x.dtype, offset, x.shape(), strides);
 }
 
 void infer_alias(const Call& call, Metas& out) { add_alias(out, call, 0); }
 
-void infer_contiguous(const Call& call, Metas& out) { out.add(call.input(0).dtype(), call.input(0).shape()); }
+void infer_contiguous(const Call& call, Metas& out) { out.add_like(call.input(0)); }
 void evaluate_contiguous(const Call& call, Outputs& out) { loops::copy(call.input(0), out[0]); }
 
 constexpr Primitive view_primitive(const tape::Rule& rule, void (*infer)(const Call&, Metas&)) {
@@ -157,7 +149,7 @@ constexpr Primitive reshape_primitive = {.rule = linear<to_input_shape, to_outpu
 
 // The shape asked for, with -1 worked out.
 Shape resolved(const Tensor& x, const Shape& asked) {
-  const std::int64_t size = x.size();
+  const std::int64_t size = detail::block(x)->size;
   Shape shape = asked;
   int unknown = -1;
   for (int i = 0; i < shape.rank(); ++i) {
@@ -168,7 +160,9 @@ Shape resolved(const Tensor& x, const Shape& asked) {
     shape.begin()[i] = 1;
   }
   require_shape("reshape", shape);
-  const std::int64_t known = shape.elements();
+  std::uint64_t elements = 1;  // extents beside a 0 may overflow it on the way
+  for (std::int64_t extent : shape) elements *= static_cast<std::uint64_t>(extent);
+  const auto known = static_cast<std::int64_t>(elements);
   if (unknown >= 0 && known != 0 && size % known == 0)
     shape.begin()[unknown] = size / known;
   else if (unknown >= 0 || known != size)
@@ -235,7 +229,9 @@ Tensor reshaped(const Tensor& x, const Shape& shape) {
 }
 
 Tensor broadcast_view(const Tensor& x, const Shape& shape) {
-  return view(x, 0, shape, broadcast_strides(*detail::block(x), shape));
+  Shape strides;
+  set_broadcast_strides(*detail::block(x), shape, strides);
+  return view(x, 0, shape, strides);
 }
 
 }  // namespace ops
@@ -299,13 +295,13 @@ Tensor broadcast_to(const Operand& operand, const Shape& shape) {
   Tensor held;
   const Tensor& x = ops::given("broadcast_to", operand, held);
   ops::require_shape("broadcast_to", shape);
-  const Shape own = x.shape();
-  const int lead = shape.rank() - own.rank();
-  bool fits = lead >= 0;
-  for (int d = 0; fits && d < own.rank(); ++d) fits = own[d] == 1 || own[d] == shape[d + lead];
+  const detail::Block& b = *detail::block(x);
+  const int added = shape.rank() - b.rank;
+  bool fits = added >= 0;
+  for (int d = 0; fits && d < b.rank; ++d) fits = b.extents()[d] == 1 || b.extents()[d] == shape.begin()[d + added];
   if (!fits)
     fail<ShapeError>("broadcast_to", "x has shape {}, which does not broadcast to {}: each extent must be 1 or equal",
-                     own, shape);
+                     b.shape(), shape);
   return ops::apply(ops::broadcast_to_primitive, {&x}, shape);
 }
 
