@@ -3,10 +3,16 @@
 // partial rows of equal age. Large problems are cut into segments of the reduced elements whose partial results form
 // one more, small, problem; the cut is there with one thread too. What is reduced may be computed on the way, a run or
 // a row at a time, and never be in memory as a whole.
+#include "loops/reduce.hpp"
+
 #include <algorithm>
 
+#include "kernels/table.hpp"
+#include "loops/cast.hpp"
+#include "loops/compare.hpp"
+#include "loops/fill.hpp"
 #include "loops/job.hpp"
-#include "loops/loops.hpp"
+#include "loops/rows.hpp"
 
 namespace reel::loops {
 namespace {
@@ -395,6 +401,83 @@ bool pointwise_reduce(kernels::Loop loop, const Shape& shape, std::span<const Te
     by_runs(p, inner);
   }
   return true;
+}
+
+// ---- Reductions by name
+
+namespace {
+
+constexpr std::size_t index_of(ReduceFunction f) { return static_cast<std::size_t>(f); }
+static_assert(index_of(ReduceFunction::sum) == static_cast<std::size_t>(kernels::Reduce::sum));
+static_assert(index_of(ReduceFunction::prod) == static_cast<std::size_t>(kernels::Reduce::prod));
+static_assert(index_of(ReduceFunction::max) == static_cast<std::size_t>(kernels::Reduce::max));
+static_assert(index_of(ReduceFunction::min) == static_cast<std::size_t>(kernels::Reduce::min));
+
+const kernels::Reduction& reduction_of(ReduceFunction f, DType d) {
+  return kernels::active().reduce[index_of(f)][static_cast<std::size_t>(d)];
+}
+kernels::ArgReduce arg_reduction_of(ReduceFunction f, DType d) {
+  const kernels::Set& set = kernels::active();
+  return (f == ReduceFunction::max ? set.argmax : set.argmin)[static_cast<std::size_t>(d)];
+}
+
+// x = x / y, where y broadcasts.
+void divide_by(const Tensor& x, const Tensor& y) {
+  const Tensor* in[] = {&x, &y};
+  const auto type = static_cast<kernels::Type>(x.dtype());
+  pointwise(kernels::active().pointwise(kernels::row_of<"divide">(), type).value, in, x);
+}
+
+}  // namespace
+
+bool has_reduction(ReduceFunction f, DType d) noexcept { return reduction_of(f, d).run != nullptr; }
+bool has_arg_reduction(DType d) noexcept { return arg_reduction_of(ReduceFunction::max, d) != nullptr; }
+
+void reduce(ReduceFunction f, const Tensor& x, const Shape& axes, const Tensor& out) {
+  if (detail::block(x)->size != 0) return reduce(reduction_of(f, detail::block(x)->dtype), x, axes, out);
+  if (f == ReduceFunction::sum || f == ReduceFunction::max)
+    fill_zero(out);
+  else
+    fill_one(out);
+}
+
+bool pointwise_reduce(kernels::Loop loop, const Shape& shape, std::span<const Tensor* const> in, ReduceFunction f,
+                      const Shape& axes, const Tensor& out) {
+  return pointwise_reduce(loop, shape, in, reduction_of(f, detail::block(out)->dtype), axes, out);
+}
+
+void arg_reduce(ReduceFunction f, const Tensor& x, int axis, const Tensor& out) {
+  if (out.size() == 0) return;
+  const Tensor from = contiguous(x);
+  const kernels::ArgReduce find = arg_reduction_of(f, x.dtype());
+  std::int64_t inner = 1;
+  for (int d = axis + 1; d < x.rank(); ++d) inner *= x.shape()[d];
+  const auto* data = detail::mutable_data<std::byte>(from);
+  auto* to = detail::mutable_data<std::int64_t>(out);
+  const auto bytes = static_cast<std::int64_t>(item_size(x.dtype()));
+  const std::int64_t n = x.shape()[axis];
+  parallel_for(out.size(), std::max<std::int64_t>(1, parallel_threshold / n),
+               [=](std::int64_t begin, std::int64_t end) {
+                 for (std::int64_t i = begin, count; i < end; i += count) {
+                   count = std::min(inner - i % inner, end - i);
+                   find({data + (i / inner * inner * n + i % inner) * bytes, inner}, n, count, to + i);
+                 }
+               });
+}
+
+void extreme_shares(const Tensor& x, const Tensor& z, const Shape& axes, const Tensor& out) {
+  Shape shape = x.shape();
+  const Tensor equal = detail::empty(DType::boolean, shape), is_nan = detail::empty(DType::boolean, shape),
+               hit = detail::empty(DType::boolean, shape);
+  for (const std::int64_t a : axes) shape[a] = 1;
+  const Tensor extreme = in_shape(z, shape), hits = detail::empty(out.dtype(), shape);
+  const Tensor *both[] = {&x, &extreme}, *number[] = {&x}, *either[] = {&equal, &is_nan};
+  pointwise(Relation::equal, both, equal);
+  pointwise(FloatClass::nan, number, is_nan);
+  pointwise(Connective::disjunction, either, hit);
+  static_cast<void>(cast(hit, out));
+  reduce(ReduceFunction::sum, out, axes, hits);
+  divide_by(out, hits);
 }
 
 }  // namespace reel::loops

@@ -1,12 +1,15 @@
 // Variance, standard deviation and norms: written rules whose singular points (a constant, the zero vector) have
 // gradient 0. Attributes: axes, keepdims, the number (ddof or p) as bits.
+#include "loops/moments.hpp"
+
 #include <bit>
 #include <cmath>
 #include <limits>
 #include <reel/ops/make.hpp>
 #include <reel/ops/reduce.hpp>
 
-#include "kernels/table.hpp"
+#include "loops/loops.hpp"
+#include "ops/apply/table.hpp"
 #include "ops/reduce/reduction.hpp"
 
 namespace reel {
@@ -26,13 +29,6 @@ Tensor led_with_axes(const tape::Record& r, const Tensor& g) {
   return ops::with_axes(g, r.led(r.shape(0)), r.attributes()[0] << r.lead());
 }
 
-void record_number(const tape::Rule& rule, const Tensor& x, const Tensor& z, std::initializer_list<const Tensor*> saved,
-                   const Reduced& r, double number) {
-  if (!tape::active()) return;
-  const std::int64_t attributes[] = {r.mask, r.keepdims, std::bit_cast<std::int64_t>(number)};
-  tape::record(rule, {&x}, z, saved, attributes);
-}
-
 // 1 where b holds, else x: a denominator that is no 0, so that what `where` discards stays finite in every derivative.
 Tensor or_one(const Tensor& b, const Tensor& x) { return where(b, 1, x); }
 
@@ -43,12 +39,7 @@ double freedom(std::int64_t n, double ddof) {
   const double f = static_cast<double>(n) - ddof;
   return f > 0 ? f : std::numeric_limits<double>::quiet_NaN();
 }
-double freedom(const tape::Record& r) {
-  std::int64_t n = 1;
-  const Shape full = r.shape(0);
-  for (std::int64_t a : reduced_axes(r)) n *= full[a];
-  return freedom(n, number_of(r));
-}
+double freedom(const tape::Record& r) { return freedom(reduced_count(r.shape(0), r.attributes()[0]), number_of(r)); }
 
 // x less its mean over the axes; twice, since the first mean is rounded, and a constant must give zeros.
 Tensor less_mean(const Tensor& x, const Shape& axes) {
@@ -57,56 +48,19 @@ Tensor less_mean(const Tensor& x, const Shape& axes) {
   return std::move(once) - rest;
 }
 
-// The sum over the axes of what a row of the table makes of x or of x and y, which has extents of 1 there: not in
-// memory as a whole if that is a gain.
-template <kernels::table::FixedString Row, class... Y>
-Tensor sum_of(const char* op, const Reduced& r, const Tensor& x, const Y&... y) {
-  const kernels::Type type = type_of(x.dtype());
-  const kernels::Loop loop = kernels::active().pointwise(kernels::row_of<Row>(), type).value;
-  const Tensor* in[] = {&x, &y...};
-  if (x.size() >= loops::parallel_threshold) {
-    Tensor out = detail::empty(x.dtype(), r.shape);
-    if (loops::pointwise_reduce(loop, x.shape(), in, kernels::active().reduction(kernels::Reduce::sum, type), r.axes,
-                                out))
-      return out;
-  }
-  const Tensor terms = detail::empty(x.dtype(), x.shape());
-  loops::pointwise(loop, x.shape(), in, terms);
-  const Operand zero = 0;
-  return reduce_bare(op, kernels::Reduce::sum, terms, r, &zero);
-}
+// Of var, std and norm.
+void infer_moment(const Call& call, Metas& out) { infer_reduced(call, call.input(0).dtype(), out); }
 
-// f(i) for each element of a tensor.
-template <class F>
-void for_each_of(const Tensor& x, const F& f) {
-  loops::parallel_for(x.size(), loops::parallel_threshold, [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t i = begin; i < end; ++i) f(i);
-  });
+void evaluate_var(const Call& call, Outputs& out) {
+  const Tensor& x = call.input(0);
+  const std::int64_t mask = call.attribute(0);
+  loops::variance(x, axes_of(mask), freedom(reduced_count(x.shape(), mask), call.real(2)), out[0]);
 }
-
-// The sum of (x - c)^2 with the mean rounded as c, less n (mean - c)^2: x is read three times, and nothing written.
-template <class T>
-Tensor var_of(const char* op, const Tensor& x, const Reduced& r, double ddof) {
-  const T n = static_cast<T>(r.count), f = static_cast<T>(freedom(r.count, ddof));
-  const Tensor mean = reel::mean(x, r.axes, true);  // fresh, and so are the next two
-  const Tensor rest = sum_of<"subtract">(op, r, x, mean);
-  T *c = detail::mutable_data<T>(mean), *lost = detail::mutable_data<T>(rest);
-  for_each_of(rest, [=](std::int64_t i) {
-    const T first = c[i], more = lost[i] / n;
-    c[i] = first + more;
-    lost[i] = more - (c[i] - first);
-  });
-  Tensor z = sum_of<"squared_difference">(op, r, x, mean);
-  T* to = detail::mutable_data<T>(z);
-  for_each_of(z, [=](std::int64_t i) {
-    const T squares = to[i] - lost[i] * lost[i] * n;
-    to[i] = (squares < 0 ? 0 : squares) / f;
-  });
-  return z;
-}
-Tensor var_bare(const char* op, const Tensor& x, const Reduced& r, double ddof) {
-  const tape::Suspend unrecorded;
-  return x.dtype() == DType::float64 ? var_of<double>(op, x, r, ddof) : var_of<float>(op, x, r, ddof);
+void evaluate_std(const Call& call, Outputs& out) {
+  evaluate_var(call, out);
+  const Tensor& z = out[0];
+  const Tensor* in[] = {&z};
+  loops::pointwise(loop_of<"sqrt">(z.dtype()), in, z);
 }
 
 Tensor centred(const tape::Record& r) { return less_mean(r.saved(0), reduced_axes(r)); }
@@ -123,7 +77,10 @@ void var_jvp(const tape::Record& r, std::span<const Tensor> t, std::span<Tensor>
   }
   dy[0] = sum(centred(r) * t[0], reduced_axes(r), keeps_axes(r)) * (2 / freedom(r));
 }
-constexpr tape::Rule var_rule = batched({"var", var_vjp, var_jvp});
+constexpr Primitive var_primitive = {.rule = batched({"var", var_vjp, var_jvp}),
+                                     .infer = infer_moment,
+                                     .evaluate = evaluate_var,
+                                     .keeps = {keep_input(0)}};
 
 // d / ((n - ddof) std), 0 where std is 0.
 Tensor over_std(const tape::Record& r, const Tensor& d, const Tensor& z) {
@@ -140,42 +97,28 @@ void std_jvp(const tape::Record& r, std::span<const Tensor> t, std::span<Tensor>
   }
   dy[0] = over_std(r, sum(centred(r) * t[0], reduced_axes(r), keeps_axes(r)), r.saved(1));
 }
-constexpr tape::Rule std_rule = batched({"std", std_vjp, std_jvp});
+constexpr Primitive std_primitive = {.rule = batched({"std", std_vjp, std_jvp}),
+                                     .infer = infer_moment,
+                                     .evaluate = evaluate_std,
+                                     .keeps = {keep_input(0), keep_output(0)}};
+
+Tensor spread_of(const Primitive& primitive, const Operand& operand, const Axes& axes, double ddof, bool keepdims) {
+  const char* op = primitive.rule.name;
+  const tape::OpScope scope(operand);
+  Tensor held, converted;
+  const Tensor& from = given(op, operand, held);
+  if (is_half(from.dtype()))
+    return in_float32(from, [&](const Tensor& wide) { return spread_of(primitive, wide, axes, ddof, keepdims); });
+  if (is_complex(from.dtype())) fail_no_kernel(op, from.dtype());
+  const std::int64_t mask = axes_mask(op, axes, from.rank());
+  const Tensor& x = as(from, floating_of(from.dtype()), converted);
+  return apply(primitive, {&x}, words(mask, keepdims, ddof));
+}
 
 // ---- norm
 
-// Whether sums of squares lose nothing to overflow or underflow: every element of s is well inside T's range.
-template <class T>
-bool well_inside(const Tensor& s, double least, double most) {
-  const T* p = detail::mutable_data<T>(s);
-  bool inside = true;
-  for (std::int64_t i = 0; i < s.size(); ++i) inside &= p[i] >= static_cast<T>(least) && p[i] <= static_cast<T>(most);
-  return inside;
-}
-struct Range {
-  double least, most;
-};
-constexpr Range safe_squares(DType d) { return d == DType::float64 ? Range{1e-280, 1e300} : Range{1e-30, 1e37}; }
-
-// The norm by powers of x over its largest (for p < 0: smallest) element, which neither overflow nor vanish.
-Tensor scaled_norm(const Tensor& x, double p, const Shape& axes) {
-  const tape::QuietScope unchecked;  // a power of 0 may be infinite, and the norm is not
-  const Tensor a = abs(x), extreme = p < 0 ? min(a, axes, true) : max(a, axes, true);
-  const Tensor scale = or_one(logical_or(equal(extreme, 0), isinf(extreme)), extreme);
-  if (p == 2) return scale * sqrt(sum(square(a / scale), axes, true));
-  return scale * power(sum(power(a / scale, p), axes, true), 1 / p);
-}
-
-Tensor norm_bare(const Tensor& x, double p, const Reduced& r) {
-  const tape::Suspend unrecorded;
-  if (p != 2) return reshape(scaled_norm(x, p, r.axes), r.shape);
-  const Tensor squares = sum_of<"square">("norm", r, x);
-  const auto [least, most] = safe_squares(x.dtype());
-  if (x.dtype() == DType::float64 ? well_inside<double>(squares, least, most)
-                                  : well_inside<float>(squares, least, most))
-    return sqrt(squares);
-  const Tensor inside = logical_and(greater_equal(squares, least), less_equal(squares, most));
-  return where(inside, sqrt(squares), reshape(scaled_norm(x, p, r.axes), r.shape));
+void evaluate_norm(const Call& call, Outputs& out) {
+  loops::norm(call.input(0), call.real(2), axes_of(call.attribute(0)), out[0]);
 }
 
 // d norm / d x where z is not 0: sign(x) |x / z|^(p - 1); 0 where x is, for general p.
@@ -198,42 +141,20 @@ void norm_jvp(const tape::Record& r, std::span<const Tensor> t, std::span<Tensor
   const Tensor no_norm = equal(r.saved(1), 0);
   dy[0] = where(no_norm, 0, sum(slope(r, no_norm) * t[0], reduced_axes(r), keeps_axes(r)));
 }
-constexpr tape::Rule norm_rule = batched({"norm", norm_vjp, norm_jvp});
+constexpr Primitive norm_primitive = {.rule = batched({"norm", norm_vjp, norm_jvp}),
+                                      .infer = infer_moment,
+                                      .evaluate = evaluate_norm,
+                                      .keeps = {keep_input(0), keep_output(0)}};
 
 }  // namespace
 
 }  // namespace ops
 
-Tensor var(const Operand& operand, const Axes& axes, double ddof, bool keepdims) {
-  const tape::OpScope scope(operand);
-  Tensor held, converted;
-  const Tensor& from = ops::given("var", operand, held);
-  if (ops::is_half(from.dtype()))
-    return ops::in_float32(from, [&](const Tensor& wide) { return var(wide, axes, ddof, keepdims); });
-  if (is_complex(from.dtype())) ops::fail_no_kernel("var", from.dtype());
-  const ops::Reduced r("var", from.shape(), axes, keepdims);
-  const Tensor& x = ops::as(from, ops::floating_of(from.dtype()), converted);
-  Tensor z = ops::var_bare("var", x, r, ddof);
-  ops::record_number(ops::var_rule, x, z, {&x}, r, ddof);
-  return z;
+Tensor var(const Operand& x, const Axes& axes, double ddof, bool keepdims) {
+  return ops::spread_of(ops::var_primitive, x, axes, ddof, keepdims);
 }
-
-Tensor std(const Operand& operand, const Axes& axes, double ddof, bool keepdims) {
-  const tape::OpScope scope(operand);
-  Tensor held, converted;
-  const Tensor& from = ops::given("std", operand, held);
-  if (ops::is_half(from.dtype()))
-    return ops::in_float32(from, [&](const Tensor& wide) { return std(wide, axes, ddof, keepdims); });
-  if (is_complex(from.dtype())) ops::fail_no_kernel("std", from.dtype());
-  const ops::Reduced r("std", from.shape(), axes, keepdims);
-  const Tensor& x = ops::as(from, ops::floating_of(from.dtype()), converted);
-  Tensor z;
-  {
-    const tape::Suspend unrecorded;
-    z = sqrt(ops::var_bare("std", x, r, ddof));
-  }
-  ops::record_number(ops::std_rule, x, z, {&x, &z}, r, ddof);
-  return z;
+Tensor std(const Operand& x, const Axes& axes, double ddof, bool keepdims) {
+  return ops::spread_of(ops::std_primitive, x, axes, ddof, keepdims);
 }
 
 Tensor norm(const Operand& operand, double p, const Axes& axes, bool keepdims) {
@@ -244,16 +165,14 @@ Tensor norm(const Operand& operand, double p, const Axes& axes, bool keepdims) {
   if (ops::is_half(from.dtype()))
     return ops::in_float32(from, [&](const Tensor& wide) { return norm(wide, p, axes, keepdims); });
   if (is_complex(from.dtype())) return norm(abs(from), p, axes, keepdims);
-  const ops::Reduced r("norm", from.shape(), axes, keepdims);
+  const std::int64_t mask = ops::axes_mask("norm", axes, from.rank()), count = ops::reduced_count(from.shape(), mask);
   const Tensor& x = ops::as(from, ops::floating_of(from.dtype()), converted);
-  if (p < 0 && r.count == 0 && r.shape.elements() > 0)
+  if (p < 0 && count == 0 && ops::reduced_shape(from.shape(), mask, false).elements() > 0)
     fail<ValueError>("norm", "x has no elements along the reduced axes, and p is {}: its shape is {}", p, x.shape());
-  if (p == 1 || r.count == 0) return sum(abs(x), axes, keepdims);
+  if (p == 1 || count == 0) return sum(abs(x), axes, keepdims);
   if (p == 0) return sum(square(sign(where(isnan(x), 1, x))), axes, keepdims);
   if (std::isinf(p)) return p > 0 ? max(abs(x), axes, keepdims) : min(abs(x), axes, keepdims);
-  Tensor z = ops::norm_bare(x, p, r);
-  ops::record_number(ops::norm_rule, x, z, {&x, &z}, r, p);
-  return z;
+  return ops::apply(ops::norm_primitive, {&x}, ops::words(mask, keepdims, p));
 }
 
 }  // namespace reel
