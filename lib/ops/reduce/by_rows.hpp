@@ -10,7 +10,7 @@ using loops::by_rows, loops::RowOperand, loops::whole_rows, loops::for_all_rows,
 /// The row kernels for d. TypeError when there are none.
 inline const kernels::Rows& row_kernels(const char* op, DType d) {
   if (!loops::has_row_functions(d)) fail_no_kernel(op, d);
-  return kernels::active().rows[kernels::index(type_of(d))];
+  return kernels::active().rows[static_cast<std::size_t>(d)];
 }
 
 }  // namespace reel::ops

@@ -1,27 +1,17 @@
 // Sums, means, products, extremes. Sums and means are linear, with broadcasting as transpose; the others keep what
 // their written rules read.
+#include "loops/reduce.hpp"
+
 #include <reel/ops/make.hpp>
 #include <reel/ops/reduce.hpp>
 
-#include "kernels/kernels.hpp"
+#include "loops/cast.hpp"
+#include "loops/moments.hpp"
 #include "ops/reduce/reduction.hpp"
 
 namespace reel {
 
 namespace ops {
-
-Reduced::Reduced(const char* op, const Shape& full, const Axes& which, bool keep)
-    : axes(normalize(op, which, full.rank())), keepdims(keep) {
-  for (std::int64_t a : axes) mask |= std::int64_t{1} << a;
-  for (int d = 0; d < full.rank(); ++d) {
-    const bool goes = mask >> d & 1;
-    if (goes) count *= full[d];
-    if (!goes)
-      shape.push_back(full[d]);
-    else if (keep)
-      shape.push_back(1);
-  }
-}
 
 std::int64_t axes_mask(const char* op, const Axes& axes, int rank) {
   if (axes.all()) return (std::int64_t{1} << rank) - 1;
@@ -105,30 +95,16 @@ Tensor from_rows(const Tensor& rows, const Shape& full, std::int64_t mask) {
   return ascending(order) ? x : transpose(x, back);
 }
 
-Tensor reduce_bare(const char* op, kernels::Reduce kind, const Tensor& x, const Reduced& r, const Operand* identity) {
-  const kernels::Reduction& reduction = kernels::active().reduction(kind, type_of(x.dtype()));
-  if (!reduction.run) fail_no_kernel(op, x.dtype());
-  if (r.count == 0) {
-    if (identity) return full(r.shape, *identity, x.dtype());
-    if (r.shape.elements() == 0) return detail::empty(x.dtype(), r.shape);
-    fail<ValueError>(op, "x has no elements along the reduced axes: its shape is {} and axes {} are reduced", x.shape(),
-                     r.axes);
-  }
-  Tensor out = detail::empty(x.dtype(), r.shape);
-  loops::reduce(reduction, x, r.axes, out);
-  return out;
-}
-
 namespace {
 
-// The dtype in which sums and products of d are formed.
-constexpr DType accumulated(DType d) { return d < DType::int64 ? DType::int64 : d; }
+using loops::ReduceFunction;
 
-void note_integer(const char* op, const Tensor& x, const Tensor& out) {
-  if (!tape::active()) return;
-  const Tensor* inputs[] = {&x};
-  tape::note_cut(op, inputs, out, tape::Cut::integer);
+template <ReduceFunction F>
+void evaluate_reduction(const Call& call, Outputs& out) {
+  loops::reduce(F, call.input(0), axes_of(call.attribute(0)), out[0]);
 }
+// With the dtype of the input.
+void infer_reduction(const Call& call, Metas& out) { infer_reduced(call, call.input(0).dtype(), out); }
 
 // A led shape with extents of 1 behind the leading one, where broadcasting would add axes to the rest.
 Shape aligned(Shape led, int rank) {
@@ -147,28 +123,40 @@ Tensor sum_transpose(const tape::Record& r, const Tensor& g) {
 Tensor sum_forward(const tape::Record& r, const Tensor& t) {
   return sum(t, axes_of(r.attributes()[0]), keepdims_of(r));
 }
-constexpr tape::Rule sum_rule = linear<sum_transpose, sum_forward>("sum");
+constexpr Primitive sum_primitive = {.rule = linear<sum_transpose, sum_forward>("sum"),
+                                     .infer = infer_reduction,
+                                     .evaluate = evaluate_reduction<ReduceFunction::sum>};
 
 Tensor sum_to_transpose(const tape::Record& r, const Tensor& g) {
   const Shape full = r.led(r.shape(0));
   return broadcast_to(r.lead() ? reshape(g, aligned(g.shape(), full.rank())) : g, full);
 }
 Tensor sum_to_forward(const tape::Record& r, const Tensor& t) { return sum_to(t, r.output_shape()); }
-constexpr tape::Rule sum_to_rule = linear<sum_to_transpose, sum_to_forward>("sum_to");
+// Attributes: the extents of the result.
+void infer_sum_to(const Call& call, Metas& out) {
+  out.add(call.input(0).dtype(), {call.attributes.data(), call.attributes.size()});
+}
+void evaluate_sum_to(const Call& call, Outputs& out) {
+  const Tensor& x = call.input(0);
+  loops::reduce(ReduceFunction::sum, x, summed_axes(x.shape(), out.meta(0).shape), out[0]);
+}
+constexpr Primitive sum_to_primitive = {
+    .rule = linear<sum_to_transpose, sum_to_forward>("sum_to"), .infer = infer_sum_to, .evaluate = evaluate_sum_to};
 
 Tensor mean_transpose(const tape::Record& r, const Tensor& g) {
   const Shape full = r.led(r.shape(0));
   const std::int64_t mask = r.attributes()[0] << r.lead();
-  std::int64_t count = 1;
-  for (std::int64_t a : axes_of(mask)) count *= full[a];
-  return broadcast_to(with_axes(divide(g, static_cast<double>(count)), full, mask), full);
+  const auto count = static_cast<double>(reduced_count(full, mask));
+  return broadcast_to(with_axes(divide(g, count), full, mask), full);
 }
 Tensor mean_forward(const tape::Record& r, const Tensor& t) {
   // The mean of nothing is NaN, and has a Jacobian without columns: its tangent is 0, as the empty cotangent demands.
   if (t.size() == 0) return sum_forward(r, t);
   return mean(t, axes_of(r.attributes()[0]), keepdims_of(r));
 }
-constexpr tape::Rule mean_rule = linear<mean_transpose, mean_forward>("mean");
+void evaluate_mean(const Call& call, Outputs& out) { loops::mean(call.input(0), axes_of(call.attribute(0)), out[0]); }
+constexpr Primitive mean_primitive = {
+    .rule = linear<mean_transpose, mean_forward>("mean"), .infer = infer_reduction, .evaluate = evaluate_mean};
 
 // ---- prod
 
@@ -186,17 +174,24 @@ void prod_jvp(const tape::Record& r, std::span<const Tensor> t, std::span<Tensor
   const std::int64_t mask = r.attributes()[0];
   dy[0] = reshape(sum(others(to_rows(r.saved(0), mask)) * to_rows(t[0], mask), -1), r.output_shape());
 }
-constexpr tape::Rule prod_rule = batched({"prod", prod_vjp, prod_jvp});
+constexpr Primitive prod_primitive = {.rule = batched({"prod", prod_vjp, prod_jvp}),
+                                      .infer = infer_reduction,
+                                      .evaluate = evaluate_reduction<ReduceFunction::prod>,
+                                      .keeps = {keep_input(0)}};
 
 // ---- max, min
 
 // Each element's share of the result: equal among those that equal it, and among NaNs, which make it NaN. A constant.
+// Inputs: x, the result. Attribute: the mask of the axes.
+void infer_shares(const Call& call, Metas& out) { out.add(call.input(0).dtype(), call.input(0).shape()); }
+void evaluate_shares(const Call& call, Outputs& out) {
+  loops::extreme_shares(call.input(0), call.input(1), axes_of(call.attribute(0)), out[0]);
+}
+constexpr Primitive shares_primitive = {
+    .rule = {"extreme.shares", nullptr, nullptr}, .infer = infer_shares, .evaluate = evaluate_shares};
+
 Tensor shares(const tape::Record& r) {
-  const tape::Suspend unrecorded;
-  const Tensor x = r.saved(0), z = with_axes(r.saved(1), x.shape(), r.attributes()[0]);
-  Tensor hit = cast(logical_or(equal(x, z), isnan(x)), x.dtype());
-  const Tensor hits = sum(hit, axes_of(r.attributes()[0]), true);
-  return divide(std::move(hit), hits);
+  return evaluate(shares_primitive, {&r.saved(0), &r.saved(1)}, words(r.attributes()[0]));
 }
 
 void extreme_vjp(const tape::Record& r, std::span<const Tensor> g, std::span<Gradient> dx) {
@@ -205,94 +200,103 @@ void extreme_vjp(const tape::Record& r, std::span<const Tensor> g, std::span<Gra
 void extreme_jvp(const tape::Record& r, std::span<const Tensor> t, std::span<Tensor> dy) {
   dy[0] = sum(shares(r) * t[0], axes_of(r.attributes()[0]), keepdims_of(r));
 }
-constexpr tape::Rule max_rule = batched({"max", extreme_vjp, extreme_jvp});
-constexpr tape::Rule min_rule = batched({"min", extreme_vjp, extreme_jvp});
+template <ReduceFunction F>
+constexpr Primitive extreme_primitive = {
+    .rule = batched({F == ReduceFunction::max ? "max" : "min", extreme_vjp, extreme_jvp}),
+    .infer = infer_reduction,
+    .evaluate = evaluate_reduction<F>,
+    .keeps = {keep_input(0), keep_output(0)}};
 
-Tensor extreme(const tape::Rule& rule, kernels::Reduce kind, const Operand& operand, const Axes& axes, bool keepdims) {
-  const tape::OpScope scope(operand);
-  Tensor held;
-  const Tensor& x = given(rule.name, operand, held);
-  if (is_half(x.dtype()))
-    return in_float32(x, [&](const Tensor& wide) { return extreme(rule, kind, wide, axes, keepdims); });
-  const Reduced r(rule.name, x.shape(), axes, keepdims);
-  Tensor z = reduce_bare(rule.name, kind, x, r, nullptr);
-  if (!is_differentiable(x.dtype())) {
-    note_integer(rule.name, x, z);
-  } else if (tape::active()) {
-    const std::int64_t attributes[] = {r.mask, keepdims};
-    tape::record(rule, {&x}, z, {&x, &z}, attributes);
-  }
-  return z;
+// Unless something is reduced, or there is no result.
+void require_elements(const char* op, const Shape& full, std::int64_t mask) {
+  if (reduced_count(full, mask) == 0 && reduced_shape(full, mask, false).elements() != 0)
+    fail<ValueError>(op, "x has no elements along the reduced axes: its shape is {} and axes {} are reduced", full,
+                     axes_of(mask));
 }
 
-Tensor arg_extreme(const char* op, const kernels::ArgReduce (&kernel)[kernels::type_count], const Operand& operand,
-                   std::int64_t axis, bool keepdims) {
+template <ReduceFunction F>
+Tensor extreme(const Operand& operand, const Axes& axes, bool keepdims) {
+  const char* op = extreme_primitive<F>.rule.name;
+  const tape::OpScope scope(operand);
+  Tensor held;
+  const Tensor& x = given(op, operand, held);
+  if (is_half(x.dtype())) return in_float32(x, [&](const Tensor& wide) { return extreme<F>(wide, axes, keepdims); });
+  const std::int64_t mask = axes_mask(op, axes, x.rank());
+  if (!loops::has_reduction(F, x.dtype())) fail_no_kernel(op, x.dtype());
+  require_elements(op, x.shape(), mask);
+  return apply(extreme_primitive<F>, {&x}, words(mask, keepdims));
+}
+
+// ---- argmax, argmin. Attributes: the axis, keepdims.
+
+void infer_arg(const Call& call, Metas& out) {
+  out.add(DType::int64,
+          reduced_shape(call.input(0).shape(), std::int64_t{1} << call.attribute(0), call.attribute(1) != 0));
+}
+template <ReduceFunction F>
+void evaluate_arg(const Call& call, Outputs& out) {
+  loops::arg_reduce(F, call.input(0), static_cast<int>(call.attribute(0)), out[0]);
+}
+template <ReduceFunction F>
+constexpr Primitive arg_primitive = {.rule = {F == ReduceFunction::max ? "argmax" : "argmin", nullptr, nullptr},
+                                     .infer = infer_arg,
+                                     .evaluate = evaluate_arg<F>};
+
+template <ReduceFunction F>
+Tensor arg_extreme(const Operand& operand, std::int64_t axis, bool keepdims) {
+  const char* op = arg_primitive<F>.rule.name;
   const tape::OpScope scope(operand);
   const Tensor given = to_tensor(op, operand), x = is_half(given.dtype()) ? cast(given, DType::float32) : given;
   const int along = normalize(op, axis, x.rank());
-  const Reduced r(op, x.shape(), along, keepdims);
-  const kernels::ArgReduce find = kernel[kernels::index(type_of(x.dtype()))];
-  if (!find) fail_no_kernel(op, x.dtype());
-  Tensor out = detail::empty(DType::int64, r.shape);
-  if (r.count == 0) {
-    if (out.size() > 0) fail<ValueError>(op, "x has no elements along axis {}: its shape is {}", along, x.shape());
-    note_integer(op, x, out);
-    return out;
-  }
-  const Tensor from = loops::contiguous(x);
-  std::int64_t inner = 1;
-  for (int d = along + 1; d < x.rank(); ++d) inner *= x.shape()[d];
-  const auto* data = detail::mutable_data<std::byte>(from);
-  auto* to = detail::mutable_data<std::int64_t>(out);
-  const auto bytes = static_cast<std::int64_t>(item_size(x.dtype()));
-  const std::int64_t n = r.count;
-  loops::parallel_for(out.size(), std::max<std::int64_t>(1, loops::parallel_threshold / n),
-                      [=](std::int64_t begin, std::int64_t end) {
-                        for (std::int64_t i = begin, count; i < end; i += count) {
-                          count = std::min(inner - i % inner, end - i);
-                          find({data + (i / inner * inner * n + i % inner) * bytes, inner}, n, count, to + i);
-                        }
-                      });
-  note_integer(op, x, out);
-  return out;
+  if (!loops::has_arg_reduction(x.dtype())) fail_no_kernel(op, x.dtype());
+  if (x.shape()[along] == 0 && reduced_shape(x.shape(), std::int64_t{1} << along, false).elements() != 0)
+    fail<ValueError>(op, "x has no elements along axis {}: its shape is {}", along, x.shape());
+  return apply(arg_primitive<F>, {&x}, words(along, keepdims));
 }
 
-Tensor truth(const char* op, kernels::Reduce kind, bool of_nothing, const Operand& operand, const Axes& axes,
-             bool keepdims) {
+// ---- any, all
+
+void infer_truth(const Call& call, Metas& out) { infer_reduced(call, DType::boolean, out); }
+template <ReduceFunction F>
+void evaluate_truth(const Call& call, Outputs& out) {
+  const Tensor& x = call.input(0);
+  const Shape axes = axes_of(call.attribute(0));
+  if (x.dtype() == DType::boolean) return loops::reduce(F, x, axes, out[0]);
+  const Tensor truth = detail::empty(DType::boolean, x.shape());
+  static_cast<void>(loops::cast(x, truth));  // any number is true or false
+  loops::reduce(F, truth, axes, out[0]);
+}
+template <ReduceFunction F>
+constexpr Primitive truth_primitive = {.rule = {F == ReduceFunction::max ? "any" : "all", nullptr, nullptr},
+                                       .infer = infer_truth,
+                                       .evaluate = evaluate_truth<F>};
+
+template <ReduceFunction F>
+Tensor truth(const Operand& operand, const Axes& axes, bool keepdims) {
+  const char* op = truth_primitive<F>.rule.name;
   const tape::OpScope scope(operand);
-  const Tensor x = to_tensor(op, operand);
-  const Reduced r(op, x.shape(), axes, keepdims);
-  const Operand identity = of_nothing;
-  Tensor z;
-  {
-    const tape::Suspend unrecorded;
-    z = reduce_bare(op, kind, cast_to(x, DType::boolean), r, &identity);
-  }
-  note_integer(op, x, z);
-  return z;
+  Tensor held;
+  const Tensor& x = given(op, operand, held);
+  return apply(truth_primitive<F>, {&x}, words(axes_mask(op, axes, x.rank()), keepdims));
 }
 
-// sum or prod, with its rule.
-Tensor accumulate(const tape::Rule& rule, kernels::Reduce kind, const Operand& identity, const Operand& operand,
-                  const Axes& axes, bool keepdims) {
+// ---- sum and prod, mean
+
+// The dtype in which sums and products of d are formed.
+constexpr DType accumulated(DType d) { return d < DType::int64 ? DType::int64 : d; }
+
+Tensor accumulate(const Primitive& primitive, ReduceFunction f, const Operand& operand, const Axes& axes,
+                  bool keepdims) {
+  const char* op = primitive.rule.name;
   const tape::OpScope scope(operand);
   Tensor held, converted;
-  const Tensor& from = given(rule.name, operand, held);
+  const Tensor& from = given(op, operand, held);
   if (is_half(from.dtype()))
-    return in_float32(from, [&](const Tensor& wide) { return accumulate(rule, kind, identity, wide, axes, keepdims); });
-  const Reduced r(rule.name, from.shape(), axes, keepdims);
+    return in_float32(from, [&](const Tensor& wide) { return accumulate(primitive, f, wide, axes, keepdims); });
+  const std::int64_t mask = axes_mask(op, axes, from.rank());
   const Tensor& x = as(from, accumulated(from.dtype()), converted);
-  Tensor z = reduce_bare(rule.name, kind, x, r, &identity);
-  if (!is_differentiable(z.dtype())) {
-    note_integer(rule.name, from, z);
-  } else if (tape::active()) {
-    const std::int64_t attributes[] = {r.mask, keepdims};
-    if (kind == kernels::Reduce::sum)
-      tape::record(rule, {&x}, z, {}, attributes);
-    else
-      tape::record(rule, {&x}, z, {&x}, attributes);
-  }
-  return z;
+  if (!loops::has_reduction(f, x.dtype())) fail_no_kernel(op, x.dtype());
+  return apply(primitive, {&x}, words(mask, keepdims));
 }
 
 }  // namespace
@@ -309,15 +313,8 @@ Tensor sum_to(const Tensor& x, const Shape& shape) {
   const Shape full = x.shape();
   if (full == shape) return x;
   if (is_half(x.dtype())) return in_float32(x, [&](const Tensor& wide) { return sum_to(wide, shape); });
-  const Shape axes = summed_axes(full, shape);
-  const Reduced r("sum_to", full, axes, false);
-  const Operand zero = 0;
-  const kernels::Reduction& reduction = kernels::active().reduction(kernels::Reduce::sum, type_of(x.dtype()));
-  if (!reduction.run) fail_no_kernel("sum_to", x.dtype());
-  Tensor out = r.count == 0 ? reel::full(shape, zero, x.dtype()) : detail::empty(x.dtype(), shape);
-  if (r.count != 0) loops::reduce(reduction, x, axes, out);
-  if (tape::active()) tape::record(sum_to_rule, {&x}, out);
-  return out;
+  if (!loops::has_reduction(ReduceFunction::sum, x.dtype())) fail_no_kernel("sum_to", x.dtype());
+  return apply(sum_to_primitive, {&x}, shape);
 }
 
 Shape led_target(const tape::Record& r, const Shape& shape, int full_rank) {
@@ -332,13 +329,13 @@ Tensor led_sum_to(const tape::Record& r, const Tensor& x, const Shape& shape) {
 
 }  // namespace ops
 
-using kernels::Reduce;
+using loops::ReduceFunction;
 
 Tensor sum(const Operand& x, const Axes& axes, bool keepdims) {
-  return ops::accumulate(ops::sum_rule, Reduce::sum, 0, x, axes, keepdims);
+  return ops::accumulate(ops::sum_primitive, ReduceFunction::sum, x, axes, keepdims);
 }
 Tensor prod(const Operand& x, const Axes& axes, bool keepdims) {
-  return ops::accumulate(ops::prod_rule, Reduce::prod, 1, x, axes, keepdims);
+  return ops::accumulate(ops::prod_primitive, ReduceFunction::prod, x, axes, keepdims);
 }
 
 Tensor mean(const Operand& operand, const Axes& axes, bool keepdims) {
@@ -347,35 +344,28 @@ Tensor mean(const Operand& operand, const Axes& axes, bool keepdims) {
   const Tensor& from = ops::given("mean", operand, held);
   if (ops::is_half(from.dtype()))
     return ops::in_float32(from, [&](const Tensor& wide) { return mean(wide, axes, keepdims); });
-  const ops::Reduced r("mean", from.shape(), axes, keepdims);
+  const std::int64_t mask = ops::axes_mask("mean", axes, from.rank());
   const Tensor& x = ops::as(from, ops::floating_of(from.dtype()), converted);
-  const Operand zero = 0;
-  // A fresh value, which no tape follows: dividing it is not recorded.
-  Tensor z = divide(ops::reduce_bare("mean", Reduce::sum, x, r, &zero), static_cast<double>(r.count));
-  if (tape::active()) {
-    const std::int64_t attributes[] = {r.mask, keepdims};
-    tape::record(ops::mean_rule, {&x}, z, {}, attributes);
-  }
-  return z;
+  return ops::apply(ops::mean_primitive, {&x}, ops::words(mask, keepdims));
 }
 
 Tensor max(const Operand& x, const Axes& axes, bool keepdims) {
-  return ops::extreme(ops::max_rule, Reduce::max, x, axes, keepdims);
+  return ops::extreme<ReduceFunction::max>(x, axes, keepdims);
 }
 Tensor min(const Operand& x, const Axes& axes, bool keepdims) {
-  return ops::extreme(ops::min_rule, Reduce::min, x, axes, keepdims);
+  return ops::extreme<ReduceFunction::min>(x, axes, keepdims);
 }
 Tensor argmax(const Operand& x, std::int64_t axis, bool keepdims) {
-  return ops::arg_extreme("argmax", kernels::active().argmax, x, axis, keepdims);
+  return ops::arg_extreme<ReduceFunction::max>(x, axis, keepdims);
 }
 Tensor argmin(const Operand& x, std::int64_t axis, bool keepdims) {
-  return ops::arg_extreme("argmin", kernels::active().argmin, x, axis, keepdims);
+  return ops::arg_extreme<ReduceFunction::min>(x, axis, keepdims);
 }
 Tensor any(const Operand& x, const Axes& axes, bool keepdims) {
-  return ops::truth("any", Reduce::max, false, x, axes, keepdims);
+  return ops::truth<ReduceFunction::max>(x, axes, keepdims);
 }
 Tensor all(const Operand& x, const Axes& axes, bool keepdims) {
-  return ops::truth("all", Reduce::min, true, x, axes, keepdims);
+  return ops::truth<ReduceFunction::min>(x, axes, keepdims);
 }
 
 }  // namespace reel
