@@ -1,7 +1,11 @@
 // The gradient of a convolution with respect to its kernel: for each tap the products of two planes, summed over
-// images. A few images are laid out at a time, so that sums stay in registers over all of them. What lies between rows
-// and around an image is multiplied by zero there, which an infinity or NaN turns into NaN; a sum that has met one is
-// not finite in any case, so these few are made again, term by term.
+// images, in steps:
+// 1. Images are split into ranges of rows, so that their planes stay in the second-level cache and there are enough
+//    tasks. A task has some filters, some channels and some ranges of images.
+// 2. It packs the planes of a few ranges at a time, so that sums stay in registers over all of them.
+// 3. Where tasks share filters and channels, each adds to a partial sum of its own; partial sums are added in order.
+// 4. What lies between rows and around an image is multiplied by zero, which an infinity or NaN turns into NaN. A sum
+//    that has met one is not finite in any case, so sums that are not finite are computed again, term by term.
 #include <algorithm>
 #include <cmath>
 
@@ -11,171 +15,260 @@
 namespace reel::loops {
 namespace {
 
-constexpr std::int64_t cached = std::int64_t{1} << 19, fewest = 256;
-// Bytes of four planes of y, which stay in the first cache while all of x passes by.
-constexpr std::int64_t kept = 7 << 12;
-constexpr std::int64_t most_filters = 64, most_taps = 576, enough = 8;
-
+// The sum for one tap, channel and filter, term by term.
 template <class T>
-void add_up(T* total, const T* part, std::int64_t n) {
-  for (std::int64_t i = 0; i < n; ++i) total[i] += part[i];
-}
+class SingleElement {
+ public:
+  SingleElement(const WindowGeometry& c, const Tensor& x, const Tensor& y, const Tensor& w)
+      : c_(c),
+        x_(x),
+        y_(y),
+        dot_(kernels::active().dot[static_cast<std::size_t>(w.dtype())]),
+        batch_(x.shape()[0]),
+        channels_(w.shape()[1]),
+        filters_(w.shape()[0] / c.groups) {}
 
-// Makes the elements of w that are not finite again, of what belongs to them alone.
-template <class T>
-void make_again(const Convolved& c, const Tensor& given_x, const Tensor& given_y, const Tensor& w) {
-  T* sums = detail::mutable_data<T>(w);
-  if (std::all_of(sums, sums + w.size(), [](T sum) { return std::isfinite(sum); })) return;
-  const Images x(given_x), y(given_y);
-  const auto dot = kernels::active().dot[static_cast<std::size_t>(w.dtype())];
-  const std::int64_t batch = given_x.shape()[0], channels = w.shape()[1], filters = w.shape()[0] / c.groups;
-  // Results whose tap meets an element, [first, last), and the element that the first meets.
-  struct Range {
-    std::int64_t first, last, element;
-  };
-  const auto range = [](const ConvolvedAxis& axis, std::int64_t tap) {
-    const std::int64_t before = axis.before - tap * axis.dilation,
-                       first = std::max<std::int64_t>(0, divide_up(before, axis.stride)),
-                       last = std::min(axis.results, divide_up(axis.extent + before, axis.stride));
-    return Range{first, last, first * axis.stride - before};
-  };
-  const auto element = [&](std::int64_t at) {
-    const std::int64_t tap = at % (c.rows.taps * c.columns.taps),
-                       channel = at / (c.rows.taps * c.columns.taps) % channels,
-                       filter = at / (c.rows.taps * c.columns.taps) / channels;
-    const Range rows = range(c.rows, tap / c.columns.taps), columns = range(c.columns, tap % c.columns.taps);
+  T operator()(std::int64_t at) const {
+    const std::int64_t taps = c_.rows.taps * c_.columns.taps, tap = at % taps, channel = at / taps % channels_,
+                       filter = at / taps / channels_;
+    const ResultRange rows(c_.rows, tap / c_.columns.taps), columns(c_.columns, tap % c_.columns.taps);
     T sum = 0;
     if (columns.last <= columns.first) return sum;
-    for (std::int64_t n = 0; n < batch; ++n) {
-      const std::byte* of_x = x.at(n, filter / filters * channels + channel) + columns.element * x.step[3];
-      const std::byte* of_y = y.at(n, filter) + columns.first * y.step[3];
+    for (std::int64_t n = 0; n < batch_; ++n) {
+      const std::byte* of_x = x_.at(n, filter / filters_ * channels_ + channel) + columns.element * x_.stride[3];
+      const std::byte* of_y = y_.at(n, filter) + columns.first * y_.stride[3];
       for (std::int64_t r = rows.first; r < rows.last; ++r) {
-        T part;
-        dot({of_x + (rows.element + (r - rows.first) * c.rows.stride) * x.step[2],
-             c.columns.stride * x.step[3] / static_cast<std::int64_t>(sizeof(T))},
-            {of_y + r * y.step[2], y.step[3] / static_cast<std::int64_t>(sizeof(T))}, columns.last - columns.first,
-            &part);
-        sum += part;
+        T term;
+        dot_({of_x + (rows.element + (r - rows.first) * c_.rows.stride) * x_.stride[2],
+              c_.columns.stride * x_.stride[3] / item},
+             {of_y + r * y_.stride[2], y_.stride[3] / item}, columns.last - columns.first, &term);
+        sum += term;
         if (std::isnan(sum)) return sum;
       }
     }
     return sum;
+  }
+
+ private:
+  static constexpr auto item = static_cast<std::int64_t>(sizeof(T));
+  // Results along an axis whose tap meets an element, [first, last), and the element that the first meets.
+  struct ResultRange {
+    std::int64_t first, last, element;
+    ResultRange(const WindowAxis& axis, std::int64_t tap) {
+      const std::int64_t before = axis.before - tap * axis.dilation;
+      first = std::max<std::int64_t>(0, divide_up(before, axis.stride));
+      last = std::min(axis.results, divide_up(axis.extent + before, axis.stride));
+      element = first * axis.stride - before;
+    }
   };
-  const std::int64_t work = batch * c.rows.results * c.columns.results;
-  parallel_for(w.size(), std::max<std::int64_t>(1, window_piece / (8 * work + 1)),
+  const WindowGeometry& c_;
+  const ImageView x_, y_;
+  void (*dot_)(kernels::Strided a, kernels::Strided b, std::ptrdiff_t n, void* out);
+  std::int64_t batch_, channels_, filters_;  // filters of a group
+};
+
+template <class T>
+void recompute_nonfinite(const WindowGeometry& c, const Tensor& x, const Tensor& y, const Tensor& w) {
+  T* sums = detail::mutable_data<T>(w);
+  if (std::all_of(sums, sums + w.size(), [](T sum) { return std::isfinite(sum); })) return;
+  const SingleElement<T> element(c, x, y, w);
+  const std::int64_t work = x.shape()[0] * c.rows.results * c.columns.results;
+  parallel_for(w.size(), std::max<std::int64_t>(1, window_grain / (8 * work + 1)),
                [&](std::int64_t begin, std::int64_t end) {
                  for (std::int64_t at = begin; at < end; ++at)
                    if (!std::isfinite(sums[at])) sums[at] = element(at);
                });
 }
 
-}  // namespace
+// A share of the filters, or of the channels, of a group.
+struct ChannelRange {
+  std::int64_t first, count;
+};
 
-void convolve_filters(const Convolved& c, const Tensor& given_x, const Tensor& given_y, const Tensor& w) {
-  if (w.size() == 0) return;
-  const DType dtype = w.dtype();
-  const kernels::Convolution& k = kernels::active().convolution[static_cast<std::size_t>(dtype)];
-  const auto bytes = static_cast<std::int64_t>(k.bytes), lane = static_cast<std::int64_t>(k.lane);
-  auto* result = detail::mutable_data<std::byte>(w);
-  std::fill_n(result, w.size() * bytes, std::byte{0});
-  if (given_x.size() == 0 || given_y.size() == 0) return;
-  const Images x(given_x), y(given_y);
-  const std::int64_t batch = given_x.shape()[0], groups = c.groups, channels = given_x.shape()[1] / groups,
-                     filters = given_y.shape()[1] / groups;
-  PlaneSet in{}, out{};
-  const std::vector<Tap> taps = windows(c, in);
-  const auto window = static_cast<std::int64_t>(taps.size());
-  std::int64_t reach = 0;
-  for (const Tap& tap : taps) reach = std::max(reach, tap.row);
-  out.planes.push_back({0, 0});
-  out.row_step = out.column_step = 1;
-  out.image_rows = c.rows.results;
-  out.image_columns = c.columns.results;
-  out.columns = in.columns;
+class FilterGradient {
+ public:
+  FilterGradient(const WindowGeometry& c, const Tensor& x, const Tensor& y, const Tensor& w);
+  void run();
 
-  // Tasks: parts of the filters, of the channels, and of the images' stretches of rows.
-  const std::int64_t filter_parts = divide_up(filters, most_filters), filter_count = divide_up(filters, filter_parts);
-  const std::int64_t channel_parts = std::min(channels, divide_up(channels * window, most_taps)),
-                     channel_count = divide_up(channels, channel_parts);
-  const auto laid_out = [&] {
-    return (channel_count * in.size() + filter_count * (in.rows - reach) * in.columns) * bytes;
+ private:
+  void choose_ranges();
+  void choose_strides();
+  void run_task(std::int64_t task, std::byte* memory) const;
+  void pack_range(std::int64_t index, std::int64_t group, const ChannelRange& filters, const ChannelRange& channels,
+                  std::byte* to_x, std::byte* to_y) const;
+  void add_partial_sums();
+  std::int64_t greatest_row() const;
+  std::int64_t num_taps() const { return static_cast<std::int64_t>(taps_.size()); }
+  static ChannelRange range_of(std::int64_t index, std::int64_t most, std::int64_t all) {
+    return {index * most, std::min(most, all - index * most)};
+  }
+
+  const WindowGeometry& c_;
+  const Tensor& w_;
+  const kernels::Convolution& k_;
+  const std::int64_t bytes_, lanes_;  // of an element; elements of a vector
+  const ImageView x_, y_;
+  const std::int64_t batch_, channels_, filters_;  // images; channels and filters of a group
+  PlaneSet x_planes_{}, y_planes_{};
+  const std::vector<Tap> taps_;
+  std::int64_t work_ = 0;                                 // multiplications
+  std::int64_t filter_ranges_ = 0, filters_at_once_ = 0;  // of a group
+  std::int64_t channel_ranges_ = 0, channels_at_once_ = 0;
+  std::int64_t range_rows_ = 0, row_ranges_ = 0;  // of an image
+  std::int64_t ranges_ = 0;                       // of all images
+  std::int64_t parts_ = 0;                        // partial sums of each element
+  std::int64_t ranges_at_once_ = 0;
+  std::int64_t n_ = 0;                                   // elements of a range that are multiplied
+  std::int64_t y_stride_ = 0, x_step_ = 0, y_step_ = 0;  // from plane to plane of y; from range to range
+  std::vector<std::ptrdiff_t> offsets_;                  // of taps in the packed planes of x
+  Tensor partial_;                                       // [parts - 1, w.size()]; the first is w itself
+};
+
+FilterGradient::FilterGradient(const WindowGeometry& c, const Tensor& x, const Tensor& y, const Tensor& w)
+    : c_(c),
+      w_(w),
+      k_(kernels::active().convolution[static_cast<std::size_t>(w.dtype())]),
+      bytes_(static_cast<std::int64_t>(k_.bytes)),
+      lanes_(static_cast<std::int64_t>(k_.lane)),
+      x_(x),
+      y_(y),
+      batch_(x.shape()[0]),
+      channels_(x.shape()[1] / c.groups),
+      filters_(y.shape()[1] / c.groups),
+      taps_(window_taps(c, x_planes_)) {
+  y_planes_.planes.push_back({0, 0});
+  y_planes_.row_step = y_planes_.column_step = 1;
+  y_planes_.image_rows = c.rows.results;
+  y_planes_.image_columns = c.columns.results;
+  y_planes_.columns = x_planes_.columns;
+  work_ = batch_ * c.rows.results * c.columns.results * filters_ * channels_ * num_taps() * c.groups;
+}
+
+std::int64_t FilterGradient::greatest_row() const {
+  std::int64_t row = 0;
+  for (const Tap& tap : taps_) row = std::max(row, tap.row);
+  return row;
+}
+
+void FilterGradient::choose_ranges() {
+  constexpr std::int64_t most_filters = 64, most_taps = 576;     // of a task
+  constexpr std::int64_t cache_bytes = std::int64_t{512} << 10;  // of planes, which stay in the second-level cache
+  constexpr std::int64_t least_elements = 256;                   // of a range of rows
+  constexpr std::int64_t enough_tasks = 8;                       // more of them make more work
+  filter_ranges_ = divide_up(filters_, most_filters);
+  filters_at_once_ = divide_up(filters_, filter_ranges_);
+  channel_ranges_ = std::min(channels_, divide_up(channels_ * num_taps(), most_taps));
+  channels_at_once_ = divide_up(channels_, channel_ranges_);
+
+  PlaneSet& in = x_planes_;
+  const std::int64_t reach = greatest_row(), pairs = c_.groups * filter_ranges_ * channel_ranges_;
+  const auto range = [&] { return in.rows - reach; };
+  const auto packed_bytes = [&] {
+    return (channels_at_once_ * in.size() + filters_at_once_ * range() * in.columns) * bytes_;
   };
   const auto divisible = [&] {
-    return in.rows - reach > 1 && (in.rows - reach) / 2 * in.columns >= fewest && in.rows - reach >= 2 * reach;
+    return range() > 1 && range() / 2 * in.columns >= least_elements && range() >= 2 * reach;
   };
-  const std::int64_t pairs = groups * filter_parts * channel_parts;
-  const auto units_of = [&] { return batch * divide_up(c.rows.results, in.rows - reach); };
-  const std::int64_t work = batch * c.rows.results * c.columns.results * filters * channels * window * groups;
-  in.rows = c.rows.results + reach;
-  while ((laid_out() > cached || (pairs * units_of() < enough && work / units_of() > 4 * window_piece)) && divisible())
-    in.rows = (in.rows - reach + 1) / 2 + reach;
-  const std::int64_t stretch = in.rows - reach, stretches = divide_up(c.rows.results, stretch), units = units_of();
-  const std::int64_t parts =
-      std::clamp<std::int64_t>(std::min({divide_up(enough, pairs), units, work / window_piece}), 1, units);
-  out.rows = stretch;
-  const std::int64_t n = round_up((stretch - 1) * in.columns + c.columns.results, lane),
-                     y_stride = round_up(stretch * in.columns, lane) + lane;
-  const std::int64_t x_step = round_up(channel_count * in.size() + in.behind(lane), 16),
-                     y_step = filter_count * y_stride + lane;
-  const std::int64_t at_once = std::clamp<std::int64_t>(kept / (4 * y_stride * bytes), 1, divide_up(units, parts));
+  const auto num_ranges = [&] { return batch_ * divide_up(c_.rows.results, range()); };
+  const auto too_few = [&] { return pairs * num_ranges() < enough_tasks && work_ / num_ranges() > 4 * window_grain; };
+  in.rows = c_.rows.results + reach;
+  while ((packed_bytes() > cache_bytes || too_few()) && divisible()) in.rows = (range() + 1) / 2 + reach;
+  range_rows_ = y_planes_.rows = range();
+  row_ranges_ = divide_up(c_.rows.results, range_rows_);
+  ranges_ = num_ranges();
+  parts_ =
+      std::clamp<std::int64_t>(std::min({divide_up(enough_tasks, pairs), ranges_, work_ / window_grain}), 1, ranges_);
+}
 
-  std::vector<std::ptrdiff_t> offsets;
-  for (std::int64_t i = 0; i < channel_count; ++i)
-    for (const Tap& tap : taps) offsets.push_back(i * in.size() + tap.offset(in));
-  Tensor partial;
-  if (parts > 1) {
-    partial = detail::empty(dtype, {parts - 1, w.size()});
-    std::fill_n(detail::mutable_data<std::byte>(partial), partial.size() * bytes, std::byte{0});
+void FilterGradient::choose_strides() {
+  constexpr std::int64_t cache_bytes = std::int64_t{28} << 10;  // of four planes of y, in the first-level cache
+  const PlaneSet& in = x_planes_;
+  n_ = round_up((range_rows_ - 1) * in.columns + c_.columns.results, lanes_);
+  y_stride_ = round_up(range_rows_ * in.columns, lanes_) + lanes_;
+  x_step_ = round_up(channels_at_once_ * in.size() + in.past_end(lanes_), 16);
+  y_step_ = filters_at_once_ * y_stride_ + lanes_;
+  ranges_at_once_ = std::clamp<std::int64_t>(cache_bytes / (4 * y_stride_ * bytes_), 1, divide_up(ranges_, parts_));
+  for (std::int64_t i = 0; i < channels_at_once_; ++i)
+    for (const Tap& tap : taps_) offsets_.push_back(i * in.size() + tap.offset(in));
+}
+
+// The planes of one range of rows of an image.
+void FilterGradient::pack_range(std::int64_t index, std::int64_t group, const ChannelRange& filters,
+                                const ChannelRange& channels, std::byte* to_x, std::byte* to_y) const {
+  const PlaneSet &in = x_planes_, &out = y_planes_;
+  const std::int64_t image = index / row_ranges_, first_row = index % row_ranges_ * range_rows_;
+  for (std::int64_t i = 0; i < channels.count; ++i)
+    in.pack(k_, x_, x_.at(image, group * channels_ + channels.first + i), first_row, to_x + i * in.size() * bytes_);
+  std::fill_n(to_x + channels.count * in.size() * bytes_, in.past_end(lanes_) * bytes_, std::byte{0});
+  for (std::int64_t i = 0; i < filters.count; ++i, to_y += y_stride_ * bytes_) {
+    out.pack(k_, y_, y_.at(image, group * filters_ + filters.first + i), first_row, to_y);
+    std::fill_n(to_y + out.size() * bytes_, (y_stride_ - out.size()) * bytes_, std::byte{0});
   }
+}
 
-  const auto task = [&](std::int64_t t, std::byte* memory) {
-    const std::int64_t part = t % parts, f = t / parts % filter_parts, h = t / parts / filter_parts % channel_parts,
-                       group = t / parts / filter_parts / channel_parts;
-    const std::int64_t first_filter = f * filter_count, own_filters = std::min(filter_count, filters - first_filter);
-    const std::int64_t first_channel = h * channel_count,
-                       own_channels = std::min(channel_count, channels - first_channel);
-    if (own_filters <= 0 || own_channels <= 0) return;
-    std::byte* sums = part == 0 ? result : detail::mutable_data<std::byte>(partial) + (part - 1) * w.size() * bytes;
-    std::byte* to_y = memory + at_once * x_step * bytes;
-    const std::int64_t end = (part + 1) * units / parts;
-    for (std::int64_t unit = part * units / parts; unit < end; unit += at_once) {
-      const std::int64_t count = std::min(at_once, end - unit);
-      for (std::int64_t u = 0; u < count; ++u) {
-        const std::int64_t image = (unit + u) / stretches, skipped = (unit + u) % stretches * stretch;
-        std::byte* to = memory + u * x_step * bytes;
-        for (std::int64_t i = 0; i < own_channels; ++i)
-          in.lay_out(k, x, x.at(image, group * channels + first_channel + i), skipped, to + i * in.size() * bytes);
-        std::fill_n(to + own_channels * in.size() * bytes, in.behind(lane) * bytes, std::byte{0});
-        to = to_y + u * y_step * bytes;
-        for (std::int64_t i = 0; i < own_filters; ++i, to += y_stride * bytes) {
-          out.lay_out(k, y, y.at(image, group * filters + first_filter + i), skipped, to);
-          std::fill_n(to + out.size() * bytes, (y_stride - out.size()) * bytes, std::byte{0});
-        }
-      }
-      k.products({to_y, memory, count, y_step, x_step, y_stride, own_filters, offsets.data(), own_channels * window, n,
-                  sums + ((group * filters + first_filter) * channels + first_channel) * window * bytes,
-                  channels * window});
-    }
+void FilterGradient::run_task(std::int64_t task, std::byte* memory) const {
+  const std::int64_t part = task % parts_, group = task / parts_ / filter_ranges_ / channel_ranges_;
+  const ChannelRange filters = range_of(task / parts_ % filter_ranges_, filters_at_once_, filters_),
+                     channels =
+                         range_of(task / parts_ / filter_ranges_ % channel_ranges_, channels_at_once_, channels_);
+  if (filters.count <= 0 || channels.count <= 0) return;
+  std::byte* sums = detail::mutable_data<std::byte>(w_);
+  if (part > 0) sums = detail::mutable_data<std::byte>(partial_) + (part - 1) * w_.size() * bytes_;
+  sums += ((group * filters_ + filters.first) * channels_ + channels.first) * num_taps() * bytes_;
+  std::byte* of_y = memory + ranges_at_once_ * x_step_ * bytes_;
+  const std::int64_t end = (part + 1) * ranges_ / parts_;
+  for (std::int64_t range = part * ranges_ / parts_; range < end; range += ranges_at_once_) {
+    const std::int64_t count = std::min(ranges_at_once_, end - range);
+    for (std::int64_t i = 0; i < count; ++i)
+      pack_range(range + i, group, filters, channels, memory + i * x_step_ * bytes_, of_y + i * y_step_ * bytes_);
+    k_.products({of_y, memory, count, y_step_, x_step_, y_stride_, filters.count, offsets_.data(),
+                 channels.count * num_taps(), n_, sums, channels_ * num_taps()});
+  }
+}
+
+void FilterGradient::add_partial_sums() {
+  const std::int64_t n = w_.size();
+  const auto add = [this, n]<class T>(T* sums) {
+    const T* partial = detail::mutable_data<T>(partial_);
+    for (std::int64_t part = 1; part < parts_; ++part, partial += n)
+      for (std::int64_t i = 0; i < n; ++i) sums[i] += partial[i];
   };
-  const std::int64_t tasks = pairs * parts;
-  Workspaces workspaces(tasks, at_once * (x_step + y_step) * bytes);
-  parallel_for(tasks, std::max<std::int64_t>(1, window_piece / (work / tasks + 1)),
+  if (w_.dtype() == DType::float32)
+    add(detail::mutable_data<float>(w_));
+  else
+    add(detail::mutable_data<double>(w_));
+}
+
+void FilterGradient::run() {
+  choose_ranges();
+  choose_strides();
+  if (parts_ > 1) {
+    partial_ = detail::empty(w_.dtype(), {parts_ - 1, w_.size()});
+    std::fill_n(detail::mutable_data<std::byte>(partial_), partial_.size() * bytes_, std::byte{0});
+  }
+  const std::int64_t tasks = c_.groups * filter_ranges_ * channel_ranges_ * parts_;
+  Workspaces workspaces(tasks, ranges_at_once_ * (x_step_ + y_step_) * bytes_);
+  parallel_for(tasks, std::max<std::int64_t>(1, window_grain / (work_ / tasks + 1)),
                [&](std::int64_t begin, std::int64_t end) {
                  workspaces.use([&](std::byte* memory) {
-                   for (std::int64_t t = begin; t < end; ++t) task(t, memory);
+                   for (std::int64_t t = begin; t < end; ++t) run_task(t, memory);
                  });
                });
-  for (std::int64_t i = 0; i + 1 < parts; ++i) {
-    const std::byte* more = detail::mutable_data<std::byte>(partial) + i * w.size() * bytes;
-    if (dtype == DType::float32)
-      add_up(detail::mutable_data<float>(w), reinterpret_cast<const float*>(more), w.size());
-    else
-      add_up(detail::mutable_data<double>(w), reinterpret_cast<const double*>(more), w.size());
-  }
-  if (dtype == DType::float32)
-    make_again<float>(c, given_x, given_y, w);
+  if (parts_ > 1) add_partial_sums();
+}
+
+}  // namespace
+
+void convolve_filters(const WindowGeometry& c, const Tensor& x, const Tensor& y, const Tensor& w) {
+  if (w.size() == 0) return;
+  std::fill_n(detail::mutable_data<std::byte>(w), static_cast<std::size_t>(w.size()) * item_size(w.dtype()),
+              std::byte{0});
+  if (x.size() == 0 || y.size() == 0) return;
+  FilterGradient(c, x, y, w).run();
+  if (w.dtype() == DType::float32)
+    recompute_nonfinite<float>(c, x, y, w);
   else
-    make_again<double>(c, given_x, given_y, w);
+    recompute_nonfinite<double>(c, x, y, w);
 }
 
 }  // namespace reel::loops

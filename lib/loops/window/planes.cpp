@@ -1,4 +1,4 @@
-// Planes laid out, and memory for them.
+// Packing of planes, and memory for it.
 #include "loops/window/planes.hpp"
 
 #include <algorithm>
@@ -6,50 +6,50 @@
 
 namespace reel::loops {
 
-Images::Images(const Tensor& x) : data(detail::block(x)->data) {
+ImageView::ImageView(const Tensor& x) : data(detail::block(x)->data) {
   for (int d = 0; d < 4; ++d)
-    step[d] = detail::block(x)->strides()[d] * static_cast<std::int64_t>(item_size(x.dtype()));
+    stride[d] = detail::block(x)->strides()[d] * static_cast<std::int64_t>(item_size(x.dtype()));
 }
 
 namespace {
 
-// The first element of an axis that the image has, and the first that it has no more.
-std::int64_t first_of(std::int64_t at, std::int64_t step, std::int64_t n) {
+// The n elements at, at + step, ... of an axis: the first that the image has, and the first behind it that it lacks.
+std::int64_t first_inside(std::int64_t at, std::int64_t step, std::int64_t n) {
   return std::clamp<std::int64_t>(divide_up(-at, step), 0, n);
 }
-std::int64_t last_of(std::int64_t at, std::int64_t step, std::int64_t extent, std::int64_t first, std::int64_t n) {
+std::int64_t end_inside(std::int64_t at, std::int64_t step, std::int64_t extent, std::int64_t first, std::int64_t n) {
   return std::clamp<std::int64_t>(divide_up(extent - at, step), first, n);
 }
 
 }  // namespace
 
-void PlaneSet::share_padding(std::int64_t result_rows, std::int64_t results) {
-  constexpr std::int64_t lane = 16;  // the longest there is
-  std::int64_t most = columns - results;
+void PlaneSet::share_padding(std::int64_t result_rows, std::int64_t result_columns) {
+  constexpr std::int64_t lanes = 16;  // of the longest vector, AVX-512 of float32
+  std::int64_t most = columns - result_columns;
   for (const Origin& origin : planes) {
-    const std::int64_t first = first_of(origin.column, column_step, columns);
-    most = std::min({most, first, columns - last_of(origin.column, column_step, image_columns, first, columns)});
+    const std::int64_t first = first_inside(origin.column, column_step, columns);
+    most = std::min({most, first, columns - end_inside(origin.column, column_step, image_columns, first, columns)});
   }
-  const auto lanes = [&](std::int64_t width) { return divide_up((result_rows - 1) * width + results, lane); };
-  if (lanes(columns - most) == lanes(columns)) return;
-  shared = most;
+  const auto vectors = [&](std::int64_t width) { return divide_up((result_rows - 1) * width + result_columns, lanes); };
+  if (vectors(columns - most) == vectors(columns)) return;
+  shared_padding = most;
   columns -= most;
 }
 
-void PlaneSet::lay_out(const kernels::Convolution& kernel, const Images& x, const std::byte* image, std::int64_t shift,
-                       std::byte* to) const {
+void PlaneSet::pack(const kernels::Convolution& kernel, const ImageView& x, const std::byte* image,
+                    std::int64_t first_row, std::byte* to) const {
   const auto bytes = static_cast<std::int64_t>(kernel.bytes);
   for (const Origin& origin : planes) {
-    const std::int64_t row = origin.row + shift * row_step;
+    const std::int64_t row = origin.row + first_row * row_step;
     kernels::PlaneLayout p;
-    p.first_row = first_of(row, row_step, rows);
-    p.last_row = last_of(row, row_step, image_rows, p.first_row, rows);
-    p.first_column = first_of(origin.column, column_step, columns);
-    p.last_column = last_of(origin.column, column_step, image_columns, p.first_column, columns);
-    p.from =
-        image + (row + p.first_row * row_step) * x.step[2] + (origin.column + p.first_column * column_step) * x.step[3];
-    p.row_stride = row_step * x.step[2] / bytes;
-    p.column_stride = column_step * x.step[3] / bytes;
+    p.first_row = first_inside(row, row_step, rows);
+    p.last_row = end_inside(row, row_step, image_rows, p.first_row, rows);
+    p.first_column = first_inside(origin.column, column_step, columns);
+    p.last_column = end_inside(origin.column, column_step, image_columns, p.first_column, columns);
+    p.from = image + (row + p.first_row * row_step) * x.stride[2] +
+             (origin.column + p.first_column * column_step) * x.stride[3];
+    p.row_stride = row_step * x.stride[2] / bytes;
+    p.column_stride = column_step * x.stride[3] / bytes;
     p.to = to;
     p.rows = rows;
     p.columns = columns;
@@ -59,7 +59,7 @@ void PlaneSet::lay_out(const kernels::Convolution& kernel, const Images& x, cons
   }
 }
 
-std::vector<Tap> windows(const Convolved& c, PlaneSet& set) {
+std::vector<Tap> window_taps(const WindowGeometry& c, PlaneSet& set) {
   set.row_step = c.rows.stride;
   set.column_step = c.columns.stride;
   set.image_rows = c.rows.extent;

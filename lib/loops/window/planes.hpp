@@ -1,4 +1,4 @@
-// What loops over windows share: the planes that a window meets, laid out flat with their padding.
+// What loops over windows share: the planes that a window meets, packed with their padding.
 #pragma once
 #include <atomic>
 #include <memory>
@@ -14,16 +14,16 @@ namespace reel::loops {
 constexpr std::int64_t divide_up(std::int64_t a, std::int64_t b) { return a > 0 ? (a - 1) / b + 1 : -(-a / b); }
 constexpr std::int64_t round_up(std::int64_t a, std::int64_t b) { return divide_up(a, b) * b; }
 
-/// A piece of work that another thread is worth, in multiplications.
-inline constexpr std::int64_t window_piece = std::int64_t{1} << 20;
+/// The grain of loops over windows: multiplications that are worth another thread.
+inline constexpr std::int64_t window_grain = std::int64_t{1} << 20;
 
-/// A tensor of rank 4 in place, steps in bytes.
-struct Images {
+/// The elements of a tensor of rank 4, with strides in bytes.
+struct ImageView {
   std::byte* data;
-  std::int64_t step[4];
+  std::int64_t stride[4];
 
-  explicit Images(const Tensor& x);
-  std::byte* at(std::int64_t i, std::int64_t j) const { return data + i * step[0] + j * step[1]; }
+  explicit ImageView(const Tensor& x);
+  std::byte* at(std::int64_t i, std::int64_t j) const { return data + i * stride[0] + j * stride[1]; }
 };
 
 /// An image as planes: element (r, c) of a plane is element (r * row_step + origin.row, c * column_step +
@@ -35,35 +35,36 @@ struct PlaneSet {
   std::vector<Origin> planes;
   std::int64_t row_step, column_step;
   std::int64_t image_rows, image_columns;
-  std::int64_t rows, columns;  // of each plane
-  std::int64_t shared = 0;     // columns behind the end of a row, which are the first of the next
+  std::int64_t rows, columns;       // of each plane
+  std::int64_t shared_padding = 0;  // columns past the end of a row, which are the first of the next
   double fill = 0;
 
   std::int64_t size() const { return static_cast<std::int64_t>(planes.size()) * rows * columns; }
-  /// Elements behind the last plane that are read, as `fill` or to be dropped.
-  std::int64_t behind(std::int64_t lane) const { return shared + 2 * lane; }
-  /// Lets the padding in front of a row serve behind the one before too: rows are then shorter by what they share, but
-  /// have room for so many results; where so many rows of results take fewer lanes for it.
-  void share_padding(std::int64_t result_rows, std::int64_t results);
-  /// The planes of an image one behind the other, from row `shift` on; overwrites up to a lane more.
-  void lay_out(const kernels::Convolution& kernel, const Images& x, const std::byte* image, std::int64_t shift,
-               std::byte* to) const;
+  /// Elements past the end of the last plane that kernels read. `lanes`: elements of a vector.
+  std::int64_t past_end(std::int64_t lanes) const { return shared_padding + 2 * lanes; }
+  /// Lets the padding in front of a row be that behind the row before, too, where results then take fewer vectors: rows
+  /// are shorter by what they share.
+  void share_padding(std::int64_t result_rows, std::int64_t result_columns);
+  /// The planes of an image one behind the other, without the first `first_row` rows of each; up to a vector behind
+  /// them is overwritten.
+  void pack(const kernels::Convolution& kernel, const ImageView& x, const std::byte* image, std::int64_t first_row,
+            std::byte* to) const;
 };
 
-/// A tap of a window: its plane, the place there, and its number in row-major order.
+/// A tap of a window: its plane, its row and column there, and its number in row-major order.
 struct Tap {
   std::int64_t plane, row, column, number;
   std::int64_t offset(const PlaneSet& set) const { return (plane * set.rows + row) * set.columns + column; }
 };
 
-/// The planes in which a step of the window is a step of one element, for all results, and the taps of the window.
-std::vector<Tap> windows(const Convolved& c, PlaneSet& set);
+/// The taps of a window, and the planes that they meet: in these, windows move by one element from result to result.
+std::vector<Tap> window_taps(const WindowGeometry& geometry, PlaneSet& set);
 
-/// Memory for tasks, as many at a time as there are threads.
+/// Scratch memory of tasks, for as many at a time as there are threads.
 class Workspaces {
  public:
   Workspaces(std::int64_t tasks, std::int64_t bytes);
-  /// f(memory) with memory, aligned to 64 bytes, that nobody else has meanwhile.
+  /// f(memory) with memory, aligned to 64 bytes, that no other call uses meanwhile.
   template <class F>
   void use(const F& f) {
     std::int64_t at = 0;

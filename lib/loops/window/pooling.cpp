@@ -1,4 +1,5 @@
-// Pooling: the greatest elements over planes laid out with -inf around them, and what goes back to their places.
+// Pooling: the greatest elements of windows over planes packed with -inf around them, and movements to and from the
+// places of these.
 #include "loops/window/pooling.hpp"
 
 #include <algorithm>
@@ -11,39 +12,47 @@ namespace reel::loops {
 namespace {
 
 // The first tap of window i that the axis has an element for.
-std::int64_t first_tap(const ConvolvedAxis& axis, std::int64_t i) {
+std::int64_t first_tap(const WindowAxis& axis, std::int64_t i) {
   return std::max<std::int64_t>(0, divide_up(axis.before - i * axis.stride, axis.dilation));
 }
 
+// For each result, in rows of `width` of which the last columns are unused, the first tap that has an element.
+template <class T>
+std::vector<T> first_taps(const WindowGeometry& c, std::int64_t width, std::int64_t padded) {
+  std::vector<T> first(static_cast<std::size_t>(padded));
+  for (std::int64_t i = 0; i < c.rows.results; ++i)
+    for (std::int64_t j = 0; j < c.columns.results; ++j)
+      first[static_cast<std::size_t>(i * width + j)] =
+          static_cast<T>(first_tap(c.rows, i) * c.columns.taps + first_tap(c.columns, j));
+  return first;
+}
+
+// The plane of an image is one row to the kernel: what it computes between rows of results is dropped.
 template <class T, class Place>
-void greatest(const Convolved& c, const Tensor& from, const Tensor& y, Place* places) {
+void greatest(const WindowGeometry& c, const Tensor& from, const Tensor& y, Place* places) {
   const kernels::Convolution& k = kernels::active().convolution[static_cast<std::size_t>(y.dtype())];
-  const auto lane = static_cast<std::int64_t>(k.lane), bytes = static_cast<std::int64_t>(sizeof(T));
+  const auto lanes = static_cast<std::int64_t>(k.lane), bytes = static_cast<std::int64_t>(sizeof(T));
   PlaneSet set{};
-  const std::vector<Tap> taps = windows(c, set);
+  const std::vector<Tap> taps = window_taps(c, set);
   set.fill = -std::numeric_limits<double>::infinity();
   std::vector<std::ptrdiff_t> offsets;
   for (const Tap& tap : taps) offsets.push_back(tap.offset(set));
-  // A plane at a time, as it lies; what comes to lie between its rows of results is dropped.
   const std::int64_t rows = c.rows.results, columns = c.columns.results, width = set.columns,
-                     n = (rows - 1) * width + columns, padded = round_up(n, 2 * lane);
-  std::vector<T> first(static_cast<std::size_t>(padded));
-  for (std::int64_t i = 0; i < rows; ++i)
-    for (std::int64_t j = 0; j < columns; ++j)
-      first[static_cast<std::size_t>(i * width + j)] =
-          static_cast<T>(first_tap(c.rows, i) * c.columns.taps + first_tap(c.columns, j));
-  const Images x(from);
+                     n = (rows - 1) * width + columns, padded = round_up(n, 2 * lanes);
+  const std::vector<T> first = first_taps<T>(c, width, padded);
+  const ImageView x(from);
   const std::int64_t channels = from.shape()[1], count = from.shape()[0] * channels;
-  const std::int64_t plane_bytes = round_up((set.size() + set.behind(lane) + lane) * bytes, 64);
+  const std::int64_t plane_bytes = round_up((set.size() + set.past_end(lanes) + lanes) * bytes, 64);
   Workspaces workspaces(count, plane_bytes + 2 * padded * bytes);
+  constexpr std::int64_t task_elements = 65536;  // that are compared
   const std::int64_t grain =
-      std::max<std::int64_t>(1, 65536 / (rows * columns * static_cast<std::int64_t>(taps.size())));
+      std::max<std::int64_t>(1, task_elements / (rows * columns * static_cast<std::int64_t>(taps.size())));
   parallel_for(count, grain, [&](std::int64_t begin, std::int64_t end) {
     workspaces.use([&](std::byte* memory) {
       T *best = reinterpret_cast<T*>(memory + plane_bytes), *at = best + padded;
       for (std::int64_t image = begin; image < end; ++image) {
-        set.lay_out(k, x, x.at(image / channels, image % channels), 0, memory);
-        std::fill_n(reinterpret_cast<T*>(memory) + set.size(), set.behind(lane) + lane, static_cast<T>(set.fill));
+        set.pack(k, x, x.at(image / channels, image % channels), 0, memory);
+        std::fill_n(reinterpret_cast<T*>(memory) + set.size(), set.past_end(lanes) + lanes, static_cast<T>(set.fill));
         k.greatest(memory, offsets.data(), static_cast<std::ptrdiff_t>(taps.size()), first.data(), best, at, n);
         for (std::int64_t i = 0; i < rows; ++i) {
           const std::int64_t to = (image * rows + i) * columns;
@@ -56,10 +65,10 @@ void greatest(const Convolved& c, const Tensor& from, const Tensor& y, Place* pl
   });
 }
 
-// f(window, place) for each window of each image, in the tensors that hold all windows and all images; before those of
-// an image start(its first element, its elements).
+// Calls f(window, element) for each window of each image, with their indices among all windows and all elements; before
+// the windows of an image start(its first element, its number of elements).
 template <class Start, class F>
-void with_places(const Convolved& c, const Tensor& places, std::int64_t windows, const Start& start, const F& f) {
+void with_places(const WindowGeometry& c, const Tensor& places, std::int64_t windows, const Start& start, const F& f) {
   const std::int64_t rows = c.rows.results, columns = c.columns.results, plane = c.rows.extent * c.columns.extent;
   std::vector<std::int64_t> shift;
   for (std::int64_t i = 0; i < c.rows.taps; ++i)
@@ -99,7 +108,7 @@ void with_type(DType dtype, const F& f) {
 
 }  // namespace
 
-void greatest_of_windows(const Convolved& c, const Tensor& x, const Tensor& y, const Tensor& places) {
+void greatest_of_windows(const WindowGeometry& c, const Tensor& x, const Tensor& y, const Tensor& places) {
   if (y.size() == 0) return;
   with_type(y.dtype(), [&](auto zero) {
     using T = decltype(zero);
@@ -112,7 +121,7 @@ void greatest_of_windows(const Convolved& c, const Tensor& x, const Tensor& y, c
   });
 }
 
-void scatter_windows(const Convolved& c, const Tensor& from, const Tensor& places, const Tensor& to) {
+void scatter_windows(const WindowGeometry& c, const Tensor& from, const Tensor& places, const Tensor& to) {
   with_type(to.dtype(), [&](auto zero) {
     using T = decltype(zero);
     const T* terms = detail::mutable_data<T>(from);
@@ -124,7 +133,7 @@ void scatter_windows(const Convolved& c, const Tensor& from, const Tensor& place
   });
 }
 
-void gather_windows(const Convolved& c, const Tensor& from, const Tensor& places, const Tensor& to) {
+void gather_windows(const WindowGeometry& c, const Tensor& from, const Tensor& places, const Tensor& to) {
   with_type(to.dtype(), [&](auto zero) {
     using T = decltype(zero);
     const T* elements = detail::mutable_data<T>(from);

@@ -16,7 +16,7 @@ enum Role : std::size_t { image, kernel, result };
 constexpr Role other(Role a, Role b) { return static_cast<Role>(3 - a - b); }
 
 // The op that gives `role`, at the other two factors in the order of roles.
-Tensor apply_role(Role role, const loops::Convolved& c, const Tensor& a, const Tensor& b);
+Tensor apply_role(Role role, const loops::WindowGeometry& c, const Tensor& a, const Tensor& b);
 
 // The batch axis of cotangents is folded into the axis that both operands share and the third factor lacks: images of a
 // result, channels of a kernel and an image, filters of a kernel and a result.
@@ -54,7 +54,7 @@ Tensor unfold_batch(const Tensor& x, const FoldedAxis& at, std::int64_t batch) {
 
 // The cotangent of `wanted` from g, that of `output`; x is the third factor.
 Tensor cotangent_of(const tape::Record& r, Role output, Role wanted, const Tensor& g, const Tensor& x) {
-  const loops::Convolved c = convolved_of(r.attributes());
+  const loops::WindowGeometry c = geometry_of(r.attributes());
   const auto of = [&](const Tensor& cotangent) {
     return output < other(output, wanted) ? apply_role(wanted, c, cotangent, x) : apply_role(wanted, c, x, cotangent);
   };
@@ -75,7 +75,7 @@ void vjp(const tape::Record& r, std::span<const Tensor> g, std::span<Gradient> d
 }
 template <Role output>
 void jvp(const tape::Record& r, std::span<const Tensor> t, std::span<Tensor> dy) {
-  const loops::Convolved c = convolved_of(r.attributes());
+  const loops::WindowGeometry c = geometry_of(r.attributes());
   if (r.wanted(0)) dy[0] = apply_role(output, c, t[0], r.saved(1));
   if (r.wanted(1)) {
     const Tensor more = apply_role(output, c, r.saved(0), t[1]);
@@ -85,7 +85,7 @@ void jvp(const tape::Record& r, std::span<const Tensor> t, std::span<Tensor> dy)
 
 template <Role output>
 void infer_shape(const Call& call, Metas& out) {
-  const loops::Convolved c = convolved_of(call.attributes);
+  const loops::WindowGeometry c = geometry_of(call.attributes);
   const Shape a = call.input(0).shape(), b = call.input(1).shape();
   const DType dtype = call.input(0).dtype();
   if constexpr (output == image)  // of a kernel and a result
@@ -97,7 +97,7 @@ void infer_shape(const Call& call, Metas& out) {
 }
 template <Role output>
 void convolve_as(const Call& call, Outputs& out) {
-  const loops::Convolved c = convolved_of(call.attributes);
+  const loops::WindowGeometry c = geometry_of(call.attributes);
   const Tensor &a = call.input(0), &b = call.input(1);
   if constexpr (output == image)
     loops::convolve_back(c, b, a, out[0]);
@@ -117,7 +117,7 @@ constexpr Primitive primitive_of(const char* name) {
 constexpr Primitive primitives[] = {primitive_of<image>("conv2d_transpose"), primitive_of<kernel>("conv2d_filters"),
                                     primitive_of<result>("conv2d")};
 
-Tensor apply_role(Role role, const loops::Convolved& c, const Tensor& a, const Tensor& b) {
+Tensor apply_role(Role role, const loops::WindowGeometry& c, const Tensor& a, const Tensor& b) {
   if (is_half(a.dtype())) return cast(apply_role(role, c, cast(a, DType::float32), cast(b, DType::float32)), a.dtype());
   return apply(primitives[role], {&a, &b}, attributes_of(c));
 }
@@ -139,7 +139,7 @@ Tensor conv2d(const Operand& x, const Operand& w, const Conv2dOptions& options) 
   const tape::OpScope scope(x);
   const auto [a, b] = ops::operands("conv2d", x, w, "[batch, channels, height, width]");
   const Shape shape = a.shape(), kernel = b.shape();
-  const loops::Convolved c = ops::convolved(
+  const loops::WindowGeometry c = ops::window_geometry(
       "conv2d", shape, {{kernel[2], kernel[3]}, options.stride, options.dilation, options.padding, options.groups});
   if (kernel[1] * c.groups != shape[1])
     fail<ShapeError>("conv2d", "x has {} channels, but w is for {} in each of {} groups: x is {}, w is {}; {}",
@@ -157,7 +157,7 @@ Tensor conv2d_transpose(const Operand& x, const Operand& w, const Conv2dTranspos
   const tape::OpScope scope(x);
   const auto [a, b] = ops::operands("conv2d_transpose", x, w, "[batch, filters, height, width]");
   const Shape shape = a.shape(), kernel = b.shape();
-  const loops::Convolved c = ops::convolved_back(
+  const loops::WindowGeometry c = ops::geometry_from_results(
       "conv2d_transpose", shape,
       {{kernel[2], kernel[3]}, options.stride, options.dilation, options.padding, options.groups}, options.size);
   if (kernel[0] != shape[1])

@@ -25,8 +25,12 @@ Shape resized(const Tensor& x, std::int64_t rows, std::int64_t columns) {
   shape[-1] = columns;
   return shape;
 }
-Shape result_shape(const Tensor& x, const loops::Convolved& c) { return resized(x, c.rows.results, c.columns.results); }
-Shape image_shape(const Tensor& x, const loops::Convolved& c) { return resized(x, c.rows.extent, c.columns.extent); }
+Shape result_shape(const Tensor& x, const loops::WindowGeometry& c) {
+  return resized(x, c.rows.results, c.columns.results);
+}
+Shape image_shape(const Tensor& x, const loops::WindowGeometry& c) {
+  return resized(x, c.rows.extent, c.columns.extent);
+}
 
 // Inputs of both: x, and places, the residual of max_pool2d. Attributes of all: the windows.
 Tensor scatter(Attributes windows, const Tensor& x, const Tensor& places);
@@ -37,12 +41,11 @@ Tensor gather_saved(const tape::Record& r, const Tensor& x) { return gather(r.at
 
 void infer_scatter(const Call& call, Metas& out) {
   const Tensor& x = call.input(0);
-  out.add(x.dtype(), image_shape(x, convolved_of(call.attributes)));
+  out.add(x.dtype(), image_shape(x, geometry_of(call.attributes)));
 }
 void evaluate_scatter(const Call& call, Outputs& out) {
   Tensor copied;
-  loops::scatter_windows(convolved_of(call.attributes), loops::contiguous(call.input(0), copied), call.input(1),
-                         out[0]);
+  loops::scatter_windows(geometry_of(call.attributes), loops::contiguous(call.input(0), copied), call.input(1), out[0]);
 }
 constexpr Primitive scatter_primitive = {.rule = linear<gather_saved, scatter_saved>("max_pool2d_scatter"),
                                          .infer = infer_scatter,
@@ -52,11 +55,11 @@ constexpr Primitive scatter_primitive = {.rule = linear<gather_saved, scatter_sa
 
 void infer_gather(const Call& call, Metas& out) {
   const Tensor& x = call.input(0);
-  out.add(x.dtype(), result_shape(x, convolved_of(call.attributes)));
+  out.add(x.dtype(), result_shape(x, geometry_of(call.attributes)));
 }
 void evaluate_gather(const Call& call, Outputs& out) {
   Tensor copied;
-  loops::gather_windows(convolved_of(call.attributes), loops::contiguous(call.input(0), copied), call.input(1), out[0]);
+  loops::gather_windows(geometry_of(call.attributes), loops::contiguous(call.input(0), copied), call.input(1), out[0]);
 }
 constexpr Primitive gather_primitive = {.rule = linear<scatter_saved, gather_saved>("max_pool2d_gather"),
                                         .infer = infer_gather,
@@ -72,14 +75,14 @@ Tensor gather(Attributes windows, const Tensor& x, const Tensor& places) {
 }
 
 void infer_max(const Call& call, Metas& out) {
-  const loops::Convolved c = convolved_of(call.attributes);
+  const loops::WindowGeometry c = geometry_of(call.attributes);
   const Shape shape = result_shape(call.input(0), c);
   out.add(call.input(0).dtype(), shape);
   out.add(c.rows.taps * c.columns.taps <= 256 ? DType::uint8 : DType::int32, shape);
 }
 void evaluate_max(const Call& call, Outputs& out) {
   const Tensor places = out.residuals_wanted() ? out[1] : Tensor();
-  loops::greatest_of_windows(convolved_of(call.attributes), call.input(0), out[0], places);
+  loops::greatest_of_windows(geometry_of(call.attributes), call.input(0), out[0], places);
 }
 constexpr Primitive max_primitive = {.rule = linear<scatter_saved, gather_saved>("max_pool2d"),
                                      .infer = infer_max,
@@ -90,7 +93,7 @@ constexpr Primitive max_primitive = {.rule = linear<scatter_saved, gather_saved>
 Size2d stride_of(const Size2d& stride, const Size2d& window) { return stride == Size2d{0, 0} ? window : stride; }
 
 // The same windows without the taps that meet padding wherever they are. ValueError if a window meets nothing else.
-loops::ConvolvedAxis trimmed(loops::ConvolvedAxis axis, const char* name, const Shape& image) {
+loops::WindowAxis trimmed(loops::WindowAxis axis, const char* name, const Shape& image) {
   for (std::int64_t i = 0; i < axis.results; ++i) {
     const std::int64_t start = i * axis.stride - axis.before;
     const std::int64_t first = start < 0 ? (-start - 1) / axis.dilation + 1 : 0;
@@ -109,11 +112,11 @@ loops::ConvolvedAxis trimmed(loops::ConvolvedAxis axis, const char* name, const 
 }
 
 // Whether no window of the axis meets padding.
-bool unpadded(const loops::ConvolvedAxis& axis) {
+bool unpadded(const loops::WindowAxis& axis) {
   return axis.before == 0 && (axis.results - 1) * axis.stride + axis.taps <= axis.extent;
 }
 // How many elements of the axis each window has, as [n, 1] or [n].
-Tensor counts(const loops::ConvolvedAxis& axis, DType dtype, bool column) {
+Tensor counts(const loops::WindowAxis& axis, DType dtype, bool column) {
   std::vector<double> n;
   for (std::int64_t i = 0; i < axis.results; ++i) {
     const std::int64_t start = i * axis.stride - axis.before;
@@ -132,7 +135,7 @@ Tensor max_pool2d(const Operand& operand, const Size2d& window, const MaxPool2dO
   const Tensor x = ops::image_operand("max_pool2d", operand, "x", ops::axes);
   if (ops::is_half(x.dtype()))
     return ops::in_float32(x, [&](const Tensor& wide) { return max_pool2d(wide, window, options); });
-  loops::Convolved c = ops::convolved(
+  loops::WindowGeometry c = ops::window_geometry(
       "max_pool2d", x.shape(), {window, ops::stride_of(options.stride, window), options.dilation, options.padding});
   c.rows = ops::trimmed(c.rows, "height", x.shape());
   c.columns = ops::trimmed(c.columns, "width", x.shape());
@@ -148,7 +151,8 @@ Tensor avg_pool2d(const Operand& operand, const Size2d& window, const AvgPool2dO
   if (ops::is_half(x.dtype()))
     return ops::in_float32(x, [&](const Tensor& wide) { return avg_pool2d(wide, window, options); });
   const Size2d stride = ops::stride_of(options.stride, window);
-  const loops::Convolved c = ops::convolved("avg_pool2d", x.shape(), {window, stride, {1, 1}, options.padding});
+  const loops::WindowGeometry c =
+      ops::window_geometry("avg_pool2d", x.shape(), {window, stride, {1, 1}, options.padding});
   const Shape shape = x.shape();
   const Tensor images = reshape(x, {shape[0] * shape[1], 1, shape[2], shape[3]});
   const Tensor sums =

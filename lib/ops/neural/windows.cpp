@@ -43,9 +43,9 @@ Size2d sides(const WindowOptions& o, std::size_t d, std::int64_t extent) {
 
 }  // namespace
 
-loops::Convolved convolved(const char* op, const Shape& image, const WindowOptions& o) {
+loops::WindowGeometry window_geometry(const char* op, const Shape& image, const WindowOptions& o) {
   check(op, o);
-  loops::ConvolvedAxis axes[2];
+  loops::WindowAxis axes[2];
   std::int64_t padded[2];
   for (std::size_t d = 0; d < 2; ++d) {
     const std::int64_t extent = image[static_cast<int>(d) + 2];
@@ -67,7 +67,8 @@ loops::Convolved convolved(const char* op, const Shape& image, const WindowOptio
   return {o.groups, axes[0], axes[1]};
 }
 
-loops::Convolved convolved_back(const char* op, const Shape& results, const WindowOptions& o, const Size2d& size) {
+loops::WindowGeometry geometry_from_results(const char* op, const Shape& results, const WindowOptions& o,
+                                            const Size2d& size) {
   check(op, o);
   Shape image = results;
   for (std::size_t d = 0; d < 2; ++d) {
@@ -86,7 +87,7 @@ loops::Convolved convolved_back(const char* op, const Shape& results, const Wind
       fail<ShapeError>(op, "the result's {} would be {}: x is {}; choose less padding, or give `size`", axis_name[d],
                        image[axis], results);
   }
-  const loops::Convolved c = convolved(op, image, o);
+  const loops::WindowGeometry c = window_geometry(op, image, o);
   if (c.rows.results != results[2] || c.columns.results != results[3])
     fail<ShapeError>(op, "an image of {} x {} has results of {} x {}, but x is {}; choose another size", image[2],
                      image[3], c.rows.results, c.columns.results, results);
@@ -101,12 +102,12 @@ Tensor image_operand(const char* op, const Operand& x, const char* operand, cons
   return t;
 }
 
-WindowAttributes attributes_of(const loops::Convolved& c) {
+WindowAttributes attributes_of(const loops::WindowGeometry& c) {
   const auto &r = c.rows, &s = c.columns;
   return {c.groups, r.extent, r.taps,    r.results, r.stride,   r.dilation, r.before,
           s.extent, s.taps,   s.results, s.stride,  s.dilation, s.before};
 }
-loops::Convolved convolved_of(std::span<const std::int64_t> a) {
+loops::WindowGeometry geometry_of(std::span<const std::int64_t> a) {
   return {a[0], {a[1], a[2], a[3], a[4], a[5], a[6]}, {a[7], a[8], a[9], a[10], a[11], a[12]}};
 }
 

@@ -14,16 +14,17 @@ struct WindowOptions {
   std::int64_t groups = 1;
 };
 /// Windows over an image, checked.
-loops::Convolved convolved(const char* op, const Shape& image, const WindowOptions& options);
+loops::WindowGeometry window_geometry(const char* op, const Shape& image, const WindowOptions& options);
 /// Likewise, from results [batch, channels, ...] to the image that conv2d makes them of.
-loops::Convolved convolved_back(const char* op, const Shape& results, const WindowOptions& options, const Size2d& size);
+loops::WindowGeometry geometry_from_results(const char* op, const Shape& results, const WindowOptions& options,
+                                            const Size2d& size);
 
 /// The operand as a tensor of rank 4 that has a derivative: else TypeError, ShapeError.
 Tensor image_operand(const char* op, const Operand& x, const char* operand, const char* axes);
 
 /// The geometry as attributes of a record.
 using WindowAttributes = std::array<std::int64_t, 13>;
-WindowAttributes attributes_of(const loops::Convolved& c);
-loops::Convolved convolved_of(std::span<const std::int64_t> attributes);
+WindowAttributes attributes_of(const loops::WindowGeometry& c);
+loops::WindowGeometry geometry_of(std::span<const std::int64_t> attributes);
 
 }  // namespace reel::ops
