@@ -97,7 +97,7 @@ std::vector<std::string> missing_ops(const std::vector<std::int64_t>& counts) {
   std::vector<std::string> missing;
   while (std::getline(file, line)) {
     if (line.find("op table: begin") != std::string::npos) table = true;
-    if (line.find("op table: end") != std::string::npos) return missing;
+    if (table && line.find("op table: end") != std::string::npos) return missing;
     if (!table || line.rfind("| ", 0) != 0 || line.rfind("| family", 0) == 0) continue;
     std::istringstream words(line.substr(line.find('|', 2) + 1));
     for (std::string word; words >> word;) {
