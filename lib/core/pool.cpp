@@ -330,15 +330,6 @@ inline Block* take_class(std::size_t size_class) {
 }
 inline Block* take_block(std::size_t bytes) { return take_class(class_of(bytes)); }
 
-bool row_major(const std::int64_t* extents, const std::int64_t* strides, int rank) noexcept {
-  std::int64_t expected = 1;
-  for (int i = rank; i-- > 0;) {
-    if (extents[i] != 1 && strides[i] != expected) return false;
-    expected *= extents[i];
-  }
-  return true;
-}
-
 // The distance between rows of `extent` elements that lie `stride` apart, in a tensor without elements: 0 where it does
 // not fit, for extents beside a 0 may be anything.
 std::int64_t row_stride(std::int64_t stride, std::int64_t extent) noexcept {
@@ -350,15 +341,17 @@ Block* new_header(DType dtype, const Shape& shape, const Shape& strides, std::by
   Block* b = take_block(sizeof(Block) + 16 * static_cast<std::size_t>(shape.rank()));
   b->dtype = dtype;
   b->rank = static_cast<std::uint8_t>(shape.rank());
-  std::uint64_t size = 1;  // extents beside a 0 may overflow it on the way
-  for (int i = 0; i < shape.rank(); ++i) {
-    b->extents()[i] = shape.data()[i];
-    b->strides()[i] = strides.data()[i];
-    size *= static_cast<std::uint64_t>(shape.data()[i]);
+  std::uint64_t size = 1;  // of the axes so far, the last first; extents beside a 0 may overflow it on the way
+  bool row_major = true;
+  std::int64_t *to = b->extents(), *to_strides = b->strides();
+  for (int i = shape.rank(); i-- > 0;) {
+    const std::int64_t extent = to[i] = shape.data()[i], stride = to_strides[i] = strides.data()[i];
+    row_major = row_major && (extent == 1 || stride == static_cast<std::int64_t>(size));
+    size *= static_cast<std::uint64_t>(extent);
   }
   b->size = static_cast<std::int64_t>(size);
   b->data = data;
-  b->flags = b->size == 0 || row_major(b->extents(), b->strides(), b->rank) ? contiguous_flag : 0;
+  b->flags = size == 0 || row_major ? contiguous_flag : 0;
   return b;
 }
 
