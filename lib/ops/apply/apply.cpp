@@ -34,45 +34,49 @@ static_assert(most_kept <= 8);
 // The value that a tape keeps, null where none of its readers is followed.
 const Tensor* kept(const Keep& k, Inputs inputs, std::span<const Tensor> outputs) noexcept {
   bool read = k.readers == 0;
-  for (std::size_t i = 0; !read && i < inputs.size(); ++i) read = k.readers >> i & 1 && tape::followed(*inputs[i]);
+  for (unsigned rest = k.readers; !read && rest; rest &= rest - 1) {
+    const auto i = static_cast<std::size_t>(std::countr_zero(rest));
+    read = i < inputs.size() && tape::followed(*inputs[i]);
+  }
   const bool is_input = k.from == Keep::From::input;
   if (!read || k.index >= (is_input ? inputs.size() : outputs.size())) return nullptr;
   const Tensor* value = is_input ? inputs[k.index] : &outputs[k.index];
   return value->defined() ? value : nullptr;
 }
 
-// What the tapes keep: `keeps`, or what keep_inputs chooses.
-class Kept {
- public:
-  Kept(const Primitive& p, const Call& call, std::span<const Tensor> outputs)
-      : values_(p.keep_inputs ? call.inputs.size() : most_kept) {
-    if (p.keep_inputs) {
-      if (!any_followed(call.inputs)) return;
-      p.keep_inputs(call, values_);
-      count_ = call.inputs.size();
-    }
-    for (; count_ < most_kept && p.keeps[count_].from != Keep::From::nothing; ++count_)
-      values_[count_] = kept(p.keeps[count_], call.inputs, outputs);
+// Makes the entry of a call. `results` are those of the outputs that carry a gradient.
+void record_entry(const Primitive& p, const Call& call, std::span<const Tensor> outputs, Inputs results) {
+  const Inputs listed = call.inputs.first(call.inputs.size() - p.constants);
+  if (p.keep_inputs) {
+    Pointers values(any_followed(listed) ? call.inputs.size() : 0);
+    if (values.begin() != values.end()) p.keep_inputs(call, values);
+    return tape::record(p.rule, listed, results, values, call.attributes);
   }
-  Inputs values() noexcept { return {values_.data(), count_}; }
-
- private:
-  Pointers values_;
-  std::size_t count_ = 0;
-};
+  const Tensor* values[most_kept];
+  std::size_t count = 0;
+  for (; count < most_kept && p.keeps[count].from != Keep::From::nothing; ++count)
+    values[count] = kept(p.keeps[count], call.inputs, outputs);
+  tape::record(p.rule, listed, results, {values, count}, call.attributes);
+}
 
 // Records what has been evaluated, or notes why it is not recorded.
 void record(const Primitive& p, const Call& call, std::span<const Tensor> outputs) {
-  const Inputs listed = call.inputs.first(call.inputs.size() - p.constants);
   const std::size_t handed_out = outputs.size() - p.residuals;
-  std::size_t k = 0;
+  std::size_t k = 0;  // outputs that have been dealt with
   if (p.rule.vjp && is_differentiable(detail::block(outputs[0])->dtype)) {
-    Pointers results(handed_out - p.auxiliary);
-    for (; k < handed_out - p.auxiliary; ++k) results[k] = &outputs[k];
-    tape::record(p.rule, listed, results, Kept(p, call, outputs).values(), call.attributes);
+    const std::size_t carrying = handed_out - p.auxiliary;
+    if (carrying == 1) {
+      const Tensor* result = outputs.data();
+      record_entry(p, call, outputs, {&result, 1});
+    } else {
+      Pointers results(carrying);
+      for (std::size_t i = 0; i < carrying; ++i) results[i] = &outputs[i];
+      record_entry(p, call, outputs, results);
+    }
+    k = carrying;
   }
   for (; k < handed_out; ++k)
-    tape::note_cut(p.rule.name, listed, outputs[k],
+    tape::note_cut(p.rule.name, call.inputs.first(call.inputs.size() - p.constants), outputs[k],
                    is_differentiable(detail::block(outputs[k])->dtype) ? tape::Cut::stopped : tape::Cut::integer);
 }
 
