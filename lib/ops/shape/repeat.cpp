@@ -4,6 +4,7 @@
 #include <reel/ops/pointwise.hpp>
 #include <reel/ops/reduce.hpp>
 
+#include "loops/fill.hpp"
 #include "ops/apply/table.hpp"
 #include "ops/shape/view.hpp"
 
@@ -185,7 +186,7 @@ void infer_pad(const Call& call, Metas& out) {
 void evaluate_pad(const Call& call, Outputs& out) {
   const Tensor &x = call.input(0), &border = call.input(1), &y = out[0];
   const Shape shape = x.shape();
-  loops::copy(reshaped_view(border, {}), y);
+  loops::fill(y, border);
   if (x.size() == 0) return;
   Tensor inside = y;
   for (int d = 0; d < shape.rank(); ++d)
