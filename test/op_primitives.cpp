@@ -1,0 +1,271 @@
+// The op table: what a primitive promises. infer announces what evaluate gives; evaluating again with the attributes of
+// a call gives the bits of that call, at its inputs and at others; derivatives read only what `keeps` names.
+#include <cstring>
+#include <set>
+
+#include "catch.hpp"
+#include "loops/loops.hpp"
+#include "op_cases.hpp"
+#include "ops/apply/apply.hpp"
+#include "support/derivatives.hpp"
+#include "support/warnings.hpp"
+#include "tape/tape.hpp"
+
+using namespace reel;
+using support::Layout, support::Tensors;
+
+namespace {
+
+using Function = std::function<Tensor(const Tensors&)>;
+
+std::vector<std::byte> bytes_of(const Tensor& x) {
+  const Tensor dense = loops::contiguous(x);
+  const std::byte* data = detail::block(dense)->data;
+  return {data, data + static_cast<std::size_t>(dense.size()) * item_size(dense.dtype())};
+}
+bool same_bits(const Tensor& a, const Tensor& b) {
+  if (!a.defined() || !b.defined()) return a.defined() == b.defined();
+  return a.dtype() == b.dtype() && a.shape() == b.shape() && bytes_of(a) == bytes_of(b);
+}
+
+// A call of a primitive, with handles to what it read and gave.
+struct Recorded {
+  const ops::Primitive* primitive;
+  Tensors inputs, outputs;
+  std::vector<std::int64_t> attributes;
+};
+std::vector<Recorded>* heard = nullptr;
+
+// While it lives, calls of primitives are noted.
+class Listening {
+ public:
+  explicit Listening(std::vector<Recorded>& calls) {
+    heard = &calls;
+    ops::call_listener = [](const ops::Primitive& p, const ops::Call& call, std::span<const Tensor> outputs) {
+      Recorded r{&p, {}, {outputs.begin(), outputs.end()}, {call.attributes.begin(), call.attributes.end()}};
+      for (const Tensor* x : call.inputs) r.inputs.push_back(*x);
+      heard->push_back(std::move(r));
+    };
+  }
+  Listening(const Listening&) = delete;
+  Listening& operator=(const Listening&) = delete;
+  ~Listening() { ops::call_listener = nullptr; }
+};
+
+std::vector<const Tensor*> pointers(const Tensors& x) {
+  std::vector<const Tensor*> list;
+  for (const Tensor& one : x) list.push_back(&one);
+  return list;
+}
+
+// Evaluates the primitive of `call` at inputs of another call. Residuals are made where the call made them.
+Tensors evaluate_again(const Recorded& call, const Tensors& inputs) {
+  bool residuals = call.primitive->residuals > 0;
+  for (std::size_t k = call.outputs.size() - call.primitive->residuals; k < call.outputs.size(); ++k)
+    residuals = residuals && call.outputs[k].defined();
+  Tensors again(call.outputs.size());
+  const auto in = pointers(inputs);
+  ops::evaluate(*call.primitive, in, call.attributes, again, residuals);
+  return again;
+}
+
+void check_infer(const std::string& what, const Recorded& call) {
+  const auto in = pointers(call.inputs);
+  ops::Metas metas;
+  call.primitive->infer({in, call.attributes}, metas);
+  INFO(what << ": " << call.primitive->rule.name);
+  REQUIRE(metas.size() == call.outputs.size());
+  for (std::size_t k = 0; k < metas.size(); ++k) {
+    const Tensor& y = call.outputs[k];
+    if (!y.defined()) {  // only residuals may be left out
+      CHECK(k >= metas.size() - call.primitive->residuals);
+      continue;
+    }
+    CHECK(y.dtype() == metas[k].dtype);
+    CHECK(y.shape() == metas[k].shape);
+    const bool is_view = detail::block(y)->flags & detail::view_flag;
+    CHECK(is_view == (metas[k].view_of >= 0));
+    if (is_view && metas[k].view_of >= 0) CHECK(y.strides() == metas[k].strides);
+  }
+}
+
+void check_again(const std::string& what, const Recorded& call, const Recorded& at) {
+  const Tensors again = evaluate_again(call, at.inputs);
+  for (std::size_t k = 0; k < again.size(); ++k) {
+    INFO(what << ": output " << k << " of " << call.primitive->rule.name << ", evaluated again");
+    CHECK(same_bits(again[k], at.outputs[k]));
+  }
+}
+
+// The value of f, and its gradients for a cotangent of ones.
+void run(const Function& f, const Tensors& x) {
+  GradientTape tape({.persistent = true});
+  tape.watch(x);
+  const Tensor y = f(x);
+  const auto pause = tape.stop_recording();
+  if (is_differentiable(y.dtype())) static_cast<void>(tape.gradient(y, x));
+}
+
+bool alike(const Recorded& a, const Recorded& b) {
+  if (a.primitive != b.primitive || a.attributes != b.attributes || a.inputs.size() != b.inputs.size()) return false;
+  for (std::size_t i = 0; i < a.inputs.size(); ++i)
+    if (a.inputs[i].shape() != b.inputs[i].shape() || a.inputs[i].dtype() != b.inputs[i].dtype()) return false;
+  return true;
+}
+
+struct Tally {
+  std::set<std::string> primitives;
+  int again = 0, elsewhere = 0, poisoned = 0;
+};
+
+// f at x, and at other inputs of the same shapes.
+void check_calls(const std::string& what, const Function& f, const Tensors& x, const Tensors& others, Tally& tally) {
+  std::vector<Recorded> calls, elsewhere;
+  try {
+    {
+      const Listening listening(calls);
+      run(f, x);
+    }
+    const Listening listening(elsewhere);
+    run(f, others);
+  } catch (const Error&) {  // not for this dtype, or not for these values; what ran before it is checked
+  }
+  for (const Recorded& call : calls) {
+    tally.primitives.insert(call.primitive->rule.name);
+    check_infer(what, call);
+    check_again(what, call, call);
+    ++tally.again;
+  }
+  for (std::size_t i = 0; i < calls.size() && i < elsewhere.size(); ++i)
+    if (alike(calls[i], elsewhere[i])) {
+      check_again(what + " at other inputs", calls[i], elsewhere[i]);
+      ++tally.elsewhere;
+    }
+}
+
+// ---- What derivatives read
+
+// The memory of a tensor's elements: that of its base, for a view.
+const detail::Block* memory_of(const Tensor& x) {
+  const detail::Block* b = detail::block(x);
+  return b->flags & detail::view_flag ? static_cast<const detail::Block*>(b->base) : b;
+}
+
+std::set<const detail::Block*> kept_by(const GradientTape& tape) {
+  std::set<const detail::Block*> kept;
+  const tape::Tape& t = GradientTapeAccess::get(tape);
+  for (tape::Arena::Place at = t.entries.end(); const tape::Entry* e = t.entries.step_back(at);)
+    for (std::uint32_t i = 0; i < e->saved; ++i)
+      if (e->values()[i].defined()) kept.insert(memory_of(e->values()[i]));
+  return kept;
+}
+
+// Overwrites every element that is not kept by ones in all bits, which is NaN, or -1.
+int poison(const std::vector<Recorded>& calls, const Tensors& x, const std::set<const detail::Block*>& kept) {
+  std::set<const detail::Block*> memory;
+  for (const Tensor& one : x) memory.insert(memory_of(one));
+  for (const Recorded& call : calls)
+    for (const Tensors* list : {&call.inputs, &call.outputs})
+      for (const Tensor& one : *list)
+        if (one.defined()) memory.insert(memory_of(one));
+  int count = 0;
+  for (const detail::Block* b : memory) {
+    if (kept.contains(b) || b->flags & (detail::borrowed_flag | detail::shared_flag)) continue;
+    std::memset(b->data, b->dtype == DType::boolean ? 1 : 0xff,
+                static_cast<std::size_t>(b->size) * item_size(b->dtype));
+    ++count;
+  }
+  return count;
+}
+
+std::vector<std::vector<std::byte>> gradients(const Function& f, const Tensors& given, bool poisoned, Tally& tally) {
+  Tensors x;
+  for (const Tensor& one : given) x.push_back(from_data(one.to_vector<double>(), one.shape()));
+  std::vector<std::vector<std::byte>> bytes;
+  try {
+    std::vector<Recorded> calls;
+    GradientTape tape;
+    tape.watch(x);
+    Tensor y;
+    {
+      const Listening listening(calls);
+      y = f(x);
+    }
+    if (!is_differentiable(y.dtype())) return {};
+    const Tensor ones = ones_like(y);
+    if (poisoned) tally.poisoned += poison(calls, x, kept_by(tape));
+    for (const Gradient& g : tape.gradient(y, x, {.output_gradients = ones}))
+      bytes.push_back(g ? bytes_of(*g) : std::vector<std::byte>());
+  } catch (const Error&) {
+  }
+  return bytes;
+}
+
+void check_keeps(const std::string& what, const Function& f, const Tensors& x, Tally& tally) {
+  const auto expected = gradients(f, x, false, tally), seen = gradients(f, x, true, tally);
+  INFO(what << ": its gradient reads what is not kept");
+  CHECK(expected == seen);
+}
+
+// ---- Over the table
+
+constexpr DType dtypes[] = {DType::int32, DType::float16, DType::float32, DType::float64, DType::complex128};
+
+Tensors cast_all(const Tensors& x, DType d) {
+  Tensors result;
+  for (const Tensor& one : x) result.push_back(cast(is_differentiable(d) ? one : trunc(one), d));
+  return result;
+}
+
+void check(const std::string& name, const Function& f, const Tensors& x, const Tensors& others, Tally& tally) {
+  for (const DType d : dtypes)
+    check_calls(name + " of " + reel::name(d), f, cast_all(x, d), cast_all(others, d), tally);
+  for (const Layout layout : support::layouts) {
+    Tensors views, other_views;
+    for (const Tensor& one : x) views.push_back(laid_out(one, layout));
+    for (const Tensor& one : others) other_views.push_back(laid_out(one, layout));
+    check_calls(name + ", " + support::name(layout), f, views, other_views, tally);
+  }
+  check_keeps(name, f, x, tally);
+}
+
+void check_table(std::span<const cases::Shaped> rows, std::size_t primitives) {
+  WarningLog quiet;
+  Tally tally;
+  for (const cases::Shaped& row : rows)
+    for (const std::vector<Shape>& shapes : cases::shapes_of(row)) {
+      support::Random random(row.name);
+      Tensors x, others;
+      for (Tensors* list : {&x, &others})
+        for (const Shape& s : shapes) {
+          const Tensor drawn = random.tensor(s, row.domain.low, row.domain.high);
+          list->push_back(row.prepare ? row.prepare(drawn, list->size()) : drawn);
+        }
+      check(
+          row.name, [&](const Tensors& p) { return row.call(p); }, x, others, tally);
+    }
+  CHECK(tally.primitives.size() >= primitives);
+  CHECK(tally.again > 10 * static_cast<int>(rows.size()));
+  CHECK(tally.elsewhere > 5 * static_cast<int>(rows.size()));
+  CHECK(tally.poisoned > static_cast<int>(rows.size()));
+}
+
+}  // namespace
+
+TEST_CASE("reductions, scans and normalisations: primitives evaluate again") { check_table(cases::reductions(), 1); }
+TEST_CASE("shape and index ops: primitives evaluate again") { check_table(cases::movements(), 1); }
+TEST_CASE("linear algebra: primitives evaluate again") { check_table(cases::linear_algebra(), 1); }
+TEST_CASE("normalisations and losses: primitives evaluate again") { check_table(cases::networks(), 1); }
+
+TEST_CASE("pointwise ops: derivatives read only what a tape keeps") {
+  WarningLog quiet;
+  Tally tally;
+  for (const cases::Pointwise& row : cases::pointwise()) {
+    support::Random random(row.name);
+    Tensors x;
+    for (int i = 0; i < row.arity; ++i) x.push_back(random.tensor({3, 5}, row.domain[i].low, row.domain[i].high));
+    check_keeps(
+        row.name, [&](const Tensors& p) { return row.call(p); }, x, tally);
+  }
+  CHECK(tally.poisoned > static_cast<int>(cases::pointwise().size()));
+}
