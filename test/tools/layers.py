@@ -1,7 +1,8 @@
 """Fails when a file includes a layer that it may not know, or a third party that is not its own.
 
 Usage: layers.py ROOT. The layers are those of the architecture: arrows go down. Public headers include the standard
-library and each other; what needs a third party has a header of its own that <reel/reel.hpp> does not include.
+library and each other; what needs a third party has a header of its own that <reel/reel.hpp> does not include. Ops are
+primitives: outside lib/ops/apply they do not record, call no kernel, start no thread and read no element.
 """
 import pathlib
 import re
@@ -24,6 +25,14 @@ LEAN = {  # what <reel/reel.hpp> may include of the standard library
     "type_traits", "utility", "vector",
     "compare", "concepts", "iterator", "limits", "new", "string_view",  # free: the others include them
 }
+# What lib/ops may not name outside lib/ops/apply, and who else may.
+PRIMITIVES_ONLY = {
+    re.compile(r"\btape::(active|record|note_cut)\b"): "ops are recorded by apply()",
+    re.compile(r"\bkernels::|\"kernels/"): "kernels are called by lib/loops",
+    re.compile(r"\bparallel_for\b|\btbb\b"): "threads are started by lib/loops",
+    re.compile(r"\.item\b|\bmutable_data\b|->data\b|\.data<"): "elements are read by lib/loops",
+}
+TABLE_USERS = {"pointwise.cpp", "trace.cpp", "derive.cpp"}  # they name definitions of the pointwise table
 INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^>"]+)[>"]', re.MULTILINE)
 
 root = pathlib.Path(sys.argv[1])
@@ -53,6 +62,15 @@ for path in sorted((root / "lib").rglob("*.[ch]pp")):
             bad.append(f"{name}: kernels see pointers, strides and counts, not {include}")
         elif head == "reel" and not (root / "include" / include).exists():
             bad.append(f"{name}: there is no {include}")
+
+    if layer == "ops" and name.parts[2] != "apply":
+        code = re.sub(r"//.*", "", path.read_text())
+        for pattern, why in PRIMITIVES_ONLY.items():
+            if path.name in TABLE_USERS and "kernels" in why:
+                continue
+            for match in pattern.finditer(code):
+                line = code.count("\n", 0, match.start()) + 1
+                bad.append(f"{name}:{line}: {match[0]}: {why}")
 
 for path in sorted((root / "include").rglob("*.hpp")):
     name = path.relative_to(root)
