@@ -1,9 +1,12 @@
-// The instruction sets that the kernels are compiled for, as tag types. The build compiles the same source once for
-// each of them with -DREEL_KERNEL_ISA=<name>; whatever is instantiated there must carry the tag in its type, or the
-// linker may keep a copy that was compiled for another machine.
+// The instruction sets that the kernels are compiled for. The build compiles the same source once for each of them with
+// -DREEL_KERNEL_ISA=<name>, and localizes the symbols of each set's object, so that functions of the same name do not
+// meet. Elsewhere, in tests, vectors are plain numbers.
 #pragma once
+#include <type_traits>
 
-namespace reel::kernels::isa {
+namespace reel::kernels {
+
+namespace isa {
 
 // `fused`: the machine has a fused multiply-add, so that fma(a, b, c) rounds once.
 struct scalar {
@@ -27,10 +30,16 @@ struct neon64 {
   static constexpr bool fused = true;
 };
 
-}  // namespace reel::kernels::isa
+}  // namespace isa
 
 #ifdef REEL_KERNEL_ISA
-namespace reel::kernels {
 using current = isa::REEL_KERNEL_ISA;
-}
+#else
+using current = isa::scalar;
 #endif
+
+// Whether this translation unit is compiled for instruction set I.
+template <class I>
+inline constexpr bool is_current = std::is_same_v<current, I>;
+
+}  // namespace reel::kernels

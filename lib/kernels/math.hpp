@@ -1,4 +1,4 @@
-// The functions of a Lane, by argument-dependent lookup: math/ holds them by family. Largest errors measured, in ulp:
+// The functions of a Vec, by argument-dependent lookup: math/ holds them by family. Largest errors measured, in ulp:
 // see the tables there.
 #pragma once
 #include "kernels/math/activation.hpp"

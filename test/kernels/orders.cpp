@@ -6,13 +6,13 @@
 #include <string_view>
 
 #include "catch.hpp"
-#include "kernels/loop/lane_rows.hpp"
+#include "kernels/loop/vec_definitions.hpp"
 
 using namespace reel::kernels;
 
 namespace {
 
-using Number = Lane<double, isa::scalar>;
+using Number = Vec<double, isa::scalar>;
 
 // v + t * epsilon with epsilon^2 = 0, over numbers or duals. A constant has no tangent, and no product is asked for
 // one.
@@ -21,7 +21,7 @@ struct Dual {
   B v, t;
   bool constant;
   Dual(B value, B tangent, bool is_constant = false) : v(value), t(tangent), constant(is_constant) {}
-  template <LaneConstant C>
+  template <VecConstant C>
   Dual(C c) : v(c), t(0), constant(true) {}
 
   friend Dual operator+(Dual a, Dual b) { return {a.v + b.v, a.t + b.t, a.constant && b.constant}; }
@@ -52,7 +52,7 @@ template <class B>
 Dual<B> where(Mask<double, isa::scalar> c, Dual<B> x, std::type_identity_t<Dual<B>> y) {
   return choose<B>(c, x, y);
 }
-template <class B, LaneConstant C>
+template <class B, VecConstant C>
 Dual<B> where(Mask<double, isa::scalar> c, C x, Dual<B> y) {
   return choose<B>(c, x, y);
 }
@@ -135,7 +135,7 @@ template <class B>
 Dual<B> polygamma(Dual<B> order, Dual<B> x) {
   return on_duals(row<"polygamma">, order, x);
 }
-template <LaneConstant C, class B>
+template <VecConstant C, class B>
 Dual<B> polygamma(C order, Dual<B> x) {
   return on_duals(row<"polygamma">, Dual<B>(order), x);
 }

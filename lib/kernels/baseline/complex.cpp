@@ -18,8 +18,6 @@ constexpr std::array<std::string_view, 17> holomorphic = {
     "add", "subtract", "multiply", "divide", "negative", "square", "reciprocal", "power", "sqrt",
     "exp", "log",      "sin",      "cos",    "tan",      "sinh",   "cosh",       "tanh"};
 
-struct Baseline {};  // the tag of this file's code
-
 // A loop over elements E that reads the operands K.
 template <class E>
 struct ElementLoops {
@@ -34,7 +32,7 @@ struct ElementLoops {
       ((l.bytes[K] = sizeof(E), l.operands = K + 1), ...);
       return l;
     }();
-    if (n != 1 && !direct<Baseline>(layout, in)) return staged<Baseline>(&run<F, K...>, layout, in, out, n);
+    if (n != 1 && !direct(layout, in)) return staged(&run<F, K...>, layout, in, out, n);
     over(F{}, static_cast<E*>(out), n, static_cast<const E*>(in[K].data)...);
   }
   template <class F, class... In>
@@ -100,17 +98,17 @@ Loop loop_of(ComplexFunction f) {
   using Z = Complex<T>;
   switch (f) {
     case ComplexFunction::real:
-      return &ElementMap<Baseline, Real, T, Z>::run;
+      return &ElementMap<Real, T, Z>::run;
     case ComplexFunction::imag:
-      return &ElementMap<Baseline, Imag, T, Z>::run;
+      return &ElementMap<Imag, T, Z>::run;
     case ComplexFunction::abs:
-      return &ElementMap<Baseline, Magnitude, T, Z>::run;
+      return &ElementMap<Magnitude, T, Z>::run;
     case ComplexFunction::angle:
-      return &ElementMap<Baseline, Angle, T, Z>::run;
+      return &ElementMap<Angle, T, Z>::run;
     case ComplexFunction::conj:
-      return &ElementMap<Baseline, Conj, Z, Z>::run;
+      return &ElementMap<Conj, Z, Z>::run;
     default:
-      return &ElementMap<Baseline, Join, Z, T, T>::run;
+      return &ElementMap<Join, Z, T, T>::run;
   }
 }
 

@@ -104,55 +104,52 @@ struct Choose {
   }
 };
 
-template <class I, class T>
+template <class T>
 void enter_equality(Set& set, Type type) {
-  set.compare[static_cast<std::size_t>(Comparison::equal)][index(type)] = &ElementMap<I, Equal, Byte, T, T>::run;
-  set.compare[static_cast<std::size_t>(Comparison::not_equal)][index(type)] = &ElementMap<I, NotEqual, Byte, T, T>::run;
+  set.compare[static_cast<std::size_t>(Comparison::equal)][index(type)] = &ElementMap<Equal, Byte, T, T>::run;
+  set.compare[static_cast<std::size_t>(Comparison::not_equal)][index(type)] = &ElementMap<NotEqual, Byte, T, T>::run;
 }
-template <class I, class T>
+template <class T>
 void enter_order(Set& set, Type type) {
-  enter_equality<I, T>(set, type);
-  set.compare[static_cast<std::size_t>(Comparison::less)][index(type)] = &ElementMap<I, Less, Byte, T, T>::run;
-  set.compare[static_cast<std::size_t>(Comparison::less_equal)][index(type)] =
-      &ElementMap<I, LessEqual, Byte, T, T>::run;
-  set.compare[static_cast<std::size_t>(Comparison::greater)][index(type)] = &ElementMap<I, Greater, Byte, T, T>::run;
+  enter_equality<T>(set, type);
+  set.compare[static_cast<std::size_t>(Comparison::less)][index(type)] = &ElementMap<Less, Byte, T, T>::run;
+  set.compare[static_cast<std::size_t>(Comparison::less_equal)][index(type)] = &ElementMap<LessEqual, Byte, T, T>::run;
+  set.compare[static_cast<std::size_t>(Comparison::greater)][index(type)] = &ElementMap<Greater, Byte, T, T>::run;
   set.compare[static_cast<std::size_t>(Comparison::greater_equal)][index(type)] =
-      &ElementMap<I, GreaterEqual, Byte, T, T>::run;
+      &ElementMap<GreaterEqual, Byte, T, T>::run;
 }
-template <class I, class T>
+template <class T>
 void enter_predicates(Set& set, Type type) {
-  set.predicate[static_cast<std::size_t>(Predicate::isnan)][index(type)] = &ElementMap<I, IsNan, Byte, T>::run;
-  set.predicate[static_cast<std::size_t>(Predicate::isinf)][index(type)] = &ElementMap<I, IsInf, Byte, T>::run;
-  set.predicate[static_cast<std::size_t>(Predicate::isfinite)][index(type)] = &ElementMap<I, IsFinite, Byte, T>::run;
+  set.predicate[static_cast<std::size_t>(Predicate::isnan)][index(type)] = &ElementMap<IsNan, Byte, T>::run;
+  set.predicate[static_cast<std::size_t>(Predicate::isinf)][index(type)] = &ElementMap<IsInf, Byte, T>::run;
+  set.predicate[static_cast<std::size_t>(Predicate::isfinite)][index(type)] = &ElementMap<IsFinite, Byte, T>::run;
 }
 
 }  // namespace
 
-template <class I>
 void enter_comparisons(Set& set) {
-  enter_order<I, Byte>(set, Type::boolean);
-  enter_order<I, std::uint8_t>(set, Type::uint8);
-  enter_order<I, std::int32_t>(set, Type::int32);
-  enter_order<I, std::int64_t>(set, Type::int64);
-  enter_order<I, float>(set, Type::float32);
-  enter_order<I, double>(set, Type::float64);
-  enter_equality<I, Complex<float>>(set, Type::complex64);
-  enter_equality<I, Complex<double>>(set, Type::complex128);
-  enter_predicates<I, float>(set, Type::float32);
-  enter_predicates<I, double>(set, Type::float64);
-  enter_predicates<I, Complex<float>>(set, Type::complex64);
-  enter_predicates<I, Complex<double>>(set, Type::complex128);
-  set.logical[static_cast<std::size_t>(Logical::conjunction)] = &ElementMap<I, And, Byte, Byte, Byte>::run;
-  set.logical[static_cast<std::size_t>(Logical::disjunction)] = &ElementMap<I, Or, Byte, Byte, Byte>::run;
-  set.logical[static_cast<std::size_t>(Logical::exclusive)] = &ElementMap<I, Xor, Byte, Byte, Byte>::run;
-  set.logical[static_cast<std::size_t>(Logical::negation)] = &ElementMap<I, Not, Byte, Byte>::run;
+  enter_order<Byte>(set, Type::boolean);
+  enter_order<std::uint8_t>(set, Type::uint8);
+  enter_order<std::int32_t>(set, Type::int32);
+  enter_order<std::int64_t>(set, Type::int64);
+  enter_order<float>(set, Type::float32);
+  enter_order<double>(set, Type::float64);
+  enter_equality<Complex<float>>(set, Type::complex64);
+  enter_equality<Complex<double>>(set, Type::complex128);
+  enter_predicates<float>(set, Type::float32);
+  enter_predicates<double>(set, Type::float64);
+  enter_predicates<Complex<float>>(set, Type::complex64);
+  enter_predicates<Complex<double>>(set, Type::complex128);
+  set.logical[static_cast<std::size_t>(Logical::conjunction)] = &ElementMap<And, Byte, Byte, Byte>::run;
+  set.logical[static_cast<std::size_t>(Logical::disjunction)] = &ElementMap<Or, Byte, Byte, Byte>::run;
+  set.logical[static_cast<std::size_t>(Logical::exclusive)] = &ElementMap<Xor, Byte, Byte, Byte>::run;
+  set.logical[static_cast<std::size_t>(Logical::negation)] = &ElementMap<Not, Byte, Byte>::run;
   using Largest = Block<2, std::uint64_t>;
-  set.select[size_class(1)] = &ElementMap<I, Choose, std::uint8_t, Byte, std::uint8_t, std::uint8_t>::run;
-  set.select[size_class(2)] = &ElementMap<I, Choose, std::uint16_t, Byte, std::uint16_t, std::uint16_t>::run;
-  set.select[size_class(4)] = &ElementMap<I, Choose, std::uint32_t, Byte, std::uint32_t, std::uint32_t>::run;
-  set.select[size_class(8)] = &ElementMap<I, Choose, std::uint64_t, Byte, std::uint64_t, std::uint64_t>::run;
-  set.select[size_class(16)] = &ElementMap<I, Choose, Largest, Byte, Largest, Largest>::run;
+  set.select[size_class(1)] = &ElementMap<Choose, std::uint8_t, Byte, std::uint8_t, std::uint8_t>::run;
+  set.select[size_class(2)] = &ElementMap<Choose, std::uint16_t, Byte, std::uint16_t, std::uint16_t>::run;
+  set.select[size_class(4)] = &ElementMap<Choose, std::uint32_t, Byte, std::uint32_t, std::uint32_t>::run;
+  set.select[size_class(8)] = &ElementMap<Choose, std::uint64_t, Byte, std::uint64_t, std::uint64_t>::run;
+  set.select[size_class(16)] = &ElementMap<Choose, Largest, Byte, Largest, Largest>::run;
 }
-template void enter_comparisons<current>(Set& set);
 
 }  // namespace reel::kernels

@@ -5,11 +5,9 @@
 
 namespace reel::kernels {
 
-template <class I>
 void enter_convolution(Set& set) {
-  set.convolution[index(Type::float32)] = ConvolutionLoops<float, I>::table();
-  set.convolution[index(Type::float64)] = ConvolutionLoops<double, I>::table();
+  set.convolution[index(Type::float32)] = ConvolutionLoops<float>::table();
+  set.convolution[index(Type::float64)] = ConvolutionLoops<double>::table();
 }
-template void enter_convolution<current>(Set& set);
 
 }  // namespace reel::kernels

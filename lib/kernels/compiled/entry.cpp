@@ -8,16 +8,16 @@ namespace {
 Set collect() {
   Set set{};
   set.isa = current::name;
-  enter_arithmetic<current>(set);
-  enter_integers<current>(set);
-  enter_powers<current>(set);
-  enter_special<current>(set);
-  enter_trigonometric<current>(set);
-  enter_activation<current>(set);
-  enter_comparisons<current>(set);
-  enter_reductions<current>(set);
-  enter_rows<current>(set);
-  enter_convolution<current>(set);
+  enter_arithmetic(set);
+  enter_integers(set);
+  enter_powers(set);
+  enter_special(set);
+  enter_trigonometric(set);
+  enter_activation(set);
+  enter_comparisons(set);
+  enter_reductions(set);
+  enter_rows(set);
+  enter_convolution(set);
   enter_complex(set);
   return set;
 }

@@ -8,41 +8,39 @@ namespace reel::kernels {
 
 namespace {
 
-template <class Element, class I, class Row>
+template <class Element, class Row>
 constexpr Loop element_loop() {
   return []<std::size_t... K>(std::index_sequence<K...>)->Loop {
-    return &ElementMap<I, decltype(Row::value), Element, std::enable_if_t<K != 8, Element>...>::run;
+    return &ElementMap<decltype(Row::value), Element, std::enable_if_t<K != 8, Element>...>::run;
   }
   (std::make_index_sequence<Row::arity>());
 }
 
-template <class I, const auto& Family, std::size_t At>
+template <const auto& Family, std::size_t At>
 void enter_row(Set& set) {
   using Row = std::tuple_element_t<At, std::remove_cvref_t<decltype(Family)>>;
   auto& entries = set.op[table::first_of(Family) + At];
   const auto at = [&entries](Type type) -> Loop& { return entries[index(type)].value; };
   if constexpr (Row::domain != table::floating) {
-    at(Type::uint8) = element_loop<Integer<std::uint8_t>, I, Row>();
-    at(Type::int32) = element_loop<Integer<std::int32_t>, I, Row>();
-    at(Type::int64) = element_loop<Integer<std::int64_t>, I, Row>();
+    at(Type::uint8) = element_loop<Integer<std::uint8_t>, Row>();
+    at(Type::int32) = element_loop<Integer<std::int32_t>, Row>();
+    at(Type::int64) = element_loop<Integer<std::int64_t>, Row>();
   }
-  if constexpr (Row::domain == table::all) at(Type::boolean) = element_loop<Boolean, I, Row>();
+  if constexpr (Row::domain == table::all) at(Type::boolean) = element_loop<Boolean, Row>();
 }
 
-template <class I, const auto& Family>
+template <const auto& Family>
 void enter_family(Set& set) {
-  [&]<std::size_t... At>(std::index_sequence<At...>) { (enter_row<I, Family, At>(set), ...); }
+  [&]<std::size_t... At>(std::index_sequence<At...>) { (enter_row<Family, At>(set), ...); }
   (std::make_index_sequence<std::tuple_size_v<std::remove_cvref_t<decltype(Family)>>>());
 }
 
 }  // namespace
 
-template <class I>
 void enter_integers(Set& set) {
-  enter_family<I, table::arithmetic>(set);
-  enter_family<I, table::powers>(set);
-  enter_family<I, table::activation>(set);
+  enter_family<table::arithmetic>(set);
+  enter_family<table::powers>(set);
+  enter_family<table::activation>(set);
 }
-template void enter_integers<current>(Set& set);
 
 }  // namespace reel::kernels

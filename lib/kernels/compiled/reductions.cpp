@@ -20,7 +20,7 @@ struct Combine {
   }
 };
 
-template <LaneElement T, class I, class Operation>
+template <VecElement T, class Operation>
 struct FloatReduction {
   static void run(Strided in, std::ptrdiff_t n, void* out) {
     const T* p = static_cast<const T*>(in.data);
@@ -28,19 +28,19 @@ struct FloatReduction {
     if (n == 1) {
       *o = *p;
     } else if (in.stride == 1) {
-      *o = reduce<T, I, Operation>(p, n);
+      *o = reduce<T, Operation>(p, n);
     } else {
-      using Order = Pairwise<T, I, Operation>;
+      using Order = Pairwise<T, Operation>;
       alignas(64) T buffer[static_cast<std::size_t>(Order::block)];
-      *o = Order::run(n, StridedElements<T, I, Operation>{p, in.stride, buffer});
+      *o = Order::run(n, StridedElements<T, Operation>{p, in.stride, buffer});
     }
   }
   static void merge(void* acc, const void* in, std::ptrdiff_t n) {
     const Strided operands[] = {{acc, 1}, {in, 1}};
-    Map<T, I, Combine<Operation>, 4, 0, 1>::run(operands, acc, n);
+    Map<T, Combine<Operation>, 4, 0, 1>::run(operands, acc, n);
   }
   static void merge_all(const void* const* in, std::ptrdiff_t count, void* out, std::ptrdiff_t n) {
-    using L = Lane<T, I>;
+    using L = Vec<T>;
     constexpr std::ptrdiff_t lanes = 8;
     const auto row = [&](std::ptrdiff_t r) { return static_cast<const T*>(in[r]); };
     T* to = static_cast<T*>(out);
@@ -67,15 +67,15 @@ struct FloatReduction {
 };
 
 // The sum of complex numbers: those of their parts, each in the same order.
-template <LaneElement T, class I>
+template <VecElement T>
 struct ComplexSum {
   static void run(Strided in, std::ptrdiff_t n, void* out) {
     const T* p = static_cast<const T*>(in.data);
     T parts[2];
-    for (int part : {0, 1}) FloatReduction<T, I, Sum>::run({p + part, 2 * in.stride}, n, &parts[part]);
+    for (int part : {0, 1}) FloatReduction<T, Sum>::run({p + part, 2 * in.stride}, n, &parts[part]);
     std::memcpy(out, parts, sizeof parts);
   }
-  static void merge(void* acc, const void* in, std::ptrdiff_t n) { FloatReduction<T, I, Sum>::merge(acc, in, 2 * n); }
+  static void merge(void* acc, const void* in, std::ptrdiff_t n) { FloatReduction<T, Sum>::merge(acc, in, 2 * n); }
 };
 
 // The same names for integers; all orders give the same bits.
@@ -104,7 +104,7 @@ struct IntegerMin {
   }
 };
 
-template <class E, class I, class Operation>
+template <class E, class Operation>
 struct ElementReduction {
   static void run(Strided in, std::ptrdiff_t n, void* out) {
     const E* p = static_cast<const E*>(in.data);
@@ -117,13 +117,13 @@ struct ElementReduction {
   }
   static void merge(void* acc, const void* in, std::ptrdiff_t n) {
     const Strided operands[] = {{acc, 1}, {in, 1}};
-    ElementMap<I, Operation, E, E, E>::run(operands, acc, n);
+    ElementMap<Operation, E, E, E>::run(operands, acc, n);
   }
 };
 
 // The first element that equals the extreme, or is a NaN, for a NaN makes the extreme NaN. Stride is a number or a
 // constant.
-template <class I, class T, class Stride>
+template <class T, class Stride>
 std::ptrdiff_t first_of(T extreme, const T* p, Stride stride, std::ptrdiff_t n) {
   using Flag =
       std::conditional_t<sizeof(T) == 8, std::uint64_t, std::uint32_t>;  // of one width the compiler makes SIMD
@@ -157,7 +157,7 @@ struct Less {
 };
 
 // The same of up to `width` neighbours at once, element after element: a plain loop that the compiler makes SIMD.
-template <class I, class T, class Before>
+template <class T, class Before>
 void first_of_neighbours(Strided in, std::ptrdiff_t n, std::ptrdiff_t count, std::int64_t* out) {
   using Index = std::conditional_t<sizeof(T) == 8, std::int64_t, std::int32_t>;
   constexpr std::ptrdiff_t width = 64;
@@ -186,46 +186,46 @@ void first_of_neighbours(Strided in, std::ptrdiff_t n, std::ptrdiff_t count, std
   }
 }
 
-template <class T, class I, class R, class Before>
+template <class T, class R, class Before>
 void index_of_extreme(Strided in, std::ptrdiff_t n, std::ptrdiff_t count, std::int64_t* out) {
   if (in.stride != 1 && count > 1 && n <= std::numeric_limits<std::int32_t>::max())
-    return first_of_neighbours<I, T, Before>(in, n, count, out);
+    return first_of_neighbours<T, Before>(in, n, count, out);
   for (std::ptrdiff_t j = 0; j < count; ++j) {
     const T* p = static_cast<const T*>(in.data) + j;
     T extreme;
     R::run({p, in.stride}, n, &extreme);
-    out[j] = in.stride == 1 ? first_of<I>(extreme, p, std::integral_constant<std::ptrdiff_t, 1>(), n)
-                            : first_of<I>(extreme, p, in.stride, n);
+    out[j] = in.stride == 1 ? first_of(extreme, p, std::integral_constant<std::ptrdiff_t, 1>(), n)
+                            : first_of(extreme, p, in.stride, n);
   }
 }
 
 Reduction& at(Set& set, Reduce kind, Type type) { return set.reduce[static_cast<std::size_t>(kind)][index(type)]; }
 
-template <LaneElement T, class I>
+template <VecElement T>
 void enter_floats(Set& set, Type type) {
   const auto entry = []<class Operation>(Operation) {
-    using R = FloatReduction<T, I, Operation>;
+    using R = FloatReduction<T, Operation>;
     return Reduction{&R::run, &R::merge, &R::merge_all};
   };
   at(set, Reduce::sum, type) = entry(Sum());
   at(set, Reduce::prod, type) = entry(Prod());
   at(set, Reduce::max, type) = entry(Max());
   at(set, Reduce::min, type) = entry(Min());
-  set.argmax[index(type)] = &index_of_extreme<T, I, FloatReduction<T, I, Max>, Greater>;
-  set.argmin[index(type)] = &index_of_extreme<T, I, FloatReduction<T, I, Min>, Less>;
+  set.argmax[index(type)] = &index_of_extreme<T, FloatReduction<T, Max>, Greater>;
+  set.argmin[index(type)] = &index_of_extreme<T, FloatReduction<T, Min>, Less>;
   set.dot[index(type)] = [](Strided a, Strided b, std::ptrdiff_t n, void* out) {
-    *static_cast<T*>(out) = sum_of_products<T, I>(a, b, n);
+    *static_cast<T*>(out) = sum_of_products<T>(a, b, n);
   };
 }
 
-template <class E, class I>
+template <class E>
 void enter_elements(Set& set, Type type) {
   const auto entry = []<class Operation>(Operation) {
-    return Reduction{&ElementReduction<E, I, Operation>::run, &ElementReduction<E, I, Operation>::merge};
+    return Reduction{&ElementReduction<E, Operation>::run, &ElementReduction<E, Operation>::merge};
   };
   using T = decltype(E::v);
-  set.argmax[index(type)] = &index_of_extreme<T, I, ElementReduction<E, I, IntegerMax>, Greater>;
-  set.argmin[index(type)] = &index_of_extreme<T, I, ElementReduction<E, I, IntegerMin>, Less>;
+  set.argmax[index(type)] = &index_of_extreme<T, ElementReduction<E, IntegerMax>, Greater>;
+  set.argmin[index(type)] = &index_of_extreme<T, ElementReduction<E, IntegerMin>, Less>;
   at(set, Reduce::max, type) = entry(IntegerMax());
   at(set, Reduce::min, type) = entry(IntegerMin());
   if constexpr (!std::same_as<E, Boolean>) {
@@ -236,17 +236,15 @@ void enter_elements(Set& set, Type type) {
 
 }  // namespace
 
-template <class I>
 void enter_reductions(Set& set) {
-  enter_floats<float, I>(set, Type::float32);
-  enter_floats<double, I>(set, Type::float64);
-  at(set, Reduce::sum, Type::complex64) = {&ComplexSum<float, I>::run, &ComplexSum<float, I>::merge};
-  at(set, Reduce::sum, Type::complex128) = {&ComplexSum<double, I>::run, &ComplexSum<double, I>::merge};
-  enter_elements<Boolean, I>(set, Type::boolean);
-  enter_elements<Integer<std::uint8_t>, I>(set, Type::uint8);
-  enter_elements<Integer<std::int32_t>, I>(set, Type::int32);
-  enter_elements<Integer<std::int64_t>, I>(set, Type::int64);
+  enter_floats<float>(set, Type::float32);
+  enter_floats<double>(set, Type::float64);
+  at(set, Reduce::sum, Type::complex64) = {&ComplexSum<float>::run, &ComplexSum<float>::merge};
+  at(set, Reduce::sum, Type::complex128) = {&ComplexSum<double>::run, &ComplexSum<double>::merge};
+  enter_elements<Boolean>(set, Type::boolean);
+  enter_elements<Integer<std::uint8_t>>(set, Type::uint8);
+  enter_elements<Integer<std::int32_t>>(set, Type::int32);
+  enter_elements<Integer<std::int64_t>>(set, Type::int64);
 }
-template void enter_reductions<current>(Set& set);
 
 }  // namespace reel::kernels

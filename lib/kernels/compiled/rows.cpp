@@ -7,11 +7,11 @@ namespace reel::kernels {
 
 namespace {
 
-template <LaneElement T, class I>
+template <VecElement T>
 void enter(Rows& rows) {
-  using Functions = RowFunctions<T, I>;
-  using Across = RowFunctions<T, I, true>;
-  using Norm = NormFunctions<T, I>;
+  using Functions = RowFunctions<T>;
+  using Across = RowFunctions<T, true>;
+  using Norm = NormFunctions<T>;
   rows = {.softmax = {&Functions::softmax, &Across::softmax},
           .log_softmax = {&Functions::log_softmax, &Across::log_softmax},
           .logsumexp = {&Functions::logsumexp, &Across::logsumexp},
@@ -35,11 +35,9 @@ void enter(Rows& rows) {
 
 }  // namespace
 
-template <class I>
 void enter_rows(Set& set) {
-  enter<float, I>(set.rows[index(Type::float32)]);
-  enter<double, I>(set.rows[index(Type::float64)]);
+  enter<float>(set.rows[index(Type::float32)]);
+  enter<double>(set.rows[index(Type::float64)]);
 }
-template void enter_rows<current>(Set& set);
 
 }  // namespace reel::kernels

@@ -1,13 +1,9 @@
 // The rows of the family "trigonometric" on floating lanes.
 #include "kernels/compiled/parts.hpp"
-#include "kernels/loop/lane_rows.hpp"
+#include "kernels/loop/vec_definitions.hpp"
 
 namespace reel::kernels {
 
-template <class I>
-void enter_trigonometric(Set& set) {
-  enter_floating<I, 1, table::trigonometric>(set);
-}
-template void enter_trigonometric<current>(Set& set);
+void enter_trigonometric(Set& set) { enter_floating<1, table::trigonometric>(set); }
 
 }  // namespace reel::kernels

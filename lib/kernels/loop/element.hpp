@@ -9,14 +9,14 @@ namespace reel::kernels {
 
 // A type for each operand and the result; f is stateless. The tag I keeps one instruction set's code apart from
 // another's.
-template <class I, class F, class Out, class... In>
+template <class F, class Out, class... In>
 struct ElementMap {
   static constexpr Layout layout() {
     return {.operands = sizeof...(In), .bytes = {sizeof(In)...}, .out_bytes = sizeof(Out), .repeats = false};
   }
 
   static void run(const Strided* in, void* out, std::ptrdiff_t n) {
-    if (n != 1 && !direct<I>(layout(), in)) return staged<I>(&run, layout(), in, out, n);
+    if (n != 1 && !direct(layout(), in)) return staged(&run, layout(), in, out, n);
     [&]<std::size_t... K>(std::index_sequence<K...>) {
       loop(static_cast<Out*>(out), n, static_cast<const In*>(in[K].data)...);
     }

@@ -16,7 +16,7 @@ struct Bfloat16 {
 };
 
 // Bit k of `reads`: the loop reads operand k. The tag I keeps one instruction set's code apart from another's.
-template <class Half, class I>
+template <class Half>
 [[gnu::noinline]] void through_float(Loop loop, unsigned reads, const Strided* in, void* out, std::ptrdiff_t n) {
   constexpr std::ptrdiff_t block = 256;
   constexpr std::size_t operands = 5;

@@ -1,12 +1,12 @@
 // Lanes that are only partly in memory: the ends of arrays, and arrays shorter than a lane. Masked instructions where
 // the instruction set has them, else element by element.
 #pragma once
-#include "kernels/lane.hpp"
+#include "kernels/vec.hpp"
 
 namespace reel::kernels {
 
-template <LaneElement T, class I>
-[[gnu::always_inline]] inline T first_element(Lane<T, I> a) {
+template <VecElement T, class I>
+[[gnu::always_inline]] inline T first_element(Vec<T, I> a) {
   if constexpr (std::same_as<I, isa::scalar>)
     return a.v;
   else
@@ -17,7 +17,7 @@ template <LaneElement T, class I>
 // A sliding window over this gives the mask of the first `count` elements.
 alignas(64) inline constexpr std::int32_t ones_then_zeros[16] = {-1, -1, -1, -1, -1, -1, -1, -1,
                                                                  0,  0,  0,  0,  0,  0,  0,  0};
-template <LaneElement T>
+template <VecElement T>
 [[gnu::always_inline]] inline __m256i first_elements(std::ptrdiff_t count) {
   constexpr auto words = static_cast<std::ptrdiff_t>(sizeof(T) / 4);
   return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(ones_then_zeros + 8 - count * words));
@@ -25,11 +25,11 @@ template <LaneElement T>
 #endif
 
 // The first `count` elements from p, 1 <= count < size; the rest of the lane is `rest`.
-template <LaneElement T, class I>
-[[gnu::always_inline]] inline Lane<T, I> load_first(const T* p, std::ptrdiff_t count, Lane<T, I> rest) {
-  using L = Lane<T, I>;
+template <VecElement T>
+[[gnu::always_inline]] inline Vec<T> load_first(const T* p, std::ptrdiff_t count, Vec<T> rest) {
+  using L = Vec<T>;
 #if XSIMD_WITH_AVX512BW
-  if constexpr (std::same_as<I, isa::avx512>) {
+  if constexpr (is_current<isa::avx512>) {
     const unsigned mask = (1u << count) - 1u;
     if constexpr (sizeof(T) == 4)
       return L(typename L::Batch(_mm512_mask_loadu_ps(rest.v, static_cast<__mmask16>(mask), p)));
@@ -38,7 +38,7 @@ template <LaneElement T, class I>
   }
 #endif
 #if XSIMD_WITH_AVX2
-  if constexpr (std::same_as<I, isa::avx2>) {
+  if constexpr (is_current<isa::avx2>) {
     const __m256i mask = first_elements<T>(count);
     if constexpr (sizeof(T) == 4)
       return L(typename L::Batch(_mm256_blendv_ps(rest.v, _mm256_maskload_ps(p, mask), _mm256_castsi256_ps(mask))));
@@ -46,7 +46,7 @@ template <LaneElement T, class I>
       return L(typename L::Batch(_mm256_blendv_pd(rest.v, _mm256_maskload_pd(p, mask), _mm256_castsi256_pd(mask))));
   }
 #endif
-  if constexpr (std::same_as<I, isa::scalar>) {
+  if constexpr (is_scalar) {
     return rest;  // no lane is partial
   } else {
     alignas(64) T buffer[static_cast<std::size_t>(L::size)];
@@ -56,11 +56,11 @@ template <LaneElement T, class I>
   }
 }
 
-template <LaneElement T, class I>
-[[gnu::always_inline]] inline void store_first(Lane<T, I> a, T* p, std::ptrdiff_t count) {
-  using L = Lane<T, I>;
+template <VecElement T>
+[[gnu::always_inline]] inline void store_first(Vec<T> a, T* p, std::ptrdiff_t count) {
+  using L = Vec<T>;
 #if XSIMD_WITH_AVX512BW
-  if constexpr (std::same_as<I, isa::avx512>) {
+  if constexpr (is_current<isa::avx512>) {
     const unsigned mask = (1u << count) - 1u;
     if constexpr (sizeof(T) == 4)
       _mm512_mask_storeu_ps(p, static_cast<__mmask16>(mask), a.v);
@@ -70,7 +70,7 @@ template <LaneElement T, class I>
   }
 #endif
 #if XSIMD_WITH_AVX2
-  if constexpr (std::same_as<I, isa::avx2>) {
+  if constexpr (is_current<isa::avx2>) {
     if constexpr (sizeof(T) == 4)
       _mm256_maskstore_ps(p, first_elements<T>(count), a.v);
     else
@@ -78,7 +78,7 @@ template <LaneElement T, class I>
     return;
   }
 #endif
-  if constexpr (!std::same_as<I, isa::scalar>) {
+  if constexpr (!is_scalar) {
     alignas(64) T buffer[static_cast<std::size_t>(L::size)];
     a.store(buffer);
     for (std::ptrdiff_t i = 0; i < count; ++i) p[i] = buffer[i];

@@ -13,9 +13,9 @@ namespace reel::kernels {
 
 // out[i] = f(in[K][i]...), for f a type of stateless function. An operand of stride 0 is read from a lane that repeats
 // it, with a step of 0, so that no loop branches on strides. First `Unroll` lanes at a time, if that is more than one.
-template <LaneElement T, class I, class F, std::ptrdiff_t Unroll, std::size_t... K>
+template <VecElement T, class F, std::ptrdiff_t Unroll, std::size_t... K>
 struct Map {
-  using L = Lane<T, I>;
+  using L = Vec<T>;
   static constexpr std::size_t operands = sizeof...(K);
 
   static constexpr Layout layout() {
@@ -26,7 +26,7 @@ struct Map {
 
   static void run(const Strided* in, void* out, std::ptrdiff_t n) {
     if (n < 1) return;
-    if (n > 1 && ((in[K].stride | ...) & ~std::ptrdiff_t(1)) != 0) return staged<I>(&run, layout(), in, out, n);
+    if (n > 1 && ((in[K].stride | ...) & ~std::ptrdiff_t(1)) != 0) return staged(&run, layout(), in, out, n);
     loop(in, static_cast<T*>(out), n, std::make_index_sequence<operands>());
   }
 
@@ -79,14 +79,14 @@ struct Map {
 };
 
 // What a family compiles to for one type: float or double lanes, and halves through float lanes.
-template <LaneElement T, class I, std::ptrdiff_t Unroll>
-struct LaneLoops {
+template <VecElement T, std::ptrdiff_t Unroll>
+struct VecLoops {
   template <class F, std::size_t... K>
   static constexpr Loop loop() {
-    return &Map<T, I, F, Unroll, K...>::run;
+    return &Map<T, F, Unroll, K...>::run;
   }
 };
-template <class Half, class I, std::ptrdiff_t Unroll>
+template <class Half, std::ptrdiff_t Unroll>
 struct HalfLoops {
   template <class F, std::size_t... K>
   static constexpr Loop loop() {
@@ -94,17 +94,17 @@ struct HalfLoops {
   }
   template <class F, std::size_t... K>
   static void run(const Strided* in, void* out, std::ptrdiff_t n) {
-    through_float<Half, I>(&Map<float, I, F, Unroll, K...>::run, ((1u << K) | ...), in, out, n);
+    through_float<Half>(&Map<float, F, Unroll, K...>::run, ((1u << K) | ...), in, out, n);
   }
 };
 
 // Enters the loops of a family's rows for every floating type into the table.
-template <class I, std::ptrdiff_t Unroll, const auto& Family>
+template <std::ptrdiff_t Unroll, const auto& Family>
 void enter_floating(Set& set) {
-  enter<HalfLoops<Float16, I, Unroll>, Family>(set, Type::float16);
-  enter<HalfLoops<Bfloat16, I, Unroll>, Family>(set, Type::bfloat16);
-  enter<LaneLoops<float, I, Unroll>, Family>(set, Type::float32);
-  enter<LaneLoops<double, I, Unroll>, Family>(set, Type::float64);
+  enter<HalfLoops<Float16, Unroll>, Family>(set, Type::float16);
+  enter<HalfLoops<Bfloat16, Unroll>, Family>(set, Type::bfloat16);
+  enter<VecLoops<float, Unroll>, Family>(set, Type::float32);
+  enter<VecLoops<double, Unroll>, Family>(set, Type::float64);
 }
 
 }  // namespace reel::kernels

@@ -23,8 +23,7 @@ template <std::size_t Bytes>
   for (std::ptrdiff_t i = 0; i < n; ++i) std::memcpy(to + i * to_step, from + i * step, Bytes);
 }
 
-template <class I>
-void gather(const void* from, std::ptrdiff_t stride, void* to, std::ptrdiff_t n, std::size_t bytes) {
+inline void gather(const void* from, std::ptrdiff_t stride, void* to, std::ptrdiff_t n, std::size_t bytes) {
   const auto* source = static_cast<const char*>(from);
   auto* target = static_cast<char*>(to);
   switch (bytes) {
@@ -42,15 +41,13 @@ void gather(const void* from, std::ptrdiff_t stride, void* to, std::ptrdiff_t n,
 }
 
 // Is every stride one that the loop takes as it is?
-template <class I>
 [[gnu::always_inline]] inline bool direct(const Layout& layout, const Strided* in) {
   for (std::size_t k = 0; k < layout.operands; ++k)
     if (layout.bytes[k] != 0 && in[k].stride != 1 && !(layout.repeats && in[k].stride == 0)) return false;
   return true;
 }
 
-template <class I>
-[[gnu::noinline]] void staged(Loop loop, const Layout& layout, const Strided* in, void* out, std::ptrdiff_t n) {
+[[gnu::noinline]] inline void staged(Loop loop, const Layout& layout, const Strided* in, void* out, std::ptrdiff_t n) {
   constexpr std::ptrdiff_t block = 128;
   alignas(64) char buffer[5][block * 16];
   Strided block_in[5] = {};
@@ -60,7 +57,7 @@ template <class I>
     block_in[k] = in[k];
     if (in[k].stride == 1 || (layout.repeats && in[k].stride == 0)) continue;
     block_in[k] = {buffer[k], 1};
-    if (in[k].stride == 0) gather<I>(in[k].data, 0, buffer[k], n < block ? n : block, layout.bytes[k]);
+    if (in[k].stride == 0) gather(in[k].data, 0, buffer[k], n < block ? n : block, layout.bytes[k]);
   }
   for (std::ptrdiff_t i = 0; i < n; i += block) {
     const std::ptrdiff_t count = n - i < block ? n - i : block;
@@ -71,7 +68,7 @@ template <class I>
       if (in[k].stride == 1)
         block_in[k].data = source;
       else
-        gather<I>(source, in[k].stride, buffer[k], count, layout.bytes[k]);
+        gather(source, in[k].stride, buffer[k], count, layout.bytes[k]);
     }
     loop(block_in, target, count);
     target += count * static_cast<std::ptrdiff_t>(layout.out_bytes);

@@ -6,32 +6,32 @@
 namespace reel::kernels {
 
 // 1 / (1 + e^-x)
-template <class T, class I>
-[[gnu::noinline]] Lane<T, I> sigmoid(Lane<T, I> x) {
-  const Lane<T, I> e = math::exp_inline(-abs(x));
+template <class T>
+[[gnu::noinline]] Vec<T> sigmoid(Vec<T> x) {
+  const Vec<T> e = math::exp_inline(-abs(x));
   return where(x < 0, e, 1) / (1 + e);
 }
 
 // sigmoid(-|x|)
-template <class T, class I>
-[[gnu::noinline]] Lane<T, I> sigmoid_tail(Lane<T, I> x) {
-  const Lane<T, I> e = math::exp_inline(-abs(x));
+template <class T>
+[[gnu::noinline]] Vec<T> sigmoid_tail(Vec<T> x) {
+  const Vec<T> e = math::exp_inline(-abs(x));
   return e / (1 + e);
 }
 // 1 / (1 + x^2); where x^2 may overflow it is (1 / x)^2 to the last place.
-template <class T, class I>
-[[gnu::always_inline]] inline Lane<T, I> arctan_derivative(Lane<T, I> x) {
-  const Lane<T, I> near = 1 / (1 + x * x);
+template <class T>
+[[gnu::always_inline]] inline Vec<T> arctan_derivative(Vec<T> x) {
+  const Vec<T> near = 1 / (1 + x * x);
   const auto far = abs(x) > 1e9;
   if (!any(far)) return near;
-  const Lane<T, I> inverse = 1 / x;
+  const Vec<T> inverse = 1 / x;
   return where(far, inverse * inverse, near);
 }
 
 // x sigmoid(x); the power of two comes last, for the digits of the far negative side.
-template <class T, class I>
-[[gnu::noinline]] Lane<T, I> silu(Lane<T, I> x) {
-  using L = Lane<T, I>;
+template <class T>
+[[gnu::noinline]] Vec<T> silu(Vec<T> x) {
+  using L = Vec<T>;
   const L a = lesser_of(L(8 - math::ExpConstants<T>::lowest), abs(x));  // a e^-a is 0 there too
   const auto [n, r] = math::reduce_by_ln2(-a);
   const L m = math::expm1_near_zero(r);
@@ -39,18 +39,18 @@ template <class T, class I>
 }
 
 // x above 0, else alpha (e^x - 1)
-template <class T, class I>
-[[gnu::always_inline]] inline Lane<T, I> elu(Lane<T, I> x, std::type_identity_t<Lane<T, I>> alpha) {
+template <class T>
+[[gnu::always_inline]] inline Vec<T> elu(Vec<T> x, std::type_identity_t<Vec<T>> alpha) {
   return where(x > 0, x, alpha * expm1(x));
 }
-template <class T, class I>
-[[gnu::always_inline]] inline Lane<T, I> selu(Lane<T, I> x) {
+template <class T>
+[[gnu::always_inline]] inline Vec<T> selu(Vec<T> x) {
   return where(x > 0, 1.05070098735548049342 * x, 1.75809934084737685994 * expm1(x));
 }
 
-template <class T, class I>
-[[gnu::always_inline]] inline Lane<T, I> softsign(Lane<T, I> x) {
-  const Lane<T, I> a = abs(x);
+template <class T>
+[[gnu::always_inline]] inline Vec<T> softsign(Vec<T> x) {
+  const Vec<T> a = abs(x);
   return copysign(where(a < std::numeric_limits<T>::infinity(), a / (1 + a), where(isnan(a), a, 1)), x);
 }
 

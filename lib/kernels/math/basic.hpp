@@ -6,38 +6,38 @@
 
 namespace reel::kernels {
 
-template <class T, class I>
-[[gnu::always_inline]] inline Mask<T, I> isinf(Lane<T, I> x) {
-  return abs(x) == Lane<T, I>(std::numeric_limits<T>::infinity());
+template <class T>
+[[gnu::always_inline]] inline Mask<T> isinf(Vec<T> x) {
+  return abs(x) == Vec<T>(std::numeric_limits<T>::infinity());
 }
-template <class T, class I>
-[[gnu::always_inline]] inline Mask<T, I> isfinite(Lane<T, I> x) {
-  return abs(x) < Lane<T, I>(std::numeric_limits<T>::infinity());
+template <class T>
+[[gnu::always_inline]] inline Mask<T> isfinite(Vec<T> x) {
+  return abs(x) < Vec<T>(std::numeric_limits<T>::infinity());
 }
 
-template <class T, class I>
-[[gnu::always_inline]] inline Lane<T, I> square(Lane<T, I> x) {
+template <class T>
+[[gnu::always_inline]] inline Vec<T> square(Vec<T> x) {
   return x * x;
 }
-template <class T, class I>
-[[gnu::always_inline]] inline Lane<T, I> reciprocal(Lane<T, I> x) {
+template <class T>
+[[gnu::always_inline]] inline Vec<T> reciprocal(Vec<T> x) {
   return 1 / x;
 }
-template <class T, class I>
-[[gnu::always_inline]] inline Lane<T, I> rsqrt(Lane<T, I> x) {
+template <class T>
+[[gnu::always_inline]] inline Vec<T> rsqrt(Vec<T> x) {
   return 1 / sqrt(x);
 }
 // 0 at 0, NaN at NaN
-template <class T, class I>
-[[gnu::always_inline]] inline Lane<T, I> sign(Lane<T, I> x) {
+template <class T>
+[[gnu::always_inline]] inline Vec<T> sign(Vec<T> x) {
   return where(x > 0, 1, where(x < 0, -1, x));
 }
 template <class T, class I>
-[[gnu::always_inline]] inline Lane<T, I> maximum(Lane<T, I> x, std::type_identity_t<Lane<T, I>> y) {
+[[gnu::always_inline]] inline Vec<T, I> maximum(Vec<T, I> x, std::type_identity_t<Vec<T, I>> y) {
   return where(isnan(x), x, greater_of(x, y));
 }
 template <class T, class I>
-[[gnu::always_inline]] inline Lane<T, I> minimum(Lane<T, I> x, std::type_identity_t<Lane<T, I>> y) {
+[[gnu::always_inline]] inline Vec<T, I> minimum(Vec<T, I> x, std::type_identity_t<Vec<T, I>> y) {
   return where(isnan(x), x, lesser_of(x, y));
 }
 
@@ -46,16 +46,14 @@ template <class T, class I>
 
 // To the nearest integer, half to even; |x| at most 2^mantissa, from where on every number is an integer, or anything.
 namespace math {
-template <class T, class I>
-[[gnu::always_inline]] inline Lane<T, I> rounded_magnitude(Lane<T, I> a) {
+template <class T>
+[[gnu::always_inline]] inline Vec<T> rounded_magnitude(Vec<T> a) {
   constexpr T integer = static_cast<T>(std::uint64_t(1) << Format<T>::mantissa);
   return where(a < integer, (a + integer) - integer, a);
 }
 // xsimd's functions are the machine's instructions; on NEON they are not, and lose -0.
-template <class I>
-inline constexpr bool has_rounding = !std::same_as<I, isa::sse2> && !std::same_as<I, isa::neon64>;
+inline constexpr bool has_rounding = !is_current<isa::sse2> && !is_current<isa::neon64>;
 #if XSIMD_WITH_NEON64
-template <class I>
 struct NeonRounding {
   [[gnu::always_inline]] static float32x4_t round(float32x4_t x) { return vrndnq_f32(x); }
   [[gnu::always_inline]] static float64x2_t round(float64x2_t x) { return vrndnq_f64(x); }
@@ -67,66 +65,65 @@ struct NeonRounding {
   [[gnu::always_inline]] static float64x2_t ceil(float64x2_t x) { return vrndpq_f64(x); }
 };
 #endif
-template <class I>
-inline constexpr bool is_neon = std::same_as<I, isa::neon64>;
+inline constexpr bool is_neon = is_current<isa::neon64>;
 }  // namespace math
 
-template <class T, class I>
-[[gnu::always_inline]] inline Lane<T, I> round(Lane<T, I> x) {
-  if constexpr (is_scalar_lane<T, I>) {
+template <class T>
+[[gnu::always_inline]] inline Vec<T> round(Vec<T> x) {
+  if constexpr (is_scalar) {
     return std::nearbyint(x.v);
-  } else if constexpr (math::has_rounding<I>) {
-    return Lane<T, I>(xsimd::nearbyint(x.v));
+  } else if constexpr (math::has_rounding) {
+    return Vec<T>(xsimd::nearbyint(x.v));
 #if XSIMD_WITH_NEON64
-  } else if constexpr (math::is_neon<I>) {
-    return Lane<T, I>(typename Lane<T, I>::Batch(math::NeonRounding<I>::round(x.v)));
+  } else if constexpr (math::is_neon) {
+    return Vec<T>(typename Vec<T>::Batch(math::NeonRounding::round(x.v)));
 #endif
   } else {
     return copysign(math::rounded_magnitude(abs(x)), x);
   }
 }
-template <class T, class I>
-[[gnu::always_inline]] inline Lane<T, I> trunc(Lane<T, I> x) {
-  if constexpr (is_scalar_lane<T, I>) {
+template <class T>
+[[gnu::always_inline]] inline Vec<T> trunc(Vec<T> x) {
+  if constexpr (is_scalar) {
     return std::trunc(x.v);
-  } else if constexpr (math::has_rounding<I>) {
-    return Lane<T, I>(xsimd::trunc(x.v));
+  } else if constexpr (math::has_rounding) {
+    return Vec<T>(xsimd::trunc(x.v));
 #if XSIMD_WITH_NEON64
-  } else if constexpr (math::is_neon<I>) {
-    return Lane<T, I>(typename Lane<T, I>::Batch(math::NeonRounding<I>::trunc(x.v)));
+  } else if constexpr (math::is_neon) {
+    return Vec<T>(typename Vec<T>::Batch(math::NeonRounding::trunc(x.v)));
 #endif
   } else {
-    const Lane<T, I> a = abs(x), r = math::rounded_magnitude(a);
+    const Vec<T> a = abs(x), r = math::rounded_magnitude(a);
     return copysign(where(r > a, r - 1, r), x);
   }
 }
-template <class T, class I>
-[[gnu::always_inline]] inline Lane<T, I> floor(Lane<T, I> x) {
-  if constexpr (is_scalar_lane<T, I>) {
+template <class T>
+[[gnu::always_inline]] inline Vec<T> floor(Vec<T> x) {
+  if constexpr (is_scalar) {
     return std::floor(x.v);
-  } else if constexpr (math::has_rounding<I>) {
-    return Lane<T, I>(xsimd::floor(x.v));
+  } else if constexpr (math::has_rounding) {
+    return Vec<T>(xsimd::floor(x.v));
 #if XSIMD_WITH_NEON64
-  } else if constexpr (math::is_neon<I>) {
-    return Lane<T, I>(typename Lane<T, I>::Batch(math::NeonRounding<I>::floor(x.v)));
+  } else if constexpr (math::is_neon) {
+    return Vec<T>(typename Vec<T>::Batch(math::NeonRounding::floor(x.v)));
 #endif
   } else {
-    const Lane<T, I> r = round(x);
+    const Vec<T> r = round(x);
     return copysign(where(r > x, r - 1, r), x);
   }
 }
-template <class T, class I>
-[[gnu::always_inline]] inline Lane<T, I> ceil(Lane<T, I> x) {
-  if constexpr (is_scalar_lane<T, I>) {
+template <class T>
+[[gnu::always_inline]] inline Vec<T> ceil(Vec<T> x) {
+  if constexpr (is_scalar) {
     return std::ceil(x.v);
-  } else if constexpr (math::has_rounding<I>) {
-    return Lane<T, I>(xsimd::ceil(x.v));
+  } else if constexpr (math::has_rounding) {
+    return Vec<T>(xsimd::ceil(x.v));
 #if XSIMD_WITH_NEON64
-  } else if constexpr (math::is_neon<I>) {
-    return Lane<T, I>(typename Lane<T, I>::Batch(math::NeonRounding<I>::ceil(x.v)));
+  } else if constexpr (math::is_neon) {
+    return Vec<T>(typename Vec<T>::Batch(math::NeonRounding::ceil(x.v)));
 #endif
   } else {
-    const Lane<T, I> r = round(x);
+    const Vec<T> r = round(x);
     return copysign(where(r < x, r + 1, r), x);
   }
 }
@@ -138,7 +135,7 @@ namespace math {
 
 // As in Python: the remainder has the sign of y, the quotient is rounded down. The wider type holds the quotient of
 // what the remainder leaves, so that it is the exact integer (rounded, if T cannot hold it).
-template <class T, class I>
+template <class T>
 struct FloorDivide {
   T operator()(T x, T y) const {
     using Wide = std::conditional_t<std::same_as<T, float>, double, long double>;
@@ -149,7 +146,7 @@ struct FloorDivide {
     return q == 0 ? std::copysign(T(0), x / y) : static_cast<T>(q);
   }
 };
-template <class T, class I>
+template <class T>
 struct Mod {
   T operator()(T x, T y) const {
     const T r = std::fmod(x, y);
@@ -159,13 +156,13 @@ struct Mod {
 };
 
 // Where |x / y| is below 2^mantissa, the fused multiply-add gives the remainder without error.
-template <class T, class I>
+template <class T>
 struct Division {
-  Lane<T, I> quotient, remainder;
-  Mask<T, I> exact;
+  Vec<T> quotient, remainder;
+  Mask<T> exact;
 
-  [[gnu::always_inline]] static Division of(Lane<T, I> x, Lane<T, I> y) {
-    using L = Lane<T, I>;
+  [[gnu::always_inline]] static Division of(Vec<T> x, Vec<T> y) {
+    using L = Vec<T>;
     constexpr T integer = static_cast<T>(std::uint64_t(1) << Format<T>::mantissa);
     const L q = x / y, n = trunc(q), r = fma(-n, y, x);
     const auto wrong_side = ((r < 0) & (y > 0)) | ((r > 0) & (y < 0));
@@ -177,22 +174,22 @@ struct Division {
 
 }  // namespace math
 
-template <class T, class I>
-[[gnu::noinline]] Lane<T, I> floor_divide(Lane<T, I> x, Lane<T, I> y) {
-  if constexpr (I::fused) {
-    const auto d = math::Division<T, I>::of(x, y);
-    return all(d.exact) ? d.quotient : where(d.exact, d.quotient, each(math::FloorDivide<T, I>(), x, y));
+template <class T>
+[[gnu::noinline]] Vec<T> floor_divide(Vec<T> x, Vec<T> y) {
+  if constexpr (current::fused) {
+    const auto d = math::Division<T>::of(x, y);
+    return all(d.exact) ? d.quotient : where(d.exact, d.quotient, each(math::FloorDivide<T>(), x, y));
   } else {
-    return each(math::FloorDivide<T, I>(), x, y);
+    return each(math::FloorDivide<T>(), x, y);
   }
 }
-template <class T, class I>
-[[gnu::noinline]] Lane<T, I> mod(Lane<T, I> x, Lane<T, I> y) {
-  if constexpr (I::fused) {
-    const auto d = math::Division<T, I>::of(x, y);
-    return all(d.exact) ? d.remainder : where(d.exact, d.remainder, each(math::Mod<T, I>(), x, y));
+template <class T>
+[[gnu::noinline]] Vec<T> mod(Vec<T> x, Vec<T> y) {
+  if constexpr (current::fused) {
+    const auto d = math::Division<T>::of(x, y);
+    return all(d.exact) ? d.remainder : where(d.exact, d.remainder, each(math::Mod<T>(), x, y));
   } else {
-    return each(math::Mod<T, I>(), x, y);
+    return each(math::Mod<T>(), x, y);
   }
 }
 
@@ -200,9 +197,9 @@ template <class T, class I>
 // ------------------------------------------------------------------------------------------------------------
 
 // Scaled by a power of two where the squares would leave the range.
-template <class T, class I>
-[[gnu::noinline]] Lane<T, I> hypot(Lane<T, I> x, Lane<T, I> y) {
-  using L = Lane<T, I>;
+template <class T>
+[[gnu::noinline]] Vec<T> hypot(Vec<T> x, Vec<T> y) {
+  using L = Vec<T>;
   constexpr bool single = std::same_as<T, float>;
   constexpr T high = single ? T(0x1p60) : T(0x1p500), low = single ? T(0x1p-50) : T(0x1p-450);
   constexpr T shrink = single ? T(0x1p-80) : T(0x1p-600), grow = single ? T(0x1p80) : T(0x1p600);
@@ -214,32 +211,32 @@ template <class T, class I>
   return where(isinf(x) | isinf(y), L(std::numeric_limits<T>::infinity()), sqrt(a * a + b * b) * after);
 }
 
-template <class T, class I>
-[[gnu::noinline]] Lane<T, I> cbrt(Lane<T, I> x) {
-  if constexpr (std::same_as<Lane<T, I>, Lane<float, isa::scalar>>) {
+template <class T>
+[[gnu::noinline]] Vec<T> cbrt(Vec<T> x) {
+  if constexpr (std::same_as<Vec<T>, Vec<float, isa::scalar>>) {
     return static_cast<float>(std::cbrt(static_cast<double>(x.v)));
-  } else if constexpr (is_scalar_lane<T, I>) {
+  } else if constexpr (is_scalar) {
     const double r = std::cbrt(x.v);  // in glibc off by up to 4 ulp; one more step of Newton's
     if (!(std::abs(r) > 0 && std::abs(r) < std::numeric_limits<double>::infinity())) return r;
     const auto e = static_cast<long double>(r);
     return static_cast<double>(e - (e * e * e - x.v) / (3 * e * e));
   } else {
-    if (std::same_as<T, double> && !math::rounds_to_nearest<I>()) return each([](T a) { return std::cbrt(a); }, x);
-    return math::Sleef<T, I>::cbrt_u35(x);
+    if (std::same_as<T, double> && !math::rounds_to_nearest()) return each([](T a) { return std::cbrt(a); }, x);
+    return math::Sleef<T>::cbrt_u35(x);
   }
 }
 
-template <class T, class I>
-[[gnu::noinline]] Lane<T, I> power(Lane<T, I> x, Lane<T, I> y) {
-  if constexpr (is_scalar_lane<T, I>) {
+template <class T>
+[[gnu::noinline]] Vec<T> power(Vec<T> x, Vec<T> y) {
+  if constexpr (is_scalar) {
     return std::pow(x.v, y.v);
   } else {
-    using S = math::Sleef<T, I>;
-    const Lane<T, I> z = S::pow_u10(x, y);
+    using S = math::Sleef<T>;
+    const Vec<T> z = S::pow_u10(x, y);
     // SLEEF overflows a little below the largest number: then by the square of the root.
     const auto doubtful = isinf(z) & isfinite(x) & isfinite(y) & (x != 0);
     if (!any(doubtful)) return z;
-    const Lane<T, I> root = S::pow_u10(abs(x), y * T(0.5));
+    const Vec<T> root = S::pow_u10(abs(x), y * T(0.5));
     return where(doubtful, copysign(root * root, z), z);
   }
 }

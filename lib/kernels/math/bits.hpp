@@ -1,6 +1,6 @@
 // The bits of a lane: exponents taken apart and put together, for the functions beside this file.
 #pragma once
-#include "kernels/lane.hpp"
+#include "kernels/vec.hpp"
 
 namespace reel::kernels::math {
 
@@ -19,7 +19,7 @@ struct Format<double> {
   static constexpr int bias = 1023;
 };
 
-template <class T, class I>
+template <class T, class I = current>
 struct BitsOf {
   using type = xsimd::batch<typename Format<T>::Unsigned, typename ArchOf<I>::type>;
 };
@@ -27,20 +27,20 @@ template <class T>
 struct BitsOf<T, isa::scalar> {
   using type = typename Format<T>::Unsigned;
 };
-template <class T, class I>
-using Bits = typename BitsOf<T, I>::type;
+template <class T>
+using Bits = typename BitsOf<T>::type;
 
 template <class T>
 constexpr typename Format<T>::Unsigned bits_of(T x) {
   return std::bit_cast<typename Format<T>::Unsigned>(x);
 }
-template <class T, class I>
-[[gnu::always_inline]] inline Bits<T, I> bits(Lane<T, I> x) {
-  return std::bit_cast<Bits<T, I>>(x.v);
+template <class T>
+[[gnu::always_inline]] inline Bits<T> bits(Vec<T> x) {
+  return std::bit_cast<Bits<T>>(x.v);
 }
-template <class T, class I>
-[[gnu::always_inline]] inline Lane<T, I> from_bits(Bits<T, I> b) {
-  return Lane<T, I>(std::bit_cast<decltype(Lane<T, I>::v)>(b));
+template <class T>
+[[gnu::always_inline]] inline Vec<T> from_bits(Bits<T> b) {
+  return Vec<T>(std::bit_cast<decltype(Vec<T>::v)>(b));
 }
 
 // Added to a number of magnitude below 2^(mantissa - 1), this rounds it to an integer (half to even), which then stands
@@ -49,33 +49,33 @@ template <class T>
 inline constexpr T rounder = static_cast<T>(std::uint64_t(3) << (Format<T>::mantissa - 1));
 
 // 2^n for integral n in the range of normal numbers.
-template <class T, class I>
-[[gnu::always_inline]] inline Lane<T, I> exponential_of_two(Lane<T, I> n) {
-  return from_bits<T, I>((bits(n + rounder<T>) << Format<T>::mantissa) + Bits<T, I>(bits_of(T(1))));
+template <class T>
+[[gnu::always_inline]] inline Vec<T> exponential_of_two(Vec<T> n) {
+  return from_bits<T>((bits(n + rounder<T>) << Format<T>::mantissa) + Bits<T>(bits_of(T(1))));
 }
 
 // x * 2^n for integral n, rounded once, zero or infinite where it must be; |n| at most twice the largest exponent.
-template <class T, class I>
-[[gnu::always_inline]] inline Lane<T, I> scale(Lane<T, I> x, Lane<T, I> n) {
+template <class T>
+[[gnu::always_inline]] inline Vec<T> scale(Vec<T> x, Vec<T> n) {
 #if XSIMD_WITH_AVX512BW
-  if constexpr (std::same_as<Lane<T, I>, Lane<float, isa::avx512>>) return Lane<T, I>(_mm512_scalef_ps(x.v, n.v));
-  if constexpr (std::same_as<Lane<T, I>, Lane<double, isa::avx512>>) return Lane<T, I>(_mm512_scalef_pd(x.v, n.v));
+  if constexpr (std::same_as<Vec<T>, Vec<float, isa::avx512>>) return Vec<T>(_mm512_scalef_ps(x.v, n.v));
+  if constexpr (std::same_as<Vec<T>, Vec<double, isa::avx512>>) return Vec<T>(_mm512_scalef_pd(x.v, n.v));
 #endif
-  if constexpr (!std::same_as<I, isa::avx512>) {
-    const Lane<T, I> half = (n * T(0.5) + rounder<T>)-rounder<T>;
+  if constexpr (!is_current<isa::avx512>) {
+    const Vec<T> half = (n * T(0.5) + rounder<T>)-rounder<T>;
     return x * exponential_of_two(half) * exponential_of_two(n - half);
   }
 }
 
 // x = m * 2^k, m between sqrt(1/2) and sqrt(2). For x that is not positive and finite see `log_specials`.
-template <class T, class I>
+template <class T>
 struct Split {
-  Lane<T, I> m, k;
+  Vec<T> m, k;
 };
-template <class T, class I>
-[[gnu::always_inline]] inline Split<T, I> split(Lane<T, I> x) {
-  using L = Lane<T, I>;
-  if constexpr (std::same_as<I, isa::avx512>) {
+template <class T>
+[[gnu::always_inline]] inline Split<T> split(Vec<T> x) {
+  using L = Vec<T>;
+  if constexpr (is_current<isa::avx512>) {
 #if XSIMD_WITH_AVX512BW
     L m, k;
     if constexpr (std::same_as<T, float>) {
@@ -96,62 +96,60 @@ template <class T, class I>
     constexpr U root = bits_of(static_cast<T>(0.70710678118654752440));
     constexpr T integer = static_cast<T>(U(1) << F::mantissa);
     const auto subnormal = x < tiny;
-    const Bits<T, I> b =
-        bits(where(subnormal, x * up, x)) + Bits<T, I>(static_cast<U>((U(F::bias) << F::mantissa) - root));
-    const L m = from_bits<T, I>((b & Bits<T, I>((U(1) << F::mantissa) - 1)) + Bits<T, I>(root));
-    const L biased = from_bits<T, I>((b >> F::mantissa) | Bits<T, I>(bits_of(integer)));
+    const Bits<T> b = bits(where(subnormal, x * up, x)) + Bits<T>(static_cast<U>((U(F::bias) << F::mantissa) - root));
+    const L m = from_bits<T>((b & Bits<T>((U(1) << F::mantissa) - 1)) + Bits<T>(root));
+    const L biased = from_bits<T>((b >> F::mantissa) | Bits<T>(bits_of(integer)));
     return {m, biased - where(subnormal, integer + T(F::bias + F::mantissa + 1), integer + T(F::bias))};
   }
 }
 
 // x * y = high + low, exactly but for underflow. Without a fused multiply-add, by the halves of the factors.
-template <class T, class I>
+template <class T>
 struct Product {
-  Lane<T, I> high, low;
+  Vec<T> high, low;
 };
-template <class T, class I>
-[[gnu::always_inline]] inline Product<T, I> exact_product(Lane<T, I> x, Lane<T, I> y) {
-  using L = Lane<T, I>;
+template <class T>
+[[gnu::always_inline]] inline Product<T> exact_product(Vec<T> x, Vec<T> y) {
+  using L = Vec<T>;
   const L high = x * y;
-  if constexpr (I::fused) {
+  if constexpr (current::fused) {
     return {high, fma(x, y, -high)};
   } else {
     constexpr auto upper_half =
         static_cast<typename Format<T>::Unsigned>(~typename Format<T>::Unsigned(0) << ((Format<T>::mantissa + 2) / 2));
-    const L x1 = from_bits<T, I>(bits(x) & Bits<T, I>(upper_half)),
-            y1 = from_bits<T, I>(bits(y) & Bits<T, I>(upper_half));
+    const L x1 = from_bits<T>(bits(x) & Bits<T>(upper_half)), y1 = from_bits<T>(bits(y) & Bits<T>(upper_half));
     const L x2 = x - x1, y2 = y - y1;
     return {high, x2 * y2 - (((high - x1 * y1) - x2 * y1) - x1 * y2)};
   }
 }
 
 // c[First] + x (c[First + Step] + x (...))
-template <std::size_t Step, std::size_t First, class T, class I, std::size_t N>
-[[gnu::always_inline]] inline Lane<T, I> every(Lane<T, I> x, const T (&c)[N]) {
+template <std::size_t Step, std::size_t First, class T, std::size_t N>
+[[gnu::always_inline]] inline Vec<T> every(Vec<T> x, const T (&c)[N]) {
   if constexpr (First + Step >= N)
-    return Lane<T, I>(c[First]);
+    return Vec<T>(c[First]);
   else
-    return fma(x, every<Step, First + Step>(x, c), Lane<T, I>(c[First]));
+    return fma(x, every<Step, First + Step>(x, c), Vec<T>(c[First]));
 }
 
 // c[0] + x c[1] + x^2 c[2] + ..., the last coefficient first: for polynomials whose terms cancel.
-template <class T, class I, class... C>
-[[gnu::always_inline]] inline Lane<T, I> horner(Lane<T, I> x, C... coefficients) {
+template <class T, class... C>
+[[gnu::always_inline]] inline Vec<T> horner(Vec<T> x, C... coefficients) {
   const T c[] = {static_cast<T>(coefficients)...};
   return every<1, 0>(x, c);
 }
 
 // The same, a long one in two or four interleaved parts, which do not wait for each other.
-template <class T, class I, class... C>
-[[gnu::always_inline]] inline Lane<T, I> polynomial(Lane<T, I> x, C... coefficients) {
+template <class T, class... C>
+[[gnu::always_inline]] inline Vec<T> polynomial(Vec<T> x, C... coefficients) {
   const T c[] = {static_cast<T>(coefficients)...};
   if constexpr (sizeof...(C) <= 5) {
     return every<1, 0>(x, c);
   } else if constexpr (sizeof...(C) <= 13) {
-    const Lane<T, I> x2 = x * x;
+    const Vec<T> x2 = x * x;
     return fma(x, every<2, 1>(x2, c), every<2, 0>(x2, c));
   } else {
-    const Lane<T, I> x2 = x * x, x4 = x2 * x2;
+    const Vec<T> x2 = x * x, x4 = x2 * x2;
     return fma(x2, fma(x, every<4, 3>(x4, c), every<4, 2>(x4, c)), fma(x, every<4, 1>(x4, c), every<4, 0>(x4, c)));
   }
 }

@@ -19,27 +19,25 @@ struct GaussConstants<double> {
 };
 
 // A value and what rounding took from it, far below its last place.
-template <class T, class I>
+template <class T>
 struct Compensated {
-  Lane<T, I> value, lost;
+  Vec<T> value, lost;
 };
-template <class T, class I>
-[[gnu::always_inline]] inline Compensated<T, I> compensated_sum(T large, Lane<T, I> small) {
-  const Lane<T, I> sum = large + small;
+template <class T>
+[[gnu::always_inline]] inline Compensated<T> compensated_sum(T large, Vec<T> small) {
+  const Vec<T> sum = large + small;
   return {sum, (large - sum) + small};
 }
 
 // (1 + 2a) e^(a^2) erfc(a)
-template <class I>
-[[gnu::always_inline]] inline Compensated<float, I> scaled_erfc_polynomial(Lane<float, I> a) {
+[[gnu::always_inline]] inline Compensated<float> scaled_erfc_polynomial(Vec<float> a) {
   const auto t = (a - 2.5F) / (a + 2.5F);
   return compensated_sum(
       0x1.43cc70p+0F,
       t * polynomial(t, -0x1.f52c4ep-4F, -0x1.959a66p-4F, 0x1.42d272p-3F, -0x1.a5c79ep-4F, 0x1.0c8180p-5F,
                      0x1.00b6f8p-10F, -0x1.219660p-8F, 0x1.68d26cp-12F, 0x1.41939ap-11F, 0x1.49d536p-14F));
 }
-template <class I>
-[[gnu::always_inline]] inline Compensated<double, I> scaled_erfc_polynomial(Lane<double, I> a) {
+[[gnu::always_inline]] inline Compensated<double> scaled_erfc_polynomial(Vec<double> a) {
   const auto t = (a - 3.5) / (a + 3.5);
   return compensated_sum(
       0x1.3e0a99a0ee914p+0,
@@ -52,34 +50,30 @@ template <class I>
 }
 
 // erf(x) / x - 1 for |x| <= 0.9, z = x^2
-template <class I>
-[[gnu::always_inline]] inline Lane<float, I> erf_near_zero(Lane<float, I> z) {
+[[gnu::always_inline]] inline Vec<float> erf_near_zero(Vec<float> z) {
   return polynomial(z, 0x1.06eba8p-3F, -0x1.812744p-2F, 0x1.ce2e60p-4F, -0x1.b8162ap-6F, 0x1.5513f4p-8F,
                     -0x1.acf800p-11F, 0x1.662518p-14F);
 }
-template <class I>
-[[gnu::always_inline]] inline Lane<double, I> erf_near_zero(Lane<double, I> z) {
+[[gnu::always_inline]] inline Vec<double> erf_near_zero(Vec<double> z) {
   return polynomial(z, 0x1.06eba8214db69p-3, -0x1.812746b0379e3p-2, 0x1.ce2f21a042835p-4, -0x1.b82ce312736cfp-6,
                     0x1.565bcd0a6eef0p-8, -0x1.c02db31efd183p-11, 0x1.f9a307605bac0p-14, -0x1.f4cf6f9e271bbp-17,
                     0x1.b9b866a819804p-20, -0x1.5d8af025bb3b7p-23, 0x1.e2dcfeab54fdep-27, -0x1.d32bb0847fed2p-31);
 }
 
 // normal_cdf(x) = 1/2 + x P(x^2) for |x| <= 3/4
-template <class I>
-[[gnu::always_inline]] inline Lane<float, I> cdf_near_zero(Lane<float, I> z) {
+[[gnu::always_inline]] inline Vec<float> cdf_near_zero(Vec<float> z) {
   return horner(z, 0x1.988454p-2F, -0x1.105822p-4F, 0x1.46c64ep-7F, -0x1.35aebcp-10F, 0x1.affccep-14F);
 }
-template <class I>
-[[gnu::always_inline]] inline Lane<double, I> cdf_near_zero(Lane<double, I> z) {
+[[gnu::always_inline]] inline Vec<double> cdf_near_zero(Vec<double> z) {
   return horner(z, 0x1.9884533d43650p-2, -0x1.1058377e2ce87p-4, 0x1.46d0429760d6ep-7, -0x1.37403f66e49aap-10,
                 0x1.e42b0a9a8356ep-14, -0x1.3ce88a8b983f3p-17, 0x1.6574d171fdc59p-21, -0x1.5fc3c2f076ffap-25,
                 0x1.13b00476336b6p-29);
 }
 
 // e^(a^2) erfc(a)
-template <class T, class I>
-[[gnu::always_inline]] inline Compensated<T, I> scaled_erfc(Lane<T, I> a) {
-  using L = Lane<T, I>;
+template <class T>
+[[gnu::always_inline]] inline Compensated<T> scaled_erfc(Vec<T> a) {
+  using L = Vec<T>;
   const auto p = scaled_erfc_polynomial(a);
   const L twice = 2 * a, d = 1 + twice, back = d - twice, d_lost = (1 - back) + (twice - (d - back));
   const L inverse = 1 / d, q = p.value * inverse;
@@ -88,12 +82,12 @@ template <class T, class I>
 }
 
 // e^(-a^2 s) = (1 + m) 2^k; s is a power of two.
-template <class T, class I>
-[[gnu::always_inline]] inline Split<T, I> exp_of_minus_square(Lane<T, I> a, T s) {
+template <class T>
+[[gnu::always_inline]] inline Split<T> exp_of_minus_square(Vec<T> a, T s) {
   using C = ExpConstants<T>;
-  using L = Lane<T, I>;
+  using L = Vec<T>;
   const auto reduced = [&](L square) { return fma(square, -s * C::log2_e, rounder<T>) - rounder<T>; };
-  if constexpr (I::fused) {
+  if constexpr (current::fused) {
     const L n = reduced(a * a);
     return {expm1_near_zero(fma(n, -C::ln2_low, fma(-s * a, a, n * -C::ln2_high))), n};
   } else {
@@ -104,22 +98,22 @@ template <class T, class I>
 }
 
 // q (1 + m): both factors enter with all they have, one rounding.
-template <class T, class I>
-[[gnu::always_inline]] inline Lane<T, I> product(Compensated<T, I> q, Lane<T, I> m) {
+template <class T>
+[[gnu::always_inline]] inline Vec<T> product(Compensated<T> q, Vec<T> m) {
   return q.value + fma(q.value, m, fma(q.lost, m, q.lost));
 }
 
 // erfc(a) for 0 <= a <= erfc_zero
-template <class T, class I>
-[[gnu::always_inline]] inline Lane<T, I> erfc_positive(Lane<T, I> a) {
+template <class T>
+[[gnu::always_inline]] inline Vec<T> erfc_positive(Vec<T> a) {
   const auto e = exp_of_minus_square(a, T(1));
   return scale(product(scaled_erfc(a), e.m), e.k);
 }
 
 // factor * (1 - normal_cdf(a)) for 0 <= a <= cdf_zero
-template <class T, class I>
-[[gnu::always_inline]] inline Lane<T, I> normal_tail(Lane<T, I> a, Lane<T, I> factor) {
-  using L = Lane<T, I>;
+template <class T>
+[[gnu::always_inline]] inline Vec<T> normal_tail(Vec<T> a, Vec<T> factor) {
+  using L = Vec<T>;
   constexpr T root = static_cast<T>(0.70710678118654752440), two_over_root_pi = static_cast<T>(1.12837916709551257390);
   constexpr T root_lost = static_cast<T>(0.70710678118654752440L - root);
   const auto e = exp_of_minus_square(a, T(0.5));
@@ -131,9 +125,8 @@ template <class T, class I>
 
 // a (1 - normal_cdf(a)) for 0 <= a <= cdf_zero; in float for a >= 0.7 alone, as e^(-a^2 / 2) / sqrt(2 pi) a / (a + W)
 // where W = P / Q falls to 0: what rounding takes from Q and from a Q is lost above and below.
-template <class I>
-[[gnu::always_inline]] inline Lane<float, I> gelu_tail(Lane<float, I> a) {
-  using L = Lane<float, I>;
+[[gnu::always_inline]] inline Vec<float> gelu_tail(Vec<float> a) {
+  using L = Vec<float>;
   constexpr float inverse_root = 0x1.988454p-2F;  // of 2 pi; the fit knows how it is rounded
   const auto e = exp_of_minus_square(a, 0.5F);
   const L z = a * a;
@@ -142,48 +135,45 @@ template <class I>
   const L aq = a * q;
   return scale(aq / (aq + p) * fma(e.m, inverse_root, inverse_root), e.k);
 }
-template <class I>
-[[gnu::always_inline]] inline Lane<double, I> gelu_tail(Lane<double, I> a) {
-  return normal_tail(a, a);
-}
+[[gnu::always_inline]] inline Vec<double> gelu_tail(Vec<double> a) { return normal_tail(a, a); }
 
 }  // namespace math
 
-template <class T, class I>
-[[gnu::noinline]] Lane<T, I> erf(Lane<T, I> x) {
+template <class T>
+[[gnu::noinline]] Vec<T> erf(Vec<T> x) {
   using C = math::GaussConstants<T>;
-  const Lane<T, I> a = abs(x), far = 1 - math::erfc_positive(lesser_of(Lane<T, I>(C::erf_one), a));
+  const Vec<T> a = abs(x), far = 1 - math::erfc_positive(lesser_of(Vec<T>(C::erf_one), a));
   return where(a < T(0.9), fma(x, math::erf_near_zero(x * x), x), copysign(far, x));
 }
 
-template <class T, class I>
-[[gnu::noinline]] Lane<T, I> erfc(Lane<T, I> x) {
+template <class T>
+[[gnu::noinline]] Vec<T> erfc(Vec<T> x) {
   using C = math::GaussConstants<T>;
-  const Lane<T, I> a = abs(x), y = math::erfc_positive(lesser_of(Lane<T, I>(C::erfc_zero), a));
+  const Vec<T> a = abs(x), y = math::erfc_positive(lesser_of(Vec<T>(C::erfc_zero), a));
   return where(a < T(0.5), fma(-x, math::erf_near_zero(x * x), 1 - x), where(x < 0, 2 - y, y));
 }
 
 // e^(-x^2 / 2) / sqrt(2 pi)
-template <class T, class I>
-[[gnu::noinline]] Lane<T, I> normal_pdf(Lane<T, I> x) {
+template <class T>
+[[gnu::noinline]] Vec<T> normal_pdf(Vec<T> x) {
   using C = math::GaussConstants<T>;
-  const auto e = math::exp_of_minus_square(lesser_of(Lane<T, I>(C::cdf_zero), abs(x)), T(0.5));
+  const auto e = math::exp_of_minus_square(lesser_of(Vec<T>(C::cdf_zero), abs(x)), T(0.5));
   constexpr T inverse_root = static_cast<T>(0.39894228040143267794);
   return math::scale(fma(e.m, inverse_root, inverse_root), e.k);
 }
 
 // erfc(-x / sqrt(2)) / 2
-template <class T, class I>
-[[gnu::noinline]] Lane<T, I> normal_cdf(Lane<T, I> x) {
+template <class T>
+[[gnu::noinline]] Vec<T> normal_cdf(Vec<T> x) {
   using C = math::GaussConstants<T>;
-  const Lane<T, I> a = abs(x), y = math::normal_tail(lesser_of(Lane<T, I>(C::cdf_zero), a), Lane<T, I>(1));
+  const Vec<T> a = abs(x), y = math::normal_tail(lesser_of(Vec<T>(C::cdf_zero), a), Vec<T>(1));
   return where(a < T(0.75), fma(x, math::cdf_near_zero(x * x), T(0.5)), where(x < 0, y, 1 - y));
 }
 
 // x normal_cdf(x), -0 at -inf
-template <class T, class I>
-[[gnu::noinline]] Lane<T, I> gelu(Lane<T, I> x) {
-  using L = Lane<T, I>;
+template <class T>
+[[gnu::noinline]] Vec<T> gelu(Vec<T> x) {
+  using L = Vec<T>;
   const L a = lesser_of(L(math::GaussConstants<T>::cdf_zero), abs(x)), positive = greater_of(L(T(-0.0)), x);
   return where(a < T(0.75), x * fma(x, math::cdf_near_zero(x * x), T(0.5)), positive - math::gelu_tail(a));
 }

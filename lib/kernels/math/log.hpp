@@ -9,71 +9,67 @@ namespace math {
 
 // log m - f and, for log1p, d / m beside it for a d of the size of m's last place: both far smaller than the sum they
 // end in.
-template <class I>
-[[gnu::always_inline]] inline Lane<float, I> log_tail(Lane<float, I> f) {
+[[gnu::always_inline]] inline Vec<float> log_tail(Vec<float> f) {
   return f * f * f *
          polynomial(f, 0x1.555546p-2F, -0x1.ffffeep-3F, 0x1.99a53ap-3F, -0x1.5562e8p-3F, 0x1.233392p-3F,
                     -0x1.fb436cp-4F, 0x1.e64650p-4F, -0x1.e2e492p-4F, 0x1.1b5186p-4F);
 }
-template <class I>
-[[gnu::always_inline]] inline Lane<double, I> log_tail(Lane<double, I> z) {
+[[gnu::always_inline]] inline Vec<double> log_tail(Vec<double> z) {
   return z * polynomial(z, 0x1.5555555555592p-1, 0x1.999999997ff5dp-2, 0x1.24924941de48bp-2, 0x1.c71c521616f29p-3,
                         0x1.74663cb6641bcp-3, 0x1.39a1eaaa087c4p-3, 0x1.2f03c9635dd13p-3);
 }
 
 // k ln 2 + log m + d / m; d is of the size of m's last place, or zero.
-template <bool With, class I>
-[[gnu::always_inline]] inline Lane<float, I> log_of(Lane<float, I> m, Lane<float, I> k, Lane<float, I> d) {
+template <bool With>
+[[gnu::always_inline]] inline Vec<float> log_of(Vec<float> m, Vec<float> k, Vec<float> d) {
   using C = ExpConstants<float>;
-  const Lane<float, I> f = m - 1;
-  Lane<float, I> low = fma(k, C::ln2_low, log_tail(f));
+  const Vec<float> f = m - 1;
+  Vec<float> low = fma(k, C::ln2_low, log_tail(f));
   if constexpr (With) low = fma(d, 1 - f * (1 - f), low);
   return fma(k, C::ln2_high, f + fma(f * f, -0.5F, low));
 }
-template <bool With, class I>
-[[gnu::always_inline]] inline Lane<double, I> log_of(Lane<double, I> m, Lane<double, I> k, Lane<double, I> d) {
+template <bool With>
+[[gnu::always_inline]] inline Vec<double> log_of(Vec<double> m, Vec<double> k, Vec<double> d) {
   using C = ExpConstants<double>;
-  using L = Lane<double, I>;
+  using L = Vec<double>;
   const L f = m - 1, s = f / (2 + f), h = 0.5 * f * f;
   L low = fma(s, h + log_tail(s * s), k * C::ln2_low);
   if constexpr (With) low = fma(d, 1 - 2 * s * (1 - s), low);
   return fma(k, C::ln2_high, f - (h - low));
 }
 
-template <class I>
-[[gnu::always_inline]] inline Lane<float, I> log_of_mantissa(Lane<float, I> m) {
-  const Lane<float, I> f = m - 1;
+[[gnu::always_inline]] inline Vec<float> log_of_mantissa(Vec<float> m) {
+  const Vec<float> f = m - 1;
   return f + fma(f * f, -0.5F, log_tail(f));
 }
-template <class I>
-[[gnu::always_inline]] inline Lane<double, I> log_of_mantissa(Lane<double, I> m) {
-  const Lane<double, I> f = m - 1, s = f / (2 + f), h = 0.5 * f * f;
+[[gnu::always_inline]] inline Vec<double> log_of_mantissa(Vec<double> m) {
+  const Vec<double> f = m - 1, s = f / (2 + f), h = 0.5 * f * f;
   return f - (h - s * (h + log_tail(s * s)));
 }
 
 // The results at 0 (-inf), below it (NaN), at infinity and NaN; on AVX-512 the parts of x have led there already.
-template <class T, class I>
-[[gnu::always_inline]] inline Lane<T, I> log_specials(Lane<T, I> x, Lane<T, I> y) {
-  if constexpr (std::same_as<I, isa::avx512>) {
+template <class T>
+[[gnu::always_inline]] inline Vec<T> log_specials(Vec<T> x, Vec<T> y) {
+  if constexpr (is_current<isa::avx512>) {
     return y;
   } else {
     using N = std::numeric_limits<T>;
-    using L = Lane<T, I>;
+    using L = Vec<T>;
     return where(x > 0, where(x < N::infinity(), y, x), where(x == 0, L(-N::infinity()), L(N::quiet_NaN())));
   }
 }
 
-template <class T, class I>
-[[gnu::always_inline]] inline Lane<T, I> log_inline(Lane<T, I> x) {
+template <class T>
+[[gnu::always_inline]] inline Vec<T> log_inline(Vec<T> x) {
   const auto [m, k] = split(x);
-  return log_specials(x, log_of<false>(m, k, Lane<T, I>(0)));
+  return log_specials(x, log_of<false>(m, k, Vec<T>(0)));
 }
 
 // log(1 + x)
-template <class T, class I>
-[[gnu::always_inline]] inline Lane<T, I> log1p_inline(Lane<T, I> x) {
+template <class T>
+[[gnu::always_inline]] inline Vec<T> log1p_inline(Vec<T> x) {
   using N = std::numeric_limits<T>;
-  using L = Lane<T, I>;
+  using L = Vec<T>;
   const L u = 1 + x, back = u - 1, lost = (1 - (u - back)) + (x - back);
   const auto [m, k] = split(u);
   const L y = log_of<true>(m, k, lost * exponential_of_two(-lesser_of(L(Format<T>::bias - 1), k)));
@@ -81,9 +77,9 @@ template <class T, class I>
 }
 
 // log(1 + x) for 0 <= x <= 1.
-template <class T, class I>
-[[gnu::always_inline]] inline Lane<T, I> log1p_of_fraction(Lane<T, I> x) {
-  using L = Lane<T, I>;
+template <class T>
+[[gnu::always_inline]] inline Vec<T> log1p_of_fraction(Vec<T> x) {
+  using L = Vec<T>;
   const L u = 1 + x, lost = x - (u - 1);
   const auto upper = u > static_cast<T>(1.41421356237309504880);
   const L unit = where(upper, L(T(0.5)), L(1));
@@ -92,17 +88,17 @@ template <class T, class I>
 
 }  // namespace math
 
-template <class T, class I>
-[[gnu::noinline]] Lane<T, I> log(Lane<T, I> x) {
-  if constexpr (is_scalar_lane<T, I>)
+template <class T>
+[[gnu::noinline]] Vec<T> log(Vec<T> x) {
+  if constexpr (is_scalar)
     return std::log(x.v);
   else
     return math::log_inline(x);
 }
 
-template <class T, class I>
-[[gnu::noinline]] Lane<T, I> log2(Lane<T, I> x) {
-  if constexpr (is_scalar_lane<T, I>) {
+template <class T>
+[[gnu::noinline]] Vec<T> log2(Vec<T> x) {
+  if constexpr (is_scalar) {
     return std::log2(x.v);
   } else {
     const auto [m, k] = math::split(x);
@@ -110,9 +106,9 @@ template <class T, class I>
   }
 }
 
-template <class T, class I>
-[[gnu::noinline]] Lane<T, I> log10(Lane<T, I> x) {
-  if constexpr (is_scalar_lane<T, I>) {
+template <class T>
+[[gnu::noinline]] Vec<T> log10(Vec<T> x) {
+  if constexpr (is_scalar) {
     return std::log10(x.v);
   } else {
     // log10(2) in two parts, so that k times the first is exact.
@@ -124,33 +120,33 @@ template <class T, class I>
   }
 }
 
-template <class T, class I>
-[[gnu::noinline]] Lane<T, I> log1p(Lane<T, I> x) {
-  if constexpr (is_scalar_lane<T, I>)
+template <class T>
+[[gnu::noinline]] Vec<T> log1p(Vec<T> x) {
+  if constexpr (is_scalar)
     return std::log1p(x.v);
   else
     return copysign(math::log1p_inline(x), x);  // keeps -0
 }
 
 // log(1 + e^x)
-template <class T, class I>
-[[gnu::noinline]] Lane<T, I> softplus(Lane<T, I> x) {
-  return greater_of(Lane<T, I>(0), x) + math::log1p_of_fraction(math::exp_inline(-abs(x)));
+template <class T>
+[[gnu::noinline]] Vec<T> softplus(Vec<T> x) {
+  return greater_of(Vec<T>(0), x) + math::log1p_of_fraction(math::exp_inline(-abs(x)));
 }
 
 // log(e^x + e^y); equal infinities are their own sum. Near its zeros the error is that of the greater operand.
-template <class T, class I>
-[[gnu::noinline]] Lane<T, I> logaddexp(Lane<T, I> x, Lane<T, I> y) {
-  const Lane<T, I> apart = where(x == y, 0, abs(x - y));
+template <class T>
+[[gnu::noinline]] Vec<T> logaddexp(Vec<T> x, Vec<T> y) {
+  const Vec<T> apart = where(x == y, 0, abs(x - y));
   return where(x > y, x, y) + math::log1p_of_fraction(math::exp_inline(-apart));  // a NaN is in `apart`
 }
 
-template <class T, class I>
-[[gnu::noinline]] Lane<T, I> arcsinh(Lane<T, I> x) {
-  if constexpr (is_scalar_lane<T, I>) {
+template <class T>
+[[gnu::noinline]] Vec<T> arcsinh(Vec<T> x) {
+  if constexpr (is_scalar) {
     return std::asinh(x.v);
   } else {
-    using L = Lane<T, I>;
+    using L = Vec<T>;
     constexpr T large = std::same_as<T, float> ? T(0x1p13) : T(0x1p28);  // 1 / (4 x^2) is lost beside log(2 x)
     constexpr T ln2 = static_cast<T>(0.69314718055994530942);
     const L a = abs(x), s = a * a;
@@ -160,12 +156,12 @@ template <class T, class I>
   }
 }
 
-template <class T, class I>
-[[gnu::noinline]] Lane<T, I> arccosh(Lane<T, I> x) {
-  if constexpr (is_scalar_lane<T, I>) {
+template <class T>
+[[gnu::noinline]] Vec<T> arccosh(Vec<T> x) {
+  if constexpr (is_scalar) {
     return std::acosh(x.v);
   } else {
-    using L = Lane<T, I>;
+    using L = Vec<T>;
     constexpr T large = std::same_as<T, float> ? T(0x1p13) : T(0x1p28);
     constexpr T ln2 = static_cast<T>(0.69314718055994530942);
     const L t = x - 1;
@@ -175,12 +171,12 @@ template <class T, class I>
   }
 }
 
-template <class T, class I>
-[[gnu::noinline]] Lane<T, I> arctanh(Lane<T, I> x) {
-  if constexpr (is_scalar_lane<T, I>) {
+template <class T>
+[[gnu::noinline]] Vec<T> arctanh(Vec<T> x) {
+  if constexpr (is_scalar) {
     return std::atanh(x.v);
   } else {
-    const Lane<T, I> a = abs(x);
+    const Vec<T> a = abs(x);
     return copysign(0.5 * math::log1p_inline(2 * a / (1 - a)), x);
   }
 }

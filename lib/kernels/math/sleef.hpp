@@ -1,4 +1,4 @@
-// SLEEF's vector functions by lane type: Sleef<T, I>::sin_u10(x) and so on, u10 meaning at most 1.0 ulp. These are its
+// SLEEF's vector functions by lane type: Sleef<T>::sin_u10(x) and so on, u10 meaning at most 1.0 ulp. These are its
 // deterministic forms (finz: with fused multiply-add, cinz: without), which take no branch by what else is in the lane:
 // an element's result must not depend on its neighbours. isa::scalar has none: it calls libm.
 #pragma once
@@ -7,16 +7,15 @@
 #include <cfenv>
 #include <cmath>
 
-#include "kernels/lane.hpp"
+#include "kernels/vec.hpp"
 
 namespace reel::kernels::math {
 
-template <class T, class I>
+template <class T, class I = current>
 struct Sleef;
 
 // Whether this thread rounds to nearest. In other modes SLEEF's cbrt is off by a factor of 2, and its sin, cos and tan
 // reduce their argument by the wrong multiple of pi.
-template <class I>
 [[gnu::always_inline]] inline bool rounds_to_nearest() {
 #if defined(__SSE2__)
   return (_mm_getcsr() & _MM_ROUND_MASK) == _MM_ROUND_NEAREST;
@@ -40,7 +39,7 @@ template <class I>
 #define REEL_SLEEF(T, ISA, KIND, R, SUFFIX)        \
   template <>                                      \
   struct Sleef<T, isa::ISA> {                      \
-    using L = Lane<T, isa::ISA>;                   \
+    using L = Vec<T, isa::ISA>;                    \
     REEL_SLEEF_UNARY(KIND, sin, R, u10, SUFFIX)    \
     REEL_SLEEF_UNARY(KIND, cos, R, u10, SUFFIX)    \
     REEL_SLEEF_UNARY(KIND, tan, R, u10, SUFFIX)    \

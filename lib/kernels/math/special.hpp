@@ -9,26 +9,25 @@ namespace reel::kernels {
 namespace math {
 
 // f on doubles, for a float lane.
-template <class F, class I>
-[[gnu::noinline]] Lane<float, I> in_double(F f, Lane<float, I> x) {
-  using D = Lane<double, I>;
-  constexpr std::ptrdiff_t n = Lane<float, I>::size;
+template <class F>
+[[gnu::noinline]] Vec<float> in_double(F f, Vec<float> x) {
+  using D = Vec<double>;
+  constexpr std::ptrdiff_t n = Vec<float>::size;
   alignas(64) float a[static_cast<std::size_t>(n)];
   alignas(64) double b[static_cast<std::size_t>(n)];
   x.store(a);
   for (std::ptrdiff_t i = 0; i < n; ++i) b[i] = a[i];
   for (std::ptrdiff_t i = 0; i < n; i += D::size) f(D::load(b + i)).store(b + i);
   for (std::ptrdiff_t i = 0; i < n; ++i) a[i] = static_cast<float>(b[i]);
-  return Lane<float, I>::load(a);
+  return Vec<float>::load(a);
 }
 
 // An argument of digamma and its derivatives: x >= 1 itself, 0 <= x < 1 by the recurrence to x + 1, x < 0 by the
 // reflection to 1 - x. y is what the series takes, the shifted argument less 1/2, at least 1/2; pole is the distance to
 // the nearest pole.
-template <class I>
 struct GammaArgument {
-  using L = Lane<double, I>;
-  Mask<double, I> negative, first;
+  using L = Vec<double>;
+  Mask<double> negative, first;
   L y, pole;
 
   // The pole of x >= 1 is not used; 1/2 is far from those of its functions.
@@ -41,11 +40,10 @@ struct GammaArgument {
 
 // digamma(x) = log y + C(t) / y^2, t = (y - 3/4) / (y + 3/4): the logarithm of x - 1/2 is so close that what remains is
 // small, and near the zero at 1.46 both parts are.
-template <class I>
-[[gnu::noinline]] Lane<double, I> digamma_double(Lane<double, I> x) {
-  using L = Lane<double, I>;
+[[gnu::noinline]] inline Vec<double> digamma_double(Vec<double> x) {
+  using L = Vec<double>;
   using N = std::numeric_limits<double>;
-  const auto a = GammaArgument<I>::of(x);
+  const auto a = GammaArgument::of(x);
   const L t = (a.y - 0.75) / (a.y + 0.75);
   const L c = horner(t, 0x1.158879c512d43p-5, 0x1.5424a1f6fa7cdp-6, -0x1.26163778189d8p-6, 0x1.ee66a408aac30p-9,
                      0x1.4472396c5f369p-9, -0x1.dec22c048accfp-10, 0x1.13b086e896e42p-10, -0x1.aadc7304ea632p-11,
@@ -77,10 +75,9 @@ template <class I>
 
 // polygamma(1, x) = G(t) / y, t = (y - 1) / (y + 1); reflected by pi^2 / sin^2(pi f) = 1/f^2 + 2(1+f^2)/(1-f^2)^2 +
 // S(f^2).
-template <class I>
-[[gnu::noinline]] Lane<double, I> trigamma_double(Lane<double, I> x) {
-  using L = Lane<double, I>;
-  const auto a = GammaArgument<I>::of(x);
+[[gnu::noinline]] inline Vec<double> trigamma_double(Vec<double> x) {
+  using L = Vec<double>;
+  const auto a = GammaArgument::of(x);
   const L bounded = lesser_of(L(0x1p60), a.y), t = (bounded - 1) / (bounded + 1);
   const L g = horner(t, 0x1.de9e64df22ef3p-1, 0x1.b232e1d8c1a83p-3, -0x1.23d54f12f04b1p-2, 0x1.c6b94e0dc189dp-3,
                      -0x1.f5efc52046527p-4, 0x1.c1fadcbd72504p-5, -0x1.78d86cf500c90p-6, 0x1.343e6a612cf74p-7,
@@ -101,8 +98,7 @@ template <class I>
 }
 
 // The sum of (a + k)^-s over k >= 0, a > 0: terms up to a sufficient argument, then Euler's and Maclaurin's series.
-template <class I>
-[[gnu::noinline]] long double hurwitz_zeta(int s, long double a) {
+[[gnu::noinline]] inline long double hurwitz_zeta(int s, long double a) {
   const auto inverse_power = [s](long double x) {
     long double r = 1, b = 1 / x;
     for (int e = s; e != 0; e >>= 1, b *= b)
@@ -136,7 +132,6 @@ template <class I>
 // Orders from 2 on, in extended precision where the machine has it: n! and the powers leave the range of double long
 // before their product does. A negative x = f - m is reflected: sum over all integers of (f + k)^-s, less the terms on
 // the far side.
-template <class I>
 struct Polygamma {
   double operator()(double order, double x) const {
     constexpr double largest = 1500;
@@ -149,14 +144,14 @@ struct Polygamma {
     if (x > 0x1p200) return sign * 0.0;
     long double zeta = 0;
     if (x > 0) {
-      zeta = hurwitz_zeta<I>(s, x);
+      zeta = hurwitz_zeta(s, x);
     } else {
       const long double f = static_cast<long double>(x) - std::nearbyint(static_cast<long double>(x)),
                         parity = s % 2 == 0 ? 1 : -1;
       long double power = 1;
       for (int i = 0; i < s; ++i) power /= f;
-      zeta = power + hurwitz_zeta<I>(s, 1 + f) +
-             parity * (hurwitz_zeta<I>(s, 1 - f) - hurwitz_zeta<I>(s, 1 - static_cast<long double>(x)));
+      zeta = power + hurwitz_zeta(s, 1 + f) +
+             parity * (hurwitz_zeta(s, 1 - f) - hurwitz_zeta(s, 1 - static_cast<long double>(x)));
     }
     for (int i = 2; i <= n; ++i) zeta *= i;
     return sign * static_cast<double>(zeta);
@@ -165,9 +160,9 @@ struct Polygamma {
 
 }  // namespace math
 
-template <class T, class I>
-[[gnu::noinline]] Lane<T, I> lgamma(Lane<T, I> x) {
-  if constexpr (is_scalar_lane<T, I>) {
+template <class T>
+[[gnu::noinline]] Vec<T> lgamma(Vec<T> x) {
+  if constexpr (is_scalar) {
     int sign;
     if constexpr (std::same_as<T, float>)
       return static_cast<float>(::lgamma_r(x.v, &sign));
@@ -176,14 +171,14 @@ template <class T, class I>
   } else {
     // SLEEF overflows too early; out there x (log x - 1) is exact enough.
     constexpr T far = std::same_as<T, float> ? T(1e30) : T(1e300);
-    const Lane<T, I> y = math::Sleef<T, I>::lgamma_u10(x);
+    const Vec<T> y = math::Sleef<T>::lgamma_u10(x);
     const auto large = (x > far) & isfinite(x);
     return any(large) ? where(large, x * (math::log_inline(x) - 1), y) : y;
   }
 }
 
-template <class T, class I>
-[[gnu::always_inline]] inline Lane<T, I> digamma(Lane<T, I> x) {
+template <class T>
+[[gnu::always_inline]] inline Vec<T> digamma(Vec<T> x) {
   if constexpr (std::same_as<T, float>)
     return math::in_double([](auto d) { return math::digamma_double(d); }, x);
   else
@@ -191,11 +186,11 @@ template <class T, class I>
 }
 
 // Derivative of order n >= 0 of digamma; NaN for other n and beyond 1500.
-template <class T, class I>
-[[gnu::noinline]] Lane<T, I> polygamma(Lane<T, I> n, Lane<T, I> x) {
+template <class T>
+[[gnu::noinline]] Vec<T> polygamma(Vec<T> n, Vec<T> x) {
   const auto first = n == 1, zeroth = n == 0;
-  Lane<T, I> y = std::numeric_limits<T>::quiet_NaN();
-  if (!all(first | zeroth)) y = each([](T order, T a) { return static_cast<T>(math::Polygamma<I>()(order, a)); }, n, x);
+  Vec<T> y = std::numeric_limits<T>::quiet_NaN();
+  if (!all(first | zeroth)) y = each([](T order, T a) { return static_cast<T>(math::Polygamma()(order, a)); }, n, x);
   if (any(zeroth)) y = where(zeroth, digamma(x), y);
   if (!any(first)) return y;
   if constexpr (std::same_as<T, float>)

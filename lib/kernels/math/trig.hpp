@@ -24,58 +24,54 @@ struct CircleConstants<double> {
 };
 
 // |r| <= pi/4, z = r^2: (sin r - r) / r and (cos r - 1 + z/2).
-template <class I>
-[[gnu::always_inline]] inline Lane<float, I> sin_tail(Lane<float, I> z) {
+[[gnu::always_inline]] inline Vec<float> sin_tail(Vec<float> z) {
   return z * polynomial(z, -0x1.555546p-3F, 0x1.11074ep-7F, -0x1.9947ecp-13F);
 }
-template <class I>
-[[gnu::always_inline]] inline Lane<double, I> sin_tail(Lane<double, I> z) {
+[[gnu::always_inline]] inline Vec<double> sin_tail(Vec<double> z) {
   return z * polynomial(z, -0x1.5555555555549p-3, 0x1.111111110f813p-7, -0x1.a01a019c0398ep-13, 0x1.71de356ac1f56p-19,
                         -0x1.ae5e5b83527bbp-26, 0x1.5d8fbf765c108p-33);
 }
-template <class I>
-[[gnu::always_inline]] inline Lane<float, I> cos_tail(Lane<float, I> z) {
+[[gnu::always_inline]] inline Vec<float> cos_tail(Vec<float> z) {
   return z * z * polynomial(z, 0x1.55554ap-5F, -0x1.6c0c7ap-10F, 0x1.99fcecp-16F);
 }
-template <class I>
-[[gnu::always_inline]] inline Lane<double, I> cos_tail(Lane<double, I> z) {
+[[gnu::always_inline]] inline Vec<double> cos_tail(Vec<double> z) {
   return z * z *
          polynomial(z, 0x1.555555555554cp-5, -0x1.6c16c16c15137p-10, 0x1.a01a019ca95c3p-16, -0x1.27e4f80303f1dp-22,
                     0x1.1ee9e6b52d12dp-29, -0x1.8fabb20118f76p-37);
 }
 
-template <class T, class I>
-[[gnu::always_inline]] inline Mask<T, I> quarter_turns_odd(Bits<T, I> quadrant) {
+template <class T>
+[[gnu::always_inline]] inline Mask<T> quarter_turns_odd(Bits<T> quadrant) {
   constexpr int top = Format<T>::mantissa == 23 ? 31 : 63;
-  return from_bits<T, I>((quadrant << top) | Bits<T, I>(bits_of(T(1)))) < Lane<T, I>(0);
+  return from_bits<T>((quadrant << top) | Bits<T>(bits_of(T(1)))) < Vec<T>(0);
 }
 
 // sin and cos of the remainder, and the quadrant in the lowest bits.
-template <class T, class I>
+template <class T>
 struct Circle {
-  Lane<T, I> sin, cos;
-  Bits<T, I> quadrant;
+  Vec<T> sin, cos;
+  Bits<T> quadrant;
 
-  [[gnu::always_inline]] static Circle of(Lane<T, I> x) {
+  [[gnu::always_inline]] static Circle of(Vec<T> x) {
     using C = CircleConstants<T>;
-    const Lane<T, I> t = fma(x, C::two_over_pi, rounder<T>), n = t - rounder<T>;
-    const Lane<T, I> r = fma(n, -C::part3, fma(n, -C::part2, fma(n, -C::part1, x))), z = r * r;
+    const Vec<T> t = fma(x, C::two_over_pi, rounder<T>), n = t - rounder<T>;
+    const Vec<T> r = fma(n, -C::part3, fma(n, -C::part2, fma(n, -C::part1, x))), z = r * r;
     return {fma(r, sin_tail(z), r), fma(z, T(-0.5), 1) + cos_tail(z), bits(t)};
   }
-  [[gnu::always_inline]] Mask<T, I> odd() const { return quarter_turns_odd<T, I>(quadrant); }
+  [[gnu::always_inline]] Mask<T> odd() const { return quarter_turns_odd<T>(quadrant); }
   // x with its sign changed in quadrants 2 and 3, after `ahead` quarter turns.
-  [[gnu::always_inline]] Lane<T, I> signed_by_quadrant(Lane<T, I> x, unsigned ahead) const {
+  [[gnu::always_inline]] Vec<T> signed_by_quadrant(Vec<T> x, unsigned ahead) const {
     constexpr int top = Format<T>::mantissa == 23 ? 30 : 62;
     using U = typename Format<T>::Unsigned;
-    return from_bits<T, I>(bits(x) ^ (((quadrant + Bits<T, I>(U(ahead))) << top) & Bits<T, I>(bits_of(T(-0.0)))));
+    return from_bits<T>(bits(x) ^ (((quadrant + Bits<T>(U(ahead))) << top) & Bits<T>(bits_of(T(-0.0)))));
   }
 };
 
 // A quotient of two roundings needs better operands: the remainder and the cosine carry what was rounded away.
-template <class T, class I>
-[[gnu::always_inline]] inline Lane<T, I> tan_reduced(Lane<T, I> x) {
+template <class T>
+[[gnu::always_inline]] inline Vec<T> tan_reduced(Vec<T> x) {
   using C = CircleConstants<T>;
-  using L = Lane<T, I>;
+  using L = Vec<T>;
   const L t = fma(x, C::two_over_pi, rounder<T>), n = t - rounder<T>;
   // r + lost = x - n pi/2, by error-free sums: the first difference is exact, the second may cancel.
   const L first = fma(n, -C::part1, x), p = n * C::part2, d = first - p, back = d - first;
@@ -84,102 +80,102 @@ template <class T, class I>
   const L z = r * r, half = z * T(0.5), w = 1 - half;
   const L s = r + fma(r, sin_tail(z), lost * w);
   const L c = w + (((1 - w) - half) + (cos_tail(z) - lost * r));
-  const auto odd = quarter_turns_odd<T, I>(bits(t));
+  const auto odd = quarter_turns_odd<T>(bits(t));
   return where(odd, -c, s) / where(odd, s, c);
 }
 
-template <class T, class I>
-[[gnu::always_inline]] inline Mask<T, I> reducible(Lane<T, I> x) {
-  return abs(x) < Lane<T, I>(CircleConstants<T>::limit);
+template <class T>
+[[gnu::always_inline]] inline Mask<T> reducible(Vec<T> x) {
+  return abs(x) < Vec<T>(CircleConstants<T>::limit);
 }
 
 // For any argument, in any rounding mode.
-template <class T, class I>
-[[gnu::always_inline]] inline Lane<T, I> sin_by_sleef(Lane<T, I> x) {
-  return rounds_to_nearest<I>() ? Sleef<T, I>::sin_u10(x) : each([](T a) { return std::sin(a); }, x);
+template <class T>
+[[gnu::always_inline]] inline Vec<T> sin_by_sleef(Vec<T> x) {
+  return rounds_to_nearest() ? Sleef<T>::sin_u10(x) : each([](T a) { return std::sin(a); }, x);
 }
-template <class T, class I>
-[[gnu::always_inline]] inline Lane<T, I> cos_by_sleef(Lane<T, I> x) {
-  return rounds_to_nearest<I>() ? Sleef<T, I>::cos_u10(x) : each([](T a) { return std::cos(a); }, x);
+template <class T>
+[[gnu::always_inline]] inline Vec<T> cos_by_sleef(Vec<T> x) {
+  return rounds_to_nearest() ? Sleef<T>::cos_u10(x) : each([](T a) { return std::cos(a); }, x);
 }
-template <class T, class I>
-[[gnu::always_inline]] inline Lane<T, I> tan_by_sleef(Lane<T, I> x) {
-  return rounds_to_nearest<I>() ? Sleef<T, I>::tan_u10(x) : each([](T a) { return std::tan(a); }, x);
+template <class T>
+[[gnu::always_inline]] inline Vec<T> tan_by_sleef(Vec<T> x) {
+  return rounds_to_nearest() ? Sleef<T>::tan_u10(x) : each([](T a) { return std::tan(a); }, x);
 }
 
 }  // namespace math
 
-template <class T, class I>
-[[gnu::noinline]] Lane<T, I> sin(Lane<T, I> x) {
-  if constexpr (is_scalar_lane<T, I>) {
+template <class T>
+[[gnu::noinline]] Vec<T> sin(Vec<T> x) {
+  if constexpr (is_scalar) {
     return std::sin(x.v);
-  } else if constexpr (!I::fused) {
+  } else if constexpr (!current::fused) {
     return math::sin_by_sleef(x);
   } else {
-    const auto c = math::Circle<T, I>::of(x);
+    const auto c = math::Circle<T>::of(x);
     const auto near = math::reducible(x);
-    const Lane<T, I> y = where(x == 0, x, c.signed_by_quadrant(where(c.odd(), c.cos, c.sin), 0));  // keeps -0
+    const Vec<T> y = where(x == 0, x, c.signed_by_quadrant(where(c.odd(), c.cos, c.sin), 0));  // keeps -0
     return all(near) ? y : where(near, y, math::sin_by_sleef(x));
   }
 }
 
-template <class T, class I>
-[[gnu::noinline]] Lane<T, I> cos(Lane<T, I> x) {
-  if constexpr (is_scalar_lane<T, I>) {
+template <class T>
+[[gnu::noinline]] Vec<T> cos(Vec<T> x) {
+  if constexpr (is_scalar) {
     return std::cos(x.v);
-  } else if constexpr (!I::fused) {
+  } else if constexpr (!current::fused) {
     return math::cos_by_sleef(x);
   } else {
-    const auto c = math::Circle<T, I>::of(x);
+    const auto c = math::Circle<T>::of(x);
     const auto near = math::reducible(x);
-    const Lane<T, I> y = c.signed_by_quadrant(where(c.odd(), c.sin, c.cos), 1);
+    const Vec<T> y = c.signed_by_quadrant(where(c.odd(), c.sin, c.cos), 1);
     return all(near) ? y : where(near, y, math::cos_by_sleef(x));
   }
 }
 
-template <class T, class I>
-[[gnu::noinline]] Lane<T, I> tan(Lane<T, I> x) {
-  if constexpr (is_scalar_lane<T, I>) {
+template <class T>
+[[gnu::noinline]] Vec<T> tan(Vec<T> x) {
+  if constexpr (is_scalar) {
     return std::tan(x.v);
-  } else if constexpr (!I::fused) {
+  } else if constexpr (!current::fused) {
     return math::tan_by_sleef(x);
   } else {
     const auto near = math::reducible(x);
-    const Lane<T, I> y = where(x == 0, x, math::tan_reduced(x));
+    const Vec<T> y = where(x == 0, x, math::tan_reduced(x));
     return all(near) ? y : where(near, y, math::tan_by_sleef(x));
   }
 }
 
-template <class T, class I>
-[[gnu::noinline]] Lane<T, I> arcsin(Lane<T, I> x) {
-  if constexpr (is_scalar_lane<T, I>)
+template <class T>
+[[gnu::noinline]] Vec<T> arcsin(Vec<T> x) {
+  if constexpr (is_scalar)
     return std::asin(x.v);
   else
-    return math::Sleef<T, I>::asin_u35(x);
+    return math::Sleef<T>::asin_u35(x);
 }
 
-template <class T, class I>
-[[gnu::noinline]] Lane<T, I> arccos(Lane<T, I> x) {
-  if constexpr (is_scalar_lane<T, I>)
+template <class T>
+[[gnu::noinline]] Vec<T> arccos(Vec<T> x) {
+  if constexpr (is_scalar)
     return std::acos(x.v);
   else
-    return math::Sleef<T, I>::acos_u35(x);
+    return math::Sleef<T>::acos_u35(x);
 }
 
-template <class T, class I>
-[[gnu::noinline]] Lane<T, I> arctan(Lane<T, I> x) {
-  if constexpr (is_scalar_lane<T, I>)
+template <class T>
+[[gnu::noinline]] Vec<T> arctan(Vec<T> x) {
+  if constexpr (is_scalar)
     return std::atan(x.v);
   else
-    return math::Sleef<T, I>::atan_u35(x);
+    return math::Sleef<T>::atan_u35(x);
 }
 
-template <class T, class I>
-[[gnu::noinline]] Lane<T, I> arctan2(Lane<T, I> y, Lane<T, I> x) {
-  if constexpr (is_scalar_lane<T, I>)
+template <class T>
+[[gnu::noinline]] Vec<T> arctan2(Vec<T> y, Vec<T> x) {
+  if constexpr (is_scalar)
     return std::atan2(y.v, x.v);
   else
-    return math::Sleef<T, I>::atan2_u35(y, x);
+    return math::Sleef<T>::atan2_u35(y, x);
 }
 
 }  // namespace reel::kernels

@@ -4,11 +4,11 @@
 
 namespace reel::kernels {
 
-template <class Operation, LaneElement T, class I>
-[[gnu::always_inline]] inline T across(Lane<T, I> a) {
+template <class Operation, VecElement T, class I>
+[[gnu::always_inline]] inline T across(Vec<T, I> a) {
 #if XSIMD_WITH_AVX512BW
   if constexpr (std::same_as<I, isa::avx512>) {
-    using Half = Lane<T, isa::avx2>;
+    using Half = Vec<T, isa::avx2>;
     if constexpr (sizeof(T) == 4)
       return across<Operation>(Operation::combine(Half(typename Half::Batch(_mm512_castps512_ps256(a.v))),
                                                   Half(typename Half::Batch(_mm512_extractf32x8_ps(a.v, 1)))));
@@ -19,7 +19,7 @@ template <class Operation, LaneElement T, class I>
 #endif
 #if XSIMD_WITH_AVX2
   if constexpr (std::same_as<I, isa::avx2>) {
-    using Half = Lane<T, isa::sse2>;
+    using Half = Vec<T, isa::sse2>;
     if constexpr (sizeof(T) == 4)
       return across<Operation>(Operation::combine(Half(typename Half::Batch(_mm256_castps256_ps128(a.v))),
                                                   Half(typename Half::Batch(_mm256_extractf128_ps(a.v, 1)))));
@@ -30,7 +30,7 @@ template <class Operation, LaneElement T, class I>
 #endif
 #if XSIMD_WITH_SSE2
   if constexpr (std::same_as<I, isa::sse2>) {
-    using L = Lane<T, I>;
+    using L = Vec<T, I>;
     if constexpr (sizeof(T) == 4) {
       const L two = Operation::combine(a, L(typename L::Batch(_mm_movehl_ps(a.v, a.v))));
       return first_element(Operation::combine(two, L(typename L::Batch(_mm_shuffle_ps(two.v, two.v, 1)))));
@@ -39,12 +39,12 @@ template <class Operation, LaneElement T, class I>
     }
   }
 #endif
-  if constexpr (is_scalar_lane<T, I>) {
+  if constexpr (std::same_as<I, isa::scalar>) {
     return a.v;
   } else {
-    alignas(64) T e[static_cast<std::size_t>(Lane<T, I>::size)];
+    alignas(64) T e[static_cast<std::size_t>(Vec<T, I>::size)];
     a.store(e);
-    for (std::ptrdiff_t half = Lane<T, I>::size / 2; half > 0; half /= 2)
+    for (std::ptrdiff_t half = Vec<T, I>::size / 2; half > 0; half /= 2)
       for (std::ptrdiff_t j = 0; j < half; ++j) e[j] = Operation::combine(e[j], e[j + half]);
     return e[0];
   }

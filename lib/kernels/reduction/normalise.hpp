@@ -5,9 +5,9 @@
 
 namespace reel::kernels {
 
-template <LaneElement T, class I>
+template <VecElement T>
 struct NormFunctions {
-  using L = Lane<T, I>;
+  using L = Vec<T>;
 
   // x - first - second has mean 0; times `scale` it has variance 1, but for epsilon.
   struct Moments {
@@ -27,7 +27,7 @@ struct NormFunctions {
     const T *x = static_cast<const T*>(in[0]), *scale = static_cast<const T*>(in[2]),
             *offset = static_cast<const T*>(in[3]);
     const L epsilon(*static_cast<const T*>(in[1]));
-    for_rows<T, I, 0>(n, rows, [&](const auto& row, std::ptrdiff_t r) {
+    for_rows<T, 0>(n, rows, [&](const auto& row, std::ptrdiff_t r) {
       T* to = static_cast<T*>(out) + r * n;
       const auto values = row.values(0, x + r * n);
       const Moments m = moments(row, values, epsilon);
@@ -47,7 +47,7 @@ struct NormFunctions {
     const T *g = static_cast<const T*>(in[0]), *x = static_cast<const T*>(in[1]), *scale = static_cast<const T*>(in[3]);
     const L epsilon(*static_cast<const T*>(in[2]));
     T* total = static_cast<T*>(sums);
-    for_rows<T, I, 0>(n, rows, [&](const auto& row, std::ptrdiff_t r) {
+    for_rows<T, 0>(n, rows, [&](const auto& row, std::ptrdiff_t r) {
       const auto gs = row.values(0, g + r * n), xs = row.values(1, x + r * n);
       const Moments m = moments(row, xs, epsilon);
       const auto add_sums = [&](const auto& y) {
@@ -92,7 +92,7 @@ struct NormFunctions {
   template <class F>
   [[gnu::always_inline]] static void centred_rows(const void* const* in, std::ptrdiff_t n, std::ptrdiff_t rows,
                                                   const F& f) {
-    for_rows<T, I, sideways>(n, rows, [&](const auto& row, std::ptrdiff_t r) {
+    for_rows<T, sideways>(n, rows, [&](const auto& row, std::ptrdiff_t r) {
       f(
           row, r, [&](int k) { return row.values(k, static_cast<const T*>(in[k]) + r * n); },
           [&](int k) { return row.each(static_cast<const T*>(in[k]) + r); });
@@ -120,7 +120,7 @@ struct NormFunctions {
   static void column_sums(const void* const* in, void*, void* sums, std::ptrdiff_t n, std::ptrdiff_t rows) {
     const T *g = static_cast<const T*>(in[0]), *x = static_cast<const T*>(in[1]), *mean = static_cast<const T*>(in[2]);
     T* total = static_cast<T*>(sums);
-    for_rows<T, I, 0>(n, rows, [&](const auto& row, std::ptrdiff_t r) {
+    for_rows<T, 0>(n, rows, [&](const auto& row, std::ptrdiff_t r) {
       const auto xs = row.values(1, x + r * n), means = row.values(2, mean);
       if (g) {
         const auto gs = row.values(0, g + r * n);

@@ -30,10 +30,10 @@ struct Prod {
 };
 struct Max {
   template <class T, class I>
-  [[gnu::always_inline]] static Lane<T, I> combine(Lane<T, I> a, Lane<T, I> b) {
+  [[gnu::always_inline]] static Vec<T, I> combine(Vec<T, I> a, Vec<T, I> b) {
     return maximum(a, b);
   }
-  template <LaneElement T>
+  template <VecElement T>
   [[gnu::always_inline]] static T combine(T a, T b) {
     return a > b || a != a ? a : b;
   }
@@ -42,10 +42,10 @@ struct Max {
 };
 struct Min {
   template <class T, class I>
-  [[gnu::always_inline]] static Lane<T, I> combine(Lane<T, I> a, Lane<T, I> b) {
+  [[gnu::always_inline]] static Vec<T, I> combine(Vec<T, I> a, Vec<T, I> b) {
     return minimum(a, b);
   }
-  template <LaneElement T>
+  template <VecElement T>
   [[gnu::always_inline]] static T combine(T a, T b) {
     return a < b || a != a ? a : b;
   }
@@ -55,9 +55,9 @@ struct Min {
 
 // Reduces terms.block(i, count), asked for once per block, which gives an object with the lane whole(j) at i + j and,
 // for the end of the array, the lane part(j, count) whose elements from count on are neutral.
-template <LaneElement T, class I, class Operation>
+template <VecElement T, class Operation>
 struct Pairwise {
-  using L = Lane<T, I>;
+  using L = Vec<T>;
   static constexpr std::ptrdiff_t accumulators = 8, block = 8 * accumulators * L::size;
 
   [[gnu::always_inline]] static L combine(L a, L b) { return Operation::combine(a, b); }
@@ -114,9 +114,9 @@ struct Pairwise {
 };
 
 // Terms that are the elements of an array.
-template <LaneElement T, class I, class Operation>
+template <VecElement T, class Operation>
 struct Elements {
-  using L = Lane<T, I>;
+  using L = Vec<T>;
   struct Block {
     const T* p;
     [[gnu::always_inline]] L whole(std::ptrdiff_t j) const { return L::load(p + j); }
@@ -128,20 +128,20 @@ struct Elements {
   [[gnu::always_inline]] Block block(std::ptrdiff_t i, std::ptrdiff_t) const { return {p + i}; }
 };
 // The same of an array with a stride, gathered block by block.
-template <LaneElement T, class I, class Operation>
+template <VecElement T, class Operation>
 struct StridedElements {
   const T* p;
   std::ptrdiff_t stride;
   T* buffer;
-  typename Elements<T, I, Operation>::Block block(std::ptrdiff_t i, std::ptrdiff_t count) const {
-    gather<I>(p + i * stride, stride, buffer, count, sizeof(T));
+  typename Elements<T, Operation>::Block block(std::ptrdiff_t i, std::ptrdiff_t count) const {
+    gather(p + i * stride, stride, buffer, count, sizeof(T));
     return {buffer};
   }
 };
 // Terms that are products of two arrays' elements.
-template <LaneElement T, class I>
+template <VecElement T>
 struct Products {
-  using L = Lane<T, I>;
+  using L = Vec<T>;
   struct Block {
     const T *a, *b;
     [[gnu::always_inline]] L whole(std::ptrdiff_t j) const { return L::load(a + j) * L::load(b + j); }
@@ -155,23 +155,23 @@ struct Products {
   [[gnu::always_inline]] Block block(std::ptrdiff_t i, std::ptrdiff_t count) const {
     const auto from = [&](const T* p, std::ptrdiff_t stride, T* buffer) {
       if (stride == 1) return p + i;
-      gather<I>(p + i * stride, stride, buffer, count, sizeof(T));
+      gather(p + i * stride, stride, buffer, count, sizeof(T));
       return static_cast<const T*>(buffer);
     };
     return {from(a, a_stride, a_buffer), from(b, b_stride, b_buffer)};
   }
 };
 
-template <LaneElement T, class I, class Operation>
+template <VecElement T, class Operation>
 T reduce(const T* p, std::ptrdiff_t n) {
-  return Pairwise<T, I, Operation>::run(n, Elements<T, I, Operation>{p});
+  return Pairwise<T, Operation>::run(n, Elements<T, Operation>{p});
 }
-template <LaneElement T, class I>
+template <VecElement T>
 T sum_of_products(Strided a, Strided b, std::ptrdiff_t n) {
-  alignas(64) T buffer[2][static_cast<std::size_t>(Pairwise<T, I, Sum>::block)];
-  const Products<T, I> terms{
+  alignas(64) T buffer[2][static_cast<std::size_t>(Pairwise<T, Sum>::block)];
+  const Products<T> terms{
       static_cast<const T*>(a.data), static_cast<const T*>(b.data), a.stride, b.stride, buffer[0], buffer[1]};
-  return Pairwise<T, I, Sum>::run(n, terms);
+  return Pairwise<T, Sum>::run(n, terms);
 }
 
 }  // namespace reel::kernels

@@ -16,9 +16,9 @@
 namespace reel::kernels {
 
 // exp without a call, the same bits.
-template <LaneElement T, class I>
-[[gnu::always_inline]] inline Lane<T, I> row_exp(Lane<T, I> x) {
-  if constexpr (is_scalar_lane<T, I>)
+template <VecElement T>
+[[gnu::always_inline]] inline Vec<T> row_exp(Vec<T> x) {
+  if constexpr (is_scalar)
     return std::exp(x.v);
   else
     return math::exp_inline(x);
@@ -27,10 +27,10 @@ template <LaneElement T, class I>
 // maximum where a NaN may be lost: whoever needs it finds it in what is computed from the row.
 struct Greatest {
   template <class T, class I>
-  [[gnu::always_inline]] static Lane<T, I> combine(Lane<T, I> a, Lane<T, I> b) {
+  [[gnu::always_inline]] static Vec<T, I> combine(Vec<T, I> a, Vec<T, I> b) {
     return greater_of(a, b);
   }
-  template <LaneElement T>
+  template <VecElement T>
   [[gnu::always_inline]] static T combine(T a, T b) {
     return a > b ? a : b;
   }
@@ -39,15 +39,15 @@ struct Greatest {
 };
 
 // Which elements of a lane are among the first `count`.
-template <LaneElement T, class I>
-[[gnu::always_inline]] inline Mask<T, I> among_first(std::ptrdiff_t count) {
+template <VecElement T>
+[[gnu::always_inline]] inline Mask<T> among_first(std::ptrdiff_t count) {
   alignas(64) static constexpr T order[16] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
-  return Lane<T, I>::load(order) < Lane<T, I>(static_cast<T>(count));
+  return Vec<T>::load(order) < Vec<T>(static_cast<T>(count));
 }
 
-template <LaneElement T, class I>
+template <VecElement T>
 struct LongRow {
-  using L = Lane<T, I>;
+  using L = Vec<T>;
   using Values = const T*;
   std::ptrdiff_t n;
 
@@ -68,7 +68,7 @@ struct LongRow {
       // Pairwise asks for the neutral element behind the last.
       T neutral;
       [[gnu::always_inline]] L part(std::ptrdiff_t j, std::ptrdiff_t count) const {
-        return where(among_first<T, I>(count), part_of(j, count, std::index_sequence_for<V...>()), L(neutral));
+        return where(among_first<T>(count), part_of(j, count, std::index_sequence_for<V...>()), L(neutral));
       }
     };
     const F& f;
@@ -83,7 +83,7 @@ struct LongRow {
   [[gnu::always_inline]] Values values(int, const T* p) const { return p; }
   template <class Operation, class F, class... V>
   [[gnu::always_inline]] L fold(const F& f, V... v) const {
-    return Pairwise<T, I, Operation>::run(n, Terms<F, V...>{f, {v...}, Operation::template neutral<T>});
+    return Pairwise<T, Operation>::run(n, Terms<F, V...>{f, {v...}, Operation::template neutral<T>});
   }
   template <class F, class... V>
   [[gnu::always_inline]] Values map(T* out, const F& f, V... v) const {
@@ -103,17 +103,17 @@ struct LongRow {
 };
 
 // A row of K lanes, of which the last may be partly filled.
-template <LaneElement T, class I, std::size_t K>
+template <VecElement T, std::size_t K>
 struct ShortRow {
-  using L = Lane<T, I>;
+  using L = Vec<T>;
   struct Values {
     L lane[K];
   };
   std::ptrdiff_t n, last;  // elements of the row, and of its last lane
-  Mask<T, I> inside;
+  Mask<T> inside;
 
   explicit ShortRow(std::ptrdiff_t count)
-      : n(count), last(count - static_cast<std::ptrdiff_t>(K - 1) * L::size), inside(among_first<T, I>(last)) {}
+      : n(count), last(count - static_cast<std::ptrdiff_t>(K - 1) * L::size), inside(among_first<T>(last)) {}
 
   [[gnu::always_inline]] std::ptrdiff_t rows() const { return 1; }
   [[gnu::always_inline]] Values values(int, const T* p) const {
@@ -149,9 +149,9 @@ struct ShortRow {
 };
 
 // Up to a lane's worth of very short rows.
-template <LaneElement T, class I, std::ptrdiff_t Longest>
+template <VecElement T, std::ptrdiff_t Longest>
 struct SidewaysRows {
-  using L = Lane<T, I>;
+  using L = Vec<T>;
   using Values = const T*;
   std::ptrdiff_t n, count;
   alignas(64) mutable T buffer[4][static_cast<std::size_t>(Longest * L::size)];
@@ -199,9 +199,9 @@ struct SidewaysRows {
 };
 
 // Up to a lane's worth of neighbouring columns of a matrix, whose rows are `stride` elements apart.
-template <LaneElement T, class I>
+template <VecElement T>
 struct ColumnsOf {
-  using L = Lane<T, I>;
+  using L = Vec<T>;
   using Values = const T*;
   std::ptrdiff_t n, stride, count;
 
@@ -232,7 +232,7 @@ struct ColumnsOf {
   [[gnu::always_inline]] Values values(int, const T* p) const { return p; }
   template <class Operation, class F, class... V>
   [[gnu::always_inline]] L fold(const F& f, V... v) const {
-    return Pairwise<T, I, Operation>::lane(n * L::size, Terms<F, V...>{*this, f, {v...}});
+    return Pairwise<T, Operation>::lane(n * L::size, Terms<F, V...>{*this, f, {v...}});
   }
   template <class F, class... V>
   [[gnu::always_inline]] Values map(T* out, const F& f, V... v) const {
@@ -250,37 +250,37 @@ struct ColumnsOf {
 };
 
 // The same as for_rows() for the columns of a matrix [n, columns].
-template <LaneElement T, class I, class F>
+template <VecElement T, class F>
 [[gnu::always_inline]] inline void for_columns(std::ptrdiff_t n, std::ptrdiff_t columns, const F& f) {
-  constexpr std::ptrdiff_t size = Lane<T, I>::size;
+  constexpr std::ptrdiff_t size = Vec<T>::size;
   for (std::ptrdiff_t c = 0; c < columns; c += size)
-    f(ColumnsOf<T, I>{n, columns, columns - c < size ? columns - c : size}, c);
+    f(ColumnsOf<T>{n, columns, columns - c < size ? columns - c : size}, c);
 }
 
 // f(how to see them, number of the first) for all rows of n elements. Rows of up to `Longest` are turned on their side:
 // worth it for longer ones where there is much to do per row, like a logarithm.
-template <LaneElement T, class I, std::ptrdiff_t Longest, class F>
+template <VecElement T, std::ptrdiff_t Longest, class F>
 [[gnu::always_inline]] inline void for_rows(std::ptrdiff_t n, std::ptrdiff_t rows, const F& f) {
-  if constexpr (!is_scalar_lane<T, I>) {
-    constexpr std::ptrdiff_t size = Lane<T, I>::size;
+  if constexpr (!is_scalar) {
+    constexpr std::ptrdiff_t size = Vec<T>::size;
     if constexpr (Longest > 0) {
       if (n <= Longest) {
-        for (std::ptrdiff_t r = 0; r < rows; r += size) f(SidewaysRows<T, I, Longest>(n, rows - r), r);
+        for (std::ptrdiff_t r = 0; r < rows; r += size) f(SidewaysRows<T, Longest>(n, rows - r), r);
         return;
       }
     }
     if (n <= size) {
-      const ShortRow<T, I, 1> row(n);
+      const ShortRow<T, 1> row(n);
       for (std::ptrdiff_t r = 0; r < rows; ++r) f(row, r);
       return;
     }
     if (n <= 2 * size) {
-      const ShortRow<T, I, 2> row(n);
+      const ShortRow<T, 2> row(n);
       for (std::ptrdiff_t r = 0; r < rows; ++r) f(row, r);
       return;
     }
   }
-  const LongRow<T, I> row{n};
+  const LongRow<T> row{n};
   for (std::ptrdiff_t r = 0; r < rows; ++r) f(row, r);
 }
 

@@ -6,17 +6,17 @@
 namespace reel::kernels {
 
 // Of rows that lie one after the other or, Across, of the columns of a matrix.
-template <LaneElement T, class I, bool Across = false>
+template <VecElement T, bool Across = false>
 struct RowFunctions {
-  using L = Lane<T, I>;
+  using L = Vec<T>;
   static constexpr std::ptrdiff_t sideways = 8, sideways_log = 32;
 
   template <std::ptrdiff_t Longest, class F>
   [[gnu::always_inline]] static void for_each(std::ptrdiff_t n, std::ptrdiff_t rows, const F& f) {
     if constexpr (Across)
-      for_columns<T, I>(n, rows, f);
+      for_columns<T>(n, rows, f);
     else
-      for_rows<T, I, Longest>(n, rows, f);
+      for_rows<T, Longest>(n, rows, f);
   }
   // Where row r begins.
   static constexpr std::ptrdiff_t at(std::ptrdiff_t r, std::ptrdiff_t n) { return Across ? r : r * n; }
@@ -37,7 +37,7 @@ struct RowFunctions {
     const L ties = row.template fold<Sum>([m](L a) { return where(a == m, L(1), L(0)); }, x);
     const L sum = (ties - 1) + others;
     L log;
-    if constexpr (is_scalar_lane<T, I>)
+    if constexpr (is_scalar)
       log = log1p(sum);
     else
       log = math::log1p_inline(sum);
@@ -119,7 +119,7 @@ struct RowFunctions {
 
   // in: x, labels. A label of 0 contributes nothing, whatever its x.
   static void cross_entropy(const void* const* in, void* out, std::ptrdiff_t n, std::ptrdiff_t rows) {
-    for_rows<T, I, sideways_log>(n, rows, [&](const auto& row, std::ptrdiff_t r) {
+    for_rows<T, sideways_log>(n, rows, [&](const auto& row, std::ptrdiff_t r) {
       const auto x = row.values(0, operand(in, 0) + r * n), labels = row.values(1, operand(in, 1) + r * n);
       const Logarithm l = logarithm(row, x);
       row.put(row.template fold<Sum>([l](L a, L b) { return where(b == L(0), 0, b * ((l.m - a) + l.log)); }, x, labels),
@@ -128,7 +128,7 @@ struct RowFunctions {
   }
   // in: g, one per row; x; labels
   static void cross_entropy_product(const void* const* in, void* out, std::ptrdiff_t n, std::ptrdiff_t rows) {
-    for_rows<T, I, sideways>(n, rows, [&](const auto& row, std::ptrdiff_t r) {
+    for_rows<T, sideways>(n, rows, [&](const auto& row, std::ptrdiff_t r) {
       T* to = static_cast<T*>(out) + r * n;
       const auto labels = row.values(1, operand(in, 2) + r * n);
       const L g = row.each(operand(in, 0) + r), total = row.template fold<Sum>(itself, labels);
@@ -141,7 +141,7 @@ struct RowFunctions {
   }
   // The labels' product. in: g, one per row; x
   static void cross_entropy_labels_product(const void* const* in, void* out, std::ptrdiff_t n, std::ptrdiff_t rows) {
-    for_rows<T, I, sideways_log>(n, rows, [&](const auto& row, std::ptrdiff_t r) {
+    for_rows<T, sideways_log>(n, rows, [&](const auto& row, std::ptrdiff_t r) {
       T* to = static_cast<T*>(out) + r * n;
       const L g = row.each(operand(in, 0) + r);
       const auto x = row.values(0, operand(in, 1) + r * n);
@@ -155,7 +155,7 @@ struct RowFunctions {
   // The element of each row that its label names, 0 and a mask for rows without one (a negative label).
   struct Chosen {
     L x;
-    Mask<T, I> present;
+    Mask<T> present;
   };
   template <class R>
   [[gnu::always_inline]] static Chosen chosen(const R& row, const T* x, const std::int64_t* label) {
@@ -170,7 +170,7 @@ struct RowFunctions {
   // in: x; labels, one int64 per row
   static void sparse_cross_entropy(const void* const* in, void* out, std::ptrdiff_t n, std::ptrdiff_t rows) {
     const auto* label = static_cast<const std::int64_t*>(in[1]);
-    for_rows<T, I, sideways_log>(n, rows, [&](const auto& row, std::ptrdiff_t r) {
+    for_rows<T, sideways_log>(n, rows, [&](const auto& row, std::ptrdiff_t r) {
       const T* p = operand(in, 0) + r * n;
       const Logarithm l = logarithm(row, row.values(0, p));
       const Chosen at = chosen(row, p, label + r);
@@ -181,7 +181,7 @@ struct RowFunctions {
   static void sparse_cross_entropy_product(const void* const* in, void* out, std::ptrdiff_t n, std::ptrdiff_t rows) {
     const T* g = operand(in, 0);
     const auto* label = static_cast<const std::int64_t*>(in[2]);
-    for_rows<T, I, sideways>(n, rows, [&](const auto& row, std::ptrdiff_t r) {
+    for_rows<T, sideways>(n, rows, [&](const auto& row, std::ptrdiff_t r) {
       T* to = static_cast<T*>(out) + r * n;
       const auto [e, sum] = shares(row, row.values(0, operand(in, 1) + r * n), to);
       const auto present = chosen(row, static_cast<const T*>(nullptr), label + r).present;

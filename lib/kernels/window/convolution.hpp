@@ -5,27 +5,23 @@
 #include <cstring>
 
 #include "kernels/kernels.hpp"
-#include "kernels/lane.hpp"
 #include "kernels/reduction/reduce.hpp"
+#include "kernels/vec.hpp"
 
 namespace reel::kernels {
 
 // Accumulators that fit the registers: 32 with AVX-512, 16 elsewhere.
-template <class I>
-inline constexpr bool many_registers = false;
-template <>
-inline constexpr bool many_registers<isa::avx512> = true;
+inline constexpr bool many_registers = is_current<isa::avx512>;
 
 // Planes of lanes that a block of this many filters takes at once, and then for the rest.
-template <class I>
-constexpr int planes_of(int filters) {
-  return many_registers<I> ? (filters == 8 ? 3 : filters == 4 ? 6 : 8) : (filters == 4 ? 3 : filters == 2 ? 4 : 6);
+inline constexpr int planes_of(int filters) {
+  return many_registers ? (filters == 8 ? 3 : filters == 4 ? 6 : 8) : (filters == 4 ? 3 : filters == 2 ? 4 : 6);
 }
 
-template <LaneElement T, class I>
+template <VecElement T>
 struct ConvolutionLoops {
-  using L = Lane<T, I>;
-  static constexpr std::ptrdiff_t block = many_registers<I> ? 8 : 4;
+  using L = Vec<T>;
+  static constexpr std::ptrdiff_t block = many_registers ? 8 : 4;
 
   // ---- sums over taps
 
@@ -50,7 +46,7 @@ struct ConvolutionLoops {
   template <int Filters>
   [[gnu::noinline]] static void block_sums(const T* x, const std::ptrdiff_t* offset, std::ptrdiff_t taps, const T* w,
                                            T* out, std::ptrdiff_t out_stride, std::ptrdiff_t n) {
-    constexpr int lanes = planes_of<I>(Filters);
+    constexpr int lanes = planes_of(Filters);
     std::ptrdiff_t p = 0;
     for (; n - p > (lanes - 1) * L::size; p += lanes * L::size)
       sums<Filters, lanes>(x + p, offset, taps, w, out + p, out_stride);
@@ -90,10 +86,10 @@ struct ConvolutionLoops {
     constexpr std::ptrdiff_t all = L::size;
     if constexpr (Count == 0) {
       return;
-    } else if constexpr (is_scalar_lane<T, I>) {
+    } else if constexpr (is_scalar) {
       for (int i = 0; i < Count; ++i) out[i] = lane[i].v;
 #if XSIMD_WITH_AVX512BW
-    } else if constexpr (std::same_as<L, Lane<float, isa::avx512>> && Count >= 8) {
+    } else if constexpr (std::same_as<L, Vec<float, isa::avx512>> && Count >= 8) {
       // xsimd 8 mixes up the sums of 16.
       const __m512 first = halves(quarters(lane), quarters(lane + 4));
       if constexpr (Count >= all) {
@@ -142,7 +138,7 @@ struct ConvolutionLoops {
   template <int Rows>
   [[gnu::noinline]] static void tiles(const PlaneProducts& p, std::ptrdiff_t f) {
     std::ptrdiff_t k = 0;
-    constexpr int taps = many_registers<I> ? 6 : 4;  // with six, the compiler spills sums where registers are few
+    constexpr int taps = many_registers ? 6 : 4;  // with six, the compiler spills sums where registers are few
     for (; p.taps - k >= taps; k += taps) tile<Rows, taps>(p, f, k);
     if (p.taps - k >= 3) {
       tile<Rows, 3>(p, f, k);
@@ -152,7 +148,7 @@ struct ConvolutionLoops {
   }
   static void products(const PlaneProducts& p) {
     std::ptrdiff_t f = 0;
-    if constexpr (many_registers<I>)
+    if constexpr (many_registers)
       for (; p.filters - f >= 4; f += 4) tiles<4>(p, f);
     for (; p.filters - f >= 2; f += 2) tiles<2>(p, f);
     if (f < p.filters) tiles<1>(p, f);

@@ -1,4 +1,4 @@
-// Lane<T, I>: one SIMD register of T on instruction set I with IEEE arithmetic, and Mask<T, I>: the truth of a
+// Vec<T, I>: one SIMD register of T on instruction set I with IEEE arithmetic, and Mask<T, I>: the truth of a
 // comparison of two. Constants of any arithmetic type convert to a lane, so that one generic lambda (`1 - z * z`)
 // serves float and double. Everything names the instruction set in its type and is forced inline; on isa::scalar a lane
 // is one plain number.
@@ -56,17 +56,17 @@ struct ArchOf<isa::neon64> {
 #endif
 
 template <class T>
-concept LaneElement = std::same_as<T, float> || std::same_as<T, double>;
+concept VecElement = std::same_as<T, float> || std::same_as<T, double>;
 template <class C>
-concept LaneConstant = std::is_arithmetic_v<C>;
+concept VecConstant = std::is_arithmetic_v<C>;
 
-template <LaneElement T, class I>
-struct Lane;
+template <VecElement T, class I = current>
+struct Vec;
 
 // ---- Mask
 // ----------------------------------------------------------------------------------------------------------------------
 
-template <LaneElement T, class I>
+template <VecElement T, class I = current>
 struct Mask {
   using Arch = typename ArchOf<I>::type;
   using Batch = xsimd::batch_bool<T, Arch>;
@@ -83,15 +83,15 @@ struct Mask {
   [[gnu::always_inline]] friend Mask operator!(Mask a) { return ~a.v; }
   [[gnu::always_inline]] friend bool any(Mask a) { return xsimd::any(a.v); }
   [[gnu::always_inline]] friend bool all(Mask a) { return xsimd::all(a.v); }
-  [[gnu::always_inline]] friend Lane<T, I> where(Mask m, Lane<T, I> a, Lane<T, I> b) {
-    return Lane<T, I>(xsimd::select(m.v, a.v, b.v));
+  [[gnu::always_inline]] friend Vec<T, I> where(Mask m, Vec<T, I> a, Vec<T, I> b) {
+    return Vec<T, I>(xsimd::select(m.v, a.v, b.v));
   }
 
   // The first `count` elements are read or written, one byte each (0 or 1; any other byte reads as true).
   static Mask load_part(const bool* p, std::ptrdiff_t stride, std::ptrdiff_t count) {
     alignas(64) T buffer[static_cast<std::size_t>(size)] = {};
     for (std::ptrdiff_t i = 0; i < count; ++i) buffer[i] = p[i * stride] ? T(1) : T(0);
-    return Lane<T, I>(xsimd::batch<T, Arch>::load_aligned(buffer)) != Lane<T, I>(0);
+    return Vec<T, I>(xsimd::batch<T, Arch>::load_aligned(buffer)) != Vec<T, I>(0);
   }
   static Mask load(const bool* p, std::ptrdiff_t stride = 1) { return load_part(p, stride, size); }
   void store_part(bool* p, std::ptrdiff_t count) const {
@@ -102,7 +102,7 @@ struct Mask {
   void store(bool* p) const { store_part(p, size); }
 };
 
-template <LaneElement T>
+template <VecElement T>
 struct Mask<T, isa::scalar> {
   static constexpr std::ptrdiff_t size = 1;
   bool v;
@@ -116,7 +116,7 @@ struct Mask<T, isa::scalar> {
   [[gnu::always_inline]] friend Mask operator!(Mask a) { return !a.v; }
   [[gnu::always_inline]] friend bool any(Mask a) { return a.v; }
   [[gnu::always_inline]] friend bool all(Mask a) { return a.v; }
-  [[gnu::always_inline]] friend Lane<T, isa::scalar> where(Mask m, Lane<T, isa::scalar> a, Lane<T, isa::scalar> b) {
+  [[gnu::always_inline]] friend Vec<T, isa::scalar> where(Mask m, Vec<T, isa::scalar> a, Vec<T, isa::scalar> b) {
     return m.v ? a : b;
   }
 
@@ -128,11 +128,11 @@ struct Mask<T, isa::scalar> {
   void store(bool* p) const { *p = v; }
 };
 
-// ---- Lane
+// ---- Vec
 // ----------------------------------------------------------------------------------------------------------------------
 
-template <LaneElement T, class I>
-struct Lane {
+template <VecElement T, class I>
+struct Vec {
   using Arch = typename ArchOf<I>::type;
   using Batch = xsimd::batch<T, Arch>;
   using Integer = std::conditional_t<sizeof(T) == 4, std::int32_t, std::int64_t>;
@@ -140,20 +140,20 @@ struct Lane {
   static constexpr std::ptrdiff_t size = static_cast<std::ptrdiff_t>(Batch::size);
   Batch v;
 
-  Lane() = default;
-  [[gnu::always_inline]] Lane(Batch b) : v(b) {}
-  template <LaneConstant C>
-  [[gnu::always_inline]] Lane(C c) : v(static_cast<T>(c)) {}
+  Vec() = default;
+  [[gnu::always_inline]] Vec(Batch b) : v(b) {}
+  template <VecConstant C>
+  [[gnu::always_inline]] Vec(C c) : v(static_cast<T>(c)) {}
 
   // Any stride in elements; 0 repeats one element in the whole lane. Nothing is assumed of the alignment.
-  [[gnu::always_inline]] static Lane load(const T* p) { return Batch::load_unaligned(p); }
-  [[gnu::always_inline]] static Lane load(const T* p, std::ptrdiff_t stride) {
+  [[gnu::always_inline]] static Vec load(const T* p) { return Batch::load_unaligned(p); }
+  [[gnu::always_inline]] static Vec load(const T* p, std::ptrdiff_t stride) {
     if (stride == 1) return load(p);
     if (stride == 0) return Batch(*p);
     return load_part(p, stride, size);
   }
   // Reads `count` >= 1 elements; the rest of the lane repeats the first, so that it takes no slow path of its own.
-  static Lane load_part(const T* p, std::ptrdiff_t stride, std::ptrdiff_t count) {
+  static Vec load_part(const T* p, std::ptrdiff_t stride, std::ptrdiff_t count) {
     alignas(64) T buffer[static_cast<std::size_t>(size)];
     for (std::ptrdiff_t i = 0; i < size; ++i) buffer[i] = p[i < count ? i * stride : 0];
     return Batch::load_aligned(buffer);
@@ -168,12 +168,12 @@ struct Lane {
   // Whether these two are as fast as a whole lane: the first `count` >= 0 elements, with the rest of another lane or
   // left alone; what lies behind them is not touched.
   static constexpr bool masked = std::same_as<I, isa::avx512>;
-  [[gnu::always_inline]] static Lane load_first(const T* p, std::ptrdiff_t count, Lane rest) {
+  [[gnu::always_inline]] static Vec load_first(const T* p, std::ptrdiff_t count, Vec rest) {
 #if XSIMD_WITH_AVX512BW
     const auto first = static_cast<std::uint32_t>((1u << count) - 1);
-    if constexpr (std::same_as<Lane, Lane<float, isa::avx512>>)
+    if constexpr (std::same_as<Vec, Vec<float, isa::avx512>>)
       return Batch(_mm512_mask_loadu_ps(rest.v, static_cast<__mmask16>(first), p));
-    if constexpr (std::same_as<Lane, Lane<double, isa::avx512>>)
+    if constexpr (std::same_as<Vec, Vec<double, isa::avx512>>)
       return Batch(_mm512_mask_loadu_pd(rest.v, static_cast<__mmask8>(first), p));
 #endif
     alignas(64) T buffer[static_cast<std::size_t>(size)];
@@ -184,66 +184,66 @@ struct Lane {
   [[gnu::always_inline]] void store_first(T* p, std::ptrdiff_t count) const {
 #if XSIMD_WITH_AVX512BW
     const auto first = static_cast<std::uint32_t>((1u << count) - 1);
-    if constexpr (std::same_as<Lane, Lane<float, isa::avx512>>)
+    if constexpr (std::same_as<Vec, Vec<float, isa::avx512>>)
       return _mm512_mask_storeu_ps(p, static_cast<__mmask16>(first), v);
-    if constexpr (std::same_as<Lane, Lane<double, isa::avx512>>)
+    if constexpr (std::same_as<Vec, Vec<double, isa::avx512>>)
       return _mm512_mask_storeu_pd(p, static_cast<__mmask8>(first), v);
 #endif
     store_part(p, count);
   }
 
-  [[gnu::always_inline]] friend Lane operator+(Lane a, Lane b) { return a.v + b.v; }
-  [[gnu::always_inline]] friend Lane operator-(Lane a, Lane b) { return a.v - b.v; }
-  [[gnu::always_inline]] friend Lane operator*(Lane a, Lane b) { return a.v * b.v; }
-  [[gnu::always_inline]] friend Lane operator/(Lane a, Lane b) {
+  [[gnu::always_inline]] friend Vec operator+(Vec a, Vec b) { return a.v + b.v; }
+  [[gnu::always_inline]] friend Vec operator-(Vec a, Vec b) { return a.v - b.v; }
+  [[gnu::always_inline]] friend Vec operator*(Vec a, Vec b) { return a.v * b.v; }
+  [[gnu::always_inline]] friend Vec operator/(Vec a, Vec b) {
 #if XSIMD_WITH_NEON64
     // xsimd's float quotient on NEON is an estimate with two Newton steps: neither rounded nor IEEE at the ends.
-    if constexpr (std::same_as<Lane, Lane<float, isa::neon64>>) return Batch(vdivq_f32(a.v, b.v));
+    if constexpr (std::same_as<Vec, Vec<float, isa::neon64>>) return Batch(vdivq_f32(a.v, b.v));
 #endif
     return a.v / b.v;
   }
-  [[gnu::always_inline]] friend Lane operator-(Lane a) { return a.v ^ Batch(T(-0.0)); }
-  [[gnu::always_inline]] friend Lane operator+(Lane a) { return a; }
-  [[gnu::always_inline]] Lane& operator+=(Lane b) { return *this = *this + b; }
-  [[gnu::always_inline]] Lane& operator-=(Lane b) { return *this = *this - b; }
-  [[gnu::always_inline]] Lane& operator*=(Lane b) { return *this = *this * b; }
-  [[gnu::always_inline]] Lane& operator/=(Lane b) { return *this = *this / b; }
+  [[gnu::always_inline]] friend Vec operator-(Vec a) { return a.v ^ Batch(T(-0.0)); }
+  [[gnu::always_inline]] friend Vec operator+(Vec a) { return a; }
+  [[gnu::always_inline]] Vec& operator+=(Vec b) { return *this = *this + b; }
+  [[gnu::always_inline]] Vec& operator-=(Vec b) { return *this = *this - b; }
+  [[gnu::always_inline]] Vec& operator*=(Vec b) { return *this = *this * b; }
+  [[gnu::always_inline]] Vec& operator/=(Vec b) { return *this = *this / b; }
 
-  [[gnu::always_inline]] friend Mask<T, I> operator==(Lane a, Lane b) { return a.v == b.v; }
+  [[gnu::always_inline]] friend Mask<T, I> operator==(Vec a, Vec b) { return a.v == b.v; }
   // xsimd's own != is false for NaN on AVX.
-  [[gnu::always_inline]] friend Mask<T, I> operator!=(Lane a, Lane b) { return !Mask<T, I>(a.v == b.v); }
-  [[gnu::always_inline]] friend Mask<T, I> operator<(Lane a, Lane b) { return a.v < b.v; }
-  [[gnu::always_inline]] friend Mask<T, I> operator<=(Lane a, Lane b) { return a.v <= b.v; }
-  [[gnu::always_inline]] friend Mask<T, I> operator>(Lane a, Lane b) { return b.v < a.v; }
-  [[gnu::always_inline]] friend Mask<T, I> operator>=(Lane a, Lane b) { return b.v <= a.v; }
+  [[gnu::always_inline]] friend Mask<T, I> operator!=(Vec a, Vec b) { return !Mask<T, I>(a.v == b.v); }
+  [[gnu::always_inline]] friend Mask<T, I> operator<(Vec a, Vec b) { return a.v < b.v; }
+  [[gnu::always_inline]] friend Mask<T, I> operator<=(Vec a, Vec b) { return a.v <= b.v; }
+  [[gnu::always_inline]] friend Mask<T, I> operator>(Vec a, Vec b) { return b.v < a.v; }
+  [[gnu::always_inline]] friend Mask<T, I> operator>=(Vec a, Vec b) { return b.v <= a.v; }
 
   // a * b + c, rounded once where the instruction set is `fused`, else twice.
-  [[gnu::always_inline]] friend Lane fma(Lane a, Lane b, Lane c) {
+  [[gnu::always_inline]] friend Vec fma(Vec a, Vec b, Vec c) {
 #if XSIMD_WITH_AVX512BW
     // xsimd 8's fma on AVX-512 is a product and a sum.
-    if constexpr (std::same_as<Lane, Lane<float, isa::avx512>>) return Batch(_mm512_fmadd_ps(a.v, b.v, c.v));
-    if constexpr (std::same_as<Lane, Lane<double, isa::avx512>>) return Batch(_mm512_fmadd_pd(a.v, b.v, c.v));
+    if constexpr (std::same_as<Vec, Vec<float, isa::avx512>>) return Batch(_mm512_fmadd_ps(a.v, b.v, c.v));
+    if constexpr (std::same_as<Vec, Vec<double, isa::avx512>>) return Batch(_mm512_fmadd_pd(a.v, b.v, c.v));
 #endif
 #if XSIMD_WITH_NEON64
     // xsimd asks for a macro that AArch64 compilers need not define.
-    if constexpr (std::same_as<Lane, Lane<float, isa::neon64>>) return Batch(vfmaq_f32(c.v, a.v, b.v));
+    if constexpr (std::same_as<Vec, Vec<float, isa::neon64>>) return Batch(vfmaq_f32(c.v, a.v, b.v));
 #endif
     if constexpr (I::fused)
       return xsimd::fma(a.v, b.v, c.v);
     else
       return a * b + c;
   }
-  [[gnu::always_inline]] friend Lane sqrt(Lane a) {
+  [[gnu::always_inline]] friend Vec sqrt(Vec a) {
 #if XSIMD_WITH_NEON64
-    if constexpr (std::same_as<Lane, Lane<float, isa::neon64>>) return Batch(vsqrtq_f32(a.v));  // as with quotients
+    if constexpr (std::same_as<Vec, Vec<float, isa::neon64>>) return Batch(vsqrtq_f32(a.v));  // as with quotients
 #endif
     return xsimd::sqrt(a.v);
   }
-  [[gnu::always_inline]] friend Lane abs(Lane a) { return a.v & magnitude(); }
-  [[gnu::always_inline]] friend Lane copysign(Lane a, Lane sign) {
+  [[gnu::always_inline]] friend Vec abs(Vec a) { return a.v & magnitude(); }
+  [[gnu::always_inline]] friend Vec copysign(Vec a, Vec sign) {
     return (a.v & magnitude()) | (sign.v & Batch(T(-0.0)));
   }
-  [[gnu::always_inline]] friend Mask<T, I> isnan(Lane a) { return !Mask<T, I>(a.v == a.v); }
+  [[gnu::always_inline]] friend Mask<T, I> isnan(Vec a) { return !Mask<T, I>(a.v == a.v); }
 
   // All bits but the sign. (xsimd's bitwise_andnot has changed which operand it negates: not used.)
   [[gnu::always_inline]] static Batch magnitude() {
@@ -252,84 +252,83 @@ struct Lane {
 
   // Of two numbers one, of equal ones the second, of a number and a NaN whichever the machine prefers: for finite
   // operands.
-  [[gnu::always_inline]] friend Lane greater_of(Lane a, Lane b) { return xsimd::max(a.v, b.v); }
-  [[gnu::always_inline]] friend Lane lesser_of(Lane a, Lane b) { return xsimd::min(a.v, b.v); }
+  [[gnu::always_inline]] friend Vec greater_of(Vec a, Vec b) { return xsimd::max(a.v, b.v); }
+  [[gnu::always_inline]] friend Vec lesser_of(Vec a, Vec b) { return xsimd::min(a.v, b.v); }
 };
 
-template <LaneElement T>
-struct Lane<T, isa::scalar> {
+template <VecElement T>
+struct Vec<T, isa::scalar> {
   using Integer = std::conditional_t<sizeof(T) == 4, std::int32_t, std::int64_t>;
   static constexpr std::ptrdiff_t size = 1;
   static constexpr bool masked = false;
   T v;
 
-  Lane() = default;
-  template <LaneConstant C>
-  [[gnu::always_inline]] constexpr Lane(C c) : v(static_cast<T>(c)) {}
+  Vec() = default;
+  template <VecConstant C>
+  [[gnu::always_inline]] constexpr Vec(C c) : v(static_cast<T>(c)) {}
 
-  [[gnu::always_inline]] static Lane load(const T* p) { return *p; }
-  [[gnu::always_inline]] static Lane load(const T* p, std::ptrdiff_t) { return *p; }
-  [[gnu::always_inline]] static Lane load_part(const T* p, std::ptrdiff_t, std::ptrdiff_t) { return *p; }
+  [[gnu::always_inline]] static Vec load(const T* p) { return *p; }
+  [[gnu::always_inline]] static Vec load(const T* p, std::ptrdiff_t) { return *p; }
+  [[gnu::always_inline]] static Vec load_part(const T* p, std::ptrdiff_t, std::ptrdiff_t) { return *p; }
   [[gnu::always_inline]] void store(T* p) const { *p = v; }
   [[gnu::always_inline]] void store_part(T* p, std::ptrdiff_t count) const {
     if (count > 0) *p = v;
   }
 
-  [[gnu::always_inline]] friend Lane operator+(Lane a, Lane b) { return a.v + b.v; }
-  [[gnu::always_inline]] friend Lane operator-(Lane a, Lane b) { return a.v - b.v; }
-  [[gnu::always_inline]] friend Lane operator*(Lane a, Lane b) { return a.v * b.v; }
-  [[gnu::always_inline]] friend Lane operator/(Lane a, Lane b) { return a.v / b.v; }
-  [[gnu::always_inline]] friend Lane operator-(Lane a) { return -a.v; }
-  [[gnu::always_inline]] friend Lane operator+(Lane a) { return a; }
-  [[gnu::always_inline]] Lane& operator+=(Lane b) { return *this = *this + b; }
-  [[gnu::always_inline]] Lane& operator-=(Lane b) { return *this = *this - b; }
-  [[gnu::always_inline]] Lane& operator*=(Lane b) { return *this = *this * b; }
-  [[gnu::always_inline]] Lane& operator/=(Lane b) { return *this = *this / b; }
+  [[gnu::always_inline]] friend Vec operator+(Vec a, Vec b) { return a.v + b.v; }
+  [[gnu::always_inline]] friend Vec operator-(Vec a, Vec b) { return a.v - b.v; }
+  [[gnu::always_inline]] friend Vec operator*(Vec a, Vec b) { return a.v * b.v; }
+  [[gnu::always_inline]] friend Vec operator/(Vec a, Vec b) { return a.v / b.v; }
+  [[gnu::always_inline]] friend Vec operator-(Vec a) { return -a.v; }
+  [[gnu::always_inline]] friend Vec operator+(Vec a) { return a; }
+  [[gnu::always_inline]] Vec& operator+=(Vec b) { return *this = *this + b; }
+  [[gnu::always_inline]] Vec& operator-=(Vec b) { return *this = *this - b; }
+  [[gnu::always_inline]] Vec& operator*=(Vec b) { return *this = *this * b; }
+  [[gnu::always_inline]] Vec& operator/=(Vec b) { return *this = *this / b; }
 
   using Mask = kernels::Mask<T, isa::scalar>;
-  [[gnu::always_inline]] friend Mask operator==(Lane a, Lane b) { return a.v == b.v; }
-  [[gnu::always_inline]] friend Mask operator!=(Lane a, Lane b) { return a.v != b.v; }
-  [[gnu::always_inline]] friend Mask operator<(Lane a, Lane b) { return a.v < b.v; }
-  [[gnu::always_inline]] friend Mask operator<=(Lane a, Lane b) { return a.v <= b.v; }
-  [[gnu::always_inline]] friend Mask operator>(Lane a, Lane b) { return a.v > b.v; }
-  [[gnu::always_inline]] friend Mask operator>=(Lane a, Lane b) { return a.v >= b.v; }
+  [[gnu::always_inline]] friend Mask operator==(Vec a, Vec b) { return a.v == b.v; }
+  [[gnu::always_inline]] friend Mask operator!=(Vec a, Vec b) { return a.v != b.v; }
+  [[gnu::always_inline]] friend Mask operator<(Vec a, Vec b) { return a.v < b.v; }
+  [[gnu::always_inline]] friend Mask operator<=(Vec a, Vec b) { return a.v <= b.v; }
+  [[gnu::always_inline]] friend Mask operator>(Vec a, Vec b) { return a.v > b.v; }
+  [[gnu::always_inline]] friend Mask operator>=(Vec a, Vec b) { return a.v >= b.v; }
 
-  [[gnu::always_inline]] friend Lane fma(Lane a, Lane b, Lane c) { return a.v * b.v + c.v; }
-  [[gnu::always_inline]] friend Lane sqrt(Lane a) { return std::sqrt(a.v); }
-  [[gnu::always_inline]] friend Lane abs(Lane a) { return std::abs(a.v); }
-  [[gnu::always_inline]] friend Lane copysign(Lane a, Lane sign) { return std::copysign(a.v, sign.v); }
-  [[gnu::always_inline]] friend Mask isnan(Lane a) { return a.v != a.v; }
-  [[gnu::always_inline]] friend Lane greater_of(Lane a, Lane b) { return a.v > b.v ? a : b; }
-  [[gnu::always_inline]] friend Lane lesser_of(Lane a, Lane b) { return a.v < b.v ? a : b; }
+  [[gnu::always_inline]] friend Vec fma(Vec a, Vec b, Vec c) { return a.v * b.v + c.v; }
+  [[gnu::always_inline]] friend Vec sqrt(Vec a) { return std::sqrt(a.v); }
+  [[gnu::always_inline]] friend Vec abs(Vec a) { return std::abs(a.v); }
+  [[gnu::always_inline]] friend Vec copysign(Vec a, Vec sign) { return std::copysign(a.v, sign.v); }
+  [[gnu::always_inline]] friend Mask isnan(Vec a) { return a.v != a.v; }
+  [[gnu::always_inline]] friend Vec greater_of(Vec a, Vec b) { return a.v > b.v ? a : b; }
+  [[gnu::always_inline]] friend Vec lesser_of(Vec a, Vec b) { return a.v < b.v ? a : b; }
 };
 
-template <LaneElement T, class I>
-inline constexpr bool is_scalar_lane = std::same_as<I, isa::scalar>;
+inline constexpr bool is_scalar = is_current<isa::scalar>;
 
 // f on each element in turn: for functions without a vector form. F is a stateless functor type that takes and returns
 // T.
-template <class F, LaneElement T, class I>
-[[gnu::noinline]] Lane<T, I> each(F f, Lane<T, I> x) {
-  if constexpr (std::same_as<I, isa::scalar>) {
+template <class F, VecElement T>
+[[gnu::noinline]] Vec<T> each(F f, Vec<T> x) {
+  if constexpr (is_scalar) {
     return f(x.v);
   } else {
-    alignas(64) T a[static_cast<std::size_t>(Lane<T, I>::size)];
+    alignas(64) T a[static_cast<std::size_t>(Vec<T>::size)];
     x.v.store_aligned(a);
     for (auto& e : a) e = f(e);
-    return Lane<T, I>(Lane<T, I>::Batch::load_aligned(a));
+    return Vec<T>(Vec<T>::Batch::load_aligned(a));
   }
 }
-template <class F, LaneElement T, class I>
-[[gnu::noinline]] Lane<T, I> each(F f, Lane<T, I> x, Lane<T, I> y) {
-  if constexpr (std::same_as<I, isa::scalar>) {
+template <class F, VecElement T>
+[[gnu::noinline]] Vec<T> each(F f, Vec<T> x, Vec<T> y) {
+  if constexpr (is_scalar) {
     return f(x.v, y.v);
   } else {
-    constexpr auto n = static_cast<std::size_t>(Lane<T, I>::size);
+    constexpr auto n = static_cast<std::size_t>(Vec<T>::size);
     alignas(64) T a[n], b[n];
     x.v.store_aligned(a);
     y.v.store_aligned(b);
     for (std::size_t i = 0; i < n; ++i) a[i] = f(a[i], b[i]);
-    return Lane<T, I>(Lane<T, I>::Batch::load_aligned(a));
+    return Vec<T>(Vec<T>::Batch::load_aligned(a));
   }
 }
 
