@@ -41,11 +41,13 @@ Tensor derivative(const tape::Record& record, const Tensor& g, const Shape* shap
       const auto input = [&](std::size_t i) -> const Tensor& { return *in[i < count ? i : 0]; };
       return table::apply(p, g, input(1), input(2), input(3), input(4));
     }
+    const std::int64_t size = detail::block(g)->size;
     if constexpr (p.is_times)
-      if (Tensor view = times_one(g, *in[count - 1], shape); view.defined()) return view;
+      if (size >= view_elements_min)
+        if (Tensor view = times_one(g, *in[count - 1], shape); view.defined()) return view;
     const kernels::Loop loop =
         kernels::active().pointwise(kernels::row_of<Name>(), kernel_type(detail::block(g)->dtype)).product[K];
-    if (!target)
+    if (!target && size >= in_place_elements_min)
       if (Tensor sum = add_to_sum(record, K, loop, in, shape); sum.defined()) return sum;
     return evaluate_fused(loop, g, in, {shape, target, !needed});
   }

@@ -83,9 +83,6 @@ void evaluate(const PointwisePrimitive& p, Inputs inputs, const Tensor& out) {
 
 namespace {
 
-constexpr std::int64_t view_elements_min = 1024;                           // below, a product is as cheap as a view
-constexpr std::int64_t in_place_elements_min = loops::parallel_threshold;  // below, a block of its own is as cheap
-
 Shape shape_of(const Tensor& g, const Shape* shape) { return shape ? *shape : detail::block(g)->shape(); }
 
 // Whether g is a 1 that is repeated: the cotangent of a sum that nothing follows.
@@ -132,14 +129,14 @@ bool is_borrowed(const Tensor& x) {
 }
 
 Tensor times_one(const Tensor& g, const Tensor& x, const Shape* shape) {
-  if (detail::block(g)->size < view_elements_min || !is_one(g) || is_borrowed(x)) return {};
+  if (!is_one(g) || is_borrowed(x)) return {};
   return broadcast_view(x, shape_of(g, shape));
 }
 
 Tensor add_to_sum(const tape::Record& record, std::size_t i, kernels::Loop loop, Inputs in, const Shape* shape) {
   const Tensor& g = *in[0];
   const DType dtype = detail::block(g)->dtype;
-  if (detail::block(g)->size < in_place_elements_min || is_complex(dtype)) return {};
+  if (is_complex(dtype)) return {};
   Tensor sum = record.take_sum(i);
   if (sum.defined()) loops::pointwise_into_sum(loop, shape_of(g, shape), in, loop_of<"add">(dtype), sum);
   return sum;

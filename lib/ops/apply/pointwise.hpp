@@ -92,8 +92,12 @@ struct FusedOptions {
 };
 /// loop(in...), where in[0] is the cotangent or tangent g, unrecorded. An input that the loop does not read is g.
 Tensor evaluate_fused(kernels::Loop loop, const Tensor& g, Inputs in, const FusedOptions& options);
-/// g times x as a view of x, where g is a 1 repeated so often that the view is worth it; else an empty handle.
+/// Elements of g from which on times_one() is worth asking: below, a product is as cheap as a view.
+inline constexpr std::int64_t view_elements_min = 1024;
+/// g times x as a view of x, where g is a 1 repeated; else an empty handle.
 Tensor times_one(const Tensor& g, const Tensor& x, const Shape* shape);
+/// Elements of g from which on add_to_sum() is worth asking: below, a block of its own is as cheap.
+inline constexpr std::int64_t in_place_elements_min = loops::parallel_threshold;
 /// The sum of loop(in...) and the cotangents that have come to input i of the record so far, in their memory; empty
 /// when there is none that may be added to.
 Tensor add_to_sum(const tape::Record& record, std::size_t i, kernels::Loop loop, Inputs in, const Shape* shape);
