@@ -20,22 +20,28 @@ std::int64_t axes_mask(const char* op, const Axes& axes, int rank) {
   return mask;
 }
 
-std::int64_t reduced_count(const Shape& full, std::int64_t mask) {
+std::int64_t reduced_count(std::span<const std::int64_t> full, std::int64_t mask) {
   std::int64_t count = 1;
-  for (int d = 0; d < full.rank(); ++d)
+  for (std::size_t d = 0; d < full.size(); ++d)
     if (mask >> d & 1) count *= full[d];
   return count;
 }
 
-Shape reduced_shape(const Shape& full, std::int64_t mask, bool keepdims) {
+Shape reduced_shape(std::span<const std::int64_t> full, std::int64_t mask, bool keepdims) {
   Shape shape;
-  for (int d = 0; d < full.rank(); ++d) {
+  for (std::size_t d = 0; d < full.size(); ++d) {
     if ((mask >> d & 1) == 0)
       shape.push_back(full[d]);
     else if (keepdims)
       shape.push_back(1);
   }
   return shape;
+}
+
+void infer_reduced(const Call& call, DType d, Metas& out) {
+  const detail::Block* x = detail::block(call.input(0));
+  out.add(d,
+          reduced_shape({x->extents(), static_cast<std::size_t>(x->rank)}, call.attribute(0), call.attribute(1) != 0));
 }
 
 void fail_no_kernel(const char* op, DType d) { fail<TypeError>(op, "is not defined for {}; {}", d, remedy(d)); }
@@ -104,7 +110,7 @@ void evaluate_reduction(const Call& call, Outputs& out) {
   loops::reduce(F, call.input(0), axes_of(call.attribute(0)), out[0]);
 }
 // With the dtype of the input.
-void infer_reduction(const Call& call, Metas& out) { infer_reduced(call, call.input(0).dtype(), out); }
+void infer_reduction(const Call& call, Metas& out) { infer_reduced(call, detail::block(call.input(0))->dtype, out); }
 
 // A led shape with extents of 1 behind the leading one, where broadcasting would add axes to the rest.
 Shape aligned(Shape led, int rank) {

@@ -13,9 +13,9 @@ std::int64_t axes_mask(const char* op, const Axes& axes, int rank);
 /// The axes of a mask, ascending.
 Shape axes_of(std::int64_t mask);
 /// How many elements become one.
-std::int64_t reduced_count(const Shape& full, std::int64_t mask);
+std::int64_t reduced_count(std::span<const std::int64_t> full, std::int64_t mask);
 /// The shape of the result.
-Shape reduced_shape(const Shape& full, std::int64_t mask, bool keepdims);
+Shape reduced_shape(std::span<const std::int64_t> full, std::int64_t mask, bool keepdims);
 
 /// Axes as a mask, and how many elements of x they have together.
 struct Reduced {
@@ -25,9 +25,7 @@ struct Reduced {
 };
 
 /// Announces the result of reducing input 0, in dtype d.
-inline void infer_reduced(const Call& call, DType d, Metas& out) {
-  out.add(d, reduced_shape(call.input(0).shape(), call.attribute(0), call.attribute(1) != 0));
-}
+void infer_reduced(const Call& call, DType d, Metas& out);
 
 /// TypeError: the op has no kernel for d.
 [[noreturn]] void fail_no_kernel(const char* op, DType d);
