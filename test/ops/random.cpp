@@ -6,7 +6,7 @@
 #include <reel/reel.hpp>
 
 #include "catch.hpp"
-#include "ops/make/philox.hpp"
+#include "loops/philox.hpp"
 
 using namespace reel;
 
@@ -41,10 +41,10 @@ const double tolerance = 5 / std::sqrt(static_cast<double>(many));  // five stan
 }  // namespace
 
 TEST_CASE("Philox 4x32-10 gives the answers of Random123's kat_vectors") {
-  using ops::Bits128;
-  CHECK(ops::philox({0, 0, 0, 0}, {0, 0}) == Bits128{0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8});
-  CHECK(ops::philox({~0u, ~0u, ~0u, ~0u}, {~0u, ~0u}) == Bits128{0x408f276d, 0x41c83b0e, 0xa20bc7c6, 0x6d5451fd});
-  CHECK(ops::philox({0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344}, {0xa4093822, 0x299f31d0}) ==
+  using loops::Bits128;
+  CHECK(loops::philox({0, 0, 0, 0}, {0, 0}) == Bits128{0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8});
+  CHECK(loops::philox({~0u, ~0u, ~0u, ~0u}, {~0u, ~0u}) == Bits128{0x408f276d, 0x41c83b0e, 0xa20bc7c6, 0x6d5451fd});
+  CHECK(loops::philox({0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344}, {0xa4093822, 0x299f31d0}) ==
         Bits128{0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1});
 }
 
@@ -52,29 +52,29 @@ TEST_CASE("the portable functions agree with libm") {
   Generator generator(5);
   for (double u : random_uniform(generator, {2000}).to_vector()) {
     const double x = std::ldexp(u + 1e-9, static_cast<int>(u * 100) - 60);
-    CHECK(ops::portable_log(x) == Approx(std::log(x)).epsilon(4e-16).margin(4e-16));
-    CHECK(ops::portable_exp(-u * 50) == Approx(std::exp(-u * 50)).epsilon(1e-15));
-    const auto [s, c] = ops::sin_cos_turns(u);
+    CHECK(loops::portable_log(x) == Approx(std::log(x)).epsilon(4e-16).margin(4e-16));
+    CHECK(loops::portable_exp(-u * 50) == Approx(std::exp(-u * 50)).epsilon(1e-15));
+    const auto [s, c] = loops::sin_cos_turns(u);
     const long double angle = 2 * 3.14159265358979323846264338327950288L * static_cast<long double>(u);
     CHECK(s == Approx(static_cast<double>(std::sin(angle))).margin(4e-16));
     CHECK(c == Approx(static_cast<double>(std::cos(angle))).margin(4e-16));
     const double p = 0.001 + 0.998 * u;
-    CHECK(0.5 * std::erfc(-ops::normal_quantile(p) / std::sqrt(2.0)) == Approx(p).epsilon(1e-14));
+    CHECK(0.5 * std::erfc(-loops::normal_quantile(p) / std::sqrt(2.0)) == Approx(p).epsilon(1e-14));
   }
-  CHECK(ops::portable_log(1) == 0);
-  CHECK(ops::portable_exp(0) == 1);
-  CHECK(ops::portable_exp(-HUGE_VAL) == 0);
+  CHECK(loops::portable_log(1) == 0);
+  CHECK(loops::portable_exp(0) == 1);
+  CHECK(loops::portable_exp(-HUGE_VAL) == 0);
 }
 
 TEST_CASE("the first numbers of a seed") {
   // The stream is a promise: programs keep seeds.
   Generator generator(42);
-  const auto block = ops::random_block(42, 0);
+  const auto block = loops::random_block(42, 0);
   const std::vector<double> u = random_uniform(generator, {3}).to_vector();
   CHECK(generator.position() == 2);
-  CHECK(u[0] == ops::unit_double(block[0]));
-  CHECK(u[1] == ops::unit_double(block[1]));
-  CHECK(u[2] == ops::unit_double(ops::random_block(42, 1)[0]));
+  CHECK(u[0] == loops::unit_double(block[0]));
+  CHECK(u[1] == loops::unit_double(block[1]));
+  CHECK(u[2] == loops::unit_double(loops::random_block(42, 1)[0]));
   Generator other(42);
   random_uniform(other, {4}, 0, 1, DType::float32);
   CHECK(other.position() == 1);

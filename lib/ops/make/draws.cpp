@@ -11,15 +11,20 @@ DrawsScope::DrawsScope(Draws& log, Mode mode) : log_(log), mode_(mode), below_(d
 }
 DrawsScope::~DrawsScope() { detail::this_thread.state->draws = below_; }
 
-Draw draw(Generator& generator, std::uint64_t blocks) {
-  DrawsScope* const innermost = detail::this_thread.state->draws;
-  DrawsScope* decides = innermost;
-  while (decides && decides->mode_ == DrawsScope::Mode::note) decides = decides->below_;
-  if (decides && decides->next_ == decides->log_.size())
+PendingDraw::PendingDraw(Generator& generator) : generator_(generator), decides_(detail::this_thread.state->draws) {
+  for (; decides_ && decides_->mode_ == DrawsScope::Mode::note; decides_ = decides_->below_)
+    if (Draws& log = decides_->log_; log.size() == log.capacity()) log.reserve(2 * log.size() + 1);
+  if (decides_ && decides_->next_ == decides_->log_.size())
     fail<ValueError>("random", "a function that is run again for its derivative draws more random numbers than before");
-  const Draw drawn = decides ? decides->log_[decides->next_++] : Draw{generator.seed(), generator.take(blocks)};
-  for (DrawsScope* s = innermost; s != decides; s = s->below_) s->log_.push_back(drawn);
-  return drawn;
+  draw_ = decides_ ? decides_->log_[decides_->next_] : Draw{generator.seed(), generator.position()};
+}
+
+void PendingDraw::take(std::uint64_t blocks) noexcept {
+  if (decides_)
+    ++decides_->next_;
+  else
+    generator_.take(blocks);
+  for (DrawsScope* s = detail::this_thread.state->draws; s != decides_; s = s->below_) s->log_.push_back(draw_);
 }
 
 }  // namespace reel::ops

@@ -22,14 +22,27 @@ class DrawsScope {
   ~DrawsScope();
 
  private:
-  friend Draw draw(Generator& generator, std::uint64_t blocks);
+  friend class PendingDraw;
   Draws& log_;
   Mode mode_;
   std::size_t next_ = 0;
   DrawsScope* below_;
 };
 
-/// Takes blocks. ValueError when a replayed function draws more than it did.
-Draw draw(Generator& generator, std::uint64_t blocks);
+/// A draw that an op is about to make. The generator moves, and scopes note the draw, when it is taken: an op that
+/// fails before leaves them as they were.
+class PendingDraw {
+ public:
+  /// ValueError when a replayed function draws more than it did; std::bad_alloc if there is no room to note the draw.
+  explicit PendingDraw(Generator& generator);
+  std::uint64_t seed() const noexcept { return draw_.seed; }
+  std::uint64_t first() const noexcept { return draw_.first; }
+  void take(std::uint64_t blocks) noexcept;
+
+ private:
+  Generator& generator_;
+  DrawsScope* decides_;  // the scope that replays, if one does
+  Draw draw_;
+};
 
 }  // namespace reel::ops

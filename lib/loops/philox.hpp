@@ -7,7 +7,7 @@
 #include <cmath>
 #include <cstdint>
 
-namespace reel::ops {
+namespace reel::loops {
 
 using Bits128 = std::array<std::uint32_t, 4>;
 
@@ -112,4 +112,4 @@ inline double normal_quantile(double p) {
   return q < 0 ? -z : z;
 }
 
-}  // namespace reel::ops
+}  // namespace reel::loops

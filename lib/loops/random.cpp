@@ -1,0 +1,189 @@
+#include "loops/random.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "loops/cast.hpp"
+#include "loops/fill.hpp"
+#include "loops/loops.hpp"
+#include "loops/philox.hpp"
+
+namespace reel::loops {
+namespace {
+
+constexpr std::int64_t block_grain = 4096;  // blocks that one task draws
+
+using Words = std::array<std::uint64_t, 2>;
+using Pair = std::array<double, 2>;
+
+// Half a block.
+std::uint64_t random_word(RandomStream from, std::int64_t i) {
+  const Words block = random_block(from.seed, from.first + static_cast<std::uint64_t>(i / 2));
+  return block[static_cast<std::size_t>(i % 2)];
+}
+
+// The elements of y come PerBlock at a time from f(words, out).
+template <class T, std::int64_t PerBlock, class F>
+void draw(RandomStream from, const Tensor& y, const F& f) {
+  T* to = detail::mutable_data<T>(y);
+  const std::int64_t n = y.size(), blocks = (n + PerBlock - 1) / PerBlock;
+  parallel_for(blocks, block_grain, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i) {
+      T values[PerBlock];
+      f(random_block(from.seed, from.first + static_cast<std::uint64_t>(i)), values);
+      std::copy_n(values, std::min(PerBlock, n - i * PerBlock), to + i * PerBlock);
+    }
+  });
+}
+
+// Four numbers of a block, for dtypes below 64 bits: two(a, b) makes two numbers of two words.
+template <class T, class F>
+void draw_narrow(RandomStream from, const Tensor& y, const F& two) {
+  draw<T, 4>(from, y, [&](const Words& words, T* out) {
+    for (int k = 0; k < 2; ++k) {
+      // 32 random bits are enough for 24 of significand; the others stand for the middle of what is left.
+      constexpr std::uint64_t middle = 0x80000000;
+      const std::uint64_t word = words[static_cast<std::size_t>(k)];
+      const Pair v = two(word << 32 | middle, word >> 32 << 32 | middle);
+      for (int i = 0; i < 2; ++i) out[2 * k + i] = T(static_cast<float>(v[static_cast<std::size_t>(i)]));
+    }
+  });
+}
+
+template <class F>
+void draw_floats(RandomStream from, const Tensor& y, const F& two) {
+  switch (y.dtype()) {
+    case DType::float16:
+      return draw_narrow<float16>(from, y, two);
+    case DType::bfloat16:
+      return draw_narrow<bfloat16>(from, y, two);
+    case DType::float32:
+      return draw_narrow<float>(from, y, two);
+    default:
+      return draw<double, 2>(from, y, [&](const Words& words, double* out) {
+        const Pair v = two(words[0], words[1]);
+        out[0] = v[0];
+        out[1] = v[1];
+      });
+  }
+}
+
+// The greatest value of a dtype below `bound`, as double: rounding must not reach the open end.
+double greatest_below(double bound, DType dtype) {
+  const auto half_precision = [&](auto half) {
+    using T = decltype(half);
+    T v(static_cast<float>(bound));
+    while (!(static_cast<double>(static_cast<float>(v)) < bound))
+      v.bits = static_cast<std::uint16_t>((v.bits & 0x7fff) == 0 ? 0x8001 : v.bits & 0x8000 ? v.bits + 1 : v.bits - 1);
+    return static_cast<double>(static_cast<float>(v));
+  };
+  switch (dtype) {
+    case DType::float16:
+      return half_precision(float16());
+    case DType::bfloat16:
+      return half_precision(bfloat16());
+    case DType::float32: {
+      const auto v = static_cast<float>(bound);
+      return static_cast<double>(v) < bound ? v : std::nextafter(v, -HUGE_VALF);
+    }
+    default:
+      return std::nextafter(bound, -HUGE_VAL);
+  }
+}
+
+// v as the dtype would round it.
+double rounded(double v, DType dtype) {
+  const auto single = static_cast<float>(v);
+  return dtype == DType::float16    ? static_cast<double>(float(float16(single)))
+         : dtype == DType::bfloat16 ? static_cast<double>(float(bfloat16(single)))
+         : dtype == DType::float32  ? static_cast<double>(single)
+                                    : v;
+}
+
+// Logits become running sums of probabilities, up to a factor for each row. The first row that has none, or -1.
+std::int64_t accumulate_probabilities(double* rows, std::int64_t size, std::int64_t classes) {
+  for (std::int64_t at = 0; at < size; at += classes) {
+    double* w = rows + at;
+    const double top = *std::max_element(w, w + classes);
+    double sum = 0;
+    for (std::int64_t k = 0; k < classes; ++k) {
+      if (std::isnan(w[k]) || !std::isfinite(top)) return at / classes;
+      w[k] = sum += portable_exp(w[k] - top);
+    }
+  }
+  return -1;
+}
+
+}  // namespace
+
+std::uint64_t random_blocks(DType dtype, std::int64_t n) {
+  const bool narrow = is_floating(dtype) && dtype != DType::float64;
+  return static_cast<std::uint64_t>(narrow ? (n + 3) / 4 : (n + 1) / 2);
+}
+
+void draw_uniform(RandomStream from, double low, double high, const Tensor& y) {
+  const DType dtype = y.dtype();
+  const double last = greatest_below(high, dtype), width = high - low;
+  const auto one = [=](std::uint64_t bits) {
+    const double v = low + width * unit_double(bits);
+    return rounded(v, dtype) < high ? v : last;
+  };
+  draw_floats(from, y, [=](std::uint64_t a, std::uint64_t b) { return Pair{one(a), one(b)}; });
+}
+
+void draw_normal(RandomStream from, double mean, double stddev, const Tensor& y) {
+  draw_floats(from, y, [=](std::uint64_t a, std::uint64_t b) {
+    const auto [u, v] = normal_pair(a, b);
+    return Pair{mean + stddev * u, mean + stddev * v};
+  });
+}
+
+void draw_truncated_normal(RandomStream from, double mean, double stddev, const Tensor& y) {
+  constexpr double below = 0.022750131948179207;  // of the distribution lies under -2
+  const auto one = [=](std::uint64_t bits) {
+    const double z = normal_quantile(below + (1 - 2 * below) * open_unit(bits));
+    return mean + stddev * std::clamp(z, -2.0, 2.0);
+  };
+  draw_floats(from, y, [=](std::uint64_t a, std::uint64_t b) { return Pair{one(a), one(b)}; });
+}
+
+void draw_bernoulli(RandomStream from, double probability, const Tensor& y) {
+  draw<bool, 2>(from, y, [=](const Words& words, bool* out) {
+    for (std::size_t i = 0; i < 2; ++i) out[i] = unit_double(words[i]) < probability;
+  });
+}
+
+std::int64_t draw_categorical(RandomStream from, const Tensor& logits, const Tensor& y) {
+  const Tensor weights = detail::empty(DType::float64, logits.shape());
+  if (logits.dtype() == DType::float64)
+    copy(logits, weights);
+  else
+    cast(logits, weights);
+  double* const rows = detail::mutable_data<double>(weights);
+  const std::int64_t classes = logits.shape()[-1], count = y.shape()[-1];
+  if (const std::int64_t row = accumulate_probabilities(rows, weights.size(), classes); row >= 0) return row;
+  auto* to = detail::mutable_data<std::int64_t>(y);
+  parallel_for(y.size(), 2 * block_grain, [=](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i) {
+      const double* w = rows + i / count * classes;
+      // The first class whose running sum exceeds the draw: one of probability 0 never does.
+      to[i] = std::upper_bound(w, w + classes, unit_double(random_word(from, i)) * w[classes - 1]) - w;
+      to[i] = std::min(to[i], classes - 1);
+    }
+  });
+  return -1;
+}
+
+void draw_permutation(RandomStream from, const Tensor& y) {
+  fill_sequence(y, std::int64_t{0}, std::int64_t{1});
+  auto* to = detail::mutable_data<std::int64_t>(y);
+  for (std::int64_t i = y.size() - 1; i > 0; --i) {
+    // A draw from [0, i] as the high half of a product; the bias is below 2^-64 i.
+    __extension__ using Wide = unsigned __int128;
+    const auto k =
+        static_cast<std::int64_t>(static_cast<Wide>(random_word(from, i)) * static_cast<std::uint64_t>(i + 1) >> 64);
+    std::swap(to[i], to[k]);
+  }
+}
+
+}  // namespace reel::loops
