@@ -10,6 +10,7 @@
 #include "core/fail.hpp"
 #include "gradient/gradient.hpp"
 #include "loops/loops.hpp"
+#include "loops/table_rows.hpp"
 #include "optim/update.hpp"
 #include "tape/tape.hpp"
 
@@ -189,7 +190,7 @@ class Step {
     if (fused) {
       std::array<Tensor*, States> rows;
       for (std::size_t j = 0; j < States; ++j) {
-        ops::take_rows(*states[j], part.indices(), ready.rows[j]);
+        loops::take_rows(*states[j], part.indices(), ready.rows[j]);
         rows[j] = &ready.rows[j];
       }
       update_.run(rows, part.gradient(), accesses_[i].numbers());

@@ -1,12 +1,10 @@
 // Distinct rows of slices, and writing rows: what optimisers and Variable::assign_sub do with a sparse gradient.
 #include "ops/index/rows.hpp"
 
-#include <algorithm>
-#include <cstring>
 #include <reel/ops/pointwise.hpp>
 
 #include "loops/loops.hpp"
-#include "loops/parallel.hpp"
+#include "loops/table_rows.hpp"
 #include "tape/tape.hpp"
 
 namespace reel {
@@ -15,20 +13,12 @@ namespace ops {
 
 Rows distinct_rows(const char* op, const IndexedSlices& s) {
   check_slices(op, s);
-  const Tensor indices = checked_indices(op, s.indices, 0, s.dense_shape[0]);
-  const std::span<const std::int64_t> given = indices.data<std::int64_t>();
-  if (std::adjacent_find(given.begin(), given.end(), std::greater_equal<>()) == given.end()) return {indices, s.values};
-  std::vector<std::int64_t> rows(given.begin(), given.end());
-  std::sort(rows.begin(), rows.end());
-  rows.erase(std::unique(rows.begin(), rows.end()), rows.end());
-  const auto count = static_cast<std::int64_t>(rows.size());
-  const Tensor distinct = detail::empty(DType::int64, {count}), place = detail::empty(DType::int64, indices.shape());
-  std::copy(rows.begin(), rows.end(), detail::mutable_data<std::int64_t>(distinct));
-  std::transform(given.begin(), given.end(), detail::mutable_data<std::int64_t>(place),
-                 [&](std::int64_t row) { return std::lower_bound(rows.begin(), rows.end(), row) - rows.begin(); });
+  const Tensor positions = checked_indices(op, s.indices, 0, s.dense_shape[0]);
+  const loops::DistinctPositions distinct = loops::distinct(positions);
+  if (!distinct.positions.defined()) return {positions, s.values};
   Shape shape = s.dense_shape;
-  shape[0] = count;
-  return {distinct, scatter_rows(s.values, place, shape, 0)};
+  shape[0] = distinct.positions.size();
+  return {distinct.positions, scatter_rows(s.values, distinct.places, shape, 0)};
 }
 
 void make_writable(Tensor& x) {
@@ -41,35 +31,10 @@ void make_writable(Tensor& x) {
   }
 }
 
-namespace {
-
-// Calls copy(row of the table, row of the others, bytes) for each index.
-template <class Copy>
-void each_row(const Tensor& table, const Tensor& indices, const Tensor& rows, Copy copy) {
-  if (rows.size() == 0) return;
-  const std::int64_t count = indices.size(), elements = rows.size() / count;
-  const std::int64_t bytes = elements * static_cast<std::int64_t>(item_size(table.dtype()));
-  const auto* index = detail::mutable_data<std::int64_t>(indices);
-  std::byte* in_table = detail::block(table)->data;
-  std::byte* in_rows = detail::block(rows)->data;
-  const std::int64_t grain = std::max<std::int64_t>(1, loops::parallel_threshold / elements);
-  loops::parallel_for(count, grain, [=](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t k = begin; k < end; ++k)
-      copy(in_table + index[k] * bytes, in_rows + k * bytes, static_cast<std::size_t>(bytes));
-  });
-}
-
-}  // namespace
-
-void take_rows(const Tensor& table, const Tensor& indices, const Tensor& rows) {
-  each_row(table, indices, rows, [](const std::byte* from, std::byte* to, std::size_t n) { std::memcpy(to, from, n); });
-}
-
 void put_rows(Tensor& table, const Tensor& indices, const Tensor& given) {
   const Tensor values = loops::contiguous(given);
   make_writable(table);
-  each_row(table, indices, values,
-           [](std::byte* to, const std::byte* from, std::size_t n) { std::memcpy(to, from, n); });
+  loops::put_rows(values, indices, table);
 }
 
 namespace {

@@ -12,8 +12,6 @@ struct Rows {
 Rows distinct_rows(const char* op, const IndexedSlices& slices);
 /// Makes x a tensor that may be written to: itself under a fresh id if nobody else holds its memory, else a copy.
 void make_writable(Tensor& x);
-/// Copies rows of the table to `rows`, which nobody else holds; both contiguous and of one dtype.
-void take_rows(const Tensor& table, const Tensor& indices, const Tensor& rows);
 /// Replaces rows of the table by values of its dtype: in place if nobody else holds its memory, else in a copy.
 void put_rows(Tensor& table, const Tensor& indices, const Tensor& values);
 

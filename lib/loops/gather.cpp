@@ -1,0 +1,117 @@
+#include "loops/gather.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+
+#include "loops/along.hpp"
+#include "loops/nest.hpp"
+
+namespace reel::loops {
+namespace {
+
+// Whether all of [begin, end) are in range. Without a branch for each.
+template <class T>
+bool convert(const T* indices, std::int64_t extent, std::int64_t* positions, std::int64_t begin, std::int64_t end) {
+  bool in_range = true;
+  for (std::int64_t i = begin; i < end; ++i) {
+    const auto v = static_cast<std::int64_t>(indices[i]);
+    const std::int64_t p = v < 0 ? v + extent : v;
+    in_range &= (p >= 0) & (v < extent);
+    positions[i] = p;
+  }
+  return in_range;
+}
+
+template <class T>
+BadIndex find_positions_of(const Tensor& indices, std::int64_t extent, const Tensor& positions) {
+  const T* from = detail::mutable_data<T>(indices);
+  auto* to = detail::mutable_data<std::int64_t>(positions);
+  const std::int64_t n = indices.size();
+  std::atomic<bool> in_range{true};
+  parallel_for(n, parallel_threshold, [&](std::int64_t begin, std::int64_t end) {
+    if (!convert(from, extent, to, begin, end)) in_range.store(false, std::memory_order_relaxed);
+  });
+  if (in_range.load(std::memory_order_relaxed)) return {};
+  for (std::int64_t i = 0; i < n; ++i)
+    if (const auto v = static_cast<std::int64_t>(from[i]); v < -extent || v >= extent) return {i, v};
+  return {};
+}
+
+// What gather copies from: x as [outer, extent, inner].
+struct Rows {
+  const std::byte* data;
+  SplitStrides stride;
+  const std::int64_t* position;
+  std::int64_t count;  // of positions
+  std::int64_t bytes;  // of an element
+
+  // f(source, r) for rows [begin, end) of the result, [outer * count, inner].
+  template <class F>
+  void for_each(std::int64_t begin, std::int64_t end, const F& f) const {
+    std::int64_t k = begin % count;
+    const std::byte* matrix = data + begin / count * stride.outer * bytes;
+    for (std::int64_t r = begin; r < end; ++r) {
+      f(matrix + position[k] * stride.extent * bytes, r);
+      if (++k == count) {
+        k = 0;
+        matrix += stride.outer * bytes;
+      }
+    }
+  }
+};
+
+}  // namespace
+
+BadIndex find_positions(const Tensor& strided, std::int64_t extent, const Tensor& positions) {
+  Tensor scratch;
+  const Tensor& indices = contiguous(strided, scratch);
+  switch (indices.dtype()) {
+    case DType::uint8:
+      return find_positions_of<std::uint8_t>(indices, extent, positions);
+    case DType::int32:
+      return find_positions_of<std::int32_t>(indices, extent, positions);
+    default:
+      return find_positions_of<std::int64_t>(indices, extent, positions);
+  }
+}
+
+void gather(const Tensor& x, const Tensor& positions, int axis, const Tensor& y) {
+  if (y.size() == 0) return;
+  const detail::Block* from = detail::block(x);
+  const AxisSplit split(from->shape(), axis);
+  const std::size_t bytes = item_size(from->dtype);
+  Tensor scratch;
+  if (!SplitStrides(from, axis, axis + 1).exist) from = detail::block(contiguous(x, scratch));
+  const Rows rows = {from->data, SplitStrides(from, axis, axis + 1), detail::mutable_data<std::int64_t>(positions),
+                     positions.size(), static_cast<std::int64_t>(bytes)};
+  std::byte* to = detail::block(y)->data;
+  const std::int64_t grain = std::max<std::int64_t>(1, parallel_threshold / split.inner);
+  if (split.inner == 1)
+    return with_size(bytes, [&](auto element) {
+      constexpr std::int64_t size = sizeof element;
+      parallel_for(split.outer * rows.count, grain, [&](std::int64_t begin, std::int64_t end) {
+        rows.for_each(begin, end,
+                      [=](const std::byte* source, std::int64_t r) { std::memcpy(to + r * size, source, size); });
+      });
+    });
+  parallel_for(split.outer * rows.count, grain, [&](std::int64_t begin, std::int64_t end) {
+    rows.for_each(begin, end, [&](const std::byte* source, std::int64_t r) {
+      kernels::copy({source, rows.stride.inner}, to + r * split.inner * rows.bytes, 1, split.inner, bytes);
+    });
+  });
+}
+
+void take_along(const Tensor& strided, const Tensor& positions, int axis, const Tensor& y) {
+  Tensor scratch;
+  const Tensor& x = contiguous(strided, scratch);
+  with_size(item_size(x.dtype()), [&](auto element) {
+    using T = decltype(element);
+    const T* from = detail::mutable_data<T>(x);
+    T* to = detail::mutable_data<T>(y);
+    for_each_along(positions, axis, x.shape()[axis],
+                   [=](std::int64_t p, std::int64_t q) { std::memcpy(to + q, from + p, sizeof(T)); });
+  });
+}
+
+}  // namespace reel::loops

@@ -1,0 +1,25 @@
+// Elements chosen by indices. Indices are int64; those named `positions` are contiguous and lie in [0, extent), which
+// nothing here checks. Results are contiguous and share no memory with an operand; x has any strides and the dtype of
+// y.
+#pragma once
+#include <reel/tensor.hpp>
+
+namespace reel::loops {
+
+/// An index outside [-extent, extent): where it is in row-major order, and its value.
+struct BadIndex {
+  std::int64_t at = -1, value = 0;
+  explicit operator bool() const noexcept { return at >= 0; }
+};
+/// positions = indices, negative ones counted from the end of an axis of this extent. The indices are of any integer
+/// dtype and any strides. Returns the first that is out of range; the positions are unspecified then.
+BadIndex find_positions(const Tensor& indices, std::int64_t extent, const Tensor& positions);
+
+/// y[outer, k, inner] = x[outer, positions[k], inner], split at `axis` of x. y has the shape of x with that axis
+/// replaced by the shape of the positions.
+void gather(const Tensor& x, const Tensor& positions, int axis, const Tensor& y);
+/// y[outer, k, inner] = x[outer, positions[outer, k, inner], inner]. y has the shape of the positions, which may have
+/// any strides; x has it too but for the extent of `axis`.
+void take_along(const Tensor& x, const Tensor& positions, int axis, const Tensor& y);
+
+}  // namespace reel::loops
