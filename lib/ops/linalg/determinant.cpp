@@ -1,163 +1,282 @@
-// det and slogdet. The rule of det, g det(a) a^-T, holds where a is regular. Where it is not, or nearly so, det is
-// written as a product of determinants that are: elimination by constant factors leaves an identity block and a small
-// Schur complement, whose determinant is a polynomial of low order. So cofactors come out exact for every rank, and to
-// every order.
-#include <algorithm>
-#include <cmath>
+// det and slogdet. det is a polynomial of the elements, and so are its derivatives along directions h_1 ... h_k, which
+// two primitives are: the derivative itself, det(a)[h_1 ... h_k], and its gradient with respect to a, weighted by a
+// number per matrix, w cof(a)[h_1 ... h_k]. Their derivatives are the same two with one direction more, or one
+// replaced. So derivatives of every order hold for matrices of every rank, and overflow or vanish only where they must.
+#include "loops/determinant.hpp"
+
 #include <reel/ops/index.hpp>
 #include <reel/ops/make.hpp>
 #include <reel/ops/pointwise.hpp>
 #include <reel/ops/reduce.hpp>
 #include <vector>
 
-#include "loops/loops.hpp"
+#include "ops/apply/apply.hpp"
 #include "ops/linalg/linalg.hpp"
 
 namespace reel {
 namespace ops {
 namespace {
 
-using reel::detail::empty;
+// ---- Directions: a tensor [..., k, n, n], of which one kept value holds all
 
-// Pivots below this part of the largest count as nearly zero: half of the digits would be lost in the inverse.
-double tolerance(DType d) { return d == DType::float32 ? 1e-3 : 1e-6; }
-
-Tensor inverse_transposed(const tape::Record& r) { return swapped(inverse_of(r.saved(0), r.saved(1), r.saved(2))); }
-// tr(a^-1 da), the tangent of the logarithm.
-Tensor relative_tangent(const tape::Record& r, const Tensor& da) {
-  return sum(multiply(inverse_transposed(r), da), {-2, -1});
+std::int64_t count_of(const Tensor& directions) { return directions.shape()[-3]; }
+Tensor no_directions(const Tensor& a) {
+  const std::int64_t n = a.shape().back();
+  return zeros({0, n, n}, a.dtype());
+}
+Tensor as_direction(const Tensor& h) { return expand_dims(h, -3); }
+Tensor direction(const Tensor& directions, std::int64_t i) {
+  return slice(directions, {ellipsis, i, range_from(0), range_from(0)});
 }
 
-// ---- det: saves a, its factors and the result.
+// All but direction i.
+std::vector<Tensor> others(const Tensor& directions, std::int64_t i) {
+  std::vector<Tensor> parts;
+  const std::int64_t k = count_of(directions);
+  const auto add = [&](std::int64_t first, std::int64_t last) {
+    if (first < last) parts.push_back(slice(directions, {ellipsis, range(first, last), range_from(0), range_from(0)}));
+  };
+  add(0, i);
+  add(i + 1, k);
+  return parts;
+}
+
+// Along the axis of directions; the axes before it broadcast.
+Tensor joined(std::vector<Tensor> parts) {
+  if (parts.size() == 1) return parts[0];
+  const auto batch = [](const Tensor& x) {
+    Shape shape = x.shape();
+    for (int d = 0; d < 3; ++d) shape.pop_back();
+    return shape;
+  };
+  Shape common;
+  for (const Tensor& x : parts) common = broadcast_shapes("det", common, batch(x));
+  for (Tensor& x : parts) {
+    Shape shape = common;
+    for (int d = -3; d < 0; ++d) shape.push_back(x.shape()[d]);
+    if (x.shape() != shape) x = broadcast_to(x, shape);
+  }
+  return concatenate(parts, -3);
+}
+Tensor with(const Tensor& directions, const Tensor& h) {
+  if (count_of(directions) == 0) return as_direction(h);
+  return joined({directions, as_direction(h)});
+}
+Tensor with(std::vector<Tensor> parts, const Tensor& h) {
+  parts.push_back(as_direction(h));
+  return joined(std::move(parts));
+}
+
+// The point at which a rule evaluates: what derivatives of every order share.
+struct Point {
+  const Tensor &a, &lu, &pivots;
+};
+Tensor derivative(const Point& at, const Tensor& directions);
+Tensor cofactors(const Tensor& weight, const Point& at, const Tensor& directions);
+
+// The cotangent of the directions, from cotangent(i) of direction i.
+template <class F>
+Tensor of_each_direction(const Tensor& directions, const F& cotangent) {
+  std::vector<Tensor> parts;
+  for (std::int64_t i = 0; i < count_of(directions); ++i) parts.push_back(as_direction(cotangent(i)));
+  return joined(std::move(parts));
+}
+
+// The batch axes of what inputs with so many axes of their own, behind the batch's, give together.
+Shape common_batch(const Call& call, std::initializer_list<int> own_axes) {
+  Shape common;
+  std::size_t i = 0;
+  for (const int own : own_axes) {
+    Shape batch = call.input(i++).shape();
+    for (int d = 0; d < own; ++d) batch.pop_back();
+    common = broadcast_shapes("det", common, batch);
+  }
+  return common;
+}
+
+// ---- det.derivative: inputs a, directions, factors, pivots.
+enum : std::size_t { derivative_a, derivative_directions, derivative_lu, derivative_pivots };
+Point point_of_derivative(const tape::Record& r) {
+  return {r.saved(derivative_a), r.saved(derivative_lu), r.saved(derivative_pivots)};
+}
+
+void derivative_vjp(const tape::Record& r, std::span<const Tensor> g, std::span<Gradient> dx) {
+  const Point at = point_of_derivative(r);
+  const Tensor& h = r.saved(derivative_directions);
+  if (r.wanted(0)) dx[0] = sum_to(r, cofactors(g[0], at, h), r.shape(0));
+  if (!r.wanted(1)) return;
+  const Tensor dh = of_each_direction(h, [&](std::int64_t i) {
+    return cofactors(g[0], at, count_of(h) == 1 ? no_directions(at.a) : joined(others(h, i)));
+  });
+  dx[1] = sum_to(r, dh, r.shape(1));
+}
+
+void derivative_jvp(const tape::Record& r, std::span<const Tensor> dx, std::span<Tensor> dy) {
+  const Point at = point_of_derivative(r);
+  const Tensor& h = r.saved(derivative_directions);
+  if (r.wanted(0)) dy[0] = derivative(at, with(h, dx[0]));
+  for (std::int64_t i = 0; r.wanted(1) && i < count_of(h); ++i) {
+    const Tensor part = derivative(at, with(others(h, i), direction(dx[1], i)));
+    dy[0] = dy[0].defined() ? add(dy[0], part) : part;
+  }
+}
+
+void infer_derivative(const Call& call, Metas& out) { out.add(call.input(0).dtype(), common_batch(call, {2, 3})); }
+void evaluate_derivative(const Call& call, Outputs& out) {
+  loops::determinant_derivative({call.input(derivative_a), call.input(derivative_lu), call.input(derivative_pivots),
+                                 call.input(derivative_directions)},
+                                out[0]);
+}
+constexpr Primitive derivative_primitive = {.rule = batched({"det.derivative", derivative_vjp, derivative_jvp}),
+                                            .infer = infer_derivative,
+                                            .evaluate = evaluate_derivative,
+                                            .keeps = {keep_input(0), keep_input(1), keep_input(2), keep_input(3)},
+                                            .constants = 2};
+
+// det(a)[h_1 ... h_k]
+Tensor derivative(const Point& at, const Tensor& directions) {
+  return apply(derivative_primitive, {&at.a, &directions, &at.lu, &at.pivots});
+}
+
+// ---- det.cofactors: inputs weight, a, directions, factors, pivots.
+enum : std::size_t { cofactors_weight, cofactors_a, cofactors_directions, cofactors_lu, cofactors_pivots };
+Point point_of_cofactors(const tape::Record& r) {
+  return {r.saved(cofactors_a), r.saved(cofactors_lu), r.saved(cofactors_pivots)};
+}
+
+void cofactors_vjp(const tape::Record& r, std::span<const Tensor> g, std::span<Gradient> dx) {
+  const Point at = point_of_cofactors(r);
+  const Tensor &w = r.saved(cofactors_weight), &h = r.saved(cofactors_directions);
+  if (r.wanted(0)) dx[0] = sum_to(r, derivative(at, with(h, g[0])), r.shape(0));
+  if (r.wanted(1)) dx[1] = sum_to(r, cofactors(w, at, with(h, g[0])), r.shape(1));
+  if (!r.wanted(2)) return;
+  const Tensor dh = of_each_direction(h, [&](std::int64_t i) { return cofactors(w, at, with(others(h, i), g[0])); });
+  dx[2] = sum_to(r, dh, r.shape(2));
+}
+
+void cofactors_jvp(const tape::Record& r, std::span<const Tensor> dx, std::span<Tensor> dy) {
+  const Point at = point_of_cofactors(r);
+  const Tensor &w = r.saved(cofactors_weight), &h = r.saved(cofactors_directions);
+  const auto add_part = [&](const Tensor& part) { dy[0] = dy[0].defined() ? add(dy[0], part) : part; };
+  if (r.wanted(0)) add_part(cofactors(dx[0], at, h));
+  if (r.wanted(1)) add_part(cofactors(w, at, with(h, dx[1])));
+  for (std::int64_t i = 0; r.wanted(2) && i < count_of(h); ++i) {
+    add_part(cofactors(w, at, with(others(h, i), direction(dx[2], i))));
+  }
+}
+
+void infer_cofactors(const Call& call, Metas& out) {
+  Shape shape = common_batch(call, {0, 2, 3});
+  const std::int64_t n = call.input(cofactors_a).shape().back();
+  shape.push_back(n);
+  shape.push_back(n);
+  out.add(call.input(cofactors_a).dtype(), shape);
+}
+void evaluate_cofactors(const Call& call, Outputs& out) {
+  loops::cofactor_derivative(call.input(cofactors_weight),
+                             {call.input(cofactors_a), call.input(cofactors_lu), call.input(cofactors_pivots),
+                              call.input(cofactors_directions)},
+                             out[0]);
+}
+constexpr Primitive cofactors_primitive = {
+    .rule = batched({"det.cofactors", cofactors_vjp, cofactors_jvp}),
+    .infer = infer_cofactors,
+    .evaluate = evaluate_cofactors,
+    .keeps = {keep_input(0), keep_input(1), keep_input(2), keep_input(3), keep_input(4)},
+    .constants = 2};
+
+// w cof(a)[h_1 ... h_k]
+Tensor cofactors(const Tensor& weight, const Point& at, const Tensor& directions) {
+  return apply(cofactors_primitive, {&weight, &at.a, &directions, &at.lu, &at.pivots});
+}
+
+// ---- det: residuals are the factors and pivots. It keeps a and them.
+Point point_of_det(const tape::Record& r) { return {r.saved(0), r.saved(1), r.saved(2)}; }
 void det_vjp(const tape::Record& r, std::span<const Tensor> g, std::span<Gradient> dx) {
-  // Cofactors first: they may be in range where the product of cotangent and determinant is not.
-  dx[0] = multiply(per_matrix(g[0]), multiply(per_matrix(r.saved(3)), inverse_transposed(r)));
+  const Point at = point_of_det(r);
+  dx[0] = cofactors(g[0], at, no_directions(at.a));
 }
 void det_jvp(const tape::Record& r, std::span<const Tensor> dx, std::span<Tensor> dy) {
-  dy[0] = multiply(r.saved(3), relative_tangent(r, dx[0]));
+  dy[0] = derivative(point_of_det(r), as_direction(dx[0]));
 }
-constexpr tape::Rule det_rule = batched({"det", det_vjp, det_jvp});
 
-// ---- det of one regular matrix whose determinant overflows or vanishes where its cofactors need not: m 2^e with its
-// mantissa m as second output, so that tapes follow m. Saves a, its factors, m, and 2^e in two factors.
-Tensor with_exponent(const tape::Record& r, const Tensor& x) { return multiply(multiply(x, r.saved(4)), r.saved(5)); }
-void far_det_vjp(const tape::Record& r, std::span<const Tensor> g, std::span<Gradient> dx) {
-  const Tensor m_inverse = multiply(r.saved(3), inverse_transposed(r));
-  const Tensor of_value = with_exponent(r, multiply(per_matrix(g[0]), m_inverse));
-  dx[0] = add(of_value, multiply(per_matrix(g[1]), m_inverse));
+void infer_det(const Call& call, Metas& out) {
+  const Tensor& a = call.input(0);
+  out.add(a.dtype(), batch_of(a));
+  add_factors(out, a);
 }
-void far_det_jvp(const tape::Record& r, std::span<const Tensor> dx, std::span<Tensor> dy) {
-  dy[1] = multiply(r.saved(3), relative_tangent(r, dx[0]));
-  dy[0] = with_exponent(r, dy[1]);
+// The value comes from the factors, so that a tape does not change its bits.
+void evaluate_det(const Call& call, Outputs& out) {
+  static_cast<void>(loops::factorise(call.input(0), out[1], out[2]));
+  loops::determinant(out[1], out[2], out[0]);
 }
-constexpr tape::Rule far_det_rule = batched({"det", far_det_vjp, far_det_jvp});
+constexpr Primitive det_primitive = {.rule = batched({"det", det_vjp, det_jvp}),
+                                     .infer = infer_det,
+                                     .evaluate = evaluate_det,
+                                     .keeps = {keep_input(0), keep_output(1), keep_output(2)},
+                                     .residuals = 2};
 
-// ---- det whose derivatives are those of its input, the same number computed in another way.
-Tensor passed(const tape::Record&, const Tensor& g) { return g; }
-constexpr tape::Rule value_rule = linear<passed, passed>("det");
+// ---- slogdet: residuals and kept values are those of det. The sign is constant almost everywhere: zero gradient.
 
-// ---- slogdet: saves a and its factors. The sign is constant almost everywhere: zero gradient.
+// The gradient of the logarithm, weighted: inputs the weight, a, factors, pivots.
+void infer_log_gradient(const Call& call, Metas& out) {
+  const Tensor& a = call.input(1);
+  Shape shape = call.input(0).shape();
+  shape.push_back(a.shape().back());
+  shape.push_back(a.shape().back());
+  out.add(a.dtype(), shape);
+}
+void evaluate_log_gradient(const Call& call, Outputs& out) {
+  const Tensor &a = call.input(1), z = reel::detail::empty(a.dtype(), a.shape());
+  loops::inverse_by_factors(a, call.input(2), call.input(3), z);
+  loops::scale_transposes(call.input(0), z, out[0]);
+}
+constexpr Primitive log_gradient = {
+    .rule = {"slogdet.vjp", nullptr, nullptr}, .infer = infer_log_gradient, .evaluate = evaluate_log_gradient};
+
+Tensor inverse_transposed(const tape::Record& r) { return swapped(inverse_of(r.saved(0), r.saved(1), r.saved(2))); }
+
 void slogdet_vjp(const tape::Record& r, std::span<const Tensor> g, std::span<Gradient> dx) {
   if (!g[1].defined()) {
     dx[0] = zeros(r.led(r.shape(0)), r.dtype(0));
     return;
   }
-  const Tensor inverse = inverse_transposed(r), each = per_matrix(g[1]);
-  const Tensor d = multiply(each, inverse);
-  // A cotangent of zero that belongs to another matrix of the batch must not meet the infinities of a singular one.
-  const bool regular = loops::well_pivoted(r.saved(1), 0);
-  dx[0] = regular ? d : where(logical_and(equal(each, 0), isinf(inverse)), 0, d);
-}
-void slogdet_jvp(const tape::Record& r, std::span<const Tensor> dx, std::span<Tensor> dy) {
-  dy[1] = relative_tangent(r, dx[0]);
-}
-constexpr tape::Rule slogdet_rule = batched({"slogdet", slogdet_vjp, slogdet_jvp, true});
-
-Tensor determinant(const Tensor& a);
-
-// The determinant as a polynomial of the elements (Faddeev and LeVerrier): no division by any of them.
-Tensor by_traces(const Tensor& a) {
-  const std::int64_t n = a.shape().back();
-  const Tensor identity_matrix = eye(n, a.dtype());
-  Tensor m = a, c = negative(trace(a));
-  for (std::int64_t k = 2; k <= n; ++k) {
-    m = product("det", a, add(m, multiply(per_matrix(c), identity_matrix)));
-    c = divide(trace(m), -static_cast<double>(k));
+  const Tensor &a = r.saved(0), &lu = r.saved(1), &pivots = r.saved(2);
+  if (!followed(g[1], a)) {
+    dx[0] = evaluate(log_gradient, {&g[1], &a, &lu, &pivots});
+    return;
   }
-  return n % 2 == 0 ? c : negative(c);
+  const Tensor inverse = inverse_transposed(r), each = per_matrix(g[1]);
+  // A cotangent of zero that belongs to another matrix of the batch must not meet the infinities of a singular one.
+  dx[0] = where(logical_and(equal(each, 0), isinf(inverse)), 0, multiply(each, inverse));
+}
+// tr(a^-1 da)
+void slogdet_jvp(const tape::Record& r, std::span<const Tensor> dx, std::span<Tensor> dy) {
+  dy[1] = sum(multiply(inverse_transposed(r), dx[0]), {-2, -1});
 }
 
-// One matrix with the same determinant, whose rows and columns are alike in size.
-Tensor balanced(const Tensor& a) {
-  const Tensor first = empty(a.dtype(), a.shape()), second = empty(a.dtype(), a.shape());
-  return loops::balance(loops::contiguous(a), first, second) ? multiply(multiply(a, first), second) : a;
+void infer_slogdet(const Call& call, Metas& out) {
+  const Tensor& a = call.input(0);
+  out.add(a.dtype(), batch_of(a));
+  out.add(a.dtype(), batch_of(a));
+  add_factors(out, a);
 }
+void evaluate_slogdet(const Call& call, Outputs& out) {
+  static_cast<void>(loops::factorise(call.input(0), out[2], out[3]));
+  loops::log_determinant(out[2], out[3], out[0], out[1]);
+}
+constexpr Primitive slogdet_primitive = {
+    .rule = batched({.name = "slogdet", .vjp = slogdet_vjp, .jvp = slogdet_jvp, .accepts_none = true}),
+    .infer = infer_slogdet,
+    .evaluate = evaluate_slogdet,
+    .keeps = {keep_input(0), keep_output(2), keep_output(3)},
+    .residuals = 2};
 
-// One matrix [n, n] whose pivots differ much in size, or vanish.
-Tensor by_parts(const Tensor& unbalanced) {
-  const Tensor a = balanced(unbalanced);
-  const Shape shape = a.shape();
-  const std::int64_t n = shape.back();
-  const Tensor work = empty(a.dtype(), shape), left = empty(a.dtype(), shape), right = empty(a.dtype(), shape);
-  loops::copy(a, work);
-  double scale = 1;
-  const std::int64_t rank = loops::eliminate(work, tolerance(a.dtype()), left, right, scale);
-  if (rank == 0) return by_traces(a);
-  const Tensor m = product("det", product("det", left, a), right, {false, true});
-  const SliceItem head = range_to(rank), tail = range_from(rank);
-  const Tensor first = slice(m, {head, head});
-  Tensor det = multiply(determinant(first), scale);
-  if (rank == n) return det;
-  const Factors f = factorise(first);
-  const Tensor across = solution(first, f.lu, f.pivots, slice(m, {head, tail}), false);
-  return multiply(det, determinant(subtract(slice(m, {tail, tail}), product("det", slice(m, {tail, head}), across))));
-}
+// ---- Matrices of order 2 and less are expressions.
 
 Tensor det_of_two(const Tensor& a) {
   const auto element = [&](int i, int j) { return slice(a, {ellipsis, i, j}); };
   return subtract(multiply(element(0, 0), element(1, 1)), multiply(element(0, 1), element(1, 0)));
-}
-
-// One regular matrix, whose determinant is out of range.
-Tensor out_of_range(const Tensor& a, const Factors& f) {
-  const Tensor d = empty(a.dtype(), {}), mantissa = empty(a.dtype(), {});
-  loops::determinant(f.lu, f.pivots, d);
-  const std::int64_t e = loops::determinant_parts(f.lu, f.pivots, mantissa), half = e / 2;
-  const int most = a.dtype() == DType::float32 ? 126 : 1022;
-  const auto power_of_two = [&](std::int64_t exponent) {
-    return full({}, std::ldexp(1.0, static_cast<int>(std::clamp<std::int64_t>(exponent, -most, most))), a.dtype());
-  };
-  const Tensor first = power_of_two(half), second = power_of_two(e - half);
-  const Tensor *inputs[] = {&a}, *outputs[] = {&d, &mantissa},
-               *saved[] = {&a, &f.lu, &f.pivots, &mantissa, &first, &second};
-  tape::record(far_det_rule, inputs, outputs, saved);
-  return d;
-}
-
-// Matrices of order 3 and above. The value comes from the factors, so that a tape does not change its bits.
-Tensor determinant_by_factors(const Tensor& a) {
-  const Shape batch = batch_of(a);
-  const Factors f = factorise(a);
-  Tensor d = empty(a.dtype(), batch);
-  loops::determinant(f.lu, f.pivots, d);
-  if (!tape::active()) return d;
-  const bool regular = loops::well_pivoted(f.lu, tolerance(a.dtype()));
-  if (!tape::followed(a) || (regular && loops::all_normal(d))) {
-    tape::record(det_rule, {&a}, d, {&a, &f.lu, &f.pivots, &d});
-    return d;
-  }
-  if (batch.empty() && regular) return out_of_range(a, f);
-  Tensor differentiable;
-  if (batch.empty()) {
-    differentiable = by_parts(a);
-  } else {
-    const Shape shape = a.shape();
-    std::vector<Tensor> each = unstack(reshape(a, {batch.elements(), shape[-2], shape[-1]}));
-    for (Tensor& x : each) x = determinant(x);
-    differentiable = reshape(stack(each), batch);
-  }
-  tape::record(value_rule, {&differentiable}, d);
-  return d;
 }
 
 Tensor determinant(const Tensor& a) {
@@ -172,7 +291,7 @@ Tensor determinant(const Tensor& a) {
     case 2:
       return det_of_two(a);
     default:
-      return determinant_by_factors(a);
+      return apply(det_primitive, {&a});
   }
 }
 
@@ -187,15 +306,10 @@ Tensor det(const Operand& a) {
 SignLogDet slogdet(const Operand& a) {
   const tape::OpScope scope(a);
   const Tensor x = ops::square_matrices("slogdet", a);
-  const Shape batch = ops::batch_of(x);
-  const ops::Factors f = ops::factorise(x);
-  const Tensor sign = ops::empty(x.dtype(), batch), logdet = ops::empty(x.dtype(), batch);
-  loops::log_determinant(f.lu, f.pivots, sign, logdet);
-  if (tape::active()) {
-    const Tensor *inputs[] = {&x}, *outputs[] = {&sign, &logdet}, *saved[] = {&x, &f.lu, &f.pivots};
-    tape::record(ops::slogdet_rule, inputs, outputs, saved);
-  }
-  return {ops::in_dtype_of(a, sign), ops::in_dtype_of(a, logdet)};
+  Tensor y[2];
+  const Tensor* const inputs[] = {&x};
+  ops::apply(ops::slogdet_primitive, inputs, {}, y);
+  return {ops::in_dtype_of(a, y[0]), ops::in_dtype_of(a, y[1])};
 }
 
 }  // namespace reel

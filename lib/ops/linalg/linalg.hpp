@@ -4,6 +4,7 @@
 #include <reel/ops/shape.hpp>
 
 #include "loops/factorise.hpp"
+#include "ops/apply/primitive.hpp"
 #include "ops/engine.hpp"
 
 namespace reel::ops {
@@ -29,19 +30,12 @@ inline Tensor in_dtype_of(const Operand& a, const Tensor& result) {
   return a.is_tensor() && is_half(a.tensor().dtype()) ? cast(result, a.tensor().dtype()) : result;
 }
 
-/// LU factors of matrices: constants to every tape, kept beside the matrices themselves.
-struct Factors {
-  Tensor lu, pivots;
-  loops::Fault fault;
-};
-Factors factorise(const Tensor& a);
-/// ValueError if there is a fault, naming the pivot, the matrix of the batch and the remedy.
-void require_regular(const char* op, const Shape& batch, const loops::Fault& fault, const char* remedy);
-
+/// The shape of the pivots of a's LU factors.
+Shape pivots_shape(const Tensor& a);
+/// Announces LU factors and pivots of a, as residuals.
+void add_factors(Metas& out, const Tensor& a);
 /// The inverse of a by its factors, as a differentiable function of a. Infinite where a is singular, with the signs of
 /// its adjugate.
 Tensor inverse_of(const Tensor& a, const Tensor& lu, const Tensor& pivots);
-/// The solution x of a x = b or a^T x = b, likewise.
-Tensor solution(const Tensor& a, const Tensor& lu, const Tensor& pivots, const Tensor& b, bool transpose);
 
 }  // namespace reel::ops

@@ -1,34 +1,25 @@
 // Factorisations and solvers, over LAPACK. Rules reuse the factors that the value was computed with, as constants
 // beside the matrix itself, so that each order of derivative costs substitutions only.
 #include <reel/ops/index.hpp>
+#include <reel/ops/make.hpp>
 #include <reel/ops/pointwise.hpp>
 #include <string>
 
 #include "loops/loops.hpp"
+#include "ops/apply/apply.hpp"
 #include "ops/linalg/linalg.hpp"
 
 namespace reel {
 namespace ops {
 namespace {
 
-using reel::detail::block;
-using reel::detail::empty;
-using reel::detail::mutable_data;
-
 Shape with(Shape batch, std::initializer_list<std::int64_t> extents) {
   for (std::int64_t e : extents) batch.push_back(e);
   return batch;
 }
 
-// A copy to work in: row-major, of the shape that x broadcasts to.
-Tensor copied(const Tensor& x, const Shape& shape) {
-  Tensor y = empty(x.dtype(), shape);
-  loops::copy(x, y);
-  return y;
-}
-
-// What follows "the matrix at " in errors: the index of a batch.
-std::string indexed(std::int64_t at, const Shape& batch) {
+// " of matrix [i, j]" for the matrix at a row-major position of a batch, for errors.
+std::string of_matrix(std::int64_t at, const Shape& batch) {
   Shape index = batch;
   for (int d = batch.rank() - 1; d >= 0; --d) {
     index[d] = at % batch[d];
@@ -93,6 +84,9 @@ Tensor solved(const tape::Record& r, const Tensor& g, bool vector, const Solve& 
 
 // ---- solve: saved a, x (where a is followed), and the factors; attributes transpose, vector.
 enum : std::size_t { solve_a, solve_x, solve_lu, solve_pivots };
+enum : std::size_t { solve_transpose, solve_vector };
+
+Tensor solution(const Tensor& a, const Tensor& lu, const Tensor& pivots, const Tensor& b, bool transpose);
 
 Tensor solve_again(const tape::Record& r, const Tensor& b, bool transpose) {
   // Without a tape that follows a, its factors serve as the constant that it is.
@@ -101,7 +95,7 @@ Tensor solve_again(const tape::Record& r, const Tensor& b, bool transpose) {
 }
 
 void solve_vjp(const tape::Record& r, std::span<const Tensor> g, std::span<Gradient> dx) {
-  const bool transpose = r.attributes()[0], vector = r.attributes()[1];
+  const bool transpose = r.attributes()[solve_transpose], vector = r.attributes()[solve_vector];
   const Tensor db = solved(r, g[0], vector, [&](const Tensor& b) { return solve_again(r, b, !transpose); });
   if (r.wanted(1)) dx[1] = sum_to(r, db, r.shape(1));
   if (!r.wanted(0)) return;
@@ -110,7 +104,7 @@ void solve_vjp(const tape::Record& r, std::span<const Tensor> g, std::span<Gradi
 }
 
 void solve_jvp(const tape::Record& r, std::span<const Tensor> dx, std::span<Tensor> dy) {
-  const bool transpose = r.attributes()[0], vector = r.attributes()[1];
+  const bool transpose = r.attributes()[solve_transpose], vector = r.attributes()[solve_vector];
   Tensor b;
   if (r.wanted(1)) b = dx[1];
   if (r.wanted(0)) b = difference(b, applied(dx[0], r.saved(solve_x), transpose, vector));
@@ -118,6 +112,55 @@ void solve_jvp(const tape::Record& r, std::span<const Tensor> dx, std::span<Tens
 }
 
 constexpr tape::Rule solve_rule = batched({"solve", solve_vjp, solve_jvp});
+constexpr const char* singular_remedy = "add a multiple of eye(n), or solve a least-squares problem instead";
+
+// ValueError for the first matrix of the batch without an inverse.
+void require_regular(const char* op, const Tensor& a, const loops::Fault& fault) {
+  if (fault)
+    fail<ValueError>(op, "a is singular: pivot {}{} is zero; {}", fault.order, of_matrix(fault.batch, batch_of(a)),
+                     singular_remedy);
+}
+
+// Inputs a, b; residuals the factors and pivots of a.
+void infer_solve(const Call& call, Metas& out) {
+  const Tensor &a = call.input(0), &b = call.input(1);
+  out.add(a.dtype(), system_of("solve", a, b).shape);
+  add_factors(out, a);
+}
+void evaluate_solve(const Call& call, Outputs& out) {
+  const Tensor &a = call.input(0), &b = call.input(1);
+  require_regular("solve", a, loops::factorise(a, out[1], out[2]));
+  const System s = system_of("solve", a, b);
+  loops::copy(b, out[0]);
+  loops::solve(out[1], out[2], call.attribute(solve_transpose) != 0, out[0], s.batch, s.columns);
+}
+constexpr Primitive solve_primitive = {
+    .rule = solve_rule,
+    .infer = infer_solve,
+    .evaluate = evaluate_solve,
+    .keeps = {keep_input(0, 0b01), keep_output(0, 0b01), keep_output(1), keep_output(2)},
+    .residuals = 2};
+
+// The same with factors and pivots as inputs.
+void infer_solve_by_factors(const Call& call, Metas& out) {
+  out.add(call.input(0).dtype(), system_of("solve", call.input(0), call.input(1)).shape);
+}
+void evaluate_solve_by_factors(const Call& call, Outputs& out) {
+  const System s = system_of("solve", call.input(0), call.input(1));
+  loops::copy(call.input(1), out[0]);
+  loops::solve(call.input(2), call.input(3), call.attribute(solve_transpose) != 0, out[0], s.batch, s.columns);
+}
+constexpr Primitive solve_by_factors = {
+    .rule = solve_rule,
+    .infer = infer_solve_by_factors,
+    .evaluate = evaluate_solve_by_factors,
+    .keeps = {keep_input(0, 0b01), keep_output(0, 0b01), keep_input(2), keep_input(3)},
+    .constants = 2};
+
+// The solution x of a x = b or a^T x = b, as a differentiable function of a and b.
+Tensor solution(const Tensor& a, const Tensor& lu, const Tensor& pivots, const Tensor& b, bool transpose) {
+  return apply(solve_by_factors, {&a, &b, &lu, &pivots}, words(transpose, system_of("solve", a, b).vector));
+}
 
 // ---- triangular_solve: saved a and x (where a is followed); attributes of the options, then vector.
 Tensor triangular(const Tensor& a, const Tensor& b, const TriangularOptions& options);
@@ -155,45 +198,39 @@ void triangular_jvp(const tape::Record& r, std::span<const Tensor> dx, std::span
   dy[0] = triangular(r.saved(0), b, options);
 }
 
-constexpr tape::Rule triangular_rule = batched({"triangular_solve", triangular_vjp, triangular_jvp});
+void infer_triangular(const Call& call, Metas& out) {
+  out.add(call.input(0).dtype(), system_of("triangular_solve", call.input(0), call.input(1)).shape);
+}
 
-Tensor triangular(const Tensor& a, const Tensor& b, const TriangularOptions& options) {
+void evaluate_triangular(const Call& call, Outputs& out) {
+  const Tensor &a = call.input(0), &b = call.input(1);
   const System s = system_of("triangular_solve", a, b);
-  Tensor gapless;
-  loops::Factor f = loops::factor(a, s.batch.rank(), false);
-  if (!loops::layout(f).readable) {
-    gapless = loops::contiguous(a);
-    f = loops::factor(gapless, s.batch.rank(), false);
-  }
-  Tensor x = copied(b, s.shape);
-  const loops::Fault fault =
-      loops::solve_triangular(f, {options.lower, options.transpose, options.unit_diagonal}, x, s.batch, s.columns);
-  if (fault)
+  loops::copy(b, out[0]);
+  const loops::TriangularSystem system = {call.attribute(0) != 0, call.attribute(1) != 0, call.attribute(2) != 0};
+  if (const loops::Fault fault = loops::solve_triangular(a, system, out[0], s.batch, s.columns))
     fail<ValueError>("triangular_solve",
                      "a is singular: element {} of the diagonal{} is zero; add a multiple of eye(n), or "
                      "set unit_diagonal if the diagonal is not stored",
-                     fault.order - 1, indexed(fault.batch, s.batch));
-  if (tape::active()) {
-    const std::int64_t attributes[] = {options.lower, options.transpose, options.unit_diagonal, s.vector};
-    tape::record(triangular_rule, {&a, &b}, x, {&a, tape::followed(a) ? &x : nullptr}, attributes);
-  }
-  return x;
+                     fault.order - 1, of_matrix(fault.batch, s.batch));
+}
+
+constexpr Primitive triangular_primitive = {.rule = batched({"triangular_solve", triangular_vjp, triangular_jvp}),
+                                            .infer = infer_triangular,
+                                            .evaluate = evaluate_triangular,
+                                            .keeps = {keep_input(0), keep_output(0, 0b01)}};
+
+Tensor triangular(const Tensor& a, const Tensor& b, const TriangularOptions& options) {
+  return apply(
+      triangular_primitive, {&a, &b},
+      words(options.lower, options.transpose, options.unit_diagonal, system_of("triangular_solve", a, b).vector));
 }
 
 // ---- cholesky: saves the result. With P the lower triangle, its diagonal halved: dL = L P(L^-1 da L^-T), where da is
 // made symmetric, and the transpose of that (Murray 2016, "Differentiation of the Cholesky decomposition").
 Tensor lower_half(const Tensor& x) {
   const std::int64_t n = x.shape().back();
-  const Tensor weight = empty(x.dtype(), {n, n});
-  const auto fill = [&]<class T>(T* w) {
-    for (std::int64_t i = 0; i < n; ++i)
-      for (std::int64_t j = 0; j < n; ++j) w[i * n + j] = j < i ? T(1) : j == i ? T(0.5) : T(0);
-  };
-  if (x.dtype() == DType::float32)
-    fill(mutable_data<float>(weight));
-  else
-    fill(mutable_data<double>(weight));
-  return multiply(tril(x), weight);
+  const Tensor weights = subtract(tril(ones({n, n}, x.dtype())), multiply(eye(n, x.dtype()), 0.5));
+  return multiply(tril(x), weights);
 }
 Tensor symmetric(const Tensor& x) { return multiply(add(x, swapped(x)), 0.5); }
 
@@ -210,7 +247,22 @@ void cholesky_jvp(const tape::Record& r, std::span<const Tensor> dx, std::span<T
   dy[0] = product("cholesky", l, lower_half(inner));
 }
 
-constexpr tape::Rule cholesky_rule = batched({"cholesky", cholesky_vjp, cholesky_jvp});
+void infer_like_input(const Call& call, Metas& out) { out.add(call.input(0).dtype(), call.input(0).shape()); }
+
+void evaluate_cholesky(const Call& call, Outputs& out) {
+  const Tensor& a = call.input(0);
+  loops::copy(a, out[0]);
+  if (const loops::Fault fault = loops::cholesky(out[0]))
+    fail<ValueError>("cholesky",
+                     "a is not positive definite: the leading minor of order {}{} is not positive; add a multiple "
+                     "of eye(n), or check that a is symmetric",
+                     fault.order, of_matrix(fault.batch, batch_of(a)));
+}
+
+constexpr Primitive cholesky_primitive = {.rule = batched({"cholesky", cholesky_vjp, cholesky_jvp}),
+                                          .infer = infer_like_input,
+                                          .evaluate = evaluate_cholesky,
+                                          .keeps = {keep_output(0)}};
 
 // ---- inverse: saves the result z. dz = -z da z.
 void inverse_vjp(const tape::Record& r, std::span<const Tensor> g, std::span<Gradient> dx) {
@@ -224,7 +276,24 @@ void inverse_jvp(const tape::Record& r, std::span<const Tensor> dx, std::span<Te
 
 constexpr tape::Rule inverse_rule = batched({"inverse", inverse_vjp, inverse_jvp});
 
-constexpr const char* singular_remedy = "add a multiple of eye(n), or solve a least-squares problem instead";
+void evaluate_inverse(const Call& call, Outputs& out) {
+  const Tensor& a = call.input(0);
+  const Tensor pivots = reel::detail::empty(DType::int32, pivots_shape(a));
+  require_regular("inverse", a, loops::factorise(a, out[0], pivots));
+  static_cast<void>(loops::invert(out[0], pivots));
+}
+constexpr Primitive inverse_primitive = {
+    .rule = inverse_rule, .infer = infer_like_input, .evaluate = evaluate_inverse, .keeps = {keep_output(0)}};
+
+// Inputs a, its factors and pivots. Singular matrices are no error: infinite where a is singular.
+void evaluate_inverse_by_factors(const Call& call, Outputs& out) {
+  loops::inverse_by_factors(call.input(0), call.input(1), call.input(2), out[0]);
+}
+constexpr Primitive inverse_by_factors = {.rule = inverse_rule,
+                                          .infer = infer_like_input,
+                                          .evaluate = evaluate_inverse_by_factors,
+                                          .keeps = {keep_output(0)},
+                                          .constants = 2};
 
 }  // namespace
 
@@ -248,42 +317,19 @@ Tensor square_matrices(const char* op, const Operand& a) {
   return cast_to(x, lapack_dtype(op, x.dtype()));
 }
 
-Factors factorise(const Tensor& a) {
-  const Shape shape = a.shape();
-  Factors f;
-  f.lu = copied(a, shape);
-  f.pivots = empty(DType::int32, with(batch_of(a), {shape.back()}));
-  f.fault = loops::factorise(f.lu, f.pivots);
-  return f;
+Shape pivots_shape(const Tensor& a) {
+  Shape shape = a.shape();
+  shape.pop_back();
+  return shape;
 }
 
-void require_regular(const char* op, const Shape& batch, const loops::Fault& fault, const char* remedy) {
-  if (fault)
-    fail<ValueError>(op, "a is singular: pivot {}{} is zero; {}", fault.order, indexed(fault.batch, batch), remedy);
+void add_factors(Metas& out, const Tensor& a) {
+  out.add(a.dtype(), a.shape());
+  out.add(DType::int32, pivots_shape(a));
 }
 
 Tensor inverse_of(const Tensor& a, const Tensor& lu, const Tensor& pivots) {
-  Tensor z = copied(lu, lu.shape());
-  const std::vector<std::int64_t> singular = loops::invert(z, pivots);
-  if (!singular.empty()) {
-    const Tensor matrices = loops::contiguous(a);
-    for (const std::int64_t at : singular) loops::fill_infinite_inverse(matrices, at, z);
-  }
-  if (tape::active()) tape::record(inverse_rule, {&a}, z, {&z});
-  return z;
-}
-
-Tensor solution(const Tensor& a, const Tensor& lu, const Tensor& pivots, const Tensor& b, bool transpose) {
-  const System s = system_of("solve", a, b);
-  Tensor x = copied(b, s.shape);
-  loops::solve(lu, pivots, transpose, x, s.batch, s.columns);
-  if (tape::active()) {
-    const bool follows_a = tape::followed(a);
-    const std::int64_t attributes[] = {transpose, s.vector};
-    tape::record(solve_rule, {&a, &b}, x, {follows_a ? &a : nullptr, follows_a ? &x : nullptr, &lu, &pivots},
-                 attributes);
-  }
-  return x;
+  return apply(inverse_by_factors, {&a, &lu, &pivots});
 }
 
 namespace {
@@ -308,23 +354,14 @@ Operands operands(const char* op, const Operand& a, const Operand& b) {
 Tensor cholesky(const Operand& a) {
   const tape::OpScope scope(a);
   const Tensor x = ops::square_matrices("cholesky", a);
-  const Tensor l = ops::copied(x, x.shape());
-  if (const loops::Fault fault = loops::cholesky(l))
-    fail<ValueError>("cholesky",
-                     "a is not positive definite: the leading minor of order {}{} is not positive; add a multiple "
-                     "of eye(n), or check that a is symmetric",
-                     fault.order, ops::indexed(fault.batch, ops::batch_of(x)));
-  if (tape::active()) tape::record(ops::cholesky_rule, {&x}, l, {&l});
-  return ops::in_dtype_of(a, l);
+  return ops::in_dtype_of(a, ops::apply(ops::cholesky_primitive, {&x}));
 }
 
 Tensor solve(const Operand& a, const Operand& b) {
   const tape::OpScope scope(a);
   const auto [x, y, dtype] = ops::operands("solve", a, b);
-  static_cast<void>(ops::system_of("solve", x, y));
-  const ops::Factors f = ops::factorise(x);
-  ops::require_regular("solve", ops::batch_of(x), f.fault, ops::singular_remedy);
-  return ops::cast_to(ops::solution(x, f.lu, f.pivots, y, false), dtype);
+  const bool vector = ops::system_of("solve", x, y).vector;
+  return ops::cast_to(ops::apply(ops::solve_primitive, {&x, &y}, ops::words(false, vector)), dtype);
 }
 
 Tensor triangular_solve(const Operand& a, const Operand& b, const TriangularOptions& options) {
@@ -336,9 +373,7 @@ Tensor triangular_solve(const Operand& a, const Operand& b, const TriangularOpti
 Tensor inverse(const Operand& a) {
   const tape::OpScope scope(a);
   const Tensor x = ops::square_matrices("inverse", a);
-  const ops::Factors f = ops::factorise(x);
-  ops::require_regular("inverse", ops::batch_of(x), f.fault, ops::singular_remedy);
-  return ops::in_dtype_of(a, ops::inverse_of(x, f.lu, f.pivots));
+  return ops::in_dtype_of(a, ops::apply(ops::inverse_primitive, {&x}));
 }
 
 }  // namespace reel

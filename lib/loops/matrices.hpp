@@ -1,0 +1,79 @@
+// Batches of square matrices [..., n, n] as tasks, and elimination with complete pivoting of one of them.
+#pragma once
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <reel/tensor.hpp>
+#include <vector>
+
+#include "core/block.hpp"
+#include "kernels/blas.hpp"
+#include "loops/parallel.hpp"
+
+namespace reel::loops {
+
+inline std::int64_t order_of(const Tensor& a) {
+  return reel::detail::block(a)->extents()[reel::detail::block(a)->rank - 1];
+}
+inline std::int64_t count_of(const Tensor& a, std::int64_t n) {
+  return n == 0 ? 0 : reel::detail::block(a)->size / (n * n);
+}
+
+/// f(T{}) for the element type T of x, float32 or float64.
+template <class F>
+void with_type(const Tensor& x, const F& f) {
+  if (reel::detail::block(x)->dtype == DType::float32)
+    f(float{});
+  else
+    f(double{});
+}
+
+/// Calls f(i) for each of `count` matrices of order n, which says how many make a task.
+template <class F>
+void for_each_matrix(std::int64_t count, std::int64_t n, const F& f) {
+  if (count == 1) return f(std::int64_t{0});
+  kernels::prepare_blas();
+  const std::int64_t grain = std::max<std::int64_t>(1, 200000 / (n * n * std::min<std::int64_t>(n, 1000) + 100));
+  parallel_for(count, grain, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i) f(i);
+  });
+}
+
+/// a(rows[i], columns[j]) = (L D U)(i, j) up to a remainder in rows and columns from `count` on.
+struct CompletePivots {
+  std::vector<std::int64_t> rows, columns;
+  std::int64_t count = 0;
+  bool odd = false;  // the permutation of rows and columns together
+};
+
+/// Gaussian elimination of one matrix with complete pivoting, for at most `most` pivots, each above `tolerance` times
+/// the first. a becomes L (unit diagonal, not stored) below the diagonal, D on it and D U above it.
+template <class T>
+CompletePivots eliminate(T* a, std::int64_t n, std::int64_t most, double tolerance) {
+  CompletePivots p;
+  p.rows.resize(static_cast<std::size_t>(n));
+  std::iota(p.rows.begin(), p.rows.end(), 0);
+  p.columns = p.rows;
+  for (double first = 0; p.count < most; ++p.count) {
+    const std::int64_t s = p.count;
+    std::int64_t pi = s, pj = s;
+    for (std::int64_t i = s; i < n; ++i)
+      for (std::int64_t j = s; j < n; ++j)
+        if (std::abs(a[i * n + j]) > std::abs(a[pi * n + pj])) pi = i, pj = j;
+    const T pivot = a[pi * n + pj];
+    if (s == 0) first = std::abs(static_cast<double>(pivot));
+    if (!(std::abs(static_cast<double>(pivot)) > tolerance * first)) break;
+    if (pi != s) std::swap_ranges(a + pi * n, a + (pi + 1) * n, a + s * n);
+    for (std::int64_t i = 0; i < n && pj != s; ++i) std::swap(a[i * n + pj], a[i * n + s]);
+    std::swap(p.rows[static_cast<std::size_t>(pi)], p.rows[static_cast<std::size_t>(s)]);
+    std::swap(p.columns[static_cast<std::size_t>(pj)], p.columns[static_cast<std::size_t>(s)]);
+    p.odd ^= (pi != s) != (pj != s);
+    for (std::int64_t i = s + 1; i < n; ++i) {
+      const T factor = a[i * n + s] /= pivot;
+      for (std::int64_t j = s + 1; j < n; ++j) a[i * n + j] -= factor * a[s * n + j];
+    }
+  }
+  return p;
+}
+
+}  // namespace reel::loops
