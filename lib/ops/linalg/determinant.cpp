@@ -190,7 +190,7 @@ Tensor cofactors(const Tensor& weight, const Point& at, const Tensor& directions
   return apply(cofactors_primitive, {&weight, &at.a, &directions, &at.lu, &at.pivots});
 }
 
-// ---- det: residuals are the factors and pivots. It keeps a and them.
+// ---- det: residuals are the factors and pivots. It keeps a and them, and the value for overrides of the rule.
 Point point_of_det(const tape::Record& r) { return {r.saved(0), r.saved(1), r.saved(2)}; }
 void det_vjp(const tape::Record& r, std::span<const Tensor> g, std::span<Gradient> dx) {
   const Point at = point_of_det(r);
@@ -213,7 +213,7 @@ void evaluate_det(const Call& call, Outputs& out) {
 constexpr Primitive det_primitive = {.rule = batched({"det", det_vjp, det_jvp}),
                                      .infer = infer_det,
                                      .evaluate = evaluate_det,
-                                     .keeps = {keep_input(0), keep_output(1), keep_output(2)},
+                                     .keeps = {keep_input(0), keep_output(1), keep_output(2), keep_output(0)},
                                      .residuals = 2};
 
 // ---- slogdet: residuals and kept values are those of det. The sign is constant almost everywhere: zero gradient.
