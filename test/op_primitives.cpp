@@ -267,5 +267,5 @@ TEST_CASE("pointwise ops: derivatives read only what a tape keeps") {
     check_keeps(
         row.name, [&](const Tensors& p) { return row.call(p); }, x, tally);
   }
-  CHECK(tally.poisoned > static_cast<int>(cases::pointwise().size()));
+  CHECK(tally.poisoned > static_cast<int>(cases::pointwise().size()) / 2);
 }

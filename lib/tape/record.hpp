@@ -14,7 +14,7 @@
 namespace reel::tape {
 
 /// The cotangents that a sweep starts with: some tensor, rows first, first + 1, ... of the identity.
-struct Units {
+struct IdentityRows {
   std::uint64_t id = 0;  // of the tensor; 0: they are others
   std::int64_t first = 0;
 };
@@ -24,7 +24,7 @@ class Record {
  public:
   // Where it is inline but not defined here, tape.hpp does it.
   inline Record(const Tape& tape, const Entry& entry, const bool* wanted, std::int64_t batch = 0,
-                Units units = {}) noexcept;
+                IdentityRows identity_rows = {}) noexcept;
   std::size_t num_inputs() const noexcept;
   std::size_t num_outputs() const noexcept;
   /// Whether a derivative with respect to (vjp) or along (jvp) input i is asked for. Others are left empty.
@@ -50,7 +50,9 @@ class Record {
     return axes;
   }
   /// Where the rows of g [lead, n] begin in the identity of n rows, if they are known to be some; else -1.
-  std::int64_t first_unit(const Tensor& g) const noexcept { return g.id() == units_.id ? units_.first : -1; }
+  std::int64_t first_identity_row(const Tensor& g) const noexcept {
+    return g.id() == identity_rows_.id ? identity_rows_.first : -1;
+  }
   /// The sum of the cotangents that have come to input i so far, for the rule to add its own to in that very memory:
   /// dx[i] is the new sum then. Empty when there is none yet, or somebody else holds it, or an active tape could record
   /// the addition: dx[i] is the rule's own cotangent as ever.
@@ -81,7 +83,7 @@ class Record {
   std::size_t saved_;
   const bool* wanted_;
   std::int64_t batch_;  // cotangents carried at once; 0: one, without an axis of its own
-  Units units_;
+  IdentityRows identity_rows_;
   Tensor (*take_)(void* context, std::size_t i) = nullptr;
   void* taken_from_ = nullptr;
 };

@@ -10,22 +10,22 @@ namespace reel::tape {
 
 namespace {
 
-constexpr std::size_t most_taints = 1024;
+constexpr std::size_t most_unrecorded = 1024;
 
-void note_taint(Tape& t, const Tensor& output, Taint taint) noexcept {
-  if (t.taints.size() >= most_taints) return;
+void note_unrecorded(Tape& t, const Tensor& output, UnrecordedReason reason) noexcept {
+  if (t.unrecorded.size() >= most_unrecorded) return;
   try {
-    t.taints.emplace(detail::block(output)->id, taint);
+    t.unrecorded.emplace(detail::block(output)->id, reason);
   } catch (const std::bad_alloc&) {  // a reason less, nothing else
   }
 }
 
 // What keeps the inputs from making `output` followed: a cut now, or one further back.
 void propagate(Tape& t, std::span<const Tensor* const> inputs, const Tensor& output) noexcept {
-  if (t.taints.empty()) return;
+  if (t.unrecorded.empty()) return;
   for (const Tensor* x : inputs)
-    if (auto found = t.taints.find(detail::block(*x)->id); found != t.taints.end()) {
-      note_taint(t, output, found->second);
+    if (auto found = t.unrecorded.find(detail::block(*x)->id); found != t.unrecorded.end()) {
+      note_unrecorded(t, output, found->second);
       return;
     }
 }
@@ -83,7 +83,7 @@ struct FreshCall {
   [[gnu::always_inline]] void keep(Tape& t, Tensor* to) const noexcept {
     const auto keep_input = [&](std::size_t i) {
       detail::Block* b = nullptr;
-      if (read >> i & 1) t.stock.take(b = detail::block(*inputs[i]), i);
+      if (read >> i & 1) t.references.take(b = detail::block(*inputs[i]), i);
       new (to + i) Tensor(TensorAccess::adopt(b));
     };
     const std::size_t size = kept();
@@ -272,7 +272,7 @@ class Forward {
       for (const Tensor* y : call.outputs) propagate(*t, call.inputs, *y);
     } else if (!t->recording()) {
       if (t->kind == Tape::Kind::forward || t->hidden) continue;
-      for (const Tensor* y : call.outputs) note_taint(*t, *y, {Cut::paused, call.rule.name, t->seen, here()});
+      for (const Tensor* y : call.outputs) note_unrecorded(*t, *y, {Cut::paused, call.rule.name, t->seen, here()});
     } else {
       if (count == most_marked)
         fail<TapeError>(call.rule.name, "more than {} nested tapes record at once", most_marked);
@@ -365,7 +365,7 @@ bool followed(const Tensor& x) noexcept {
 
 bool cut_off(const Tensor& x) noexcept {
   for (const Tape* t = top(); t; t = t->below)
-    if (!t->taints.empty() && t->taints.contains(detail::block(x)->id)) return true;
+    if (!t->unrecorded.empty() && t->unrecorded.contains(detail::block(x)->id)) return true;
   return false;
 }
 
@@ -377,7 +377,7 @@ void note_cut(const char* name, std::span<const Tensor* const> inputs, const Ten
   for (Tape* t = top(); t; t = t->below) {
     if (t->hidden) continue;
     if (follows_any(*t, inputs))
-      note_taint(*t, output, {t->recording() ? why : Cut::paused, name, t->seen, here()});
+      note_unrecorded(*t, output, {t->recording() ? why : Cut::paused, name, t->seen, here()});
     else
       propagate(*t, inputs, output);
   }

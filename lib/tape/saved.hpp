@@ -10,13 +10,14 @@ namespace reel::tape {
 /// What is kept of each place in an entry's list of saved values; beyond, places share.
 inline constexpr std::size_t saved_places = 4;
 
-/// For a tape that records: a value that the entry before saved at the same place is fetched by the dozen. What is left
-/// is given back before anybody asks who holds a value: it is never all that holds one.
-class Stock {
+/// For a tape that records. References to a value that consecutive entries save at the same place are taken in batches
+/// of 32, so that a weight used by every entry costs one atomic instruction per 32 entries. References that are left
+/// are given back before anybody asks who holds a value.
+class ReferenceBatch {
  public:
-  Stock() = default;
-  Stock(const Stock&) = delete;
-  Stock& operator=(const Stock&) = delete;
+  ReferenceBatch() = default;
+  ReferenceBatch(const ReferenceBatch&) = delete;
+  ReferenceBatch& operator=(const ReferenceBatch&) = delete;
   /// One more reference to b, for an entry to hold.
   void take(detail::Block* b, std::size_t place) noexcept {
     Item& item = items_[place % saved_places];
@@ -39,8 +40,8 @@ class Stock {
     std::uint32_t left = 0;
   };
   static void refill(Item& item, detail::Block* b) noexcept {
-    constexpr std::uint32_t dozen = 32;
-    const std::uint32_t count = item.block == b ? dozen : 1;
+    constexpr std::uint32_t batch = 32;  // references
+    const std::uint32_t count = item.block == b ? batch : 1;
     if (item.left) detail::release_saved(item.block, item.left);
     detail::retain_saved(b, count);
     item = {b, count - 1};
@@ -50,12 +51,12 @@ class Stock {
 
 /// For a replay that uses up its tape: references to small values are dropped once for entries in a row. What takes
 /// much memory, or is not the library's, goes at once.
-class Returns {
+class DeferredRelease {
  public:
-  Returns() = default;
-  Returns(const Returns&) = delete;
-  Returns& operator=(const Returns&) = delete;
-  ~Returns() { flush(); }
+  DeferredRelease() = default;
+  DeferredRelease(const DeferredRelease&) = delete;
+  DeferredRelease& operator=(const DeferredRelease&) = delete;
+  ~DeferredRelease() { flush(); }
   /// Takes over a reference.
   void drop(detail::Block* b, std::size_t place) noexcept {
     const std::uint64_t held = __atomic_load_n(&b->references, __ATOMIC_ACQUIRE);

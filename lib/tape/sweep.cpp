@@ -10,7 +10,7 @@ namespace reel::tape {
 // dead is unreachable when its owners are the values that its own entry saved: entries further on that read it are gone
 // by then, or it is needed. One that another tape keeps too may be handed out again by that tape's rules.
 void sweep(Tape& t) {
-  t.stock.give_back();
+  t.references.give_back();
   detail::List<char> needed(t.slots.size());
   const auto reachable = [&t](const Entry& e, std::uint32_t slot) {
     const Slot& s = t.slots[slot];

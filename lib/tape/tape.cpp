@@ -132,18 +132,18 @@ std::uint32_t Tape::add_source(std::uint64_t id, DType dtype, const Shape& shape
 }
 
 void Tape::clear() noexcept {
-  stock.give_back();
+  references.give_back();
   // What goes with a value may clear the tape again: the entries are out of its reach, and need not be written to.
   Arena gone;
   gone.swap(entries);
-  Returns returns;
+  DeferredRelease released;
   gone.for_each([&](Entry& e) {
     for (std::uint32_t i = 0; i < e.saved; ++i)
-      if (detail::Block* b = detail::block(e.values()[i])) returns.drop(b, i);
+      if (detail::Block* b = detail::block(e.values()[i])) released.drop(b, i);
     if (e.attributes) [[unlikely]]
       release_attributes(e);
   });
-  returns.flush();
+  released.flush();
   gone.clear(true);
   entries.swap(gone);
   slots.clear();
@@ -152,7 +152,7 @@ void Tape::clear() noexcept {
   free_slots.clear();
   by_id.clear();
   variables.clear();
-  taints.clear();
+  unrecorded.clear();
   sites.clear();
   borrowed.clear();
   tangents.clear();

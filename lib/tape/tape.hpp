@@ -11,9 +11,12 @@
 #include <unordered_map>
 #include <utility>
 
+#include "tape/entry.hpp"
 #include "tape/observe/observe.hpp"
 #include "tape/record.hpp"
 #include "tape/saved.hpp"
+#include "tape/slots.hpp"
+#include "tape/variable.hpp"
 
 namespace reel::detail {
 /// The public headers' name of a tape: they declare no namespace but reel and detail.
@@ -22,202 +25,11 @@ struct TapeState {};
 
 namespace reel::tape {
 
-inline constexpr std::uint32_t no_slot = ~std::uint32_t{0};
 /// With so many entries a tape first looks for those that can go.
 inline constexpr std::int64_t first_sweep = 4096;
 
-/// Shape and dtype of a slot, interned per tape.
-struct Meta {
-  std::uint64_t hash;
-  DType dtype;
-  std::uint8_t rank;
-  std::int64_t extents[1];  // as many as rank
-  Shape shape() const { return {extents, rank}; }
-};
-
-struct Slot {
-  std::uint64_t id;  // of the tensor; 0 when free
-  const Meta* meta;
-  bool dead = false;       // the tensor is gone
-  bool source = false;     // watched: kept by sweeps
-  bool root = false;       // no entry made it: all else is computed from roots
-  bool variable = false;   // of a variable: the ids of the values that were read lead to it, too
-  std::uint32_t site = 0;  // of the op that made it, in the tape's sites
-};
-
-/// Slots by number, in memory of the thread's pool: in chunks, of which only the first is ever moved, while it grows.
-class Slots {
- public:
-  Slots() = default;
-  Slots(const Slots&) = delete;
-  Slots& operator=(const Slots&) = delete;
-  ~Slots() { drop(); }
-  std::size_t size() const noexcept { return size_; }
-  std::size_t capacity() const noexcept { return capacity_; }
-  Slot& operator[](std::size_t i) noexcept { return chunks_[i >> chunk_bits][i & (chunk - 1)]; }
-  const Slot& operator[](std::size_t i) const noexcept { return chunks_[i >> chunk_bits][i & (chunk - 1)]; }
-  /// Room for so many in all, at most no_slot - 1; keeps what is there. Strong guarantee.
-  void reserve(std::size_t capacity);
-  /// One more, uninitialised; reserve first.
-  Slot& add() noexcept { return (*this)[size_++]; }
-  void clear() noexcept { size_ = 0; }
-  /// The same, and frees the memory.
-  void drop() noexcept;
-
- private:
-  static constexpr std::size_t chunk_bits = 18, chunk = std::size_t{1} << chunk_bits;
-  void grow();
-  detail::List<Slot*> chunks_;
-  std::size_t size_ = 0, capacity_ = 0;
-};
-
-/// The head of a variable-length record; the arrays follow it in the order of the counts.
-struct Entry {
-  const Rule* rule;
-  std::uint32_t bytes, previous;  // of this entry; of the one before it in its chunk (0: none)
-  std::uint32_t inputs, outputs, saved, attributes;
-
-  std::uint32_t* slots() noexcept { return reinterpret_cast<std::uint32_t*>(this + 1); }
-  const std::uint32_t* slots() const noexcept { return reinterpret_cast<const std::uint32_t*>(this + 1); }
-  std::uint32_t input(std::size_t i) const noexcept { return slots()[i]; }
-  std::uint32_t output(std::size_t k) const noexcept { return slots()[inputs + k]; }
-  /// What the rule reads later. Handles that count as saved: made by retain_saved, never destroyed.
-  Tensor* values() noexcept {
-    return reinterpret_cast<Tensor*>(reinterpret_cast<std::byte*>(this + 1) + (inputs + outputs + 1) / 2 * 8);
-  }
-  const Tensor* values() const noexcept { return const_cast<Entry*>(this)->values(); }
-  const detail::Block* block(std::size_t i) const noexcept { return detail::block(values()[i]); }
-  std::int64_t* numbers() noexcept { return reinterpret_cast<std::int64_t*>(values() + saved); }
-  const std::int64_t* numbers() const noexcept { return const_cast<Entry*>(this)->numbers(); }
-  static std::size_t size_of(std::size_t inputs, std::size_t outputs, std::size_t saved, std::size_t attributes) {
-    return sizeof(Entry) + (inputs + outputs + 1) / 2 * 8 + saved * sizeof(Tensor) + attributes * 8;
-  }
-};
-
-/// Entries one after another in chunks that never move. Chunks come from the thread's pool, and go back to it.
-class Arena {
- public:
-  Arena() = default;
-  Arena(const Arena&) = delete;
-  Arena& operator=(const Arena&) = delete;
-  ~Arena() { clear(false); }
-  /// Makes sure that the next add of up to `bytes` does not throw.
-  void reserve(std::size_t bytes) {
-    if (chunks_.empty() || chunks_.back().capacity - chunks_.back().used < bytes) [[unlikely]]
-      grow(bytes);
-  }
-  /// Room for an entry, `previous` and `bytes` set.
-  Entry* add(std::size_t bytes) noexcept {
-    Chunk& c = chunks_.back();
-    auto* e = new (static_cast<void*>(c.data + c.used)) Entry;
-    __builtin_prefetch(c.data + c.used + 1024, 1);  // the processor itself looks no further than a page
-    e->bytes = static_cast<std::uint32_t>(bytes);
-    e->previous = c.used - c.last;
-    c.last = c.used;
-    c.used += e->bytes;
-    ++count_;
-    return e;
-  }
-  std::int64_t count() const noexcept { return count_; }
-  std::int64_t bytes() const noexcept;
-  /// Frees all memory but, if `keep`, a first small chunk.
-  void clear(bool keep) noexcept;
-  void swap(Arena& other) noexcept {
-    chunks_.swap(other.chunks_);
-    std::swap(count_, other.count_);
-  }
-
-  /// A place in the arena, to walk with.
-  struct Place {
-    std::size_t chunk = 0;
-    std::uint32_t offset = 0;
-  };
-  /// Past the last entry.
-  Place end() const noexcept {
-    return {chunks_.empty() ? 0 : chunks_.size() - 1, chunks_.empty() ? 0 : chunks_.back().used};
-  }
-  /// The entry before `at`, which moves there; null at the front.
-  Entry* step_back(Place& at) const noexcept {
-    while (at.offset == 0) {
-      if (at.chunk == 0) return nullptr;
-      at = {at.chunk - 1, chunks_[at.chunk - 1].used};
-    }
-    const Chunk& c = chunks_[at.chunk];
-    // From the end of the chunk to its last entry, from an entry to the one before it.
-    at.offset = at.offset == c.used ? c.last : at.offset - reinterpret_cast<Entry*>(c.data + at.offset)->previous;
-    return reinterpret_cast<Entry*>(c.data + at.offset);
-  }
-  /// The entry at `at`, which moves past it; null at `end`.
-  Entry* step_forward(Place& at, Place end) const noexcept {
-    while (at.chunk < end.chunk && at.offset == chunks_[at.chunk].used) at = {at.chunk + 1, 0};
-    if (at.chunk == end.chunk && at.offset >= end.offset) return nullptr;
-    auto* e = reinterpret_cast<Entry*>(chunks_[at.chunk].data + at.offset);
-    at.offset += e->bytes;
-    return e;
-  }
-  /// Calls f(entry) in recording order.
-  template <class F>
-  void for_each(F f) const {
-    for (const Chunk& c : chunks_)
-      for (std::byte *p = c.data, *end = c.data + c.used; p != end;) {
-        auto* e = reinterpret_cast<Entry*>(p);
-        p += e->bytes;
-        f(*e);
-      }
-  }
-  /// Frees the chunks behind the one of `at`: replay of a used-up tape is done with them.
-  void release_after(Place at) noexcept {
-    while (chunks_.size() > at.chunk + 1) drop_last();
-  }
-
- private:
-  struct Chunk {
-    std::byte* data;
-    std::uint32_t capacity, used, last;
-  };
-  void grow(std::size_t bytes);
-  void drop_last() noexcept;
-  detail::List<Chunk> chunks_;
-  std::int64_t count_ = 0;
-};
-
-/// From ids to slots: open addressing, no erasure.
-class IdMap {
- public:
-  std::uint32_t find(std::uint64_t id) const noexcept {
-    // Most ids that ops ask for are not here.
-    return seen_ >> (id & 63) & 1 ? search(id) : no_slot;
-  }
-  /// Room for `more` insertions that do not throw.
-  void reserve(std::size_t more) {
-    if ((count_ + more) * 2 > table_.size()) [[unlikely]]
-      grow(more);
-  }
-  /// Adds or replaces; reserve first.
-  void set(std::uint64_t id, std::uint32_t slot) noexcept;
-  void clear() noexcept;
-  bool empty() const noexcept { return count_ == 0; }
-  /// The map of the pairs for which keep(id, slot).
-  template <class Keep>
-  IdMap filtered(Keep keep) const {
-    IdMap map;
-    map.reserve(count_);
-    for (const auto& [id, slot] : table_)
-      if (id && keep(id, slot)) map.set(id, slot);
-    return map;
-  }
-
- private:
-  std::uint32_t search(std::uint64_t id) const noexcept;
-  static std::size_t hash(std::uint64_t id) noexcept { return (id * 0x9e3779b97f4a7c15u) >> 32; }
-  void grow(std::size_t more);
-  detail::List<std::pair<std::uint64_t, std::uint32_t>> table_;
-  std::size_t mask_ = 0, count_ = 0;
-  std::uint64_t seen_ = 0;  // a bit for the end of each id
-};
-
 /// Why a tensor computed from followed ones is not followed.
-struct Taint {
+struct UnrecordedReason {
   Cut why;
   const char* op;
   std::int64_t index;  // ops the tape had seen by then
@@ -248,13 +60,13 @@ struct Tape : detail::TapeState {
   Slots slots;
   detail::List<std::uint32_t> free_slots;
   std::size_t roots = 0;  // slots of that kind
-  Stock stock;
+  ReferenceBatch references;
   IdMap by_id;
   std::vector<std::pair<Variable, std::uint32_t>> variables;
   std::vector<Meta*> metas;  // hash table of interned metadata
   std::size_t meta_count = 0;
   const Meta* last_meta = nullptr;
-  std::unordered_map<std::uint64_t, Taint> taints;
+  std::unordered_map<std::uint64_t, UnrecordedReason> unrecorded;
   Sites sites;
   std::unordered_map<std::uint64_t, std::uint64_t> borrowed;  // sums over borrowed memory, by its block's id
   detail::List<Tensor> tangents;                              // forward: of each slot
@@ -291,14 +103,14 @@ struct Tape : detail::TapeState {
 };
 
 inline Record::Record(const Tape& tape, const Entry& entry, const bool* wanted, std::int64_t batch,
-                      Units units) noexcept
+                      IdentityRows identity_rows) noexcept
     : tape_(tape),
       entry_(entry),
       values_(entry.values()),
       saved_(entry.saved),
       wanted_(wanted),
       batch_(batch),
-      units_(units) {}
+      identity_rows_(identity_rows) {}
 inline bool Record::fits(const Tensor& x, std::size_t i) const noexcept {
   const Meta& m = *tape_.slots[entry_.input(i)].meta;
   const detail::Block* b = detail::block(x);
@@ -392,37 +204,6 @@ void watch(Tape& tape, const Variable& x, DType dtype, const Shape& shape);
 }  // namespace reel::tape
 
 namespace reel {
-
-/// While it lives, this thread reads these variables as these values: a function that is run again for its derivative
-/// sees what it saw the first time, whatever was assigned since.
-class FrozenReads {
- public:
-  FrozenReads(std::span<const Variable> variables, std::span<const Tensor> values);
-  FrozenReads(const FrozenReads&) = delete;
-  FrozenReads& operator=(const FrozenReads&) = delete;
-  ~FrozenReads();
-  /// The value to read, null when the variable is not frozen on this thread.
-  static Tensor* find(const Variable& variable) noexcept;
-
- private:
-  std::vector<std::pair<std::uint64_t, Tensor>> values_;  // by Variable::id()
-  FrozenReads* below_;
-};
-
-struct VariableAccess {
-  /// For each tape of this thread: the variable's value `id` is read. Called under the variable's lock.
-  static void on_read(const Variable& v, Tensor& value);
-  /// Replaces the value by combine(value, delta), in its own memory if nobody else holds it. Not recorded.
-  static void update(const Variable& v, const char* op, Tensor (*combine)(Tensor&&, const Tensor&),
-                     const Tensor& delta);
-  /// Lets `change` replace the value, under the variable's lock, by one of the same shape and dtype. Not recorded.
-  template <class F>
-  static void modify(const Variable& v, const char* op, F&& change) {
-    modify(
-        v, op, [](void* f, Tensor& value) { (*static_cast<std::remove_reference_t<F>*>(f))(value); }, &change);
-  }
-  static void modify(const Variable& v, const char* op, void (*change)(void* context, Tensor& value), void* context);
-};
 
 namespace tape {
 /// What the public classes hold.

@@ -14,15 +14,15 @@ namespace {
 using tape::Tape;
 
 // While it lives, replay neither stops nor uses up the tape, nor warns of its growth, which is by design.
-class GoesOn {
+class KeepTape {
  public:
-  explicit GoesOn(Tape& t)
+  explicit KeepTape(Tape& t)
       : tape_(t),
         persistent_(std::exchange(t.options.persistent, true)),
         warned_(std::exchange(t.warned_growth, true)) {}
-  GoesOn(const GoesOn&) = delete;
-  GoesOn& operator=(const GoesOn&) = delete;
-  ~GoesOn() {
+  KeepTape(const KeepTape&) = delete;
+  KeepTape& operator=(const KeepTape&) = delete;
+  ~KeepTape() {
     tape_.options.persistent = persistent_;
     tape_.warned_growth = warned_;
   }
@@ -52,14 +52,14 @@ std::vector<Gradient> gradients_on(Tape& t, const TargetList& ys, const SourceLi
     fail<TapeError>(op,
                     "the tape was used up by GradientTape.gradient; make it persistent (TapeOptions.persistent), or "
                     "call gradients before");
-  const GoesOn goes_on(t);
+  const KeepTape keep(t);
   return autodiff::as_vector(autodiff::replay(t, ys.list(), xs.list(), options, op));
 }
 
 std::vector<Gradient> hessians_on(Tape& t, const TargetList& ys, const SourceList& xs, const GradientOptions& options) {
   constexpr const char* op = "hessians";
   require_recording(op, t);
-  const GoesOn goes_on(t);
+  const KeepTape keep(t);
   std::vector<Gradient> result = autodiff::as_vector(autodiff::replay(t, ys.list(), xs.list(), options, op));
   for (std::size_t k = 0; k < result.size(); ++k) {
     const Source& x = xs.list()[k];
@@ -85,7 +85,7 @@ std::vector<Gradient> product_on(Tape& t, const TargetList& ys, const SourceList
     if (const Shape x = autodiff::shape_of(xs.list()[i]); shape != x)
       fail<ShapeError>(op, "leaf {} of v has shape {}, that of xs {}", i, shape, x);
   }
-  const GoesOn goes_on(t);
+  const KeepTape keep(t);
   std::vector<Gradient> first = autodiff::as_vector(autodiff::replay(t, ys.list(), xs.list(), {}, op));
   std::vector<Target> targets;
   std::vector<Tensor> weights;

@@ -69,7 +69,7 @@ Tensors empty_outputs(const detail::FlatLoop& loop, std::span<const Tensor> stat
 
 // What a run for the derivative repeats: as many iterations, each with the numbers it drew. Not the condition, which
 // may have drawn between them.
-struct Course {
+struct Repetition {
   std::int64_t iterations = -1;              // negative before the first run
   std::map<std::int64_t, ops::Draws> draws;  // of iterations that draw
 
@@ -91,7 +91,7 @@ struct Course {
 };
 
 // The loop, op by op; for the derivative as often as the first time, whatever the condition would say now.
-Tensors run_plainly(const detail::FlatLoop& loop, const LoopOptions& o, Course& course,
+Tensors run_plainly(const detail::FlatLoop& loop, const LoopOptions& o, Repetition& repetition,
                     std::span<const Tensor> arguments) {
   const auto xs = arguments.subspan(loop.variables);
   Tensors state(arguments.begin(), arguments.begin() + static_cast<std::ptrdiff_t>(loop.variables));
@@ -100,15 +100,15 @@ Tensors run_plainly(const detail::FlatLoop& loop, const LoopOptions& o, Course& 
   std::vector<Tensors> columns;
   for (const Tensor& x : xs) columns.push_back(unstack(x, 0));
   Outputs outputs;
-  const bool again = course.iterations >= 0;
+  const bool again = repetition.iterations >= 0;
   std::int64_t i = 0;
-  for (; again ? i < course.iterations : goes_on(loop, o, i, state); ++i) {
+  for (; again ? i < repetition.iterations : goes_on(loop, o, i, state); ++i) {
     Tensors x;
     for (const Tensors& column : columns) x.push_back(column[static_cast<std::size_t>(i)]);
-    state = again ? course.step_again(loop, i, state, x) : course.first_step(loop, i, state, x);
+    state = again ? repetition.step_again(loop, i, state, x) : repetition.first_step(loop, i, state, x);
     outputs.take(state, loop.variables);
   }
-  course.iterations = i;
+  repetition.iterations = i;
   outputs.append_to(state);
   return state;
 }
@@ -144,7 +144,7 @@ struct Checkpointed {
   detail::FlatLoop loop;
   LoopOptions options;
   Inputs inputs;
-  Course course;
+  Repetition repetition;
   std::size_t most_kept = 2;
   std::vector<Kept> kept;
 
@@ -162,7 +162,7 @@ Tensors Checkpointed::sizing_step(tape::Capture& capture, std::span<const Tensor
   GradientTape probe;
   watch_differentiable(probe, inputs.sources(state));
   capture.watch_on(&GradientTapeAccess::get(probe));
-  Tensors next = course.first_step(loop, 0, state, x);
+  Tensors next = repetition.first_step(loop, 0, state, x);
   capture.watch_on(nullptr);
   const TapeStats stats = probe.stats();
   const std::int64_t one = kept_bytes(std::span<const Tensor>(next).first(loop.variables));
@@ -178,7 +178,7 @@ Tensors Checkpointed::forward(tape::Capture& capture, std::span<const Tensor> ar
   Outputs outputs;
   for (; goes_on(loop, options, i, state); ++i) {
     const Tensors x = at(inputs_at, i);
-    Tensors next = i == 0 ? sizing_step(capture, state, x) : course.first_step(loop, i, state, x);
+    Tensors next = i == 0 ? sizing_step(capture, state, x) : repetition.first_step(loop, i, state, x);
     if (i % stride == 0) {
       if (kept.size() == most_kept) {
         std::erase_if(kept, [&](const Kept& k) { return k.iteration % (2 * stride) != 0; });
@@ -189,7 +189,7 @@ Tensors Checkpointed::forward(tape::Capture& capture, std::span<const Tensor> ar
     state = std::move(next);
     outputs.take(state, loop.variables);
   }
-  course.iterations = i;
+  repetition.iterations = i;
   outputs.append_to(state);
   return state;
 }
@@ -203,7 +203,7 @@ std::vector<Gradient> Checkpointed::pull_step(std::int64_t i, const Tensors& sta
   const std::vector<Source> sources = inputs.sources(run);
   watch_differentiable(tape, sources);
   const Tensors given =
-      course.step_again(loop, i, {run.data(), variables}, std::span<const Tensor>(run).subspan(variables));
+      repetition.step_again(loop, i, {run.data(), variables}, std::span<const Tensor>(run).subspan(variables));
   return pull_on(tape, given, g, sources);
 }
 
@@ -215,9 +215,9 @@ std::vector<Gradient> Checkpointed::pull(std::span<const Gradient> g) {
   std::vector<Gradient> carried(g.begin(), g.begin() + static_cast<std::ptrdiff_t>(n));
   std::vector<Gradient> shared(inputs.size() - inputs.arguments.size());
   std::vector<std::vector<Gradient>> of_inputs(others,
-                                               std::vector<Gradient>(static_cast<std::size_t>(course.iterations)));
+                                               std::vector<Gradient>(static_cast<std::size_t>(repetition.iterations)));
   std::vector<Kept> stack_of_kept = kept;
-  for (std::int64_t end = course.iterations; end > 0;) {
+  for (std::int64_t end = repetition.iterations; end > 0;) {
     const std::int64_t from = stack_of_kept.back().iteration;
     Tensors state = stack_of_kept.back().state;
     if (from == end - 1) {
@@ -226,7 +226,7 @@ std::vector<Gradient> Checkpointed::pull(std::span<const Gradient> g) {
       const auto free = static_cast<std::int64_t>(most_kept) - static_cast<std::int64_t>(stack_of_kept.size());
       const std::int64_t to = free > 0 ? from + next_kept(end - from, free) : end - 1;
       for (std::int64_t i = from; i < to; ++i) {
-        state = course.step_again(loop, i, state, at(xs(), i));
+        state = repetition.step_again(loop, i, state, at(xs(), i));
         state.resize(n);
       }
       if (free > 0) {
@@ -248,7 +248,7 @@ std::vector<Gradient> Checkpointed::pull(std::span<const Gradient> g) {
   std::vector<Gradient> result = std::move(carried);
   for (std::size_t k = 0; k < others; ++k) {
     const Tensor& x = xs()[k];
-    if (course.iterations == 0 || !is_differentiable(x.dtype())) {
+    if (repetition.iterations == 0 || !is_differentiable(x.dtype())) {
       result.push_back(is_differentiable(x.dtype()) ? Gradient(zeros(x.shape(), x.dtype())) : Gradient());
       continue;
     }
@@ -274,8 +274,8 @@ std::vector<Tensor> run_loop(const FlatLoop& loop, std::span<const Tensor> initi
     fail<ValueError>(loop.name, "memory_budget is {}; it must be positive, or 0 for no limit", options.memory_budget);
   std::vector<Tensor> arguments(initial.begin(), initial.end());
   arguments.insert(arguments.end(), xs.begin(), xs.end());
-  const FlatFunction whole = [loop, options, course = Course()](std::span<const Tensor> x) mutable {
-    return run_plainly(loop, options, course, x);
+  const FlatFunction whole = [loop, options, repetition = Repetition()](std::span<const Tensor> x) mutable {
+    return run_plainly(loop, options, repetition, x);
   };
   if (!tape::active() || options.memory_budget == 0 || (!loop.more && loop.steps == 0))
     return composite(loop.name, whole, whole, arguments, Keep::record);
@@ -292,7 +292,9 @@ std::vector<Tensor> run_loop(const FlatLoop& loop, std::span<const Tensor> initi
     capture.note(results);
     c->inputs.take(capture);
   }
-  const FlatFunction again = [c](std::span<const Tensor> x) { return run_plainly(c->loop, c->options, c->course, x); };
+  const FlatFunction again = [c](std::span<const Tensor> x) {
+    return run_plainly(c->loop, c->options, c->repetition, x);
+  };
   const std::vector<Tensor> outputs = aliases(results);
   record_operation(
       loop.name, c->inputs.values(), outputs,

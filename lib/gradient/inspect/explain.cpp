@@ -8,9 +8,9 @@ namespace reel::autodiff {
 
 namespace {
 
-using tape::Arena, tape::Cut, tape::Entry, tape::no_slot, tape::Taint, tape::Tape;
+using tape::Arena, tape::Cut, tape::Entry, tape::no_slot, tape::UnrecordedReason, tape::Tape;
 
-Reason of_taint(const Taint& t) {
+Reason reason_of(const UnrecordedReason& t) {
   const WhyNone why = t.why == Cut::integer   ? WhyNone::integer_dtype
                       : t.why == Cut::stopped ? WhyNone::stop_gradient
                                               : WhyNone::paused;
@@ -19,7 +19,7 @@ Reason of_taint(const Taint& t) {
 
 // Why the tape does not follow x; `unmarked` when it has no story to tell.
 Reason why_unfollowed(const Tape& t, const Tensor& x, WhyNone unmarked) {
-  if (auto taint = t.taints.find(x.id()); taint != t.taints.end()) return of_taint(taint->second);
+  if (auto found = t.unrecorded.find(x.id()); found != t.unrecorded.end()) return reason_of(found->second);
   if (!is_differentiable(x.dtype())) return {WhyNone::integer_dtype};
   if (detail::thread_of(x.id()) != t.thread) return {WhyNone::other_thread};
   return {unmarked};
@@ -39,23 +39,23 @@ std::vector<std::uint32_t> followed(const Tape& t, std::span<const Target> targe
 
 // The names of the ops between a slot and the targets, in recording order; empty when there is no path.
 std::vector<std::string> path(const Tape& t, std::uint32_t from, std::span<const std::uint32_t> targets) {
-  std::vector<bool> fed(t.slots.size()), leads(t.slots.size());
-  fed[from] = true;
+  std::vector<bool> varied(t.slots.size()), leads(t.slots.size());
+  varied[from] = true;
   const Arena::Place end = t.entries.end();
   for (Arena::Place at; const Entry* e = t.entries.step_forward(at, end);) {
     bool any = false;
-    for (std::uint32_t i = 0; i < e->inputs; ++i) any |= e->input(i) != no_slot && fed[e->input(i)];
-    for (std::uint32_t k = 0; any && k < e->outputs; ++k) fed[e->output(k)] = true;
+    for (std::uint32_t i = 0; i < e->inputs; ++i) any |= e->input(i) != no_slot && varied[e->input(i)];
+    for (std::uint32_t k = 0; any && k < e->outputs; ++k) varied[e->output(k)] = true;
   }
   for (std::uint32_t s : targets) leads[s] = true;
   std::vector<std::string> names;
   for (Arena::Place at = end; const Entry* e = t.entries.step_back(at);) {
     bool on_path = false;
-    for (std::uint32_t k = 0; k < e->outputs; ++k) on_path |= fed[e->output(k)] && leads[e->output(k)];
+    for (std::uint32_t k = 0; k < e->outputs; ++k) on_path |= varied[e->output(k)] && leads[e->output(k)];
     if (!on_path) continue;
     bool from_source = false;
     for (std::uint32_t i = 0; i < e->inputs; ++i)
-      if (e->input(i) != no_slot && fed[e->input(i)]) leads[e->input(i)] = from_source = true;
+      if (e->input(i) != no_slot && varied[e->input(i)]) leads[e->input(i)] = from_source = true;
     if (from_source) names.emplace_back(e->rule->name);
   }
   std::reverse(names.begin(), names.end());
@@ -91,9 +91,9 @@ Reason why_none(const Tape& t, std::span<const Target> targets, const Source& so
     if (slot_of(t, y) != no_slot) {
       // A followed target that the source does not feed; say where paths ended, if any did.
       first = {WhyNone::not_connected};
-      const Taint* earliest = nullptr;
-      for (const auto& [id, taint] : t.taints)
-        if (!earliest || taint.index < earliest->index) earliest = &taint;
+      const UnrecordedReason* earliest = nullptr;
+      for (const auto& [id, found] : t.unrecorded)
+        if (!earliest || found.index < earliest->index) earliest = &found;
       if (earliest) first = {WhyNone::not_connected, earliest->op, earliest->index, earliest->site};
       return first;
     }

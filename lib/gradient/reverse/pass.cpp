@@ -62,13 +62,15 @@ const VSpace& default_space() noexcept { return default_hooks.space; }
 Pass::Pass(Tape& t, const VSpace* space, AggregationMethod method)
     : tape_(t), space_(space ? *space : default_space()), sums_(space, space_, method), method_(name_of(method)) {
   flags_.resize(t.slots.size());
-  cells_.resize(t.slots.size());
+  cotangents_.resize(t.slots.size());
   end_ = t.entries.end();
   if (tape::watching() & tape::watch_lines) [[unlikely]]
     lines_ = std::make_unique<tape::ReplayLines>(t);
 }
 
-bool Pass::blank() const { return std::all_of(cells_.begin(), cells_.end(), GradientAccess::blank) && sums_.idle(); }
+bool Pass::blank() const {
+  return std::all_of(cotangents_.begin(), cotangents_.end(), GradientAccess::blank) && sums_.idle();
+}
 
 void Pass::forwards() {
   std::uint8_t* flags = flags_.data();
@@ -76,21 +78,21 @@ void Pass::forwards() {
     unsigned any = 0;
     for (std::uint32_t i = 0; i < e.inputs; ++i)
       if (e.input(i) != no_slot) any |= flags[e.input(i)];
-    if (!(any & fed)) return;
+    if (!(any & varied)) return;
     for (std::uint32_t k = 0; k < e.outputs; ++k)
-      if (std::uint8_t& f = flags[e.output(k)]; !(f & stopped)) f |= fed;
+      if (std::uint8_t& f = flags[e.output(k)]; !(f & stopped)) f |= varied;
   });
 }
 
-void Pass::feed_all() {
-  for (std::uint8_t& f : flags_) f |= fed;
+void Pass::mark_all_varied() {
+  for (std::uint8_t& f : flags_) f |= varied;
 }
 
-Pass::Widest Pass::widest(std::uint32_t target) const {
-  Widest w;
+Pass::Largest Pass::largest(std::uint32_t target) const {
+  Largest w;
   std::vector<char> reached(flags_.size());
   const auto reach = [&](std::uint32_t slot) {
-    if (reached[slot] || !(flags_[slot] & fed)) return;
+    if (reached[slot] || !(flags_[slot] & varied)) return;
     reached[slot] = 1;
     const Shape shape = tape_.slots[slot].meta->shape();
     w = {std::max(w.elements, shape.elements()), std::max(w.rank, shape.rank())};
@@ -105,26 +107,26 @@ Pass::Widest Pass::widest(std::uint32_t target) const {
   return w;
 }
 
-bool Pass::reached(const Entry& e) const {
+bool Pass::has_cotangent(const Entry& e) const {
   for (std::uint32_t k = 0; k < e.outputs; ++k) {
     const std::uint32_t s = e.output(k);
-    if (cells_[s] && !(flags_[s] & stopped) && flags_[s] & fed) return true;
+    if (cotangents_[s] && !(flags_[s] & stopped) && flags_[s] & varied) return true;
   }
   return false;
 }
 
-void Pass::pass_on_reason(const Entry& e) {
+void Pass::propagate_reason(const Entry& e) {
   const Reason* reason = nullptr;
-  for (std::uint32_t k = 0; k < e.outputs && !reason; ++k) reason = kept_back(e.output(k));
+  for (std::uint32_t k = 0; k < e.outputs && !reason; ++k) reason = blocked_by(e.output(k));
   if (!reason) return;
   const Reason copy = *reason;
   for (std::uint32_t i = 0; i < e.inputs; ++i)
-    if (e.input(i) != no_slot && flags_[e.input(i)] & fed) cuts_.emplace(e.input(i), copy);
+    if (e.input(i) != no_slot && flags_[e.input(i)] & varied) blocked_.emplace(e.input(i), copy);
 }
 
 // The rule, or what replaces it.
-[[gnu::always_inline]] inline void Pass::pull(const tape::Record& record, const Entry& e, const Override* replaced,
-                                              std::span<const Tensor> g, std::span<Gradient> dx) {
+[[gnu::always_inline]] inline void Pass::call_rule(const tape::Record& record, const Entry& e, const Override* replaced,
+                                                   std::span<const Tensor> g, std::span<Gradient> dx) {
   {
     const tape::RuleScope scope(tape_, e);
     if (replaced) [[unlikely]]
@@ -145,9 +147,9 @@ void Pass::pass_on_reason(const Entry& e) {
   dx_.grow(e.inputs);
 }
 
-[[gnu::noinline]] bool Pass::pull_slices(const tape::Record& record, const Entry& e) {
-  if (!cells_[e.output(0)].is_slices() || find_override(e.rule->name)) return false;
-  Gradient d = e.rule->slices(record, cells_[e.output(0)].slices());
+[[gnu::noinline]] bool Pass::call_slices_rule(const tape::Record& record, const Entry& e) {
+  if (!cotangents_[e.output(0)].is_slices() || find_override(e.rule->name)) return false;
+  Gradient d = e.rule->slices(record, cotangents_[e.output(0)].slices());
   if (!d) return false;
   if (tape::watching()) [[unlikely]]
     observe_vjp(record, {}, {&d, 1});
@@ -158,7 +160,7 @@ void Pass::pass_on_reason(const Entry& e) {
 // What a rule gets for an output that has slices, or nothing.
 [[gnu::noinline]] Tensor Pass::densified(const tape::Record& record, const Entry& e, std::uint32_t k) {
   const std::uint32_t s = e.output(k);
-  if (cells_[s] && !(flags_[s] & stopped)) return cells_[s].dense();
+  if (cotangents_[s] && !(flags_[s] & stopped)) return cotangents_[s].dense();
   if (e.rule->accepts_none || !is_differentiable(record.output_dtype(k))) return {};
   return space_.zeros(record.led(record.output_shape(k)), record.output_dtype(k));
 }
@@ -166,81 +168,80 @@ void Pass::pass_on_reason(const Entry& e) {
 // A rule gave something for an input that asked for nothing, or nothing to one that did.
 [[gnu::noinline]] void Pass::note_none(const tape::Record& record, const Entry& e, std::uint32_t i,
                                        const Gradient& none) {
-  if (record.wanted(i)) cuts_.emplace(e.input(i), Reason{none.reason(), e.rule->name, index_, record.site()});
+  if (record.wanted(i)) blocked_.emplace(e.input(i), Reason{none.reason(), e.rule->name, index_, record.site()});
 }
 
-// Of the sums for the inputs of an entry.
-struct Pass::Owner {
+// Gives a rule the sums of its inputs' cotangents, to add to in place: Record::take_sum.
+struct Pass::SumOwner {
   Pass& pass;
   const Entry& entry;
   static Tensor take(void* self, std::size_t i) {
-    const Owner& o = *static_cast<Owner*>(self);
-    Gradient& cell = o.pass.cells_[o.entry.input(static_cast<std::uint32_t>(i))];
-    if (tape::active() || !cell || cell.is_slices()) return {};
-    Tensor& sum = GradientAccess::value(cell);
+    const SumOwner& o = *static_cast<SumOwner*>(self);
+    Gradient& cotangent = o.pass.cotangents_[o.entry.input(static_cast<std::uint32_t>(i))];
+    if (tape::active() || !cotangent || cotangent.is_slices()) return {};
+    Tensor& sum = GradientAccess::value(cotangent);
     if (!detail::reusable(detail::block(sum))) return {};
     detail::renew(detail::block(sum));
     return std::move(sum);
   }
 };
 
-// Plain: an entry with one output and a rule of the library's, called as it is while nothing looks on. Nearly all are,
-// and the compiler knows what need not be asked of them.
-template <bool Plain>
+template <bool Simple>
 [[gnu::always_inline]] inline void Pass::call(const Entry& e) {
-  const std::uint32_t inputs = e.inputs, outputs = Plain ? 1 : e.outputs;
+  const std::uint32_t inputs = e.inputs, outputs = Simple ? 1 : e.outputs;
   if (inputs > dx_.size()) [[unlikely]]
     make_room(e);
   static_assert(sizeof(bool) == sizeof(char));
   bool* wanted = reinterpret_cast<bool*>(wanted_.data());
   bool any = false;
-  for (std::uint32_t i = 0; i < inputs; ++i) any |= wanted[i] = e.input(i) != no_slot && flags_[e.input(i)] & fed;
-  tape::Record record(tape_, e, wanted, Plain ? 0 : batch_, units_);
+  for (std::uint32_t i = 0; i < inputs; ++i) any |= wanted[i] = e.input(i) != no_slot && flags_[e.input(i)] & varied;
+  tape::Record record(tape_, e, wanted, Simple ? 0 : batch_, identity_rows_);
   for (std::uint32_t k = 0; k < outputs; ++k) {
-    if (Plain)
-      finish(cells_[e.output(k)]);
+    if (Simple)
+      finalize(cotangents_[e.output(k)]);
     else
-      finish_slot(e.output(k));
+      finalize_slot(e.output(k));
   }
-  if (any && (Plain || !(e.rule->slices && pull_slices(record, e)))) {
-    detail::ShortList<Tensor, Plain ? 1 : 4> g(outputs);
+  if (any && (Simple || !(e.rule->slices && call_slices_rule(record, e)))) {
+    detail::ShortList<Tensor, Simple ? 1 : 4> g(outputs);
     for (std::uint32_t k = 0; k < outputs; ++k) {
       const std::uint32_t s = e.output(k);
-      Gradient& cell = cells_[s];
-      if (!cell || cell.is_slices() || flags_[s] & stopped) [[unlikely]]
+      Gradient& cotangent = cotangents_[s];
+      if (!cotangent || cotangent.is_slices() || flags_[s] & stopped) [[unlikely]]
         g[k] = densified(record, e, k);
       else if (flags_[s] & requested) [[unlikely]]
-        g[k] = GradientAccess::value(cell);
-      else  // the last reader of a cell takes it, so that a rule may write into it
-        g[k] = std::move(GradientAccess::value(cell));
+        g[k] = GradientAccess::value(cotangent);
+      else  // the last reader of a cotangent takes it, so that a rule may write into it
+        g[k] = std::move(GradientAccess::value(cotangent));
     }
-    Owner owner{*this, e};
-    if constexpr (Plain) {
-      if (sums_.in_place()) record.offer_sums(&Owner::take, &owner);
+    SumOwner owner{*this, e};
+    if constexpr (Simple) {
+      if (sums_.in_place()) record.offer_sums(&SumOwner::take, &owner);
       e.rule->vjp(record, g, dx_.blank(inputs));
     } else if (const Override* replaced = find_override(e.rule->name); batch_ && (!e.rule->batched || replaced)) {
-      pull_each({tape_, e, wanted}, e, replaced, g, dx_.blank(inputs));
+      call_rule_for_each({tape_, e, wanted}, e, replaced, g, dx_.blank(inputs));
     } else {
-      if (!replaced && sums_.in_place() && !lines_ && !tape::watching()) record.offer_sums(&Owner::take, &owner);
-      pull(record, e, replaced, g, dx_.blank(inputs));
+      if (!replaced && sums_.in_place() && !lines_ && !tape::watching()) record.offer_sums(&SumOwner::take, &owner);
+      call_rule(record, e, replaced, g, dx_.blank(inputs));
     }
     for (std::uint32_t i = 0; i < inputs; ++i) {
       Gradient d = dx_.take(i);
       if (wanted[i] && d) [[likely]]
-        Plain ? add(cells_[e.input(i)], std::move(d)) : add_to(e.input(i), std::move(d));
+        Simple ? add(cotangents_[e.input(i)], std::move(d)) : add_to(e.input(i), std::move(d));
       else if (wanted[i] || !GradientAccess::blank(d)) [[unlikely]]
         note_none(record, e, i, d);
     }
   }
   // What the entry has used is dropped.
   for (std::uint32_t k = 0; k < outputs; ++k)
-    if (Gradient& cell = cells_[e.output(k)]; !(flags_[e.output(k)] & requested) && !GradientAccess::blank(cell))
-      cell = {};
+    if (Gradient& cotangent = cotangents_[e.output(k)];
+        !(flags_[e.output(k)] & requested) && !GradientAccess::blank(cotangent))
+      cotangent = {};
 }
 [[gnu::noinline]] void Pass::call_any(const Entry& e) { call<false>(e); }
 
-[[gnu::noinline]] void Pass::pull_each(const tape::Record& record, const Entry& e, const Override* replaced,
-                                       std::span<const Tensor> g, std::span<Gradient> dx) {
+[[gnu::noinline]] void Pass::call_rule_for_each(const tape::Record& record, const Entry& e, const Override* replaced,
+                                                std::span<const Tensor> g, std::span<Gradient> dx) {
   std::vector<Gradients> rows(e.inputs);
   RuleResults row;
   row.grow(e.inputs);
@@ -248,7 +249,7 @@ template <bool Plain>
     std::vector<Tensor> of_row(e.outputs);
     for (std::size_t k = 0; k < of_row.size(); ++k)
       if (g[k].defined()) of_row[k] = g[k][b];
-    pull(record, e, replaced, of_row, row.blank(e.inputs));
+    call_rule(record, e, replaced, of_row, row.blank(e.inputs));
     for (std::size_t i = 0; i < dx.size(); ++i)
       if (Gradient d = row.take(i); record.wanted(i)) rows[i].push_back(std::move(d));
   }
@@ -256,30 +257,30 @@ template <bool Plain>
     if (record.wanted(i)) dx[i] = stacked(rows[i], record.shape(i), record.dtype(i));
 }
 
-void Pass::backwards(bool use_up, std::int64_t batch, tape::Units units) {
+void Pass::sweep_back(bool use_up, std::int64_t batch, tape::IdentityRows identity_rows) {
   batch_ = batch;
-  units_ = units;
+  identity_rows_ = identity_rows;
   Arena::Place at = end_;
   index_ = tape_.entries.count();
-  if (use_up) tape_.stock.give_back();
-  const bool plain = !batch && !lines_ && tape_.borrowed.empty();
+  if (use_up) tape_.references.give_back();
+  const bool simple = !batch && !lines_ && tape_.borrowed.empty();
   while (Entry* e = tape_.entries.step_back(at)) {
     --index_;
     const Rule& rule = *e->rule;
-    if (reached(*e)) {
-      if (plain && e->outputs == 1 && !rule.user && !rule.slices && !overrides() && !tape::watching()) [[likely]]
+    if (has_cotangent(*e)) {
+      if (simple && e->outputs == 1 && !rule.user && !rule.slices && !overrides() && !tape::watching()) [[likely]]
         call<true>(*e);
       else
         call_any(*e);
-    } else if (!cuts_.empty()) [[unlikely]] {
-      pass_on_reason(*e);
+    } else if (!blocked_.empty()) [[unlikely]] {
+      propagate_reason(*e);
     }
     if (use_up) {
-      tape::release(*e, [this](detail::Block* b, std::size_t place) { returns_.drop(b, place); });
+      tape::release(*e, [this](detail::Block* b, std::size_t place) { released_.drop(b, place); });
       tape_.entries.release_after(at);
     }
   }
-  returns_.flush();
+  released_.flush();
 }
 
 }  // namespace reel::autodiff

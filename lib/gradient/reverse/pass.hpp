@@ -1,13 +1,16 @@
-// The reverse pass. In two walks over the entries, without recursion: forwards, to find what the sources feed;
-// backwards, to call the rules of what a gradient reaches.
+// The reverse pass: two walks over the entries, without recursion.
 //
-//   cells[slot] holds the gradient that has arrived for a slot so far. Targets seed their cells. Backwards, an entry
-//   whose outputs have gradients hands them to its rule, and the rule's results are added to the cells of its inputs.
-//   Since recording order is a topological order, a cell is complete when its entry is met. The terms of a cell arrive
-//   in the reverse order of recording; Sums adds them.
+//   1. Forwards: marks the slots that are varied, that is, depend on a source.
+//   2. Backwards: calls the rule of each entry whose outputs have cotangents, and adds what it gives to the cotangents
+//   of
+//      the entry's inputs.
 //
-// A batched sweep carries the cotangents of many rows of a Jacobian at once, as a leading axis of every cell. A rule
-// that does not take such cotangents is called once for each, and its results are stacked: for that entry alone.
+// cotangents[slot] is the sum of what has arrived for a slot so far; targets are seeded. Recording order is a
+// topological order, so a slot's cotangent is complete when its entry is met. Terms arrive in the reverse order of
+// recording.
+//
+// A batched sweep carries the cotangents of many rows of a Jacobian at once, as a leading axis of every cotangent. A
+// rule that does not take such cotangents is called once for each, and its results are stacked: for that entry alone.
 #pragma once
 #include <algorithm>
 #include <cassert>
@@ -38,7 +41,7 @@ class RuleResults {
   Gradients list_;
 };
 
-enum Flag : std::uint8_t { fed = 1, stopped = 2, requested = 4 };
+enum Flag : std::uint8_t { varied = 1, stopped = 2, requested = 4 };
 
 /// The hooks of a tape that was given none.
 const VSpace& default_space() noexcept;
@@ -53,84 +56,85 @@ class Pass {
   /// Whether no cotangent is left from a run before.
   bool blank() const;
 
-  bool is_fed(std::uint32_t slot) const { return flags_[slot] & fed; }
+  bool is_varied(std::uint32_t slot) const { return flags_[slot] & varied; }
   void flag(std::uint32_t slot, Flag f) { flags_[slot] = static_cast<std::uint8_t>(flags_[slot] | f); }
-  Gradient& cell(std::uint32_t slot) { return cells_[slot]; }
-  // Why no gradient came through to the slot; null when no rule kept one back.
-  const Reason* kept_back(std::uint32_t slot) const {
-    const auto found = cuts_.find(slot);
-    return found == cuts_.end() ? nullptr : &found->second;
+  Gradient& cotangent(std::uint32_t slot) { return cotangents_[slot]; }
+  // The rule that gave none on the way to the slot; null when no rule did.
+  const Reason* blocked_by(std::uint32_t slot) const {
+    const auto found = blocked_.find(slot);
+    return found == blocked_.end() ? nullptr : &found->second;
   }
 
-  void add(Gradient& cell, Gradient&& g) { sums_.add(cell, std::move(g)); }
-  void finish(Gradient& cell) { sums_.finish(cell); }
-  // The same for the cell of a slot.
+  void add(Gradient& cotangent, Gradient&& g) { sums_.add(cotangent, std::move(g)); }
+  void finalize(Gradient& cotangent) { sums_.finalize(cotangent); }
+  // The same for the cotangent of a slot.
   void add_to(std::uint32_t slot, Gradient&& g) {
     if (lines_) [[unlikely]]
       lines_->arrived(slot);
-    add(cells_[slot], std::move(g));
+    add(cotangents_[slot], std::move(g));
   }
-  void finish_slot(std::uint32_t slot) {
-    finish(cells_[slot]);
-    if (lines_ && cells_[slot]) [[unlikely]]
+  void finalize_slot(std::uint32_t slot) {
+    finalize(cotangents_[slot]);
+    if (lines_ && cotangents_[slot]) [[unlikely]]
       lines_->complete(slot, tape_.slots[slot].meta->shape(), method_);
   }
 
-  // Flags what the sources feed.
+  // The first walk.
   void forwards();
   // The same where they are all that the tape watches, and nothing is stopped: whatever it follows.
-  void feed_all();
+  void mark_all_varied();
 
   // The largest of what lies between the sources and the target: it decides how many cotangents are carried at once.
-  struct Widest {
+  struct Largest {
     std::int64_t elements = 1;
     int rank = 0;
   };
-  Widest widest(std::uint32_t target) const;
+  Largest largest(std::uint32_t target) const;
 
-  // Calls the rules. With a batch, cells hold that many cotangents.
-  void backwards(bool use_up, std::int64_t batch, tape::Units units);
+  // The second walk. With a batch, each cotangent has that many rows, on a leading axis.
+  void sweep_back(bool use_up, std::int64_t batch, tape::IdentityRows identity_rows);
 
  private:
-  struct Owner;
-  bool reached(const tape::Entry& e) const;
+  struct SumOwner;
+  bool has_cotangent(const tape::Entry& e) const;
 
-  // No gradient reaches the entry: if a rule kept it back, its inputs get none for the same reason.
-  void pass_on_reason(const tape::Entry& e);
+  // Of an entry without a cotangent: if a rule gave none, its inputs have none for the same reason.
+  void propagate_reason(const tape::Entry& e);
 
-  // Hands the gradients of an entry's outputs to its rule, and what the rule gives to its inputs. Plain: knows more.
-  template <bool Plain>
+  // Hands the cotangents of an entry's outputs to its rule, and what the rule gives to its inputs. Simple: one output,
+  // a built-in rule, nothing observing: the common case, without branches.
+  template <bool Simple>
   void call(const tape::Entry& e);
   void call_any(const tape::Entry& e);
 
   void make_room(const tape::Entry& e);
-  bool pull_slices(const tape::Record& record, const tape::Entry& e);
+  bool call_slices_rule(const tape::Record& record, const tape::Entry& e);
   Tensor densified(const tape::Record& record, const tape::Entry& e, std::uint32_t k);
   void note_none(const tape::Record& record, const tape::Entry& e, std::uint32_t i, const Gradient& none);
 
   // The rule, or what replaces it.
-  void pull(const tape::Record& record, const tape::Entry& e, const Override* replaced, std::span<const Tensor> g,
-            std::span<Gradient> dx);
+  void call_rule(const tape::Record& record, const tape::Entry& e, const Override* replaced, std::span<const Tensor> g,
+                 std::span<Gradient> dx);
 
   // The same for each cotangent of a batch.
-  void pull_each(const tape::Record& record, const tape::Entry& e, const Override* replaced, std::span<const Tensor> g,
-                 std::span<Gradient> dx);
+  void call_rule_for_each(const tape::Record& record, const tape::Entry& e, const Override* replaced,
+                          std::span<const Tensor> g, std::span<Gradient> dx);
 
   tape::Tape& tape_;
   const VSpace& space_;
   Sums sums_;
   const char* method_;
   detail::List<std::uint8_t> flags_;
-  tape::Returns returns_;
-  Gradients cells_;
+  tape::DeferredRelease released_;
+  Gradients cotangents_;
   tape::Arena::Place end_;
   std::int64_t batch_ = 0;
-  tape::Units units_;
+  tape::IdentityRows identity_rows_;
   // Of the entry at hand; no shorter than those before it needed.
   detail::List<char> wanted_;
   RuleResults dx_;
   std::int64_t index_ = 0;  // of the entry on the tape
-  std::unordered_map<std::uint32_t, Reason> cuts_;
+  std::unordered_map<std::uint32_t, Reason> blocked_;
   std::unique_ptr<tape::ReplayLines> lines_;  // while tracing
 };
 

@@ -86,28 +86,29 @@ class Replay {
     for (std::size_t i = 0; i < sources.size(); ++i) {
       slots_[i] = slot_of(t, sources[i]);
       if (slots_[i] == no_slot) continue;
-      roots += t.slots[slots_[i]].root && !pass_.is_fed(slots_[i]);
-      pass_.flag(slots_[i], fed);
+      roots += t.slots[slots_[i]].root && !pass_.is_varied(slots_[i]);
+      pass_.flag(slots_[i], varied);
       pass_.flag(slots_[i], requested);
     }
     for (const Source& s : options.stop_gradients.list())
       if (const std::uint32_t slot = slot_of(t, s); slot != no_slot) pass_.flag(slot, stopped);
     if (roots == t.roots && options.stop_gradients.list().empty())
-      pass_.feed_all();
+      pass_.mark_all_varied();
     else
       pass_.forwards();
   }
 
   // Whether the target depends on a source, as far as can be told before.
   bool connected(const Target& target) const {
-    if (const std::uint32_t slot = slot_of(tape_, target); slot != no_slot) return pass_.is_fed(slot);
+    if (const std::uint32_t slot = slot_of(tape_, target); slot != no_slot) return pass_.is_varied(slot);
     return std::any_of(sources_.begin(), sources_.end(), [&](const Source& s) { return same(s, target); });
   }
-  Pass::Widest widest(const Target& target) const { return pass_.widest(slot_of(tape_, target)); }
+  Pass::Largest largest(const Target& target) const { return pass_.largest(slot_of(tape_, target)); }
 
-  // The gradients of the targets for cotangents g; with a batch, both have it as a leading axis, and g may be units.
+  // The gradients of the targets for cotangents g; with a batch, both have it as a leading axis, and g may be rows of
+  // the identity.
   Gradients run(std::span<const Target> targets, Gradients g, bool use_up, std::int64_t batch = 0,
-                tape::Units units = {}) {
+                tape::IdentityRows identity_rows = {}) {
     assert(pass_.blank());
     Gradients result(sources_.size());
     for (std::size_t i = 0; i < targets.size(); ++i) {
@@ -123,14 +124,14 @@ class Replay {
     // Before the walk, which may drop the entries.
     const std::vector<bool> useful =
         options_.stop_gradients.list().empty() ? std::vector<bool>() : useful_slots(tape_, targets);
-    pass_.backwards(use_up, batch, units);
+    pass_.sweep_back(use_up, batch, identity_rows);
 
     for (std::size_t k = 0; k < sources_.size(); ++k) {
       if (slots_[k] != no_slot) {
-        pass_.finish_slot(slots_[k]);
-        if (Gradient& cell = pass_.cell(slots_[k])) pass_.add(result[k], Gradient(cell));
+        pass_.finalize_slot(slots_[k]);
+        if (Gradient& cotangent = pass_.cotangent(slots_[k])) pass_.add(result[k], Gradient(cotangent));
       }
-      pass_.finish(result[k]);
+      pass_.finalize(result[k]);
       if (result[k]) {
         // The cotangent of a sum is a broadcast view; what is handed out can be read with data().
         if (Tensor& value = GradientAccess::value(result[k]); !result[k].is_slices() && !value.is_contiguous())
@@ -139,7 +140,7 @@ class Replay {
         Shape shape = shape_of(sources_[k]);
         if (batch) shape.insert(0, batch);
         result[k] = space_.zeros(shape, dtype_of_source(sources_[k]));
-      } else if (const Reason* reason = slots_[k] == no_slot ? nullptr : pass_.kept_back(slots_[k])) {
+      } else if (const Reason* reason = slots_[k] == no_slot ? nullptr : pass_.blocked_by(slots_[k])) {
         result[k] = GradientAccess::none(*reason);
       } else {
         const bool stopped = !useful.empty() && slots_[k] != no_slot && useful[slots_[k]];
@@ -148,9 +149,9 @@ class Replay {
     }
     // What no rule has taken: nothing is left for the next run.
     for (const std::uint32_t slot : slots_)
-      if (slot != no_slot) pass_.cell(slot) = {};
+      if (slot != no_slot) pass_.cotangent(slot) = {};
     for (const Target& y : targets)
-      if (const std::uint32_t slot = slot_of(tape_, y); slot != no_slot) pass_.cell(slot) = {};
+      if (const std::uint32_t slot = slot_of(tape_, y); slot != no_slot) pass_.cotangent(slot) = {};
     return result;
   }
 
@@ -200,9 +201,9 @@ Gradients replay(Tape& t, std::span<const Target> targets, std::span<const Sourc
 
 Gradients replay_rows(const char* who, Tape& t, const Target& target, std::span<const Source> sources,
                       UnconnectedGradients unconnected, std::int64_t count) {
-  // A sweep holds about this many elements per cell: 32 MiB of float64.
+  // A sweep carries about this many elements per slot: 32 MiB of float64.
   constexpr std::int64_t most_elements = std::int64_t{1} << 22;
-  // In place: a cell holds many cotangents.
+  // In place: a batched cotangent is large.
   const GradientOptions options{.unconnected_gradients = unconnected,
                                 .aggregation_method = AggregationMethod::accumulate_n};
   check(who, t, {&target, 1}, sources, options);
@@ -224,7 +225,7 @@ Gradients replay_rows(const char* who, Tape& t, const Target& target, std::span<
     }
     return result;
   }
-  const auto [elements, rank] = replay.widest(target);
+  const auto [elements, rank] = replay.largest(target);
   // Hooks are made for gradients, not for many at once; a rule may need an axis of its own beside the leading one.
   const bool one_by_one = t.options.vspace || rank + 2 > max_rank;
   const std::int64_t at_once = one_by_one ? 1 : std::max<std::int64_t>(1, most_elements / std::max(elements, y.size()));
@@ -232,8 +233,8 @@ Gradients replay_rows(const char* who, Tape& t, const Target& target, std::span<
   for (std::int64_t first = 0; first < count; first += at_once) {
     const std::int64_t rows = std::min(count - first, at_once), batch = rows > 1 ? rows : 0;
     const Tensor seed = unit_seeds(y, count, first, batch);
-    const tape::Units units = {batch && count == y.size() ? seed.id() : 0, first};
-    Gradients part = replay.run({&target, 1}, {seed}, use_up && first + rows == count, batch, units);
+    const tape::IdentityRows identity_rows = {batch && count == y.size() ? seed.id() : 0, first};
+    Gradients part = replay.run({&target, 1}, {seed}, use_up && first + rows == count, batch, identity_rows);
     for (std::size_t k = 0; k < part.size(); ++k)
       parts[k].push_back(batch || !part[k] ? part[k] : Gradient(expand_dims(part[k].dense(), 0)));
   }

@@ -10,28 +10,28 @@ namespace reel {
 
 namespace autodiff {
 
-void Sums::combine(Gradient& cell, Gradient term) {
+void Sums::combine(Gradient& cotangent, Gradient term) {
   if (method_ == AggregationMethod::add_n) {
-    std::vector<Gradient>& others = waiting_[&cell];
+    std::vector<Gradient>& others = waiting_[&cotangent];
     others.push_back(std::move(term));
     const std::size_t count = others.size() + 1;
     if (count < early_terms) return;
     const std::int64_t bytes = 4 * space_.num_elements(others.back());
-    if (bytes > early_bytes / static_cast<std::int64_t>(count)) join(cell);
+    if (bytes > early_bytes / static_cast<std::int64_t>(count)) join(cotangent);
     return;
   }
   if (custom_) {
-    const Gradient terms[] = {std::move(cell), std::move(term)};
-    cell = space_.aggregate(terms);
-  } else if (!cell.is_slices() && !term.is_slices()) {
-    const Tensor sum = cell.dense();
-    cell = reel::add(sum, term.dense());
+    const Gradient terms[] = {std::move(cotangent), std::move(term)};
+    cotangent = space_.aggregate(terms);
+  } else if (!cotangent.is_slices() && !term.is_slices()) {
+    const Tensor sum = cotangent.dense();
+    cotangent = reel::add(sum, term.dense());
   } else if (term.is_slices()) {
-    waiting_[&cell].push_back(std::move(term));
+    waiting_[&cotangent].push_back(std::move(term));
   } else {
-    // The first dense term: from here on the cell holds the dense sum.
-    std::swap(cell, term);
-    std::vector<Gradient>& slices = waiting_[&cell];
+    // The first dense term: from here on the cotangent holds the dense sum.
+    std::swap(cotangent, term);
+    std::vector<Gradient>& slices = waiting_[&cotangent];
     slices.insert(slices.begin(), std::move(term));
   }
 }
@@ -84,13 +84,13 @@ Gradient total(std::span<Gradient> terms) {
 
 }  // namespace
 
-void Sums::join(Gradient& cell) {
-  const auto found = waiting_.find(&cell);
+void Sums::join(Gradient& cotangent) {
+  const auto found = waiting_.find(&cotangent);
   if (found == waiting_.end()) return;
   std::vector<Gradient> terms = std::move(found->second);
   waiting_.erase(found);
-  terms.insert(terms.begin(), std::move(cell));
-  cell = custom_ ? space_.aggregate(terms) : total(terms);
+  terms.insert(terms.begin(), std::move(cotangent));
+  cotangent = custom_ ? space_.aggregate(terms) : total(terms);
 }
 
 }  // namespace autodiff

@@ -58,7 +58,7 @@ void matmul_vjp(const tape::Record& r, std::span<const Tensor> cotangents, std::
   const Tensor& row = as_matrix(cotangents[0], ra, rb == 1 ? -1 : -2, held[0]);
   const Tensor& g = as_matrix(row, rb, -1, held[1]);
   // A Jacobian by, or of, a product with a vector starts with a matrix that need not be computed.
-  const std::int64_t unit = r.first_unit(cotangents[0]);
+  const std::int64_t unit = r.first_identity_row(cotangents[0]);
   if (r.wanted(0) && unit >= 0 && ra == 1 && rb == 2) {
     dx[0] = rows_of(r.saved(1), !tb, unit, cotangents[0].shape()[0]);
   } else if (r.wanted(0)) {
