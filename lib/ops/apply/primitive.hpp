@@ -48,6 +48,10 @@ class Metas {
   Metas() noexcept {}
   Metas(const Metas&) = delete;
   Metas& operator=(const Metas&) = delete;
+  /// Makes room for so many outputs, if they are more than a few.
+  void reserve(std::size_t outputs) {
+    if (outputs > in_place) more_.reserve(outputs - in_place);
+  }
   /// A dense output.
   void add(DType dtype, const Shape& shape) { new (next()) Meta{dtype, -1, 0, shape, {}}; }
   /// A dense output of x's dtype and shape.
