@@ -2,17 +2,14 @@
 #include "ops/engine.hpp"
 
 #include <cmath>
-#include <cstring>
 #include <limits>
+
+#include "core/visit.hpp"
+#include "loops/scalar.hpp"
 
 namespace reel::ops {
 
 namespace {
-
-template <class T>
-void store(const Tensor& to, T value) {
-  std::memcpy(detail::block(to)->data, &value, sizeof value);
-}
 
 [[noreturn, gnu::cold]] void fail_range(const char* op, const char* operand, double value, DType d) {
   fail<ValueError>(op, "{} is {}, which {} cannot hold; cast the other operand first, or pass a tensor", operand, value,
@@ -20,22 +17,38 @@ void store(const Tensor& to, T value) {
 }
 
 template <class T>
-void store_integer(const char* op, const char* operand, const Tensor& to, const Operand& x) {
-  const DType d = detail::block(to)->dtype;
+T to_integer(const char* op, const char* operand, const Operand& x) {
   if (x.kind() == detail::OperandKind::weak_floating) {
     // The bounds are powers of two: exact in double. NaN fails both comparisons.
     const double v = std::trunc(x.floating()), high = std::ldexp(1.0, std::numeric_limits<T>::digits);
-    if (!(v >= (std::is_signed_v<T> ? -high : 0.0) && v < high)) fail_range(op, operand, x.floating(), d);
-    return store(to, static_cast<T>(v));
+    if (!(v >= (std::is_signed_v<T> ? -high : 0.0) && v < high)) fail_range(op, operand, x.floating(), dtype_of<T>);
+    return static_cast<T>(v);
   }
-  if (!std::in_range<T>(x.integer())) fail_range(op, operand, static_cast<double>(x.integer()), d);
-  store(to, static_cast<T>(x.integer()));
+  if (!std::in_range<T>(x.integer())) fail_range(op, operand, static_cast<double>(x.integer()), dtype_of<T>);
+  return static_cast<T>(x.integer());
 }
 
 // Integers are rounded once, not by way of double.
 float single(const Operand& x) {
   return x.kind() >= detail::OperandKind::weak_floating ? static_cast<float>(x.floating())
                                                         : static_cast<float>(x.integer());
+}
+
+// The number as an element of type T.
+template <class T>
+T to_element(const char* op, const char* operand, const Operand& x) {
+  if constexpr (std::is_same_v<T, bool>)
+    return x.floating() != 0;
+  else if constexpr (std::is_integral_v<T>)
+    return to_integer<T>(op, operand, x);
+  else if constexpr (std::is_same_v<T, double>)
+    return x.floating();
+  else if constexpr (std::is_same_v<T, complex128>)
+    return {x.floating(), x.imaginary()};
+  else if constexpr (std::is_same_v<T, complex64>)
+    return {single(x), static_cast<float>(x.imaginary())};
+  else
+    return T(single(x));
 }
 
 }  // namespace
@@ -83,42 +96,8 @@ Tensor to_tensor(const char* op, const Operand& x, DType d, const char* operand)
   }
   if (x.kind() == detail::OperandKind::weak_complex && !is_complex(d)) [[unlikely]]
     fail<TypeError>(op, "{} is a complex number, which {} cannot hold; pass its real part", operand, d);
-  Tensor y = TensorAccess::adopt(detail::new_block(d, nullptr, 0));
-  switch (d) {
-    case DType::boolean:
-      store(y, static_cast<std::uint8_t>(x.floating() != 0));
-      break;
-    case DType::uint8:
-      store_integer<std::uint8_t>(op, operand, y, x);
-      break;
-    case DType::int32:
-      store_integer<std::int32_t>(op, operand, y, x);
-      break;
-    case DType::int64:
-      store_integer<std::int64_t>(op, operand, y, x);
-      break;
-    case DType::float16:
-      store(y, float16(single(x)));
-      break;
-    case DType::bfloat16:
-      store(y, bfloat16(single(x)));
-      break;
-    case DType::float32:
-      store(y, single(x));
-      break;
-    case DType::float64:
-      store(y, x.floating());
-      break;
-    case DType::complex64:
-      store(y, complex64(single(x), static_cast<float>(x.imaginary())));
-      break;
-    case DType::complex128:
-      store(y, complex128(x.floating(), x.imaginary()));
-      break;
-    default:
-      detail::fail_dtype(op, d);
-  }
-  return y;
+  require_dtype(op, d);
+  return visit(d, [&]<class T>() { return loops::scalar(to_element<T>(op, operand, x)); });
 }
 
 DType common_dtype(const char* op, std::span<const Operand* const> operands) {
