@@ -1,11 +1,11 @@
-// Cross-entropies with fused kernels of rows, and elementwise losses made of other ops.
-#include <cmath>
+// Cross-entropies, which are functions of rows, and elementwise losses made of other ops.
 #include <reel/ops/index.hpp>
 #include <reel/ops/make.hpp>
 #include <reel/ops/neural.hpp>
 
+#include "loops/classes.hpp"
+#include "loops/rows.hpp"
 #include "ops/neural/rows.hpp"
-#include "ops/reduce/by_rows.hpp"
 
 namespace reel {
 
@@ -13,107 +13,133 @@ namespace ops {
 
 namespace {
 
+using loops::RowFunction, loops::by_rows, loops::one_per_row, loops::whole_rows;
+
 // g, which has one number per row, with the axis of the classes.
 Tensor spread(const Tensor& g) { return expand_dims(g, -1); }
-Shape without_last(Shape shape) {
+
+// The result has one number per row of logits [..., n].
+void infer_loss(const Call& call, Metas& out) {
+  Shape shape = call.input(0).shape();
   shape.pop_back();
-  return shape;
+  out.add(call.input(0).dtype(), shape);
+}
+// The cotangent of rows [..., n] has their n, and the other axes of g. Inputs: g [...], logits, maybe labels.
+void infer_loss_vjp(const Call& call, Metas& out) {
+  Shape shape = call.input(0).shape();
+  shape.push_back(call.input(1).shape()[-1]);
+  out.add(call.input(1).dtype(), shape);
 }
 
-// ---- labels that are probabilities; saved: logits, labels, both [..., n]
+// ---- labels that are probabilities: logits and labels [..., n]
 
-// By a kernel of rows, when nobody records.
-// `in` begins with g, then x.
-Tensor fused(const tape::Record& r, kernels::RowLoop kernel, const Tensor& g, std::initializer_list<RowOperand> in) {
-  const std::int64_t n = in.begin()[1].width;
-  Shape shape = g.shape();
-  shape.push_back(n);
-  Tensor out = detail::empty(r.saved(0).dtype(), shape);
-  if (out.size() > 0) by_rows(kernel, n, in, out, n);
-  return out;
+void evaluate_logits_vjp(const Call& call, Outputs& out) {
+  const Tensor &g = call.input(0), &x = call.input(1), &labels = call.input(2), &to = out[0];
+  const std::int64_t n = x.shape()[-1];
+  if (to.size() > 0)
+    by_rows(RowFunction::cross_entropy_vjp, n, {one_per_row(g), whole_rows(x), whole_rows(labels)}, to, n);
 }
+void evaluate_labels_vjp(const Call& call, Outputs& out) {
+  const Tensor &g = call.input(0), &x = call.input(1), &to = out[0];
+  const std::int64_t n = x.shape()[-1];
+  if (to.size() > 0) by_rows(RowFunction::cross_entropy_labels_vjp, n, {one_per_row(g), whole_rows(x)}, to, n);
+}
+constexpr Primitive logits_vjp_primitive = {
+    .rule = {"softmax_cross_entropy.vjp", nullptr, nullptr}, .infer = infer_loss_vjp, .evaluate = evaluate_logits_vjp};
+constexpr Primitive labels_vjp_primitive = {.rule = {"softmax_cross_entropy.labels_vjp", nullptr, nullptr},
+                                            .infer = infer_loss_vjp,
+                                            .evaluate = evaluate_labels_vjp};
 
-Tensor slope(const tape::Record& r) {
-  const Tensor& labels = r.saved(1);
-  return softmax(r.saved(0)) * sum(labels, -1, true) - labels;
-}
+Tensor logits_derivative(const Tensor& x, const Tensor& labels) { return softmax(x) * sum(labels, -1, true) - labels; }
 void dense_vjp(const tape::Record& r, std::span<const Tensor> g, std::span<Gradient> dx) {
-  const Tensor &x = r.saved(0), &labels = r.saved(1);
-  const kernels::Rows& rows = row_kernels(r.name(), x.dtype());
-  if (r.wanted(0))
-    dx[0] = tape::active()
-                ? spread(g[0]) * slope(r)
-                : fused(r, rows.cross_entropy_product, g[0], {one_per_row(g[0]), whole_rows(x), whole_rows(labels)});
+  const Tensor& x = r.saved(0);
+  if (r.wanted(0)) {
+    const Tensor& labels = r.saved(1);
+    dx[0] = followed(g[0], x, labels) ? spread(g[0]) * logits_derivative(x, labels)
+                                      : evaluate(logits_vjp_primitive, {&g[0], &x, &labels});
+  }
   if (r.wanted(1))
-    dx[1] = tape::active() ? -(spread(g[0]) * log_softmax(x))
-                           : fused(r, rows.cross_entropy_labels_product, g[0], {one_per_row(g[0]), whole_rows(x)});
+    dx[1] = followed(g[0], x) ? -(spread(g[0]) * log_softmax(x)) : evaluate(labels_vjp_primitive, {&g[0], &x});
 }
 void dense_jvp(const tape::Record& r, std::span<const Tensor> t, std::span<Tensor> dy) {
-  if (t[0].defined()) dy[0] = sum(t[0] * slope(r), -1);
+  if (t[0].defined()) dy[0] = sum(t[0] * logits_derivative(r.saved(0), r.saved(1)), -1);
   if (t[1].defined()) {
     const Tensor along = -sum(t[1] * log_softmax(r.saved(0)), -1);
     dy[0] = dy[0].defined() ? dy[0] + along : along;
   }
 }
-constexpr tape::Rule dense_rule = batched({"softmax_cross_entropy", dense_vjp, dense_jvp});
+
+void evaluate_dense(const Call& call, Outputs& out) {
+  const Tensor &x = call.input(0), &labels = call.input(1), &y = out[0];
+  if (y.size() > 0) by_rows(RowFunction::cross_entropy, x.shape()[-1], {whole_rows(x), whole_rows(labels)}, y, 1);
+}
+constexpr Primitive dense_primitive = {.rule = batched({"softmax_cross_entropy", dense_vjp, dense_jvp}),
+                                       .infer = infer_loss,
+                                       .evaluate = evaluate_dense,
+                                       .keeps = {keep_input(0), keep_input(1, 0b01)}};
 
 Tensor dense(const Tensor& x, const Tensor& labels) {
-  const std::int64_t n = x.shape()[-1];
-  const kernels::Rows& rows = row_kernels(dense_rule.name, x.dtype());
-  if (n == 0) return sum(x * labels, -1);  // zeros, connected
-  Tensor y = detail::empty(x.dtype(), without_last(x.shape()));
-  if (y.size() > 0) by_rows(rows.cross_entropy, n, {whole_rows(x), whole_rows(labels)}, y, 1);
-  if (tape::active()) tape::record(dense_rule, {&x, &labels}, y, {&x, &labels});
-  return y;
+  if (x.shape()[-1] == 0) return sum(x * labels, -1);  // zeros, connected
+  return apply(dense_primitive, {&x, &labels});
 }
 
-// ---- labels that are classes; saved: logits [..., n], labels as int64, -1 for what is ignored
+// ---- labels that are classes: logits [..., n], labels [...] as int64, -1 for what is ignored
 
-Tensor sparse_slope(const tape::Record& r) {
-  const Tensor &x = r.saved(0), &labels = r.saved(1);
+constexpr const char* sparse_name = "sparse_softmax_cross_entropy";
+
+// The labels with -1 for what is ignored. Attributes: the number of classes, whether any label is ignored, and which.
+void infer_classes(const Call& call, Metas& out) { out.add(DType::int64, call.input(0).shape()); }
+void evaluate_classes(const Call& call, Outputs& out) {
+  const std::int64_t classes = call.attribute(0), *ignored = call.attribute(1) ? &call.attributes[2] : nullptr;
+  const loops::InvalidClass invalid = loops::copy_classes(call.input(0), classes, ignored, out[0]);
+  if (invalid.position >= 0)
+    fail<IndexError>(sparse_name,
+                     "label {} at position {} is out of range for {} classes; give `ignore_index` if it marks "
+                     "examples without a label",
+                     invalid.label, invalid.position, classes);
+}
+constexpr Primitive classes_primitive = {.rule = {"sparse_softmax_cross_entropy.classes", nullptr, nullptr},
+                                         .infer = infer_classes,
+                                         .evaluate = evaluate_classes,
+                                         .constants = 1};
+
+void evaluate_sparse_vjp(const Call& call, Outputs& out) {
+  const Tensor &g = call.input(0), &x = call.input(1), &labels = call.input(2), &to = out[0];
+  const std::int64_t n = x.shape()[-1];
+  if (to.size() > 0)
+    by_rows(RowFunction::sparse_cross_entropy_vjp, n, {one_per_row(g), whole_rows(x), one_per_row(labels)}, to, n);
+}
+constexpr Primitive sparse_vjp_primitive = {.rule = {"sparse_softmax_cross_entropy.vjp", nullptr, nullptr},
+                                            .infer = infer_loss_vjp,
+                                            .evaluate = evaluate_sparse_vjp,
+                                            .constants = 1};
+
+Tensor sparse_derivative(const Tensor& x, const Tensor& labels) {
   return where(spread(greater_equal(labels, 0)), softmax(x) - one_hot(labels, x.shape()[-1], x.dtype()), 0);
 }
 void sparse_vjp(const tape::Record& r, std::span<const Tensor> g, std::span<Gradient> dx) {
-  const Tensor& x = r.saved(0);
-  if (tape::active())
-    dx[0] = spread(g[0]) * sparse_slope(r);
-  else
-    dx[0] = fused(r, row_kernels(r.name(), x.dtype()).sparse_cross_entropy_product, g[0],
-                  {one_per_row(g[0]), whole_rows(x), one_per_row(r.saved(1))});
+  const Tensor &x = r.saved(0), &labels = r.saved(1);
+  dx[0] = followed(g[0], x) ? spread(g[0]) * sparse_derivative(x, labels)
+                            : evaluate(sparse_vjp_primitive, {&g[0], &x, &labels});
 }
 void sparse_jvp(const tape::Record& r, std::span<const Tensor> t, std::span<Tensor> dy) {
-  dy[0] = sum(t[0] * sparse_slope(r), -1);
+  dy[0] = sum(t[0] * sparse_derivative(r.saved(0), r.saved(1)), -1);
 }
-constexpr tape::Rule sparse_rule = batched({"sparse_softmax_cross_entropy", sparse_vjp, sparse_jvp});
 
-// The labels as contiguous int64, what is to be ignored as -1.
-Tensor checked_labels(const Tensor& given, std::int64_t classes, std::int64_t ignored) {
-  const bool any_ignored = ignored != SparseCrossEntropyOptions().ignore_index;
-  Tensor cast, copied;
-  const Tensor& labels = loops::contiguous(as(given, DType::int64, cast), copied);
-  Tensor checked = detail::empty(DType::int64, labels.shape());
-  const auto* from = detail::mutable_data<std::int64_t>(labels);
-  auto* to = detail::mutable_data<std::int64_t>(checked);
-  for (std::int64_t i = 0; i < labels.size(); ++i) {
-    const bool is_ignored = any_ignored && from[i] == ignored;
-    if (!is_ignored && (from[i] < 0 || from[i] >= classes))
-      fail<IndexError>(sparse_rule.name,
-                       "label {} at position {} is out of range for {} classes; give `ignore_index` if it marks "
-                       "examples without a label",
-                       from[i], i, classes);
-    to[i] = is_ignored ? -1 : from[i];
-  }
-  return checked;
+void evaluate_sparse(const Call& call, Outputs& out) {
+  const Tensor &x = call.input(0), &labels = call.input(1), &y = out[0];
+  if (y.size() > 0)
+    by_rows(RowFunction::sparse_cross_entropy, x.shape()[-1], {whole_rows(x), one_per_row(labels)}, y, 1);
 }
+constexpr Primitive sparse_primitive = {.rule = batched({sparse_name, sparse_vjp, sparse_jvp}),
+                                        .infer = infer_loss,
+                                        .evaluate = evaluate_sparse,
+                                        .keeps = {keep_input(0), keep_input(1)},
+                                        .constants = 1};
 
 Tensor sparse(const Tensor& x, const Tensor& labels) {
-  const std::int64_t n = x.shape()[-1];
-  const kernels::Rows& rows = row_kernels(sparse_rule.name, x.dtype());
-  if (n == 0) return sum(x, -1);  // all are ignored
-  Tensor y = detail::empty(x.dtype(), labels.shape());
-  if (y.size() > 0) by_rows(rows.sparse_cross_entropy, n, {whole_rows(x), one_per_row(labels)}, y, 1);
-  if (tape::active()) tape::record(sparse_rule, {&x}, y, {&x, &labels});
-  return y;
+  if (x.shape()[-1] == 0) return sum(x, -1);  // all are ignored
+  return apply(sparse_primitive, {&x, &labels});
 }
 
 }  // namespace
@@ -156,8 +182,10 @@ Tensor sparse_softmax_cross_entropy(const Operand& logits, const Operand& labels
   if (classes.shape() != wanted)
     fail<ShapeError>(op, "labels are {}; logits are {} with the classes along axis {}, so labels must be {}",
                      classes.shape(), x.shape(), axis, wanted);
-  Tensor moved;
-  const Tensor checked = ops::checked_labels(classes, x.shape()[axis], options.ignore_index);
+  Tensor moved, converted;
+  const bool ignores = options.ignore_index != SparseCrossEntropyOptions().ignore_index;
+  const Tensor checked = ops::apply(ops::classes_primitive, {&ops::as(classes, DType::int64, converted)},
+                                    ops::words(x.shape()[axis], ignores, options.ignore_index));
   return ops::cast_to(ops::sparse(ops::last(x, axis, moved), checked), d);
 }
 
