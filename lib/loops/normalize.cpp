@@ -1,0 +1,231 @@
+#include "loops/normalize.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "loops/reduce.hpp"
+#include "loops/rows.hpp"
+
+namespace reel::loops {
+
+namespace {
+
+const kernels::Rows& kernels_of(const Tensor& x) { return kernels::active().rows[static_cast<std::size_t>(x.dtype())]; }
+std::byte* data_of(const Tensor& x) { return x.defined() ? detail::mutable_data<std::byte>(x) : nullptr; }
+std::int64_t bytes_of(const Tensor& x, std::int64_t n) { return n * static_cast<std::int64_t>(item_size(x.dtype())); }
+
+Tensor sum_over_axis_1(const Tensor& x) {
+  Shape shape = x.shape();
+  shape.erase(1);
+  const Tensor out = detail::empty(x.dtype(), shape);
+  reduce(ReduceFunction::sum, x, {1}, out);
+  return out;
+}
+
+// Sums over rows: f(row of g, row of x, count, sums) adds what belongs to `count` rows to sums [width, n], in parallel.
+// Each row of x goes with `batch` rows of g. Gives the totals [batch, width, n]. The number of rows of a range, each of
+// which has sums of its own, depends on n alone.
+template <class F>
+Tensor sums_over_rows(std::int64_t batch, std::int64_t rows, std::int64_t n, std::int64_t width, DType d, const F& f) {
+  const std::int64_t grain = std::max<std::int64_t>(16, 32768 / n), ranges = (rows - 1) / grain + 1;
+  const Tensor partial = detail::empty(d, {batch, ranges, width, n});
+  const std::int64_t bytes = bytes_of(partial, width * n);
+  std::byte* to = data_of(partial);
+  parallel_for(batch * ranges, 1, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t t = begin; t < end; ++t) {
+      const std::int64_t first = t % ranges * grain;
+      std::fill_n(to + t * bytes, bytes, std::byte{0});
+      f(t / ranges * rows + first, first, std::min(grain, rows - first), to + t * bytes);
+    }
+  });
+  return width > 0 ? sum_over_axis_1(partial) : Tensor();
+}
+
+// Sums k of all, as sums_over_rows() gives them: `out` has the elements of [batch, n].
+void copy_sums(const Tensor& sums, std::int64_t k, const Tensor& out) {
+  const Shape shape = sums.shape();
+  const std::int64_t n = bytes_of(sums, shape[2]);
+  for (std::int64_t b = 0; b < shape[0]; ++b)
+    std::copy_n(data_of(sums) + (b * shape[1] + k) * n, n, data_of(out) + b * n);
+}
+
+Tensor one_number(double value, DType d) {
+  const Tensor x = detail::empty(d, {1});
+  if (d == DType::float32)
+    *detail::mutable_data<float>(x) = static_cast<float>(value);
+  else
+    *detail::mutable_data<double>(x) = value;
+  return x;
+}
+
+// ---- channels
+
+struct BatchShape {
+  std::int64_t outer, channels, inner;
+  explicit BatchShape(const Tensor& x) : outer(x.shape()[0]), channels(x.shape()[1]), inner(1) {
+    if (x.rank() > 2) inner = x.shape()[2];
+  }
+  std::int64_t elements() const { return outer * inner; }  // of a channel
+};
+
+// What f gives for each row of the channels, summed over each channel: [batch, channels].
+Tensor channel_sums(RowFunction f, const BatchShape& shape, std::int64_t batch,
+                    std::initializer_list<RowOperand> operands) {
+  const Tensor of_rows = detail::empty(operands.begin()->x.dtype(), {batch, shape.outer, shape.channels});
+  by_rows(f, shape.inner, operands, of_rows, 1);
+  return sum_over_axis_1(of_rows);
+}
+// Where the channels are the last axis: the sums of g (x - mean) and of g, [batch, 2, channels], or without g of
+// (x - mean)^2, [1, 1, channels].
+Tensor column_sums(const BatchShape& shape, const Tensor& g, const Tensor& x, const Tensor& mean) {
+  const std::int64_t bytes = bytes_of(x, shape.channels);
+  const std::byte *from_g = data_of(g), *from_x = data_of(x), *from_mean = data_of(mean);
+  const auto kernel = kernels_of(x).column_sums;
+  return sums_over_rows(
+      from_g ? g.size() / x.size() : 1, shape.outer, shape.channels, from_g ? 2 : 1, x.dtype(),
+      [&](std::int64_t g_row, std::int64_t x_row, std::int64_t count, std::byte* sums) {
+        const void* in[] = {from_g ? from_g + g_row * bytes : nullptr, from_x + x_row * bytes, from_mean};
+        kernel(in, nullptr, sums, shape.channels, count);
+      });
+}
+
+// What belongs to channels is little: loops over it are not split.
+template <class T>
+void divide(const Tensor& x, std::int64_t n, const Tensor& out) {
+  const T* from = detail::mutable_data<T>(x);
+  std::transform(from, from + out.size(), detail::mutable_data<T>(out),
+                 [count = static_cast<T>(n)](T value) { return value / count; });
+}
+template <class T>
+void multiply(const Tensor& x, const Tensor& y, const Tensor& out) {
+  const T *a = detail::mutable_data<T>(x), *b = detail::mutable_data<T>(y);
+  T* to = detail::mutable_data<T>(out);
+  for (std::int64_t i = 0, n = out.size(), period = y.size(); i < n; ++i) to[i] = a[i] * b[i % period];
+}
+template <class T>
+void invert(const Tensor& variance, double epsilon, const Tensor& inverse) {
+  const T* from = detail::mutable_data<T>(variance);
+  std::transform(from, from + inverse.size(), detail::mutable_data<T>(inverse),
+                 [e = static_cast<T>(epsilon)](T value) { return 1 / std::sqrt(value + e); });
+}
+void divide(const Tensor& x, std::int64_t n, const Tensor& out) {
+  (out.dtype() == DType::float32 ? divide<float> : divide<double>)(x, n, out);
+}
+// out = x * y; y is repeated where x has more elements.
+void multiply(const Tensor& x, const Tensor& y, const Tensor& out) {
+  (out.dtype() == DType::float32 ? multiply<float> : multiply<double>)(x, y, out);
+}
+Tensor product(const Tensor& x, const Tensor& y) {
+  Tensor out = detail::empty(x.dtype(), x.shape());
+  multiply(x, y, out);
+  return out;
+}
+
+// One number for each row of a batch of cotangents, from one [batch, channels] for each channel.
+RowOperand numbers_of_rows(const BatchShape& shape, const Tensor& of_channels) {
+  const std::int64_t batch = of_channels.size() / shape.channels;
+  if (batch == 1) return one_per_row(of_channels);
+  const Tensor out = detail::empty(of_channels.dtype(), {batch, shape.outer, shape.channels});
+  copy(in_shape(of_channels, {batch, 1, shape.channels}), out);
+  return one_per_row(out);
+}
+
+// The cotangent of x, from the sums of g and of g (x - mean) over channels: [batch, channels].
+void input_cotangent(const BatchShape& shape, const Tensor& g, const Tensor& x, const Tensor& mean,
+                     const Tensor& inverse, const Tensor& scale, const Tensor& total, const Tensor& along,
+                     const Tensor& out) {
+  const Tensor offset = detail::empty(x.dtype(), total.shape()), slope = product(along, product(inverse, inverse));
+  divide(total, shape.elements(), offset);
+  divide(slope, shape.elements(), slope);
+  by_rows(RowFunction::scale_vjp, shape.inner,
+          {{g, shape.inner},
+           {x, shape.inner},
+           one_per_row(mean),
+           one_per_row(product(scale, inverse)),
+           numbers_of_rows(shape, offset),
+           numbers_of_rows(shape, slope)},
+          out, shape.inner);
+}
+
+}  // namespace
+
+void normalize_rows(const Tensor& x, double epsilon, const Tensor& scale, const Tensor& offset, const Tensor& out) {
+  const std::int64_t n = x.shape()[-1];
+  by_rows(RowFunction::layer_norm, n,
+          {whole_rows(x), for_all_rows(one_number(epsilon, x.dtype())), for_all_rows(scale), for_all_rows(offset)}, out,
+          n);
+}
+
+void normalize_rows_vjp(const Tensor& cotangent, const Tensor& operand, double epsilon, const Tensor& factor,
+                        const NormalizeCotangents& out) {
+  const Tensor x = contiguous(operand), g = contiguous(cotangent), number = one_number(epsilon, x.dtype()),
+               scale = factor.defined() ? contiguous(factor) : factor;
+  const std::int64_t n = x.shape()[-1], rows = x.size() / n, bytes = bytes_of(x, n);
+  const bool wants_sums = out.scale.defined() || out.offset.defined();
+  const std::byte *from_x = data_of(x), *from_g = data_of(g), *from_scale = data_of(scale),
+                  *from_number = data_of(number);
+  std::byte* to = data_of(out.x);
+  const auto kernel = kernels_of(x).layer_norm_product;
+  const auto range = [&](std::int64_t g_row, std::int64_t x_row, std::int64_t count, std::byte* sums) {
+    const void* in[] = {from_g + g_row * bytes, from_x + x_row * bytes, from_number, from_scale};
+    kernel(in, to ? to + g_row * bytes : nullptr, wants_sums ? sums : nullptr, n, count);
+  };
+  const Tensor sums = sums_over_rows(g.size() / x.size(), rows, n, wants_sums ? 2 : 0, x.dtype(), range);
+  if (out.scale.defined()) copy_sums(sums, 0, out.scale);
+  if (out.offset.defined()) copy_sums(sums, 1, out.offset);
+}
+
+void channel_moments(const Tensor& operand, const Tensor& mean, const Tensor& variance) {
+  const BatchShape shape(operand);
+  const Tensor x = contiguous(operand);
+  if (operand.rank() == 2) {
+    reduce(ReduceFunction::sum, operand, {0}, mean);
+    divide(mean, shape.elements(), mean);
+    divide(column_sums(shape, {}, x, mean), shape.elements(), variance);
+  } else {
+    divide(channel_sums(RowFunction::sum, shape, 1, {{x, shape.inner}}), shape.elements(), mean);
+    divide(channel_sums(RowFunction::squares, shape, 1, {{x, shape.inner}, one_per_row(mean)}), shape.elements(),
+           variance);
+  }
+}
+
+void inverse_deviation(const Tensor& variance, double epsilon, const Tensor& inverse) {
+  (inverse.dtype() == DType::float32 ? invert<float> : invert<double>)(contiguous(variance), epsilon, inverse);
+}
+
+void normalize_channels(const Tensor& x, const Tensor& mean, const Tensor& inverse, const Tensor& scale,
+                        const Tensor& offset, const Tensor& out) {
+  const BatchShape shape(x);
+  by_rows(RowFunction::scale, shape.inner,
+          {{contiguous(x), shape.inner},
+           one_per_row(mean),
+           one_per_row(product(contiguous(scale), contiguous(inverse))),
+           one_per_row(offset)},
+          out, shape.inner);
+}
+
+void normalize_channels_vjp(const Tensor& cotangent, const Tensor& operand, const Tensor& mean, const Tensor& deviation,
+                            const Tensor& scale, const NormalizeCotangents& out) {
+  const BatchShape shape(operand);
+  const Tensor g = contiguous(cotangent), x = contiguous(operand), middle = contiguous(mean),
+               inverse = contiguous(deviation);
+  const std::int64_t batch = g.size() / x.size();
+  const Shape sums{batch, shape.channels};
+  Tensor total, along;  // of g, and of g (x - mean)
+  if (operand.rank() == 2) {
+    const Tensor both = column_sums(shape, g, x, middle);
+    along = detail::empty(x.dtype(), sums);
+    total = detail::empty(x.dtype(), sums);
+    copy_sums(both, 0, along);
+    copy_sums(both, 1, total);
+  } else {
+    total = channel_sums(RowFunction::sum, shape, batch, {{g, shape.inner}});
+    along =
+        channel_sums(RowFunction::products, shape, batch, {{g, shape.inner}, {x, shape.inner}, one_per_row(middle)});
+  }
+  if (out.scale.defined()) multiply(along, inverse, out.scale);
+  if (out.offset.defined()) copy(total, in_shape(out.offset, sums));
+  if (out.x.defined()) input_cotangent(shape, g, x, middle, inverse, contiguous(scale), total, along, out.x);
+}
+
+}  // namespace reel::loops
