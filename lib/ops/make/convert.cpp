@@ -1,8 +1,5 @@
 // From a tensor to C++ values. A value is given as its own type or as one that its dtype promotes to: never narrowed.
-#include <cstring>
-
-#include "kernels/kernels.hpp"
-#include "loops/loops.hpp"
+#include "loops/transfer.hpp"
 #include "ops/engine.hpp"
 
 namespace reel {
@@ -16,8 +13,6 @@ const char* cpp_type(DType d) {
   return names[static_cast<std::size_t>(d)];
 }
 
-kernels::Type type(DType d) { return static_cast<kernels::Type>(d); }
-
 }  // namespace
 
 namespace detail {
@@ -28,7 +23,7 @@ const void* strided_data(const Tensor& x, DType wanted) {
   if (b->dtype != wanted)
     fail<TypeError>("data", "the tensor is {}, not {}; read it as data<{}>(), or cast(x, DType::{}) first", b->dtype,
                     wanted, cpp_type(b->dtype), wanted);
-  return b->data;
+  return loops::first_element(x);
 }
 
 const void* contiguous_data(const Tensor& x, DType wanted) {
@@ -49,18 +44,7 @@ void copy_out(const Tensor& x, DType wanted, void* out, bool single) {
   if (b->dtype != wanted && promote(b->dtype, wanted) != wanted)
     fail<TypeError>(op, "{} elements do not fit {}; use {}<{}>(), or cast(x, DType::{}) first", b->dtype, wanted, op,
                     cpp_type(b->dtype), wanted);
-  const auto convert = [&](const std::byte* data) {
-    kernels::cast(type(b->dtype), type(wanted))({data, 1}, out, b->size);
-  };
-  if (b->dtype != wanted) {
-    if (b->size == 1 || b->contiguous()) return convert(b->data);
-    return convert(block(loops::contiguous(x))->data);
-  }
-  if (b->size == 1) {
-    std::memcpy(out, b->data, item_size(wanted));
-  } else if (b->size != 0) {
-    loops::copy(x, TensorAccess::adopt(new_borrowed(out, wanted, b->shape(), nullptr)));
-  }
+  loops::copy_out(x, wanted, out);
 }
 
 }  // namespace detail
@@ -71,7 +55,7 @@ Tensor::operator bool() const {
   if (b->size != 1)
     fail<ShapeError>("bool", "the truth of a tensor of shape {} is ambiguous; use any(x) or all(x)", b->shape());
   std::uint8_t truth = 0;
-  kernels::cast(type(b->dtype), kernels::Type::boolean)({b->data, 1}, &truth, 1);
+  loops::copy_out(*this, DType::boolean, &truth);
   return truth != 0;
 }
 

@@ -1,11 +1,11 @@
 // Tensors made of values and by rule. No derivative leads back to what they are made of; sizes are checked before
 // memory is taken.
 #include <cmath>
-#include <cstring>
 #include <memory>
 #include <reel/ops/make.hpp>
 
 #include "loops/fill.hpp"
+#include "loops/transfer.hpp"
 #include "ops/attributes.hpp"
 #include "ops/engine.hpp"
 
@@ -109,7 +109,7 @@ Tensor detail::copy_in(const void* values, std::size_t count, const Shape& shape
   if (static_cast<std::uint64_t>(wanted) != count)
     fail<ShapeError>("from_data", "{} values do not fill shape {}, which has {} elements", count, shape, wanted);
   Tensor y = empty(dtype, shape);
-  if (count) std::memcpy(block(y)->data, values, count * item_size(dtype));
+  loops::copy_in(values, y);
   return y;
 }
 
@@ -130,7 +130,7 @@ Tensor detail::borrow(const void* data, const Shape& shape, DType dtype, Owner* 
 
 Tensor detail::uninitialized(const Shape& shape, DType dtype, void*& data) {
   Tensor y = empty(dtype, shape);
-  data = block(y)->data;
+  data = loops::first_element(y);
   return y;
 }
 
