@@ -35,12 +35,13 @@ DType computed_in(const PointwisePrimitive& p, DType d) {
   return d;
 }
 
-Meta infer(const PointwisePrimitive& p, Inputs inputs) {
-  Meta m;
-  m.dtype = detail::block(*inputs[0])->dtype;
-  m.shape = inputs[0]->shape();
-  for (const Tensor* x : inputs.subspan(1)) m.shape = broadcast_shapes(p.rule.name, m.shape, x->shape());
-  return m;
+Shape infer_shape(const PointwisePrimitive& p, Inputs inputs) {
+  const detail::Block* first = detail::block(*inputs[0]);
+  Shape shape = first->shape();
+  for (const Tensor* x : inputs.subspan(1))
+    if (const detail::Block* b = detail::block(*x); !same_shape(b, first))
+      shape = broadcast_shapes(p.rule.name, shape, b->shape());
+  return shape;
 }
 
 void evaluate(const PointwisePrimitive& p, Inputs inputs, const Tensor& out) {
@@ -64,7 +65,7 @@ void evaluate(const PointwisePrimitive& p, Inputs inputs, const Tensor& out) {
     }
   }
   const Inputs inputs{x, operands.size()};
-  const Shape shape = infer(p, inputs).shape;
+  const Shape shape = infer_shape(p, inputs);
   if (detail::Block* reused = reusable_operand(operands, x, d, shape)) {
     Tensor z = TensorAccess::adopt(reused);
     for (const Tensor*& input : x)

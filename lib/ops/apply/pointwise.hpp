@@ -29,9 +29,9 @@ struct PointwisePrimitive {
 
 /// The dtype that the op computes in, for operands whose common dtype is `d`. TypeError when it does not exist for it.
 DType computed_in(const PointwisePrimitive& primitive, DType d);
-/// Dtype and shape of the result of inputs of one dtype, which broadcast.
-Meta infer(const PointwisePrimitive& primitive, Inputs inputs);
-/// The values, into `out`, which is as infer() says and may be the block of an input that has its shape.
+/// The shape that the inputs broadcast to. The result has it, and the inputs' dtype.
+Shape infer_shape(const PointwisePrimitive& primitive, Inputs inputs);
+/// The values, into `out`, which is of that shape and may be the block of an input that has it.
 void evaluate(const PointwisePrimitive& primitive, Inputs inputs, const Tensor& out);
 
 /// Any operands: numbers, of different dtypes and shapes, of any strides, rvalues whose memory may hold the result.
