@@ -85,8 +85,17 @@ bool keeps_residuals(const Primitive& p, Inputs inputs) noexcept {
   return p.residuals > 0 && any_followed(inputs.first(inputs.size() - p.constants));
 }
 
+// Whether the only output carries a gradient that reads no value, as for linear ops.
+bool keeps_nothing(const Primitive& p, std::span<const Tensor> outputs) noexcept {
+  return outputs.size() == 1 && p.rule.vjp && p.keeps[0].from == Keep::From::nothing && !p.keep_inputs &&
+         is_differentiable(detail::block(outputs[0])->dtype);
+}
+
 void record_if_active(const Primitive& p, const Call& call, std::span<const Tensor> outputs) {
-  if (tape::active()) record(p, call, outputs);
+  if (!tape::active()) return;
+  if (!keeps_nothing(p, outputs)) return record(p, call, outputs);
+  const Tensor* result = outputs.data();
+  tape::record(p.rule, call.inputs.first(call.inputs.size() - p.constants), {&result, 1}, {}, call.attributes);
 }
 
 void evaluate(const Primitive& p, const Call& call, Outputs& out) {
