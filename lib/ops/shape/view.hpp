@@ -1,4 +1,4 @@
-// Views: other shapes and strides over the same data. Nothing here but finish() is recorded.
+// Views: other shapes and strides over the same data. Nothing here is recorded.
 #pragma once
 #include <reel/ops/shape.hpp>
 
@@ -32,18 +32,6 @@ Tensor broadcast_view(const Tensor& x, const Shape& shape);
 inline void add_alias(Metas& out, const Call& call, std::size_t i) {
   const detail::Block& x = *detail::block(call.input(i));
   out.add_view(i, x.dtype, 0, x.shape(), Shape(x.strides(), x.rank));
-}
-
-/// y, which was computed of x alone, recorded.
-inline Tensor finish(const tape::Rule& rule, const Tensor& x, Tensor y, std::span<const std::int64_t> attributes = {}) {
-  if (tape::active()) {
-    const Tensor* in[] = {&x};
-    if (is_differentiable(detail::block(y)->dtype))
-      tape::record(rule, {&x}, y, {}, attributes);
-    else
-      tape::note_cut(rule.name, in, y, tape::Cut::integer);
-  }
-  return y;
 }
 
 /// A cotangent or tangent that goes through unchanged.
