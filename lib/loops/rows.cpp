@@ -149,11 +149,7 @@ bool has_row_functions(DType d) noexcept { return rows_of(d).softmax.rows != nul
 
 void by_rows(RowFunction f, std::int64_t n, std::initializer_list<RowOperand> operands, const Tensor& out,
              std::int64_t width) {
-  by_rows(row_loop(f, out.dtype()), n, operands, out, width);
-}
-
-void by_rows(kernels::RowLoop kernel, std::int64_t n, std::initializer_list<RowOperand> operands, const Tensor& out,
-             std::int64_t width) {
+  const kernels::RowLoop kernel = row_loop(f, out.dtype());
   RowSource source[most_operands];
   std::size_t count = 0;
   for (const RowOperand& o : operands) source[count++] = source_of(o, out.size() / width);

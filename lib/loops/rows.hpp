@@ -45,8 +45,6 @@ inline RowOperand one_per_row(const Tensor& x) { return {contiguous(x), 1}; }
 /// as many elements, are contiguous.
 void by_rows(RowFunction f, std::int64_t n, std::initializer_list<RowOperand> operands, const Tensor& out,
              std::int64_t width);
-void by_rows(kernels::RowLoop kernel, std::int64_t n, std::initializer_list<RowOperand> operands, const Tensor& out,
-             std::int64_t width);
 
 /// Matrices of fewer columns are transposed: a short run of columns does not fill a vector.
 inline constexpr std::int64_t least_columns = 8;

@@ -189,7 +189,7 @@ constexpr Primitive prod_primitive = {.rule = batched({"prod", prod_vjp, prod_jv
 
 // Each element's share of the result: equal among those that equal it, and among NaNs, which make it NaN. A constant.
 // Inputs: x, the result. Attribute: the mask of the axes.
-void infer_shares(const Call& call, Metas& out) { out.add(call.input(0).dtype(), call.input(0).shape()); }
+void infer_shares(const Call& call, Metas& out) { out.add_like(call.input(0)); }
 void evaluate_shares(const Call& call, Outputs& out) {
   loops::extreme_shares(call.input(0), call.input(1), axes_of(call.attribute(0)), out[0]);
 }

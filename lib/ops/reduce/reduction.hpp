@@ -17,13 +17,6 @@ std::int64_t reduced_count(std::span<const std::int64_t> full, std::int64_t mask
 /// The shape of the result.
 Shape reduced_shape(std::span<const std::int64_t> full, std::int64_t mask, bool keepdims);
 
-/// Axes as a mask, and how many elements of x they have together.
-struct Reduced {
-  std::int64_t mask, count;
-  Reduced(const char* op, const Shape& full, const Axes& axes, bool)
-      : mask(axes_mask(op, axes, full.rank())), count(reduced_count(full, mask)) {}
-};
-
 /// Announces the result of reducing input 0, in dtype d.
 void infer_reduced(const Call& call, DType d, Metas& out);
 

@@ -24,7 +24,7 @@ struct Scanned {
 };
 
 // Of scans and recurrences.
-void infer_scan(const Call& call, Metas& out) { out.add(call.input(0).dtype(), call.input(0).shape()); }
+void infer_scan(const Call& call, Metas& out) { out.add_like(call.input(0)); }
 template <loops::ScanFunction F>
 void evaluate_scan(const Call& call, Outputs& out) {
   const Scanned s(call.attributes);

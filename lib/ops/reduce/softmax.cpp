@@ -20,7 +20,7 @@ using loops::RowFunction;
 
 // ---- softmax, log_softmax. Attribute: the axis.
 
-void infer_softmax(const Call& call, Metas& out) { out.add(call.input(0).dtype(), call.input(0).shape()); }
+void infer_softmax(const Call& call, Metas& out) { out.add_like(call.input(0)); }
 
 // Of x, or of g and z.
 template <RowFunction F>
@@ -94,7 +94,7 @@ void evaluate_logsumexp(const Call& call, Outputs& out) {
 }
 
 // The weights exp(x - z) of the elements. Inputs: x and z. The weights of a row with an infinite sum are constant.
-void infer_weights(const Call& call, Metas& out) { out.add(call.input(0).dtype(), call.input(0).shape()); }
+void infer_weights(const Call& call, Metas& out) { out.add_like(call.input(0)); }
 void evaluate_weights(const Call& call, Outputs& out) {
   loops::logsumexp_weights(call.input(0), call.input(1), call.attribute(0), out[0]);
 }
