@@ -6,6 +6,7 @@
 #include "core/fail.hpp"
 #include "gradient/forward/pushforward.hpp"
 #include "gradient/gradient.hpp"
+#include "ops/make/identity_rows.hpp"
 
 namespace reel {
 
@@ -55,10 +56,7 @@ Gradient batch_columns(Tape& t, const Tensor& target, const Source& source, cons
   const std::int64_t count = column.elements();
   std::vector<Tensor> columns;
   for (std::int64_t i = 0; i < count; ++i) {
-    const Tensor x = detail::empty(DType::float64, by);
-    auto* at = detail::mutable_data<double>(x);
-    for (std::int64_t k = 0; k < x.size(); ++k) at[k] = k % count == i;
-    const Tensor tangent = dtype == DType::float64 ? x : cast(x, dtype);
+    const Tensor tangent = ops::identity_rows(by, dtype, 0, count, i);
     Tensor y = pushforward(t, {&source, 1}, {&tangent, 1}, {&target, 1}).front();
     if (!y.defined()) y = zeros(target.shape(), dtype);
     columns.push_back(y.dtype() == dtype ? y : cast(y, dtype));

@@ -61,6 +61,18 @@ void fill_identity(const Tensor& y) {
   kernels::fill(one.bytes, b->data, columns + 1, std::min(rows, columns), item_size(b->dtype));
 }
 
+void fill_identity_rows(const Tensor& y, std::int64_t rows, std::int64_t period, std::int64_t first) {
+  fill_zero(y);
+  const detail::Block* b = detail::block(y);
+  const One one(b->dtype);
+  const std::size_t bytes = item_size(b->dtype);
+  const std::int64_t n = b->size / rows;
+  for (std::int64_t r = 0; r < rows; ++r)
+    if (const std::int64_t at = first + r; at < n)
+      kernels::fill(one.bytes, b->data + (r * n + at) * static_cast<std::int64_t>(bytes), period,
+                    (n - at - 1) / period + 1, bytes);
+}
+
 void fill_sequence(const Tensor& y, double start, double step) {
   generate<double>(y, [=](std::int64_t i) { return start + static_cast<double>(i) * step; });
 }

@@ -13,6 +13,9 @@ void fill_one(const Tensor& y);
 void fill(const Tensor& y, const Tensor& value);
 /// y [n, m] has ones on its main diagonal and zeros elsewhere, in any dtype.
 void fill_identity(const Tensor& y);
+/// y [rows, n] holds rows `first`, `first` + 1, ... of the identity of `period` rows, each repeated along n: y[r, k] is
+/// 1 where k % period == first + r, and 0 elsewhere. In any shape and dtype; `rows` divides the number of elements.
+void fill_identity_rows(const Tensor& y, std::int64_t rows, std::int64_t period, std::int64_t first);
 /// y[i] = start + i * step, each rounded twice. y is float64 [n].
 void fill_sequence(const Tensor& y, double start, double step);
 /// The same modulo 2^64. y is int64 [n].

@@ -2,7 +2,8 @@
 
 Usage: layers.py ROOT. The layers are those of the architecture: arrows go down. Public headers include the standard
 library and each other; what needs a third party has a header of its own that <reel/reel.hpp> does not include. Ops are
-primitives: outside lib/ops/apply they do not record, call no kernel, start no thread and read no element.
+primitives: outside lib/ops/apply they do not record, call no kernel, start no thread and read no
+element; rules and replay read none either.
 """
 import pathlib
 import re
@@ -63,10 +64,10 @@ for path in sorted((root / "lib").rglob("*.[ch]pp")):
         elif head == "reel" and not (root / "include" / include).exists():
             bad.append(f"{name}: there is no {include}")
 
-    if layer == "ops" and name.parts[2] != "apply":
+    if layer in ("ops", "gradient") and name.parts[2] != "apply":
         code = re.sub(r"//.*", "", path.read_text())
         for pattern, why in PRIMITIVES_ONLY.items():
-            if path.name in TABLE_USERS and "kernels" in why:
+            if path.name in TABLE_USERS and "kernels" in why or layer == "gradient" and "elements" not in why:
                 continue
             for match in pattern.finditer(code):
                 line = code.count("\n", 0, match.start()) + 1

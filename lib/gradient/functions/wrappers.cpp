@@ -8,20 +8,13 @@
 #include "core/fail.hpp"
 #include "gradient/forward/pushforward.hpp"
 #include "gradient/gradient.hpp"
+#include "ops/make/identity_rows.hpp"
 
 namespace reel::detail {
 
 namespace {
 
 using reel::autodiff::dtype_of_source, reel::autodiff::shape_of;
-
-// One at element i, zero elsewhere.
-Tensor unit(const Shape& shape, DType dtype, std::int64_t i) {
-  const Tensor x = empty(DType::float64, shape);
-  std::fill_n(mutable_data<double>(x), x.size(), 0.0);
-  mutable_data<double>(x)[i] = 1;
-  return dtype == DType::float64 ? x : cast(x, dtype);
-}
 
 List<Tensor> densify(std::span<const Gradient> gradients) {
   List<Tensor> list;
@@ -38,7 +31,7 @@ List<Tensor> columns(tape::Tape& tape, std::span<const Tensor> targets, std::spa
     const Shape shape = shape_of(sources[s]);
     const DType dtype = dtype_of_source(sources[s]);
     for (std::int64_t i = 0; i < shape.elements(); ++i) {
-      tangents[s] = unit(shape, dtype, i);
+      tangents[s] = ops::identity_rows(shape, dtype, 0, shape.elements(), i);
       std::vector<Tensor> column = reel::autodiff::pushforward(tape, sources, tangents, targets);
       for (std::size_t t = 0; t < targets.size(); ++t) {
         if (!column[t].defined()) column[t] = zeros(targets[t].shape(), dtype);

@@ -6,6 +6,7 @@
 #include "core/fail.hpp"
 #include "gradient/reverse/pass.hpp"
 #include "gradient/reverse/seeds.hpp"
+#include "ops/make/identity_rows.hpp"
 
 namespace reel::autodiff {
 
@@ -25,20 +26,7 @@ std::uint32_t slot_of(const Tape& t, const Target& y) noexcept {
 
 namespace {
 
-// What replay_rows carries: cotangents first, first + 1, ... `batch` of them, on a leading axis (none for 0, which
-// stands for one).
-Tensor unit_seeds(const Tensor& y, std::int64_t count, std::int64_t first, std::int64_t batch) {
-  Shape shape = y.shape();
-  if (batch) shape.insert(0, batch);
-  const Tensor g = detail::empty(DType::float64, shape);
-  auto* at = detail::mutable_data<double>(g);
-  std::fill_n(at, g.size(), 0.0);
-  for (std::int64_t row = first; row < first + std::max<std::int64_t>(1, batch); ++row, at += y.size())
-    for (std::int64_t i = row; i < y.size(); i += count) at[i] = 1;
-  return y.dtype() == DType::float64 ? g : cast(g, y.dtype());
-}
-
-// The same for groups of rows, `at_once` of them in each but the last, `count` in all.
+// The gradients of groups of rows, `at_once` of them in each but the last, `count` in all, as one.
 Gradient joined(const Gradients& groups, std::int64_t count, std::int64_t at_once, Shape shape, DType dtype) {
   if (std::none_of(groups.begin(), groups.end(), [](const Gradient& g) { return bool(g); })) return groups.front();
   if (groups.size() == 1) return groups.front();
@@ -232,7 +220,7 @@ Gradients replay_rows(const char* who, Tape& t, const Target& target, std::span<
   std::vector<Gradients> parts(sources.size());
   for (std::int64_t first = 0; first < count; first += at_once) {
     const std::int64_t rows = std::min(count - first, at_once), batch = rows > 1 ? rows : 0;
-    const Tensor seed = unit_seeds(y, count, first, batch);
+    const Tensor seed = ops::identity_rows(y.shape(), y.dtype(), batch, count, first);
     const tape::IdentityRows identity_rows = {batch && count == y.size() ? seed.id() : 0, first};
     Gradients part = replay.run({&target, 1}, {seed}, use_up && first + rows == count, batch, identity_rows);
     for (std::size_t k = 0; k < part.size(); ++k)

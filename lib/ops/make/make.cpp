@@ -8,6 +8,7 @@
 #include "loops/transfer.hpp"
 #include "ops/attributes.hpp"
 #include "ops/engine.hpp"
+#include "ops/make/identity_rows.hpp"
 
 namespace reel {
 
@@ -62,6 +63,20 @@ constexpr Primitive eye_primitive = {.rule = {"eye", nullptr, nullptr},
                                      .infer = infer_filled,
                                      .evaluate = [](const Call&, Outputs& out) { loops::fill_identity(out[0]); }};
 
+// ---- rows of the identity; attributes: dtype, rows or 0, period, first, extents
+
+void infer_identity_rows(const Call& call, Metas& out) {
+  Shape shape = shape_behind(call.attributes, 4);
+  if (const std::int64_t rows = call.attribute(1)) shape.insert(0, rows);
+  out.add(static_cast<DType>(call.attribute(0)), shape);
+}
+void evaluate_identity_rows(const Call& call, Outputs& out) {
+  const std::int64_t rows = std::max<std::int64_t>(1, call.attribute(1));
+  loops::fill_identity_rows(out[0], rows, call.attribute(2), call.attribute(3));
+}
+constexpr Primitive identity_rows_primitive = {
+    .rule = {"identity_rows", nullptr, nullptr}, .infer = infer_identity_rows, .evaluate = evaluate_identity_rows};
+
 // ---- sequences; attributes: count, start, step or stop
 
 template <DType Result>
@@ -84,6 +99,10 @@ constexpr Primitive arange_primitive = {.rule = {"arange", nullptr, nullptr},
                                           .evaluate = evaluate_linspace};
 
 }  // namespace
+
+Tensor identity_rows(const Shape& shape, DType dtype, std::int64_t rows, std::int64_t period, std::int64_t first) {
+  return apply(identity_rows_primitive, {}, shaped(words(dtype, rows, period, first), shape));
+}
 
 }  // namespace ops
 
