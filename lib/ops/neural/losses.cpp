@@ -4,7 +4,7 @@
 #include <reel/ops/neural.hpp>
 
 #include "loops/classes.hpp"
-#include "loops/rows.hpp"
+#include "loops/reduce/rows.hpp"
 #include "ops/neural/rows.hpp"
 
 namespace reel {

@@ -7,7 +7,7 @@
 #include <reel/ops/make.hpp>
 #include <reel/ops/neural.hpp>
 
-#include "loops/normalize.hpp"
+#include "loops/reduce/normalize.hpp"
 #include "ops/neural/rows.hpp"
 #include "ops/shape/view.hpp"
 

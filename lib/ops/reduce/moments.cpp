@@ -1,6 +1,6 @@
 // Variance, standard deviation and norms: written rules whose singular points (a constant, the zero vector) have
 // gradient 0. Attributes: axes, keepdims, the number (ddof or p) as bits.
-#include "loops/moments.hpp"
+#include "loops/reduce/moments.hpp"
 
 #include <bit>
 #include <cmath>

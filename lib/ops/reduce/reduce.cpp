@@ -1,12 +1,12 @@
 // Sums, means, products, extremes. Sums and means are linear, with broadcasting as transpose; the others keep what
 // their written rules read.
-#include "loops/reduce.hpp"
+#include "loops/reduce/reduce.hpp"
 
 #include <reel/ops/make.hpp>
 #include <reel/ops/reduce.hpp>
 
 #include "loops/cast.hpp"
-#include "loops/moments.hpp"
+#include "loops/reduce/moments.hpp"
 #include "ops/reduce/reduction.hpp"
 
 namespace reel {

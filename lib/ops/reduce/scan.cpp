@@ -1,7 +1,7 @@
 // Running sums and products along an axis. The derivative of a running product is a linear recurrence, s[i] = b[i] +
 // a[i] s[i-1], which needs no division and so is exact with zeros; it is an op of its own, whose derivatives are
 // recurrences again: that gives every order.
-#include "loops/scan.hpp"
+#include "loops/reduce/scan.hpp"
 
 #include <algorithm>
 #include <reel/ops/index.hpp>

@@ -5,8 +5,8 @@
 #include <reel/ops/reduce.hpp>
 
 #include "loops/fill.hpp"
-#include "loops/logsumexp.hpp"
-#include "loops/rows.hpp"
+#include "loops/reduce/logsumexp.hpp"
+#include "loops/reduce/rows.hpp"
 #include "ops/apply/apply.hpp"
 #include "ops/reduce/reduction.hpp"
 

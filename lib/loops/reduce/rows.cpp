@@ -1,6 +1,6 @@
 // Rows are handed to their kernels many at a time where they lie one after the other. Columns are read in place if the
 // cache holds all that lies between their elements; else a strip of columns at a time is packed.
-#include "loops/rows.hpp"
+#include "loops/reduce/rows.hpp"
 
 #include <algorithm>
 #include <array>

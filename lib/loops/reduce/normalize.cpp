@@ -1,10 +1,10 @@
-#include "loops/normalize.hpp"
+#include "loops/reduce/normalize.hpp"
 
 #include <algorithm>
 #include <cmath>
 
-#include "loops/reduce.hpp"
-#include "loops/rows.hpp"
+#include "loops/reduce/reduce.hpp"
+#include "loops/reduce/rows.hpp"
 
 namespace reel::loops {
 

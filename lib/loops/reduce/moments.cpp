@@ -1,4 +1,4 @@
-#include "loops/moments.hpp"
+#include "loops/reduce/moments.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -7,7 +7,7 @@
 #include "kernels/table.hpp"
 #include "loops/fill.hpp"
 #include "loops/loops.hpp"
-#include "loops/reduce.hpp"
+#include "loops/reduce/reduce.hpp"
 
 namespace reel::loops {
 

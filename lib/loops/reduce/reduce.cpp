@@ -3,7 +3,7 @@
 // partial rows of equal age. Large problems are cut into segments of the reduced elements whose partial results form
 // one more, small, problem; the cut is there with one thread too. What is reduced may be computed on the way, a run or
 // a row at a time, and never be in memory as a whole.
-#include "loops/reduce.hpp"
+#include "loops/reduce/reduce.hpp"
 
 #include <algorithm>
 
@@ -12,7 +12,7 @@
 #include "loops/compare.hpp"
 #include "loops/fill.hpp"
 #include "loops/job.hpp"
-#include "loops/rows.hpp"
+#include "loops/reduce/rows.hpp"
 
 namespace reel::loops {
 namespace {

@@ -1,5 +1,5 @@
 // Many columns at a time, row after row; a few columns one by one.
-#include "loops/scan.hpp"
+#include "loops/reduce/scan.hpp"
 
 #include <algorithm>
 #include <cstring>

@@ -1,11 +1,11 @@
 // Over the last axes by rows, over the axes before those that stay by columns, in place; over others by rows that are
 // copied.
-#include "loops/logsumexp.hpp"
+#include "loops/reduce/logsumexp.hpp"
 
 #include <cmath>
 
 #include "kernels/table.hpp"
-#include "loops/rows.hpp"
+#include "loops/reduce/rows.hpp"
 
 namespace reel::loops {
 
