@@ -30,18 +30,13 @@ class Part {
     return {at[0], at[1], at[2]};
   }
   std::int64_t count(int d) const noexcept { return words_[static_cast<std::size_t>(3 * d + 2)]; }
-  Shape extents() const { return shape_behind(words_, cut_words()); }
+  Attributes extents() const noexcept { return words_.subspan(cut_words()); }
   Attributes cuts() const noexcept { return words_.first(cut_words()); }
   // Whether the cuts have these counts.
   bool counts(const Shape& shape) const noexcept {
     bool all = rank_ == shape.rank();
     for (int d = 0; all && d < rank_; ++d) all = count(d) == shape.begin()[d];
     return all;
-  }
-  bool empty() const noexcept {
-    for (int d = 0; d < rank_; ++d)
-      if (count(d) == 0) return true;
-    return false;
   }
 
  private:
@@ -79,31 +74,23 @@ class PartWords {
   int rank_ = 0;
 };
 
-// Where the part of x lies.
-std::int64_t offset_in(const detail::Block* x, const Part& p) {
-  std::int64_t offset = 0;
+// Where the part of x lies, in the shape of the result.
+void locate(const detail::Block* x, const Part& p, const Shape& shape, std::int64_t& offset, Shape& strides) {
+  strides = shape;
+  std::int64_t* to = strides.begin();
+  offset = 0;
+  const bool same_axes = p.counts(shape);
+  bool empty = false;
   for (int d = 0; d < p.rank(); ++d) {
     const Cut c = p.cut(d);
-    if (c.count == 0) return 0;
-    offset += c.start * x->strides()[d];
+    empty |= c.count == 0;
+    offset += c.count == 0 ? 0 : c.start * x->strides()[d];
+    if (same_axes) to[d] = c.count > 1 ? x->strides()[d] * c.step : x->strides()[d];
   }
-  return offset;
-}
-
-// And its strides, in the shape of the result.
-Shape strides_in(const detail::Block* x, const Part& p, const Shape& shape) {
-  Shape strides = shape;
-  std::int64_t* to = strides.begin();
-  if (p.counts(shape)) {
-    for (int d = 0; d < p.rank(); ++d) {
-      const Cut c = p.cut(d);
-      to[d] = c.count > 1 ? x->strides()[d] * c.step : x->strides()[d];
-    }
-    return strides;
-  }
+  if (empty) offset = 0;
+  if (same_axes) return;
   std::int64_t next = 1;  // what an axis of extent 1 gets: the span of the axes behind it
   int axis = p.rank();
-  const bool empty = p.empty();
   for (int k = shape.rank(); k-- > 0;) {
     const std::int64_t extent = shape.begin()[k];
     to[k] = next;
@@ -114,12 +101,13 @@ Shape strides_in(const detail::Block* x, const Part& p, const Shape& shape) {
     }
     next = to[k] * extent;
   }
-  return strides;
 }
 
 Tensor view_of(const Tensor& x, const Part& p, const Shape& shape) {
-  const detail::Block* b = detail::block(x);
-  return view(x, offset_in(b, p), shape, strides_in(b, p, shape));
+  std::int64_t offset;
+  Shape strides;
+  locate(detail::block(x), p, shape, offset, strides);
+  return view(x, offset, shape, strides);
 }
 
 // ---- slice and its transpose
@@ -136,12 +124,9 @@ void add_to_part(const Tensor& sum, const Tensor& g, const Part& p) {
   if (!to.is_contiguous()) loops::copy(total, to);
 }
 
-// The part that the recorded op took or placed.
-Part taken(const tape::Record& r) { return {r.attributes(), r.shape(0).rank()}; }
-Part placed(const tape::Record& r) { return {r.attributes(), r.output_shape().rank()}; }
-
 Tensor take_transposed(const tape::Record& r, const Tensor& g) {
-  const PartWords part(r, taken(r).cuts(), r.led(r.shape(0)));
+  const Shape x = r.shape(0);
+  const PartWords part(r, Part(r.attributes(), x.rank()).cuts(), r.led(x));
   if (Tensor sum = r.take_sum(0); sum.defined()) {
     add_to_part(sum, g, {part, part.rank()});
     return sum;
@@ -150,22 +135,26 @@ Tensor take_transposed(const tape::Record& r, const Tensor& g) {
 }
 Tensor take_again(const tape::Record& r, const Tensor& t) { return take(t, r.attributes()); }
 Tensor place_transposed(const tape::Record& r, const Tensor& g) {
-  return take(g, PartWords(r, placed(r).cuts(), r.led(r.shape(0))));
+  const Part part(r.attributes(), r.output_shape().rank());
+  return take(g, PartWords(r, part.cuts(), r.led(r.shape(0))));
 }
 Tensor place_again(const tape::Record& r, const Tensor& t) { return place(t, r.attributes()); }
 
 void infer_slice(const Call& call, Metas& out) {
   const detail::Block* x = detail::block(call.input(0));
   const Part p(call.attributes, x->rank);
-  const Shape shape = p.extents();
-  out.add_view(0, x->dtype, offset_in(x, p), shape, strides_in(x, p, shape));
+  Meta& y = out.add_view(0, x->dtype, p.extents());
+  locate(x, p, y.shape, y.offset, y.strides);
 }
 constexpr Primitive slice_primitive = {
     .rule = linear<take_transposed, take_again>("slice"), .infer = infer_slice, .evaluate = evaluate_view};
 
 // There are three words of a cut and an extent for each axis.
 Part placed(const Call& call) { return {call.attributes, static_cast<int>(call.attributes.size() / 4)}; }
-void infer_place(const Call& call, Metas& out) { out.add(call.input(0).dtype(), placed(call).extents()); }
+void infer_place(const Call& call, Metas& out) {
+  const Attributes extents = placed(call).extents();
+  out.add(call.input(0).dtype(), Shape(extents.data(), extents.size()));
+}
 void evaluate_place(const Call& call, Outputs& out) {
   const Tensor &g = call.input(0), &y = out[0];
   const Part p = placed(call);
