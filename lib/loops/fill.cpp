@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "core/visit.hpp"
 #include "loops/loops.hpp"
 
 namespace reel::loops {
@@ -13,9 +14,11 @@ constexpr std::int64_t fill_grain = 32768;  // elements that one task writes
 // A one of any dtype, as bytes.
 struct One {
   alignas(16) std::byte bytes[16];
-  explicit One(DType d) {
-    constexpr std::uint8_t one = 1;
-    kernels::cast(kernels::Type::uint8, static_cast<kernels::Type>(d))({&one, 1}, bytes, 1);
+  explicit One(DType d) noexcept {
+    visit(d, [&]<class T>() {
+      const T one(1);
+      std::memcpy(bytes, &one, sizeof one);
+    });
   }
 };
 
