@@ -1,6 +1,7 @@
 // The op table: what a primitive promises. infer announces what evaluate gives; evaluating again with the attributes of
 // a call gives the bits of that call, at its inputs and at others; derivatives read only what `keeps` names.
 #include <cstring>
+#include <reel/elementwise.hpp>
 #include <set>
 
 #include "catch.hpp"
@@ -252,10 +253,10 @@ void check_table(std::span<const cases::Shaped> rows, std::size_t primitives) {
 
 }  // namespace
 
-TEST_CASE("reductions, scans and normalisations: primitives evaluate again") { check_table(cases::reductions(), 1); }
-TEST_CASE("shape and index ops: primitives evaluate again") { check_table(cases::movements(), 1); }
-TEST_CASE("linear algebra: primitives evaluate again") { check_table(cases::linear_algebra(), 1); }
-TEST_CASE("normalisations and losses: primitives evaluate again") { check_table(cases::networks(), 1); }
+TEST_CASE("reductions, scans and normalisations: primitives evaluate again") { check_table(cases::reductions(), 35); }
+TEST_CASE("shape and index ops: primitives evaluate again") { check_table(cases::movements(), 36); }
+TEST_CASE("linear algebra: primitives evaluate again") { check_table(cases::linear_algebra(), 24); }
+TEST_CASE("normalisations and losses: primitives evaluate again") { check_table(cases::networks(), 28); }
 
 TEST_CASE("pointwise ops: derivatives read only what a tape keeps") {
   WarningLog quiet;
@@ -268,4 +269,47 @@ TEST_CASE("pointwise ops: derivatives read only what a tape keeps") {
         row.name, [&](const Tensors& p) { return row.call(p); }, x, tally);
   }
   CHECK(tally.poisoned > static_cast<int>(cases::pointwise().size()) / 2);
+}
+
+TEST_CASE("draws: primitives hold their place in the stream of random numbers") {
+  std::vector<Recorded> calls;
+  {
+    const Listening listening(calls);
+    Generator generator(7);
+    for (const Shape& shape : {Shape{}, Shape{5}, Shape{3, 4}})
+      for (const DType d : {DType::float32, DType::float64}) {
+        static_cast<void>(random_uniform(generator, shape, -1, 3, d));
+        static_cast<void>(random_normal(generator, shape, 1, 2, d));
+        static_cast<void>(random_truncated_normal(generator, shape, 1, 2, d));
+        static_cast<void>(random_bernoulli(generator, shape, 0.3));
+      }
+    static_cast<void>(random_categorical(generator, tensor({.1, .2, .3}), 50));
+    static_cast<void>(random_permutation(generator, 50));
+  }
+  std::set<std::string> names;
+  for (const Recorded& call : calls) {
+    names.insert(call.primitive->rule.name);
+    check_infer("a draw", call);
+    check_again("a draw", call, call);
+  }
+  for (const char* name : {"random_uniform", "random_normal", "random_truncated_normal", "random_bernoulli",
+                           "random_categorical", "random_permutation"}) {
+    INFO(name);
+    CHECK(names.contains(name));
+  }
+}
+
+TEST_CASE("elementwise: programs evaluate again, at other inputs too") {
+  const Function f = [](const Tensors& x) {
+    return elementwise([](auto a, auto b) { return where(a > 0.5, exp(a * b), a - floor(b)); }, x[0], x[1]);
+  };
+  support::Random random("elementwise");
+  Tally tally;
+  for (const Shape& shape : {Shape{}, Shape{7}, Shape{40, 50}}) {
+    const Tensors x{random.tensor(shape), random.tensor({})}, others{random.tensor(shape), random.tensor({})};
+    check_calls("elementwise", f, x, others, tally);
+    check_keeps("elementwise", f, x, tally);
+  }
+  CHECK(tally.again >= 3);
+  CHECK(tally.elsewhere >= 3);
 }
