@@ -1,8 +1,9 @@
-// Reductions over any axes. Elements are combined in a tree that extents and strides alone determine: along the closest
-// reduced axis by the kernel's pairwise run, or, where an axis that stays is closer, row by row with a counter of
-// partial rows of equal age. Large problems are cut into segments of the reduced elements whose partial results form
-// one more, small, problem; the cut is there with one thread too. What is reduced may be computed on the way, a run or
-// a row at a time, and never be in memory as a whole.
+// Reductions over any axes. Elements are combined in a tree that extents and strides alone determine:
+// 1. If a reduced axis has the smallest stride, runs along it are combined by the kernel, pairwise.
+// 2. Else rows along an axis that stays are merged, by a binary counter of partial rows.
+// 3. The terms (runs, or rows) of a large problem are cut into ranges, also with one thread. Their partial results form
+//    one more, small, problem.
+// The elements may be computed on the way, a run or a row at a time, and never be in memory as a whole.
 #include "loops/reduce/reduce.hpp"
 
 #include <algorithm>
@@ -19,20 +20,22 @@ namespace {
 
 using kernels::Reduction;
 
-constexpr std::int64_t combine_grain = 65536;            // elements that one task combines, about
-constexpr std::int64_t run_length = 65536;               // a run is cut into parts of this length,
-constexpr std::int64_t made_length = 2048;               // or of this one if it is computed on the way
-constexpr std::int64_t max_tasks = 256;                  // aimed at for the largest problems
-constexpr std::int64_t long_row = 2048;                  // bytes; longer rows are cut into strips,
-constexpr std::int64_t strip_bytes = 8192;               // and a few rows at a time combined,
-constexpr std::int64_t few_rows = 64;                    // so that what is near in memory is near in time
-constexpr std::int64_t leaf = 8;                         // rows added one after the other
-constexpr int max_ages = 40;                             // rows of 8 * 2^40 elements
-constexpr std::int64_t age_bytes = max_ages * long_row;  // or few_rows of strips
-constexpr std::int64_t dense = 2048;                     // elements of short rows that are halved again and again
-constexpr std::int64_t least_run = 16;                   // reduced axes below are no good as runs,
-constexpr std::int64_t least_row = 16;                   // axes that stay below no good as rows,
-constexpr std::int64_t call_row = 128;                   // nor, where all is near, up to here
+constexpr std::int64_t combine_grain = 65536;   // elements that one task combines, about
+constexpr std::int64_t run_length = 65536;      // a run is cut into parts of so many elements,
+constexpr std::int64_t computed_length = 2048;  // or of so many if it is computed on the way
+constexpr std::int64_t max_tasks = 256;         // of the largest problems, about
+// Rows longer than this are cut into strips, of which a range has few_rows: what is near in memory is near in time.
+constexpr std::int64_t long_row = 2048;     // bytes
+constexpr std::int64_t strip_bytes = 8192;  // of one row
+constexpr std::int64_t few_rows = 64;
+constexpr std::int64_t leaf = 8;                               // rows added one after the other
+constexpr int max_levels = 40;                                 // of the counter: 8 * 2^40 rows
+constexpr std::int64_t counter_bytes = max_levels * long_row;  // or few_rows of strips
+constexpr std::int64_t least_run = 16;                         // extent from which a reduced axis is combined by runs
+constexpr std::int64_t least_row = 16;                         // extent from which an axis that stays is merged by rows
+// Problems up to this size, of rows up to this length, are halved again and again instead of merged by rows.
+constexpr std::int64_t halved_elements = 2048;
+constexpr std::int64_t halved_row = 128;
 
 struct Problem {
   const Reduction& op;
@@ -42,9 +45,8 @@ struct Problem {
   std::byte* to;
   Nest<1> kept;     // outermost first; `to` has them row-major without gaps
   Nest<1> reduced;  // by stride, largest first; strides not negative
-  // What computes the elements, whose positions in a dense array are what nests and offsets speak of then; `from` is
-  // null. Null: they are in memory.
-  const Job* made = nullptr;
+  // Computes the elements if they are not in memory: `from` is null then, and strides are those of a dense array.
+  const Job* computed = nullptr;
 };
 
 std::int64_t count(const Nest<1>& nest) {
@@ -61,49 +63,48 @@ Nest<1> without(const Nest<1>& nest, int axis) {
 }
 std::int64_t offset_of(const Nest<1>& nest, std::int64_t at) { return nest.offset(0, at, nest.rank); }
 
-// How a problem is cut: outputs into groups, reduced units (runs, or rows) into segments.
-struct Cut {
-  std::int64_t groups, per_group, segments, units;
+// How a problem is cut: outputs into groups, terms (runs, or rows) into ranges.
+struct Partition {
+  std::int64_t groups, per_group, ranges, terms;
   std::int64_t tasks_at_once;  // so many tasks are worth a thread
-  std::int64_t first_unit(std::int64_t segment) const {
-    return units / segments * segment + std::min(segment, units % segments);
-  }
+  std::int64_t first_term(std::int64_t range) const { return terms / ranges * range + std::min(range, terms % ranges); }
 };
-Cut cut(std::int64_t outputs, std::int64_t units, std::int64_t elements_per_output, std::int64_t longest_segment) {
+Partition partition(std::int64_t outputs, std::int64_t terms, std::int64_t elements_per_output,
+                    std::int64_t longest_range) {
   const std::int64_t per_group = std::clamp<std::int64_t>(combine_grain / elements_per_output, 1, outputs);
   const std::int64_t groups = (outputs - 1) / per_group + 1, elements = outputs * elements_per_output;
   const std::int64_t aim = std::clamp<std::int64_t>(elements / combine_grain, 1, max_tasks);
-  const std::int64_t most = std::min(units, std::max<std::int64_t>(1, elements_per_output / (combine_grain / 2)));
-  std::int64_t segments = std::min((aim + groups - 1) / groups, most);
-  segments = std::max(segments, (units - 1) / longest_segment + 1);
-  return {groups, per_group, segments, units,
-          std::max<std::int64_t>(1, combine_grain / (elements / (groups * segments) + 1))};
+  const std::int64_t most = std::min(terms, std::max<std::int64_t>(1, elements_per_output / (combine_grain / 2)));
+  std::int64_t ranges = std::min((aim + groups - 1) / groups, most);
+  ranges = std::max(ranges, (terms - 1) / longest_range + 1);
+  return {groups, per_group, ranges, terms,
+          std::max<std::int64_t>(1, combine_grain / (elements / (groups * ranges) + 1))};
 }
 
 void solve(const Problem& p);
 
-// Runs body(first, last, segment, out) for each segment and group of outputs; `out` begins what the segment has of the
-// outputs. Then the segments are combined.
+// Runs body(first, last, range, out) for each range and group of outputs; `out` holds the range's partial results.
+// Then these are combined.
 template <class Body>
-void segmented(const Problem& p, const Cut& c, std::int64_t outputs, std::int64_t results, const Body& body) {
+void for_ranges(const Problem& p, const Partition& c, std::int64_t outputs, std::int64_t results, const Body& body) {
   Tensor scratch;
   std::byte* out = p.to;
-  if (c.segments > 1) {
-    scratch = detail::empty(p.dtype, {c.segments, results});
+  if (c.ranges > 1) {
+    scratch = detail::empty(p.dtype, {c.ranges, results});
     out = detail::block(scratch)->data;
   }
   const std::int64_t stride = results * static_cast<std::int64_t>(p.bytes);
   const auto run = [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t t = begin; t < end; ++t) {
-      const std::int64_t segment = t / c.groups, group = t % c.groups;
-      body(group * c.per_group, std::min(outputs, (group + 1) * c.per_group), segment, out + segment * stride);
+      const std::int64_t range = t / c.groups, group = t % c.groups;
+      body(group * c.per_group, std::min(outputs, (group + 1) * c.per_group), range, out + range * stride);
     }
   };
-  parallel_for(c.groups * c.segments, c.tasks_at_once, run, count(p.kept) * count(p.reduced));
-  if (c.segments == 1) return;
+  parallel_for(c.groups * c.ranges, c.tasks_at_once, run, count(p.kept) * count(p.reduced));
+  if (c.ranges == 1) return;
   Problem rest{p.op, p.dtype, p.bytes, out, p.to, {}, {}};
   append(rest.kept, results, 1);
-  append(rest.reduced, c.segments, results);
+  append(rest.reduced, c.ranges, results);
   solve(rest);
 }
 
@@ -144,10 +145,10 @@ class Partials {
   alignas(64) std::byte buffer_[levels][width * 16];
 };
 
-// A run of elements that are computed for it.
-void run_made(const Problem& p, std::int64_t begin, std::int64_t n, void* to) {
-  alignas(64) std::byte buffer[made_length * 16];
-  p.made->compute(begin, begin + n, buffer);
+// A run whose elements are computed.
+void run_computed(const Problem& p, std::int64_t begin, std::int64_t n, void* to) {
+  alignas(64) std::byte buffer[computed_length * 16];
+  p.computed->compute(begin, begin + n, buffer);
   p.op.run({buffer, 1}, n, to);
 }
 
@@ -156,20 +157,20 @@ void by_runs(const Problem& p, int axis) {
   const bool any = p.reduced.rank > 0;
   const std::int64_t length = any ? p.reduced.extent[axis] : 1, stride = any ? p.reduced.stride[0][axis] : 0;
   const Nest<1> others = without(p.reduced, axis);
-  const std::int64_t part = p.made ? made_length : run_length, parts = (length - 1) / part + 1;
-  const std::int64_t outputs = count(p.kept), units = count(others) * parts;
-  const Cut c = cut(outputs, units, count(p.reduced), units);
+  const std::int64_t part = p.computed ? computed_length : run_length, parts = (length - 1) / part + 1;
+  const std::int64_t outputs = count(p.kept), terms = count(others) * parts;
+  const Partition c = partition(outputs, terms, count(p.reduced), terms);
   const auto bytes = static_cast<std::int64_t>(p.bytes);
-  const auto run = [&](std::int64_t offset, std::int64_t unit, void* to) {
-    const std::int64_t begin = unit % parts * part, n = std::min(part, length - begin);
-    if (others.rank > 0) offset += offset_of(others, unit / parts);
-    if (p.made)
-      run_made(p, offset + begin, n, to);
+  const auto run = [&](std::int64_t offset, std::int64_t term, void* to) {
+    const std::int64_t begin = term % parts * part, n = std::min(part, length - begin);
+    if (others.rank > 0) offset += offset_of(others, term / parts);
+    if (p.computed)
+      run_computed(p, offset + begin, n, to);
     else
       p.op.run({p.from + (offset + begin * stride) * bytes, stride}, n, to);
   };
-  segmented(p, c, outputs, outputs, [&](std::int64_t first, std::int64_t last, std::int64_t segment, std::byte* out) {
-    const std::int64_t begin = c.first_unit(segment), end = c.first_unit(segment + 1);
+  for_ranges(p, c, outputs, outputs, [&](std::int64_t first, std::int64_t last, std::int64_t range, std::byte* out) {
+    const std::int64_t begin = c.first_term(range), end = c.first_term(range + 1);
     Walk walk(p.kept, first, p.kept.rank);
     for (std::int64_t o = first; o < last; ++o, walk.next()) {
       if (end - begin == 1) {
@@ -177,8 +178,8 @@ void by_runs(const Problem& p, int axis) {
         continue;
       }
       Partials partials(p);
-      for (std::int64_t unit = begin; unit < end; ++unit) {
-        run(walk.offset(0), unit, partials.next());
+      for (std::int64_t term = begin; term < end; ++term) {
+        run(walk.offset(0), term, partials.next());
         partials.added();
       }
       partials.finish(out + o * bytes);
@@ -192,7 +193,7 @@ struct Rows {
   std::int64_t stride, width;  // of a row's elements; elements
 
   void load(std::int64_t offset, std::byte* to) const {
-    if (p.made) return p.made->compute(offset, offset + width, to);
+    if (p.computed) return p.computed->compute(offset, offset + width, to);
     const std::byte* row = p.from + offset * static_cast<std::int64_t>(p.bytes);
     if (stride == 1)
       std::memcpy(to, row, static_cast<std::size_t>(width) * p.bytes);
@@ -201,7 +202,7 @@ struct Rows {
   }
   // to = the rows that the walk comes to, at most `leaf`, one after the other.
   void sequence(std::int64_t offset, Walk<1>& walk, std::int64_t rows, std::byte* to, std::byte* spare) const {
-    if (stride == 1 && !p.made && p.op.merge_all) {
+    if (stride == 1 && !p.computed && p.op.merge_all) {
       const void* row[leaf];
       for (std::int64_t r = 0; r < rows; ++r, walk.next())
         row[r] = p.from + (offset + walk.offset(0)) * static_cast<std::int64_t>(p.bytes);
@@ -209,7 +210,7 @@ struct Rows {
     }
     load(offset + walk.offset(0), to);
     walk.next();
-    const bool in_memory = stride == 1 && !p.made;
+    const bool in_memory = stride == 1 && !p.computed;
     for (std::int64_t r = 1; r < rows; ++r, walk.next()) {
       const std::int64_t at = offset + walk.offset(0);
       if (!in_memory) load(at, spare);
@@ -220,40 +221,41 @@ struct Rows {
   void tree(std::int64_t offset, Walk<1>& walk, std::int64_t rows, std::byte* to) const {
     alignas(64) std::byte spare[strip_bytes];
     if (rows <= leaf) return sequence(offset, walk, rows, to, spare);
-    alignas(64) std::byte ages[age_bytes];
+    alignas(64) std::byte counter[counter_bytes];
     const std::int64_t bytes = width * static_cast<std::int64_t>(p.bytes), apart = (bytes + 63) / 64 * 64;
-    std::byte* next = ages;
+    std::byte* next = counter;
     for (std::int64_t done = 0, leaves = 1; done < rows; done += leaf, ++leaves) {
       sequence(offset, walk, std::min(leaf, rows - done), next, spare);
       next += apart;
       for (std::int64_t bits = leaves; bits % 2 == 0; bits /= 2, next -= apart)
         p.op.merge(next - 2 * apart, next - apart, width);
     }
-    for (; next - apart != ages; next -= apart) p.op.merge(next - 2 * apart, next - apart, width);
-    std::memcpy(to, ages, static_cast<std::size_t>(bytes));
+    for (; next - apart != counter; next -= apart) p.op.merge(next - 2 * apart, next - apart, width);
+    std::memcpy(to, counter, static_cast<std::size_t>(bytes));
   }
 };
 
 // Outputs are rows along the last axis that stays; a row for each index of the reduced axes is added to them.
 void by_rows(const Problem& p) {
   const int last = p.kept.rank - 1;
-  const std::int64_t length = p.kept.extent[last], stride = p.kept.stride[0][last], units = count(p.reduced);
+  const std::int64_t length = p.kept.extent[last], stride = p.kept.stride[0][last], terms = count(p.reduced);
   const Nest<1> outer = without(p.kept, last);
   const auto bytes = static_cast<std::int64_t>(p.bytes);
   const std::int64_t width = length * bytes <= long_row ? length : std::min(length, strip_bytes / bytes);
   const std::int64_t strips = (length - 1) / width + 1, results = count(p.kept);
-  const Cut c = cut(count(outer) * strips, units, units * width, width * bytes > long_row ? few_rows : units);
-  segmented(p, c, count(outer) * strips, results,
-            [&](std::int64_t first, std::int64_t end, std::int64_t segment, std::byte* out) {
-              const std::int64_t begin_unit = c.first_unit(segment), end_unit = c.first_unit(segment + 1);
-              for (std::int64_t o = first; o < end; ++o) {
-                const std::int64_t column = o % strips * width;
-                const Rows rows{p, stride, std::min(width, length - column)};
-                Walk walk(p.reduced, begin_unit, p.reduced.rank);
-                rows.tree(offset_of(outer, o / strips) + column * stride, walk, end_unit - begin_unit,
-                          out + (o / strips * length + column) * bytes);
-              }
-            });
+  const Partition c =
+      partition(count(outer) * strips, terms, terms * width, width * bytes > long_row ? few_rows : terms);
+  for_ranges(p, c, count(outer) * strips, results,
+             [&](std::int64_t first, std::int64_t end, std::int64_t range, std::byte* out) {
+               const std::int64_t begin_term = c.first_term(range), end_term = c.first_term(range + 1);
+               for (std::int64_t o = first; o < end; ++o) {
+                 const std::int64_t column = o % strips * width;
+                 const Rows rows{p, stride, std::min(width, length - column)};
+                 Walk walk(p.reduced, begin_term, p.reduced.rank);
+                 rows.tree(offset_of(outer, o / strips) + column * stride, walk, end_term - begin_term,
+                           out + (o / strips * length + column) * bytes);
+               }
+             });
 }
 
 // Short rows one right behind the other, not many: the later half is combined with the first, until one row is left.
@@ -261,22 +263,23 @@ void halved(const Problem& p) {
   const int last = p.kept.rank - 1;
   const std::int64_t width = p.kept.extent[last], total = p.reduced.extent[0];
   const Nest<1> outer = without(p.kept, last);
-  const Cut c = cut(count(outer), 1, total * width, 1);
+  const Partition c = partition(count(outer), 1, total * width, 1);
   const auto bytes = static_cast<std::int64_t>(p.bytes);
-  segmented(p, c, count(outer), count(p.kept), [&](std::int64_t first, std::int64_t end, std::int64_t, std::byte* out) {
-    alignas(64) std::byte half[dense / 2 * 16];
-    for (std::int64_t o = first; o < end; ++o) {
-      const std::byte* from = p.from + offset_of(outer, o) * bytes;
-      const std::byte* rows_from = from;
-      for (std::int64_t rows = total; rows > 1; rows /= 2, rows_from = half) {
-        const std::int64_t kept = rows / 2 * width;
-        if (rows_from == from) std::memcpy(half, from, static_cast<std::size_t>(kept * bytes));
-        p.op.merge(half, rows_from + kept * bytes, kept);
-        if (rows % 2 != 0) p.op.merge(half, rows_from + 2 * kept * bytes, width);
-      }
-      std::memcpy(out + o * width * bytes, half, static_cast<std::size_t>(width * bytes));
-    }
-  });
+  for_ranges(p, c, count(outer), count(p.kept),
+             [&](std::int64_t first, std::int64_t end, std::int64_t, std::byte* out) {
+               alignas(64) std::byte half[halved_elements / 2 * 16];
+               for (std::int64_t o = first; o < end; ++o) {
+                 const std::byte* from = p.from + offset_of(outer, o) * bytes;
+                 const std::byte* rows_from = from;
+                 for (std::int64_t rows = total; rows > 1; rows /= 2, rows_from = half) {
+                   const std::int64_t kept = rows / 2 * width;
+                   if (rows_from == from) std::memcpy(half, from, static_cast<std::size_t>(kept * bytes));
+                   p.op.merge(half, rows_from + kept * bytes, kept);
+                   if (rows % 2 != 0) p.op.merge(half, rows_from + 2 * kept * bytes, width);
+                 }
+                 std::memcpy(out + o * width * bytes, half, static_cast<std::size_t>(width * bytes));
+               }
+             });
 }
 
 // Many of them: `fold` are taken as one long row, which is halved at the end.
@@ -319,8 +322,8 @@ void solve(const Problem& p) {
     return by_runs(p, longest);
   }
   const bool gapless = p.kept.stride[0][p.kept.rank - 1] == 1 && run_stride == row;
-  const bool few = p.reduced.rank == 1 && run * row <= dense;
-  if (row >= least_row) return gapless && few && row <= call_row ? halved(p) : by_rows(p);
+  const bool few = p.reduced.rank == 1 && run * row <= halved_elements;
+  if (row >= least_row) return gapless && few && row <= halved_row ? halved(p) : by_rows(p);
   if (gapless) {
     if (run >= 8 * (256 / row)) return folded(p);
     if (few) return halved(p);
