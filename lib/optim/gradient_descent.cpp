@@ -9,8 +9,8 @@
 
 #include "core/fail.hpp"
 #include "gradient/gradient.hpp"
+#include "loops/index/table_rows.hpp"
 #include "loops/loops.hpp"
-#include "loops/table_rows.hpp"
 #include "optim/update.hpp"
 #include "tape/tape.hpp"
 

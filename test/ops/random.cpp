@@ -6,7 +6,7 @@
 #include <reel/reel.hpp>
 
 #include "catch.hpp"
-#include "loops/philox.hpp"
+#include "loops/make/philox.hpp"
 
 using namespace reel;
 

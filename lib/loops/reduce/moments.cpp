@@ -5,8 +5,8 @@
 
 #include "core/visit.hpp"
 #include "kernels/table.hpp"
-#include "loops/fill.hpp"
 #include "loops/loops.hpp"
+#include "loops/make/fill.hpp"
 #include "loops/reduce/reduce.hpp"
 
 namespace reel::loops {

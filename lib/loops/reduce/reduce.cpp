@@ -11,8 +11,8 @@
 #include "kernels/table.hpp"
 #include "loops/cast.hpp"
 #include "loops/compare.hpp"
-#include "loops/fill.hpp"
 #include "loops/job.hpp"
+#include "loops/make/fill.hpp"
 #include "loops/reduce/rows.hpp"
 
 namespace reel::loops {

@@ -5,8 +5,8 @@
 #include <cstring>
 
 #include "kernels/table.hpp"
-#include "loops/fill.hpp"
 #include "loops/loops.hpp"
+#include "loops/make/fill.hpp"
 
 namespace reel::loops {
 

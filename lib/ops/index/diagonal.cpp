@@ -3,8 +3,8 @@
 #include <reel/ops/index.hpp>
 #include <reel/ops/reduce.hpp>
 
-#include "loops/fill.hpp"
-#include "loops/triangle.hpp"
+#include "loops/index/triangle.hpp"
+#include "loops/make/fill.hpp"
 #include "ops/attributes.hpp"
 #include "ops/shape/view.hpp"
 

@@ -1,13 +1,13 @@
 // Elements chosen by index tensors: gather, take_along_axis, scatter_add, one_hot, IndexedSlices. Indices are checked
 // by a primitive of their own, whose result, the positions, the others read; sums at equal positions run in the order
 // of the indices, so that they do not depend on threads.
-#include "loops/gather.hpp"
+#include "loops/index/gather.hpp"
 
 #include <reel/gradient.hpp>
 #include <reel/ops/make.hpp>
 
-#include "loops/fill.hpp"
-#include "loops/scatter.hpp"
+#include "loops/index/scatter.hpp"
+#include "loops/make/fill.hpp"
 #include "ops/attributes.hpp"
 #include "ops/index/indices.hpp"
 

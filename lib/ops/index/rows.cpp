@@ -3,8 +3,8 @@
 
 #include <reel/ops/pointwise.hpp>
 
+#include "loops/index/table_rows.hpp"
 #include "loops/loops.hpp"
-#include "loops/table_rows.hpp"
 #include "tape/tape.hpp"
 
 namespace reel {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <reel/ops/index.hpp>
 
-#include "loops/fill.hpp"
+#include "loops/make/fill.hpp"
 #include "ops/apply/table.hpp"
 #include "ops/attributes.hpp"
 #include "ops/shape/view.hpp"

@@ -3,7 +3,7 @@
 #include <reel/ops/make.hpp>
 #include <reel/ops/pointwise.hpp>
 
-#include "loops/select.hpp"
+#include "loops/index/select.hpp"
 #include "ops/apply/apply.hpp"
 #include "ops/engine.hpp"
 

@@ -1,5 +1,5 @@
 // From a tensor to C++ values. A value is given as its own type or as one that its dtype promotes to: never narrowed.
-#include "loops/transfer.hpp"
+#include "loops/make/transfer.hpp"
 #include "ops/engine.hpp"
 
 namespace reel {

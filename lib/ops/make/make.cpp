@@ -4,8 +4,8 @@
 #include <memory>
 #include <reel/ops/make.hpp>
 
-#include "loops/fill.hpp"
-#include "loops/transfer.hpp"
+#include "loops/make/fill.hpp"
+#include "loops/make/transfer.hpp"
 #include "ops/attributes.hpp"
 #include "ops/engine.hpp"
 #include "ops/make/identity_rows.hpp"

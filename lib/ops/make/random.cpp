@@ -1,6 +1,6 @@
 // Random tensors: a draw is a primitive whose attributes name the seed and the place in its stream, so that evaluating
 // it again draws the same numbers. The functions here advance the generator.
-#include "loops/random.hpp"
+#include "loops/make/random.hpp"
 
 #include <cmath>
 #include <reel/ops/make.hpp>

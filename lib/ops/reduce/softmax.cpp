@@ -4,7 +4,7 @@
 #include <reel/ops/make.hpp>
 #include <reel/ops/reduce.hpp>
 
-#include "loops/fill.hpp"
+#include "loops/make/fill.hpp"
 #include "loops/reduce/logsumexp.hpp"
 #include "loops/reduce/rows.hpp"
 #include "ops/apply/apply.hpp"

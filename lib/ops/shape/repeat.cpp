@@ -4,7 +4,7 @@
 #include <reel/ops/pointwise.hpp>
 #include <reel/ops/reduce.hpp>
 
-#include "loops/fill.hpp"
+#include "loops/make/fill.hpp"
 #include "ops/apply/table.hpp"
 #include "ops/shape/view.hpp"
 

@@ -1,8 +1,8 @@
-#include "loops/scatter.hpp"
+#include "loops/index/scatter.hpp"
 
 #include "core/visit.hpp"
-#include "loops/along.hpp"
 #include "loops/cast.hpp"
+#include "loops/index/along.hpp"
 
 namespace reel::loops {
 namespace {

@@ -1,12 +1,12 @@
-#include "loops/random.hpp"
+#include "loops/make/random.hpp"
 
 #include <algorithm>
 #include <cmath>
 
 #include "loops/cast.hpp"
-#include "loops/fill.hpp"
 #include "loops/loops.hpp"
-#include "loops/philox.hpp"
+#include "loops/make/fill.hpp"
+#include "loops/make/philox.hpp"
 
 namespace reel::loops {
 namespace {

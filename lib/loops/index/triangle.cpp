@@ -1,10 +1,10 @@
-#include "loops/triangle.hpp"
+#include "loops/index/triangle.hpp"
 
 #include <algorithm>
 
-#include "loops/axis_split.hpp"
-#include "loops/fill.hpp"
+#include "loops/index/axis_split.hpp"
 #include "loops/loops.hpp"
+#include "loops/make/fill.hpp"
 
 namespace reel::loops {
 namespace {

@@ -1,4 +1,4 @@
-#include "loops/fill.hpp"
+#include "loops/make/fill.hpp"
 
 #include <algorithm>
 #include <cstring>

@@ -1,4 +1,4 @@
-#include "loops/transfer.hpp"
+#include "loops/make/transfer.hpp"
 
 #include <cstring>
 

@@ -1,4 +1,4 @@
-#include "loops/select.hpp"
+#include "loops/index/select.hpp"
 
 #include "loops/loops.hpp"
 

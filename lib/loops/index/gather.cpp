@@ -1,10 +1,10 @@
-#include "loops/gather.hpp"
+#include "loops/index/gather.hpp"
 
 #include <algorithm>
 #include <atomic>
 #include <cstring>
 
-#include "loops/along.hpp"
+#include "loops/index/along.hpp"
 #include "loops/nest.hpp"
 
 namespace reel::loops {

@@ -1,4 +1,4 @@
-#include "loops/table_rows.hpp"
+#include "loops/index/table_rows.hpp"
 
 #include <algorithm>
 #include <cstring>

@@ -2,7 +2,7 @@
 #pragma once
 #include <algorithm>
 
-#include "loops/axis_split.hpp"
+#include "loops/index/axis_split.hpp"
 #include "loops/loops.hpp"
 
 namespace reel::loops {
