@@ -54,7 +54,7 @@ Shape axes_of(std::int64_t mask) {
 }
 
 Tensor with_axes(const Tensor& g, const Shape& full, std::int64_t mask) {
-  if (g.rank() == full.rank()) return g;
+  if (g.rank() == full.rank() || (mask & (mask + 1)) == 0) return g;
   Shape shape = full;
   for (std::int64_t a : axes_of(mask)) shape[a] = 1;
   return reshape(g, shape);

@@ -23,7 +23,8 @@ void infer_reduced(const Call& call, DType d, Metas& out);
 /// TypeError: the op has no kernel for d.
 [[noreturn]] void fail_no_kernel(const char* op, DType d);
 
-/// g, in a result's shape with or without the reduced axes, with them: recorded.
+/// g, in a result's shape with or without the reduced axes, in a shape that broadcasts to `full`: with them unless they
+/// are the first ones, which broadcasting adds. Recorded.
 Tensor with_axes(const Tensor& g, const Shape& full, std::int64_t mask);
 /// x as [..., n], the reduced axes made one and last; and back from there to the shape `full`. Recorded.
 Tensor to_rows(const Tensor& x, std::int64_t mask);
