@@ -1,5 +1,5 @@
 // Comparisons, tests of floating-point numbers and logic: boolean results, which carry no gradient.
-#include "loops/compare.hpp"
+#include "loops/elementwise/compare.hpp"
 
 #include <reel/ops/reduce.hpp>
 

@@ -7,7 +7,7 @@
 #include <reel/ops/make.hpp>
 #include <reel/ops/pointwise.hpp>
 
-#include "loops/complex.hpp"
+#include "loops/elementwise/complex.hpp"
 #include "ops/apply/apply.hpp"
 #include "ops/engine.hpp"
 #include "ops/shape/view.hpp"

@@ -5,7 +5,7 @@
 #include <limits>
 
 #include "core/visit.hpp"
-#include "loops/scalar.hpp"
+#include "loops/elementwise/scalar.hpp"
 
 namespace reel::ops {
 

@@ -5,7 +5,7 @@
 #include <reel/ops/neural.hpp>
 #include <reel/ops/pointwise.hpp>
 
-#include "loops/elements.hpp"
+#include "loops/elementwise/elements.hpp"
 #include "ops/apply/apply.hpp"
 #include "ops/complex.hpp"
 #include "ops/derivatives.hpp"

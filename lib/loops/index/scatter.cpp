@@ -1,7 +1,7 @@
 #include "loops/index/scatter.hpp"
 
 #include "core/visit.hpp"
-#include "loops/cast.hpp"
+#include "loops/elementwise/cast.hpp"
 #include "loops/index/along.hpp"
 
 namespace reel::loops {

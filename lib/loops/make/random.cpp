@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "loops/cast.hpp"
+#include "loops/elementwise/cast.hpp"
 #include "loops/loops.hpp"
 #include "loops/make/fill.hpp"
 #include "loops/make/philox.hpp"

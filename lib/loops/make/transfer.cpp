@@ -2,7 +2,7 @@
 
 #include <cstring>
 
-#include "loops/cast.hpp"
+#include "loops/elementwise/cast.hpp"
 #include "loops/loops.hpp"
 
 namespace reel::loops {

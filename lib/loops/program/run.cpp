@@ -4,7 +4,7 @@
 #include <memory>
 #include <reel/runtime.hpp>
 
-#include "loops/layout.hpp"
+#include "loops/elementwise/layout.hpp"
 #include "loops/loops.hpp"
 #include "loops/program/program.hpp"
 

@@ -9,9 +9,9 @@
 #include <algorithm>
 
 #include "kernels/table.hpp"
-#include "loops/cast.hpp"
-#include "loops/compare.hpp"
-#include "loops/job.hpp"
+#include "loops/elementwise/cast.hpp"
+#include "loops/elementwise/compare.hpp"
+#include "loops/elementwise/job.hpp"
 #include "loops/make/fill.hpp"
 #include "loops/reduce/rows.hpp"
 

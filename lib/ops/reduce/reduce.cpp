@@ -5,7 +5,7 @@
 #include <reel/ops/make.hpp>
 #include <reel/ops/reduce.hpp>
 
-#include "loops/cast.hpp"
+#include "loops/elementwise/cast.hpp"
 #include "loops/reduce/moments.hpp"
 #include "ops/reduce/reduction.hpp"
 

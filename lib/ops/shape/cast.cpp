@@ -1,5 +1,5 @@
 // cast: to another element type. Gradients are cast back; an integer or boolean on either side has none.
-#include "loops/cast.hpp"
+#include "loops/elementwise/cast.hpp"
 
 #include "ops/shape/view.hpp"
 

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "loops/job.hpp"
+#include "loops/elementwise/job.hpp"
 
 namespace reel::loops {
 namespace {

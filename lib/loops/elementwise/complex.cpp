@@ -1,5 +1,5 @@
 // Complex numbers and their parts, by the kernels of the baseline.
-#include "loops/complex.hpp"
+#include "loops/elementwise/complex.hpp"
 
 #include "loops/loops.hpp"
 

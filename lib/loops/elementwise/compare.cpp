@@ -1,5 +1,5 @@
 // Elementwise loops with boolean results.
-#include "loops/compare.hpp"
+#include "loops/elementwise/compare.hpp"
 
 #include "loops/loops.hpp"
 

@@ -1,5 +1,5 @@
 // Conversion of elements in parallel ranges.
-#include "loops/cast.hpp"
+#include "loops/elementwise/cast.hpp"
 
 #include <atomic>
 

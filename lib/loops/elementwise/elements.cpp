@@ -1,4 +1,4 @@
-#include "loops/elements.hpp"
+#include "loops/elementwise/elements.hpp"
 
 #include <algorithm>
 #include <concepts>

@@ -4,7 +4,7 @@
 #pragma once
 #include <span>
 
-#include "loops/layout.hpp"
+#include "loops/elementwise/layout.hpp"
 #include "loops/loops.hpp"
 
 namespace reel::loops {
