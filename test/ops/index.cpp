@@ -116,6 +116,12 @@ TEST_CASE("gather") {
                                          return i;
                                        }());
   CHECK(array_equal(gather(big, backwards), flip(big)));
+  Ints wrong(100000);
+  wrong[70000] = -100001;
+  wrong[99990] = 100000;
+  CHECK_THROWS_WITH(gather(big, from_data(wrong)),
+                    support::says("gather: index -100001 (element 70000 of indices) is out of range for axis 0, of "
+                                  "extent 100000"));
   const Tensor rows = reshape(arange(200000.0), {1000, 200});
   CHECK(array_equal(gather(rows, slice(arange(1000), {range_from(-1, -1)})), flip(rows, 0)));
 }
@@ -263,6 +269,8 @@ TEST_CASE("diagonals and triangles at their limits") {
 
 TEST_CASE("one_hot") {
   CHECK(one_hot(ints({1, 3, -1}), 3).to_vector() == Doubles{0, 1, 0, 0, 0, 0, 0, 0, 0});
+  CHECK(array_equal(one_hot(transpose(tensor<std::int64_t>({{0, 1}, {2, 3}})), 4),
+                    gather(eye(4), tensor<int>({{0, 2}, {1, 3}}))));
   CHECK(one_hot(2, 3, DType::int32).to_vector<int>() == std::vector<int>{0, 0, 1});
   CHECK(one_hot(ints({0}), 0).shape() == Shape{1, 0});
   CHECK_THROWS_AS(one_hot(ints({0}), -1), ValueError);

@@ -2,10 +2,12 @@
 // moments, and the same numbers for every number of threads.
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <numeric>
 #include <reel/reel.hpp>
 
 #include "catch.hpp"
+#include "core/block.hpp"
 #include "loops/make/philox.hpp"
 
 using namespace reel;
@@ -176,4 +178,19 @@ TEST_CASE("wrong arguments of random functions") {
   CHECK_THROWS_AS(random_permutation(g, -1), ValueError);
   CHECK_THROWS_AS(random_uniform(g, {-1}), ShapeError);
   CHECK(g.position() == 0);
+}
+
+TEST_CASE("a draw that fails leaves the generator where it was") {
+  Generator g(1);
+  const Tensor logits = zeros({3});
+  const std::function<Tensor()> draws[] = {
+      [&] { return random_uniform(g, {40}); },           [&] { return random_normal(g, {40}); },
+      [&] { return random_truncated_normal(g, {40}); },  [&] { return random_bernoulli(g, {40}); },
+      [&] { return random_categorical(g, logits, 40); }, [&] { return random_permutation(g, 40); }};
+  for (const auto& draw : draws) {
+    detail::fail_allocation_after(0);
+    CHECK_THROWS_AS(draw(), std::bad_alloc);
+    detail::fail_allocation_after(-1);
+    CHECK(g.position() == 0);
+  }
 }
