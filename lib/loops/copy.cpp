@@ -2,18 +2,17 @@
 // the source lies close together and the one along which the destination does.
 #include <algorithm>
 
+#include "loops/elementwise/loop_nest.hpp"
 #include "loops/loops.hpp"
-#include "loops/nest.hpp"
 
 namespace reel::loops {
 namespace {
 
 constexpr std::size_t from_side = 0, to_side = 1;
-constexpr std::int64_t copy_grain = 32768;  // elements that one thread takes at a time
-constexpr std::int64_t short_run = 16;      // below: loops in line
+using tuning::copy_grain, tuning::short_run;
 
 struct Copy {
-  Nest<2> nest;
+  LoopNest<2> nest;
   const std::byte* from;
   std::byte* to;
   std::size_t bytes;
@@ -27,24 +26,24 @@ struct Copy {
 void copy_rows(const Copy& c, std::int64_t begin, std::int64_t end) {
   const int last = c.nest.rank - 1;
   const std::int64_t n = c.nest.extent[last], in = c.nest.stride[from_side][last], out = c.nest.stride[to_side][last];
-  Walk walk(c.nest, begin);
+  IndexIterator index(c.nest, begin);
   if (n >= short_run) {
-    for (std::int64_t r = begin; r < end; ++r, walk.next())
-      kernels::copy({c.source(walk.offset(from_side)), in}, c.target(walk.offset(to_side)), out, n, c.bytes);
+    for (std::int64_t r = begin; r < end; ++r, index.next())
+      kernels::copy({c.source(index.offset(from_side)), in}, c.target(index.offset(to_side)), out, n, c.bytes);
     return;
   }
   with_size(c.bytes, [&](auto element) {
     using T = decltype(element);
-    for (std::int64_t r = begin; r < end; ++r, walk.next()) {
-      const T* p = reinterpret_cast<const T*>(c.from) + walk.offset(from_side);
-      T* q = reinterpret_cast<T*>(c.to) + walk.offset(to_side);
+    for (std::int64_t r = begin; r < end; ++r, index.next()) {
+      const T* p = reinterpret_cast<const T*>(c.from) + index.offset(from_side);
+      T* q = reinterpret_cast<T*>(c.to) + index.offset(to_side);
       for (std::int64_t i = 0; i < n; ++i, p += in, q += out) std::memcpy(q, p, sizeof(T));
     }
   });
 }
 
 // The dimension, not the last, along which the source has its smallest stride; -1 when that is the last one.
-int closest(const Nest<2>& nest) {
+int closest(const LoopNest<2>& nest) {
   const int last = nest.rank - 1;
   int best = last;
   for (int d = last - 1; d >= 0; --d) {
@@ -58,7 +57,7 @@ int closest(const Nest<2>& nest) {
 void copy_matrices(const Copy& c, std::int64_t strip) {
   const int last = c.nest.rank - 1;
   const std::int64_t rows = c.nest.extent[c.row], columns = c.nest.extent[last];
-  Nest<2> outer;  // the other dimensions, and a last one of extent 1, which is not walked
+  LoopNest<2> outer;  // the other dimensions, and a last one of extent 1, which is not walked
   for (int d = 0; d < last; ++d) {
     if (d == c.row) continue;
     outer.extent[outer.rank] = c.nest.extent[d];

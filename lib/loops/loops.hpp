@@ -7,13 +7,12 @@
 #include "core/block.hpp"
 #include "kernels/kernels.hpp"
 #include "loops/parallel.hpp"
+#include "loops/tuning.hpp"
 
 namespace reel::loops {
 
 /// The most operands of a pointwise kernel: g, x, y, w, z.
 inline constexpr std::size_t max_operands = 6;
-/// From this many elements on, loops are split among threads.
-inline constexpr std::int64_t parallel_threshold = 32768;
 
 /// Results of pointwise() from this many bytes on are written past the caches, unless into the memory of an operand. 0,
 /// as it is but for tests: half of what the last cache holds; such a result would not be there when it is read next.

@@ -1,8 +1,8 @@
-// Parallel loops on oneTBB. At most num_threads() workers draw pieces of a fixed partition: each from a share of its
+// Parallel loops on oneTBB. At most num_threads() workers draw ranges of a fixed partition: each from a share of its
 // own first, which in the next loop over as many elements is the same, so that what one loop wrote is in the cache of
 // the worker that reads it in the next; then from the others'. Of the loops over arrays larger than the cache every
-// other one goes from the last piece to the first: what the loop before it came to last is still there. Neither who
-// gets a piece nor when changes anything. The wait is isolated: a waiting thread never picks up a task of the user's,
+// other one goes from the last range to the first: what the loop before it came to last is still there. Neither who
+// gets a range nor when changes anything. The wait is isolated: a waiting thread never picks up a task of the user's,
 // which could meet the tape that is open here. The context is isolated too: when the user's task group is cancelled,
 // our loop is not. It carries the floating-point environment of the calling thread (rounding, flush-to-zero), read at
 // each call: else oneTBB would set the one that the thread had at its first loop, on the calling thread as well.
@@ -25,6 +25,7 @@
 #include <thread>
 
 #include "core/fail.hpp"
+#include "loops/tuning.hpp"
 
 namespace reel {
 namespace {
@@ -56,9 +57,8 @@ int initial_threads() {
   return std::max(1, allowed_processors());
 }
 
-std::atomic<int> threads{0};                       // 0: not asked yet
-std::atomic<bool> backwards{false};                // the last large loop
-constexpr std::int64_t cached_elements = 1 << 19;  // of a few arrays, about
+std::atomic<int> threads{0};         // 0: not asked yet
+std::atomic<bool> backwards{false};  // the last large loop
 
 }  // namespace
 
@@ -82,28 +82,28 @@ void parallel_for(std::int64_t n, std::int64_t grain, void (*body)(std::int64_t,
                   std::int64_t elements) {
   if (n <= 0) return;
   grain = std::max<std::int64_t>(grain, 1);
-  const std::int64_t pieces = (n - 1) / grain + 1;
-  const int workers = static_cast<int>(std::min<std::int64_t>(pieces, num_threads()));
-  const bool turns = elements > cached_elements && pieces > 1;
-  const bool last_first = turns && !backwards.load(std::memory_order_relaxed);
-  if (turns) backwards.store(last_first, std::memory_order_relaxed);
-  const auto run = [&](std::int64_t piece) { body(piece * grain, std::min(n, (piece + 1) * grain), context); };
+  const std::int64_t ranges = (n - 1) / grain + 1;
+  const int workers = static_cast<int>(std::min<std::int64_t>(ranges, num_threads()));
+  const bool alternates = elements > tuning::alternating_elements && ranges > 1;
+  const bool last_first = alternates && !backwards.load(std::memory_order_relaxed);
+  if (alternates) backwards.store(last_first, std::memory_order_relaxed);
+  const auto run = [&](std::int64_t range) { body(range * grain, std::min(n, (range + 1) * grain), context); };
   if (workers == 1) {
     if (!last_first) return body(0, n, context);
-    for (std::int64_t piece = pieces; piece-- > 0;) run(piece);
+    for (std::int64_t range = ranges; range-- > 0;) run(range);
     return;
   }
   struct alignas(64) Share {
     std::atomic<std::int64_t> next;
     std::int64_t begin, end;
   };
-  constexpr int most_shares = 16;
-  Share shares[most_shares];
-  const int count = std::min(workers, most_shares);
+  using tuning::shares_max;
+  Share shares[shares_max];
+  const int count = std::min(workers, shares_max);
   for (int s = 0; s < count; ++s) {
-    shares[s].begin = pieces * s / count;
+    shares[s].begin = ranges * s / count;
     shares[s].next.store(shares[s].begin, std::memory_order_relaxed);
-    shares[s].end = pieces * (s + 1) / count;
+    shares[s].end = ranges * (s + 1) / count;
   }
   const auto work = [&](int worker) {
     for (int k = 0; k < count; ++k) {

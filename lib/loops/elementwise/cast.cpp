@@ -8,7 +8,7 @@
 namespace reel::loops {
 namespace {
 
-constexpr std::int64_t cast_grain = 32768;  // elements that one task converts
+using tuning::cast_grain;
 
 // Whether an element differs from zero, which is its value as a boolean. Null for dtypes without such a kernel.
 kernels::Loop nonzero_loop(DType from) {

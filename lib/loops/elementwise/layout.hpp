@@ -1,16 +1,14 @@
 // How an operand lies in memory, as seen from the flat positions of a contiguous result: one element for all, the
-// result's own order, or something that is laid out in a buffer piece by piece before a kernel reads it.
+// result's own order, or something that is packed into a buffer, block by block, before a kernel reads it.
 #pragma once
 #include <algorithm>
 #include <cstdlib>
 
 #include "kernels/kernels.hpp"
-#include "loops/nest.hpp"
+#include "loops/elementwise/loop_nest.hpp"
+#include "loops/tuning.hpp"
 
 namespace reel::loops {
-
-/// From this many elements on a transposed operand is copied rather than laid out.
-inline constexpr std::int64_t large_operand = 4096;
 
 struct Layout {
   enum class Kind : std::uint8_t { none, single, linear, strided } kind = Kind::none;
@@ -19,7 +17,7 @@ struct Layout {
 
 /// The layout of operand k.
 template <std::size_t Operands>
-Layout layout_of(const Nest<Operands>& nest, std::size_t k) {
+Layout layout_of(const LoopNest<Operands>& nest, std::size_t k) {
   bool linear = true;
   std::int64_t dense = 1, period = 1;
   for (int d = nest.rank - 1; d >= 0; --d) {
@@ -35,9 +33,8 @@ Layout layout_of(const Nest<Operands>& nest, std::size_t k) {
 /// The elements of operand k, which begins at `data`, at positions [begin, end), without gaps. The nest has a rank of
 /// at least 1.
 template <std::size_t Operands>
-void lay_out(const Nest<Operands>& nest, std::size_t k, const std::byte* data, std::size_t bytes, std::int64_t begin,
-             std::int64_t end, std::byte* to) {
-  constexpr std::int64_t long_run = 16;  // from here on a call costs less than what it saves
+void pack(const LoopNest<Operands>& nest, std::size_t k, const std::byte* data, std::size_t bytes, std::int64_t begin,
+          std::int64_t end, std::byte* to) {
   const int last = nest.rank - 1;
   const std::int64_t length = nest.extent[last], stride = nest.stride[k][last];
   const std::int64_t rows = last > 0 ? nest.extent[last - 1] : 1, row_stride = last > 0 ? nest.stride[k][last - 1] : 0;
@@ -45,7 +42,7 @@ void lay_out(const Nest<Operands>& nest, std::size_t k, const std::byte* data, s
     using T = decltype(element);
     const T* x = reinterpret_cast<const T*>(data);
     std::int64_t row = begin / length, within = begin % length;
-    for (std::int64_t at = begin; at < end;) {  // a turn for each index of the dimensions before the last two
+    for (std::int64_t at = begin; at < end;) {  // a round for each index of the dimensions before the last two
       const T* p = x + nest.offset(k, row / rows, last - 1) + row % rows * row_stride;
       // Whole rows of which the elements lie further apart than the rows do.
       const std::int64_t whole = std::min(rows - row % rows, (end - at) / length);
@@ -58,7 +55,7 @@ void lay_out(const Nest<Operands>& nest, std::size_t k, const std::byte* data, s
       }
       for (std::int64_t r = row % rows; r < rows && at < end; ++r, ++row, p += row_stride) {
         const std::int64_t n = std::min(length - within, end - at);
-        if (n < long_run)
+        if (n < tuning::short_run)
           gather<T>(p + within * stride, stride, to, n);
         else
           kernels::copy({p + within * stride, stride}, to, 1, n, sizeof(T));
@@ -77,7 +74,7 @@ inline void repeat(std::byte* to, std::size_t filled, std::size_t size) {
 
 /// The dimension along which the elements of operand k lie closest together; the last one if none is closer than it.
 template <std::size_t Operands>
-int closest(const Nest<Operands>& nest, std::size_t k) {
+int closest(const LoopNest<Operands>& nest, std::size_t k) {
   const int last = nest.rank - 1;
   int best = last;
   for (int d = last - 1; d >= 0; --d) {
@@ -89,7 +86,7 @@ int closest(const Nest<Operands>& nest, std::size_t k) {
 
 /// Whether another axis than the last is the one along which the elements of a large x lie close together.
 inline bool transposed(const detail::Block* x) {
-  if (x->size < large_operand) return false;
+  if (x->size < tuning::transposed_copy_elements) return false;
   std::int64_t last = 0, least = 0;
   for (int d = x->rank - 1; d >= 0; --d) {
     const std::int64_t s = std::abs(x->strides()[d]);

@@ -4,8 +4,8 @@
 #include <atomic>
 #include <cstring>
 
+#include "loops/elementwise/loop_nest.hpp"
 #include "loops/index/along.hpp"
-#include "loops/nest.hpp"
 
 namespace reel::loops {
 namespace {

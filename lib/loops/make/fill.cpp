@@ -9,7 +9,7 @@
 namespace reel::loops {
 namespace {
 
-constexpr std::int64_t fill_grain = 32768;  // elements that one task writes
+using tuning::fill_grain;
 
 // A one of any dtype, as bytes.
 struct One {

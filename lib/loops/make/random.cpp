@@ -11,8 +11,6 @@
 namespace reel::loops {
 namespace {
 
-constexpr std::int64_t block_grain = 4096;  // blocks that one task draws
-
 using Words = std::array<std::uint64_t, 2>;
 using Pair = std::array<double, 2>;
 
@@ -27,7 +25,7 @@ template <class T, std::int64_t PerBlock, class F>
 void draw(RandomStream from, const Tensor& y, const F& f) {
   T* to = detail::mutable_data<T>(y);
   const std::int64_t n = y.size(), blocks = (n + PerBlock - 1) / PerBlock;
-  parallel_for(blocks, block_grain, [&](std::int64_t begin, std::int64_t end) {
+  parallel_for(blocks, tuning::random_grain, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i) {
       T values[PerBlock];
       f(random_block(from.seed, from.first + static_cast<std::uint64_t>(i)), values);
@@ -163,7 +161,7 @@ std::int64_t draw_categorical(RandomStream from, const Tensor& logits, const Ten
   const std::int64_t classes = logits.shape()[-1], count = y.shape()[-1];
   if (const std::int64_t row = accumulate_probabilities(rows, weights.size(), classes); row >= 0) return row;
   auto* to = detail::mutable_data<std::int64_t>(y);
-  parallel_for(y.size(), 2 * block_grain, [=](std::int64_t begin, std::int64_t end) {
+  parallel_for(y.size(), 2 * tuning::random_grain, [=](std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i) {
       const double* w = rows + i / count * classes;
       // The first class whose running sum exceeds the draw: one of probability 0 never does.

@@ -1,4 +1,4 @@
-// Programs run: a worker takes a piece of the result and goes through it in blocks, all steps for a block before the
+// Programs run: a worker takes a range of the result and goes through it in blocks, all steps for a block before the
 // next one. The size of a block changes no bits.
 #include <atomic>
 #include <memory>
@@ -12,21 +12,21 @@ namespace reel::loops {
 
 namespace {
 
-constexpr std::int64_t piece = 16384;  // elements that one thread takes at a time
+using tuning::program_grain;
 constexpr std::int64_t least_block = 64;
 constexpr std::size_t register_budget = 24 * 1024;  // what all registers together may take of the first cache
 constexpr std::size_t most_register_bytes = 1024;   // short blocks: memory is fetched while steps compute
 constexpr std::int64_t fetch_distance = 8 * 1024;   // bytes
 constexpr std::size_t stack_bytes = 48 * 1024;
-constexpr std::size_t cache_line = 64;
+constexpr std::size_t cache_line = tuning::cache_line_bytes;
 
 constexpr std::size_t lines(std::size_t bytes) { return (bytes + cache_line - 1) / cache_line * cache_line; }
 
 struct Source {
   const std::byte* data = nullptr;
   Layout layout;
-  const Nest<1>* nest = nullptr;  // of a strided operand
-  std::int32_t buffer = -1;       // the register it is laid out in
+  const LoopNest<1>* nest = nullptr;  // of a strided operand
+  std::int32_t buffer = -1;           // the register it is laid out in
 };
 
 // Memory of a run. Short programs need no other than what is here.
@@ -109,7 +109,7 @@ struct Run {
       source.layout = {Layout::Kind::single, 0};
       return;
     }
-    auto* nest = new (room.take<Nest<1>>(1).data()) Nest<1>;
+    auto* nest = new (room.take<LoopNest<1>>(1).data()) LoopNest<1>;
     for (int d = 0; d < shape.rank(); ++d) nest->push(shape.begin()[d], {broadcast_stride(x, d, shape.rank())});
     source.layout = layout_of(*nest, 0);
     source.nest = nest;
@@ -178,17 +178,17 @@ void Run::go(std::int64_t begin, std::int64_t end, std::byte* scratch) const {
     std::byte* to = buffer(s.buffer);
     place[i] = {to, 1};
     if (s.layout.period > block) continue;
-    lay_out(*s.nest, 0, s.data, bytes, begin, begin + s.layout.period, to);
+    pack(*s.nest, 0, s.data, bytes, begin, begin + s.layout.period, to);
     repeat(to, static_cast<std::size_t>(s.layout.period) * bytes, static_cast<std::size_t>(block) * bytes);
   }
 
-  const bool in_memory = end - begin >= piece / 2;  // smaller arrays are in a cache already
+  const bool in_memory = end - begin >= program_grain / 2;  // smaller arrays are in a cache already
   for (std::int64_t at = begin; at < end; at += block) {
     const std::int64_t n = std::min(block, end - at), offset = at * static_cast<std::int64_t>(bytes);
     for (std::size_t i = 0; i < sources.size() && (at > 0 || strided); ++i) {  // else all is as it was set above
       const Source& s = sources[i];
       if (s.layout.kind == Layout::Kind::linear) place[i].data = s.data + offset;
-      if (s.buffer >= 0 && s.layout.period > block) lay_out(*s.nest, 0, s.data, bytes, at, at + n, buffer(s.buffer));
+      if (s.buffer >= 0 && s.layout.period > block) pack(*s.nest, 0, s.data, bytes, at, at + n, buffer(s.buffer));
     }
     for (std::size_t k = 0; k < outputs.size(); ++k)
       place[first_output + k] = {outputs[k].buffer < 0 ? outputs[k].data + offset : buffer(outputs[k].buffer), 1};
@@ -216,7 +216,7 @@ void Run::go(std::int64_t begin, std::int64_t end, std::byte* scratch) const {
 
 // All of the result, in parallel where it is large.
 void Run::all(std::int64_t size) const {
-  const std::int64_t grain = std::max(piece / block, std::int64_t{1}) * block;
+  const std::int64_t grain = std::max(program_grain / block, std::int64_t{1}) * block;
   if (scratch_bytes() <= stack_bytes) {
     const auto on_stack = [&](std::int64_t begin, std::int64_t end) { go_on_stack(begin, end); };
     if (size < parallel_threshold)

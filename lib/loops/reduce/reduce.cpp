@@ -11,7 +11,7 @@
 #include "kernels/table.hpp"
 #include "loops/elementwise/cast.hpp"
 #include "loops/elementwise/compare.hpp"
-#include "loops/elementwise/job.hpp"
+#include "loops/elementwise/plan.hpp"
 #include "loops/make/fill.hpp"
 #include "loops/reduce/rows.hpp"
 
@@ -43,25 +43,25 @@ struct Problem {
   std::size_t bytes;
   const std::byte* from;
   std::byte* to;
-  Nest<1> kept;     // outermost first; `to` has them row-major without gaps
-  Nest<1> reduced;  // by stride, largest first; strides not negative
+  LoopNest<1> kept;     // outermost first; `to` has them row-major without gaps
+  LoopNest<1> reduced;  // by stride, largest first; strides not negative
   // Computes the elements if they are not in memory: `from` is null then, and strides are those of a dense array.
-  const Job* computed = nullptr;
+  const ElementwisePlan* computed = nullptr;
 };
 
-std::int64_t count(const Nest<1>& nest) {
+std::int64_t count(const LoopNest<1>& nest) {
   std::int64_t n = 1;
   for (int d = 0; d < nest.rank; ++d) n *= nest.extent[d];
   return n;
 }
-void append(Nest<1>& nest, std::int64_t extent, std::int64_t stride) { nest.push(extent, {stride}); }
-Nest<1> without(const Nest<1>& nest, int axis) {
-  Nest<1> rest;
+void append(LoopNest<1>& nest, std::int64_t extent, std::int64_t stride) { nest.push(extent, {stride}); }
+LoopNest<1> without(const LoopNest<1>& nest, int axis) {
+  LoopNest<1> rest;
   for (int d = 0; d < nest.rank; ++d)
     if (d != axis) append(rest, nest.extent[d], nest.stride[0][d]);
   return rest;
 }
-std::int64_t offset_of(const Nest<1>& nest, std::int64_t at) { return nest.offset(0, at, nest.rank); }
+std::int64_t offset_of(const LoopNest<1>& nest, std::int64_t at) { return nest.offset(0, at, nest.rank); }
 
 // How a problem is cut: outputs into groups, terms (runs, or rows) into ranges.
 struct Partition {
@@ -156,7 +156,7 @@ void run_computed(const Problem& p, std::int64_t begin, std::int64_t n, void* to
 void by_runs(const Problem& p, int axis) {
   const bool any = p.reduced.rank > 0;
   const std::int64_t length = any ? p.reduced.extent[axis] : 1, stride = any ? p.reduced.stride[0][axis] : 0;
-  const Nest<1> others = without(p.reduced, axis);
+  const LoopNest<1> others = without(p.reduced, axis);
   const std::int64_t part = p.computed ? computed_length : run_length, parts = (length - 1) / part + 1;
   const std::int64_t outputs = count(p.kept), terms = count(others) * parts;
   const Partition c = partition(outputs, terms, count(p.reduced), terms);
@@ -171,15 +171,15 @@ void by_runs(const Problem& p, int axis) {
   };
   for_ranges(p, c, outputs, outputs, [&](std::int64_t first, std::int64_t last, std::int64_t range, std::byte* out) {
     const std::int64_t begin = c.first_term(range), end = c.first_term(range + 1);
-    Walk walk(p.kept, first, p.kept.rank);
-    for (std::int64_t o = first; o < last; ++o, walk.next()) {
+    IndexIterator index(p.kept, first, p.kept.rank);
+    for (std::int64_t o = first; o < last; ++o, index.next()) {
       if (end - begin == 1) {
-        run(walk.offset(0), begin, out + o * bytes);
+        run(index.offset(0), begin, out + o * bytes);
         continue;
       }
       Partials partials(p);
       for (std::int64_t term = begin; term < end; ++term) {
-        run(walk.offset(0), term, partials.next());
+        run(index.offset(0), term, partials.next());
         partials.added();
       }
       partials.finish(out + o * bytes);
@@ -200,32 +200,33 @@ struct Rows {
     else
       with_size(p.bytes, [&](auto element) { gather<decltype(element)>(row, stride, to, width); });
   }
-  // to = the rows that the walk comes to, at most `leaf`, one after the other.
-  void sequence(std::int64_t offset, Walk<1>& walk, std::int64_t rows, std::byte* to, std::byte* spare) const {
+  // to = the rows that the index comes to, at most `leaf`, one after the other.
+  void sequence(std::int64_t offset, IndexIterator<1>& index, std::int64_t rows, std::byte* to,
+                std::byte* spare) const {
     if (stride == 1 && !p.computed && p.op.merge_all) {
       const void* row[leaf];
-      for (std::int64_t r = 0; r < rows; ++r, walk.next())
-        row[r] = p.from + (offset + walk.offset(0)) * static_cast<std::int64_t>(p.bytes);
+      for (std::int64_t r = 0; r < rows; ++r, index.next())
+        row[r] = p.from + (offset + index.offset(0)) * static_cast<std::int64_t>(p.bytes);
       return p.op.merge_all(row, rows, to, width);
     }
-    load(offset + walk.offset(0), to);
-    walk.next();
+    load(offset + index.offset(0), to);
+    index.next();
     const bool in_memory = stride == 1 && !p.computed;
-    for (std::int64_t r = 1; r < rows; ++r, walk.next()) {
-      const std::int64_t at = offset + walk.offset(0);
+    for (std::int64_t r = 1; r < rows; ++r, index.next()) {
+      const std::int64_t at = offset + index.offset(0);
       if (!in_memory) load(at, spare);
       p.op.merge(to, in_memory ? p.from + at * static_cast<std::int64_t>(p.bytes) : spare, width);
     }
   }
   // The same for any number of rows, by a binary counter of sequences.
-  void tree(std::int64_t offset, Walk<1>& walk, std::int64_t rows, std::byte* to) const {
+  void tree(std::int64_t offset, IndexIterator<1>& index, std::int64_t rows, std::byte* to) const {
     alignas(64) std::byte spare[strip_bytes];
-    if (rows <= leaf) return sequence(offset, walk, rows, to, spare);
+    if (rows <= leaf) return sequence(offset, index, rows, to, spare);
     alignas(64) std::byte counter[counter_bytes];
     const std::int64_t bytes = width * static_cast<std::int64_t>(p.bytes), apart = (bytes + 63) / 64 * 64;
     std::byte* next = counter;
     for (std::int64_t done = 0, leaves = 1; done < rows; done += leaf, ++leaves) {
-      sequence(offset, walk, std::min(leaf, rows - done), next, spare);
+      sequence(offset, index, std::min(leaf, rows - done), next, spare);
       next += apart;
       for (std::int64_t bits = leaves; bits % 2 == 0; bits /= 2, next -= apart)
         p.op.merge(next - 2 * apart, next - apart, width);
@@ -239,7 +240,7 @@ struct Rows {
 void by_rows(const Problem& p) {
   const int last = p.kept.rank - 1;
   const std::int64_t length = p.kept.extent[last], stride = p.kept.stride[0][last], terms = count(p.reduced);
-  const Nest<1> outer = without(p.kept, last);
+  const LoopNest<1> outer = without(p.kept, last);
   const auto bytes = static_cast<std::int64_t>(p.bytes);
   const std::int64_t width = length * bytes <= long_row ? length : std::min(length, strip_bytes / bytes);
   const std::int64_t strips = (length - 1) / width + 1, results = count(p.kept);
@@ -251,8 +252,8 @@ void by_rows(const Problem& p) {
                for (std::int64_t o = first; o < end; ++o) {
                  const std::int64_t column = o % strips * width;
                  const Rows rows{p, stride, std::min(width, length - column)};
-                 Walk walk(p.reduced, begin_term, p.reduced.rank);
-                 rows.tree(offset_of(outer, o / strips) + column * stride, walk, end_term - begin_term,
+                 IndexIterator index(p.reduced, begin_term, p.reduced.rank);
+                 rows.tree(offset_of(outer, o / strips) + column * stride, index, end_term - begin_term,
                            out + (o / strips * length + column) * bytes);
                }
              });
@@ -262,7 +263,7 @@ void by_rows(const Problem& p) {
 void halved(const Problem& p) {
   const int last = p.kept.rank - 1;
   const std::int64_t width = p.kept.extent[last], total = p.reduced.extent[0];
-  const Nest<1> outer = without(p.kept, last);
+  const LoopNest<1> outer = without(p.kept, last);
   const Partition c = partition(count(outer), 1, total * width, 1);
   const auto bytes = static_cast<std::int64_t>(p.bytes);
   for_ranges(p, c, count(outer), count(p.kept),
@@ -287,7 +288,7 @@ void folded(const Problem& p) {
   const int last = p.kept.rank - 1, inner = p.reduced.rank - 1;
   const std::int64_t width = p.kept.extent[last], rows = p.reduced.extent[inner];
   const std::int64_t fold = 256 / width, whole = rows / fold, left = rows % fold, outputs = count(p.kept);
-  const Nest<1> outer = without(p.kept, last);
+  const LoopNest<1> outer = without(p.kept, last);
   const Tensor wide = detail::empty(p.dtype, {outputs * fold});
   Problem first{p.op, p.dtype, p.bytes, p.from, detail::block(wide)->data, outer, without(p.reduced, inner)};
   append(first.kept, fold * width, 1);
@@ -387,10 +388,10 @@ bool pointwise_reduce(kernels::Loop loop, const Shape& shape, std::span<const Te
     x[k] = detail::block(*in[k]);
     if (transposed(x[k])) return false;
   }
-  Job job(loop, in.size(), item_size(y->dtype));
-  job.lay(shape, x);
-  job.classify();
-  Problem p{reduction, y->dtype, item_size(y->dtype), nullptr, y->data, {}, {}, &job};
+  ElementwisePlan plan(loop, in.size(), item_size(y->dtype));
+  plan.set_operands(shape, x);
+  plan.classify();
+  Problem p{reduction, y->dtype, item_size(y->dtype), nullptr, y->data, {}, {}, &plan};
   std::int64_t strides[max_rank], dense_stride = 1;
   for (int d = shape.rank() - 1; d >= 0; dense_stride *= shape.begin()[d--]) strides[d] = dense_stride;
   set_axes(p, shape.rank(), shape.begin(), strides, axes);

@@ -43,7 +43,9 @@ kernels::RowLoop row_loop(RowFunction f, DType d) {
 }
 
 // Rows that one thread takes at a time.
-std::int64_t grain(std::int64_t n) { return std::max<std::int64_t>(1, 8192 / std::max<std::int64_t>(n, 1)); }
+std::int64_t grain(std::int64_t n) {
+  return std::max<std::int64_t>(1, tuning::rows_grain / std::max<std::int64_t>(n, 1));
+}
 
 // What the kernel reads: its bytes per row, 0 if all rows share them, and how many rows it has.
 struct RowSource {

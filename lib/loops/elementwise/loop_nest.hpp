@@ -11,7 +11,7 @@ namespace reel::loops {
 
 /// Extents, none of them 1, and each operand's strides in elements. Rank 0: one element.
 template <std::size_t Operands>
-struct Nest {
+struct LoopNest {
   int rank = 0;
   std::int64_t extent[max_rank];
   std::int64_t stride[Operands][max_rank];
@@ -52,9 +52,9 @@ inline std::int64_t broadcast_stride(const detail::Block* x, int d, int rank) {
 
 /// Walks the first `dims` dimensions of a nest in row-major order, from a given index on.
 template <std::size_t Operands>
-class Walk {
+class IndexIterator {
  public:
-  Walk(const Nest<Operands>& nest, std::int64_t at, int dims) : nest_(nest), dims_(dims) {
+  IndexIterator(const LoopNest<Operands>& nest, std::int64_t at, int dims) : nest_(nest), dims_(dims) {
     for (std::size_t k = 0; k < Operands; ++k) offset_[k] = 0;
     for (int d = dims - 1; d >= 0; --d) {
       index_[d] = at % nest.extent[d];
@@ -63,7 +63,7 @@ class Walk {
     }
   }
   /// All dimensions but the last: one step per row of the innermost loop.
-  Walk(const Nest<Operands>& nest, std::int64_t row) : Walk(nest, row, nest.rank - 1) {}
+  IndexIterator(const LoopNest<Operands>& nest, std::int64_t row) : IndexIterator(nest, row, nest.rank - 1) {}
   std::int64_t offset(std::size_t k) const { return offset_[k]; }
   void next() {
     for (int d = dims_ - 1; d >= 0; --d) {
@@ -75,7 +75,7 @@ class Walk {
   }
 
  private:
-  const Nest<Operands>& nest_;
+  const LoopNest<Operands>& nest_;
   int dims_;
   std::int64_t index_[max_rank];
   std::int64_t offset_[Operands];

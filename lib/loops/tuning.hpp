@@ -1,0 +1,62 @@
+// The sizes at which loops change their ways: each named once, with its unit, how it was chosen, and the row of
+// bench/run
+// (`bench/run --filter ROW`) to look at after changing it. What decides the order of a sum, and so its bits, is no
+// tuning: it stands beside the sum.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+
+namespace reel::loops {
+
+/// Elements from which on loops are split among threads. An add of 32768 float64 takes about 8 us, starting the threads
+/// 2 to 5. Row: "ops, n = 1e5".
+inline constexpr std::int64_t parallel_threshold = 32768;
+
+namespace tuning {
+
+// ---- The machine. Caches are the smallest of current x86-64 and AArch64 cores.
+
+inline constexpr std::int64_t cache_line_bytes = 64;
+inline constexpr std::int64_t l1_bytes = 32 * 1024;   // data cache of a core: 32 or 48 KiB, 64 on Apple's and Arm's
+inline constexpr std::int64_t l2_bytes = 512 * 1024;  // of a core: 256 KiB to 2 MiB
+/// Bytes from which on a result is written by non-temporal stores: half of the last-level cache, which the system is
+/// asked for; this where it does not say. Rows: "stream add", "stream copy".
+inline constexpr std::int64_t non_temporal_bytes_default = std::int64_t{128} << 20;
+inline constexpr std::int64_t non_temporal_bytes_min = std::int64_t{4} << 20;  // below, the system is not asked
+/// Elements from which on consecutive loops run in opposite directions: about 12 MiB of three float64 arrays, more than
+/// an L2 holds. Rows: "sum(tanh(x*y)+x)", "stream add".
+inline constexpr std::int64_t alternating_elements = std::int64_t{1} << 19;
+
+// ---- Grains: what one task takes. 32768 elements are 64 to 512 KiB, ten times what handing out a task costs.
+
+inline constexpr std::int64_t copy_grain = 32768;  // elements. Row: "stream copy"
+inline constexpr std::int64_t cast_grain = 32768;  // elements
+inline constexpr std::int64_t fill_grain = 32768;  // elements
+/// Elements of an elementwise loop: as many as give tasks_wanted tasks, within these bounds. Row: "tanh forward".
+inline constexpr std::int64_t pointwise_grain_min = 4096, pointwise_grain_max = 16384;
+inline constexpr std::int64_t tasks_wanted = 16;  // so that threads end at about the same time
+/// Elements of a program of fused functions. Row: "fused".
+inline constexpr std::int64_t program_grain = 16384;
+/// Blocks of four draws.
+inline constexpr std::int64_t random_grain = 4096;
+/// Elements of rows that a task takes together. Rows: "softmax", "layer_norm".
+inline constexpr std::int64_t rows_grain = 8192;
+/// Shares of a parallel loop, each a counter on a cache line of its own. More threads take from several.
+inline constexpr int shares_max = 16;
+
+// ---- Elementwise loops over strided operands. Row: "sum(transpose(x)*x)".
+
+inline constexpr std::int64_t short_run = 16;    // elements of an innermost loop below which operands are packed first,
+inline constexpr std::int64_t packed_run = 128;  // and up to which they are where only what repeats has to be packed
+inline constexpr std::int64_t packed_elements = 512;  // of a packed operand: 5 of float64 fill 20 of 32 KiB of L1
+/// Elements from which on a transposed operand that no tile can hold is copied.
+inline constexpr std::int64_t transposed_copy_elements = 4096;
+inline constexpr std::int64_t transposed_tile_bytes = l1_bytes;
+inline constexpr std::int64_t transposed_line_bytes = 2 * cache_line_bytes;  // of the shorter side of a tile
+inline constexpr std::int64_t row_padding_bytes = cache_line_bytes;          // or rows of a tile would share cache sets
+inline constexpr int transposed_operands_max = 3;  // tiles of so many operands are on the stack
+/// Of results on their way into a sum, or past the caches: a quarter of L1, beside the operands.
+inline constexpr std::size_t block_bytes = static_cast<std::size_t>(l1_bytes) / 4;
+
+}  // namespace tuning
+}  // namespace reel::loops
