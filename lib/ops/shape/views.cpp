@@ -76,10 +76,12 @@ void evaluate_reshape(const Call& call, Outputs& out) {
 
 void infer_permute(const Call& call, Metas& out) {
   const detail::Block& x = *detail::block(call.input(0));
-  Meta& y = out.add_view(0, x.dtype, {});
-  for (std::int64_t axis : call.attributes) {
-    y.shape.push_back(x.extents()[axis]);
-    y.strides.push_back(x.strides()[axis]);
+  Meta& y = out.add_view(0, x.dtype, call.attributes);
+  y.strides = y.shape;  // their number; the values follow
+  for (int d = 0; d < y.shape.rank(); ++d) {
+    const std::int64_t axis = call.attribute(static_cast<std::size_t>(d));
+    y.shape.begin()[d] = x.extents()[axis];
+    y.strides.begin()[d] = x.strides()[axis];
   }
 }
 
