@@ -2,7 +2,9 @@
 // copied.
 #include "loops/reduce/logsumexp.hpp"
 
+#include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "kernels/table.hpp"
 #include "loops/reduce/rows.hpp"
@@ -38,9 +40,7 @@ std::int64_t elements_of(const Tensor& x, std::int64_t mask) {
 template <class T>
 bool any_infinite(const Tensor& z) {
   const T* p = detail::mutable_data<T>(z);
-  bool any = false;
-  for (std::int64_t i = 0; i < z.size(); ++i) any |= std::isinf(p[i]);
-  return any;
+  return std::any_of(p, p + z.size(), [](T v) { return std::abs(v) == std::numeric_limits<T>::infinity(); });
 }
 bool any_infinite(const Tensor& z) {
   return z.dtype() == DType::float64 ? any_infinite<double>(z) : any_infinite<float>(z);
@@ -51,8 +51,8 @@ template <class T>
 void set_infinite_rows(const Tensor& rows, const Tensor& z, const Tensor& weights) {
   const T *x = detail::mutable_data<T>(rows), *sums = detail::mutable_data<T>(z);
   T* w = detail::mutable_data<T>(weights);
-  const std::int64_t n = rows.shape()[-1];
-  for (std::int64_t row = 0; row < z.size(); ++row, x += n, w += n) {
+  const std::int64_t count = rows.shape()[0], n = rows.shape()[1];
+  for (std::int64_t row = 0; row < count; ++row, x += n, w += n) {
     if (!std::isinf(sums[row])) continue;
     T hits = 0;
     for (std::int64_t i = 0; i < n; ++i) hits += x[i] == sums[row] ? T(1) : T(0);

@@ -44,6 +44,15 @@ kernels::Scan kernel_of(ScanFunction f, DType d) {
   return f == ScanFunction::cumsum ? kernels::cumsum(type_of(d)) : kernels::cumprod(type_of(d));
 }
 
+Tensor identity_of(ScanFunction f, DType d) {
+  const Tensor x = TensorAccess::adopt(detail::new_block(d, nullptr, 0));
+  if (f == ScanFunction::cumsum)
+    fill_zero(x);
+  else
+    fill_one(x);
+  return x;
+}
+
 struct Scan {
   kernels::Scan along;    // one column
   kernels::Loop combine;  // two rows
@@ -52,7 +61,7 @@ struct Scan {
   std::int64_t bytes;                // of an element
   std::int64_t x_step, x_start;      // from one row of x to the next one scanned, and to the first; bytes
   std::int64_t out_step, out_start;  // of the result
-  const std::byte *x, *identity;
+  const std::byte *x, *identity;     // identity: null unless exclusive
   std::byte* out;
 
   std::int64_t matrix(std::int64_t o, std::int64_t first) const { return (o * e.n * e.inner + first) * bytes; }
@@ -144,13 +153,9 @@ void scan(ScanFunction f, const Tensor& given, int axis, bool exclusive, bool re
   const DType d = out.dtype();
   const Extents e(given.shape(), axis);
   const bool in_place = e.inner >= least_scan_columns && has_rows(detail::block(given), axis);
-  Tensor held;
-  const Tensor &x = in_place ? given : contiguous(given, held),
-               identity = TensorAccess::adopt(detail::new_block(d, nullptr, 0));
-  if (f == ScanFunction::cumsum)
-    fill_zero(identity);
-  else
-    fill_one(identity);
+  Tensor packed;
+  const Tensor& x = in_place ? given : contiguous(given, packed);
+  const Tensor identity = exclusive ? identity_of(f, d) : Tensor();
   const std::size_t row = f == ScanFunction::cumsum ? kernels::row_of<"add">() : kernels::row_of<"multiply">();
   const auto bytes = static_cast<std::int64_t>(item_size(d));
   const std::int64_t apart = e.inner * bytes, x_apart = in_place ? detail::block(x)->strides()[axis] * bytes : apart;
@@ -166,7 +171,7 @@ void scan(ScanFunction f, const Tensor& given, int axis, bool exclusive, bool re
                step(apart),
                start(apart),
                detail::mutable_data<std::byte>(x),
-               detail::mutable_data<std::byte>(identity),
+               exclusive ? detail::mutable_data<std::byte>(identity) : nullptr,
                detail::mutable_data<std::byte>(out)};
   for_strips(e, strip_columns, [&](std::int64_t o, std::int64_t first, std::int64_t count) {
     (e.inner < least_scan_columns ? scan_columns : scan_rows)(s, o, first, count);
