@@ -150,6 +150,7 @@ TEST_CASE("conv2d and both gradients against loops: many blocks of rows, channel
                           {{3, 64, 12, 12}, {64, 1, 3, 3}, {.padding = Padding::same, .groups = 64}},
                           {{1, 2, 1, 900}, {3, 2, 1, 9}, {.stride = {1, 4}}},
                           {{1, 1, 300, 40}, {2, 1, 3, 3}, {}},
+                          {{1, 900, 1, 300}, {2, 900, 1, 1}, {}},  // packed in more than one go
                           {{1, 24, 40, 40}, {5, 24, 2, 2}, {.stride = {3, 5}}}};
   for (const Geometry& o : all) {
     INFO(said(o));
