@@ -117,6 +117,29 @@ void check_gradient_rows(const Case& c, const Tensors& v, support::Random& rando
   }
 }
 
+// The derivative of x -> J^T v by one operand or by v, when an outer tape follows nothing else: a rule may run as a
+// fused kernel only if no tape follows what it reads.
+void check_one_followed(const Case& c, const Tensors& v, support::Random& random) {
+  Tensors by = c.x;
+  by.insert(by.end(), v.begin(), v.end());
+  const Tensors s = random.like(c.x);
+  const auto gradients = [&](const Tensors& followed) {
+    GradientTape tape;
+    tape.watch(followed);
+    const Tensors targets = pull(c.f, c.x, v);
+    Tensors all;
+    for (const Gradient& g :
+         tape.gradient(targets, followed, {.output_gradients = s, .unconnected_gradients = UnconnectedGradients::zero}))
+      all.push_back(g.dense());
+    return all;
+  };
+  const Tensors together = gradients(by);
+  for (std::size_t k = 0; k < by.size(); ++k) {
+    INFO("operand " << k << " alone is followed");
+    check_equal("gradient of the gradient", gradients({by[k]}), {together[k]}, c.slack);
+  }
+}
+
 // First and second order, both modes, at x.
 void check_modes(const Case& c, support::Random& random) {
   INFO(c.what);
@@ -154,6 +177,7 @@ void check_modes(const Case& c, support::Random& random) {
   CHECK(agree(second, mirrored, 2 * c.slack));
   check_jacobian(c, random);
   check_gradient_rows(c, v, random);
+  check_one_followed(c, v, random);
 }
 
 // The tangent of f, and of its gradient, against central differences.
