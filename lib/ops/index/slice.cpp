@@ -33,9 +33,9 @@ class Part {
   Attributes extents() const noexcept { return words_.subspan(cut_words()); }
   Attributes cuts() const noexcept { return words_.first(cut_words()); }
   // Whether the cuts have these counts.
-  bool counts(const Shape& shape) const noexcept {
-    bool all = rank_ == shape.rank();
-    for (int d = 0; all && d < rank_; ++d) all = count(d) == shape.begin()[d];
+  bool counts(std::span<const std::int64_t> extents) const noexcept {
+    bool all = cut_words() == 3 * extents.size();
+    for (int d = 0; all && d < rank_; ++d) all = count(d) == extents[static_cast<std::size_t>(d)];
     return all;
   }
 
@@ -45,62 +45,65 @@ class Part {
   int rank_;
 };
 
-// The words of a part, put together.
+// The words of a part, put together for a tensor of `rank` axes.
 class PartWords {
  public:
-  PartWords() = default;
+  explicit PartWords(int rank) noexcept : size_(3 * rank) {}
   // The cuts of a recorded op before other extents. Of cotangents the batch axis is taken whole.
-  PartWords(const tape::Record& r, Attributes cuts, const Shape& extents) {
+  PartWords(const tape::Record& r, Attributes cuts, const Shape& extents) noexcept
+      : PartWords(static_cast<int>(cuts.size()) / 3 + r.lead()) {
     if (r.lead()) add({0, 1, extents.begin()[0]});
-    rank_ += static_cast<int>(cuts.size() / 3);
-    append(cuts);
-    append({extents.data(), extents.size()});
+    for (const std::int64_t word : cuts) words_[cut_words_++] = word;
+    for (const std::int64_t extent : extents) add_extent(extent);
   }
-  void add(const Cut& c) {
-    const std::int64_t words[] = {c.start, c.step, c.count};
-    append(words);
-    ++rank_;
+  void add(const Cut& c) noexcept {
+    words_[cut_words_] = c.start;
+    words_[cut_words_ + 1] = c.step;
+    words_[cut_words_ + 2] = c.count;
+    cut_words_ += 3;
   }
-  void append(Attributes words) {
-    std::copy(words.begin(), words.end(), words_ + size_);
-    size_ += words.size();
-  }
-  int rank() const noexcept { return rank_; }
-  operator Attributes() const noexcept { return {words_, size_}; }
+  void add_extent(std::int64_t extent) noexcept { words_[size_++] = extent; }
+  // Axes that have a cut.
+  int cuts() const noexcept { return cut_words_ / 3; }
+  operator Attributes() const noexcept { return {words_, static_cast<std::size_t>(size_)}; }
 
  private:
   std::int64_t words_[4 * max_rank];
-  std::size_t size_ = 0;
-  int rank_ = 0;
+  int cut_words_ = 0, size_;
 };
 
-// Where the part of x lies, in the shape of the result.
-void locate(const detail::Block* x, const Part& p, const Shape& shape, std::int64_t& offset, Shape& strides) {
-  strides = shape;
-  std::int64_t* to = strides.begin();
-  offset = 0;
-  const bool same_axes = p.counts(shape);
-  bool empty = false;
-  for (int d = 0; d < p.rank(); ++d) {
-    const Cut c = p.cut(d);
-    empty |= c.count == 0;
-    offset += c.count == 0 ? 0 : c.start * x->strides()[d];
-    if (same_axes) to[d] = c.count > 1 ? x->strides()[d] * c.step : x->strides()[d];
-  }
-  if (empty) offset = 0;
-  if (same_axes) return;
+// The strides of the part of x in a shape that has fewer or more axes of extent 1 than x.
+void stride_other_axes(const detail::Block* x, const Part& p, const Shape& shape, std::int64_t* strides) {
+  const bool empty = shape.elements() == 0;
   std::int64_t next = 1;  // what an axis of extent 1 gets: the span of the axes behind it
   int axis = p.rank();
   for (int k = shape.rank(); k-- > 0;) {
     const std::int64_t extent = shape.begin()[k];
-    to[k] = next;
+    strides[k] = next;
     if (!empty && extent != 1) {
       do --axis;
       while (p.count(axis) == 1);
-      to[k] = x->strides()[axis] * p.cut(axis).step;
+      strides[k] = x->strides()[axis] * p.cut(axis).step;
     }
-    next = to[k] * extent;
+    next = strides[k] * extent;
   }
+}
+
+// Where the part of x lies, in the shape of the result.
+void locate(const detail::Block* x, const Part& p, const Shape& shape, std::int64_t& offset, Shape& strides) {
+  strides = shape;
+  offset = 0;
+  bool same_axes = p.rank() == shape.rank(), empty = false;
+  for (int d = 0; d < p.rank(); ++d) {
+    const Cut c = p.cut(d);
+    const std::int64_t stride = x->strides()[d];
+    empty |= c.count == 0;
+    offset += c.start * stride;
+    same_axes = same_axes && c.count == shape.begin()[d];
+    if (same_axes) strides.begin()[d] = c.count > 1 ? stride * c.step : stride;
+  }
+  if (empty) offset = 0;
+  if (!same_axes) stride_other_axes(x, p, shape, strides.begin());
 }
 
 Tensor view_of(const Tensor& x, const Part& p, const Shape& shape) {
@@ -125,10 +128,12 @@ void add_to_part(const Tensor& sum, const Tensor& g, const Part& p) {
 }
 
 Tensor take_transposed(const tape::Record& r, const Tensor& g) {
-  const Shape x = r.shape(0);
-  const PartWords part(r, Part(r.attributes(), x.rank()).cuts(), r.led(x));
+  Shape x = r.shape(0);
+  const Attributes cuts = Part(r.attributes(), x.rank()).cuts();
+  if (r.lead()) x = r.led(x);
+  const PartWords part(r, cuts, x);
   if (Tensor sum = r.take_sum(0); sum.defined()) {
-    add_to_part(sum, g, {part, part.rank()});
+    add_to_part(sum, g, {part, part.cuts()});
     return sum;
   }
   return place(g, part);
@@ -158,7 +163,8 @@ void infer_place(const Call& call, Metas& out) {
 void evaluate_place(const Call& call, Outputs& out) {
   const Tensor &g = call.input(0), &y = out[0];
   const Part p = placed(call);
-  if (!p.counts(y.shape())) loops::fill_zero(y);
+  const detail::Block* b = detail::block(y);
+  if (!p.counts({b->extents(), b->rank})) loops::fill_zero(y);
   loops::copy(g, view_of(y, p, g.shape()));
 }
 constexpr Primitive place_primitive = {
@@ -190,8 +196,7 @@ Cut range_cut(const SliceItem& item, std::int64_t n) {
 
 PartWords part(const Shape& shape, std::span<const SliceItem> items) {
   using enum SliceItem::Kind;
-  PartWords part;
-  Shape result;
+  PartWords part(shape.rank());
   int named = 0, ellipses = 0;
   for (const SliceItem& item : items) {
     named += item.kind != newaxis && item.kind != ellipsis;
@@ -201,16 +206,21 @@ PartWords part(const Shape& shape, std::span<const SliceItem> items) {
     fail<IndexError>("slice", "there are {} ellipses; at most one can stand for the axes left", ellipses);
   if (named > shape.rank())
     fail<IndexError>("slice", "there are {} items for x, of shape {}, which has {} axes", named, shape, shape.rank());
+  int rank = 0;  // of the result
+  const auto add_axis = [&](std::int64_t extent) {
+    if (rank++ == max_rank) detail::fail_rank();
+    part.add_extent(extent);
+  };
   const auto take_axis = [&](const Cut& c) {
     part.add(c);
-    result.push_back(c.count);
+    add_axis(c.count);
   };
   const auto whole_axes = [&](int count) {
-    for (int i = 0; i < count; ++i) take_axis({0, 1, shape.begin()[part.rank()]});
+    for (int i = 0; i < count; ++i) take_axis({0, 1, shape.begin()[part.cuts()]});
   };
   for (const SliceItem& item : items) switch (item.kind) {
       case newaxis:
-        result.push_back(1);
+        add_axis(1);
         break;
       case ellipsis:
         whole_axes(shape.rank() - named);
@@ -219,14 +229,13 @@ PartWords part(const Shape& shape, std::span<const SliceItem> items) {
         whole_axes(1);
         break;
       case index:
-        part.add(index_cut(item, part.rank(), shape));
+        part.add(index_cut(item, part.cuts(), shape));
         break;
       case range:
-        take_axis(range_cut(item, shape.begin()[part.rank()]));
+        take_axis(range_cut(item, shape.begin()[part.cuts()]));
         break;
     }
-  whole_axes(shape.rank() - part.rank());
-  part.append({result.data(), result.size()});
+  whole_axes(shape.rank() - part.cuts());
   return part;
 }
 
