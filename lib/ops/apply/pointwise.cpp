@@ -1,6 +1,7 @@
 // The engine of pointwise primitives: operands of any kind, and derivatives by fused kernels.
 #include "ops/apply/pointwise.hpp"
 
+#include "loops/reduce/reduce.hpp"
 #include "ops/engine.hpp"
 #include "ops/shape/view.hpp"
 
@@ -107,9 +108,8 @@ bool is_borrowed(const Tensor& x) {
 [[gnu::noinline]] Tensor fused_sum(kernels::Loop loop, Inputs in, DType dtype, const Shape& shape,
                                    const Shape& target) {
   if (target == shape || is_half(dtype)) return {};
-  const kernels::Reduction& sum = kernels::active().reduction(kernels::Reduce::sum, kernel_type(dtype));
   Tensor out = detail::empty(dtype, target);
-  if (!loops::pointwise_reduce(loop, shape, in, sum, summed_axes(shape, target), out)) out = {};
+  if (!loops::pointwise_reduce(loop, shape, in, loops::ReduceFunction::sum, summed_axes(shape, target), out)) out = {};
   return out;
 }
 
