@@ -2,9 +2,9 @@
 //   1. Order 4 and less: the polynomial itself, by expansion into minors.
 //   2. Pivots of much the same size: a + e h = a (1 + e x) with x = a^-1 h by the LU factors.
 //   3. Otherwise: rows and columns are scaled by powers of two, and a = L D U with complete pivoting. What is left is
-//      det(D + e x) with x = L^-1 h U^-1. For a derivative of order K (K of the rows come from directions), the first
-//      n - K pivots are divided by; the Schur complement of order K is expanded into minors. No term that is divided by
-//      small pivots exceeds the largest product of n - K pivots, which is the size of the result.
+//      det(D + e x) with x = L^-1 h U^-1: expanded up to order 8. Above, for a derivative of order K (K of the rows
+//      come from directions), the first n - K pivots are divided by and the Schur complement of order K is expanded.
+//      No term that is divided by small pivots exceeds the largest product of n - K pivots, the size of the result.
 #include "loops/determinant.hpp"
 
 #include <array>
@@ -202,11 +202,12 @@ template <class Number>
 Result by_expansion(const Problem& p) {
   const auto n = static_cast<unsigned>(p.n), every = (1u << n) - 1, degree = static_cast<unsigned>(p.degree());
   std::vector<Number> sums(p.cofactors ? n * n : 1);
-  for (unsigned rows = 0; rows <= every; ++rows)
+  for (unsigned rows = 0; rows <= every; ++rows) {
+    if (static_cast<unsigned>(std::popcount(rows)) != degree) continue;
     for (unsigned columns = 0; columns <= every; ++columns) {
-      if (static_cast<unsigned>(std::popcount(rows)) != degree || std::popcount(columns) != std::popcount(rows))
-        continue;
+      if (static_cast<unsigned>(std::popcount(columns)) != degree) continue;
       Number minor = minor_of<Number>(p.a, n, every & ~rows, every & ~columns);
+      if (is_zero(minor)) continue;
       if (odd_sum(rows, columns)) minor = -minor;
       const Minors<Number> others = minors_of_directions<Number>(p, rows, columns);
       if (!p.cofactors) {
@@ -218,6 +219,7 @@ Result by_expansion(const Problem& p) {
           sums[static_cast<unsigned>(std::countr_zero(r)) * n + static_cast<unsigned>(std::countr_zero(c))] +=
               minor * others.cofactor(i, j)[p.full()];
     }
+  }
   Result result;
   for (const Number& sum : sums) {
     result.mantissas.push_back(scaled_of(sum).mantissa);
@@ -394,11 +396,20 @@ Matrix block(const Matrix& x, std::int64_t n, std::int64_t row, std::int64_t col
   return y;
 }
 
+void divide_rows(Matrix& x, const Matrix& by, std::int64_t rows, std::int64_t columns) {
+  for (std::int64_t i = 0; i < rows; ++i)
+    for (std::int64_t j = 0; j < columns; ++j) x[at(i * columns + j)] /= by[at(i)];
+}
+void divide_columns(Series& x, const Matrix& by) {
+  for (Matrix& m : x.coefficients)
+    for (std::size_t i = 0; i < m.size(); ++i) m[i] /= by[i % at(x.columns)];
+}
+
 // D + sum_i e_i x_i in blocks: the first `head` rows and columns, and the others.
 struct Blocks {
   std::int64_t n, head, tail;
   Polynomial<double> determinant;  // of the first block, but for its pivots
-  Series inverse;                  // of the first block
+  Series inverse;                  // of the first block, but for division of its columns by the pivots
   Series right, below;             // inverse times the block on its right, the block below times inverse
   Series schur;                    // complement of the first block
 };
@@ -412,23 +423,29 @@ Blocks blocks_of(const Reduced& r, const Problem& p) {
   for (std::int64_t i = 0; i < tail; ++i) schur.coefficients[0][at(i * tail + i)] = r.pivots[at(head + i)];
   for (unsigned d = 0; d < p.k; ++d) {
     first.push_back(block(r.x[d], n, 0, 0, head, head));
-    for (std::int64_t i = 0; i < head; ++i)
-      for (std::int64_t j = 0; j < head; ++j) first.back()[at(i * head + j)] /= r.pivots[at(i)];
+    divide_rows(first.back(), r.pivots, head, head);
     right.coefficients[1u << d] = block(r.x[d], n, 0, head, head, tail);
+    divide_rows(right.coefficients[1u << d], r.pivots, head, tail);
     below.coefficients[1u << d] = block(r.x[d], n, head, 0, tail, head);
     schur.coefficients[1u << d] = block(r.x[d], n, head, head, tail, tail);
   }
   UnitSeries u = unit_series(first, head);
-  for (Matrix& m : u.inverse.coefficients)
-    for (std::size_t i = 0; i < m.size(); ++i) m[i] /= r.pivots[i % at(head)];
-  const Series inner = product(u.inverse, right), correction = product(below, inner);
+  Series inner = product(u.inverse, right), left = product(below, u.inverse);
+  divide_columns(left, r.pivots);
+  const Series correction = product(below, inner);
   for (unsigned t = 0; t < p.sets(); ++t) {
     Matrix& sum = schur.coefficients[t];
     if (sum.empty()) sum.assign(at(tail * tail), 0.0);
     for (std::size_t i = 0; i < correction.coefficients[t].size(); ++i) sum[i] -= correction.coefficients[t][i];
   }
-  Series left = product(below, u.inverse);
-  return {n, head, tail, std::move(u.determinant), std::move(u.inverse), inner, std::move(left), std::move(schur)};
+  return {n,
+          head,
+          tail,
+          std::move(u.determinant),
+          std::move(u.inverse),
+          std::move(inner),
+          std::move(left),
+          std::move(schur)};
 }
 
 Minors<double> minors_of(const Series& x) {
@@ -446,7 +463,7 @@ Polynomial<double> product(const Polynomial<double>& x, const Polynomial<double>
 }
 
 // The cofactors of D + sum_i e_i x_i, but for the pivots of the first block: the coefficient of all variables.
-Matrix block_cofactors(const Blocks& b, const Minors<double>& minors) {
+Matrix block_cofactors(const Blocks& b, const Minors<double>& minors, const Matrix& pivots) {
   const auto sets = static_cast<unsigned>(b.determinant.size()), full = sets - 1;
   Series adjugate = zero_series(b.tail, b.tail, sets);  // of the Schur complement
   for (Matrix& m : adjugate.coefficients) m.resize(at(b.tail * b.tail));
@@ -457,7 +474,8 @@ Matrix block_cofactors(const Blocks& b, const Minors<double>& minors) {
     }
   const Series corner = scaled(b.determinant, adjugate), right = product(b.right, corner);
   const Series below = product(corner, b.below), inner = product(right, b.below);
-  const Series first = scaled(product(b.determinant, minors.determinant()), b.inverse);
+  Series first = scaled(product(b.determinant, minors.determinant()), b.inverse);
+  divide_columns(first, pivots);
   Matrix cofactors(at(b.n * b.n), 0.0);  // the transpose of the adjugate
   const auto put = [&](const Series& x, double sign, std::int64_t row, std::int64_t column) {
     const Matrix& m = x.coefficients[full];
@@ -474,26 +492,53 @@ Matrix block_cofactors(const Blocks& b, const Minors<double>& minors) {
   return cofactors;
 }
 
+// The determinant of D + sum_i e_i x_i, or its cofactors, as numbers times 2^exponent.
+struct OfPivots {
+  Matrix values;
+  std::int64_t exponent = 0;
+};
+
+OfPivots by_blocks(const Reduced& r, const Problem& p) {
+  const Blocks b = blocks_of(r, p);
+  Scaled scale{1, 0};
+  for (std::int64_t i = 0; i < b.head; ++i) scale *= r.pivots[at(i)];
+  const Minors<double> minors = minors_of(b.schur);
+  OfPivots result{p.cofactors ? block_cofactors(b, minors, r.pivots)
+                              : Matrix{product(b.determinant, minors.determinant())[p.full()]},
+                  scale.exponent};
+  for (double& x : result.values) x *= scale.mantissa;
+  return result;
+}
+
+// Without any division: zeros are exact, whatever the scale of rows and columns.
+OfPivots by_expansion_of_pivots(const Reduced& r, const Problem& p) {
+  Problem diagonal{p.n, p.k, p.cofactors, Matrix(at(p.n * p.n), 0.0), r.x};
+  for (std::int64_t i = 0; i < p.n; ++i) diagonal.a[at(i * p.n + i)] = r.pivots[at(i)];
+  const Result expanded = by_expansion<double>(diagonal);
+  OfPivots result;
+  for (std::size_t i = 0; i < expanded.mantissas.size(); ++i) result.values.push_back(expanded[i].value());
+  return result;
+}
+
+constexpr std::int64_t expanded_pivots_max = 8;  // 2^8 sets of rows; elimination is faster from about there on
+
 Result by_complete_pivoting(const Problem& p) {
   const std::int64_t n = p.n;
   const Reduced r = reduced(p);
   const std::size_t size = p.cofactors ? at(n * n) : 1;
   if (r.order.count < n - p.degree()) return {Matrix(size, 0.0), {0}};
-  const Blocks b = blocks_of(r, p);
-  Scaled scale{r.order.odd ? -1.0 : 1.0, r.exponent - r.balance.total};
-  for (std::int64_t i = 0; i < b.head; ++i) scale *= r.pivots[at(i)];
-  const Minors<double> minors = minors_of(b.schur);
-  if (!p.cofactors)
-    return {{scale.mantissa * product(b.determinant, minors.determinant())[p.full()]}, {scale.exponent}};
-  Matrix cofactors = block_cofactors(b, minors);
-  solve_unit(r.lu, Side::left, Triangle::lower, Transposed::yes, n, cofactors);
-  solve_unit(r.lu, Side::right, Triangle::upper, Transposed::yes, n, cofactors);
+  OfPivots of = n <= expanded_pivots_max ? by_expansion_of_pivots(r, p) : by_blocks(r, p);
+  const std::int64_t exponent = of.exponent + r.exponent - r.balance.total;
+  const double sign = r.order.odd ? -1 : 1;
+  if (!p.cofactors) return {{sign * of.values[0]}, {exponent}};
+  solve_unit(r.lu, Side::left, Triangle::lower, Transposed::yes, n, of.values);
+  solve_unit(r.lu, Side::right, Triangle::upper, Transposed::yes, n, of.values);
   Result result{Matrix(size), std::vector<std::int64_t>(size)};
   for (std::int64_t i = 0; i < n; ++i)
     for (std::int64_t j = 0; j < n; ++j) {
       const std::int64_t row = r.order.rows[at(i)], column = r.order.columns[at(j)];
-      result.mantissas[at(row * n + column)] = scale.mantissa * cofactors[at(i * n + j)];
-      result.exponents[at(row * n + column)] = scale.exponent + r.balance.exponent(row, column);
+      result.mantissas[at(row * n + column)] = sign * of.values[at(i * n + j)];
+      result.exponents[at(row * n + column)] = exponent + r.balance.exponent(row, column);
     }
   return result;
 }

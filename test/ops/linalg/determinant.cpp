@@ -1,4 +1,6 @@
 // det and slogdet: values, cofactors of regular and singular matrices of every rank, to third order; edge cases.
+#include <bit>
+#include <functional>
 #include <limits>
 #include <reel/reel.hpp>
 
@@ -59,6 +61,83 @@ Tensor of_rank(std::int64_t n, std::int64_t rank) {
 }
 
 }  // namespace
+
+namespace {
+
+// Polynomials in t by their coefficients.
+using Polynomial = std::vector<long double>;
+
+// det(a + t h) by Laplace's expansion, or with `absolute` the sum of the magnitudes of its terms. minors[set] is that
+// of the last rows and a set of as many columns.
+Polynomial line(const Tensor& at, const Tensor& along, bool absolute) {
+  const auto n = static_cast<std::size_t>(at.shape().back());
+  const std::vector<double> a = at.to_vector(), h = along.to_vector();
+  std::vector<Polynomial> minors(std::size_t{1} << n);
+  minors[0] = {1};
+  for (std::size_t set = 1; set < minors.size(); ++set) {
+    minors[set].resize(static_cast<std::size_t>(std::popcount(set)) + 1);
+    const std::size_t row = n + 1 - minors[set].size();
+    bool odd = false;
+    for (std::size_t column = 0; column < n; ++column) {
+      if (!(set >> column & 1)) continue;
+      const Polynomial& minor = minors[set & ~(std::size_t{1} << column)];
+      long double constant = a[row * n + column], slope = h[row * n + column];
+      if (absolute) {
+        constant = std::abs(constant);
+        slope = std::abs(slope);
+      }
+      for (std::size_t i = 0; i < minor.size(); ++i) {
+        minors[set][i] += (odd && !absolute ? -constant : constant) * minor[i];
+        minors[set][i + 1] += (odd && !absolute ? -slope : slope) * minor[i];
+      }
+      odd = !odd;
+    }
+  }
+  return minors.back();
+}
+
+// The derivatives of det(a + t h) at t = 0 up to the fifth, by nested sweeps of one mode, against the polynomial.
+void check_along_line(const Tensor& a, const Tensor& h, bool forward) {
+  const Polynomial exact = line(a, h, false), size = line(a, h, true);
+  const double eps = a.dtype() == DType::float32 ? 0x1p-23 : 0x1p-52;
+  std::function<Tensor(const Tensor&)> f = [&](const Tensor& t) { return det(a + t * h); };
+  long double factorial = 1;
+  for (std::size_t order = 0; order <= 5; ++order) {
+    if (order > 0) {
+      factorial *= static_cast<long double>(order);
+      f = [inner = f, forward](const Tensor& t) {
+        return forward ? jvp(inner, t, GradientList{ones_like(t)}).second : Tensor(grad(inner)(t));
+      };
+    }
+    const bool vanishes = order >= exact.size();
+    const long double expected = vanishes ? 0 : factorial * exact[order],
+                      scale = vanishes ? 0 : factorial * size[order];
+    const double got = f(zeros({}, a.dtype())).item();
+    CAPTURE(order, got, static_cast<double>(expected), static_cast<double>(scale));
+    CHECK(std::abs(static_cast<long double>(got) - expected) <= 32 * static_cast<long double>(eps) * scale);
+  }
+}
+
+}  // namespace
+
+TEST_CASE("det: derivatives along lines to fifth order, of every rank, in both modes") {
+  for (const DType d : {DType::float64, DType::float32})
+    for (const bool forward : {true, false})
+      for (const std::int64_t n : {2, 3, 4, 5, 6, 9}) {
+        const Tensor h = cast(drawn({n, n}, "line"), d);
+        CAPTURE(name(d), forward, n);
+        for (std::int64_t rank = 0; rank <= n; ++rank) {
+          CAPTURE(rank);
+          check_along_line(cast(of_rank(n, rank), d), h, forward);
+        }
+        for (const double small : {1e-3, 1e-6, 1e-9, 1e-15}) {
+          CAPTURE(small);
+          check_along_line(cast(of_rank(n, n - 1) + small * drawn({n, n}, "noise"), d), h, forward);
+          check_along_line(cast(of_rank(n, n - 2) + small * drawn({n, n}, "noise"), d), h, forward);
+        }
+        check_along_line(cast(drawn({n, n}) + 2 * eye(n), d), h, forward);
+      }
+}
 
 TEST_CASE("det: values and known gradients") {
   CHECK(det(tensor({{4, 2}, {2, 3}})).item() == 8);
@@ -271,6 +350,90 @@ TEST_CASE("det: gradients of badly scaled matrices, whether or not the determina
   const auto of_diagonal = [](const Tensor& x) { return det(diag(x)); };
   check_scaled(hessian(of_diagonal)(tensor({1e200, 1e-100, 1e-80})),
                tensor({{0, 1e-80, 1e-100}, {1e-80, 0, 1e200}, {1e-100, 1e200, 0}}), 1e-12);
+}
+
+TEST_CASE("det: second derivatives where the determinant or first ones are out of range") {
+  const std::vector<double> diagonals[] = {{1e200, 1e200, 1e-300},
+                                           {1e-200, 1e-200, 1e300},
+                                           {1e200, 1e200, 1e-300, 1, 1, 1},
+                                           {1e150, 1e150, 1e-150, 1e-150, 1e-300, 1e250},
+                                           {1e250, 1e250, 1e250, 1e-300, 1e-300, 0},
+                                           {1e200, 1e200, 1e-300, 3, 5, 7, 1e100, 1e-150, 0.1, 1e-60}};
+  for (const auto& values : diagonals) {
+    const std::size_t n = values.size();
+    const Tensor a = diag(from_data(values));
+    const std::vector<double> second = hessian([](const Tensor& x) { return det(x); })(a).to_vector();
+    std::vector<double> expected(second.size());
+    for (std::size_t i = 0; i < n; ++i)
+      for (std::size_t j = 0; j < n; ++j) {
+        if (i == j) continue;
+        long double others = 1;
+        for (std::size_t k = 0; k < n; ++k)
+          if (k != i && k != j) others *= static_cast<long double>(values[k]);
+        const auto at = [&](std::size_t r, std::size_t c, std::size_t s, std::size_t d) -> double& {
+          return expected[((r * n + c) * n + s) * n + d];
+        };
+        at(i, i, j, j) = static_cast<double>(others);
+        at(i, j, j, i) = -static_cast<double>(others);
+      }
+    CAPTURE(values[0], values[2], n);
+    check_scaled(from_data(second), from_data(expected), 1e-14);
+  }
+}
+
+namespace {
+
+// Equal to a part of the largest element, where row i is measured in units of 1 / rows[i] and columns likewise.
+void check_weighted(const Tensor& got, const Tensor& expected, const std::vector<double>& rows,
+                    const std::vector<double>& columns) {
+  const std::vector<double> g = got.to_vector(), c = expected.to_vector();
+  const auto weight = [&](std::size_t i) {
+    return static_cast<long double>(rows[i / columns.size()]) * static_cast<long double>(columns[i % columns.size()]);
+  };
+  long double most = 0;
+  for (std::size_t i = 0; i < c.size(); ++i)
+    if (std::isfinite(c[i])) most = std::max(most, weight(i) * std::abs(static_cast<long double>(c[i])));
+  for (std::size_t i = 0; i < c.size(); ++i) {
+    CAPTURE(i, g[i], c[i]);
+    const long double error = std::abs(static_cast<long double>(g[i]) - static_cast<long double>(c[i]));
+    if (std::isinf(c[i]))
+      CHECK(g[i] == c[i]);
+    else if (std::isinf(g[i]))
+      CHECK(1e-11L * most / weight(i) > static_cast<long double>(std::numeric_limits<double>::max()));
+    else
+      CHECK(error <= 1e-11L * most / weight(i) + 1e-290L);
+  }
+}
+
+}  // namespace
+
+TEST_CASE("det: gradients of badly scaled matrices of order 6, and of their cofactors, of full rank and less") {
+  const double powers[][6] = {
+      {200, 200, -300, 0, 10, -10}, {-150, 100, 60, -20, 0, 0}, {75, 75, 75, 75, 75, 75}, {70, -140, 70, 0, 5, -5}};
+  for (const auto& p : powers)
+    for (const auto& q : powers)
+      for (const std::int64_t rank : {6, 5, 4}) {
+        std::vector<double> rows, columns;
+        for (int i = 0; i < 6; ++i) {
+          rows.push_back(std::pow(10.0, p[i] / 2));
+          columns.push_back(std::pow(10.0, q[5 - i] / 2));
+        }
+        const Tensor m = rank == 6 ? drawn({6, 6}) + eye(6) : of_rank(6, rank);
+        const Tensor a = reshape(from_data(rows), {6, 1}) * m * from_data(columns);
+        CAPTURE(p[0], q[0], rank);
+        if (rank > 4) check_weighted(gradient(a), cofactors(a), rows, columns);  // else rounding errors of a product
+        // The gradient of one cofactor: its elements are the cofactors of what is left without its row and column.
+        const Tensor unit = reshape(one_hot(8, 36, DType::float64), {6, 6});
+        const auto cofactor = [&](const Tensor& x) {
+          return jvp([](const Tensor& y) { return det(y); }, x, GradientList{unit}).second;
+        };
+        std::vector<double> rest = a.to_vector();
+        for (std::size_t k = 0; k < 6; ++k) rest[6 + k] = rest[k * 6 + 2] = 0;
+        rest[8] = 1;
+        std::vector<double> expected = cofactors(from_data(rest, {6, 6})).to_vector();
+        for (std::size_t k = 0; k < 6; ++k) expected[6 + k] = expected[k * 6 + 2] = 0;
+        check_weighted(grad(cofactor)(a), from_data(expected, {6, 6}), rows, columns);
+      }
 }
 
 TEST_CASE("det and slogdet of what is not finite") {
