@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "loops/index/axis_split.hpp"
+#include "loops/linalg/matrices.hpp"
 #include "loops/loops.hpp"
 #include "loops/make/fill.hpp"
 
@@ -42,5 +43,15 @@ void copy_triangle(const Tensor& strided, std::int64_t offset, bool lower, const
 
 void copy_lower_triangle(const Tensor& x, std::int64_t offset, const Tensor& y) { copy_triangle(x, offset, true, y); }
 void copy_upper_triangle(const Tensor& x, std::int64_t offset, const Tensor& y) { copy_triangle(x, offset, false, y); }
+
+void copy_lower_half(const Tensor& x, const Tensor& y) {
+  copy_lower_triangle(x, 0, y);
+  const std::int64_t n = order_of(y), count = count_of(y, n);
+  with_type(y, [&]<class T>(T) {
+    T* matrix = detail::mutable_data<T>(y);
+    for (std::int64_t at = 0; at < count; ++at, matrix += n * n)
+      for (std::int64_t i = 0; i < n; ++i) matrix[i * n + i] *= T(0.5);
+  });
+}
 
 }  // namespace reel::loops

@@ -11,4 +11,7 @@ void copy_lower_triangle(const Tensor& x, std::int64_t offset, const Tensor& y);
 /// The same of columns [i + offset, columns).
 void copy_upper_triangle(const Tensor& x, std::int64_t offset, const Tensor& y);
 
+/// The lower triangle of matrices [..., n, n], float32 or float64, with half of the diagonal. As above.
+void copy_lower_half(const Tensor& x, const Tensor& y);
+
 }  // namespace reel::loops

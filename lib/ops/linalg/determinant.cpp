@@ -2,7 +2,7 @@
 // two primitives are: the derivative itself, det(a)[h_1 ... h_k], and its gradient with respect to a, weighted by a
 // number per matrix, w cof(a)[h_1 ... h_k]. Their derivatives are the same two with one direction more, or one
 // replaced. So derivatives of every order hold for matrices of every rank, and overflow or vanish only where they must.
-#include "loops/determinant.hpp"
+#include "loops/linalg/determinant/determinant.hpp"
 
 #include <reel/ops/index.hpp>
 #include <reel/ops/make.hpp>
@@ -22,7 +22,7 @@ namespace {
 std::int64_t count_of(const Tensor& directions) { return directions.shape()[-3]; }
 Tensor no_directions(const Tensor& a) {
   const std::int64_t n = a.shape().back();
-  return zeros({0, n, n}, a.dtype());
+  return reel::detail::empty(a.dtype(), {0, n, n});
 }
 Tensor as_direction(const Tensor& h) { return expand_dims(h, -3); }
 Tensor direction(const Tensor& directions, std::int64_t i) {
@@ -218,41 +218,62 @@ constexpr Primitive det_primitive = {.rule = batched({"det", det_vjp, det_jvp}),
 
 // ---- slogdet: residuals and kept values are those of det. The sign is constant almost everywhere: zero gradient.
 
-// The gradient of the logarithm, weighted: inputs the weight, a, factors, pivots.
+// The gradient of the logarithm, w a^-T: inputs weight, a, factors, pivots; residual the inverse of a. Where the weight
+// is zero, as a cotangent is that belongs to another matrix of a batch, so is the result: not NaN where a is singular.
+enum : std::size_t { gradient_weight, gradient_a, gradient_lu, gradient_pivots, gradient_inverse };
+
+Tensor inverse_at(const tape::Record& r) {
+  const Tensor& a = r.saved(gradient_a);
+  return followed(a) ? inverse_of(a, r.saved(gradient_lu), r.saved(gradient_pivots)) : r.saved(gradient_inverse);
+}
+// w z^T u^T z^T
+Tensor weighted_product(const Tensor& weight, const Tensor& z, const Tensor& u) {
+  return multiply(per_matrix(weight), product("slogdet", product("slogdet", z, u, {true, true}), z, {false, true}));
+}
+
+void log_gradient_vjp(const tape::Record& r, std::span<const Tensor> g, std::span<Gradient> dx) {
+  const Tensor z = inverse_at(r);
+  if (r.wanted(0)) dx[0] = sum_to(r, sum(multiply(g[0], swapped(z)), {-2, -1}), r.shape(0));
+  if (r.wanted(1)) dx[1] = sum_to(r, negative(weighted_product(r.saved(gradient_weight), z, g[0])), r.shape(1));
+}
+void log_gradient_jvp(const tape::Record& r, std::span<const Tensor> dx, std::span<Tensor> dy) {
+  const Tensor z = inverse_at(r);
+  if (r.wanted(0)) dy[0] = multiply(per_matrix(dx[0]), swapped(z));
+  if (!r.wanted(1)) return;
+  const Tensor part = weighted_product(r.saved(gradient_weight), z, dx[1]);
+  dy[0] = dy[0].defined() ? subtract(dy[0], part) : negative(part);
+}
+
 void infer_log_gradient(const Call& call, Metas& out) {
-  const Tensor& a = call.input(1);
-  Shape shape = call.input(0).shape();
+  const Tensor& a = call.input(gradient_a);
+  Shape shape = call.input(gradient_weight).shape();
   shape.push_back(a.shape().back());
   shape.push_back(a.shape().back());
   out.add(a.dtype(), shape);
+  out.add(a.dtype(), a.shape());
 }
 void evaluate_log_gradient(const Call& call, Outputs& out) {
-  const Tensor &a = call.input(1), z = reel::detail::empty(a.dtype(), a.shape());
-  loops::inverse_by_factors(a, call.input(2), call.input(3), z);
-  loops::scale_transposes(call.input(0), z, out[0]);
+  loops::inverse_by_factors(call.input(gradient_a), call.input(gradient_lu), call.input(gradient_pivots), out[1]);
+  loops::scale_transposes(call.input(gradient_weight), out[1], out[0]);
 }
 constexpr Primitive log_gradient = {
-    .rule = {"slogdet.vjp", nullptr, nullptr}, .infer = infer_log_gradient, .evaluate = evaluate_log_gradient};
-
-Tensor inverse_transposed(const tape::Record& r) { return swapped(inverse_of(r.saved(0), r.saved(1), r.saved(2))); }
+    .rule = batched({"slogdet.vjp", log_gradient_vjp, log_gradient_jvp}),
+    .infer = infer_log_gradient,
+    .evaluate = evaluate_log_gradient,
+    .keeps = {keep_input(0), keep_input(1), keep_input(2), keep_input(3), keep_output(1)},
+    .constants = 2,
+    .residuals = 1};
 
 void slogdet_vjp(const tape::Record& r, std::span<const Tensor> g, std::span<Gradient> dx) {
-  if (!g[1].defined()) {
+  if (g[1].defined())
+    dx[0] = apply(log_gradient, {&g[1], &r.saved(0), &r.saved(1), &r.saved(2)});
+  else
     dx[0] = zeros(r.led(r.shape(0)), r.dtype(0));
-    return;
-  }
-  const Tensor &a = r.saved(0), &lu = r.saved(1), &pivots = r.saved(2);
-  if (!followed(g[1], a)) {
-    dx[0] = evaluate(log_gradient, {&g[1], &a, &lu, &pivots});
-    return;
-  }
-  const Tensor inverse = inverse_transposed(r), each = per_matrix(g[1]);
-  // A cotangent of zero that belongs to another matrix of the batch must not meet the infinities of a singular one.
-  dx[0] = where(logical_and(equal(each, 0), isinf(inverse)), 0, multiply(each, inverse));
 }
 // tr(a^-1 da)
 void slogdet_jvp(const tape::Record& r, std::span<const Tensor> dx, std::span<Tensor> dy) {
-  dy[1] = sum(multiply(inverse_transposed(r), dx[0]), {-2, -1});
+  const Tensor z = inverse_of(r.saved(0), r.saved(1), r.saved(2));
+  dy[1] = sum(multiply(swapped(z), dx[0]), {-2, -1});
 }
 
 void infer_slogdet(const Call& call, Metas& out) {

@@ -3,7 +3,7 @@
 #include <reel/ops/linalg.hpp>
 #include <reel/ops/shape.hpp>
 
-#include "loops/factorise.hpp"
+#include "loops/linalg/factorise.hpp"
 #include "ops/apply/primitive.hpp"
 #include "ops/engine.hpp"
 

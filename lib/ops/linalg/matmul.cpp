@@ -1,6 +1,6 @@
 // Matrix products: matmul and what is a product of reshaped operands (dot, outer, tensordot). One rule serves them all;
 // a transposed view is never copied, BLAS is told to read it as such.
-#include "loops/matmul.hpp"
+#include "loops/linalg/matmul.hpp"
 
 #include <array>
 #include <reel/ops/index.hpp>

@@ -1,10 +1,10 @@
 // Factorisations and solvers, over LAPACK. Rules reuse the factors that the value was computed with, as constants
 // beside the matrix itself, so that each order of derivative costs substitutions only.
 #include <reel/ops/index.hpp>
-#include <reel/ops/make.hpp>
 #include <reel/ops/pointwise.hpp>
 #include <string>
 
+#include "loops/index/triangle.hpp"
 #include "loops/loops.hpp"
 #include "ops/apply/apply.hpp"
 #include "ops/linalg/linalg.hpp"
@@ -227,11 +227,14 @@ Tensor triangular(const Tensor& a, const Tensor& b, const TriangularOptions& opt
 
 // ---- cholesky: saves the result. With P the lower triangle, its diagonal halved: dL = L P(L^-1 da L^-T), where da is
 // made symmetric, and the transpose of that (Murray 2016, "Differentiation of the Cholesky decomposition").
-Tensor lower_half(const Tensor& x) {
-  const std::int64_t n = x.shape().back();
-  const Tensor weights = subtract(tril(ones({n, n}, x.dtype())), multiply(eye(n, x.dtype()), 0.5));
-  return multiply(tril(x), weights);
-}
+Tensor lower_half(const Tensor& x);
+Tensor lower_half_again(const tape::Record&, const Tensor& x) { return lower_half(x); }
+void infer_like_input(const Call& call, Metas& out) { out.add(call.input(0).dtype(), call.input(0).shape()); }
+void evaluate_lower_half(const Call& call, Outputs& out) { loops::copy_lower_half(call.input(0), out[0]); }
+constexpr Primitive lower_half_primitive = {.rule = linear<lower_half_again, lower_half_again>("cholesky.lower_half"),
+                                            .infer = infer_like_input,
+                                            .evaluate = evaluate_lower_half};
+Tensor lower_half(const Tensor& x) { return apply(lower_half_primitive, {&x}); }
 Tensor symmetric(const Tensor& x) { return multiply(add(x, swapped(x)), 0.5); }
 
 void cholesky_vjp(const tape::Record& r, std::span<const Tensor> g, std::span<Gradient> dx) {
@@ -246,8 +249,6 @@ void cholesky_jvp(const tape::Record& r, std::span<const Tensor> dx, std::span<T
   const Tensor inner = triangular(l, swapped(triangular(l, symmetric(dx[0]), {})), {});
   dy[0] = product("cholesky", l, lower_half(inner));
 }
-
-void infer_like_input(const Call& call, Metas& out) { out.add(call.input(0).dtype(), call.input(0).shape()); }
 
 void evaluate_cholesky(const Call& call, Outputs& out) {
   const Tensor& a = call.input(0);

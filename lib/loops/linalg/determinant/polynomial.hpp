@@ -1,26 +1,20 @@
 // Multilinear polynomials in variables e_0 ... e_{k-1} with e_i^2 = 0, and determinants of small matrices of them.
 #pragma once
 #include <bit>
-#include <cstdint>
+#include <cstddef>
+#include <utility>
 #include <vector>
 
-#include "loops/scaled.hpp"
-
-namespace reel::loops {
-
-inline bool is_zero(double x) { return x == 0; }
-inline bool is_zero(const Scaled& x) { return x.mantissa == 0; }
+namespace reel::loops::determinants {
 
 /// The coefficients of a polynomial, one for each set of variables: bit i stands for e_i.
-template <class Number>
-using Polynomial = std::vector<Number>;
+using Polynomial = std::vector<double>;
 
 /// sum += x y, or sum -= x y.
-template <class Number>
-void add_product(Number* sum, const Number* x, const Number* y, unsigned sets, bool subtract = false) {
+inline void add_product(double* sum, const double* x, const double* y, unsigned sets, bool subtract = false) {
   for (unsigned r = 0; r < sets; ++r) {
-    if (is_zero(x[r])) continue;
-    const Number factor = subtract ? -x[r] : x[r];
+    if (x[r] == 0) continue;
+    const double factor = subtract ? -x[r] : x[r];
     const unsigned others = (sets - 1) & ~r;
     for (unsigned t = others;; t = (t - 1) & others) {
       sum[r | t] += factor * y[t];
@@ -30,21 +24,20 @@ void add_product(Number* sum, const Number* x, const Number* y, unsigned sets, b
 }
 
 /// Determinant and cofactors of a matrix [m, m] of polynomials, by Laplace's expansion: of order 10 and less.
-template <class Number>
-class Minors {
+class PolynomialMinors {
  public:
   /// Element (i, j) has the coefficients from (i m + j) sets on.
-  Minors(unsigned m, unsigned sets, Polynomial<Number> matrix)
+  PolynomialMinors(unsigned m, unsigned sets, Polynomial matrix)
       : m_(m), sets_(sets), matrix_(std::move(matrix)), leading_(expanded(true)), trailing_(expanded(false)) {}
 
-  Polynomial<Number> determinant() const {
-    const Number* last = leading_.data() + std::size_t{all()} * sets_;
+  Polynomial determinant() const {
+    const double* last = leading_.data() + std::size_t{all()} * sets_;
     return {last, last + sets_};
   }
 
   /// Expansion by the i rows above and the m - 1 - i rows below.
-  Polynomial<Number> cofactor(unsigned i, unsigned j) const {
-    Polynomial<Number> sum(sets_);
+  Polynomial cofactor(unsigned i, unsigned j) const {
+    Polynomial sum(sets_);
     const unsigned columns = all() & ~(1u << j);
     for (unsigned above = columns;; above = (above - 1) & columns) {
       const unsigned below = columns & ~above;
@@ -67,9 +60,9 @@ class Minors {
   }
 
   // For each set of columns the minor of as many rows, the first or the last ones.
-  std::vector<Number> expanded(bool first_rows) const {
-    std::vector<Number> minor((std::size_t{all()} + 1) * sets_);
-    minor[0] = Number{1};
+  std::vector<double> expanded(bool first_rows) const {
+    std::vector<double> minor((std::size_t{all()} + 1) * sets_);
+    minor[0] = 1;
     for (unsigned set = 1; set <= all(); ++set) {
       const auto size = static_cast<unsigned>(std::popcount(set));
       const unsigned row = first_rows ? size - 1 : m_ - size;
@@ -85,8 +78,8 @@ class Minors {
   }
 
   unsigned m_, sets_;
-  Polynomial<Number> matrix_;
-  std::vector<Number> leading_, trailing_;
+  Polynomial matrix_;
+  std::vector<double> leading_, trailing_;
 };
 
-}  // namespace reel::loops
+}  // namespace reel::loops::determinants

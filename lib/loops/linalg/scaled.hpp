@@ -41,6 +41,9 @@ struct Scaled {
   friend Scaled operator-(const Scaled& x) { return {-x.mantissa, x.exponent}; }
 };
 
+inline bool is_zero(double x) { return x == 0; }
+inline bool is_zero(const Scaled& x) { return x.mantissa == 0; }
+
 /// The determinant by LU factors (see kernels::getrf).
 template <class T>
 Scaled pivot_product(const T* factors, const int* pivots, std::int64_t n) {

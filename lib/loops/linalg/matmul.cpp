@@ -1,5 +1,5 @@
 // Products: one call of BLAS per tile, dot and matrix-vector forms where an extent is 1, plain loops for integers.
-#include "loops/matmul.hpp"
+#include "loops/linalg/matmul.hpp"
 
 #include <algorithm>
 #include <limits>

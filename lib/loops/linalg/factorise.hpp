@@ -4,7 +4,7 @@
 #include <reel/tensor.hpp>
 #include <vector>
 
-#include "loops/matmul.hpp"
+#include "loops/linalg/matmul.hpp"
 
 namespace reel::loops {
 

@@ -12,7 +12,7 @@ struct DeterminantDirections {
   const Tensor &a, &lu, &pivots, &directions;
 };
 
-/// out [...] = the k-th derivative of det at a along the directions.
+/// out [...] = the k-th derivative of det at a along the directions, of which there is at least one.
 void determinant_derivative(const DeterminantDirections& at, const Tensor& out);
 /// out [..., n, n] = weight [...] times the k-th derivative of the matrix of cofactors at a, along the directions: the
 /// gradient of the former with respect to a.

@@ -1,6 +1,6 @@
 // Loops over the matrices of a batch, one LAPACK call each. Non-finite input never reaches LAPACK: its pivot search is
 // not defined on NaN.
-#include "loops/factorise.hpp"
+#include "loops/linalg/factorise.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -11,9 +11,9 @@
 
 #include "core/fail.hpp"
 #include "kernels/lapack.hpp"
+#include "loops/linalg/matrices.hpp"
+#include "loops/linalg/scaled.hpp"
 #include "loops/loops.hpp"
-#include "loops/matrices.hpp"
-#include "loops/scaled.hpp"
 
 namespace reel::loops {
 namespace {

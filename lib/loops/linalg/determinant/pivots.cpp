@@ -1,0 +1,243 @@
+// Rows and columns scaled by powers of two, then a = L D U with complete pivoting. What is left is det(D + e x) with
+// x = L^-1 h U^-1. Up to order 8 it is expanded. Above, for a derivative of degree K (K of the rows come from
+// directions), the first n - K pivots are divided by, and the Schur complement of order K is expanded. No term that is
+// divided by small pivots exceeds the largest product of n - K pivots, which is the size of the result.
+#include <limits>
+
+#include "kernels/blas.hpp"
+#include "loops/linalg/determinant/problem.hpp"
+#include "loops/linalg/determinant/series.hpp"
+
+namespace reel::loops::determinants {
+namespace {
+
+using kernels::Diagonal, kernels::Side, kernels::Transposed, kernels::Triangle;
+
+double raised(double x, std::int64_t exponent) {
+  return std::ldexp(x, static_cast<int>(std::clamp<std::int64_t>(exponent, -5000, 5000)));
+}
+
+// The direction in balanced rows and columns, in the order of the pivots, and its largest exponent taken off.
+Matrix balanced_direction(const Matrix& h, const Pivoted& to, std::int64_t n, std::int64_t& exponent) {
+  std::int64_t most = std::numeric_limits<std::int64_t>::min();
+  for (std::int64_t i = 0; i < n; ++i)
+    for (std::int64_t j = 0; j < n; ++j)
+      if (const double x = h[at(i * n + j)]; x != 0) most = std::max(most, std::ilogb(x) + to.balance.exponent(i, j));
+  Matrix y(at(n * n), 0.0);
+  if (most == std::numeric_limits<std::int64_t>::min()) return y;
+  for (std::int64_t i = 0; i < n; ++i)
+    for (std::int64_t j = 0; j < n; ++j) {
+      const std::int64_t row = to.order.rows[at(i)], column = to.order.columns[at(j)];
+      y[at(i * n + j)] = raised(h[at(row * n + column)], to.balance.exponent(row, column) - most);
+    }
+  exponent += most;
+  return y;
+}
+
+void solve_unit(const Matrix& lu, Side side, Triangle triangle, Transposed transposed, std::int64_t n, Matrix& x) {
+  require_success(
+      kernels::trsm<double>(side, triangle, transposed, Diagonal::unit, n, n, 1, lu.data(), n, x.data(), n));
+}
+
+constexpr double zero_pivot = 0x1p-200;  // relative to the first; those below are rounding errors of a singular matrix
+
+// Minus the largest exponent of the elements at position(0), position(1), ..., each raised by its own.
+template <class Position>
+std::int64_t balancing(const Matrix& a, std::int64_t n, const std::vector<std::int64_t>& raised_by,
+                       const Position& position) {
+  std::int64_t most = std::numeric_limits<std::int64_t>::min();
+  for (std::int64_t k = 0; k < n; ++k)
+    if (const double x = a[at(position(k))]; x != 0) most = std::max(most, std::ilogb(x) + raised_by[at(k)]);
+  return most == std::numeric_limits<std::int64_t>::min() ? 0 : -most;
+}
+
+Balance balance_of(const Matrix& a, std::int64_t n) {
+  Balance b{std::vector<std::int64_t>(at(n)), std::vector<std::int64_t>(at(n))};
+  for (std::int64_t i = 0; i < n; ++i)
+    b.rows[at(i)] = balancing(a, n, b.columns, [&](std::int64_t k) { return i * n + k; });
+  for (std::int64_t j = 0; j < n; ++j)
+    b.columns[at(j)] = balancing(a, n, b.rows, [&](std::int64_t k) { return k * n + j; });
+  for (std::int64_t i = 0; i < n; ++i) b.total += b.rows[at(i)] + b.columns[at(i)];
+  return b;
+}
+
+// Directions as x = L^-1 h U^-1.
+struct Reduced {
+  std::vector<Matrix> x;
+  std::int64_t exponent = 0;  // of the result, by the scaling of directions
+};
+
+Reduced reduced(const Problem& p, const Pivoted& a) {
+  Reduced r;
+  for (const Matrix& h : p.directions) {
+    r.x.push_back(balanced_direction(h, a, p.n, r.exponent));
+    solve_unit(a.lu, Side::left, Triangle::lower, Transposed::no, p.n, r.x.back());
+    solve_unit(a.lu, Side::right, Triangle::upper, Transposed::no, p.n, r.x.back());
+  }
+  return r;
+}
+
+Matrix block(const Matrix& x, std::int64_t n, std::int64_t row, std::int64_t column, std::int64_t rows,
+             std::int64_t columns) {
+  Matrix y(at(rows * columns));
+  for (std::int64_t i = 0; i < rows; ++i)
+    for (std::int64_t j = 0; j < columns; ++j) y[at(i * columns + j)] = x[at((row + i) * n + column + j)];
+  return y;
+}
+
+void divide_rows(Matrix& x, const Matrix& by, std::int64_t rows, std::int64_t columns) {
+  for (std::int64_t i = 0; i < rows; ++i)
+    for (std::int64_t j = 0; j < columns; ++j) x[at(i * columns + j)] /= by[at(i)];
+}
+void divide_columns(Series& x, const Matrix& by) {
+  for (Matrix& m : x.coefficients)
+    for (std::size_t i = 0; i < m.size(); ++i) m[i] /= by[i % at(x.columns)];
+}
+
+// D + sum_i e_i x_i in blocks: the first `head` rows and columns, and the others.
+struct Blocks {
+  std::int64_t n, head, tail;
+  Polynomial determinant;  // of the first block, but for its pivots
+  Series inverse;          // of the first block, but for division of its columns by the pivots
+  Series right, below;     // inverse times the block on its right, the block below times inverse
+  Series schur;            // complement of the first block
+};
+
+Blocks blocks_of(const std::vector<Matrix>& x, const Matrix& pivots, const Problem& p) {
+  const std::int64_t n = p.n, head = n - p.degree(), tail = p.degree();
+  std::vector<Matrix> first;
+  Series right = zero_series(head, tail, p.sets()), below = zero_series(tail, head, p.sets());
+  Series schur = zero_series(tail, tail, p.sets());
+  schur.coefficients[0].assign(at(tail * tail), 0.0);
+  for (std::int64_t i = 0; i < tail; ++i) schur.coefficients[0][at(i * tail + i)] = pivots[at(head + i)];
+  for (unsigned d = 0; d < p.count(); ++d) {
+    first.push_back(block(x[d], n, 0, 0, head, head));
+    divide_rows(first.back(), pivots, head, head);
+    right.coefficients[1u << d] = block(x[d], n, 0, head, head, tail);
+    divide_rows(right.coefficients[1u << d], pivots, head, tail);
+    below.coefficients[1u << d] = block(x[d], n, head, 0, tail, head);
+    schur.coefficients[1u << d] = block(x[d], n, head, head, tail, tail);
+  }
+  UnitSeries u = unit_series(first, head);
+  Series inner = product(u.inverse, right), left = product(below, u.inverse);
+  divide_columns(left, pivots);
+  const Series correction = product(below, inner);
+  for (unsigned t = 0; t < p.sets(); ++t) {
+    Matrix& sum = schur.coefficients[t];
+    if (sum.empty()) sum.assign(at(tail * tail), 0.0);
+    for (std::size_t i = 0; i < correction.coefficients[t].size(); ++i) sum[i] -= correction.coefficients[t][i];
+  }
+  return {n,
+          head,
+          tail,
+          std::move(u.determinant),
+          std::move(u.inverse),
+          std::move(inner),
+          std::move(left),
+          std::move(schur)};
+}
+
+PolynomialMinors minors_of(const Series& x) {
+  const std::size_t sets = x.coefficients.size();
+  Polynomial matrix(at(x.rows * x.columns) * sets);
+  for (std::size_t t = 0; t < sets; ++t)
+    for (std::size_t i = 0; i < x.coefficients[t].size(); ++i) matrix[i * sets + t] = x.coefficients[t][i];
+  return {static_cast<unsigned>(x.rows), static_cast<unsigned>(sets), std::move(matrix)};
+}
+
+Polynomial product(const Polynomial& x, const Polynomial& y) {
+  Polynomial z(x.size());
+  add_product(z.data(), x.data(), y.data(), static_cast<unsigned>(x.size()));
+  return z;
+}
+
+// The cofactors of D + sum_i e_i x_i, but for the pivots of the first block: the coefficient of all variables.
+Matrix block_cofactors(const Blocks& b, const PolynomialMinors& minors, const Matrix& pivots) {
+  const auto sets = static_cast<unsigned>(b.determinant.size()), full = sets - 1;
+  Series adjugate = zero_series(b.tail, b.tail, sets);  // of the Schur complement
+  for (Matrix& m : adjugate.coefficients) m.resize(at(b.tail * b.tail));
+  for (std::int64_t i = 0; i < b.tail; ++i)
+    for (std::int64_t j = 0; j < b.tail; ++j) {
+      const Polynomial c = minors.cofactor(static_cast<unsigned>(i), static_cast<unsigned>(j));
+      for (unsigned t = 0; t < sets; ++t) adjugate.coefficients[t][at(j * b.tail + i)] = c[t];
+    }
+  const Series corner = scaled(b.determinant, adjugate), right = product(b.right, corner);
+  const Series below = product(corner, b.below), inner = product(right, b.below);
+  Series first = scaled(product(b.determinant, minors.determinant()), b.inverse);
+  divide_columns(first, pivots);
+  Matrix cofactors(at(b.n * b.n), 0.0);  // the transpose of the adjugate
+  const auto put = [&](const Series& x, double sign, std::int64_t row, std::int64_t column) {
+    const Matrix& m = x.coefficients[full];
+    for (std::size_t i = 0; i < m.size(); ++i) {
+      const auto k = static_cast<std::int64_t>(i);
+      cofactors[at((column + k % x.columns) * b.n + row + k / x.columns)] += sign * m[i];
+    }
+  };
+  put(first, 1, 0, 0);
+  put(inner, 1, 0, 0);
+  put(right, -1, 0, b.head);
+  put(below, -1, b.head, 0);
+  put(corner, 1, b.head, b.head);
+  return cofactors;
+}
+
+// The determinant of D + sum_i e_i x_i, or its cofactors, for any order.
+Result by_blocks(const std::vector<Matrix>& x, const Matrix& pivots, const Problem& p) {
+  const Blocks b = blocks_of(x, pivots, p);
+  Scaled scale{1, 0};
+  for (std::int64_t i = 0; i < b.head; ++i) scale *= pivots[at(i)];
+  const PolynomialMinors minors = minors_of(b.schur);
+  Result result{
+      p.cofactors ? block_cofactors(b, minors, pivots) : Matrix{product(b.determinant, minors.determinant())[p.full()]},
+      {scale.exponent}};
+  for (double& value : result.mantissas) value *= scale.mantissa;
+  return result;
+}
+
+// The same without any division: zeros are exact, whatever the scale of rows and columns.
+Result by_expansion_of_pivots(const std::vector<Matrix>& x, const Matrix& pivots, const Problem& p) {
+  Matrix diagonal(at(p.n * p.n), 0.0);
+  for (std::int64_t i = 0; i < p.n; ++i) diagonal[at(i * p.n + i)] = pivots[at(i)];
+  return by_expansion_in_double({p.n, p.cofactors, diagonal, x}, Minors(diagonal, p.n, p.degree()));
+}
+
+}  // namespace
+
+Pivoted pivoted(const Matrix& a, std::int64_t n) {
+  Pivoted p{balance_of(a, n), a, Matrix(at(n), 0.0), {}};
+  for (std::int64_t i = 0; i < n; ++i)
+    for (std::int64_t j = 0; j < n; ++j) p.lu[at(i * n + j)] = raised(a[at(i * n + j)], p.balance.exponent(i, j));
+  p.order = eliminate(p.lu.data(), n, n, zero_pivot);
+  for (std::int64_t i = 0; i < n; ++i) {
+    const bool is_pivot = i < p.order.count;
+    if (is_pivot) p.pivots[at(i)] = p.lu[at(i * n + i)];
+    for (std::int64_t j = i + 1; j < n; ++j) {
+      p.lu[at(i * n + j)] = is_pivot ? p.lu[at(i * n + j)] / p.pivots[at(i)] : 0;
+      if (!is_pivot) p.lu[at(j * n + i)] = 0;
+    }
+  }
+  return p;
+}
+
+Result by_pivots(const Problem& p, const Pivoted& a) {
+  const std::int64_t n = p.n;
+  if (a.order.count < n - p.degree()) return {Matrix(p.size(), 0.0), {0}};
+  const Reduced r = reduced(p, a);
+  Result of_pivots = n <= expanded_order_max ? by_expansion_of_pivots(r.x, a.pivots, p) : by_blocks(r.x, a.pivots, p);
+  const std::int64_t exponent = of_pivots.exponents[0] + r.exponent - a.balance.total;
+  const double sign = a.order.odd ? -1 : 1;
+  Matrix& values = of_pivots.mantissas;
+  if (!p.cofactors) return {{sign * values[0]}, {exponent}};
+  solve_unit(a.lu, Side::left, Triangle::lower, Transposed::yes, n, values);
+  solve_unit(a.lu, Side::right, Triangle::upper, Transposed::yes, n, values);
+  Result result{Matrix(p.size()), std::vector<std::int64_t>(p.size())};
+  for (std::int64_t i = 0; i < n; ++i)
+    for (std::int64_t j = 0; j < n; ++j) {
+      const std::int64_t row = a.order.rows[at(i)], column = a.order.columns[at(j)];
+      result.mantissas[at(row * n + column)] = sign * values[at(i * n + j)];
+      result.exponents[at(row * n + column)] = exponent + a.balance.exponent(row, column);
+    }
+  return result;
+}
+
+}  // namespace reel::loops::determinants

@@ -1,0 +1,91 @@
+// One derivative of one determinant, in double precision, and the ways to evaluate it.
+#pragma once
+#include <cstdint>
+#include <vector>
+
+#include "loops/linalg/matrices.hpp"
+#include "loops/linalg/scaled.hpp"
+
+namespace reel::loops::determinants {
+
+using Matrix = std::vector<double>;  // row-major, [n, n] unless said otherwise
+
+constexpr std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
+
+/// A matrix, directions h_1 ... h_k, and what is asked for.
+struct Problem {
+  std::int64_t n;
+  bool cofactors;  // the derivative of the matrix of cofactors; else of the determinant
+  const Matrix& a;
+  std::vector<Matrix> directions;
+
+  unsigned count() const { return static_cast<unsigned>(directions.size()); }
+  // Sets of directions, by bits, and the set of all.
+  unsigned sets() const { return 1u << count(); }
+  unsigned full() const { return sets() - 1; }
+  // How many rows come from directions, that of the gradient included: derivatives vanish where it exceeds n.
+  std::int64_t degree() const { return count() + (cofactors ? 1 : 0); }
+  std::size_t size() const { return cofactors ? at(n * n) : 1; }
+};
+
+/// What is asked for: one number, or n n of them, each 2^exponent times its mantissa, a number in range.
+struct Result {
+  Matrix mantissas;
+  std::vector<std::int64_t> exponents;  // one alone for all, or one of each
+  Scaled operator[](std::size_t i) const {
+    Scaled x = Scaled::of(mantissas[i]);
+    x.exponent += exponents.size() == 1 ? exponents[0] : exponents[i];
+    return x;
+  }
+};
+
+/// The largest exponent of the elements; of zeros the least integer.
+int largest_exponent(const Matrix& x);
+/// bad_alloc or ValueError for a code of BLAS or LAPACK that says so.
+void require_success(int code);
+
+// ---- By expansion into minors, for orders up to expanded_order_max
+inline constexpr std::int64_t expanded_order_max = 8;
+/// What is expanded of a matrix alone, for derivatives of one degree.
+class Minors {
+ public:
+  Minors() = default;
+  Minors(const Matrix& a, std::int64_t n, std::int64_t degree);
+
+ private:
+  friend Result by_expansion(const Problem& p, const Minors& minors);
+  friend Result by_expansion_in_double(const Problem& p, const Minors& minors);
+  Matrix complements_;  // of so many rows and columns, with their signs
+  bool in_range_ = false;
+};
+Result by_expansion(const Problem& p, const Minors& minors);
+/// The same where it does no harm that products may vanish.
+Result by_expansion_in_double(const Problem& p, const Minors& minors);
+
+// ---- By the inverse, where the pivots are of much the same size
+struct Inverse {
+  Matrix elements;
+  Scaled determinant;
+  int size = 0;  // the exponent of the largest pivot
+};
+Result by_inverse(const Problem& p, const Inverse& inverse);
+
+// ---- By complete pivoting
+
+/// Powers of two that make the rows and columns of a matrix alike in size.
+struct Balance {
+  std::vector<std::int64_t> rows, columns;
+  std::int64_t total = 0;  // the sum of all exponents
+  std::int64_t exponent(std::int64_t i, std::int64_t j) const { return rows[at(i)] + columns[at(j)]; }
+};
+/// The balanced matrix as L D U.
+struct Pivoted {
+  Balance balance;
+  Matrix lu;      // L below the diagonal, U above it
+  Matrix pivots;  // D, [n]
+  CompletePivots order;
+};
+Pivoted pivoted(const Matrix& a, std::int64_t n);
+Result by_pivots(const Problem& p, const Pivoted& a);
+
+}  // namespace reel::loops::determinants
