@@ -186,6 +186,31 @@ TEST_CASE("cutting: pieces are views, recorded together") {
   CHECK(pushed[4].to_vector() == Doubles{1, 3, 5, 7, 9, 11});
 }
 
+TEST_CASE("cutting: each of many pieces is the right view and has its own cotangent") {
+  const Tensor x = reshape(arange(18.0), {9, 2});
+  const auto pieces = [](const Tensors& t) {
+    std::vector<Tensor> list = unstack(t[0]);
+    for (const Tensor& piece : split_sizes(t[0], {1, 0, 2, 1, 1, 1, 3})) list.push_back(piece);
+    return list;
+  };
+  const Tensors y = pieces({x});
+  REQUIRE(y.size() == 16);
+  for (std::size_t i = 0; i < 9; ++i) {
+    const double first = 2.0 * static_cast<double>(i);
+    CHECK(y[i].to_vector() == Doubles{first, first + 1});
+    Tensors dy(16);
+    for (std::size_t k = 0; k < 16; ++k) dy[k] = zeros(y[k].shape());
+    dy[i] = ones({2});
+    Doubles expected(18);
+    expected[2 * i] = expected[2 * i + 1] = 1;
+    CHECK(support::pull(pieces, {x}, dy)[0].to_vector() == expected);
+  }
+  CHECK(y[10].shape() == Shape{0, 2});
+  CHECK(y[14].to_vector() == Doubles{10, 11});
+  CHECK(y[15].to_vector() == Doubles{12, 13, 14, 15, 16, 17});
+  CHECK(y[8].data<double>().data() == x.data<double>().data() + 16);
+}
+
 TEST_CASE("identity, contiguous, stop_gradient") {
   GradientTape tape({.persistent = true});
   const Tensor x = tensor({1, 2});
