@@ -31,10 +31,10 @@ inline bool merged_stride(const detail::Block* x, int first, int last, std::int6
 
 /// The strides of x as [outer, extent, inner], where all three exist.
 struct SplitStrides {
-  std::int64_t outer, extent, inner;
+  std::int64_t outer = 0, extent = 0, inner = 0;
   bool exist;
   SplitStrides(const detail::Block* x, int first, int last)
-      : exist(merged_stride(x, 0, first, outer) & merged_stride(x, first, last, extent) &
+      : exist(merged_stride(x, 0, first, outer) && merged_stride(x, first, last, extent) &&
               merged_stride(x, last, x->rank, inner)) {}
 };
 

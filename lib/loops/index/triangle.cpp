@@ -15,11 +15,11 @@ void copy_triangle(const Tensor& strided, std::int64_t offset, bool lower, const
   const detail::Block* to = detail::block(y);
   if (to->size == 0) return;
   const int row_axis = to->rank - 2;
-  Tensor held;
+  Tensor scratch;
   const detail::Block* from = detail::block(strided);
   std::int64_t matrix_stride;
   if (!merged_stride(from, 0, row_axis, matrix_stride)) {
-    from = detail::block(contiguous(strided, held));
+    from = detail::block(contiguous(strided, scratch));
     merged_stride(from, 0, row_axis, matrix_stride);
   }
   const std::int64_t row_stride = from->strides()[row_axis], column_stride = from->strides()[row_axis + 1];

@@ -15,32 +15,33 @@ namespace ops {
 namespace {
 
 // Elements start, start + step, ... of an axis, `count` of them.
-struct Cut {
+struct AxisRange {
   std::int64_t start, step, count;
 };
 
-// The part of x that a slice takes, as attributes: a cut for each axis of x, each three words, and then extents. Those
-// of slice are the result's, which may have fewer and more axes of extent 1; those of its transpose, place, are x's.
+// The part of x that a slice takes, as attributes: a range for each axis of x, each three words, and then extents.
+// Those of slice are the result's, which may have fewer and more axes of extent 1; those of its transpose, place, are
+// x's.
 class Part {
  public:
   Part(Attributes words, int rank) : words_(words), rank_(rank) {}
   int rank() const noexcept { return rank_; }
-  Cut cut(int d) const noexcept {
+  AxisRange range(int d) const noexcept {
     const std::int64_t* at = words_.data() + 3 * d;
     return {at[0], at[1], at[2]};
   }
   std::int64_t count(int d) const noexcept { return words_[static_cast<std::size_t>(3 * d + 2)]; }
-  Attributes extents() const noexcept { return words_.subspan(cut_words()); }
-  Attributes cuts() const noexcept { return words_.first(cut_words()); }
-  // Whether the cuts have these counts.
+  Attributes extents() const noexcept { return words_.subspan(range_words()); }
+  Attributes ranges() const noexcept { return words_.first(range_words()); }
+  // Whether the ranges have these counts.
   bool counts(std::span<const std::int64_t> extents) const noexcept {
-    bool all = cut_words() == 3 * extents.size();
+    bool all = range_words() == 3 * extents.size();
     for (int d = 0; all && d < rank_; ++d) all = count(d) == extents[static_cast<std::size_t>(d)];
     return all;
   }
 
  private:
-  std::size_t cut_words() const noexcept { return static_cast<std::size_t>(3 * rank_); }
+  std::size_t range_words() const noexcept { return static_cast<std::size_t>(3 * rank_); }
   Attributes words_;
   int rank_;
 };
@@ -49,27 +50,27 @@ class Part {
 class PartWords {
  public:
   explicit PartWords(int rank) noexcept : size_(3 * rank) {}
-  // The cuts of a recorded op before other extents. Of cotangents the batch axis is taken whole.
-  PartWords(const tape::Record& r, Attributes cuts, const Shape& extents) noexcept
-      : PartWords(static_cast<int>(cuts.size()) / 3 + r.lead()) {
+  // The ranges of a recorded op before other extents. Of cotangents the batch axis is taken whole.
+  PartWords(const tape::Record& r, Attributes ranges, const Shape& extents) noexcept
+      : PartWords(static_cast<int>(ranges.size()) / 3 + r.lead()) {
     if (r.lead()) add({0, 1, extents.begin()[0]});
-    for (const std::int64_t word : cuts) words_[cut_words_++] = word;
+    for (const std::int64_t word : ranges) words_[range_words_++] = word;
     for (const std::int64_t extent : extents) add_extent(extent);
   }
-  void add(const Cut& c) noexcept {
-    words_[cut_words_] = c.start;
-    words_[cut_words_ + 1] = c.step;
-    words_[cut_words_ + 2] = c.count;
-    cut_words_ += 3;
+  void add(const AxisRange& c) noexcept {
+    words_[range_words_] = c.start;
+    words_[range_words_ + 1] = c.step;
+    words_[range_words_ + 2] = c.count;
+    range_words_ += 3;
   }
   void add_extent(std::int64_t extent) noexcept { words_[size_++] = extent; }
-  // Axes that have a cut.
-  int cuts() const noexcept { return cut_words_ / 3; }
+  // Axes that have a range.
+  int axes() const noexcept { return range_words_ / 3; }
   operator Attributes() const noexcept { return {words_, static_cast<std::size_t>(size_)}; }
 
  private:
   std::int64_t words_[4 * max_rank];
-  int cut_words_ = 0, size_;
+  int range_words_ = 0, size_;
 };
 
 // The strides of the part of x in a shape that has fewer or more axes of extent 1 than x.
@@ -83,7 +84,7 @@ void stride_other_axes(const detail::Block* x, const Part& p, const Shape& shape
     if (!empty && extent != 1) {
       do --axis;
       while (p.count(axis) == 1);
-      strides[k] = x->strides()[axis] * p.cut(axis).step;
+      strides[k] = x->strides()[axis] * p.range(axis).step;
     }
     next = strides[k] * extent;
   }
@@ -95,7 +96,7 @@ void locate(const detail::Block* x, const Part& p, const Shape& shape, std::int6
   offset = 0;
   bool same_axes = p.rank() == shape.rank(), empty = false;
   for (int d = 0; d < p.rank(); ++d) {
-    const Cut c = p.cut(d);
+    const AxisRange c = p.range(d);
     const std::int64_t stride = x->strides()[d];
     empty |= c.count == 0;
     offset += c.start * stride;
@@ -129,11 +130,11 @@ void add_to_part(const Tensor& sum, const Tensor& g, const Part& p) {
 
 Tensor take_transposed(const tape::Record& r, const Tensor& g) {
   Shape x = r.shape(0);
-  const Attributes cuts = Part(r.attributes(), x.rank()).cuts();
+  const Attributes ranges = Part(r.attributes(), x.rank()).ranges();
   if (r.lead()) x = r.led(x);
-  const PartWords part(r, cuts, x);
+  const PartWords part(r, ranges, x);
   if (Tensor sum = r.take_sum(0); sum.defined()) {
-    add_to_part(sum, g, {part, part.cuts()});
+    add_to_part(sum, g, {part, part.axes()});
     return sum;
   }
   return place(g, part);
@@ -141,7 +142,7 @@ Tensor take_transposed(const tape::Record& r, const Tensor& g) {
 Tensor take_again(const tape::Record& r, const Tensor& t) { return take(t, r.attributes()); }
 Tensor place_transposed(const tape::Record& r, const Tensor& g) {
   const Part part(r.attributes(), r.output_shape().rank());
-  return take(g, PartWords(r, part.cuts(), r.led(r.shape(0))));
+  return take(g, PartWords(r, part.ranges(), r.led(r.shape(0))));
 }
 Tensor place_again(const tape::Record& r, const Tensor& t) { return place(t, r.attributes()); }
 
@@ -154,7 +155,7 @@ void infer_slice(const Call& call, Metas& out) {
 constexpr Primitive slice_primitive = {
     .rule = linear<take_transposed, take_again>("slice"), .infer = infer_slice, .evaluate = evaluate_view};
 
-// There are three words of a cut and an extent for each axis.
+// There are three words of a range and an extent for each axis.
 Part placed(const Call& call) { return {call.attributes, static_cast<int>(call.attributes.size() / 4)}; }
 void infer_place(const Call& call, Metas& out) {
   const Attributes extents = placed(call).extents();
@@ -173,15 +174,15 @@ constexpr Primitive place_primitive = {
 Tensor take(const Tensor& x, Attributes part) { return apply(slice_primitive, {&x}, part); }
 Tensor place(const Tensor& g, Attributes part) { return apply(place_primitive, {&g}, part); }
 
-Cut index_cut(const SliceItem& item, int axis, const Shape& shape) {
+AxisRange index_range(const SliceItem& item, int axis, const Shape& shape) {
   const std::int64_t n = shape.begin()[axis], i = item.start < 0 ? item.start + n : item.start;
   if (i < 0 || i >= n)
     fail<IndexError>("slice", "index {} is out of range for axis {} of x, of shape {}", item.start, axis, shape);
   return {i, 1, 1};
 }
 
-// Python's rules: an end counts from the back when negative, and is then cut to the axis.
-Cut range_cut(const SliceItem& item, std::int64_t n) {
+// Python's rules: an end counts from the back when negative, and is then clamped to the axis.
+AxisRange python_range(const SliceItem& item, std::int64_t n) {
   if (item.step == 0) fail<ValueError>("slice", "the step of a range is 0; it must not be");
   const std::int64_t step = std::max(item.step, -INT64_MAX);
   const std::int64_t low = step > 0 ? 0 : -1, high = step > 0 ? n : n - 1;
@@ -211,12 +212,12 @@ PartWords part(const Shape& shape, std::span<const SliceItem> items) {
     if (rank++ == max_rank) detail::fail_rank();
     part.add_extent(extent);
   };
-  const auto take_axis = [&](const Cut& c) {
+  const auto take_axis = [&](const AxisRange& c) {
     part.add(c);
     add_axis(c.count);
   };
   const auto whole_axes = [&](int count) {
-    for (int i = 0; i < count; ++i) take_axis({0, 1, shape.begin()[part.cuts()]});
+    for (int i = 0; i < count; ++i) take_axis({0, 1, shape.begin()[part.axes()]});
   };
   for (const SliceItem& item : items) switch (item.kind) {
       case newaxis:
@@ -229,13 +230,13 @@ PartWords part(const Shape& shape, std::span<const SliceItem> items) {
         whole_axes(1);
         break;
       case index:
-        part.add(index_cut(item, part.cuts(), shape));
+        part.add(index_range(item, part.axes(), shape));
         break;
       case range:
-        take_axis(range_cut(item, shape.begin()[part.cuts()]));
+        take_axis(python_range(item, shape.begin()[part.axes()]));
         break;
     }
-  whole_axes(shape.rank() - part.cuts());
+  whole_axes(shape.rank() - part.axes());
   return part;
 }
 
