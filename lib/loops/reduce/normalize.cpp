@@ -23,11 +23,11 @@ Tensor sum_over_axis_1(const Tensor& x) {
 }
 
 // Sums over rows: f(row of g, row of x, count, sums) adds what belongs to `count` rows to sums [width, n], in parallel.
-// Each row of x goes with `batch` rows of g. Gives the totals [batch, width, n]. The number of rows of a range, each of
-// which has sums of its own, depends on n alone.
+// Each row of x goes with `batch` rows of g. Gives the totals [batch, width, n]. Each range of rows has partial sums.
 template <class F>
 Tensor sums_over_rows(std::int64_t batch, std::int64_t rows, std::int64_t n, std::int64_t width, DType d, const F& f) {
-  const std::int64_t grain = std::max<std::int64_t>(16, 32768 / n), ranges = (rows - 1) / grain + 1;
+  constexpr std::int64_t grain_rows_min = 16, grain_elements = 32768;  // they decide the order of the sums
+  const std::int64_t grain = std::max(grain_rows_min, grain_elements / n), ranges = (rows - 1) / grain + 1;
   const Tensor partial = detail::empty(d, {batch, ranges, width, n});
   const std::int64_t bytes = bytes_of(partial, width * n);
   std::byte* to = data_of(partial);

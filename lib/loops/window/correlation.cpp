@@ -201,6 +201,7 @@ void Correlator::pack_finite_weights() {
 
 // ---- ranges
 
+// Depends on shapes alone: the channels that are packed at once decide the order of the sums.
 void Correlator::choose_ranges() {
   constexpr std::int64_t cache_bytes = std::int64_t{512} << 10;  // of planes, which stay in the second-level cache
   constexpr std::int64_t least_elements = 256;                   // of a range of rows

@@ -150,6 +150,7 @@ std::int64_t FilterGradient::greatest_row() const {
   return row;
 }
 
+// Depends on shapes alone: ranges and parts decide the order of the sums.
 void FilterGradient::choose_ranges() {
   constexpr std::int64_t most_filters = 64, most_taps = 576;     // of a task
   constexpr std::int64_t cache_bytes = std::int64_t{512} << 10;  // of planes, which stay in the second-level cache

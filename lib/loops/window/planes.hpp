@@ -14,7 +14,8 @@ namespace reel::loops {
 constexpr std::int64_t divide_up(std::int64_t a, std::int64_t b) { return a > 0 ? (a - 1) / b + 1 : -(-a / b); }
 constexpr std::int64_t round_up(std::int64_t a, std::int64_t b) { return divide_up(a, b) * b; }
 
-/// The grain of loops over windows: multiplications that are worth another thread.
+/// The grain of loops over windows: multiplications that are worth another thread. It decides how sums are split, and
+/// so their bits. Row of bench/run: "conv2d".
 inline constexpr std::int64_t window_grain = std::int64_t{1} << 20;
 
 /// The elements of a tensor of rank 4, with strides in bytes.

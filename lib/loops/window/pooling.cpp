@@ -44,9 +44,9 @@ void greatest(const WindowGeometry& c, const Tensor& from, const Tensor& y, Plac
   const std::int64_t channels = from.shape()[1], count = from.shape()[0] * channels;
   const std::int64_t plane_bytes = round_up((set.size() + set.past_end(lanes) + lanes) * bytes, 64);
   Workspaces workspaces(count, plane_bytes + 2 * padded * bytes);
-  constexpr std::int64_t task_elements = 65536;  // that are compared
+  constexpr std::int64_t grain_elements = 65536;  // that are compared
   const std::int64_t grain =
-      std::max<std::int64_t>(1, task_elements / (rows * columns * static_cast<std::int64_t>(taps.size())));
+      std::max<std::int64_t>(1, grain_elements / (rows * columns * static_cast<std::int64_t>(taps.size())));
   parallel_for(count, grain, [&](std::int64_t begin, std::int64_t end) {
     workspaces.use([&](std::byte* memory) {
       T *best = reinterpret_cast<T*>(memory + plane_bytes), *at = best + padded;
@@ -77,7 +77,8 @@ void with_places(const WindowGeometry& c, const Tensor& places, std::int64_t win
                       c.columns.before);
   const auto run = [&](const auto* place) {
     const std::int64_t images = windows / (rows * columns), repeat = places.size() / (rows * columns);
-    parallel_for(images, std::max<std::int64_t>(1, 16384 / (rows * columns)),
+    constexpr std::int64_t grain_windows = 16384;
+    parallel_for(images, std::max<std::int64_t>(1, grain_windows / (rows * columns)),
                  [&](std::int64_t begin, std::int64_t end) {
                    for (std::int64_t image = begin; image < end; ++image) {
                      start(image * plane, plane);

@@ -3,7 +3,7 @@
 #include <reel/ops/make.hpp>
 #include <reel/ops/neural.hpp>
 
-#include "loops/classes.hpp"
+#include "loops/index/classes.hpp"
 #include "loops/reduce/rows.hpp"
 #include "ops/neural/rows.hpp"
 

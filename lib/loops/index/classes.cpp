@@ -1,4 +1,4 @@
-#include "loops/classes.hpp"
+#include "loops/index/classes.hpp"
 
 #include "loops/loops.hpp"
 
