@@ -4,29 +4,13 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
+#include <reel/dtype.hpp>
 #include <string_view>
 
 namespace reel::kernels {
 
-// Element types in the order of reel::DType.
-enum class Type : std::uint8_t {
-  boolean,
-  uint8,
-  int32,
-  int64,
-  float16,
-  bfloat16,
-  float32,
-  float64,
-  complex64,
-  complex128
-};
-inline constexpr std::size_t type_count = 10;
-constexpr std::size_t index(Type t) { return static_cast<std::size_t>(t); }
-constexpr std::size_t size_of(Type t) {
-  constexpr std::size_t sizes[type_count] = {1, 1, 4, 8, 2, 2, 4, 8, 8, 16};
-  return sizes[index(t)];
-}
+inline constexpr std::size_t dtype_count = static_cast<std::size_t>(DType::complex128) + 1;
+constexpr std::size_t index(DType d) { return static_cast<std::size_t>(d); }
 
 // An operand: its first element and its stride in elements; 0 repeats one element.
 struct Strided {
@@ -143,23 +127,23 @@ struct Convolution {
 // type.
 struct Set {
   const char* isa;
-  Pointwise op[row_capacity][type_count];  // by row_of<"name">(), table.hpp
-  Loop compare[6][type_count];             // out: booleans, one byte each, 0 or 1
-  Loop predicate[3][type_count];           // out: booleans
-  Loop logical[4];                         // out: booleans
-  Loop select[5];                          // by size_class(bytes of an element); in: booleans c, then x, y; c ? x : y
-  Reduction reduce[4][type_count];
-  ArgReduce argmax[type_count], argmin[type_count];
-  void (*dot[type_count])(Strided a, Strided b, std::ptrdiff_t n,
-                          void* out);  // sum of a * b, in the order of Reduce::sum
-  Rows rows[type_count];
-  Convolution convolution[type_count];
+  Pointwise op[row_capacity][dtype_count];  // by row_of<"name">(), table.hpp
+  Loop compare[6][dtype_count];             // out: booleans, one byte each, 0 or 1
+  Loop predicate[3][dtype_count];           // out: booleans
+  Loop logical[4];                          // out: booleans
+  Loop select[5];                           // by size_class(bytes of an element); in: booleans c, then x, y; c ? x : y
+  Reduction reduce[4][dtype_count];
+  ArgReduce argmax[dtype_count], argmin[dtype_count];
+  void (*dot[dtype_count])(Strided a, Strided b, std::ptrdiff_t n,
+                           void* out);  // sum of a * b, in the order of Reduce::sum
+  Rows rows[dtype_count];
+  Convolution convolution[dtype_count];
 
-  const Pointwise& pointwise(std::size_t row, Type t) const { return op[row][index(t)]; }
-  Loop comparison(Comparison c, Type t) const { return compare[static_cast<std::size_t>(c)][index(t)]; }
-  Loop test(Predicate p, Type t) const { return predicate[static_cast<std::size_t>(p)][index(t)]; }
+  const Pointwise& pointwise(std::size_t row, DType d) const { return op[row][index(d)]; }
+  Loop comparison(Comparison c, DType d) const { return compare[static_cast<std::size_t>(c)][index(d)]; }
+  Loop test(Predicate p, DType d) const { return predicate[static_cast<std::size_t>(p)][index(d)]; }
   Loop logic(Logical l) const { return logical[static_cast<std::size_t>(l)]; }
-  const Reduction& reduction(Reduce r, Type t) const { return reduce[static_cast<std::size_t>(r)][index(t)]; }
+  const Reduction& reduction(Reduce r, DType d) const { return reduce[static_cast<std::size_t>(r)][index(d)]; }
 };
 
 // 0..4 for elements of 1, 2, 4, 8, 16 bytes.
@@ -185,8 +169,8 @@ const Set* find(std::string_view isa);
 // out[i * out_stride] = in[0] combined with all up to in[i], one after the other. out may be in itself. Numbers only,
 // and of cumprod real ones.
 using Scan = void (*)(Strided in, void* out, std::ptrdiff_t out_stride, std::ptrdiff_t n);
-Scan cumsum(Type t);
-Scan cumprod(Type t);
+Scan cumsum(DType d);
+Scan cumprod(DType d);
 
 // Elements of 1, 2, 4, 8 or 16 bytes, moved without being looked at. The two sides of a copy do not overlap.
 void copy(Strided in, void* out, std::ptrdiff_t out_stride, std::ptrdiff_t n, std::size_t bytes);
@@ -202,13 +186,13 @@ void copy_matrix(const void* in, std::ptrdiff_t row_stride, std::ptrdiff_t colum
 
 // Functions between complex numbers of type t and the real numbers that they consist of. in: z; of join: re, im.
 enum class ComplexFunction : std::uint8_t { real, imag, abs, angle, conj, join };
-Loop complex_function(ComplexFunction f, Type t);
+Loop complex_function(ComplexFunction f, DType d);
 // Enters the rows that are holomorphic for the complex types.
 void enter_complex(Set& set);
 
 // out[i] = in[i] as the other type, contiguous. False if a NaN or a number out of range met an integer type: out is
 // then undefined. Integers wrap, a complex number gives its real part, anything but zero is true.
 using Cast = bool (*)(Strided in, void* out, std::ptrdiff_t n);
-Cast cast(Type from, Type to);
+Cast cast(DType from, DType to);
 
 }  // namespace reel::kernels

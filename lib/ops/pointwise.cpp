@@ -45,8 +45,7 @@ Tensor derivative(const tape::Record& record, const Tensor& g, const Shape* shap
     if constexpr (p.is_times)
       if (size >= view_elements_min)
         if (Tensor view = times_one(g, *in[count - 1], shape); view.defined()) return view;
-    const kernels::Loop loop =
-        kernels::active().pointwise(kernels::row_of<Name>(), kernel_type(detail::block(g)->dtype)).product[K];
+    const kernels::Loop loop = kernels::active().pointwise(kernels::row_of<Name>(), detail::block(g)->dtype).product[K];
     if (!target && size >= in_place_elements_min)
       if (Tensor sum = add_to_sum(record, K, loop, in, shape); sum.defined()) return sum;
     return evaluate_fused(loop, g, in, {shape, target, !needed});

@@ -17,15 +17,16 @@
 #include "kernels/table.hpp"
 
 using namespace reel::kernels;
+using reel::DType;
 
 namespace {
 
 constexpr std::ptrdiff_t longest = 130;
-constexpr Type types[] = {Type::boolean,  Type::uint8,   Type::int32,   Type::int64,     Type::float16,
-                          Type::bfloat16, Type::float32, Type::float64, Type::complex64, Type::complex128};
+constexpr DType types[] = {DType::boolean,  DType::uint8,   DType::int32,   DType::int64,     DType::float16,
+                           DType::bfloat16, DType::float32, DType::float64, DType::complex64, DType::complex128};
 
 // float16 and bfloat16 are cast to float32 before most kernels, and back.
-constexpr bool is_half(Type t) { return t == Type::float16 || t == Type::bfloat16; }
+constexpr bool is_half(DType t) { return t == DType::float16 || t == DType::bfloat16; }
 
 enum class Side { begin, end };
 
@@ -42,11 +43,11 @@ class Guarded {
   ~Guarded() { munmap(base_, size_ + 2 * page_); }
 
   // The whole memory holds small positive numbers of the type.
-  void fill(Type type) {
-    const std::size_t size = size_of(type);
+  void fill(DType type) {
+    const std::size_t size = item_size(type);
     for (std::size_t i = 0; i < size_ / size; ++i) {
       const std::int64_t whole = 1 + static_cast<std::int64_t>(i % 3);
-      cast(Type::int64, type)({&whole, 1}, base_ + page_ + i * size, 1);
+      cast(DType::int64, type)({&whole, 1}, base_ + page_ + i * size, 1);
     }
   }
   std::byte* at(Side side, std::size_t bytes) {
@@ -54,8 +55,8 @@ class Guarded {
     return side == Side::begin ? base_ + page_ : base_ + page_ + size_ - bytes;
   }
   // n elements with a stride, of which the outermost touches the border.
-  Strided operand(Side side, Type type, std::ptrdiff_t n, std::ptrdiff_t stride) {
-    const auto size = static_cast<std::ptrdiff_t>(size_of(type));
+  Strided operand(Side side, DType type, std::ptrdiff_t n, std::ptrdiff_t stride) {
+    const auto size = static_cast<std::ptrdiff_t>(item_size(type));
     const std::ptrdiff_t span = n == 0 ? 0 : (n - 1) * std::abs(stride) + 1;
     std::byte* first = at(side, static_cast<std::size_t>(span * size));
     return {stride < 0 && n > 0 ? first + (span - 1) * size : first, stride};
@@ -71,7 +72,7 @@ class Guarded {
 struct Memory {
   std::array<Guarded, 6> in;
   Guarded out;
-  void fill(Type type) {
+  void fill(DType type) {
     for (Guarded& g : in) g.fill(type);
     out.fill(type);
   }
@@ -91,7 +92,7 @@ void for_each_place(F f) {
 }
 
 // A loop over `count` operands of type `from` that writes elements of type `to`. Returns how often it ran.
-int run_loop(Loop loop, Memory& m, std::size_t count, Type from, Type to) {
+int run_loop(Loop loop, Memory& m, std::size_t count, DType from, DType to) {
   if (!loop) return 0;
   constexpr std::ptrdiff_t strides[][5] = {{1, 1, 1, 1, 1}, {0, 1, 0, 1, 0}, {2, -1, 1, 2, -1}};
   int runs = 0;
@@ -99,7 +100,7 @@ int run_loop(Loop loop, Memory& m, std::size_t count, Type from, Type to) {
     for (const auto& stride : strides) {
       Strided in[5];
       for (std::size_t k = 0; k < count; ++k) in[k] = m.in[k].operand(side, from, n, stride[k]);
-      loop(in, m.out.at(side, static_cast<std::size_t>(n) * size_of(to)), n);
+      loop(in, m.out.at(side, static_cast<std::size_t>(n) * item_size(to)), n);
       ++runs;
     }
   });
@@ -114,7 +115,7 @@ enum class Part {
   number    // one element
 };
 
-int run_rows(RowLoop loop, Memory& m, Type type, std::initializer_list<Part> operands, Part result = Part::rows) {
+int run_rows(RowLoop loop, Memory& m, DType type, std::initializer_list<Part> operands, Part result = Part::rows) {
   if (!loop) return 0;
   int runs = 0;
   for (const Side side : {Side::begin, Side::end})
@@ -122,7 +123,7 @@ int run_rows(RowLoop loop, Memory& m, Type type, std::initializer_list<Part> ope
       for (std::ptrdiff_t n = 1; n <= longest; ++n) {
         const auto bytes = [&](Part p) {
           const std::ptrdiff_t count = p == Part::rows ? rows * n : p == Part::per_row ? rows : p == Part::row ? n : 1;
-          return static_cast<std::size_t>(count) * size_of(type);
+          return static_cast<std::size_t>(count) * item_size(type);
         };
         const void* in[6];
         std::size_t k = 0;
@@ -133,7 +134,7 @@ int run_rows(RowLoop loop, Memory& m, Type type, std::initializer_list<Part> ope
   return runs;
 }
 
-int run_both(const RowOrColumnLoop& loop, Memory& m, Type type, std::initializer_list<Part> operands,
+int run_both(const RowOrColumnLoop& loop, Memory& m, DType type, std::initializer_list<Part> operands,
              Part result = Part::rows) {
   return run_rows(loop.rows, m, type, operands, result) + run_rows(loop.columns, m, type, operands, result);
 }
@@ -160,7 +161,7 @@ TEST_CASE("a guard page stops who reads past it") {
 
 TEST_CASE("pointwise kernels stay inside their operands") {
   Memory m;
-  for (const Type type : types) {
+  for (const DType type : types) {
     m.fill(type);
     int runs = 0;
     for (const Set* set : sets())
@@ -176,31 +177,31 @@ TEST_CASE("pointwise kernels stay inside their operands") {
 
 TEST_CASE("comparisons, logic and selection stay inside their operands") {
   Memory m;
-  for (const Type type : types) {
+  for (const DType type : types) {
     m.fill(type);
     for (const Set* set : sets()) {
       INFO(set->isa << ", type " << index(type));
-      CHECK((run_loop(set->comparison(Comparison::equal, type), m, 2, type, Type::boolean) == 0) == is_half(type));
+      CHECK((run_loop(set->comparison(Comparison::equal, type), m, 2, type, DType::boolean) == 0) == is_half(type));
       for (const auto c : {Comparison::not_equal, Comparison::less, Comparison::less_equal, Comparison::greater,
                            Comparison::greater_equal})
-        run_loop(set->comparison(c, type), m, 2, type, Type::boolean);
+        run_loop(set->comparison(c, type), m, 2, type, DType::boolean);
       for (const auto p : {Predicate::isnan, Predicate::isinf, Predicate::isfinite})
-        run_loop(set->test(p, type), m, 1, type, Type::boolean);
-      if (type != Type::boolean) continue;
+        run_loop(set->test(p, type), m, 1, type, DType::boolean);
+      if (type != DType::boolean) continue;
       for (const auto l : {Logical::conjunction, Logical::disjunction, Logical::exclusive, Logical::negation})
         CHECK(run_loop(set->logic(l), m, 2, type, type) > 0);
     }
   }
   // The condition holds bytes, its choices elements of 1 to 16.
-  constexpr Type by_size[] = {Type::uint8, Type::float16, Type::int32, Type::int64, Type::complex128};
-  for (const Type type : by_size) {
+  constexpr DType by_size[] = {DType::uint8, DType::float16, DType::int32, DType::int64, DType::complex128};
+  for (const DType type : by_size) {
     m.fill(type);
-    m.in[0].fill(Type::boolean);
+    m.in[0].fill(DType::boolean);
     for (const Set* set : sets())
       for_each_place([&](Side side, std::ptrdiff_t n) {
-        const Strided in[] = {m.in[0].operand(side, Type::boolean, n, 1), m.in[1].operand(side, type, n, 1),
+        const Strided in[] = {m.in[0].operand(side, DType::boolean, n, 1), m.in[1].operand(side, type, n, 1),
                               m.in[2].operand(side, type, n, -2)};
-        const std::size_t size = size_of(type);
+        const std::size_t size = item_size(type);
         set->select[size_class(size)](in, m.out.at(side, static_cast<std::size_t>(n) * size), n);
       });
   }
@@ -208,9 +209,9 @@ TEST_CASE("comparisons, logic and selection stay inside their operands") {
 
 TEST_CASE("reductions stay inside their operands") {
   Memory m;
-  for (const Type type : types) {
+  for (const DType type : types) {
     m.fill(type);
-    const std::size_t size = size_of(type);
+    const std::size_t size = item_size(type);
     int runs = 0;
     for (const Set* set : sets())
       for (const auto kind : {Reduce::sum, Reduce::prod, Reduce::max, Reduce::min}) {
@@ -231,13 +232,13 @@ TEST_CASE("reductions stay inside their operands") {
 
 TEST_CASE("argmax, argmin and dot stay inside their operands") {
   Memory m;
-  for (const Type type : types) {
+  for (const DType type : types) {
     m.fill(type);
     for (const Set* set : sets()) {
       INFO(set->isa << ", type " << index(type));
       for_each_place([&](Side side, std::ptrdiff_t n) {
         if (n == 0) return;
-        const std::size_t size = size_of(type);
+        const std::size_t size = item_size(type);
         for (const ArgReduce f : {set->argmax[index(type)], set->argmin[index(type)]}) {
           if (!f) continue;
           f(m.in[0].operand(side, type, n, 1), n, 1, reinterpret_cast<std::int64_t*>(m.out.at(side, 8)));
@@ -257,7 +258,7 @@ TEST_CASE("argmax, argmin and dot stay inside their operands") {
 TEST_CASE("kernels of rows and columns stay inside their operands") {
   constexpr Part rows = Part::rows, per_row = Part::per_row, row = Part::row, number = Part::number;
   Memory m;
-  for (const Type type : {Type::float32, Type::float64}) {
+  for (const DType type : {DType::float32, DType::float64}) {
     m.fill(type);
     for (const Set* set : sets()) {
       const Rows& r = set->rows[index(type)];
@@ -283,19 +284,19 @@ TEST_CASE("kernels of rows and columns stay inside their operands") {
 
 TEST_CASE("kernels that add up columns, and those with a class for each row, stay inside their operands") {
   Memory m;
-  for (const Type type : {Type::float32, Type::float64}) {
+  for (const DType type : {DType::float32, DType::float64}) {
     m.fill(type);
-    m.in[5].fill(Type::int64);
+    m.in[5].fill(DType::int64);
     for (const Set* set : sets())
       for (const Side side : {Side::begin, Side::end})
         for (std::ptrdiff_t rows : {1, 3})
           for (std::ptrdiff_t n = 4; n <= longest; ++n) {  // classes are at most 3
             const Rows& r = set->rows[index(type)];
             const auto at = [&](std::size_t k, std::ptrdiff_t count) {
-              return m.in[k].at(side, static_cast<std::size_t>(count) * size_of(type));
+              return m.in[k].at(side, static_cast<std::size_t>(count) * item_size(type));
             };
-            void* out = m.out.at(side, static_cast<std::size_t>(rows * n) * size_of(type));
-            void* one_per_row = m.out.at(side, static_cast<std::size_t>(rows) * size_of(type));
+            void* out = m.out.at(side, static_cast<std::size_t>(rows * n) * item_size(type));
+            void* one_per_row = m.out.at(side, static_cast<std::size_t>(rows) * item_size(type));
             void* sums = at(4, 2 * n);
             const void* classes = m.in[5].at(side, static_cast<std::size_t>(rows) * sizeof(std::int64_t));
             const void* normalised[] = {at(0, rows * n), at(1, rows * n), at(2, 1), at(3, n)};
@@ -313,14 +314,14 @@ TEST_CASE("kernels that add up columns, and those with a class for each row, sta
 
 TEST_CASE("casts, copies, scans and complex parts stay inside their operands") {
   Memory m;
-  for (const Type from : types) {
+  for (const DType from : types) {
     m.fill(from);
-    const std::size_t size = size_of(from);
-    for (const Type to : types)
+    const std::size_t size = item_size(from);
+    for (const DType to : types)
       for_each_place([&](Side side, std::ptrdiff_t n) {
         for (const std::ptrdiff_t stride : {1, 2, -1})
           cast(from, to)(m.in[0].operand(side, from, n, stride),
-                         m.out.at(side, static_cast<std::size_t>(n) * size_of(to)), n);
+                         m.out.at(side, static_cast<std::size_t>(n) * item_size(to)), n);
       });
     m.fill(from);
     for_each_place([&](Side side, std::ptrdiff_t n) {
@@ -338,8 +339,8 @@ TEST_CASE("casts, copies, scans and complex parts stay inside their operands") {
         copy_matrix(m.in[0].at(side, matrix), 1, n, m.out.at(side, matrix), 3, n, 3, size);
       }
     });
-    if (from != Type::complex64 && from != Type::complex128) continue;
-    const Type part = from == Type::complex64 ? Type::float32 : Type::float64;
+    if (from != DType::complex64 && from != DType::complex128) continue;
+    const DType part = from == DType::complex64 ? DType::float32 : DType::float64;
     for (const auto f : {ComplexFunction::real, ComplexFunction::imag, ComplexFunction::abs, ComplexFunction::angle})
       CHECK(run_loop(complex_function(f, from), m, 1, from, part) > 0);
     CHECK(run_loop(complex_function(ComplexFunction::conj, from), m, 1, from, from) > 0);

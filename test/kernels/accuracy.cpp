@@ -16,6 +16,7 @@
 #include "references.hpp"
 
 using namespace reel::kernels;
+using reel::dtype_of;
 
 namespace {
 
@@ -73,13 +74,10 @@ double ulps(T result, Real reference) {
 }
 
 template <class T>
-constexpr Type type_of = sizeof(T) == 4 ? Type::float32 : Type::float64;
-
-template <class T>
 std::vector<T> evaluate(const Set& set, std::size_t row, const std::vector<T>& x, const std::vector<T>& y) {
   std::vector<T> out(x.size());
   const Strided in[] = {{x.data(), 1}, {y.data(), 1}, {y.data(), 1}};
-  set.pointwise(row, type_of<T>).value(in, out.data(), static_cast<std::ptrdiff_t>(x.size()));
+  set.pointwise(row, dtype_of<T>).value(in, out.data(), static_cast<std::ptrdiff_t>(x.size()));
   return out;
 }
 

@@ -10,74 +10,76 @@
 #include "kernels/kernels.hpp"
 
 using namespace reel::kernels;
+using reel::DType;
 
 namespace {
 
-constexpr Type types[] = {Type::boolean,  Type::uint8,   Type::int32,   Type::int64,     Type::float16,
-                          Type::bfloat16, Type::float32, Type::float64, Type::complex64, Type::complex128};
+constexpr DType types[] = {DType::boolean,  DType::uint8,   DType::int32,   DType::int64,     DType::float16,
+                           DType::bfloat16, DType::float32, DType::float64, DType::complex64, DType::complex128};
 
 template <class To, class From>
-To cast_one(Type from, Type to, From value, bool fits = true) {
+To cast_one(DType from, DType to, From value, bool fits = true) {
   To out{};
   CHECK(cast(from, to)({&value, 1}, &out, 1) == fits);
   return out;
 }
-std::uint16_t to_half(float value) { return cast_one<std::uint16_t>(Type::float32, Type::float16, value); }
-float from_half(std::uint16_t bits) { return cast_one<float>(Type::float16, Type::float32, bits); }
-std::uint16_t to_brain(float value) { return cast_one<std::uint16_t>(Type::float32, Type::bfloat16, value); }
+std::uint16_t to_half(float value) { return cast_one<std::uint16_t>(DType::float32, DType::float16, value); }
+float from_half(std::uint16_t bits) { return cast_one<float>(DType::float16, DType::float32, bits); }
+std::uint16_t to_brain(float value) { return cast_one<std::uint16_t>(DType::float32, DType::bfloat16, value); }
 
 }  // namespace
 
 TEST_CASE("small whole numbers survive every pair of casts, contiguous and strided") {
   const std::uint8_t numbers[] = {0, 1, 2, 3, 100, 127, 128};
-  for (Type middle : types)
-    for (Type last : types) {
+  for (DType middle : types)
+    for (DType last : types) {
       alignas(16) char between[7 * 16 * 2], end[7 * 16];
       std::uint8_t back[7];
-      REQUIRE(cast(Type::uint8, middle)({numbers, 1}, between, 7));
+      REQUIRE(cast(DType::uint8, middle)({numbers, 1}, between, 7));
       REQUIRE(cast(middle, last)({between, 1}, end, 7));
-      REQUIRE(cast(last, Type::uint8)({end, 1}, back, 7));
-      const bool truth = middle == Type::boolean || last == Type::boolean;
+      REQUIRE(cast(last, DType::uint8)({end, 1}, back, 7));
+      const bool truth = middle == DType::boolean || last == DType::boolean;
       for (std::size_t i = 0; i < 7; ++i) CHECK(+back[i] == (truth ? numbers[i] != 0 : numbers[i]));
-      REQUIRE(cast(middle, last)({between + 6 * size_of(middle), -2}, end, 4));
-      REQUIRE(cast(last, Type::uint8)({end, 1}, back, 4));
+      REQUIRE(cast(middle, last)({between + 6 * item_size(middle), -2}, end, 4));
+      REQUIRE(cast(last, DType::uint8)({end, 1}, back, 4));
       for (std::size_t i = 0; i < 4; ++i) CHECK(+back[i] == (truth ? numbers[6 - 2 * i] != 0 : numbers[6 - 2 * i]));
     }
 }
 
 TEST_CASE("a float is truncated to an integer, or the cast fails") {
-  CHECK(cast_one<std::int32_t>(Type::float64, Type::int32, -2.9) == -2);
-  CHECK(cast_one<std::int32_t>(Type::float64, Type::int32, 2147483647.9) == 2147483647);
-  CHECK(cast_one<std::int32_t>(Type::float64, Type::int32, -2147483648.9) == std::numeric_limits<std::int32_t>::min());
-  CHECK(+cast_one<std::uint8_t>(Type::float32, Type::uint8, -0.9f) == 0);
-  CHECK(+cast_one<std::uint8_t>(Type::float32, Type::uint8, 255.9f) == 255);
-  CHECK(cast_one<std::int64_t>(Type::float64, Type::int64, -0x1p63) == std::numeric_limits<std::int64_t>::min());
-  cast_one<std::int32_t>(Type::float64, Type::int32, 2147483648., false);
-  cast_one<std::int32_t>(Type::float64, Type::int32, -2147483649., false);
-  cast_one<std::uint8_t>(Type::float32, Type::uint8, -1.f, false);
-  cast_one<std::uint8_t>(Type::float32, Type::uint8, 256.f, false);
-  cast_one<std::int64_t>(Type::float32, Type::int64, 0x1p63f, false);
-  cast_one<std::int64_t>(Type::float64, Type::int64, std::nan(""), false);
-  cast_one<std::int32_t>(Type::float32, Type::int32, -std::numeric_limits<float>::infinity(), false);
+  CHECK(cast_one<std::int32_t>(DType::float64, DType::int32, -2.9) == -2);
+  CHECK(cast_one<std::int32_t>(DType::float64, DType::int32, 2147483647.9) == 2147483647);
+  CHECK(cast_one<std::int32_t>(DType::float64, DType::int32, -2147483648.9) ==
+        std::numeric_limits<std::int32_t>::min());
+  CHECK(+cast_one<std::uint8_t>(DType::float32, DType::uint8, -0.9f) == 0);
+  CHECK(+cast_one<std::uint8_t>(DType::float32, DType::uint8, 255.9f) == 255);
+  CHECK(cast_one<std::int64_t>(DType::float64, DType::int64, -0x1p63) == std::numeric_limits<std::int64_t>::min());
+  cast_one<std::int32_t>(DType::float64, DType::int32, 2147483648., false);
+  cast_one<std::int32_t>(DType::float64, DType::int32, -2147483649., false);
+  cast_one<std::uint8_t>(DType::float32, DType::uint8, -1.f, false);
+  cast_one<std::uint8_t>(DType::float32, DType::uint8, 256.f, false);
+  cast_one<std::int64_t>(DType::float32, DType::int64, 0x1p63f, false);
+  cast_one<std::int64_t>(DType::float64, DType::int64, std::nan(""), false);
+  cast_one<std::int32_t>(DType::float32, DType::int32, -std::numeric_limits<float>::infinity(), false);
   const double mixed[] = {1, std::nan(""), 3};
   std::int32_t out[3];
-  CHECK_FALSE(cast(Type::float64, Type::int32)({mixed, 1}, out, 3));
+  CHECK_FALSE(cast(DType::float64, DType::int32)({mixed, 1}, out, 3));
 }
 
 TEST_CASE("integers wrap, complex numbers give their real part, anything but zero is true") {
-  CHECK(+cast_one<std::uint8_t>(Type::int32, Type::uint8, 300) == 44);
-  CHECK(cast_one<std::int32_t>(Type::int64, Type::int32, (std::int64_t(1) << 32) - 5) == -5);
+  CHECK(+cast_one<std::uint8_t>(DType::int32, DType::uint8, 300) == 44);
+  CHECK(cast_one<std::int32_t>(DType::int64, DType::int32, (std::int64_t(1) << 32) - 5) == -5);
   struct Complex {
     double re, im;
   };
-  CHECK(cast_one<double>(Type::complex128, Type::float64, Complex{1.5, 9}) == 1.5);
-  CHECK(cast_one<std::int32_t>(Type::complex128, Type::int32, Complex{-1.5, 9}) == -1);
-  const auto z = cast_one<Complex>(Type::float32, Type::complex128, 2.5f);
+  CHECK(cast_one<double>(DType::complex128, DType::float64, Complex{1.5, 9}) == 1.5);
+  CHECK(cast_one<std::int32_t>(DType::complex128, DType::int32, Complex{-1.5, 9}) == -1);
+  const auto z = cast_one<Complex>(DType::float32, DType::complex128, 2.5f);
   CHECK((z.re == 2.5 && z.im == 0));
-  CHECK(+cast_one<std::uint8_t>(Type::complex128, Type::boolean, Complex{0, 1e-300}) == 1);
-  CHECK(+cast_one<std::uint8_t>(Type::complex128, Type::boolean, Complex{0, -0.}) == 0);
-  CHECK(+cast_one<std::uint8_t>(Type::float64, Type::boolean, std::nan("")) == 1);
-  CHECK(+cast_one<std::uint8_t>(Type::int32, Type::boolean, 256) == 1);
+  CHECK(+cast_one<std::uint8_t>(DType::complex128, DType::boolean, Complex{0, 1e-300}) == 1);
+  CHECK(+cast_one<std::uint8_t>(DType::complex128, DType::boolean, Complex{0, -0.}) == 0);
+  CHECK(+cast_one<std::uint8_t>(DType::float64, DType::boolean, std::nan("")) == 1);
+  CHECK(+cast_one<std::uint8_t>(DType::int32, DType::boolean, 256) == 1);
 }
 
 TEST_CASE("every float16 and bfloat16 converts to float and back, and rounding is to nearest even") {
@@ -99,10 +101,10 @@ TEST_CASE("every float16 and bfloat16 converts to float and back, and rounding i
     if (to_half(static_cast<float>(middle)) != even) CHECK(to_half(static_cast<float>(middle)) == even);
     // Just off the middle, by less than a float can tell: only a single rounding gets it right.
     const double beyond = std::nextafter(middle, above), before = std::nextafter(middle, static_cast<double>(value));
-    if (cast_one<std::uint16_t>(Type::float64, Type::float16, beyond) != next)
-      CHECK(cast_one<std::uint16_t>(Type::float64, Type::float16, beyond) == next);
-    if (cast_one<std::uint16_t>(Type::float64, Type::float16, before) != bits)
-      CHECK(cast_one<std::uint16_t>(Type::float64, Type::float16, before) == bits);
+    if (cast_one<std::uint16_t>(DType::float64, DType::float16, beyond) != next)
+      CHECK(cast_one<std::uint16_t>(DType::float64, DType::float16, beyond) == next);
+    if (cast_one<std::uint16_t>(DType::float64, DType::float16, before) != bits)
+      CHECK(cast_one<std::uint16_t>(DType::float64, DType::float16, before) == bits);
   }
   CHECK(to_half(65519.f) == 0x7bff);
   CHECK(to_half(65520.f) == 0x7c00);
@@ -113,10 +115,10 @@ TEST_CASE("every float16 and bfloat16 converts to float and back, and rounding i
   CHECK(to_brain(1.f + 0x1.8p-7f) == 0x3f82);
   CHECK(to_brain(std::numeric_limits<float>::max()) == 0x7f80);
   CHECK((to_brain(std::numeric_limits<float>::quiet_NaN()) & 0x7fffu) > 0x7f80u);
-  CHECK(cast_one<std::uint16_t>(Type::float64, Type::bfloat16, 1 + 0x1p-8 + 0x1p-50) == 0x3f81);
-  CHECK(cast_one<std::uint16_t>(Type::int64, Type::bfloat16, (std::int64_t(1) << 62) + (std::int64_t(1) << 54) + 1) ==
+  CHECK(cast_one<std::uint16_t>(DType::float64, DType::bfloat16, 1 + 0x1p-8 + 0x1p-50) == 0x3f81);
+  CHECK(cast_one<std::uint16_t>(DType::int64, DType::bfloat16, (std::int64_t(1) << 62) + (std::int64_t(1) << 54) + 1) ==
         0x5e81);
-  CHECK(cast_one<std::uint16_t>(Type::int64, Type::bfloat16, (std::int64_t(1) << 62) + (std::int64_t(1) << 54)) ==
+  CHECK(cast_one<std::uint16_t>(DType::int64, DType::bfloat16, (std::int64_t(1) << 62) + (std::int64_t(1) << 54)) ==
         0x5e80);
 }
 

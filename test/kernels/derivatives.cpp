@@ -16,6 +16,7 @@
 #include "references.hpp"
 
 using namespace reel::kernels;
+using reel::dtype_of;
 using references::Real;
 
 namespace {
@@ -222,14 +223,11 @@ void report(const std::string& how, const Case& c, std::size_t by, const Points<
 }
 
 template <class T>
-constexpr Type type_of = sizeof(T) == 4 ? Type::float32 : Type::float64;
-
-template <class T>
 void check_kernels(const Case& c) {
   const Points<T> p = points<T>(c);
   const auto n = static_cast<std::ptrdiff_t>(p.x.size());
   for (const Set* set : references::sets()) {
-    const Pointwise& loops = set->pointwise(c.row, type_of<T>);
+    const Pointwise& loops = set->pointwise(c.row, dtype_of<T>);
     std::vector<T> z(p.x.size()), got(p.x.size());
     const T g = 1;
     const Strided operands[] = {{p.x.data(), 1}, {p.y.data(), 1}};

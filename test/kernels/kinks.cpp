@@ -9,20 +9,21 @@
 #include "kernels/table.hpp"
 
 using namespace reel::kernels;
+using reel::DType;
 
 namespace {
 
 constexpr double inf = std::numeric_limits<double>::infinity(), not_a_number = std::numeric_limits<double>::quiet_NaN();
 
 template <class T>
-T value_at(const Set& set, std::size_t row, Type type, T x, T y, T w) {
+T value_at(const Set& set, std::size_t row, DType type, T x, T y, T w) {
   const Strided in[] = {{&x, 1}, {&y, 1}, {&w, 1}};
   T z;
   set.pointwise(row, type).value(in, &z, 1);
   return z;
 }
 template <class T>
-T product_at(const Set& set, std::size_t row, std::size_t operand, Type type, T x, T y, T w) {
+T product_at(const Set& set, std::size_t row, std::size_t operand, DType type, T x, T y, T w) {
   const T z = value_at(set, row, type, x, y, w), g = 1;
   const Strided in[] = {{&g, 1}, {&x, 1}, {&y, 1}, {&w, 1}, {&z, 1}};
   T out;
@@ -42,7 +43,7 @@ struct Point {
 };
 
 template <class T>
-void check(const Point& p, Type type) {
+void check(const Point& p, DType type) {
   for (const char* isa : {"scalar", "sse2", "avx2", "avx512", "neon64"}) {
     const Set* set = find(isa);
     if (set == nullptr) continue;
@@ -73,8 +74,8 @@ Point at(double x, double y, double w, std::vector<double> expected) {
 
 void check_all(const std::vector<Point>& points) {
   for (const Point& p : points) {
-    check<float>(p, Type::float32);
-    check<double>(p, Type::float64);
+    check<float>(p, DType::float32);
+    check<double>(p, DType::float64);
   }
 }
 

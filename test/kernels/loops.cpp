@@ -13,6 +13,7 @@
 #include "kernels/table.hpp"
 
 using namespace reel::kernels;
+using reel::DType;
 
 namespace {
 
@@ -121,7 +122,7 @@ void check_loop(const std::string& what, Loop loop, Loop reference, const Operan
 }
 
 template <class T>
-void check_rows(const Set& set, Type type) {
+void check_rows(const Set& set, DType type) {
   const Set& scalar = *find("scalar");
   std::size_t at = 0;
   const auto check_row = [&]<class Row>(const Row&) {
@@ -154,19 +155,19 @@ void check_rows(const Set& set, Type type) {
 
 TEST_CASE("a pointwise loop gives an element the same bits in every position, stride and instruction set") {
   for (const Set* set : sets()) {
-    check_rows<float>(*set, Type::float32);
-    check_rows<double>(*set, Type::float64);
-    check_rows<bool>(*set, Type::boolean);
-    check_rows<std::uint8_t>(*set, Type::uint8);
-    check_rows<std::int32_t>(*set, Type::int32);
-    check_rows<std::int64_t>(*set, Type::int64);
+    check_rows<float>(*set, DType::float32);
+    check_rows<double>(*set, DType::float64);
+    check_rows<bool>(*set, DType::boolean);
+    check_rows<std::uint8_t>(*set, DType::uint8);
+    check_rows<std::int32_t>(*set, DType::int32);
+    check_rows<std::int64_t>(*set, DType::int64);
   }
 }
 
 TEST_CASE("a product has a loop exactly where its row has a function for it") {
   std::size_t at = 0;
   const auto check_row = [&]<class... P>(const std::tuple<P...>&) {
-    const Loop* loops = active().pointwise(at++, Type::float64).product;
+    const Loop* loops = active().pointwise(at++, DType::float64).product;
     CHECK((((*loops++ != nullptr) == P::has_function) && ...));
   };
   std::apply([&](const auto&... row) { (check_row(row.products), ...); }, table::rows);
@@ -176,7 +177,7 @@ TEST_CASE("a product has a loop exactly where its row has a function for it") {
 TEST_CASE("integer rows wrap modulo 2^n and divide as Python does") {
   const auto apply = [](std::size_t row, auto a, auto b) {
     using T = decltype(a);
-    const Type type = sizeof(T) == 1 ? Type::uint8 : sizeof(T) == 4 ? Type::int32 : Type::int64;
+    const DType type = sizeof(T) == 1 ? DType::uint8 : sizeof(T) == 4 ? DType::int32 : DType::int64;
     const Strided in[] = {{&a, 1}, {&b, 1}};
     T out = 0;
     active().pointwise(row, type).value(in, &out, 1);
@@ -227,7 +228,7 @@ TEST_CASE("comparisons, predicates, logic and selection agree with the language,
           }
       }
   };
-  const auto check_order = [&]<class T>(const Set& set, Type type, T) {
+  const auto check_order = [&]<class T>(const Set& set, DType type, T) {
     Operands<T> operands("");
     auto &x = operands.data[1], &y = operands.data[2];
     for (std::size_t i = 0; i < x.size(); i += 3) y[i] = x[i];
@@ -256,12 +257,12 @@ TEST_CASE("comparisons, predicates, logic and selection agree with the language,
         "greater_equal", set.comparison(Comparison::greater_equal, type), [](T a, T b) { return a >= b; }, x, y);
   };
   for (const Set* set : sets()) {
-    check_order(*set, Type::boolean, std::uint8_t());
-    check_order(*set, Type::uint8, std::uint8_t());
-    check_order(*set, Type::int32, std::int32_t());
-    check_order(*set, Type::int64, std::int64_t());
-    check_order(*set, Type::float32, float());
-    check_order(*set, Type::float64, double());
+    check_order(*set, DType::boolean, std::uint8_t());
+    check_order(*set, DType::uint8, std::uint8_t());
+    check_order(*set, DType::int32, std::int32_t());
+    check_order(*set, DType::int64, std::int64_t());
+    check_order(*set, DType::float32, float());
+    check_order(*set, DType::float64, double());
 
     Operands<std::uint8_t> bytes("");
     for (auto& operand : bytes.data)
@@ -302,11 +303,11 @@ TEST_CASE("complex numbers are equal if both parts are") {
   const double x[] = {1, 2, 1, 2, std::nan(""), 0}, y[] = {1, 2, 1, 3, std::nan(""), 0};
   const Strided in[] = {{x, 1}, {y, 1}};
   std::uint8_t out[3];
-  active().comparison(Comparison::equal, Type::complex128)(in, out, 3);
+  active().comparison(Comparison::equal, DType::complex128)(in, out, 3);
   CHECK((out[0] == 1 && out[1] == 0 && out[2] == 0));
-  active().comparison(Comparison::not_equal, Type::complex128)(in, out, 3);
+  active().comparison(Comparison::not_equal, DType::complex128)(in, out, 3);
   CHECK((out[0] == 0 && out[1] == 1 && out[2] == 1));
-  CHECK(active().comparison(Comparison::less, Type::complex128) == nullptr);
+  CHECK(active().comparison(Comparison::less, DType::complex128) == nullptr);
 }
 
 TEST_CASE("the kernels in use are the best that the machine has, or those that REEL_ISA names") {

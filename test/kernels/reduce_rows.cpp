@@ -11,6 +11,7 @@
 #include "kernels/kernels.hpp"
 
 using namespace reel::kernels;
+using reel::DType, reel::dtype_of;
 
 namespace {
 
@@ -26,9 +27,6 @@ constexpr std::ptrdiff_t lengths[] = {1,   2,   3,   7,   8,   15,   16,   17,  
 constexpr std::size_t longest = 50000;
 
 template <class T>
-constexpr Type type_of = sizeof(T) == 4 ? Type::float32 : Type::float64;
-
-template <class T>
 std::vector<T> numbers(double from, double to, unsigned seed) {
   std::mt19937 random(seed);
   std::vector<T> x(3 * longest);
@@ -39,7 +37,7 @@ std::vector<T> numbers(double from, double to, unsigned seed) {
 template <class T>
 T reduce(const Set& set, Reduce kind, const T* p, std::ptrdiff_t stride, std::ptrdiff_t n) {
   T out;
-  set.reduction(kind, type_of<T>).run({p, stride}, n, &out);
+  set.reduction(kind, dtype_of<T>).run({p, stride}, n, &out);
   return out;
 }
 
@@ -60,7 +58,7 @@ void check_sums(const Set& set) {
       INFO(set.isa << ", " << n << " numbers of " << sizeof(T) << " bytes");
       CHECK(std::abs(reduce(set, Reduce::sum, x.data(), 1, n) - sum) <= 4 * eps * magnitude);
       T out;
-      set.dot[index(type_of<T>)]({x.data(), 1}, {y.data(), 1}, n, &out);
+      set.dot[index(dtype_of<T>)]({x.data(), 1}, {y.data(), 1}, n, &out);
       CHECK(std::abs(out - dot) <= 4 * eps * dot_magnitude);
     }
   }
@@ -93,7 +91,7 @@ void check_order(const Set& set) {
       CHECK(reduce(set, kind, x.data(), 0, n) == reduce(set, kind, same.data(), 1, n));
       // merge is the reduction of two.
       std::vector<T> acc(x.begin(), x.begin() + n);
-      set.reduction(kind, type_of<T>).merge(acc.data(), y.data() + 1, n);
+      set.reduction(kind, dtype_of<T>).merge(acc.data(), y.data() + 1, n);
       for (std::ptrdiff_t i = 0; i < n; ++i) {
         const T two[] = {x[static_cast<std::size_t>(i)], y[static_cast<std::size_t>(i) + 1]};
         if (acc[static_cast<std::size_t>(i)] != reduce(set, kind, two, 1, 2)) {
@@ -107,8 +105,8 @@ void check_order(const Set& set) {
 template <class T>
 void check_nan(const Set& set) {
   const T nan = std::numeric_limits<T>::quiet_NaN();
-  const auto& argmax = set.argmax[index(type_of<T>)];
-  const auto& argmin = set.argmin[index(type_of<T>)];
+  const auto& argmax = set.argmax[index(dtype_of<T>)];
+  const auto& argmin = set.argmin[index(dtype_of<T>)];
   for (std::ptrdiff_t n : {1, 2, 5, 16, 40, 1000, 2100})
     for (std::ptrdiff_t at : {std::ptrdiff_t(0), n / 2, n - 1}) {
       INFO(set.isa << ", " << n << " elements, NaN at " << at);
@@ -148,7 +146,7 @@ void run(RowLoop kernel, std::initializer_list<const void*> in, void* out, std::
 // The columns of a matrix, whatever lane they come to, against the same numbers as rows.
 template <class T>
 void check_columns(const Set& set) {
-  const Rows& rows = set.rows[index(type_of<T>)];
+  const Rows& rows = set.rows[index(dtype_of<T>)];
   const std::vector<T> x = numbers<T>(-20, 20, 6), g = numbers<T>(-1, 1, 8);
   for (std::ptrdiff_t n : {1, 2, 8, 9, 70, 700})
     for (std::ptrdiff_t columns : {1, 3, 16, 37}) {
@@ -194,7 +192,7 @@ void check_columns(const Set& set) {
 
 template <class T>
 void check_rows(const Set& set) {
-  const Rows& rows = set.rows[index(type_of<T>)];
+  const Rows& rows = set.rows[index(dtype_of<T>)];
   const long double eps = std::numeric_limits<T>::epsilon();
   for (std::ptrdiff_t n : {1, 2, 3, 8, 10, 17, 100, 1000, 5000}) {
     const std::vector<T> x = numbers<T>(-20, 20, 6), g = numbers<T>(-1, 1, 8);
@@ -263,7 +261,7 @@ void check_rows(const Set& set) {
 // alone; the losses are what they should be.
 template <class T>
 void check_many_rows(const Set& set) {
-  const Rows& rows = set.rows[index(type_of<T>)];
+  const Rows& rows = set.rows[index(dtype_of<T>)];
   const long double eps = std::numeric_limits<T>::epsilon();
   for (std::ptrdiff_t n : {1, 2, 3, 4, 5, 7, 8, 9, 10, 15, 16, 17, 31, 32, 33, 64, 70})
     for (std::ptrdiff_t count : {1, 2, 5, 8, 16, 19, 35}) {
@@ -337,7 +335,7 @@ void check_many_rows(const Set& set) {
 }
 
 template <class T>
-void check_integers(const Set& set, Type type) {
+void check_integers(const Set& set, DType type) {
   std::mt19937 random(9);
   std::vector<T> x(700);
   for (T& e : x) e = static_cast<T>(random());
@@ -379,7 +377,7 @@ void check_merging(const Set& set) {
   for (Reduce kind : {Reduce::sum, Reduce::prod, Reduce::max, Reduce::min})
     for (std::ptrdiff_t n : {1, 2, 3, 7, 8, 15, 16, 17, 31, 64, 100, 127, 129, 511, 1000})
       for (std::ptrdiff_t count : {1, 2, 5, 8}) {
-        const Reduction& r = set.reduction(kind, type_of<T>);
+        const Reduction& r = set.reduction(kind, dtype_of<T>);
         const void* rows[8];
         for (std::ptrdiff_t i = 0; i < count; ++i) rows[i] = x.data() + i * (n + 1);
         std::vector<T> expected(x.begin(), x.begin() + n), out(static_cast<std::size_t>(n) + 1, T(-7));
@@ -424,20 +422,20 @@ TEST_CASE("extremes: NaN wins, the first of several counts") {
 
 TEST_CASE("reductions of integers are exact modulo 2^n") {
   for (const Set* set : sets()) {
-    check_integers<std::uint8_t>(*set, Type::uint8);
-    check_integers<std::int32_t>(*set, Type::int32);
-    check_integers<std::int64_t>(*set, Type::int64);
+    check_integers<std::uint8_t>(*set, DType::uint8);
+    check_integers<std::int32_t>(*set, DType::int32);
+    check_integers<std::int64_t>(*set, DType::int64);
     const std::uint8_t bytes[] = {0, 0, 1, 0};
     std::uint8_t out;
-    set->reduction(Reduce::max, Type::boolean).run({bytes, 1}, 4, &out);
+    set->reduction(Reduce::max, DType::boolean).run({bytes, 1}, 4, &out);
     CHECK(+out == 1);
-    set->reduction(Reduce::max, Type::boolean).run({bytes, 1}, 2, &out);
+    set->reduction(Reduce::max, DType::boolean).run({bytes, 1}, 2, &out);
     CHECK(+out == 0);
-    set->reduction(Reduce::min, Type::boolean).run({bytes + 2, 1}, 1, &out);
+    set->reduction(Reduce::min, DType::boolean).run({bytes + 2, 1}, 1, &out);
     CHECK(+out == 1);
-    set->reduction(Reduce::min, Type::boolean).run({bytes, 1}, 4, &out);
+    set->reduction(Reduce::min, DType::boolean).run({bytes, 1}, 4, &out);
     CHECK(+out == 0);
-    CHECK(set->reduction(Reduce::sum, Type::boolean).run == nullptr);
+    CHECK(set->reduction(Reduce::sum, DType::boolean).run == nullptr);
   }
 }
 
@@ -454,14 +452,14 @@ TEST_CASE("softmax, log_softmax, logsumexp of a row and their products") {
 
 TEST_CASE("scans go one element after the other, with any stride, in place too") {
   double x[] = {1, 2, 3, 4, 5}, out[10] = {};
-  cumsum(Type::float64)({x, 1}, out, 2, 5);
+  cumsum(DType::float64)({x, 1}, out, 2, 5);
   CHECK((out[0] == 1 && out[2] == 3 && out[4] == 6 && out[6] == 10 && out[8] == 15 && out[1] == 0));
-  cumprod(Type::float64)({x + 4, -1}, out, 1, 5);
+  cumprod(DType::float64)({x + 4, -1}, out, 1, 5);
   CHECK((out[0] == 5 && out[1] == 20 && out[2] == 60 && out[3] == 120 && out[4] == 120));
-  cumsum(Type::float64)({x, 1}, x, 1, 5);
+  cumsum(DType::float64)({x, 1}, x, 1, 5);
   CHECK(x[4] == 15);
   std::int32_t whole[] = {2147483647, 1};
-  cumsum(Type::int32)({whole, 1}, whole, 1, 2);
+  cumsum(DType::int32)({whole, 1}, whole, 1, 2);
   CHECK(whole[1] == std::numeric_limits<std::int32_t>::min());
-  CHECK(cumsum(Type::boolean) == nullptr);
+  CHECK(cumsum(DType::boolean) == nullptr);
 }

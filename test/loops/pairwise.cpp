@@ -17,7 +17,7 @@ using namespace reel;
 namespace {
 
 const kernels::Reduction& reduction(kernels::Reduce kind, DType d = DType::float64) {
-  return kernels::active().reduction(kind, static_cast<kernels::Type>(d));
+  return kernels::active().reduction(kind, d);
 }
 
 Shape kept(const Shape& shape, const Shape& axes) {

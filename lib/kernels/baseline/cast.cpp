@@ -117,15 +117,15 @@ bool cast_loop(Strided in, void* out, std::ptrdiff_t n) {
 
 template <std::size_t... Pair>
 Cast find_cast(std::size_t pair, std::index_sequence<Pair...>) {
-  static constexpr Cast casts[] = {&cast_loop<std::tuple_element_t<Pair % type_count, Elements>,
-                                              std::tuple_element_t<Pair / type_count, Elements>>...};
+  static constexpr Cast casts[] = {&cast_loop<std::tuple_element_t<Pair % dtype_count, Elements>,
+                                              std::tuple_element_t<Pair / dtype_count, Elements>>...};
   return casts[pair];
 }
 
 }  // namespace
 
-Cast cast(Type from, Type to) {
-  return find_cast(index(from) * type_count + index(to), std::make_index_sequence<type_count * type_count>());
+Cast cast(DType from, DType to) {
+  return find_cast(index(from) * dtype_count + index(to), std::make_index_sequence<dtype_count * dtype_count>());
 }
 
 }  // namespace reel::kernels

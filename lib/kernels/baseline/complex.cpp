@@ -46,8 +46,8 @@ void enter_row(Set& set) {
   using Row = std::tuple_element_t<At, std::remove_cvref_t<decltype(Family)>>;
   if constexpr (std::find(holomorphic.begin(), holomorphic.end(), Row::name) != holomorphic.end()) {
     auto& entries = set.op[table::first_of(Family) + At];
-    entries[index(Type::complex64)] = RowLoops<ElementLoops<Complex<float>>, Family, At>::all();
-    entries[index(Type::complex128)] = RowLoops<ElementLoops<Complex<double>>, Family, At>::all();
+    entries[index(DType::complex64)] = RowLoops<ElementLoops<Complex<float>>, Family, At>::all();
+    entries[index(DType::complex128)] = RowLoops<ElementLoops<Complex<double>>, Family, At>::all();
   }
 }
 template <const auto& Family>
@@ -120,8 +120,8 @@ void enter_complex(Set& set) {
   enter_family<table::trigonometric>(set);
 }
 
-Loop complex_function(ComplexFunction f, Type t) {
-  return t == Type::complex64 ? loop_of<float>(f) : loop_of<double>(f);
+Loop complex_function(ComplexFunction f, DType t) {
+  return t == DType::complex64 ? loop_of<float>(f) : loop_of<double>(f);
 }
 
 }  // namespace reel::kernels

@@ -34,17 +34,17 @@ void scan(Strided in, void* out, std::ptrdiff_t out_stride, std::ptrdiff_t n) {
 }
 
 template <class Operation>
-Scan scan_of(Type t) {
+Scan scan_of(DType t) {
   switch (t) {
-    case Type::uint8:
+    case DType::uint8:
       return &scan<Integer<std::uint8_t>, Operation>;
-    case Type::int32:
+    case DType::int32:
       return &scan<Integer<std::int32_t>, Operation>;
-    case Type::int64:
+    case DType::int64:
       return &scan<Integer<std::int64_t>, Operation>;
-    case Type::float32:
+    case DType::float32:
       return &scan<float, Operation>;
-    case Type::float64:
+    case DType::float64:
       return &scan<double, Operation>;
     default:
       return nullptr;
@@ -53,11 +53,11 @@ Scan scan_of(Type t) {
 
 }  // namespace
 
-Scan cumsum(Type t) {
-  if (t == Type::complex64) return &scan<Complex<float>, Plus>;
-  if (t == Type::complex128) return &scan<Complex<double>, Plus>;
+Scan cumsum(DType t) {
+  if (t == DType::complex64) return &scan<Complex<float>, Plus>;
+  if (t == DType::complex128) return &scan<Complex<double>, Plus>;
   return scan_of<Plus>(t);
 }
-Scan cumprod(Type t) { return scan_of<Times>(t); }
+Scan cumprod(DType t) { return scan_of<Times>(t); }
 
 }  // namespace reel::kernels

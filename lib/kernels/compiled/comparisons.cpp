@@ -105,12 +105,12 @@ struct Choose {
 };
 
 template <class T>
-void enter_equality(Set& set, Type type) {
+void enter_equality(Set& set, DType type) {
   set.compare[static_cast<std::size_t>(Comparison::equal)][index(type)] = &ElementMap<Equal, Byte, T, T>::run;
   set.compare[static_cast<std::size_t>(Comparison::not_equal)][index(type)] = &ElementMap<NotEqual, Byte, T, T>::run;
 }
 template <class T>
-void enter_order(Set& set, Type type) {
+void enter_order(Set& set, DType type) {
   enter_equality<T>(set, type);
   set.compare[static_cast<std::size_t>(Comparison::less)][index(type)] = &ElementMap<Less, Byte, T, T>::run;
   set.compare[static_cast<std::size_t>(Comparison::less_equal)][index(type)] = &ElementMap<LessEqual, Byte, T, T>::run;
@@ -119,7 +119,7 @@ void enter_order(Set& set, Type type) {
       &ElementMap<GreaterEqual, Byte, T, T>::run;
 }
 template <class T>
-void enter_predicates(Set& set, Type type) {
+void enter_predicates(Set& set, DType type) {
   set.predicate[static_cast<std::size_t>(Predicate::isnan)][index(type)] = &ElementMap<IsNan, Byte, T>::run;
   set.predicate[static_cast<std::size_t>(Predicate::isinf)][index(type)] = &ElementMap<IsInf, Byte, T>::run;
   set.predicate[static_cast<std::size_t>(Predicate::isfinite)][index(type)] = &ElementMap<IsFinite, Byte, T>::run;
@@ -128,18 +128,18 @@ void enter_predicates(Set& set, Type type) {
 }  // namespace
 
 void enter_comparisons(Set& set) {
-  enter_order<Byte>(set, Type::boolean);
-  enter_order<std::uint8_t>(set, Type::uint8);
-  enter_order<std::int32_t>(set, Type::int32);
-  enter_order<std::int64_t>(set, Type::int64);
-  enter_order<float>(set, Type::float32);
-  enter_order<double>(set, Type::float64);
-  enter_equality<Complex<float>>(set, Type::complex64);
-  enter_equality<Complex<double>>(set, Type::complex128);
-  enter_predicates<float>(set, Type::float32);
-  enter_predicates<double>(set, Type::float64);
-  enter_predicates<Complex<float>>(set, Type::complex64);
-  enter_predicates<Complex<double>>(set, Type::complex128);
+  enter_order<Byte>(set, DType::boolean);
+  enter_order<std::uint8_t>(set, DType::uint8);
+  enter_order<std::int32_t>(set, DType::int32);
+  enter_order<std::int64_t>(set, DType::int64);
+  enter_order<float>(set, DType::float32);
+  enter_order<double>(set, DType::float64);
+  enter_equality<Complex<float>>(set, DType::complex64);
+  enter_equality<Complex<double>>(set, DType::complex128);
+  enter_predicates<float>(set, DType::float32);
+  enter_predicates<double>(set, DType::float64);
+  enter_predicates<Complex<float>>(set, DType::complex64);
+  enter_predicates<Complex<double>>(set, DType::complex128);
   set.logical[static_cast<std::size_t>(Logical::conjunction)] = &ElementMap<And, Byte, Byte, Byte>::run;
   set.logical[static_cast<std::size_t>(Logical::disjunction)] = &ElementMap<Or, Byte, Byte, Byte>::run;
   set.logical[static_cast<std::size_t>(Logical::exclusive)] = &ElementMap<Xor, Byte, Byte, Byte>::run;

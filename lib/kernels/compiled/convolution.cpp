@@ -6,8 +6,8 @@
 namespace reel::kernels {
 
 void enter_convolution(Set& set) {
-  set.convolution[index(Type::float32)] = ConvolutionLoops<float>::table();
-  set.convolution[index(Type::float64)] = ConvolutionLoops<double>::table();
+  set.convolution[index(DType::float32)] = ConvolutionLoops<float>::table();
+  set.convolution[index(DType::float64)] = ConvolutionLoops<double>::table();
 }
 
 }  // namespace reel::kernels

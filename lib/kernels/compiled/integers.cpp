@@ -20,13 +20,13 @@ template <const auto& Family, std::size_t At>
 void enter_row(Set& set) {
   using Row = std::tuple_element_t<At, std::remove_cvref_t<decltype(Family)>>;
   auto& entries = set.op[table::first_of(Family) + At];
-  const auto at = [&entries](Type type) -> Loop& { return entries[index(type)].value; };
+  const auto at = [&entries](DType type) -> Loop& { return entries[index(type)].value; };
   if constexpr (Row::domain != table::floating) {
-    at(Type::uint8) = element_loop<Integer<std::uint8_t>, Row>();
-    at(Type::int32) = element_loop<Integer<std::int32_t>, Row>();
-    at(Type::int64) = element_loop<Integer<std::int64_t>, Row>();
+    at(DType::uint8) = element_loop<Integer<std::uint8_t>, Row>();
+    at(DType::int32) = element_loop<Integer<std::int32_t>, Row>();
+    at(DType::int64) = element_loop<Integer<std::int64_t>, Row>();
   }
-  if constexpr (Row::domain == table::all) at(Type::boolean) = element_loop<Boolean, Row>();
+  if constexpr (Row::domain == table::all) at(DType::boolean) = element_loop<Boolean, Row>();
 }
 
 template <const auto& Family>

@@ -199,10 +199,10 @@ void index_of_extreme(Strided in, std::ptrdiff_t n, std::ptrdiff_t count, std::i
   }
 }
 
-Reduction& at(Set& set, Reduce kind, Type type) { return set.reduce[static_cast<std::size_t>(kind)][index(type)]; }
+Reduction& at(Set& set, Reduce kind, DType type) { return set.reduce[static_cast<std::size_t>(kind)][index(type)]; }
 
 template <VecElement T>
-void enter_floats(Set& set, Type type) {
+void enter_floats(Set& set, DType type) {
   const auto entry = []<class Operation>(Operation) {
     using R = FloatReduction<T, Operation>;
     return Reduction{&R::run, &R::merge, &R::merge_all};
@@ -219,7 +219,7 @@ void enter_floats(Set& set, Type type) {
 }
 
 template <class E>
-void enter_elements(Set& set, Type type) {
+void enter_elements(Set& set, DType type) {
   const auto entry = []<class Operation>(Operation) {
     return Reduction{&ElementReduction<E, Operation>::run, &ElementReduction<E, Operation>::merge};
   };
@@ -237,14 +237,14 @@ void enter_elements(Set& set, Type type) {
 }  // namespace
 
 void enter_reductions(Set& set) {
-  enter_floats<float>(set, Type::float32);
-  enter_floats<double>(set, Type::float64);
-  at(set, Reduce::sum, Type::complex64) = {&ComplexSum<float>::run, &ComplexSum<float>::merge};
-  at(set, Reduce::sum, Type::complex128) = {&ComplexSum<double>::run, &ComplexSum<double>::merge};
-  enter_elements<Boolean>(set, Type::boolean);
-  enter_elements<Integer<std::uint8_t>>(set, Type::uint8);
-  enter_elements<Integer<std::int32_t>>(set, Type::int32);
-  enter_elements<Integer<std::int64_t>>(set, Type::int64);
+  enter_floats<float>(set, DType::float32);
+  enter_floats<double>(set, DType::float64);
+  at(set, Reduce::sum, DType::complex64) = {&ComplexSum<float>::run, &ComplexSum<float>::merge};
+  at(set, Reduce::sum, DType::complex128) = {&ComplexSum<double>::run, &ComplexSum<double>::merge};
+  enter_elements<Boolean>(set, DType::boolean);
+  enter_elements<Integer<std::uint8_t>>(set, DType::uint8);
+  enter_elements<Integer<std::int32_t>>(set, DType::int32);
+  enter_elements<Integer<std::int64_t>>(set, DType::int64);
 }
 
 }  // namespace reel::kernels

@@ -36,8 +36,8 @@ void enter(Rows& rows) {
 }  // namespace
 
 void enter_rows(Set& set) {
-  enter<float>(set.rows[index(Type::float32)]);
-  enter<double>(set.rows[index(Type::float64)]);
+  enter<float>(set.rows[index(DType::float32)]);
+  enter<double>(set.rows[index(DType::float64)]);
 }
 
 }  // namespace reel::kernels

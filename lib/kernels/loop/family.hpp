@@ -48,7 +48,7 @@ struct RowLoops {
 
 // Enters the loops of a family's rows for a type into the table.
 template <class Compiled, const auto& Family>
-void enter(Set& set, Type type) {
+void enter(Set& set, DType type) {
   [&]<std::size_t... At>(std::index_sequence<At...>) {
     ((set.op[table::first_of(Family) + At][index(type)] = RowLoops<Compiled, Family, At>::all()), ...);
   }

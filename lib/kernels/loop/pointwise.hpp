@@ -101,10 +101,10 @@ struct HalfLoops {
 // Enters the loops of a family's rows for every floating type into the table.
 template <std::ptrdiff_t Unroll, const auto& Family>
 void enter_floating(Set& set) {
-  enter<HalfLoops<Float16, Unroll>, Family>(set, Type::float16);
-  enter<HalfLoops<Bfloat16, Unroll>, Family>(set, Type::bfloat16);
-  enter<VecLoops<float, Unroll>, Family>(set, Type::float32);
-  enter<VecLoops<double, Unroll>, Family>(set, Type::float64);
+  enter<HalfLoops<Float16, Unroll>, Family>(set, DType::float16);
+  enter<HalfLoops<Bfloat16, Unroll>, Family>(set, DType::bfloat16);
+  enter<VecLoops<float, Unroll>, Family>(set, DType::float32);
+  enter<VecLoops<double, Unroll>, Family>(set, DType::float64);
 }
 
 }  // namespace reel::kernels

@@ -11,9 +11,7 @@ namespace {
 using tuning::cast_grain;
 
 // Whether an element differs from zero, which is its value as a boolean. Null for dtypes without such a kernel.
-kernels::Loop nonzero_loop(DType from) {
-  return kernels::active().comparison(kernels::Comparison::not_equal, static_cast<kernels::Type>(from));
-}
+kernels::Loop nonzero_loop(DType from) { return kernels::active().comparison(kernels::Comparison::not_equal, from); }
 
 }  // namespace
 
@@ -22,8 +20,7 @@ bool cast(const Tensor& strided, const Tensor& y) {
   const detail::Block *x = detail::block(contiguous(strided, scratch)), *to = detail::block(y);
   const auto x_bytes = static_cast<std::int64_t>(item_size(x->dtype)),
              y_bytes = static_cast<std::int64_t>(item_size(to->dtype));
-  const kernels::Cast convert =
-      kernels::cast(static_cast<kernels::Type>(x->dtype), static_cast<kernels::Type>(to->dtype));
+  const kernels::Cast convert = kernels::cast(x->dtype, to->dtype);
   // Comparisons have kernels per instruction set, casts to boolean have none.
   const kernels::Loop nonzero = to->dtype == DType::boolean ? nonzero_loop(x->dtype) : nullptr;
   static constexpr double zero[2] = {};  // of any dtype

@@ -6,11 +6,9 @@
 namespace reel::loops {
 namespace {
 
-constexpr kernels::Type type_of(DType d) { return static_cast<kernels::Type>(d); }
-
 kernels::Loop loop_of(Relation f, DType d) {
   static_assert(static_cast<int>(Relation::greater_equal) == static_cast<int>(kernels::Comparison::greater_equal));
-  return kernels::active().comparison(static_cast<kernels::Comparison>(f), type_of(d));
+  return kernels::active().comparison(static_cast<kernels::Comparison>(f), d);
 }
 kernels::Loop loop_of(Connective f) {
   static_assert(static_cast<int>(Connective::negation) == static_cast<int>(kernels::Logical::negation));
@@ -18,7 +16,7 @@ kernels::Loop loop_of(Connective f) {
 }
 kernels::Loop loop_of(FloatClass f, DType d) {
   static_assert(static_cast<int>(FloatClass::finite) == static_cast<int>(kernels::Predicate::isfinite));
-  return kernels::active().test(static_cast<kernels::Predicate>(f), type_of(d));
+  return kernels::active().test(static_cast<kernels::Predicate>(f), d);
 }
 
 void run(kernels::Loop loop, std::span<const Tensor* const> in, const Tensor& out) {

@@ -10,8 +10,7 @@ using kernels::ComplexFunction;
 
 // f, which takes or gives numbers of dtype `complex`.
 void run(ComplexFunction f, DType complex, std::span<const Tensor* const> in, const Tensor& out) {
-  if (detail::block(out)->size != 0)
-    pointwise(kernels::complex_function(f, static_cast<kernels::Type>(complex)), in, out);
+  if (detail::block(out)->size != 0) pointwise(kernels::complex_function(f, complex), in, out);
 }
 void run(ComplexFunction f, const Tensor& z, const Tensor& out) {
   const Tensor* in[] = {&z};

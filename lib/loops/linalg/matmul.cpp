@@ -329,8 +329,8 @@ Tensor swapped(const Tensor& x) {
 template <kernels::table::FixedString Name>
 void combine(const Tensor& x, const Tensor& y, const Tensor& out) {
   const Tensor* const in[] = {&x, &y};
-  const auto type = static_cast<kernels::Type>(reel::detail::block(out)->dtype);
-  if (out.size() > 0) pointwise(kernels::active().pointwise(kernels::row_of<Name>(), type).value, in, out);
+  const DType dtype = reel::detail::block(out)->dtype;
+  if (out.size() > 0) pointwise(kernels::active().pointwise(kernels::row_of<Name>(), dtype).value, in, out);
 }
 
 // The batch axes of the product `out`.

@@ -12,7 +12,7 @@ void copy_out_one(const detail::Block* x, DType as, void* element) {
   if (x->dtype == as)
     std::memcpy(element, x->data, item_size(as));
   else
-    kernels::cast(static_cast<kernels::Type>(x->dtype), static_cast<kernels::Type>(as))({x->data, 1}, element, 1);
+    kernels::cast(x->dtype, as)({x->data, 1}, element, 1);
 }
 
 }  // namespace

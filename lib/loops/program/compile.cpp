@@ -28,21 +28,21 @@ bool is_mask(const Node& node) {
 }
 bool reads_elements(const Node& node) { return is_mask(node) || node.opcode == Opcode::select; }
 
-kernels::Loop loop_of(const Node& node, kernels::Type type) {
+kernels::Loop loop_of(const Node& node, DType dtype) {
   const kernels::Set& set = kernels::active();
   switch (node.opcode) {
     case Opcode::value:
-      return set.pointwise(node.function, type).value;
+      return set.pointwise(node.function, dtype).value;
     case Opcode::product:
-      return set.pointwise(node.function, type).product[node.operand];
+      return set.pointwise(node.function, dtype).product[node.operand];
     case Opcode::comparison:
-      return set.comparison(static_cast<kernels::Comparison>(node.function), type);
+      return set.comparison(static_cast<kernels::Comparison>(node.function), dtype);
     case Opcode::predicate:
-      return set.test(static_cast<kernels::Predicate>(node.function), type);
+      return set.test(static_cast<kernels::Predicate>(node.function), dtype);
     case Opcode::logical:
       return set.logic(static_cast<kernels::Logical>(node.function));
     default:
-      return set.select[kernels::size_class(kernels::size_of(type))];
+      return set.select[kernels::size_class(item_size(dtype))];
   }
 }
 
@@ -112,7 +112,7 @@ class Code::Allocation {
 
   void add_step(std::size_t i) {
     const Node& node = graph_.nodes[i];
-    using enum kernels::Type;
+    using enum DType;
     Step step{node, -1, 0, {loop_of(node, float32), loop_of(node, float64)}};
     for (std::uint32_t k = 0; k < node_operands; ++k)
       if (std::int32_t& x = step.node.in[k]; x >= 0) {

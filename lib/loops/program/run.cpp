@@ -77,7 +77,7 @@ struct Run {
   Run(const Code& c, DType dtype)
       : code(c),
         bytes(item_size(dtype)),
-        sum(kernels::active().reduction(kernels::Reduce::sum, static_cast<kernels::Type>(dtype))),
+        sum(kernels::active().reduction(kernels::Reduce::sum, dtype)),
         type(dtype == DType::float64) {}
 
   void set_constants(DType dtype, std::span<const double> parameters) {

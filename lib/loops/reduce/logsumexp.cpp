@@ -62,11 +62,11 @@ void set_infinite_rows(const Tensor& rows, const Tensor& z, const Tensor& weight
 
 // out = exp(x - z)
 void exp_of_difference(const Tensor& x, const Tensor& z, const Tensor& out) {
-  const auto type = static_cast<kernels::Type>(out.dtype());
+  const DType dtype = out.dtype();
   const kernels::Set& set = kernels::active();
   const Tensor *difference[] = {&x, &z}, *in_place[] = {&out};
-  pointwise(set.pointwise(kernels::row_of<"subtract">(), type).value, difference, out);
-  pointwise(set.pointwise(kernels::row_of<"exp">(), type).value, in_place, out);
+  pointwise(set.pointwise(kernels::row_of<"subtract">(), dtype).value, difference, out);
+  pointwise(set.pointwise(kernels::row_of<"exp">(), dtype).value, in_place, out);
 }
 
 }  // namespace
@@ -106,8 +106,8 @@ void logsumexp_vjp(const Tensor& g, const Tensor& x, const Tensor& z, std::int64
       if (mask >> d & 1) shape[d + batch_rank] = 1;
     const Tensor spread = in_shape(contiguous(g), shape);
     const Tensor* in[] = {&spread, &w};
-    const auto type = static_cast<kernels::Type>(x.dtype());
-    return pointwise(kernels::active().pointwise(kernels::row_of<"multiply">(), type).value, in, out);
+    const DType dtype = x.dtype();
+    return pointwise(kernels::active().pointwise(kernels::row_of<"multiply">(), dtype).value, in, out);
   }
   const std::int64_t n = elements_of(x, mask);
   if (const std::int64_t inner = column_count(x, mask))

@@ -13,12 +13,10 @@ namespace reel::loops {
 
 namespace {
 
-kernels::Type type_of(DType d) { return static_cast<kernels::Type>(d); }
-
 // The pointwise definition's loop for the dtype of x.
 template <kernels::table::FixedString Name>
 kernels::Loop loop_for(const Tensor& x) {
-  return kernels::active().pointwise(kernels::row_of<Name>(), type_of(x.dtype())).value;
+  return kernels::active().pointwise(kernels::row_of<Name>(), x.dtype()).value;
 }
 // out = a pointwise function of the operands, one of which `out` may be.
 template <kernels::table::FixedString Name, class... X>
@@ -33,7 +31,7 @@ template <kernels::table::FixedString Name, class... Y>
 void sum_of(const Shape& axes, const Tensor& out, const Tensor& x, const Y&... y) {
   if (x.size() == 0) return fill_zero(out);
   const Tensor* in[] = {&x, &y...};
-  const kernels::Reduction& sum = kernels::active().reduction(kernels::Reduce::sum, type_of(x.dtype()));
+  const kernels::Reduction& sum = kernels::active().reduction(kernels::Reduce::sum, x.dtype());
   if (x.size() >= parallel_threshold && pointwise_reduce(loop_for<Name>(x), x.shape(), in, sum, axes, out)) return;
   const Tensor terms = detail::empty(x.dtype(), x.shape());
   pointwise(loop_for<Name>(x), in, terms);

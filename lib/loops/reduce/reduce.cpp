@@ -428,8 +428,8 @@ kernels::ArgReduce arg_reduction_of(ReduceFunction f, DType d) {
 // x = x / y, where y broadcasts.
 void divide_by(const Tensor& x, const Tensor& y) {
   const Tensor* in[] = {&x, &y};
-  const auto type = static_cast<kernels::Type>(x.dtype());
-  pointwise(kernels::active().pointwise(kernels::row_of<"divide">(), type).value, in, x);
+  const DType dtype = x.dtype();
+  pointwise(kernels::active().pointwise(kernels::row_of<"divide">(), dtype).value, in, x);
 }
 
 }  // namespace

@@ -39,9 +39,8 @@ void for_strips(const Extents& e, std::int64_t strip, const Body& body) {
 constexpr std::int64_t least_scan_columns = 8;  // fewer are scanned one by one
 constexpr std::int64_t strip_columns = 512;     // elements of a row that one task takes
 
-kernels::Type type_of(DType d) { return static_cast<kernels::Type>(d); }
 kernels::Scan kernel_of(ScanFunction f, DType d) {
-  return f == ScanFunction::cumsum ? kernels::cumsum(type_of(d)) : kernels::cumprod(type_of(d));
+  return f == ScanFunction::cumsum ? kernels::cumsum(d) : kernels::cumprod(d);
 }
 
 Tensor identity_of(ScanFunction f, DType d) {
@@ -162,7 +161,7 @@ void scan(ScanFunction f, const Tensor& given, int axis, bool exclusive, bool re
   const auto step = [&](std::int64_t each) { return reverse ? -each : each; };
   const auto start = [&](std::int64_t each) { return reverse ? (e.n - 1) * each : 0; };
   const Scan s{kernel_of(f, d),
-               kernels::active().pointwise(row, type_of(d)).value,
+               kernels::active().pointwise(row, d).value,
                e,
                exclusive,
                bytes,

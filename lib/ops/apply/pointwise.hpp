@@ -24,7 +24,7 @@ struct PointwisePrimitive {
   /// Throws for elements that the op refuses; part of evaluating. Null: it takes all.
   void (*check)(Inputs inputs) = nullptr;
 
-  kernels::Loop loop(DType d) const noexcept { return kernels::active().pointwise(index, kernel_type(d)).value; }
+  kernels::Loop loop(DType d) const noexcept { return kernels::active().pointwise(index, d).value; }
 };
 
 /// The dtype that the op computes in, for operands whose common dtype is `d`. TypeError when it does not exist for it.
