@@ -44,8 +44,8 @@ constexpr Primitive boolean_primitive = {
 
 Tensor binary(const Primitive& primitive, const Operand& x, const Operand& y, DType d) {
   Tensor scratch[2];
-  const Tensor &a = given(primitive.rule.name, x, d, scratch[0], "x"),
-               &b = given(primitive.rule.name, y, d, scratch[1], "y");
+  const Tensor &a = as_tensor(primitive.rule.name, x, d, scratch[0], "x"),
+               &b = as_tensor(primitive.rule.name, y, d, scratch[1], "y");
   return apply(primitive, {&a, &b});
 }
 

@@ -27,17 +27,17 @@ inline void require_dtype(const char* op, DType d) {
 void require_defined(const char* op, const Tensor& x, const char* operand = "x");
 
 // As to_tensor and cast_to, but an operand that is there already gets no further handle, which costs two locked
-// instructions; `held` keeps what has to be made.
+// instructions; `scratch` keeps what has to be made.
 /// The operand itself, or a number made a tensor.
-inline const Tensor& given(const char* op, const Operand& x, Tensor& held, const char* operand = "x") {
-  if (!x.is_tensor()) return held = to_tensor(op, x, operand);
+inline const Tensor& as_tensor(const char* op, const Operand& x, Tensor& scratch, const char* operand = "x") {
+  if (!x.is_tensor()) return scratch = to_tensor(op, x, operand);
   require_defined(op, x.tensor(), operand);
   return x.tensor();
 }
 /// The operand in dtype d.
-inline const Tensor& given(const char* op, const Operand& x, DType d, Tensor& held, const char* operand) {
+inline const Tensor& as_tensor(const char* op, const Operand& x, DType d, Tensor& scratch, const char* operand) {
   if (x.is_tensor() && x.tensor().defined() && detail::block(x.tensor())->dtype == d) return x.tensor();
-  return held = to_tensor(op, x, d, operand);
+  return scratch = to_tensor(op, x, d, operand);
 }
 
 /// The dtype in which the operands are combined; weak scalars give way within their category.
@@ -48,8 +48,8 @@ inline Tensor cast_to(Tensor&& x, DType d) {
   return detail::block(x)->dtype == d ? std::move(x) : cast_to(static_cast<const Tensor&>(x), d);
 }
 /// x itself, or cast.
-inline const Tensor& as(const Tensor& x, DType d, Tensor& held) {
-  return detail::block(x)->dtype == d ? x : held = cast_to(x, d);
+inline const Tensor& in_dtype(const Tensor& x, DType d, Tensor& scratch) {
+  return detail::block(x)->dtype == d ? x : scratch = cast_to(x, d);
 }
 /// d itself when floating or complex, float64 for integers and booleans: what unary float functions compute in.
 constexpr DType floating_of(DType d) noexcept { return is_differentiable(d) ? d : DType::float64; }

@@ -270,8 +270,8 @@ SliceItem range_to(std::int64_t stop, std::int64_t step) {
 
 Tensor slice(const Operand& operand, std::span<const SliceItem> items) {
   const tape::OpScope scope(operand);
-  Tensor held;
-  const Tensor& x = ops::given("slice", operand, held);
+  Tensor scratch;
+  const Tensor& x = ops::as_tensor("slice", operand, scratch);
   return ops::take(x, ops::part(x.shape(), items));
 }
 Tensor slice(const Operand& operand, std::initializer_list<SliceItem> items) {

@@ -18,9 +18,9 @@ using reel::detail::block;
 // Attributes of the rule.
 enum : std::size_t { transposed_a, transposed_b, rank_a, rank_b };
 
-// A vector as a matrix of one row, which is held. Likewise the cotangent of a result that lost an axis.
-const Tensor& as_matrix(const Tensor& x, int rank, std::int64_t new_axis, Tensor& held) {
-  return rank == 1 ? held = expand_dims(x, new_axis) : x;
+// A vector as a matrix of one row, kept in `scratch`. Likewise the cotangent of a result that lost an axis.
+const Tensor& as_matrix(const Tensor& x, int rank, std::int64_t new_axis, Tensor& scratch) {
+  return rank == 1 ? scratch = expand_dims(x, new_axis) : x;
 }
 
 // All rows of all batches as one matrix, behind the first `lead` axes.
@@ -54,15 +54,15 @@ void matmul_vjp(const tape::Record& r, std::span<const Tensor> cotangents, std::
   const bool ta = attributes[transposed_a], tb = attributes[transposed_b] || rb == 1;
   // Without a product to infer the rows from (an extent of 0), reshape could not work out its -1.
   const bool empty = cotangents[0].size() == 0;
-  Tensor held[5];
-  const Tensor& row = as_matrix(cotangents[0], ra, rb == 1 ? -1 : -2, held[0]);
-  const Tensor& g = as_matrix(row, rb, -1, held[1]);
+  Tensor scratch[5];
+  const Tensor& row = as_matrix(cotangents[0], ra, rb == 1 ? -1 : -2, scratch[0]);
+  const Tensor& g = as_matrix(row, rb, -1, scratch[1]);
   // A Jacobian by, or of, a product with a vector starts with a matrix that need not be computed.
   const std::int64_t unit = r.first_identity_row(cotangents[0]);
   if (r.wanted(0) && unit >= 0 && ra == 1 && rb == 2) {
     dx[0] = rows_of(r.saved(1), !tb, unit, cotangents[0].shape()[0]);
   } else if (r.wanted(0)) {
-    const Tensor& b = as_matrix(r.saved(1), rb, 0, held[2]);
+    const Tensor& b = as_matrix(r.saved(1), rb, 0, scratch[2]);
     Tensor da = ta ? contribution(r, 0, b, g, {tb, true}) : contribution(r, 0, g, b, {false, !tb});
     dx[0] =
         ra == 1 ? reshape(sum_to(r, da, {1, r.shape(0)[0]}), r.led(r.shape(0))) : sum_to(r, std::move(da), r.shape(0));
@@ -70,10 +70,10 @@ void matmul_vjp(const tape::Record& r, std::span<const Tensor> cotangents, std::
   if (r.wanted(1) && unit >= 0 && ra == 2 && rb == 1) {
     dx[1] = rows_of(r.saved(0), ta, unit, cotangents[0].shape()[0]);
   } else if (r.wanted(1)) {
-    const Tensor *a = &as_matrix(r.saved(0), ra, 0, held[3]), *rows = &g;
+    const Tensor *a = &as_matrix(r.saved(0), ra, 0, scratch[3]), *rows = &g;
     if (rb <= 2 && a->rank() > 2 && !ta && !empty && a->size() > 0) {  // one product sums over the batches
-      a = &(held[3] = flattened(*a));
-      rows = &(held[4] = flattened(g, r.lead()));
+      a = &(scratch[3] = flattened(*a));
+      rows = &(scratch[4] = flattened(g, r.lead()));
     }
     Tensor db = tb ? contribution(r, 1, *rows, *a, {true, ta}) : contribution(r, 1, *a, *rows, {!ta, false});
     dx[1] =
@@ -182,10 +182,10 @@ namespace {
 struct Operands {
   Operands(const char* op, const Operand& first, const Operand& second)
       : dtype(common_dtype(op, std::array{&first, &second})),
-        a(given(op, first, dtype, held[0], "a")),
-        b(given(op, second, dtype, held[1], "b")) {}
+        a(as_tensor(op, first, dtype, scratch[0], "a")),
+        b(as_tensor(op, second, dtype, scratch[1], "b")) {}
   Operands(const Operands&) = delete;
-  Tensor held[2];
+  Tensor scratch[2];
   DType dtype;
   const Tensor &a, &b;
 };
@@ -250,15 +250,15 @@ Tensor contract(const char* op, const Tensor& a, const Tensor& b, const Shape& a
 
 Tensor matmul(const Operand& a, const Operand& b, const MatmulOptions& options) {
   const tape::OpScope scope(a);
-  const ops::Operands given("matmul", a, b);
-  const Tensor &x = given.a, &y = given.b;
+  const ops::Operands operands("matmul", a, b);
+  const Tensor &x = operands.a, &y = operands.b;
   return ops::product("matmul", x, y, options);
 }
 
 Tensor dot(const Operand& a, const Operand& b) {
   const tape::OpScope scope(a);
-  const ops::Operands given("dot", a, b);
-  const Tensor &x = given.a, &y = given.b;
+  const ops::Operands operands("dot", a, b);
+  const Tensor &x = operands.a, &y = operands.b;
   if (x.rank() == 0 || y.rank() == 0) return multiply(x, y);
   if (x.rank() > 1 && y.rank() > 2) {
     if (x.shape()[-1] != y.shape()[-2])
@@ -271,15 +271,15 @@ Tensor dot(const Operand& a, const Operand& b) {
 
 Tensor outer(const Operand& a, const Operand& b) {
   const tape::OpScope scope(a);
-  const ops::Operands given("outer", a, b);
-  const Tensor &x = given.a, &y = given.b;
+  const ops::Operands operands("outer", a, b);
+  const Tensor &x = operands.a, &y = operands.b;
   return ops::product("outer", reshape(x, {x.size(), 1}), reshape(y, {1, y.size()}));
 }
 
 Tensor tensordot(const Operand& a, const Operand& b, std::int64_t count) {
   const tape::OpScope scope(a);
-  const ops::Operands given("tensordot", a, b);
-  const Tensor &x = given.a, &y = given.b;
+  const ops::Operands operands("tensordot", a, b);
+  const Tensor &x = operands.a, &y = operands.b;
   if (count < 0 || count > x.rank() || count > y.rank())
     fail<ValueError>("tensordot", "cannot sum over {} axes: a is {}, b is {}", count, x.shape(), y.shape());
   Shape last, first;
@@ -292,8 +292,8 @@ Tensor tensordot(const Operand& a, const Operand& b, std::int64_t count) {
 
 Tensor tensordot(const Operand& a, const Operand& b, const Axes& axes_a, const Axes& axes_b) {
   const tape::OpScope scope(a);
-  const ops::Operands given("tensordot", a, b);
-  const Tensor &x = given.a, &y = given.b;
+  const ops::Operands operands("tensordot", a, b);
+  const Tensor &x = operands.a, &y = operands.b;
   return ops::contract("tensordot", x, y, ops::listed("tensordot", axes_a, x.rank()),
                        ops::listed("tensordot", axes_b, y.rank()));
 }

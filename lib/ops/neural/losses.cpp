@@ -170,9 +170,9 @@ Tensor sparse_softmax_cross_entropy(const Operand& logits, const Operand& labels
   constexpr const char* op = "sparse_softmax_cross_entropy";
   const tape::OpScope scope(logits);
   const auto [d, wide] = ops::floating_dtypes(op, {&logits});
-  Tensor held[2];
-  const Tensor& x = ops::given(op, logits, wide, held[0], "logits");
-  const Tensor& classes = ops::given(op, labels, held[1], "labels");
+  Tensor scratch[2];
+  const Tensor& x = ops::as_tensor(op, logits, wide, scratch[0], "logits");
+  const Tensor& classes = ops::as_tensor(op, labels, scratch[1], "labels");
   if (!is_integer(classes.dtype()))
     fail<TypeError>(op, "labels must be integers, not {}; for probabilities use softmax_cross_entropy",
                     classes.dtype());
@@ -184,7 +184,7 @@ Tensor sparse_softmax_cross_entropy(const Operand& logits, const Operand& labels
                      classes.shape(), x.shape(), axis, wanted);
   Tensor moved, converted;
   const bool ignores = options.ignore_index != SparseCrossEntropyOptions().ignore_index;
-  const Tensor checked = ops::apply(ops::classes_primitive, {&ops::as(classes, DType::int64, converted)},
+  const Tensor checked = ops::apply(ops::classes_primitive, {&ops::in_dtype(classes, DType::int64, converted)},
                                     ops::words(x.shape()[axis], ignores, options.ignore_index));
   return ops::cast_to(ops::sparse(ops::last(x, axis, moved), checked), d);
 }

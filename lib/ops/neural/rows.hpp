@@ -14,14 +14,14 @@ inline Computed floating_dtypes(const char* op, std::initializer_list<const Oper
   return {d, is_half(d) ? DType::float32 : d};
 }
 
-/// x with `axis` moved behind the others: recorded, and held.
-inline const Tensor& last(const Tensor& x, int axis, Tensor& held) {
+/// x with `axis` moved behind the others: recorded, and kept in `scratch`.
+inline const Tensor& last(const Tensor& x, int axis, Tensor& scratch) {
   if (axis == x.rank() - 1) return x;
   Shape order;
   for (int d = 0; d < x.rank(); ++d)
     if (d != axis) order.push_back(d);
   order.push_back(axis);
-  return held = transpose(x, order);
+  return scratch = transpose(x, order);
 }
 
 }  // namespace reel::ops

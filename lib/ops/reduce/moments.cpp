@@ -105,13 +105,13 @@ constexpr Primitive std_primitive = {.rule = batched({"std", std_vjp, std_jvp}),
 Tensor spread_of(const Primitive& primitive, const Operand& operand, const Axes& axes, double ddof, bool keepdims) {
   const char* op = primitive.rule.name;
   const tape::OpScope scope(operand);
-  Tensor held, converted;
-  const Tensor& from = given(op, operand, held);
+  Tensor scratch, converted;
+  const Tensor& from = as_tensor(op, operand, scratch);
   if (is_half(from.dtype()))
     return in_float32(from, [&](const Tensor& wide) { return spread_of(primitive, wide, axes, ddof, keepdims); });
   if (is_complex(from.dtype())) fail_no_kernel(op, from.dtype());
   const std::int64_t mask = axes_mask(op, axes, from.rank());
-  const Tensor& x = as(from, floating_of(from.dtype()), converted);
+  const Tensor& x = in_dtype(from, floating_of(from.dtype()), converted);
   return apply(primitive, {&x}, words(mask, keepdims, ddof));
 }
 
@@ -160,13 +160,13 @@ Tensor std(const Operand& x, const Axes& axes, double ddof, bool keepdims) {
 Tensor norm(const Operand& operand, double p, const Axes& axes, bool keepdims) {
   const tape::OpScope scope(operand);
   if (std::isnan(p)) fail<ValueError>("norm", "p is NaN; it must be a number or infinity");
-  Tensor held, converted;
-  const Tensor& from = ops::given("norm", operand, held);
+  Tensor scratch, converted;
+  const Tensor& from = ops::as_tensor("norm", operand, scratch);
   if (ops::is_half(from.dtype()))
     return ops::in_float32(from, [&](const Tensor& wide) { return norm(wide, p, axes, keepdims); });
   if (is_complex(from.dtype())) return norm(abs(from), p, axes, keepdims);
   const std::int64_t mask = ops::axes_mask("norm", axes, from.rank()), count = ops::reduced_count(from.shape(), mask);
-  const Tensor& x = ops::as(from, ops::floating_of(from.dtype()), converted);
+  const Tensor& x = ops::in_dtype(from, ops::floating_of(from.dtype()), converted);
   if (p < 0 && count == 0 && ops::reduced_shape(from.shape(), mask, false).elements() > 0)
     fail<ValueError>("norm", "x has no elements along the reduced axes, and p is {}: its shape is {}", p, x.shape());
   if (p == 1 || count == 0) return sum(abs(x), axes, keepdims);

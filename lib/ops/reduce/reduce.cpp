@@ -224,8 +224,8 @@ template <ReduceFunction F>
 Tensor extreme(const Operand& operand, const Axes& axes, bool keepdims) {
   const char* op = extreme_primitive<F>.rule.name;
   const tape::OpScope scope(operand);
-  Tensor held;
-  const Tensor& x = given(op, operand, held);
+  Tensor scratch;
+  const Tensor& x = as_tensor(op, operand, scratch);
   if (is_half(x.dtype())) return in_float32(x, [&](const Tensor& wide) { return extreme<F>(wide, axes, keepdims); });
   const std::int64_t mask = axes_mask(op, axes, x.rank());
   if (!loops::has_reduction(F, x.dtype())) fail_no_kernel(op, x.dtype());
@@ -281,8 +281,8 @@ template <ReduceFunction F>
 Tensor truth(const Operand& operand, const Axes& axes, bool keepdims) {
   const char* op = truth_primitive<F>.rule.name;
   const tape::OpScope scope(operand);
-  Tensor held;
-  const Tensor& x = given(op, operand, held);
+  Tensor scratch;
+  const Tensor& x = as_tensor(op, operand, scratch);
   return apply(truth_primitive<F>, {&x}, words(axes_mask(op, axes, x.rank()), keepdims));
 }
 
@@ -295,12 +295,12 @@ Tensor accumulate(const Primitive& primitive, ReduceFunction f, const Operand& o
                   bool keepdims) {
   const char* op = primitive.rule.name;
   const tape::OpScope scope(operand);
-  Tensor held, converted;
-  const Tensor& from = given(op, operand, held);
+  Tensor scratch, converted;
+  const Tensor& from = as_tensor(op, operand, scratch);
   if (is_half(from.dtype()))
     return in_float32(from, [&](const Tensor& wide) { return accumulate(primitive, f, wide, axes, keepdims); });
   const std::int64_t mask = axes_mask(op, axes, from.rank());
-  const Tensor& x = as(from, accumulated(from.dtype()), converted);
+  const Tensor& x = in_dtype(from, accumulated(from.dtype()), converted);
   if (!loops::has_reduction(f, x.dtype())) fail_no_kernel(op, x.dtype());
   return apply(primitive, {&x}, words(mask, keepdims));
 }
@@ -346,12 +346,12 @@ Tensor prod(const Operand& x, const Axes& axes, bool keepdims) {
 
 Tensor mean(const Operand& operand, const Axes& axes, bool keepdims) {
   const tape::OpScope scope(operand);
-  Tensor held, converted;
-  const Tensor& from = ops::given("mean", operand, held);
+  Tensor scratch, converted;
+  const Tensor& from = ops::as_tensor("mean", operand, scratch);
   if (ops::is_half(from.dtype()))
     return ops::in_float32(from, [&](const Tensor& wide) { return mean(wide, axes, keepdims); });
   const std::int64_t mask = ops::axes_mask("mean", axes, from.rank());
-  const Tensor& x = ops::as(from, ops::floating_of(from.dtype()), converted);
+  const Tensor& x = ops::in_dtype(from, ops::floating_of(from.dtype()), converted);
   return ops::apply(ops::mean_primitive, {&x}, ops::words(mask, keepdims));
 }
 

@@ -47,8 +47,8 @@ Tensor cast(const Operand& operand, DType dtype) {
   const tape::OpScope scope(operand);
   ops::require_dtype("cast", dtype);
   if (!operand.is_tensor()) return ops::to_tensor("cast", operand, dtype, "x");
-  Tensor held;
-  return ops::apply(ops::cast_primitive, {&ops::given("cast", operand, held)}, ops::words(dtype));
+  Tensor scratch;
+  return ops::apply(ops::cast_primitive, {&ops::as_tensor("cast", operand, scratch)}, ops::words(dtype));
 }
 
 }  // namespace reel

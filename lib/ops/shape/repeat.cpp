@@ -211,8 +211,8 @@ void check_border(const char* which, const Shape& border, const Shape& shape) {
 
 Tensor roll(const Operand& operand, std::int64_t shift, std::int64_t axis) {
   const tape::OpScope scope(operand);
-  Tensor held;
-  const Tensor& x = ops::given("roll", operand, held);
+  Tensor scratch;
+  const Tensor& x = ops::as_tensor("roll", operand, scratch);
   const int a = ops::normalize("roll", axis, x.rank());
   const std::int64_t n = x.shape()[a], forwards = n == 0 ? 0 : (shift % n + n) % n;
   return ops::apply(ops::roll_primitive, {&x}, ops::words(forwards, a));
@@ -220,8 +220,8 @@ Tensor roll(const Operand& operand, std::int64_t shift, std::int64_t axis) {
 
 Tensor tile(const Operand& operand, const Shape& repeats) {
   const tape::OpScope scope(operand);
-  Tensor held;
-  const Tensor& x = ops::given("tile", operand, held);
+  Tensor scratch;
+  const Tensor& x = ops::as_tensor("tile", operand, scratch);
   const Shape own = x.shape();
   Shape all = repeats;
   while (all.rank() < own.rank()) all.insert(0, 1);
@@ -237,8 +237,8 @@ Tensor tile(const Operand& operand, const Shape& repeats) {
 
 Tensor repeat(const Operand& operand, std::int64_t count, std::int64_t axis) {
   const tape::OpScope scope(operand);
-  Tensor held;
-  const Tensor& x = ops::given("repeat", operand, held);
+  Tensor scratch;
+  const Tensor& x = ops::as_tensor("repeat", operand, scratch);
   const int a = ops::normalize("repeat", axis, x.rank());
   if (count < 0) fail<ValueError>("repeat", "count is {}; it must be at least 0", count);
   return ops::apply(ops::repeat_primitive, {&x}, ops::words(count, a));
@@ -249,8 +249,8 @@ Tensor pad(const Operand& operand, const Shape& before, const Shape& after, cons
   const Operand* both[] = {&operand, &value};
   const DType dtype = ops::common_dtype("pad", both);
   Tensor scratch[2];
-  const Tensor &x = ops::given("pad", operand, dtype, scratch[0], "x"),
-               &border = ops::given("pad", value, dtype, scratch[1], "value");
+  const Tensor &x = ops::as_tensor("pad", operand, dtype, scratch[0], "x"),
+               &border = ops::as_tensor("pad", value, dtype, scratch[1], "value");
   const Shape shape = x.shape();
   ops::check_border("before", before, shape);
   ops::check_border("after", after, shape);

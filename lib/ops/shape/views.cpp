@@ -188,24 +188,25 @@ bool strides_for(const detail::Block& x, const Shape& shape, Shape& strides) {
   }
   // Backwards, so that the innermost stride of each group is met first. Axes of extent 1 belong to no group of x.
   int from = x.rank;
-  std::int64_t held = 1, stride = 1;  // elements of the group not yet given to an axis of `shape`, and their stride
+  std::int64_t remaining = 1,
+               stride = 1;  // elements of the group not yet given to an axis of `shape`, and their stride
   for (int d = shape.rank(); d-- > 0;) {
     const std::int64_t wanted = shape.begin()[d];
     strides.begin()[d] = stride;
     if (wanted == 1) continue;
-    if (held == 1) {
+    if (remaining == 1) {
       while (x.extents()[from - 1] == 1) --from;
-      held = x.extents()[--from];
+      remaining = x.extents()[--from];
       stride = x.strides()[from];
       strides.begin()[d] = stride;
     }
-    while (held % wanted != 0 || held < wanted) {
+    while (remaining % wanted != 0 || remaining < wanted) {
       // The group has to grow by the next axis of x, which must lie right outside it.
       while (from > 0 && x.extents()[from - 1] == 1) --from;
-      if (from == 0 || x.strides()[from - 1] != stride * held) return false;
-      held *= x.extents()[--from];
+      if (from == 0 || x.strides()[from - 1] != stride * remaining) return false;
+      remaining *= x.extents()[--from];
     }
-    held /= wanted;
+    remaining /= wanted;
     stride *= wanted;
   }
   return true;
@@ -240,23 +241,23 @@ Tensor broadcast_view(const Tensor& x, const Shape& shape) {
 
 Tensor reshape(const Operand& operand, const Shape& shape) {
   const tape::OpScope scope(operand);
-  Tensor held;
-  const Tensor& x = ops::given("reshape", operand, held);
+  Tensor scratch;
+  const Tensor& x = ops::as_tensor("reshape", operand, scratch);
   return ops::apply(ops::reshape_primitive, {&x}, ops::resolved(x, shape));
 }
 
 Tensor transpose(const Operand& operand, const Axes& permutation) {
   const tape::OpScope scope(operand);
-  Tensor held;
-  const Tensor& x = ops::given("transpose", operand, held);
+  Tensor scratch;
+  const Tensor& x = ops::as_tensor("transpose", operand, scratch);
   const Shape order = ops::permutation_of("transpose", permutation, x.rank());
   return ops::apply(ops::transpose_primitive, {&x}, order);
 }
 
 Tensor moveaxis(const Operand& operand, std::int64_t source, std::int64_t destination) {
   const tape::OpScope scope(operand);
-  Tensor held;
-  const Tensor& x = ops::given("moveaxis", operand, held);
+  Tensor scratch;
+  const Tensor& x = ops::as_tensor("moveaxis", operand, scratch);
   const int from = ops::normalize("moveaxis", source, x.rank()), to = ops::normalize("moveaxis", destination, x.rank());
   Shape order;
   for (int i = 0; i < x.rank(); ++i)
@@ -267,8 +268,8 @@ Tensor moveaxis(const Operand& operand, std::int64_t source, std::int64_t destin
 
 Tensor squeeze(const Operand& operand, const Axes& axes) {
   const tape::OpScope scope(operand);
-  Tensor held;
-  const Tensor& x = ops::given("squeeze", operand, held);
+  Tensor scratch;
+  const Tensor& x = ops::as_tensor("squeeze", operand, scratch);
   const detail::Block* b = detail::block(x);
   Shape dropped;
   if (axes.all()) {
@@ -286,16 +287,16 @@ Tensor squeeze(const Operand& operand, const Axes& axes) {
 
 Tensor expand_dims(const Operand& operand, std::int64_t axis) {
   const tape::OpScope scope(operand);
-  Tensor held;
-  const Tensor& x = ops::given("expand_dims", operand, held);
+  Tensor scratch;
+  const Tensor& x = ops::as_tensor("expand_dims", operand, scratch);
   const int at = ops::normalize("expand_dims", axis, x.rank() + 1);
   return ops::apply(ops::expand_dims_primitive, {&x}, ops::words(at));
 }
 
 Tensor broadcast_to(const Operand& operand, const Shape& shape) {
   const tape::OpScope scope(operand);
-  Tensor held;
-  const Tensor& x = ops::given("broadcast_to", operand, held);
+  Tensor scratch;
+  const Tensor& x = ops::as_tensor("broadcast_to", operand, scratch);
   ops::require_shape("broadcast_to", shape);
   const detail::Block& b = *detail::block(x);
   const int added = shape.rank() - b.rank;
@@ -309,28 +310,28 @@ Tensor broadcast_to(const Operand& operand, const Shape& shape) {
 
 Tensor flip(const Operand& operand, const Axes& axes) {
   const tape::OpScope scope(operand);
-  Tensor held;
-  const Tensor& x = ops::given("flip", operand, held);
+  Tensor scratch;
+  const Tensor& x = ops::as_tensor("flip", operand, scratch);
   return ops::apply(ops::flip_primitive, {&x}, ops::normalize("flip", axes, x.rank()));
 }
 
 Tensor contiguous(const Operand& operand) {
   const tape::OpScope scope(operand);
-  Tensor held;
-  const Tensor& x = ops::given("contiguous", operand, held);
+  Tensor scratch;
+  const Tensor& x = ops::as_tensor("contiguous", operand, scratch);
   return detail::block(x)->contiguous() ? x : ops::apply(ops::contiguous_primitive, {&x});
 }
 
 Tensor identity(const Operand& operand) {
   const tape::OpScope scope(operand);
-  Tensor held;
-  return ops::apply(ops::identity_primitive, {&ops::given("identity", operand, held)});
+  Tensor scratch;
+  return ops::apply(ops::identity_primitive, {&ops::as_tensor("identity", operand, scratch)});
 }
 
 Tensor stop_gradient(const Operand& operand) {
   const tape::OpScope scope(operand);
-  Tensor held;
-  return ops::apply(ops::stop_gradient_primitive, {&ops::given("stop_gradient", operand, held)});
+  Tensor scratch;
+  return ops::apply(ops::stop_gradient_primitive, {&ops::as_tensor("stop_gradient", operand, scratch)});
 }
 
 }  // namespace reel
