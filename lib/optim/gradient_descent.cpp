@@ -179,7 +179,7 @@ class Step {
   void apply(std::size_t i, Tensor& value, Ready<States>& ready) {
     const Part& part = parts_[i];
     std::array<Tensor*, States> states{&value};
-    std::copy(accesses_[i].memory.begin(), accesses_[i].memory.end(), states.begin() + 1);
+    for (std::size_t j = 1; j < States; ++j) states[j] = accesses_[i].memory[j - 1];
     const bool fused = Program::fuses(value.dtype());
     if (!fused && !part.by_rows()) {
       for (std::size_t j = 0; j < States; ++j) *states[j] = std::move(ready.states[j]);

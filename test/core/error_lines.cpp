@@ -76,7 +76,7 @@ TEST_CASE("an error ends with the line that called the op") {
   const Tensor x = tensor({1, 2});
   for (const auto& [name, call, line] : failing) {
     CAPTURE(name);
-    const std::string text = message([call = call, &x] { static_cast<void>(call({}, x)); });
+    const std::string text = message([fails = call, &x] { static_cast<void>(fails({}, x)); });
     CHECK(ends_with(text, at(line)));
     CHECK(text.find(".cpp:") == text.rfind(".cpp:"));  // once
     CHECK(tape::watching() == 0);

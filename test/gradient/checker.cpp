@@ -170,9 +170,9 @@ TEST_CASE("rounding is neither a kink nor an error") {
       CHECK(r);
       CHECK(r.notes.empty());
       // In float32 alone, and where the gradient is 2 % too large.
-      const auto narrow = [f = f](const Tensor& at) {
+      const auto narrow = [of = f](const Tensor& at) {
         if (at.dtype() != DType::float32) throw TypeError("float32 only");
-        return f(at);
+        return of(at);
       };
       const CheckReport alone = check_gradients(narrow, x, {.order = 2});
       INFO("in float32 alone: " << alone);

@@ -76,8 +76,8 @@ TEST_CASE("logsumexp over any adjacent axes: value, gradient for each cotangent,
     INFO(to_string(shape));
     const Tensor x = random.tensor(shape, -3, 3), z = log(sum(exp(x), axes, true)), v = random.tensor(z.shape());
     CHECK(support::difference({logsumexp(x, axes, true)}, {z}).error < 1e-14);
-    const support::Function call = [&, &axes = axes](const support::Tensors& t) {
-      return support::Tensors{logsumexp(t[0], axes, true)};
+    const support::Function call = [&, &over = axes](const support::Tensors& t) {
+      return support::Tensors{logsumexp(t[0], over, true)};
     };
     CHECK(support::difference(support::pull(call, {x}, {v}), {v * exp(x - z)}).error < 1e-13);
     const Tensor x32 = cast(x, DType::float32);
