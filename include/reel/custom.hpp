@@ -176,7 +176,7 @@ struct CustomGradient {
       // The structure of the results, without keeping them alive.
       D shape_of_y = map_leaves<Tensor>(result.first, [](const auto&) { return Tensor(); });
       made.push_back(std::move(result.first));
-      std::vector<std::size_t> counts = tree_sizes(args...);
+      const std::array<std::size_t, trees_among<A...>> counts = tree_sizes(args...);
       const auto rebuilt = [](const D& y, std::span<const Tensor> dy) {
         Flat<Tensor> next(List<Tensor>(dy.begin(), dy.end()));
         return map_leaves<Tensor>(y, next);
@@ -213,12 +213,13 @@ struct CustomGradient {
  private:
   // Leaves of each argument that is a tree.
   template <class... A>
-  static std::vector<std::size_t> tree_sizes(const A&... args) {
-    std::vector<std::size_t> counts;
+  static auto tree_sizes(const A&... args) {
+    std::array<std::size_t, trees_among<A...>> counts{};  // g++ 14 warns of copies of a vector that has one element
+    std::size_t trees = 0;
     const auto count = [&](const auto& x) {
       if constexpr (Tree<decltype(x)>) {
-        counts.push_back(0);
-        for_each_leaf(x, [&](const auto&) { ++counts.back(); });
+        for_each_leaf(x, [&](const auto&) { ++counts[trees]; });
+        ++trees;
       }
     };
     (count(args), ...);
