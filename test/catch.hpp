@@ -12,6 +12,7 @@ using Matchers::Matches;
 using Matchers::StartsWith;
 inline auto Contains(const std::string& text) { return Matchers::ContainsSubstring(text); }
 }  // namespace Catch
+using Catch::Approx;
 #else
 #include <catch2/catch.hpp>
 #endif
