@@ -162,13 +162,19 @@ TEST_CASE("inverse: residual, known gradient, derivatives") {
 
 TEST_CASE("factorisations of many matrices have the same bits for every number of threads") {
   const Tensor a = regular({300, 6, 6}), p = positive({300, 6, 6}), b = drawn({300, 6, 2});
+  const Tensor singular = matmul(drawn({300, 6, 5}), drawn({300, 5, 6}));
+  const auto sum_of_det = [](const Tensor& x) { return sum(det(x)); };
   const int before = num_threads();
   std::vector<std::vector<double>> first;
   for (int threads : {1, 2, 3, 7}) {
     set_num_threads(threads);
-    const std::vector<std::vector<double>> now = {cholesky(p).to_vector(), solve(a, b).to_vector(),
-                                                  inverse(a).to_vector(), triangular_solve(a, b).to_vector(),
-                                                  det(a).to_vector()};
+    const std::vector<std::vector<double>> now = {cholesky(p).to_vector(),
+                                                  solve(a, b).to_vector(),
+                                                  inverse(a).to_vector(),
+                                                  triangular_solve(a, b).to_vector(),
+                                                  det(a).to_vector(),
+                                                  grad(sum_of_det)(a).to_vector(),
+                                                  hvp(sum_of_det)(singular, a).to_vector()};
     if (first.empty()) first = now;
     for (std::size_t i = 0; i < now.size(); ++i)
       CHECK(std::memcmp(now[i].data(), first[i].data(), now[i].size() * sizeof(double)) == 0);

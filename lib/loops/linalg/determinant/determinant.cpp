@@ -154,7 +154,7 @@ Prepared prepared(const T* a, const T* lu, const int* pivots, std::int64_t n, st
     p.inverse = inverse_by_factors(lu, pivots, n);
   } else {
     p.way = Way::pivots;
-    p.pivots = pivoted(p.a, n);
+    p.pivots = pivoted(p.a, n, degree);
   }
   return p;
 }

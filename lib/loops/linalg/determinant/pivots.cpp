@@ -194,17 +194,10 @@ Result by_blocks(const std::vector<Matrix>& x, const Matrix& pivots, const Probl
   return result;
 }
 
-// The same without any division: zeros are exact, whatever the scale of rows and columns.
-Result by_expansion_of_pivots(const std::vector<Matrix>& x, const Matrix& pivots, const Problem& p) {
-  Matrix diagonal(at(p.n * p.n), 0.0);
-  for (std::int64_t i = 0; i < p.n; ++i) diagonal[at(i * p.n + i)] = pivots[at(i)];
-  return by_expansion_in_double({p.n, p.cofactors, diagonal, x}, Minors(diagonal, p.n, p.degree()));
-}
-
 }  // namespace
 
-Pivoted pivoted(const Matrix& a, std::int64_t n) {
-  Pivoted p{balance_of(a, n), a, Matrix(at(n), 0.0), {}};
+Pivoted pivoted(const Matrix& a, std::int64_t n, std::int64_t degree) {
+  Pivoted p{balance_of(a, n), a, Matrix(at(n), 0.0), {}, {}};
   for (std::int64_t i = 0; i < n; ++i)
     for (std::int64_t j = 0; j < n; ++j) p.lu[at(i * n + j)] = raised(a[at(i * n + j)], p.balance.exponent(i, j));
   p.order = eliminate(p.lu.data(), n, n, zero_pivot);
@@ -216,6 +209,10 @@ Pivoted pivoted(const Matrix& a, std::int64_t n) {
       if (!is_pivot) p.lu[at(j * n + i)] = 0;
     }
   }
+  if (n > expanded_order_max) return p;
+  Matrix diagonal(at(n * n), 0.0);
+  for (std::int64_t i = 0; i < n; ++i) diagonal[at(i * n + i)] = p.pivots[at(i)];
+  p.minors = Minors(diagonal, n, degree);
   return p;
 }
 
@@ -223,7 +220,10 @@ Result by_pivots(const Problem& p, const Pivoted& a) {
   const std::int64_t n = p.n;
   if (a.order.count < n - p.degree()) return {Matrix(p.size(), 0.0), {0}};
   const Reduced r = reduced(p, a);
-  Result of_pivots = n <= expanded_order_max ? by_expansion_of_pivots(r.x, a.pivots, p) : by_blocks(r.x, a.pivots, p);
+  // The determinant of D + sum_i e_i x_i, or its cofactors. Expansion is exact where rows or columns are zero, whatever
+  // their scale.
+  Result of_pivots = n <= expanded_order_max ? by_expansion_in_double({n, p.cofactors, p.a, r.x}, a.minors)
+                                             : by_blocks(r.x, a.pivots, p);
   const std::int64_t exponent = of_pivots.exponents[0] + r.exponent - a.balance.total;
   const double sign = a.order.odd ? -1 : 1;
   Matrix& values = of_pivots.mantissas;

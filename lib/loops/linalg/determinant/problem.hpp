@@ -84,8 +84,9 @@ struct Pivoted {
   Matrix lu;      // L below the diagonal, U above it
   Matrix pivots;  // D, [n]
   CompletePivots order;
+  Minors minors;  // of D, for orders up to expanded_order_max
 };
-Pivoted pivoted(const Matrix& a, std::int64_t n);
+Pivoted pivoted(const Matrix& a, std::int64_t n, std::int64_t degree);
 Result by_pivots(const Problem& p, const Pivoted& a);
 
 }  // namespace reel::loops::determinants
