@@ -1,15 +1,19 @@
 // Optional header: fitting by nonlinear least squares (Levenberg-Marquardt) and by gradient descent (SGD, Adam).
 #pragma once
 #include <map>
+#include <optional>
 #include <reel/callback.hpp>
 #include <reel/gradient.hpp>
 #include <reel/tensor.hpp>
 #include <reel/tree.hpp>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace [[gnu::visibility("default")]] reel {
+
+struct OptimizerAccess;
 
 /// Why levenberg_marquardt ended.
 enum class StopReason : std::uint8_t {
@@ -89,10 +93,65 @@ auto flat(const T& tree) {
 }
 }  // namespace detail
 
+namespace detail {
+
+// A number, and from when a program first asks for it the value of a variable of rank 0.
+template <class T>
+class StateNumber {
+ public:
+  constexpr StateNumber(T value) noexcept : value_(value) {}
+  constexpr StateNumber(const StateNumber& other) : StateNumber(T(other)) {}
+  constexpr StateNumber(StateNumber&& other) noexcept
+      : value_(other.value_), variable_(std::exchange(other.variable_, nullptr)) {}
+  constexpr ~StateNumber() {
+    if (variable_) release();
+  }
+  constexpr operator T() const { return variable_ ? read() : value_; }
+
+  // The variable stays, and takes the value. std::bad_alloc only where somebody holds the value that it had.
+  constexpr StateNumber& operator=(T value) {
+    if (variable_) write(value);
+    value_ = value;
+    return *this;
+  }
+  constexpr StateNumber& operator=(const StateNumber& other) { return *this = T(other); }
+  constexpr StateNumber& operator+=(T x) { return *this = *this + x; }
+  constexpr StateNumber& operator-=(T x) { return *this = *this - x; }
+  constexpr StateNumber& operator*=(T x) { return *this = *this * x; }
+  constexpr StateNumber& operator/=(T x) { return *this = *this / x; }
+
+ private:
+  friend struct reel::OptimizerAccess;
+  T read() const;
+  void write(T value) const;
+  void release() const noexcept;
+
+  T value_;  // once there is a variable, what was assigned last here
+  Variable* variable_ = nullptr;
+};
+
+// A tensor, and from when a program first asks for it the value of a variable. A copy is a tensor of its own.
+class StateTensor {
+ public:
+  StateTensor() = default;
+  StateTensor(const StateTensor& other);
+
+ private:
+  friend struct reel::OptimizerAccess;
+  Tensor value_;  // empty before the first step, and once there is a variable
+  std::optional<Variable> variable_;
+};
+
+}  // namespace detail
+
+/// A number among an optimiser's options, read and assigned like the double that it is; a copy is a number of its own.
+/// Where a type is deduced (std::max, printf, `c ? x : 0.1`, an operand of an op), write double(x).
+using Hyperparameter = detail::StateNumber<double>;
+
 struct SGDOptions {
-  double learning_rate = 0.01;
-  double momentum = 0;    ///< in [0, 1): v = momentum v + g, variable -= learning_rate v
-  bool nesterov = false;  ///< variable -= learning_rate (g + momentum v)
+  Hyperparameter learning_rate = 0.01;
+  Hyperparameter momentum = 0;  ///< in [0, 1): v = momentum v + g, variable -= learning_rate v
+  bool nesterov = false;        ///< variable -= learning_rate (g + momentum v)
 };
 
 /// Stochastic gradient descent with momentum. Keeps one velocity per variable that it has met, until forget().
@@ -131,14 +190,15 @@ class SGD {
   SGDOptions options;
 
  private:
-  std::map<std::uint64_t, Tensor> velocity_;  // by Variable::id()
+  friend struct OptimizerAccess;
+  std::map<std::uint64_t, detail::StateTensor> velocity_;  // by Variable::id()
 };
 
 struct AdamOptions {
-  double learning_rate = 0.001;
-  double beta1 = 0.9;     ///< in [0, 1): decay of the mean of the gradients
-  double beta2 = 0.999;   ///< in [0, 1): decay of the mean of their squares
-  double epsilon = 1e-8;  ///< added to the root of that mean, after its bias is corrected
+  Hyperparameter learning_rate = 0.001;
+  Hyperparameter beta1 = 0.9;     ///< in [0, 1): decay of the mean of the gradients
+  Hyperparameter beta2 = 0.999;   ///< in [0, 1): decay of the mean of their squares
+  Hyperparameter epsilon = 1e-8;  ///< added to the root of that mean, after its bias is corrected
 };
 
 /// Adam: steps scaled by running means of the gradient and of its square, corrected for their start at zero.
@@ -171,10 +231,10 @@ class Adam {
   AdamOptions options;
 
  private:
+  friend struct OptimizerAccess;
   struct State {
-    Tensor mean;
-    Tensor square;
-    std::int64_t steps = 0;
+    detail::StateTensor mean, square;
+    detail::StateNumber<std::int64_t> steps = 0;
   };
   std::map<std::uint64_t, State> states_;  // by Variable::id()
 };

@@ -1,5 +1,6 @@
 // SGD and Adam: state per variable, by its id. A step is checked, then the memory that it needs is allocated, then it
 // is applied: what throws has changed nothing. Tapes that are active record nothing of it.
+#include <algorithm>
 #include <cmath>
 #include <reel/ops/make.hpp>
 #include <reel/ops/pointwise.hpp>
@@ -11,6 +12,7 @@
 #include "gradient/gradient.hpp"
 #include "loops/index/table_rows.hpp"
 #include "loops/loops.hpp"
+#include "optim/state.hpp"
 #include "optim/update.hpp"
 #include "tape/tape.hpp"
 
@@ -82,7 +84,7 @@ void settle(Tensor& state, Tensor& spare) {
 }
 
 // One step of all variables. Access: what is remembered of a variable (`memory`, zeros where empty), the formula's
-// numbers(), and done().
+// numbers(), prepare(), which may throw, and done().
 template <class Formula, class Access>
 class Step {
   static constexpr std::size_t States = std::tuple_size_v<decltype(Access::memory)> + 1;
@@ -117,51 +119,74 @@ class Step {
     return update;
   }
 
+  // Calls change with the value of the variable and what is remembered of it.
+  template <class Change>
+  void modify(std::size_t i, const Change& change) const {
+    VariableAccess::modify(variables_[i], op_, [&](Tensor& value) {
+      std::array<Tensor*, States> states{&value};
+      modify_memory<0>(i, states, change);
+    });
+  }
+  template <std::size_t J, class Change>
+  void modify_memory(std::size_t i, std::array<Tensor*, States>& states, const Change& change) const {
+    if constexpr (J + 1 == States)
+      change(states);
+    else
+      OptimizerAccess::modify(*accesses_[i].memory[J], op_, [&](Tensor& value) {
+        states[J + 1] = &value;
+        modify_memory<J + 1>(i, states, change);
+      });
+  }
+
   void prepare(std::size_t i) {
+    accesses_[i].prepare();
+    modify(i, [&](const std::array<Tensor*, States>& states) {
+      if (!in_place(i, states)) ready_.push_back(allocate(i, states));
+    });
+  }
+
+  // Whether the step of the variable asks for no memory.
+  bool in_place(std::size_t i, const std::array<Tensor*, States>& states) const {
+    if (parts_[i].by_rows() || !Program::fuses(variables_[i].dtype())) return false;
+    return std::all_of(states.begin(), states.end(),
+                       [](const Tensor* state) { return state->defined() && detail::reusable(detail::block(*state)); });
+  }
+
+  Ready<States> allocate(std::size_t i, const std::array<Tensor*, States>& states) {
     const Part& part = parts_[i];
     const Variable& v = variables_[i];
     Ready<States> ready{i, {}, {}};
-    VariableAccess::modify(v, op_, [&](Tensor& value) {
-      if (!Program::fuses(v.dtype())) return compute(i, value, ready);
-      if (!detail::reusable(detail::block(value))) ready.states[0] = detail::empty(v.dtype(), v.shape());
-    });
-    for (std::size_t j = 1; j < States; ++j) {
-      const Tensor& state = *accesses_[i].memory[j - 1];
+    if (!Program::fuses(v.dtype()))
+      compute(i, states, ready);
+    else if (part.by_rows())
+      for (Tensor& rows : ready.rows) rows = detail::empty(v.dtype(), part.gradient().shape());
+    for (std::size_t j = 0; j < States; ++j) {
       if (ready.states[j].defined()) continue;
-      if (!state.defined())
+      if (!states[j]->defined())
         ready.states[j] = zeros(v.shape(), v.dtype());
-      else if (!detail::reusable(detail::block(state)))
+      else if (!detail::reusable(detail::block(*states[j])))
         ready.states[j] = detail::empty(v.dtype(), v.shape());
     }
-    bool any = part.by_rows();
-    if (any && Program::fuses(v.dtype()))
-      for (Tensor& rows : ready.rows) rows = detail::empty(v.dtype(), part.gradient().shape());
-    for (const Tensor& state : ready.states) any = any || state.defined();
-    if (any) ready_.push_back(std::move(ready));
+    return ready;
   }
 
   // By ops, where there is no program: the new states, or their rows.
-  void compute(std::size_t i, const Tensor& value, Ready<States>& ready) {
+  void compute(std::size_t i, const std::array<Tensor*, States>& states, Ready<States>& ready) {
     const Part& part = parts_[i];
-    const bool held = !detail::reusable(detail::block(value));
+    const Tensor& value = *states[0];
     std::array<Tensor, States> old;
-    old[0] = value;
-    for (std::size_t j = 1; j < States; ++j) {
-      const Tensor& state = *accesses_[i].memory[j - 1];
-      old[j] = state.defined() ? state : zeros(value.shape(), value.dtype());
-      if (part.by_rows() && !state.defined())
-        ready.states[j] = std::exchange(old[j], gather(old[j], part.indices()));
-      else if (part.by_rows())
-        old[j] = gather(old[j], part.indices());
+    for (std::size_t j = 0; j < States; ++j) {
+      old[j] = states[j]->defined() ? *states[j] : zeros(value.shape(), value.dtype());
+      if (!part.by_rows()) continue;
+      Tensor whole = std::exchange(old[j], gather(old[j], part.indices()));
+      if (!states[j]->defined()) ready.states[j] = std::move(whole);
     }
+    std::array<Tensor, States> fresh = update_.computed(old, part.gradient(), accesses_[i].numbers());
     if (!part.by_rows()) {
-      ready.states = update_.computed(old, part.gradient(), accesses_[i].numbers());
+      ready.states = std::move(fresh);
       return;
     }
-    old[0] = gather(value, part.indices());
-    ready.rows = update_.computed(old, part.gradient(), accesses_[i].numbers());
-    for (Tensor& rows : ready.rows) rows = contiguous(rows);
-    if (held) ready.states[0] = detail::empty(value.dtype(), value.shape());
+    for (std::size_t j = 0; j < States; ++j) ready.rows[j] = contiguous(fresh[j]);
   }
 
   void commit(std::size_t first, std::size_t last) {
@@ -170,17 +195,15 @@ class Step {
     for (std::size_t i = first; i < last; ++i) {
       if (!parts_[i]) continue;
       Ready<States>& ready = next < ready_.size() && ready_[next].part == i ? ready_[next++] : none;
-      VariableAccess::modify(variables_[i], op_, [&](Tensor& value) { apply(i, value, ready); });
+      modify(i, [&](const std::array<Tensor*, States>& states) { apply(i, states, ready); });
       accesses_[i].done();
     }
     ready_.clear();
   }
 
-  void apply(std::size_t i, Tensor& value, Ready<States>& ready) {
+  void apply(std::size_t i, const std::array<Tensor*, States>& states, Ready<States>& ready) {
     const Part& part = parts_[i];
-    std::array<Tensor*, States> states{&value};
-    for (std::size_t j = 1; j < States; ++j) states[j] = accesses_[i].memory[j - 1];
-    const bool fused = Program::fuses(value.dtype());
+    const bool fused = Program::fuses(variables_[i].dtype());
     if (!fused && !part.by_rows()) {
       for (std::size_t j = 0; j < States; ++j) *states[j] = std::move(ready.states[j]);
       return;
@@ -273,14 +296,16 @@ void SGD::step(std::span<const Gradient> gradients, std::span<const Variable> va
   const detail::List<Part> parts = checked_parts("SGD", gradients, variables);
   const double rate = options.learning_rate, decay = options.momentum;
   struct Plain {
-    std::array<Tensor*, 0> memory;
+    std::array<detail::StateTensor*, 0> memory;
     double rate = 0;
+    void prepare() const {}
     std::array<double, 1> numbers() const { return {rate}; }
     void done() const {}
   };
   struct Moving {
-    std::array<Tensor*, 1> memory;
+    std::array<detail::StateTensor*, 1> memory;
     double rate = 0, decay = 0;
+    void prepare() const {}
     std::array<double, 2> numbers() const { return {rate, decay}; }
     void done() const {}
   };
@@ -302,9 +327,10 @@ void Adam::step(std::span<const Gradient> gradients, std::span<const Variable> v
   const tape::Suspend suspended;
   const detail::List<Part> parts = checked_parts("Adam", gradients, variables);
   struct Access {
-    std::array<Tensor*, 2> memory;
-    std::int64_t* steps = nullptr;
+    std::array<detail::StateTensor*, 2> memory;
+    detail::StateNumber<std::int64_t>* steps = nullptr;
     const AdamOptions* options = nullptr;
+    void prepare() const { OptimizerAccess::make_writable(*steps); }
     std::array<double, 7> numbers() const {
       const double beta1 = options->beta1, beta2 = options->beta2;
       const auto step = static_cast<double>(*steps + 1);
@@ -316,7 +342,7 @@ void Adam::step(std::span<const Gradient> gradients, std::span<const Variable> v
               1 / (1 - std::pow(beta2, step)),
               options->epsilon};
     }
-    void done() const { ++*steps; }
+    void done() const { *steps += 1; }
   };
   step_all<Access>(moments, "Adam", parts, variables, [&](const Variable& v) {
     State& state = states_[v.id()];
