@@ -3,6 +3,7 @@
 // what it was: unwatched.
 #include <algorithm>
 #include <atomic>
+#include <optional>
 #include <ostream>
 #include <thread>
 
@@ -162,7 +163,8 @@ void VariableAccess::update(const Variable& v, const char* op, Tensor (*combine)
 void VariableAccess::modify(const Variable& v, const char* op, void (*change)(void* context, Tensor& value),
                             void* context) {
   check_runs_once(op, v);
-  const tape::Suspend suspend;
+  std::optional<tape::Suspend> suspend;  // costs as much as all else here, so only where a tape is active
+  if (tape::active()) suspend.emplace();
   const Lock lock(v.state_->locked);
   change(context, v.state_->value);
 }
