@@ -132,7 +132,7 @@ void pull_one(const UserOp& op, std::span<const Tensor> g, std::span<Gradient> d
 void user_vjp(const tape::Record& r, std::span<const Tensor> g, std::span<Gradient> dx) {
   const UserOp& op = user_op(r.attributes());
   if (op.backward) {
-    if (op.batched && !r.lead()) return pull_one(op, g, dx);
+    if (op.batched && !r.batch_rank()) return pull_one(op, g, dx);
     std::vector<Gradient> result = op.backward(std::vector<Gradient>(g.begin(), g.end()));
     verify_count(op.name, result.size(), dx.size());
     std::move(result.begin(), result.end(), dx.begin());

@@ -77,14 +77,14 @@ Tensor sum_to(const Tensor& x, const Shape& shape);
 Shape summed_axes(const Shape& from, const Shape& to);
 /// `shape`, which broadcasts to `full`, as cotangents have it: with their leading axis, if there is one, and with
 /// extents of 1 behind that where broadcasting would add axes.
-Shape led_target(const tape::Record& r, const Shape& shape, int full_rank);
+Shape batched_target(const tape::Record& r, const Shape& shape, int full_rank);
 /// The same for what is made of cotangents: behind their leading axis, if there is one.
-Tensor led_sum_to(const tape::Record& r, const Tensor& x, const Shape& shape);
+Tensor batched_sum_to(const tape::Record& r, const Tensor& x, const Shape& shape);
 inline Tensor sum_to(const tape::Record& r, const Tensor& x, const Shape& shape) {
-  return r.lead() ? led_sum_to(r, x, shape) : sum_to(x, shape);
+  return r.batch_rank() ? batched_sum_to(r, x, shape) : sum_to(x, shape);
 }
 inline Tensor sum_to(const tape::Record& r, Tensor&& x, const Shape& shape) {
-  if (!r.lead() && x.shape() == shape) return std::move(x);
+  if (!r.batch_rank() && x.shape() == shape) return std::move(x);
   return sum_to(r, x, shape);
 }
 

@@ -69,7 +69,7 @@ void vjp(const tape::Record& record, const Tensor& g, std::span<Gradient> dx) {
       dx[K] = std::move(part);
       return;
     }
-    const Shape own = record.shape(K), target = led_target(record, own, detail::block(g)->rank);
+    const Shape own = record.shape(K), target = batched_target(record, own, detail::block(g)->rank);
     Tensor part = derivative<Name, K>(record, from, nullptr, &target, needed);
     if (complex) part = conj(part);
     dx[K] = sum_to(record, part, own);

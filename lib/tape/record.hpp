@@ -34,22 +34,22 @@ class Record {
   DType dtype(std::size_t i) const;
   Shape output_shape(std::size_t k = 0) const;
   DType output_dtype(std::size_t k = 0) const;
-  /// In a sweep that carries many cotangents at once (Rule::batched) each g and dx has one axis more, in front: lead()
-  /// is 1, and led() puts that axis before a shape. Otherwise lead() is 0, and led() changes nothing. What is saved has
-  /// no such axis: it broadcasts.
-  int lead() const noexcept { return batch_ != 0; }
-  Shape led(Shape shape) const {
+  /// In a sweep that carries many cotangents at once (Rule::batched) each g and dx has a batch axis in front:
+  /// batch_rank() is 1, and batched() puts that axis before a shape. Otherwise batch_rank() is 0, and batched() changes
+  /// nothing. Saved values have no batch axis: they broadcast.
+  int batch_rank() const noexcept { return batch_ != 0; }
+  Shape batched(Shape shape) const {
     if (batch_) shape.insert(0, batch_);
     return shape;
   }
   /// Whether x, which is made of a cotangent, has the shape of input i already.
   inline bool fits(const Tensor& x, std::size_t i) const noexcept;
   /// Axes of an input or output, counted from the front, as axes of its cotangent.
-  Shape led_axes(Shape axes) const {
-    for (std::int64_t& a : axes) a += lead();
+  Shape batched_axes(Shape axes) const {
+    for (std::int64_t& a : axes) a += batch_rank();
     return axes;
   }
-  /// Where the rows of g [lead, n] begin in the identity of n rows, if they are known to be some; else -1.
+  /// Where the rows of g [batch, n] begin in the identity of n rows, if they are known to be some; else -1.
   std::int64_t first_identity_row(const Tensor& g) const noexcept {
     return g.id() == identity_rows_.id ? identity_rows_.first : -1;
   }
@@ -93,10 +93,10 @@ struct Rule {
   const char* name;
   /// Cotangents g of the outputs (all defined: missing ones are zeros, unless accepts_none) to cotangents dx of the
   /// wanted inputs, each of the input's shape and dtype; an input left empty gets none.
-  void (*vjp)(const Record& record, std::span<const Tensor> g, std::span<Gradient> dx);
+  void (*vjp)(const Record& record, std::span<const Tensor> g, std::span<Gradient> dx) = nullptr;
   /// Tangents dx of the inputs (an empty handle is zero; wanted(i) says which are there) to tangents dy of the
   /// outputs; an output left empty is zero.
-  void (*jvp)(const Record& record, std::span<const Tensor> dx, std::span<Tensor> dy);
+  void (*jvp)(const Record& record, std::span<const Tensor> dx, std::span<Tensor> dy) = nullptr;
   /// Missing cotangents are handed over as empty handles instead of zeros.
   bool accepts_none = false;
   /// Made by a user: its results are checked against the inputs' shapes and dtypes.
@@ -108,7 +108,7 @@ struct Rule {
   /// From the output's cotangent as IndexedSlices to the input's, for ops that need not densify it; null: replay
   /// densifies. May give none: then replay densifies after all. Not called in a batched sweep.
   Gradient (*slices)(const Record& record, const IndexedSlices& g) = nullptr;
-  /// The vjp takes cotangents with a leading axis: see Record::lead. Others are called once per cotangent.
+  /// The vjp takes cotangents with a leading axis: see Record::batch_rank. Others are called once per cotangent.
   bool batched = false;
 };
 
@@ -132,11 +132,12 @@ using Reads = std::array<unsigned, most_read - 1>;
 void record(const Rule& rule, std::span<const Tensor* const> inputs, const Tensor& output, const Reads& reads);
 
 /// Why a result that an op computed from followed inputs is not followed itself.
-enum class Cut : std::uint8_t { integer, stopped, paused };
+enum class Unrecorded : std::uint8_t { integer, stopped, paused };
 /// Whether a tape of this thread knows why it does not follow x: what is computed from x inherits the reason.
-bool cut_off(const Tensor& x) noexcept;
+bool is_known_unrecorded(const Tensor& x) noexcept;
 /// Notes that the op `name` computed `output` without recording, for explain() and why_none().
-void note_cut(const char* name, std::span<const Tensor* const> inputs, const Tensor& output, Cut why) noexcept;
+void note_unrecorded(const char* name, std::span<const Tensor* const> inputs, const Tensor& output,
+                     Unrecorded why) noexcept;
 
 // The usual shapes of a call.
 inline void record(const Rule& rule, std::initializer_list<const Tensor*> inputs, const Tensor& output,

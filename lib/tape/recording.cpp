@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::size_t most_unrecorded = 1024;
 
-void note_unrecorded(Tape& t, const Tensor& output, UnrecordedReason reason) noexcept {
+void note_reason(Tape& t, const Tensor& output, UnrecordedReason reason) noexcept {
   if (t.unrecorded.size() >= most_unrecorded) return;
   try {
     t.unrecorded.emplace(detail::block(output)->id, reason);
@@ -25,7 +25,7 @@ void propagate(Tape& t, std::span<const Tensor* const> inputs, const Tensor& out
   if (t.unrecorded.empty()) return;
   for (const Tensor* x : inputs)
     if (auto found = t.unrecorded.find(detail::block(*x)->id); found != t.unrecorded.end()) {
-      note_unrecorded(t, output, found->second);
+      note_reason(t, output, found->second);
       return;
     }
 }
@@ -272,7 +272,7 @@ class Forward {
       for (const Tensor* y : call.outputs) propagate(*t, call.inputs, *y);
     } else if (!t->recording()) {
       if (t->kind == Tape::Kind::forward || t->hidden) continue;
-      for (const Tensor* y : call.outputs) note_unrecorded(*t, *y, {Cut::paused, call.rule.name, t->seen, here()});
+      for (const Tensor* y : call.outputs) note_reason(*t, *y, {Unrecorded::paused, call.rule.name, t->seen, here()});
     } else {
       if (count == most_marked)
         fail<TapeError>(call.rule.name, "more than {} nested tapes record at once", most_marked);
@@ -363,13 +363,14 @@ bool followed(const Tensor& x) noexcept {
   return false;
 }
 
-bool cut_off(const Tensor& x) noexcept {
+bool is_known_unrecorded(const Tensor& x) noexcept {
   for (const Tape* t = top(); t; t = t->below)
     if (!t->unrecorded.empty() && t->unrecorded.contains(detail::block(x)->id)) return true;
   return false;
 }
 
-void note_cut(const char* name, std::span<const Tensor* const> inputs, const Tensor& output, Cut why) noexcept {
+void note_unrecorded(const char* name, std::span<const Tensor* const> inputs, const Tensor& output,
+                     Unrecorded why) noexcept {
   if (watching()) [[unlikely]] {
     const Tensor* const out[] = {&output};
     observe_time(name, inputs, out);
@@ -377,7 +378,7 @@ void note_cut(const char* name, std::span<const Tensor* const> inputs, const Ten
   for (Tape* t = top(); t; t = t->below) {
     if (t->hidden) continue;
     if (follows_any(*t, inputs))
-      note_unrecorded(*t, output, {t->recording() ? why : Cut::paused, name, t->seen, here()});
+      note_reason(*t, output, {t->recording() ? why : Unrecorded::paused, name, t->seen, here()});
     else
       propagate(*t, inputs, output);
   }

@@ -30,7 +30,7 @@ inline constexpr std::int64_t first_sweep = 4096;
 
 /// Why a tensor computed from followed ones is not followed.
 struct UnrecordedReason {
-  Cut why;
+  Unrecorded why;
   const char* op;
   std::int64_t index;  // ops the tape had seen by then
   Site site;

@@ -8,12 +8,12 @@ namespace reel::autodiff {
 
 namespace {
 
-using tape::Arena, tape::Cut, tape::Entry, tape::no_slot, tape::UnrecordedReason, tape::Tape;
+using tape::Arena, tape::Unrecorded, tape::Entry, tape::no_slot, tape::UnrecordedReason, tape::Tape;
 
 Reason reason_of(const UnrecordedReason& t) {
-  const WhyNone why = t.why == Cut::integer   ? WhyNone::integer_dtype
-                      : t.why == Cut::stopped ? WhyNone::stop_gradient
-                                              : WhyNone::paused;
+  const WhyNone why = t.why == Unrecorded::integer   ? WhyNone::integer_dtype
+                      : t.why == Unrecorded::stopped ? WhyNone::stop_gradient
+                                                     : WhyNone::paused;
   return {why, t.op, t.index, t.site};
 }
 

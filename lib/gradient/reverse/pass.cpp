@@ -37,12 +37,12 @@ Gradient stacked(const Gradients& rows, const Shape& shape, DType dtype) {
       fail<ValueError>(r.name(), "Gradient type {} generated for op {} does not match input type {}", dtype, r.name(),
                        r.dtype(i));
     const Shape shape = d.is_slices() ? d.slices().dense_shape : d.dense().shape();
-    if (shape != r.led(r.shape(i)))
+    if (shape != r.batched(r.shape(i)))
       fail<ShapeError>(
           r.name(),
           "Incompatible shapes between op input and calculated input gradient.  Forward operation: {}.  Input "
           "index: {}. Original input shape: {}.  Calculated input gradient shape: {}",
-          r.name(), i, r.led(r.shape(i)), shape);
+          r.name(), i, r.batched(r.shape(i)), shape);
   }
 }
 
@@ -162,7 +162,7 @@ void Pass::propagate_reason(const Entry& e) {
   const std::uint32_t s = e.output(k);
   if (cotangents_[s] && !(flags_[s] & stopped)) return cotangents_[s].dense();
   if (e.rule->accepts_none || !is_differentiable(record.output_dtype(k))) return {};
-  return space_.zeros(record.led(record.output_shape(k)), record.output_dtype(k));
+  return space_.zeros(record.batched(record.output_shape(k)), record.output_dtype(k));
 }
 
 // A rule gave something for an input that asked for nothing, or nothing to one that did.

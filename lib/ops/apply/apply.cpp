@@ -76,8 +76,9 @@ void record(const Primitive& p, const Call& call, std::span<const Tensor> output
     k = carrying;
   }
   for (; k < handed_out; ++k)
-    tape::note_cut(p.rule.name, call.inputs.first(call.inputs.size() - p.constants), outputs[k],
-                   is_differentiable(detail::block(outputs[k])->dtype) ? tape::Cut::stopped : tape::Cut::integer);
+    tape::note_unrecorded(
+        p.rule.name, call.inputs.first(call.inputs.size() - p.constants), outputs[k],
+        is_differentiable(detail::block(outputs[k])->dtype) ? tape::Unrecorded::stopped : tape::Unrecorded::integer);
 }
 
 // Whether a tape will read the residuals.

@@ -22,7 +22,8 @@ detail::Block* reusable_operand(std::span<const Operand* const> operands, const 
     bool alone = true;  // the same handle may stand for two operands
     for (std::size_t k = 0; k < operands.size(); ++k) alone &= k == i || x[k] != x[i];
     if (alone && tape::active())  // a tape may keep it
-      for (std::size_t k = 0; k < operands.size(); ++k) alone &= !tape::followed(*x[k]) && !tape::cut_off(*x[k]);
+      for (std::size_t k = 0; k < operands.size(); ++k)
+        alone &= !tape::followed(*x[k]) && !tape::is_known_unrecorded(*x[k]);
     if (alone) return TensorAccess::take(const_cast<Tensor&>(*x[i]));
   }
   return nullptr;

@@ -41,7 +41,7 @@ inline void record(const PointwisePrimitive& primitive, Inputs inputs, const Ten
   if (is_differentiable(detail::block(z)->dtype)) [[likely]]
     tape::record(primitive.rule, inputs, z, primitive.reads);
   else
-    tape::note_cut(primitive.rule.name, inputs, z, tape::Cut::integer);
+    tape::note_unrecorded(primitive.rule.name, inputs, z, tape::Unrecorded::integer);
 }
 
 inline bool same_shape(const detail::Block* a, const detail::Block* b) noexcept {

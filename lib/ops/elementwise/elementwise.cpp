@@ -167,7 +167,7 @@ void vjp(const tape::Record& record, std::span<const Tensor> g, std::span<Gradie
   const Shape shape = std::find_if(g.begin(), g.end(), [](const Tensor& x) { return x.defined(); })->shape();
   Positions added(dx.size());
   const auto target = [&](std::size_t i) -> Place {
-    const Shape own = record.led(record.shape(i));
+    const Shape own = record.batched(record.shape(i));
     if (own == shape)
       if (Tensor sum = record.take_sum(i); sum.defined()) {
         added.set(i);
@@ -178,7 +178,7 @@ void vjp(const tape::Record& record, std::span<const Tensor> g, std::span<Gradie
   };
   evaluate(record, derivative, g, shape, target, [&](std::size_t i, Kind kind, Tensor result) {
     if (!result.defined()) {
-      if (kind == Kind::zero) dx[i] = zeros(record.led(record.shape(i)), record.dtype(i));
+      if (kind == Kind::zero) dx[i] = zeros(record.batched(record.shape(i)), record.dtype(i));
     } else if (added[i]) {
       dx[i] = std::move(result);
     } else if (record.fits(result, i)) {

@@ -41,7 +41,7 @@ Tensor take_diagonal(const Tensor& x, std::int64_t offset);
 Tensor place_diagonal(const Tensor& x, std::int64_t offset, const Shape& shape);
 
 Tensor diagonal_transposed(const tape::Record& r, const Tensor& g) {
-  return place_diagonal(g, r.attributes()[0], r.led(r.shape(0)));
+  return place_diagonal(g, r.attributes()[0], r.batched(r.shape(0)));
 }
 Tensor diagonal_again(const tape::Record& r, const Tensor& t) { return take_diagonal(t, r.attributes()[0]); }
 Tensor place_diagonal_again(const tape::Record& r, const Tensor& t) {

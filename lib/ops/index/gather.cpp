@@ -28,7 +28,7 @@ void evaluate_positions(const Call& call, Outputs& out) {
                      axis, extent);
 }
 constexpr Primitive positions_primitive = {
-    .rule = {"positions", nullptr, nullptr}, .infer = infer_positions, .evaluate = evaluate_positions, .constants = 1};
+    .rule = {.name = "positions"}, .infer = infer_positions, .evaluate = evaluate_positions, .constants = 1};
 
 // ---- gather; inputs: x, positions; attributes: axis
 
@@ -38,8 +38,8 @@ int axis_of(const tape::Record& r) { return static_cast<int>(r.attributes()[0]);
 void gather_vjp(const tape::Record& r, std::span<const Tensor> g, std::span<Gradient> dx) {
   if (!r.wanted(0)) return;
   const Tensor& positions = r.saved(0);
-  const Shape shape = r.led(r.shape(0));
-  const int axis = axis_of(r) + r.lead();
+  const Shape shape = r.batched(r.shape(0));
+  const int axis = axis_of(r) + r.batch_rank();
   if (axis != 0) {
     dx[0] = scatter_rows(g[0], positions, shape, axis);
     return;
@@ -92,7 +92,7 @@ Tensor gather_at(const Tensor& x, const Tensor& positions, int axis) {
 // ---- its transpose, scatter_rows; inputs: g, positions; attributes: axis, extents of the result
 
 void scatter_rows_vjp(const tape::Record& r, std::span<const Tensor> g, std::span<Gradient> dx) {
-  if (r.wanted(0)) dx[0] = reshape(gather_at(g[0], r.saved(0), axis_of(r) + r.lead()), r.led(r.shape(0)));
+  if (r.wanted(0)) dx[0] = reshape(gather_at(g[0], r.saved(0), axis_of(r) + r.batch_rank()), r.batched(r.shape(0)));
 }
 void scatter_rows_jvp(const tape::Record& r, std::span<const Tensor> t, std::span<Tensor> dy) {
   if (t[0].defined()) dy[0] = scatter_rows(t[0], r.saved(0), r.output_shape(), axis_of(r));
@@ -117,11 +117,11 @@ Tensor put_along(const Tensor& g, const Tensor& positions, const Shape& shape, i
 // The positions, for each of the cotangents that are carried together.
 Tensor batched_positions(const tape::Record& r) {
   const Tensor& positions = r.saved(0);
-  return r.lead() ? broadcast_to(positions, r.led(positions.shape())) : positions;
+  return r.batch_rank() ? broadcast_to(positions, r.batched(positions.shape())) : positions;
 }
 
 void take_along_vjp(const tape::Record& r, std::span<const Tensor> g, std::span<Gradient> dx) {
-  if (r.wanted(0)) dx[0] = put_along(g[0], batched_positions(r), r.led(r.shape(0)), axis_of(r) + r.lead());
+  if (r.wanted(0)) dx[0] = put_along(g[0], batched_positions(r), r.batched(r.shape(0)), axis_of(r) + r.batch_rank());
 }
 void take_along_jvp(const tape::Record& r, std::span<const Tensor> t, std::span<Tensor> dy) {
   if (t[0].defined()) dy[0] = take_along(t[0], r.saved(0), axis_of(r));
@@ -144,7 +144,7 @@ Tensor take_along(const Tensor& x, const Tensor& positions, int axis) {
 // ---- its transpose; inputs: g, positions; attributes: axis, extents of the result
 
 void put_along_vjp(const tape::Record& r, std::span<const Tensor> g, std::span<Gradient> dx) {
-  if (r.wanted(0)) dx[0] = take_along(g[0], batched_positions(r), axis_of(r) + r.lead());
+  if (r.wanted(0)) dx[0] = take_along(g[0], batched_positions(r), axis_of(r) + r.batch_rank());
 }
 void put_along_jvp(const tape::Record& r, std::span<const Tensor> t, std::span<Tensor> dy) {
   if (t[0].defined()) dy[0] = put_along(t[0], r.saved(0), r.output_shape(), axis_of(r));
@@ -172,7 +172,7 @@ Tensor scatter_add_at(const Tensor& x, const Tensor& updates, const Tensor& posi
 
 void scatter_add_vjp(const tape::Record& r, std::span<const Tensor> g, std::span<Gradient> dx) {
   if (r.wanted(0)) dx[0] = g[0];
-  if (r.wanted(1)) dx[1] = gather_at(g[0], r.saved(0), r.lead());
+  if (r.wanted(1)) dx[1] = gather_at(g[0], r.saved(0), r.batch_rank());
 }
 void scatter_add_jvp(const tape::Record& r, std::span<const Tensor> t, std::span<Tensor> dy) {
   if (!t[1].defined())
@@ -207,7 +207,7 @@ void infer_one_hot(const Call& call, Metas& out) {
 }
 void evaluate_one_hot(const Call& call, Outputs& out) { loops::fill_one_hot(out[0], call.input(0)); }
 constexpr Primitive one_hot_primitive = {
-    .rule = {"one_hot", nullptr, nullptr}, .infer = infer_one_hot, .evaluate = evaluate_one_hot, .constants = 1};
+    .rule = {.name = "one_hot"}, .infer = infer_one_hot, .evaluate = evaluate_one_hot, .constants = 1};
 
 }  // namespace
 

@@ -52,8 +52,8 @@ class PartWords {
   explicit PartWords(int rank) noexcept : size_(3 * rank) {}
   // The ranges of a recorded op before other extents. Of cotangents the batch axis is taken whole.
   PartWords(const tape::Record& r, Attributes ranges, const Shape& extents) noexcept
-      : PartWords(static_cast<int>(ranges.size()) / 3 + r.lead()) {
-    if (r.lead()) add({0, 1, extents.begin()[0]});
+      : PartWords(static_cast<int>(ranges.size()) / 3 + r.batch_rank()) {
+    if (r.batch_rank()) add({0, 1, extents.begin()[0]});
     for (const std::int64_t word : ranges) words_[range_words_++] = word;
     for (const std::int64_t extent : extents) add_extent(extent);
   }
@@ -131,7 +131,7 @@ void add_to_part(const Tensor& sum, const Tensor& g, const Part& p) {
 Tensor take_transposed(const tape::Record& r, const Tensor& g) {
   Shape x = r.shape(0);
   const Attributes ranges = Part(r.attributes(), x.rank()).ranges();
-  if (r.lead()) x = r.led(x);
+  if (r.batch_rank()) x = r.batched(x);
   const PartWords part(r, ranges, x);
   if (Tensor sum = r.take_sum(0); sum.defined()) {
     add_to_part(sum, g, {part, part.axes()});
@@ -142,7 +142,7 @@ Tensor take_transposed(const tape::Record& r, const Tensor& g) {
 Tensor take_again(const tape::Record& r, const Tensor& t) { return take(t, r.attributes()); }
 Tensor place_transposed(const tape::Record& r, const Tensor& g) {
   const Part part(r.attributes(), r.output_shape().rank());
-  return take(g, PartWords(r, part.ranges(), r.led(r.shape(0))));
+  return take(g, PartWords(r, part.ranges(), r.batched(r.shape(0))));
 }
 Tensor place_again(const tape::Record& r, const Tensor& t) { return place(t, r.attributes()); }
 

@@ -268,7 +268,7 @@ void slogdet_vjp(const tape::Record& r, std::span<const Tensor> g, std::span<Gra
   if (g[1].defined())
     dx[0] = apply(log_gradient, {&g[1], &r.saved(0), &r.saved(1), &r.saved(2)});
   else
-    dx[0] = zeros(r.led(r.shape(0)), r.dtype(0));
+    dx[0] = zeros(r.batched(r.shape(0)), r.dtype(0));
 }
 // tr(a^-1 da)
 void slogdet_jvp(const tape::Record& r, std::span<const Tensor> dx, std::span<Tensor> dy) {

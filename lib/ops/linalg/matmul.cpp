@@ -64,8 +64,8 @@ void matmul_vjp(const tape::Record& r, std::span<const Tensor> cotangents, std::
   } else if (r.wanted(0)) {
     const Tensor& b = as_matrix(r.saved(1), rb, 0, scratch[2]);
     Tensor da = ta ? contribution(r, 0, b, g, {tb, true}) : contribution(r, 0, g, b, {false, !tb});
-    dx[0] =
-        ra == 1 ? reshape(sum_to(r, da, {1, r.shape(0)[0]}), r.led(r.shape(0))) : sum_to(r, std::move(da), r.shape(0));
+    dx[0] = ra == 1 ? reshape(sum_to(r, da, {1, r.shape(0)[0]}), r.batched(r.shape(0)))
+                    : sum_to(r, std::move(da), r.shape(0));
   }
   if (r.wanted(1) && unit >= 0 && ra == 2 && rb == 1) {
     dx[1] = rows_of(r.saved(0), ta, unit, cotangents[0].shape()[0]);
@@ -73,11 +73,11 @@ void matmul_vjp(const tape::Record& r, std::span<const Tensor> cotangents, std::
     const Tensor *a = &as_matrix(r.saved(0), ra, 0, scratch[3]), *rows = &g;
     if (rb <= 2 && a->rank() > 2 && !ta && !empty && a->size() > 0) {  // one product sums over the batches
       a = &(scratch[3] = flattened(*a));
-      rows = &(scratch[4] = flattened(g, r.lead()));
+      rows = &(scratch[4] = flattened(g, r.batch_rank()));
     }
     Tensor db = tb ? contribution(r, 1, *rows, *a, {true, ta}) : contribution(r, 1, *a, *rows, {!ta, false});
-    dx[1] =
-        rb == 1 ? reshape(sum_to(r, db, {1, r.shape(1)[0]}), r.led(r.shape(1))) : sum_to(r, std::move(db), r.shape(1));
+    dx[1] = rb == 1 ? reshape(sum_to(r, db, {1, r.shape(1)[0]}), r.batched(r.shape(1)))
+                    : sum_to(r, std::move(db), r.shape(1));
   }
 }
 

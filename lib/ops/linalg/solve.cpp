@@ -79,7 +79,7 @@ Tensor difference(const Tensor& b, const Tensor& product) {
 // solve(g); of vectors, cotangents carried together are the columns of one matrix.
 template <class Solve>
 Tensor solved(const tape::Record& r, const Tensor& g, bool vector, const Solve& solve) {
-  return r.lead() && vector ? moveaxis(solve(moveaxis(g, 0, -1)), -1, 0) : solve(g);
+  return r.batch_rank() && vector ? moveaxis(solve(moveaxis(g, 0, -1)), -1, 0) : solve(g);
 }
 
 // ---- solve: saved a, x (where a is followed), and the factors; attributes transpose, vector.

@@ -21,10 +21,10 @@ namespace {
 void infer_filled(const Call& call, Metas& out) {
   out.add(static_cast<DType>(call.attribute(0)), shape_behind(call.attributes, 1));
 }
-constexpr Primitive zeros_primitive = {.rule = {"zeros", nullptr, nullptr},
+constexpr Primitive zeros_primitive = {.rule = {.name = "zeros"},
                                        .infer = infer_filled,
                                        .evaluate = [](const Call&, Outputs& out) { loops::fill_zero(out[0]); }};
-constexpr Primitive ones_primitive = {.rule = {"ones", nullptr, nullptr},
+constexpr Primitive ones_primitive = {.rule = {.name = "ones"},
                                       .infer = infer_filled,
                                       .evaluate = [](const Call&, Outputs& out) { loops::fill_one(out[0]); }};
 
@@ -40,11 +40,9 @@ void infer_full(const Call& call, Metas& out) {
   out.add(detail::block(call.input(0))->dtype, shape_behind(call.attributes, 0));
 }
 void evaluate_full(const Call& call, Outputs& out) { loops::fill(out[0], call.input(0)); }
-constexpr Primitive full_primitive = {.rule = {"full", nullptr, nullptr},
-                                      .infer = infer_full,
-                                      .evaluate = evaluate_full},
+constexpr Primitive full_primitive = {.rule = {.name = "full"}, .infer = infer_full, .evaluate = evaluate_full},
                     full_like_primitive = {
-                        .rule = {"full_like", nullptr, nullptr}, .infer = infer_full, .evaluate = evaluate_full};
+                        .rule = {.name = "full_like"}, .infer = infer_full, .evaluate = evaluate_full};
 
 Tensor filled(const Primitive& primitive, const Shape& shape, const Operand& operand, DType dtype) {
   const tape::OpScope scope(operand);
@@ -59,7 +57,7 @@ Tensor filled(const Primitive& primitive, const Shape& shape, const Operand& ope
 
 // ---- eye; attributes: dtype, rows, columns
 
-constexpr Primitive eye_primitive = {.rule = {"eye", nullptr, nullptr},
+constexpr Primitive eye_primitive = {.rule = {.name = "eye"},
                                      .infer = infer_filled,
                                      .evaluate = [](const Call&, Outputs& out) { loops::fill_identity(out[0]); }};
 
@@ -75,7 +73,7 @@ void evaluate_identity_rows(const Call& call, Outputs& out) {
   loops::fill_identity_rows(out[0], rows, call.attribute(2), call.attribute(3));
 }
 constexpr Primitive identity_rows_primitive = {
-    .rule = {"identity_rows", nullptr, nullptr}, .infer = infer_identity_rows, .evaluate = evaluate_identity_rows};
+    .rule = {.name = "identity_rows"}, .infer = infer_identity_rows, .evaluate = evaluate_identity_rows};
 
 // ---- sequences; attributes: count, start, step or stop
 
@@ -88,13 +86,13 @@ void evaluate_arange_integer(const Call& call, Outputs& out) {
   loops::fill_sequence(out[0], call.attribute(1), call.attribute(2));
 }
 void evaluate_linspace(const Call& call, Outputs& out) { loops::fill_evenly(out[0], call.real(1), call.real(2)); }
-constexpr Primitive arange_primitive = {.rule = {"arange", nullptr, nullptr},
+constexpr Primitive arange_primitive = {.rule = {.name = "arange"},
                                         .infer = infer_sequence<DType::float64>,
                                         .evaluate = evaluate_arange},
-                    arange_integer_primitive = {.rule = {"arange", nullptr, nullptr},
+                    arange_integer_primitive = {.rule = {.name = "arange"},
                                                 .infer = infer_sequence<DType::int64>,
                                                 .evaluate = evaluate_arange_integer},
-                    linspace_primitive = {.rule = {"linspace", nullptr, nullptr},
+                    linspace_primitive = {.rule = {.name = "linspace"},
                                           .infer = infer_sequence<DType::float64>,
                                           .evaluate = evaluate_linspace};
 

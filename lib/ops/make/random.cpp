@@ -44,13 +44,13 @@ void evaluate_normal(const Call& call, Outputs& out) {
 void evaluate_truncated_normal(const Call& call, Outputs& out) {
   loops::draw_truncated_normal(stream_of(call), call.real(3), call.real(4), out[0]);
 }
-constexpr Primitive uniform_primitive = {.rule = {"random_uniform", nullptr, nullptr},
+constexpr Primitive uniform_primitive = {.rule = {.name = "random_uniform"},
                                          .infer = infer_distribution,
                                          .evaluate = evaluate_uniform},
-                    normal_primitive = {.rule = {"random_normal", nullptr, nullptr},
+                    normal_primitive = {.rule = {.name = "random_normal"},
                                         .infer = infer_distribution,
                                         .evaluate = evaluate_normal},
-                    truncated_normal_primitive = {.rule = {"random_truncated_normal", nullptr, nullptr},
+                    truncated_normal_primitive = {.rule = {.name = "random_truncated_normal"},
                                                   .infer = infer_distribution,
                                                   .evaluate = evaluate_truncated_normal};
 
@@ -76,7 +76,7 @@ void evaluate_bernoulli(const Call& call, Outputs& out) {
   loops::draw_bernoulli(stream_of(call), call.real(2), out[0]);
 }
 constexpr Primitive bernoulli_primitive = {
-    .rule = {"random_bernoulli", nullptr, nullptr}, .infer = infer_bernoulli, .evaluate = evaluate_bernoulli};
+    .rule = {.name = "random_bernoulli"}, .infer = infer_bernoulli, .evaluate = evaluate_bernoulli};
 
 // ---- categorical; attributes: seed, first block, count
 
@@ -92,7 +92,7 @@ void evaluate_categorical(const Call& call, Outputs& out) {
                      "the logits of row {} are not usable: none may be NaN or inf, and one must be above -inf",
                      unusable);
 }
-constexpr Primitive categorical_primitive = {.rule = {"random_categorical", nullptr, nullptr},
+constexpr Primitive categorical_primitive = {.rule = {.name = "random_categorical"},
                                              .infer = infer_categorical,
                                              .evaluate = evaluate_categorical,
                                              .constants = 1};
@@ -102,7 +102,7 @@ constexpr Primitive categorical_primitive = {.rule = {"random_categorical", null
 void infer_permutation(const Call& call, Metas& out) { out.add(DType::int64, {call.attribute(2)}); }
 void evaluate_permutation(const Call& call, Outputs& out) { loops::draw_permutation(stream_of(call), out[0]); }
 constexpr Primitive permutation_primitive = {
-    .rule = {"random_permutation", nullptr, nullptr}, .infer = infer_permutation, .evaluate = evaluate_permutation};
+    .rule = {.name = "random_permutation"}, .infer = infer_permutation, .evaluate = evaluate_permutation};
 
 }  // namespace
 

@@ -58,7 +58,7 @@ Tensor cotangent_of(const tape::Record& r, Role output, Role wanted, const Tenso
   const auto of = [&](const Tensor& cotangent) {
     return output < other(output, wanted) ? apply_role(wanted, c, cotangent, x) : apply_role(wanted, c, x, cotangent);
   };
-  if (!r.lead()) return of(g);
+  if (!r.batch_rank()) return of(g);
   const Tensor folded = of(fold_batch(g, folded_axis(output, wanted, c.groups)));
   return unfold_batch(folded, folded_axis(wanted, output, c.groups), g.shape()[0]);
 }

@@ -45,10 +45,9 @@ void evaluate_labels_vjp(const Call& call, Outputs& out) {
   if (to.size() > 0) by_rows(RowFunction::cross_entropy_labels_vjp, n, {one_per_row(g), whole_rows(x)}, to, n);
 }
 constexpr Primitive logits_vjp_primitive = {
-    .rule = {"softmax_cross_entropy.vjp", nullptr, nullptr}, .infer = infer_loss_vjp, .evaluate = evaluate_logits_vjp};
-constexpr Primitive labels_vjp_primitive = {.rule = {"softmax_cross_entropy.labels_vjp", nullptr, nullptr},
-                                            .infer = infer_loss_vjp,
-                                            .evaluate = evaluate_labels_vjp};
+    .rule = {.name = "softmax_cross_entropy.vjp"}, .infer = infer_loss_vjp, .evaluate = evaluate_logits_vjp};
+constexpr Primitive labels_vjp_primitive = {
+    .rule = {.name = "softmax_cross_entropy.labels_vjp"}, .infer = infer_loss_vjp, .evaluate = evaluate_labels_vjp};
 
 Tensor logits_derivative(const Tensor& x, const Tensor& labels) { return softmax(x) * sum(labels, -1, true) - labels; }
 void dense_vjp(const tape::Record& r, std::span<const Tensor> g, std::span<Gradient> dx) {
@@ -98,7 +97,7 @@ void evaluate_classes(const Call& call, Outputs& out) {
                      "examples without a label",
                      invalid.label, invalid.position, classes);
 }
-constexpr Primitive classes_primitive = {.rule = {"sparse_softmax_cross_entropy.classes", nullptr, nullptr},
+constexpr Primitive classes_primitive = {.rule = {.name = "sparse_softmax_cross_entropy.classes"},
                                          .infer = infer_classes,
                                          .evaluate = evaluate_classes,
                                          .constants = 1};
@@ -109,7 +108,7 @@ void evaluate_sparse_vjp(const Call& call, Outputs& out) {
   if (to.size() > 0)
     by_rows(RowFunction::sparse_cross_entropy_vjp, n, {one_per_row(g), whole_rows(x), one_per_row(labels)}, to, n);
 }
-constexpr Primitive sparse_vjp_primitive = {.rule = {"sparse_softmax_cross_entropy.vjp", nullptr, nullptr},
+constexpr Primitive sparse_vjp_primitive = {.rule = {.name = "sparse_softmax_cross_entropy.vjp"},
                                             .infer = infer_loss_vjp,
                                             .evaluate = evaluate_sparse_vjp,
                                             .constants = 1};

@@ -92,7 +92,7 @@ void evaluate_layer_norm_vjp(const Call& call, Outputs& out) {
                             call.inputs.size() > 2 ? call.input(2) : Tensor(), cotangents_of(call.attribute(1), out));
 }
 constexpr Primitive layer_norm_vjp_primitive = {
-    .rule = {"layer_norm.vjp", nullptr, nullptr}, .infer = infer_layer_norm_vjp, .evaluate = evaluate_layer_norm_vjp};
+    .rule = {.name = "layer_norm.vjp"}, .infer = infer_layer_norm_vjp, .evaluate = evaluate_layer_norm_vjp};
 
 void layer_norm_vjp(const tape::Record& r, std::span<const Tensor> g, std::span<Gradient> dx) {
   const bool affine = r.num_inputs() > 1;
@@ -205,7 +205,7 @@ void evaluate_batch_norm_vjp(const Call& call, Outputs& out) {
                                 call.input(4), cotangents_of(call.attribute(1), out));
 }
 constexpr Primitive batch_norm_vjp_primitive = {
-    .rule = {"batch_norm.vjp", nullptr, nullptr}, .infer = infer_batch_norm_vjp, .evaluate = evaluate_batch_norm_vjp};
+    .rule = {.name = "batch_norm.vjp"}, .infer = infer_batch_norm_vjp, .evaluate = evaluate_batch_norm_vjp};
 
 void batch_norm_vjp(const tape::Record& r, std::span<const Tensor> g, std::span<Gradient> dx) {
   const Tensor &x = r.saved(0), &scale = r.saved(1);
@@ -215,12 +215,12 @@ void batch_norm_vjp(const tape::Record& r, std::span<const Tensor> g, std::span<
                                dx);
   }
   const Shape shape = r.output_shape();
-  const ChannelAxes here(shape, axis_of(r)), led(shape, axis_of(r), r.lead());
+  const ChannelAxes here(shape, axis_of(r)), batched(shape, axis_of(r), r.batch_rank());
   const Normalised to(x, here.others, epsilon_of(r));
-  const Shape channels = r.led({shape[axis_of(r)]});
-  if (r.wanted(0)) dx[0] = to.product(g[0] * reshape(scale, here.broadcast), led.others);
-  if (r.wanted(1)) dx[1] = reshape(sum(g[0] * to.y, led.others), channels);
-  if (r.wanted(2)) dx[2] = reshape(sum(g[0], led.others), channels);
+  const Shape channels = r.batched({shape[axis_of(r)]});
+  if (r.wanted(0)) dx[0] = to.product(g[0] * reshape(scale, here.broadcast), batched.others);
+  if (r.wanted(1)) dx[1] = reshape(sum(g[0] * to.y, batched.others), channels);
+  if (r.wanted(2)) dx[2] = reshape(sum(g[0], batched.others), channels);
 }
 void batch_norm_jvp(const tape::Record& r, std::span<const Tensor> t, std::span<Tensor> dy) {
   const ChannelAxes axes(r.output_shape(), axis_of(r));

@@ -26,7 +26,7 @@ Tensor with_reduced_axes(const tape::Record& r, const Tensor& z) {
 }
 // The same for what has the shape of a cotangent.
 Tensor led_with_axes(const tape::Record& r, const Tensor& g) {
-  return ops::with_axes(g, r.led(r.shape(0)), r.attributes()[0] << r.lead());
+  return ops::with_axes(g, r.batched(r.shape(0)), r.attributes()[0] << r.batch_rank());
 }
 
 // 1 where b holds, else x: a denominator that is no 0, so that what `where` discards stays finite in every derivative.

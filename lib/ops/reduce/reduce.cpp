@@ -112,10 +112,10 @@ void evaluate_reduction(const Call& call, Outputs& out) {
 // With the dtype of the input.
 void infer_reduction(const Call& call, Metas& out) { infer_reduced(call, detail::block(call.input(0))->dtype, out); }
 
-// A led shape with extents of 1 behind the leading one, where broadcasting would add axes to the rest.
-Shape aligned(Shape led, int rank) {
-  while (led.rank() < rank) led.insert(1, 1);
-  return led;
+// A batched shape with extents of 1 behind the batch axis, where broadcasting would add axes to the rest.
+Shape aligned(Shape batched, int rank) {
+  while (batched.rank() < rank) batched.insert(1, 1);
+  return batched;
 }
 
 // ---- sum, sum_to, mean
@@ -123,8 +123,8 @@ Shape aligned(Shape led, int rank) {
 bool keepdims_of(const tape::Record& r) { return r.attributes()[1] != 0; }
 
 Tensor sum_transpose(const tape::Record& r, const Tensor& g) {
-  const Shape full = r.led(r.shape(0));
-  return broadcast_to(with_axes(g, full, r.attributes()[0] << r.lead()), full);
+  const Shape full = r.batched(r.shape(0));
+  return broadcast_to(with_axes(g, full, r.attributes()[0] << r.batch_rank()), full);
 }
 Tensor sum_forward(const tape::Record& r, const Tensor& t) {
   return sum(t, axes_of(r.attributes()[0]), keepdims_of(r));
@@ -134,8 +134,8 @@ constexpr Primitive sum_primitive = {.rule = linear<sum_transpose, sum_forward>(
                                      .evaluate = evaluate_reduction<ReduceFunction::sum>};
 
 Tensor sum_to_transpose(const tape::Record& r, const Tensor& g) {
-  const Shape full = r.led(r.shape(0));
-  return broadcast_to(r.lead() ? reshape(g, aligned(g.shape(), full.rank())) : g, full);
+  const Shape full = r.batched(r.shape(0));
+  return broadcast_to(r.batch_rank() ? reshape(g, aligned(g.shape(), full.rank())) : g, full);
 }
 Tensor sum_to_forward(const tape::Record& r, const Tensor& t) { return sum_to(t, r.output_shape()); }
 // Attributes: the extents of the result.
@@ -150,8 +150,8 @@ constexpr Primitive sum_to_primitive = {
     .rule = linear<sum_to_transpose, sum_to_forward>("sum_to"), .infer = infer_sum_to, .evaluate = evaluate_sum_to};
 
 Tensor mean_transpose(const tape::Record& r, const Tensor& g) {
-  const Shape full = r.led(r.shape(0));
-  const std::int64_t mask = r.attributes()[0] << r.lead();
+  const Shape full = r.batched(r.shape(0));
+  const std::int64_t mask = r.attributes()[0] << r.batch_rank();
   const auto count = static_cast<double>(reduced_count(full, mask));
   return broadcast_to(with_axes(divide(g, count), full, mask), full);
 }
@@ -174,7 +174,7 @@ void prod_vjp(const tape::Record& r, std::span<const Tensor> g, std::span<Gradie
   const Tensor by_row = others(to_rows(r.saved(0), mask));
   Shape one = by_row.shape();
   one[-1] = 1;
-  dx[0] = from_rows(by_row * reshape(g[0], r.led(one)), r.led(r.shape(0)), mask << r.lead());
+  dx[0] = from_rows(by_row * reshape(g[0], r.batched(one)), r.batched(r.shape(0)), mask << r.batch_rank());
 }
 void prod_jvp(const tape::Record& r, std::span<const Tensor> t, std::span<Tensor> dy) {
   const std::int64_t mask = r.attributes()[0];
@@ -194,14 +194,14 @@ void evaluate_shares(const Call& call, Outputs& out) {
   loops::extreme_shares(call.input(0), call.input(1), axes_of(call.attribute(0)), out[0]);
 }
 constexpr Primitive shares_primitive = {
-    .rule = {"extreme.shares", nullptr, nullptr}, .infer = infer_shares, .evaluate = evaluate_shares};
+    .rule = {.name = "extreme.shares"}, .infer = infer_shares, .evaluate = evaluate_shares};
 
 Tensor shares(const tape::Record& r) {
   return evaluate(shares_primitive, {&r.saved(0), &r.saved(1)}, words(r.attributes()[0]));
 }
 
 void extreme_vjp(const tape::Record& r, std::span<const Tensor> g, std::span<Gradient> dx) {
-  dx[0] = shares(r) * with_axes(g[0], r.led(r.shape(0)), r.attributes()[0] << r.lead());
+  dx[0] = shares(r) * with_axes(g[0], r.batched(r.shape(0)), r.attributes()[0] << r.batch_rank());
 }
 void extreme_jvp(const tape::Record& r, std::span<const Tensor> t, std::span<Tensor> dy) {
   dy[0] = sum(shares(r) * t[0], axes_of(r.attributes()[0]), keepdims_of(r));
@@ -323,12 +323,12 @@ Tensor sum_to(const Tensor& x, const Shape& shape) {
   return apply(sum_to_primitive, {&x}, shape);
 }
 
-Shape led_target(const tape::Record& r, const Shape& shape, int full_rank) {
-  return r.lead() ? aligned(r.led(shape), full_rank) : shape;
+Shape batched_target(const tape::Record& r, const Shape& shape, int full_rank) {
+  return r.batch_rank() ? aligned(r.batched(shape), full_rank) : shape;
 }
 
-Tensor led_sum_to(const tape::Record& r, const Tensor& x, const Shape& shape) {
-  const Shape wanted = r.led(shape);
+Tensor batched_sum_to(const tape::Record& r, const Tensor& x, const Shape& shape) {
+  const Shape wanted = r.batched(shape);
   const Tensor y = sum_to(x, aligned(wanted, x.rank()));
   return y.rank() == wanted.rank() ? y : reshape(y, wanted);
 }

@@ -47,7 +47,7 @@ Tensor scan(const Primitive& primitive, loops::ScanFunction f, const Operand& op
 
 Tensor cumsum_transpose(const tape::Record& r, const Tensor& g) {
   const Scanned s(r.attributes());
-  return cumsum(g, s.axis + r.lead(), s.exclusive, !s.reverse);
+  return cumsum(g, s.axis + r.batch_rank(), s.exclusive, !s.reverse);
 }
 Tensor cumsum_forward(const tape::Record& r, const Tensor& t) {
   const Scanned s(r.attributes());
@@ -58,7 +58,9 @@ constexpr Primitive cumsum_primitive = {.rule = linear<cumsum_transpose, cumsum_
                                         .evaluate = evaluate_scan<loops::ScanFunction::cumsum>};
 
 // x for each of the cotangents that are carried together.
-Tensor spread(const tape::Record& r, const Tensor& x) { return r.lead() ? broadcast_to(x, r.led(x.shape())) : x; }
+Tensor spread(const tape::Record& r, const Tensor& x) {
+  return r.batch_rank() ? broadcast_to(x, r.batched(x.shape())) : x;
+}
 
 // x moved one place along the axis, to the back (reverse: to the front); 0 moves in.
 Tensor shift(const Tensor& x, int axis, bool reverse) {
@@ -81,12 +83,12 @@ Tensor shift(const Tensor& x, int axis, bool reverse) {
 Tensor recurrence(const Tensor& a, const Tensor& b, int axis, bool after, bool reverse);
 
 void recurrence_vjp(const tape::Record& r, std::span<const Tensor> g, std::span<Gradient> dx) {
-  const auto axis = static_cast<int>(r.attributes()[0]), led_axis = axis + r.lead();
+  const auto axis = static_cast<int>(r.attributes()[0]), batched_axis = axis + r.batch_rank();
   const bool after = r.attributes()[1] != 0, reverse = r.attributes()[2] != 0;
-  const Tensor u = recurrence(spread(r, r.saved(0)), g[0], led_axis, !after, !reverse);
+  const Tensor u = recurrence(spread(r, r.saved(0)), g[0], batched_axis, !after, !reverse);
   if (r.wanted(0)) {
     const Tensor s = r.saved(1);
-    dx[0] = after ? s * shift(u, led_axis, !reverse) : u * shift(s, axis, reverse);
+    dx[0] = after ? s * shift(u, batched_axis, !reverse) : u * shift(s, axis, reverse);
   }
   if (r.wanted(1)) dx[1] = u;
 }
@@ -119,10 +121,10 @@ Tensor recurrence(const Tensor& a, const Tensor& b, int axis, bool after, bool r
 // tangent of y[i] is x[i] times that of y[i-1], plus t[i] P[i]. Exclusive: y[i] = P[i], and all is one place further.
 void cumprod_vjp(const tape::Record& r, std::span<const Tensor> g, std::span<Gradient> dx) {
   const auto [axis, exclusive, reverse] = Scanned(r.attributes());
-  const int led_axis = axis + r.lead();
+  const int batched_axis = axis + r.batch_rank();
   const Tensor x = r.saved(0), before = cumprod(x, axis, true, reverse);
-  const Tensor reached = recurrence(spread(r, x), g[0], led_axis, !exclusive, !reverse);
-  dx[0] = before * (exclusive ? shift(reached, led_axis, !reverse) : reached);
+  const Tensor reached = recurrence(spread(r, x), g[0], batched_axis, !exclusive, !reverse);
+  dx[0] = before * (exclusive ? shift(reached, batched_axis, !reverse) : reached);
 }
 void cumprod_jvp(const tape::Record& r, std::span<const Tensor> t, std::span<Tensor> dy) {
   const auto [axis, exclusive, reverse] = Scanned(r.attributes());

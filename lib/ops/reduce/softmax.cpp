@@ -29,10 +29,9 @@ void evaluate_along_axis(const Call& call, Outputs& out) {
                     call.inputs.size() > 1 ? &call.input(1) : nullptr, out[0]);
 }
 
-constexpr Primitive softmax_vjp_primitive = {.rule = {"softmax.vjp", nullptr, nullptr},
-                                             .infer = infer_softmax,
-                                             .evaluate = evaluate_along_axis<RowFunction::softmax_vjp>};
-constexpr Primitive log_softmax_vjp_primitive = {.rule = {"log_softmax.vjp", nullptr, nullptr},
+constexpr Primitive softmax_vjp_primitive = {
+    .rule = {.name = "softmax.vjp"}, .infer = infer_softmax, .evaluate = evaluate_along_axis<RowFunction::softmax_vjp>};
+constexpr Primitive log_softmax_vjp_primitive = {.rule = {.name = "log_softmax.vjp"},
                                                  .infer = infer_softmax,
                                                  .evaluate = evaluate_along_axis<RowFunction::log_softmax_vjp>};
 
@@ -41,14 +40,14 @@ int axis_of(const tape::Record& r) { return static_cast<int>(r.attributes()[0]);
 // The Jacobian of softmax is symmetric: this is its vjp and its jvp.
 Tensor softmax_vjp(const tape::Record& r, const Tensor& g) {
   const Tensor& z = r.saved(0);
-  const int axis = axis_of(r) + r.lead();
+  const int axis = axis_of(r) + r.batch_rank();
   if (!followed(g, z)) return evaluate(softmax_vjp_primitive, {&g, &z}, words(axis));
   return z * (g - sum(g * z, axis, true));
 }
 
 Tensor log_softmax_vjp(const tape::Record& r, const Tensor& g) {
   const Tensor& z = r.saved(0);
-  const int axis = axis_of(r) + r.lead();
+  const int axis = axis_of(r) + r.batch_rank();
   if (!followed(g, z)) return evaluate(log_softmax_vjp_primitive, {&g, &z}, words(axis));
   return g - exp(z) * sum(g, axis, true);
 }
@@ -107,8 +106,8 @@ void weights_vjp(const tape::Record& r, std::span<const Tensor> g, std::span<Gra
   const Tensor along = g[0] * weights_slope(r);
   if (r.wanted(0)) dx[0] = along;
   if (!r.wanted(1)) return;
-  const std::int64_t mask = r.attributes()[0] << r.lead();
-  dx[1] = reshape(-sum(along, axes_of(mask)), r.led(r.shape(1)));
+  const std::int64_t mask = r.attributes()[0] << r.batch_rank();
+  dx[1] = reshape(-sum(along, axes_of(mask)), r.batched(r.shape(1)));
 }
 void weights_jvp(const tape::Record& r, std::span<const Tensor> t, std::span<Tensor> dy) {
   Tensor along;
@@ -134,16 +133,17 @@ void evaluate_logsumexp_vjp(const Call& call, Outputs& out) {
   loops::logsumexp_vjp(call.input(0), call.input(1), call.input(2), call.attribute(0), out[0]);
 }
 constexpr Primitive logsumexp_vjp_primitive = {
-    .rule = {"logsumexp.vjp", nullptr, nullptr}, .infer = infer_logsumexp_vjp, .evaluate = evaluate_logsumexp_vjp};
+    .rule = {.name = "logsumexp.vjp"}, .infer = infer_logsumexp_vjp, .evaluate = evaluate_logsumexp_vjp};
 
 void logsumexp_vjp(const tape::Record& r, std::span<const Tensor> g, std::span<Gradient> dx) {
   const Tensor &x = r.saved(0), &z = r.saved(1);
   const std::int64_t mask = r.attributes()[0];
   if (!followed(g[0], x, z)) {
-    dx[0] = evaluate(logsumexp_vjp_primitive, {&g[0], &x, &z}, words(mask, r.lead()));
+    dx[0] = evaluate(logsumexp_vjp_primitive, {&g[0], &x, &z}, words(mask, r.batch_rank()));
     return;
   }
-  dx[0] = with_axes(g[0], r.led(r.shape(0)), mask << r.lead()) * apply(weights_primitive, {&x, &z}, words(mask));
+  dx[0] =
+      with_axes(g[0], r.batched(r.shape(0)), mask << r.batch_rank()) * apply(weights_primitive, {&x, &z}, words(mask));
 }
 void logsumexp_jvp(const tape::Record& r, std::span<const Tensor> t, std::span<Tensor> dy) {
   const std::int64_t mask = r.attributes()[0];

@@ -61,7 +61,7 @@ void concatenate_vjp(const tape::Record& r, std::span<const Tensor> g, std::span
   const auto a = r.attributes();
   std::int64_t start = 0;
   for (std::size_t i = 0; i < dx.size(); start += a[++i])
-    if (r.wanted(i)) dx[i] = part(g[0], a[0] + r.lead(), range(start, start + a[i + 1]));
+    if (r.wanted(i)) dx[i] = part(g[0], a[0] + r.batch_rank(), range(start, start + a[i + 1]));
 }
 void concatenate_jvp(const tape::Record& r, std::span<const Tensor> t, std::span<Tensor> dy) {
   dy[0] = concatenate(
@@ -102,8 +102,8 @@ std::vector<Tensor> split(const Tensor& x, Attributes attributes);
 
 void split_vjp(const tape::Record& r, std::span<const Tensor> g, std::span<Gradient> dx) {
   if (r.wanted(0))
-    dx[0] = concatenate(filled(g, r.dtype(0), [&](std::size_t i) { return r.led(r.output_shape(i)); }),
-                        r.attributes()[0] + r.lead());
+    dx[0] = concatenate(filled(g, r.dtype(0), [&](std::size_t i) { return r.batched(r.output_shape(i)); }),
+                        r.attributes()[0] + r.batch_rank());
 }
 void split_jvp(const tape::Record& r, std::span<const Tensor> t, std::span<Tensor> dy) {
   const std::vector<Tensor> pieces = split(t[0], r.attributes());
@@ -120,7 +120,7 @@ std::vector<Tensor> split(const Tensor& x, Attributes attributes) {
 
 void stack_vjp(const tape::Record& r, std::span<const Tensor> g, std::span<Gradient> dx) {
   for (std::size_t i = 0; i < dx.size(); ++i)
-    if (r.wanted(i)) dx[i] = part(g[0], r.attributes()[0] + r.lead(), SliceItem(i));
+    if (r.wanted(i)) dx[i] = part(g[0], r.attributes()[0] + r.batch_rank(), SliceItem(i));
 }
 void stack_jvp(const tape::Record& r, std::span<const Tensor> t, std::span<Tensor> dy) {
   Shape shape = r.output_shape();
@@ -146,8 +146,8 @@ constexpr Primitive stack_primitive = {
 
 void unstack_vjp(const tape::Record& r, std::span<const Tensor> g, std::span<Gradient> dx) {
   if (r.wanted(0))
-    dx[0] = stack(filled(g, r.dtype(0), [&](std::size_t i) { return r.led(r.output_shape(i)); }),
-                  r.attributes()[0] + r.lead());
+    dx[0] = stack(filled(g, r.dtype(0), [&](std::size_t i) { return r.batched(r.output_shape(i)); }),
+                  r.attributes()[0] + r.batch_rank());
 }
 void unstack_jvp(const tape::Record& r, std::span<const Tensor> t, std::span<Tensor> dy) {
   const std::vector<Tensor> pieces = unstack(t[0], r.attributes()[0]);

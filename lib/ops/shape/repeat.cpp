@@ -31,7 +31,7 @@ void add_moved(const Tensor& sum, const Tensor& g, int axis, std::int64_t back) 
 
 Tensor roll_back(const tape::Record& r, const Tensor& g) {
   const std::int64_t back = r.attributes()[0];
-  const int axis = static_cast<int>(r.attributes()[1]) + r.lead();
+  const int axis = static_cast<int>(r.attributes()[1]) + r.batch_rank();
   const Shape shape = g.shape();
   bool outermost = back > 0;  // then parts along the axis have no gaps
   for (int d = 0; d < axis; ++d) outermost = outermost && shape[d] == 1;
@@ -79,7 +79,7 @@ void split_axes(const Shape& shape, const Shape& repeats, Shape& split, Shape& a
 Tensor tile_transposed(const tape::Record& r, const Tensor& g) {
   Shape split, added;
   split_axes(r.shape(0), attribute_shape(r.attributes()), split, added);
-  return reshape(sum(reshape(g, r.led(split)), r.led_axes(added)), r.led(r.shape(0)));
+  return reshape(sum(reshape(g, r.batched(split)), r.batched_axes(added)), r.batched(r.shape(0)));
 }
 Tensor tile_again(const tape::Record& r, const Tensor& t) { return tile(t, attribute_shape(r.attributes())); }
 
@@ -114,9 +114,9 @@ Shape repeated_shape(Shape shape, std::int64_t count, int axis) {
 }
 
 Tensor repeat_transposed(const tape::Record& r, const Tensor& g) {
-  const Shape shape = r.led(r.shape(0));
+  const Shape shape = r.batched(r.shape(0));
   const std::int64_t count = r.attributes()[0];
-  const auto axis = static_cast<int>(r.attributes()[1]) + r.lead();
+  const auto axis = static_cast<int>(r.attributes()[1]) + r.batch_rank();
   std::int64_t before = 1, behind = 1;
   for (int d = 0; d <= axis; ++d) before *= shape[d];
   for (int d = axis + 1; d < shape.rank(); ++d) behind *= shape[d];
@@ -158,14 +158,14 @@ void pad_vjp(const tape::Record& r, std::span<const Tensor> g, std::span<Gradien
   const Shape before = first_half(r.attributes()), after = second_half(r.attributes());
   if (r.wanted(0)) {
     const Shape shape = r.shape(0);
-    std::vector<SliceItem> items(static_cast<std::size_t>(r.lead()));
+    std::vector<SliceItem> items(static_cast<std::size_t>(r.batch_rank()));
     for (int d = 0; d < shape.rank(); ++d) items.push_back(range(before[d], before[d] + shape[d]));
     dx[0] = slice(g[0], items);
   }
   // The border is picked, not the inside subtracted: that would cancel.
   if (r.wanted(1)) {
     const Tensor border = pad(zeros(inner_shape(r), DType::boolean), before, after, true);
-    dx[1] = reshape(sum_to(r, where(border, g[0], 0), {}), r.led(r.shape(1)));
+    dx[1] = reshape(sum_to(r, where(border, g[0], 0), {}), r.batched(r.shape(1)));
   }
 }
 void pad_jvp(const tape::Record& r, std::span<const Tensor> t, std::span<Tensor> dy) {

@@ -38,7 +38,7 @@ inline void add_alias(Metas& out, const Call& call, std::size_t i) {
 inline Tensor unchanged(const tape::Record&, const Tensor& g) { return g; }
 
 /// The rule of an op that changes the shape but not the order of the elements.
-inline Tensor to_input_shape(const tape::Record& r, const Tensor& g) { return reshape(g, r.led(r.shape(0))); }
+inline Tensor to_input_shape(const tape::Record& r, const Tensor& g) { return reshape(g, r.batched(r.shape(0))); }
 inline Tensor to_output_shape(const tape::Record& r, const Tensor& t) { return reshape(t, r.output_shape()); }
 
 inline Shape attribute_shape(std::span<const std::int64_t> a) { return {a.data(), a.size()}; }

@@ -41,8 +41,8 @@ Shape permutation_of(const char* op, const Axes& axes, int rank) {
 Tensor unpermute(const tape::Record& r, const Tensor& g) {
   Shape inverse = attribute_shape(r.attributes());
   for (int i = 0; i < inverse.rank(); ++i) inverse.begin()[r.attributes()[static_cast<std::size_t>(i)]] = i;
-  inverse = r.led_axes(inverse);
-  if (r.lead()) inverse.insert(0, 0);
+  inverse = r.batched_axes(inverse);
+  if (r.batch_rank()) inverse.insert(0, 0);
   return transpose(g, inverse);
 }
 Tensor permute(const tape::Record& r, const Tensor& t) { return transpose(t, attribute_shape(r.attributes())); }
@@ -51,7 +51,7 @@ Tensor unbroadcast(const tape::Record& r, const Tensor& g) { return sum_to(r, g,
 Tensor broadcast(const tape::Record& r, const Tensor& t) { return broadcast_to(t, r.output_shape()); }
 
 Tensor flip_again(const tape::Record& r, const Tensor& g) {
-  return flip(g, r.led_axes(attribute_shape(r.attributes())));
+  return flip(g, r.batched_axes(attribute_shape(r.attributes())));
 }
 
 Gradient same_slices(const tape::Record&, const IndexedSlices& g) { return g; }
@@ -145,7 +145,7 @@ constexpr Primitive reshape_primitive = {.rule = linear<to_input_shape, to_outpu
                         view_primitive(linear<unbroadcast, broadcast>("broadcast_to"), infer_broadcast_to),
                     flip_primitive = view_primitive(linear<flip_again, flip_again>("flip"), infer_flip),
                     identity_primitive = view_primitive(passing("identity"), infer_alias),
-                    stop_gradient_primitive = view_primitive({"stop_gradient", nullptr, nullptr}, infer_alias),
+                    stop_gradient_primitive = view_primitive({.name = "stop_gradient"}, infer_alias),
                     contiguous_primitive = {
                         .rule = passing("contiguous"), .infer = infer_contiguous, .evaluate = evaluate_contiguous};
 

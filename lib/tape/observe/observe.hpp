@@ -1,6 +1,7 @@
 // What looks on while ops run: anomaly detection, tracing, the Chrome trace, source locations. With all of them off an
 // op pays two loads and a branch at either end of its OpScope. With one on that sees every op, a tape that records
-// nothing lies below this thread's tapes, so that ops find active() true and report through record() and note_cut().
+// nothing lies below this thread's tapes, so that ops find active() true and report through record() and
+// note_unrecorded().
 #pragma once
 #include <functional>
 #include <map>
