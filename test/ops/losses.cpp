@@ -102,6 +102,26 @@ TEST_CASE("cross-entropies of extreme rows") {
              {-.5, 0, -1}, 0);
 }
 
+TEST_CASE("sparse_softmax_cross_entropy of no classes: zeros, connected, where every label is ignored") {
+  const Tensor x = zeros({2, 0}), all_ignored = full({2}, 5, DType::int64);
+  const SparseCrossEntropyOptions ignoring{.ignore_index = 5};
+  const support::Function f = [&](const support::Tensors& t) {
+    return support::Tensors{sparse_softmax_cross_entropy(t[0], all_ignored, ignoring)};
+  };
+  CHECK(f({x})[0].to_vector() == Doubles{0, 0});
+  CHECK(push(f, {x}, {x})[0].to_vector() == Doubles{0, 0});
+  GradientTape outer;
+  outer.watch(x);
+  GradientTape tape;
+  tape.watch(x);
+  const Gradient g = tape.gradient(f({x})[0], x);
+  REQUIRE(g);
+  CHECK(g.dense().shape() == Shape{2, 0});
+  CHECK(pull(support::gradient_of(f, {ones({2})}), {x}, {x})[0].shape() == Shape{2, 0});
+  CHECK_THROWS_WITH(sparse_softmax_cross_entropy(x, all_ignored), Catch::Contains("label 5 at position 0 is out of "
+                                                                                  "range for 0 classes"));
+}
+
 TEST_CASE("cross-entropies: gradients of labels, second derivatives, smoothing") {
   // TensorFlow's tests: labels' gradient is -log_softmax; of one class nothing is left to differentiate.
   const Tensor x = tensor({{.1, .2, .3}, {2, -1, 0}}), p = tensor({{.5, .25, .25}, {0, 1, 0}});

@@ -4,6 +4,7 @@
 #include <reel/ops/neural.hpp>
 
 #include "loops/index/classes.hpp"
+#include "loops/make/fill.hpp"
 #include "loops/reduce/rows.hpp"
 #include "ops/neural/rows.hpp"
 
@@ -82,25 +83,10 @@ Tensor dense(const Tensor& x, const Tensor& labels) {
   return apply(dense_primitive, {&x, &labels});
 }
 
-// ---- labels that are classes: logits [..., n], labels [...] as int64, -1 for what is ignored
+// ---- labels that are classes: logits [..., n], labels [...] as int64. Attributes: whether any label is ignored, and
+// which. Residual: the labels with -1 for what is ignored.
 
 constexpr const char* sparse_name = "sparse_softmax_cross_entropy";
-
-// The labels with -1 for what is ignored. Attributes: the number of classes, whether any label is ignored, and which.
-void infer_classes(const Call& call, Metas& out) { out.add(DType::int64, call.input(0).shape()); }
-void evaluate_classes(const Call& call, Outputs& out) {
-  const std::int64_t classes = call.attribute(0), *ignored = call.attribute(1) ? &call.attributes[2] : nullptr;
-  const loops::InvalidClass invalid = loops::copy_classes(call.input(0), classes, ignored, out[0]);
-  if (invalid.position >= 0)
-    fail<IndexError>(sparse_name,
-                     "label {} at position {} is out of range for {} classes; give `ignore_index` if it marks "
-                     "examples without a label",
-                     invalid.label, invalid.position, classes);
-}
-constexpr Primitive classes_primitive = {.rule = {.name = "sparse_softmax_cross_entropy.classes"},
-                                         .infer = infer_classes,
-                                         .evaluate = evaluate_classes,
-                                         .constants = 1};
 
 void evaluate_sparse_vjp(const Call& call, Outputs& out) {
   const Tensor &g = call.input(0), &x = call.input(1), &labels = call.input(2), &to = out[0];
@@ -125,21 +111,30 @@ void sparse_jvp(const tape::Record& r, std::span<const Tensor> t, std::span<Tens
   dy[0] = sum(t[0] * sparse_derivative(r.saved(0), r.saved(1)), -1);
 }
 
+void infer_sparse(const Call& call, Metas& out) {
+  out.add(call.input(0).dtype(), call.input(1).shape());
+  out.add(DType::int64, call.input(1).shape());
+}
 void evaluate_sparse(const Call& call, Outputs& out) {
-  const Tensor &x = call.input(0), &labels = call.input(1), &y = out[0];
-  if (y.size() > 0)
-    by_rows(RowFunction::sparse_cross_entropy, x.shape()[-1], {whole_rows(x), one_per_row(labels)}, y, 1);
+  const Tensor &x = call.input(0), &y = out[0], &classes = out[1];
+  const std::int64_t n = x.shape()[-1], *ignored = call.attribute(0) ? &call.attributes[1] : nullptr;
+  const loops::InvalidClass invalid = loops::copy_classes(call.input(1), n, ignored, classes);
+  if (invalid.position >= 0)
+    fail<IndexError>(sparse_name,
+                     "label {} at position {} is out of range for {} classes; give `ignore_index` if it marks "
+                     "examples without a label",
+                     invalid.label, invalid.position, n);
+  if (n == 0)
+    loops::fill_zero(y);  // all are ignored
+  else if (y.size() > 0)
+    by_rows(RowFunction::sparse_cross_entropy, n, {whole_rows(x), one_per_row(classes)}, y, 1);
 }
 constexpr Primitive sparse_primitive = {.rule = batched({sparse_name, sparse_vjp, sparse_jvp}),
-                                        .infer = infer_loss,
+                                        .infer = infer_sparse,
                                         .evaluate = evaluate_sparse,
-                                        .keeps = {keep_input(0), keep_input(1)},
-                                        .constants = 1};
-
-Tensor sparse(const Tensor& x, const Tensor& labels) {
-  if (x.shape()[-1] == 0) return sum(x, -1);  // all are ignored
-  return apply(sparse_primitive, {&x, &labels});
-}
+                                        .keeps = {keep_input(0), keep_output(1)},
+                                        .constants = 1,
+                                        .residuals = 1};
 
 }  // namespace
 
@@ -183,9 +178,10 @@ Tensor sparse_softmax_cross_entropy(const Operand& logits, const Operand& labels
                      classes.shape(), x.shape(), axis, wanted);
   Tensor moved, converted;
   const bool ignores = options.ignore_index != SparseCrossEntropyOptions().ignore_index;
-  const Tensor checked = ops::apply(ops::classes_primitive, {&ops::in_dtype(classes, DType::int64, converted)},
-                                    ops::words(x.shape()[axis], ignores, options.ignore_index));
-  return ops::cast_to(ops::sparse(ops::last(x, axis, moved), checked), d);
+  const Tensor y =
+      ops::apply(ops::sparse_primitive, {&ops::last(x, axis, moved), &ops::in_dtype(classes, DType::int64, converted)},
+                 ops::words(ignores, options.ignore_index));
+  return ops::cast_to(y, d);
 }
 
 Tensor binary_cross_entropy(const Operand& p, const Operand& labels) {
