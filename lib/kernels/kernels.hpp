@@ -20,13 +20,13 @@ struct Strided {
 // out is contiguous and may be an operand of stride 1 itself; otherwise it overlaps none. n >= 0.
 using Loop = void (*)(const Strided* in, void* out, std::ptrdiff_t n);
 
-// A row of table.hpp. value reads in[0..arity); a product reads g, x, y, w, z in this order, and of these only g and
-// what the row says: the rest may be null. A product that is no function (identity, zero) has no loop.
+// The loops of an op of table.hpp. value reads in[0..arity). derivative[k], that of operand k, has the operands g, x,
+// y, w, z; it reads g and what the definition names, and the rest may be null. Identity and zero have no loop.
 struct Pointwise {
   Loop value;
-  Loop product[3];
+  Loop derivative[3];
 };
-inline constexpr std::size_t row_capacity = 96;
+inline constexpr std::size_t definition_capacity = 96;
 
 enum class Comparison : std::uint8_t { equal, not_equal, less, less_equal, greater, greater_equal };  // in: x, y
 enum class Predicate : std::uint8_t { isnan, isinf, isfinite };                                       // in: x
@@ -60,33 +60,34 @@ struct RowOrColumnLoop {
 struct Rows {
   RowOrColumnLoop softmax, log_softmax;  // x
   RowOrColumnLoop logsumexp;             // x; gives one element per row
-  RowOrColumnLoop softmax_product;       // g, z: z * (g - sum(g * z))
-  RowOrColumnLoop log_softmax_product;   // g, z: g - exp(z) * sum(g)
-  RowOrColumnLoop logsumexp_product;     // g per row, x, z per row: g * exp(x - z)
+  RowOrColumnLoop softmax_vjp;           // g, z: z * (g - sum(g * z))
+  RowOrColumnLoop log_softmax_vjp;       // g, z: g - exp(z) * sum(g)
+  RowOrColumnLoop logsumexp_vjp;         // g per row, x, z per row: g * exp(x - z)
   RowLoop cross_entropy;                 // x, labels: sum(labels * (logsumexp(x) - x)), one element per row
-  RowLoop cross_entropy_product;         // g per row, x, labels: g * (softmax(x) * sum(labels) - labels)
-  RowLoop cross_entropy_labels_product;  // g per row, x: -g * log_softmax(x)
+  RowLoop cross_entropy_vjp;             // g per row, x, labels: g * (softmax(x) * sum(labels) - labels)
+  RowLoop cross_entropy_labels_vjp;      // g per row, x: -g * log_softmax(x)
   // The same with one class per row, an int64 < n; a row whose class is negative gives 0.
-  RowLoop sparse_cross_entropy;          // x, label per row; gives one element per row
-  RowLoop sparse_cross_entropy_product;  // g per row, x, label per row; out apart from them
+  RowLoop sparse_cross_entropy;      // x, label per row; gives one element per row
+  RowLoop sparse_cross_entropy_vjp;  // g per row, x, label per row; out apart from them
   // xhat = (x - mean) / sqrt(variance + epsilon) of each row; then xhat * scale + offset, if these are not null.
   RowLoop layer_norm;  // x, epsilon (one number), scale, offset (one row each)
   // in: g, x, epsilon, scale or null. out, unless null: x's cotangent. To sums, unless null, [2, n], it adds g * xhat
   // and g of all rows, one after the other.
-  void (*layer_norm_product)(const void* const* in, void* out, void* sums, std::ptrdiff_t n, std::ptrdiff_t rows);
+  void (*layer_norm_vjp)(const void* const* in, void* out, void* sums, std::ptrdiff_t n, std::ptrdiff_t rows);
   // in: g or null, x, mean (one row). out is not used. To sums, [2, n], it adds g * (x - mean) and g of all rows;
   // without g, to sums, [n], (x - mean)^2.
   void (*column_sums)(const void* const* in, void* out, void* sums, std::ptrdiff_t n, std::ptrdiff_t rows);
   // With one mean, scale, offset and slope per row. The first three give one element per row.
-  RowLoop sum;            // x
-  RowLoop squares;        // x, mean: sum((x - mean)^2)
-  RowLoop products;       // g, x, mean: sum(g * (x - mean))
-  RowLoop scale;          // x, mean, scale, offset: (x - mean) * scale + offset
-  RowLoop scale_product;  // g, x, mean, scale, offset, slope: scale * (g - offset - (x - mean) * slope)
+  RowLoop sum;        // x
+  RowLoop squares;    // x, mean: sum((x - mean)^2)
+  RowLoop products;   // g, x, mean: sum(g * (x - mean))
+  RowLoop scale;      // x, mean, scale, offset: (x - mean) * scale + offset
+  RowLoop scale_vjp;  // g, x, mean, scale, offset, slope: scale * (g - offset - (x - mean) * slope)
 };
 
 // A plane of rows x columns, contiguous, made of a strided one: [first, last) of rows and columns are copied, the
-// others are `fill`. `from` is what comes to (first_row, first_column). Up to a lane behind the plane is overwritten.
+// others are `fill`. `from` goes to (first_row, first_column). Up to one vector past the end of the plane is
+// overwritten.
 struct PlaneLayout {
   const void* from;
   std::ptrdiff_t row_stride, column_stride;
@@ -94,7 +95,7 @@ struct PlaneLayout {
   std::ptrdiff_t rows, columns, first_row, last_row, first_column, last_column;
   double fill;
 };
-// out[f * out_stride + k] += the sum over u < count and i < n, a multiple of the lane, of
+// out[f * out_stride + k] += the sum over u < count and i < n, a multiple of `lanes`, of
 // g[u * g_step + f * g_stride + i] * x[u * x_step + offset[k] + i].
 struct PlaneProducts {
   const void *g, *x;
@@ -104,20 +105,20 @@ struct PlaneProducts {
   void* out;
   std::ptrdiff_t out_stride;
 };
-// Convolution and pooling over planes laid out flat. What has n elements is read, and written, up to the end of the
-// last lane.
+// Convolution and pooling over packed planes. Runs of n elements are read and written in whole vectors: n is rounded
+// up.
 struct Convolution {
   std::ptrdiff_t bytes;  // of an element
-  std::ptrdiff_t lane;   // elements
+  std::ptrdiff_t lanes;  // of a vector
   std::ptrdiff_t block;  // the most filters that correlate takes; also every power of two below
   // out[f * out_stride + i] = the sum over k < taps of w[k * filters + f] * x[offset[k] + i], i < n.
   void (*correlate)(const void* x, const std::ptrdiff_t* offset, std::ptrdiff_t taps, const void* w,
                     std::ptrdiff_t filters, void* out, std::ptrdiff_t out_stride, std::ptrdiff_t n);
   void (*products)(const PlaneProducts& p);
-  void (*lay_out)(const PlaneLayout& p);
+  void (*pack)(const PlaneLayout& p);
   // The inverse: to[r * row_stride + c * column_stride] = from[r * width + c], or += that.
-  void (*take_back)(const void* from, std::ptrdiff_t width, void* to, std::ptrdiff_t row_stride,
-                    std::ptrdiff_t column_stride, std::ptrdiff_t rows, std::ptrdiff_t columns, bool add);
+  void (*unpack)(const void* from, std::ptrdiff_t width, void* to, std::ptrdiff_t row_stride,
+                 std::ptrdiff_t column_stride, std::ptrdiff_t rows, std::ptrdiff_t columns, bool add);
   // out[i] = the greatest x[offset[k] + i], place[i] = the first such k; first[i] where all are -inf. A NaN wins.
   void (*greatest)(const void* x, const std::ptrdiff_t* offset, std::ptrdiff_t taps, const void* first, void* out,
                    void* place, std::ptrdiff_t n);
@@ -127,11 +128,11 @@ struct Convolution {
 // type.
 struct Set {
   const char* isa;
-  Pointwise op[row_capacity][dtype_count];  // by row_of<"name">(), table.hpp
-  Loop compare[6][dtype_count];             // out: booleans, one byte each, 0 or 1
-  Loop predicate[3][dtype_count];           // out: booleans
-  Loop logical[4];                          // out: booleans
-  Loop select[5];                           // by size_class(bytes of an element); in: booleans c, then x, y; c ? x : y
+  Pointwise op[definition_capacity][dtype_count];  // by index_of<"name">(), table.hpp
+  Loop compare[6][dtype_count];                    // out: booleans, one byte each, 0 or 1
+  Loop predicate[3][dtype_count];                  // out: booleans
+  Loop logical[4];                                 // out: booleans
+  Loop select[5];  // by size_class(bytes of an element); in: booleans c, then x, y; c ? x : y
   Reduction reduce[4][dtype_count];
   ArgReduce argmax[dtype_count], argmin[dtype_count];
   void (*dot[dtype_count])(Strided a, Strided b, std::ptrdiff_t n,
@@ -139,7 +140,7 @@ struct Set {
   Rows rows[dtype_count];
   Convolution convolution[dtype_count];
 
-  const Pointwise& pointwise(std::size_t row, DType d) const { return op[row][index(d)]; }
+  const Pointwise& pointwise(std::size_t at, DType d) const { return op[at][index(d)]; }
   Loop comparison(Comparison c, DType d) const { return compare[static_cast<std::size_t>(c)][index(d)]; }
   Loop test(Predicate p, DType d) const { return predicate[static_cast<std::size_t>(p)][index(d)]; }
   Loop logic(Logical l) const { return logical[static_cast<std::size_t>(l)]; }
@@ -163,8 +164,7 @@ const char* isa_problem();
 // lacks it.
 const Set* find(std::string_view isa);
 
-// ---- What is compiled once, for the baseline
-// --------------------------------------------------------------------------------------
+// ---- What is compiled once, for the baseline instruction set
 
 // out[i * out_stride] = in[0] combined with all up to in[i], one after the other. out may be in itself. Numbers only,
 // and of cumprod real ones.
@@ -174,10 +174,10 @@ Scan cumprod(DType d);
 
 // Elements of 1, 2, 4, 8 or 16 bytes, moved without being looked at. The two sides of a copy do not overlap.
 void copy(Strided in, void* out, std::ptrdiff_t out_stride, std::ptrdiff_t n, std::size_t bytes);
-// The same number of bytes to `to`, past the caches: for what is too large to be there when it is read next. They do
-// not overlap. Other threads, whatever tells them, may read it once streamed() has been called.
-void stream(const void* from, void* to, std::size_t bytes);
-void streamed();
+// Copies bytes with non-temporal stores, which bypass the caches. The two sides do not overlap. nontemporal_fence()
+// must follow before another thread is told to read the copy.
+void copy_nontemporal(const void* from, void* to, std::size_t bytes);
+void nontemporal_fence();
 void fill(const void* value, void* out, std::ptrdiff_t out_stride, std::ptrdiff_t n, std::size_t bytes);
 // out[r * out_stride + c] = in[r * row_stride + c * column_stride], in tiles that suit the cache whichever stride is
 // the small one.
@@ -187,7 +187,7 @@ void copy_matrix(const void* in, std::ptrdiff_t row_stride, std::ptrdiff_t colum
 // Functions between complex numbers of type t and the real numbers that they consist of. in: z; of join: re, im.
 enum class ComplexFunction : std::uint8_t { real, imag, abs, angle, conj, join };
 Loop complex_function(ComplexFunction f, DType d);
-// Enters the rows that are holomorphic for the complex types.
+// Enters the loops of the holomorphic ops for the complex types.
 void enter_complex(Set& set);
 
 // out[i] = in[i] as the other type, contiguous. False if a NaN or a number out of range met an integer type: out is

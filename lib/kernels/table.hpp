@@ -1,17 +1,17 @@
-// The pointwise table: every elementwise op, one row each, by family in rows/. An op's index in the kernel tables is
-// its row here.
+// The pointwise table: the definitions of all pointwise ops, by family in table/. An op's index here is its index in
+// the kernel tables.
 #pragma once
 #include "kernels/kernels.hpp"
-#include "kernels/rows/activation.hpp"
-#include "kernels/rows/arithmetic.hpp"
-#include "kernels/rows/exponential.hpp"
-#include "kernels/rows/trigonometric.hpp"
+#include "kernels/table/activation.hpp"
+#include "kernels/table/arithmetic.hpp"
+#include "kernels/table/exponential.hpp"
+#include "kernels/table/trigonometric.hpp"
 
 namespace reel::kernels::table {
 
-inline constexpr auto rows = std::tuple_cat(arithmetic, powers, special, trigonometric, activation);
-inline constexpr std::size_t size = std::tuple_size_v<decltype(rows)>;
-static_assert(size <= row_capacity);
+inline constexpr auto definitions = std::tuple_cat(arithmetic, powers, special, trigonometric, activation);
+inline constexpr std::size_t size = std::tuple_size_v<decltype(definitions)>;
+static_assert(size <= definition_capacity);
 
 namespace detail {
 template <class... R>
@@ -22,26 +22,26 @@ consteval std::size_t find(const std::tuple<R...>&, std::string_view name) {
 }
 }  // namespace detail
 
-// Where a family's rows begin.
+// The index of a family's first definition.
 template <class... R>
 consteval std::size_t first_of(const std::tuple<R...>&) {
-  return detail::find(rows, std::tuple_element_t<0, std::tuple<R...>>::name);
+  return detail::find(definitions, std::tuple_element_t<0, std::tuple<R...>>::name);
 }
 
 }  // namespace reel::kernels::table
 
 namespace reel::kernels {
 
-/// The index of the op with this name: row_of<"multiply">().
+/// The index of the op with this name: index_of<"multiply">().
 template <table::FixedString Name>
-consteval std::size_t row_of() {
-  constexpr std::size_t at = table::detail::find(table::rows, Name);
-  static_assert(at < table::size, "the pointwise table has no row of this name");
+consteval std::size_t index_of() {
+  constexpr std::size_t at = table::detail::find(table::definitions, Name);
+  static_assert(at < table::size, "the pointwise table has no op of this name");
   return at;
 }
 
-/// The row itself, for its value and products.
+/// The definition of the op with this name: its value and derivatives.
 template <table::FixedString Name>
-inline constexpr const auto& row = std::get<row_of<Name>()>(table::rows);
+inline constexpr const auto& definition = std::get<index_of<Name>()>(table::definitions);
 
 }  // namespace reel::kernels

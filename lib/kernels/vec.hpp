@@ -1,7 +1,7 @@
 // Vec<T, I>: one SIMD register of T on instruction set I with IEEE arithmetic, and Mask<T, I>: the truth of a
-// comparison of two. Constants of any arithmetic type convert to a lane, so that one generic lambda (`1 - z * z`)
-// serves float and double. Everything names the instruction set in its type and is forced inline; on isa::scalar a lane
-// is one plain number.
+// comparison of two. Constants of any arithmetic type convert to a vector, so that one generic lambda (`1 - z * z`)
+// serves float and double. Everything names the instruction set in its type and is forced inline; on isa::scalar a
+// vector has one lane.
 #pragma once
 #include <bit>
 #include <cmath>
@@ -145,14 +145,14 @@ struct Vec {
   template <VecConstant C>
   [[gnu::always_inline]] Vec(C c) : v(static_cast<T>(c)) {}
 
-  // Any stride in elements; 0 repeats one element in the whole lane. Nothing is assumed of the alignment.
+  // Any stride in elements; 0 repeats one element in all lanes. Nothing is assumed of the alignment.
   [[gnu::always_inline]] static Vec load(const T* p) { return Batch::load_unaligned(p); }
   [[gnu::always_inline]] static Vec load(const T* p, std::ptrdiff_t stride) {
     if (stride == 1) return load(p);
     if (stride == 0) return Batch(*p);
     return load_part(p, stride, size);
   }
-  // Reads `count` >= 1 elements; the rest of the lane repeats the first, so that it takes no slow path of its own.
+  // Reads `count` >= 1 elements; the other lanes repeat the first, so that it takes no slow path of its own.
   static Vec load_part(const T* p, std::ptrdiff_t stride, std::ptrdiff_t count) {
     alignas(64) T buffer[static_cast<std::size_t>(size)];
     for (std::ptrdiff_t i = 0; i < size; ++i) buffer[i] = p[i < count ? i * stride : 0];
@@ -165,8 +165,8 @@ struct Vec {
     for (std::ptrdiff_t i = 0; i < count; ++i) p[i] = buffer[i];
   }
 
-  // Whether these two are as fast as a whole lane: the first `count` >= 0 elements, with the rest of another lane or
-  // left alone; what lies behind them is not touched.
+  // Whether these two are as fast as a whole vector: the first `count` >= 0 elements, with the rest of another vector
+  // or left alone; what lies behind them is not touched.
   static constexpr bool masked = std::same_as<I, isa::avx512>;
   [[gnu::always_inline]] static Vec load_first(const T* p, std::ptrdiff_t count, Vec rest) {
 #if XSIMD_WITH_AVX512BW

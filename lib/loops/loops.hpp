@@ -16,13 +16,13 @@ inline constexpr std::size_t max_operands = 6;
 
 /// Results of pointwise() from this many bytes on are written past the caches, unless into the memory of an operand. 0,
 /// as it is but for tests: half of what the last cache holds; such a result would not be there when it is read next.
-extern std::int64_t streamed_from;
+extern std::int64_t nontemporal_from;
 
 /// What pointwise() does where it takes more than one call of the kernel.
 void pointwise_any(kernels::Loop loop, const Shape& shape, std::span<const Tensor* const> in, const Tensor& out);
 
-/// One call of the kernel, if that is all it takes: operands of one element, or laid out as the result is. False, and
-/// nothing done, for others.
+/// One call of the kernel, if that is all it takes: operands of one element, or with the layout of the result. False,
+/// and nothing done, for others.
 inline bool pointwise_at_once(kernels::Loop loop, std::span<const Tensor* const> in, const detail::Block* to) {
   const std::int64_t n = to->size;
   kernels::Strided operand[max_operands];

@@ -25,7 +25,7 @@ namespace {
 // `needs` g afterwards.
 template <table::FixedString Name, std::size_t K>
 Tensor derivative(const tape::Record& record, const Tensor& g, const Shape* shape, const Shape* target, bool needed) {
-  constexpr const auto& p = std::get<K>(kernels::row<Name>.products);
+  constexpr const auto& p = std::get<K>(kernels::definition<Name>.derivatives);
   if constexpr (p.is_identity) {
     return needed || tape::watching() ? g : std::move(const_cast<Tensor&>(g));
   } else if constexpr (p.is_zero) {
@@ -45,7 +45,8 @@ Tensor derivative(const tape::Record& record, const Tensor& g, const Shape* shap
     if constexpr (p.is_times)
       if (size >= view_elements_min)
         if (Tensor view = times_one(g, *in[count - 1], shape); view.defined()) return view;
-    const kernels::Loop loop = kernels::active().pointwise(kernels::row_of<Name>(), detail::block(g)->dtype).product[K];
+    const kernels::Loop loop =
+        kernels::active().pointwise(kernels::index_of<Name>(), detail::block(g)->dtype).derivative[K];
     if (!target && size >= in_place_elements_min)
       if (Tensor sum = add_to_sum(record, K, loop, in, shape); sum.defined()) return sum;
     return evaluate_fused(loop, g, in, {shape, target, !needed});
@@ -54,14 +55,14 @@ Tensor derivative(const tape::Record& record, const Tensor& g, const Shape* shap
 
 template <table::FixedString Name, std::size_t K>
 void vjp(const tape::Record& record, const Tensor& g, std::span<Gradient> dx) {
-  constexpr const auto& p = std::get<K>(kernels::row<Name>.products);
+  constexpr const auto& p = std::get<K>(kernels::definition<Name>.derivatives);
   if constexpr (!p.is_unconnected) {
     // The transpose of a complex linear map is the map with the conjugate.
     const bool complex = p.has_function && is_complex(detail::block(g)->dtype);
     Tensor conjugate;
     const Tensor& from = complex ? conjugate = conj(g) : g;
     bool needed = false;
-    for (std::size_t k = K + 1; k < kernels::row<Name>.arity; ++k) needed = needed || record.wanted(k);
+    for (std::size_t k = K + 1; k < kernels::definition<Name>.arity; ++k) needed = needed || record.wanted(k);
     needed = needed && !complex;
     if (record.fits(g, K)) {  // nothing was broadcast
       Tensor part = derivative<Name, K>(record, from, nullptr, nullptr, needed);
@@ -78,7 +79,7 @@ void vjp(const tape::Record& record, const Tensor& g, std::span<Gradient> dx) {
 
 template <table::FixedString Name, std::size_t K>
 void jvp(const tape::Record& record, const Tensor& t, Tensor& dy) {
-  if constexpr (!std::get<K>(kernels::row<Name>.products).is_unconnected)
+  if constexpr (!std::get<K>(kernels::definition<Name>.derivatives).is_unconnected)
     if (t.defined()) {
       const Shape shape = record.output_shape();
       Tensor part = derivative<Name, K>(record, t, &shape, nullptr, true);
@@ -113,14 +114,14 @@ constexpr Check check_of(std::string_view name) {
 
 template <table::FixedString Name>
 constexpr PointwisePrimitive make_primitive() {
-  constexpr const auto& definition = kernels::row<Name>;
+  constexpr const auto& definition = kernels::definition<Name>;
   constexpr std::size_t arity = definition.arity;
   PointwisePrimitive p{};
-  p.index = kernels::row_of<Name>();
+  p.index = kernels::index_of<Name>();
   p.arity = arity;
   p.domain = definition.domain;
   p.check = check_of(definition.name);
-  [&]<std::size_t... K>(std::index_sequence<K...>) { ((p.reads[K] = std::get<K>(definition.products).reads), ...); }
+  [&]<std::size_t... K>(std::index_sequence<K...>) { ((p.reads[K] = std::get<K>(definition.derivatives).reads), ...); }
   (std::make_index_sequence<arity>());
   p.rule.name = definition.name.data();
   p.rule.batched = true;

@@ -169,7 +169,7 @@ TEST_CASE("pointwise kernels stay inside their operands") {
         const Pointwise& op = set->pointwise(row, type);
         INFO(set->isa << ", type " << index(type) << ", definition " << row);
         runs += run_loop(op.value, m, 3, type, type);
-        for (const Loop derivative : op.product) runs += run_loop(derivative, m, 5, type, type);
+        for (const Loop derivative : op.derivative) runs += run_loop(derivative, m, 5, type, type);
       }
     CHECK(runs > 0);
   }
@@ -266,18 +266,18 @@ TEST_CASE("kernels of rows and columns stay inside their operands") {
       CHECK(run_both(r.softmax, m, type, {rows}) > 0);
       CHECK(run_both(r.log_softmax, m, type, {rows}) > 0);
       CHECK(run_both(r.logsumexp, m, type, {rows}, per_row) > 0);
-      CHECK(run_both(r.softmax_product, m, type, {rows, rows}) > 0);
-      CHECK(run_both(r.log_softmax_product, m, type, {rows, rows}) > 0);
-      CHECK(run_both(r.logsumexp_product, m, type, {per_row, rows, per_row}) > 0);
+      CHECK(run_both(r.softmax_vjp, m, type, {rows, rows}) > 0);
+      CHECK(run_both(r.log_softmax_vjp, m, type, {rows, rows}) > 0);
+      CHECK(run_both(r.logsumexp_vjp, m, type, {per_row, rows, per_row}) > 0);
       CHECK(run_rows(r.cross_entropy, m, type, {rows, rows}, per_row) > 0);
-      CHECK(run_rows(r.cross_entropy_product, m, type, {per_row, rows, rows}) > 0);
-      CHECK(run_rows(r.cross_entropy_labels_product, m, type, {per_row, rows}) > 0);
+      CHECK(run_rows(r.cross_entropy_vjp, m, type, {per_row, rows, rows}) > 0);
+      CHECK(run_rows(r.cross_entropy_labels_vjp, m, type, {per_row, rows}) > 0);
       CHECK(run_rows(r.layer_norm, m, type, {rows, number, row, row}) > 0);
       CHECK(run_rows(r.sum, m, type, {rows}, per_row) > 0);
       CHECK(run_rows(r.squares, m, type, {rows, per_row}, per_row) > 0);
       CHECK(run_rows(r.products, m, type, {rows, rows, per_row}, per_row) > 0);
       CHECK(run_rows(r.scale, m, type, {rows, per_row, per_row, per_row}) > 0);
-      CHECK(run_rows(r.scale_product, m, type, {rows, rows, per_row, per_row, per_row, per_row}) > 0);
+      CHECK(run_rows(r.scale_vjp, m, type, {rows, rows, per_row, per_row, per_row, per_row}) > 0);
     }
   }
 }
@@ -300,13 +300,13 @@ TEST_CASE("kernels that add up columns, and those with a class for each row, sta
             void* sums = at(4, 2 * n);
             const void* classes = m.in[5].at(side, static_cast<std::size_t>(rows) * sizeof(std::int64_t));
             const void* normalised[] = {at(0, rows * n), at(1, rows * n), at(2, 1), at(3, n)};
-            r.layer_norm_product(normalised, out, sums, n, rows);
+            r.layer_norm_vjp(normalised, out, sums, n, rows);
             const void* columns[] = {at(0, rows * n), at(1, rows * n), at(3, n)};
             r.column_sums(columns, nullptr, sums, n, rows);
             const void* values[] = {at(0, rows * n), classes};
             r.sparse_cross_entropy(values, one_per_row, n, rows);
             const void* cotangents[] = {at(1, rows), at(0, rows * n), classes};
-            r.sparse_cross_entropy_product(cotangents, out, n, rows);
+            r.sparse_cross_entropy_vjp(cotangents, out, n, rows);
           }
   }
   SUCCEED("no access outside");
@@ -329,8 +329,8 @@ TEST_CASE("casts, copies, scans and complex parts stay inside their operands") {
       for (const std::ptrdiff_t stride : {1, 2, -1, 0})
         copy(m.in[0].operand(side, from, n, stride), m.out.at(side, bytes), 1, n, size);
       fill(m.in[0].at(side, size), m.out.at(side, bytes), 1, n, size);
-      stream(m.in[0].at(side, bytes), m.out.at(side, bytes), bytes);
-      streamed();
+      copy_nontemporal(m.in[0].at(side, bytes), m.out.at(side, bytes), bytes);
+      nontemporal_fence();
       for (const Scan scan : {cumsum(from), cumprod(from)})
         if (scan && n > 0) scan(m.in[0].operand(side, from, n, 1), m.out.at(side, bytes), 1, n);
       if (n > 0 && n <= 40) {  // a matrix of 3 columns, and its transpose

@@ -74,10 +74,10 @@ double ulps(T result, Real reference) {
 }
 
 template <class T>
-std::vector<T> evaluate(const Set& set, std::size_t row, const std::vector<T>& x, const std::vector<T>& y) {
+std::vector<T> evaluate(const Set& set, std::size_t op, const std::vector<T>& x, const std::vector<T>& y) {
   std::vector<T> out(x.size());
   const Strided in[] = {{x.data(), 1}, {y.data(), 1}, {y.data(), 1}};
-  set.pointwise(row, dtype_of<T>).value(in, out.data(), static_cast<std::ptrdiff_t>(x.size()));
+  set.pointwise(op, dtype_of<T>).value(in, out.data(), static_cast<std::ptrdiff_t>(x.size()));
   return out;
 }
 
@@ -89,7 +89,7 @@ using Binary = Real (*)(Real, Real);
 
 struct Case {
   std::string name;
-  std::size_t row;
+  std::size_t op;
   Unary unary;
   std::vector<Range> x;
   Binary binary = nullptr;
@@ -99,11 +99,11 @@ struct Case {
 
 template <table::FixedString Name>
 Case unary(Unary f, std::vector<Range> x, double absolute = 0) {
-  return {std::string(std::string_view(Name)), row_of<Name>(), f, std::move(x), nullptr, {}, absolute};
+  return {std::string(std::string_view(Name)), index_of<Name>(), f, std::move(x), nullptr, {}, absolute};
 }
 template <table::FixedString Name>
 Case binary(Binary f, std::vector<Range> x, std::vector<Range> y) {
-  return {std::string(std::string_view(Name)), row_of<Name>(), nullptr, std::move(x), f, std::move(y)};
+  return {std::string(std::string_view(Name)), index_of<Name>(), nullptr, std::move(x), f, std::move(y)};
 }
 
 // clang-format off
@@ -183,7 +183,7 @@ void check(const Case& c) {
       reference.push_back(c.binary != nullptr ? c.binary(x.back(), y.back()) : c.unary(x.back()));
     }
   for (const Set* set : sets()) {
-    const std::vector<T> result = evaluate(*set, c.row, x, y);
+    const std::vector<T> result = evaluate(*set, c.op, x, y);
     std::size_t worst = 0;
     double most = 0;
     for (std::size_t i = 0; i < x.size(); ++i) {
@@ -208,16 +208,16 @@ void check(const Case& c) {
 
 struct Special {
   std::string name;
-  std::size_t row;
+  std::size_t op;
   Real x, y, expected;
 };
 template <table::FixedString Name>
 Special special(Real x, Real expected) {
-  return {std::string(std::string_view(Name)), row_of<Name>(), x, 0, expected};
+  return {std::string(std::string_view(Name)), index_of<Name>(), x, 0, expected};
 }
 template <table::FixedString Name>
 Special special(Real x, Real y, Real expected) {
-  return {std::string(std::string_view(Name)), row_of<Name>(), x, y, expected};
+  return {std::string(std::string_view(Name)), index_of<Name>(), x, y, expected};
 }
 
 std::vector<Special> specials() {
@@ -407,7 +407,7 @@ void check(const Special& s) {
   for (const Set* set : sets()) {
     const std::vector<T> x{static_cast<T>(s.x)}, y{static_cast<T>(s.y)};
     if (static_cast<Real>(x[0]) != s.x && !std::isnan(s.x)) continue;  // 1e18 is not exact in float
-    const T result = evaluate(*set, s.row, x, y)[0], expected = static_cast<T>(s.expected);
+    const T result = evaluate(*set, s.op, x, y)[0], expected = static_cast<T>(s.expected);
     INFO(s.name << "(" << x[0] << ", " << y[0] << ") on " << set->isa << ", " << sizeof(T) * 8 << " bits: " << result
                 << ", not " << expected);
     const bool exact = std::isinf(expected) || expected == std::nearbyint(expected);
@@ -422,7 +422,7 @@ template <class T>
 void check_nan(const Case& c) {
   for (const Set* set : sets()) {
     INFO(c.name << " on " << set->isa);
-    CHECK(std::isnan(evaluate<T>(*set, c.row, {std::numeric_limits<T>::quiet_NaN()}, {T(1)})[0]));
+    CHECK(std::isnan(evaluate<T>(*set, c.op, {std::numeric_limits<T>::quiet_NaN()}, {T(1)})[0]));
   }
 }
 
@@ -456,9 +456,9 @@ void check_exact() {
   std::vector<T> y{T(1e-39), T(2), T(3), Limits::infinity(), T(7), Limits::denorm_min(), T(-1), T(0.1), Limits::min()};
   while (x.size() < 4000) x.push_back(draw<T>(x.size() % 2 == 0 ? anything : uniform(-5, 5), random));
   while (y.size() < x.size()) y.push_back(draw<T>(y.size() % 3 == 0 ? anything : uniform(-5, 5), random));
-  const auto same = [&](std::string_view name, std::size_t row, auto expected) {
+  const auto same = [&](std::string_view name, std::size_t op, auto expected) {
     for (const Set* set : sets()) {
-      const std::vector<T> got = evaluate(*set, row, x, y);
+      const std::vector<T> got = evaluate(*set, op, x, y);
       for (std::size_t i = 0; i < x.size(); ++i) {
         const T e = expected(x[i], y[i]);
         if (std::isnan(e) ? std::isnan(got[i]) : got[i] == e && std::signbit(got[i]) == std::signbit(e)) continue;
@@ -470,13 +470,13 @@ void check_exact() {
       }
     }
   };
-  same("divide", row_of<"divide">(), [](T a, T b) { return a / b; });
-  same("reciprocal", row_of<"reciprocal">(), [](T a, T) { return 1 / a; });
-  same("sqrt", row_of<"sqrt">(), [](T a, T) { return std::sqrt(a); });
-  same("floor", row_of<"floor">(), [](T a, T) { return std::floor(a); });
-  same("ceil", row_of<"ceil">(), [](T a, T) { return std::ceil(a); });
-  same("trunc", row_of<"trunc">(), [](T a, T) { return std::trunc(a); });
-  same("round", row_of<"round">(), [](T a, T) { return std::nearbyint(a); });
+  same("divide", index_of<"divide">(), [](T a, T b) { return a / b; });
+  same("reciprocal", index_of<"reciprocal">(), [](T a, T) { return 1 / a; });
+  same("sqrt", index_of<"sqrt">(), [](T a, T) { return std::sqrt(a); });
+  same("floor", index_of<"floor">(), [](T a, T) { return std::floor(a); });
+  same("ceil", index_of<"ceil">(), [](T a, T) { return std::ceil(a); });
+  same("trunc", index_of<"trunc">(), [](T a, T) { return std::trunc(a); });
+  same("round", index_of<"round">(), [](T a, T) { return std::nearbyint(a); });
 }
 
 }  // namespace

@@ -30,7 +30,7 @@ using Op = reel::Tensor (*)(const reel::Tensor&, const reel::Tensor&);
 // An op of the table with the definitions of its derivatives, where they hold.
 struct Case {
   std::string name;
-  std::size_t row;
+  std::size_t index;
   std::size_t arity;
   Function derivative[2];
   Domain domain;
@@ -43,11 +43,11 @@ bool positive(Real x, Real) { return x > 0; }
 
 template <table::FixedString Name>
 Case unary(Function derivative, Op op, Domain domain = anywhere) {
-  return {std::string(std::string_view(Name)), row_of<Name>(), 1, {derivative, nullptr}, domain, op, false};
+  return {std::string(std::string_view(Name)), index_of<Name>(), 1, {derivative, nullptr}, domain, op, false};
 }
 template <table::FixedString Name>
 Case binary(Function by_x, Function by_y, Op op, Domain domain = anywhere, bool exact_y = false) {
-  return {std::string(std::string_view(Name)), row_of<Name>(), 2, {by_x, by_y}, domain, op, exact_y};
+  return {std::string(std::string_view(Name)), index_of<Name>(), 2, {by_x, by_y}, domain, op, exact_y};
 }
 
 // clang-format off
@@ -227,15 +227,15 @@ void check_kernels(const Case& c) {
   const Points<T> p = points<T>(c);
   const auto n = static_cast<std::ptrdiff_t>(p.x.size());
   for (const Set* set : references::sets()) {
-    const Pointwise& loops = set->pointwise(c.row, dtype_of<T>);
+    const Pointwise& loops = set->pointwise(c.index, dtype_of<T>);
     std::vector<T> z(p.x.size()), got(p.x.size());
     const T g = 1;
     const Strided operands[] = {{p.x.data(), 1}, {p.y.data(), 1}};
     loops.value(operands, z.data(), n);
     const Strided in[] = {{&g, 0}, {p.x.data(), 1}, {p.y.data(), 1}, {nullptr, 0}, {z.data(), 1}};
     for (std::size_t by = 0; by < c.arity; ++by) {
-      if (loops.product[by] == nullptr) continue;
-      loops.product[by](in, got.data(), n);
+      if (loops.derivative[by] == nullptr) continue;
+      loops.derivative[by](in, got.data(), n);
       report(set->isa, c, by, p, z, got);
     }
   }
@@ -265,7 +265,7 @@ TEST_CASE("every derivative of the table has its definition here, or is named as
     INFO(name);
     CHECK(names.count(std::string(name)) == 1);
   };
-  std::apply([&](const auto&... row) { (check(row.name), ...); }, table::rows);
+  std::apply([&](const auto&... d) { (check(d.name), ...); }, table::definitions);
   CHECK(names.size() == table::size);
 }
 

@@ -25,7 +25,7 @@ constexpr struct Mode {
   const char* name;
 } directed[] = {{FE_UPWARD, "upward"}, {FE_DOWNWARD, "downward"}, {FE_TOWARDZERO, "toward zero"}};
 
-// Operands g, x, y, w at which a row and its derivatives are smooth or at least finite, in any mixture within a vector.
+// Operands g, x, y, w at which an op and its derivatives are smooth or at least finite, in any mixture within a vector.
 template <class T>
 struct Arguments {
   static constexpr std::size_t count = 1024;
@@ -59,29 +59,29 @@ struct Arguments {
   }
 };
 
-// The value and the derivatives of a row, one after the other; `each` sees them computed.
+// The value and the derivatives of an op, one after the other; `each` sees them computed.
 template <class T, class Each>
-void for_loops(const Set& set, std::size_t row, std::string_view name, const Each& each) {
+void for_loops(const Set& set, std::size_t op, std::string_view name, const Each& each) {
   Arguments<T> a(name);
-  const Pointwise& loops = set.pointwise(row, dtype_of<T>);
+  const Pointwise& loops = set.pointwise(op, dtype_of<T>);
   const auto run = [&](std::ptrdiff_t from, std::ptrdiff_t n, int which, T* out) {
     const Strided values[] = {{a.x.data() + from, 1}, {a.y.data() + from, 1}, {a.w.data() + from, 1}};
     const Strided all[] = {{a.g.data() + from, 1}, values[0], values[1], values[2], {a.z.data() + from, 1}};
     if (which == 0)
       loops.value(values, out, n);
     else
-      loops.product[which - 1](all, out, n);
+      loops.derivative[which - 1](all, out, n);
   };
   run(0, Arguments<T>::count, 0, a.z.data());
   for (int which = 0; which < 4; ++which)
-    if (which == 0 || loops.product[which - 1] != nullptr)
+    if (which == 0 || loops.derivative[which - 1] != nullptr)
       each(a, which, [&](std::ptrdiff_t from, std::ptrdiff_t n, T* out) { run(from, n, which, out); });
 }
 
 template <class F>
-void for_rows(const F& f) {
+void for_ops(const F& f) {
   std::size_t at = 0;
-  std::apply([&](const auto&... row) { (f(row.name, at++), ...); }, table::rows);
+  std::apply([&](const auto&... d) { (f(d.name, at++), ...); }, table::definitions);
 }
 
 // Steps: what is rounded up or down to an integer is another number.
@@ -90,9 +90,9 @@ bool steps(std::string_view name, int which) {
 }
 
 template <class T>
-void check_rounding(const Set& set, std::string_view name, std::size_t row) {
+void check_rounding(const Set& set, std::string_view name, std::size_t op) {
   if (steps(name, 0)) return;
-  for_loops<T>(set, row, name, [&](const Arguments<T>& a, int which, const auto& run) {
+  for_loops<T>(set, op, name, [&](const Arguments<T>& a, int which, const auto& run) {
     constexpr auto n = static_cast<std::ptrdiff_t>(Arguments<T>::count);
     std::vector<T> nearest(Arguments<T>::count), other(nearest);
     run(0, n, nearest.data());
@@ -120,8 +120,8 @@ void check_rounding(const Set& set, std::string_view name, std::size_t row) {
 }
 
 template <class T>
-void check_signals(const Set& set, std::string_view name, std::size_t row) {
-  for_loops<T>(set, row, name, [&](const Arguments<T>& a, int which, const auto& run) {
+void check_signals(const Set& set, std::string_view name, std::size_t op) {
+  for_loops<T>(set, op, name, [&](const Arguments<T>& a, int which, const auto& run) {
     std::vector<T> out(Arguments<T>::count);
     for (std::ptrdiff_t from = 0; from < 200; ++from)
       for (const std::ptrdiff_t n : {1, 2, 3, 5, 16, 23}) {
@@ -145,19 +145,19 @@ void check_signals(const Set& set, std::string_view name, std::size_t row) {
 
 }  // namespace
 
-TEST_CASE("every row of the table in the four rounding modes") {
+TEST_CASE("every op of the table in the four rounding modes") {
   for (const Set* set : sets())
-    for_rows([&](std::string_view name, std::size_t row) {
-      check_rounding<float>(*set, name, row);
-      check_rounding<double>(*set, name, row);
+    for_ops([&](std::string_view name, std::size_t op) {
+      check_rounding<float>(*set, name, op);
+      check_rounding<double>(*set, name, op);
     });
 }
 
-TEST_CASE("no row of the table raises an exception at ordinary arguments") {
+TEST_CASE("no op of the table raises an exception at ordinary arguments") {
   for (const Set* set : sets())
-    for_rows([&](std::string_view name, std::size_t row) {
-      check_signals<float>(*set, name, row);
-      check_signals<double>(*set, name, row);
+    for_ops([&](std::string_view name, std::size_t op) {
+      check_signals<float>(*set, name, op);
+      check_signals<double>(*set, name, op);
     });
 }
 
@@ -183,18 +183,18 @@ void for_row_functions(const Set& set, std::ptrdiff_t n, const Each& each) {
   };
   call("softmax", f.softmax.rows, {x.data()});
   std::copy_n(out.begin(), size, z.begin());
-  call("softmax_product", f.softmax_product.rows, {g.data(), z.data()});
+  call("softmax_vjp", f.softmax_vjp.rows, {g.data(), z.data()});
   call("log_softmax", f.log_softmax.rows, {x.data()});
   std::copy_n(out.begin(), size, z.begin());
-  call("log_softmax_product", f.log_softmax_product.rows, {g.data(), z.data()});
+  call("log_softmax_vjp", f.log_softmax_vjp.rows, {g.data(), z.data()});
   call("logsumexp", f.logsumexp.rows, {x.data()});
   call("logsumexp of columns", f.logsumexp.columns, {x.data()});
   call("softmax of columns", f.softmax.columns, {x.data()});
   call("log_softmax of columns", f.log_softmax.columns, {x.data()});
   call("cross_entropy", f.cross_entropy, {x.data(), share.data()});
-  call("cross_entropy_product", f.cross_entropy_product, {per_row.data(), x.data(), share.data()});
+  call("cross_entropy_vjp", f.cross_entropy_vjp, {per_row.data(), x.data(), share.data()});
   call("sparse_cross_entropy", f.sparse_cross_entropy, {x.data(), labels.data()});
-  call("sparse_cross_entropy_product", f.sparse_cross_entropy_product, {per_row.data(), x.data(), labels.data()});
+  call("sparse_cross_entropy_vjp", f.sparse_cross_entropy_vjp, {per_row.data(), x.data(), labels.data()});
   call("layer_norm", f.layer_norm, {x.data(), &epsilon, scale.data(), g.data()});
   call("squares", f.squares, {x.data(), per_row.data()});
   call("products", f.products, {g.data(), x.data(), per_row.data()});

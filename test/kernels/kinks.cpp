@@ -16,18 +16,18 @@ namespace {
 constexpr double inf = std::numeric_limits<double>::infinity(), not_a_number = std::numeric_limits<double>::quiet_NaN();
 
 template <class T>
-T value_at(const Set& set, std::size_t row, DType type, T x, T y, T w) {
+T value_at(const Set& set, std::size_t op, DType type, T x, T y, T w) {
   const Strided in[] = {{&x, 1}, {&y, 1}, {&w, 1}};
   T z;
-  set.pointwise(row, type).value(in, &z, 1);
+  set.pointwise(op, type).value(in, &z, 1);
   return z;
 }
 template <class T>
-T product_at(const Set& set, std::size_t row, std::size_t operand, DType type, T x, T y, T w) {
-  const T z = value_at(set, row, type, x, y, w), g = 1;
+T derivative_at(const Set& set, std::size_t op, std::size_t operand, DType type, T x, T y, T w) {
+  const T z = value_at(set, op, type, x, y, w), g = 1;
   const Strided in[] = {{&g, 1}, {&x, 1}, {&y, 1}, {&w, 1}, {&z, 1}};
   T out;
-  set.pointwise(row, type).product[operand](in, &out, 1);
+  set.pointwise(op, type).derivative[operand](in, &out, 1);
   return out;
 }
 
@@ -37,7 +37,7 @@ bool near(double a, double b, double eps) {
 
 struct Point {
   std::string_view name;
-  std::size_t row;
+  std::size_t op;
   double x, y, w;
   std::vector<double> expected;  // for each operand
 };
@@ -48,9 +48,9 @@ void check(const Point& p, DType type) {
     const Set* set = find(isa);
     if (set == nullptr) continue;
     for (std::size_t k = 0; k < p.expected.size(); ++k) {
-      if (set->pointwise(p.row, type).product[k] == nullptr) continue;
+      if (set->pointwise(p.op, type).derivative[k] == nullptr) continue;
       const double got = static_cast<double>(
-          product_at(*set, p.row, k, type, static_cast<T>(p.x), static_cast<T>(p.y), static_cast<T>(p.w)));
+          derivative_at(*set, p.op, k, type, static_cast<T>(p.x), static_cast<T>(p.y), static_cast<T>(p.w)));
       INFO(p.name << "(" << p.x << ", " << p.y << ", " << p.w << ") by operand " << k << ", " << isa << ", "
                   << 8 * sizeof(T) << " bits: " << got << ", expected " << p.expected[k]);
       CHECK(near(got, static_cast<double>(static_cast<T>(p.expected[k])),
@@ -61,15 +61,15 @@ void check(const Point& p, DType type) {
 
 template <table::FixedString Name>
 Point at(double x, std::vector<double> expected) {
-  return {Name, row_of<Name>(), x, 0, 0, expected};
+  return {Name, index_of<Name>(), x, 0, 0, expected};
 }
 template <table::FixedString Name>
 Point at(double x, double y, std::vector<double> expected) {
-  return {Name, row_of<Name>(), x, y, 0, expected};
+  return {Name, index_of<Name>(), x, y, 0, expected};
 }
 template <table::FixedString Name>
 Point at(double x, double y, double w, std::vector<double> expected) {
-  return {Name, row_of<Name>(), x, y, w, expected};
+  return {Name, index_of<Name>(), x, y, w, expected};
 }
 
 void check_all(const std::vector<Point>& points) {

@@ -1,4 +1,4 @@
-// The loops of the pointwise table, for every instruction set that this machine has: each row, element type, length and
+// The loops of the pointwise table, for every instruction set that this machine has: each op, dtype, length and
 // stride gives the same bits for an element wherever it stands, and what the scalar set gives, to a few units in the
 // last place.
 #include <cmath>
@@ -31,15 +31,15 @@ constexpr std::ptrdiff_t longest = 1000;
 template <class T>
 struct Operands {
   std::vector<T> data[5];
-  explicit Operands(std::string_view row) {
+  explicit Operands(std::string_view op) {
     std::mt19937 random(7);
     for (auto& operand : data) {
       operand.resize(std::size_t(4 * longest));
       for (T& e : operand) e = draw(random);
     }
-    if (row == "polygamma")
+    if (op == "polygamma")
       for (T& e : data[1]) e = static_cast<T>(random() % 4);
-    if (std::is_integral_v<T> && (row == "floor_divide" || row == "mod"))
+    if (std::is_integral_v<T> && (op == "floor_divide" || op == "mod"))
       for (T& e : data[2]) e = e == T(0) ? T(3) : e;
   }
   static T draw(std::mt19937& random) {
@@ -122,91 +122,92 @@ void check_loop(const std::string& what, Loop loop, Loop reference, const Operan
 }
 
 template <class T>
-void check_rows(const Set& set, DType type) {
+void check_definitions(const Set& set, DType type) {
   const Set& scalar = *find("scalar");
   std::size_t at = 0;
-  const auto check_row = [&]<class Row>(const Row&) {
+  const auto check_definition = [&]<class Definition>(const Definition&) {
     const Pointwise &entry = set.pointwise(at, type), &reference = scalar.pointwise(at, type);
     ++at;
-    const bool exists = !std::is_integral_v<T> ||
-                        (std::is_same_v<T, bool> ? Row::domain == table::all : Row::domain != table::floating);
-    INFO(Row::name);
+    const bool exists = !std::is_integral_v<T> || (std::is_same_v<T, bool> ? Definition::domain == table::all
+                                                                           : Definition::domain != table::floating);
+    INFO(Definition::name);
     CHECK((entry.value != nullptr) == exists);
     if (!exists) return;
     using S = Stored<T>;
-    Operands<S> operands(Row::name);
+    Operands<S> operands(Definition::name);
     if constexpr (std::is_same_v<T, bool>)
       for (auto& operand : operands.data)
         for (S& e : operand) e &= 1;
-    check_loop<S>(std::string(Row::name) + " " + set.isa, entry.value, reference.value, operands, 1, Row::arity);
-    // Products read a result that belongs to the operands.
+    check_loop<S>(std::string(Definition::name) + " " + set.isa, entry.value, reference.value, operands, 1,
+                  Definition::arity);
+    // Derivatives read a result that belongs to the operands.
     const Strided in[] = {{operands.data[1].data(), 1}, {operands.data[2].data(), 1}, {operands.data[3].data(), 1}};
     std::vector<S> z(operands.data[4].size());
     scalar.pointwise(at - 1, type).value(in, z.data(), static_cast<std::ptrdiff_t>(z.size()));
     operands.data[4] = z;
-    for (std::size_t k = 0; k < Row::arity; ++k)
-      check_loop<S>(std::string(Row::name) + " product " + std::to_string(k) + " " + set.isa, entry.product[k],
-                    reference.product[k], operands, 0, 5);
+    for (std::size_t k = 0; k < Definition::arity; ++k)
+      check_loop<S>(std::string(Definition::name) + " derivative " + std::to_string(k) + " " + set.isa,
+                    entry.derivative[k], reference.derivative[k], operands, 0, 5);
   };
-  std::apply([&](const auto&... row) { (check_row(row), ...); }, table::rows);
+  std::apply([&](const auto&... d) { (check_definition(d), ...); }, table::definitions);
 }
 
 }  // namespace
 
 TEST_CASE("a pointwise loop gives an element the same bits in every position, stride and instruction set") {
   for (const Set* set : sets()) {
-    check_rows<float>(*set, DType::float32);
-    check_rows<double>(*set, DType::float64);
-    check_rows<bool>(*set, DType::boolean);
-    check_rows<std::uint8_t>(*set, DType::uint8);
-    check_rows<std::int32_t>(*set, DType::int32);
-    check_rows<std::int64_t>(*set, DType::int64);
+    check_definitions<float>(*set, DType::float32);
+    check_definitions<double>(*set, DType::float64);
+    check_definitions<bool>(*set, DType::boolean);
+    check_definitions<std::uint8_t>(*set, DType::uint8);
+    check_definitions<std::int32_t>(*set, DType::int32);
+    check_definitions<std::int64_t>(*set, DType::int64);
   }
 }
 
-TEST_CASE("a product has a loop exactly where its row has a function for it") {
+TEST_CASE("a derivative has a loop exactly where its definition has a function for it") {
   std::size_t at = 0;
-  const auto check_row = [&]<class... P>(const std::tuple<P...>&) {
-    const Loop* loops = active().pointwise(at++, DType::float64).product;
+  const auto check_derivatives = [&]<class... P>(const std::tuple<P...>&) {
+    const Loop* loops = active().pointwise(at++, DType::float64).derivative;
     CHECK((((*loops++ != nullptr) == P::has_function) && ...));
   };
-  std::apply([&](const auto&... row) { (check_row(row.products), ...); }, table::rows);
+  std::apply([&](const auto&... d) { (check_derivatives(d.derivatives), ...); }, table::definitions);
   CHECK(at == table::size);
 }
 
-TEST_CASE("integer rows wrap modulo 2^n and divide as Python does") {
-  const auto apply = [](std::size_t row, auto a, auto b) {
+TEST_CASE("integer ops wrap modulo 2^n and divide as Python does") {
+  const auto apply = [](std::size_t op, auto a, auto b) {
     using T = decltype(a);
     const DType type = sizeof(T) == 1 ? DType::uint8 : sizeof(T) == 4 ? DType::int32 : DType::int64;
     const Strided in[] = {{&a, 1}, {&b, 1}};
     T out = 0;
-    active().pointwise(row, type).value(in, &out, 1);
+    active().pointwise(op, type).value(in, &out, 1);
     return out;
   };
   constexpr auto lowest = std::numeric_limits<std::int32_t>::min(), greatest = std::numeric_limits<std::int32_t>::max();
   constexpr auto lowest64 = std::numeric_limits<std::int64_t>::min();
-  CHECK(apply(row_of<"add">(), greatest, 1) == lowest);
-  CHECK(apply(row_of<"subtract">(), std::uint8_t(3), std::uint8_t(5)) == 254);
-  CHECK(apply(row_of<"multiply">(), 1 << 20, 1 << 20) == 0);
-  CHECK(apply(row_of<"multiply">(), 65537, 65537) == 131073);
-  CHECK(apply(row_of<"negative">(), lowest, 0) == lowest);
-  CHECK(apply(row_of<"abs">(), lowest64, std::int64_t(0)) == lowest64);
-  CHECK(apply(row_of<"square">(), std::uint8_t(17), std::uint8_t(0)) == 33);
-  CHECK(apply(row_of<"floor_divide">(), lowest, -1) == lowest);
-  CHECK(apply(row_of<"mod">(), lowest64, std::int64_t(-1)) == 0);
+  CHECK(apply(index_of<"add">(), greatest, 1) == lowest);
+  CHECK(apply(index_of<"subtract">(), std::uint8_t(3), std::uint8_t(5)) == 254);
+  CHECK(apply(index_of<"multiply">(), 1 << 20, 1 << 20) == 0);
+  CHECK(apply(index_of<"multiply">(), 65537, 65537) == 131073);
+  CHECK(apply(index_of<"negative">(), lowest, 0) == lowest);
+  CHECK(apply(index_of<"abs">(), lowest64, std::int64_t(0)) == lowest64);
+  CHECK(apply(index_of<"square">(), std::uint8_t(17), std::uint8_t(0)) == 33);
+  CHECK(apply(index_of<"floor_divide">(), lowest, -1) == lowest);
+  CHECK(apply(index_of<"mod">(), lowest64, std::int64_t(-1)) == 0);
   const int divisions[][4] = {{7, 3, 2, 1},    {-7, 3, -3, 2}, {7, -3, -3, -2},
                               {-7, -3, 2, -1}, {6, -3, -2, 0}, {-6, 3, -2, 0}};
   for (const auto& [a, b, quotient, rest] : divisions) {
-    CHECK(apply(row_of<"floor_divide">(), a, b) == quotient);
-    CHECK(apply(row_of<"mod">(), a, b) == rest);
+    CHECK(apply(index_of<"floor_divide">(), a, b) == quotient);
+    CHECK(apply(index_of<"mod">(), a, b) == rest);
   }
-  CHECK(apply(row_of<"power">(), -3, 5) == -243);
-  CHECK(apply(row_of<"power">(), 0, 0) == 1);
-  CHECK(apply(row_of<"power">(), 2, 31) == lowest);
-  CHECK(apply(row_of<"power">(), std::uint8_t(2), std::uint8_t(8)) == 0);
-  CHECK(apply(row_of<"sign">(), -9, 0) == -1);
-  CHECK(apply(row_of<"relu">(), -9, 0) == 0);
-  CHECK(apply(row_of<"floor">(), -9, 0) == -9);
+  CHECK(apply(index_of<"power">(), -3, 5) == -243);
+  CHECK(apply(index_of<"power">(), 0, 0) == 1);
+  CHECK(apply(index_of<"power">(), 2, 31) == lowest);
+  CHECK(apply(index_of<"power">(), std::uint8_t(2), std::uint8_t(8)) == 0);
+  CHECK(apply(index_of<"sign">(), -9, 0) == -1);
+  CHECK(apply(index_of<"relu">(), -9, 0) == 0);
+  CHECK(apply(index_of<"floor">(), -9, 0) == -9);
 }
 
 TEST_CASE("comparisons, predicates, logic and selection agree with the language, for every length and stride") {

@@ -1,12 +1,12 @@
-// The products of the pointwise table, differentiated again: on nested dual numbers, whose every function is a row of
-// the table, the derivatives up to order 3 are those of finite differences and contain no NaN where the function is
+// The derivatives of the pointwise table, differentiated again. On nested dual numbers, whose functions are definitions
+// of the table, derivatives up to order 3 agree with finite differences and contain no NaN where the function is
 // smooth.
 #include <array>
 #include <cmath>
 #include <string_view>
 
 #include "catch.hpp"
-#include "kernels/loop/vec_definitions.hpp"
+#include "kernels/simd/vec_definitions.hpp"
 
 using namespace reel::kernels;
 
@@ -14,7 +14,7 @@ namespace {
 
 using Number = Vec<double, isa::scalar>;
 
-// v + t * epsilon with epsilon^2 = 0, over numbers or duals. A constant has no tangent, and no product is asked for
+// v + t * epsilon with epsilon^2 = 0, over numbers or duals. A constant has no tangent, and no derivative is asked for
 // one.
 template <class B>
 struct Dual {
@@ -62,14 +62,14 @@ B tangent(const auto&, const B&, const std::array<B, 3>&, const B&) {
   return B(0);
 }
 template <table::Reads R, class F, class B>
-requires(table::Product<R, F>::is_identity) B
-    tangent(const table::Product<R, F>&, const B& t, const std::array<B, 3>&, const B&) {
+requires(table::Derivative<R, F>::is_identity) B
+    tangent(const table::Derivative<R, F>&, const B& t, const std::array<B, 3>&, const B&) {
   return t;
 }
 template <table::Reads R, class F, class B>
-requires(table::Product<R, F>::has_function) B
-    tangent(const table::Product<R, F>& product, const B& t, const std::array<B, 3>& in, const B& z) {
-  return table::apply(product, t, in[0], in[1], in[2], z);
+requires(table::Derivative<R, F>::has_function) B
+    tangent(const table::Derivative<R, F>& derivative, const B& t, const std::array<B, 3>& in, const B& z) {
+  return table::apply(derivative, t, in[0], in[1], in[2], z);
 }
 
 // Three operands, the last ones being 0.
@@ -81,9 +81,9 @@ std::array<D, 3> pad(const Operand&... operand) {
     return pad<D>(operand..., D(0));
 }
 
-// A row on duals: its value, and the sum of its products with the operands' tangents.
-template <class Row, class B, class... Operand>
-Dual<B> on_duals(const Row& r, const Dual<B>& x, const Operand&... rest) {
+// An op on duals: its value, and the sum of its derivatives along the operands' tangents.
+template <class Definition, class B, class... Operand>
+Dual<B> on_duals(const Definition& r, const Dual<B>& x, const Operand&... rest) {
   const std::array<Dual<B>, 3> in = pad<Dual<B>>(x, rest...);
   const std::array<B, 3> v{in[0].v, in[1].v, in[2].v};
   const B z = [&] {
@@ -95,19 +95,19 @@ Dual<B> on_duals(const Row& r, const Dual<B>& x, const Operand&... rest) {
   B t(0);
   std::size_t k = 0;
   bool constant = true;
-  const auto add = [&](const auto& product, const Dual<B>& operand) {
+  const auto add = [&](const auto& derivative, const Dual<B>& operand) {
     if (operand.constant) return;
     constant = false;
-    t = t + tangent(product, operand.t, v, z);
+    t = t + tangent(derivative, operand.t, v, z);
   };
-  std::apply([&](const auto&... product) { (add(product, in[k++]), ...); }, r.products);
+  std::apply([&](const auto&... derivative) { (add(derivative, in[k++]), ...); }, r.derivatives);
   return {z, t, constant};
 }
 
 // clang-format off
-#define UNARY(NAME) template <class B> Dual<B> NAME(Dual<B> x) { return on_duals(row<#NAME>, x); }
+#define UNARY(NAME) template <class B> Dual<B> NAME(Dual<B> x) { return on_duals(definition<#NAME>, x); }
 #define BINARY(NAME) \
-  template <class B> Dual<B> NAME(Dual<B> x, std::type_identity_t<Dual<B>> y) { return on_duals(row<#NAME>, x, y); }
+  template <class B> Dual<B> NAME(Dual<B> x, std::type_identity_t<Dual<B>> y) { return on_duals(definition<#NAME>, x, y); }
 UNARY(reciprocal) UNARY(abs) UNARY(sign) UNARY(floor) UNARY(ceil) UNARY(round) UNARY(trunc) UNARY(sqrt)
 UNARY(rsqrt) UNARY(cbrt) UNARY(exp) UNARY(exp2) UNARY(expm1) UNARY(log) UNARY(log2) UNARY(log10) UNARY(log1p)
 UNARY(erf) UNARY(erfc) UNARY(lgamma) UNARY(digamma) UNARY(sin) UNARY(cos) UNARY(tan) UNARY(arcsin)
@@ -133,14 +133,14 @@ Dual<B> arctan_derivative(Dual<B> x) {
 
 template <class B>
 Dual<B> polygamma(Dual<B> order, Dual<B> x) {
-  return on_duals(row<"polygamma">, order, x);
+  return on_duals(definition<"polygamma">, order, x);
 }
 template <VecConstant C, class B>
 Dual<B> polygamma(C order, Dual<B> x) {
-  return on_duals(row<"polygamma">, Dual<B>(order), x);
+  return on_duals(definition<"polygamma">, Dual<B>(order), x);
 }
 
-// The derivative of order N of a row by its operand k, from N nested duals.
+// The derivative of order N of an op by its operand k, from N nested duals.
 template <int N>
 struct Nest {
   using type = Dual<typename Nest<N - 1>::type>;
@@ -154,8 +154,8 @@ struct Nest<0> {
   static double derivative(const type& a) { return a.v; }
 };
 
-template <int N, class Row>
-double derivative(const Row& r, std::size_t by, const std::array<double, 3>& at) {
+template <int N, class Definition>
+double derivative(const Definition& r, std::size_t by, const std::array<double, 3>& at) {
   using D = typename Nest<N>::type;
   std::array<D, 3> in{D(at[0]), D(at[1]), D(at[2])};
   in[by] = Nest<N>::variable(at[by]);
@@ -165,15 +165,15 @@ double derivative(const Row& r, std::size_t by, const std::array<double, 3>& at)
     else
       return on_duals(r, x...);
   };
-  if constexpr (Row::arity == 1)
+  if constexpr (Definition::arity == 1)
     return Nest<N>::derivative(value(in[0]));
-  else if constexpr (Row::arity == 2)
+  else if constexpr (Definition::arity == 2)
     return Nest<N>::derivative(value(in[0], in[1]));
   else
     return Nest<N>::derivative(value(in[0], in[1], in[2]));
 }
-template <int N, class Row>
-void check_order(const Row& r, std::size_t by, const std::array<double, 3>& at) {
+template <int N, class Definition>
+void check_order(const Definition& r, std::size_t by, const std::array<double, 3>& at) {
   const double h = 2e-5;
   auto above = at, below = at;
   above[by] += h;
@@ -181,32 +181,32 @@ void check_order(const Row& r, std::size_t by, const std::array<double, 3>& at) 
   const double expected = (derivative<N - 1>(r, by, above) - derivative<N - 1>(r, by, below)) / (2 * h);
   const double got = derivative<N>(r, by, at);
   if (std::isnan(derivative<0>(r, by, at))) return;  // outside the domain
-  INFO(Row::name << "(" << at[0] << ", " << at[1] << ", " << at[2] << "), order " << N << " by operand " << by << ": "
-                 << got << ", finite differences " << expected);
+  INFO(Definition::name << "(" << at[0] << ", " << at[1] << ", " << at[2] << "), order " << N << " by operand " << by
+                        << ": " << got << ", finite differences " << expected);
   CHECK(std::abs(got - expected) <= 1e-4 * (1 + std::abs(expected)));
 }
 
 }  // namespace
 
-TEST_CASE("products of products are right to order 3") {
-  const auto check_row = [&]<class Row>(const Row& r) {
-    for (std::size_t by = 0; by < Row::arity; ++by) {
-      if (Row::name == "polygamma" && by == 0) continue;
+TEST_CASE("derivatives of derivatives are right to order 3") {
+  const auto check_definition = [&]<class Definition>(const Definition& r) {
+    for (std::size_t by = 0; by < Definition::arity; ++by) {
+      if (Definition::name == "polygamma" && by == 0) continue;
       for (const std::array<double, 3>& at :
            {std::array<double, 3>{0.7, 1.3, 2.1}, {-0.6, 0.45, 0.9}, {1.9, 3.3, 4.2}, {0.3, -1.7, 0.2}}) {
         auto x = at;
-        if (Row::name == "polygamma") x[0] = std::floor(std::abs(x[0]));
+        if (Definition::name == "polygamma") x[0] = std::floor(std::abs(x[0]));
         check_order<1>(r, by, x);
         check_order<2>(r, by, x);
         check_order<3>(r, by, x);
       }
     }
   };
-  std::apply([&](const auto&... r) { (check_row(r), ...); }, table::rows);
+  std::apply([&](const auto&... r) { (check_definition(r), ...); }, table::definitions);
 }
 
 TEST_CASE("higher derivatives at smooth points where a factor vanishes or is infinite") {
-  const auto& pow = row<"power">;
+  const auto& pow = definition<"power">;
   CHECK(derivative<1>(pow, 0, {0, 3, 0}) == 0);
   CHECK(derivative<2>(pow, 0, {0, 3, 0}) == 0);
   CHECK(derivative<3>(pow, 0, {0, 3, 0}) == 6);
@@ -217,16 +217,16 @@ TEST_CASE("higher derivatives at smooth points where a factor vanishes or is inf
   CHECK(derivative<2>(pow, 0, {0, 0, 0}) == 0);
   CHECK(derivative<2>(pow, 1, {0, 2, 0}) == 0);
   CHECK(derivative<3>(pow, 0, {-2, 3, 0}) == 6);
-  CHECK(derivative<2>(row<"abs">, 0, {0, 0, 0}) == 0);
-  CHECK(derivative<2>(row<"relu">, 0, {0, 0, 0}) == 0);
-  CHECK(derivative<2>(row<"softplus">, 0, {1000, 0, 0}) == 0);
-  CHECK(derivative<3>(row<"softplus">, 0, {-1000, 0, 0}) == 0);
-  CHECK(derivative<3>(row<"sigmoid">, 0, {1000, 0, 0}) == 0);
-  CHECK(derivative<2>(row<"silu">, 0, {-1000, 0, 0}) == 0);
-  CHECK(derivative<3>(row<"gelu">, 0, {-100, 0, 0}) == 0);
-  CHECK(derivative<2>(row<"logaddexp">, 0, {1, 1, 0}) == Approx(0.25));
-  CHECK(derivative<2>(row<"elu">, 0, {800, 1, 0}) == 0);
-  CHECK(derivative<2>(row<"elu">, 1, {800, 1, 0}) == 0);
-  CHECK(derivative<2>(row<"hypot">, 0, {0, 2, 0}) == 0.5);
-  CHECK(derivative<3>(row<"arctan2">, 0, {0, 2, 0}) == Approx(-0.25));
+  CHECK(derivative<2>(definition<"abs">, 0, {0, 0, 0}) == 0);
+  CHECK(derivative<2>(definition<"relu">, 0, {0, 0, 0}) == 0);
+  CHECK(derivative<2>(definition<"softplus">, 0, {1000, 0, 0}) == 0);
+  CHECK(derivative<3>(definition<"softplus">, 0, {-1000, 0, 0}) == 0);
+  CHECK(derivative<3>(definition<"sigmoid">, 0, {1000, 0, 0}) == 0);
+  CHECK(derivative<2>(definition<"silu">, 0, {-1000, 0, 0}) == 0);
+  CHECK(derivative<3>(definition<"gelu">, 0, {-100, 0, 0}) == 0);
+  CHECK(derivative<2>(definition<"logaddexp">, 0, {1, 1, 0}) == Approx(0.25));
+  CHECK(derivative<2>(definition<"elu">, 0, {800, 1, 0}) == 0);
+  CHECK(derivative<2>(definition<"elu">, 1, {800, 1, 0}) == 0);
+  CHECK(derivative<2>(definition<"hypot">, 0, {0, 2, 0}) == 0.5);
+  CHECK(derivative<3>(definition<"arctan2">, 0, {0, 2, 0}) == Approx(-0.25));
 }

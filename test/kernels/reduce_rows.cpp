@@ -182,11 +182,11 @@ void check_columns(const Set& set) {
       check(rows.log_softmax, {&xs}, true);
       check(rows.logsumexp, {&xs}, false);
       run(rows.softmax, {xs.data()}, z.data(), n, columns);
-      check(rows.softmax_product, {&gs, &z}, true);
+      check(rows.softmax_vjp, {&gs, &z}, true);
       run(rows.log_softmax, {xs.data()}, z.data(), n, columns);
-      check(rows.log_softmax_product, {&gs, &z}, true);
+      check(rows.log_softmax_vjp, {&gs, &z}, true);
       run(rows.logsumexp, {xs.data()}, sums.data(), n, columns);
-      check(rows.logsumexp_product, {&each, &xs, &sums}, true);
+      check(rows.logsumexp_vjp, {&each, &xs, &sums}, true);
     }
 }
 
@@ -215,14 +215,14 @@ void check_rows(const Set& set) {
     CHECK(largest_error(z, [&](std::ptrdiff_t i) { return std::exp(at(x, i)) / total; }) <= 8 * eps);
     long double dot = 0, sum = 0;
     for (std::ptrdiff_t i = 0; i < n; ++i) dot += at(g, i) * at(z, i), sum += at(g, i);
-    run(rows.softmax_product, {g.data(), z.data()}, out.data(), n);
+    run(rows.softmax_vjp, {g.data(), z.data()}, out.data(), n);
     CHECK(largest_error(out, [&](std::ptrdiff_t i) { return at(z, i) * (at(g, i) - dot); }) <= 8 * eps);
     run(rows.log_softmax, {x.data()}, z.data(), n);
     CHECK(largest_error(z, [&](std::ptrdiff_t i) { return at(x, i) - std::log(total); }) <= 4 * eps * 64);
-    run(rows.log_softmax_product, {g.data(), z.data()}, out.data(), n);
+    run(rows.log_softmax_vjp, {g.data(), z.data()}, out.data(), n);
     CHECK(largest_error(out, [&](std::ptrdiff_t i) { return at(g, i) - std::exp(at(z, i)) * sum; }) <=
           64 * eps * (1 + std::abs(sum)));
-    run(rows.logsumexp_product, {g.data(), x.data(), &lse}, out.data(), n);
+    run(rows.logsumexp_vjp, {g.data(), x.data(), &lse}, out.data(), n);
     CHECK(largest_error(out, [&](std::ptrdiff_t i) { return at(g, 0) * std::exp(at(x, i) - lse); }) <= 64 * eps);
     // In place.
     std::vector<T> place(x.begin(), x.begin() + n), apart(z);
@@ -293,23 +293,22 @@ void check_many_rows(const Set& set) {
       check("softmax", rows.softmax, {xs}, n);
       check("log_softmax", rows.log_softmax, {xs}, n);
       const std::vector<T> lse = check("logsumexp", rows.logsumexp, {xs}, 1);
-      check("softmax_product", rows.softmax_product, {xs, ys}, n);
-      check("log_softmax_product", rows.log_softmax_product, {xs, ys}, n);
-      check("logsumexp_product", rows.logsumexp_product, {scalars, xs, scalars}, n);
+      check("softmax_vjp", rows.softmax_vjp, {xs, ys}, n);
+      check("log_softmax_vjp", rows.log_softmax_vjp, {xs, ys}, n);
+      check("logsumexp_vjp", rows.logsumexp_vjp, {scalars, xs, scalars}, n);
       const std::vector<T> dense = check("cross_entropy", rows.cross_entropy, {xs, ys}, 1);
-      check("cross_entropy_labels_product", rows.cross_entropy_labels_product, {scalars, xs}, n);
-      const std::vector<T> dense_slope =
-          check("cross_entropy_product", rows.cross_entropy_product, {scalars, xs, ys}, n);
+      check("cross_entropy_labels_vjp", rows.cross_entropy_labels_vjp, {scalars, xs}, n);
+      const std::vector<T> dense_slope = check("cross_entropy_vjp", rows.cross_entropy_vjp, {scalars, xs, ys}, n);
       const std::vector<T> sparse = check("sparse_cross_entropy", rows.sparse_cross_entropy, {xs, labels}, 1);
       const std::vector<T> sparse_slope =
-          check("sparse_cross_entropy_product", rows.sparse_cross_entropy_product, {scalars, xs, labels}, n);
+          check("sparse_cross_entropy_vjp", rows.sparse_cross_entropy_vjp, {scalars, xs, labels}, n);
       check("layer_norm", rows.layer_norm, {xs, {&epsilon, 0}, {nullptr, 0}, {nullptr, 0}}, n);
       check("layer_norm", rows.layer_norm, {xs, {&epsilon, 0}, {y.data(), 0}, {each.data(), 0}}, n);
       check("sum", rows.sum, {xs}, 1);
       check("squares", rows.squares, {xs, scalars}, 1);
       check("products", rows.products, {xs, ys, scalars}, 1);
       check("scale", rows.scale, {xs, scalars, scalars, scalars}, n);
-      check("scale_product", rows.scale_product, {xs, ys, scalars, scalars, scalars, scalars}, n);
+      check("scale_vjp", rows.scale_vjp, {xs, ys, scalars, scalars, scalars, scalars}, n);
       long double worst = 0;
       for (std::ptrdiff_t r = 0; r < count; ++r) {
         const auto v = [&](const std::vector<T>& a, std::ptrdiff_t i) {
@@ -439,7 +438,7 @@ TEST_CASE("reductions of integers are exact modulo 2^n") {
   }
 }
 
-TEST_CASE("softmax, log_softmax, logsumexp of a row and their products") {
+TEST_CASE("softmax, log_softmax, logsumexp of a row and their vjps") {
   for (const Set* set : sets()) {
     check_rows<float>(*set);
     check_columns<float>(*set);

@@ -100,13 +100,13 @@ TEST_CASE("more transposed operands than are turned at once, along different axe
     });
     CHECK(wrong == 0);
   }
-  // A product reads g, x, y, w at once.
+  // A derivative reads g, x, y, w at once.
   const Tensor base = from_data(layouts::numbers(4 * 50 * 70, 5), {4, 70, 50});
   const auto part = [&](std::int64_t k) { return transpose(base[k]); };
   const Tensor x[] = {part(0), part(1), part(2), part(3)};
   const Tensor out = detail::empty(DType::float64, {50, 70});
   const Tensor* in[] = {&x[0], &x[1], &x[2], &x[3]};
-  loops::pointwise(set().pointwise(kernels::row_of<"clip">(), DType::float64).product[0], {50, 70}, in, out);
+  loops::pointwise(set().pointwise(kernels::index_of<"clip">(), DType::float64).derivative[0], {50, 70}, in, out);
   std::size_t i = 0, wrong = 0;
   layouts::for_each_index({50, 70}, [&](const Shape& at) {
     const double a = layouts::at(x[1], at);
@@ -118,7 +118,7 @@ TEST_CASE("more transposed operands than are turned at once, along different axe
 
 TEST_CASE("results written past the caches: every size of element, addresses and lengths around lines and blocks") {
   struct Restore {
-    ~Restore() { loops::streamed_from = 0; }
+    ~Restore() { loops::nontemporal_from = 0; }
   } restore;
   for (DType d : {DType::boolean, DType::float16, DType::float32, DType::float64, DType::complex128})
     for (std::int64_t n : {32768, 32769, 40003, 65535})
@@ -126,10 +126,10 @@ TEST_CASE("results written past the caches: every size of element, addresses and
         const auto bytes = static_cast<std::int64_t>(item_size(d));
         const Tensor x = cast(mod(arange(n) * 37, 101), d), y = cast(mod(arange(n) * 29, 97), d);
         const Tensor row = cast(arange(7), d);
-        const kernels::Loop add = set().pointwise(kernels::row_of<"add">(), d).value;
+        const kernels::Loop add = set().pointwise(kernels::index_of<"add">(), d).value;
         // The sum and one element on either side, its memory begun at some element of a line.
         const auto sum = [&](std::int64_t from, const Tensor& a, const Tensor& b, const Shape& shape) {
-          loops::streamed_from = from;
+          loops::nontemporal_from = from;
           const Tensor whole = cast(full({n + offset + 2}, 1), d);
           const Tensor* in[] = {&a, &b};
           loops::pointwise(add, in, view_of(whole, offset + 1, shape, {shape[1], 1}));
@@ -148,7 +148,7 @@ TEST_CASE("results written past the caches: every size of element, addresses and
         CHECK(same(sum(1, table, row, {n / 7, 7}), sum(never, table, row, {n / 7, 7})));
         // Into the memory of an operand.
         const Tensor place = x + cast(full({1}, 0), d), *in[] = {&place, &y};
-        loops::streamed_from = 1;
+        loops::nontemporal_from = 1;
         loops::pointwise(add, in, place);
         CHECK(std::memcmp(detail::block(place)->data, detail::block(expected)->data + (offset + 1) * bytes,
                           static_cast<std::size_t>(total)) == 0);
@@ -235,7 +235,7 @@ TEST_CASE("a fused sum has the bits of the sum of what is written first") {
     const Tensor x = from_data(layouts::numbers(full.elements(), 1), full),
                  y = from_data(layouts::numbers(full[-1], 2), {full[-1]});
     const kernels::Reduction& sum = set().reduction(kernels::Reduce::sum, DType::float64);
-    const kernels::Loop multiply = set().pointwise(kernels::row_of<"multiply">(), DType::float64).value;
+    const kernels::Loop multiply = set().pointwise(kernels::index_of<"multiply">(), DType::float64).value;
     const Tensor* in[] = {&x, &y};
     Shape kept;
     for (int d = 0; d < full.rank(); ++d)
@@ -251,8 +251,8 @@ TEST_CASE("a fused sum has the bits of the sum of what is written first") {
 }
 
 TEST_CASE("what is added to a sum as it is computed has the bits of a product and an addition") {
-  const kernels::Loop multiply = set().pointwise(kernels::row_of<"multiply">(), DType::float64).value,
-                      add = set().pointwise(kernels::row_of<"add">(), DType::float64).value;
+  const kernels::Loop multiply = set().pointwise(kernels::index_of<"multiply">(), DType::float64).value,
+                      add = set().pointwise(kernels::index_of<"add">(), DType::float64).value;
   for (const Shape& shape : {Shape{}, {1}, {1000}, {1025}, {70001}, {300, 257}, {9000, 5}, {7, 100, 3, 40}, {0, 4}})
     for (std::uint64_t seed = 1; seed < 12; ++seed) {
       const Tensor x = layouts::view(shape, seed, seed % 4), y = layouts::view(shape, seed * 3, seed % 5);

@@ -255,7 +255,7 @@ class Build:
         line = next(line for line in listed.splitlines() if " -o test/reel_test " in line)
         words = shlex.split(line)
         objects = [str(p) for p in (self.folder / "objects/lib/libreel_internal.a.p").rglob("*.o")]
-        if kernels := self.sealed():
+        if kernels := self.localized():
             objects.append(kernels)
         words[words.index("test/reel_test")] = str(self.folder / "reel_test")
         at = words.index("-o") + 2
@@ -263,7 +263,7 @@ class Build:
                  (self.base / w).exists()]
         subprocess.run(["nice", *words], cwd=self.base, check=True)
 
-    def sealed(self):
+    def localized(self):
         """The object of one instruction set, of mutated kernels."""
         made = self.folder / "objects" / f"{KERNELS.replace('reel_k', 'libreel_k')}.a.p"
         if not made.exists():
@@ -273,7 +273,7 @@ class Build:
         archive, object_ = self.folder / "kernels.a", self.folder / "kernels.o"
         archive.unlink(missing_ok=True)
         subprocess.run(["ar", "rcs", archive, *whole.values()], check=True)
-        subprocess.run([self.root / "lib/kernels/seal.sh", "ld", "objcopy", "reel_kernels_scalar", archive, object_], check=True)
+        subprocess.run([self.root / "lib/kernels/localize_symbols.sh", "ld", "objcopy", "reel_kernels_scalar", archive, object_], check=True)
         return str(object_)
 
     def make(self, as_is=False):

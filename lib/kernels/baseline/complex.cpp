@@ -1,19 +1,19 @@
-// Complex numbers: the holomorphic rows of the table with their products, and what leads from complex numbers to real
-// ones and back. Compiled once: most of the time goes into the C library's functions.
-#include "kernels/loop/complex.hpp"
+// Complex numbers: the holomorphic ops of the table with their derivatives, and conversions between complex numbers and
+// their parts. Compiled once: most of the time goes into the C library's functions.
+#include "kernels/simd/complex.hpp"
 
 #include <algorithm>
 #include <array>
 #include <string_view>
 
-#include "kernels/loop/element.hpp"
-#include "kernels/loop/family.hpp"
+#include "kernels/simd/element.hpp"
+#include "kernels/simd/family.hpp"
 
 namespace reel::kernels {
 
 namespace {
 
-// The rows that are holomorphic functions; the others have no complex derivative, or no complex value.
+// The ops that are holomorphic; the others have no complex derivative or no complex value.
 constexpr std::array<std::string_view, 17> holomorphic = {
     "add", "subtract", "multiply", "divide", "negative", "square", "reciprocal", "power", "sqrt",
     "exp", "log",      "sin",      "cos",    "tan",      "sinh",   "cosh",       "tanh"};
@@ -42,17 +42,17 @@ struct ElementLoops {
 };
 
 template <const auto& Family, std::size_t At>
-void enter_row(Set& set) {
-  using Row = std::tuple_element_t<At, std::remove_cvref_t<decltype(Family)>>;
-  if constexpr (std::find(holomorphic.begin(), holomorphic.end(), Row::name) != holomorphic.end()) {
+void enter_definition(Set& set) {
+  using Definition = std::tuple_element_t<At, std::remove_cvref_t<decltype(Family)>>;
+  if constexpr (std::find(holomorphic.begin(), holomorphic.end(), Definition::name) != holomorphic.end()) {
     auto& entries = set.op[table::first_of(Family) + At];
-    entries[index(DType::complex64)] = RowLoops<ElementLoops<Complex<float>>, Family, At>::all();
-    entries[index(DType::complex128)] = RowLoops<ElementLoops<Complex<double>>, Family, At>::all();
+    entries[index(DType::complex64)] = DefinitionLoops<ElementLoops<Complex<float>>, Family, At>::all();
+    entries[index(DType::complex128)] = DefinitionLoops<ElementLoops<Complex<double>>, Family, At>::all();
   }
 }
 template <const auto& Family>
 void enter_family(Set& set) {
-  [&]<std::size_t... At>(std::index_sequence<At...>) { (enter_row<Family, At>(set), ...); }
+  [&]<std::size_t... At>(std::index_sequence<At...>) { (enter_definition<Family, At>(set), ...); }
   (std::make_index_sequence<std::tuple_size_v<std::remove_cvref_t<decltype(Family)>>>());
 }
 
@@ -120,8 +120,8 @@ void enter_complex(Set& set) {
   enter_family<table::trigonometric>(set);
 }
 
-Loop complex_function(ComplexFunction f, DType t) {
-  return t == DType::complex64 ? loop_of<float>(f) : loop_of<double>(f);
+Loop complex_function(ComplexFunction f, DType d) {
+  return d == DType::complex64 ? loop_of<float>(f) : loop_of<double>(f);
 }
 
 }  // namespace reel::kernels

@@ -58,10 +58,10 @@ template <class V, std::size_t... J>
   high = __builtin_shufflevector(a, b, (n / 2 + J / 2 + J % 2 * n)...);
 }
 
-// A square as wide as a vector, turned: lines of `from`, so many bytes apart, become columns of `to`.
+// Transposes a square as wide as a vector. Rows of `from` and `to` lie from_line and to_line bytes apart.
 template <std::size_t Bytes>
-[[gnu::always_inline]] inline void turn_square(const char* from, std::ptrdiff_t from_line, char* to,
-                                               std::ptrdiff_t to_line) {
+[[gnu::always_inline]] inline void transpose_square(const char* from, std::ptrdiff_t from_line, char* to,
+                                                    std::ptrdiff_t to_line) {
   using V = typename Vector<Bytes>::Type;
   constexpr std::size_t n = Vector<Bytes>::size;
   V a[n], b[n];
@@ -76,8 +76,8 @@ template <std::size_t Bytes>
 
 // to[r][c] = from[c][r]: `columns` lines of `rows` elements each, the lines so many bytes apart.
 template <std::size_t Bytes>
-void turn(const char* from, std::ptrdiff_t from_line, char* to, std::ptrdiff_t to_line, std::ptrdiff_t rows,
-          std::ptrdiff_t columns) {
+void transpose(const char* from, std::ptrdiff_t from_line, char* to, std::ptrdiff_t to_line, std::ptrdiff_t rows,
+               std::ptrdiff_t columns) {
   constexpr std::ptrdiff_t step = Bytes, side = Bytes < 16 ? 16 / step : 1;
   const std::ptrdiff_t whole_rows = rows / side * side, whole_columns = columns / side * side;
   for (std::ptrdiff_t c = 0; c < whole_columns; c += side)
@@ -85,7 +85,7 @@ void turn(const char* from, std::ptrdiff_t from_line, char* to, std::ptrdiff_t t
       const char* square = from + c * from_line + r * step;
       char* target = to + r * to_line + c * step;
       if constexpr (Bytes < 16)
-        turn_square<Bytes>(square, from_line, target, to_line);
+        transpose_square<Bytes>(square, from_line, target, to_line);
       else
         std::memcpy(target, square, Bytes);
     }
@@ -95,19 +95,19 @@ void turn(const char* from, std::ptrdiff_t from_line, char* to, std::ptrdiff_t t
     move<Bytes>(from + c * from_line, step, to + c * step, to_line, rows);
 }
 
-// Bytes of a matrix that lie close enough together on either side for pages and caches to be used well.
+// Bytes of a tile's row: four cache lines.
 constexpr std::ptrdiff_t line = 256;
 
-// The same for a matrix beyond the first cache: by way of a tile in it, so that whole lines are read and written.
+// The same for a matrix larger than L1, by way of a tile in L1, so that whole cache lines are read and written.
 template <std::size_t Bytes>
-void turn_large(const char* from, std::ptrdiff_t from_line, char* to, std::ptrdiff_t to_line, std::ptrdiff_t rows,
-                std::ptrdiff_t columns) {
+void transpose_tiled(const char* from, std::ptrdiff_t from_line, char* to, std::ptrdiff_t to_line, std::ptrdiff_t rows,
+                     std::ptrdiff_t columns) {
   constexpr std::ptrdiff_t step = Bytes, height = std::min<std::ptrdiff_t>(64, line / step), width = height;
   alignas(64) char tile[height * width * step];
   for (std::ptrdiff_t r = 0; r < rows; r += height)
     for (std::ptrdiff_t c = 0; c < columns; c += width) {
       const std::ptrdiff_t high = std::min(height, rows - r), wide = std::min(width, columns - c);
-      turn<Bytes>(from + c * from_line + r * step, from_line, tile, width * step, high, wide);
+      transpose<Bytes>(from + c * from_line + r * step, from_line, tile, width * step, high, wide);
       for (std::ptrdiff_t i = 0; i < high; ++i)
         std::memcpy(to + (r + i) * to_line + c * step, tile + i * width * step, static_cast<std::size_t>(wide * step));
     }
@@ -135,12 +135,12 @@ void copy(Strided in, void* out, std::ptrdiff_t out_stride, std::ptrdiff_t n, st
   });
 }
 
-void stream(const void* from, void* to, std::size_t bytes) {
+void copy_nontemporal(const void* from, void* to, std::size_t bytes) {
 #ifdef __SSE2__
   constexpr std::size_t cache_line = 64;
   const auto* source = static_cast<const char*>(from);
   auto* target = static_cast<char*>(to);
-  // Lines that are written as a whole are; the ends go the usual way.
+  // Whole cache lines by non-temporal stores, the two ends by ordinary ones.
   const std::size_t head = std::min(bytes, -reinterpret_cast<std::uintptr_t>(to) % cache_line);
   std::memcpy(target, source, head);
   std::size_t at = head;
@@ -153,7 +153,7 @@ void stream(const void* from, void* to, std::size_t bytes) {
   std::memcpy(to, from, bytes);
 #endif
 }
-void streamed() {
+void nontemporal_fence() {
 #ifdef __SSE2__
   _mm_sfence();
 #endif
@@ -186,9 +186,10 @@ void copy_matrix(const void* in, std::ptrdiff_t row_stride, std::ptrdiff_t colum
     constexpr std::ptrdiff_t step = size(), side = step >= 8 ? 16 : 32;
     const bool large = rows * columns * step > 32 * 1024 && columns * step > line && rows * step >= 64;
     if (row_stride == 1 && !large)
-      return turn<size()>(from, column_stride * step, to, out_stride * step, rows, columns);
+      return transpose<size()>(from, column_stride * step, to, out_stride * step, rows, columns);
     if constexpr (step < 8)  // wider ones gain nothing
-      if (row_stride == 1) return turn_large<size()>(from, column_stride * step, to, out_stride * step, rows, columns);
+      if (row_stride == 1)
+        return transpose_tiled<size()>(from, column_stride * step, to, out_stride * step, rows, columns);
     // A tile is a few cache lines wide on both sides. Inside it rows are read, which are columns of the result.
     for (std::ptrdiff_t r = 0; r < rows; r += side) {
       const std::ptrdiff_t height = std::min(side, rows - r);

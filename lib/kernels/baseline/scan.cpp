@@ -1,7 +1,7 @@
 // Cumulative sums and products: one element after the other, so that no instruction set is faster than another.
 #include "kernels/kernels.hpp"
-#include "kernels/loop/complex.hpp"
-#include "kernels/loop/integer.hpp"
+#include "kernels/simd/complex.hpp"
+#include "kernels/simd/integer.hpp"
 
 namespace reel::kernels {
 

@@ -1,5 +1,5 @@
-// Activations on a lane that need more than one line of the table: from e^-|x|, so that nothing overflows; their limits
-// at +-inf hold.
+// Activations on a vector that need more than one line of the table: from e^-|x|, so that nothing overflows; their
+// limits at +-inf hold.
 #pragma once
 #include "kernels/math/exp.hpp"
 

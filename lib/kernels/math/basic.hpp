@@ -1,4 +1,4 @@
-// What needs no series on a lane: signs, rounding, the remainder, extrema, roots, hypot, power. NaN, infinities and
+// What needs no series on a vector: signs, rounding, the remainder, extrema, roots, hypot, power. NaN, infinities and
 // signed zeros are as in NumPy.
 #pragma once
 #include "kernels/math/bits.hpp"

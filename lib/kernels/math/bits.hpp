@@ -1,4 +1,4 @@
-// The bits of a lane: exponents taken apart and put together, for the functions beside this file.
+// The bits of a vector's lanes: exponents taken apart and put together, for the functions beside this file.
 #pragma once
 #include "kernels/vec.hpp"
 

@@ -1,4 +1,4 @@
-// exp and its family on a lane: exp, exp2, expm1, sinh, cosh, tanh. One reduction serves all:
+// exp and its family on a vector: exp, exp2, expm1, sinh, cosh, tanh. One reduction serves all:
 // x = n ln 2 + r, |r| <= ln 2 / 2, and a minimax polynomial in r (own Remez fits; weights are the relative error of the
 // result).
 #pragma once

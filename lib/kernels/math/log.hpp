@@ -1,5 +1,5 @@
-// log and log1p on a lane, and what is made of them: softplus, logaddexp, arcsinh, arccosh, arctanh. With x = m 2^k, f
-// = m - 1, s = f / (2 + f): log x = k ln 2 + f - f^2/2 + s (f^2/2 + z R(z)), z = s^2 (the arrangement is Sun's
+// log and log1p on a vector, and what is made of them: softplus, logaddexp, arcsinh, arccosh, arctanh. With x = m 2^k,
+// f = m - 1, s = f / (2 + f): log x = k ln 2 + f - f^2/2 + s (f^2/2 + z R(z)), z = s^2 (the arrangement is Sun's
 // fdlibm's, the fit our own); float needs no division: f - f^2/2 + f^3 P(f).
 #pragma once
 #include "kernels/math/exp.hpp"

@@ -1,4 +1,4 @@
-// Gamma functions on a lane: lgamma, digamma, polygamma. float is computed in double. Errors: at most 3 ulp or 1e-15
+// Gamma functions on a vector: lgamma, digamma, polygamma. float is computed in double. Errors: at most 3 ulp or 1e-15
 // absolute, which counts near the zeros of lgamma and digamma. Poles: lgamma +inf; digamma -inf at +-0 and NaN at the
 // negative integers; polygamma of order n >= 1 (-1)^(n+1) inf at 0 and the negative integers.
 #pragma once
@@ -8,7 +8,7 @@
 namespace reel::kernels {
 namespace math {
 
-// f on doubles, for a float lane.
+// f on doubles, for a vector of floats.
 template <class F>
 [[gnu::noinline]] Vec<float> in_double(F f, Vec<float> x) {
   using D = Vec<double>;

@@ -1,4 +1,4 @@
-// Circular functions and their inverses on a lane. sin, cos and tan reduce by n pi/2 in three parts with a fused
+// Circular functions and their inverses on a vector. sin, cos and tan reduce by n pi/2 in three parts with a fused
 // multiply-add, exactly enough for |x| below 2^30 (2^17 in float); larger arguments, and machines without the
 // instruction, go to SLEEF.
 #pragma once

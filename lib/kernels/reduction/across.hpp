@@ -1,6 +1,6 @@
-// The elements of one lane combined into one: the upper half with the lower half, until one is left.
+// Reduces the lanes of a vector to one number: the upper half is combined with the lower half until one is left.
 #pragma once
-#include "kernels/loop/partial.hpp"
+#include "kernels/simd/tail.hpp"
 
 namespace reel::kernels {
 

@@ -1,4 +1,4 @@
-// layer_norm of contiguous rows and its product; what batch_norm does to the rows of a channel. layer_norm takes the
+// layer_norm of contiguous rows and its vjp; what batch_norm does to the rows of a channel. layer_norm takes the
 // mean twice: the first is rounded, and the variance is that of what is left.
 #pragma once
 #include "kernels/reduction/rows.hpp"
@@ -43,7 +43,7 @@ struct NormFunctions {
     });
   }
 
-  static void layer_norm_product(const void* const* in, void* out, void* sums, std::ptrdiff_t n, std::ptrdiff_t rows) {
+  static void layer_norm_vjp(const void* const* in, void* out, void* sums, std::ptrdiff_t n, std::ptrdiff_t rows) {
     const T *g = static_cast<const T*>(in[0]), *x = static_cast<const T*>(in[1]), *scale = static_cast<const T*>(in[3]);
     const L epsilon(*static_cast<const T*>(in[2]));
     T* total = static_cast<T*>(sums);
@@ -57,7 +57,7 @@ struct NormFunctions {
         row.add(
             total + n, [](L a) { return a; }, gs);
       };
-      const auto product = [&](T* to, const auto& y, const auto& factor, const auto&... s) {
+      const auto write_vjp = [&](T* to, const auto& y, const auto& factor, const auto&... s) {
         const L count(static_cast<T>(n));
         const L mean = row.template fold<Sum>([&](L a, auto... b) { return factor(a, b...); }, gs, s...) / count;
         const L along =
@@ -72,10 +72,10 @@ struct NormFunctions {
         const auto y = row.map(to, m, xs);
         add_sums(y);
         if (scale)
-          product(
+          write_vjp(
               to, y, [](L a, L b) { return a * b; }, row.values(2, scale));
         else
-          product(to, y, [](L a) { return a; });
+          write_vjp(to, y, [](L a) { return a; });
       } else if (total) {
         row.add(
             total, [m](L a, L v) { return a * m(v); }, gs, xs);
@@ -143,7 +143,7 @@ struct NormFunctions {
                 to);
     });
   }
-  static void row_scale_product(const void* const* in, void* out, std::ptrdiff_t n, std::ptrdiff_t rows) {
+  static void row_scale_vjp(const void* const* in, void* out, std::ptrdiff_t n, std::ptrdiff_t rows) {
     centred_rows(in, n, rows, [out, n](const auto& row, std::ptrdiff_t r, const auto& values, const auto& number) {
       T* to = static_cast<T*>(out) + r * n;
       const L mean = number(2), scale = number(3), offset = number(4), slope = number(5);

@@ -1,17 +1,17 @@
-// Reductions in a fixed pairwise order: blocks of 8 x 8 lanes, eight accumulators each, then the blocks two by two like
-// a binary counter. A sum's error grows with the logarithm of n; its order depends on n alone, not on strides, threads
-// or alignment.
+// Reductions in a fixed pairwise order: blocks of 8 x 8 vectors, eight accumulators each, then the blocks two by two
+// like a binary counter. A sum's error grows with the logarithm of n; its order depends on n alone, not on strides,
+// threads or alignment.
 #pragma once
 #include <utility>
 
-#include "kernels/loop/partial.hpp"
-#include "kernels/loop/staged.hpp"
 #include "kernels/math.hpp"
 #include "kernels/reduction/across.hpp"
+#include "kernels/simd/staged.hpp"
+#include "kernels/simd/tail.hpp"
 
 namespace reel::kernels {
 
-// How two lanes, or two elements, are combined. maximum and minimum of a number and a NaN are NaN.
+// How two vectors, or two elements, are combined. maximum and minimum of a number and a NaN are NaN.
 struct Sum {
   template <class V>
   [[gnu::always_inline]] static V combine(V a, V b) {
@@ -53,8 +53,8 @@ struct Min {
   static constexpr T neutral = std::numeric_limits<T>::infinity();
 };
 
-// Reduces terms.block(i, count), asked for once per block, which gives an object with the lane whole(j) at i + j and,
-// for the end of the array, the lane part(j, count) whose elements from count on are neutral.
+// Reduces terms.block(i, count), asked for once per block, which gives an object with the vector whole(j) at i + j
+// and, for the tail of the array, the vector part(j, count) whose lanes from count on are neutral.
 template <VecElement T, class Operation>
 struct Pairwise {
   using L = Vec<T>;
@@ -62,7 +62,7 @@ struct Pairwise {
 
   [[gnu::always_inline]] static L combine(L a, L b) { return Operation::combine(a, b); }
 
-  // `groups` >= 1 times eight lanes.
+  // `groups` >= 1 times eight vectors.
   template <class Block>
   [[gnu::always_inline]] static L eight_by(std::ptrdiff_t groups, const Block& terms) {
     L acc[accumulators];
@@ -82,12 +82,12 @@ struct Pairwise {
 
   template <class Terms>
   static T run(std::ptrdiff_t n, const Terms& terms) {
-    return across<Operation>(lane(n, terms));
+    return across<Operation>(vector(n, terms));
   }
 
-  // What is left once all lanes are combined.
+  // All vectors combined into one.
   template <class Terms>
-  [[gnu::always_inline]] static L lane(std::ptrdiff_t n, const Terms& terms) {
+  [[gnu::always_inline]] static L vector(std::ptrdiff_t n, const Terms& terms) {
     L partial[60];  // the sums of 2^k blocks, for the bits k of the number of blocks
     std::ptrdiff_t depth = 0, i = 0;
     for (std::size_t blocks = 1; n - i >= block; i += block, ++blocks) {

@@ -1,12 +1,13 @@
-// How a function of a row sees it. Rows of up to two lanes stay in registers; very short ones are turned on their
-// side, a lane's worth of rows at a time, so that lane j holds the rows' elements j; longer ones lie in memory, in L1
-// after the first pass. Columns of a matrix are on their side already. A function is written once, for any of the four:
+// How a function of a row sees it. Rows of up to two vectors stay in registers; very short ones are transposed,
+// as many rows at a time as a vector has lanes, so that vector j holds the rows' elements j; longer ones lie in memory,
+// in L1 after the first pass. Columns of a matrix are on their side already. A function is written once, for any of the
+// four:
 //   values(slot, p)  the row at p, to be read (slot: 0, 1, 2, a different one for each operand)
-//   fold<O>(f, v...) f(lane of v...) combined by O over the row, in every element of a lane
-//   map(out, f, v...) f(lane of v...) for the whole row, as values; v may be values that map gave
+//   fold<O>(f, v...) f(vector of v...) combined by O over the row, in every lane
+//   map(out, f, v...) f(vector of v...) for the whole row, as values; v may be values that map gave
 //   store(v, out)    puts what map gave in its place
 //   each(p), put(a, p) one number per row, read and written
-//   add(to, f, v...) adds f(lane of v...) to what is at `to` (not sideways)
+//   add(to, f, v...) adds f(vector of v...) to what is at `to` (not sideways)
 // Which of them it is depends on the rows' length alone, and nothing on where a row stands among others.
 #pragma once
 #include <tuple>
@@ -38,7 +39,7 @@ struct Greatest {
   static constexpr T neutral = -std::numeric_limits<T>::infinity();
 };
 
-// Which elements of a lane are among the first `count`.
+// Which lanes are among the first `count`.
 template <VecElement T>
 [[gnu::always_inline]] inline Mask<T> among_first(std::ptrdiff_t count) {
   alignas(64) static constexpr T order[16] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
@@ -102,14 +103,14 @@ struct LongRow {
   [[gnu::always_inline]] void put(L a, T* p) const { *p = first_element(a); }
 };
 
-// A row of K lanes, of which the last may be partly filled.
+// A row of K vectors, of which the last may be partly filled.
 template <VecElement T, std::size_t K>
 struct ShortRow {
   using L = Vec<T>;
   struct Values {
-    L lane[K];
+    L vector[K];
   };
-  std::ptrdiff_t n, last;  // elements of the row, and of its last lane
+  std::ptrdiff_t n, last;  // elements of the row, and of its last vector
   Mask<T> inside;
 
   explicit ShortRow(std::ptrdiff_t count)
@@ -118,25 +119,25 @@ struct ShortRow {
   [[gnu::always_inline]] std::ptrdiff_t rows() const { return 1; }
   [[gnu::always_inline]] Values values(int, const T* p) const {
     Values v;
-    for (std::size_t k = 0; k + 1 < K; ++k) v.lane[k] = L::load(p + static_cast<std::ptrdiff_t>(k) * L::size);
-    v.lane[K - 1] = load_first(p + n - last, last, L(0));
+    for (std::size_t k = 0; k + 1 < K; ++k) v.vector[k] = L::load(p + static_cast<std::ptrdiff_t>(k) * L::size);
+    v.vector[K - 1] = load_first(p + n - last, last, L(0));
     return v;
   }
   template <class Operation, class F, class... V>
   [[gnu::always_inline]] L fold(const F& f, const V&... v) const {
-    L total = where(inside, f(v.lane[K - 1]...), L(Operation::template neutral<T>));
-    for (std::size_t k = 0; k + 1 < K; ++k) total = Operation::combine(total, f(v.lane[k]...));
+    L total = where(inside, f(v.vector[K - 1]...), L(Operation::template neutral<T>));
+    for (std::size_t k = 0; k + 1 < K; ++k) total = Operation::combine(total, f(v.vector[k]...));
     return across<Operation>(total);
   }
   template <class F, class... V>
   [[gnu::always_inline]] Values map(T*, const F& f, const V&... v) const {
     Values result;
-    for (std::size_t k = 0; k < K; ++k) result.lane[k] = f(v.lane[k]...);
+    for (std::size_t k = 0; k < K; ++k) result.vector[k] = f(v.vector[k]...);
     return result;
   }
   [[gnu::always_inline]] void store(const Values& v, T* out) const {
-    for (std::size_t k = 0; k + 1 < K; ++k) v.lane[k].store(out + static_cast<std::ptrdiff_t>(k) * L::size);
-    store_first(v.lane[K - 1], out + n - last, last);
+    for (std::size_t k = 0; k + 1 < K; ++k) v.vector[k].store(out + static_cast<std::ptrdiff_t>(k) * L::size);
+    store_first(v.vector[K - 1], out + n - last, last);
   }
   template <class F, class... V>
   [[gnu::always_inline]] void add(T* to, const F& f, const V&... v) const {
@@ -148,7 +149,7 @@ struct ShortRow {
   [[gnu::always_inline]] void put(L a, T* p) const { *p = first_element(a); }
 };
 
-// Up to a lane's worth of very short rows.
+// Very short rows, at most one per lane.
 template <VecElement T, std::ptrdiff_t Longest>
 struct SidewaysRows {
   using L = Vec<T>;
@@ -198,7 +199,7 @@ struct SidewaysRows {
   }
 };
 
-// Up to a lane's worth of neighbouring columns of a matrix, whose rows are `stride` elements apart.
+// Neighbouring columns, at most one per lane, of a matrix, whose rows are `stride` elements apart.
 template <VecElement T>
 struct ColumnsOf {
   using L = Vec<T>;
@@ -210,7 +211,7 @@ struct ColumnsOf {
     return count == L::size ? L::load(p) : load_first(p, count, L(*p));
   }
 
-  // For Pairwise, which counts elements: a lane of them for each row.
+  // For Pairwise, which counts elements: a vector of them for each row.
   template <class F, class... V>
   struct Terms {
     const ColumnsOf& columns;
@@ -232,7 +233,7 @@ struct ColumnsOf {
   [[gnu::always_inline]] Values values(int, const T* p) const { return p; }
   template <class Operation, class F, class... V>
   [[gnu::always_inline]] L fold(const F& f, V... v) const {
-    return Pairwise<T, Operation>::lane(n * L::size, Terms<F, V...>{*this, f, {v...}});
+    return Pairwise<T, Operation>::vector(n * L::size, Terms<F, V...>{*this, f, {v...}});
   }
   template <class F, class... V>
   [[gnu::always_inline]] Values map(T* out, const F& f, V... v) const {

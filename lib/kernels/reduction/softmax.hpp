@@ -1,4 +1,4 @@
-// softmax, log_softmax, logsumexp and the cross-entropies of contiguous rows, and their products. The greatest element
+// softmax, log_softmax, logsumexp and the cross-entropies of contiguous rows, and their vjps. The greatest element
 // is subtracted first; terms exp(0) = 1 are counted rather than added, so that log1p keeps what adding to 1 would lose.
 #pragma once
 #include "kernels/reduction/rows.hpp"
@@ -86,7 +86,7 @@ struct RowFunctions {
   }
 
   // in: g, z
-  static void softmax_product(const void* const* in, void* out, std::ptrdiff_t n, std::ptrdiff_t rows) {
+  static void softmax_vjp(const void* const* in, void* out, std::ptrdiff_t n, std::ptrdiff_t rows) {
     for_each<sideways>(n, rows, [&](const auto& row, std::ptrdiff_t r) {
       T* to = static_cast<T*>(out) + at(r, n);
       const auto g = row.values(0, operand(in, 0) + at(r, n)), z = row.values(1, operand(in, 1) + at(r, n));
@@ -96,7 +96,7 @@ struct RowFunctions {
                 to);
     });
   }
-  static void log_softmax_product(const void* const* in, void* out, std::ptrdiff_t n, std::ptrdiff_t rows) {
+  static void log_softmax_vjp(const void* const* in, void* out, std::ptrdiff_t n, std::ptrdiff_t rows) {
     for_each<sideways>(n, rows, [&](const auto& row, std::ptrdiff_t r) {
       T* to = static_cast<T*>(out) + at(r, n);
       const auto g = row.values(0, operand(in, 0) + at(r, n)), z = row.values(1, operand(in, 1) + at(r, n));
@@ -107,7 +107,7 @@ struct RowFunctions {
     });
   }
   // in: g, one per row; x; z, one per row
-  static void logsumexp_product(const void* const* in, void* out, std::ptrdiff_t n, std::ptrdiff_t rows) {
+  static void logsumexp_vjp(const void* const* in, void* out, std::ptrdiff_t n, std::ptrdiff_t rows) {
     for_each<sideways>(n, rows, [&](const auto& row, std::ptrdiff_t r) {
       T* to = static_cast<T*>(out) + at(r, n);
       const L g = row.each(operand(in, 0) + r), z = row.each(operand(in, 2) + r);
@@ -127,7 +127,7 @@ struct RowFunctions {
     });
   }
   // in: g, one per row; x; labels
-  static void cross_entropy_product(const void* const* in, void* out, std::ptrdiff_t n, std::ptrdiff_t rows) {
+  static void cross_entropy_vjp(const void* const* in, void* out, std::ptrdiff_t n, std::ptrdiff_t rows) {
     for_rows<T, sideways>(n, rows, [&](const auto& row, std::ptrdiff_t r) {
       T* to = static_cast<T*>(out) + r * n;
       const auto labels = row.values(1, operand(in, 2) + r * n);
@@ -139,8 +139,8 @@ struct RowFunctions {
                 to);
     });
   }
-  // The labels' product. in: g, one per row; x
-  static void cross_entropy_labels_product(const void* const* in, void* out, std::ptrdiff_t n, std::ptrdiff_t rows) {
+  // The cotangent of the labels. in: g, one per row; x
+  static void cross_entropy_labels_vjp(const void* const* in, void* out, std::ptrdiff_t n, std::ptrdiff_t rows) {
     for_rows<T, sideways_log>(n, rows, [&](const auto& row, std::ptrdiff_t r) {
       T* to = static_cast<T*>(out) + r * n;
       const L g = row.each(operand(in, 0) + r);
@@ -178,7 +178,7 @@ struct RowFunctions {
     });
   }
   // in: g, one per row; x; labels. out is none of them.
-  static void sparse_cross_entropy_product(const void* const* in, void* out, std::ptrdiff_t n, std::ptrdiff_t rows) {
+  static void sparse_cross_entropy_vjp(const void* const* in, void* out, std::ptrdiff_t n, std::ptrdiff_t rows) {
     const T* g = operand(in, 0);
     const auto* label = static_cast<const std::int64_t*>(in[2]);
     for_rows<T, sideways>(n, rows, [&](const auto& row, std::ptrdiff_t r) {

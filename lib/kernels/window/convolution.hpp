@@ -1,6 +1,7 @@
-// The inner loops of convolutions. A plane that has been laid out with its padding is read as one flat row: the element
+// The inner loops of convolutions. A plane that has been packed with its padding is read as one flat row: the element
 // that a tap of the kernel meets lies at a fixed distance from the one in front, so that sums over taps, and products
-// of planes, are runs of whole lanes however narrow the image is. What lies between rows is computed too, and dropped.
+// of planes, are runs of whole vectors however narrow the image is. What lies between rows is computed too, and
+// dropped.
 #pragma once
 #include <cstring>
 
@@ -13,8 +14,8 @@ namespace reel::kernels {
 // Accumulators that fit the registers: 32 with AVX-512, 16 elsewhere.
 inline constexpr bool many_registers = is_current<isa::avx512>;
 
-// Planes of lanes that a block of this many filters takes at once, and then for the rest.
-inline constexpr int planes_of(int filters) {
+// Vectors that a block of this many filters takes at once, and then for the rest.
+inline constexpr int vectors_of(int filters) {
   return many_registers ? (filters == 8 ? 3 : filters == 4 ? 6 : 8) : (filters == 4 ? 3 : filters == 2 ? 4 : 6);
 }
 
@@ -25,31 +26,31 @@ struct ConvolutionLoops {
 
   // ---- sums over taps
 
-  template <int Filters, int Lanes>
+  template <int Filters, int Vectors>
   [[gnu::always_inline]] static void sums(const T* x, const std::ptrdiff_t* offset, std::ptrdiff_t taps, const T* w,
                                           T* out, std::ptrdiff_t out_stride) {
-    L acc[Filters][Lanes];
+    L acc[Filters][Vectors];
     for (int f = 0; f < Filters; ++f)
-      for (int j = 0; j < Lanes; ++j) acc[f][j] = L(0);
+      for (int j = 0; j < Vectors; ++j) acc[f][j] = L(0);
     for (std::ptrdiff_t k = 0; k < taps; ++k, w += Filters) {
       const T* at = x + offset[k];
-      L lane[Lanes];
-      for (int j = 0; j < Lanes; ++j) lane[j] = L::load(at + j * L::size);
+      L vector[Vectors];
+      for (int j = 0; j < Vectors; ++j) vector[j] = L::load(at + j * L::size);
       for (int f = 0; f < Filters; ++f) {
         const L factor(w[f]);
-        for (int j = 0; j < Lanes; ++j) acc[f][j] = fma(lane[j], factor, acc[f][j]);
+        for (int j = 0; j < Vectors; ++j) acc[f][j] = fma(vector[j], factor, acc[f][j]);
       }
     }
     for (int f = 0; f < Filters; ++f)
-      for (int j = 0; j < Lanes; ++j) acc[f][j].store(out + f * out_stride + j * L::size);
+      for (int j = 0; j < Vectors; ++j) acc[f][j].store(out + f * out_stride + j * L::size);
   }
   template <int Filters>
   [[gnu::noinline]] static void block_sums(const T* x, const std::ptrdiff_t* offset, std::ptrdiff_t taps, const T* w,
                                            T* out, std::ptrdiff_t out_stride, std::ptrdiff_t n) {
-    constexpr int lanes = planes_of(Filters);
+    constexpr int vectors = vectors_of(Filters);
     std::ptrdiff_t p = 0;
-    for (; n - p > (lanes - 1) * L::size; p += lanes * L::size)
-      sums<Filters, lanes>(x + p, offset, taps, w, out + p, out_stride);
+    for (; n - p > (vectors - 1) * L::size; p += vectors * L::size)
+      sums<Filters, vectors>(x + p, offset, taps, w, out + p, out_stride);
     for (; n - p > L::size; p += 2 * L::size) sums<Filters, 2>(x + p, offset, taps, w, out + p, out_stride);
     if (n > p) sums<Filters, 1>(x + p, offset, taps, w, out + p, out_stride);
   }
@@ -69,9 +70,9 @@ struct ConvolutionLoops {
   // ---- products of planes
 
 #if XSIMD_WITH_AVX512BW
-  // A quarter of a lane each: what is left of the sums of four.
-  [[gnu::always_inline]] static __m512 quarters(const L* lane) {
-    const __m512 a = lane[0].v, b = lane[1].v, c = lane[2].v, d = lane[3].v;
+  // A quarter of a vector each: what is left of the sums of four.
+  [[gnu::always_inline]] static __m512 quarters(const L* vector) {
+    const __m512 a = vector[0].v, b = vector[1].v, c = vector[2].v, d = vector[3].v;
     const __m512 ab = _mm512_add_ps(_mm512_unpacklo_ps(a, b), _mm512_unpackhi_ps(a, b)),
                  cd = _mm512_add_ps(_mm512_unpacklo_ps(c, d), _mm512_unpackhi_ps(c, d));
     return _mm512_add_ps(_mm512_shuffle_ps(ab, cd, 0x44), _mm512_shuffle_ps(ab, cd, 0xee));
@@ -80,33 +81,33 @@ struct ConvolutionLoops {
     return _mm512_add_ps(_mm512_shuffle_f32x4(a, b, 0x88), _mm512_shuffle_f32x4(a, b, 0xdd));
   }
 #endif
-  // out[i] = the sum of lane[i]: of as many as a lane has elements together, or half as many, or each.
+  // out[i] = the sum of the lanes of vector[i]: of as many vectors as one has lanes together, of half as many, or each.
   template <int Count>
-  [[gnu::always_inline]] static void across(const L* lane, T* out) {
+  [[gnu::always_inline]] static void across(const L* vector, T* out) {
     constexpr std::ptrdiff_t all = L::size;
     if constexpr (Count == 0) {
       return;
     } else if constexpr (is_scalar) {
-      for (int i = 0; i < Count; ++i) out[i] = lane[i].v;
+      for (int i = 0; i < Count; ++i) out[i] = vector[i].v;
 #if XSIMD_WITH_AVX512BW
     } else if constexpr (std::same_as<L, Vec<float, isa::avx512>> && Count >= 8) {
       // xsimd 8 mixes up the sums of 16.
-      const __m512 first = halves(quarters(lane), quarters(lane + 4));
+      const __m512 first = halves(quarters(vector), quarters(vector + 4));
       if constexpr (Count >= all) {
-        L(typename L::Batch(halves(first, halves(quarters(lane + 8), quarters(lane + 12))))).store(out);
-        across<Count - all>(lane + all, out + all);
+        L(typename L::Batch(halves(first, halves(quarters(vector + 8), quarters(vector + 12))))).store(out);
+        across<Count - all>(vector + all, out + all);
       } else {
         _mm256_storeu_ps(out, _mm512_castps512_ps256(halves(first, first)));
-        across<Count - 8>(lane + 8, out + 8);
+        across<Count - 8>(vector + 8, out + 8);
       }
 #endif
     } else if constexpr (Count >= all) {
       typename L::Batch rows[all];
-      for (std::ptrdiff_t i = 0; i < all; ++i) rows[i] = lane[i].v;
+      for (std::ptrdiff_t i = 0; i < all; ++i) rows[i] = vector[i].v;
       L(xsimd::haddp(rows)).store(out);
-      across<Count - all>(lane + all, out + all);
+      across<Count - all>(vector + all, out + all);
     } else {
-      for (int i = 0; i < Count; ++i) out[i] = kernels::across<Sum>(lane[i]);
+      for (int i = 0; i < Count; ++i) out[i] = kernels::across<Sum>(vector[i]);
     }
   }
 
@@ -124,8 +125,8 @@ struct ConvolutionLoops {
         L factor[Rows];
         for (int r = 0; r < Rows; ++r) factor[r] = L::load(g + r * p.g_stride + i);
         for (int t = 0; t < Taps; ++t) {
-          const L lane = L::load(at[t] + i);
-          for (int r = 0; r < Rows; ++r) acc[r][t] = fma(factor[r], lane, acc[r][t]);
+          const L vector = L::load(at[t] + i);
+          for (int r = 0; r < Rows; ++r) acc[r][t] = fma(factor[r], vector, acc[r][t]);
         }
       }
     }
@@ -156,7 +157,7 @@ struct ConvolutionLoops {
 
   // ---- planes in and out
 
-  // to[0..n) = value, and maybe up to a lane more.
+  // to[0..n) = value, and maybe up to one vector more.
   [[gnu::always_inline]] static void fill_over(T* to, std::ptrdiff_t n, L value) {
     for (std::ptrdiff_t i = 0; i < n; i += L::size) value.store(to + i);
   }
@@ -175,7 +176,7 @@ struct ConvolutionLoops {
     for (; n - i > L::size; i += L::size) L::load(from + i).store(to + i);
     L::load(from + n - L::size).store(to + n - L::size);
   }
-  // to[0..width) = from[0..n) and the fill behind, and maybe up to a lane more.
+  // to[0..width) = from[0..n) and the fill behind, and maybe up to one vector more.
   [[gnu::always_inline]] static void fill_row(const T* from, T* to, std::ptrdiff_t n, std::ptrdiff_t width, L fill) {
     std::ptrdiff_t i = 0;
     if constexpr (L::masked) {
@@ -191,12 +192,12 @@ struct ConvolutionLoops {
     fill_over(to + i, width - i, fill);
   }
 
-  // Every other element; the compiler shuffles lanes where it knows the distance.
+  // Every other element; the compiler uses shuffles where it knows the distance.
   static void take_other(const T* from, T* __restrict to, std::ptrdiff_t n) {
     for (std::ptrdiff_t i = 0; i < n; ++i) to[i] = from[2 * i];
   }
 
-  static void lay_out(const PlaneLayout& p) {
+  static void pack(const PlaneLayout& p) {
     const L fill(static_cast<T>(p.fill));
     T* to = static_cast<T*>(p.to);
     const T* from = static_cast<const T*>(p.from);
@@ -227,8 +228,8 @@ struct ConvolutionLoops {
     fill_over(to, (p.rows - p.last_row) * p.columns - front, fill);
   }
 
-  static void take_back(const void* in, std::ptrdiff_t width, void* out, std::ptrdiff_t row_stride,
-                        std::ptrdiff_t column_stride, std::ptrdiff_t rows, std::ptrdiff_t columns, bool add) {
+  static void unpack(const void* in, std::ptrdiff_t width, void* out, std::ptrdiff_t row_stride,
+                     std::ptrdiff_t column_stride, std::ptrdiff_t rows, std::ptrdiff_t columns, bool add) {
     const T* from = static_cast<const T*>(in);
     T* to = static_cast<T*>(out);
     if (width == columns && row_stride == columns && column_stride == 1) {  // as it lies
@@ -249,24 +250,24 @@ struct ConvolutionLoops {
 
   // The first greatest element of each window, and its place in the window. A NaN is greater than all, once it is
   // there.
-  template <int Lanes>
-  [[gnu::always_inline]] static void greatest_lanes(const T* x, const std::ptrdiff_t* offset, std::ptrdiff_t taps,
-                                                    const T* first, T* out, T* place) {
-    L best[Lanes], at[Lanes];
-    for (int j = 0; j < Lanes; ++j) {
+  template <int Vectors>
+  [[gnu::always_inline]] static void greatest_vectors(const T* x, const std::ptrdiff_t* offset, std::ptrdiff_t taps,
+                                                      const T* first, T* out, T* place) {
+    L best[Vectors], at[Vectors];
+    for (int j = 0; j < Vectors; ++j) {
       best[j] = L(-std::numeric_limits<T>::infinity());
       at[j] = L::load(first + j * L::size);
     }
     for (std::ptrdiff_t k = 0; k < taps; ++k) {
       const L here(static_cast<T>(k));
-      for (int j = 0; j < Lanes; ++j) {
+      for (int j = 0; j < Vectors; ++j) {
         const L a = L::load(x + offset[k] + j * L::size);
         const auto wins = (a > best[j]) | ((a != a) & (best[j] == best[j]));
         best[j] = where(wins, a, best[j]);
         at[j] = where(wins, here, at[j]);
       }
     }
-    for (int j = 0; j < Lanes; ++j) {
+    for (int j = 0; j < Vectors; ++j) {
       best[j].store(out + j * L::size);
       at[j].store(place + j * L::size);
     }
@@ -276,13 +277,11 @@ struct ConvolutionLoops {
     const T *x = static_cast<const T*>(in), *from = static_cast<const T*>(first);
     T *to = static_cast<T*>(out), *at = static_cast<T*>(place);
     std::ptrdiff_t p = 0;
-    for (; n - p > L::size; p += 2 * L::size) greatest_lanes<2>(x + p, offset, taps, from + p, to + p, at + p);
-    if (n > p) greatest_lanes<1>(x + p, offset, taps, from + p, to + p, at + p);
+    for (; n - p > L::size; p += 2 * L::size) greatest_vectors<2>(x + p, offset, taps, from + p, to + p, at + p);
+    if (n > p) greatest_vectors<1>(x + p, offset, taps, from + p, to + p, at + p);
   }
 
-  static Convolution table() {
-    return {sizeof(T), L::size, block, &correlate, &products, &lay_out, &take_back, &greatest};
-  }
+  static Convolution table() { return {sizeof(T), L::size, block, &correlate, &products, &pack, &unpack, &greatest}; }
 };
 
 }  // namespace reel::kernels

@@ -36,7 +36,7 @@ std::int64_t half_of_last_cache() {
   return bytes > 0 ? bytes / 2 : non_temporal_bytes_default;
 }
 bool too_large_for_caches(std::int64_t bytes) {
-  if (streamed_from != 0) return bytes >= streamed_from;
+  if (nontemporal_from != 0) return bytes >= nontemporal_from;
   if (bytes < non_temporal_bytes_min) return false;
   static const std::int64_t most = half_of_last_cache();
   return bytes >= most;
@@ -75,14 +75,14 @@ void compute_past_caches(const ElementwisePlan& plan, std::int64_t begin, std::i
   const auto bytes = static_cast<std::int64_t>(plan.out_bytes);
   for_blocks(begin, end, static_cast<std::int64_t>(block_bytes) / bytes, [&](std::int64_t at, std::int64_t n) {
     plan.compute(at, at + n, block);
-    kernels::stream(block, out + at * bytes, static_cast<std::size_t>(n * bytes));
+    kernels::copy_nontemporal(block, out + at * bytes, static_cast<std::size_t>(n * bytes));
   });
-  kernels::streamed();
+  kernels::nontemporal_fence();
 }
 
 }  // namespace
 
-std::int64_t streamed_from = 0;
+std::int64_t nontemporal_from = 0;
 
 void pointwise_any(kernels::Loop loop, const Shape& shape, std::span<const Tensor* const> in, const Tensor& out) {
   const detail::Block* to = detail::block(out);

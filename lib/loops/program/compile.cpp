@@ -33,8 +33,8 @@ kernels::Loop loop_of(const Node& node, DType dtype) {
   switch (node.opcode) {
     case Opcode::value:
       return set.pointwise(node.function, dtype).value;
-    case Opcode::product:
-      return set.pointwise(node.function, dtype).product[node.operand];
+    case Opcode::derivative:
+      return set.pointwise(node.function, dtype).derivative[node.operand];
     case Opcode::comparison:
       return set.comparison(static_cast<kernels::Comparison>(node.function), dtype);
     case Opcode::predicate:

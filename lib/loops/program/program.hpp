@@ -12,7 +12,17 @@
 namespace reel::loops {
 
 /// What a node is. A parameter is a number that each run is given, a literal one that the program fixes.
-enum class Opcode : std::uint8_t { input, parameter, literal, value, product, comparison, predicate, logical, select };
+enum class Opcode : std::uint8_t {
+  input,
+  parameter,
+  literal,
+  value,
+  derivative,
+  comparison,
+  predicate,
+  logical,
+  select
+};
 
 /// The most operands of a node: g, x, y, w, z.
 inline constexpr std::size_t node_operands = 5;
@@ -21,8 +31,8 @@ inline constexpr std::size_t node_operands = 5;
 /// Comparisons, predicates and logic give masks: booleans, which only logic and the condition of a select read.
 struct Node {
   Opcode opcode;
-  std::uint8_t operand = 0;    // product: which operand of the row it differentiates by
-  std::uint16_t function = 0;  // the row of the table, the Comparison, the Predicate or the Logical
+  std::uint8_t operand = 0;    // derivative: the operand that it differentiates by
+  std::uint16_t function = 0;  // the index in the pointwise table, the Comparison, the Predicate or the Logical
   std::int32_t in[node_operands] = {-1, -1, -1, -1,
                                     -1};  // input, parameter: its index first; literal: the bits of its double
 

@@ -26,7 +26,7 @@ struct Source {
   const std::byte* data = nullptr;
   Layout layout;
   const LoopNest<1>* nest = nullptr;  // of a strided operand
-  std::int32_t buffer = -1;           // the register it is laid out in
+  std::int32_t buffer = -1;           // the register it is packed into
 };
 
 // Memory of a run. Short programs need no other than what is here.
@@ -155,7 +155,7 @@ struct Run {
   }
 };
 
-// `begin` is a multiple of the block, so that what repeats within a block is laid out once.
+// `begin` is a multiple of the block, so that what repeats within a block is packed once.
 void Run::go(std::int64_t begin, std::int64_t end, std::byte* scratch) const {
   auto* place = reinterpret_cast<kernels::Strided*>(scratch);
   std::byte* const first_register = scratch + lines(places * sizeof(kernels::Strided));

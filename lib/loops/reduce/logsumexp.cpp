@@ -65,8 +65,8 @@ void exp_of_difference(const Tensor& x, const Tensor& z, const Tensor& out) {
   const DType dtype = out.dtype();
   const kernels::Set& set = kernels::active();
   const Tensor *difference[] = {&x, &z}, *in_place[] = {&out};
-  pointwise(set.pointwise(kernels::row_of<"subtract">(), dtype).value, difference, out);
-  pointwise(set.pointwise(kernels::row_of<"exp">(), dtype).value, in_place, out);
+  pointwise(set.pointwise(kernels::index_of<"subtract">(), dtype).value, difference, out);
+  pointwise(set.pointwise(kernels::index_of<"exp">(), dtype).value, in_place, out);
 }
 
 }  // namespace
@@ -107,7 +107,7 @@ void logsumexp_vjp(const Tensor& g, const Tensor& x, const Tensor& z, std::int64
     const Tensor spread = in_shape(contiguous(g), shape);
     const Tensor* in[] = {&spread, &w};
     const DType dtype = x.dtype();
-    return pointwise(kernels::active().pointwise(kernels::row_of<"multiply">(), dtype).value, in, out);
+    return pointwise(kernels::active().pointwise(kernels::index_of<"multiply">(), dtype).value, in, out);
   }
   const std::int64_t n = elements_of(x, mask);
   if (const std::int64_t inner = column_count(x, mask))

@@ -16,7 +16,7 @@ namespace {
 // The pointwise definition's loop for the dtype of x.
 template <kernels::table::FixedString Name>
 kernels::Loop loop_for(const Tensor& x) {
-  return kernels::active().pointwise(kernels::row_of<Name>(), x.dtype()).value;
+  return kernels::active().pointwise(kernels::index_of<Name>(), x.dtype()).value;
 }
 // out = a pointwise function of the operands, one of which `out` may be.
 template <kernels::table::FixedString Name, class... X>

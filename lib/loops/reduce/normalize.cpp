@@ -165,7 +165,7 @@ void normalize_rows_vjp(const Tensor& cotangent, const Tensor& operand, double e
   const std::byte *from_x = data_of(x), *from_g = data_of(g), *from_scale = data_of(scale),
                   *from_number = data_of(number);
   std::byte* to = data_of(out.x);
-  const auto kernel = kernels_of(x).layer_norm_product;
+  const auto kernel = kernels_of(x).layer_norm_vjp;
   const auto range = [&](std::int64_t g_row, std::int64_t x_row, std::int64_t count, std::byte* sums) {
     const void* in[] = {from_g + g_row * bytes, from_x + x_row * bytes, from_number, from_scale};
     kernel(in, to ? to + g_row * bytes : nullptr, wants_sums ? sums : nullptr, n, count);

@@ -429,7 +429,7 @@ kernels::ArgReduce arg_reduction_of(ReduceFunction f, DType d) {
 void divide_by(const Tensor& x, const Tensor& y) {
   const Tensor* in[] = {&x, &y};
   const DType dtype = x.dtype();
-  pointwise(kernels::active().pointwise(kernels::row_of<"divide">(), dtype).value, in, x);
+  pointwise(kernels::active().pointwise(kernels::index_of<"divide">(), dtype).value, in, x);
 }
 
 }  // namespace

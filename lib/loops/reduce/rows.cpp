@@ -17,21 +17,21 @@ const kernels::Rows& rows_of(DType d) { return kernels::active().rows[static_cas
 
 // Functions with a loop over columns come first.
 constexpr std::array over_columns = {
-    &kernels::Rows::softmax,         &kernels::Rows::log_softmax,         &kernels::Rows::logsumexp,
-    &kernels::Rows::softmax_product, &kernels::Rows::log_softmax_product, &kernels::Rows::logsumexp_product,
+    &kernels::Rows::softmax,     &kernels::Rows::log_softmax,     &kernels::Rows::logsumexp,
+    &kernels::Rows::softmax_vjp, &kernels::Rows::log_softmax_vjp, &kernels::Rows::logsumexp_vjp,
 };
 constexpr std::array over_rows = {
     &kernels::Rows::cross_entropy,
-    &kernels::Rows::cross_entropy_product,
-    &kernels::Rows::cross_entropy_labels_product,
+    &kernels::Rows::cross_entropy_vjp,
+    &kernels::Rows::cross_entropy_labels_vjp,
     &kernels::Rows::sparse_cross_entropy,
-    &kernels::Rows::sparse_cross_entropy_product,
+    &kernels::Rows::sparse_cross_entropy_vjp,
     &kernels::Rows::layer_norm,
     &kernels::Rows::sum,
     &kernels::Rows::squares,
     &kernels::Rows::products,
     &kernels::Rows::scale,
-    &kernels::Rows::scale_product,
+    &kernels::Rows::scale_vjp,
 };
 static_assert(static_cast<std::size_t>(RowFunction::cross_entropy) == over_columns.size());
 static_assert(static_cast<std::size_t>(RowFunction::scale_vjp) + 1 == over_columns.size() + over_rows.size());

@@ -155,13 +155,13 @@ void scan(ScanFunction f, const Tensor& given, int axis, bool exclusive, bool re
   Tensor packed;
   const Tensor& x = in_place ? given : contiguous(given, packed);
   const Tensor identity = exclusive ? identity_of(f, d) : Tensor();
-  const std::size_t row = f == ScanFunction::cumsum ? kernels::row_of<"add">() : kernels::row_of<"multiply">();
+  const std::size_t at = f == ScanFunction::cumsum ? kernels::index_of<"add">() : kernels::index_of<"multiply">();
   const auto bytes = static_cast<std::int64_t>(item_size(d));
   const std::int64_t apart = e.inner * bytes, x_apart = in_place ? detail::block(x)->strides()[axis] * bytes : apart;
   const auto step = [&](std::int64_t each) { return reverse ? -each : each; };
   const auto start = [&](std::int64_t each) { return reverse ? (e.n - 1) * each : 0; };
   const Scan s{kernel_of(f, d),
-               kernels::active().pointwise(row, d).value,
+               kernels::active().pointwise(at, d).value,
                e,
                exclusive,
                bytes,

@@ -147,7 +147,7 @@ Correlator::Correlator(Correlation&& correlation)
     : c_(std::move(correlation)),
       k_(kernels::active().convolution[static_cast<std::size_t>(c_.from.dtype())]),
       bytes_(static_cast<std::int64_t>(k_.bytes)),
-      lanes_(static_cast<std::int64_t>(k_.lane)),
+      lanes_(static_cast<std::int64_t>(k_.lanes)),
       x_(c_.from),
       y_(c_.to),
       batch_(c_.from.shape()[0]),
@@ -268,7 +268,7 @@ void Correlator::correlate_block(std::byte* memory, const PackedRange& range, st
                (height - 1) * width + grid.columns);
   const std::int64_t row = grid.first_row + range.first_row * grid.row_step;
   for (std::int64_t f = 0; f < block.count; ++f)
-    k_.take_back(
+    k_.unpack(
         sums + f * out_stride_ * bytes_, width,
         y_.at(range.image, range.group * results_ + block.first + f) + row * y_.stride[2] + grid.first_column * bytes_,
         grid.row_step * y_.stride[2] / bytes_, grid.column_step, height, grid.columns, range.first_channel > 0);

@@ -129,7 +129,7 @@ FilterGradient::FilterGradient(const WindowGeometry& c, const Tensor& x, const T
       w_(w),
       k_(kernels::active().convolution[static_cast<std::size_t>(w.dtype())]),
       bytes_(static_cast<std::int64_t>(k_.bytes)),
-      lanes_(static_cast<std::int64_t>(k_.lane)),
+      lanes_(static_cast<std::int64_t>(k_.lanes)),
       x_(x),
       y_(y),
       batch_(x.shape()[0]),

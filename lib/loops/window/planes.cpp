@@ -54,7 +54,7 @@ void PlaneSet::pack(const kernels::Convolution& kernel, const ImageView& x, cons
     p.rows = rows;
     p.columns = columns;
     p.fill = fill;
-    kernel.lay_out(p);
+    kernel.pack(p);
     to += rows * columns * bytes;
   }
 }

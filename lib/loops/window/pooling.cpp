@@ -31,7 +31,7 @@ std::vector<T> first_taps(const WindowGeometry& c, std::int64_t width, std::int6
 template <class T, class Place>
 void greatest(const WindowGeometry& c, const Tensor& from, const Tensor& y, Place* places) {
   const kernels::Convolution& k = kernels::active().convolution[static_cast<std::size_t>(y.dtype())];
-  const auto lanes = static_cast<std::int64_t>(k.lane), bytes = static_cast<std::int64_t>(sizeof(T));
+  const auto lanes = static_cast<std::int64_t>(k.lanes), bytes = static_cast<std::int64_t>(sizeof(T));
   PlaneSet set{};
   const std::vector<Tap> taps = window_taps(c, set);
   set.fill = -std::numeric_limits<double>::infinity();

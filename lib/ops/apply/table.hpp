@@ -10,7 +10,7 @@ namespace reel::ops {
 /// the op does not exist for d.
 template <kernels::table::FixedString Name>
 inline kernels::Loop loop_of(DType d) noexcept {
-  return kernels::active().pointwise(kernels::row_of<Name>(), d).value;
+  return kernels::active().pointwise(kernels::index_of<Name>(), d).value;
 }
 
 }  // namespace reel::ops

@@ -1,6 +1,6 @@
-// Derivatives of programs. Each function of the table brings its products; here the chain rule strings them together,
-// backwards or forwards. A product stays one instruction, with a kernel of its own, until it is differentiated itself:
-// then it is taken apart into the functions that its row is written in.
+// Derivatives of programs. Each definition of the table has its derivatives; the chain rule combines them, in reverse
+// or forwards. A derivative is one instruction with a kernel of its own. Before it is differentiated again it is
+// expanded into the functions of its definition.
 #include <cstring>
 
 #include "kernels/table.hpp"
@@ -18,38 +18,38 @@ namespace table = kernels::table;
 constexpr std::size_t most_operands = 3;
 constexpr std::int32_t none = -1;
 
-// A row's product by one operand, without its type.
-struct Product {
+// The derivative of a definition by one operand, without its type.
+struct OperandDerivative {
   enum class Kind : std::uint8_t { function, identity, zero, unconnected } kind;
   unsigned reads;
   Lane (*expand)(const Lane& g, const Lane& x, const Lane& y, const Lane& w, const Lane& z);
 };
 
-template <std::size_t Row, std::size_t K>
-constexpr Product make_product() {
-  using R = std::tuple_element_t<Row, std::remove_cvref_t<decltype(table::rows)>>;
-  if constexpr (K >= R::arity) {
-    return {Product::Kind::unconnected, 0, nullptr};
+template <std::size_t Index, std::size_t K>
+constexpr OperandDerivative make_derivative() {
+  using Definition = std::tuple_element_t<Index, std::remove_cvref_t<decltype(table::definitions)>>;
+  if constexpr (K >= Definition::arity) {
+    return {OperandDerivative::Kind::unconnected, 0, nullptr};
   } else {
-    using P = std::tuple_element_t<K, decltype(R::products)>;
+    using P = std::tuple_element_t<K, decltype(Definition::derivatives)>;
     if constexpr (P::is_identity)
-      return {Product::Kind::identity, 0, nullptr};
+      return {OperandDerivative::Kind::identity, 0, nullptr};
     else if constexpr (P::is_zero)
-      return {Product::Kind::zero, 0, nullptr};
+      return {OperandDerivative::Kind::zero, 0, nullptr};
     else if constexpr (P::is_unconnected)
-      return {Product::Kind::unconnected, 0, nullptr};
+      return {OperandDerivative::Kind::unconnected, 0, nullptr};
     else
-      return {Product::Kind::function, P::reads,
+      return {OperandDerivative::Kind::function, P::reads,
               [](const Lane& g, const Lane& x, const Lane& y, const Lane& w, const Lane& z) {
-                return table::apply(std::get<K>(std::get<Row>(table::rows).products), g, x, y, w, z);
+                return table::apply(std::get<K>(std::get<Index>(table::definitions).derivatives), g, x, y, w, z);
               }};
   }
 }
 
-using Products = std::array<Product, most_operands>;
-constexpr auto products = []<std::size_t... Row>(std::index_sequence<Row...>) {
-  return std::array<Products, table::size>{
-      Products{make_product<Row, 0>(), make_product<Row, 1>(), make_product<Row, 2>()}...};
+using OperandDerivatives = std::array<OperandDerivative, most_operands>;
+constexpr auto derivatives = []<std::size_t... Index>(std::index_sequence<Index...>) {
+  return std::array<OperandDerivatives, table::size>{
+      OperandDerivatives{make_derivative<Index, 0>(), make_derivative<Index, 1>(), make_derivative<Index, 2>()}...};
 }
 (std::make_index_sequence<table::size>());
 
@@ -70,7 +70,7 @@ class Derivation {
   std::int32_t& derivative(std::int32_t node) { return derivative_of_[static_cast<std::size_t>(node)]; }
   std::int32_t given(std::size_t i) const { return graph_.inputs + static_cast<std::int32_t>(i); }
 
-  // The original program in this trace, its products as functions.
+  // The original program in this trace, with derivatives expanded into functions.
   void take_apart() {
     for (const Node& node : graph_.nodes) {
       if (node.opcode < Opcode::value) {  // inputs are there already, under the same numbers
@@ -80,10 +80,10 @@ class Derivation {
       Node copy = node;
       for (std::int32_t& x : copy.in)
         if (x >= 0) x = copied_[static_cast<std::size_t>(x)];
-      if (copy.opcode == Opcode::product) {
+      if (copy.opcode == Opcode::derivative) {
         const auto lane = [&](std::size_t k) { return copy.in[k] < 0 ? Lane() : trace_.lane(copy.in[k]); };
         copied_.push_back(
-            trace_.node(products[copy.function][copy.operand].expand(lane(0), lane(1), lane(2), lane(3), lane(4))));
+            trace_.node(derivatives[copy.function][copy.operand].expand(lane(0), lane(1), lane(2), lane(3), lane(4))));
       } else {
         copied_.push_back(trace_.add(copy));
       }
@@ -91,7 +91,7 @@ class Derivation {
   }
 
   // g times the derivative of `node` by its operand k; none where they are not connected.
-  std::int32_t product(std::int32_t i, std::size_t k, std::int32_t g) {
+  std::int32_t times_derivative(std::int32_t i, std::size_t k, std::int32_t g) {
     const Node node = trace_.graph().nodes[static_cast<std::size_t>(i)];
     const std::int32_t zero = trace_.number(0);
     if (node.opcode == Opcode::select) {
@@ -102,12 +102,12 @@ class Derivation {
       chosen.in[3 - k] = zero;
       return trace_.add(chosen);
     }
-    const Product& p = products[node.function][k];
-    if (p.kind == Product::Kind::unconnected) return none;
-    if (p.kind == Product::Kind::identity) return g;
+    const OperandDerivative& p = derivatives[node.function][k];
+    if (p.kind == OperandDerivative::Kind::unconnected) return none;
+    if (p.kind == OperandDerivative::Kind::identity) return g;
     // Zero times anything is zero, so that both modes read the same values: those that a tape kept.
-    if (p.kind == Product::Kind::zero || g == zero) return zero;
-    Node result{Opcode::product};
+    if (p.kind == OperandDerivative::Kind::zero || g == zero) return zero;
+    Node result{Opcode::derivative};
     result.function = node.function;
     result.operand = static_cast<std::uint8_t>(k);
     result.in[0] = g;
@@ -125,7 +125,7 @@ class Derivation {
       return;
     }
     Node both{Opcode::value};
-    both.function = static_cast<std::uint16_t>(kernels::row_of<"add">());
+    both.function = static_cast<std::uint16_t>(kernels::index_of<"add">());
     both.in[0] = sum;
     both.in[1] = part;
     sum = trace_.add(both);
@@ -151,7 +151,7 @@ class Derivation {
       const Node at = node(i);
       for (std::size_t k = 0; k < most_operands; ++k)
         if (passes(at, k) && feeds[static_cast<std::size_t>(at.in[k])])
-          accumulate(derivative(at.in[k]), product(static_cast<std::int32_t>(i), k, derivative_of_[i]));
+          accumulate(derivative(at.in[k]), times_derivative(static_cast<std::int32_t>(i), k, derivative_of_[i]));
     }
     std::vector<std::int32_t> results(direction_.wanted.size(), none);
     for (std::size_t i = 0; i < results.size(); ++i)
@@ -166,7 +166,7 @@ class Derivation {
       const Node at = node(i);
       for (std::size_t k = 0; k < most_operands; ++k)
         if (passes(at, k) && derivative(at.in[k]) != none)
-          accumulate(derivative_of_[i], product(static_cast<std::int32_t>(i), k, derivative(at.in[k])));
+          accumulate(derivative_of_[i], times_derivative(static_cast<std::int32_t>(i), k, derivative(at.in[k])));
     }
     std::vector<std::int32_t> results;
     for (const std::int32_t output : graph_.outputs)

@@ -168,11 +168,11 @@ static_assert(name_of<detail::LaneFunction::add>() == "add");
 template <std::size_t F>
 consteval std::uint16_t index_of_function() {
   constexpr std::size_t index =
-      kernels::table::detail::find(kernels::table::rows, name_of<static_cast<detail::LaneFunction>(F)>());
+      kernels::table::detail::find(kernels::table::definitions, name_of<static_cast<detail::LaneFunction>(F)>());
   static_assert(index < kernels::table::size, "a LaneFunction and a definition of the pointwise table differ in name");
   return static_cast<std::uint16_t>(index);
 }
-constexpr auto row_of_function = []<std::size_t... F>(std::index_sequence<F...>) {
+constexpr auto index_of_function = []<std::size_t... F>(std::index_sequence<F...>) {
   return std::array<std::uint16_t, sizeof...(F)>{index_of_function<F>()...};
 }
 (std::make_index_sequence<kernels::table::size>());
@@ -212,7 +212,7 @@ Lane detail::call(LaneFunction function, std::initializer_list<LaneOperand> oper
   if (function == LaneFunction::elu && !operands.begin()[1].is_lane() && operands.begin()[1].number() < 0)
     fail<ValueError>("elu", "alpha must not be negative");
   Trace& trace = trace_of(operands);
-  return trace.lane(add(trace, loops::Opcode::value, row_of_function[at(function)], operands));
+  return trace.lane(add(trace, loops::Opcode::value, index_of_function[at(function)], operands));
 }
 
 LaneMask detail::test(LaneTest condition, std::initializer_list<LaneOperand> operands) {

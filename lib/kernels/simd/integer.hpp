@@ -1,6 +1,6 @@
-// Integer<T> and Boolean: one element with the functions that the rows of the table call. Integers wrap modulo 2^n and
-// divide as Python does, rounding down; nothing here is undefined, dividing by zero (0) and powers with a negative
-// exponent (0) included. The compiler turns loops over these into SIMD itself.
+// Integer<T> and Boolean: one element with the functions that the definitions of the table call. Integers wrap modulo
+// 2^n and divide as Python does, rounding down; nothing here is undefined, dividing by zero (0) and powers with a
+// negative exponent (0) included. The compiler turns loops over these into SIMD itself.
 #pragma once
 #include <concepts>
 #include <cstdint>

@@ -3,12 +3,11 @@
 #pragma once
 #include <utility>
 
-#include "kernels/loop/staged.hpp"
+#include "kernels/simd/staged.hpp"
 
 namespace reel::kernels {
 
-// A type for each operand and the result; f is stateless. The tag I keeps one instruction set's code apart from
-// another's.
+// A type for each operand and the result; F is stateless.
 template <class F, class Out, class... In>
 struct ElementMap {
   static constexpr Layout layout() {

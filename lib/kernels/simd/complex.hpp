@@ -1,6 +1,6 @@
-// Complex<T>: one complex number with the functions that the holomorphic rows of the table call. Arithmetic is NumPy's:
-// a product by the textbook (infinities are not recovered from NaN), a quotient by Smith's method, which does not
-// overflow on the way, 0**y 0, 1 or NaN. Other functions are the C library's, on principal branches, in double.
+// Complex<T>: one complex number with the functions that the holomorphic definitions of the table call. Arithmetic is
+// NumPy's: a product by the textbook (infinities are not recovered from NaN), a quotient by Smith's method, which does
+// not overflow on the way, 0**y 0, 1 or NaN. Other functions are the C library's, on principal branches, in double.
 #pragma once
 #include <cmath>
 #include <complex>

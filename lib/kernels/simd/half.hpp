@@ -15,7 +15,7 @@ struct Bfloat16 {
   static constexpr std::uint16_t round(float value) { return bfloat16_of_float(value); }
 };
 
-// Bit k of `reads`: the loop reads operand k. The tag I keeps one instruction set's code apart from another's.
+// Bit k of `reads`: the loop reads operand k.
 template <class Half>
 [[gnu::noinline]] void through_float(Loop loop, unsigned reads, const Strided* in, void* out, std::ptrdiff_t n) {
   constexpr std::ptrdiff_t block = 256;

@@ -1,5 +1,5 @@
 // The entry point of one instruction set's kernels, the only symbol that its object exports.
-#include "kernels/compiled/parts.hpp"
+#include "kernels/per_isa/parts.hpp"
 
 namespace reel::kernels {
 

@@ -1,7 +1,7 @@
-// What a row of the pointwise table is: a name, the element types it exists for, the value, and for each operand the
-// product of g with the partial derivative, which names what it reads. Rows are written once, as generic lambdas: on a
-// SIMD lane they become the fused kernels, on a Tensor the derivative that an outer tape records. This header therefore
-// knows neither.
+// The definition of a pointwise op: its name, the dtypes it exists for, its value, and for each operand a derivative,
+// that is, g times the partial derivative, with the list of what it reads. Definitions are generic lambdas. Called with
+// a Vec they become the vjp kernels, called with a Tensor the derivative that an outer tape records. This header
+// includes neither.
 #pragma once
 #include <algorithm>
 #include <cstddef>
@@ -11,13 +11,13 @@
 
 namespace reel::kernels::table {
 
-// What a product reads besides g: the operands x, y, w and the result z. A tape keeps nothing else.
+// What a derivative reads besides g: the operands x, y, w and the result z. A tape saves nothing else.
 enum Reads : unsigned { none = 0, x = 1, y = 2, w = 4, z = 8 };
 constexpr Reads operator|(Reads a, Reads b) {
   return static_cast<Reads>(static_cast<unsigned>(a) | static_cast<unsigned>(b));
 }
 
-// The element types a row's value exists for; its products exist for the floating ones alone.
+// The dtypes that the value exists for. Derivatives exist for the floating ones alone.
 enum class Domain {
   floating,  // an integer operand is cast to a floating dtype first
   numbers,   // integers too, modulo 2^n
@@ -31,7 +31,7 @@ struct FixedString {
   constexpr operator std::string_view() const { return {text, N - 1}; }
 };
 
-// Three products without a function: g itself, a zero that is connected all the same, and no gradient at all.
+// Three derivatives without a function: g itself, zero (but connected), and none (unconnected).
 struct Identity {};
 struct Zero {};
 struct Unconnected {};
@@ -45,7 +45,7 @@ struct Times {
 };
 
 template <Reads R, class F>
-struct Product {
+struct Derivative {
   static constexpr Reads reads = R;
   static constexpr bool is_identity = std::is_same_v<F, Identity>;
   static constexpr bool is_zero = std::is_same_v<F, Zero>;
@@ -55,41 +55,42 @@ struct Product {
   F function;
 };
 template <Reads R, class F>
-constexpr Product<R, F> d(F function) {
+constexpr Derivative<R, F> d(F function) {
   return {function};
 }
 template <Reads R>
-inline constexpr Product<R, Times> times{};
-inline constexpr Product<none, Identity> same{};
-inline constexpr Product<none, Zero> zero{};
-inline constexpr Product<none, Unconnected> unconnected{};
+inline constexpr Derivative<R, Times> times{};
+inline constexpr Derivative<none, Identity> same{};
+inline constexpr Derivative<none, Zero> zero{};
+inline constexpr Derivative<none, Unconnected> unconnected{};
 
-// product(g, x, y, w, z): the function applied to what it reads. The others may be anything.
+// derivative(g, x, y, w, z): calls the function with what it reads. The other arguments are ignored.
 template <Reads R, class F, class G, class X, class Y, class W, class Z>
-constexpr auto apply(const Product<R, F>& product, const G& g, const X& a, const Y& b, const W& c, const Z& result) {
+constexpr auto apply(const Derivative<R, F>& derivative, const G& g, const X& a, const Y& b, const W& c,
+                     const Z& result) {
   const auto chosen = [](auto use, const auto& value) {
     if constexpr (use.value)
       return std::tie(value);
     else
       return std::tuple<>();
   };
-  return std::apply(product.function, std::tuple_cat(std::tie(g), chosen(std::bool_constant<(R & x) != 0>(), a),
-                                                     chosen(std::bool_constant<(R & y) != 0>(), b),
-                                                     chosen(std::bool_constant<(R & w) != 0>(), c),
-                                                     chosen(std::bool_constant<(R & z) != 0>(), result)));
+  return std::apply(derivative.function, std::tuple_cat(std::tie(g), chosen(std::bool_constant<(R & x) != 0>(), a),
+                                                        chosen(std::bool_constant<(R & y) != 0>(), b),
+                                                        chosen(std::bool_constant<(R & w) != 0>(), c),
+                                                        chosen(std::bool_constant<(R & z) != 0>(), result)));
 }
 
 template <FixedString Name, Domain D, class F, class... P>
-struct Row {
+struct Definition {
   static constexpr std::string_view name = Name;
   static constexpr Domain domain = D;
   static constexpr std::size_t arity = sizeof...(P);
   F value;
-  std::tuple<P...> products;  // one for each operand, in their order
+  std::tuple<P...> derivatives;  // of each operand in turn
 };
 template <FixedString Name, Domain D = Domain::floating, class F, class... P>
-constexpr Row<Name, D, F, P...> op(F value, P... products) {
-  return {value, {products...}};
+constexpr Definition<Name, D, F, P...> op(F value, P... derivatives) {
+  return {value, {derivatives...}};
 }
 inline constexpr Domain floating = Domain::floating, numbers = Domain::numbers, all = Domain::all;
 

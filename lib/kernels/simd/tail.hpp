@@ -1,5 +1,5 @@
-// Lanes that are only partly in memory: the ends of arrays, and arrays shorter than a lane. Masked instructions where
-// the instruction set has them, else element by element.
+// Loads and stores of the first lanes of a vector: the tails of arrays, and arrays shorter than a vector. By masked
+// instructions where the instruction set has them, else element by element.
 #pragma once
 #include "kernels/vec.hpp"
 
@@ -24,7 +24,7 @@ template <VecElement T>
 }
 #endif
 
-// The first `count` elements from p, 1 <= count < size; the rest of the lane is `rest`.
+// The first `count` elements from p, 1 <= count < size; the other lanes are those of `rest`.
 template <VecElement T>
 [[gnu::always_inline]] inline Vec<T> load_first(const T* p, std::ptrdiff_t count, Vec<T> rest) {
   using L = Vec<T>;
@@ -47,7 +47,7 @@ template <VecElement T>
   }
 #endif
   if constexpr (is_scalar) {
-    return rest;  // no lane is partial
+    return rest;  // a vector of one lane has no tail
   } else {
     alignas(64) T buffer[static_cast<std::size_t>(L::size)];
     rest.store(buffer);

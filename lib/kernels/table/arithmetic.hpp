@@ -1,8 +1,8 @@
-// Rows that cost a few instructions: arithmetic, comparisons' two-sided functions, rounding. Kinks: |x|' is 0 at 0; a
+// Definitions of ops that cost a few instructions: arithmetic, maximum and minimum, rounding. Kinks: |x|' is 0 at 0; a
 // tie of maximum or minimum gives half to each side, a NaN all to itself; clip passes g on its edges and gives its
 // bounds nothing there.
 #pragma once
-#include "kernels/rows/row.hpp"
+#include "kernels/table/definition.hpp"
 
 namespace reel::kernels::table {
 

@@ -1,18 +1,17 @@
-// The loop of a row's value or product over floating lanes. The row's function is instantiated once (twice if it is
-// cheap), for the whole array, its end and the single element alike, so that an element's bits never depend on where it
-// stands.
+// The loop of a value or derivative over vectors. The function is instantiated once (twice if it is cheap), for the
+// whole array, its tail and a single element alike, so that an element's bits do not depend on its position.
 #pragma once
 #include <utility>
 
-#include "kernels/loop/family.hpp"
-#include "kernels/loop/half.hpp"
-#include "kernels/loop/partial.hpp"
-#include "kernels/loop/staged.hpp"
+#include "kernels/simd/family.hpp"
+#include "kernels/simd/half.hpp"
+#include "kernels/simd/staged.hpp"
+#include "kernels/simd/tail.hpp"
 
 namespace reel::kernels {
 
-// out[i] = f(in[K][i]...), for f a type of stateless function. An operand of stride 0 is read from a lane that repeats
-// it, with a step of 0, so that no loop branches on strides. First `Unroll` lanes at a time, if that is more than one.
+// out[i] = f(in[K][i]...), for f a type of stateless function. An operand of stride 0 is read from a vector that
+// repeats it, with a step of 0, so that no loop branches on strides. `Unroll` vectors at a time, then one.
 template <VecElement T, class F, std::ptrdiff_t Unroll, std::size_t... K>
 struct Map {
   using L = Vec<T>;
@@ -78,7 +77,7 @@ struct Map {
   }
 };
 
-// What a family compiles to for one type: float or double lanes, and halves through float lanes.
+// The loops of a family for one dtype: on vectors of float or double, and for half precision through float.
 template <VecElement T, std::ptrdiff_t Unroll>
 struct VecLoops {
   template <class F, std::size_t... K>
@@ -98,7 +97,7 @@ struct HalfLoops {
   }
 };
 
-// Enters the loops of a family's rows for every floating type into the table.
+// Enters a family's loops for every floating dtype.
 template <std::ptrdiff_t Unroll, const auto& Family>
 void enter_floating(Set& set) {
   enter<HalfLoops<Float16, Unroll>, Family>(set, DType::float16);

@@ -1,8 +1,8 @@
-// What the rows of the table call on a Vec beyond its own functions: the names that Tensors use for comparisons and
-// logic.
+// What definitions of the table call on a Vec besides arithmetic and kernels/math: the names that Tensors use for
+// comparisons and logic.
 #pragma once
-#include "kernels/loop/pointwise.hpp"
 #include "kernels/math.hpp"
+#include "kernels/simd/pointwise.hpp"
 
 namespace reel::kernels {
 

@@ -1,9 +1,9 @@
-// Rows of trigonometric and hyperbolic functions and their inverses. tan reads its operand, not its result (rule S20).
-// tanh reads its result: where that is rounded to +-1 the derivative is 0, and near there it has few digits. The
+// Definitions of trigonometric and hyperbolic functions and their inverses. tan reads its operand, not its result (rule
+// S20). tanh reads its result: where that is rounded to +-1 the derivative is 0, and near there it has few digits. The
 // operand would give them all, for an exp in each derivative. Beyond 1e9, 1 + x^2 is x^2 to the last place; x^2 may
 // overflow there, 1 / x and its square do not.
 #pragma once
-#include "kernels/rows/row.hpp"
+#include "kernels/table/definition.hpp"
 
 namespace reel::kernels::table {
 

@@ -1,8 +1,8 @@
-// Rows of powers, exponentials, logarithms and error and gamma functions. A product is written so that its own products
-// of any order stay finite wherever the function is smooth: singular operands are replaced before, not after, the
-// singular function.
+// Definitions of powers, exponentials, logarithms, error and gamma functions. A derivative is written so that its own
+// derivatives of any order stay finite wherever the function is smooth: singular operands are replaced before, not
+// after, the singular function.
 #pragma once
-#include "kernels/rows/row.hpp"
+#include "kernels/table/definition.hpp"
 
 namespace reel::kernels::table {
 

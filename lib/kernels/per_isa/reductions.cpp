@@ -1,11 +1,11 @@
 // Reductions of floating arrays (reduction/reduce.hpp), of integers and booleans, whose order does not matter.
 #include <limits>
 
-#include "kernels/compiled/parts.hpp"
-#include "kernels/loop/element.hpp"
-#include "kernels/loop/integer.hpp"
-#include "kernels/loop/pointwise.hpp"
+#include "kernels/per_isa/parts.hpp"
 #include "kernels/reduction/reduce.hpp"
+#include "kernels/simd/element.hpp"
+#include "kernels/simd/integer.hpp"
+#include "kernels/simd/pointwise.hpp"
 
 namespace reel::kernels {
 
@@ -41,17 +41,17 @@ struct FloatReduction {
   }
   static void merge_all(const void* const* in, std::ptrdiff_t count, void* out, std::ptrdiff_t n) {
     using L = Vec<T>;
-    constexpr std::ptrdiff_t lanes = 8;
+    constexpr std::ptrdiff_t vectors = 8;
     const auto row = [&](std::ptrdiff_t r) { return static_cast<const T*>(in[r]); };
     T* to = static_cast<T*>(out);
     std::ptrdiff_t i = 0;
-    for (; n - i >= lanes * L::size; i += lanes * L::size) {
-      L acc[lanes];
-      for (std::ptrdiff_t k = 0; k < lanes; ++k) acc[k] = L::load(row(0) + i + k * L::size);
+    for (; n - i >= vectors * L::size; i += vectors * L::size) {
+      L acc[vectors];
+      for (std::ptrdiff_t k = 0; k < vectors; ++k) acc[k] = L::load(row(0) + i + k * L::size);
       for (std::ptrdiff_t r = 1; r < count; ++r)
-        for (std::ptrdiff_t k = 0; k < lanes; ++k)
+        for (std::ptrdiff_t k = 0; k < vectors; ++k)
           acc[k] = Operation::combine(acc[k], L::load(row(r) + i + k * L::size));
-      for (std::ptrdiff_t k = 0; k < lanes; ++k) acc[k].store(to + i + k * L::size);
+      for (std::ptrdiff_t k = 0; k < vectors; ++k) acc[k].store(to + i + k * L::size);
     }
     for (; n - i >= L::size; i += L::size) {
       L acc = L::load(row(0) + i);

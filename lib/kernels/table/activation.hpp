@@ -1,9 +1,9 @@
-// Rows of neural-network activations. relu and sigmoid read only their result (rule S21); elu and selu read their
-// operand, for the digits of a derivative are gone where the result is rounded to its limit (sigmoid's are, for large
-// x). Derivatives at the kink 0: relu 0, leaky_relu its slope, elu alpha, selu 1.7581. A slope and an alpha are
+// Definitions of neural-network activations. relu and sigmoid read only their result (rule S21); elu and selu read
+// their operand, for the digits of a derivative are gone where the result is rounded to its limit (sigmoid's are, for
+// large x). Derivatives at the kink 0: relu 0, leaky_relu its slope, elu alpha, selu 1.7581. A slope and an alpha are
 // operands like any other; alpha must not be negative.
 #pragma once
-#include "kernels/rows/row.hpp"
+#include "kernels/table/definition.hpp"
 
 namespace reel::kernels::table {
 

@@ -2,9 +2,9 @@
 // comparison have one type; a NaN is unequal to everything.
 #include <cmath>
 
-#include "kernels/compiled/parts.hpp"
-#include "kernels/loop/complex.hpp"
-#include "kernels/loop/element.hpp"
+#include "kernels/per_isa/parts.hpp"
+#include "kernels/simd/complex.hpp"
+#include "kernels/simd/element.hpp"
 
 namespace reel::kernels {
 

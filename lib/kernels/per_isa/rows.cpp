@@ -1,5 +1,5 @@
 // Functions of whole rows: the softmax family, the losses made of it, layer_norm, batch_norm.
-#include "kernels/compiled/parts.hpp"
+#include "kernels/per_isa/parts.hpp"
 #include "kernels/reduction/normalise.hpp"
 #include "kernels/reduction/softmax.hpp"
 
@@ -15,22 +15,22 @@ void enter(Rows& rows) {
   rows = {.softmax = {&Functions::softmax, &Across::softmax},
           .log_softmax = {&Functions::log_softmax, &Across::log_softmax},
           .logsumexp = {&Functions::logsumexp, &Across::logsumexp},
-          .softmax_product = {&Functions::softmax_product, &Across::softmax_product},
-          .log_softmax_product = {&Functions::log_softmax_product, &Across::log_softmax_product},
-          .logsumexp_product = {&Functions::logsumexp_product, &Across::logsumexp_product},
+          .softmax_vjp = {&Functions::softmax_vjp, &Across::softmax_vjp},
+          .log_softmax_vjp = {&Functions::log_softmax_vjp, &Across::log_softmax_vjp},
+          .logsumexp_vjp = {&Functions::logsumexp_vjp, &Across::logsumexp_vjp},
           .cross_entropy = &Functions::cross_entropy,
-          .cross_entropy_product = &Functions::cross_entropy_product,
-          .cross_entropy_labels_product = &Functions::cross_entropy_labels_product,
+          .cross_entropy_vjp = &Functions::cross_entropy_vjp,
+          .cross_entropy_labels_vjp = &Functions::cross_entropy_labels_vjp,
           .sparse_cross_entropy = &Functions::sparse_cross_entropy,
-          .sparse_cross_entropy_product = &Functions::sparse_cross_entropy_product,
+          .sparse_cross_entropy_vjp = &Functions::sparse_cross_entropy_vjp,
           .layer_norm = &Norm::layer_norm,
-          .layer_norm_product = &Norm::layer_norm_product,
+          .layer_norm_vjp = &Norm::layer_norm_vjp,
           .column_sums = &Norm::column_sums,
           .sum = &Norm::row_sum,
           .squares = &Norm::row_squares,
           .products = &Norm::row_products,
           .scale = &Norm::row_scale,
-          .scale_product = &Norm::row_scale_product};
+          .scale_vjp = &Norm::row_scale_vjp};
 }
 
 }  // namespace

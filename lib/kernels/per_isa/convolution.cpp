@@ -1,7 +1,7 @@
 // Convolution and pooling, window/convolution.hpp.
 #include "kernels/window/convolution.hpp"
 
-#include "kernels/compiled/parts.hpp"
+#include "kernels/per_isa/parts.hpp"
 
 namespace reel::kernels {
 

@@ -1,0 +1,9 @@
+// The ops of the family "powers" on vectors of floating-point numbers.
+#include "kernels/per_isa/parts.hpp"
+#include "kernels/simd/vec_definitions.hpp"
+
+namespace reel::kernels {
+
+void enter_powers(Set& set) { enter_floating<1, table::powers>(set); }
+
+}  // namespace reel::kernels
