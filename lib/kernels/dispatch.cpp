@@ -5,39 +5,33 @@
 #include <cstdio>
 #include <cstdlib>
 #include <iterator>
+#include <type_traits>
 
-using reel::kernels::Set;
+#include "kernels/instruction_sets.hpp"
+#include "kernels/isa.hpp"
 
 extern "C" {
-const Set* reel_kernels_scalar();
-#if REEL_WITH_SSE2
-const Set* reel_kernels_sse2();
-#endif
-#if REEL_WITH_AVX2
-const Set* reel_kernels_avx2();
-#endif
-#if REEL_WITH_AVX512
-const Set* reel_kernels_avx512();
-#endif
-#if REEL_WITH_NEON64
-const Set* reel_kernels_neon64();
-#endif
+#define REEL_DECLARE(name) const reel::kernels::Set* reel_kernels_##name();
+REEL_FOR_EACH_ISA(REEL_DECLARE)
+#undef REEL_DECLARE
 }
 
 namespace reel::kernels {
 
 namespace {
 
-bool always() { return true; }
-#if REEL_WITH_AVX2 || REEL_WITH_AVX512
-bool has_avx2() { return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"); }
+// Whether this processor has instruction set I. The others are those that every processor of the family has.
+template <class I>
+bool is_supported() {
+#if defined(__x86_64__)
+  if constexpr (std::is_same_v<I, isa::avx512>)
+    return is_supported<isa::avx2>() && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512cd") &&
+           __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw") &&
+           __builtin_cpu_supports("avx512vl");
+  if constexpr (std::is_same_v<I, isa::avx2>) return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
 #endif
-#if REEL_WITH_AVX512
-bool has_avx512() {
-  return has_avx2() && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512cd") &&
-         __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl");
+  return true;
 }
-#endif
 
 // Best first.
 constexpr struct Implementation {
@@ -45,19 +39,9 @@ constexpr struct Implementation {
   bool (*supported)();
   const Set* (*set)();
 } implementations[] = {
-#if REEL_WITH_AVX512
-    {"avx512", has_avx512, reel_kernels_avx512},
-#endif
-#if REEL_WITH_AVX2
-    {"avx2", has_avx2, reel_kernels_avx2},
-#endif
-#if REEL_WITH_SSE2
-    {"sse2", always, reel_kernels_sse2},
-#endif
-#if REEL_WITH_NEON64
-    {"neon64", always, reel_kernels_neon64},
-#endif
-    {"scalar", always, reel_kernels_scalar},
+#define REEL_IMPLEMENTATION(name) {#name, is_supported<isa::name>, reel_kernels_##name},
+    REEL_FOR_EACH_ISA(REEL_IMPLEMENTATION)
+#undef REEL_IMPLEMENTATION
 };
 
 void detect_processor() {
@@ -99,11 +83,17 @@ const Set* find(std::string_view isa) {
   return nullptr;
 }
 
-std::string available() {
+std::vector<const Set*> supported_sets() {
   detect_processor();
-  std::string names;
+  std::vector<const Set*> sets;
   for (const Implementation& i : implementations)
-    if (i.supported()) (names += names.empty() ? "" : ", ") += i.isa;
+    if (i.supported()) sets.push_back(i.set());
+  return sets;
+}
+
+std::string available() {
+  std::string names;
+  for (const Set* set : supported_sets()) (names += names.empty() ? "" : ", ") += set->isa;
   return names;
 }
 

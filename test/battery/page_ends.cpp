@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "catch.hpp"
+#include "kernels/dispatch.hpp"
 #include "kernels/kernels.hpp"
 #include "kernels/table.hpp"
 
@@ -77,13 +78,6 @@ struct Memory {
     out.fill(type);
   }
 };
-
-std::vector<const Set*> sets() {
-  std::vector<const Set*> all;
-  for (const char* isa : {"scalar", "sse2", "avx2", "avx512", "neon64"})
-    if (const Set* set = find(isa)) all.push_back(set);
-  return all;
-}
 
 template <class F>
 void for_each_place(F f) {
@@ -164,7 +158,7 @@ TEST_CASE("pointwise kernels stay inside their operands") {
   for (const DType type : types) {
     m.fill(type);
     int runs = 0;
-    for (const Set* set : sets())
+    for (const Set* set : supported_sets())
       for (std::size_t row = 0; row < table::size; ++row) {
         const Pointwise& op = set->pointwise(row, type);
         INFO(set->isa << ", type " << index(type) << ", definition " << row);
@@ -179,7 +173,7 @@ TEST_CASE("comparisons, logic and selection stay inside their operands") {
   Memory m;
   for (const DType type : types) {
     m.fill(type);
-    for (const Set* set : sets()) {
+    for (const Set* set : supported_sets()) {
       INFO(set->isa << ", type " << index(type));
       CHECK((run_loop(set->comparison(Comparison::equal, type), m, 2, type, DType::boolean) == 0) == is_half(type));
       for (const auto c : {Comparison::not_equal, Comparison::less, Comparison::less_equal, Comparison::greater,
@@ -197,7 +191,7 @@ TEST_CASE("comparisons, logic and selection stay inside their operands") {
   for (const DType type : by_size) {
     m.fill(type);
     m.in[0].fill(DType::boolean);
-    for (const Set* set : sets())
+    for (const Set* set : supported_sets())
       for_each_place([&](Side side, std::ptrdiff_t n) {
         const Strided in[] = {m.in[0].operand(side, DType::boolean, n, 1), m.in[1].operand(side, type, n, 1),
                               m.in[2].operand(side, type, n, -2)};
@@ -213,7 +207,7 @@ TEST_CASE("reductions stay inside their operands") {
     m.fill(type);
     const std::size_t size = item_size(type);
     int runs = 0;
-    for (const Set* set : sets())
+    for (const Set* set : supported_sets())
       for (const auto kind : {Reduce::sum, Reduce::prod, Reduce::max, Reduce::min}) {
         const Reduction& r = set->reduction(kind, type);
         INFO(set->isa << ", type " << index(type) << ", reduction " << static_cast<int>(kind));
@@ -234,7 +228,7 @@ TEST_CASE("argmax, argmin and dot stay inside their operands") {
   Memory m;
   for (const DType type : types) {
     m.fill(type);
-    for (const Set* set : sets()) {
+    for (const Set* set : supported_sets()) {
       INFO(set->isa << ", type " << index(type));
       for_each_place([&](Side side, std::ptrdiff_t n) {
         if (n == 0) return;
@@ -260,7 +254,7 @@ TEST_CASE("kernels of rows and columns stay inside their operands") {
   Memory m;
   for (const DType type : {DType::float32, DType::float64}) {
     m.fill(type);
-    for (const Set* set : sets()) {
+    for (const Set* set : supported_sets()) {
       const Rows& r = set->rows[index(type)];
       INFO(set->isa << ", type " << index(type));
       CHECK(run_both(r.softmax, m, type, {rows}) > 0);
@@ -287,7 +281,7 @@ TEST_CASE("kernels that add up columns, and those with a class for each row, sta
   for (const DType type : {DType::float32, DType::float64}) {
     m.fill(type);
     m.in[5].fill(DType::int64);
-    for (const Set* set : sets())
+    for (const Set* set : supported_sets())
       for (const Side side : {Side::begin, Side::end})
         for (std::ptrdiff_t rows : {1, 3})
           for (std::ptrdiff_t n = 4; n <= longest; ++n) {  // classes are at most 3

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "catch.hpp"
+#include "kernels/dispatch.hpp"
 #include "kernels/kernels.hpp"
 #include "kernels/table.hpp"
 
@@ -44,14 +45,12 @@ struct Point {
 
 template <class T>
 void check(const Point& p, DType type) {
-  for (const char* isa : {"scalar", "sse2", "avx2", "avx512", "neon64"}) {
-    const Set* set = find(isa);
-    if (set == nullptr) continue;
+  for (const Set* set : supported_sets()) {
     for (std::size_t k = 0; k < p.expected.size(); ++k) {
       if (set->pointwise(p.op, type).derivative[k] == nullptr) continue;
       const double got = static_cast<double>(
           derivative_at(*set, p.op, k, type, static_cast<T>(p.x), static_cast<T>(p.y), static_cast<T>(p.w)));
-      INFO(p.name << "(" << p.x << ", " << p.y << ", " << p.w << ") by operand " << k << ", " << isa << ", "
+      INFO(p.name << "(" << p.x << ", " << p.y << ", " << p.w << ") by operand " << k << ", " << set->isa << ", "
                   << 8 * sizeof(T) << " bits: " << got << ", expected " << p.expected[k]);
       CHECK(near(got, static_cast<double>(static_cast<T>(p.expected[k])),
                  static_cast<double>(std::numeric_limits<T>::epsilon())));

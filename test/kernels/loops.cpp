@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "catch.hpp"
+#include "kernels/dispatch.hpp"
 #include "kernels/kernels.hpp"
 #include "kernels/table.hpp"
 
@@ -16,13 +17,6 @@ using namespace reel::kernels;
 using reel::DType;
 
 namespace {
-
-std::vector<const Set*> sets() {
-  std::vector<const Set*> all;
-  for (const char* isa : {"scalar", "sse2", "avx2", "avx512", "neon64"})
-    if (const Set* set = find(isa)) all.push_back(set);
-  return all;
-}
 
 constexpr std::ptrdiff_t lengths[] = {0, 1, 2, 3, 8, 17, 67, 128, 300, 1000};
 constexpr std::ptrdiff_t longest = 1000;
@@ -155,7 +149,7 @@ void check_definitions(const Set& set, DType type) {
 }  // namespace
 
 TEST_CASE("a pointwise loop gives an element the same bits in every position, stride and instruction set") {
-  for (const Set* set : sets()) {
+  for (const Set* set : supported_sets()) {
     check_definitions<float>(*set, DType::float32);
     check_definitions<double>(*set, DType::float64);
     check_definitions<bool>(*set, DType::boolean);
@@ -257,7 +251,7 @@ TEST_CASE("comparisons, predicates, logic and selection agree with the language,
     check(
         "greater_equal", set.comparison(Comparison::greater_equal, type), [](T a, T b) { return a >= b; }, x, y);
   };
-  for (const Set* set : sets()) {
+  for (const Set* set : supported_sets()) {
     check_order(*set, DType::boolean, std::uint8_t());
     check_order(*set, DType::uint8, std::uint8_t());
     check_order(*set, DType::int32, std::int32_t());

@@ -2,9 +2,6 @@
 #pragma once
 #include <algorithm>
 #include <cmath>
-#include <vector>
-
-#include "kernels/kernels.hpp"
 
 namespace references {
 
@@ -48,13 +45,5 @@ inline Real polygamma(Real order, Real x) {
 
 inline Real softplus(Real x) { return std::max(x, Real(0)) + std::log1p(std::exp(-std::abs(x))); }
 inline Real sigmoid(Real x) { return 1 / (1 + std::exp(-x)); }
-
-// The kernels of every instruction set of this machine.
-inline std::vector<const reel::kernels::Set*> sets() {
-  std::vector<const reel::kernels::Set*> all;
-  for (const char* isa : {"scalar", "sse2", "avx2", "avx512", "neon64"})
-    if (const reel::kernels::Set* set = reel::kernels::find(isa)) all.push_back(set);
-  return all;
-}
 
 }  // namespace references

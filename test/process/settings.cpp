@@ -44,7 +44,7 @@ void use() { static_cast<void>((scalar(1.0) + 2.0).item()); }
 
 void pinned_sets() {
   int supported = 0;
-  for (const char* name : {"scalar", "sse2", "avx2", "avx512", "neon64"}) {
+  for (const char* name : {REEL_KNOWN_ISAS}) {
     const support::Ending e = support::in_child([&] {
       try {
         set_isa(name);
