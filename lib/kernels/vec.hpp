@@ -64,7 +64,6 @@ template <VecElement T, class I = current>
 struct Vec;
 
 // ---- Mask
-// ----------------------------------------------------------------------------------------------------------------------
 
 template <VecElement T, class I = current>
 struct Mask {
@@ -86,20 +85,6 @@ struct Mask {
   [[gnu::always_inline]] friend Vec<T, I> where(Mask m, Vec<T, I> a, Vec<T, I> b) {
     return Vec<T, I>(xsimd::select(m.v, a.v, b.v));
   }
-
-  // The first `count` elements are read or written, one byte each (0 or 1; any other byte reads as true).
-  static Mask load_part(const bool* p, std::ptrdiff_t stride, std::ptrdiff_t count) {
-    alignas(64) T buffer[static_cast<std::size_t>(size)] = {};
-    for (std::ptrdiff_t i = 0; i < count; ++i) buffer[i] = p[i * stride] ? T(1) : T(0);
-    return Vec<T, I>(xsimd::batch<T, Arch>::load_aligned(buffer)) != Vec<T, I>(0);
-  }
-  static Mask load(const bool* p, std::ptrdiff_t stride = 1) { return load_part(p, stride, size); }
-  void store_part(bool* p, std::ptrdiff_t count) const {
-    alignas(64) T buffer[static_cast<std::size_t>(size)];
-    xsimd::select(v, xsimd::batch<T, Arch>(T(1)), xsimd::batch<T, Arch>(T(0))).store_aligned(buffer);
-    for (std::ptrdiff_t i = 0; i < count; ++i) p[i] = buffer[i] != T(0);
-  }
-  void store(bool* p) const { store_part(p, size); }
 };
 
 template <VecElement T>
@@ -119,17 +104,9 @@ struct Mask<T, isa::scalar> {
   [[gnu::always_inline]] friend Vec<T, isa::scalar> where(Mask m, Vec<T, isa::scalar> a, Vec<T, isa::scalar> b) {
     return m.v ? a : b;
   }
-
-  static Mask load_part(const bool* p, std::ptrdiff_t, std::ptrdiff_t count) { return count > 0 && *p; }
-  static Mask load(const bool* p, std::ptrdiff_t = 1) { return *p; }
-  void store_part(bool* p, std::ptrdiff_t count) const {
-    if (count > 0) *p = v;
-  }
-  void store(bool* p) const { *p = v; }
 };
 
 // ---- Vec
-// ----------------------------------------------------------------------------------------------------------------------
 
 template <VecElement T, class I>
 struct Vec {
@@ -145,19 +122,8 @@ struct Vec {
   template <VecConstant C>
   [[gnu::always_inline]] Vec(C c) : v(static_cast<T>(c)) {}
 
-  // Any stride in elements; 0 repeats one element in all lanes. Nothing is assumed of the alignment.
+  // Nothing is assumed of the alignment.
   [[gnu::always_inline]] static Vec load(const T* p) { return Batch::load_unaligned(p); }
-  [[gnu::always_inline]] static Vec load(const T* p, std::ptrdiff_t stride) {
-    if (stride == 1) return load(p);
-    if (stride == 0) return Batch(*p);
-    return load_part(p, stride, size);
-  }
-  // Reads `count` >= 1 elements; the other lanes repeat the first, so that it takes no slow path of its own.
-  static Vec load_part(const T* p, std::ptrdiff_t stride, std::ptrdiff_t count) {
-    alignas(64) T buffer[static_cast<std::size_t>(size)];
-    for (std::ptrdiff_t i = 0; i < size; ++i) buffer[i] = p[i < count ? i * stride : 0];
-    return Batch::load_aligned(buffer);
-  }
   [[gnu::always_inline]] void store(T* p) const { v.store_unaligned(p); }
   void store_part(T* p, std::ptrdiff_t count) const {
     alignas(64) T buffer[static_cast<std::size_t>(size)];
@@ -203,7 +169,6 @@ struct Vec {
     return a.v / b.v;
   }
   [[gnu::always_inline]] friend Vec operator-(Vec a) { return a.v ^ Batch(T(-0.0)); }
-  [[gnu::always_inline]] friend Vec operator+(Vec a) { return a; }
   [[gnu::always_inline]] Vec& operator+=(Vec b) { return *this = *this + b; }
   [[gnu::always_inline]] Vec& operator-=(Vec b) { return *this = *this - b; }
   [[gnu::always_inline]] Vec& operator*=(Vec b) { return *this = *this * b; }
@@ -268,19 +233,13 @@ struct Vec<T, isa::scalar> {
   [[gnu::always_inline]] constexpr Vec(C c) : v(static_cast<T>(c)) {}
 
   [[gnu::always_inline]] static Vec load(const T* p) { return *p; }
-  [[gnu::always_inline]] static Vec load(const T* p, std::ptrdiff_t) { return *p; }
-  [[gnu::always_inline]] static Vec load_part(const T* p, std::ptrdiff_t, std::ptrdiff_t) { return *p; }
   [[gnu::always_inline]] void store(T* p) const { *p = v; }
-  [[gnu::always_inline]] void store_part(T* p, std::ptrdiff_t count) const {
-    if (count > 0) *p = v;
-  }
 
   [[gnu::always_inline]] friend Vec operator+(Vec a, Vec b) { return a.v + b.v; }
   [[gnu::always_inline]] friend Vec operator-(Vec a, Vec b) { return a.v - b.v; }
   [[gnu::always_inline]] friend Vec operator*(Vec a, Vec b) { return a.v * b.v; }
   [[gnu::always_inline]] friend Vec operator/(Vec a, Vec b) { return a.v / b.v; }
   [[gnu::always_inline]] friend Vec operator-(Vec a) { return -a.v; }
-  [[gnu::always_inline]] friend Vec operator+(Vec a) { return a; }
   [[gnu::always_inline]] Vec& operator+=(Vec b) { return *this = *this + b; }
   [[gnu::always_inline]] Vec& operator-=(Vec b) { return *this = *this - b; }
   [[gnu::always_inline]] Vec& operator*=(Vec b) { return *this = *this * b; }
