@@ -133,13 +133,13 @@ def equivalents(root):
 
 SNIPPET = """
 void rule_vjp(const tape::Record& r, std::span<const Tensor> g, std::span<Gradient> dx) {
-  const int axis = r.lead() + 1;
+  const int axis = r.batch_rank() + 1;
   if (r.wanted(0)) dx[0] = -g[0] * swapped(r.saved(1));
   for (int i = 0; i < 3; ++i)
     if (i == 2 && axis > 0) dx[1] = axis ? shift(g[0], axis, true) : subtract(a / b, c);
 }
 """
-EXPECTED = {"r.lead() + 1 -> r.lead() - 1": "sign", "r.lead() + 1 -> 1": "term", "r.lead() -> 0": "batch",
+EXPECTED = {"r.batch_rank() + 1 -> r.batch_rank() - 1": "sign", "r.batch_rank() + 1 -> 1": "term", "r.batch_rank() -> 0": "batch",
             "r.wanted(0) -> !r.wanted(0)": "wanted", "dx[0] = -g[0] * swapped(r.saved(1)); -> nothing": "statement",
             "-g[0] * swapped(r.saved(1)) -> swapped(r.saved(1))": "factor", "-g[0] -> g[0]": "sign",
             "swapped(r.saved(1)) -> r.saved(1)": "call", "i < 3 -> i <= 3": "comparison", "2 -> 3": "constant",

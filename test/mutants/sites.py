@@ -435,7 +435,7 @@ class Operators:
         arguments = self.code.arguments(opener)
         texts = [self.text(*a) for a in arguments]
         prefix = self.text(begin, i)
-        if name == "lead" and not arguments:
+        if name == "batch_rank" and not arguments:
             self.add("batch", begin, end, "0")
         elif name == "led":
             self.add("batch", begin, end, texts[0])

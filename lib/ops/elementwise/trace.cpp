@@ -172,7 +172,7 @@ consteval std::uint16_t index_of_function() {
   static_assert(index < kernels::table::size, "a LaneFunction and a definition of the pointwise table differ in name");
   return static_cast<std::uint16_t>(index);
 }
-constexpr auto index_of_function = []<std::size_t... F>(std::index_sequence<F...>) {
+constexpr auto indices_of_functions = []<std::size_t... F>(std::index_sequence<F...>) {
   return std::array<std::uint16_t, sizeof...(F)>{index_of_function<F>()...};
 }
 (std::make_index_sequence<kernels::table::size>());
@@ -212,7 +212,7 @@ Lane detail::call(LaneFunction function, std::initializer_list<LaneOperand> oper
   if (function == LaneFunction::elu && !operands.begin()[1].is_lane() && operands.begin()[1].number() < 0)
     fail<ValueError>("elu", "alpha must not be negative");
   Trace& trace = trace_of(operands);
-  return trace.lane(add(trace, loops::Opcode::value, index_of_function[at(function)], operands));
+  return trace.lane(add(trace, loops::Opcode::value, indices_of_functions[at(function)], operands));
 }
 
 LaneMask detail::test(LaneTest condition, std::initializer_list<LaneOperand> operands) {
