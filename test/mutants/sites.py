@@ -437,7 +437,7 @@ class Operators:
         prefix = self.text(begin, i)
         if name == "batch_rank" and not arguments:
             self.add("batch", begin, end, "0")
-        elif name == "led":
+        elif name == "batched" and self.tokens[i - 1].text == ".":
             self.add("batch", begin, end, texts[0])
         elif name == "wanted":
             self.add("wanted", begin, end, f"!{self.text(begin, end)}")
