@@ -197,7 +197,7 @@ void give_back(Pool& p, std::size_t size_class) noexcept {
 }
 
 // Whether there is room in the cache for one more block of a large class. Blocks of other classes make way, the largest
-// first: a program that has turned to arrays of another size uses this class, and need not use those again.
+// first: a program that now makes arrays of another size uses this class, and need not use those again.
 [[gnu::noinline]] bool make_room(Pool& p, std::size_t size_class) noexcept {
   const auto bytes = static_cast<std::int64_t>(bytes_of(size_class));
   const auto limit = std::max<std::int64_t>(cache_floor, peak_bytes.load(std::memory_order_relaxed) + p.most_listed);

@@ -258,7 +258,7 @@ template <VecElement T, class F>
     f(ColumnsOf<T>{n, columns, columns - c < size ? columns - c : size}, c);
 }
 
-// f(how to see them, number of the first) for all rows of n elements. Rows of up to `Longest` are turned on their side:
+// f(how to see them, number of the first) for all rows of n elements. Rows of up to `Longest` are transposed:
 // worth it for longer ones where there is much to do per row, like a logarithm.
 template <VecElement T, std::ptrdiff_t Longest, class F>
 [[gnu::always_inline]] inline void for_rows(std::ptrdiff_t n, std::ptrdiff_t rows, const F& f) {

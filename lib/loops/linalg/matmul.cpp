@@ -115,7 +115,7 @@ template <class T>
 struct Product {
   std::int64_t k, width;
   MatrixLayout a, b;
-  Onto onto;
+  Into into;
   std::int64_t row_a, column_a, row_b, column_b;  // strides
 
   void operator()(const T* from_a, const T* from_b, T* c, std::int64_t i, std::int64_t j, std::int64_t rows,
@@ -123,10 +123,10 @@ struct Product {
     from_a += i * row_a;
     from_b += j * column_b;
     c += i * width + j;
-    const T beta = onto == Onto::sum ? 1 : 0;
+    const T beta = into == Into::add ? 1 : 0;
     if (rows == 1 && columns == 1) {
       const T product = dot(k, from_a, column_a, from_b, row_b);
-      *c = onto == Onto::sum ? *c + product : product;
+      *c = into == Into::add ? *c + product : product;
     } else if (columns == 1 && width == 1) {
       static_cast<void>(kernels::gemv<T>(flag(a.transposed), a.transposed ? k : rows, a.transposed ? rows : k, 1,
                                          from_a, a.leading, from_b, row_b, beta, c, 1));
@@ -172,7 +172,7 @@ class Batches {
 };
 
 template <class T>
-void floating(const Shape& batch, std::int64_t count, const Factor& a, const Factor& b, T* out, Onto onto) {
+void floating(const Shape& batch, std::int64_t count, const Factor& a, const Factor& b, T* out, Into into) {
   const std::int64_t m = a.rows, n = b.columns, k = a.columns;
   const MatrixLayout la = layout(a), lb = layout(b);
   if (std::max({m, n, k, la.leading, lb.leading}) > largest)
@@ -181,7 +181,7 @@ void floating(const Shape& batch, std::int64_t count, const Factor& a, const Fac
   // Along an extent of 1 a stride may be anything: BLAS wants it positive.
   const auto positive = [](std::int64_t stride) { return std::max<std::int64_t>(1, stride); };
   const Product<T> product{
-      k, n, la, lb, onto, a.row_stride, positive(a.column_stride), positive(b.row_stride), b.column_stride};
+      k, n, la, lb, into, a.row_stride, positive(a.column_stride), positive(b.row_stride), b.column_stride};
   const Tiling tiles = tiling(m, n, k);
   if (count == 1 && tiles.count() == 1) return product(from_a, from_b, out, 0, 0, m, n);
   kernels::prepare_blas();
@@ -282,20 +282,20 @@ Factor factor(const Tensor& x, int batch_rank, bool column_vector) {
   return f;
 }
 
-void matmul(DType dtype, const Shape& batch, const Factor& a, const Factor& b, std::byte* out, Onto onto) {
+void matmul(DType dtype, const Shape& batch, const Factor& a, const Factor& b, std::byte* out, Into into) {
   const std::int64_t count = batch.elements(), m = a.rows, n = b.columns;
   if (count == 0 || m == 0 || n == 0) return;
   if (a.columns == 0) {
-    if (onto == Onto::sum) return;
+    if (into == Into::add) return;
     std::fill_n(out, static_cast<std::size_t>(count * m * n) * item_size(dtype), std::byte{0});
     return;
   }
-  if (Factor all; count > 1 && stacks(batch, a, b, all)) return matmul(dtype, {}, all, b, out, onto);
+  if (Factor all; count > 1 && stacks(batch, a, b, all)) return matmul(dtype, {}, all, b, out, into);
   switch (dtype) {
     case DType::float32:
-      return floating(batch, count, a, b, reinterpret_cast<float*>(out), onto);
+      return floating(batch, count, a, b, reinterpret_cast<float*>(out), into);
     case DType::float64:
-      return floating(batch, count, a, b, reinterpret_cast<double*>(out), onto);
+      return floating(batch, count, a, b, reinterpret_cast<double*>(out), into);
     case DType::boolean:
       return integral(batch, count, a, b, reinterpret_cast<bool*>(out));
     case DType::uint8:
@@ -344,7 +344,7 @@ Shape batch_of(const Tensor& out, int rank_a, int rank_b) {
 
 }  // namespace
 
-void matmul(const Tensor& a, const Tensor& b, Transposes transposes, const Tensor& out, Onto onto) {
+void matmul(const Tensor& a, const Tensor& b, Transposes transposes, const Tensor& out, Into into) {
   const int rank_a = reel::detail::block(a)->rank, rank_b = reel::detail::block(b)->rank;
   const DType dtype = reel::detail::block(out)->dtype;
   const Shape batch = batch_of(out, rank_a, rank_b);
@@ -359,17 +359,17 @@ void matmul(const Tensor& a, const Tensor& b, Transposes transposes, const Tenso
     const Tensor once = reel::detail::empty(dtype, shape);
     matmul(equal_rows ? first_of(a, transposes.a ? -1 : -2) : a, equal_rows ? b : first_of(b, transposes.b ? -2 : -1),
            transposes, once);
-    return onto == Onto::sum ? combine<"add">(out, once, out) : copy(once, out);
+    return into == Into::add ? combine<"add">(out, once, out) : copy(once, out);
   }
   // A column times a row, written once; BLAS would clear the result first.
-  if (fa.columns == 1 && rank_a > 1 && rank_b > 1 && onto == Onto::nothing && is_floating(dtype))
+  if (fa.columns == 1 && rank_a > 1 && rank_b > 1 && into == Into::overwrite && is_floating(dtype))
     return combine<"multiply">(transposes.a ? swapped(a) : a, transposes.b ? swapped(b) : b, out);
   if (any && is_floating(dtype)) {
     const bool reads_a = layout(fa).readable, reads_b = layout(fb).readable;
     if (!reads_a || !reads_b)
-      return matmul(reads_a ? a : contiguous(a), reads_b ? b : contiguous(b), transposes, out, onto);
+      return matmul(reads_a ? a : contiguous(a), reads_b ? b : contiguous(b), transposes, out, into);
   }
-  matmul(dtype, batch, fa, fb, reel::detail::block(out)->data, onto);
+  matmul(dtype, batch, fa, fb, reel::detail::block(out)->data, into);
 }
 
 std::int64_t broadcast_index(std::int64_t i, const Shape& batch, const Shape& own) {

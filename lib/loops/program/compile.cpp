@@ -66,19 +66,20 @@ class Code::Allocation {
   }
 
  private:
-  struct Fate {
+  // Where a node's value is, and how long.
+  struct Value {
     std::int32_t place = -1, last_use = -1, output = -1;
     bool elements = false;  // some reader needs its elements one by one
   };
-  Fate& at(std::int32_t node) { return node_[static_cast<std::size_t>(node)]; }
+  Value& at(std::int32_t node) { return node_[static_cast<std::size_t>(node)]; }
   std::int32_t output_place(std::size_t k) const { return graph_.inputs + static_cast<std::int32_t>(k); }
 
   void find_uses() {
     const auto end = static_cast<std::int32_t>(graph_.nodes.size());
     for (std::size_t k = 0; k < graph_.outputs.size(); ++k) {
-      Fate& fate = at(graph_.outputs[k]);
-      if (fate.output < 0) fate.output = static_cast<std::int32_t>(k);
-      fate.last_use = end;
+      Value& value = at(graph_.outputs[k]);
+      if (value.output < 0) value.output = static_cast<std::int32_t>(k);
+      value.last_use = end;
     }
     for (std::int32_t i = end; i-- > 0;) {
       const Node& node = graph_.nodes[static_cast<std::size_t>(i)];
@@ -122,9 +123,9 @@ class Code::Allocation {
     // A result may take the place of an operand of its own size.
     for (const std::int32_t x : node.in)
       if (x >= 0) release(x, static_cast<std::int32_t>(i));
-    Fate& fate = node_[i];
-    fate.place = fate.output >= 0 ? output_place(static_cast<std::size_t>(fate.output)) : take(is_mask(node));
-    step.to = fate.place;
+    Value& value = node_[i];
+    value.place = value.output >= 0 ? output_place(static_cast<std::size_t>(value.output)) : take(is_mask(node));
+    step.to = value.place;
     code_.steps_.push_back(step);
   }
   std::int32_t place_for(const Node& reader, std::int32_t x) {
@@ -142,11 +143,11 @@ class Code::Allocation {
     return place;
   }
   void release(std::int32_t x, std::int32_t reader) {
-    Fate& fate = at(x);
-    if (fate.last_use != reader || fate.place < first_register_) return;
+    Value& value = at(x);
+    if (value.last_use != reader || value.place < first_register_) return;
     const Node& node = graph_.nodes[static_cast<std::size_t>(x)];
-    if (is_step(node)) free_[is_mask(node)].push_back(fate.place);
-    fate.last_use = -1;  // read twice, released once
+    if (is_step(node)) free_[is_mask(node)].push_back(value.place);
+    value.last_use = -1;  // read twice, released once
   }
 
   void add_copies() {
@@ -157,7 +158,7 @@ class Code::Allocation {
 
   Code& code_;
   const Graph& graph_;
-  std::vector<Fate> node_;
+  std::vector<Value> node_;
   std::int32_t first_register_ = 0;
   std::vector<std::int32_t> free_[2];  // of lanes, of masks
 };

@@ -43,7 +43,7 @@ Tensor contribution(const tape::Record& r, std::size_t i, const Tensor& a, const
   const bool matrices = block(a)->rank == 2 && block(b)->rank == 2 && r.shape(i).rank() == 2;
   Tensor sum = matrices && !is_half(block(a)->dtype) ? r.take_sum(i) : Tensor();
   if (!sum.defined()) return product("matmul", a, b, options);
-  loops::matmul(a, b, {options.transpose_a, options.transpose_b}, sum, loops::Onto::sum);
+  loops::matmul(a, b, {options.transpose_a, options.transpose_b}, sum, loops::Into::add);
   return sum;
 }
 
