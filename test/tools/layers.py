@@ -28,7 +28,7 @@ LEAN = {  # what <reel/reel.hpp> may include of the standard library
 }
 # What lib/ops may not name outside lib/ops/apply, and who else may.
 PRIMITIVES_ONLY = {
-    re.compile(r"\btape::(active|record|note_cut)\b"): "ops are recorded by apply()",
+    re.compile(r"\btape::(active|record|note_unrecorded)\b"): "ops are recorded by apply()",
     re.compile(r"\bkernels::|\"kernels/"): "kernels are called by lib/loops",
     re.compile(r"\bparallel_for\b|\btbb\b"): "threads are started by lib/loops",
     re.compile(r"\.item\b|\bmutable_data\b|->data\b|\.data<"): "elements are read by lib/loops",
