@@ -188,8 +188,8 @@ int main(int argc, char** argv) {
   for (std::size_t i = 0; i < std::size(cases); ++i) {
     const support::Ending e = support::in_child([&] {
       if (cases[i].variable) setenv(cases[i].variable, cases[i].value, 1);
-      const std::string number = std::to_string(i);
-      execl("/proc/self/exe", argv[0], number.c_str(), nullptr);
+      const std::string command = "exec " + support::own_program() + " " + std::to_string(i);
+      execl("/bin/sh", "sh", "-c", command.c_str(), nullptr);
       return 97;
     });
     const bool passed = e == support::Ending{};

@@ -5,8 +5,10 @@
 
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <exception>
+#include <filesystem>
 #include <string>
 
 namespace support {
@@ -42,6 +44,14 @@ Ending in_child(const F& f, unsigned seconds = 60) {
   int ended = 0;
   if (child < 0 || waitpid(child, &ended, 0) != child) return {98, 0};
   return WIFSIGNALED(ended) ? Ending{0, WTERMSIG(ended)} : Ending{WEXITSTATUS(ended), 0};
+}
+
+/// A shell command that starts this program anew. An emulated system does not start programs of another machine's code;
+/// REEL_TEST_EMULATOR is then the command of the emulator.
+inline std::string own_program() {
+  const char* emulator = std::getenv("REEL_TEST_EMULATOR");
+  return (emulator ? std::string(emulator) + " '" : "'") + std::filesystem::read_symlink("/proc/self/exe").string() +
+         "'";
 }
 
 }  // namespace support

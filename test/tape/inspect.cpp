@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "catch.hpp"
+#include "support/child.hpp"
 #include "support/warnings.hpp"
 
 using namespace reel;
@@ -327,9 +328,8 @@ TEST_CASE("REEL_TRACE traces a whole process, threads that ended included") {
     return;
   }
   const std::filesystem::path path = scratch("reel_process");
-  const std::string program = std::filesystem::read_symlink("/proc/self/exe").string();
-  const std::string command = "REEL_TEST_TRACED=1 REEL_TRACE=" + path.string() + " '" + program +
-                              "' 'REEL_TRACE traces a whole process*' > /dev/null";
+  const std::string command = "REEL_TEST_TRACED=1 REEL_TRACE=" + path.string() + " " + support::own_program() +
+                              " 'REEL_TRACE traces a whole process*' > /dev/null";
   REQUIRE(std::system(command.c_str()) == 0);
   const std::string text = read(path);
   std::filesystem::remove(path);
