@@ -23,7 +23,8 @@ template <std::size_t Bytes>
   for (std::ptrdiff_t i = 0; i < n; ++i) std::memcpy(to + i * to_step, from + i * step, Bytes);
 }
 
-[[gnu::noinline]] inline void gather(const void* from, std::ptrdiff_t stride, void* to, std::ptrdiff_t n, std::size_t bytes) {
+[[gnu::noinline]] inline void gather(const void* from, std::ptrdiff_t stride, void* to, std::ptrdiff_t n,
+                                     std::size_t bytes) {
   const auto* source = static_cast<const char*>(from);
   auto* target = static_cast<char*>(to);
   switch (bytes) {
