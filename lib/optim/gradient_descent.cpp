@@ -283,7 +283,7 @@ void require(const AdamOptions& o) {
   require_rate("Adam", o.learning_rate);
   require_decay("Adam", "beta1", o.beta1);
   require_decay("Adam", "beta2", o.beta2);
-  if (!(o.epsilon >= 0)) fail<ValueError>("Adam", "epsilon is {}, must not be negative", o.epsilon);
+  if (!(o.epsilon >= 0)) fail<ValueError>("Adam", "epsilon is {}, must not be negative", double(o.epsilon));
 }
 
 }  // namespace
