@@ -14,15 +14,12 @@ inline bool selected(const std::string& name) {
   const char* op = std::getenv("REEL_OP_CASES");
   return !op || name == op;
 }
-template <const auto& Rows>
-auto selected_rows() {
-  using Row = std::remove_cvref_t<decltype(Rows[0])>;
-  static const auto kept = [] {
-    std::vector<Row> some(std::begin(Rows), std::end(Rows));
-    std::erase_if(some, [](const Row& row) { return !selected(row.name); });
-    return some;
-  }();
-  return std::span<const Row>(kept);
+/// The rows of a table that are tested.
+template <class Row, std::size_t N>
+std::vector<Row> selected_rows(const Row (&rows)[N]) {
+  std::vector<Row> some(std::begin(rows), std::end(rows));
+  std::erase_if(some, [](const Row& row) { return !selected(row.name); });
+  return some;
 }
 
 using Real = long double;

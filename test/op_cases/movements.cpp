@@ -142,6 +142,9 @@ constexpr Shaped rows[] = {
 
 }  // namespace
 
-std::span<const Shaped> movements() { return selected_rows<rows>(); }
+std::span<const Shaped> movements() {
+  static const auto kept = selected_rows(rows);
+  return kept;
+}
 
 }  // namespace cases

@@ -151,6 +151,9 @@ constexpr Pointwise rows[] = {
 
 }  // namespace
 
-std::span<const Pointwise> pointwise() { return selected_rows<rows>(); }
+std::span<const Pointwise> pointwise() {
+  static const auto kept = selected_rows(rows);
+  return kept;
+}
 
 }  // namespace cases
