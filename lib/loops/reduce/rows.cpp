@@ -136,7 +136,8 @@ Shape axis_last(int rank, int axis, bool back) {
   return order;
 }
 
-// The axes that stay, then those of the mask.
+}  // namespace
+
 Shape rows_last(int rank, std::int64_t mask) {
   Shape order;
   for (int part : {0, 1})
@@ -144,8 +145,6 @@ Shape rows_last(int rank, std::int64_t mask) {
       if ((mask >> d & 1) == part) order.push_back(d);
   return order;
 }
-
-}  // namespace
 
 bool has_row_functions(DType d) noexcept { return rows_of(d).softmax.rows != nullptr; }
 

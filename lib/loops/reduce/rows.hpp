@@ -46,6 +46,9 @@ inline RowOperand one_per_row(const Tensor& x) { return {contiguous(x), 1}; }
 void by_rows(RowFunction f, std::int64_t n, std::initializer_list<RowOperand> operands, const Tensor& out,
              std::int64_t width);
 
+/// The axes of a tensor of this rank: those that stay, then those of the mask.
+Shape rows_last(int rank, std::int64_t mask);
+
 /// Matrices of fewer columns are transposed: a short run of columns does not fill a vector.
 inline constexpr std::int64_t least_columns = 8;
 

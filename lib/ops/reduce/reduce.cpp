@@ -7,6 +7,7 @@
 
 #include "loops/elementwise/cast.hpp"
 #include "loops/reduce/moments.hpp"
+#include "loops/reduce/rows.hpp"
 #include "ops/reduce/reduction.hpp"
 
 namespace reel {
@@ -62,14 +63,6 @@ Tensor with_axes(const Tensor& g, const Shape& full, std::int64_t mask) {
 
 namespace {
 
-// The axes that stay, then those that go.
-Shape rows_last(int rank, std::int64_t mask) {
-  Shape order;
-  for (int part : {0, 1})
-    for (int d = 0; d < rank; ++d)
-      if ((mask >> d & 1) == part) order.push_back(d);
-  return order;
-}
 bool ascending(const Shape& order) {
   for (int d = 0; d < order.rank(); ++d)
     if (order[d] != d) return false;
@@ -79,7 +72,7 @@ bool ascending(const Shape& order) {
 }  // namespace
 
 Tensor to_rows(const Tensor& x, std::int64_t mask) {
-  const Shape full = x.shape(), order = rows_last(full.rank(), mask);
+  const Shape full = x.shape(), order = loops::rows_last(full.rank(), mask);
   Shape shape;
   std::int64_t n = 1;
   for (int d = 0; d < full.rank(); ++d) {
@@ -93,7 +86,7 @@ Tensor to_rows(const Tensor& x, std::int64_t mask) {
 }
 
 Tensor from_rows(const Tensor& rows, const Shape& full, std::int64_t mask) {
-  const Shape order = rows_last(full.rank(), mask);
+  const Shape order = loops::rows_last(full.rank(), mask);
   Shape shape, back = order;
   for (std::int64_t d : order) shape.push_back(full[d]);
   for (int d = 0; d < order.rank(); ++d) back[order[d]] = d;
