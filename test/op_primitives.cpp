@@ -115,9 +115,33 @@ bool alike(const Recorded& a, const Recorded& b) {
 }
 
 struct Tally {
-  std::set<std::string> primitives;
+  std::set<std::string> primitives, refusing;
   int again = 0, elsewhere = 0, poisoned = 0;
 };
+
+// Primitives that throw for values say so: the others evaluate whatever real numbers they are given.
+void check_refusals(const std::string& what, const Function& f, const Tensors& x, Tally& tally) {
+  std::vector<Recorded> calls;
+  {
+    const Listening listening(calls);
+    run(f, x);
+  }
+  for (const Recorded& call : calls)
+    for (const double value : {std::nan(""), 0.0, -1e30}) {
+      Tensors inputs;
+      for (const Tensor& one : call.inputs)
+        inputs.push_back(is_differentiable(one.dtype()) ? full(one.shape(), value, one.dtype()) : one);
+      bool refused = false;
+      try {
+        evaluate_again(call, inputs);
+      } catch (const Error&) {
+        refused = true;
+      }
+      INFO(what << ": " << call.primitive->rule.name << " of " << value);
+      if (refused) CHECK((call.primitive->effects & ops::may_throw) != 0);
+      if (refused) tally.refusing.insert(call.primitive->rule.name);
+    }
+}
 
 // f at x, and at other inputs of the same shapes.
 void check_calls(const std::string& what, const Function& f, const Tensors& x, const Tensors& others, Tally& tally) {
@@ -228,9 +252,10 @@ void check(const std::string& name, const Function& f, const Tensors& x, const T
     check_calls(name + ", " + support::name(layout), f, views, other_views, tally);
   }
   check_keeps(name, f, x, tally);
+  check_refusals(name, f, x, tally);
 }
 
-void check_table(std::span<const cases::Shaped> rows, std::size_t primitives) {
+Tally check_table(std::span<const cases::Shaped> rows, std::size_t primitives) {
   WarningLog quiet;
   Tally tally;
   for (const cases::Shaped& row : rows)
@@ -249,14 +274,35 @@ void check_table(std::span<const cases::Shaped> rows, std::size_t primitives) {
   CHECK(tally.again > 10 * static_cast<int>(rows.size()));
   CHECK(tally.elsewhere > 5 * static_cast<int>(rows.size()));
   CHECK(tally.poisoned > static_cast<int>(rows.size()));
+  return tally;
 }
 
 }  // namespace
 
 TEST_CASE("reductions, scans and normalisations: primitives evaluate again") { check_table(cases::reductions(), 35); }
 TEST_CASE("shape and index ops: primitives evaluate again") { check_table(cases::movements(), 36); }
-TEST_CASE("linear algebra: primitives evaluate again") { check_table(cases::linear_algebra(), 24); }
+TEST_CASE("linear algebra: primitives evaluate again") {
+  const Tally tally = check_table(cases::linear_algebra(), 24);
+  CHECK(tally.refusing == std::set<std::string>{"cholesky", "inverse", "solve", "triangular_solve"});
+}
 TEST_CASE("normalisations and losses: primitives evaluate again") { check_table(cases::networks(), 28); }
+
+TEST_CASE("primitives that refuse integers, classes or real numbers say so") {
+  const Tensor x = tensor({{1.0, 2.0}, {3.0, 4.0}}), at = cast(tensor({1.0, 0.0}), DType::int64);
+  std::vector<Recorded> calls;
+  Generator generator(1);
+  {
+    const Listening listening(calls);
+    static_cast<void>(gather(x, at));
+    static_cast<void>(sparse_softmax_cross_entropy(x, at));
+    static_cast<void>(cast(x, DType::int32));
+    static_cast<void>(random_categorical(generator, x, 3));
+  }
+  std::set<std::string> refusing;
+  for (const Recorded& call : calls)
+    if (call.primitive->effects & ops::may_throw) refusing.insert(call.primitive->rule.name);
+  CHECK(refusing == std::set<std::string>{"cast", "positions", "random_categorical", "sparse_softmax_cross_entropy"});
+}
 
 TEST_CASE("pointwise ops: derivatives read only what a tape keeps") {
   WarningLog quiet;

@@ -9,7 +9,6 @@
 #include <vector>
 
 namespace reel {
-class FrozenReads;
 struct TraceEvents;
 namespace tape {
 struct Tape;
@@ -22,7 +21,7 @@ struct Override;
 }
 namespace ops {
 class Trace;
-class DrawsScope;
+class EffectHandler;
 }  // namespace ops
 
 namespace detail {
@@ -37,15 +36,14 @@ struct ThreadState {
   autodiff::Override* overrides = nullptr;               // gradient/registry.cpp: the newest; null: none
   tape::Capture* capture = nullptr;                      // tape/capture.cpp: the innermost
   tape::Suspend* suspended = nullptr;                    // tape/tape.cpp: stacks hidden by a Suspend, the newest first
-  tape::Tape* observer = nullptr;    // tape/tape.cpp: below all stacks while something watches every op
-  FrozenReads* frozen = nullptr;     // tape/variable.cpp: the innermost
-  tape::Frame* frame = nullptr;      // tape/observe/observe.cpp: the innermost
-  AnomalyOptions anomalies;          // tape/observe/observe.cpp
-  TraceEvents* events = nullptr;     // tape/observe/timeline.cpp: where a ChromeTraceGuard collects
-  const char* interned = nullptr;    // gradient/registry.cpp: the newest name
-  ops::Trace* lane_trace = nullptr;  // ops/elementwise/trace.cpp: the innermost
-  ops::DrawsScope* draws = nullptr;  // ops/make/draws.cpp: the innermost
-  void* lane_programs = nullptr;     // ops/elementwise/elementwise.cpp: its own type
+  tape::Tape* observer = nullptr;         // tape/tape.cpp: below all stacks while something watches every op
+  tape::Frame* frame = nullptr;           // tape/observe/observe.cpp: the innermost
+  AnomalyOptions anomalies;               // tape/observe/observe.cpp
+  TraceEvents* events = nullptr;          // tape/observe/timeline.cpp: where a ChromeTraceGuard collects
+  const char* interned = nullptr;         // gradient/registry.cpp: the newest name
+  ops::Trace* lane_trace = nullptr;       // ops/elementwise/trace.cpp: the innermost
+  ops::EffectHandler* effects = nullptr;  // ops/apply/effect.hpp: the innermost
+  void* lane_programs = nullptr;          // ops/elementwise/elementwise.cpp: its own type
   void (*sink)(std::string_view line, void* context) = nullptr;  // tape/observe/trace.cpp
   void* sink_context = nullptr;
 

@@ -14,6 +14,7 @@ class ShapedAttributes {
     std::copy(shape.begin(), shape.end(), std::copy(first.begin(), first.end(), words_));
   }
   operator Attributes() const noexcept { return {words_, size_}; }
+  operator std::span<std::int64_t>() noexcept { return {words_, size_}; }
 
  private:
   std::int64_t words_[Most + max_rank];

@@ -219,17 +219,4 @@ Tensor elu(const Operand& x, const Operand& alpha) { return pointwise<"elu">(x, 
 Tensor floor_divide(const Operand& x, const Operand& y) { return pointwise<"floor_divide">(x, y); }
 Tensor mod(const Operand& x, const Operand& y) { return pointwise<"mod">(x, y); }
 
-void Variable::assign_add(const Tensor& delta, const char* file, int line) const {
-  const Operand caller(0, file, line);
-  const tape::OpScope scope(caller);
-  VariableAccess::update(
-      *this, "Variable.assign_add", [](Tensor&& x, const Tensor& d) { return add(std::move(x), d); }, delta);
-}
-void Variable::assign_sub(const Tensor& delta, const char* file, int line) const {
-  const Operand caller(0, file, line);
-  const tape::OpScope scope(caller);
-  VariableAccess::update(
-      *this, "Variable.assign_sub", [](Tensor&& x, const Tensor& d) { return subtract(std::move(x), d); }, delta);
-}
-
 }  // namespace reel

@@ -122,7 +122,7 @@ class Step {
   // Calls change with the value of the variable and what is remembered of it.
   template <class Change>
   void modify(std::size_t i, const Change& change) const {
-    VariableAccess::modify(variables_[i], op_, [&](Tensor& value) {
+    VariableAccess::modify(variables_[i], [&](Tensor& value) {
       std::array<Tensor*, States> states{&value};
       modify_memory<0>(i, states, change);
     });
@@ -132,7 +132,7 @@ class Step {
     if constexpr (J + 1 == States)
       change(states);
     else
-      OptimizerAccess::modify(*accesses_[i].memory[J], op_, [&](Tensor& value) {
+      OptimizerAccess::modify(*accesses_[i].memory[J], [&](Tensor& value) {
         states[J + 1] = &value;
         modify_memory<J + 1>(i, states, change);
       });

@@ -11,7 +11,7 @@ namespace {
 // Not recorded, unlike Variable::read.
 Tensor value_of(const Variable& v) {
   Tensor result;
-  VariableAccess::modify(v, "optimizer", [&](const Tensor& value) { result = value; });
+  VariableAccess::modify(v, [&](const Tensor& value) { result = value; });
   return result;
 }
 
@@ -23,7 +23,7 @@ T StateNumber<T>::read() const {
 }
 template <class T>
 void StateNumber<T>::write(T number) const {
-  VariableAccess::modify(*variable_, "optimizer", [&](Tensor& value) {
+  VariableAccess::modify(*variable_, [&](Tensor& value) {
     ops::make_writable(value);
     *mutable_data<T>(value) = number;
   });

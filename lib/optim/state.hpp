@@ -19,9 +19,9 @@ struct OptimizerAccess {
 
   /// Lets `change` replace the tensor, which is empty before the first step.
   template <class F>
-  static void modify(detail::StateTensor& state, const char* op, F&& change) {
+  static void modify(detail::StateTensor& state, F&& change) {
     if (state.variable_) [[unlikely]]
-      VariableAccess::modify(*state.variable_, op, change);
+      VariableAccess::modify(*state.variable_, change);
     else
       change(state.value_);
   }

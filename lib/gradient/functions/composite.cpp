@@ -93,8 +93,8 @@ std::vector<Gradient> pull_again(const char* name, const detail::FlatFunction& f
                                  std::span<const Gradient> cotangents) {
   ops::Draws draws = inputs.draws;
   const ops::DrawsScope same_numbers(draws, ops::DrawsScope::Mode::replay);
-  const FrozenReads same_constants(inputs.constants, inputs.constant_values);
-  const FrozenReads same_values(inputs.variables, inputs.read);
+  const ops::FrozenReads same_constants(inputs.constants, inputs.constant_values);
+  const ops::FrozenReads same_values(inputs.variables, inputs.read);
   GradientTape tape({.watch_accessed_variables = false});
   const std::vector<Tensor> arguments = identities(inputs.arguments);
   const std::vector<Source> sources = inputs.sources(arguments);
@@ -107,8 +107,8 @@ std::vector<Gradient> pull_again(const char* name, const detail::FlatFunction& f
 std::vector<Tensor> push_again(const detail::FlatFunction& f, const Inputs& inputs, std::span<const Tensor> tangents) {
   ops::Draws draws = inputs.draws;
   const ops::DrawsScope same_numbers(draws, ops::DrawsScope::Mode::replay);
-  const FrozenReads same_constants(inputs.constants, inputs.constant_values);
-  const FrozenReads same_values(inputs.variables, inputs.read);
+  const ops::FrozenReads same_constants(inputs.constants, inputs.constant_values);
+  const ops::FrozenReads same_values(inputs.variables, inputs.read);
   const std::vector<Tensor> arguments = identities(inputs.arguments);
   const std::vector<Source> sources = inputs.sources(arguments);
   std::vector<Source> moved;

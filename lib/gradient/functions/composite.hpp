@@ -3,7 +3,7 @@
 #pragma once
 #include <reel/custom.hpp>
 
-#include "ops/make/draws.hpp"
+#include "ops/apply/run_again.hpp"
 
 namespace reel::tape {
 class Capture;

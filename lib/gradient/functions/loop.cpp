@@ -209,8 +209,8 @@ std::vector<Gradient> Checkpointed::pull_step(std::int64_t i, const Tensors& sta
 
 std::vector<Gradient> Checkpointed::pull(std::span<const Gradient> g) {
   const VSpace space;
-  const FrozenReads same_constants(inputs.constants, inputs.constant_values);
-  const FrozenReads same_values(inputs.variables, inputs.read);
+  const ops::FrozenReads same_constants(inputs.constants, inputs.constant_values);
+  const ops::FrozenReads same_values(inputs.variables, inputs.read);
   const std::size_t n = loop.variables, columns = g.size() - n, others = inputs.arguments.size() - n;
   std::vector<Gradient> carried(g.begin(), g.begin() + static_cast<std::ptrdiff_t>(n));
   std::vector<Gradient> shared(inputs.size() - inputs.arguments.size());

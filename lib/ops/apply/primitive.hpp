@@ -141,6 +141,10 @@ using Keeps = std::array<Keep, most_kept>;
 constexpr Keep keep_input(std::uint8_t i, std::uint8_t readers = 0) { return {Keep::From::input, i, readers}; }
 constexpr Keep keep_output(std::uint8_t k, std::uint8_t readers = 0) { return {Keep::From::output, k, readers}; }
 
+/// What a primitive does besides giving outputs, as bits: see effect.hpp. `may_throw`: evaluate refuses some values of
+/// its inputs, so that a call whose outputs nobody reads still has a meaning.
+enum Effects : std::uint8_t { reads_variables = 1, writes_variables = 2, advances_generator = 4, may_throw = 8 };
+
 /// An op. Rules and front ends read no element of a tensor: only `evaluate` does.
 struct Primitive {
   /// Its name and derivatives. Without a vjp the outputs carry no gradient.
@@ -159,6 +163,8 @@ struct Primitive {
   std::uint8_t auxiliary = 0;
   /// So many of the last outputs only the tape sees: what derivatives read that is neither input nor output.
   std::uint8_t residuals = 0;
+  /// Bits of Effects.
+  std::uint8_t effects = 0;
 };
 
 /// The evaluate of a primitive whose output is a view: there is nothing to compute.

@@ -27,8 +27,11 @@ void evaluate_positions(const Call& call, Outputs& out) {
                      "index {} (element {} of indices) is out of range for axis {}, of extent {}", bad.value, bad.at,
                      axis, extent);
 }
-constexpr Primitive positions_primitive = {
-    .rule = {.name = "positions"}, .infer = infer_positions, .evaluate = evaluate_positions, .constants = 1};
+constexpr Primitive positions_primitive = {.rule = {.name = "positions"},
+                                           .infer = infer_positions,
+                                           .evaluate = evaluate_positions,
+                                           .constants = 1,
+                                           .effects = may_throw};
 
 // ---- gather; inputs: x, positions; attributes: axis
 

@@ -10,6 +10,8 @@ struct Rows {
 };
 /// The rows that slices name, duplicates summed in order. What check_slices and checked_indices throw.
 Rows distinct_rows(const char* op, const IndexedSlices& slices);
+/// The same of rows whose positions have been checked. Not recorded.
+Rows distinct_rows(const Tensor& positions, const Tensor& rows);
 /// Makes x a tensor that may be written to: itself under a fresh id if nobody else holds its memory, else a copy.
 void make_writable(Tensor& x);
 /// Replaces rows of the table by values of its dtype: in place if nobody else holds its memory, else in a copy.

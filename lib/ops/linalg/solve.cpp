@@ -139,7 +139,8 @@ constexpr Primitive solve_primitive = {
     .infer = infer_solve,
     .evaluate = evaluate_solve,
     .keeps = {keep_input(0, 0b01), keep_output(0, 0b01), keep_output(1), keep_output(2)},
-    .residuals = 2};
+    .residuals = 2,
+    .effects = may_throw};
 
 // The same with factors and pivots as inputs.
 void infer_solve_by_factors(const Call& call, Metas& out) {
@@ -217,7 +218,8 @@ void evaluate_triangular(const Call& call, Outputs& out) {
 constexpr Primitive triangular_primitive = {.rule = batched({"triangular_solve", triangular_vjp, triangular_jvp}),
                                             .infer = infer_triangular,
                                             .evaluate = evaluate_triangular,
-                                            .keeps = {keep_input(0), keep_output(0, 0b01)}};
+                                            .keeps = {keep_input(0), keep_output(0, 0b01)},
+                                            .effects = may_throw};
 
 Tensor triangular(const Tensor& a, const Tensor& b, const TriangularOptions& options) {
   return apply(
@@ -263,7 +265,8 @@ void evaluate_cholesky(const Call& call, Outputs& out) {
 constexpr Primitive cholesky_primitive = {.rule = batched({"cholesky", cholesky_vjp, cholesky_jvp}),
                                           .infer = infer_like_input,
                                           .evaluate = evaluate_cholesky,
-                                          .keeps = {keep_output(0)}};
+                                          .keeps = {keep_output(0)},
+                                          .effects = may_throw};
 
 // ---- inverse: saves the result z. dz = -z da z.
 void inverse_vjp(const tape::Record& r, std::span<const Tensor> g, std::span<Gradient> dx) {
@@ -283,8 +286,11 @@ void evaluate_inverse(const Call& call, Outputs& out) {
   require_regular("inverse", a, loops::factorise(a, out[0], pivots));
   static_cast<void>(loops::invert(out[0], pivots));
 }
-constexpr Primitive inverse_primitive = {
-    .rule = inverse_rule, .infer = infer_like_input, .evaluate = evaluate_inverse, .keeps = {keep_output(0)}};
+constexpr Primitive inverse_primitive = {.rule = inverse_rule,
+                                         .infer = infer_like_input,
+                                         .evaluate = evaluate_inverse,
+                                         .keeps = {keep_output(0)},
+                                         .effects = may_throw};
 
 // Inputs a, its factors and pivots. Singular matrices are no error: infinite where a is singular.
 void evaluate_inverse_by_factors(const Call& call, Outputs& out) {

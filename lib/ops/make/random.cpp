@@ -1,13 +1,13 @@
 // Random tensors: a draw is a primitive whose attributes name the seed and the place in its stream, so that evaluating
-// it again draws the same numbers. The functions here advance the generator.
+// it again draws the same numbers. Advancing the generator is its effect.
 #include "loops/make/random.hpp"
 
 #include <cmath>
 #include <reel/ops/make.hpp>
 
+#include "ops/apply/effect.hpp"
 #include "ops/attributes.hpp"
 #include "ops/engine.hpp"
-#include "ops/make/draws.hpp"
 
 namespace reel {
 
@@ -20,13 +20,15 @@ loops::RandomStream stream_of(const Call& call) {
   return {static_cast<std::uint64_t>(call.attribute(0)), static_cast<std::uint64_t>(call.attribute(1))};
 }
 
-// Draws so many elements of a dtype: what apply gives for the attributes(draw).
-template <class F>
-Tensor drawn(const Primitive& primitive, std::initializer_list<const Tensor*> inputs, Generator& generator, DType dtype,
-             std::int64_t elements, const F& attributes) {
-  PendingDraw draw(generator);
-  Tensor y = apply(primitive, inputs, attributes(draw));
-  draw.take(loops::random_blocks(dtype, elements));
+// The attributes begin with the stream; whatever stands there is replaced.
+Tensor drawn(const Primitive& primitive, std::initializer_list<const Tensor*> inputs, Generator& generator,
+             std::span<std::int64_t> attributes) {
+  Tensor y;
+  perform({.primitive = primitive,
+           .inputs = {inputs.begin(), inputs.size()},
+           .attributes = attributes,
+           .generator = &generator,
+           .outputs = {&y, 1}});
   return y;
 }
 
@@ -46,13 +48,16 @@ void evaluate_truncated_normal(const Call& call, Outputs& out) {
 }
 constexpr Primitive uniform_primitive = {.rule = {.name = "random_uniform"},
                                          .infer = infer_distribution,
-                                         .evaluate = evaluate_uniform},
+                                         .evaluate = evaluate_uniform,
+                                         .effects = advances_generator},
                     normal_primitive = {.rule = {.name = "random_normal"},
                                         .infer = infer_distribution,
-                                        .evaluate = evaluate_normal},
+                                        .evaluate = evaluate_normal,
+                                        .effects = advances_generator},
                     truncated_normal_primitive = {.rule = {.name = "random_truncated_normal"},
                                                   .infer = infer_distribution,
-                                                  .evaluate = evaluate_truncated_normal};
+                                                  .evaluate = evaluate_truncated_normal,
+                                                  .effects = advances_generator};
 
 Tensor drawn_floats(const Primitive& primitive, Generator& generator, const Shape& shape, double a, double b,
                     DType dtype) {
@@ -60,8 +65,7 @@ Tensor drawn_floats(const Primitive& primitive, Generator& generator, const Shap
   if (!is_floating(dtype))
     fail<TypeError>(op, "dtype is {}; random numbers are drawn in a floating dtype, cast them", dtype);
   require_shape(op, shape);
-  return drawn(primitive, {}, generator, dtype, shape.elements(),
-               [&](const PendingDraw& draw) { return shaped(words(draw.seed(), draw.first(), dtype, a, b), shape); });
+  return drawn(primitive, {}, generator, shaped(words(0, 0, dtype, a, b), shape));
 }
 
 void check_spread(const char* op, double mean, double stddev) {
@@ -75,8 +79,10 @@ void infer_bernoulli(const Call& call, Metas& out) { out.add(DType::boolean, sha
 void evaluate_bernoulli(const Call& call, Outputs& out) {
   loops::draw_bernoulli(stream_of(call), call.real(2), out[0]);
 }
-constexpr Primitive bernoulli_primitive = {
-    .rule = {.name = "random_bernoulli"}, .infer = infer_bernoulli, .evaluate = evaluate_bernoulli};
+constexpr Primitive bernoulli_primitive = {.rule = {.name = "random_bernoulli"},
+                                           .infer = infer_bernoulli,
+                                           .evaluate = evaluate_bernoulli,
+                                           .effects = advances_generator};
 
 // ---- categorical; attributes: seed, first block, count
 
@@ -95,14 +101,17 @@ void evaluate_categorical(const Call& call, Outputs& out) {
 constexpr Primitive categorical_primitive = {.rule = {.name = "random_categorical"},
                                              .infer = infer_categorical,
                                              .evaluate = evaluate_categorical,
-                                             .constants = 1};
+                                             .constants = 1,
+                                             .effects = advances_generator | may_throw};
 
 // ---- permutation; attributes: seed, first block, n
 
 void infer_permutation(const Call& call, Metas& out) { out.add(DType::int64, {call.attribute(2)}); }
 void evaluate_permutation(const Call& call, Outputs& out) { loops::draw_permutation(stream_of(call), out[0]); }
-constexpr Primitive permutation_primitive = {
-    .rule = {.name = "random_permutation"}, .infer = infer_permutation, .evaluate = evaluate_permutation};
+constexpr Primitive permutation_primitive = {.rule = {.name = "random_permutation"},
+                                             .infer = infer_permutation,
+                                             .evaluate = evaluate_permutation,
+                                             .effects = advances_generator};
 
 }  // namespace
 
@@ -128,10 +137,7 @@ Tensor random_bernoulli(Generator& generator, const Shape& shape, double probabi
   if (!(probability >= 0 && probability <= 1))
     fail<ValueError>("random_bernoulli", "probability is {}; it must lie between 0 and 1", probability);
   ops::require_shape("random_bernoulli", shape);
-  return ops::drawn(ops::bernoulli_primitive, {}, generator, DType::boolean, shape.elements(),
-                    [&](const ops::PendingDraw& draw) {
-                      return ops::shaped(ops::words(draw.seed(), draw.first(), probability), shape);
-                    });
+  return ops::drawn(ops::bernoulli_primitive, {}, generator, ops::shaped(ops::words(0, 0, probability), shape));
 }
 
 Tensor random_categorical(Generator& generator, const Tensor& logits, std::int64_t count) {
@@ -146,15 +152,15 @@ Tensor random_categorical(Generator& generator, const Tensor& logits, std::int64
   ops::require_shape(op, shape);
   if (classes == 0 && shape.elements() != 0)
     fail<ShapeError>(op, "logits of shape {} have no classes to draw from", logits.shape());
-  return ops::drawn(ops::categorical_primitive, {&logits}, generator, DType::int64, shape.elements(),
-                    [&](const ops::PendingDraw& draw) { return ops::words(draw.seed(), draw.first(), count); });
+  std::array attributes = ops::words(0, 0, count);
+  return ops::drawn(ops::categorical_primitive, {&logits}, generator, attributes);
 }
 
 Tensor random_permutation(Generator& generator, std::int64_t n) {
   if (n < 0) fail<ValueError>("random_permutation", "n is {}; it must be at least 0", n);
   ops::require_shape("random_permutation", {n});
-  return ops::drawn(ops::permutation_primitive, {}, generator, DType::int64, n,
-                    [&](const ops::PendingDraw& draw) { return ops::words(draw.seed(), draw.first(), n); });
+  std::array attributes = ops::words(0, 0, n);
+  return ops::drawn(ops::permutation_primitive, {}, generator, attributes);
 }
 
 }  // namespace reel

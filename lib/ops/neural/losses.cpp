@@ -134,7 +134,8 @@ constexpr Primitive sparse_primitive = {.rule = batched({sparse_name, sparse_vjp
                                         .evaluate = evaluate_sparse,
                                         .keeps = {keep_input(0), keep_output(1)},
                                         .constants = 1,
-                                        .residuals = 1};
+                                        .residuals = 1,
+                                        .effects = may_throw};
 
 }  // namespace
 

@@ -37,7 +37,8 @@ void evaluate_cast(const Call& call, Outputs& out) {
                      x.dtype(), y.dtype());
 }
 
-constexpr Primitive cast_primitive = {.rule = cast_rule, .infer = infer_cast, .evaluate = evaluate_cast};
+constexpr Primitive cast_primitive = {
+    .rule = cast_rule, .infer = infer_cast, .evaluate = evaluate_cast, .effects = may_throw};
 
 }  // namespace
 

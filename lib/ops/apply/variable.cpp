@@ -1,0 +1,137 @@
+// Reads and assigns of variables, as primitives with effects. What an assign computes it computes in the value's own
+// memory unless somebody else holds that.
+#include "tape/variable.hpp"
+
+#include <ostream>
+#include <reel/tensor.hpp>
+
+#include "core/fail.hpp"
+#include "loops/index/table_rows.hpp"
+#include "loops/loops.hpp"
+#include "ops/apply/effect.hpp"
+#include "ops/apply/table.hpp"
+#include "ops/index/rows.hpp"
+#include "ops/shape/view.hpp"
+
+namespace reel {
+
+namespace ops {
+
+namespace {
+
+void infer_alias(const Call& call, Metas& out) { add_alias(out, call, 0); }
+void infer_like(const Call& call, Metas& out) { out.add_like(call.input(0)); }
+
+// Input: the variable's value.
+constexpr Primitive read_primitive = {
+    .rule = {.name = "Variable.read"}, .infer = infer_alias, .evaluate = evaluate_view, .effects = reads_variables};
+
+// Input: the new value, whose memory the variable shares.
+constexpr Primitive assign_primitive = {
+    .rule = {.name = "Variable.assign"}, .infer = infer_alias, .evaluate = evaluate_view, .effects = writes_variables};
+
+// Inputs: the variable's value, what is added or subtracted.
+template <kernels::table::FixedString Name>
+void evaluate_update(const Call& call, Outputs& out) {
+  const detail::Block* to = detail::block(out[0]);
+  if (to->size != 0) loops::pointwise(loop_of<Name>(to->dtype), call.inputs, out[0]);
+}
+// Inputs: the variable's value, indices in range [m], rows [m, rest] that are added to or subtracted from those.
+template <kernels::table::FixedString Name>
+void evaluate_rows_update(const Call& call, Outputs& out) {
+  const Rows rows = distinct_rows(call.input(1), call.input(2));
+  const Tensor updated = detail::empty(rows.values.dtype(), rows.values.shape());
+  copy_to_output(call, out, 0);
+  loops::take_rows(out[0], rows.indices, updated);
+  const Tensor* in[] = {&updated, &rows.values};
+  if (updated.size() != 0) loops::pointwise(loop_of<Name>(updated.dtype()), in, updated);
+  loops::put_rows(updated, rows.indices, out[0]);
+}
+
+struct UpdatePrimitives {
+  Primitive dense, rows;
+};
+template <kernels::table::FixedString Name>
+constexpr UpdatePrimitives updates(const char* op) {
+  constexpr std::uint8_t effects = reads_variables | writes_variables;
+  return {{.rule = {.name = op}, .infer = infer_like, .evaluate = evaluate_update<Name>, .effects = effects},
+          {.rule = {.name = op}, .infer = infer_like, .evaluate = evaluate_rows_update<Name>, .effects = effects}};
+}
+constexpr UpdatePrimitives add_primitives = updates<"add">("Variable.assign_add"),
+                           subtract_primitives = updates<"subtract">("Variable.assign_sub");
+
+void check_fits(const char* op, const Variable& v, DType dtype, const Shape& shape) {
+  if (dtype != v.dtype())
+    fail<TypeError>(op, "variable '{}' is {}, the value is {}; cast it", v.name(), v.dtype(), dtype);
+  if (shape != v.shape()) fail<ShapeError>(op, "variable '{}' has shape {}, the value {}", v.name(), v.shape(), shape);
+}
+void check_fits(const char* op, const Variable& v, const Tensor& value) {
+  if (!value.defined()) fail<ValueError>(op, "the value for variable '{}' is empty", v.name());
+  check_fits(op, v, value.dtype(), value.shape());
+}
+
+void write(const Primitive& primitive, const Variable& v, std::initializer_list<const Tensor*> inputs) {
+  perform({.primitive = primitive, .inputs = {inputs.begin(), inputs.size()}, .variables = {&v, 1}});
+}
+
+void update(const UpdatePrimitives& primitives, const Variable& v, const Tensor& delta) {
+  const char* op = primitives.dense.rule.name;
+  check_fits(op, v, delta);
+  if (!loop_of<"add">(v.dtype())) fail<TypeError>(op, "is not defined for {}; {}", v.dtype(), remedy(v.dtype()));
+  write(primitives.dense, v, {&delta});
+}
+
+void update(const UpdatePrimitives& primitives, const Variable& v, const Gradient& delta) {
+  const char* op = primitives.dense.rule.name;
+  if (!delta) fail<ValueError>(op, "there is no gradient for variable '{}': {}", v.name(), delta.why_none());
+  if (!delta.is_slices()) return update(primitives, v, delta.dense());
+  const IndexedSlices slices = delta.slices();
+  check_fits(op, v, slices.dtype(), slices.dense_shape);
+  check_slices(op, slices);
+  const Tensor positions = checked_indices(op, slices.indices, 0, slices.dense_shape[0]);
+  write(primitives.rows, v, {&positions, &slices.values});
+}
+
+}  // namespace
+
+}  // namespace ops
+
+Tensor Variable::read() const {
+  if (!detail::this_thread.state->effects) [[likely]]
+    return VariableAccess::read(*this);
+  Tensor value;
+  ops::perform({.primitive = ops::read_primitive, .variables = {this, 1}, .outputs = {&value, 1}});
+  return value;
+}
+
+void Variable::assign(const Tensor& value, const char* file, int line) const {
+  const Operand caller(0, file, line);
+  const tape::OpScope scope(caller);
+  ops::check_fits("Variable.assign", *this, value);
+  ops::write(ops::assign_primitive, *this, {&value});
+}
+void Variable::assign_add(const Tensor& delta, const char* file, int line) const {
+  const Operand caller(0, file, line);
+  const tape::OpScope scope(caller);
+  ops::update(ops::add_primitives, *this, delta);
+}
+void Variable::assign_sub(const Tensor& delta, const char* file, int line) const {
+  const Operand caller(0, file, line);
+  const tape::OpScope scope(caller);
+  ops::update(ops::subtract_primitives, *this, delta);
+}
+void Variable::assign_add(const Gradient& delta, const char* file, int line) const {
+  const Operand caller(0, file, line);
+  const tape::OpScope scope(caller);
+  ops::update(ops::add_primitives, *this, delta);
+}
+void Variable::assign_sub(const Gradient& delta, const char* file, int line) const {
+  const Operand caller(0, file, line);
+  const tape::OpScope scope(caller);
+  ops::update(ops::subtract_primitives, *this, delta);
+}
+
+std::string to_string(const Variable& v) { return "Variable '" + v.name() + "' " + to_string(v.read()); }
+std::ostream& operator<<(std::ostream& out, const Variable& v) { return out << to_string(v); }
+
+}  // namespace reel
