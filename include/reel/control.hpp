@@ -42,7 +42,7 @@ inline bool truth(const char*, bool predicate) { return predicate; }
 template <class X>
 X with_leaves(const X& tree, std::span<const Tensor> leaves) {
   std::size_t next = 0;
-  return map_leaves<Input>(tree, [&](const auto&) { return leaves[next++]; });
+  return map_leaves<Input>(tree, NextLeaf{leaves, next});
 }
 
 // while_loop and what is made of it.

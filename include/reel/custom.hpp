@@ -40,6 +40,20 @@ void check_pass_through(std::span<const Tensor> arguments, std::span<const Tenso
 void check_leaves(std::size_t argument, std::size_t found, std::size_t expected);
 [[noreturn]] void fail_arguments(std::size_t found, std::size_t expected);
 
+// Gives the leaves of a list one after another: one for each leaf of a tree, those that stay as they are included.
+struct NextLeaf {
+  std::span<const Tensor> leaves;
+  std::size_t& next;
+  template <class Leaf>
+  Tensor operator()(const Leaf&) {
+    return leaves[next++];
+  }
+  template <class Leaf>
+  void skip(const Leaf&) {
+    ++next;
+  }
+};
+
 // Arguments whose trees can be replaced by leaves from a list; other arguments pass untouched.
 template <class... A>
 struct TreeArguments {
@@ -57,7 +71,7 @@ struct TreeArguments {
   template <class T>
   static decltype(auto) replace(T& x, std::span<const Tensor> leaves, std::size_t& next) {
     if constexpr (Tree<T>)
-      return map_leaves<Input>(x, [&](const auto&) { return leaves[next++]; });
+      return map_leaves<Input>(x, NextLeaf{leaves, next});
     else
       return static_cast<T&>(x);
   }

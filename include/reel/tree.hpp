@@ -174,7 +174,10 @@ struct Node<S> {
     auto parts = copy.leaves();
     if constexpr (std::is_same_v<R, Input>) {
       const auto replace = [&f](auto& leaf) {
-        if constexpr (std::is_same_v<decltype(leaf), Tensor&>) leaf = f(leaf);
+        if constexpr (std::is_same_v<decltype(leaf), Tensor&>)
+          leaf = f(leaf);
+        else if constexpr (requires { f.skip(leaf); })  // f counts the leaves
+          f.skip(leaf);
       };
       Node<Parts>::each(parts, replace);
       return copy;

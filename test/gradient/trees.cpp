@@ -104,3 +104,36 @@ TEST_CASE("a gradient is bare for one source, a vector for a list (S88)") {
   CHECK(tape.gradient(y, {x, x}).size() == 2);
   CHECK(tape.gradient({y, y}, x).dense().to_vector() == std::vector<double>{4, 8});
 }
+
+TEST_CASE("a struct of variables and tensors keeps its variables wherever its tensors are replaced") {
+  const State state{Variable(scalar(3.)), {scalar(5.), scalar(7.)}};
+  const Tensor x = scalar(2.);
+  const auto f = [](const State& s, const Tensor& by) { return s.w * by + 10. * s.layer.w + 100. * s.layer.b * by; };
+  const auto check = [&](const auto& entry) {
+    GradientTape tape({.persistent = true});
+    tape.watch(x);
+    tape.watch(state);
+    const Tensor y = entry(state, x);
+    CHECK(y.item() == 1456);
+    CHECK(tape.gradient(y, x).dense().item() == 703);
+    CHECK(tape.gradient(y, state.w).dense().item() == 2);
+    CHECK(tape.gradient(y, state.layer.w).dense().item() == 10);
+    CHECK(tape.gradient(y, state.layer.b).dense().item() == 200);
+  };
+  check(f);
+  check(recompute_grad(f));
+  check([&](const State& s, const Tensor& by) { return cond(true, f, f, s, by); });
+  const auto custom = custom_gradient([&](const State& s, const Tensor& by) {
+    return std::pair(s.layer.w * by + s.layer.b, [by](const Tensor& dy) {
+      return std::tuple(std::vector<Tensor>{dy * 0., dy * by, dy}, none);
+    });
+  });
+  CHECK(custom(state, x).item() == 17);
+  const auto [w, layer] = while_loop([](const State& s) { return s.layer.w < 50.; },
+                                     [](const State& s) {
+                                       return State{s.w, {s.layer.w * s.w, s.layer.b + 1.}};
+                                     },
+                                     state);
+  CHECK(layer.w.item() == 135);
+  CHECK(layer.b.item() == 10);
+}
