@@ -5,29 +5,19 @@
 #include <set>
 
 #include "catch.hpp"
-#include "loops/loops.hpp"
 #include "op_cases.hpp"
 #include "ops/apply/apply.hpp"
+#include "support/bits.hpp"
 #include "support/derivatives.hpp"
 #include "support/warnings.hpp"
 #include "tape/tape.hpp"
 
 using namespace reel;
-using support::Layout, support::Tensors;
+using support::bytes_of, support::same_bits, support::Layout, support::Tensors;
 
 namespace {
 
 using Function = std::function<Tensor(const Tensors&)>;
-
-std::vector<std::byte> bytes_of(const Tensor& x) {
-  const Tensor dense = loops::contiguous(x);
-  const std::byte* data = detail::block(dense)->data;
-  return {data, data + static_cast<std::size_t>(dense.size()) * item_size(dense.dtype())};
-}
-bool same_bits(const Tensor& a, const Tensor& b) {
-  if (!a.defined() || !b.defined()) return a.defined() == b.defined();
-  return a.dtype() == b.dtype() && a.shape() == b.shape() && bytes_of(a) == bytes_of(b);
-}
 
 // A call of a primitive, with handles to what it read and gave.
 struct Recorded {

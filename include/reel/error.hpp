@@ -39,6 +39,8 @@ class TapeError : public Error { public: using Error::Error; ~TapeError() overri
 class LookupError : public Error { public: using Error::Error; ~LookupError() override; };
 /// A derivative that does not exist in the mode or order asked for.
 class NotDifferentiable : public Error { public: using Error::Error; ~NotDifferentiable() override; };
+/// What a function may not do while it is traced into a program: its tensors have no elements then.
+class TraceError : public Error { public: using Error::Error; ~TraceError() override; };
 /// A file that cannot be read or written, or whose content is malformed.
 class IoError : public Error { public: using Error::Error; ~IoError() override; };
 // clang-format on

@@ -31,6 +31,7 @@ enum BlockFlag : std::uint8_t {
   view_flag = 2,        // base is a Block that holds the data
   borrowed_flag = 4,    // base is an Owner
   shared_flag = 8,      // a cached constant: never reused for a result, not counted as live
+  abstract_flag = 16,   // stands for a value of a program that is being traced: has a layout, but no data
 };
 
 struct Block : BlockHead {
@@ -48,6 +49,9 @@ struct Block : BlockHead {
   std::int64_t* strides() noexcept { return extents() + rank; }
   const std::int64_t* strides() const noexcept { return extents() + rank; }
   bool contiguous() const noexcept { return flags & contiguous_flag; }
+  bool abstract() const noexcept { return flags & abstract_flag; }
+  /// Contiguous, with elements to read.
+  bool contiguous_data() const noexcept { return (flags & (contiguous_flag | abstract_flag)) == contiguous_flag; }
   Shape shape() const { return {extents(), rank}; }
 };
 static_assert(sizeof(Block) == 64);
@@ -90,6 +94,11 @@ inline Block* new_block(DType dtype, const Shape& shape) { return new_block(dtyp
 Block* new_like(const Block* like);
 /// A block that shares the data of `base`: `offset` elements in, with these strides (in elements).
 Block* new_view(Block* base, std::int64_t offset, const Shape& shape, const Shape& strides);
+/// A block without data, of an abstract tensor. Views of it are abstract, too; each has an address as if there were
+/// data, from which its offset follows.
+Block* new_abstract(DType dtype, const Shape& shape, const Shape& strides);
+/// A block over memory that belongs to `base`, `bytes` in, with these strides (in elements).
+Block* new_placed(Block* base, std::int64_t bytes, DType dtype, const Shape& shape, const Shape& strides);
 /// A block over memory of the user.
 Block* new_borrowed(const void* data, DType dtype, const Shape& shape, void* owner);
 /// An id never used before in the process: the thread's slot above, its counter below.
@@ -170,7 +179,8 @@ T* mutable_data(const Tensor& x) noexcept {
 }
 /// Whether the block may be written again for a result: one handle, own data, no tape.
 inline bool reusable(const Block* b) noexcept {
-  return held_once(b) && (b->flags & (contiguous_flag | view_flag | borrowed_flag | shared_flag)) == contiguous_flag;
+  constexpr unsigned all = contiguous_flag | view_flag | borrowed_flag | shared_flag | abstract_flag;
+  return held_once(b) && (b->flags & all) == contiguous_flag;
 }
 /// Makes the handle's block a new tensor: fresh id, no marks. Only for a reusable block.
 void renew(Block* b);

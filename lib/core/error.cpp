@@ -83,6 +83,7 @@ IndexError::~IndexError() = default;
 TapeError::~TapeError() = default;
 LookupError::~LookupError() = default;
 NotDifferentiable::~NotDifferentiable() = default;
+TraceError::~TraceError() = default;
 IoError::~IoError() = default;
 
 namespace {

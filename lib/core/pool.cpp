@@ -422,12 +422,23 @@ Block* new_like(const Block* like) {
 }
 
 Block* new_view(Block* base, std::int64_t offset, const Shape& shape, const Shape& strides) {
-  Block* b =
-      new_header(base->dtype, shape, strides, base->data + offset * static_cast<std::int64_t>(item_size(base->dtype)));
+  return new_placed(base, offset * static_cast<std::int64_t>(item_size(base->dtype)), base->dtype, shape, strides);
+}
+
+Block* new_placed(Block* base, std::int64_t bytes, DType dtype, const Shape& shape, const Shape& strides) {
+  Block* b = new_header(dtype, shape, strides, base->data + bytes);
   Block* root = base->flags & view_flag ? static_cast<Block*>(base->base) : base;  // a view of a view: no chains
   retain(root);
   b->base = root;
-  b->flags |= view_flag;
+  b->flags = static_cast<std::uint8_t>(b->flags | view_flag | (base->flags & abstract_flag));
+  return b;
+}
+
+Block* new_abstract(DType dtype, const Shape& shape, const Shape& strides) {
+  // No process has memory there: whoever reads elements by mistake ends at once.
+  constexpr std::uintptr_t nowhere = std::uintptr_t{1} << 47;
+  Block* b = new_header(dtype, shape, strides, reinterpret_cast<std::byte*>(nowhere));
+  b->flags |= abstract_flag;
   return b;
 }
 

@@ -8,6 +8,7 @@
 #include <ostream>
 
 #include "core/block.hpp"
+#include "core/fail.hpp"
 
 namespace reel {
 
@@ -260,6 +261,9 @@ class Layout {
 }  // namespace
 
 std::string to_string(const Tensor& x) {
+  if (x.defined() && detail::block(x)->abstract())
+    fail<TraceError>("to_string", "the tensor, {} {}, has no value while the function that computes it is traced",
+                     x.dtype(), x.shape());
   if (!x.defined()) return "an empty handle";
   const Block& b = *detail::block(x);
   return (b.size == 0 ? "[]" : Layout(b).text()) + ' ' + name(b.dtype) + ' ' + to_string(b.shape());

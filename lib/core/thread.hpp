@@ -22,6 +22,7 @@ struct Override;
 namespace ops {
 class Trace;
 class EffectHandler;
+class Tracer;
 }  // namespace ops
 
 namespace detail {
@@ -43,6 +44,7 @@ struct ThreadState {
   const char* interned = nullptr;         // gradient/registry.cpp: the newest name
   ops::Trace* lane_trace = nullptr;       // ops/elementwise/trace.cpp: the innermost
   ops::EffectHandler* effects = nullptr;  // ops/apply/effect.hpp: the innermost
+  ops::Tracer* tracer = nullptr;          // ops/apply/operation.hpp: null unless a function is traced
   void* lane_programs = nullptr;          // ops/elementwise/elementwise.cpp: its own type
   void (*sink)(std::string_view line, void* context) = nullptr;  // tape/observe/trace.cpp
   void* sink_context = nullptr;

@@ -58,6 +58,16 @@ void require_defined(const char* op, const Tensor& x, const char* operand) {
     fail<ValueError>(op, "operand {} is empty (default-constructed or moved from); give it a value first", operand);
 }
 
+void require_elements(const char* op, const Tensor& x) {
+  require_defined(op, x);
+  if (detail::block(x)->abstract())
+    fail<TraceError>(
+        op,
+        "the tensor, {} {}, has no value while the function that computes it is traced; choose with where, "
+        "cond or while_loop, or compute what is read before the traced function",
+        x.dtype(), x.shape());
+}
+
 void require_rank(const char* op, int rank) {
   if (rank > max_rank) fail<ShapeError>(op, "the result would have rank {}; at most {} is supported", rank, max_rank);
 }

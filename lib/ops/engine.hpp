@@ -25,6 +25,8 @@ inline void require_dtype(const char* op, DType d) {
 }
 /// ValueError when the handle is empty.
 void require_defined(const char* op, const Tensor& x, const char* operand = "x");
+/// The same, and TraceError when x has no elements to read, because a function is being traced.
+void require_elements(const char* op, const Tensor& x);
 
 // As to_tensor and cast_to, but an operand that is there already gets no further handle, which costs two locked
 // instructions; `scratch` keeps what has to be made.

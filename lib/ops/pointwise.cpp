@@ -19,6 +19,19 @@ namespace ops {
 
 namespace {
 
+// The derivative below as an operation of a program.
+template <table::FixedString Name, std::size_t K>
+[[gnu::noinline]] Tensor trace_derivative(Inputs in, const Shape* shape, const Shape* target) {
+  const Tensor& g = *in[0];
+  const Shape full = shape ? *shape : g.shape();
+  const bool summed = target && *target != full && full.elements() != 0 && !is_half(g.dtype());
+  return trace({.name = kernels::definition<Name>.name.data(),
+                .definition = static_cast<std::uint16_t>(kernels::index_of<Name>()),
+                .operand = static_cast<std::int8_t>(K),
+                .summed = summed},
+               in, g.dtype(), summed ? *target : full);
+}
+
 // g times the partial derivative with respect to operand K: in g's shape, or in another if one is given, or summed
 // down to `target` already. Recorded when a tape follows what it is made of; one fused kernel otherwise, which adds to
 // the sum of the cotangents that came before, where replay has one to give, or writes into g's own memory if nobody
@@ -42,9 +55,12 @@ Tensor derivative(const tape::Record& record, const Tensor& g, const Shape* shap
       return table::apply(p, g, input(1), input(2), input(3), input(4));
     }
     const std::int64_t size = detail::block(g)->size;
+    const bool to_trace = traced(in);
     if constexpr (p.is_times)
-      if (size >= view_elements_min)
+      if (size >= view_elements_min || to_trace)
         if (Tensor view = times_one(g, *in[count - 1], shape); view.defined()) return view;
+    if (to_trace) [[unlikely]]
+      return trace_derivative<Name, K>(in, shape, target);
     const kernels::Loop loop =
         kernels::active().pointwise(kernels::index_of<Name>(), detail::block(g)->dtype).derivative[K];
     if (!target && size >= in_place_elements_min)

@@ -42,6 +42,8 @@ class Lock {
 
 Variable::Variable(const Tensor& initial, std::string name, bool trainable) : state_(nullptr) {
   if (!initial.defined()) fail<ValueError>("Variable", "the value for variable '{}' is empty", name);
+  if (detail::this_thread.state->tracer)
+    fail<TraceError>("Variable", "variable '{}' is made in a function that is traced; make it before", name);
   Tensor value = detail::alias(initial);
   state_ = new State{{1},       {false},        std::move(value), initial.shape(), initial.dtype(), std::move(name),
                      trainable, next_variable++};

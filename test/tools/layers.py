@@ -15,8 +15,9 @@ LAYERS = {  # layer: (other layers it may include, third parties it may include)
     "loops": ({"core", "kernels"}, {"tbb", "oneapi"}),
     "tape": ({"core"}, set()),
     "ops": ({"core", "kernels", "loops", "tape"}, set()),
-    "gradient": ({"core", "kernels", "loops", "tape", "ops"}, set()),
-    "optim": ({"core", "kernels", "loops", "tape", "ops", "gradient"}, set()),
+    "program": ({"core", "loops", "tape", "ops"}, set()),
+    "gradient": ({"core", "kernels", "loops", "tape", "ops", "program"}, set()),
+    "optim": ({"core", "kernels", "loops", "tape", "ops", "program", "gradient"}, set()),
     "io": ({"core"}, set()),
 }
 THIRD = {"fmt", "xsimd", "tbb", "oneapi", "xtensor", "xtl", "Eigen", "sleef.h", "cblas.h", "lapacke.h", "nlohmann", "catch2"}

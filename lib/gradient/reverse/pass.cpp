@@ -6,6 +6,7 @@
 #include <reel/ops/shape.hpp>
 
 #include "core/fail.hpp"
+#include "ops/apply/operation.hpp"
 
 namespace reel::autodiff {
 
@@ -178,7 +179,7 @@ struct Pass::SumOwner {
   static Tensor take(void* self, std::size_t i) {
     const SumOwner& o = *static_cast<SumOwner*>(self);
     Gradient& cotangent = o.pass.cotangents_[o.entry.input(static_cast<std::uint32_t>(i))];
-    if (tape::active() || !cotangent || cotangent.is_slices()) return {};
+    if (tape::active() || ops::Tracer::current() || !cotangent || cotangent.is_slices()) return {};
     Tensor& sum = GradientAccess::value(cotangent);
     if (!detail::reusable(detail::block(sum))) return {};
     detail::renew(detail::block(sum));

@@ -1,6 +1,8 @@
 // Evaluation and recording of primitives.
 #include "ops/apply/apply.hpp"
 
+#include "ops/apply/operation.hpp"
+
 namespace reel::ops {
 
 CallListener call_listener = nullptr;
@@ -11,14 +13,10 @@ Meta* Metas::next_of_many() {
   return &more_.back();
 }
 
-namespace {
-
 Tensor view_of(const Meta& m, Inputs inputs) {
   detail::Block* base = detail::block(*inputs[static_cast<std::size_t>(m.view_of)]);
   return TensorAccess::adopt(detail::new_view(base, m.offset, m.shape, m.strides));
 }
-
-}  // namespace
 
 Tensor Outputs::make(std::size_t k) const {
   const Meta& m = metas_[k];
@@ -99,7 +97,10 @@ void record_if_active(const Primitive& p, const Call& call, std::span<const Tens
   tape::record(p.rule, call.inputs.first(call.inputs.size() - p.constants), {&result, 1}, {}, call.attributes);
 }
 
-void evaluate(const Primitive& p, const Call& call, Outputs& out) {
+// The outputs: values, or abstract tensors where an input is one.
+void evaluate(const Primitive& p, const Call& call, const Metas& metas, Outputs& out) {
+  if (traced(call.inputs)) [[unlikely]]
+    return trace(p, call, metas, out.residuals_wanted(), out.tensors());
   p.evaluate(call, out);
   if (call_listener) [[unlikely]]
     call_listener(p, call, out.tensors());
@@ -115,7 +116,7 @@ Tensor view_of(const Primitive& p, const Call& call, const Metas& metas) {
 
 [[gnu::noinline]] Tensor apply_dense(const Primitive& p, const Call& call, const Metas& metas) {
   Outputs out(metas, call.inputs, keeps_residuals(p, call.inputs));
-  evaluate(p, call, out);
+  evaluate(p, call, metas, out);
   record_if_active(p, call, out.tensors());
   return std::move(out.tensors()[0]);
 }
@@ -137,7 +138,7 @@ void apply(const Primitive& p, Inputs inputs, Attributes attributes, std::span<T
   Metas metas;
   p.infer(call, metas);
   Outputs out(metas, inputs, keeps_residuals(p, inputs));
-  evaluate(p, call, out);
+  evaluate(p, call, metas, out);
   record_if_active(p, call, out.tensors());
   for (std::size_t k = 0; k < outputs.size(); ++k) outputs[k] = std::move(out.tensors()[k]);
 }
@@ -154,7 +155,7 @@ void evaluate(const Primitive& p, Inputs inputs, Attributes attributes, std::spa
   Metas metas;
   p.infer(call, metas);
   Outputs out(metas, inputs, residuals_wanted);
-  evaluate(p, call, out);
+  evaluate(p, call, metas, out);
   for (std::size_t k = 0; k < outputs.size(); ++k) outputs[k] = std::move(out.tensors()[k]);
 }
 

@@ -14,7 +14,7 @@ const char* operand_name(std::size_t i) { return i == 0 ? "x" : i == 1 ? "y" : "
 // The operand whose memory may hold the result, or null.
 detail::Block* reusable_operand(std::span<const Operand* const> operands, const Tensor* const* x, DType d,
                                 const Shape& shape) {
-  if (tape::watching()) return nullptr;
+  if (tape::watching() || Tracer::current()) return nullptr;
   for (std::size_t i = 0; i < operands.size(); ++i) {
     if (operands[i]->kind() != detail::OperandKind::rvalue || x[i] != &operands[i]->tensor()) continue;
     detail::Block* b = detail::block(*x[i]);
@@ -46,12 +46,6 @@ Shape infer_shape(const PointwisePrimitive& p, Inputs inputs) {
   return shape;
 }
 
-void evaluate(const PointwisePrimitive& p, Inputs inputs, const Tensor& out) {
-  if (p.check) p.check(inputs);
-  const detail::Block* to = detail::block(out);
-  if (to->size != 0) loops::pointwise(p.loop(to->dtype), inputs, out);
-}
-
 [[gnu::noinline]] Tensor apply_any(const PointwisePrimitive& p, std::span<const Operand* const> operands) {
   Tensor made[pointwise_arity_max];  // operands in another dtype
   const Tensor* x[pointwise_arity_max] = {};
@@ -76,8 +70,13 @@ void evaluate(const PointwisePrimitive& p, Inputs inputs, const Tensor& out) {
     detail::renew(reused);
     return z;
   }
-  Tensor z = detail::empty(d, shape);
-  evaluate(p, inputs, z);
+  Tensor z;
+  if (traced(inputs)) [[unlikely]] {
+    z = trace(p.operation(), inputs, d, shape);
+  } else {
+    z = detail::empty(d, shape);
+    evaluate(p, inputs, z);
+  }
   if (tape::active()) record(p, inputs, z);
   return z;
 }
@@ -91,6 +90,7 @@ Shape shape_of(const Tensor& g, const Shape* shape) { return shape ? *shape : de
 // Whether g is a 1 that is repeated: the cotangent of a sum that nothing follows.
 bool is_one(const Tensor& g) {
   const detail::Block* b = detail::block(g);
+  if (b->abstract()) return false;
   for (int d = 0; d < b->rank; ++d)
     if (b->extents()[d] != 1 && b->strides()[d] != 0) return false;
   if (b->size == 0) return false;

@@ -6,7 +6,7 @@
 #include <reel/ops/pointwise.hpp>
 
 #include "loops/loops.hpp"
-#include "ops/apply/primitive.hpp"
+#include "ops/apply/operation.hpp"
 #include "ops/apply/table.hpp"
 #include "tape/tape.hpp"
 
@@ -25,6 +25,9 @@ struct PointwisePrimitive {
   void (*check)(Inputs inputs) = nullptr;
 
   kernels::Loop loop(DType d) const noexcept { return kernels::active().pointwise(index, d).value; }
+  Operation operation() const noexcept {
+    return {.name = rule.name, .definition = static_cast<std::uint16_t>(index), .check = check};
+  }
 };
 
 /// The dtype that the op computes in, for operands whose common dtype is `d`. TypeError when it does not exist for it.
@@ -32,7 +35,9 @@ DType computed_in(const PointwisePrimitive& primitive, DType d);
 /// The shape that the inputs broadcast to. The result has it, and the inputs' dtype.
 Shape infer_shape(const PointwisePrimitive& primitive, Inputs inputs);
 /// The values, into `out`, which is of that shape and may be the block of an input that has it.
-void evaluate(const PointwisePrimitive& primitive, Inputs inputs, const Tensor& out);
+inline void evaluate(const PointwisePrimitive& primitive, Inputs inputs, const Tensor& out) {
+  evaluate_pointwise(primitive.operation(), inputs, out);
+}
 
 /// Any operands: numbers, of different dtypes and shapes, of any strides, rvalues whose memory may hold the result.
 Tensor apply_any(const PointwisePrimitive& primitive, std::span<const Operand* const> operands);
@@ -56,13 +61,14 @@ inline bool same_shape(const detail::Block* a, const detail::Block* b) noexcept 
 template <std::size_t Arity>
 Tensor apply(const PointwisePrimitive& primitive, const std::array<const Operand*, Arity>& operands) {
   const detail::Block* first = operands[0]->is_tensor() ? detail::block(operands[0]->tensor()) : nullptr;
-  if (!first || !first->contiguous() || primitive.check) return apply_any(primitive, operands);
+  if (!first || !first->contiguous_data() || primitive.check || Tracer::current())
+    return apply_any(primitive, operands);
   const Tensor* x[Arity];
   for (std::size_t i = 0; i < Arity; ++i) {
     if (!operands[i]->is_tensor()) return apply_any(primitive, operands);
     x[i] = &operands[i]->tensor();
     const detail::Block* b = detail::block(*x[i]);
-    if (!b || b->dtype != first->dtype || !b->contiguous() || (i > 0 && !same_shape(b, first)) ||
+    if (!b || b->dtype != first->dtype || !b->contiguous_data() || (i > 0 && !same_shape(b, first)) ||
         (operands[i]->kind() == detail::OperandKind::rvalue && detail::reusable(b) &&
          !(tape::active() && tape::followed(*x[i]))))
       return apply_any(primitive, operands);

@@ -84,9 +84,15 @@ class Metas {
 };
 static_assert(std::is_trivially_destructible_v<Meta>);
 
+/// The view that `meta` announces.
+Tensor view_of(const Meta& meta, Inputs inputs);
+
 /// What evaluate writes: output k is made, as infer announced it, when it is first asked for.
 class Outputs {
  public:
+  /// Outputs in memory that is there already: those of `given` that are defined. The others are made.
+  Outputs(const Metas& metas, Inputs inputs, bool residuals_wanted, Tensor* given)
+      : metas_(metas), inputs_(inputs), tensors_(given), residuals_wanted_(residuals_wanted) {}
   Outputs(const Metas& metas, Inputs inputs, bool residuals_wanted)
       : metas_(metas), inputs_(inputs), residuals_wanted_(residuals_wanted) {
     const std::size_t count = metas.size();

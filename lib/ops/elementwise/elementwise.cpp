@@ -7,6 +7,7 @@
 
 #include "loops/loops.hpp"
 #include "ops/apply/apply.hpp"
+#include "ops/apply/operation.hpp"
 #include "ops/apply/table.hpp"
 #include "ops/elementwise/program.hpp"
 #include "ops/elementwise/trace.hpp"
@@ -119,7 +120,7 @@ void evaluate(const tape::Record& record, const Derivative& derivative, std::spa
   if (program.outputs() > 0) {
     Pointers in(derivative.sources.size());
     for (std::size_t i = 0; i < derivative.sources.size(); ++i) in[i] = &source(derivative.sources[i]);
-    if (any_followed(in) || shape.elements() == 0) {
+    if (any_followed(in) || traced(in) || shape.elements() == 0) {
       Words attributes(record.attributes().size());
       std::copy(record.attributes().begin(), record.attributes().end(), attributes.begin());
       attributes[0] = std::bit_cast<std::int64_t>(&program);

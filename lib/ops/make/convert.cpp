@@ -18,7 +18,7 @@ const char* cpp_type(DType d) {
 namespace detail {
 
 const void* strided_data(const Tensor& x, DType wanted) {
-  ops::require_defined("data", x);
+  ops::require_elements("data", x);
   const Block* b = block(x);
   if (b->dtype != wanted)
     fail<TypeError>("data", "the tensor is {}, not {}; read it as data<{}>(), or cast(x, DType::{}) first", b->dtype,
@@ -37,7 +37,7 @@ const void* contiguous_data(const Tensor& x, DType wanted) {
 
 void copy_out(const Tensor& x, DType wanted, void* out, bool single) {
   const char* op = single ? "item" : "to_vector";
-  ops::require_defined(op, x);
+  ops::require_elements(op, x);
   const Block* b = block(x);
   if (single && b->size != 1)
     fail<ShapeError>(op, "the tensor has shape {}, so {} elements; item() needs exactly one", b->shape(), b->size);
@@ -50,7 +50,7 @@ void copy_out(const Tensor& x, DType wanted, void* out, bool single) {
 }  // namespace detail
 
 Tensor::operator bool() const {
-  ops::require_defined("bool", *this);
+  ops::require_elements("bool", *this);
   const detail::Block* b = detail::block(*this);
   if (b->size != 1)
     fail<ShapeError>("bool", "the truth of a tensor of shape {} is ambiguous; use any(x) or all(x)", b->shape());

@@ -56,7 +56,7 @@ Fault scan(const detail::Block& b, int parts) {
 }
 
 Fault fault_in(const Tensor& x) {
-  if (!x.defined()) return {};
+  if (!x.defined() || detail::block(x)->abstract()) return {};
   const detail::Block& b = *detail::block(x);
   switch (b.dtype) {
     case DType::float16:

@@ -1,0 +1,71 @@
+// Operations evaluated again, and ops that are traced instead of evaluated.
+#include "ops/apply/operation.hpp"
+
+#include "core/fail.hpp"
+#include "loops/loops.hpp"
+#include "loops/reduce/reduce.hpp"
+#include "ops/apply/apply.hpp"
+#include "ops/engine.hpp"
+
+namespace reel::ops {
+
+namespace {
+
+kernels::Loop loop_of(const Operation& o, DType d) noexcept {
+  const kernels::Pointwise& p = kernels::active().pointwise(o.definition, d);
+  return o.operand == Operation::value ? p.value : p.derivative[static_cast<std::size_t>(o.operand)];
+}
+
+// A derivative in the shape of its cotangent, summed down to that of `out`.
+void evaluate_summed(kernels::Loop loop, Inputs inputs, const Tensor& out) {
+  const Shape full = inputs[0]->shape(), axes = summed_axes(full, out.shape());
+  if (loops::pointwise_reduce(loop, full, inputs, loops::ReduceFunction::sum, axes, out)) return;
+  const Tensor derivative = detail::empty(out.dtype(), full);
+  if (derivative.size() != 0) loops::pointwise(loop, inputs, derivative);
+  loops::reduce(loops::ReduceFunction::sum, derivative, axes, out);
+}
+
+Tracer& tracer_of(const char* op) {
+  if (Tracer* tracer = Tracer::current()) return *tracer;
+  fail<TraceError>(op,
+                   "an operand stands for a value of a function that was traced, and has none of its own; use it only "
+                   "inside that function, on the thread that traces it");
+}
+
+}  // namespace
+
+void evaluate_pointwise(const Operation& o, Inputs inputs, const Tensor& out) {
+  if (o.check) o.check(inputs);
+  const detail::Block* to = detail::block(out);
+  const kernels::Loop loop = loop_of(o, to->dtype);
+  if (o.summed) return evaluate_summed(loop, inputs, out);
+  if (to->size != 0) loops::pointwise(loop, inputs, out);
+}
+
+Tensor abstract(DType dtype, const Shape& shape) {
+  Shape strides = shape;
+  std::int64_t stride = 1;
+  for (int d = shape.rank(); d-- > 0; stride *= shape[d]) strides[d] = stride;
+  return TensorAccess::adopt(detail::new_abstract(dtype, shape, strides));
+}
+
+void trace(const Primitive& p, const Call& call, const Metas& metas, bool residuals_wanted, std::span<Tensor> outputs) {
+  Tracer& tracer = tracer_of(p.rule.name);
+  const std::size_t wanted = metas.size() - (residuals_wanted ? 0 : p.residuals);
+  bool computes = false;
+  for (std::size_t k = 0; k < wanted; ++k) {
+    const Meta& m = metas[k];
+    computes = computes || m.view_of < 0;
+    outputs[k] = m.view_of < 0 ? abstract(m.dtype, m.shape) : view_of(m, call.inputs);
+  }
+  if (computes) tracer.add({p.rule.name, &p}, call, outputs.first(metas.size()));
+}
+
+Tensor trace(const Operation& operation, Inputs inputs, DType dtype, const Shape& shape) {
+  Tracer& tracer = tracer_of(operation.name);
+  Tensor z = abstract(dtype, shape);
+  tracer.add(operation, {inputs, {}}, {&z, 1});
+  return z;
+}
+
+}  // namespace reel::ops

@@ -1,0 +1,66 @@
+// What an instruction of a program evaluates, and who writes programs. While a function is traced, its ops compute
+// nothing: their outputs are abstract, and a Tracer notes what would have been computed. Only what is made of no
+// tensor, such as zeros, is computed, and becomes a constant of the program.
+#pragma once
+#include "ops/apply/primitive.hpp"
+
+namespace reel::ops {
+
+/// A primitive, the value of a definition of the pointwise table, or its derivative with respect to an operand, fused
+/// with the product by a cotangent.
+struct Operation {
+  static constexpr std::int8_t value = -1;
+  const char* name;
+  const Primitive* primitive = nullptr;    // null: a definition of the table
+  std::uint16_t definition = 0;            // its index
+  std::int8_t operand = value;             // of the derivative
+  bool summed = false;                     // the derivative, from its cotangent's shape down to the output's
+  void (*check)(Inputs inputs) = nullptr;  // throws for elements that the definition refuses
+
+  bool pointwise() const noexcept { return !primitive; }
+  friend bool operator==(const Operation& a, const Operation& b) noexcept {
+    return a.primitive == b.primitive && a.definition == b.definition && a.operand == b.operand &&
+           a.summed == b.summed && a.check == b.check;
+  }
+};
+
+/// Evaluates a definition or a derivative into `out`, to whose shape the inputs broadcast unless it is summed. Bits are
+/// those of the op and of its rule.
+void evaluate_pointwise(const Operation& operation, Inputs inputs, const Tensor& out);
+
+/// Notes what ops would compute. One at a time per thread: current().
+class Tracer {
+ public:
+  Tracer(const Tracer&) = delete;
+  Tracer& operator=(const Tracer&) = delete;
+  /// The operation gives `outputs`, which are abstract. A residual that nobody wants is an empty handle.
+  virtual void add(const Operation& operation, const Call& call, std::span<const Tensor> outputs) = 0;
+  /// Of this thread; null when nothing is traced.
+  static Tracer* current() noexcept { return detail::this_thread.state->tracer; }
+
+ protected:
+  Tracer() = default;
+  ~Tracer() = default;
+};
+
+inline bool is_abstract(const Tensor& x) noexcept {
+  const detail::Block* b = detail::block(x);
+  return b && b->abstract();
+}
+inline bool any_abstract(Inputs inputs) noexcept {
+  for (const Tensor* x : inputs)
+    if (is_abstract(*x)) return true;
+  return false;
+}
+/// Whether an op with these inputs is to call trace() instead of computing.
+inline bool traced(Inputs inputs) noexcept { return Tracer::current() ? !inputs.empty() : any_abstract(inputs); }
+/// An abstract tensor, row-major without gaps.
+Tensor abstract(DType dtype, const Shape& shape);
+
+/// Stands for an evaluation: the outputs of a primitive. TraceError when an input is abstract, but nothing is traced.
+void trace(const Primitive& primitive, const Call& call, const Metas& metas, bool residuals_wanted,
+           std::span<Tensor> outputs);
+/// The same for a definition or derivative of the table.
+Tensor trace(const Operation& operation, Inputs inputs, DType dtype, const Shape& shape);
+
+}  // namespace reel::ops

@@ -1,0 +1,171 @@
+// Runs: a frame holds the tensors that instructions read and write; it is made once for each thread that runs the
+// program at a time, and bound to the arguments and results of each run.
+#include "program/executable.hpp"
+
+#include <algorithm>
+
+#include "ops/apply/apply.hpp"
+
+namespace reel::program {
+
+struct Executable::Frame {
+  Tensor arena;
+  std::vector<Tensor> operands;       // by their numbers
+  std::vector<const Tensor*> inputs;  // of all steps, one after another
+  std::vector<Tensor> outputs;        // of all steps: further handles, in the order in which evaluate wants them
+  std::vector<Tensor> fresh;          // of Executable::fresh_
+};
+
+namespace {
+
+// What infer says of the outputs of an instruction; null unless it is a primitive.
+std::unique_ptr<const ops::Metas> announced(const Program& program, const Instruction& i) {
+  if (!i.operation.primitive) return nullptr;
+  const Tensor none_given;
+  std::vector<const Tensor*> inputs;
+  for (const Index o : i.inputs) inputs.push_back(o == nothing ? &none_given : &program.operands[o].tensor);
+  auto metas = std::make_unique<ops::Metas>();
+  i.operation.primitive->infer({inputs, i.attributes.words()}, *metas);
+  return metas;
+}
+
+std::vector<bool> used_operands(const Program& program) {
+  std::vector<bool> used(program.operands.size());
+  for (const Instruction& i : program.instructions)
+    for (const Index o : i.inputs)
+      if (o != nothing) used[o] = true;
+  for (const Index o : program.results) used[o] = true;
+  return used;
+}
+
+}  // namespace
+
+// A frame that is given back, whatever happens, without what belongs to its run.
+class Executable::Lease {
+ public:
+  explicit Lease(const Executable& owner) : owner_(owner) {
+    {
+      const std::lock_guard lock(owner.mutex_);
+      if (!owner.frames_.empty()) {
+        frame_ = std::move(owner.frames_.back());
+        owner.frames_.pop_back();
+      }
+    }
+    if (!frame_) frame_ = owner.new_frame();
+  }
+  Lease(const Lease&) = delete;
+  Lease& operator=(const Lease&) = delete;
+  ~Lease() {
+    for (const Index o : owner_.bound_) frame_->operands[o] = {};
+    for (const std::uint32_t k : owner_.made_) frame_->outputs[k] = {};
+    for (Tensor& x : frame_->fresh) x = {};
+    const std::lock_guard lock(owner_.mutex_);
+    owner_.frames_.push_back(std::move(frame_));  // there is room: new_frame() has seen to it
+  }
+  Frame& operator*() noexcept { return *frame_; }
+
+ private:
+  const Executable& owner_;
+  std::unique_ptr<Frame> frame_;
+};
+
+Executable::Executable(Program p) : program_(std::move(p)), plan_(plan_memory(program_)) {
+  std::uint32_t inputs = 0;
+  for (const Instruction& i : program_.instructions) {
+    steps_.push_back({&i, inputs, static_cast<std::uint32_t>(outputs_.size()), announced(program_, i)});
+    inputs += static_cast<std::uint32_t>(i.inputs.size());
+    for (const Index v : i.outputs) {
+      if (v == nothing || plan_.escapes[v]) made_.push_back(static_cast<std::uint32_t>(outputs_.size()));
+      outputs_.push_back(v);
+    }
+  }
+  origin_.resize(program_.values.size());
+  for (std::size_t k = 0; k < program_.arguments.size(); ++k) origin_[program_.arguments[k]] = {true, k};
+  for (Index v = 0; v < program_.values.size(); ++v)
+    if (plan_.escapes[v] && program_.values[v].origin == Value::Origin::result) {
+      origin_[v] = {false, fresh_.size()};
+      fresh_.push_back(v);
+    }
+  const std::vector<bool> used = used_operands(program_);
+  for (Index o = 0; o < program_.operands.size(); ++o) {
+    const Index v = program_.operands[o].value;
+    if (!used[o]) continue;
+    if (program_.values[v].origin != Value::Origin::constant && plan_.offset[v] == Plan::elsewhere) bound_.push_back(o);
+  }
+}
+Executable::~Executable() = default;
+
+namespace {
+
+const Tensor no_tensor;
+
+}  // namespace
+
+std::unique_ptr<Executable::Frame> Executable::new_frame() const {
+  auto frame = std::make_unique<Frame>();
+  frame->arena = detail::empty(DType::uint8, {plan_.bytes});
+  frame->fresh.resize(fresh_.size());
+  frame->operands.resize(program_.operands.size());
+  const std::vector<bool> used = used_operands(program_);
+  for (std::size_t k = 0; k < frame->operands.size(); ++k) {
+    if (!used[k]) continue;
+    const Operand& o = program_.operands[k];
+    if (program_.values[o.value].origin == Value::Origin::constant)
+      frame->operands[k] = o.tensor;
+    else if (const std::int64_t place = plan_.offset[o.value]; place != Plan::elsewhere)
+      frame->operands[k] = laid_out(frame->arena, place + o.offset, o.tensor);
+  }
+  for (const Step& step : steps_)
+    for (const Index o : step.instruction->inputs)
+      frame->inputs.push_back(o == nothing ? &no_tensor : &frame->operands[o]);
+  for (const Index v : outputs_) {
+    const bool in_arena = v != nothing && plan_.offset[v] != Plan::elsewhere;
+    frame->outputs.push_back(in_arena ? laid_out(frame->arena, plan_.offset[v], program_.values[v].tensor) : Tensor());
+  }
+  const std::lock_guard lock(mutex_);
+  frames_.reserve(++frame_count_);
+  return frame;
+}
+
+void Executable::bind(Frame& frame, std::span<const Tensor> arguments) const {
+  for (std::size_t k = 0; k < fresh_.size(); ++k) {
+    const detail::Block* like = detail::block(program_.values[fresh_[k]].tensor);
+    frame.fresh[k] = detail::empty(like->dtype, like->shape());
+  }
+  for (const Index o : bound_) {
+    const Operand& operand = program_.operands[o];
+    const Origin& origin = origin_[operand.value];
+    const Tensor& x = origin.argument ? arguments[origin.number] : frame.fresh[origin.number];
+    frame.operands[o] = operand.whole ? x : laid_out(x, operand.offset, operand.tensor);
+  }
+  for (const std::uint32_t k : made_)
+    if (outputs_[k] != nothing) frame.outputs[k] = frame.fresh[origin_[outputs_[k]].number];
+}
+
+void Executable::execute(const Step& step, Frame& frame) const {
+  const Instruction& i = *step.instruction;
+  const ops::Inputs inputs{frame.inputs.data() + step.first_input, i.inputs.size()};
+  Tensor* outputs = frame.outputs.data() + step.first_output;
+  if (i.pointwise()) return ops::evaluate_pointwise(i.operation, inputs, *outputs);
+  if (i.fused) {
+    const detail::Block* z = detail::block(*outputs);
+    return i.fused->run(z->dtype, z->shape(), inputs, {}, {outputs, i.outputs.size()});
+  }
+  ops::Outputs out(*step.metas, inputs, i.residuals_wanted, outputs);
+  i.operation.primitive->evaluate({inputs, i.attributes.words()}, out);
+}
+
+void Executable::run(std::span<const Tensor> arguments, std::span<Tensor> results) const {
+  Lease lease(*this);
+  Frame& frame = *lease;
+  bind(frame, arguments);
+  for (const Step& step : steps_) execute(step, frame);
+  for (std::size_t k = 0; k < results.size(); ++k) {
+    const Operand& operand = program_.operands[program_.results[k]];
+    const Tensor& y = frame.operands[program_.results[k]];
+    // A constant is every run's: each gives it a handle of its own.
+    results[k] = program_.values[operand.value].origin == Value::Origin::constant ? detail::alias(y) : y;
+  }
+}
+
+}  // namespace reel::program

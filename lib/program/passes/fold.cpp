@@ -1,0 +1,72 @@
+// What is made of constants alone, computed when the program is made.
+#include <algorithm>
+
+#include "core/fail.hpp"
+#include "ops/apply/apply.hpp"
+#include "program/passes/passes.hpp"
+
+namespace reel::program {
+
+namespace {
+
+// A larger constant would be kept for as long as the program, to save a pass over memory.
+constexpr std::int64_t most_elements = 1024;
+
+class Folding {
+ public:
+  explicit Folding(Program& program) : program_(program) {}
+  // Whether the instruction's outputs have become constants.
+  bool fold(const Instruction& i) {
+    const bool small = std::all_of(i.outputs.begin(), i.outputs.end(), [&](Index v) {
+      return v != nothing && program_.values[v].tensor.size() <= most_elements;
+    });
+    const bool constant = std::all_of(i.inputs.begin(), i.inputs.end(), [&](Index o) {
+      return o == nothing || program_.values[program_.operands[o].value].origin == Value::Origin::constant;
+    });
+    if (!small || !constant || i.fused) return false;
+    std::vector<Tensor> outputs;
+    try {
+      outputs = evaluate(i);
+    } catch (const Error&) {
+      return false;  // an error of the values: each run meets it
+    }
+    for (std::size_t k = 0; k < outputs.size(); ++k) replace(i.outputs[k], outputs[k]);
+    return true;
+  }
+
+ private:
+  std::vector<Tensor> evaluate(const Instruction& i) const {
+    static const Tensor none_given;
+    std::vector<const Tensor*> inputs;
+    for (const Index o : i.inputs) inputs.push_back(o == nothing ? &none_given : &program_.operands[o].tensor);
+    std::vector<Tensor> outputs(i.outputs.size());
+    if (i.pointwise()) {
+      const detail::Block* z = detail::block(program_.values[i.outputs[0]].tensor);
+      outputs[0] = detail::empty(z->dtype, z->shape());
+      ops::evaluate_pointwise(i.operation, inputs, outputs[0]);
+    } else {
+      ops::evaluate(*i.operation.primitive, inputs, i.attributes.words(), outputs, i.residuals_wanted);
+    }
+    return outputs;
+  }
+  void replace(Index value, const Tensor& constant) {
+    Value& v = program_.values[value];
+    v.origin = Value::Origin::constant;
+    v.tensor = constant;
+    for (Index o = v.operands; o != nothing; o = program_.operands[o].next) {
+      Operand& operand = program_.operands[o];
+      operand.tensor = operand.whole ? constant : laid_out(constant, operand.offset, operand.tensor);
+    }
+  }
+
+  Program& program_;
+};
+
+}  // namespace
+
+void fold_constants(Program& program) {
+  Folding folding(program);
+  std::erase_if(program.instructions, [&](const Instruction& i) { return folding.fold(i); });
+}
+
+}  // namespace reel::program

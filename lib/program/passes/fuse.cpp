@@ -1,0 +1,167 @@
+// Neighbouring pointwise operations joined to programs of lib/loops/program, which keep what is only read among them in
+// the first cache.
+#include <algorithm>
+#include <map>
+
+#include "core/fail.hpp"
+#include "program/passes/passes.hpp"
+
+namespace reel::program {
+
+namespace {
+
+// A program of so many steps keeps its registers in the first cache.
+constexpr std::size_t most_steps = 64;
+
+bool is_real(DType d) { return d == DType::float32 || d == DType::float64; }
+
+const detail::Block* output_of(const Program& p, const Instruction& i) {
+  return detail::block(p.values[i.outputs[0]].tensor);
+}
+
+// Whether a fused loop can do it: one dtype, no check of elements.
+bool fusible(const Program& p, const Instruction& i) {
+  const ops::Operation& o = i.operation;
+  if (!i.pointwise() || o.summed || o.check) return false;
+  const detail::Block* z = output_of(p, i);
+  if (!is_real(z->dtype) || z->size == 0) return false;
+  return std::all_of(i.inputs.begin(), i.inputs.end(),
+                     [&](Index x) { return detail::block(p.operands[x].tensor)->dtype == z->dtype; });
+}
+
+// Instructions that become one. The last of them is where it stands.
+struct Group {
+  std::vector<std::size_t> members;
+  bool open = true;  // nothing outside has read what it computes
+};
+
+// Cuts the instructions into groups: one joins the newest open group of its dtype and shape. What any other
+// instruction reads closes the group that computes it, so that a group's outputs are read behind its last member.
+class Grouping {
+ public:
+  explicit Grouping(const Program& program) : program_(program), group_of_(program.values.size(), none_) {
+    for (std::size_t i = 0; i < program.instructions.size(); ++i) place(i);
+  }
+  std::vector<Group>& groups() { return groups_; }
+
+ private:
+  static constexpr std::size_t none_ = ~std::size_t{0};
+  // dtype and extents
+  std::vector<std::int64_t> key_of(const Instruction& i) const {
+    const detail::Block* z = output_of(program_, i);
+    std::vector<std::int64_t> key(z->extents(), z->extents() + z->rank);
+    key.push_back(static_cast<std::int64_t>(z->dtype));
+    return key;
+  }
+  void close_read(const Instruction& i, std::size_t own) {
+    for (const Index o : i.inputs)
+      if (o != nothing)
+        if (const std::size_t g = group_of_[program_.operands[o].value]; g != none_ && g != own)
+          groups_[g].open = false;
+  }
+  // What a member reads of its own group it reads as it lies.
+  bool reads_a_view_of(const Instruction& i, std::size_t group) const {
+    return std::any_of(i.inputs.begin(), i.inputs.end(), [&](Index o) {
+      return !program_.operands[o].whole && group_of_[program_.operands[o].value] == group;
+    });
+  }
+  void place(std::size_t at) {
+    const Instruction& i = program_.instructions[at];
+    if (!fusible(program_, i)) return close_read(i, none_);
+    const auto [newest, added] = newest_.try_emplace(key_of(i), groups_.size());
+    if (!added) {
+      const Group& g = groups_[newest->second];
+      if (!g.open || g.members.size() == most_steps || reads_a_view_of(i, newest->second))
+        newest->second = groups_.size();
+    }
+    if (newest->second == groups_.size()) groups_.emplace_back();
+    close_read(i, newest->second);
+    groups_[newest->second].members.push_back(at);
+    group_of_[i.outputs[0]] = newest->second;
+  }
+
+  const Program& program_;
+  std::vector<Group> groups_;
+  std::vector<std::size_t> group_of_;  // of each value that a member computes
+  std::map<std::vector<std::int64_t>, std::size_t> newest_;
+};
+
+// The members of a group as one instruction.
+class Fusion {
+ public:
+  Fusion(const Program& program, const Group& group, const std::vector<Index>& uses) : program_(program) {
+    for (const std::size_t m : group.members) add(program.instructions[m]);
+    for (std::size_t k = 0; k < outputs_.size(); ++k)
+      if (uses[outputs_[k]] > inside_[outputs_[k]]) {
+        made_.outputs.push_back(outputs_[k]);
+        graph_.outputs.push_back(node_[outputs_[k]]);
+      }
+  }
+  Instruction take() {
+    // Inputs are the first nodes.
+    const auto inputs = static_cast<std::int32_t>(made_.inputs.size());
+    loops::Graph graph;
+    graph.inputs = inputs;
+    for (std::int32_t i = 0; i < inputs; ++i)
+      graph.nodes.push_back({.opcode = loops::Opcode::input, .in = {i, -1, -1, -1, -1}});
+    for (loops::Node n : graph_.nodes) {
+      for (std::int32_t& x : n.in) x = x == -1 ? -1 : x < -1 ? -2 - x : x + inputs;
+      graph.nodes.push_back(n);
+    }
+    for (const std::int32_t x : graph_.outputs) graph.outputs.push_back(x + inputs);
+    made_.fused = std::make_shared<const loops::Code>(graph);
+    made_.operation = {.name = "fused"};
+    return std::move(made_);
+  }
+
+ private:
+  // What a step reads: an earlier step, or an input of the whole, numbered -2, -3, ... here.
+  std::int32_t source(Index operand) {
+    const Index value = program_.operands[operand].value;
+    if (const auto found = node_.find(value); found != node_.end()) {
+      ++inside_[value];
+      return found->second;
+    }
+    const auto [at, added] = input_.try_emplace(operand, static_cast<std::int32_t>(made_.inputs.size()));
+    if (added) made_.inputs.push_back(operand);
+    return -2 - at->second;
+  }
+  void add(const Instruction& i) {
+    const ops::Operation& o = i.operation;
+    loops::Node node{};
+    node.opcode = o.operand == ops::Operation::value ? loops::Opcode::value : loops::Opcode::derivative;
+    node.operand = o.operand == ops::Operation::value ? std::uint8_t{0} : static_cast<std::uint8_t>(o.operand);
+    node.function = o.definition;
+    for (std::size_t k = 0; k < i.inputs.size(); ++k) node.in[k] = source(i.inputs[k]);
+    node_[i.outputs[0]] = static_cast<std::int32_t>(graph_.nodes.size());
+    graph_.nodes.push_back(node);
+    outputs_.push_back(i.outputs[0]);
+  }
+
+  const Program& program_;
+  Instruction made_;
+  loops::Graph graph_;
+  std::vector<Index> outputs_;           // of the members
+  std::map<Index, std::int32_t> node_;   // of each value that a member computes
+  std::map<Index, std::int32_t> input_;  // of each operand from outside
+  std::map<Index, Index> inside_;        // how often members read a value
+};
+
+}  // namespace
+
+void fuse_pointwise(Program& program) {
+  const std::vector<Index> uses = program.count_uses();
+  std::vector<Group> groups = std::move(Grouping(program).groups());
+  std::vector<bool> gone(program.instructions.size());
+  for (const Group& g : groups) {
+    if (g.members.size() < 2) continue;
+    Instruction whole = Fusion(program, g, uses).take();
+    for (const std::size_t m : g.members) gone[m] = true;
+    gone[g.members.back()] = false;
+    program.instructions[g.members.back()] = std::move(whole);
+  }
+  std::size_t i = 0;
+  std::erase_if(program.instructions, [&](const Instruction&) { return gone[i++]; });
+}
+
+}  // namespace reel::program

@@ -1,0 +1,32 @@
+// Instructions whose outputs nobody reads.
+#include <algorithm>
+
+#include "program/passes/passes.hpp"
+
+namespace reel::program {
+
+void drop_unused(Program& program) {
+  std::vector<bool> used(program.values.size());
+  for (const Index o : program.results) used[program.operands[o].value] = true;
+  std::vector<bool> kept(program.instructions.size());
+  for (std::size_t i = program.instructions.size(); i-- > 0;) {
+    const Instruction& instruction = program.instructions[i];
+    kept[i] = std::any_of(instruction.outputs.begin(), instruction.outputs.end(),
+                          [&](Index v) { return v != nothing && used[v]; });
+    if (!kept[i]) continue;
+    for (const Index o : instruction.inputs)
+      if (o != nothing) used[program.operands[o].value] = true;
+  }
+  std::size_t i = 0;
+  std::erase_if(program.instructions, [&](const Instruction&) { return !kept[i++]; });
+}
+
+void optimize(Program& program) {
+  drop_unused(program);
+  fold_constants(program);
+  share_equal(program);
+  drop_unused(program);
+  fuse_pointwise(program);
+}
+
+}  // namespace reel::program

@@ -1,0 +1,109 @@
+// Memory by lifetime: a value takes the lowest place that is free from the instruction that computes it to the last
+// that reads it. A pointwise operation writes in place where its operand dies with it.
+#include "program/plan.hpp"
+
+#include <algorithm>
+
+namespace reel::program {
+
+namespace {
+
+constexpr std::int64_t alignment = 64;
+
+std::int64_t bytes_of(const Tensor& x) {
+  const detail::Block* b = detail::block(x);
+  const std::int64_t bytes = b->size * static_cast<std::int64_t>(item_size(b->dtype));
+  return (bytes + alignment - 1) / alignment * alignment;
+}
+
+class Planner {
+ public:
+  explicit Planner(const Program& p) : program_(p), last_use_(p.values.size()) {
+    plan_.offset.assign(p.values.size(), Plan::elsewhere);
+    plan_.escapes.resize(p.values.size());
+    for (const Index o : p.results) plan_.escapes[p.operands[o].value] = true;
+    for (std::size_t i = 0; i < p.instructions.size(); ++i) {
+      for (const Index o : p.instructions[i].inputs)
+        if (o != nothing) last_use_[p.operands[o].value] = i;
+      for (const Index v : p.instructions[i].outputs)
+        if (v != nothing) last_use_[v] = i;
+    }
+  }
+  Plan run() {
+    for (std::size_t i = 0; i < program_.instructions.size(); ++i) {
+      const Instruction& instruction = program_.instructions[i];
+      for (const Index v : instruction.outputs)
+        if (v != nothing && !plan_.escapes[v]) take(v, i);
+      for (const Index o : instruction.inputs)
+        if (o != nothing) give_back(program_.operands[o].value, i);
+      for (const Index v : instruction.outputs)
+        if (v != nothing) give_back(v, i);
+    }
+    return std::move(plan_);
+  }
+
+ private:
+  struct Range {
+    std::int64_t begin, end;
+  };
+  std::int64_t bytes(Index v) const { return bytes_of(program_.values[v].tensor); }
+
+  // An operand of the instruction whose memory its output may take over.
+  Index dying_operand(const Instruction& instruction, Index output, std::size_t at) const {
+    if (!instruction.pointwise() || instruction.operation.summed) return nothing;
+    const detail::Block* z = detail::block(program_.values[output].tensor);
+    for (const Index o : instruction.inputs) {
+      const Operand& operand = program_.operands[o];
+      const detail::Block* x = detail::block(operand.tensor);
+      if (plan_.offset[operand.value] == Plan::elsewhere || last_use_[operand.value] != at || !operand.whole) continue;
+      if (x->dtype == z->dtype && x->rank == z->rank &&
+          std::equal(x->extents(), x->extents() + x->rank, z->extents()) && only_whole(instruction, operand.value))
+        return operand.value;
+    }
+    return nothing;
+  }
+  // Whether no operand of the instruction is a view of the value: it would be read at other places than written.
+  bool only_whole(const Instruction& instruction, Index value) const {
+    return std::all_of(instruction.inputs.begin(), instruction.inputs.end(),
+                       [&](Index o) { return program_.operands[o].value != value || program_.operands[o].whole; });
+  }
+
+  void take(Index v, std::size_t at) {
+    if (const Index x = dying_operand(program_.instructions[at], v, at); x != nothing) {
+      plan_.offset[v] = plan_.offset[x];
+      moved_.push_back(x);
+      return;
+    }
+    const std::int64_t need = bytes(v);
+    std::int64_t begin = 0;
+    auto next = taken_.begin();
+    for (; next != taken_.end() && next->begin - begin < need; ++next) begin = next->end;
+    plan_.offset[v] = begin;
+    plan_.bytes = std::max(plan_.bytes, begin + need);
+    if (need > 0) taken_.insert(next, {begin, begin + need});
+  }
+  void give_back(Index v, std::size_t at) {
+    if (plan_.offset[v] == Plan::elsewhere || last_use_[v] != at) return;
+    if (const auto moved = std::find(moved_.begin(), moved_.end(), v); moved != moved_.end()) {  // its heir has it
+      moved_.erase(moved);
+      last_use_[v] = ~std::size_t{0};
+      return;
+    }
+    last_use_[v] = ~std::size_t{0};
+    if (bytes(v) == 0) return;
+    const std::int64_t begin = plan_.offset[v];
+    taken_.erase(std::find_if(taken_.begin(), taken_.end(), [&](const Range& r) { return r.begin == begin; }));
+  }
+
+  const Program& program_;
+  Plan plan_;
+  std::vector<std::size_t> last_use_;  // of each value: the last instruction that reads or computes it
+  std::vector<Range> taken_;           // ascending
+  std::vector<Index> moved_;           // operands whose memory the output of this instruction has taken over
+};
+
+}  // namespace
+
+Plan plan_memory(const Program& program) { return Planner(program).run(); }
+
+}  // namespace reel::program

@@ -1,0 +1,68 @@
+// Traces: a function run on abstract tensors, which have a dtype and a shape but no elements. Its ops compute nothing;
+// what they would compute becomes a program. Tapes and rules work as ever, so that a gradient taken on the way is a
+// part of the program. Variables are read and assigned in the trace alone.
+#pragma once
+#include <map>
+#include <unordered_map>
+
+#include "ops/apply/effect.hpp"
+#include "program/program.hpp"
+
+namespace reel::program {
+
+/// While it lives, ops of this thread become instructions, and the tapes that were active are out of sight.
+class Trace final : public ops::Tracer, public ops::EffectHandler {
+  struct State {
+    Variable variable;
+    Tensor value;
+    bool assigned = false;
+  };
+
+ public:
+  /// `op`: who traces, for messages.
+  explicit Trace(const char* op);
+  ~Trace();
+  /// The innermost of this thread; null when nothing is traced.
+  static Trace* current() noexcept { return static_cast<Trace*>(ops::Tracer::current()); }
+
+  /// An argument of the program, laid out like `example`.
+  Tensor argument(const Tensor& example);
+  void add(const ops::Operation& operation, const ops::Call& call, std::span<const Tensor> outputs) override;
+  /// TraceError for a draw.
+  void perform(const ops::Effect& effect) override;
+  /// While it lives, the variables have these values in the trace; what is assigned meanwhile is forgotten.
+  class Bound {
+   public:
+    Bound(Trace& trace, std::span<const Variable> variables, std::span<const Tensor> values);
+    Bound(const Bound&) = delete;
+    Bound& operator=(const Bound&) = delete;
+    ~Bound();
+
+   private:
+    Trace& trace_;
+    std::map<std::uint64_t, State> outer_;
+  };
+
+  /// The variables that were read before they were set; their values are the last arguments, in this order.
+  std::span<const Variable> variables() const noexcept { return read_; }
+  /// Those that were assigned, and their last values.
+  std::vector<Variable> assigned() const;
+  std::vector<Tensor> assigned_values() const;
+  /// The program that computes `results`: what f gave. TraceError when one belongs to another trace.
+  Program finish(std::span<const Tensor> results);
+
+ private:
+  Index operand_of(const Tensor& x, const char* op);
+  Tensor& value_of(const Variable& variable);
+  void set(const Variable& variable, const Tensor& value, bool assigned);
+
+  const char* op_;
+  tape::Suspend hidden_;
+  Program program_;
+  std::unordered_map<const detail::Block*, Index> values_;  // of blocks that hold, or would hold, elements
+  std::vector<Variable> read_;
+  std::map<std::uint64_t, State> states_;  // of variables, by id: in the order of their construction
+  ops::Tracer* below_;
+};
+
+}  // namespace reel::program

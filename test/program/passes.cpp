@@ -1,0 +1,204 @@
+// Passes over programs, each alone, and the memory that runs are planned to take.
+#include "program/passes/passes.hpp"
+
+#include <thread>
+
+#include "catch.hpp"
+#include "program/executable.hpp"
+#include "program/trace.hpp"
+#include "support/bits.hpp"
+#include "support/derivatives.hpp"
+
+using namespace reel;
+using program::Program;
+using support::same_bits, support::Tensors;
+
+namespace {
+
+using Function = Tensors (*)(const Tensors&);
+
+Program traced(Function f, const Tensors& x) {
+  program::Trace trace("test");
+  Tensors arguments;
+  for (const Tensor& one : x) arguments.push_back(trace.argument(one));
+  return trace.finish(f(arguments));
+}
+
+std::vector<std::string> names(const Program& program) {
+  std::vector<std::string> list;
+  for (const program::Instruction& i : program.instructions) list.emplace_back(i.operation.name);
+  return list;
+}
+
+void check_results(const Program& program, Function f, const Tensors& x) {
+  const program::Executable executable(program);
+  Tensors results(program.results.size());
+  executable.run(x, results);
+  const Tensors expected = f(x);
+  for (std::size_t k = 0; k < results.size(); ++k) CHECK(same_bits(results[k], expected[k]));
+}
+
+using Names = std::vector<std::string>;
+const Tensors row{linspace(-1, 2, 7), linspace(3, 4, 7)};
+const Tensor constant = linspace(0, 1, 7);
+
+}  // namespace
+
+TEST_CASE("programs: what no result needs goes") {
+  const Function f = [](const Tensors& x) {
+    const Tensor unused = exp(x[0]) * 2.;
+    return Tensors{x[0] + x[1]};
+  };
+  Program program = traced(f, row);
+  CHECK(program.instructions.size() == 3);
+  program::drop_unused(program);
+  CHECK(names(program) == Names{"add"});
+  check_results(program, f, row);
+}
+
+TEST_CASE("programs: equal expressions are computed once, others are not") {
+  const Function f = [](const Tensors& x) {
+    const Tensor a = x[0] * x[1], b = x[0] * x[1];
+    return Tensors{exp(a) + exp(b), sum(x[0], 0) + sum(x[0], 0, true), reshape(a, {1, 7}) - reshape(b, {1, 7}),
+                   x[1] * x[0]};
+  };
+  Program program = traced(f, row);
+  program::share_equal(program);
+  program::drop_unused(program);
+  CHECK(names(program) == Names{"multiply", "exp", "add", "sum", "sum", "add", "subtract", "multiply"});
+  check_results(program, f, row);
+}
+
+TEST_CASE("programs: numbers that are the same constant are one") {
+  const Function f = [](const Tensors& x) { return Tensors{x[0] * 2. + x[0] * 2., x[0] * -0. + x[0] * 0.}; };
+  Program program = traced(f, row);
+  program::share_equal(program);
+  program::drop_unused(program);
+  CHECK(names(program) == Names{"multiply", "add", "multiply", "multiply", "add"});
+  check_results(program, f, row);
+}
+
+TEST_CASE("programs: what is made of constants is computed once and for all, unless it fails") {
+  const Function f = [](const Tensors& x) {
+    return Tensors{x[0] * (exp(scalar(2.)) + 1.), reshape(ones({7}) * 3., {7, 1}) * x[0]};
+  };
+  Program program = traced(f, row);
+  program::fold_constants(program);
+  CHECK(names(program) == Names{"multiply", "multiply"});
+  check_results(program, f, row);
+  Program failing = traced(
+      [](const Tensors& x) { return Tensors{x[0] + cast(floor_divide(scalar(1), scalar(0)), DType::float64)}; }, row);
+  program::fold_constants(failing);
+  CHECK(names(failing).front() == "floor_divide");
+  Tensors results(1);
+  CHECK_THROWS_AS(program::Executable(failing).run(row, results), ValueError);
+  Program large = traced([](const Tensors& x) { return Tensors{zeros({3000}) + 1. + x[0][0]}; }, row);
+  const std::size_t before = large.instructions.size();
+  program::fold_constants(large);
+  CHECK(large.instructions.size() == before);
+}
+
+TEST_CASE("programs: pointwise neighbours of one shape become one pass") {
+  const Function f = [](const Tensors& x) { return Tensors{exp(x[0] * x[1]) - sin(x[1]) / 3.}; };
+  Program program = traced(f, row);
+  CHECK(program.instructions.size() == 5);
+  program::fuse_pointwise(program);
+  CHECK(names(program) == Names{"fused"});
+  check_results(program, f, row);
+}
+
+TEST_CASE("programs: a value that others read is an output of the pass, and is there before they read it") {
+  const Function f = [](const Tensors& x) {
+    const Tensor a = x[0] * x[1], total = sum(a);  // total closes the pass that computes a
+    const Tensor b = a + total, c = exp(b) * a;
+    return Tensors{c, a, broadcast_to(total, {3})};
+  };
+  Program program = traced(f, row);
+  program::fuse_pointwise(program);
+  CHECK(names(program) == Names{"multiply", "sum", "fused"});
+  check_results(program, f, row);
+}
+
+TEST_CASE("programs: a view of a value, another dtype, another shape are no part of its pass") {
+  const Function f = [](const Tensors& x) {
+    const Tensor a = exp(x[0]), turned = flip(a), b = a + turned;
+    const Tensor half = cast(b, DType::float32) * 2.f;
+    return Tensors{b * 2., half, sin(b[0]) + 1.};
+  };
+  Program program = traced(f, row);
+  program::fuse_pointwise(program);
+  check_results(program, f, row);
+  for (const program::Instruction& i : program.instructions)
+    if (i.fused) CHECK(i.outputs.size() == 1);
+}
+
+TEST_CASE("programs: values share memory when they are never needed at once") {
+  // Each square dies with the next: unfused, one place holds them all.
+  const Function chain = [](const Tensors& x) {
+    Tensor y = x[0];
+    for (int i = 0; i < 6; ++i) y = square(y);
+    return Tensors{sum(y)};
+  };
+  const Tensors large{linspace(0, 1, 1024)};
+  const program::Executable in_place(traced(chain, large));
+  CHECK(in_place.bytes() == 8192);
+  check_results(in_place.program(), chain, large);
+  // Reductions do not write in place: two places at a time.
+  const Function sums = [](const Tensors& x) {
+    Tensor y = x[0] * 2.;
+    for (int i = 0; i < 6; ++i) y = cumsum(y, 0);
+    return Tensors{sum(y)};
+  };
+  CHECK(program::Executable(traced(sums, large)).bytes() == 2 * 8192);
+  // What escapes has memory of its own.
+  const Function all = [](const Tensors& x) { return Tensors{x[0] * 2., x[0] * 3., slice(x[0] * 4., {range(2, 5)})}; };
+  CHECK(program::Executable(traced(all, large)).bytes() == 0);
+  check_results(traced(all, large), all, large);
+}
+
+TEST_CASE("programs: results that are arguments, constants or views of either") {
+  const Function f = [](const Tensors& x) {
+    return Tensors{x[0], constant, flip(x[1]), slice(constant, {range(1, 3)}), zeros({0, 3}), x[0] + zeros({7})};
+  };
+  const Program program = traced(f, row);
+  check_results(program, f, row);
+  const program::Executable executable(program);
+  Tensors first(6), second(6);
+  executable.run(row, first);
+  executable.run(row, second);
+  CHECK(first[0].id() == row[0].id());
+  CHECK(first[1].id() != second[1].id());
+  CHECK(first[5].id() != second[5].id());
+}
+
+TEST_CASE("programs: arguments may be empty, strided, or the same tensor twice") {
+  const Function f = [](const Tensors& x) { return Tensors{sum(x[0] * x[1], 0), exp(x[0]) - x[1]}; };
+  const Tensor turned = transpose(reshape(linspace(0, 1, 12), {3, 4}));
+  for (const Tensors& x :
+       {Tensors{zeros({0, 3}), zeros({0, 3})}, Tensors{turned, turned}, Tensors{flip(turned), turned}}) {
+    Program program = traced(f, x);
+    check_results(program, f, x);
+    program::optimize(program);
+    check_results(program, f, x);
+  }
+}
+
+TEST_CASE("programs: several threads run one program at once") {
+  const Function f = [](const Tensors& x) { return Tensors{sum(exp(x[0]) * x[1]), tanh(x[0]) + 1.}; };
+  Program program = traced(f, row);
+  program::optimize(program);
+  const program::Executable executable(std::move(program));
+  std::atomic<int> wrong = 0;
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t)
+    threads.emplace_back([&, t] {
+      const Tensors x{linspace(-1, t, 7), linspace(3, 4, 7)}, expected = f(x);
+      for (int i = 0; i < 200; ++i) {
+        Tensors results(2);
+        executable.run(x, results);
+        wrong += !same_bits(results[0], expected[0]) || !same_bits(results[1], expected[1]);
+      }
+    });
+  for (std::thread& t : threads) t.join();
+  CHECK(wrong == 0);
+}

@@ -1,0 +1,158 @@
+// The op table as programs: a function traced on abstract tensors, with the gradients that it takes on the way, gives
+// the bits of the function run op by op, at the operands it was traced with and at others.
+#include <map>
+#include <reel/elementwise.hpp>
+#include <set>
+
+#include "catch.hpp"
+#include "op_cases.hpp"
+#include "program/executable.hpp"
+#include "program/passes/passes.hpp"
+#include "program/trace.hpp"
+#include "support/bits.hpp"
+#include "support/derivatives.hpp"
+#include "support/warnings.hpp"
+
+using namespace reel;
+using support::Layout, support::same_bits, support::Tensors;
+
+namespace {
+
+using Function = std::function<Tensors(const Tensors&)>;
+
+program::Program traced(const Function& f, const Tensors& x) {
+  program::Trace trace("test");
+  Tensors arguments;
+  for (const Tensor& one : x) arguments.push_back(trace.argument(one));
+  return trace.finish(f(arguments));
+}
+
+Tensors run(const program::Executable& executable, const Tensors& x) {
+  Tensors results(executable.program().results.size());
+  executable.run(x, results);
+  return results;
+}
+
+// The value of f and its gradients, those that exist.
+Function with_gradients(std::function<Tensor(const Tensors&)> f) {
+  return [f = std::move(f)](const Tensors& x) {
+    GradientTape tape;
+    tape.watch(x);
+    Tensors results{f(x)};
+    if (is_differentiable(results[0].dtype()) && !is_complex(results[0].dtype()))
+      for (const Gradient& g : tape.gradient(results[0], x))
+        if (g) results.push_back(*g);
+    return results;
+  };
+}
+
+struct Tally {
+  std::set<std::string> operations;
+  int programs = 0, compared = 0, fused = 0;
+};
+
+// Runs the program twice at each of the operands, so that what the first run leaves behind is seen by the second.
+void check_runs(const std::string& what, const Function& f, const program::Executable& executable,
+                const std::vector<Tensors>& operands, Tally& tally) {
+  for (int round = 0; round < 2; ++round)
+    for (const Tensors& x : operands) {
+      Tensors expected;
+      try {
+        expected = f(x);
+      } catch (const Error&) {
+        continue;  // not for these values
+      }
+      const Tensors got = run(executable, x);
+      REQUIRE(got.size() == expected.size());
+      for (std::size_t k = 0; k < got.size(); ++k) {
+        INFO(what << ": result " << k);
+        CHECK(same_bits(got[k], expected[k]));
+        CHECK(got[k].strides() == expected[k].strides());
+        ++tally.compared;
+      }
+    }
+}
+
+void check(const std::string& what, const std::function<Tensor(const Tensors&)>& value,
+           const std::vector<Tensors>& operands, Tally& tally) {
+  const Function f = with_gradients(value);
+  try {
+    static_cast<void>(f(operands[0]));
+  } catch (const Error&) {
+    return;  // not for this dtype
+  }
+  INFO(what);
+  program::Program program = traced(f, operands[0]);
+  for (const program::Instruction& i : program.instructions) tally.operations.insert(i.operation.name);
+  check_runs(what + ", as traced", f, program::Executable(program), operands, tally);
+  program::optimize(program);
+  for (const program::Instruction& i : program.instructions) tally.fused += i.fused != nullptr;
+  check_runs(what + ", optimised", f, program::Executable(std::move(program)), operands, tally);
+  ++tally.programs;
+}
+
+Tensors cast_all(const Tensors& x, DType d) {
+  Tensors result;
+  for (const Tensor& one : x) result.push_back(cast(is_differentiable(d) ? one : trunc(one), d));
+  return result;
+}
+
+void check_everywhere(const std::string& name, const std::function<Tensor(const Tensors&)>& f, const Tensors& x,
+                      const Tensors& others, Tally& tally) {
+  for (const DType d : {DType::int32, DType::float16, DType::float32, DType::float64, DType::complex128})
+    check(name + " of " + reel::name(d), f, {cast_all(x, d), cast_all(others, d)}, tally);
+  for (const Layout layout : support::layouts) {
+    Tensors views, other_views;
+    for (const Tensor& one : x) views.push_back(laid_out(one, layout));
+    for (const Tensor& one : others) other_views.push_back(laid_out(one, layout));
+    check(name + ", " + support::name(layout), f, {views, other_views}, tally);
+  }
+}
+
+void check_table(std::span<const cases::Shaped> rows, std::size_t operations) {
+  WarningLog quiet;
+  Tally tally;
+  for (const cases::Shaped& row : rows)
+    for (const std::vector<Shape>& shapes : cases::shapes_of(row)) {
+      support::Random random(row.name);
+      Tensors x, others;
+      for (Tensors* list : {&x, &others})
+        for (const Shape& s : shapes) {
+          const Tensor drawn = random.tensor(s, row.domain.low, row.domain.high);
+          list->push_back(row.prepare ? row.prepare(drawn, list->size()) : drawn);
+        }
+      check_everywhere(
+          row.name, [&](const Tensors& p) { return row.call(p); }, x, others, tally);
+    }
+  CHECK(tally.operations.size() >= operations);
+  CHECK(tally.programs > static_cast<int>(rows.size()));
+  CHECK(tally.compared > 4 * tally.programs);
+}
+
+}  // namespace
+
+TEST_CASE("reductions, scans and normalisations: programs give the bits of ops") {
+  check_table(cases::reductions(), 20);
+}
+TEST_CASE("shape and index ops: programs give the bits of ops") { check_table(cases::movements(), 17); }
+TEST_CASE("linear algebra: programs give the bits of ops") { check_table(cases::linear_algebra(), 20); }
+TEST_CASE("neural networks: programs give the bits of ops") { check_table(cases::networks(), 20); }
+
+TEST_CASE("pointwise ops: programs give the bits of ops") {
+  WarningLog quiet;
+  Tally tally;
+  for (const cases::Pointwise& row : cases::pointwise()) {
+    support::Random random(row.name);
+    for (const Shape& shape : {Shape{}, Shape{3, 5}, Shape{70, 40}}) {
+      Tensors x, others;
+      for (Tensors* list : {&x, &others})
+        for (int i = 0; i < row.arity; ++i)
+          list->push_back(random.tensor(i == 1 && shape.rank() == 2 ? Shape{shape[1]} : shape, row.domain[i].low,
+                                        row.domain[i].high));
+      check_everywhere(
+          row.name, [&](const Tensors& p) { return row.call(p); }, x, others, tally);
+    }
+  }
+  CHECK(tally.programs > 10 * static_cast<int>(cases::pointwise().size()));
+  CHECK(tally.fused > 0);
+}
