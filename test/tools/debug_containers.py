@@ -16,7 +16,7 @@ def run(header, *options):
 
 
 wrong = []
-for header in ("reel/reel.hpp", "reel/elementwise.hpp", "reel/optim.hpp", "reel/testing.hpp", "reel/tree.hpp"):
+for header in ("reel/reel.hpp", "reel/compile.hpp", "reel/elementwise.hpp", "reel/optim.hpp", "reel/testing.hpp", "reel/tree.hpp"):
     said = run(header, "-E", "-D_GLIBCXX_DEBUG")
     if not said or "-D_GLIBCXX_ASSERTIONS instead" not in said:
         wrong.append(f"{header} with -D_GLIBCXX_DEBUG: {said or 'compiles'}")

@@ -18,6 +18,7 @@ LAYERS = {  # layer: (other layers it may include, third parties it may include)
     "program": ({"core", "loops", "tape", "ops"}, set()),
     "gradient": ({"core", "kernels", "loops", "tape", "ops", "program"}, set()),
     "optim": ({"core", "kernels", "loops", "tape", "ops", "program", "gradient"}, set()),
+    "compile": ({"core", "loops", "tape", "ops", "program", "gradient"}, set()),
     "io": ({"core"}, set()),
 }
 THIRD = {"fmt", "xsimd", "tbb", "oneapi", "xtensor", "xtl", "Eigen", "sleef.h", "cblas.h", "lapacke.h", "nlohmann", "catch2"}

@@ -1,0 +1,333 @@
+// compile(f): results, derivatives to every order and mode, variables, optimisers, signatures, and what is refused.
+#include <atomic>
+#include <cmath>
+#include <optional>
+#include <reel/compile.hpp>
+#include <reel/elementwise.hpp>
+#include <reel/optim.hpp>
+#include <reel/reel.hpp>
+#include <thread>
+
+#include "catch.hpp"
+#include "support/bits.hpp"
+#include "support/messages.hpp"
+#include "support/warnings.hpp"
+
+using namespace reel;
+using support::same_bits;
+
+namespace {
+
+Tensor loss(const Tensor& x, const Tensor& w) { return sum(tanh(matmul(x, w)) * 0.5 + exp(-square(x[0]))); }
+
+Tensor some(const Shape& shape, double from = -1) {
+  return reshape(linspace(from, from + 1.7, shape.elements()), shape);
+}
+
+void check_close(const Tensor& a, const Tensor& b) {
+  REQUIRE(a.shape() == b.shape());
+  const auto x = a.to_vector<double>(), y = b.to_vector<double>();
+  for (std::size_t i = 0; i < x.size(); ++i) CHECK(x[i] == Approx(y[i]).epsilon(1e-13).margin(1e-13));
+}
+
+}  // namespace
+
+TEST_CASE("compiled: the bits of the function, traced once per signature") {
+  int traced = 0;
+  const auto f = compile([&](const Tensor& x, const Tensor& w) {
+    ++traced;
+    return loss(x, w);
+  });
+  const Tensor w = some({4, 4}, 0);
+  for (int i = 0; i < 3; ++i) {
+    const Tensor x = some({5, 4}, i);
+    CHECK(same_bits(f(x, w), loss(x, w)));
+  }
+  CHECK(traced == 1);
+  CHECK(f.stats().signatures == 1);
+  CHECK(f.stats().instructions < f.stats().traced_instructions);
+  const Tensor longer = some({6, 4});
+  CHECK(same_bits(f(longer, w), loss(longer, w)));
+  CHECK(traced == 2);
+  CHECK(f.stats().signatures == 2);
+  const Tensor turned = transpose(some({4, 5}));
+  CHECK(same_bits(f(turned, w), loss(turned, w)));
+  CHECK(traced == 3);
+}
+
+TEST_CASE("compiled: gradients inside are part of the program") {
+  const auto step = [](const Tensor& x, const Tensor& w) { return value_and_grad<0, 1>(loss)(x, w); };
+  const auto f = compile(step);
+  const Tensor x = some({5, 4}), w = some({4, 4}, 0);
+  for (int i = 0; i < 2; ++i) {
+    const auto [value, gradients] = f(x, w);
+    const auto [expected, eager] = step(x, w);
+    CHECK(same_bits(value, expected));
+    CHECK(same_bits(std::get<0>(gradients), std::get<0>(eager)));
+    CHECK(same_bits(std::get<1>(gradients), std::get<1>(eager)));
+  }
+  CHECK(f.stats().traces == 1);
+}
+
+TEST_CASE("compiled: derivatives through a call, every order and mode") {
+  const auto g = [](const Tensor& x) { return sum(x * x * sin(x) / (1. + square(x))); };
+  const auto f = compile(g);
+  const Tensor x = some({6});
+  check_close(grad(f)(x), grad(g)(x));
+  check_close(grad([&](const Tensor& y) { return sum(grad(f)(y) * y); })(x),
+              grad([&](const Tensor& y) { return sum(grad(g)(y) * y); })(x));
+  check_close(hessian(f)(x), hessian(g)(x));
+  const auto third = [&](const auto& h) {
+    return grad(
+        [&](const Tensor& y) { return sum(grad([&](const Tensor& z) { return sum(grad(h)(z) * z); })(y) * y); })(x);
+  };
+  check_close(third(f), third(g));
+  const Tensor t = some({6}, .3);
+  check_close(jvp(f, x, t).second, jvp(g, x, t).second);
+  check_close(jvp([&](const Tensor& y) { return grad(f)(y); }, x, t).second,
+              jvp([&](const Tensor& y) { return grad(g)(y); }, x, t).second);
+  check_close(grad([&](const Tensor& y) { return sum(jvp(f, y, t).second); })(x),
+              grad([&](const Tensor& y) { return sum(jvp(g, y, t).second); })(x));
+  check_close(jacobian(compile([](const Tensor& y) { return exp(y) * y[0]; }))(x),
+              jacobian([](const Tensor& y) { return exp(y) * y[0]; })(x));
+}
+
+TEST_CASE("compiled: a captured tensor that a tape follows gets its gradient") {
+  const Tensor w = some({3}), x = some({3}, .2);
+  const auto f = compile([&](const Tensor& y) { return sum(exp(w * 2.) * y); });
+  check_close(f(x), sum(exp(w * 2.) * x));
+  GradientTape tape;
+  tape.watch(w);
+  const Tensor y = f(x);
+  check_close(*tape.gradient(y, w), exp(w * 2.) * 2. * x);
+}
+
+TEST_CASE("compiled: what does not depend on a result is none") {
+  const auto f = compile([](const Tensor& x, const Tensor& y) { return std::pair(x * 2., y * 3.); });
+  const Tensor x = scalar(1.), y = scalar(2.);
+  GradientTape tape({.persistent = true});
+  tape.watch(x);
+  tape.watch(y);
+  const auto [a, b] = f(x, y);
+  CHECK((*tape.gradient(a, x)).item<double>() == 2);
+  CHECK_FALSE(tape.gradient(a, y));
+  CHECK_FALSE(tape.gradient(b, x));
+}
+
+TEST_CASE("compiled: variables are read and assigned at each call") {
+  Variable v(some({3}), "v"), count(scalar(0.), "count", false);
+  const auto f = compile([&](const Tensor& x) {
+    count.assign_add(scalar(1.));
+    const Tensor before = v * x;
+    v.assign(v + x);
+    return sum(before + v);
+  });
+  const Tensor x = some({3}, .1);
+  Tensor value = some({3});
+  for (int i = 0; i < 3; ++i) {
+    const Tensor expected = sum(value * x + (value + x));
+    CHECK(same_bits(f(x), expected));
+    value = value + x;
+    CHECK(same_bits(v.read(), value));
+  }
+  CHECK(count.read().item<double>() == 3);
+  v.assign(some({3}, 5));
+  CHECK(same_bits(f(x), sum(some({3}, 5) * x + (some({3}, 5) + x))));
+  CHECK(f.stats().traces == 1);
+}
+
+TEST_CASE("compiled: variables are watched as by a read, and have gradients") {
+  Variable v(some({3}), "v");
+  const auto f = compile([&](const Tensor& x) { return sum(exp(v) * x); });
+  const Tensor x = some({3}, .2);
+  GradientTape tape;
+  const Tensor y = f(x);
+  CHECK(tape.watched_variables().size() == 1);
+  check_close(*tape.gradient(y, v), exp(v.read()) * x);
+}
+
+TEST_CASE("compiled: a variable may hold a view of any layout") {
+  Variable v(some({3, 2}), "v");
+  const auto g = [&](const Tensor& x) { return sum(exp(matmul(v, x)) * v.read()[0]); };
+  const auto f = compile(g);
+  const Tensor x = some({2, 2}, .2);
+  for (const bool turned : {false, true}) {
+    v.assign(turned ? transpose(some({2, 3}, .4)) : some({3, 2}));
+    GradientTape tape, eager;
+    tape.watch(x);
+    eager.watch(x);
+    const Tensor y = f(x), expected = g(x);
+    check_close(y, expected);
+    const auto d = tape.gradient(y, std::pair(v, x));
+    const auto e = eager.gradient(expected, std::pair(v, x));
+    check_close(*d.first, *e.first);
+    check_close(*d.second, *e.second);
+    check_close(hessian(f)(x), hessian(g)(x));
+  }
+}
+
+TEST_CASE("compiled: structs, trees, numbers and no result") {
+  struct Model {
+    Variable w;
+    Tensor b;
+    auto leaves() { return std::tie(w, b); }
+  };
+  const Model one{Variable(some({3}), "w"), some({3}, 2)}, two{Variable(some({3}, 7), "w"), some({3}, 9)};
+  int traced = 0;
+  const auto f = compile([&](const Model& m, const std::vector<Tensor>& list, double scale, bool flip) {
+    ++traced;
+    std::map<std::string, Tensor> result;
+    result["sum"] = sum(m.w * list[0] + m.b) * scale;
+    result["last"] = flip ? -list[1] : list[1];
+    return result;
+  });
+  const std::vector<Tensor> list{some({3}, 4), some({2})};
+  for (const Model& m : {one, two})
+    for (const bool flip : {false, true}) {
+      const auto r = f(m, list, .5, flip);
+      CHECK(same_bits(r.at("sum"), sum(m.w * list[0] + m.b) * .5));
+      CHECK(same_bits(r.at("last"), flip ? -list[1] : list[1]));
+    }
+  CHECK(traced == 4);
+  Variable v(scalar(1.));
+  const auto effect = compile([&](const Tensor& x) { v.assign(x * 2.); });
+  effect(scalar(4.));
+  effect(scalar(5.));
+  CHECK(v.read().item<double>() == 10);
+}
+
+TEST_CASE("compiled: compiled functions inside become part of the program") {
+  const auto inner = compile([](const Tensor& x) { return exp(x); });
+  const auto outer = compile([&](const Tensor& x) { return inner(x) + inner(2. * x); });
+  const Tensor x = some({4});
+  CHECK(same_bits(outer(x), exp(x) + exp(2. * x)));
+  CHECK(inner.stats().traces == 0);
+}
+
+TEST_CASE("compiled: what cannot be traced is refused, and changes nothing") {
+  Variable v(scalar(1.), "v");
+  const Tensor x = scalar(2.);
+  const auto refused = [&](auto f) {
+    const auto g = compile(std::move(f));
+    CHECK_THROWS_AS(g(x), TraceError);
+    CHECK(v.read().item<double>() == 1);
+    CHECK(same_bits(exp(x), exp(scalar(2.))));  // the trace is over
+  };
+  refused([&](const Tensor& a) {
+    v.assign(a);
+    return a * a.item<double>();
+  });
+  refused([](const Tensor& a) { return a > 1. ? a : -a; });
+  refused([](const Tensor& a) { return from_data(a.to_vector<double>(), a.shape()); });
+  refused([](const Tensor& a) {
+    static_cast<void>(to_string(a));
+    return a;
+  });
+  Generator generator(1);
+  refused([&](const Tensor& a) { return a + random_uniform(generator, {}); });
+  refused([](const Tensor& a) { return Variable(scalar(1.)) * a; });
+  Tensor leaked;
+  static_cast<void>(compile([&](const Tensor& a) { return leaked = a * 2.; })(x));
+  CHECK_THROWS_AS(leaked + 1., TraceError);
+  CHECK_THROWS_AS(leaked.item<double>(), TraceError);
+  CHECK_THROWS_AS(compile([](const Tensor& a) { return a; })(Tensor()), ValueError);
+  CHECK_THROWS_AS(compile([](const Tensor& a) { return a; }, {.max_signatures = 0}), ValueError);
+}
+
+TEST_CASE("compiled: an error of the values leaves variables as they were") {
+  Variable v(scalar(1.), "v");
+  const auto f = compile([&](const Tensor& index) {
+    v.assign(v + 1.);
+    return gather(arange(4), index);
+  });
+  CHECK(f(scalar(3)).item<std::int64_t>() == 3);
+  CHECK_THROWS_AS(f(scalar(9)), IndexError);
+  CHECK(v.read().item<double>() == 2);
+  CHECK(f(scalar(1)).item<std::int64_t>() == 1);
+  CHECK(v.read().item<double>() == 3);
+}
+
+TEST_CASE("compiled: the least recently used program goes, with one warning") {
+  WarningLog log;
+  const auto f = compile([](const Tensor& x, double scale) { return x * scale; }, {.max_signatures = 2});
+  const Tensor x = some({2});
+  for (int i = 0; i < 5; ++i) CHECK(same_bits(f(x, i), x * double(i)));
+  CHECK(f.stats().signatures == 2);
+  CHECK(f.stats().traces == 5);
+  CHECK(log.texts.size() == 1);
+}
+
+TEST_CASE("compiled: a function that calls itself is refused") {
+  struct Recursive {
+    const Compiled<Recursive>* self = nullptr;
+    Tensor operator()(const Tensor& x) const { return (*self)(x * 2.); }
+  };
+  Recursive f;
+  const Compiled<Recursive>* address = nullptr;
+  std::optional<Compiled<Recursive>> g;
+  g.emplace(Recursive{}, CompileOptions{});
+  address = &*g;
+  f.self = address;
+  g.emplace(f, CompileOptions{});
+  CHECK_THROWS_WITH((*g)(scalar(1.)), Catch::Contains("calls itself"));
+}
+
+TEST_CASE("compiled: while something looks on, ops run one by one, with their lines") {
+  const auto f = compile([](const Tensor& x) { return sum(log(x)); });
+  const Tensor bad = tensor({1., -1.});
+  CHECK(std::isnan(f(bad).item()));
+  const AnomalyGuard guard;
+  CHECK_THROWS_WITH(f(bad), Catch::Contains("log") && Catch::Contains("compile.cpp"));
+  CHECK(f(tensor({1., 1.})).item() == 0);
+}
+
+TEST_CASE("compiled: called by several threads at once, with variables and gradients") {
+  Variable w(some({3}), "w");
+  const auto f = compile([&](const Tensor& x) { return sum(exp(w * x)); });
+  std::atomic<int> wrong = 0;
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t)
+    threads.emplace_back([&, t] {
+      const Tensor x = some({3}, .1 * t), expected = grad([&](const Tensor&y) { return sum(exp(w * y)); })(x);
+      for (int i = 0; i < 50; ++i) {
+        GradientTape tape;
+        tape.watch(x);
+        const Tensor y = f(x);
+        wrong += max(abs(*tape.gradient(y, x) - expected)).item() > 1e-13;
+      }
+    });
+  for (std::thread& t : threads) t.join();
+  CHECK(wrong == 0);
+  CHECK(f.stats().traces == 1);
+}
+
+TEST_CASE("compiled: loops, branches on numbers, checkpoints and rules of one's own are traced through") {
+  const auto check = [&](const auto& f) {
+    const Tensor x = some({4}, .1);
+    const auto g = compile([&](const Tensor& y) { return value_and_grad(f)(y); });
+    for (int i = 0; i < 2; ++i) {
+      const auto [value, gradient] = g(x);
+      const auto [expected, eager] = value_and_grad(f)(x);
+      CHECK(same_bits(value, expected));
+      check_close(gradient, eager);
+    }
+  };
+  check([](const Tensor& x) {
+    return sum(fori_loop(
+        5, [](std::int64_t i, const Tensor& y) { return sin(y) * (1. + double(i)); }, x));
+  });
+  check([](const Tensor& x) { return sum(recompute_grad([](const Tensor& y) { return exp(y) * y; })(x)); });
+  check([](const Tensor& x) {
+    return sum(custom_gradient(
+        [](const Tensor& y) { return std::pair(exp(y), [y](const Tensor& dy) { return dy * 3. * y; }); })(x));
+  });
+  check([](const Tensor& x) {
+    return sum(
+        scan([](const Tensor& c, const Tensor& e) { return std::pair(c * .5 + e, c * e); }, scalar(1.), x).second);
+  });
+  check([](const Tensor& x) { return sum(elementwise([](auto a) { return where(a > .3, exp(a), a * a); }, x)); });
+  check([](const Tensor& x) {
+    return sum(cond(
+        true, [](const Tensor& y) { return exp(y); }, [](const Tensor& y) { return y; }, x));
+  });
+}
