@@ -6,6 +6,7 @@
 #include <cmath>
 #include <complex>
 #include <map>
+#include <reel/compile.hpp>
 #include <sstream>
 
 #include "problem.hpp"
@@ -99,13 +100,27 @@ Tensor dense(const Gradient& g, const Tensor& like) { return g ? g.dense() : ree
 class Run {
  public:
   Run(const Program& p, const Plan& plan, const Problem& problem)
-      : p_(p), plan_(plan), problem_(problem), w_(problem.tensors(problem.y(), problem.cotangents())) {
+      : p_(p),
+        plan_(plan),
+        problem_(problem),
+        compiled_(reel::compile(Function([this](const Tensors& x) { return execute(p_, x); }))),
+        w_(problem.tensors(problem.y(), problem.cotangents())) {
     for (int k = 0; k < 3; ++k) d_.push_back(problem.tensors(problem.x(), problem.direction(k)));
+  }
+
+  Tensors program(const Tensors& x) const { return plan_.compile == Compile::function ? compiled_(x) : execute(p_, x); }
+  /// f(x), or what the second run of its program gives.
+  template <class F>
+  auto whole(const F& f, const Tensors& x) const {
+    if (plan_.compile != Compile::derivative) return f(x);
+    const auto compiled = reel::compile(f);
+    static_cast<void>(compiled(x));
+    return compiled(x);
   }
 
   /// Level k: the program, differentiated by the first k letters of the word.
   Tensors level(std::size_t k, const Tensors& x) {
-    if (k == 0) return execute(p_, x);
+    if (k == 0) return program(x);
     std::size_t reversed = 0;  // letters R below
     for (std::size_t i = 0; i + 1 < k; ++i) reversed += plan_.word[i] == 'R';
     const auto inner = [this, k](const Tensors& xs) { return level(k - 1, xs); };
@@ -227,9 +242,11 @@ class Run {
   void implicit(const Tensors& x);
   void second_order(const Tensors& x);
 
+  using Function = std::function<Tensors(const Tensors&)>;
   const Program& p_;
   const Plan& plan_;
   const Problem& problem_;
+  reel::Compiled<Function> compiled_;
   Tensors w_;
   std::vector<Tensors> d_;
 };
@@ -244,7 +261,7 @@ void Run::word(const Tensors& x) {
     reversed = reversed || r;
     last_is_gradient = reversed;
   }
-  const Tensors got = level(plan_.word.size(), x);
+  const Tensors got = whole([this](const Tensors& xs) { return level(plan_.word.size(), xs); }, x);
   compare("derivative " + plan_.word, got, last_is_gradient ? problem_.gradients(d) : problem_.tangents(d));
 }
 
@@ -270,12 +287,12 @@ void Run::tapped(const Tensors& x) {
 
 void Run::matrices(const Tensors& x) {
   if (plan_.way == Way::hessian) {
-    const auto f = [this](const Tensors& xs) { return weighted(execute(p_, xs), w_); };
-    const std::vector<Tensors> h = reel::hessian(f)(x);
+    const auto f = [this](const Tensors& xs) { return weighted(program(xs), w_); };
+    const std::vector<Tensors> h = whole(reel::hessian(f), x);
     const auto expected = problem_.matrix(true);
     for (std::size_t i = 0; i < h.size(); ++i) compare("hessian " + std::to_string(i), h[i], expected[i]);
   } else if (plan_.way == Way::jacobian) {
-    const std::vector<Tensors> j = reel::jacobian([this](const Tensors& xs) { return execute(p_, xs); })(x);
+    const std::vector<Tensors> j = whole(reel::jacobian([this](const Tensors& xs) { return program(xs); }), x);
     const auto expected = problem_.matrix(false);
     for (std::size_t i = 0; i < j.size(); ++i) compare("jacobian " + std::to_string(i), j[i], expected[i]);
   } else {
@@ -409,13 +426,15 @@ void Run::run() {
   const Tensors x = problem_.source_tensors();
   count(std::string("way ") + name_of(plan_.way));
   if (plan_.way == Way::word) count("word " + plan_.word);
+  if (plan_.compile == Compile::function) count("compiled function");
+  if (plan_.compile == Compile::derivative) count("compiled derivative");
   switch (plan_.way) {
     case Way::value:
-      return compare("value", execute(p_, x), problem_.y());
+      return compare("value", whole([this](const Tensors& xs) { return program(xs); }, x), problem_.y());
     case Way::word:
       return plan_.tap >= 0 || plan_.cut >= 0 ? tapped(x) : word(x);
     case Way::hvp: {
-      const auto f = [this](const Tensors& xs) { return weighted(execute(p_, xs), w_); };
+      const auto f = [this](const Tensors& xs) { return weighted(program(xs), w_); };
       return compare("hvp", reel::hvp(f)(x, d_[0]), problem_.gradients({problem_.direction(0)}));
     }
     case Way::batch_jacobian:
@@ -452,6 +471,8 @@ std::string text_of(const Plan& plan) {
   if (plan.tap >= 0) out << " source v" << std::dec << plan.tap;
   if (plan.cut >= 0) out << " constant v" << std::dec << plan.cut;
   if (plan.anomaly) out << " AnomalyGuard";
+  if (plan.compile == Compile::function) out << " of a compiled function";
+  if (plan.compile == Compile::derivative) out << " compiled";
   return out.str();
 }
 
@@ -482,6 +503,8 @@ Plan random_plan(const Program& p, std::uint64_t seed) {
             std::count(whole.begin(), whole.end(), s.op->name))
           (below(2) ? plan.tap : plan.cut) = last;
   }
+  if (plan.tap < 0 && plan.cut < 0)
+    plan.compile = static_cast<Compile>(std::max<std::int64_t>(0, static_cast<std::int64_t>(below(4)) - 1));
   return plan;
 }
 
@@ -503,6 +526,9 @@ Outcome check(const Program& p, const Plan& plan) {
     return {Outcome::skipped, "ambiguous"};
   } catch (const Unfit&) {
     return {Outcome::skipped, "unfit"};
+  } catch (const reel::TraceError&) {
+    Run::count("not traceable");
+    return {Outcome::skipped, "not traceable"};
   } catch (const std::exception& e) {
     return {Outcome::threw, e.what()};
   }

@@ -23,6 +23,9 @@ enum class Way {
   hessian_vector_product
 };
 
+/// What of a derivative is traced and run as a program: nothing, the program that is differentiated, or all of it.
+enum class Compile { nothing, function, derivative };
+
 struct Plan {
   Way way = Way::value;
   /// Of Way::word: F (forward) and R (reverse), the innermost first.
@@ -34,6 +37,7 @@ struct Plan {
   /// A value that is a source too, or counts as a constant, in Way::word "R"; -1: none.
   int tap = -1, cut = -1;
   bool anomaly = false;
+  Compile compile = Compile::nothing;  ///< of Way::value, word, jacobian, hessian and hvp
 };
 Plan random_plan(const Program& p, std::uint64_t seed);
 std::string text_of(const Plan& plan);
