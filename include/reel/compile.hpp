@@ -50,7 +50,7 @@ struct FlatCall {
   std::shared_ptr<const void> structure;
 };
 struct CallResult {
-  std::vector<Tensor> tensors;
+  List<Tensor> tensors;
   std::shared_ptr<const void> structure;
 };
 
@@ -77,7 +77,7 @@ concept StaticArgument = std::is_arithmetic_v<T> || std::is_enum_v<T>;
 
 // The leaves of an argument that f receives as tensors, in its order, and all else that the program depends on.
 struct CallArguments {
-  std::vector<Tensor> tensors;
+  List<Tensor> tensors;
   CallWords words;
 
   template <class T>
@@ -192,13 +192,13 @@ class Compiled {
       };
       return detail::FlatCall{std::move(flat), structure};
     };
-    const detail::CallResult made = programs_.call(
+    detail::CallResult made = programs_.call(
         arguments.tensors, arguments.words,
         [](const void* context) { return (*static_cast<const decltype(make)*>(context))(); }, &make);
     if constexpr (std::is_same_v<Result, std::tuple<>>) {
       return {};
     } else {
-      detail::Flat<Tensor> flat{made.tensors};
+      detail::Flat<Tensor> flat{std::move(made.tensors)};
       return map_leaves<Tensor>(**static_cast<const std::optional<Result>*>(made.structure.get()), flat);
     }
   }

@@ -95,8 +95,8 @@ CallResult Programs::call(std::span<const Tensor> arguments, const CallWords& wo
     if (state_->tracing.load() == std::this_thread::get_id())
       fail<TraceError>(who, "a compiled function calls itself; a program has no recursion: use while_loop or scan");
     const FlatCall f = make(context);
-    std::vector<Tensor> results = f.function(arguments);
-    return {std::move(results), f.structure};
+    const std::vector<Tensor> results = f.function(arguments);
+    return {{results.begin(), results.end()}, f.structure};
   }
   const CallWords key = signature_of(arguments, words);
   std::shared_ptr<compiler::Traced> traced;

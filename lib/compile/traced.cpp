@@ -35,17 +35,20 @@ Traced::Traced(const char* owner, detail::FlatFunction f, std::span<const Tensor
   executable_ = std::make_unique<program::Executable>(std::move(program));
 }
 
-std::vector<Tensor> Traced::run(std::span<const Tensor> inputs) {
-  std::vector<Tensor> results(results_ + assigned_.size());
+detail::List<Tensor> Traced::run(std::span<const Tensor> inputs) {
+  detail::List<Tensor> results(results_ + assigned_.size());
   executable_->run(inputs, results);
   for (std::size_t k = 0; k < assigned_.size(); ++k) assigned_[k].assign(results[results_ + k]);
   results.resize(results_);
   return results;
 }
 
-std::vector<Tensor> Traced::call(std::span<const Tensor> arguments) {
-  if (program::Trace::current()) return f_(arguments);  // becomes a part of that trace
-  std::vector<Tensor> all(arguments.begin(), arguments.end());
+detail::List<Tensor> Traced::call(std::span<const Tensor> arguments) {
+  if (program::Trace::current()) {  // becomes a part of that trace
+    const std::vector<Tensor> results = f_(arguments);
+    return {results.begin(), results.end()};
+  }
+  detail::List<Tensor> all(arguments.begin(), arguments.end());
   for (const Variable& v : variables_) all.push_back(contiguous(v.read()));  // as it was traced
   if (!tape::active()) return run(all);
   Inputs inputs;
@@ -60,7 +63,7 @@ std::vector<Tensor> Traced::call(std::span<const Tensor> arguments) {
   return record(inputs, all);
 }
 
-std::vector<Tensor> Traced::record(const Inputs& inputs, std::span<const Tensor> all) {
+detail::List<Tensor> Traced::record(const Inputs& inputs, std::span<const Tensor> all) {
   const std::vector<Tensor> outputs = autodiff::aliases(run(all));
   std::vector<Tensor> entry(all.begin(), all.end());
   entry.insert(entry.end(), inputs.captured.begin(), inputs.captured.end());
@@ -68,7 +71,7 @@ std::vector<Tensor> Traced::record(const Inputs& inputs, std::span<const Tensor>
       owner_, entry, outputs,
       [self = shared_from_this(), inputs](std::span<const Gradient> g) { return self->pull(inputs, g); },
       [self = shared_from_this(), inputs](std::span<const Tensor> t) { return self->push(inputs, t); });
-  return outputs;
+  return {outputs.begin(), outputs.end()};
 }
 
 // What a function that is differentiated is given, and what it is differentiated by.
@@ -119,7 +122,7 @@ std::vector<Tensor> existing(std::span<const Tensor> list, std::vector<bool>& ex
 }
 
 // The list again, with empty handles for what does not exist.
-std::vector<Tensor> with_gaps(std::vector<Tensor> some, const std::vector<bool>& exists) {
+std::vector<Tensor> with_gaps(detail::List<Tensor> some, const std::vector<bool>& exists) {
   std::vector<Tensor> list(exists.size());
   for (std::size_t i = 0, next = 0; i < exists.size(); ++i)
     if (exists[i]) list[i] = std::move(some[next++]);

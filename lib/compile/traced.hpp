@@ -17,7 +17,7 @@ class Traced : public std::enable_shared_from_this<Traced> {
   /// Traces f on tensors laid out like `arguments`. `owner` is named in errors. Throws what f throws.
   Traced(const char* owner, detail::FlatFunction f, std::span<const Tensor> arguments);
   /// f(arguments), which are laid out as when it was traced. One entry on the tapes that follow what it is made of.
-  std::vector<Tensor> call(std::span<const Tensor> arguments);
+  detail::List<Tensor> call(std::span<const Tensor> arguments);
   CompileStats stats() const;
   const program::Program& program() const noexcept { return executable_->program(); }
 
@@ -37,8 +37,8 @@ class Traced : public std::enable_shared_from_this<Traced> {
   using Derivatives = std::map<Key, Derivative>;
   using DerivativeFunction = std::vector<Tensor> (*)(const Differentiated& what, std::span<const Tensor> x);
 
-  std::vector<Tensor> run(std::span<const Tensor> inputs);
-  std::vector<Tensor> record(const Inputs& inputs, std::span<const Tensor> all);
+  detail::List<Tensor> run(std::span<const Tensor> inputs);
+  detail::List<Tensor> record(const Inputs& inputs, std::span<const Tensor> all);
   std::vector<Tensor> differentiate(Derivatives& known, DerivativeFunction function, const Inputs& inputs,
                                     std::span<const Tensor> given);
   std::vector<Gradient> pull(const Inputs& inputs, std::span<const Gradient> cotangents);

@@ -32,6 +32,7 @@ enum BlockFlag : std::uint8_t {
   borrowed_flag = 4,    // base is an Owner
   shared_flag = 8,      // a cached constant: never reused for a result, not counted as live
   abstract_flag = 16,   // stands for a value of a program that is being traced: has a layout, but no data
+  plain_flag = 32,      // contiguous, and not abstract
 };
 
 struct Block : BlockHead {
@@ -51,7 +52,7 @@ struct Block : BlockHead {
   bool contiguous() const noexcept { return flags & contiguous_flag; }
   bool abstract() const noexcept { return flags & abstract_flag; }
   /// Contiguous, with elements to read.
-  bool contiguous_data() const noexcept { return (flags & (contiguous_flag | abstract_flag)) == contiguous_flag; }
+  bool plain() const noexcept { return flags & plain_flag; }
   Shape shape() const { return {extents(), rank}; }
 };
 static_assert(sizeof(Block) == 64);
@@ -179,8 +180,7 @@ T* mutable_data(const Tensor& x) noexcept {
 }
 /// Whether the block may be written again for a result: one handle, own data, no tape.
 inline bool reusable(const Block* b) noexcept {
-  constexpr unsigned all = contiguous_flag | view_flag | borrowed_flag | shared_flag | abstract_flag;
-  return held_once(b) && (b->flags & all) == contiguous_flag;
+  return held_once(b) && (b->flags & (plain_flag | view_flag | borrowed_flag | shared_flag)) == plain_flag;
 }
 /// Makes the handle's block a new tensor: fresh id, no marks. Only for a reusable block.
 void renew(Block* b);

@@ -351,7 +351,7 @@ Block* new_header(DType dtype, const Shape& shape, const Shape& strides, std::by
   }
   b->size = static_cast<std::int64_t>(size);
   b->data = data;
-  b->flags = size == 0 || row_major ? contiguous_flag : 0;
+  b->flags = size == 0 || row_major ? contiguous_flag | plain_flag : 0;
   return b;
 }
 
@@ -364,7 +364,7 @@ Block* new_header(DType dtype, const Shape& shape, const Shape& strides, std::by
   b->data = reinterpret_cast<std::byte*>(b->extents() + 2 * rank);
   b->dtype = dtype;
   b->rank = static_cast<std::uint8_t>(rank);
-  b->flags = contiguous_flag;
+  b->flags = contiguous_flag | plain_flag;
   std::int64_t stride = 1;
   for (int i = rank; i-- > 0; stride = row_stride(stride, extents[i])) {
     b->extents()[i] = extents[i];
@@ -396,7 +396,7 @@ Block* new_block(DType dtype, const std::int64_t* extents, int rank) {
   b->data = reinterpret_cast<std::byte*>(b) + offset;
   b->dtype = dtype;
   b->rank = static_cast<std::uint8_t>(rank);
-  b->flags = contiguous_flag;
+  b->flags = contiguous_flag | plain_flag;
   std::int64_t stride = 1;
   std::int64_t *to = b->extents(), *strides = b->strides();
   for (int i = rank; i-- > 0;) {
@@ -408,7 +408,7 @@ Block* new_block(DType dtype, const std::int64_t* extents, int rank) {
 }
 
 Block* new_like(const Block* like) {
-  if ((like->flags & ~shared_flag) != contiguous_flag) [[unlikely]]
+  if ((like->flags & ~shared_flag) != (contiguous_flag | plain_flag)) [[unlikely]]
     return new_block(like->dtype, like->extents(), like->rank);
   // It has its own memory: as much as the new one needs, laid out as new_block() does it.
   Block* b = take_class(like->size_class);
@@ -416,7 +416,7 @@ Block* new_like(const Block* like) {
   b->data = reinterpret_cast<std::byte*>(b) + (like->data - reinterpret_cast<const std::byte*>(like));
   b->dtype = like->dtype;
   b->rank = like->rank;
-  b->flags = contiguous_flag;
+  b->flags = contiguous_flag | plain_flag;
   for (int i = 0; i < 2 * like->rank; ++i) b->extents()[i] = like->extents()[i];  // and strides
   return b;
 }
@@ -430,7 +430,8 @@ Block* new_placed(Block* base, std::int64_t bytes, DType dtype, const Shape& sha
   Block* root = base->flags & view_flag ? static_cast<Block*>(base->base) : base;  // a view of a view: no chains
   retain(root);
   b->base = root;
-  b->flags = static_cast<std::uint8_t>(b->flags | view_flag | (base->flags & abstract_flag));
+  b->flags |= view_flag;
+  if (base->abstract()) b->flags = static_cast<std::uint8_t>((b->flags & ~plain_flag) | abstract_flag);
   return b;
 }
 
@@ -438,7 +439,7 @@ Block* new_abstract(DType dtype, const Shape& shape, const Shape& strides) {
   // No process has memory there: whoever reads elements by mistake ends at once.
   constexpr std::uintptr_t nowhere = std::uintptr_t{1} << 47;
   Block* b = new_header(dtype, shape, strides, reinterpret_cast<std::byte*>(nowhere));
-  b->flags |= abstract_flag;
+  b->flags = static_cast<std::uint8_t>((b->flags & ~plain_flag) | abstract_flag);
   return b;
 }
 

@@ -21,8 +21,10 @@ namespace {
 
 // The derivative below as an operation of a program.
 template <table::FixedString Name, std::size_t K>
-[[gnu::noinline]] Tensor trace_derivative(Inputs in, const Shape* shape, const Shape* target) {
+[[gnu::cold, gnu::noinline]] Tensor trace_derivative(Inputs in, const Shape* shape, const Shape* target) {
   const Tensor& g = *in[0];
+  if constexpr (std::get<K>(kernels::definition<Name>.derivatives).is_times)
+    if (Tensor view = times_one(g, *in[in.size() - 1], shape); view.defined()) return view;
   const Shape full = shape ? *shape : g.shape();
   const bool summed = target && *target != full && full.elements() != 0 && !is_half(g.dtype());
   return trace({.name = kernels::definition<Name>.name.data(),
@@ -54,13 +56,12 @@ Tensor derivative(const tape::Record& record, const Tensor& g, const Shape* shap
       const auto input = [&](std::size_t i) -> const Tensor& { return *in[i < count ? i : 0]; };
       return table::apply(p, g, input(1), input(2), input(3), input(4));
     }
-    const std::int64_t size = detail::block(g)->size;
-    const bool to_trace = traced(in);
-    if constexpr (p.is_times)
-      if (size >= view_elements_min || to_trace)
-        if (Tensor view = times_one(g, *in[count - 1], shape); view.defined()) return view;
-    if (to_trace) [[unlikely]]
+    if (tape::watching() & tape::watch_program) [[unlikely]]
       return trace_derivative<Name, K>(in, shape, target);
+    const std::int64_t size = detail::block(g)->size;
+    if constexpr (p.is_times)
+      if (size >= view_elements_min)
+        if (Tensor view = times_one(g, *in[count - 1], shape); view.defined()) return view;
     const kernels::Loop loop =
         kernels::active().pointwise(kernels::index_of<Name>(), detail::block(g)->dtype).derivative[K];
     if (!target && size >= in_place_elements_min)

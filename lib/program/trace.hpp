@@ -56,7 +56,17 @@ class Trace final : public ops::Tracer, public ops::EffectHandler {
   Tensor& value_of(const Variable& variable);
   void set(const Variable& variable, const Tensor& value, bool assigned);
 
+  // Says to ops that a trace is open, before tapes are hidden and after.
+  struct Watched {
+    const bool nested = tape::watching() & tape::watch_program;
+    Watched() { tape::set_watching(tape::watch_program, true); }
+    ~Watched() {
+      if (!nested) tape::set_watching(tape::watch_program, false);
+    }
+  };
+
   const char* op_;
+  Watched watched_;
   tape::Suspend hidden_;
   Program program_;
   std::unordered_map<const detail::Block*, Index> values_;  // of blocks that hold, or would hold, elements

@@ -181,6 +181,7 @@ Tape* make_tape(const TapeOptions& options, Tape::Kind kind) {
   Tape* t = state.spare_tape_count ? state.spare_tapes[--state.spare_tape_count] : new Tape;
   t->options = options;
   t->kind = kind;
+  t->traced = state.tracer != nullptr;
   t->capture = nullptr;
   // 0 stands for no tape. A serial may come again after 2^32 tapes: a mark is checked against the slot's id.
   while ((t->serial = ++serials) == 0) {

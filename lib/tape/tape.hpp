@@ -53,6 +53,7 @@ struct Tape : detail::TapeState {
   Tape* below = nullptr;
   int paused = 0, hidden = 0, replaying = 0;  // hidden: from the ops of an outer accumulator's jvp
   bool used = false, warned_growth = false;
+  bool traced = false;                                      // made in a function that is traced: a part of its program
   bool orphan = false;                                      // its owner went while it was replayed
   std::int64_t replay_entries = 0, sweep_at = 0, seen = 0;  // seen: ops recorded so far
 

@@ -2,6 +2,7 @@
 // few times in measured(), then three times as often, so that the difference is the cost of a run. What counters tell
 // it prints itself: calls of the system's allocator, bytes per tape entry.
 #include <cstdio>
+#include <reel/compile.hpp>
 #include <reel/elementwise.hpp>
 #include <reel/optim.hpp>
 #include <reel/reel.hpp>
@@ -127,6 +128,19 @@ void training_step() {
   const Tensor loss = mean(square(matmul(h2, m.w3) + m.b3 - y));
   optimizer.step(tape.gradient(loss, m), m);
 }
+void compiled_multiply_gradient() {
+  static const auto f = compile([](const Tensor& x) {
+    GradientTape tape;
+    tape.watch(x);
+    return *tape.gradient(product_chain(x, factor(), length), x);
+  });
+  static_cast<void>(f(one()));
+}
+void compiled_rosenbrock_gradient() {
+  static const Tensor x = full({1000}, 0.5);
+  static const auto f = compile([](const Tensor& at) { return value_and_grad(rosenbrock)(at); });
+  static_cast<void>(f(x));
+}
 void slice_and_concatenate() {
   static const Tensor x = full({64}, 0.5);
   GradientTape tape;
@@ -174,6 +188,8 @@ constexpr Case cases[] = {
     {"training_step", 1, training_step},
     {"rosenbrock_gradient", 1, rosenbrock_gradient},
     {"rosenbrock_hvp", 1, rosenbrock_hvp},
+    {"compiled_multiply_gradient", length, compiled_multiply_gradient},
+    {"compiled_rosenbrock_gradient", 1, compiled_rosenbrock_gradient},
 };
 
 }  // namespace

@@ -1,6 +1,7 @@
 // compile(f): results, derivatives to every order and mode, variables, optimisers, signatures, and what is refused.
 #include <atomic>
 #include <cmath>
+#include <memory>
 #include <optional>
 #include <reel/compile.hpp>
 #include <reel/elementwise.hpp>
@@ -230,6 +231,15 @@ TEST_CASE("compiled: what cannot be traced is refused, and changes nothing") {
   static_cast<void>(compile([&](const Tensor& a) { return leaked = a * 2.; })(x));
   CHECK_THROWS_AS(leaked + 1., TraceError);
   CHECK_THROWS_AS(leaked.item<double>(), TraceError);
+  std::unique_ptr<GradientTape> tape;
+  static_cast<void>(compile([&](const Tensor& a) {
+    tape = std::make_unique<GradientTape>();
+    tape->watch(a);
+    leaked = a * a;
+    tape->stop();
+    return a;
+  })(x));
+  CHECK_THROWS_AS(tape->gradient(leaked, leaked), TraceError);
   CHECK_THROWS_AS(compile([](const Tensor& a) { return a; })(Tensor()), ValueError);
   CHECK_THROWS_AS(compile([](const Tensor& a) { return a; }, {.max_signatures = 0}), ValueError);
 }

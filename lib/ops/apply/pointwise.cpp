@@ -14,7 +14,7 @@ const char* operand_name(std::size_t i) { return i == 0 ? "x" : i == 1 ? "y" : "
 // The operand whose memory may hold the result, or null.
 detail::Block* reusable_operand(std::span<const Operand* const> operands, const Tensor* const* x, DType d,
                                 const Shape& shape) {
-  if (tape::watching() || Tracer::current()) return nullptr;
+  if (tape::watching()) return nullptr;
   for (std::size_t i = 0; i < operands.size(); ++i) {
     if (operands[i]->kind() != detail::OperandKind::rvalue || x[i] != &operands[i]->tensor()) continue;
     detail::Block* b = detail::block(*x[i]);
@@ -44,6 +44,12 @@ Shape infer_shape(const PointwisePrimitive& p, Inputs inputs) {
     if (const detail::Block* b = detail::block(*x); !same_shape(b, first))
       shape = broadcast_shapes(p.rule.name, shape, b->shape());
   return shape;
+}
+
+void evaluate(const PointwisePrimitive& p, Inputs inputs, const Tensor& out) {
+  if (p.check) p.check(inputs);
+  const detail::Block* to = detail::block(out);
+  if (to->size != 0) loops::pointwise(p.loop(to->dtype), inputs, out);
 }
 
 [[gnu::noinline]] Tensor apply_any(const PointwisePrimitive& p, std::span<const Operand* const> operands) {

@@ -35,9 +35,7 @@ DType computed_in(const PointwisePrimitive& primitive, DType d);
 /// The shape that the inputs broadcast to. The result has it, and the inputs' dtype.
 Shape infer_shape(const PointwisePrimitive& primitive, Inputs inputs);
 /// The values, into `out`, which is of that shape and may be the block of an input that has it.
-inline void evaluate(const PointwisePrimitive& primitive, Inputs inputs, const Tensor& out) {
-  evaluate_pointwise(primitive.operation(), inputs, out);
-}
+void evaluate(const PointwisePrimitive& primitive, Inputs inputs, const Tensor& out);
 
 /// Any operands: numbers, of different dtypes and shapes, of any strides, rvalues whose memory may hold the result.
 Tensor apply_any(const PointwisePrimitive& primitive, std::span<const Operand* const> operands);
@@ -61,16 +59,18 @@ inline bool same_shape(const detail::Block* a, const detail::Block* b) noexcept 
 template <std::size_t Arity>
 Tensor apply(const PointwisePrimitive& primitive, const std::array<const Operand*, Arity>& operands) {
   const detail::Block* first = operands[0]->is_tensor() ? detail::block(operands[0]->tensor()) : nullptr;
-  if (!first || !first->contiguous_data() || primitive.check || Tracer::current())
+  if (!first || !first->plain() || primitive.check) return apply_any(primitive, operands);
+  const bool active = tape::active();
+  if (active && Tracer::current()) [[unlikely]]
     return apply_any(primitive, operands);
   const Tensor* x[Arity];
   for (std::size_t i = 0; i < Arity; ++i) {
     if (!operands[i]->is_tensor()) return apply_any(primitive, operands);
     x[i] = &operands[i]->tensor();
     const detail::Block* b = detail::block(*x[i]);
-    if (!b || b->dtype != first->dtype || !b->contiguous_data() || (i > 0 && !same_shape(b, first)) ||
+    if (!b || b->dtype != first->dtype || !b->plain() || (i > 0 && !same_shape(b, first)) ||
         (operands[i]->kind() == detail::OperandKind::rvalue && detail::reusable(b) &&
-         !(tape::active() && tape::followed(*x[i]))))
+         !(active && tape::followed(*x[i]))))
       return apply_any(primitive, operands);
   }
   const kernels::Loop loop = primitive.loop(first->dtype);
@@ -84,7 +84,7 @@ Tensor apply(const PointwisePrimitive& primitive, const std::array<const Operand
   } else {
     loops::pointwise(loop, z.shape(), x, z);
   }
-  if (tape::active()) record(primitive, x, z);
+  if (active) record(primitive, x, z);
   return z;
 }
 

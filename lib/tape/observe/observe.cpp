@@ -165,7 +165,7 @@ void Sites::clear() noexcept {
 }
 
 void set_watching(Watching what, bool on) {
-  constexpr int all_ops = watch_anomalies | watch_times;
+  constexpr int all_ops = watch_anomalies | watch_times | watch_program;
   const int next = on ? watching() | what : watching() & ~what;
   if (next == watching()) return;
   detail::ThreadState& state = detail::thread_state();

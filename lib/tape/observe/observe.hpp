@@ -25,6 +25,7 @@ enum Watching : std::uint8_t {
   watch_lines = 2,
   watch_anomalies = 4,
   watch_times = 8,
+  watch_program = 32,  // a function is traced: no op takes a way around apply(), or writes into a tensor
   watch_error = detail::ThreadState::error_awaits_line  // one was thrown: scopes that it leaves add the caller's line
 };
 inline std::uint8_t watching() noexcept { return detail::this_thread.state->watching; }
