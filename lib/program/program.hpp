@@ -69,6 +69,10 @@ struct Instruction {
   std::shared_ptr<const loops::Code> fused;  // null unless it stands for several
 
   bool pointwise() const noexcept { return !fused && operation.pointwise(); }
+  /// Whether a run may fail for values of its inputs: it means something even where nobody reads its outputs.
+  bool may_throw() const noexcept {
+    return operation.check || (operation.primitive && operation.primitive->effects & ops::may_throw);
+  }
 };
 
 /// A tensor over the memory of `base`, `offset` bytes in, with the dtype, shape and strides of `like`.

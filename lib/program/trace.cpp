@@ -38,6 +38,11 @@ Tensor Trace::argument(const Tensor& example) {
 
 Index Trace::operand_of(const Tensor& x, const char* op) {
   if (!x.defined()) return nothing;
+  if (memory_of(x)->flags & detail::borrowed_flag)
+    fail<TraceError>(op_,
+                     "{} reads borrowed memory that the traced function captured; it may change, and a program keeps "
+                     "constants: pass the tensor as an argument",
+                     op);
   if (!ops::is_abstract(x)) {  // a constant, with a block of its own even where it is a view
     const auto [at, added] = values_.try_emplace(detail::block(x));
     if (added) at->second = program_.add_value(Value::Origin::constant, x);

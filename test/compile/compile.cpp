@@ -227,6 +227,13 @@ TEST_CASE("compiled: what cannot be traced is refused, and changes nothing") {
   Generator generator(1);
   refused([&](const Tensor& a) { return a + random_uniform(generator, {}); });
   refused([](const Tensor& a) { return Variable(scalar(1.)) * a; });
+  std::vector<double> memory{1, 2};
+  const Tensor borrowed = borrow(memory.data(), {2}, 0);
+  refused([&](const Tensor& a) { return a * borrowed; });
+  const auto reads = compile([](const Tensor& a) { return a * 2.; });
+  CHECK(reads(borrowed).to_vector() == std::vector<double>{2, 4});
+  memory[0] = 5;
+  CHECK(reads(borrowed).to_vector() == std::vector<double>{10, 4});
   Tensor leaked;
   static_cast<void>(compile([&](const Tensor& a) { return leaked = a * 2.; })(x));
   CHECK_THROWS_AS(leaked + 1., TraceError);

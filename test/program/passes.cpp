@@ -56,6 +56,20 @@ TEST_CASE("programs: what no result needs goes") {
   check_results(program, f, row);
 }
 
+TEST_CASE("programs: what may throw stays") {
+  const Function f = [](const Tensors& x) {
+    const Tensor unused = gather(x[0], cast(x[1], DType::int64)) * 2.;
+    return Tensors{x[0] + x[1]};
+  };
+  Program program = traced(f, row);
+  program::optimize(program);
+  const program::Executable executable(program);
+  Tensors results(1);
+  executable.run(Tensors{row[0], zeros({7})}, results);
+  CHECK(same_bits(results[0], row[0] + zeros({7})));
+  CHECK_THROWS_AS(executable.run(Tensors{row[0], full({7}, 7.)}, results), IndexError);
+}
+
 TEST_CASE("programs: equal expressions are computed once, others are not") {
   const Function f = [](const Tensors& x) {
     const Tensor a = x[0] * x[1], b = x[0] * x[1];

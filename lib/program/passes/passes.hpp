@@ -4,7 +4,7 @@
 
 namespace reel::program {
 
-/// Drops the instructions that no result needs.
+/// Drops the instructions that no result needs, but for those that may throw.
 void drop_unused(Program& program);
 /// Computes once and for all what is made of constants and is small.
 void fold_constants(Program& program);

@@ -1,4 +1,4 @@
-// Instructions whose outputs nobody reads.
+// Instructions whose outputs nobody reads, and which cannot fail.
 #include <algorithm>
 
 #include "program/passes/passes.hpp"
@@ -11,8 +11,8 @@ void drop_unused(Program& program) {
   std::vector<bool> kept(program.instructions.size());
   for (std::size_t i = program.instructions.size(); i-- > 0;) {
     const Instruction& instruction = program.instructions[i];
-    kept[i] = std::any_of(instruction.outputs.begin(), instruction.outputs.end(),
-                          [&](Index v) { return v != nothing && used[v]; });
+    kept[i] = instruction.may_throw() || std::any_of(instruction.outputs.begin(), instruction.outputs.end(),
+                                                     [&](Index v) { return v != nothing && used[v]; });
     if (!kept[i]) continue;
     for (const Index o : instruction.inputs)
       if (o != nothing) used[program.operands[o].value] = true;
