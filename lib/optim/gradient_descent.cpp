@@ -12,6 +12,7 @@
 #include "gradient/gradient.hpp"
 #include "loops/index/table_rows.hpp"
 #include "loops/loops.hpp"
+#include "ops/apply/apply.hpp"
 #include "optim/state.hpp"
 #include "optim/update.hpp"
 #include "tape/tape.hpp"
@@ -23,26 +24,73 @@ std::string label(const Variable& variable, std::size_t position) {
   return variable.name().empty() ? fmt::format("variable {}", position) : fmt::format("'{}'", variable.name());
 }
 
-// x is the variable's value, then what is remembered; n as the steps below list it.
-constexpr auto descent = [](auto x, auto g, auto n) {
-  x[0] = x[0] - g * n[0];
-  return x;
+void require_rate(const char* op, double rate) {
+  if (!(rate >= 0) || std::isinf(rate))
+    fail<ValueError>(op, "learning_rate is {}, must be finite and not negative", rate);
+}
+
+void require_decay(const char* op, const char* name, double value) {
+  if (!(value >= 0 && value < 1)) fail<ValueError>(op, "{} is {}, must lie in [0, 1)", name, value);
+}
+
+// ---- Formulas. x is the variable's value, then what is remembered; n as compute() lists it.
+
+struct Descent {
+  static constexpr const char* name = "SGD";
+  static constexpr std::size_t states = 1, counters = 0, options = 1, numbers = 1;
+  static constexpr std::array<const char*, states - 1> remembered{};
+  static std::array<double, numbers> compute(const std::array<double, options>& o, std::int64_t) {
+    require_rate(name, o[0]);
+    return o;
+  }
+  static auto apply(auto x, auto g, auto n) {
+    x[0] = x[0] - g * n[0];
+    return x;
+  }
 };
-constexpr auto momentum = [](auto x, auto g, auto n) {
-  x[1] = x[1] * n[1] + g;
-  x[0] = x[0] - x[1] * n[0];
-  return x;
+struct Momentum {
+  static constexpr const char* name = "SGD";
+  static constexpr std::size_t states = 2, counters = 0, options = 2, numbers = 2;
+  static constexpr std::array<const char*, states - 1> remembered{"velocity"};
+  static std::array<double, numbers> compute(const std::array<double, options>& o, std::int64_t) {
+    require_rate(name, o[0]);
+    require_decay(name, "momentum", o[1]);
+    return o;
+  }
+  static auto apply(auto x, auto g, auto n) {
+    x[1] = x[1] * n[1] + g;
+    x[0] = x[0] - x[1] * n[0];
+    return x;
+  }
 };
-constexpr auto nesterov = [](auto x, auto g, auto n) {
-  x[1] = x[1] * n[1] + g;
-  x[0] = x[0] - (g + x[1] * n[1]) * n[0];
-  return x;
+struct Nesterov : Momentum {
+  static auto apply(auto x, auto g, auto n) {
+    x[1] = x[1] * n[1] + g;
+    x[0] = x[0] - (g + x[1] * n[1]) * n[0];
+    return x;
+  }
 };
-constexpr auto moments = [](auto x, auto g, auto n) {
-  x[1] = x[1] * n[0] + g * n[1];
-  x[2] = x[2] * n[2] + square(g) * n[3];
-  x[0] = x[0] - x[1] * n[4] / (sqrt(x[2] * n[5]) + n[6]);
-  return x;
+struct Moments {
+  static constexpr const char* name = "Adam";
+  static constexpr std::size_t states = 3, counters = 1, options = 4, numbers = 7;
+  static constexpr std::array<const char*, states - 1> remembered{"mean", "square"};
+  static void require(double rate, double beta1, double beta2, double epsilon) {
+    require_rate(name, rate);
+    require_decay(name, "beta1", beta1);
+    require_decay(name, "beta2", beta2);
+    if (!(epsilon >= 0)) fail<ValueError>(name, "epsilon is {}, must not be negative", epsilon);
+  }
+  static std::array<double, numbers> compute(const std::array<double, options>& o, std::int64_t step) {
+    const double rate = o[0], beta1 = o[1], beta2 = o[2], epsilon = o[3], t = static_cast<double>(step);
+    require(rate, beta1, beta2, epsilon);
+    return {beta1, 1 - beta1, beta2, 1 - beta2, rate / (1 - std::pow(beta1, t)), 1 / (1 - std::pow(beta2, t)), epsilon};
+  }
+  static auto apply(auto x, auto g, auto n) {
+    x[1] = x[1] * n[0] + g * n[1];
+    x[2] = x[2] * n[2] + square(g) * n[3];
+    x[0] = x[0] - x[1] * n[4] / (sqrt(x[2] * n[5]) + n[6]);
+    return x;
+  }
 };
 
 // What a step reads and writes of a variable and of its state: everything, or the rows that slices name. A gradient
@@ -63,42 +111,68 @@ class Part {
   bool by_rows_ = false;
 };
 
-// The memory that the step of one variable needs, taken before any variable changes.
-template <std::size_t States>
-struct Ready {
-  std::size_t part = 0;
-  std::array<Tensor, States> states;  // of a state that is new, or that others hold, or that ops compute
-  std::array<Tensor, States> rows;    // of the rows that slices name
-};
-
 // Makes a state writable: in its own memory if nothing else holds that, else as a copy in `spare`.
-void settle(Tensor& state, Tensor& spare) {
-  if (!state.defined()) {
-    state = std::move(spare);
-  } else if (!detail::reusable(detail::block(state)) && spare.defined()) {
+void make_writable(Tensor& state, Tensor& spare) {
+  if (!detail::reusable(detail::block(state)) && spare.defined()) {
     loops::copy(state, spare);
-    state = std::move(spare);
+    std::swap(state, spare);
   } else {
     ops::make_writable(state);  // asks for memory only where another thread took hold of the value meanwhile
   }
 }
 
-// One step of all variables. Access: what is remembered of a variable (`memory`, zeros where empty), the formula's
-// numbers(), prepare(), which may throw, and done().
-template <class Formula, class Access>
+// What is remembered of a variable; the count is null where there is none.
+template <std::size_t Count>
+struct Memory {
+  std::array<detail::StateTensor*, Count> tensors;
+  detail::StateNumber<std::int64_t>* steps = nullptr;
+};
+
+// An option, and its variable's name.
+struct Option {
+  Hyperparameter* number;
+  const char* name;
+};
+
+// One step of all variables.
+template <class Formula>
 class Step {
-  static constexpr std::size_t States = std::tuple_size_v<decltype(Access::memory)> + 1;
-  static constexpr std::size_t Numbers = std::tuple_size_v<decltype(std::declval<const Access&>().numbers())>;
-  using Program = Update<States, Numbers, Formula>;
+  using Program = Update<Formula>;
+  static constexpr std::size_t states = Program::states, written = Program::written;
+  using Places = std::array<Tensor*, written>;
+
+  // The memory that the step of one variable needs, taken before any variable changes: what replaces a state that is
+  // empty or that others hold, then the rows that slices name. Where ops compute, their results.
+  struct Ready {
+    std::size_t part = 0;
+    std::array<Tensor, written + states> spare;
+  };
 
  public:
-  Step(const Formula& formula, const char* op, std::span<const Part> parts, std::span<const Variable> variables)
-      : op_(op), parts_(parts), variables_(variables), update_(program(formula)), accesses_(parts.size()) {}
+  using StateMemory = Memory<states - 1>;
+  using Options = std::array<Option, Program::options>;
+
+  Step(std::span<const Part> parts, std::span<const Variable> variables, const Options& options)
+      : parts_(parts), variables_(variables), options_(options), memories_(parts.size()) {
+    static_cast<void>(Program::code());
+  }
+
+  // As effects that a handler performs, on variables all.
+  template <class MemoryOf>
+  void perform(MemoryOf memory_of) {
+    for (std::size_t i = 0; i < parts_.size(); ++i)
+      if (parts_[i]) perform(i, memory_of(variables_[i]));
+  }
 
   // All memory is allocated before anything changes. Exception: a variable that is listed twice and whose dtype has no
   // fused program. Its second step reads the result of its first, which is committed before.
-  template <class AccessOf>
-  void run(AccessOf access_of) {
+  template <class MemoryOf>
+  void run(MemoryOf memory_of) {
+    for (std::size_t i = 0; i < options_.size(); ++i) {
+      numbers_[i] = OptimizerAccess::value(*options_[i].number);
+      inputs_[written + i] = &numbers_[i];
+    }
+    if constexpr (Formula::counters != 0) steps_ = detail::empty(DType::int64, {});
     std::size_t first = 0;
     for (std::size_t i = 0; i < parts_.size(); ++i) {
       if (!parts_[i]) continue;
@@ -106,134 +180,167 @@ class Step {
         commit(std::exchange(first, i), i);
         computed_ = {variables_[i].id()};
       }
-      accesses_[i] = access_of(variables_[i]);
+      memories_[i] = memory_of(variables_[i]);
       prepare(i);
     }
     commit(first, parts_.size());
   }
 
  private:
-  // Compiled at first use and never destroyed: static objects may train in their destructors.
-  static const Program& program(const Formula& formula) {
-    static const auto& update = *new Program(formula);
-    return update;
+  // The inputs of the primitive, with room for the states; or the last of them, the gradient.
+  std::span<const Tensor*> inputs_of(const Part& part) {
+    std::size_t size = written + Program::options;
+    if (part.by_rows()) inputs_[size++] = &part.indices();
+    inputs_[size++] = &part.gradient();
+    return {inputs_.data(), size};
+  }
+  std::span<const Tensor*> gradient_of(const Part& part) { return inputs_of(part).subspan(written + Program::options); }
+
+  void perform(std::size_t i, const StateMemory& memory) {
+    detail::List<Variable> all;
+    all.reserve(written + Program::options);
+    all.push_back(variables_[i]);
+    for (std::size_t j = 0; j + 1 < states; ++j)
+      all.push_back(OptimizerAccess::made(*memory.tensors[j], variables_[i], Formula::remembered[j]));
+    if constexpr (Formula::counters != 0) all.push_back(OptimizerAccess::made(*memory.steps, "steps"));
+    for (const Option& option : options_) all.push_back(OptimizerAccess::made(*option.number, option.name));
+    const Part& part = parts_[i];
+    ops::perform({.primitive = part.by_rows() ? Program::rows() : Program::dense(),
+                  .inputs = gradient_of(part),
+                  .variables = all});
   }
 
-  // Calls change with the value of the variable and what is remembered of it.
+  // Calls change with the places of the variable's value and of what is remembered of it.
   template <class Change>
-  void modify(std::size_t i, const Change& change) const {
+  void modify(std::size_t i, const Change& change) {
+    Places places;
     VariableAccess::modify(variables_[i], [&](Tensor& value) {
-      std::array<Tensor*, States> states{&value};
-      modify_memory<0>(i, states, change);
+      places[0] = &value;
+      modify_from<1>(i, places, change);
     });
   }
+  // From place J on.
   template <std::size_t J, class Change>
-  void modify_memory(std::size_t i, std::array<Tensor*, States>& states, const Change& change) const {
-    if constexpr (J + 1 == States)
-      change(states);
-    else
-      OptimizerAccess::modify(*accesses_[i].memory[J], [&](Tensor& value) {
-        states[J + 1] = &value;
-        modify_memory<J + 1>(i, states, change);
-      });
+  void modify_from(std::size_t i, Places& places, const Change& change) {
+    if constexpr (J == written) {
+      change(places);
+    } else {
+      auto next = [&](Tensor& place) {
+        places[J] = &place;
+        modify_from<J + 1>(i, places, change);
+      };
+      if constexpr (J < states)
+        OptimizerAccess::modify(*memories_[i].tensors[J - 1], next);
+      else
+        OptimizerAccess::modify(*memories_[i].steps, steps_, next);
+    }
   }
 
   void prepare(std::size_t i) {
-    accesses_[i].prepare();
-    modify(i, [&](const std::array<Tensor*, States>& states) {
-      if (!in_place(i, states)) ready_.push_back(allocate(i, states));
+    modify(i, [&](const Places& places) {
+      if (!in_place(i, places)) ready_.push_back(allocate(i, places));
     });
   }
 
   // Whether the step of the variable asks for no memory.
-  bool in_place(std::size_t i, const std::array<Tensor*, States>& states) const {
+  bool in_place(std::size_t i, const Places& places) const {
     if (parts_[i].by_rows() || !Program::fuses(variables_[i].dtype())) return false;
-    return std::all_of(states.begin(), states.end(),
-                       [](const Tensor* state) { return state->defined() && detail::reusable(detail::block(*state)); });
+    return std::all_of(places.begin(), places.end(),
+                       [](const Tensor* x) { return x->defined() && detail::reusable(detail::block(*x)); });
   }
 
-  Ready<States> allocate(std::size_t i, const std::array<Tensor*, States>& states) {
+  Ready allocate(std::size_t i, const Places& places) {
     const Part& part = parts_[i];
     const Variable& v = variables_[i];
-    Ready<States> ready{i, {}, {}};
+    Ready ready{i, {}};
     if (!Program::fuses(v.dtype()))
-      compute(i, states, ready);
+      compute(i, places, ready.spare);
     else if (part.by_rows())
-      for (Tensor& rows : ready.rows) rows = detail::empty(v.dtype(), part.gradient().shape());
-    for (std::size_t j = 0; j < States; ++j) {
-      if (ready.states[j].defined()) continue;
-      if (!states[j]->defined())
-        ready.states[j] = zeros(v.shape(), v.dtype());
-      else if (!detail::reusable(detail::block(*states[j])))
-        ready.states[j] = detail::empty(v.dtype(), v.shape());
+      for (std::size_t j = written; j < ready.spare.size(); ++j)
+        ready.spare[j] = detail::empty(v.dtype(), part.gradient().shape());
+    for (std::size_t j = 0; j < written; ++j) {
+      if (ready.spare[j].defined()) continue;
+      if (!places[j]->defined())
+        ready.spare[j] = zeros(v.shape(), v.dtype());
+      else if (!detail::reusable(detail::block(*places[j])))
+        ready.spare[j] = detail::empty(places[j]->dtype(), places[j]->shape());
     }
     return ready;
   }
 
   // By ops, where there is no program: the new states, or their rows.
-  void compute(std::size_t i, const std::array<Tensor*, States>& states, Ready<States>& ready) {
+  void compute(std::size_t i, const Places& places, std::array<Tensor, written + states>& spare) {
     const Part& part = parts_[i];
-    const Tensor& value = *states[0];
-    std::array<Tensor, States> old;
-    for (std::size_t j = 0; j < States; ++j) {
-      old[j] = states[j]->defined() ? *states[j] : zeros(value.shape(), value.dtype());
+    const Tensor& value = *places[0];
+    std::array<Tensor, states> old;
+    const Tensor* in[written + Program::options + 1];
+    for (std::size_t j = 0; j < states; ++j) {
+      old[j] = places[j]->defined() ? *places[j] : zeros(value.shape(), value.dtype());
+      in[j] = &old[j];
       if (!part.by_rows()) continue;
       Tensor whole = std::exchange(old[j], gather(old[j], part.indices()));
-      if (!states[j]->defined()) ready.states[j] = std::move(whole);
+      if (!places[j]->defined()) spare[j] = std::move(whole);
     }
-    std::array<Tensor, States> fresh = update_.computed(old, part.gradient(), accesses_[i].numbers());
-    if (!part.by_rows()) {
-      ready.states = std::move(fresh);
-      return;
-    }
-    for (std::size_t j = 0; j < States; ++j) ready.rows[j] = contiguous(fresh[j]);
+    if constexpr (written > states) in[states] = places[states];
+    for (std::size_t k = 0; k < Program::options; ++k) in[written + k] = &numbers_[k];
+    in[written + Program::options] = &part.gradient();
+    std::array<Tensor, written> fresh;
+    ops::evaluate(Program::dense(), in, {}, fresh, false);
+    for (std::size_t j = 0; j < written; ++j)
+      spare[part.by_rows() && j < states ? written + j : j] = std::move(fresh[j]);
   }
 
   void commit(std::size_t first, std::size_t last) {
-    Ready<States> none;
+    Ready unused;
     std::size_t next = 0;
     for (std::size_t i = first; i < last; ++i) {
       if (!parts_[i]) continue;
-      Ready<States>& ready = next < ready_.size() && ready_[next].part == i ? ready_[next++] : none;
-      modify(i, [&](const std::array<Tensor*, States>& states) { apply(i, states, ready); });
-      accesses_[i].done();
+      Ready& ready = next < ready_.size() && ready_[next].part == i ? ready_[next++] : unused;
+      modify(i, [&](const Places& places) { commit(i, places, ready.spare); });
     }
     ready_.clear();
   }
 
-  void apply(std::size_t i, const std::array<Tensor*, States>& states, Ready<States>& ready) {
+  void commit(std::size_t i, const Places& places, std::array<Tensor, written + states>& spare) {
     const Part& part = parts_[i];
+    if (in_place(i, places) && !ops::call_listener)
+      return ops::evaluate_in_own_memory(Program::dense(), places, inputs_of(part));
     const bool fused = Program::fuses(variables_[i].dtype());
     if (!fused && !part.by_rows()) {
-      for (std::size_t j = 0; j < States; ++j) *states[j] = std::move(ready.states[j]);
+      for (std::size_t j = 0; j < written; ++j) std::swap(*places[j], spare[j]);
       return;
     }
-    for (std::size_t j = 0; j < States; ++j) settle(*states[j], ready.states[j]);
-    if (!part.by_rows()) return update_.run(states, part.gradient(), accesses_[i].numbers());
-    if (fused) {
-      std::array<Tensor*, States> rows;
-      for (std::size_t j = 0; j < States; ++j) {
-        loops::take_rows(*states[j], part.indices(), ready.rows[j]);
-        rows[j] = &ready.rows[j];
-      }
-      update_.run(rows, part.gradient(), accesses_[i].numbers());
+    for (std::size_t j = 0; j < states; ++j)
+      if (!places[j]->defined()) *places[j] = std::move(spare[j]);
+    if (fused)
+      return ops::evaluate_in_place(part.by_rows() ? Program::rows() : Program::dense(), places,
+                                    inputs_of(part).subspan(written), {}, {.spare = spare});
+    for (std::size_t j = 0; j < states; ++j) {
+      make_writable(*places[j], spare[j]);
+      loops::put_rows(spare[written + j], part.indices(), *places[j]);
     }
-    for (std::size_t j = 0; j < States; ++j) ops::put_rows(*states[j], part.indices(), ready.rows[j]);
+    if constexpr (written > states) std::swap(*places[states], spare[states]);
   }
 
-  const char* op_;
   std::span<const Part> parts_;
   std::span<const Variable> variables_;
-  const Program& update_;
-  detail::List<Access> accesses_;
-  detail::List<Ready<States>> ready_;
+  const Options& options_;
+  std::array<Tensor, Program::options> numbers_;  // of the options
+  Tensor steps_;                                  // a counter that is no variable's value, as a tensor
+  std::array<const Tensor*, written + Program::options + 2> inputs_;
+  detail::List<StateMemory> memories_;
+  detail::List<Ready> ready_;
   std::set<std::uint64_t> computed_;  // variables of dtypes that ops compute
 };
 
-template <class Access, class Formula, class AccessOf>
-void step_all(const Formula& formula, const char* op, std::span<const Part> parts, std::span<const Variable> variables,
-              AccessOf access_of) {
-  Step<Formula, Access>(formula, op, parts, variables).run(access_of);
+template <class Formula, class MemoryOf>
+void step_all(std::span<const Part> parts, std::span<const Variable> variables,
+              const typename Step<Formula>::Options& options, MemoryOf memory_of) {
+  Step<Formula> step(parts, variables, options);
+  if (ops::handled(ops::writes_variables))
+    step.perform(memory_of);
+  else
+    step.run(memory_of);
 }
 
 // An empty part where there is no gradient. Throws for what does not fit.
@@ -241,6 +348,7 @@ detail::List<Part> checked_parts(const char* op, std::span<const Gradient> gradi
                                  std::span<const Variable> variables) {
   if (gradients.size() != variables.size())
     fail<ValueError>(op, "{} gradients for {} variables", gradients.size(), variables.size());
+  const bool handled = ops::handled(ops::writes_variables);  // then only the primitive reads elements
   detail::List<Part> parts(gradients.size());
   for (std::size_t i = 0; i < gradients.size(); ++i) {
     const Gradient& g = gradients[i];
@@ -255,7 +363,8 @@ detail::List<Part> checked_parts(const char* op, std::span<const Gradient> gradi
     if (g.is_slices()) {
       const IndexedSlices slices = g.slices();
       check(slices.dense_shape, slices.dtype());
-      parts[i] = Part(ops::distinct_rows(op, slices));
+      ops::Rows rows = ops::checked_rows(op, slices);
+      parts[i] = Part(handled ? std::move(rows) : ops::distinct_rows(std::move(rows)));
     } else {
       const Tensor& whole = GradientAccess::value(g);
       check(whole.shape(), whole.dtype());
@@ -265,57 +374,30 @@ detail::List<Part> checked_parts(const char* op, std::span<const Gradient> gradi
   return parts;
 }
 
-void require_rate(const char* op, double rate) {
-  if (!(rate >= 0) || std::isinf(rate))
-    fail<ValueError>(op, "learning_rate is {}, must be finite and not negative", rate);
-}
-
-void require_decay(const char* op, const char* name, double value) {
-  if (!(value >= 0 && value < 1)) fail<ValueError>(op, "{} is {}, must lie in [0, 1)", name, value);
-}
-
 void require(const SGDOptions& o) {
   require_rate("SGD", o.learning_rate);
   require_decay("SGD", "momentum", o.momentum);
 }
 
-void require(const AdamOptions& o) {
-  require_rate("Adam", o.learning_rate);
-  require_decay("Adam", "beta1", o.beta1);
-  require_decay("Adam", "beta2", o.beta2);
-  if (!(o.epsilon >= 0)) fail<ValueError>("Adam", "epsilon is {}, must not be negative", double(o.epsilon));
-}
+void require(const AdamOptions& o) { Moments::require(o.learning_rate, o.beta1, o.beta2, o.epsilon); }
 
 }  // namespace
 
 SGD::SGD(const SGDOptions& o) : options(o) { require(options); }
 
 void SGD::step(std::span<const Gradient> gradients, std::span<const Variable> variables) {
-  require(options);
+  if (!ops::handled(ops::writes_variables)) require(options);
   const tape::Suspend suspended;
   const detail::List<Part> parts = checked_parts("SGD", gradients, variables);
-  const double rate = options.learning_rate, decay = options.momentum;
-  struct Plain {
-    std::array<detail::StateTensor*, 0> memory;
-    double rate = 0;
-    void prepare() const {}
-    std::array<double, 1> numbers() const { return {rate}; }
-    void done() const {}
-  };
-  struct Moving {
-    std::array<detail::StateTensor*, 1> memory;
-    double rate = 0, decay = 0;
-    void prepare() const {}
-    std::array<double, 2> numbers() const { return {rate, decay}; }
-    void done() const {}
-  };
-  const auto moving = [&](const Variable& v) { return Moving{{&velocity_[v.id()]}, rate, decay}; };
-  if (decay > 0 && options.nesterov)
-    step_all<Moving>(nesterov, "SGD", parts, variables, moving);
-  else if (decay > 0)
-    step_all<Moving>(momentum, "SGD", parts, variables, moving);
+  const Option rate{&options.learning_rate, "learning_rate"}, decay{&options.momentum, "momentum"};
+  const auto velocity = [&](const Variable& v) { return Memory<1>{{&velocity_[v.id()]}}; };
+  // Which formula it is no handler decides: a program has it fixed.
+  if (!(OptimizerAccess::peek(options.momentum) > 0))
+    step_all<Descent>(parts, variables, {rate}, [](const Variable&) { return Memory<0>{}; });
+  else if (options.nesterov)
+    step_all<Nesterov>(parts, variables, {rate, decay}, velocity);
   else
-    step_all<Plain>(descent, "SGD", parts, variables, [&](const Variable&) { return Plain{{}, rate}; });
+    step_all<Momentum>(parts, variables, {rate, decay}, velocity);
 }
 
 void SGD::forget(const Variable& variable) { velocity_.erase(variable.id()); }
@@ -323,31 +405,16 @@ void SGD::forget(const Variable& variable) { velocity_.erase(variable.id()); }
 Adam::Adam(const AdamOptions& o) : options(o) { require(options); }
 
 void Adam::step(std::span<const Gradient> gradients, std::span<const Variable> variables) {
-  require(options);
+  if (!ops::handled(ops::writes_variables)) require(options);
   const tape::Suspend suspended;
   const detail::List<Part> parts = checked_parts("Adam", gradients, variables);
-  struct Access {
-    std::array<detail::StateTensor*, 2> memory;
-    detail::StateNumber<std::int64_t>* steps = nullptr;
-    const AdamOptions* options = nullptr;
-    void prepare() const { OptimizerAccess::make_writable(*steps); }
-    std::array<double, 7> numbers() const {
-      const double beta1 = options->beta1, beta2 = options->beta2;
-      const auto step = static_cast<double>(*steps + 1);
-      return {beta1,
-              1 - beta1,
-              beta2,
-              1 - beta2,
-              options->learning_rate / (1 - std::pow(beta1, step)),
-              1 / (1 - std::pow(beta2, step)),
-              options->epsilon};
-    }
-    void done() const { *steps += 1; }
-  };
-  step_all<Access>(moments, "Adam", parts, variables, [&](const Variable& v) {
-    State& state = states_[v.id()];
-    return Access{{&state.mean, &state.square}, &state.steps, &options};
-  });
+  step_all<Moments>(parts, variables,
+                    {Option{&options.learning_rate, "learning_rate"}, Option{&options.beta1, "beta1"},
+                     Option{&options.beta2, "beta2"}, Option{&options.epsilon, "epsilon"}},
+                    [&](const Variable& v) {
+                      State& state = states_[v.id()];
+                      return Memory<2>{{&state.mean, &state.square}, &state.steps};
+                    });
 }
 
 void Adam::forget(const Variable& variable) { states_.erase(variable.id()); }

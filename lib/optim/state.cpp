@@ -2,7 +2,7 @@
 
 #include <reel/ops/make.hpp>
 
-#include "ops/index/rows.hpp"
+#include "ops/apply/effect.hpp"
 
 namespace reel {
 namespace detail {
@@ -19,10 +19,12 @@ Tensor value_of(const Variable& v) {
 
 template <class T>
 T StateNumber<T>::read() const {
+  if (ops::handled(ops::reads_variables)) return variable_->read().item<T>();
   return *mutable_data<T>(value_of(*variable_));
 }
 template <class T>
 void StateNumber<T>::write(T number) const {
+  if (ops::handled(ops::writes_variables)) return variable_->assign(scalar(number));
   VariableAccess::modify(*variable_, [&](Tensor& value) {
     ops::make_writable(value);
     *mutable_data<T>(value) = number;
@@ -40,13 +42,36 @@ StateTensor::StateTensor(const StateTensor& other)
 
 }  // namespace detail
 
+namespace {
+
+// While it lives nothing is traced: what an optimiser keeps may become a variable in a traced function, as it has a
+// value from before.
+class Untraced {
+ public:
+  Untraced() noexcept : tracer_(detail::this_thread.state->tracer) {
+    if (tracer_) detail::this_thread.state->tracer = nullptr;
+  }
+  Untraced(const Untraced&) = delete;
+  Untraced& operator=(const Untraced&) = delete;
+  ~Untraced() {
+    if (tracer_) detail::this_thread.state->tracer = tracer_;
+  }
+
+ private:
+  ops::Tracer* tracer_;
+};
+
+}  // namespace
+
 template <class T>
 const Variable& OptimizerAccess::made(detail::StateNumber<T>& number, const char* name) {
+  const Untraced untraced;
   if (!number.variable_) number.variable_ = new Variable(scalar(number.value_), name, false);
   return *number.variable_;
 }
 
 const Variable& OptimizerAccess::made(detail::StateTensor& state, const Variable& of, const char* name) {
+  const Untraced untraced;
   if (!state.variable_) {
     state.variable_.emplace(state.value_.defined() ? state.value_ : zeros(of.shape(), of.dtype()), name, false);
     state.value_ = {};
@@ -54,7 +79,16 @@ const Variable& OptimizerAccess::made(detail::StateTensor& state, const Variable
   return *state.variable_;
 }
 
-const Variable& OptimizerAccess::variable(Hyperparameter& number, const char* name) { return made(number, name); }
+template const Variable& OptimizerAccess::made(detail::StateNumber<double>& number, const char* name);
+template const Variable& OptimizerAccess::made(detail::StateNumber<std::int64_t>& number, const char* name);
+
+double OptimizerAccess::peek(const Hyperparameter& number) {
+  return number.variable_ ? *detail::mutable_data<double>(detail::value_of(*number.variable_)) : number.value_;
+}
+Tensor OptimizerAccess::value(const Hyperparameter& number) {
+  return number.variable_ ? detail::value_of(*number.variable_) : scalar(number.value_);
+}
+
 const Variable& OptimizerAccess::velocity(SGD& sgd, const Variable& of) {
   return made(sgd.velocity_[of.id()], of, "velocity");
 }

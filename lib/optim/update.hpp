@@ -1,66 +1,148 @@
-// The formulas of optimisers. Each is written once, over states (the variable's value first, then what the optimiser
-// remembers of it), the gradient, and numbers; as a program of lanes it runs in one pass over memory, in place.
+// The updates of optimisers as primitives. Each formula is written once, over states (the variable's value first, then
+// what the optimiser remembers of it), the gradient, and numbers; as a program of lanes it runs in one pass over
+// memory, in place.
 #pragma once
+#include <algorithm>
 #include <array>
 #include <reel/elementwise.hpp>
 #include <reel/ops/pointwise.hpp>
 
+#include "loops/index/table_rows.hpp"
+#include "loops/loops.hpp"
 #include "loops/program/program.hpp"
+#include "ops/apply/effect.hpp"
 #include "ops/elementwise/trace.hpp"
 #include "ops/index/rows.hpp"
+#include "tape/record.hpp"
 
 namespace reel {
 
-/// formula(states, gradient, numbers) gives the new states: arrays of T, T and numbers, where T is Lane or Tensor. It
-/// must not read a state's old value once it has made the new one.
-template <std::size_t States, std::size_t Numbers, class Formula>
+/// The primitives of a formula. It has
+///   name                 the optimiser's
+///   states, counters     how many tensors it changes: the value and what is remembered, then int64 numbers, 0 or 1
+///   options, numbers     how many numbers it reads, and how many it computes from them
+///   compute(options, step)          those; ValueError for options that it refuses
+///   apply(states, gradient, numbers)  the new states: arrays of T, T and numbers, where T is Lane or Tensor. It must
+///                                   not read a state's old value once it has made the new one.
+///
+/// Inputs: the states, all of one shape and dtype; the counter, an int64; the options, a float64 each; then the
+/// gradient, or, of the primitive `rows`, positions in range [m] and rows [m, rest] of it, of which those at one
+/// position are summed. Outputs: the new states and counter, and, of `rows`, the new rows of each state as residuals.
+template <class Formula>
 class Update {
  public:
-  explicit Update(Formula formula) : formula_(formula), code_(traced(formula)) {}
+  static constexpr std::size_t states = Formula::states, written = states + Formula::counters,
+                               options = Formula::options;
 
-  /// Whether run() serves states of this dtype.
-  static bool fuses(DType dtype) noexcept { return dtype == DType::float32 || dtype == DType::float64; }
-
-  /// The new states, by ops. All of one shape and dtype. Not recorded.
-  std::array<Tensor, States> computed(const std::array<Tensor, States>& states, const Tensor& gradient,
-                                      const std::array<double, Numbers>& numbers) const {
-    return formula_(states, gradient, numbers);
+  static const ops::Primitive& dense() noexcept {
+    static constexpr ops::Primitive primitive = {
+        .rule = {.name = Formula::name}, .infer = infer, .evaluate = evaluate, .effects = effects};
+    return primitive;
+  }
+  static const ops::Primitive& rows() noexcept {
+    static constexpr ops::Primitive primitive = {.rule = {.name = Formula::name},
+                                                 .infer = infer_rows,
+                                                 .evaluate = evaluate_rows,
+                                                 .residuals = states,
+                                                 .effects = effects};
+    return primitive;
   }
 
-  /// The same in the states' own memory, which nobody else holds; contiguous. Asks for no memory.
-  void run(const std::array<Tensor*, States>& states, const Tensor& gradient,
-           const std::array<double, Numbers>& numbers) const {
-    // The handles are borrowed, not doubled; they go back whatever happens.
-    struct Borrowed {
-      const std::array<Tensor*, States>& from;
-      std::array<Tensor, States> values;
-      ~Borrowed() {
-        for (std::size_t i = 0; i < States; ++i) *from[i] = std::move(values[i]);
-      }
-    };
-    Borrowed borrowed{states, {}};
-    std::array<const Tensor*, States + 1> in;
-    for (std::size_t i = 0; i < States; ++i) {
-      borrowed.values[i] = std::move(*states[i]);
-      in[i] = &borrowed.values[i];
-    }
-    in[States] = &gradient;
-    code_.run(gradient.dtype(), gradient.shape(), in, numbers, borrowed.values);
+  /// Whether a step of this dtype is one pass over memory, which asks for none.
+  static bool fuses(DType dtype) noexcept { return dtype == DType::float32 || dtype == DType::float64; }
+  /// Compiled at first use and never destroyed: static objects may train in their destructors.
+  static const loops::Code& code() {
+    static const auto& code = *new loops::Code(traced());
+    return code;
   }
 
  private:
-  static loops::Graph traced(const Formula& formula) {
-    ops::Trace trace(States + 1, ops::Trace::Numbers::parameters);
-    std::array<Lane, States> states;
-    std::array<Lane, Numbers> numbers;
-    for (std::size_t i = 0; i < States; ++i) states[i] = trace.lane(static_cast<std::int32_t>(i));
+  static constexpr std::uint8_t effects = ops::reads_variables | ops::writes_variables | ops::may_throw;
+  using States = std::array<Tensor, states>;
+  using Numbers = std::array<double, Formula::numbers>;
+
+  static loops::Graph traced() {
+    ops::Trace trace(states + 1, ops::Trace::Numbers::parameters);
+    std::array<Lane, states> x;
+    std::array<Lane, Formula::numbers> numbers;
+    for (std::size_t i = 0; i < states; ++i) x[i] = trace.lane(static_cast<std::int32_t>(i));
     for (Lane& number : numbers) number = trace.lane(trace.number(0));
-    for (const Lane& x : formula(states, trace.lane(States), numbers)) trace.graph().outputs.push_back(trace.node(x));
+    for (const Lane& y : Formula::apply(x, trace.lane(states), numbers)) trace.graph().outputs.push_back(trace.node(y));
     return trace.graph();
   }
 
-  Formula formula_;
-  loops::Code code_;
+  static std::int64_t step_of(const ops::Call& call) {
+    if constexpr (Formula::counters == 0)
+      return 0;
+    else
+      return *detail::mutable_data<std::int64_t>(call.input(states)) + 1;
+  }
+  static Numbers numbers_of(const ops::Call& call) {
+    std::array<double, options> values;
+    for (std::size_t i = 0; i < options; ++i) values[i] = *detail::mutable_data<double>(call.input(written + i));
+    return Formula::compute(values, step_of(call));
+  }
+  static void count(const ops::Call& call, ops::Outputs& out) {
+    if constexpr (Formula::counters != 0) *detail::mutable_data<std::int64_t>(out[states]) = step_of(call);
+  }
+
+  // The new states of old ones, whose memory they may have: in one pass over memory, else by ops, which make the states
+  // that are not made yet.
+  static void update(std::span<Tensor> to, const std::array<const Tensor*, states>& from, const Tensor& gradient,
+                     const Numbers& numbers) {
+    if (const DType dtype = detail::block(gradient)->dtype; fuses(dtype)) {
+      std::array<const Tensor*, states + 1> in;
+      std::copy(from.begin(), from.end(), in.begin());
+      in[states] = &gradient;
+      return code().run(dtype, gradient.shape(), in, numbers, to);
+    }
+    const tape::Suspend suspended;
+    States old;
+    for (std::size_t j = 0; j < states; ++j) old[j] = *from[j];
+    States fresh = Formula::apply(old, gradient, numbers);
+    for (std::size_t j = 0; j < states; ++j) {
+      if (to[j].defined())
+        loops::copy(fresh[j], to[j]);
+      else
+        to[j] = loops::contiguous(fresh[j]);
+    }
+  }
+
+  static void infer(const ops::Call& call, ops::Metas& out) {
+    for (std::size_t k = 0; k < written; ++k) out.add_like(call.input(k));
+  }
+  static void evaluate(const ops::Call& call, ops::Outputs& out) {
+    const Tensor& gradient = call.input(written + options);
+    const Numbers numbers = numbers_of(call);
+    std::array<const Tensor*, states> old;
+    for (std::size_t j = 0; j < states; ++j) {
+      old[j] = &call.input(j);
+      if (fuses(detail::block(gradient)->dtype)) static_cast<void>(out[j]);
+    }
+    update(out.tensors().first(states), old, gradient, numbers);
+    count(call, out);
+  }
+
+  static void infer_rows(const ops::Call& call, ops::Metas& out) {
+    infer(call, out);
+    for (std::size_t j = 0; j < states; ++j) out.add_like(call.input(written + options + 1));
+  }
+  static void evaluate_rows(const ops::Call& call, ops::Outputs& out) {
+    const ops::Rows gradient = ops::distinct_rows({call.input(written + options), call.input(written + options + 1)});
+    const Numbers numbers = numbers_of(call);
+    const bool all = gradient.values.shape() == call.input(written + options + 1).shape();
+    States changed;
+    std::array<const Tensor*, states> old;
+    for (std::size_t j = 0; j < states; ++j) {
+      ops::copy_to_output(call, out, j);
+      changed[j] = all ? out[written + j] : detail::empty(gradient.values.dtype(), gradient.values.shape());
+      loops::take_rows(out[j], gradient.indices, changed[j]);
+      old[j] = &changed[j];
+    }
+    update(changed, old, gradient.values, numbers);
+    for (std::size_t j = 0; j < states; ++j) loops::put_rows(changed[j], gradient.indices, out[j]);
+    count(call, out);
+  }
 };
 
 }  // namespace reel

@@ -214,7 +214,7 @@ TEST_CASE("a handler acts in the place of variables and generators, which keep w
     CHECK(same_bits(table, start_of_table(d)));
     CHECK(generator.position() == 0);
     const std::vector<Tensor> plain = run(w, other_table, same);
-    for (const std::size_t i : {0, 1, 2, 3}) CHECK(same_bits(plain[i], kept_away[i]));
+    for (std::size_t i = 0; i < 4; ++i) CHECK(same_bits(plain[i], kept_away[i]));
   }
 }
 

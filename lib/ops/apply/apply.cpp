@@ -19,7 +19,7 @@ Tensor view_of(const Meta& m, Inputs inputs) {
 }
 
 Tensor Outputs::make(std::size_t k) const {
-  const Meta& m = metas_[k];
+  const Meta& m = (*metas_)[k];
   return m.view_of < 0 ? detail::empty(m.dtype, m.shape) : view_of(m, inputs_);
 }
 

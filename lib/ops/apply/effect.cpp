@@ -40,8 +40,14 @@ void write_from(std::size_t k, const Effect& e, std::span<Tensor*> places, std::
     write_from(k + 1, e, places, spare);
   });
 }
+// What is replaced is freed when the locks are open: the owner of borrowed memory may run code.
 void write(const Effect& e) {
-  detail::ShortList<Tensor, few> replaced(e.variables.size());  // freed when the locks are open: an owner may run code
+  if (e.variables.size() == 1) {
+    Tensor replaced;
+    Tensor* place;
+    return write_from(0, e, {&place, 1}, {&replaced, 1});
+  }
+  detail::ShortList<Tensor, few> replaced(e.variables.size());
   detail::ShortList<Tensor*, few> places(e.variables.size());
   write_from(0, e, places, replaced);
 }
@@ -59,23 +65,11 @@ void EffectHandler::perform_from(EffectHandler* handler, const Effect& e) {
     read(e);
 }
 
+void copy_to_output(const Call& call, Outputs& out, std::size_t k) {
+  if (detail::block(out[k])->data != detail::block(call.input(k))->data) loops::copy(call.input(k), out[k]);
+}
+
 namespace {
-
-// Places whose memory the outputs have while it lives, unless they are replaced.
-class Lent {
- public:
-  Lent(std::span<Tensor* const> places, Outputs& out) noexcept : places_(places), out_(out) {}
-  Lent(const Lent&) = delete;
-  Lent& operator=(const Lent&) = delete;
-  ~Lent() {
-    for (std::size_t k = 0; k < places_.size(); ++k)
-      if (!places_[k]->defined()) *places_[k] = std::move(out_.tensors()[k]);
-  }
-
- private:
-  std::span<Tensor* const> places_;
-  Outputs& out_;
-};
 
 void observe(const Primitive& p, const Call& call, std::span<const Tensor> outputs) {
   detail::ShortList<const Tensor*, few> results(outputs.size());
@@ -83,47 +77,73 @@ void observe(const Primitive& p, const Call& call, std::span<const Tensor> outpu
   tape::observe(p.rule.name, call.inputs, results);
 }
 
-}  // namespace
+// The inputs of a call, with room that is not cleared first.
+class InputList {
+ public:
+  InputList(std::span<Tensor* const> places, Inputs others) : size_(places.size() + others.size()) {
+    if (size_ > in_place) many_.resize(size_);
+    list_ = size_ > in_place ? many_.data() : few_;
+    std::copy(others.begin(), others.end(), std::copy(places.begin(), places.end(), list_));
+  }
+  InputList(const InputList&) = delete;
+  InputList& operator=(const InputList&) = delete;
+  const Tensor*& operator[](std::size_t i) noexcept { return list_[i]; }
+  operator Inputs() const noexcept { return {list_, size_}; }
 
-void copy_to_output(const Call& call, Outputs& out, std::size_t k) {
-  if (detail::block(out[k]) != detail::block(call.input(k))) loops::copy(call.input(k), out[k]);
+ private:
+  static constexpr std::size_t in_place = 12;
+  const Tensor* few_[in_place];  // left uninitialised
+  const Tensor** list_;
+  std::size_t size_;
+  detail::List<const Tensor*> many_;
+};
+
+// Gives a place its new value, and takes what it had unless that is in the same memory.
+void replace(Tensor& place, Tensor& output, Tensor* replaced) noexcept {
+  if (!place.defined()) {  // lent
+    detail::renew(detail::block(output));
+    place = std::move(output);
+    return;
+  }
+  std::swap(place, output);
+  if (replaced) *replaced = std::move(output);
 }
+
+}  // namespace
 
 void evaluate_in_place(const Primitive& p, std::span<Tensor* const> places, Inputs others, Attributes attributes,
                        const InPlace& options) {
   const bool reads = p.effects & reads_variables;
-  detail::ShortList<const Tensor*, 2 * few> inputs((reads ? places.size() : 0) + others.size());
-  std::copy(others.begin(), others.end(),
-            reads ? std::copy(places.begin(), places.end(), inputs.begin()) : inputs.begin());
+  InputList inputs(reads ? places : places.first(0), others);
   const Call call{inputs, attributes};
   Metas metas;
   p.infer(call, metas);
-  const std::span<Tensor* const> written = places.first(metas.size() - p.residuals);
+  const std::size_t written = metas.size() - p.residuals;
   const bool observed = options.observed && tape::watching() && !metas.one_view();
+  const bool lends = reads && !observed && !call_listener;  // who looks on sees the inputs as they were
   Outputs out(metas, call.inputs, true);
-  const Lent lent(written, out);
+  Tensor* outputs = out.tensors().data();
   for (std::size_t k = 0; k < metas.size(); ++k) {
-    // Who looks on sees the inputs as they were.
-    if (k < written.size() && reads && !observed && !call_listener && detail::reusable(detail::block(*written[k]))) {
-      out.set(k, std::move(*written[k]));
-      inputs[k] = &out.tensors()[k];
+    if (k < written && lends && detail::reusable(detail::block(*places[k]))) {
+      outputs[k] = std::move(*places[k]);
+      inputs[k] = &outputs[k];
     } else if (k < options.spare.size() && options.spare[k].defined()) {
-      out.set(k, std::move(options.spare[k]));
+      outputs[k] = std::move(options.spare[k]);
     }
   }
-  p.evaluate(call, out);
-  if (call_listener) [[unlikely]]
-    call_listener(p, call, out.tensors());
-  if (observed) [[unlikely]]
-    observe(p, call, out.tensors().first(written.size()));
-  for (std::size_t k = 0; k < written.size(); ++k) {
-    if (!written[k]->defined()) {
-      detail::renew(detail::block(out.tensors()[k]));
-      continue;  // given back by `lent`
-    }
-    std::swap(*written[k], out.tensors()[k]);
-    if (k < options.spare.size()) options.spare[k] = std::move(out.tensors()[k]);
+  try {
+    p.evaluate(call, out);
+    if (call_listener) [[unlikely]]
+      call_listener(p, call, out.tensors());
+    if (observed) [[unlikely]]
+      observe(p, call, out.tensors().first(written));
+  } catch (...) {
+    for (std::size_t k = 0; k < written; ++k)
+      if (!places[k]->defined()) *places[k] = std::move(outputs[k]);
+    throw;
   }
+  for (std::size_t k = 0; k < written; ++k)
+    replace(*places[k], outputs[k], k < options.spare.size() ? &options.spare[k] : nullptr);
 }
 
 }  // namespace reel::ops

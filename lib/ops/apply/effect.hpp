@@ -74,6 +74,27 @@ struct InPlace {
 void evaluate_in_place(const Primitive& primitive, std::span<Tensor* const> places, Inputs inputs,
                        Attributes attributes, const InPlace& options);
 
+/// The same where each place has memory that nobody else holds, for as many outputs as there are places and no
+/// residual: asks for no memory. `inputs` have room for the places in front. Nobody listens.
+template <std::size_t Places>
+void evaluate_in_own_memory(const Primitive& primitive, const std::array<Tensor*, Places>& places,
+                            std::span<const Tensor*> inputs) {
+  // The handles are borrowed, not doubled; they go back whatever happens.
+  struct Borrowed {
+    const std::array<Tensor*, Places>& from;
+    std::array<Tensor, Places> values;
+    ~Borrowed() {
+      for (std::size_t k = 0; k < Places; ++k) *from[k] = std::move(values[k]);
+    }
+  } borrowed{places, {}};
+  for (std::size_t k = 0; k < Places; ++k) {
+    borrowed.values[k] = std::move(*places[k]);
+    inputs[k] = &borrowed.values[k];
+  }
+  Outputs out(borrowed.values);
+  primitive.evaluate({inputs, {}}, out);
+  for (const Tensor& value : borrowed.values) detail::renew(detail::block(value));
+}
 /// Makes output k a copy of input k, unless it has its memory.
 void copy_to_output(const Call& call, Outputs& out, std::size_t k);
 

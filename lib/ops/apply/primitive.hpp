@@ -73,7 +73,7 @@ class Metas {
   const Meta& operator[](std::size_t k) const noexcept { return k < in_place ? few_[k] : more_[k - in_place]; }
 
  private:
-  static constexpr std::size_t in_place = 4;
+  static constexpr std::size_t in_place = 8;
   Meta* next() { return size_ < in_place ? &few_[size_++] : next_of_many(); }
   Meta* next_of_many();
   union {
@@ -92,24 +92,27 @@ class Outputs {
  public:
   /// Outputs in memory that is there already: those of `given` that are defined. The others are made.
   Outputs(const Metas& metas, Inputs inputs, bool residuals_wanted, Tensor* given)
-      : metas_(metas), inputs_(inputs), tensors_(given), residuals_wanted_(residuals_wanted) {}
+      : metas_(&metas), inputs_(inputs), size_(metas.size()), tensors_(given), residuals_wanted_(residuals_wanted) {}
   Outputs(const Metas& metas, Inputs inputs, bool residuals_wanted)
-      : metas_(metas), inputs_(inputs), residuals_wanted_(residuals_wanted) {
+      : metas_(&metas), inputs_(inputs), size_(metas.size()), residuals_wanted_(residuals_wanted) {
     const std::size_t count = metas.size();
     if (count > in_place) many_.resize(count);
     tensors_ = count > in_place ? many_.data() : few_;
     if (count <= in_place)
       for (std::size_t k = 0; k < count; ++k) new (&few_[k]) Tensor;
   }
+  /// Outputs that are made already, all of them. They have no metas.
+  explicit Outputs(std::span<Tensor> made) noexcept
+      : metas_(nullptr), size_(made.size()), tensors_(made.data()), residuals_wanted_(false) {}
   Outputs(const Outputs&) = delete;
   Outputs& operator=(const Outputs&) = delete;
   ~Outputs() {
     if (tensors_ == few_)
-      for (std::size_t k = 0; k < metas_.size(); ++k) few_[k].~Tensor();
+      for (std::size_t k = 0; k < size_; ++k) few_[k].~Tensor();
   }
-  std::size_t size() const noexcept { return metas_.size(); }
-  const Meta& meta(std::size_t k) const noexcept { return metas_[k]; }
-  bool is_view(std::size_t k) const noexcept { return metas_[k].view_of >= 0; }
+  std::size_t size() const noexcept { return size_; }
+  const Meta& meta(std::size_t k) const noexcept { return (*metas_)[k]; }
+  bool is_view(std::size_t k) const noexcept { return (*metas_)[k].view_of >= 0; }
   /// Output or residual k. Its memory is not initialised.
   const Tensor& operator[](std::size_t k) {
     if (!tensors_[k].defined()) tensors_[k] = make(k);
@@ -119,13 +122,14 @@ class Outputs {
   void set(std::size_t k, Tensor y) { tensors_[k] = std::move(y); }
   /// Whether a tape keeps the residuals. Those that are costly are computed only then.
   bool residuals_wanted() const noexcept { return residuals_wanted_; }
-  std::span<Tensor> tensors() noexcept { return {tensors_, metas_.size()}; }
+  std::span<Tensor> tensors() noexcept { return {tensors_, size_}; }
 
  private:
-  static constexpr std::size_t in_place = 4;
+  static constexpr std::size_t in_place = 8;
   Tensor make(std::size_t k) const;
-  const Metas& metas_;
+  const Metas* metas_;
   Inputs inputs_;
+  std::size_t size_;
   Tensor* tensors_;
   union {
     Tensor few_[in_place];  // as many as there are outputs live, unless they are in many_

@@ -39,7 +39,7 @@ void evaluate_update(const Call& call, Outputs& out) {
 // Inputs: the variable's value, indices in range [m], rows [m, rest] that are added to or subtracted from those.
 template <kernels::table::FixedString Name>
 void evaluate_rows_update(const Call& call, Outputs& out) {
-  const Rows rows = distinct_rows(call.input(1), call.input(2));
+  const Rows rows = distinct_rows({call.input(1), call.input(2)});
   const Tensor updated = detail::empty(rows.values.dtype(), rows.values.shape());
   copy_to_output(call, out, 0);
   loops::take_rows(out[0], rows.indices, updated);
@@ -87,9 +87,8 @@ void update(const UpdatePrimitives& primitives, const Variable& v, const Gradien
   if (!delta.is_slices()) return update(primitives, v, delta.dense());
   const IndexedSlices slices = delta.slices();
   check_fits(op, v, slices.dtype(), slices.dense_shape);
-  check_slices(op, slices);
-  const Tensor positions = checked_indices(op, slices.indices, 0, slices.dense_shape[0]);
-  write(primitives.rows, v, {&positions, &slices.values});
+  const Rows rows = checked_rows(op, slices);
+  write(primitives.rows, v, {&rows.indices, &rows.values});
 }
 
 }  // namespace
@@ -108,7 +107,10 @@ void Variable::assign(const Tensor& value, const char* file, int line) const {
   const Operand caller(0, file, line);
   const tape::OpScope scope(caller);
   ops::check_fits("Variable.assign", *this, value);
-  ops::write(ops::assign_primitive, *this, {&value});
+  if (detail::this_thread.state->effects) [[unlikely]]
+    return ops::write(ops::assign_primitive, *this, {&value});
+  Tensor fresh = detail::alias(value);
+  VariableAccess::modify(*this, [&](Tensor& old) { std::swap(old, fresh); });
 }
 void Variable::assign_add(const Tensor& delta, const char* file, int line) const {
   const Operand caller(0, file, line);

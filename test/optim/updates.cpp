@@ -1,0 +1,361 @@
+// The updates of SGD and Adam as primitives with an effect: evaluating one again gives the bits of the step, a handler
+// of effects sees or replaces it, and 100 steps are the recurrence, through a saved and restored state too.
+#include <cmath>
+#include <cstring>
+#include <map>
+#include <optional>
+#include <reel/compile.hpp>
+#include <reel/optim.hpp>
+#include <reel/reel.hpp>
+
+#include "../catch.hpp"
+#include "loops/loops.hpp"
+#include "ops/apply/apply.hpp"
+#include "ops/apply/effect.hpp"
+#include "optim/state.hpp"
+
+using namespace reel;
+
+namespace {
+
+using Access = OptimizerAccess;
+
+bool same_bits(const Tensor& a, const Tensor& b) {
+  return a.dtype() == b.dtype() && a.shape() == b.shape() && a.is_contiguous() && b.is_contiguous() &&
+         std::memcmp(detail::block(a)->data, detail::block(b)->data,
+                     static_cast<std::size_t>(a.size()) * item_size(a.dtype())) == 0;
+}
+std::vector<const Tensor*> pointers(const std::vector<Tensor>& list) {
+  std::vector<const Tensor*> p;
+  for (const Tensor& x : list) p.push_back(&x);
+  return p;
+}
+
+// Calls check(optimizer) for each formula.
+template <class Check>
+void for_each_optimizer(const Check& check) {
+  check(SGD({.learning_rate = 0.125}));
+  check(SGD({.learning_rate = 0.125, .momentum = 0.75}));
+  check(SGD({.learning_rate = 0.125, .momentum = 0.75, .nesterov = true}));
+  check(Adam({.learning_rate = 0.125}));
+}
+
+// What is kept of v, and the options.
+std::vector<Variable> variables_of(SGD& sgd, const Variable& v) {
+  return {Access::velocity(sgd, v), Access::variable(sgd.options.learning_rate, "learning_rate"),
+          Access::variable(sgd.options.momentum, "momentum")};
+}
+std::vector<Variable> variables_of(Adam& adam, const Variable& v) {
+  return {Access::mean(adam, v),
+          Access::square(adam, v),
+          Access::steps(adam, v),
+          Access::variable(adam.options.learning_rate, "learning_rate"),
+          Access::variable(adam.options.beta1, "beta1"),
+          Access::variable(adam.options.beta2, "beta2"),
+          Access::variable(adam.options.epsilon, "epsilon")};
+}
+
+bool has_state(const SGD& sgd) { return sgd.options.momentum > 0; }
+bool has_state(const Adam&) { return true; }
+
+// A variable with a dense gradient, and one with slices, which name a row twice.
+struct Model {
+  explicit Model(DType dtype) : dense(cast(tensor({1.0, -2.0, 3.0}), dtype)), table(ones({4, 2}, dtype)) {}
+  template <class Optimizer>
+  void step(Optimizer& optimizer) const {
+    const DType d = dense.dtype();
+    const IndexedSlices rows{
+        cast(tensor({{1.0, 2.0}, {0.5, -1.0}, {-3.0, 0.25}}), d), cast(tensor({2.0, 0.0, 2.0}), DType::int64), {4, 2}};
+    optimizer.step(std::vector<Gradient>{dense.read() * 0.5, rows}, std::vector<Variable>{dense, table});
+  }
+  bool equals(const Model& other) const { return same_bits(dense, other.dense) && same_bits(table, other.table); }
+  Variable dense, table;
+};
+
+// A call of an update with handles to what it read and gave.
+struct Recorded {
+  const ops::Primitive* primitive;
+  std::vector<Tensor> inputs, outputs;
+};
+std::vector<Recorded>* heard = nullptr;
+class Listening {
+ public:
+  explicit Listening(std::vector<Recorded>& calls) {
+    heard = &calls;
+    ops::call_listener = [](const ops::Primitive& p, const ops::Call& call, std::span<const Tensor> outputs) {
+      if (!(p.effects & ops::writes_variables)) return;
+      Recorded r{&p, {}, {outputs.begin(), outputs.end()}};
+      for (const Tensor* x : call.inputs) r.inputs.push_back(*x);
+      heard->push_back(std::move(r));
+    };
+  }
+  Listening(const Listening&) = delete;
+  Listening& operator=(const Listening&) = delete;
+  ~Listening() { ops::call_listener = nullptr; }
+};
+
+constexpr unsigned all_kinds = ops::reads_variables | ops::writes_variables | ops::advances_generator;
+
+// Counts effects and passes them on.
+class Counting final : public ops::EffectHandler {
+ public:
+  Counting() : EffectHandler(all_kinds) {}
+  void perform(const ops::Effect& e) override {
+    names.push_back(e.primitive.rule.name);
+    variables.push_back(e.variables.size());
+    pass_on(e);
+  }
+  std::vector<std::string> names;
+  std::vector<std::size_t> variables;
+};
+
+// Keeps to itself what variables are assigned, as a recorder of programs does.
+class Sandbox final : public ops::EffectHandler {
+ public:
+  Sandbox() : EffectHandler(all_kinds) {}
+  void perform(const ops::Effect& e) override {
+    std::vector<Tensor> now;
+    for (const Variable& v : e.variables)
+      now.push_back(values.contains(v.id()) ? values.at(v.id()) : VariableAccess::read(v));
+    if (!(e.primitive.effects & ops::writes_variables)) {
+      e.outputs[0] = now[0];
+      return;
+    }
+    std::vector<const Tensor*> inputs;
+    if (e.primitive.effects & ops::reads_variables) inputs = pointers(now);
+    inputs.insert(inputs.end(), e.inputs.begin(), e.inputs.end());
+    ops::Metas metas;
+    e.primitive.infer({inputs, e.attributes}, metas);
+    std::vector<Tensor> outputs(metas.size() - e.primitive.residuals);
+    ops::evaluate(e.primitive, inputs, e.attributes, outputs, true);
+    for (std::size_t k = 0; k < outputs.size(); ++k) values[e.variables[k].id()] = outputs[k];
+  }
+  std::map<std::uint64_t, Tensor> values;
+};
+
+}  // namespace
+
+TEST_CASE("evaluating an update again gives the bits of the step") {
+  for (const DType d : {DType::float64, DType::float32, DType::float16, DType::bfloat16, DType::complex128}) {
+    CAPTURE(d);
+    for_each_optimizer([&](auto optimizer) {
+      auto alone = optimizer;
+      const Model model(d), same(d);
+      for (int step = 0; step < 4; ++step) {
+        optimizer.options.learning_rate *= 0.5;
+        alone.options.learning_rate *= 0.5;
+        std::vector<Recorded> calls;
+        {
+          const Listening listening(calls);
+          model.step(optimizer);
+        }
+        same.step(alone);
+        CHECK(model.equals(same));  // the listener changes nothing
+        REQUIRE(calls.size() == 2);
+        for (const Recorded& call : calls) {
+          const bool by_rows = call.primitive->residuals > 0;
+          std::vector<Tensor> again(call.outputs.size() - call.primitive->residuals);
+          ops::evaluate(*call.primitive, pointers(call.inputs), {}, again, true);
+          for (std::size_t k = 0; k < again.size(); ++k) CHECK(same_bits(again[k], call.outputs[k]));
+          if (by_rows || call.outputs[0].shape() == Shape{3})
+            CHECK(same_bits(again[0], by_rows ? model.table : model.dense));
+        }
+      }
+    });
+  }
+}
+
+TEST_CASE("where a handler sees effects, steps act on variables alone, with the same bits") {
+  for (const DType d : {DType::float64, DType::float32, DType::float16, DType::complex64}) {
+    CAPTURE(d);
+    for_each_optimizer([&](auto optimizer) {
+      auto plain = optimizer, boxed = optimizer;
+      const Model a(d), b(d), c(d);
+      std::map<std::uint64_t, Tensor> kept_away;
+      for (int step = 0; step < 3; ++step) {
+        a.step(plain);
+        // The value, then what is kept of it and the options; without momentum there is the rate alone.
+        const std::size_t all = has_state(optimizer) ? 1 + variables_of(optimizer, b.dense).size() : 2;
+        {
+          const Counting counting;
+          b.step(optimizer);
+          const std::string name = counting.names.back();
+          CHECK(counting.names == std::vector<std::string>{"Variable.read", name, name});
+          CHECK((name == "SGD" || name == "Adam"));
+          CHECK(counting.variables == std::vector<std::size_t>{1, all, all});
+        }
+        CHECK(a.equals(b));
+        Sandbox sandbox;
+        sandbox.values = kept_away;
+        c.step(boxed);
+        kept_away = sandbox.values;
+      }
+      CHECK(c.equals(Model(d)));  // nothing has come through
+      CHECK(same_bits(kept_away.at(c.dense.id()), a.dense));
+      CHECK(same_bits(kept_away.at(c.table.id()), a.table));
+    });
+  }
+}
+
+TEST_CASE("a handled step refuses options in its primitive, before anything changes") {
+  const Variable w(ones({2}));
+  const Tensor g = ones({2});
+  SGD sgd({.learning_rate = 0.5, .momentum = 0.5});
+  Adam adam;
+  const Counting counting;
+  sgd.options.learning_rate = -1;
+  CHECK_THROWS_AS(sgd.step(g, w), ValueError);
+  sgd.options.learning_rate = 0.5;
+  adam.options.beta2 = 1;
+  CHECK_THROWS_AS(adam.step(g, w), ValueError);
+  CHECK(array_equal(w, ones({2})));
+  CHECK(array_equal(Access::velocity(sgd, w), zeros({2})));
+  CHECK(Access::steps(adam, w).read().item<std::int64_t>() == 0);
+}
+
+TEST_CASE("options in variables are read and assigned through handlers") {
+  SGD sgd({.learning_rate = 0.5});
+  const Variable rate = Access::variable(sgd.options.learning_rate, "rate");
+  {
+    Sandbox sandbox;
+    sgd.options.learning_rate = 0.25;
+    CHECK(sgd.options.learning_rate == 0.25);
+    CHECK(sandbox.values.at(rate.id()).item() == 0.25);
+  }
+  CHECK(rate.read().item() == 0.5);
+}
+
+namespace {
+
+// The recurrences of one element.
+struct Numbers {
+  long double x, first = 0, second = 0;
+};
+void step_of(const SGD& sgd, Numbers& n, long double g, int) {
+  const auto rate = static_cast<long double>(double(sgd.options.learning_rate)),
+             momentum = static_cast<long double>(double(sgd.options.momentum));
+  n.first = n.first * momentum + g;
+  n.x -= rate * (sgd.options.nesterov ? g + momentum * n.first : n.first);
+}
+void step_of(const Adam& adam, Numbers& n, long double g, int t) {
+  const auto rate = static_cast<long double>(double(adam.options.learning_rate)),
+             beta1 = static_cast<long double>(double(adam.options.beta1)),
+             beta2 = static_cast<long double>(double(adam.options.beta2)),
+             epsilon = static_cast<long double>(double(adam.options.epsilon));
+  n.first = beta1 * n.first + (1 - beta1) * g;
+  n.second = beta2 * n.second + (1 - beta2) * g * g;
+  const long double mean = n.first / (1 - std::pow(beta1, static_cast<long double>(t))),
+                    square = n.second / (1 - std::pow(beta2, static_cast<long double>(t)));
+  n.x -= rate * mean / (std::sqrt(square) + epsilon);
+}
+
+// Steps [first, last] of 100 with the gradient 2 (x - 3); the rate changes at step 50.
+template <class Optimizer>
+void train(Optimizer& optimizer, const Variable& w, int first, int last) {
+  for (int t = first; t <= last; ++t) {
+    if (t == 50) optimizer.options.learning_rate *= 0.25;
+    optimizer.step(2 * (w.read() - 3), w);
+  }
+}
+
+}  // namespace
+
+TEST_CASE("100 steps are the recurrence within rounding, and the same after state was saved and restored") {
+  constexpr std::size_t n = 37;
+  for (const DType d : {DType::float64, DType::float32})
+    for_each_optimizer([&](const auto& fresh) {
+      CAPTURE(d);
+      std::vector<Numbers> expected(n);
+      std::vector<double> start(n);
+      for (std::size_t i = 0; i < n; ++i)
+        expected[i].x = static_cast<long double>(start[i] = std::round(std::sin(static_cast<double>(i)) * 640) / 128);
+      const Tensor x = cast(from_data(std::span<const double>(start)), d);
+
+      auto optimizer = fresh, numbers = fresh;
+      const Variable w(x);
+      train(optimizer, w, 1, 100);
+      for (int t = 1; t <= 100; ++t) {
+        if (t == 50) numbers.options.learning_rate *= 0.25;
+        for (Numbers& e : expected) step_of(numbers, e, 2 * (e.x - 3), t);
+      }
+      // At most 16 roundings a step, each of at most eps of the largest number on the way, which is below 8; later
+      // steps shrink them.
+      const double tolerance = 100 * 16 * 8 * (d == DType::float64 ? 0x1p-53 : 0x1p-24);
+      const std::vector<double> seen = cast(w, DType::float64).to_vector();
+      for (std::size_t i = 0; i < n; ++i) CHECK(std::abs(seen[i] - static_cast<double>(expected[i].x)) <= tolerance);
+
+      for (const int saved_after : {1, 49, 60}) {
+        auto first = fresh;
+        using Optimizer = decltype(first);
+        Optimizer second;
+        if constexpr (std::is_same_v<Optimizer, SGD>) second.options.nesterov = fresh.options.nesterov;
+        const Variable before(x), after(zeros_like(x));
+        train(first, before, 1, saved_after);
+        const std::vector<Variable> from = variables_of(first, before), to = variables_of(second, after);
+        after.assign(before);
+        for (std::size_t k = 0; k < from.size(); ++k) to[k].assign(from[k]);
+        train(second, after, saved_after + 1, 100);
+        CHECK(same_bits(after, w));
+        train(first, before, saved_after + 1, 100);
+        CHECK(same_bits(before, w));
+      }
+    });
+}
+
+TEST_CASE("an update writes into the memory of its state") {
+  for (const bool handled : {false, true})
+    for_each_optimizer([&](auto optimizer) {
+      const Variable w(zeros({64})), table(zeros({64, 2}));
+      const Gradient g = ones({64}), rows = IndexedSlices{ones({1, 2}), cast(tensor({1.0}), DType::int64), {64, 2}};
+      const auto step = [&] { optimizer.step(std::vector<Gradient>{g, rows}, std::vector<Variable>{w, table}); };
+      const auto memory = [&] {
+        std::vector<const std::byte*> list;
+        for (const Variable& v : {w, table}) {
+          list.push_back(detail::block(v.read())->data);
+          for (const Variable& kept : variables_of(optimizer, v))
+            if (kept.shape().rank() > 0) list.push_back(detail::block(kept.read())->data);
+        }
+        return list;
+      };
+      step();
+      memory();
+      step();  // from here on every state is the optimiser's own
+      const auto before = memory();
+      const std::uint64_t id = w.read().id();
+      std::optional<Counting> counting;
+      if (handled) counting.emplace();
+      step();
+      counting.reset();
+      CHECK(memory() == before);
+      CHECK(w.read().id() != id);
+    });
+}
+
+TEST_CASE("compiled steps have the bits of eager ones, with the rate changed at step 50") {
+  for (const DType d : {DType::float64, DType::float32})
+    for_each_optimizer([&](const auto& fresh) {
+      CAPTURE(d);
+      auto eager = fresh, optimizer = fresh;
+      const Tensor start = cast(tensor({{0.5, -1.0}, {0.25, 2.0}, {1.5, -0.75}}), d), zero = zeros({2}, d);
+      const Variable w(start), b(zero), compiled_w(start), compiled_b(zero);
+      const auto step = [](auto& by, const Variable& weights, const Variable& bias, const Tensor& x) {
+        GradientTape tape;
+        const Tensor loss = mean(square(matmul(x, weights) + bias - 1));
+        by.step(tape.gradient(loss, std::vector<Variable>{weights, bias}), std::vector<Variable>{weights, bias});
+        return loss;
+      };
+      const auto compiled = compile([&](const Tensor& x) { return step(optimizer, compiled_w, compiled_b, x); });
+      for (int t = 1; t <= 100; ++t) {
+        if (t == 50) {
+          eager.options.learning_rate *= 0.25;
+          optimizer.options.learning_rate *= 0.25;
+        }
+        const Tensor x = cast(reshape(sin(arange(12) + t), {4, 3}), d);
+        const Tensor expected = step(eager, w, b, x);
+        REQUIRE(same_bits(compiled(x), expected));
+        REQUIRE(same_bits(compiled_w, w));
+        REQUIRE(same_bits(compiled_b, b));
+      }
+      CHECK(compiled.stats().traces == 1);
+    });
+}
