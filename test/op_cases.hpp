@@ -5,7 +5,10 @@
 #include <reel/reel.hpp>
 #include <span>
 #include <string>
+#include <type_traits>
 #include <vector>
+
+#include "random/number.hpp"
 
 namespace cases {
 
@@ -39,19 +42,35 @@ enum Flag : unsigned {
   by_complex = 16,     // of complex numbers, made of real operands: no function of lanes
 };
 
+/// The reference of a pointwise op, of its operands' elements. Written for `auto x`, it is one of jets too: from it
+/// random programs and the test of derivatives take their references. Otherwise they have one of their own.
+struct PointwiseValue {
+  using Jet = random_programs::Jet;
+  Real (*real)(const Real* x);
+  Jet (*jet)(const Jet* x) = nullptr;
+
+  template <class F>
+  constexpr PointwiseValue(F f) : real(f) {
+    if constexpr (std::is_convertible_v<F, Jet (*)(const Jet*)>) jet = f;
+  }
+  Real operator()(const Real* x) const { return real(x); }
+};
+
 /// A pointwise op: its operands broadcast, and a long double function of elements is its reference.
 struct Pointwise {
   const char* name;
   reel::Tensor (*call)(Operands x);
   int arity;
   Domain domain[3];  // where it and its derivatives are tested
-  Real (*value)(const Real* x);
+  PointwiseValue value;
   Domain wide[3] = {};                        // where the value alone is tested; empty: domain
   bool (*smooth)(const double* x) = nullptr;  // false near kinks, where central differences are of no use
   unsigned flags = none;
   double absolute = 0;  // an error below this counts as none (near the zeros of lgamma and digamma)
 };
 std::span<const Pointwise> pointwise();
+/// All rows, whether they are tested or not.
+std::span<const Pointwise> all_pointwise();
 
 /// A naive array, for references.
 struct Array {

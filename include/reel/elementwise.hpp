@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
+#include <reel/ops/pointwise.hpp>
 #include <reel/tensor.hpp>
 #include <span>
 #include <tuple>
@@ -68,13 +69,9 @@ class LaneOperand {
 };
 
 // clang-format off
-enum class LaneFunction : std::uint8_t {
-  add, subtract, multiply, divide, negative, square, squared_difference, reciprocal, abs, sign, maximum, minimum,
-  clip, floor, ceil, round, trunc, floor_divide, mod, power, sqrt, rsqrt, cbrt, hypot, exp, exp2, expm1, log, log2,
-  log10, log1p, logaddexp, erf, erfc, lgamma, digamma, polygamma, sin, cos, tan, arcsin, arccos, arctan, arctan2,
-  sinh, cosh, tanh, arcsinh, arccosh, arctanh, relu, leaky_relu, elu, selu, gelu, silu, sigmoid, softplus, softsign,
-  sigmoid_cross_entropy
-};
+#define REEL_ENUMERATOR(name, arity) name,
+enum class LaneFunction : std::uint8_t { REEL_POINTWISE_FUNCTIONS(REEL_ENUMERATOR) };
+#undef REEL_ENUMERATOR
 enum class LaneTest : std::uint8_t { equal, not_equal, less, less_equal, greater, greater_equal, isnan, isinf, isfinite };
 // clang-format on
 enum class LaneLogic : std::uint8_t { conjunction, disjunction, exclusive, negation };
@@ -188,69 +185,21 @@ requires(sizeof...(A) > 0) auto elementwise(F&& f, const A&... arguments) {
 // ---- Functions of lanes: the pointwise ops of tensors, with the same values, derivatives and kinks.
 namespace detail::lanes {
 // clang-format off
-inline Lane negative(const Lane& x)   { return detail::call(detail::LaneFunction::negative, {x}); }
-inline Lane square(const Lane& x)     { return detail::call(detail::LaneFunction::square, {x}); }
-inline Lane reciprocal(const Lane& x) { return detail::call(detail::LaneFunction::reciprocal, {x}); }
-inline Lane abs(const Lane& x)        { return detail::call(detail::LaneFunction::abs, {x}); }
-inline Lane sign(const Lane& x)       { return detail::call(detail::LaneFunction::sign, {x}); }
-inline Lane floor(const Lane& x)      { return detail::call(detail::LaneFunction::floor, {x}); }
-inline Lane ceil(const Lane& x)       { return detail::call(detail::LaneFunction::ceil, {x}); }
-inline Lane round(const Lane& x)      { return detail::call(detail::LaneFunction::round, {x}); }
-inline Lane trunc(const Lane& x)      { return detail::call(detail::LaneFunction::trunc, {x}); }
-inline Lane sqrt(const Lane& x)       { return detail::call(detail::LaneFunction::sqrt, {x}); }
-inline Lane rsqrt(const Lane& x)      { return detail::call(detail::LaneFunction::rsqrt, {x}); }
-inline Lane cbrt(const Lane& x)       { return detail::call(detail::LaneFunction::cbrt, {x}); }
-inline Lane exp(const Lane& x)        { return detail::call(detail::LaneFunction::exp, {x}); }
-inline Lane exp2(const Lane& x)       { return detail::call(detail::LaneFunction::exp2, {x}); }
-inline Lane expm1(const Lane& x)      { return detail::call(detail::LaneFunction::expm1, {x}); }
-inline Lane log(const Lane& x)        { return detail::call(detail::LaneFunction::log, {x}); }
-inline Lane log2(const Lane& x)       { return detail::call(detail::LaneFunction::log2, {x}); }
-inline Lane log10(const Lane& x)      { return detail::call(detail::LaneFunction::log10, {x}); }
-inline Lane log1p(const Lane& x)      { return detail::call(detail::LaneFunction::log1p, {x}); }
-inline Lane erf(const Lane& x)        { return detail::call(detail::LaneFunction::erf, {x}); }
-inline Lane erfc(const Lane& x)       { return detail::call(detail::LaneFunction::erfc, {x}); }
-inline Lane lgamma(const Lane& x)     { return detail::call(detail::LaneFunction::lgamma, {x}); }
-inline Lane digamma(const Lane& x)    { return detail::call(detail::LaneFunction::digamma, {x}); }
-inline Lane sin(const Lane& x)        { return detail::call(detail::LaneFunction::sin, {x}); }
-inline Lane cos(const Lane& x)        { return detail::call(detail::LaneFunction::cos, {x}); }
-inline Lane tan(const Lane& x)        { return detail::call(detail::LaneFunction::tan, {x}); }
-inline Lane arcsin(const Lane& x)     { return detail::call(detail::LaneFunction::arcsin, {x}); }
-inline Lane arccos(const Lane& x)     { return detail::call(detail::LaneFunction::arccos, {x}); }
-inline Lane arctan(const Lane& x)     { return detail::call(detail::LaneFunction::arctan, {x}); }
-inline Lane sinh(const Lane& x)       { return detail::call(detail::LaneFunction::sinh, {x}); }
-inline Lane cosh(const Lane& x)       { return detail::call(detail::LaneFunction::cosh, {x}); }
-inline Lane tanh(const Lane& x)       { return detail::call(detail::LaneFunction::tanh, {x}); }
-inline Lane arcsinh(const Lane& x)    { return detail::call(detail::LaneFunction::arcsinh, {x}); }
-inline Lane arccosh(const Lane& x)    { return detail::call(detail::LaneFunction::arccosh, {x}); }
-inline Lane arctanh(const Lane& x)    { return detail::call(detail::LaneFunction::arctanh, {x}); }
-inline Lane relu(const Lane& x)       { return detail::call(detail::LaneFunction::relu, {x}); }
-inline Lane selu(const Lane& x)       { return detail::call(detail::LaneFunction::selu, {x}); }
-inline Lane gelu(const Lane& x)       { return detail::call(detail::LaneFunction::gelu, {x}); }
-inline Lane silu(const Lane& x)       { return detail::call(detail::LaneFunction::silu, {x}); }
-inline Lane sigmoid(const Lane& x)    { return detail::call(detail::LaneFunction::sigmoid, {x}); }
-inline Lane softplus(const Lane& x)   { return detail::call(detail::LaneFunction::softplus, {x}); }
-inline Lane softsign(const Lane& x)   { return detail::call(detail::LaneFunction::softsign, {x}); }
-
-template <class X, detail::LaneWith<X> Y> Lane add(const X& x, const Y& y) { return detail::call(detail::LaneFunction::add, {x, y}); }
-template <class X, detail::LaneWith<X> Y> Lane subtract(const X& x, const Y& y) { return detail::call(detail::LaneFunction::subtract, {x, y}); }
-template <class X, detail::LaneWith<X> Y> Lane multiply(const X& x, const Y& y) { return detail::call(detail::LaneFunction::multiply, {x, y}); }
-template <class X, detail::LaneWith<X> Y> Lane divide(const X& x, const Y& y) { return detail::call(detail::LaneFunction::divide, {x, y}); }
-template <class X, detail::LaneWith<X> Y> Lane sigmoid_cross_entropy(const X& x, const Y& y) { return detail::call(detail::LaneFunction::sigmoid_cross_entropy, {x, y}); }
-template <class X, detail::LaneWith<X> Y> Lane squared_difference(const X& x, const Y& y) { return detail::call(detail::LaneFunction::squared_difference, {x, y}); }
-template <class X, detail::LaneWith<X> Y> Lane maximum(const X& x, const Y& y) { return detail::call(detail::LaneFunction::maximum, {x, y}); }
-template <class X, detail::LaneWith<X> Y> Lane minimum(const X& x, const Y& y) { return detail::call(detail::LaneFunction::minimum, {x, y}); }
-template <class X, detail::LaneWith<X> Y> Lane floor_divide(const X& x, const Y& y) { return detail::call(detail::LaneFunction::floor_divide, {x, y}); }
-template <class X, detail::LaneWith<X> Y> Lane mod(const X& x, const Y& y) { return detail::call(detail::LaneFunction::mod, {x, y}); }
-template <class X, detail::LaneWith<X> Y> Lane power(const X& x, const Y& y) { return detail::call(detail::LaneFunction::power, {x, y}); }
-template <class X, detail::LaneWith<X> Y> Lane pow(const X& x, const Y& y) { return detail::call(detail::LaneFunction::power, {x, y}); }
-template <class X, detail::LaneWith<X> Y> Lane hypot(const X& x, const Y& y) { return detail::call(detail::LaneFunction::hypot, {x, y}); }
-template <class X, detail::LaneWith<X> Y> Lane logaddexp(const X& x, const Y& y) { return detail::call(detail::LaneFunction::logaddexp, {x, y}); }
-template <class X, detail::LaneWith<X> Y> Lane arctan2(const X& y, const Y& x) { return detail::call(detail::LaneFunction::arctan2, {y, x}); }
-template <class X, detail::LaneWith<X> Y> Lane polygamma(const X& n, const Y& x) { return detail::call(detail::LaneFunction::polygamma, {n, x}); }
-template <class X, class Y, detail::LaneWith<X, Y> Z> Lane clip(const X& x, const Y& low, const Z& high) { return detail::call(detail::LaneFunction::clip, {x, low, high}); }
-template <class X, detail::LaneWith<X> Y = double> Lane leaky_relu(const X& x, const Y& slope = 0.01) { return detail::call(detail::LaneFunction::leaky_relu, {x, slope}); }
-/// alpha must not be negative: ValueError if it is a negative number.
-template <class X, detail::LaneWith<X> Y = double> Lane elu(const X& x, const Y& alpha = 1.0) { return detail::call(detail::LaneFunction::elu, {x, alpha}); }
+#define REEL_LANES_1(name) inline Lane name(const Lane& x) { return detail::call(detail::LaneFunction::name, {x}); }
+#define REEL_LANES_2(name) \
+  template <class X, detail::LaneWith<X> Y> Lane name(const X& x, const Y& y) { return detail::call(detail::LaneFunction::name, {x, y}); }
+#define REEL_LANES_3(name) \
+  template <class X, class Y, detail::LaneWith<X, Y> Z> Lane name(const X& x, const Y& y, const Z& z) { return detail::call(detail::LaneFunction::name, {x, y, z}); }
+#define REEL_LANES(name, arity) REEL_LANES_##arity(name)
+REEL_POINTWISE_FUNCTIONS(REEL_LANES)
+#undef REEL_LANES
+#undef REEL_LANES_1
+#undef REEL_LANES_2
+#undef REEL_LANES_3
+template <class X, detail::LaneWith<X> Y> Lane pow(const X& x, const Y& y) { return power(x, y); }
+inline Lane leaky_relu(const Lane& x) { return leaky_relu(x, 0.01); }
+/// An alpha must not be negative: ValueError if it is a negative number.
+inline Lane elu(const Lane& x) { return elu(x, 1.0); }
 
 template <class X, detail::LaneWith<X> Y> LaneMask equal(const X& x, const Y& y) { return detail::test(detail::LaneTest::equal, {x, y}); }
 template <class X, detail::LaneWith<X> Y> LaneMask not_equal(const X& x, const Y& y) { return detail::test(detail::LaneTest::not_equal, {x, y}); }

@@ -159,6 +159,9 @@ constexpr PointwisePrimitive primitive = make_primitive<Name>();
 
 template <table::FixedString Name, class... O>
 Tensor pointwise(const Operand& first, const O&... others) {
+  // The absolute value of a complex number is real: an op of its own.
+  if constexpr (std::string_view(Name) == "abs")
+    if (first.is_tensor() && first.tensor().defined() && is_complex(first.tensor().dtype())) return magnitude(first);
   const tape::OpScope scope(first);
   return ops::apply<1 + sizeof...(O)>(primitive<Name>, {&first, &others...});
 }
@@ -170,70 +173,11 @@ Tensor pointwise(const Operand& first, const O&... others) {
 using ops::pointwise;
 
 // clang-format off
-Tensor add(const Operand& x, const Operand& y)                { return pointwise<"add">(x, y); }
-Tensor subtract(const Operand& x, const Operand& y)           { return pointwise<"subtract">(x, y); }
-Tensor multiply(const Operand& x, const Operand& y)           { return pointwise<"multiply">(x, y); }
-Tensor divide(const Operand& x, const Operand& y)             { return pointwise<"divide">(x, y); }
-Tensor squared_difference(const Operand& x, const Operand& y) { return pointwise<"squared_difference">(x, y); }
-Tensor logaddexp(const Operand& x, const Operand& y)          { return pointwise<"logaddexp">(x, y); }
-Tensor hypot(const Operand& x, const Operand& y)              { return pointwise<"hypot">(x, y); }
-Tensor arctan2(const Operand& y, const Operand& x)            { return pointwise<"arctan2">(y, x); }
-Tensor maximum(const Operand& x, const Operand& y)            { return pointwise<"maximum">(x, y); }
-Tensor minimum(const Operand& x, const Operand& y)            { return pointwise<"minimum">(x, y); }
-Tensor polygamma(const Operand& n, const Operand& x)          { return pointwise<"polygamma">(n, x); }
-Tensor leaky_relu(const Operand& x, const Operand& slope)     { return pointwise<"leaky_relu">(x, slope); }
-Tensor clip(const Operand& x, const Operand& low, const Operand& high) { return pointwise<"clip">(x, low, high); }
-Tensor negative(const Operand& x)   { return pointwise<"negative">(x); }
-Tensor square(const Operand& x)     { return pointwise<"square">(x); }
-Tensor sign(const Operand& x)       { return pointwise<"sign">(x); }
-Tensor reciprocal(const Operand& x) { return pointwise<"reciprocal">(x); }
-Tensor sqrt(const Operand& x)       { return pointwise<"sqrt">(x); }
-Tensor rsqrt(const Operand& x)      { return pointwise<"rsqrt">(x); }
-Tensor cbrt(const Operand& x)       { return pointwise<"cbrt">(x); }
-Tensor exp(const Operand& x)        { return pointwise<"exp">(x); }
-Tensor exp2(const Operand& x)       { return pointwise<"exp2">(x); }
-Tensor expm1(const Operand& x)      { return pointwise<"expm1">(x); }
-Tensor log(const Operand& x)        { return pointwise<"log">(x); }
-Tensor log2(const Operand& x)       { return pointwise<"log2">(x); }
-Tensor log10(const Operand& x)      { return pointwise<"log10">(x); }
-Tensor log1p(const Operand& x)      { return pointwise<"log1p">(x); }
-Tensor sin(const Operand& x)        { return pointwise<"sin">(x); }
-Tensor cos(const Operand& x)        { return pointwise<"cos">(x); }
-Tensor tan(const Operand& x)        { return pointwise<"tan">(x); }
-Tensor arcsin(const Operand& x)     { return pointwise<"arcsin">(x); }
-Tensor arccos(const Operand& x)     { return pointwise<"arccos">(x); }
-Tensor arctan(const Operand& x)     { return pointwise<"arctan">(x); }
-Tensor sinh(const Operand& x)       { return pointwise<"sinh">(x); }
-Tensor cosh(const Operand& x)       { return pointwise<"cosh">(x); }
-Tensor tanh(const Operand& x)       { return pointwise<"tanh">(x); }
-Tensor arcsinh(const Operand& x)    { return pointwise<"arcsinh">(x); }
-Tensor arccosh(const Operand& x)    { return pointwise<"arccosh">(x); }
-Tensor arctanh(const Operand& x)    { return pointwise<"arctanh">(x); }
-Tensor erf(const Operand& x)        { return pointwise<"erf">(x); }
-Tensor erfc(const Operand& x)       { return pointwise<"erfc">(x); }
-Tensor lgamma(const Operand& x)     { return pointwise<"lgamma">(x); }
-Tensor digamma(const Operand& x)    { return pointwise<"digamma">(x); }
-Tensor sigmoid(const Operand& x)    { return pointwise<"sigmoid">(x); }
-Tensor softplus(const Operand& x)   { return pointwise<"softplus">(x); }
-Tensor relu(const Operand& x)       { return pointwise<"relu">(x); }
-Tensor selu(const Operand& x)       { return pointwise<"selu">(x); }
-Tensor gelu(const Operand& x)       { return pointwise<"gelu">(x); }
-Tensor silu(const Operand& x)       { return pointwise<"silu">(x); }
-Tensor softsign(const Operand& x)   { return pointwise<"softsign">(x); }
-Tensor sigmoid_cross_entropy(const Operand& x, const Operand& y) { return pointwise<"sigmoid_cross_entropy">(x, y); }
-Tensor floor(const Operand& x)      { return pointwise<"floor">(x); }
-Tensor ceil(const Operand& x)       { return pointwise<"ceil">(x); }
-Tensor round(const Operand& x)      { return pointwise<"round">(x); }
-Tensor trunc(const Operand& x)      { return pointwise<"trunc">(x); }
+#define REEL_DEFINE_1(name) Tensor name(const Operand& x) { return pointwise<#name>(x); }
+#define REEL_DEFINE_2(name) Tensor name(const Operand& x, const Operand& y) { return pointwise<#name>(x, y); }
+#define REEL_DEFINE_3(name) Tensor name(const Operand& x, const Operand& y, const Operand& z) { return pointwise<#name>(x, y, z); }
+#define REEL_DEFINE(name, arity) REEL_DEFINE_##arity(name)
+REEL_POINTWISE_FUNCTIONS(REEL_DEFINE)
 // clang-format on
-
-Tensor abs(const Operand& x) {
-  if (x.is_tensor() && x.tensor().defined() && is_complex(x.tensor().dtype())) return ops::magnitude(x);
-  return pointwise<"abs">(x);
-}
-Tensor power(const Operand& x, const Operand& y) { return pointwise<"power">(x, y); }
-Tensor elu(const Operand& x, const Operand& alpha) { return pointwise<"elu">(x, alpha); }
-Tensor floor_divide(const Operand& x, const Operand& y) { return pointwise<"floor_divide">(x, y); }
-Tensor mod(const Operand& x, const Operand& y) { return pointwise<"mod">(x, y); }
 
 }  // namespace reel

@@ -1,5 +1,5 @@
-// Rows of the pointwise ops. A reference is plain long double arithmetic; digamma and polygamma, which the standard
-// library lacks, by recurrence and asymptotic series.
+// Rows of the pointwise ops. A reference is plain long double arithmetic, of jets too where it says `auto`; digamma and
+// polygamma, which the standard library lacks, by recurrence and asymptotic series.
 #include <cmath>
 
 #include "../op_cases.hpp"
@@ -9,6 +9,7 @@ namespace cases {
 namespace {
 
 using namespace reel;
+using std::abs, std::cosh, std::exp, std::log, std::sqrt;  // of long double; those of jets are found by their arguments
 using X = Operands;
 using R = const Real*;
 
@@ -65,12 +66,12 @@ constexpr Pointwise rows[] = {
     {"square", [](X x) { return square(x[0]); }, 1, {{-3, 3}}, [](R x) { return x[0] * x[0]; }, {}, nullptr, integers},
     {"abs", [](X x) { return abs(x[0]); }, 1, {{-3, 3}}, [](R x) { return std::abs(x[0]); }, {}, off_zero, integers},
     {"sign", [](X x) { return sign(x[0]); }, 1, {{-3, 3}}, [](R x) { return sign_of(x[0]); }, {}, off_zero, integers},
-    {"reciprocal", [](X x) { return reciprocal(x[0]); }, 1, {{0.4, 3}}, [](R x) { return 1 / x[0]; }, {{-50, 50}}},
+    {"reciprocal", [](X x) { return reciprocal(x[0]); }, 1, {{0.4, 3}}, [](auto x) { return 1 / x[0]; }, {{-50, 50}}},
     {"squared_difference", [](X x) { return squared_difference(x[0], x[1]); }, 2, {{-3, 3}, {-3, 3}},
-      [](R x) { return (x[0] - x[1]) * (x[0] - x[1]); }, {}, nullptr, integers},
+      [](auto x) { return (x[0] - x[1]) * (x[0] - x[1]); }, {}, nullptr, integers},
 
     {"sqrt", [](X x) { return sqrt(x[0]); }, 1, {{0.2, 4}}, [](R x) { return std::sqrt(x[0]); }, {{0, 1000}}},
-    {"rsqrt", [](X x) { return rsqrt(x[0]); }, 1, {{0.2, 4}}, [](R x) { return 1 / std::sqrt(x[0]); }, {{0.001, 1000}}},
+    {"rsqrt", [](X x) { return rsqrt(x[0]); }, 1, {{0.2, 4}}, [](auto x) { return 1 / sqrt(x[0]); }, {{0.001, 1000}}},
     {"cbrt", [](X x) { return cbrt(x[0]); }, 1, {{0.2, 4}}, [](R x) { return std::cbrt(x[0]); }, {{-1000, 1000}}},
     {"exp", [](X x) { return exp(x[0]); }, 1, {{-3, 3}}, [](R x) { return std::exp(x[0]); }, {{-80, 80}}},
     {"exp2", [](X x) { return exp2(x[0]); }, 1, {{-3, 3}}, [](R x) { return std::exp2(x[0]); }, {{-100, 100}}},
@@ -113,7 +114,7 @@ constexpr Pointwise rows[] = {
       [](R x) { return 1.0507009873554804934193349852946L * (x[0] > 0 ? x[0] : 1.6732632423543772848170429916717L * std::expm1(x[0])); }, {}, off_zero},
     {"gelu", [](X x) { return gelu(x[0]); }, 1, {{-3, 3}}, [](R x) { return 0.5L * x[0] * std::erfc(-x[0] / std::sqrt(2.0L)); }, {{-5, 5}}},
     {"silu", [](X x) { return silu(x[0]); }, 1, {{-4, 4}}, [](R x) { return x[0] * sigmoid_of(x[0]); }, {{-60, 60}}},
-    {"softsign", [](X x) { return softsign(x[0]); }, 1, {{-3, 3}}, [](R x) { return x[0] / (1 + std::abs(x[0])); }, {{-100, 100}}, off_zero},
+    {"softsign", [](X x) { return softsign(x[0]); }, 1, {{-3, 3}}, [](auto x) { return x[0] / (1 + abs(x[0])); }, {{-100, 100}}, off_zero},
     {"sigmoid_cross_entropy", [](X x) { return sigmoid_cross_entropy(x[0], x[1]); }, 2, {{-4, 4}, {0, 1}},
       [](R x) { return x[0] * (x[0] > 0 ? 1 - x[1] : -x[1]) + std::log1p(std::exp(-std::abs(x[0]))); }, {{-60, 60}, {0, 1}}},
 
@@ -151,6 +152,7 @@ constexpr Pointwise rows[] = {
 
 }  // namespace
 
+std::span<const Pointwise> all_pointwise() { return rows; }
 std::span<const Pointwise> pointwise() {
   static const auto kept = selected_rows(rows);
   return kept;

@@ -107,6 +107,7 @@ Jet sqrt(const Jet& x);
 Jet arctan2(const Jet& y, const Jet& x);
 /// |x|, with derivative 0 at 0.
 Jet absolute(const Jet& x);
+inline Jet abs(const Jet& x) { return absolute(x); }
 
 /// A complex number; of a real dtype the imaginary part is not looked at.
 struct Num {

@@ -153,3 +153,17 @@ void operator==(const Tensor& x, const Operand& y) = delete;
 void operator!=(const Tensor& x, const Operand& y) = delete;
 
 }  // namespace reel
+
+// Every function of tensors and of lanes that the library makes from its table of derivatives, with its number of
+// operands: <reel/elementwise.hpp> declares those of lanes by it, lib/ops/pointwise.cpp defines those of tensors.
+// clang-format off
+#define REEL_POINTWISE_FUNCTIONS(F) \
+  F(add, 2) F(subtract, 2) F(multiply, 2) F(divide, 2) F(negative, 1) F(square, 1) F(squared_difference, 2)            \
+  F(reciprocal, 1) F(abs, 1) F(sign, 1) F(maximum, 2) F(minimum, 2) F(clip, 3) F(floor, 1) F(ceil, 1) F(round, 1)      \
+  F(trunc, 1) F(floor_divide, 2) F(mod, 2) F(power, 2) F(sqrt, 1) F(rsqrt, 1) F(cbrt, 1) F(hypot, 2) F(exp, 1)         \
+  F(exp2, 1) F(expm1, 1) F(log, 1) F(log2, 1) F(log10, 1) F(log1p, 1) F(logaddexp, 2) F(erf, 1) F(erfc, 1)             \
+  F(lgamma, 1) F(digamma, 1) F(polygamma, 2) F(sin, 1) F(cos, 1) F(tan, 1) F(arcsin, 1) F(arccos, 1) F(arctan, 1)      \
+  F(arctan2, 2) F(sinh, 1) F(cosh, 1) F(tanh, 1) F(arcsinh, 1) F(arccosh, 1) F(arctanh, 1) F(relu, 1)                  \
+  F(leaky_relu, 2) F(elu, 2) F(selu, 1) F(gelu, 1) F(silu, 1) F(sigmoid, 1) F(softplus, 1) F(softsign, 1)              \
+  F(sigmoid_cross_entropy, 2)
+// clang-format on

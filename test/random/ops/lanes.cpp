@@ -14,23 +14,15 @@ using reel::LaneMask;
 using reel::Tensor;
 using Strings = std::vector<std::string>;
 
+// clang-format off
 // Unqualified calls: the functions of lanes are found by their arguments alone.
-#define REEL_UNARY(name)                         \
-  {                                              \
-#name, [](const Lane& x) { return name(x); } \
-  }
+#define REEL_UNARY_1(name) {#name, [](const Lane& x) { return name(x); }},
+#define REEL_UNARY_2(name)
+#define REEL_UNARY_3(name)
+#define REEL_UNARY(name, arity) REEL_UNARY_##arity(name)
 using Unary = Lane (*)(const Lane&);
 const std::map<std::string, Unary>& unary() {
-  static const std::map<std::string, Unary> map = {
-      REEL_UNARY(negative), REEL_UNARY(square),  REEL_UNARY(reciprocal), REEL_UNARY(abs),     REEL_UNARY(sign),
-      REEL_UNARY(floor),    REEL_UNARY(ceil),    REEL_UNARY(round),      REEL_UNARY(trunc),   REEL_UNARY(sqrt),
-      REEL_UNARY(rsqrt),    REEL_UNARY(cbrt),    REEL_UNARY(exp),        REEL_UNARY(exp2),    REEL_UNARY(expm1),
-      REEL_UNARY(log),      REEL_UNARY(log2),    REEL_UNARY(log10),      REEL_UNARY(log1p),   REEL_UNARY(erf),
-      REEL_UNARY(erfc),     REEL_UNARY(lgamma),  REEL_UNARY(digamma),    REEL_UNARY(sin),     REEL_UNARY(cos),
-      REEL_UNARY(tan),      REEL_UNARY(arcsin),  REEL_UNARY(arccos),     REEL_UNARY(arctan),  REEL_UNARY(sinh),
-      REEL_UNARY(cosh),     REEL_UNARY(tanh),    REEL_UNARY(arcsinh),    REEL_UNARY(arccosh), REEL_UNARY(arctanh),
-      REEL_UNARY(relu),     REEL_UNARY(selu),    REEL_UNARY(gelu),       REEL_UNARY(silu),    REEL_UNARY(sigmoid),
-      REEL_UNARY(softplus), REEL_UNARY(softsign)};
+  static const std::map<std::string, Unary> map = {REEL_POINTWISE_FUNCTIONS(REEL_UNARY)};
   return map;
 }
 
@@ -40,32 +32,19 @@ Lane with(const F& f, const Lane* x, double a, const Lane* y, double b) {
   if (x && y) return f(*x, *y);
   return x ? f(*x, b) : f(a, *y);
 }
-#define REEL_BINARY(name)                                                                                     \
-  {                                                                                                           \
-#name, [](const Lane* x, double a, const Lane* y,                                                         \
-              double b) { return with([](const auto& p, const auto& q) { return name(p, q); }, x, a, y, b); } \
-  }
+#define REEL_BINARY_1(name)
+#define REEL_BINARY_2(name)                                                                                   \
+  {#name, [](const Lane* x, double a, const Lane* y, double b) {                                              \
+     return with([](const auto& p, const auto& q) { return name(p, q); }, x, a, y, b);                        \
+   }},
+#define REEL_BINARY_3(name)
+#define REEL_BINARY(name, arity) REEL_BINARY_##arity(name)
 using Binary = Lane (*)(const Lane*, double, const Lane*, double);
 const std::map<std::string, Binary>& binary() {
-  static const std::map<std::string, Binary> map = {REEL_BINARY(add),
-                                                    REEL_BINARY(subtract),
-                                                    REEL_BINARY(multiply),
-                                                    REEL_BINARY(divide),
-                                                    REEL_BINARY(squared_difference),
-                                                    REEL_BINARY(sigmoid_cross_entropy),
-                                                    REEL_BINARY(maximum),
-                                                    REEL_BINARY(minimum),
-                                                    REEL_BINARY(floor_divide),
-                                                    REEL_BINARY(mod),
-                                                    REEL_BINARY(power),
-                                                    REEL_BINARY(hypot),
-                                                    REEL_BINARY(logaddexp),
-                                                    REEL_BINARY(arctan2),
-                                                    REEL_BINARY(leaky_relu),
-                                                    REEL_BINARY(elu),
-                                                    REEL_BINARY(polygamma)};
+  static const std::map<std::string, Binary> map = {REEL_POINTWISE_FUNCTIONS(REEL_BINARY)};
   return map;
 }
+// clang-format on
 #define REEL_TEST(name)                                            \
   {                                                                \
 #name, [](const Lane& x, const Lane& y) { return name(x, y); } \

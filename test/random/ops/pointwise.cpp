@@ -1,4 +1,5 @@
 // The pointwise ops of real numbers, by their definitions; what happens at kinks is in the public headers.
+#include "../../op_cases.hpp"
 #include "../program.hpp"
 
 namespace random_programs {
@@ -19,8 +20,8 @@ void check_range(const Array& x) {
     if (e.re.v[0] < 0 || e.re.v[0] > 255) throw Unfit();
 }
 
-void add_unary(std::vector<Op>& t, const char* name, Unary call, Jet (*f)(const Jet&), double low, double high,
-               bool integers, DType result = DType::complex128) {
+void add_unary(std::vector<Op>& t, const char* name, Unary call, std::function<Jet(const Jet&)> f, double low,
+               double high, bool integers, DType result = DType::complex128) {
   Op o;
   o.name = name;
   o.body = true;
@@ -51,7 +52,7 @@ struct BinaryTraits {
   double first_low = -inf, first_high = inf;
   bool integers = false, boolean = false, second_weak = false;
 };
-void add_binary(std::vector<Op>& t, const char* name, Binary call, Jet (*f)(const Jet&, const Jet&),
+void add_binary(std::vector<Op>& t, const char* name, Binary call, std::function<Jet(const Jet&, const Jet&)> f,
                 BinaryTraits traits = {}) {
   Op o;
   o.name = name;
@@ -163,10 +164,7 @@ Jet minimum_of(const Jet& x, const Jet& y) {
 
 static void add_smooth(std::vector<Op>& t) {
   const double i = inf;
-  add_unary(
-      t, "reciprocal", reel::reciprocal, [](const Jet& x) { return Jet(1) / x; }, 0.2, i, false);
   add_unary(t, "sqrt", reel::sqrt, smoothly<[](const Series& x) { return sqrt(x); }>, 0.1, i, false);
-  add_unary(t, "rsqrt", reel::rsqrt, smoothly<[](const Series& x) { return pow(x, -0.5L); }>, 0.2, i, false);
   add_unary(
       t, "cbrt", reel::cbrt,
       [](const Jet& x) {
@@ -222,8 +220,6 @@ static void add_smooth(std::vector<Op>& t) {
   add_unary(t, "gelu", reel::gelu, smoothly<[](const Series& x) { return x * normal_cdf(x); }>, -4, 4, false);
   add_unary(t, "silu", reel::silu, smoothly<[](const Series& x) { return x * sigmoid_series(x); }>, -8, 8, false);
   add_unary(
-      t, "softsign", reel::softsign, [](const Jet& x) { return x / (Jet(1) + absolute(x)); }, -i, i, false);
-  add_unary(
       t, "selu", reel::selu,
       [](const Jet& x) {
         constexpr Real scale = 1.0507009873554804934193349852946L, alpha = 1.6732632423543772848170429916717L;
@@ -278,9 +274,6 @@ static void add_two_operands(std::vector<Op>& t) {
   add_binary(
       t, "multiply", reel::multiply, [](const Jet& x, const Jet& y) { return x * y; }, any);
   add_binary(t, "divide", reel::divide, [](const Jet& x, const Jet& y) { return x / y; }, {.low = 0.2});
-  add_binary(
-      t, "squared_difference", reel::squared_difference, [](const Jet& x, const Jet& y) { return (x - y) * (x - y); },
-      any);
   add_binary(t, "floor_divide", reel::floor_divide, floor_quotient, {.low = 0.2, .integers = true});
   add_binary(t, "mod", reel::mod, [](const Jet& x, const Jet& y) { return x - y * floor_quotient(x, y); },
              {.low = 0.2, .integers = true});
@@ -426,7 +419,30 @@ static void add_special(std::vector<Op>& t) {
   t.push_back(o);
 }
 
+// Of the rows of op cases whose reference is one of jets too.
+static void add_rows(std::vector<Op>& t) {
+  // clang-format off
+#define REEL_CALL_1(NAME) if (row.name == std::string_view(#NAME)) add_unary(t, row.name, reel::NAME, unary, row.domain[0].low, row.domain[0].high, integers);
+#define REEL_CALL_2(NAME) if (row.name == std::string_view(#NAME)) add_binary(t, row.name, reel::NAME, binary, traits);
+#define REEL_CALL_3(NAME)
+#define REEL_CALL(NAME, ARITY) REEL_CALL_##ARITY(NAME)
+  // clang-format on
+  for (const cases::Pointwise& row : cases::all_pointwise()) {
+    const auto value = row.value.jet;
+    if (!value) continue;
+    const auto unary = [value](const Jet& x) { return value(&x); };
+    const auto binary = [value](const Jet& x, const Jet& y) {
+      const Jet both[] = {x, y};
+      return value(both);
+    };
+    const bool integers = row.flags & cases::integers;
+    const BinaryTraits traits{row.domain[1].low, row.domain[1].high, row.domain[0].low, row.domain[0].high, integers};
+    REEL_POINTWISE_FUNCTIONS(REEL_CALL)
+  }
+}
+
 void add_pointwise(std::vector<Op>& t) {
+  add_rows(t);
   add_smooth(t);
   add_kinked(t);
   add_two_operands(t);
