@@ -36,4 +36,18 @@ constexpr std::uint16_t float16_of_float(float value) {
   return static_cast<std::uint16_t>(sign | (std::bit_cast<std::uint32_t>(aligned) - 0x3f000000u));
 }
 
+// The two as elements of arrays.
+struct Float16 {
+  using Number = float;
+  std::uint16_t bits;
+  static constexpr Float16 from(float number) { return {float16_of_float(number)}; }
+  constexpr float number() const { return float_of_float16(bits); }
+};
+struct Bfloat16 {
+  using Number = float;
+  std::uint16_t bits;
+  static constexpr Bfloat16 from(float number) { return {bfloat16_of_float(number)}; }
+  constexpr float number() const { return float_of_bfloat16(bits); }
+};
+
 }  // namespace reel::kernels

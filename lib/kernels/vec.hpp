@@ -125,38 +125,6 @@ struct Vec {
   // Nothing is assumed of the alignment.
   [[gnu::always_inline]] static Vec load(const T* p) { return Batch::load_unaligned(p); }
   [[gnu::always_inline]] void store(T* p) const { v.store_unaligned(p); }
-  void store_part(T* p, std::ptrdiff_t count) const {
-    alignas(64) T buffer[static_cast<std::size_t>(size)];
-    v.store_aligned(buffer);
-    for (std::ptrdiff_t i = 0; i < count; ++i) p[i] = buffer[i];
-  }
-
-  // Whether these two are as fast as a whole vector: the first `count` >= 0 elements, with the rest of another vector
-  // or left alone; what lies behind them is not touched.
-  static constexpr bool masked = std::same_as<I, isa::avx512>;
-  [[gnu::always_inline]] static Vec load_first(const T* p, std::ptrdiff_t count, Vec rest) {
-#if XSIMD_WITH_AVX512BW
-    const auto first = static_cast<std::uint32_t>((1u << count) - 1);
-    if constexpr (std::same_as<Vec, Vec<float, isa::avx512>>)
-      return Batch(_mm512_mask_loadu_ps(rest.v, static_cast<__mmask16>(first), p));
-    if constexpr (std::same_as<Vec, Vec<double, isa::avx512>>)
-      return Batch(_mm512_mask_loadu_pd(rest.v, static_cast<__mmask8>(first), p));
-#endif
-    alignas(64) T buffer[static_cast<std::size_t>(size)];
-    rest.v.store_aligned(buffer);
-    for (std::ptrdiff_t i = 0; i < count; ++i) buffer[i] = p[i];
-    return Batch::load_aligned(buffer);
-  }
-  [[gnu::always_inline]] void store_first(T* p, std::ptrdiff_t count) const {
-#if XSIMD_WITH_AVX512BW
-    const auto first = static_cast<std::uint32_t>((1u << count) - 1);
-    if constexpr (std::same_as<Vec, Vec<float, isa::avx512>>)
-      return _mm512_mask_storeu_ps(p, static_cast<__mmask16>(first), v);
-    if constexpr (std::same_as<Vec, Vec<double, isa::avx512>>)
-      return _mm512_mask_storeu_pd(p, static_cast<__mmask8>(first), v);
-#endif
-    store_part(p, count);
-  }
 
   [[gnu::always_inline]] friend Vec operator+(Vec a, Vec b) { return a.v + b.v; }
   [[gnu::always_inline]] friend Vec operator-(Vec a, Vec b) { return a.v - b.v; }
@@ -225,7 +193,6 @@ template <VecElement T>
 struct Vec<T, isa::scalar> {
   using Integer = std::conditional_t<sizeof(T) == 4, std::int32_t, std::int64_t>;
   static constexpr std::ptrdiff_t size = 1;
-  static constexpr bool masked = false;
   T v;
 
   Vec() = default;

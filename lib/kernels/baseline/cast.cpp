@@ -13,7 +13,7 @@ namespace reel::kernels {
 
 namespace {
 
-// Each element type as stored, and the type it is computed with.
+// Each element type as stored, and the type it is computed with; half precisions are those of kernels/half.hpp.
 template <class T>
 struct Plain {
   using Number = T;
@@ -26,18 +26,6 @@ struct Boolean {
   std::uint8_t v;
   static Boolean from(bool number) { return {number}; }
   bool number() const { return v != 0; }
-};
-struct Float16 {
-  using Number = float;
-  std::uint16_t bits;
-  static Float16 from(float number) { return {float16_of_float(number)}; }
-  float number() const { return float_of_float16(bits); }
-};
-struct Bfloat16 {
-  using Number = float;
-  std::uint16_t bits;
-  static Bfloat16 from(float number) { return {bfloat16_of_float(number)}; }
-  float number() const { return float_of_bfloat16(bits); }
 };
 template <class T>
 struct ComplexNumber {

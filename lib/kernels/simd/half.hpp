@@ -6,15 +6,6 @@
 
 namespace reel::kernels {
 
-struct Float16 {
-  static constexpr float widen(std::uint16_t bits) { return float_of_float16(bits); }
-  static constexpr std::uint16_t round(float value) { return float16_of_float(value); }
-};
-struct Bfloat16 {
-  static constexpr float widen(std::uint16_t bits) { return float_of_bfloat16(bits); }
-  static constexpr std::uint16_t round(float value) { return bfloat16_of_float(value); }
-};
-
 // Bit k of `reads`: the loop reads operand k.
 template <class Half>
 [[gnu::noinline]] void through_float(Loop loop, unsigned reads, const Strided* in, void* out, std::ptrdiff_t n) {
@@ -24,20 +15,20 @@ template <class Half>
   Strided operand[operands] = {};
   for (std::size_t k = 0; k < operands; ++k)
     if ((reads >> k & 1u) != 0) operand[k] = {wide[k], in[k].stride == 0 ? 0 : 1};
-  auto* target = static_cast<std::uint16_t*>(out);
+  auto* target = static_cast<Half*>(out);
   for (std::ptrdiff_t i = 0; i < n; i += block) {
     const std::ptrdiff_t count = n - i < block ? n - i : block;
     for (std::size_t k = 0; k < operands; ++k) {
       if ((reads >> k & 1u) == 0) continue;
-      const auto* source = static_cast<const std::uint16_t*>(in[k].data) + i * in[k].stride;
+      const auto* source = static_cast<const Half*>(in[k].data) + i * in[k].stride;
       if (in[k].stride == 1)
-        for (std::ptrdiff_t j = 0; j < count; ++j) wide[k][j] = Half::widen(source[j]);
+        for (std::ptrdiff_t j = 0; j < count; ++j) wide[k][j] = source[j].number();
       else
         for (std::ptrdiff_t j = 0; j < (in[k].stride == 0 ? 1 : count); ++j)
-          wide[k][j] = Half::widen(source[j * in[k].stride]);
+          wide[k][j] = source[j * in[k].stride].number();
     }
     loop(operand, result, count);
-    for (std::ptrdiff_t j = 0; j < count; ++j) target[i + j] = Half::round(result[j]);
+    for (std::ptrdiff_t j = 0; j < count; ++j) target[i + j] = Half::from(result[j]);
   }
 }
 

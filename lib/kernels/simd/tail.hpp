@@ -13,6 +13,9 @@ template <VecElement T, class I>
     return a.v.data[0];
 }
 
+// Whether load_first and store_first are as fast as a whole vector's, so that a tail needs no other way.
+inline constexpr bool tails_are_masked = is_current<isa::avx512>;
+
 #if XSIMD_WITH_AVX2
 // A sliding window over this gives the mask of the first `count` elements.
 alignas(64) inline constexpr std::int32_t ones_then_zeros[16] = {-1, -1, -1, -1, -1, -1, -1, -1,

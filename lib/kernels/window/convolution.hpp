@@ -7,6 +7,7 @@
 
 #include "kernels/kernels.hpp"
 #include "kernels/reduction/reduce.hpp"
+#include "kernels/simd/tail.hpp"
 #include "kernels/vec.hpp"
 
 namespace reel::kernels {
@@ -162,10 +163,10 @@ struct ConvolutionLoops {
     for (std::ptrdiff_t i = 0; i < n; i += L::size) value.store(to + i);
   }
   [[gnu::always_inline]] static void copy_row(const T* from, T* to, std::ptrdiff_t n) {
-    if constexpr (L::masked) {
+    if constexpr (tails_are_masked) {
       std::ptrdiff_t i = 0;
       for (; n - i >= L::size; i += L::size) L::load(from + i).store(to + i);
-      if (n > i) L::load_first(from + i, n - i, L(0)).store_first(to + i, n - i);
+      if (n > i) store_first(load_first(from + i, n - i, L(0)), to + i, n - i);
       return;
     }
     if (n < L::size) {
@@ -179,10 +180,10 @@ struct ConvolutionLoops {
   // to[0..width) = from[0..n) and the fill behind, and maybe up to one vector more.
   [[gnu::always_inline]] static void fill_row(const T* from, T* to, std::ptrdiff_t n, std::ptrdiff_t width, L fill) {
     std::ptrdiff_t i = 0;
-    if constexpr (L::masked) {
+    if constexpr (tails_are_masked) {
       for (; n - i >= L::size; i += L::size) L::load(from + i).store(to + i);
       if (n > i) {
-        L::load_first(from + i, n - i, fill).store(to + i);
+        load_first(from + i, n - i, fill).store(to + i);
         i += L::size;
       }
     } else {
