@@ -14,12 +14,11 @@ namespace reel::loops {
 /// The most operands of a pointwise kernel: g, x, y, w, z.
 inline constexpr std::size_t max_operands = 6;
 
-/// Results of pointwise() from this many bytes on are written past the caches, unless into the memory of an operand. 0,
-/// as it is but for tests: half of what the last cache holds; such a result would not be there when it is read next.
-extern std::int64_t nontemporal_from;
-
-/// What pointwise() does where it takes more than one call of the kernel.
-void pointwise_any(kernels::Loop loop, const Shape& shape, std::span<const Tensor* const> in, const Tensor& out);
+/// What pointwise() does where it takes more than one call of the kernel. Results of `nontemporal_from` bytes or more
+/// are written past the caches, unless into the memory of an operand: they would not be there when they are read next.
+/// 0 stands for half of what the last cache holds; tests give others.
+void pointwise_any(kernels::Loop loop, const Shape& shape, std::span<const Tensor* const> in, const Tensor& out,
+                   std::int64_t nontemporal_from = 0);
 
 /// One call of the kernel, if that is all it takes: operands of one element, or with the layout of the result. False,
 /// and nothing done, for others.

@@ -1,7 +1,6 @@
 // The sizes at which loops change their ways: each named once, with its unit, how it was chosen, and the row of
-// bench/run
-// (`bench/run --filter ROW`) to look at after changing it. What decides the order of a sum, and so its bits, is no
-// tuning: it stands beside the sum.
+// `bench/run --filter ROW` to look at after changing it. What decides the order of a sum, and so its bits, is no tuning:
+// it stands beside the sum.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -24,7 +23,8 @@ inline constexpr std::int64_t l2_bytes = 512 * 1024;  // of a core: 256 KiB to 2
 inline constexpr std::int64_t non_temporal_bytes_default = std::int64_t{128} << 20;
 inline constexpr std::int64_t non_temporal_bytes_min = std::int64_t{4} << 20;  // below, the system is not asked
 /// Elements from which on consecutive loops run in opposite directions: about 12 MiB of three float64 arrays, more than
-/// an L2 holds. Rows: "sum(tanh(x*y)+x)", "stream add".
+/// an L2 holds. Which direction was last is the one variable of loops that the process shares besides the number of
+/// threads: what the caches hold is the process's too. It changes no bit. Rows: "sum(tanh(x*y)+x)", "stream add".
 inline constexpr std::int64_t alternating_elements = std::int64_t{1} << 19;
 
 // ---- Grains: what one task takes. 32768 elements are 64 to 512 KiB, ten times what handing out a task costs.

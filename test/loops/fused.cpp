@@ -117,9 +117,6 @@ TEST_CASE("more transposed operands than are turned at once, along different axe
 }
 
 TEST_CASE("results written past the caches: every size of element, addresses and lengths around lines and blocks") {
-  struct Restore {
-    ~Restore() { loops::nontemporal_from = 0; }
-  } restore;
   for (DType d : {DType::boolean, DType::float16, DType::float32, DType::float64, DType::complex128})
     for (std::int64_t n : {32768, 32769, 40003, 65535})
       for (std::int64_t offset : {0, 1, 3, 17}) {
@@ -129,10 +126,9 @@ TEST_CASE("results written past the caches: every size of element, addresses and
         const kernels::Loop add = set().pointwise(kernels::index_of<"add">(), d).value;
         // The sum and one element on either side, its memory begun at some element of a line.
         const auto sum = [&](std::int64_t from, const Tensor& a, const Tensor& b, const Shape& shape) {
-          loops::nontemporal_from = from;
           const Tensor whole = cast(full({n + offset + 2}, 1), d);
           const Tensor* in[] = {&a, &b};
-          loops::pointwise(add, in, view_of(whole, offset + 1, shape, {shape[1], 1}));
+          loops::pointwise_any(add, shape, in, view_of(whole, offset + 1, shape, {shape[1], 1}), from);
           return whole;
         };
         const std::int64_t total = n * bytes, never = std::int64_t{1} << 60;
@@ -148,8 +144,7 @@ TEST_CASE("results written past the caches: every size of element, addresses and
         CHECK(same(sum(1, table, row, {n / 7, 7}), sum(never, table, row, {n / 7, 7})));
         // Into the memory of an operand.
         const Tensor place = x + cast(full({1}, 0), d), *in[] = {&place, &y};
-        loops::nontemporal_from = 1;
-        loops::pointwise(add, in, place);
+        loops::pointwise_any(add, place.shape(), in, place, 1);
         CHECK(std::memcmp(detail::block(place)->data, detail::block(expected)->data + (offset + 1) * bytes,
                           static_cast<std::size_t>(total)) == 0);
       }

@@ -35,7 +35,7 @@ std::int64_t half_of_last_cache() {
 #endif
   return bytes > 0 ? bytes / 2 : non_temporal_bytes_default;
 }
-bool too_large_for_caches(std::int64_t bytes) {
+bool too_large_for_caches(std::int64_t bytes, std::int64_t nontemporal_from) {
   if (nontemporal_from != 0) return bytes >= nontemporal_from;
   if (bytes < non_temporal_bytes_min) return false;
   static const std::int64_t most = half_of_last_cache();
@@ -82,9 +82,8 @@ void compute_past_caches(const ElementwisePlan& plan, std::int64_t begin, std::i
 
 }  // namespace
 
-std::int64_t nontemporal_from = 0;
-
-void pointwise_any(kernels::Loop loop, const Shape& shape, std::span<const Tensor* const> in, const Tensor& out) {
+void pointwise_any(kernels::Loop loop, const Shape& shape, std::span<const Tensor* const> in, const Tensor& out,
+                   std::int64_t nontemporal_from) {
   const detail::Block* to = detail::block(out);
   const std::int64_t size = to->size;
   if (size == 0) return;
@@ -104,7 +103,7 @@ void pointwise_any(kernels::Loop loop, const Shape& shape, std::span<const Tenso
   const std::int64_t each = plan.packed ? grain / plan.block * plan.block : grain;
   const bool in_place =
       std::any_of(x, x + in.size(), [to](const detail::Block* b) { return b && b->data == to->data; });
-  const bool past_caches = !in_place && too_large_for_caches(size * bytes);
+  const bool past_caches = !in_place && too_large_for_caches(size * bytes, nontemporal_from);
   for_ranges(size, size, each, [&](std::int64_t begin, std::int64_t end) {
     if (past_caches)
       compute_past_caches(plan, begin, end, to->data);
