@@ -13,10 +13,41 @@
 
 namespace reel::tape {
 
+// ---- The structure of cotangents. A rule takes tensors, for it is written with ops that are recorded again. A
+// cotangent may be more than its elements in four ways, each asked for by the few rules that gain:
+//
+// 1. A smaller tensor repeated is a view with strides of 0. Kernels read it as it is; nobody asks.
+// 2. is_one(): a 1 repeated, the cotangent of a sum. A product with it is a view of the other factor.
+// 3. IdentityRows: rows of the identity, the seeds of a Jacobian. A product with them takes rows of the other factor.
+// 4. IndexedSlices, in a Gradient: rows of a larger tensor, zeros elsewhere. Rules that take them set Rule::slices.
+//
+// SumOffer is about where a cotangent goes: into a sum in place.
+// They are no one type with these cases. The dense case is by far the most frequent, and a tag would be tested by every
+// rule and at every sum of cotangents; 1 to 3 would have to be made dense for rules that do not know them, which
+// strides and ids make unnecessary.
+
 /// The cotangents that a sweep starts with: some tensor, rows first, first + 1, ... of the identity.
 struct IdentityRows {
   std::uint64_t id = 0;  // of the tensor; 0: they are others
   std::int64_t first = 0;
+};
+
+/// Whether g is a 1 that is repeated, of float32 or float64.
+inline bool is_one(const Tensor& g) noexcept {
+  const detail::Block* b = detail::block(g);
+  if (b->abstract()) return false;
+  for (int d = 0; d < b->rank; ++d)
+    if (b->extents()[d] != 1 && b->strides()[d] != 0) return false;
+  if (b->size == 0) return false;
+  return b->dtype == DType::float32   ? *reinterpret_cast<const float*>(b->data) == 1
+         : b->dtype == DType::float64 ? *reinterpret_cast<const double*>(b->data) == 1
+                                      : false;
+}
+
+/// Where replay gives a rule the sums of cotangents to add to in place: Record::take_sum.
+struct SumOffer {
+  Tensor (*take)(void* context, std::size_t i) = nullptr;
+  void* context = nullptr;
 };
 
 /// One recorded op, as its rule sees it.
@@ -56,12 +87,9 @@ class Record {
   /// The sum of the cotangents that have come to input i so far, for the rule to add its own to in that very memory:
   /// dx[i] is the new sum then. Empty when there is none yet, or somebody else holds it, or an active tape could record
   /// the addition: dx[i] is the rule's own cotangent as ever.
-  Tensor take_sum(std::size_t i) const { return take_ ? take_(taken_from_, i) : Tensor(); }
+  Tensor take_sum(std::size_t i) const { return sums_.take ? sums_.take(sums_.context, i) : Tensor(); }
   /// Replay's side of it.
-  void offer_sums(Tensor (*take)(void* context, std::size_t i), void* context) noexcept {
-    take_ = take;
-    taken_from_ = context;
-  }
+  void offer_sums(SumOffer sums) noexcept { sums_ = sums; }
   /// The k-th value kept at recording: the very tensor (same id), so that an outer tape follows it. Valid while the
   /// rule runs. ValueError when it was not kept.
   const Tensor& saved(std::size_t k) const {
@@ -84,8 +112,7 @@ class Record {
   const bool* wanted_;
   std::int64_t batch_;  // cotangents carried at once; 0: one, without an axis of its own
   IdentityRows identity_rows_;
-  Tensor (*take_)(void* context, std::size_t i) = nullptr;
-  void* taken_from_ = nullptr;
+  SumOffer sums_;
 };
 
 /// The derivatives of an op, written with the library's own differentiable functions.

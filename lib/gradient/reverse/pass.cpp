@@ -172,7 +172,7 @@ void Pass::propagate_reason(const Entry& e) {
   if (record.wanted(i)) blocked_.emplace(e.input(i), Reason{none.reason(), e.rule->name, index_, record.site()});
 }
 
-// Gives a rule the sums of its inputs' cotangents, to add to in place: Record::take_sum.
+// Gives a rule the sums of its inputs' cotangents, to add to in place: tape::SumOffer.
 struct Pass::SumOwner {
   Pass& pass;
   const Entry& entry;
@@ -217,12 +217,12 @@ template <bool Simple>
     }
     SumOwner owner{*this, e};
     if constexpr (Simple) {
-      if (sums_.in_place()) record.offer_sums(&SumOwner::take, &owner);
+      if (sums_.in_place()) record.offer_sums({&SumOwner::take, &owner});
       e.rule->vjp(record, g, dx_.blank(inputs));
     } else if (const Override* replaced = find_override(e.rule->name); batch_ && (!e.rule->batched || replaced)) {
       call_rule_for_each({tape_, e, wanted}, e, replaced, g, dx_.blank(inputs));
     } else {
-      if (!replaced && sums_.in_place() && !lines_ && !tape::watching()) record.offer_sums(&SumOwner::take, &owner);
+      if (!replaced && sums_.in_place() && !lines_ && !tape::watching()) record.offer_sums({&SumOwner::take, &owner});
       call_rule(record, e, replaced, g, dx_.blank(inputs));
     }
     for (std::uint32_t i = 0; i < inputs; ++i) {

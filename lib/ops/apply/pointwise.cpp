@@ -93,17 +93,6 @@ namespace {
 
 Shape shape_of(const Tensor& g, const Shape* shape) { return shape ? *shape : detail::block(g)->shape(); }
 
-// Whether g is a 1 that is repeated: the cotangent of a sum that nothing follows.
-bool is_one(const Tensor& g) {
-  const detail::Block* b = detail::block(g);
-  if (b->abstract()) return false;
-  for (int d = 0; d < b->rank; ++d)
-    if (b->extents()[d] != 1 && b->strides()[d] != 0) return false;
-  if (b->size == 0) return false;
-  return b->dtype == DType::float32   ? *reinterpret_cast<const float*>(b->data) == 1
-         : b->dtype == DType::float64 ? *reinterpret_cast<const double*>(b->data) == 1
-                                      : false;
-}
 // Whether x's elements are in memory of the user, who may write there.
 bool is_borrowed(const Tensor& x) {
   const detail::Block* b = detail::block(x);
@@ -137,7 +126,7 @@ bool is_borrowed(const Tensor& x) {
 }
 
 Tensor times_one(const Tensor& g, const Tensor& x, const Shape* shape) {
-  if (!is_one(g) || is_borrowed(x)) return {};
+  if (!tape::is_one(g) || is_borrowed(x)) return {};
   return broadcast_view(x, shape_of(g, shape));
 }
 
