@@ -1,6 +1,8 @@
 // What the machine's memory gives to plain loops, the measure of the ops: 10^7 floats that come from memory, split over
 // the threads of the run. "stream": the stores go past the cache, where the processor can (AVX).
+#ifdef __AVX__
 #include <immintrin.h>
+#endif
 
 #include <array>
 #include <thread>

@@ -109,6 +109,7 @@ void threads_of_the_host() {
   }
 }
 
+#if defined(__x86_64__) && defined(__linux__)
 std::vector<std::string> environment() {
   std::vector<std::string> list;
   for (char** v = environ; v && *v; ++v) list.emplace_back(*v);
@@ -156,6 +157,7 @@ void tuning_that_the_user_forbids() {  // OPENBLAS_CORETYPE stays
   expect(t.now == "Prescott" && t.reason.find("OPENBLAS_CORETYPE") != std::string_view::npos,
          "OPENBLAS_CORETYPE has the last word");
 }
+#endif
 
 struct Case {
   const char* name;
