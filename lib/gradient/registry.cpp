@@ -62,14 +62,14 @@ void verify_count(std::string_view name, std::size_t found, std::size_t expected
 }
 
 // What an entry kept of its op's inputs and outputs; empty handles for the others.
-struct Kept {
-  explicit Kept(const tape::Record& r) : inputs(r.num_inputs()), outputs(r.num_outputs()) {}
+struct KeptTensors {
+  explicit KeptTensors(const tape::Record& r) : inputs(r.num_inputs()), outputs(r.num_outputs()) {}
   std::vector<Tensor> inputs, outputs;
 };
 
 // Of an op of the user: the inputs, then the outputs.
-Kept kept_by_user(const tape::Record& r) {
-  Kept kept(r);
+KeptTensors kept_by_user(const tape::Record& r) {
+  KeptTensors kept(r);
   std::size_t next = 0;
   for (std::vector<Tensor>* list : {&kept.inputs, &kept.outputs})
     for (Tensor& x : *list) {
@@ -82,8 +82,8 @@ Kept kept_by_user(const tape::Record& r) {
 // Of an op of the library, whose rules keep values in orders of their own: what the tape follows is told by its slot.
 // An input that it does not follow stands in its own place among the values; the conditions and indices that a rule
 // keeps there instead are no floats.
-Kept kept_by_library(const tape::Tape& t, const tape::Record& r, const tape::Entry& e) {
-  Kept kept(r);
+KeptTensors kept_by_library(const tape::Tape& t, const tape::Record& r, const tape::Entry& e) {
+  KeptTensors kept(r);
   for (std::uint32_t s = 0; s < e.saved; ++s) {
     if (!r.has_saved(s)) continue;
     const Tensor x = r.saved(s);
@@ -100,7 +100,7 @@ Kept kept_by_library(const tape::Tape& t, const tape::Record& r, const tape::Ent
   return kept;
 }
 
-void call(const GradientFunction& f, std::string_view name, const Kept& kept, std::span<const Tensor> g,
+void call(const GradientFunction& f, std::string_view name, const KeptTensors& kept, std::span<const Tensor> g,
           std::span<Gradient> dx) {
   std::vector<Gradient> cotangents(g.begin(), g.end());
   std::vector<Gradient> result = f({name, kept.inputs, kept.outputs}, cotangents);

@@ -10,6 +10,7 @@
 namespace reel::kernels {
 
 enum class Transposed : bool { no, yes };
+constexpr Transposed transposed_if(bool condition) { return condition ? Transposed::yes : Transposed::no; }
 enum class Triangle : bool { lower, upper };
 enum class Side : bool { left, right };
 enum class Diagonal : bool { stored, unit };

@@ -120,8 +120,8 @@ void refuse_negative_alpha(Inputs x) {
   if (loops::any_negative(*x[1])) fail<ValueError>("elu", "alpha must not be negative");
 }
 
-using Check = void (*)(Inputs inputs);
-constexpr Check check_of(std::string_view name) {
+using ArgumentCheck = void (*)(Inputs inputs);
+constexpr ArgumentCheck check_of(std::string_view name) {
   if (name == "power") return refuse_negative_exponent;
   if (name == "elu") return refuse_negative_alpha;
   if (name == "floor_divide") return [](Inputs x) { refuse_zero_divisor("floor_divide", x); };

@@ -14,19 +14,20 @@ namespace {
 
 using tape::Arena, tape::Entry, tape::no_slot, tape::Tape;
 
-constexpr const char* who = "pushforward";
+constexpr const char* pushforward_name = "pushforward";
 
 void check(const Tape& t, std::span<const Source> sources, std::span<const Tensor> tangents) {
-  check_thread(t, who);
-  if (t.used) fail<TapeError>(who, "the tape was used already; make it persistent (TapeOptions.persistent)");
+  check_thread(t, pushforward_name);
+  if (t.used)
+    fail<TapeError>(pushforward_name, "the tape was used already; make it persistent (TapeOptions.persistent)");
   if (sources.size() != tangents.size())
-    fail<ValueError>(who, "passed {} tangents for {} primals", tangents.size(), sources.size());
+    fail<ValueError>(pushforward_name, "passed {} tangents for {} primals", tangents.size(), sources.size());
   for (std::size_t i = 0; i < sources.size(); ++i) {
     if (!tangents[i].defined()) continue;
     if (const Shape s = shape_of(sources[i]); tangents[i].shape() != s)
-      fail<ShapeError>(who, "tangent {} has shape {}, its primal {}", i, tangents[i].shape(), s);
+      fail<ShapeError>(pushforward_name, "tangent {} has shape {}, its primal {}", i, tangents[i].shape(), s);
     if (const DType d = dtype_of_source(sources[i]); tangents[i].dtype() != d)
-      fail<TypeError>(who, "tangent {} is {}, its primal {}; cast it", i, tangents[i].dtype(), d);
+      fail<TypeError>(pushforward_name, "tangent {} is {}, its primal {}; cast it", i, tangents[i].dtype(), d);
   }
 }
 

@@ -127,14 +127,14 @@ std::int64_t next_kept(std::int64_t length, std::int64_t free) {
   return std::max<std::int64_t>(1, std::min(reach(free, t - 1, length), length - 1));
 }
 
-struct Kept {
+struct KeptState {
   std::int64_t iteration;
   Tensors state;
 };
 
 // What it takes to keep the state of one iteration.
 std::int64_t kept_bytes(std::span<const Tensor> state) {
-  auto sum = static_cast<std::int64_t>(sizeof(Kept) + state.size_bytes());
+  auto sum = static_cast<std::int64_t>(sizeof(KeptState) + state.size_bytes());
   for (const Tensor& x : state) sum += detail::pool_bytes(detail::block(x));
   return sum;
 }
@@ -146,7 +146,7 @@ struct Checkpointed {
   Inputs inputs;
   Repetition repetition;
   std::size_t most_kept = 2;
-  std::vector<Kept> kept;
+  std::vector<KeptState> kept;
 
   std::span<const Tensor> xs() const { return std::span<const Tensor>(inputs.arguments).subspan(loop.variables); }
 
@@ -181,7 +181,7 @@ Tensors Checkpointed::forward(tape::Capture& capture, std::span<const Tensor> ar
     Tensors next = i == 0 ? sizing_step(capture, state, x) : repetition.first_step(loop, i, state, x);
     if (i % stride == 0) {
       if (kept.size() == most_kept) {
-        std::erase_if(kept, [&](const Kept& k) { return k.iteration % (2 * stride) != 0; });
+        std::erase_if(kept, [&](const KeptState& k) { return k.iteration % (2 * stride) != 0; });
         stride *= 2;
       }
       if (i % stride == 0) kept.push_back({i, state});
@@ -216,7 +216,7 @@ std::vector<Gradient> Checkpointed::pull(std::span<const Gradient> g) {
   std::vector<Gradient> shared(inputs.size() - inputs.arguments.size());
   std::vector<std::vector<Gradient>> of_inputs(others,
                                                std::vector<Gradient>(static_cast<std::size_t>(repetition.iterations)));
-  std::vector<Kept> stack_of_kept = kept;
+  std::vector<KeptState> stack_of_kept = kept;
   for (std::int64_t end = repetition.iterations; end > 0;) {
     const std::int64_t from = stack_of_kept.back().iteration;
     Tensors state = stack_of_kept.back().state;

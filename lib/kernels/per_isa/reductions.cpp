@@ -143,13 +143,13 @@ std::ptrdiff_t first_of(T extreme, const T* p, Stride stride, std::ptrdiff_t n) 
   return i;
 }
 
-struct Greater {
+struct IsGreater {
   template <class T>
   bool operator()(T a, T b) const {
     return a > b;
   }
 };
-struct Less {
+struct IsLess {
   template <class T>
   bool operator()(T a, T b) const {
     return a < b;
@@ -211,8 +211,8 @@ void enter_floats(Set& set, DType type) {
   at(set, Reduce::prod, type) = entry(Prod());
   at(set, Reduce::max, type) = entry(Max());
   at(set, Reduce::min, type) = entry(Min());
-  set.argmax[index(type)] = &index_of_extreme<T, FloatReduction<T, Max>, Greater>;
-  set.argmin[index(type)] = &index_of_extreme<T, FloatReduction<T, Min>, Less>;
+  set.argmax[index(type)] = &index_of_extreme<T, FloatReduction<T, Max>, IsGreater>;
+  set.argmin[index(type)] = &index_of_extreme<T, FloatReduction<T, Min>, IsLess>;
   set.dot[index(type)] = [](Strided a, Strided b, std::ptrdiff_t n, void* out) {
     *static_cast<T*>(out) = sum_of_products<T>(a, b, n);
   };
@@ -224,8 +224,8 @@ void enter_elements(Set& set, DType type) {
     return Reduction{&ElementReduction<E, Operation>::run, &ElementReduction<E, Operation>::merge};
   };
   using T = decltype(E::v);
-  set.argmax[index(type)] = &index_of_extreme<T, ElementReduction<E, IntegerMax>, Greater>;
-  set.argmin[index(type)] = &index_of_extreme<T, ElementReduction<E, IntegerMin>, Less>;
+  set.argmax[index(type)] = &index_of_extreme<T, ElementReduction<E, IntegerMax>, IsGreater>;
+  set.argmin[index(type)] = &index_of_extreme<T, ElementReduction<E, IntegerMin>, IsLess>;
   at(set, Reduce::max, type) = entry(IntegerMax());
   at(set, Reduce::min, type) = entry(IntegerMin());
   if constexpr (!std::same_as<E, Boolean>) {

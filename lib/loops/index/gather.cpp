@@ -39,7 +39,7 @@ BadIndex find_positions_of(const Tensor& indices, std::int64_t extent, const Ten
 }
 
 // What gather copies from: x as [outer, extent, inner].
-struct Rows {
+struct GatheredRows {
   const std::byte* data;
   SplitStrides stride;
   const std::int64_t* position;
@@ -83,8 +83,9 @@ void gather(const Tensor& x, const Tensor& positions, int axis, const Tensor& y)
   const std::size_t bytes = item_size(from->dtype);
   Tensor scratch;
   if (!SplitStrides(from, axis, axis + 1).exist) from = detail::block(contiguous(x, scratch));
-  const Rows rows = {from->data, SplitStrides(from, axis, axis + 1), detail::mutable_data<std::int64_t>(positions),
-                     positions.size(), static_cast<std::int64_t>(bytes)};
+  const GatheredRows rows = {from->data, SplitStrides(from, axis, axis + 1),
+                             detail::mutable_data<std::int64_t>(positions), positions.size(),
+                             static_cast<std::int64_t>(bytes)};
   std::byte* to = detail::block(y)->data;
   const std::int64_t grain = std::max<std::int64_t>(1, parallel_threshold / split.inner);
   if (split.inner == 1)

@@ -21,8 +21,6 @@ namespace {
 using kernels::Diagonal, kernels::Side, kernels::Transposed, kernels::Triangle;
 using reel::detail::mutable_data;
 
-constexpr Transposed flag(bool transposed) { return transposed ? Transposed::yes : Transposed::no; }
-
 // The first code that is not 0, as a fault; what is no fault of the matrix is thrown.
 Fault first_fault(const std::vector<int>& codes) {
   for (std::size_t i = 0; i < codes.size(); ++i) {
@@ -97,7 +95,7 @@ void solve(const Tensor& factors, const Tensor& pivots, bool transpose, const Te
     for_each_matrix(count, n, [&](std::int64_t at) {
       const std::int64_t from = broadcast_index(at, batch, own);
       codes[static_cast<std::size_t>(at)] =
-          kernels::getrs<T>(flag(transpose), n, columns, mutable_data<T>(factors) + from * n * n, n,
+          kernels::getrs<T>(kernels::transposed_if(transpose), n, columns, mutable_data<T>(factors) + from * n * n, n,
                             mutable_data<int>(pivots) + from * n, mutable_data<T>(x) + at * n * columns, columns);
     });
   });
@@ -129,7 +127,7 @@ Fault solve_triangular(const Tensor& matrices, const TriangularSystem& system, c
   if (!in_memory.readable) return solve_triangular(contiguous(matrices), system, x, batch, columns);
   // a transposed view: the other triangle, transposed once more
   const Triangle triangle = system.lower == in_memory.transposed ? Triangle::upper : Triangle::lower;
-  const Transposed transposed = flag(system.transpose != in_memory.transposed);
+  const Transposed transposed = kernels::transposed_if(system.transpose != in_memory.transposed);
   const Diagonal diagonal = system.unit_diagonal ? Diagonal::unit : Diagonal::stored;
   std::vector<int> codes(static_cast<std::size_t>(count));
   with_type(x, [&]<class T>(T) {

@@ -24,8 +24,6 @@ constexpr std::int64_t dot_piece = std::int64_t{1} << 14;
 // Tiles below this width cost BLAS speed; only the first division goes below it.
 constexpr std::int64_t full_tile = 512, narrow_tile = 64;
 
-constexpr Transposed flag(bool transposed) { return transposed ? Transposed::yes : Transposed::no; }
-
 // Products of extents without overflow: what is this large is divided as far as it can be anyway.
 constexpr std::int64_t saturating(std::int64_t a, std::int64_t b) {
   std::int64_t product;
@@ -128,14 +126,15 @@ struct Product {
       const T product = dot(k, from_a, column_a, from_b, row_b);
       *c = into == Into::add ? *c + product : product;
     } else if (columns == 1 && width == 1) {
-      static_cast<void>(kernels::gemv<T>(flag(a.transposed), a.transposed ? k : rows, a.transposed ? rows : k, 1,
-                                         from_a, a.leading, from_b, row_b, beta, c, 1));
+      static_cast<void>(kernels::gemv<T>(kernels::transposed_if(a.transposed), a.transposed ? k : rows,
+                                         a.transposed ? rows : k, 1, from_a, a.leading, from_b, row_b, beta, c, 1));
     } else if (rows == 1) {
-      static_cast<void>(kernels::gemv<T>(flag(!b.transposed), b.transposed ? columns : k, b.transposed ? k : columns, 1,
-                                         from_b, b.leading, from_a, column_a, beta, c, 1));
+      static_cast<void>(kernels::gemv<T>(kernels::transposed_if(!b.transposed), b.transposed ? columns : k,
+                                         b.transposed ? k : columns, 1, from_b, b.leading, from_a, column_a, beta, c,
+                                         1));
     } else {
-      static_cast<void>(kernels::gemm<T>(flag(a.transposed), flag(b.transposed), rows, columns, k, 1, from_a, a.leading,
-                                         from_b, b.leading, beta, c, width));
+      static_cast<void>(kernels::gemm<T>(kernels::transposed_if(a.transposed), kernels::transposed_if(b.transposed),
+                                         rows, columns, k, 1, from_a, a.leading, from_b, b.leading, beta, c, width));
     }
   }
 };

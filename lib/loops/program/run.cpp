@@ -22,40 +22,40 @@ constexpr std::size_t cache_line = tuning::cache_line_bytes;
 
 constexpr std::size_t lines(std::size_t bytes) { return (bytes + cache_line - 1) / cache_line * cache_line; }
 
-struct Source {
-  const std::byte* data = nullptr;
-  Layout layout;
-  const LoopNest<1>* nest = nullptr;  // of a strided operand
-  std::int32_t buffer = -1;           // the register it is packed into
-};
-
-// Memory of a run. Short programs need no other than what is here.
-class Room {
- public:
-  /// Uninitialised.
-  template <class T>
-  std::span<T> take(std::size_t count) {
-    static_assert(std::is_trivially_destructible_v<T> && alignof(T) <= alignof(std::max_align_t));
-    const std::size_t bytes = (count * sizeof(T) + alignof(std::max_align_t) - 1) & ~(alignof(std::max_align_t) - 1);
-    if (bytes > sizeof here_ - used_) {
-      more_.push_back(std::make_unique_for_overwrite<std::byte[]>(bytes));
-      return {reinterpret_cast<T*>(more_.back().get()), count};
-    }
-    auto* p = reinterpret_cast<T*>(here_ + used_);
-    used_ += bytes;
-    return {p, count};
-  }
-
- private:
-  alignas(std::max_align_t) std::byte here_[6144];
-  std::size_t used_ = 0;
-  std::vector<std::unique_ptr<std::byte[]>> more_;
-};
-
 }  // namespace
 
 // One run of a program: its operands, and how the result is cut into blocks.
 struct Run {
+  struct Source {
+    const std::byte* data = nullptr;
+    Layout layout;
+    const LoopNest<1>* nest = nullptr;  // of a strided operand
+    std::int32_t buffer = -1;           // the register it is packed into
+  };
+
+  // Memory of a run. Short programs need no other than what is here.
+  class Room {
+   public:
+    /// Uninitialised.
+    template <class T>
+    std::span<T> take(std::size_t count) {
+      static_assert(std::is_trivially_destructible_v<T> && alignof(T) <= alignof(std::max_align_t));
+      const std::size_t bytes = (count * sizeof(T) + alignof(std::max_align_t) - 1) & ~(alignof(std::max_align_t) - 1);
+      if (bytes > sizeof here_ - used_) {
+        more_.push_back(std::make_unique_for_overwrite<std::byte[]>(bytes));
+        return {reinterpret_cast<T*>(more_.back().get()), count};
+      }
+      auto* p = reinterpret_cast<T*>(here_ + used_);
+      used_ += bytes;
+      return {p, count};
+    }
+
+   private:
+    alignas(std::max_align_t) std::byte here_[6144];
+    std::size_t used_ = 0;
+    std::vector<std::unique_ptr<std::byte[]>> more_;
+  };
+
   const Code& code;
   std::size_t bytes;  // of an element
   const kernels::Reduction& sum;
@@ -246,10 +246,10 @@ void Code::run(DType dtype, const Shape& shape, std::span<const Tensor* const> i
   Run run(*this, dtype);
   run.registers = registers_;
   run.set_constants(dtype, parameters);
-  run.sources = run.room.take<Source>(in.size());
+  run.sources = run.room.take<Run::Source>(in.size());
   std::vector<Tensor> copies;
   for (std::size_t i = 0; i < in.size(); ++i) {
-    new (&run.sources[i]) Source;
+    new (&run.sources[i]) Run::Source;
     if (!uses(i)) continue;
     const detail::Block* x = detail::block(*in[i]);
     if (transposed(x)) {

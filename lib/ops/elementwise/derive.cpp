@@ -16,7 +16,7 @@ using loops::Node, loops::Opcode;
 namespace table = kernels::table;
 
 constexpr std::size_t most_operands = 3;
-constexpr std::int32_t none = -1;
+constexpr std::int32_t no_node = -1;
 
 // The derivative of a definition by one operand, without its type.
 struct OperandDerivative {
@@ -62,7 +62,7 @@ class Derivation {
 
   Derivative make() {
     take_apart();
-    derivative_of_.assign(trace_.graph().nodes.size(), none);
+    derivative_of_.assign(trace_.graph().nodes.size(), no_node);
     return finish(direction_.reverse() ? backwards() : forwards());
   }
 
@@ -103,7 +103,7 @@ class Derivation {
       return trace_.add(chosen);
     }
     const OperandDerivative& p = derivatives[node.function][k];
-    if (p.kind == OperandDerivative::Kind::unconnected) return none;
+    if (p.kind == OperandDerivative::Kind::unconnected) return no_node;
     if (p.kind == OperandDerivative::Kind::identity) return g;
     // Zero times anything is zero, so that both modes read the same values: those that a tape kept.
     if (p.kind == OperandDerivative::Kind::zero || g == zero) return zero;
@@ -119,8 +119,8 @@ class Derivation {
   }
   void accumulate(std::int32_t& sum, std::int32_t part) {
     const std::int32_t zero = trace_.number(0);
-    if (part == none || (part == zero && sum != none)) return;
-    if (sum == none || sum == zero) {
+    if (part == no_node || (part == zero && sum != no_node)) return;
+    if (sum == no_node || sum == zero) {
       sum = part;
       return;
     }
@@ -147,13 +147,13 @@ class Derivation {
     for (std::size_t k = 0; k < direction_.given.size(); ++k)
       if (direction_.given[k]) accumulate(derivative(copied_[static_cast<std::size_t>(graph_.outputs[k])]), given(k));
     for (std::size_t i = count; i-- > 0;) {
-      if (derivative_of_[i] == none) continue;
+      if (derivative_of_[i] == no_node) continue;
       const Node at = node(i);
       for (std::size_t k = 0; k < most_operands; ++k)
         if (passes(at, k) && feeds[static_cast<std::size_t>(at.in[k])])
           accumulate(derivative(at.in[k]), times_derivative(static_cast<std::int32_t>(i), k, derivative_of_[i]));
     }
-    std::vector<std::int32_t> results(direction_.wanted.size(), none);
+    std::vector<std::int32_t> results(direction_.wanted.size(), no_node);
     for (std::size_t i = 0; i < results.size(); ++i)
       if (direction_.wanted[i]) results[i] = derivative_of_[i];
     return results;
@@ -165,7 +165,7 @@ class Derivation {
     for (std::size_t i = direction_.given.size(); i < derivative_of_.size(); ++i) {
       const Node at = node(i);
       for (std::size_t k = 0; k < most_operands; ++k)
-        if (passes(at, k) && derivative(at.in[k]) != none)
+        if (passes(at, k) && derivative(at.in[k]) != no_node)
           accumulate(derivative_of_[i], times_derivative(static_cast<std::int32_t>(i), k, derivative(at.in[k])));
     }
     std::vector<std::int32_t> results;
@@ -182,7 +182,7 @@ class Derivation {
     std::vector<bool> needed(all.nodes.size());
     for (const std::int32_t r : results) {
       Derivative::Result result;
-      if (r != none) {
+      if (r != no_node) {
         using Kind = Derivative::Result::Kind;
         const Opcode opcode = all.nodes[static_cast<std::size_t>(r)].opcode;
         if (opcode == Opcode::literal)
@@ -202,7 +202,7 @@ class Derivation {
       if (needed[i] && all.nodes[i].opcode >= Opcode::value)
         for (const std::int32_t x : all.nodes[i].in)
           if (x >= 0) needed[static_cast<std::size_t>(x)] = true;
-    std::vector<std::int32_t> renumbered(all.nodes.size(), none);
+    std::vector<std::int32_t> renumbered(all.nodes.size(), no_node);
     for (std::size_t i = 0; i < all.nodes.size(); ++i) {
       if (!needed[i]) continue;
       renumbered[i] = static_cast<std::int32_t>(graph.nodes.size());

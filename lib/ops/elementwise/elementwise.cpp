@@ -20,7 +20,7 @@ namespace ops {
 
 namespace {
 
-constexpr const char* who = "elementwise";
+constexpr const char* elementwise_name = "elementwise";
 
 using Kind = Derivative::Result::Kind;
 void vjp(const tape::Record& record, std::span<const Tensor> g, std::span<Gradient> dx);
@@ -35,14 +35,14 @@ const Program& program_of(std::span<const std::int64_t> attributes) {
 
 // As many operands, results and parameters as most programs have: lists of them need no memory.
 constexpr std::size_t few = 12;
-using Pointers = detail::ShortList<const Tensor*, few>;
-using Tensors = detail::ShortList<Tensor, few>;
+using SourcePointers = detail::ShortList<const Tensor*, few>;
+using ResultTensors = detail::ShortList<Tensor, few>;
 using Words = detail::ShortList<std::int64_t, few>;
 
 // The numbers that a call gives its program, which the graph does not hold.
-class Parameters {
+class CallParameters {
  public:
-  explicit Parameters(Attributes attributes) : values_(attributes.size() - 1) {
+  explicit CallParameters(Attributes attributes) : values_(attributes.size() - 1) {
     for (std::size_t i = 0; i + 1 < attributes.size(); ++i) values_[i] = std::bit_cast<double>(attributes[1 + i]);
   }
   operator std::span<const double>() noexcept { return values_; }
@@ -57,7 +57,7 @@ void infer(const Call& call, Metas& out) {
   for (const Tensor* x : call.inputs.subspan(1)) {
     const detail::Block* b = detail::block(*x);
     if (shape.rank() != b->rank || !std::equal(shape.begin(), shape.end(), b->extents()))
-      shape = broadcast_shapes(who, shape, b->shape());
+      shape = broadcast_shapes(elementwise_name, shape, b->shape());
   }
   for (std::size_t k = program_of(call.attributes).outputs(); k > 0; --k) out.add(call.input(0).dtype(), shape);
 }
@@ -66,7 +66,7 @@ void evaluate(const Call& call, Outputs& out) {
   for (std::size_t k = 0; k < out.size(); ++k) static_cast<void>(out[k]);
   program_of(call.attributes)
       .code()
-      .run(out.meta(0).dtype, out.meta(0).shape, call.inputs, Parameters(call.attributes), out.tensors());
+      .run(out.meta(0).dtype, out.meta(0).shape, call.inputs, CallParameters(call.attributes), out.tensors());
 }
 
 // What the derivatives of the program read of its inputs.
@@ -79,10 +79,10 @@ void keep_inputs(const Call& call, std::span<const Tensor*> values) {
     if (const auto i = static_cast<std::size_t>(source); i < values.size()) values[i] = call.inputs[i];
 }
 
-constexpr Primitive primitive = {.rule = batched({who, vjp, jvp, true, false, release, retain}),
-                                 .infer = infer,
-                                 .evaluate = evaluate,
-                                 .keep_inputs = keep_inputs};
+constexpr Primitive program_primitive = {.rule = batched({elementwise_name, vjp, jvp, true, false, release, retain}),
+                                         .infer = infer,
+                                         .evaluate = evaluate,
+                                         .keep_inputs = keep_inputs};
 
 // A call of a user's function, recorded.
 void run(const Program& program, Inputs in, std::span<const double> parameters, DType dtype, const Shape& shape,
@@ -95,7 +95,7 @@ void run(const Program& program, Inputs in, std::span<const double> parameters, 
   Words attributes(1 + parameters.size());
   attributes[0] = std::bit_cast<std::int64_t>(&program);
   for (std::size_t i = 0; i < parameters.size(); ++i) attributes[1 + i] = std::bit_cast<std::int64_t>(parameters[i]);
-  apply(primitive, in, attributes, out);
+  apply(program_primitive, in, attributes, out);
 }
 
 // A derivative of a recorded program in elements of `shape`, `given` its cotangents or tangents: calls
@@ -116,15 +116,15 @@ void evaluate(const tape::Record& record, const Derivative& derivative, std::spa
     const auto i = static_cast<std::size_t>(index);
     return i < inputs ? record.saved(i) : given[i - inputs];
   };
-  Tensors out(program.outputs());
+  ResultTensors out(program.outputs());
   if (program.outputs() > 0) {
-    Pointers in(derivative.sources.size());
+    SourcePointers in(derivative.sources.size());
     for (std::size_t i = 0; i < derivative.sources.size(); ++i) in[i] = &source(derivative.sources[i]);
     if (any_followed(in) || traced(in) || shape.elements() == 0) {
       Words attributes(record.attributes().size());
       std::copy(record.attributes().begin(), record.attributes().end(), attributes.begin());
       attributes[0] = std::bit_cast<std::int64_t>(&program);
-      apply(primitive, in, attributes, out);
+      apply(program_primitive, in, attributes, out);
     } else {
       detail::ShortList<std::uint8_t, few> adds(program.outputs());
       std::size_t k = 0;
@@ -134,7 +134,7 @@ void evaluate(const tape::Record& record, const Derivative& derivative, std::spa
         out[k] = std::move(place.to);
         adds[k++] = place.adds ? 1 : 0;
       }
-      program.code().run(record.output_dtype(), shape, in, Parameters(record.attributes()), out, adds);
+      program.code().run(record.output_dtype(), shape, in, CallParameters(record.attributes()), out, adds);
     }
   }
   for (std::size_t i = 0; i < derivative.results.size(); ++i) {
@@ -281,9 +281,10 @@ const bool detail::LaneProgram::State::installed = (detail::end_lane_programs = 
 detail::LaneProgram::LaneProgram(const void* site, std::span<const Operand* const> arguments) : state_(State::take()) {
   try {
     State& s = *state_;
-    s.dtype = ops::floating_of(ops::common_dtype(ops::who, arguments));
+    s.dtype = ops::floating_of(ops::common_dtype(ops::elementwise_name, arguments));
     if (s.dtype != DType::float32 && s.dtype != DType::float64)
-      fail<TypeError>(ops::who, "is not defined for {}; cast the arguments to float32 or float64 first", s.dtype);
+      fail<TypeError>(ops::elementwise_name, "is not defined for {}; cast the arguments to float32 or float64 first",
+                      s.dtype);
     s.inputs.reserve(arguments.size());
     s.cast.reserve(arguments.size());  // so that they stay where they are
     s.shape = {};
@@ -294,7 +295,7 @@ detail::LaneProgram::LaneProgram(const void* site, std::span<const Operand* cons
                                                               : &s.cast.emplace_back(ops::cast_to(own, s.dtype)));
       const Block* b = detail::block(own);
       if (s.shape.rank() != b->rank || !std::equal(s.shape.begin(), s.shape.end(), b->extents()))
-        s.shape = s.inputs.size() == 1 ? b->shape() : ops::broadcast_shapes(ops::who, s.shape, b->shape());
+        s.shape = s.inputs.size() == 1 ? b->shape() : ops::broadcast_shapes(ops::elementwise_name, s.shape, b->shape());
     }
     s.begin(site);
     s.arguments.reserve(arguments.size());

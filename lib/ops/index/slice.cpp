@@ -22,9 +22,9 @@ struct AxisRange {
 // The part of x that a slice takes, as attributes: a range for each axis of x, each three words, and then extents.
 // Those of slice are the result's, which may have fewer and more axes of extent 1; those of its transpose, place, are
 // x's.
-class Part {
+class SlicePart {
  public:
-  Part(Attributes words, int rank) : words_(words), rank_(rank) {}
+  SlicePart(Attributes words, int rank) : words_(words), rank_(rank) {}
   int rank() const noexcept { return rank_; }
   AxisRange range(int d) const noexcept {
     const std::int64_t* at = words_.data() + 3 * d;
@@ -74,7 +74,7 @@ class PartWords {
 };
 
 // The strides of the part of x in a shape that has fewer or more axes of extent 1 than x.
-void stride_other_axes(const detail::Block* x, const Part& p, const Shape& shape, std::int64_t* strides) {
+void stride_other_axes(const detail::Block* x, const SlicePart& p, const Shape& shape, std::int64_t* strides) {
   const bool empty = shape.elements() == 0;
   std::int64_t next = 1;  // what an axis of extent 1 gets: the span of the axes behind it
   int axis = p.rank();
@@ -91,7 +91,7 @@ void stride_other_axes(const detail::Block* x, const Part& p, const Shape& shape
 }
 
 // Where the part of x lies, in the shape of the result.
-void locate(const detail::Block* x, const Part& p, const Shape& shape, std::int64_t& offset, Shape& strides) {
+void locate(const detail::Block* x, const SlicePart& p, const Shape& shape, std::int64_t& offset, Shape& strides) {
   strides = shape;
   offset = 0;
   bool same_axes = p.rank() == shape.rank(), empty = false;
@@ -107,7 +107,7 @@ void locate(const detail::Block* x, const Part& p, const Shape& shape, std::int6
   if (!same_axes) stride_other_axes(x, p, shape, strides.begin());
 }
 
-Tensor view_of(const Tensor& x, const Part& p, const Shape& shape) {
+Tensor view_of(const Tensor& x, const SlicePart& p, const Shape& shape) {
   std::int64_t offset;
   Shape strides;
   locate(detail::block(x), p, shape, offset, strides);
@@ -120,7 +120,7 @@ Tensor take(const Tensor& x, Attributes part);
 Tensor place(const Tensor& g, Attributes part);
 
 // sum's part += g: a loop over the rows of a matrix costs the matrix once in reverse, not once per row.
-void add_to_part(const Tensor& sum, const Tensor& g, const Part& p) {
+void add_to_part(const Tensor& sum, const Tensor& g, const SlicePart& p) {
   const Tensor to = view_of(sum, p, g.shape());
   const Tensor* both[] = {&to, &g};
   const Tensor total = to.is_contiguous() ? to : detail::empty(to.dtype(), to.shape());
@@ -130,7 +130,7 @@ void add_to_part(const Tensor& sum, const Tensor& g, const Part& p) {
 
 Tensor take_transposed(const tape::Record& r, const Tensor& g) {
   Shape x = r.shape(0);
-  const Attributes ranges = Part(r.attributes(), x.rank()).ranges();
+  const Attributes ranges = SlicePart(r.attributes(), x.rank()).ranges();
   if (r.batch_rank()) x = r.batched(x);
   const PartWords part(r, ranges, x);
   if (Tensor sum = r.take_sum(0); sum.defined()) {
@@ -141,14 +141,14 @@ Tensor take_transposed(const tape::Record& r, const Tensor& g) {
 }
 Tensor take_again(const tape::Record& r, const Tensor& t) { return take(t, r.attributes()); }
 Tensor place_transposed(const tape::Record& r, const Tensor& g) {
-  const Part part(r.attributes(), r.output_shape().rank());
+  const SlicePart part(r.attributes(), r.output_shape().rank());
   return take(g, PartWords(r, part.ranges(), r.batched(r.shape(0))));
 }
 Tensor place_again(const tape::Record& r, const Tensor& t) { return place(t, r.attributes()); }
 
 void infer_slice(const Call& call, Metas& out) {
   const detail::Block* x = detail::block(call.input(0));
-  const Part p(call.attributes, x->rank);
+  const SlicePart p(call.attributes, x->rank);
   Meta& y = out.add_view(0, x->dtype, p.extents());
   locate(x, p, y.shape, y.offset, y.strides);
 }
@@ -156,14 +156,14 @@ constexpr Primitive slice_primitive = {
     .rule = linear<take_transposed, take_again>("slice"), .infer = infer_slice, .evaluate = evaluate_view};
 
 // There are three words of a range and an extent for each axis.
-Part placed(const Call& call) { return {call.attributes, static_cast<int>(call.attributes.size() / 4)}; }
+SlicePart placed(const Call& call) { return {call.attributes, static_cast<int>(call.attributes.size() / 4)}; }
 void infer_place(const Call& call, Metas& out) {
   const Attributes extents = placed(call).extents();
   out.add(call.input(0).dtype(), Shape(extents.data(), extents.size()));
 }
 void evaluate_place(const Call& call, Outputs& out) {
   const Tensor &g = call.input(0), &y = out[0];
-  const Part p = placed(call);
+  const SlicePart p = placed(call);
   const detail::Block* b = detail::block(y);
   if (!p.counts({b->extents(), b->rank})) loops::fill_zero(y);
   loops::copy(g, view_of(y, p, g.shape()));

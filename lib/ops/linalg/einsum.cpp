@@ -11,7 +11,7 @@ namespace reel {
 namespace ops {
 namespace {
 
-constexpr const char* op = "einsum";
+constexpr const char* this_op = "einsum";
 
 // A label of an axis: a letter's code, or minus the distance from the end (from 1) of an axis that "..." stands for.
 using Label = int;
@@ -43,13 +43,13 @@ Term parse_term(std::string_view subscripts, std::string_view text) {
     const char c = text[i];
     if (c == ' ') continue;
     if (text.substr(i, 3) == "...") {
-      if (term.ellipsis >= 0) fail<ValueError>(op, "\"{}\" has two ellipses in one term", subscripts);
+      if (term.ellipsis >= 0) fail<ValueError>(this_op, "\"{}\" has two ellipses in one term", subscripts);
       term.ellipsis = static_cast<int>(term.letters.size());
       i += 2;
     } else if ((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z')) {
       term.letters.push_back(c);
     } else {
-      fail<ValueError>(op, "\"{}\" has '{}' at position {}: subscripts are letters, \",\", \"->\" and \"...\"",
+      fail<ValueError>(this_op, "\"{}\" has '{}' at position {}: subscripts are letters, \",\", \"->\" and \"...\"",
                        subscripts, c, text.data() + i - subscripts.data());
     }
   }
@@ -76,7 +76,8 @@ Equation parse(std::string_view subscripts) {
     for (std::size_t i = 0; i < equation.output.letters.size(); ++i)
       for (std::size_t j = 0; j < i; ++j)
         if (equation.output.letters[i] == equation.output.letters[j])
-          fail<ValueError>(op, "\"{}\" has '{}' twice in the result", subscripts, spelled(equation.output.letters[i]));
+          fail<ValueError>(this_op, "\"{}\" has '{}' twice in the result", subscripts,
+                           spelled(equation.output.letters[i]));
     return equation;
   }
   // Implicit: the batches, then the letters that occur once, in the order of their codes.
@@ -116,7 +117,7 @@ Tensor reordered(const Tensor& x, const Labels& from, const Labels& to) {
   return moved ? transpose(x, order) : x;
 }
 
-Tensor reshaped(const Tensor& x, const Shape& shape) { return x.shape() == shape ? x : reshape(x, shape); }
+Tensor in_shape(const Tensor& x, const Shape& shape) { return x.shape() == shape ? x : reshape(x, shape); }
 
 // Takes the diagonal of axes that carry the same label; it becomes the last axis.
 void take_diagonals(Value& v) {
@@ -213,8 +214,8 @@ Value contracted(Value x, Value y, Extents& extents, const Labels& output, const
     extents.append(shape_y, s.batch);
     for (std::size_t i = 0; i < s.free_x.size(); ++i) shape_y.push_back(1);
     extents.append(shape_y, s.free_y);
-    return {multiply(reshaped(reordered(x.x, x.labels, joined({&s.batch, &s.free_x})), shape_x),
-                     reshaped(reordered(y.x, y.labels, joined({&s.batch, &s.free_y})), shape_y)),
+    return {multiply(in_shape(reordered(x.x, x.labels, joined({&s.batch, &s.free_x})), shape_x),
+                     in_shape(reordered(y.x, y.labels, joined({&s.batch, &s.free_y})), shape_y)),
             s.result};
   }
   const std::int64_t inner = extents.product(s.contracted);
@@ -228,9 +229,9 @@ Value contracted(Value x, Value y, Extents& extents, const Labels& output, const
   shape_x.push_back(inner);
   shape_y.push_back(inner);
   if (!s.free_y.empty() || !s.batch.empty()) shape_y.push_back(extents.product(s.free_y));
-  const Tensor rows = reshaped(reordered(x.x, x.labels, joined({&s.batch, &s.free_x, &s.contracted})), shape_x);
-  const Tensor columns = reshaped(reordered(y.x, y.labels, joined({&s.batch, &s.contracted, &s.free_y})), shape_y);
-  return {reshaped(product(op, rows, columns), shape), s.result};
+  const Tensor rows = in_shape(reordered(x.x, x.labels, joined({&s.batch, &s.free_x, &s.contracted})), shape_x);
+  const Tensor columns = in_shape(reordered(y.x, y.labels, joined({&s.batch, &s.contracted, &s.free_y})), shape_y);
+  return {in_shape(product(this_op, rows, columns), shape), s.result};
 }
 
 // The operands with the labels of their axes, the labels of the result, and how long each label is.
@@ -244,9 +245,9 @@ struct Problem {
 Problem problem(std::string_view subscripts, std::span<const Tensor> operands) {
   const Equation equation = parse(subscripts);
   if (equation.inputs.size() != operands.size())
-    fail<ValueError>(op, "\"{}\" is for {} operands, there are {}", subscripts, equation.inputs.size(),
+    fail<ValueError>(this_op, "\"{}\" is for {} operands, there are {}", subscripts, equation.inputs.size(),
                      operands.size());
-  for (const Tensor& x : operands) require_defined(op, x, "an operand");
+  for (const Tensor& x : operands) require_defined(this_op, x, "an operand");
   DType dtype = operands[0].dtype();
   for (const Tensor& x : operands) dtype = promote(dtype, x.dtype());
 
@@ -257,26 +258,27 @@ Problem problem(std::string_view subscripts, std::span<const Tensor> operands) {
     const Shape shape = operands[k].shape();
     const int batch = shape.rank() - static_cast<int>(term.letters.size());
     if (batch < 0 || (batch > 0 && term.ellipsis < 0))
-      fail<ValueError>(op, "term {} of \"{}\" names {} axes, its operand is {}", k, subscripts, term.letters.size(),
-                       shape);
+      fail<ValueError>(this_op, "term {} of \"{}\" names {} axes, its operand is {}", k, subscripts,
+                       term.letters.size(), shape);
     if (term.ellipsis >= 0) most_batch = std::max(most_batch, batch);
     p.values.push_back({cast_to(operands[k], dtype), expanded(term, batch)});
     const std::int64_t* own = shape.begin();
     for (Label l : p.values.back().labels) {
       std::int64_t& extent = p.extents[l];
       if (*own != extent && *own != 1 && extent != 1)
-        fail<ShapeError>(op, "'{}' of \"{}\" is {} in operand {}, which is {}, and {} before", spelled(l), subscripts,
-                         *own, k, shape, extent);
+        fail<ShapeError>(this_op, "'{}' of \"{}\" is {} in operand {}, which is {}, and {} before", spelled(l),
+                         subscripts, *own, k, shape, extent);
       if (*own != 1) extent = *own;
       ++own;
     }
   }
   if (most_batch > 0 && equation.output.ellipsis < 0)
-    fail<ValueError>(op, "\"{}\" has axes under \"...\" that the result does not name; write \"->...\"", subscripts);
+    fail<ValueError>(this_op, "\"{}\" has axes under \"...\" that the result does not name; write \"->...\"",
+                     subscripts);
   for (Label l : equation.output.letters) {
     bool known = false;
     for (const Value& v : p.values) known |= has(v.labels, l);
-    if (!known) fail<ValueError>(op, "'{}' of the result of \"{}\" is in no operand", spelled(l), subscripts);
+    if (!known) fail<ValueError>(this_op, "'{}' of the result of \"{}\" is in no operand", spelled(l), subscripts);
   }
   p.output = expanded(equation.output, most_batch);
   return p;

@@ -119,7 +119,7 @@ std::int64_t extent(const Tensor& x, int from_back) {
 }
 
 // The batch axes of the result.
-Shape batch_of(const char* op, const Tensor& a, const Tensor& b) {
+Shape common_batch(const char* op, const Tensor& a, const Tensor& b) {
   const Shape sa = a.shape(), sb = b.shape();
   const int na = std::max(0, sa.rank() - 2), nb = std::max(0, sb.rank() - 2), n = std::max(na, nb);
   Shape batch;
@@ -135,7 +135,7 @@ Shape batch_of(const char* op, const Tensor& a, const Tensor& b) {
 
 Shape product_shape(const Tensor& a, const Tensor& b, bool transpose_a, bool transpose_b) {
   const int ra = block(a)->rank, rb = block(b)->rank;
-  Shape shape = ra <= 2 && rb <= 2 ? Shape() : batch_of("matmul", a, b);
+  Shape shape = ra <= 2 && rb <= 2 ? Shape() : common_batch("matmul", a, b);
   if (ra > 1) shape.push_back(extent(a, transpose_a ? 1 : 2));
   if (rb > 1) shape.push_back(extent(b, transpose_b ? 2 : 1));
   return shape;
@@ -172,7 +172,7 @@ Tensor product(const char* op, const Tensor& a, const Tensor& b, const MatmulOpt
   const std::int64_t inner_a = ea[options.transpose_a ? -2 : -1],
                      inner_b = eb[options.transpose_b || rb == 1 ? -1 : -2];
   if (inner_a != inner_b) fail_inner(op, a, b, options, inner_a, inner_b);
-  if (ra > 2 || rb > 2) static_cast<void>(batch_of(op, a, b));
+  if (ra > 2 || rb > 2) static_cast<void>(common_batch(op, a, b));
   // Repeated elements take no memory, so that a product may have more of them than memory has addresses.
   constexpr std::int64_t large = std::int64_t{1} << 29;
   if (block(a)->size > large || block(b)->size > large) [[unlikely]]
@@ -183,12 +183,12 @@ Tensor product(const char* op, const Tensor& a, const Tensor& b, const MatmulOpt
 namespace {
 
 // Both operands in one dtype, without handles of their own where they are tensors of it.
-struct Operands {
-  Operands(const char* op, const Operand& first, const Operand& second)
+struct CommonOperands {
+  CommonOperands(const char* op, const Operand& first, const Operand& second)
       : dtype(common_dtype(op, std::array{&first, &second})),
         a(as_tensor(op, first, dtype, scratch[0], "a")),
         b(as_tensor(op, second, dtype, scratch[1], "b")) {}
-  Operands(const Operands&) = delete;
+  CommonOperands(const CommonOperands&) = delete;
   Tensor scratch[2];
   DType dtype;
   const Tensor &a, &b;
@@ -254,14 +254,14 @@ Tensor contract(const char* op, const Tensor& a, const Tensor& b, const Shape& a
 
 Tensor matmul(const Operand& a, const Operand& b, const MatmulOptions& options) {
   const tape::OpScope scope(a);
-  const ops::Operands operands("matmul", a, b);
+  const ops::CommonOperands operands("matmul", a, b);
   const Tensor &x = operands.a, &y = operands.b;
   return ops::product("matmul", x, y, options);
 }
 
 Tensor dot(const Operand& a, const Operand& b) {
   const tape::OpScope scope(a);
-  const ops::Operands operands("dot", a, b);
+  const ops::CommonOperands operands("dot", a, b);
   const Tensor &x = operands.a, &y = operands.b;
   if (x.rank() == 0 || y.rank() == 0) return multiply(x, y);
   if (x.rank() > 1 && y.rank() > 2) {
@@ -275,14 +275,14 @@ Tensor dot(const Operand& a, const Operand& b) {
 
 Tensor outer(const Operand& a, const Operand& b) {
   const tape::OpScope scope(a);
-  const ops::Operands operands("outer", a, b);
+  const ops::CommonOperands operands("outer", a, b);
   const Tensor &x = operands.a, &y = operands.b;
   return ops::product("outer", reshape(x, {x.size(), 1}), reshape(y, {1, y.size()}));
 }
 
 Tensor tensordot(const Operand& a, const Operand& b, std::int64_t count) {
   const tape::OpScope scope(a);
-  const ops::Operands operands("tensordot", a, b);
+  const ops::CommonOperands operands("tensordot", a, b);
   const Tensor &x = operands.a, &y = operands.b;
   if (count < 0 || count > x.rank() || count > y.rank())
     fail<ValueError>("tensordot", "cannot sum over {} axes: a is {}, b is {}", count, x.shape(), y.shape());
@@ -296,7 +296,7 @@ Tensor tensordot(const Operand& a, const Operand& b, std::int64_t count) {
 
 Tensor tensordot(const Operand& a, const Operand& b, const Axes& axes_a, const Axes& axes_b) {
   const tape::OpScope scope(a);
-  const ops::Operands operands("tensordot", a, b);
+  const ops::CommonOperands operands("tensordot", a, b);
   const Tensor &x = operands.a, &y = operands.b;
   return ops::contract("tensordot", x, y, ops::listed("tensordot", axes_a, x.rank()),
                        ops::listed("tensordot", axes_b, y.rank()));

@@ -185,7 +185,7 @@ struct ChannelAxes {
     }
   }
 };
-int axis_of(const tape::Record& r) { return static_cast<int>(r.attributes()[1]); }
+int channel_axis_of(const tape::Record& r) { return static_cast<int>(r.attributes()[1]); }
 
 // x as [outer, channels, inner], or [outer, channels] where these are the last axis.
 Tensor as_batch(const Tensor& x, std::int64_t axis) {
@@ -211,19 +211,19 @@ void batch_norm_vjp(const tape::Record& r, std::span<const Tensor> g, std::span<
   const Tensor &x = r.saved(0), &scale = r.saved(1);
   if (!followed(g[0], x, scale)) {
     const Tensor* inputs[] = {g.data(), &x, &r.saved(2), &r.saved(3), &scale};
-    return evaluate_cotangents(batch_norm_vjp_primitive, inputs, words(epsilon_of(r), wanted_inputs(r), axis_of(r)),
-                               dx);
+    return evaluate_cotangents(batch_norm_vjp_primitive, inputs,
+                               words(epsilon_of(r), wanted_inputs(r), channel_axis_of(r)), dx);
   }
   const Shape shape = r.output_shape();
-  const ChannelAxes here(shape, axis_of(r)), batched(shape, axis_of(r), r.batch_rank());
+  const ChannelAxes here(shape, channel_axis_of(r)), batched(shape, channel_axis_of(r), r.batch_rank());
   const Normalised to(x, here.others, epsilon_of(r));
-  const Shape channels = r.batched({shape[axis_of(r)]});
+  const Shape channels = r.batched({shape[channel_axis_of(r)]});
   if (r.wanted(0)) dx[0] = to.product(g[0] * reshape(scale, here.broadcast), batched.others);
   if (r.wanted(1)) dx[1] = reshape(sum(g[0] * to.y, batched.others), channels);
   if (r.wanted(2)) dx[2] = reshape(sum(g[0], batched.others), channels);
 }
 void batch_norm_jvp(const tape::Record& r, std::span<const Tensor> t, std::span<Tensor> dy) {
-  const ChannelAxes axes(r.output_shape(), axis_of(r));
+  const ChannelAxes axes(r.output_shape(), channel_axis_of(r));
   dy[0] = tangent(r, t, axes.others, [&](const Tensor& row) { return reshape(row, axes.broadcast); });
 }
 

@@ -15,7 +15,7 @@ namespace reel {
 namespace ops {
 namespace {
 
-constexpr const char* axes = "[batch, channels, height, width]";
+constexpr const char* image_axes = "[batch, channels, height, width]";
 constexpr std::int64_t most_taps = 1 << 24;  // kernels count them in float32
 
 // x [..., rows, columns] with other extents there.
@@ -39,39 +39,39 @@ Tensor gather(Attributes windows, const Tensor& x, const Tensor& places);
 Tensor scatter_saved(const tape::Record& r, const Tensor& g) { return scatter(r.attributes(), g, r.saved(0)); }
 Tensor gather_saved(const tape::Record& r, const Tensor& x) { return gather(r.attributes(), x, r.saved(0)); }
 
-void infer_scatter(const Call& call, Metas& out) {
+void infer_window_scatter(const Call& call, Metas& out) {
   const Tensor& x = call.input(0);
   out.add(x.dtype(), image_shape(x, geometry_of(call.attributes)));
 }
-void evaluate_scatter(const Call& call, Outputs& out) {
+void evaluate_window_scatter(const Call& call, Outputs& out) {
   Tensor copied;
   loops::scatter_windows(geometry_of(call.attributes), loops::contiguous(call.input(0), copied), call.input(1), out[0]);
 }
-constexpr Primitive scatter_primitive = {.rule = linear<gather_saved, scatter_saved>("max_pool2d_scatter"),
-                                         .infer = infer_scatter,
-                                         .evaluate = evaluate_scatter,
-                                         .keeps = {keep_input(1)},
-                                         .constants = 1};
+constexpr Primitive window_scatter_primitive = {.rule = linear<gather_saved, scatter_saved>("max_pool2d_scatter"),
+                                                .infer = infer_window_scatter,
+                                                .evaluate = evaluate_window_scatter,
+                                                .keeps = {keep_input(1)},
+                                                .constants = 1};
 
-void infer_gather(const Call& call, Metas& out) {
+void infer_window_gather(const Call& call, Metas& out) {
   const Tensor& x = call.input(0);
   out.add(x.dtype(), result_shape(x, geometry_of(call.attributes)));
 }
-void evaluate_gather(const Call& call, Outputs& out) {
+void evaluate_window_gather(const Call& call, Outputs& out) {
   Tensor copied;
   loops::gather_windows(geometry_of(call.attributes), loops::contiguous(call.input(0), copied), call.input(1), out[0]);
 }
-constexpr Primitive gather_primitive = {.rule = linear<scatter_saved, gather_saved>("max_pool2d_gather"),
-                                        .infer = infer_gather,
-                                        .evaluate = evaluate_gather,
-                                        .keeps = {keep_input(1)},
-                                        .constants = 1};
+constexpr Primitive window_gather_primitive = {.rule = linear<scatter_saved, gather_saved>("max_pool2d_gather"),
+                                               .infer = infer_window_gather,
+                                               .evaluate = evaluate_window_gather,
+                                               .keeps = {keep_input(1)},
+                                               .constants = 1};
 
 Tensor scatter(Attributes windows, const Tensor& x, const Tensor& places) {
-  return apply(scatter_primitive, {&x, &places}, windows);
+  return apply(window_scatter_primitive, {&x, &places}, windows);
 }
 Tensor gather(Attributes windows, const Tensor& x, const Tensor& places) {
-  return apply(gather_primitive, {&x, &places}, windows);
+  return apply(window_gather_primitive, {&x, &places}, windows);
 }
 
 void infer_max(const Call& call, Metas& out) {
@@ -132,7 +132,7 @@ Tensor counts(const loops::WindowAxis& axis, DType dtype, bool column) {
 
 Tensor max_pool2d(const Operand& operand, const Size2d& window, const MaxPool2dOptions& options) {
   const tape::OpScope scope(operand);
-  const Tensor x = ops::image_operand("max_pool2d", operand, "x", ops::axes);
+  const Tensor x = ops::image_operand("max_pool2d", operand, "x", ops::image_axes);
   if (ops::is_half(x.dtype()))
     return ops::in_float32(x, [&](const Tensor& wide) { return max_pool2d(wide, window, options); });
   loops::WindowGeometry c = ops::window_geometry(
@@ -147,7 +147,7 @@ Tensor max_pool2d(const Operand& operand, const Size2d& window, const MaxPool2dO
 
 Tensor avg_pool2d(const Operand& operand, const Size2d& window, const AvgPool2dOptions& options) {
   const tape::OpScope scope(operand);
-  const Tensor x = ops::image_operand("avg_pool2d", operand, "x", ops::axes);
+  const Tensor x = ops::image_operand("avg_pool2d", operand, "x", ops::image_axes);
   if (ops::is_half(x.dtype()))
     return ops::in_float32(x, [&](const Tensor& wide) { return avg_pool2d(wide, window, options); });
   const Size2d stride = ops::stride_of(options.stride, window);

@@ -35,24 +35,24 @@ constexpr Primitive log_softmax_vjp_primitive = {.rule = {.name = "log_softmax.v
                                                  .infer = infer_softmax,
                                                  .evaluate = evaluate_along_axis<RowFunction::log_softmax_vjp>};
 
-int axis_of(const tape::Record& r) { return static_cast<int>(r.attributes()[0]); }
+int row_axis_of(const tape::Record& r) { return static_cast<int>(r.attributes()[0]); }
 
 // The Jacobian of softmax is symmetric: this is its vjp and its jvp.
 Tensor softmax_vjp(const tape::Record& r, const Tensor& g) {
   const Tensor& z = r.saved(0);
-  const int axis = axis_of(r) + r.batch_rank();
+  const int axis = row_axis_of(r) + r.batch_rank();
   if (!followed(g, z)) return evaluate(softmax_vjp_primitive, {&g, &z}, words(axis));
   return z * (g - sum(g * z, axis, true));
 }
 
 Tensor log_softmax_vjp(const tape::Record& r, const Tensor& g) {
   const Tensor& z = r.saved(0);
-  const int axis = axis_of(r) + r.batch_rank();
+  const int axis = row_axis_of(r) + r.batch_rank();
   if (!followed(g, z)) return evaluate(log_softmax_vjp_primitive, {&g, &z}, words(axis));
   return g - exp(z) * sum(g, axis, true);
 }
 Tensor log_softmax_jvp(const tape::Record& r, const Tensor& t) {
-  return t - sum(exp(r.saved(0)) * t, axis_of(r), true);
+  return t - sum(exp(r.saved(0)) * t, row_axis_of(r), true);
 }
 
 constexpr Primitive softmax_primitive = {.rule = linear<softmax_vjp, softmax_vjp>("softmax"),

@@ -14,8 +14,8 @@ namespace {
 using Numbers = std::vector<std::int64_t>;
 
 // To the tensors of a list; few need no memory.
-struct Pointers : detail::ShortList<const Tensor*, 8> {
-  explicit Pointers(std::span<const Tensor> list) : ShortList(list.size()) {
+struct ListPointers : detail::ShortList<const Tensor*, 8> {
+  explicit ListPointers(std::span<const Tensor> list) : ShortList(list.size()) {
     for (std::size_t i = 0; i < list.size(); ++i) (*this)[i] = &list[i];
   }
 };
@@ -206,7 +206,7 @@ Tensor concatenate(std::span<const Tensor> given, std::int64_t axis) {
     if (__builtin_add_overflow(total, own[a], &total))
       fail<ShapeError>("concatenate", "axis {} exceeds the largest extent", a);
   }
-  return ops::apply(ops::concatenate_primitive, ops::Pointers(parts), attributes);
+  return ops::apply(ops::concatenate_primitive, ops::ListPointers(parts), attributes);
 }
 Tensor concatenate(std::initializer_list<Tensor> parts, std::int64_t axis) {
   return concatenate(std::span(parts.begin(), parts.size()), axis);
@@ -220,7 +220,7 @@ Tensor stack(std::span<const Tensor> given, std::int64_t axis) {
   for (std::size_t i = 1; i < parts.size(); ++i)
     if (const Shape own = parts[i].shape(); own != shape)
       fail<ShapeError>("stack", "part {} has shape {}, part 0 {}: they must be equal", i, own, shape);
-  return ops::apply(ops::stack_primitive, ops::Pointers(parts), ops::words(a));
+  return ops::apply(ops::stack_primitive, ops::ListPointers(parts), ops::words(a));
 }
 Tensor stack(std::initializer_list<Tensor> parts, std::int64_t axis) {
   return stack(std::span(parts.begin(), parts.size()), axis);

@@ -13,7 +13,8 @@
 
 namespace reel {
 
-namespace {
+// Members of types that other files name, hence not in the unnamed namespace.
+namespace tape {
 
 // Closed when it goes, whatever happens.
 struct OutputFile {
@@ -26,13 +27,19 @@ struct OutputFile {
   std::FILE* file;
 };
 
-struct Event {
+struct TraceEvent {
   std::string name, inputs, outputs;
   const char* category;
-  tape::Site site;
+  Site site;
   std::int64_t start, end;
   std::uint64_t thread;
 };
+
+}  // namespace tape
+
+namespace {
+
+using tape::OutputFile, tape::TraceEvent;
 
 std::string in_quotes(std::string_view text) {
   std::string q = "\"";
@@ -48,13 +55,13 @@ std::string in_quotes(std::string_view text) {
 
 // Times in microseconds, from the first event on. False, and an incomplete file, when it cannot be written or there is
 // no memory to format it.
-bool write(OutputFile& output, const std::vector<Event>& events) noexcept try {
+bool write(OutputFile& output, const std::vector<TraceEvent>& events) noexcept try {
   std::FILE* const file = output.file;
   if (!file) return false;
   std::int64_t origin = events.empty() ? 0 : events[0].start;
-  for (const Event& e : events) origin = std::min(origin, e.start);
+  for (const TraceEvent& e : events) origin = std::min(origin, e.start);
   std::fputs("{\"displayTimeUnit\": \"ns\", \"traceEvents\": [", file);
-  for (const Event& e : events) {
+  for (const TraceEvent& e : events) {
     const std::string line = fmt::format(
         "{}\n{{\"ph\": \"X\", \"pid\": 1, \"tid\": {}, \"ts\": {:.3f}, \"dur\": {:.3f}, \"name\": {}, \"cat\": \"{}\", "
         "\"args\": {{\"inputs\": {}, \"outputs\": {}, \"location\": {}}}}}",
@@ -69,7 +76,7 @@ bool write(OutputFile& output, const std::vector<Event>& events) noexcept try {
   return false;
 }
 
-std::string list(std::span<const Tensor* const> tensors) {
+std::string described(std::span<const Tensor* const> tensors) {
   std::string text;
   for (const Tensor* x : tensors) text += (text.empty() ? "" : ", ") + tape::describe(*x);
   return text;
@@ -78,14 +85,14 @@ std::string list(std::span<const Tensor* const> tensors) {
 // The process's trace. Never destroyed: threads may outlive main.
 struct Process {
   std::mutex mutex;
-  std::vector<Event> events;
+  std::vector<TraceEvent> events;
   std::string path;
   bool written = false;
 };
 Process* process = nullptr;
 
 void write_process() noexcept {
-  std::vector<Event> events;
+  std::vector<TraceEvent> events;
   {
     const std::lock_guard lock(process->mutex);
     events.swap(process->events);
@@ -111,11 +118,11 @@ const bool started = [] {
 }  // namespace
 
 struct TraceEvents {
-  std::vector<Event> list;
+  std::vector<tape::TraceEvent> list;
 };
 
 struct ChromeTraceGuard::File {
-  OutputFile output;
+  tape::OutputFile output;
   TraceEvents events;
 };
 
@@ -148,7 +155,7 @@ void add_event(const char* name, const char* category, std::int64_t start, const
                std::span<const Tensor* const> inputs, std::span<const Tensor* const> outputs) noexcept {
   try {
     const std::int64_t end = now();
-    Event e{name, list(inputs), list(outputs), category, site, start, end, detail::this_thread_slot()};
+    TraceEvent e{name, described(inputs), described(outputs), category, site, start, end, detail::this_thread_slot()};
     if (process) {
       const std::lock_guard lock(process->mutex);
       if (!process->written) process->events.push_back(e);
