@@ -95,6 +95,9 @@ std::int64_t resident_bytes() {
   return resident * sysconf(_SC_PAGESIZE);
 }
 
+// An emulator's own memory counts as this process's, and qemu-user (7.2) keeps some 280 KiB of every thread that ended.
+const bool emulated = std::getenv("REEL_TEST_EMULATOR") != nullptr;
+
 // Runs f so often; afterwards nothing may be held that was not held after the warm-up.
 bool flat(const char* what, std::int64_t count, const std::function<void()>& f) {
   for (std::int64_t i = 0; i < count / 10 + 10; ++i) f();
@@ -104,7 +107,7 @@ bool flat(const char* what, std::int64_t count, const std::function<void()>& f) 
   const MemoryStats after = memory_stats();
   const std::int64_t grown = resident_bytes() - resident;
   const bool good = after.live_tensors == before.live_tensors && after.live_bytes == before.live_bytes &&
-                    after.pool_misses == before.pool_misses && grown <= (std::int64_t{1} << 20);
+                    after.pool_misses == before.pool_misses && (emulated || grown <= (std::int64_t{1} << 20));
   std::printf("%-22s %8lld times: live tensors %+lld, live bytes %+lld, pool misses %+lld, resident bytes %+lld%s\n",
               what, static_cast<long long>(count), static_cast<long long>(after.live_tensors - before.live_tensors),
               static_cast<long long>(after.live_bytes - before.live_bytes),
