@@ -19,7 +19,7 @@ void draw_at(const Effect& e, std::uint64_t seed, std::uint64_t first) {
 namespace {
 
 // Variables of an effect that need no memory.
-constexpr std::size_t few = 8;
+constexpr std::size_t few_variables = 8;
 
 // The generator moves when the op has succeeded.
 void draw(const Effect& e) {
@@ -47,8 +47,8 @@ void write(const Effect& e) {
     Tensor* place;
     return write_from(0, e, {&place, 1}, {&replaced, 1});
   }
-  detail::ShortList<Tensor, few> replaced(e.variables.size());
-  detail::ShortList<Tensor*, few> places(e.variables.size());
+  detail::ShortList<Tensor, few_variables> replaced(e.variables.size());
+  detail::ShortList<Tensor*, few_variables> places(e.variables.size());
   write_from(0, e, places, replaced);
 }
 
@@ -72,7 +72,7 @@ void copy_to_output(const Call& call, Outputs& out, std::size_t k) {
 namespace {
 
 void observe(const Primitive& p, const Call& call, std::span<const Tensor> outputs) {
-  detail::ShortList<const Tensor*, few> results(outputs.size());
+  detail::ShortList<const Tensor*, few_variables> results(outputs.size());
   for (std::size_t k = 0; k < outputs.size(); ++k) results[k] = &outputs[k];
   tape::observe(p.rule.name, call.inputs, results);
 }

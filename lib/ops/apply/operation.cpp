@@ -11,7 +11,7 @@ namespace reel::ops {
 
 namespace {
 
-kernels::Loop loop_of(const Operation& o, DType d) noexcept {
+kernels::Loop value_loop(const Operation& o, DType d) noexcept {
   const kernels::Pointwise& p = kernels::active().pointwise(o.definition, d);
   return o.operand == Operation::value ? p.value : p.derivative[static_cast<std::size_t>(o.operand)];
 }
@@ -37,7 +37,7 @@ Tracer& tracer_of(const char* op) {
 void evaluate_pointwise(const Operation& o, Inputs inputs, const Tensor& out) {
   if (o.check) o.check(inputs);
   const detail::Block* to = detail::block(out);
-  const kernels::Loop loop = loop_of(o, to->dtype);
+  const kernels::Loop loop = value_loop(o, to->dtype);
   if (o.summed) return evaluate_summed(loop, inputs, out);
   if (to->size != 0) loops::pointwise(loop, inputs, out);
 }

@@ -19,16 +19,16 @@ namespace ops {
 
 namespace {
 
-void infer_alias(const Call& call, Metas& out) { add_alias(out, call, 0); }
+void infer_value(const Call& call, Metas& out) { add_alias(out, call, 0); }
 void infer_like(const Call& call, Metas& out) { out.add_like(call.input(0)); }
 
 // Input: the variable's value.
 constexpr Primitive read_primitive = {
-    .rule = {.name = "Variable.read"}, .infer = infer_alias, .evaluate = evaluate_view, .effects = reads_variables};
+    .rule = {.name = "Variable.read"}, .infer = infer_value, .evaluate = evaluate_view, .effects = reads_variables};
 
 // Input: the new value, whose memory the variable shares.
 constexpr Primitive assign_primitive = {
-    .rule = {.name = "Variable.assign"}, .infer = infer_alias, .evaluate = evaluate_view, .effects = writes_variables};
+    .rule = {.name = "Variable.assign"}, .infer = infer_value, .evaluate = evaluate_view, .effects = writes_variables};
 
 // Inputs: the variable's value, what is added or subtracted.
 template <kernels::table::FixedString Name>
