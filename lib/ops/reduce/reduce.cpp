@@ -2,6 +2,7 @@
 // their written rules read.
 #include "loops/reduce/reduce.hpp"
 
+#include <algorithm>
 #include <reel/ops/make.hpp>
 #include <reel/ops/reduce.hpp>
 
@@ -145,7 +146,8 @@ constexpr Primitive sum_to_primitive = {
 Tensor mean_transpose(const tape::Record& r, const Tensor& g) {
   const Shape full = r.batched(r.shape(0));
   const std::int64_t mask = r.attributes()[0] << r.batch_rank();
-  const auto count = static_cast<double>(reduced_count(full, mask));
+  // 1 for the mean of nothing, whose empty cotangent has a derivative by g: 0, not 0 / 0.
+  const auto count = static_cast<double>(std::max<std::int64_t>(reduced_count(full, mask), 1));
   return broadcast_to(with_axes(divide(g, count), full, mask), full);
 }
 Tensor mean_forward(const tape::Record& r, const Tensor& t) {
