@@ -140,6 +140,76 @@ void check_one_followed(const Case& c, const Tensors& v, support::Random& random
   }
 }
 
+// What a rule adds to the cotangents that have come for its operands from uses behind it, in their memory if it may.
+void check_added(const Case& c, support::Random& random) {
+  const Function with_later_uses = [&](const Tensors& x) {
+    Tensors all = c.f(x);
+    for (const Tensor& one : x) all.push_back(one * 2);
+    return all;
+  };
+  const Tensors v = random.like(with_later_uses(c.x));
+  const auto later = v.end() - static_cast<std::ptrdiff_t>(c.x.size());
+  Tensors expected = pull(c.f, c.x, Tensors(v.begin(), later));
+  for (std::size_t k = 0; k < c.x.size(); ++k) expected[k] = expected[k] + 2 * later[static_cast<std::ptrdiff_t>(k)];
+  check_equal("added", pull(with_later_uses, c.x, v), expected, c.slack);
+
+  const Tensor y = c.f(c.x)[0];
+  if (y.dtype() != c.x[0].dtype() || y.size() > 24) return;
+  const Function as_one = [&](const Tensors& x) {
+    Tensors flat;
+    for (const Tensor& one : with_later_uses(x)) flat.push_back(reshape(one, {one.size()}));
+    return Tensors{concatenate(flat)};
+  };
+  const Tensors jacobian = jacobian_by_rows(c.f, c.x), together = jacobian_together(as_one, c.x);
+  for (std::size_t k = 0; k < c.x.size(); ++k) {
+    Shape rows = c.x[k].shape();
+    rows.insert(0, y.size());
+    check_equal("rows added", {slice(together[k], {range(0, y.size())})}, {reshape(jacobian[k], rows)}, c.slack);
+  }
+}
+
+void check_transposed(const Function& f, const Tensors& x, double slack, support::Random& random) {
+  const Tensors t = random.like(x), jt = push(f, x, t), v = random.like(jt);
+  const Dot forward = inner(v, jt), reverse = inner(pull(f, x, v), t);
+  INFO("<v, J t> = " << static_cast<double>(forward.value) << ", <J^T v, t> = " << static_cast<double>(reverse.value)
+                     << ", scale " << static_cast<double>(forward.scale));
+  CHECK(agree(forward, reverse, slack));
+}
+
+// (x, v) -> J^T v, where x are the first operands.
+Function gradient_by_all(const Function& f, std::size_t count) {
+  return [f, count](const Tensors& xv) {
+    const auto middle = xv.begin() + static_cast<std::ptrdiff_t>(count);
+    return pull(f, Tensors(xv.begin(), middle), Tensors(middle, xv.end()));
+  };
+}
+
+// f, its gradient as a function of x and of the cotangents, the gradient of that, and so on: the modes are transposes
+// for all operands together and for each alone, and many cotangents of the third order are carried together.
+void check_higher_orders(const Case& c, int orders, support::Random& random) {
+  INFO(c.what);
+  Function f = c.f;
+  Tensors x = c.x;
+  for (int order = 1; order <= orders; ++order) {
+    INFO("order " << order);
+    const double slack = 2 * order * c.slack;
+    check_transposed(f, x, slack, random);
+    for (std::size_t k = 0; k < x.size(); ++k) {
+      INFO("by operand " << k);
+      const Function of_one = [&](const Tensors& one) {
+        Tensors all = x;
+        all[k] = one[0];
+        return f(all);
+      };
+      check_transposed(of_one, {x[k]}, slack, random);
+    }
+    const Tensors v = random.like(f(x));
+    if (order == 2) check_gradient_rows({c.what + ", its gradient", f, x, slack}, v, random);
+    f = gradient_by_all(f, x.size());
+    x.insert(x.end(), v.begin(), v.end());
+  }
+}
+
 // First and second order, both modes, at x.
 void check_modes(const Case& c, support::Random& random) {
   INFO(c.what);
@@ -150,6 +220,7 @@ void check_modes(const Case& c, support::Random& random) {
     REQUIRE(vj[i].dtype() == c.x[i].dtype());
   }
   REQUIRE(jt[0].shape() == y[0].shape());
+  REQUIRE(jt[0].dtype() == y[0].dtype());
   const Dot forward = inner(v, jt), reverse = inner(vj, t);
   INFO("<v, J t> = " << static_cast<double>(forward.value) << ", <J^T v, t> = " << static_cast<double>(reverse.value)
                      << ", scale " << static_cast<double>(forward.scale));
@@ -178,14 +249,16 @@ void check_modes(const Case& c, support::Random& random) {
   check_jacobian(c, random);
   check_gradient_rows(c, v, random);
   check_one_followed(c, v, random);
+  check_added(c, random);
 }
 
-// The tangent of f, and of its gradient, against central differences.
+// The tangent of f, of its gradient, and of the gradient of that, against central differences.
 void check_differences(const Case& c, support::Random& random) {
   INFO(c.what);
   constexpr double h = 1e-5;
   const Tensors t = random.like(c.x), v = random.like(c.f(c.x));
-  for (const Function& f : {c.f, gradient_of(c.f, v)}) {
+  const Function gradient = gradient_of(c.f, v);
+  for (const Function& f : {c.f, gradient, gradient_of(gradient, random.like(c.x))}) {
     const Tensors tangent = push(f, c.x, t);
     const Tensors above = f(moved(c.x, h, t)), below = f(moved(c.x, -h, t));
     Tensors slope;
@@ -240,6 +313,7 @@ void check_shaped(std::span<const cases::Shaped> rows) {
         for (const Tensor& one : x) views.push_back(laid_out(one, layout));
         check_modes({std::string(row.name) + " of " + text(shapes) + " " + name(layout), f, views, row.slack}, random);
       }
+      check_higher_orders({std::string(row.name) + " of " + text(shapes), f, x, row.slack}, first ? 4 : 3, random);
       if (std::exchange(first, false) && row.slack < 1e5)
         check_differences({std::string(row.name) + " of " + text(shapes), f, x, row.slack}, random);
     }
@@ -263,7 +337,7 @@ TEST_CASE("pointwise ops: the modes are transposes, to second order, in every sh
   }
 }
 
-TEST_CASE("pointwise ops: first and second derivatives against central differences") {
+TEST_CASE("pointwise ops: derivatives of orders up to 3 against central differences") {
   for (const cases::Pointwise& row : cases::pointwise()) {
     if (!differentiable(row.flags)) continue;
     support::Random random(row.name);
@@ -278,7 +352,9 @@ TEST_CASE("pointwise ops: first and second derivatives against central differenc
     }
     Tensors x;
     for (const auto& v : values) x.push_back(from_data(v));
-    check_differences({row.name, [&](const Tensors& p) { return Tensors{row.call(p)}; }, x, 1}, random);
+    const Case c{row.name, [&](const Tensors& p) { return Tensors{row.call(p)}; }, x, 1};
+    check_differences(c, random);
+    check_higher_orders(c, 3, random);
   }
 }
 
@@ -306,6 +382,39 @@ TEST_CASE("reductions, scans and normalisations: derivatives") { check_shaped(ca
 TEST_CASE("shape and index ops: derivatives") { check_shaped(cases::movements()); }
 TEST_CASE("linear algebra: derivatives") { check_shaped(cases::linear_algebra()); }
 TEST_CASE("normalisations and losses: derivatives") { check_shaped(cases::networks()); }
+
+// Cotangents of 40 by 30 with strides of zero, and one without that starts with the same elements.
+Tensors repeating(DType dtype) {
+  const Shape shape{40, 30};
+  const Tensor numbers = cast(arange(1.0, 1201.0), dtype);
+  Tensors all;
+  for (const double value : {1.0, 2.0, 0.0, -0.5}) all.push_back(broadcast_to(cast(scalar(value), dtype), shape));
+  all.push_back(broadcast_to(reshape(slice(numbers, {range(0, 40)}), {40, 1}), shape));
+  all.push_back(broadcast_to(slice(numbers, {range(0, 30)}), shape));
+  all.push_back(reshape(numbers, shape));
+  return all;
+}
+
+// A cotangent that is a repeated 1 has a path of its own.
+TEST_CASE("pointwise ops: cotangents that repeat elements are those of an array that holds each") {
+  const Shape shape{40, 30};
+  for (const cases::Pointwise& row : cases::pointwise()) {
+    if (!differentiable(row.flags)) continue;
+    support::Random random(row.name);
+    for (const DType dtype : {DType::float64, DType::float32}) {
+      Tensors x;
+      for (int i = 0; i < row.arity; ++i)
+        x.push_back(cast(random.tensor(shape, row.domain[i].low, row.domain[i].high), dtype));
+      const Function f = [&](const Tensors& p) { return Tensors{row.call(p)}; };
+      for (const Tensor& v : repeating(dtype)) {
+        const std::vector<double> elements = cast(v, DType::float64).to_vector();
+        INFO(row.name << ", cotangent " << elements[0] << ' ' << elements[1] << " ... " << elements.back());
+        const Tensors got = pull(f, x, {v}), expected = pull(f, x, {cast(from_data(elements, shape), dtype)});
+        for (std::size_t i = 0; i < got.size(); ++i) CHECK(array_equal(got[i], expected[i]));
+      }
+    }
+  }
+}
 
 TEST_CASE("many cotangents of a large product that broadcasts are those of one after another") {
   support::Random random("large");

@@ -10,7 +10,8 @@
 
 using namespace reel;
 using Catch::Contains;
-using support::difference, support::Function, support::Layout, support::pull, support::push, support::Tensors;
+using support::Difference, support::difference, support::Function, support::Layout, support::pull, support::push,
+    support::Tensors;
 
 namespace {
 
@@ -184,6 +185,52 @@ TEST_CASE("results that are an argument, a number or no function of an argument"
   const Gradient zero = tape.gradient(flat, x);  // connected, as for the op
   REQUIRE(zero);
   CHECK(zero.dense().to_vector() == std::vector<double>{0, 0});
+}
+
+TEST_CASE("tangents of results that are an argument, no function of one, or not of the result's shape") {
+  const Tensor x = tensor({0.5, 1.5}), y = tensor({2.}), tx = tensor({3., 5.}), ty = tensor({7.});
+  const auto f = [](Lane u, Lane v) { return std::tuple(v, u + v, floor(u), floor(v) * u, u * v); };
+  const auto tangents = [&](const ForwardAccumulator& accumulator) {
+    std::vector<std::vector<double>> all;
+    std::apply(
+        [&](const auto&... z) {
+          (all.push_back(accumulator.jvp(z) ? accumulator.jvp(z).dense().to_vector() : std::vector<double>()), ...);
+        },
+        elementwise(f, x, y));
+    return all;
+  };
+  using Rows = std::vector<std::vector<double>>;
+  CHECK(tangents(ForwardAccumulator(y, ty)) == Rows{{7, 7}, {7, 7}, {}, {0, 0}, {3.5, 10.5}});
+  CHECK(tangents(ForwardAccumulator(x, tx)) == Rows{{}, {3, 5}, {0, 0}, {6, 10}, {6, 10}});
+  CHECK(tangents(ForwardAccumulator(std::vector<Tensor>{x, y}, std::vector<Tensor>{tx, ty})) ==
+        Rows{{7, 7}, {10, 12}, {0, 0}, {6, 10}, {9.5, 20.5}});
+}
+
+// What comes later in the program of ops is replayed first: its cotangent is the sum that the program adds to.
+TEST_CASE("cotangents of elementwise are added to those of later uses, many together too") {
+  support::Random random("added");
+  for (const Shape& shape : {Shape{7}, Shape{3, 4}, Shape{1}, Shape{}, Shape{70, 700}}) {
+    INFO(to_string(shape));
+    const Tensors x = {random.tensor(shape), random.tensor(shape), random.tensor(shape)};
+    const auto and_later = [](const Function& f) {
+      return Function([f](const Tensors& p) {
+        const Tensor z = f(p)[0], later = p[0] * 2 + p[1] * 3 + p[2] * 4;
+        return Tensors{stack({sum(z), sum(z * z), sum(later), sum(z * later)})};
+      });
+    };
+    const auto jacobians = [&](const Function& f) {
+      GradientTape tape;
+      tape.watch(x);
+      Tensors all;
+      for (const Gradient& j : tape.jacobian(f(x)[0], x)) all.push_back(j.dense());
+      return all;
+    };
+    const Difference rows = difference(jacobians(and_later(fused)), jacobians(and_later(plain)));
+    CHECK(rows.error <= 1e-13 * (1 + rows.size));
+    const Tensors v = random.like(and_later(plain)(x));
+    const Difference d = difference(pull(and_later(fused), x, v), pull(and_later(plain), x, v));
+    CHECK(d.error <= 1e-13 * (1 + d.size));
+  }
 }
 
 TEST_CASE("a function given to elementwise runs once per call, and captured numbers are read anew") {

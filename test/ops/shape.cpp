@@ -300,3 +300,14 @@ TEST_CASE("an allocation that fails leaves nothing behind and the tape usable") 
     }
   }
 }
+
+TEST_CASE("a tangent of a cast has the dtype of the result, a cotangent that of the operand") {
+  const Tensor x = tensor({1., 2.}), t = tensor({1 + 0x1p-30, 3.});
+  const ForwardAccumulator accumulator(x, t);
+  GradientTape tape;
+  tape.watch(x);
+  const Tensor y = cast(x, DType::float32), tangent = accumulator.jvp(y).dense();
+  CHECK(tangent.dtype() == DType::float32);
+  CHECK(tangent.to_vector<float>() == std::vector<float>{1, 3});
+  CHECK(tape.gradient(y, x).dense().dtype() == DType::float64);
+}

@@ -122,3 +122,12 @@ TEST_CASE("a constant that is not exact has standard deviation and gradient 0 al
   CHECK(reel::std(x).item() == 0);
   CHECK(grad([](const Tensor& t) { return reel::std(t); })(x).to_vector() == std::vector<double>{0, 0, 0});
 }
+
+// What the mean is rounded by is an error of 1e-17, and a second mean leaves the square of that.
+TEST_CASE("the gradient of the variance of a constant is 0 to far below its last place") {
+  for (std::int64_t n = 2; n < 30; ++n) {
+    INFO(n);
+    for (const double slope : slope_at([](const Tensor& t) { return var(t); }, full({n}, 0.1)))
+      CHECK(std::abs(slope) < 1e-28);
+  }
+}
