@@ -7,10 +7,27 @@ namespace reel::ops {
 
 CallListener call_listener = nullptr;
 
-Meta* Metas::next_of_many() {
-  more_.emplace_back();
+void Metas::reserve(std::size_t outputs, int rank) {
+  if (outputs <= in_place) return;
+  more_ = std::make_unique<More>();
+  more_->outputs.reserve(outputs - in_place);
+  more_->words.reserve((outputs - in_place) * 2 * static_cast<std::size_t>(rank));
+}
+
+void Metas::store(const Meta& m) {
+  if (!more_) more_ = std::make_unique<More>();
+  detail::List<std::int64_t>& words = more_->words;
+  more_->outputs.push_back({m.dtype, m.view_of, m.shape.rank(), m.offset, words.size()});
+  words.insert(words.end(), m.shape.begin(), m.shape.end());
+  words.insert(words.end(), m.strides.begin(), m.strides.end());
   ++size_;
-  return &more_.back();
+}
+
+Meta Metas::restored(std::size_t k) const noexcept {
+  const More::Output& m = more_->outputs[k];
+  const std::int64_t* words = more_->words.data() + m.first;
+  const auto rank = static_cast<std::size_t>(m.rank);
+  return {m.dtype, m.view_of, m.offset, Shape(words, rank), Shape(words + rank, m.view_of < 0 ? 0 : rank)};
 }
 
 Tensor view_of(const Meta& m, Inputs inputs) {
@@ -19,7 +36,8 @@ Tensor view_of(const Meta& m, Inputs inputs) {
 }
 
 Tensor Outputs::make(std::size_t k) const {
-  const Meta& m = (*metas_)[k];
+  Meta room;
+  const Meta& m = metas_->get(k, room);
   return m.view_of < 0 ? detail::empty(m.dtype, m.shape) : view_of(m, inputs_);
 }
 
@@ -108,7 +126,7 @@ void evaluate(const Primitive& p, const Call& call, const Metas& metas, Outputs&
 
 // The output of a call whose only output is a view.
 Tensor view_of(const Primitive& p, const Call& call, const Metas& metas) {
-  Tensor y = view_of(metas[0], call.inputs);
+  Tensor y = view_of(metas.first(), call.inputs);
   if (call_listener) [[unlikely]]
     call_listener(p, call, {&y, 1});
   return y;

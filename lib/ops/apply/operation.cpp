@@ -54,7 +54,7 @@ void trace(const Primitive& p, const Call& call, const Metas& metas, bool residu
   const std::size_t wanted = metas.size() - (residuals_wanted ? 0 : p.residuals);
   bool computes = false;
   for (std::size_t k = 0; k < wanted; ++k) {
-    const Meta& m = metas[k];
+    const Meta m = metas[k];
     computes = computes || m.view_of < 0;
     outputs[k] = m.view_of < 0 ? abstract(m.dtype, m.shape) : view_of(m, call.inputs);
   }

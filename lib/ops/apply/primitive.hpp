@@ -11,6 +11,7 @@
 #include <array>
 #include <bit>
 #include <cstdint>
+#include <memory>
 #include <new>
 #include <span>
 #include <type_traits>
@@ -43,43 +44,73 @@ struct Meta {
 };
 
 /// The outputs that infer announces, in their order. It reads dtypes, shapes and strides of the inputs, no element.
+/// Those behind the first few are stored in as many words as their ranks need: unstack has thousands.
 class Metas {
  public:
   Metas() noexcept {}
   Metas(const Metas&) = delete;
   Metas& operator=(const Metas&) = delete;
-  /// Makes room for so many outputs, if they are more than a few.
-  void reserve(std::size_t outputs) {
-    if (outputs > in_place) more_.reserve(outputs - in_place);
-  }
+  /// Makes room for so many outputs, if they are more than a few, of this rank.
+  void reserve(std::size_t outputs, int rank);
   /// A dense output.
-  void add(DType dtype, const Shape& shape) { new (next()) Meta{dtype, -1, 0, shape, {}}; }
+  void add(DType dtype, const Shape& shape) {
+    if (size_ < in_place)
+      new (next()) Meta{dtype, -1, 0, shape, {}};
+    else
+      store({dtype, -1, 0, shape, {}});
+  }
   /// A dense output of x's dtype and shape.
   void add_like(const Tensor& x) {
     const detail::Block* b = detail::block(x);
-    new (next()) Meta{b->dtype, -1, 0, Shape(b->extents(), b->rank), {}};
+    if (size_ < in_place)
+      new (next()) Meta{b->dtype, -1, 0, Shape(b->extents(), b->rank), {}};
+    else
+      store({b->dtype, -1, 0, b->shape(), {}});
   }
   /// An output that is a view of input i: `offset` elements in, with these strides.
   void add_view(std::size_t i, DType dtype, std::int64_t offset, const Shape& shape, const Shape& strides) {
-    new (next()) Meta{dtype, static_cast<int>(i), offset, shape, strides};
+    if (size_ < in_place)
+      new (next()) Meta{dtype, static_cast<int>(i), offset, shape, strides};
+    else
+      store({dtype, static_cast<int>(i), offset, shape, strides});
   }
-  /// The same, for the caller to complete: its offset is 0 and its strides are empty.
+  /// The same, for the caller to complete: its offset is 0 and its strides are empty. Among the first few outputs only.
   Meta& add_view(std::size_t i, DType dtype, std::span<const std::int64_t> extents) {
     return *new (next()) Meta{dtype, static_cast<int>(i), 0, Shape(extents.data(), extents.size()), {}};
   }
   /// Whether there is one output, which is a view: then there is nothing to evaluate.
   bool one_view() const noexcept { return size_ == 1 && few_[0].view_of >= 0; }
   std::size_t size() const noexcept { return size_; }
-  const Meta& operator[](std::size_t k) const noexcept { return k < in_place ? few_[k] : more_[k - in_place]; }
+  const Meta& first() const noexcept { return few_[0]; }
+  Meta operator[](std::size_t k) const noexcept { return k < in_place ? few_[k] : restored(k - in_place); }
+  /// The same without a copy where there is no need of one: valid as long as this object and `room`.
+  const Meta& get(std::size_t k, Meta& room) const noexcept {
+    return k < in_place ? few_[k] : room = restored(k - in_place);
+  }
+  bool is_view(std::size_t k) const noexcept {
+    return (k < in_place ? few_[k].view_of : more_->outputs[k - in_place].view_of) >= 0;
+  }
 
  private:
   static constexpr std::size_t in_place = 8;
-  Meta* next() { return size_ < in_place ? &few_[size_++] : next_of_many(); }
-  Meta* next_of_many();
+  // The outputs behind those in place: extents and, of views, strides are words[first...).
+  struct More {
+    struct Output {
+      DType dtype;
+      int view_of, rank;
+      std::int64_t offset;
+      std::size_t first;
+    };
+    detail::List<Output> outputs;
+    detail::List<std::int64_t> words;
+  };
+  Meta* next() noexcept { return &few_[size_++]; }
+  void store(const Meta& m);
+  Meta restored(std::size_t k) const noexcept;
   union {
     Meta few_[in_place];  // the first size_ of them live
   };
-  detail::List<Meta> more_;
+  std::unique_ptr<More> more_;
   std::size_t size_ = 0;
 };
 static_assert(std::is_trivially_destructible_v<Meta>);
@@ -111,8 +142,8 @@ class Outputs {
       for (std::size_t k = 0; k < size_; ++k) few_[k].~Tensor();
   }
   std::size_t size() const noexcept { return size_; }
-  const Meta& meta(std::size_t k) const noexcept { return (*metas_)[k]; }
-  bool is_view(std::size_t k) const noexcept { return (*metas_)[k].view_of >= 0; }
+  Meta meta(std::size_t k) const noexcept { return (*metas_)[k]; }
+  bool is_view(std::size_t k) const noexcept { return metas_->is_view(k); }
   /// Output or residual k. Its memory is not initialised.
   const Tensor& operator[](std::size_t k) {
     if (!tensors_[k].defined()) tensors_[k] = make(k);

@@ -78,7 +78,7 @@ void infer_split(const Call& call, Metas& out) {
   const Shape strides(x.strides(), x.rank);
   Shape shape = x.shape();
   std::int64_t start = 0;
-  out.reserve(call.attributes.size() - 1);
+  out.reserve(call.attributes.size() - 1, x.rank);
   for (std::int64_t extent : call.attributes.subspan(1)) {
     shape[axis] = extent;
     out.add_view(0, x.dtype, start * strides[axis], shape, strides);
@@ -160,7 +160,7 @@ void infer_unstack(const Call& call, Metas& out) {
   const std::int64_t extent = shape[axis], step = strides[axis];
   shape.erase(axis);
   strides.erase(axis);
-  out.reserve(static_cast<std::size_t>(extent));
+  out.reserve(static_cast<std::size_t>(extent), shape.rank());
   for (std::int64_t i = 0; i < extent; ++i) out.add_view(0, x.dtype, i * step, shape, strides);
 }
 constexpr Primitive unstack_primitive = {
