@@ -22,10 +22,20 @@ struct One {
   }
 };
 
+// part(begin, end) for ranges of n elements.
+template <class Part>
+void for_ranges(std::int64_t n, const Part& part) {
+  if (n == 0) return;  // there may be no memory
+  if (n <= fill_grain)
+    part(std::int64_t{0}, n);
+  else
+    parallel_for(n, fill_grain, part);
+}
+
 // Elements of `bytes` bytes each, all equal to the one at `value`.
 void fill_bytes(const detail::Block* y, const std::byte* value) {
   const std::size_t bytes = item_size(y->dtype);
-  parallel_for(y->size, fill_grain, [=](std::int64_t begin, std::int64_t end) {
+  for_ranges(y->size, [=](std::int64_t begin, std::int64_t end) {
     kernels::fill(value, y->data + begin * static_cast<std::int64_t>(bytes), 1, end - begin, bytes);
   });
 }
@@ -44,7 +54,7 @@ void generate(const Tensor& y, const F& value) {
 void fill_zero(const Tensor& y) {
   const detail::Block* b = detail::block(y);
   const auto bytes = static_cast<std::int64_t>(item_size(b->dtype));
-  parallel_for(b->size, fill_grain, [=](std::int64_t begin, std::int64_t end) {
+  for_ranges(b->size, [=](std::int64_t begin, std::int64_t end) {
     std::memset(b->data + begin * bytes, 0, static_cast<std::size_t>((end - begin) * bytes));
   });
 }
