@@ -1,4 +1,4 @@
-// Splitting a range among threads: into pieces that the range alone determines, never the number of threads.
+// Splitting a loop among threads: into ranges that the loop alone determines, never the number of threads.
 #pragma once
 #include <cstdint>
 #include <type_traits>
