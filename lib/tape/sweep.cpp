@@ -5,33 +5,35 @@
 
 namespace reel::tape {
 
-// Not recursive, and needs no order of destruction: what is unreachable is found by one walk backwards, which drops
-// what an entry keeps when it meets it, since that may be all that keeps results further back. A result that is not
-// dead is unreachable when its owners are the values that its own entry saved: entries further on that read it are gone
-// by then, or it is needed. One that another tape keeps too may be handed out again by that tape's rules.
-void sweep(Tape& t) {
-  t.references.give_back();
+namespace {
+
+// Whether anything but the entry itself holds its result in this slot. One that another tape keeps too may be handed
+// out again by that tape's rules.
+bool reachable(const Tape& t, const Entry& e, std::uint32_t slot) {
+  const Slot& s = t.slots[slot];
+  if (s.source) return true;
+  if (s.dead) return false;
+  std::uint32_t own = 0;
+  const detail::Block* block = nullptr;
+  for (std::uint32_t i = 0; i < e.saved; ++i)
+    if (const detail::Block* b = e.block(i); b && b->id == s.id) {
+      ++own;
+      block = b;
+    }
+  return !block || detail::owners(block) != own;
+}
+
+// Finds the entries to keep, in recording order, and says how many there are. Not recursive, and needs no order of
+// destruction: one walk backwards drops what an entry saved when it meets it, since that may be all that keeps results
+// further back. A result that is not dead is unreachable when its owners are the values that its own entry saved:
+// entries further on that read it are gone by then, or it is needed.
+std::size_t find_live(Tape& t, detail::List<char>& keep) {
   detail::List<char> needed(t.slots.size());
-  const auto reachable = [&t](const Entry& e, std::uint32_t slot) {
-    const Slot& s = t.slots[slot];
-    if (s.source) return true;
-    if (s.dead) return false;
-    std::uint32_t own = 0;
-    const detail::Block* block = nullptr;
-    for (std::uint32_t i = 0; i < e.saved; ++i)
-      if (const detail::Block* b = e.block(i); b && b->id == s.id) {
-        ++own;
-        block = b;
-      }
-    return !block || detail::owners(block) != own;
-  };
-  const Arena::Place end = t.entries.end();
-  std::size_t kept = 0;
-  detail::List<char> keep(static_cast<std::size_t>(t.entries.count()));
-  std::size_t index = keep.size();
-  for (Arena::Place at = end; Entry* e = t.entries.step_back(at);) {
+  std::size_t kept = 0, index = keep.size();
+  for (Arena::Place at = t.entries.end(); Entry* e = t.entries.step_back(at);) {
     bool live = false;
-    for (std::uint32_t k = 0; k < e->outputs; ++k) live = live || needed[e->output(k)] || reachable(*e, e->output(k));
+    for (std::uint32_t k = 0; k < e->outputs; ++k)
+      live = live || needed[e->output(k)] || reachable(t, *e, e->output(k));
     keep[--index] = live;
     if (!live) {
       release(*e);
@@ -41,35 +43,49 @@ void sweep(Tape& t) {
     for (std::uint32_t i = 0; i < e->inputs; ++i)
       if (e->input(i) != no_slot) needed[e->input(i)] = true;
   }
+  return kept;
+}
+
+// f(entry) for the entries whose flag is `value`.
+template <class F>
+void for_entries(const Arena& entries, const detail::List<char>& flags, bool value, const F& f) {
+  std::size_t index = 0;
+  const Arena::Place end = entries.end();
+  for (Arena::Place at; const Entry* e = entries.step_forward(at, end);)
+    if ((flags[index++] != 0) == value) f(*e);
+}
+
+}  // namespace
+
+void sweep(Tape& t) {
+  t.references.give_back();
+  detail::List<char> keep(static_cast<std::size_t>(t.entries.count()));
+  const std::size_t kept = find_live(t, keep);
   // Where nothing was to be dropped the next sweep may wait longer.
   t.sweep_at = std::max(first_sweep, (kept == keep.size() ? 4 : 2) * static_cast<std::int64_t>(kept));
   if (kept == keep.size()) return;
   t.free_slots.reserve(t.slots.size());
   Arena compact;
-  index = 0;
-  for (Arena::Place at; const Entry* e = t.entries.step_forward(at, end);)
-    if (keep[index++]) {
-      compact.reserve(e->bytes);
-      Entry* copy = compact.add(e->bytes);
-      const std::uint32_t previous = copy->previous;
-      std::copy_n(reinterpret_cast<const std::byte*>(e), e->bytes, reinterpret_cast<std::byte*>(copy));
-      copy->previous = previous;
-    }
+  for_entries(t.entries, keep, true, [&](const Entry& e) {
+    compact.reserve(e.bytes);
+    Entry* copy = compact.add(e.bytes);
+    const std::uint32_t previous = copy->previous;
+    std::copy_n(reinterpret_cast<const std::byte*>(&e), e.bytes, reinterpret_cast<std::byte*>(copy));
+    copy->previous = previous;
+  });
   std::vector<bool> dropped(t.slots.size());
-  index = 0;
-  for (Arena::Place at; const Entry* e = t.entries.step_forward(at, end);)
-    if (!keep[index++])
-      for (std::uint32_t k = 0; k < e->outputs; ++k) dropped[e->output(k)] = true;
+  for_entries(t.entries, keep, false, [&](const Entry& e) {
+    for (std::uint32_t k = 0; k < e.outputs; ++k) dropped[e.output(k)] = true;
+  });
   IdMap ids = t.by_id.filtered([&](std::uint64_t, std::uint32_t slot) { return !dropped[slot]; });
   // Nothing throws from here on.
   t.by_id = std::move(ids);
-  index = 0;
-  for (Arena::Place at; const Entry* e = t.entries.step_forward(at, end);)
-    if (!keep[index++])
-      for (std::uint32_t k = 0; k < e->outputs; ++k) {
-        t.slots[e->output(k)] = {};
-        t.free_slots.push_back(e->output(k));
-      }
+  for_entries(t.entries, keep, false, [&](const Entry& e) {
+    for (std::uint32_t k = 0; k < e.outputs; ++k) {
+      t.slots[e.output(k)] = {};
+      t.free_slots.push_back(e.output(k));
+    }
+  });
   t.entries.swap(compact);
 }
 

@@ -31,6 +31,44 @@ std::vector<Tensor> outputs_of(std::span<const Tensor> results, std::uint64_t la
   return outputs;
 }
 
+std::vector<Form> forms_of(std::span<const Tensor> tensors) {
+  std::vector<Form> forms;
+  for (const Tensor& x : tensors) forms.push_back({x.shape(), x.dtype()});
+  return forms;
+}
+
+// The user's backward, called with zeros for the cotangents that are none.
+auto backward_of(const CustomResult& made, std::span<const Tensor> outputs, std::vector<Variable> variables) {
+  return [forms = forms_of(outputs), variables = std::move(variables), batched = made.batched, alone = made.backward,
+          with_variables = made.backward_with_variables](std::span<const Gradient> g) {
+    std::vector<Tensor> dy;
+    for (const Gradient& d : g) dy.push_back(d ? d.dense() : Tensor());
+    const auto some = std::find_if(dy.begin(), dy.end(), [](const Tensor& d) { return d.defined(); });
+    for (std::size_t k = 0; k < forms.size(); ++k) {
+      if (dy[k].defined()) continue;
+      Shape shape = forms[k].shape;
+      if (batched) shape.insert(0, some == dy.end() ? 1 : some->shape()[0]);
+      dy[k] = zeros(shape, forms[k].dtype);
+    }
+    return variables.empty() && alone ? alone(dy) : with_variables(dy, variables);
+  };
+}
+
+// The user's jvp, called with zeros for the tangents that are none; empty where there is none.
+TangentFunction jvp_of(const char* name, const CustomResult& made, std::span<const Tensor> inputs,
+                       std::size_t arguments) {
+  if (!made.jvp) return {};
+  return [name, forms = forms_of(inputs), arguments, f = made.jvp](std::span<const Tensor> t) {
+    std::vector<Tensor> tangents;
+    for (std::size_t i = 0; i < t.size(); ++i) {
+      if (i >= arguments && t[i].defined())
+        fail<NotDifferentiable>(name, "its jvp has no part for the variables that the function reads");
+      if (i < arguments) tangents.push_back(t[i].defined() ? t[i] : zeros(forms[i].shape, forms[i].dtype));
+    }
+    return f(tangents);
+  };
+}
+
 }  // namespace
 
 std::vector<Tensor> custom(const char* name, std::span<const Tensor> arguments, const Callback<CustomResult()>& run) {
@@ -50,38 +88,10 @@ std::vector<Tensor> custom(const char* name, std::span<const Tensor> arguments, 
                     "std::vector<Gradient> of the variables)",
                     variables.front().name());
   const std::vector<Tensor> outputs = outputs_of(made.results, last_before);
-  std::vector<Form> forms;
-  for (const Tensor& y : outputs) forms.push_back({y.shape(), y.dtype()});
   std::vector<Tensor> inputs(arguments.begin(), arguments.end());
   for (const Variable& v : variables) inputs.push_back(v.read());
-
-  auto backward = [forms, variables, batched = made.batched, alone = made.backward,
-                   with_variables = made.backward_with_variables](std::span<const Gradient> g) {
-    std::vector<Tensor> dy;
-    for (const Gradient& d : g) dy.push_back(d ? d.dense() : Tensor());
-    const auto some = std::find_if(dy.begin(), dy.end(), [](const Tensor& d) { return d.defined(); });
-    for (std::size_t k = 0; k < forms.size(); ++k) {
-      if (dy[k].defined()) continue;
-      Shape shape = forms[k].shape;
-      if (batched) shape.insert(0, some == dy.end() ? 1 : some->shape()[0]);
-      dy[k] = zeros(shape, forms[k].dtype);
-    }
-    return variables.empty() && alone ? alone(dy) : with_variables(dy, variables);
-  };
-  TangentFunction jvp;
-  if (made.jvp) {
-    std::vector<Form> of_inputs;
-    for (const Tensor& x : inputs) of_inputs.push_back({x.shape(), x.dtype()});
-    jvp = [name, of_inputs, count = arguments.size(), f = made.jvp](std::span<const Tensor> t) {
-      std::vector<Tensor> tangents;
-      for (std::size_t i = 0; i < t.size(); ++i) {
-        if (i >= count && t[i].defined())
-          fail<NotDifferentiable>(name, "its jvp has no part for the variables that the function reads");
-        if (i < count) tangents.push_back(t[i].defined() ? t[i] : zeros(of_inputs[i].shape, of_inputs[i].dtype));
-      }
-      return f(tangents);
-    };
-  }
+  auto backward = backward_of(made, outputs, std::move(variables));
+  TangentFunction jvp = jvp_of(name, made, inputs, arguments.size());
   record_operation(name, inputs, outputs, std::move(backward), std::move(jvp), {.batched = made.batched});
   return outputs;
 }

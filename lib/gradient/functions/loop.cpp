@@ -153,7 +153,9 @@ struct Checkpointed {
   Tensors forward(tape::Capture& capture, std::span<const Tensor> arguments);
   Tensors sizing_step(tape::Capture& capture, std::span<const Tensor> state, std::span<const Tensor> x);
   std::vector<Gradient> pull(std::span<const Gradient> g);
+  Tensors state_before(std::int64_t i, std::vector<KeptState>& states);
   std::vector<Gradient> pull_step(std::int64_t i, const Tensors& state, std::span<const Gradient> g);
+  Gradient stacked(std::span<const Gradient> steps, const Tensor& x) const;
 };
 
 // The first iteration, under a tape that tells what its record takes: how many states fit the budget beside it and the
@@ -207,6 +209,36 @@ std::vector<Gradient> Checkpointed::pull_step(std::int64_t i, const Tensors& sta
   return pull_on(tape, given, g, sources);
 }
 
+// The variables that iteration i began with, computed from the last of `states`. Where there is room, states on the way
+// are kept there; those from i on are dropped.
+Tensors Checkpointed::state_before(std::int64_t i, std::vector<KeptState>& states) {
+  for (;;) {
+    const std::int64_t from = states.back().iteration;
+    Tensors state = states.back().state;
+    if (from == i) {
+      states.pop_back();
+      return state;
+    }
+    const auto free = static_cast<std::int64_t>(most_kept) - static_cast<std::int64_t>(states.size());
+    const std::int64_t to = free > 0 ? from + next_kept(i + 1 - from, free) : i;
+    for (std::int64_t k = from; k < to; ++k) {
+      state = repetition.step_again(loop, k, state, at(xs(), k));
+      state.resize(loop.variables);
+    }
+    if (free <= 0) return state;
+    states.push_back({to, std::move(state)});
+  }
+}
+
+// The gradient of an input that is read row by row: none counts as zeros.
+Gradient Checkpointed::stacked(std::span<const Gradient> steps, const Tensor& x) const {
+  if (!is_differentiable(x.dtype())) return {};
+  if (steps.empty()) return Gradient(zeros(x.shape(), x.dtype()));
+  Tensors rows;
+  for (const Gradient& d : steps) rows.push_back(d ? d.dense() : detail::zeros_of_step(x));
+  return Gradient(stack(rows, 0));
+}
+
 std::vector<Gradient> Checkpointed::pull(std::span<const Gradient> g) {
   const VSpace space;
   const ops::FrozenReads same_constants(inputs.constants, inputs.constant_values);
@@ -216,46 +248,21 @@ std::vector<Gradient> Checkpointed::pull(std::span<const Gradient> g) {
   std::vector<Gradient> shared(inputs.size() - inputs.arguments.size());
   std::vector<std::vector<Gradient>> of_inputs(others,
                                                std::vector<Gradient>(static_cast<std::size_t>(repetition.iterations)));
-  std::vector<KeptState> stack_of_kept = kept;
-  for (std::int64_t end = repetition.iterations; end > 0;) {
-    const std::int64_t from = stack_of_kept.back().iteration;
-    Tensors state = stack_of_kept.back().state;
-    if (from == end - 1) {
-      stack_of_kept.pop_back();
-    } else {
-      const auto free = static_cast<std::int64_t>(most_kept) - static_cast<std::int64_t>(stack_of_kept.size());
-      const std::int64_t to = free > 0 ? from + next_kept(end - from, free) : end - 1;
-      for (std::int64_t i = from; i < to; ++i) {
-        state = repetition.step_again(loop, i, state, at(xs(), i));
-        state.resize(n);
-      }
-      if (free > 0) {
-        stack_of_kept.push_back({to, std::move(state)});
-        continue;
-      }
-    }
-    --end;
+  std::vector<KeptState> states = kept;
+  for (std::int64_t i = repetition.iterations; i-- > 0;) {
+    const Tensors state = state_before(i, states);
     std::vector<Gradient> seeds = carried;
-    for (std::size_t k = 0; k < columns; ++k) seeds.push_back(g[n + k] ? Gradient(g[n + k].dense()[end]) : Gradient());
-    std::vector<Gradient> d = pull_step(end, state, seeds);
+    for (std::size_t k = 0; k < columns; ++k) seeds.push_back(g[n + k] ? Gradient(g[n + k].dense()[i]) : Gradient());
+    std::vector<Gradient> d = pull_step(i, state, seeds);
     std::move(d.begin(), d.begin() + static_cast<std::ptrdiff_t>(n), carried.begin());
-    for (std::size_t k = 0; k < others; ++k) of_inputs[k][static_cast<std::size_t>(end)] = std::move(d[n + k]);
+    for (std::size_t k = 0; k < others; ++k) of_inputs[k][static_cast<std::size_t>(i)] = std::move(d[n + k]);
     for (std::size_t k = 0; k < shared.size(); ++k) {
       const Gradient terms[] = {std::move(shared[k]), std::move(d[n + others + k])};
       shared[k] = space.aggregate(terms);
     }
   }
   std::vector<Gradient> result = std::move(carried);
-  for (std::size_t k = 0; k < others; ++k) {
-    const Tensor& x = xs()[k];
-    if (repetition.iterations == 0 || !is_differentiable(x.dtype())) {
-      result.push_back(is_differentiable(x.dtype()) ? Gradient(zeros(x.shape(), x.dtype())) : Gradient());
-      continue;
-    }
-    Tensors rows;
-    for (const Gradient& d : of_inputs[k]) rows.push_back(d ? d.dense() : detail::zeros_of_step(x));
-    result.push_back(stack(rows, 0));
-  }
+  for (std::size_t k = 0; k < others; ++k) result.push_back(stacked(of_inputs[k], xs()[k]));
   result.insert(result.end(), shared.begin(), shared.end());
   return result;
 }

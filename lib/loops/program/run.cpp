@@ -148,6 +148,11 @@ struct Run {
       if (z.buffer < 0 || z.adds) fetch(z.data);
   }
   void all(std::int64_t size) const;
+  std::byte* register_at(std::byte* scratch, std::int32_t r) const {
+    return scratch + lines(places * sizeof(kernels::Strided)) + static_cast<std::size_t>(r) * register_bytes;
+  }
+  void set_places(std::int64_t begin, std::byte* scratch) const;
+  void compute(std::int64_t offset, std::int64_t n, bool fetches, const kernels::Strided* place) const;
   void go(std::int64_t begin, std::int64_t end, std::byte* scratch) const;
   void go_on_stack(std::int64_t begin, std::int64_t end) const {
     alignas(cache_line) std::byte scratch[stack_bytes];
@@ -155,15 +160,14 @@ struct Run {
   }
 };
 
-// `begin` is a multiple of the block, so that what repeats within a block is packed once.
-void Run::go(std::int64_t begin, std::int64_t end, std::byte* scratch) const {
+// The places of a range: where its operands, results, constants and registers are, in this order. What repeats within a
+// block is packed here, once.
+inline void Run::set_places(std::int64_t begin, std::byte* scratch) const {
   auto* place = reinterpret_cast<kernels::Strided*>(scratch);
-  std::byte* const first_register = scratch + lines(places * sizeof(kernels::Strided));
-  const auto buffer = [&](std::int32_t r) { return first_register + static_cast<std::size_t>(r) * register_bytes; };
-  const std::size_t first_output = sources.size(), first_constant = first_output + outputs.size();
-  const std::size_t first_own = first_constant + constants.size();
+  const std::size_t first_constant = sources.size() + outputs.size(), first_own = first_constant + constants.size();
   place[places - 1] = {nullptr, 0};
-  for (std::size_t r = 0; r < code.registers_; ++r) place[first_own + r] = {buffer(static_cast<std::int32_t>(r)), 1};
+  for (std::size_t r = 0; r < code.registers_; ++r)
+    place[first_own + r] = {register_at(scratch, static_cast<std::int32_t>(r)), 1};
   for (std::size_t c = 0; c < constants.size(); ++c) {
     place[first_constant + c] = {&constants[c], 0};
     if (const std::int32_t filled = code.constants_[c].filled; filled >= 0)
@@ -175,13 +179,33 @@ void Run::go(std::int64_t begin, std::int64_t end, std::byte* scratch) const {
       place[i] = {s.data, s.layout.kind == Layout::Kind::single ? 0 : 1};
       continue;
     }
-    std::byte* to = buffer(s.buffer);
+    std::byte* to = register_at(scratch, s.buffer);
     place[i] = {to, 1};
     if (s.layout.period > block) continue;
     pack(*s.nest, 0, s.data, bytes, begin, begin + s.layout.period, to);
     repeat(to, static_cast<std::size_t>(s.layout.period) * bytes, static_cast<std::size_t>(block) * bytes);
   }
+}
 
+// The steps of the program on one block.
+inline void Run::compute(std::int64_t offset, std::int64_t n, bool fetches, const kernels::Strided* place) const {
+  for (std::size_t i = 0; i < code.steps_.size(); ++i) {
+    if (fetches) fetch_ahead(offset, i);
+    const Code::Step& step = code.steps_[i];
+    kernels::Strided in[node_operands];
+    in[0] = place[step.node.in[0]];
+    in[1] = place[step.node.in[1]];
+    for (std::uint32_t k = 2; k < step.operands; ++k) in[k] = place[step.node.in[k]];
+    step.loop[type](in, const_cast<void*>(place[step.to].data), n);
+  }
+}
+
+// `begin` is a multiple of the block, so that what repeats within a block is packed once.
+void Run::go(std::int64_t begin, std::int64_t end, std::byte* scratch) const {
+  auto* place = reinterpret_cast<kernels::Strided*>(scratch);
+  kernels::Strided* const result = place + sources.size();
+  const auto buffer = [&](std::int32_t r) { return register_at(scratch, r); };
+  set_places(begin, scratch);
   const bool in_memory = end - begin >= program_grain / 2;  // smaller arrays are in a cache already
   for (std::int64_t at = begin; at < end; at += block) {
     const std::int64_t n = std::min(block, end - at), offset = at * static_cast<std::int64_t>(bytes);
@@ -191,19 +215,10 @@ void Run::go(std::int64_t begin, std::int64_t end, std::byte* scratch) const {
       if (s.buffer >= 0 && s.layout.period > block) pack(*s.nest, 0, s.data, bytes, at, at + n, buffer(s.buffer));
     }
     for (std::size_t k = 0; k < outputs.size(); ++k)
-      place[first_output + k] = {outputs[k].buffer < 0 ? outputs[k].data + offset : buffer(outputs[k].buffer), 1};
-    const bool fetches = in_memory && (end - at - block) * static_cast<std::int64_t>(bytes) >= fetch_distance;
-    for (std::size_t i = 0; i < code.steps_.size(); ++i) {
-      if (fetches) fetch_ahead(offset, i);
-      const Code::Step& step = code.steps_[i];
-      kernels::Strided in[node_operands];
-      in[0] = place[step.node.in[0]];
-      in[1] = place[step.node.in[1]];
-      for (std::uint32_t k = 2; k < step.operands; ++k) in[k] = place[step.node.in[k]];
-      step.loop[type](in, const_cast<void*>(place[step.to].data), n);
-    }
+      result[k] = {outputs[k].buffer < 0 ? outputs[k].data + offset : buffer(outputs[k].buffer), 1};
+    compute(offset, n, in_memory && (end - at - block) * static_cast<std::int64_t>(bytes) >= fetch_distance, place);
     for (const Code::Copy& c : code.copies_)
-      kernels::copy(place[c.from], const_cast<void*>(place[first_output + c.output].data), 1, n, bytes);
+      kernels::copy(place[c.from], const_cast<void*>(result[c.output].data), 1, n, bytes);
     for (const Output& z : outputs) {
       if (z.buffer < 0) continue;
       if (z.adds)
