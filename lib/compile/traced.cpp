@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <reel/forward.hpp>
+#include <reel/ops/make.hpp>
 #include <reel/ops/shape.hpp>
 #include <reel/registry.hpp>
 
@@ -74,6 +75,12 @@ detail::List<Tensor> Traced::record(const Inputs& inputs, std::span<const Tensor
   return {outputs.begin(), outputs.end()};
 }
 
+// A gradient or tangent, and what has its shape and dtype.
+struct Derived {
+  Tensor value;  // empty: there is none
+  Tensor like;
+};
+
 // What a function that is differentiated is given, and what it is differentiated by.
 struct Differentiated {
   detail::FlatFunction f;
@@ -110,14 +117,13 @@ void append_defined(const List& list, std::vector<Tensor>& to, std::vector<std::
     }
 }
 
-// The tensors that are there; notes which.
-std::vector<Tensor> existing(std::span<const Tensor> list, std::vector<bool>& exists) {
-  exists.clear();
+// Those that exist. The first run says which these are; where a later one, under a tape, finds none, it is zero.
+std::vector<Tensor> existing(std::span<const Derived> list, std::vector<bool>& exists) {
+  if (exists.empty())
+    for (const Derived& d : list) exists.push_back(d.value.defined());
   std::vector<Tensor> some;
-  for (const Tensor& x : list) {
-    exists.push_back(x.defined());
-    if (x.defined()) some.push_back(x);
-  }
+  for (std::size_t i = 0; i < list.size(); ++i)
+    if (exists[i]) some.push_back(list[i].value.defined() ? list[i].value : zeros_like(list[i].like));
   return some;
 }
 
@@ -133,8 +139,10 @@ std::vector<Tensor> with_gaps(detail::List<Tensor> some, const std::vector<bool>
 
 namespace {
 
+Tensor tensor_of(const Source& s) { return s.is_variable() ? s.variable().read() : s.tensor(); }
+
 // Gradients of all that the function is differentiated by, for cotangents of some results.
-std::vector<Tensor> gradients_of(const Differentiated& d, std::span<const Tensor> x) {
+std::vector<Derived> gradients_of(const Differentiated& d, std::span<const Tensor> x) {
   const program::Trace::Bound bound(*program::Trace::current(), d.variables, d.values(x));
   GradientTape tape({.watch_accessed_variables = false});
   const std::vector<Source> by = d.sources(x);
@@ -146,13 +154,14 @@ std::vector<Tensor> gradients_of(const Differentiated& d, std::span<const Tensor
     targets.push_back(y[k]);
     seeds.emplace_back(g);
   });
-  std::vector<Tensor> list;
-  for (const Gradient& g : autodiff::pull_on(tape, targets, seeds, by)) list.push_back(g ? g.dense() : Tensor());
+  std::vector<Derived> list;
+  for (const Gradient& g : autodiff::pull_on(tape, targets, seeds, by))
+    list.push_back({g ? g.dense() : Tensor(), tensor_of(by[list.size()])});
   return list;
 }
 
 // Tangents of all results, for tangents of some of what the function is differentiated by.
-std::vector<Tensor> tangents_of(const Differentiated& d, std::span<const Tensor> x) {
+std::vector<Derived> tangents_of(const Differentiated& d, std::span<const Tensor> x) {
   const program::Trace::Bound bound(*program::Trace::current(), d.variables, d.values(x));
   const std::vector<Source> by = d.sources(x);
   std::vector<Source> moved;
@@ -162,10 +171,10 @@ std::vector<Tensor> tangents_of(const Differentiated& d, std::span<const Tensor>
     along.emplace_back(t);
   });
   const ForwardAccumulator accumulator(moved, along);
-  std::vector<Tensor> list;
+  std::vector<Derived> list;
   for (const Tensor& y : d.run(x)) {
     const Gradient t = accumulator.jvp(y);
-    list.push_back(t ? t.dense() : Tensor());
+    list.push_back({t ? t.dense() : Tensor(), y});
   }
   return list;
 }

@@ -10,6 +10,7 @@
 
 namespace reel::compiler {
 
+struct Derived;
 struct Differentiated;
 
 class Traced : public std::enable_shared_from_this<Traced> {
@@ -35,7 +36,7 @@ class Traced : public std::enable_shared_from_this<Traced> {
     std::vector<bool> exists;  // of each gradient or tangent
   };
   using Derivatives = std::map<Key, Derivative>;
-  using DerivativeFunction = std::vector<Tensor> (*)(const Differentiated& what, std::span<const Tensor> x);
+  using DerivativeFunction = std::vector<Derived> (*)(const Differentiated& what, std::span<const Tensor> x);
 
   detail::List<Tensor> run(std::span<const Tensor> inputs);
   detail::List<Tensor> record(const Inputs& inputs, std::span<const Tensor> all);
