@@ -135,6 +135,32 @@ TEST_CASE("the same tensor as both operands") {
   }
 }
 
+// At these points a derivative of the table changes from one of its formulas to another.
+TEST_CASE("second derivatives where two formulas of a first derivative meet") {
+  struct Point {
+    const char* what;
+    Tensor (*f)(const Tensor& x);
+    double x, second;
+  };
+  const Point points[] = {
+      {"sigmoid_cross_entropy at 0", [](const Tensor& x) { return sigmoid_cross_entropy(x, 0.3); }, 0, 0.25},
+      {"elu at 0", [](const Tensor& x) { return elu(x, 1.5); }, 0, 1.5},
+      {"logaddexp of x and x", [](const Tensor& x) { return logaddexp(x, 1.5); }, 1.5, 0.25},
+      {"logaddexp of x and x, by the second", [](const Tensor& x) { return logaddexp(1.5, x); }, 1.5, 0.25},
+  };
+  for (const Point& p : points) {
+    INFO(p.what);
+    CHECK(grad(grad(p.f))(scalar(p.x)).item() == Approx(p.second).epsilon(1e-14));
+  }
+  // By the parameter and by x: their slopes at 0 are the parameter itself.
+  for (Tensor (*f)(const Operand&, const Operand&) : {elu, leaky_relu}) {
+    const auto by_parameter = [f](const Tensor& x) {
+      return grad([&](const Tensor& a) { return f(x, a); })(scalar(1.5));
+    };
+    CHECK(grad(by_parameter)(scalar(0.0)).item() == 1);
+  }
+}
+
 TEST_CASE("entries keep at most what the original lists allow (S20, S21)") {
   const auto saved = [](auto f, const Tensors& x) {
     GradientTape tape;

@@ -73,11 +73,14 @@ Array eliminated(Array a, Array b, Real& determinant) {
 Array unit(std::int64_t n) {
   return build({n, n}, [](const Index& i) { return Real(i[0] == i[1]); });
 }
-// f of each matrix of a batch, with the matrix of b that goes with it.
+// f of each matrix of a batch, with the matrix or vector of b that goes with it; b may be one for all.
 template <class F>
 Array batched(const Array& a, const Array& b, F f) {
   if (a.shape.rank() == 2) return f(a, b);
   const std::int64_t count = a.shape[0];
+  Shape leading = a.shape;
+  leading.pop_back();
+  const bool shared = b.shape.rank() < a.shape.rank() && b.shape != leading;
   Array out;
   for (std::int64_t i = 0; i < count; ++i) {
     const auto cut = [&](const Array& x) {
@@ -88,7 +91,7 @@ Array batched(const Array& a, const Array& b, F f) {
       return Array{shape, Row(x.values.begin() + static_cast<std::ptrdiff_t>(from),
                               x.values.begin() + static_cast<std::ptrdiff_t>(from + size))};
     };
-    const Array one = f(cut(a), cut(b));
+    const Array one = f(cut(a), shared ? b : cut(b));
     out.shape = {count};
     for (std::int64_t extent : one.shape) out.shape.push_back(extent);
     out.values.insert(out.values.end(), one.values.begin(), one.values.end());
@@ -137,7 +140,7 @@ Tensor symmetric(const Tensor& x) { return 0.5 * (x + moveaxis(x, -1, -2)); }
 
 // clang-format off
 constexpr Shaped rows[] = {
-    {"matmul", "2x3,3x4;1x1,1x1;0x3,3x2;2x0,0x3;5x2x3,5x3x4;5x2x3,3x4;2x3,5x3x4;1x2x3,5x3x2", [](X x) { return matmul(x[0], x[1]); }, [](A x) { return times(x[0], x[1]); }},
+    {"matmul", "2x3,3x4;1x1,1x1;0x3,3x2;2x0,0x3;5x2x3,5x3x4;5x2x3,3x4;2x3,5x3x4;1x2x3,5x3x2;2x3x0,0x4;2x0x3,3x4", [](X x) { return matmul(x[0], x[1]); }, [](A x) { return times(x[0], x[1]); }},
     {"matmul", "3,3", [](X x) { return matmul(x[0], x[1]); }, [](A x) { return as(times(as(x[0], {1, 3}), as(x[1], {3, 1})), {}); }},
     {"matmul", "3,3x4", [](X x) { return matmul(x[0], x[1]); }, [](A x) { return as(times(as(x[0], {1, 3}), x[1]), {4}); }},
     {"matmul", "2x3,3", [](X x) { return matmul(x[0], x[1]); }, [](A x) { return as(times(x[0], as(x[1], {3, 1})), {2}); }},
@@ -162,9 +165,10 @@ constexpr Shaped rows[] = {
     {"einsum", "2,3x2,3", [](X x) { return einsum("i,ji,j->ij", x); },
       [](A x) { return build({2, 3}, [&](const Index& i) { return at(x[0], {i[0]}) * at(x[1], {i[1], i[0]}) * at(x[2], {i[1]}); }); }},
     {"cholesky", "3x3;1x1;2x3x3;0x0", [](X x) { return cholesky(symmetric(x[0])); }, [](A x) { return cholesky_of(x[0]); }, {-1, 1}, positive, none, 20},
-    {"solve", "3x3,3x2;3x3,3;2x3x3,2x3x2;0x0,0x2", [](X x) { return solve(x[0], x[1]); }, [](A x) { return solved(x[0], x[1]); }, {-2, 2}, dominant, none, 10},
-    {"triangular_solve", "3x3,3x2;3x3,3;2x3x3,2x3x2", [](X x) { return triangular_solve(x[0], x[1]); }, [](A x) { return solved(triangle(x[0], true, false), x[1]); }, {-2, 2}, dominant, none, 10},
+    {"solve", "3x3,3x2;3x3,3;2x3x3,2x3x2;0x0,0x2;2x3x3,2x3;2x3x3,3;2x3x3,3x2", [](X x) { return solve(x[0], x[1]); }, [](A x) { return solved(x[0], x[1]); }, {-2, 2}, dominant, none, 10},
+    {"triangular_solve", "3x3,3x2;3x3,3;2x3x3,2x3x2;2x3x3,2x3;2x3x3,3;2x3x3,3x2", [](X x) { return triangular_solve(x[0], x[1]); }, [](A x) { return solved(triangle(x[0], true, false), x[1]); }, {-2, 2}, dominant, none, 10},
     {"triangular_solve", "3x3,3x2", [](X x) { return triangular_solve(x[0], x[1], {.lower = false}); }, [](A x) { return solved(triangle(x[0], false, false), x[1]); }, {-2, 2}, dominant, none, 10},
+    {"triangular_solve", "3x3,3x2;2x3x3,2x3", [](X x) { return triangular_solve(x[0], x[1], {.unit_diagonal = true}); }, [](A x) { return solved(triangle(x[0], true, true), x[1]); }, {-2, 2}, dominant, none, 10},
     {"triangular_solve", "3x3,3x2", [](X x) { return triangular_solve(x[0], x[1], {.transpose = true}); }, [](A x) { return solved(flipped(triangle(x[0], true, false)), x[1]); }, {-2, 2}, dominant, none, 10},
     {"triangular_solve", "3x3,3x2", [](X x) { return triangular_solve(x[0], x[1], {.lower = false, .transpose = true, .unit_diagonal = true}); },
       [](A x) { return solved(flipped(triangle(x[0], false, true)), x[1]); }, {-1, 1}, dominant, none, 100},
