@@ -42,6 +42,7 @@ inline bool on(int n) {
 """
 READ = ["-fmax-errors=0", "-fno-diagnostics-show-caret", "-fdiagnostics-color=never"]
 LOCATION = re.compile(r"^(.*?):(\d+):(\d+): +(.*)")
+QUOTED = re.compile(r'#include "([^"]+)"')
 INCLUDE = re.compile(r"^#include .*$", re.M)
 SITE = re.compile(r"(if \(!)?reel_mutants::on\((\d+)\)")
 MOST_ROUNDS = 12
@@ -108,7 +109,7 @@ class Build:
         found = {m.file for m in self.every if m.key not in self.left_out}
         includes = {}
         for path in (self.root / "lib").rglob("*.?pp"):
-            includes[str(path.relative_to(self.root))] = re.findall(r'#include "([^"]+)"', path.read_text())
+            includes[str(path.relative_to(self.root))] = QUOTED.findall(path.read_text())
         while more := {f for f, names in includes.items() if f not in found and any("lib/" + n in found for n in names)}:
             found |= more
         return found
@@ -134,7 +135,7 @@ class Build:
 
     def quick(self, options):
         """The mutated headers come first; time to compile matters more than time to run."""
-        return ["nice", self.compiler, f"-I{self.copy / 'lib'}", *options, "-w", "-O0", *READ]
+        return [self.compiler, f"-I{self.copy / 'lib'}", *options, "-w", "-O0", *READ]
 
     def precompile(self, commands):
         """One header of all that the touched files include and that is not touched itself, compiled once."""
@@ -245,8 +246,13 @@ class Build:
         raise SystemExit("too many rounds")
 
     def depends(self, file):
-        """The mutated files that a source is made of: itself, and any header."""
-        return [file] + [str(p.relative_to(self.copy)) for p in self.copy.rglob("*.hpp")]
+        """The mutated files that a source is made of, itself among them."""
+        seen, new = set(), {file}
+        while new:
+            seen |= new
+            new = {"lib/" + n for f in new for n in QUOTED.findall((self.root / f).read_text())
+                   if (self.root / "lib" / n).exists()} - seen
+        return [file] + [f for f in seen if (self.copy / f).exists()]
 
     def link(self):
         """The link command of the test program, with the mutated objects in place of those in its archive."""
@@ -261,7 +267,7 @@ class Build:
         at = words.index("-o") + 2
         words = [w for w in words[:at] + objects + words[at:] if w.startswith("-") or not w.endswith(".o") or
                  (self.base / w).exists()]
-        subprocess.run(["nice", *words], cwd=self.base, check=True)
+        subprocess.run(words, cwd=self.base, check=True)
 
     def localized(self):
         """The object of one instruction set, of mutated kernels."""
@@ -279,7 +285,7 @@ class Build:
     def make(self, as_is=False):
         self.folder.mkdir(parents=True, exist_ok=True)
         if not as_is:
-            subprocess.run(["nice", "ninja", "-C", self.base, "test/reel_test"], check=True)
+            subprocess.run(["ninja", "-C", self.base, "test/reel_test"], check=True)
         self.render()
         self.save()
         self.compile()

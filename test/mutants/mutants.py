@@ -17,8 +17,8 @@ import sys
 
 import sites
 
-# Derivatives; derivatives; what derivatives share with values; what replays, follows and keeps.
-TABLE, RULES, SHARED, ENGINE = PARTS = "table", "rules", "shared", "engine"
+# Derivatives; derivatives; what derivatives share with values; what replays, follows and keeps. In the order of a run.
+RULES, TABLE, SHARED, ENGINE = PARTS = "rules", "table", "shared", "engine"
 ENGINE_FILES = ["lib/gradient/reverse/*.cpp", "lib/gradient/forward/*.cpp", "lib/gradient/functions/*.cpp",
                 "lib/gradient/gradient_tape.cpp", "lib/ops/elementwise/derive.cpp", "lib/tape/recording.cpp",
                 "lib/tape/forward.cpp", "lib/tape/sweep.cpp"]
@@ -205,7 +205,7 @@ def report(root, build, mutants, results):
             print(f"listed as equivalent, but killed by {results[m.key]['by']}: {m.key}")
         counts[m.part][status] += 1
         counts[f"  {m.operator}"][status] += 1
-    columns = ["killed", "timeout", "survived", "not reached", "equivalent", "not compiled", "not run"]
+    columns = ["killed", "timeout", "survived", "not reached", "undecided", "equivalent", "not compiled", "not run"]
     print(f"{'':14}" + "".join(f"{c:>14}" for c in columns))
     for name in [*PARTS] + [f"  {o}" for o in sites.OPERATORS]:
         print(f"{name:14}" + "".join(f"{counts[name][c]:>14}" for c in columns))
@@ -221,18 +221,21 @@ def report(root, build, mutants, results):
 
 def run(options, mutants):
     from building import Build
-    from runs import Runs
+    from runs import UNDECIDED, Runs
     folder = pathlib.Path(options.rest[0]).resolve()
     build = Build(options.root.resolve(), folder, mutants)
-    runs = Runs(options.root.resolve(), folder)
+    runs = Runs(options.root.resolve(), folder, options.tests)
     by_key = {m.key: m for m in mutants}
     chosen = [n for n, key in runs.numbers.items() if key in by_key and options.only in key and
               (not options.part or by_key[key].part in options.part.split(","))]
     if options.again:
-        chosen = [n for n in chosen if runs.results.get(runs.numbers[n], {}).get("status") in ("survived", "not reached")]
+        again = ("survived", "not reached", UNDECIDED)
+        chosen = [n for n in chosen if runs.results.get(runs.numbers[n], {}).get("status") in again]
     else:
-        chosen = [n for n in chosen if runs.numbers[n] not in runs.results]
+        chosen = [n for n in chosen if runs.results.get(runs.numbers[n], {}).get("status") in (None, UNDECIDED)]
     if not options.report:
+        for n in chosen if options.again else []:
+            del runs.results[runs.numbers[n]]
         runs.trace()
         reasons = equivalents(options.root)
         chosen = [n for n in chosen if runs.numbers[n] not in reasons]
@@ -240,6 +243,8 @@ def run(options, mutants):
             seed = options.seed if options.seed is not None else random.randrange(2**31)
             print(f"{options.minutes} minutes of a random sample, seed {seed}")
             chosen = runs.sample(chosen, seed)
+        parts = options.part.split(",") if options.part else PARTS
+        chosen.sort(key=lambda n: parts.index(by_key[runs.numbers[n]].part))
         runs.run(chosen, options.minutes)
     return report(options.root, build, [m for m in mutants if options.only in m.key], runs.results)
 
@@ -255,6 +260,7 @@ def main():
     parser.add_argument("--seed", type=int, help="run: of the sample")
     parser.add_argument("--part", help="table, rules, shared, engine, with commas between; all")
     parser.add_argument("--only", default="", help="run: mutants whose file or text contains this")
+    parser.add_argument("--tests", default="", help="run: beside the op cases, test cases of these tags alone; all")
     parser.add_argument("--again", action="store_true", help="run: survivors alone")
     parser.add_argument("--report", action="store_true", help="run: nothing, report the results that are there")
     options = parser.parse_args()

@@ -17,9 +17,11 @@ import threading
 import time
 
 TABLES = "[#op_derivatives],[#op_edges],[#op_values]"  # tests that go over the op cases, of one op at a time
+OTHERS = "~[#op_derivatives]~[#op_edges]~[#op_values]"
 ALONE = 10  # units of each kind that run by themselves; the others run together
 MEMORY = 8 << 30
 JOBS = 2
+UNDECIDED = "undecided"  # not killed by its first units, not yet at the others
 
 
 def limits():
@@ -27,9 +29,14 @@ def limits():
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
 
+def escaped(name):
+    """As a file of names has it for Catch2, to which a comma is the end of one."""
+    return name.replace("\\", "\\\\").replace(",", "\\,")
+
+
 class Runs:
-    def __init__(self, root, folder):
-        self.root, self.folder = root, folder
+    def __init__(self, root, folder, tests=""):
+        self.root, self.folder, self.tests = root, folder, tests or OTHERS
         self.program = folder / "reel_test"
         self.numbers = {int(n): key for n, key in json.loads((folder / "mutants.json").read_text()).items()}
         self.results_file = folder / "results.json"
@@ -47,12 +54,12 @@ class Runs:
             environment["REEL_OP_CASES"] = op
         if reached:
             environment["REEL_MUTANT_REACHED"] = reached
-        command = ["nice", str(self.program), "--filenames-as-tags"] + (["--abort"] if mutant > 0 else [])
+        command = [str(self.program), "--filenames-as-tags", "--warn", "NoTests"] + (["--abort"] if mutant > 0 else [])
         with tempfile.NamedTemporaryFile("w", suffix=".tests") as list_:
             if isinstance(names, str):
                 command.append(names)
             else:
-                list_.write("\n".join(names) + "\n")
+                list_.write("".join(escaped(name) + "\n" for name in names))
                 list_.flush()
                 command += ["--input-file", list_.name]
             process = subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
@@ -68,7 +75,8 @@ class Runs:
     # ---- which unit reaches which site
 
     def units(self):
-        listed = subprocess.run([self.program, "--list-test-names-only"], text=True, capture_output=True).stdout
+        listed = subprocess.run([self.program, "--list-test-names-only", "--filenames-as-tags", self.tests], text=True,
+                                capture_output=True).stdout
         names = [line for line in listed.splitlines() if line.strip()]
         ops = set()
         for file in (self.root / "test/op_cases").glob("*.cpp"):
@@ -107,7 +115,8 @@ class Runs:
     def near(self, key):
         return ":".join(key.split(":")[:2])  # file and function
 
-    def judge(self, number):
+    def judge(self, number, whole):
+        """What becomes of a mutant, and by which test: at the units that are likely to kill it, or at all others."""
         key = self.numbers[number]
         with self.lock:
             kills = self.kills[self.near(key)].copy()
@@ -116,30 +125,30 @@ class Runs:
         by_name = [u for u in units if not u["op"]]
         if not units:
             return "not reached", None
-        first = [u for u in units if u in by_op[:ALONE] or u in by_name[:ALONE]]
-        for unit in first:
-            status = self.call(unit["names"], unit["op"], number, 10 + 20 * unit["seconds"])
+        if whole and by_name[ALONE:]:
+            rest, seconds = [u["names"][0] for u in by_name[ALONE:]], sum(u["seconds"] for u in by_name[ALONE:])
+            status = self.call(rest, None, number, 60 + 10 * seconds)
+            if status != 0:
+                return "timeout" if status is None else "killed", "many"
+        first = {u["number"] for u in by_op[:ALONE] + by_name[:ALONE]}
+        for unit in by_op[ALONE:] if whole else [u for u in units if u["number"] in first]:
+            status = self.call(unit["names"], unit["op"], number, 30 + 20 * unit["seconds"])
             if status != 0:
                 with self.lock:
                     self.kills[self.near(key)][unit["number"]] += 1
                 return "timeout" if status is None else "killed", unit["op"] or unit["names"][0]
-        rest = by_name[ALONE:]
-        if rest:
-            status = self.call([u["names"][0] for u in rest], None, number, 60 + 10 * sum(u["seconds"] for u in rest))
-            if status != 0:
-                return "timeout" if status is None else "killed", "many"
-        return "survived", None
+        return "survived" if whole or len(first) == len(units) else UNDECIDED, None
 
     def run(self, chosen, minutes=None):
-        """Judges these mutants, in this order, for so many minutes."""
+        """Judges these mutants, in this order, for so many minutes; then those that got through their first units."""
         end = time.monotonic() + 60 * minutes if minutes else float("inf")
         done = 0
 
-        def one(number):
+        def one(number, whole):
             if time.monotonic() > end:
                 return
             begin = time.monotonic()
-            status, by = self.judge(number)
+            status, by = self.judge(number, whole)
             with self.lock:
                 self.results[self.numbers[number]] = {"status": status, "by": by,
                                                       "seconds": round(time.monotonic() - begin, 2)}
@@ -148,12 +157,15 @@ class Runs:
                 if done % 20 == 0:
                     self.save()
                 if done % 100 == 0:
-                    print(f"{done} of {len(chosen)}", flush=True)
+                    print(f"{done} of {len(chosen)}{' at all tests' if whole else ''}", flush=True)
 
         try:
             with concurrent.futures.ThreadPoolExecutor(JOBS) as pool:
-                for future in [pool.submit(one, n) for n in chosen]:
-                    future.result()
+                status = lambda n: self.results.get(self.numbers[n], {}).get("status")
+                list(pool.map(lambda n: one(n, False), [n for n in chosen if status(n) != UNDECIDED]))
+                chosen = [n for n in chosen if status(n) == UNDECIDED]
+                done = 0
+                list(pool.map(lambda n: one(n, True), chosen))
         finally:
             self.save()
 
