@@ -118,8 +118,8 @@ const char* name(DType d) noexcept;
 std::ostream& operator<<(std::ostream& out, DType d);
 
 /// The dtype in which two tensors of these dtypes are combined: NumPy's, except that an integer with a floating dtype
-/// gives that floating dtype and float16 with bfloat16 gives float32. samples/README.md has the table. TypeError for a value
-/// outside the enumeration.
+/// gives that floating dtype and float16 with bfloat16 gives float32. samples/README.md has the table. TypeError for a
+/// value outside the enumeration.
 DType promote(DType a, DType b);
 
 }  // namespace reel

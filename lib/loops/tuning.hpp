@@ -1,6 +1,6 @@
 // The sizes at which loops change their ways: each named once, with its unit, how it was chosen, and the row of
-// `bench/run --filter ROW` to look at after changing it. What decides the order of a sum, and so its bits, is no tuning:
-// it stands beside the sum.
+// `bench/run --filter ROW` to look at after changing it. What decides the order of a sum, and so its bits, is no
+// tuning: it stands beside the sum.
 #pragma once
 #include <cstddef>
 #include <cstdint>
