@@ -40,13 +40,13 @@ struct Run {
     template <class T>
     std::span<T> take(std::size_t count) {
       static_assert(std::is_trivially_destructible_v<T> && alignof(T) <= alignof(std::max_align_t));
-      const std::size_t bytes = (count * sizeof(T) + alignof(std::max_align_t) - 1) & ~(alignof(std::max_align_t) - 1);
-      if (bytes > sizeof here_ - used_) {
-        more_.push_back(std::make_unique_for_overwrite<std::byte[]>(bytes));
+      const std::size_t need = (count * sizeof(T) + alignof(std::max_align_t) - 1) & ~(alignof(std::max_align_t) - 1);
+      if (need > sizeof here_ - used_) {
+        more_.push_back(std::make_unique_for_overwrite<std::byte[]>(need));
         return {reinterpret_cast<T*>(more_.back().get()), count};
       }
       auto* p = reinterpret_cast<T*>(here_ + used_);
-      used_ += bytes;
+      used_ += need;
       return {p, count};
     }
 
