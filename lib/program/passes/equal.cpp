@@ -13,10 +13,10 @@ using Key = std::vector<std::uint64_t>;
 
 Key key_of(const Instruction& i) {
   const ops::Operation& o = i.operation;
+  const auto operand = static_cast<std::uint8_t>(o.operand);
+  const unsigned flags = (o.summed ? 2u : 0u) | (i.residuals_wanted ? 1u : 0u);
   Key key{reinterpret_cast<std::uintptr_t>(o.primitive), reinterpret_cast<std::uintptr_t>(o.check),
-          std::uint64_t{o.definition} << 16 | static_cast<std::uint8_t>(o.operand) << 8 | (o.summed ? 2u : 0u) |
-              (i.residuals_wanted ? 1u : 0u),
-          i.inputs.size()};
+          std::uint64_t{o.definition} << 16 | std::uint64_t{operand} << 8 | flags, i.inputs.size()};
   key.insert(key.end(), i.inputs.begin(), i.inputs.end());
   for (const std::int64_t word : i.attributes.words()) key.push_back(static_cast<std::uint64_t>(word));
   return key;
