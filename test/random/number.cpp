@@ -1,4 +1,7 @@
 // Arithmetic of jets and series, by the definitions of the product of polynomials and of Taylor's recurrences.
+#ifdef __clang__  // it counts changes of sign among the conversions that -Wconversion warns of, g++ does not
+#pragma clang diagnostic ignored "-Wsign-conversion"
+#endif
 #include "number.hpp"
 
 #include <algorithm>
