@@ -25,7 +25,7 @@ namespace [[gnu::visibility("default")]] reel {
 
 struct CompileOptions {
   /// Programs that an object keeps. When there are more, the one that was not used for the longest time goes, with one
-  /// warning per object that names the argument which varies.
+  /// warning per object.
   int max_signatures = 64;
 };
 

@@ -27,11 +27,9 @@ Traced::Traced(const char* owner, detail::FlatFunction f, std::span<const Tensor
     for (const Variable& v : trace.assigned()) assigned_.push_back(v);
     for (const Tensor& value : trace.assigned_values()) results.push_back(value);
     program = trace.finish(results);
+    captured_.assign(trace.captured().begin(), trace.captured().end());
   }
   traced_instructions_ = static_cast<std::int64_t>(program.instructions.size());
-  for (const program::Value& v : program.values)
-    if (v.origin == program::Value::Origin::constant && is_differentiable(v.tensor.dtype()))
-      captured_.push_back(v.tensor);
   program::optimize(program);
   executable_ = std::make_unique<program::Executable>(std::move(program));
 }
@@ -134,10 +132,6 @@ std::vector<Tensor> with_gaps(detail::List<Tensor> some, const std::vector<bool>
     if (exists[i]) list[i] = std::move(some[next++]);
   return list;
 }
-
-}  // namespace
-
-namespace {
 
 Tensor tensor_of(const Source& s) { return s.is_variable() ? s.variable().read() : s.tensor(); }
 

@@ -28,8 +28,8 @@ class Traced : public std::enable_shared_from_this<Traced> {
     std::vector<Tensor> arguments, values;  // values: of variables_
     std::vector<Tensor> captured;
   };
-  /// Which derivative: the numbers of the captured tensors that are followed, of the results with a cotangent or of the
-  /// inputs with a tangent.
+  /// Which derivative: the numbers of the results with a cotangent or of the inputs with a tangent, then the ids of the
+  /// captured tensors that are followed, negated.
   using Key = std::vector<std::int64_t>;
   struct Derivative {
     std::shared_ptr<Traced> traced;
@@ -49,7 +49,7 @@ class Traced : public std::enable_shared_from_this<Traced> {
   detail::FlatFunction f_;
   std::size_t arguments_ = 0, results_ = 0;
   std::vector<Variable> variables_, assigned_;
-  std::vector<Tensor> captured_;  // constants that a tape may follow
+  std::vector<Tensor> captured_;  // that a tape may follow
   std::unique_ptr<program::Executable> executable_;
   std::int64_t traced_instructions_ = 0;
   std::mutex mutex_;  // of the derivatives

@@ -36,7 +36,6 @@ class Executable {
     std::size_t number;
   };
   std::unique_ptr<Frame> new_frame() const;
-  Tensor placed(const Frame& frame, Index value, std::int64_t offset, const Tensor& like) const;
   void bind(Frame& frame, std::span<const Tensor> arguments) const;
   void execute(const Step& step, Frame& frame) const;
 

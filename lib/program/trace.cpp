@@ -46,6 +46,7 @@ Index Trace::operand_of(const Tensor& x, const char* op) {
   if (!ops::is_abstract(x)) {  // a constant, with a block of its own even where it is a view
     const auto [at, added] = values_.try_emplace(detail::block(x));
     if (added) at->second = program_.add_value(Value::Origin::constant, x);
+    note(x);
     return program_.whole(at->second);
   }
   const auto found = values_.find(memory_of(x));
@@ -53,6 +54,11 @@ Index Trace::operand_of(const Tensor& x, const char* op) {
     fail<TraceError>(op, "an operand, {} {}, belongs to another trace; use it only inside the function that made it",
                      x.dtype(), x.shape());
   return program_.operand(found->second, x);
+}
+
+void Trace::note(const Tensor& x) {
+  if (x.defined() && !ops::is_abstract(x) && is_differentiable(x.dtype()) && noted_.insert(detail::block(x)).second)
+    captured_.push_back(x);
 }
 
 void Trace::add(const ops::Operation& operation, const ops::Call& call, std::span<const Tensor> outputs) {

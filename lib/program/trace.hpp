@@ -4,6 +4,7 @@
 #pragma once
 #include <map>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "ops/apply/effect.hpp"
 #include "program/program.hpp"
@@ -28,6 +29,9 @@ class Trace final : public ops::Tracer, public ops::EffectHandler {
   /// An argument of the program, laid out like `example`.
   Tensor argument(const Tensor& example);
   void add(const ops::Operation& operation, const ops::Call& call, std::span<const Tensor> outputs) override;
+  void note(const Tensor& x) override;
+  /// The tensors that the traced function captured and that have derivatives: what a tape may follow.
+  std::span<const Tensor> captured() const noexcept { return captured_; }
   /// TraceError for a draw.
   void perform(const ops::Effect& effect) override;
   /// While it lives, the variables have these values in the trace; what is assigned meanwhile is forgotten.
@@ -70,6 +74,8 @@ class Trace final : public ops::Tracer, public ops::EffectHandler {
   tape::Suspend hidden_;
   Program program_;
   std::unordered_map<const detail::Block*, Index> values_;  // of blocks that hold, or would hold, elements
+  std::vector<Tensor> captured_;
+  std::unordered_set<const detail::Block*> noted_;  // blocks of captured_
   std::vector<Variable> read_;
   std::map<std::uint64_t, State> states_;  // of variables, by id: in the order of their construction
   ops::Tracer* below_;

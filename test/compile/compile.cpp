@@ -103,6 +103,35 @@ TEST_CASE("compiled: a captured tensor that a tape follows gets its gradient") {
   check_close(*tape.gradient(y, w), exp(w * 2.) * 2. * x);
 }
 
+TEST_CASE("compiled: views of a captured tensor, and functions that it is passed to, lead back to it") {
+  const Tensor w = some({3, 2}), x = some({3}, .2);
+  const auto check = [&](const auto& f) {
+    const auto g = compile(f);
+    static_cast<void>(g(x));  // traced with no tape in sight
+    GradientTape tape, eager;
+    tape.watch(w);
+    eager.watch(w);
+    const Tensor y = g(x), expected = f(x);
+    check_close(y, expected);
+    const Gradient d = tape.gradient(y, w);
+    REQUIRE(bool(d));
+    check_close(*d, *eager.gradient(expected, w));
+  };
+  check([&](const Tensor& a) { return sum(matmul(transpose(w), a)); });
+  check([&](const Tensor& a) { return sum(w[0]) * sum(a); });
+  check([&](const Tensor& a) { return sum(exp(reshape(w, {2, 3})) * a); });
+  check([&](const Tensor& a) { return sum(unstack(w, 1)[1] * a); });
+  check([&](const Tensor& a) {
+    return sum(recompute_grad([](const Tensor& m, const Tensor& v) { return exp(transpose(m)) * v; })(w, a));
+  });
+  check([&](const Tensor& a) {
+    return sum(custom_gradient(
+               [](const Tensor& m) { return std::pair(m * m, [m](const Tensor& dy) { return 2. * m * dy; }); })(w)) *
+           sum(a);
+  });
+  check([&](const Tensor& a) { return sum(grad([](const Tensor& m) { return sum(m * m * m); })(w)) * sum(a); });
+}
+
 TEST_CASE("compiled: what does not depend on a result is none") {
   const auto f = compile([](const Tensor& x, const Tensor& y) { return std::pair(x * 2., y * 3.); });
   const Tensor x = scalar(1.), y = scalar(2.);

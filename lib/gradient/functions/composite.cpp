@@ -9,6 +9,7 @@
 
 #include "core/fail.hpp"
 #include "gradient/gradient.hpp"
+#include "ops/apply/operation.hpp"
 #include "tape/capture.hpp"
 
 namespace reel {
@@ -65,7 +66,11 @@ std::vector<Tensor> identities(std::span<const Tensor> tensors) {
 std::vector<Tensor> aliases(std::span<const Tensor> tensors) {
   std::vector<Tensor> list;
   list.reserve(tensors.size());
-  for (const Tensor& x : tensors) list.push_back(detail::alias(x));
+  for (const Tensor& x : tensors) {
+    if (ops::Tracer* tracer = ops::Tracer::current()) [[unlikely]]
+      tracer->note(x);
+    list.push_back(detail::alias(x));
+  }
   return list;
 }
 

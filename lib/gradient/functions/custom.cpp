@@ -5,6 +5,7 @@
 #include <reel/registry.hpp>
 
 #include "core/fail.hpp"
+#include "ops/apply/operation.hpp"
 #include "ops/engine.hpp"
 #include "tape/capture.hpp"
 
@@ -26,6 +27,8 @@ std::vector<Tensor> outputs_of(std::span<const Tensor> results, std::uint64_t la
   for (const Tensor& y : results) {
     bool made = thread_of(y.id()) == thread_of(last_before) && y.id() > last_before;
     for (const Tensor& other : outputs) made = made && other.id() != y.id();
+    if (ops::Tracer* tracer = ops::Tracer::current(); tracer && !made) [[unlikely]]
+      tracer->note(y);
     outputs.push_back(made ? y : alias(y));
   }
   return outputs;

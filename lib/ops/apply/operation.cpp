@@ -58,6 +58,7 @@ void trace(const Primitive& p, const Call& call, const Metas& metas, bool residu
     computes = computes || m.view_of < 0;
     outputs[k] = m.view_of < 0 ? abstract(m.dtype, m.shape) : view_of(m, call.inputs);
   }
+  for (const Tensor* x : call.inputs) tracer.note(*x);
   if (computes) tracer.add({p.rule.name, &p}, call, outputs.first(metas.size()));
 }
 

@@ -35,6 +35,8 @@ class Tracer {
   Tracer& operator=(const Tracer&) = delete;
   /// The operation gives `outputs`, which are abstract. A residual that nobody wants is an empty handle.
   virtual void add(const Operation& operation, const Call& call, std::span<const Tensor> outputs) = 0;
+  /// An op made a view of x, or a new handle for it, which is no operation.
+  virtual void note(const Tensor& x) = 0;
   /// Of this thread; null when nothing is traced.
   static Tracer* current() noexcept { return detail::this_thread.state->tracer; }
 
