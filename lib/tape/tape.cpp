@@ -237,6 +237,11 @@ void pop(Tape* t) noexcept {
 void check_thread(const Tape& t, const char* what) {
   if (t.thread != detail::this_thread_slot())
     fail<TapeError>(what, "this tape belongs to another thread; a tape is used on the thread that made it");
+  const bool tracing = detail::this_thread.state->tracer != nullptr;
+  if (t.traced && !tracing)
+    fail<TraceError>(what, "this tape was made in a function that was traced; use it in that function");
+  if (!t.traced && tracing)
+    fail<TraceError>(what, "this tape was made outside the function that is traced; make one inside");
 }
 
 void watch(Tape& t, const Tensor& x) {

@@ -174,7 +174,8 @@ void advance(Tape& forward);
 void reserve_tangents(Tape& forward, std::size_t more);
 /// The tensor of this slot is gone, and its tangent with it.
 void drop_tangent(Tape& forward, std::uint32_t slot) noexcept;
-/// TapeError unless the tape belongs to this thread.
+/// TapeError unless the tape belongs to this thread; TraceError unless it was made in a traced function and is used
+/// there, or neither.
 void check_thread(const Tape& tape, const char* what);
 /// What the tape calls its slots, for the eye: a variable by its name, a source "source_0", a result "multiply_3:0"
 /// with the number of its op on the tape.

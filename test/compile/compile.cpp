@@ -267,6 +267,20 @@ TEST_CASE("compiled: what cannot be traced is refused, and changes nothing") {
   static_cast<void>(compile([&](const Tensor& a) { return leaked = a * 2.; })(x));
   CHECK_THROWS_AS(leaked + 1., TraceError);
   CHECK_THROWS_AS(leaked.item<double>(), TraceError);
+  GradientTape outside({.persistent = true});
+  outside.watch(x);
+  const Tensor squared = x * x;
+  refused([&](const Tensor& a) { return *outside.gradient(squared, x) * a; });
+  refused([&](const Tensor& a) {
+    outside.watch(a);
+    return a;
+  });
+  refused([&](const Tensor& a) {
+    outside.stop();
+    return a;
+  });
+  outside.stop();
+  CHECK((*outside.gradient(squared, x)).item() == 4);
   std::unique_ptr<GradientTape> tape;
   static_cast<void>(compile([&](const Tensor& a) {
     tape = std::make_unique<GradientTape>();

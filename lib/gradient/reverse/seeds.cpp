@@ -6,7 +6,6 @@
 
 #include "core/fail.hpp"
 #include "gradient/reverse/pass.hpp"
-#include "ops/apply/operation.hpp"
 
 namespace reel::autodiff {
 
@@ -69,8 +68,6 @@ Gradients seeds(const char* op, std::span<const Target> targets, const GradientO
 void check(const char* who, const tape::Tape& t, std::span<const Target> targets, std::span<const Source> sources,
            const GradientOptions& o) {
   check_thread(t, who);
-  if (t.traced && !ops::Tracer::current())
-    fail<TraceError>(who, "this tape was made in a function that was traced; take the gradient in that function");
   if (t.used)
     fail<TapeError>(fmt::format("{} can only be called once", who),
                     "this tape is not persistent; make it so (TapeOptions.persistent) to call it again");
