@@ -124,6 +124,39 @@ struct Convolution {
                    void* place, std::ptrdiff_t n);
 };
 
+// One factor of a matrix product: element (i, j) is data[i * row_stride + j * column_stride]. Any strides.
+struct ProductFactor {
+  const void* data;
+  std::ptrdiff_t row_stride, column_stride;
+};
+// c[i * c_row + j] = (add: +=) the sum over p < k of a(i, p) b(p, j), i < m, j < n. Rows of a come in panels of
+// `height`, columns of b in panels of MatrixProduct::columns: a(i, p) is a[i / height * a_panel + i % height * a_row +
+// p * a_step], b(p, j) is b[j / columns * b_panel + p * b_step + j % columns]. All counts and strides are of real
+// numbers. m, n, k >= 1.
+struct ProductBlock {
+  std::ptrdiff_t m, n, k;
+  std::ptrdiff_t height;  // of a panel of a, at most MatrixProduct::rows
+  const void* a;
+  std::ptrdiff_t a_row, a_step, a_panel;
+  const void* b;
+  std::ptrdiff_t b_step, b_panel;
+  void* c;
+  std::ptrdiff_t c_row;
+  bool add;
+};
+// Matrix products of one element type; complex numbers count as two real ones, of m x 2 k and 2 k x 2 n.
+struct MatrixProduct {
+  std::ptrdiff_t rows, columns;  // of a tile
+  std::ptrdiff_t lanes;          // of a vector
+  bool reads_tails;  // if not, b is read up to whole vectors: it must be packed unless n is a multiple of lanes
+  void (*run)(const ProductBlock& p);
+  // Copies a factor (strides in elements of its type) to memory of its own, where `p`, whose m, n, k and height are
+  // set, finds it: its a or b and the strides of that are entered. Of a: panels * height * (k + 2 cache lines) real
+  // numbers; of b: panels * columns * k. Real factors need no packing if b's rows are contiguous; complex ones do.
+  void (*pack_a)(const ProductFactor& f, void* to, ProductBlock& p);
+  void (*pack_b)(const ProductFactor& f, void* to, ProductBlock& p);
+};
+
 // Everything that is compiled once per instruction set. An entry is null where the operation does not exist for that
 // type.
 struct Set {
@@ -139,6 +172,7 @@ struct Set {
                            void* out);  // sum of a * b, in the order of Reduce::sum
   Rows rows[dtype_count];
   Convolution convolution[dtype_count];
+  MatrixProduct product[dtype_count];
 
   const Pointwise& pointwise(std::size_t at, DType d) const { return op[at][index(d)]; }
   Loop comparison(Comparison c, DType d) const { return compare[static_cast<std::size_t>(c)][index(d)]; }

@@ -249,6 +249,46 @@ TEST_CASE("argmax, argmin and dot stay inside their operands") {
   SUCCEED("no access outside");
 }
 
+TEST_CASE("matrix products and what packs their factors stay inside their operands") {
+  Memory m;
+  for (const DType type : {DType::float32, DType::float64, DType::complex64, DType::complex128}) {
+    m.fill(type);
+    const std::ptrdiff_t parts = type == DType::complex64 || type == DType::complex128 ? 2 : 1;
+    const std::size_t size = item_size(type);
+    std::vector<std::byte> packed_a(32768), packed_b(65536);
+    for (const Set* set : supported_sets()) {
+      const MatrixProduct& loops = set->product[index(type)];
+      int direct = 0;
+      for (const Side side : {Side::begin, Side::end})
+        for (std::ptrdiff_t rows = 1; rows <= 16; ++rows)
+          for (std::ptrdiff_t columns = 1; columns <= 40; ++columns)
+            for (const std::ptrdiff_t k : {1, 3, 4, 7, 9})
+              for (const bool transposed : {false, true}) {
+                const auto at = [&](std::size_t i, std::ptrdiff_t count) {
+                  return m.in[i].at(side, static_cast<std::size_t>(count) * size);
+                };
+                ProductBlock p{};
+                p.m = rows, p.n = columns * parts, p.k = k * parts;
+                p.height = std::min(rows, loops.rows);
+                p.c = m.out.at(side, static_cast<std::size_t>(rows * columns) * size);
+                p.c_row = columns * parts;
+                const ProductFactor a{at(0, rows * k), transposed ? 1 : k, transposed ? rows : 1},
+                    b{at(1, k * columns), transposed ? 1 : columns, transposed ? k : 1};
+                loops.pack_a(a, packed_a.data(), p);
+                loops.pack_b(b, packed_b.data(), p);
+                loops.run(p);
+                if (transposed || parts > 1 || (!loops.reads_tails && columns % loops.lanes != 0)) continue;
+                p.a = a.data, p.a_row = k, p.a_step = 1, p.a_panel = p.height * k;
+                p.b = b.data, p.b_step = columns, p.b_panel = loops.columns;
+                p.add = true;
+                loops.run(p);
+                ++direct;
+              }
+      CHECK((direct > 0) == (parts == 1));
+    }
+  }
+}
+
 TEST_CASE("kernels of rows and columns stay inside their operands") {
   constexpr Part rows = Part::rows, per_row = Part::per_row, row = Part::row, number = Part::number;
   Memory m;

@@ -18,6 +18,7 @@ Set collect() {
   enter_reductions(set);
   enter_rows(set);
   enter_convolution(set);
+  enter_products(set);
   enter_complex(set);
   return set;
 }
