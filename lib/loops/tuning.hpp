@@ -58,5 +58,14 @@ inline constexpr int transposed_operands_max = 3;  // tiles of so many operands 
 /// Of results on their way into a sum, or past the caches: a quarter of L1, beside the operands.
 inline constexpr std::size_t block_bytes = static_cast<std::size_t>(l1_bytes) / 4;
 
+// ---- Matrix products. Rows: "matmul".
+
+/// A block of a, and one of b: they share the second-level cache with each other and with c.
+inline constexpr std::int64_t product_a_bytes = l2_bytes / 2, product_b_bytes = l2_bytes;
+/// Panels of the one factor up to which the other is read where it is, unpacked.
+inline constexpr std::int64_t product_direct_panels = 2;
+/// Packed factors up to this size are on the stack.
+inline constexpr std::int64_t product_stack_bytes = l1_bytes;
+
 }  // namespace tuning
 }  // namespace reel::loops

@@ -1,7 +1,8 @@
-// Matrix products and factorisations. Leading axes are batches and broadcast. Products take every dtype but complex
-// ones: integers wrap, booleans combine by and, or, halves compute in float32. Factorisations compute in float32 or
-// float64: integers in float64, halves in float32. Each matrix product is BLAS's, each factorisation LAPACK's; results
-// have the same bits for every number of threads. TypeError for complex operands.
+// Matrix products and factorisations. Leading axes are batches and broadcast. Products take every dtype: integers wrap,
+// booleans combine by and, or, halves compute in float32; no factor is conjugated. Factorisations compute in float32 or
+// float64: integers in float64, halves in float32; TypeError for complex operands. Matrix products are the library's
+// own or BLAS's, as their shape and dtype decide, factorisations LAPACK's; results have the same bits for every number
+// of threads. Gradients are written for real numbers: of complex products, ^T stands for the conjugate transpose.
 #pragma once
 #include <reel/tensor.hpp>
 #include <string_view>

@@ -1,4 +1,5 @@
-// Products: one call of BLAS per tile, dot and matrix-vector forms where an extent is 1, plain loops for integers.
+// Products, cut into tiles of the result: of kernels of our own, or one call of BLAS for each, with dot and
+// matrix-vector forms where an extent is 1; plain loops for integers.
 #include "loops/linalg/matmul.hpp"
 
 #include <algorithm>
@@ -9,7 +10,10 @@
 #include "core/fail.hpp"
 #include "kernels/blas.hpp"
 #include "kernels/table.hpp"
+#include "loops/linalg/tiled_product.hpp"
 #include "loops/loops.hpp"
+#include "loops/tuning.hpp"
+#include "loops/workspaces.hpp"
 
 namespace reel::loops {
 namespace {
@@ -108,9 +112,25 @@ T dot(std::int64_t n, const T* x, std::int64_t stride_x, const T* y, std::int64_
   return joined(n, most, at);
 }
 
+// Tiles that a task takes.
+std::int64_t grain_of(const Tiling& tiles, std::int64_t k) {
+  const std::int64_t work = saturating(saturating(tiles.rows, tiles.columns), k) + 1;
+  return tiles.count() > 1 ? 1 : std::max<std::int64_t>(1, split_products / 2 / work);
+}
+
+// out = a b for each batch, contiguous; Into::add: out + a b.
+struct Product {
+  DType dtype;
+  const Shape& batch;
+  std::int64_t count;  // of the batch
+  const Factor &a, &b;
+  std::byte* out;
+  Into into;
+};
+
 // One tile of one product: rows [i, i + rows), columns [j, j + columns) of c, whose rows lie `width` apart.
 template <class T>
-struct Product {
+struct BlasProduct {
   std::int64_t k, width;
   MatrixLayout a, b;
   Into into;
@@ -170,29 +190,19 @@ class Batches {
   std::int64_t index_[max_rank];
 };
 
-template <class T>
-void floating(const Shape& batch, std::int64_t count, const Factor& a, const Factor& b, T* out, Into into) {
-  const std::int64_t m = a.rows, n = b.columns, k = a.columns;
-  const MatrixLayout la = layout(a), lb = layout(b);
-  if (std::max({m, n, k, la.leading, lb.leading}) > largest)
-    fail<ValueError>("matmul", "an extent or stride beyond 2^31 - 1 is more than BLAS takes: {} x {} x {}", m, k, n);
-  const T *from_a = reinterpret_cast<const T*>(a.data), *from_b = reinterpret_cast<const T*>(b.data);
-  // Along an extent of 1 a stride may be anything: BLAS wants it positive.
-  const auto positive = [](std::int64_t stride) { return std::max<std::int64_t>(1, stride); };
-  const Product<T> product{
-      k, n, la, lb, into, a.row_stride, positive(a.column_stride), positive(b.row_stride), b.column_stride};
-  const Tiling tiles = tiling(m, n, k);
-  if (count == 1 && tiles.count() == 1) return product(from_a, from_b, out, 0, 0, m, n);
-  kernels::prepare_blas();
-  const std::int64_t work = saturating(saturating(tiles.rows, tiles.columns), k) + 1;
-  const std::int64_t grain = tiles.count() > 1 ? 1 : std::max<std::int64_t>(1, split_products / 2 / work);
-  parallel_for(count * tiles.count(), grain, [&](std::int64_t begin, std::int64_t end) {
+// f(a, b, c, i, j, rows, columns) for each tile of each product: rows [i, i + rows), columns [j, j + columns) of c; a,
+// b and c are where the matrices begin.
+template <class F>
+void for_each_tile(const Product& p, const Tiling& tiles, const F& f) {
+  const std::int64_t m = p.a.rows, n = p.b.columns, size = static_cast<std::int64_t>(item_size(p.dtype));
+  if (p.count == 1 && tiles.count() == 1) return f(p.a.data, p.b.data, p.out, 0, 0, m, n);
+  parallel_for(p.count * tiles.count(), grain_of(tiles, p.a.columns), [&](std::int64_t begin, std::int64_t end) {
     std::int64_t at = begin / tiles.count(), tile = begin % tiles.count();
-    Batches batches(batch, a, b, at);
+    Batches batches(p.batch, p.a, p.b, at);
     for (std::int64_t t = begin; t < end; ++t) {
       const std::int64_t i = tile / tiles.across * tiles.rows, j = tile % tiles.across * tiles.columns;
-      product(from_a + batches.offset_a, from_b + batches.offset_b, out + at * m * n, i, j, std::min(tiles.rows, m - i),
-              std::min(tiles.columns, n - j));
+      f(p.a.data + batches.offset_a * size, p.b.data + batches.offset_b * size, p.out + at * m * n * size, i, j,
+        std::min(tiles.rows, m - i), std::min(tiles.columns, n - j));
       if (++tile == tiles.count()) {
         tile = 0;
         ++at;
@@ -202,21 +212,71 @@ void floating(const Shape& batch, std::int64_t count, const Factor& a, const Fac
   });
 }
 
+template <class T>
+void by_blas(const Product& p) {
+  const Factor &a = p.a, &b = p.b;
+  const std::int64_t m = a.rows, n = b.columns, k = a.columns;
+  const MatrixLayout la = layout(a), lb = layout(b);
+  if (std::max({m, n, k, la.leading, lb.leading}) > largest)
+    fail<ValueError>("matmul", "an extent or stride beyond 2^31 - 1 is more than BLAS takes: {} x {} x {}", m, k, n);
+  // Along an extent of 1 a stride may be anything: BLAS wants it positive.
+  const auto positive = [](std::int64_t stride) { return std::max<std::int64_t>(1, stride); };
+  const BlasProduct<T> product{
+      k, n, la, lb, p.into, a.row_stride, positive(a.column_stride), positive(b.row_stride), b.column_stride};
+  kernels::prepare_blas();
+  for_each_tile(p, tiling(m, n, k),
+                [&](const std::byte* from_a, const std::byte* from_b, std::byte* out, std::int64_t i, std::int64_t j,
+                    std::int64_t rows, std::int64_t columns) {
+                  product(reinterpret_cast<const T*>(from_a), reinterpret_cast<const T*>(from_b),
+                          reinterpret_cast<T*>(out), i, j, rows, columns);
+                });
+}
+
+void by_tiles(const Product& p) {
+  const Factor &a = p.a, &b = p.b;
+  const std::int64_t m = a.rows, n = b.columns, size = static_cast<std::int64_t>(item_size(p.dtype));
+  const Tiling tiles = tiling(m, n, a.columns);
+  const TiledProduct product(p.dtype, a, b, n, p.into);
+  const auto one = [&](const std::byte* from_a, const std::byte* from_b, std::byte* out, std::int64_t i, std::int64_t j,
+                       std::int64_t rows, std::int64_t columns, std::byte* memory) {
+    product(from_a + i * a.row_stride * size, from_b + j * b.column_stride * size, out + (i * n + j) * size, rows,
+            columns, memory);
+  };
+  const std::int64_t bytes = product.bytes(tiles.rows, tiles.columns);
+  if (bytes <= tuning::product_stack_bytes) {
+    return for_each_tile(p, tiles,
+                         [&](const std::byte* from_a, const std::byte* from_b, std::byte* out, std::int64_t i,
+                             std::int64_t j, std::int64_t rows, std::int64_t columns) {
+                           alignas(64) std::byte memory[tuning::product_stack_bytes];
+                           one(from_a, from_b, out, i, j, rows, columns, memory);
+                         });
+  }
+  const std::int64_t ranges = ceil_divide(p.count * tiles.count(), grain_of(tiles, a.columns));
+  Workspaces workspaces(ranges, bytes);
+  for_each_tile(p, tiles,
+                [&](const std::byte* from_a, const std::byte* from_b, std::byte* out, std::int64_t i, std::int64_t j,
+                    std::int64_t rows, std::int64_t columns) {
+                  workspaces.use([&](std::byte* memory) { one(from_a, from_b, out, i, j, rows, columns, memory); });
+                });
+}
+
 // Integers: unsigned arithmetic wraps; boolean: or of ands. The rows of all batches are the tasks.
 template <class T>
-void integral(const Shape& batch, std::int64_t count, const Factor& a, const Factor& b, T* out) {
+void integral(const Product& p) {
+  const Factor &a = p.a, &b = p.b;
+  T* const out = reinterpret_cast<T*>(p.out);
   const std::int64_t m = a.rows, n = b.columns, k = a.columns;
   const T *from_a = reinterpret_cast<const T*>(a.data), *from_b = reinterpret_cast<const T*>(b.data);
   const std::int64_t grain = std::max<std::int64_t>(1, split_products / 16 / (saturating(n, k) + 1));
-  parallel_for(count * m, grain, [&](std::int64_t begin, std::int64_t end) {
-    Batches batches(batch, a, b, begin / m);
+  parallel_for(p.count * m, grain, [&](std::int64_t begin, std::int64_t end) {
+    Batches batches(p.batch, a, b, begin / m);
     for (std::int64_t row = begin; row < end; ++row) {
       const T* x = from_a + batches.offset_a + row % m * a.row_stride;
       T* c = out + row * n;
       std::fill_n(c, n, T{0});
-      for (std::int64_t p = 0; p < k; ++p) {
-        const T factor = x[p * a.column_stride];
-        const T* y = from_b + batches.offset_b + p * b.row_stride;
+      for (std::int64_t l = 0; l < k; ++l) {
+        const T factor = x[l * a.column_stride];
+        const T* y = from_b + batches.offset_b + l * b.row_stride;
         for (std::int64_t j = 0; j < n; ++j) {
           if constexpr (std::is_same_v<T, bool>)
             c[j] = c[j] || (factor && y[j * b.column_stride]);
@@ -242,7 +302,26 @@ bool stacks(const Shape& batch, const Factor& a, const Factor& b, Factor& all) {
     all.rows *= extent;
     step *= extent;
   }
-  return all.row_stride > 0 && layout(all).readable;
+  return true;
+}
+
+void run(const Product& p) {
+  switch (p.dtype) {
+    case DType::float32:
+      return by_blas<float>(p);
+    case DType::float64:
+      return by_blas<double>(p);
+    case DType::boolean:
+      return integral<bool>(p);
+    case DType::uint8:
+      return integral<std::uint8_t>(p);
+    case DType::int32:
+      return integral<std::uint32_t>(p);
+    case DType::int64:
+      return integral<std::uint64_t>(p);
+    default:
+      fail<TypeError>("matmul", "products of {} are not available; cast to float32 or float64", p.dtype);
+  }
 }
 
 }  // namespace
@@ -279,33 +358,6 @@ Factor factor(const Tensor& x, int batch_rank, bool column_vector) {
     f.batch_strides.push_back(from < 0 || extents[from] == 1 ? 0 : strides[from]);
   }
   return f;
-}
-
-void matmul(DType dtype, const Shape& batch, const Factor& a, const Factor& b, std::byte* out, Into into) {
-  const std::int64_t count = batch.elements(), m = a.rows, n = b.columns;
-  if (count == 0 || m == 0 || n == 0) return;
-  if (a.columns == 0) {
-    if (into == Into::add) return;
-    std::fill_n(out, static_cast<std::size_t>(count * m * n) * item_size(dtype), std::byte{0});
-    return;
-  }
-  if (Factor all; count > 1 && stacks(batch, a, b, all)) return matmul(dtype, {}, all, b, out, into);
-  switch (dtype) {
-    case DType::float32:
-      return floating(batch, count, a, b, reinterpret_cast<float*>(out), into);
-    case DType::float64:
-      return floating(batch, count, a, b, reinterpret_cast<double*>(out), into);
-    case DType::boolean:
-      return integral(batch, count, a, b, reinterpret_cast<bool*>(out));
-    case DType::uint8:
-      return integral(batch, count, a, b, reinterpret_cast<std::uint8_t*>(out));
-    case DType::int32:
-      return integral(batch, count, a, b, reinterpret_cast<std::uint32_t*>(out));
-    case DType::int64:
-      return integral(batch, count, a, b, reinterpret_cast<std::uint64_t*>(out));
-    default:
-      fail<TypeError>("matmul", "products of {} are not available; cast to float32 or float64", dtype);
-  }
 }
 
 namespace {
@@ -346,13 +398,20 @@ Shape batch_of(const Tensor& out, int rank_a, int rank_b) {
 void matmul(const Tensor& a, const Tensor& b, Transposes transposes, const Tensor& out, Into into) {
   const int rank_a = reel::detail::block(a)->rank, rank_b = reel::detail::block(b)->rank;
   const DType dtype = reel::detail::block(out)->dtype;
-  const Shape batch = batch_of(out, rank_a, rank_b);
+  const Shape batch = batch_of(out, rank_a, rank_b), one_product;
   Factor fa = factor(a, batch.rank(), false), fb = factor(b, batch.rank(), true);
   if (transposes.a) fa = fa.transposed();
   if (transposes.b) fb = fb.transposed();
-  const bool any = fa.rows > 0 && fa.columns > 0 && fb.columns > 0;  // the strides of nothing say nothing
+  const std::int64_t count = batch.elements();
+  if (count == 0 || fa.rows == 0 || fb.columns == 0) return;
+  std::byte* const to = reel::detail::block(out)->data;
+  if (fa.columns == 0) {
+    if (into == Into::overwrite)
+      std::fill_n(to, static_cast<std::size_t>(count * fa.rows * fb.columns) * item_size(dtype), std::byte{0});
+    return;
+  }
   const bool equal_rows = fa.rows > 1 && fa.row_stride == 0, equal_columns = fb.columns > 1 && fb.column_stride == 0;
-  if (any && (equal_rows || equal_columns)) {
+  if (equal_rows || equal_columns) {
     Shape shape = out.shape();
     shape[equal_rows && rank_b > 1 ? -2 : -1] = 1;
     const Tensor once = reel::detail::empty(dtype, shape);
@@ -363,12 +422,23 @@ void matmul(const Tensor& a, const Tensor& b, Transposes transposes, const Tenso
   // A column times a row, written once; BLAS would clear the result first.
   if (fa.columns == 1 && rank_a > 1 && rank_b > 1 && into == Into::overwrite && is_floating(dtype))
     return combine<"multiply">(transposes.a ? swapped(a) : a, transposes.b ? swapped(b) : b, out);
-  if (any && is_floating(dtype)) {
+  Factor all;
+  bool stacked = count > 1 && stacks(batch, fa, fb, all);
+  if (is_tiled(dtype, stacked ? all.rows : fa.rows, fb.columns, fa.columns)) {
+    if (into == Into::add && !TiledProduct::can_add(dtype, fa.columns)) {
+      const Tensor product = reel::detail::empty(dtype, out.shape());
+      matmul(a, b, transposes, product);
+      return combine<"add">(out, product, out);
+    }
+    return by_tiles({dtype, stacked ? one_product : batch, stacked ? 1 : count, stacked ? all : fa, fb, to, into});
+  }
+  if (is_floating(dtype)) {
     const bool reads_a = layout(fa).readable, reads_b = layout(fb).readable;
     if (!reads_a || !reads_b)
       return matmul(reads_a ? a : contiguous(a), reads_b ? b : contiguous(b), transposes, out, into);
   }
-  matmul(dtype, batch, fa, fb, reel::detail::block(out)->data, into);
+  stacked = stacked && all.row_stride > 0 && layout(all).readable;
+  run({dtype, stacked ? one_product : batch, stacked ? 1 : count, stacked ? all : fa, fb, to, into});
 }
 
 std::int64_t broadcast_index(std::int64_t i, const Shape& batch, const Shape& own) {

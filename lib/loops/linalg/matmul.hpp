@@ -35,21 +35,17 @@ MatrixLayout layout(const Factor& f);
 /// A vector is a row, or (column_vector) a column. `x` outlives the factor.
 Factor factor(const Tensor& x, int batch_rank, bool column_vector);
 
-/// out = a b for each batch, contiguous. Of float32 and float64 the factors must be readable; integers wrap, booleans
-/// combine by and, or. Every stride serves them.
-/// With Into::add out = out + a b, for float32 and float64.
 enum class Into : bool { overwrite, add };
-void matmul(DType dtype, const Shape& batch, const Factor& a, const Factor& b, std::byte* out,
-            Into into = Into::overwrite);
 
 /// Which of two factors is read transposed: its last two axes swapped.
 struct Transposes {
   bool a = false, b = false;
 };
 /// out = a b for tensors of one dtype: of the last two axes, a vector being a row on the left and a column on the
-/// right. out is contiguous, has the shape of the product and shares memory with no factor. Factors of any strides:
-/// equal rows that are stored once are multiplied once, others that BLAS cannot read are copied. With Into::add the
-/// product is added to out, for float32 and float64 and factors of at most rank 2.
+/// right; integers wrap, booleans combine by and, or. out is contiguous, has the shape of the product and shares memory
+/// with no factor. Factors of any strides: equal rows that are stored once are multiplied once; where BLAS takes the
+/// product, others that it cannot read are copied. With Into::add the product is added to out, for floating and complex
+/// types but halves, and factors of at most rank 2.
 void matmul(const Tensor& a, const Tensor& b, Transposes transposes, const Tensor& out, Into into = Into::overwrite);
 
 /// The row-major position in a tensor with the batch axes `own` that broadcasts to position i of `batch`.

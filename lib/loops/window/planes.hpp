@@ -1,12 +1,11 @@
 // What loops over windows share: the planes that a window meets, packed with their padding.
 #pragma once
-#include <atomic>
-#include <memory>
 #include <vector>
 
 #include "core/block.hpp"
 #include "kernels/kernels.hpp"
 #include "loops/window/convolution.hpp"
+#include "loops/workspaces.hpp"
 
 namespace reel::loops {
 
@@ -60,26 +59,5 @@ struct Tap {
 
 /// The taps of a window, and the planes that they meet: in these, windows move by one element from result to result.
 std::vector<Tap> window_taps(const WindowGeometry& geometry, PlaneSet& set);
-
-/// Scratch memory of tasks, for as many at a time as there are threads.
-class Workspaces {
- public:
-  Workspaces(std::int64_t tasks, std::int64_t bytes);
-  /// f(memory) with memory, aligned to 64 bytes, that no other call uses meanwhile.
-  template <class F>
-  void use(const F& f) {
-    std::int64_t at = 0;
-    while (taken_[static_cast<std::size_t>(at)].exchange(true, std::memory_order_acquire))
-      at = at + 1 < count_ ? at + 1 : 0;
-    f(memory_ + at * bytes_);
-    taken_[static_cast<std::size_t>(at)].store(false, std::memory_order_release);
-  }
-
- private:
-  std::int64_t count_, bytes_;
-  std::unique_ptr<std::atomic<bool>[]> taken_;
-  Tensor held_;
-  std::byte* memory_;
-};
 
 }  // namespace reel::loops

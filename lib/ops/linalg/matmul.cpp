@@ -4,6 +4,7 @@
 
 #include <array>
 #include <reel/ops/index.hpp>
+#include <reel/ops/pointwise.hpp>
 #include <string>
 
 #include "ops/apply/apply.hpp"
@@ -32,8 +33,15 @@ Tensor flattened(const Tensor& x, int lead = 0) {
   return reshape(x, shape);
 }
 
+// The factor that the transpose of a product has: the conjugate, of which the caller takes the transpose.
+const Tensor& conjugate(const Tensor& x, Tensor& scratch) {
+  return is_complex(block(x)->dtype) ? scratch = conj(x) : x;
+}
+
 // The product of rows of the identity and a matrix: its own rows, made contiguous for the rules that follow.
-Tensor rows_of(const Tensor& matrix, bool transposed, std::int64_t first, std::int64_t count) {
+Tensor rows_of(const Tensor& x, bool transposed, std::int64_t first, std::int64_t count) {
+  Tensor scratch;
+  const Tensor& matrix = conjugate(x, scratch);
   return contiguous(slice(transposed ? swapped(matrix) : matrix, {range(first, first + count)}));
 }
 
@@ -54,7 +62,7 @@ void matmul_vjp(const tape::Record& r, std::span<const Tensor> cotangents, std::
   const bool ta = attributes[transposed_a], tb = attributes[transposed_b] || rb == 1;
   // Without a product to infer the rows from (an extent of 0), reshape could not work out its -1.
   const bool empty = cotangents[0].size() == 0;
-  Tensor scratch[5];
+  Tensor scratch[7];
   const Tensor& row = as_matrix(cotangents[0], ra, rb == 1 ? -1 : -2, scratch[0]);
   const Tensor& g = as_matrix(row, rb, -1, scratch[1]);
   // A Jacobian by, or of, a product with a vector starts with a matrix that need not be computed.
@@ -62,7 +70,7 @@ void matmul_vjp(const tape::Record& r, std::span<const Tensor> cotangents, std::
   if (r.wanted(0) && unit >= 0 && ra == 1 && rb == 2) {
     dx[0] = rows_of(r.saved(1), !tb, unit, cotangents[0].shape()[0]);
   } else if (r.wanted(0)) {
-    const Tensor& b = as_matrix(r.saved(1), rb, 0, scratch[2]);
+    const Tensor& b = as_matrix(conjugate(r.saved(1), scratch[5]), rb, 0, scratch[2]);
     Tensor da = ta ? contribution(r, 0, b, g, {tb, true}) : contribution(r, 0, g, b, {false, !tb});
     dx[0] = ra == 1 ? reshape(sum_to(r, da, {1, r.shape(0)[0]}), r.batched(r.shape(0)))
                     : sum_to(r, std::move(da), r.shape(0));
@@ -70,7 +78,7 @@ void matmul_vjp(const tape::Record& r, std::span<const Tensor> cotangents, std::
   if (r.wanted(1) && unit >= 0 && ra == 2 && rb == 1) {
     dx[1] = rows_of(r.saved(0), ta, unit, cotangents[0].shape()[0]);
   } else if (r.wanted(1)) {
-    const Tensor *a = &as_matrix(r.saved(0), ra, 0, scratch[3]), *rows = &g;
+    const Tensor *a = &as_matrix(conjugate(r.saved(0), scratch[6]), ra, 0, scratch[3]), *rows = &g;
     if (rb <= 2 && a->rank() > 2 && !ta && !empty && a->size() > 0) {  // one product sums over the batches
       a = &(scratch[3] = flattened(*a));
       rows = &(scratch[4] = flattened(g, r.batch_rank()));
@@ -161,7 +169,6 @@ constexpr Primitive matmul_primitive = {.rule = batched({"matmul", matmul_vjp, m
 Tensor product(const char* op, const Tensor& a, const Tensor& b, const MatmulOptions& options) {
   const DType dtype = block(a)->dtype;
   if (is_half(dtype)) return cast(product(op, cast(a, DType::float32), cast(b, DType::float32), options), dtype);
-  if (is_complex(dtype)) fail<TypeError>(op, "complex products are not available: a and b are {}", dtype);
   const int ra = block(a)->rank, rb = block(b)->rank;
   if (ra == 0 || rb == 0)
     fail<ShapeError>(op, "{} is a scalar: a is {}, b is {}; use multiply", ra == 0 ? "a" : "b", a.shape(), b.shape());

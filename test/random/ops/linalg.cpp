@@ -17,7 +17,7 @@ std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
 DType product_dtype(const Inputs& in) {
   const DType d = promoted(in);
-  if (reel::is_complex(d) || d == DType::boolean || d == DType::uint8) throw Unfit();
+  if (d == DType::boolean || d == DType::uint8) throw Unfit();
   round_like(d);
   return d;
 }
@@ -55,8 +55,10 @@ Array matrix_product(Array a, Array b, DType d) {
 }
 
 /// A value of that shape and a dtype that fits, or a new input.
-int value_like(Maker& m, const Extents& shape, bool source = true) {
-  const int k = m.pick([&](const Array& a) { return a.shape == shape && is_real_floating(a.dtype); });
+int value_like(Maker& m, const Extents& shape, bool with_complex = false, bool source = true) {
+  const int k = m.pick([&](const Array& a) {
+    return a.shape == shape && (is_real_floating(a.dtype) || (with_complex && reel::is_complex(a.dtype)));
+  });
   if (k >= 0 && m.chance(0.7)) return k;
   const bool s = source && m.source_elements + elements(shape) < 16 && m.chance(0.6);
   return m.input(s ? Role::source : Role::constant, m.floating_dtype(), shape);
@@ -69,7 +71,7 @@ void add_matmul(std::vector<Op>& t) {
   o.weight = 3;
   o.body = true;
   o.make = [](Maker& m, Statement& s) {
-    const int a = m.chance(0.05) ? m.number(1, 3) : m.floating(1, 3);
+    const int a = m.chance(0.05) ? m.number(1, 3) : m.floating(1, 3, true);
     if (a < 0) return false;
     const Extents x = m.at(a).shape;
     s.ints = {x.size() > 1 && m.chance(0.3), 0};
@@ -81,7 +83,7 @@ void add_matmul(std::vector<Op>& t) {
       if (s.ints[1]) std::swap(y[0], y[1]);
       if (m.chance(0.3)) y.insert(y.begin(), x.size() > 2 && m.chance(0.7) ? x[0] : x.size() > 2 ? 1 : m.between(1, 2));
     }
-    const int b = value_like(m, y);
+    const int b = value_like(m, y, true);
     s.args = {Maker::arg(a), Maker::arg(b)};
     return b >= 0;
   };
@@ -137,7 +139,7 @@ void add_products(std::vector<Op>& t) {
   o.weight = 1.5;
   o.body = true;
   o.make = [](Maker& m, Statement& s) {
-    const int a = m.floating(0, 3);
+    const int a = m.floating(0, 3, true);
     if (a < 0) return false;
     const Extents x = m.at(a).shape;
     Extents y;
@@ -146,7 +148,7 @@ void add_products(std::vector<Op>& t) {
       if (m.chance(0.5)) y.push_back(m.between(1, 3));
       if (y.size() == 2 && m.chance(0.2)) y.insert(y.begin(), 2);
     }
-    const int b = value_like(m, y);
+    const int b = value_like(m, y, true);
     s.args = {Maker::arg(a), Maker::arg(b)};
     return b >= 0;
   };
@@ -166,7 +168,7 @@ void add_products(std::vector<Op>& t) {
 
   o.name = "outer";
   o.make = [](Maker& m, Statement& s) {
-    const int a = m.floating(0, 2), b = m.floating(0, 2);
+    const int a = m.floating(0, 2, true), b = m.floating(0, 2, true);
     if (a < 0 || b < 0) return false;
     s.args = {Maker::arg(a), Maker::arg(b)};
     return m.at(a).size() * m.at(b).size() <= m.limit;
@@ -185,7 +187,7 @@ void add_products(std::vector<Op>& t) {
   // ints: the number of axes, then axes of a, axes of b; none: by count.
   o.name = "tensordot";
   o.make = [](Maker& m, Statement& s) {
-    const int a = m.floating(0, 3);
+    const int a = m.floating(0, 3, true);
     if (a < 0) return false;
     const Extents x = m.at(a).shape;
     const int n = m.below(std::min<int>(static_cast<int>(x.size()), 2) + 1);
@@ -207,7 +209,7 @@ void add_products(std::vector<Op>& t) {
     s.ints = {n, count};
     s.ints.insert(s.ints.end(), axes_a.begin(), axes_a.end());
     s.ints.insert(s.ints.end(), axes_b.begin(), axes_b.end());
-    const int b = value_like(m, y);
+    const int b = value_like(m, y, true);
     s.args = {Maker::arg(a), Maker::arg(b)};
     return b >= 0;
   };
@@ -265,7 +267,7 @@ void add_einsum(std::vector<Op>& t) {
     std::string inputs, used;
     const int n = 1 + m.below(3);
     for (int i = 0; i < n; ++i) {
-      const int x = m.floating(i == 0 ? 1 : 0, 3);
+      const int x = m.floating(i == 0 ? 1 : 0, 3, true);
       if (x < 0) return false;
       std::string letters;
       for (const auto e : m.at(x).shape) {

@@ -1,0 +1,111 @@
+// Three nested loops around the kernel: over columns of c and, within, along k, so that a block of b is packed once and
+// stays in the second-level cache; then over rows of c, whose block of a is packed for it. Where packing costs more
+// than it gains, because a block is read once or twice or fits the first-level cache, factors are read where they are.
+#include "loops/linalg/tiled_product.hpp"
+
+#include <algorithm>
+
+#include "loops/tuning.hpp"
+
+namespace reel::loops {
+namespace {
+
+// Products of real numbers that are summed one after the other before the sum is added to those before it. This is the
+// order of every sum, and no tuning.
+constexpr std::int64_t sum_length = 256;
+
+constexpr std::int64_t ceil_divide(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
+// The length of the pieces that n is cut into, of at most `most`.
+constexpr std::int64_t even_piece(std::int64_t n, std::int64_t most) {
+  return n <= most ? n : ceil_divide(n, ceil_divide(n, most));
+}
+
+std::int64_t parts_of(DType dtype) { return is_complex(dtype) ? 2 : 1; }
+
+}  // namespace
+
+TiledProduct::TiledProduct(DType dtype, const Factor& a, const Factor& b, std::int64_t width, Into into)
+    : loops_(kernels::active().product[kernels::index(dtype)]),
+      parts_(parts_of(dtype)),
+      size_(static_cast<std::int64_t>(item_size(dtype)) / parts_),
+      k_(a.columns),
+      block_k_(std::min(k_, sum_length / parts_)),
+      a_{nullptr, a.row_stride, a.column_stride},
+      b_{nullptr, b.row_stride, b.column_stride},
+      width_(width),
+      add_(into == Into::add) {}
+
+bool TiledProduct::can_add(DType dtype, std::int64_t k) { return k * parts_of(dtype) <= sum_length; }
+
+TiledProduct::Blocks TiledProduct::largest_blocks() const {
+  // A division takes longer than a small product.
+  constexpr std::int64_t rows_of_float = tuning::product_a_bytes / sum_length / 4,
+                         columns_of_float = tuning::product_b_bytes / sum_length / 4;
+  const int twice = size_ == 8;
+  return {rows_of_float >> twice, columns_of_float >> twice >> (parts_ - 1)};
+}
+
+bool TiledProduct::packs_a(std::int64_t columns) const {
+  if (parts_ > 1) return a_.column_stride != 1;
+  if (columns <= loops_.columns * tuning::product_direct_panels) return false;
+  if (a_.column_stride == 1) return a_.row_stride * size_ % 4096 == 0;
+  return a_.row_stride != 1 || block_k_ * a_.column_stride * size_ > 256 * 1024;
+}
+
+bool TiledProduct::packs_b(std::int64_t rows, std::int64_t columns) const {
+  if (parts_ > 1 || b_.column_stride != 1) return true;
+  if (!loops_.reads_tails && columns % loops_.lanes != 0) return true;
+  return rows > loops_.rows * tuning::product_direct_panels && block_k_ * b_.row_stride * size_ > tuning::l1_bytes;
+}
+
+std::int64_t TiledProduct::bytes_a(std::int64_t rows) const {
+  const std::int64_t padded = block_k_ * parts_ + 2 * tuning::cache_line_bytes / size_;
+  return (rows + loops_.rows) * padded * size_;
+}
+std::int64_t TiledProduct::bytes_b(std::int64_t columns) const {
+  return (columns * parts_ + loops_.columns - 1) * block_k_ * parts_ * size_;
+}
+
+std::int64_t TiledProduct::bytes(std::int64_t rows, std::int64_t columns) const {
+  const Blocks most = largest_blocks();
+  const bool pack_b = packs_b(rows, columns) || !loops_.reads_tails;  // fewer columns may have a tail
+  return (packs_a(columns) ? bytes_a(std::min(rows, most.rows)) : 0) +
+         (pack_b ? bytes_b(std::min(columns, most.columns)) : 0);
+}
+
+void TiledProduct::operator()(const std::byte* a, const std::byte* b, std::byte* c, std::int64_t rows,
+                              std::int64_t columns, std::byte* memory) const {
+  const std::int64_t item = size_ * parts_;  // bytes
+  const Blocks largest = largest_blocks();
+  const Blocks most{even_piece(rows, largest.rows), even_piece(columns, largest.columns)};
+  const bool pack_a = packs_a(columns), pack_b = packs_b(rows, columns);
+  std::byte* const memory_a = memory + (pack_b ? bytes_b(most.columns) : 0);
+  kernels::ProductBlock p;
+  p.height = even_piece(std::min(rows, most.rows), loops_.rows);
+  p.c_row = width_ * parts_;
+  for (std::int64_t j = 0; j < columns; j += most.columns) {
+    p.n = std::min(most.columns, columns - j) * parts_;
+    for (std::int64_t k = 0; k < k_; k += block_k_) {
+      p.k = std::min(block_k_, k_ - k) * parts_;
+      p.add = add_ || k > 0;
+      p.b = b + (k * b_.row_stride + j * b_.column_stride) * item;
+      p.b_step = b_.row_stride;
+      p.b_panel = loops_.columns;
+      if (pack_b) loops_.pack_b({p.b, b_.row_stride, b_.column_stride}, memory, p);
+      for (std::int64_t i = 0; i < rows; i += most.rows) {
+        p.m = std::min(most.rows, rows - i);
+        p.a = a + (i * a_.row_stride + k * a_.column_stride) * item;
+        p.a_row = a_.row_stride * parts_;
+        p.a_step = parts_ == 1 ? a_.column_stride : 1;
+        p.a_panel = p.height * p.a_row;
+        if (pack_a) loops_.pack_a({p.a, a_.row_stride, a_.column_stride}, memory_a, p);
+        p.c = c + (i * width_ + j) * item;
+        loops_.run(p);
+      }
+    }
+  }
+}
+
+bool is_tiled(DType dtype, std::int64_t, std::int64_t, std::int64_t) { return is_complex(dtype); }
+
+}  // namespace reel::loops
