@@ -102,6 +102,15 @@ void activate(const Set& set) noexcept {
   problem[0] = '\0';
 }
 
+bool is_intel() noexcept {
+#if defined(__x86_64__)
+  detect_processor();
+  return __builtin_cpu_is("intel");
+#else
+  return false;
+#endif
+}
+
 namespace {
 // Before the constructors of normal priority, for a static Variable may run ops.
 [[gnu::constructor(101)]] void set_active() { detail::active_set = choose(); }

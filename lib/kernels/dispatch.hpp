@@ -13,5 +13,7 @@ std::vector<const Set*> supported_sets();
 std::string available();
 /// Makes this set the one that active() gives; a REEL_ISA that could not be followed is forgotten.
 void activate(const Set& set) noexcept;
+/// Whether the processor is one of Intel's.
+bool is_intel() noexcept;
 
 }  // namespace reel::kernels

@@ -4,7 +4,9 @@
 #include "loops/linalg/tiled_product.hpp"
 
 #include <algorithm>
+#include <string_view>
 
+#include "kernels/dispatch.hpp"
 #include "loops/tuning.hpp"
 
 namespace reel::loops {
@@ -106,6 +108,58 @@ void TiledProduct::operator()(const std::byte* a, const std::byte* b, std::byte*
   }
 }
 
-bool is_tiled(DType dtype, std::int64_t, std::int64_t, std::int64_t) { return is_complex(dtype); }
+// ---- Which product runs
+
+namespace {
+
+// Shapes for which one of the two products is the faster one. Nothing else enters the choice, so that a product has the
+// same bits in every form: eager, compiled, or as a part of a derivative.
+enum class ShapeClass : std::uint8_t { shallow, narrow, low, small, middle, large };
+ShapeClass class_of(std::int64_t m, std::int64_t n, std::int64_t k) {
+  std::int64_t area, volume;
+  if (__builtin_mul_overflow(m, n, &area) || __builtin_mul_overflow(area, k, &volume)) return ShapeClass::large;
+  if (volume > 1 << 24) return ShapeClass::large;
+  if (n < 8 && k > 16) return ShapeClass::narrow;             // most lanes of a vector are idle
+  if (m < 4 && k > 8) return ShapeClass::low;                 // too few sums at a time to hide a multiply-add's latency
+  if (k < 32 && area >= 1 << 15) return ShapeClass::shallow;  // the time is that of writing c
+  return volume <= 1 << 15 ? ShapeClass::small : ShapeClass::middle;
+}
+
+using Classes = unsigned;  // a bit for each
+template <class... C>
+constexpr Classes classes(C... c) {
+  return ((1u << static_cast<unsigned>(c)) | ...);
+}
+
+// From measurements of OpenBLAS 0.3.21, with the core type that fits the instruction set, beside these kernels, of a
+// product and the two of its gradients, on an Intel Xeon (Sapphire Rapids): bench/README.md, "Matrix products". What
+// was not measured is left to BLAS.
+struct Choice {
+  std::string_view isa;
+  DType dtype;
+  Classes on_intel, elsewhere;  // those that are computed here
+};
+using enum ShapeClass;
+constexpr Choice choices[] = {
+    {"avx512", DType::float32, classes(small, middle), classes(small)},
+    {"avx512", DType::float64, classes(small, middle), classes(small)},
+    {"avx2", DType::float32, classes(narrow, low, small, middle), classes(small)},
+    {"avx2", DType::float64, classes(narrow, low, small, middle), classes(small)},
+};
+
+}  // namespace
+
+bool is_tiled(DType dtype, std::int64_t m, std::int64_t n, std::int64_t k) {
+  if (is_complex(dtype)) return true;
+  if (dtype != DType::float32 && dtype != DType::float64) return false;
+  if (m == 1 || n == 1) return false;
+  static const bool intel = kernels::is_intel();
+  const std::string_view isa = kernels::active().isa;
+  const ShapeClass shape = class_of(m, n, k);
+  for (const Choice& choice : choices)
+    if (choice.dtype == dtype && choice.isa == isa)
+      return (intel ? choice.on_intel : choice.elsewhere) & classes(shape);
+  return false;
+}
 
 }  // namespace reel::loops
