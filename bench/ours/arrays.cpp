@@ -121,7 +121,7 @@ std::vector<Case> array_cases() {
         pullback_of_rows([](const Tensor& x) { return log_softmax(x); }));
   whole("sum(transpose(x)*x) [1024,1024], gradient",
         gradient_of_square([](const Tensor& x) { return sum(transpose(x) * x); }));
-  for (const auto& [n, text] : {std::pair(32, "32^3"), {1024, "1024^3"}}) {
+  for (const auto& [n, text] : {std::pair(6, "6^3"), {32, "32^3"}, {128, "128^3"}, {1024, "1024^3"}}) {
     // The cotangent of a sum is one number, of which two of the three products need not be computed; a given one is
     // not.
     const std::string size = text;

@@ -124,12 +124,12 @@ void array_cases() {
     const Tensor scale = leaf(drawn({1024}, 3, 0.5, 1.5)), offset = leaf(drawn({1024}, 4));
     return body([=] { return grad({torch::layer_norm(x, {1024}, scale, offset)}, {x, scale, offset}, {g}); });
   });
-  for (const std::int64_t n : {32, 1024})
+  for (const std::int64_t n : {6, 32, 128, 1024})
     add("sum(matmul) " + std::to_string(n) + "^3, gradient", [n] {
       const Tensor a = leaf(drawn({n, n}, 1)), b = leaf(drawn({n, n}, 2));
       return body([=] { return grad({torch::matmul(a, b).sum()}, {a, b}); });
     });
-  for (const std::int64_t n : {32, 1024})
+  for (const std::int64_t n : {6, 32, 128, 1024})
     add("matmul " + std::to_string(n) + "^3, gradient for a given cotangent", [n] {
       const Tensor a = leaf(drawn({n, n}, 1)), b = leaf(drawn({n, n}, 2)), g = drawn({n, n}, 3);
       return body([=] { return grad({torch::matmul(a, b)}, {a, b}, {g}); });

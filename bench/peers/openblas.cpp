@@ -112,7 +112,9 @@ int main() {
   openblas_set_num_threads(1);
   bench::Program program;
   program.about("openblas_core", openblas_get_corename());
+  program.add(products("matmul 6^3, gradient for a given cotangent", {{6, 6, 6}}, false));
   program.add(products("matmul 32^3, gradient for a given cotangent", {{32, 32, 32}}, false));
+  program.add(products("matmul 128^3, gradient for a given cotangent", {{128, 128, 128}}, false));
   program.add(products("sum(matmul) 1024^3, gradient", {{1024, 1024, 1024}}, false));
   program.add(products("matmul 1024^3, gradient for a given cotangent", {{1024, 1024, 1024}}, false));
   program.add(
