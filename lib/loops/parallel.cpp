@@ -26,9 +26,43 @@
 
 #include "core/fail.hpp"
 #include "loops/tuning.hpp"
+// Clang says it by a feature, GCC by a macro.
+#if defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define REEL_THREAD_SANITIZER 1
+#endif
+#elif defined(__SANITIZE_THREAD__)
+#define REEL_THREAD_SANITIZER 1
+#endif
+#ifdef REEL_THREAD_SANITIZER
+#include <sanitizer/tsan_interface.h>
+#endif
 
 namespace reel {
 namespace {
+
+// The thread sanitizer does not see how oneTBB, which is built without it, hands work on and waits for it. What a
+// thread wrote before hand_on(mark) is known to one that calls take_over(mark) afterwards.
+#ifdef REEL_THREAD_SANITIZER
+void hand_on(const void* mark) noexcept { __tsan_release(const_cast<void*>(mark)); }
+void take_over(const void* mark) noexcept { __tsan_acquire(const_cast<void*>(mark)); }
+#else
+void hand_on(const void*) noexcept {}
+void take_over(const void*) noexcept {}
+#endif
+
+// Work as workers get it. The marks are found without a look at what the caller wrote.
+template <class Work>
+struct Handed {
+  const Work& work;
+  char begin = 0, end = 0;
+
+  void operator()(int worker) const {
+    take_over(&begin);
+    work(worker);
+    hand_on(&end);
+  }
+};
 
 // What oneTBB initialises once, it initialises when the library is loaded: the number of processors and its allocator.
 // When memory runs out in the middle of it, every later call waits for ever, or dlopen crashes.
@@ -112,12 +146,16 @@ void parallel_for(std::int64_t n, std::int64_t grain, void (*body)(std::int64_t,
         run(last_first ? share.begin + share.end - 1 - at : at);
     }
   };
+  const Handed<decltype(work)> handed{work};
+  hand_on(&handed.begin);
   tbb::task_group_context apart(tbb::task_group_context::isolated, tbb::task_group_context::fp_settings);
   try {
-    tbb::this_task_arena::isolate([&] { tbb::parallel_for(0, workers, work, tbb::simple_partitioner(), apart); });
+    tbb::this_task_arena::isolate([&] { tbb::parallel_for(0, workers, handed, tbb::simple_partitioner(), apart); });
+    take_over(&handed.end);
     if (!apart.is_group_execution_cancelled()) return;
   } catch (...) {  // no memory for oneTBB's tasks, or no thread: a body does not throw
   }
+  take_over(&handed.end);
   work(0);  // the ranges that no worker took; all workers have ended
 }
 
