@@ -95,7 +95,7 @@ Tensor gather_at(const Tensor& x, const Tensor& positions, int axis) {
 // ---- its transpose, scatter_rows; inputs: g, positions; attributes: axis, extents of the result
 
 void scatter_rows_vjp(const tape::Record& r, std::span<const Tensor> g, std::span<Gradient> dx) {
-  if (r.wanted(0)) dx[0] = reshape(gather_at(g[0], r.saved(0), axis_of(r) + r.batch_rank()), r.batched(r.shape(0)));
+  if (r.wanted(0)) dx[0] = gather_at(g[0], r.saved(0), axis_of(r) + r.batch_rank());
 }
 void scatter_rows_jvp(const tape::Record& r, std::span<const Tensor> t, std::span<Tensor> dy) {
   if (t[0].defined()) dy[0] = scatter_rows(t[0], r.saved(0), r.output_shape(), axis_of(r));
