@@ -140,6 +140,50 @@ void check_one_followed(const Case& c, const Tensors& v, support::Random& random
   }
 }
 
+// The derivative of the Jacobian, whose rows were carried together while an outer tape recorded: that of rows one after
+// another.
+void check_gradient_of_jacobian(const Case& c, support::Random& random) {
+  const Tensor y0 = c.f(c.x)[0];
+  if (y0.size() == 0 || y0.size() > 12) return;
+  Tensors weights;
+  for (const Tensor& x : c.x) {
+    Shape shape{y0.size()};
+    for (const std::int64_t extent : x.shape()) shape.push_back(extent);
+    weights.push_back(random.tensor(shape));
+  }
+  const auto gradients = [&](bool together) {
+    GradientTape outer, tape({.persistent = true});
+    outer.watch(c.x);
+    tape.watch(c.x);
+    const Tensor y = c.f(c.x)[0];
+    tape.stop();
+    Tensor total = scalar(0.0);
+    for (std::size_t k = 0; k < c.x.size(); ++k)
+      if (together) {
+        const Gradient j = tape.jacobian(y, c.x[k], {.unconnected_gradients = UnconnectedGradients::zero});
+        total = total + sum(reshape(*j, weights[k].shape()) * weights[k]);
+      } else {
+        for (std::int64_t row = 0; row < y.size(); ++row) {
+          const Tensor seed = reshape(one_hot(scalar(row), y.size(), y.dtype()), y.shape());
+          const Gradient g =
+              tape.gradient(y, c.x[k], {.output_gradients = seed, .unconnected_gradients = UnconnectedGradients::zero});
+          total = total + sum(g.dense() * weights[k][row]);
+        }
+      }
+    Tensors all;
+    for (const Gradient& g : outer.gradient(total, c.x, {.unconnected_gradients = UnconnectedGradients::zero}))
+      all.push_back(g.dense());
+    return all;
+  };
+  check_equal("gradient of the Jacobian", gradients(true), gradients(false), 2 * c.slack);
+}
+
+// The same tensor in memory that goes on behind its end.
+Tensor inside(const Tensor& x, support::Random& random) {
+  if (x.rank() == 0 || x.dtype() != DType::float64) return x;
+  return slice(concatenate({x, random.tensor(x.shape())}), {range(0, x.shape()[0])});
+}
+
 // What a rule adds to the cotangents that have come for its operands from uses behind it, in their memory if it may.
 void check_added(const Case& c, support::Random& random) {
   const Function with_later_uses = [&](const Tensors& x) {
@@ -147,7 +191,8 @@ void check_added(const Case& c, support::Random& random) {
     for (const Tensor& one : x) all.push_back(one * 2);
     return all;
   };
-  const Tensors v = random.like(with_later_uses(c.x));
+  Tensors v = random.like(with_later_uses(c.x));
+  for (Tensor& one : v) one = inside(one, random);
   const auto later = v.end() - static_cast<std::ptrdiff_t>(c.x.size());
   Tensors expected = pull(c.f, c.x, Tensors(v.begin(), later));
   for (std::size_t k = 0; k < c.x.size(); ++k) expected[k] = expected[k] + 2 * later[static_cast<std::ptrdiff_t>(k)];
@@ -237,6 +282,17 @@ void check_modes(const Case& c, support::Random& random) {
   INFO("recorded against fused: " << d.error << " of " << d.size);
   CHECK(d.error <= 1e-13 * c.slack * (1 + d.size));
 
+  for (std::size_t k = 0; c.x.size() > 1 && k < c.x.size(); ++k) {
+    GradientTape outer;
+    outer.watch(c.x);
+    GradientTape tape;
+    tape.watch(c.x[k]);
+    const Tensors targets = c.f(c.x);
+    const Gradient alone = tape.gradient(targets, c.x[k], {.output_gradients = v});
+    INFO("by operand " << k << " alone");
+    check_equal("recorded", {alone ? alone.dense() : zeros_like(c.x[k])}, {vj[k]}, c.slack);
+  }
+
   const Function g = gradient_of(c.f, v);
   const Tensors s = random.like(c.x);
   const Tensors ht = push(g, c.x, t), sh = pull(g, c.x, s), hs = push(g, c.x, s);
@@ -250,6 +306,7 @@ void check_modes(const Case& c, support::Random& random) {
   check_gradient_rows(c, v, random);
   check_one_followed(c, v, random);
   check_added(c, random);
+  check_gradient_of_jacobian(c, random);
 }
 
 // The tangent of f, of its gradient, and of the gradient of that, against central differences.

@@ -82,6 +82,23 @@ TEST_CASE("S116: slices of slices are flattened, with the outer dense_shape") {
   CHECK(k.dense().to_vector() == Values{0, 0, 2, 0, 0, 0, 0, 0});
 }
 
+TEST_CASE("S116: slices from outside name rows of a gather, from the end too") {
+  const Tensor x = table();
+  GradientTape tape({.persistent = true});
+  tape.watch(x);
+  const Tensor y = gather(x, reshape(tensor<int>({3, 0, 1, 1, 2, 0}), {3, 2}));
+  const IndexedSlices seed{reshape(linspace(1, 12, 12), {3, 2, 2}), tensor<int>({2, -1, 0}), {3, 2, 2}};
+  tape.stop();
+  const Gradient g = tape.gradient(y, x, {.output_gradients = Gradient(seed)});
+  const IndexedSlices outside{ones({1, 2, 2}), tensor<int>({3}), {3, 2, 2}};
+  CHECK_THROWS_WITH(tape.gradient(y, x, {.output_gradients = Gradient(outside)}),
+                    Contains("index 3 (element 0 of indices) is out of range for axis 0, of extent 3"));
+  // Rows 2 0 of the last pair, twice, and 3 0 of the first.
+  REQUIRE(g.is_slices());
+  CHECK(g.slices().indices.to_vector<std::int64_t>() == Indices{2, 0, 2, 0, 3, 0});
+  CHECK(g.dense().to_vector() == Values{3 + 7 + 11, 4 + 8 + 12, 0, 0, 1 + 5, 2 + 6, 9, 10});
+}
+
 TEST_CASE("S113: dense() adds duplicates and leaves zeros; what does not fit is refused") {
   CHECK(some_rows().dense().to_vector() == Values{10, 20, 0, 0, 101, 202, 0, 0});
   CHECK(some_rows().dense(DType::float64).dtype() == DType::float64);

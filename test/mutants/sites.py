@@ -441,7 +441,8 @@ class Operators:
             self.add("batch", begin, end, texts[0])
         elif name == "wanted":
             self.add("wanted", begin, end, f"!{self.text(begin, end)}")
-        elif self.tokens[i - 1].text not in (".", "->") and name[0].islower() and not self.is_statement(begin, end):
+        elif self.tokens[i - 1].text not in (".", "->") and name[0].islower() and not self.is_statement(begin, end) and \
+                not self.is_range(begin):
             for a in texts:
                 if a not in ("r", "op", "name") and not re.match(r'["\[{]|-?\d', a):
                     self.add("call", begin, end, a)
@@ -456,6 +457,12 @@ class Operators:
                     continue
                 swapped = texts[:k] + pair[::-1] + texts[k + 2:]
                 self.add("swap", begin, end, f"{self.text(begin, opener)}({', '.join(swapped)})")
+
+    def is_range(self, begin):
+        """Whether a range-based for goes over what begins here: a conditional of a vector and a span would be a span of a
+        vector that is gone."""
+        opener = self.code.parent[begin]
+        return self.tokens[begin - 1].text == ":" and opener is not None and self.tokens[opener - 1].text == "for"
 
     def is_statement(self, begin, end):
         before = self.tokens[begin - 1]

@@ -197,6 +197,7 @@ constexpr Shaped rows[] = {
     {"conv2d", "2x2x5x4,3x2x3x2", [](X x) { return conv2d(x[0], x[1], {.stride = {2, 1}, .padding = Padding::same}); }, [](A x) { return convolution_of(x, {.stride = {2, 1}, .before = {1, 0}, .results = {3, 4}}); }, {-2, 2}, nullptr, none, 10},
     {"conv2d", "1x4x5x6,6x2x2x2", [](X x) { return conv2d(x[0], x[1], {.stride = {1, 3}, .padding = {{1, 0}, {0, 2}}, .dilation = {2, 1}, .groups = 2}); },
       [](A x) { return convolution_of(x, {.stride = {1, 3}, .before = {1, 0}, .dilation = {2, 1}, .results = {4, 3}, .groups = 2}); }, {-2, 2}, nullptr, none, 10},
+    {"conv2d", "3x4x1x2,4x2x1x2", [](X x) { return conv2d(x[0], x[1], {.groups = 2}); }, [](A x) { return convolution_of(x, {.results = {1, 1}, .groups = 2}); }, {-2, 2}, nullptr, none, 10},
     {"conv2d_transpose", "2x3x2x4,3x2x3x2", [](X x) { return conv2d_transpose(x[0], x[1]); }, [](A x) { return transposed_of(x, {.results = {4, 5}}); }, {-2, 2}, nullptr, none, 10},
     {"conv2d_transpose", "1x4x3x2,4x2x2x3", [](X x) { return conv2d_transpose(x[0], x[1], {.stride = {2, 3}, .padding = {{1, 0}, {1, 1}}, .dilation = {1, 2}, .groups = 2, .size = {6, 8}}); },
       [](A x) { return transposed_of(x, {.stride = {2, 3}, .before = {1, 1}, .dilation = {1, 2}, .results = {6, 8}, .groups = 2}); }, {-2, 2}, nullptr, none, 10},

@@ -416,3 +416,20 @@ TEST_CASE("angle of a real number has the dtype of its operand") {
     CHECK(jvp([](const Tensor& t) { return angle(t); }, x, ones_like(x)).second.dtype() == d);
   }
 }
+
+TEST_CASE("make_complex: the tangent of one part alone has the shape of the result") {
+  const Tensor small = scalar(0.5), large = tensor({1, 2, 3});
+  for (const bool first : {true, false}) {
+    const auto f = [&](const Tensor& x) { return first ? make_complex(x, large) : make_complex(large, x); };
+    const auto [z, t] = jvp(f, small, scalar(2.0));
+    CHECK(t.shape() == z.shape());
+    for (const C each : t.to_vector<C>()) CHECK(each == (first ? C(2, 0) : C(0, 2)));
+  }
+}
+
+TEST_CASE("angle: derivatives of every order are zero at the origin") {
+  const auto f = [](const Tensor& x) { return angle(make_complex(x[0], x[1])); };
+  const AnomalyGuard nothing_on_the_way_is_infinite;
+  CHECK(grad(f)(zeros({2})).to_vector() == std::vector<double>{0, 0});
+  CHECK(hessian(f)(zeros({2})).to_vector() == std::vector<double>{0, 0, 0, 0});
+}

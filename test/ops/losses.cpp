@@ -38,6 +38,10 @@ TEST_CASE("layer_norm: published numbers, constant rows, large means") {
   support::Random random("large means");
   const Tensor small = round(random.tensor({5, 100}, -100, 100)), shifted = small + 0x1p40;
   CHECK(support::difference({layer_norm(shifted)}, {layer_norm(small)}).error < 1e-14);
+  const auto normalised = [](const Tensor& t) { return layer_norm(t); };
+  const Tensor moved = random.tensor({5, 100});
+  CHECK(support::difference({jvp(normalised, shifted, moved).second}, {jvp(normalised, small, moved).second}).error <
+        1e-14);
   const BatchNorm near = batch_norm(small, ones({100}), zeros({100})),
                   far = batch_norm(shifted, ones({100}), zeros({100}));
   CHECK(support::difference({far.variance}, {near.variance}).error < 1e-7);

@@ -213,6 +213,53 @@ TEST_CASE("det: derivatives to third order, regular and singular") {
   check_one(det_of, {zeros({5, 5})}, {.order = 2});
 }
 
+// <the gradient of f, u>, as a function.
+template <class F>
+auto along(const F& f, const Tensor& u) {
+  return [f, u](const Tensor& a) { return sum(grad(f)(a) * u); };
+}
+
+TEST_CASE("det: derivatives by directions that differ are those of the products written out") {
+  const auto factors = [](const Tensor& x) {
+    const auto e = [&x](std::int64_t i, std::int64_t j) { return slice(x, {ellipsis, i, j}); };
+    const auto minor = [&](std::int64_t i, std::int64_t j) { return e(1, i) * e(2, j) - e(1, j) * e(2, i); };
+    return sum(square(e(0, 0) * minor(1, 2) - e(0, 1) * minor(0, 2) + e(0, 2) * minor(0, 1)));
+  };
+  const auto own = [](const Tensor& x) { return sum(square(det(x))); };
+  // Derivatives of the first three orders, as functions of the matrix and of the directions.
+  const auto mixed = [](const auto& f) {
+    return [f](const Tensor& a, const Tensor& u, const Tensor& v, const Tensor& w) {
+      return sum(along(f, u)(a)) + along(along(f, u), v)(a) + along(along(along(f, u), v), w)(a);
+    };
+  };
+  const auto close = [](const Tensor& a, const Tensor& b) {
+    CHECK(a.shape() == b.shape());
+    CHECK(max(abs(a - b)).item() <= 1e-12 * (1 + max(abs(b)).item()));
+  };
+  for (const Shape& shape : {Shape{3, 3}, Shape{2, 3, 3}}) {
+    CAPTURE(to_string(shape));
+    const Tensor a = drawn(shape, "a"), u = drawn({3, 3}, "u"), v = drawn(shape, "v"), w = drawn({3, 3}, "w");
+    const auto got = grad(mixed(own))(a, u, v, w), expected = grad(mixed(factors))(a, u, v, w);
+    close(std::get<0>(got), std::get<0>(expected));
+    close(std::get<1>(got), std::get<1>(expected));
+    close(std::get<2>(got), std::get<2>(expected));
+    close(std::get<3>(got), std::get<3>(expected));
+    const auto by_direction = [&](const auto& f) {
+      return [&, f](const Tensor& t) { return mixed(f)(a, t, v, t + w); };
+    };
+    close(hessian(by_direction(own))(u), hessian(by_direction(factors))(u));
+    const auto bends = [&](const auto& f) {
+      return [&, f](const Tensor& x, const Tensor& t) { return sum(hessian(along(f, t))(x) * hessian(f)(x + t)); };
+    };
+    const Tensor one = shape.rank() == 2 ? a : a[0];
+    const auto [da, du] = grad(bends(own))(one, u);
+    const auto [ea, eu] = grad(bends(factors))(one, u);
+    close(da, ea);
+    close(du, eu);
+    close(jvp(by_direction(own), u, w).second, jvp(by_direction(factors), u, w).second);
+  }
+}
+
 TEST_CASE("slogdet: values, derivatives") {
   for (std::int64_t n : {1, 2, 3, 5}) {
     const Tensor a = drawn({n, n}) + 2 * eye(n);

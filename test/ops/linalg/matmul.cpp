@@ -474,6 +474,8 @@ TEST_CASE("matmul: errors name both shapes and the remedy") {
       support::says("matmul: inner dimensions differ: a is [3, 4], b is [3, 5]; did you mean transpose(a)?"));
   CHECK_THROWS_WITH(matmul(z({3, 4}), z({5, 6})),
                     support::says("matmul: inner dimensions differ: a is [3, 4], b is [5, 6]"));
+  CHECK_THROWS_WITH(matmul(z({2, 1}), z({3})), support::says("matmul: inner dimensions differ: a is [2, 1], b is [3]"));
+  CHECK_THROWS_WITH(matmul(z({3}), z({1, 2})), support::says("matmul: inner dimensions differ: a is [3], b is [1, 2]"));
   CHECK_THROWS_WITH(matmul(z({2, 3, 4}), z({2, 6, 4})), Contains("did you mean transpose_b?"));
   CHECK_THROWS_WITH(
       matmul(z({3, 4}), z({4, 5}), {false, true}),

@@ -131,3 +131,17 @@ TEST_CASE("the gradient of the variance of a constant is 0 to far below its last
       CHECK(std::abs(slope) < 1e-28);
   }
 }
+
+TEST_CASE("var and std of rows without elements: NaN that stands still along any tangent, in the shape of the result") {
+  const Tensor x = zeros({2, 0, 3});
+  for (const auto f :
+       {+[](const Tensor& t) { return var(t, 1); }, +[](const Tensor& t) { return reel::std(t, 1, 0, true); }}) {
+    const ForwardAccumulator accumulator(x, zeros({2, 0, 3}));
+    const Tensor y = f(x);
+    const Gradient t = accumulator.jvp(y);
+    REQUIRE(t);
+    CHECK(t.dense().shape() == y.shape());
+    CHECK(t.dense().to_vector() == Doubles(6, 0.));
+    CHECK(all_nan(y.to_vector()));
+  }
+}

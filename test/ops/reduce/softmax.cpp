@@ -191,3 +191,28 @@ TEST_CASE("sums and softmax have the same bits for any number of threads") {
   set_num_threads(before);
   for (int i = 1; i < 4; ++i) CHECK(results[i] == results[0]);
 }
+
+TEST_CASE("the gradient of logsumexp, where its result alone is followed: that of exp(x - z) by z, in both modes") {
+  const Tensor x = reshape(linspace(-1, 1, 6), {2, 3}), v = tensor({2, -3}), s = reshape(linspace(1, 2, 6), {2, 3});
+  for (const bool keepdims : {false, true}) {
+    CAPTURE(keepdims);
+    GradientTape tape({.persistent = true});
+    tape.watch(x);
+    const Tensor z = logsumexp(x, {1}, keepdims);
+    tape.stop();
+    const Tensor weighted = softmax(x, 1) * reshape(v, {2, 1});
+    const auto pulled = [&] { return *tape.gradient(z, x, {.output_gradients = Gradient(reshape(v, z.shape()))}); };
+    GradientTape outer;
+    outer.watch(z);
+    const Gradient dz = outer.gradient(pulled(), z, {.output_gradients = Gradient(s)});
+    outer.stop();
+    REQUIRE(dz);
+    CHECK((*dz).shape() == z.shape());
+    const Tensor expected = -sum(weighted * s, {1}, keepdims);
+    CHECK(max(abs(*dz - expected)).item() < 1e-14);
+    const ForwardAccumulator accumulator(z, reshape(tensor({0.5, 2}), z.shape()));
+    const Gradient tangent = accumulator.jvp(pulled());
+    REQUIRE(tangent);
+    CHECK(max(abs(*tangent + weighted * tensor({{0.5}, {2.}}))).item() < 1e-14);
+  }
+}
