@@ -44,6 +44,7 @@ std::vector<Edge> edges() {
 
     {"clip", "on its edges", [](X x) { return clip(x[0], x[1], x[2]); }, [] { return T{tensor({-1, 1, 2, -3}), scalar(-1.), scalar(1.)}; }, {-1, 1, 1, -1}, {{1, 1, 0, 0}, {1}, {1}}},
     {"clip", "bounds that are equal", [](X x) { return clip(x[0], x[1], x[2]); }, [] { return T{tensor({-1, 2, 5}), tensor({2, 2, 2}), tensor({2, 2, 2})}; }, {2, 2, 2}, {{0, 1, 0}, {1, 0, 0}, {0, 0, 1}}},
+    {"clip", "bounds that cross", [](X x) { return clip(x[0], x[1], x[2]); }, [] { return T{tensor({0, 2, 5}), scalar(3.), scalar(1.)}; }, {1, 1, 1}, {{0, 0, 0}, {0}, {3}}},
     {"clip", "NaN", [](X x) { return clip(x[0], -1.0, 1.0); }, [] { return T{scalar(nan)}; }, {nan}, {{0}}},
     {"maximum", "tie", [](X x) { return maximum(x[0], x[1]); }, [] { return T{tensor({1, 2, 3}), tensor({1, 5, 0})}; }, {1, 5, 3}, {{0.5, 0, 1}, {0.5, 1, 0}}},
     {"minimum", "tie", [](X x) { return minimum(x[0], x[1]); }, [] { return T{tensor({1, 2, 3}), tensor({1, 5, 0})}; }, {1, 2, 0}, {{0.5, 1, 0}, {0.5, 0, 1}}},
