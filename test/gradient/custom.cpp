@@ -152,6 +152,18 @@ TEST_CASE("custom_gradient: forward mode needs a rule of its own") {
     CHECK(second.item() == 2.0);
   const auto unfit = custom_gradient(square_of, [](const auto&, const auto&) { return ones({2}); });
   CHECK_THROWS_AS(jvp(unfit, x, 1.0), ShapeError);
+  // It says nothing of variables.
+  const Variable w(scalar(2.0), "w");
+  const auto reads = custom_gradient(
+      [&](const Tensor& t) {
+        return std::pair(t * w, [w, t](const Tensor& dy, std::span<const Variable>) {
+          return std::pair(dy * w, std::vector<Gradient>{Gradient(dy * t)});
+        });
+      },
+      [&](const std::tuple<Tensor>&, const std::tuple<Tensor>& tangents) { return std::get<0>(tangents) * w; });
+  CHECK(jvp(reads, x, 1.0).second.item() == 2.0);
+  const ForwardAccumulator by_variable(w, scalar(1.0));
+  CHECK_THROWS_WITH(reads(x), Contains("its jvp has no part for the variables that the function reads"));
 }
 
 TEST_CASE("custom_gradient: an argument or an old tensor handed back, and a result given twice") {

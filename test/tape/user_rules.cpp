@@ -153,3 +153,39 @@ TEST_CASE("a gradient function may destroy the tape that is replayed") {
     CHECK(std::abs((*tape->gradient(y, x)).item() - 16 * std::cos(6.0)) < 1e-13);
   }
 }
+
+TEST_CASE("a rule that resets the tape that is replayed is refused, and the tape goes on") {
+  const Tensor x = tensor({1., 2.}), y = tensor({3., 4.});
+  GradientTape tape({.persistent = true});
+  tape.watch(x);
+  bool reset = true;
+  record_operation("resets", {{x}}, {{y}}, [&](std::span<const Gradient> g) {
+    if (reset) tape.reset();
+    return std::vector<Gradient>{g[0]};
+  });
+  tape.stop();
+  CHECK_THROWS_WITH(tape.gradient(y, x), Contains("GradientTape.reset: called from within a gradient function"));
+  reset = false;
+  CHECK((*tape.gradient(y, x)).to_vector() == std::vector<double>{1, 1});
+}
+
+TEST_CASE("a jvp of the user's whose tangent has another dtype or shape than the result is refused") {
+  const Tensor x = tensor({1., 2.});
+  const auto apply = [&](const Tensor& tangent) {
+    const ForwardAccumulator accumulator(x, ones({2}));
+    const Tensor y = tensor({3., 4.});
+    record_operation("odd", {{x}}, {{y}}, {}, [&](std::span<const Tensor>) { return std::vector<Tensor>{tangent}; });
+    return (*accumulator.jvp(y)).to_vector();
+  };
+  CHECK(apply(tensor({5., 6.})) == std::vector<double>{5, 6});
+  CHECK_THROWS_WITH(apply(cast(tensor({5., 6.}), DType::float32)),
+                    Contains("of dtype float64 a tangent of dtype float32"));
+  CHECK_THROWS_WITH(apply(ones({3})), Contains("of shape [2] a tangent of shape [3]"));
+}
+
+TEST_CASE("what is empty has no tangent and is no gradient") {
+  const Tensor x = tensor({1., 2.});
+  const ForwardAccumulator accumulator(x, ones({2}));
+  CHECK_THROWS_WITH(accumulator.jvp(Tensor()), Contains("ForwardAccumulator.jvp: the target is empty"));
+  CHECK_THROWS_WITH(Gradient(IndexedSlices{}), Contains("empty values or indices"));
+}
