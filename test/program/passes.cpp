@@ -1,6 +1,8 @@
 // Passes over programs, each alone, and the memory that runs are planned to take.
 #include "program/passes/passes.hpp"
 
+#include <cmath>
+#include <cstdint>
 #include <thread>
 
 #include "catch.hpp"
@@ -68,6 +70,34 @@ TEST_CASE("programs: what may throw stays") {
   executable.run(Tensors{row[0], zeros({7})}, results);
   CHECK(same_bits(results[0], row[0] + zeros({7})));
   CHECK_THROWS_AS(executable.run(Tensors{row[0], full({7}, 7.)}, results), IndexError);
+}
+
+TEST_CASE("programs: an unread cast stays where it may throw, equal ones are one") {
+  for (int from = 0; from < 10; ++from)
+    for (int to = 0; to < 10; ++to) {
+      INFO(name(static_cast<DType>(from)) << " to " << name(static_cast<DType>(to)));
+      // The least number of each type, or NaN: refused by the integer types of those that can refuse anything.
+      const Tensor least = cast(is_differentiable(static_cast<DType>(from)) ? scalar(std::nan("")) : scalar(INT64_MIN),
+                                static_cast<DType>(from));
+      bool throws = false;
+      try {
+        cast(least, static_cast<DType>(to));
+      } catch (const ValueError&) {
+        throws = true;
+      }
+      program::Trace trace("test");
+      const Tensor x = trace.argument(least);
+      if (from != to) cast(x, static_cast<DType>(to));
+      Program program = trace.finish(Tensors{x});
+      program::drop_unused(program);
+      CHECK(names(program) == (throws ? Names{"cast"} : Names{}));
+    }
+  const Function f = [](const Tensors& x) { return Tensors{cast(x[0], DType::float32) * cast(x[0], DType::float32)}; };
+  Program program = traced(f, row);
+  program::share_equal(program);
+  program::drop_unused(program);
+  CHECK(names(program) == Names{"cast", "multiply"});
+  check_results(program, f, row);
 }
 
 TEST_CASE("programs: equal expressions are computed once, others are not") {

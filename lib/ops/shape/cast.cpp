@@ -37,8 +37,14 @@ void evaluate_cast(const Call& call, Outputs& out) {
                      x.dtype(), y.dtype());
 }
 
-constexpr Primitive cast_primitive = {
+constexpr Primitive cast_primitive = {.rule = cast_rule, .infer = infer_cast, .evaluate = evaluate_cast};
+constexpr Primitive checked_cast_primitive = {
     .rule = cast_rule, .infer = infer_cast, .evaluate = evaluate_cast, .effects = may_throw};
+
+// Only an integer type cannot hold every number of a floating or complex one.
+const Primitive& primitive_of(DType from, DType to) noexcept {
+  return is_differentiable(from) && is_integer(to) ? checked_cast_primitive : cast_primitive;
+}
 
 }  // namespace
 
@@ -49,7 +55,8 @@ Tensor cast(const Operand& operand, DType dtype) {
   ops::require_dtype("cast", dtype);
   if (!operand.is_tensor()) return ops::to_tensor("cast", operand, dtype, "x");
   Tensor scratch;
-  return ops::apply(ops::cast_primitive, {&ops::as_tensor("cast", operand, scratch)}, ops::words(dtype));
+  const Tensor& x = ops::as_tensor("cast", operand, scratch);
+  return ops::apply(ops::primitive_of(x.dtype(), dtype), {&x}, ops::words(dtype));
 }
 
 }  // namespace reel
