@@ -6,48 +6,19 @@
 
 #include "catch.hpp"
 #include "op_cases.hpp"
-#include "ops/apply/apply.hpp"
+#include "op_operands.hpp"
 #include "support/bits.hpp"
-#include "support/derivatives.hpp"
+#include "support/calls.hpp"
 #include "support/warnings.hpp"
 #include "tape/tape.hpp"
 
 using namespace reel;
-using support::bytes_of, support::same_bits, support::Layout, support::Tensors;
+using support::bytes_of, support::same_bits, support::pointers, support::laid_out_all;
+using support::Layout, support::Listening, support::Recorded, support::Tensors;
 
 namespace {
 
 using Function = std::function<Tensor(const Tensors&)>;
-
-// A call of a primitive, with handles to what it read and gave.
-struct Recorded {
-  const ops::Primitive* primitive;
-  Tensors inputs, outputs;
-  std::vector<std::int64_t> attributes;
-};
-std::vector<Recorded>* heard = nullptr;
-
-// While it lives, calls of primitives are noted.
-class Listening {
- public:
-  explicit Listening(std::vector<Recorded>& calls) {
-    heard = &calls;
-    ops::call_listener = [](const ops::Primitive& p, const ops::Call& call, std::span<const Tensor> outputs) {
-      Recorded r{&p, {}, {outputs.begin(), outputs.end()}, {call.attributes.begin(), call.attributes.end()}};
-      for (const Tensor* x : call.inputs) r.inputs.push_back(*x);
-      heard->push_back(std::move(r));
-    };
-  }
-  Listening(const Listening&) = delete;
-  Listening& operator=(const Listening&) = delete;
-  ~Listening() { ops::call_listener = nullptr; }
-};
-
-std::vector<const Tensor*> pointers(const Tensors& x) {
-  std::vector<const Tensor*> list;
-  for (const Tensor& one : x) list.push_back(&one);
-  return list;
-}
 
 // Evaluates the primitive of `call` at inputs of another call. Residuals are made where the call made them.
 Tensors evaluate_again(const Recorded& call, const Tensors& inputs) {
@@ -226,21 +197,11 @@ void check_keeps(const std::string& what, const Function& f, const Tensors& x, T
 
 constexpr DType dtypes[] = {DType::int32, DType::float16, DType::float32, DType::float64, DType::complex128};
 
-Tensors cast_all(const Tensors& x, DType d) {
-  Tensors result;
-  for (const Tensor& one : x) result.push_back(cast(is_differentiable(d) ? one : trunc(one), d));
-  return result;
-}
-
 void check(const std::string& name, const Function& f, const Tensors& x, const Tensors& others, Tally& tally) {
   for (const DType d : dtypes)
-    check_calls(name + " of " + reel::name(d), f, cast_all(x, d), cast_all(others, d), tally);
-  for (const Layout layout : support::layouts) {
-    Tensors views, other_views;
-    for (const Tensor& one : x) views.push_back(laid_out(one, layout));
-    for (const Tensor& one : others) other_views.push_back(laid_out(one, layout));
-    check_calls(name + ", " + support::name(layout), f, views, other_views, tally);
-  }
+    check_calls(name + " of " + reel::name(d), f, support::cast_all(x, d), support::cast_all(others, d), tally);
+  for (const Layout layout : support::layouts)
+    check_calls(name + ", " + support::name(layout), f, laid_out_all(x, layout), laid_out_all(others, layout), tally);
   check_keeps(name, f, x, tally);
   check_refusals(name, f, x, tally);
 }
@@ -249,17 +210,10 @@ Tally check_table(std::span<const cases::Shaped> rows, std::size_t primitives) {
   WarningLog quiet;
   Tally tally;
   for (const cases::Shaped& row : rows)
-    for (const std::vector<Shape>& shapes : cases::shapes_of(row)) {
-      support::Random random(row.name);
-      Tensors x, others;
-      for (Tensors* list : {&x, &others})
-        for (const Shape& s : shapes) {
-          const Tensor drawn = random.tensor(s, row.domain.low, row.domain.high);
-          list->push_back(row.prepare ? row.prepare(drawn, list->size()) : drawn);
-        }
+    support::for_drawn_operands(row, [&](const Tensors& x, const Tensors& others) {
       check(
           row.name, [&](const Tensors& p) { return row.call(p); }, x, others, tally);
-    }
+    });
   CHECK(tally.primitives.size() >= primitives);
   CHECK(tally.again > 10 * static_cast<int>(rows.size()));
   CHECK(tally.elsewhere > 5 * static_cast<int>(rows.size()));

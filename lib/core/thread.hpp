@@ -23,6 +23,7 @@ namespace ops {
 class Trace;
 class EffectHandler;
 class Tracer;
+class CallListener;
 }  // namespace ops
 
 namespace detail {
@@ -45,6 +46,7 @@ struct ThreadState {
   ops::Trace* lane_trace = nullptr;       // ops/elementwise/trace.cpp: the innermost
   ops::EffectHandler* effects = nullptr;  // ops/apply/effect.hpp: the innermost
   ops::Tracer* tracer = nullptr;          // ops/apply/operation.hpp: null unless a function is traced
+  ops::CallListener* calls = nullptr;     // ops/apply/apply.hpp: the innermost
   void* lane_programs = nullptr;          // ops/elementwise/elementwise.cpp: its own type
   void (*sink)(std::string_view line, void* context) = nullptr;  // tape/observe/trace.cpp
   void* sink_context = nullptr;

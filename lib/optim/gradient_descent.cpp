@@ -303,7 +303,7 @@ class Step {
 
   void commit(std::size_t i, const Places& places, std::array<Tensor, written + states>& spare) {
     const Part& part = parts_[i];
-    if (in_place(i, places) && !ops::call_listener)
+    if (in_place(i, places) && !ops::call_listener())
       return ops::evaluate_in_own_memory(Program::dense(), places, inputs_of(part));
     const bool fused = Program::fuses(variables_[i].dtype());
     if (!fused && !part.by_rows()) {

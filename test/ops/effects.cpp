@@ -1,28 +1,16 @@
 // Reads and assigns of variables and draws as effects: what handlers see of them, that performing or evaluating one
 // again gives the same bits, and that handlers which pass everything on change nothing.
-#include <cstring>
-#include <map>
 #include <reel/debug.hpp>
 #include <reel/reel.hpp>
 
 #include "../catch.hpp"
-#include "loops/loops.hpp"
-#include "ops/apply/apply.hpp"
-#include "ops/apply/effect.hpp"
-#include "tape/variable.hpp"
+#include "support/bits.hpp"
+#include "support/calls.hpp"
 
 using namespace reel;
+using support::pointers, support::same_bits, support::Sandbox;
 
 namespace {
-
-constexpr unsigned all_kinds = ops::reads_variables | ops::writes_variables | ops::advances_generator;
-
-bool same_bits(const Tensor& a, const Tensor& b) {
-  if (a.dtype() != b.dtype() || a.shape() != b.shape()) return false;
-  const Tensor x = loops::contiguous(a), y = loops::contiguous(b);
-  return x.size() == 0 || std::memcmp(detail::block(x)->data, detail::block(y)->data,
-                                      static_cast<std::size_t>(x.size()) * item_size(x.dtype())) == 0;
-}
 
 // An effect that has happened, with handles to all that it read and gave.
 struct Noted {
@@ -39,16 +27,11 @@ std::vector<Tensor> values(std::span<const Variable> variables) {
   for (const Variable& v : variables) list.push_back(VariableAccess::read(v));
   return list;
 }
-std::vector<const Tensor*> pointers(const std::vector<Tensor>& list) {
-  std::vector<const Tensor*> p;
-  for (const Tensor& x : list) p.push_back(&x);
-  return p;
-}
 
 // Notes every effect and passes it on.
 class Notes final : public ops::EffectHandler {
  public:
-  explicit Notes(unsigned kinds = all_kinds) : EffectHandler(kinds) {}
+  explicit Notes(unsigned kinds = support::all_effects) : EffectHandler(kinds) {}
   void perform(const ops::Effect& e) override {
     Noted n{&e.primitive, {e.variables.begin(), e.variables.end()}, values(e.variables), {}, {}, {}, {}};
     for (const Tensor* x : e.inputs) n.inputs.push_back(*x);
@@ -86,33 +69,6 @@ constexpr DType dtypes[] = {DType::int64,   DType::float16, DType::bfloat16,
                             DType::float32, DType::float64, DType::complex128};
 Tensor start(DType d) { return cast(tensor({3.0, -1.0, 0.5}), d); }
 Tensor start_of_table(DType d) { return cast(reshape(arange(8), {4, 2}), d); }
-
-// Keeps what is assigned to variables to itself, and draws zeros, as a recorder of programs does.
-class Sandbox final : public ops::EffectHandler {
- public:
-  Sandbox() : EffectHandler(all_kinds) {}
-  void perform(const ops::Effect& e) override {
-    if (e.generator) {
-      ops::draw_at(e, 5, 0);
-      return;
-    }
-    std::vector<Tensor> now;
-    for (const Variable& v : e.variables)
-      now.push_back(values_.contains(v.id()) ? values_.at(v.id()) : VariableAccess::read(v));
-    if (!(e.primitive.effects & ops::writes_variables)) {
-      e.outputs[0] = now[0];
-      return;
-    }
-    std::vector<const Tensor*> inputs;
-    if (e.primitive.effects & ops::reads_variables) inputs = pointers(now);
-    inputs.insert(inputs.end(), e.inputs.begin(), e.inputs.end());
-    ops::evaluate(e.primitive, inputs, e.attributes, now, false);
-    for (std::size_t k = 0; k < now.size(); ++k) values_[e.variables[k].id()] = now[k];
-  }
-
- private:
-  std::map<std::uint64_t, Tensor> values_;
-};
 
 }  // namespace
 
@@ -156,7 +112,7 @@ TEST_CASE("handlers that pass everything on change nothing") {
     CHECK(same_bits(v, w));
     CHECK(same_bits(table, other_table));
     CHECK(generator.position() == same.position());
-    CHECK_FALSE(ops::handled(all_kinds));
+    CHECK_FALSE(ops::handled(support::all_effects));
   }
 }
 

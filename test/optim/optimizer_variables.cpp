@@ -8,28 +8,14 @@
 
 #include "../catch.hpp"
 #include "core/block.hpp"
-#include "optim/state.hpp"
+#include "optim/state_variables.hpp"
 
 using namespace reel;
 
 namespace {
 
 using Access = OptimizerAccess;
-
-// What is kept of v, as variables: the first call makes them.
-std::vector<Variable> variables_of(SGD& sgd, const Variable& v) {
-  return {Access::velocity(sgd, v), Access::variable(sgd.options.learning_rate, "learning_rate"),
-          Access::variable(sgd.options.momentum, "momentum")};
-}
-std::vector<Variable> variables_of(Adam& adam, const Variable& v) {
-  return {Access::mean(adam, v),
-          Access::square(adam, v),
-          Access::steps(adam, v),
-          Access::variable(adam.options.learning_rate, "learning_rate"),
-          Access::variable(adam.options.beta1, "beta1"),
-          Access::variable(adam.options.beta2, "beta2"),
-          Access::variable(adam.options.epsilon, "epsilon")};
-}
+using support::variables_of;
 
 // Keeps a product from being contracted with the sum around it.
 template <class T>

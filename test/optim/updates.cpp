@@ -1,7 +1,6 @@
 // The updates of SGD and Adam as primitives with an effect: evaluating one again gives the bits of the step, a handler
 // of effects sees or replaces it, and 100 steps are the recurrence, through a saved and restored state too.
 #include <cmath>
-#include <cstring>
 #include <map>
 #include <optional>
 #include <reel/compile.hpp>
@@ -9,27 +8,17 @@
 #include <reel/reel.hpp>
 
 #include "../catch.hpp"
-#include "loops/loops.hpp"
-#include "ops/apply/apply.hpp"
-#include "ops/apply/effect.hpp"
-#include "optim/state.hpp"
+#include "optim/state_variables.hpp"
+#include "support/bits.hpp"
+#include "support/calls.hpp"
 
 using namespace reel;
+using support::Counting, support::Listening, support::Recorded, support::Sandbox;
+using support::pointers, support::same_bits, support::variables_of;
 
 namespace {
 
 using Access = OptimizerAccess;
-
-bool same_bits(const Tensor& a, const Tensor& b) {
-  return a.dtype() == b.dtype() && a.shape() == b.shape() && a.is_contiguous() && b.is_contiguous() &&
-         std::memcmp(detail::block(a)->data, detail::block(b)->data,
-                     static_cast<std::size_t>(a.size()) * item_size(a.dtype())) == 0;
-}
-std::vector<const Tensor*> pointers(const std::vector<Tensor>& list) {
-  std::vector<const Tensor*> p;
-  for (const Tensor& x : list) p.push_back(&x);
-  return p;
-}
 
 // Calls check(optimizer) for each formula.
 template <class Check>
@@ -38,21 +27,6 @@ void for_each_optimizer(const Check& check) {
   check(SGD({.learning_rate = 0.125, .momentum = 0.75}));
   check(SGD({.learning_rate = 0.125, .momentum = 0.75, .nesterov = true}));
   check(Adam({.learning_rate = 0.125}));
-}
-
-// What is kept of v, and the options.
-std::vector<Variable> variables_of(SGD& sgd, const Variable& v) {
-  return {Access::velocity(sgd, v), Access::variable(sgd.options.learning_rate, "learning_rate"),
-          Access::variable(sgd.options.momentum, "momentum")};
-}
-std::vector<Variable> variables_of(Adam& adam, const Variable& v) {
-  return {Access::mean(adam, v),
-          Access::square(adam, v),
-          Access::steps(adam, v),
-          Access::variable(adam.options.learning_rate, "learning_rate"),
-          Access::variable(adam.options.beta1, "beta1"),
-          Access::variable(adam.options.beta2, "beta2"),
-          Access::variable(adam.options.epsilon, "epsilon")};
 }
 
 bool has_state(const SGD& sgd) { return sgd.options.momentum > 0; }
@@ -72,67 +46,6 @@ struct Model {
   Variable dense, table;
 };
 
-// A call of an update with handles to what it read and gave.
-struct Recorded {
-  const ops::Primitive* primitive;
-  std::vector<Tensor> inputs, outputs;
-};
-std::vector<Recorded>* heard = nullptr;
-class Listening {
- public:
-  explicit Listening(std::vector<Recorded>& calls) {
-    heard = &calls;
-    ops::call_listener = [](const ops::Primitive& p, const ops::Call& call, std::span<const Tensor> outputs) {
-      if (!(p.effects & ops::writes_variables)) return;
-      Recorded r{&p, {}, {outputs.begin(), outputs.end()}};
-      for (const Tensor* x : call.inputs) r.inputs.push_back(*x);
-      heard->push_back(std::move(r));
-    };
-  }
-  Listening(const Listening&) = delete;
-  Listening& operator=(const Listening&) = delete;
-  ~Listening() { ops::call_listener = nullptr; }
-};
-
-constexpr unsigned all_kinds = ops::reads_variables | ops::writes_variables | ops::advances_generator;
-
-// Counts effects and passes them on.
-class Counting final : public ops::EffectHandler {
- public:
-  Counting() : EffectHandler(all_kinds) {}
-  void perform(const ops::Effect& e) override {
-    names.push_back(e.primitive.rule.name);
-    variables.push_back(e.variables.size());
-    pass_on(e);
-  }
-  std::vector<std::string> names;
-  std::vector<std::size_t> variables;
-};
-
-// Keeps to itself what variables are assigned, as a recorder of programs does.
-class Sandbox final : public ops::EffectHandler {
- public:
-  Sandbox() : EffectHandler(all_kinds) {}
-  void perform(const ops::Effect& e) override {
-    std::vector<Tensor> now;
-    for (const Variable& v : e.variables)
-      now.push_back(values.contains(v.id()) ? values.at(v.id()) : VariableAccess::read(v));
-    if (!(e.primitive.effects & ops::writes_variables)) {
-      e.outputs[0] = now[0];
-      return;
-    }
-    std::vector<const Tensor*> inputs;
-    if (e.primitive.effects & ops::reads_variables) inputs = pointers(now);
-    inputs.insert(inputs.end(), e.inputs.begin(), e.inputs.end());
-    ops::Metas metas;
-    e.primitive.infer({inputs, e.attributes}, metas);
-    std::vector<Tensor> outputs(metas.size() - e.primitive.residuals);
-    ops::evaluate(e.primitive, inputs, e.attributes, outputs, true);
-    for (std::size_t k = 0; k < outputs.size(); ++k) values[e.variables[k].id()] = outputs[k];
-  }
-  std::map<std::uint64_t, Tensor> values;
-};
-
 }  // namespace
 
 TEST_CASE("evaluating an update again gives the bits of the step") {
@@ -146,7 +59,7 @@ TEST_CASE("evaluating an update again gives the bits of the step") {
         alone.options.learning_rate *= 0.5;
         std::vector<Recorded> calls;
         {
-          const Listening listening(calls);
+          const Listening listening(calls, ops::writes_variables);
           model.step(optimizer);
         }
         same.step(alone);

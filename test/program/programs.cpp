@@ -6,15 +6,16 @@
 
 #include "catch.hpp"
 #include "op_cases.hpp"
+#include "op_operands.hpp"
 #include "program/executable.hpp"
 #include "program/passes/passes.hpp"
 #include "program/trace.hpp"
 #include "support/bits.hpp"
-#include "support/derivatives.hpp"
 #include "support/warnings.hpp"
 
 using namespace reel;
-using support::Layout, support::same_bits, support::Tensors;
+using support::cast_all, support::laid_out_all, support::same_bits;
+using support::Layout, support::Tensors;
 
 namespace {
 
@@ -91,39 +92,22 @@ void check(const std::string& what, const std::function<Tensor(const Tensors&)>&
   ++tally.programs;
 }
 
-Tensors cast_all(const Tensors& x, DType d) {
-  Tensors result;
-  for (const Tensor& one : x) result.push_back(cast(is_differentiable(d) ? one : trunc(one), d));
-  return result;
-}
-
 void check_everywhere(const std::string& name, const std::function<Tensor(const Tensors&)>& f, const Tensors& x,
                       const Tensors& others, Tally& tally) {
   for (const DType d : {DType::int32, DType::float16, DType::float32, DType::float64, DType::complex128})
     check(name + " of " + reel::name(d), f, {cast_all(x, d), cast_all(others, d)}, tally);
-  for (const Layout layout : support::layouts) {
-    Tensors views, other_views;
-    for (const Tensor& one : x) views.push_back(laid_out(one, layout));
-    for (const Tensor& one : others) other_views.push_back(laid_out(one, layout));
-    check(name + ", " + support::name(layout), f, {views, other_views}, tally);
-  }
+  for (const Layout layout : support::layouts)
+    check(name + ", " + support::name(layout), f, {laid_out_all(x, layout), laid_out_all(others, layout)}, tally);
 }
 
 void check_table(std::span<const cases::Shaped> rows, std::size_t operations) {
   WarningLog quiet;
   Tally tally;
   for (const cases::Shaped& row : rows)
-    for (const std::vector<Shape>& shapes : cases::shapes_of(row)) {
-      support::Random random(row.name);
-      Tensors x, others;
-      for (Tensors* list : {&x, &others})
-        for (const Shape& s : shapes) {
-          const Tensor drawn = random.tensor(s, row.domain.low, row.domain.high);
-          list->push_back(row.prepare ? row.prepare(drawn, list->size()) : drawn);
-        }
+    support::for_drawn_operands(row, [&](const Tensors& x, const Tensors& others) {
       check_everywhere(
           row.name, [&](const Tensors& p) { return row.call(p); }, x, others, tally);
-    }
+    });
   CHECK(tally.operations.size() >= operations);
   CHECK(tally.programs > static_cast<int>(rows.size()));
   CHECK(tally.compared > 4 * tally.programs);

@@ -5,8 +5,6 @@
 
 namespace reel::ops {
 
-CallListener call_listener = nullptr;
-
 void Metas::reserve(std::size_t outputs, int rank) {
   if (outputs <= in_place) return;
   more_ = std::make_unique<More>();
@@ -120,15 +118,15 @@ void evaluate(const Primitive& p, const Call& call, const Metas& metas, Outputs&
   if (traced(call.inputs)) [[unlikely]]
     return trace(p, call, metas, out.residuals_wanted(), out.tensors());
   p.evaluate(call, out);
-  if (call_listener) [[unlikely]]
-    call_listener(p, call, out.tensors());
+  if (CallListener* listener = call_listener()) [[unlikely]]
+    listener->called(p, call, out.tensors());
 }
 
 // The output of a call whose only output is a view.
 Tensor view_of(const Primitive& p, const Call& call, const Metas& metas) {
   Tensor y = view_of(metas.first(), call.inputs);
-  if (call_listener) [[unlikely]]
-    call_listener(p, call, {&y, 1});
+  if (CallListener* listener = call_listener()) [[unlikely]]
+    listener->called(p, call, {&y, 1});
   return y;
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 #include <initializer_list>
 
+#include "core/thread.hpp"
 #include "ops/apply/primitive.hpp"
 
 namespace reel::ops {
@@ -49,9 +50,21 @@ constexpr std::array<std::int64_t, sizeof...(T)> words(const T&... values) {
   return {word(values)...};
 }
 
-/// For tests: sees each call of a primitive on this process's threads with its outputs, residuals included.
-using CallListener = void (*)(const Primitive& primitive, const Call& call, std::span<const Tensor> outputs);
-/// Null: nobody listens. Set it while no other thread runs ops.
-extern CallListener call_listener;
+/// For tests: while it lives, sees each call of a primitive on this thread with its outputs, residuals included.
+class CallListener {
+ public:
+  CallListener(const CallListener&) = delete;
+  CallListener& operator=(const CallListener&) = delete;
+  virtual void called(const Primitive& primitive, const Call& call, std::span<const Tensor> outputs) = 0;
+
+ protected:
+  CallListener() : outer_(detail::thread_state().calls) { detail::this_thread.state->calls = this; }
+  ~CallListener() { detail::this_thread.state->calls = outer_; }
+
+ private:
+  CallListener* outer_;
+};
+/// Null: nobody listens.
+inline CallListener* call_listener() noexcept { return detail::this_thread.state->calls; }
 
 }  // namespace reel::ops

@@ -120,7 +120,7 @@ void evaluate_in_place(const Primitive& p, std::span<Tensor* const> places, Inpu
   p.infer(call, metas);
   const std::size_t written = metas.size() - p.residuals;
   const bool observed = options.observed && tape::watching() && !metas.one_view();
-  const bool lends = reads && !observed && !call_listener;  // who looks on sees the inputs as they were
+  const bool lends = reads && !observed && !call_listener();  // who looks on sees the inputs as they were
   Outputs out(metas, call.inputs, true);
   Tensor* outputs = out.tensors().data();
   for (std::size_t k = 0; k < metas.size(); ++k) {
@@ -133,8 +133,8 @@ void evaluate_in_place(const Primitive& p, std::span<Tensor* const> places, Inpu
   }
   try {
     p.evaluate(call, out);
-    if (call_listener) [[unlikely]]
-      call_listener(p, call, out.tensors());
+    if (CallListener* listener = call_listener()) [[unlikely]]
+      listener->called(p, call, out.tensors());
     if (observed) [[unlikely]]
       observe(p, call, out.tensors().first(written));
   } catch (...) {
