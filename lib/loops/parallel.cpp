@@ -1,11 +1,10 @@
 // Parallel loops on oneTBB. At most num_threads() workers draw ranges of a fixed partition: each from a share of its
 // own first, which in the next loop over as many elements is the same, so that what one loop wrote is in the cache of
-// the worker that reads it in the next; then from the others'. Of the loops over arrays larger than the cache every
-// other one goes from the last range to the first: what the loop before it came to last is still there. Neither who
-// gets a range nor when changes anything. The wait is isolated: a waiting thread never picks up a task of the user's,
-// which could meet the tape that is open here. The context is isolated too: when the user's task group is cancelled,
-// our loop is not. It carries the floating-point environment of the calling thread (rounding, flush-to-zero), read at
-// each call: else oneTBB would set the one that the thread had at its first loop, on the calling thread as well.
+// the worker that reads it in the next; then from the others'. Neither who gets a range nor when changes anything. The
+// wait is isolated: a waiting thread never picks up a task of the user's, which could meet the tape that is open here.
+// The context is isolated too: when the user's task group is cancelled, our loop is not. It carries the floating-point
+// environment of the calling thread (rounding, flush-to-zero), read at each call: else oneTBB would set the one that
+// the thread had at its first loop, on the calling thread as well.
 #include "loops/parallel.hpp"
 
 #include <oneapi/tbb/cache_aligned_allocator.h>
@@ -91,8 +90,7 @@ int initial_threads() {
   return std::max(1, allowed_processors());
 }
 
-std::atomic<int> threads{0};         // 0: not asked yet
-std::atomic<bool> backwards{false};  // the last large loop
+std::atomic<int> threads{0};  // 0: not asked yet
 
 }  // namespace
 
@@ -112,21 +110,13 @@ int num_threads() {
 
 namespace loops {
 
-void parallel_for(std::int64_t n, std::int64_t grain, void (*body)(std::int64_t, std::int64_t, void*), void* context,
-                  std::int64_t elements) {
+void parallel_for(std::int64_t n, std::int64_t grain, void (*body)(std::int64_t, std::int64_t, void*), void* context) {
   if (n <= 0) return;
   grain = std::max<std::int64_t>(grain, 1);
   const std::int64_t ranges = (n - 1) / grain + 1;
   const int workers = static_cast<int>(std::min<std::int64_t>(ranges, num_threads()));
-  const bool alternates = elements > tuning::alternating_elements && ranges > 1;
-  const bool last_first = alternates && !backwards.load(std::memory_order_relaxed);
-  if (alternates) backwards.store(last_first, std::memory_order_relaxed);
   const auto run = [&](std::int64_t range) { body(range * grain, std::min(n, (range + 1) * grain), context); };
-  if (workers == 1) {
-    if (!last_first) return body(0, n, context);
-    for (std::int64_t range = ranges; range-- > 0;) run(range);
-    return;
-  }
+  if (workers == 1) return body(0, n, context);
   struct alignas(64) Share {
     std::atomic<std::int64_t> next;
     std::int64_t begin, end;
@@ -142,8 +132,7 @@ void parallel_for(std::int64_t n, std::int64_t grain, void (*body)(std::int64_t,
   const auto work = [&](int worker) {
     for (int k = 0; k < count; ++k) {
       Share& share = shares[(worker + k) % count];
-      for (std::int64_t at; (at = share.next.fetch_add(1, std::memory_order_relaxed)) < share.end;)
-        run(last_first ? share.begin + share.end - 1 - at : at);
+      for (std::int64_t at; (at = share.next.fetch_add(1, std::memory_order_relaxed)) < share.end;) run(at);
     }
   };
   const Handed<decltype(work)> handed{work};

@@ -27,7 +27,7 @@ void spin(int rounds) {
 
 TEST_CASE("a parallel loop runs each index once") {
   const int before = num_threads();
-  for (int run = 0; run < 8; ++run) {  // large loops run forwards and backwards in turn
+  for (int run = 0; run < 8; ++run) {
     set_num_threads(1 + run / 2);
     const std::int64_t n = 1000 + run;
     std::vector<std::atomic<int>> times(static_cast<std::size_t>(n));
@@ -36,7 +36,7 @@ TEST_CASE("a parallel loop runs each index once") {
       ragged += begin % 7 != 0 || (end % 7 != 0 && end != n);
       for (std::int64_t i = begin; i < end; ++i) ++times[static_cast<std::size_t>(i)];
     };
-    loops::parallel_for(n, 7, count, std::int64_t{1} << 40);
+    loops::parallel_for(n, 7, count);
     CHECK(std::count(times.begin(), times.end(), 1) == n);
     CHECK(ragged == 0);
   }
@@ -54,6 +54,22 @@ TEST_CASE("a parallel loop runs each index once") {
       CHECK(wrong == 0);
       CHECK((longest == 0 || n <= grain));
     }
+}
+
+TEST_CASE("a loop of one thread runs forwards, whatever ran before it") {
+  const int before = num_threads();
+  set_num_threads(1);
+  for (int run = 0; run < 4; ++run) {
+    std::vector<std::int64_t> seen;
+    const std::int64_t n = std::int64_t{1} << 22;
+    loops::parallel_for(n, n / 8, [&](std::int64_t begin, std::int64_t end) {
+      seen.push_back(begin);
+      seen.push_back(end);
+    });
+    CHECK(std::is_sorted(seen.begin(), seen.end()));
+    CHECK(seen.back() == n);
+  }
+  set_num_threads(before);
 }
 
 TEST_CASE("no more threads work than were asked for") {

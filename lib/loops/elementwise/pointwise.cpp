@@ -20,7 +20,7 @@ void for_ranges(std::int64_t size, std::int64_t n, std::int64_t each, const Run&
   if (size < parallel_threshold)
     run(std::int64_t{0}, n);
   else
-    parallel_for(n, each, run, size);
+    parallel_for(n, each, run);
 }
 // work(at, n) for blocks of at most `most` of the positions [begin, end).
 template <class Work>

@@ -100,7 +100,7 @@ void for_ranges(const Problem& p, const Partition& c, std::int64_t outputs, std:
       body(group * c.per_group, std::min(outputs, (group + 1) * c.per_group), range, out + range * stride);
     }
   };
-  parallel_for(c.groups * c.ranges, c.tasks_at_once, run, count(p.kept) * count(p.reduced));
+  parallel_for(c.groups * c.ranges, c.tasks_at_once, run);
   if (c.ranges == 1) return;
   Problem rest{p.op, p.dtype, p.bytes, out, p.to, {}, {}};
   append(rest.kept, results, 1);
