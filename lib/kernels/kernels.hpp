@@ -157,6 +157,20 @@ struct MatrixProduct {
   void (*pack_b)(const ProductFactor& f, void* to, ProductBlock& p);
 };
 
+// Random numbers. A stream has blocks of 128 bits: element i is made of block first + i / k, of which k elements take
+// a share each: 2 of float64, 4 of float32. The same bits on every instruction set.
+struct RandomPlace {
+  std::uint64_t seed, first;
+};
+// [low, low + width) times factor, results beyond `last` being `last`.
+struct UniformRange {
+  double low, width, factor, last;
+};
+struct Draws {
+  void (*uniform)(RandomPlace from, const UniformRange& range, void* out, std::ptrdiff_t n);
+  void (*normal)(RandomPlace from, double mean, double stddev, void* out, std::ptrdiff_t n);
+};
+
 // Everything that is compiled once per instruction set. An entry is null where the operation does not exist for that
 // type.
 struct Set {
@@ -173,6 +187,7 @@ struct Set {
   Rows rows[dtype_count];
   Convolution convolution[dtype_count];
   MatrixProduct product[dtype_count];
+  Draws draws[dtype_count];  // float32, float64
 
   const Pointwise& pointwise(std::size_t at, DType d) const { return op[at][index(d)]; }
   Loop comparison(Comparison c, DType d) const { return compare[static_cast<std::size_t>(c)][index(d)]; }

@@ -346,6 +346,21 @@ TEST_CASE("kernels that add up columns, and those with a class for each row, sta
   SUCCEED("no access outside");
 }
 
+TEST_CASE("draws stay inside their result") {
+  Memory m;
+  for (const DType type : {DType::float32, DType::float64})
+    for (const Set* set : supported_sets()) {
+      INFO(set->isa << ", type " << index(type));
+      const Draws& d = set->draws[index(type)];
+      for_each_place([&](Side side, std::ptrdiff_t n) {
+        void* out = m.out.at(side, static_cast<std::size_t>(n) * item_size(type));
+        d.uniform({1, 0}, {0, 1, 1, 0.5}, out, n);
+        d.normal({1, 0}, 0, 1, out, n);
+      });
+    }
+  SUCCEED("no access outside");
+}
+
 TEST_CASE("casts, copies, scans and complex parts stay inside their operands") {
   Memory m;
   for (const DType from : types) {

@@ -56,10 +56,6 @@ TEST_CASE("the portable functions agree with libm") {
     const double x = std::ldexp(u + 1e-9, static_cast<int>(u * 100) - 60);
     CHECK(loops::portable_log(x) == Approx(std::log(x)).epsilon(4e-16).margin(4e-16));
     CHECK(loops::portable_exp(-u * 50) == Approx(std::exp(-u * 50)).epsilon(1e-15));
-    const auto [s, c] = loops::sin_cos_turns(u);
-    const long double angle = 2 * 3.14159265358979323846264338327950288L * static_cast<long double>(u);
-    CHECK(s == Approx(static_cast<double>(std::sin(angle))).margin(4e-16));
-    CHECK(c == Approx(static_cast<double>(std::cos(angle))).margin(4e-16));
     const double p = 0.001 + 0.998 * u;
     CHECK(0.5 * std::erfc(-loops::normal_quantile(p) / std::sqrt(2.0)) == Approx(p).epsilon(1e-14));
   }
@@ -118,6 +114,38 @@ TEST_CASE("moments") {
   const std::vector<double> expected{0.125, 0.25, 0, 0.625, 1, 0, 0, 0}, got = counts.to_vector();
   for (std::size_t i = 0; i < got.size(); ++i)
     CHECK(got[i] == Approx(expected[i]).margin(expected[i] == 0 ? 0 : tolerance));
+}
+
+TEST_CASE("a draw is made of its blocks, whatever the number of elements and whatever came before") {
+  for (const DType d : {DType::float16, DType::bfloat16, DType::float32, DType::float64}) {
+    INFO(name(d));
+    const std::int64_t n = 20011, per_block = d == DType::float64 ? 2 : 4;
+    using Draw = Tensor (*)(Generator&, const Shape&, DType);
+    for (const Draw draw : {Draw([](Generator&g, const Shape&s, DType t) { return random_uniform(g, s, -1, 2, t); }),
+                            Draw([](Generator&g, const Shape&s, DType t) { return random_normal(g, s, 1, 2, t); })}) {
+      Generator whole(12), parts(12);
+      const Tensor all = draw(whole, {n}, d);
+      std::int64_t at = 0;
+      for (const std::int64_t blocks : {1, 2, 9, 300, 1000}) {
+        const Tensor part = draw(parts, {blocks, per_block}, d);
+        CHECK(array_equal(reshape(part, {-1}), slice(all, {range(at, at + blocks * per_block)})));
+        at += blocks * per_block;
+      }
+      CHECK(array_equal(draw(parts, {n - at}, d), slice(all, {range(at, n)})));
+      CHECK(parts.position() == whole.position());
+    }
+  }
+}
+
+TEST_CASE("a uniform range may be as wide as the dtype") {
+  Generator generator(2);
+  for (const DType d : {DType::float32, DType::float64}) {
+    const double greatest = d == DType::float32 ? 3e38 : 8e307;
+    const Tensor x = random_uniform(generator, {10000}, -greatest, greatest, d);
+    CHECK(bool(all(isfinite(x))));
+    CHECK(cast(max(x), DType::float64).item() > 0.99 * greatest);
+    CHECK(cast(min(x), DType::float64).item() < -0.99 * greatest);
+  }
 }
 
 TEST_CASE("narrow uniform numbers stay below the open end") {

@@ -172,7 +172,9 @@ requires std::is_arithmetic_v<T> Tensor arange(T stop) { return arange(T{0}, sto
 Tensor linspace(double start, double stop, std::int64_t count, DType dtype = DType::float64);
 
 /// A source of random numbers: counter-based (Philox 4x32-10, Salmon et al. 2011), so that the numbers depend on seed
-/// and position only, not on thread count or instruction set. Each call advances it. Not shared between threads.
+/// and position only, not on thread count or instruction set: the same bits on every machine, where numbers are rounded
+/// to nearest. They are those of the README's changes: programs may keep seeds. Each call advances it. Not shared
+/// between threads.
 class Generator {
  public:
   explicit Generator(std::uint64_t seed) noexcept : seed_(seed) {}
@@ -186,7 +188,8 @@ class Generator {
   std::uint64_t seed_, position_ = 0;
 };
 
-/// Uniform in [low, high). TypeError unless the dtype is floating.
+/// Uniform in [low, high): float64 of 53 random bits, float32 of 32, half precisions float32's rounded. TypeError
+/// unless the dtype is floating.
 Tensor random_uniform(Generator& generator, const Shape& shape, double low = 0, double high = 1,
                       DType dtype = DType::float64);
 /// Normal with the given mean and standard deviation (Box and Muller).

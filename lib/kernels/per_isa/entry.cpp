@@ -19,6 +19,7 @@ Set collect() {
   enter_rows(set);
   enter_convolution(set);
   enter_products(set);
+  enter_random(set);
   enter_complex(set);
   return set;
 }

@@ -16,5 +16,6 @@ void enter_reductions(Set& set);
 void enter_rows(Set& set);
 void enter_convolution(Set& set);
 void enter_products(Set& set);
+void enter_random(Set& set);
 
 }  // namespace reel::kernels

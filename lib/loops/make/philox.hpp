@@ -58,33 +58,6 @@ inline double portable_exp(double x) {
   return std::ldexp(sum, static_cast<int>(n));
 }
 
-/// sin and cos of 2 pi u for u in [0, 1).
-inline std::array<double, 2> sin_cos_turns(double u) {
-  const double quarter = std::nearbyint(u * 4), t = (u - quarter * 0.25) * 6.283185307179586,
-               q = t * t;  // |t| <= pi / 4
-  double s = 0, c = 0;
-  for (int k = 17; k >= 3; k -= 2) s = -(1 + s) * q / ((k - 1.0) * k);
-  for (int k = 16; k >= 2; k -= 2) c = -(1 + c) * q / ((k - 1.0) * k);
-  const double sine = t + t * s, cosine = 1 + c;
-  switch (static_cast<int>(quarter) & 3) {
-    case 0:
-      return {sine, cosine};
-    case 1:
-      return {cosine, -sine};
-    case 2:
-      return {-sine, -cosine};
-    default:
-      return {-cosine, sine};
-  }
-}
-
-/// Two independent standard normal numbers (Box and Muller 1958).
-inline std::array<double, 2> normal_pair(std::uint64_t a, std::uint64_t b) {
-  const double radius = std::sqrt(-2 * portable_log(open_unit(a)));
-  const auto [s, c] = sin_cos_turns(unit_double(b));
-  return {radius * c, radius * s};
-}
-
 /// The quantile of the standard normal distribution for p not in its far tails, to 1e-15 relative: the rational
 /// functions of Wichura's algorithm AS 241 (Applied Statistics 37, 1988).
 inline double normal_quantile(double p) {

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
+#include "kernels/kernels.hpp"
 #include "loops/elementwise/cast.hpp"
 #include "loops/loops.hpp"
 #include "loops/make/fill.hpp"
@@ -34,12 +36,44 @@ void draw(RandomStream from, const Tensor& y, const F& f) {
   });
 }
 
-// Four numbers of a block, for dtypes below 64 bits: two(a, b) makes two numbers of two words.
+// The elements of y by a kernel of its dtype; half precisions are those of float32, rounded by round(v). `of(place,
+// out, n)` calls the kernel.
+template <class Half, class Of, class Round>
+void draw_half(RandomStream from, const Tensor& y, const Of& of, const Round& round) {
+  Half* to = detail::mutable_data<Half>(y);
+  constexpr std::int64_t most = 1024;
+  const std::int64_t n = y.size();
+  parallel_for((n + most - 1) / most, tuning::random_grain * 4 / most, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i) {
+      float values[most];
+      const std::int64_t count = std::min(most, n - i * most);
+      of({from.seed, from.first + static_cast<std::uint64_t>(i * most / 4)}, values, count);
+      for (std::int64_t k = 0; k < count; ++k) to[i * most + k] = round(Half(values[k]));
+    }
+  });
+}
+template <class Of, class Round>
+void draw_floats(RandomStream from, const Tensor& y, const Of& of, const Round& round) {
+  if (y.dtype() == DType::float16) return draw_half<float16>(from, y, of, round);
+  if (y.dtype() == DType::bfloat16) return draw_half<bfloat16>(from, y, of, round);
+  const std::int64_t n = y.size(), per_block = y.dtype() == DType::float32 ? 4 : 2;
+  const auto bytes = static_cast<std::int64_t>(item_size(y.dtype()));
+  std::byte* to = detail::block(y)->data;
+  parallel_for((n + per_block - 1) / per_block, tuning::random_grain, [&](std::int64_t begin, std::int64_t end) {
+    of({from.seed, from.first + static_cast<std::uint64_t>(begin)}, to + begin * per_block * bytes,
+       std::min(n, end * per_block) - begin * per_block);
+  });
+}
+const kernels::Draws& draws_of(DType dtype) {
+  return kernels::active().draws[kernels::index(dtype == DType::float64 ? dtype : DType::float32)];
+}
+
+// The elements of y from two(a, b), which makes two numbers of two words. For dtypes below 64 bits the words are 32
+// bits and, for what is left of 64, the middle.
 template <class T, class F>
 void draw_narrow(RandomStream from, const Tensor& y, const F& two) {
   draw<T, 4>(from, y, [&](const Words& words, T* out) {
     for (int k = 0; k < 2; ++k) {
-      // 32 random bits are enough for 24 of significand; the others stand for the middle of what is left.
       constexpr std::uint64_t middle = 0x80000000;
       const std::uint64_t word = words[static_cast<std::size_t>(k)];
       const Pair v = two(word << 32 | middle, word >> 32 << 32 | middle);
@@ -47,9 +81,8 @@ void draw_narrow(RandomStream from, const Tensor& y, const F& two) {
     }
   });
 }
-
 template <class F>
-void draw_floats(RandomStream from, const Tensor& y, const F& two) {
+void draw_pairs(RandomStream from, const Tensor& y, const F& two) {
   switch (y.dtype()) {
     case DType::float16:
       return draw_narrow<float16>(from, y, two);
@@ -89,15 +122,6 @@ double greatest_below(double bound, DType dtype) {
   }
 }
 
-// v as the dtype would round it.
-double rounded(double v, DType dtype) {
-  const auto single = static_cast<float>(v);
-  return dtype == DType::float16    ? static_cast<double>(float(float16(single)))
-         : dtype == DType::bfloat16 ? static_cast<double>(float(bfloat16(single)))
-         : dtype == DType::float32  ? static_cast<double>(single)
-                                    : v;
-}
-
 // Logits become running sums of probabilities, up to a factor for each row. The first row that has none, or -1.
 std::int64_t accumulate_probabilities(double* rows, std::int64_t size, std::int64_t classes) {
   for (std::int64_t at = 0; at < size; at += classes) {
@@ -121,19 +145,24 @@ std::uint64_t random_blocks(DType dtype, std::int64_t n) {
 
 void draw_uniform(RandomStream from, double low, double high, const Tensor& y) {
   const DType dtype = y.dtype();
-  const double last = greatest_below(high, dtype), width = high - low;
-  const auto one = [=](std::uint64_t bits) {
-    const double v = low + width * unit_double(bits);
-    return rounded(v, dtype) < high ? v : last;
+  const double last = greatest_below(high, dtype);
+  // The width of the range may exceed what float32 can hold: half of everything does not.
+  const bool halved = dtype != DType::float64 && high - low > static_cast<double>(std::numeric_limits<float>::max());
+  const double factor = halved ? 2 : 1;
+  const kernels::UniformRange range{low / factor, (high - low) / factor, factor, last};
+  const auto of = [&, draw = draws_of(dtype).uniform](kernels::RandomPlace place, void* out, std::ptrdiff_t n) {
+    draw(place, range, out, n);
   };
-  draw_floats(from, y, [=](std::uint64_t a, std::uint64_t b) { return Pair{one(a), one(b)}; });
+  draw_floats(from, y, of, [=](auto v) {
+    return static_cast<double>(static_cast<float>(v)) < high ? v : decltype(v)(static_cast<float>(last));
+  });
 }
 
 void draw_normal(RandomStream from, double mean, double stddev, const Tensor& y) {
-  draw_floats(from, y, [=](std::uint64_t a, std::uint64_t b) {
-    const auto [u, v] = normal_pair(a, b);
-    return Pair{mean + stddev * u, mean + stddev * v};
-  });
+  const auto of = [=, draw = draws_of(y.dtype()).normal](kernels::RandomPlace place, void* out, std::ptrdiff_t n) {
+    draw(place, mean, stddev, out, n);
+  };
+  draw_floats(from, y, of, [](auto v) { return v; });
 }
 
 void draw_truncated_normal(RandomStream from, double mean, double stddev, const Tensor& y) {
@@ -142,7 +171,7 @@ void draw_truncated_normal(RandomStream from, double mean, double stddev, const 
     const double z = normal_quantile(below + (1 - 2 * below) * open_unit(bits));
     return mean + stddev * std::clamp(z, -2.0, 2.0);
   };
-  draw_floats(from, y, [=](std::uint64_t a, std::uint64_t b) { return Pair{one(a), one(b)}; });
+  draw_pairs(from, y, [=](std::uint64_t a, std::uint64_t b) { return Pair{one(a), one(b)}; });
 }
 
 void draw_bernoulli(RandomStream from, double probability, const Tensor& y) {
