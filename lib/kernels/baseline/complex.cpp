@@ -1,5 +1,6 @@
 // Complex numbers: the holomorphic ops of the table with their derivatives, and conversions between complex numbers and
-// their parts. Compiled once: most of the time goes into the C library's functions.
+// their parts. Compiled once: most of the time goes into the C library's functions. Instruction sets with vectors have
+// values of exp, log, sqrt and divide of their own: per_isa/complex.cpp.
 #include "kernels/simd/complex.hpp"
 
 #include <algorithm>

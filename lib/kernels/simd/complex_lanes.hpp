@@ -1,0 +1,246 @@
+// exp, log, sqrt and quotients of complex numbers in lanes: the real parts of several in one vector, the imaginary
+// parts in another. What needs care that lanes cannot take (infinities, NaN, zeros, numbers whose squares overflow,
+// angles too large to reduce) is computed one by one afterwards, by the functions of complex.hpp.
+#pragma once
+#include "kernels/math.hpp"
+#include "kernels/simd/complex.hpp"
+#include "kernels/simd/staged.hpp"
+
+namespace reel::kernels {
+
+template <VecElement T>
+struct ComplexVec {
+  Vec<T> re, im;
+};
+
+namespace lanes {
+
+// Within each 16 bytes the first, or the second, half of a's and b's elements, in turn.
+template <class V>
+[[gnu::always_inline]] inline V low_of(V a, V b) {
+#if XSIMD_WITH_AVX512BW
+  if constexpr (std::same_as<V, Vec<double, isa::avx512>>) return typename V::Batch(_mm512_unpacklo_pd(a.v, b.v));
+  if constexpr (std::same_as<V, Vec<float, isa::avx512>>) return typename V::Batch(_mm512_unpacklo_ps(a.v, b.v));
+#endif
+#if XSIMD_WITH_AVX2
+  if constexpr (std::same_as<V, Vec<double, isa::avx2>>) return typename V::Batch(_mm256_unpacklo_pd(a.v, b.v));
+  if constexpr (std::same_as<V, Vec<float, isa::avx2>>) return typename V::Batch(_mm256_unpacklo_ps(a.v, b.v));
+#endif
+#if XSIMD_WITH_SSE2
+  if constexpr (std::same_as<V, Vec<double, isa::sse2>>) return typename V::Batch(_mm_unpacklo_pd(a.v, b.v));
+  if constexpr (std::same_as<V, Vec<float, isa::sse2>>) return typename V::Batch(_mm_unpacklo_ps(a.v, b.v));
+#endif
+#if XSIMD_WITH_NEON64
+  if constexpr (std::same_as<V, Vec<double, isa::neon64>>) return typename V::Batch(vzip1q_f64(a.v, b.v));
+  if constexpr (std::same_as<V, Vec<float, isa::neon64>>) return typename V::Batch(vzip1q_f32(a.v, b.v));
+#endif
+}
+template <class V>
+[[gnu::always_inline]] inline V high_of(V a, V b) {
+#if XSIMD_WITH_AVX512BW
+  if constexpr (std::same_as<V, Vec<double, isa::avx512>>) return typename V::Batch(_mm512_unpackhi_pd(a.v, b.v));
+  if constexpr (std::same_as<V, Vec<float, isa::avx512>>) return typename V::Batch(_mm512_unpackhi_ps(a.v, b.v));
+#endif
+#if XSIMD_WITH_AVX2
+  if constexpr (std::same_as<V, Vec<double, isa::avx2>>) return typename V::Batch(_mm256_unpackhi_pd(a.v, b.v));
+  if constexpr (std::same_as<V, Vec<float, isa::avx2>>) return typename V::Batch(_mm256_unpackhi_ps(a.v, b.v));
+#endif
+#if XSIMD_WITH_SSE2
+  if constexpr (std::same_as<V, Vec<double, isa::sse2>>) return typename V::Batch(_mm_unpackhi_pd(a.v, b.v));
+  if constexpr (std::same_as<V, Vec<float, isa::sse2>>) return typename V::Batch(_mm_unpackhi_ps(a.v, b.v));
+#endif
+#if XSIMD_WITH_NEON64
+  if constexpr (std::same_as<V, Vec<double, isa::neon64>>) return typename V::Batch(vzip2q_f64(a.v, b.v));
+  if constexpr (std::same_as<V, Vec<float, isa::neon64>>) return typename V::Batch(vzip2q_f32(a.v, b.v));
+#endif
+}
+
+// The numbers come in any order: it is the one that `store` takes.
+template <class T>
+[[gnu::always_inline]] inline ComplexVec<T> load(const Complex<T>* from) {
+  const T* p = &from->re;
+  const Vec<T> a = Vec<T>::load(p), b = Vec<T>::load(p + Vec<T>::size), low = low_of(a, b), high = high_of(a, b);
+  if constexpr (sizeof(T) == 8)
+    return {low, high};
+  else  // low: re0 re'0 im0 im'0, high: re1 re'1 im1 im'1
+    return {low_of(low, high), high_of(low, high)};
+}
+template <class T>
+[[gnu::always_inline]] inline void store(ComplexVec<T> z, Complex<T>* to) {
+  T* p = &to->re;
+  low_of(z.re, z.im).store(p);
+  high_of(z.re, z.im).store(p + Vec<T>::size);
+}
+
+// Of truths of numbers and of vectors.
+[[gnu::always_inline]] inline bool both(bool a, bool b) { return a && b; }
+[[gnu::always_inline]] inline bool either(bool a, bool b) { return a || b; }
+template <class T>
+[[gnu::always_inline]] inline Mask<T> both(Mask<T> a, Mask<T> b) {
+  return a & b;
+}
+template <class T>
+[[gnu::always_inline]] inline Mask<T> either(Mask<T> a, Mask<T> b) {
+  return a | b;
+}
+
+// a + b = high + low, exactly (Knuth).
+template <class T>
+[[gnu::always_inline]] inline math::Product<T> exact_sum(Vec<T> a, Vec<T> b) {
+  const Vec<T> high = a + b, part = high - a;
+  return {high, (a - (high - part)) + (b - part)};
+}
+
+template <class T>
+inline constexpr T squares_low = sizeof(T) == 8 ? T(0x1p-500) : T(0x1p-60);
+template <class T>
+inline constexpr T squares_high = 1 / squares_low<T>;
+
+// Where |z|^2 neither overflows nor underflows. Of numbers and of vectors.
+template <class N, class T>
+[[gnu::always_inline]] inline auto square_exists(N re, N im, T) {
+  using std::abs;
+  const N a = abs(re), b = abs(im);
+  return both(either(a > squares_low<T>, b > squares_low<T>), both(a < squares_high<T>, b < squares_high<T>));
+}
+
+}  // namespace lanes
+
+// Each has the function of vectors, where that holds, and the function of one number.
+struct ComplexExp {
+  template <class N, class T>
+  [[gnu::always_inline]] static auto holds(T, N re, N im) {
+    using std::abs;
+    return lanes::both(abs(re) < T(sizeof(T) == 8 ? 700 : 80), abs(im) < math::CircleConstants<T>::limit);
+  }
+  template <class T>
+  [[gnu::always_inline]] static ComplexVec<T> of(Vec<T> re, Vec<T> im) {
+    const Vec<T> size = exp(re);
+    if constexpr (current::fused) {  // one reduction for both
+      const auto c = math::Circle<T>::of(im);
+      const auto odd = c.odd();
+      const Vec<T> sine = c.signed_by_quadrant(where(odd, c.cos, c.sin), 0);
+      return {size * c.signed_by_quadrant(where(odd, c.sin, c.cos), 1), size * where(im == 0, im, sine)};
+    } else {
+      return {size * cos(im), size * sin(im)};
+    }
+  }
+  template <class T>
+  static Complex<T> one(Complex<T> z) {
+    return exp(z);
+  }
+};
+
+struct ComplexLog {
+  template <class N, class T>
+  [[gnu::always_inline]] static auto holds(T type, N re, N im) {
+    return lanes::square_exists(re, im, type);
+  }
+  // log|z|^2 / 2, the square being a sum of two numbers: near 1 its logarithm is what one rounding would lose.
+  template <class T>
+  [[gnu::always_inline]] static ComplexVec<T> of(Vec<T> re, Vec<T> im) {
+    using L = Vec<T>;
+    const L a = abs(re), b = abs(im), large = greater_of(a, b), small = lesser_of(a, b);
+    const auto p = math::exact_product(large, large), q = math::exact_product(small, small);
+    const auto high = lanes::exact_sum(p.high, q.high), rest = lanes::exact_sum(p.low, q.low),
+               lost = lanes::exact_sum(high.low, rest.high);
+    const auto square = lanes::exact_sum(high.high, lost.high + (lost.low + rest.low));
+    const auto [m, k] = math::split(square.high);
+    const L y = math::log_of<true>(m, k, square.low * math::exponential_of_two(-k));
+    return {y * T(0.5), arctan2(im, re)};
+  }
+  template <class T>
+  static Complex<T> one(Complex<T> z) {
+    return log(z);
+  }
+};
+
+struct ComplexSqrt {
+  template <class N, class T>
+  [[gnu::always_inline]] static auto holds(T type, N re, N im) {
+    return lanes::square_exists(re, im, type);
+  }
+  template <class T>
+  [[gnu::always_inline]] static ComplexVec<T> of(Vec<T> re, Vec<T> im) {
+    using L = Vec<T>;
+    const L size = sqrt(re * re + im * im), root = sqrt((abs(re) + size) * T(0.5));
+    const L other = im / (root + root);
+    const auto right = re >= 0;
+    return {where(right, root, abs(other)), where(right, other, copysign(root, im))};
+  }
+  template <class T>
+  static Complex<T> one(Complex<T> z) {
+    return sqrt(z);
+  }
+};
+
+// Smith's method, step by step as Complex's operator.
+struct ComplexDivide {
+  template <class N, class T>
+  [[gnu::always_inline]] static auto holds(T, N, N, N re, N im) {
+    return lanes::either(re != 0, im != 0);
+  }
+  template <class T>
+  [[gnu::always_inline]] static ComplexVec<T> of(Vec<T> a_re, Vec<T> a_im, Vec<T> b_re, Vec<T> b_im) {
+    using L = Vec<T>;
+    const auto across = abs(b_re) >= abs(b_im);
+    const L divisor = where(across, b_re, b_im), other = where(across, b_im, b_re), ratio = other / divisor;
+    const L p = where(across, a_re, a_im), q = where(across, a_im, a_re), whole = divisor + other * ratio;
+    const L down = p * ratio;
+    return {(p + q * ratio) / whole, where(across, q - down, down - q) / whole};
+  }
+  template <class T>
+  static Complex<T> one(Complex<T> a, Complex<T> b) {
+    return a / b;
+  }
+};
+
+template <VecElement T, class F, std::size_t... K>
+struct ComplexMap {
+  using Z = Complex<T>;
+  static constexpr std::ptrdiff_t size = Vec<T>::size;
+
+  static constexpr Layout layout() {
+    Layout l{.operands = sizeof...(K), .bytes = {}, .out_bytes = sizeof(Z), .repeats = false};
+    ((l.bytes[K] = sizeof(Z)), ...);
+    return l;
+  }
+  static void run(const Strided* in, void* out, std::ptrdiff_t n) {
+    if (n != 1 && !direct(layout(), in)) return staged(&run, layout(), in, out, n);
+    over(static_cast<Z*>(out), n, static_cast<const Z*>(in[K].data)...);
+  }
+  template <class... In>
+  static void over(Z* out, std::ptrdiff_t n, const In*... in) {
+    std::ptrdiff_t i = 0;
+    for (; i + size <= n; i += size) vector(out + i, in + i...);
+    if (i == n) return;
+    Z rest[sizeof...(K)][static_cast<std::size_t>(size)], results[static_cast<std::size_t>(size)];
+    const auto take = [&](std::size_t k, const Z* from) {
+      for (std::ptrdiff_t j = 0; j < size; ++j) rest[k][j] = i + j < n ? from[i + j] : Z(1);
+    };
+    (take(K, in), ...);
+    vector(results, rest[K]...);
+    for (std::ptrdiff_t j = 0; i + j < n; ++j) out[i + j] = results[j];
+  }
+  // As many elements as a vector of parts holds. out may be an operand. Vectors are named, not in arrays: copies of
+  // aggregates by halves, which GCC makes, would stall the loads that follow.
+  [[gnu::always_inline]] static void vector(Z* out, const Z* x) {
+    const ComplexVec<T> a = lanes::load(x), z = F::of(a.re, a.im);
+    const Mask<T> good = F::holds(T(), a.re, a.im);
+    if (all(good)) return lanes::store(z, out);
+    Z results[static_cast<std::size_t>(size)];
+    lanes::store(z, results);
+    for (std::ptrdiff_t j = 0; j < size; ++j) out[j] = F::holds(T(), x[j].re, x[j].im) ? results[j] : F::one(x[j]);
+  }
+  [[gnu::always_inline]] static void vector(Z* out, const Z* x, const Z* y) {
+    const ComplexVec<T> a = lanes::load(x), b = lanes::load(y), z = F::of(a.re, a.im, b.re, b.im);
+    const Mask<T> good = F::holds(T(), a.re, a.im, b.re, b.im);
+    if (all(good)) return lanes::store(z, out);
+    Z results[static_cast<std::size_t>(size)];
+    lanes::store(z, results);
+    for (std::ptrdiff_t j = 0; j < size; ++j)
+      out[j] = F::holds(T(), x[j].re, x[j].im, y[j].re, y[j].im) ? results[j] : F::one(x[j], y[j]);
+  }
+};
+
+}  // namespace reel::kernels
