@@ -141,7 +141,7 @@ Tensor detail::borrow(const void* data, const Shape& shape, DType dtype, Owner* 
         "borrow", "the memory of {} {} begins at an address that is not a multiple of {} bytes; copy it with from_data",
         dtype, shape, alignment);
   Tensor y = TensorAccess::adopt(new_borrowed(data, dtype, shape, owner));
-  guard.release();
+  static_cast<void>(guard.release());
   return y;
 }
 

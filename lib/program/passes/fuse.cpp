@@ -39,13 +39,13 @@ struct Group {
 // instruction reads closes the group that computes it, so that a group's outputs are read behind its last member.
 class Grouping {
  public:
-  explicit Grouping(const Program& program) : program_(program), group_of_(program.values.size(), none_) {
+  explicit Grouping(const Program& program) : program_(program), group_of_(program.values.size(), no_group) {
     for (std::size_t i = 0; i < program.instructions.size(); ++i) place(i);
   }
   std::vector<Group>& groups() { return groups_; }
 
  private:
-  static constexpr std::size_t none_ = ~std::size_t{0};
+  static constexpr std::size_t no_group = ~std::size_t{0};
   // dtype and extents
   std::vector<std::int64_t> key_of(const Instruction& i) const {
     const detail::Block* z = output_of(program_, i);
@@ -56,7 +56,7 @@ class Grouping {
   void close_read(const Instruction& i, std::size_t own) {
     for (const Index o : i.inputs)
       if (o != nothing)
-        if (const std::size_t g = group_of_[program_.operands[o].value]; g != none_ && g != own)
+        if (const std::size_t g = group_of_[program_.operands[o].value]; g != no_group && g != own)
           groups_[g].open = false;
   }
   // What a member reads of its own group it reads as it lies.
@@ -67,7 +67,7 @@ class Grouping {
   }
   void place(std::size_t at) {
     const Instruction& i = program_.instructions[at];
-    if (!fusible(program_, i)) return close_read(i, none_);
+    if (!fusible(program_, i)) return close_read(i, no_group);
     const auto [newest, added] = newest_.try_emplace(key_of(i), groups_.size());
     if (!added) {
       const Group& g = groups_[newest->second];
