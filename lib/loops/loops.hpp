@@ -60,6 +60,10 @@ inline void pointwise(kernels::Loop loop, std::span<const Tensor* const> in, con
 void pointwise_into_sum(kernels::Loop loop, const Shape& shape, std::span<const Tensor* const> in, kernels::Loop add,
                         const Tensor& sum);
 
+/// view = loop(view, x): x broadcasts to the shape of `view`, which has any strides, but no element twice, and shares
+/// no memory with x.
+void pointwise_into_view(kernels::Loop loop, const Tensor& x, const Tensor& view);
+
 /// out = in, reduced over `axes` (from the front, ascending): pairwise, in an order that shapes and strides fix. `out`
 /// is contiguous and holds one element per index of the other axes. Every axis reduced must have an extent of at
 /// least 1.

@@ -1,5 +1,5 @@
 // Pointwise loops and copies: every layout gives what index arithmetic gives, with the same bits for any thread count.
-#include <reel/runtime.hpp>
+#include <reel/reel.hpp>
 
 #include "catch.hpp"
 #include "kernels/table.hpp"
@@ -92,6 +92,34 @@ TEST_CASE("a result may take the memory of an operand") {
     });
     CHECK(wrong == 0);
   }
+}
+
+TEST_CASE("a view takes the result of a loop in place, whatever its strides") {
+  std::uint64_t seed = 8;
+  for (const Shape& shape : shapes)
+    for (int trial = 0; trial < 6; ++trial) {
+      const Tensor to = trial < 2 ? from_data(layouts::numbers(shape.elements(), ++seed), shape)
+                                  : layouts::view(shape, layouts::next(seed));
+      Shape lower = shape;
+      if (trial % 3 == 0 && !lower.empty()) lower[static_cast<int>(layouts::next(seed) % lower.size())] = 1;
+      const Tensor x = layouts::view(lower, layouts::next(seed), trial < 4 ? 0 : layouts::next(seed));
+      const std::vector<double> before = loops::contiguous(to + 0.0).to_vector();
+      loops::pointwise_into_view(subtract_loop(), x, to);
+      std::size_t i = 0, wrong = 0;
+      layouts::for_each_index(
+          shape, [&](const Shape& index) { wrong += layouts::at(to, index) != before[i++] - layouts::at(x, index); });
+      INFO(to_string(shape) << " " << to_string(to.strides()) << " " << to_string(x.strides()));
+      CHECK(wrong == 0);
+    }
+}
+
+// Nothing beside the elements of a view changes.
+TEST_CASE("what lies between the elements of a view stays as it is") {
+  const Tensor base = zeros({50, 60}), ones_of = ones({48, 20});
+  const Tensor part = slice(base, {reel::range(1, 49), reel::range(2, 60, 3)});
+  loops::pointwise_into_view(subtract_loop(), ones_of, part);
+  CHECK(sum(base).item() == -48 * 20);
+  CHECK(array_equal(part, -ones_of));
 }
 
 TEST_CASE("copies follow any strides on both sides") {

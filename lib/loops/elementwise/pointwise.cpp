@@ -80,7 +80,56 @@ void compute_past_caches(const ElementwisePlan& plan, std::int64_t begin, std::i
   kernels::nontemporal_fence();
 }
 
+// to = loop(to, x) for two operands of which the first is where the result goes.
+struct InPlace {
+  static constexpr std::size_t to_side = 0, x_side = 1;
+  kernels::Loop loop;
+  std::byte* to;
+  const std::byte* x;
+  std::int64_t bytes;
+  LoopNest<2> nest;
+
+  // The elements at positions [begin, end). Those that do not lie next to each other go by way of a block.
+  void compute(std::int64_t begin, std::int64_t end) const {
+    const int last = nest.rank - 1;
+    const std::int64_t length = nest.extent[last], most = static_cast<std::int64_t>(block_bytes) / bytes;
+    const std::int64_t to_stride = nest.stride[to_side][last], x_stride = nest.stride[x_side][last];
+    alignas(64) std::byte block[block_bytes];
+    IndexIterator index(nest, begin / length);
+    std::int64_t within = begin % length;
+    for (std::int64_t at = begin; at < end;) {
+      const std::int64_t left = std::min(length - within, end - at), n = to_stride == 1 ? left : std::min(left, most);
+      std::byte* y = to + (index.offset(to_side) + within * to_stride) * bytes;
+      const kernels::Strided in[] = {{y, to_stride},
+                                     {x + (index.offset(x_side) + within * x_stride) * bytes, x_stride}};
+      loop(in, to_stride == 1 ? y : block, n);
+      if (to_stride != 1) kernels::copy({block, 1}, y, to_stride, n, static_cast<std::size_t>(bytes));
+      at += n;
+      within += n;
+      if (within < length) continue;
+      within = 0;
+      index.next();
+    }
+  }
+};
+
 }  // namespace
+
+void pointwise_into_view(kernels::Loop loop, const Tensor& x, const Tensor& view) {
+  const detail::Block *from = detail::block(x), *to = detail::block(view);
+  const Tensor* const both[] = {&view, &x};
+  if (to->contiguous()) return pointwise(loop, both, view);
+  InPlace c{loop, to->data, from->data, static_cast<std::int64_t>(item_size(to->dtype)), {}};
+  for (int d = 0; d < to->rank; ++d)
+    c.nest.push(to->extents()[d], {to->strides()[d], broadcast_stride(from, d, to->rank)});
+  const bool short_rows = c.nest.rank > 1 && c.nest.extent[c.nest.rank - 1] < short_run;
+  if (c.nest.rank > 0 && !short_rows && !transposed(from))
+    return for_ranges(to->size, to->size, grain_of(to->size),
+                      [&c](std::int64_t begin, std::int64_t end) { c.compute(begin, end); });
+  const Tensor result = detail::empty(to->dtype, to->shape());
+  pointwise(loop, both, result);
+  copy(result, view);
+}
 
 void pointwise_any(kernels::Loop loop, const Shape& shape, std::span<const Tensor* const> in, const Tensor& out,
                    std::int64_t nontemporal_from) {

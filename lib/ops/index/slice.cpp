@@ -121,11 +121,7 @@ Tensor place(const Tensor& g, Attributes part);
 
 // sum's part += g: a loop over the rows of a matrix costs the matrix once in reverse, not once per row.
 void add_to_part(const Tensor& sum, const Tensor& g, const SlicePart& p) {
-  const Tensor to = view_of(sum, p, g.shape());
-  const Tensor* both[] = {&to, &g};
-  const Tensor total = to.is_contiguous() ? to : detail::empty(to.dtype(), to.shape());
-  loops::pointwise(loop_of<"add">(sum.dtype()), both, total);
-  if (!to.is_contiguous()) loops::copy(total, to);
+  loops::pointwise_into_view(loop_of<"add">(sum.dtype()), g, view_of(sum, p, g.shape()));
 }
 
 Tensor take_transposed(const tape::Record& r, const Tensor& g) {
