@@ -1,6 +1,7 @@
 // elementwise(f, args...): a function of your own, element by element, in one pass over memory. f is called once, with
 // Lanes that stand for the elements, and what it computes with them becomes a short program that the library runs
-// block by block with its own kernels. Optional: <reel/reel.hpp> does not include it.
+// block by block with its own kernels. elementwise(f): the same as a function object, for which f is not called again.
+// Optional: <reel/reel.hpp> does not include it.
 #pragma once
 #include <array>
 #include <cstddef>
@@ -12,6 +13,7 @@
 #include <tuple>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 namespace [[gnu::visibility("default")]] reel {
 
@@ -82,18 +84,52 @@ LaneMask test(LaneTest condition, std::initializer_list<LaneOperand> operands);
 LaneMask combine(LaneLogic logic, std::initializer_list<LaneMask> operands);
 Lane choose(const LaneMask& condition, const LaneOperand& x, const LaneOperand& y);
 
-/// The program of one call of elementwise, in the making.
+/// An argument of elementwise: an operand, or a row of tensors.
+class LaneArgument {
+ public:
+  LaneArgument(const Operand& x) noexcept : operand_(&x) {}
+  LaneArgument(std::span<const Tensor> row) noexcept : row_(row) {}
+  /// Null for a row.
+  const Operand* operand() const noexcept { return operand_; }
+  std::span<const Tensor> row() const noexcept { return row_; }
+
+ private:
+  const Operand* operand_ = nullptr;
+  std::span<const Tensor> row_;
+};
+
+/// What a function object has traced. Copies share it; any number of threads may use it.
+class LaneTraces {
+ public:
+  LaneTraces();
+  LaneTraces(const LaneTraces& other) noexcept;
+  LaneTraces& operator=(const LaneTraces& other) noexcept;
+  ~LaneTraces();
+
+ private:
+  friend class LaneProgram;
+  struct State;
+  State* state_;
+};
+
+/// The program of one call of elementwise: traced by the call, or known.
 class LaneProgram {
  public:
   /// `site` tells the function: what it computed last is looked for first.
-  LaneProgram(const void* site, std::span<const Operand* const> arguments);
+  LaneProgram(const void* site, std::span<const LaneArgument> arguments);
+  LaneProgram(const LaneTraces& traces, std::span<const LaneArgument> arguments);
   LaneProgram(const LaneProgram&) = delete;
   LaneProgram& operator=(const LaneProgram&) = delete;
   ~LaneProgram();
-  /// What stands for argument i.
-  Lane argument(std::size_t i) const noexcept;
-  /// Computes the outputs: as many tensors as lanes.
-  void run(std::span<const Lane> outputs, Tensor* results);
+  /// Whether the program is there: then the function is not called.
+  bool traced() const noexcept;
+  /// What stands for the arguments, for each tensor of a row too.
+  std::span<const Lane> lanes() const noexcept;
+  /// What the function returned.
+  void set_outputs(std::span<const Lane> outputs);
+  std::size_t outputs() const noexcept;
+  /// Computes the outputs: as many tensors.
+  void run(Tensor* results);
 
  private:
   struct State;
@@ -114,72 +150,162 @@ concept CapturedWith = (LaneOrMask<T> || (LaneOrMask<Others> || ...)) &&
                        (TensorOrVariable<T> || (TensorOrVariable<Others> || ...));
 
 template <class T>
-inline constexpr bool is_lanes = false;
-template <class... T>
-inline constexpr bool is_lanes<std::tuple<T...>> = sizeof...(T) > 0 && (std::is_same_v<T, Lane> && ...);
-template <std::size_t N>
-inline constexpr bool is_lanes<std::array<Lane, N>> = N > 0;
+concept TensorRow = std::is_convertible_v<const T&, std::span<const Tensor>>;
+/// What an argument is to the function.
+template <class T>
+using LaneOf = std::conditional_t<TensorRow<T>, std::span<const Lane>, Lane>;
 
+/// An argument, held while the call lasts.
+template <class T>
+struct HeldArgument {
+  HeldArgument(const T& x) : operand(x) {}
+  Operand operand;
+  LaneArgument argument() const noexcept { return operand; }
+  Lane take(std::span<const Lane>& rest) const noexcept {
+    const Lane lane = rest.front();
+    rest = rest.subspan(1);
+    return lane;
+  }
+};
+template <TensorRow T>
+struct HeldArgument<T> {
+  HeldArgument(const T& x) noexcept : row(x) {}
+  std::span<const Tensor> row;
+  LaneArgument argument() const noexcept { return row; }
+  std::span<const Lane> take(std::span<const Lane>& rest) const noexcept {
+    const std::span<const Lane> lanes = rest.first(row.size());
+    rest = rest.subspan(row.size());
+    return lanes;
+  }
+};
+
+// What the function may return, and what the call makes of it.
 template <class T>
 struct LaneResults {
-  using type = std::array<Tensor, std::tuple_size_v<T>>;
+  static constexpr bool valid = false;
+};
+template <>
+struct LaneResults<Lane> {
+  static constexpr bool valid = true;
+  static void set(LaneProgram& program, const Lane& made) { program.set_outputs({&made, 1}); }
+  static Tensor run(LaneProgram& program) {
+    Tensor result;
+    program.run(&result);
+    return result;
+  }
 };
 template <class... T>
-struct LaneResults<std::tuple<T...>> {
+requires(sizeof...(T) > 0 && (std::is_same_v<T, Lane> && ...)) struct LaneResults<std::tuple<T...>> {
+  static constexpr bool valid = true;
   template <class>
   using Result = Tensor;
-  using type = std::tuple<Result<T>...>;
-};
-
-template <class F, std::size_t... I>
-auto run_elementwise(F& f, std::span<const Operand* const> arguments, std::index_sequence<I...>) {
-  static constexpr char site = 0;  // its address
-  LaneProgram program(&site, arguments);
-  using Made = std::remove_cvref_t<decltype(f(program.argument(I)...))>;
-  static_assert(std::is_same_v<Made, Lane> || is_lanes<Made>,
-                "the function given to elementwise returns a Lane, or a std::tuple or std::array of Lanes");
-  const Made made = f(program.argument(I)...);
-  if constexpr (std::is_same_v<Made, Lane>) {
-    Tensor result;
-    program.run({&made, 1}, &result);
-    return result;
-  } else {
-    return std::apply(
+  static void set(LaneProgram& program, const std::tuple<T...>& made) {
+    std::apply(
         [&](const auto&... lane) {
           const Lane lanes[] = {lane...};
-          Tensor results[sizeof...(lane)];
-          program.run(lanes, results);
-          return [&]<std::size_t... K>(std::index_sequence<K...>) {
-            return typename LaneResults<Made>::type{static_cast<Tensor&&>(results[K])...};
-          }
-          (std::make_index_sequence<sizeof...(lane)>());
+          program.set_outputs(lanes);
         },
         made);
   }
+  static std::tuple<Result<T>...> run(LaneProgram& program) {
+    Tensor results[sizeof...(T)];
+    program.run(results);
+    return [&]<std::size_t... K>(std::index_sequence<K...>) {
+      return std::tuple<Result<T>...>{static_cast<Tensor&&>(results[K])...};
+    }
+    (std::index_sequence_for<T...>());
+  }
+};
+template <std::size_t N>
+requires(N > 0) struct LaneResults<std::array<Lane, N>> {
+  static constexpr bool valid = true;
+  static void set(LaneProgram& program, const std::array<Lane, N>& made) { program.set_outputs(made); }
+  static std::array<Tensor, N> run(LaneProgram& program) {
+    std::array<Tensor, N> results;
+    program.run(results.data());
+    return results;
+  }
+};
+template <>
+struct LaneResults<std::vector<Lane>> {
+  static constexpr bool valid = true;
+  static void set(LaneProgram& program, const std::vector<Lane>& made) { program.set_outputs(made); }
+  static std::vector<Tensor> run(LaneProgram& program) {
+    std::vector<Tensor> results(program.outputs());
+    program.run(results.data());
+    return results;
+  }
+};
+
+/// A call of f: `site` is the address that tells f, or what its function object has traced.
+template <class Site, class F, class... A>
+auto run_elementwise(const Site& site, F& f, const A&... arguments) {
+  using Made = std::remove_cvref_t<decltype(f(std::declval<LaneOf<A>>()...))>;
+  using Results = LaneResults<Made>;
+  static_assert(
+      Results::valid,
+      "the function given to elementwise returns a Lane, or a std::tuple, std::array or std::vector of Lanes");
+  const std::tuple<HeldArgument<A>...> held(arguments...);
+  return std::apply(
+      [&](const auto&... one) {
+        const LaneArgument list[] = {one.argument()...};
+        LaneProgram program(site, list);
+        if (!program.traced()) {
+          std::span<const Lane> rest = program.lanes();
+          Results::set(program, std::apply(f, std::tuple<LaneOf<A>...>{one.take(rest)...}));
+        }
+        return Results::run(program);
+      },
+      held);
 }
 
 }  // namespace detail
 
 /// f of each element of the arguments: tensors, variables and numbers, at least one. f takes as many lanes as there are
-/// arguments and returns a Lane, which gives a Tensor, or a std::tuple or std::array of Lanes, which gives a tuple or
-/// an array of Tensors. Arguments broadcast as in NumPy (ShapeError) to the shape of every result; they are promoted to
-/// one dtype, integers and booleans to float64, and computed in float32 or float64 (TypeError for any other: cast
-/// first).
+/// arguments and returns a Lane, which gives a Tensor, or a std::tuple, std::array or std::vector of Lanes, which gives
+/// one of Tensors. Arguments broadcast as in NumPy (ShapeError) to the shape of every result; they are promoted to one
+/// dtype, integers and booleans to float64, and computed in float32 or float64 (TypeError for any other: cast first).
+/// An argument may be a row of tensors too, a std::vector, std::array or std::span<const Tensor>: f gets it as
+/// std::span<const Lane>.
 ///
 /// f runs at each call, so that numbers it captures are read anew; the work of compiling and differentiating a program
 /// is done once for all calls that make the same program. A branch on a lane does not compile: use where. Nor does a
-/// captured tensor: pass it as an argument.
+/// captured tensor: pass it as an argument. Views are read where they are: shifted slices of one tensor make a stencil.
 ///
 /// Gradient: of any order and in both modes, from the derivatives of the functions that f calls. The backward pass is
 /// one pass over memory too. A tape keeps of the arguments those that the gradient reads, and nothing else.
 template <class F, class... A>
 requires(sizeof...(A) > 0) auto elementwise(F&& f, const A&... arguments) {
-  const Operand operands[] = {Operand(arguments)...};
-  return [&]<std::size_t... I>(std::index_sequence<I...> sequence) {
-    const Operand* const pointers[] = {&operands[I]...};
-    return detail::run_elementwise(f, pointers, sequence);
+  static constexpr char site = 0;  // its address
+  return detail::run_elementwise(static_cast<const void*>(&site), f, arguments...);
+}
+
+/// What elementwise(f) returns: call it with the arguments of elementwise, or with lanes inside another function.
+template <class F>
+class Elementwise {
+ public:
+  explicit Elementwise(F f) : f_(static_cast<F&&>(f)) {}
+  template <class... A>
+  requires(sizeof...(A) > 0) auto operator()(const A&... arguments) const {
+    if constexpr ((std::is_same_v<A, Lane> || ...))
+      return f_(arguments...);
+    else
+      return detail::run_elementwise(traces_, f_, arguments...);
   }
-  (std::index_sequence_for<A...>());
+
+ private:
+  F f_;
+  detail::LaneTraces traces_;
+};
+
+/// f as a function object, which does what elementwise(f, arguments...) does with less to do at each call. f is traced
+/// once: at the first call, for all dtypes and shapes, and once more for each other choice of which arguments are
+/// numbers, tensors or rows of another length. So what f captures is fixed by then: pass as an argument, which may be a
+/// number, what changes. Copies share what was traced. Any number of threads may call one object; f, which is const,
+/// may be traced by several of them at once.
+template <class F>
+Elementwise<std::decay_t<F>> elementwise(F&& f) {
+  return Elementwise<std::decay_t<F>>(static_cast<F&&>(f));
 }
 
 // ---- Functions of lanes: the pointwise ops of tensors, with the same values, derivatives and kinks.

@@ -37,6 +37,9 @@ inline constexpr std::int64_t pointwise_grain_min = 4096, pointwise_grain_max = 
 inline constexpr std::int64_t tasks_wanted = 16;  // so that threads end at about the same time
 /// Elements of a program of fused functions. Row: "fused".
 inline constexpr std::int64_t program_grain = 16384;
+/// Bytes of a row from which on a program reads strided operands in place, row by row, instead of packing them into
+/// blocks: what a call of a kernel costs for each row is then less than the copy. Row: "stencil".
+inline constexpr std::int64_t program_row_bytes = 256;
 /// Blocks of four draws.
 inline constexpr std::int64_t random_grain = 4096;
 /// Elements of rows that a task takes together. Rows: "softmax", "layer_norm".

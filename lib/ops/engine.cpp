@@ -110,26 +110,19 @@ Tensor to_tensor(const char* op, const Operand& x, DType d, const char* operand)
   return visit(d, [&]<class T>() { return loops::scalar(to_element<T>(op, operand, x)); });
 }
 
+// A number decides only where its category is above that of every tensor.
+DType CommonDType::dtype() const {
+  if (weak_ == 3 && !is_complex(dtype_))
+    return is_floating(dtype_) && dtype_ != DType::float64 ? DType::complex64 : DType::complex128;
+  if (weak_ == 2 && !is_differentiable(dtype_)) return DType::float64;
+  if (weak_ == 1 && dtype_ == DType::boolean) return DType::int64;
+  return dtype_;
+}
+
 DType common_dtype(const char* op, std::span<const Operand* const> operands) {
-  using enum detail::OperandKind;
-  bool any_tensor = false;
-  DType d = DType::boolean;
-  int weak = 0;  // the highest category of a number: 0 boolean, 1 integer, 2 floating, 3 complex
-  for (const Operand* x : operands) {
-    if (x->is_tensor()) {
-      require_defined(op, x->tensor());
-      const DType own = detail::block(x->tensor())->dtype;
-      d = any_tensor ? promote(d, own) : own;
-      any_tensor = true;
-    } else {
-      weak = std::max(weak, static_cast<int>(x->kind()) - static_cast<int>(weak_boolean));
-    }
-  }
-  // A number decides only where its category is above that of every tensor.
-  if (weak == 3 && !is_complex(d)) return is_floating(d) && d != DType::float64 ? DType::complex64 : DType::complex128;
-  if (weak == 2 && !is_differentiable(d)) return DType::float64;
-  if (weak == 1 && d == DType::boolean) return DType::int64;
-  return d;
+  CommonDType common;
+  for (const Operand* x : operands) common.add(op, *x);
+  return common.dtype();
 }
 
 Tensor cast_to(const Tensor& x, DType d) { return x.dtype() == d ? x : cast(x, d); }

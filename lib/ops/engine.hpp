@@ -42,7 +42,30 @@ inline const Tensor& as_tensor(const char* op, const Operand& x, DType d, Tensor
   return scratch = to_tensor(op, x, d, operand);
 }
 
-/// The dtype in which the operands are combined; weak scalars give way within their category.
+/// Finds the dtype in which operands are combined, one after the other; weak scalars give way within their category.
+class CommonDType {
+ public:
+  /// ValueError when the handle is empty.
+  void add(const char* op, const Tensor& x) {
+    require_defined(op, x);
+    const DType own = detail::block(x)->dtype;
+    dtype_ = any_tensor_ && own != dtype_ ? promote(dtype_, own) : own;
+    any_tensor_ = true;
+  }
+  void add(const char* op, const Operand& x) {
+    if (x.is_tensor())
+      add(op, x.tensor());
+    else
+      weak_ = std::max(weak_, static_cast<int>(x.kind()) - static_cast<int>(detail::OperandKind::weak_boolean));
+  }
+  DType dtype() const;
+
+ private:
+  bool any_tensor_ = false;
+  DType dtype_ = DType::boolean;  // of the tensors
+  int weak_ = 0;                  // the highest category of a number: 0 boolean, 1 integer, 2 floating, 3 complex
+};
+/// The dtype in which the operands are combined.
 DType common_dtype(const char* op, std::span<const Operand* const> operands);
 /// x as a contiguous-or-not tensor of dtype d: x itself, or reel::cast(x, d), recorded.
 Tensor cast_to(const Tensor& x, DType d);

@@ -26,6 +26,18 @@ struct LoopNest {
     }
     for (std::size_t k = 0; k < Operands; ++k) stride[k][rank - 1] = s[k];
   }
+  /// Makes the innermost dimension two, the inner one of extent `inner`, which divides it. There is room for one more.
+  void split_last(std::int64_t inner) {
+    const int last = rank - 1;
+    if (extent[last] == inner) return;
+    extent[rank] = inner;
+    extent[last] /= inner;
+    for (std::size_t k = 0; k < Operands; ++k) {
+      stride[k][rank] = stride[k][last];
+      stride[k][last] *= inner;
+    }
+    ++rank;
+  }
   /// The offset of operand k's element at row-major position `at` of the dimensions before `dims`.
   std::int64_t offset(std::size_t k, std::int64_t at, int dims) const {
     std::int64_t sum = 0;

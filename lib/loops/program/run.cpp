@@ -2,6 +2,7 @@
 // next one. The size of a block changes no bits.
 #include <atomic>
 #include <memory>
+#include <numeric>
 #include <reel/runtime.hpp>
 
 #include "loops/elementwise/layout.hpp"
@@ -13,6 +14,7 @@ namespace reel::loops {
 namespace {
 
 using tuning::program_grain;
+using tuning::program_row_bytes;
 constexpr std::int64_t least_block = 64;
 constexpr std::size_t register_budget = 24 * 1024;  // what all registers together may take of the first cache
 constexpr std::size_t most_register_bytes = 1024;   // short blocks: memory is fetched while steps compute
@@ -29,9 +31,14 @@ struct Run {
   struct Source {
     const std::byte* data = nullptr;
     Layout layout;
-    const LoopNest<1>* nest = nullptr;  // of a strided operand
-    std::int32_t buffer = -1;           // the register it is packed into
+    LoopNest<1>* nest = nullptr;  // of a strided operand
+    std::int32_t buffer = -1;     // the register it is packed into
+    std::int32_t cursor = -1;     // the one that finds its rows, if it is read in place
+
+    int last() const { return nest->rank - 1; }
   };
+  /// Where the rows of an operand begin, one after the other.
+  using Cursor = IndexIterator<1>;
 
   // Memory of a run. Short programs need no other than what is here.
   class Room {
@@ -73,6 +80,8 @@ struct Run {
   std::size_t register_bytes = 0, registers = 0, places = 0;
   const std::size_t type;  // of the two that have loops
   bool strided = false;    // some source is
+  std::int64_t row = 0;    // elements: no block has elements of two rows; 0: there are none
+  std::size_t cursors = 0;
 
   Run(const Code& c, DType dtype)
       : code(c),
@@ -114,11 +123,33 @@ struct Run {
     source.layout = layout_of(*nest, 0);
     source.nest = nest;
     if (source.layout.kind == Layout::Kind::single && by_elements) source.layout = {Layout::Kind::strided, 1};
-    if (source.layout.kind == Layout::Kind::strided) {
-      source.buffer = static_cast<std::int32_t>(registers++);
-      strided = true;
+    strided |= source.layout.kind == Layout::Kind::strided;
+  }
+
+  // Finds rows, within which all strided operands have one stride. If they are long, those that a kernel can read there
+  // are read in place. What remains is packed.
+  void choose_rows(bool allowed) {
+    std::int64_t longest = 0;
+    for (const Source& s : sources)
+      if (s.layout.kind == Layout::Kind::strided) longest = std::gcd(longest, s.nest->extent[s.last()]);
+    allowed = allowed && longest * static_cast<std::int64_t>(bytes) >= program_row_bytes;
+    for (std::size_t i = 0; i < sources.size(); ++i) {
+      Source& s = sources[i];
+      if (s.layout.kind != Layout::Kind::strided) continue;
+      const std::int64_t stride = s.nest->stride[0][s.last()];
+      if (allowed && s.nest->rank < max_rank &&
+          (stride == 1 || (stride == 0 && code.inputs_[i] != Code::Use::elements))) {
+        s.nest->split_last(longest);
+        s.cursor = static_cast<std::int32_t>(cursors++);
+        row = longest;
+      } else {
+        s.buffer = static_cast<std::int32_t>(registers++);
+      }
     }
   }
+
+  // Whether a packed operand has the same elements in every block.
+  bool repeats(const Source& s) const { return row == 0 ? s.layout.period <= block : s.layout.period == 1; }
 
   // Blocks as long as all registers fit the budget, and a multiple of the periods that are shorter.
   void set_block() {
@@ -126,13 +157,15 @@ struct Run {
     block = std::max(static_cast<std::int64_t>(fits / bytes) / least_block * least_block, least_block);
     std::int64_t longest = 1;
     for (std::size_t i = 0; i < sources.size() && strided; ++i)
-      if (const Source& s = sources[i]; s.layout.period <= block) longest = std::max(longest, s.layout.period);
+      if (const Source& s = sources[i]; repeats(s)) longest = std::max(longest, s.layout.period);
     block = block / longest * longest;
     // A line more, so that registers do not begin at the same place of a page.
     register_bytes = lines(static_cast<std::size_t>(block) * bytes) + cache_line;
   }
 
-  std::size_t scratch_bytes() const { return lines(places * sizeof(kernels::Strided)) + registers * register_bytes; }
+  std::size_t cursors_offset() const { return lines(places * sizeof(kernels::Strided)); }
+  std::size_t registers_offset() const { return cursors_offset() + lines(cursors * sizeof(Cursor)); }
+  std::size_t scratch_bytes() const { return registers_offset() + registers * register_bytes; }
 
   // Asks for step i's share of the memory that a later block reads and writes, so that no step waits for all of it.
   void fetch_ahead(std::int64_t offset, std::size_t i) const {
@@ -149,9 +182,13 @@ struct Run {
   }
   void all(std::int64_t size) const;
   std::byte* register_at(std::byte* scratch, std::int32_t r) const {
-    return scratch + lines(places * sizeof(kernels::Strided)) + static_cast<std::size_t>(r) * register_bytes;
+    return scratch + registers_offset() + static_cast<std::size_t>(r) * register_bytes;
+  }
+  Cursor& cursor_at(std::byte* scratch, std::int32_t c) const {
+    return reinterpret_cast<Cursor*>(scratch + cursors_offset())[c];
   }
   void set_places(std::int64_t begin, std::byte* scratch) const;
+  void move_places(std::int64_t at, std::int64_t n, std::byte* scratch) const;
   void compute(std::int64_t offset, std::int64_t n, bool fetches, const kernels::Strided* place) const;
   void go(std::int64_t begin, std::int64_t end, std::byte* scratch) const;
   void go_on_stack(std::int64_t begin, std::int64_t end) const {
@@ -175,13 +212,14 @@ inline void Run::set_places(std::int64_t begin, std::byte* scratch) const {
   }
   for (std::size_t i = 0; i < sources.size(); ++i) {
     const Source& s = sources[i];
+    if (s.cursor >= 0) new (&cursor_at(scratch, s.cursor)) Cursor(*s.nest, begin / row);
     if (s.buffer < 0) {
       place[i] = {s.data, s.layout.kind == Layout::Kind::single ? 0 : 1};
       continue;
     }
     std::byte* to = register_at(scratch, s.buffer);
     place[i] = {to, 1};
-    if (s.layout.period > block) continue;
+    if (!repeats(s)) continue;
     pack(*s.nest, 0, s.data, bytes, begin, begin + s.layout.period, to);
     repeat(to, static_cast<std::size_t>(s.layout.period) * bytes, static_cast<std::size_t>(block) * bytes);
   }
@@ -200,20 +238,42 @@ inline void Run::compute(std::int64_t offset, std::int64_t n, bool fetches, cons
   }
 }
 
-// `begin` is a multiple of the block, so that what repeats within a block is packed once.
+// The operands at positions [at, at + n).
+inline void Run::move_places(std::int64_t at, std::int64_t n, std::byte* scratch) const {
+  auto* place = reinterpret_cast<kernels::Strided*>(scratch);
+  const auto width = static_cast<std::int64_t>(bytes);
+  for (std::size_t i = 0; i < sources.size(); ++i) {
+    const Source& s = sources[i];
+    if (s.layout.kind == Layout::Kind::linear) {
+      place[i].data = s.data + at * width;
+    } else if (s.cursor >= 0) {
+      const std::int64_t stride = s.nest->stride[0][s.last()];
+      place[i] = {s.data + (cursor_at(scratch, s.cursor).offset(0) + at % row * stride) * width, stride};
+    } else if (s.buffer >= 0 && !repeats(s)) {
+      pack(*s.nest, 0, s.data, bytes, at, at + n, register_at(scratch, s.buffer));
+    }
+  }
+}
+
+// `begin` is a multiple of the block, or of the row, so that what repeats within a block is packed once.
 void Run::go(std::int64_t begin, std::int64_t end, std::byte* scratch) const {
   auto* place = reinterpret_cast<kernels::Strided*>(scratch);
   kernels::Strided* const result = place + sources.size();
   const auto buffer = [&](std::int32_t r) { return register_at(scratch, r); };
   set_places(begin, scratch);
   const bool in_memory = end - begin >= program_grain / 2;  // smaller arrays are in a cache already
-  for (std::int64_t at = begin; at < end; at += block) {
-    const std::int64_t n = std::min(block, end - at), offset = at * static_cast<std::int64_t>(bytes);
-    for (std::size_t i = 0; i < sources.size() && (at > 0 || strided); ++i) {  // else all is as it was set above
-      const Source& s = sources[i];
-      if (s.layout.kind == Layout::Kind::linear) place[i].data = s.data + offset;
-      if (s.buffer >= 0 && s.layout.period > block) pack(*s.nest, 0, s.data, bytes, at, at + n, buffer(s.buffer));
+  std::int64_t row_end = begin + row;
+  for (std::int64_t at = begin, n = 0; at < end; at += n) {
+    n = std::min(block, end - at);
+    if (row > 0) {
+      if (at == row_end) {
+        row_end += row;
+        for (std::size_t c = 0; c < cursors; ++c) cursor_at(scratch, static_cast<std::int32_t>(c)).next();
+      }
+      n = std::min(n, row_end - at);
     }
+    const std::int64_t offset = at * static_cast<std::int64_t>(bytes);
+    if (at > 0 || strided) move_places(at, n, scratch);  // else all is as it was set above
     for (std::size_t k = 0; k < outputs.size(); ++k)
       result[k] = {outputs[k].buffer < 0 ? outputs[k].data + offset : buffer(outputs[k].buffer), 1};
     compute(offset, n, in_memory && (end - at - block) * static_cast<std::int64_t>(bytes) >= fetch_distance, place);
@@ -231,7 +291,7 @@ void Run::go(std::int64_t begin, std::int64_t end, std::byte* scratch) const {
 
 // All of the result, in parallel where it is large.
 void Run::all(std::int64_t size) const {
-  const std::int64_t grain = std::max(program_grain / block, std::int64_t{1}) * block;
+  const std::int64_t unit = row > 0 ? row : block, grain = std::max(program_grain / unit, std::int64_t{1}) * unit;
   if (scratch_bytes() <= stack_bytes) {
     const auto on_stack = [&](std::int64_t begin, std::int64_t end) { go_on_stack(begin, end); };
     if (size < parallel_threshold)
@@ -273,6 +333,9 @@ void Code::run(DType dtype, const Shape& shape, std::span<const Tensor* const> i
     }
     run.set_source(i, x, shape, size);
   }
+  // Totals are sums of sums of blocks: their bits depend on where blocks end.
+  const auto totals_of = [&](const Tensor& y) { return detail::block(y)->size != size; };
+  if (run.strided) run.choose_rows(std::none_of(out.begin(), out.end(), totals_of));
   run.outputs = run.room.take<Run::Output>(out.size());
   for (std::size_t k = 0; k < out.size(); ++k) {
     const detail::Block* to = detail::block(out[k]);

@@ -1,8 +1,7 @@
-// The op elementwise: operands made ready, the program run, recorded as one entry. Its derivative is a program too, run
-// and recorded by the same function: hence every order.
+// The op elementwise: a program run and recorded as one entry. Its derivative is a program too, run and recorded by the
+// same function: hence every order.
 #include <algorithm>
 #include <bit>
-#include <reel/elementwise.hpp>
 #include <reel/ops/make.hpp>
 
 #include "loops/loops.hpp"
@@ -10,7 +9,6 @@
 #include "ops/apply/operation.hpp"
 #include "ops/apply/table.hpp"
 #include "ops/elementwise/program.hpp"
-#include "ops/elementwise/trace.hpp"
 #include "ops/engine.hpp"
 #include "tape/tape.hpp"
 
@@ -19,8 +17,6 @@ namespace reel {
 namespace ops {
 
 namespace {
-
-constexpr const char* elementwise_name = "elementwise";
 
 using Kind = Derivative::Result::Kind;
 void vjp(const tape::Record& record, std::span<const Tensor> g, std::span<Gradient> dx);
@@ -84,7 +80,8 @@ constexpr Primitive program_primitive = {.rule = batched({elementwise_name, vjp,
                                          .evaluate = evaluate,
                                          .keep_inputs = keep_inputs};
 
-// A call of a user's function, recorded.
+}  // namespace
+
 void run(const Program& program, Inputs in, std::span<const double> parameters, DType dtype, const Shape& shape,
          std::span<Tensor> out) {
   if (out.empty()) return;
@@ -97,6 +94,8 @@ void run(const Program& program, Inputs in, std::span<const double> parameters, 
   for (std::size_t i = 0; i < parameters.size(); ++i) attributes[1 + i] = std::bit_cast<std::int64_t>(parameters[i]);
   apply(program_primitive, in, attributes, out);
 }
+
+namespace {
 
 // A derivative of a recorded program in elements of `shape`, `given` its cotangents or tangents: calls
 // use(i, kind, result) for each of the results, which is empty where there is none or it is zero. One that is a
@@ -209,130 +208,5 @@ void retain(std::span<const std::int64_t> attributes) noexcept { program_of(attr
 }  // namespace
 
 }  // namespace ops
-
-// What a call works with, its memory kept for the next one.
-struct detail::LaneProgram::State {
-  // What a function did when it was last called.
-  struct Slot {
-    const void* site = nullptr;
-    std::uint32_t users = 0;  // calls that follow the log: it stays as it is
-    ops::Log log;
-  };
-  // Of a thread. A function finds its slot by its address; two that meet there take turns.
-  struct Recent {
-    static constexpr std::size_t most = 64;
-    Slot slots[most];
-    State* spare = nullptr;
-    ~Recent() { delete spare; }
-  };
-  // Null before the thread's first call.
-  static Recent* recent() noexcept { return static_cast<Recent*>(this_thread.state->lane_programs); }
-  static Recent& find_recent() {
-    if (Recent* r = recent()) return *r;
-    ThreadState& state = thread_state();
-    auto* made = new Recent;
-    state.lane_programs = made;
-    return *made;
-  }
-  static void end_thread(ThreadState& state) noexcept {
-    delete static_cast<Recent*>(std::exchange(state.lane_programs, nullptr));
-  }
-  static const bool installed;
-
-  ops::Trace trace{ops::Trace::Numbers::parameters};
-  std::vector<std::int32_t> arguments;  // nodes
-  std::vector<const Tensor*> inputs;
-  std::vector<Tensor> cast;  // those of the inputs that had to be
-  Shape shape;
-  DType dtype = DType::float64;
-  const void* site = nullptr;
-  Slot* slot = nullptr;
-  bool follows = false;  // the slot's log
-
-  static State* take() {
-    Recent& r = find_recent();
-    return r.spare ? std::exchange(r.spare, nullptr) : new State;
-  }
-  void begin(const void* function) {
-    site = function;
-    slot = &find_recent().slots[reinterpret_cast<std::uintptr_t>(site) * 0x9e3779b97f4a7c15u >> 58];
-    follows = slot->site == site && slot->log.program;
-    if (follows) ++slot->users;
-    trace.begin(inputs.size(), follows ? &slot->log : nullptr, true);
-  }
-  void end() noexcept {
-    trace.end();
-    if (follows) --slot->users;
-    follows = false;
-  }
-  // Keeps what this call did for the next one.
-  void remember(const ops::Shared& program) {
-    if (slot->users > (follows ? 1u : 0u)) return;
-    if (follows) --slot->users;
-    follows = false;
-    slot->site = site;
-    slot->log = trace.take_log();
-    slot->log.program = program;
-  }
-};
-
-const bool detail::LaneProgram::State::installed = (detail::end_lane_programs = end_thread, true);
-
-detail::LaneProgram::LaneProgram(const void* site, std::span<const Operand* const> arguments) : state_(State::take()) {
-  try {
-    State& s = *state_;
-    s.dtype = ops::floating_of(ops::common_dtype(ops::elementwise_name, arguments));
-    if (s.dtype != DType::float32 && s.dtype != DType::float64)
-      fail<TypeError>(ops::elementwise_name, "is not defined for {}; cast the arguments to float32 or float64 first",
-                      s.dtype);
-    s.inputs.reserve(arguments.size());
-    s.cast.reserve(arguments.size());  // so that they stay where they are
-    s.shape = {};
-    for (const Operand* x : arguments) {
-      if (!x->is_tensor()) continue;
-      const Tensor& own = x->tensor();
-      s.inputs.push_back(detail::block(own)->dtype == s.dtype ? &own
-                                                              : &s.cast.emplace_back(ops::cast_to(own, s.dtype)));
-      const Block* b = detail::block(own);
-      if (s.shape.rank() != b->rank || !std::equal(s.shape.begin(), s.shape.end(), b->extents()))
-        s.shape = s.inputs.size() == 1 ? b->shape() : ops::broadcast_shapes(ops::elementwise_name, s.shape, b->shape());
-    }
-    s.begin(site);
-    s.arguments.reserve(arguments.size());
-    std::int32_t next = 0;
-    for (const Operand* x : arguments) s.arguments.push_back(x->is_tensor() ? next++ : s.trace.number(x->floating()));
-  } catch (...) {
-    state_->end();
-    delete state_;
-    throw;
-  }
-}
-
-detail::LaneProgram::~LaneProgram() {
-  state_->end();
-  state_->inputs.clear();
-  state_->cast.clear();
-  state_->arguments.clear();
-  if (State::Recent* r = State::recent(); r && !r->spare)
-    r->spare = state_;
-  else
-    delete state_;
-}
-
-Lane detail::LaneProgram::argument(std::size_t i) const noexcept { return state_->trace.lane(state_->arguments[i]); }
-
-void detail::LaneProgram::run(std::span<const Lane> outputs, Tensor* results) {
-  State& s = *state_;
-  const ops::Program* program = s.trace.repeated(outputs);
-  ops::Shared found;
-  if (!program) {
-    loops::Graph& graph = s.trace.graph();
-    for (const Lane& x : outputs) graph.outputs.push_back(s.trace.node(x));
-    found = ops::find_program(graph);
-    program = &*found;
-    s.remember(found);
-  }
-  ops::run(*program, s.inputs, s.trace.parameters(), s.dtype, s.shape, {results, outputs.size()});
-}
 
 }  // namespace reel

@@ -115,6 +115,12 @@ inline Shared::~Shared() {
   if (program_) program_->release();
 }
 
+inline constexpr const char* elementwise_name = "elementwise";
+
+/// A call of a user's function, recorded. The inputs have the dtype, float32 or float64, and broadcast to the shape.
+void run(const Program& program, std::span<const Tensor* const> in, std::span<const double> parameters, DType dtype,
+         const Shape& shape, std::span<Tensor> out);
+
 /// The program of this graph, which all calls that trace the same graph share.
 Shared find_program(const loops::Graph& graph);
 

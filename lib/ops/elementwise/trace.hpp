@@ -48,6 +48,8 @@ class Trace {
   /// With the log of a call that is expected to be repeated, if there is one; `logs`: keeps a log of its own.
   void begin(std::size_t inputs, const Log* expected, bool logs);
   void end() noexcept;
+  /// What becomes of the numbers from here on.
+  void set_numbers(Numbers numbers) noexcept { numbers_ = numbers; }
   /// The trace of a lane. ValueError if it is not the newest of this thread.
   static Trace& of(std::uint32_t serial);
 

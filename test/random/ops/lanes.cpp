@@ -108,24 +108,35 @@ std::vector<Lane> run_lanes(const Program& body, const std::vector<Lane>& given)
   return out;
 }
 
-template <std::size_t N, class... A>
-void run_with(const Program& body, std::vector<Tensor>& out, A&&... a) {
-  const auto f = [&](const auto&... lane) {
-    const std::vector<Lane> r = run_lanes(body, {lane...});
-    std::array<Lane, N> lanes;
-    for (std::size_t i = 0; i < N; ++i) lanes[i] = r[i];
-    return lanes;
+// In each of the forms that elementwise has: with so many arguments or a row of them, and as a function object, of
+// which the second call finds what the first one traced.
+void run_elementwise(const Program& body, const std::vector<Tensor>& x, std::vector<Tensor>& out) {
+  const auto row = [&](std::span<const Lane> lanes) { return run_lanes(body, {lanes.begin(), lanes.end()}); };
+  const auto each = [&](const auto&... lane) { return run_lanes(body, {lane...}); };
+  const auto call = [&](const auto& f) {
+    return x.size() == 1 ? f(x[0]) : x.size() == 2 ? f(x[0], x[1]) : f(x[0], x[1], x[2]);
   };
-  for (const Tensor& t : reel::elementwise(f, a...)) out.push_back(t);
-}
-template <class... A>
-void run_elementwise(const Program& body, std::vector<Tensor>& out, A&&... a) {
-  if (body.outputs.size() == 1)
-    out.push_back(reel::elementwise([&](const auto&... lane) { return run_lanes(body, {lane...})[0]; }, a...));
-  else if (body.outputs.size() == 2)
-    run_with<2>(body, out, a...);
-  else
-    run_with<3>(body, out, a...);
+  std::vector<Tensor> results;
+  switch (body.statements.size() % 4) {
+    case 0:
+      results = reel::elementwise(row, x);
+      break;
+    case 1: {
+      const auto f = reel::elementwise(row);
+      results = f(x);
+      results = f(x);
+      break;
+    }
+    case 2: {
+      const auto f = reel::elementwise(each);
+      results = call(f);
+      results = call(f);
+      break;
+    }
+    default:
+      results = call([&](const auto&... one) { return reel::elementwise(each, one...); });
+  }
+  out.insert(out.end(), results.begin(), results.end());
 }
 
 // A random statement on scalars of the body.
@@ -234,12 +245,9 @@ void add_lanes(std::vector<Op>& t) {
     }
   };
   o.call = [](const Statement& s, const Operands& a, std::vector<Tensor>& out) {
-    if (a.size() == 1)
-      run_elementwise(s.bodies[0], out, a.tensor(0));
-    else if (a.size() == 2)
-      run_elementwise(s.bodies[0], out, a.tensor(0), a.tensor(1));
-    else
-      run_elementwise(s.bodies[0], out, a.tensor(0), a.tensor(1), a.tensor(2));
+    std::vector<Tensor> x;
+    for (std::size_t i = 0; i < a.size(); ++i) x.push_back(a.tensor(i));
+    run_elementwise(s.bodies[0], x, out);
   };
   o.text = [](const Statement& s, const Strings& a) {
     std::string parameters, operands;
