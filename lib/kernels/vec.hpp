@@ -258,4 +258,19 @@ template <class F, VecElement T>
   }
 }
 
+template <class F, VecElement T>
+[[gnu::noinline]] Vec<T> each(F f, Vec<T> x, Vec<T> y, Vec<T> w) {
+  if constexpr (is_scalar) {
+    return f(x.v, y.v, w.v);
+  } else {
+    constexpr auto n = static_cast<std::size_t>(Vec<T>::size);
+    alignas(64) T a[n], b[n], c[n];
+    x.v.store_aligned(a);
+    y.v.store_aligned(b);
+    w.v.store_aligned(c);
+    for (std::size_t i = 0; i < n; ++i) a[i] = f(a[i], b[i], c[i]);
+    return Vec<T>(Vec<T>::Batch::load_aligned(a));
+  }
+}
+
 }  // namespace reel::kernels

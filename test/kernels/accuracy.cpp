@@ -471,6 +471,7 @@ void check_exact() {
     }
   };
   same("divide", index_of<"divide">(), [](T a, T b) { return a / b; });
+  same("fma", index_of<"fma">(), [](T a, T b) { return std::fma(a, b, b); });
   same("reciprocal", index_of<"reciprocal">(), [](T a, T) { return 1 / a; });
   same("sqrt", index_of<"sqrt">(), [](T a, T) { return std::sqrt(a); });
   same("floor", index_of<"floor">(), [](T a, T) { return std::floor(a); });

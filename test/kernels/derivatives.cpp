@@ -163,7 +163,7 @@ std::vector<Case> all_cases() {
 }
 
 // Without a definition here: what is constant between jumps, or of three operands; kinks.cpp has them.
-const std::set<std::string> elsewhere{"sign", "clip", "floor", "ceil", "round", "trunc", "floor_divide", "mod"};
+const std::set<std::string> elsewhere{"sign", "clip", "floor", "ceil", "round", "trunc", "floor_divide", "mod", "fma"};
 
 // Magnitudes all over the range, both signs, and the middle closely.
 template <class T>

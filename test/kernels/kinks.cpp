@@ -114,6 +114,7 @@ TEST_CASE("C12: derivatives at kinks and ties") {
       at<"clip">(4, 1, 3, {0, 0, 1}),
       at<"clip">(not_a_number, 1, 3, {0, 0, 0}),
       at<"clip">(2, 3, 1, {0, 0, 1}),
+      at<"fma">(2, 3, 5, {3, 2, 1}),
   });
 }
 

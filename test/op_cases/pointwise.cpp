@@ -121,6 +121,7 @@ constexpr Pointwise rows[] = {
     {"maximum", [](X x) { return maximum(x[0], x[1]); }, 2, {{-3, 3}, {-3, 3}}, [](R x) { return std::max(x[0], x[1]); }, {}, off_tie, integers | booleans},
     {"minimum", [](X x) { return minimum(x[0], x[1]); }, 2, {{-3, 3}, {-3, 3}}, [](R x) { return std::min(x[0], x[1]); }, {}, off_tie, integers | booleans},
     {"clip", [](X x) { return clip(x[0], x[1], x[2]); }, 3, {{-3, 3}, {-2, -0.5}, {0.5, 2}}, [](R x) { return std::min(std::max(x[0], x[1]), x[2]); }, {}, inside_or_out, integers},
+    {"fma", [](X x) { return reel::fma(x[0], x[1], x[2]); }, 3, {{-3, 3}, {-3, 3}, {-3, 3}}, [](auto x) { return x[0] * x[1] + x[2]; }},
     {"floor", [](X x) { return floor(x[0]); }, 1, {{-3, 3}}, [](R x) { return std::floor(x[0]); }, {}, off_integer, integers},
     {"ceil", [](X x) { return ceil(x[0]); }, 1, {{-3, 3}}, [](R x) { return std::ceil(x[0]); }, {}, off_integer, integers},
     {"round", [](X x) { return round(x[0]); }, 1, {{-3, 3}}, [](R x) { return std::nearbyint(x[0]); }, {}, off_integer, integers},

@@ -93,6 +93,8 @@ Tensor minimum(const Operand& x,
                const Operand& y);  ///< NaN if either is. Gradient: g to the smaller, g / 2 each on a tie.
 /// x limited to [low, high]. Gradient: g where low <= x <= high; a bound that is passed gets the g of what it replaces.
 Tensor clip(const Operand& x, const Operand& low, const Operand& high);
+/// x y + z, rounded once, on every machine; halves as in float32. Gradient: g y, g x, g.
+Tensor fma(const Operand& x, const Operand& y, const Operand& z);
 Tensor floor(const Operand& x);  ///< Gradient: zero, as for ceil, round, trunc.
 Tensor ceil(const Operand& x);
 Tensor round(const Operand& x);  ///< To the nearest integer, halves to even.
@@ -159,7 +161,7 @@ void operator!=(const Tensor& x, const Operand& y) = delete;
 // clang-format off
 #define REEL_POINTWISE_FUNCTIONS(F) \
   F(add, 2) F(subtract, 2) F(multiply, 2) F(divide, 2) F(negative, 1) F(square, 1) F(squared_difference, 2)            \
-  F(reciprocal, 1) F(abs, 1) F(sign, 1) F(maximum, 2) F(minimum, 2) F(clip, 3) F(floor, 1) F(ceil, 1) F(round, 1)      \
+  F(reciprocal, 1) F(abs, 1) F(sign, 1) F(maximum, 2) F(minimum, 2) F(clip, 3) F(fma, 3) F(floor, 1) F(ceil, 1) F(round, 1)      \
   F(trunc, 1) F(floor_divide, 2) F(mod, 2) F(power, 2) F(sqrt, 1) F(rsqrt, 1) F(cbrt, 1) F(hypot, 2) F(exp, 1)         \
   F(exp2, 1) F(expm1, 1) F(log, 1) F(log2, 1) F(log10, 1) F(log1p, 1) F(logaddexp, 2) F(erf, 1) F(erfc, 1)             \
   F(lgamma, 1) F(digamma, 1) F(polygamma, 2) F(sin, 1) F(cos, 1) F(tan, 1) F(arcsin, 1) F(arccos, 1) F(arctan, 1)      \

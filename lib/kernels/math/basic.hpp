@@ -23,6 +23,14 @@ template <class T>
 [[gnu::always_inline]] inline Vec<T> reciprocal(Vec<T> x) {
   return 1 / x;
 }
+// fma(x, y, w), but element by element where the instruction set has none.
+template <class T>
+[[gnu::always_inline]] inline Vec<T> fma_rounded_once(Vec<T> x, Vec<T> y, Vec<T> w) {
+  if constexpr (current::fused)
+    return fma(x, y, w);
+  else
+    return each([](T a, T b, T c) { return std::fma(a, b, c); }, x, y, w);
+}
 template <class T>
 [[gnu::always_inline]] inline Vec<T> rsqrt(Vec<T> x) {
   return 1 / sqrt(x);

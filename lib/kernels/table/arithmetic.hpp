@@ -47,6 +47,8 @@ inline constexpr std::tuple arithmetic{
     d<x | y | w>([](auto g, auto x, auto y, auto w) { return where(logical_and(x < y, y <= w), g, 0); }),
     d<x | y | w>([](auto g, auto x, auto y, auto w) { return where(logical_or(x > w, y > w), g, 0); })),
 
+  op<"fma">([](auto x, auto y, auto w) { return fma_rounded_once(x, y, w); }, times<y>, times<x>, same),
+
   op<"floor", numbers>([](auto x) { return floor(x); }, zero),
   op<"ceil",  numbers>([](auto x) { return ceil(x); },  zero),
   op<"round", numbers>([](auto x) { return round(x); }, zero),
