@@ -40,6 +40,7 @@ enum Flag : unsigned {
   boolean_result = 4,  // carries no gradient
   constant = 8,        // not connected to its operands, on purpose
   by_complex = 16,     // of complex numbers, made of real operands: no function of lanes
+  not_of_lanes = 32,   // a function of tensors alone
 };
 
 /// The reference of a pointwise op, of its operands' elements. Written for `auto x`, it is one of jets too: from it

@@ -18,6 +18,9 @@
 namespace [[gnu::visibility("default")]] reel {
 
 struct LaneAccess;
+namespace ops {
+struct Primitive;
+}
 
 // Lanes and their functions have a namespace of their own, where argument-dependent lookup finds them: so reel::sin
 // stays one function, which can be passed on: grad(reel::sin).
@@ -74,12 +77,16 @@ class LaneOperand {
 #define REEL_ENUMERATOR(name, arity) name,
 enum class LaneFunction : std::uint8_t { REEL_POINTWISE_FUNCTIONS(REEL_ENUMERATOR) };
 #undef REEL_ENUMERATOR
+#define REEL_ENUMERATOR(name, arity) name,
+enum class ComposedFunction : std::uint8_t { REEL_COMPOSED_FUNCTIONS(REEL_ENUMERATOR) };
+#undef REEL_ENUMERATOR
 enum class LaneTest : std::uint8_t { equal, not_equal, less, less_equal, greater, greater_equal, isnan, isinf, isfinite };
 // clang-format on
 enum class LaneLogic : std::uint8_t { conjunction, disjunction, exclusive, negation };
 
 // Each adds an instruction to the program that is being made.
 Lane call(LaneFunction function, std::initializer_list<LaneOperand> operands);
+Lane call(ComposedFunction function, std::initializer_list<LaneOperand> operands);
 LaneMask test(LaneTest condition, std::initializer_list<LaneOperand> operands);
 LaneMask combine(LaneLogic logic, std::initializer_list<LaneMask> operands);
 Lane choose(const LaneMask& condition, const LaneOperand& x, const LaneOperand& y);
@@ -102,6 +109,7 @@ class LaneArgument {
 class LaneTraces {
  public:
   LaneTraces();
+  explicit LaneTraces(const ops::Primitive& op);
   LaneTraces(const LaneTraces& other) noexcept;
   LaneTraces& operator=(const LaneTraces& other) noexcept;
   ~LaneTraces();
@@ -311,13 +319,16 @@ Elementwise<std::decay_t<F>> elementwise(F&& f) {
 // ---- Functions of lanes: the pointwise ops of tensors, with the same values, derivatives and kinks.
 namespace detail::lanes {
 // clang-format off
-#define REEL_LANES_1(name) inline Lane name(const Lane& x) { return detail::call(detail::LaneFunction::name, {x}); }
-#define REEL_LANES_2(name) \
-  template <class X, detail::LaneWith<X> Y> Lane name(const X& x, const Y& y) { return detail::call(detail::LaneFunction::name, {x, y}); }
-#define REEL_LANES_3(name) \
-  template <class X, class Y, detail::LaneWith<X, Y> Z> Lane name(const X& x, const Y& y, const Z& z) { return detail::call(detail::LaneFunction::name, {x, y, z}); }
-#define REEL_LANES(name, arity) REEL_LANES_##arity(name)
+#define REEL_LANES_1(kind, name) inline Lane name(const Lane& x) { return detail::call(detail::kind::name, {x}); }
+#define REEL_LANES_2(kind, name) \
+  template <class X, detail::LaneWith<X> Y> Lane name(const X& x, const Y& y) { return detail::call(detail::kind::name, {x, y}); }
+#define REEL_LANES_3(kind, name) \
+  template <class X, class Y, detail::LaneWith<X, Y> Z> Lane name(const X& x, const Y& y, const Z& z) { return detail::call(detail::kind::name, {x, y, z}); }
+#define REEL_LANES(name, arity) REEL_LANES_##arity(LaneFunction, name)
 REEL_POINTWISE_FUNCTIONS(REEL_LANES)
+#undef REEL_LANES
+#define REEL_LANES(name, arity) REEL_LANES_##arity(ComposedFunction, name)
+REEL_COMPOSED_FUNCTIONS(REEL_LANES)
 #undef REEL_LANES
 #undef REEL_LANES_1
 #undef REEL_LANES_2
@@ -326,6 +337,10 @@ template <class X, detail::LaneWith<X> Y> Lane pow(const X& x, const Y& y) { ret
 inline Lane leaky_relu(const Lane& x) { return leaky_relu(x, 0.01); }
 /// An alpha must not be negative: ValueError if it is a negative number.
 inline Lane elu(const Lane& x) { return elu(x, 1.0); }
+inline Lane celu(const Lane& x) { return celu(x, 1.0); }
+inline Lane hard_tanh(const Lane& x) { return hard_tanh(x, -1.0, 1.0); }
+inline Lane softshrink(const Lane& x) { return softshrink(x, 0.5); }
+inline Lane hardshrink(const Lane& x) { return hardshrink(x, 0.5); }
 
 template <class X, detail::LaneWith<X> Y> LaneMask equal(const X& x, const Y& y) { return detail::test(detail::LaneTest::equal, {x, y}); }
 template <class X, detail::LaneWith<X> Y> LaneMask not_equal(const X& x, const Y& y) { return detail::test(detail::LaneTest::not_equal, {x, y}); }

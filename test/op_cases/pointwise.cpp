@@ -45,11 +45,23 @@ Real sigmoid_of(Real x) { return x >= 0 ? 1 / (1 + std::exp(-x)) : std::exp(x) /
 Real sign_of(Real x) { return static_cast<Real>(x > 0) - static_cast<Real>(x < 0); }
 Real mod_of(Real x, Real y) { return x - y * std::floor(x / y); }
 
+Real sinc_of(Real x) {
+  const Real n = std::round(x), s = std::sin(pi * (x - n));
+  return x == 0 ? 1 : (std::fmod(n, 2.0L) == 0 ? s : -s) / (pi * x);
+}
+
 bool apart(double a, double b) { return std::abs(a - b) > 0.02; }
 bool off_zero(const double* x) { return apart(x[0], 0); }
 bool off_tie(const double* x) { return apart(x[0], x[1]); }
 bool off_integer(const double* x) { return apart(2 * x[0], std::round(2 * x[0])); }
 bool off_multiple(const double* x) { return apart(x[0] / x[1], std::round(x[0] / x[1])); }
+bool off_zeros(const double* x) { return apart(x[0], 0) && apart(x[1], 0); }
+bool off_magnitude(const double* x) { return apart(std::abs(x[0]), x[1]); }
+// Off low / by and high / by.
+template <int low, int high, int by = 1>
+bool off_hinges(const double* x) {
+  return apart(x[0], double(low) / by) && apart(x[0], double(high) / by);
+}
 bool inside_or_out(const double* x) { return apart(x[0], x[1]) && apart(x[0], x[2]) && apart(x[1], x[2]); }
 
 // clang-format off
@@ -126,6 +138,41 @@ constexpr Pointwise rows[] = {
     {"ceil", [](X x) { return ceil(x[0]); }, 1, {{-3, 3}}, [](R x) { return std::ceil(x[0]); }, {}, off_integer, integers},
     {"round", [](X x) { return round(x[0]); }, 1, {{-3, 3}}, [](R x) { return std::nearbyint(x[0]); }, {}, off_integer, integers},
     {"trunc", [](X x) { return trunc(x[0]); }, 1, {{-3, 3}}, [](R x) { return std::trunc(x[0]); }, {}, off_integer, integers},
+
+    {"lerp", [](X x) { return reel::lerp(x[0], x[1], x[2]); }, 3, {{-3, 3}, {-3, 3}, {-0.5, 1.5}}, [](auto x) { return x[0] + x[2] * (x[1] - x[0]); }, {{1, 3}, {4, 6}, {0, 1}}},
+    {"fmod", [](X x) { return reel::fmod(x[0], x[1]); }, 2, {{-9, 9}, {1, 3}}, [](R x) { return std::fmod(x[0], x[1]); }, {}, off_multiple},
+    {"frac", [](X x) { return frac(x[0]); }, 1, {{-3, 3}}, [](R x) { return x[0] - std::trunc(x[0]); }, {}, off_integer},
+    {"fmax", [](X x) { return reel::fmax(x[0], x[1]); }, 2, {{-3, 3}, {-3, 3}}, [](R x) { return std::fmax(x[0], x[1]); }, {}, off_tie},
+    {"fmin", [](X x) { return reel::fmin(x[0], x[1]); }, 2, {{-3, 3}, {-3, 3}}, [](R x) { return std::fmin(x[0], x[1]); }, {}, off_tie},
+    {"copysign", [](X x) { return reel::copysign(x[0], x[1]); }, 2, {{-3, 3}, {-3, 3}}, [](R x) { return x[1] < 0 ? -std::abs(x[0]) : std::abs(x[0]); }, {}, off_zeros},
+    {"logaddexp2", [](X x) { return logaddexp2(x[0], x[1]); }, 2, {{-3, 3}, {-3, 3}}, [](R x) { return std::log2(std::exp2(x[0]) + std::exp2(x[1])); }, {{-80, 80}, {-80, 80}}},
+    {"exp10", [](X x) { return reel::exp10(x[0]); }, 1, {{-2, 2}}, [](R x) { return std::pow(10.0L, x[0]); }, {{-30, 30}}},
+    {"logit", [](X x) { return logit(x[0]); }, 1, {{0.05, 0.95}}, [](auto x) { return log(x[0] / (1 - x[0])); }, {{1e-6, 0.999}}},
+    {"log1mexp", [](X x) { return log1mexp(x[0]); }, 1, {{0.2, 3}}, [](R x) { return x[0] < 1 ? std::log(-std::expm1(-x[0])) : std::log1p(-std::exp(-x[0])); }, {{1e-6, 60}}},
+    {"sinc", [](X x) { return sinc(x[0]); }, 1, {{-3, 3}}, [](R x) { return sinc_of(x[0]); }, {{-30, 30}}},
+    {"deg2rad", [](X x) { return deg2rad(x[0]); }, 1, {{-3, 3}}, [](auto x) { return x[0] * (pi / 180); }, {{-720, 720}}},
+    {"rad2deg", [](X x) { return rad2deg(x[0]); }, 1, {{-3, 3}}, [](auto x) { return x[0] * (180 / pi); }, {{-20, 20}}},
+    {"xlogy", [](X x) { return xlogy(x[0], x[1]); }, 2, {{-3, 3}, {0.3, 5}}, [](auto x) { return x[0] * log(x[1]); }},
+    {"xlog1py", [](X x) { return xlog1py(x[0], x[1]); }, 2, {{-3, 3}, {-0.6, 5}}, [](R x) { return x[0] * std::log1p(x[1]); }},
+    {"xdivy", [](X x) { return xdivy(x[0], x[1]); }, 2, {{-3, 3}, {0.5, 3}}, [](auto x) { return x[0] / x[1]; }},
+    {"divide_no_nan", [](X x) { return divide_no_nan(x[0], x[1]); }, 2, {{-3, 3}, {0.5, 3}}, [](auto x) { return x[0] / x[1]; }},
+    {"multiply_no_nan", [](X x) { return multiply_no_nan(x[0], x[1]); }, 2, {{-3, 3}, {-3, 3}}, [](auto x) { return x[0] * x[1]; }},
+    {"entr", [](X x) { return entr(x[0]); }, 1, {{0.6, 4}}, [](auto x) { return 0 - x[0] * log(x[0]); }, {{0.001, 50}}},
+    {"rel_entr", [](X x) { return rel_entr(x[0], x[1]); }, 2, {{0.6, 4}, {0.6, 4}}, [](auto x) { return x[0] * log(x[0] / x[1]); }},
+    {"kl_div", [](X x) { return kl_div(x[0], x[1]); }, 2, {{4, 9}, {0.6, 1.4}}, [](auto x) { return x[0] * log(x[0] / x[1]) - x[0] + x[1]; }},
+    {"gelu_tanh", [](X x) { return gelu_tanh(x[0]); }, 1, {{-3, 3}},
+      [](auto x) { return x[0] / (1 + exp(-2 * 0.79788456080286535587989211986876373L * (x[0] + 0.044715L * x[0] * x[0] * x[0]))); }, {{-1, 5}}},
+    {"relu6", [](X x) { return relu6(x[0]); }, 1, {{-3, 9}}, [](R x) { return std::min(std::max(x[0], 0.0L), 6.0L); }, {}, off_hinges<0, 6>},
+    {"hard_tanh", [](X x) { return hard_tanh(x[0], x[1], x[2]); }, 3, {{-3, 3}, {-2, -0.5}, {0.5, 2}}, [](R x) { return std::min(std::max(x[0], x[1]), x[2]); }, {}, inside_or_out},
+    {"hard_sigmoid", [](X x) { return hard_sigmoid(x[0]); }, 1, {{-5, 5}}, [](R x) { return std::min(std::max(x[0] / 6 + 0.5L, 0.0L), 1.0L); }, {}, off_hinges<-3, 3>},
+    {"hard_swish", [](X x) { return hard_swish(x[0]); }, 1, {{-5, 5}}, [](R x) { return x[0] * std::min(std::max(x[0] / 6 + 0.5L, 0.0L), 1.0L); }, {}, off_hinges<-3, 3>},
+    {"mish", [](X x) { return mish(x[0]); }, 1, {{-3, 3}}, [](R x) { return x[0] * std::tanh(std::log1p(std::exp(x[0]))); }, {{-40, 40}}},
+    {"celu", [](X x) { return celu(x[0], x[1]); }, 2, {{-3, 3}, {0.5, 2}}, [](R x) { return x[0] > 0 ? x[0] : x[1] * std::expm1(x[0] / x[1]); }, {}, off_zero},
+    {"log_sigmoid", [](X x) { return log_sigmoid(x[0]); }, 1, {{-4, 4}}, [](R x) { return x[0] < 0 ? x[0] - std::log1p(std::exp(x[0])) : -std::log1p(std::exp(-x[0])); }, {{-60, 60}}},
+    {"threshold", [](X x) { return threshold(x[0], 0.5, x[1]); }, 2, {{-3, 3}, {-2, 2}}, [](R x) { return x[0] > 0.5L ? x[0] : x[1]; }, {}, off_hinges<1, 1, 2>},
+    {"softshrink", [](X x) { return softshrink(x[0], x[1]); }, 2, {{-3, 3}, {0.5, 2}}, [](R x) { return x[0] > x[1] ? x[0] - x[1] : x[0] < -x[1] ? x[0] + x[1] : 0; }, {}, off_magnitude},
+    {"hardshrink", [](X x) { return hardshrink(x[0], 0.5); }, 1, {{-3, 3}}, [](R x) { return std::abs(x[0]) > 0.5L ? x[0] : 0; }, {}, off_hinges<-1, 1, 2>},
+    {"nan_to_num", [](X x) { return nan_to_num(x[0]); }, 1, {{-3, 3}}, [](R x) { return x[0]; }, {}, nullptr, not_of_lanes},
 
     {"real", [](X x) { return real(exp(make_complex(x[0], x[1]))); }, 2, {{-2, 2}, {-1.2, 1.2}}, [](R x) { return std::exp(x[0]) * std::cos(x[1]); }, {}, nullptr, by_complex},
     {"imag", [](X x) { return imag(exp(make_complex(x[0], x[1]))); }, 2, {{-2, 2}, {-2, 2}}, [](R x) { return std::exp(x[0]) * std::sin(x[1]); }, {}, nullptr, by_complex},

@@ -100,6 +100,56 @@ Tensor ceil(const Operand& x);
 Tensor round(const Operand& x);  ///< To the nearest integer, halves to even.
 Tensor trunc(const Operand& x);
 
+// Composed of the functions above, as one pass over memory with the derivatives of what they are composed of: float32
+// and float64, halves as in float32, integers and booleans as float64; TypeError for complex numbers.
+Tensor lerp(const Operand& x, const Operand& y, const Operand& t);  ///< x + t (y - x), exactly y for t = 1.
+Tensor fmod(const Operand& x, const Operand& y);  ///< C's remainder, with the sign of x. Gradient: g, -g trunc(x / y).
+Tensor frac(const Operand& x);                    ///< x - trunc(x). Gradient: g.
+Tensor fmax(const Operand& x, const Operand& y);  ///< As maximum, but a NaN loses, and has no part in the gradient.
+Tensor fmin(const Operand& x, const Operand& y);  ///< As minimum, but a NaN loses, and has no part in the gradient.
+/// |x| with the sign of y, that of a NaN taken as +. Gradient: g where the sign stays, -g where it changes, 0 at x = 0;
+/// zero.
+Tensor copysign(const Operand& x, const Operand& y);
+Tensor logaddexp2(const Operand& x, const Operand& y);  ///< log2(2^x + 2^y).
+Tensor exp10(const Operand& x);                         ///< 10^x.
+Tensor logit(const Operand& x);                         ///< log(x / (1 - x)), the inverse of sigmoid.
+Tensor log1mexp(const Operand& x);                      ///< log(1 - exp(-x)) of x > 0, accurate near 0 and far out.
+Tensor sinc(const Operand& x);                          ///< sin(pi x) / (pi x), 1 at 0, with its derivatives there.
+Tensor deg2rad(const Operand& x);
+Tensor rad2deg(const Operand& x);
+/// x log(y), 0 where x = 0 unless y is NaN. Gradient: g log(y), g x / y, both 0 where x = 0 and log(y) is not finite.
+Tensor xlogy(const Operand& x, const Operand& y);
+Tensor xlog1py(const Operand& x, const Operand& y);  ///< x log1p(y), otherwise as xlogy.
+Tensor xdivy(const Operand& x, const Operand& y);    ///< x / y, 0 with gradient 0 where both are 0.
+/// x / y, 0 with gradient 0 where y is 0.
+Tensor divide_no_nan(const Operand& x, const Operand& y);
+/// x y, 0 with gradient 0 where y is 0 and x infinite or NaN.
+Tensor multiply_no_nan(const Operand& x, const Operand& y);
+Tensor entr(const Operand& x);  ///< -x log(x), 0 at 0, -inf below. Gradient: -g (log(x) + 1), infinite at 0.
+/// x log(x / y), 0 where x = 0 <= y, infinite where x < 0 or y < 0 or where y = 0 < x.
+Tensor rel_entr(const Operand& x, const Operand& y);
+Tensor kl_div(const Operand& x, const Operand& y);  ///< rel_entr(x, y) - x + y.
+Tensor gelu_tanh(const Operand& x);                 ///< x (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))) / 2.
+Tensor relu6(const Operand& x);                     ///< x limited to [0, 6]. Gradient: 0 at both hinges.
+/// x limited to [low, high]. Gradient: 0 at both hinges, none to them.
+Tensor hard_tanh(const Operand& x, const Operand& low = -1.0, const Operand& high = 1.0);
+Tensor hard_sigmoid(const Operand& x);  ///< relu6(x + 3) / 6.
+Tensor hard_swish(const Operand& x);    ///< x relu6(x + 3) / 6. Gradient: 0 at -3, g at 3.
+Tensor mish(const Operand& x);          ///< x tanh(softplus(x)).
+/// x where x > 0, else alpha expm1(x / alpha).
+Tensor celu(const Operand& x, const Operand& alpha = 1.0);
+Tensor log_sigmoid(const Operand& x);  ///< log(sigmoid(x)) = -softplus(-x).
+/// x where x > t, else value. Gradient: g where x > t; to the value where it is taken; none to t.
+Tensor threshold(const Operand& x, const Operand& t, const Operand& value);
+/// x - l where x > l, x + l where x < -l, else 0.
+Tensor softshrink(const Operand& x, const Operand& l = 0.5);
+/// x where |x| > l, else 0. Gradient: none to l.
+Tensor hardshrink(const Operand& x, const Operand& l = 0.5);
+/// x with NaN replaced, and infinities by the largest and the lowest number of the result's dtype, or by `high` and
+/// `low`. Gradient: g, 0 where x is replaced.
+Tensor nan_to_num(const Operand& x, double nan = 0);
+Tensor nan_to_num(const Operand& x, double nan, double high, double low);
+
 // Complex numbers. The operands above that are holomorphic functions take them too: add, subtract, multiply, divide,
 // negative, square, reciprocal, power, sqrt, exp, log, sin, cos, tan, sinh, cosh, tanh, on principal branches; the
 // others throw TypeError. The gradient of a real L is dL/d(re) + i dL/d(im), twice the derivative by conj(z), as
@@ -161,11 +211,18 @@ void operator!=(const Tensor& x, const Operand& y) = delete;
 // clang-format off
 #define REEL_POINTWISE_FUNCTIONS(F) \
   F(add, 2) F(subtract, 2) F(multiply, 2) F(divide, 2) F(negative, 1) F(square, 1) F(squared_difference, 2)            \
-  F(reciprocal, 1) F(abs, 1) F(sign, 1) F(maximum, 2) F(minimum, 2) F(clip, 3) F(fma, 3) F(floor, 1) F(ceil, 1) F(round, 1)      \
-  F(trunc, 1) F(floor_divide, 2) F(mod, 2) F(power, 2) F(sqrt, 1) F(rsqrt, 1) F(cbrt, 1) F(hypot, 2) F(exp, 1)         \
+  F(reciprocal, 1) F(abs, 1) F(sign, 1) F(maximum, 2) F(minimum, 2) F(clip, 3) F(fma, 3) F(floor, 1) F(ceil, 1)          \
+  F(round, 1) F(trunc, 1) F(floor_divide, 2) F(mod, 2) F(power, 2) F(sqrt, 1) F(rsqrt, 1) F(cbrt, 1) F(hypot, 2) F(exp, 1)         \
   F(exp2, 1) F(expm1, 1) F(log, 1) F(log2, 1) F(log10, 1) F(log1p, 1) F(logaddexp, 2) F(erf, 1) F(erfc, 1)             \
   F(lgamma, 1) F(digamma, 1) F(polygamma, 2) F(sin, 1) F(cos, 1) F(tan, 1) F(arcsin, 1) F(arccos, 1) F(arctan, 1)      \
   F(arctan2, 2) F(sinh, 1) F(cosh, 1) F(tanh, 1) F(arcsinh, 1) F(arccosh, 1) F(arctanh, 1) F(relu, 1)                  \
   F(leaky_relu, 2) F(elu, 2) F(selu, 1) F(gelu, 1) F(silu, 1) F(sigmoid, 1) F(softplus, 1) F(softsign, 1)              \
   F(sigmoid_cross_entropy, 2)
+/// The functions that are composed of those, likewise.
+#define REEL_COMPOSED_FUNCTIONS(F) \
+  F(lerp, 3) F(fmod, 2) F(frac, 1) F(fmax, 2) F(fmin, 2) F(copysign, 2) F(logaddexp2, 2) F(exp10, 1) F(logit, 1)       \
+  F(log1mexp, 1) F(sinc, 1) F(deg2rad, 1) F(rad2deg, 1) F(xlogy, 2) F(xlog1py, 2) F(xdivy, 2) F(divide_no_nan, 2)      \
+  F(multiply_no_nan, 2) F(entr, 1) F(rel_entr, 2) F(kl_div, 2) F(gelu_tanh, 1) F(relu6, 1) F(hard_tanh, 3)             \
+  F(hard_sigmoid, 1) F(hard_swish, 1) F(mish, 1) F(celu, 2) F(log_sigmoid, 1) F(threshold, 3) F(softshrink, 2)         \
+  F(hardshrink, 2)
 // clang-format on

@@ -42,11 +42,15 @@ struct detail::LaneTraces::State {
     for (const Known* k = first.load(std::memory_order_acquire); k;) delete std::exchange(k, k->next);
   }
 
+  explicit State(const ops::Primitive& primitive) noexcept : op(primitive) {}
+
+  const ops::Primitive& op;
   std::atomic<const Known*> first{nullptr};
   std::atomic<std::int64_t> uses{1};
 };
 
-detail::LaneTraces::LaneTraces() : state_(new State) {}
+detail::LaneTraces::LaneTraces() : LaneTraces(ops::elementwise_primitive()) {}
+detail::LaneTraces::LaneTraces(const ops::Primitive& op) : state_(new State(op)) {}
 detail::LaneTraces::LaneTraces(const LaneTraces& other) noexcept : state_(other.state_) {
   state_->uses.fetch_add(1, std::memory_order_relaxed);
 }
@@ -99,6 +103,7 @@ struct detail::LaneProgram::State {
   const void* site = nullptr;
   Slot* slot = nullptr;
   bool follows = false;  // the slot's log
+  const ops::Primitive* op = nullptr;
   LaneTraces::State* traces = nullptr;
   ops::Shared held;
   const ops::Program* program = nullptr;  // null: not traced yet
@@ -128,7 +133,7 @@ void detail::LaneProgram::State::add_input(const Tensor& x) {
   if (inputs.size() == 1)
     shape = b->shape();
   else if (shape.rank() != b->rank || !std::equal(shape.begin(), shape.end(), b->extents()))
-    shape = ops::broadcast_shapes(ops::elementwise_name, shape, b->shape());
+    shape = ops::broadcast_shapes(op->rule.name, shape, b->shape());
 }
 
 // The tensors among the arguments, in the dtype of all of them.
@@ -137,17 +142,16 @@ void detail::LaneProgram::State::set_inputs(std::span<const LaneArgument> argume
   std::size_t count = 0;
   for (const LaneArgument& x : arguments) {
     if (const Operand* operand = x.operand()) {
-      common.add(ops::elementwise_name, *operand);
+      common.add(op->rule.name, *operand);
       ++count;
     } else {
-      for (const Tensor& one : x.row()) common.add(ops::elementwise_name, one);
+      for (const Tensor& one : x.row()) common.add(op->rule.name, one);
       count += x.row().size();
     }
   }
   dtype = ops::floating_of(common.dtype());
   if (dtype != DType::float32 && dtype != DType::float64)
-    fail<TypeError>(ops::elementwise_name, "is not defined for {}; cast the arguments to float32 or float64 first",
-                    dtype);
+    fail<TypeError>(op->rule.name, "is not defined for {}; cast the arguments to float32 or float64 first", dtype);
   inputs.reserve(count);
   cast.reserve(count);  // so that they stay where they are
   shape = {};
@@ -221,6 +225,7 @@ void detail::LaneProgram::State::give_back() noexcept {
 
 detail::LaneProgram::LaneProgram(const void* site, std::span<const LaneArgument> arguments) : state_(State::take()) {
   try {
+    state_->op = &ops::elementwise_primitive();
     state_->set_inputs(arguments);
     state_->trace.set_numbers(ops::Trace::Numbers::parameters);
     state_->begin(site);
@@ -235,8 +240,9 @@ detail::LaneProgram::LaneProgram(const LaneTraces& traces, std::span<const LaneA
     : state_(State::take()) {
   try {
     State& s = *state_;
-    s.set_inputs(arguments);
     s.traces = traces.state_;
+    s.op = &s.traces->op;
+    s.set_inputs(arguments);
     if (const auto* known = s.traces->find(arguments)) {
       s.know(arguments, *known);
       return;
@@ -278,7 +284,7 @@ std::size_t detail::LaneProgram::outputs() const noexcept { return state_->progr
 
 void detail::LaneProgram::run(Tensor* results) {
   const State& s = *state_;
-  ops::run(*s.program, s.inputs, s.parameters, s.dtype, s.shape, {results, s.program->outputs()});
+  ops::run(*s.op, *s.program, s.inputs, s.parameters, s.dtype, s.shape, {results, s.program->outputs()});
 }
 
 }  // namespace reel

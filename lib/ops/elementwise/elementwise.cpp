@@ -82,8 +82,10 @@ constexpr Primitive program_primitive = {.rule = batched({elementwise_name, vjp,
 
 }  // namespace
 
-void run(const Program& program, Inputs in, std::span<const double> parameters, DType dtype, const Shape& shape,
-         std::span<Tensor> out) {
+const Primitive& elementwise_primitive() noexcept { return program_primitive; }
+
+void run(const Primitive& op, const Program& program, Inputs in, std::span<const double> parameters, DType dtype,
+         const Shape& shape, std::span<Tensor> out) {
   if (out.empty()) return;
   if (in.empty()) {
     for (Tensor& z : out) z = detail::empty(dtype, shape);
@@ -92,7 +94,7 @@ void run(const Program& program, Inputs in, std::span<const double> parameters, 
   Words attributes(1 + parameters.size());
   attributes[0] = std::bit_cast<std::int64_t>(&program);
   for (std::size_t i = 0; i < parameters.size(); ++i) attributes[1 + i] = std::bit_cast<std::int64_t>(parameters[i]);
-  apply(program_primitive, in, attributes, out);
+  apply(op, in, attributes, out);
 }
 
 namespace {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "loops/program/program.hpp"
+#include "ops/apply/primitive.hpp"
 
 namespace reel::ops {
 
@@ -117,8 +118,11 @@ inline Shared::~Shared() {
 
 inline constexpr const char* elementwise_name = "elementwise";
 
-/// A call of a user's function, recorded. The inputs have the dtype, float32 or float64, and broadcast to the shape.
-void run(const Program& program, std::span<const Tensor* const> in, std::span<const double> parameters, DType dtype,
+/// The op that calls of users' functions are. Those of the library have copies with names of their own.
+const Primitive& elementwise_primitive() noexcept;
+
+/// A call of a function, recorded. The inputs have the dtype, float32 or float64, and broadcast to the shape.
+void run(const Primitive& op, const Program& program, Inputs in, std::span<const double> parameters, DType dtype,
          const Shape& shape, std::span<Tensor> out);
 
 /// The program of this graph, which all calls that trace the same graph share.

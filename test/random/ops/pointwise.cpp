@@ -91,6 +91,36 @@ void add_binary(std::vector<Op>& t, const char* name, Binary call, std::function
   t.push_back(std::move(o));
 }
 
+using Ternary = Tensor (*)(const Operand&, const Operand&, const Operand&);
+void add_ternary(std::vector<Op>& t, const char* name, Ternary call,
+                 std::function<Jet(const Jet&, const Jet&, const Jet&)> f) {
+  Op o;
+  o.name = name;
+  o.body = true;
+  o.make = [](Maker& m, Statement& s) {
+    const int x = m.floating();
+    if (x < 0) return false;
+    s.args = {Maker::arg(x), m.beside(x), m.beside(x)};
+    return true;
+  };
+  o.eval = [f](const Statement&, const Inputs& in, Arrays& out) {
+    DType d = promoted(in);
+    if (reel::is_complex(d)) throw Unfit();
+    d = floating_of(d);
+    round_like(d);
+    Array z(d, broadcast_shapes(in[0]->shape, broadcast_shapes(in[1]->shape, in[2]->shape)));
+    for (std::int64_t i = 0; i < z.size(); ++i) {
+      const auto at = [&](std::size_t k) { return (*in[k])[broadcast_index(in[k]->shape, z.shape, i)].re; };
+      z[i] = f(at(0), at(1), at(2));
+    }
+    out.push_back(std::move(z));
+  };
+  o.call = [call](const Statement&, const Operands& a, std::vector<Tensor>& out) {
+    out.push_back(call(a[0], a[1], a[2]));
+  };
+  t.push_back(std::move(o));
+}
+
 template <auto f>
 Jet smoothly(const Jet& x) {
   return smooth(x, f);
@@ -325,6 +355,73 @@ static void add_two_operands(std::vector<Op>& t) {
       t, "logical_xor", reel::logical_xor, [](const Jet& x, const Jet& y) { return of(truth(x) != truth(y)); }, test);
 }
 
+static void add_composed(std::vector<Op>& t) {
+  const double i = inf;
+  const auto truncated = [](const Jet& x) { return integer_of(x, [](Real v) { return std::trunc(v); }); };
+  add_unary(
+      t, "frac", reel::frac, [=](const Jet& x) { return x - truncated(x); }, -i, i, false);
+  add_unary(
+      t, "exp10", reel::exp10, [](const Jet& x) { return exp(Jet(std::log(10.0L)) * x); }, -i, 1.5, false);
+  add_unary(
+      t, "log1mexp", reel::log1mexp, [](const Jet& x) { return log(1 - exp(-x)); }, 0.2, 20, false);
+  add_unary(
+      t, "sinc", reel::sinc, [](const Jet& x) { return sin(Jet(pi) * x) / (Jet(pi) * x); }, 0.3, 20, false);
+  add_unary(
+      t, "relu6", reel::relu6, [](const Jet& x) { return !less(0, x)  ? Jet(0)
+                                                         : less(x, 6) ? x
+                                                                      : Jet(6); }, -i, i,
+      false);
+  add_unary(
+      t, "hard_sigmoid", reel::hard_sigmoid,
+      [](const Jet& x) { return !less(-3, x) ? Jet(0)
+                                : less(x, 3) ? x / 6 + Jet(0.5L)
+                                             : Jet(1); }, -i, i, false);
+  add_unary(
+      t, "hard_swish", reel::hard_swish,
+      [](const Jet& x) { return !less(x, 3)   ? x
+                                : less(-3, x) ? x * (x + 3) / 6
+                                              : Jet(0); }, -i, i, false);
+  add_unary(
+      t, "mish", reel::mish,
+      [](const Jet& x) {
+        const Jet e = exp(x), n = e * (e + 2);
+        return x * (n / (n + 2));
+      },
+      -8, 8, false);
+  add_unary(
+      t, "log_sigmoid", reel::log_sigmoid, [](const Jet& x) { return -log(1 + exp(-x)); }, -8, 8, false);
+  add_unary(
+      t, "nan_to_num", [](const Operand& x) { return reel::nan_to_num(x); }, [](const Jet& x) { return x; }, -i, i,
+      false);
+  add_binary(t, "fmod", reel::fmod, [=](const Jet& x, const Jet& y) { return x - y * truncated(x / y); }, {.low = 0.2});
+  add_binary(t, "fmax", reel::fmax, maximum_of);
+  add_binary(t, "fmin", reel::fmin, minimum_of);
+  add_binary(t, "copysign", reel::copysign,
+             [](const Jet& x, const Jet& y) { return less(y, 0) ? -absolute(x) : absolute(x); });
+  add_binary(t, "logaddexp2", reel::logaddexp2,
+             [](const Jet& x, const Jet& y) {
+               const Jet ln2 = std::log(2.0L);
+               return log(exp(ln2 * x) + exp(ln2 * y)) / ln2;
+             },
+             {.low = -20, .high = 20, .first_low = -20, .first_high = 20});
+  add_binary(t, "xlog1py", reel::xlog1py, [](const Jet& x, const Jet& y) { return x * log(1 + y); }, {.low = -0.6});
+  add_binary(
+      t, "celu", [](const Operand& x, const Operand& alpha) { return reel::celu(x, alpha); },
+      [](const Jet& x, const Jet& alpha) { return less(0, x) ? x : alpha * (exp(x / alpha) - 1); },
+      {.low = 0.1, .first_low = -4});
+  add_binary(
+      t, "softshrink", [](const Operand& x, const Operand& l) { return reel::softshrink(x, l); },
+      [](const Jet& x, const Jet& l) { return less(l, x)    ? x - l
+                                              : less(x, -l) ? x + l
+                                                            : Jet(0); }, {.low = 0.1});
+  add_ternary(
+      t, "hard_tanh", [](const Operand& x, const Operand& l, const Operand& h) { return reel::hard_tanh(x, l, h); },
+      [](const Jet& x, const Jet& low, const Jet& high) {
+        if (!less(low, high)) throw Unfit();
+        return !less(low, x) ? low : less(x, high) ? x : high;
+      });
+}
+
 // polygamma(n, x), clip(x, low, high), where(c, x, y).
 static void add_special(std::vector<Op>& t) {
   Op o;
@@ -424,7 +521,7 @@ static void add_rows(std::vector<Op>& t) {
   // clang-format off
 #define REEL_CALL_1(NAME) if (row.name == std::string_view(#NAME)) add_unary(t, row.name, reel::NAME, unary, row.domain[0].low, row.domain[0].high, integers);
 #define REEL_CALL_2(NAME) if (row.name == std::string_view(#NAME)) add_binary(t, row.name, reel::NAME, binary, traits);
-#define REEL_CALL_3(NAME)
+#define REEL_CALL_3(NAME) if (row.name == std::string_view(#NAME)) add_ternary(t, row.name, [](const Operand& x, const Operand& y, const Operand& w) { return reel::NAME(x, y, w); }, ternary);
 #define REEL_CALL(NAME, ARITY) REEL_CALL_##ARITY(NAME)
   // clang-format on
   for (const cases::Pointwise& row : cases::all_pointwise()) {
@@ -435,9 +532,14 @@ static void add_rows(std::vector<Op>& t) {
       const Jet both[] = {x, y};
       return value(both);
     };
+    const auto ternary = [value](const Jet& x, const Jet& y, const Jet& w) {
+      const Jet all[] = {x, y, w};
+      return value(all);
+    };
     const bool integers = row.flags & cases::integers;
     const BinaryTraits traits{row.domain[1].low, row.domain[1].high, row.domain[0].low, row.domain[0].high, integers};
     REEL_POINTWISE_FUNCTIONS(REEL_CALL)
+    REEL_COMPOSED_FUNCTIONS(REEL_CALL)
   }
 }
 
@@ -446,6 +548,7 @@ void add_pointwise(std::vector<Op>& t) {
   add_smooth(t);
   add_kinked(t);
   add_two_operands(t);
+  add_composed(t);
   add_special(t);
 }
 

@@ -1,0 +1,269 @@
+// Pointwise ops that are composed of those of the table: each is a function of lanes, traced once, which runs as one
+// pass over memory and has the derivatives of what it calls. Where a formula has no value or no derivative at a point,
+// the operand is replaced there before the formula reads it, so that no NaN reaches the gradient.
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <reel/elementwise.hpp>
+#include <reel/ops/shape.hpp>
+
+#include "core/fail.hpp"
+#include "ops/elementwise/program.hpp"
+#include "ops/elementwise/trace.hpp"
+#include "ops/engine.hpp"
+#include "tape/observe/observe.hpp"
+
+namespace reel {
+
+namespace ops {
+
+namespace {
+
+using X = const Lane*;
+constexpr double pi = 3.14159265358979323846, ln2 = 0.69314718055994530942, infinity = HUGE_VAL;
+
+LaneMask is_negative_zero(const Lane& x) { return equal(x, 0) && 1 / x < 0; }
+
+// The remainder of the magnitudes, which mod gives exactly, with the sign of x.
+Lane fmod_of(const Lane& x, const Lane& y) {
+  const Lane r = mod(where(x < 0, -x, x), where(y < 0, -y, y));
+  return where(x < 0, -r, r);
+}
+
+// sin(pi x) / (pi x): its Taylor series where the quotient's derivatives cancel, to 1e-17 of all that are wanted; else
+// with the sine's period taken off x, which is exact.
+Lane sinc_of(const Lane& x) {
+  const LaneMask near = abs(x) < 0.5;
+  const Lane inside = where(near, x, 0), square = -(pi * inside) * (pi * inside);
+  Lane series = 0 * square + 1;
+  for (int k = 16; k > 0; --k) series = 1 + series * square / (2 * k * (2 * k + 1));
+  const Lane outside = where(near, 1, x), n = round(outside), half_wave = sin(pi * (outside - n));
+  return where(near, series, where(equal(mod(n, 2), 0), half_wave, -half_wave) / (pi * outside));
+}
+
+// log(x / y) of positive numbers. It does not cancel where they are close to each other, and the quotient is formed
+// where it is in range: a derivative of it that is not finite would reach the gradient as 0 times infinity.
+Lane log_ratio(const Lane& x, const Lane& y) {
+  const LaneMask near = x < 2 * y && y<2 * x, safe = minimum(x, y)> 0x1p-60 && maximum(x, y) < 0x1p60;
+  const Lane d = where(near, x - y, 0) / where(near, y, 1);
+  const Lane quotient = where(safe, x, 1) / where(safe, y, 1);
+  return where(near, log1p(d), where(safe, log(quotient), log(x) - log(y)));
+}
+
+// x log(x / y) where both are positive. Its derivative by x is -inf at 0 <= y: that of -sqrt(x).
+Lane rel_entr_of(const Lane& x, const Lane& y) {
+  const LaneMask inside = x > 0 && y > 0, zero = equal(x, 0) && y >= 0;
+  const Lane u = where(inside, x, 1), v = where(inside, y, 1);
+  const Lane at_zero = 0 - sqrt(where(zero, x, 0));
+  return where(inside, u * log_ratio(u, v), where(zero, at_zero, where(isnan(x) || isnan(y), x + y, infinity)));
+}
+
+// Close to x = y (1 + d) = y it is y ((1 + d) log1p(d) - d), by its Taylor series d^2 / 2 - d^3 / 6 + d^4 / 12 - ...
+Lane kl_div_of(const Lane& x, const Lane& y) {
+  const LaneMask near = y > 0 && abs(x - y) < 0.125 * y;
+  const Lane d = where(near, x - y, 0) / where(near, y, 1);
+  Lane series = 0 * d + 1. / (19 * 20);
+  for (int k = 19; k >= 2; --k) series = 1. / (k * (k - 1)) - d * series;
+  return where(near, where(near, y, 0) * (d * d * series), where(near, 0, rel_entr_of(x, y) - x + y));
+}
+
+struct Composed {
+  std::string_view name;
+  Lane (*value)(X x);
+};
+
+// In the order of their enumerators.
+// clang-format off
+constexpr Composed definitions[] = {
+    {"lerp", [](X x) { return where(x[2] < 0.5, x[0] + x[2] * (x[1] - x[0]), x[1] - (1 - x[2]) * (x[1] - x[0])); }},
+    {"fmod", [](X x) { return fmod_of(x[0], x[1]); }},
+    {"frac", [](X x) { return x[0] - trunc(x[0]); }},
+    {"fmax", [](X x) { return where(isnan(x[1]), x[0], where(isnan(x[0]), x[1], maximum(x[0], x[1]))); }},
+    {"fmin", [](X x) { return where(isnan(x[1]), x[0], where(isnan(x[0]), x[1], minimum(x[0], x[1]))); }},
+    // The sign of a zero counts too, that of a NaN as +; that of all others connects y, with derivative 0.
+    {"copysign", [](X x) {
+       const Lane s = where(equal(x[1], 0) || isnan(x[1]), where(is_negative_zero(x[1]), -1, 1), sign(x[1]));
+       return abs(x[0]) * s;
+     }},
+    {"logaddexp2", [](X x) { return logaddexp(ln2 * x[0], ln2 * x[1]) / ln2; }},
+    {"exp10", [](X x) { return power(10.0, x[0]); }},
+    // Near 1/2, where the logarithms cancel, 2 x - 1 is exact.
+    {"logit", [](X x) {
+       const LaneMask middle = x[0] > 0.25 && x[0] < 0.75;
+       const Lane in = where(middle, x[0], 0.5), out = where(middle, 0.25, x[0]);
+       return where(middle, 2 * arctanh(2 * in - 1), log(out) - log1p(-out));
+     }},
+    {"log1mexp", [](X x) {
+       const LaneMask near = x[0] < ln2;
+       return where(near, log(-expm1(-where(near, x[0], 1))), log1p(-exp(-where(near, 1, x[0]))));
+     }},
+    {"sinc", [](X x) { return sinc_of(x[0]); }},
+    {"deg2rad", [](X x) { return x[0] * (pi / 180); }},
+    {"rad2deg", [](X x) { return x[0] * (180 / pi); }},
+    {"xlogy", [](X x) {
+       const LaneMask none_there = equal(x[0], 0) && (x[1] <= 0 || equal(x[1], infinity));
+       return x[0] * log(where(none_there, 1, x[1]));
+     }},
+    {"xlog1py", [](X x) {
+       const LaneMask none_there = equal(x[0], 0) && (x[1] <= -1 || equal(x[1], infinity));
+       return x[0] * log1p(where(none_there, 0, x[1]));
+     }},
+    {"xdivy", [](X x) {
+       const LaneMask both = equal(x[0], 0) && equal(x[1], 0);
+       return where(both, 0, x[0] / where(both, 1, x[1]));
+     }},
+    {"divide_no_nan", [](X x) {
+       const LaneMask zero = equal(x[1], 0);
+       return where(zero, 0, x[0] / where(zero, 1, x[1]));
+     }},
+    {"multiply_no_nan", [](X x) {
+       const LaneMask zero = equal(x[1], 0) && !isfinite(x[0]);
+       return where(zero, 0, where(zero, 0, x[0]) * x[1]);
+     }},
+    // The derivative at 0 is infinite: that of sqrt.
+    {"entr", [](X x) {
+       const Lane inside = where(x[0] > 0, x[0], 1), zero = sqrt(where(equal(x[0], 0), x[0], 0));
+       return where(x[0] > 0, -inside * log(inside), where(equal(x[0], 0), zero, where(isnan(x[0]), x[0], -infinity)));
+     }},
+    {"rel_entr", [](X x) { return rel_entr_of(x[0], x[1]); }},
+    {"kl_div", [](X x) { return kl_div_of(x[0], x[1]); }},
+    // tanh's half by sigmoid, which does not cancel in the left tail.
+    {"gelu_tanh", [](X x) {
+       const Lane u = where(x[0] < -1e4, -1e4, x[0]);
+       return u * sigmoid(std::sqrt(8 / pi) * (u + 0.044715 * u * u * u));
+     }},
+    {"relu6", [](X x) { return where(x[0] > 0 && x[0] < 6, x[0], where(x[0] >= 6, 6, where(isnan(x[0]), x[0], 0))); }},
+    {"hard_tanh", [](X x) {
+       const Lane low = where(isnan(x[0]), x[0], where(x[0] <= x[1], x[1], x[2]));
+       return where(x[0] > x[1] && x[0] < x[2], x[0], low);
+     }},
+    {"hard_sigmoid", [](X x) {
+       const Lane outside = where(x[0] >= 3, 1, where(isnan(x[0]), x[0], 0));
+       return where(x[0] > -3 && x[0] < 3, (x[0] + 3) / 6, outside);
+     }},
+    {"hard_swish", [](X x) { return where(x[0] >= 3, x[0], where(x[0] <= -3, 0, x[0] * (x[0] + 3) / 6)); }},
+    // tanh(softplus(x)) = n / (n + 2), n = e^x (e^x + 2): 1 to all digits from 20 on, 0 below -750.
+    {"mish", [](X x) {
+       const Lane u = where(x[0] < 20, where(x[0] > -750, x[0], -750), 20), e = exp(u), n = fma(e, e, 2 * e);
+       return u * (n / (n + 2)) + where(x[0] < 20, 0, x[0] - 20);
+     }},
+    {"celu", [](X x) { return where(x[0] > 0, x[0], x[1] * expm1(where(x[0] > 0, 0, x[0]) / x[1])); }},
+    {"log_sigmoid", [](X x) { return -softplus(-x[0]); }},
+    {"threshold", [](X x) { return where(x[0] > x[1] || isnan(x[0]), x[0], x[2]); }},
+    {"softshrink", [](X x) { return where(x[0] > x[1], x[0] - x[1], where(x[0] < -x[1], x[0] + x[1], where(isnan(x[0]), x[0], 0))); }},
+    {"hardshrink", [](X x) { return where(abs(x[0]) <= x[1], 0, x[0]); }},
+    // Not of lanes: what replaces an infinity depends on the dtype.
+    {"nan_to_num", [](X x) {
+       return where(isnan(x[0]), x[1], where(equal(x[0], infinity), x[2], where(equal(x[0], -infinity), x[3], x[0])));
+     }},
+};
+// clang-format on
+
+constexpr std::size_t most_operands = 4, nan_to_num_index = std::size(definitions) - 1;
+#define REEL_NAME(name, arity) #name,
+constexpr std::string_view names[] = {REEL_COMPOSED_FUNCTIONS(REEL_NAME)};
+#undef REEL_NAME
+static_assert(std::ranges::equal(names, std::span(definitions).first(nan_to_num_index), {}, {}, &Composed::name));
+
+constexpr std::size_t at(detail::ComposedFunction f) { return static_cast<std::size_t>(f); }
+
+// An op of its own name for each function, and what was traced of it. Never destroyed: a static object may compute in
+// its destructor, and tapes refer to the ops.
+struct Ops {
+  std::array<Primitive, std::size(definitions)> primitives;
+  std::vector<detail::LaneTraces> traces;
+  Ops() {
+    primitives.fill(elementwise_primitive());
+    for (std::size_t i = 0; i < primitives.size(); ++i) {
+      primitives[i].rule.name = definitions[i].name.data();
+      traces.emplace_back(primitives[i]);
+    }
+  }
+};
+const detail::LaneTraces& traces_of(std::size_t f) {
+  static const Ops& ops = *new Ops;
+  return ops.traces[f];
+}
+
+Tensor compose(std::size_t f, std::span<const Operand* const> operands) {
+  const char* const name = definitions[f].name.data();
+  const DType dtype = common_dtype(name, operands);
+  if (is_complex(dtype)) fail<TypeError>(name, "is not defined for {}; {}", dtype, remedy(dtype));
+  if (is_half(dtype)) {
+    // Numbers stay numbers: they take the dtype of the tensors.
+    Tensor wide[most_operands];
+    const auto widened = [&](std::size_t k) {
+      const Operand* x = operands[std::min(k, operands.size() - 1)];
+      return x->is_tensor() ? Operand(wide[k] = cast_to(x->tensor(), DType::float32)) : Operand(x->floating());
+    };
+    const Operand in[] = {widened(0), widened(1), widened(2), widened(3)};
+    const Operand* list[] = {&in[0], &in[1], &in[2], &in[3]};
+    return cast(compose(f, std::span(list).first(operands.size())), dtype);
+  }
+  const detail::LaneArgument first = *operands.front();
+  std::array<detail::LaneArgument, most_operands> arguments = {first, first, first, first};
+  for (std::size_t k = 0; k < operands.size(); ++k) arguments[k] = *operands[k];
+  detail::LaneProgram program(traces_of(f), std::span(arguments).first(operands.size()));
+  if (!program.traced()) {
+    const Lane made = definitions[f].value(program.lanes().data());
+    program.set_outputs({&made, 1});
+  }
+  Tensor result;
+  program.run(&result);
+  return result;
+}
+
+}  // namespace
+
+}  // namespace ops
+
+Lane detail::call(ComposedFunction function, std::initializer_list<LaneOperand> operands) {
+  const auto* own = std::find_if(operands.begin(), operands.end(), [](const LaneOperand& x) { return x.is_lane(); });
+  ops::Trace& trace = ops::Trace::of(own == operands.end() ? 0 : LaneAccess::trace(own->lane()));
+  std::array<Lane, ops::most_operands> x;
+  std::size_t k = 0;
+  for (const LaneOperand& operand : operands) x[k++] = trace.lane(trace.operand(operand));
+  return ops::definitions[ops::at(function)].value(x.data());
+}
+
+namespace ops {
+namespace {
+
+template <class... More>
+Tensor call(std::size_t f, const Operand& x, const More&... more) {
+  const tape::OpScope scope(x);
+  const Operand* const operands[] = {&x, &more...};
+  return compose(f, operands);
+}
+
+double largest(DType d) {
+  return d == DType::float16    ? 65504
+         : d == DType::bfloat16 ? 0x1.fep127
+         : d == DType::float32  ? static_cast<double>(std::numeric_limits<float>::max())
+                                : std::numeric_limits<double>::max();
+}
+
+}  // namespace
+}  // namespace ops
+
+// clang-format off
+#define REEL_COMPOSED_1(name) Tensor name(const Operand& x) { return ops::call(ops::at(detail::ComposedFunction::name), x); }
+#define REEL_COMPOSED_2(name) Tensor name(const Operand& x, const Operand& y) { return ops::call(ops::at(detail::ComposedFunction::name), x, y); }
+#define REEL_COMPOSED_3(name) \
+  Tensor name(const Operand& x, const Operand& y, const Operand& z) { return ops::call(ops::at(detail::ComposedFunction::name), x, y, z); }
+#define REEL_COMPOSED(name, arity) REEL_COMPOSED_##arity(name)
+REEL_COMPOSED_FUNCTIONS(REEL_COMPOSED)
+// clang-format on
+
+Tensor nan_to_num(const Operand& x, double nan, double high, double low) {
+  return ops::call(ops::nan_to_num_index, x, Operand(nan), Operand(high), Operand(low));
+}
+
+Tensor nan_to_num(const Operand& x, double nan) {
+  const Operand* const operand = &x;
+  const double high = ops::largest(ops::common_dtype("nan_to_num", {&operand, 1}));
+  return nan_to_num(x, nan, high, -high);
+}
+
+}  // namespace reel
