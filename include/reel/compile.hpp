@@ -7,14 +7,22 @@
 // bits of f called op by op; derivatives through the call agree to rounding.
 //
 // What a trace cannot see is fixed when f is traced: C++ values and control flow, globals, and captured tensors as they
-// were. What may change is an argument or a Variable. Arguments that are numbers, bool or enumerations are part of the
-// signature, too: each value of theirs has a program of its own. Reading elements inside f (item, bool, data,
-// to_vector, printing) is a TraceError, as are random draws and the creation of Variables.
+// were. What may change is an argument or a Variable. A number for a parameter of type auto or const Operand& is an
+// input of the program: f receives a WeakScalar, which gives way to tensors as a number does. A number, bool or
+// enumeration for any other parameter is part of the signature: each value has a program of its own. A Generator& is
+// bound at each call, and advanced as it is without a program. Reading elements inside f (item, bool, data, to_vector,
+// printing) is a TraceError, as are draws from a captured generator and the creation of Variables.
+//
+// cond on a tensor, while_loop with a condition that is one, fori_loop with a tensor as counter, scans of many steps,
+// and recompute_grad under a tape become single instructions, which run programs of their own. What they run neither
+// assigns variables nor draws. Other loops, and branches on C++ values, are traced as they run.
 //
 // Variables that f reads are read at each call; those that it assigns are assigned when the program has run: a call
 // that throws has changed none. A call is one entry on the tapes and accumulators that follow its arguments, its
 // variables or captured tensors, to any order; its derivative is a program too, traced when it is first asked for.
 #pragma once
+#include <array>
+#include <map>
 #include <memory>
 #include <optional>
 #include <reel/custom.hpp>
@@ -37,14 +45,65 @@ struct CompileStats {
   std::int64_t instructions = 0;         ///< after all passes; one may do the work of many
   std::int64_t planned_bytes = 0;        ///< memory of a run besides its results
   std::int64_t constant_bytes = 0;       ///< memory of captured tensors and other constants
+  // The next three are of the gradient through the call that was asked for last; 0 before the first.
+  std::int64_t forward_instructions = 0;   ///< of the program that also gives what the gradient needs
+  std::int64_t backward_instructions = 0;  ///< of the program of the gradient
+  std::int64_t residual_bytes = 0;         ///< what a recorded call keeps for it besides arguments
 };
+
+/// What a traced function receives for a number: a tensor of rank 0 that takes the dtype of other operands as a number
+/// does. Arithmetic with numbers computes in float64, or int64 of integers, and gives another. TypeError when it
+/// divides integers, which C++ would round.
+class WeakScalar {
+ public:
+  WeakScalar(Tensor value, detail::OperandKind kind) noexcept : value_(std::move(value)), kind_(kind) {}
+  /// float64, int64 or boolean.
+  const Tensor& value() const noexcept { return value_; }
+  detail::OperandKind kind() const noexcept { return kind_; }
+
+ private:
+  Tensor value_;
+  detail::OperandKind kind_;
+};
+
+inline Operand::Operand(const WeakScalar& x, const char* file, int line) noexcept
+    : tensor_(&held_), kind_(x.kind()), line_(line), file_(file), held_(x.value()) {}
+
+namespace detail {
+WeakScalar weak_negate(const WeakScalar& x);
+WeakScalar weak_arithmetic(char op, const Operand& x, const Operand& y);
+template <class X, class Y>
+concept WeakPair = (std::is_same_v<X, WeakScalar> && (std::is_same_v<Y, WeakScalar> || Arithmetic<Y>)) ||
+                   (Arithmetic<X> && std::is_same_v<Y, WeakScalar>);
+}  // namespace detail
+
+// clang-format off
+inline WeakScalar operator-(const WeakScalar& x) { return detail::weak_negate(x); }
+template <class X, class Y> requires detail::WeakPair<X, Y> WeakScalar operator+(const X& x, const Y& y) { return detail::weak_arithmetic('+', x, y); }
+template <class X, class Y> requires detail::WeakPair<X, Y> WeakScalar operator-(const X& x, const Y& y) { return detail::weak_arithmetic('-', x, y); }
+template <class X, class Y> requires detail::WeakPair<X, Y> WeakScalar operator*(const X& x, const Y& y) { return detail::weak_arithmetic('*', x, y); }
+template <class X, class Y> requires detail::WeakPair<X, Y> WeakScalar operator/(const X& x, const Y& y) { return detail::weak_arithmetic('/', x, y); }
+// clang-format on
 
 namespace detail {
 
-/// What a call is traced and found again by, beside its tensors.
+// What a call is traced and found again by, beside its tensors.
 using CallWords = List<std::int64_t>;
 
-/// A function of flat lists, and what its results look like as a tree, known when it has run.
+// Where an argument stands among the words and tensors of a call, and what it is called in a warning.
+struct ArgumentPart {
+  const char* type;
+  std::size_t words, tensors;  // of it alone
+};
+
+// The arguments of a call as flat lists.
+struct CallView {
+  std::span<const Tensor> tensors;
+  const CallWords& words;
+  std::span<const ArgumentPart> parts;
+};
+
+// A function of flat lists, and what its results look like as a tree, known when it has run.
 struct FlatCall {
   FlatFunction function;
   std::shared_ptr<const void> structure;
@@ -52,7 +111,13 @@ struct FlatCall {
 struct CallResult {
   List<Tensor> tensors;
   std::shared_ptr<const void> structure;
+  List<std::int64_t> draws;  // blocks taken from each generator
 };
+
+// A generator as an argument: a tensor of its seed and position.
+Tensor stream_of(const Generator& generator);
+/// Draws from the generator are draws from the stream that x stands for, in the function that is being traced.
+void bind_stream(Generator& generator, const Tensor& x);
 
 // The working part: programs by signature. Copies share them.
 class Programs {
@@ -61,9 +126,11 @@ class Programs {
   Programs(const Programs& other) noexcept;
   Programs& operator=(const Programs&) = delete;
   ~Programs();
+  /// Whether the function is to be called as it is: it becomes a part of a trace around it, or something looks on.
+  /// TraceError when it calls itself.
+  bool inlined() const;
   /// Runs the program of these arguments; if there is none yet, it is traced from the function make(context).
-  CallResult call(std::span<const Tensor> arguments, const CallWords& words, FlatCall (*make)(const void* context),
-                  const void* context) const;
+  CallResult call(const CallView& call, FlatCall (*make)(const void* context), const void* context) const;
   CompileStats stats() const;
   std::string to_dot() const;
 
@@ -75,64 +142,157 @@ class Programs {
 template <class T>
 concept StaticArgument = std::is_arithmetic_v<T> || std::is_enum_v<T>;
 
-// The leaves of an argument that f receives as tensors, in its order, and all else that the program depends on.
+// The leaves of all arguments, in their order, and all else that the program depends on.
 struct CallArguments {
   List<Tensor> tensors;
   CallWords words;
+  List<Generator*> generators;  // each once
+};
 
-  template <class T>
-  void add(const T& x) {
-    if constexpr (StaticArgument<T>) {
-      static_assert(sizeof(T) <= sizeof(double), "the value of a number is part of the signature: pass a double");
-      words.push_back(bits_of(x));
-    } else {
-      static_assert(Tree<T>, "a compiled function takes tensors, trees of tensors, numbers and enumerations");
-      const std::size_t before = tensors.size();
-      static_cast<void>(map_leaves<Input>(x, [&](const auto& leaf) {
-        tensors.push_back(Target(leaf).tensor());
-        return tensors.back();
-      }));
-      words.push_back(static_cast<std::int64_t>(tensors.size() - before));
-      for_each_leaf(x, [&]<class L>(const L& leaf) {
-        if constexpr (std::is_same_v<L, Variable>) words.push_back(static_cast<std::int64_t>(leaf.id()));
-      });
-    }
+template <class T>
+std::int64_t bits_of(T x) {
+  static_assert(sizeof(T) <= sizeof(double), "the value of a number is part of the signature: pass a double");
+  if constexpr (std::is_floating_point_v<T>) {
+    const auto wide = static_cast<double>(x);
+    std::int64_t bits = 0;
+    __builtin_memcpy(&bits, &wide, sizeof bits);
+    return bits;
+  } else {
+    return static_cast<std::int64_t>(x);
   }
+}
+
+// What f draws from in the place of each generator that is an argument.
+using GeneratorStandIns = std::map<const Generator*, std::shared_ptr<Generator>>;
+
+// ---- An argument by its kind. add() lists its leaves and words, the object is what is kept of it without its tensors,
+// and pass() makes of that and of leaves from a list what f receives.
+
+// A number that is part of the signature.
+template <class T>
+struct StaticNumber {
+  static constexpr const char* type = std::is_same_v<T, double>  ? "double"
+                                      : std::is_same_v<T, float> ? "float"
+                                      : std::is_same_v<T, bool>  ? "bool"
+                                      : std::is_enum_v<T>        ? "enumeration"
+                                      : std::is_integral_v<T>    ? "integer"
+                                                                 : "number";
+  T value;
+  StaticNumber(const T& x, GeneratorStandIns&) : value(x) {}
+  static void add(const T& x, CallArguments& to) { to.words.push_back(bits_of(x)); }
+  T pass(std::span<const Tensor>, std::size_t&) const { return value; }
+};
+
+// A number that is an input of the program.
+template <class T>
+struct WeakNumber {
+  static constexpr const char* type = "number";
+  OperandKind kind;
+  WeakNumber(const T& x, GeneratorStandIns&) : kind(kind_of(x)) {}
+  static void add(const T& x, CallArguments& to) {
+    if constexpr (std::is_same_v<T, WeakScalar>)
+      to.tensors.push_back(x.value());
+    else if constexpr (std::is_same_v<T, bool>)
+      to.tensors.push_back(scalar(x));
+    else if constexpr (std::is_floating_point_v<T>)
+      to.tensors.push_back(scalar(static_cast<double>(x)));
+    else
+      to.tensors.push_back(scalar(checked(x)));
+    to.words.push_back(static_cast<std::int64_t>(kind_of(x)));
+  }
+  WeakScalar pass(std::span<const Tensor> leaves, std::size_t& next) const { return {leaves[next++], kind}; }
 
  private:
-  template <class T>
-  static std::int64_t bits_of(T x) {
-    if constexpr (std::is_floating_point_v<T>) {
-      const auto wide = static_cast<double>(x);
-      std::int64_t bits = 0;
-      __builtin_memcpy(&bits, &wide, sizeof bits);
-      return bits;
-    } else {
-      return static_cast<std::int64_t>(x);
-    }
+  static OperandKind kind_of(const T& x) {
+    if constexpr (std::is_same_v<T, WeakScalar>)
+      return x.kind();
+    else if constexpr (std::is_same_v<T, bool>)
+      return OperandKind::weak_boolean;
+    else
+      return std::is_floating_point_v<T> ? OperandKind::weak_floating : OperandKind::weak_integer;
   }
 };
 
-// The argument without its tensors: what is kept of it.
 template <class T>
-auto without_tensors(const T& x) {
-  if constexpr (StaticArgument<T>)
-    return x;
+struct TreeArgument {
+  static constexpr const char* type = std::is_same_v<T, Tensor>     ? "Tensor"
+                                      : std::is_same_v<T, Variable> ? "Variable"
+                                                                    : "tree";
+  map_t<Input, T> tree;
+  TreeArgument(const T& x, GeneratorStandIns&) : tree(map_leaves<Input>(x, [](const auto&) { return Tensor(); })) {}
+  static void add(const T& x, CallArguments& to) {
+    static_assert(Tree<T>, "a compiled function takes tensors, trees of them, numbers, enumerations and Generator&");
+    const std::size_t before = to.tensors.size();
+    static_cast<void>(map_leaves<Input>(x, [&](const auto& leaf) {
+      to.tensors.push_back(Target(leaf).tensor());
+      return to.tensors.back();
+    }));
+    to.words.push_back(static_cast<std::int64_t>(to.tensors.size() - before));
+    for_each_leaf(x, [&]<class L>(const L& leaf) {
+      if constexpr (std::is_same_v<L, Variable>) to.words.push_back(static_cast<std::int64_t>(leaf.id()));
+    });
+  }
+  auto pass(std::span<const Tensor> leaves, std::size_t& next) const {
+    return map_leaves<Input>(tree, [&](const auto&) { return leaves[next++]; });
+  }
+};
+
+// A generator: draws are taken from the stream that its leaf stands for.
+struct GeneratorArgument {
+  static constexpr const char* type = "Generator";
+  std::shared_ptr<Generator> local;  // what f draws from; parameters that are one generator share it
+  bool first;
+  GeneratorArgument(Generator& x, GeneratorStandIns& known);
+  static void add(Generator& x, CallArguments& to);
+  Generator& pass(std::span<const Tensor> leaves, std::size_t& next) const {
+    if (first) bind_stream(*local, leaves[next++]);
+    return *local;
+  }
+};
+
+// What f receives for an argument when it is called without a program.
+template <class T>
+decltype(auto) plain_argument(T& x) {
+  if constexpr (Tree<T>)
+    return map_leaves<Input>(x, [](const auto& leaf) { return Target(leaf).tensor(); });
   else
-    return map_leaves<Input>(x, [](const auto&) { return Tensor(); });
+    return (x);
 }
 
-// What f receives: the kept argument with leaves from a list.
 template <class T>
-auto with_next_leaves(const T& kept, std::span<const Tensor> leaves, std::size_t& next) {
-  if constexpr (StaticArgument<T>)
-    return kept;
-  else
-    return map_leaves<Input>(kept, [&](const auto&) { return leaves[next++]; });
+concept Number = std::is_arithmetic_v<T> || std::is_same_v<T, WeakScalar>;
+// Whether F takes a WeakScalar as its I-th argument.
+template <class F, std::size_t I, class... A, std::size_t... J>
+constexpr bool takes_weak(std::index_sequence<J...>) {
+  return std::is_invocable_v<
+      F&,
+      std::conditional_t<I == J, WeakScalar&, std::remove_cvref_t<decltype(plain_argument(std::declval<A&>()))>&>...>;
 }
+template <class F, std::size_t I, class... A>
+constexpr auto argument_kind() {
+  using T = std::tuple_element_t<I, std::tuple<A...>>;
+  if constexpr (std::is_same_v<T, Generator>)
+    return std::type_identity<GeneratorArgument>();
+  else if constexpr (std::is_same_v<T, WeakScalar>)
+    return std::type_identity<WeakNumber<T>>();
+  else if constexpr (std::is_arithmetic_v<T>) {
+    if constexpr (takes_weak<F, I, A...>(std::index_sequence_for<A...>()))
+      return std::type_identity<WeakNumber<T>>();
+    else
+      return std::type_identity<StaticNumber<T>>();
+  } else if constexpr (std::is_enum_v<T>)
+    return std::type_identity<StaticNumber<T>>();
+  else
+    return std::type_identity<TreeArgument<T>>();
+}
+template <class F, class List, class Numbers>
+struct KeptArguments;
+template <class F, class... A, std::size_t... I>
+struct KeptArguments<F, std::tuple<A...>, std::index_sequence<I...>> {
+  using type = std::tuple<typename decltype(argument_kind<F, I, A...>())::type...>;
+};
 
 }  // namespace detail
-
 /// A function that compile() made. Copies share its programs. Several threads may call it at once: tracing is
 /// serialised, runs share nothing but constants.
 template <class F>
@@ -143,8 +303,9 @@ class Compiled {
   /// f(args...). ValueError when a tensor among them is empty; TraceError when f does what cannot be traced; otherwise
   /// what f throws.
   template <class... A>
-  auto operator()(const A&... args) const {
-    using Kept = std::tuple<decltype(detail::without_tensors(args))...>;
+  auto operator()(A&&... args) const {
+    using Types = std::tuple<std::remove_cvref_t<A>...>;
+    using Kept = typename detail::KeptArguments<F, Types, std::index_sequence_for<A...>>::type;
     using Y = decltype(call_kept(f_, std::declval<Kept&>(), {}));
     if constexpr (std::is_void_v<Y>) {
       static_cast<void>(run<std::tuple<>, Kept>(args...));
@@ -163,23 +324,56 @@ class Compiled {
     std::size_t next = 0;
     return std::apply(
         [&](auto&... x) -> decltype(auto) {
-          std::tuple<decltype(detail::with_next_leaves(x, leaves, next))...> passed{
-              detail::with_next_leaves(x, leaves, next)...};  // braces, for the order
+          std::tuple<decltype(x.pass(leaves, next))...> passed{x.pass(leaves, next)...};  // braces, for the order
           return std::apply([&](auto&... y) -> decltype(auto) { return f(y...); }, passed);
         },
         kept);
   }
 
+  // f without a program.
+  template <class Result, class... A>
+  Result call_plainly(A&... args) const {
+    std::tuple<decltype(detail::plain_argument(args))...> passed{detail::plain_argument(args)...};
+    if constexpr (std::is_same_v<Result, std::tuple<>>) {
+      std::apply([&](auto&... x) { f_(x...); }, passed);
+      return {};
+    } else {
+      const auto y = std::apply([&](auto&... x) { return f_(x...); }, passed);
+      return map_leaves<Tensor>(y, [](const auto& leaf) { return Target(leaf).tensor(); });
+    }
+  }
+
+  template <class Kind, class T>
+  static detail::ArgumentPart add(T& x, detail::CallArguments& to) {
+    const std::size_t words = to.words.size(), tensors = to.tensors.size();
+    Kind::add(x, to);
+    return {Kind::type, to.words.size() - words, to.tensors.size() - tensors};
+  }
+  template <class Kept, class... A, std::size_t... I>
+  static std::array<detail::ArgumentPart, sizeof...(A)> add_all(detail::CallArguments& to, std::index_sequence<I...>,
+                                                                A&... args) {
+    return {add<std::tuple_element_t<I, Kept>>(args, to)...};  // braces, for the order
+  }
+  template <class Kept, class... A, std::size_t... I>
+  static Kept keep_all(std::index_sequence<I...>, A&... args) {
+    detail::GeneratorStandIns known;
+    return Kept{std::tuple_element_t<I, Kept>(args, known)...};
+  }
+
   template <class Result, class Kept, class... A>
-  Result run(const A&... args) const {
+  Result run(A&... args) const {
+    if (programs_.inlined()) return call_plainly<Result>(args...);
+    constexpr auto numbers = std::index_sequence_for<A...>();
     detail::CallArguments arguments;
+    arguments.tensors.reserve(sizeof...(A));
+    arguments.words.reserve(1 + 2 * sizeof...(A));
     // The types are part of the signature: the address of a variable of their own.
     static constexpr char types = 0;
     arguments.words.push_back(static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(&types)));
-    (arguments.add(args), ...);
+    const auto parts = add_all<Kept>(arguments, numbers, args...);
     const auto make = [&] {
       auto structure = std::make_shared<std::optional<Result>>();
-      auto flat = [f = f_, kept = Kept(detail::without_tensors(args)...),
+      auto flat = [f = f_, kept = keep_all<Kept>(numbers, args...),
                    structure](std::span<const Tensor> leaves) mutable -> std::vector<Tensor> {
         if constexpr (std::is_same_v<Result, std::tuple<>>) {
           call_kept(f, kept, leaves);
@@ -193,8 +387,10 @@ class Compiled {
       return detail::FlatCall{std::move(flat), structure};
     };
     detail::CallResult made = programs_.call(
-        arguments.tensors, arguments.words,
+        {arguments.tensors, arguments.words, parts},
         [](const void* context) { return (*static_cast<const decltype(make)*>(context))(); }, &make);
+    for (std::size_t k = 0; k < arguments.generators.size(); ++k)
+      arguments.generators[k]->take(static_cast<std::uint64_t>(made.draws[k]));
     if constexpr (std::is_same_v<Result, std::tuple<>>) {
       return {};
     } else {

@@ -13,6 +13,9 @@ struct LoopOptions {
   std::int64_t memory_budget = 0;
   /// while_loop ends after so many iterations; negative: only when its condition says so.
   std::int64_t max_iterations = -1;
+  /// Traces the body and runs it as a program: once for each dtype, shape and layout of the loop variables. What
+  /// <reel/compile.hpp> says of traced functions holds of the body then. Inside a compiled function it means nothing.
+  bool compiled = false;
 };
 
 namespace detail {
@@ -22,6 +25,7 @@ namespace detail {
 struct FlatLoop {
   const char* name = "";
   Callback<bool(std::span<const Tensor> state)> more = {};  // empty: `steps` iterations
+  FlatFunction condition = {};                              // the same as a tensor; empty where it is a bool
   std::int64_t steps = -1;
   std::size_t variables = 0;
   Callback<std::vector<Tensor>(std::span<const Tensor> state, std::span<const Tensor> x)> step = {};
@@ -36,6 +40,14 @@ void check_state(const char* name, std::span<const Tensor> before, std::span<con
 std::int64_t steps_of(const char* name, std::span<const Tensor> xs);
 Tensor zeros_of_step(const Tensor& x);
 bool truth(const char* name, const Tensor& predicate);
+// i + 1 and i < upper of a counter that is a tensor.
+Tensor next_count(const Tensor& i);
+Tensor counts_below(const Tensor& i, std::int64_t upper);
+/// Whether x stands for a value of a function that is being traced.
+bool is_traced(const Tensor& x) noexcept;
+/// cond in a function that is being traced, both branches of which are traced.
+std::vector<Tensor> traced_cond(const Tensor& predicate, const FlatFunction& on_true, const FlatFunction& on_false,
+                                std::span<const Tensor> arguments);
 inline bool truth(const char*, bool predicate) { return predicate; }
 
 // The tree with leaves from a list.
@@ -53,6 +65,11 @@ auto run_while(const char* name, C condition, B body, const V& initial, const Lo
   const std::vector<Tensor> leaves = leaves_of(name, variables);
   FlatLoop loop{.name = name};
   loop.variables = leaves.size();
+  using Truth = std::remove_cvref_t<decltype(apply_to(condition, with_leaves<State>(variables, leaves)))>;
+  if constexpr (std::is_same_v<Truth, Tensor>)
+    loop.condition = [condition, variables](std::span<const Tensor> state) mutable {
+      return std::vector<Tensor>{apply_to(condition, with_leaves<State>(variables, state))};
+    };
   loop.more = [name, condition = std::move(condition), variables](std::span<const Tensor> state) mutable {
     return truth(name, apply_to(condition, with_leaves<State>(variables, state)));
   };
@@ -66,6 +83,49 @@ auto run_while(const char* name, C condition, B body, const V& initial, const Lo
   };
   Flat<Tensor> flat{run_loop(loop, leaves, {}, options)};
   return map_leaves<Tensor>(variables, flat);
+}
+
+// The first parameter of a function object that is no template.
+template <class Call>
+struct FirstParameter {
+  using type = void;
+};
+template <class R, class F, class X, class... A>
+struct FirstParameter<R (F::*)(X, A...) const> {
+  using type = std::remove_cvref_t<X>;
+};
+template <class R, class F, class X, class... A>
+struct FirstParameter<R (F::*)(X, A...)> : FirstParameter<R (F::*)(X, A...) const> {};
+template <class F>
+inline constexpr bool takes_tensor = false;
+template <class F>
+requires requires { &F::operator(); }
+inline constexpr bool takes_tensor<F> =
+    std::is_same_v<typename FirstParameter<decltype(&F::operator())>::type, Tensor> ||
+    std::is_same_v<typename FirstParameter<decltype(&F::operator())>::type, Operand>;
+
+// A branch of cond as a function of flat lists. What it returns is noted by its first run in `made`, which lives as
+// long as that.
+template <class Y, class F, class... A>
+FlatFunction branch(F f, std::vector<Y>& made, const A&... args) {
+  return [f = std::move(f), kept = std::tuple<A...>(args...), &made,
+          first = true](std::span<const Tensor> leaves) mutable {
+    const Y y = std::apply([&](auto&... x) -> Y { return TreeArguments<A...>::call(f, leaves, x...); }, kept);
+    if (std::exchange(first, false)) made.push_back(y);
+    return leaves_of("cond", y);
+  };
+}
+
+// cond where the predicate is known when the program runs.
+template <class T, class F, class... A>
+auto choose_later(const Tensor& predicate, T on_true, F on_false, A&&... args) {
+  using Arguments = TreeArguments<std::remove_reference_t<A>...>;
+  using Y = std::remove_cvref_t<decltype(Arguments::call(on_true, std::span<const Tensor>(), args...))>;
+  std::vector<Y> made;
+  Flat<Tensor> flat{traced_cond(predicate, branch<Y, T, std::decay_t<A>...>(std::move(on_true), made, args...),
+                                branch<Y, F, std::decay_t<A>...>(std::move(on_false), made, args...),
+                                Arguments::leaves(args...))};
+  return map_leaves<Tensor>(made.front(), flat);
 }
 
 }  // namespace detail
@@ -85,25 +145,43 @@ auto while_loop(C condition, B body, const V& initial, const LoopOptions& option
   return detail::run_while("while_loop", std::move(condition), std::move(body), initial, options);
 }
 
-/// Applies body(i, variables...) for i = lower, lower + 1, ... below upper, a std::int64_t, and returns the variables;
-/// `initial` where lower >= upper. All else as while_loop. JAX's lax.fori_loop.
+/// Applies body(i, variables...) for i = lower, lower + 1, ... below upper, and returns the variables; `initial` where
+/// lower >= upper. i is a std::int64_t; or, where body is no template and its first parameter a Tensor or Operand, an
+/// int64 tensor of rank 0. Only then is the body one program when it is traced; with a number each iteration is a part
+/// of the program of its own. All else as while_loop. JAX's lax.fori_loop.
 template <class B, detail::TreeOrNumbers V>
 auto fori_loop(std::int64_t lower, std::int64_t upper, B body, const V& initial, const LoopOptions& options = {}) {
   using State = decltype(detail::with_tensors(initial));
-  auto step = [body = std::move(body)](const Tensor& i, const State& state) mutable {
-    const auto at = i.item<std::int64_t>();
-    auto next = [&] {
-      if constexpr (detail::is_tuple<State>)
-        return std::apply([&](const auto&... x) { return body(at, x...); }, state);
-      else
-        return body(at, state);
-    }();
-    return std::tuple(scalar(at + 1), detail::with_tensors(next));
-  };
-  auto last = detail::run_while(
-      "fori_loop", [upper](const Tensor& i, const State&) { return i.item<std::int64_t>() < upper; }, std::move(step),
-      std::tuple(scalar(lower), detail::with_tensors(initial)), options);
-  return std::get<1>(std::move(last));
+  if constexpr (detail::takes_tensor<B>) {
+    auto step = [body = std::move(body)](const Tensor& i, const State& state) mutable {
+      auto next = [&] {
+        if constexpr (detail::is_tuple<State>)
+          return std::apply([&](const auto&... x) { return body(i, x...); }, state);
+        else
+          return body(i, state);
+      }();
+      return std::tuple(detail::next_count(i), detail::with_tensors(next));
+    };
+    auto last = detail::run_while(
+        "fori_loop", [upper](const Tensor& i, const State&) { return detail::counts_below(i, upper); }, std::move(step),
+        std::tuple(scalar(lower), detail::with_tensors(initial)), options);
+    return std::get<1>(std::move(last));
+  } else {
+    auto step = [body = std::move(body)](const Tensor& i, const State& state) mutable {
+      const auto at = i.item<std::int64_t>();
+      auto next = [&] {
+        if constexpr (detail::is_tuple<State>)
+          return std::apply([&](const auto&... x) { return body(at, x...); }, state);
+        else
+          return body(at, state);
+      }();
+      return std::tuple(scalar(at + 1), detail::with_tensors(next));
+    };
+    auto last = detail::run_while(
+        "fori_loop", [upper](const Tensor& i, const State&) { return i.item<std::int64_t>() < upper; }, std::move(step),
+        std::tuple(scalar(lower), detail::with_tensors(initial)), options);
+    return std::get<1>(std::move(last));
+  }
 }
 /// From 0.
 template <detail::Integer N, class B, detail::TreeOrNumbers V>
@@ -147,10 +225,14 @@ auto scan(F f, const C& initial, const X& xs, const LoopOptions& options = {}) {
 
 /// on_true(args...) or on_false(args...), whichever the predicate (a bool or a tensor of size 1) chooses, as one entry
 /// on a tape. The other branch is not run and contributes nothing. Both return the same type of tree. What while_loop
-/// says of body holds of the branches. TensorFlow's tf.cond.
+/// says of body holds of the branches. In a function that is traced both are traced, and give the same shapes and
+/// dtypes, where the predicate is a tensor that the function computes; the program runs one. TensorFlow's tf.cond.
 template <class P, class T, class F, class... A>
 auto cond(const P& predicate, T on_true, F on_false, A&&... args) {
   using detail::Keep;
+  if constexpr (std::is_same_v<P, Tensor>)
+    if (detail::is_traced(predicate))
+      return detail::choose_later(predicate, std::move(on_true), std::move(on_false), std::forward<A>(args)...);
   if (detail::truth("cond", predicate))
     return detail::Composite<T>{"cond", Keep::record, std::move(on_true)}(std::forward<A>(args)...);
   return detail::Composite<F>{"cond", Keep::record, std::move(on_false)}(std::forward<A>(args)...);

@@ -11,6 +11,7 @@ namespace [[gnu::visibility("default")]] reel {
 class Gradient;
 class Tensor;
 class Variable;
+class WeakScalar;
 
 namespace detail {
 
@@ -250,10 +251,14 @@ class Operand {
         file_(file),
         floating_(x.real()),
         imaginary_(x.imag()) {}
+  /// A number of a function that is traced. Defined in <reel/compile.hpp>.
+  Operand(const WeakScalar& x, const char* file = __builtin_FILE(), int line = __builtin_LINE()) noexcept;
   Operand(const Operand&) = delete;
   Operand& operator=(const Operand&) = delete;
 
   bool is_tensor() const noexcept { return tensor_ != nullptr; }
+  /// Whether it gives way to tensors of its category: a number, or a WeakScalar, which is a tensor, too.
+  bool is_weak() const noexcept { return kind_ >= detail::OperandKind::weak_boolean; }
   /// The tensor; a number becomes a rank-0 tensor of `weak` (or of its own category's default dtype).
   const Tensor& tensor() const noexcept { return *tensor_; }
   detail::OperandKind kind() const noexcept { return kind_; }

@@ -1,12 +1,19 @@
 // compile(f): programs found by signature, traced where there is none.
+#include <algorithm>
+#include <array>
 #include <atomic>
 #include <map>
 #include <mutex>
 #include <reel/compile.hpp>
+#include <reel/ops/make.hpp>
+#include <reel/ops/pointwise.hpp>
+#include <reel/ops/shape.hpp>
+#include <set>
 #include <thread>
 
-#include "compile/traced.hpp"
 #include "core/fail.hpp"
+#include "gradient/programs/traced.hpp"
+#include "ops/engine.hpp"
 #include "program/dot.hpp"
 #include "program/trace.hpp"
 #include "tape/tape.hpp"
@@ -18,9 +25,12 @@ namespace {
 constexpr const char* who = "compile";
 
 // All that a program depends on.
-CallWords signature_of(std::span<const Tensor> arguments, const CallWords& words) {
-  CallWords key(words);
-  for (const Tensor& x : arguments) {
+CallWords signature_of(const CallView& call) {
+  constexpr std::size_t usual_rank = 4;
+  CallWords key;
+  key.reserve(call.words.size() + call.tensors.size() * (2 + 2 * usual_rank));
+  key.assign(call.words.begin(), call.words.end());
+  for (const Tensor& x : call.tensors) {
     const Block* b = block(x);
     key.push_back(static_cast<std::int64_t>(b->dtype));
     key.push_back(b->rank);
@@ -31,10 +41,74 @@ CallWords signature_of(std::span<const Tensor> arguments, const CallWords& words
 
 }  // namespace
 
+namespace {
+
+// What of each argument is part of the signature: its static values, and dtype, shape and strides of its tensors.
+struct Aspects {
+  struct Argument {
+    const char* type;
+    CallWords values, dtypes, shapes, strides;
+  };
+  std::vector<Argument> arguments;
+
+  Aspects() = default;
+  explicit Aspects(const CallView& call) {
+    std::size_t word = 1, tensor = 0;  // the first word stands for the types
+    for (const ArgumentPart& part : call.parts) {
+      Argument& a = arguments.emplace_back(Argument{part.type, {}, {}, {}, {}});
+      a.values.assign(call.words.begin() + static_cast<std::ptrdiff_t>(word),
+                      call.words.begin() + static_cast<std::ptrdiff_t>(word + part.words));
+      word += part.words;
+      for (const Tensor& x : call.tensors.subspan(tensor, part.tensors)) {
+        const Block* b = block(x);
+        a.dtypes.push_back(static_cast<std::int64_t>(b->dtype));
+        a.shapes.push_back(b->rank);
+        a.shapes.insert(a.shapes.end(), b->extents(), b->extents() + b->rank);
+        a.strides.insert(a.strides.end(), b->strides(), b->strides() + b->rank);
+      }
+      tensor += part.tensors;
+    }
+  }
+};
+
+using Aspect = CallWords Aspects::Argument::*;
+
+// What differs most often among the calls, in words.
+std::string what_varies(std::span<const Aspects* const> calls) {
+  struct Kind {
+    Aspect aspect;
+    const char* name;
+    const char* remedy;
+  };
+  static constexpr Kind kinds[] = {{&Aspects::Argument::values, "values", "take it as auto or as a tensor"},
+                                   {&Aspects::Argument::dtypes, "dtypes", "cast it"},
+                                   {&Aspects::Argument::shapes, "shapes", "pad it to a fixed shape"},
+                                   {&Aspects::Argument::strides, "layouts", "pass contiguous(x)"}};
+  std::size_t most = 1;
+  std::string text = "its arguments vary in type";
+  for (std::size_t i = 0; i < calls[0]->arguments.size(); ++i)
+    for (const Kind& kind : kinds) {
+      std::set<CallWords> distinct;
+      for (const Aspects* call : calls)
+        if (i < call->arguments.size()) distinct.insert(call->arguments[i].*kind.aspect);
+      if (distinct.size() <= most) continue;
+      most = distinct.size();
+      const char* type = calls[0]->arguments[i].type;
+      const bool variable = kind.aspect == &Aspects::Argument::values && calls[0]->arguments[i].dtypes.size() > 0;
+      text =
+          fmt::format("argument {} ({}) took {} {}: {}", i + 1, type, most, variable ? "sets of variables" : kind.name,
+                      variable ? "pass the same ones, or tensors" : kind.remedy);
+    }
+  return text;
+}
+
+}  // namespace
+
 struct Programs::State {
   struct Held {
-    std::shared_ptr<compiler::Traced> traced;
+    std::shared_ptr<autodiff::Traced> traced;
     std::shared_ptr<const void> structure;
+    Aspects aspects;
     std::int64_t used = 0;  // the number of the call that used it last
   };
   std::atomic<int> uses{1};
@@ -42,26 +116,27 @@ struct Programs::State {
   std::mutex mutex;
   std::atomic<std::thread::id> tracing{};  // the thread that traces f
   std::map<CallWords, Held> held;
-  std::shared_ptr<compiler::Traced> last;
+  std::shared_ptr<autodiff::Traced> last;
   std::int64_t calls = 0, traces = 0;
   bool warned = false;
 
   explicit State(const CompileOptions& o) : options(o) {}
-  void make_room() {
+  void warn_of(const Aspects& newest) {
+    std::vector<const Aspects*> all{&newest};
+    for (const auto& [key, one] : held) all.push_back(&one.aspects);
+    warn(fmt::format("{}: a function has more than {} signatures; {}, or raise max_signatures", who,
+                     options.max_signatures, what_varies(all)));
+  }
+  void make_room(const Aspects& newest) {
     while (held.size() >= static_cast<std::size_t>(options.max_signatures)) {
+      if (!std::exchange(warned, true)) warn_of(newest);
       auto oldest = held.begin();
       for (auto at = held.begin(); at != held.end(); ++at)
         if (at->second.used < oldest->second.used) oldest = at;
       held.erase(oldest);
-      if (std::exchange(warned, true)) continue;
-      warn(
-          fmt::format("{}: a function has been traced for more than {} signatures; a number, a shape or a layout among "
-                      "its arguments varies: pass numbers that vary as tensors, or raise max_signatures",
-                      who, options.max_signatures));
     }
   }
-  Held& find_or_trace(std::span<const Tensor> arguments, const CallWords& key, FlatCall (*make)(const void*),
-                      const void* context) {
+  Held& find_or_trace(const CallView& call, const CallWords& key, FlatCall (*make)(const void*), const void* context) {
     if (const auto found = held.find(key); found != held.end()) return found->second;
     FlatCall f = make(context);
     tracing = std::this_thread::get_id();
@@ -69,10 +144,11 @@ struct Programs::State {
       std::atomic<std::thread::id>& thread;
       ~Done() { thread = std::thread::id(); }
     } done{tracing};
-    auto traced = std::make_shared<compiler::Traced>(who, std::move(f.function), arguments);
+    auto traced = std::make_shared<autodiff::Traced>(who, std::move(f.function), call.tensors);
     ++traces;
-    make_room();
-    return held.emplace(key, Held{std::move(traced), std::move(f.structure), 0}).first->second;
+    Aspects aspects(call);
+    make_room(aspects);
+    return held.emplace(key, Held{std::move(traced), std::move(f.structure), std::move(aspects)}).first->second;
   }
 };
 
@@ -86,29 +162,29 @@ Programs::~Programs() {
   if (--state_->uses == 0) delete state_;
 }
 
-CallResult Programs::call(std::span<const Tensor> arguments, const CallWords& words,
-                          FlatCall (*make)(const void* context), const void* context) const {
-  for (const Tensor& x : arguments)
-    if (!x.defined()) fail<ValueError>(who, "an argument holds an empty tensor (default-constructed or moved from)");
+bool Programs::inlined() const {
   constexpr int per_op = tape::watch_anomalies | tape::watch_times | tape::watch_lines;
-  if (program::Trace::current() || tape::watching() & per_op) {  // part of that trace; what looks on sees each op
-    if (state_->tracing.load() == std::this_thread::get_id())
-      fail<TraceError>(who, "a compiled function calls itself; a program has no recursion: use while_loop or scan");
-    const FlatCall f = make(context);
-    const std::vector<Tensor> results = f.function(arguments);
-    return {{results.begin(), results.end()}, f.structure};
-  }
-  const CallWords key = signature_of(arguments, words);
-  std::shared_ptr<compiler::Traced> traced;
+  if (!program::Trace::current() && !(tape::watching() & per_op)) return false;
+  if (state_->tracing.load() == std::this_thread::get_id())
+    fail<TraceError>(who, "a compiled function calls itself; a program has no recursion: use while_loop or scan");
+  return true;
+}
+
+CallResult Programs::call(const CallView& call, FlatCall (*make)(const void* context), const void* context) const {
+  for (const Tensor& x : call.tensors)
+    if (!x.defined()) fail<ValueError>(who, "an argument holds an empty tensor (default-constructed or moved from)");
+  const CallWords key = signature_of(call);
+  std::shared_ptr<autodiff::Traced> traced;
   CallResult result;
   {
     const std::lock_guard lock(state_->mutex);
-    State::Held& held = state_->find_or_trace(arguments, key, make, context);
+    State::Held& held = state_->find_or_trace(call, key, make, context);
     held.used = ++state_->calls;
     state_->last = traced = held.traced;
     result.structure = held.structure;
   }
-  result.tensors = traced->call(arguments);
+  result.tensors = traced->call(call.tensors);
+  result.draws.assign(traced->draws().begin(), traced->draws().end());
   return result;
 }
 
@@ -123,6 +199,63 @@ CompileStats Programs::stats() const {
 std::string Programs::to_dot() const {
   const std::lock_guard lock(state_->mutex);
   return state_->last ? program::to_dot(state_->last->program()) : std::string("digraph program {\n}\n");
+}
+
+// ---- Arguments
+
+Tensor stream_of(const Generator& generator) {
+  return from_data(std::array<std::int64_t, 2>{static_cast<std::int64_t>(generator.seed()),
+                                               static_cast<std::int64_t>(generator.position())});
+}
+
+void bind_stream(Generator& generator, const Tensor& x) { program::Trace::current()->bind_stream(generator, x); }
+
+GeneratorArgument::GeneratorArgument(Generator& x, GeneratorStandIns& known) {
+  std::shared_ptr<Generator>& stand_in = known[&x];
+  first = !stand_in;
+  if (first) stand_in = std::make_shared<Generator>(x.seed());
+  local = stand_in;
+}
+
+void GeneratorArgument::add(Generator& x, CallArguments& to) {
+  const auto found = std::find(to.generators.begin(), to.generators.end(), &x);
+  to.words.push_back(found - to.generators.begin());  // which of them it is
+  if (found != to.generators.end()) return;
+  to.tensors.push_back(stream_of(x));
+  to.generators.push_back(&x);
+}
+
+namespace {
+
+WeakScalar weak(const Tensor& value) {
+  return {value, is_differentiable(value.dtype()) ? OperandKind::weak_floating : OperandKind::weak_integer};
+}
+// Numbers compute in their own dtypes: bool as int64.
+Tensor number(const Operand& x) {
+  const Tensor value = ops::to_tensor(who, x);
+  return value.dtype() == DType::boolean ? cast(value, DType::int64) : value;
+}
+
+}  // namespace
+
+WeakScalar weak_negate(const WeakScalar& x) { return weak(-number(x)); }
+
+WeakScalar weak_arithmetic(char op, const Operand& x, const Operand& y) {
+  const Tensor a = number(x), b = number(y);
+  switch (op) {
+    case '+':
+      return weak(a + b);
+    case '-':
+      return weak(a - b);
+    case '*':
+      return weak(a * b);
+    default:
+      if (!is_differentiable(a.dtype()) && !is_differentiable(b.dtype()))
+        fail<TypeError>(who,
+                        "an integer of a traced function is divided by another, which C++ would round; use "
+                        "floor_divide, or a double");
+      return weak(a / b);
+  }
 }
 
 }  // namespace reel::detail

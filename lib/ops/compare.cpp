@@ -57,8 +57,8 @@ Tensor compare(const Operand& x, const Operand& y) {
     if (o->is_tensor()) require_defined(op, o->tensor(), o == &x ? "x" : "y");
   const Operand* both[] = {&x, &y};
   DType d = common_dtype(op, both);
-  if (is_half(d)) d = DType::float32;                                                            // exact
-  if (!is_differentiable(d) && !(x.is_tensor() && y.is_tensor())) d = promote(d, DType::int64);  // any number fits
+  if (is_half(d)) d = DType::float32;                                                       // exact
+  if (!is_differentiable(d) && (x.is_weak() || y.is_weak())) d = promote(d, DType::int64);  // any number fits
   if (!loops::has_kernel(F, d)) fail<TypeError>(op, "{} has no order; compare real(x), or abs(x)", d);
   return binary(boolean_primitive<F>, x, y, d);
 }

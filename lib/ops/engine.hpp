@@ -53,7 +53,7 @@ class CommonDType {
     any_tensor_ = true;
   }
   void add(const char* op, const Operand& x) {
-    if (x.is_tensor())
+    if (!x.is_weak())
       add(op, x.tensor());
     else
       weak_ = std::max(weak_, static_cast<int>(x.kind()) - static_cast<int>(detail::OperandKind::weak_boolean));

@@ -1,8 +1,11 @@
 // A trace: instructions from the ops of a function.
 #include "program/trace.hpp"
 
+#include <algorithm>
+
 #include "core/fail.hpp"
 #include "loops/loops.hpp"
+#include "loops/make/random.hpp"
 #include "ops/apply/apply.hpp"
 #include "tape/variable.hpp"
 
@@ -18,9 +21,11 @@ const detail::Block* memory_of(const Tensor& x) noexcept {
 
 }  // namespace
 
-Trace::Trace(const char* op)
+Trace::Trace(const char* op, Trace* enclosing)
     : EffectHandler(ops::reads_variables | ops::writes_variables | ops::advances_generator),
       op_(op),
+      enclosing_(enclosing),
+      first_id_(enclosing ? ops::abstract(DType::boolean, {}).id() : 0),
       below_(current()) {
   detail::thread_state().tracer = this;
 }
@@ -36,6 +41,15 @@ Tensor Trace::argument(const Tensor& example) {
   return x;
 }
 
+// A view keeps its own identity, for tapes follow it as itself. Views that are made of it here are found by the memory.
+void Trace::adopt(const Tensor& x) {
+  const Index value = program_.add_value(Value::Origin::argument, x);
+  values_[detail::block(x)] = value;
+  if (memory_of(x) != detail::block(x)) viewed_.try_emplace(memory_of(x), value);
+  program_.arguments.push_back(value);
+  adopted_.push_back(x);
+}
+
 Index Trace::operand_of(const Tensor& x, const char* op) {
   if (!x.defined()) return nothing;
   if (memory_of(x)->flags & detail::borrowed_flag)
@@ -49,14 +63,22 @@ Index Trace::operand_of(const Tensor& x, const char* op) {
     note(x);
     return program_.whole(at->second);
   }
-  const auto found = values_.find(memory_of(x));
-  if (found == values_.end())
-    fail<TraceError>(op, "an operand, {} {}, belongs to another trace; use it only inside the function that made it",
-                     x.dtype(), x.shape());
-  return program_.operand(found->second, x);
+  if (const auto own = values_.find(detail::block(x)); own != values_.end()) return program_.operand(own->second, x);
+  if (!enclosing_ || x.id() > first_id_) {  // made here
+    for (const auto* known : {&values_, &viewed_})
+      if (const auto found = known->find(memory_of(x)); found != known->end())
+        return program_.operand(found->second, x);
+  } else {
+    adopt(x);
+    return program_.whole(values_.at(detail::block(x)));
+  }
+  fail<TraceError>(op, "an operand, {} {}, belongs to another trace; use it only inside the function that made it",
+                   x.dtype(), x.shape());
 }
 
 void Trace::note(const Tensor& x) {
+  if (enclosing_ && x.defined() && ops::is_abstract(x) && x.id() < first_id_ && !values_.contains(detail::block(x)))
+    adopt(x);  // a view of it is known by its memory, but tapes follow the view through it
   if (x.defined() && !ops::is_abstract(x) && is_differentiable(x.dtype()) && noted_.insert(detail::block(x)).second)
     captured_.push_back(x);
 }
@@ -77,6 +99,13 @@ void Trace::add(const ops::Operation& operation, const ops::Call& call, std::spa
 
 Tensor& Trace::value_of(const Variable& v) {
   if (const auto found = states_.find(v.id()); found != states_.end()) return found->second.value;
+  if (enclosing_) {
+    enclosing_variables_.push_back(v);
+    enclosing_values_.push_back(enclosing_->value_of(v));
+    const Tensor& value = enclosing_values_.back();
+    if (ops::is_abstract(value) && !values_.contains(detail::block(value))) adopt(value);
+    return states_.try_emplace(v.id(), State{v, value}).first->second.value;
+  }
   Tensor now;
   {
     const tape::Suspend unseen;
@@ -99,20 +128,23 @@ Trace::Bound::Bound(Trace& trace, std::span<const Variable> variables, std::span
 Trace::Bound::~Bound() { trace_.states_.swap(outer_); }
 
 void Trace::perform(const ops::Effect& e) {
-  if (e.generator)
-    fail<TraceError>(op_,
-                     "{} draws random numbers, which a program cannot repeat; draw them before the call and pass "
-                     "them as an argument",
-                     e.primitive.rule.name);
-  const bool writes = e.primitive.effects & ops::writes_variables;
-  if (!writes) {
-    for (std::size_t k = 0; k < e.outputs.size(); ++k) {
-      Tensor& value = value_of(e.variables[k]);
-      if (tape::active()) VariableAccess::on_read(e.variables[k], value);
-      e.outputs[k] = value;
-    }
-    return;
-  }
+  if (e.generator) return draw(e);
+  if (e.primitive.effects & ops::writes_variables) return assign(e);
+  for (std::size_t k = 0; k < e.outputs.size(); ++k) e.outputs[k] = read(e.variables[k]);
+}
+
+Tensor Trace::read(const Variable& v) {
+  Tensor& value = value_of(v);
+  if (tape::active()) VariableAccess::on_read(v, value);
+  return value;
+}
+
+void Trace::assign(const ops::Effect& e) {
+  if (enclosing_)
+    fail<TraceError>(e.primitive.rule.name,
+                     "variable '{}' is assigned in the body of a {} that is traced; return the new value and assign it "
+                     "behind the {}",
+                     e.variables[0].name(), op_, op_);
   std::vector<const Tensor*> inputs;
   if (e.primitive.effects & ops::reads_variables)
     for (const Variable& v : e.variables) inputs.push_back(&value_of(v));
@@ -122,6 +154,34 @@ void Trace::perform(const ops::Effect& e) {
   std::vector<Tensor> outputs(metas.size() - e.primitive.residuals);
   ops::evaluate(e.primitive, inputs, e.attributes, outputs, false);
   for (std::size_t k = 0; k < outputs.size(); ++k) set(e.variables[k], outputs[k], true);
+}
+
+void Trace::bind_stream(const Generator& generator, const Tensor& stream) { streams_.push_back({&generator, stream}); }
+
+std::vector<std::int64_t> Trace::draws() const {
+  std::vector<std::int64_t> blocks;
+  for (const Stream& s : streams_) blocks.push_back(s.blocks);
+  return blocks;
+}
+
+// A draw is named by the number of its stream and its place there.
+void Trace::draw(const ops::Effect& e) {
+  const auto at =
+      std::find_if(streams_.begin(), streams_.end(), [&](const Stream& s) { return s.generator == e.generator; });
+  if (at == streams_.end() && enclosing_)
+    fail<TraceError>(e.primitive.rule.name,
+                     "draws random numbers in the body of a {} that is traced; draw them before and pass them on", op_);
+  if (at == streams_.end())
+    fail<TraceError>(e.primitive.rule.name,
+                     "draws from a generator that the traced function captured; take it as a parameter, Generator&, "
+                     "which each call binds");
+  draw_again(e, static_cast<std::uint64_t>(at - streams_.begin()), static_cast<std::uint64_t>(at->blocks));
+  at->blocks += static_cast<std::int64_t>(loops::random_blocks(e.outputs[0].dtype(), e.outputs[0].size()));
+}
+void Trace::draw_again(const ops::Effect& e, std::uint64_t stream, std::uint64_t first) {
+  e.attributes[0] = static_cast<std::int64_t>(stream);
+  e.attributes[1] = static_cast<std::int64_t>(first);
+  e.outputs[0] = ops::draw_from(streams_[stream].tensor, e.attributes[1], e);
 }
 
 std::vector<Variable> Trace::assigned() const {
@@ -140,6 +200,17 @@ std::vector<Tensor> Trace::assigned_values() const {
 Program Trace::finish(std::span<const Tensor> results) {
   for (const Tensor& y : results) program_.results.push_back(operand_of(y, op_));
   return std::move(program_);
+}
+
+Untraced::Untraced() : tracer_(ops::Tracer::current()), traces_((tape::watching() & tape::watch_program) != 0) {
+  if (!tracer_) return;
+  detail::this_thread.state->tracer = nullptr;
+  tape::set_watching(tape::watch_program, false);
+}
+Untraced::~Untraced() {
+  if (!tracer_) return;
+  detail::this_thread.state->tracer = tracer_;
+  tape::set_watching(tape::watch_program, traces_);
 }
 
 }  // namespace reel::program

@@ -20,8 +20,9 @@ class Trace final : public ops::Tracer, public ops::EffectHandler {
   };
 
  public:
-  /// `op`: who traces, for messages.
-  explicit Trace(const char* op);
+  /// `op`: who traces, for messages. A part of `enclosing`, if there is one, adopts what it reads of that: abstract
+  /// tensors, and variables by the values they have there. It neither assigns nor draws.
+  explicit Trace(const char* op, Trace* enclosing = nullptr);
   ~Trace();
   /// The innermost of this thread; null when nothing is traced.
   static Trace* current() noexcept { return static_cast<Trace*>(ops::Tracer::current()); }
@@ -30,9 +31,21 @@ class Trace final : public ops::Tracer, public ops::EffectHandler {
   Tensor argument(const Tensor& example);
   void add(const ops::Operation& operation, const ops::Call& call, std::span<const Tensor> outputs) override;
   void note(const Tensor& x) override;
+  void draw_again(const ops::Effect& effect, std::uint64_t seed, std::uint64_t first) override;
+  /// Makes x, an abstract tensor of an enclosing trace, an argument of this program.
+  void adopt(const Tensor& x);
+  /// What was adopted, in the order of the arguments.
+  std::span<const Tensor> adopted() const noexcept { return adopted_; }
+  /// The variables that were read of the enclosing trace, and their values, which are adopted.
+  std::span<const Variable> enclosing_variables() const noexcept { return enclosing_variables_; }
+  std::span<const Tensor> enclosing_values() const noexcept { return enclosing_values_; }
+  /// Draws from the generator are draws from `stream`, an argument: int64 [2], seed and position.
+  void bind_stream(const Generator& generator, const Tensor& stream);
+  /// How many blocks were drawn from each stream, in the order in which they were bound.
+  std::vector<std::int64_t> draws() const;
   /// The tensors that the traced function captured and that have derivatives: what a tape may follow.
   std::span<const Tensor> captured() const noexcept { return captured_; }
-  /// TraceError for a draw.
+  /// TraceError for a draw from a generator that is bound to no stream.
   void perform(const ops::Effect& effect) override;
   /// While it lives, the variables have these values in the trace; what is assigned meanwhile is forgotten.
   class Bound {
@@ -47,6 +60,8 @@ class Trace final : public ops::Tracer, public ops::EffectHandler {
     std::map<std::uint64_t, State> outer_;
   };
 
+  /// The value of a variable in the trace, read for the tapes of the trace.
+  Tensor read(const Variable& variable);
   /// The variables that were read before they were set; their values are the last arguments, in this order.
   std::span<const Variable> variables() const noexcept { return read_; }
   /// Those that were assigned, and their last values.
@@ -56,6 +71,13 @@ class Trace final : public ops::Tracer, public ops::EffectHandler {
   Program finish(std::span<const Tensor> results);
 
  private:
+  struct Stream {
+    const Generator* generator;
+    Tensor tensor;
+    std::int64_t blocks = 0;  // taken so far
+  };
+  void draw(const ops::Effect& effect);
+  void assign(const ops::Effect& effect);
   Index operand_of(const Tensor& x, const char* op);
   Tensor& value_of(const Variable& variable);
   void set(const Variable& variable, const Tensor& value, bool assigned);
@@ -74,11 +96,31 @@ class Trace final : public ops::Tracer, public ops::EffectHandler {
   tape::Suspend hidden_;
   Program program_;
   std::unordered_map<const detail::Block*, Index> values_;  // of blocks that hold, or would hold, elements
+  std::unordered_map<const detail::Block*, Index> viewed_;  // what adopted views are views of
   std::vector<Tensor> captured_;
   std::unordered_set<const detail::Block*> noted_;  // blocks of captured_
+  Trace* enclosing_;
+  std::uint64_t first_id_;  // below those of tensors that are made here
+  std::vector<Tensor> adopted_, enclosing_values_;
+  std::vector<Variable> enclosing_variables_;
+  std::vector<Stream> streams_;
   std::vector<Variable> read_;
   std::map<std::uint64_t, State> states_;  // of variables, by id: in the order of their construction
   ops::Tracer* below_;
+};
+
+/// While it lives, ops of this thread compute, whatever is traced around them, and no tape sees them.
+class Untraced {
+ public:
+  Untraced();
+  Untraced(const Untraced&) = delete;
+  Untraced& operator=(const Untraced&) = delete;
+  ~Untraced();
+
+ private:
+  ops::Tracer* tracer_;
+  bool traces_;
+  tape::Suspend unseen_;
 };
 
 }  // namespace reel::program

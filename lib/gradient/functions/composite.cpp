@@ -9,6 +9,7 @@
 
 #include "core/fail.hpp"
 #include "gradient/gradient.hpp"
+#include "gradient/programs/loops.hpp"
 #include "ops/apply/operation.hpp"
 #include "tape/capture.hpp"
 
@@ -165,6 +166,7 @@ namespace detail {
 std::vector<Tensor> composite(const char* name, const FlatFunction& first, FlatFunction again,
                               std::span<const Tensor> arguments, Keep keep) {
   if (!tape::active()) return first(arguments);
+  if (keep == Keep::inputs && ops::Tracer::current()) return trace_checkpoint(name, first, again, arguments);
   auto c = std::make_shared<Run>();
   c->name = name;
   c->again = std::move(again);

@@ -5,6 +5,7 @@
 #include <memory>
 #include <reel/control.hpp>
 #include <reel/ops/make.hpp>
+#include <reel/ops/pointwise.hpp>
 #include <reel/ops/shape.hpp>
 #include <reel/registry.hpp>
 
@@ -12,6 +13,8 @@
 #include "core/fail.hpp"
 #include "gradient/functions/composite.hpp"
 #include "gradient/gradient.hpp"
+#include "gradient/programs/loops.hpp"
+#include "ops/apply/operation.hpp"
 #include "tape/capture.hpp"
 
 namespace reel {
@@ -279,6 +282,13 @@ std::vector<Tensor> run_loop(const FlatLoop& loop, std::span<const Tensor> initi
                              const LoopOptions& options) {
   if (options.memory_budget < 0)
     fail<ValueError>(loop.name, "memory_budget is {}; it must be positive, or 0 for no limit", options.memory_budget);
+  if (ops::Tracer::current()) {
+    if (auto results = trace_loop(loop, initial, xs, options)) return *std::move(results);
+  } else if (options.compiled) {
+    LoopOptions plain = options;
+    plain.compiled = false;
+    return run_loop(with_compiled_step(loop), initial, xs, plain);
+  }
   std::vector<Tensor> arguments(initial.begin(), initial.end());
   arguments.insert(arguments.end(), xs.begin(), xs.end());
   const FlatFunction whole = [loop, options, repetition = Repetition()](std::span<const Tensor> x) mutable {
@@ -341,6 +351,9 @@ Tensor zeros_of_step(const Tensor& x) {
   for (int d = 1; d < x.rank(); ++d) shape.push_back(x.shape()[d]);
   return zeros(shape, x.dtype());
 }
+
+Tensor next_count(const Tensor& i) { return i + 1; }
+Tensor counts_below(const Tensor& i, std::int64_t upper) { return i < upper; }
 
 bool truth(const char* name, const Tensor& predicate) {
   if (!predicate.defined()) fail<ValueError>(name, "the condition is an empty tensor");

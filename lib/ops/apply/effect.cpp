@@ -6,11 +6,14 @@
 #include "loops/loops.hpp"
 #include "loops/make/random.hpp"
 #include "ops/apply/apply.hpp"
+#include "ops/apply/operation.hpp"
 #include "tape/variable.hpp"
 
 namespace reel::ops {
 
 void draw_at(const Effect& e, std::uint64_t seed, std::uint64_t first) {
+  if (Tracer* tracer = Tracer::current()) [[unlikely]]
+    return tracer->draw_again(e, seed, first);
   e.attributes[0] = static_cast<std::int64_t>(seed);
   e.attributes[1] = static_cast<std::int64_t>(first);
   e.outputs[0] = apply(e.primitive, e.inputs, e.attributes);

@@ -62,6 +62,9 @@ inline void perform(const Effect& effect) { EffectHandler::perform_from(detail::
 /// Performs a draw at this place in the stream of a seed. No generator moves.
 void draw_at(const Effect& effect, std::uint64_t seed, std::uint64_t first);
 
+/// What a draw gives `offset` blocks behind the position of the stream: int64 [2], a generator's seed and position.
+Tensor draw_from(const Tensor& stream, std::int64_t offset, const Effect& effect);
+
 /// How evaluate_in_place() gets memory, and whether observers see the result.
 struct InPlace {
   /// Memory for outputs that do not fit into their places, and for residuals; made where it is empty. Afterwards

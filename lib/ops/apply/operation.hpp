@@ -28,6 +28,8 @@ struct Operation {
 /// those of the op and of its rule.
 void evaluate_pointwise(const Operation& operation, Inputs inputs, const Tensor& out);
 
+struct Effect;
+
 /// Notes what ops would compute. One at a time per thread: current().
 class Tracer {
  public:
@@ -37,6 +39,8 @@ class Tracer {
   virtual void add(const Operation& operation, const Call& call, std::span<const Tensor> outputs) = 0;
   /// An op made a view of x, or a new handle for it, which is no operation.
   virtual void note(const Tensor& x) = 0;
+  /// Repeats a draw, which the tracer has performed as an effect; `seed` and `first` are the attributes that it set.
+  virtual void draw_again(const Effect& effect, std::uint64_t seed, std::uint64_t first) = 0;
   /// Of this thread; null when nothing is traced.
   static Tracer* current() noexcept { return detail::this_thread.state->tracer; }
 

@@ -4,6 +4,7 @@
 #include "core/fail.hpp"
 #include "ops/apply/apply.hpp"
 #include "program/passes/passes.hpp"
+#include "program/trace.hpp"
 
 namespace reel::program {
 
@@ -65,6 +66,7 @@ class Folding {
 }  // namespace
 
 void fold_constants(Program& program) {
+  const Untraced computing;  // the program may be a part of one that is being traced
   Folding folding(program);
   std::erase_if(program.instructions, [&](const Instruction& i) { return folding.fold(i); });
 }

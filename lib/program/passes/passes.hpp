@@ -13,7 +13,19 @@ void share_equal(Program& program);
 /// Joins pointwise operations of float32 or float64 of one shape to single passes over memory, where that is faster.
 void fuse_pointwise(Program& program);
 
-/// All of them, in this order.
+/// All but the last, in this order.
+void simplify(Program& program);
+/// All of them.
 void optimize(Program& program);
+
+/// A program in two parts, of which the second runs when it is asked for.
+struct Parts {
+  Program first;   // of the arguments in front; its last results are what the second needs of it
+  Program second;  // of all arguments, and then those results
+  std::size_t residuals = 0;
+};
+/// The first part computes the first `results` results, and nothing that these do not need but what may throw. It does
+/// not read the arguments from `arguments` on.
+Parts split(const Program& program, std::size_t arguments, std::size_t results);
 
 }  // namespace reel::program

@@ -21,11 +21,15 @@ void drop_unused(Program& program) {
   std::erase_if(program.instructions, [&](const Instruction&) { return !kept[i++]; });
 }
 
-void optimize(Program& program) {
+void simplify(Program& program) {
   drop_unused(program);
   fold_constants(program);
   share_equal(program);
   drop_unused(program);
+}
+
+void optimize(Program& program) {
+  simplify(program);
   fuse_pointwise(program);
 }
 

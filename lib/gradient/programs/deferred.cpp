@@ -1,0 +1,274 @@
+// Deferred calls as primitives. Their one attribute is the address of what they run.
+#include "gradient/programs/deferred.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <memory>
+#include <reel/forward.hpp>
+#include <reel/ops/make.hpp>
+
+#include "core/fail.hpp"
+#include "gradient/functions/composite.hpp"
+#include "loops/loops.hpp"
+#include "ops/apply/apply.hpp"
+#include "program/trace.hpp"
+
+namespace reel::autodiff {
+
+namespace {
+
+using Reference = std::shared_ptr<const Deferred>;  // counts one of Deferred::uses
+
+const Deferred& deferred_of(std::span<const std::int64_t> attributes) {
+  return *std::bit_cast<const Deferred*>(attributes[0]);
+}
+void retain(std::span<const std::int64_t> attributes) noexcept { ++deferred_of(attributes).uses; }
+void release(const Deferred* d) noexcept {
+  if (--d->uses == 0) delete d;
+}
+void release(std::span<const std::int64_t> attributes) noexcept { release(&deferred_of(attributes)); }
+Reference hold(const Deferred& d) {
+  ++d.uses;
+  return {&d, [](const Deferred* p) { release(p); }};
+}
+
+void infer(const ops::Call& call, ops::Metas& out) {
+  for (const Deferred::Like& like : deferred_of(call.attributes).outputs) out.add(like.dtype, like.shape);
+}
+
+void evaluate(const ops::Call& call, ops::Outputs& out) {
+  const Deferred& d = deferred_of(call.attributes);
+  const program::Untraced computing;
+  std::vector<Tensor> arguments;
+  for (const Tensor* x : call.inputs.first(d.arguments)) arguments.push_back(*x);
+  const std::vector<Tensor> results = d.run(arguments);
+  for (std::size_t k = 0; k < results.size(); ++k) {
+    if (results[k].shape() != d.outputs[k].shape)
+      fail<ShapeError>(d.name, "result {} has shape {}; when it was traced it had {}", k, results[k].shape(),
+                       d.outputs[k].shape);
+    loops::copy(results[k], out[k]);
+  }
+}
+
+void keep_inputs(const ops::Call& call, std::span<const Tensor*> values) {
+  for (std::size_t i = 0; i < values.size(); ++i) values[i] = call.inputs[i];
+}
+
+// The arguments of the recorded call, then the tensors of a list that are defined.
+std::vector<Tensor> saved_and(const tape::Record& r, const Deferred& d, std::span<const Tensor> list) {
+  std::vector<Tensor> all;
+  for (std::size_t i = 0; i < d.arguments; ++i) all.push_back(r.saved(i));
+  for (const Tensor& x : list)
+    if (x.defined()) all.push_back(x);
+  return all;
+}
+
+// The function is run on tensors of its own: one may be passed twice, and each is differentiated by alone.
+struct Run {
+  std::vector<Tensor> arguments;
+  Run(const Deferred& d, std::span<const Tensor> x) : arguments(identities(x.first(d.arguments))) {}
+  Source source(const Deferred& d, std::size_t i) const {
+    return Source(i < d.arguments ? arguments[i] : d.captured[i - d.arguments]);
+  }
+};
+
+std::vector<Tensor> gradients(const Deferred& d, std::span<const Tensor> x, std::span<const std::size_t> given,
+                              std::span<const std::size_t> wanted) {
+  GradientTape tape({.watch_accessed_variables = false});
+  const Run run(d, x);
+  std::vector<Source> by;
+  for (const std::size_t i : wanted) by.push_back(run.source(d, i));
+  watch_differentiable(tape, by);
+  const std::vector<Tensor> results = d.run(run.arguments);
+  std::vector<Tensor> targets;
+  std::vector<Gradient> seeds;
+  for (std::size_t k = 0; k < given.size(); ++k) {
+    targets.push_back(results[given[k]]);
+    seeds.emplace_back(x[d.arguments + k]);
+  }
+  std::vector<Tensor> list;
+  for (const Gradient& g : pull_on(tape, targets, seeds, by))
+    list.push_back(g ? g.dense() : zeros_like(by[list.size()].tensor()));
+  return list;
+}
+
+std::vector<Tensor> tangents(const Deferred& d, std::span<const Tensor> x, std::span<const std::size_t> given,
+                             std::span<const std::size_t> wanted) {
+  const Run run(d, x);
+  std::vector<Source> moved;
+  std::vector<Gradient> along;
+  for (std::size_t k = 0; k < given.size(); ++k) {
+    moved.push_back(run.source(d, given[k]));
+    along.emplace_back(x[d.arguments + k]);
+  }
+  const ForwardAccumulator accumulator(moved, along);
+  const std::vector<Tensor> results = d.run(run.arguments);
+  std::vector<Tensor> list;
+  for (const std::size_t k : wanted) {
+    const Gradient t = accumulator.jvp(results[k]);
+    list.push_back(t ? t.dense() : zeros_like(results[k]));
+  }
+  return list;
+}
+
+using DerivativeFunction = std::vector<Tensor> (*)(const Deferred& d, std::span<const Tensor> x,
+                                                   std::span<const std::size_t> given,
+                                                   std::span<const std::size_t> wanted);
+
+// Whether a derivative leads from input i to output k.
+bool leads_to(const Deferred& d, std::size_t k, std::size_t i) {
+  return is_differentiable(d.outputs[k].dtype) && d.connected[k * d.inputs() + i];
+}
+
+// A derivative as a deferred call: of the arguments and of what is given, cotangents or tangents.
+std::vector<Tensor> derivative(const tape::Record& r, const Deferred& d, DerivativeFunction function,
+                               std::span<const Tensor> list, std::span<const std::size_t> wanted,
+                               std::vector<Deferred::Like> outputs) {
+  std::vector<std::size_t> given;
+  for (std::size_t k = 0; k < list.size(); ++k)
+    if (list[k].defined()) given.push_back(k);
+  auto made = std::make_unique<Deferred>();
+  made->name = d.name;
+  made->arguments = d.arguments + given.size();
+  made->captured = d.captured;
+  made->outputs = std::move(outputs);
+  const std::vector<std::size_t> asked(wanted.begin(), wanted.end());
+  made->run = [of = hold(d), function, given, asked](std::span<const Tensor> x) {
+    return function(*of, x, given, asked);
+  };
+  made->connected.assign(made->outputs.size() * made->inputs(), true);
+  return call_later(std::move(made), saved_and(r, d, list));
+}
+
+void vjp(const tape::Record& r, std::span<const Tensor> g, std::span<Gradient> dx) {
+  const Deferred& d = deferred_of(r.attributes());
+  std::vector<std::size_t> wanted;
+  std::vector<Deferred::Like> outputs;
+  for (std::size_t i = 0; i < d.inputs(); ++i) {
+    bool leads = false;
+    for (std::size_t k = 0; k < g.size(); ++k) leads = leads || (g[k].defined() && leads_to(d, k, i));
+    if (!leads || !r.wanted(i)) continue;
+    wanted.push_back(i);
+    outputs.push_back({r.dtype(i), r.shape(i)});
+  }
+  if (wanted.empty()) return;
+  std::vector<Tensor> list = derivative(r, d, gradients, g, wanted, std::move(outputs));
+  for (std::size_t k = 0; k < wanted.size(); ++k) dx[wanted[k]] = Gradient(std::move(list[k]));
+}
+
+void jvp(const tape::Record& r, std::span<const Tensor> dx, std::span<Tensor> dy) {
+  const Deferred& d = deferred_of(r.attributes());
+  std::vector<std::size_t> wanted;
+  std::vector<Deferred::Like> outputs;
+  for (std::size_t k = 0; k < dy.size(); ++k) {
+    bool leads = false;
+    for (std::size_t i = 0; i < d.inputs(); ++i) leads = leads || (dx[i].defined() && leads_to(d, k, i));
+    if (!leads) continue;
+    wanted.push_back(k);
+    outputs.push_back(d.outputs[k]);
+  }
+  if (wanted.empty()) return;
+  std::vector<Tensor> list = derivative(r, d, tangents, dx, wanted, std::move(outputs));
+  for (std::size_t k = 0; k < wanted.size(); ++k) dy[wanted[k]] = std::move(list[k]);
+}
+
+constexpr ops::Primitive named(const char* name, std::uint8_t effects) {
+  return {.rule = {.name = name, .vjp = vjp, .jvp = jvp, .accepts_none = true, .release = release, .retain = retain},
+          .infer = infer,
+          .evaluate = evaluate,
+          .keep_inputs = keep_inputs,
+          .effects = effects};
+}
+constexpr std::array names{"while_loop", "fori_loop", "scan", "cond", "recompute_grad", "checkpoint"};
+constexpr auto with_effects(std::uint8_t effects) {
+  std::array<ops::Primitive, names.size()> list{};
+  for (std::size_t k = 0; k < names.size(); ++k) list[k] = named(names[k], effects);
+  return list;
+}
+constexpr std::array quiet = with_effects(0), throwing = with_effects(ops::may_throw);
+
+const ops::Primitive& primitive_of(const Deferred& d) {
+  std::size_t k = 0;
+  while (k + 1 < names.size() && std::strcmp(names[k], d.name) != 0) ++k;
+  return d.may_throw ? throwing[k] : quiet[k];
+}
+
+}  // namespace
+
+namespace {
+
+// The numbers of the outputs, those with a gradient in front: a call is recorded for the sake of its first output.
+std::vector<std::size_t> floats_first(const Deferred& d) {
+  std::vector<std::size_t> order(d.outputs.size());
+  for (std::size_t k = 0; k < order.size(); ++k) order[k] = k;
+  std::stable_partition(order.begin(), order.end(),
+                        [&](std::size_t k) { return is_differentiable(d.outputs[k].dtype); });
+  return order;
+}
+
+// The same call with its outputs in another order.
+void reorder(Deferred& d, const std::vector<std::size_t>& order) {
+  std::vector<Deferred::Like> outputs;
+  std::vector<bool> connected;
+  for (const std::size_t k : order) {
+    outputs.push_back(d.outputs[k]);
+    for (std::size_t i = 0; i < d.inputs(); ++i) connected.push_back(d.connected[k * d.inputs() + i]);
+  }
+  d.outputs = std::move(outputs);
+  d.connected = std::move(connected);
+  d.run = [run = d.run, order](std::span<const Tensor> x) {
+    const std::vector<Tensor> given = run(x);
+    std::vector<Tensor> results;
+    for (const std::size_t k : order) results.push_back(given[k]);
+    return results;
+  };
+}
+
+}  // namespace
+
+std::vector<Tensor> call_later(std::unique_ptr<Deferred> deferred, std::span<const Tensor> arguments) {
+  const std::vector<std::size_t> order = floats_first(*deferred);
+  if (!std::is_sorted(order.begin(), order.end())) reorder(*deferred, order);
+  const Reference held(deferred.release(), [](const Deferred* p) { release(p); });
+  std::vector<const Tensor*> inputs;
+  for (const Tensor& x : arguments) inputs.push_back(&x);
+  for (const Tensor& x : held->captured) inputs.push_back(&x);
+  std::vector<Tensor> outputs(order.size()), results(order.size());
+  const std::int64_t attributes[] = {std::bit_cast<std::int64_t>(held.get())};
+  ops::apply(primitive_of(*held), inputs, attributes, outputs);
+  for (std::size_t k = 0; k < order.size(); ++k) results[order[k]] = std::move(outputs[k]);
+  return results;
+}
+
+std::vector<bool> connections(const program::Program& p) {
+  const std::size_t inputs = p.arguments.size();
+  std::vector<std::vector<bool>> leads(p.values.size(), std::vector<bool>(inputs));  // from each argument to a value
+  const auto carries = [&](program::Index v) { return is_differentiable(p.values[v].tensor.dtype()); };
+  for (std::size_t i = 0; i < inputs; ++i) leads[p.arguments[i]][i] = carries(p.arguments[i]);
+  for (const program::Instruction& i : p.instructions) {
+    for (const program::Index v : i.outputs) {
+      if (v == program::nothing || !carries(v)) continue;
+      for (const program::Index o : i.inputs)
+        if (o != program::nothing)
+          for (std::size_t a = 0; a < inputs; ++a)
+            if (leads[p.operands[o].value][a]) leads[v][a] = true;
+    }
+  }
+  // Arguments may be views of one tensor, and what is made of one is found in the memory of another.
+  const auto memory = [&](std::size_t i) {
+    const detail::Block* b = detail::block(p.values[p.arguments[i]].tensor);
+    return b->flags & detail::view_flag ? static_cast<const detail::Block*>(b->base) : b;
+  };
+  std::vector<bool> list;
+  for (const program::Index o : p.results) {
+    const std::vector<bool>& from = leads[p.operands[o].value];
+    for (std::size_t i = 0; i < inputs; ++i) {
+      bool leads_here = from[i];
+      for (std::size_t k = 0; !leads_here && k < inputs; ++k) leads_here = from[k] && memory(k) == memory(i);
+      list.push_back(leads_here);
+    }
+  }
+  return list;
+}
+
+}  // namespace reel::autodiff

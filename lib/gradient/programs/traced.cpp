@@ -1,0 +1,403 @@
+// Traced functions: calls by their programs, entries of tapes, and derivatives.
+#include "gradient/programs/traced.hpp"
+
+#include <algorithm>
+#include <reel/ops/make.hpp>
+#include <reel/ops/shape.hpp>
+#include <reel/registry.hpp>
+
+#include "gradient/programs/deferred.hpp"
+#include "gradient/programs/derivative.hpp"
+#include "ops/apply/effect.hpp"
+#include "ops/apply/operation.hpp"
+#include "program/passes/passes.hpp"
+#include "tape/capture.hpp"
+#include "tape/tape.hpp"
+#include "tape/variable.hpp"
+
+namespace reel::autodiff {
+
+namespace {
+
+// Whether something that is active follows one of them; captures around this call learn of those that they follow.
+bool any_followed(std::span<const Tensor> list) {
+  if (!tape::active()) return false;
+  if (tape::Capture* capture = tape::Capture::innermost()) capture->note(list);
+  return std::any_of(list.begin(), list.end(), [](const Tensor& x) { return tape::followed(x); });
+}
+
+void append(std::vector<Tensor>& to, std::span<const Tensor> more) { to.insert(to.end(), more.begin(), more.end()); }
+
+}  // namespace
+
+Traced::Traced(const char* owner, detail::FlatFunction f, std::span<const Tensor> arguments,
+               std::span<const Tensor> adopted, program::Trace* enclosing)
+    : owner_(owner), f_(std::move(f)), arguments_(arguments.size()) {
+  program::Program program;
+  {
+    program::Trace trace(owner, enclosing);
+    std::vector<Tensor> given;
+    for (const Tensor& x : arguments) given.push_back(trace.argument(x));
+    for (const Tensor& x : adopted) trace.adopt(x);
+    std::vector<Tensor> results = f_(given);
+    results_ = results.size();
+    for (const Variable& v : trace.variables()) variables_.push_back(v);
+    for (const Variable& v : trace.assigned()) assigned_.push_back(v);
+    for (const Tensor& value : trace.assigned_values()) results.push_back(value);
+    program = trace.finish(results);
+    adopted_.assign(trace.adopted().begin(), trace.adopted().end());
+    enclosing_values_.assign(trace.enclosing_values().begin(), trace.enclosing_values().end());
+    for (const Variable& v : trace.enclosing_variables()) enclosing_variables_.push_back(v);
+    captured_.assign(trace.captured().begin(), trace.captured().end());
+    draws_ = trace.draws();
+  }
+  if (enclosing) connected_ = connections(program);
+  traced_instructions_ = static_cast<std::int64_t>(program.instructions.size());
+  program::optimize(program);
+  executable_ = std::make_unique<program::Executable>(std::move(program));
+}
+Traced::~Traced() = default;
+
+std::vector<Tensor> Traced::results() const {
+  std::vector<Tensor> list;
+  for (std::size_t k = 0; k < results_; ++k) list.push_back(program().operands[program().results[k]].tensor);
+  return list;
+}
+
+bool Traced::Inputs::followed(std::span<const Tensor> also) const {
+  bool any = false;  // each list is asked: captures note what they follow
+  for (const std::span<const Tensor> list : {std::span<const Tensor>(arguments), std::span<const Tensor>(adopted),
+                                             std::span<const Tensor>(values), std::span<const Tensor>(captured), also})
+    any |= any_followed(list);
+  return any;
+}
+
+// All memory is taken before the first variable changes.
+void Traced::assign(std::span<const Tensor> values) const {
+  if (ops::handled(ops::writes_variables)) {
+    for (std::size_t k = 0; k < assigned_.size(); ++k) assigned_[k].assign(values[k]);
+    return;
+  }
+  detail::List<Tensor> fresh;
+  fresh.reserve(assigned_.size());
+  for (std::size_t k = 0; k < assigned_.size(); ++k) fresh.push_back(detail::alias(values[k]));
+  for (std::size_t k = 0; k < assigned_.size(); ++k)
+    VariableAccess::modify(assigned_[k], [&](Tensor& value) { std::swap(value, fresh[k]); });
+}
+
+// Results, then the values of assigned variables.
+detail::List<Tensor> Traced::run(std::span<const Tensor> inputs) const {
+  detail::List<Tensor> results(results_ + assigned_.size());
+  executable_->run(inputs, results);
+  return results;
+}
+
+// The same, and what the derivative needs of it.
+detail::List<Tensor> Traced::run_keeping(Inputs& inputs, std::span<const Tensor> all) const {
+  const Pullback& p = *inputs.pullback;
+  const std::size_t own = results_ + assigned_.size();
+  detail::List<Tensor> results(own + p.residuals);
+  p.forward->run(all, results);
+  inputs.residuals.assign(results.begin() + static_cast<std::ptrdiff_t>(own), results.end());
+  results.resize(own);
+  return results;
+}
+
+detail::List<Tensor> Traced::run_and_assign(std::span<const Tensor> inputs) const {
+  detail::List<Tensor> results = run(inputs);
+  if (assigned_.empty()) return results;
+  assign(std::span<const Tensor>(results).subspan(results_));
+  results.resize(results_);
+  return results;
+}
+
+detail::List<Tensor> Traced::call(std::span<const Tensor> arguments, std::span<const Tensor> adopted) {
+  detail::List<Tensor> all(arguments.begin(), arguments.end());
+  all.insert(all.end(), adopted.begin(), adopted.end());
+  for (const Variable& v : variables_) all.push_back(contiguous(v.read()));  // as it was traced
+  if (!tape::active()) return run_and_assign(all);
+  Inputs inputs;
+  any_followed(captured_);
+  for (const Tensor& x : captured_)
+    if (tape::followed(x)) inputs.captured.push_back(x);
+  const bool any = any_followed(all) || !inputs.captured.empty();
+  if (!any) return run_and_assign(all);
+  for (const Tensor& x : all) inputs.wanted.push_back(tape::followed(x));
+  const auto at = [&](std::size_t k) { return all.begin() + static_cast<std::ptrdiff_t>(k); };
+  inputs.arguments.assign(all.begin(), at(arguments_));
+  inputs.adopted.assign(at(arguments_), at(arguments_ + adopted_.size()));
+  inputs.values.assign(at(arguments_ + adopted_.size()), all.end());
+  return record(inputs, all);
+}
+
+// Whether the gradient that was asked for last fits an entry with these inputs.
+bool Traced::knows(const Inputs& inputs) const {
+  const auto same = [](const Tensor& a, const Tensor& b) { return a.id() == b.id(); };
+  return latest_ && (latest_ == prepared_ || latest_->wanted == inputs.wanted) &&
+         std::equal(latest_->captured.begin(), latest_->captured.end(), inputs.captured.begin(), inputs.captured.end(),
+                    same);
+}
+
+detail::List<Tensor> Traced::record(Inputs& inputs, std::span<const Tensor> all) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (knows(inputs)) inputs.pullback = latest_;
+  }
+  const detail::List<Tensor> made = inputs.pullback ? run_keeping(inputs, all) : run(all);
+  const std::vector<Tensor> outputs = aliases(std::span<const Tensor>(made).first(results_));
+  std::vector<Tensor> entry(all.begin(), all.end());
+  append(entry, inputs.captured);
+  const auto kept = std::make_shared<Inputs>(std::move(inputs));
+  record_operation(
+      owner_, entry, outputs,
+      [self = shared_from_this(), kept](std::span<const Gradient> g) { return self->pull(*kept, g); },
+      [self = shared_from_this(), kept](std::span<const Tensor> t) { return self->push(*kept, t); });
+  assign(std::span<const Tensor>(made).subspan(results_));
+  return {outputs.begin(), outputs.end()};
+}
+
+// ---- Derivatives
+
+// The tensors without gaps, and their numbers in the list.
+struct Given {
+  std::vector<Tensor> tensors;
+  std::vector<std::size_t> numbers;
+  explicit Given(std::span<const Tensor> list) {
+    for (std::size_t k = 0; k < list.size(); ++k)
+      if (list[k].defined()) {
+        numbers.push_back(k);
+        tensors.push_back(contiguous(list[k]));
+      }
+  }
+};
+
+Traced::Key Traced::key_of(const Inputs& inputs, std::span<const std::size_t> given) {
+  Key key{given.size()};
+  key.insert(key.end(), given.begin(), given.end());
+  for (const bool wanted : inputs.wanted) key.push_back(wanted);
+  for (const Tensor& w : inputs.captured) key.push_back(w.id());
+  return key;
+}
+
+Differentiated Traced::differentiated(const Inputs& inputs, std::vector<std::size_t> given) const {
+  return {.f = f_,
+          .arguments = arguments_,
+          .adopted = adopted_,
+          .variables = variables_,
+          .captured = inputs.captured,
+          .enclosing_variables = enclosing_variables_,
+          .enclosing_values = enclosing_values_,
+          .wanted = inputs.wanted,
+          .given = std::move(given)};
+}
+
+Traced::Derivative Traced::make_derivative(DerivativeFunction function, const Inputs& inputs,
+                                           const std::vector<std::size_t>& given,
+                                           std::span<const Tensor> arguments) const {
+  auto exists = std::make_shared<std::vector<bool>>();
+  auto f = [what = differentiated(inputs, given), exists, function](std::span<const Tensor> x) {
+    return existing(function(what, x), *exists);
+  };
+  auto traced = std::make_shared<Traced>(owner_, std::move(f), arguments, adopted_);
+  return {std::move(traced), *exists};
+}
+
+std::vector<Tensor> Traced::differentiate(Derivatives& known, DerivativeFunction function, const Inputs& inputs,
+                                          std::span<const Tensor> list) {
+  const Given given(list);
+  std::vector<Tensor> arguments(inputs.arguments);
+  append(arguments, inputs.values);
+  append(arguments, given.tensors);
+  const Derivative* d = nullptr;
+  {
+    const std::lock_guard lock(mutex_);
+    Key key = key_of(inputs, given.numbers);
+    auto found = known.find(key);
+    if (found == known.end())
+      found = known.emplace(std::move(key), make_derivative(function, inputs, given.numbers, arguments)).first;
+    d = &found->second;
+  }
+  detail::List<Tensor> some = d->traced->call(arguments, inputs.adopted);
+  return with_gaps(some, d->exists);
+}
+
+// f and its gradient traced together, then cut in two.
+std::shared_ptr<const Pullback> Traced::make_pullback(const Inputs& inputs, const Differentiated& what,
+                                                      std::span<const Tensor> cotangents) const {
+  auto made = std::make_shared<Pullback>();
+  made->wanted = inputs.wanted;
+  made->captured = inputs.captured;
+  program::Program program;
+  {
+    program::Trace trace(owner_);
+    std::vector<Tensor> x;
+    for (const Tensor& one : inputs.arguments) x.push_back(trace.argument(one));
+    for (const Tensor& one : adopted_) trace.adopt(one);
+    for (const Tensor& one : inputs.values) x.push_back(trace.argument(one));
+    for (const Tensor& one : cotangents) x.push_back(trace.argument(one));
+    std::vector<Tensor> results;
+    {
+      const BoundValues bound(what, x);
+      Pulled pulled = pulled_by(what, x);
+      results = std::move(pulled.results);
+      append(results, trace.assigned_values());
+      append(results, existing(pulled.gradients, made->exists));
+    }
+    program = trace.finish(results);
+  }
+  program::simplify(program);
+  const std::size_t arguments = program.arguments.size() - cotangents.size();
+  program::Parts parts = program::split(program, arguments, results_ + assigned_.size());
+  program::fuse_pointwise(parts.first);
+  program::fuse_pointwise(parts.second);
+  made->residuals = parts.residuals;
+  made->forward = std::make_unique<program::Executable>(std::move(parts.first));
+  made->backward = std::make_unique<program::Executable>(std::move(parts.second));
+  return made;
+}
+
+std::shared_ptr<const Pullback> Traced::pullback(const Inputs& inputs, const Given& given) {
+  const std::lock_guard lock(mutex_);
+  if (prepared_ && inputs.pullback == prepared_) return latest_ = prepared_;
+  auto& known = pullbacks_[key_of(inputs, given.numbers)];
+  if (!known) known = make_pullback(inputs, differentiated(inputs, given.numbers), given.tensors);
+  return latest_ = known;
+}
+
+namespace {
+
+// The numbers of those with a derivative.
+std::vector<std::size_t> differentiable(std::span<const Tensor> list) {
+  std::vector<std::size_t> numbers;
+  for (std::size_t k = 0; k < list.size(); ++k)
+    if (is_differentiable(list[k].dtype())) numbers.push_back(k);
+  return numbers;
+}
+
+// The list with zeros where a result that has a derivative has no cotangent.
+std::vector<Tensor> filled_all(std::span<const Tensor> list, std::span<const Tensor> results) {
+  std::vector<Tensor> all(list.begin(), list.end());
+  for (const std::size_t k : differentiable(results))
+    if (!all[k].defined()) all[k] = zeros(results[k].shape(), results[k].dtype());
+  return all;
+}
+
+bool any_active(bool (*is)(const tape::Tape& t)) {
+  for (const tape::Tape* t = tape::top(); t; t = t->below)
+    if (is(*t)) return true;
+  return false;
+}
+
+}  // namespace
+
+void Traced::prepare(const std::vector<bool>& followed) {
+  Inputs inputs;
+  const auto like = [&](std::size_t k) { return program().values[program().arguments[k]].tensor; };
+  for (std::size_t k = 0; k < arguments_; ++k) inputs.arguments.push_back(like(k));
+  inputs.adopted = adopted_;
+  for (const Tensor& x : captured_)
+    if (tape::followed(x)) inputs.captured.push_back(x);
+  for (const Tensor& x : inputs.arguments) inputs.wanted.push_back(is_differentiable(x.dtype()));
+  inputs.wanted.insert(inputs.wanted.end(), followed.begin(), followed.end());
+  const std::vector<Tensor> ys = results();
+  const std::vector<std::size_t> with_cotangent = differentiable(ys);
+  if (!with_cotangent.empty() && any_active([](const tape::Tape& t) { return t.kind != tape::Tape::Kind::forward; })) {
+    std::vector<Tensor> cotangents;
+    for (const std::size_t k : with_cotangent) cotangents.push_back(ops::abstract(ys[k].dtype(), ys[k].shape()));
+    prepared_ = make_pullback(inputs, differentiated(inputs, with_cotangent), cotangents);
+    latest_ = prepared_;
+  }
+  if (any_active([](const tape::Tape& t) { return t.kind == tape::Tape::Kind::forward; })) prepare_push(inputs);
+}
+
+void Traced::prepare_push(const Inputs& inputs) {
+  std::vector<Tensor> sources(inputs.arguments), arguments(inputs.arguments);
+  append(sources, inputs.adopted);
+  append(sources, inputs.captured);
+  std::vector<std::size_t> given;
+  moved_.assign(sources.size(), {});
+  for (std::size_t i = 0; i < sources.size(); ++i)
+    if (i >= inputs.wanted.size() || inputs.wanted[i]) {
+      given.push_back(i);
+      moved_[i] = ops::abstract(sources[i].dtype(), sources[i].shape());
+      arguments.push_back(moved_[i]);
+    }
+  if (!given.empty())
+    prepared_push_ = std::make_shared<Derivative>(make_derivative(tangents_of, inputs, given, arguments));
+}
+
+// By the two programs, of which the first has run already if the entry knew which it would be.
+std::vector<Tensor> Traced::pull_unfollowed(const Inputs& inputs, std::span<const Tensor> cotangents) {
+  const bool is_prepared = prepared_ && inputs.pullback == prepared_;
+  const std::vector<Tensor> ys = is_prepared ? results() : std::vector<Tensor>();
+  const Given given(is_prepared ? filled_all(cotangents, ys)
+                                : std::vector<Tensor>(cotangents.begin(), cotangents.end()));
+  const std::shared_ptr<const Pullback> p = pullback(inputs, given);
+  std::vector<Tensor> all(inputs.arguments);
+  append(all, inputs.adopted);
+  append(all, inputs.values);
+  std::vector<Tensor> residuals(inputs.residuals);
+  if (inputs.pullback != p) {
+    detail::List<Tensor> results(results_ + assigned_.size() + p->residuals);
+    p->forward->run(all, results);
+    residuals.assign(results.begin() + static_cast<std::ptrdiff_t>(results_ + assigned_.size()), results.end());
+  }
+  append(all, given.tensors);
+  append(all, residuals);
+  residuals.clear();
+  std::vector<Tensor> gradients(p->backward->program().results.size());
+  p->backward->run(all, gradients);
+  return with_gaps(gradients, p->exists);
+}
+
+std::vector<Gradient> Traced::pull(const Inputs& inputs, std::span<const Gradient> cotangents) {
+  std::vector<Tensor> dense, defined;
+  for (const Gradient& g : cotangents) {
+    dense.push_back(g ? g.dense() : Tensor());
+    if (g) defined.push_back(dense.back());
+  }
+  std::vector<Gradient> result;
+  for (Tensor& g : inputs.followed(defined) || program::Trace::current()
+                       ? differentiate(pulls_, gradients_of, inputs, dense)
+                       : pull_unfollowed(inputs, dense))
+    result.push_back(g.defined() ? Gradient(std::move(g)) : Gradient());
+  return result;
+}
+
+std::vector<Tensor> Traced::push(const Inputs& inputs, std::span<const Tensor> tangents) {
+  const auto fits = [&](std::size_t i) { return !tangents[i].defined() || moved_[i].defined(); };
+  bool prepared = prepared_push_ && moved_.size() == tangents.size();
+  for (std::size_t i = 0; prepared && i < tangents.size(); ++i) prepared = fits(i);
+  if (prepared) {
+    std::vector<Tensor> arguments(inputs.arguments);
+    for (std::size_t i = 0; i < moved_.size(); ++i)
+      if (moved_[i].defined())
+        arguments.push_back(tangents[i].defined() ? contiguous(tangents[i])
+                                                  : zeros(moved_[i].shape(), moved_[i].dtype()));
+    detail::List<Tensor> some = prepared_push_->traced->call(arguments, inputs.adopted);
+    return with_gaps(some, prepared_push_->exists);
+  }
+  return differentiate(pushes_, tangents_of, inputs, tangents);
+}
+
+CompileStats Traced::stats() const {
+  CompileStats s;
+  s.traced_instructions = traced_instructions_;
+  s.instructions = static_cast<std::int64_t>(program().instructions.size());
+  s.planned_bytes = executable_->bytes();
+  for (const program::Value& v : program().values)
+    if (v.origin == program::Value::Origin::constant)
+      s.constant_bytes += v.tensor.size() * static_cast<std::int64_t>(item_size(v.tensor.dtype()));
+  const std::lock_guard lock(mutex_);
+  if (!latest_) return s;
+  s.forward_instructions = static_cast<std::int64_t>(latest_->forward->program().instructions.size());
+  s.backward_instructions = static_cast<std::int64_t>(latest_->backward->program().instructions.size());
+  const program::Program& forward = latest_->forward->program();
+  for (std::size_t k = results_ + assigned_.size(); k < forward.results.size(); ++k) {
+    const Tensor& x = forward.operands[forward.results[k]].tensor;
+    s.residual_bytes += x.size() * static_cast<std::int64_t>(item_size(x.dtype()));
+  }
+  return s;
+}
+
+}  // namespace reel::autodiff

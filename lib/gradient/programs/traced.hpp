@@ -1,0 +1,109 @@
+// A function traced for one signature: its program, the variables that it reads and assigns, and its derivatives, which
+// are programs, too.
+#pragma once
+#include <map>
+#include <memory>
+#include <mutex>
+#include <reel/compile.hpp>
+
+#include "program/executable.hpp"
+#include "program/trace.hpp"
+
+namespace reel::autodiff {
+
+struct Derived;
+struct Differentiated;
+struct Given;
+struct Pullback;
+
+class Traced : public std::enable_shared_from_this<Traced> {
+ public:
+  /// Traces f on tensors laid out like `arguments`. `owner` is named in errors. `adopted` are abstract tensors of a
+  /// trace around f's, which f reads; more are found if that trace, `enclosing`, is still open. Throws what f throws.
+  Traced(const char* owner, detail::FlatFunction f, std::span<const Tensor> arguments,
+         std::span<const Tensor> adopted = {}, program::Trace* enclosing = nullptr);
+  ~Traced();
+  /// f(arguments), which are laid out as when it was traced, as are the values of what it adopted. One entry on the
+  /// tapes that follow what it is made of.
+  detail::List<Tensor> call(std::span<const Tensor> arguments, std::span<const Tensor> adopted = {});
+  /// Traces the derivatives that the tapes and accumulators of the enclosing trace may ask for, while what f captures
+  /// by reference lives: gradients by all arguments and by what of the adopted is `followed`, for all results; tangents
+  /// likewise.
+  void prepare(const std::vector<bool>& followed);
+  /// Whether argument i of the program leads to result k through derivatives: [k * arguments + i]. Of a part of an
+  /// enclosing trace.
+  const std::vector<bool>& connected() const noexcept { return connected_; }
+  CompileStats stats() const;
+  const program::Program& program() const noexcept { return executable_->program(); }
+  /// Abstract tensors like the results.
+  std::vector<Tensor> results() const;
+  std::span<const Tensor> adopted() const noexcept { return adopted_; }
+  std::span<const Tensor> captured() const noexcept { return captured_; }
+  std::span<const Variable> enclosing_variables() const noexcept { return enclosing_variables_; }
+  std::span<const Tensor> enclosing_values() const noexcept { return enclosing_values_; }
+  /// Blocks that a call takes from each stream of random numbers.
+  std::span<const std::int64_t> draws() const noexcept { return draws_; }
+
+ private:
+  // What an entry depends on.
+  struct Inputs {
+    std::vector<Tensor> arguments, adopted, values;  // values: of variables_
+    std::vector<Tensor> captured;
+    std::vector<bool> wanted;  // of the first three: whether something follows them
+    // What the call has left for this derivative.
+    std::shared_ptr<const Pullback> pullback;
+    std::vector<Tensor> residuals;
+
+    bool followed(std::span<const Tensor> also) const;
+  };
+  /// Which derivative: the numbers of the results with a cotangent or of the inputs with a tangent, what is wanted, and
+  /// the ids of the captured tensors that are followed.
+  using Key = std::vector<std::uint64_t>;
+  struct Derivative {
+    std::shared_ptr<Traced> traced;
+    std::vector<bool> exists;  // of each gradient or tangent
+  };
+  using Derivatives = std::map<Key, Derivative>;
+  using DerivativeFunction = std::vector<Derived> (*)(const Differentiated& what, std::span<const Tensor> x);
+
+  detail::List<Tensor> run(std::span<const Tensor> inputs) const;
+  detail::List<Tensor> run_keeping(Inputs& inputs, std::span<const Tensor> all) const;
+  detail::List<Tensor> run_and_assign(std::span<const Tensor> inputs) const;
+  detail::List<Tensor> record(Inputs& inputs, std::span<const Tensor> all);
+  void assign(std::span<const Tensor> values) const;
+  Differentiated differentiated(const Inputs& inputs, std::vector<std::size_t> given) const;
+  std::vector<Tensor> differentiate(Derivatives& known, DerivativeFunction function, const Inputs& inputs,
+                                    std::span<const Tensor> given);
+  static Key key_of(const Inputs& inputs, std::span<const std::size_t> given);
+  std::shared_ptr<const Pullback> pullback(const Inputs& inputs, const Given& given);
+  std::shared_ptr<const Pullback> make_pullback(const Inputs& inputs, const Differentiated& what,
+                                                std::span<const Tensor> cotangents) const;
+  bool knows(const Inputs& inputs) const;
+  Derivative make_derivative(DerivativeFunction function, const Inputs& inputs, const std::vector<std::size_t>& given,
+                             std::span<const Tensor> arguments) const;
+  void prepare_push(const Inputs& inputs);
+  std::vector<Tensor> pull_unfollowed(const Inputs& inputs, std::span<const Tensor> cotangents);
+  std::vector<Gradient> pull(const Inputs& inputs, std::span<const Gradient> cotangents);
+  std::vector<Tensor> push(const Inputs& inputs, std::span<const Tensor> tangents);
+
+  const char* owner_;
+  detail::FlatFunction f_;
+  std::size_t arguments_ = 0, results_ = 0;
+  std::vector<Variable> variables_, assigned_;
+  std::vector<Tensor> adopted_, enclosing_values_;
+  std::vector<Variable> enclosing_variables_;
+  std::vector<Tensor> captured_;  // that a tape may follow
+  std::vector<std::int64_t> draws_;
+  std::unique_ptr<program::Executable> executable_;
+  std::int64_t traced_instructions_ = 0;
+  mutable std::mutex mutex_;  // of the derivatives
+  Derivatives pulls_, pushes_;
+  std::map<Key, std::shared_ptr<const Pullback>> pullbacks_;
+  std::shared_ptr<const Pullback> latest_;    // that was asked for
+  std::shared_ptr<const Pullback> prepared_;  // for all results, and for more than may be wanted
+  std::shared_ptr<const Derivative> prepared_push_;
+  std::vector<Tensor> moved_;  // sources that prepared_push_ has tangents of, in their places
+  std::vector<bool> connected_;
+};
+
+}  // namespace reel::autodiff

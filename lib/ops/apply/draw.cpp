@@ -1,0 +1,45 @@
+// A draw as a function of its stream. Inputs: the stream, then the draw's own. Attributes: the draw's primitive, the
+// offset in blocks, then the draw's own, of which the first two are the stream.
+#include <algorithm>
+
+#include "ops/apply/apply.hpp"
+#include "ops/apply/effect.hpp"
+
+namespace reel::ops {
+
+namespace {
+
+const Primitive& drawn_by(const Call& call) { return *std::bit_cast<const Primitive*>(call.attribute(0)); }
+
+void infer_draw(const Call& call, Metas& out) {
+  drawn_by(call).infer({call.inputs.subspan(1), call.attributes.subspan(2)}, out);
+}
+
+void evaluate_draw(const Call& call, Outputs& out) {
+  const auto* stream = reinterpret_cast<const std::int64_t*>(detail::block(call.input(0))->data);
+  detail::ShortList<std::int64_t, 16> attributes(call.attributes.size() - 2);
+  std::copy(call.attributes.begin() + 2, call.attributes.end(), attributes.begin());
+  attributes[0] = stream[0];
+  attributes[1] = stream[1] + call.attribute(1);
+  drawn_by(call).evaluate({call.inputs.subspan(1), {attributes.begin(), attributes.end()}}, out);
+}
+
+constexpr Primitive draw_primitive = {.rule = {.name = "draw"}, .infer = infer_draw, .evaluate = evaluate_draw},
+                    checked_draw_primitive = {
+                        .rule = {.name = "draw"}, .infer = infer_draw, .evaluate = evaluate_draw, .effects = may_throw};
+
+}  // namespace
+
+Tensor draw_from(const Tensor& stream, std::int64_t offset, const Effect& e) {
+  detail::ShortList<const Tensor*, 4> inputs(1 + e.inputs.size());
+  inputs[0] = &stream;
+  std::copy(e.inputs.begin(), e.inputs.end(), inputs.begin() + 1);
+  detail::ShortList<std::int64_t, 16> attributes(2 + e.attributes.size());
+  attributes[0] = std::bit_cast<std::int64_t>(&e.primitive);
+  attributes[1] = offset;
+  std::copy(e.attributes.begin(), e.attributes.end(), attributes.begin() + 2);
+  return apply(e.primitive.effects & may_throw ? checked_draw_primitive : draw_primitive,
+               {inputs.begin(), inputs.end()}, {attributes.begin(), attributes.end()});
+}
+
+}  // namespace reel::ops

@@ -1,0 +1,333 @@
+// Control flow whose choices a program makes: loops, branches and checkpoints inside compiled functions, and loops with
+// LoopOptions::compiled.
+#include <reel/compile.hpp>
+#include <reel/reel.hpp>
+
+#include "catch.hpp"
+#include "support/bits.hpp"
+#include "support/messages.hpp"
+
+using namespace reel;
+using support::same_bits;
+
+namespace {
+
+Tensor some(const Shape& shape, double from = -1) {
+  return reshape(linspace(from, from + 1.7, shape.elements()), shape);
+}
+
+void check_close(const Tensor& a, const Tensor& b) {
+  REQUIRE(a.shape() == b.shape());
+  REQUIRE(a.dtype() == b.dtype());
+  const auto x = a.to_vector<double>(), y = b.to_vector<double>();
+  for (std::size_t i = 0; i < x.size(); ++i) CHECK(x[i] == Approx(y[i]).epsilon(1e-13).margin(1e-13));
+}
+
+// A body runs again for derivatives beyond the first, so that it captures by value what ends before.
+// Values and derivatives of both modes and of second order, with the derivative taken through the program and in it.
+template <class F>
+void check_everything(const F& f, const std::vector<Tensor>& at) {
+  const auto g = compile(f);
+  for (const Tensor& x : at) {
+    CHECK(same_bits(g(x), f(x)));
+    check_close(grad(g)(x), grad(f)(x));
+    check_close(compile([&](const Tensor& y) { return grad(f)(y); })(x), grad(f)(x));
+    const Tensor t = some(x.shape(), .2);
+    check_close(jvp(g, x, t).second, jvp(f, x, t).second);
+    check_close(compile([&](const Tensor& y) { return jvp(f, y, t).second; })(x), jvp(f, x, t).second);
+    const auto second = [&](const auto& h) { return [&h](const Tensor& y) { return sum(grad(h)(y) * cos(y)); }; };
+    check_close(grad(second(g))(x), grad(second(f))(x));
+    check_close(compile([&](const Tensor& y) { return grad(second(f))(y); })(x), grad(second(f))(x));
+    check_close(jvp([&](const Tensor& y) { return grad(g)(y); }, x, t).second,
+                jvp([&](const Tensor& y) { return grad(f)(y); }, x, t).second);
+  }
+  CHECK(g.stats().traces == 1);
+}
+
+}  // namespace
+
+TEST_CASE("compiled while_loop: as many iterations as the values say") {
+  check_everything(
+      [](const Tensor& x) {
+        return sum(while_loop([](const Tensor& y) { return sum(y * y) < 40.; },
+                              [](const Tensor& y) { return y * 1.5 + sin(y) * 0.1; }, x * 1.));
+      },
+      {some({4}, .1), some({4}, 1), some({4}, 30)});
+}
+
+TEST_CASE("compiled while_loop: several variables, captured values of the function around it, and max_iterations") {
+  const Tensor w = some({4}, .3);
+  check_everything(
+      [&](const Tensor& x) {
+        const Tensor rate = exp(-x), part = slice(rate, {range(0, 2)});
+        const auto [n, y] = while_loop(
+            [&](const Tensor& i, const Tensor& z) { return logical_and(i < 20, max(z) < 9.); },
+            [=](const Tensor& i, const Tensor& z) { return std::tuple(i + 1, z * rate * w + part[0] + part[1] + 1.); },
+            std::tuple(0, x * x), {.max_iterations = 15});
+        return sum(y) * cast(n, DType::float64);
+      },
+      {some({4}, .1), some({4}, -2)});
+}
+
+TEST_CASE("compiled while_loop: a loop in a loop, and a branch in it") {
+  check_everything(
+      [](const Tensor& x) {
+        return sum(while_loop([](const Tensor& y) { return sum(y) < 50.; },
+                              [](const Tensor& y) {
+                                const Tensor inner = while_loop([](const Tensor& z) { return max(z) > 1.; },
+                                                                [y](const Tensor& z) { return z * .5 + y * .01; }, y);
+                                return cond(
+                                    sum(inner) > 1., [y](const Tensor& z) { return z + y * y + 1.; },
+                                    [](const Tensor& z) { return z * 3. + 2.; }, inner);
+                              },
+                              x * 1.));
+      },
+      {some({3}, .1), some({3}, 2)});
+}
+
+TEST_CASE("compiled while_loop: what a body makes of constants is computed once") {
+  const Tensor w = some({4}, .3);
+  const auto f = [w](const Tensor& x) {
+    return while_loop([](const Tensor& y) { return sum(y) < 9.; },
+                      [w](const Tensor& y) { return y + sum(w * 2.) * cumsum(w, 0); }, x);
+  };
+  const Tensor x = some({4}, -3);
+  CHECK(same_bits(compile(f)(x), f(x)));
+}
+
+TEST_CASE("compiled cond: one branch runs") {
+  check_everything(
+      [](const Tensor& x) {
+        return sum(cond(
+            sum(x) > 0., [x](const Tensor& y) { return log(y + 3.) * x; }, [](const Tensor& y) { return y * y * y; },
+            sin(x)));
+      },
+      {some({4}, .1), some({4}, -4)});
+  // The other branch would throw for these values.
+  const auto f = compile([](const Tensor& x, const Tensor& index) {
+    return cond(
+        index < 3, [&](const Tensor& y) { return gather(y, index); }, [](const Tensor& y) { return y[0]; }, x);
+  });
+  const Tensor x = some({3});
+  CHECK(same_bits(f(x, scalar(2)), x[2]));
+  CHECK(same_bits(f(x, scalar(7)), x[0]));
+  CHECK_THROWS_AS(f(x, scalar(-9)), IndexError);
+  CHECK_THROWS_WITH(compile([](const Tensor& y) {
+                      return cond(
+                          sum(y) > 0., [](const Tensor& z) { return z; }, [](const Tensor& z) { return z[0]; }, y);
+                    })(x),
+                    Catch::Contains("branches"));
+}
+
+TEST_CASE("compiled scan: many steps are one instruction") {
+  const auto f = [](const Tensor& x) {
+    const auto [last, all] =
+        scan([x](const Tensor& c, const Tensor& e) { return std::pair(c * .9 + sin(e) * x[0], c * e); }, x[1], x);
+    return sum(all) + last;
+  };
+  check_everything(f, {some({100}, .1), some({100}, 1)});
+  const auto g = compile(f);
+  g(some({1000}));
+  CHECK(g.stats().traced_instructions < 20);
+}
+
+TEST_CASE("compiled fori_loop: a counter that is a tensor makes the body one program") {
+  const auto f = [](const Tensor& x) {
+    return sum(fori_loop(
+        3, 103, [x](const Tensor& i, const Tensor& y) { return sin(y) + x / (cast(i, DType::float64) + 1.); }, x * 2.));
+  };
+  check_everything(f, {some({4}, .1)});
+  const auto same = [](const Tensor& x) {
+    return sum(fori_loop(
+        3, 103, [&](std::int64_t i, const Tensor& y) { return sin(y) + x / (double(i) + 1.); }, x * 2.));
+  };
+  const Tensor x = some({4});
+  CHECK(same_bits(f(x), same(x)));
+  const auto one = compile(f);
+  const auto many = compile(same);
+  CHECK(same_bits(one(x), many(x)));
+  CHECK(one.stats().traced_instructions < 10);
+  CHECK(many.stats().traced_instructions > 100);
+}
+
+TEST_CASE("compiled loops: variables are read where the loop stands, and have gradients") {
+  Variable v(some({3}, .3), "v");
+  const auto loss = [&](const Tensor& x) {
+    return sum(while_loop([](const Tensor& y) { return sum(y) < 20.; },
+                          [&](const Tensor& y) { return y + exp(v) * y * .3 + .1; }, x * 1.));
+  };
+  const auto step = [&](const Tensor& x) {
+    v.assign(v * 1.25);
+    GradientTape tape;
+    tape.watch(x);
+    const Tensor y = loss(x);
+    const auto g = tape.gradient(y, std::pair(v, x));
+    v.assign(v - 0.01 * *g.first);
+    return std::tuple(y, *g.first, *g.second);
+  };
+  const Tensor x = some({3}, .1);
+  const Tensor before = v.read();
+  std::vector<std::tuple<Tensor, Tensor, Tensor>> eager;
+  for (int i = 0; i < 3; ++i) eager.push_back(step(x));
+  const Tensor after = v.read();
+  v.assign(before);
+  const auto program = compile(step);
+  for (int i = 0; i < 3; ++i) {
+    const auto got = program(x);
+    check_close(std::get<0>(got), std::get<0>(eager[static_cast<std::size_t>(i)]));
+    check_close(std::get<1>(got), std::get<1>(eager[static_cast<std::size_t>(i)]));
+    check_close(std::get<2>(got), std::get<2>(eager[static_cast<std::size_t>(i)]));
+  }
+  check_close(v.read(), after);
+  // Through the call.
+  const auto compiled = compile(loss);
+  for (int i = 0; i < 2; ++i) {
+    GradientTape one, two;
+    const Tensor a = loss(x), b = compiled(x);
+    check_close(*two.gradient(b, v), *one.gradient(a, v));
+  }
+}
+
+TEST_CASE("compiled loops: what is captured and followed has a gradient") {
+  const Tensor w = some({3}, .3), one = scalar(1.);
+  const auto loss = [&](const Tensor& x) {
+    return sum(while_loop([](const Tensor& y) { return sum(y) < 20.; },
+                          [&](const Tensor& y) { return y * w * 1.1 + w[1] + one; }, x * 1.));
+  };
+  const Tensor x = some({3}, .1);
+  const auto gradients = [&](const auto& f) {
+    GradientTape tape;
+    tape.watch(w);
+    tape.watch(one);
+    const Tensor y = f(x);
+    return tape.gradient(y, std::pair(w, one));
+  };
+  const auto outside = gradients(compile(loss)), expected = gradients(loss);
+  check_close(*outside.first, *expected.first);
+  check_close(*outside.second, *expected.second);
+  const auto inside = compile([&](const Tensor& a) {
+    GradientTape tape;
+    tape.watch(w);
+    tape.watch(one);
+    const Tensor y = loss(a);
+    const auto g = tape.gradient(y, std::pair(w, one));
+    return std::pair(*g.first, *g.second);
+  })(x);
+  check_close(inside.first, *expected.first);
+  check_close(inside.second, *expected.second);
+}
+
+TEST_CASE("compiled loops: unconnected is none") {
+  const auto f = compile([](const Tensor& x, const Tensor& y) {
+    GradientTape tape({.persistent = true});
+    tape.watch(x);
+    tape.watch(y);
+    const auto [a, b] =
+        while_loop([](const Tensor& p, const Tensor&) { return sum(p) < 10.; },
+                   [](const Tensor& p, const Tensor& q) { return std::tuple(p * 2., q * 3.); }, std::tuple(x, y));
+    return std::pair(scalar(tape.gradient(a, y) ? 1. : 0.) * sum(x), *tape.gradient(b, y));
+  });
+  const auto [none_found, g] = f(scalar(1.), scalar(1.));
+  CHECK(none_found.item() == 0);
+  CHECK(g.item() == 81);
+}
+
+TEST_CASE("compiled loops: what cannot be one program says so") {
+  const Tensor x = some({3});
+  Variable v(scalar(1.), "v");
+  CHECK_THROWS_WITH(compile([](const Tensor& y) {
+                      return while_loop([](const Tensor& z) { return sum(z) < 9.; },
+                                        [](const Tensor& z) {
+                                          return concatenate({z, z}, 0);
+                                        },
+                                        y);
+                    })(x),
+                    Catch::Contains("shape of a loop variable"));
+  CHECK_THROWS_WITH(compile([&](const Tensor& y) {
+                      return while_loop([](const Tensor& z) { return sum(z) < 9.; },
+                                        [&](const Tensor& z) {
+                                          v.assign_add(scalar(1.));
+                                          return z + 1.;
+                                        },
+                                        y);
+                    })(x),
+                    Catch::Contains("'v' is assigned in the body of a while_loop"));
+  CHECK_THROWS_WITH(compile([&](const Tensor& y, Generator& g) {
+                      return while_loop([](const Tensor& z) { return sum(z) < 9.; },
+                                        [&](const Tensor& z) { return z + random_uniform(g, {3}); }, y);
+                    })(x, *std::make_unique<Generator>(1)),
+                    Catch::Contains("in the body of a while_loop"));
+  CHECK(v.read().item() == 1);
+  CHECK(same_bits(exp(x), exp(some({3}))));  // no trace is left open
+}
+
+TEST_CASE("compiled checkpoints: one instruction, computed again for the derivative") {
+  const Tensor w = some({5, 5}, .1);
+  const auto layer = [&](const Tensor& y) { return tanh(matmul(y, w)) + y; };
+  const auto f = [&](const Tensor& x) { return sum(checkpoint(layer)(checkpoint(layer)(x)) * x); };
+  check_everything(f, {some({5, 5}, -.5)});
+  const auto kept = [&](const Tensor& x) { return sum(layer(layer(x)) * x); };
+  check_close(compile([&](const Tensor& x) { return grad(f)(x); })(w), grad(kept)(w));
+}
+
+TEST_CASE("loops with .compiled: bits and derivatives of the loop, traced once per shape") {
+  int traced = 0;
+  const Tensor w = some({3}, .3);
+  const auto loop = [&](const Tensor& x, bool compiled, std::int64_t budget = 0) {
+    return sum(while_loop([](const Tensor& y) { return sum(y) < 50.; },
+                          [&](const Tensor& y) {
+                            ++traced;
+                            return y * w * 1.1 + sin(y) + 1.;
+                          },
+                          x * 1., {.memory_budget = budget, .compiled = compiled}));
+  };
+  const Tensor x = some({3}, .1);
+  CHECK(same_bits(loop(x, true), loop(x, false)));
+  traced = 0;
+  loop(x, true);
+  CHECK(traced == 1);
+  for (const std::int64_t budget : {0, 1, 100000}) {
+    const auto plain = [&](const Tensor& y) { return loop(y, false, budget); };
+    const auto program = [&](const Tensor& y) { return loop(y, true, budget); };
+    check_close(grad(program)(x), grad(plain)(x));
+    check_close(jvp(program, x, w).second, jvp(plain, x, w).second);
+    check_close(hessian(program)(x), hessian(plain)(x));
+    const auto by_captured = [&](const auto& f) {
+      GradientTape tape;
+      tape.watch(w);
+      return *tape.gradient(f(x), w);
+    };
+    check_close(by_captured(program), by_captured(plain));
+  }
+  traced = 0;
+  const auto grows = [&](bool compiled) {
+    return while_loop([](const Tensor& y) { return y.size() < 100; },
+                      [&](const Tensor& y) {
+                        ++traced;
+                        return concatenate({y, y * 2.}, 0);
+                      },
+                      x, {.compiled = compiled});
+  };
+  CHECK(same_bits(grows(true), grows(false)));
+  CHECK(traced == 12);  // six shapes, with and without
+}
+
+TEST_CASE("loops with .compiled: scan, variables that are read, and draws that are refused") {
+  Variable v(some({2}, .3), "v");
+  const Tensor x = some({40, 2});
+  const auto f = [&](bool compiled) {
+    return scan([&](const Tensor& c, const Tensor& e) { return std::pair(c * v + e, c * e); }, zeros({2}), x,
+                {.compiled = compiled});
+  };
+  CHECK(same_bits(f(true).first, f(false).first));
+  CHECK(same_bits(f(true).second, f(false).second));
+  const auto gradient = [&](bool compiled) {
+    GradientTape tape;
+    return *tape.gradient(sum(f(compiled).second), v);
+  };
+  check_close(gradient(true), gradient(false));
+  Generator g(1);
+  CHECK_THROWS_AS(fori_loop(3, [&](const Tensor&, const Tensor& y) { return y + random_uniform(g, {2}); }, x[0],
+                            {.compiled = true}),
+                  TraceError);
+}

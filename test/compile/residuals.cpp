@@ -1,0 +1,129 @@
+// Gradients through compiled calls as two programs: what the call keeps, and that nothing of f is computed again.
+#include <reel/compile.hpp>
+#include <reel/reel.hpp>
+
+#include "catch.hpp"
+#include "program/executable.hpp"
+#include "program/passes/passes.hpp"
+#include "program/trace.hpp"
+#include "support/bits.hpp"
+
+using namespace reel;
+using support::same_bits;
+
+namespace {
+
+Tensor some(const Shape& shape, double from = -1) {
+  return reshape(linspace(from, from + 1.7, shape.elements()), shape);
+}
+
+std::size_t count(const program::Program& p, std::string_view name) {
+  std::size_t n = 0;
+  for (const program::Instruction& i : p.instructions) n += i.operation.name == name;
+  return n;
+}
+
+}  // namespace
+
+TEST_CASE("split programs: the second part reads what the first computed") {
+  program::Program whole;
+  {
+    program::Trace trace("test");
+    const Tensor x = trace.argument(some({3, 3})), g = trace.argument(scalar(1.));
+    GradientTape tape({.watch_accessed_variables = false});
+    tape.watch(x);
+    const Tensor h = cumsum(x, 0), y = sum(matmul(h, h) * x);
+    const std::vector<Tensor> results{y, *tape.gradient(y, x, {.output_gradients = g})};
+    whole = trace.finish(results);
+  }
+  program::simplify(whole);
+  const program::Parts parts = program::split(whole, 1, 1);
+  CHECK(count(parts.first, "matmul") == 1);
+  CHECK(count(parts.first, "cumsum") == 1);
+  CHECK(count(parts.second, "matmul") == 2);
+  CHECK(parts.first.instructions.size() + parts.second.instructions.size() == whole.instructions.size());
+  CHECK(parts.residuals >= 1);
+  CHECK(parts.first.arguments.size() == 1);
+  CHECK(parts.second.arguments.size() == 2 + parts.residuals);
+  // Together they give the bits of the whole.
+  const Tensor x = some({3, 3}, .3), g = scalar(2.);
+  const Tensor both[] = {x, g};
+  std::vector<Tensor> expected(2), first(1 + parts.residuals), second(1);
+  program::Executable(whole).run(both, expected);
+  program::Executable(parts.first).run({both, 1}, first);
+  std::vector<Tensor> given(both, both + 2);
+  given.insert(given.end(), first.begin() + 1, first.end());
+  program::Executable(parts.second).run(given, second);
+  CHECK(same_bits(first[0], expected[0]));
+  CHECK(same_bits(second[0], expected[1]));
+}
+
+TEST_CASE("compiled gradients: f is not computed again") {
+  const Tensor w = some({4, 4}, .2);
+  int traced = 0;
+  const auto f = compile([&](const Tensor& x) {
+    ++traced;
+    Tensor h = x;
+    for (int i = 0; i < 10; ++i) h = softmax(matmul(h, w));
+    return sum(h * x);
+  });
+  const Tensor x = some({4, 4});
+  const auto gradient = [&] {
+    GradientTape tape;
+    tape.watch(x);
+    const Tensor y = f(x);
+    return *tape.gradient(y, x);
+  };
+  const Tensor first = gradient();
+  const CompileStats s = f.stats();
+  CHECK(traced == 2);
+  // Ten products and softmaxes forward; as many backward, and none of the forward ones.
+  CHECK(s.forward_instructions == s.instructions);
+  CHECK(s.backward_instructions >= 20);
+  CHECK(s.backward_instructions <= 25);
+  CHECK(s.residual_bytes > 0);
+  CHECK(s.residual_bytes <= 21 * 16 * 8);
+  CHECK(same_bits(gradient(), first));
+  CHECK(traced == 2);
+}
+
+TEST_CASE("compiled gradients: what nothing follows has none, and costs nothing") {
+  const auto f = compile([](const Tensor& x, const Tensor& w) { return sum(tanh(matmul(x, w))); });
+  const Tensor x = some({50, 4}), w = some({4, 3});
+  const auto instructions = [&](bool both) {
+    GradientTape tape;
+    tape.watch(w);
+    if (both) tape.watch(x);
+    static_cast<void>(*tape.gradient(f(x, w), w));
+    return f.stats().backward_instructions;
+  };
+  const std::int64_t one = instructions(false);
+  CHECK(one < instructions(true));
+  CHECK(instructions(false) == one);
+}
+
+TEST_CASE("compiled gradients: a persistent tape asks again, for other results, and after assigns") {
+  Variable v(some({3}, .3), "v");
+  const auto f = compile([&](const Tensor& x) {
+    const Tensor y = exp(v * x), z = sin(y) * v;
+    v.assign(v + 1.);
+    return std::pair(sum(y), sum(z));
+  });
+  const Tensor x = some({3}, .1);
+  for (int i = 0; i < 3; ++i) {
+    const Tensor at = v.read();
+    GradientTape tape({.persistent = true});
+    tape.watch(x);
+    const auto [y, z] = f(x);
+    const auto close = [](const Tensor& a, const Tensor& b) {
+      CHECK(max(abs(a - b)).item() < 1e-12 * max(abs(b)).item());
+    };
+    for (int k = 0; k < 2; ++k) {
+      close(*tape.gradient(y, x), exp(at * x) * at);
+      close(*tape.gradient(z, x), cos(exp(at * x)) * exp(at * x) * at * at);
+      close(*tape.gradient(y, v), exp(at * x) * x);
+      close(*tape.gradient(std::tuple(y, z), x), exp(at * x) * at * (1. + cos(exp(at * x)) * at));
+    }
+  }
+  CHECK(f.stats().traces == 1);
+}
