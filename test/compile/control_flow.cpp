@@ -217,6 +217,28 @@ TEST_CASE("compiled loops: what is captured and followed has a gradient") {
   check_close(inside.second, *expected.second);
 }
 
+TEST_CASE("compiled loops: first derivatives of bodies that capture by reference what ends with the function") {
+  const auto f = [](const Tensor& x) {
+    const Tensor rate = exp(-x), shift = rate[0];
+    const Tensor last = while_loop([](const Tensor& y) { return sum(y) < 20.; },
+                                   [&](const Tensor& y) { return y * (1. + rate) + shift + x; }, x * x);
+    return sum(cond(
+        sum(last) > 21., [&](const Tensor& y) { return y * rate; }, [&](const Tensor& y) { return y - shift; }, last));
+  };
+  const auto clobbered = [](const auto& compute) {
+    const auto result = compute();
+    volatile char stack[4096] = {};  // where the frames of f were
+    static_cast<void>(stack[7]);
+    return result;
+  };
+  for (const double from : {.1, .9}) {
+    const Tensor x = some({3}, from), t = some({3}, .4);
+    check_close(clobbered([&] { return grad(compile(f))(x); }), grad(f)(x));
+    check_close(clobbered([&] { return compile([&](const Tensor& y) { return grad(f)(y); })(x); }), grad(f)(x));
+    check_close(clobbered([&] { return jvp(compile(f), x, t).second; }), jvp(f, x, t).second);
+  }
+}
+
 TEST_CASE("compiled loops: unconnected is none") {
   const auto f = compile([](const Tensor& x, const Tensor& y) {
     GradientTape tape({.persistent = true});

@@ -85,6 +85,16 @@ TEST_CASE("compiled gradients: f is not computed again") {
   CHECK(s.residual_bytes <= 21 * 16 * 8);
   CHECK(same_bits(gradient(), first));
   CHECK(traced == 2);
+  // A recorded call keeps the residuals from now on, and gives them back.
+  const std::int64_t before = memory_stats().live_bytes;
+  {
+    GradientTape tape;
+    tape.watch(x);
+    const Tensor y = f(x);
+    CHECK(memory_stats().live_bytes - before >= s.residual_bytes);
+    static_cast<void>(tape.gradient(y, x));
+    CHECK(memory_stats().live_bytes - before < s.residual_bytes);
+  }
 }
 
 TEST_CASE("compiled gradients: what nothing follows has none, and costs nothing") {
