@@ -139,6 +139,10 @@ class Programs {
   State* state_;
 };
 
+// Its address stands for the types of arguments and results in a signature.
+template <class Result, class Kept>
+inline constexpr char types = 0;
+
 template <class T>
 concept StaticArgument = std::is_arithmetic_v<T> || std::is_enum_v<T>;
 
@@ -367,9 +371,8 @@ class Compiled {
     detail::CallArguments arguments;
     arguments.tensors.reserve(sizeof...(A));
     arguments.words.reserve(1 + 2 * sizeof...(A));
-    // The types are part of the signature: the address of a variable of their own.
-    static constexpr char types = 0;
-    arguments.words.push_back(static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(&types)));
+    arguments.words.push_back(
+        static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(&detail::types<Result, Kept>)));
     const auto parts = add_all<Kept>(arguments, numbers, args...);
     const auto make = [&] {
       auto structure = std::make_shared<std::optional<Result>>();

@@ -183,8 +183,8 @@ CallResult Programs::call(const CallView& call, FlatCall (*make)(const void* con
     state_->last = traced = held.traced;
     result.structure = held.structure;
   }
-  result.tensors = traced->call(call.tensors);
   result.draws.assign(traced->draws().begin(), traced->draws().end());
+  result.tensors = traced->call(call.tensors);  // last: it assigns variables
   return result;
 }
 
