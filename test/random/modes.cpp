@@ -97,18 +97,32 @@ Tensor dense(const Gradient& g, const Tensor& like) { return g ? g.dense() : ree
 
 // ---- The library's ways.
 
+// The program as what is compiled: its real floating results times a number, which is 1 and changes no dtype.
+struct Scaled {
+  const Program* program;
+  template <class N>
+  Tensors operator()(const Tensors& x, const N& one) const {
+    Tensors results = execute(*program, x);
+    for (Tensor& y : results)
+      if (reel::is_floating(y.dtype())) y = y * one;
+    return results;
+  }
+};
+
 class Run {
  public:
   Run(const Program& p, const Plan& plan, const Problem& problem)
       : p_(p),
         plan_(plan),
         problem_(problem),
-        compiled_(reel::compile(Function([this](const Tensors& x) { return execute(p_, x); }))),
+        compiled_(reel::compile(Scaled{&p_})),
         w_(problem.tensors(problem.y(), problem.cotangents())) {
     for (int k = 0; k < 3; ++k) d_.push_back(problem.tensors(problem.x(), problem.direction(k)));
   }
 
-  Tensors program(const Tensors& x) const { return plan_.compile == Compile::function ? compiled_(x) : execute(p_, x); }
+  Tensors program(const Tensors& x) const {
+    return plan_.compile == Compile::function ? compiled_(x, 1.) : execute(p_, x);
+  }
   /// f(x), or what the second run of its program gives.
   template <class F>
   auto whole(const F& f, const Tensors& x) const {
@@ -242,11 +256,10 @@ class Run {
   void implicit(const Tensors& x);
   void second_order(const Tensors& x);
 
-  using Function = std::function<Tensors(const Tensors&)>;
   const Program& p_;
   const Plan& plan_;
   const Problem& problem_;
-  reel::Compiled<Function> compiled_;
+  reel::Compiled<Scaled> compiled_;
   Tensors w_;
   std::vector<Tensors> d_;
 };
