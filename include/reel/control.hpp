@@ -66,7 +66,7 @@ auto run_while(const char* name, C condition, B body, const V& initial, const Lo
   FlatLoop loop{.name = name};
   loop.variables = leaves.size();
   using Truth = std::remove_cvref_t<decltype(apply_to(condition, with_leaves<State>(variables, leaves)))>;
-  if constexpr (std::is_same_v<Truth, Tensor>)
+  if constexpr (std::is_same_v<Truth, Tensor> && std::is_copy_constructible_v<C>)
     loop.condition = [condition, variables](std::span<const Tensor> state) mutable {
       return std::vector<Tensor>{apply_to(condition, with_leaves<State>(variables, state))};
     };
