@@ -114,6 +114,7 @@ struct LaterLoop {
   std::size_t condition_at() const { return body_at() + body.adopted(); }
 
   Tensors operator()(TensorSpan x) const {
+    if (condition && xs == 0 && !tape::active()) return run_unseen(x);
     detail::FlatLoop now{.name = loop.name};
     now.variables = loop.variables;
     now.steps = loop.steps;
@@ -128,6 +129,24 @@ struct LaterLoop {
         return detail::truth(loop.name, (*condition)(state, adopted)[0]);
       };
     return detail::run_loop(now, x.first(loop.variables), x.subspan(loop.variables, xs), options);
+  }
+
+  // The same where no tape is active: a while_loop whose lists are made once.
+  Tensors run_unseen(TensorSpan x) const {
+    const std::size_t n = loop.variables;
+    Tensors given = contiguous_all(x.first(n)), asked = given, results(n), answer(1);
+    given.insert(given.end(), x.begin() + offset(body_at()), x.begin() + offset(condition_at()));
+    asked.insert(asked.end(), x.begin() + offset(condition_at()), x.end());
+    for (std::int64_t i = 0; options.max_iterations < 0 || i < options.max_iterations; ++i) {
+      for (std::size_t k = 0; k < n; ++k) asked[k] = given[k];
+      condition->traced().run_unseen(asked, answer);
+      if (!detail::truth(loop.name, answer[0])) break;
+      body.traced().run_unseen(given, results);
+      for (std::size_t k = 0; k < n; ++k)
+        given[k] = results[k].is_contiguous() ? std::move(results[k]) : contiguous(results[k]);
+    }
+    given.resize(n);
+    return given;
   }
 
   // As Deferred::connected: what a loop variable depends on reaches all that depends on it, iterations later.

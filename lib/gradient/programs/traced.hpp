@@ -26,6 +26,10 @@ class Traced : public std::enable_shared_from_this<Traced> {
   /// f(arguments), which are laid out as when it was traced, as are the values of what it adopted. One entry on the
   /// tapes that follow what it is made of.
   detail::List<Tensor> call(std::span<const Tensor> arguments, std::span<const Tensor> adopted = {});
+  /// The results for arguments, adopted values and variables' values, out of sight of tapes. Assigns nothing.
+  void run_unseen(std::span<const Tensor> inputs, std::span<Tensor> results) const {
+    executable_->run(inputs, results);
+  }
   /// Traces the derivatives that the tapes and accumulators of the enclosing trace may ask for, while what f captures
   /// by reference lives: gradients by all arguments and by what of the adopted is `followed`, for all results; tangents
   /// likewise.
