@@ -18,8 +18,6 @@
 namespace reel::loops {
 namespace {
 
-using kernels::Transposed;
-
 constexpr std::int64_t largest = std::numeric_limits<int>::max();
 // Multiplications that are worth another thread (about 35 microseconds), and elements of a matrix-vector product.
 constexpr std::int64_t split_products = std::int64_t{1} << 22;

@@ -507,6 +507,15 @@ TEST_CASE("dot: NumPy's cases") {
   CHECK(std::isfinite(dot(drawn({100000}, DType::float32), drawn({100000}, DType::float32)).item()));
 }
 
+// The strides of nothing say nothing: such a factor is contiguous, though no BLAS could read it.
+TEST_CASE("products of no matrices end, whatever the strides") {
+  const Tensor a = transpose(zeros({2, 2, 0})), b = transpose(zeros({3, 2, 0}));
+  CHECK(matmul(a, ones({2}), {.transpose_a = true}).shape() == Shape{0, 2});
+  CHECK(matmul(roll(a, -2, -1), ones({2}), {.transpose_a = true}).shape() == Shape{0, 2});
+  CHECK(matmul(a, b).shape() == Shape{0, 2, 3});
+  CHECK(matmul(cast(a, DType::complex64), cast(b, DType::complex64)).shape() == Shape{0, 2, 3});
+}
+
 TEST_CASE("outer and tensordot") {
   CHECK(outer(tensor({1, 2}), tensor({3, 4, 5})).to_vector() == std::vector<double>{3, 4, 5, 6, 8, 10});
   CHECK(outer(tensor({{1, 2}}), tensor<int>({3})).shape() == Shape{2, 1});
