@@ -250,6 +250,7 @@ class Run {
  private:
   void word(const Tensors& x);
   void tapped(const Tensors& x);
+  bool follows(const Tensors& x, std::size_t i) const;
   void matrices(const Tensors& x);
   void batches(const Tensors& x);
   void variables(const Tensors& x);
@@ -278,8 +279,18 @@ void Run::word(const Tensors& x) {
   compare("derivative " + plan_.word, got, last_is_gradient ? problem_.gradients(d) : problem_.tangents(d));
 }
 
+// Whether a tape follows output i: what is made of statistics alone, which carry no gradient, it does not.
+bool Run::follows(const Tensors& x, std::size_t i) const {
+  GradientTape tape;
+  tape.watch(x);
+  const std::vector<Gradient> g = tape.gradient(execute(p_, x)[i], x);
+  return std::any_of(g.begin(), g.end(), [](const Gradient& one) { return bool(one); });
+}
+
 // One tape, with an intermediate value as another source or as a constant.
 void Run::tapped(const Tensors& x) {
+  for (std::size_t i = 0; i < p_.outputs.size(); ++i)
+    if (p_.outputs[i] == plan_.tap && !follows(x, i)) throw Unfit();
   GradientTape tape;
   tape.watch(x);
   const Tensors y = execute(p_, x);

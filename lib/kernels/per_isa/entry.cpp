@@ -17,7 +17,6 @@ Set collect() {
   enter_comparisons(set);
   enter_reductions(set);
   enter_rows(set);
-  enter_convolution(set);
   enter_products(set);
   enter_random(set);
   enter_complex(set);

@@ -15,7 +15,6 @@ void enter_comparisons(Set& set);
 void enter_reductions(Set& set);
 void enter_rows(Set& set);
 void enter_complex_lanes(Set& set);
-void enter_convolution(Set& set);
 void enter_products(Set& set);
 void enter_random(Set& set);
 

@@ -1,6 +1,7 @@
-// Matrix products, product/product.hpp.
+// Sums of products: those of matrices, product/product.hpp; convolution and pooling, window/convolution.hpp.
 #include "kernels/per_isa/parts.hpp"
 #include "kernels/product/product.hpp"
+#include "kernels/window/convolution.hpp"
 
 namespace reel::kernels {
 
@@ -9,6 +10,8 @@ void enter_products(Set& set) {
   set.product[index(DType::float64)] = ProductLoops<double>::table(false);
   set.product[index(DType::complex64)] = ProductLoops<float>::table(true);
   set.product[index(DType::complex128)] = ProductLoops<double>::table(true);
+  set.convolution[index(DType::float32)] = ConvolutionLoops<float>::table();
+  set.convolution[index(DType::float64)] = ConvolutionLoops<double>::table();
 }
 
 }  // namespace reel::kernels

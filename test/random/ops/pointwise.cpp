@@ -396,8 +396,10 @@ static void add_composed(std::vector<Op>& t) {
   add_binary(t, "fmod", reel::fmod, [=](const Jet& x, const Jet& y) { return x - y * truncated(x / y); }, {.low = 0.2});
   add_binary(t, "fmax", reel::fmax, maximum_of);
   add_binary(t, "fmin", reel::fmin, minimum_of);
-  add_binary(t, "copysign", reel::copysign,
-             [](const Jet& x, const Jet& y) { return less(y, 0) ? -absolute(x) : absolute(x); });
+  add_binary(t, "copysign", reel::copysign, [](const Jet& x, const Jet& y) {
+    if (y.v[0] == 0) throw Unfit();  // the sign of a zero is not followed here
+    return less(y, 0) ? -absolute(x) : absolute(x);
+  });
   add_binary(t, "logaddexp2", reel::logaddexp2,
              [](const Jet& x, const Jet& y) {
                const Jet ln2 = std::log(2.0L);
@@ -414,6 +416,12 @@ static void add_composed(std::vector<Op>& t) {
       [](const Jet& x, const Jet& l) { return less(l, x)    ? x - l
                                               : less(x, -l) ? x + l
                                                             : Jet(0); }, {.low = 0.1});
+  add_unary(
+      t, "hardshrink", [](const Operand& x) { return reel::hardshrink(x, 0.5); },
+      [](const Jet& x) { return less(0.5L, absolute(x)) ? x : Jet(0); }, -i, i, false);
+  add_binary(
+      t, "threshold", [](const Operand& x, const Operand& value) { return reel::threshold(x, 0.5, value); },
+      [](const Jet& x, const Jet& value) { return less(0.5L, x) ? x : value; });
   add_ternary(
       t, "hard_tanh", [](const Operand& x, const Operand& l, const Operand& h) { return reel::hard_tanh(x, l, h); },
       [](const Jet& x, const Jet& low, const Jet& high) {
