@@ -283,7 +283,7 @@ void Run::word(const Tensors& x) {
 bool Run::follows(const Tensors& x, std::size_t i) const {
   GradientTape tape;
   tape.watch(x);
-  const std::vector<Gradient> g = tape.gradient(execute(p_, x)[i], x);
+  const std::vector<Gradient> g = tape.gradient({execute(p_, x)[i]}, x, {.output_gradients = {w_[i]}});
   return std::any_of(g.begin(), g.end(), [](const Gradient& one) { return bool(one); });
 }
 

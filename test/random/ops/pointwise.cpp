@@ -363,7 +363,12 @@ static void add_composed(std::vector<Op>& t) {
   add_unary(
       t, "exp10", reel::exp10, [](const Jet& x) { return exp(Jet(std::log(10.0L)) * x); }, -i, 1.5, false);
   add_unary(
-      t, "log1mexp", reel::log1mexp, [](const Jet& x) { return log(1 - exp(-x)); }, 0.2, 20, false);
+      t, "log1mexp", reel::log1mexp,
+      [](const Jet& x) {
+        if (!less(0, x)) throw Unfit();
+        return log(1 - exp(-x));
+      },
+      0.2, 20, false);
   add_unary(
       t, "sinc", reel::sinc, [](const Jet& x) { return sin(Jet(pi) * x) / (Jet(pi) * x); }, 0.3, 20, false);
   add_unary(
