@@ -49,6 +49,26 @@ std::function<Body()> bias(bool both) {
   };
 }
 
+// The five-point Laplacian inside a grid [n + 2, n + 2], by shifted slices.
+std::function<Body()> laplacian(std::int64_t n, bool differentiated) {
+  return [=] {
+    const auto five = elementwise([](auto c, auto u, auto d, auto l, auto r) { return u + d + l + r - 4 * c; });
+    const auto f = [=](const Tensor& x) {
+      const auto part = [&](std::int64_t i, std::int64_t j) {
+        return slice(x, {range(1 + i, n + 1 + i), range(1 + j, n + 1 + j)});
+      };
+      return five(part(0, 0), part(-1, 0), part(1, 0), part(0, -1), part(0, 1));
+    };
+    const Tensor x = drawn({n + 2, n + 2}, 1, -1, 1, DType::float64);
+    return body([=] {
+      GradientTape tape;
+      if (!differentiated) return f(x);
+      tape.watch(x);
+      return *tape.gradient(sum(square(f(x))), x);
+    });
+  };
+}
+
 std::function<Body()> product(std::int64_t n, bool given) {
   return [=] {
     const Tensor a = drawn({n, n}, 1), b = drawn({n, n}, 2);
@@ -136,6 +156,9 @@ std::vector<Case> array_cases() {
     whole("Jacobian of an MLP 256-256-256-256, f64" + how, jacobian_of_network(256, DType::float64, together));
     whole("Jacobian of an MLP 16-16-16-16, f64" + how, jacobian_of_network(16, DType::float64, together));
   }
+
+  whole("stencil of five points [128,128], f64", laplacian(128, false));
+  whole("stencil of five points [128,128], f64, gradient", laplacian(128, true));
 
   // What elementwise saves over the same function op by op.
   const auto both = [&](const std::string& text, auto f) {

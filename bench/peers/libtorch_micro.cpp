@@ -80,7 +80,30 @@ void gradient_of_square(const std::string& name, G f) {
   });
 }
 
+// The five-point Laplacian inside a grid [n + 2, n + 2].
+Tensor laplacian(const Tensor& x, std::int64_t n) {
+  const auto part = [&](std::int64_t i, std::int64_t j) { return x.narrow(0, 1 + i, n).narrow(1, 1 + j, n); };
+  return part(-1, 0) + part(1, 0) + part(0, -1) + part(0, 1) - 4 * part(0, 0);
+}
+
+void stencil_cases() {
+  constexpr std::int64_t n = 128;
+  const std::string name = "stencil of five points [128,128], f64";
+  const auto grid = [] { return drawn({n + 2, n + 2}, 1, -1, 1, torch::kFloat64); };
+  add(name, [=] {
+    return body([x = grid()] {
+      const torch::NoGradGuard guard;
+      return laplacian(x, n);
+    });
+  });
+  add(name + ", gradient", [=] {
+    const Tensor x = leaf(grid());
+    return body([=] { return grad({torch::square(laplacian(x, n)).sum()}, {x})[0]; });
+  });
+}
+
 void array_cases() {
+  stencil_cases();
   const auto tanh_of_product = [](const Tensor& x, const Tensor& y) { return torch::tanh(x * y) + x; };
   const auto softplus_of_product = [](const Tensor& x, const Tensor& y) { return torch::log1p(torch::exp(-x * y)); };
   constexpr std::int64_t large = 10000000;
