@@ -2,9 +2,10 @@
 
 Usage: tidy.py BUILD [all]. BUILD holds the compile_commands.json of a build by clang. A change is what differs from the merge base
 with the branch or commit REEL_LANDED, origin/main where that is not set. Where there is no such base, or nothing lies between it and
-HEAD, it is what the last commit changed; where that is the only one, or with "all", every file.
+HEAD, it is what the last commit changed. With "all" every file is checked.
 A header is checked by way of the first source that includes it, a public one by the file of test/consumers that includes it alone.
-What is checked depends on the tree and its history alone, not on a clock. Exit status 77: there is no clang-tidy 14; versions differ.
+What is checked depends on the tree and its history alone, not on a clock. Exit status 77: there is no clang-tidy 14 (versions differ),
+or no earlier commit to compare with.
 """
 import concurrent.futures
 import json
@@ -16,7 +17,7 @@ import subprocess
 import sys
 import tempfile
 
-SOURCES = 60  # of one run, about four seconds each; the rest is named and left out
+SOURCES = 30  # of one run, about four seconds each; the rest is named and left out
 FOLDERS = ("lib", "include")
 
 
@@ -65,6 +66,9 @@ def main(build, everything):
         path = (pathlib.Path(command["directory"]) / command["file"]).resolve()
         commands[os.path.relpath(path)] = command
     commit = None if everything else base()
+    if commit is None and not everything:
+        print("skipped: there is no earlier commit to compare with")
+        return 77
     files = changed(commit)
     wanted = {f if f.endswith(".cpp") else reader(f, commands) for f in files} & set(commands)
     wanted = sorted(wanted)
