@@ -45,7 +45,7 @@ Numbers<T> run(const Set& set, const Function& f, const Numbers<T>& x, const Num
 
 template <class T>
 bool same(const Numbers<T>& a, const Numbers<T>& b) {
-  return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(a[0])) == 0;
+  return a.size() == b.size() && (a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof(a[0])) == 0);
 }
 
 // A small generator: what is drawn is the same with every standard library.

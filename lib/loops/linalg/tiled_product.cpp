@@ -80,7 +80,9 @@ void TiledProduct::operator()(const std::byte* a, const std::byte* b, std::byte*
   const std::int64_t item = size_ * parts_;  // bytes
   const Blocks largest = largest_blocks();
   const Blocks most{even_piece(rows, largest.rows), even_piece(columns, largest.columns)};
-  const bool pack_a = packs_a(columns), pack_b = packs_b(rows, columns);
+  // A block of fewer columns may have a tail where all of them have none.
+  const bool tails = !loops_.reads_tails && most.columns < columns;
+  const bool pack_a = packs_a(columns), pack_b = tails || packs_b(rows, columns);
   std::byte* const memory_a = memory + (pack_b ? bytes_b(most.columns) : 0);
   kernels::ProductBlock p;
   p.height = even_piece(std::min(rows, most.rows), loops_.rows);
