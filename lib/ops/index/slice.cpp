@@ -30,7 +30,7 @@ class SlicePart {
     const std::int64_t* at = words_.data() + 3 * d;
     return {at[0], at[1], at[2]};
   }
-  std::int64_t count(int d) const noexcept { return words_[static_cast<std::size_t>(3 * d + 2)]; }
+  std::int64_t count(int d) const noexcept { return words_[3 * static_cast<std::size_t>(d) + 2]; }
   Attributes extents() const noexcept { return words_.subspan(range_words()); }
   Attributes ranges() const noexcept { return words_.first(range_words()); }
   // Whether the ranges have these counts.
@@ -41,7 +41,7 @@ class SlicePart {
   }
 
  private:
-  std::size_t range_words() const noexcept { return static_cast<std::size_t>(3 * rank_); }
+  std::size_t range_words() const noexcept { return 3 * static_cast<std::size_t>(rank_); }
   Attributes words_;
   int rank_;
 };
