@@ -2,7 +2,6 @@
 // variables under optimisers, the registry, the settings of the process, tapes that go from hand to hand. Right results
 // here; no data race under the thread sanitizer, for which this file is (`test/long tsan`).
 #include <atomic>
-#include <barrier>
 #include <deque>
 #include <memory>
 #include <mutex>
@@ -15,45 +14,36 @@
 #include <thread>
 #include <vector>
 
+#include "battery/in_threads.hpp"
 #include "catch.hpp"
+#include "support/ramp.hpp"
 
 using namespace reel;
 
 namespace {
 
-constexpr int thread_count = 8;
-
-// Runs f(thread) on eight threads that start together; how often it gave false. Catch2's assertions belong to one
-// thread.
+// How often f(thread) gave false on eight threads.
 template <class F>
 int wrong_in_threads(F f) {
-  std::barrier start(thread_count);
   std::atomic<int> wrong = 0;
-  std::vector<std::thread> threads;
-  for (int i = 0; i < thread_count; ++i)
-    threads.emplace_back([&, i] {
-      start.arrive_and_wait();
-      wrong += !f(i);
-    });
-  for (std::thread& t : threads) t.join();
+  support::in_threads([&](int thread) { wrong += !f(thread); });
   return wrong;
 }
 
-Tensor some(const Shape& shape) { return reshape(linspace(-1, 0.7, shape.elements()), shape); }
 bool close(const Tensor& a, const Tensor& b) { return a.shape() == b.shape() && max(abs(a - b)).item() <= 1e-13; }
 
 }  // namespace
 
 TEST_CASE("races: a compiled function meets new signatures on eight threads and drops old ones") {
-  const Variable w(some({3}), "w");
-  const Tensor captured = some({1, 3});
+  const Variable w(support::ramp({3}), "w");
+  const Tensor captured = support::ramp({1, 3});
   const auto f = [&](const Tensor& x, int k) { return sum(tanh(x * w) * captured) * k; };
   const auto compiled = compile(f, {.max_signatures = 3});
   set_warning_handler([](std::string_view, void*) {});  // that signatures go
   const int wrong = wrong_in_threads([&](int thread) {
     bool right = true;
     for (int i = 0; i < 12; ++i) {
-      const Tensor x = some({1 + (thread + i) % 4, 3});
+      const Tensor x = support::ramp({1 + (thread + i) % 4, 3});
       right = right && close(compiled(x, i % 2), f(x, i % 2));
       right = right && close(grad([&](const Tensor& y) { return compiled(y, 2); })(x),
                              grad([&](const Tensor& y) { return f(y, 2); })(x));
@@ -67,7 +57,7 @@ TEST_CASE("races: a compiled function meets new signatures on eight threads and 
 
 TEST_CASE("races: derivatives of a compiled function are traced once, of every order, while copies of it come and go") {
   const auto f = [](const Tensor& x) { return sum(x * x * sin(x)); };
-  const Tensor x = some({5}), t = some({5}) * 0.5;
+  const Tensor x = support::ramp({5}), t = support::ramp({5}) * 0.5;
   const Tensor hessian_expected = hessian(f)(x), tangent = jvp(f, x, t).second;
   for (int round = 0; round < 3; ++round) {  // a new function each time: its derivatives are not there yet
     const auto compiled = compile(f);
@@ -103,7 +93,7 @@ TEST_CASE("races: threads step one variable by optimisers of their own") {
 }
 
 TEST_CASE("races: the registry, overrides and operations of users on eight threads") {
-  const Tensor x = some({4});
+  const Tensor x = support::ramp({4});
   CHECK(wrong_in_threads([&](int thread) {
           bool right = true;
           const std::string name = "races.of_thread_" + std::to_string(thread);
@@ -137,7 +127,7 @@ TEST_CASE("races: tapes go from hand to hand, with what they recorded, and end w
   {
     std::mutex mutex;
     std::deque<Left> handed;
-    const Tensor shared = some({6});
+    const Tensor shared = support::ramp({6});
     CHECK(wrong_in_threads([&](int thread) {
             bool right = true;
             for (int i = 0; i < 40; ++i) {

@@ -2,7 +2,6 @@
 // that die on another thread, tapes that another thread destroys, threads that end while their tensors live. Right
 // results here; no data race under the thread sanitizer, which runs this file too.
 #include <atomic>
-#include <barrier>
 #include <memory>
 #include <mutex>
 #include <reel/elementwise.hpp>
@@ -11,26 +10,12 @@
 #include <thread>
 #include <vector>
 
+#include "battery/in_threads.hpp"
 #include "catch.hpp"
 
 using namespace reel;
 
 namespace {
-
-constexpr int thread_count = 8;
-
-// Runs f(thread) on eight threads that start together.
-template <class F>
-void in_threads(F f) {
-  std::barrier start(thread_count);
-  std::vector<std::thread> threads;
-  for (int i = 0; i < thread_count; ++i)
-    threads.emplace_back([&, i] {
-      start.arrive_and_wait();
-      f(i);
-    });
-  for (std::thread& t : threads) t.join();
-}
 
 // Catch2's assertions belong to one thread: the others count what is wrong.
 class Wrong {
@@ -48,7 +33,7 @@ TEST_CASE("threads with tapes of their own differentiate shared constants") {
   const Tensor x = linspace(0, 1, 1000), y = 2 * x;
   const Tensor expected = y * exp(x * y);
   Wrong wrong;
-  in_threads([&](int) {
+  support::in_threads([&](int) {
     for (int i = 0; i < 50; ++i) {
       GradientTape tape;
       tape.watch(x);
@@ -61,7 +46,7 @@ TEST_CASE("threads with tapes of their own differentiate shared constants") {
 TEST_CASE("threads read and assign the same variable") {
   const Variable v(zeros({64}), "v");
   Wrong wrong;
-  in_threads([&](int thread) {
+  support::in_threads([&](int thread) {
     for (int i = 0; i < 200; ++i) {
       if (thread % 2 == 0) v.assign_add(ones({64}));
       const Tensor seen = v.read();
@@ -72,7 +57,7 @@ TEST_CASE("threads read and assign the same variable") {
       wrong.unless(g && array_equal(*g, broadcast_to((*g)[0], {64})));
     }
   });
-  CHECK(v.read()[0].item() == 200 * thread_count / 2);
+  CHECK(v.read()[0].item() == 200 * support::thread_count / 2);
 }
 
 TEST_CASE("a tensor dies on whichever thread drops it last") {
@@ -81,7 +66,7 @@ TEST_CASE("a tensor dies on whichever thread drops it last") {
     std::mutex mutex;
     std::vector<Tensor> shared;
     Wrong wrong;
-    in_threads([&](int thread) {
+    support::in_threads([&](int thread) {
       for (int i = 0; i < 300; ++i) {
         Tensor mine = full({1 + i % 40}, thread);
         Tensor other;
@@ -100,14 +85,14 @@ TEST_CASE("a tensor dies on whichever thread drops it last") {
 TEST_CASE("tensors and gradients outlive the threads that made them") {
   const std::int64_t live = memory_stats().live_tensors;
   {
-    std::vector<Tensor> results(thread_count);
-    in_threads([&](int thread) {
+    std::vector<Tensor> results(support::thread_count);
+    support::in_threads([&](int thread) {
       const Tensor x = full({100}, 1.0 * thread);
       GradientTape tape;
       tape.watch(x);
       results[static_cast<std::size_t>(thread)] = *tape.gradient(x * x, x);
     });
-    for (int i = 0; i < thread_count; ++i)
+    for (int i = 0; i < support::thread_count; ++i)
       CHECK(array_equal(results[static_cast<std::size_t>(i)], full({100}, 2.0 * i)));
   }
   CHECK(memory_stats().live_tensors == live);
@@ -115,7 +100,7 @@ TEST_CASE("tensors and gradients outlive the threads that made them") {
 
 TEST_CASE("a tape that its thread has left is destroyed by another") {
   Wrong wrong;
-  in_threads([&](int) {
+  support::in_threads([&](int) {
     for (int i = 0; i < 20; ++i) {
       const Tensor x = ones({10});
       auto tape = std::make_unique<GradientTape>(TapeOptions{.persistent = true});
@@ -142,8 +127,8 @@ TEST_CASE("a tape that its thread has left is destroyed by another") {
 
 TEST_CASE("threads train models of their own") {
   const Tensor x = reshape(sin(arange(0.0, 96.0)), {16, 6}), y = sum(x, 1);
-  std::vector<double> losses(thread_count);
-  in_threads([&](int thread) {
+  std::vector<double> losses(support::thread_count);
+  support::in_threads([&](int thread) {
     const Variable w(full({6}, 0.1), "w"), b(scalar(0.0), "b");
     Adam adam({.learning_rate = 0.05});
     for (int step = 0; step < 60; ++step) {
@@ -167,7 +152,7 @@ TEST_CASE("threads use modes, loops and fused functions at once") {
   };
   const Tensor expected = hessian(f)(x), tangent = jvp(f, x, ones({7})).second;
   Wrong wrong;
-  in_threads([&](int) {
+  support::in_threads([&](int) {
     for (int i = 0; i < 10; ++i) {
       wrong.unless(array_equal(hessian(f)(x), expected));
       wrong.unless(array_equal(jvp(f, x, ones({7})).second, tangent));
@@ -177,7 +162,7 @@ TEST_CASE("threads use modes, loops and fused functions at once") {
 
 TEST_CASE("threads that fail leave the others alone") {
   Wrong wrong;
-  in_threads([&](int thread) {
+  support::in_threads([&](int thread) {
     for (int i = 0; i < 50; ++i) {
       const Tensor x = ones({4});
       GradientTape tape;
@@ -198,7 +183,7 @@ TEST_CASE("large loops of several threads share the workers") {
   const Tensor x = linspace(0, 1, 300000);
   const Tensor expected = sum(tanh(x) * x);
   Wrong wrong;
-  in_threads([&](int) {
+  support::in_threads([&](int) {
     for (int i = 0; i < 3; ++i) wrong.unless(array_equal(sum(tanh(x) * x), expected));
   });
 }

@@ -9,24 +9,17 @@
 #include "catch.hpp"
 #include "support/bits.hpp"
 #include "support/messages.hpp"
+#include "support/ramp.hpp"
 #include "support/warnings.hpp"
 
 using namespace reel;
 using support::same_bits;
 
-namespace {
-
-Tensor some(const Shape& shape, double from = -1) {
-  return reshape(linspace(from, from + 1.7, shape.elements()), shape);
-}
-
-}  // namespace
-
 TEST_CASE("compiled numbers: for auto and Operand they are inputs, for arithmetic parameters part of the signature") {
   const auto by_auto = compile([](const Tensor& x, auto a) { return x * a + 1; });
   const auto by_operand = compile([](const Tensor& x, const Operand& a) { return x * a + 1; });
   const auto by_value = compile([](const Tensor& x, double a) { return x * a + 1; });
-  const Tensor x = some({5});
+  const Tensor x = support::ramp({5});
   for (const double a : {0.25, -3.0, 1e-3}) {
     CHECK(same_bits(by_auto(x, a), x * a + 1));
     CHECK(same_bits(by_operand(x, a), x * a + 1));
@@ -66,7 +59,7 @@ TEST_CASE("compiled numbers: arithmetic among them stays weak") {
   const auto f = [](const Tensor& x, auto rate, auto steps) {
     return x * (1 - rate) + (rate * 2. - rate / 3.) * x - (-rate) * x * (steps + 1) * (2 * steps) * (rate + rate);
   };
-  const Tensor x = cast(some({7}), DType::float32);
+  const Tensor x = cast(support::ramp({7}), DType::float32);
   const Tensor y = compile(f)(x, 0.3, 4);
   CHECK(y.dtype() == DType::float32);
   CHECK(same_bits(y, f(x, 0.3, 4)));
@@ -75,7 +68,7 @@ TEST_CASE("compiled numbers: arithmetic among them stays weak") {
 
 TEST_CASE("compiled numbers: gradients by tensors beside them, and inside a compiled function") {
   const auto f = compile([](const Tensor& x, auto a) { return sum(exp(x * a)); });
-  const Tensor x = some({5});
+  const Tensor x = support::ramp({5});
   for (const double a : {0.5, 0.7}) {
     GradientTape tape;
     tape.watch(x);
@@ -89,9 +82,9 @@ TEST_CASE("compiled numbers: gradients by tensors beside them, and inside a comp
 }
 
 TEST_CASE("compiled optimisers: a rate that changes between steps, and saved state, as without a program") {
-  const Tensor x = some({16, 3}), y = sum(x, 1);
+  const Tensor x = support::ramp({16, 3}), y = sum(x, 1);
   const auto train = [&](auto& optimizer, bool compiled, const auto& rate_of, int steps) {
-    Variable w(some({3}, .3), "w");
+    Variable w(support::ramp({3}, .3), "w");
     const auto body = [&](const Tensor& a, const Tensor& b) {
       GradientTape tape;
       const Tensor loss = mean(square(matmul(a, w) - b));
@@ -127,7 +120,7 @@ TEST_CASE("compiled generators: bound at each call, advanced as without a progra
                       random_truncated_normal(g, {2}, 1, 2, DType::float32));
   };
   const auto compiled = compile(f);
-  const Tensor x = some({3, 2});
+  const Tensor x = support::ramp({3, 2});
   Generator one(7), two(7);
   for (int i = 0; i < 3; ++i) {
     if (i == 2) {
@@ -172,7 +165,7 @@ TEST_CASE("compiled generators: two parameters may be one generator") {
 TEST_CASE("compiled generators: derivatives draw the numbers of the call") {
   const auto noisy = [](const Tensor& x, Generator& g) { return sum(x * x * random_normal(g, {6})); };
   const auto compiled = compile(noisy);
-  const Tensor x = some({6});
+  const Tensor x = support::ramp({6});
   const auto gradient = [&](const auto& f, Generator& g) {
     GradientTape tape({.persistent = true});
     tape.watch(x);

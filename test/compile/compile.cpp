@@ -12,6 +12,7 @@
 #include "catch.hpp"
 #include "support/bits.hpp"
 #include "support/messages.hpp"
+#include "support/ramp.hpp"
 #include "support/warnings.hpp"
 
 using namespace reel;
@@ -20,10 +21,6 @@ using support::same_bits;
 namespace {
 
 Tensor loss(const Tensor& x, const Tensor& w) { return sum(tanh(matmul(x, w)) * 0.5 + exp(-square(x[0]))); }
-
-Tensor some(const Shape& shape, double from = -1) {
-  return reshape(linspace(from, from + 1.7, shape.elements()), shape);
-}
 
 void check_close(const Tensor& a, const Tensor& b) {
   REQUIRE(a.shape() == b.shape());
@@ -39,19 +36,19 @@ TEST_CASE("compiled: the bits of the function, traced once per signature") {
     ++traced;
     return loss(x, w);
   });
-  const Tensor w = some({4, 4}, 0);
+  const Tensor w = support::ramp({4, 4}, 0);
   for (int i = 0; i < 3; ++i) {
-    const Tensor x = some({5, 4}, i);
+    const Tensor x = support::ramp({5, 4}, i);
     CHECK(same_bits(f(x, w), loss(x, w)));
   }
   CHECK(traced == 1);
   CHECK(f.stats().signatures == 1);
   CHECK(f.stats().instructions < f.stats().traced_instructions);
-  const Tensor longer = some({6, 4});
+  const Tensor longer = support::ramp({6, 4});
   CHECK(same_bits(f(longer, w), loss(longer, w)));
   CHECK(traced == 2);
   CHECK(f.stats().signatures == 2);
-  const Tensor turned = transpose(some({4, 5}));
+  const Tensor turned = transpose(support::ramp({4, 5}));
   CHECK(same_bits(f(turned, w), loss(turned, w)));
   CHECK(traced == 3);
 }
@@ -59,7 +56,7 @@ TEST_CASE("compiled: the bits of the function, traced once per signature") {
 TEST_CASE("compiled: gradients inside are part of the program") {
   const auto step = [](const Tensor& x, const Tensor& w) { return value_and_grad<0, 1>(loss)(x, w); };
   const auto f = compile(step);
-  const Tensor x = some({5, 4}), w = some({4, 4}, 0);
+  const Tensor x = support::ramp({5, 4}), w = support::ramp({4, 4}, 0);
   for (int i = 0; i < 2; ++i) {
     const auto [value, gradients] = f(x, w);
     const auto [expected, eager] = step(x, w);
@@ -73,7 +70,7 @@ TEST_CASE("compiled: gradients inside are part of the program") {
 TEST_CASE("compiled: derivatives through a call, every order and mode") {
   const auto g = [](const Tensor& x) { return sum(x * x * sin(x) / (1. + square(x))); };
   const auto f = compile(g);
-  const Tensor x = some({6});
+  const Tensor x = support::ramp({6});
   check_close(grad(f)(x), grad(g)(x));
   check_close(grad([&](const Tensor& y) { return sum(grad(f)(y) * y); })(x),
               grad([&](const Tensor& y) { return sum(grad(g)(y) * y); })(x));
@@ -83,7 +80,7 @@ TEST_CASE("compiled: derivatives through a call, every order and mode") {
         [&](const Tensor& y) { return sum(grad([&](const Tensor& z) { return sum(grad(h)(z) * z); })(y) * y); })(x);
   };
   check_close(third(f), third(g));
-  const Tensor t = some({6}, .3);
+  const Tensor t = support::ramp({6}, .3);
   check_close(jvp(f, x, t).second, jvp(g, x, t).second);
   check_close(jvp([&](const Tensor& y) { return grad(f)(y); }, x, t).second,
               jvp([&](const Tensor& y) { return grad(g)(y); }, x, t).second);
@@ -94,7 +91,7 @@ TEST_CASE("compiled: derivatives through a call, every order and mode") {
 }
 
 TEST_CASE("compiled: a captured tensor that a tape follows gets its gradient") {
-  const Tensor w = some({3}), x = some({3}, .2);
+  const Tensor w = support::ramp({3}), x = support::ramp({3}, .2);
   const auto f = compile([&](const Tensor& y) { return sum(exp(w * 2.) * y); });
   check_close(f(x), sum(exp(w * 2.) * x));
   GradientTape tape;
@@ -104,7 +101,7 @@ TEST_CASE("compiled: a captured tensor that a tape follows gets its gradient") {
 }
 
 TEST_CASE("compiled: views of a captured tensor, and functions that it is passed to, lead back to it") {
-  const Tensor w = some({3, 2}), x = some({3}, .2);
+  const Tensor w = support::ramp({3, 2}), x = support::ramp({3}, .2);
   const auto check = [&](const auto& f) {
     const auto g = compile(f);
     static_cast<void>(g(x));  // traced with no tape in sight
@@ -145,15 +142,15 @@ TEST_CASE("compiled: what does not depend on a result is none") {
 }
 
 TEST_CASE("compiled: variables are read and assigned at each call") {
-  Variable v(some({3}), "v"), count(scalar(0.), "count", false);
+  Variable v(support::ramp({3}), "v"), count(scalar(0.), "count", false);
   const auto f = compile([&](const Tensor& x) {
     count.assign_add(scalar(1.));
     const Tensor before = v * x;
     v.assign(v + x);
     return sum(before + v);
   });
-  const Tensor x = some({3}, .1);
-  Tensor value = some({3});
+  const Tensor x = support::ramp({3}, .1);
+  Tensor value = support::ramp({3});
   for (int i = 0; i < 3; ++i) {
     const Tensor expected = sum(value * x + (value + x));
     CHECK(same_bits(f(x), expected));
@@ -161,15 +158,15 @@ TEST_CASE("compiled: variables are read and assigned at each call") {
     CHECK(same_bits(v.read(), value));
   }
   CHECK(count.read().item<double>() == 3);
-  v.assign(some({3}, 5));
-  CHECK(same_bits(f(x), sum(some({3}, 5) * x + (some({3}, 5) + x))));
+  v.assign(support::ramp({3}, 5));
+  CHECK(same_bits(f(x), sum(support::ramp({3}, 5) * x + (support::ramp({3}, 5) + x))));
   CHECK(f.stats().traces == 1);
 }
 
 TEST_CASE("compiled: variables are watched as by a read, and have gradients") {
-  Variable v(some({3}), "v");
+  Variable v(support::ramp({3}), "v");
   const auto f = compile([&](const Tensor& x) { return sum(exp(v) * x); });
-  const Tensor x = some({3}, .2);
+  const Tensor x = support::ramp({3}, .2);
   GradientTape tape;
   const Tensor y = f(x);
   CHECK(tape.watched_variables().size() == 1);
@@ -177,12 +174,12 @@ TEST_CASE("compiled: variables are watched as by a read, and have gradients") {
 }
 
 TEST_CASE("compiled: a variable may hold a view of any layout") {
-  Variable v(some({3, 2}), "v");
+  Variable v(support::ramp({3, 2}), "v");
   const auto g = [&](const Tensor& x) { return sum(exp(matmul(v, x)) * v.read()[0]); };
   const auto f = compile(g);
-  const Tensor x = some({2, 2}, .2);
+  const Tensor x = support::ramp({2, 2}, .2);
   for (const bool turned : {false, true}) {
-    v.assign(turned ? transpose(some({2, 3}, .4)) : some({3, 2}));
+    v.assign(turned ? transpose(support::ramp({2, 3}, .4)) : support::ramp({3, 2}));
     GradientTape tape, eager;
     tape.watch(x);
     eager.watch(x);
@@ -202,7 +199,8 @@ TEST_CASE("compiled: structs, trees, numbers and no result") {
     Tensor b;
     auto leaves() { return std::tie(w, b); }
   };
-  const Model one{Variable(some({3}), "w"), some({3}, 2)}, two{Variable(some({3}, 7), "w"), some({3}, 9)};
+  const Model one{Variable(support::ramp({3}), "w"), support::ramp({3}, 2)},
+      two{Variable(support::ramp({3}, 7), "w"), support::ramp({3}, 9)};
   int traced = 0;
   const auto f = compile([&](const Model& m, const std::vector<Tensor>& list, double scale, bool flip) {
     ++traced;
@@ -211,7 +209,7 @@ TEST_CASE("compiled: structs, trees, numbers and no result") {
     result["last"] = flip ? -list[1] : list[1];
     return result;
   });
-  const std::vector<Tensor> list{some({3}, 4), some({2})};
+  const std::vector<Tensor> list{support::ramp({3}, 4), support::ramp({2})};
   for (const Model& m : {one, two})
     for (const bool flip : {false, true}) {
       const auto r = f(m, list, .5, flip);
@@ -229,7 +227,7 @@ TEST_CASE("compiled: structs, trees, numbers and no result") {
 TEST_CASE("compiled: compiled functions inside become part of the program") {
   const auto inner = compile([](const Tensor& x) { return exp(x); });
   const auto outer = compile([&](const Tensor& x) { return inner(x) + inner(2. * x); });
-  const Tensor x = some({4});
+  const Tensor x = support::ramp({4});
   CHECK(same_bits(outer(x), exp(x) + exp(2. * x)));
   CHECK(inner.stats().traces == 0);
 }
@@ -310,7 +308,7 @@ TEST_CASE("compiled: an error of the values leaves variables as they were") {
 TEST_CASE("compiled: the least recently used program goes, with one warning") {
   WarningLog log;
   const auto f = compile([](const Tensor& x, double scale) { return x * scale; }, {.max_signatures = 2});
-  const Tensor x = some({2});
+  const Tensor x = support::ramp({2});
   for (int i = 0; i < 5; ++i) CHECK(same_bits(f(x, i), x * double(i)));
   CHECK(f.stats().signatures == 2);
   CHECK(f.stats().traces == 5);
@@ -342,13 +340,13 @@ TEST_CASE("compiled: while something looks on, ops run one by one, with their li
 }
 
 TEST_CASE("compiled: called by several threads at once, with variables and gradients") {
-  Variable w(some({3}), "w");
+  Variable w(support::ramp({3}), "w");
   const auto f = compile([&](const Tensor& x) { return sum(exp(w * x)); });
   std::atomic<int> wrong = 0;
   std::vector<std::thread> threads;
   for (int t = 0; t < 4; ++t)
     threads.emplace_back([&, t] {
-      const Tensor x = some({3}, .1 * t), expected = grad([&](const Tensor&y) { return sum(exp(w * y)); })(x);
+      const Tensor x = support::ramp({3}, .1 * t), expected = grad([&](const Tensor&y) { return sum(exp(w * y)); })(x);
       for (int i = 0; i < 50; ++i) {
         GradientTape tape;
         tape.watch(x);
@@ -363,7 +361,7 @@ TEST_CASE("compiled: called by several threads at once, with variables and gradi
 
 TEST_CASE("compiled: loops, branches on numbers, checkpoints and rules of one's own are traced through") {
   const auto check = [&](const auto& f) {
-    const Tensor x = some({4}, .1);
+    const Tensor x = support::ramp({4}, .1);
     const auto g = compile([&](const Tensor& y) { return value_and_grad(f)(y); });
     for (int i = 0; i < 2; ++i) {
       const auto [value, gradient] = g(x);

@@ -6,15 +6,12 @@
 #include "catch.hpp"
 #include "support/bits.hpp"
 #include "support/messages.hpp"
+#include "support/ramp.hpp"
 
 using namespace reel;
 using support::same_bits;
 
 namespace {
-
-Tensor some(const Shape& shape, double from = -1) {
-  return reshape(linspace(from, from + 1.7, shape.elements()), shape);
-}
 
 void check_close(const Tensor& a, const Tensor& b) {
   REQUIRE(a.shape() == b.shape());
@@ -32,7 +29,7 @@ void check_everything(const F& f, const std::vector<Tensor>& at) {
     CHECK(same_bits(g(x), f(x)));
     check_close(grad(g)(x), grad(f)(x));
     check_close(compile([&](const Tensor& y) { return grad(f)(y); })(x), grad(f)(x));
-    const Tensor t = some(x.shape(), .2);
+    const Tensor t = support::ramp(x.shape(), .2);
     check_close(jvp(g, x, t).second, jvp(f, x, t).second);
     check_close(compile([&](const Tensor& y) { return jvp(f, y, t).second; })(x), jvp(f, x, t).second);
     const auto second = [&](const auto& h) { return [&h](const Tensor& y) { return sum(grad(h)(y) * cos(y)); }; };
@@ -52,11 +49,11 @@ TEST_CASE("compiled while_loop: as many iterations as the values say") {
         return sum(while_loop([](const Tensor& y) { return sum(y * y) < 40.; },
                               [](const Tensor& y) { return y * 1.5 + sin(y) * 0.1; }, x * 1.));
       },
-      {some({4}, .1), some({4}, 1), some({4}, 30)});
+      {support::ramp({4}, .1), support::ramp({4}, 1), support::ramp({4}, 30)});
 }
 
 TEST_CASE("compiled while_loop: several variables, captured values of the function around it, and max_iterations") {
-  const Tensor w = some({4}, .3);
+  const Tensor w = support::ramp({4}, .3);
   check_everything(
       [&](const Tensor& x) {
         const Tensor rate = exp(-x), part = slice(rate, {range(0, 2)});
@@ -66,7 +63,7 @@ TEST_CASE("compiled while_loop: several variables, captured values of the functi
             std::tuple(0, x * x), {.max_iterations = 15});
         return sum(y) * cast(n, DType::float64);
       },
-      {some({4}, .1), some({4}, -2)});
+      {support::ramp({4}, .1), support::ramp({4}, -2)});
 }
 
 TEST_CASE("compiled while_loop: a loop in a loop, and a branch in it") {
@@ -82,16 +79,16 @@ TEST_CASE("compiled while_loop: a loop in a loop, and a branch in it") {
                               },
                               x * 1.));
       },
-      {some({3}, .1), some({3}, 2)});
+      {support::ramp({3}, .1), support::ramp({3}, 2)});
 }
 
 TEST_CASE("compiled while_loop: what a body makes of constants is computed once") {
-  const Tensor w = some({4}, .3);
+  const Tensor w = support::ramp({4}, .3);
   const auto f = [w](const Tensor& x) {
     return while_loop([](const Tensor& y) { return sum(y) < 9.; },
                       [w](const Tensor& y) { return y + sum(w * 2.) * cumsum(w, 0); }, x);
   };
-  const Tensor x = some({4}, -3);
+  const Tensor x = support::ramp({4}, -3);
   CHECK(same_bits(compile(f)(x), f(x)));
 }
 
@@ -102,13 +99,13 @@ TEST_CASE("compiled cond: one branch runs") {
             sum(x) > 0., [x](const Tensor& y) { return log(y + 3.) * x; }, [](const Tensor& y) { return y * y * y; },
             sin(x)));
       },
-      {some({4}, .1), some({4}, -4)});
+      {support::ramp({4}, .1), support::ramp({4}, -4)});
   // The other branch would throw for these values.
   const auto f = compile([](const Tensor& x, const Tensor& index) {
     return cond(
         index < 3, [&](const Tensor& y) { return gather(y, index); }, [](const Tensor& y) { return y[0]; }, x);
   });
-  const Tensor x = some({3});
+  const Tensor x = support::ramp({3});
   CHECK(same_bits(f(x, scalar(2)), x[2]));
   CHECK(same_bits(f(x, scalar(7)), x[0]));
   CHECK_THROWS_AS(f(x, scalar(-9)), IndexError);
@@ -125,9 +122,9 @@ TEST_CASE("compiled scan: many steps are one instruction") {
         scan([x](const Tensor& c, const Tensor& e) { return std::pair(c * .9 + sin(e) * x[0], c * e); }, x[1], x);
     return sum(all) + last;
   };
-  check_everything(f, {some({100}, .1), some({100}, 1)});
+  check_everything(f, {support::ramp({100}, .1), support::ramp({100}, 1)});
   const auto g = compile(f);
-  g(some({1000}));
+  g(support::ramp({1000}));
   CHECK(g.stats().traced_instructions < 20);
 }
 
@@ -136,12 +133,12 @@ TEST_CASE("compiled fori_loop: a counter that is a tensor makes the body one pro
     return sum(fori_loop(
         3, 103, [x](const Tensor& i, const Tensor& y) { return sin(y) + x / (cast(i, DType::float64) + 1.); }, x * 2.));
   };
-  check_everything(f, {some({4}, .1)});
+  check_everything(f, {support::ramp({4}, .1)});
   const auto same = [](const Tensor& x) {
     return sum(fori_loop(
         3, 103, [&](std::int64_t i, const Tensor& y) { return sin(y) + x / (double(i) + 1.); }, x * 2.));
   };
-  const Tensor x = some({4});
+  const Tensor x = support::ramp({4});
   CHECK(same_bits(f(x), same(x)));
   const auto one = compile(f);
   const auto many = compile(same);
@@ -151,7 +148,7 @@ TEST_CASE("compiled fori_loop: a counter that is a tensor makes the body one pro
 }
 
 TEST_CASE("compiled loops: variables are read where the loop stands, and have gradients") {
-  Variable v(some({3}, .3), "v");
+  Variable v(support::ramp({3}, .3), "v");
   const auto loss = [&](const Tensor& x) {
     return sum(while_loop([](const Tensor& y) { return sum(y) < 20.; },
                           [&](const Tensor& y) { return y + exp(v) * y * .3 + .1; }, x * 1.));
@@ -165,7 +162,7 @@ TEST_CASE("compiled loops: variables are read where the loop stands, and have gr
     v.assign(v - 0.01 * *g.first);
     return std::tuple(y, *g.first, *g.second);
   };
-  const Tensor x = some({3}, .1);
+  const Tensor x = support::ramp({3}, .1);
   const Tensor before = v.read();
   std::vector<std::tuple<Tensor, Tensor, Tensor>> eager;
   for (int i = 0; i < 3; ++i) eager.push_back(step(x));
@@ -189,12 +186,12 @@ TEST_CASE("compiled loops: variables are read where the loop stands, and have gr
 }
 
 TEST_CASE("compiled loops: what is captured and followed has a gradient") {
-  const Tensor w = some({3}, .3), one = scalar(1.);
+  const Tensor w = support::ramp({3}, .3), one = scalar(1.);
   const auto loss = [&](const Tensor& x) {
     return sum(while_loop([](const Tensor& y) { return sum(y) < 20.; },
                           [&](const Tensor& y) { return y * w * 1.1 + w[1] + one; }, x * 1.));
   };
-  const Tensor x = some({3}, .1);
+  const Tensor x = support::ramp({3}, .1);
   const auto gradients = [&](const auto& f) {
     GradientTape tape;
     tape.watch(w);
@@ -232,7 +229,7 @@ TEST_CASE("compiled loops: first derivatives of bodies that capture by reference
     return result;
   };
   for (const double from : {.1, .9}) {
-    const Tensor x = some({3}, from), t = some({3}, .4);
+    const Tensor x = support::ramp({3}, from), t = support::ramp({3}, .4);
     check_close(clobbered([&] { return grad(compile(f))(x); }), grad(f)(x));
     check_close(clobbered([&] { return compile([&](const Tensor& y) { return grad(f)(y); })(x); }), grad(f)(x));
     check_close(clobbered([&] { return jvp(compile(f), x, t).second; }), jvp(f, x, t).second);
@@ -255,7 +252,7 @@ TEST_CASE("compiled loops: unconnected is none") {
 }
 
 TEST_CASE("compiled loops: what cannot be one program says so") {
-  const Tensor x = some({3});
+  const Tensor x = support::ramp({3});
   Variable v(scalar(1.), "v");
   CHECK_THROWS_WITH(compile([](const Tensor& y) {
                       return while_loop([](const Tensor& z) { return sum(z) < 9.; },
@@ -280,21 +277,21 @@ TEST_CASE("compiled loops: what cannot be one program says so") {
                     })(x, *std::make_unique<Generator>(1)),
                     Catch::Contains("in the body of a while_loop"));
   CHECK(v.read().item() == 1);
-  CHECK(same_bits(exp(x), exp(some({3}))));  // no trace is left open
+  CHECK(same_bits(exp(x), exp(support::ramp({3}))));  // no trace is left open
 }
 
 TEST_CASE("compiled checkpoints: one instruction, computed again for the derivative") {
-  const Tensor w = some({5, 5}, .1);
+  const Tensor w = support::ramp({5, 5}, .1);
   const auto layer = [&](const Tensor& y) { return tanh(matmul(y, w)) + y; };
   const auto f = [&](const Tensor& x) { return sum(checkpoint(layer)(checkpoint(layer)(x)) * x); };
-  check_everything(f, {some({5, 5}, -.5)});
+  check_everything(f, {support::ramp({5, 5}, -.5)});
   const auto kept = [&](const Tensor& x) { return sum(layer(layer(x)) * x); };
   check_close(compile([&](const Tensor& x) { return grad(f)(x); })(w), grad(kept)(w));
 }
 
 TEST_CASE("loops with .compiled: bits and derivatives of the loop, traced once per shape") {
   int traced = 0;
-  const Tensor w = some({3}, .3);
+  const Tensor w = support::ramp({3}, .3);
   const auto loop = [&](const Tensor& x, bool compiled, std::int64_t budget = 0) {
     return sum(while_loop([](const Tensor& y) { return sum(y) < 50.; },
                           [&](const Tensor& y) {
@@ -303,7 +300,7 @@ TEST_CASE("loops with .compiled: bits and derivatives of the loop, traced once p
                           },
                           x * 1., {.memory_budget = budget, .compiled = compiled}));
   };
-  const Tensor x = some({3}, .1);
+  const Tensor x = support::ramp({3}, .1);
   CHECK(same_bits(loop(x, true), loop(x, false)));
   traced = 0;
   loop(x, true);
@@ -335,8 +332,8 @@ TEST_CASE("loops with .compiled: bits and derivatives of the loop, traced once p
 }
 
 TEST_CASE("loops with .compiled: scan, variables that are read, and draws that are refused") {
-  Variable v(some({2}, .3), "v");
-  const Tensor x = some({40, 2});
+  Variable v(support::ramp({2}, .3), "v");
+  const Tensor x = support::ramp({40, 2});
   const auto f = [&](bool compiled) {
     return scan([&](const Tensor& c, const Tensor& e) { return std::pair(c * v + e, c * e); }, zeros({2}), x,
                 {.compiled = compiled});

@@ -7,15 +7,12 @@
 #include "program/passes/passes.hpp"
 #include "program/trace.hpp"
 #include "support/bits.hpp"
+#include "support/ramp.hpp"
 
 using namespace reel;
 using support::same_bits;
 
 namespace {
-
-Tensor some(const Shape& shape, double from = -1) {
-  return reshape(linspace(from, from + 1.7, shape.elements()), shape);
-}
 
 std::size_t count(const program::Program& p, std::string_view name) {
   std::size_t n = 0;
@@ -29,7 +26,7 @@ TEST_CASE("split programs: the second part reads what the first computed") {
   program::Program whole;
   {
     program::Trace trace("test");
-    const Tensor x = trace.argument(some({3, 3})), g = trace.argument(scalar(1.));
+    const Tensor x = trace.argument(support::ramp({3, 3})), g = trace.argument(scalar(1.));
     GradientTape tape({.watch_accessed_variables = false});
     tape.watch(x);
     const Tensor h = cumsum(x, 0), y = sum(matmul(h, h) * x);
@@ -46,7 +43,7 @@ TEST_CASE("split programs: the second part reads what the first computed") {
   CHECK(parts.first.arguments.size() == 1);
   CHECK(parts.second.arguments.size() == 2 + parts.residuals);
   // Together they give the bits of the whole.
-  const Tensor x = some({3, 3}, .3), g = scalar(2.);
+  const Tensor x = support::ramp({3, 3}, .3), g = scalar(2.);
   const Tensor both[] = {x, g};
   std::vector<Tensor> expected(2), first(1 + parts.residuals), second(1);
   program::Executable(whole).run(both, expected);
@@ -59,7 +56,7 @@ TEST_CASE("split programs: the second part reads what the first computed") {
 }
 
 TEST_CASE("compiled gradients: f is not computed again") {
-  const Tensor w = some({4, 4}, .2);
+  const Tensor w = support::ramp({4, 4}, .2);
   int traced = 0;
   const auto f = compile([&](const Tensor& x) {
     ++traced;
@@ -67,7 +64,7 @@ TEST_CASE("compiled gradients: f is not computed again") {
     for (int i = 0; i < 10; ++i) h = softmax(matmul(h, w));
     return sum(h * x);
   });
-  const Tensor x = some({4, 4});
+  const Tensor x = support::ramp({4, 4});
   const auto gradient = [&] {
     GradientTape tape;
     tape.watch(x);
@@ -99,7 +96,7 @@ TEST_CASE("compiled gradients: f is not computed again") {
 
 TEST_CASE("compiled gradients: what nothing follows has none, and costs nothing") {
   const auto f = compile([](const Tensor& x, const Tensor& w) { return sum(tanh(matmul(x, w))); });
-  const Tensor x = some({50, 4}), w = some({4, 3});
+  const Tensor x = support::ramp({50, 4}), w = support::ramp({4, 3});
   const auto instructions = [&](bool both) {
     GradientTape tape;
     tape.watch(w);
@@ -113,13 +110,13 @@ TEST_CASE("compiled gradients: what nothing follows has none, and costs nothing"
 }
 
 TEST_CASE("compiled gradients: a persistent tape asks again, for other results, and after assigns") {
-  Variable v(some({3}, .3), "v");
+  Variable v(support::ramp({3}, .3), "v");
   const auto f = compile([&](const Tensor& x) {
     const Tensor y = exp(v * x), z = sin(y) * v;
     v.assign(v + 1.);
     return std::pair(sum(y), sum(z));
   });
-  const Tensor x = some({3}, .1);
+  const Tensor x = support::ramp({3}, .1);
   for (int i = 0; i < 3; ++i) {
     const Tensor at = v.read();
     GradientTape tape({.persistent = true});

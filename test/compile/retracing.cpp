@@ -10,17 +10,10 @@
 #include "core/block.hpp"
 #include "support/bits.hpp"
 #include "support/messages.hpp"
+#include "support/ramp.hpp"
 
 using namespace reel;
 using support::same_bits;
-
-namespace {
-
-Tensor some(const Shape& shape, double from = -1) {
-  return reshape(linspace(from, from + 1.7, shape.elements()), shape);
-}
-
-}  // namespace
 
 TEST_CASE("retracing: by shape, dtype, rank and static value, and never by the values of tensors") {
   int traced = 0;
@@ -36,12 +29,12 @@ TEST_CASE("retracing: by shape, dtype, rank and static value, and never by the v
   };
   CHECK(after(scalar(2.), 2) == 1);
   CHECK(after(scalar(3.), 2) == 1);
-  CHECK(after(some({1}), 2) == 2);
-  CHECK(after(some({2}), 2) == 3);
+  CHECK(after(support::ramp({1}), 2) == 2);
+  CHECK(after(support::ramp({2}), 2) == 3);
   CHECK(after(zeros({2}, DType::float32), 2) == 4);
   CHECK(after(zeros({0}), 2) == 5);
   CHECK(after(scalar(2.), 3) == 6);
-  CHECK(after(some({2}), 2) == 6);
+  CHECK(after(support::ramp({2}), 2) == 6);
   CHECK(f(scalar(2.), 3).item() == 8);
   const auto copy = f;  // copies share programs
   CHECK(copy(scalar(5.), 2).item() == 25);
@@ -72,7 +65,7 @@ TEST_CASE("retracing: the structure of arguments counts, and the same tensor twi
 }
 
 TEST_CASE("retracing: results of any structure, inputs returned, constants, and functions of nothing") {
-  const Tensor x = some({3});
+  const Tensor x = support::ramp({3});
   const auto f = compile([](const Tensor& a) {
     return std::tuple(a, a, std::map<std::string, Tensor>{{"twice", a * 2.}}, std::vector<Tensor>{a[0], ones({2})});
   });
@@ -101,7 +94,7 @@ TEST_CASE("captures: a tensor is what it was when f was traced; a variable is wh
   CHECK(f(scalar(1.)).item() == 32);
   v.assign(scalar(4.));
   CHECK(f(scalar(1.)).item() == 42);
-  CHECK(f(some({1})).to_vector()[0] == Approx(-100 + 4000));  // another signature is traced now
+  CHECK(f(support::ramp({1})).to_vector()[0] == Approx(-100 + 4000));  // another signature is traced now
   CHECK(f.stats().constant_bytes >= 8);
 }
 
@@ -181,20 +174,21 @@ TEST_CASE("errors: what f throws comes out, and the next call traces again") {
   fails = false;
   CHECK(f(scalar(2.)).item() == 4);
   CHECK(traced == 3);
-  CHECK_THROWS_AS(compile([](const Tensor& a, const Tensor& b) { return matmul(a, b); })(some({2, 3}), some({2, 3})),
+  CHECK_THROWS_AS(compile([](const Tensor& a, const Tensor& b) { return matmul(a, b); })(support::ramp({2, 3}),
+                                                                                         support::ramp({2, 3})),
                   ShapeError);
-  CHECK_THROWS_AS(compile([](const Tensor&) { return Tensor(); })(some({3})), ValueError);
+  CHECK_THROWS_AS(compile([](const Tensor&) { return Tensor(); })(support::ramp({3})), ValueError);
 }
 
 TEST_CASE("errors: memory that ends in a call leaves variables and generators as they were") {
-  Variable a(some({300}), "a"), b(some({300}), "b");
+  Variable a(support::ramp({300}), "a"), b(support::ramp({300}), "b");
   Generator g(5);
   const auto f = compile([&](const Tensor& x, Generator& h) {
     a.assign(a * x + random_uniform(h, {300}));
     b.assign(b + a);
     return std::pair(sum(matmul(reshape(a, {10, 30}), reshape(b, {30, 10}))), softmax(a));
   });
-  const Tensor x = some({300}, .1);
+  const Tensor x = support::ramp({300}, .1);
   static_cast<void>(f(x, g));
   const Tensor old_a = a.read(), old_b = b.read();
   const std::uint64_t position = g.position();
