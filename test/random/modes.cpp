@@ -351,10 +351,13 @@ void Run::batches(const Tensors& x) {
           for (std::int64_t to = 0; to < b; ++to)
             for (std::int64_t c = 0; c < inner; ++c) {
               const Num& element = full[(to * rest + r) * s.size() + from * inner + c];
-              if (from == to)
-                expected[(from * rest + r) * inner + c] = element;
-              else
-                meaningful = meaningful && element.re.v[0] == 0 && element.im.v[0] == 0;
+              Num& of_row = expected[(from * rest + r) * inner + c];
+              Num& of_column = expected[(to * rest + r) * inner + c];
+              meaningful = meaningful && (from == to || (element.re.v[0] == 0 && element.im.v[0] == 0));
+              // Reverse mode sums over the rows of the result, forward mode over those of the source: what is zero but
+              // for rounding is part of it.
+              of_row += element;
+              if (from != to) of_column += element;
             }
       if (!meaningful) continue;
       GradientTape tape;
