@@ -72,7 +72,6 @@ template <std::size_t Count>
 struct FreshCall {
   static constexpr std::size_t count = Count;
   static constexpr std::span<const std::int64_t, 0> attributes{};
-  static constexpr const Site* site = nullptr;
   const Rule& rule;
   std::span<const Tensor* const, Count> inputs;
   std::array<const Tensor*, 1> outputs;
@@ -111,7 +110,9 @@ class InputsOf {
         [&](std::size_t i) {
           const std::uint32_t slot = slot_of(t, *inputs[i]);
           any |= slot != no_slot;
-          if (i < most) slots_[i] = slot;
+          if constexpr (Count == std::dynamic_extent)
+            if (i >= most) return;
+          slots_[i] = slot;
         },
         inputs.size());
     return any;
@@ -123,10 +124,12 @@ class InputsOf {
   std::uint32_t operator[](std::size_t i) const noexcept { return slots_[i]; }
   [[gnu::always_inline]] void write(const Tape& t, std::span<const Tensor* const, Count> inputs,
                                     std::uint32_t* to) const noexcept {
-    if (inputs.size() <= most)
-      each<Count>([&](std::size_t i) { to[i] = slots_[i]; }, inputs.size());
-    else
-      for (const Tensor* x : inputs) *to++ = slot_of(t, *x);
+    if constexpr (Count == std::dynamic_extent)
+      if (inputs.size() > most) {
+        for (const Tensor* x : inputs) *to++ = slot_of(t, *x);
+        return;
+      }
+    each<Count>([&](std::size_t i) { to[i] = slots_[i]; }, inputs.size());
   }
 
  private:
@@ -181,6 +184,7 @@ template <class C>
 
 template <class C>
 [[gnu::always_inline]] inline void publish(Tape& t, const C& c, const InputsOf<C::count>& inputs) noexcept {
+  constexpr bool fresh = C::count != std::dynamic_extent;
   const std::size_t kept = c.kept();
   Entry* e = t.entries.add(Entry::size_of(c.inputs.size(), c.outputs.size(), kept, c.attributes.size()));
   e->rule = &c.rule;
@@ -209,12 +213,14 @@ template <class C>
     c.mark(t, b, at);
   }
   c.keep(t, reinterpret_cast<Tensor*>(e->slots() + (c.inputs.size() + c.outputs.size() + 1) / 2 * 2));
-  if (!c.attributes.empty()) {
-    std::copy(c.attributes.begin(), c.attributes.end(), e->numbers());
-    if (c.rule.retain) c.rule.retain(c.attributes);
+  if constexpr (!fresh) {
+    if (!c.attributes.empty()) {
+      std::copy(c.attributes.begin(), c.attributes.end(), e->numbers());
+      if (c.rule.retain) c.rule.retain(c.attributes);
+    }
+    if (c.site) [[unlikely]]
+      set_site(t, *e, *c.site);
   }
-  if (c.site) [[unlikely]]
-    set_site(t, *e, *c.site);
   ++t.seen;
 }
 

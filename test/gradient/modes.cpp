@@ -1,5 +1,6 @@
 // Which mode a Jacobian takes, told by how often the rules on the way are called; and rules that take a batch.
 #include <reel/reel.hpp>
+#include <thread>
 
 #include "catch.hpp"
 
@@ -188,4 +189,78 @@ TEST_CASE("batch_jacobian: dtypes, what is not connected, and derivatives of it"
   const Tensor g = grad([&](const Tensor& t) { return sum(batch_jacobian(f)(t)); })(x);
   CHECK(distance(g, broadcast_to(2.0 * sum(a, 1), {4, 2})) < 1e-12);
   CHECK(batch_jacobian<1>([&](double, const Tensor& t) { return f(t); })(1.0, x).shape() == Shape{4, 9, 2});
+}
+
+TEST_CASE("jacobian by columns: several targets and parameters, what is not connected, empty, or of another dtype") {
+  const Tensor a = ramp({2, 30}), x = ramp({2}), y = scalar(0.5), empty = zeros({0});
+  Calls calls;
+  const auto f = [&](const Tensor& p, const Tensor& q, const Tensor& none_of) {
+    const Tensor wide = counted(calls, a, Rules::both)(p);
+    return std::tuple(wide, q * ramp({30}), cast(wide, DType::float32), sum(none_of) * q);
+  };
+  const auto [of_wide, of_ramp, of_narrow, of_empty] = jacobian(f)(x, y, empty);
+  CHECK(calls.backward == 0);
+  CHECK(calls.jvp == 2);  // one for each element that the function reads
+  const Tensor expected = transpose(a) * 2.0 * x;
+  CHECK(distance(std::get<0>(of_wide), expected) < 1e-12);
+  CHECK(distance(std::get<1>(of_wide), zeros({30})) == 0);
+  CHECK(std::get<2>(of_wide).shape() == Shape{30, 0});
+  CHECK(distance(std::get<0>(of_ramp), zeros({30, 2})) == 0);
+  CHECK(distance(std::get<1>(of_ramp), ramp({30})) == 0);
+  CHECK(std::get<0>(of_narrow).dtype() == DType::float64);  // the parameter's
+  CHECK(distance(std::get<0>(of_narrow), expected) < 1e-5);
+  CHECK(std::get<0>(of_empty).shape() == Shape{2});
+  CHECK(distance(std::get<1>(of_empty), zeros({})) == 0);
+}
+
+TEST_CASE("the functional jacobian refuses complex parameters and ranks beyond the largest") {
+  const Tensor z = cast(ramp({2}), DType::complex128),
+               deep = ones(Shape(std::vector<std::int64_t>(max_rank / 2 + 1, 1)));
+  CHECK_THROWS_WITH(jacobian([](const Tensor& c) { return real(c); })(z),
+                    Catch::Contains("complex parameters are not supported"));
+  CHECK_THROWS_AS(jacobian([](const Tensor& c) { return exp(c); })(deep), ShapeError);
+  CHECK_THROWS_WITH(jacobian([](const Tensor& c) { return exp(c); })(deep), Catch::Contains("flatten them"));
+  CHECK_THROWS_WITH(grad([](const Tensor& c) { return cast(sum(c), DType::complex128); })(ramp({2})),
+                    Catch::Contains("take abs or the real part"));
+  CHECK_THROWS_WITH(hvp([](const Tensor& c) { return sum(c * c); })(ramp({2}), Gradient()),
+                    Catch::Contains("leaf 0 of v is none"));
+}
+
+TEST_CASE("batch_jacobian by columns: a result of another dtype, a tape that goes on, a jvp that gives nothing") {
+  const Tensor a = ramp({2, 9}), x = ramp({4, 2});
+  Calls calls;
+  const auto f = counted(calls, a, Rules::both);
+  GradientTape tape({.persistent = true});
+  tape.watch(x);
+  const Tensor y = f(x), narrow = cast(y, DType::float32);
+  tape.stop();
+  const Tensor j = *tape.batch_jacobian(y, x);
+  CHECK(calls.jvp == 2);
+  const Tensor of_narrow = *tape.batch_jacobian(narrow, x);
+  CHECK(calls.jvp == 4);
+  CHECK(of_narrow.dtype() == DType::float64);
+  CHECK(distance(of_narrow, j) < 1e-5);
+  CHECK_FALSE(tape.batch_jacobian(y, ramp({4, 1})));  // nothing watched it
+  const auto silent = [](const Tensor& v) {
+    const Tensor out[] = {ones({4, 9})};
+    record_operation(
+        "silent", {&v, 1}, out, [](std::span<const Gradient>) { return std::vector<Gradient>(1); },
+        [](std::span<const Tensor>) { return std::vector<Tensor>(1); });
+    return out[0];
+  };
+  CHECK(distance(batch_jacobian(silent)(x), zeros({4, 9, 2})) == 0);
+}
+
+TEST_CASE("linearize: another thread is refused by the name of the function that was called") {
+  const auto linear = linearize([](const Tensor& v) { return v * v; }, scalar(2.0)).second;
+  CHECK(linear(1.0).item() == 4.0);
+  std::string refused;
+  std::thread([&] {
+    try {
+      static_cast<void>(linear(1.0));
+    } catch (const TapeError& e) {
+      refused = e.what();
+    }
+  }).join();
+  CHECK_THAT(refused, Catch::StartsWith("linearize: this tape belongs to another thread"));
 }

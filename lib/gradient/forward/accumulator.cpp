@@ -97,6 +97,7 @@ namespace detail {
 
 List<Tensor> push(const char* who, GradientTape& tape, std::span<const Source> sources, const GradientList& tangents,
                   std::span<const Tensor> targets) {
+  check_thread(GradientTapeAccess::get(tape), who);
   const detail::List<Tensor> dx = fitting(who, sources, tangents);
   std::vector<Tensor> dy = autodiff::pushforward(GradientTapeAccess::get(tape), sources, dx, targets);
   for (std::size_t k = 0; k < targets.size(); ++k)

@@ -14,23 +14,6 @@ namespace {
 
 using tape::Arena, tape::Entry, tape::no_slot, tape::Tape;
 
-constexpr const char* pushforward_name = "pushforward";
-
-void check(const Tape& t, std::span<const Source> sources, std::span<const Tensor> tangents) {
-  check_thread(t, pushforward_name);
-  if (t.used)
-    fail<TapeError>(pushforward_name, "the tape was used already; make it persistent (TapeOptions.persistent)");
-  if (sources.size() != tangents.size())
-    fail<ValueError>(pushforward_name, "passed {} tangents for {} primals", tangents.size(), sources.size());
-  for (std::size_t i = 0; i < sources.size(); ++i) {
-    if (!tangents[i].defined()) continue;
-    if (const Shape s = shape_of(sources[i]); tangents[i].shape() != s)
-      fail<ShapeError>(pushforward_name, "tangent {} has shape {}, its primal {}", i, tangents[i].shape(), s);
-    if (const DType d = dtype_of_source(sources[i]); tangents[i].dtype() != d)
-      fail<TypeError>(pushforward_name, "tangent {} is {}, its primal {}; cast it", i, tangents[i].dtype(), d);
-  }
-}
-
 // Whether each slot is needed for one of the targets.
 std::vector<char> needed(const Tape& t, std::span<const Tensor> targets) {
   std::vector<char> marked(t.slots.size());
@@ -61,21 +44,12 @@ void accumulate(Tensor& sum, Tensor part) {
 
 std::vector<Tensor> pushforward(Tape& t, std::span<const Source> sources, std::span<const Tensor> tangents,
                                 std::span<const Tensor> targets) {
-  check(t, sources, tangents);
   const tape::Replaying replaying(t);  // what it records of this meanwhile does not sweep it
   const Arena::Place end = t.entries.end();
   const std::vector<char> marked = needed(t, targets);
   std::vector<Tensor> tangent_of(t.slots.size());
   std::vector<Tensor> result(targets.size());
-  for (std::size_t i = 0; i < sources.size(); ++i) {
-    if (const std::uint32_t s = slot_of(t, sources[i]); s != no_slot) {
-      accumulate(tangent_of[s], tangents[i]);
-      continue;
-    }
-    // Nothing was recorded of it, but it may be a target itself.
-    for (std::size_t k = 0; k < targets.size(); ++k)
-      if (!sources[i].is_variable() && sources[i].tensor().id() == targets[k].id()) accumulate(result[k], tangents[i]);
-  }
+  for (std::size_t i = 0; i < sources.size(); ++i) accumulate(tangent_of[slot_of(t, sources[i])], tangents[i]);
 
   std::vector<Tensor> dx, dy;
   std::vector<char> wanted;

@@ -9,8 +9,8 @@ namespace reel::autodiff {
 /// The tangents of the targets for these tangents of the sources (one each; an empty handle is zero): the directional
 /// derivative of what the tape recorded, through other sources too. An empty handle where a target does not depend on
 /// a source with a tangent. Uses up nothing; what is active meanwhile records it.
-/// ValueError, ShapeError or TypeError when the tangents do not fit the sources, TapeError for a tape whose saved
-/// values are gone, NotDifferentiable at an op without a jvp.
+/// The tape is this thread's, watches the sources and was not used; the tangents fit the sources: callers see to it.
+/// NotDifferentiable at an op without a jvp.
 std::vector<Tensor> pushforward(tape::Tape& tape, std::span<const Source> sources, std::span<const Tensor> tangents,
                                 std::span<const Tensor> targets);
 

@@ -69,9 +69,11 @@ Pass::Pass(Tape& t, const VSpace* space, AggregationMethod method)
     lines_ = std::make_unique<tape::ReplayLines>(t);
 }
 
+#ifndef NDEBUG
 bool Pass::blank() const {
   return std::all_of(cotangents_.begin(), cotangents_.end(), GradientAccess::blank) && sums_.idle();
 }
+#endif
 
 void Pass::forwards() {
   std::uint8_t* flags = flags_.data();

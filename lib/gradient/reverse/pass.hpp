@@ -53,8 +53,10 @@ class Pass {
   Pass(const Pass&) = delete;
   Pass& operator=(const Pass&) = delete;
 
+#ifndef NDEBUG
   /// Whether no cotangent is left from a run before.
   bool blank() const;
+#endif
 
   bool is_varied(std::uint32_t slot) const { return flags_[slot] & varied; }
   void flag(std::uint32_t slot, Flag f) { flags_[slot] = static_cast<std::uint8_t>(flags_[slot] | f); }

@@ -33,8 +33,10 @@ class Sums {
   }
   /// Whether a cotangent is the sum of its dense terms at any time.
   bool in_place() const noexcept { return method_ == AggregationMethod::accumulate_n && !custom_; }
+#ifndef NDEBUG
   /// Whether no terms wait.
   bool idle() const noexcept { return waiting_.empty(); }
+#endif
   /// Before a cotangent is read: makes it the sum of its terms.
   void finalize(Gradient& cotangent) {
     if (!waiting_.empty()) join(cotangent);
