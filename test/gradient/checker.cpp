@@ -276,3 +276,101 @@ TEST_CASE("bad arguments of the checker") {
   CHECK_THROWS_AS(check_gradients(f, cast(point, DType::complex128)), TypeError);
   CHECK_THROWS_WITH(check_gradients([](const Tensor&) -> Tensor { throw std::runtime_error("mine"); }, point), "mine");
 }
+
+TEST_CASE("integers among the results and arguments count in no order") {
+  for (const DType d : {DType::float64, DType::float32}) {
+    const auto f = [](const Tensor& x, const Tensor& i) { return std::pair(sin(x) * i, cast(x > 0, DType::int64)); };
+    const auto off = [&](const Tensor& x, const Tensor& i) {
+      auto [y, positive] = f(x, i);
+      return std::pair(y + 0.1f * (y - stop_gradient(y)), positive);
+    };
+    const auto arguments = std::tuple(cast(point, d), tensor<std::int64_t>({3, 1, 2}));
+    const CheckReport r = check_gradients(f, arguments, {.order = 2});
+    INFO(r);
+    CHECK(r);
+    CHECK(r.entries.size() == 4);
+    for (const CheckEntry& e : r.entries) CHECK(e.argument == 0);
+    CHECK_FALSE(check_gradients(off, arguments));
+  }
+}
+
+TEST_CASE("an argument without elements is passed over") {
+  const auto f = [](const Tensor& x, const Tensor& none_of) { return sum(square(x)) + sum(none_of); };
+  const CheckReport r = check_gradients(f, std::tuple(point, zeros({0})));
+  CHECK(r);
+  for (const CheckEntry& e : r.entries) CHECK(e.argument == 0);
+}
+
+TEST_CASE("in forward mode alone a kink along the tangent is noted, and the slope between passes") {
+  const auto one_mode = [](const auto& f) { return check_gradients(f, zeros({3}), {.modes = CheckMode::forward}); };
+  const CheckReport r = one_mode([](const Tensor& a) { return abs(a); });
+  CHECK(r);
+  CHECK(any_note(r, "order 1: kink along a tangent of argument 0: slopes "));
+  CHECK_THAT(to_string(r), Catch::StartsWith("passed") && Contains("order 1, forward mode, argument 0: passed") &&
+                               Contains("\n  order 1: kink along a tangent"));
+  CHECK_FALSE(one_mode([](const Tensor& a) { return abs(a) + 5 * a - stop_gradient(5 * a); }));
+  CHECK(one_mode([](const Tensor& a) { return sin(a); }).notes.empty());
+}
+
+TEST_CASE("a gradient that is not a number fails, with an error without bounds") {
+  const auto f = [](const Tensor& x) {
+    const Tensor out[] = {from_data(square(x).to_vector(), x.shape())};
+    record_operation(
+        "nan", {&x, 1}, out, [x](std::span<const Gradient>) { return std::vector<Gradient>{full(x.shape(), NAN)}; },
+        [x](std::span<const Tensor>) { return std::vector<Tensor>{full(x.shape(), NAN)}; });
+    return out[0];
+  };
+  for (const CheckMode mode : {CheckMode::reverse, CheckMode::forward, CheckMode::both}) {
+    const CheckReport r = check_gradients(f, point, {.modes = mode});
+    CHECK_FALSE(r);
+    CHECK(std::isinf(r.worst_error));
+  }
+}
+
+TEST_CASE("other shapes, dtypes or numbers of results, and results that are not numbers") {
+  int calls = 0;
+  const auto found_out = [&](const auto& f) {
+    calls = 0;
+    const CheckReport r = check_gradients(f, point);
+    return !r && any_note(r, "different results for the same arguments");
+  };
+  CHECK(found_out([&](const Tensor& x) { return std::vector<Tensor>(static_cast<std::size_t>(++calls), x); }));
+  CHECK(found_out([&](const Tensor& x) { return ++calls % 2 ? x : reshape(x, {1, 3}); }));
+  CHECK(found_out([&](const Tensor& x) { return ++calls % 2 ? x : cast(x, DType::float32); }));
+  CHECK(found_out([&](const Tensor& x) { return ++calls % 2 ? x : x * NAN; }));
+  const CheckReport r = check_gradients([](const Tensor& x) { return where(x > 0, x, log(stop_gradient(x))); }, point);
+  CHECK_FALSE(any_note(r, "different results"));  // NaN twice is the same
+  CHECK_THROWS_WITH(check_gradients([](const Tensor& x) { return cast(x, DType::complex128); }, point),
+                    Contains("complex results are not supported"));
+}
+
+TEST_CASE("a float32 function that is another one in float64 is checked in float32") {
+  const Tensor x = cast(point, DType::float32);
+  const auto wide = [](const Tensor& a) { return a.dtype() == DType::float64; };
+  const auto right_and_wrong = [&](const auto& other) {
+    const auto f = [&](const Tensor& a) -> std::vector<Tensor> { return wide(a) ? other(a) : std::vector{sin(a)}; };
+    const auto off = [&](const Tensor& a) -> std::vector<Tensor> {
+      return wide(a) ? other(a) : std::vector{sin(a) + 0.1f * (sin(a) - stop_gradient(sin(a)))};
+    };
+    CHECK(check_gradients(f, x));
+    CHECK_FALSE(check_gradients(off, x));
+  };
+  right_and_wrong([](const Tensor& a) { return std::vector{sin(a), a}; });
+  right_and_wrong([](const Tensor& a) { return std::vector{reshape(sin(a), {1, 3})}; });
+  right_and_wrong([](const Tensor& a) { return std::vector{cast(a, DType::int64)}; });
+  right_and_wrong([](const Tensor& a) { return std::vector{cast(sin(a), DType::float32)}; });
+}
+
+TEST_CASE("the step of the differences is the caller's where one is given") {
+  const Tensor x = tensor({1.0});
+  double farthest = 0;
+  const auto f = [&](const Tensor& a) {
+    farthest = std::max(farthest, std::abs(a.to_vector()[0] - 1));
+    return sum(sin(a));
+  };
+  CHECK(check_gradients(f, x));
+  CHECK(farthest == Approx(0.02));
+  farthest = 0;
+  CHECK(check_gradients(f, x, {.step = 0.001}));
+  CHECK(farthest == Approx(0.001));
+}
