@@ -12,11 +12,12 @@ inline constexpr double two_over_root_pi = 1.12837916709551257390;
 
 // clang-format off
 inline constexpr std::tuple powers{
-  // d/dx 0**0 is 0, d/dy 0**y is 0 for y >= 0: at these points the replaced operand makes the other factor, 0, decide.
-  // 0**y is 0 or 1 for these y alone; complex ones have no order.
+  // d/dx 0**0 is 0 to every order: the outer selection; the inner one keeps finite what it discards. d/dy 0**y is 0 for
+  // y >= 0: the replaced operand makes the logarithm 0. 0**y is 0 or 1 for these y alone; complex ones have no order.
   op<"power", numbers>([](auto x, auto y) { return power(x, y); },
     d<x | y>([](auto g, auto x, auto y) {
-      return g * (y * power(x, where(logical_and(equal(x, 0), equal(y, 0)), 1, y) - 1)); }),
+      const auto none = logical_and(equal(x, 0), equal(y, 0));
+      return g * where(none, 0, y * power(x, where(none, 1, y) - 1)); }),
     d<x | z>([](auto g, auto x, auto z) {
       return g * (z * log(where(logical_and(equal(x, 0), logical_or(equal(z, 0), equal(z, 1))), 1, x))); })),
   op<"sqrt">([](auto x) { return sqrt(x); },

@@ -98,10 +98,7 @@ void matmul_jvp(const tape::Record& r, std::span<const Tensor> dx, std::span<Ten
   }
 }
 
-std::int64_t extent(const Tensor& x, int from_back) {
-  const int rank = block(x)->rank;
-  return rank == 1 ? 1 : block(x)->extents()[rank - from_back];
-}
+std::int64_t extent(const Tensor& x, int from_back) { return block(x)->extents()[block(x)->rank - from_back]; }
 
 [[noreturn, gnu::cold]] void fail_inner(const char* op, const Tensor& a, const Tensor& b, const MatmulOptions& options,
                                         std::int64_t inner_a, std::int64_t inner_b) {
