@@ -500,3 +500,39 @@ TEST_CASE("plain numbers in the state of a loop are tensors of rank 0") {
   };
   CHECK(grad(eighth)(1.5).item() == Approx(8 * std::pow(1.5, 7)));
 }
+
+TEST_CASE("scan under a budget: integers among the inputs, inputs that no step uses, results that nobody asks about") {
+  const Tensor xs = linspace(0.5, 1.5, 6), unused = ones({6}), counts = tensor<std::int64_t>({1, 2, 3, 4, 5, 6});
+  const auto step = [](const Tensor& s, const std::tuple<Tensor, Tensor, Tensor>& x) {
+    const Tensor next = s * std::get<0>(x) + std::get<1>(x);
+    return std::pair(next, std::pair(next * next, stop_gradient(next)));
+  };
+  const Tensor start = scalar(0.25);
+  for (const std::int64_t budget : {0, 32}) {
+    CAPTURE(budget);
+    GradientTape tape({.persistent = true});
+    tape.watch(std::vector{start, xs, unused});
+    const auto [last, ys] = scan(step, start, std::tuple(xs, counts, unused), {.memory_budget = budget});
+    const Tensor square = ys.first[5];
+    tape.stop();
+    // s_k = s_(k-1) x_k + k
+    double s = 0.25, slope = 1;
+    std::vector<double> of_xs(6), state(7, s);
+    for (std::size_t k = 0; k < 6; ++k)
+      state[k + 1] = state[k] * xs[static_cast<std::int64_t>(k)].item() + double(k + 1);
+    for (std::size_t k = 6; k-- > 0;) {
+      of_xs[k] = slope * state[k];
+      slope *= xs[static_cast<std::int64_t>(k)].item();
+    }
+    CHECK(last.item() == Approx(state[6]).epsilon(1e-15));
+    const auto g =
+        tape.gradient(last, std::vector{start, xs, unused}, {.unconnected_gradients = UnconnectedGradients::zero});
+    CHECK((*g[0]).item() == Approx(slope).epsilon(1e-14));
+    CHECK(close(*g[1], from_data(of_xs)));
+    CHECK((*g[2]).to_vector() == std::vector<double>(6));
+    CHECK_FALSE(tape.gradient(last, counts));
+    CHECK(close(*tape.gradient(square, start), 2.0 * state[6] * slope * ones({})));
+    CHECK(max(abs(tape.gradient(ys.second, start, {.unconnected_gradients = UnconnectedGradients::zero}).dense()))
+              .item() == 0);
+  }
+}

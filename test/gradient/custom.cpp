@@ -378,3 +378,61 @@ TEST_CASE("prevent_gradient: whoever differentiates through it is told") {
   // Off the path nobody asks.
   CHECK((*tape.gradient(x * x + stop_gradient(y), x)).item() == 4.0);
 }
+
+TEST_CASE("custom_gradient: batched, several results, and cotangents that are none") {
+  std::vector<Shape> shapes;
+  const auto f = custom_gradient(
+      [&](const Tensor& x) {
+        return std::pair(std::pair(x * 2, sum(x)), [&shapes](const std::pair<Tensor, Tensor>& dy) {
+          shapes = {dy.first.shape(), dy.second.shape()};
+          return dy.first * 2 + expand_dims(dy.second, -1);
+        });
+      },
+      {.batched = true});
+  const Tensor x = tensor({1., 2., 3.});
+  CHECK(grad([&](const Tensor& v) { return sum(f(v).first); })(x).to_vector() == std::vector<double>{2, 2, 2});
+  CHECK(shapes == std::vector<Shape>{{1, 3}, {1}});
+  CHECK(grad([&](const Tensor& v) { return f(v).second; })(x).to_vector() == std::vector<double>{1, 1, 1});
+  CHECK(shapes == std::vector<Shape>{{1, 3}, {1}});
+  CHECK(array_equal(jacobian([&](const Tensor& v) { return f(v).first; })(x), eye(3) * 2));
+  CHECK(shapes == std::vector<Shape>{{3, 3}, {3}});
+}
+
+TEST_CASE("custom_gradient: a jvp gets zeros for tangents that are none") {
+  const auto f = custom_gradient(
+      [](const Tensor& x, const Tensor& y) {
+        return std::pair(x * y, [x, y](const Tensor& dy) { return std::pair(dy * y, dy * x); });
+      },
+      [](const std::tuple<Tensor, Tensor>& p, const std::tuple<Tensor, Tensor>& t) {
+        return std::get<0>(t) * std::get<1>(p) + std::get<0>(p) * std::get<1>(t);
+      });
+  const Tensor x = scalar(3.0), y = scalar(5.0);
+  CHECK(jvp([&](const Tensor& v) { return f(v, y); }, x, 1.0).second.item() == 5.0);
+  CHECK(jvp([&](const Tensor& v) { return f(x, v); }, y, 1.0).second.item() == 3.0);
+}
+
+TEST_CASE("functions that give another number of tensors, the second time or at all, are refused") {
+  const Tensor x = scalar(3.0);
+  std::size_t count = 1;
+  const auto f = recompute_grad([&](const Tensor& v) { return std::vector<Tensor>(count, v * v); });
+  GradientTape tape({.persistent = true});
+  tape.watch(x);
+  const std::vector<Tensor> y = f(x);
+  tape.stop();
+  CHECK((*tape.gradient(y[0], x)).item() == 6.0);
+  count = 2;
+  CHECK_THROWS_WITH(tape.gradient(y[0], x),
+                    Contains("gave 2 tensors when it was run again for its derivative, 1 before"));
+  CHECK_THROWS_WITH(grad_pass_through([](const Tensor& v) {
+                      return std::vector{v, v};
+                    })(x),
+                    Contains("the function turns 1 tensors into 2"));
+}
+
+TEST_CASE("prevent_gradient: without a message, and in both modes of a Jacobian") {
+  const Tensor x = scalar(2.0);
+  const auto f = [](const Tensor& v) { return prevent_gradient(v) * ones({9}); };
+  CHECK_THROWS_WITH(jacobian(f)(x), Catch::EndsWith("the gradient is explicitly disabled here"));
+  CHECK_THROWS_WITH(grad([](const Tensor& v) { return prevent_gradient(v); })(x),
+                    Catch::EndsWith("the gradient is explicitly disabled here"));
+}

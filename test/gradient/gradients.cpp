@@ -408,3 +408,32 @@ TEST_CASE("S126, S127: hessian_vector_product, with v a constant") {
   CHECK_FALSE(partly[1]);
   CHECK_FALSE(hessian_vector_product(scalar(1.0), x, v)[0]);
 }
+
+TEST_CASE("S126: hessian_vector_product: one number for all of v, slices as v, leaves that are none") {
+  const Tensor x = tensor({1., -1.}), table = reshape(arange(6.0), {3, 2});
+  GradientTape tape;
+  tape.watch(std::vector{x, table});
+  const Tensor y = sum(x * x * x), z = sum(table * table * table);
+  CHECK(hessian_vector_product(y, x, 2.0)[0].dense().to_vector() == Values{12, -12});
+  const Gradient row(IndexedSlices{ones({1, 2}), tensor<std::int64_t>({1}), {3, 2}});
+  CHECK(hessian_vector_product(z, table, row)[0].dense().to_vector() == Values{0, 0, 12, 18, 0, 0});
+  CHECK_THROWS_WITH(hessian_vector_product(y, x, Gradient()), Contains("leaf 0 of v is none: this Gradient is empty"));
+  const Gradient other(IndexedSlices{ones({1, 2}), tensor<std::int64_t>({1}), {4, 2}});
+  CHECK_THROWS_WITH(hessian_vector_product(z, table, other),
+                    Contains("leaf 0 of v has shape [4, 2], that of xs [3, 2]"));
+}
+
+TEST_CASE("S106: accumulators are passed over, and a paused tape misses the first derivative") {
+  const Tensor x = scalar(3.0);
+  GradientTape tape;
+  tape.watch(x);
+  const Tensor y = x * x * x;
+  {
+    const ForwardAccumulator above(x, ones({}));
+    CHECK(number(gradients(y, x)[0]) == 27);
+    CHECK(number(hessians(y, x)[0]) == 18);
+  }
+  const auto paused = tape.stop_recording();
+  CHECK_THROWS_AS(hessians(tape, y, x), TapeError);
+  CHECK_THROWS_WITH(hessian_vector_product(tape, y, x, x), Contains("the tape does not record"));
+}

@@ -193,3 +193,58 @@ TEST_CASE("a tape resumed, or made, while recording is suspended stays on the st
   CHECK(stopped.active());
   for (GradientTape* t : {&outer, &stopped, made.get()}) CHECK((*t->gradient(y, x)).item() == 4.0);
 }
+
+TEST_CASE("integer variables, variables of a tape that watches none, and parts of a path have reasons of their own") {
+  const Variable count(tensor<std::int64_t>({1, 2}), "count"), w(scalar(2.0), "w");
+  const Tensor x = scalar(3.0);
+  GradientTape tape({.persistent = true, .watch_accessed_variables = false});
+  tape.watch(x);
+  const Tensor y = x * w * cast(count, DType::float64);
+  tape.stop();
+  CHECK(tape.gradient(y, count).reason() == WhyNone::integer_dtype);
+  const Gradient unwatched = tape.gradient(y, w);
+  CHECK(unwatched.reason() == WhyNone::never_watched);
+  CHECK_THAT(unwatched.why_none(), Contains("variable 'w' is not watched by itself"));
+  // Of several targets the first that tells anything gives the reason.
+  const Tensor far = scalar(1.0), whole = cast(far, DType::int64);
+  CHECK(tape.gradient({far, y}, w).reason() == WhyNone::never_watched);
+  CHECK(tape.gradient({far * 2, far * 3}, x).reason() == WhyNone::target_unwatched);
+  CHECK(tape.gradient({whole, far}, x).reason() == WhyNone::integer_dtype);
+}
+
+TEST_CASE("explain: several sources and targets, results beside the path, long paths") {
+  const Tensor x = scalar(0.2), z = scalar(0.3), far = scalar(1.0);
+  GradientTape tape({.persistent = true});
+  tape.watch(x);
+  tape.watch(z);
+  const Tensor parts[] = {scalar(1.0), scalar(2.0)};
+  record_operation("pair", {{x, z}}, parts, [](std::span<const Gradient> g) { return std::vector{g[0], g[1]}; });
+  const Tensor aside = exp(x), y = parts[1] * far;
+  Tensor longest = z;
+  for (int i = 0; i < 14; ++i) longest = sin(longest);
+  tape.stop();
+  CHECK(tape.explain(y, std::vector{x, z}) ==
+        "source 0: connected through 2 recorded ops: pair, multiply\n"
+        "source 1: connected through 2 recorded ops: pair, multiply");
+  CHECK(tape.explain(parts[0], x) == "source 0: connected through 1 recorded op: pair");
+  CHECK(tape.explain(std::vector{aside, longest}, std::vector{x, z}) ==
+        "source 0: connected through 1 recorded op: exp\n"
+        "source 1: connected through 14 recorded ops: sin, sin, sin, sin, sin, sin, sin, sin, sin, sin, sin, sin, ...");
+  CHECK_THAT(tape.explain(aside, z), Contains("source 0: no gradient: the target does not depend on the source"));
+  CHECK_THAT(tape.explain(far, x), Contains("no gradient: nothing that the tape watches leads to the target"));
+}
+
+TEST_CASE("a gradient of slices, and one of nothing, as values") {
+  const Tensor values = tensor({{1., 2.}}), index = tensor<std::int64_t>({1});
+  const Gradient sparse(IndexedSlices{values, index, {3, 2}});
+  const Gradient copy = sparse;
+  CHECK(copy.is_slices());
+  CHECK(copy.slices().values.id() == values.id());
+  CHECK((*copy).to_vector() == std::vector<double>{0, 0, 1, 2, 0, 0});
+  CHECK(copy.why_none().empty());
+  CHECK(copy.reason() == WhyNone::unknown);
+  CHECK_THAT(to_string(copy), Catch::StartsWith("IndexedSlices of [3, 2]: rows "));
+  CHECK_THROWS_WITH(Gradient(IndexedSlices{values, {}, {3, 2}}), Contains("empty values or indices"));
+  CHECK_THROWS_WITH(Gradient(values).slices(), Contains("it is a tensor, not IndexedSlices"));
+  CHECK_THROWS_WITH(Gradient().slices(), Contains("there are no slices to read"));
+}

@@ -1,6 +1,7 @@
 // AnomalyGuard: the first op or rule that gives what is not finite is named, with the line that called it; borrowed
 // memory may not change between recording and replay.
 #include <cmath>
+#include <functional>
 #include <reel/reel.hpp>
 
 #include "catch.hpp"
@@ -265,4 +266,60 @@ TEST_CASE("every op reports its result and the line that called it") {
       try_op(row.name, row.call, x);
     }
   CHECK(reported > 150);
+}
+
+TEST_CASE("forward mode: a tangent that is not finite, of an accumulator, of a Jacobian's column, or not looked at") {
+  const Tensor x = scalar(0.0), ramp = linspace(1.0, 2.0, 9);
+  const auto column = [&] { static_cast<void>(jacobian([&](const Tensor& t) { return sqrt(t * ramp); })(x)); };
+  const auto carried = [&] {
+    const ForwardAccumulator accumulator(x, ones({}));
+    static_cast<void>(sqrt(x));
+  };
+  for (const std::function<void()>& f : {std::function<void()>(column), std::function<void()>(carried)}) {
+    const AnomalyGuard guard;
+    CHECK_THAT(fault(f), Contains("sqrt: the tangent of output 0 that its rule gives is not finite"));
+    const AnomalyGuard values_alone({.check_backward = false});
+    CHECK(fault(f).empty());
+  }
+  const AnomalyGuard nan_alone({.infinity = false});
+  CHECK(fault(column).empty());
+}
+
+TEST_CASE("integers are never at fault, and tensors that are not there are none in a message") {
+  const AnomalyGuard guard;
+  CHECK((tensor<std::int64_t>({INT64_MAX}) * 2).to_vector<std::int64_t>()[0] == -2);
+  CHECK_FALSE(any(tensor({1., 2.}) > 3).item<bool>());
+  const Tensor x = tensor({1., 2.}), parts[] = {ones({2}), zeros({2})};
+  GradientTape tape;
+  tape.watch(x);
+  record_operation("pair", {&x, 1}, parts, [](std::span<const Gradient> g) {
+    return std::vector<Gradient>{*g[1] * tensor({1., no_number})};
+  });
+  CHECK_THAT(fault([&] { static_cast<void>(tape.gradient(parts[1], x)); }),
+             Contains("pair: the gradient for input 0") && Contains("cotangents: 0 none, 1 float64 [2]"));
+}
+
+TEST_CASE("of what an entry saved only borrowed memory is watched") {
+  double memory[] = {1, 2, 3, 4};
+  const AnomalyGuard guard;
+  const Tensor borrowed = borrow(memory, Shape{4}, 0), own = tensor({5., 6., 7., 8.});
+  GradientTape tape({.persistent = true});
+  tape.watch(own);
+  const Tensor y = sum(own * own), z = sum(own * transpose(reshape(borrowed, {2, 2}))[0][0]);
+  memory[3] = 9;  // seen by no rule of y
+  CHECK((*tape.gradient(y, own)).to_vector() == std::vector<double>{10, 12, 14, 16});
+  CHECK_THAT(fault([&] { static_cast<void>(tape.gradient(z, own)); }),
+             Contains("borrowed memory") && Contains("changed"));
+}
+
+TEST_CASE("backward: the cotangent that a rule hands on as it is can still be named") {
+  const AnomalyGuard guard;
+  const Tensor x = tensor({1., 2.}), c = tensor({3., 4.});
+  GradientTape tape;
+  tape.watch(x);
+  const Tensor y = c + x;
+  CHECK_THAT(fault([&] {
+               static_cast<void>(tape.gradient(y, x, {.output_gradients = tensor({1., no_number})}));
+             }),
+             Contains("add: the gradient for input 1") && Contains("the origin: cotangent 0 was not finite already"));
 }

@@ -12,6 +12,7 @@
 #include "catch.hpp"
 #include "support/child.hpp"
 #include "support/warnings.hpp"
+#include "tape/record.hpp"
 
 using namespace reel;
 using Catch::Contains;
@@ -338,4 +339,136 @@ TEST_CASE("REEL_TRACE traces a whole process, threads that ended included") {
   CHECK(count(text, "\"name\": \"tanh\", \"cat\": \"backward\"") == 1);
   CHECK(count(text, "\"name\": \"exp\", \"cat\": \"forward\"") == 1);
   CHECK(count(text, "\"tid\": 1,") < count(text, "\"tid\": "));
+}
+
+TEST_CASE("to_dot: watched results, constants, ops of several results, targets that nothing leads to") {
+  const Variable w(ones({2}), "back\\slash");
+  const Tensor x = ones({2}), constant = full({2}, 3.0);
+  GradientTape tape;
+  tape.watch(x);
+  const Tensor h = x * w;
+  tape.watch(h);
+  const Tensor product = h * constant;
+  const Tensor parts[] = {ones({2}), zeros({2})};
+  record_operation("pair", {&product, 1}, parts, [](std::span<const Gradient> g) { return std::vector{g[0]}; });
+  const Tensor aside = exp(x);
+  const std::string all = tape.to_dot();
+  CHECK_THAT(all, Contains("label=\"back\\\\slash\""));
+  CHECK(count(all, "lightblue") == 3);  // x, w and h
+  CHECK(count(all, " [style=dashed];\n") == 1);
+  CHECK(count(all, "op0 -> source") == 1);
+  CHECK(count(all, " -> op1 ") == 1);  // the constant has no edge
+  for (const Tensor& part : parts) {
+    const std::string of_part = tape.to_dot(part);
+    CHECK_THAT(of_part, Contains("op2 [label=\"pair\\n") && Contains("op2 -> target0 ") && !Contains("exp"));
+    CHECK(count(of_part, "lightblue") == 3);
+  }
+  const std::string nothing = tape.to_dot(constant);
+  CHECK(count(nothing, "label") == 0);
+  CHECK(count(nothing, "target0") == 0);
+}
+
+TEST_CASE("plan: stopped and partly used results, and what is not on the tape") {
+  const Tensor x = ones({4}), constant = full({4}, 3.0);
+  GradientTape tape({.persistent = true});
+  tape.watch(x);
+  const Tensor h = exp(x);
+  const Tensor parts[] = {full({4}, 1.0), full({4}, 2.0)};
+  record_operation("pair", {&h, 1}, parts, [](std::span<const Gradient> g) { return std::vector{g[0]}; });
+  const Tensor y = sum(parts[0]);
+  tape.stop();
+  const auto names = [&](const ReplayPlan& plan) {
+    std::vector<std::string> list;
+    for (const PlannedEntry& e : plan.entries) list.push_back(e.name);
+    return list;
+  };
+  using Names = std::vector<std::string>;
+  CHECK(names(tape.plan(y, x)) == Names{"sum", "pair", "exp"});
+  CHECK(names(tape.plan(y, x, {.stop_gradients = parts[0]})) == Names{});
+  CHECK(names(tape.plan(y, x, {.stop_gradients = parts[1]})) == Names{"sum", "pair", "exp"});
+  CHECK(names(tape.plan(y, x, {.stop_gradients = constant})) == Names{"sum", "pair", "exp"});
+  CHECK(names(tape.plan(y, parts[0])) == Names{"sum"});
+  CHECK(tape.plan(y, constant).entries.empty());
+  CHECK(tape.plan(constant, x).entries.empty());
+  // A source on the way keeps its gradient: 32 bytes more are live when exp is reached.
+  const auto live_at_exp = [&](const ReplayPlan& plan) { return plan.entries.back().live_bytes; };
+  CHECK(live_at_exp(tape.plan(y, {x, h})) == live_at_exp(tape.plan(y, x)));
+  CHECK(live_at_exp(tape.plan(y, {x, parts[0]})) == live_at_exp(tape.plan(y, x)) + 32);
+}
+
+TEST_CASE("trace lines: cotangents that are none, slices, and rules that give nothing") {
+  const Tensor x = ones({4, 2});
+  GradientTape tape({.persistent = true});
+  tape.watch(x);
+  const Tensor rows = gather(x, tensor<std::int64_t>({1, 1}));
+  const Tensor parts[] = {full({2, 2}, 1.0), full({2, 2}, 2.0)};
+  record_operation("pair", {&rows, 1}, parts, [](std::span<const Gradient> g) { return std::vector{g[1]}; });
+  const Tensor blind = full({2, 2}, 4.0);
+  record_operation("blind", {&rows, 1}, {&blind, 1},
+                   [](std::span<const Gradient>) { return std::vector<Gradient>(1); });
+  tape.stop();
+  Lines lines;
+  CHECK(tape.gradient(parts[1], x).is_slices());
+  const auto line = [&](const std::string& part) {
+    return std::count_if(lines.texts.begin(), lines.texts.end(),
+                         [&](const std::string& text) { return text.find(part) != std::string::npos; });
+  };
+  CHECK(line("Gradient for pair inputs [none] output_grads [none, ") == 1);
+  CHECK(line("  in  --> grad(pair_1:1)") == 1);
+  CHECK(line("  in  --> grad(pair_1:0)") == 0);
+  CHECK(line("Gradient for gather inputs [") == 1);
+  CHECK(line("] gradients [none]") == 1);  // slices are no tensor
+  CHECK(line("  out --> grad(source_0)") == 1);
+  lines.texts.clear();
+  CHECK_FALSE(tape.gradient(blind, x));
+  CHECK(line("Gradient for blind") == 1);
+  CHECK(line("  out --> ") == 0);
+}
+
+TEST_CASE("the Chrome trace: tangents, slices, no gradient, and no events") {
+  const std::filesystem::path path = scratch("reel_modes");
+  const auto traced = [&](const auto& f) {
+    {
+      const ChromeTraceGuard guard(path.string());
+      f();
+    }
+    const std::string text = read(path);
+    std::filesystem::remove(path);
+    CHECK(Json(text).whole());
+    return text;
+  };
+  const Tensor x = scalar(0.5), ramp = linspace(0.0, 1.0, 9), table = ones({4, 2});
+  const std::string pushed =
+      traced([&] { static_cast<void>(jacobian([&](const Tensor& t) { return tanh(t * ramp); })(x)); });
+  CHECK(count(pushed, "\"name\": \"tanh\", \"cat\": \"tangent\"") == 1);  // one column in place of nine rows
+  CHECK(count(pushed, "\"name\": \"tanh\", \"cat\": \"backward\"") == 0);
+  const std::string carried = traced([&] {
+    const ForwardAccumulator accumulator(x, ones({}));
+    static_cast<void>(exp(x));
+  });
+  CHECK(count(carried, "\"name\": \"exp\", \"cat\": \"tangent\"") == 1);
+  const std::string sparse = traced([&] {
+    GradientTape tape;
+    tape.watch(table);
+    const Tensor rows = gather(table, tensor<std::int64_t>({1, 3}));
+    const Tensor blind = full({2, 2}, 4.0);
+    record_operation("blind", {&rows, 1}, {&blind, 1},
+                     [](std::span<const Gradient>) { return std::vector<Gradient>(1); });
+    CHECK(tape.gradient(rows + blind, table).is_slices());
+  });
+  CHECK_THAT(sparse, Contains("\"name\": \"gather\", \"cat\": \"backward\"") &&
+                         Contains("\"inputs\": \"float64 [2, 2]\", \"outputs\": \"none\""));
+  CHECK(count(traced([] {}), "\"name\"") == 0);
+}
+
+TEST_CASE("a Chrome trace that the disk does not take is a warning") {
+  if (!std::filesystem::exists("/dev/full")) return;
+  const WarningLog warnings;
+  {
+    const ChromeTraceGuard guard("/dev/full");
+    static_cast<void>(exp(ones({3})));
+  }
+  REQUIRE(warnings.texts.size() == 1);
+  CHECK_THAT(warnings.texts[0], Contains("ChromeTraceGuard: the trace could not be written whole"));
+  CHECK_FALSE(tape::active());
 }

@@ -189,3 +189,48 @@ TEST_CASE("what is empty has no tangent and is no gradient") {
   CHECK_THROWS_WITH(accumulator.jvp(Tensor()), Contains("ForwardAccumulator.jvp: the target is empty"));
   CHECK_THROWS_WITH(Gradient(IndexedSlices{}), Contains("empty values or indices"));
 }
+
+TEST_CASE("S9: an override of an op of the user with a backward of its own sees neither inputs nor outputs") {
+  const Tensor x = scalar(3.0), y = scalar(4.0);
+  GradientTape tape({.persistent = true});
+  tape.watch(x);
+  record_operation("own", {&x, 1}, {&y, 1}, [](std::span<const Gradient> g) { return std::vector{g[0]}; });
+  CHECK(kept("own", tape, y, x) == Ids{0, 0});
+  CHECK((*tape.gradient(y, x)).item() == 1.0);
+}
+
+TEST_CASE("what cannot be recorded or registered is refused, and removing what is not there does nothing") {
+  const Tensor x = scalar(3.0), empty;
+  CHECK_THROWS_WITH(record_operation("own", {&empty, 1}, {&x, 1}), Contains("own has an empty input or output"));
+  CHECK_THROWS_WITH(record_operation("own", {&x, 1}, {&empty, 1}), Contains("own has an empty input or output"));
+  CHECK_THROWS_WITH(GradientRegistry::add("user_rules_empty", {}), Contains("for 'user_rules_empty' is empty"));
+  CHECK_FALSE(GradientRegistry::contains("user_rules_empty"));
+  GradientRegistry::remove("user_rules_empty");
+  CHECK_FALSE(GradientRegistry::contains("user_rules_empty"));
+}
+
+TEST_CASE("a batched rule whose gradient has no axis at all is told so") {
+  const Tensor x = scalar(3.0), y = scalar(4.0);
+  GradientTape tape;
+  tape.watch(x);
+  record_operation("flat", {&x, 1}, {&y, 1},
+                   [](std::span<const Gradient>) { return std::vector<Gradient>{scalar(1.0)}; }, {}, {.batched = true});
+  CHECK_THROWS_WITH(tape.gradient(y, x), Contains("flat: its rule is batched") && Contains("has shape []"));
+}
+
+TEST_CASE("a gradient function may not resume or reset the tape that is replayed and used up") {
+  const Tensor x = scalar(3.0), y = scalar(4.0);
+  GradientTape tape;
+  tape.watch(x);
+  std::string resumed;
+  record_operation("resumes", {&x, 1}, {&y, 1}, [&](std::span<const Gradient> g) {
+    try {
+      tape.resume();
+    } catch (const TapeError& e) {
+      resumed = e.what();
+    }
+    return std::vector{g[0]};
+  });
+  CHECK((*tape.gradient(y, x)).item() == 1.0);
+  CHECK_THAT(resumed, Contains("GradientTape.resume: called from within a gradient function of this tape"));
+}
