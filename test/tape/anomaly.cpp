@@ -279,6 +279,8 @@ TEST_CASE("forward mode: a tangent that is not finite, of an accumulator, of a J
     const AnomalyGuard guard;
     CHECK_THAT(fault(f), Contains("sqrt: the tangent of output 0 that its rule gives is not finite"));
     const AnomalyGuard values_alone({.check_backward = false});
+    CHECK_THAT(fault(f), !Contains("tangent"));  // but the Jacobian, which is made of it, is a value
+    const AnomalyGuard nothing({.check_forward = false, .check_backward = false});
     CHECK(fault(f).empty());
   }
   const AnomalyGuard nan_alone({.infinity = false});
