@@ -56,8 +56,8 @@ TEST_CASE("a sweep of many cotangents: products with vectors, of which one opera
   jacobian_is_rows([&](const Tensor& x) { return matmul(v, x); }, w);
   jacobian_is_rows([&](const Tensor& x) { return matmul(transpose(x), v); }, w);
   jacobian_is_rows([&](const Tensor& x) { return matmul(transpose(w), x); }, v);
-  jacobian_is_rows([&](const Tensor& x) { return matmul(x, batch); }, v);
-  jacobian_is_rows([&](const Tensor& x) { return matmul(stack_of, x); }, v);
+  jacobian_is_rows([&](const Tensor& x) { return matmul(cumsum(x, 0), batch); }, v);
+  jacobian_is_rows([&](const Tensor& x) { return matmul(stack_of, cumsum(x, 0)); }, v);
   jacobian_is_rows([&](const Tensor& x) { return matmul(batch, x, {.transpose_a = true}); }, v);
 }
 
@@ -244,6 +244,43 @@ TEST_CASE("a directional derivative of a determinant along a direction that depe
   CHECK(apart(pushed(a), closed(a)) < 1e-14);
   CHECK(apart(by_rows(two(pushed))(a), by_rows(two(closed))(a)) < 1e-13);
   CHECK(apart(by_rows(by_rows(two(pushed)))(a), by_rows(by_rows(two(closed)))(a)) < 1e-13);
+}
+
+TEST_CASE("a second directional derivative of a determinant, and its derivatives") {
+  const Tensor a = tensor({{2., 1., 0.5}, {0.5, 3., -1.}, {1., 0., 1.5}});
+  const auto along = [](const auto& f) { return [f](const Tensor& m) { return jvp(f, m, matmul(m, m)).second; }; };
+  const auto pushed = along(along([](const Tensor& m) { return det(m); }));
+  const auto closed = [](const Tensor& m) { return det(m) * (square(trace(m)) + trace(matmul(m, m))); };
+  CHECK(apart(pushed(a), closed(a)) < 1e-13);
+  CHECK(apart(grad(pushed)(a), grad(closed)(a)) < 1e-12);
+  CHECK(apart(hessian(pushed)(a), hessian(closed)(a)) < 1e-12);
+}
+
+TEST_CASE("derivatives of determinants by a cotangent and by a tangent that rows of a Jacobian share") {
+  const Tensor a = tensor({{2., 1.}, {0.5, 3.}}), second = hessian([](const Tensor&m) { return det(m); })(a);
+  const auto rows = [](const auto& f, const Tensor& x) {
+    GradientTape tape({.persistent = true});
+    tape.watch(x);
+    return *tape.jacobian(f(x), x);
+  };
+  const auto by_cotangent = [&](const Tensor& s) {
+    return rows(
+        [&](const Tensor& m) {
+          GradientTape tape;
+          tape.watch(m);
+          return *tape.gradient(stack({det(m), trace(m)}), m, {.output_gradients = s});
+        },
+        a);
+  };
+  CHECK(apart(rows(by_cotangent, tensor({3., 5.})), stack({second, zeros_like(second)}, -1)) < 1e-14);
+  const auto by_tangent = [&](const Tensor& t) {
+    return rows(
+        [&](const Tensor& m) {
+          return jvp([](const Tensor& p) { return det(p); }, m, t).second * tensor({1., 2.});
+        },
+        a);
+  };
+  CHECK(apart(rows(by_tangent, ones({2, 2})), stack({second, 2.0 * second})) < 1e-14);
 }
 
 TEST_CASE("second derivatives by the scale of a normalisation of constants") {
