@@ -85,8 +85,15 @@ template const Variable& OptimizerAccess::made(detail::StateNumber<std::int64_t>
 double OptimizerAccess::peek(const Hyperparameter& number) {
   return number.variable_ ? *detail::mutable_data<double>(detail::value_of(*number.variable_)) : number.value_;
 }
-Tensor OptimizerAccess::value(const Hyperparameter& number) {
+template <class T>
+Tensor OptimizerAccess::value(const detail::StateNumber<T>& number) {
   return number.variable_ ? detail::value_of(*number.variable_) : scalar(number.value_);
+}
+template Tensor OptimizerAccess::value(const detail::StateNumber<double>& number);
+template Tensor OptimizerAccess::value(const detail::StateNumber<std::int64_t>& number);
+
+Tensor OptimizerAccess::value(const detail::StateTensor& state) {
+  return state.variable_ ? detail::value_of(*state.variable_) : state.value_;
 }
 
 const Variable& OptimizerAccess::velocity(SGD& sgd, const Variable& of) {

@@ -2,6 +2,7 @@
 // are plain tensors and numbers, so that a step of an optimiser alone takes no lock for them.
 #pragma once
 #include <reel/optim.hpp>
+#include <type_traits>
 
 #include "core/block.hpp"
 #include "ops/index/rows.hpp"
@@ -23,10 +24,54 @@ struct OptimizerAccess {
   static const Variable& made(detail::StateNumber<T>& number, const char* name);
   static const Variable& made(detail::StateTensor& state, const Variable& of, const char* name);
 
+  /// Calls f(name, option) for each option.
+  template <class Optimizer, class F>
+  static void for_each_option(Optimizer& optimizer, F&& f) {
+    auto& options = optimizer.options;
+    f("learning_rate", options.learning_rate);
+    if constexpr (std::is_same_v<std::remove_const_t<Optimizer>, SGD>) {
+      f("momentum", options.momentum);
+      f("nesterov", options.nesterov);
+    } else {
+      f("beta1", options.beta1);
+      f("beta2", options.beta2);
+      f("epsilon", options.epsilon);
+    }
+  }
+  /// What is kept of each variable, by its id.
+  static const auto& memories(const SGD& sgd) { return sgd.velocity_; }
+  static const auto& memories(const Adam& adam) { return adam.states_; }
+  static auto& memories(SGD& sgd) { return sgd.velocity_; }
+  static auto& memories(Adam& adam) { return adam.states_; }
+  /// Calls f(name, part) for each part of what is kept of one variable.
+  template <class Memory, class F>
+  static void for_each_part(Memory& memory, F&& f) {
+    if constexpr (std::is_same_v<std::remove_const_t<Memory>, detail::StateTensor>) {
+      f("velocity", memory);
+    } else {
+      f("mean", memory.mean);
+      f("square", memory.square);
+      f("steps", memory.steps);
+    }
+  }
+  /// The tensor now; empty when there has been no step.
+  static Tensor value(const detail::StateTensor& state);
+  /// Whether a program has made a variable of it.
+  static bool has_variable(const detail::StateTensor& state) { return state.variable_.has_value(); }
+  /// Replaces the tensor, which may be empty where there is no variable.
+  static void set(detail::StateTensor& state, const Tensor& value) {
+    modify(state, [&](Tensor& old) { old = value; });
+  }
+  template <class T>
+  static void set(detail::StateNumber<T>& number, T value) {
+    number = value;
+  }
+
   /// The number now, whatever a handler of effects would give.
   static double peek(const Hyperparameter& number);
-  /// The same as a tensor.
-  static Tensor value(const Hyperparameter& number);
+  /// The same as a tensor of rank 0.
+  template <class T>
+  static Tensor value(const detail::StateNumber<T>& number);
 
   /// Lets `change` replace the tensor, which is empty before the first step.
   template <class F>

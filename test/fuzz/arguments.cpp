@@ -1,17 +1,17 @@
 // Fuzzing of what is parsed: einsum's subscripts and slice lists. A byte string becomes a call; a call that is accepted
 // must give what the definition gives, computed here element by element, and its gradient must have x's shape; one that
-// is refused throws a reel::Error. Built with libFuzzer this is `test/long fuzz`; without, the program runs its corpus:
-// every seed, cut at every byte, with every bit flipped. Given a folder it writes the seeds there, for libFuzzer.
+// is refused throws a reel::Error. Built with libFuzzer this is `test/long fuzz`.
 #include <algorithm>
 #include <array>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
-#include <fstream>
 #include <map>
 #include <reel/reel.hpp>
 #include <string>
 #include <vector>
+
+#include "corpus.hpp"
 
 using namespace reel;
 
@@ -210,7 +210,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
 }
 
 #ifndef REEL_LIBFUZZER
-int main(int argc, char** argv) {
+int main(int count, char** arguments) {
   using namespace std::string_literals;
   const std::vector<std::string> seeds{"\0\2\2\2\3\2\3\2ij,jk->ik"s,
                                        "\0\1\2\3\3ii->i"s,
@@ -229,26 +229,6 @@ int main(int argc, char** argv) {
                                        "\1\1\4\1\5\10\7"s,
                                        "\1\0\2\0\1"s,
                                        "\1\3\5\5\5\3\6\0\6\2\6\11\13\7\3"s};
-  if (argc > 1) {
-    for (std::size_t i = 0; i < seeds.size(); ++i)
-      std::ofstream(std::string(argv[1]) + "/seed" + std::to_string(i), std::ios::binary) << seeds[i];
-    return 0;
-  }
-  long inputs = 0;
-  const auto run = [&inputs](const std::string& s) {
-    LLVMFuzzerTestOneInput(reinterpret_cast<const std::uint8_t*>(s.data()), s.size());
-    ++inputs;
-  };
-  for (const std::string& seed : seeds)
-    for (std::size_t end = 0; end <= seed.size(); ++end) {
-      run(seed.substr(0, end));
-      for (std::size_t bit = 0; end < seed.size() && bit < 8; ++bit) {
-        std::string flipped = seed;
-        flipped[end] = static_cast<char>(flipped[end] ^ (1 << bit));
-        run(flipped);
-      }
-    }
-  std::printf("%ld inputs\n", inputs);
-  return inputs > 1000 ? 0 : 1;
+  return run_corpus(count, arguments, seeds, 1000);
 }
 #endif

@@ -29,7 +29,7 @@ soname = re.search(r"SONAME.*\[(.*)\]", dynamic)
 wanted = "libreel.so." + ".".join(version.split(".")[:2 if version.startswith("0.") else 1])
 if not soname or soname[1] != wanted:
     bad.append(f"SONAME is {soname and soname[1]}, not {wanted}")
-ALLOWED = re.compile(r"lib(?:stdc\+\+|m|gcc_s|c|tbb|fmt|openblas|sleef|asan|ubsan|pthread)(?:\.|$)|ld-linux")
+ALLOWED = re.compile(r"lib(?:stdc\+\+|m|gcc_s|c|tbb|fmt|openblas|sleef|z|asan|ubsan|pthread)(?:\.|$)|ld-linux")
 bad += [f"needs {name}" for name in re.findall(r"NEEDED.*\[(.*)\]", dynamic) if not ALLOWED.match(name)]
 
 print(*bad, sep="\n")

@@ -1,0 +1,264 @@
+// Optional header: tensors and whole models in files. npy and npz are NumPy's formats, safetensors is Hugging Face's.
+//
+// A reader takes any bytes: it returns or throws IoError, which names the file, where in it, and the fault. It trusts
+// no length that a file states, and allocates at most twice the file's size; beyond that only what deflated bytes
+// inflate to, and the float64 of load_csv. A writer writes a new file beside the old one and renames it when it is
+// whole and on the disk, so that a crash leaves the one or the other. Nothing is recorded on tapes. What is saved are
+// row-major elements, whatever the strides.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <reel/callback.hpp>
+#include <reel/ops/make.hpp>
+#include <reel/optim.hpp>
+#include <reel/tensor.hpp>
+#include <reel/tree.hpp>
+#include <set>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace [[gnu::visibility("default")]] reel {
+
+/// Tensors by name, as npz and safetensors files hold them.
+using NamedTensors = std::map<std::string, Tensor>;
+
+/// The array of an npy file: format versions 1 to 3, both byte orders, any shape of rank up to max_rank. An array in
+/// Fortran order is a view with the strides of its transpose. bfloat16 is read from the raw two-byte type V2, as which
+/// ml_dtypes writes it. IoError for a dtype that no tensor has (int8, uint64, strings, records, objects, ...), and for
+/// bytes that follow the array.
+Tensor load_npy(const std::string& path);
+/// Writes format version 1, little-endian, C order; bfloat16 as V2. Replaces what is there.
+void save_npy(const std::string& path, const Tensor& x);
+
+/// The arrays of an npz file, named without their ".npy": stored or deflated, zip64 too. Their checksums must be right.
+NamedTensors load_npz(const std::string& path);
+
+struct NpzOptions {
+  bool compressed = false;  ///< deflate, as numpy.savez_compressed does; otherwise stored, as numpy.savez
+};
+/// Writes what numpy.load reads. ValueError for a name that is empty or longer than 65531 bytes.
+void save_npz(const std::string& path, const NamedTensors& tensors, const NpzOptions& options = {});
+
+struct SafetensorsOptions {
+  /// Map the file into memory and borrow its elements instead of copying them (booleans, and elements that are not
+  /// aligned in the file, are copied). The file must not change while a tensor of it lives.
+  bool mapped = false;
+};
+/// The tensors of a safetensors file, whose header must name every byte of its data once. complex64 is there, complex128
+/// has no code there.
+NamedTensors load_safetensors(const std::string& path, const SafetensorsOptions& options = {});
+/// The free texts that its header holds under "__metadata__".
+std::map<std::string, std::string> load_safetensors_metadata(const std::string& path);
+/// TypeError for complex128; ValueError for a name or a text that is not UTF-8, and for the name "__metadata__".
+void save_safetensors(const std::string& path, const NamedTensors& tensors,
+                      const std::map<std::string, std::string>& metadata = {});
+
+struct CsvOptions {
+  /// Between two numbers. A space stands for any run of spaces and tabs.
+  char delimiter = ',';
+  std::int64_t skip = 0;                   ///< lines at the start that hold no numbers
+  std::vector<std::int64_t> columns = {};  ///< which ones, in which order; negative ones count from the end; none: all
+};
+/// Numbers as text, float64 [lines, columns]: each line the same count, empty lines left out, "inf" and "nan" allowed.
+/// IoError names line and column of what is no number or does not fit a float64; IndexError a column that is not there.
+Tensor load_csv(const std::string& path, const CsvOptions& options = {});
+
+namespace detail {
+
+struct NamedVariable {
+  std::string name;
+  Variable variable;
+};
+
+/// A name under which parts of a tree are found, while it is walked.
+class NamePath {
+ public:
+  const std::string& text() const noexcept { return text_; }
+  template <class F>
+  void within(std::string_view part, F&& f) {
+    const std::size_t length = text_.size();
+    if (length) text_ += '.';
+    text_ += part;
+    f();
+    text_.resize(length);
+  }
+
+ private:
+  std::string text_;
+};
+
+template <class T>
+concept HasNames = requires(const T& t) {
+  std::tuple_size<std::remove_cvref_t<decltype(t.names())>>::value;
+};
+template <class T>
+concept MapNode = requires {
+  typename T::mapped_type;
+};
+template <class T>
+concept ListNode = requires(T& t) {
+  t.begin(), t.end();
+};
+
+template <class Key>
+std::string name_of_key(const Key& key) {
+  if constexpr (std::is_arithmetic_v<Key>)
+    return std::to_string(key);
+  else
+    return std::string(std::string_view(key));
+}
+
+/// Calls f(name, leaf) for every leaf, in the order of for_each_leaf; the leaves of a const node are const.
+template <class T, class F>
+void for_each_named(T& node, NamePath& path, F& f);
+
+template <bool Const, class Parts, class Names, class F>
+void for_each_part(Parts& parts, const Names& names, NamePath& path, F& f) {
+  const auto one = [&](auto& part, std::size_t i) {
+    path.within(names(i), [&] {
+      if constexpr (Const)
+        for_each_named(std::as_const(part), path, f);
+      else
+        for_each_named(part, path, f);
+    });
+  };
+  [&]<std::size_t... I>(std::index_sequence<I...>) { (one(std::get<I>(parts), I), ...); }
+  (std::make_index_sequence<std::tuple_size_v<std::remove_cvref_t<Parts>>>());
+}
+
+template <bool Const, HasLeaves S, class F>
+void for_each_member(S& node, NamePath& path, F& f) {
+  auto parts = node.leaves();
+  if constexpr (HasNames<S>) {
+    const auto names = node.names();
+    static_assert(std::tuple_size_v<std::remove_cvref_t<decltype(names)>> == std::tuple_size_v<decltype(parts)>,
+                  "names() must give one name for each part that leaves() ties");
+    for_each_part<Const>(
+        parts, [&](std::size_t i) { return std::string(names[i]); }, path, f);
+  } else {
+    for_each_part<Const>(
+        parts, [](std::size_t i) { return std::to_string(i); }, path, f);
+  }
+}
+
+template <class T, class F>
+void for_each_named(T& node, NamePath& path, F& f) {
+  using Node = std::remove_const_t<T>;
+  constexpr bool is_const = std::is_const_v<T>;
+  const auto position = [](std::size_t i) { return std::to_string(i); };
+  if constexpr (Leaf<Node>) {
+    static_assert(std::is_same_v<Node, Tensor> || std::is_same_v<Node, Variable>, "files hold tensors and variables");
+    f(path.text(), node);
+  } else if constexpr (HasLeaves<Node> && is_const) {
+    Node copy(node);  // leaves() is for mutable structs; a copy has the same handles
+    for_each_member<true>(copy, path, f);
+  } else if constexpr (HasLeaves<Node>) {
+    for_each_member<false>(node, path, f);
+  } else if constexpr (MapNode<Node>) {
+    for (auto& entry : node) path.within(name_of_key(entry.first), [&] { for_each_named(entry.second, path, f); });
+  } else if constexpr (ListNode<Node>) {
+    std::size_t i = 0;
+    for (auto& part : node) path.within(position(i++), [&] { for_each_named(part, path, f); });
+  } else {
+    for_each_part<is_const>(node, position, path, f);
+  }
+}
+
+/// What a call of save writes, gathered before the file is begun.
+class Saver {
+ public:
+  template <class T>
+  void add_tree(const T& tree) {
+    NamePath path;
+    auto add = [this](const std::string& name, const auto& leaf) { this->add_leaf(name, leaf); };
+    for_each_named(tree, path, add);
+  }
+  void add_state(const SGD& sgd);
+  void add_state(const Adam& adam);
+  void add_state(const Generator& generator);
+  void write(const std::string& path);
+
+ private:
+  template <class Optimizer>
+  void add_optimizer(const char* kind, const Optimizer& optimizer);
+  void add_leaf(const std::string& name, const Tensor& leaf);
+  void add_leaf(const std::string& name, const Variable& leaf);
+
+  NamedTensors tensors_;
+  List<NamedVariable> variables_;
+  int states_ = 0;
+};
+
+/// What a call of load reads: everything is found and compared first, assigned then.
+class Loader {
+ public:
+  explicit Loader(const std::string& path);
+  template <class T>
+  void find_tree(T& tree) {
+    NamePath path;
+    auto find = [this](const std::string& name, auto& leaf) {
+      static_assert(!std::is_same_v<decltype(leaf), const Tensor&>, "load(path, tree): the tree's tensors are const");
+      this->find_leaf(name, leaf);
+    };
+    for_each_named(tree, path, find);
+  }
+  void find_state(SGD& sgd);
+  void find_state(Adam& adam);
+  void find_state(Generator& generator);
+  void assign_all();
+
+ private:
+  template <class Optimizer>
+  void find_optimizer(const char* kind, Optimizer& optimizer);
+  void find_leaf(const std::string& name, Tensor& leaf);
+  void find_leaf(const std::string& name, const Variable& leaf);
+  Tensor take(const std::string& name, DType dtype, const Shape& shape);
+  Tensor take_part(const std::string& name, const StateTensor& part, const Variable& of);
+  std::int64_t take_part(const std::string& name, const StateNumber<std::int64_t>& part, const Variable& of);
+
+  std::string path_;
+  NamedTensors file_;
+  std::set<std::string> taken_;
+  List<NamedVariable> variables_;
+  List<Callback<void()>> assignments_;
+  int states_ = 0;
+};
+
+}  // namespace detail
+
+/// Saves a tree, and with it the state of optimisers and generators: `save(path, model, adam, generator)`. The format
+/// is what the path's ending says, .npz or .safetensors (ValueError for others).
+///
+/// A leaf's name joins with dots where it is in the tree: keys of maps, positions in lists and tuples, and for a
+/// struct what `names()` gives beside `leaves()`, or positions if it has none:
+///     auto leaves() { return std::tie(weight, bias); }
+///     auto names() const { return std::array{"weight", "bias"}; }
+/// ValueError when two leaves have one name, or when an optimiser keeps state of a variable that is no leaf of the
+/// tree.
+template <Tree T, class... State>
+void save(const std::string& path, const T& tree, const State&... state) {
+  detail::Saver saver;
+  saver.add_tree(tree);
+  (saver.add_state(state), ...);
+  saver.write(path);
+}
+
+/// Reads what save wrote of such a tree, so that a training run continues bit for bit: assigns its variables, replaces
+/// its tensors, and sets the options, moments and counts of the optimisers. IoError, before anything is changed, when
+/// a name is missing, when the file holds one that nothing in the tree has, or when shape or dtype differ (an empty
+/// Tensor takes any).
+template <class T, class... State>
+requires Tree<std::remove_cvref_t<T>>
+void load(const std::string& path, T&& tree, State&... state) {
+  detail::Loader loader(path);
+  loader.find_tree(tree);
+  (loader.find_state(state), ...);
+  loader.assign_all();
+}
+
+}  // namespace reel

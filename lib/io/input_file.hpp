@@ -1,0 +1,94 @@
+// Files as readers see them: a range of bytes of known length, and errors that say where in it.
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <type_traits>
+
+#include "core/fail.hpp"
+
+namespace reel::io {
+
+/// A file open for reading; closed by the last copy of it.
+class InputFile {
+ public:
+  /// `reader` is the public function that errors name. IoError unless the path leads to a regular file.
+  InputFile(const char* reader, const std::string& path);
+
+  std::uint64_t size() const noexcept { return size_; }
+  const std::string& path() const noexcept { return path_; }
+  /// Copies `count` bytes from `offset` on. IoError when there are fewer.
+  void read(std::uint64_t offset, void* to, std::uint64_t count) const;
+  /// The little-endian number at `offset`.
+  template <class T>
+  T number(std::uint64_t offset) const {
+    static_assert(std::is_unsigned_v<T>);
+    T value = 0;
+    read(offset, &value, sizeof(T));
+    return value;
+  }
+  /// The bytes from `offset` on as text.
+  std::string text(std::uint64_t offset, std::uint64_t count) const;
+  /// The whole file in memory, for as long as the pointer is kept.
+  std::shared_ptr<const std::byte> map() const;
+
+  /// IoError "reader: path: place: text".
+  template <class... A>
+  [[noreturn, gnu::cold]] void refuse(std::string_view place, fmt::format_string<detail::Shown<A>...> text,
+                                      const A&... args) const {
+    refuse_at(place,
+              fmt::vformat(text, fmt::make_format_args(static_cast<const detail::Shown<A>&>(detail::shown(args))...)));
+  }
+  template <class... A>
+  [[noreturn, gnu::cold]] void refuse(std::uint64_t offset, fmt::format_string<detail::Shown<A>...> text,
+                                      const A&... args) const {
+    refuse(place(offset), text, args...);
+  }
+
+ private:
+  static std::string place(std::uint64_t offset);
+  [[noreturn]] void refuse_at(std::string_view place, const std::string& text) const;
+
+  const char* reader_;
+  std::string path_;
+  std::uint64_t size_ = 0;
+  std::shared_ptr<const int> descriptor_;
+};
+
+/// Bytes that are read once, from the first to the last.
+class ByteStream {
+ public:
+  ByteStream(const InputFile& file, std::uint64_t size) : file_(file), remaining_(size) {}
+  ByteStream(const ByteStream&) = delete;
+  virtual ~ByteStream() = default;
+
+  std::uint64_t remaining() const noexcept { return remaining_; }
+  /// IoError when fewer remain.
+  void read(void* to, std::uint64_t count);
+  /// IoError at the place of the next byte.
+  template <class... A>
+  [[noreturn, gnu::cold]] void refuse(fmt::format_string<detail::Shown<A>...> text, const A&... args) const {
+    file_.refuse(place(), text, args...);
+  }
+
+ protected:
+  virtual void fill(void* to, std::uint64_t count) = 0;
+  virtual std::string place() const = 0;
+  const InputFile& file_;
+
+ private:
+  std::uint64_t remaining_;
+};
+
+/// A range of a file.
+class FileStream final : public ByteStream {
+ public:
+  FileStream(const InputFile& file, std::uint64_t begin, std::uint64_t size) : ByteStream(file, size), at_(begin) {}
+
+ private:
+  void fill(void* to, std::uint64_t count) override;
+  std::string place() const override;
+  std::uint64_t at_;
+};
+
+}  // namespace reel::io

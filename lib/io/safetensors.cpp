@@ -1,0 +1,279 @@
+// safetensors, https://github.com/huggingface/safetensors: 1. the header's length, 64 bits, little-endian; 2. the
+// header, a JSON object: for each tensor its dtype, shape and range of bytes, and under "__metadata__" free texts; 3.
+// the bytes.
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <reel/io.hpp>
+#include <utility>
+
+#include "core/fail.hpp"
+#include "io/elements.hpp"
+#include "io/input_file.hpp"
+#include "io/output_file.hpp"
+
+namespace reel {
+namespace {
+
+using Json = nlohmann::json;
+using Metadata = std::map<std::string, std::string>;
+
+constexpr const char* metadata_key = "__metadata__";
+constexpr std::uint64_t largest_header = 100'000'000;  // the format's own limit
+constexpr std::size_t alignment = 8;
+
+constexpr std::array<std::pair<std::string_view, DType>, 9> codes{{{"BOOL", DType::boolean},
+                                                                   {"U8", DType::uint8},
+                                                                   {"I32", DType::int32},
+                                                                   {"I64", DType::int64},
+                                                                   {"F16", DType::float16},
+                                                                   {"BF16", DType::bfloat16},
+                                                                   {"F32", DType::float32},
+                                                                   {"F64", DType::float64},
+                                                                   {"C64", DType::complex64}}};
+
+struct Entry {
+  std::string name;
+  std::optional<DType> dtype;
+  std::optional<Shape> shape;
+  std::optional<std::array<std::uint64_t, 2>> range;  // of the bytes behind the header
+};
+
+struct Header {
+  std::vector<Entry> entries;
+  Metadata metadata;
+  std::uint64_t data = 0;  // the first byte behind it
+};
+
+// Takes the header apart as it is parsed, so that a key that comes twice is seen.
+class HeaderReader final : public nlohmann::json_sax<Json> {
+ public:
+  HeaderReader(const io::InputFile& file, Header& header) : file_(file), header_(header) {}
+
+  bool start_object(std::size_t) override {
+    if (++depth_ == 1 || (depth_ == 2 && !list_)) return true;
+    refuse("an object where there is none to be");
+  }
+  bool end_object() override {
+    if (depth_-- == 2 && !in_metadata_) complete(header_.entries.back());
+    return true;
+  }
+  bool key(string_t& name) override {
+    if (depth_ == 1) return outer_key(name);
+    key_ = name;
+    if (in_metadata_ && header_.metadata.count(name)) refuse("'{}' is there twice in the metadata", name);
+    return true;
+  }
+  bool string(string_t& text) override {
+    if (depth_ == 2 && in_metadata_) {
+      header_.metadata.emplace(key_, text);
+    } else if (depth_ == 2 && key_ == "dtype" && !entry().dtype) {
+      for (const auto& [code, dtype] : codes)
+        if (code == text) entry().dtype = dtype;
+      if (!entry().dtype) refuse("'{}': no tensor has dtype {}", entry().name, text);
+    } else {
+      refuse("a text where there is none to be: \"{}\"", text);
+    }
+    return true;
+  }
+  bool start_array(std::size_t) override {
+    const bool known = depth_ == 2 && !in_metadata_ && !list_ &&
+                       ((key_ == "shape" && !entry().shape) || (key_ == "data_offsets" && !entry().range));
+    if (!known) refuse("a list where there is none to be");
+    list_.emplace();
+    return true;
+  }
+  bool number_unsigned(number_unsigned_t n) override {
+    if (!list_ || list_->size() == static_cast<std::size_t>(max_rank))
+      refuse("the number {} where there is none to be", n);
+    list_->push_back(n);
+    return true;
+  }
+  bool end_array() override {
+    if (key_ == "shape") {
+      entry().shape.emplace();
+      for (const std::uint64_t n : *list_) entry().shape->push_back(extent(n));
+    } else {
+      if (list_->size() != 2) refuse("'{}': data_offsets has {} numbers", entry().name, list_->size());
+      entry().range = {(*list_)[0], (*list_)[1]};
+    }
+    list_.reset();
+    return true;
+  }
+  bool null() override { refuse("a null"); }
+  bool boolean(bool) override { refuse("a boolean"); }
+  bool number_integer(number_integer_t n) override { refuse("the number {}", n); }
+  bool number_float(number_float_t, const string_t& text) override { refuse("the number {}", text); }
+  bool binary(binary_t&) override { refuse("binary data"); }
+  bool parse_error(std::size_t position, const std::string&, const nlohmann::detail::exception& error) override {
+    file_.refuse(sizeof(std::uint64_t) + position, "the header is not JSON: {}", error.what());
+  }
+
+ private:
+  template <class... A>
+  [[noreturn]] void refuse(fmt::format_string<detail::Shown<A>...> text, const A&... args) const {
+    file_.refuse("the header", text, args...);
+  }
+  Entry& entry() { return header_.entries.back(); }
+  bool outer_key(const std::string& name) {
+    in_metadata_ = name == metadata_key;
+    if (in_metadata_) {
+      if (std::exchange(had_metadata_, true)) refuse("the metadata is there twice");
+    } else {
+      header_.entries.push_back({name, {}, {}, {}});
+    }
+    return true;
+  }
+  std::int64_t extent(std::uint64_t n) const {
+    if (!std::in_range<std::int64_t>(n)) refuse("an extent of {}", n);
+    return static_cast<std::int64_t>(n);
+  }
+  void complete(const Entry& entry) const {
+    if (!entry.dtype || !entry.shape || !entry.range)
+      refuse("'{}': dtype, shape or data_offsets is missing", entry.name);
+  }
+
+  const io::InputFile& file_;
+  Header& header_;
+  int depth_ = 0;
+  bool in_metadata_ = false, had_metadata_ = false;
+  std::string key_;
+  std::optional<std::vector<std::uint64_t>> list_;
+};
+
+// Every byte belongs to one tensor, and every name is there once.
+void require_covered(const io::InputFile& file, Header& header) {
+  auto& entries = header.entries;
+  std::sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) { return a.name < b.name; });
+  for (std::size_t i = 1; i < entries.size(); ++i)
+    if (entries[i].name == entries[i - 1].name)
+      file.refuse("the header", "two tensors are named '{}'", entries[i].name);
+  std::sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) { return a.range < b.range; });
+  std::uint64_t end = 0;
+  for (const Entry& entry : entries) {
+    const auto [first, last] = *entry.range;
+    if (first != end || last < first)
+      file.refuse("the header", "'{}' has bytes {} to {}; the tensor before it ends at {}", entry.name, first, last,
+                  end);
+    const std::string fault = io::fault_of_size(last - first, *entry.shape, *entry.dtype);
+    if (!fault.empty()) file.refuse("the header", "'{}': {}", entry.name, fault);
+    end = last;
+  }
+  if (end != file.size() - header.data)
+    file.refuse("the header", "the tensors have {} bytes, the file holds {}", end, file.size() - header.data);
+}
+
+Header read_header(const io::InputFile& file) {
+  const auto length = file.number<std::uint64_t>(0);
+  if (length > largest_header) file.refuse(0, "a header of {} bytes; at most {} are allowed", length, largest_header);
+  const std::string text = file.text(sizeof length, length);
+  if (!text.starts_with('{')) file.refuse(sizeof length, "the header does not begin with a brace");
+  Header header;
+  header.data = sizeof length + length;
+  HeaderReader reader(file, header);
+  Json::sax_parse(text, &reader);
+  require_covered(file, header);
+  return header;
+}
+
+// A borrowed tensor; empty where the elements must be copied.
+Tensor borrow_mapped(const std::shared_ptr<const std::byte>& file, std::uint64_t offset, const Entry& entry) {
+  const std::byte* data = file.get() + offset;
+  const std::size_t part = item_size(*entry.dtype) / (is_complex(*entry.dtype) ? 2 : 1);
+  if (*entry.dtype == DType::boolean || reinterpret_cast<std::uintptr_t>(data) % part != 0) return {};
+  using Owner = detail::OwnerOf<std::shared_ptr<const std::byte>>;
+  return detail::borrow(data, *entry.shape, *entry.dtype, new Owner(file));
+}
+
+Tensor read_elements(const io::InputFile& file, std::uint64_t offset, const Entry& entry) {
+  void* data = nullptr;
+  const Tensor x = detail::uninitialized(*entry.shape, *entry.dtype, data);
+  const std::uint64_t bytes = (*entry.range)[1] - (*entry.range)[0];
+  file.read(offset, data, bytes);
+  if (*entry.dtype == DType::boolean) io::normalize_booleans(data, bytes);
+  return x;
+}
+
+// As JSON, in quotes.
+std::string quoted(const std::string& text) {
+  try {
+    return Json(text).dump();
+  } catch (const Json::exception&) {
+    fail<ValueError>("save_safetensors", "a name or a text of the metadata is not UTF-8");
+  }
+}
+
+std::string_view code_of(const std::string& name, const Tensor& x) {
+  for (const auto& [code, dtype] : codes)
+    if (dtype == x.dtype()) return code;
+  fail<TypeError>("save_safetensors", "'{}' is {}, which the format has no code for; use save_npz", name, x.dtype());
+}
+
+std::string write_header(const std::vector<std::pair<std::string, Tensor>>& tensors, const Metadata& metadata) {
+  std::string text = "{", separator;
+  if (!metadata.empty()) {
+    text += quoted(metadata_key) + ":{";
+    for (const auto& [name, value] : metadata)
+      text += std::exchange(separator, ",") + quoted(name) + ":" + quoted(value);
+    text += '}';
+  }
+  std::uint64_t offset = 0;
+  for (const auto& [name, x] : tensors) {
+    const std::uint64_t end = offset + static_cast<std::uint64_t>(x.size()) * item_size(x.dtype());
+    std::string extents, comma;
+    for (const std::int64_t n : x.shape()) extents += std::exchange(comma, ",") + std::to_string(n);
+    text += fmt::format(R"({}{}:{{"dtype":"{}","shape":[{}],"data_offsets":[{},{}]}})", text.size() > 1 ? "," : "",
+                        quoted(name), code_of(name, x), extents, offset, end);
+    offset = end;
+  }
+  text += '}';
+  text.append((alignment - text.size() % alignment) % alignment, ' ');
+  return text;
+}
+
+}  // namespace
+
+NamedTensors load_safetensors(const std::string& path, const SafetensorsOptions& options) {
+  const io::InputFile file("load_safetensors", path);
+  const Header header = read_header(file);
+  const std::shared_ptr<const std::byte> mapped = options.mapped ? file.map() : nullptr;
+  NamedTensors tensors;
+  for (const Entry& entry : header.entries) {
+    const std::uint64_t offset = header.data + (*entry.range)[0];
+    Tensor& x = tensors[entry.name];
+    if (mapped) x = borrow_mapped(mapped, offset, entry);
+    if (!x.defined()) x = read_elements(file, offset, entry);
+  }
+  return tensors;
+}
+
+std::map<std::string, std::string> load_safetensors_metadata(const std::string& path) {
+  return read_header(io::InputFile("load_safetensors_metadata", path)).metadata;
+}
+
+void save_safetensors(const std::string& path, const NamedTensors& tensors, const Metadata& metadata) {
+  if (tensors.count(metadata_key))
+    fail<ValueError>("save_safetensors", "a tensor is named {}, which the format keeps for texts", metadata_key);
+  // Larger elements first: then all are aligned, as the data begins at a multiple of eight bytes.
+  std::vector<std::pair<std::string, Tensor>> ordered(tensors.begin(), tensors.end());
+  std::stable_sort(ordered.begin(), ordered.end(), [](const auto& a, const auto& b) {
+    return item_size(a.second.dtype()) > item_size(b.second.dtype());
+  });
+  const std::string header = write_header(ordered, metadata);
+  if (header.size() > largest_header)
+    fail<ValueError>("save_safetensors", "names and texts take {} bytes; at most {} are allowed", header.size(),
+                     largest_header);
+  io::OutputFile file("save_safetensors", path);
+  const std::uint64_t length = header.size();
+  file.write(&length, sizeof length);
+  file.write(header);
+  for (const auto& named : ordered) {
+    const io::RowMajor elements(named.second);
+    file.write(elements.data(), elements.bytes());
+  }
+  file.commit();
+}
+
+}  // namespace reel

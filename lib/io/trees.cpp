@@ -1,0 +1,171 @@
+// Trees in files, with what optimisers keep of their variables.
+#include <bit>
+#include <reel/io.hpp>
+#include <set>
+
+#include "core/fail.hpp"
+#include "ops/apply/effect.hpp"
+#include "optim/state.hpp"
+#include "tape/variable.hpp"
+
+namespace reel::detail {
+namespace {
+
+enum class Format { npz, safetensors };
+
+Format format_of(const char* op, const std::string& path) {
+  if (path.ends_with(".npz")) return Format::npz;
+  if (path.ends_with(".safetensors")) return Format::safetensors;
+  fail<ValueError>(op, "{}: the path must end with .npz or .safetensors", path);
+}
+
+// Not recorded, unlike Variable::read; but a function that is traced sees its own value, which no file can take.
+Tensor value_of(const Variable& v) {
+  if (ops::handled(ops::reads_variables)) return v.read();
+  Tensor result;
+  VariableAccess::modify(v, [&](const Tensor& value) { result = value; });
+  return result;
+}
+
+// The name of a tree that is one leaf.
+std::string or_value(const std::string& name) { return name.empty() ? "value" : name; }
+
+std::string state_prefix(int position, const char* kind) { return fmt::format("state.{}.{}.", position, kind); }
+
+Tensor tensor_of(bool flag) { return scalar(flag); }
+Tensor tensor_of(const Hyperparameter& number) { return OptimizerAccess::value(number); }
+
+std::int64_t as_signed(std::uint64_t number) { return std::bit_cast<std::int64_t>(number); }
+
+// The variables, each once, under the first of its names.
+List<NamedVariable> distinct(const List<NamedVariable>& all) {
+  std::set<std::uint64_t> ids;
+  List<NamedVariable> result;
+  for (const NamedVariable& v : all)
+    if (ids.insert(v.variable.id()).second) result.push_back(v);
+  return result;
+}
+
+void insert(NamedTensors& tensors, const std::string& name, const Tensor& value) {
+  if (!tensors.emplace(name, value).second) fail<ValueError>("save", "two leaves are named '{}'", name);
+}
+
+}  // namespace
+
+void Saver::add_leaf(const std::string& name, const Tensor& leaf) {
+  if (!leaf.defined()) fail<ValueError>("save", "'{}' is an empty handle", or_value(name));
+  insert(tensors_, or_value(name), leaf);
+}
+
+void Saver::add_leaf(const std::string& name, const Variable& leaf) {
+  add_leaf(name, value_of(leaf));
+  variables_.push_back({or_value(name), leaf});
+}
+
+template <class Optimizer>
+void Saver::add_optimizer(const char* kind, const Optimizer& optimizer) {
+  const std::string prefix = state_prefix(states_++, kind);
+  OptimizerAccess::for_each_option(
+      optimizer, [&](const char* name, const auto& option) { insert(tensors_, prefix + name, tensor_of(option)); });
+  const auto& memories = OptimizerAccess::memories(optimizer);
+  std::size_t saved = 0;
+  for (const NamedVariable& named : distinct(variables_)) {
+    const auto found = memories.find(named.variable.id());
+    if (found == memories.end()) continue;
+    ++saved;
+    OptimizerAccess::for_each_part(found->second, [&](const char* part, const auto& memory) {
+      const Tensor value = OptimizerAccess::value(memory);
+      if (value.defined()) insert(tensors_, prefix + part + "." + named.name, value);
+    });
+  }
+  if (saved != memories.size())
+    fail<ValueError>(
+        "save",
+        "{} keeps state of {} variables that are no leaves of the tree; save it with the whole model, or forget() them",
+        kind, memories.size() - saved);
+}
+
+void Saver::add_state(const SGD& sgd) { add_optimizer("sgd", sgd); }
+void Saver::add_state(const Adam& adam) { add_optimizer("adam", adam); }
+void Saver::add_state(const Generator& generator) {
+  const std::string prefix = state_prefix(states_++, "generator");
+  insert(tensors_, prefix + "seed", scalar(as_signed(generator.seed())));
+  insert(tensors_, prefix + "position", scalar(as_signed(generator.position())));
+}
+
+void Saver::write(const std::string& path) {
+  format_of("save", path) == Format::npz ? save_npz(path, tensors_) : save_safetensors(path, tensors_);
+}
+
+Loader::Loader(const std::string& path)
+    : path_(path), file_(format_of("load", path) == Format::npz ? load_npz(path) : load_safetensors(path)) {}
+
+Tensor Loader::take(const std::string& name, DType dtype, const Shape& shape) {
+  const auto found = file_.find(name);
+  if (found == file_.end()) fail<IoError>("load", "{}: holds no '{}'", path_, name);
+  const Tensor value = found->second;
+  if (value.dtype() != dtype || value.shape() != shape)
+    fail<IoError>("load", "{}: '{}' is {} {}, must be {} {}", path_, name, value.dtype(), value.shape(), dtype, shape);
+  taken_.insert(name);
+  return value;
+}
+
+void Loader::find_leaf(const std::string& name, Tensor& leaf) {
+  const std::string key = or_value(name);
+  const auto found = file_.find(key);
+  const Tensor& like = leaf.defined() || found == file_.end() ? leaf : found->second;
+  const Tensor value = like.defined() ? take(key, like.dtype(), like.shape()) : take(key, DType::float64, {});
+  assignments_.push_back([&leaf, value] { leaf = value; });
+}
+
+void Loader::find_leaf(const std::string& name, const Variable& leaf) {
+  const Tensor value = take(or_value(name), leaf.dtype(), leaf.shape());
+  assignments_.push_back([leaf, value] { leaf.assign(value); });
+  variables_.push_back({or_value(name), leaf});
+}
+
+// What the file has of a part of a variable's state; where it has none, that of a variable that was never stepped.
+Tensor Loader::take_part(const std::string& name, const StateTensor& part, const Variable& of) {
+  if (file_.count(name)) return take(name, of.dtype(), of.shape());
+  return OptimizerAccess::has_variable(part) ? zeros(of.shape(), of.dtype()) : Tensor();
+}
+std::int64_t Loader::take_part(const std::string& name, const StateNumber<std::int64_t>&, const Variable&) {
+  return file_.count(name) ? take(name, DType::int64, {}).item<std::int64_t>() : 0;
+}
+
+template <class Optimizer>
+void Loader::find_optimizer(const char* kind, Optimizer& optimizer) {
+  const std::string prefix = state_prefix(states_++, kind);
+  OptimizerAccess::for_each_option(optimizer, [&]<class Option>(const char* name, Option& option) {
+    using Number = std::conditional_t<std::is_same_v<Option, bool>, bool, double>;
+    const auto value = take(prefix + name, dtype_of<Number>, {}).template item<Number>();
+    assignments_.push_back([&option, value] { option = value; });
+  });
+  auto& memories = OptimizerAccess::memories(optimizer);
+  for (const NamedVariable& named : distinct(variables_)) {
+    OptimizerAccess::for_each_part(memories[named.variable.id()], [&](const char* part, auto& memory) {
+      const auto value = take_part(prefix + part + "." + named.name, memory, named.variable);
+      assignments_.push_back([&memory, value] { OptimizerAccess::set(memory, value); });
+    });
+  }
+}
+
+void Loader::find_state(SGD& sgd) { find_optimizer("sgd", sgd); }
+void Loader::find_state(Adam& adam) { find_optimizer("adam", adam); }
+void Loader::find_state(Generator& generator) {
+  const std::string prefix = state_prefix(states_++, "generator");
+  const auto number = [&](const char* name) {
+    return std::bit_cast<std::uint64_t>(take(prefix + name, DType::int64, {}).item<std::int64_t>());
+  };
+  Generator found(number("seed"));
+  found.take(number("position"));
+  assignments_.push_back([&generator, found] { generator = found; });
+}
+
+void Loader::assign_all() {
+  for (const auto& [name, value] : file_)
+    if (!taken_.count(name)) fail<IoError>("load", "{}: holds '{}', which nothing in the tree is named", path_, name);
+  for (const Callback<void()>& assign : assignments_) assign();
+}
+
+}  // namespace reel::detail

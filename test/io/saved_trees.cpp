@@ -1,0 +1,198 @@
+// save and load: trees with names, and training runs that continue bit for bit.
+#include <array>
+#include <map>
+#include <tuple>
+#include <vector>
+
+#include "samples.hpp"
+
+using namespace reel;
+using Catch::Contains;
+
+namespace {
+
+struct Layer {
+  Variable weight, bias;
+  auto leaves() { return std::tie(weight, bias); }
+  auto names() const { return std::array{"weight", "bias"}; }
+};
+
+struct Model {
+  std::vector<Layer> layers;
+  Tensor scale = scalar(1.0);
+  auto leaves() { return std::tie(layers, scale); }
+  auto names() const { return std::array{"layers", "scale"}; }
+};
+
+Model new_model(double value) {
+  Model model;
+  for (int i = 0; i < 2; ++i)
+    model.layers.push_back({Variable(full({3, 3}, value + i), "weight"), Variable(full({3}, -value), "bias")});
+  return model;
+}
+
+Tensor apply(const Model& model, Tensor x) {
+  for (const Layer& layer : model.layers) x = tanh(matmul(x, layer.weight) + layer.bias);
+  return x * model.scale;
+}
+
+template <class Optimizer>
+void train(Model& model, Optimizer& optimizer, Generator& generator, int steps) {
+  for (int i = 0; i < steps; ++i) {
+    if (i == 2) optimizer.options.learning_rate = 0.003;
+    const Tensor x = random_normal(generator, {4, 3});
+    GradientTape tape;
+    const Tensor loss = mean(square(apply(model, x) - x));
+    std::vector<Variable> variables;
+    for (const Layer& layer : model.layers) {
+      variables.emplace_back(layer.weight);
+      variables.emplace_back(layer.bias);
+    }
+    optimizer.step(tape.gradient(loss, variables), variables);
+  }
+}
+
+void require_same(const Model& a, const Model& b) {
+  std::vector<Tensor> left, right;
+  for_each_leaf(a, [&](const Tensor& x) { left.push_back(x); });
+  for_each_leaf(b, [&](const Tensor& x) { right.push_back(x); });
+  for (std::size_t i = 0; i < left.size(); ++i) CHECK(support::same_bits(left[i], right[i]));
+}
+
+template <class Optimizer>
+void continues(Optimizer optimizer, Optimizer other, const std::string& ending) {
+  const support::TemporaryFolder folder;
+  const std::string path = folder / ("run" + ending);
+  Model model = new_model(0.5);
+  Generator generator(7);
+  train(model, optimizer, generator, 5);
+  save(path, model, optimizer, generator);
+
+  Model resumed = new_model(0.25);
+  Generator drawn(1);
+  train(resumed, other, drawn, 3);  // what it kept is replaced
+  load(path, resumed, other, drawn);
+  require_same(resumed, model);
+  train(model, optimizer, generator, 5);
+  train(resumed, other, drawn, 5);
+  require_same(resumed, model);
+  CHECK(double(other.options.learning_rate) == double(optimizer.options.learning_rate));
+  CHECK(drawn.position() == generator.position());
+}
+
+}  // namespace
+
+TEST_CASE("a training run continues bit for bit from a file") {
+  for (const char* ending : {".npz", ".safetensors"}) {
+    INFO(ending);
+    continues(SGD({.learning_rate = 0.1, .momentum = 0.9, .nesterov = true}), SGD(), ending);
+    continues(Adam({.learning_rate = 0.01, .beta1 = 0.8}), Adam(), ending);
+  }
+}
+
+TEST_CASE("state that the file does not have is as before the first step") {
+  const support::TemporaryFolder folder;
+  const Variable w(tensor({1., 2.}), "w");
+  Adam fresh, used;
+  save(folder / "fresh.npz", w, fresh);
+  used.step(std::vector<Gradient>{tensor({1., -1.})}, {w});
+  load(folder / "fresh.npz", w, used);
+  CHECK(array_equal(w, tensor({1., 2.})));
+  const Variable other(tensor({1., 2.}), "other");
+  used.step(std::vector<Gradient>{tensor({.5, .25})}, {w});
+  fresh.step(std::vector<Gradient>{tensor({.5, .25})}, {other});
+  CHECK(support::same_bits(w, other));
+}
+
+TEST_CASE("leaves are named by where they are") {
+  const support::TemporaryFolder folder;
+  save(folder / "model.npz", new_model(1));
+  std::vector<std::string> names;
+  for (const auto& entry : load_npz(folder / "model.npz")) names.push_back(entry.first);
+  CHECK(names ==
+        std::vector<std::string>{"layers.0.bias", "layers.0.weight", "layers.1.bias", "layers.1.weight", "scale"});
+
+  const std::map<int, std::pair<Tensor, std::array<Tensor, 1>>> tree{{-3, {scalar(1.), {scalar(2.)}}}};
+  save(folder / "tree.npz", tree);
+  samples::require_same(load_npz(folder / "tree.npz"), {{"-3.0", scalar(1.)}, {"-3.1.0", scalar(2.)}});
+
+  struct Unnamed {
+    Tensor x = scalar(1.), y = scalar(2.);
+    auto leaves() { return std::tie(x, y); }
+  };
+  save(folder / "unnamed.npz", Unnamed());
+  samples::require_same(load_npz(folder / "unnamed.npz"), {{"0", scalar(1.)}, {"1", scalar(2.)}});
+
+  save(folder / "leaf.npz", scalar(3.));
+  Tensor leaf;
+  load(folder / "leaf.npz", leaf);
+  CHECK(leaf.item() == 3);
+}
+
+TEST_CASE("a file that does not fit the tree changes nothing") {
+  const support::TemporaryFolder folder;
+  const std::string path = folder / "x.npz";
+  struct Pair {
+    Variable w{ones({2}), "w"};
+    Tensor t = ones({2}, DType::float32);
+    auto leaves() { return std::tie(w, t); }
+    auto names() const { return std::array{"w", "t"}; }
+  } pair;
+  const auto refused = [&](const NamedTensors& tensors, const std::string& text) {
+    save_npz(path, tensors);
+    CHECK_THROWS_AS(load(path, pair), IoError);
+    CHECK_THROWS_WITH(load(path, pair), Contains(text));
+    CHECK(array_equal(pair.w, ones({2})));
+    CHECK(array_equal(pair.t, ones({2}, DType::float32)));
+  };
+  const Tensor w = zeros({2}), t = zeros({2}, DType::float32);
+  refused({{"w", w}}, "holds no 't'");
+  refused({{"w", w}, {"t", t}, {"u", t}}, "holds 'u', which nothing in the tree is named");
+  refused({{"w", w}, {"t", zeros({3}, DType::float32)}}, "'t' is float32 [3], must be float32 [2]");
+  refused({{"w", t}, {"t", t}}, "'w' is float32 [2], must be float64 [2]");
+  Adam adam;
+  save_npz(path, {{"w", w}, {"t", t}});
+  CHECK_THROWS_WITH(load(path, pair, adam), Contains("holds no 'state.0.adam.learning_rate'"));
+  CHECK(array_equal(pair.w, ones({2})));
+  load(path, pair);
+  CHECK(array_equal(pair.w, w));
+  CHECK(array_equal(pair.t, t));
+}
+
+TEST_CASE("what save cannot name or would lose is refused") {
+  const support::TemporaryFolder folder;
+  CHECK_THROWS_WITH(save(folder / "x.bin", scalar(1.)), Contains("must end with .npz or .safetensors"));
+  CHECK_THROWS_WITH(load(folder / "x.bin", *std::make_unique<Tensor>()),
+                    Contains("must end with .npz or .safetensors"));
+  CHECK_THROWS_WITH(save(folder / "x.npz", std::vector<Tensor>(2)), Contains("'0' is an empty handle"));
+  const std::map<std::string, std::map<std::string, Tensor>> clash{{"a", {{"b.c", scalar(1.)}}},
+                                                                   {"a.b", {{"c", scalar(2.)}}}};
+  CHECK_THROWS_WITH(save(folder / "x.npz", clash), Contains("two leaves are named 'a.b.c'"));
+  const Variable in(scalar(1.), "in"), out(scalar(1.), "out");
+  Adam adam;
+  adam.step(std::vector<Gradient>{scalar(1.)}, {out});
+  CHECK_THROWS_WITH(save(folder / "x.npz", in, adam),
+                    Contains("adam keeps state of 1 variables that are no leaves of the tree"));
+  CHECK_FALSE(std::filesystem::exists(folder / "x.npz"));
+}
+
+TEST_CASE("saving records nothing and watches nothing") {
+  const support::TemporaryFolder folder;
+  const Variable w(scalar(2.), "w");
+  GradientTape tape;
+  save(folder / "w.npz", w);
+  CHECK(tape.watched_variables().empty());
+}
+
+TEST_CASE("variables that two leaves share are saved under both names") {
+  const support::TemporaryFolder folder;
+  const Variable w(scalar(2.), "w");
+  Adam adam;
+  adam.step(std::vector<Gradient>{scalar(1.)}, {w});
+  save(folder / "w.npz", std::vector<Variable>{w, w}, adam);
+  const Variable v(scalar(0.), "v");
+  Adam other;
+  load(folder / "w.npz", std::vector<Variable>{v, v}, other);
+  for (auto* run : {&adam, &other}) run->step(std::vector<Gradient>{scalar(.5)}, {run == &adam ? w : v});
+  CHECK(support::same_bits(w, v));
+}
