@@ -15,13 +15,13 @@ namespace [[gnu::visibility("default")]] reel {
 
 struct OptimizerAccess;
 
-/// Why levenberg_marquardt ended.
+/// Why a minimiser ended: levenberg_marquardt, and those of <reel/minimize.hpp>.
 enum class StopReason : std::uint8_t {
-  stationary,       ///< no part of the residuals is left that a small change of the parameters could remove
+  stationary,       ///< no small change of the parameters reduces the residuals, or the value, to first order
   exact,            ///< every residual is zero
   small_step,       ///< only steps below the rounding of the parameters are left, and they gain nothing
-  stalled,          ///< residuals or Jacobian are not finite in whatever direction is tried
-  iteration_limit,  ///< LevenbergMarquardtOptions::max_iterations was reached
+  stalled,          ///< no lower value was found, or nothing finite, in whatever direction was tried
+  iteration_limit,  ///< max_iterations was reached
 };
 /// The reason as a phrase for people.
 std::string to_string(StopReason reason);

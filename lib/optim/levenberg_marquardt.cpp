@@ -48,13 +48,13 @@ void require_options(const LevenbergMarquardtOptions& o) {
 std::string to_string(StopReason reason) {
   switch (reason) {
     case StopReason::stationary:
-      return "stationary: no change of the parameters reduces the residuals to first order";
+      return "stationary: no change of the parameters reduces the value to first order";
     case StopReason::exact:
       return "exact: every residual is zero";
     case StopReason::small_step:
       return "small step: steps above the rounding of the parameters gain nothing";
     case StopReason::stalled:
-      return "stalled: residuals or Jacobian are not finite nearby";
+      return "stalled: nothing lower, or nothing finite, was found nearby";
     case StopReason::iteration_limit:
       return "iteration limit: max_iterations was reached";
   }

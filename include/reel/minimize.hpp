@@ -1,0 +1,206 @@
+// Optional header: minima of functions of trees. lbfgs needs gradients, newton_cg products with the Hessian too.
+// ravel() makes one vector of a tree and the way back, objective() a function of plain memory for other optimisers.
+#pragma once
+#include <cstdint>
+#include <reel/callback.hpp>
+#include <reel/forward.hpp>
+#include <reel/functions.hpp>
+#include <reel/ops/index.hpp>
+#include <reel/ops/make.hpp>
+#include <reel/ops/shape.hpp>
+#include <reel/optim.hpp>
+#include <reel/tree.hpp>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace [[gnu::visibility("default")]] reel {
+
+namespace detail {
+
+/// The leaves one after another, row-major, in the dtype that all of them promote to: [n]. Recorded.
+Tensor ravel_leaves(std::span<const Tensor> leaves);
+/// The part of a vector that a leaf is, with the leaf's shape and dtype. Moves `offset` behind it. Recorded.
+Tensor unravel_leaf(const Tensor& vector, std::int64_t& offset, const Tensor& like);
+/// ShapeError unless the vector is [size].
+void require_raveled(const Tensor& vector, std::int64_t size);
+
+template <class T>
+List<Tensor> tensors_of(const T& tree) {
+  List<Tensor> leaves;
+  for_each_leaf(tree, [&](const auto& leaf) {
+    static_assert(std::is_convertible_v<decltype(leaf), Tensor>, "a tree of tensors or variables");
+    leaves.push_back(leaf);
+  });
+  return leaves;
+}
+
+}  // namespace detail
+
+/// The way back from ravel's vector: a tree of tensors with the shapes and dtypes that the leaves had.
+template <Tree T>
+class Unravel {
+ public:
+  explicit Unravel(const T& tree) : like_(tree) {
+    for (const Tensor& leaf : detail::tensors_of(tree)) size_ += leaf.size();
+  }
+  /// Elements of the vector.
+  std::int64_t size() const noexcept { return size_; }
+  /// ShapeError unless the vector is [size()]. Each leaf is cast to its dtype. Gradient: the leaves' cotangents,
+  /// raveled.
+  map_t<Tensor, T> operator()(const Tensor& vector) const {
+    detail::require_raveled(vector, size_);
+    std::int64_t offset = 0;
+    return map_leaves<Tensor>(like_, [&](const auto& leaf) {
+      return detail::unravel_leaf(vector, offset, static_cast<const Tensor&>(leaf));
+    });
+  }
+
+ private:
+  T like_;
+  std::int64_t size_ = 0;
+};
+
+/// pair(vector, unravel): every element of a tree's leaves in one vector [n], in the order of for_each_leaf, in the
+/// dtype that all of them promote to (float64 for a tree without leaves); and the function that gives the tree back.
+/// Both are differentiable. JAX's ravel_pytree.
+template <Tree T>
+requires(!detail::Leaf<T>) std::pair<Tensor, Unravel<T>> ravel(const T& tree) {
+  return {detail::ravel_leaves(detail::tensors_of(tree)), Unravel<T>(tree)};
+}
+
+/// A function of a tree as one of `size()` doubles, for optimisers that know nothing of trees. After the first calls no
+/// memory is asked of the system.
+template <class F, Tree T>
+class Objective {
+ public:
+  Objective(F f, const T& start) : f_(std::move(f)), unravel_(start), start_(cast_start(start)) {}
+  std::int64_t size() const noexcept { return unravel_.size(); }
+  /// Writes the elements of the tree that the objective was made with.
+  void start(double* x) const { detail::copy_out(start_, DType::float64, x, false); }
+  /// The value at x, and its gradient if `gradient` is not null: `size()` doubles both.
+  double operator()(const double* x, double* gradient) const {
+    const Tensor at = vector(x);
+    const auto flat = [this](const Tensor& v) { return f_(unravel_(v)); };
+    if (!gradient) return static_cast<Tensor>(flat(at)).template item<double>();
+    const auto [value, slope] = value_and_grad(flat)(at);
+    detail::copy_out(slope, DType::float64, gradient, false);
+    return value.template item<double>();
+  }
+  /// The tree whose elements are at x.
+  map_t<Tensor, T> tree(const double* x) const { return unravel_(vector(x)); }
+  const F& function() const noexcept { return f_; }
+  const Unravel<T>& unravel() const noexcept { return unravel_; }
+
+ private:
+  static Tensor cast_start(const T& start) {
+    return cast(detail::ravel_leaves(detail::tensors_of(start)), DType::float64);
+  }
+  Tensor vector(const double* x) const {
+    return detail::copy_in(x, static_cast<std::size_t>(size()), {size()}, DType::float64);
+  }
+
+  F f_;
+  Unravel<T> unravel_;
+  Tensor start_;
+};
+
+/// f takes the tree of tensors that `start` is, and returns a tensor of size 1.
+template <class F, Tree T>
+Objective<F, T> objective(F f, const T& start) {
+  return Objective<F, T>(std::move(f), start);
+}
+
+/// What a minimiser found.
+template <class T>
+struct MinimizeResult {
+  T parameters;                  ///< the tree of the lowest value
+  double value = 0;              ///< there
+  double gradient_size = 0;      ///< the greatest |g_i| max(|x_i|, 1) / max(|value|, 1) there
+  std::int64_t iterations = 0;   ///< steps taken
+  std::int64_t evaluations = 0;  ///< values asked of the function, with or without gradient
+  std::int64_t products = 0;     ///< products with its Hessian
+  StopReason reason = StopReason::iteration_limit;
+
+  /// Whether the gradient vanishes as far as was asked, or as far as float64 can tell.
+  bool converged() const noexcept { return reason == StopReason::stationary || reason == StopReason::small_step; }
+};
+
+struct LbfgsOptions {
+  std::int64_t max_iterations = 10000;
+  /// Stationary when MinimizeResult::gradient_size is at most this.
+  double gradient_tolerance = 1e-9;
+  int history = 10;  ///< steps that the Hessian is modelled from
+};
+
+struct NewtonOptions {
+  std::int64_t max_iterations = 1000;
+  double gradient_tolerance = 1e-9;  ///< as LbfgsOptions::gradient_tolerance
+  double initial_radius = 1;         ///< of the first trust region: the length of the longest step
+};
+
+namespace detail {
+
+struct MinimizeSummary {
+  double value = 0, gradient_size = 0;
+  std::int64_t iterations = 0, evaluations = 0, products = 0;
+  StopReason reason = StopReason::iteration_limit;
+};
+/// The value at x; its gradient, too, where that is not null.
+using Evaluate = Callback<double(const double* x, double* gradient)>;
+/// Value and gradient at x, and from then on products with the Hessian there.
+using Linearize = Callback<double(const double* x, double* gradient, Callback<void(const double*, double*)>* product)>;
+
+/// Both move x to the minimum.
+MinimizeSummary lbfgs(std::span<double> x, const Evaluate& evaluate, const LbfgsOptions& options);
+MinimizeSummary newton_cg(std::span<double> x, const Evaluate& evaluate, const Linearize& linearize,
+                          const NewtonOptions& options);
+
+template <class F, class T>
+MinimizeResult<map_t<Tensor, T>> result_of(const MinimizeSummary& s, const Objective<F, T>& objective,
+                                           const double* x) {
+  return {objective.tree(x), s.value, s.gradient_size, s.iterations, s.evaluations, s.products, s.reason};
+}
+
+}  // namespace detail
+
+/// A minimum of f, a function of the tree that `start` is, near there: limited-memory BFGS (Nocedal, "Updating
+/// quasi-Newton matrices with limited storage", 1980) with the line search of More and Thuente, 1994. A point where f
+/// or its gradient is not finite is stepped back from. ValueError when the start is such a point, or for bad options;
+/// what f throws passes through. float64 inside; leaves keep their dtypes.
+template <class F, Tree T>
+MinimizeResult<map_t<Tensor, T>> lbfgs(F f, const T& start, const LbfgsOptions& options = {}) {
+  const auto flat = objective(std::move(f), start);
+  std::vector<double> x(static_cast<std::size_t>(flat.size()));
+  flat.start(x.data());
+  const auto summary = detail::lbfgs(
+      x, [&flat](const double* at, double* gradient) { return flat(at, gradient); }, options);
+  return detail::result_of(summary, flat, x.data());
+}
+
+/// The same by Newton's method: steps of conjugate gradients within a trust region (Steihaug, "The conjugate gradient
+/// method and trust regions in large scale optimization", 1983), products with the Hessian by forward over reverse
+/// mode. Few, dear iterations: for functions that are hard for lbfgs.
+template <class F, Tree T>
+MinimizeResult<map_t<Tensor, T>> newton_cg(F f, const T& start, const NewtonOptions& options = {}) {
+  const auto flat = objective(std::move(f), start);
+  std::vector<double> x(static_cast<std::size_t>(flat.size()));
+  flat.start(x.data());
+  const auto vector = [n = flat.size()](const double* p) {
+    return detail::copy_in(p, static_cast<std::size_t>(n), {n}, DType::float64);
+  };
+  const auto linearize_at = [&](const double* at, double* gradient, Callback<void(const double*, double*)>* product) {
+    const auto of_vector = [&flat](const Tensor& v) { return flat.function()(flat.unravel()(v)); };
+    auto linearized = linearize(value_and_grad(of_vector), vector(at));
+    *product = [vector, linear = std::move(linearized.second)](const double* v, double* to) {
+      detail::copy_out(linear({vector(v)}).second, DType::float64, to, false);
+    };
+    detail::copy_out(linearized.first.second, DType::float64, gradient, false);
+    return linearized.first.first.template item<double>();
+  };
+  const auto summary = detail::newton_cg(
+      x, [&flat](const double* at, double* gradient) { return flat(at, gradient); }, linearize_at, options);
+  return detail::result_of(summary, flat, x.data());
+}
+
+}  // namespace reel

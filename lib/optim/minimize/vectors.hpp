@@ -1,0 +1,59 @@
+// Vectors of doubles, and what all minimisers share.
+#pragma once
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <reel/minimize.hpp>
+#include <span>
+#include <vector>
+
+#include "core/fail.hpp"
+
+namespace reel::optim {
+
+using Vector = std::vector<double>;
+
+inline double dot(const Vector& a, const Vector& b) {
+  double sum = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) sum += a[i] * b[i];
+  return sum;
+}
+inline double length(const Vector& a) { return std::sqrt(dot(a, a)); }
+/// y += factor x.
+inline void add(Vector& y, double factor, const Vector& x) {
+  for (std::size_t i = 0; i < y.size(); ++i) y[i] += factor * x[i];
+}
+inline bool all_finite(double value, const Vector& v) {
+  return std::isfinite(value) && std::all_of(v.begin(), v.end(), [](double x) { return std::isfinite(x); });
+}
+
+/// Where no lower value is found and Point::gradient_size is below this, rounding of the values hides what is left:
+/// their relative error, to the power of one third. Dennis and Schnabel, section 7.2.
+inline const double hidden_by_rounding = std::cbrt(std::numeric_limits<double>::epsilon());
+
+/// A point, the value there and its gradient.
+struct Point {
+  Vector x, gradient;
+  double value = 0;
+
+  /// The gradient relative to the sizes of point and value. Dennis and Schnabel, "Numerical Methods for Unconstrained
+  /// Optimization", 1983, section 7.2.
+  double gradient_size() const {
+    double greatest = 0;
+    for (std::size_t i = 0; i < x.size(); ++i)
+      greatest = std::max(greatest, std::abs(gradient[i]) * std::max(std::abs(x[i]), 1.));
+    return greatest / std::max(std::abs(value), 1.);
+  }
+};
+
+inline void require_start(const char* op, const Point& start) {
+  if (!all_finite(start.value, start.gradient))
+    fail<ValueError>(op, "the function or its gradient is not finite at the start");
+}
+inline void require_options(const char* op, std::int64_t max_iterations, double gradient_tolerance) {
+  if (max_iterations < 0) fail<ValueError>(op, "max_iterations is {}, must not be negative", max_iterations);
+  if (!(gradient_tolerance >= 0))
+    fail<ValueError>(op, "gradient_tolerance is {}, must not be negative", gradient_tolerance);
+}
+
+}  // namespace reel::optim

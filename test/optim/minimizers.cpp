@@ -1,0 +1,279 @@
+// lbfgs and newton_cg on the problems of More, Garbow and Hillstrom, "Testing unconstrained optimization software", ACM
+// Transactions on Mathematical Software 7, 1981, from their three starts; published minima. And what goes round them.
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+#include <reel/minimize.hpp>
+#include <reel/reel.hpp>
+#include <reel/runtime.hpp>
+#include <vector>
+
+#include "../catch.hpp"
+#include "support/bits.hpp"
+
+using namespace reel;
+using Catch::Contains;
+
+namespace {
+
+// Residuals of a problem; the function is the sum of their squares.
+struct Problem {
+  const char* name;
+  std::vector<double> start;
+  std::vector<double> minima;  // published values, the global one first; then where far starts lead
+  Tensor (*residuals)(const Tensor& x);
+  double floor = 0;  // of a valley so narrow and curved that a method may stop in it: below this it need not converge
+};
+
+Tensor numbers(int count, double first = 1, double step = 1) {  // first, first + step, ...
+  return arange(static_cast<double>(count)) * step + first;
+}
+Tensor both(const Tensor& a, const Tensor& b) { return concatenate({reshape(a, {-1}), reshape(b, {-1})}, 0); }
+Tensor row(std::initializer_list<Tensor> x) { return stack(std::vector<Tensor>(x), 0); }
+Tensor observed(std::vector<double> y) { return from_data(y); }
+
+Tensor helical_valley(const Tensor& x) {
+  const Tensor theta = arctan2(x[1], x[0]) / (2 * std::numbers::pi);
+  return row({10 * (x[2] - 10 * theta), 10 * (hypot(x[0], x[1]) - 1), x[2]});
+}
+Tensor biggs(const Tensor& x) {
+  const Tensor t = numbers(13, 0.1, 0.1);
+  const Tensor y = exp(-t) - 5 * exp(-10 * t) + 3 * exp(-4 * t);
+  return x[2] * exp(-t * x[0]) - x[3] * exp(-t * x[1]) + x[5] * exp(-t * x[4]) - y;
+}
+Tensor gaussian(const Tensor& x) {
+  const Tensor t = numbers(15, 3.5, -0.5);
+  const Tensor y = observed(
+      {.0009, .0044, .0175, .0540, .1295, .2420, .3521, .3989, .3521, .2420, .1295, .0540, .0175, .0044, .0009});
+  return x[0] * exp(-x[1] * square(t - x[2]) / 2) - y;
+}
+Tensor powell_badly_scaled(const Tensor& x) { return row({1e4 * x[0] * x[1] - 1, exp(-x[0]) + exp(-x[1]) - 1.0001}); }
+Tensor box(const Tensor& x) {
+  const Tensor t = numbers(10, 0.1, 0.1);
+  return exp(-t * x[0]) - exp(-t * x[1]) - x[2] * (exp(-t) - exp(-10 * t));
+}
+Tensor variably_dimensioned(const Tensor& x) {
+  const Tensor s = sum(numbers(static_cast<int>(x.size())) * (x - 1));
+  return both(x - 1, row({s, square(s)}));
+}
+Tensor watson(const Tensor& x) {
+  const int n = static_cast<int>(x.size());
+  const Tensor t = reshape(numbers(29) / 29., {29, 1}), j = numbers(n, 0);
+  const Tensor powers = power(t, j);
+  const Tensor slopes = concatenate({zeros({29, 1}), numbers(n - 1) * slice(powers, {all, range(0, n - 1)})}, 1);
+  const Tensor r = matmul(slopes, x) - square(matmul(powers, x)) - 1;
+  return both(r, row({x[0], x[1] - square(x[0]) - 1}));
+}
+Tensor penalty_1(const Tensor& x) { return both(std::sqrt(1e-5) * (x - 1), row({sum(square(x)) - 0.25})); }
+Tensor penalty_2(const Tensor& x) {
+  const int n = static_cast<int>(x.size());
+  const double a = std::sqrt(1e-5);
+  const Tensor e = exp(x / 10.);
+  const Tensor i = numbers(n - 1, 2);
+  const Tensor y = exp(i / 10.) + exp((i - 1) / 10.);
+  const Tensor tail = slice(e, {range(1, n)});
+  const Tensor first = a * (tail + slice(e, {range(0, n - 1)}) - y), second = a * (tail - std::exp(-0.1));
+  const Tensor last = sum(numbers(n, n, -1) * square(x)) - 1;
+  return concatenate({row({x[0] - 0.2}), first, second, row({last})}, 0);
+}
+Tensor brown_badly_scaled(const Tensor& x) { return row({x[0] - 1e6, x[1] - 2e-6, x[0] * x[1] - 2}); }
+Tensor brown_dennis(const Tensor& x) {
+  const Tensor t = numbers(20) / 5.;
+  return square(x[0] + t * x[1] - exp(t)) + square(x[2] + x[3] * sin(t) - cos(t));
+}
+Tensor gulf(const Tensor& x) {
+  const Tensor t = numbers(99) / 100.;
+  const Tensor y = 25 + power(-50 * log(t), 2. / 3);
+  return exp(-power(abs(y - x[1]), x[2]) / x[0]) - t;
+}
+Tensor trigonometric(const Tensor& x) {
+  const int n = static_cast<int>(x.size());
+  return n - sum(cos(x)) + numbers(n) * (1 - cos(x)) - sin(x);
+}
+Tensor rosenbrock(const Tensor& x) {
+  const Tensor pairs = reshape(x, {-1, 2});
+  const Tensor odd = pairs(all, 0), even = pairs(all, 1);
+  return both(10 * (even - square(odd)), 1 - odd);
+}
+Tensor powell_singular(const Tensor& x) {
+  const Tensor q = reshape(x, {-1, 4});
+  const Tensor a = q(all, 0), b = q(all, 1), c = q(all, 2), d = q(all, 3);
+  return both(both(a + 10 * b, std::sqrt(5.) * (c - d)), both(square(b - 2 * c), std::sqrt(10.) * square(a - d)));
+}
+Tensor beale(const Tensor& x) {
+  const Tensor powers = power(x[1], numbers(3));
+  return observed({1.5, 2.25, 2.625}) - x[0] * (1 - powers);
+}
+Tensor wood(const Tensor& x) {
+  return row({10 * (x[1] - square(x[0])), 1 - x[0], std::sqrt(90.) * (x[3] - square(x[2])), 1 - x[2],
+              std::sqrt(10.) * (x[1] + x[3] - 2), (x[1] - x[3]) / std::sqrt(10.)});
+}
+Tensor chebyquad(const Tensor& x) {
+  const int n = static_cast<int>(x.size());
+  const Tensor y = 2 * x - 1;
+  std::vector<Tensor> t{ones_like(y), y};
+  for (int i = 2; i <= n; ++i)
+    t.push_back(2 * y * t[static_cast<std::size_t>(i) - 1] - t[static_cast<std::size_t>(i) - 2]);
+  std::vector<Tensor> r;
+  for (int i = 1; i <= n; ++i) r.push_back(mean(t[static_cast<std::size_t>(i)]) + (i % 2 ? 0. : 1. / (i * i - 1)));
+  return stack(r, 0);
+}
+
+std::vector<double> repeated(std::vector<double> pattern, int times) {
+  std::vector<double> all;
+  for (int i = 0; i < times; ++i) all.insert(all.end(), pattern.begin(), pattern.end());
+  return all;
+}
+std::vector<double> fractions(int n, double numerator, double denominator) {  // numerator i / denominator
+  std::vector<double> x;
+  for (int i = 1; i <= n; ++i) x.push_back(numerator * i / denominator);
+  return x;
+}
+
+const std::vector<Problem> problems{
+    {"helical valley", {-1, 0, 0}, {0}, helical_valley},
+    {"Biggs EXP6", {1, 2, 1, 1, 1, 1}, {0, 5.65565e-3}, biggs},
+    {"Gaussian", {.4, 1, 0}, {1.12793e-8}, gaussian},
+    {"Powell badly scaled", {0, 1}, {0}, powell_badly_scaled, 2e-8},
+    {"Box", {0, 10, 20}, {0, 7.55887e-2}, box},
+    {"variably dimensioned", {.9, .8, .7, .6, .5, .4, .3, .2, .1, 0}, {0}, variably_dimensioned},
+    {"Watson 6", repeated({0}, 6), {2.28767e-3}, watson},
+    {"Watson 9", repeated({0}, 9), {1.39976e-6}, watson},
+    {"penalty I 4", {1, 2, 3, 4}, {2.24997e-5}, penalty_1},
+    {"penalty I 10", fractions(10, 1, 1), {7.08765e-5}, penalty_1},
+    {"penalty II 4", repeated({.5}, 4), {9.37629e-6}, penalty_2},
+    {"penalty II 10", repeated({.5}, 10), {2.93660e-4}, penalty_2},
+    {"Brown badly scaled", {1, 1}, {0}, brown_badly_scaled},
+    {"Brown and Dennis", {25, 5, -5, -1}, {85822.2}, brown_dennis},
+    {"Gulf", {5, 2.5, .15}, {0, 32.835}, gulf},
+    {"trigonometric 10", repeated({.1}, 10), {0, 2.79506e-5, 4.21863e-5}, trigonometric},
+    {"extended Rosenbrock 20", repeated({-1.2, 1}, 10), {0}, rosenbrock},
+    {"extended Powell singular 20", repeated({3, -1, 0, 1}, 5), {0}, powell_singular},
+    {"Beale", {1, 1}, {0}, beale},
+    {"Wood", {-3, -1, -3, -1}, {0}, wood},
+    {"Chebyquad 8", fractions(8, 1, 9), {3.51687e-3, 3.55039}, chebyquad},
+    {"Chebyquad 9", fractions(9, 1, 10), {0, 3.99123}, chebyquad},
+};
+
+}  // namespace
+
+TEST_CASE("published minima are found from the published starts") {
+  for (const Problem& p : problems) {
+    const auto f = [&](const Tensor& x) { return sum(square(p.residuals(x))); };
+    for (const double scale : {1., 10., 100.})
+      for (const bool newton : {false, true}) {
+        INFO(p.name << (newton ? ", newton_cg" : ", lbfgs") << ", start times " << scale);
+        const Tensor start = from_data(p.start) * scale;
+        const auto found = newton ? newton_cg(f, start) : lbfgs(f, start);
+        INFO("value " << found.value << ", " << to_string(found.reason));
+        if (found.value < p.floor) continue;
+        CHECK(found.converged());
+        CHECK(found.value == f(found.parameters).item());
+        // What is published has six digits.
+        CHECK(std::any_of(p.minima.begin(), p.minima.end(), [&](double minimum) {
+          return std::abs(found.value - minimum) <= 5e-6 * minimum + (minimum == 0 ? 1e-12 : 0);
+        }));
+      }
+  }
+}
+
+TEST_CASE("a banded problem of many unknowns is solved in few iterations") {
+  const auto f = [](const Tensor& x) { return sum(square(rosenbrock(x))); };
+  const Tensor start = reshape(broadcast_to(tensor({-1.2, 1.}), {50000, 2}), {-1});
+  const auto quasi = lbfgs(f, start), newton = newton_cg(f, start);
+  for (const auto* found : {&quasi, &newton}) {
+    CHECK(found->converged());
+    CHECK(found->value < 1e-12);
+    CHECK(found->iterations < 60);
+  }
+}
+
+TEST_CASE("a tree is minimised as what it is") {
+  struct Line {
+    Tensor slope = scalar(0.f), offsets = zeros({2});
+    auto leaves() { return std::tie(slope, offsets); }
+  };
+  const auto f = [](const Line& line) {
+    return square(line.slope - 3) + sum(square(line.offsets - tensor({1., -2.})));
+  };
+  const MinimizeResult<Line> found = lbfgs(f, Line());
+  CHECK(found.converged());
+  CHECK(found.parameters.slope.dtype() == DType::float32);
+  CHECK(found.parameters.slope.item() == Approx(3));
+  CHECK(max(abs(found.parameters.offsets - tensor({1., -2.}))).item() < 1e-6);
+  CHECK(newton_cg(f, Line()).parameters.slope.item() == Approx(3));
+}
+
+TEST_CASE("points that are not finite are stepped back from") {
+  const auto f = [](const Tensor& x) { return sum(x - log(x)); };  // NaN for negative x, minimum at 1
+  for (const double start : {1e-3, 50.}) {
+    CHECK(lbfgs(f, full({2}, start)).value == Approx(2));
+    CHECK(newton_cg(f, full({2}, start)).value == Approx(2));
+  }
+}
+
+TEST_CASE("what a minimiser cannot work with is refused") {
+  const auto f = [](const Tensor& x) { return sum(log(x)); };
+  CHECK_THROWS_WITH(lbfgs(f, tensor({-1.})), Contains("not finite at the start"));
+  CHECK_THROWS_WITH(newton_cg(f, tensor({-1.})), Contains("not finite at the start"));
+  CHECK_THROWS_AS(lbfgs(f, tensor({1.}), {.history = 0}), ValueError);
+  CHECK_THROWS_AS(lbfgs(f, tensor({1.}), {.max_iterations = -1}), ValueError);
+  CHECK_THROWS_AS(newton_cg(f, tensor({1.}), {.gradient_tolerance = NAN}), ValueError);
+  CHECK_THROWS_AS(newton_cg(f, tensor({1.}), {.initial_radius = 0}), ValueError);
+  CHECK_THROWS_AS(lbfgs([](const Tensor& x) { return x; }, tensor({1., 2.})), ShapeError);
+  const auto limited = lbfgs([](const Tensor& x) { return sum(power(x, 4.)); }, tensor({3.}), {.max_iterations = 2});
+  CHECK(limited.reason == StopReason::iteration_limit);
+  CHECK(limited.iterations == 2);
+  CHECK_FALSE(limited.converged());
+}
+
+TEST_CASE("a function without a minimum ends") {
+  const auto f = [](const Tensor& x) { return sum(x); };
+  CHECK_FALSE(lbfgs(f, ones({2}), {.max_iterations = 50}).reason == StopReason::stationary);
+  CHECK(newton_cg(f, ones({2}), {.max_iterations = 50}).reason == StopReason::iteration_limit);
+}
+
+TEST_CASE("ravel gives every element once, and unravel gives the tree back") {
+  const std::pair<Tensor, std::vector<Tensor>> tree{tensor({{1.f, 2.f}, {3.f, 4.f}}),
+                                                    {scalar(5.), zeros({0, 3}), tensor({6, 7})}};
+  const auto [vector, unravel] = ravel(tree);
+  CHECK(support::same_bits(vector, tensor({1., 2., 3., 4., 5., 6., 7.})));
+  const auto back = unravel(vector);
+  CHECK(support::same_bits(back.first, tree.first));
+  for (std::size_t i = 0; i < 3; ++i) CHECK(support::same_bits(back.second[i], tree.second[i]));
+  CHECK(ravel(std::vector<Tensor>()).first.shape() == Shape{0});
+  CHECK_THROWS_AS(unravel(zeros({6})), ShapeError);
+  CHECK_THROWS_AS(unravel(zeros({7, 1})), ShapeError);
+}
+
+TEST_CASE("ravel and unravel are differentiable to second order") {
+  const std::vector<Tensor> tree{tensor({1., 2.}), tensor({{3.}, {4.}})};
+  const auto f = [](const std::vector<Tensor>& t) {
+    const Tensor v = ravel(t).first;
+    return sum(v * v * v);
+  };
+  CHECK(array_equal(grad(f)(tree)[1], tensor({{27.}, {48.}})));
+  const auto unravel = ravel(tree).second;
+  const auto g = [unravel](const Tensor& v) {
+    const std::vector<Tensor> t = unravel(v);
+    return sum(t[0]) * sum(square(t[1]));
+  };
+  CHECK(array_equal(hessian(g)(tensor({1., 2., 3., 4.})),
+                    tensor({{0., 0., 6., 8.}, {0., 0., 6., 8.}, {6., 6., 6., 0.}, {8., 8., 0., 6.}})));
+}
+
+TEST_CASE("an objective serves optimisers that know doubles alone, without new memory") {
+  const std::vector<Tensor> start{tensor({1., 2.}), scalar(3.)};
+  const auto o = objective([](const std::vector<Tensor>& t) { return sum(square(t[0])) * t[1]; }, start);
+  REQUIRE(o.size() == 3);
+  double x[3], gradient[3];
+  o.start(x);
+  CHECK(o(x, gradient) == 15);
+  CHECK(std::vector<double>(gradient, gradient + 3) == std::vector<double>{6, 12, 5});
+  CHECK(o(x, nullptr) == 15);
+  CHECK(array_equal(o.tree(x)[0], start[0]));
+  for (int i = 0; i < 3; ++i) o(x, gradient);
+  const std::int64_t before = memory_stats().pool_misses;
+  for (int i = 0; i < 100; ++i) o(x, gradient);
+  CHECK(memory_stats().pool_misses == before);
+}
