@@ -49,8 +49,8 @@ struct SafetensorsOptions {
   /// aligned in the file, are copied). The file must not change while a tensor of it lives.
   bool mapped = false;
 };
-/// The tensors of a safetensors file, whose header must name every byte of its data once. complex64 is there, complex128
-/// has no code there.
+/// The tensors of a safetensors file, whose header must name every byte of its data once. complex64 is there,
+/// complex128 has no code there.
 NamedTensors load_safetensors(const std::string& path, const SafetensorsOptions& options = {});
 /// The free texts that its header holds under "__metadata__".
 std::map<std::string, std::string> load_safetensors_metadata(const std::string& path);
@@ -178,8 +178,12 @@ class Saver {
     auto add = [this](const std::string& name, const auto& leaf) { this->add_leaf(name, leaf); };
     for_each_named(tree, path, add);
   }
-  void add_state(const SGD& sgd);
-  void add_state(const Adam& adam);
+  void add_state(const SGD& optimizer);
+  void add_state(const Adam& optimizer);
+  void add_state(const AdamW& optimizer);
+  void add_state(const RMSProp& optimizer);
+  void add_state(const Adagrad& optimizer);
+  void add_state(const Lion& optimizer);
   void add_state(const Generator& generator);
   void write(const std::string& path);
 
@@ -207,8 +211,12 @@ class Loader {
     };
     for_each_named(tree, path, find);
   }
-  void find_state(SGD& sgd);
-  void find_state(Adam& adam);
+  void find_state(SGD& optimizer);
+  void find_state(Adam& optimizer);
+  void find_state(AdamW& optimizer);
+  void find_state(RMSProp& optimizer);
+  void find_state(Adagrad& optimizer);
+  void find_state(Lion& optimizer);
   void find_state(Generator& generator);
   void assign_all();
 

@@ -1,4 +1,5 @@
-// Optional header: fitting by nonlinear least squares (Levenberg-Marquardt) and by gradient descent (SGD, Adam).
+// Optional header: fitting by nonlinear least squares (Levenberg-Marquardt) and by gradient descent (SGD, Adam,
+// AdamW, RMSProp, Adagrad, Lion), with schedules.
 #pragma once
 #include <map>
 #include <optional>
@@ -154,8 +155,40 @@ struct SGDOptions {
   bool nesterov = false;        ///< variable -= learning_rate (g + momentum v)
 };
 
+namespace detail {
+
+// step() and forget() of trees, for an optimiser that has them of lists and of one variable.
+template <class Optimizer>
+class TreeSteps {
+ public:
+  /// A step for trees whose leaves correspond in order: one tensor or gradient per variable.
+  template <Tree G, Tree V>
+  void step(const G& gradients, const V& variables) {
+    self().step(std::span<const Gradient>(flat<Gradient>(gradients)),
+                std::span<const Variable>(flat<Variable>(variables)));
+  }
+  template <Tree G>
+  void step(const G& gradients, std::initializer_list<Variable> variables) {
+    self().step(std::span<const Gradient>(flat<Gradient>(gradients)),
+                std::span<const Variable>(variables.begin(), variables.size()));
+  }
+  /// Drops what is kept of each leaf of a tree.
+  template <Tree V>
+  void forget(const V& variables) {
+    for_each_leaf(variables, [&](const Variable& leaf) { self().forget(leaf); });
+  }
+
+ private:
+  Optimizer& self() { return static_cast<Optimizer&>(*this); }
+};
+
+// A tensor kept of each variable, by its id.
+using StateTensors = std::map<std::uint64_t, StateTensor>;
+
+}  // namespace detail
+
 /// Stochastic gradient descent with momentum. Keeps one velocity per variable that it has met, until forget().
-class SGD {
+class SGD : public detail::TreeSteps<SGD> {
  public:
   explicit SGD(const SGDOptions& options = {});
   /// One step on each variable that has a gradient; none leaves its variable and state alone. ValueError when the
@@ -167,31 +200,19 @@ class SGD {
   /// none; not so for a half-precision or complex variable that is listed twice, nor for one whose value another thread
   /// reads meanwhile.
   void step(std::span<const Gradient> gradients, std::span<const Variable> variables);
-  /// The same for trees whose leaves correspond in order: one tensor or gradient per variable.
-  template <Tree G, Tree V>
-  void step(const G& gradients, const V& variables) {
-    step(std::span<const Gradient>(detail::flat<Gradient>(gradients)),
-         std::span<const Variable>(detail::flat<Variable>(variables)));
-  }
-  template <Tree G>
-  void step(const G& gradients, std::initializer_list<Variable> variables) {
-    step(std::span<const Gradient>(detail::flat<Gradient>(gradients)), {variables.begin(), variables.size()});
-  }
+  using detail::TreeSteps<SGD>::step;
 
-  /// Drops what is kept of the variable, or of each leaf of a tree: call it for variables that go before the optimiser.
-  /// A later step on it begins anew.
+  /// Drops what is kept of the variable: call it for variables that go before the optimiser. A later step on it begins
+  /// anew.
   void forget(const Variable& variable);
-  template <Tree V>
-  void forget(const V& variables) {
-    for_each_leaf(variables, [&](const Variable& leaf) { forget(leaf); });
-  }
+  using detail::TreeSteps<SGD>::forget;
 
   /// May be changed between steps (schedules).
   SGDOptions options;
 
  private:
   friend struct OptimizerAccess;
-  std::map<std::uint64_t, detail::StateTensor> velocity_;  // by Variable::id()
+  detail::StateTensors states_;  // the velocities
 };
 
 struct AdamOptions {
@@ -201,42 +222,155 @@ struct AdamOptions {
   Hyperparameter epsilon = 1e-8;  ///< added to the root of that mean, after its bias is corrected
 };
 
+namespace detail {
+
+// What Adam and AdamW keep of each variable, by its id.
+struct Moment {
+  StateTensor mean, square;
+  StateNumber<std::int64_t> steps = 0;
+};
+using Moments = std::map<std::uint64_t, Moment>;
+
+}  // namespace detail
+
 /// Adam: steps scaled by running means of the gradient and of its square, corrected for their start at zero.
 /// Kingma and Ba, "Adam: a method for stochastic optimization", 2015, algorithm 1.
-class Adam {
+class Adam : public detail::TreeSteps<Adam> {
  public:
   explicit Adam(const AdamOptions& options = {});
   /// As SGD::step. Each variable counts its own steps, for the correction of the bias. With IndexedSlices ("lazy Adam")
   /// rows that are not named keep their value and their running means; Keras' Adam decays the means of all rows and so
   /// moves rows without gradient, at the cost of the whole table.
   void step(std::span<const Gradient> gradients, std::span<const Variable> variables);
-  template <Tree G, Tree V>
-  void step(const G& gradients, const V& variables) {
-    step(std::span<const Gradient>(detail::flat<Gradient>(gradients)),
-         std::span<const Variable>(detail::flat<Variable>(variables)));
-  }
-  template <Tree G>
-  void step(const G& gradients, std::initializer_list<Variable> variables) {
-    step(std::span<const Gradient>(detail::flat<Gradient>(gradients)), {variables.begin(), variables.size()});
-  }
+  using detail::TreeSteps<Adam>::step;
 
   /// As SGD::forget: the running means and the count of steps.
   void forget(const Variable& variable);
-  template <Tree V>
-  void forget(const V& variables) {
-    for_each_leaf(variables, [&](const Variable& leaf) { forget(leaf); });
-  }
+  using detail::TreeSteps<Adam>::forget;
 
   /// May be changed between steps (schedules).
   AdamOptions options;
 
  private:
   friend struct OptimizerAccess;
-  struct State {
-    detail::StateTensor mean, square;
-    detail::StateNumber<std::int64_t> steps = 0;
-  };
-  std::map<std::uint64_t, State> states_;  // by Variable::id()
+  detail::Moments states_;
 };
+
+struct AdamWOptions {
+  Hyperparameter learning_rate = 0.001;
+  Hyperparameter beta1 = 0.9;     ///< as AdamOptions::beta1
+  Hyperparameter beta2 = 0.999;   ///< as AdamOptions::beta2
+  Hyperparameter epsilon = 1e-8;  ///< as AdamOptions::epsilon
+  Hyperparameter weight_decay =
+      0.01;  ///< not negative; each step takes learning_rate weight_decay of the variable away
+};
+
+/// Adam with a decay of the variables that the gradient's scale has no part in.
+/// Loshchilov and Hutter, "Decoupled weight decay regularization", 2019, algorithm 2.
+class AdamW : public detail::TreeSteps<AdamW> {
+ public:
+  explicit AdamW(const AdamWOptions& options = {});
+  /// As Adam::step. With IndexedSlices the rows that are named decay, no others.
+  void step(std::span<const Gradient> gradients, std::span<const Variable> variables);
+  using detail::TreeSteps<AdamW>::step;
+  /// As Adam::forget.
+  void forget(const Variable& variable);
+  using detail::TreeSteps<AdamW>::forget;
+
+  /// May be changed between steps (schedules).
+  AdamWOptions options;
+
+ private:
+  friend struct OptimizerAccess;
+  detail::Moments states_;
+};
+
+struct RMSPropOptions {
+  Hyperparameter learning_rate = 0.001;
+  Hyperparameter rho = 0.9;       ///< in [0, 1): decay of the mean of the gradients' squares
+  Hyperparameter epsilon = 1e-7;  ///< added to the root of that mean
+};
+
+/// Steps divided by the root of a running mean of the gradient's square. Tieleman and Hinton, "Neural networks for
+/// machine learning", lecture 6.5, 2012; epsilon stands outside the root, as PyTorch has it.
+class RMSProp : public detail::TreeSteps<RMSProp> {
+ public:
+  explicit RMSProp(const RMSPropOptions& options = {});
+  /// As SGD::step; rows that IndexedSlices do not name keep their value and their mean.
+  void step(std::span<const Gradient> gradients, std::span<const Variable> variables);
+  using detail::TreeSteps<RMSProp>::step;
+  /// As SGD::forget: the running mean.
+  void forget(const Variable& variable);
+  using detail::TreeSteps<RMSProp>::forget;
+
+  /// May be changed between steps (schedules).
+  RMSPropOptions options;
+
+ private:
+  friend struct OptimizerAccess;
+  detail::StateTensors states_;  // the means of squares
+};
+
+struct AdagradOptions {
+  Hyperparameter learning_rate = 0.01;
+  Hyperparameter epsilon = 1e-10;  ///< added to the root of the sum of squares
+};
+
+/// Steps divided by the root of the sum of the gradient's squares so far.
+/// Duchi, Hazan and Singer, "Adaptive subgradient methods for online learning and stochastic optimization", 2011.
+class Adagrad : public detail::TreeSteps<Adagrad> {
+ public:
+  explicit Adagrad(const AdagradOptions& options = {});
+  /// As SGD::step; with IndexedSlices the same as the dense step.
+  void step(std::span<const Gradient> gradients, std::span<const Variable> variables);
+  using detail::TreeSteps<Adagrad>::step;
+  /// As SGD::forget: the sum of squares.
+  void forget(const Variable& variable);
+  using detail::TreeSteps<Adagrad>::forget;
+
+  /// May be changed between steps (schedules).
+  AdagradOptions options;
+
+ private:
+  friend struct OptimizerAccess;
+  detail::StateTensors states_;  // the sums of squares
+};
+
+struct LionOptions {
+  Hyperparameter learning_rate = 1e-4;
+  Hyperparameter beta1 = 0.9;       ///< in [0, 1): share of the mean in the step's direction
+  Hyperparameter beta2 = 0.99;      ///< in [0, 1): decay of the mean of the gradients
+  Hyperparameter weight_decay = 0;  ///< as AdamWOptions::weight_decay
+};
+
+/// Steps of one length for every element, by the sign of gradient and running mean.
+/// Chen et al., "Symbolic discovery of optimization algorithms", 2023, algorithm 2.
+class Lion : public detail::TreeSteps<Lion> {
+ public:
+  explicit Lion(const LionOptions& options = {});
+  /// As SGD::step; rows that IndexedSlices do not name keep their value and their mean. TypeError for a complex
+  /// variable.
+  void step(std::span<const Gradient> gradients, std::span<const Variable> variables);
+  using detail::TreeSteps<Lion>::step;
+  /// As SGD::forget: the running mean.
+  void forget(const Variable& variable);
+  using detail::TreeSteps<Lion>::forget;
+
+  /// May be changed between steps (schedules).
+  LionOptions options;
+
+ private:
+  friend struct OptimizerAccess;
+  detail::StateTensors states_;  // the means
+};
+
+/// Learning rates of step 0, 1, ...: assign one to `options.learning_rate` before each step. ValueError unless the
+/// numbers of steps are positive.
+/// From 0 up to `rate` in equal parts; `rate` from `steps` on.
+double warm_up(std::int64_t step, std::int64_t steps, double rate);
+/// From `first` to `last` along half a cosine; `last` from `steps` on. Loshchilov and Hutter, "SGDR", 2017.
+double cosine_decay(std::int64_t step, std::int64_t steps, double first, double last = 0);
+/// `first`, multiplied by `factor` every `every` steps.
+double step_decay(std::int64_t step, std::int64_t every, double first, double factor = 0.1);
 
 }  // namespace reel

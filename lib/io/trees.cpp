@@ -65,28 +65,33 @@ void Saver::add_leaf(const std::string& name, const Variable& leaf) {
 template <class Optimizer>
 void Saver::add_optimizer(const char* kind, const Optimizer& optimizer) {
   const std::string prefix = state_prefix(states_++, kind);
-  OptimizerAccess::for_each_option(
-      optimizer, [&](const char* name, const auto& option) { insert(tensors_, prefix + name, tensor_of(option)); });
-  const auto& memories = OptimizerAccess::memories(optimizer);
+  OptimizerAccess::for_each_option(optimizer.options, [&](const char* name, const auto& option) {
+    insert(tensors_, prefix + name, tensor_of(option));
+  });
+  const auto& states = OptimizerAccess::states(optimizer);
   std::size_t saved = 0;
   for (const NamedVariable& named : distinct(variables_)) {
-    const auto found = memories.find(named.variable.id());
-    if (found == memories.end()) continue;
+    const auto found = states.find(named.variable.id());
+    if (found == states.end()) continue;
     ++saved;
     OptimizerAccess::for_each_part(found->second, [&](const char* part, const auto& memory) {
       const Tensor value = OptimizerAccess::value(memory);
       if (value.defined()) insert(tensors_, prefix + part + "." + named.name, value);
     });
   }
-  if (saved != memories.size())
+  if (saved != states.size())
     fail<ValueError>(
         "save",
         "{} keeps state of {} variables that are no leaves of the tree; save it with the whole model, or forget() them",
-        kind, memories.size() - saved);
+        kind, states.size() - saved);
 }
 
-void Saver::add_state(const SGD& sgd) { add_optimizer("sgd", sgd); }
-void Saver::add_state(const Adam& adam) { add_optimizer("adam", adam); }
+void Saver::add_state(const SGD& optimizer) { add_optimizer("sgd", optimizer); }
+void Saver::add_state(const Adam& optimizer) { add_optimizer("adam", optimizer); }
+void Saver::add_state(const AdamW& optimizer) { add_optimizer("adamw", optimizer); }
+void Saver::add_state(const RMSProp& optimizer) { add_optimizer("rmsprop", optimizer); }
+void Saver::add_state(const Adagrad& optimizer) { add_optimizer("adagrad", optimizer); }
+void Saver::add_state(const Lion& optimizer) { add_optimizer("lion", optimizer); }
 void Saver::add_state(const Generator& generator) {
   const std::string prefix = state_prefix(states_++, "generator");
   insert(tensors_, prefix + "seed", scalar(as_signed(generator.seed())));
@@ -136,22 +141,26 @@ std::int64_t Loader::take_part(const std::string& name, const StateNumber<std::i
 template <class Optimizer>
 void Loader::find_optimizer(const char* kind, Optimizer& optimizer) {
   const std::string prefix = state_prefix(states_++, kind);
-  OptimizerAccess::for_each_option(optimizer, [&]<class Option>(const char* name, Option& option) {
+  OptimizerAccess::for_each_option(optimizer.options, [&]<class Option>(const char* name, Option& option) {
     using Number = std::conditional_t<std::is_same_v<Option, bool>, bool, double>;
     const auto value = take(prefix + name, dtype_of<Number>, {}).template item<Number>();
     assignments_.push_back([&option, value] { option = value; });
   });
-  auto& memories = OptimizerAccess::memories(optimizer);
+  auto& states = OptimizerAccess::states(optimizer);
   for (const NamedVariable& named : distinct(variables_)) {
-    OptimizerAccess::for_each_part(memories[named.variable.id()], [&](const char* part, auto& memory) {
+    OptimizerAccess::for_each_part(states[named.variable.id()], [&](const char* part, auto& memory) {
       const auto value = take_part(prefix + part + "." + named.name, memory, named.variable);
       assignments_.push_back([&memory, value] { OptimizerAccess::set(memory, value); });
     });
   }
 }
 
-void Loader::find_state(SGD& sgd) { find_optimizer("sgd", sgd); }
-void Loader::find_state(Adam& adam) { find_optimizer("adam", adam); }
+void Loader::find_state(SGD& optimizer) { find_optimizer("sgd", optimizer); }
+void Loader::find_state(Adam& optimizer) { find_optimizer("adam", optimizer); }
+void Loader::find_state(AdamW& optimizer) { find_optimizer("adamw", optimizer); }
+void Loader::find_state(RMSProp& optimizer) { find_optimizer("rmsprop", optimizer); }
+void Loader::find_state(Adagrad& optimizer) { find_optimizer("adagrad", optimizer); }
+void Loader::find_state(Lion& optimizer) { find_optimizer("lion", optimizer); }
 void Loader::find_state(Generator& generator) {
   const std::string prefix = state_prefix(states_++, "generator");
   const auto number = [&](const char* name) {

@@ -1,5 +1,5 @@
-// SGD and Adam: state per variable, by its id. A step is checked, then the memory that it needs is allocated, then it
-// is applied: what throws has changed nothing. Tapes that are active record nothing of it.
+// Optimisers by gradient descent: state per variable, by its id. A step is checked, then the memory that it needs is
+// allocated, then it is applied: what throws has changed nothing. Tapes that are active record nothing of it.
 #include <algorithm>
 #include <cmath>
 #include <reel/ops/make.hpp>
@@ -31,6 +31,10 @@ void require_rate(const char* op, double rate) {
 
 void require_decay(const char* op, const char* name, double value) {
   if (!(value >= 0 && value < 1)) fail<ValueError>(op, "{} is {}, must lie in [0, 1)", name, value);
+}
+
+void require_not_negative(const char* op, const char* name, double value) {
+  if (!(value >= 0)) fail<ValueError>(op, "{} is {}, must not be negative", name, value);
 }
 
 // ---- Formulas. x is the variable's value, then what is remembered; n as compute() lists it.
@@ -78,7 +82,7 @@ struct Moments {
     require_rate(name, rate);
     require_decay(name, "beta1", beta1);
     require_decay(name, "beta2", beta2);
-    if (!(epsilon >= 0)) fail<ValueError>(name, "epsilon is {}, must not be negative", epsilon);
+    require_not_negative(name, "epsilon", epsilon);
   }
   static std::array<double, numbers> compute(const std::array<double, options>& o, std::int64_t step) {
     const double rate = o[0], beta1 = o[1], beta2 = o[2], epsilon = o[3], t = static_cast<double>(step);
@@ -89,6 +93,86 @@ struct Moments {
     x[1] = x[1] * n[0] + g * n[1];
     x[2] = x[2] * n[2] + square(g) * n[3];
     x[0] = x[0] - x[1] * n[4] / (sqrt(x[2] * n[5]) + n[6]);
+    return x;
+  }
+};
+
+struct DecayedMoments : Moments {
+  static constexpr const char* name = "AdamW";
+  static constexpr std::size_t options = 5, numbers = 8;
+  static void require(double rate, double beta1, double beta2, double epsilon, double decay) {
+    require_rate(name, rate);
+    require_decay(name, "beta1", beta1);
+    require_decay(name, "beta2", beta2);
+    require_not_negative(name, "epsilon", epsilon);
+    require_not_negative(name, "weight_decay", decay);
+  }
+  static std::array<double, numbers> compute(const std::array<double, options>& o, std::int64_t step) {
+    require(o[0], o[1], o[2], o[3], o[4]);
+    const auto n = Moments::compute({o[0], o[1], o[2], o[3]}, step);
+    return {n[0], n[1], n[2], n[3], n[4], n[5], n[6], 1 - o[0] * o[4]};
+  }
+  static auto apply(auto x, auto g, auto n) {
+    x[1] = x[1] * n[0] + g * n[1];
+    x[2] = x[2] * n[2] + square(g) * n[3];
+    x[0] = x[0] * n[7] - x[1] * n[4] / (sqrt(x[2] * n[5]) + n[6]);
+    return x;
+  }
+};
+struct MeanSquare {
+  static constexpr const char* name = "RMSProp";
+  static constexpr std::size_t states = 2, counters = 0, options = 3, numbers = 4;
+  static constexpr std::array<const char*, states - 1> remembered{"square"};
+  static void require(double rate, double rho, double epsilon) {
+    require_rate(name, rate);
+    require_decay(name, "rho", rho);
+    require_not_negative(name, "epsilon", epsilon);
+  }
+  static std::array<double, numbers> compute(const std::array<double, options>& o, std::int64_t) {
+    require(o[0], o[1], o[2]);
+    return {o[0], o[1], 1 - o[1], o[2]};
+  }
+  static auto apply(auto x, auto g, auto n) {
+    x[1] = x[1] * n[1] + square(g) * n[2];
+    x[0] = x[0] - g * n[0] / (sqrt(x[1]) + n[3]);
+    return x;
+  }
+};
+struct SumOfSquares {
+  static constexpr const char* name = "Adagrad";
+  static constexpr std::size_t states = 2, counters = 0, options = 2, numbers = 2;
+  static constexpr std::array<const char*, states - 1> remembered{"sum"};
+  static void require(double rate, double epsilon) {
+    require_rate(name, rate);
+    require_not_negative(name, "epsilon", epsilon);
+  }
+  static std::array<double, numbers> compute(const std::array<double, options>& o, std::int64_t) {
+    require(o[0], o[1]);
+    return o;
+  }
+  static auto apply(auto x, auto g, auto n) {
+    x[1] = x[1] + square(g);
+    x[0] = x[0] - g * n[0] / (sqrt(x[1]) + n[1]);
+    return x;
+  }
+};
+struct SignOfMean {
+  static constexpr const char* name = "Lion";
+  static constexpr std::size_t states = 2, counters = 0, options = 4, numbers = 6;
+  static constexpr std::array<const char*, states - 1> remembered{"mean"};
+  static void require(double rate, double beta1, double beta2, double decay) {
+    require_rate(name, rate);
+    require_decay(name, "beta1", beta1);
+    require_decay(name, "beta2", beta2);
+    require_not_negative(name, "weight_decay", decay);
+  }
+  static std::array<double, numbers> compute(const std::array<double, options>& o, std::int64_t) {
+    require(o[0], o[1], o[2], o[3]);
+    return {o[0], o[1], 1 - o[1], o[2], 1 - o[2], 1 - o[0] * o[3]};
+  }
+  static auto apply(auto x, auto g, auto n) {
+    x[0] = x[0] * n[5] - sign(x[1] * n[1] + g * n[2]) * n[0];
+    x[1] = x[1] * n[3] + g * n[4];
     return x;
   }
 };
@@ -378,8 +462,39 @@ void require(const SGDOptions& o) {
   require_rate("SGD", o.learning_rate);
   require_decay("SGD", "momentum", o.momentum);
 }
-
 void require(const AdamOptions& o) { Moments::require(o.learning_rate, o.beta1, o.beta2, o.epsilon); }
+void require(const AdamWOptions& o) {
+  DecayedMoments::require(o.learning_rate, o.beta1, o.beta2, o.epsilon, o.weight_decay);
+}
+void require(const RMSPropOptions& o) { MeanSquare::require(o.learning_rate, o.rho, o.epsilon); }
+void require(const AdagradOptions& o) { SumOfSquares::require(o.learning_rate, o.epsilon); }
+void require(const LionOptions& o) { SignOfMean::require(o.learning_rate, o.beta1, o.beta2, o.weight_decay); }
+
+// How a variable's memory is found in what an optimiser keeps.
+auto memory_in(detail::StateTensors& states) {
+  return [&states](const Variable& v) { return Memory<1>{{&states[v.id()]}}; };
+}
+auto memory_in(detail::Moments& states) {
+  return [&states](const Variable& v) {
+    detail::Moment& moment = states[v.id()];
+    return Memory<2>{{&moment.mean, &moment.square}, &moment.steps};
+  };
+}
+
+// The step of an optimiser with one formula, whose options are all numbers.
+template <class Formula, class Options, class States>
+void step_by(Options& options, States& states, std::span<const Gradient> gradients,
+             std::span<const Variable> variables) {
+  if (!ops::handled(ops::writes_variables)) require(options);
+  const tape::Suspend suspended;
+  const detail::List<Part> parts = checked_parts(Formula::name, gradients, variables);
+  typename Step<Formula>::Options listed;
+  std::size_t count = 0;
+  OptimizerAccess::for_each_option(options, [&](const char* name, Hyperparameter& number) {
+    listed[count++] = {&number, name};
+  });
+  step_all<Formula>(parts, variables, listed, memory_in(states));
+}
 
 }  // namespace
 
@@ -390,33 +505,42 @@ void SGD::step(std::span<const Gradient> gradients, std::span<const Variable> va
   const tape::Suspend suspended;
   const detail::List<Part> parts = checked_parts("SGD", gradients, variables);
   const Option rate{&options.learning_rate, "learning_rate"}, decay{&options.momentum, "momentum"};
-  const auto velocity = [&](const Variable& v) { return Memory<1>{{&velocity_[v.id()]}}; };
   // Which formula it is no handler decides: a program has it fixed.
   if (!(OptimizerAccess::peek(options.momentum) > 0))
     step_all<Descent>(parts, variables, {rate}, [](const Variable&) { return Memory<0>{}; });
   else if (options.nesterov)
-    step_all<Nesterov>(parts, variables, {rate, decay}, velocity);
+    step_all<Nesterov>(parts, variables, {rate, decay}, memory_in(states_));
   else
-    step_all<Momentum>(parts, variables, {rate, decay}, velocity);
+    step_all<Momentum>(parts, variables, {rate, decay}, memory_in(states_));
 }
-
-void SGD::forget(const Variable& variable) { velocity_.erase(variable.id()); }
 
 Adam::Adam(const AdamOptions& o) : options(o) { require(options); }
+AdamW::AdamW(const AdamWOptions& o) : options(o) { require(options); }
+RMSProp::RMSProp(const RMSPropOptions& o) : options(o) { require(options); }
+Adagrad::Adagrad(const AdagradOptions& o) : options(o) { require(options); }
+Lion::Lion(const LionOptions& o) : options(o) { require(options); }
 
 void Adam::step(std::span<const Gradient> gradients, std::span<const Variable> variables) {
-  if (!ops::handled(ops::writes_variables)) require(options);
-  const tape::Suspend suspended;
-  const detail::List<Part> parts = checked_parts("Adam", gradients, variables);
-  step_all<Moments>(parts, variables,
-                    {Option{&options.learning_rate, "learning_rate"}, Option{&options.beta1, "beta1"},
-                     Option{&options.beta2, "beta2"}, Option{&options.epsilon, "epsilon"}},
-                    [&](const Variable& v) {
-                      State& state = states_[v.id()];
-                      return Memory<2>{{&state.mean, &state.square}, &state.steps};
-                    });
+  step_by<Moments>(options, states_, gradients, variables);
+}
+void AdamW::step(std::span<const Gradient> gradients, std::span<const Variable> variables) {
+  step_by<DecayedMoments>(options, states_, gradients, variables);
+}
+void RMSProp::step(std::span<const Gradient> gradients, std::span<const Variable> variables) {
+  step_by<MeanSquare>(options, states_, gradients, variables);
+}
+void Adagrad::step(std::span<const Gradient> gradients, std::span<const Variable> variables) {
+  step_by<SumOfSquares>(options, states_, gradients, variables);
+}
+void Lion::step(std::span<const Gradient> gradients, std::span<const Variable> variables) {
+  step_by<SignOfMean>(options, states_, gradients, variables);
 }
 
+void SGD::forget(const Variable& variable) { states_.erase(variable.id()); }
 void Adam::forget(const Variable& variable) { states_.erase(variable.id()); }
+void AdamW::forget(const Variable& variable) { states_.erase(variable.id()); }
+void RMSProp::forget(const Variable& variable) { states_.erase(variable.id()); }
+void Adagrad::forget(const Variable& variable) { states_.erase(variable.id()); }
+void Lion::forget(const Variable& variable) { states_.erase(variable.id()); }
 
 }  // namespace reel

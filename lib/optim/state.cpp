@@ -97,7 +97,7 @@ Tensor OptimizerAccess::value(const detail::StateTensor& state) {
 }
 
 const Variable& OptimizerAccess::velocity(SGD& sgd, const Variable& of) {
-  return made(sgd.velocity_[of.id()], of, "velocity");
+  return made(sgd.states_[of.id()], of, "velocity");
 }
 const Variable& OptimizerAccess::mean(Adam& adam, const Variable& of) {
   return made(adam.states_[of.id()].mean, of, "mean");

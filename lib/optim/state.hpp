@@ -24,34 +24,32 @@ struct OptimizerAccess {
   static const Variable& made(detail::StateNumber<T>& number, const char* name);
   static const Variable& made(detail::StateTensor& state, const Variable& of, const char* name);
 
-  /// Calls f(name, option) for each option.
-  template <class Optimizer, class F>
-  static void for_each_option(Optimizer& optimizer, F&& f) {
-    auto& options = optimizer.options;
+  /// Calls f(name, option) for each of an optimiser's options.
+  template <class Options, class F>
+  static void for_each_option(Options& options, F&& f) {
     f("learning_rate", options.learning_rate);
-    if constexpr (std::is_same_v<std::remove_const_t<Optimizer>, SGD>) {
-      f("momentum", options.momentum);
-      f("nesterov", options.nesterov);
-    } else {
-      f("beta1", options.beta1);
-      f("beta2", options.beta2);
-      f("epsilon", options.epsilon);
-    }
+    if constexpr (requires { options.momentum; }) f("momentum", options.momentum);
+    if constexpr (requires { options.nesterov; }) f("nesterov", options.nesterov);
+    if constexpr (requires { options.beta1; }) f("beta1", options.beta1);
+    if constexpr (requires { options.beta2; }) f("beta2", options.beta2);
+    if constexpr (requires { options.rho; }) f("rho", options.rho);
+    if constexpr (requires { options.epsilon; }) f("epsilon", options.epsilon);
+    if constexpr (requires { options.weight_decay; }) f("weight_decay", options.weight_decay);
   }
   /// What is kept of each variable, by its id.
-  static const auto& memories(const SGD& sgd) { return sgd.velocity_; }
-  static const auto& memories(const Adam& adam) { return adam.states_; }
-  static auto& memories(SGD& sgd) { return sgd.velocity_; }
-  static auto& memories(Adam& adam) { return adam.states_; }
+  template <class Optimizer>
+  static auto& states(Optimizer& optimizer) {
+    return optimizer.states_;
+  }
   /// Calls f(name, part) for each part of what is kept of one variable.
-  template <class Memory, class F>
-  static void for_each_part(Memory& memory, F&& f) {
-    if constexpr (std::is_same_v<std::remove_const_t<Memory>, detail::StateTensor>) {
-      f("velocity", memory);
+  template <class State, class F>
+  static void for_each_part(State& state, F&& f) {
+    if constexpr (std::is_same_v<std::remove_const_t<State>, detail::StateTensor>) {
+      f("state", state);
     } else {
-      f("mean", memory.mean);
-      f("square", memory.square);
-      f("steps", memory.steps);
+      f("mean", state.mean);
+      f("square", state.square);
+      f("steps", state.steps);
     }
   }
   /// The tensor now; empty when there has been no step.

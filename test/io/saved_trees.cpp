@@ -87,6 +87,10 @@ TEST_CASE("a training run continues bit for bit from a file") {
     INFO(ending);
     continues(SGD({.learning_rate = 0.1, .momentum = 0.9, .nesterov = true}), SGD(), ending);
     continues(Adam({.learning_rate = 0.01, .beta1 = 0.8}), Adam(), ending);
+    continues(AdamW({.learning_rate = 0.01, .weight_decay = 0.2}), AdamW(), ending);
+    continues(RMSProp({.rho = 0.8}), RMSProp(), ending);
+    continues(Adagrad({.epsilon = 1e-3}), Adagrad(), ending);
+    continues(Lion({.beta2 = 0.9}), Lion(), ending);
   }
 }
 

@@ -258,3 +258,120 @@ TEST_CASE("forget: a later step begins anew, and what was kept is freed") {
   check(SGD({.momentum = 0.9}));
   check(Adam());
 }
+
+namespace {
+
+// Ten steps on two parameters by the library, dense and by rows, and by a recurrence on numbers: update(w, state, g).
+template <class Optimizer, class Update>
+void follows(Optimizer optimizer, Update update, std::vector<double> state) {
+  const Variable dense(tensor({1.0, -2.0}), "dense"), rows(tensor({1.0, -2.0}), "rows");
+  const Variable halves(cast(tensor({1.0, -2.0}), DType::float16), "halves");
+  std::vector<double> w{1, -2};
+  std::vector<std::vector<double>> kept(2, state);
+  for (int i = 1; i <= 10; ++i) {
+    const Tensor g = slope(dense);
+    const IndexedSlices slices{.values = g, .indices = tensor<int>({0, 1}), .dense_shape = {2}};
+    optimizer.step(std::vector<Gradient>{g, slices, cast(slope(halves), DType::float16)}, {dense, rows, halves});
+    for (std::size_t k = 0; k < 2; ++k) w[k] = update(w[k], kept[k], 2 * (w[k] - 3), i);
+    CHECK(dense.read()[0].item() == Approx(w[0]).epsilon(1e-13));
+    CHECK(dense.read()[1].item() == Approx(w[1]).epsilon(1e-13));
+    CHECK(max(abs(rows - dense)).item() < 1e-14);
+  }
+  CHECK(max(abs(cast(halves, DType::float64) - dense)).item() < 2e-2);
+}
+
+}  // namespace
+
+TEST_CASE("AdamW follows its recurrence") {
+  follows(AdamW({.learning_rate = 0.1, .weight_decay = 0.3}),
+          [](double w, std::vector<double>& s, double g, int i) {
+            s[0] = 0.9 * s[0] + (1 - 0.9) * g;
+            s[1] = 0.999 * s[1] + (1 - 0.999) * g * g;
+            const double mean = s[0] / (1 - std::pow(0.9, i)), square = s[1] / (1 - std::pow(0.999, i));
+            return w - 0.1 * 0.3 * w - 0.1 * mean / (std::sqrt(square) + 1e-8);
+          },
+          {0, 0});
+}
+
+TEST_CASE("RMSProp follows its recurrence") {
+  follows(RMSProp({.learning_rate = 0.05, .rho = 0.7}),
+          [](double w, std::vector<double>& s, double g, int) {
+            s[0] = 0.7 * s[0] + 0.3 * g * g;
+            return w - 0.05 * g / (std::sqrt(s[0]) + 1e-7);
+          },
+          {0});
+}
+
+TEST_CASE("Adagrad follows its recurrence") {
+  follows(Adagrad({.learning_rate = 0.5, .epsilon = 1e-3}),
+          [](double w, std::vector<double>& s, double g, int) {
+            s[0] += g * g;
+            return w - 0.5 * g / (std::sqrt(s[0]) + 1e-3);
+          },
+          {0});
+}
+
+TEST_CASE("Lion follows its recurrence") {
+  follows(Lion({.learning_rate = 0.01, .beta1 = 0.8, .beta2 = 0.6, .weight_decay = 0.5}),
+          [](double w, std::vector<double>& s, double g, int) {
+            const double u = 0.8 * s[0] + (1 - 0.8) * g;
+            s[0] = 0.6 * s[0] + (1 - 0.6) * g;
+            return w - 0.01 * ((u > 0 ? 1 : -1) + 0.5 * w);
+          },
+          {0});
+}
+
+TEST_CASE("options of the newer optimisers are checked") {
+  CHECK_THROWS_WITH(AdamW({.weight_decay = -1}), Contains("AdamW: weight_decay is -1, must not be negative"));
+  CHECK_THROWS_AS(AdamW({.beta1 = 1}), ValueError);
+  CHECK_THROWS_AS(AdamW({.beta2 = -0.1}), ValueError);
+  CHECK_THROWS_AS(AdamW({.epsilon = -1}), ValueError);
+  CHECK_THROWS_AS(AdamW({.learning_rate = NAN}), ValueError);
+  CHECK_THROWS_AS(RMSProp({.learning_rate = -1}), ValueError);
+  CHECK_THROWS_AS(RMSProp({.rho = 1}), ValueError);
+  CHECK_THROWS_AS(RMSProp({.epsilon = NAN}), ValueError);
+  CHECK_THROWS_AS(Adagrad({.learning_rate = INFINITY}), ValueError);
+  CHECK_THROWS_AS(Adagrad({.epsilon = -1}), ValueError);
+  CHECK_THROWS_AS(Lion({.learning_rate = -1}), ValueError);
+  CHECK_THROWS_AS(Lion({.beta1 = 1}), ValueError);
+  CHECK_THROWS_AS(Lion({.beta2 = 1}), ValueError);
+  CHECK_THROWS_AS(Lion({.weight_decay = NAN}), ValueError);
+  const Variable w(scalar(1.), "w");
+  Lion lion;
+  lion.options.beta1 = 2;
+  CHECK_THROWS_AS(lion.step(scalar(1.), w), ValueError);
+  CHECK(w.read().item() == 1);
+}
+
+TEST_CASE("forget lets each optimiser begin anew") {
+  const auto begins_anew = [](auto optimizer) {
+    const Variable a(scalar(1.), "a"), b(scalar(1.), "b");
+    optimizer.step(scalar(5.), a);
+    optimizer.forget(a);
+    a.assign(scalar(1.));
+    optimizer.step(scalar(2.), a);
+    optimizer.step(scalar(2.), b);
+    CHECK(support::same_bits(a, b));
+  };
+  begins_anew(AdamW());
+  begins_anew(RMSProp());
+  begins_anew(Adagrad());
+  begins_anew(Lion());
+}
+
+TEST_CASE("schedules give their rates") {
+  CHECK(warm_up(0, 4, 0.8) == 0);
+  CHECK(warm_up(1, 4, 0.8) == 0.2);
+  CHECK(warm_up(9, 4, 0.8) == 0.8);
+  CHECK(cosine_decay(0, 10, 1, 0.2) == 1);
+  CHECK(cosine_decay(5, 10, 1, 0.2) == Approx(0.6));
+  CHECK(cosine_decay(10, 10, 1, 0.2) == Approx(0.2));
+  CHECK(cosine_decay(99, 10, 1) == 0);
+  CHECK(step_decay(0, 3, 1) == 1);
+  CHECK(step_decay(2, 3, 1) == 1);
+  CHECK(step_decay(3, 3, 1) == 0.1);
+  CHECK(step_decay(7, 3, 1, 0.5) == 0.25);
+  CHECK_THROWS_AS(warm_up(1, 0, 1), ValueError);
+  CHECK_THROWS_AS(cosine_decay(1, -1, 1), ValueError);
+  CHECK_THROWS_AS(step_decay(1, 0, 1), ValueError);
+}

@@ -234,8 +234,8 @@ TEST_CASE("a function without a minimum ends") {
 }
 
 TEST_CASE("ravel gives every element once, and unravel gives the tree back") {
-  const std::pair<Tensor, std::vector<Tensor>> tree{tensor({{1.f, 2.f}, {3.f, 4.f}}),
-                                                    {scalar(5.), zeros({0, 3}), tensor({6, 7})}};
+  const std::pair<Tensor, std::vector<Tensor>> tree{tensor<float>({{1, 2}, {3, 4}}),
+                                                    {scalar(5.), zeros({0, 3}), tensor<int>({6, 7})}};
   const auto [vector, unravel] = ravel(tree);
   CHECK(support::same_bits(vector, tensor({1., 2., 3., 4., 5., 6., 7.})));
   const auto back = unravel(vector);
