@@ -90,6 +90,22 @@ TEST_CASE("data comes in by copy or is borrowed") {
   CHECK((at(1, true) && at(3, std::uint8_t{})));
 }
 
+TEST_CASE("a function fills a tensor in its own memory") {
+  const float* written = nullptr;
+  const Tensor x = make_tensor<float>({2, 3}, [&](std::span<float> elements) {
+    REQUIRE(elements.size() == 6);
+    written = elements.data();
+    elements[1] = 5;
+  });
+  CHECK(x.data<float>().data() == written);
+  CHECK(array_equal(x, tensor<float>({{0, 5, 0}, {0, 0, 0}})));
+  CHECK(make_tensor<bool>({0}, [](std::span<bool>) {}).shape() == Shape{0});
+  const std::int64_t live = memory_stats().live_tensors;
+  CHECK_THROWS_AS(make_tensor<double>({2}, [](std::span<double>) { throw std::runtime_error("no"); }),
+                  std::runtime_error);
+  CHECK(memory_stats().live_tensors == live);
+}
+
 TEST_CASE("reading: item, to_vector, data") {
   const Tensor x = tensor<int>({{1, 2}, {3, 4}});
   CHECK(x.to_vector<int>() == std::vector<int>{1, 2, 3, 4});

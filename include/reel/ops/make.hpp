@@ -130,6 +130,19 @@ Tensor from_data(const R& values) {
   return from_data(values, {values.size()});
 }
 
+/// A tensor whose elements fill(std::span<T>) writes, row-major, into its own memory: without the copy of from_data.
+/// What it leaves out is 0. What it throws passes through.
+template <Element T, class F>
+Tensor make_tensor(const Shape& shape, F&& fill) {
+  void* data = nullptr;
+  Tensor x = detail::uninitialized(shape, dtype_of<T>, data);
+  T* const first = static_cast<T*>(data);
+  const std::size_t count = static_cast<std::size_t>(x.size());
+  for (std::size_t i = 0; i < count; ++i) first[i] = T();
+  fill(std::span<T>(first, count));
+  return x;
+}
+
 /// A tensor over memory of yours, row-major, without a copy; `owner` (any copyable object) is kept until the last
 /// handle is gone. The memory must not change while any tensor or tape holds it. ValueError when it is not aligned as a
 /// T must be.
