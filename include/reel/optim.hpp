@@ -364,6 +364,25 @@ class Lion : public detail::TreeSteps<Lion> {
   detail::StateTensors states_;  // the means
 };
 
+/// What clip_by_global_norm gives: gradients for a step, and the length that they had together, float64 [].
+struct ClippedGradients {
+  std::vector<Gradient> gradients;
+  Tensor norm;
+};
+
+namespace detail {
+ClippedGradients clip_by_global_norm(std::span<const Gradient> gradients, double limit);
+}
+
+/// All gradients of a tree multiplied by one number, so that the length of all together, sqrt(sum |g|^2), is at most
+/// `limit`; as they are where it is not greater. None counts nothing and stays none; IndexedSlices stay slices, and
+/// count with their duplicates summed. NaN for all of them where the length is not finite. ValueError unless limit is
+/// positive. TensorFlow's clip_by_global_norm; recorded for dense gradients.
+template <Tree G>
+ClippedGradients clip_by_global_norm(const G& gradients, double limit) {
+  return detail::clip_by_global_norm(std::span<const Gradient>(detail::flat<Gradient>(gradients)), limit);
+}
+
 /// Learning rates of step 0, 1, ...: assign one to `options.learning_rate` before each step. ValueError unless the
 /// numbers of steps are positive.
 /// From 0 up to `rate` in equal parts; `rate` from `steps` on.

@@ -1,5 +1,6 @@
 // SGD and Adam against their recurrences written out on numbers; and what is refused.
 #include <cmath>
+#include <complex>
 #include <reel/optim.hpp>
 #include <reel/reel.hpp>
 
@@ -357,6 +358,35 @@ TEST_CASE("forget lets each optimiser begin anew") {
   begins_anew(RMSProp());
   begins_anew(Adagrad());
   begins_anew(Lion());
+}
+
+TEST_CASE("gradients are clipped by the length of all of them") {
+  const IndexedSlices slices{
+      .values = tensor({{1., 0.}, {2., 4.}}), .indices = tensor<int>({1, 1}), .dense_shape = {3, 2}};
+  const std::vector<Gradient> all{tensor<float>({3, 4}), none, slices, scalar(std::complex<double>(4, -8))};
+  // 3, 4 and, summed, 3, 4 and 4, -8: squares 25 + 25 + 80.
+  const double length = std::sqrt(130.);
+  const auto clipped = clip_by_global_norm(all, length / 2);
+  CHECK(clipped.norm.item() == Approx(length));
+  CHECK(max(abs(clipped.gradients[0].dense() - tensor<float>({1.5, 2}))).item() < 1e-6);
+  CHECK(clipped.gradients[0].dense().dtype() == DType::float32);
+  CHECK_FALSE(clipped.gradients[1]);
+  REQUIRE(clipped.gradients[2].is_slices());
+  CHECK(max(abs(clipped.gradients[2].dense() - tensor({{0., 0.}, {1.5, 2.}, {0., 0.}}))).item() < 1e-12);
+  CHECK(abs(clipped.gradients[3].dense() - std::complex<double>(2, -4)).item() < 1e-12);
+  CHECK(support::same_bits(clip_by_global_norm(all, 100).gradients[2].dense(), Gradient(slices).dense()));
+  CHECK(clip_by_global_norm(std::vector<Gradient>{none}, 1).norm.item() == 0);
+  CHECK(std::isnan(
+      clip_by_global_norm(std::vector<Gradient>{scalar(1.), scalar(INFINITY)}, 1).gradients[0].dense().item()));
+  CHECK_THROWS_AS(clip_by_global_norm(all, 0), ValueError);
+  CHECK_THROWS_AS(clip_by_global_norm(all, NAN), ValueError);
+}
+
+TEST_CASE("the clipping of gradients is recorded") {
+  const auto f = [](const Tensor& x) {
+    return sum(clip_by_global_norm(std::vector<Gradient>{2 * x}, 1).gradients[0].dense());
+  };
+  CHECK(max(abs(grad(f)(tensor({3., 4.})) - tensor({16 - 12., 9 - 12.}) / 125.)).item() < 1e-15);
 }
 
 TEST_CASE("schedules give their rates") {

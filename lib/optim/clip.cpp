@@ -1,0 +1,48 @@
+// Gradients shortened together.
+#include <cmath>
+#include <reel/ops/make.hpp>
+#include <reel/ops/pointwise.hpp>
+#include <reel/ops/reduce.hpp>
+#include <reel/ops/shape.hpp>
+#include <reel/optim.hpp>
+
+#include "core/fail.hpp"
+#include "ops/index/rows.hpp"
+
+namespace reel::detail {
+namespace {
+
+constexpr const char* op = "clip_by_global_norm";
+
+// The elements whose squares count.
+Tensor elements_of(const Gradient& g) {
+  return g.is_slices() ? ops::distinct_rows(ops::checked_rows(op, g.slices())).values : g.dense();
+}
+
+Gradient scaled(const Gradient& g, const Tensor& factor) {
+  if (!g) return g;
+  if (!g.is_slices()) {
+    const Tensor x = g.dense();
+    return x * cast(factor, x.dtype());
+  }
+  IndexedSlices slices = g.slices();
+  slices.values = slices.values * cast(factor, slices.dtype());
+  return slices;
+}
+
+}  // namespace
+
+ClippedGradients clip_by_global_norm(std::span<const Gradient> gradients, double limit) {
+  if (!(limit > 0)) fail<ValueError>(op, "limit is {}, must be positive", limit);
+  std::vector<Tensor> lengths;
+  for (const Gradient& g : gradients)
+    if (g) lengths.push_back(cast(norm(abs(elements_of(g))), DType::float64));
+  ClippedGradients clipped;
+  clipped.norm = lengths.empty() ? scalar(0.) : norm(stack(lengths));
+  // An infinite length would make finite gradients 0.
+  const Tensor factor = where(isfinite(clipped.norm), limit / maximum(clipped.norm, limit), NAN);
+  for (const Gradient& g : gradients) clipped.gradients.push_back(scaled(g, factor));
+  return clipped;
+}
+
+}  // namespace reel::detail
