@@ -13,8 +13,8 @@ struct LoopOptions {
   std::int64_t memory_budget = 0;
   /// while_loop ends after so many iterations; negative: only when its condition says so.
   std::int64_t max_iterations = -1;
-  /// Traces the body and runs it as a program: once for each dtype, shape and layout of the loop variables. What
-  /// <reel/compile.hpp> says of traced functions holds of the body then. Inside a compiled function it means nothing.
+  /// Traces the body, and a condition that is a tensor, and runs them as programs: one for each dtype and shape of the
+  /// variables. <reel/compile.hpp> says what may be traced. In compiled functions it keeps short scans from unrolling.
   bool compiled = false;
 };
 

@@ -33,6 +33,7 @@ enum BlockFlag : std::uint8_t {
   shared_flag = 8,      // a cached constant: never reused for a result, not counted as live
   abstract_flag = 16,   // stands for a value of a program that is being traced: has a layout, but no data
   plain_flag = 32,      // contiguous, and not abstract
+  token_flag = 64,      // stands for an object that its owner holds; programs pass it on as a handle, never by elements
 };
 
 struct Block : BlockHead {

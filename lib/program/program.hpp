@@ -1,5 +1,5 @@
 // Programs: what a function computes, as a list of instructions on numbered values. A trace writes one (trace.hpp),
-// passes rewrite it (passes/passes.hpp), an Executable runs it (executable.hpp).
+// passes rewrite it (passes/passes.hpp), an Executable runs it (run/executable.hpp).
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -10,6 +10,9 @@
 #include "ops/apply/operation.hpp"
 
 namespace reel::program {
+
+/// Whether the value is passed on as a handle: it has no place in an arena.
+inline bool is_token(const Tensor& x) noexcept { return detail::block(x)->flags & detail::token_flag; }
 
 /// Numbers values, operands and instructions.
 using Index = std::uint32_t;

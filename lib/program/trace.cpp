@@ -36,6 +36,7 @@ Tensor Trace::argument(const Tensor& example) {
   Tensor x = TensorAccess::adopt(
       detail::new_abstract(like->dtype, like->shape(), {like->strides(), static_cast<std::size_t>(like->rank)}));
   const Index value = program_.add_value(Value::Origin::argument, x);
+  detail::block(x)->flags |= like->flags & detail::token_flag;
   values_.emplace(detail::block(x), value);
   program_.arguments.push_back(value);
   return x;
@@ -94,6 +95,8 @@ void Trace::add(const ops::Operation& operation, const ops::Call& call, std::spa
     if (computed) values_.emplace(detail::block(y), made.outputs.back());
   }
   made.residuals_wanted = operation.primitive && operation.primitive->residuals > 0 && outputs.back().defined();
+  if (made.residuals_wanted && operation.primitive->tokens)
+    for (const Tensor& y : outputs.last(operation.primitive->residuals)) detail::block(y)->flags |= detail::token_flag;
   program_.instructions.push_back(std::move(made));
 }
 

@@ -3,8 +3,8 @@
 #include <reel/reel.hpp>
 
 #include "catch.hpp"
-#include "program/executable.hpp"
 #include "program/passes/passes.hpp"
+#include "program/run/executable.hpp"
 #include "program/trace.hpp"
 #include "support/bits.hpp"
 #include "support/ramp.hpp"

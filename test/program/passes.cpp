@@ -6,7 +6,7 @@
 #include <thread>
 
 #include "catch.hpp"
-#include "program/executable.hpp"
+#include "program/run/executable.hpp"
 #include "program/trace.hpp"
 #include "support/bits.hpp"
 #include "support/derivatives.hpp"

@@ -15,6 +15,7 @@
 #include "gradient/gradient.hpp"
 #include "gradient/programs/loops.hpp"
 #include "ops/apply/operation.hpp"
+#include "program/run/checkpoints.hpp"
 #include "tape/capture.hpp"
 
 namespace reel {
@@ -116,28 +117,9 @@ Tensors run_plainly(const detail::FlatLoop& loop, const LoopOptions& o, Repetiti
   return state;
 }
 
-// binomial(s + t, s): the most iterations that s kept states serve when none is computed more than t times.
-std::int64_t reach(std::int64_t s, std::int64_t t, std::int64_t limit) {
-  std::int64_t b = 1;
-  for (std::int64_t k = 1; k <= s && b < limit; ++k) b = b * (t + k) / k;
-  return std::min(b, limit);
-}
-
-// How far from the last kept state to keep the next, with `length` iterations ahead and `free` states left to keep.
-std::int64_t next_kept(std::int64_t length, std::int64_t free) {
-  std::int64_t t = 1;
-  while (reach(free, t, length) < length) ++t;
-  return std::max<std::int64_t>(1, std::min(reach(free, t - 1, length), length - 1));
-}
-
-struct KeptState {
-  std::int64_t iteration;
-  Tensors state;
-};
-
 // What it takes to keep the state of one iteration.
 std::int64_t kept_bytes(std::span<const Tensor> state) {
-  auto sum = static_cast<std::int64_t>(sizeof(KeptState) + state.size_bytes());
+  auto sum = static_cast<std::int64_t>(sizeof(std::int64_t) + sizeof(Tensors) + state.size_bytes());
   for (const Tensor& x : state) sum += detail::pool_bytes(detail::block(x));
   return sum;
 }
@@ -148,15 +130,13 @@ struct Checkpointed {
   LoopOptions options;
   Inputs inputs;
   Repetition repetition;
-  std::size_t most_kept = 2;
-  std::vector<KeptState> kept;
+  program::Checkpoints<Tensors> kept;
 
   std::span<const Tensor> xs() const { return std::span<const Tensor>(inputs.arguments).subspan(loop.variables); }
 
   Tensors forward(tape::Capture& capture, std::span<const Tensor> arguments);
   Tensors sizing_step(tape::Capture& capture, std::span<const Tensor> state, std::span<const Tensor> x);
   std::vector<Gradient> pull(std::span<const Gradient> g);
-  Tensors state_before(std::int64_t i, std::vector<KeptState>& states);
   std::vector<Gradient> pull_step(std::int64_t i, const Tensors& state, std::span<const Gradient> g);
   Gradient stacked(std::span<const Gradient> steps, const Tensor& x) const;
 };
@@ -172,25 +152,19 @@ Tensors Checkpointed::sizing_step(tape::Capture& capture, std::span<const Tensor
   const TapeStats stats = probe.stats();
   const std::int64_t one = kept_bytes(std::span<const Tensor>(next).first(loop.variables));
   const std::int64_t left = options.memory_budget - stats.saved_bytes - stats.entry_bytes - 2 * one;
-  most_kept = static_cast<std::size_t>(std::max<std::int64_t>(2, left / one));
+  kept.limit(static_cast<std::size_t>(std::max<std::int64_t>(2, left / one)));
   return next;
 }
 
 Tensors Checkpointed::forward(tape::Capture& capture, std::span<const Tensor> arguments) {
   const auto inputs_at = arguments.subspan(loop.variables);
   Tensors state(arguments.begin(), arguments.begin() + static_cast<std::ptrdiff_t>(loop.variables));
-  std::int64_t stride = 1, i = 0;
+  std::int64_t i = 0;
   Outputs outputs;
   for (; goes_on(loop, options, i, state); ++i) {
     const Tensors x = at(inputs_at, i);
     Tensors next = i == 0 ? sizing_step(capture, state, x) : repetition.first_step(loop, i, state, x);
-    if (i % stride == 0) {
-      if (kept.size() == most_kept) {
-        std::erase_if(kept, [&](const KeptState& k) { return k.iteration % (2 * stride) != 0; });
-        stride *= 2;
-      }
-      if (i % stride == 0) kept.push_back({i, state});
-    }
+    kept.offer(i, state);
     state = std::move(next);
     outputs.take(state, loop.variables);
   }
@@ -212,27 +186,6 @@ std::vector<Gradient> Checkpointed::pull_step(std::int64_t i, const Tensors& sta
   return pull_on(tape, given, g, sources);
 }
 
-// The variables that iteration i began with, computed from the last of `states`. Where there is room, states on the way
-// are kept there; those from i on are dropped.
-Tensors Checkpointed::state_before(std::int64_t i, std::vector<KeptState>& states) {
-  for (;;) {
-    const std::int64_t from = states.back().iteration;
-    Tensors state = states.back().state;
-    if (from == i) {
-      states.pop_back();
-      return state;
-    }
-    const auto free = static_cast<std::int64_t>(most_kept) - static_cast<std::int64_t>(states.size());
-    const std::int64_t to = free > 0 ? from + next_kept(i + 1 - from, free) : i;
-    for (std::int64_t k = from; k < to; ++k) {
-      state = repetition.step_again(loop, k, state, at(xs(), k));
-      state.resize(loop.variables);
-    }
-    if (free <= 0) return state;
-    states.push_back({to, std::move(state)});
-  }
-}
-
 // The gradient of an input that is read row by row: none counts as zeros.
 Gradient Checkpointed::stacked(std::span<const Gradient> steps, const Tensor& x) const {
   if (!is_differentiable(x.dtype())) return {};
@@ -251,9 +204,14 @@ std::vector<Gradient> Checkpointed::pull(std::span<const Gradient> g) {
   std::vector<Gradient> shared(inputs.size() - inputs.arguments.size());
   std::vector<std::vector<Gradient>> of_inputs(others,
                                                std::vector<Gradient>(static_cast<std::size_t>(repetition.iterations)));
-  std::vector<KeptState> states = kept;
+  program::Checkpoints<Tensors> states = kept;
+  const auto advance = [&](std::int64_t k, const Tensors& state) {
+    Tensors next = repetition.step_again(loop, k, state, at(xs(), k));
+    next.resize(n);
+    return next;
+  };
   for (std::int64_t i = repetition.iterations; i-- > 0;) {
-    const Tensors state = state_before(i, states);
+    const Tensors state = states.before(i, advance);
     std::vector<Gradient> seeds = carried;
     for (std::size_t k = 0; k < columns; ++k) seeds.push_back(g[n + k] ? Gradient(g[n + k].dense()[i]) : Gradient());
     std::vector<Gradient> d = pull_step(i, state, seeds);
@@ -285,6 +243,7 @@ std::vector<Tensor> run_loop(const FlatLoop& loop, std::span<const Tensor> initi
   if (ops::Tracer::current()) {
     if (auto results = trace_loop(loop, initial, xs, options)) return *std::move(results);
   } else if (options.compiled) {
+    if (auto results = run_compiled(loop, initial, xs, options)) return *std::move(results);
     LoopOptions plain = options;
     plain.compiled = false;
     return run_loop(with_compiled_step(loop), initial, xs, plain);

@@ -33,7 +33,9 @@ Reference hold(const Deferred& d) {
 }
 
 void infer(const ops::Call& call, ops::Metas& out) {
-  for (const Deferred::Like& like : deferred_of(call.attributes).outputs) out.add(like.dtype, like.shape);
+  const Deferred& d = deferred_of(call.attributes);
+  for (const Deferred::Like& like : d.outputs) out.add(like.dtype, like.shape);
+  if (d.pull) out.add(DType::int64, {1});
 }
 
 void evaluate(const ops::Call& call, ops::Outputs& out) {
@@ -41,6 +43,15 @@ void evaluate(const ops::Call& call, ops::Outputs& out) {
   const program::Untraced computing;
   std::vector<Tensor> arguments;
   for (const Tensor* x : call.inputs.first(d.arguments)) arguments.push_back(*x);
+  if (d.compute) {
+    std::vector<Tensor> made;
+    for (std::size_t k = 0; k < d.outputs.size(); ++k) made.push_back(out[k]);
+    Tensor token;
+    const bool keeps = d.pull && out.residuals_wanted();
+    d.compute(arguments, made, keeps ? &token : nullptr);
+    if (keeps) out.set(made.size(), std::move(token));
+    return;
+  }
   const std::vector<Tensor> results = d.run(arguments);
   for (std::size_t k = 0; k < results.size(); ++k) {
     if (results[k].shape() != d.outputs[k].shape)
@@ -54,12 +65,13 @@ void keep_inputs(const ops::Call& call, std::span<const Tensor*> values) {
   for (std::size_t i = 0; i < values.size(); ++i) values[i] = call.inputs[i];
 }
 
-// The arguments of the recorded call, then the tensors of a list that are defined.
+// The arguments of the recorded call, then the tensors of a list that are defined, then its token, if there is one.
 std::vector<Tensor> saved_and(const tape::Record& r, const Deferred& d, std::span<const Tensor> list) {
   std::vector<Tensor> all;
   for (std::size_t i = 0; i < d.arguments; ++i) all.push_back(r.saved(i));
   for (const Tensor& x : list)
     if (x.defined()) all.push_back(x);
+  if (r.has_saved(d.inputs())) all.push_back(r.saved(d.inputs()));
   return all;
 }
 
@@ -129,13 +141,20 @@ std::vector<Tensor> derivative(const tape::Record& r, const Deferred& d, Derivat
     if (list[k].defined()) given.push_back(k);
   auto made = std::make_unique<Deferred>();
   made->name = d.name;
-  made->arguments = d.arguments + given.size();
+  const bool has_token = r.has_saved(d.inputs());
+  made->arguments = d.arguments + given.size() + (has_token ? 1 : 0);
   made->captured = d.captured;
   made->outputs = std::move(outputs);
   const std::vector<std::size_t> asked(wanted.begin(), wanted.end());
   made->run = [of = hold(d), function, given, asked](std::span<const Tensor> x) {
     return function(*of, x, given, asked);
   };
+  if (has_token && function == gradients)
+    made->compute = [of = hold(d), given, asked](std::span<const Tensor> x, std::span<const Tensor> to, Tensor*) {
+      std::vector<Tensor> cotangents(of->outputs.size());
+      for (std::size_t k = 0; k < given.size(); ++k) cotangents[given[k]] = x[of->arguments + k];
+      of->pull(x.first(of->arguments), x[of->arguments + given.size()], cotangents, asked, to);
+    };
   made->connected.assign(made->outputs.size() * made->inputs(), true);
   return call_later(std::move(made), saved_and(r, d, list));
 }
@@ -172,24 +191,28 @@ void jvp(const tape::Record& r, std::span<const Tensor> dx, std::span<Tensor> dy
   for (std::size_t k = 0; k < wanted.size(); ++k) dy[wanted[k]] = std::move(list[k]);
 }
 
-constexpr ops::Primitive named(const char* name, std::uint8_t effects) {
+constexpr ops::Primitive named(const char* name, std::uint8_t effects, std::uint8_t tokens) {
   return {.rule = {.name = name, .vjp = vjp, .jvp = jvp, .accepts_none = true, .release = release, .retain = retain},
           .infer = infer,
           .evaluate = evaluate,
           .keep_inputs = keep_inputs,
-          .effects = effects};
+          .residuals = tokens,
+          .effects = effects,
+          .tokens = tokens > 0};
 }
 constexpr std::array names{"while_loop", "fori_loop", "scan", "cond", "recompute_grad", "checkpoint"};
-constexpr auto with_effects(std::uint8_t effects) {
+constexpr auto with_effects(std::uint8_t effects, std::uint8_t tokens) {
   std::array<ops::Primitive, names.size()> list{};
-  for (std::size_t k = 0; k < names.size(); ++k) list[k] = named(names[k], effects);
+  for (std::size_t k = 0; k < names.size(); ++k) list[k] = named(names[k], effects, tokens);
   return list;
 }
-constexpr std::array quiet = with_effects(0), throwing = with_effects(ops::may_throw);
+constexpr std::array quiet = with_effects(0, 0), throwing = with_effects(ops::may_throw, 0),
+                     quiet_with_token = with_effects(0, 1), throwing_with_token = with_effects(ops::may_throw, 1);
 
 const ops::Primitive& primitive_of(const Deferred& d) {
   std::size_t k = 0;
   while (k + 1 < names.size() && std::strcmp(names[k], d.name) != 0) ++k;
+  if (d.pull) return d.may_throw ? throwing_with_token[k] : quiet_with_token[k];
   return d.may_throw ? throwing[k] : quiet[k];
 }
 
@@ -222,6 +245,21 @@ void reorder(Deferred& d, const std::vector<std::size_t>& order) {
     for (const std::size_t k : order) results.push_back(given[k]);
     return results;
   };
+  const auto in_place = [order](std::span<const Tensor> list) {
+    std::vector<Tensor> all(list.size());
+    for (std::size_t k = 0; k < order.size(); ++k) all[order[k]] = list[k];
+    return all;
+  };
+  if (d.compute)
+    d.compute = [compute = d.compute, in_place](std::span<const Tensor> x, std::span<const Tensor> to, Tensor* token) {
+      compute(x, in_place(to), token);
+    };
+  if (d.pull)
+    d.pull = [pull = d.pull, in_place](std::span<const Tensor> x, const Tensor& token,
+                                       std::span<const Tensor> cotangents, std::span<const std::size_t> wanted,
+                                       std::span<const Tensor> gradients) {
+      pull(x, token, in_place(cotangents), wanted, gradients);
+    };
 }
 
 }  // namespace

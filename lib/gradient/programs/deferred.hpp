@@ -20,6 +20,14 @@ struct Deferred {
   const char* name = "";
   /// Gives the outputs at the arguments. It reads the captured tensors themselves.
   detail::FlatFunction run = {};
+  /// The same out of sight of tapes, written to `outputs`. Sets `token`, unless it is null, to what the gradient needs.
+  /// Empty: `run` does it.
+  Callback<void(std::span<const Tensor> arguments, std::span<const Tensor> outputs, Tensor* token)> compute = {};
+  /// Writes the gradients by the inputs that are `wanted`, after such a run, for cotangents of all outputs, which are
+  /// empty where there is none. Empty: the gradient runs the function again under a tape.
+  Callback<void(std::span<const Tensor> arguments, const Tensor& token, std::span<const Tensor> cotangents,
+                std::span<const std::size_t> wanted, std::span<const Tensor> gradients)>
+      pull = {};
   std::size_t arguments = 0;
   std::vector<Tensor> captured = {};
   std::vector<Like> outputs = {};

@@ -3,7 +3,7 @@
 #include <reel/tape.hpp>
 
 #include "gradient/functions/composite.hpp"
-#include "program/executable.hpp"
+#include "program/run/executable.hpp"
 #include "program/trace.hpp"
 
 namespace reel::autodiff {
@@ -74,6 +74,7 @@ struct Pullback {
   std::vector<bool> exists;
   std::vector<bool> wanted;
   std::vector<Tensor> captured;
+  std::vector<std::size_t> given = {};  // the results with a cotangent
 };
 
 }  // namespace reel::autodiff

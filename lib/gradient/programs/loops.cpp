@@ -4,12 +4,17 @@
 #include <algorithm>
 #include <map>
 #include <memory>
+#include <reel/ops/make.hpp>
 #include <reel/ops/shape.hpp>
 
 #include "core/fail.hpp"
 #include "gradient/programs/deferred.hpp"
+#include "gradient/programs/derivative.hpp"
 #include "gradient/programs/traced.hpp"
+#include "loops/loops.hpp"
 #include "ops/apply/operation.hpp"
+#include "program/run/loop.hpp"
+#include "program/run/token.hpp"
 #include "tape/tape.hpp"
 #include "tape/variable.hpp"
 
@@ -61,9 +66,11 @@ class Body {
     return std::any_of(list.begin(), list.end(), [](const program::Instruction& i) { return i.may_throw(); });
   }
   /// Adds what it adopts to the arguments of the deferred call, and what it captures that the tapes of the trace follow
-  /// to the captured tensors; tells these tapes which variables it reads.
-  void reveal(Tensors& arguments, Tensors& captured) const {
+  /// to the captured tensors; tells these tapes which variables it reads. `own`: those that the body gets itself. Says
+  /// which of them and of what it adopts the tapes follow.
+  std::vector<bool> reveal(TensorSpan own, Tensors& arguments, Tensors& captured) const {
     const std::size_t first = arguments.size();
+    std::vector<bool> followed = followed_of(own);
     append(arguments, traced_->adopted());
     program::Trace& trace = *program::Trace::current();
     for (const Tensor& x : traced_->captured()) {
@@ -77,10 +84,8 @@ class Body {
       for (std::size_t i = first; i < arguments.size(); ++i)
         if (arguments[i].id() == traced_->enclosing_values()[k].id()) arguments[i] = value;
     }
-    if (!tape::active()) return;
-    std::vector<bool> followed;
-    for (std::size_t i = first; i < arguments.size(); ++i) followed.push_back(tape::followed(arguments[i]));
-    traced_->prepare(followed);
+    for (const bool is : followed_of(TensorSpan(arguments).subspan(first))) followed.push_back(is);
+    return followed;
   }
   Tensors operator()(TensorSpan arguments, TensorSpan adopted) const {
     const detail::List<Tensor> list = traced_->call(contiguous_all(arguments), adopted);
@@ -91,6 +96,12 @@ class Body {
   std::size_t inputs() const { return traced_->program().arguments.size(); }
 
  private:
+  static std::vector<bool> followed_of(TensorSpan list) {
+    std::vector<bool> followed;
+    for (const Tensor& x : list) followed.push_back(tape::active() && tape::followed(x));
+    return followed;
+  }
+
   std::shared_ptr<Traced> traced_;
 };
 
@@ -109,12 +120,18 @@ struct LaterLoop {
   Body body;
   std::optional<Body> condition;
   std::size_t xs;
+  program::Loop program;                           // the same out of sight of tapes
+  std::shared_ptr<const Pullback> pullback = {};   // of the body; null where no gradient is asked for
+  std::vector<std::size_t> captured_sources = {};  // of each captured tensor: the gradient's source, or none
+
+  LaterLoop(const detail::FlatLoop& l, const LoopOptions& o, const Body& b, const std::optional<Body>& c,
+            std::size_t columns)
+      : loop(l), options(o), body(b), condition(c), xs(columns), program(shape(), programs()) {}
 
   std::size_t body_at() const { return loop.variables + xs; }
   std::size_t condition_at() const { return body_at() + body.adopted(); }
 
   Tensors operator()(TensorSpan x) const {
-    if (condition && xs == 0 && !tape::active()) return run_unseen(x);
     detail::FlatLoop now{.name = loop.name};
     now.variables = loop.variables;
     now.steps = loop.steps;
@@ -131,22 +148,45 @@ struct LaterLoop {
     return detail::run_loop(now, x.first(loop.variables), x.subspan(loop.variables, xs), options);
   }
 
-  // The same where no tape is active: a while_loop whose lists are made once.
-  Tensors run_unseen(TensorSpan x) const {
-    const std::size_t n = loop.variables;
-    Tensors given = contiguous_all(x.first(n)), asked = given, results(n), answer(1);
-    given.insert(given.end(), x.begin() + offset(body_at()), x.begin() + offset(condition_at()));
-    asked.insert(asked.end(), x.begin() + offset(condition_at()), x.end());
-    for (std::int64_t i = 0; options.max_iterations < 0 || i < options.max_iterations; ++i) {
-      for (std::size_t k = 0; k < n; ++k) asked[k] = given[k];
-      condition->traced().run_unseen(asked, answer);
-      if (!detail::truth(loop.name, answer[0])) break;
-      body.traced().run_unseen(given, results);
-      for (std::size_t k = 0; k < n; ++k)
-        given[k] = results[k].is_contiguous() ? std::move(results[k]) : contiguous(results[k]);
+  // What the gradient walks back with. `captured`: of the deferred call.
+  void set_gradient(std::shared_ptr<const Pullback> p, TensorSpan captured) {
+    for (const Tensor& x : captured) {
+      const auto at =
+          std::find_if(p->captured.begin(), p->captured.end(), [&](const Tensor& c) { return c.id() == x.id(); });
+      captured_sources.push_back(
+          at == p->captured.end() ? none_of_them : body.inputs() + static_cast<std::size_t>(at - p->captured.begin()));
     }
-    given.resize(n);
-    return given;
+    program.set_gradient({.forward = p->forward.get(),
+                          .backward = p->backward.get(),
+                          .given = p->given,
+                          .exists = p->exists,
+                          .residuals = p->residuals});
+    pullback = std::move(p);
+  }
+
+  void compute(TensorSpan x, TensorSpan outputs, Tensor* token) const {
+    if (!token) return program.run(x, outputs, nullptr);
+    const auto record = std::make_shared<program::LoopRecord>();
+    program.run(x, outputs, record.get());
+    *token = program::make_token(record);
+  }
+
+  void pull(TensorSpan x, const Tensor& token, TensorSpan cotangents, std::span<const std::size_t> wanted,
+            TensorSpan gradients) const {
+    std::vector<std::size_t> sources, unconnected;
+    Tensors written;
+    for (std::size_t k = 0; k < wanted.size(); ++k) {
+      const std::size_t source = wanted[k] < condition_at() ? wanted[k]
+                                 : wanted[k] < x.size()     ? none_of_them
+                                                            : captured_sources[wanted[k] - x.size()];
+      if (source == none_of_them)
+        loops::copy(zeros_like(gradients[k]), gradients[k]);
+      else {
+        sources.push_back(source);
+        written.push_back(gradients[k]);
+      }
+    }
+    program.pull(x, *program::held_by<program::LoopRecord>(token), cotangents, sources, written);
   }
 
   // As Deferred::connected: what a loop variable depends on reaches all that depends on it, iterations later.
@@ -169,7 +209,21 @@ struct LaterLoop {
   }
 
  private:
+  static constexpr std::size_t none_of_them = ~std::size_t{0};
   static std::ptrdiff_t offset(std::size_t k) { return static_cast<std::ptrdiff_t>(k); }
+  program::Loop::Shape shape() const {
+    return {.variables = loop.variables,
+            .rows = xs,
+            .besides = body.adopted(),
+            .condition_besides = condition ? condition->adopted() : 0,
+            .outputs = body.results().size() - loop.variables,
+            .steps = loop.steps,
+            .most_steps = options.max_iterations,
+            .memory_budget = options.memory_budget};
+  }
+  program::Loop::Programs programs() const {
+    return {&body.traced().executable(), condition ? &condition->traced().executable() : nullptr};
+  }
 };
 
 void check_condition(const char* name, const Tensor& predicate) {
@@ -181,7 +235,7 @@ void check_condition(const char* name, const Tensor& predicate) {
 
 std::optional<Tensors> trace_loop(const detail::FlatLoop& loop, TensorSpan initial, TensorSpan xs,
                                   const LoopOptions& options) {
-  if (loop.more ? !loop.condition : loop.steps <= most_unrolled) return {};
+  if (loop.more ? !loop.condition : loop.steps == 0 || (loop.steps <= most_unrolled && !options.compiled)) return {};
   Tensors examples = like(initial);
   std::optional<Body> condition;
   if (loop.condition) {
@@ -192,12 +246,12 @@ std::optional<Tensors> trace_loop(const detail::FlatLoop& loop, TensorSpan initi
   const Body body(
       loop.name,
       [step = loop.step, variables = loop.variables](TensorSpan x) {
-        return step(x.first(variables), x.subspan(variables));
+        return contiguous_all(step(x.first(variables), x.subspan(variables)));
       },
       examples);
   Tensors results = body.results();
   if (!same_shapes(initial, TensorSpan(results).first(loop.variables))) {
-    if (!loop.more) return {};
+    if (!loop.more || options.compiled) return {};
     fail<TraceError>(
         loop.name,
         "the body changes the shape of a loop variable, and a program has to know the shape of the result; "
@@ -214,16 +268,56 @@ std::optional<Tensors> trace_loop(const detail::FlatLoop& loop, TensorSpan initi
   made->name = loop.name;
   Tensors arguments(initial.begin(), initial.end());
   append(arguments, xs);
-  body.reveal(arguments, made->captured);
-  if (condition) condition->reveal(arguments, made->captured);
+  const Tensors own = arguments;
+  std::vector<bool> followed = body.reveal(own, arguments, made->captured);
+  const bool any_followed =
+      !made->captured.empty() || std::find(followed.begin(), followed.end(), true) != followed.end();
+  for (std::size_t k = 0; k < loop.variables; ++k) followed[k] = is_differentiable(initial[k].dtype());
+  if (condition) condition->reveal({}, arguments, made->captured);
   made->arguments = arguments.size();
   made->outputs = kinds_of(results);
   made->may_throw = body.may_throw() || (condition && condition->may_throw());
-  auto run = std::make_shared<LaterLoop>(
-      LaterLoop{.loop = loop, .options = later, .body = body, .condition = condition, .xs = xs.size()});
+  const auto run = std::make_shared<LaterLoop>(loop, later, body, condition, xs.size());
   made->connected = run->connected(arguments.size(), made->inputs(), results.size());
   made->run = [run](TensorSpan x) { return (*run)(x); };
+  made->compute = [run](TensorSpan x, TensorSpan outputs, Tensor* token) { run->compute(x, outputs, token); };
+  if (!any_followed) return call_later(std::move(made), arguments);
+  if (auto pullback = body.traced().prepare_step(followed)) {
+    run->set_gradient(std::move(pullback), made->captured);
+    made->pull = [run](TensorSpan x, const Tensor& token, TensorSpan cotangents, std::span<const std::size_t> wanted,
+                       TensorSpan gradients) { run->pull(x, token, cotangents, wanted, gradients); };
+  }
   return call_later(std::move(made), arguments);
+}
+
+namespace {
+
+// The body of a loop that is to be compiled changes shapes.
+struct ChangesShapes {};
+
+}  // namespace
+
+std::optional<Tensors> run_compiled(const detail::FlatLoop& loop, TensorSpan initial, TensorSpan xs,
+                                    const LoopOptions& options) {
+  if (loop.more ? !loop.condition : loop.steps == 0) return {};
+  Tensors arguments(initial.begin(), initial.end());
+  append(arguments, xs);
+  arguments = contiguous_all(arguments);
+  try {
+    const auto whole = std::make_shared<Traced>(
+        loop.name,
+        [loop, options](TensorSpan x) {
+          auto results = trace_loop(loop, x.first(loop.variables), x.subspan(loop.variables), options);
+          if (!results) throw ChangesShapes();
+          return *std::move(results);
+        },
+        arguments);
+    whole->prepare_followed(arguments);
+    const detail::List<Tensor> results = whole->call(arguments);
+    return Tensors(results.begin(), results.end());
+  } catch (const ChangesShapes&) {
+    return {};
+  }
 }
 
 detail::FlatLoop with_compiled_step(const detail::FlatLoop& loop) {
@@ -265,7 +359,8 @@ Tensors trace_checkpoint(const char* name, const detail::FlatFunction& first, co
   auto made = std::make_unique<Deferred>();
   made->name = name;
   Tensors all(arguments.begin(), arguments.end());
-  body.reveal(all, made->captured);
+  const std::vector<bool> followed = body.reveal(arguments, all, made->captured);
+  if (tape::active()) body.traced().prepare(followed);
   made->arguments = all.size();
   made->outputs = kinds_of(body.results());
   made->may_throw = body.may_throw();
@@ -299,8 +394,10 @@ std::vector<Tensor> traced_cond(const Tensor& predicate, const FlatFunction& on_
   made->name = name;
   Tensors all(arguments.begin(), arguments.end());
   all.push_back(predicate);
-  yes.reveal(all, made->captured);
-  no.reveal(all, made->captured);
+  for (const Body* branch : {&yes, &no}) {
+    const std::vector<bool> followed = branch->reveal(arguments, all, made->captured);
+    if (tape::active()) branch->traced().prepare(followed);
+  }
   made->arguments = all.size();
   made->outputs = kinds_of(results);
   made->may_throw = yes.may_throw() || no.may_throw();

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <reel/ops/make.hpp>
+#include <reel/ops/pointwise.hpp>
 #include <reel/ops/shape.hpp>
 #include <reel/registry.hpp>
 
@@ -133,7 +134,12 @@ detail::List<Tensor> Traced::call(std::span<const Tensor> arguments, std::span<c
 // Whether the gradient that was asked for last fits an entry with these inputs.
 bool Traced::knows(const Inputs& inputs) const {
   const auto same = [](const Tensor& a, const Tensor& b) { return a.id() == b.id(); };
-  return latest_ && (latest_ == prepared_ || latest_->wanted == inputs.wanted) &&
+  const auto covers = [&](const std::vector<bool>& wanted) {
+    for (std::size_t i = 0; i < wanted.size(); ++i)
+      if (inputs.wanted[i] && !wanted[i]) return false;
+    return true;
+  };
+  return latest_ && (latest_ == prepared_ ? covers(latest_->wanted) : latest_->wanted == inputs.wanted) &&
          std::equal(latest_->captured.begin(), latest_->captured.end(), inputs.captured.begin(), inputs.captured.end(),
                     same);
 }
@@ -223,11 +229,13 @@ std::vector<Tensor> Traced::differentiate(Derivatives& known, DerivativeFunction
 
 // f and its gradient traced together, then cut in two.
 std::shared_ptr<const Pullback> Traced::make_pullback(const Inputs& inputs, const Differentiated& what,
-                                                      std::span<const Tensor> cotangents) const {
+                                                      std::span<const Tensor> cotangents, bool of_step) const {
   auto made = std::make_shared<Pullback>();
   made->wanted = inputs.wanted;
   made->captured = inputs.captured;
+  made->given = what.given;
   program::Program program;
+  std::size_t late = cotangents.size();  // arguments of the backward program alone
   {
     program::Trace trace(owner_);
     std::vector<Tensor> x;
@@ -240,13 +248,22 @@ std::shared_ptr<const Pullback> Traced::make_pullback(const Inputs& inputs, cons
       const BoundValues bound(what, x);
       Pulled pulled = pulled_by(what, x);
       results = std::move(pulled.results);
+      for (std::size_t i = 0; of_step && i < pulled.gradients.size(); ++i) {
+        Tensor& g = pulled.gradients[i].value;
+        if (!g.defined()) continue;
+        if (i >= arguments_) {
+          g = trace.argument(ops::abstract(g.dtype(), g.shape())) + g;
+          ++late;
+        }
+        g = contiguous(g);
+      }
       append(results, trace.assigned_values());
       append(results, existing(pulled.gradients, made->exists));
     }
     program = trace.finish(results);
   }
   program::simplify(program);
-  const std::size_t arguments = program.arguments.size() - cotangents.size();
+  const std::size_t arguments = program.arguments.size() - late;
   program::Parts parts = program::split(program, arguments, results_ + assigned_.size());
   program::fuse_pointwise(parts.first);
   program::fuse_pointwise(parts.second);
@@ -282,37 +299,80 @@ std::vector<Tensor> filled_all(std::span<const Tensor> list, std::span<const Ten
   return all;
 }
 
+// Abstract tensors of the dtypes and shapes of some of a list.
+std::vector<Tensor> like(std::span<const Tensor> list, std::span<const std::size_t> numbers) {
+  std::vector<Tensor> some;
+  for (const std::size_t k : numbers) some.push_back(ops::abstract(list[k].dtype(), list[k].shape()));
+  return some;
+}
+
 bool any_active(bool (*is)(const tape::Tape& t)) {
   for (const tape::Tape* t = tape::top(); t; t = t->below)
     if (is(*t)) return true;
   return false;
 }
+// A capture stands for tapes that are hidden.
+bool any_reverse() {
+  return any_active(
+      [](const tape::Tape& t) { return t.kind == tape::Tape::Kind::reverse || t.kind == tape::Tape::Kind::capture; });
+}
+bool any_forward() {
+  return any_active([](const tape::Tape& t) { return t.kind == tape::Tape::Kind::forward; });
+}
 
 }  // namespace
 
-void Traced::prepare(const std::vector<bool>& followed) {
+// What a call may depend on.
+Traced::Inputs Traced::examples(const std::vector<bool>& followed) const {
   Inputs inputs;
-  const auto like = [&](std::size_t k) { return program().values[program().arguments[k]].tensor; };
-  for (std::size_t k = 0; k < arguments_; ++k) inputs.arguments.push_back(like(k));
+  for (std::size_t k = 0; k < arguments_; ++k)
+    inputs.arguments.push_back(program().values[program().arguments[k]].tensor);
   inputs.adopted = adopted_;
+  for (std::size_t k = program().arguments.size() - variables_.size(); k < program().arguments.size(); ++k)
+    inputs.values.push_back(program().values[program().arguments[k]].tensor);
   for (const Tensor& x : captured_)
     if (tape::followed(x)) inputs.captured.push_back(x);
-  for (const Tensor& x : inputs.arguments) inputs.wanted.push_back(is_differentiable(x.dtype()));
-  inputs.wanted.insert(inputs.wanted.end(), followed.begin(), followed.end());
+  inputs.wanted = followed;
+  return inputs;
+}
+
+void Traced::prepare(const std::vector<bool>& followed) {
+  Inputs inputs = examples(followed);
   const std::vector<Tensor> ys = results();
   const std::vector<std::size_t> with_cotangent = differentiable(ys);
-  if (!with_cotangent.empty() && any_active([](const tape::Tape& t) { return t.kind != tape::Tape::Kind::forward; })) {
-    std::vector<Tensor> cotangents;
-    for (const std::size_t k : with_cotangent) cotangents.push_back(ops::abstract(ys[k].dtype(), ys[k].shape()));
-    prepared_ = make_pullback(inputs, differentiated(inputs, with_cotangent), cotangents);
+  if (!with_cotangent.empty() && any_reverse()) {
+    prepared_ = make_pullback(inputs, differentiated(inputs, with_cotangent), like(ys, with_cotangent));
     latest_ = prepared_;
   }
-  if (any_active([](const tape::Tape& t) { return t.kind == tape::Tape::Kind::forward; })) prepare_push(inputs);
+  for (std::size_t k = 0; k < arguments_; ++k) inputs.wanted[k] = is_differentiable(inputs.arguments[k].dtype());
+  if (any_forward()) prepare_push(inputs);
+}
+
+void Traced::prepare_followed(std::span<const Tensor> arguments) {
+  if (!tape::active()) return;
+  std::vector<bool> followed;
+  for (const Tensor& x : arguments) followed.push_back(tape::followed(x));
+  for (const Variable& v : variables_) followed.push_back(tape::followed(v.read()));
+  if (std::any_of(followed.begin(), followed.end(), [](bool is) { return is; }) || any_followed(captured_))
+    prepare(followed);
+}
+
+std::shared_ptr<const Pullback> Traced::prepare_step(const std::vector<bool>& followed) {
+  const Inputs inputs = examples(followed);
+  const std::vector<Tensor> ys = results();
+  const std::vector<std::size_t> with_cotangent = differentiable(ys);
+  std::shared_ptr<const Pullback> step;
+  if (!with_cotangent.empty() && any_reverse())
+    step = make_pullback(inputs, differentiated(inputs, with_cotangent), like(ys, with_cotangent), true);
+  if (any_forward()) prepare_push(inputs);
+  return step;
 }
 
 void Traced::prepare_push(const Inputs& inputs) {
   std::vector<Tensor> sources(inputs.arguments), arguments(inputs.arguments);
+  append(arguments, inputs.values);
   append(sources, inputs.adopted);
+  append(sources, inputs.values);
   append(sources, inputs.captured);
   std::vector<std::size_t> given;
   moved_.assign(sources.size(), {});
@@ -370,6 +430,7 @@ std::vector<Tensor> Traced::push(const Inputs& inputs, std::span<const Tensor> t
   for (std::size_t i = 0; prepared && i < tangents.size(); ++i) prepared = fits(i);
   if (prepared) {
     std::vector<Tensor> arguments(inputs.arguments);
+    append(arguments, inputs.values);
     for (std::size_t i = 0; i < moved_.size(); ++i)
       if (moved_[i].defined())
         arguments.push_back(tangents[i].defined() ? contiguous(tangents[i])

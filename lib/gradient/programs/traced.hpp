@@ -6,7 +6,7 @@
 #include <mutex>
 #include <reel/compile.hpp>
 
-#include "program/executable.hpp"
+#include "program/run/executable.hpp"
 #include "program/trace.hpp"
 
 namespace reel::autodiff {
@@ -31,14 +31,21 @@ class Traced : public std::enable_shared_from_this<Traced> {
     executable_->run(inputs, results);
   }
   /// Traces the derivatives that the tapes and accumulators of the enclosing trace may ask for, while what f captures
-  /// by reference lives: gradients by all arguments and by what of the adopted is `followed`, for all results; tangents
-  /// likewise.
+  /// by reference lives: gradients by what of the arguments and the adopted is `followed`, for all results; tangents by
+  /// all arguments and what of the adopted is followed.
   void prepare(const std::vector<bool>& followed);
+  /// The same by what of these arguments, of what it captured and of its variables the tapes of this thread follow, for
+  /// a call that is to come.
+  void prepare_followed(std::span<const Tensor> arguments);
+  /// The same for the step of a loop. Gradients by what it adopted and captured are added to sums, which are arguments
+  /// of the backward program in front of the residuals; all are row-major. Null if no tape may ask.
+  std::shared_ptr<const Pullback> prepare_step(const std::vector<bool>& followed);
   /// Whether argument i of the program leads to result k through derivatives: [k * arguments + i]. Of a part of an
   /// enclosing trace.
   const std::vector<bool>& connected() const noexcept { return connected_; }
   CompileStats stats() const;
   const program::Program& program() const noexcept { return executable_->program(); }
+  const program::Executable& executable() const noexcept { return *executable_; }
   /// Abstract tensors like the results.
   std::vector<Tensor> results() const;
   std::span<const Tensor> adopted() const noexcept { return adopted_; }
@@ -81,7 +88,8 @@ class Traced : public std::enable_shared_from_this<Traced> {
   static Key key_of(const Inputs& inputs, std::span<const std::size_t> given);
   std::shared_ptr<const Pullback> pullback(const Inputs& inputs, const Given& given);
   std::shared_ptr<const Pullback> make_pullback(const Inputs& inputs, const Differentiated& what,
-                                                std::span<const Tensor> cotangents) const;
+                                                std::span<const Tensor> cotangents, bool of_step = false) const;
+  Inputs examples(const std::vector<bool>& followed) const;
   bool knows(const Inputs& inputs) const;
   Derivative make_derivative(DerivativeFunction function, const Inputs& inputs, const std::vector<std::size_t>& given,
                              std::span<const Tensor> arguments) const;

@@ -62,8 +62,12 @@ const Tensor* kept(const Keep& k, Inputs inputs, std::span<const Tensor> outputs
 void record_entry(const Primitive& p, const Call& call, std::span<const Tensor> outputs, Inputs results) {
   const Inputs listed = call.inputs.first(call.inputs.size() - p.constants);
   if (p.keep_inputs) {
-    Pointers values(any_followed(listed) ? call.inputs.size() : 0);
-    if (values.begin() != values.end()) p.keep_inputs(call, values);
+    const std::size_t count = call.inputs.size();
+    Pointers values(any_followed(listed) ? count + p.residuals : 0);
+    if (values.begin() == values.end()) return tape::record(p.rule, listed, results, {}, call.attributes);
+    p.keep_inputs(call, std::span<const Tensor*>(values).first(count));
+    for (std::size_t k = 0; k < p.residuals; ++k)
+      if (const Tensor& y = outputs[outputs.size() - p.residuals + k]; y.defined()) values[count + k] = &y;
     return tape::record(p.rule, listed, results, values, call.attributes);
   }
   const Tensor* values[most_kept];

@@ -196,7 +196,7 @@ struct Primitive {
   void (*evaluate)(const Call& call, Outputs& out);
   Keeps keeps = {};
   /// Instead of `keeps` where attributes decide: sets values[i], null at first, for each input i that derivatives read.
-  /// Record::saved(i) is input i then.
+  /// Record::saved(i) is input i then; residuals are kept behind the inputs.
   void (*keep_inputs)(const Call& call, std::span<const Tensor*> values) = nullptr;
   /// So many of the last inputs carry no gradient whatever their dtype: positions, conditions. Tapes do not list them.
   std::uint8_t constants = 0;
@@ -206,6 +206,8 @@ struct Primitive {
   std::uint8_t residuals = 0;
   /// Bits of Effects.
   std::uint8_t effects = 0;
+  /// The residuals are tokens: evaluate sets them, and what they stand for has no size that infer could announce.
+  bool tokens = false;
 };
 
 /// The evaluate of a primitive whose output is a view: there is nothing to compute.

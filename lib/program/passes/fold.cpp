@@ -19,7 +19,7 @@ class Folding {
   // Whether the instruction's outputs have become constants.
   bool fold(const Instruction& i) {
     const bool small = std::all_of(i.outputs.begin(), i.outputs.end(), [&](Index v) {
-      return v != nothing && program_.values[v].tensor.size() <= most_elements;
+      return v != nothing && !is_token(program_.values[v].tensor) && program_.values[v].tensor.size() <= most_elements;
     });
     const bool constant = std::all_of(i.inputs.begin(), i.inputs.end(), [&](Index o) {
       return o == nothing || program_.values[program_.operands[o].value].origin == Value::Origin::constant;

@@ -5,6 +5,17 @@
 
 namespace reel::program {
 
+namespace {
+
+// What a derivative would need is not kept where there is none.
+void drop_token(Instruction& i, const std::vector<bool>& used) {
+  if (!i.residuals_wanted || !i.operation.primitive->tokens || used[i.outputs.back()]) return;
+  i.outputs.back() = nothing;
+  i.residuals_wanted = false;
+}
+
+}  // namespace
+
 void drop_unused(Program& program) {
   std::vector<bool> used(program.values.size());
   for (const Index o : program.results) used[program.operands[o].value] = true;
@@ -14,6 +25,7 @@ void drop_unused(Program& program) {
     kept[i] = instruction.may_throw() || std::any_of(instruction.outputs.begin(), instruction.outputs.end(),
                                                      [&](Index v) { return v != nothing && used[v]; });
     if (!kept[i]) continue;
+    drop_token(program.instructions[i], used);
     for (const Index o : instruction.inputs)
       if (o != nothing) used[program.operands[o].value] = true;
   }

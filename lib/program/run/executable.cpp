@@ -1,20 +1,13 @@
 // Runs: a frame holds the tensors that instructions read and write; it is made once for each thread that runs the
 // program at a time, and bound to the arguments and results of each run.
-#include "program/executable.hpp"
+#include "program/run/executable.hpp"
 
 #include <algorithm>
 
 #include "ops/apply/apply.hpp"
+#include "program/run/frame.hpp"
 
 namespace reel::program {
-
-struct Executable::Frame {
-  Tensor arena;
-  std::vector<Tensor> operands;       // by their numbers
-  std::vector<const Tensor*> inputs;  // of all steps, one after another
-  std::vector<Tensor> outputs;        // of all steps: further handles, in the order in which evaluate wants them
-  std::vector<Tensor> fresh;          // of Executable::fresh_
-};
 
 namespace {
 
@@ -59,6 +52,7 @@ class Executable::Lease {
     for (const Index o : owner_.bound_) frame_->operands[o] = {};
     for (const std::uint32_t k : owner_.made_) frame_->outputs[k] = {};
     for (Tensor& x : frame_->fresh) x = {};
+    owner_.forget_tokens(*frame_);
     const std::lock_guard lock(owner_.mutex_);
     owner_.frames_.push_back(std::move(frame_));  // there is room: new_frame() has seen to it
   }
@@ -72,7 +66,8 @@ class Executable::Lease {
 Executable::Executable(Program p) : program_(std::move(p)), plan_(plan_memory(program_)) {
   std::uint32_t inputs = 0;
   for (const Instruction& i : program_.instructions) {
-    steps_.push_back({&i, inputs, static_cast<std::uint32_t>(outputs_.size()), announced(program_, i)});
+    const bool makes_token = i.residuals_wanted && i.operation.primitive->tokens;
+    steps_.push_back({&i, inputs, static_cast<std::uint32_t>(outputs_.size()), makes_token, announced(program_, i)});
     inputs += static_cast<std::uint32_t>(i.inputs.size());
     for (const Index v : i.outputs) {
       if (v == nothing || plan_.escapes[v]) made_.push_back(static_cast<std::uint32_t>(outputs_.size()));
@@ -82,14 +77,21 @@ Executable::Executable(Program p) : program_(std::move(p)), plan_(plan_memory(pr
   origin_.resize(program_.values.size());
   for (std::size_t k = 0; k < program_.arguments.size(); ++k) origin_[program_.arguments[k]] = {true, k};
   for (Index v = 0; v < program_.values.size(); ++v)
-    if (plan_.escapes[v] && program_.values[v].origin == Value::Origin::result) {
+    if (plan_.escapes[v] && program_.values[v].origin == Value::Origin::result &&
+        !is_token(program_.values[v].tensor)) {
       origin_[v] = {false, fresh_.size()};
       fresh_.push_back(v);
     }
+  fresh_offset_.assign(program_.values.size(), -1);
+  for (const Index v : fresh_) {
+    fresh_offset_[v] = fresh_bytes_;
+    fresh_bytes_ += padded_bytes(program_.values[v].tensor);
+  }
   const std::vector<bool> used = used_operands(program_);
   for (Index o = 0; o < program_.operands.size(); ++o) {
     const Index v = program_.operands[o].value;
-    if (!used[o]) continue;
+    const bool made_token = program_.values[v].origin == Value::Origin::result && is_token(program_.values[v].tensor);
+    if (!used[o] || made_token) continue;
     if (program_.values[v].origin != Value::Origin::constant && plan_.offset[v] == Plan::elsewhere) bound_.push_back(o);
   }
 }
@@ -139,7 +141,26 @@ void Executable::bind(Frame& frame, std::span<const Tensor> arguments) const {
     frame.operands[o] = operand.whole ? x : laid_out(x, operand.offset, operand.tensor);
   }
   for (const std::uint32_t k : made_)
-    if (outputs_[k] != nothing) frame.outputs[k] = frame.fresh[origin_[outputs_[k]].number];
+    if (const Index v = outputs_[k]; v != nothing && !is_token(program_.values[v].tensor))
+      frame.outputs[k] = frame.fresh[origin_[v].number];
+}
+
+void Executable::hand_over_token(const Step& step, Frame& frame) const {
+  for (std::size_t k = 0; k < step.instruction->outputs.size(); ++k) {
+    const Index v = step.instruction->outputs[k];
+    if (v == nothing || !is_token(program_.values[v].tensor)) continue;
+    for (Index o = program_.values[v].operands; o != nothing; o = program_.operands[o].next)
+      frame.operands[o] = frame.outputs[step.first_output + k];
+  }
+}
+void Executable::forget_tokens(Frame& frame) const noexcept {
+  for (const Step& step : steps_) {
+    if (!step.makes_token) continue;
+    for (const Index v : step.instruction->outputs) {
+      if (v == nothing || !is_token(program_.values[v].tensor)) continue;
+      for (Index o = program_.values[v].operands; o != nothing; o = program_.operands[o].next) frame.operands[o] = {};
+    }
+  }
 }
 
 void Executable::execute(const Step& step, Frame& frame) const {
@@ -153,6 +174,8 @@ void Executable::execute(const Step& step, Frame& frame) const {
   }
   ops::Outputs out(*step.metas, inputs, i.residuals_wanted, outputs);
   i.operation.primitive->evaluate({inputs, i.attributes.words()}, out);
+  if (step.makes_token) [[unlikely]]
+    hand_over_token(step, frame);
 }
 
 void Executable::run(std::span<const Tensor> arguments, std::span<Tensor> results) const {

@@ -12,6 +12,9 @@ struct Plan {
   std::vector<bool> escapes;  // values that outlive the run: what results are, or are views of
 };
 
+/// Of the elements of x, with padding up to where the next value may lie.
+std::int64_t padded_bytes(const Tensor& x);
+
 Plan plan_memory(const Program& program);
 
 }  // namespace reel::program

@@ -1,6 +1,6 @@
 // Memory by lifetime: a value takes the lowest place that is free from the instruction that computes it to the last
 // that reads it. A pointwise operation writes in place where its operand dies with it.
-#include "program/plan.hpp"
+#include "program/run/plan.hpp"
 
 #include <algorithm>
 
@@ -8,20 +8,14 @@ namespace reel::program {
 
 namespace {
 
-constexpr std::int64_t alignment = 64;
-
-std::int64_t bytes_of(const Tensor& x) {
-  const detail::Block* b = detail::block(x);
-  const std::int64_t bytes = b->size * static_cast<std::int64_t>(item_size(b->dtype));
-  return (bytes + alignment - 1) / alignment * alignment;
-}
-
 class Planner {
  public:
   explicit Planner(const Program& p) : program_(p), last_use_(p.values.size()) {
     plan_.offset.assign(p.values.size(), Plan::elsewhere);
     plan_.escapes.resize(p.values.size());
     for (const Index o : p.results) plan_.escapes[p.operands[o].value] = true;
+    for (Index v = 0; v < p.values.size(); ++v)
+      if (is_token(p.values[v].tensor)) plan_.escapes[v] = true;
     for (std::size_t i = 0; i < p.instructions.size(); ++i) {
       for (const Index o : p.instructions[i].inputs)
         if (o != nothing) last_use_[p.operands[o].value] = i;
@@ -46,7 +40,7 @@ class Planner {
   struct Range {
     std::int64_t begin, end;
   };
-  std::int64_t bytes(Index v) const { return bytes_of(program_.values[v].tensor); }
+  std::int64_t bytes(Index v) const { return padded_bytes(program_.values[v].tensor); }
 
   // An operand of the instruction whose memory its output may take over.
   Index dying_operand(const Instruction& instruction, Index output, std::size_t at) const {
@@ -103,6 +97,13 @@ class Planner {
 };
 
 }  // namespace
+
+std::int64_t padded_bytes(const Tensor& x) {
+  constexpr std::int64_t alignment = 64;  // of a cache line
+  const detail::Block* b = detail::block(x);
+  const std::int64_t bytes = b->size * static_cast<std::int64_t>(item_size(b->dtype));
+  return (bytes + alignment - 1) / alignment * alignment;
+}
 
 Plan plan_memory(const Program& program) { return Planner(program).run(); }
 

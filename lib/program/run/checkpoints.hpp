@@ -1,0 +1,67 @@
+// Binomial checkpointing (Griewank and Walther 2000) of loops whose length is not known: the states before some
+// iterations are kept, at a stride that doubles whenever they are too many; going back, the gaps are filled.
+#pragma once
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+namespace reel::program {
+
+/// binomial(s + t, s): the most iterations that s kept states serve when none is computed more than t times.
+inline std::int64_t checkpoint_reach(std::int64_t s, std::int64_t t, std::int64_t limit) {
+  std::int64_t b = 1;
+  for (std::int64_t k = 1; k <= s && b < limit; ++k) b = b * (t + k) / k;
+  return std::min(b, limit);
+}
+
+/// How far from the last kept state to keep the next, with `length` iterations ahead and `free` states left to keep.
+inline std::int64_t next_checkpoint(std::int64_t length, std::int64_t free) {
+  std::int64_t t = 1;
+  while (checkpoint_reach(free, t, length) < length) ++t;
+  return std::max<std::int64_t>(1, std::min(checkpoint_reach(free, t - 1, length), length - 1));
+}
+
+/// A State is a handle to what an iteration begins with.
+template <class State>
+class Checkpoints {
+ public:
+  void limit(std::size_t most) noexcept { most_ = most; }
+  /// Going forward: `state` is that before iteration i. Called for each in turn.
+  void offer(std::int64_t i, const State& state) {
+    if (i % stride_ != 0) return;
+    if (kept_.size() == most_) {
+      std::erase_if(kept_, [&](const Kept& k) { return k.iteration % (2 * stride_) != 0; });
+      stride_ *= 2;
+    }
+    if (i % stride_ == 0) kept_.push_back({i, state});
+  }
+  /// Going back: the state before iteration i, computed from the last that is kept by advance(k, state), which gives
+  /// the state before iteration k + 1. Where there is room, states on the way are kept; those from i on are dropped.
+  template <class F>
+  State before(std::int64_t i, F advance) {
+    for (;;) {
+      const std::int64_t from = kept_.back().iteration;
+      State state = kept_.back().state;
+      if (from == i) {
+        kept_.pop_back();
+        return state;
+      }
+      const auto free = static_cast<std::int64_t>(most_) - static_cast<std::int64_t>(kept_.size());
+      const std::int64_t to = free > 0 ? from + next_checkpoint(i + 1 - from, free) : i;
+      for (std::int64_t k = from; k < to; ++k) state = advance(k, state);
+      if (free <= 0) return state;
+      kept_.push_back({to, std::move(state)});
+    }
+  }
+
+ private:
+  struct Kept {
+    std::int64_t iteration;
+    State state;
+  };
+  std::size_t most_ = 2;
+  std::int64_t stride_ = 1;
+  std::vector<Kept> kept_;
+};
+
+}  // namespace reel::program

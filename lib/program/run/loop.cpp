@@ -1,0 +1,344 @@
+// Loops of programs. A step's variables lie in the memory of the step before; where nothing is kept, the memory of two
+// steps is used in turn.
+#include "program/run/loop.hpp"
+
+#include <array>
+#include <cstring>
+#include <reel/ops/shape.hpp>
+
+namespace reel::program {
+
+namespace {
+
+constexpr std::size_t none = ~std::size_t{0};
+
+std::byte* data(const Tensor& x) noexcept { return detail::block(x)->data; }
+std::size_t bytes_of(const Tensor& x) noexcept { return static_cast<std::size_t>(x.size()) * item_size(x.dtype()); }
+// Of one of the tensors that x stacks.
+std::size_t row_bytes(const Tensor& x) noexcept {
+  const std::int64_t rows = x.shape()[0];
+  return rows == 0 ? 0 : bytes_of(x) / static_cast<std::size_t>(rows);
+}
+std::byte* row(const Tensor& x, std::int64_t i) noexcept {
+  return data(x) + static_cast<std::size_t>(i) * row_bytes(x);
+}
+void copy_bytes(std::byte* to, const std::byte* from, std::size_t bytes) noexcept {
+  if (bytes > 0) std::memcpy(to, from, bytes);
+}
+Tensor memory_of(std::int64_t bytes) { return detail::empty(DType::uint8, {bytes}); }
+Tensor zero_memory(std::size_t bytes) {
+  Tensor x = memory_of(static_cast<std::int64_t>(bytes));
+  if (bytes > 0) std::memset(data(x), 0, bytes);
+  return x;
+}
+
+}  // namespace
+
+// What sessions get of the inputs of a loop.
+class Loop::Inputs {
+ public:
+  Inputs(const Shape& shape, std::span<const Tensor> x)
+      : besides_(x.subspan(shape.variables + shape.rows, shape.besides)),
+        condition_besides_(x.last(shape.condition_besides)) {
+    for (const Tensor& one : x.first(shape.variables)) initial_.push_back(contiguous(one));
+    for (const Tensor& one : x.subspan(shape.variables, shape.rows)) rows_.push_back(contiguous(one));
+  }
+  const Tensor& initial(std::size_t k) const noexcept { return initial_[k]; }
+  void set_initial(Executable::Session& session) const noexcept {
+    for (std::size_t k = 0; k < initial_.size(); ++k) session.set(k, initial_[k]);
+  }
+  void set_besides(Executable::Session& session) const noexcept {
+    for (std::size_t k = 0; k < besides_.size(); ++k) session.set(initial_.size() + rows_.size() + k, besides_[k]);
+  }
+  void set_condition_besides(Executable::Session& session) const noexcept {
+    for (std::size_t k = 0; k < condition_besides_.size(); ++k) session.set(initial_.size() + k, condition_besides_[k]);
+  }
+  void set_rows(Executable::Session& session, std::int64_t i) const noexcept {
+    for (std::size_t k = 0; k < rows_.size(); ++k) session.set(initial_.size() + k, row(rows_[k], i));
+  }
+
+ private:
+  std::vector<Tensor> initial_, rows_;
+  std::span<const Tensor> besides_, condition_besides_;
+};
+
+namespace {
+
+// The memory of steps, one after another.
+class Memory {
+ public:
+  enum class Use { alternate, keep, checkpoint };
+  Memory(std::int64_t bytes, Use use) : bytes_(bytes), use_(use) {}
+  std::byte* next() {
+    switch (use_) {
+      case Use::alternate: {
+        Tensor& x = two_[count_++ % 2];
+        if (!x.defined()) x = memory_of(bytes_);
+        return data(x);
+      }
+      case Use::checkpoint:
+        before_last_ = std::exchange(last_, memory_of(bytes_));  // which the next step reads
+        return data(last_);
+      default:
+        break;
+    }
+    if (free_ == 0) {
+      free_ = chunk_;
+      chunk_ = std::min<std::int64_t>(2 * chunk_,
+                                      std::max<std::int64_t>(1, most_chunk_bytes / std::max<std::int64_t>(bytes_, 1)));
+      kept_.push_back(memory_of(free_ * bytes_));
+      place_ = data(kept_.back());
+    }
+    --free_;
+    steps_.push_back(std::exchange(place_, place_ + bytes_));
+    return steps_.back();
+  }
+  void leave(LoopRecord& record) {
+    record.memory = std::move(kept_);
+    record.steps = std::move(steps_);
+  }
+  /// That of the last step, to be kept or not; empty before the first.
+  const Tensor& last() const noexcept { return last_; }
+
+ private:
+  static constexpr std::int64_t most_chunk_bytes = 256 * 1024;
+  std::int64_t bytes_;
+  Use use_;
+  std::array<Tensor, 2> two_;
+  std::vector<Tensor> kept_;
+  std::vector<std::byte*> steps_;
+  std::size_t count_ = 0;
+  Tensor last_, before_last_;
+  std::int64_t chunk_ = 1, free_ = 0;  // steps
+  std::byte* place_ = nullptr;
+};
+
+}  // namespace
+
+std::vector<Recurrence::Link> Loop::links() const {
+  std::vector<Recurrence::Link> list;
+  for (std::size_t k = 0; k < shape_.variables; ++k) list.push_back({k, k});
+  return list;
+}
+
+void Loop::run(std::span<const Tensor> inputs, std::span<const Tensor> results, LoopRecord* record) const {
+  const bool keeps = record && shape_.memory_budget == 0, checkpoints = record && !keeps;
+  const Recurrence& recurrence = keeps ? backward_->forward : step_;
+  const Inputs in(shape_, inputs);
+  Executable::Session step(keeps ? *backward_->programs.forward : *programs_.step);
+  in.set_initial(step);
+  in.set_besides(step);
+  std::optional<Executable::Session> condition;
+  Tensor answer;  // memory of the condition
+  if (programs_.condition) {
+    condition.emplace(*programs_.condition);
+    in.set_initial(*condition);
+    in.set_condition_besides(*condition);
+    answer = memory_of(programs_.condition->fresh_bytes());
+  }
+  const auto goes_on = [&](std::int64_t i) {
+    if (!condition) return i < shape_.steps;
+    if (shape_.most_steps >= 0 && i >= shape_.most_steps) return false;
+    condition->run(data(answer));
+    return static_cast<bool>(condition->result(0));
+  };
+  if (checkpoints) record->checkpoints.limit(most_checkpoints());
+  Memory memory(recurrence.bytes(), keeps         ? Memory::Use::keep
+                                    : checkpoints ? Memory::Use::checkpoint
+                                                  : Memory::Use::alternate);
+  std::vector<const std::byte*> at;  // of each variable
+  for (std::size_t k = 0; k < shape_.variables; ++k) at.push_back(data(in.initial(k)));
+  std::int64_t i = 0;
+  for (; goes_on(i); ++i) {
+    if (checkpoints) record->checkpoints.offer(i, memory.last());
+    std::byte* here = memory.next();
+    in.set_rows(step, i);
+    step.run(here);
+    for (std::size_t k = shape_.variables; k < results.size(); ++k)
+      copy_bytes(row(results[k], i), step.place(k), row_bytes(results[k]));
+    recurrence.settle(step, here);
+    recurrence.carry(step, here);
+    for (std::size_t k = 0; k < shape_.variables; ++k)
+      if (std::byte* place = recurrence.settled(k, here)) {
+        at[k] = place;
+        if (condition) condition->set(k, place);
+      }
+    if (keeps)
+      for (const std::size_t r : backward_->tokens) record->tokens.push_back(step.result(r));
+  }
+  if (record) {
+    record->iterations = i;
+    memory.leave(*record);
+  }
+  for (std::size_t k = 0; k < shape_.variables; ++k) copy_bytes(data(results[k]), at[k], bytes_of(results[k]));
+}
+
+// ---- Gradients
+
+void Loop::set_gradient(Gradient gradient) {
+  Backward b{.programs = std::move(gradient), .forward = {}, .back = {}};
+  b.forward = Recurrence(*b.programs.forward, links());
+  const Program &forward = b.programs.forward->program(), &backward = b.programs.backward->program();
+  std::size_t argument = shape_.variables + shape_.rows + shape_.besides, result = 0;
+  b.cotangent_of.assign(shape_.variables + shape_.outputs, none);
+  for (const std::size_t k : b.programs.given) b.cotangent_of[k] = argument++;
+  std::vector<Recurrence::Link> links;
+  for (std::size_t s = 0; s < b.programs.exists.size(); ++s) {
+    b.result_of.push_back(b.programs.exists[s] ? result++ : none);
+    if (b.result_of[s] == none) continue;
+    const bool shared = s >= shape_.variables + shape_.rows;
+    if (!shared && s >= shape_.variables) continue;
+    links.push_back({b.result_of[s], shared ? argument++ : b.cotangent_of[s]});
+    b.linked.push_back(s);
+  }
+  b.back = Recurrence(*b.programs.backward, links);
+  const std::size_t own = forward.results.size() - b.programs.residuals;
+  for (std::size_t r = 0; r < b.programs.residuals; ++r) {
+    const Operand& residual = forward.operands[forward.results[own + r]];
+    b.residuals.push_back({argument++, b.programs.forward->fresh_offset(residual.value)});
+    if (is_token(residual.tensor)) b.tokens.push_back(own + r);
+  }
+  for (const Index v : backward.arguments) b.most_bytes = std::max(b.most_bytes, bytes_of(backward.values[v].tensor));
+  backward_ = std::move(b);
+}
+
+std::size_t Loop::most_checkpoints() const noexcept {
+  constexpr std::int64_t handle_bytes = 128;
+  const std::int64_t one = step_.bytes() + handle_bytes;
+  const std::int64_t left = shape_.memory_budget - backward_->forward.bytes() - 2 * backward_->back.bytes() - 2 * one;
+  return static_cast<std::size_t>(std::max<std::int64_t>(2, left / one));
+}
+
+// A walk back over the steps.
+class Loop::Back {
+ public:
+  Back(const Loop& loop, std::span<const Tensor> inputs, const LoopRecord& record, std::span<const Tensor> cotangents)
+      : loop_(loop),
+        b_(*loop.backward_),
+        record_(record),
+        checkpoints_(record.checkpoints),
+        in_(loop.shape_, inputs),
+        session_(*b_.programs.backward),
+        zeros_(zero_memory(b_.most_bytes)),
+        at_(b_.programs.exists.size(), data(zeros_)) {
+    in_.set_initial(session_);
+    in_.set_besides(session_);
+    for (std::size_t k = 0; k < cotangents.size(); ++k) {
+      cotangents_.push_back(cotangents[k].defined() ? contiguous(cotangents[k]) : Tensor());
+      if (k >= loop.shape_.variables || b_.cotangent_of[k] == none) continue;
+      if (cotangents_[k].defined()) at_[k] = data(cotangents_[k]);
+      session_.set(b_.cotangent_of[k], at_[k]);
+    }
+    for (std::size_t k = 0; k < b_.linked.size(); ++k)
+      if (b_.linked[k] >= loop.shape_.variables) session_.set(b_.back.argument(k), data(zeros_));
+    if (loop.shape_.memory_budget == 0) return;
+    again_.emplace(*b_.programs.forward);
+    advance_.emplace(*loop.programs_.step);
+    for (Executable::Session* s : {&*again_, &*advance_}) {
+      in_.set_initial(*s);
+      in_.set_besides(*s);
+    }
+    again_memory_ = memory_of(b_.forward.bytes());
+  }
+
+  void run(std::span<const std::size_t> wanted, std::span<const Tensor> gradients) {
+    const Shape& shape = loop_.shape_;
+    const auto is_row = [&](std::size_t s) { return s >= shape.variables && s < shape.variables + shape.rows; };
+    for (std::int64_t i = record_.iterations; i-- > 0;) {
+      go_to(i);
+      std::byte* here = memory_.next();
+      session_.run(here);
+      for (std::size_t w = 0; w < wanted.size(); ++w)
+        if (is_row(wanted[w]) && b_.result_of[wanted[w]] != none)
+          copy_bytes(row(gradients[w], i), session_.place(b_.result_of[wanted[w]]), row_bytes(gradients[w]));
+      hand_back(here);
+    }
+    for (std::size_t w = 0; w < wanted.size(); ++w) {
+      const std::size_t s = wanted[w], bytes = bytes_of(gradients[w]);
+      if (!is_row(s))
+        copy_bytes(data(gradients[w]), at_[s], bytes);
+      else if (b_.result_of[s] == none && bytes > 0)
+        std::memset(data(gradients[w]), 0, bytes);
+    }
+  }
+
+ private:
+  // Makes what step i has read and left arguments.
+  void go_to(std::int64_t i) {
+    const auto at = static_cast<std::size_t>(i);
+    std::byte* left = nullptr;  // the memory of the step
+    if (again_) {
+      before_ = checkpoints_.before(i, [&](std::int64_t k, const Tensor& state) { return advance(k, state); });
+      for (Executable::Session* s : {&*again_, &session_}) begin_at(*s, before_, loop_.step_);
+      in_.set_rows(*again_, i);
+      left = data(again_memory_);
+      again_->run(left);
+    } else {
+      left = record_.steps[at];
+      if (at > 0)
+        b_.forward.carry(session_, record_.steps[at - 1]);
+      else
+        in_.set_initial(session_);
+    }
+    in_.set_rows(session_, i);
+    std::size_t token = 0;
+    for (const Residual& r : b_.residuals)
+      if (r.offset >= 0)
+        session_.set(r.argument, left + r.offset);
+      else
+        session_.set(r.argument, token_of(at, token++));
+    for (std::size_t k = loop_.shape_.variables; k < cotangents_.size(); ++k)
+      if (b_.cotangent_of[k] != none)
+        session_.set(b_.cotangent_of[k], cotangents_[k].defined() ? row(cotangents_[k], i) : data(zeros_));
+  }
+  const Tensor& token_of(std::size_t step, std::size_t token) const noexcept {
+    return again_ ? again_->result(b_.tokens[token]) : record_.tokens[step * b_.tokens.size() + token];
+  }
+  // The variables of a session are those that a step has left in its memory; without one, the initial ones.
+  void begin_at(Executable::Session& session, const Tensor& memory, const Recurrence& recurrence) const {
+    if (memory.defined())
+      recurrence.carry(session, data(memory));
+    else
+      in_.set_initial(session);
+  }
+  Tensor advance(std::int64_t k, const Tensor& state) {
+    begin_at(*advance_, state, loop_.step_);
+    in_.set_rows(*advance_, k);
+    Tensor next = memory_of(loop_.step_.bytes());
+    advance_->run(data(next));
+    loop_.step_.settle(*advance_, data(next));
+    return next;
+  }
+  // Cotangents of the variables before the step become those of what the step before gave.
+  void hand_back(std::byte* here) {
+    b_.back.settle(session_, here);
+    b_.back.carry(session_, here);
+    for (std::size_t k = 0; k < b_.linked.size(); ++k)
+      if (std::byte* place = b_.back.settled(k, here)) at_[b_.linked[k]] = place;
+    for (std::size_t k = 0; k < loop_.shape_.variables; ++k)
+      if (b_.cotangent_of[k] != none && b_.result_of[k] == none) {
+        at_[k] = data(zeros_);
+        session_.set(b_.cotangent_of[k], at_[k]);
+      }
+  }
+
+  const Loop& loop_;
+  const Backward& b_;
+  const LoopRecord& record_;
+  Checkpoints<Tensor> checkpoints_;
+  const Inputs in_;
+  Executable::Session session_;
+  std::optional<Executable::Session> again_, advance_;  // under a memory budget
+  Tensor again_memory_, before_;
+  const Tensor zeros_;
+  std::vector<Tensor> cotangents_;
+  std::vector<std::byte*> at_;  // the cotangent of each source so far
+  Memory memory_{b_.back.bytes(), Memory::Use::alternate};
+};
+
+void Loop::pull(std::span<const Tensor> inputs, const LoopRecord& record, std::span<const Tensor> cotangents,
+                std::span<const std::size_t> wanted, std::span<const Tensor> gradients) const {
+  Back(*this, inputs, record, cotangents).run(wanted, gradients);
+}
+
+}  // namespace reel::program

@@ -1,0 +1,30 @@
+// Tokens: what an instruction leaves for another that is no tensor, as one.
+#pragma once
+#include <bit>
+#include <memory>
+#include <reel/ops/make.hpp>
+
+#include "core/block.hpp"
+
+namespace reel::program {
+
+/// An int64 tensor of one element that stands for the object and keeps it alive.
+template <class T>
+Tensor make_token(const std::shared_ptr<T>& object) {
+  struct Held {
+    std::shared_ptr<T> object;
+    std::int64_t address;
+  };
+  const auto held = std::make_shared<Held>(Held{object, std::bit_cast<std::int64_t>(object.get())});
+  Tensor x = borrow(&held->address, {1}, held);
+  detail::block(x)->flags |= detail::token_flag;
+  return x;
+}
+
+/// The object of a token that was made of a T.
+template <class T>
+const T* held_by(const Tensor& token) noexcept {
+  return std::bit_cast<const T*>(*detail::mutable_data<std::int64_t>(token));
+}
+
+}  // namespace reel::program

@@ -1,0 +1,210 @@
+// Gradients of loops that are programs: a walk back over what the steps have left, for loops of every shape, with and
+// without a memory budget, inside compiled functions and with LoopOptions::compiled.
+#include <reel/compile.hpp>
+#include <reel/reel.hpp>
+
+#include "catch.hpp"
+#include "support/bits.hpp"
+#include "support/ramp.hpp"
+
+using namespace reel;
+using support::ramp;
+using support::same_bits;
+
+namespace {
+
+void check_close(const Tensor& a, const Tensor& b) {
+  REQUIRE(a.shape() == b.shape());
+  REQUIRE(a.dtype() == b.dtype());
+  const auto x = a.to_vector<double>(), y = b.to_vector<double>();
+  for (std::size_t i = 0; i < x.size(); ++i) CHECK(x[i] == Approx(y[i]).epsilon(1e-13).margin(1e-13));
+}
+
+// make(options) is a function with a loop. Values and gradients, through the call, in the program, and by a program of
+// the loop alone, against the loop op by op.
+template <class Make>
+void check_loop(const Make& make, const std::vector<Tensor>& at) {
+  const auto plain = make(LoopOptions());
+  for (const std::int64_t budget : {0, 1, 2000, 1000000}) {
+    INFO("budget " << budget);
+    const auto f = make({.memory_budget = budget}), whole = make({.memory_budget = budget, .compiled = true});
+    const auto g = compile(f);
+    const auto gradient = compile([&](const Tensor& y) { return grad(f)(y); });
+    for (const Tensor& x : at) {
+      const Tensor expected = grad(plain)(x);
+      CHECK(same_bits(g(x), plain(x)));
+      CHECK(same_bits(whole(x), plain(x)));
+      for (int again = 0; again < 2; ++again) {
+        check_close(grad(g)(x), expected);
+        check_close(gradient(x), expected);
+        check_close(grad(whole)(x), expected);
+      }
+    }
+  }
+}
+
+}  // namespace
+
+TEST_CASE("gradients of compiled loops: variables that change places, stay, or take a constant") {
+  check_loop(
+      [](const LoopOptions& o) {
+        return [o](const Tensor& x) {
+          const auto [a, b, kept, last, i] =
+              while_loop([](const auto&, const auto&, const auto&, const auto&, const Tensor& k) { return k < 7; },
+                         [](const Tensor& p, const Tensor& q, const Tensor& r, const Tensor&, const Tensor& k) {
+                           return std::tuple(p * .5 + q * r, p, r, ones({3}) * 2., k + 1);
+                         },
+                         std::tuple(x, x * 2., sin(x), x, scalar(std::int64_t{0})), o);
+          return sum(a * b + kept * last);
+        };
+      },
+      {ramp({3}), ramp({3}, .3)});
+}
+
+TEST_CASE("gradients of compiled loops: no iteration, one, and many") {
+  for (const int n : {0, 1, 2, 65, 300})
+    check_loop(
+        [n](const LoopOptions& o) {
+          return [n, o](const Tensor& x) {
+            return sum(fori_loop(
+                0, n, [x](const Tensor&, const Tensor& y) { return sin(y) * .9 + x; }, x * 3., o));
+          };
+        },
+        {ramp({4})});
+}
+
+TEST_CASE("gradients of compiled loops: results of a body that are views, broadcast or transposed") {
+  check_loop(
+      [](const LoopOptions& o) {
+        return [o](const Tensor& x) {
+          const auto [a, b] =
+              while_loop([](const Tensor& p, const Tensor&) { return sum(p * p) < 500.; },
+                         [](const Tensor& p, const Tensor& q) {
+                           return std::tuple(transpose(p) * 1.25 + q, broadcast_to(sum(p, {0}), {3, 3}));
+                         },
+                         std::tuple(x, x * x), o);
+          return sum(a * transpose(b));
+        };
+      },
+      {ramp({3, 3}, .1)});
+  check_loop(
+      [](const LoopOptions& o) {
+        return [o](const Tensor& x) {
+          return sum(while_loop([](const Tensor& p) { return p[0][0] < 90.; },
+                                [](const Tensor& p) { return transpose(p) * 2.; }, x, o) *
+                     x);
+        };
+      },
+      {ramp({2, 2}, .1)});
+}
+
+TEST_CASE("gradients of compiled loops: rows, outputs of several dtypes, and captured values") {
+  const Tensor w = ramp({3, 3}, .2);
+  const auto make = [w](const LoopOptions& o) {
+    return [w, o](const Tensor& x) {
+      const Tensor scale = exp(x[0]);
+      const auto [last, all] = scan(
+          [w, scale](const Tensor& c, const Tensor& e) {
+            const Tensor n = tanh(matmul(w, c) + e * scale);
+            return std::pair(n, std::tuple(argmax(n, 0), n * c, cast(n, DType::float32)));
+          },
+          x[1], x, o);
+      return sum(last) + sum(std::get<1>(all) * x) + cast(sum(std::get<2>(all)), DType::float64) +
+             cast(sum(std::get<0>(all)), DType::float64);
+    };
+  };
+  check_loop(make, {ramp({80, 3}, -1)});
+  // By what it captured, and by what nobody follows but a second tape.
+  const auto by_captured = [&](const auto& f) {
+    GradientTape tape;
+    tape.watch(w);
+    return *tape.gradient(f(ramp({80, 3})), w);
+  };
+  const Tensor expected = by_captured(make(LoopOptions()));
+  check_close(by_captured(compile(make(LoopOptions()))), expected);
+  check_close(by_captured(make({.compiled = true})), expected);
+  check_close(by_captured(make({.memory_budget = 1, .compiled = true})), expected);
+}
+
+TEST_CASE("gradients of compiled loops: a loop in a loop") {
+  check_loop(
+      [](const LoopOptions& o) {
+        return [o](const Tensor& x) {
+          return sum(while_loop([](const Tensor& y) { return sum(y) < 60.; },
+                                [x, o](const Tensor& y) {
+                                  return while_loop([](const Tensor& z) { return max(z) > 1.; },
+                                                    [x, y](const Tensor& z) { return z * .5 + y * .01 * x; }, y * 3.,
+                                                    o) +
+                                         y + 1.;
+                                },
+                                x * 1., o));
+        };
+      },
+      {ramp({3}, .1)});
+}
+
+TEST_CASE("gradients of compiled loops: one run serves several gradients of a persistent tape, of which one is lost") {
+  const auto f = [](const Tensor& x) {
+    return while_loop([](const Tensor& y) { return sum(y) < 90.; }, [x](const Tensor& y) { return y * 1.2 + x; }, x);
+  };
+  const auto g = compile(f);
+  const Tensor x = ramp({3}, .1);
+  for (int i = 0; i < 3; ++i) {
+    GradientTape lost, tape({.persistent = true}), plain;
+    for (GradientTape* t : {&lost, &tape, &plain}) t->watch(x);
+    const Tensor y = g(x), a = sum(y), b = sum(y * y), c = sum(square(f(x)));
+    check_close(*tape.gradient(b, x), *plain.gradient(c, x));
+    check_close(*tape.gradient(b, x) * 2., *tape.gradient(b * 2., x));
+    CHECK(tape.gradient(a, x));
+  }
+}
+
+TEST_CASE("gradients of compiled loops: a tape that follows what another does not") {
+  const Tensor x = ramp({80, 2}, .2), z = ramp({2}, .4);
+  const auto loop = [&](bool compiled) {
+    GradientTape outer, inner;
+    outer.watch(x);
+    outer.watch(z);
+    inner.watch(z);
+    const Tensor y = sum(
+        scan([](const Tensor& c, const Tensor& e) { return std::pair(sin(c * e), c); }, z, x, {.compiled = compiled})
+            .second);
+    const Tensor g = *inner.gradient(y, z);
+    return std::pair(g, *outer.gradient(sum(g * g), x));
+  };
+  const auto expected = loop(false), got = loop(true);
+  check_close(got.first, expected.first);
+  check_close(got.second, expected.second);
+  const auto inside = compile([&](const Tensor& a, const Tensor& b) {
+    GradientTape outer, inner;
+    outer.watch(a);
+    outer.watch(b);
+    inner.watch(b);
+    const Tensor y = sum(scan([](const Tensor& c, const Tensor& e) { return std::pair(sin(c * e), c); }, b, a).second);
+    const Tensor g = *inner.gradient(y, b);
+    return std::pair(g, *outer.gradient(sum(g * g), a));
+  })(x, z);
+  check_close(inside.first, expected.first);
+  check_close(inside.second, expected.second);
+}
+
+TEST_CASE("compiled loops under a memory budget keep it") {
+  const Tensor x = ramp({1000}, .1);
+  constexpr std::int64_t iterations = 400, budget = 30 * 8000;
+  const auto make = [&](std::int64_t bytes) {
+    return [bytes](const Tensor& y) {
+      return sum(fori_loop(0, iterations, [](const Tensor&, const Tensor& z) { return sin(z) * 1.1 + .1; }, y,
+                           {.memory_budget = bytes, .compiled = true}));
+    };
+  };
+  const auto peak = [&](const auto& f) {
+    GradientTape tape;
+    tape.watch(x);
+    const std::int64_t before = memory_stats().live_bytes;
+    const Tensor y = f(x);
+    return memory_stats().live_bytes - before;
+  };
+  CHECK(peak(make(budget)) < budget + 8 * 8000);
+  CHECK(peak(make(0)) > iterations * 8000);
+  check_close(grad(make(budget))(x), grad(make(0))(x));
+}
