@@ -114,8 +114,8 @@ std::vector<Tensor> existing(std::span<const Derived> list, std::vector<bool>& e
   return some;
 }
 
-std::vector<Tensor> with_gaps(std::span<Tensor> some, const std::vector<bool>& exists) {
-  std::vector<Tensor> list(exists.size());
+detail::List<Tensor> with_gaps(std::span<Tensor> some, const std::vector<bool>& exists) {
+  detail::List<Tensor> list(exists.size());
   for (std::size_t i = 0, next = 0; i < exists.size(); ++i)
     if (exists[i]) list[i] = std::move(some[next++]);
   return list;

@@ -64,7 +64,7 @@ std::vector<Derived> tangents_of(const Differentiated& d, std::span<const Tensor
 /// Those that exist. The first run says which these are; where a later one, under a tape, finds none, it is zero.
 std::vector<Tensor> existing(std::span<const Derived> list, std::vector<bool>& exists);
 /// The list again, with empty handles for what does not exist.
-std::vector<Tensor> with_gaps(std::span<Tensor> some, const std::vector<bool>& exists);
+detail::List<Tensor> with_gaps(std::span<Tensor> some, const std::vector<bool>& exists);
 
 /// A call and its gradient as two programs.
 struct Pullback {

@@ -5,7 +5,6 @@
 #include <reel/ops/make.hpp>
 #include <reel/ops/pointwise.hpp>
 #include <reel/ops/shape.hpp>
-#include <reel/registry.hpp>
 
 #include "gradient/programs/deferred.hpp"
 #include "gradient/programs/derivative.hpp"
@@ -27,7 +26,10 @@ bool any_followed(std::span<const Tensor> list) {
   return std::any_of(list.begin(), list.end(), [](const Tensor& x) { return tape::followed(x); });
 }
 
-void append(std::vector<Tensor>& to, std::span<const Tensor> more) { to.insert(to.end(), more.begin(), more.end()); }
+template <class List>
+void append(List& to, std::span<const Tensor> more) {
+  to.insert(to.end(), more.begin(), more.end());
+}
 
 }  // namespace
 
@@ -67,8 +69,7 @@ std::vector<Tensor> Traced::results() const {
 
 bool Traced::Inputs::followed(std::span<const Tensor> also) const {
   bool any = false;  // each list is asked: captures note what they follow
-  for (const std::span<const Tensor> list : {std::span<const Tensor>(arguments), std::span<const Tensor>(adopted),
-                                             std::span<const Tensor>(values), std::span<const Tensor>(captured), also})
+  for (const std::span<const Tensor> list : {std::span<const Tensor>(all), std::span<const Tensor>(captured), also})
     any |= any_followed(list);
   return any;
 }
@@ -94,12 +95,13 @@ detail::List<Tensor> Traced::run(std::span<const Tensor> inputs) const {
 }
 
 // The same, and what the derivative needs of it.
-detail::List<Tensor> Traced::run_keeping(Inputs& inputs, std::span<const Tensor> all) const {
+detail::List<Tensor> Traced::run_keeping(Inputs& inputs) const {
   const Pullback& p = *inputs.pullback;
   const std::size_t own = results_ + assigned_.size();
-  detail::List<Tensor> results(own + p.residuals);
-  p.forward->run(all, results);
-  inputs.residuals.assign(results.begin() + static_cast<std::ptrdiff_t>(own), results.end());
+  List results(own + p.residuals);
+  p.forward->run(inputs.all, results);
+  inputs.residuals.assign(std::make_move_iterator(results.begin() + static_cast<std::ptrdiff_t>(own)),
+                          std::make_move_iterator(results.end()));
   results.resize(own);
   return results;
 }
@@ -113,22 +115,22 @@ detail::List<Tensor> Traced::run_and_assign(std::span<const Tensor> inputs) cons
 }
 
 detail::List<Tensor> Traced::call(std::span<const Tensor> arguments, std::span<const Tensor> adopted) {
-  detail::List<Tensor> all(arguments.begin(), arguments.end());
-  all.insert(all.end(), adopted.begin(), adopted.end());
+  Inputs inputs;
+  List& all = inputs.all;
+  all.reserve(arguments.size() + adopted.size() + variables_.size());
+  append(all, arguments);
+  append(all, adopted);
   for (const Variable& v : variables_) all.push_back(contiguous(v.read()));  // as it was traced
   if (!tape::active()) return run_and_assign(all);
-  Inputs inputs;
   any_followed(captured_);
   for (const Tensor& x : captured_)
     if (tape::followed(x)) inputs.captured.push_back(x);
-  const bool any = any_followed(all) || !inputs.captured.empty();
-  if (!any) return run_and_assign(all);
+  if (!any_followed(all) && inputs.captured.empty()) return run_and_assign(all);
+  inputs.wanted.reserve(all.size());
   for (const Tensor& x : all) inputs.wanted.push_back(tape::followed(x));
-  const auto at = [&](std::size_t k) { return all.begin() + static_cast<std::ptrdiff_t>(k); };
-  inputs.arguments.assign(all.begin(), at(arguments_));
-  inputs.adopted.assign(at(arguments_), at(arguments_ + adopted_.size()));
-  inputs.values.assign(at(arguments_ + adopted_.size()), all.end());
-  return record(inputs, all);
+  inputs.num_arguments = arguments_;
+  inputs.num_adopted = adopted_.size();
+  return record(inputs);
 }
 
 // Whether the gradient that was asked for last fits an entry with these inputs.
@@ -139,35 +141,92 @@ bool Traced::knows(const Inputs& inputs) const {
       if (inputs.wanted[i] && !wanted[i]) return false;
     return true;
   };
-  return latest_ && (latest_ == prepared_ ? covers(latest_->wanted) : latest_->wanted == inputs.wanted) &&
+  const auto fits = [&](const std::vector<bool>& wanted) {
+    return std::equal(wanted.begin(), wanted.end(), inputs.wanted.begin(), inputs.wanted.end());
+  };
+  return latest_ && (latest_ == prepared_ ? covers(latest_->wanted) : fits(latest_->wanted)) &&
          std::equal(latest_->captured.begin(), latest_->captured.end(), inputs.captured.begin(), inputs.captured.end(),
                     same);
 }
 
-detail::List<Tensor> Traced::record(Inputs& inputs, std::span<const Tensor> all) {
+// A recorded call: what its attribute points to.
+class Traced::Entry {
+ public:
+  Entry(std::shared_ptr<Traced> traced, Inputs&& inputs)
+      : rule_{.name = traced->owner_,
+              .vjp = vjp,
+              .jvp = jvp,
+              .accepts_none = true,
+              .release = release,
+              .retain = retain},
+        traced_(std::move(traced)),
+        inputs_(std::move(inputs)) {}
+  static void record(std::shared_ptr<Traced> traced, Inputs&& inputs, std::span<const Tensor> results) {
+    detail::ShortList<const Tensor*, 16> in(inputs.all.size() + inputs.captured.size()), out(results.size());
+    auto* entry =
+        new (std::allocator_traits<Allocator>::allocate(allocator, 1)) Entry(std::move(traced), std::move(inputs));
+    std::size_t k = 0;
+    for (const List* list : {&entry->inputs_.all, &entry->inputs_.captured})
+      for (const Tensor& x : *list) in[k++] = &x;
+    for (k = 0; k < results.size(); ++k) out[k] = &results[k];
+    const std::int64_t attributes[] = {std::bit_cast<std::int64_t>(entry)};
+    struct Done {
+      std::span<const std::int64_t> attributes;
+      ~Done() { release(attributes); }
+    } done{attributes};
+    tape::record(entry->rule_, in, out, {}, attributes);
+  }
+
+ private:
+  using Allocator = detail::PoolAllocator<Entry>;
+  static inline Allocator allocator;
+
+  static Entry& of(std::span<const std::int64_t> attributes) noexcept { return *std::bit_cast<Entry*>(attributes[0]); }
+  static void retain(std::span<const std::int64_t> attributes) noexcept { ++of(attributes).uses_; }
+  static void release(std::span<const std::int64_t> attributes) noexcept {
+    Entry& e = of(attributes);
+    if (--e.uses_ > 0) return;
+    e.~Entry();
+    allocator.deallocate(&e, 1);
+  }
+  static void vjp(const tape::Record& r, std::span<const Tensor> g, std::span<Gradient> dx) {
+    const Entry& e = of(r.attributes());
+    List list = e.traced_->pull(e.inputs_, g);
+    for (std::size_t i = 0; i < list.size(); ++i)
+      if (list[i].defined()) dx[i] = Gradient(std::move(list[i]));
+  }
+  static void jvp(const tape::Record& r, std::span<const Tensor> dx, std::span<Tensor> dy) {
+    const Entry& e = of(r.attributes());
+    List list = e.traced_->push(e.inputs_, dx);
+    std::move(list.begin(), list.end(), dy.begin());
+  }
+
+  std::atomic<int> uses_{1};
+  tape::Rule rule_;
+  std::shared_ptr<Traced> traced_;
+  Inputs inputs_;
+};
+
+detail::List<Tensor> Traced::record(Inputs& inputs) {
   {
     const std::lock_guard lock(mutex_);
     if (knows(inputs)) inputs.pullback = latest_;
   }
-  const detail::List<Tensor> made = inputs.pullback ? run_keeping(inputs, all) : run(all);
-  const std::vector<Tensor> outputs = aliases(std::span<const Tensor>(made).first(results_));
-  std::vector<Tensor> entry(all.begin(), all.end());
-  append(entry, inputs.captured);
-  const auto kept = std::make_shared<Inputs>(std::move(inputs));
-  record_operation(
-      owner_, entry, outputs,
-      [self = shared_from_this(), kept](std::span<const Gradient> g) { return self->pull(*kept, g); },
-      [self = shared_from_this(), kept](std::span<const Tensor> t) { return self->push(*kept, t); });
+  const List made = inputs.pullback ? run_keeping(inputs) : run(inputs.all);
+  List outputs;  // nobody else's, so that a tape can follow them as the entry's
+  outputs.reserve(results_);
+  for (std::size_t k = 0; k < results_; ++k) outputs.push_back(detail::alias(made[k]));
+  Entry::record(shared_from_this(), std::move(inputs), outputs);
   assign(std::span<const Tensor>(made).subspan(results_));
-  return {outputs.begin(), outputs.end()};
+  return outputs;
 }
 
 // ---- Derivatives
 
 // The tensors without gaps, and their numbers in the list.
 struct Given {
-  std::vector<Tensor> tensors;
-  std::vector<std::size_t> numbers;
+  detail::List<Tensor> tensors;
+  detail::List<std::size_t> numbers;
   explicit Given(std::span<const Tensor> list) {
     for (std::size_t k = 0; k < list.size(); ++k)
       if (list[k].defined()) {
@@ -190,10 +249,10 @@ Differentiated Traced::differentiated(const Inputs& inputs, std::vector<std::siz
           .arguments = arguments_,
           .adopted = adopted_,
           .variables = variables_,
-          .captured = inputs.captured,
+          .captured = {inputs.captured.begin(), inputs.captured.end()},
           .enclosing_variables = enclosing_variables_,
           .enclosing_values = enclosing_values_,
-          .wanted = inputs.wanted,
+          .wanted = {inputs.wanted.begin(), inputs.wanted.end()},
           .given = std::move(given)};
 }
 
@@ -208,22 +267,23 @@ Traced::Derivative Traced::make_derivative(DerivativeFunction function, const In
   return {std::move(traced), *exists};
 }
 
-std::vector<Tensor> Traced::differentiate(Derivatives& known, DerivativeFunction function, const Inputs& inputs,
-                                          std::span<const Tensor> list) {
+detail::List<Tensor> Traced::differentiate(Derivatives& known, DerivativeFunction function, const Inputs& inputs,
+                                           std::span<const Tensor> list) {
   const Given given(list);
-  std::vector<Tensor> arguments(inputs.arguments);
-  append(arguments, inputs.values);
+  List arguments(inputs.arguments().begin(), inputs.arguments().end());
+  append(arguments, inputs.values());
   append(arguments, given.tensors);
   const Derivative* d = nullptr;
   {
     const std::lock_guard lock(mutex_);
     Key key = key_of(inputs, given.numbers);
     auto found = known.find(key);
+    const std::vector<std::size_t> numbers(given.numbers.begin(), given.numbers.end());
     if (found == known.end())
-      found = known.emplace(std::move(key), make_derivative(function, inputs, given.numbers, arguments)).first;
+      found = known.emplace(std::move(key), make_derivative(function, inputs, numbers, arguments)).first;
     d = &found->second;
   }
-  detail::List<Tensor> some = d->traced->call(arguments, inputs.adopted);
+  detail::List<Tensor> some = d->traced->call(arguments, inputs.adopted());
   return with_gaps(some, d->exists);
 }
 
@@ -231,17 +291,17 @@ std::vector<Tensor> Traced::differentiate(Derivatives& known, DerivativeFunction
 std::shared_ptr<const Pullback> Traced::make_pullback(const Inputs& inputs, const Differentiated& what,
                                                       std::span<const Tensor> cotangents, bool of_step) const {
   auto made = std::make_shared<Pullback>();
-  made->wanted = inputs.wanted;
-  made->captured = inputs.captured;
+  made->wanted.assign(inputs.wanted.begin(), inputs.wanted.end());
+  made->captured.assign(inputs.captured.begin(), inputs.captured.end());
   made->given = what.given;
   program::Program program;
   std::size_t late = cotangents.size();  // arguments of the backward program alone
   {
     program::Trace trace(owner_);
     std::vector<Tensor> x;
-    for (const Tensor& one : inputs.arguments) x.push_back(trace.argument(one));
+    for (const Tensor& one : inputs.arguments()) x.push_back(trace.argument(one));
     for (const Tensor& one : adopted_) trace.adopt(one);
-    for (const Tensor& one : inputs.values) x.push_back(trace.argument(one));
+    for (const Tensor& one : inputs.values()) x.push_back(trace.argument(one));
     for (const Tensor& one : cotangents) x.push_back(trace.argument(one));
     std::vector<Tensor> results;
     {
@@ -275,9 +335,12 @@ std::shared_ptr<const Pullback> Traced::make_pullback(const Inputs& inputs, cons
 
 std::shared_ptr<const Pullback> Traced::pullback(const Inputs& inputs, const Given& given) {
   const std::lock_guard lock(mutex_);
-  if (prepared_ && inputs.pullback == prepared_) return latest_ = prepared_;
+  if (const auto& p = inputs.pullback;
+      p && std::equal(p->given.begin(), p->given.end(), given.numbers.begin(), given.numbers.end()))
+    return latest_ = p;
   auto& known = pullbacks_[key_of(inputs, given.numbers)];
-  if (!known) known = make_pullback(inputs, differentiated(inputs, given.numbers), given.tensors);
+  if (!known)
+    known = make_pullback(inputs, differentiated(inputs, {given.numbers.begin(), given.numbers.end()}), given.tensors);
   return latest_ = known;
 }
 
@@ -325,14 +388,12 @@ bool any_forward() {
 // What a call may depend on.
 Traced::Inputs Traced::examples(const std::vector<bool>& followed) const {
   Inputs inputs;
-  for (std::size_t k = 0; k < arguments_; ++k)
-    inputs.arguments.push_back(program().values[program().arguments[k]].tensor);
-  inputs.adopted = adopted_;
-  for (std::size_t k = program().arguments.size() - variables_.size(); k < program().arguments.size(); ++k)
-    inputs.values.push_back(program().values[program().arguments[k]].tensor);
+  for (const program::Index v : program().arguments) inputs.all.push_back(program().values[v].tensor);
+  inputs.num_arguments = arguments_;
+  inputs.num_adopted = adopted_.size();
   for (const Tensor& x : captured_)
     if (tape::followed(x)) inputs.captured.push_back(x);
-  inputs.wanted = followed;
+  inputs.wanted.assign(followed.begin(), followed.end());
   return inputs;
 }
 
@@ -344,7 +405,7 @@ void Traced::prepare(const std::vector<bool>& followed) {
     prepared_ = make_pullback(inputs, differentiated(inputs, with_cotangent), like(ys, with_cotangent));
     latest_ = prepared_;
   }
-  for (std::size_t k = 0; k < arguments_; ++k) inputs.wanted[k] = is_differentiable(inputs.arguments[k].dtype());
+  for (std::size_t k = 0; k < arguments_; ++k) inputs.wanted[k] = is_differentiable(inputs.all[k].dtype());
   if (any_forward()) prepare_push(inputs);
 }
 
@@ -369,10 +430,8 @@ std::shared_ptr<const Pullback> Traced::prepare_step(const std::vector<bool>& fo
 }
 
 void Traced::prepare_push(const Inputs& inputs) {
-  std::vector<Tensor> sources(inputs.arguments), arguments(inputs.arguments);
-  append(arguments, inputs.values);
-  append(sources, inputs.adopted);
-  append(sources, inputs.values);
+  List sources(inputs.all), arguments(inputs.arguments().begin(), inputs.arguments().end());
+  append(arguments, inputs.values());
   append(sources, inputs.captured);
   std::vector<std::size_t> given;
   moved_.assign(sources.size(), {});
@@ -387,55 +446,47 @@ void Traced::prepare_push(const Inputs& inputs) {
 }
 
 // By the two programs, of which the first has run already if the entry knew which it would be.
-std::vector<Tensor> Traced::pull_unfollowed(const Inputs& inputs, std::span<const Tensor> cotangents) {
+detail::List<Tensor> Traced::pull_unfollowed(const Inputs& inputs, std::span<const Tensor> cotangents) {
   const bool is_prepared = prepared_ && inputs.pullback == prepared_;
-  const std::vector<Tensor> ys = is_prepared ? results() : std::vector<Tensor>();
-  const Given given(is_prepared ? filled_all(cotangents, ys)
-                                : std::vector<Tensor>(cotangents.begin(), cotangents.end()));
+  const Given given = is_prepared ? Given(filled_all(cotangents, results())) : Given(cotangents);
   const std::shared_ptr<const Pullback> p = pullback(inputs, given);
-  std::vector<Tensor> all(inputs.arguments);
-  append(all, inputs.adopted);
-  append(all, inputs.values);
-  std::vector<Tensor> residuals(inputs.residuals);
-  if (inputs.pullback != p) {
-    detail::List<Tensor> results(results_ + assigned_.size() + p->residuals);
-    p->forward->run(all, results);
-    residuals.assign(results.begin() + static_cast<std::ptrdiff_t>(results_ + assigned_.size()), results.end());
-  }
+  List all(inputs.all);
+  all.reserve(all.size() + given.tensors.size() + p->residuals);
   append(all, given.tensors);
-  append(all, residuals);
-  residuals.clear();
-  std::vector<Tensor> gradients(p->backward->program().results.size());
+  if (inputs.pullback == p) {
+    append(all, inputs.residuals);
+  } else {
+    const auto own = static_cast<std::ptrdiff_t>(results_ + assigned_.size());
+    List results(results_ + assigned_.size() + p->residuals);
+    p->forward->run(inputs.all, results);
+    all.insert(all.end(), std::make_move_iterator(results.begin() + own), std::make_move_iterator(results.end()));
+  }
+  List gradients(p->backward->program().results.size());
   p->backward->run(all, gradients);
   return with_gaps(gradients, p->exists);
 }
 
-std::vector<Gradient> Traced::pull(const Inputs& inputs, std::span<const Gradient> cotangents) {
-  std::vector<Tensor> dense, defined;
-  for (const Gradient& g : cotangents) {
-    dense.push_back(g ? g.dense() : Tensor());
-    if (g) defined.push_back(dense.back());
-  }
-  std::vector<Gradient> result;
-  for (Tensor& g : inputs.followed(defined) || program::Trace::current()
-                       ? differentiate(pulls_, gradients_of, inputs, dense)
-                       : pull_unfollowed(inputs, dense))
-    result.push_back(g.defined() ? Gradient(std::move(g)) : Gradient());
-  return result;
+// Cotangents that do not exist are empty, as are gradients.
+detail::List<Tensor> Traced::pull(const Inputs& inputs, std::span<const Tensor> cotangents) {
+  List defined;
+  for (const Tensor& g : cotangents)
+    if (g.defined()) defined.push_back(g);
+  return inputs.followed(defined) || program::Trace::current() ? differentiate(pulls_, gradients_of, inputs, cotangents)
+                                                               : pull_unfollowed(inputs, cotangents);
 }
 
-std::vector<Tensor> Traced::push(const Inputs& inputs, std::span<const Tensor> tangents) {
+detail::List<Tensor> Traced::push(const Inputs& inputs, std::span<const Tensor> tangents) {
   const auto fits = [&](std::size_t i) { return !tangents[i].defined() || moved_[i].defined(); };
   bool prepared = prepared_push_ && moved_.size() == tangents.size();
   for (std::size_t i = 0; prepared && i < tangents.size(); ++i) prepared = fits(i);
   if (prepared) {
-    std::vector<Tensor> arguments(inputs.arguments);
-    append(arguments, inputs.values);
+    List arguments(inputs.arguments().begin(), inputs.arguments().end());
+    append(arguments, inputs.values());
     for (std::size_t i = 0; i < moved_.size(); ++i)
       if (moved_[i].defined())
         arguments.push_back(tangents[i].defined() ? contiguous(tangents[i])
                                                   : zeros(moved_[i].shape(), moved_[i].dtype()));
-    detail::List<Tensor> some = prepared_push_->traced->call(arguments, inputs.adopted);
+    List some = prepared_push_->traced->call(arguments, inputs.adopted());
     return with_gaps(some, prepared_push_->exists);
   }
   return differentiate(pushes_, tangents_of, inputs, tangents);

@@ -56,17 +56,23 @@ class Traced : public std::enable_shared_from_this<Traced> {
   std::span<const std::int64_t> draws() const noexcept { return draws_; }
 
  private:
+  using List = detail::List<Tensor>;
   // What an entry depends on.
   struct Inputs {
-    std::vector<Tensor> arguments, adopted, values;  // values: of variables_
-    std::vector<Tensor> captured;
-    std::vector<bool> wanted;  // of the first three: whether something follows them
+    List all;  // arguments, what was adopted, values of variables_
+    std::size_t num_arguments = 0, num_adopted = 0;
+    List captured;
+    detail::List<bool> wanted;  // of `all`: whether something follows them
     // What the call has left for this derivative.
     std::shared_ptr<const Pullback> pullback;
-    std::vector<Tensor> residuals;
+    List residuals;
 
+    std::span<const Tensor> arguments() const noexcept { return std::span(all).first(num_arguments); }
+    std::span<const Tensor> adopted() const noexcept { return std::span(all).subspan(num_arguments, num_adopted); }
+    std::span<const Tensor> values() const noexcept { return std::span(all).subspan(num_arguments + num_adopted); }
     bool followed(std::span<const Tensor> also) const;
   };
+  class Entry;
   /// Which derivative: the numbers of the results with a cotangent or of the inputs with a tangent, what is wanted, and
   /// the ids of the captured tensors that are followed.
   using Key = std::vector<std::uint64_t>;
@@ -77,14 +83,14 @@ class Traced : public std::enable_shared_from_this<Traced> {
   using Derivatives = std::map<Key, Derivative>;
   using DerivativeFunction = std::vector<Derived> (*)(const Differentiated& what, std::span<const Tensor> x);
 
-  detail::List<Tensor> run(std::span<const Tensor> inputs) const;
-  detail::List<Tensor> run_keeping(Inputs& inputs, std::span<const Tensor> all) const;
-  detail::List<Tensor> run_and_assign(std::span<const Tensor> inputs) const;
-  detail::List<Tensor> record(Inputs& inputs, std::span<const Tensor> all);
+  List run(std::span<const Tensor> inputs) const;
+  List run_keeping(Inputs& inputs) const;
+  List run_and_assign(std::span<const Tensor> inputs) const;
+  List record(Inputs& inputs);
   void assign(std::span<const Tensor> values) const;
   Differentiated differentiated(const Inputs& inputs, std::vector<std::size_t> given) const;
-  std::vector<Tensor> differentiate(Derivatives& known, DerivativeFunction function, const Inputs& inputs,
-                                    std::span<const Tensor> given);
+  List differentiate(Derivatives& known, DerivativeFunction function, const Inputs& inputs,
+                     std::span<const Tensor> given);
   static Key key_of(const Inputs& inputs, std::span<const std::size_t> given);
   std::shared_ptr<const Pullback> pullback(const Inputs& inputs, const Given& given);
   std::shared_ptr<const Pullback> make_pullback(const Inputs& inputs, const Differentiated& what,
@@ -94,9 +100,9 @@ class Traced : public std::enable_shared_from_this<Traced> {
   Derivative make_derivative(DerivativeFunction function, const Inputs& inputs, const std::vector<std::size_t>& given,
                              std::span<const Tensor> arguments) const;
   void prepare_push(const Inputs& inputs);
-  std::vector<Tensor> pull_unfollowed(const Inputs& inputs, std::span<const Tensor> cotangents);
-  std::vector<Gradient> pull(const Inputs& inputs, std::span<const Gradient> cotangents);
-  std::vector<Tensor> push(const Inputs& inputs, std::span<const Tensor> tangents);
+  List pull_unfollowed(const Inputs& inputs, std::span<const Tensor> cotangents);
+  List pull(const Inputs& inputs, std::span<const Tensor> cotangents);
+  List push(const Inputs& inputs, std::span<const Tensor> tangents);
 
   const char* owner_;
   detail::FlatFunction f_;
