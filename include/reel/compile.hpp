@@ -403,7 +403,7 @@ class Compiled {
     }
   }
 
-  mutable F f_;
+  mutable std::remove_const_t<F> f_;  // F may be the type of a lambda that was declared const
   detail::Programs programs_;
 };
 

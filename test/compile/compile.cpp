@@ -389,3 +389,16 @@ TEST_CASE("compiled: loops, branches on numbers, checkpoints and rules of one's 
         true, [](const Tensor& y) { return exp(y); }, [](const Tensor& y) { return y; }, x));
   });
 }
+
+TEST_CASE("compile: the type of a function object may be const") {
+  const auto f = [](const Tensor& x) { return exp(x) * 2.; };
+  const Compiled<decltype(f)> g = compile<decltype(f)>(f);
+  struct Step {
+    Compiled<decltype(f)> call;
+  };
+  const Step step{Compiled<decltype(f)>(f, {.max_signatures = 3})};
+  const Tensor x = support::ramp({3});
+  CHECK(same_bits(g(x), f(x)));
+  CHECK(same_bits(step.call(x), f(x)));
+  CHECK(step.call.stats().signatures == 1);
+}
