@@ -36,6 +36,11 @@ struct CompileOptions {
   /// Programs that an object keeps. When there are more, the one that was not used for the longest time goes, with one
   /// warning per object.
   int max_signatures = 64;
+  /// So many first calls of each signature are checked: f is traced anew, and runs op by op beside the program, on
+  /// copies of the variables that it assigns and the generators that it draws from. Error, which names the first
+  /// operation that differs, where f has come to depend on what the trace has fixed, such as a captured number that
+  /// changed; nothing has been assigned then. For debugging: f has to bear being called more often.
+  int check = 0;
 };
 
 /// Of a compiled function, or of its program that ran last.
@@ -115,6 +120,14 @@ struct CallResult {
   List<std::int64_t> draws;  // blocks taken from each generator
 };
 
+// What makes of a context, which knows the function and its arguments, the function to trace, and what calls it as it
+// is.
+struct CallMakers {
+  FlatCall (*trace)(const void* context);
+  std::vector<Tensor> (*plain)(const void* context);
+  const void* context;
+};
+
 // A generator as an argument: a tensor of its seed and position.
 Tensor stream_of(const Generator& generator);
 /// Draws from the generator are draws from the stream that x stands for, in the function that is being traced.
@@ -130,8 +143,8 @@ class Programs {
   /// Whether the function is to be called as it is: it becomes a part of a trace around it, or something looks on.
   /// TraceError when it calls itself.
   bool inlined() const;
-  /// Runs the program of these arguments; if there is none yet, it is traced from the function make(context).
-  CallResult call(const CallView& call, FlatCall (*make)(const void* context), const void* context) const;
+  /// Runs the program of these arguments; if there is none yet, it is traced.
+  CallResult call(const CallView& call, const CallMakers& make) const;
   CompileStats stats() const;
   std::string to_dot() const;
 
@@ -390,9 +403,13 @@ class Compiled {
       };
       return detail::FlatCall{std::move(flat), structure};
     };
-    detail::CallResult made = programs_.call(
-        {arguments.tensors, arguments.words, parts},
-        [](const void* context) { return (*static_cast<const decltype(make)*>(context))(); }, &make);
+    const auto call_it = [&] { return detail::leaves_of("compile", call_plainly<Result>(args...)); };
+    const std::pair both(&make, &call_it);
+    using Both = std::remove_const_t<decltype(both)>;
+    detail::CallResult made =
+        programs_.call({arguments.tensors, arguments.words, parts},
+                       {[](const void* context) { return (*static_cast<const Both*>(context)->first)(); },
+                        [](const void* context) { return (*static_cast<const Both*>(context)->second)(); }, &both});
     for (std::size_t k = 0; k < arguments.generators.size(); ++k)
       arguments.generators[k]->take(static_cast<std::uint64_t>(made.draws[k]));
     if constexpr (std::is_same_v<Result, std::tuple<>>) {

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <reel/compile.hpp>
 #include <reel/ops/make.hpp>
 #include <reel/ops/pointwise.hpp>
@@ -11,6 +12,7 @@
 #include <set>
 #include <thread>
 
+#include "compile/check.hpp"
 #include "core/fail.hpp"
 #include "gradient/programs/traced.hpp"
 #include "ops/engine.hpp"
@@ -109,7 +111,9 @@ struct Programs::State {
     std::shared_ptr<autodiff::Traced> traced;
     std::shared_ptr<const void> structure;
     Aspects aspects;
-    std::int64_t used = 0;  // the number of the call that used it last
+    std::int64_t used = 0;                                   // the number of the call that used it last
+    int unchecked = 0;                                       // calls that are to be checked
+    std::shared_ptr<const program::Program> reference = {};  // as traced, if any are
   };
   std::atomic<int> uses{1};
   CompileOptions options;
@@ -136,19 +140,40 @@ struct Programs::State {
       held.erase(oldest);
     }
   }
-  Held& find_or_trace(const CallView& call, const CallWords& key, FlatCall (*make)(const void*), const void* context) {
+  // While it lives, this thread traces f.
+  struct Tracing {
+    std::atomic<std::thread::id>& thread;
+    explicit Tracing(State& state) : thread(state.tracing) { thread = std::this_thread::get_id(); }
+    Tracing(const Tracing&) = delete;
+    Tracing& operator=(const Tracing&) = delete;
+    ~Tracing() { thread = std::thread::id(); }
+  };
+  Held& find_or_trace(const CallView& call, const CallWords& key, const CallMakers& make) {
     if (const auto found = held.find(key); found != held.end()) return found->second;
-    FlatCall f = make(context);
-    tracing = std::this_thread::get_id();
-    struct Done {
-      std::atomic<std::thread::id>& thread;
-      ~Done() { thread = std::thread::id(); }
-    } done{tracing};
+    FlatCall f = make.trace(make.context);
+    const Tracing open(*this);
+    std::shared_ptr<const program::Program> reference;
+    if (options.check > 0)
+      reference = std::make_shared<const program::Program>(trace_of(who, f.function, call.tensors));
     auto traced = std::make_shared<autodiff::Traced>(who, std::move(f.function), call.tensors);
     ++traces;
     Aspects aspects(call);
     make_room(aspects);
-    return held.emplace(key, Held{std::move(traced), std::move(f.structure), std::move(aspects)}).first->second;
+    Held one{std::move(traced), std::move(f.structure), std::move(aspects)};
+    one.unchecked = options.check;
+    one.reference = std::move(reference);
+    return held.emplace(key, std::move(one)).first->second;
+  }
+  // Throws if f has come to compute something else.
+  void trace_again(const Held& one, const CallView& call, const CallMakers& make) {
+    const FlatCall f = make.trace(make.context);
+    const Tracing open(*this);
+    const std::string text = first_difference(*one.reference, trace_of(who, f.function, call.tensors));
+    if (!text.empty())
+      fail<Error>(who,
+                  "the function computes something else than when it was traced: {}. A program keeps C++ values and "
+                  "captured tensors as they were; what changes has to be an argument or a Variable",
+                  text);
   }
 };
 
@@ -170,21 +195,56 @@ bool Programs::inlined() const {
   return true;
 }
 
-CallResult Programs::call(const CallView& call, FlatCall (*make)(const void* context), const void* context) const {
+namespace {
+
+// f as it is, out of sight, on copies of what it changes.
+struct PlainRun {
+  std::vector<Tensor> results;
+  std::map<std::uint64_t, Beside::Assigned> variables;
+
+  explicit PlainRun(const CallMakers& make) {
+    const tape::Suspend unseen;
+    Beside beside;
+    results = make.plain(make.context);
+    variables = beside.values();
+  }
+  void compare(std::span<const Tensor> got) const {
+    for (std::size_t k = 0; k < results.size(); ++k)
+      if (!same_bits(results[k], got[k]))
+        fail<Error>(who, "result {} of the program differs from what the function gives op by op", k + 1);
+    for (const auto& [id, one] : variables)
+      if (one.written && !same_bits(one.value, one.variable.read()))
+        fail<Error>(who, "the program gives variable '{}' another value than the function does op by op",
+                    one.variable.name());
+  }
+};
+
+}  // namespace
+
+CallResult Programs::call(const CallView& call, const CallMakers& make) const {
   for (const Tensor& x : call.tensors)
     if (!x.defined()) fail<ValueError>(who, "an argument holds an empty tensor (default-constructed or moved from)");
   const CallWords key = signature_of(call);
   std::shared_ptr<autodiff::Traced> traced;
   CallResult result;
+  bool checked = false;
   {
     const std::lock_guard lock(state_->mutex);
-    State::Held& held = state_->find_or_trace(call, key, make, context);
+    State::Held& held = state_->find_or_trace(call, key, make);
     held.used = ++state_->calls;
+    if (held.unchecked > 0) {
+      --held.unchecked;
+      checked = true;
+      state_->trace_again(held, call, make);
+    }
     state_->last = traced = held.traced;
     result.structure = held.structure;
   }
   result.draws.assign(traced->draws().begin(), traced->draws().end());
+  std::optional<PlainRun> plain;
+  if (checked) plain.emplace(make);
   result.tensors = traced->call(call.tensors);  // last: it assigns variables
+  if (plain) plain->compare(result.tensors);
   return result;
 }
 

@@ -1,0 +1,137 @@
+// Checks of compiled functions: traced anew, and run op by op on copies of what it changes.
+#include "compile/check.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <reel/ops/shape.hpp>
+
+#include "core/fail.hpp"
+#include "loops/make/random.hpp"
+#include "ops/apply/apply.hpp"
+#include "program/trace.hpp"
+#include "tape/tape.hpp"
+#include "tape/variable.hpp"
+
+namespace reel::detail {
+
+Tensor& Beside::value_of(const Variable& v) {
+  const auto [at, added] = values_.try_emplace(v.id(), Assigned{v, {}});
+  if (added) {
+    const tape::Suspend unseen;
+    at->second.value = VariableAccess::read(v);
+  }
+  return at->second.value;
+}
+
+void Beside::perform(const ops::Effect& e) {
+  if (e.generator) {
+    std::uint64_t& position = positions_.try_emplace(e.generator, e.generator->position()).first->second;
+    ops::draw_at(e, e.generator->seed(), position);
+    position += loops::random_blocks(e.outputs[0].dtype(), e.outputs[0].size());
+    return;
+  }
+  if (!(e.primitive.effects & ops::writes_variables)) {
+    for (std::size_t k = 0; k < e.outputs.size(); ++k) {
+      Tensor& value = value_of(e.variables[k]);
+      if (tape::active()) VariableAccess::on_read(e.variables[k], value);
+      e.outputs[k] = value;
+    }
+    return;
+  }
+  std::vector<const Tensor*> inputs;
+  if (e.primitive.effects & ops::reads_variables)
+    for (const Variable& v : e.variables) inputs.push_back(&value_of(v));
+  inputs.insert(inputs.end(), e.inputs.begin(), e.inputs.end());
+  ops::Metas metas;
+  e.primitive.infer({inputs, e.attributes}, metas);
+  std::vector<Tensor> outputs(metas.size() - e.primitive.residuals);
+  ops::evaluate(e.primitive, inputs, e.attributes, outputs, false);
+  for (std::size_t k = 0; k < outputs.size(); ++k) {
+    value_of(e.variables[k]) = alias(outputs[k]);
+    values_.at(e.variables[k].id()).written = true;
+  }
+}
+
+program::Program trace_of(const char* owner, const FlatFunction& f, std::span<const Tensor> arguments) {
+  program::Trace trace(owner);
+  std::vector<Tensor> given;
+  for (const Tensor& x : arguments) given.push_back(trace.argument(x));
+  std::vector<Tensor> results = f(given);
+  for (const Tensor& value : trace.assigned_values()) results.push_back(value);
+  return trace.finish(results);
+}
+
+bool same_bits(const Tensor& a, const Tensor& b) {
+  if (a.dtype() != b.dtype() || a.shape() != b.shape()) return false;
+  const tape::Suspend unseen;
+  const Tensor x = contiguous(a), y = contiguous(b);
+  const std::size_t bytes = static_cast<std::size_t>(x.size()) * item_size(x.dtype());
+  return bytes == 0 || std::memcmp(block(x)->data, block(y)->data, bytes) == 0;
+}
+
+namespace {
+
+using program::Index, program::Instruction, program::Operand, program::Program, program::Value;
+
+class Comparison {
+ public:
+  Comparison(const Program& before, const Program& now) : before_(before), now_(now) {}
+  std::string run() const {
+    const std::size_t count = std::min(before_.instructions.size(), now_.instructions.size());
+    for (std::size_t i = 0; i < count; ++i)
+      if (std::string text = difference(before_.instructions[i], now_.instructions[i]); !text.empty())
+        return fmt::format("operation {}, {}", i + 1, text);
+    if (before_.instructions.size() != now_.instructions.size()) {
+      const bool fewer = now_.instructions.size() == count;
+      return fmt::format("operation {}, {}, {}", count + 1, (fewer ? before_ : now_).instructions[count].operation.name,
+                         fewer ? "is no longer there" : "was not there");
+    }
+    for (std::size_t k = 0; k < std::min(before_.results.size(), now_.results.size()); ++k)
+      if (std::string text = difference(before_.results[k], now_.results[k]); !text.empty())
+        return fmt::format("result {} {}", k + 1, text);
+    return before_.results.size() == now_.results.size() ? std::string() : "it has another number of results";
+  }
+
+ private:
+  std::string difference(const Instruction& a, const Instruction& b) const {
+    const char *was = a.operation.name, *is = b.operation.name;
+    if (!(a.operation == b.operation)) return fmt::format("was {} and is now {}", was, is);
+    if (a.inputs.size() != b.inputs.size()) return fmt::format("{}, has another number of operands", is);
+    for (std::size_t k = 0; k < a.inputs.size(); ++k)
+      if (std::string text = difference(a.inputs[k], b.inputs[k]); !text.empty())
+        return fmt::format("{}: operand {} {}", is, k + 1, text);
+    // What owns something, such as the body of a loop, is another object in each trace.
+    const bool owns = a.operation.primitive && a.operation.primitive->rule.release;
+    const auto x = a.attributes.words(), y = b.attributes.words();
+    if (!owns && !std::equal(x.begin(), x.end(), y.begin(), y.end()))
+      return fmt::format("{}, has other attributes, such as axes, than it had", is);
+    return {};
+  }
+  std::string difference(Index a, Index b) const {
+    if ((a == program::nothing) != (b == program::nothing)) return "is another";
+    if (a == program::nothing) return {};
+    const Operand &x = before_.operands[a], &y = now_.operands[b];
+    const Value &v = before_.values[x.value], &w = now_.values[y.value];
+    if (x.tensor.dtype() != y.tensor.dtype() || x.tensor.shape() != y.tensor.shape())
+      return fmt::format("was {} {} and is now {} {}", name(x.tensor.dtype()), to_string(x.tensor.shape()),
+                         name(y.tensor.dtype()), to_string(y.tensor.shape()));
+    if (v.origin != w.origin) return "comes from elsewhere";
+    if (v.origin == Value::Origin::constant)
+      return same_bits(v.tensor, w.tensor) ? "" : "is a constant of the program, and has another value now";
+    return x.offset == y.offset && number(before_, x.value) == number(now_, y.value) ? "" : "comes from elsewhere";
+  }
+  // Of a value among those that are no constants.
+  static std::size_t number(const Program& p, Index value) {
+    std::size_t n = 0;
+    for (Index v = 0; v < value; ++v) n += p.values[v].origin != Value::Origin::constant;
+    return n;
+  }
+
+  const Program &before_, &now_;
+};
+
+}  // namespace
+
+std::string first_difference(const Program& before, const Program& now) { return Comparison(before, now).run(); }
+
+}  // namespace reel::detail

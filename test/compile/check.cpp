@@ -1,0 +1,134 @@
+// CompileOptions::check.
+#include <reel/compile.hpp>
+#include <reel/optim.hpp>
+#include <reel/reel.hpp>
+
+#include "catch.hpp"
+#include "support/bits.hpp"
+#include "support/ramp.hpp"
+
+using namespace reel;
+using support::ramp;
+using support::same_bits;
+
+TEST_CASE("compile check: what a trace has fixed and has changed is named") {
+  const Tensor x = ramp({3});
+  double factor = 2.;
+  bool other = false;
+  Tensor captured = ramp({3}, .5);
+  int axis = 0;
+  const auto f = compile(
+      [&](const Tensor& y) {
+        const Tensor z = other ? sin(y) : cos(y);
+        return sum(z * factor + captured, {axis - 1 + 1});
+      },
+      {.check = 100});
+  CHECK(same_bits(f(x), f(x)));
+  factor = 3.;
+  CHECK_THROWS_WITH(f(x), Catch::Contains("operation 2, multiply: operand 2 is a constant of the program"));
+  factor = 2.;
+  other = true;
+  CHECK_THROWS_WITH(f(x), Catch::Contains("operation 1, was cos and is now sin"));
+  other = false;
+  captured = ramp({3}, .6);
+  CHECK_THROWS_WITH(f(x), Catch::Contains("operation 3, add: operand 2 is a constant"));
+  captured = ramp({3}, .5);
+  CHECK(f(x).size() == 1);
+  CHECK(f.stats().traces == 1);
+}
+
+TEST_CASE("compile check: more operations, fewer, and other attributes") {
+  const Tensor x = ramp({2, 2});
+  int times = 2, axis = 0;
+  const auto f = compile(
+      [&](const Tensor& y) {
+        Tensor z = sum(y, {axis});
+        for (int i = 0; i < times; ++i) z = exp(z);
+        return z;
+      },
+      {.check = 100});
+  f(x);
+  times = 3;
+  CHECK_THROWS_WITH(f(x), Catch::Contains("operation 4, exp, was not there"));
+  times = 1;
+  CHECK_THROWS_WITH(f(x), Catch::Contains("operation 3, exp, is no longer there"));
+  times = 2;
+  axis = 1;
+  CHECK_THROWS_WITH(f(x), Catch::Contains("operation 1, sum"));
+}
+
+TEST_CASE("compile check: variables and generators move once, and a mistake is found before they do") {
+  Variable v(ramp({3}, .1), "v");
+  Generator g(7), same(7);
+  double scale = 1.;
+  const auto body = [&](const Tensor& x, Generator& from) {
+    const Tensor noise = random_normal(from, {3});
+    v.assign_add(x * scale + noise);
+    GradientTape tape;
+    const Tensor y = sum(v * v);
+    v.assign(v - 0.1 * *tape.gradient(y, v));
+    return y + sum(random_uniform(from, {2}));
+  };
+  const auto f = compile(body, {.check = 3});
+  const Tensor x = ramp({3}), start = v.read();
+  std::vector<Tensor> got, expected;
+  for (int i = 0; i < 5; ++i) got.push_back(f(x, g));
+  const Tensor last = v.read();
+  v.assign(start);
+  for (int i = 0; i < 5; ++i) expected.push_back(body(x, same));
+  for (std::size_t i = 0; i < 5; ++i) CHECK(same_bits(got[i], expected[i]));
+  CHECK(same_bits(v.read(), last));
+  CHECK(g.position() == same.position());
+  scale = 2.;
+  f(x, g);  // the fourth and later are not checked
+  const auto checked = compile(body, {.check = 2});
+  scale = 3.;
+  checked(x, g);
+  scale = 4.;
+  const Tensor before = v.read();
+  const std::uint64_t position = g.position();
+  CHECK_THROWS_WITH(checked(x, g), Catch::Contains("multiply: operand 2"));
+  CHECK(same_bits(v.read(), before));
+  CHECK(g.position() == position);
+}
+
+TEST_CASE("compile check: each signature is checked, optimisers, loops and tapes around the call") {
+  struct Model {
+    Variable w{ramp({3, 2})};
+    auto leaves() { return std::tie(w); }
+  } model, twin;
+  Adam adam({.learning_rate = .1}), plain({.learning_rate = .1});
+  const auto step = [](Model& m, Adam& optimizer) {
+    return [&](const Tensor& x) {
+      GradientTape tape;
+      const Tensor y = while_loop([](const Tensor& s) { return sum(s * s) < 50.; },
+                                  [](const Tensor& s) { return s * 1.5; }, matmul(x, m.w));
+      const Tensor loss = sum(square(y));
+      optimizer.step(tape.gradient(loss, m), m);
+      return loss;
+    };
+  };
+  const auto f = compile(step(model, adam), {.check = 2});
+  for (const std::int64_t rows : {2, 4, 2, 4, 2}) {
+    const Tensor x = ramp({rows, 3});
+    CHECK(same_bits(f(x), step(twin, plain)(x)));
+    CHECK(same_bits(model.w.read(), twin.w.read()));
+  }
+  // Of a checked call a tape records the program alone.
+  const Tensor x = ramp({2, 3}), k = ramp({3}, .5);
+  int calls = 0;
+  const auto g = compile(
+      [&](const Tensor& y) {
+        ++calls;
+        return sum(exp(y) * k);
+      },
+      {.check = 1});
+  GradientTape tape;
+  tape.watch(x);
+  const Tensor y = g(x);
+  CHECK(tape.stats().entries == 1);
+  CHECK(same_bits(*tape.gradient(y, x), exp(x) * k));
+  const int after_first = calls;
+  g(x);
+  CHECK(calls == after_first);
+}
