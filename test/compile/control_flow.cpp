@@ -350,3 +350,57 @@ TEST_CASE("loops with .compiled: scan, variables that are read, and draws that a
                             {.compiled = true}),
                   TraceError);
 }
+
+TEST_CASE("compiled loops: unconnected is none at second order, too") {
+  // The gradient by x has nothing of y: they meet in no result.
+  const auto f = compile([](const Tensor& x, const Tensor& y) {
+    GradientTape outer({.persistent = true}), inner({.persistent = true});
+    for (GradientTape* t : {&outer, &inner}) {
+      t->watch(x);
+      t->watch(y);
+    }
+    const auto [a, b] =
+        while_loop([](const Tensor& p, const Tensor&) { return sum(p) < 10.; },
+                   [](const Tensor& p, const Tensor& q) { return std::tuple(p * p + 1., q * q); }, std::tuple(x, y));
+    const Tensor by_x = *inner.gradient(a, x), by_y = *inner.gradient(b, y);
+    const Tensor second = *outer.gradient(by_x, x);
+    return std::tuple(scalar(outer.gradient(by_x, y) ? 1. : 0.), scalar(outer.gradient(by_y, x) ? 1. : 0.), second,
+                      *outer.gradient(by_y, y));
+  });
+  const auto [x_by_y, y_by_x, second, other] = f(scalar(1.), scalar(1.));
+  CHECK(x_by_y.item() == 0);
+  CHECK(y_by_x.item() == 0);
+  CHECK(second.item() == Approx(288));  // of ((x^2 + 1)^2 + 1)^2 + 1
+  CHECK(other.item() == Approx(56));    // of y^8
+}
+
+TEST_CASE("compiled cond and checkpoints: what they adopt and capture has gradients, and so does the other branch") {
+  const Tensor w = support::ramp({3}, .3), unused = scalar(2.);
+  const auto f = [&](const Tensor& x) {
+    const Tensor shift = exp(x);
+    const Tensor y =
+        cond(
+            sum(x) > 0., [w, shift](const Tensor& a) { return std::pair(transpose(a * w + shift), sum(a)); },
+            [unused](const Tensor& a) { return std::pair(a, unused); }, sin(x))
+            .first;
+    return sum(y * checkpoint([w, shift](const Tensor& a) { return a * shift * w; })(y));  // called anew when f is gone
+  };
+  const auto gradients = [&](const auto& g, const Tensor& x) {
+    GradientTape tape;
+    tape.watch(x);
+    tape.watch(w);
+    tape.watch(unused);
+    const auto list = tape.gradient(g(x), std::tuple(x, w), {.unconnected_gradients = UnconnectedGradients::zero});
+    return std::pair(*std::get<0>(list), *std::get<1>(list));
+  };
+  const auto inside = compile([&](const Tensor& x) { return gradients(f, x); });
+  const auto g = compile(f);
+  for (const double from : {.1, -4.}) {
+    const Tensor x = support::ramp({3}, from);
+    const auto expected = gradients(f, x);
+    for (const auto& got : {inside(x), gradients(g, x), gradients(g, x)}) {
+      check_close(got.first, expected.first);
+      check_close(got.second, expected.second);
+    }
+  }
+}

@@ -41,10 +41,10 @@ void infer(const ops::Call& call, ops::Metas& out) {
 void evaluate(const ops::Call& call, ops::Outputs& out) {
   const Deferred& d = deferred_of(call.attributes);
   const program::Untraced computing;
-  std::vector<Tensor> arguments;
+  detail::List<Tensor> arguments;
   for (const Tensor* x : call.inputs.first(d.arguments)) arguments.push_back(*x);
   if (d.compute) {
-    std::vector<Tensor> made;
+    detail::List<Tensor> made;
     for (std::size_t k = 0; k < d.outputs.size(); ++k) made.push_back(out[k]);
     Tensor token;
     const bool keeps = d.pull && out.residuals_wanted();
@@ -151,11 +151,25 @@ std::vector<Tensor> derivative(const tape::Record& r, const Deferred& d, Derivat
   };
   if (has_token && function == gradients)
     made->compute = [of = hold(d), given, asked](std::span<const Tensor> x, std::span<const Tensor> to, Tensor*) {
-      std::vector<Tensor> cotangents(of->outputs.size());
+      detail::List<Tensor> cotangents(of->outputs.size());
       for (std::size_t k = 0; k < given.size(); ++k) cotangents[given[k]] = x[of->arguments + k];
       of->pull(x.first(of->arguments), x[of->arguments + given.size()], cotangents, asked, to);
     };
-  made->connected.assign(made->outputs.size() * made->inputs(), true);
+  const bool pulls = function == gradients;
+  for (const std::size_t to : wanted) {
+    // Whether what is given at an input or output reaches `to`, or would through another input of the same output.
+    const auto meets = [&](std::size_t i) {
+      for (std::size_t k = 0; k < d.outputs.size(); ++k) {
+        const bool counts = pulls ? list[k].defined() && leads_to(d, k, to) : k == to;
+        if (counts && leads_to(d, k, i)) return true;
+      }
+      return false;
+    };
+    for (std::size_t i = 0; i < d.arguments; ++i) made->connected.push_back(meets(i));
+    for (const std::size_t k : given) made->connected.push_back(pulls ? leads_to(d, k, to) : leads_to(d, to, k));
+    if (has_token) made->connected.push_back(false);
+    for (std::size_t i = d.arguments; i < d.inputs(); ++i) made->connected.push_back(meets(i));
+  }
   return call_later(std::move(made), saved_and(r, d, list));
 }
 
@@ -246,7 +260,7 @@ void reorder(Deferred& d, const std::vector<std::size_t>& order) {
     return results;
   };
   const auto in_place = [order](std::span<const Tensor> list) {
-    std::vector<Tensor> all(list.size());
+    detail::List<Tensor> all(list.size());
     for (std::size_t k = 0; k < order.size(); ++k) all[order[k]] = list[k];
     return all;
   };

@@ -166,15 +166,15 @@ struct LaterLoop {
 
   void compute(TensorSpan x, TensorSpan outputs, Tensor* token) const {
     if (!token) return program.run(x, outputs, nullptr);
-    const auto record = std::make_shared<program::LoopRecord>();
+    const auto record = std::allocate_shared<program::LoopRecord>(detail::PoolAllocator<program::LoopRecord>());
     program.run(x, outputs, record.get());
     *token = program::make_token(record);
   }
 
   void pull(TensorSpan x, const Tensor& token, TensorSpan cotangents, std::span<const std::size_t> wanted,
             TensorSpan gradients) const {
-    std::vector<std::size_t> sources, unconnected;
-    Tensors written;
+    detail::List<std::size_t> sources;
+    detail::List<Tensor> written;
     for (std::size_t k = 0; k < wanted.size(); ++k) {
       const std::size_t source = wanted[k] < condition_at() ? wanted[k]
                                  : wanted[k] < x.size()     ? none_of_them
@@ -229,6 +229,109 @@ struct LaterLoop {
 void check_condition(const char* name, const Tensor& predicate) {
   if (predicate.size() != 1)
     fail<ShapeError>(name, "the condition has shape {}; it must have one element: use all or any", predicate.shape());
+}
+
+// ---- Bodies that run once
+
+// One of several bodies, which all get the same arguments: the branches of cond, or the body of a checkpoint.
+class Once {
+ public:
+  // `first_adopted`: where what the first of them adopts stands among the inputs of the deferred call.
+  Once(std::vector<Body> bodies, std::size_t arguments, std::size_t first_adopted, bool keeps)
+      : bodies_(std::move(bodies)), arguments_(arguments), keeps_(keeps) {
+    for (const Body& body : bodies_) {
+      adopted_at_.push_back(first_adopted);
+      first_adopted += body.adopted();
+    }
+    first_captured_ = first_adopted;
+  }
+  const Body& body(std::size_t chosen) const { return bodies_[chosen]; }
+  TensorSpan adopted(std::size_t chosen, TensorSpan x) const {
+    return x.subspan(adopted_at_[chosen], bodies_[chosen].adopted());
+  }
+
+  void compute(std::size_t chosen, TensorSpan x, TensorSpan outputs, Tensor* token) const {
+    const Traced& body = bodies_[chosen].traced();
+    const Pullback* p = token ? body.prepared().get() : nullptr;
+    const bool keeps = p && keeps_;
+    detail::List<Tensor> results(outputs.size() + (keeps ? p->residuals : 0));
+    (keeps ? *p->forward : body.executable()).run(inputs(chosen, x), results);
+    for (std::size_t k = 0; k < outputs.size(); ++k) loops::copy(results[k], outputs[k]);
+    if (!token) return;
+    const auto left = std::allocate_shared<Left>(detail::PoolAllocator<Left>());
+    left->chosen = chosen;
+    if (keeps) left->residuals.assign(results.begin() + static_cast<std::ptrdiff_t>(outputs.size()), results.end());
+    *token = program::make_token(left);
+  }
+
+  // `captured`: of the deferred call.
+  void pull(TensorSpan x, const Tensor& token, TensorSpan cotangents, std::span<const std::size_t> wanted,
+            TensorSpan gradients, TensorSpan captured) const {
+    const Left& left = *program::held_by<Left>(token);
+    detail::List<Tensor> list;
+    if (const auto p = bodies_[left.chosen].traced().prepared()) list = gradients_of_body(*p, left, x, cotangents);
+    for (std::size_t w = 0; w < wanted.size(); ++w) {
+      const std::size_t source = list.empty() ? list.size() : source_of(left.chosen, wanted[w], captured);
+      if (source < list.size() && list[source].defined())
+        loops::copy(list[source], gradients[w]);
+      else
+        loops::copy(zeros_like(gradients[w]), gradients[w]);
+    }
+  }
+
+ private:
+  // What a run leaves for the gradient.
+  struct Left {
+    std::size_t chosen = 0;
+    detail::List<Tensor> residuals;
+  };
+  detail::List<Tensor> inputs(std::size_t chosen, TensorSpan x) const {
+    detail::List<Tensor> list;
+    for (const Tensor& one : x.first(arguments_)) list.push_back(contiguous(one));
+    for (const Tensor& one : adopted(chosen, x)) list.push_back(one);
+    return list;
+  }
+  detail::List<Tensor> gradients_of_body(const Pullback& p, const Left& left, TensorSpan x,
+                                         TensorSpan cotangents) const {
+    detail::List<Tensor> all = inputs(left.chosen, x), residuals = left.residuals;
+    const Tensors ys = bodies_[left.chosen].results();
+    if (!keeps_) {
+      detail::List<Tensor> results(ys.size() + p.residuals);
+      p.forward->run(all, results);
+      residuals.assign(results.begin() + static_cast<std::ptrdiff_t>(ys.size()), results.end());
+    }
+    for (const std::size_t k : p.given)
+      all.push_back(cotangents[k].defined() ? contiguous(cotangents[k]) : zeros(ys[k].shape(), ys[k].dtype()));
+    all.insert(all.end(), residuals.begin(), residuals.end());
+    detail::List<Tensor> some(p.backward->program().results.size());
+    p.backward->run(all, some);
+    return with_gaps(some, p.exists);
+  }
+  // The number among the body's sources of input i of the call; one that is none where the body has nothing of it.
+  std::size_t source_of(std::size_t chosen, std::size_t i, TensorSpan captured) const {
+    constexpr std::size_t none_of_them = ~std::size_t{0};
+    if (i < arguments_) return i;
+    const std::size_t at = adopted_at_[chosen], count = bodies_[chosen].adopted();
+    if (i < first_captured_) return i >= at && i < at + count ? i - at + arguments_ : none_of_them;
+    const auto p = bodies_[chosen].traced().prepared();
+    for (std::size_t k = 0; k < p->captured.size(); ++k)
+      if (p->captured[k].id() == captured[i - first_captured_].id()) return arguments_ + count + k;
+    return none_of_them;
+  }
+
+  std::vector<Body> bodies_;
+  std::size_t arguments_, first_captured_ = 0;
+  bool keeps_;
+  std::vector<std::size_t> adopted_at_;
+};
+
+// The gradient of a call without a run under a tape, if one may be asked for.
+void set_gradient(Deferred& d, const std::shared_ptr<const Once>& once, bool prepared) {
+  if (prepared)
+    d.pull = [once, captured = d.captured](TensorSpan x, const Tensor& token, TensorSpan cotangents,
+                                           std::span<const std::size_t> wanted, TensorSpan gradients) {
+      once->pull(x, token, cotangents, wanted, gradients, captured);
+    };
 }
 
 }  // namespace
@@ -369,6 +472,9 @@ Tensors trace_checkpoint(const char* name, const detail::FlatFunction& first, co
     for (std::size_t i = 0; i < made->inputs(); ++i)
       made->connected.push_back(i >= body.inputs() || connected[k * body.inputs() + i]);
   made->run = [body, count = arguments.size()](TensorSpan x) { return body(x.first(count), x.subspan(count)); };
+  const auto once = std::make_shared<const Once>(std::vector<Body>{body}, arguments.size(), arguments.size(), false);
+  made->compute = [once](TensorSpan x, TensorSpan to, Tensor* token) { once->compute(0, x, to, token); };
+  set_gradient(*made, once, body.traced().prepared() != nullptr);
   return call_later(std::move(made), all);
 }
 
@@ -412,11 +518,16 @@ std::vector<Tensor> traced_cond(const Tensor& predicate, const FlatFunction& on_
     for (std::size_t i = 0; i < made->inputs(); ++i)
       made->connected.push_back(i >= made->arguments || leads(by_yes, yes, k, i, count + 1) ||
                                 leads(by_no, no, k, i, count + 1 + yes.adopted()));
-  made->run = [yes, no, count](TensorSpan x) {
-    const TensorSpan adopted = x.subspan(count + 1);
-    return truth(name, x[count]) ? yes(x.first(count), adopted.first(yes.adopted()))
-                                 : no(x.first(count), adopted.subspan(yes.adopted()));
+  const auto once = std::make_shared<const Once>(std::vector<Body>{yes, no}, count, count + 1, true);
+  const auto choose = [count](TensorSpan x) -> std::size_t { return truth(name, x[count]) ? 0 : 1; };
+  made->run = [once, choose, count](TensorSpan x) {
+    const std::size_t chosen = choose(x);
+    return once->body(chosen)(x.first(count), once->adopted(chosen, x));
   };
+  made->compute = [once, choose](TensorSpan x, TensorSpan to, Tensor* token) {
+    once->compute(choose(x), x, to, token);
+  };
+  set_gradient(*made, once, yes.traced().prepared() && no.traced().prepared());
   return call_later(std::move(made), all);
 }
 

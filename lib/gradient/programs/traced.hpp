@@ -43,6 +43,8 @@ class Traced : public std::enable_shared_from_this<Traced> {
   /// Whether argument i of the program leads to result k through derivatives: [k * arguments + i]. Of a part of an
   /// enclosing trace.
   const std::vector<bool>& connected() const noexcept { return connected_; }
+  /// What prepare() has traced for gradients; null if nothing.
+  const std::shared_ptr<const Pullback>& prepared() const noexcept { return prepared_; }
   CompileStats stats() const;
   const program::Program& program() const noexcept { return executable_->program(); }
   const program::Executable& executable() const noexcept { return *executable_; }
