@@ -11,7 +11,7 @@ namespace ops {
 
 namespace {
 
-using Numbers = std::vector<std::int64_t>;
+using Numbers = detail::List<std::int64_t>;
 
 // To the tensors of a list; few need no memory.
 struct ListPointers : detail::ShortList<const Tensor*, 8> {
@@ -28,8 +28,8 @@ Tensor part(const Tensor& x, std::int64_t axis, const SliceItem& item) {
 }
 
 // The list with zeros where nothing arrived.
-std::vector<Tensor> filled(std::span<const Tensor> list, DType dtype, const auto& shape) {
-  std::vector<Tensor> result(list.begin(), list.end());
+detail::List<Tensor> filled(std::span<const Tensor> list, DType dtype, const auto& shape) {
+  detail::List<Tensor> result(list.begin(), list.end());
   for (std::size_t i = 0; i < result.size(); ++i)
     if (!result[i].defined()) result[i] = zeros(shape(i), dtype);
   return result;
@@ -169,14 +169,14 @@ constexpr Primitive unstack_primitive = {
 // ---- the ops
 
 // The parts in their common dtype.
-std::vector<Tensor> promoted(const char* op, std::span<const Tensor> parts) {
+detail::List<Tensor> promoted(const char* op, std::span<const Tensor> parts) {
   if (parts.empty()) fail<ValueError>(op, "there are no tensors to join; pass at least one");
   DType d = DType::boolean;
   for (std::size_t i = 0; i < parts.size(); ++i) {
     if (!parts[i].defined()) fail<ValueError>(op, "part {} is empty (default-constructed or moved from)", i);
     d = i == 0 ? parts[i].dtype() : promote(d, parts[i].dtype());
   }
-  std::vector<Tensor> result;
+  detail::List<Tensor> result;
   result.reserve(parts.size());
   for (const Tensor& p : parts) result.push_back(cast_to(p, d));
   return result;
@@ -188,12 +188,14 @@ std::vector<Tensor> promoted(const char* op, std::span<const Tensor> parts) {
 
 Tensor concatenate(std::span<const Tensor> given, std::int64_t axis) {
   const tape::OpScope scope;
-  const std::vector<Tensor> parts = ops::promoted("concatenate", given);
+  const detail::List<Tensor> parts = ops::promoted("concatenate", given);
   Shape shape = parts[0].shape();
   if (shape.rank() == 0)
     fail<ShapeError>("concatenate", "the parts have rank 0; join them along a new axis with stack");
   const int a = ops::normalize("concatenate", axis, shape.rank());
-  ops::Numbers attributes{a};
+  ops::Numbers attributes;
+  attributes.reserve(1 + parts.size());
+  attributes.push_back(a);
   std::int64_t total = 0;
   for (std::size_t i = 0; i < parts.size(); ++i) {
     const Shape own = parts[i].shape();
@@ -214,7 +216,7 @@ Tensor concatenate(std::initializer_list<Tensor> parts, std::int64_t axis) {
 
 Tensor stack(std::span<const Tensor> given, std::int64_t axis) {
   const tape::OpScope scope;
-  const std::vector<Tensor> parts = ops::promoted("stack", given);
+  const detail::List<Tensor> parts = ops::promoted("stack", given);
   Shape shape = parts[0].shape();
   const int a = ops::normalize("stack", axis, shape.rank() + 1);
   for (std::size_t i = 1; i < parts.size(); ++i)

@@ -3,7 +3,7 @@
 #pragma once
 #include <algorithm>
 #include <cstdint>
-#include <vector>
+#include <reel/tensor.hpp>
 
 namespace reel::program {
 
@@ -61,7 +61,7 @@ class Checkpoints {
   };
   std::size_t most_ = 2;
   std::int64_t stride_ = 1;
-  std::vector<Kept> kept_;
+  detail::List<Kept> kept_;
 };
 
 }  // namespace reel::program

@@ -58,7 +58,7 @@ class Loop::Inputs {
   }
 
  private:
-  std::vector<Tensor> initial_, rows_;
+  detail::List<Tensor> initial_, rows_;
   std::span<const Tensor> besides_, condition_besides_;
 };
 
@@ -105,8 +105,8 @@ class Memory {
   std::int64_t bytes_;
   Use use_;
   std::array<Tensor, 2> two_;
-  std::vector<Tensor> kept_;
-  std::vector<std::byte*> steps_;
+  detail::List<Tensor> kept_;
+  detail::List<std::byte*> steps_;
   std::size_t count_ = 0;
   Tensor last_, before_last_;
   std::int64_t chunk_ = 1, free_ = 0;  // steps
@@ -146,7 +146,7 @@ void Loop::run(std::span<const Tensor> inputs, std::span<const Tensor> results, 
   Memory memory(recurrence.bytes(), keeps         ? Memory::Use::keep
                                     : checkpoints ? Memory::Use::checkpoint
                                                   : Memory::Use::alternate);
-  std::vector<const std::byte*> at;  // of each variable
+  detail::List<const std::byte*> at;  // of each variable
   for (std::size_t k = 0; k < shape_.variables; ++k) at.push_back(data(in.initial(k)));
   std::int64_t i = 0;
   for (; goes_on(i); ++i) {
@@ -331,8 +331,8 @@ class Loop::Back {
   std::optional<Executable::Session> again_, advance_;  // under a memory budget
   Tensor again_memory_, before_;
   const Tensor zeros_;
-  std::vector<Tensor> cotangents_;
-  std::vector<std::byte*> at_;  // the cotangent of each source so far
+  detail::List<Tensor> cotangents_;
+  detail::List<std::byte*> at_;  // the cotangent of each source so far
   Memory memory_{b_.back.bytes(), Memory::Use::alternate};
 };
 

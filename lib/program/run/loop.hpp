@@ -10,9 +10,9 @@ namespace reel::program {
 /// What a run of a loop has left for its gradient. Never changed again.
 struct LoopRecord {
   std::int64_t iterations = 0;
-  std::vector<Tensor> memory;       // of all steps
-  std::vector<std::byte*> steps;    // the memory of each
-  std::vector<Tensor> tokens;       // residuals of each step that are tokens
+  detail::List<Tensor> memory;      // of all steps
+  detail::List<std::byte*> steps;   // the memory of each
+  detail::List<Tensor> tokens;      // residuals of each step that are tokens
   Checkpoints<Tensor> checkpoints;  // under a memory budget, instead of all these; empty: the initial state
 };
 

@@ -11,12 +11,15 @@ namespace reel::program {
 /// An int64 tensor of one element that stands for the object and keeps it alive.
 template <class T>
 Tensor make_token(const std::shared_ptr<T>& object) {
-  struct Held {
+  struct Holder final : detail::Owner {
     std::shared_ptr<T> object;
     std::int64_t address;
+    explicit Holder(const std::shared_ptr<T>& o) : object(o), address(std::bit_cast<std::int64_t>(o.get())) {}
+    static void* operator new(std::size_t bytes) { return detail::allocate(bytes); }
+    static void operator delete(void* p, std::size_t bytes) { detail::deallocate(p, bytes); }
   };
-  const auto held = std::make_shared<Held>(Held{object, std::bit_cast<std::int64_t>(object.get())});
-  Tensor x = borrow(&held->address, {1}, held);
+  auto* holder = new Holder(object);
+  Tensor x = detail::borrow(&holder->address, {1}, DType::int64, holder);
   detail::block(x)->flags |= detail::token_flag;
   return x;
 }
