@@ -361,6 +361,11 @@ class Compiled {
     }
   }
 
+  template <class Result, class... A>
+  [[gnu::noinline, gnu::cold]] std::vector<Tensor> plain_leaves(A&... args) const {
+    return detail::leaves_of("compile", call_plainly<Result>(args...));
+  }
+
   template <class Kind, class T>
   static detail::ArgumentPart add(T& x, detail::CallArguments& to) {
     const std::size_t words = to.words.size(), tensors = to.tensors.size();
@@ -403,7 +408,7 @@ class Compiled {
       };
       return detail::FlatCall{std::move(flat), structure};
     };
-    const auto call_it = [&] { return detail::leaves_of("compile", call_plainly<Result>(args...)); };
+    const auto call_it = [&] { return plain_leaves<Result>(args...); };
     const std::pair both(&make, &call_it);
     using Both = std::remove_const_t<decltype(both)>;
     detail::CallResult made =
