@@ -21,6 +21,12 @@ std::string_view isa();
 /// afterwards, and for a set that the machine lacks or that was not compiled in. Results are bitwise equal on one set.
 void set_isa(std::string_view name);
 
+/// Does now what first uses would do later: fixes the instruction set, starts the worker threads and the library of
+/// matrix products, and fills the calling thread's pool with small blocks. Call it before a loop that must not be held
+/// up, once on each thread that has one. What depends on a program's own shapes its first calls do: one round of them
+/// brings the rest. ValueError if REEL_ISA names an instruction set that the machine lacks.
+void warm_up();
+
 /// What tune_blas() found and did.
 struct BlasTuning {
   std::string_view before;  ///< the core type whose kernels OpenBLAS used, by its name for it: "Prescott"

@@ -1,11 +1,15 @@
 // Which instruction set runs, and whose kernels OpenBLAS uses. A REEL_ISA that this machine cannot follow is reported
 // at the first use of a tensor.
+#include <atomic>
+#include <chrono>
 #include <reel/runtime.hpp>
+#include <thread>
 
 #include "core/block.hpp"
 #include "core/fail.hpp"
 #include "kernels/blas.hpp"
 #include "kernels/dispatch.hpp"
+#include "loops/parallel.hpp"
 
 namespace reel {
 
@@ -35,6 +39,36 @@ void set_isa(std::string_view name) {
                                   "'{}' is not an instruction set that this machine has and that was compiled in: {}",
                                   name, kernels::available());
   kernels::activate(*set);
+}
+
+namespace {
+
+// One range per worker, none of which ends before all have begun, or a few milliseconds are over.
+void start_workers() {
+  using Clock = std::chrono::steady_clock;
+  constexpr std::chrono::milliseconds most_wait(20);
+  const int count = num_threads();
+  const Clock::time_point end = Clock::now() + most_wait;
+  std::atomic<int> begun{0};
+  loops::parallel_for(count, 1, [&](std::int64_t, std::int64_t) {
+    ++begun;
+    while (begun.load() < count && Clock::now() < end) std::this_thread::yield();
+  });
+}
+
+}  // namespace
+
+void warm_up() {
+  isa();
+  constexpr std::size_t smallest = 128, largest = 16 * 1024;  // classes of the pool that slabs serve
+  for (std::size_t bytes = smallest; bytes <= largest; bytes += smallest)
+    detail::deallocate(detail::allocate(bytes), bytes);
+  start_workers();
+  constexpr std::ptrdiff_t n = 64;  // OpenBLAS takes its buffers at the first product that is not tiny
+  const detail::List<float> a(n * n, 1.f);
+  detail::List<float> c(n * n);
+  static_cast<void>(kernels::gemm<float>(kernels::Transposed::no, kernels::Transposed::no, n, n, n, 1.f, a.data(), n,
+                                         a.data(), n, 0.f, c.data(), n));
 }
 
 BlasTuning tune_blas() {
