@@ -129,10 +129,10 @@ struct ProductFactor {
   const void* data;
   std::ptrdiff_t row_stride, column_stride;
 };
-// c[i * c_row + j] = (add: +=) the sum over p < k of a(i, p) b(p, j), i < m, j < n. Rows of a come in panels of
-// `height`, columns of b in panels of MatrixProduct::columns: a(i, p) is a[i / height * a_panel + i % height * a_row +
-// p * a_step], b(p, j) is b[j / columns * b_panel + p * b_step + j % columns]. All counts and strides are of real
-// numbers. m, n, k >= 1.
+// c[i * c_row + j] = (add: +=, or with negate -=) the sum over p < k of a(i, p) b(p, j), i < m, j < n. Rows of a come
+// in panels of `height`, columns of b in panels of MatrixProduct::columns: a(i, p) is a[i / height * a_panel + i %
+// height * a_row + p * a_step], b(p, j) is b[j / columns * b_panel + p * b_step + j % columns]. All counts and strides
+// are of real numbers. m, n, k >= 1.
 struct ProductBlock {
   std::ptrdiff_t m, n, k;
   std::ptrdiff_t height;  // of a panel of a, at most MatrixProduct::rows
@@ -142,7 +142,7 @@ struct ProductBlock {
   std::ptrdiff_t b_step, b_panel;
   void* c;
   std::ptrdiff_t c_row;
-  bool add;
+  bool add, negate;
 };
 // Matrix products of one element type; complex numbers count as two real ones, of m x 2 k and 2 k x 2 n.
 struct MatrixProduct {
@@ -155,6 +155,30 @@ struct MatrixProduct {
   // numbers; of b: panels * columns * k. Real factors need no packing if b's rows are contiguous; complex ones do.
   void (*pack_a)(const ProductFactor& f, void* to, ProductBlock& p);
   void (*pack_b)(const ProductFactor& f, void* to, ProductBlock& p);
+};
+
+// A triangular system A X = B of order n <= SmallFactors::order, solved in place: element (i, j) of A is a[i * a_row +
+// j
+// * a_column], of B, with so many columns, b[i * b_row + j * b_column], and one of B's strides is 1. Only the named
+// triangle of A is read; with unit, not its diagonal.
+struct TriangularBlock {
+  std::ptrdiff_t n;
+  const void* a;
+  std::ptrdiff_t a_row, a_column;
+  bool lower, unit;
+  void* b;
+  std::ptrdiff_t b_row, b_column, columns;
+};
+// Factorisations of matrices up to `order`, float32 or float64, rows a_row apart, in place.
+struct SmallFactors {
+  std::ptrdiff_t order;
+  // The lower triangle of L, A = L L^T, of the lower triangle of A. Gives 0, or the order of the first leading minor
+  // that is not positive: A is as it was then.
+  std::ptrdiff_t (*cholesky)(void* a, std::ptrdiff_t a_row, std::ptrdiff_t n);
+  // The first rows <= order of the factors that getrf of lapack.hpp gives, and their pivots: columns are swapped in
+  // these rows alone. Gives 0, or the order of the first pivot that is zero.
+  std::ptrdiff_t (*lu)(void* a, std::ptrdiff_t a_row, std::ptrdiff_t rows, std::ptrdiff_t columns, int* pivots);
+  void (*solve)(const TriangularBlock& p);
 };
 
 // Random numbers. A stream has blocks of 128 bits: element i is made of block first + i / k, of which k elements take
@@ -187,7 +211,8 @@ struct Set {
   Rows rows[dtype_count];
   Convolution convolution[dtype_count];
   MatrixProduct product[dtype_count];
-  Draws draws[dtype_count];  // float32, float64
+  SmallFactors factors[dtype_count];  // float32, float64
+  Draws draws[dtype_count];           // float32, float64
 
   const Pointwise& pointwise(std::size_t at, DType d) const { return op[at][index(d)]; }
   Loop comparison(Comparison c, DType d) const { return compare[static_cast<std::size_t>(c)][index(d)]; }

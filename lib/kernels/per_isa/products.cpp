@@ -1,6 +1,7 @@
-// Sums of products: those of matrices, product/product.hpp; convolution and pooling, window/convolution.hpp.
+// Sums of products: those of matrices, product/product.hpp; factorisations, product/triangular.hpp; convolution and
+// pooling, window/convolution.hpp.
 #include "kernels/per_isa/parts.hpp"
-#include "kernels/product/product.hpp"
+#include "kernels/product/triangular.hpp"
 #include "kernels/window/convolution.hpp"
 
 namespace reel::kernels {
@@ -10,6 +11,8 @@ void enter_products(Set& set) {
   set.product[index(DType::float64)] = ProductLoops<double>::table(false);
   set.product[index(DType::complex64)] = ProductLoops<float>::table(true);
   set.product[index(DType::complex128)] = ProductLoops<double>::table(true);
+  set.factors[index(DType::float32)] = FactorLoops<float>::table();
+  set.factors[index(DType::float64)] = FactorLoops<double>::table();
   set.convolution[index(DType::float32)] = ConvolutionLoops<float>::table();
   set.convolution[index(DType::float64)] = ConvolutionLoops<double>::table();
 }

@@ -34,7 +34,7 @@ struct ProductLoops {
     T* c;
     std::ptrdiff_t c_row;
     std::ptrdiff_t last;  // columns of the last vector
-    bool add;
+    bool add, negate;
   };
 
   template <bool Tail>
@@ -45,12 +45,18 @@ struct ProductLoops {
       return L::load(p);
   }
   template <bool Tail>
-  [[gnu::always_inline]] static void store(L x, T* p, [[maybe_unused]] std::ptrdiff_t count, bool add) {
-    if (add) x = load<Tail>(p, count) + x;
+  [[gnu::always_inline]] static void store(L x, T* p, [[maybe_unused]] std::ptrdiff_t count) {
     if constexpr (Tail && !is_scalar)
       store_first(x, p, count);
     else
       x.store(p);
+  }
+
+  // Stored, or added to what is there, or (sign -1) subtracted from it.
+  template <bool Tail>
+  [[gnu::always_inline]] static void finish(L x, T* p, std::ptrdiff_t count, bool add, L sign) {
+    if (add) x = fma(x, sign, load<Tail>(p, count));
+    store<Tail>(x, p, count);
   }
 
   // f(0), f(1) to f(Count - 1), with constants.
@@ -100,10 +106,12 @@ struct ProductLoops {
     T* c = t.c;
     const std::ptrdiff_t c_row = t.c_row;
     const bool add = t.add;
+    const L sign(t.negate ? -1 : 1);
     unrolled<Rows>([&](auto r) __attribute__((always_inline)) {
-      unrolled<Vectors - 1>([&](auto v)
-                                __attribute__((always_inline)) { store<false>(sum[r][v], c + v * L::size, 0, add); });
-      store<Tail>(sum[r][Vectors - 1], c + (Vectors - 1) * L::size, last, add);
+      unrolled<Vectors - 1>([&](auto v) __attribute__((always_inline)) {
+        finish<false>(sum[r][v], c + v * L::size, 0, add, sign);
+      });
+      finish<Tail>(sum[r][Vectors - 1], c + (Vectors - 1) * L::size, last, add, sign);
       c += c_row;
     });
   }
@@ -122,7 +130,7 @@ struct ProductLoops {
   static constexpr TileLoops tiles = tiles_of(std::make_integer_sequence<int, product_rows>());
 
   static void run(const ProductBlock& p) {
-    Tile t{nullptr, p.a_row, p.a_step, nullptr, p.b_step, p.k, nullptr, p.c_row, 0, p.add};
+    Tile t{nullptr, p.a_row, p.a_step, nullptr, p.b_step, p.k, nullptr, p.c_row, 0, p.add, p.negate};
     const T *a = static_cast<const T*>(p.a), *b = static_cast<const T*>(p.b);
     T* c = static_cast<T*>(p.c);
     for (std::ptrdiff_t j = 0; j < p.n; j += columns, b += p.b_panel) {
@@ -200,9 +208,9 @@ struct ProductLoops {
           for (std::ptrdiff_t i = 0; i < width; i += L::size) {
             const T* first = from + i * f.column_stride;
             if (width - i >= L::size)
-              transpose_panel<true>(first, f.column_stride, L::size, p.k, out + i);
+              transpose_panel<true>(first, f.column_stride, L::size, p.k, out + i, columns);
             else
-              transpose_panel<false>(first, f.column_stride, width - i, p.k, out + i);
+              transpose_panel<false>(first, f.column_stride, width - i, p.k, out + i, columns);
           }
           continue;
         }
@@ -214,7 +222,7 @@ struct ProductLoops {
     }
   }
 
-  // ---- transposing: L::size columns, each contiguous, become rows that lie `columns` apart
+  // ---- transposing: L::size columns, each contiguous, become rows that lie `step` apart
 
   static constexpr int in_lane = static_cast<int>(16 / sizeof(T));  // elements of 128 bits
   template <int Lanes>
@@ -258,31 +266,32 @@ struct ProductLoops {
 
   // The first `count` columns, `stride` apart; if not Whole, the others are copies of the last.
   template <bool Whole>
-  static void transpose_panel(const T* from, std::ptrdiff_t stride, std::ptrdiff_t count, std::ptrdiff_t k, T* out) {
+  static void transpose_panel(const T* from, std::ptrdiff_t stride, std::ptrdiff_t count, std::ptrdiff_t k, T* out,
+                              std::ptrdiff_t step) {
     std::ptrdiff_t offset[static_cast<std::size_t>(L::size)];
     for (std::ptrdiff_t i = 0; i < L::size; ++i) offset[i] = (Whole ? i : std::min(i, count - 1)) * stride;
     constexpr int lanes = static_cast<int>(L::size) / in_lane;
     using W = Wide<lanes>;
     constexpr auto all = std::make_integer_sequence<int, lanes * in_lane>();
     std::ptrdiff_t p = 0;
-    for (; k - p >= in_lane; p += in_lane, from += in_lane, out += in_lane * columns) {
+    for (; k - p >= in_lane; p += in_lane, from += in_lane, out += in_lane * step) {
       W row[in_lane];
       for (int e = 0; e < in_lane; ++e) row[e] = gathered<lanes>(from, offset + e);
       if constexpr (in_lane == 2) {
         put<lanes>(merged<lanes, 1, false>(row[0], row[1], all), out);
-        put<lanes>(merged<lanes, 1, true>(row[0], row[1], all), out + columns);
+        put<lanes>(merged<lanes, 1, true>(row[0], row[1], all), out + step);
       } else {
         const W low01 = merged<lanes, 1, false>(row[0], row[1], all),
                 high01 = merged<lanes, 1, true>(row[0], row[1], all),
                 low23 = merged<lanes, 1, false>(row[2], row[3], all),
                 high23 = merged<lanes, 1, true>(row[2], row[3], all);
         put<lanes>(merged<lanes, 2, false>(low01, low23, all), out);
-        put<lanes>(merged<lanes, 2, true>(low01, low23, all), out + columns);
-        put<lanes>(merged<lanes, 2, false>(high01, high23, all), out + 2 * columns);
-        put<lanes>(merged<lanes, 2, true>(high01, high23, all), out + 3 * columns);
+        put<lanes>(merged<lanes, 2, true>(low01, low23, all), out + step);
+        put<lanes>(merged<lanes, 2, false>(high01, high23, all), out + 2 * step);
+        put<lanes>(merged<lanes, 2, true>(high01, high23, all), out + 3 * step);
       }
     }
-    for (; p < k; ++p, ++from, out += columns)
+    for (; p < k; ++p, ++from, out += step)
       for (std::ptrdiff_t i = 0; i < L::size; ++i) out[i] = from[offset[i]];
   }
 

@@ -1,4 +1,4 @@
-// Loops over the matrices of a batch, one LAPACK call each. Non-finite input never reaches LAPACK: its pivot search is
+// Loops over the matrices of a batch, one factorisation each. Matrices that are not finite have none: a pivot search is
 // not defined on NaN.
 #include "loops/linalg/factorise.hpp"
 
@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "core/fail.hpp"
-#include "kernels/lapack.hpp"
+#include "loops/linalg/dense.hpp"
 #include "loops/linalg/matrices.hpp"
 #include "loops/linalg/scaled.hpp"
 #include "loops/loops.hpp"
@@ -50,15 +50,13 @@ Fault cholesky(const Tensor& a) {
     for_each_matrix(count, n, [&](std::int64_t at) {
       T* m = mutable_data<T>(a) + at * n * n;
       bool is_finite = true;
-      for (std::int64_t i = 0; i < n; ++i) {
-        is_finite = is_finite && finite(m + i * n, i + 1);
-        std::fill(m + i * n + i + 1, m + (i + 1) * n, T(0));
-      }
+      for (std::int64_t i = 0; i < n; ++i) is_finite = is_finite && finite(m + i * n, i + 1);
       if (is_finite) {
-        codes[static_cast<std::size_t>(at)] = kernels::potrf<T>(Triangle::lower, n, m, n);
+        codes[static_cast<std::size_t>(at)] = dense::potrf<T>(n, m, n);
       } else {
         for (std::int64_t i = 0; i < n; ++i) std::fill_n(m + i * n, i + 1, not_a_number<T>);
       }
+      for (std::int64_t i = 0; i < n; ++i) std::fill(m + i * n + i + 1, m + (i + 1) * n, T(0));
     });
   });
   return first_fault(codes);
@@ -73,7 +71,7 @@ Fault factorise(const Tensor& a, const Tensor& lu, const Tensor& pivots) {
       T* m = mutable_data<T>(lu) + at * n * n;
       int* p = mutable_data<int>(pivots) + at * n;
       if (finite(m, n * n)) {
-        codes[static_cast<std::size_t>(at)] = kernels::getrf<T>(n, m, n, p);
+        codes[static_cast<std::size_t>(at)] = dense::getrf<T>(n, m, n, p);
       } else {
         std::fill_n(m, n * n, not_a_number<T>);
         std::iota(p, p + n, 1);
@@ -95,8 +93,8 @@ void solve(const Tensor& factors, const Tensor& pivots, bool transpose, const Te
     for_each_matrix(count, n, [&](std::int64_t at) {
       const std::int64_t from = broadcast_index(at, batch, own);
       codes[static_cast<std::size_t>(at)] =
-          kernels::getrs<T>(kernels::transposed_if(transpose), n, columns, mutable_data<T>(factors) + from * n * n, n,
-                            mutable_data<int>(pivots) + from * n, mutable_data<T>(x) + at * n * columns, columns);
+          dense::getrs<T>(kernels::transposed_if(transpose), n, columns, mutable_data<T>(factors) + from * n * n, n,
+                          mutable_data<int>(pivots) + from * n, mutable_data<T>(x) + at * n * columns, columns);
     });
   });
   static_cast<void>(first_fault(codes));
@@ -108,7 +106,7 @@ std::vector<std::int64_t> invert(const Tensor& factors, const Tensor& pivots) {
   with_type(factors, [&]<class T>(T) {
     for_each_matrix(count, n, [&](std::int64_t at) {
       T* m = mutable_data<T>(factors) + at * n * n;
-      codes[static_cast<std::size_t>(at)] = kernels::getri<T>(n, m, n, mutable_data<int>(pivots) + at * n);
+      codes[static_cast<std::size_t>(at)] = dense::getri<T>(n, m, n, mutable_data<int>(pivots) + at * n);
     });
   });
   std::vector<std::int64_t> singular;
@@ -142,8 +140,8 @@ Fault solve_triangular(const Tensor& matrices, const TriangularSystem& system, c
       for (std::int64_t i = 0; i < n && !system.unit_diagonal && code == 0; ++i)
         if (m[i * (a.row_stride + a.column_stride)] == T(0)) code = static_cast<int>(i + 1);
       if (code == 0)
-        code = kernels::trsm<T>(Side::left, triangle, transposed, diagonal, n, columns, 1, m, in_memory.leading,
-                                mutable_data<T>(x) + at * n * columns, columns);
+        code = dense::trsm<T>(Side::left, triangle, transposed, diagonal, n, columns, m, in_memory.leading,
+                              mutable_data<T>(x) + at * n * columns, columns);
     });
   });
   return first_fault(codes);

@@ -2,6 +2,7 @@
 // inner dimension, so that a result has the same bits for every number of threads. Shapes have been checked by the
 // caller.
 #pragma once
+#include <cstdint>
 #include <reel/tensor.hpp>
 
 namespace reel::loops {
@@ -35,7 +36,8 @@ MatrixLayout layout(const Factor& f);
 /// A vector is a row, or (column_vector) a column. `x` outlives the factor.
 Factor factor(const Tensor& x, int batch_rank, bool column_vector);
 
-enum class Into : bool { overwrite, add };
+/// What becomes of a product; to subtract is TiledProduct's alone.
+enum class Into : std::uint8_t { overwrite, add, subtract };
 
 /// Which of two factors is read transposed: its last two axes swapped.
 struct Transposes {

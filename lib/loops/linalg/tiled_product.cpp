@@ -35,7 +35,8 @@ TiledProduct::TiledProduct(DType dtype, const Factor& a, const Factor& b, std::i
       a_{nullptr, a.row_stride, a.column_stride},
       b_{nullptr, b.row_stride, b.column_stride},
       width_(width),
-      add_(into == Into::add) {}
+      add_(into != Into::overwrite),
+      negate_(into == Into::subtract) {}
 
 bool TiledProduct::can_add(DType dtype, std::int64_t k) { return k * parts_of(dtype) <= sum_length; }
 
@@ -75,6 +76,11 @@ std::int64_t TiledProduct::bytes(std::int64_t rows, std::int64_t columns) const 
          (pack_b ? bytes_b(std::min(columns, most.columns)) : 0);
 }
 
+std::int64_t TiledProduct::most_bytes(std::int64_t rows, std::int64_t columns) const {
+  const Blocks most = largest_blocks();
+  return bytes_a(std::min(rows, most.rows)) + bytes_b(std::min(columns, most.columns));
+}
+
 void TiledProduct::operator()(const std::byte* a, const std::byte* b, std::byte* c, std::int64_t rows,
                               std::int64_t columns, std::byte* memory) const {
   const std::int64_t item = size_ * parts_;  // bytes
@@ -92,6 +98,7 @@ void TiledProduct::operator()(const std::byte* a, const std::byte* b, std::byte*
     for (std::int64_t k = 0; k < k_; k += block_k_) {
       p.k = std::min(block_k_, k_ - k) * parts_;
       p.add = add_ || k > 0;
+      p.negate = negate_;
       p.b = b + (k * b_.row_stride + j * b_.column_stride) * item;
       p.b_step = b_.row_stride;
       p.b_panel = loops_.columns;

@@ -15,13 +15,15 @@ bool is_tiled(DType dtype, std::int64_t m, std::int64_t n, std::int64_t k);
 /// Products of one shape and one layout of factors.
 class TiledProduct {
  public:
-  /// Rows of results lie `width` elements apart. With Into::add the sums along all of k are added to what is there, if
-  /// can_add(k).
+  /// Rows of results lie `width` elements apart. With Into::add and Into::subtract the sums along all of k are added to
+  /// or subtracted from what is there, if can_add(k); else one block of k after the other.
   TiledProduct(DType dtype, const Factor& a, const Factor& b, std::int64_t width, Into into);
   /// Whether a sum along k is complete before it is stored for the first time.
   static bool can_add(DType dtype, std::int64_t k);
   /// Of the memory that a tile of up to so many rows and columns takes.
   std::int64_t bytes(std::int64_t rows, std::int64_t columns) const;
+  /// At least the same for all products with as many rows, columns and k at most, however their factors lie.
+  std::int64_t most_bytes(std::int64_t rows, std::int64_t columns) const;
   /// c[i, j] of rows x columns elements from rows of a and columns of b that begin at `a` and `b`.
   void operator()(const std::byte* a, const std::byte* b, std::byte* c, std::int64_t rows, std::int64_t columns,
                   std::byte* memory) const;
@@ -41,7 +43,7 @@ class TiledProduct {
   std::int64_t k_, block_k_;   // elements
   kernels::ProductFactor a_, b_;
   std::int64_t width_;
-  bool add_;
+  bool add_, negate_;
 };
 
 }  // namespace reel::loops

@@ -1,4 +1,4 @@
-// Factorisations and solvers, over LAPACK. Rules reuse the factors that the value was computed with, as constants
+// Factorisations and solvers. Rules reuse the factors that the value was computed with, as constants
 // beside the matrix itself, so that each order of derivative costs substitutions only.
 #include <reel/ops/index.hpp>
 #include <reel/ops/pointwise.hpp>

@@ -10,7 +10,7 @@
 #include <type_traits>
 
 #include "core/fail.hpp"
-#include "kernels/lapack.hpp"
+#include "loops/linalg/dense.hpp"
 #include "loops/linalg/determinant/problem.hpp"
 #include "loops/linalg/determinant/series.hpp"
 #include "loops/linalg/matmul.hpp"
@@ -121,7 +121,7 @@ bool regular(const T* lu, std::int64_t n, std::int64_t degree) {
 template <class T>
 Inverse inverse_by_factors(const T* lu, const int* pivots, std::int64_t n) {
   std::vector<T> inverse(lu, lu + n * n);
-  require_success(kernels::getri<T>(n, inverse.data(), n, pivots));
+  require_success(dense::getri<T>(n, inverse.data(), n, pivots));
   double most = 0;
   for (std::int64_t i = 0; i < n; ++i) most = std::max(most, std::abs(static_cast<double>(lu[i * n + i])));
   return {Matrix(inverse.begin(), inverse.end()), pivot_product(lu, pivots, n), std::ilogb(most)};

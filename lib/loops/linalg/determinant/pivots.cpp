@@ -4,7 +4,7 @@
 // divided by small pivots exceeds the largest product of n - K pivots, which is the size of the result.
 #include <limits>
 
-#include "kernels/blas.hpp"
+#include "loops/linalg/dense.hpp"
 #include "loops/linalg/determinant/problem.hpp"
 #include "loops/linalg/determinant/series.hpp"
 
@@ -35,8 +35,7 @@ Matrix balanced_direction(const Matrix& h, const Pivoted& to, std::int64_t n, st
 }
 
 void solve_unit(const Matrix& lu, Side side, Triangle triangle, Transposed transposed, std::int64_t n, Matrix& x) {
-  require_success(
-      kernels::trsm<double>(side, triangle, transposed, Diagonal::unit, n, n, 1, lu.data(), n, x.data(), n));
+  require_success(dense::trsm<double>(side, triangle, transposed, Diagonal::unit, n, n, lu.data(), n, x.data(), n));
 }
 
 constexpr double zero_pivot = 0x1p-200;  // relative to the first; those below are rounding errors of a singular matrix

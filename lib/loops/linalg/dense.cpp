@@ -1,0 +1,91 @@
+#include "loops/linalg/dense.hpp"
+
+#include <string_view>
+
+#include "kernels/dispatch.hpp"
+#include "loops/linalg/blocked.hpp"
+
+namespace reel::loops::dense {
+namespace {
+
+using kernels::Diagonal, kernels::Side, kernels::Transposed, kernels::Triangle;
+
+// The largest orders of matrices that are factorised, and systems that are solved, here. From measurements beside
+// OpenBLAS 0.3.21, with the core type that fits the instruction set, on an Intel Xeon (Sapphire Rapids):
+// bench/README.md, "Factorisations". What was not measured is left to LAPACK.
+struct Choice {
+  std::string_view isa;
+  DType dtype;
+  std::int64_t order[3];  // by Task
+};
+constexpr Choice choices[] = {
+    {"avx512", DType::float32, {1024, 1024, 1024}}, {"avx512", DType::float64, {1024, 1024, 1024}},
+    {"avx2", DType::float32, {512, 256, 16}},       {"avx2", DType::float64, {512, 256, 256}},
+    {"sse2", DType::float32, {16, 16, 12}},         {"sse2", DType::float64, {16, 16, 8}},
+};
+constexpr std::int64_t elsewhere = 64;  // at most, on processors of other makers
+
+template <class T>
+constexpr DType dtype = sizeof(T) == 4 ? DType::float32 : DType::float64;
+
+}  // namespace
+
+bool is_blocked(Task task, DType d, std::int64_t n) {
+  static const bool intel = kernels::is_intel();
+  if (!intel && n > elsewhere) return false;
+  const std::string_view isa = kernels::active().isa;
+  for (const Choice& choice : choices)
+    if (choice.dtype == d && choice.isa == isa) return n <= choice.order[static_cast<std::size_t>(task)];
+  return false;
+}
+
+template <class T>
+int potrf(std::int64_t n, T* a, std::int64_t lda) noexcept {
+  if (is_blocked(Task::cholesky, dtype<T>, n)) return blocked::potrf(n, a, lda);
+  return kernels::potrf(Triangle::lower, n, a, lda);
+}
+template <class T>
+int getrf(std::int64_t n, T* a, std::int64_t lda, int* pivots) noexcept {
+  if (is_blocked(Task::lu, dtype<T>, n)) return blocked::getrf(n, a, lda, pivots);
+  return kernels::getrf(n, a, lda, pivots);
+}
+template <class T>
+int getrs(Transposed transposed, std::int64_t n, std::int64_t columns, const T* factors, std::int64_t lda,
+          const int* pivots, T* b, std::int64_t ldb) noexcept {
+  if (is_blocked(Task::triangular, dtype<T>, n))
+    return blocked::getrs(transposed == Transposed::yes, n, columns, factors, lda, pivots, b, ldb);
+  return kernels::getrs(transposed, n, columns, factors, lda, pivots, b, ldb);
+}
+template <class T>
+int getri(std::int64_t n, T* factors, std::int64_t lda, const int* pivots) noexcept {
+  if (is_blocked(Task::lu, dtype<T>, n)) return blocked::getri(n, factors, lda, pivots);
+  return kernels::getri(n, factors, lda, pivots);
+}
+
+template <class T>
+int trsm(Side side, Triangle triangle, Transposed transposed, Diagonal diagonal, std::int64_t m, std::int64_t n,
+         const T* a, std::int64_t lda, T* b, std::int64_t ldb) noexcept {
+  const bool left = side == Side::left;
+  if (!is_blocked(Task::triangular, dtype<T>, left ? m : n))
+    return kernels::trsm(side, triangle, transposed, diagonal, m, n, 1, a, lda, b, ldb);
+  // X op(A) = B is op(A)^T X^T = B^T.
+  const bool flipped = (transposed == Transposed::yes) == left, lower = (triangle == Triangle::lower) != flipped;
+  const bool unit = diagonal == Diagonal::unit;
+  const std::int64_t a_row = flipped ? 1 : lda, a_column = flipped ? lda : 1;
+  if (left) return blocked::solve<T>({m, n, lower, unit, a, a_row, a_column, b, ldb, 1});
+  return blocked::solve<T>({n, m, lower, unit, a, a_row, a_column, b, 1, ldb});
+}
+
+#define REEL_DENSE(T)                                                                                                \
+  template int potrf<T>(std::int64_t, T*, std::int64_t) noexcept;                                                    \
+  template int getrf<T>(std::int64_t, T*, std::int64_t, int*) noexcept;                                              \
+  template int getrs<T>(Transposed, std::int64_t, std::int64_t, const T*, std::int64_t, const int*, T*,              \
+                        std::int64_t) noexcept;                                                                      \
+  template int getri<T>(std::int64_t, T*, std::int64_t, const int*) noexcept;                                        \
+  template int trsm<T>(Side, Triangle, Transposed, Diagonal, std::int64_t, std::int64_t, const T*, std::int64_t, T*, \
+                       std::int64_t) noexcept;
+REEL_DENSE(float)
+REEL_DENSE(double)
+#undef REEL_DENSE
+
+}  // namespace reel::loops::dense

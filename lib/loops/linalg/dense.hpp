@@ -1,0 +1,30 @@
+// Factorisations and triangular solves of one row-major matrix, float32 or float64: here (blocked.hpp) or by LAPACK, as
+// its order decides. Nothing throws; arguments and codes as in kernels/lapack.hpp and kernels/blas.hpp.
+#pragma once
+#include <reel/dtype.hpp>
+
+#include "kernels/lapack.hpp"
+
+namespace reel::loops::dense {
+
+enum class Task : std::uint8_t { cholesky, lu, triangular };
+/// Whether it is done here for matrices of order n: where a table in the source says so, for the instruction set in
+/// use. How many matrices and right-hand sides there are makes no difference.
+bool is_blocked(Task task, DType dtype, std::int64_t n);
+
+/// The lower triangle; of the upper one any part may be overwritten.
+template <class T>
+[[nodiscard]] int potrf(std::int64_t n, T* a, std::int64_t lda) noexcept;
+template <class T>
+[[nodiscard]] int getrf(std::int64_t n, T* a, std::int64_t lda, int* pivots) noexcept;
+template <class T>
+[[nodiscard]] int getrs(kernels::Transposed transposed, std::int64_t n, std::int64_t columns, const T* factors,
+                        std::int64_t lda, const int* pivots, T* b, std::int64_t ldb) noexcept;
+template <class T>
+[[nodiscard]] int getri(std::int64_t n, T* factors, std::int64_t lda, const int* pivots) noexcept;
+template <class T>
+[[nodiscard]] int trsm(kernels::Side side, kernels::Triangle triangle, kernels::Transposed transposed,
+                       kernels::Diagonal diagonal, std::int64_t m, std::int64_t n, const T* a, std::int64_t lda, T* b,
+                       std::int64_t ldb) noexcept;
+
+}  // namespace reel::loops::dense
