@@ -9,6 +9,14 @@
 
 namespace reel::kernels {
 
+// Whether the library has OpenBLAS; if not, nothing of this page or lapack.hpp is defined but prepare_blas, blas_core
+// and tune_blas, and plain.hpp takes the place of what has no other.
+#ifdef REEL_WITHOUT_LAPACK
+inline constexpr bool has_lapack = false;
+#else
+inline constexpr bool has_lapack = true;
+#endif
+
 enum class Transposed : bool { no, yes };
 constexpr Transposed transposed_if(bool condition) { return condition ? Transposed::yes : Transposed::no; }
 enum class Triangle : bool { lower, upper };

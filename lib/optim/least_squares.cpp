@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "core/fail.hpp"
-#include "kernels/lapack.hpp"
+#include "kernels/baseline/plain.hpp"
 
 namespace reel::optim {
 namespace {
@@ -56,9 +56,11 @@ class LinearModel {
     tau_.resize(reflectors);
     order_.assign(p, 0);
     Vector rotated(residuals.begin(), residuals.end());
-    if (!succeeded(kernels::geqp3(extent(m), extent(p), columns_.data(), extent(m), order_.data(), tau_.data())) ||
-        !succeeded(kernels::ormqr(kernels::Side::left, kernels::Transposed::yes, extent(m), 1, extent(reflectors),
-                                  columns_.data(), extent(m), tau_.data(), rotated.data(), extent(m))))
+    if (!succeeded(kernels::linear_algebra::geqp3(extent(m), extent(p), columns_.data(), extent(m), order_.data(),
+                                                  tau_.data())) ||
+        !succeeded(kernels::linear_algebra::ormqr(kernels::Side::left, kernels::Transposed::yes, extent(m), 1,
+                                                  extent(reflectors), columns_.data(), extent(m), tau_.data(),
+                                                  rotated.data(), extent(m))))
       return false;
     const double negligible = epsilon * static_cast<double>(std::max(m, p));
     rank_ = 0;
@@ -94,9 +96,11 @@ class LinearModel {
     Vector u = negated_c();
     u.resize(rows, 0.0);
     tau_.resize(p);
-    if (!succeeded(kernels::geqrf(extent(rows), extent(p), columns_.data(), extent(rows), tau_.data())) ||
-        !succeeded(kernels::ormqr(kernels::Side::left, kernels::Transposed::yes, extent(rows), 1, extent(p),
-                                  columns_.data(), extent(rows), tau_.data(), u.data(), extent(rows))))
+    if (!succeeded(
+            kernels::linear_algebra::geqrf(extent(rows), extent(p), columns_.data(), extent(rows), tau_.data())) ||
+        !succeeded(kernels::linear_algebra::ormqr(kernels::Side::left, kernels::Transposed::yes, extent(rows), 1,
+                                                  extent(p), columns_.data(), extent(rows), tau_.data(), u.data(),
+                                                  extent(rows))))
       return false;
     u.resize(p);
     return solve(kernels::Transposed::no, columns_, rows, p, u) && finish(u, columns_, rows, z, &slope);
@@ -141,8 +145,9 @@ class LinearModel {
   static bool solve(kernels::Transposed transposed, const Vector& triangle, std::size_t rows, std::size_t order,
                     Vector& x) {
     std::fill(x.begin() + extent(order), x.end(), 0.0);
-    const int code = kernels::trtrs(kernels::Triangle::upper, transposed, kernels::Diagonal::stored, extent(order), 1,
-                                    triangle.data(), extent(rows), x.data(), extent(order));
+    const int code =
+        kernels::linear_algebra::trtrs(kernels::Triangle::upper, transposed, kernels::Diagonal::stored, extent(order),
+                                       1, triangle.data(), extent(rows), x.data(), extent(order));
     return succeeded(code) && all_finite(x);
   }
 
@@ -450,18 +455,21 @@ Vector inverse_of_normal_matrix(std::span<const double> jacobian, std::size_t re
     for (std::size_t i = 0; i < m; ++i) columns[i + j * m] /= scale[j];
   }
   Vector tau(p);
-  if (!succeeded(kernels::geqrf(extent(m), extent(p), columns.data(), extent(m), tau.data()))) return result;
+  if (!succeeded(kernels::linear_algebra::geqrf(extent(m), extent(p), columns.data(), extent(m), tau.data())))
+    return result;
   Vector inverse(p * p, 0.0);  // column-major R^-1
   for (std::size_t j = 0; j < p; ++j) {
     if (std::fabs(columns[j + j * m]) <= 10 * epsilon) return result;
     inverse[j + j * p] = 1;
   }
-  if (!succeeded(kernels::trtrs(kernels::Triangle::upper, kernels::Transposed::no, kernels::Diagonal::stored, extent(p),
-                                extent(p), columns.data(), extent(m), inverse.data(), extent(p))))
+  if (!succeeded(kernels::linear_algebra::trtrs(kernels::Triangle::upper, kernels::Transposed::no,
+                                                kernels::Diagonal::stored, extent(p), extent(p), columns.data(),
+                                                extent(m), inverse.data(), extent(p))))
     return result;
   for (std::size_t i = 0; i < p; ++i) {
     for (std::size_t j = 0; j < p; ++j)
-      result[i * p + j] = kernels::dot(extent(p), &inverse[i], extent(p), &inverse[j], extent(p)) / scale[i] / scale[j];
+      result[i * p + j] =
+          kernels::linear_algebra::dot(extent(p), &inverse[i], extent(p), &inverse[j], extent(p)) / scale[i] / scale[j];
   }
   return result;
 }

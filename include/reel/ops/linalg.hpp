@@ -1,8 +1,8 @@
 // Matrix products and factorisations. Leading axes are batches and broadcast. Products take every dtype: integers wrap,
 // booleans combine by and, or, halves compute in float32; no factor is conjugated. Factorisations compute in float32 or
 // float64: integers in float64, halves in float32; TypeError for complex operands. Matrix products are the library's
-// own or BLAS's, as their shape and dtype decide, factorisations LAPACK's; results have the same bits for every number
-// of threads. Gradients are written for real numbers: of complex products, ^T stands for the conjugate transpose.
+// own or BLAS's, factorisations its own or LAPACK's, as shape and dtype decide; results have the same bits for every
+// number of threads. Gradients are written for real numbers: of complex products, ^T is the conjugate transpose.
 #pragma once
 #include <reel/tensor.hpp>
 #include <string_view>

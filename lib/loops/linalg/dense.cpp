@@ -31,6 +31,7 @@ constexpr DType dtype = sizeof(T) == 4 ? DType::float32 : DType::float64;
 }  // namespace
 
 bool is_blocked(Task task, DType d, std::int64_t n) {
+  if (!kernels::has_lapack) return true;
   static const bool intel = kernels::is_intel();
   if (!intel && n > elsewhere) return false;
   const std::string_view isa = kernels::active().isa;
@@ -41,33 +42,38 @@ bool is_blocked(Task task, DType d, std::int64_t n) {
 
 template <class T>
 int potrf(std::int64_t n, T* a, std::int64_t lda) noexcept {
-  if (is_blocked(Task::cholesky, dtype<T>, n)) return blocked::potrf(n, a, lda);
-  return kernels::potrf(Triangle::lower, n, a, lda);
+  if constexpr (kernels::has_lapack)
+    if (!is_blocked(Task::cholesky, dtype<T>, n)) return kernels::potrf(Triangle::lower, n, a, lda);
+  return blocked::potrf(n, a, lda);
 }
 template <class T>
 int getrf(std::int64_t n, T* a, std::int64_t lda, int* pivots) noexcept {
-  if (is_blocked(Task::lu, dtype<T>, n)) return blocked::getrf(n, a, lda, pivots);
-  return kernels::getrf(n, a, lda, pivots);
+  if constexpr (kernels::has_lapack)
+    if (!is_blocked(Task::lu, dtype<T>, n)) return kernels::getrf(n, a, lda, pivots);
+  return blocked::getrf(n, a, lda, pivots);
 }
 template <class T>
 int getrs(Transposed transposed, std::int64_t n, std::int64_t columns, const T* factors, std::int64_t lda,
           const int* pivots, T* b, std::int64_t ldb) noexcept {
-  if (is_blocked(Task::triangular, dtype<T>, n))
-    return blocked::getrs(transposed == Transposed::yes, n, columns, factors, lda, pivots, b, ldb);
-  return kernels::getrs(transposed, n, columns, factors, lda, pivots, b, ldb);
+  if constexpr (kernels::has_lapack)
+    if (!is_blocked(Task::triangular, dtype<T>, n))
+      return kernels::getrs(transposed, n, columns, factors, lda, pivots, b, ldb);
+  return blocked::getrs(transposed == Transposed::yes, n, columns, factors, lda, pivots, b, ldb);
 }
 template <class T>
 int getri(std::int64_t n, T* factors, std::int64_t lda, const int* pivots) noexcept {
-  if (is_blocked(Task::lu, dtype<T>, n)) return blocked::getri(n, factors, lda, pivots);
-  return kernels::getri(n, factors, lda, pivots);
+  if constexpr (kernels::has_lapack)
+    if (!is_blocked(Task::lu, dtype<T>, n)) return kernels::getri(n, factors, lda, pivots);
+  return blocked::getri(n, factors, lda, pivots);
 }
 
 template <class T>
 int trsm(Side side, Triangle triangle, Transposed transposed, Diagonal diagonal, std::int64_t m, std::int64_t n,
          const T* a, std::int64_t lda, T* b, std::int64_t ldb) noexcept {
   const bool left = side == Side::left;
-  if (!is_blocked(Task::triangular, dtype<T>, left ? m : n))
-    return kernels::trsm(side, triangle, transposed, diagonal, m, n, 1, a, lda, b, ldb);
+  if constexpr (kernels::has_lapack)
+    if (!is_blocked(Task::triangular, dtype<T>, left ? m : n))
+      return kernels::trsm(side, triangle, transposed, diagonal, m, n, 1, a, lda, b, ldb);
   // X op(A) = B is op(A)^T X^T = B^T.
   const bool flipped = (transposed == Transposed::yes) == left, lower = (triangle == Triangle::lower) != flipped;
   const bool unit = diagonal == Diagonal::unit;

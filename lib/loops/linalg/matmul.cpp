@@ -66,8 +66,19 @@ Tiling tiling(std::int64_t m, std::int64_t n, std::int64_t k) {
 constexpr std::int64_t first_half(std::int64_t n) { return ceil_divide(ceil_divide(n, 2), dot_piece) * dot_piece; }
 
 template <class T>
+T piece_of_dot(std::int64_t n, const T* x, std::int64_t stride_x, const T* y, std::int64_t stride_y) {
+  if constexpr (kernels::has_lapack) {
+    return kernels::dot<T>(n, x, stride_x, y, stride_y);
+  } else {
+    T sum{0};
+    constexpr DType dtype = sizeof(T) == 4 ? DType::float32 : DType::float64;
+    kernels::active().dot[kernels::index(dtype)]({x, stride_x}, {y, stride_y}, n, &sum);
+    return sum;
+  }
+}
+template <class T>
 T dot_alone(std::int64_t n, const T* x, std::int64_t stride_x, const T* y, std::int64_t stride_y) {
-  if (n <= dot_piece) return kernels::dot<T>(n, x, stride_x, y, stride_y);
+  if (n <= dot_piece) return piece_of_dot(n, x, stride_x, y, stride_y);
   const std::int64_t half = first_half(n);
   return dot_alone(half, x, stride_x, y, stride_y) +
          dot_alone(n - half, x + half * stride_x, stride_x, y + half * stride_y, stride_y);
@@ -139,11 +150,18 @@ struct BlasProduct {
     from_a += i * row_a;
     from_b += j * column_b;
     c += i * width + j;
-    const T beta = into == Into::add ? 1 : 0;
     if (rows == 1 && columns == 1) {
       const T product = dot(k, from_a, column_a, from_b, row_b);
       *c = into == Into::add ? *c + product : product;
-    } else if (columns == 1 && width == 1) {
+    } else if constexpr (kernels::has_lapack) {
+      longer(from_a, from_b, c, rows, columns);
+    }
+  }
+
+ private:
+  void longer(const T* from_a, const T* from_b, T* c, std::int64_t rows, std::int64_t columns) const {
+    const T beta = into == Into::add ? 1 : 0;
+    if (columns == 1 && width == 1) {
       static_cast<void>(kernels::gemv<T>(kernels::transposed_if(a.transposed), a.transposed ? k : rows,
                                          a.transposed ? rows : k, 1, from_a, a.leading, from_b, row_b, beta, c, 1));
     } else if (rows == 1) {

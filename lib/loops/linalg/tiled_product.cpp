@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <string_view>
 
+#include "kernels/blas.hpp"
 #include "kernels/dispatch.hpp"
 #include "loops/tuning.hpp"
 
@@ -161,6 +162,7 @@ constexpr Choice choices[] = {
 bool is_tiled(DType dtype, std::int64_t m, std::int64_t n, std::int64_t k) {
   if (is_complex(dtype)) return true;
   if (dtype != DType::float32 && dtype != DType::float64) return false;
+  if (!kernels::has_lapack) return m != 1 || n != 1;
   if (m == 1 || n == 1) return false;
   static const bool intel = kernels::is_intel();
   const std::string_view isa = kernels::active().isa;

@@ -2,7 +2,7 @@
 
 #include <bit>
 
-#include "kernels/blas.hpp"
+#include "kernels/baseline/plain.hpp"
 
 namespace reel::loops::determinants {
 
@@ -12,8 +12,8 @@ void add_matrix_product(Matrix& sum, double factor, const Matrix& x, const Matri
                         std::int64_t inner, std::int64_t columns) {
   if (sum.empty()) sum.assign(at(rows * columns), 0.0);
   if (rows > 0 && inner > 0 && columns > 0)
-    require_success(kernels::gemm<double>(Transposed::no, Transposed::no, rows, columns, inner, factor, x.data(), inner,
-                                          y.data(), columns, 1, sum.data(), columns));
+    require_success(kernels::linear_algebra::gemm<double>(Transposed::no, Transposed::no, rows, columns, inner, factor,
+                                                          x.data(), inner, y.data(), columns, 1, sum.data(), columns));
 }
 
 Series product(const Series& x, const Series& y) {
