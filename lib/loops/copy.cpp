@@ -2,7 +2,9 @@
 // the source lies close together and the one along which the destination does.
 #include <algorithm>
 
+#include "kernels/baseline/interleave.hpp"
 #include "loops/elementwise/loop_nest.hpp"
+#include "loops/interleave.hpp"
 #include "loops/loops.hpp"
 
 namespace reel::loops {
@@ -121,6 +123,25 @@ void copy(const Tensor& from, const Tensor& to) {
     run(0, rows);
   else
     parallel_for(rows, std::max<std::int64_t>(1, copy_grain / n), run);
+}
+
+bool interleave(std::span<const Tensor* const> parts, const Tensor& to) {
+  if (parts.size() < 2 || parts.size() > kernels::interleaved_max) return false;
+  for (const Tensor* part : parts)
+    if (!detail::block(*part)->contiguous()) return false;
+  const detail::Block* y = detail::block(to);
+  const auto count = static_cast<std::int64_t>(parts.size()), bytes = static_cast<std::int64_t>(item_size(y->dtype));
+  const auto run = [&](std::int64_t begin, std::int64_t end) {
+    const void* from[kernels::interleaved_max];
+    for (std::size_t k = 0; k < parts.size(); ++k) from[k] = detail::block(*parts[k])->data + begin * bytes;
+    kernels::interleave(from, parts.size(), y->data + begin * count * bytes, end - begin, item_size(y->dtype));
+  };
+  const std::int64_t n = y->size / count;
+  if (y->size < parallel_threshold)
+    run(0, n);
+  else
+    parallel_for(n, copy_grain / count, run);
+  return true;
 }
 
 Tensor contiguous(const Tensor& x) {

@@ -301,6 +301,23 @@ TEST_CASE("an allocation that fails leaves nothing behind and the tape usable") 
   }
 }
 
+TEST_CASE("stack along the last axis weaves parts of every size, contiguous or not") {
+  for (const DType dtype : {DType::boolean, DType::float16, DType::float32, DType::float64, DType::complex128})
+    for (const std::int64_t count : {1, 2, 3, 4, 5})
+      for (const std::int64_t n : {1, 2, 3, 8, 31, 40000}) {
+        CAPTURE(dtype, count, n);
+        const Tensor whole = cast(reshape(arange(count * n), {n, count}) % 97, dtype);  // column k is part k
+        std::vector<Tensor> strided = unstack(whole, 1), parts;
+        for (const Tensor& part : strided) parts.push_back(contiguous(part));
+        CHECK(array_equal(stack(parts, -1), whole));
+        CHECK(array_equal(stack(strided, 1), whole));
+        parts[0] = strided[0];
+        CHECK(array_equal(stack(parts, 1), whole));
+      }
+  const Tensor x = reshape(arange(12), {3, 4});
+  CHECK(array_equal(stack({x, x + 100}, -1)[2], transpose(stack({x[2], x[2] + 100}))));
+}
+
 TEST_CASE("a tangent of a cast has the dtype of the result, a cotangent that of the operand") {
   const Tensor x = tensor({1., 2.}), t = tensor({1 + 0x1p-30, 3.});
   const ForwardAccumulator accumulator(x, t);

@@ -10,17 +10,17 @@
 namespace reel::loops {
 namespace {
 
-// Whether all of [begin, end) are in range. Without a branch for each.
+// Whether all of [begin, end) are in range: no sign bit in a position, nor in its distance from the last one.
 template <class T>
 bool convert(const T* indices, std::int64_t extent, std::int64_t* positions, std::int64_t begin, std::int64_t end) {
-  bool in_range = true;
+  std::int64_t signs = 0;
   for (std::int64_t i = begin; i < end; ++i) {
     const auto v = static_cast<std::int64_t>(indices[i]);
-    const std::int64_t p = v < 0 ? v + extent : v;
-    in_range &= (p >= 0) & (v < extent);
+    const std::int64_t p = v + (extent & (v >> 63));
+    signs |= p | (extent - 1 - p);
     positions[i] = p;
   }
-  return in_range;
+  return signs >= 0;
 }
 
 template <class T>
@@ -49,15 +49,11 @@ struct GatheredRows {
   // f(source, r) for rows [begin, end) of the result, [outer * count, inner].
   template <class F>
   void for_each(std::int64_t begin, std::int64_t end, const F& f) const {
-    std::int64_t k = begin % count;
+    const std::int64_t step = stride.extent * bytes;
     const std::byte* matrix = data + begin / count * stride.outer * bytes;
-    for (std::int64_t r = begin; r < end; ++r) {
-      f(matrix + position[k] * stride.extent * bytes, r);
-      if (++k == count) {
-        k = 0;
-        matrix += stride.outer * bytes;
-      }
-    }
+    for (std::int64_t r = begin, k = begin % count; r < end; k = 0, matrix += stride.outer * bytes)
+      for (const std::int64_t stop = std::min(end, r + count - k); r < stop; ++r, ++k)
+        f(matrix + position[k] * step, r);
   }
 };
 

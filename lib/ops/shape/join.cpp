@@ -3,6 +3,7 @@
 #include <reel/ops/index.hpp>
 #include <reel/ops/make.hpp>
 
+#include "loops/interleave.hpp"
 #include "ops/shape/view.hpp"
 
 namespace reel {
@@ -136,6 +137,7 @@ void evaluate_stack(const Call& call, Outputs& out) {
   const Tensor& y = out[0];
   if (y.size() == 0) return;
   const Shape shape = call.input(0).shape();
+  if (call.attribute(0) == shape.rank() && loops::interleave(call.inputs, y)) return;
   for (std::size_t i = 0; i < call.inputs.size(); ++i) {
     const Tensor place = section(y, static_cast<int>(call.attribute(0)), static_cast<std::int64_t>(i), 1);
     loops::copy(call.input(i), reshaped_view(place, shape));
