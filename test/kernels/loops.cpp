@@ -315,3 +315,46 @@ TEST_CASE("the kernels in use are the best that the machine has, or those that R
   else
     CHECK((find(wanted) == &active()) == (isa_problem() == nullptr));
 }
+
+namespace {
+
+// Quotients and rests of all pairs of some integers, extremes among them, as one array, in wider arithmetic.
+template <class T>
+void check_divisions(const Set& set, DType dtype) {
+  __extension__ typedef __int128 Wide;
+  std::vector<T> some{std::numeric_limits<T>::min(), std::numeric_limits<T>::max()}, a, b;
+  for (std::uint64_t i = 0, x = 1; i < 90; ++i, x = x * 6364136223846793005u + 1442695040888963407u)
+    some.push_back(static_cast<T>(i < 12 ? i : x >> (i % 60)));
+  for (const T x : std::vector<T>(some))
+    for (const int step : {-1, 1})
+      some.push_back(static_cast<T>(static_cast<std::uint64_t>(x) + static_cast<std::uint64_t>(step)));
+  for (const T x : some)
+    for (const T y : some) {
+      a.push_back(x);
+      b.push_back(y);
+    }
+  std::vector<T> quotient(a.size()), rest(a.size());
+  const Strided in[] = {{a.data(), 1}, {b.data(), 1}};
+  const auto n = static_cast<std::ptrdiff_t>(a.size());
+  set.pointwise(index_of<"floor_divide">(), dtype).value(in, quotient.data(), n);
+  set.pointwise(index_of<"mod">(), dtype).value(in, rest.data(), n);
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    const Wide x = a[i], y = b[i], down = y == 0 ? 0 : x / y - (x % y != 0 && (x < 0) != (y < 0));
+    const T wanted = static_cast<T>(down), left = static_cast<T>(y == 0 ? 0 : x - down * y);
+    if (quotient[i] == wanted && rest[i] == left) continue;
+    CAPTURE(set.isa, dtype, +a[i], +b[i]);
+    CHECK(+quotient[i] == +wanted);
+    CHECK(+rest[i] == +left);
+  }
+  CHECK(a.size() > 70000);
+}
+
+}  // namespace
+
+TEST_CASE("integers divide exactly in every instruction set") {
+  for (const Set* set : supported_sets()) {
+    check_divisions<std::uint8_t>(*set, DType::uint8);
+    check_divisions<std::int32_t>(*set, DType::int32);
+    check_divisions<std::int64_t>(*set, DType::int64);
+  }
+}

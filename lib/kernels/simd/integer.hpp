@@ -38,18 +38,29 @@ struct Integer {
   friend constexpr Integer round(Integer a) { return a; }
   friend constexpr Integer trunc(Integer a) { return a; }
 
+  // What a is divided by in place of 0, and of -1, by which the least integer has no quotient.
+  static constexpr T divisor(T b) {
+    if constexpr (std::is_signed_v<T>) return b == 0 || b == -1 ? T(1) : b;
+    return b == 0 ? T(1) : b;
+  }
+  // Rounded towards zero. Vectors have no division of integers; one of doubles is right where both have up to 32 bits:
+  // a quotient that is no integer is further from one than 2^-32 of it, the rounding 2^-53.
+  static constexpr T quotient(T a, T b) {
+    if constexpr (sizeof(T) <= 4)
+      return static_cast<T>(static_cast<double>(a) / static_cast<double>(b));
+    else
+      return a / b;
+  }
   friend constexpr Integer floor_divide(Integer a, Integer b) {
-    if (b.v == 0) return 0;
-    if constexpr (std::is_signed_v<T>)
-      if (b.v == -1) return -a;  // the least integer has no negative
-    return static_cast<T>(a.v / b.v - (a.v % b.v != 0 && (a.v < 0) != (b.v < 0)));
+    const T by = divisor(b.v), q = quotient(a.v, by), rest = static_cast<T>(a.v - q * by);
+    const Integer floor = q - T((rest != 0) & ((a.v < 0) != (by < 0)));
+    if constexpr (std::is_signed_v<T>) return where(b.v == 0, Integer(0), where(b.v == -1, -a, floor));
+    return where(b.v == 0, Integer(0), floor);
   }
   friend constexpr Integer mod(Integer a, Integer b) {
-    if (b.v == 0) return 0;
-    if constexpr (std::is_signed_v<T>)
-      if (b.v == -1) return 0;
-    const T rest = static_cast<T>(a.v % b.v);
-    return rest != 0 && (rest < 0) != (b.v < 0) ? Integer(rest) + b : Integer(rest);
+    const T by = divisor(b.v), rest = static_cast<T>(a.v - quotient(a.v, by) * by);
+    const bool below = (rest != 0) & ((rest < 0) != (by < 0));
+    return static_cast<T>(rest + (below ? by : T(0)));
   }
   friend constexpr Integer power(Integer a, Integer b) {
     if (b.v < 0) return 0;
