@@ -41,6 +41,7 @@ enum Flag : unsigned {
   constant = 8,        // not connected to its operands, on purpose
   by_complex = 16,     // of complex numbers, made of real operands: no function of lanes
   not_of_lanes = 32,   // a function of tensors alone
+  by_values = 64,      // the elements decide on the extents of the result: cannot be traced
 };
 
 /// The reference of a pointwise op, of its operands' elements. Written for `auto x`, it is one of jets too: from it
@@ -98,6 +99,16 @@ std::span<const Shaped> reductions();
 std::span<const Shaped> movements();
 std::span<const Shaped> linear_algebra();
 std::span<const Shaped> networks();
+
+/// Rows of the ops that have headers of their own.
+std::span<const Shaped> sorting();
+struct Family {
+  const char* name;
+  std::span<const Shaped> (*rows)();
+};
+std::span<const Family> further_families();
+/// All tables but the pointwise one.
+std::vector<std::span<const Shaped>> shaped_tables();
 
 /// The shapes of a row, one list per case.
 std::vector<std::vector<reel::Shape>> shapes_of(const Shaped& row);

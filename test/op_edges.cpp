@@ -107,7 +107,7 @@ TEST_CASE("ops that give constants are not connected") {
     tape.watch(x);
     check(row.name, x, row.call(x), tape);
   }
-  for (const auto table : {cases::reductions(), cases::movements(), cases::networks()})
+  for (const auto table : cases::shaped_tables())
     for (const cases::Shaped& row : table) {
       if (!(row.flags & (cases::boolean_result | cases::constant))) continue;
       Tensors x;

@@ -225,6 +225,12 @@ Tally check_table(std::span<const cases::Shaped> rows, std::size_t primitives) {
 
 TEST_CASE("reductions, scans and normalisations: primitives evaluate again") { check_table(cases::reductions(), 35); }
 TEST_CASE("shape and index ops: primitives evaluate again") { check_table(cases::movements(), 36); }
+TEST_CASE("ops of further headers: primitives evaluate again") {
+  for (const cases::Family& family : cases::further_families()) {
+    INFO(family.name);
+    check_table(family.rows(), 12);
+  }
+}
 TEST_CASE("linear algebra: primitives evaluate again") {
   const Tally tally = check_table(cases::linear_algebra(), 24);
   CHECK(tally.refusing == std::set<std::string>{"cholesky", "inverse", "solve", "triangular_solve"});

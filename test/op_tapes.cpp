@@ -143,6 +143,7 @@ constexpr Setting settings[] = {
 
 struct Tally {
   int compared = 0, refused = 0;
+  bool leaves_out = false;  // ops move elements that they then leave out, which need not be finite
 };
 
 void check(const std::string& what, const Call& f, const Tensors& x, Tally& tally) {
@@ -160,7 +161,8 @@ void check(const std::string& what, const Call& f, const Tensors& x, Tally& tall
   const Outcome guarded = outcome(f, x);
   INFO(what << " under a guard against anomalies: " << guarded.error);
   // Another result of the op, which the case does not look at, may be infinite: the logarithm beside slogdet's sign.
-  CHECK((guarded == alone || guarded.error.find("slogdet: its result 1 is not finite") == 0));
+  CHECK((guarded == alone || guarded.error.find("slogdet: its result 1 is not finite") == 0 ||
+         (tally.leaves_out && guarded.error.find("was not finite already") != std::string::npos)));
 }
 
 constexpr DType dtypes[] = {DType::boolean,  DType::uint8,   DType::int32,   DType::int64,     DType::float16,
@@ -198,9 +200,9 @@ void check_everywhere(const std::string& what, const Call& f, const Tensors& x, 
   check(what + " at special values", f, numbers, tally);
 }
 
-void check_table(std::span<const cases::Shaped> rows) {
+void check_table(std::span<const cases::Shaped> rows, bool leaves_out = false) {
   WarningLog quiet;
-  Tally tally;
+  Tally tally{.leaves_out = leaves_out};
   for (const cases::Shaped& row : rows)
     for (const std::vector<Shape>& shapes : cases::shapes_of(row)) {
       support::Random random(row.name);
@@ -280,6 +282,9 @@ TEST_CASE("pointwise ops: the bits are the same under tapes, accumulators and ob
 
 TEST_CASE("reductions, scans and normalisations: the same bits under tapes") { check_table(cases::reductions()); }
 TEST_CASE("shape and index ops: the same bits under tapes") { check_table(cases::movements()); }
+TEST_CASE("ops of further headers: the same bits under tapes") {
+  for (const cases::Family& family : cases::further_families()) check_table(family.rows(), true);
+}
 TEST_CASE("linear algebra: the same bits under tapes") { check_table(cases::linear_algebra()); }
 TEST_CASE("normalisations and losses: the same bits under tapes") { check_table(cases::networks()); }
 

@@ -167,6 +167,9 @@ TEST_CASE("pointwise ops of integers and booleans") {
 
 TEST_CASE("reductions, scans and normalisations against naive loops") { check_shaped(cases::reductions()); }
 TEST_CASE("shape and index ops against naive loops") { check_shaped(cases::movements()); }
+TEST_CASE("ops of further headers against naive loops") {
+  for (const cases::Family& family : cases::further_families()) check_shaped(family.rows());
+}
 TEST_CASE("linear algebra against textbook loops") { check_shaped(cases::linear_algebra()); }
 TEST_CASE("normalisations and losses against naive loops") { check_shaped(cases::networks()); }
 

@@ -22,10 +22,16 @@ std::string line(const char* family, std::span<const Row> rows) {
   return text + " |\n";
 }
 
+std::string further_lines() {
+  std::string lines;
+  for (const cases::Family& family : cases::further_families()) lines += line(family.name, family.rows());
+  return lines;
+}
+
 std::string op_table() {
   return "| family | ops |\n|---|---|\n" + line("pointwise", cases::pointwise()) +
          line("reductions, scans", cases::reductions()) + line("shape, indexing", cases::movements()) +
-         line("linear algebra", cases::linear_algebra()) + line("neural networks", cases::networks());
+         line("linear algebra", cases::linear_algebra()) + line("neural networks", cases::networks()) + further_lines();
 }
 
 // A letter for each dtype, in the order of the enumeration.

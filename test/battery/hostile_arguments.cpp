@@ -11,6 +11,7 @@
 #include <limits>
 #include <new>
 #include <reel/elementwise.hpp>
+#include <reel/ops/sorting.hpp>
 #include <reel/optim.hpp>
 #include <reel/reel.hpp>
 #include <string>
@@ -193,7 +194,12 @@ std::vector<Unary> unary_ops() {
           REEL_OP(zeros_like),
           REEL_OP(ones_like),
           REEL_OP(unstack),
-          REEL_OP(layer_norm)};
+          REEL_OP(layer_norm),
+          REEL_OP(sort),
+          REEL_OP(argsort),
+          REEL_OP(median),
+          REEL_OP(nanmedian),
+          REEL_OP(unique)};
 }
 #undef REEL_OP
 
@@ -245,7 +251,11 @@ std::vector<Binary> binary_ops() {
           REEL_OP(binary_cross_entropy),
           REEL_OP(kl_divergence),
           REEL_OP(huber),
-          REEL_OP(rms_norm)};
+          REEL_OP(rms_norm),
+          REEL_OP(searchsorted),
+          REEL_OP(digitize),
+          REEL_OP(quantile),
+          REEL_OP(percentile)};
 }
 #undef REEL_OP
 
@@ -371,6 +381,15 @@ void axes_and_sizes() {
         "gather", [&] { gather(m, scalar<std::int64_t>(i)); }, axis);
     at(
         "take_along_axis", [&] { take_along_axis(m, indices, i); }, axis);
+    at(
+        "sort", [&] { sort(m, i); }, axis);
+    at(
+        "median", [&] { median(m, i); }, axis);
+    at("top_k", [&] { top_k(m, i); });
+    at("kth_value", [&] { kth_value(m, i); });
+    at("partition", [&] { partition(m, i); });
+    at(
+        "top_k", [&] { top_k(m, 1, i); }, axis);
     at("diag", [&] { diag(ones({3}), i); });
     at("diagonal", [&] { diagonal(m, i); });
     at("tril", [&] { tril(m, i); });

@@ -74,7 +74,7 @@ TEST_CASE("an accumulator carries what a replay of the tape would push, for ever
     const support::Tensors dy{accumulator.jvp(row.call(x), UnconnectedGradients::zero).dense()};
     CHECK(support::difference(dy, support::push(f, x, t)).error == 0);
   }
-  for (const auto rows : {cases::reductions(), cases::movements(), cases::linear_algebra(), cases::networks()})
+  for (const auto rows : cases::shaped_tables())
     for (const cases::Shaped& row : rows) {
       if (row.flags & (cases::boolean_result | cases::constant)) continue;
       support::Random random(row.name);
@@ -116,7 +116,7 @@ TEST_CASE("every mixture of two and three nested modes agrees, for every pointwi
 }
 
 TEST_CASE("every mixture of two and three nested modes agrees, for every other op") {
-  for (const auto rows : {cases::reductions(), cases::movements(), cases::linear_algebra(), cases::networks()})
+  for (const auto rows : cases::shaped_tables())
     for (const cases::Shaped& row : rows) {
       if (row.flags & (cases::boolean_result | cases::constant)) continue;
       support::Random random(row.name);

@@ -3,6 +3,8 @@
 #include <cmath>
 #include <limits>
 
+#include <reel/ops/sorting.hpp>
+
 #include "../op_cases.hpp"
 
 namespace cases {
@@ -54,6 +56,19 @@ std::vector<Edge> edges() {
     {"min", "ties", [](X x) { return min(x[0], 0); }, [] { return T{tensor({{1, 4}, {1, 2}})}; }, {1, 2}, {{0.5, 0, 0.5, 1}}},
     {"max", "NaN", [](X x) { return max(x[0]); }, [] { return T{tensor({1, nan, 2})}; }, {nan}, {{0, 1, 0}}},
     {"min", "NaN", [](X x) { return min(x[0]); }, [] { return T{tensor({1, nan, 2})}; }, {nan}, {{0, 1, 0}}},
+
+    {"sort", "ties and NaN", [](X x) { return sort(x[0]) * tensor({1, 2, 3, 4, 5}); }, [] { return T{tensor({2, nan, 1, 2, 1})}; }, {1, 2, 6, 8, nan}, {{3, 5, 1, 4, 2}}},
+    {"sort", "descending, ties and NaN", [](X x) { return sort(x[0], 0, true) * tensor({1, 2, 3, 4, 5}); }, [] { return T{tensor({2, nan, 1, 2, 1})}; }, {2, 4, 3, 4, nan}, {{1, 5, 3, 2, 4}}},
+    {"top_k", "ties: the first", [](X x) { return top_k(x[0], 2).values; }, [] { return T{tensor({1, 3, 3, 3})}; }, {3, 3}, {{0, 1, 1, 0}}},
+    {"kth_value", "ties: in their order", [](X x) { return kth_value(x[0], 2).values; }, [] { return T{tensor({1, 1, 0, 1})}; }, {1}, {{1, 0, 0, 0}}},
+    {"median", "ties", [](X x) { return median(x[0]); }, [] { return T{tensor({1, 1, 0, 1})}; }, {1}, {{0.5, 0.5, 0, 0}}},
+    {"median", "NaN", [](X x) { return median(x[0], 1); }, [] { return T{tensor({{1, nan, 0}, {2, 1, 3}})}; }, {nan, 2}, {{0, 0, 0, 1, 0, 0}}},
+    {"median", "infinities and largest numbers", [](X x) { return median(x[0], 1); }, [] { return T{tensor({{inf, inf}, {1.5e308, 1.7e308}})}; }, {inf, 1.6e308}, {{0.5, 0.5, 0.5, 0.5}}},
+    {"nanmedian", "NaN alone", [](X x) { return nanmedian(x[0], 1); }, [] { return T{tensor({{nan, nan, nan}, {2, nan, 1}})}; }, {nan, 1.5}, {{0, 0, 0, 0.5, 0, 0.5}}},
+    {"quantile", "on elements", [](X x) { return quantile(x[0], x[1]); }, [] { return T{tensor({4, 0, 1}), tensor({0, 0.5, 1})}; }, {0, 1, 4}, {{1, 1, 1}, {2, 6, 6}}},
+    {"quantile", "infinities beside an element", [](X x) { return quantile(x[0], x[1]); }, [] { return T{tensor({inf, 1, -inf}), tensor({0.5, 1})}; }, {1, inf}, {{1, 1, 0}, {inf, inf}}},
+    {"quantile", "NaN", [](X x) { return quantile(x[0], x[1]); }, [] { return T{tensor({nan, 1}), scalar(0.)}; }, {nan}, {{0, 0}, {0}}},
+    {"quantile", "one element", [](X x) { return quantile(x[0], x[1]); }, [] { return T{tensor({3}), scalar(1.)}; }, {3}, {{1}, {0}}},
 
     {"lerp", "the ends", [](X x) { return reel::lerp(x[0], x[1], x[2]); }, [] { return T{tensor({0.1, 0.1}), tensor({1e17, 1e17}), tensor({0, 1})}; }, {0.1, 1e17}, {{1, 0}, {0, 1}, {1e17, 1e17}}},
     {"fmod", "signs", [](X x) { return reel::fmod(x[0], x[1]); }, [] { return T{tensor({-7, 7, -7, 0, 5}), tensor({3, -3, -3, 2, inf})}; }, {-1, 1, -1, 0, 5}, {{1, 1, 1, 1, 1}, {2, 2, -2, 0, 0}}},

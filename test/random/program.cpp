@@ -21,6 +21,7 @@ const std::vector<Op>& ops() {
     add_losses(t);
     add_control(t);
     add_lanes(t);
+    add_sorting(t);
     return t;
   }();
   return table;

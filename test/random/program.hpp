@@ -119,6 +119,7 @@ void add_networks(std::vector<Op>& table);
 void add_losses(std::vector<Op>& table);
 void add_control(std::vector<Op>& table);
 void add_lanes(std::vector<Op>& table);
+void add_sorting(std::vector<Op>& table);
 
 using Random = std::mt19937_64;
 

@@ -258,7 +258,7 @@ TEST_CASE("every op reports its result and the line that called it") {
   };
   for (const cases::Pointwise& row : cases::pointwise())
     try_op(row.name, row.call, std::vector<Tensor>(static_cast<std::size_t>(row.arity), full({3}, no_number)));
-  for (const auto& rows : {cases::reductions(), cases::movements(), cases::linear_algebra(), cases::networks()})
+  for (const auto& rows : cases::shaped_tables())
     for (const cases::Shaped& row : rows) {
       std::vector<Tensor> x;
       const std::vector<Shape> shapes = cases::shapes_of(row)[0];

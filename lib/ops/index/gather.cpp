@@ -35,7 +35,6 @@ constexpr Primitive positions_primitive = {.rule = {.name = "positions"},
 
 // ---- gather; inputs: x, positions; attributes: axis
 
-Tensor gather_at(const Tensor& x, const Tensor& positions, int axis);
 int axis_of(const tape::Record& r) { return static_cast<int>(r.attributes()[0]); }
 
 void gather_vjp(const tape::Record& r, std::span<const Tensor> g, std::span<Gradient> dx) {
@@ -88,9 +87,13 @@ constexpr Primitive gather_primitive = {.rule =
                                         .keeps = {keep_input(1)},
                                         .constants = 1};
 
+}  // namespace
+
 Tensor gather_at(const Tensor& x, const Tensor& positions, int axis) {
   return apply(gather_primitive, {&x, &positions}, words(axis));
 }
+
+namespace {
 
 // ---- its transpose, scatter_rows; inputs: g, positions; attributes: axis, extents of the result
 
@@ -113,9 +116,6 @@ constexpr Primitive scatter_rows_primitive = {.rule = batched({"scatter_rows", s
                                               .constants = 1};
 
 // ---- take_along_axis; inputs: x and positions, of one shape but for the axis; attributes: axis
-
-Tensor take_along(const Tensor& x, const Tensor& positions, int axis);
-Tensor put_along(const Tensor& g, const Tensor& positions, const Shape& shape, int axis);
 
 // The positions, for each of the cotangents that are carried together.
 Tensor batched_positions(const tape::Record& r) {
@@ -140,9 +140,13 @@ constexpr Primitive take_along_primitive = {.rule = batched({"take_along_axis", 
                                             .keeps = {keep_input(1)},
                                             .constants = 1};
 
+}  // namespace
+
 Tensor take_along(const Tensor& x, const Tensor& positions, int axis) {
   return apply(take_along_primitive, {&x, &positions}, words(axis));
 }
+
+namespace {
 
 // ---- its transpose; inputs: g, positions; attributes: axis, extents of the result
 
@@ -163,9 +167,13 @@ constexpr Primitive put_along_primitive = {.rule = batched({"put_add_along_axis"
                                            .keeps = {keep_input(1)},
                                            .constants = 1};
 
+}  // namespace
+
 Tensor put_along(const Tensor& g, const Tensor& positions, const Shape& shape, int axis) {
   return apply(put_along_primitive, {&g, &positions}, shaped(words(axis), shape));
 }
+
+namespace {
 
 // ---- scatter_add; inputs: x, updates, positions
 

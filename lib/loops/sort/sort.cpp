@@ -1,0 +1,231 @@
+#include "loops/sort/sort.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <new>
+
+#include "core/visit.hpp"
+#include "loops/loops.hpp"
+#include "loops/sort/keys.hpp"
+#include "loops/sort/radix.hpp"
+#include "loops/workspaces.hpp"
+
+namespace reel::loops {
+namespace {
+
+// A heap takes up to this share of a row: hardly any element gets in when it is full.
+constexpr std::int64_t heap_share = 64;
+
+// The rows of a tensor.
+struct Rows {
+  std::int64_t count, n;
+  explicit Rows(const Tensor& x) : count(0), n(0) {
+    const detail::Block* b = detail::block(x);
+    n = b->extents()[b->rank - 1];
+    count = n == 0 ? 0 : b->size / n;
+  }
+  std::int64_t grain() const {
+    return std::max<std::int64_t>(1, parallel_threshold / 16 / std::max<std::int64_t>(1, n));
+  }
+};
+
+// f<T>() for the type T of elements that have an order.
+template <class F>
+void visit_sortable(DType d, const F& f) {
+  visit(d, [&]<class T>() {
+    if constexpr (!std::is_same_v<T, complex64> && !std::is_same_v<T, complex128>) f.template operator()<T>();
+  });
+}
+
+// Zeros of both signs, and NaNs, have one key each: those of a sorted row get their bits back, in the order of `row`.
+template <class T>
+void restore(const T* row, std::int64_t n, T* sorted) {
+  using Key = typename Keys<T>::Key;
+  const auto bits = [](const T& x) { return std::bit_cast<Key>(x); };
+  const auto put = [&](std::int64_t first, auto belongs) {
+    for (std::int64_t i = 0; i < n; ++i)
+      if (belongs(bits(row[i]))) sorted[first++] = row[i];
+  };
+  bool negative_zero = false, nan = false;
+  for (std::int64_t i = 0; i < n; ++i) {
+    negative_zero |= bits(row[i]) == Keys<T>::sign;
+    nan |= Keys<T>::is_nan(bits(row[i]));
+  }
+  if (negative_zero)
+    put(std::find_if(sorted, sorted + n, [&](const T& x) { return Keys<T>::is_zero(bits(x)); }) - sorted,
+        Keys<T>::is_zero);
+  if (nan)
+    put(std::find_if(sorted, sorted + n, [&](const T& x) { return Keys<T>::is_nan(bits(x)); }) - sorted,
+        Keys<T>::is_nan);
+}
+
+// A key with the place of its element.
+template <class Key>
+struct Record {
+  Key key;
+  std::int64_t position;
+  friend bool operator<(const Record& a, const Record& b) noexcept {
+    return a.key != b.key ? a.key < b.key : a.position < b.position;
+  }
+};
+// Both in one integer, where they fit.
+struct PackedRecord {
+  std::uint64_t bits;
+  PackedRecord() = default;
+  PackedRecord(std::uint32_t key, std::int64_t position)
+      : bits(std::uint64_t{key} << 32 | static_cast<std::uint32_t>(position)) {}
+  friend bool operator<(PackedRecord a, PackedRecord b) noexcept { return a.bits < b.bits; }
+};
+template <class Key>
+struct RecordParts {
+  static Key key(const Record<Key>& r) noexcept { return r.key; }
+  static std::uint32_t key(PackedRecord r) noexcept { return static_cast<std::uint32_t>(r.bits >> 32); }
+  static std::int64_t position(const Record<Key>& r) noexcept { return r.position; }
+  static std::int64_t position(PackedRecord r) noexcept { return static_cast<std::uint32_t>(r.bits); }
+};
+
+// f(keys, elements of a row, memory for `records` of its type, where the row's positions go) for each row.
+template <class F>
+void for_each_row(const Tensor& x, std::int64_t records, bool descending, const Tensor& positions, const F& f) {
+  const Rows rows(x);
+  if (rows.count == 0) return;
+  auto* to = detail::mutable_data<std::int64_t>(positions);
+  const std::int64_t results = positions.size() / rows.count;
+  visit_sortable(x.dtype(), [&]<class T>() {
+    using Key = typename Keys<T>::Key;
+    const Keys<T> keys{descending};
+    const T* from = detail::mutable_data<T>(x);
+    const auto run = [&]<class R>() {
+      Workspaces scratch(rows.count, records * static_cast<std::int64_t>(sizeof(R)));
+      parallel_for(rows.count, rows.grain(), [&](std::int64_t begin, std::int64_t end) {
+        for (std::int64_t row = begin; row < end; ++row)
+          scratch.use([&](std::byte* memory) {
+            f(keys, from + row * rows.n, reinterpret_cast<R*>(memory), to + row * results);
+          });
+      });
+    };
+    if constexpr (sizeof(Key) <= 4) {
+      if (rows.n <= std::numeric_limits<std::uint32_t>::max()) return run.template operator()<PackedRecord>();
+    }
+    run.template operator()<Record<Key>>();
+  });
+}
+
+// order(records, scratch, n, parts) gives where the records of a row are in order. The positions of the ranks
+// [first, last) are written.
+template <class Order>
+void order_rows(const Tensor& x, std::int64_t first, std::int64_t last, bool descending, const Tensor& positions,
+                const Order& order) {
+  const std::int64_t n = Rows(x).n;
+  for_each_row(x, 2 * n, descending, positions,
+               [&]<class T, class R>(Keys<T> keys, const T* row, R* records, std::int64_t* to) {
+                 using Parts = RecordParts<typename Keys<T>::Key>;
+                 for (std::int64_t i = 0; i < n; ++i) new (records + i) R{keys(row[i]), i};
+                 const R* ordered = order.template operator()<sizeof(T)>(records, records + n, n, Parts());
+                 for (std::int64_t k = first; k < last; ++k) to[k - first] = Parts::position(ordered[k]);
+               });
+}
+
+// The first `count` of each row, by a heap of the best so far, the worst of them on top.
+void select_first(const Tensor& x, std::int64_t count, bool descending, const Tensor& positions) {
+  const std::int64_t n = Rows(x).n;
+  for_each_row(x, count, descending, positions,
+               [&]<class T, class R>(Keys<T> keys, const T* row, R* heap, std::int64_t* to) {
+                 using Parts = RecordParts<typename Keys<T>::Key>;
+                 for (std::int64_t i = 0; i < count; ++i) new (heap + i) R{keys(row[i]), i};
+                 std::make_heap(heap, heap + count);
+                 auto worst = Parts::key(heap[0]);
+                 for (std::int64_t i = count; i < n; ++i) {
+                   const auto key = keys(row[i]);
+                   if (key >= worst) continue;  // of equal elements the first stays
+                   std::pop_heap(heap, heap + count);
+                   heap[count - 1] = R{key, i};
+                   std::push_heap(heap, heap + count);
+                   worst = Parts::key(heap[0]);
+                 }
+                 std::sort(heap, heap + count);
+                 for (std::int64_t k = 0; k < count; ++k) to[k] = Parts::position(heap[k]);
+               });
+}
+
+struct Sorted {
+  template <std::size_t Bytes, class R, class Parts>
+  const R* operator()(R* records, R* scratch, std::int64_t n, Parts) const {
+    return radix_sort<Bytes>(records, scratch, n, [](const R& r) { return Parts::key(r); });
+  }
+};
+
+}  // namespace
+
+void sort_rows(const Tensor& x, bool descending, const Tensor& y) {
+  const Rows rows(x);
+  visit_sortable(x.dtype(), [&]<class T>() {
+    using Key = typename Keys<T>::Key;
+    const Keys<T> keys{descending};
+    const T* from = detail::mutable_data<T>(x);
+    T* to = detail::mutable_data<T>(y);
+    Workspaces scratch(rows.count, 2 * rows.n * static_cast<std::int64_t>(sizeof(Key)));
+    parallel_for(rows.count, rows.grain(), [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t row = begin; row < end; ++row)
+        scratch.use([&](std::byte* memory) {
+          Key* all = reinterpret_cast<Key*>(memory);
+          const T* in = from + row * rows.n;
+          T* out = to + row * rows.n;
+          for (std::int64_t i = 0; i < rows.n; ++i) new (all + i) Key(keys(in[i]));
+          const Key* sorted = radix_sort<sizeof(Key)>(all, all + rows.n, rows.n, [](Key k) { return k; });
+          for (std::int64_t i = 0; i < rows.n; ++i) out[i] = keys.element(sorted[i]);
+          if constexpr (Keys<T>::floating) restore(in, rows.n, out);
+        });
+    });
+  });
+}
+
+void argsort_rows(const Tensor& x, bool descending, const Tensor& positions) {
+  order_rows(x, 0, Rows(x).n, descending, positions, Sorted());
+}
+
+void select_rows(const Tensor& x, std::int64_t first, std::int64_t last, bool descending, const Tensor& positions) {
+  // A selection reads what is left again and again; the sort of all records takes about eight passes.
+  const std::int64_t length = Rows(x).n;
+  if (first == 0 && last <= length / heap_share) return select_first(x, last, descending, positions);
+  if (last - first > length / 4) return order_rows(x, first, last, descending, positions, Sorted());
+  order_rows(x, first, last, descending, positions,
+             [=]<std::size_t Bytes, class R, class Parts>(R* records, R*, std::int64_t n, Parts) -> const R* {
+               if (first > 0) std::nth_element(records, records + first, records + n);
+               if (last < n) std::nth_element(records + first, records + last, records + n);
+               std::sort(records + first, records + last);
+               return records;
+             });
+}
+
+void partition_rows(const Tensor& x, std::int64_t kth, const Tensor& positions) {
+  order_rows(x, 0, Rows(x).n, false, positions,
+             [=]<std::size_t Bytes, class R, class Parts>(R* records, R*, std::int64_t n, Parts) -> const R* {
+               std::nth_element(records, records + kth, records + n);
+               return records;
+             });
+}
+
+void search_rows(const Tensor& sorted, const Tensor& values, bool right, const Tensor& places) {
+  if (values.size() == 0) return;
+  const std::int64_t n = sorted.shape()[-1], m = values.shape()[-1], tables = n == 0 ? 1 : sorted.size() / n;
+  auto* to = detail::mutable_data<std::int64_t>(places);
+  visit_sortable(sorted.dtype(), [&]<class T>() {
+    const Keys<T> keys{false};
+    const T* table = detail::mutable_data<T>(sorted);
+    const T* sought = detail::mutable_data<T>(values);
+    parallel_for(values.size(), parallel_threshold / 16, [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t i = begin; i < end; ++i) {
+        const T* row = tables == 1 ? table : table + i / m * n;
+        const auto key = keys(sought[i]);
+        const auto before = [&](const T& element) {
+          const auto other = keys(element);
+          return right ? other <= key : other < key;
+        };
+        to[i] = std::partition_point(row, row + n, before) - row;
+      }
+    });
+  });
+}
+
+}  // namespace reel::loops

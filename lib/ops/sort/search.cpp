@@ -1,0 +1,79 @@
+// Places among sorted elements, and the distinct elements of a tensor.
+#include "loops/sort/search.hpp"
+
+#include <reel/ops/make.hpp>
+
+#include "loops/sort/sort.hpp"
+#include "ops/sort/order.hpp"
+
+namespace reel {
+namespace ops {
+namespace {
+
+// Inputs: sorted, values. Attributes: right.
+void infer_search(const Call& call, Metas& out) { out.add(DType::int64, call.input(1).shape()); }
+void evaluate_search(const Call& call, Outputs& out) {
+  Tensor copied_sorted, copied_values;
+  loops::search_rows(loops::contiguous(call.input(0), copied_sorted), loops::contiguous(call.input(1), copied_values),
+                     call.attribute(0) != 0, out[0]);
+}
+constexpr Primitive search_primitive = {
+    .rule = {.name = "searchsorted"}, .infer = infer_search, .evaluate = evaluate_search};
+
+Tensor search(const char* op, const Operand& sorted_operand, const Operand& values_operand, bool right,
+              const char* names[2]) {
+  const Operand* both[] = {&sorted_operand, &values_operand};
+  const DType dtype = common_dtype(op, both);
+  const Tensor sorted = ordered(op, to_tensor(op, sorted_operand, dtype, names[0]), names[0]);
+  const Tensor values = to_tensor(op, values_operand, dtype, names[1]);
+  const Shape table = sorted.shape();
+  bool fits = table.rank() == 1 || (table.rank() > 1 && table.rank() == values.rank());
+  for (int d = 0; fits && table.rank() > 1 && d + 1 < table.rank(); ++d) fits = table[d] == values.shape()[d];
+  if (!fits)
+    fail<ShapeError>(op, "{} has shape {}, {} {}: the former must have one axis, or the same leading axes", names[0],
+                     table, names[1], values.shape());
+  if (values.rank() > 0) return apply(search_primitive, {&sorted, &values}, words(right));
+  const Tensor one = reshape(values, {1});
+  return reshape(apply(search_primitive, {&sorted, &one}, words(right)), {});
+}
+
+// Inputs: x, of one axis, and its order. Attributes: how many distinct elements. What is behind these is not read.
+void infer_distinct(const Call& call, Metas& out) {
+  out.add(DType::int64, {call.attribute(0)});
+  out.add(DType::int64, call.input(0).shape());
+  out.add(DType::int64, {call.attribute(0)});
+}
+void evaluate_distinct(const Call& call, Outputs& out) {
+  loops::distinct_elements(call.input(0), call.input(1), out[0], out[1], out[2]);
+}
+constexpr Primitive distinct_primitive = {
+    .rule = {.name = "unique"}, .infer = infer_distinct, .evaluate = evaluate_distinct};
+
+}  // namespace
+}  // namespace ops
+
+Tensor searchsorted(const Operand& sorted, const Operand& values, bool right) {
+  const tape::OpScope scope(sorted);
+  const char* names[] = {"sorted", "values"};
+  return ops::search("searchsorted", sorted, values, right, names);
+}
+
+Tensor digitize(const Operand& x, const Operand& bins, bool right) {
+  const tape::OpScope scope(x);
+  const char* names[] = {"bins", "x"};
+  return ops::search("digitize", bins, x, !right, names);
+}
+
+Unique unique(const Operand& operand) {
+  const tape::OpScope scope(operand);
+  const Tensor given = ops::ordered("unique", operand);
+  ops::require_extents("unique", given, "count with sort and comparisons, whose results have a fixed size");
+  const Tensor x = contiguous(reshape(given, {-1})), order = argsort(x);
+  const std::int64_t count = loops::count_distinct(x, order);
+  Tensor places[3];
+  const Tensor* in[] = {&x, &order};
+  ops::apply(ops::distinct_primitive, in, ops::words(count), places);
+  return {ops::gather_at(x, places[0], 0), places[0], reshape(places[1], given.shape()), places[2]};
+}
+
+}  // namespace reel

@@ -1,0 +1,19 @@
+// The families that have headers of their own.
+#include "../op_cases.hpp"
+
+namespace cases {
+
+std::span<const Family> further_families() {
+  static constexpr Family families[] = {
+      {"sorting, `<reel/ops/sorting.hpp>`", sorting},
+  };
+  return families;
+}
+
+std::vector<std::span<const Shaped>> shaped_tables() {
+  std::vector<std::span<const Shaped>> tables = {reductions(), movements(), linear_algebra(), networks()};
+  for (const Family& family : further_families()) tables.push_back(family.rows());
+  return tables;
+}
+
+}  // namespace cases

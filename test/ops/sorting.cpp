@@ -1,0 +1,180 @@
+// What the op table does not show of sorting: NaN and signed zeros, stability, every dtype and length against the
+// standard library, errors, and that extents which depend on elements cannot be traced.
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <limits>
+#include <numeric>
+#include <random>
+#include <reel/compile.hpp>
+#include <reel/ops/sorting.hpp>
+#include <reel/reel.hpp>
+
+#include "catch.hpp"
+#include "support/bits.hpp"
+#include "support/messages.hpp"
+
+using namespace reel;
+using Catch::Contains;
+
+namespace {
+
+using Ints = std::vector<std::int64_t>;
+constexpr double inf = std::numeric_limits<double>::infinity(), not_a_number = std::numeric_limits<double>::quiet_NaN();
+
+// The order: NaN behind all else, in both directions.
+template <class T>
+bool comes_first(T a, T b, bool descending) {
+  if constexpr (std::is_floating_point_v<T>)
+    if (std::isnan(a) || std::isnan(b)) return !std::isnan(a) && std::isnan(b);
+  return descending ? b < a : a < b;
+}
+
+template <class T>
+Ints order_of(const std::vector<T>& x, bool descending) {
+  Ints order(x.size());
+  std::iota(order.begin(), order.end(), std::int64_t{0});
+  std::stable_sort(order.begin(), order.end(), [&](std::int64_t i, std::int64_t j) {
+    return comes_first<T>(x[static_cast<std::size_t>(i)], x[static_cast<std::size_t>(j)], descending);
+  });
+  return order;
+}
+
+// Sorting with and without the permutation, and each selection, against std::stable_sort.
+template <class T>
+void check_list(const std::vector<T>& x) {
+  const Tensor t = from_data(x);
+  const auto n = static_cast<std::int64_t>(x.size());
+  for (const bool descending : {false, true}) {
+    INFO(name(dtype_of<T>) << ", " << n << " elements, descending " << descending);
+    const Ints order = order_of(x, descending);
+    const Tensor at = from_data(order), expected = gather(t, at);
+    CHECK(argsort(t, 0, descending).template to_vector<std::int64_t>() == order);
+    CHECK(support::same_bits(sort(t, 0, descending), expected));
+    if (is_differentiable(t.dtype())) {
+      GradientTape tape;
+      tape.watch(t);
+      CHECK(support::same_bits(sort(t, 0, descending), expected));
+    }
+    for (const std::int64_t k : {std::int64_t{1}, n / 80 + 1, n / 7 + 1, n}) {
+      const Selected top = top_k(t, k, 0, descending);
+      CHECK(top.indices.to_vector<std::int64_t>() == Ints(order.begin(), order.begin() + k));
+      CHECK(support::same_bits(top.values, slice(expected, {range_to(k)})));
+      if (!descending)
+        CHECK(kth_value(t, k).indices.template item<std::int64_t>() == order[static_cast<std::size_t>(k - 1)]);
+    }
+  }
+}
+
+// Few different values, so that there are ties; numbers of all sizes; the ends of the type.
+template <class T>
+std::vector<T> drawn(std::size_t n, std::mt19937_64& random) {
+  std::vector<T> x;
+  for (std::size_t i = 0; i < n; ++i) {
+    if constexpr (std::is_integral_v<T>) {
+      const T ends[] = {std::numeric_limits<T>::min(), std::numeric_limits<T>::max(), T{0}, T{1}};
+      x.push_back(random() % 4 ? static_cast<T>(random()) : ends[random() % 4]);
+    } else {
+      const double special[] = {0, -0.0, inf, -inf, not_a_number, -not_a_number, 1e-310, -1e-310, 1, -1};
+      const double v = random() % 3
+                           ? std::ldexp(static_cast<double>(random() % 999) - 499, static_cast<int>(random() % 60) - 30)
+                           : special[random() % 10];
+      x.push_back(static_cast<T>(v));
+    }
+  }
+  return x;
+}
+
+}  // namespace
+
+TEST_CASE("sorting agrees with the standard library for every length and dtype") {
+  std::mt19937_64 random(1);
+  for (const std::size_t n : {1u, 2u, 3u, 23u, 24u, 25u, 26u, 100u, 255u, 256u, 257u, 5000u}) {
+    check_list(drawn<double>(n, random));
+    check_list(drawn<float>(n, random));
+    check_list(drawn<std::int64_t>(n, random));
+    check_list(drawn<std::int32_t>(n, random));
+    check_list(drawn<std::uint8_t>(n, random));
+  }
+  check_list(std::vector<double>(1000, 3));
+  const Tensor x = from_data(drawn<float>(2000, random));
+  for (const DType d : {DType::float16, DType::bfloat16}) {
+    const Tensor half = cast(x, d);
+    CHECK(array_equal(argsort(half), argsort(cast(half, DType::float32))));
+    CHECK(support::same_bits(sort(half, 0, true), gather(half, argsort(half, 0, true))));
+  }
+  const Tensor truth = x > 0.0;
+  CHECK(support::same_bits(sort(truth), gather(truth, argsort(truth))));
+}
+
+TEST_CASE("many rows are sorted as each alone") {
+  std::mt19937_64 random(2);
+  for (const std::int64_t n : {3, 50, 700}) {
+    const Tensor x = reshape(from_data(drawn<float>(static_cast<std::size_t>(n * 90), random)), {90, n});
+    const Tensor sorted = sort(x), order = argsort(x), columns = sort(transpose(x), 0), best = top_k(x, 2).indices;
+    CHECK(support::same_bits(contiguous(transpose(columns)), sorted));
+    for (const std::int64_t row : {0, 41, 89}) {
+      CHECK(support::same_bits(contiguous(sorted[row]), sort(x[row])));
+      CHECK(array_equal(order[row], argsort(x[row])));
+      CHECK(array_equal(best[row], top_k(x[row], 2).indices));
+    }
+  }
+}
+
+TEST_CASE("partition puts one element in its place") {
+  std::mt19937_64 random(3);
+  const std::vector<double> values = drawn<double>(300, random);
+  const Tensor x = from_data(values);
+  for (const std::int64_t kth : {0, 1, 150, 299, -1, -300}) {
+    const std::int64_t rank = kth < 0 ? kth + 300 : kth;
+    const Tensor y = partition(x, kth), order = argpartition(x, kth);
+    CHECK(support::same_bits(y, gather(x, order)));
+    CHECK(array_equal(sort(order), arange(300)));
+    for (std::int64_t i = 0; i < 300; ++i) {
+      const double a = y[i].item(), pivot = y[rank].item();
+      REQUIRE_FALSE((i < rank ? comes_first(pivot, a, false) : comes_first(a, pivot, false)));
+    }
+  }
+}
+
+TEST_CASE("searches and distinct elements count NaN as last and as one") {
+  const Tensor sorted = tensor({-1, 0, 0, 2, not_a_number});
+  CHECK(searchsorted(sorted, tensor({not_a_number, -0.0, inf, -inf, 3})).to_vector<std::int64_t>() ==
+        Ints{4, 1, 4, 0, 4});
+  CHECK(searchsorted(sorted, tensor({not_a_number, -0.0}), true).to_vector<std::int64_t>() == Ints{5, 3});
+  CHECK(digitize(tensor({0.2, 6.4, 3.0, 1.6}), tensor({0.0, 1.0, 2.5, 4.0, 10.0})).to_vector<std::int64_t>() ==
+        Ints{1, 4, 3, 2});
+  CHECK(digitize(tensor({1, 0}), tensor({0, 1}), true).to_vector<std::int64_t>() == Ints{1, 0});
+  CHECK(searchsorted(tensor<std::int64_t>({1, 3}), 2).item<std::int64_t>() == 1);
+  const Unique u = unique(tensor({{3, not_a_number, 1}, {not_a_number, 1, -0.0}}));
+  CHECK(support::same_bits(u.values, tensor({-0.0, 1, 3, not_a_number})));
+  CHECK(u.indices.to_vector<std::int64_t>() == Ints{5, 2, 0, 1});
+  CHECK(u.counts.to_vector<std::int64_t>() == Ints{1, 2, 1, 2});
+  CHECK(u.inverse.to_vector<std::int64_t>() == Ints{2, 3, 1, 3, 1, 0});
+  CHECK(u.inverse.shape() == Shape{2, 3});
+  CHECK(unique(zeros({0})).values.shape() == Shape{0});
+}
+
+TEST_CASE("errors of sorting name what is wrong") {
+  const Tensor x = ones({2, 3});
+  CHECK_THROWS_AS(sort(cast(x, DType::complex64)), TypeError);
+  CHECK_THROWS_AS(sort(scalar(1.0)), IndexError);
+  CHECK_THROWS_AS(argsort(x, 2), IndexError);
+  CHECK_THROWS_WITH(top_k(x, 4), support::says("top_k: k is 4; it must be in [0, 3], the extent of axis -1"));
+  CHECK_THROWS_WITH(kth_value(x, 0), Contains("k is 0; it must be in [1, 3]"));
+  CHECK_THROWS_WITH(partition(x, -4), Contains("kth is -4; it must be in [-3, 3)"));
+  CHECK_THROWS_WITH(quantile(x, 1.5), Contains("q is 1.5; it must be in [0, 1]"));
+  CHECK_THROWS_WITH(quantile(x, not_a_number), Contains("q is nan"));
+  CHECK_THROWS_WITH(percentile(x, 101), Contains("q is 101; it must be in [0, 100]"));
+  CHECK_THROWS_AS(median(zeros({0})), ValueError);
+  CHECK_THROWS_AS(quantile(zeros({3, 0}), 0.5, 1), ValueError);
+  CHECK_THROWS_AS(searchsorted(ones({2, 3}), ones({3, 3})), ShapeError);
+  CHECK_THROWS_AS(searchsorted(scalar(1.0), ones({3})), ShapeError);
+  CHECK(sort(zeros({2, 0})).shape() == Shape{2, 0});
+  CHECK(top_k(x, 0).values.shape() == Shape{2, 0});
+  const auto distinct = compile([](const Tensor& t) { return unique(t).values; });
+  CHECK_THROWS_AS(distinct(x), TraceError);
+  const auto captured = compile([&](const Tensor& t) { return t + sum(unique(x).values); });
+  CHECK_THROWS_AS(captured(x), TraceError);
+  CHECK_THROWS_WITH(distinct(x), Contains("unique: the extents of its result depend on elements"));
+}
