@@ -11,6 +11,7 @@
 #include <limits>
 #include <new>
 #include <reel/elementwise.hpp>
+#include <reel/ops/indexing.hpp>
 #include <reel/ops/sorting.hpp>
 #include <reel/optim.hpp>
 #include <reel/reel.hpp>
@@ -199,7 +200,8 @@ std::vector<Unary> unary_ops() {
           REEL_OP(argsort),
           REEL_OP(median),
           REEL_OP(nanmedian),
-          REEL_OP(unique)};
+          REEL_OP(unique),
+          REEL_OP(nonzero)};
 }
 #undef REEL_OP
 
@@ -212,50 +214,68 @@ struct Binary {
 #op, [](const Tensor& x, const Tensor& y) { op(x, y); } \
   }
 std::vector<Binary> binary_ops() {
-  return {REEL_OP(add),
-          REEL_OP(subtract),
-          REEL_OP(multiply),
-          REEL_OP(divide),
-          REEL_OP(power),
-          REEL_OP(floor_divide),
-          REEL_OP(mod),
-          REEL_OP(squared_difference),
-          REEL_OP(logaddexp),
-          REEL_OP(arctan2),
-          REEL_OP(hypot),
-          REEL_OP(polygamma),
-          REEL_OP(maximum),
-          REEL_OP(minimum),
-          REEL_OP(make_complex),
-          REEL_OP(equal),
-          REEL_OP(not_equal),
-          REEL_OP(less),
-          REEL_OP(less_equal),
-          REEL_OP(greater),
-          REEL_OP(greater_equal),
-          REEL_OP(logical_and),
-          REEL_OP(logical_or),
-          REEL_OP(logical_xor),
-          REEL_OP(array_equal),
-          REEL_OP(gather),
-          REEL_OP(matmul),
-          REEL_OP(dot),
-          REEL_OP(outer),
-          REEL_OP(solve),
-          REEL_OP(triangular_solve),
-          REEL_OP(conv2d),
-          REEL_OP(conv2d_transpose),
-          REEL_OP(softmax_cross_entropy),
-          REEL_OP(sparse_softmax_cross_entropy),
-          REEL_OP(sigmoid_cross_entropy),
-          REEL_OP(binary_cross_entropy),
-          REEL_OP(kl_divergence),
-          REEL_OP(huber),
-          REEL_OP(rms_norm),
-          REEL_OP(searchsorted),
-          REEL_OP(digitize),
-          REEL_OP(quantile),
-          REEL_OP(percentile)};
+  return {
+      REEL_OP(add),
+      REEL_OP(subtract),
+      REEL_OP(multiply),
+      REEL_OP(divide),
+      REEL_OP(power),
+      REEL_OP(floor_divide),
+      REEL_OP(mod),
+      REEL_OP(squared_difference),
+      REEL_OP(logaddexp),
+      REEL_OP(arctan2),
+      REEL_OP(hypot),
+      REEL_OP(polygamma),
+      REEL_OP(maximum),
+      REEL_OP(minimum),
+      REEL_OP(make_complex),
+      REEL_OP(equal),
+      REEL_OP(not_equal),
+      REEL_OP(less),
+      REEL_OP(less_equal),
+      REEL_OP(greater),
+      REEL_OP(greater_equal),
+      REEL_OP(logical_and),
+      REEL_OP(logical_or),
+      REEL_OP(logical_xor),
+      REEL_OP(array_equal),
+      REEL_OP(gather),
+      REEL_OP(matmul),
+      REEL_OP(dot),
+      REEL_OP(outer),
+      REEL_OP(solve),
+      REEL_OP(triangular_solve),
+      REEL_OP(conv2d),
+      REEL_OP(conv2d_transpose),
+      REEL_OP(softmax_cross_entropy),
+      REEL_OP(sparse_softmax_cross_entropy),
+      REEL_OP(sigmoid_cross_entropy),
+      REEL_OP(binary_cross_entropy),
+      REEL_OP(kl_divergence),
+      REEL_OP(huber),
+      REEL_OP(rms_norm),
+      REEL_OP(searchsorted),
+      REEL_OP(digitize),
+      REEL_OP(quantile),
+      REEL_OP(percentile),
+      REEL_OP(take),
+      REEL_OP(boolean_mask),
+      REEL_OP(embedding),
+      {"index", [](const Tensor& x, const Tensor& i) { index(x, {i}); }},
+      {"index_update", [](const Tensor& x, const Tensor& v) { index_update(x, {0}, v); }},
+      {"index_multiply", [](const Tensor& x, const Tensor& v) { index_multiply(x, {zeros({2}, DType::int64)}, v); }},
+      {"index_max", [](const Tensor& x, const Tensor& i) { index_max(x, {i}, x); }},
+      {"slice_update", [](const Tensor& x, const Tensor& v) { slice_update(x, {0}, v); }},
+      {"segment_sum", [](const Tensor& x, const Tensor& ids) { segment_sum(x, ids, 2); }},
+      {"segment_prod", [](const Tensor& x, const Tensor& ids) { segment_prod(x, ids, 2); }},
+      {"segment_max", [](const Tensor& x, const Tensor& ids) { segment_max(x, ids, 2); }},
+      {"bincount", [](const Tensor& x, const Tensor& w) { bincount(x, 4, w); }},
+      {"masked_fill", [](const Tensor& x, const Tensor& mask) { masked_fill(x, mask, 1); }},
+      {"compress", [](const Tensor& c, const Tensor& x) { compress(c, x, 0); }},
+      {"put", [](const Tensor& x, const Tensor& i) { put(x, i, 1); }},
+      {"put_along_axis", [](const Tensor& x, const Tensor& i) { put_along_axis(x, i, 1, 0); }},
+      {"scatter_reduce", [](const Tensor& x, const Tensor& i) { scatter_reduce(x, i, 1, 0, Reduction::prod); }}};
 }
 #undef REEL_OP
 
@@ -390,6 +410,17 @@ void axes_and_sizes() {
     at("partition", [&] { partition(m, i); });
     at(
         "top_k", [&] { top_k(m, 1, i); }, axis);
+    at("segment_sum", [&] { segment_sum(m, zeros({2}, DType::int64), i); });
+    at("bincount", [&] { bincount(indices, i); });
+    at("nonzero", [&] { nonzero(m, {.size = i}); });
+    at("embedding", [&] { embedding(m, 0, i); });
+    at(
+        "index", [&] { index(m, {scalar(i)}); }, axis);
+    at("take", [&] { take(m, scalar(i), IndexMode::wrap); });
+    at("take", [&] { take(m, scalar(i), IndexMode::clip); });
+    at("slice_update", [&] { slice_update(m, {range(i, most)}, 1); });
+    at(
+        "put_along_axis", [&] { put_along_axis(m, indices, 1, i); }, axis);
     at("diag", [&] { diag(ones({3}), i); });
     at("diagonal", [&] { diagonal(m, i); });
     at("tril", [&] { tril(m, i); });

@@ -22,6 +22,7 @@ const std::vector<Op>& ops() {
     add_control(t);
     add_lanes(t);
     add_sorting(t);
+    add_updates(t);
     return t;
   }();
   return table;

@@ -4,33 +4,36 @@
 #include <atomic>
 #include <cstring>
 
+#include "loops/elementwise/cast.hpp"
 #include "loops/elementwise/loop_nest.hpp"
 #include "loops/index/along.hpp"
 
 namespace reel::loops {
 namespace {
 
-// Whether all of [begin, end) are in range: no sign bit in a position, nor in its distance from the last one.
-template <class T>
+// Whether all of [begin, end) are in range: no sign bit in a position, nor in its distance from the last one. Positions
+// of further axes are appended to those that are there, row-major.
+template <bool Further, class T>
 bool convert(const T* indices, std::int64_t extent, std::int64_t* positions, std::int64_t begin, std::int64_t end) {
   std::int64_t signs = 0;
   for (std::int64_t i = begin; i < end; ++i) {
     const auto v = static_cast<std::int64_t>(indices[i]);
     const std::int64_t p = v + (extent & (v >> 63));
     signs |= p | (extent - 1 - p);
-    positions[i] = p;
+    positions[i] = Further ? positions[i] * extent + p : p;
   }
   return signs >= 0;
 }
 
 template <class T>
-BadIndex find_positions_of(const Tensor& indices, std::int64_t extent, const Tensor& positions) {
+BadIndex find_positions_of(const Tensor& indices, std::int64_t extent, const Tensor& positions, bool further) {
   const T* from = detail::mutable_data<T>(indices);
   auto* to = detail::mutable_data<std::int64_t>(positions);
   const std::int64_t n = indices.size();
   std::atomic<bool> in_range{true};
   parallel_for(n, parallel_threshold, [&](std::int64_t begin, std::int64_t end) {
-    if (!convert(from, extent, to, begin, end)) in_range.store(false, std::memory_order_relaxed);
+    if (!(further ? convert<true>(from, extent, to, begin, end) : convert<false>(from, extent, to, begin, end)))
+      in_range.store(false, std::memory_order_relaxed);
   });
   if (in_range.load(std::memory_order_relaxed)) return {};
   for (std::int64_t i = 0; i < n; ++i)
@@ -59,17 +62,46 @@ struct GatheredRows {
 
 }  // namespace
 
-BadIndex find_positions(const Tensor& strided, std::int64_t extent, const Tensor& positions) {
+BadIndex find_positions(const Tensor& strided, std::int64_t extent, const Tensor& positions, bool further) {
   Tensor scratch;
-  const Tensor& indices = contiguous(strided, scratch);
+  if (detail::block(strided)->size != detail::block(positions)->size) {
+    scratch = detail::empty(strided.dtype(), positions.shape());
+    copy(strided, scratch);
+  }
+  const Tensor& indices = scratch.defined() ? scratch : contiguous(strided, scratch);
   switch (indices.dtype()) {
     case DType::uint8:
-      return find_positions_of<std::uint8_t>(indices, extent, positions);
+      return find_positions_of<std::uint8_t>(indices, extent, positions, further);
     case DType::int32:
-      return find_positions_of<std::int32_t>(indices, extent, positions);
+      return find_positions_of<std::int32_t>(indices, extent, positions, further);
     default:
-      return find_positions_of<std::int64_t>(indices, extent, positions);
+      return find_positions_of<std::int64_t>(indices, extent, positions, further);
   }
+}
+
+BadIndex find_segments(const Tensor& ids, std::int64_t n, const Tensor& segments) {
+  const Tensor flat = detail::empty(DType::int64, ids.shape());
+  static_cast<void>(cast(ids, flat));  // widens
+  const auto* from = detail::mutable_data<std::int64_t>(flat);
+  auto* to = detail::mutable_data<std::int64_t>(segments);
+  std::atomic<bool> in_range{true};
+  parallel_for(ids.size(), parallel_threshold, [&](std::int64_t begin, std::int64_t end) {
+    bool all = true;
+    for (std::int64_t i = begin; i < end; ++i) {
+      all &= from[i] < n;
+      to[i] = from[i] < 0 ? n : from[i];
+    }
+    if (!all) in_range.store(false, std::memory_order_relaxed);
+  });
+  if (in_range.load(std::memory_order_relaxed)) return {};
+  for (std::int64_t i = 0; i < ids.size(); ++i)
+    if (from[i] >= n) return {i, from[i]};
+  return {};
+}
+
+void whole_positions(const Tensor& positions, int axis, std::int64_t extent, const Tensor& whole) {
+  auto* to = detail::mutable_data<std::int64_t>(whole);
+  for_each_along(positions, axis, extent, [=](std::int64_t p, std::int64_t q) { to[q] = p; });
 }
 
 void gather(const Tensor& x, const Tensor& positions, int axis, const Tensor& y) {

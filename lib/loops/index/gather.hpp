@@ -12,8 +12,16 @@ struct BadIndex {
   explicit operator bool() const noexcept { return at >= 0; }
 };
 /// positions = indices, negative ones counted from the end of an axis of this extent. The indices are of any integer
-/// dtype and any strides. Returns the first that is out of range; the positions are unspecified then.
-BadIndex find_positions(const Tensor& indices, std::int64_t extent, const Tensor& positions);
+/// dtype and any strides, and broadcast to the positions. With `further` the positions there are of the axes in front:
+/// positions = positions * extent + indices. Returns the first index that is out of range; the positions are
+/// unspecified then.
+BadIndex find_positions(const Tensor& indices, std::int64_t extent, const Tensor& positions, bool further = false);
+
+/// segments [n of ids] = ids, negative ones made n: those are left out. Returns the first that is n or more.
+BadIndex find_segments(const Tensor& ids, std::int64_t n, const Tensor& segments);
+/// whole[q] = the place in row-major order of the element that positions[q] names along the axis, in a tensor of the
+/// positions' shape but for that axis, of this extent. The positions have any strides.
+void whole_positions(const Tensor& positions, int axis, std::int64_t extent, const Tensor& whole);
 
 /// y[outer, k, inner] = x[outer, positions[k], inner], split at `axis` of x. y has the shape of x with that axis
 /// replaced by the shape of the positions.

@@ -1,5 +1,9 @@
 #include "loops/index/scatter.hpp"
 
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
 #include "core/visit.hpp"
 #include "loops/elementwise/cast.hpp"
 #include "loops/index/along.hpp"
@@ -8,70 +12,286 @@ namespace reel::loops {
 namespace {
 
 template <class T>
-void add_to(T& sum, T x) {
-  if constexpr (std::is_same_v<T, bool>)
-    sum = sum || x;
-  else if constexpr (std::is_integral_v<T>)
-    sum = static_cast<T>(static_cast<std::make_unsigned_t<T>>(sum) + static_cast<std::make_unsigned_t<T>>(x));
+struct Add {
+  static void apply(T& sum, T x) {
+    if constexpr (std::is_same_v<T, bool>)
+      sum = sum || x;
+    else if constexpr (std::is_integral_v<T>)
+      sum = static_cast<T>(static_cast<std::make_unsigned_t<T>>(sum) + static_cast<std::make_unsigned_t<T>>(x));
+    else
+      sum = static_cast<T>(sum + x);
+  }
+};
+template <class T>
+struct Add<complex<T>> {
+  static void apply(complex<T>& sum, complex<T> x) { sum = {sum.re + x.re, sum.im + x.im}; }
+};
+
+template <class T>
+struct Multiply {
+  static void apply(T& product, T x) {
+    if constexpr (std::is_same_v<T, bool>)
+      product = product && x;
+    else if constexpr (std::is_integral_v<T>)  // unsigned of at least 32 bits: a product of two uint8 is an int
+      product = static_cast<T>(static_cast<std::uint64_t>(product) * static_cast<std::uint64_t>(x));
+    else
+      product = static_cast<T>(product * x);
+  }
+};
+template <class T>
+struct Multiply<complex<T>> {
+  static void apply(complex<T>& a, complex<T> b) { a = {a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re}; }
+};
+
+template <class T>
+bool is_nan(T x) {
+  if constexpr (std::is_floating_point_v<T>)
+    return std::isnan(x);
   else
-    sum = static_cast<T>(sum + x);
+    return false;
 }
 template <class T>
-void add_to(complex<T>& sum, complex<T> x) {
-  sum = {sum.re + x.re, sum.im + x.im};
+bool same(T x, T y) {
+  return x == y || (is_nan(x) && is_nan(y));
 }
+template <bool Largest>
+struct Extreme {
+  template <class T>
+  static void apply(T& best, T x) {
+    if ((Largest ? x > best : x < best) || is_nan(x)) best = is_nan(best) ? best : x;
+  }
+};
 
-// add(sums, terms) on contiguous numbers of one type, by way of float32 where the sum has 16-bit floats.
+// f(results, terms) on contiguous numbers of one type, by way of float32 where the result has 16-bit floats.
 template <class F>
-void with_numbers(const Tensor& sum, const Tensor& strided, const F& add) {
+void with_numbers(const Tensor& result, const Tensor& strided, const F& f) {
   Tensor scratch;
   const Tensor& terms = contiguous(strided, scratch);
-  visit(sum.dtype(), [&]<class T>() {
+  visit(result.dtype(), [&]<class T>() {
     if constexpr (std::is_same_v<T, float16> || std::is_same_v<T, bfloat16>) {
-      const Tensor wide = detail::empty(DType::float32, sum.shape());
+      const Tensor wide = detail::empty(DType::float32, result.shape());
       const Tensor wide_terms = detail::empty(DType::float32, terms.shape());
-      cast(sum, wide);
+      cast(result, wide);
       cast(terms, wide_terms);
-      add(detail::mutable_data<float>(wide), detail::mutable_data<const float>(wide_terms));
-      cast(wide, sum);
+      f(detail::mutable_data<float>(wide), detail::mutable_data<const float>(wide_terms));
+      cast(wide, result);
     } else {
-      add(detail::mutable_data<T>(sum), detail::mutable_data<const T>(terms));
+      f(detail::mutable_data<T>(result), detail::mutable_data<const T>(terms));
     }
   });
 }
 
+// Where terms [outer, count, inner] go in a tensor [outer, extent, inner].
+struct Places {
+  AxisSplit split;
+  std::int64_t count;
+  const std::int64_t* position;
+  Places(const Tensor& whole, const Tensor& positions, int axis)
+      : split(whole.shape(), axis), count(positions.size()), position(detail::mutable_data<std::int64_t>(positions)) {}
+  std::int64_t to(std::int64_t outer, std::int64_t k) const {
+    return (outer * split.extent + position[k]) * split.inner;
+  }
+  std::int64_t from(std::int64_t outer, std::int64_t k) const { return (outer * count + k) * split.inner; }
+
+  // f(outer, begin, end) for all of outer and inner elements [begin, end) of each, which share no place.
+  template <class F>
+  void for_each_block(const F& f) const {
+    const auto run_all = [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t outer = begin; outer < end; ++outer) f(outer, 0, split.inner);
+    };
+    const std::int64_t terms = split.outer * count * split.inner;
+    if (terms < parallel_threshold)
+      run_all(0, split.outer);
+    else if (split.outer > 1)
+      parallel_for(split.outer, 1, run_all);
+    else
+      parallel_for(split.inner, 64, [&](std::int64_t begin, std::int64_t end) { f(0, begin, end); });
+  }
+};
+
+template <class F>
+void scatter_by(const Tensor& terms, const Tensor& positions, int axis, const Tensor& y, const F& apply) {
+  const Places places(y, positions, axis);
+  with_numbers(y, terms, [&]<class T>(T* results, const T* numbers) {
+    places.for_each_block([=](std::int64_t outer, std::int64_t begin, std::int64_t end) {
+      for (std::int64_t k = 0; k < places.count; ++k) {
+        T* to = results + places.to(outer, k);
+        const T* from = numbers + places.from(outer, k);
+        for (std::int64_t i = begin; i < end; ++i) apply(to[i], from[i]);
+      }
+    });
+  });
+}
+
+template <class T>
+constexpr bool is_complex_number = std::is_same_v<T, complex64> || std::is_same_v<T, complex128>;
+
 }  // namespace
 
-void scatter_add(const Tensor& terms, const Tensor& positions, int axis, const Tensor& sum) {
+void scatter(ScatterFunction f, const Tensor& terms, const Tensor& positions, int axis, const Tensor& y) {
   if (terms.size() == 0) return;
-  const AxisSplit split(sum.shape(), axis);
-  const std::int64_t count = positions.size();
-  const auto* position = detail::mutable_data<std::int64_t>(positions);
-  with_numbers(sum, terms, [&]<class T>(T* sums, const T* numbers) {
-    const auto add = [=](std::int64_t outer, std::int64_t begin, std::int64_t end) {
-      for (std::int64_t k = 0; k < count; ++k) {
-        T* to = sums + (outer * split.extent + position[k]) * split.inner;
-        const T* from = numbers + (outer * count + k) * split.inner;
-        for (std::int64_t i = begin; i < end; ++i) add_to(to[i], from[i]);
-      }
-    };
-    const auto add_all = [&](std::int64_t begin, std::int64_t end) {
-      for (std::int64_t outer = begin; outer < end; ++outer) add(outer, 0, split.inner);
-    };
-    if (terms.size() < parallel_threshold)
-      add_all(0, split.outer);
-    else if (split.outer > 1)
-      parallel_for(split.outer, 1, add_all);
-    else
-      parallel_for(split.inner, 64, [&](std::int64_t begin, std::int64_t end) { add(0, begin, end); });
+  switch (f) {
+    case ScatterFunction::add:
+      return scatter_by(terms, positions, axis, y, []<class T>(T& a, T b) { Add<T>::apply(a, b); });
+    case ScatterFunction::multiply:
+      return scatter_by(terms, positions, axis, y, []<class T>(T& a, T b) { Multiply<T>::apply(a, b); });
+    case ScatterFunction::max:
+      return scatter_by(terms, positions, axis, y, []<class T>(T& a, T b) {
+        if constexpr (!is_complex_number<T>) Extreme<true>::apply(a, b);
+      });
+    case ScatterFunction::min:
+      return scatter_by(terms, positions, axis, y, []<class T>(T& a, T b) {
+        if constexpr (!is_complex_number<T>) Extreme<false>::apply(a, b);
+      });
+  }
+}
+
+void scatter_set(const Tensor& strided, const Tensor& positions, int axis, const Tensor& y) {
+  if (strided.size() == 0) return;
+  Tensor scratch;
+  const Places places(y, positions, axis);
+  const auto bytes = static_cast<std::int64_t>(item_size(y.dtype()));
+  const std::byte* numbers = detail::block(contiguous(strided, scratch))->data;
+  std::byte* results = detail::block(y)->data;
+  places.for_each_block([=](std::int64_t outer, std::int64_t begin, std::int64_t end) {
+    const auto size = static_cast<std::size_t>((end - begin) * bytes);
+    for (std::int64_t k = 0; k < places.count; ++k)
+      std::memcpy(results + (places.to(outer, k) + begin) * bytes, numbers + (places.from(outer, k) + begin) * bytes,
+                  size);
   });
 }
 
 void add_along(const Tensor& terms, const Tensor& positions, int axis, const Tensor& sum) {
   with_numbers(sum, terms, [&]<class T>(T* sums, const T* numbers) {
     for_each_along(positions, axis, sum.shape()[axis],
-                   [=](std::int64_t p, std::int64_t q) { add_to(sums[p], numbers[q]); });
+                   [=](std::int64_t p, std::int64_t q) { Add<T>::apply(sums[p], numbers[q]); });
   });
+}
+
+void find_last(const Tensor& positions, std::int64_t extent, const Tensor& last) {
+  const Tensor latest = detail::empty(DType::int64, {extent});
+  auto* at = detail::mutable_data<std::int64_t>(latest);
+  const auto* position = detail::mutable_data<std::int64_t>(positions);
+  auto* to = detail::mutable_data<bool>(last);
+  const std::int64_t count = positions.size();
+  for (std::int64_t k = 0; k < count; ++k) at[position[k]] = k;
+  for (std::int64_t k = 0; k < count; ++k) to[k] = at[position[k]] == k;
+}
+
+namespace {
+
+// results = products before the term, running on from what `products` holds, times those behind it.
+template <class T>
+void from_both_sides(const Places& places, const T* terms, T* products, T* results) {
+  T one{};
+  if constexpr (is_complex_number<T>)
+    one.re = 1;
+  else
+    one = 1;
+  places.for_each_block([=](std::int64_t outer, std::int64_t begin, std::int64_t end) {
+    for (std::int64_t k = 0; k < places.count; ++k)
+      for (std::int64_t i = begin; i < end; ++i) {
+        T& product = products[places.to(outer, k) + i];
+        results[places.from(outer, k) + i] = product;
+        Multiply<T>::apply(product, terms[places.from(outer, k) + i]);
+      }
+    for (std::int64_t k = 0; k < places.count; ++k)
+      for (std::int64_t i = begin; i < end; ++i) products[places.to(outer, k) + i] = one;
+    for (std::int64_t k = places.count; k-- > 0;)
+      for (std::int64_t i = begin; i < end; ++i) {
+        T& product = products[places.to(outer, k) + i];
+        Multiply<T>::apply(results[places.from(outer, k) + i], product);
+        Multiply<T>::apply(product, terms[places.from(outer, k) + i]);
+      }
+  });
+}
+
+}  // namespace
+
+void products_of_others(const Tensor& strided, const Tensor& terms, const Tensor& positions, int axis,
+                        const Tensor& others) {
+  if (terms.size() == 0) return;
+  const Tensor running = detail::empty(strided.dtype(), strided.shape());
+  copy(strided, running);
+  Tensor scratch;
+  const Tensor& factors = contiguous(terms, scratch);
+  const Places places(running, positions, axis);
+  visit(running.dtype(), [&]<class T>() {
+    if constexpr (!std::is_same_v<T, float16> && !std::is_same_v<T, bfloat16>)
+      from_both_sides(places, detail::mutable_data<const T>(factors), detail::mutable_data<T>(running),
+                      detail::mutable_data<T>(others));
+  });
+}
+
+namespace {
+
+// Of contiguous operands. `counts` is as large as x.
+template <class T>
+struct Shares {
+  const T *x, *terms, *y;
+  T *x_shares, *term_shares, *counts;
+
+  void compute(const Places& places, bool member) const {
+    places.for_each_block([=, *this](std::int64_t outer, std::int64_t begin, std::int64_t end) {
+      const auto each_place = [=](auto f) {
+        for (std::int64_t row = 0; row < places.split.extent; ++row)
+          for (std::int64_t i = begin; i < end; ++i) f((outer * places.split.extent + row) * places.split.inner + i);
+      };
+      const auto each_term = [=](auto f) {
+        for (std::int64_t k = 0; k < places.count; ++k)
+          for (std::int64_t i = begin; i < end; ++i) f(places.to(outer, k) + i, places.from(outer, k) + i);
+      };
+      each_place([=, *this](std::int64_t at) { x_shares[at] = static_cast<T>(!member || same(x[at], y[at])); });
+      if (!member) each_term([=, *this](std::int64_t to, std::int64_t) { x_shares[to] = 0; });
+      each_place([=, *this](std::int64_t at) { counts[at] = x_shares[at]; });
+      each_term([=, *this](std::int64_t to, std::int64_t from) {
+        term_shares[from] = static_cast<T>(same(terms[from], y[to]));
+        counts[to] += term_shares[from];
+      });
+      each_term([=, *this](std::int64_t to, std::int64_t from) { term_shares[from] /= std::max<T>(counts[to], 1); });
+      each_place([=, *this](std::int64_t at) { x_shares[at] /= std::max<T>(counts[at], 1); });
+    });
+  }
+};
+
+}  // namespace
+
+void extreme_shares(const Tensor& x, const Tensor& terms, const Tensor& positions, const Tensor& y, int axis,
+                    bool member, const Tensor& x_shares, const Tensor& term_shares) {
+  Tensor dense_x, dense_terms, dense_y;
+  const Tensor &a = contiguous(x, dense_x), &b = contiguous(terms, dense_terms), &c = contiguous(y, dense_y);
+  const Tensor counts = detail::empty(x.dtype(), x.shape());
+  const Places places(x_shares, positions, axis);
+  visit(x.dtype(), [&]<class T>() {
+    if constexpr (std::is_floating_point_v<T>)
+      Shares<T>{detail::mutable_data<const T>(a),     detail::mutable_data<const T>(b),
+                detail::mutable_data<const T>(c),     detail::mutable_data<T>(x_shares),
+                detail::mutable_data<T>(term_shares), detail::mutable_data<T>(counts)}
+          .compute(places, member);
+  });
+}
+
+void find_runs(const Tensor& positions, std::int64_t extent, const Tensor& order, const Tensor& place,
+               const Tensor& before, const Tensor& behind) {
+  const std::int64_t count = positions.size();
+  const Tensor starts = detail::empty(DType::int64, {extent + 1});
+  auto* start = detail::mutable_data<std::int64_t>(starts);
+  const auto* position = detail::mutable_data<std::int64_t>(positions);
+  auto *to_order = detail::mutable_data<std::int64_t>(order), *to_place = detail::mutable_data<std::int64_t>(place);
+  auto *to_before = detail::mutable_data<std::int64_t>(before), *to_behind = detail::mutable_data<std::int64_t>(behind);
+  std::fill_n(start, extent + 1, 0);
+  for (std::int64_t k = 0; k < count; ++k) ++start[position[k] + 1];
+  for (std::int64_t p = 0; p < extent; ++p) start[p + 1] += start[p];
+  // start[p] moves from the first place of p to the one behind its last.
+  for (std::int64_t k = 0; k < count; ++k) {
+    to_place[k] = start[position[k]]++;
+    to_order[to_place[k]] = k;
+  }
+  for (std::int64_t i = 0; i < count; ++i) {
+    const std::int64_t p = position[to_order[i]], first = p == 0 ? 0 : start[p - 1];
+    to_before[i] = i - first;
+    to_behind[i] = start[p] - 1 - i;
+  }
 }
 
 }  // namespace reel::loops

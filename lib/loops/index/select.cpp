@@ -1,5 +1,7 @@
 #include "loops/index/select.hpp"
 
+#include <algorithm>
+
 #include "loops/loops.hpp"
 
 namespace reel::loops {
@@ -9,6 +11,25 @@ void select(const Tensor& condition, const Tensor& x, const Tensor& y, const Ten
   if (to->size == 0) return;
   const Tensor* in[] = {&condition, &x, &y};
   pointwise(kernels::active().select[kernels::size_class(item_size(to->dtype))], in, out);
+}
+
+std::int64_t count_true(const Tensor& mask) {
+  Tensor scratch;
+  const auto* from = detail::mutable_data<std::uint8_t>(contiguous(mask, scratch));
+  std::int64_t count = 0;
+  for (std::int64_t i = 0, n = mask.size(); i < n; ++i) count += from[i];
+  return count;
+}
+
+void find_true(const Tensor& mask, const Tensor& positions) {
+  Tensor scratch;
+  const auto* from = detail::mutable_data<std::uint8_t>(contiguous(mask, scratch));
+  auto* to = detail::mutable_data<std::int64_t>(positions);
+  const std::int64_t n = mask.size(), room = positions.size();
+  std::int64_t count = 0;
+  for (std::int64_t i = 0; i < n && count < room; ++i)
+    if (from[i]) to[count++] = i;
+  std::fill(to + count, to + room, -1);
 }
 
 }  // namespace reel::loops

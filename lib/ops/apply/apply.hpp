@@ -38,6 +38,15 @@ inline bool any_followed(Inputs inputs) noexcept {
   return false;
 }
 
+/// Whether an op may write its result into the memory of an operand: it was given up, nobody else holds it, and neither
+/// tapes nor observers nor a trace look on.
+inline bool given_up(const Operand& x) noexcept {
+  if (x.kind() != detail::OperandKind::rvalue || !x.tensor().defined()) return false;
+  const detail::Block* b = detail::block(x.tensor());
+  return b->plain() && detail::reusable(b) && !tape::active() && !tape::watching() &&
+         !detail::this_thread.state->tracer;
+}
+
 /// Attributes of all kinds as words, in the order given.
 template <class... T>
 constexpr std::array<std::int64_t, sizeof...(T)> words(const T&... values) {

@@ -1,15 +1,15 @@
-// Elements chosen by index tensors: gather, take_along_axis, scatter_add, one_hot, IndexedSlices. Indices are checked
-// by a primitive of their own, whose result, the positions, the others read; sums at equal positions run in the order
-// of the indices, so that they do not depend on threads.
+// Elements chosen by index tensors: gather, take_along_axis, one_hot, IndexedSlices; the front of scatter_add. Indices
+// are checked by a primitive of their own, whose result, the positions, the others read; sums at equal positions run in
+// the order of the indices, so that they do not depend on threads.
 #include "loops/index/gather.hpp"
 
+#include <algorithm>
 #include <reel/gradient.hpp>
 #include <reel/ops/make.hpp>
 
-#include "loops/index/scatter.hpp"
 #include "loops/make/fill.hpp"
 #include "ops/attributes.hpp"
-#include "ops/index/indices.hpp"
+#include "ops/index/scatter.hpp"
 
 namespace reel {
 
@@ -17,15 +17,18 @@ namespace ops {
 
 namespace {
 
-// ---- positions of indices; attributes: the address of the op's name, a literal, axis, extent
+// ---- positions of indices, of one array per axis, in a tensor of these axes; attributes: the address of the op's
+// name, a literal, and for each array axis and extent. The arrays broadcast to the shape of the first.
 
 void infer_positions(const Call& call, Metas& out) { out.add(DType::int64, call.input(0).shape()); }
 void evaluate_positions(const Call& call, Outputs& out) {
-  const std::int64_t axis = call.attribute(1), extent = call.attribute(2);
-  if (const loops::BadIndex bad = loops::find_positions(call.input(0), extent, out[0]))
-    fail<IndexError>(reinterpret_cast<const char*>(call.attribute(0)),
-                     "index {} (element {} of indices) is out of range for axis {}, of extent {}", bad.value, bad.at,
-                     axis, extent);
+  for (std::size_t k = 0; k < call.inputs.size(); ++k) {
+    const std::int64_t axis = call.attribute(1 + 2 * k), extent = call.attribute(2 + 2 * k);
+    if (const loops::BadIndex bad = loops::find_positions(call.input(k), extent, out[0], k > 0))
+      fail<IndexError>(reinterpret_cast<const char*>(call.attribute(0)),
+                       "index {} (element {} of indices) is out of range for axis {}, of extent {}", bad.value, bad.at,
+                       axis, extent);
+  }
 }
 constexpr Primitive positions_primitive = {.rule = {.name = "positions"},
                                            .infer = infer_positions,
@@ -175,40 +178,6 @@ Tensor put_along(const Tensor& g, const Tensor& positions, const Shape& shape, i
 
 namespace {
 
-// ---- scatter_add; inputs: x, updates, positions
-
-constexpr std::uint8_t updates_followed = 0b10;
-
-Tensor scatter_add_at(const Tensor& x, const Tensor& updates, const Tensor& positions);
-
-void scatter_add_vjp(const tape::Record& r, std::span<const Tensor> g, std::span<Gradient> dx) {
-  if (r.wanted(0)) dx[0] = g[0];
-  if (r.wanted(1)) dx[1] = gather_at(g[0], r.saved(0), r.batch_rank());
-}
-void scatter_add_jvp(const tape::Record& r, std::span<const Tensor> t, std::span<Tensor> dy) {
-  if (!t[1].defined())
-    dy[0] = t[0];
-  else if (!t[0].defined())
-    dy[0] = scatter_rows(t[1], r.saved(0), r.output_shape(), 0);
-  else
-    dy[0] = scatter_add_at(t[0], t[1], r.saved(0));
-}
-
-void infer_scatter_add(const Call& call, Metas& out) { out.add(call.input(0).dtype(), call.input(0).shape()); }
-void evaluate_scatter_add(const Call& call, Outputs& out) {
-  loops::copy(call.input(0), out[0]);
-  loops::scatter_add(call.input(1), call.input(2), 0, out[0]);
-}
-constexpr Primitive scatter_add_primitive = {.rule = batched({"scatter_add", scatter_add_vjp, scatter_add_jvp}),
-                                             .infer = infer_scatter_add,
-                                             .evaluate = evaluate_scatter_add,
-                                             .keeps = {keep_input(2, updates_followed)},
-                                             .constants = 1};
-
-Tensor scatter_add_at(const Tensor& x, const Tensor& updates, const Tensor& positions) {
-  return apply(scatter_add_primitive, {&x, &updates, &positions});
-}
-
 // ---- one_hot; inputs: indices; attributes: dtype, depth
 
 void infer_one_hot(const Call& call, Metas& out) {
@@ -222,12 +191,23 @@ constexpr Primitive one_hot_primitive = {
 
 }  // namespace
 
-Tensor checked_indices(const char* op, const Operand& operand, int axis, std::int64_t extent) {
-  const Tensor indices = to_tensor(op, operand, "indices");
+void require_integers(const char* op, const Tensor& indices) {
   if (!is_integer(indices.dtype()))
     fail<TypeError>(op, "indices must be integers, not {}; cast them to int64{}", indices.dtype(),
                     indices.dtype() == DType::boolean ? ", or choose by a condition with where" : "");
+}
+
+Tensor checked_indices(const char* op, const Operand& operand, int axis, std::int64_t extent) {
+  const Tensor indices = to_tensor(op, operand, "indices");
+  require_integers(op, indices);
   return apply(positions_primitive, {&indices}, words(reinterpret_cast<std::intptr_t>(op), axis, extent));
+}
+
+Tensor checked_positions(const char* op, std::span<const Tensor* const> indices, Attributes axes_and_extents) {
+  detail::ShortList<std::int64_t, 9> attributes(1 + axes_and_extents.size());
+  attributes[0] = reinterpret_cast<std::intptr_t>(op);
+  std::copy(axes_and_extents.begin(), axes_and_extents.end(), attributes.begin() + 1);
+  return apply(positions_primitive, indices, std::span<const std::int64_t>(attributes));
 }
 
 Tensor scatter_rows(const Tensor& g, const Tensor& positions, const Shape& shape, int axis) {
@@ -283,7 +263,7 @@ Tensor scatter_add(const Operand& operand, const Operand& indices, const Operand
           terms.shape(), wanted, at.shape(), x.shape());
     terms = broadcast_to(terms, wanted);
   }
-  return ops::scatter_add_at(x, terms, at);
+  return ops::scatter_add_at(x, terms, at, 0);
 }
 
 Tensor one_hot(const Operand& operand, std::int64_t depth, DType dtype) {

@@ -11,12 +11,27 @@ namespace reel::ops {
 /// integers, IndexError for one outside [-extent, extent). `op` is a literal.
 Tensor checked_indices(const char* op, const Operand& indices, int axis, std::int64_t extent);
 
+/// The same of one array per axis of some, which broadcast to the shape of the first: positions on the axis that these
+/// axes make together. Axis, in messages, and extent of each are given in turn. The arrays are integers.
+Tensor checked_positions(const char* op, std::span<const Tensor* const> indices, Attributes axes_and_extents);
+/// TypeError for what is no array of indices.
+void require_integers(const char* op, const Tensor& indices);
+
 /// x at the positions, which are checked: gather, and take_along_axis, whose other axes are those of x. Recorded.
 Tensor gather_at(const Tensor& x, const Tensor& positions, int axis);
 Tensor take_along(const Tensor& x, const Tensor& positions, int axis);
 /// Zeros of a shape, to which g, of the positions' shape, is added at its positions along the axis. Recorded; the
 /// transpose of take_along.
 Tensor put_along(const Tensor& g, const Tensor& positions, const Shape& shape, int axis);
+
+/// slice() by another name. Recorded.
+Tensor slice_part(const char* op, const Tensor& x, std::span<const SliceItem> items);
+/// Values in x's dtype. TypeError for those of a higher category: floating ones for integers.
+Tensor in_dtype_of(const Tensor& x, const char* op, const Operand& values, const char* name);
+/// The same for so many elements of x. ShapeError unless they broadcast to this shape.
+Tensor values_for(const char* op, const Tensor& x, const Operand& values, const Shape& shape);
+/// x with a part, of the shape that the items choose and x's dtype, in place of what is there. Recorded.
+Tensor slice_update_part(const char* op, const Tensor& x, std::span<const SliceItem> items, const Tensor& part);
 
 /// ValueError for slices with empty handles or no dense_shape, ShapeError unless indices are [n] and values [n, rest].
 /// Does not look at the indices themselves.

@@ -1,11 +1,13 @@
 // slice: Python's start:stop:step per axis, as a view. Its transpose, place, copies into zeros; each is the other's
 // derivative to every order.
 #include <algorithm>
-#include <reel/ops/index.hpp>
+#include <reel/ops/indexing.hpp>
+#include <reel/ops/make.hpp>
 
 #include "loops/make/fill.hpp"
 #include "ops/apply/table.hpp"
 #include "ops/attributes.hpp"
+#include "ops/index/indices.hpp"
 #include "ops/shape/view.hpp"
 
 namespace reel {
@@ -170,16 +172,59 @@ constexpr Primitive place_primitive = {
 Tensor take(const Tensor& x, Attributes part) { return apply(slice_primitive, {&x}, part); }
 Tensor place(const Tensor& g, Attributes part) { return apply(place_primitive, {&g}, part); }
 
-AxisRange index_range(const SliceItem& item, int axis, const Shape& shape) {
+// ---- slice_update; inputs: x, the part. Attributes: whether x is given up, then those of slice.
+
+Tensor update(const Tensor& x, const Tensor& part, Attributes where, bool given_up = false);
+
+SlicePart updated_part(Attributes attributes, int rank) { return {attributes.subspan(1), rank}; }
+void update_vjp(const tape::Record& r, std::span<const Tensor> g, std::span<Gradient> dx) {
+  const SlicePart p = updated_part(r.attributes(), r.output_shape().rank());
+  const Shape shape = r.batched(attribute_shape(p.extents()));
+  const PartWords where(r, p.ranges(), shape);
+  if (r.wanted(0)) dx[0] = update(g[0], broadcast_to(zeros({}, g[0].dtype()), shape), where);
+  if (r.wanted(1)) dx[1] = take(g[0], where);
+}
+void update_jvp(const tape::Record& r, std::span<const Tensor> t, std::span<Tensor> dy) {
+  const Shape shape = r.output_shape();
+  const auto or_zeros = [&](const Tensor& given, const Shape& of) {
+    return given.defined() ? given : broadcast_to(zeros({}, r.output_dtype()), of);
+  };
+  dy[0] = update(or_zeros(t[0], shape),
+                 or_zeros(t[1], attribute_shape(updated_part(r.attributes(), shape.rank()).extents())),
+                 r.attributes().subspan(1));
+}
+void infer_update(const Call& call, Metas& out) { out.add_like(call.input(0)); }
+void evaluate_update(const Call& call, Outputs& out) {
+  const Tensor &x = call.input(0), &part = call.input(1);
+  detail::Block* b = detail::block(x);
+  if (call.attribute(0) != 0 && detail::reusable(b)) {
+    out.set(0, x);
+    detail::renew(b);
+  } else {
+    loops::copy(x, out[0]);
+  }
+  loops::copy(part, view_of(out[0], updated_part(call.attributes, x.rank()), part.shape()));
+}
+constexpr Primitive update_primitive = {
+    .rule = batched({"slice_update", update_vjp, update_jvp}), .infer = infer_update, .evaluate = evaluate_update};
+
+Tensor update(const Tensor& x, const Tensor& part, Attributes where, bool given_up) {
+  std::int64_t attributes[1 + 4 * max_rank];
+  attributes[0] = given_up;
+  std::copy(where.begin(), where.end(), attributes + 1);
+  return apply(update_primitive, {&x, &part}, {attributes, 1 + where.size()});
+}
+
+AxisRange index_range(const char* op, const SliceItem& item, int axis, const Shape& shape) {
   const std::int64_t n = shape.begin()[axis], i = item.start < 0 ? item.start + n : item.start;
   if (i < 0 || i >= n)
-    fail<IndexError>("slice", "index {} is out of range for axis {} of x, of shape {}", item.start, axis, shape);
+    fail<IndexError>(op, "index {} is out of range for axis {} of x, of shape {}", item.start, axis, shape);
   return {i, 1, 1};
 }
 
 // Python's rules: an end counts from the back when negative, and is then clamped to the axis.
-AxisRange python_range(const SliceItem& item, std::int64_t n) {
-  if (item.step == 0) fail<ValueError>("slice", "the step of a range is 0; it must not be");
+AxisRange python_range(const char* op, const SliceItem& item, std::int64_t n) {
+  if (item.step == 0) fail<ValueError>(op, "the step of a range is 0; it must not be");
   const std::int64_t step = std::max(item.step, -INT64_MAX);
   const std::int64_t low = step > 0 ? 0 : -1, high = step > 0 ? n : n - 1;
   const auto end = [&](bool given, std::int64_t at, std::int64_t otherwise) {
@@ -191,7 +236,7 @@ AxisRange python_range(const SliceItem& item, std::int64_t n) {
   return {start, step, start > stop ? (start - stop - 1) / -step + 1 : 0};
 }
 
-PartWords part(const Shape& shape, std::span<const SliceItem> items) {
+PartWords part(const char* op, const Shape& shape, std::span<const SliceItem> items) {
   using enum SliceItem::Kind;
   PartWords part(shape.rank());
   int named = 0, ellipses = 0;
@@ -199,10 +244,9 @@ PartWords part(const Shape& shape, std::span<const SliceItem> items) {
     named += item.kind != newaxis && item.kind != ellipsis;
     ellipses += item.kind == ellipsis;
   }
-  if (ellipses > 1)
-    fail<IndexError>("slice", "there are {} ellipses; at most one can stand for the axes left", ellipses);
+  if (ellipses > 1) fail<IndexError>(op, "there are {} ellipses; at most one can stand for the axes left", ellipses);
   if (named > shape.rank())
-    fail<IndexError>("slice", "there are {} items for x, of shape {}, which has {} axes", named, shape, shape.rank());
+    fail<IndexError>(op, "there are {} items for x, of shape {}, which has {} axes", named, shape, shape.rank());
   int rank = 0;  // of the result
   const auto add_axis = [&](std::int64_t extent) {
     if (rank++ == max_rank) detail::fail_rank();
@@ -226,10 +270,10 @@ PartWords part(const Shape& shape, std::span<const SliceItem> items) {
         whole_axes(1);
         break;
       case index:
-        part.add(index_range(item, part.axes(), shape));
+        part.add(index_range(op, item, part.axes(), shape));
         break;
       case range:
-        take_axis(python_range(item, shape.begin()[part.axes()]));
+        take_axis(python_range(op, item, shape.begin()[part.axes()]));
         break;
     }
   whole_axes(shape.rank() - part.axes());
@@ -239,6 +283,58 @@ PartWords part(const Shape& shape, std::span<const SliceItem> items) {
 }  // namespace
 
 }  // namespace ops
+
+namespace ops {
+
+Tensor slice_part(const char* op, const Tensor& x, std::span<const SliceItem> items) {
+  return take(x, part(op, x.shape(), items));
+}
+
+Tensor slice_update_part(const char* op, const Tensor& x, std::span<const SliceItem> items, const Tensor& part_of_x) {
+  const PartWords where = part(op, x.shape(), items);
+  return update(x, part_of_x, where);
+}
+
+Tensor in_dtype_of(const Tensor& x, const char* op, const Operand& values, const char* name) {
+  const auto category = [](DType d) { return d == DType::boolean ? 0 : is_integer(d) ? 1 : is_complex(d) ? 3 : 2; };
+  if (values.is_tensor() && values.tensor().defined() && category(values.tensor().dtype()) > category(x.dtype()))
+    fail<TypeError>(op, "{} is {}, which x, {}, cannot hold; cast one of them", name, values.tensor().dtype(),
+                    x.dtype());
+  return to_tensor(op, values, x.dtype(), name);
+}
+
+Tensor values_for(const char* op, const Tensor& x, const Operand& values, const Shape& shape) {
+  const Tensor v = in_dtype_of(x, op, values, "values");
+  if (v.shape() == shape) return v;
+  bool fits = v.rank() <= shape.rank();
+  for (int d = 1; fits && d <= v.rank(); ++d) fits = v.shape()[-d] == 1 || v.shape()[-d] == shape[-d];
+  if (!fits)
+    fail<ShapeError>(op, "values have shape {}, which does not broadcast to {}, that of the elements", v.shape(),
+                     shape);
+  return broadcast_to(v, shape);
+}
+
+}  // namespace ops
+
+Tensor slice_update(const Operand& operand, std::initializer_list<SliceItem> items, const Operand& values) {
+  const tape::OpScope scope(operand);
+  Tensor scratch;
+  const bool given_up = ops::given_up(operand);
+  const Tensor& given = ops::as_tensor("slice_update", operand, scratch);
+  const ops::PartWords where = ops::part("slice_update", given.shape(), std::span(items.begin(), items.size()));
+  const Tensor part = ops::values_for("slice_update", given, values,
+                                      ops::attribute_shape(ops::SlicePart(where, given.rank()).extents()));
+  if (given_up) scratch = std::move(const_cast<Tensor&>(operand.tensor()));
+  return ops::update(given_up ? scratch : given, part, where, given_up);
+}
+
+Tensor slice_add(const Operand& operand, std::initializer_list<SliceItem> items, const Operand& values) {
+  const tape::OpScope scope(operand);
+  const Tensor x = ops::to_tensor("slice_add", operand);
+  const ops::PartWords where = ops::part("slice_add", x.shape(), std::span(items.begin(), items.size()));
+  const Tensor part = ops::take(x, where);
+  return ops::update(x, part + ops::values_for("slice_add", x, values, part.shape()), where);
+}
 
 SliceItem::SliceItem(Tensor (*whole_axis)(const Operand&, const Axes&, bool)) {
   if (whole_axis != &reel::all)
@@ -268,7 +364,7 @@ Tensor slice(const Operand& operand, std::span<const SliceItem> items) {
   const tape::OpScope scope(operand);
   Tensor scratch;
   const Tensor& x = ops::as_tensor("slice", operand, scratch);
-  return ops::take(x, ops::part(x.shape(), items));
+  return ops::take(x, ops::part("slice", x.shape(), items));
 }
 Tensor slice(const Operand& operand, std::initializer_list<SliceItem> items) {
   return slice(operand, std::span(items.begin(), items.size()));

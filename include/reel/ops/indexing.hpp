@@ -1,0 +1,113 @@
+// Elements by index arrays, boolean masks and ids of segments: taken, set, added, multiplied, compared. Values are
+// immutable: what sets elements gives a new tensor. Indices are integers; negative ones count from the end; out of
+// range is IndexError, never clamped unless a mode says so.
+#pragma once
+#include <concepts>
+#include <reel/ops/index.hpp>
+#include <reel/tensor.hpp>
+#include <vector>
+
+namespace [[gnu::visibility("default")]] reel {
+
+/// One item of index(): an array of indices, or an item of a slice. An index is an array of rank 0.
+class IndexItem {
+ public:
+  IndexItem(const Tensor& indices) : indices_(indices), array_(true) {}
+  IndexItem(const Variable& indices) : indices_(indices.read()), array_(true) {}
+  template <class T>
+  requires std::constructible_from<SliceItem, const T&> IndexItem(const T& part) : part_(part) {}
+  bool is_array() const noexcept { return array_; }
+  const Tensor& indices() const noexcept { return indices_; }
+  const SliceItem& part() const noexcept { return part_; }
+
+ private:
+  Tensor indices_;
+  SliceItem part_;
+  bool array_ = false;
+};
+using IndexItems = std::initializer_list<IndexItem>;
+
+/// NumPy's x[i, j, ...]: the index arrays broadcast against each other, and their common shape takes the place of their
+/// axes; in front of all others if an item that is no array stands between them. Without arrays, a slice. IndexError
+/// out of range; TypeError for arrays that are no integers: masks go to boolean_mask. Gradient: each element's
+/// cotangent, added where it came from.
+Tensor index(const Operand& x, IndexItems items);
+/// x with the elements index(x, items) replaced by `values`, which broadcast to them, in x's dtype (TypeError for
+/// floating values of integers, here and below). Of indices that occur more than once the last counts, and it alone has
+/// a gradient.
+Tensor index_update(const Operand& x, IndexItems items, const Operand& values);
+/// The same with values added, or multiplied, each time an index occurs. Gradients are exact with zeros among factors.
+Tensor index_add(const Operand& x, IndexItems items, const Operand& values);
+Tensor index_multiply(const Operand& x, IndexItems items, const Operand& values);
+/// The larger (smaller) of the element and all its values; NaN if one is. Gradient: shared equally among the ties.
+Tensor index_max(const Operand& x, IndexItems items, const Operand& values);
+Tensor index_min(const Operand& x, IndexItems items, const Operand& values);
+
+/// x with the part slice(x, items) replaced by `values`, which broadcast to it, or with values added to it. In x's
+/// dtype. The former is in place where x is given up (std::move) and nobody else holds it.
+Tensor slice_update(const Operand& x, std::initializer_list<SliceItem> items, const Operand& values);
+Tensor slice_add(const Operand& x, std::initializer_list<SliceItem> items, const Operand& values);
+
+/// One place per index, all other axes broadcasting: result[indices[i][j]][j] = values[i][j] for axis 0 (NumPy's
+/// put_along_axis), of indices that occur more than once the last; or with values added. In x's dtype.
+Tensor put_along_axis(const Operand& x, const Operand& indices, const Operand& values, std::int64_t axis);
+Tensor scatter_add_along_axis(const Operand& x, const Operand& indices, const Operand& values, std::int64_t axis);
+
+/// How values that go to one place are combined.
+enum class Reduction : std::uint8_t { sum, mean, prod, max, min };
+/// The same with every reduction. The element of x is one of those that are combined, unless include_self is false;
+/// where no index points it stays (PyTorch's scatter_reduce). Floating x; float32 and float64 exactly, halves by way of
+/// float32.
+Tensor scatter_reduce(const Operand& x, const Operand& indices, const Operand& values, std::int64_t axis,
+                      Reduction reduction, bool include_self = true);
+
+/// What an index beyond the ends is: an IndexError, counted around, or the nearest there is (then none counts from the
+/// end).
+enum class IndexMode : std::uint8_t { raise, wrap, clip };
+/// Elements of x in row-major order, by index, in the indices' shape.
+Tensor take(const Operand& x, const Operand& indices, IndexMode mode = IndexMode::raise);
+/// x with these elements set to `values`, which broadcast to the indices; of equal indices the last counts.
+Tensor put(const Operand& x, const Operand& indices, const Operand& values, IndexMode mode = IndexMode::raise);
+
+/// x with `value` wherever the mask, which broadcasts with x, is true; nothing of x there reaches a derivative.
+Tensor masked_fill(const Operand& x, const Operand& mask, const Operand& value);
+/// The elements, or with a mask of fewer axes the slices, where the mask is true: x[mask] of NumPy. The mask has the
+/// first axes of x (ShapeError). Its elements decide how many: TraceError in a function that is traced.
+Tensor boolean_mask(const Operand& x, const Operand& mask);
+/// The slices of x along `axis` where the condition, of one axis, is true; it may be shorter than the axis. TraceError
+/// as above.
+Tensor compress(const Operand& condition, const Operand& x, std::int64_t axis);
+struct NonzeroOptions {
+  std::int64_t size = -1;  // how many to give; -1: as many as there are
+  std::int64_t fill = 0;   // what is given for those that are not there
+};
+/// The indices of the elements that are not zero, in row-major order: an int64 vector per axis. TraceError as above
+/// unless the size is given. No gradient.
+std::vector<Tensor> nonzero(const Operand& x, const NonzeroOptions& options = {});
+
+/// Rows of a table by ids of any shape: gather, whose gradient is IndexedSlices. The row `padding_id`, counted from the
+/// end where negative, has no gradient.
+Tensor embedding(const Operand& table, const Operand& ids);
+Tensor embedding(const Operand& table, const Operand& ids, std::int64_t padding_id);
+
+/// Sums over segments: row s of the result [n, rest] is the sum of the slices of x [ids' shape, rest] whose id is s, in
+/// their order. Negative ids are left out; IndexError for n and above. No slices: 0, 0, 1, the lowest and the highest
+/// number (TensorFlow's unsorted_segment_*, but for a mean of 0).
+Tensor segment_sum(const Operand& x, const Operand& ids, std::int64_t n);
+Tensor segment_mean(const Operand& x, const Operand& ids, std::int64_t n);
+/// Products; gradients are exact with zeros among the factors.
+Tensor segment_prod(const Operand& x, const Operand& ids, std::int64_t n);
+/// Largest (smallest) elements; NaN if one is. Gradient: shared equally among the ties.
+Tensor segment_max(const Operand& x, const Operand& ids, std::int64_t n);
+Tensor segment_min(const Operand& x, const Operand& ids, std::int64_t n);
+/// Sums, means, and sums over the square root of their number, of the rows of x that `indices` name, whose segments are
+/// in ids [indices' shape].
+Tensor sparse_segment_sum(const Operand& x, const Operand& indices, const Operand& ids, std::int64_t n);
+Tensor sparse_segment_mean(const Operand& x, const Operand& indices, const Operand& ids, std::int64_t n);
+Tensor sparse_segment_sqrt_n(const Operand& x, const Operand& indices, const Operand& ids, std::int64_t n);
+/// How often each of 0 ... n-1 occurs in x, int64; or the sums of the weights, of x's shape, that go with it.
+/// IndexError for other elements.
+Tensor bincount(const Operand& x, std::int64_t n);
+Tensor bincount(const Operand& x, std::int64_t n, const Operand& weights);
+
+}  // namespace reel

@@ -1,0 +1,312 @@
+// index and what updates by index arrays: the arrays' axes are made one, after slices are taken and, where the arrays
+// are apart, the axes moved to the front. What remains is one gather, or one scatter at positions on that axis.
+#include <reel/ops/indexing.hpp>
+#include <reel/ops/make.hpp>
+
+#include "loops/index/gather.hpp"
+#include "ops/index/scatter.hpp"
+#include "ops/sort/order.hpp"
+
+namespace reel {
+namespace ops {
+namespace {
+
+// What is done with terms at positions on an axis.
+using Update = Tensor (*)(const Tensor& x, const Tensor& terms, const Tensor& positions, int axis);
+// The same of a part of x as a whole.
+using Combine = Tensor (*)(const Operand& x, const Operand& values);
+
+struct UpdateOp {
+  const char* name;
+  Update at_positions;
+  Combine whole;    // null: the values themselves
+  bool in_float32;  // halves
+  bool ordered;     // refuses complex numbers
+};
+
+template <loops::ScatterFunction F>
+Tensor extreme_at(const Tensor& x, const Tensor& terms, const Tensor& positions, int axis) {
+  return scatter_extreme_at(F, x, terms, positions, axis);
+}
+constexpr UpdateOp set_op = {"index_update", scatter_set_at, nullptr, false, false};
+constexpr UpdateOp add_op = {"index_add", scatter_add_at, add, false, false};
+constexpr UpdateOp multiply_op = {"index_multiply", scatter_multiply_at, multiply, true, false};
+constexpr UpdateOp max_op = {"index_max", extreme_at<loops::ScatterFunction::max>, maximum, true, true};
+constexpr UpdateOp min_op = {"index_min", extreme_at<loops::ScatterFunction::min>, minimum, true, true};
+
+// The elements that items name.
+class Selection {
+ public:
+  Selection(const char* op, const Tensor& x, IndexItems items) : op_(op), x_(x) {
+    sort_items(items);
+    sliced_ = changes_ ? slice_part(op, x, parts_) : x;
+    if (arrays_.empty()) return;
+    merge_axes();
+    find_positions();
+  }
+  bool by_arrays() const { return !arrays_.empty(); }
+  Tensor elements() const { return by_arrays() ? gather_at(merged_, positions_, axis_) : sliced_; }
+
+  Tensor updated(const UpdateOp& op, const Operand& values) const {
+    if (!by_arrays()) {
+      const Tensor part = op.whole ? op.whole(sliced_, values_for(op_, x_, values, sliced_.shape()))
+                                   : values_for(op_, x_, values, sliced_.shape());
+      return placed(part);
+    }
+    Shape region, flat;
+    for (int d = 0; d < axis_; ++d) region.push_back(merged_.shape()[d]);
+    flat = region;
+    for (const std::int64_t extent : positions_.shape()) region.push_back(extent);
+    flat.push_back(positions_.size());
+    for (int d = axis_ + 1; d < merged_.rank(); ++d) {
+      region.push_back(merged_.shape()[d]);
+      flat.push_back(merged_.shape()[d]);
+    }
+    const Tensor terms = reshape(values_for(op_, x_, values, region), flat);
+    Tensor y = op.at_positions(merged_, terms, reshape(positions_, {positions_.size()}), axis_);
+    y = reshape(y, moved_shape_);
+    if (!order_.empty()) {
+      Shape back = order_;
+      for (int d = 0; d < order_.rank(); ++d) back[order_[d]] = d;
+      y = transpose(y, back);
+    }
+    return placed(y);
+  }
+
+ private:
+  struct IndexArray {
+    Tensor indices;
+    int axis;    // of sliced_
+    int x_axis;  // of x, for messages
+  };
+
+  Tensor placed(const Tensor& part) const { return changes_ ? slice_update_part(op_, x_, parts_, part) : part; }
+
+  void sort_items(IndexItems items) {
+    using enum SliceItem::Kind;
+    int named = 0, ellipses = 0;
+    bool arrays = false;
+    for (const IndexItem& item : items) {
+      named += item.is_array() || (item.part().kind != newaxis && item.part().kind != ellipsis);
+      ellipses += !item.is_array() && item.part().kind == ellipsis;
+      arrays = arrays || item.is_array();
+    }
+    if (ellipses > 1) fail<IndexError>(op_, "there are {} ellipses; at most one can stand for the axes left", ellipses);
+    if (named > x_.rank())
+      fail<IndexError>(op_, "there are {} items for x, of shape {}, which has {} axes", named, x_.shape(), x_.rank());
+    int axis = 0, x_axis = 0;
+    const auto whole = [&](int count) {
+      for (int i = 0; i < count; ++i) parts_.push_back({});
+      axis += count;
+      x_axis += count;
+    };
+    for (const IndexItem& item : items) {
+      const SliceItem& s = item.part();
+      if (item.is_array() || (arrays && s.kind == SliceItem::Kind::index)) {
+        add_array(item.is_array() ? item.indices() : scalar(s.start), axis, x_axis);
+        whole(1);
+      } else if (s.kind == ellipsis) {
+        whole(x_.rank() - named);
+      } else {
+        changes_ = changes_ || s.kind != all;
+        parts_.push_back(s);
+        axis += s.kind != SliceItem::Kind::index;
+        x_axis += s.kind != newaxis;
+      }
+    }
+  }
+
+  void add_array(const Tensor& indices, int axis, int x_axis) {
+    require_defined(op_, indices, "indices");
+    if (indices.dtype() == DType::boolean)
+      fail<TypeError>(op_, "indices must be integers, not boolean; choose by a mask with boolean_mask or where");
+    require_integers(op_, indices);
+    apart_ = apart_ || (!arrays_.empty() && arrays_.back().axis + 1 != axis);
+    arrays_.push_back({indices, axis, x_axis});
+  }
+
+  // The arrays' axes beside each other, and made one.
+  void merge_axes() {
+    Tensor moved = sliced_;
+    axis_ = apart_ ? 0 : arrays_[0].axis;
+    const auto count = static_cast<int>(arrays_.size());
+    if (apart_) {
+      bool taken[max_rank] = {};
+      for (const IndexArray& a : arrays_) {
+        order_.push_back(a.axis);
+        taken[a.axis] = true;
+      }
+      for (int d = 0; d < sliced_.rank(); ++d)
+        if (!taken[d]) order_.push_back(d);
+      moved = transpose(sliced_, order_);
+    }
+    moved_shape_ = moved.shape();
+    if (count == 1) {
+      merged_ = moved;
+      return;
+    }
+    Shape shape;
+    std::int64_t extent = 1;
+    for (int d = 0; d < moved_shape_.rank(); ++d) {
+      if (d < axis_ || d >= axis_ + count) shape.push_back(moved_shape_[d]);
+      if (d >= axis_ && d < axis_ + count) extent *= moved_shape_[d];
+      if (d == axis_ + count - 1) shape.push_back(extent);
+    }
+    merged_ = reshape(moved, shape);
+  }
+
+  void find_positions() {
+    Shape common;
+    for (const IndexArray& a : arrays_) common = broadcast_shapes(op_, common, a.indices.shape());
+    require_rank(op_, merged_.rank() - 1 + common.rank());
+    std::vector<const Tensor*> in;
+    std::vector<std::int64_t> axes_and_extents;
+    if (arrays_[0].indices.shape() != common) arrays_[0].indices = broadcast_to(arrays_[0].indices, common);
+    for (const IndexArray& a : arrays_) {
+      in.push_back(&a.indices);
+      axes_and_extents.push_back(a.x_axis);
+      axes_and_extents.push_back(sliced_.shape()[a.axis]);
+    }
+    positions_ = checked_positions(op_, in, axes_and_extents);
+  }
+
+  const char* op_;
+  Tensor x_, sliced_, merged_, positions_;
+  std::vector<SliceItem> parts_;
+  std::vector<IndexArray> arrays_;
+  bool changes_ = false, apart_ = false;  // the slices take no whole; the arrays are not beside each other
+  Shape order_, moved_shape_;
+  int axis_ = 0;
+};
+
+Tensor update(const UpdateOp& op, const Operand& operand, IndexItems items, const Operand& values) {
+  const tape::OpScope scope(operand);
+  const Tensor x = op.ordered ? ordered(op.name, operand) : to_tensor(op.name, operand);
+  if (op.in_float32 && is_half(x.dtype()))
+    return in_float32(x, [&](const Tensor& wide) { return update(op, wide, items, values); });
+  return Selection(op.name, x, items).updated(op, values);
+}
+
+// ---- along an axis
+
+// Positions in x as a whole of indices along an axis, which broadcast along the others. Attributes: axis, extent.
+void infer_along(const Call& call, Metas& out) { out.add(DType::int64, call.input(0).shape()); }
+void evaluate_along(const Call& call, Outputs& out) {
+  loops::whole_positions(call.input(0), static_cast<int>(call.attribute(0)), call.attribute(1), out[0]);
+}
+constexpr Primitive along_primitive = {
+    .rule = {.name = "whole_positions"}, .infer = infer_along, .evaluate = evaluate_along, .constants = 1};
+
+struct Along {
+  Tensor x, terms, positions;  // each of one axis
+  Along(const char* op, const Tensor& given, const Operand& indices, const Operand& values, std::int64_t axis) {
+    const Shape chosen = to_tensor(op, indices, "indices").shape();
+    if (chosen.rank() != given.rank())
+      fail<ShapeError>(op, "x has shape {}, indices {}: they must have the same rank", given.shape(), chosen);
+    const int a = normalize(op, axis, given.rank());
+    Tensor at = checked_indices(op, indices, a, given.shape()[a]);
+    Shape wanted = given.shape();
+    wanted[a] = chosen[a];
+    if (broadcast_shapes(op, chosen, wanted) != wanted)
+      fail<ShapeError>(op, "indices have shape {}, which does not broadcast to {}, that of x along the other axes",
+                       chosen, wanted);
+    if (chosen != wanted) at = broadcast_to(at, wanted);
+    positions = reshape(apply(along_primitive, {&at}, words(a, given.shape()[a])), {-1});
+    x = reshape(given, {-1});
+    terms = reshape(values_for(op, given, values, wanted), {-1});
+  }
+};
+
+// Of sums and products, x where terms go is replaced unless it is a member.
+Tensor with_start(const Along& a, double start, bool member) {
+  if (member) return a.x;
+  return scatter_set_at(a.x, broadcast_to(full({}, start, a.x.dtype()), a.terms.shape()), a.positions, 0);
+}
+
+Tensor reduced(const Along& a, Reduction reduction, bool member) {
+  using enum Reduction;
+  if (reduction == prod) return scatter_multiply_at(with_start(a, 1, member), a.terms, a.positions, 0);
+  if (reduction == max) return scatter_extreme_at(loops::ScatterFunction::max, a.x, a.terms, a.positions, 0, member);
+  if (reduction == min) return scatter_extreme_at(loops::ScatterFunction::min, a.x, a.terms, a.positions, 0, member);
+  const Tensor total = scatter_add_at(with_start(a, 0, member), a.terms, a.positions, 0);
+  if (reduction == sum) return total;
+  const Tensor one = ones({}, a.x.dtype());
+  const Tensor counts = scatter_add_at(broadcast_to(member ? one : zeros({}, a.x.dtype()), a.x.shape()),
+                                       broadcast_to(one, a.terms.shape()), a.positions, 0);
+  return total / maximum(counts, 1);
+}
+
+Tensor flat_positions(const char* op, const Tensor& x, const Operand& indices, IndexMode mode) {
+  const Tensor i = to_tensor(op, indices, "indices");
+  const std::int64_t n = x.size();
+  if (mode == IndexMode::raise || n == 0) return checked_indices(op, i, 0, n);
+  require_integers(op, i);
+  const Tensor wide = cast_to(i, DType::int64);
+  return checked_indices(op, mode == IndexMode::wrap ? mod(wide, n) : clip(wide, 0, n - 1), 0, n);
+}
+
+}  // namespace
+}  // namespace ops
+
+Tensor index(const Operand& operand, IndexItems items) {
+  const tape::OpScope scope(operand);
+  return ops::Selection("index", ops::to_tensor("index", operand), items).elements();
+}
+Tensor index_update(const Operand& x, IndexItems items, const Operand& values) {
+  return ops::update(ops::set_op, x, items, values);
+}
+Tensor index_add(const Operand& x, IndexItems items, const Operand& values) {
+  return ops::update(ops::add_op, x, items, values);
+}
+Tensor index_multiply(const Operand& x, IndexItems items, const Operand& values) {
+  return ops::update(ops::multiply_op, x, items, values);
+}
+Tensor index_max(const Operand& x, IndexItems items, const Operand& values) {
+  return ops::update(ops::max_op, x, items, values);
+}
+Tensor index_min(const Operand& x, IndexItems items, const Operand& values) {
+  return ops::update(ops::min_op, x, items, values);
+}
+
+Tensor put_along_axis(const Operand& operand, const Operand& indices, const Operand& values, std::int64_t axis) {
+  const tape::OpScope scope(operand);
+  const Tensor x = ops::to_tensor("put_along_axis", operand);
+  const ops::Along a("put_along_axis", x, indices, values, axis);
+  return reshape(ops::scatter_set_at(a.x, a.terms, a.positions, 0), x.shape());
+}
+Tensor scatter_add_along_axis(const Operand& operand, const Operand& indices, const Operand& values,
+                              std::int64_t axis) {
+  const tape::OpScope scope(operand);
+  const Tensor x = ops::to_tensor("scatter_add_along_axis", operand);
+  const ops::Along a("scatter_add_along_axis", x, indices, values, axis);
+  return reshape(ops::scatter_add_at(a.x, a.terms, a.positions, 0), x.shape());
+}
+Tensor scatter_reduce(const Operand& operand, const Operand& indices, const Operand& values, std::int64_t axis,
+                      Reduction reduction, bool include_self) {
+  const tape::OpScope scope(operand);
+  const Tensor x = ops::to_tensor("scatter_reduce", operand);
+  if (!is_floating(x.dtype()))
+    fail<TypeError>("scatter_reduce", "x must be of a floating dtype, not {}; cast it first", x.dtype());
+  if (reduction > Reduction::min) fail<ValueError>("scatter_reduce", "there is no such reduction");
+  if (ops::is_half(x.dtype()))
+    return ops::in_float32(
+        x, [&](const Tensor& wide) { return scatter_reduce(wide, indices, values, axis, reduction, include_self); });
+  const ops::Along a("scatter_reduce", x, indices, values, axis);
+  return reshape(ops::reduced(a, reduction, include_self), x.shape());
+}
+
+Tensor take(const Operand& operand, const Operand& indices, IndexMode mode) {
+  const tape::OpScope scope(operand);
+  const Tensor x = ops::to_tensor("take", operand);
+  const Tensor at = ops::flat_positions("take", x, indices, mode);
+  return ops::gather_at(reshape(x, {x.size()}), at, 0);
+}
+Tensor put(const Operand& operand, const Operand& indices, const Operand& values, IndexMode mode) {
+  const tape::OpScope scope(operand);
+  const Tensor x = ops::to_tensor("put", operand);
+  const Tensor at = ops::flat_positions("put", x, indices, mode);
+  const Tensor terms = reshape(ops::values_for("put", x, values, at.shape()), {at.size()});
+  return reshape(ops::scatter_set_at(reshape(x, {x.size()}), terms, reshape(at, {at.size()}), 0), x.shape());
+}
+
+}  // namespace reel

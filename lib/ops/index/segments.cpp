@@ -1,0 +1,189 @@
+// Sums over segments: terms at positions of a tensor that begins with the neutral element, and has a row more for what
+// is left out.
+#include <limits>
+#include <reel/ops/indexing.hpp>
+#include <reel/ops/make.hpp>
+
+#include "core/visit.hpp"
+#include "loops/index/gather.hpp"
+#include "ops/index/scatter.hpp"
+#include "ops/sort/order.hpp"
+
+namespace reel {
+namespace ops {
+namespace {
+
+// The segments of ids, that of negative ones being n. Attributes: the address of the op's name, n.
+void infer_segments(const Call& call, Metas& out) { out.add(DType::int64, {call.input(0).size()}); }
+void evaluate_segments(const Call& call, Outputs& out) {
+  const std::int64_t n = call.attribute(1);
+  if (const loops::BadIndex bad = loops::find_segments(call.input(0), n, out[0]))
+    fail<IndexError>(reinterpret_cast<const char*>(call.attribute(0)),
+                     "id {} (element {} of ids) is out of range for {} segments", bad.value, bad.at, n);
+}
+constexpr Primitive segments_primitive = {.rule = {.name = "segments"},
+                                          .infer = infer_segments,
+                                          .evaluate = evaluate_segments,
+                                          .constants = 1,
+                                          .effects = may_throw};
+
+struct Segments {
+  Tensor terms, positions;  // [count, rest], [count]
+  std::int64_t n;
+  Segments(const char* op, const Tensor& x, const Operand& ids_operand, std::int64_t segments) : n(segments) {
+    const Tensor ids = to_tensor(op, ids_operand, "ids");
+    require_integers(op, ids);
+    if (n < 0 || n == std::numeric_limits<std::int64_t>::max())
+      fail<ValueError>(op, "the number of segments is {}; it must be at least 0", n);
+    require_rank(op, std::max(x.rank() - ids.rank(), 0) + 1);
+    Shape shape{ids.size()};
+    bool fits = ids.rank() <= x.rank();
+    for (int d = 0; fits && d < x.rank(); ++d) {
+      if (d >= ids.rank())
+        shape.push_back(x.shape()[d]);
+      else
+        fits = ids.shape()[d] == x.shape()[d];
+    }
+    if (!fits)
+      fail<ShapeError>(op, "x has shape {}, ids {}: ids must have the first axes of x", x.shape(), ids.shape());
+    Shape result = shape;
+    result[0] = n + 1;
+    require_shape(op, result);
+    positions = apply(segments_primitive, {&ids}, words(reinterpret_cast<std::intptr_t>(op), n));
+    terms = reshape(x, shape);
+  }
+  Tensor start(double value) const {
+    Shape shape = terms.shape();
+    shape[0] = n + 1;
+    return broadcast_to(full({}, value, terms.dtype()), shape);
+  }
+  Tensor cut(const Tensor& y) const { return slice(y, {range_to(n)}); }
+  Tensor sum() const { return cut(scatter_add_at(start(0), terms, positions, 0)); }
+  // How many terms each segment has, at least 1, in a shape that broadcasts to the sums.
+  Tensor counts() const {
+    const Tensor one = ones({}, terms.dtype());
+    const Tensor all =
+        scatter_add_at(zeros({n + 1}, terms.dtype()), broadcast_to(one, positions.shape()), positions, 0);
+    Shape shape{n};
+    for (int d = 1; d < terms.rank(); ++d) shape.push_back(1);
+    return reshape(maximum(cut(all), 1), shape);
+  }
+};
+
+// f of the segments of x; halves by way of float32.
+template <class F>
+Tensor over_segments(const char* op, const Tensor& x, const Operand& ids, std::int64_t n, const F& f) {
+  if (is_half(x.dtype())) return in_float32(x, [&](const Tensor& wide) { return f(Segments(op, wide, ids, n)); });
+  return f(Segments(op, x, ids, n));
+}
+
+// Booleans and small integers add up in int64.
+Tensor summable(const char* op, const Operand& operand) {
+  const Tensor x = to_tensor(op, operand);
+  return cast_to(x, std::max(x.dtype(), DType::int64));
+}
+// Means are floating.
+Tensor with_means(const char* op, const Operand& operand) {
+  const Tensor x = to_tensor(op, operand);
+  return cast_to(x, floating_of(x.dtype()));
+}
+
+// The neutral element of max, or of min.
+Tensor farthest(const Segments& s, bool largest) {
+  const DType d = s.terms.dtype();
+  const Tensor value =
+      is_floating(d) ? full({}, (largest ? -1 : 1) * std::numeric_limits<double>::infinity(), d)
+                     : visit(d, [&]<class T>() {
+                         if constexpr (std::is_integral_v<T>)
+                           return scalar<T>(largest ? std::numeric_limits<T>::min() : std::numeric_limits<T>::max());
+                         else
+                           return Tensor();
+                       });
+  Shape shape = s.terms.shape();
+  shape[0] = s.n + 1;
+  return broadcast_to(value, shape);
+}
+
+template <loops::ScatterFunction F>
+Tensor extreme(const char* op, const Operand& operand, const Operand& ids, std::int64_t n) {
+  const tape::OpScope scope(operand);
+  return over_segments(op, ordered(op, operand), ids, n, [](const Segments& s) {
+    const bool largest = F == loops::ScatterFunction::max;
+    return s.cut(scatter_extreme_at(F, farthest(s, largest), s.terms, s.positions, 0, false));
+  });
+}
+
+Tensor mean_of(const Segments& s) { return s.sum() / s.counts(); }
+
+// The rows of x that indices name.
+Tensor rows(const char* op, const Tensor& x, const Operand& indices) {
+  if (x.rank() == 0) fail<ShapeError>(op, "x has rank 0; it needs an axis that the indices name");
+  const Tensor at = checked_indices(op, indices, 0, x.shape()[0]);
+  require_rank(op, x.rank() - 1 + at.rank());
+  return gather_at(x, at, 0);
+}
+
+}  // namespace
+}  // namespace ops
+
+Tensor segment_sum(const Operand& operand, const Operand& ids, std::int64_t n) {
+  const tape::OpScope scope(operand);
+  return ops::over_segments("segment_sum", ops::summable("segment_sum", operand), ids, n,
+                            [](const ops::Segments& s) { return s.sum(); });
+}
+Tensor segment_mean(const Operand& operand, const Operand& ids, std::int64_t n) {
+  const tape::OpScope scope(operand);
+  return ops::over_segments("segment_mean", ops::with_means("segment_mean", operand), ids, n, ops::mean_of);
+}
+Tensor segment_prod(const Operand& operand, const Operand& ids, std::int64_t n) {
+  const tape::OpScope scope(operand);
+  return ops::over_segments("segment_prod", ops::summable("segment_prod", operand), ids, n, [](const ops::Segments& s) {
+    return s.cut(ops::scatter_multiply_at(s.start(1), s.terms, s.positions, 0));
+  });
+}
+Tensor segment_max(const Operand& x, const Operand& ids, std::int64_t n) {
+  return ops::extreme<loops::ScatterFunction::max>("segment_max", x, ids, n);
+}
+Tensor segment_min(const Operand& x, const Operand& ids, std::int64_t n) {
+  return ops::extreme<loops::ScatterFunction::min>("segment_min", x, ids, n);
+}
+
+Tensor sparse_segment_sum(const Operand& operand, const Operand& indices, const Operand& ids, std::int64_t n) {
+  const tape::OpScope scope(operand);
+  const Tensor x = ops::summable("sparse_segment_sum", operand);
+  return ops::over_segments("sparse_segment_sum", ops::rows("sparse_segment_sum", x, indices), ids, n,
+                            [](const ops::Segments& s) { return s.sum(); });
+}
+Tensor sparse_segment_mean(const Operand& operand, const Operand& indices, const Operand& ids, std::int64_t n) {
+  const tape::OpScope scope(operand);
+  const Tensor x = ops::with_means("sparse_segment_mean", operand);
+  return ops::over_segments("sparse_segment_mean", ops::rows("sparse_segment_mean", x, indices), ids, n, ops::mean_of);
+}
+Tensor sparse_segment_sqrt_n(const Operand& operand, const Operand& indices, const Operand& ids, std::int64_t n) {
+  const tape::OpScope scope(operand);
+  const Tensor x = ops::with_means("sparse_segment_sqrt_n", operand);
+  return ops::over_segments("sparse_segment_sqrt_n", ops::rows("sparse_segment_sqrt_n", x, indices), ids, n,
+                            [](const ops::Segments& s) { return s.sum() / sqrt(s.counts()); });
+}
+
+Tensor bincount(const Operand& operand, std::int64_t n) {
+  const tape::OpScope scope(operand);
+  const Tensor x = ops::to_tensor("bincount", operand);
+  return bincount(x, n, ones(x.shape(), DType::int64));
+}
+Tensor bincount(const Operand& operand, std::int64_t n, const Operand& weights) {
+  const tape::OpScope scope(operand);
+  const Tensor x = ops::to_tensor("bincount", operand), w = ops::summable("bincount", weights);
+  ops::require_integers("bincount", x);
+  if (n < 0) fail<ValueError>("bincount", "the number of bins is {}; it must be at least 0", n);
+  if (w.shape() != x.shape())
+    fail<ShapeError>("bincount", "x has shape {}, the weights {}; they must be equal", x.shape(), w.shape());
+  ops::require_shape("bincount", {n});
+  // Negative elements are no bins, but errors.
+  const Tensor checked =
+      ops::apply(ops::segments_primitive, {&x}, ops::words(reinterpret_cast<std::intptr_t>("bincount"), n));
+  const Tensor at = ops::checked_indices("bincount", checked, 0, n);
+  return ops::scatter_rows(reshape(w, {w.size()}), at, {n}, 0);
+}
+
+}  // namespace reel

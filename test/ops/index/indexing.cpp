@@ -1,0 +1,223 @@
+// What the op table does not show of indexing: NumPy's places of the new axes, errors, sparse gradients, zeros and NaN
+// among factors, memory that is given up, every dtype, and that extents which depend on elements cannot be traced.
+#include <cmath>
+#include <limits>
+#include <reel/compile.hpp>
+#include <reel/ops/indexing.hpp>
+#include <reel/reel.hpp>
+
+#include "catch.hpp"
+#include "support/messages.hpp"
+
+using namespace reel;
+using Catch::Contains;
+
+namespace {
+
+using Doubles = std::vector<double>;
+using Ints = std::vector<std::int64_t>;
+constexpr double inf = std::numeric_limits<double>::infinity(), no_number = std::numeric_limits<double>::quiet_NaN();
+
+Tensor ints(const Ints& list) { return from_data(list); }
+
+}  // namespace
+
+TEST_CASE("index puts the arrays' axes where NumPy does") {
+  const Tensor x = reshape(arange(2 * 3 * 4 * 5), {2, 3, 4, 5});
+  const Tensor i = ints({0, 1}), j = reshape(ints({2, 0, 1}), {3, 1});
+  CHECK(index(x, {i}).shape() == Shape{2, 3, 4, 5});
+  CHECK(index(x, {reel::all, j}).shape() == Shape{2, 3, 1, 4, 5});
+  CHECK(index(x, {i, j}).shape() == Shape{3, 2, 4, 5});
+  CHECK(index(x, {reel::all, i, j}).shape() == Shape{2, 3, 2, 5});
+  CHECK(index(x, {i, reel::all, j}).shape() == Shape{3, 2, 3, 5});
+  CHECK(index(x, {i, newaxis, j}).shape() == Shape{3, 2, 1, 4, 5});
+  CHECK(index(x, {0, reel::all, i}).shape() == Shape{2, 3, 5});
+  CHECK(index(x, {ellipsis, i}).shape() == Shape{2, 3, 4, 2});
+  CHECK(index(x, {reel::range(1, 2), ellipsis, i, reel::range_to(2)}).shape() == Shape{1, 3, 2, 2});
+  CHECK(index(x, {i, j, 1, -1})[0][0].item<std::int64_t>() == 0 * 60 + 2 * 20 + 1 * 5 + 4);
+  CHECK(index(x, {scalar(1), scalar(-1), 0, 0}).item<std::int64_t>() == 60 + 40);
+  CHECK(array_equal(index(x, {i, reel::all, j})[2][1][0], x[1][0][1]));
+  CHECK(index(x, {tensor<std::uint8_t>({1}), tensor<int>({-1})}).to_vector<std::int64_t>()[0] == 100);
+}
+
+TEST_CASE("updates by index keep the dtype and leave x alone") {
+  for (const DType d : {DType::boolean, DType::uint8, DType::int32, DType::int64, DType::float16, DType::bfloat16,
+                        DType::float32, DType::float64, DType::complex64, DType::complex128}) {
+    INFO(name(d));
+    const Tensor x = cast(tensor({1, 0, 1}), d), v = cast(tensor({0, 1}), d);
+    const auto numbers = [](const Tensor& y) { return cast(y, DType::float64).to_vector(); };
+    const auto check = [&](const Tensor& y, const Doubles& expected) {
+      CHECK(y.dtype() == d);
+      CHECK(numbers(y) == expected);
+    };
+    check(index_update(x, {ints({1, 1})}, v), {1, 1, 1});
+    check(put_along_axis(x, ints({-1}), 0, 0), {1, 0, 0});
+    check(put(x, 0, 0), {0, 0, 1});
+    check(slice_update(x, {reel::range_to(2)}, v), {0, 1, 1});
+    check(masked_fill(x, tensor<bool>({true, false, false}), 0), {0, 0, 1});
+    check(index_multiply(x, {ints({0, 0, 2})}, x), {0, 0, 1});
+    check(index_add(x, {ints({1})}, 1), {1, 1, 1});
+    if (!is_complex(d)) {
+      check(index_max(x, {ints({0, 1})}, 1), {1, 1, 1});
+      check(index_min(x, {ints({0, 1})}, 0), {0, 0, 1});
+      CHECK(segment_max(x, ints({0, 0, 0}), 1).dtype() == d);
+      CHECK(numbers(segment_min(x, ints({0, 0, 0}), 1)) == Doubles{0});
+    }
+    CHECK(numbers(x) == Doubles{1, 0, 1});
+  }
+  CHECK(index_multiply(tensor<std::uint8_t>({200}), {0}, 2).to_vector<std::uint8_t>()[0] == 144);
+  CHECK(segment_max(zeros({0}, DType::int32), zeros({0}, DType::int64), 1).item<int>() ==
+        std::numeric_limits<int>::min());
+  CHECK(segment_max(zeros({0}), zeros({0}, DType::int64), 1).item() == -inf);
+  CHECK(segment_min(zeros({0}), zeros({0}, DType::int64), 1).item() == inf);
+  CHECK(segment_sum(ones({4}, DType::boolean), ints({0, 0, 0, 1}), 2).to_vector<std::int64_t>() == Ints{3, 1});
+}
+
+TEST_CASE("products by index have exact gradients with zeros, to the second order") {
+  const Tensor x = tensor({2, 5}), v = tensor({0, 3, 0, 7}), at = ints({0, 0, 0, 1});
+  const auto f = [&](const Tensor& a, const Tensor& b) { return sum(index_multiply(a, {at}, b)); };
+  GradientTape tape;
+  tape.watch(std::vector{x, v});
+  const std::vector<Gradient> g = tape.gradient(f(x, v), std::vector{x, v});
+  CHECK(g[0].dense().to_vector() == Doubles{0, 7});
+  CHECK(g[1].dense().to_vector() == Doubles{0, 0, 0, 5});
+  // d2/dv0 dv2 = 2 * 3; d2/dv1 dv3 = 0.
+  const Tensor h = hessian([&](const Tensor& b) { return f(x, b); })(v);
+  CHECK(h.to_vector() == Doubles{0, 0, 6, 0, 0, 0, 0, 0, 6, 0, 0, 0, 0, 0, 0, 0});
+  // What is no number in one segment does not reach another, in either order.
+  const Tensor bad = tensor({1, 2, no_number, inf, 3, 4}), ids = ints({0, 0, 1, 1, 2, 2});
+  const auto weighted = [&](const Tensor& b) { return sum(segment_prod(b, ids, 3) * tensor({1, 0, 1})); };
+  const Doubles first = grad(weighted)(bad).to_vector();
+  CHECK(Doubles{first[0], first[1], first[4], first[5]} == Doubles{2, 1, 4, 3});
+  const Doubles second = hvp(weighted)(bad, tensor({1, 1, 0, 0, 1, 1})).to_vector();
+  CHECK(Doubles{second[0], second[1], second[4], second[5]} == Doubles{1, 1, 1, 1});
+}
+
+TEST_CASE("extremes by index share among ties and find NaN") {
+  const Tensor x = tensor({3, 1}), v = tensor({3, 2, 3}), at = ints({0, 0, 0});
+  GradientTape tape;
+  tape.watch(std::vector{x, v});
+  const Tensor y = index_max(x, {at}, v);
+  const std::vector<Gradient> g = tape.gradient(y, std::vector{x, v});
+  CHECK(y.to_vector() == Doubles{3, 1});
+  CHECK(g[0].dense().to_vector()[1] == 1);
+  CHECK(std::abs(g[0].dense().to_vector()[0] - 1. / 3) < 1e-15);
+  CHECK(std::abs(g[1].dense().to_vector()[2] - 1. / 3) < 1e-15);
+  CHECK(g[1].dense().to_vector()[1] == 0);
+  CHECK(std::isnan(index_min(x, {at}, tensor({5, no_number, 7})).to_vector()[0]));
+  CHECK(std::isnan(index_max(tensor({no_number, 1}), {0}, 7).to_vector()[0]));
+  // All of a segment of -inf is its own largest element.
+  const auto f = [](const Tensor& b) { return segment_max(b, ints({0, 0}), 1); };
+  CHECK(grad([&](const Tensor& b) { return sum(f(b)); })(tensor({-inf, -inf})).to_vector() == Doubles{0.5, 0.5});
+}
+
+TEST_CASE("of equal indices the last counts, and it alone has a gradient") {
+  const Tensor x = tensor({1, 2}), v = tensor({3, 4, 5}), at = ints({1, 1, 0});
+  GradientTape tape;
+  tape.watch(std::vector{x, v});
+  const Tensor y = index_update(x, {at}, v);
+  const std::vector<Gradient> g = tape.gradient(y, std::vector{x, v});
+  CHECK(y.to_vector() == Doubles{5, 4});
+  CHECK(g[0].dense().to_vector() == Doubles{0, 0});
+  CHECK(g[1].dense().to_vector() == Doubles{0, 1, 1});
+}
+
+TEST_CASE("a mask keeps what is not there out of derivatives") {
+  const Tensor x = tensor({0, 4});
+  const Tensor g = grad([](const Tensor& t) { return sum(masked_fill(1 / t, equal(t, 0), 2.0)); })(
+      where(tensor<bool>({false, true}), x, 1.0));
+  CHECK(g.to_vector() == Doubles{-1, -1. / 16});
+  const Tensor masked = grad([](const Tensor& t) {
+    return sum(masked_fill(t * tensor({no_number, 2}), tensor<bool>({true, false}), 0));
+  })(x);
+  CHECK(masked.to_vector()[1] == 2);
+}
+
+TEST_CASE("rows of embeddings have sparse gradients, and none for padding") {
+  const Tensor table = reshape(arange(8.0), {4, 2});
+  for (const bool padded : {false, true}) {
+    GradientTape tape;
+    tape.watch(table);
+    const Tensor y = padded ? embedding(table, ints({3, 1, 3, 0}), -1) : embedding(table, ints({3, 1, 3, 0}));
+    CHECK(y.to_vector() == Doubles{6, 7, 2, 3, 6, 7, 0, 1});
+    const Gradient g = tape.gradient(y, table);
+    CHECK(g.slices().indices.to_vector<std::int64_t>() == Ints{3, 1, 3, 0});
+    const double last = padded ? 0 : 2;
+    CHECK(g.dense().to_vector() == Doubles{1, 1, 1, 1, 0, 0, last, last});
+  }
+  CHECK_THROWS_AS(embedding(table, 1, 4), IndexError);
+}
+
+TEST_CASE("a slice is updated in the memory of what is given up, and of nothing else") {
+  Tensor x = ones({1000});
+  const void* memory = x.data<double>().data();
+  const std::uint64_t id = x.id();
+  Tensor y = slice_update(std::move(x), {reel::range_to(2)}, 5.0);
+  CHECK(y.data<double>().data() == memory);
+  CHECK(y.id() != id);
+  CHECK(y.to_vector()[1] == 5);
+  const Tensor other = y;
+  const Tensor z = slice_update(std::move(y), {0}, 7.0);
+  CHECK(z.data<double>().data() != memory);
+  CHECK(other.to_vector()[0] == 5);
+  Tensor watched = ones({3});
+  GradientTape tape;
+  tape.watch(watched);
+  Tensor w = watched * 2;
+  const Tensor u = square(w), updated = slice_update(std::move(w), {0}, 9.0);
+  CHECK(tape.gradient(u + updated, watched).dense().to_vector() == Doubles{8, 10, 10});
+}
+
+TEST_CASE("nonzero finds all, or as many as are wanted") {
+  const Tensor x = tensor({{0, 2, 0}, {no_number, 0, -0.0}});
+  const std::vector<Tensor> all = nonzero(x), some = nonzero(x, {.size = 3, .fill = 9}), one = nonzero(x, {.size = 1});
+  CHECK(all[0].to_vector<std::int64_t>() == Ints{0, 1});
+  CHECK(all[1].to_vector<std::int64_t>() == Ints{1, 0});
+  CHECK(some[1].to_vector<std::int64_t>() == Ints{1, 0, 9});
+  CHECK(one[0].to_vector<std::int64_t>() == Ints{0});
+  CHECK(nonzero(scalar(1.0)).empty());
+  const auto traced = compile([](const Tensor& t) { return nonzero(t, {.size = 3, .fill = 9})[1]; });
+  CHECK(traced(x).to_vector<std::int64_t>() == Ints{1, 0, 9});
+  const Tensor mask = x > 0.0;
+  CHECK_THROWS_WITH(compile([](const Tensor& t) { return nonzero(t)[0]; })(x),
+                    Contains("nonzero: the extents of its result") && Contains("nonzero(x, {.size = n})"));
+  CHECK_THROWS_AS(compile([&](const Tensor& t) { return boolean_mask(t, mask); })(x), TraceError);
+  CHECK_THROWS_AS(compile([&](const Tensor& t) { return compress(mask[0], t, 1); })(x), TraceError);
+}
+
+TEST_CASE("errors of indexing name what is wrong") {
+  const Tensor x = zeros({2, 3});
+  CHECK_THROWS_WITH(index(x, {reel::all, ints({0, 3})}),
+                    support::says("index: index 3 (element 1 of indices) is out of range for axis 1, of extent 3"));
+  CHECK_THROWS_WITH(index(x, {ints({0, 1}), ints({0, -4})}),
+                    Contains("index -4 (element 1 of indices) is out of range for axis 1, of extent 3"));
+  CHECK_THROWS_AS(index(x, {0, 0, 0}), IndexError);
+  CHECK_THROWS_AS(index(x, {ints({0}), 0, 0}), IndexError);
+  CHECK_THROWS_AS(index(x, {ints({0}), ellipsis, ellipsis}), IndexError);
+  CHECK_THROWS_AS(index(x, {ones({2})}), TypeError);
+  CHECK_THROWS_WITH(index(x, {ones({2, 3}, DType::boolean)}), Contains("boolean_mask"));
+  CHECK_THROWS_AS(index(x, {ints({0, 1}), ints({0, 1, 2})}), ShapeError);
+  CHECK_THROWS_WITH(index_update(x, {ints({0, 1})}, ones({4})), Contains("values have shape [4]"));
+  CHECK_THROWS_AS(index_max(cast(x, DType::complex64), {0}, 1), TypeError);
+  CHECK_THROWS_WITH(slice_update(x, {2}, 1), Contains("slice_update: index 2 is out of range for axis 0"));
+  CHECK_THROWS_AS(slice_update(x, {0}, ones({2})), ShapeError);
+  CHECK_THROWS_WITH(slice_update(cast(x, DType::int64), {0}, x[0]),
+                    Contains("slice_update: values is float64, which x, int64, cannot hold"));
+  CHECK_THROWS_AS(masked_fill(x, true, scalar(complex128{1, 0})), TypeError);
+  CHECK_THROWS_AS(put_along_axis(x, ints({0}), 1, 0), ShapeError);
+  CHECK_THROWS_AS(put_along_axis(x, zeros({2, 2}, DType::int64), 1, 0), ShapeError);
+  CHECK_THROWS_AS(scatter_reduce(cast(x, DType::int64), zeros({2, 3}, DType::int64), 1, 0, Reduction::sum), TypeError);
+  CHECK_THROWS_AS(take(x, 6), IndexError);
+  CHECK_THROWS_AS(take(zeros({0}), 0, IndexMode::wrap), IndexError);
+  CHECK_THROWS_AS(boolean_mask(x, ones({3}, DType::boolean)), ShapeError);
+  CHECK_THROWS_AS(boolean_mask(x, ones({2})), TypeError);
+  CHECK_THROWS_AS(compress(ones({4}, DType::boolean), x, 1), ShapeError);
+  CHECK_THROWS_WITH(segment_sum(x, ints({0, 2}), 2),
+                    Contains("id 2 (element 1 of ids) is out of range for 2 segments"));
+  CHECK_THROWS_AS(segment_sum(x, ints({0}), 2), ShapeError);
+  CHECK_THROWS_AS(segment_sum(x, ints({0, 0}), -1), ValueError);
+  CHECK_THROWS_AS(sparse_segment_sum(x, ints({2}), ints({0}), 1), IndexError);
+  CHECK_THROWS_AS(bincount(ints({0, -1}), 2), IndexError);
+  CHECK_THROWS_AS(bincount(ints({0, 2}), 2), IndexError);
+  CHECK_THROWS_AS(bincount(ints({0, 1}), 2, ones({3})), ShapeError);
+}
