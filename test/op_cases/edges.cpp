@@ -2,7 +2,6 @@
 // cotangent. No gradients at all means that there must be none.
 #include <cmath>
 #include <limits>
-
 #include <reel/ops/sorting.hpp>
 
 #include "../op_cases.hpp"
