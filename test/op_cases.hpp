@@ -101,6 +101,7 @@ std::span<const Shaped> linear_algebra();
 std::span<const Shaped> networks();
 
 /// Rows of the ops that have headers of their own.
+std::span<const Shaped> arranging();
 std::span<const Shaped> indexing();
 std::span<const Shaped> sorting();
 struct Family {

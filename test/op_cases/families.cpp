@@ -5,6 +5,7 @@ namespace cases {
 
 std::span<const Family> further_families() {
   static constexpr Family families[] = {
+      {"arranging, `<reel/ops/arranging.hpp>`", arranging},
       {"indexing, `<reel/ops/indexing.hpp>`", indexing},
       {"sorting, `<reel/ops/sorting.hpp>`", sorting},
   };

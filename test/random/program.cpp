@@ -23,6 +23,7 @@ const std::vector<Op>& ops() {
     add_lanes(t);
     add_sorting(t);
     add_updates(t);
+    add_arranging(t);
     return t;
   }();
   return table;

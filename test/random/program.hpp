@@ -121,6 +121,7 @@ void add_control(std::vector<Op>& table);
 void add_lanes(std::vector<Op>& table);
 void add_sorting(std::vector<Op>& table);
 void add_updates(std::vector<Op>& table);
+void add_arranging(std::vector<Op>& table);
 
 using Random = std::mt19937_64;
 

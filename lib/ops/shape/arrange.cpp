@@ -1,0 +1,173 @@
+// Arrangements that are made of other ops: of transposes and flips, of elements at index arrays, and of slices.
+#include <algorithm>
+#include <numeric>
+#include <reel/ops/arranging.hpp>
+#include <reel/ops/indexing.hpp>
+#include <reel/ops/make.hpp>
+
+#include "ops/index/indices.hpp"
+
+namespace reel {
+namespace ops {
+namespace {
+
+Tensor vector_operand(const char* op, const Operand& operand, const char* name) {
+  const Tensor x = to_tensor(op, operand, name);
+  if (x.rank() != 1) fail<ShapeError>(op, "{} has shape {}; it must have one axis", name, x.shape());
+  return x;
+}
+
+// Rows i and columns j of matrices [n, m], as columns and rows that broadcast.
+Tensor row_numbers(std::int64_t n) { return reshape(arange(n), {n, 1}); }
+
+// The elements of a list at places that lie in it.
+Tensor at_places(const Tensor& list, const Tensor& places) { return gather_at(list, contiguous(places), 0); }
+
+struct Diagonal {
+  std::int64_t row, column, count;
+  Diagonal(std::int64_t rows, std::int64_t columns, std::int64_t offset)
+      : row(std::min(rows, std::max<std::int64_t>(-std::max(offset, -rows), 0))),
+        column(std::min(columns, std::max<std::int64_t>(std::min(offset, columns), 0))),
+        count(std::min(rows - row, columns - column)) {}
+};
+
+Tensor with_diagonal(const Tensor& x, const Operand& values, const Diagonal& d) {
+  return index_update(x, {ellipsis, arange(d.row, d.row + d.count), arange(d.column, d.column + d.count)}, values);
+}
+
+}  // namespace
+}  // namespace ops
+
+Tensor swapaxes(const Operand& operand, std::int64_t first, std::int64_t second) {
+  const tape::OpScope scope(operand);
+  const Tensor x = ops::to_tensor("swapaxes", operand);
+  std::vector<std::int64_t> order(static_cast<std::size_t>(x.rank()));
+  std::iota(order.begin(), order.end(), std::int64_t{0});
+  const int a = ops::normalize("swapaxes", first, x.rank()), b = ops::normalize("swapaxes", second, x.rank());
+  std::swap(order[static_cast<std::size_t>(a)], order[static_cast<std::size_t>(b)]);
+  return x.rank() == 0 ? x : transpose(x, order);
+}
+
+Tensor flatten(const Operand& operand) {
+  const tape::OpScope scope(operand);
+  const Tensor x = ops::to_tensor("flatten", operand);
+  return reshape(x, {x.size()});
+}
+
+Tensor rot90(const Operand& operand, std::int64_t k, std::int64_t first, std::int64_t second) {
+  const tape::OpScope scope(operand);
+  const Tensor x = ops::to_tensor("rot90", operand);
+  const int a = ops::normalize("rot90", first, x.rank()), b = ops::normalize("rot90", second, x.rank());
+  if (a == b) fail<ValueError>("rot90", "both axes are {}; they must differ", a);
+  const std::int64_t quarters = (k % 4 + 4) % 4;
+  if (quarters == 0) return identity(x);
+  if (quarters == 2) return flip(x, {a, b});
+  return quarters == 1 ? swapaxes(flip(x, b), a, b) : flip(swapaxes(x, a, b), b);
+}
+
+Tensor diag_embed(const Operand& operand, std::int64_t offset) {
+  const tape::OpScope scope(operand);
+  const Tensor x = ops::to_tensor("diag_embed", operand);
+  if (x.rank() == 0) fail<ShapeError>("diag_embed", "x has rank 0; it needs an axis");
+  ops::require_rank("diag_embed", x.rank() + 1);
+  constexpr std::int64_t most = std::int64_t{1} << 40;
+  if (offset < -most || offset > most)
+    fail<ShapeError>("diag_embed", "offset {} gives matrices that no memory holds", offset);
+  const std::int64_t n = x.shape()[-1] + std::abs(offset);
+  Shape shape = x.shape();
+  shape[-1] = n;
+  shape.push_back(n);
+  ops::require_shape("diag_embed", shape);
+  return ops::with_diagonal(broadcast_to(zeros({}, x.dtype()), shape), x, {n, n, offset});
+}
+
+Tensor set_diagonal(const Operand& operand, const Operand& values, std::int64_t offset) {
+  const tape::OpScope scope(operand);
+  const Tensor x = ops::to_tensor("set_diagonal", operand);
+  if (x.rank() < 2) fail<ShapeError>("set_diagonal", "x has shape {}; it needs two axes", x.shape());
+  const ops::Diagonal d(x.shape()[-2], x.shape()[-1], offset);
+  Shape shape = x.shape();
+  shape.pop_back();
+  shape[-1] = d.count;
+  return ops::with_diagonal(x, ops::values_for("set_diagonal", x, values, shape), d);
+}
+
+Tensor band_part(const Operand& operand, std::int64_t lower, std::int64_t upper) {
+  const tape::OpScope scope(operand);
+  const Tensor x = ops::to_tensor("band_part", operand);
+  if (x.rank() < 2) fail<ShapeError>("band_part", "x has shape {}; it needs two axes", x.shape());
+  const Tensor above = lower < 0 ? x : triu(x, -lower);
+  return upper < 0 ? lower < 0 ? identity(above) : above : tril(above, upper);
+}
+
+Tensor block_diag(std::span<const Tensor> blocks) {
+  const tape::OpScope scope;
+  ops::CommonDType common;
+  std::int64_t rows = 0, columns = 0;
+  for (const Tensor& block : blocks) {
+    common.add("block_diag", block);
+    if (block.rank() != 2) fail<ShapeError>("block_diag", "a block has shape {}; it must have two axes", block.shape());
+    rows += block.shape()[0];
+    columns += block.shape()[1];
+  }
+  if (blocks.empty()) fail<ValueError>("block_diag", "there are no blocks; pass at least one");
+  ops::require_shape("block_diag", {rows, columns});
+  std::vector<Tensor> bands;
+  std::int64_t before = 0;
+  for (const Tensor& block : blocks) {
+    const std::int64_t own = block.shape()[1];
+    bands.push_back(pad(ops::cast_to(block, common.dtype()), {0, before}, {0, columns - before - own}));
+    before += own;
+  }
+  return concatenate(bands);
+}
+Tensor block_diag(std::initializer_list<Tensor> blocks) { return block_diag(std::span(blocks.begin(), blocks.size())); }
+
+std::vector<Tensor> meshgrid(std::span<const Tensor> vectors, bool ij) {
+  const tape::OpScope scope;
+  ops::require_rank("meshgrid", vectors.size() > max_rank ? max_rank + 1 : static_cast<int>(vectors.size()));
+  Shape common;
+  for (const Tensor& v : vectors) common.push_back(ops::vector_operand("meshgrid", v, "a vector").size());
+  ops::require_shape("meshgrid", common);
+  std::vector<Tensor> grids;
+  for (std::size_t k = 0; k < vectors.size(); ++k) {
+    Shape own = common;
+    std::fill(own.begin(), own.end(), 1);
+    own[static_cast<std::int64_t>(k)] = vectors[k].size();
+    const Tensor grid = broadcast_to(reshape(vectors[k], own), common);
+    grids.push_back(ij || vectors.size() < 2 ? grid : swapaxes(grid, 0, 1));
+  }
+  return grids;
+}
+std::vector<Tensor> meshgrid(std::initializer_list<Tensor> vectors, bool ij) {
+  return meshgrid(std::span(vectors.begin(), vectors.size()), ij);
+}
+
+Tensor toeplitz(const Operand& column_operand, const Operand& row_operand) {
+  const tape::OpScope scope(column_operand);
+  const Tensor column = ops::vector_operand("toeplitz", column_operand, "column"),
+               row = ops::vector_operand("toeplitz", row_operand, "row");
+  const std::int64_t n = column.size(), m = row.size();
+  ops::require_shape("toeplitz", {n, m});
+  const Tensor list = concatenate({flip(slice(row, {range_from(1)})), column});
+  return ops::at_places(list, ops::row_numbers(n) + flip(arange(m)));
+}
+
+Tensor hankel(const Operand& column_operand, const Operand& row_operand) {
+  const tape::OpScope scope(column_operand);
+  const Tensor column = ops::vector_operand("hankel", column_operand, "column"),
+               row = ops::vector_operand("hankel", row_operand, "row");
+  const std::int64_t n = column.size(), m = row.size();
+  ops::require_shape("hankel", {n, m});
+  return ops::at_places(concatenate({column, slice(row, {range_from(1)})}), ops::row_numbers(n) + arange(m));
+}
+
+Tensor circulant(const Operand& operand) {
+  const tape::OpScope scope(operand);
+  const Tensor column = ops::vector_operand("circulant", operand, "column");
+  const std::int64_t n = column.size();
+  ops::require_shape("circulant", {n, n});
+  return ops::at_places(column, mod(ops::row_numbers(n) - arange(n), std::max<std::int64_t>(n, 1)));
+}
+
+}  // namespace reel
