@@ -56,6 +56,17 @@ void start_workers() {
   });
 }
 
+// OpenBLAS takes its buffers at the first product that is not tiny.
+void start_blas() {
+  if constexpr (kernels::has_lapack) {
+    constexpr std::ptrdiff_t n = 64;
+    const detail::List<float> a(n * n, 1.f);
+    detail::List<float> c(n * n);
+    static_cast<void>(kernels::gemm<float>(kernels::Transposed::no, kernels::Transposed::no, n, n, n, 1.f, a.data(), n,
+                                           a.data(), n, 0.f, c.data(), n));
+  }
+}
+
 }  // namespace
 
 void warm_up() {
@@ -64,11 +75,7 @@ void warm_up() {
   for (std::size_t bytes = smallest; bytes <= largest; bytes += smallest)
     detail::deallocate(detail::allocate(bytes), bytes);
   start_workers();
-  constexpr std::ptrdiff_t n = 64;  // OpenBLAS takes its buffers at the first product that is not tiny
-  const detail::List<float> a(n * n, 1.f);
-  detail::List<float> c(n * n);
-  static_cast<void>(kernels::gemm<float>(kernels::Transposed::no, kernels::Transposed::no, n, n, n, 1.f, a.data(), n,
-                                         a.data(), n, 0.f, c.data(), n));
+  start_blas();
 }
 
 BlasTuning tune_blas() {
