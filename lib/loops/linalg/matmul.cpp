@@ -37,8 +37,6 @@ struct Tiling {
   std::int64_t count() const { return down * across; }
 };
 
-constexpr std::int64_t ceil_divide(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
-
 Tiling tiling(std::int64_t m, std::int64_t n, std::int64_t k) {
   if (n == 1 || m == 1) {  // memory-bound: rows of the matrix that is read, in pieces
     const std::int64_t length = std::max(m, n);

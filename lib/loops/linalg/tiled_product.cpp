@@ -17,7 +17,6 @@ namespace {
 // order of every sum, and no tuning.
 constexpr std::int64_t sum_length = 256;
 
-constexpr std::int64_t ceil_divide(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 // The length of the pieces that n is cut into, of at most `most`.
 constexpr std::int64_t even_piece(std::int64_t n, std::int64_t most) {
   return n <= most ? n : ceil_divide(n, ceil_divide(n, most));

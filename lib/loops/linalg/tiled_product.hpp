@@ -8,6 +8,8 @@
 
 namespace reel::loops {
 
+constexpr std::int64_t ceil_divide(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
+
 /// Whether the product of matrices m x k and k x n is computed here: always for complex numbers; of float32 and float64
 /// where a table in the source says so, for the instruction set in use.
 bool is_tiled(DType dtype, std::int64_t m, std::int64_t n, std::int64_t k);

@@ -17,9 +17,9 @@ namespace {
 constexpr std::int64_t heap_share = 64;
 
 // The rows of a tensor.
-struct Rows {
+struct KeyRows {
   std::int64_t count, n;
-  explicit Rows(const Tensor& x) : count(0), n(0) {
+  explicit KeyRows(const Tensor& x) : count(0), n(0) {
     const detail::Block* b = detail::block(x);
     n = b->extents()[b->rank - 1];
     count = n == 0 ? 0 : b->size / n;
@@ -87,7 +87,7 @@ struct RecordParts {
 // f(keys, elements of a row, memory for `records` of its type, where the row's positions go) for each row.
 template <class F>
 void for_each_row(const Tensor& x, std::int64_t records, bool descending, const Tensor& positions, const F& f) {
-  const Rows rows(x);
+  const KeyRows rows(x);
   if (rows.count == 0) return;
   auto* to = detail::mutable_data<std::int64_t>(positions);
   const std::int64_t results = positions.size() / rows.count;
@@ -116,7 +116,7 @@ void for_each_row(const Tensor& x, std::int64_t records, bool descending, const 
 template <class Order>
 void order_rows(const Tensor& x, std::int64_t first, std::int64_t last, bool descending, const Tensor& positions,
                 const Order& order) {
-  const std::int64_t n = Rows(x).n;
+  const std::int64_t n = KeyRows(x).n;
   for_each_row(x, 2 * n, descending, positions,
                [&]<class T, class R>(Keys<T> keys, const T* row, R* records, std::int64_t* to) {
                  using Parts = RecordParts<typename Keys<T>::Key>;
@@ -128,7 +128,7 @@ void order_rows(const Tensor& x, std::int64_t first, std::int64_t last, bool des
 
 // The first `count` of each row, by a heap of the best so far, the worst of them on top.
 void select_first(const Tensor& x, std::int64_t count, bool descending, const Tensor& positions) {
-  const std::int64_t n = Rows(x).n;
+  const std::int64_t n = KeyRows(x).n;
   for_each_row(x, count, descending, positions,
                [&]<class T, class R>(Keys<T> keys, const T* row, R* heap, std::int64_t* to) {
                  using Parts = RecordParts<typename Keys<T>::Key>;
@@ -158,7 +158,7 @@ struct Sorted {
 }  // namespace
 
 void sort_rows(const Tensor& x, bool descending, const Tensor& y) {
-  const Rows rows(x);
+  const KeyRows rows(x);
   visit_sortable(x.dtype(), [&]<class T>() {
     using Key = typename Keys<T>::Key;
     const Keys<T> keys{descending};
@@ -181,12 +181,12 @@ void sort_rows(const Tensor& x, bool descending, const Tensor& y) {
 }
 
 void argsort_rows(const Tensor& x, bool descending, const Tensor& positions) {
-  order_rows(x, 0, Rows(x).n, descending, positions, Sorted());
+  order_rows(x, 0, KeyRows(x).n, descending, positions, Sorted());
 }
 
 void select_rows(const Tensor& x, std::int64_t first, std::int64_t last, bool descending, const Tensor& positions) {
   // A selection reads what is left again and again; the sort of all records takes about eight passes.
-  const std::int64_t length = Rows(x).n;
+  const std::int64_t length = KeyRows(x).n;
   if (first == 0 && last <= length / heap_share) return select_first(x, last, descending, positions);
   if (last - first > length / 4) return order_rows(x, first, last, descending, positions, Sorted());
   order_rows(x, first, last, descending, positions,
@@ -199,7 +199,7 @@ void select_rows(const Tensor& x, std::int64_t first, std::int64_t last, bool de
 }
 
 void partition_rows(const Tensor& x, std::int64_t kth, const Tensor& positions) {
-  order_rows(x, 0, Rows(x).n, false, positions,
+  order_rows(x, 0, KeyRows(x).n, false, positions,
              [=]<std::size_t Bytes, class R, class Parts>(R* records, R*, std::int64_t n, Parts) -> const R* {
                std::nth_element(records, records + kth, records + n);
                return records;

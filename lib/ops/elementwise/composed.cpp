@@ -160,7 +160,7 @@ constexpr Composed definitions[] = {
 };
 // clang-format on
 
-constexpr std::size_t most_operands = 4, nan_to_num_index = std::size(definitions) - 1;
+constexpr std::size_t most_of_composed = 4, nan_to_num_index = std::size(definitions) - 1;
 #define REEL_NAME(name, arity) #name,
 constexpr std::string_view names[] = {REEL_COMPOSED_FUNCTIONS(REEL_NAME)};
 #undef REEL_NAME
@@ -192,7 +192,7 @@ Tensor compose(std::size_t f, std::span<const Operand* const> operands) {
   if (is_complex(dtype)) fail<TypeError>(name, "is not defined for {}; {}", dtype, remedy(dtype));
   if (is_half(dtype)) {
     // Numbers stay numbers: they take the dtype of the tensors.
-    Tensor wide[most_operands];
+    Tensor wide[most_of_composed];
     const auto widened = [&](std::size_t k) {
       const Operand* x = operands[std::min(k, operands.size() - 1)];
       return x->is_tensor() ? Operand(wide[k] = cast_to(x->tensor(), DType::float32)) : Operand(x->floating());
@@ -202,7 +202,7 @@ Tensor compose(std::size_t f, std::span<const Operand* const> operands) {
     return cast(compose(f, std::span(list).first(operands.size())), dtype);
   }
   const detail::LaneArgument first = *operands.front();
-  std::array<detail::LaneArgument, most_operands> arguments = {first, first, first, first};
+  std::array<detail::LaneArgument, most_of_composed> arguments = {first, first, first, first};
   for (std::size_t k = 0; k < operands.size(); ++k) arguments[k] = *operands[k];
   detail::LaneProgram program(traces_of(f), std::span(arguments).first(operands.size()));
   if (!program.traced()) {
@@ -221,7 +221,7 @@ Tensor compose(std::size_t f, std::span<const Operand* const> operands) {
 Lane detail::call(ComposedFunction function, std::initializer_list<LaneOperand> operands) {
   const auto* own = std::find_if(operands.begin(), operands.end(), [](const LaneOperand& x) { return x.is_lane(); });
   ops::Trace& trace = ops::Trace::of(own == operands.end() ? 0 : LaneAccess::trace(own->lane()));
-  std::array<Lane, ops::most_operands> x;
+  std::array<Lane, ops::most_of_composed> x;
   std::size_t k = 0;
   for (const LaneOperand& operand : operands) x[k++] = trace.lane(trace.operand(operand));
   return ops::definitions[ops::at(function)].value(x.data());
