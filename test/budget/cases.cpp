@@ -141,6 +141,23 @@ void compiled_rosenbrock_gradient() {
   static const auto f = compile([](const Tensor& at) { return value_and_grad(rosenbrock)(at); });
   static_cast<void>(f(x));
 }
+void gradient_through_compiled() {
+  static const Tensor x = full({8}, 0.5);
+  static const auto f = compile([](const Tensor& at) { return sum(exp(at) * sin(at)); });
+  GradientTape tape;
+  tape.watch(x);
+  static_cast<void>(tape.gradient(f(x), x));
+}
+void compiled_loop_gradient() {
+  static const Tensor x = full({4}, 0.5);
+  static const auto f = compile([](const Tensor& at) {
+    return grad([](const Tensor& k) {
+      return sum(fori_loop(
+          0, length, [k](const Tensor&, const Tensor& y) { return y + 0.01 * (sin(y) - k * y); }, k));
+    })(at);
+  });
+  static_cast<void>(f(x));
+}
 void slice_and_concatenate() {
   static const Tensor x = full({64}, 0.5);
   GradientTape tape;
@@ -190,6 +207,8 @@ constexpr Case cases[] = {
     {"rosenbrock_hvp", 1, rosenbrock_hvp},
     {"compiled_multiply_gradient", length, compiled_multiply_gradient},
     {"compiled_rosenbrock_gradient", 1, compiled_rosenbrock_gradient},
+    {"gradient_through_compiled", 1, gradient_through_compiled},
+    {"compiled_loop_gradient", length, compiled_loop_gradient},
 };
 
 }  // namespace
