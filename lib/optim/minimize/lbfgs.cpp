@@ -108,9 +108,9 @@ class Lbfgs {
     for (int trial = 0; trial < most_trials; ++trial) {
       evaluate_along(direction, line.step());
       if (!all_finite(next_.value, next_.gradient))
-        line.step_back();
-      else if (line.take(next_.value, dot(next_.gradient, direction)))
-        return line.decreased() && next_.value < now_.value;
+        line.reject_trial();
+      else if (line.add_trial(next_.value, dot(next_.gradient, direction)))
+        return line.has_sufficient_decrease() && next_.value < now_.value;
     }
     // The interval was not narrowed to a step that meets both conditions: a lower value serves as well.
     evaluate_along(direction, line.best_step());

@@ -7,12 +7,13 @@
 namespace reel::optim {
 namespace {
 
-constexpr double sufficient_decrease = 1e-4;  // of the value, as a fraction of what the first slope promises
-constexpr double curvature = 0.9;             // of the slope, as a fraction of the first one
-constexpr double shrink = 0.66;               // of the interval in two steps, at least
-constexpr double relative_width = 1e-16;      // of an interval that is a point
+constexpr double decrease_constant = 1e-4;    // c1 of the Wolfe conditions
+constexpr double curvature_constant = 0.9;    // c2 of the Wolfe conditions
+constexpr double interval_reduction = 0.66;   // factor by which two trials must shrink the interval; the paper's delta
+constexpr double interval_tolerance = 1e-16;  // relative width of an interval that is not divided further
+constexpr double least_extrapolation = 1.1, most_extrapolation = 4;  // factors of the last step, before a bracket
 
-// What the minimiser of the cubic with the values and slopes of two trials is computed from.
+// The discriminant terms of the cubic that interpolates values and slopes of two trials.
 struct Cubic {
   double theta, gamma = 0;
 
@@ -24,115 +25,139 @@ struct Cubic {
   }
 };
 
-// That minimiser, as a step from `a` towards `b`.
-double cubic_from(const Trial& a, const Trial& b) {
+// The minimiser of the cubic through both values and slopes.
+double cubic_step(const Trial& a, const Trial& b) {
   const Cubic c(a, b);
   const double gamma = b.step < a.step ? -c.gamma : c.gamma;
   const double p = gamma - a.slope + c.theta, q = gamma - a.slope + gamma + b.slope;
   return a.step + p / q * (b.step - a.step);
 }
 
-// From two slopes alone.
-double secant(const Trial& a, const Trial& b) { return b.step + b.slope / (b.slope - a.slope) * (a.step - b.step); }
+// The minimiser of the parabola through both values and the slope of a.
+double quadratic_step(const Trial& a, const Trial& b) {
+  const double width = b.step - a.step;
+  return a.step + a.slope / ((a.value - b.value) / width + a.slope) / 2 * width;
+}
+
+// The minimiser of the parabola through both slopes.
+double secant_step(const Trial& a, const Trial& b) {
+  return b.step + b.slope / (b.slope - a.slope) * (a.step - b.step);
+}
+
+bool is_nearer(double a, double b, double to) { return std::abs(a - to) < std::abs(b - to); }
+
+// The trial of the auxiliary function psi, f less the line of sufficient decrease.
+Trial auxiliary(const Trial& t, double line_slope) {
+  return {t.step, t.value - t.step * line_slope, t.slope - line_slope};
+}
 
 }  // namespace
 
 LineSearch::LineSearch(const Trial& start, double first_step, double longest)
     : start_(start),
       best_(start),
-      other_(start),
+      opposite_(start),
       step_(std::min(first_step, longest)),
       longest_(longest),
       width_(longest),
-      width_before_(2 * longest),
-      high_(5 * step_) {
-  best_.step = other_.step = 0;
-}
+      previous_width_(2 * longest),
+      upper_bound_((1 + most_extrapolation) * step_) {}
 
-bool LineSearch::take(double value, double slope) {
-  const double promised = sufficient_decrease * start_.slope;
-  const double bound = start_.value + step_ * promised;
-  decreased_ = value <= bound;
-  if (first_stage_ && decreased_ && slope >= std::min(sufficient_decrease, curvature) * start_.slope)
-    first_stage_ = false;
-  if (decreased_ && std::abs(slope) <= -curvature * start_.slope) return true;
-  if (decreased_ && slope <= promised && step_ >= longest_) return true;
-  if (bracketed_ && (step_ <= low_ || step_ >= high_ || high_ - low_ <= relative_width * high_)) return true;
+bool LineSearch::add_trial(double value, double slope) {
+  const double line_slope = decrease_constant * start_.slope;
+  sufficient_decrease_ = value <= start_.value + step_ * line_slope;
+  if (sufficient_decrease_ && slope >= line_slope) first_stage_ = false;
+  if (sufficient_decrease_ && std::abs(slope) <= -curvature_constant * start_.slope) return true;
+  if (sufficient_decrease_ && slope <= line_slope && step_ >= longest_) return true;
+  if (is_interval_exhausted()) return true;
 
-  if (first_stage_ && value <= best_.value && !decreased_) {
-    // Of the function less the promised decrease, whose interval holds steps that meet the conditions.
-    for (Trial* t : {&best_, &other_}) t->value -= t->step * promised, t->slope -= promised;
-    narrow({step_, value - step_ * promised, slope - promised});
-    for (Trial* t : {&best_, &other_}) t->value += t->step * promised, t->slope += promised;
+  const Trial trial{step_, value, slope};
+  if (first_stage_ && value <= best_.value && !sufficient_decrease_) {
+    best_ = auxiliary(best_, line_slope);
+    opposite_ = auxiliary(opposite_, line_slope);
+    update_interval(auxiliary(trial, line_slope));
+    best_ = auxiliary(best_, -line_slope);
+    opposite_ = auxiliary(opposite_, -line_slope);
   } else {
-    narrow({step_, value, slope});
+    update_interval(trial);
   }
-  next_step();
+  safeguard_step();
   return false;
 }
 
-void LineSearch::step_back() {
+void LineSearch::reject_trial() {
   longest_ = step_;
-  decreased_ = false;
+  sufficient_decrease_ = false;
   step_ = best_.step + 0.5 * (step_ - best_.step);
-  high_ = std::min(high_, longest_);
+  upper_bound_ = std::min(upper_bound_, longest_);
 }
 
-// Updates the interval and chooses the next step in it: the paper's section 4, cases 1 to 4.
-void LineSearch::narrow(Trial trial) {
+// Section 4 of the paper: the cases 1 to 4, in this order.
+void LineSearch::update_interval(const Trial& trial) {
   const bool higher = trial.value > best_.value;
-  const bool turned = trial.slope * best_.slope < 0;
+  const bool opposite_slopes = trial.slope * best_.slope < 0;
   double next = 0;
   if (higher) {
-    const double cubic = cubic_from(best_, trial);
-    const double span = trial.step - best_.step;
-    const double quadratic = best_.step + best_.slope / ((best_.value - trial.value) / span + best_.slope) / 2 * span;
-    next = std::abs(cubic - best_.step) < std::abs(quadratic - best_.step) ? cubic : cubic + (quadratic - cubic) / 2;
-    bracketed_ = true;
-  } else if (turned) {
-    const double cubic = cubic_from(trial, best_), linear = secant(best_, trial);
-    next = std::abs(cubic - trial.step) > std::abs(linear - trial.step) ? cubic : linear;
-    bracketed_ = true;
+    const double cubic = cubic_step(best_, trial), quadratic = quadratic_step(best_, trial);
+    next = is_nearer(cubic, quadratic, best_.step) ? cubic : cubic + (quadratic - cubic) / 2;
+  } else if (opposite_slopes) {
+    const double cubic = cubic_step(trial, best_), secant = secant_step(best_, trial);
+    next = is_nearer(secant, cubic, trial.step) ? cubic : secant;
   } else if (std::abs(trial.slope) < std::abs(best_.slope)) {
-    // The cubic may have no minimiser beyond the trial.
-    const Cubic c(best_, trial);
-    const double gamma = trial.step > best_.step ? -c.gamma : c.gamma;
-    const double r = (gamma - trial.slope + c.theta) / (gamma + (best_.slope - trial.slope) + gamma);
-    const double end = trial.step > best_.step ? high_ : low_;
-    const double cubic = r < 0 && gamma != 0 ? trial.step + r * (best_.step - trial.step) : end;
-    const double linear = secant(best_, trial);
-    const bool cubic_is_nearer = std::abs(cubic - trial.step) < std::abs(linear - trial.step);
-    next = cubic_is_nearer == bracketed_ ? cubic : linear;
-    if (bracketed_) {
-      const double limit = trial.step + shrink * (other_.step - trial.step);
-      next = trial.step > best_.step ? std::min(limit, next) : std::max(limit, next);
-    }
-    next = std::clamp(next, std::min(low_, high_), std::max(low_, high_));
+    next = extrapolated_step(trial);
+  } else if (bracketed_) {
+    next = cubic_step(trial, opposite_);
   } else {
-    next = bracketed_ ? cubic_from(trial, other_) : trial.step > best_.step ? high_ : low_;
+    next = trial.step > best_.step ? upper_bound_ : lower_bound_;
   }
+  bracketed_ = bracketed_ || higher || opposite_slopes;
   if (higher) {
-    other_ = trial;
+    opposite_ = trial;
   } else {
-    if (turned) other_ = best_;
+    if (opposite_slopes) opposite_ = best_;
     best_ = trial;
   }
   step_ = next;
 }
 
-void LineSearch::next_step() {
+// Case 3: the slope shrinks without changing sign. The cubic may have no minimiser beyond the trial.
+double LineSearch::extrapolated_step(const Trial& trial) const {
+  const bool forward = trial.step > best_.step;
+  const Cubic c(best_, trial);
+  const double gamma = forward ? -c.gamma : c.gamma;
+  const double r = (gamma - trial.slope + c.theta) / (gamma + (best_.slope - trial.slope) + gamma);
+  const bool has_minimiser = r < 0 && gamma != 0;
+  const double cubic = has_minimiser ? trial.step + r * (best_.step - trial.step)
+                       : forward     ? upper_bound_
+                                     : lower_bound_;
+  const double secant = secant_step(best_, trial);
+  double next = is_nearer(cubic, secant, trial.step) == bracketed_ ? cubic : secant;
   if (bracketed_) {
-    const double width = std::abs(other_.step - best_.step);
-    if (width >= shrink * width_before_) step_ = best_.step + 0.5 * (other_.step - best_.step);
-    width_before_ = std::exchange(width_, width);
-    low_ = std::min(best_.step, other_.step);
-    high_ = std::max(best_.step, other_.step);
+    const double limit = trial.step + interval_reduction * (opposite_.step - trial.step);
+    next = forward ? std::min(limit, next) : std::max(limit, next);
+  }
+  return std::clamp(next, std::min(lower_bound_, upper_bound_), std::max(lower_bound_, upper_bound_));
+}
+
+// Bounds the next step, and bisects an interval that shrinks too slowly.
+void LineSearch::safeguard_step() {
+  if (bracketed_) {
+    const double width = std::abs(opposite_.step - best_.step);
+    if (width >= interval_reduction * previous_width_) step_ = best_.step + 0.5 * (opposite_.step - best_.step);
+    previous_width_ = std::exchange(width_, width);
+    lower_bound_ = std::min(best_.step, opposite_.step);
+    upper_bound_ = std::max(best_.step, opposite_.step);
   } else {
-    low_ = step_ + 1.1 * (step_ - best_.step);
-    high_ = step_ + 4 * (step_ - best_.step);
+    lower_bound_ = step_ + least_extrapolation * (step_ - best_.step);
+    upper_bound_ = step_ + most_extrapolation * (step_ - best_.step);
   }
   step_ = std::clamp(step_, 0., longest_);
-  if (bracketed_ && (step_ <= low_ || step_ >= high_ || high_ - low_ <= relative_width * high_)) step_ = best_.step;
+  if (is_interval_exhausted()) step_ = best_.step;
+}
+
+bool LineSearch::is_interval_exhausted() const noexcept {
+  return bracketed_ && (step_ <= lower_bound_ || step_ >= upper_bound_ ||
+                        upper_bound_ - lower_bound_ <= interval_tolerance * upper_bound_);
 }
 
 }  // namespace reel::optim

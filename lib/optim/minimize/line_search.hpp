@@ -1,39 +1,47 @@
-// A step length along a direction of descent that meets the strong Wolfe conditions.
+// Line search for the strong Wolfe conditions.
 #pragma once
 
 namespace reel::optim {
 
-/// A length, the value there and its derivative along the direction.
+/// A trial step: its length, the value of the function there and the directional derivative there.
 struct Trial {
   double step = 0, value = 0, slope = 0;
 };
 
-/// The search of More and Thuente, "Line search algorithms with guaranteed sufficient decrease", ACM Transactions on
-/// Mathematical Software 20, 1994. The caller evaluates at step(), hands the result to take(), until that says done.
+/// More and Thuente, "Line search algorithms with guaranteed sufficient decrease", ACM Transactions on Mathematical
+/// Software 20, 1994. The caller evaluates the function at step() and passes the result to add_trial(), until that
+/// returns true.
+///
+/// 1. Steps are extrapolated until an interval contains a minimiser: it is *bracketed*.
+/// 2. Each trial replaces an end of the interval; the next one is interpolated in it.
+/// 3. The search ends at a step with sufficient decrease (Armijo) and a small slope (curvature condition).
 class LineSearch {
  public:
-  /// `start.slope` is negative. No step is longer than `longest`.
+  /// `start` is the trial of step 0; its slope is negative. No step exceeds `longest`.
   LineSearch(const Trial& start, double first_step, double longest);
 
   double step() const noexcept { return step_; }
-  /// Takes the result at step(). True when it meets the conditions, or when no longer or shorter step can.
-  bool take(double value, double slope);
-  /// Takes that value or slope is not finite at step(): the next step is shorter.
-  void step_back();
-  /// The step with the lowest value so far; 0 where none was lower than the start's.
+  /// Adds the trial at step(). True when both conditions hold, or when the interval cannot shrink any more.
+  bool add_trial(double value, double slope);
+  /// Rejects step(), where value or slope is not finite: the next step is shorter.
+  void reject_trial();
+  /// The step of the lowest value; 0 if no trial was below the start.
   double best_step() const noexcept { return best_.step; }
-  /// Whether the value at the last step meets the condition of sufficient decrease.
-  bool decreased() const noexcept { return decreased_; }
+  /// Whether the last trial has sufficient decrease.
+  bool has_sufficient_decrease() const noexcept { return sufficient_decrease_; }
 
  private:
-  void narrow(Trial trial);
-  void next_step();
+  void update_interval(const Trial& trial);
+  void safeguard_step();
+  bool is_interval_exhausted() const noexcept;
+  double extrapolated_step(const Trial& trial) const;
 
-  Trial start_, best_, other_;  // other_ is the far end of the interval once that is bracketed
+  Trial start_, best_, opposite_;  // best_ and opposite_ are the ends of the interval
   double step_, longest_;
-  double width_, width_before_;
-  double low_ = 0, high_;  // where the next step may be
-  bool bracketed_ = false, first_stage_ = true, decreased_ = false;
+  double width_, previous_width_;         // of the interval
+  double lower_bound_ = 0, upper_bound_;  // of the next step
+  bool bracketed_ = false, sufficient_decrease_ = false;
+  bool first_stage_ = true;  // the paper's: no trial yet with sufficient decrease and a slope near zero or positive
 };
 
 }  // namespace reel::optim
