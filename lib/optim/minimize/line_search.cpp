@@ -7,8 +7,6 @@
 namespace reel::optim {
 namespace {
 
-constexpr double decrease_constant = 1e-4;    // c1 of the Wolfe conditions
-constexpr double curvature_constant = 0.9;    // c2 of the Wolfe conditions
 constexpr double interval_reduction = 0.66;   // factor by which two trials must shrink the interval; the paper's delta
 constexpr double interval_tolerance = 1e-16;  // relative width of an interval that is not divided further
 constexpr double least_extrapolation = 1.1, most_extrapolation = 4;  // factors of the last step, before a bracket
@@ -53,8 +51,9 @@ Trial auxiliary(const Trial& t, double line_slope) {
 
 }  // namespace
 
-LineSearch::LineSearch(const Trial& start, double first_step, double longest)
-    : start_(start),
+LineSearch::LineSearch(const Trial& start, double first_step, double longest, const WolfeConstants& constants)
+    : constants_(constants),
+      start_(start),
       best_(start),
       opposite_(start),
       step_(std::min(first_step, longest)),
@@ -64,10 +63,11 @@ LineSearch::LineSearch(const Trial& start, double first_step, double longest)
       upper_bound_((1 + most_extrapolation) * step_) {}
 
 bool LineSearch::add_trial(double value, double slope) {
-  const double line_slope = decrease_constant * start_.slope;
+  const double line_slope = constants_.decrease * start_.slope;
   sufficient_decrease_ = value <= start_.value + step_ * line_slope;
-  if (sufficient_decrease_ && slope >= line_slope) first_stage_ = false;
-  if (sufficient_decrease_ && std::abs(slope) <= -curvature_constant * start_.slope) return true;
+  if (sufficient_decrease_ && slope >= std::min(constants_.decrease, constants_.curvature) * start_.slope)
+    first_stage_ = false;
+  if (sufficient_decrease_ && std::abs(slope) <= -constants_.curvature * start_.slope) return true;
   if (sufficient_decrease_ && slope <= line_slope && step_ >= longest_) return true;
   if (is_interval_exhausted()) return true;
 

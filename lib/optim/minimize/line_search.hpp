@@ -8,6 +8,12 @@ struct Trial {
   double step = 0, value = 0, slope = 0;
 };
 
+/// The constants of the strong Wolfe conditions: value <= start.value + decrease step start.slope, and
+/// |slope| <= curvature |start.slope|.
+struct WolfeConstants {
+  double decrease = 1e-4, curvature = 0.9;
+};
+
 /// More and Thuente, "Line search algorithms with guaranteed sufficient decrease", ACM Transactions on Mathematical
 /// Software 20, 1994. The caller evaluates the function at step() and passes the result to add_trial(), until that
 /// returns true.
@@ -18,7 +24,7 @@ struct Trial {
 class LineSearch {
  public:
   /// `start` is the trial of step 0; its slope is negative. No step exceeds `longest`.
-  LineSearch(const Trial& start, double first_step, double longest);
+  LineSearch(const Trial& start, double first_step, double longest, const WolfeConstants& constants = {});
 
   double step() const noexcept { return step_; }
   /// Adds the trial at step(). True when both conditions hold, or when the interval cannot shrink any more.
@@ -36,6 +42,7 @@ class LineSearch {
   bool is_interval_exhausted() const noexcept;
   double extrapolated_step(const Trial& trial) const;
 
+  WolfeConstants constants_;
   Trial start_, best_, opposite_;  // best_ and opposite_ are the ends of the interval
   double step_, longest_;
   double width_, previous_width_;         // of the interval
