@@ -38,14 +38,10 @@ void Beside::perform(const ops::Effect& e) {
     }
     return;
   }
-  std::vector<const Tensor*> inputs;
+  std::vector<const Tensor*> values;
   if (e.primitive.effects & ops::reads_variables)
-    for (const Variable& v : e.variables) inputs.push_back(&value_of(v));
-  inputs.insert(inputs.end(), e.inputs.begin(), e.inputs.end());
-  ops::Metas metas;
-  e.primitive.infer({inputs, e.attributes}, metas);
-  std::vector<Tensor> outputs(metas.size() - e.primitive.residuals);
-  ops::evaluate(e.primitive, inputs, e.attributes, outputs, false);
+    for (const Variable& v : e.variables) values.push_back(&value_of(v));
+  const std::vector<Tensor> outputs = program::new_values(e, std::move(values));
   for (std::size_t k = 0; k < outputs.size(); ++k) {
     value_of(e.variables[k]) = alias(outputs[k]);
     values_.at(e.variables[k].id()).written = true;

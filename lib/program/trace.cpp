@@ -142,20 +142,25 @@ Tensor Trace::read(const Variable& v) {
   return value;
 }
 
+std::vector<Tensor> new_values(const ops::Effect& e, std::vector<const Tensor*> inputs) {
+  inputs.insert(inputs.end(), e.inputs.begin(), e.inputs.end());
+  ops::Metas metas;
+  e.primitive.infer({inputs, e.attributes}, metas);
+  std::vector<Tensor> outputs(metas.size() - e.primitive.residuals);
+  ops::evaluate(e.primitive, inputs, e.attributes, outputs, false);
+  return outputs;
+}
+
 void Trace::assign(const ops::Effect& e) {
   if (enclosing_)
     fail<TraceError>(e.primitive.rule.name,
                      "variable '{}' is assigned in the body of a {} that is traced; return the new value and assign it "
                      "behind the {}",
                      e.variables[0].name(), op_, op_);
-  std::vector<const Tensor*> inputs;
+  std::vector<const Tensor*> values;
   if (e.primitive.effects & ops::reads_variables)
-    for (const Variable& v : e.variables) inputs.push_back(&value_of(v));
-  inputs.insert(inputs.end(), e.inputs.begin(), e.inputs.end());
-  ops::Metas metas;
-  e.primitive.infer({inputs, e.attributes}, metas);
-  std::vector<Tensor> outputs(metas.size() - e.primitive.residuals);
-  ops::evaluate(e.primitive, inputs, e.attributes, outputs, false);
+    for (const Variable& v : e.variables) values.push_back(&value_of(v));
+  const std::vector<Tensor> outputs = new_values(e, std::move(values));
   for (std::size_t k = 0; k < outputs.size(); ++k) set(e.variables[k], outputs[k], true);
 }
 

@@ -11,6 +11,10 @@
 
 namespace reel::program {
 
+/// What a primitive that writes variables would assign to them, in their order. `values`: what the variables hold, if
+/// the primitive reads them.
+std::vector<Tensor> new_values(const ops::Effect& effect, std::vector<const Tensor*> values);
+
 /// While it lives, ops of this thread become instructions, and the tapes that were active are out of sight.
 class Trace final : public ops::Tracer, public ops::EffectHandler {
   struct State {
