@@ -4,6 +4,7 @@
 #include <reel/reel.hpp>
 
 #include "catch.hpp"
+#include "check_close.hpp"
 #include "support/bits.hpp"
 #include "support/messages.hpp"
 #include "support/ramp.hpp"
@@ -12,13 +13,6 @@ using namespace reel;
 using support::same_bits;
 
 namespace {
-
-void check_close(const Tensor& a, const Tensor& b) {
-  REQUIRE(a.shape() == b.shape());
-  REQUIRE(a.dtype() == b.dtype());
-  const auto x = a.to_vector<double>(), y = b.to_vector<double>();
-  for (std::size_t i = 0; i < x.size(); ++i) CHECK(x[i] == Approx(y[i]).epsilon(1e-13).margin(1e-13));
-}
 
 // A body runs again for derivatives beyond the first, so that it captures by value what ends before.
 // Values and derivatives of both modes and of second order, with the derivative taken through the program and in it.
