@@ -56,6 +56,10 @@ Gradients replay(tape::Tape& tape, std::span<const Target> targets, std::span<co
 Gradients replay_rows(const char* who, tape::Tape& tape, const Target& target, std::span<const Source> sources,
                       UnconnectedGradients unconnected, std::int64_t count);
 
+/// The same for cotangents that are given: [count] + the target's shape, of its dtype.
+Gradients replay_batch(const char* who, tape::Tape& tape, const Target& target, std::span<const Source> sources,
+                       UnconnectedGradients unconnected, const Tensor& cotangents);
+
 /// The derivatives of the target by each source, of shape target.shape + source.shape. ShapeError beyond max_rank.
 Gradients jacobian(const char* who, tape::Tape& tape, const Target& target, std::span<const Source> sources,
                    UnconnectedGradients unconnected);

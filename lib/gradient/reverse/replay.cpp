@@ -1,5 +1,6 @@
 // Replays: of gradient(), which gives cotangents, and of Jacobians, which ask for many rows at once.
 #include <algorithm>
+#include <reel/ops/index.hpp>
 #include <reel/ops/make.hpp>
 #include <reel/ops/shape.hpp>
 
@@ -187,8 +188,13 @@ Gradients replay(Tape& t, std::span<const Target> targets, std::span<const Sourc
   return result;
 }
 
-Gradients replay_rows(const char* who, Tape& t, const Target& target, std::span<const Source> sources,
-                      UnconnectedGradients unconnected, std::int64_t count) {
+namespace {
+
+// The reverse passes for a batch of cotangents: seed(first, rows, batched) gives some of them, along a leading axis if
+// `batched`. With as many as the target has elements they are rows of the identity if `of_identity`.
+template <class Seed>
+Gradients replay_seeds(const char* who, Tape& t, const Target& target, std::span<const Source> sources,
+                       UnconnectedGradients unconnected, std::int64_t count, bool of_identity, const Seed& seed) {
   // A sweep carries about this many elements per slot: 32 MiB of float64.
   constexpr std::int64_t most_elements = std::int64_t{1} << 22;
   // In place: a batched cotangent is large.
@@ -220,9 +226,9 @@ Gradients replay_rows(const char* who, Tape& t, const Target& target, std::span<
   std::vector<Gradients> parts(sources.size());
   for (std::int64_t first = 0; first < count; first += at_once) {
     const std::int64_t rows = std::min(count - first, at_once), batch = rows > 1 ? rows : 0;
-    const Tensor seed = ops::identity_rows(y.shape(), y.dtype(), batch, count, first);
-    const tape::IdentityRows identity_rows = {batch && count == y.size() ? seed.id() : 0, first};
-    Gradients part = replay.run({&target, 1}, {seed}, use_up && first + rows == count, batch, identity_rows);
+    const Tensor g = seed(first, rows, batch != 0);
+    const tape::IdentityRows identity_rows = {batch && of_identity && count == y.size() ? g.id() : 0, first};
+    Gradients part = replay.run({&target, 1}, {g}, use_up && first + rows == count, batch, identity_rows);
     for (std::size_t k = 0; k < part.size(); ++k)
       parts[k].push_back(batch || !part[k] ? part[k] : Gradient(expand_dims(part[k].dense(), 0)));
   }
@@ -231,6 +237,25 @@ Gradients replay_rows(const char* who, Tape& t, const Target& target, std::span<
     result.push_back(joined(parts[k], count, at_once, shape_of(sources[k]), dtype_of_source(sources[k])));
   if (!use_up) warn_of_growth(t, t.entries.count() - before);
   return result;
+}
+
+}  // namespace
+
+Gradients replay_rows(const char* who, Tape& t, const Target& target, std::span<const Source> sources,
+                      UnconnectedGradients unconnected, std::int64_t count) {
+  const Tensor& y = target.tensor();
+  return replay_seeds(who, t, target, sources, unconnected, count, true,
+                      [&](std::int64_t first, std::int64_t rows, bool batched) {
+                        return ops::identity_rows(y.shape(), y.dtype(), batched ? rows : 0, count, first);
+                      });
+}
+
+Gradients replay_batch(const char* who, Tape& t, const Target& target, std::span<const Source> sources,
+                       UnconnectedGradients unconnected, const Tensor& cotangents) {
+  return replay_seeds(who, t, target, sources, unconnected, cotangents.shape()[0], false,
+                      [&](std::int64_t first, std::int64_t rows, bool batched) {
+                        return batched ? slice(cotangents, {range(first, first + rows)}) : cotangents[first];
+                      });
 }
 
 }  // namespace reel::autodiff

@@ -10,16 +10,13 @@ namespace reel::program {
 
 namespace {
 
-// A larger constant would be kept for as long as the program, to save a pass over memory.
-constexpr std::int64_t most_elements = 1024;
-
 class Folding {
  public:
-  explicit Folding(Program& program) : program_(program) {}
+  Folding(Program& program, std::int64_t most_elements) : program_(program), most_elements_(most_elements) {}
   // Whether the instruction's outputs have become constants.
   bool fold(const Instruction& i) {
     const bool small = std::all_of(i.outputs.begin(), i.outputs.end(), [&](Index v) {
-      return v != nothing && !is_token(program_.values[v].tensor) && program_.values[v].tensor.size() <= most_elements;
+      return v != nothing && !is_token(program_.values[v].tensor) && program_.values[v].tensor.size() <= most_elements_;
     });
     const bool constant = std::all_of(i.inputs.begin(), i.inputs.end(), [&](Index o) {
       return o == nothing || program_.values[program_.operands[o].value].origin == Value::Origin::constant;
@@ -61,13 +58,14 @@ class Folding {
   }
 
   Program& program_;
+  std::int64_t most_elements_;
 };
 
 }  // namespace
 
-void fold_constants(Program& program) {
+void fold_constants(Program& program, std::int64_t most_elements) {
   const Untraced computing;  // the program may be a part of one that is being traced
-  Folding folding(program);
+  Folding folding(program, most_elements);
   std::erase_if(program.instructions, [&](const Instruction& i) { return folding.fold(i); });
 }
 

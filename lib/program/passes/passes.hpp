@@ -6,8 +6,10 @@ namespace reel::program {
 
 /// Drops the instructions that no result needs, but for those that may throw.
 void drop_unused(Program& program);
-/// Computes once and for all what is made of constants and is small.
-void fold_constants(Program& program);
+/// Computes once and for all what is made of constants and is small: a larger constant would be kept for as long as the
+/// program, to save a pass over memory.
+inline constexpr std::int64_t most_folded_elements = 1024;
+void fold_constants(Program& program, std::int64_t most_elements = most_folded_elements);
 /// Computes each expression once: instructions with the same operation, attributes and operands.
 void share_equal(Program& program);
 /// Joins pointwise operations of float32 or float64 of one shape to single passes over memory, where that is faster.

@@ -1,0 +1,144 @@
+// Optional header: sparse Jacobians and Hessians. Columns (or rows) of a Jacobian that share no row (no column) are
+// computed in one direction: a colouring of the pattern says which. For a tridiagonal Jacobian of any size that makes
+// three directions, and one call of the function.
+#pragma once
+#include <cstdint>
+#include <reel/callback.hpp>
+#include <reel/functions.hpp>
+#include <reel/shape.hpp>
+#include <reel/tensor.hpp>
+#include <tuple>
+#include <utility>
+
+namespace [[gnu::visibility("default")]] reel {
+
+/// Where a sparse matrix may have elements: compressed sparse rows (CSR).
+struct SparsityPattern {
+  Shape shape{0, 0};  ///< rows and columns
+  Tensor row_starts;  ///< int64 [rows + 1]: row i has the places [row_starts[i], row_starts[i + 1])
+  Tensor columns;     ///< int64 [nonzeros]: the column of each place, ascending within a row
+
+  std::int64_t nonzeros() const { return columns.size(); }
+  /// The row of each place: int64 [nonzeros].
+  Tensor rows() const;
+};
+
+/// The pattern with a place for each pair of rows[k] and columns[k], integers [n], duplicates once. IndexError for one
+/// out of range, ShapeError for other shapes.
+SparsityPattern coo_to_csr(const Tensor& rows, const Tensor& columns, const Shape& shape);
+
+/// A sparse matrix. Its one leaf are the values, so that it is a tree for derivatives, files and optimisers.
+struct Csr {
+  SparsityPattern pattern;
+  Tensor values;  ///< [nonzeros]
+  auto leaves() { return std::tie(values); }
+};
+
+/// The matrix with zeros: [rows, columns]. Differentiable.
+Tensor to_dense(const Csr& matrix);
+/// The matrix of these values by x, [columns] or [columns, k]; with `transposed` its transpose by x, [rows] or [rows,
+/// k]. Differentiable by values and x, to every order. ShapeError where they do not fit.
+Tensor csr_matmul(const Tensor& values, const SparsityPattern& pattern, const Tensor& x, bool transposed = false);
+inline Tensor matmul(const Csr& a, const Tensor& x, bool transposed = false) {
+  return csr_matmul(a.values, a.pattern, x, transposed);
+}
+
+using TensorFunction = Callback<Tensor(const Tensor&)>;
+
+/// The pattern of the Jacobian of f, a function of one tensor that returns one, both taken as vectors, for arguments of
+/// the shape and dtype of x. f is traced, not computed: its loops and branches may depend on shapes alone (TraceError).
+/// What may depend on an element by the structure of the ops does: both sides of `where`; every element of a result of
+/// a solver, a factorisation, a convolution, a loop or a gather by positions that are not constants; all elements where
+/// f has a rule of a user's (custom_gradient). ValueError for more than 2^28 places.
+SparsityPattern jacobian_sparsity(const TensorFunction& f, const Tensor& x);
+namespace detail {
+SparsityPattern gradient_sparsity(const TensorFunction& gradient, const Tensor& x);
+}
+/// The pattern of the Hessian of f, which returns a tensor of size 1: that of the Jacobian of its gradient, and of the
+/// transpose of that.
+template <class F>
+SparsityPattern hessian_sparsity(F f, const Tensor& x) {
+  return detail::gradient_sparsity(grad<0>(std::move(f)), x);
+}
+
+struct SparseOptions {
+  /// At each call compares a product with a random vector with that of the derivative itself: ValueError where they
+  /// differ, because the pattern misses a place. Costs one more direction.
+  bool check = false;
+};
+
+namespace detail {
+
+/// Which elements of a vector share a direction.
+struct Colouring {
+  Tensor colours;  // int64, of each element: 0, 1, ..., count - 1
+  std::int64_t count = 0;
+  Tensor places;  // int64 [nonzeros]: where each value is among the products [count, other side], as a vector
+};
+
+}  // namespace detail
+
+/// The Jacobian of f by x at a pattern: see sparse_jacobian.
+class SparseJacobian {
+ public:
+  SparseJacobian(TensorFunction f, SparsityPattern pattern, const SparseOptions& options = {});
+  /// One call of f. Values in x's dtype, real and floating. ShapeError where x or the result does not have as many
+  /// elements as the pattern has columns and rows.
+  Csr operator()(const Tensor& x) const;
+  const SparsityPattern& pattern() const noexcept { return pattern_; }
+  /// How many directions a call takes in forward mode, by columns, and in reverse mode, by rows. The fewer are taken;
+  /// reverse mode also where an op has no jvp.
+  std::int64_t forward_directions() const noexcept { return forward_.count; }
+  std::int64_t reverse_directions() const noexcept { return reverse_.count; }
+
+ private:
+  TensorFunction f_;
+  SparsityPattern pattern_;
+  SparseOptions options_;
+  detail::Colouring forward_, reverse_;
+};
+
+/// A function object that gives the Jacobian of f, from one tensor to one, both taken as vectors, as a sparse matrix of
+/// this pattern. Elements outside the pattern must be zero: what is not is added to others (see SparseOptions::check).
+/// The columns or rows are coloured once, here: Curtis, Powell and Reid, "On the estimation of sparse Jacobian
+/// matrices", 1974. An outer tape records what a call does. ValueError and IndexError for what is no pattern.
+inline SparseJacobian sparse_jacobian(TensorFunction f, SparsityPattern pattern, const SparseOptions& options = {}) {
+  return SparseJacobian(std::move(f), std::move(pattern), options);
+}
+/// The same with the pattern of jacobian_sparsity(f, x).
+inline SparseJacobian sparse_jacobian(TensorFunction f, const Tensor& x, const SparseOptions& options = {}) {
+  SparsityPattern pattern = jacobian_sparsity(f, x);
+  return SparseJacobian(std::move(f), std::move(pattern), options);
+}
+
+/// The Hessian of a function at a symmetric pattern: see sparse_hessian.
+class SparseHessian {
+ public:
+  SparseHessian(TensorFunction gradient, SparsityPattern pattern, const SparseOptions& options = {});
+  /// One call of the gradient, and the directions along it: forward over reverse, or reverse over reverse where an op
+  /// has no jvp. Errors are those of SparseJacobian.
+  Csr operator()(const Tensor& x) const;
+  const SparsityPattern& pattern() const noexcept { return pattern_; }
+  std::int64_t directions() const noexcept { return colouring_.count; }
+
+ private:
+  TensorFunction gradient_;
+  SparsityPattern pattern_;
+  SparseOptions options_;
+  detail::Colouring colouring_;
+};
+
+/// A function object that gives the Hessian of f, which returns a tensor of size 1, at a pattern, which is made
+/// symmetric. Its columns are coloured once by a star colouring, so that each value can be read from a product:
+/// Gebremedhin, Manne and Pothen, "What color is your Jacobian?", 2005. Otherwise as sparse_jacobian.
+template <class F>
+SparseHessian sparse_hessian(F f, SparsityPattern pattern, const SparseOptions& options = {}) {
+  return SparseHessian(grad<0>(std::move(f)), std::move(pattern), options);
+}
+template <class F>
+SparseHessian sparse_hessian(F f, const Tensor& x, const SparseOptions& options = {}) {
+  SparsityPattern pattern = hessian_sparsity(f, x);
+  return SparseHessian(grad<0>(std::move(f)), std::move(pattern), options);
+}
+
+}  // namespace reel
