@@ -1,4 +1,5 @@
-// Optional header: minima of functions of trees. lbfgs needs gradients, newton_cg products with the Hessian too.
+// Optional header: minima of functions of trees. lbfgs, nonlinear_cg and projected_lbfgs need gradients, newton_cg
+// products with the Hessian too, gauss_newton residuals.
 // ravel() makes one vector of a tree and the way back, objective() a function of plain memory for other optimisers.
 #pragma once
 #include <cstdint>
@@ -133,6 +134,11 @@ struct LbfgsOptions {
   int history = 10;  ///< steps that the Hessian is modelled from
 };
 
+struct NonlinearCgOptions {
+  std::int64_t max_iterations = 100000;
+  double gradient_tolerance = 1e-9;  ///< as LbfgsOptions::gradient_tolerance
+};
+
 struct NewtonOptions {
   std::int64_t max_iterations = 1000;
   double gradient_tolerance = 1e-9;  ///< as LbfgsOptions::gradient_tolerance
@@ -151,15 +157,37 @@ using Evaluate = Callback<double(const double* x, double* gradient)>;
 /// Value and gradient at x, and from then on products with the Hessian there.
 using Linearize = Callback<double(const double* x, double* gradient, Callback<void(const double*, double*)>* product)>;
 
-/// Both move x to the minimum.
+/// Each moves x to the minimum.
 MinimizeSummary lbfgs(std::span<double> x, const Evaluate& evaluate, const LbfgsOptions& options);
+MinimizeSummary nonlinear_cg(std::span<double> x, const Evaluate& evaluate, const NonlinearCgOptions& options);
+MinimizeSummary projected_lbfgs(std::span<double> x, std::span<const double> lower, std::span<const double> upper,
+                                const Evaluate& evaluate, const LbfgsOptions& options);
 MinimizeSummary newton_cg(std::span<double> x, const Evaluate& evaluate, const Linearize& linearize,
-                          const NewtonOptions& options);
+                          const NewtonOptions& options, const char* op = "newton_cg");
+using ResidualFunction = Callback<Tensor(const Tensor&)>;
+MinimizeSummary gauss_newton(std::span<double> x, const ResidualFunction& residuals, const NewtonOptions& options);
 
 template <class F, class T>
 MinimizeResult<map_t<Tensor, T>> result_of(const MinimizeSummary& s, const Objective<F, T>& objective,
                                            const double* x) {
   return {objective.tree(x), s.value, s.gradient_size, s.iterations, s.evaluations, s.products, s.reason};
+}
+
+// method(x, evaluate) moves x, the elements of the start.
+template <class F, class T, class Method>
+MinimizeResult<map_t<Tensor, T>> minimize_by_gradients(F f, const T& start, const Method& method) {
+  const auto flat = objective(std::move(f), start);
+  std::vector<double> x(static_cast<std::size_t>(flat.size()));
+  flat.start(x.data());
+  const Evaluate evaluate = [&flat](const double* at, double* gradient) { return flat(at, gradient); };
+  const MinimizeSummary summary = method(std::span<double>(x), evaluate);
+  return result_of(summary, flat, x.data());
+}
+
+// The elements of a tree's leaves, one after another.
+template <class T>
+std::vector<double> raveled(const T& tree) {
+  return cast(ravel_leaves(tensors_of(tree)), DType::float64).template to_vector<double>();
 }
 
 }  // namespace detail
@@ -170,12 +198,31 @@ MinimizeResult<map_t<Tensor, T>> result_of(const MinimizeSummary& s, const Objec
 /// what f throws passes through. float64 inside; leaves keep their dtypes.
 template <class F, Tree T>
 MinimizeResult<map_t<Tensor, T>> lbfgs(F f, const T& start, const LbfgsOptions& options = {}) {
-  const auto flat = objective(std::move(f), start);
-  std::vector<double> x(static_cast<std::size_t>(flat.size()));
-  flat.start(x.data());
-  const auto summary = detail::lbfgs(
-      x, [&flat](const double* at, double* gradient) { return flat(at, gradient); }, options);
-  return detail::result_of(summary, flat, x.data());
+  return detail::minimize_by_gradients(std::move(f), start, [&](std::span<double> x, const detail::Evaluate& evaluate) {
+    return detail::lbfgs(x, evaluate, options);
+  });
+}
+
+/// The same by nonlinear conjugate gradients (Hager and Zhang, 2005): less memory, more iterations.
+template <class F, Tree T>
+MinimizeResult<map_t<Tensor, T>> nonlinear_cg(F f, const T& start, const NonlinearCgOptions& options = {}) {
+  return detail::minimize_by_gradients(std::move(f), start, [&](std::span<double> x, const detail::Evaluate& evaluate) {
+    return detail::nonlinear_cg(x, evaluate, options);
+  });
+}
+
+/// The same with lower <= parameters <= upper, trees with leaves of the parameters' shapes; infinite where there is no
+/// bound. Projected quasi-Newton steps (Bertsekas, "Projected Newton methods for optimization problems with simple
+/// constraints", 1982) with lbfgs's model. f is asked for values within the bounds alone; a start outside is moved to
+/// them. gradient_size leaves out what points out of the bounds. ValueError for a lower bound above the upper one,
+/// ShapeError where a bound has another number of elements.
+template <class F, Tree T, Tree B>
+MinimizeResult<map_t<Tensor, T>> projected_lbfgs(F f, const T& start, const B& lower, const B& upper,
+                                                 const LbfgsOptions& options = {}) {
+  const std::vector<double> least = detail::raveled(lower), most = detail::raveled(upper);
+  return detail::minimize_by_gradients(std::move(f), start, [&](std::span<double> x, const detail::Evaluate& evaluate) {
+    return detail::projected_lbfgs(x, least, most, evaluate, options);
+  });
 }
 
 /// The same by Newton's method: steps of conjugate gradients within a trust region (Steihaug, "The conjugate gradient
@@ -200,6 +247,23 @@ MinimizeResult<map_t<Tensor, T>> newton_cg(F f, const T& start, const NewtonOpti
   };
   const auto summary = detail::newton_cg(
       x, [&flat](const double* at, double* gradient) { return flat(at, gradient); }, linearize_at, options);
+  return detail::result_of(summary, flat, x.data());
+}
+
+/// A minimum of the sum of squares of `residuals`, a function of the tree that `start` is that returns a real floating
+/// tensor: Gauss-Newton steps within a trust region, by conjugate gradients on products with the Jacobian and its
+/// transpose (Steihaug, 1983; Nocedal and Wright, "Numerical Optimization", 2nd edition, 2006, section 10.3). No
+/// Jacobian is made: for many parameters and residuals, where levenberg_marquardt would need a matrix. `value` is the
+/// sum of squares, `products` counts those with the transpose times the Jacobian. Otherwise as newton_cg.
+template <class F, Tree T>
+MinimizeResult<map_t<Tensor, T>> gauss_newton(F residuals, const T& start, const NewtonOptions& options = {}) {
+  const auto flat = objective(std::move(residuals), start);
+  std::vector<double> x(static_cast<std::size_t>(flat.size()));
+  flat.start(x.data());
+  const detail::ResidualFunction of_vector = [&flat](const Tensor& v) -> Tensor {
+    return flat.function()(flat.unravel()(v));
+  };
+  const auto summary = detail::gauss_newton(x, of_vector, options);
   return detail::result_of(summary, flat, x.data());
 }
 

@@ -30,9 +30,9 @@ class NewtonCg {
     now_.gradient = next_ = curved_ = now_.x;
   }
 
-  detail::MinimizeSummary run() {
+  detail::MinimizeSummary run(const char* op) {
     linearize_here();
-    require_start("newton_cg", now_);
+    require_start(op, now_);
     while (!done()) {
       const ModelStep model = minimize_model();
       if (radius_ <= epsilon * std::max(1., length(now_.x)) || !try_step(model)) {
@@ -142,12 +142,12 @@ class NewtonCg {
 }  // namespace optim
 
 detail::MinimizeSummary detail::newton_cg(std::span<double> x, const Evaluate& evaluate, const Linearize& linearize,
-                                          const NewtonOptions& options) {
-  optim::require_options("newton_cg", options.max_iterations, options.gradient_tolerance);
+                                          const NewtonOptions& options, const char* op) {
+  optim::require_options(op, options.max_iterations, options.gradient_tolerance);
   if (!(options.initial_radius > 0))
-    fail<ValueError>("newton_cg", "initial_radius is {}, must be positive", options.initial_radius);
+    fail<ValueError>(op, "initial_radius is {}, must be positive", options.initial_radius);
   optim::NewtonCg method(x, evaluate, linearize, options);
-  const MinimizeSummary summary = method.run();
+  const MinimizeSummary summary = method.run(op);
   std::copy(method.x().begin(), method.x().end(), x.begin());
   return summary;
 }

@@ -1,0 +1,93 @@
+// Descent by line searches, which lbfgs and nonlinear_cg share: a model gives the direction, the search of More and
+// Thuente the step along it; then the model learns of the step. Where no lower value is found along a direction of
+// the model it is cleared, which makes the direction that of the gradient.
+#pragma once
+#include <utility>
+
+#include "optim/minimize/line_search.hpp"
+#include "optim/minimize/vectors.hpp"
+
+namespace reel::optim {
+
+/// A Model has clear() and is_clear(); direction(now), after which first_step(now, slope) is the first trial along it;
+/// and add(before, now, step), the length of the step in units of the direction.
+template <class Model>
+class Descent {
+  static constexpr int most_trials = 40;  // of a line search; a step halves at least every second one
+  static constexpr double longest_step = 1e20;
+
+ public:
+  Descent(std::span<double> x, const detail::Evaluate& evaluate, Model model, const WolfeConstants& constants)
+      : evaluate_(evaluate), model_(std::move(model)), constants_(constants) {
+    now_.x.assign(x.begin(), x.end());
+    next_.x = next_.gradient = now_.gradient = now_.x;
+  }
+
+  detail::MinimizeSummary run(const char* op, std::int64_t max_iterations, double gradient_tolerance) {
+    evaluate(now_);
+    require_start(op, now_);
+    while (!done(max_iterations, gradient_tolerance)) {
+      const bool along_gradient = model_.is_clear();
+      if (advance()) {
+        ++summary_.iterations;
+      } else if (along_gradient) {
+        summary_.reason = now_.gradient_size() <= hidden_by_rounding ? StopReason::small_step : StopReason::stalled;
+        break;
+      } else {
+        model_.clear();
+      }
+    }
+    summary_.value = now_.value;
+    summary_.gradient_size = now_.gradient_size();
+    return summary_;
+  }
+  const Vector& x() const { return now_.x; }
+
+ private:
+  void evaluate(Point& p) {
+    ++summary_.evaluations;
+    p.value = evaluate_(p.x.data(), p.gradient.data());
+  }
+  bool done(std::int64_t max_iterations, double gradient_tolerance) {
+    const bool stationary = now_.gradient_size() <= gradient_tolerance;
+    if (stationary) summary_.reason = StopReason::stationary;
+    return stationary || summary_.iterations == max_iterations;
+  }
+  // Moves along the model's direction. False where no lower value was found.
+  bool advance() {
+    const Vector direction = model_.direction(now_);
+    const double slope = dot(now_.gradient, direction);
+    if (!(slope < 0) || !search(direction, slope)) return false;
+    model_.add(now_, next_, step_);
+    std::swap(now_, next_);
+    return true;
+  }
+  bool search(const Vector& direction, double slope) {
+    LineSearch line({0, now_.value, slope}, model_.first_step(now_, slope), longest_step, constants_);
+    for (int trial = 0; trial < most_trials; ++trial) {
+      evaluate_along(direction, line.step());
+      if (!all_finite(next_.value, next_.gradient))
+        line.reject_trial();
+      else if (line.add_trial(next_.value, dot(next_.gradient, direction)))
+        return line.has_sufficient_decrease() && next_.value < now_.value;
+    }
+    // The interval was not narrowed to a step that meets both conditions: a lower value serves as well.
+    evaluate_along(direction, line.best_step());
+    return next_.value < now_.value;
+  }
+  void evaluate_along(const Vector& direction, double step) {
+    step_ = step;
+    next_.x = now_.x;
+    add(next_.x, step, direction);
+    evaluate(next_);
+  }
+
+  const detail::Evaluate& evaluate_;
+  Model model_;
+  WolfeConstants constants_;
+  Point now_, next_;
+  double step_ = 0;  // of the last trial
+  detail::MinimizeSummary summary_;
+};
+
+}  // namespace reel::optim

@@ -1,0 +1,63 @@
+// Nonlinear conjugate gradients. Hager and Zhang, "A new conjugate gradient method with guaranteed descent and an
+// efficient line search", SIAM Journal on Optimization 16, 2005: with y the change of the gradient and d the last
+// direction, the next is -g + beta d, beta = max(bound, (y - 2 d |y|^2 / d.y) . g / d.y), equations 1.3 to 1.7. Its
+// slope is at most -7/8 |g|^2 whatever the line search.
+#include "optim/minimize/descent.hpp"
+
+namespace reel {
+namespace optim {
+namespace {
+
+class ConjugateGradients {
+ public:
+  bool is_clear() const { return direction_.empty(); }
+  void clear() { direction_.clear(); }
+
+  Vector direction(const Point& now) {
+    Vector next(now.gradient);
+    for (double& x : next) x = -x;
+    if (!is_clear()) add(next, beta(now.gradient), direction_);
+    return candidate_ = next;
+  }
+  // Along the gradient a step of length 1; later one that foretells as great a decrease as the last one had.
+  double first_step(const Point& now, double slope) const {
+    return is_clear() ? 1 / length(now.gradient) : decrease_ / slope;
+  }
+  void add(const Point& before, const Point& now, double step) {
+    decrease_ = step * dot(before.gradient, candidate_);
+    direction_ = candidate_;
+    change_ = now.gradient;
+    optim::add(change_, -1, before.gradient);
+  }
+
+ private:
+  using V = Vector;
+  static void add(V& y, double factor, const V& x) { optim::add(y, factor, x); }
+
+  double beta(const Vector& gradient) const {
+    constexpr double eta = 0.01;  // the paper's, of the bound from below
+    const double along = dot(direction_, change_);
+    if (!(along > 0)) return 0;
+    const double factor = 2 * dot(change_, change_) / along;
+    const double free = (dot(change_, gradient) - factor * dot(direction_, gradient)) / along;
+    return std::max(free, -1 / (length(direction_) * std::min(eta, length(gradient))));
+  }
+
+  Vector direction_, change_;  // of the last step; empty: none
+  Vector candidate_;
+  double decrease_ = 0;  // of the line along the last direction, over its step
+};
+
+}  // namespace
+}  // namespace optim
+
+detail::MinimizeSummary detail::nonlinear_cg(std::span<double> x, const Evaluate& evaluate,
+                                             const NonlinearCgOptions& options) {
+  optim::require_options("nonlinear_cg", options.max_iterations, options.gradient_tolerance);
+  optim::Descent method(x, evaluate, optim::ConjugateGradients(), optim::WolfeConstants{.curvature = 0.1});
+  const MinimizeSummary summary = method.run("nonlinear_cg", options.max_iterations, options.gradient_tolerance);
+  std::copy(method.x().begin(), method.x().end(), x.begin());
+  return summary;
+}
+
+}  // namespace reel

@@ -1,0 +1,150 @@
+// Minima within bounds. Bertsekas, "Projected Newton methods for optimization problems with simple constraints", SIAM
+// Journal on Control and Optimization 20, 1982, with the model of lbfgs in place of the Hessian:
+// 1. elements at a bound, or nearly, whose gradient points out are *binding*: they move along the gradient;
+// 2. the others move along the model's direction, made of the history of their elements alone;
+// 3. the step is halved until the value at the projected point has fallen enough: equation 22.
+#include "optim/minimize/history.hpp"
+
+namespace reel {
+namespace optim {
+namespace {
+
+constexpr double sufficient = 1e-4;  // part of the foretold decrease
+constexpr int most_trials = 60;
+constexpr double widest_margin = 1e-8;  // of what counts as at a bound; any above 0 converges
+
+class ProjectedLbfgs {
+ public:
+  ProjectedLbfgs(std::span<double> x, std::span<const double> lower, std::span<const double> upper,
+                 const detail::Evaluate& evaluate, const LbfgsOptions& options)
+      : lower_(lower), upper_(upper), evaluate_(evaluate), options_(options), history_(options.history) {
+    now_.x.assign(x.begin(), x.end());
+    project(now_.x);
+    next_.x = next_.gradient = now_.gradient = now_.x;
+  }
+
+  detail::MinimizeSummary run() {
+    evaluate(now_);
+    require_start("projected_lbfgs", now_);
+    while (!done()) {
+      const bool along_gradient = history_.is_clear();
+      if (advance()) {
+        ++summary_.iterations;
+      } else if (along_gradient) {
+        summary_.reason = gradient_size() <= hidden_by_rounding ? StopReason::small_step : StopReason::stalled;
+        break;
+      } else {
+        history_.clear();
+      }
+    }
+    summary_.value = now_.value;
+    summary_.gradient_size = gradient_size();
+    return summary_;
+  }
+  const Vector& x() const { return now_.x; }
+
+ private:
+  void evaluate(Point& p) {
+    ++summary_.evaluations;
+    p.value = evaluate_(p.x.data(), p.gradient.data());
+  }
+  void project(Vector& x) const {
+    for (std::size_t i = 0; i < x.size(); ++i) x[i] = std::min(std::max(x[i], lower_[i]), upper_[i]);
+  }
+  // Of the gradient without what points out of the bounds.
+  double gradient_size() const {
+    Point inside = now_;
+    for (std::size_t i = 0; i < inside.x.size(); ++i)
+      if (inside.gradient[i] > 0 ? inside.x[i] <= lower_[i] : inside.x[i] >= upper_[i]) inside.gradient[i] = 0;
+    return inside.gradient_size();
+  }
+  bool done() {
+    const bool stationary = gradient_size() <= options_.gradient_tolerance;
+    if (stationary) summary_.reason = StopReason::stationary;
+    return stationary || summary_.iterations == options_.max_iterations;
+  }
+
+  std::vector<bool> binding() const {
+    Vector moved(now_.x);
+    add(moved, -1, now_.gradient);
+    project(moved);
+    add(moved, -1, now_.x);
+    const double margin = std::min(widest_margin, length(moved));
+    std::vector<bool> list(moved.size());
+    for (std::size_t i = 0; i < list.size(); ++i)
+      list[i] = now_.gradient[i] > 0 ? now_.x[i] <= lower_[i] + margin : now_.x[i] >= upper_[i] - margin;
+    return list;
+  }
+  static Vector free_part(const Vector& x, const std::vector<bool>& bound) {
+    Vector some(x);
+    for (std::size_t i = 0; i < some.size(); ++i)
+      if (bound[i]) some[i] = 0;
+    return some;
+  }
+
+  bool advance() {
+    const std::vector<bool> bound = binding();
+    const Vector gradient = free_part(now_.gradient, bound);
+    History model(options_.history);
+    for (const Pair& p : history_.pairs()) model.add(free_part(p.step, bound), free_part(p.change, bound));
+    Vector direction = length(gradient) > 0 ? model.direction(gradient) : gradient;
+    double slope = dot(gradient, direction);
+    if (!(slope < 0)) {
+      direction = gradient;
+      for (double& d : direction) d = -d;
+      slope = -dot(gradient, gradient);
+    }
+    for (std::size_t i = 0; i < bound.size(); ++i)
+      if (bound[i]) direction[i] = -now_.gradient[i];
+    if (!search(direction, slope, bound)) return false;
+    history_.add(now_, next_);
+    std::swap(now_, next_);
+    return true;
+  }
+
+  bool search(const Vector& direction, double slope, const std::vector<bool>& bound) {
+    double step = 1;
+    for (int trial = 0; trial < most_trials; ++trial, step *= 0.5) {
+      next_.x = now_.x;
+      add(next_.x, step, direction);
+      project(next_.x);
+      if (next_.x == now_.x) return false;
+      evaluate(next_);
+      double foretold = step * slope;
+      for (std::size_t i = 0; i < bound.size(); ++i)
+        if (bound[i]) foretold += now_.gradient[i] * (next_.x[i] - now_.x[i]);
+      if (all_finite(next_.value, next_.gradient) && next_.value <= now_.value + sufficient * foretold &&
+          next_.value < now_.value)
+        return true;
+    }
+    return false;
+  }
+
+  std::span<const double> lower_, upper_;
+  const detail::Evaluate& evaluate_;
+  const LbfgsOptions& options_;
+  History history_;
+  Point now_, next_;
+  detail::MinimizeSummary summary_;
+};
+
+}  // namespace
+}  // namespace optim
+
+detail::MinimizeSummary detail::projected_lbfgs(std::span<double> x, std::span<const double> lower,
+                                                std::span<const double> upper, const Evaluate& evaluate,
+                                                const LbfgsOptions& options) {
+  constexpr const char* op = "projected_lbfgs";
+  optim::require_options(op, options.max_iterations, options.gradient_tolerance);
+  if (options.history < 1) fail<ValueError>(op, "history is {}, must be at least 1", options.history);
+  if (lower.size() != x.size() || upper.size() != x.size())
+    fail<ShapeError>(op, "the bounds have {} and {} elements, the start {}", lower.size(), upper.size(), x.size());
+  for (std::size_t i = 0; i < x.size(); ++i)
+    if (!(lower[i] <= upper[i])) fail<ValueError>(op, "the bounds of element {} are {} and {}", i, lower[i], upper[i]);
+  optim::ProjectedLbfgs method(x, lower, upper, evaluate, options);
+  const MinimizeSummary summary = method.run();
+  std::copy(method.x().begin(), method.x().end(), x.begin());
+  return summary;
+}
+
+}  // namespace reel
