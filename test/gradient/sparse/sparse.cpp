@@ -125,6 +125,24 @@ TEST_CASE("reverse mode serves where an op has no jvp, and where rows have fewer
   CHECK(by_row.forward_directions() == 6);
   CHECK(by_row.reverse_directions() == 1);
   CHECK(largest(to_dense(by_row(x)) - 2 * x) < 1e-15);
+  int pulled = 0, pushed = 0;
+  const auto counted = custom_gradient(
+      [&](const Tensor& v) {
+        return std::pair(v * v, [&, v](const Tensor& dy) {
+          ++pulled;
+          return 2 * dy * v;
+        });
+      },
+      [&](const std::tuple<Tensor>& p, const std::tuple<Tensor>& t) {
+        ++pushed;
+        return 2 * std::get<0>(p) * std::get<0>(t);
+      });
+  const auto row = [&](const Tensor& v) { return sum(counted(v), 0, true); };
+  CHECK(largest(to_dense(sparse_jacobian(row, by_row.pattern())(x)) - 2 * x) < 1e-15);
+  CHECK(pulled == 1);
+  CHECK(pushed == 0);
+  CHECK(largest(to_dense(sparse_jacobian(counted, diagonal)(x)) - 2 * x * eye(6)) < 1e-15);
+  CHECK(pushed == 1);
 }
 
 TEST_CASE("colourings of columns keep columns of one row apart") {
