@@ -27,6 +27,11 @@ enum class StopReason : std::uint8_t {
 /// The reason as a phrase for people.
 std::string to_string(StopReason reason);
 
+/// What is summed over residuals r, with z = (r / scale)^2: scale^2 z, 2 scale^2 (sqrt(1 + z) - 1), scale^2 z up to z =
+/// 1 and scale^2 (2 sqrt(z) - 1) beyond, scale^2 log(1 + z), and scale^2 (1 - (1 - z)^3) / 3 up to 1 and constant
+/// beyond. All are r^2 where r is small; outliers count less from the second to the last.
+enum class Loss : std::uint8_t { squares, soft_l1, huber, cauchy, tukey };
+
 /// The defaults are meant for every problem: they are those with which the accuracy of `samples/nist_fit` is reached.
 struct LevenbergMarquardtOptions {
   /// Jacobians taken before giving up. 0 only evaluates residuals and Jacobian at the initial parameters.
@@ -41,6 +46,8 @@ struct LevenbergMarquardtOptions {
   /// At the end, go on with Gauss-Newton steps for as long as they bring the gradient closer to zero: the last
   /// half of the parameters' digits, which the sum of squares cannot show.
   bool polish = true;
+  Loss loss = Loss::squares;  ///< of each residual
+  double loss_scale = 1;      ///< from where on a residual counts as an outlier
 };
 
 /// What levenberg_marquardt found: m residuals, p parameters, all float64.
@@ -53,6 +60,7 @@ struct LeastSquaresResult {
   std::int64_t evaluations = 0;  ///< calls of the residual function for its value alone
   std::int64_t jacobians = 0;    ///< calls of it under a tape
   StopReason reason = StopReason::iteration_limit;
+  double cost = 0;  ///< sum of the losses of the residuals; sum_of_squares for Loss::squares
 
   /// Whether the parameters are a local minimum as far as float64 can tell: stationary, exact or small_step.
   bool converged() const noexcept;
@@ -67,12 +75,13 @@ struct LeastSquaresResult {
   Tensor standard_deviations() const;
 };
 
-/// Minimises the sum of squares of `residuals`, a function from parameters [p] to residuals [m], starting at `initial`
-/// [p]. All float64 (TypeError otherwise; ShapeError for other ranks or m that varies; ValueError when p or m is zero
-/// or the start gives residuals or derivatives that are not finite). The Jacobian comes from a tape, so `residuals`
-/// must be written with differentiable ops; a trial point where it is not finite is a rejected step, and whatever it
-/// throws passes through. Tapes that are active meanwhile record nothing of this, and the result is not connected.
-/// More, "The Levenberg-Marquardt algorithm: implementation and theory", Lecture Notes in Mathematics 630, 1978.
+/// Minimises the sum of squares, or of another loss, of `residuals`, a function from parameters [p] to residuals [m],
+/// starting at `initial` [p]. All float64 (TypeError otherwise; ShapeError for other ranks or m that varies; ValueError
+/// when p or m is zero or the start gives residuals or derivatives that are not finite). The Jacobian comes from a
+/// tape, so `residuals` must be written with differentiable ops; a trial point where it is not finite is a rejected
+/// step, and whatever it throws passes through. Tapes that are active meanwhile record nothing of this, and the result
+/// is not connected. More, "The Levenberg-Marquardt algorithm: implementation and theory", Lecture Notes in Mathematics
+/// 630, 1978.
 LeastSquaresResult levenberg_marquardt(const Callback<Tensor(const Tensor&)>& residuals, const Tensor& initial,
                                        const LevenbergMarquardtOptions& options = {});
 

@@ -35,6 +35,9 @@ double length(std::span<const double> x);
 LeastSquaresFit fit_least_squares(const LeastSquaresProblem& problem, Vector start,
                                   const LevenbergMarquardtOptions& options);
 
+// ValueError for bad options.
+void require_options(const LevenbergMarquardtOptions& options);
+
 // (J^T J)^-1, row-major [p, p], from the triangular factor of J; all infinite when J has not full column rank.
 Vector inverse_of_normal_matrix(std::span<const double> jacobian, std::size_t residual_count,
                                 std::size_t parameter_count);

@@ -1,5 +1,6 @@
 // Levenberg-Marquardt on tensors: residuals and Jacobian come from the user's function and the tape, the method itself
 // is least_squares.cpp. Tapes of the caller are suspended throughout.
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <reel/functions.hpp>
@@ -9,6 +10,7 @@
 
 #include "core/fail.hpp"
 #include "optim/least_squares.hpp"
+#include "optim/loss.hpp"
 #include "tape/record.hpp"
 
 namespace reel {
@@ -35,15 +37,49 @@ void read_residuals(const Tensor& r, std::span<double> out) {
   std::copy(values.begin(), values.end(), out.begin());
 }
 
-void require_options(const LevenbergMarquardtOptions& o) {
+// The user's function, and its derivative, as those of the robust residuals.
+class Problem {
+ public:
+  Problem(const Callback<Tensor(const Tensor&)>& residuals, std::size_t count, const LevenbergMarquardtOptions& options)
+      : residuals_(residuals), options_(options), plain_(count) {}
+
+  void residuals(std::span<const double> x, std::span<double> r) {
+    read_residuals(residuals_(as_parameters(x)), plain_);
+    at_.assign(x.begin(), x.end());
+    for (std::size_t i = 0; i < r.size(); ++i) r[i] = robust(plain_[i]).value;
+  }
+  void jacobian(std::span<const double> x, std::span<double> j) {
+    const std::vector<double> values = derivative(x).to_vector<double>();
+    if (values.size() != j.size())
+      fail<ShapeError>(op, "the Jacobian has {} elements, expected {}: the number of residuals changed", values.size(),
+                       j.size());
+    std::copy(values.begin(), values.end(), j.begin());
+    if (options_.loss == Loss::squares) return;
+    if (!std::equal(x.begin(), x.end(), at_.begin(), at_.end())) read_residuals(residuals_(as_parameters(x)), plain_);
+    for (std::size_t i = 0; i < j.size(); ++i) j[i] *= robust(plain_[i / x.size()]).slope;
+  }
+  Tensor derivative(std::span<const double> x) const { return reel::jacobian(residuals_)(as_parameters(x)); }
+
+ private:
+  optim::RobustResidual robust(double r) const {
+    if (options_.loss == Loss::squares) return {r, 1};
+    return optim::robust_residual(options_.loss, options_.loss_scale, r);
+  }
+  const Callback<Tensor(const Tensor&)>& residuals_;
+  const LevenbergMarquardtOptions& options_;
+  optim::Vector plain_, at_;  // the residuals asked for last, and where
+};
+
+}  // namespace
+
+void optim::require_options(const LevenbergMarquardtOptions& o) {
   if (o.max_iterations < 0) fail<ValueError>(op, "max_iterations is {}, must not be negative", o.max_iterations);
   if (!(o.initial_radius > 0)) fail<ValueError>(op, "initial_radius is {}, must be positive", o.initial_radius);
   if (!(o.reduction_tolerance >= 0 && o.step_tolerance >= 0))
     fail<ValueError>(op, "tolerances must not be negative: reduction_tolerance is {}, step_tolerance is {}",
                      o.reduction_tolerance, o.step_tolerance);
+  if (!(o.loss_scale > 0)) fail<ValueError>(op, "loss_scale is {}, must be positive", o.loss_scale);
 }
-
-}  // namespace
 
 std::string to_string(StopReason reason) {
   switch (reason) {
@@ -93,7 +129,7 @@ Tensor LeastSquaresResult::standard_deviations() const {
 LeastSquaresResult levenberg_marquardt(const Callback<Tensor(const Tensor&)>& residuals, const Tensor& initial,
                                        const LevenbergMarquardtOptions& options) {
   require_vector(initial, "the initial parameters");
-  require_options(options);
+  optim::require_options(options);
   if (!residuals) fail<ValueError>(op, "the residual function is empty");
   if (initial.size() == 0) fail<ValueError>(op, "there are no parameters: the initial parameters have shape [0]");
   const tape::Suspend suspended;
@@ -101,28 +137,27 @@ LeastSquaresResult levenberg_marquardt(const Callback<Tensor(const Tensor&)>& re
   require_vector(first, "the residuals");
   if (first.size() == 0) fail<ValueError>(op, "there are no residuals: the function returned shape [0]");
 
-  const auto derivative = reel::jacobian(residuals);
+  Problem functions(residuals, static_cast<std::size_t>(first.size()), options);
   optim::LeastSquaresProblem problem;
   problem.residual_count = static_cast<std::size_t>(first.size());
   problem.parameter_count = static_cast<std::size_t>(initial.size());
-  problem.residuals = [&](std::span<const double> x, std::span<double> r) {
-    read_residuals(residuals(as_parameters(x)), r);
-  };
-  problem.jacobian = [&](std::span<const double> x, std::span<double> j) {
-    const std::vector<double> values = derivative(as_parameters(x)).template to_vector<double>();
-    if (values.size() != j.size())
-      fail<ShapeError>(op, "the Jacobian has {} elements, expected {}: the number of residuals changed", values.size(),
-                       j.size());
-    std::copy(values.begin(), values.end(), j.begin());
-  };
+  problem.residuals = [&](std::span<const double> x, std::span<double> r) { functions.residuals(x, r); };
+  problem.jacobian = [&](std::span<const double> x, std::span<double> j) { functions.jacobian(x, j); };
   const optim::LeastSquaresFit fit = optim::fit_least_squares(problem, initial.to_vector<double>(), options);
 
+  const double norm = optim::length(fit.residuals);
   LeastSquaresResult result;
   result.parameters = from_data(fit.parameters);
-  result.residuals = from_data(fit.residuals);
-  result.jacobian = from_data(fit.jacobian, {count(problem.residual_count), count(problem.parameter_count)});
-  const double norm = optim::length(fit.residuals);
-  result.sum_of_squares = norm * norm;
+  result.cost = result.sum_of_squares = norm * norm;
+  if (options.loss == Loss::squares) {
+    result.residuals = from_data(fit.residuals);
+    result.jacobian = from_data(fit.jacobian, {count(problem.residual_count), count(problem.parameter_count)});
+  } else {
+    result.residuals = residuals(result.parameters);
+    result.jacobian = functions.derivative(fit.parameters);
+    const double plain = optim::length(result.residuals.to_vector<double>());
+    result.sum_of_squares = plain * plain;
+  }
   result.iterations = fit.iterations;
   result.evaluations = fit.evaluations + 1;
   result.jacobians = fit.jacobians;
