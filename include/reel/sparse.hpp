@@ -1,10 +1,11 @@
-// Optional header: sparse Jacobians and Hessians. Columns (or rows) of a Jacobian that share no row (no column) are
-// computed in one direction: a colouring of the pattern says which. For a tridiagonal Jacobian of any size that makes
-// three directions, and one call of the function.
+// Optional header: sparse Jacobians and Hessians, and least squares with them. Columns (or rows) of a Jacobian that
+// share no row (no column) are computed in one direction: a colouring of the pattern says which. For a tridiagonal
+// Jacobian of any size that makes three directions, and one call of the function.
 #pragma once
 #include <cstdint>
 #include <reel/callback.hpp>
 #include <reel/functions.hpp>
+#include <reel/optim.hpp>
 #include <reel/shape.hpp>
 #include <reel/tensor.hpp>
 #include <tuple>
@@ -140,5 +141,33 @@ SparseHessian sparse_hessian(F f, const Tensor& x, const SparseOptions& options 
   SparsityPattern pattern = hessian_sparsity(f, x);
   return SparseHessian(grad<0>(std::move(f)), std::move(pattern), options);
 }
+
+/// What levenberg_marquardt found with a sparse Jacobian: m residuals, p parameters, all float64.
+struct SparseLeastSquaresResult {
+  Tensor parameters;             ///< [p]
+  Tensor residuals;              ///< [m], at `parameters`
+  Csr jacobian;                  ///< m by p, there
+  double sum_of_squares = 0;     ///< of the residuals
+  double cost = 0;               ///< sum of their losses
+  std::int64_t iterations = 0;   ///< steps taken
+  std::int64_t evaluations = 0;  ///< calls of the residual function for its value alone
+  std::int64_t jacobians = 0;    ///< calls of the Jacobian
+  StopReason reason = StopReason::iteration_limit;
+
+  bool converged() const noexcept;  ///< as LeastSquaresResult::converged
+};
+
+/// Solves a s = b for the step s, [p]; a is symmetric, positive definite and has the diagonal in its pattern, the same
+/// at each call. What is not finite makes a step that is not taken, and the next one shorter.
+using NormalSolver = Callback<Tensor(const Csr& a, const Tensor& b)>;
+
+/// levenberg_marquardt with the normal equations of a sparse Jacobian, `sparse_jacobian(residuals, ...)`: for many
+/// parameters each of which few residuals depend on, such as blocks of poses and points. They are solved by `solver`,
+/// or by a sparse Cholesky factorisation in the order of Cuthill and McKee. Steps square the condition number: a
+/// Jacobian without full column rank is damped, not found out. Residuals are a vector; errors and options are those of
+/// levenberg_marquardt.
+SparseLeastSquaresResult levenberg_marquardt(const TensorFunction& residuals, const SparseJacobian& jacobian,
+                                             const Tensor& initial, const LevenbergMarquardtOptions& options = {},
+                                             const NormalSolver& solver = {});
 
 }  // namespace reel

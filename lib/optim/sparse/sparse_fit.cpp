@@ -1,0 +1,239 @@
+// Levenberg-Marquardt with a sparse Jacobian: steps from the damped normal equations (J^T J + mu D^2) s = -J^T r, D the
+// greatest lengths of J's columns so far. mu follows how well the linear model foretold the decrease: Nielsen, "Damping
+// parameter in Marquardt's method", 1999. Then Gauss-Newton steps for as long as they bring the gradient closer to
+// zero.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <optional>
+#include <reel/ops/make.hpp>
+#include <reel/sparse.hpp>
+
+#include "core/fail.hpp"
+#include "gradient/sparse/patterns.hpp"
+#include "optim/least_squares.hpp"
+#include "optim/loss.hpp"
+#include "optim/sparse/cholesky.hpp"
+#include "tape/record.hpp"
+
+namespace reel {
+
+namespace {
+
+using optim::Vector;
+
+constexpr const char* op = "levenberg_marquardt";
+constexpr double taken_above = 1e-4;    // ratio of the decrease found to the decrease foretold
+constexpr double first_damping = 1e-3;  // and by factors of 10 as much as the first trust region wants
+constexpr double polishing_damping = 1e-14;
+
+bool all_finite(const Vector& x) {
+  return std::all_of(x.begin(), x.end(), [](double v) { return std::isfinite(v); });
+}
+
+// Parameters, and what belongs to them.
+struct State {
+  Vector x, residuals, jacobian;  // the robust ones; the Jacobian's values
+  double norm = 0;                // of the residuals
+};
+
+class SparseFit {
+ public:
+  SparseFit(const TensorFunction& residuals, const SparseJacobian& jacobian, const LevenbergMarquardtOptions& options,
+            const NormalSolver& solver)
+      : f_(residuals),
+        jacobian_(jacobian),
+        options_(options),
+        solver_(solver),
+        rows_(autodiff::to_rows(op, jacobian.pattern())),
+        normal_(rows_),
+        pattern_(autodiff::to_pattern(normal_.pattern())) {
+    if (!solver_) cholesky_.emplace(normal_.pattern());
+  }
+
+  SparseLeastSquaresResult run(const Vector& start) {
+    now_.x = start;
+    if (!evaluate(now_) || !differentiate(now_))
+      fail<ValueError>(op, "residuals and Jacobian must be finite at the initial parameters; start elsewhere");
+    result_.reason = iterate();
+    if (options_.polish && result_.reason != StopReason::iteration_limit && result_.reason != StopReason::stalled)
+      polish();
+    result_.parameters = tensor_of(now_.x);
+    result_.residuals = f_(result_.parameters);
+    result_.jacobian = jacobian_(result_.parameters);
+    result_.cost = now_.norm * now_.norm;
+    const double plain = optim::length(result_.residuals.to_vector<double>());
+    result_.sum_of_squares = plain * plain;
+    return std::move(result_);
+  }
+
+ private:
+  static Tensor tensor_of(const Vector& x) { return from_data(x, {static_cast<std::int64_t>(x.size())}); }
+  optim::RobustResidual robust(double r) const { return optim::robust_residual(options_.loss, options_.loss_scale, r); }
+
+  // Both: false where a number is not finite.
+  bool evaluate(State& s) {
+    ++result_.evaluations;
+    const Tensor r = f_(tensor_of(s.x));
+    if (r.dtype() != DType::float64 || r.shape() != Shape{rows_.row_count()})
+      fail<ShapeError>(op, "the residuals are {} of shape {}, must be float64 of shape {}, as the rows of the pattern",
+                       r.dtype(), r.shape(), Shape{rows_.row_count()});
+    plain_ = r.to_vector<double>();
+    s.residuals = plain_;
+    for (double& v : s.residuals) v = robust(v).value;
+    s.norm = optim::length(s.residuals);
+    return std::isfinite(s.norm);
+  }
+  // After evaluate() of the same.
+  bool differentiate(State& s) {
+    ++result_.jacobians;
+    s.jacobian = jacobian_(tensor_of(s.x)).values.to_vector<double>();
+    for (std::int64_t i = 0; i < rows_.row_count(); ++i)
+      for (std::int64_t p = start(i); p < start(i + 1); ++p)
+        s.jacobian[static_cast<std::size_t>(p)] *= robust(plain_[static_cast<std::size_t>(i)]).slope;
+    return all_finite(s.jacobian);
+  }
+  std::int64_t start(std::int64_t i) const { return rows_.starts[static_cast<std::size_t>(i)]; }
+
+  // What steps are made of.
+  void linearize() {
+    gradient_.assign(now_.x.size(), 0.0);
+    for (std::int64_t i = 0; i < rows_.row_count(); ++i)
+      for (std::int64_t p = start(i); p < start(i + 1); ++p)
+        gradient_[static_cast<std::size_t>(rows_.columns[static_cast<std::size_t>(p)])] +=
+            now_.jacobian[static_cast<std::size_t>(p)] * now_.residuals[static_cast<std::size_t>(i)];
+    matrix_ = normal_.values(now_.jacobian);
+    squares_.resize(now_.x.size(), 0.0);
+    for (std::size_t j = 0; j < squares_.size(); ++j) squares_[j] = std::max(squares_[j], diagonal(j));
+  }
+  double diagonal(std::size_t j) const { return matrix_[static_cast<std::size_t>(normal_.diagonal()[j])]; }
+  double weight(std::size_t j) const { return squares_[j] > 0 ? squares_[j] : 1; }  // D^2
+  double scaled_length(const Vector& x) const {
+    Vector scaled(x);
+    for (std::size_t j = 0; j < x.size(); ++j) scaled[j] *= std::sqrt(weight(j));
+    return optim::length(scaled);
+  }
+  // The greatest squared cosine of the residuals with a column of the Jacobian.
+  double cosine() const {
+    double greatest = 0;
+    for (std::size_t j = 0; j < gradient_.size(); ++j)
+      if (diagonal(j) > 0) greatest = std::max(greatest, std::abs(gradient_[j]) / std::sqrt(diagonal(j)) / now_.norm);
+    return greatest * greatest;
+  }
+
+  bool step(double mu, Vector& s) {
+    Vector damped(matrix_);
+    for (std::size_t j = 0; j < now_.x.size(); ++j)
+      damped[static_cast<std::size_t>(normal_.diagonal()[j])] += mu * weight(j);
+    s = gradient_;
+    for (double& v : s) v = -v;
+    if (solver_)
+      s = solver_({pattern_, from_data(damped)}, tensor_of(s)).to_vector<double>();
+    else if (cholesky_->factorise(damped))
+      cholesky_->solve(s);
+    else
+      return false;
+    if (s.size() != now_.x.size())
+      fail<ShapeError>(op, "the linear solver returned {} elements, expected {}", s.size(), now_.x.size());
+    return all_finite(s);
+  }
+
+  StopReason iterate() {
+    linearize();
+    const double start_length = scaled_length(now_.x);
+    const double radius = options_.initial_radius * (start_length > 0 ? start_length : now_.norm);
+    double mu = first_damping, growth = 2;
+    Vector s;
+    while (step(mu, s) && scaled_length(s) > radius && mu < 1e12) mu *= 10;
+    while (true) {
+      if (now_.norm == 0) return StopReason::exact;
+      if (cosine() <= options_.reduction_tolerance) return StopReason::stationary;
+      if (result_.iterations >= options_.max_iterations) return StopReason::iteration_limit;
+      const bool solved = step(mu, s);
+      if (solved && scaled_length(s) <= options_.step_tolerance * scaled_length(now_.x))
+        return blocked_ ? StopReason::stalled : StopReason::small_step;
+      const double agreement = solved ? try_step(mu, s) : 0;
+      if (agreement > taken_above) {
+        ++result_.iterations;
+        linearize();
+        mu *= std::max(1. / 3, 1 - std::pow(2 * agreement - 1, 3));
+        growth = 2;
+      } else {
+        mu *= growth;
+        growth *= 2;
+        if (!(mu < 1e100)) return StopReason::stalled;
+      }
+    }
+  }
+
+  // The decrease found over that foretold; moves there if it is enough.
+  double try_step(double mu, const Vector& s) {
+    State next = now_;
+    double foretold = 0;
+    for (std::size_t j = 0; j < s.size(); ++j) {
+      next.x[j] += s[j];
+      foretold += s[j] * (mu * weight(j) * s[j] - gradient_[j]);
+    }
+    blocked_ = !evaluate(next);
+    if (blocked_ || !(foretold > 0)) return 0;
+    const double found = (now_.norm - next.norm) * (now_.norm + next.norm), agreement = found / foretold;
+    if (!(agreement > taken_above)) return 0;
+    blocked_ = !differentiate(next);
+    if (blocked_) return 0;
+    now_ = std::move(next);
+    return std::min(agreement, 2.);
+  }
+
+  void polish() {
+    Vector s;
+    for (int trial = 0; trial < 100 && now_.norm > 0; ++trial) {
+      const double before = cosine();
+      State old = now_;
+      if (!step(polishing_damping, s)) return;
+      for (std::size_t j = 0; j < s.size(); ++j) now_.x[j] += s[j];
+      const bool usable = evaluate(now_) && now_.norm <= old.norm * (1 + 1e-6) && differentiate(now_);
+      if (usable) linearize();
+      if (!usable || !(cosine() < before)) {
+        now_ = std::move(old);
+        return linearize();
+      }
+      ++result_.iterations;
+      if (cosine() <= options_.reduction_tolerance) result_.reason = StopReason::stationary;
+    }
+  }
+
+  const TensorFunction& f_;
+  const SparseJacobian& jacobian_;
+  const LevenbergMarquardtOptions& options_;
+  const NormalSolver& solver_;
+  autodiff::CompressedRows rows_;
+  optim::NormalMatrix normal_;
+  SparsityPattern pattern_;
+  std::optional<optim::SparseCholesky> cholesky_;
+  State now_;
+  Vector plain_;  // the residuals evaluated last, without their loss
+  Vector gradient_, matrix_, squares_;
+  bool blocked_ = false;  // the last trial met numbers that are not finite
+  SparseLeastSquaresResult result_;
+};
+
+}  // namespace
+
+bool SparseLeastSquaresResult::converged() const noexcept {
+  return reason == StopReason::stationary || reason == StopReason::exact || reason == StopReason::small_step;
+}
+
+SparseLeastSquaresResult levenberg_marquardt(const TensorFunction& residuals, const SparseJacobian& jacobian,
+                                             const Tensor& initial, const LevenbergMarquardtOptions& options,
+                                             const NormalSolver& solver) {
+  optim::require_options(options);
+  if (!residuals) fail<ValueError>(op, "the residual function is empty");
+  if (initial.dtype() != DType::float64 || initial.shape() != Shape{jacobian.pattern().shape[1]})
+    fail<ShapeError>(
+        op, "the initial parameters are {} of shape {}, must be float64 of shape {}, as the columns of the pattern",
+        initial.dtype(), initial.shape(), Shape{jacobian.pattern().shape[1]});
+  const tape::Suspend suspended;
+  return SparseFit(residuals, jacobian, options, solver).run(initial.to_vector<double>());
+}
+
+}  // namespace reel
