@@ -2,6 +2,7 @@
 // products with the Hessian too, gauss_newton residuals.
 // ravel() makes one vector of a tree and the way back, objective() a function of plain memory for other optimisers.
 #pragma once
+#include <array>
 #include <cstdint>
 #include <reel/callback.hpp>
 #include <reel/forward.hpp>
@@ -11,6 +12,7 @@
 #include <reel/ops/shape.hpp>
 #include <reel/optim.hpp>
 #include <reel/tree.hpp>
+#include <tuple>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -127,22 +129,38 @@ struct MinimizeResult {
   bool converged() const noexcept { return reason == StopReason::stationary || reason == StopReason::small_step; }
 };
 
+/// Where a minimiser is, of float64 tensors: empty before a first run. A run that gets one in its options goes on from
+/// there, `start` being no more than an example of the tree, and leaves there where it ended; max_iterations counts the
+/// steps of all of them. Steps are those of a single run, bit for bit, also by way of a file: save(path, state) and
+/// load(path, state) of <reel/io.hpp>. ValueError for a state of another method or of another number of parameters.
+struct MinimizerState {
+  Tensor position;  ///< [n]
+  Tensor gradient;  ///< [n], there
+  Tensor numbers;   ///< method, value, counts, and what the method keeps besides
+  Tensor vectors;   ///< [k, n], from which the next direction is made
+  auto leaves() { return std::tie(position, gradient, numbers, vectors); }
+  auto names() const { return std::array{"position", "gradient", "numbers", "vectors"}; }
+};
+
 struct LbfgsOptions {
   std::int64_t max_iterations = 10000;
   /// Stationary when MinimizeResult::gradient_size is at most this.
   double gradient_tolerance = 1e-9;
   int history = 10;  ///< steps that the Hessian is modelled from
+  MinimizerState* state = nullptr;
 };
 
 struct NonlinearCgOptions {
   std::int64_t max_iterations = 100000;
   double gradient_tolerance = 1e-9;  ///< as LbfgsOptions::gradient_tolerance
+  MinimizerState* state = nullptr;
 };
 
 struct NewtonOptions {
   std::int64_t max_iterations = 1000;
   double gradient_tolerance = 1e-9;  ///< as LbfgsOptions::gradient_tolerance
   double initial_radius = 1;         ///< of the first trust region: the length of the longest step
+  MinimizerState* state = nullptr;
 };
 
 namespace detail {

@@ -55,8 +55,7 @@ SparsityPattern jacobian_sparsity(const TensorFunction& f, const Tensor& x);
 namespace detail {
 SparsityPattern gradient_sparsity(const TensorFunction& gradient, const Tensor& x);
 }
-/// The pattern of the Hessian of f, which returns a tensor of size 1: that of the Jacobian of its gradient, and of the
-/// transpose of that.
+/// The pattern of the Hessian of f, which returns a tensor of size 1: that of the Jacobian of its gradient.
 template <class F>
 SparsityPattern hessian_sparsity(F f, const Tensor& x) {
   return detail::gradient_sparsity(grad<0>(std::move(f)), x);

@@ -241,7 +241,12 @@ TEST_CASE("bounds are trees, and hold what the gradient would take out of them")
   };
   constexpr double no_bound = std::numeric_limits<double>::infinity();
   const Line lower{scalar(-no_bound), tensor({0., 0.})}, upper{scalar(2.), full({2}, no_bound)};
-  const auto found = projected_lbfgs(f, Line{scalar(50.), zeros({2})}, lower, upper);
+  const auto seen = [&](const Line& line) {
+    CHECK(line.slope.item() <= 2);
+    CHECK(min(line.offsets).item() >= 0);
+    return f(line);
+  };
+  const auto found = projected_lbfgs(seen, Line{scalar(50.), full({2}, -3.)}, lower, upper);
   CHECK(found.converged());
   CHECK(found.gradient_size < 1e-9);
   CHECK(found.parameters.slope.item() == 2);

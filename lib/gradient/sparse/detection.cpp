@@ -74,7 +74,7 @@ SparsityPattern jacobian_sparsity(const TensorFunction& f, const Tensor& x) {
 }
 
 SparsityPattern detail::gradient_sparsity(const TensorFunction& gradient, const Tensor& x) {
-  return autodiff::to_pattern(autodiff::symmetric(autodiff::detect("hessian_sparsity", gradient, x)));
+  return autodiff::to_pattern(autodiff::detect("hessian_sparsity", gradient, x));
 }
 
 }  // namespace reel

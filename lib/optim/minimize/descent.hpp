@@ -5,12 +5,12 @@
 #include <utility>
 
 #include "optim/minimize/line_search.hpp"
-#include "optim/minimize/vectors.hpp"
+#include "optim/minimize/saved.hpp"
 
 namespace reel::optim {
 
 /// A Model has clear() and is_clear(); direction(now), after which first_step(now, slope) is the first trial along it;
-/// and add(before, now, step), the length of the step in units of the direction.
+/// and add(before, now, step), the length of the step in units of the direction; save(saved) and load(saved).
 template <class Model>
 class Descent {
   static constexpr int most_trials = 40;  // of a line search; a step halves at least every second one
@@ -23,9 +23,31 @@ class Descent {
     next_.x = next_.gradient = now_.gradient = now_.x;
   }
 
-  detail::MinimizeSummary run(const char* op, std::int64_t max_iterations, double gradient_tolerance) {
-    evaluate(now_);
-    require_start(op, now_);
+  template <class Options>
+  detail::MinimizeSummary run(const char* op, Method method, const Options& options) {
+    require_options(op, options.max_iterations, options.gradient_tolerance);
+    start(op, read_state(op, options.state, method, now_.x.size(), Model::saved_numbers));
+    descend(options.max_iterations, options.gradient_tolerance);
+    Saved saved{now_, summary_, {}, {}};
+    model_.save(saved);
+    write_state(options.state, method, saved);
+    summary_.value = now_.value;
+    summary_.gradient_size = now_.gradient_size();
+    return summary_;
+  }
+  const Vector& x() const { return now_.x; }
+
+ private:
+  void start(const char* op, std::optional<Saved> saved) {
+    if (!saved) {
+      evaluate(now_);
+      return require_start(op, now_);
+    }
+    now_ = saved->now;
+    summary_ = saved->summary;
+    model_.load(*saved);
+  }
+  void descend(std::int64_t max_iterations, double gradient_tolerance) {
     while (!done(max_iterations, gradient_tolerance)) {
       const bool along_gradient = model_.is_clear();
       if (advance()) {
@@ -37,13 +59,7 @@ class Descent {
         model_.clear();
       }
     }
-    summary_.value = now_.value;
-    summary_.gradient_size = now_.gradient_size();
-    return summary_;
   }
-  const Vector& x() const { return now_.x; }
-
- private:
   void evaluate(Point& p) {
     ++summary_.evaluations;
     p.value = evaluate_(p.x.data(), p.gradient.data());

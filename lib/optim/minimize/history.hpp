@@ -4,7 +4,7 @@
 #include <deque>
 #include <limits>
 
-#include "optim/minimize/vectors.hpp"
+#include "optim/minimize/saved.hpp"
 
 namespace reel::optim {
 
@@ -49,6 +49,12 @@ class History {
     return d;
   }
   const std::deque<Pair>& pairs() const { return pairs_; }
+  void save(Saved& to) const {
+    for (const Pair& p : pairs_) to.vectors.insert(to.vectors.end(), {p.step, p.change});
+  }
+  void load(const Saved& from) {
+    for (std::size_t k = 0; k + 1 < from.vectors.size(); k += 2) add(from.vectors[k], from.vectors[k + 1]);
+  }
 
  private:
   std::size_t capacity_;

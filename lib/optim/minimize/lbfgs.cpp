@@ -10,12 +10,15 @@ namespace {
 
 class QuasiNewton {
  public:
+  static constexpr std::size_t saved_numbers = 0;
   explicit QuasiNewton(int history) : history_(history) {}
   bool is_clear() const { return history_.is_clear(); }
   void clear() { history_.clear(); }
   Vector direction(const Point& now) const { return history_.direction(now.gradient); }
   double first_step(const Point&, double) const { return 1; }
   void add(const Point& before, const Point& now, double) { history_.add(before, now); }
+  void save(Saved& to) const { history_.save(to); }
+  void load(const Saved& from) { history_.load(from); }
 
  private:
   History history_;
@@ -25,10 +28,9 @@ class QuasiNewton {
 }  // namespace optim
 
 detail::MinimizeSummary detail::lbfgs(std::span<double> x, const Evaluate& evaluate, const LbfgsOptions& options) {
-  optim::require_options("lbfgs", options.max_iterations, options.gradient_tolerance);
   if (options.history < 1) fail<ValueError>("lbfgs", "history is {}, must be at least 1", options.history);
   optim::Descent method(x, evaluate, optim::QuasiNewton(options.history), optim::WolfeConstants());
-  const MinimizeSummary summary = method.run("lbfgs", options.max_iterations, options.gradient_tolerance);
+  const MinimizeSummary summary = method.run("lbfgs", optim::Method::lbfgs, options);
   std::copy(method.x().begin(), method.x().end(), x.begin());
   return summary;
 }

@@ -3,8 +3,9 @@
 // negative or the region's border is reached; 2. the step is taken if the value falls; 3. the radius follows how well
 // the model foretold the fall.
 #include <limits>
+#include <string_view>
 
-#include "optim/minimize/vectors.hpp"
+#include "optim/minimize/saved.hpp"
 
 namespace reel {
 namespace optim {
@@ -31,15 +32,10 @@ class NewtonCg {
   }
 
   detail::MinimizeSummary run(const char* op) {
-    linearize_here();
-    require_start(op, now_);
-    while (!done()) {
-      const ModelStep model = minimize_model();
-      if (radius_ <= epsilon * std::max(1., length(now_.x)) || !try_step(model)) {
-        summary_.reason = now_.gradient_size() <= hidden_by_rounding ? StopReason::small_step : StopReason::stalled;
-        break;
-      }
-    }
+    const Method method = op == std::string_view("newton_cg") ? Method::newton_cg : Method::gauss_newton;
+    start(op, read_state(op, options_.state, method, now_.x.size(), 1));
+    descend();
+    write_state(options_.state, method, {now_, summary_, {radius_}, {}});
     summary_.value = now_.value;
     summary_.gradient_size = now_.gradient_size();
     return summary_;
@@ -47,6 +43,23 @@ class NewtonCg {
   const Vector& x() const { return now_.x; }
 
  private:
+  // A state has no products with the Hessian: one evaluation more, of what is known.
+  void start(const char* op, const std::optional<Saved>& saved) {
+    if (saved) now_ = saved->now;
+    linearize_here();
+    if (!saved) return require_start(op, now_);
+    summary_ = saved->summary;
+    radius_ = saved->numbers.front();
+  }
+  void descend() {
+    while (!done()) {
+      const ModelStep model = minimize_model();
+      if (radius_ <= epsilon * std::max(1., length(now_.x)) || !try_step(model)) {
+        summary_.reason = now_.gradient_size() <= hidden_by_rounding ? StopReason::small_step : StopReason::stalled;
+        break;
+      }
+    }
+  }
   void linearize_here() {
     ++summary_.evaluations;
     now_.value = linearize_(now_.x.data(), now_.gradient.data(), &product_);

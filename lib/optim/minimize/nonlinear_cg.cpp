@@ -10,6 +10,7 @@ namespace {
 
 class ConjugateGradients {
  public:
+  static constexpr std::size_t saved_numbers = 1;
   bool is_clear() const { return direction_.empty(); }
   void clear() { direction_.clear(); }
 
@@ -28,6 +29,16 @@ class ConjugateGradients {
     direction_ = candidate_;
     change_ = now.gradient;
     optim::add(change_, -1, before.gradient);
+  }
+  void save(Saved& to) const {
+    to.numbers = {decrease_};
+    if (!is_clear()) to.vectors = {direction_, change_};
+  }
+  void load(const Saved& from) {
+    decrease_ = from.numbers.front();
+    if (from.vectors.empty()) return;
+    direction_ = from.vectors.front();
+    change_ = from.vectors.back();
   }
 
  private:
@@ -53,9 +64,8 @@ class ConjugateGradients {
 
 detail::MinimizeSummary detail::nonlinear_cg(std::span<double> x, const Evaluate& evaluate,
                                              const NonlinearCgOptions& options) {
-  optim::require_options("nonlinear_cg", options.max_iterations, options.gradient_tolerance);
   optim::Descent method(x, evaluate, optim::ConjugateGradients(), optim::WolfeConstants{.curvature = 0.1});
-  const MinimizeSummary summary = method.run("nonlinear_cg", options.max_iterations, options.gradient_tolerance);
+  const MinimizeSummary summary = method.run("nonlinear_cg", optim::Method::nonlinear_cg, options);
   std::copy(method.x().begin(), method.x().end(), x.begin());
   return summary;
 }

@@ -9,6 +9,7 @@ namespace reel {
 namespace optim {
 namespace {
 
+constexpr const char* op = "projected_lbfgs";
 constexpr double sufficient = 1e-4;  // part of the foretold decrease
 constexpr int most_trials = 60;
 constexpr double widest_margin = 1e-8;  // of what counts as at a bound; any above 0 converges
@@ -24,8 +25,28 @@ class ProjectedLbfgs {
   }
 
   detail::MinimizeSummary run() {
-    evaluate(now_);
-    require_start("projected_lbfgs", now_);
+    start(read_state(op, options_.state, Method::projected_lbfgs, now_.x.size()));
+    descend();
+    Saved saved{now_, summary_, {}, {}};
+    history_.save(saved);
+    write_state(options_.state, Method::projected_lbfgs, saved);
+    summary_.value = now_.value;
+    summary_.gradient_size = gradient_size();
+    return summary_;
+  }
+  const Vector& x() const { return now_.x; }
+
+ private:
+  void start(const std::optional<Saved>& saved) {
+    if (!saved) {
+      evaluate(now_);
+      return require_start(op, now_);
+    }
+    now_ = saved->now;
+    summary_ = saved->summary;
+    history_.load(*saved);
+  }
+  void descend() {
     while (!done()) {
       const bool along_gradient = history_.is_clear();
       if (advance()) {
@@ -37,13 +58,7 @@ class ProjectedLbfgs {
         history_.clear();
       }
     }
-    summary_.value = now_.value;
-    summary_.gradient_size = gradient_size();
-    return summary_;
   }
-  const Vector& x() const { return now_.x; }
-
- private:
   void evaluate(Point& p) {
     ++summary_.evaluations;
     p.value = evaluate_(p.x.data(), p.gradient.data());
@@ -134,7 +149,7 @@ class ProjectedLbfgs {
 detail::MinimizeSummary detail::projected_lbfgs(std::span<double> x, std::span<const double> lower,
                                                 std::span<const double> upper, const Evaluate& evaluate,
                                                 const LbfgsOptions& options) {
-  constexpr const char* op = "projected_lbfgs";
+  using optim::op;
   optim::require_options(op, options.max_iterations, options.gradient_tolerance);
   if (options.history < 1) fail<ValueError>(op, "history is {}, must be at least 1", options.history);
   if (lower.size() != x.size() || upper.size() != x.size())
