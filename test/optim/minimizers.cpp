@@ -218,6 +218,38 @@ TEST_CASE("products with Jacobians take a banded problem with conjugate gradient
   CHECK(by_cg.iterations < 100);
 }
 
+TEST_CASE("directions of nonlinear_cg are Hager and Zhang's, and their bound") {
+  int bounded = 0;
+  const auto f = [](const Tensor& x) { return 1e6 * sum(square(biggs(x))); };
+  const Tensor start = tensor({1., 2., 1., 1., 1., 1.});
+  MinimizerState before, state;
+  nonlinear_cg(f, start, {.max_iterations = 1, .state = &state});
+  for (std::int64_t n = 2; n < 40; ++n) {
+    before = state;
+    nonlinear_cg(f, start, {.max_iterations = n, .state = &state});
+    const Tensor d = before.vectors[0], y = before.vectors[1], g = before.gradient;
+    const double along = sum(d * y).item(), size = norm(g).item();
+    const double free = sum((y - 2 * d * (sum(y * y) / along)) * g).item() / along;
+    const double least = -1 / (norm(d).item() * std::min(0.01, size));
+    bounded += free < least;
+    CHECK(max(abs(state.vectors[0] - (std::max(free, least) * d - g))).item() < 1e-9 * size);
+  }
+  CHECK(bounded > 0);
+}
+
+TEST_CASE("a model within bounds is that of the elements that are free") {
+  constexpr int n = 30;
+  std::vector<double> elements;
+  for (int i = 0; i < n; ++i)
+    for (int j = 0; j < n; ++j) elements.push_back(((i + j) % 3 == 0 ? 1.5 : 1) / (1 + std::abs(i - j)));
+  const Tensor m = from_data(elements, {n, n}), q = matmul(m, m, {.transpose_a = true}) + 0.01 * eye(n);
+  const Tensor c = sin(numbers(n, 0, 2));
+  const auto f = [&](const Tensor& x) { return sum(x * matmul(q, x)) / 2 - sum(c * x); };
+  const auto found = projected_lbfgs(f, zeros({n}), full({n}, -0.05), full({n}, 0.1), {.history = n});
+  CHECK(found.converged());
+  CHECK(found.evaluations <= 25);  // 154 where pairs have the elements that are bound, too
+}
+
 TEST_CASE("a large residual and one that does not depend on the parameters are no obstacle to gauss_newton") {
   // The mean: residuals stay.
   const auto from_mean = [](const Tensor& x) { return tensor({1., 2., 6.}) - x[0]; };
@@ -284,6 +316,14 @@ TEST_CASE("points that are not finite are stepped back from") {
     CHECK(projected_lbfgs(f, full({2}, start), full({2}, -1.), full({2}, 60.)).value == Approx(2));
     CHECK(newton_cg(f, full({2}, start)).value == Approx(2));
   }
+}
+
+TEST_CASE("a point within bounds where the gradient is not finite is stepped back from") {
+  const auto f = [](const Tensor& x) { return sum(sqrt(square(x - 1))); };  // NaN at 1
+  CHECK_FALSE(std::isfinite(grad(f)(tensor({1.})).item()));
+  const auto found = projected_lbfgs(f, tensor({3.}), tensor({-5.}), tensor({5.}));
+  CHECK(found.value > 0);
+  CHECK(found.value < 1e-10);
 }
 
 TEST_CASE("what a minimiser cannot work with is refused") {

@@ -102,6 +102,21 @@ TEST_CASE("Jacobians of given patterns are those of the dense Jacobian, in both 
   }
 }
 
+TEST_CASE("blocks take as many directions as a block has columns") {
+  support::Random random("blocks");
+  const Tensor weights = random.tensor({3, 5}), x = random.tensor({6, 3});
+  const auto f = [&](const Tensor& v) { return tanh(matmul(v, weights)); };  // [6, 5]
+  const SparseJacobian sparse = sparse_jacobian(f, x, {.check = true});
+  CHECK(sparse.pattern().nonzeros() == 6 * 15);
+  CHECK(sparse.forward_directions() == 3);
+  CHECK(sparse.reverse_directions() == 5);
+  CHECK(largest(to_dense(sparse(x)) - reshape(jacobian(f)(x), {30, 18})) < 1e-15);
+  const auto g = [&](const Tensor& v) { return sum(exp(sum(v * v, 1))); };
+  const SparseHessian curvature = sparse_hessian(g, x, {.check = true});
+  CHECK(curvature.directions() == 3);
+  CHECK(largest(to_dense(curvature(x)) - reshape(hessian(g)(x), {18, 18})) < 1e-13);
+}
+
 TEST_CASE("shapes and dtypes are those of the function") {
   const auto f = [](const Tensor& x) { return x * x * 2; };  // [2, 3]
   const Tensor x = tensor<float>({{1, 2, 3}, {4, 5, 6}});
