@@ -45,6 +45,23 @@ CallWords signature_of(const CallView& call) {
 
 namespace {
 
+// f with further results: what tells how many numbers were drawn where a trace cannot know.
+FlatFunction with_unknown_draws(FlatFunction f) {
+  return [f = std::move(f)](std::span<const Tensor> x) {
+    std::vector<Tensor> results = f(x);
+    for (Tensor& draws : program::Trace::current()->unknown_draws()) results.push_back(std::move(draws));
+    return results;
+  };
+}
+void take_unknown_draws(CallResult& result) {
+  const auto unknown = std::count(result.draws.begin(), result.draws.end(), -1);
+  const std::size_t own = result.tensors.size() - static_cast<std::size_t>(unknown);
+  std::size_t next = own;
+  for (std::int64_t& blocks : result.draws)
+    if (blocks < 0) blocks = mutable_data<std::int64_t>(result.tensors[next++])[1];
+  result.tensors.resize(own);
+}
+
 // What of each argument is part of the signature: its static values, and dtype, shape and strides of its tensors.
 struct Aspects {
   struct Argument {
@@ -155,7 +172,7 @@ struct Programs::State {
     std::shared_ptr<const program::Program> reference;
     if (options.check > 0)
       reference = std::make_shared<const program::Program>(trace_of(who, f.function, call.tensors));
-    auto traced = std::make_shared<autodiff::Traced>(who, std::move(f.function), call.tensors);
+    auto traced = std::make_shared<autodiff::Traced>(who, with_unknown_draws(std::move(f.function)), call.tensors);
     ++traces;
     Aspects aspects(call);
     make_room(aspects);
@@ -244,6 +261,7 @@ CallResult Programs::call(const CallView& call, const CallMakers& make) const {
   std::optional<PlainRun> plain;
   if (checked) plain.emplace(make);
   result.tensors = traced->call(call.tensors);  // last: it assigns variables
+  take_unknown_draws(result);
   if (plain) plain->compare(result.tensors);
   return result;
 }

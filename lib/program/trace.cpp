@@ -2,6 +2,10 @@
 #include "program/trace.hpp"
 
 #include <algorithm>
+#include <array>
+#include <reel/ops/make.hpp>
+#include <reel/ops/pointwise.hpp>
+#include <reel/ops/shape.hpp>
 
 #include "core/fail.hpp"
 #include "loops/loops.hpp"
@@ -124,6 +128,12 @@ void Trace::set(const Variable& v, const Tensor& value, bool assigned) {
   state.assigned = assigned;
 }
 
+Tensor Trace::value(const Variable& v) {
+  const tape::Suspend unseen;
+  return detail::alias(contiguous(value_of(v)));
+}
+void Trace::assign(const Variable& v, const Tensor& value) { set(v, detail::alias(value), true); }
+
 Trace::Bound::Bound(Trace& trace, std::span<const Variable> variables, std::span<const Tensor> values)
     : trace_(trace), outer_(trace.states_) {
   for (std::size_t i = 0; i < variables.size(); ++i) trace.set(variables[i], values[i], false);
@@ -138,6 +148,7 @@ void Trace::perform(const ops::Effect& e) {
 
 Tensor Trace::read(const Variable& v) {
   Tensor& value = value_of(v);
+  states_.find(v.id())->second.read = true;
   if (tape::active()) VariableAccess::on_read(v, value);
   return value;
 }
@@ -152,11 +163,6 @@ std::vector<Tensor> new_values(const ops::Effect& e, std::vector<const Tensor*> 
 }
 
 void Trace::assign(const ops::Effect& e) {
-  if (enclosing_)
-    fail<TraceError>(e.primitive.rule.name,
-                     "variable '{}' is assigned in the body of a {} that is traced; return the new value and assign it "
-                     "behind the {}",
-                     e.variables[0].name(), op_, op_);
   std::vector<const Tensor*> values;
   if (e.primitive.effects & ops::reads_variables)
     for (const Variable& v : e.variables) values.push_back(&value_of(v));
@@ -165,26 +171,60 @@ void Trace::assign(const ops::Effect& e) {
 }
 
 void Trace::bind_stream(const Generator& generator, const Tensor& stream) { streams_.push_back({&generator, stream}); }
+void Trace::move_stream(const Generator& generator, const Tensor& stream) {
+  streams_.push_back({&generator, stream, Stream::Origin::moved});
+}
+
+// The latest, or the one of the enclosing trace, whose place there matters as little as what is drawn from it here.
+Trace::Stream* Trace::find_stream(const Generator& generator) {
+  const auto latest =
+      std::find_if(streams_.rbegin(), streams_.rend(), [&](const Stream& s) { return s.generator == &generator; });
+  if (latest != streams_.rend()) return &*latest;
+  const Stream* around = enclosing_ ? enclosing_->find_stream(generator) : nullptr;
+  return around ? &streams_.emplace_back(Stream{&generator, around->tensor, Stream::Origin::adopted}) : nullptr;
+}
+
+Tensor Trace::stream(const Generator& generator) {
+  const Stream& s = *find_stream(generator);
+  return s.blocks == 0 ? s.tensor : s.tensor + from_data(std::array<std::int64_t, 2>{0, s.blocks});
+}
 
 std::vector<std::int64_t> Trace::draws() const {
   std::vector<std::int64_t> blocks;
-  for (const Stream& s : streams_) blocks.push_back(s.blocks);
+  for (const Stream& s : streams_) {
+    if (s.origin != Stream::Origin::bound) continue;
+    const bool moves = std::any_of(streams_.begin(), streams_.end(), [&](const Stream& t) {
+      return t.generator == s.generator && t.origin == Stream::Origin::moved;
+    });
+    blocks.push_back(moves ? -1 : s.blocks);
+  }
   return blocks;
+}
+std::vector<Tensor> Trace::unknown_draws() {
+  std::vector<Tensor> list;
+  const std::vector<std::int64_t> known = draws();
+  for (std::size_t k = 0, bound = 0; bound < known.size(); ++k) {
+    if (streams_[k].origin != Stream::Origin::bound || known[bound++] >= 0) continue;
+    list.push_back(stream(*streams_[k].generator) - streams_[k].tensor);
+  }
+  return list;
+}
+std::vector<const Generator*> Trace::drawn() const {
+  std::vector<const Generator*> list;
+  for (const Stream& s : streams_)
+    if (s.origin == Stream::Origin::adopted) list.push_back(s.generator);
+  return list;
 }
 
 // A draw is named by the number of its stream and its place there.
 void Trace::draw(const ops::Effect& e) {
-  const auto at =
-      std::find_if(streams_.begin(), streams_.end(), [&](const Stream& s) { return s.generator == e.generator; });
-  if (at == streams_.end() && enclosing_)
-    fail<TraceError>(e.primitive.rule.name,
-                     "draws random numbers in the body of a {} that is traced; draw them before and pass them on", op_);
-  if (at == streams_.end())
+  Stream* const s = find_stream(*e.generator);
+  if (!s)
     fail<TraceError>(e.primitive.rule.name,
                      "draws from a generator that the traced function captured; take it as a parameter, Generator&, "
                      "which each call binds");
-  draw_again(e, static_cast<std::uint64_t>(at - streams_.begin()), static_cast<std::uint64_t>(at->blocks));
-  at->blocks += static_cast<std::int64_t>(loops::random_blocks(e.outputs[0].dtype(), e.outputs[0].size()));
+  draw_again(e, static_cast<std::uint64_t>(s - streams_.data()), static_cast<std::uint64_t>(s->blocks));
+  s->blocks += static_cast<std::int64_t>(loops::random_blocks(e.outputs[0].dtype(), e.outputs[0].size()));
 }
 void Trace::draw_again(const ops::Effect& e, std::uint64_t stream, std::uint64_t first) {
   e.attributes[0] = static_cast<std::int64_t>(stream);
@@ -202,6 +242,13 @@ std::vector<Tensor> Trace::assigned_values() const {
   std::vector<Tensor> list;
   for (const auto& [id, state] : states_)
     if (state.assigned) list.push_back(state.value);
+  return list;
+}
+
+std::vector<Variable> Trace::read_and_assigned() const {
+  std::vector<Variable> list;
+  for (const auto& [id, state] : states_)
+    if (state.assigned && state.read) list.push_back(state.variable);
   return list;
 }
 

@@ -21,11 +21,13 @@ class Trace final : public ops::Tracer, public ops::EffectHandler {
     Variable variable;
     Tensor value;
     bool assigned = false;
+    bool read = false;  // by the traced function, not by an update
   };
 
  public:
   /// `op`: who traces, for messages. A part of `enclosing`, if there is one, adopts what it reads of that: abstract
-  /// tensors, and variables by the values they have there. It neither assigns nor draws.
+  /// tensors, variables by the values they have there, and streams of random numbers. What it assigns and draws it
+  /// leaves to itself: who traces it has to make values of that which go in and out (gradient/programs/effects.hpp).
   explicit Trace(const char* op, Trace* enclosing = nullptr);
   ~Trace();
   /// The innermost of this thread; null when nothing is traced.
@@ -45,8 +47,20 @@ class Trace final : public ops::Tracer, public ops::EffectHandler {
   std::span<const Tensor> enclosing_values() const noexcept { return enclosing_values_; }
   /// Draws from the generator are draws from `stream`, an argument: int64 [2], seed and position.
   void bind_stream(const Generator& generator, const Tensor& stream);
-  /// How many blocks were drawn from each stream, in the order in which they were bound.
+  /// How many blocks were drawn from each stream, in the order in which they were bound; negative where that is known
+  /// when the program has run.
   std::vector<std::int64_t> draws() const;
+  /// Of each of the latter: seed and position behind its last draw, less those that were bound.
+  std::vector<Tensor> unknown_draws();
+  /// Seed and position of the next draw, where the trace stands.
+  Tensor stream(const Generator& generator);
+  /// Draws from the generator go on from there.
+  void move_stream(const Generator& generator, const Tensor& stream);
+  /// Those whose streams were adopted.
+  std::vector<const Generator*> drawn() const;
+  /// Whether these effects reach the trace, as they do unless a function that may be run again for its derivative
+  /// stands between.
+  bool reached_by(unsigned kinds) const noexcept { return ops::handler_of(kinds) == this; }
   /// The tensors that the traced function captured and that have derivatives: what a tape may follow.
   std::span<const Tensor> captured() const noexcept { return captured_; }
   /// TraceError for a draw from a generator that is bound to no stream.
@@ -71,15 +85,24 @@ class Trace final : public ops::Tracer, public ops::EffectHandler {
   /// Those that were assigned, and their last values.
   std::vector<Variable> assigned() const;
   std::vector<Tensor> assigned_values() const;
+  /// Those of them that the function has read.
+  std::vector<Variable> read_and_assigned() const;
+  /// The value that a variable has where the trace stands, which no tape follows; of an argument the first time.
+  Tensor value(const Variable& variable);
+  /// Assigns it.
+  void assign(const Variable& variable, const Tensor& value);
   /// The program that computes `results`: what f gave. TraceError when one belongs to another trace.
   Program finish(std::span<const Tensor> results);
 
  private:
   struct Stream {
+    enum class Origin : std::uint8_t { bound, adopted, moved };
     const Generator* generator;
     Tensor tensor;
+    Origin origin = Origin::bound;
     std::int64_t blocks = 0;  // taken so far
   };
+  Stream* find_stream(const Generator& generator);
   void draw(const ops::Effect& effect);
   void assign(const ops::Effect& effect);
   Index operand_of(const Tensor& x, const char* op);

@@ -10,6 +10,7 @@
 #include "core/fail.hpp"
 #include "gradient/programs/deferred.hpp"
 #include "gradient/programs/derivative.hpp"
+#include "gradient/programs/effects.hpp"
 #include "gradient/programs/traced.hpp"
 #include "loops/loops.hpp"
 #include "ops/apply/operation.hpp"
@@ -59,6 +60,7 @@ class Body {
   Body(const char* name, detail::FlatFunction f, TensorSpan examples)
       : traced_(std::make_shared<Traced>(name, std::move(f), examples, TensorSpan(), program::Trace::current())) {}
   Traced& traced() const { return *traced_; }
+  BodyEffects effects() const { return BodyEffects(*traced_); }
   Tensors results() const { return traced_->results(); }
   std::size_t adopted() const { return traced_->adopted().size(); }
   bool may_throw() const {
@@ -325,6 +327,9 @@ class Once {
   std::vector<std::size_t> adopted_at_;
 };
 
+// Where a body that runs once gives what its effects have left.
+constexpr std::size_t behind_all = ~std::size_t{0};
+
 // The gradient of a call without a run under a tape, if one may be asked for.
 void set_gradient(Deferred& d, const std::shared_ptr<const Once>& once, bool prepared) {
   if (prepared)
@@ -336,22 +341,56 @@ void set_gradient(Deferred& d, const std::shared_ptr<const Once>& once, bool pre
 
 }  // namespace
 
+namespace {
+
+// The step of a loop as a function of a list: the loop variables, then a row.
+detail::FlatFunction flat_step(const detail::FlatLoop& loop) {
+  return [step = loop.step, variables = loop.variables](TensorSpan x) {
+    return contiguous_all(step(x.first(variables), x.subspan(variables)));
+  };
+}
+
+// A loop whose body has effects, by one whose body has none: what the effects change are further loop variables.
+std::optional<Tensors> trace_effects(const detail::FlatLoop& loop, const BodyEffects& effects, TensorSpan initial,
+                                     TensorSpan xs, const LoopOptions& options) {
+  detail::FlatLoop pure = loop;
+  pure.variables = loop.variables + effects.size();
+  if (loop.condition) pure.condition = with_effects_seen(loop.condition, effects, loop.variables);
+  pure.step = [step = with_effects(flat_step(loop), effects, loop.variables, loop.variables)](TensorSpan state,
+                                                                                              TensorSpan row) {
+    Tensors x(state.begin(), state.end());
+    append(x, row);
+    return step(x);
+  };
+  std::optional<Tensors> results = trace_loop(pure, effects.with_values(loop.name, initial), xs, options);
+  if (results) effects.take_values(*results, loop.variables);
+  return results;
+}
+
+// The condition of a loop, if it is a tensor.
+std::optional<Body> trace_condition(const detail::FlatLoop& loop, TensorSpan examples) {
+  std::optional<Body> condition;
+  if (!loop.condition) return condition;
+  condition.emplace(loop.name, loop.condition, examples);
+  check_condition(loop.name, condition->results()[0]);
+  if (condition->effects().size() > 0)
+    fail<TraceError>(loop.name,
+                     "its condition assigns a variable or draws random numbers; do so in the body, and make what the "
+                     "condition needs of it a loop variable");
+  return condition;
+}
+
+}  // namespace
+
 std::optional<Tensors> trace_loop(const detail::FlatLoop& loop, TensorSpan initial, TensorSpan xs,
                                   const LoopOptions& options) {
   if (loop.more ? !loop.condition : loop.steps == 0 || (loop.steps <= most_unrolled && !options.compiled)) return {};
   Tensors examples = like(initial);
-  std::optional<Body> condition;
-  if (loop.condition) {
-    condition.emplace(loop.name, loop.condition, examples);
-    check_condition(loop.name, condition->results()[0]);
-  }
+  const std::optional<Body> condition = trace_condition(loop, examples);
   for (const Tensor& x : xs) examples.push_back(like_row(x));
-  const Body body(
-      loop.name,
-      [step = loop.step, variables = loop.variables](TensorSpan x) {
-        return contiguous_all(step(x.first(variables), x.subspan(variables)));
-      },
-      examples);
+  const Body body(loop.name, flat_step(loop), examples);
+  if (const BodyEffects effects = body.effects(); effects.size() > 0)
+    return trace_effects(loop, effects, initial, xs, options);
   Tensors results = body.results();
   if (!same_shapes(initial, TensorSpan(results).first(loop.variables))) {
     if (!loop.more || options.compiled) return {};
@@ -459,6 +498,12 @@ Tensors trace_checkpoint(const char* name, const detail::FlatFunction& first, co
         return std::exchange(traced, true) ? again(x) : first(x);
       },
       like(arguments));
+  if (const BodyEffects effects = body.effects(); effects.size() > 0) {
+    const detail::FlatFunction pure = with_effects(again, effects, arguments.size(), behind_all);
+    Tensors results = trace_checkpoint(name, pure, pure, effects.with_values(name, arguments));
+    effects.take_values(results, results.size() - effects.size());
+    return results;
+  }
   auto made = std::make_unique<Deferred>();
   made->name = name;
   Tensors all(arguments.begin(), arguments.end());
@@ -491,6 +536,14 @@ std::vector<Tensor> traced_cond(const Tensor& predicate, const FlatFunction& on_
   constexpr const char* name = "cond";
   check_condition(name, predicate);
   const Body yes(name, on_true, like(arguments)), no(name, on_false, like(arguments));
+  BodyEffects effects = yes.effects();
+  effects.add(no.effects());
+  if (effects.size() > 0) {
+    const auto pure = [&](const FlatFunction& f) { return with_effects(f, effects, arguments.size(), behind_all); };
+    Tensors results = traced_cond(predicate, pure(on_true), pure(on_false), effects.with_values(name, arguments));
+    effects.take_values(results, results.size() - effects.size());
+    return results;
+  }
   const Tensors results = yes.results(), others = no.results();
   if (results.size() != others.size() || !same_shapes(results, others))
     fail<TraceError>(name,

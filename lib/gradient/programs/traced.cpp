@@ -46,6 +46,7 @@ Traced::Traced(const char* owner, detail::FlatFunction f, std::span<const Tensor
     results_ = results.size();
     for (const Variable& v : trace.variables()) variables_.push_back(v);
     for (const Variable& v : trace.assigned()) assigned_.push_back(v);
+    for (const Variable& v : trace.read_and_assigned()) read_and_assigned_.push_back(v);
     for (const Tensor& value : trace.assigned_values()) results.push_back(value);
     program = trace.finish(results);
     adopted_.assign(trace.adopted().begin(), trace.adopted().end());
@@ -53,6 +54,7 @@ Traced::Traced(const char* owner, detail::FlatFunction f, std::span<const Tensor
     for (const Variable& v : trace.enclosing_variables()) enclosing_variables_.push_back(v);
     captured_.assign(trace.captured().begin(), trace.captured().end());
     draws_ = trace.draws();
+    drawn_ = trace.drawn();
   }
   if (enclosing) connected_ = connections(program);
   traced_instructions_ = static_cast<std::int64_t>(program.instructions.size());

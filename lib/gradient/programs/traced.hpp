@@ -54,8 +54,14 @@ class Traced : public std::enable_shared_from_this<Traced> {
   std::span<const Tensor> captured() const noexcept { return captured_; }
   std::span<const Variable> enclosing_variables() const noexcept { return enclosing_variables_; }
   std::span<const Tensor> enclosing_values() const noexcept { return enclosing_values_; }
-  /// Blocks that a call takes from each stream of random numbers.
+  /// Blocks that a call takes from each stream of random numbers; negative where results behind those of the function
+  /// say so.
   std::span<const std::int64_t> draws() const noexcept { return draws_; }
+  /// Variables that a call assigns, those of them that it reads, and generators of the enclosing trace that it draws
+  /// from.
+  std::span<const Variable> assigned() const noexcept { return assigned_; }
+  std::span<const Variable> read_and_assigned() const noexcept { return read_and_assigned_; }
+  std::span<const Generator* const> drawn() const noexcept { return drawn_; }
 
  private:
   using List = detail::List<Tensor>;
@@ -109,11 +115,12 @@ class Traced : public std::enable_shared_from_this<Traced> {
   const char* owner_;
   detail::FlatFunction f_;
   std::size_t arguments_ = 0, results_ = 0;
-  std::vector<Variable> variables_, assigned_;
+  std::vector<Variable> variables_, assigned_, read_and_assigned_;
   std::vector<Tensor> adopted_, enclosing_values_;
   std::vector<Variable> enclosing_variables_;
   std::vector<Tensor> captured_;  // that a tape may follow
   std::vector<std::int64_t> draws_;
+  std::vector<const Generator*> drawn_;
   std::unique_ptr<program::Executable> executable_;
   std::int64_t traced_instructions_ = 0;
   mutable std::mutex mutex_;  // of the derivatives

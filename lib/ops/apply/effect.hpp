@@ -44,18 +44,19 @@ class EffectHandler {
 
  private:
   friend void perform(const Effect& effect);
-  friend bool handled(unsigned kinds) noexcept;
+  friend const EffectHandler* handler_of(unsigned kinds) noexcept;
   static void perform_from(EffectHandler* handler, const Effect& effect);
   unsigned kinds_;
   EffectHandler* outer_;
 };
 
-/// Whether effects of these kinds go to a handler.
-inline bool handled(unsigned kinds) noexcept {
-  for (const EffectHandler* h = detail::this_thread.state->effects; h; h = h->outer_)
-    if (h->kinds_ & kinds) return true;
-  return false;
+/// The handler that effects of these kinds go to; null if there is none.
+inline const EffectHandler* handler_of(unsigned kinds) noexcept {
+  const EffectHandler* h = detail::this_thread.state->effects;
+  while (h && !(h->kinds_ & kinds)) h = h->outer_;
+  return h;
 }
+inline bool handled(unsigned kinds) noexcept { return handler_of(kinds) != nullptr; }
 /// The one way to an effect. Not recorded, but for the outputs of a draw.
 inline void perform(const Effect& effect) { EffectHandler::perform_from(detail::this_thread.state->effects, effect); }
 
