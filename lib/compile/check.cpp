@@ -2,12 +2,15 @@
 #include "compile/check.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <reel/ops/shape.hpp>
 
 #include "core/fail.hpp"
+#include "gradient/programs/deferred.hpp"
 #include "loops/make/random.hpp"
 #include "ops/apply/apply.hpp"
+#include "ops/elementwise/program.hpp"
 #include "program/trace.hpp"
 #include "tape/tape.hpp"
 #include "tape/variable.hpp"
@@ -50,6 +53,7 @@ void Beside::perform(const ops::Effect& e) {
 
 program::Program trace_of(const char* owner, const FlatFunction& f, std::span<const Tensor> arguments) {
   program::Trace trace(owner);
+  trace.keep_parts();
   std::vector<Tensor> given;
   for (const Tensor& x : arguments) given.push_back(trace.argument(x));
   std::vector<Tensor> results = f(given);
@@ -96,11 +100,25 @@ class Comparison {
     for (std::size_t k = 0; k < a.inputs.size(); ++k)
       if (std::string text = difference(a.inputs[k], b.inputs[k]); !text.empty())
         return fmt::format("{}: operand {} {}", is, k + 1, text);
-    // What owns something, such as the body of a loop, is another object in each trace.
-    const bool owns = a.operation.primitive && a.operation.primitive->rule.release;
+    if (!same_attributes(a, b)) return fmt::format("{}, has other attributes, such as axes, than it had", is);
+    return difference_of_parts(a, b);
+  }
+  static bool same_attributes(const Instruction& a, const Instruction& b) {
     const auto x = a.attributes.words(), y = b.attributes.words();
-    if (!owns && !std::equal(x.begin(), x.end(), y.begin(), y.end()))
-      return fmt::format("{}, has other attributes, such as axes, than it had", is);
+    const ops::Primitive* p = a.operation.primitive;
+    if (!p || !p->rule.release) return std::equal(x.begin(), x.end(), y.begin(), y.end());
+    if (p->evaluate != ops::elementwise_primitive().evaluate) return true;  // another object in each trace
+    const auto graph = [](ops::Attributes words) { return std::bit_cast<const ops::Program*>(words[0])->graph(); };
+    const loops::Graph was = graph(x), is = graph(y);
+    return was.inputs == is.inputs && was.outputs == is.outputs && was.nodes == is.nodes &&
+           std::equal(x.begin() + 1, x.end(), y.begin() + 1, y.end());
+  }
+  // Of the bodies of a loop, a branch or a checkpoint.
+  static std::string difference_of_parts(const Instruction& a, const Instruction& b) {
+    const auto before = autodiff::parts_of(a), now = autodiff::parts_of(b);
+    for (std::size_t k = 0; k < std::min(before.size(), now.size()); ++k)
+      if (const std::string text = first_difference(*before[k].program, *now[k].program); !text.empty())
+        return fmt::format("{}: in its {}, {}", b.operation.name, now[k].name, text);
     return {};
   }
   std::string difference(Index a, Index b) const {

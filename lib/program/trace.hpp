@@ -33,6 +33,9 @@ class Trace final : public ops::Tracer, public ops::EffectHandler {
   /// The innermost of this thread; null when nothing is traced.
   static Trace* current() noexcept { return static_cast<Trace*>(ops::Tracer::current()); }
 
+  /// From here on, functions that become parts of the program keep what was traced of them, without passes.
+  void keep_parts() noexcept { keeps_parts_ = true; }
+  bool keeps_parts() const noexcept { return keeps_parts_; }
   /// An argument of the program, laid out like `example`.
   Tensor argument(const Tensor& example);
   void add(const ops::Operation& operation, const ops::Call& call, std::span<const Tensor> outputs) override;
@@ -127,6 +130,7 @@ class Trace final : public ops::Tracer, public ops::EffectHandler {
   std::vector<Tensor> captured_;
   std::unordered_set<const detail::Block*> noted_;  // blocks of captured_
   Trace* enclosing_;
+  bool keeps_parts_;
   std::uint64_t first_id_;  // below those of tensors that are made here
   std::vector<Tensor> adopted_, enclosing_values_;
   std::vector<Variable> enclosing_variables_;

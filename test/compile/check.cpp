@@ -1,5 +1,6 @@
 // CompileOptions::check.
 #include <reel/compile.hpp>
+#include <reel/elementwise.hpp>
 #include <reel/optim.hpp>
 #include <reel/reel.hpp>
 
@@ -131,4 +132,74 @@ TEST_CASE("compile check: each signature is checked, optimisers, loops and tapes
   const int after_first = calls;
   g(x);
   CHECK(calls == after_first);
+}
+
+TEST_CASE("compile check: bodies of loops, both branches, and checkpoints") {
+  const Tensor x = ramp({3});
+  double factor = 2., most = 40.;
+  bool other = false;
+  const auto f = compile(
+      [&](const Tensor& y) {
+        const Tensor z = while_loop([&](const Tensor& a) { return sum(a) < most; },
+                                    [&](const Tensor& a) {
+                                      return cond(
+                                          sum(a) > 0., [&](const Tensor& b) { return b * factor + 1.; },
+                                          [&](const Tensor& b) { return other ? sin(b) : cos(b); }, a);
+                                    },
+                                    y);
+        GradientTape tape;
+        tape.watch(z);
+        const Tensor loss = sum(checkpoint([&](const Tensor& a) { return other ? exp(a) : tanh(a) * factor; })(z));
+        return *tape.gradient(loss, z);
+      },
+      {.check = 100});
+  CHECK(same_bits(f(x), f(x)));
+  factor = 3.;
+  CHECK_THROWS_WITH(f(x), Catch::Contains("operation 1, while_loop: in its body, operation 3, cond: in its first "
+                                          "branch, operation 1, multiply: operand 2 is a constant"));
+  factor = 2.;
+  most = 50.;
+  CHECK_THROWS_WITH(f(x), Catch::Contains("operation 1, while_loop: in its condition, operation 2, less"));
+  most = 40.;
+  other = true;
+  // The branch that does not run counts, too.
+  CHECK_THROWS_WITH(f(x), Catch::Contains("in its second branch, operation 1, was cos and is now sin"));
+  other = false;
+  CHECK_NOTHROW(f(x));
+  const auto g = compile(
+      [&](const Tensor& y) {
+        GradientTape tape;
+        tape.watch(y);
+        const Tensor loss = sum(checkpoint([&](const Tensor& a) { return other ? exp(a) : tanh(a); })(y));
+        return *tape.gradient(loss, y);
+      },
+      {.check = 100});
+  CHECK_NOTHROW(g(x));
+  other = true;
+  CHECK_THROWS_WITH(g(x), Catch::Contains("checkpoint: in its body, operation 1, was tanh and is now exp"));
+}
+
+TEST_CASE("compile check: functions of lanes, with the numbers that they capture") {
+  const Tensor x = ramp({3});
+  double factor = 2.;
+  int power = 2;
+  const auto f = compile(
+      [&](const Tensor& y) {
+        return elementwise(
+            [&](auto a) {
+              auto z = a * factor;
+              for (int i = 1; i < power; ++i) z = z * a;
+              return z;
+            },
+            y);
+      },
+      {.check = 100});
+  CHECK(same_bits(f(x), f(x)));
+  factor = 3.;
+  CHECK_THROWS_WITH(f(x), Catch::Contains("operation 1, elementwise, has other attributes"));
+  factor = 2.;
+  power = 3;
+  CHECK_THROWS_WITH(f(x), Catch::Contains("operation 1, elementwise, has other attributes"));
+  power = 2;
+  CHECK_NOTHROW(f(x));
 }

@@ -179,13 +179,13 @@ TEST_CASE("effects in bodies: derivatives draw the numbers of the call, and lead
   const auto f = [&](const Tensor& x, Generator& g) {
     const Tensor y = fori_loop(
         70, [&, x](const Tensor&, const Tensor& z) { return step(x, z, g); }, x);
-    return sum(y * cos(x) * random_uniform(g, {3}));
+    return sum(y * cos(x) * random_uniform(g, {3}) + running);
   };
   // In a loop that is one entry, what is read and assigned has no derivative of forward mode.
   const auto unrolled = [&](const Tensor& x, Generator& g) {
     Tensor y = x;
     for (int i = 0; i < 70; ++i) y = step(x, y, g);
-    return sum(y * cos(x) * random_uniform(g, {3}));
+    return sum(y * cos(x) * random_uniform(g, {3}) + running);
   };
   const auto program = compile(f);
   const Tensor x = ramp({3}, .2), t = ramp({3}, -.6), start = running.read();

@@ -292,6 +292,11 @@ std::vector<Tensor> call_later(std::unique_ptr<Deferred> deferred, std::span<con
   return results;
 }
 
+std::span<const Deferred::Part> parts_of(const program::Instruction& i) {
+  if (!i.operation.primitive || i.operation.primitive->evaluate != evaluate) return {};
+  return deferred_of(i.attributes.words()).parts;
+}
+
 std::vector<bool> connections(const program::Program& p) {
   const std::size_t inputs = p.arguments.size();
   std::vector<std::vector<bool>> leads(p.values.size(), std::vector<bool>(inputs));  // from each argument to a value

@@ -34,6 +34,12 @@ struct Deferred {
   /// Of output k and input i, [k * inputs() + i]: whether a derivative leads from one to the other.
   std::vector<bool> connected = {};
   bool may_throw = false;  // for values of the arguments
+  /// The functions that it consists of, if the trace around it keeps them.
+  struct Part {
+    const char* name;
+    std::shared_ptr<const program::Program> program;
+  };
+  std::vector<Part> parts = {};
   mutable std::atomic<int> uses{1};
 
   std::size_t inputs() const noexcept { return arguments + captured.size(); }
@@ -41,6 +47,9 @@ struct Deferred {
 
 /// The outputs in the function that is being traced, recorded on its tapes.
 std::vector<Tensor> call_later(std::unique_ptr<Deferred> deferred, std::span<const Tensor> arguments);
+
+/// The parts of a deferred call; none of other instructions.
+std::span<const Deferred::Part> parts_of(const program::Instruction& instruction);
 
 /// Whether the argument of each number leads to each result of a program through derivatives, as Deferred::connected.
 std::vector<bool> connections(const program::Program& program);

@@ -107,6 +107,10 @@ class Body {
   std::shared_ptr<Traced> traced_;
 };
 
+void add_part(Deferred& d, const char* name, const Body& body) {
+  if (const auto& program = body.traced().without_passes()) d.parts.push_back({name, program});
+}
+
 std::vector<Deferred::Like> kinds_of(TensorSpan list) {
   std::vector<Deferred::Like> kinds;
   for (const Tensor& x : list) kinds.push_back({x.dtype(), x.shape()});
@@ -419,6 +423,8 @@ std::optional<Tensors> trace_loop(const detail::FlatLoop& loop, TensorSpan initi
   made->arguments = arguments.size();
   made->outputs = kinds_of(results);
   made->may_throw = body.may_throw() || (condition && condition->may_throw());
+  if (condition) add_part(*made, "condition", *condition);
+  add_part(*made, "body", body);
   const auto run = std::make_shared<LaterLoop>(loop, later, body, condition, xs.size());
   made->connected = run->connected(arguments.size(), made->inputs(), results.size());
   made->run = [run](TensorSpan x) { return (*run)(x); };
@@ -512,6 +518,7 @@ Tensors trace_checkpoint(const char* name, const detail::FlatFunction& first, co
   made->arguments = all.size();
   made->outputs = kinds_of(body.results());
   made->may_throw = body.may_throw();
+  add_part(*made, "body", body);
   const std::vector<bool>& connected = body.connected();
   for (std::size_t k = 0; k < made->outputs.size(); ++k)
     for (std::size_t i = 0; i < made->inputs(); ++i)
@@ -560,6 +567,8 @@ std::vector<Tensor> traced_cond(const Tensor& predicate, const FlatFunction& on_
   made->arguments = all.size();
   made->outputs = kinds_of(results);
   made->may_throw = yes.may_throw() || no.may_throw();
+  add_part(*made, "first branch", yes);
+  add_part(*made, "second branch", no);
   const std::size_t count = arguments.size();
   const std::vector<bool>&by_yes = yes.connected(), &by_no = no.connected();
   const auto leads = [&](const std::vector<bool>& list, const Body& body, std::size_t k, std::size_t i,

@@ -57,6 +57,7 @@ Traced::Traced(const char* owner, detail::FlatFunction f, std::span<const Tensor
     drawn_ = trace.drawn();
   }
   if (enclosing) connected_ = connections(program);
+  if (enclosing && enclosing->keeps_parts()) without_passes_ = std::make_shared<const program::Program>(program);
   traced_instructions_ = static_cast<std::int64_t>(program.instructions.size());
   program::optimize(program);
   executable_ = std::make_unique<program::Executable>(std::move(program));

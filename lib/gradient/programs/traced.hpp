@@ -47,6 +47,8 @@ class Traced : public std::enable_shared_from_this<Traced> {
   const std::shared_ptr<const Pullback>& prepared() const noexcept { return prepared_; }
   CompileStats stats() const;
   const program::Program& program() const noexcept { return executable_->program(); }
+  /// The program without passes, if the enclosing trace keeps it.
+  const std::shared_ptr<const program::Program>& without_passes() const noexcept { return without_passes_; }
   const program::Executable& executable() const noexcept { return *executable_; }
   /// Abstract tensors like the results.
   std::vector<Tensor> results() const;
@@ -122,6 +124,7 @@ class Traced : public std::enable_shared_from_this<Traced> {
   std::vector<std::int64_t> draws_;
   std::vector<const Generator*> drawn_;
   std::unique_ptr<program::Executable> executable_;
+  std::shared_ptr<const program::Program> without_passes_;
   std::int64_t traced_instructions_ = 0;
   mutable std::mutex mutex_;  // of the derivatives
   Derivatives pulls_, pushes_;
