@@ -69,7 +69,9 @@ struct Instruction {
   std::vector<Index> inputs;   // operands; `nothing` for an empty handle
   std::vector<Index> outputs;  // values; `nothing` for a view of an input, and for a residual that nobody wants
   bool residuals_wanted = false;
-  std::shared_ptr<const loops::Code> fused;  // null unless it stands for several
+  std::shared_ptr<const loops::Code> fused;  // null unless it stands for several: then elements of this shape,
+  Shape shape = {};                          // and where each output goes
+  std::vector<loops::Write> writes = {};
 
   bool pointwise() const noexcept { return !fused && operation.pointwise(); }
   /// Whether a run may fail for values of its inputs: it means something even where nobody reads its outputs.

@@ -163,6 +163,82 @@ TEST_CASE("programs: a value that others read is an output of the pass, and is t
   check_results(program, f, row);
 }
 
+TEST_CASE("programs: a large sum is made as its terms are computed, with the bits of a sum of its own") {
+  const Function total = [](const Tensors& x) { return Tensors{sum(sin(x[0]) * x[1] + .25), exp(x[0]) * x[1]}; };
+  const Function average = [](const Tensors& x) { return Tensors{sqrt(mean(square(x[0] - x[1])))}; };
+  const Function many = [](const Tensors& x) {  // so many registers that blocks are short
+    Tensors live;
+    for (int i = 0; i < 28; ++i) live.push_back(x[0] * (i + 1.));
+    Tensor y = live[0];
+    for (const Tensor& z : live) y = y + z;
+    return Tensors{sum(y, {0, 1}, true), sum(square(x[1]))};
+  };
+  const auto check = [](Function f, const Tensors& x, std::size_t passes) {
+    Program program = traced(f, x);
+    const std::size_t before = program.instructions.size();
+    program::fuse_pointwise(program);
+    CHECK(program.instructions.size() == passes);
+    CHECK(before > passes);
+    const int usual = num_threads();
+    for (const int threads : {1, 2}) {
+      set_num_threads(threads);
+      check_results(program, f, x);
+    }
+    set_num_threads(usual);
+  };
+  const auto noise = [](const Shape& shape, DType d) {
+    Generator g(17);
+    return random_normal(g, shape, 0., 1., d);
+  };
+  for (const DType d : {DType::float32, DType::float64})
+    for (const Shape& shape :
+         {Shape{1, 65537}, Shape{300, 401}, Shape{512, 256}, Shape{2, 300000}, Shape{1100, 1000}}) {
+      const Tensor x = noise(shape, d), y = noise(shape, d) * 3.f;
+      const std::int64_t rows = shape[0], columns = shape[1];
+      check(total, {x, y}, 1);
+      check(average, {x, y}, 2);  // the other divides, and takes the root
+      check(many, {x, y}, 1);
+      check(total, {x, noise({columns}, d)}, 1);
+      check(total, {x, noise({rows, 1}, d)}, 1);
+      check(average, {transpose(noise({columns, rows}, d)), y}, 2);
+      check(total, {slice(noise({rows, 2 * columns}, d), {all, range(0, columns)}), y}, 1);
+    }
+}
+
+TEST_CASE("programs: a sum that is small, of terms that are read elsewhere, or of some axes is its own") {
+  const Tensor x = linspace(-1, 2, 70000), y = linspace(3, 4, 70000);
+  const auto check = [&](Function f, const Tensors& at, const Names& passes) {
+    Program program = traced(f, at);
+    program::fuse_pointwise(program);
+    CHECK(names(program) == passes);
+    check_results(program, f, at);
+  };
+  check([](const Tensors& z) { return Tensors{sum(exp(z[0]) * z[1])}; }, row, {"fused", "sum"});
+  check([](const Tensors& z) { return Tensors{mean(exp(z[0]) * z[1])}; }, row, {"fused", "mean"});
+  check([](const Tensors& z) { return Tensors{sum(exp(z[0]) * z[1], {0})}; },
+        {reshape(x, {70, 1000}), reshape(y, {70, 1000})}, {"fused", "sum"});
+  check(
+      [](const Tensors& z) {
+        const Tensor a = exp(z[0]) * z[1];
+        return Tensors{sum(a), a};
+      },
+      {x, y}, {"fused", "sum"});
+  // What reads the sum comes behind the pass that makes it.
+  check(
+      [](const Tensors& z) {
+        const Tensor a = exp(z[0]) * z[1], s = sum(a), b = z[0] * s;
+        return Tensors{s, b + z[1]};
+      },
+      {x, y}, {"fused", "fused"});
+  const Function one = [](const Tensors& z) { return Tensors{sum(exp(z[0]))}; };
+  check(one, {x, y}, {"fused"});
+  Program program = traced(one, {x, y});
+  CHECK(program::Executable(program).bytes() >= 70000 * 8);
+  program::fuse_pointwise(program);
+  CHECK(program::Executable(program).bytes() == 0);
+  check([](const Tensors& z) { return Tensors{sum(z[0]), mean(z[1])}; }, {x, y}, {"sum", "mean"});
+}
+
 TEST_CASE("programs: a view of a value, another dtype, another shape are no part of its pass") {
   const Function f = [](const Tensors& x) {
     const Tensor a = exp(x[0]), turned = flip(a), b = a + turned;

@@ -93,10 +93,22 @@ detail::FlatFunction with_effects(const detail::FlatFunction& f, const BodyEffec
   };
 }
 
-detail::FlatFunction with_effects_seen(const detail::FlatFunction& f, const BodyEffects& effects,
-                                       std::size_t arguments) {
-  if (effects.size() == 0) return f;
-  return [f, effects, arguments](TensorSpan x) { return run_with(f, effects, arguments, x).results; };
+// A condition sees the values, and gives none.
+detail::FlatLoop with_effects(const detail::FlatLoop& loop, const BodyEffects& effects) {
+  detail::FlatLoop pure = loop;
+  const std::size_t own = loop.variables;
+  pure.variables = own + effects.size();
+  if (loop.condition)
+    pure.condition = [condition = loop.condition, effects, own](TensorSpan x) {
+      return run_with(condition, effects, own, x).results;
+    };
+  const auto once = [step = loop.step, own](TensorSpan x) { return step(x.first(own), x.subspan(own)); };
+  pure.step = [step = with_effects(once, effects, own, own)](TensorSpan state, TensorSpan row) {
+    Tensors x(state.begin(), state.end());
+    x.insert(x.end(), row.begin(), row.end());
+    return step(x);
+  };
+  return pure;
 }
 
 }  // namespace reel::autodiff

@@ -1,7 +1,7 @@
 // Effects of bodies that are traced: the variables that a body assigns and the streams that it draws from become
 // further values that it gets and gives, so that it is a function of tensors alone.
 #pragma once
-#include <reel/custom.hpp>
+#include <reel/control.hpp>
 
 #include "gradient/programs/traced.hpp"
 #include "program/trace.hpp"
@@ -30,8 +30,7 @@ struct BodyEffects {
 /// The function, which gets the values behind its first `arguments`, and gives them behind its first `results`.
 detail::FlatFunction with_effects(const detail::FlatFunction& f, const BodyEffects& effects, std::size_t arguments,
                                   std::size_t results);
-/// The same, which gives none: it has no effects, and sees those of others.
-detail::FlatFunction with_effects_seen(const detail::FlatFunction& f, const BodyEffects& effects,
-                                       std::size_t arguments);
+/// The loop with the values as further loop variables, behind its own.
+detail::FlatLoop with_effects(const detail::FlatLoop& loop, const BodyEffects& effects);
 
 }  // namespace reel::autodiff

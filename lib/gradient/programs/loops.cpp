@@ -354,23 +354,6 @@ detail::FlatFunction flat_step(const detail::FlatLoop& loop) {
   };
 }
 
-// A loop whose body has effects, by one whose body has none: what the effects change are further loop variables.
-std::optional<Tensors> trace_effects(const detail::FlatLoop& loop, const BodyEffects& effects, TensorSpan initial,
-                                     TensorSpan xs, const LoopOptions& options) {
-  detail::FlatLoop pure = loop;
-  pure.variables = loop.variables + effects.size();
-  if (loop.condition) pure.condition = with_effects_seen(loop.condition, effects, loop.variables);
-  pure.step = [step = with_effects(flat_step(loop), effects, loop.variables, loop.variables)](TensorSpan state,
-                                                                                              TensorSpan row) {
-    Tensors x(state.begin(), state.end());
-    append(x, row);
-    return step(x);
-  };
-  std::optional<Tensors> results = trace_loop(pure, effects.with_values(loop.name, initial), xs, options);
-  if (results) effects.take_values(*results, loop.variables);
-  return results;
-}
-
 // The condition of a loop, if it is a tensor.
 std::optional<Body> trace_condition(const detail::FlatLoop& loop, TensorSpan examples) {
   std::optional<Body> condition;
@@ -393,8 +376,11 @@ std::optional<Tensors> trace_loop(const detail::FlatLoop& loop, TensorSpan initi
   const std::optional<Body> condition = trace_condition(loop, examples);
   for (const Tensor& x : xs) examples.push_back(like_row(x));
   const Body body(loop.name, flat_step(loop), examples);
-  if (const BodyEffects effects = body.effects(); effects.size() > 0)
-    return trace_effects(loop, effects, initial, xs, options);
+  if (const BodyEffects effects = body.effects(); effects.size() > 0) {
+    auto given = trace_loop(with_effects(loop, effects), effects.with_values(loop.name, initial), xs, options);
+    if (given) effects.take_values(*given, loop.variables);
+    return given;
+  }
   Tensors results = body.results();
   if (!same_shapes(initial, TensorSpan(results).first(loop.variables))) {
     if (!loop.more || options.compiled) return {};
@@ -538,6 +524,21 @@ using namespace autodiff;
 
 bool is_traced(const Tensor& x) noexcept { return ops::is_abstract(x) && ops::Tracer::current(); }
 
+namespace {
+
+// The same of branches that have effects.
+Tensors traced_cond(const Tensor& predicate, const FlatFunction& on_true, const FlatFunction& on_false,
+                    TensorSpan arguments, const BodyEffects& effects) {
+  constexpr const char* name = "cond";
+  const auto pure = [&](const FlatFunction& f) { return with_effects(f, effects, arguments.size(), behind_all); };
+  const Tensors all = effects.with_values(name, arguments);
+  Tensors results = detail::traced_cond(predicate, pure(on_true), pure(on_false), all);
+  effects.take_values(results, results.size() - effects.size());
+  return results;
+}
+
+}  // namespace
+
 std::vector<Tensor> traced_cond(const Tensor& predicate, const FlatFunction& on_true, const FlatFunction& on_false,
                                 std::span<const Tensor> arguments) {
   constexpr const char* name = "cond";
@@ -545,12 +546,7 @@ std::vector<Tensor> traced_cond(const Tensor& predicate, const FlatFunction& on_
   const Body yes(name, on_true, like(arguments)), no(name, on_false, like(arguments));
   BodyEffects effects = yes.effects();
   effects.add(no.effects());
-  if (effects.size() > 0) {
-    const auto pure = [&](const FlatFunction& f) { return with_effects(f, effects, arguments.size(), behind_all); };
-    Tensors results = traced_cond(predicate, pure(on_true), pure(on_false), effects.with_values(name, arguments));
-    effects.take_values(results, results.size() - effects.size());
-    return results;
-  }
+  if (effects.size() > 0) return traced_cond(predicate, on_true, on_false, arguments, effects);
   const Tensors results = yes.results(), others = no.results();
   if (results.size() != others.size() || !same_shapes(results, others))
     fail<TraceError>(name,

@@ -45,6 +45,11 @@ struct Node {
 Node literal(double value);
 double literal_value(const Node& node);
 
+/// What becomes of an output: it is written where it is to be; added to what is there, with the bits of an addition of
+/// its own, but what is added is never in memory; or its sum is, with the bits of reduce(), from elements that are
+/// in memory a run (reduce/reduce.hpp) at a time.
+enum class Write : std::uint8_t { place, sum, total };
+
 struct Graph {
   std::int32_t inputs = 0;  // the first nodes, in order
   std::vector<Node> nodes;
@@ -57,13 +62,13 @@ class Code {
  public:
   explicit Code(const Graph& graph);
 
-  /// out[k] = output k, or the sum of its elements where out[k] has one element and `shape` more. Where adds[k], which
-  /// is for outputs of `shape`, out[k] += output k: with the bits of an addition of its own, but what is added is never
-  /// in memory. The dtype is float32 or float64, of all tensors. Inputs broadcast to `shape`, with any strides; one
-  /// that no output needs may be null. Outputs are contiguous and overlap nothing, but one may lie in the very memory
-  /// of an input that no step reads after it is computed. Bits do not depend on the number of threads.
+  /// out[k] = output k, unless writes[k] says otherwise; or, where out[k] has one element and `shape` more, the sum of
+  /// its elements in an order of its own, but for a total. The dtype is float32 or float64, of all tensors. Inputs
+  /// broadcast to `shape`, with any strides; one that no output needs may be null. Outputs are contiguous and overlap
+  /// nothing, but one may lie in the very memory of an input that no step reads after it is computed. Bits do not
+  /// depend on the number of threads.
   void run(DType dtype, const Shape& shape, std::span<const Tensor* const> in, std::span<const double> parameters,
-           std::span<const Tensor> out, std::span<const std::uint8_t> adds = {}) const;
+           std::span<const Tensor> out, std::span<const Write> writes = {}) const;
   /// Whether an output depends on input i.
   bool uses(std::size_t i) const { return inputs_[i] != Use::none; }
 

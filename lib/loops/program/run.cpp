@@ -1,6 +1,7 @@
 // Programs run: a worker takes a range of the result and goes through it in blocks, all steps for a block before the
 // next one. The size of a block changes no bits.
 #include <atomic>
+#include <bit>
 #include <memory>
 #include <numeric>
 #include <reel/runtime.hpp>
@@ -8,6 +9,7 @@
 #include "loops/elementwise/layout.hpp"
 #include "loops/loops.hpp"
 #include "loops/program/program.hpp"
+#include "loops/reduce/reduce.hpp"
 
 namespace reel::loops {
 
@@ -70,7 +72,8 @@ struct Run {
     std::byte* data;
     std::int32_t buffer;  // where elements go, block by block, that are added to `data` or make a total; -1: to `data`
     bool adds;
-    std::byte* sums;  // where the sums of a total's blocks go
+    std::byte* sums;  // where the sums of a total's blocks, or runs, go
+    bool by_runs = false;
   };
   Room room;
   std::span<Source> sources;
@@ -82,6 +85,7 @@ struct Run {
   bool strided = false;    // some source is
   std::int64_t row = 0;    // elements: no block has elements of two rows; 0: there are none
   std::size_t cursors = 0;
+  std::size_t run_totals = 0;  // outputs that are totals by runs: no block has elements of two runs
 
   Run(const Code& c, DType dtype)
       : code(c),
@@ -155,6 +159,7 @@ struct Run {
   void set_block() {
     const std::size_t fits = std::min(most_register_bytes, register_budget / std::max<std::size_t>(registers, 1));
     block = std::max(static_cast<std::int64_t>(fits / bytes) / least_block * least_block, least_block);
+    if (run_totals > 0) block = static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(block)));
     std::int64_t longest = 1;
     for (std::size_t i = 0; i < sources.size() && strided; ++i)
       if (const Source& s = sources[i]; repeats(s)) longest = std::max(longest, s.layout.period);
@@ -178,7 +183,7 @@ struct Run {
     for (const Source& s : sources)
       if (s.layout.kind == Layout::Kind::linear) fetch(s.data);
     for (const Output& z : outputs)
-      if (z.buffer < 0 || z.adds) fetch(z.data);
+      if ((z.buffer < 0 && !z.by_runs) || z.adds) fetch(z.data);
   }
   void all(std::int64_t size) const;
   std::byte* register_at(std::byte* scratch, std::int32_t r) const {
@@ -191,6 +196,15 @@ struct Run {
   void move_places(std::int64_t at, std::int64_t n, std::byte* scratch) const;
   void compute(std::int64_t offset, std::int64_t n, bool fetches, const kernels::Strided* place) const;
   void go(std::int64_t begin, std::int64_t end, std::byte* scratch) const;
+  detail::List<Tensor> make_parts(DType dtype, const Shape& shape);
+  void end_run(std::int64_t begin, std::int64_t end, const std::byte* elements) const;
+  // For the elements of a run of each total.
+  Tensor room_for_runs() const {
+    if (run_totals == 0) return {};
+    return detail::empty(DType::uint8, {static_cast<std::int64_t>(run_totals * bytes) * run_length});
+  }
+  // Whether blocks and rows end where runs do.
+  bool fits_runs() const { return run_length % block == 0 && (row == 0 || run_length % row == 0); }
   void go_on_stack(std::int64_t begin, std::int64_t end) const {
     alignas(cache_line) std::byte scratch[stack_bytes];
     go(begin, end, scratch);
@@ -255,12 +269,27 @@ inline void Run::move_places(std::int64_t at, std::int64_t n, std::byte* scratch
   }
 }
 
-// `begin` is a multiple of the block, or of the row, so that what repeats within a block is packed once.
+// Sums up the elements of a run, which lie one output behind the other.
+void Run::end_run(std::int64_t begin, std::int64_t end, const std::byte* elements) const {
+  const auto width = static_cast<std::int64_t>(bytes);
+  for (const Output& z : outputs) {
+    if (!z.by_runs) continue;
+    sum.run({elements, 1}, end - begin, z.sums + begin / run_length * width);
+    elements += run_length * width;
+  }
+}
+
+// `begin` is a multiple of the block, of the row and of a run, so that what repeats within a block is packed once.
 void Run::go(std::int64_t begin, std::int64_t end, std::byte* scratch) const {
   auto* place = reinterpret_cast<kernels::Strided*>(scratch);
   kernels::Strided* const result = place + sources.size();
   const auto buffer = [&](std::int32_t r) { return register_at(scratch, r); };
   set_places(begin, scratch);
+  const auto width = static_cast<std::int64_t>(bytes);
+  const Tensor run_memory = room_for_runs();
+  const auto in_run = [&](std::size_t total, std::int64_t at) {
+    return detail::block(run_memory)->data + (static_cast<std::int64_t>(total) * run_length + at % run_length) * width;
+  };
   const bool in_memory = end - begin >= program_grain / 2;  // smaller arrays are in a cache already
   std::int64_t row_end = begin + row;
   for (std::int64_t at = begin, n = 0; at < end; at += n) {
@@ -272,10 +301,12 @@ void Run::go(std::int64_t begin, std::int64_t end, std::byte* scratch) const {
       }
       n = std::min(n, row_end - at);
     }
-    const std::int64_t offset = at * static_cast<std::int64_t>(bytes);
+    const std::int64_t offset = at * width;
     if (at > 0 || strided) move_places(at, n, scratch);  // else all is as it was set above
-    for (std::size_t k = 0; k < outputs.size(); ++k)
-      result[k] = {outputs[k].buffer < 0 ? outputs[k].data + offset : buffer(outputs[k].buffer), 1};
+    for (std::size_t k = 0, totals = 0; k < outputs.size(); ++k) {
+      const Output& z = outputs[k];
+      result[k] = {z.buffer >= 0 ? buffer(z.buffer) : z.by_runs ? in_run(totals++, at) : z.data + offset, 1};
+    }
     compute(offset, n, in_memory && (end - at - block) * static_cast<std::int64_t>(bytes) >= fetch_distance, place);
     for (const Code::Copy& c : code.copies_)
       kernels::copy(place[c.from], const_cast<void*>(result[c.output].data), 1, n, bytes);
@@ -284,14 +315,17 @@ void Run::go(std::int64_t begin, std::int64_t end, std::byte* scratch) const {
       if (z.adds)
         sum.merge(z.data + offset, buffer(z.buffer), n);
       else
-        sum.run({buffer(z.buffer), 1}, n, z.sums + at / block * static_cast<std::int64_t>(bytes));
+        sum.run({buffer(z.buffer), 1}, n, z.sums + at / block * width);
     }
+    if (run_totals > 0 && ((at + n) % run_length == 0 || at + n == end))
+      end_run(at / run_length * run_length, at + n, in_run(0, 0));
   }
 }
 
 // All of the result, in parallel where it is large.
 void Run::all(std::int64_t size) const {
-  const std::int64_t unit = row > 0 ? row : block, grain = std::max(program_grain / unit, std::int64_t{1}) * unit;
+  const std::int64_t piece = row > 0 ? row : block, unit = run_totals > 0 ? run_length : piece;
+  const std::int64_t grain = std::max(program_grain / unit, std::int64_t{1}) * unit;
   if (scratch_bytes() <= stack_bytes) {
     const auto on_stack = [&](std::int64_t begin, std::int64_t end) { go_on_stack(begin, end); };
     if (size < parallel_threshold)
@@ -314,8 +348,36 @@ void Run::all(std::int64_t size) const {
   });
 }
 
+// What totals are made of, each by an own tensor: sums of runs, or all elements where blocks do not fit runs.
+detail::List<Tensor> Run::make_parts(DType dtype, const Shape& shape) {
+  detail::List<Tensor> parts;
+  if (run_totals == 0) return parts;
+  const bool fits = fits_runs();
+  for (Output& z : outputs) {
+    if (!z.by_runs) continue;
+    parts.push_back(fits ? detail::empty(dtype, {(shape.elements() - 1) / run_length + 1})
+                         : detail::empty(dtype, shape));
+    z.by_runs = fits;
+    (fits ? z.sums : z.data) = detail::block(parts.back())->data;
+  }
+  if (!fits) run_totals = 0;
+  return parts;
+}
+
+namespace {
+
+void add_up(const Tensor& part, const Shape& shape, const Tensor& out) {
+  const std::int64_t size = shape.elements();
+  if (detail::block(part)->size < size) return sum_of_runs(part, size, out);
+  Shape axes;
+  for (int d = 0; d < shape.rank(); ++d) axes.push_back(d);
+  reduce(ReduceFunction::sum, part, axes, out);
+}
+
+}  // namespace
+
 void Code::run(DType dtype, const Shape& shape, std::span<const Tensor* const> in, std::span<const double> parameters,
-               std::span<const Tensor> out, std::span<const std::uint8_t> adds) const {
+               std::span<const Tensor> out, std::span<const Write> writes) const {
   const std::int64_t size = shape.elements();
   if (size == 0) return;
   Run run(*this, dtype);
@@ -333,18 +395,23 @@ void Code::run(DType dtype, const Shape& shape, std::span<const Tensor* const> i
     }
     run.set_source(i, x, shape, size);
   }
-  // Totals are sums of sums of blocks: their bits depend on where blocks end.
-  const auto totals_of = [&](const Tensor& y) { return detail::block(y)->size != size; };
-  if (run.strided) run.choose_rows(std::none_of(out.begin(), out.end(), totals_of));
+  const auto goes = [&](std::size_t k, Write how) { return !writes.empty() && writes[k] == how; };
+  // Other sums are sums of sums of blocks: their bits depend on where blocks end.
+  bool sums_of_blocks = false;
+  for (std::size_t k = 0; k < out.size(); ++k)
+    sums_of_blocks |= detail::block(out[k])->size != size && !goes(k, Write::total);
+  if (run.strided) run.choose_rows(!sums_of_blocks);
   run.outputs = run.room.take<Run::Output>(out.size());
   for (std::size_t k = 0; k < out.size(); ++k) {
     const detail::Block* to = detail::block(out[k]);
-    const bool added = !adds.empty() && adds[k] != 0;
-    const bool direct = to->size == size && !added;
-    run.outputs[k] = {to->data, direct ? -1 : static_cast<std::int32_t>(run.registers++), added, to->data};
+    const bool added = goes(k, Write::sum), total = goes(k, Write::total);
+    const bool direct = total || (to->size == size && !added);
+    run.outputs[k] = {to->data, direct ? -1 : static_cast<std::int32_t>(run.registers++), added, to->data, total};
+    run.run_totals += total ? 1 : 0;
   }
   run.places = in.size() + out.size() + constants_.size() + registers_ + 1;
   run.set_block();
+  const detail::List<Tensor> parts = run.make_parts(dtype, shape);
 
   const std::int64_t blocks = (size - 1) / run.block + 1;
   std::vector<std::unique_ptr<std::byte[]>> totals;
@@ -358,6 +425,9 @@ void Code::run(DType dtype, const Shape& shape, std::span<const Tensor* const> i
   if (blocks > 1)
     for (const Run::Output& z : run.outputs)
       if (z.buffer >= 0 && !z.adds) run.sum.run({z.sums, 1}, blocks, z.data);
+  auto part = parts.begin();
+  for (std::size_t k = 0; k < out.size(); ++k)
+    if (goes(k, Write::total)) add_up(*part++, shape, out[k]);
 }
 
 }  // namespace reel::loops

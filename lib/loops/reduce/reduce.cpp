@@ -21,8 +21,7 @@ namespace {
 using kernels::Reduction;
 
 constexpr std::int64_t combine_grain = 65536;   // elements that one task combines, about
-constexpr std::int64_t run_length = 65536;      // a run is cut into parts of so many elements,
-constexpr std::int64_t computed_length = 2048;  // or of so many if it is computed on the way
+constexpr std::int64_t computed_length = 2048;  // a run is cut into parts of so many if it is computed on the way
 constexpr std::int64_t max_tasks = 256;         // of the largest problems, about
 // Rows longer than this are cut into strips, of which a range has few_rows: what is near in memory is near in time.
 constexpr std::int64_t long_row = 2048;     // bytes
@@ -47,6 +46,8 @@ struct Problem {
   LoopNest<1> reduced;  // by stride, largest first; strides not negative
   // Computes the elements if they are not in memory: `from` is null then, and strides are those of a dense array.
   const ElementwisePlan* computed = nullptr;
+  // The runs of a problem that is one line of elements, combined already: there are no elements.
+  const std::byte* runs = nullptr;
 };
 
 std::int64_t count(const LoopNest<1>& nest) {
@@ -166,6 +167,8 @@ void by_runs(const Problem& p, int axis) {
     if (others.rank > 0) offset += offset_of(others, term / parts);
     if (p.computed)
       run_computed(p, offset + begin, n, to);
+    else if (p.runs)
+      std::memcpy(to, p.runs + term * bytes, p.bytes);
     else
       p.op.run({p.from + (offset + begin * stride) * bytes, stride}, n, to);
   };
@@ -448,6 +451,14 @@ void reduce(ReduceFunction f, const Tensor& x, const Shape& axes, const Tensor& 
 bool pointwise_reduce(kernels::Loop loop, const Shape& shape, std::span<const Tensor* const> in, ReduceFunction f,
                       const Shape& axes, const Tensor& out) {
   return pointwise_reduce(loop, shape, in, reduction_of(f, detail::block(out)->dtype), axes, out);
+}
+
+void sum_of_runs(const Tensor& runs, std::int64_t size, const Tensor& out) {
+  const detail::Block *x = detail::block(runs), *y = detail::block(out);
+  Problem p{reduction_of(ReduceFunction::sum, x->dtype), x->dtype, item_size(x->dtype), nullptr, y->data, {}, {}};
+  append(p.reduced, size, 1);
+  p.runs = x->data;
+  by_runs(p, 0);
 }
 
 void arg_reduce(ReduceFunction f, const Tensor& x, int axis, const Tensor& out) {

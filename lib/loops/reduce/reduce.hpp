@@ -11,6 +11,10 @@ bool has_reduction(ReduceFunction f, DType d) noexcept;
 /// has one element per index of the other axes. Where there is nothing to reduce it is the identity of sum or prod; max
 /// is 0 then, min 1, which are the identities of booleans.
 void reduce(ReduceFunction f, const Tensor& x, const Shape& axes, const Tensor& out);
+/// The sum of a contiguous tensor of more elements than this is made of the sums of runs of so many, and a last one.
+inline constexpr std::int64_t run_length = 65536;
+/// out, of one element, = the sum of `size` elements from those of their runs, which `runs` has in their order.
+void sum_of_runs(const Tensor& runs, std::int64_t size, const Tensor& out);
 /// As pointwise_reduce() of loops.hpp.
 bool pointwise_reduce(kernels::Loop loop, const Shape& shape, std::span<const Tensor* const> in, ReduceFunction f,
                       const Shape& axes, const Tensor& out);

@@ -3,6 +3,7 @@
 #include <reel/tensor.hpp>
 
 #include "kernels/table.hpp"
+#include "ops/apply/operation.hpp"
 
 namespace reel::ops {
 
@@ -11,6 +12,12 @@ namespace reel::ops {
 template <kernels::table::FixedString Name>
 inline kernels::Loop loop_of(DType d) noexcept {
   return kernels::active().pointwise(kernels::index_of<Name>(), d).value;
+}
+
+/// A definition's value as an instruction of a program.
+template <kernels::table::FixedString Name>
+Operation value_of(const char* name) noexcept {
+  return {.name = name, .definition = static_cast<std::uint16_t>(kernels::index_of<Name>())};
 }
 
 }  // namespace reel::ops

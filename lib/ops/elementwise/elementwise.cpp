@@ -127,15 +127,15 @@ void evaluate(const tape::Record& record, const Derivative& derivative, std::spa
       attributes[0] = std::bit_cast<std::int64_t>(&program);
       apply(program_primitive, in, attributes, out);
     } else {
-      detail::ShortList<std::uint8_t, few> adds(program.outputs());
+      detail::ShortList<loops::Write, few> writes(program.outputs());
       std::size_t k = 0;
       for (std::size_t i = 0; i < derivative.results.size(); ++i) {
         if (derivative.results[i].kind != Kind::output) continue;
         Place place = target(i);
         out[k] = std::move(place.to);
-        adds[k++] = place.adds ? 1 : 0;
+        writes[k++] = place.adds ? loops::Write::sum : loops::Write::place;
       }
-      program.code().run(record.output_dtype(), shape, in, CallParameters(record.attributes()), out, adds);
+      program.code().run(record.output_dtype(), shape, in, CallParameters(record.attributes()), out, writes);
     }
   }
   for (std::size_t i = 0; i < derivative.results.size(); ++i) {

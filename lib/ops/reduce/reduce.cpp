@@ -159,6 +159,13 @@ void evaluate_mean(const Call& call, Outputs& out) { loops::mean(call.input(0), 
 constexpr Primitive mean_primitive = {
     .rule = linear<mean_transpose, mean_forward>("mean"), .infer = infer_reduction, .evaluate = evaluate_mean};
 
+}  // namespace
+
+const Primitive& sum_of_axes() noexcept { return sum_primitive; }
+const Primitive& mean_of_axes() noexcept { return mean_primitive; }
+
+namespace {
+
 // ---- prod
 
 // The product of the other elements, for each: from both sides, so that zeros need no division.

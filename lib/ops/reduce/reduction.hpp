@@ -17,6 +17,10 @@ std::int64_t reduced_count(std::span<const std::int64_t> full, std::int64_t mask
 /// The shape of the result.
 Shape reduced_shape(std::span<const std::int64_t> full, std::int64_t mask, bool keepdims);
 
+/// The primitives of sum and mean. A mean is the sum divided by the number of terms.
+const Primitive& sum_of_axes() noexcept;
+const Primitive& mean_of_axes() noexcept;
+
 /// Announces the result of reducing input 0, in dtype d.
 void infer_reduced(const Call& call, DType d, Metas& out);
 

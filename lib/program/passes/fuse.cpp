@@ -2,9 +2,15 @@
 // the first cache.
 #include <algorithm>
 #include <map>
+#include <reel/ops/make.hpp>
+#include <reel/ops/shape.hpp>
 
 #include "core/fail.hpp"
+#include "loops/reduce/reduce.hpp"
+#include "ops/apply/table.hpp"
+#include "ops/reduce/reduction.hpp"
 #include "program/passes/passes.hpp"
+#include "program/trace.hpp"
 
 namespace reel::program {
 
@@ -29,6 +35,17 @@ bool fusible(const Program& p, const Instruction& i) {
                      [&](Index x) { return detail::block(p.operands[x].tensor)->dtype == z->dtype; });
 }
 
+// The value of which a sum of all elements can be made as they are computed: only large ones gain by it, and only where
+// nobody else reads the elements. `nothing` of other instructions.
+Index summed_value(const Program& p, const Instruction& i, const ops::Primitive& sum, const std::vector<Index>& uses) {
+  if (i.operation.primitive != &sum) return nothing;
+  const Operand& x = p.operands[i.inputs[0]];
+  const detail::Block* b = detail::block(x.tensor);
+  const bool all = detail::block(p.values[i.outputs[0]].tensor)->size == 1;
+  const bool apt = all && x.whole && uses[x.value] == 1 && is_real(b->dtype) && b->size > loops::run_length;
+  return apt && p.values[x.value].origin == Value::Origin::result ? x.value : nothing;
+}
+
 // Instructions that become one. The last of them is where it stands.
 struct Group {
   std::vector<std::size_t> members;
@@ -39,7 +56,8 @@ struct Group {
 // instruction reads closes the group that computes it, so that a group's outputs are read behind its last member.
 class Grouping {
  public:
-  explicit Grouping(const Program& program) : program_(program), group_of_(program.values.size(), no_group) {
+  Grouping(const Program& program, const std::vector<Index>& uses)
+      : program_(program), uses_(uses), group_of_(program.values.size(), no_group), total_(program.values.size()) {
     for (std::size_t i = 0; i < program.instructions.size(); ++i) place(i);
   }
   std::vector<Group>& groups() { return groups_; }
@@ -59,19 +77,31 @@ class Grouping {
         if (const std::size_t g = group_of_[program_.operands[o].value]; g != no_group && g != own)
           groups_[g].open = false;
   }
-  // What a member reads of its own group it reads as it lies.
-  bool reads_a_view_of(const Instruction& i, std::size_t group) const {
+  // What a member reads of its own group it reads as it lies, element by element.
+  bool reads_other_than_elements(const Instruction& i, std::size_t group) const {
     return std::any_of(i.inputs.begin(), i.inputs.end(), [&](Index o) {
-      return !program_.operands[o].whole && group_of_[program_.operands[o].value] == group;
+      const Operand& x = program_.operands[o];
+      return group_of_[x.value] == group && (!x.whole || total_[x.value]);
     });
+  }
+  // Whether a sum is made by the group that computes its terms.
+  bool place_total(std::size_t at) {
+    const Instruction& i = program_.instructions[at];
+    const Index x = summed_value(program_, i, ops::sum_of_axes(), uses_);
+    const std::size_t g = x == nothing ? no_group : group_of_[x];
+    if (g == no_group || !groups_[g].open || total_[x]) return false;
+    groups_[g].members.push_back(at);
+    group_of_[i.outputs[0]] = g;
+    total_[i.outputs[0]] = true;
+    return true;
   }
   void place(std::size_t at) {
     const Instruction& i = program_.instructions[at];
-    if (!fusible(program_, i)) return close_read(i, no_group);
+    if (!fusible(program_, i)) return place_total(at) ? void() : close_read(i, no_group);
     const auto [newest, added] = newest_.try_emplace(key_of(i), groups_.size());
     if (!added) {
       const Group& g = groups_[newest->second];
-      if (!g.open || g.members.size() == most_steps || reads_a_view_of(i, newest->second))
+      if (!g.open || g.members.size() >= most_steps || reads_other_than_elements(i, newest->second))
         newest->second = groups_.size();
     }
     if (newest->second == groups_.size()) groups_.emplace_back();
@@ -81,8 +111,10 @@ class Grouping {
   }
 
   const Program& program_;
+  const std::vector<Index>& uses_;
   std::vector<Group> groups_;
   std::vector<std::size_t> group_of_;  // of each value that a member computes
+  std::vector<bool> total_;            // of each value: whether it is the sum of what a group computes
   std::map<std::vector<std::int64_t>, std::size_t> newest_;
 };
 
@@ -90,12 +122,16 @@ class Grouping {
 class Fusion {
  public:
   Fusion(const Program& program, const Group& group, const std::vector<Index>& uses) : program_(program) {
-    for (const std::size_t m : group.members) add(program.instructions[m]);
+    made_.shape = output_of(program, program.instructions[group.members[0]])->shape();
+    for (const std::size_t m : group.members) {
+      const Instruction& i = program.instructions[m];
+      if (i.pointwise())
+        add(i);
+      else
+        add_output(i.outputs[0], source(i.inputs[0]), loops::Write::total);
+    }
     for (std::size_t k = 0; k < outputs_.size(); ++k)
-      if (uses[outputs_[k]] > inside_[outputs_[k]]) {
-        made_.outputs.push_back(outputs_[k]);
-        graph_.outputs.push_back(node_[outputs_[k]]);
-      }
+      if (uses[outputs_[k]] > inside_[outputs_[k]]) add_output(outputs_[k], node_[outputs_[k]], loops::Write::place);
   }
   Instruction take() {
     // Inputs are the first nodes.
@@ -115,6 +151,11 @@ class Fusion {
   }
 
  private:
+  void add_output(Index value, std::int32_t node, loops::Write how) {
+    made_.outputs.push_back(value);
+    made_.writes.push_back(how);
+    graph_.outputs.push_back(node);
+  }
   // What a step reads: an earlier step, or an input of the whole, numbered -2, -3, ... here.
   std::int32_t source(Index operand) {
     const Index value = program_.operands[operand].value;
@@ -147,11 +188,37 @@ class Fusion {
   std::map<Index, Index> inside_;        // how often members read a value
 };
 
+// Means of what a sum can be made of on the way become such a sum, and a division.
+void divide_sums(Program& program, const std::vector<Index>& uses) {
+  for (std::size_t at = 0; at < program.instructions.size(); ++at) {
+    Instruction& mean = program.instructions[at];
+    const Index x = summed_value(program, mean, ops::mean_of_axes(), uses);
+    if (x == nothing) continue;
+    const Index result = mean.outputs[0];
+    const Tensor like = program.values[result].tensor;
+    const Index total = program.add_value(Value::Origin::result, ops::abstract(like.dtype(), like.shape()));
+    const Tensor count = cast(scalar(static_cast<double>(program.values[x].tensor.size())), like.dtype());
+    const Index divisor = program.add_value(Value::Origin::constant, count);
+    mean.operation = {.name = ops::sum_of_axes().rule.name, .primitive = &ops::sum_of_axes()};
+    mean.attributes = {ops::sum_of_axes().rule, ops::Attributes(mean.attributes.words())};
+    mean.outputs[0] = total;
+    Instruction divide;
+    divide.operation = ops::value_of<"divide">("divide");
+    divide.inputs = {program.whole(total), program.whole(divisor)};
+    divide.outputs = {result};
+    program.instructions.insert(program.instructions.begin() + static_cast<std::ptrdiff_t>(at + 1), std::move(divide));
+  }
+}
+
 }  // namespace
 
 void fuse_pointwise(Program& program) {
+  {
+    const Untraced computing;  // the program may be a part of one that is being traced
+    divide_sums(program, program.count_uses());
+  }
   const std::vector<Index> uses = program.count_uses();
-  std::vector<Group> groups = std::move(Grouping(program).groups());
+  std::vector<Group> groups = std::move(Grouping(program, uses).groups());
   std::vector<bool> gone(program.instructions.size());
   for (const Group& g : groups) {
     if (g.members.size() < 2) continue;
