@@ -103,7 +103,10 @@ std::span<const Shaped> networks();
 /// Rows of the ops that have headers of their own.
 std::span<const Shaped> arranging();
 std::span<const Shaped> indexing();
+std::span<const Shaped> scans();
 std::span<const Shaped> sorting();
+std::span<const Shaped> statistics();
+std::span<const Shaped> windows();
 struct Family {
   const char* name;
   std::span<const Shaped> (*rows)();

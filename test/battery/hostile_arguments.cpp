@@ -250,6 +250,20 @@ void axes_and_sizes() {
     at("set_diagonal", [&] { set_diagonal(m, 1, i); });
     at("band_part", [&] { band_part(m, i, i); });
     at("rot90", [&] { rot90(m, i); });
+    at("diff", [&] { diff(m, i); });
+    at("sliding_window", [&] { sliding_window(m, i, 0, i, i); });
+    at("sliding_window", [&] { sliding_window(m, 1, 0, i, i); });
+    at("overlap_add", [&] { overlap_add(m, 0, i, i); });
+    at("overlap_add", [&] { overlap_add(m, 0, 1, 1, i); });
+    at("pad", [&] { pad(m, {i, 0}, {0, i}, PadMode::reflect); });
+    at("pixel_shuffle", [&] { pixel_shuffle(ones({4, 1, 1}), i); });
+    at("pixel_unshuffle", [&] { pixel_unshuffle(ones({1, 2, 2}), i); });
+    at("space_to_batch", [&] { space_to_batch(m, {i}, {i}, {0}); });
+    at("batch_to_space", [&] { batch_to_space(m, {i}, {i}, {i}); });
+    at(
+        "cummax", [&] { cummax(m, i); }, axis);
+    at(
+        "logcumsumexp", [&] { logcumsumexp(m, i); }, axis);
     at(
         "swapaxes", [&] { swapaxes(m, i, 0); }, axis);
     at("diag", [&] { diag(ones({3}), i); });

@@ -3,7 +3,10 @@
 #include <functional>
 #include <reel/ops/arranging.hpp>
 #include <reel/ops/indexing.hpp>
+#include <reel/ops/scans.hpp>
 #include <reel/ops/sorting.hpp>
+#include <reel/ops/statistics.hpp>
+#include <reel/ops/windows.hpp>
 #include <reel/reel.hpp>
 #include <vector>
 
@@ -187,6 +190,11 @@ std::vector<Binary> binary_ops() {
        }},
       REEL_OP(boolean_mask),
       REEL_OP(embedding),
+      REEL_OP(average),
+      REEL_OP(cdist),
+      REEL_OP(masked_softmax),
+      REEL_OP(weighted_logsumexp),
+      REEL_OP(clip_by_norm),
       {"index", [](const Tensor& x, const Tensor& i) { index(x, {i}); }},
       {"index_update", [](const Tensor& x, const Tensor& v) { index_update(x, {0}, v); }},
       {"index_multiply", [](const Tensor& x, const Tensor& v) { index_multiply(x, {zeros({2}, DType::int64)}, v); }},

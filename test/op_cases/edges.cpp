@@ -2,7 +2,10 @@
 // cotangent. No gradients at all means that there must be none.
 #include <cmath>
 #include <limits>
+#include <reel/ops/scans.hpp>
 #include <reel/ops/sorting.hpp>
+#include <reel/ops/statistics.hpp>
+#include <reel/ops/windows.hpp>
 
 #include "../op_cases.hpp"
 
@@ -21,6 +24,36 @@ using T = std::vector<Tensor>;
 // clang-format off
 std::vector<Edge> edges() {
   std::vector<Edge> all = {
+    {"pad", "reflect of three", [](X x) { return pad(x[0], {1}, {1}, PadMode::reflect); }, [] { return T{tensor({1, 2, 3})}; }, {2, 1, 2, 3, 2}, {{1, 3, 1}}},
+    {"pad", "edge, wider than the axis", [](X x) { return pad(x[0], {3}, {0}, PadMode::edge); }, [] { return T{tensor({1, 2})}; }, {1, 1, 1, 1, 2}, {{4, 1}}},
+    {"sliding_window", "overlaps add", [](X x) { return sliding_window(x[0], 2); }, [] { return T{tensor({1, 2, 3})}; }, {1, 2, 2, 3}, {{1, 2, 1}}},
+    {"cummax", "ties: the latest", [](X x) { return cummax(x[0], 0).values; }, [] { return T{tensor({1, 3, 3, 2, 3})}; }, {1, 3, 3, 3, 3}, {{1, 1, 2, 0, 1}}},
+    {"cummin", "NaN sticks", [](X x) { return cummin(x[0], 0).values; }, [] { return T{tensor({2, 1, nan, 0, nan, 5})}; }, {2, 1, nan, nan, nan, nan}, {{1, 1, 2, 0, 2, 0}}},
+    {"logcumsumexp", "-inf in front", [](X x) { return logcumsumexp(x[0], 0); }, [] { return T{tensor({-inf, -inf, 0, 0})}; }, {-inf, -inf, 0, std::log(2.)}, {{1.5, 0.5, 1.5, 0.5}}},
+    {"logcumsumexp", "+inf", [](X x) { return logcumsumexp(x[0], 0); }, [] { return T{tensor({0, inf, 1, inf})}; }, {0, inf, inf, inf}, {{1, 2.5, 0, 0.5}}},
+    {"logcumsumexp", "large and far apart", [](X x) { return logcumsumexp(x[0], 0); }, [] { return T{tensor({1000, -1000, 1000})}; }, {1000, 1000, 1000 + std::log(2.)}, {{2.5, 0, 0.5}}},
+    {"logcumsumexp", "NaN", [](X x) { return logcumsumexp(x[0], 0); }, [] { return T{tensor({0, nan, 1})}; }, {0, nan, nan}, {{nan, nan, nan}}},
+    {"logcumsumexp", "exclusive, of nothing", [](X x) { return logcumsumexp(x[0], 0, true); }, [] { return T{tensor({3})}; }, {-inf}, {{0}}},
+    {"nansum", "NaN alone", [](X x) { return nansum(x[0]); }, [] { return T{tensor({nan, nan})}; }, {0}, {{0, 0}}},
+    {"nanprod", "NaN alone", [](X x) { return nanprod(x[0]); }, [] { return T{tensor({nan, nan})}; }, {1}, {{0, 0}}},
+    {"nanmean", "NaN alone", [](X x) { return nanmean(x[0], 1); }, [] { return T{tensor({{nan, nan}, {1, nan}})}; }, {nan, 1}, {{0, 0, 1, 0}}},
+    {"nanmax", "ties, NaN alone", [](X x) { return nanmax(x[0], 1); }, [] { return T{tensor({{nan, nan, nan}, {2, nan, 2}})}; }, {nan, 2}, {{0, 0, 0, 0.5, 0, 0.5}}},
+    {"nanmax", "-inf and NaN", [](X x) { return nanmax(x[0]); }, [] { return T{tensor({-inf, nan, nan})}; }, {-inf}, {{1, 0, 0}}},
+    {"nanmin", "ties", [](X x) { return nanmin(x[0]); }, [] { return T{tensor({1, nan, 1})}; }, {1}, {{0.5, 0, 0.5}}},
+    {"nanvar", "as many as ddof", [](X x) { return nanvar(x[0], {}, 1); }, [] { return T{tensor({2, nan})}; }, {nan}, {{0, 0}}},
+    {"nanstd", "of a constant", [](X x) { return nanstd(x[0]); }, [] { return T{tensor({0.1, nan, 0.1, 0.1})}; }, {0}, {{0, 0, 0, 0}}},
+    {"corrcoef", "of a constant", [](X x) { return slice(corrcoef(x[0]), {0, 1}); }, [] { return T{tensor({{2, 2, 2}, {1, 2, 3}})}; }, {nan}, {{nan, nan, nan, nan, nan, nan}}},
+    {"masked_softmax", "no element, NaN outside", [](X x) { return masked_softmax(x[0], equal(tensor({{0, 0}, {1, 0}}), 1)) * tensor({2, 3}); }, [] { return T{tensor({{nan, 1}, {5, nan}})}; }, {0, 0, 2, 0}, {{0, 0, 0, 0}}},
+    {"weighted_logsumexp", "negative sum", [](X x) { return weighted_logsumexp(x[0], x[1]).log; }, [] { return T{tensor({1000, 1000}), tensor({1, -3})}; }, {1000 + std::log(2.)}, {{-0.5, 1.5}, {-0.5, -0.5}}},
+    {"weighted_logsumexp", "weight 0", [](X x) { return weighted_logsumexp(x[0], x[1]).log; }, [] { return T{tensor({0, inf}), tensor({1, 0})}; }, {0}, {{1, 0}, {1, 0}}},
+    {"clip_by_norm", "zero vector", [](X x) { return clip_by_norm(x[0], 1.0); }, [] { return T{tensor({0, 0})}; }, {0, 0}, {{1, 1}}},
+    {"cdist", "distance 0", [](X x) { return cdist(x[0], x[1]); }, [] { return T{tensor({{1, 2}}), tensor({{1, 2}, {4, 6}})}; }, {0, 5}, {{-0.6, -0.8}, {0, 0, 0.6, 0.8}}},
+    {"cdist", "distance 0, p 1", [](X x) { return cdist(x[0], x[1], 1); }, [] { return T{tensor({{1, 2}}), tensor({{1, 3}})}; }, {1}, {{0, -1}, {0, 1}}},
+    {"cdist", "p infinite, tie", [](X x) { return cdist(x[0], x[1], inf); }, [] { return T{tensor({{1, 2}}), tensor({{3, 0}})}; }, {2}, {{-0.5, 0.5}, {0.5, -0.5}}},
+    {"cdist", "without overflow", [](X x) { return cdist(x[0], x[1]); }, [] { return T{tensor({{3e200, 4e200}}), tensor({{0, 0}})}; }, {5e200}, {{0.6, 0.8}, {-0.6, -0.8}}},
+    {"pdist", "distance 0", [](X x) { return pdist(x[0]); }, [] { return T{tensor({{1, 2}, {1, 2}})}; }, {0}, {{0, 0, 0, 0}}},
+    {"isotonic_regression", "equal means stay apart", [](X x) { return isotonic_regression(x[0]) * tensor({1, 2, 4, 8}); }, [] { return T{tensor({2, 2, 3, 1})}; }, {2, 4, 8, 16}, {{1, 2, 6, 6}}},
+
     {"abs", "0", [](X x) { return abs(x[0]); }, [] { return T{tensor({0, -2, 3})}; }, {0, 2, 3}, {{0, -1, 1}}},
     {"sign", "connected zero", [](X x) { return sign(x[0]); }, [] { return T{tensor({-2, 0, 3})}; }, {-1, 0, 1}, {{0, 0, 0}}},
     {"sign", "NaN", [](X x) { return sign(x[0]); }, [] { return T{scalar(nan)}; }, {nan}, {{0}}},

@@ -7,7 +7,10 @@ std::span<const Family> further_families() {
   static constexpr Family families[] = {
       {"arranging, `<reel/ops/arranging.hpp>`", arranging},
       {"indexing, `<reel/ops/indexing.hpp>`", indexing},
+      {"scans, `<reel/ops/scans.hpp>`", scans},
       {"sorting, `<reel/ops/sorting.hpp>`", sorting},
+      {"statistics, `<reel/ops/statistics.hpp>`", statistics},
+      {"windows, `<reel/ops/windows.hpp>`", windows},
   };
   return families;
 }

@@ -24,6 +24,8 @@ const std::vector<Op>& ops() {
     add_sorting(t);
     add_updates(t);
     add_arranging(t);
+    add_statistics(t);
+    add_windows(t);
     return t;
   }();
   return table;

@@ -122,6 +122,8 @@ void add_lanes(std::vector<Op>& table);
 void add_sorting(std::vector<Op>& table);
 void add_updates(std::vector<Op>& table);
 void add_arranging(std::vector<Op>& table);
+void add_statistics(std::vector<Op>& table);
+void add_windows(std::vector<Op>& table);
 
 using Random = std::mt19937_64;
 

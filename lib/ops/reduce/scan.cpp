@@ -7,7 +7,7 @@
 #include <reel/ops/index.hpp>
 #include <reel/ops/reduce.hpp>
 
-#include "ops/reduce/reduction.hpp"
+#include "ops/reduce/scan.hpp"
 
 namespace reel {
 
@@ -57,12 +57,12 @@ constexpr Primitive cumsum_primitive = {.rule = linear<cumsum_transpose, cumsum_
                                         .infer = infer_scan,
                                         .evaluate = evaluate_scan<loops::ScanFunction::cumsum>};
 
-// x for each of the cotangents that are carried together.
+}  // namespace
+
 Tensor spread(const tape::Record& r, const Tensor& x) {
   return r.batch_rank() ? broadcast_to(x, r.batched(x.shape())) : x;
 }
 
-// x moved one place along the axis, to the back (reverse: to the front); 0 moves in.
 Tensor shift(const Tensor& x, int axis, bool reverse) {
   const std::int64_t n = x.shape()[axis];
   if (n == 0) return x;
@@ -77,10 +77,9 @@ Tensor shift(const Tensor& x, int axis, bool reverse) {
   return pad(slice(x, items), reverse ? none : one, reverse ? one : none);
 }
 
-// ---- The recurrence s[i] = b[i] + a[i] s[i-1], or with `after` s[i] = b[i] + a[i-1] s[i-1]; s[-1] = 0. With `reverse`
-// i + 1 stands for i - 1. Attributes: axis, after, reverse.
+namespace {
 
-Tensor recurrence(const Tensor& a, const Tensor& b, int axis, bool after, bool reverse);
+// ---- recurrence. Attributes: axis, after, reverse.
 
 void recurrence_vjp(const tape::Record& r, std::span<const Tensor> g, std::span<Gradient> dx) {
   const auto axis = static_cast<int>(r.attributes()[0]), batched_axis = axis + r.batch_rank();
@@ -112,10 +111,14 @@ constexpr Primitive recurrence_primitive = {.rule = batched({"linear_recurrence"
                                             .evaluate = evaluate_recurrence,
                                             .keeps = {keep_input(0), keep_output(0, 0b01)}};
 
+}  // namespace
+
 Tensor recurrence(const Tensor& a, const Tensor& b, int axis, bool after, bool reverse) {
   if (!loops::has_recurrence(b.dtype())) fail_no_kernel("linear_recurrence", b.dtype());
   return apply(recurrence_primitive, {&a, &b}, words(axis, after, reverse));
 }
+
+namespace {
 
 // With y[i] the product up to i and P[k] the one before k: dx[k] = P[k] S[k], S[k] = g[k] + x[k+1] S[k+1]; and the
 // tangent of y[i] is x[i] times that of y[i-1], plus t[i] P[i]. Exclusive: y[i] = P[i], and all is one place further.

@@ -1,6 +1,8 @@
 // Reductions and scans, by their definitions. ints: axes..., reals: what an op adds.
 #include <algorithm>
 #include <cmath>
+#include <reel/ops/scans.hpp>
+#include <reel/ops/statistics.hpp>
 
 #include "../program.hpp"
 
@@ -203,27 +205,41 @@ Array along(const Array& x, std::int64_t axis, DType dtype, const F& f) {
 }
 
 void add_plain(std::vector<Op>& t) {
-  add_reduction(t, "sum", reel::sum, Takes::complex, [](const Statement& s, const Array& x) {
+  const auto sums = [](const Statement& s, const Array& x) {
     round_like(sum_dtype(x.dtype));
     return reduce(s, x, sum_dtype(x.dtype), sum_of);
-  });
-  add_reduction(t, "mean", reel::mean, Takes::complex, [](const Statement& s, const Array& x) {
+  };
+  add_reduction(t, "sum", reel::sum, Takes::complex, sums);
+  add_reduction(t, "nansum", reel::nansum, Takes::numbers, sums);
+  const auto means = [](const Statement& s, const Array& x) {
     round_like(floating_of(x.dtype));
     return reduce(s, x, floating_of(x.dtype), mean_of);
-  });
-  add_reduction(t, "prod", reel::prod, Takes::numbers, [](const Statement& s, const Array& x) {
+  };
+  add_reduction(t, "mean", reel::mean, Takes::complex, means);
+  add_reduction(t, "nanmean", reel::nanmean, Takes::numbers, means);
+  const auto products = [](const Statement& s, const Array& x) {
     round_like(sum_dtype(x.dtype));
     return reduce(s, x, sum_dtype(x.dtype), [](const Group& g) {
       Num r(1);
       for (const Num& e : g) r = r * e;
       return r;
     });
-  });
-  add_reduction(t, "max", reel::max, Takes::numbers, [](const Statement& s, const Array& x) {
+  };
+  add_reduction(t, "prod", reel::prod, Takes::numbers, products);
+  add_reduction(t, "nanprod", reel::nanprod, Takes::numbers, products);
+  const auto largest = [](const Statement& s, const Array& x) {
     return reduce(s, x, x.dtype, [](const Group& g) { return extreme(g, 1); });
-  });
-  add_reduction(t, "min", reel::min, Takes::numbers, [](const Statement& s, const Array& x) {
+  };
+  add_reduction(t, "max", reel::max, Takes::numbers, largest);
+  add_reduction(t, "nanmax", reel::nanmax, Takes::numbers, largest);
+  const auto smallest = [](const Statement& s, const Array& x) {
     return reduce(s, x, x.dtype, [](const Group& g) { return extreme(g, -1); });
+  };
+  add_reduction(t, "min", reel::min, Takes::numbers, smallest);
+  add_reduction(t, "nanmin", reel::nanmin, Takes::numbers, smallest);
+  add_reduction(t, "ptp", reel::ptp, Takes::floating, [](const Statement& s, const Array& x) {
+    round_like(x.dtype);
+    return reduce(s, x, x.dtype, [](const Group& g) { return extreme(g, 1) - extreme(g, -1); });
   });
   add_reduction(t, "any", reel::any, Takes::numbers, [](const Statement& s, const Array& x) {
     return reduce(s, x, DType::boolean, [](const Group& g) {
@@ -247,7 +263,8 @@ void add_plain(std::vector<Op>& t) {
 
 // With a number: var and std its ddof, norm its p.
 void add_parametrised(std::vector<Op>& t) {
-  for (const std::string name : {"var", "std", "norm"}) {
+  for (const std::string name : {"var", "std", "norm", "nanvar", "nanstd"}) {
+    const bool square = name == "var" || name == "nanvar";
     Op o;
     o.name = name;
     o.body = true;
@@ -260,7 +277,7 @@ void add_parametrised(std::vector<Op>& t) {
       s.args = {Maker::arg(x)};
       return true;
     };
-    o.eval = [name](const Statement& s, const Inputs& in, Arrays& out) {
+    o.eval = [name, square](const Statement& s, const Inputs& in, Arrays& out) {
       const Array& x = *in[0];
       DType d = floating_of(x.dtype);
       round_like(d);
@@ -275,17 +292,20 @@ void add_parametrised(std::vector<Op>& t) {
           return norm_of(g, p);
         }
         const Jet v = variance(g, p);
-        if (name == "var") return v;
+        if (square) return v;
         bool constant = true;
         for (const Num& e : g) constant = constant && same(e.re, g[0].re);
         if (constant) return Jet(0);
         return sqrt(v);
       }));
-      if (name == "std")
+      if (!square && name != "norm")
         for (Num& e : out.back().data) e.re = rounded(e.re, 8);
     };
     o.call = [name](const Statement& s, const Operands& a, std::vector<Tensor>& out) {
-      const auto f = name == "var" ? reel::var : reel::std;
+      const auto f = name == "var"      ? reel::var
+                     : name == "std"    ? reel::std
+                     : name == "nanvar" ? reel::nanvar
+                                        : reel::nanstd;
       out.push_back(name == "norm" ? reel::norm(a[0], s.reals[0], axes_of(s), keeps(s))
                                    : f(a[0], axes_of(s), s.reals[0], keeps(s)));
     };
@@ -353,6 +373,53 @@ void add_lines(std::vector<Op>& t) {
       std::string text = name + "(" + a[0] + ", " + std::to_string(s.ints[0]);
       if (scan) text += std::string(s.ints[1] ? ", true" : ", false") + (s.ints[2] ? ", true" : ", false");
       return text + ")";
+    };
+    t.push_back(std::move(o));
+  }
+  for (const std::string name : {"cummax", "cummin", "logcumsumexp"}) {
+    Op o;
+    o.name = name;
+    o.body = true;
+    const bool logs = name[0] == 'l';
+    o.make = [logs](Maker& m, Statement& s) {
+      const int x = !logs && m.chance(0.1) ? m.number(1) : m.floating(1, 4);
+      if (x < 0) return false;
+      const int rank = m.at(x).rank();
+      s.ints = {m.chance(0.5) ? m.below(rank) : m.below(rank) - rank, m.chance(0.4)};
+      s.args = {Maker::arg(x)};
+      return true;
+    };
+    o.eval = [name, logs](const Statement& s, const Inputs& in, Arrays& out) {
+      const Array& x = *in[0];
+      if (reel::is_complex(x.dtype)) throw Unfit();
+      round_like(x.dtype);
+      out.push_back(along(x, s.ints[0], x.dtype, [&](const Group& line) {
+        Group r(line.size()), so_far;
+        for (std::size_t i = 0; i < line.size(); ++i) {
+          const std::size_t k = s.ints[1] ? line.size() - 1 - i : i;
+          if (logs) {
+            so_far.push_back(line[k]);
+            r[k] = log_sum_exp(so_far);
+          } else if (so_far.empty() ||
+                     !(name == "cummax" ? less(line[k].re, so_far[0].re) : less(so_far[0].re, line[k].re))) {
+            so_far = {line[k]};
+            r[k] = line[k];
+          } else {
+            r[k] = so_far[0];
+          }
+        }
+        return r;
+      }));
+    };
+    o.call = [name](const Statement& s, const Operands& a, std::vector<Tensor>& out) {
+      const bool reverse = s.ints[1] != 0;
+      out.push_back(name == "cummax"   ? reel::cummax(a[0], s.ints[0], reverse).values
+                    : name == "cummin" ? reel::cummin(a[0], s.ints[0], reverse).values
+                                       : reel::logcumsumexp(a[0], s.ints[0], false, reverse));
+    };
+    o.text = [name, logs](const Statement& s, const std::vector<std::string>& a) {
+      return name + "(" + a[0] + ", " + std::to_string(s.ints[0]) + (logs ? ", false" : "") +
+             (s.ints[1] ? ", true)" : ", false)") + (logs ? "" : ".values");
     };
     t.push_back(std::move(o));
   }

@@ -1,0 +1,134 @@
+#include "loops/linalg/distances.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "loops/loops.hpp"
+
+namespace reel::loops {
+
+namespace {
+
+// The p-norm of a - b: relative to the largest difference, but the Euclidean one where squares are in range.
+template <class T>
+struct Distance {
+  double p;
+
+  static T largest(const T* a, const T* b, std::int64_t d) {
+    T most = 0;
+    for (std::int64_t k = 0; k < d; ++k) {
+      const T v = std::abs(a[k] - b[k]);
+      if (!(v <= most)) most = v;  // a NaN stays: no comparison with it holds
+      if (most != most) break;
+    }
+    return most;
+  }
+  static T sum_of_squares(const T* a, const T* b, std::int64_t d) {
+    T part[4] = {};
+    std::int64_t k = 0;
+    for (; k + 4 <= d; k += 4)
+      for (std::int64_t i = 0; i < 4; ++i) part[i] += (a[k + i] - b[k + i]) * (a[k + i] - b[k + i]);
+    for (; k < d; ++k) part[k % 4] += (a[k] - b[k]) * (a[k] - b[k]);
+    return (part[0] + part[1]) + (part[2] + part[3]);
+  }
+  T operator()(const T* a, const T* b, std::int64_t d) const {
+    constexpr T least = std::numeric_limits<T>::min() / std::numeric_limits<T>::epsilon();
+    if (p == 2) {
+      const T s = sum_of_squares(a, b, d);
+      if (s > least && s < std::numeric_limits<T>::infinity()) return std::sqrt(s);
+    }
+    if (p == 1) {
+      T sum = 0;
+      for (std::int64_t k = 0; k < d; ++k) sum += std::abs(a[k] - b[k]);
+      return sum;
+    }
+    const T most = largest(a, b, d);
+    if (std::isinf(p) || most == 0 || !std::isfinite(most)) return most;
+    double sum = 0;
+    for (std::int64_t k = 0; k < d; ++k) {
+      const auto ratio = static_cast<double>(std::abs(a[k] - b[k]) / most);
+      sum += p == 2 ? ratio * ratio : std::pow(ratio, p);
+    }
+    return most * static_cast<T>(p == 2 ? std::sqrt(sum) : std::pow(sum, 1 / p));
+  }
+};
+
+// to += g times the derivative of z, the distance of a and b, by a.
+template <class T>
+void add_slope(const T* a, const T* b, std::int64_t d, T z, double p, T g, T* to) {
+  if (z == 0) return;
+  const auto sign = [](T v) { return v > 0 ? T(1) : v < 0 ? T(-1) : v; };
+  if (p == 2) {
+    const T factor = g / z;
+    if (std::isfinite(factor) && z < std::numeric_limits<T>::infinity())
+      for (std::int64_t k = 0; k < d; ++k) to[k] += factor * (a[k] - b[k]);
+    else
+      for (std::int64_t k = 0; k < d; ++k) to[k] += g * ((a[k] - b[k]) / z);
+  } else if (p == 1) {
+    for (std::int64_t k = 0; k < d; ++k) to[k] += g * sign(a[k] - b[k]);
+  } else if (std::isinf(p)) {
+    T ties = 0;
+    for (std::int64_t k = 0; k < d; ++k) ties += std::abs(a[k] - b[k]) == z ? T(1) : T(0);
+    for (std::int64_t k = 0; k < d; ++k)
+      if (std::abs(a[k] - b[k]) == z) to[k] += g * sign(a[k] - b[k]) / ties;
+  } else {
+    for (std::int64_t k = 0; k < d; ++k) {
+      const T v = a[k] - b[k];
+      if (v != 0) to[k] += g * sign(v) * static_cast<T>(std::pow(static_cast<double>(std::abs(v) / z), p - 1));
+    }
+  }
+}
+
+struct Extents {
+  std::int64_t b, n, m, d;
+  Extents(const Tensor& x, const Tensor& y) : b(x.shape()[0]), n(x.shape()[1]), m(y.shape()[1]), d(x.shape()[2]) {}
+  std::int64_t grain() const {
+    return std::max<std::int64_t>(1, parallel_threshold / 4 / std::max<std::int64_t>(1, m * d));
+  }
+};
+
+template <class T>
+void distances_of(const Tensor& x, const Tensor& y, double p, const Tensor& z) {
+  const Extents e(x, y);
+  const T *from = detail::mutable_data<T>(x), *others = detail::mutable_data<T>(y);
+  T* to = detail::mutable_data<T>(z);
+  const Distance<T> distance{p};
+  parallel_for(e.b * e.n, e.grain(), [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t row = begin; row < end; ++row)
+      for (std::int64_t j = 0; j < e.m; ++j)
+        to[row * e.m + j] = distance(from + row * e.d, others + (row / e.n * e.m + j) * e.d, e.d);
+  });
+}
+
+template <class T>
+void slopes_of(const Tensor& g, const Tensor& x, const Tensor& y, const Tensor& z, double p, const Tensor& dx) {
+  const Extents e(x, y);
+  const T *from = detail::mutable_data<T>(x), *others = detail::mutable_data<T>(y),
+          *cotangent = detail::mutable_data<T>(g), *distance = detail::mutable_data<T>(z);
+  T* to = detail::mutable_data<T>(dx);
+  const std::int64_t rows = e.b * e.n;
+  parallel_for(dx.size() / e.d, e.grain(), [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t out = begin; out < end; ++out) {
+      const std::int64_t row = out % rows;
+      std::fill_n(to + out * e.d, e.d, T(0));
+      for (std::int64_t j = 0; j < e.m; ++j)
+        add_slope(from + row * e.d, others + (row / e.n * e.m + j) * e.d, e.d, distance[row * e.m + j], p,
+                  cotangent[out * e.m + j], to + out * e.d);
+    }
+  });
+}
+
+}  // namespace
+
+void distances(const Tensor& x, const Tensor& y, double p, const Tensor& z) {
+  if (z.size() == 0) return;
+  z.dtype() == DType::float64 ? distances_of<double>(x, y, p, z) : distances_of<float>(x, y, p, z);
+}
+
+void distances_vjp(const Tensor& g, const Tensor& x, const Tensor& y, const Tensor& z, double p, const Tensor& dx) {
+  if (dx.size() == 0) return;
+  dx.dtype() == DType::float64 ? slopes_of<double>(g, x, y, z, p, dx) : slopes_of<float>(g, x, y, z, p, dx);
+}
+
+}  // namespace reel::loops

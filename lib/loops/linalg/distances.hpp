@@ -1,0 +1,15 @@
+// Distances between rows, and what their cotangents are for the rows. All contiguous, float32 or float64, without
+// shared memory.
+#pragma once
+#include <reel/tensor.hpp>
+
+namespace reel::loops {
+
+/// z [b, n, m] = the p-norms of x[b, i] - y[b, j], of x [b, n, d] and y [b, m, d]; p is positive or infinity.
+void distances(const Tensor& x, const Tensor& y, double p, const Tensor& z);
+
+/// dx [r, b, n, d] = the sum over j of g[r, b, i, j] times the derivative of z[b, i, j] by x[b, i]: 0 at distance 0,
+/// for infinite p shared among the largest differences. There may be no axis r.
+void distances_vjp(const Tensor& g, const Tensor& x, const Tensor& y, const Tensor& z, double p, const Tensor& dx);
+
+}  // namespace reel::loops

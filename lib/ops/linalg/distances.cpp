@@ -1,0 +1,140 @@
+// Distances between rows. Their derivatives are sums over differences of rows, never of products, which would cancel:
+// one loop where nobody differentiates them, else expressions in all differences.
+#include "loops/linalg/distances.hpp"
+
+#include <bit>
+#include <cmath>
+#include <reel/ops/index.hpp>
+#include <reel/ops/make.hpp>
+#include <reel/ops/statistics.hpp>
+
+#include "loops/loops.hpp"
+#include "ops/index/indices.hpp"
+#include "ops/reduce/reduction.hpp"
+
+namespace reel {
+namespace ops {
+namespace {
+
+// ---- cdist of x [b, n, d] and y [b, m, d]; attributes: p
+
+double order_of(const tape::Record& r) { return std::bit_cast<double>(r.attributes()[0]); }
+Tensor last_swapped(const Tensor& x) { return moveaxis(x, -1, -2); }
+
+void infer_vjp(const Call& call, Metas& out) {
+  Shape shape = call.input(0).shape();
+  shape[-1] = call.input(1).shape()[-1];
+  out.add(call.input(1).dtype(), shape);
+}
+void evaluate_vjp(const Call& call, Outputs& out) {
+  Tensor copied[4];
+  const auto in = [&](std::size_t i) -> const Tensor& { return loops::contiguous(call.input(i), copied[i]); };
+  loops::distances_vjp(in(0), in(1), in(2), in(3), call.real(0), out[0]);
+}
+constexpr Primitive vjp_primitive = {.rule = {.name = "cdist.vjp"}, .infer = infer_vjp, .evaluate = evaluate_vjp};
+
+// The derivatives of z by x [b, n, m, d], less those by y; 0 at distance 0.
+Tensor slopes(const tape::Record& r) {
+  const Tensor &x = r.saved(0), &y = r.saved(1), &z = r.saved(2);
+  const double p = order_of(r);
+  const Tensor v = expand_dims(x, 2) - expand_dims(y, 1), no_distance = expand_dims(equal(z, 0), 3);
+  const Tensor length = where(no_distance, 1, expand_dims(z, 3));
+  if (p == 1) return sign(v);
+  if (std::isinf(p)) {
+    const Tensor ties = equal(abs(v), length);
+    return where(ties, sign(v), 0) / maximum(cast(sum(ties, 3, true), v.dtype()), 1);
+  }
+  const Tensor ratio = v / length;
+  if (p == 2) return where(no_distance, 0, ratio);
+  const Tensor at_zero = equal(v, 0);
+  return where(at_zero, 0, sign(v) * power(where(at_zero, 1, abs(ratio)), p - 1));
+}
+void cdist_vjp(const tape::Record& r, std::span<const Tensor> g, std::span<Gradient> dx) {
+  const Tensor &x = r.saved(0), &y = r.saved(1), &z = r.saved(2);
+  if (!followed(g[0], x, y, z)) {
+    if (r.wanted(0)) dx[0] = evaluate(vjp_primitive, {&g[0], &x, &y, &z}, r.attributes());
+    if (!r.wanted(1)) return;
+    const Tensor g_swapped = last_swapped(g[0]), z_swapped = last_swapped(z);
+    dx[1] = evaluate(vjp_primitive, {&g_swapped, &y, &x, &z_swapped}, r.attributes());
+    return;
+  }
+  const Tensor terms = expand_dims(g[0], -1) * slopes(r);
+  if (r.wanted(0)) dx[0] = sum(terms, -2);
+  if (r.wanted(1)) dx[1] = -sum(terms, -3);
+}
+void cdist_jvp(const tape::Record& r, std::span<const Tensor> t, std::span<Tensor> dy) {
+  Tensor v;
+  if (t[0].defined()) v = expand_dims(t[0], 2);
+  if (t[1].defined()) v = v.defined() ? v - expand_dims(t[1], 1) : -expand_dims(t[1], 1);
+  dy[0] = sum(slopes(r) * v, 3);
+}
+void infer_cdist(const Call& call, Metas& out) {
+  Shape shape = call.input(0).shape();
+  shape[2] = call.input(1).shape()[1];
+  out.add(call.input(0).dtype(), shape);
+}
+void evaluate_cdist(const Call& call, Outputs& out) {
+  Tensor copied[2];
+  loops::distances(loops::contiguous(call.input(0), copied[0]), loops::contiguous(call.input(1), copied[1]),
+                   call.real(0), out[0]);
+}
+constexpr Primitive cdist_primitive = {.rule = batched({"cdist", cdist_vjp, cdist_jvp}),
+                                       .infer = infer_cdist,
+                                       .evaluate = evaluate_cdist,
+                                       .keeps = {keep_input(0), keep_input(1), keep_output(0)}};
+
+Tensor matrices(const char* op, const Operand& operand, DType dtype, const char* name, double p) {
+  if (!(p > 0)) fail<ValueError>(op, "p is {}; it must be positive or infinity", p);
+  const Tensor x = to_tensor(op, operand, name);
+  if (x.rank() < 2) fail<ShapeError>(op, "{} has shape {}; it must have axes of rows and of columns", name, x.shape());
+  return cast_to(x, dtype);
+}
+
+// The leading axes made one.
+Tensor batch_of(const Tensor& x, const Shape& leading) {
+  Shape shape = leading;
+  const std::int64_t n = x.shape()[-2], d = x.shape()[-1];
+  shape.push_back(n);
+  shape.push_back(d);
+  return reshape(x.shape() == shape ? x : broadcast_to(x, shape), {leading.elements(), n, d});
+}
+Shape leading_of(const Tensor& x) {
+  Shape s = x.shape();
+  s.pop_back();
+  s.pop_back();
+  return s;
+}
+
+}  // namespace
+}  // namespace ops
+
+Tensor cdist(const Operand& x_operand, const Operand& y_operand, double p) {
+  const tape::OpScope scope(x_operand);
+  const Operand* both[] = {&x_operand, &y_operand};
+  const DType dtype = ops::floating_of(ops::common_dtype("cdist", both));
+  if (is_complex(dtype)) ops::fail_no_kernel("cdist", dtype);
+  const DType wide = ops::is_half(dtype) ? DType::float32 : dtype;
+  const Tensor x = ops::matrices("cdist", x_operand, wide, "x", p), y = ops::matrices("cdist", y_operand, wide, "y", p);
+  if (x.shape()[-1] != y.shape()[-1])
+    fail<ShapeError>("cdist", "x has shape {}, y {}: rows must have as many columns", x.shape(), y.shape());
+  Shape shape = ops::broadcast_shapes("cdist", ops::leading_of(x), ops::leading_of(y));
+  const Tensor rows = ops::batch_of(x, shape), others = ops::batch_of(y, shape);
+  shape.push_back(x.shape()[-2]);
+  shape.push_back(y.shape()[-2]);
+  ops::require_shape("cdist", shape);
+  return ops::cast_to(reshape(ops::apply(ops::cdist_primitive, {&rows, &others}, ops::words(p)), shape), dtype);
+}
+
+Tensor pdist(const Operand& operand, double p) {
+  const tape::OpScope scope(operand);
+  const Tensor given = ops::to_tensor("pdist", operand);
+  if (given.rank() != 2) fail<ShapeError>("pdist", "x has shape {}; it must be a matrix", given.shape());
+  const std::int64_t n = given.shape()[0];
+  const Tensor all = cdist(given, given, p);
+  std::vector<std::int64_t> pairs;
+  for (std::int64_t i = 0; i < n; ++i)
+    for (std::int64_t j = i + 1; j < n; ++j) pairs.push_back(i * n + j);
+  return ops::gather_at(reshape(all, {n * n}), from_data(pairs), 0);
+}
+
+}  // namespace reel

@@ -1,0 +1,161 @@
+// Running extremes, which are elements chosen by position, and running logarithms of sums, whose derivative is a linear
+// recurrence: with w[i] = exp(x[i] - z[i]) and c[i] = exp(z[i-1] - z[i]), dz[i] = w[i] dx[i] + c[i] dz[i-1]. The
+// factors come from x and z, not from each other: 1 - w[i] would cancel.
+#include "loops/reduce/running.hpp"
+
+#include <limits>
+#include <reel/ops/make.hpp>
+#include <reel/ops/scans.hpp>
+
+#include "loops/loops.hpp"
+#include "ops/index/indices.hpp"
+#include "ops/reduce/scan.hpp"
+#include "ops/sort/order.hpp"
+
+namespace reel {
+namespace ops {
+namespace {
+
+// ---- cummax, cummin; attributes: axis, largest, reverse
+
+int axis_of(const tape::Record& r) { return static_cast<int>(r.attributes()[0]); }
+
+void extreme_vjp(const tape::Record& r, std::span<const Tensor> g, std::span<Gradient> dx) {
+  dx[0] = put_along(g[0], spread(r, r.saved(0)), r.batched(r.shape(0)), axis_of(r) + r.batch_rank());
+}
+void extreme_jvp(const tape::Record& r, std::span<const Tensor> t, std::span<Tensor> dy) {
+  dy[0] = take_along(t[0], r.saved(0), axis_of(r));
+}
+void infer_extreme(const Call& call, Metas& out) {
+  out.add_like(call.input(0));
+  out.add(DType::int64, call.input(0).shape());
+}
+void evaluate_extreme(const Call& call, Outputs& out) {
+  Tensor copied;
+  loops::running_extreme(loops::contiguous(call.input(0), copied), static_cast<int>(call.attribute(0)),
+                         call.attribute(1) != 0, call.attribute(2) != 0, out[0], out[1]);
+}
+constexpr Primitive extreme_primitive = {.rule = batched({"running_extreme", extreme_vjp, extreme_jvp}),
+                                         .infer = infer_extreme,
+                                         .evaluate = evaluate_extreme,
+                                         .keeps = {keep_output(1)},
+                                         .auxiliary = 1};
+
+RunningExtreme running_extreme(const char* op, const Operand& operand, std::int64_t axis, bool largest, bool reverse) {
+  const tape::OpScope scope(operand);
+  const Tensor x = ordered(op, operand);
+  const int a = normalize(op, axis, x.rank());
+  const Tensor* in[] = {&x};
+  Tensor both[2];
+  apply(extreme_primitive, in, words(a, largest, reverse), both);
+  return {both[0], both[1]};
+}
+
+// ---- The shares w and c. Inputs: x and z; attributes: axis, reverse. Those of infinite sums are constant.
+
+void infer_shares(const Call& call, Metas& out) {
+  out.add_like(call.input(0));
+  out.add_like(call.input(0));
+}
+void evaluate_shares(const Call& call, Outputs& out) {
+  Tensor copied[2];
+  loops::log_running_shares(loops::contiguous(call.input(0), copied[0]), loops::contiguous(call.input(1), copied[1]),
+                            static_cast<int>(call.attribute(0)), call.attribute(1) != 0, out[0], out[1]);
+}
+// dw / dx and dc / dz[i-1]: the shares themselves, or 0 where they are constant. Saved: z, w, c.
+struct Slopes {
+  int axis;
+  bool reverse;
+  Tensor weights, carries;
+  explicit Slopes(const tape::Record& r) : axis(axis_of(r)), reverse(r.attributes()[1] != 0) {
+    const Tensor constant = isinf(r.saved(0));
+    weights = where(constant, 0, r.saved(1));
+    carries = where(constant, 0, r.saved(2));
+  }
+};
+void shares_vjp(const tape::Record& r, std::span<const Tensor> g, std::span<Gradient> dx) {
+  const Slopes s(r);
+  const Tensor by_weights = g[0] * s.weights;
+  if (r.wanted(0)) dx[0] = by_weights;
+  if (!r.wanted(1)) return;
+  const Tensor by_carries = g[1] * s.carries;
+  dx[1] = shift(by_carries, s.axis + r.batch_rank(), !s.reverse) - by_carries - by_weights;
+}
+void shares_jvp(const tape::Record& r, std::span<const Tensor> t, std::span<Tensor> dy) {
+  const Slopes s(r);
+  const Tensor zero = zeros({}, r.output_dtype());
+  const Tensor tx = t[0].defined() ? t[0] : zero, tz = t[1].defined() ? t[1] : broadcast_to(zero, r.output_shape());
+  dy[0] = s.weights * (tx - tz);
+  dy[1] = s.carries * (shift(tz, s.axis, s.reverse) - tz);
+}
+constexpr Primitive shares_primitive = {.rule = batched({"logcumsumexp.shares", shares_vjp, shares_jvp}),
+                                        .infer = infer_shares,
+                                        .evaluate = evaluate_shares,
+                                        .keeps = {keep_input(1), keep_output(0), keep_output(1)}};
+
+// ---- logcumsumexp; attributes: axis, reverse
+
+struct Shares {
+  Tensor w, c;
+  explicit Shares(const tape::Record& r) {
+    const Tensor* in[] = {&r.saved(0), &r.saved(1)};
+    Tensor both[2];
+    apply(shares_primitive, in, r.attributes(), both);
+    w = both[0];
+    c = both[1];
+  }
+};
+void logcumsumexp_vjp(const tape::Record& r, std::span<const Tensor> g, std::span<Gradient> dx) {
+  const Shares s(r);
+  dx[0] = s.w * recurrence(spread(r, s.c), g[0], axis_of(r) + r.batch_rank(), true, r.attributes()[1] == 0);
+}
+void logcumsumexp_jvp(const tape::Record& r, std::span<const Tensor> t, std::span<Tensor> dy) {
+  const Shares s(r);
+  dy[0] = recurrence(s.c, s.w * t[0], axis_of(r), false, r.attributes()[1] != 0);
+}
+void infer_logcumsumexp(const Call& call, Metas& out) { out.add_like(call.input(0)); }
+void evaluate_logcumsumexp(const Call& call, Outputs& out) {
+  Tensor copied;
+  loops::log_running_sum(loops::contiguous(call.input(0), copied), static_cast<int>(call.attribute(0)),
+                         call.attribute(1) != 0, out[0]);
+}
+constexpr Primitive logcumsumexp_primitive = {.rule = batched({"logcumsumexp", logcumsumexp_vjp, logcumsumexp_jvp}),
+                                              .infer = infer_logcumsumexp,
+                                              .evaluate = evaluate_logcumsumexp,
+                                              .keeps = {keep_input(0), keep_output(0)}};
+
+// The sums before each: moved by one place, -inf moves in.
+Tensor exclusive_of(const Tensor& z, int axis, bool reverse) {
+  const std::int64_t n = z.shape()[axis];
+  if (n == 0) return z;
+  std::vector<SliceItem> items(static_cast<std::size_t>(axis));
+  items.push_back(reverse ? range(1, n) : range(0, n - 1));
+  Shape edge = z.shape();
+  edge[axis] = 1;
+  const Tensor kept = slice(z, items), none_yet = full(edge, -std::numeric_limits<double>::infinity(), z.dtype());
+  return reverse ? concatenate({kept, none_yet}, axis) : concatenate({none_yet, kept}, axis);
+}
+
+}  // namespace
+}  // namespace ops
+
+RunningExtreme cummax(const Operand& x, std::int64_t axis, bool reverse) {
+  return ops::running_extreme("cummax", x, axis, true, reverse);
+}
+RunningExtreme cummin(const Operand& x, std::int64_t axis, bool reverse) {
+  return ops::running_extreme("cummin", x, axis, false, reverse);
+}
+
+Tensor logcumsumexp(const Operand& operand, std::int64_t axis, bool exclusive, bool reverse) {
+  const tape::OpScope scope(operand);
+  const Tensor given = ops::to_tensor("logcumsumexp", operand);
+  if (ops::is_half(given.dtype()))
+    return ops::in_float32(given, [&](const Tensor& wide) { return logcumsumexp(wide, axis, exclusive, reverse); });
+  const int a = ops::normalize("logcumsumexp", axis, given.rank());
+  const Tensor x = ops::cast_to(given, ops::floating_of(given.dtype()));
+  if (is_complex(x.dtype())) ops::fail_no_kernel("logcumsumexp", x.dtype());
+  const Tensor z = ops::apply(ops::logcumsumexp_primitive, {&x}, ops::words(a, reverse));
+  return exclusive ? ops::exclusive_of(z, a, reverse) : z;
+}
+
+}  // namespace reel

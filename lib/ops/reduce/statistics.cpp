@@ -1,0 +1,267 @@
+// Reductions without NaN, averages and covariances: made of other ops, but for the extremes, whose shares need a rule.
+#include <limits>
+#include <reel/ops/index.hpp>
+#include <reel/ops/linalg.hpp>
+#include <reel/ops/make.hpp>
+#include <reel/ops/statistics.hpp>
+
+#include "ops/reduce/reduction.hpp"
+#include "ops/shape/view.hpp"
+#include "ops/sort/order.hpp"
+
+namespace reel {
+namespace ops {
+namespace {
+
+Tensor not_a_number(DType d) { return full({}, std::numeric_limits<double>::quiet_NaN(), d); }
+
+// The operand in a floating or complex dtype.
+Tensor floating(const char* op, const Operand& operand, const char* name = "x") {
+  const Tensor x = to_tensor(op, operand, name);
+  return cast_to(x, floating_of(x.dtype()));
+}
+
+// f(x), halves by way of float32.
+template <class F>
+Tensor in_full_precision(const Tensor& x, const F& f) {
+  return is_half(x.dtype()) ? in_float32(x, f) : f(x);
+}
+
+// ---- extremes without NaN: z, which is one of the elements of x. Attributes: axes as a mask, keepdims.
+
+// Where the elements are z, and how many are.
+struct Ties {
+  Tensor here, count;
+  explicit Ties(const tape::Record& r) {
+    const Tensor &x = r.saved(0), &z = r.saved(1);
+    const std::int64_t mask = r.attributes()[0];
+    here = equal(x, with_axes(z, x.shape(), mask));
+    count = maximum(cast(sum(here, axes_of(mask), r.attributes()[1] != 0), x.dtype()), 1);
+  }
+};
+void nan_extreme_vjp(const tape::Record& r, std::span<const Tensor> g, std::span<Gradient> dx) {
+  const Ties ties(r);
+  dx[0] = where(ties.here, with_axes(g[0] / ties.count, r.batched(r.shape(0)), r.attributes()[0] << r.batch_rank()), 0);
+}
+void nan_extreme_jvp(const tape::Record& r, std::span<const Tensor> t, std::span<Tensor> dy) {
+  const Ties ties(r);
+  dy[0] = sum(where(ties.here, t[0], 0), axes_of(r.attributes()[0]), r.attributes()[1] != 0) / ties.count;
+}
+void infer_nan_extreme(const Call& call, Metas& out) { add_alias(out, call, 1); }
+constexpr Primitive nan_extreme_primitive = {.rule = batched({"nan_extreme", nan_extreme_vjp, nan_extreme_jvp}),
+                                             .infer = infer_nan_extreme,
+                                             .evaluate = evaluate_view,
+                                             .keeps = {keep_input(0), keep_input(1)},
+                                             .constants = 1};
+
+Tensor nan_extreme(const char* op, const Operand& operand, const Axes& axes, bool keepdims, bool largest) {
+  const tape::OpScope scope(operand);
+  const Tensor x = ordered(op, operand);
+  const auto f = largest ? reel::max : reel::min;
+  if (!is_floating(x.dtype())) return f(x, axes, keepdims);
+  return in_full_precision(x, [&](const Tensor& wide) {
+    const std::int64_t mask = axes_mask(op, axes, wide.rank());
+    const Tensor missing = isnan(wide);
+    const double farthest = (largest ? -1 : 1) * std::numeric_limits<double>::infinity();
+    const Tensor found = f(where(missing, farthest, stop_gradient(wide)), axes, keepdims);
+    const Tensor z = where(all(missing, axes, keepdims), not_a_number(wide.dtype()), found);
+    return apply(nan_extreme_primitive, {&wide, &z}, words(mask, keepdims));
+  });
+}
+
+// ---- moments without NaN
+
+// How many are left, in x's dtype.
+Tensor count_of(const Tensor& missing, const Axes& axes, bool keepdims, DType d) {
+  return cast(sum(logical_not(missing), axes, keepdims), d);
+}
+// a / b, NaN with gradient 0 unless b is positive.
+Tensor quotient(const Tensor& a, const Tensor& b) {
+  const Tensor has_some = greater(b, 0);
+  return where(has_some, a / where(has_some, b, 1), not_a_number(a.dtype()));
+}
+
+Tensor mean_without_nan(const Tensor& x, const Tensor& missing, const Axes& axes, bool keepdims) {
+  return quotient(sum(where(missing, 0, x), axes, keepdims), count_of(missing, axes, keepdims, x.dtype()));
+}
+// Twice, since the first mean is rounded: a constant has variance 0.
+Tensor deviations(const Tensor& x, const Tensor& missing, const Axes& axes) {
+  const Tensor once = x - mean_without_nan(x, missing, axes, true);
+  return where(missing, 0, once - mean_without_nan(once, missing, axes, true));
+}
+Tensor variance_without_nan(const Tensor& x, const Axes& axes, double ddof, bool keepdims) {
+  const Tensor missing = isnan(x);
+  return quotient(sum(square(deviations(x, missing, axes)), axes, keepdims),
+                  count_of(missing, axes, keepdims, x.dtype()) - ddof);
+}
+
+Tensor real_floating(const char* op, const Operand& operand) {
+  const Tensor x = floating(op, operand);
+  if (is_complex(x.dtype())) fail_no_kernel(op, x.dtype());
+  return x;
+}
+
+// ---- weights
+
+// Weights in a shape that broadcasts to x.
+Tensor aligned(const Tensor& x, const Tensor& weights, const Axes& axes) {
+  if (weights.rank() == 1 && x.rank() > 1 && !axes.all() && axes.list().size() == 1) {
+    const int a = normalize("average", axes.list()[0], x.rank());
+    Shape shape{weights.size()};
+    while (shape.rank() < x.rank() - a) shape.push_back(1);
+    if (weights.size() == x.shape()[a]) return reshape(weights, shape);
+  }
+  if (broadcast_shapes("average", x.shape(), weights.shape()) != x.shape())
+    fail<ShapeError>("average", "the weights have shape {}, which does not broadcast to {}, that of x", weights.shape(),
+                     x.shape());
+  return weights;
+}
+
+// ---- covariances
+
+Tensor conjugate_transposed(const Tensor& x) {
+  const Tensor y = is_complex(x.dtype()) ? conj(x) : x;
+  return moveaxis(y, -1, -2);
+}
+// Variables as the rows of matrices, less their means.
+Tensor centred_rows(const Tensor& x) {
+  const Tensor rows = x.rank() < 2 ? reshape(x, {1, x.size()}) : x;
+  const Tensor once = rows - mean(rows, -1, true);
+  return once - mean(once, -1, true);
+}
+
+}  // namespace
+}  // namespace ops
+
+Tensor nansum(const Operand& operand, const Axes& axes, bool keepdims) {
+  const tape::OpScope scope(operand);
+  const Tensor x = ops::ordered("nansum", operand);
+  return sum(is_floating(x.dtype()) ? where(isnan(x), 0, x) : x, axes, keepdims);
+}
+Tensor nanprod(const Operand& operand, const Axes& axes, bool keepdims) {
+  const tape::OpScope scope(operand);
+  const Tensor x = ops::ordered("nanprod", operand);
+  return prod(is_floating(x.dtype()) ? where(isnan(x), 1, x) : x, axes, keepdims);
+}
+Tensor nanmean(const Operand& operand, const Axes& axes, bool keepdims) {
+  const tape::OpScope scope(operand);
+  return ops::in_full_precision(ops::real_floating("nanmean", operand),
+                                [&](const Tensor& x) { return ops::mean_without_nan(x, isnan(x), axes, keepdims); });
+}
+Tensor nanmax(const Operand& x, const Axes& axes, bool keepdims) {
+  return ops::nan_extreme("nanmax", x, axes, keepdims, true);
+}
+Tensor nanmin(const Operand& x, const Axes& axes, bool keepdims) {
+  return ops::nan_extreme("nanmin", x, axes, keepdims, false);
+}
+Tensor nanvar(const Operand& operand, const Axes& axes, double ddof, bool keepdims) {
+  const tape::OpScope scope(operand);
+  return ops::in_full_precision(ops::real_floating("nanvar", operand),
+                                [&](const Tensor& x) { return ops::variance_without_nan(x, axes, ddof, keepdims); });
+}
+Tensor nanstd(const Operand& operand, const Axes& axes, double ddof, bool keepdims) {
+  const tape::OpScope scope(operand);
+  return ops::in_full_precision(ops::real_floating("nanstd", operand), [&](const Tensor& x) {
+    const Tensor v = ops::variance_without_nan(x, axes, ddof, keepdims), constant = equal(v, 0);
+    return where(constant, 0, sqrt(where(constant, 1, v)));
+  });
+}
+
+Tensor average(const Operand& operand, const Operand& weights, const Axes& axes, bool keepdims) {
+  const tape::OpScope scope(operand);
+  const Operand* both[] = {&operand, &weights};
+  const DType dtype = ops::floating_of(ops::common_dtype("average", both));
+  const Tensor x = ops::cast_to(ops::to_tensor("average", operand), dtype);
+  const Tensor w = ops::aligned(x, ops::cast_to(ops::to_tensor("average", weights, "weights"), dtype), axes);
+  const auto quotient = [&](const Tensor& terms, const Tensor& factors) {
+    return sum(terms * factors, axes, keepdims) / sum(broadcast_to(factors, terms.shape()), axes, keepdims);
+  };
+  if (!ops::is_half(dtype)) return quotient(x, w);
+  return cast(quotient(cast(x, DType::float32), cast(w, DType::float32)), dtype);
+}
+
+Tensor ptp(const Operand& operand, const Axes& axes, bool keepdims) {
+  const tape::OpScope scope(operand);
+  const Tensor x = ops::ordered("ptp", operand);
+  return max(x, axes, keepdims) - min(x, axes, keepdims);
+}
+
+Tensor cov(const Operand& operand, double ddof) {
+  const tape::OpScope scope(operand);
+  return ops::in_full_precision(ops::floating("cov", operand), [&](const Tensor& x) {
+    if (x.rank() == 0) fail<ShapeError>("cov", "x has rank 0; it needs an axis of observations");
+    const double n = static_cast<double>(x.shape()[-1]) - ddof;
+    const Tensor rows = ops::centred_rows(x);
+    const Tensor y =
+        matmul(rows, ops::conjugate_transposed(rows)) / (n > 0 ? n : std::numeric_limits<double>::quiet_NaN());
+    return x.rank() < 2 ? reshape(y, {}) : y;
+  });
+}
+Tensor corrcoef(const Operand& operand) {
+  const tape::OpScope scope(operand);
+  return ops::in_full_precision(ops::real_floating("corrcoef", operand), [&](const Tensor& x) {
+    if (x.rank() == 0) fail<ShapeError>("corrcoef", "x has rank 0; it needs an axis of observations");
+    const Tensor rows = ops::centred_rows(x), units = rows / norm(rows, 2, -1, true);
+    const Tensor y = matmul(units, ops::conjugate_transposed(units));
+    return x.rank() < 2 ? reshape(y, {}) : y;
+  });
+}
+
+Tensor masked_softmax(const Operand& operand, const Operand& mask_operand, std::int64_t axis) {
+  const tape::OpScope scope(operand);
+  const Tensor x = ops::real_floating("masked_softmax", operand);
+  const Tensor mask = ops::to_tensor("masked_softmax", mask_operand, "mask");
+  if (mask.dtype() != DType::boolean)
+    fail<TypeError>("masked_softmax", "the mask must be boolean, not {}; compare", mask.dtype());
+  if (ops::broadcast_shapes("masked_softmax", x.shape(), mask.shape()) != x.shape())
+    fail<ShapeError>("masked_softmax", "the mask has shape {}, which does not broadcast to {}, that of x", mask.shape(),
+                     x.shape());
+  const int a = ops::normalize("masked_softmax", axis, x.rank());
+  const Tensor here = broadcast_to(mask, x.shape());
+  // A row without elements is one of zeros until it is masked.
+  const Tensor outside = where(any(here, a, true), -std::numeric_limits<double>::infinity(), 0.0);
+  return where(here, softmax(where(here, x, ops::cast_to(outside, x.dtype())), a), 0);
+}
+
+SignedLog weighted_logsumexp(const Operand& operand, const Operand& factors, const Axes& axes, bool keepdims) {
+  const tape::OpScope scope(operand);
+  const Operand* both[] = {&operand, &factors};
+  const DType dtype = ops::floating_of(ops::common_dtype("weighted_logsumexp", both));
+  if (is_complex(dtype)) ops::fail_no_kernel("weighted_logsumexp", dtype);
+  const DType wide = ops::is_half(dtype) ? DType::float32 : dtype;
+  const Tensor b = ops::cast_to(ops::to_tensor("weighted_logsumexp", factors, "b"), wide);
+  Tensor x = ops::cast_to(ops::to_tensor("weighted_logsumexp", operand), wide);
+  const Shape shape = ops::broadcast_shapes("weighted_logsumexp", x.shape(), b.shape());
+  if (x.shape() != shape) x = broadcast_to(x, shape);
+  const double lowest = -std::numeric_limits<double>::infinity();
+  const std::int64_t mask = ops::axes_mask("weighted_logsumexp", axes, x.rank());
+  if (ops::reduced_count(shape, mask) == 0) {
+    const Tensor nothing = sum(x * b, axes, keepdims);
+    return {ops::cast_to(nothing + lowest, dtype), ops::cast_to(stop_gradient(nothing), dtype)};
+  }
+  const Tensor largest = max(where(equal(b, 0), lowest, stop_gradient(x)), axes, true);
+  const Tensor offset = where(isfinite(largest), largest, 0);
+  // What is not counted and would overflow has no derivative.
+  const Tensor left_out = logical_and(equal(b, 0), logical_not(less_equal(stop_gradient(x) - offset, 80)));
+  const Tensor s = sum(where(left_out, 0, exp(where(left_out, offset, x) - offset) * b), axes, true);
+  const Shape result = ops::reduced_shape(shape, mask, keepdims);
+  return {ops::cast_to(reshape(log(abs(s)) + offset, result), dtype),
+          ops::cast_to(reshape(sign(stop_gradient(s)), result), dtype)};
+}
+
+Tensor clip_by_norm(const Operand& operand, const Operand& limit, const Axes& axes) {
+  const tape::OpScope scope(operand);
+  const Tensor given = ops::floating("clip_by_norm", operand);
+  return ops::in_full_precision(given, [&](const Tensor& x) {
+    const Tensor length = norm(x, 2, axes, true);
+    const Tensor most = ops::to_tensor("clip_by_norm", limit, length.dtype(), "limit");
+    if (is_complex(most.dtype())) ops::fail_no_kernel("clip_by_norm", most.dtype());
+    if (ops::broadcast_shapes("clip_by_norm", length.shape(), most.shape()) != length.shape())
+      fail<ShapeError>("clip_by_norm", "the limit has shape {}, which does not broadcast to {}, that of the norms",
+                       most.shape(), length.shape());
+    const Tensor bound = ops::cast_to(most, length.dtype());
+    return x * (bound / maximum(length, bound));
+  });
+}
+
+}  // namespace reel

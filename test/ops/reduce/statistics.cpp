@@ -1,0 +1,168 @@
+// What the op table does not show of running extremes, logarithms of sums and statistics: long rows against long
+// double, dtypes, ranges, and errors.
+#include <cmath>
+#include <limits>
+#include <reel/ops/scans.hpp>
+#include <reel/ops/statistics.hpp>
+#include <reel/reel.hpp>
+
+#include "catch.hpp"
+#include "support/bits.hpp"
+#include "support/derivatives.hpp"
+
+using namespace reel;
+using Catch::Contains;
+
+namespace {
+
+bool is_close(const Tensor& a, const Tensor& b, double tolerance) {
+  return max(abs(a - b)).item<double>() <= tolerance;
+}
+
+// The largest error of z = logcumsumexp(x) of one row, in units of the last place of the largest |z| or 1.
+template <class T>
+double error_of(const Tensor& x, const Tensor& z) {
+  const std::vector<T> in = x.to_vector<T>(), out = z.to_vector<T>();
+  long double sum = 0, worst = 0;
+  for (std::size_t i = 0; i < in.size(); ++i) {
+    sum += std::exp(static_cast<long double>(in[i]));
+    const long double exact = std::log(sum);
+    worst = std::max(worst, std::abs(exact - static_cast<long double>(out[i])) / std::max(1.0L, std::abs(exact)));
+  }
+  return static_cast<double>(worst / std::numeric_limits<T>::epsilon());
+}
+
+}  // namespace
+
+TEST_CASE("logcumsumexp of long rows is accurate, along either axis") {
+  support::Random random("logcumsumexp");
+  const Tensor x = random.tensor({20000}, -30, 3);
+  CHECK(error_of<double>(x, logcumsumexp(x, 0)) < 16);
+  const Tensor single = cast(x, DType::float32);
+  CHECK(error_of<float>(single, logcumsumexp(single, 0)) < 2);
+  // Columns are scanned by rows: the same sums.
+  const Tensor columns = logcumsumexp(broadcast_to(reshape(single, {20000, 1}), {20000, 3}), 0);
+  CHECK(support::same_bits(slice(columns, {ellipsis, 1}), logcumsumexp(single, 0)));
+  CHECK(support::same_bits(flip(logcumsumexp(flip(single), 0)), logcumsumexp(single, 0, false, true)));
+}
+
+TEST_CASE("the gradient of logcumsumexp is exact where terms differ by many orders of magnitude") {
+  const Tensor x = tensor({0, -300, 600});
+  GradientTape tape;
+  tape.watch(x);
+  const Tensor g = *tape.gradient(logcumsumexp(x, 0), x);
+  const std::vector<double> dx = g.to_vector();
+  CHECK(dx[0] == Approx(2).epsilon(1e-15));
+  CHECK(dx[1] == Approx(std::exp(-300.0)).epsilon(1e-13));
+  CHECK(dx[2] == Approx(1).epsilon(1e-15));
+}
+
+TEST_CASE("running extremes of every real dtype, and of many columns") {
+  for (const DType d : {DType::boolean, DType::uint8, DType::int32, DType::int64, DType::float16, DType::bfloat16,
+                        DType::float32, DType::float64}) {
+    INFO(name(d));
+    const Tensor x = cast(tensor({0, 1, 0, 1}), d);
+    CHECK(support::same_bits(cummax(x, 0).values, cast(tensor({0, 1, 1, 1}), d)));
+    CHECK(cummax(x, 0).indices.to_vector<std::int64_t>() == std::vector<std::int64_t>{0, 1, 1, 3});
+    CHECK(cummin(x, 0, true).indices.to_vector<std::int64_t>() == std::vector<std::int64_t>{0, 2, 2, 3});
+  }
+  support::Random random("cummax");
+  const Tensor x = random.tensor({40, 3000});
+  const RunningExtreme all = cummax(x, 0);
+  CHECK(support::same_bits(slice(all.values, {-1}), max(x, 0)));
+  CHECK(support::same_bits(take_along_axis(x, all.indices, 0), all.values));
+  CHECK(support::same_bits(transpose(cummax(transpose(x), 1).values), all.values));
+}
+
+TEST_CASE("an associative scan calls its function a logarithm of times, twice") {
+  int calls = 0;
+  const auto f = [&](const Tensor& a, const Tensor& b) {
+    ++calls;
+    return a + b;
+  };
+  const Tensor x = arange(1000.0);
+  CHECK(array_equal(associative_scan(f, x), cumsum(x, 0)));
+  CHECK(calls <= 20);
+  CHECK(array_equal(associative_scan(f, x, 0, true), cumsum(x, 0, false, true)));
+}
+
+TEST_CASE("distances neither overflow nor vanish") {
+  for (const double scale : {1e-200, 1e-160, 1.0, 1e160, 1e200}) {
+    const Tensor x = tensor({{3, 0, 4}}) * scale, y = zeros({1, 3});
+    for (const double p : {1.0, 2.0, 3.0, std::numeric_limits<double>::infinity()}) {
+      INFO("p " << p << ", scale " << scale);
+      const double expected = norm(tensor({3, 0, 4}), p).item<double>();
+      CHECK((cdist(x, y, p) / scale).item<double>() == Approx(expected).epsilon(1e-14));
+    }
+    GradientTape tape;
+    tape.watch(x);
+    CHECK(is_close(*tape.gradient(cdist(x, y), x), tensor({{0.6, 0.0, 0.8}}), 1e-14));
+  }
+  CHECK(std::isnan(cdist(tensor({{1, std::nan("")}}), zeros({1, 2})).item<double>()));
+}
+
+TEST_CASE("the second derivative of distances is right where peers have none") {
+  const Tensor x = tensor({{1.0, 2.0}, {0.5, -1.0}}), y = tensor({{0.0, 0.25}, {1.0, 2.0}});
+  const auto f = [&](const Tensor& t) { return sum(square(cdist(t, y)) + 3 * cdist(t, y)); };
+  const Tensor direction = tensor({{0.3, -0.2}, {0.1, 0.7}});
+  const auto gradient_at = [&](const Tensor& t) {
+    GradientTape tape;
+    tape.watch(t);
+    return *tape.gradient(f(t), t);
+  };
+  GradientTape outer;
+  outer.watch(x);
+  const Tensor g = gradient_at(x);
+  const Tensor hv = *outer.gradient(g, x, {.output_gradients = direction});
+  // x[0] coincides with y[1], where the distance has a kink: that pair has no second derivative, and counts 0.
+  const double h = 1e-5;
+  const Tensor numeric = (gradient_at(x + h * direction) - gradient_at(x - h * direction)) / (2 * h);
+  CHECK(is_close(slice(hv, {1}), slice(numeric, {1}), 1e-8));
+  CHECK(all(isfinite(hv)).item<bool>());
+}
+
+TEST_CASE("scans name what is wrong") {
+  const Tensor x = ones({2, 3}), z = cast(x, DType::complex128);
+  CHECK_THROWS_WITH(cummax(z, 0), Contains("complex numbers have no order"));
+  CHECK_THROWS_AS(cummin(x, 2), IndexError);
+  CHECK_THROWS_AS(logcumsumexp(z, 0), TypeError);
+  CHECK_THROWS_WITH(diff(x, -1), Contains("n is -1"));
+  CHECK(diff(x, 100).shape() == Shape{2, 0});
+  CHECK_THROWS_WITH(gradient_along(x, 0, 1.0, 2), Contains("has fewer than 3 samples"));
+  CHECK_THROWS_WITH(gradient_along(x, 1, 1.0, 3), Contains("edge_order is 3"));
+  CHECK_THROWS_WITH(gradient_along(x, 1, ones({2})), Contains("the coordinates of 3 samples"));
+  CHECK_THROWS_AS(associative_scan([](const Tensor& a, const Tensor&) { return sum(a); }, x), ShapeError);
+  CHECK_THROWS_AS(associative_scan(ScanStep(), std::vector<Tensor>{}), ValueError);
+}
+
+TEST_CASE("statistics name what is wrong") {
+  const Tensor x = ones({2, 3}), z = cast(x, DType::complex128);
+  CHECK_THROWS_AS(nanmean(z), TypeError);
+  CHECK_THROWS_AS(nanmax(z), TypeError);
+  CHECK_THROWS_WITH(average(x, ones({2})), Contains("broadcast"));
+  CHECK_THROWS_AS(cov(scalar(1.0)), ShapeError);
+  CHECK_THROWS_AS(corrcoef(z), TypeError);
+  CHECK_THROWS_WITH(masked_softmax(x, x), Contains("the mask must be boolean"));
+  CHECK_THROWS_WITH(masked_softmax(x, ones({3, 1}, DType::boolean)), Contains("broadcast"));
+  CHECK_THROWS_WITH(cdist(x, ones({2, 2})), Contains("rows must have as many columns"));
+  CHECK_THROWS_WITH(cdist(x, x, 0), Contains("p is 0"));
+  CHECK_THROWS_AS(pdist(ones({3})), ShapeError);
+  CHECK_THROWS_AS(isotonic_regression(scalar(1.0)), ShapeError);
+}
+
+TEST_CASE("integers and halves have statistics") {
+  const Tensor i = tensor<std::int64_t>({1, 2, 4});
+  CHECK(nanmean(i).item<double>() == Approx(7.0 / 3));
+  CHECK(nanmax(i).dtype() == DType::int64);
+  CHECK(cov(i).item<double>() == Approx(7.0 / 3));
+  CHECK(cdist(reshape(i, {3, 1}), reshape(i, {3, 1})).dtype() == DType::float64);
+  for (const DType d : {DType::float16, DType::bfloat16}) {
+    const Tensor h = cast(i, d);
+    for (const Tensor& y : {nanmean(h), nanvar(h), nanstd(h), nanmax(h), average(h, h), cov(h), logcumsumexp(h, 0),
+                            weighted_logsumexp(h, h).log, clip_by_norm(h, 2), isotonic_regression(h),
+                            masked_softmax(h, h > 1), pdist(reshape(h, {3, 1}))})
+      CHECK(y.dtype() == d);
+  }
+  const Tensor z = make_complex(tensor({{1, 2, 4}}), tensor({{0, 1, -1}}));
+  CHECK(is_close(imag(cov(z)), zeros({1, 1}), 1e-15));
+}
