@@ -105,6 +105,7 @@ std::span<const Shaped> arranging();
 std::span<const Shaped> indexing();
 std::span<const Shaped> scans();
 std::span<const Shaped> sorting();
+std::span<const Shaped> special();
 std::span<const Shaped> statistics();
 std::span<const Shaped> windows();
 struct Family {

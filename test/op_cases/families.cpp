@@ -9,6 +9,7 @@ std::span<const Family> further_families() {
       {"indexing, `<reel/ops/indexing.hpp>`", indexing},
       {"scans, `<reel/ops/scans.hpp>`", scans},
       {"sorting, `<reel/ops/sorting.hpp>`", sorting},
+      {"special, `<reel/special.hpp>`", special},
       {"statistics, `<reel/ops/statistics.hpp>`", statistics},
       {"windows, `<reel/ops/windows.hpp>`", windows},
   };

@@ -22,6 +22,7 @@ const std::vector<Op>& ops() {
     add_control(t);
     add_lanes(t);
     add_sorting(t);
+    add_special_functions(t);
     add_updates(t);
     add_arranging(t);
     add_statistics(t);

@@ -120,6 +120,7 @@ void add_losses(std::vector<Op>& table);
 void add_control(std::vector<Op>& table);
 void add_lanes(std::vector<Op>& table);
 void add_sorting(std::vector<Op>& table);
+void add_special_functions(std::vector<Op>& table);
 void add_updates(std::vector<Op>& table);
 void add_arranging(std::vector<Op>& table);
 void add_statistics(std::vector<Op>& table);

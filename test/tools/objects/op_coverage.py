@@ -1,7 +1,7 @@
 """Fails when an exported op has no row in the table of op cases.
 
-Usage: op_coverage.py NM ROOT LIBRARY. An op is a function of tensors that a header in include/reel/ops declares and the
-shared library exports from namespace reel; its row begins with {"name" in a file of test/op_cases.
+Usage: op_coverage.py NM ROOT LIBRARY. An op is a function of tensors that special.hpp or a header in include/reel/ops
+declares and the shared library exports from namespace reel; its row begins with {"name" in a file of test/op_cases.
 """
 import pathlib
 import re
@@ -15,7 +15,7 @@ nm, root, library = sys.argv[1], pathlib.Path(sys.argv[2]), sys.argv[3]
 symbols = subprocess.run([nm, "-DC", "--defined-only", library], capture_output=True, text=True, check=True).stdout
 exported = set(re.findall(r" T reel::([a-z]\w*)(?:\[abi:\w+\])?\(", symbols))
 declared = {}
-for header in sorted((root / "include/reel/ops").glob("*.hpp")):
+for header in [*sorted((root / "include/reel/ops").glob("*.hpp")), root / "include/reel/special.hpp"]:
     for name, _ in DECLARATION.findall(header.read_text()):
         declared.setdefault(name, header.name)
 rows = set()

@@ -1,0 +1,72 @@
+// Inverses of the incomplete gamma and beta functions in their last argument: Newton's method on logarithms of both
+// sides, of whichever tail is the smaller, between bounds.
+#pragma once
+#include "kernels/special/incomplete.hpp"
+
+namespace reel::kernels::special {
+
+/// u where f(u), which increases, is 0; f gives {f, f'}. From a first guess; bounds are found from there.
+template <class F>
+Real increasing_root(Real guess, Real most, const F& f) {
+  Real low = -HUGE_VALL, high = most, u = std::min(guess, most), width = 1;
+  for (int i = 0; i < 200; ++i) {
+    const auto [y, slope] = f(u);
+    if (y == 0) return u;
+    (y < 0 ? low : high) = u;
+    Real next = u - y / slope;
+    if (!(next > low && next < high))
+      next = std::isinf(low) ? u - (width *= 2) : std::isinf(high) ? u + (width *= 2) : (low + high) / 2;
+    if (std::abs(next - u) <= 1e-18L * std::max(std::abs(next), Real(1e-3L))) return next;
+    u = next;
+  }
+  return u;
+}
+
+struct RootValue {
+  Real y, slope;
+};
+/// log F - log p, or log q - log of the complement where p > 1/2, as functions of log x. `density` is by log x.
+inline RootValue log_difference(Real lower, Real upper, Real density, Real p, Real q) {
+  if (p <= 0.5L) return {std::log(lower / p), density / lower};
+  return {std::log(q / upper), density / upper};
+}
+
+/// x with P(a, x) = p = 1 - q.
+inline Real inverse_gamma(Real a, Real p, Real q) {
+  if (!(a > 0 && p >= 0 && q >= 0) || std::isinf(a)) return std::numeric_limits<Real>::quiet_NaN();
+  if (p == 0) return 0;
+  if (q == 0) return HUGE_VALL;
+  // The first term of the series alone; P is below it.
+  const Real small = (std::log(p) + log_gamma_1p(a)) / a;
+  if (small < -800) return 0;
+  const Real u = increasing_root(std::max(small, std::log(a) - 1), HUGE_VALL, [&](Real v) {
+    const Real x = std::exp(v);
+    return log_difference(incomplete_gamma(a, x, false), incomplete_gamma(a, x, true), x * gamma_density(a, x), p, q);
+  });
+  return std::exp(u);
+}
+
+/// x with I_x(a, b) = p = 1 - q, and 1 - x, which may have more digits.
+struct InverseBeta {
+  Real x, rest;
+};
+inline InverseBeta inverse_beta(Real a, Real b, Real p, Real q) {
+  constexpr Real nan = std::numeric_limits<Real>::quiet_NaN();
+  if (!(a > 0 && b > 0 && p >= 0 && q >= 0) || std::isinf(a) || std::isinf(b)) return {nan, nan};
+  if (p == 0) return {0, 1};
+  if (q == 0) return {1, 0};
+  if (p > incomplete_beta(a, b, 0.5L, false)) {
+    const InverseBeta r = inverse_beta(b, a, q, p);
+    return {r.rest, r.x};
+  }
+  const Real most = std::log(0.5L), small = (std::log(p) + std::log(a) + log_beta(a, b)) / a;
+  if (small < -800) return {0, 1};
+  const Real u = increasing_root(std::min(small, most), most, [&](Real v) {
+    const Real x = std::exp(v);
+    return log_difference(incomplete_beta(a, b, x, false), incomplete_beta(a, b, x, true), x * beta_density(a, b, x), p,
+                          q);
+  });
+  return {std::exp(u), -std::expm1(u)};
+}
+
+}  // namespace reel::kernels::special

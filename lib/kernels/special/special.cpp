@@ -1,0 +1,200 @@
+#include "kernels/special/special.hpp"
+
+#include "kernels/special/inverse.hpp"
+
+namespace reel::kernels::special {
+
+namespace {
+
+constexpr Real nan = std::numeric_limits<Real>::quiet_NaN(), infinity = std::numeric_limits<Real>::infinity();
+
+struct Arguments {
+  Real at[arguments_max];
+  const int* orders;
+};
+
+/// n[0]! n[1]! n[2]! times the last coefficient: the derivative.
+Real derivative(const Taylor& t) {
+  Real y = t[t.size() - 1];
+  for (const int n : t.orders().n)
+    for (int i = 2; i <= n; ++i) y *= i;
+  return y;
+}
+
+/// f of the first `Count` arguments by the orders of each: of numbers if all are 0.
+template <std::size_t Count, class F>
+Real by_arguments(const Arguments& a, const F& f) {
+  Orders o;
+  for (std::size_t k = 0; k < Count; ++k) o.n[k] = a.orders[k];
+  const bool plain = o.total() == 0;
+  const auto argument = [&](std::size_t k) { return Taylor::variable(o, a.at[k], static_cast<int>(k)); };
+  if constexpr (Count == 1)
+    return plain ? f(a.at[0]) : derivative(f(argument(0)));
+  else if constexpr (Count == 2)
+    return plain ? f(a.at[0], a.at[1]) : derivative(f(argument(0), argument(1)));
+  else
+    return derivative(f(argument(0), argument(1), argument(2)));
+}
+
+template <class F>
+Real of_positive(const Arguments& a, const F& f) {
+  if (!(a.at[0] > 0 && a.at[1] > 0) || std::isinf(a.at[0]) || std::isinf(a.at[1])) return nan;
+  return by_arguments<2>(a, f);
+}
+
+Real gamma_of(const Arguments& a) {
+  const Real x = a.at[0];
+  if (std::isnan(x) || x == -infinity) return nan;
+  if (x == 0 && a.orders[0] == 0) return std::copysign(infinity, x);
+  if (x <= 0 && x == std::floor(x)) return nan;
+  if (x > 200) return infinity;
+  return by_arguments<1>(a, [](const auto& v) { return gamma_function(v); });
+}
+Real rgamma_of(const Arguments& a) {
+  if (std::isnan(a.at[0]) || a.at[0] == -infinity) return nan;
+  if (a.at[0] > 1e4L) return 0;
+  return by_arguments<1>(a, [](const auto& v) { return reciprocal_gamma(v); });
+}
+Real poch_of(const Arguments& a) {
+  if (!(a.at[0] > 0 && a.at[0] + a.at[1] > 0) || std::isinf(a.at[0]) || std::isinf(a.at[1])) return nan;
+  return by_arguments<2>(a, [](const auto& v, const auto& m) { return exp(log_gamma_ratio(v, m)); });
+}
+
+/// The k-th derivative by x of c x^a (1 + e x + ...) at 0, where only its first term decides: not of whole a < k.
+Real power_at_zero(Real a, int k) {
+  if (a > k) return 0;
+  if (a == std::floor(a)) return nan;
+  Real sign = 1;
+  for (int j = 0; j < k; ++j)
+    if (a < j) sign = -sign;
+  return sign * infinity;
+}
+/// ((-1)^m / m!) n (n - 1) ... of m factors.
+Real falling(Real n, int m) {
+  Real y = 1;
+  for (int j = 0; j < m; ++j) y *= -(n - j) / (j + 1);
+  return y;
+}
+Real factorial(int n) {
+  Real y = 1;
+  for (int j = 2; j <= n; ++j) y *= j;
+  return y;
+}
+
+/// A derivative of the density, by x once less: `orders` of P.
+Real gamma_slope(const Arguments& a) {
+  const Real p = a.at[0], x = a.at[1];
+  const int k = a.orders[1];
+  if (!(p >= 0 && x >= 0) || std::isinf(p)) return nan;
+  if (std::isinf(x)) return 0;
+  if (x == 0) {
+    if (p > k || a.orders[0] == 0) {
+      if (p <= 0) return p == 0 && a.orders[0] == 0 ? 0 : nan;
+      if (p > k || p != std::floor(p)) return power_at_zero(p, k);
+      const int whole = static_cast<int>(p), m = k - whole;
+      return (m % 2 == 0 ? 1 : -1) * factorial(k - 1) / factorial(m) / factorial(whole - 1);
+    }
+    return nan;
+  }
+  const int orders[] = {a.orders[0], k - 1};
+  return by_arguments<2>({{p, x}, orders}, [](const auto& v, const auto& y) { return gamma_density(v, y); });
+}
+Real incomplete_gamma_of(const Arguments& a, bool upper) {
+  if (a.orders[1] > 0) return upper ? -gamma_slope(a) : gamma_slope(a);
+  Orders o;
+  o.n[0] = a.orders[0];
+  if (o.n[0] == 0) return incomplete_gamma(a.at[0], a.at[1], upper);
+  return derivative(incomplete_gamma(Taylor::variable(o, a.at[0], 0), a.at[1], upper));
+}
+
+Real beta_slope(const Arguments& a) {
+  const Real p = a.at[0], q = a.at[1], x = a.at[2];
+  const int k = a.orders[2];
+  if (!(p > 0 && q > 0 && x >= 0 && x <= 1) || std::isinf(p) || std::isinf(q)) return nan;
+  if (x == 0) {
+    if (p > k) return 0;
+    if (a.orders[0] + a.orders[1] > 0) return nan;
+    if (p != std::floor(p)) return power_at_zero(p, k);
+    return factorial(k - 1) * falling(q - 1, k - static_cast<int>(p)) / std::exp(log_beta(p, q));
+  }
+  if (x == 1) {  // I_x(a, b) = 1 - I_(1-x)(b, a)
+    const int swapped[] = {a.orders[1], a.orders[0], k};
+    const Real y = beta_slope({{q, p, 0}, swapped});
+    return k % 2 == 0 ? -y : y;
+  }
+  const int orders[] = {a.orders[0], a.orders[1], k - 1};
+  return by_arguments<3>({{p, q, x}, orders},
+                         [](const auto& v, const auto& w, const auto& y) { return beta_density(v, w, y); });
+}
+Real incomplete_beta_of(const Arguments& a, bool upper) {
+  if (a.orders[2] > 0) return upper ? -beta_slope(a) : beta_slope(a);
+  Orders o;
+  o.n[0] = a.orders[0], o.n[1] = a.orders[1];
+  if (o.total() == 0) return incomplete_beta(a.at[0], a.at[1], a.at[2], upper);
+  return derivative(incomplete_beta(Taylor::variable(o, a.at[0], 0), Taylor::variable(o, a.at[1], 1), a.at[2], upper));
+}
+
+Real evaluate(Function f, const Arguments& a) {
+  switch (f) {
+    case Function::gamma:
+      return gamma_of(a);
+    case Function::rgamma:
+      return rgamma_of(a);
+    case Function::betaln:
+      return of_positive(a, [](const auto& v, const auto& w) { return log_beta(v, w); });
+    case Function::beta:
+      return of_positive(a, [](const auto& v, const auto& w) { return exp(log_beta(v, w)); });
+    case Function::poch:
+      return poch_of(a);
+    case Function::gammainc:
+      return incomplete_gamma_of(a, false);
+    case Function::gammaincc:
+      return incomplete_gamma_of(a, true);
+    case Function::betainc:
+      return incomplete_beta_of(a, false);
+    case Function::betaincc:
+      return incomplete_beta_of(a, true);
+    case Function::gammaincinv:
+      return inverse_gamma(a.at[0], a.at[1], 1 - a.at[1]);
+    case Function::gammainccinv:
+      return inverse_gamma(a.at[0], 1 - a.at[1], a.at[1]);
+    case Function::betaincinv:
+      return inverse_beta(a.at[0], a.at[1], a.at[2], 1 - a.at[2]).x;
+  }
+  return nan;
+}
+
+std::size_t arity(Function f) {
+  switch (f) {
+    case Function::gamma:
+    case Function::rgamma:
+      return 1;
+    case Function::betainc:
+    case Function::betaincc:
+    case Function::betaincinv:
+      return 3;
+    default:
+      return 2;
+  }
+}
+
+template <class T>
+void evaluate_all(Function f, const int* orders, const void* const* in, T* out, std::ptrdiff_t n) {
+  const std::size_t count = arity(f);
+  Arguments a{{}, orders};
+  for (std::ptrdiff_t i = 0; i < n; ++i) {
+    for (std::size_t k = 0; k < count; ++k) a.at[k] = static_cast<const T*>(in[k])[i];
+    out[i] = static_cast<T>(evaluate(f, a));
+  }
+}
+
+}  // namespace
+
+void evaluate(Function f, const int* orders, const void* const* in, void* out, std::ptrdiff_t n, DType d) {
+  if (d == DType::float32)
+    evaluate_all(f, orders, in, static_cast<float*>(out), n);
+  else
+    evaluate_all(f, orders, in, static_cast<double*>(out), n);
+}
+
+}  // namespace reel::kernels::special

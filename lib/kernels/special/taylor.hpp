@@ -1,0 +1,193 @@
+// Truncated Taylor polynomials in up to three variables, whose orders are known at run time: what a special function
+// computes with instead of numbers when its partial derivatives are wanted. The functions beside this file are
+// templates of the number, long double or Taylor, so that values pay nothing for it. Long double has, on x86-64, eleven
+// bits beyond double, which differences of logarithms of gamma functions use up.
+#pragma once
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <limits>
+
+#include "kernels/special/special.hpp"
+
+namespace reel::kernels::special {
+
+using Real = long double;
+
+/// The orders in each variable; a polynomial has the coefficients of u^i v^j w^k, i <= n[0], j <= n[1], k <= n[2].
+struct Orders {
+  static constexpr int coefficients_max = special::coefficients_max;
+  int n[3] = {0, 0, 0};
+  constexpr int size() const { return (n[0] + 1) * (n[1] + 1) * (n[2] + 1); }
+  constexpr int total() const { return n[0] + n[1] + n[2]; }
+  constexpr int stride(int variable) const {
+    return variable == 2 ? 1 : variable == 1 ? n[2] + 1 : (n[1] + 1) * (n[2] + 1);
+  }
+};
+
+class Taylor {
+ public:
+  Taylor(const Orders& orders, Real value) : orders_(&orders), size_(orders.size()) {
+    std::fill_n(c_, size_, 0);
+    c_[0] = value;
+  }
+  /// value + u, u being variable 0, 1 or 2.
+  static Taylor variable(const Orders& orders, Real value, int which) {
+    Taylor t(orders, value);
+    if (orders.n[which] > 0) t.c_[orders.stride(which)] = 1;
+    return t;
+  }
+  Taylor(const Taylor& t) : orders_(t.orders_), size_(t.size_) {
+    c_[0] = t.c_[0];
+    for (int k = 1; k < size_; ++k) c_[k] = t.c_[k];
+  }
+  Taylor& operator=(const Taylor& t) {
+    c_[0] = t.c_[0];
+    for (int k = 1; k < size_; ++k) c_[k] = t.c_[k];
+    return *this;
+  }
+  const Orders& orders() const { return *orders_; }
+  int size() const { return size_; }
+  Real operator[](int k) const { return c_[k]; }
+
+  Taylor& operator+=(const Taylor& b) {
+    for (int k = 0; k < size_; ++k) c_[k] += b.c_[k];
+    return *this;
+  }
+  Taylor& operator-=(const Taylor& b) {
+    for (int k = 0; k < size_; ++k) c_[k] -= b.c_[k];
+    return *this;
+  }
+  Taylor& operator*=(Real b) {
+    for (int k = 0; k < size_; ++k) c_[k] *= b;
+    return *this;
+  }
+  Taylor& operator+=(Real b) {
+    c_[0] += b;
+    return *this;
+  }
+  friend Taylor operator+(Taylor a, const Taylor& b) { return a += b; }
+  friend Taylor operator-(Taylor a, const Taylor& b) { return a -= b; }
+  friend Taylor operator+(Taylor a, Real b) { return a += b; }
+  friend Taylor operator+(Real a, Taylor b) { return b += a; }
+  friend Taylor operator-(Taylor a, Real b) { return a += -b; }
+  friend Taylor operator-(Real a, Taylor b) { return (b *= -1) += a; }
+  friend Taylor operator-(Taylor a) { return a *= -1; }
+  friend Taylor operator*(Taylor a, Real b) { return a *= b; }
+  friend Taylor operator*(Real a, Taylor b) { return b *= a; }
+  friend Taylor operator/(Taylor a, Real b) { return a *= 1 / b; }
+  friend Taylor operator*(const Taylor& a, const Taylor& b) {
+    Taylor r(*a.orders_, 0);
+    const int *n = a.orders_->n, rows = n[1] + 1, columns = n[2] + 1;
+    for (int i = 0, at = 0; i <= n[0]; ++i)
+      for (int j = 0; j <= n[1]; ++j)
+        for (int k = 0; k <= n[2]; ++k, ++at) {
+          const Real x = a.c_[at];
+          if (x == 0) continue;
+          for (int p = 0; p <= n[0] - i; ++p)
+            for (int q = 0; q <= n[1] - j; ++q)
+              for (int s = 0; s <= n[2] - k; ++s)
+                r.c_[((i + p) * rows + j + q) * columns + k + s] += x * b.c_[(p * rows + q) * columns + s];
+        }
+    return r;
+  }
+  friend Taylor operator/(const Taylor& a, const Taylor& b) { return a * reciprocal(b); }
+  friend Taylor operator/(Real a, const Taylor& b) { return a * reciprocal(b); }
+
+  /// f(x) by f's own Taylor coefficients: f_k(k, previous) gives f^(k) / k! at the value of x, k = 0, 1, ... in turn.
+  template <class F>
+  friend Taylor compose(const Taylor& x, F f) {
+    const int most = x.orders_->total();
+    Real c[Orders::coefficients_max + 2] = {};
+    for (int k = 0; k <= most; ++k) c[k] = f(k);
+    Taylor rest(x);
+    rest.c_[0] = 0;
+    Taylor r(*x.orders_, c[most]);
+    for (int k = most; k-- > 0;) (r = r * rest) += c[k];
+    return r;
+  }
+  friend Taylor reciprocal(const Taylor& x) {
+    Real c = -1;
+    return compose(x, [&, x0 = x.c_[0]](int) { return c = -c / x0; });
+  }
+
+ private:
+  const Orders* orders_;
+  int size_;
+  Real c_[Orders::coefficients_max];
+};
+
+// ---- What the functions call on either number
+
+inline Real value(Real x) { return x; }
+inline Real value(const Taylor& x) { return x[0]; }
+/// A number of x's kind.
+inline Real constant(Real, Real c) { return c; }
+inline Taylor constant(const Taylor& x, Real c) { return {x.orders(), c}; }
+inline int total_order(Real) { return 0; }
+inline int total_order(const Taylor& x) { return x.orders().total(); }
+/// Whether x is below `least` times the sum in every coefficient, so that a series may end.
+inline bool negligible(Real x, Real sum, Real least) { return std::abs(x) <= least * std::abs(sum); }
+inline bool negligible(const Taylor& x, const Taylor& sum, Real least) {
+  for (int k = 0; k < x.size(); ++k)
+    if (!(std::abs(x[k]) <= least * std::abs(sum[k]))) return false;
+  return true;
+}
+
+inline Real exp(Real x) { return std::exp(x); }
+inline Taylor exp(const Taylor& x) {
+  Real c = 0;
+  return compose(x, [&, x0 = x[0]](int k) { return c = k == 0 ? std::exp(x0) : c / k; });
+}
+inline Real expm1(Real x) { return std::expm1(x); }
+inline Taylor expm1(const Taylor& x) {
+  Real c = 0;
+  return compose(x, [&, x0 = x[0]](int k) {
+    c = k == 0 ? std::exp(x0) : c / k;
+    return k == 0 ? std::expm1(x0) : c;
+  });
+}
+inline Real log(Real x) { return std::log(x); }
+inline Taylor log(const Taylor& x) {
+  Real power = -1;
+  return compose(x, [&, x0 = x[0]](int k) { return k == 0 ? std::log(x0) : (power /= -x0) / k; });
+}
+inline Real log1p(Real x) { return std::log1p(x); }
+inline Taylor log1p(const Taylor& x) {
+  Real power = -1;
+  return compose(x, [&, x0 = x[0]](int k) { return k == 0 ? std::log1p(x0) : (power /= -(1 + x0)) / k; });
+}
+inline Real sqrt(Real x) { return std::sqrt(x); }
+inline Taylor sqrt(const Taylor& x) {
+  Real c = 0;
+  return compose(x, [&, x0 = x[0]](int k) { return c = k == 0 ? std::sqrt(x0) : c * (1.5L - k) / (k * x0); });
+}
+/// sin(pi x) for |x| <= 1/2.
+constexpr Real pi = 3.14159265358979323846264338327950288L;
+inline Real sin_pi(Real x) { return std::sin(pi * x); }
+inline Taylor sin_pi(const Taylor& x) {
+  const Real s = std::sin(pi * x[0]), c = std::cos(pi * x[0]);
+  Real power = 1;
+  return compose(x, [&](int k) {
+    if (k > 0) power *= pi / k;
+    const Real d = k % 2 == 0 ? s : c;
+    return power * (k % 4 < 2 ? d : -d);
+  });
+}
+
+/// x - log(1 + x), by its series near 0.
+inline Real minus_log1p(Real x) {
+  if (std::abs(x) > 0.3L) return x - std::log1p(x);
+  Real sum = 0;
+  for (int k = 40; k >= 2; --k) sum = 1 / static_cast<Real>(k) - x * sum;
+  return x * x * sum;
+}
+inline Taylor minus_log1p(const Taylor& x) {
+  Real power = 1;
+  return compose(x, [&, x0 = x[0]](int k) {
+    if (k > 0) power /= -(1 + x0);
+    return k == 0 ? minus_log1p(x0) : k == 1 ? x0 / (1 + x0) : power / k;
+  });
+}
+
+}  // namespace reel::kernels::special

@@ -1,0 +1,176 @@
+// The functions of <reel/special.hpp> against values at 50 digits, with derivatives by parameters up to the third
+// order; inverses; the ends of the domains; dtypes.
+#include <cmath>
+#include <functional>
+#include <limits>
+#include <map>
+#include <reel/reel.hpp>
+#include <reel/special.hpp>
+#include <string>
+
+#include "catch.hpp"
+#include "values.hpp"
+
+using namespace reel;
+
+namespace {
+
+constexpr double inf = std::numeric_limits<double>::infinity(), not_a_number = std::numeric_limits<double>::quiet_NaN();
+
+using Arguments = std::vector<Tensor>;
+using Function = std::function<Tensor(const Arguments&)>;
+
+const std::map<std::string, Function>& functions() {
+  static const std::map<std::string, Function> all = {
+      {"gamma", [](const Arguments& x) { return reel::gamma(x[0]); }},
+      {"rgamma", [](const Arguments& x) { return rgamma(x[0]); }},
+      {"betaln", [](const Arguments& x) { return betaln(x[0], x[1]); }},
+      {"beta", [](const Arguments& x) { return beta(x[0], x[1]); }},
+      {"poch", [](const Arguments& x) { return poch(x[0], x[1]); }},
+      {"gammainc", [](const Arguments& x) { return gammainc(x[0], x[1]); }},
+      {"gammaincc", [](const Arguments& x) { return gammaincc(x[0], x[1]); }},
+      {"betainc", [](const Arguments& x) { return betainc(x[0], x[1], x[2]); }},
+  };
+  return all;
+}
+
+// f, so often differentiated by each argument: a tape around each order.
+Tensor partial(const Function& f, const Arguments& x, std::vector<int> orders) {
+  for (std::size_t k = 0; k < x.size(); ++k) {
+    if (orders[k] == 0) continue;
+    --orders[k];
+    GradientTape tape;
+    tape.watch(x[k]);
+    const Tensor y = partial(f, x, orders);
+    return *tape.gradient(y, x[k], {.unconnected_gradients = UnconnectedGradients::zero});
+  }
+  return f(x);
+}
+double partial_at(const Function& f, const std::vector<double>& point, const std::vector<int>& orders) {
+  Arguments x;
+  for (const double v : point) x.push_back(scalar(v));
+  return partial(f, x, orders).item();
+}
+
+double slope(const Function& f, const std::vector<double>& at, std::size_t by) {
+  std::vector<int> orders(at.size());
+  orders[by] = 1;
+  return partial_at(f, at, orders);
+}
+
+}  // namespace
+
+TEST_CASE("special functions and their derivatives by every argument have the digits of tables") {
+  for (const SpecialValue& v : special_values) {
+    const std::size_t count = std::string(v.op) == "betainc" ? 3 : std::string(v.op).ends_with("gamma") ? 1 : 2;
+    const double got =
+        partial_at(functions().at(v.op), {v.arguments, v.arguments + count}, {v.orders, v.orders + count});
+    const bool plain = v.orders[0] + v.orders[1] + v.orders[2] == 0;
+    INFO(v.op << " at " << v.arguments[0] << ", " << v.arguments[1] << ", " << v.arguments[2] << ", orders "
+              << v.orders[0] << v.orders[1] << v.orders[2] << ": " << got << ", not " << v.value);
+    CHECK(std::abs(got - v.value) <= (plain ? 1e-15 : 1e-13) * std::abs(v.value));
+  }
+}
+
+TEST_CASE("complements add up to 1, and are exact where they are small") {
+  for (const double a : {1e-3, 0.5, 3.0, 40.0, 2e3})
+    for (const double r : {0.1, 0.9, 1.0, 1.1, 3.0}) {
+      INFO("a = " << a << ", x / a = " << r);
+      CHECK(gammainc(a, a * r).item() + gammaincc(a, a * r).item() == Approx(1).epsilon(1e-15));
+      CHECK(betainc(a, 7.0, r / 4).item() + betaincc(a, 7.0, r / 4).item() == Approx(1).epsilon(1e-15));
+      CHECK(betaincc(a, 7.0, r / 4).item() == Approx(betainc(7.0, a, 1 - r / 4).item()).epsilon(1e-13));
+    }
+  CHECK(gammaincc(2.0, 700.0).item() == Approx(701 * std::exp(-700.0)).epsilon(1e-13));
+  CHECK(gammaincc(1e-20, 1.0).item() == Approx(0.21938393439552027e-20).epsilon(1e-14));
+}
+
+TEST_CASE("inverses give back their argument down to the ends, with the derivatives of an inverse") {
+  for (const double a : {0.02, 0.7, 3.0, 250.0})
+    for (const double p : {1e-300, 1e-12, 0.01, 0.5, 0.97}) {
+      INFO("a = " << a << ", p = " << p);
+      const double low = gammaincinv(a, p).item(), high = gammainccinv(a, p).item();
+      if (low > 1e-290) CHECK(gammainc(a, low).item() == Approx(p).epsilon(1e-12));
+      CHECK(gammaincc(a, high).item() == Approx(p).epsilon(1e-12));
+      const double x = betaincinv(a, 2.5, p).item();
+      if (x > 1e-290) CHECK(betainc(a, 2.5, x).item() == Approx(p).epsilon(1e-12));
+      if (low < 1e-290 || x < 1e-290) continue;
+      const Function f = [](const Arguments& v) { return gammainc(v[0], gammaincinv(v[0], v[1])); };
+      const Function h = [](const Arguments& v) { return gammaincc(v[0], gammainccinv(v[0], v[1])); };
+      const Function i = [](const Arguments& v) { return betainc(v[0], 2.5, betaincinv(v[0], 2.5, v[1])); };
+      for (const Function& identity : {f, h, i}) {
+        CHECK(slope(identity, {a, p}, 1) == Approx(1).epsilon(1e-12));
+        CHECK(std::abs(slope(identity, {a, p}, 0)) <= 1e-12 * std::abs(std::log(p)) * p / a);
+      }
+    }
+  CHECK(gammaincinv(2.0, 0.0).item() == 0);
+  CHECK(gammaincinv(2.0, 1.0).item() == inf);
+  CHECK(gammainccinv(2.0, 0.0).item() == inf);
+  CHECK(betaincinv(2.0, 3.0, 0.0).item() == 0);
+  CHECK(betaincinv(2.0, 3.0, 1.0).item() == 1);
+  for (const double p : {-0.1, 1.1, not_a_number}) {
+    CHECK(std::isnan(gammaincinv(2.0, p).item()));
+    CHECK(std::isnan(betaincinv(2.0, 3.0, p).item()));
+  }
+}
+
+TEST_CASE("special functions at poles and at the ends of their domains") {
+  const auto& f = functions();
+  for (int n = 0; n < 6; ++n) {
+    CHECK(rgamma(-n).item() == 0);
+    CHECK(slope(f.at("rgamma"), {-double(n)}, 0) == Approx((n % 2 == 0 ? 1 : -1) * std::tgamma(n + 1.0)));
+  }
+  CHECK(reel::gamma(0.0).item() == inf);
+  CHECK(reel::gamma(-0.0).item() == -inf);
+  CHECK(std::isnan(reel::gamma(-3.0).item()));
+  CHECK(reel::gamma(172.0).item() == inf);
+  CHECK(rgamma(inf).item() == 0);
+  CHECK(gammainc(0.0, 2.0).item() == 1);
+  CHECK(gammainc(2.0, 0.0).item() == 0);
+  CHECK(gammaincc(2.0, inf).item() == 0);
+  CHECK(gammainc(inf, 2.0).item() == 0);
+  CHECK(slope(f.at("gammaincc"), {0, 2}, 0) == Approx(0.048900510708061120));  // E1(2)
+  CHECK(slope(f.at("gammainc"), {0.5, 0}, 1) == inf);
+  CHECK(slope(f.at("gammaincc"), {0.5, 0}, 1) == -inf);
+  CHECK(slope(f.at("gammainc"), {1, 0}, 1) == 1);
+  CHECK(slope(f.at("gammainc"), {3, 0}, 1) == 0);
+  CHECK(slope(f.at("gammainc"), {3, 0}, 0) == 0);
+  CHECK(partial_at(f.at("gammainc"), {2, 0}, {0, 2}) == 1);
+  CHECK(partial_at(f.at("gammainc"), {2, 0}, {0, 3}) == -2);
+  CHECK(partial_at(f.at("gammainc"), {1.5, 0}, {0, 2}) == inf);
+  CHECK(slope(f.at("betainc"), {0.5, 2, 0}, 2) == inf);
+  CHECK(slope(f.at("betainc"), {1, 2, 0}, 2) == Approx(2));
+  CHECK(slope(f.at("betainc"), {3, 2, 0}, 2) == 0);
+  CHECK(slope(f.at("betainc"), {2, 1, 1}, 2) == Approx(2));
+  CHECK(slope(f.at("betainc"), {2, 0.5, 1}, 2) == inf);
+  CHECK(partial_at(f.at("betainc"), {2, 3, 0}, {0, 0, 2}) == Approx(12));
+  CHECK(partial_at(f.at("betainc"), {2, 3, 0}, {0, 0, 3}) == Approx(-48));
+  CHECK(partial_at(f.at("betainc"), {3, 2, 1}, {0, 0, 2}) == Approx(-12));
+  for (const double bad : {-1.0, not_a_number}) {
+    CHECK(std::isnan(gammainc(bad, 2.0).item()));
+    CHECK(std::isnan(gammainc(2.0, bad).item()));
+    CHECK(std::isnan(betainc(bad, 1.0, 0.5).item()));
+    CHECK(std::isnan(betainc(1.0, 1.0, bad).item()));
+    CHECK(std::isnan(betaln(bad, 1.0).item()));
+    CHECK(std::isnan(poch(bad, 0.5).item()));
+  }
+  CHECK(std::isnan(betainc(1.0, 1.0, 1.5).item()));
+  CHECK(std::isnan(gammainc(1e13, 1e13).item()));  // not settled by a million terms
+  CHECK(gammainc(1e13, 1e12).item() == 0);
+}
+
+TEST_CASE("dtypes, shapes and limits of special functions") {
+  const Tensor a = tensor({0.5, 2, 9}), x = tensor({{1.0}, {4.0}});
+  const Tensor y = gammainc(a, x);
+  CHECK(y.shape() == Shape{2, 3});
+  CHECK(y.dtype() == DType::float64);
+  CHECK(gammainc(cast(a, DType::float32), 2.0).dtype() == DType::float32);
+  const Tensor half = gammainc(cast(a, DType::float16), 2.0);
+  CHECK(half.dtype() == DType::float16);
+  CHECK(cast(half, DType::float64)[1].item() == Approx(0.59399415).epsilon(1e-3));
+  CHECK(gammainc(tensor({1, 2}), 2).dtype() == DType::float64);
+  CHECK_THROWS_AS(gammainc(make_complex(1.0, 1.0), 2.0), TypeError);
+  CHECK_THROWS_AS(betaln(tensor({1.0, 2.0}), tensor({1.0, 2.0, 3.0})), ShapeError);
+  // 7 of each is 8 times 8 coefficients; one more is refused.
+  CHECK(std::isfinite(partial_at(functions().at("beta"), {2, 3}, {7, 7})));
+  CHECK_THROWS_AS(partial_at(functions().at("beta"), {2, 3}, {8, 7}), ValueError);
+}
