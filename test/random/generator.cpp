@@ -79,7 +79,10 @@ int Maker::number(int min_rank, int max_rank) {
 
 Arg Maker::beside(int x, bool with_weak, bool integer) {
   if (with_weak && chance(0.2)) {
-    if (chance(0.25)) return {.kind = Arg::weak_integer, .number = static_cast<double>(between(-2, 3))};
+    if (chance(0.25)) {
+      const auto n = static_cast<double>(between(-2, 3));
+      return {.kind = Arg::weak_integer, .number = at(x).dtype == DType::uint8 ? std::fabs(n) : n};
+    }
     return weak(static_cast<double>(between(-6, 8)) * 0.25);
   }
   const Extents shape = at(x).shape;

@@ -108,7 +108,11 @@ void evaluate(const Statement& s, Arrays& values) {
     in.push_back(&weak[i]);
   }
   Arrays out;
-  round_like(promoted(in));
+  const DType dtype = promoted(in);
+  if (dtype == DType::uint8)  // the library refuses a number that the dtype cannot hold
+    for (const Array* x : in)
+      if (x->weak && (*x)[0].re.v[0] < 0) throw Unfit();
+  round_like(dtype);
   s.op->eval(s, in, out);
   for (Array& x : out) values.push_back(std::move(x));
 }

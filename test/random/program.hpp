@@ -213,4 +213,11 @@ Extents indices_of(const Extents& shape, std::int64_t position);
 std::int64_t position_of(const Extents& shape, const Extents& indices);
 struct Unfit {};  ///< a statement that cannot be
 
+/// What interpreted bodies computed so far, in values that nothing may read too. An overflow of the library may become
+/// a NaN that the wider range of the interpreter does not have.
+struct Extremes {
+  bool nan = false, large = false;
+};
+inline Extremes in_bodies;
+
 }  // namespace random_programs

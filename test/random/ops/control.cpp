@@ -1,6 +1,7 @@
 // Functions as operands: cond, while_loop, scan, checkpoint, custom_gradient, grad_pass_through, record_operation. Each
 // has a body: a program of its own, whose parameters are the arguments, then the values that the function captures.
 #include <algorithm>
+#include <cmath>
 
 #include "../program.hpp"
 
@@ -13,10 +14,18 @@ using reel::Tensor;
 using Tensors = std::vector<Tensor>;
 using Strings = std::vector<std::string>;
 
+void note_extremes(const Arrays& values) {
+  for (const Array& a : values)
+    for (const Num& n : a.data) {
+      in_bodies.nan = in_bodies.nan || std::isnan(n.re.v[0]);
+      in_bodies.large = in_bodies.large || std::fabs(n.re.v[0]) > 1e4L;
+    }
+}
 /// The body's outputs of the given arrays.
 Arrays outputs_of(const Program& body, const Arrays& given) {
   Arrays values, out;
   interpret(body, given, values);
+  note_extremes(values);
   for (const int o : body.outputs) out.push_back(values[static_cast<std::size_t>(o)]);
   return out;
 }
