@@ -2,6 +2,8 @@
 // cotangent. No gradients at all means that there must be none.
 #include <cmath>
 #include <limits>
+#include <reel/ops/arranging.hpp>
+#include <reel/ops/indexing.hpp>
 #include <reel/ops/scans.hpp>
 #include <reel/ops/sorting.hpp>
 #include <reel/ops/statistics.hpp>
@@ -18,6 +20,10 @@ using X = Operands;
 
 constexpr double inf = std::numeric_limits<double>::infinity(), nan = std::numeric_limits<double>::quiet_NaN();
 using T = std::vector<Tensor>;
+
+Tensor places(std::initializer_list<std::int64_t> list) {
+  return from_data(std::vector<std::int64_t>(list), {static_cast<std::int64_t>(list.size())});
+}
 
 }  // namespace
 
@@ -212,6 +218,52 @@ std::vector<Edge> edges() {
     {"isfinite", "of each kind", [](X x) { return isfinite(x[0]); }, [] { return T{tensor({nan, inf, -inf, 0})}; }, {0, 0, 0, 1}, {}},
     {"equal", "NaN differs from itself", [](X x) { return equal(x[0], x[0]); }, [] { return T{tensor({nan, 1})}; }, {0, 1}, {}},
     {"array_equal", "NaN differs from itself", [](X x) { return scalar(array_equal(x[0], x[0]) || array_equal(x[0], 1)); }, [] { return T{tensor({nan, 1})}; }, {0}, {}},
+
+    {"index", "one place twice, and from the end", [](X x) { return index(x[0], {places({0, -1, 0})}) * tensor({1, 2, 4}); }, [] { return T{tensor({5, 6, 7})}; }, {5, 14, 20}, {{5, 0, 2}}},
+    {"index_update", "of equal indices the last counts", [](X x) { return index_update(x[0], {places({1, 1, 0})}, x[1]) * tensor({1, 2, 4}); }, [] { return T{tensor({1, nan, 3}), tensor({10, 20, 30})}; }, {30, 40, 12}, {{0, 0, 4}, {0, 2, 1}}},
+    {"index_add", "equal indices add", [](X x) { return index_add(x[0], {places({1, -1})}, x[1]) * tensor({1, 2}); }, [] { return T{tensor({1, 2}), tensor({3, 4})}; }, {1, 18}, {{1, 2}, {2, 2}}},
+    {"index_multiply", "one zero among the factors", [](X x) { return index_multiply(x[0], {places({0, 0, 1})}, x[1]); }, [] { return T{tensor({2, 3, 5}), tensor({0, 4, 0})}; }, {0, 0, 5}, {{0, 0, 1}, {8, 0, 3}}},
+    {"index_multiply", "two zeros, one of them x", [](X x) { return index_multiply(x[0], {places({0, 0, 1})}, x[1]); }, [] { return T{tensor({2, 0}), tensor({0, 0, 6})}; }, {0, 0}, {{0, 6}, {0, 0, 0}}},
+    {"index_max", "ties", [](X x) { return index_max(x[0], {places({0, 0, 1})}, x[1]); }, [] { return T{tensor({1, 5, 2}), tensor({1, 1, 7})}; }, {1, 7, 2}, {{1. / 3, 0, 1}, {1. / 3, 1. / 3, 1}}},
+    {"index_max", "NaN", [](X x) { return index_max(x[0], {places({0, 1})}, x[1]); }, [] { return T{tensor({nan, 1}), tensor({2, nan})}; }, {nan, nan}, {{1, 0}, {0, 1}}},
+    {"index_min", "ties", [](X x) { return index_min(x[0], {places({0, 0, 1})}, x[1]); }, [] { return T{tensor({1, 5, 2}), tensor({2, 1, 5})}; }, {1, 5, 2}, {{0.5, 0.5, 1}, {0, 0.5, 0.5}}},
+    {"slice_update", "a NaN is replaced", [](X x) { return slice_update(x[0], {range(1, 3)}, x[1]) * tensor({1, 2, 4}); }, [] { return T{tensor({1, nan, 3}), tensor({5, 6})}; }, {1, 10, 24}, {{1, 0, 0}, {2, 4}}},
+    {"slice_add", "one number for a part", [](X x) { return slice_add(x[0], {range(1, 3)}, x[1]); }, [] { return T{tensor({1, 2, 3}), scalar(4.)}; }, {1, 6, 7}, {{1, 1, 1}, {2}}},
+    {"put_along_axis", "of equal indices the last counts", [](X x) { return put_along_axis(x[0], places({2, -1}), x[1], 0); }, [] { return T{tensor({1, 2, nan}), tensor({4, 5})}; }, {1, 2, 5}, {{1, 1, 0}, {0, 1}}},
+    {"scatter_add_along_axis", "equal indices add", [](X x) { return scatter_add_along_axis(x[0], places({0, 0}), x[1], 0) * tensor({3, 1}); }, [] { return T{tensor({1, 2}), tensor({3, 4})}; }, {24, 2}, {{3, 1}, {3, 3}}},
+    {"scatter_reduce", "prod of a zero, without x", [](X x) { return scatter_reduce(x[0], places({0, 0}), x[1], 0, Reduction::prod, false); }, [] { return T{tensor({2, 3}), tensor({0, 4})}; }, {0, 3}, {{0, 1}, {4, 0}}},
+    {"scatter_reduce", "mean, x among them", [](X x) { return scatter_reduce(x[0], places({0, 0}), x[1], 0, Reduction::mean); }, [] { return T{tensor({3, 9}), tensor({6, 0})}; }, {3, 9}, {{1. / 3, 1}, {1. / 3, 1. / 3}}},
+    {"scatter_reduce", "max of ties, without x", [](X x) { return scatter_reduce(x[0], places({0, 0}), x[1], 0, Reduction::max, false); }, [] { return T{tensor({9, 1}), tensor({2, 2})}; }, {2, 1}, {{0, 1}, {0.5, 0.5}}},
+    {"take", "wrapped around", [](X x) { return take(x[0], places({4, -4}), IndexMode::wrap); }, [] { return T{tensor({1, 2, 3})}; }, {2, 3}, {{0, 1, 1}}},
+    {"take", "clipped", [](X x) { return take(x[0], places({9, -9, -1}), IndexMode::clip); }, [] { return T{tensor({1, 2, 3})}; }, {3, 1, 1}, {{2, 0, 1}}},
+    {"put", "of equal indices the last counts", [](X x) { return put(x[0], places({-1, 2}), x[1]); }, [] { return T{tensor({1, 2, nan}), tensor({4, 5})}; }, {1, 2, 5}, {{1, 1, 0}, {0, 1}}},
+    {"masked_fill", "a NaN is replaced", [](X x) { return masked_fill(x[0], isnan(x[0]), x[1]); }, [] { return T{tensor({nan, 2, nan}), scalar(7.)}; }, {7, 2, 7}, {{0, 1, 0}, {2}}},
+    {"boolean_mask", "of nothing", [](X x) { return boolean_mask(x[0], isnan(x[0])); }, [] { return T{tensor({1, 2})}; }, {}, {{0, 0}}},
+    {"compress", "by a shorter condition", [](X x) { return compress(greater(tensor({1, 0}), 0), x[0], 0); }, [] { return T{tensor({4, 5, 6})}; }, {4}, {{1, 0, 0}}},
+    {"nonzero", "cuts; a NaN counts", [](X x) { return nonzero(x[0])[0]; }, [] { return T{tensor({0, 3, nan})}; }, {1, 2}, {}},
+    {"embedding", "the padding has no gradient", [](X x) { return embedding(x[0], places({0, 1, 1, 0}), -1); }, [] { return T{tensor({{4}, {5}})}; }, {4, 5, 5, 4}, {{2, 0}}},
+    {"segment_sum", "left out, and of nothing", [](X x) { return segment_sum(x[0], places({1, -1, 1}), 3); }, [] { return T{tensor({1, nan, 3})}; }, {0, 4, 0}, {{1, 0, 1}}},
+    {"segment_mean", "left out, and of nothing", [](X x) { return segment_mean(x[0], places({1, 1, -1}), 2); }, [] { return T{tensor({1, 2, nan})}; }, {0, 1.5}, {{0.5, 0.5, 0}}},
+    {"segment_prod", "zeros, and of nothing", [](X x) { return segment_prod(x[0], places({0, 0, 1, 1, 2, -1}), 4); }, [] { return T{tensor({0, 4, 0, 0, 5, nan})}; }, {0, 0, 5, 1}, {{4, 0, 0, 0, 1, 0}}},
+    {"segment_max", "ties, NaN, and of nothing", [](X x) { return segment_max(x[0], places({0, 0, 1, 1}), 3); }, [] { return T{tensor({1, 1, nan, 2})}; }, {1, nan, -inf}, {{0.5, 0.5, 1, 0}}},
+    {"segment_min", "ties, NaN, and of nothing", [](X x) { return segment_min(x[0], places({0, 0, 1, 1}), 3); }, [] { return T{tensor({1, 1, nan, 2})}; }, {1, nan, inf}, {{0.5, 0.5, 1, 0}}},
+    {"sparse_segment_sum", "left out, and of nothing", [](X x) { return sparse_segment_sum(x[0], places({1, 2, 2}), places({-1, 1, 1}), 2); }, [] { return T{tensor({1, nan, 3})}; }, {0, 6}, {{0, 0, 2}}},
+    {"sparse_segment_mean", "a row twice, and of nothing", [](X x) { return sparse_segment_mean(x[0], places({0, 0, 2, 1}), places({0, 0, 0, 2}), 3); }, [] { return T{tensor({1, 2, 4})}; }, {2, 0, 2}, {{2. / 3, 1, 1. / 3}}},
+    {"sparse_segment_sqrt_n", "a row twice, and of nothing", [](X x) { return sparse_segment_sqrt_n(x[0], places({0, 0, 2, 0, 1}), places({0, 0, 0, 0, 2}), 3); }, [] { return T{tensor({1, 2, 5})}; }, {4, 0, 2}, {{1.5, 1, 0.5}}},
+    {"bincount", "weights, and of nothing", [](X x) { return bincount(places({0, 0, 2}), 4, x[0]) * tensor({1, 2, 4, 8}); }, [] { return T{tensor({1, 2, 3})}; }, {3, 0, 12, 0}, {{1, 1, 4}}},
+    {"searchsorted", "NaN is behind all numbers", [](X x) { return searchsorted(x[0], x[1]); }, [] { return T{tensor({1, 2, nan}), tensor({nan, 3, -inf})}; }, {2, 2, 0}, {}},
+
+    {"swapaxes", "of a matrix", [](X x) { return swapaxes(x[0], -1, 0) * tensor({{1, 2}, {3, 4}}); }, [] { return T{tensor({{1, 2}, {3, 4}})}; }, {1, 6, 6, 16}, {{1, 3, 2, 4}}},
+    {"flatten", "a number", [](X x) { return flatten(x[0]); }, [] { return T{scalar(3.)}; }, {3}, {{1}}},
+    {"rot90", "backwards", [](X x) { return rot90(x[0], -1) * tensor({{1, 2}, {3, 4}}); }, [] { return T{tensor({{1, 2}, {3, 4}})}; }, {3, 2, 12, 8}, {{2, 4, 1, 3}}},
+    {"diag_embed", "nothing, beside the main diagonal", [](X x) { return diag_embed(x[0], -2); }, [] { return T{zeros({0})}; }, {0, 0, 0, 0}, {{}}},
+    {"set_diagonal", "a NaN is replaced", [](X x) { return set_diagonal(x[0], x[1]); }, [] { return T{tensor({{nan, 1}, {2, nan}}), scalar(5.)}; }, {5, 1, 2, 5}, {{0, 1, 1, 0}, {2}}},
+    {"band_part", "what is not finite outside", [](X x) { return band_part(x[0], 0, 0); }, [] { return T{tensor({{1, nan}, {inf, 2}})}; }, {1, 0, 0, 2}, {{1, 0, 0, 1}}},
+    {"block_diag", "a matrix without rows", [](X x) { return block_diag({x[0], x[1]}); }, [] { return T{tensor({{3}}), zeros({0, 2})}; }, {3, 0, 0}, {{1}, {}}},
+    {"meshgrid", "a vector of one element", [](X x) { return meshgrid({x[0], x[1]})[0] * 2 + meshgrid({x[0], x[1]})[1]; }, [] { return T{tensor({1, 2}), tensor({7})}; }, {9, 11}, {{2, 2}, {2}}},
+    {"toeplitz", "the row's first element is not read", [](X x) { return toeplitz(x[0], x[1]); }, [] { return T{tensor({1, 2}), tensor({nan, 3})}; }, {1, 3, 2, 1}, {{2, 1}, {0, 1}}},
+    {"hankel", "the row's first element is not read", [](X x) { return hankel(x[0], x[1]); }, [] { return T{tensor({1, 2}), tensor({nan, 3})}; }, {1, 2, 2, 3}, {{1, 2}, {0, 1}}},
+    {"circulant", "of two", [](X x) { return circulant(x[0]) * tensor({{1, 2}, {3, 5}}); }, [] { return T{tensor({1, 2})}; }, {1, 4, 6, 5}, {{6, 5}}},
 
     {"cholesky", "4 2 2 3", [](X x) { return cholesky(x[0]); }, [] { return T{tensor({{4, 2}, {2, 3}})}; }, {2, 0, 1, std::sqrt(2.)}, {{0.21338834764831845, 0.07322330470336313, 0.07322330470336313, 0.35355339059327373}}},
     {"inverse", "4 2 2 3", [](X x) { return inverse(x[0]); }, [] { return T{tensor({{4, 2}, {2, 3}})}; }, {0.375, -0.25, -0.25, 0.5}, {{-0.015625, -0.03125, -0.03125, -0.0625}}},

@@ -92,7 +92,8 @@ Tensor embedding(const Operand& table, const Operand& ids, std::int64_t padding_
 
 /// Sums over segments: row s of the result [n, rest] is the sum of the slices of x [ids' shape, rest] whose id is s, in
 /// their order. Negative ids are left out; IndexError for n and above. No slices: 0, 0, 1, the lowest and the highest
-/// number (TensorFlow's unsorted_segment_*, but for a mean of 0).
+/// value, which for floating dtypes are the infinities (TensorFlow's unsorted_segment_*, but for a mean of 0 and for
+/// the infinities, where it has the largest finite numbers).
 Tensor segment_sum(const Operand& x, const Operand& ids, std::int64_t n);
 Tensor segment_mean(const Operand& x, const Operand& ids, std::int64_t n);
 /// Products; gradients are exact with zeros among the factors.
