@@ -21,11 +21,18 @@ void note_extremes(const Arrays& values) {
       in_bodies.large = in_bodies.large || std::fabs(n.re.v[0]) > 1e4L;
     }
 }
-/// The body's outputs of the given arrays.
+bool finite(const Array& a) {
+  return std::all_of(a.data.begin(), a.data.end(), [](const Num& n) { return std::isfinite(n.re.v[0]); });
+}
+/// The body's outputs of the given arrays. What is not finite may not be read: a rule that drops it has zero times
+/// infinity in its derivative.
 Arrays outputs_of(const Program& body, const Arrays& given) {
   Arrays values, out;
   interpret(body, given, values);
   note_extremes(values);
+  for (const Statement& s : body.statements)
+    for (const Arg& a : s.args)
+      if (a.kind == Arg::value && !finite(values[static_cast<std::size_t>(a.index)])) throw Unfit();
   for (const int o : body.outputs) out.push_back(values[static_cast<std::size_t>(o)]);
   return out;
 }
