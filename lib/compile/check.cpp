@@ -51,7 +51,7 @@ void Beside::perform(const ops::Effect& e) {
   }
 }
 
-program::Program trace_of(const char* owner, const FlatFunction& f, std::span<const Tensor> arguments) {
+program::Program traced_program(const char* owner, const FlatFunction& f, std::span<const Tensor> arguments) {
   program::Trace trace(owner);
   trace.keep_parts();
   std::vector<Tensor> given;
@@ -71,7 +71,7 @@ bool same_bits(const Tensor& a, const Tensor& b) {
 
 namespace {
 
-using program::Index, program::Instruction, program::Operand, program::Program, program::Value;
+using program::Index, program::Instruction, program::Program, program::Value;
 
 class Comparison {
  public:
@@ -124,7 +124,7 @@ class Comparison {
   std::string difference(Index a, Index b) const {
     if ((a == program::nothing) != (b == program::nothing)) return "is another";
     if (a == program::nothing) return {};
-    const Operand &x = before_.operands[a], &y = now_.operands[b];
+    const program::Operand &x = before_.operands[a], &y = now_.operands[b];
     const Value &v = before_.values[x.value], &w = now_.values[y.value];
     if (x.tensor.dtype() != y.tensor.dtype() || x.tensor.shape() != y.tensor.shape())
       return fmt::format("was {} {} and is now {} {}", name(x.tensor.dtype()), to_string(x.tensor.shape()),

@@ -29,7 +29,7 @@ class Beside final : public ops::EffectHandler {
 };
 
 /// What f computes at arguments laid out like these, as it is traced, without passes.
-program::Program trace_of(const char* owner, const FlatFunction& f, std::span<const Tensor> arguments);
+program::Program traced_program(const char* owner, const FlatFunction& f, std::span<const Tensor> arguments);
 
 /// The first operation that differs, in words; empty if none does.
 std::string first_difference(const program::Program& before, const program::Program& now);

@@ -41,10 +41,6 @@ CallWords signature_of(const CallView& call) {
   return key;
 }
 
-}  // namespace
-
-namespace {
-
 // f with further results: what tells how many numbers were drawn where a trace cannot know.
 FlatFunction with_unknown_draws(FlatFunction f) {
   return [f = std::move(f)](std::span<const Tensor> x) {
@@ -89,6 +85,8 @@ struct Aspects {
     }
   }
 };
+
+namespace {
 
 using Aspect = CallWords Aspects::Argument::*;
 
@@ -171,7 +169,7 @@ struct Programs::State {
     const Tracing open(*this);
     std::shared_ptr<const program::Program> reference;
     if (options.check > 0)
-      reference = std::make_shared<const program::Program>(trace_of(who, f.function, call.tensors));
+      reference = std::make_shared<const program::Program>(traced_program(who, f.function, call.tensors));
     auto traced = std::make_shared<autodiff::Traced>(who, with_unknown_draws(std::move(f.function)), call.tensors);
     ++traces;
     Aspects aspects(call);
@@ -185,7 +183,7 @@ struct Programs::State {
   void trace_again(const Held& one, const CallView& call, const CallMakers& make) {
     const FlatCall f = make.trace(make.context);
     const Tracing open(*this);
-    const std::string text = first_difference(*one.reference, trace_of(who, f.function, call.tensors));
+    const std::string text = first_difference(*one.reference, traced_program(who, f.function, call.tensors));
     if (!text.empty())
       fail<Error>(who,
                   "the function computes something else than when it was traced: {}. A program keeps C++ values and "

@@ -34,7 +34,7 @@ constexpr std::array<std::pair<std::string_view, DType>, 9> codes{{{"BOOL", DTyp
                                                                    {"F64", DType::float64},
                                                                    {"C64", DType::complex64}}};
 
-struct Entry {
+struct HeaderEntry {
   std::string name;
   std::optional<DType> dtype;
   std::optional<Shape> shape;
@@ -42,7 +42,7 @@ struct Entry {
 };
 
 struct Header {
-  std::vector<Entry> entries;
+  std::vector<HeaderEntry> entries;
   Metadata metadata;
   std::uint64_t data = 0;  // the first byte behind it
 };
@@ -116,7 +116,7 @@ class HeaderReader final : public nlohmann::json_sax<Json> {
   [[noreturn]] void refuse(fmt::format_string<detail::Shown<A>...> text, const A&... args) const {
     file_.refuse("the header", text, args...);
   }
-  Entry& entry() { return header_.entries.back(); }
+  HeaderEntry& entry() { return header_.entries.back(); }
   bool outer_key(const std::string& name) {
     in_metadata_ = name == metadata_key;
     if (in_metadata_) {
@@ -130,7 +130,7 @@ class HeaderReader final : public nlohmann::json_sax<Json> {
     if (!std::in_range<std::int64_t>(n)) refuse("an extent of {}", n);
     return static_cast<std::int64_t>(n);
   }
-  void complete(const Entry& entry) const {
+  void complete(const HeaderEntry& entry) const {
     if (!entry.dtype || !entry.shape || !entry.range)
       refuse("'{}': dtype, shape or data_offsets is missing", entry.name);
   }
@@ -146,13 +146,14 @@ class HeaderReader final : public nlohmann::json_sax<Json> {
 // Every byte belongs to one tensor, and every name is there once.
 void require_covered(const io::InputFile& file, Header& header) {
   auto& entries = header.entries;
-  std::sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) { return a.name < b.name; });
+  std::sort(entries.begin(), entries.end(), [](const HeaderEntry& a, const HeaderEntry& b) { return a.name < b.name; });
   for (std::size_t i = 1; i < entries.size(); ++i)
     if (entries[i].name == entries[i - 1].name)
       file.refuse("the header", "two tensors are named '{}'", entries[i].name);
-  std::sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) { return a.range < b.range; });
+  std::sort(entries.begin(), entries.end(),
+            [](const HeaderEntry& a, const HeaderEntry& b) { return a.range < b.range; });
   std::uint64_t end = 0;
-  for (const Entry& entry : entries) {
+  for (const HeaderEntry& entry : entries) {
     const auto [first, last] = *entry.range;
     if (first != end || last < first)
       file.refuse("the header", "'{}' has bytes {} to {}; the tensor before it ends at {}", entry.name, first, last,
@@ -179,7 +180,7 @@ Header read_header(const io::InputFile& file) {
 }
 
 // A borrowed tensor; empty where the elements must be copied.
-Tensor borrow_mapped(const std::shared_ptr<const std::byte>& file, std::uint64_t offset, const Entry& entry) {
+Tensor borrow_mapped(const std::shared_ptr<const std::byte>& file, std::uint64_t offset, const HeaderEntry& entry) {
   const std::byte* data = file.get() + offset;
   const std::size_t part = item_size(*entry.dtype) / (is_complex(*entry.dtype) ? 2 : 1);
   if (*entry.dtype == DType::boolean || reinterpret_cast<std::uintptr_t>(data) % part != 0) return {};
@@ -187,7 +188,7 @@ Tensor borrow_mapped(const std::shared_ptr<const std::byte>& file, std::uint64_t
   return detail::borrow(data, *entry.shape, *entry.dtype, new Owner(file));
 }
 
-Tensor read_elements(const io::InputFile& file, std::uint64_t offset, const Entry& entry) {
+Tensor read_elements(const io::InputFile& file, std::uint64_t offset, const HeaderEntry& entry) {
   void* data = nullptr;
   const Tensor x = detail::uninitialized(*entry.shape, *entry.dtype, data);
   const std::uint64_t bytes = (*entry.range)[1] - (*entry.range)[0];
@@ -240,7 +241,7 @@ NamedTensors load_safetensors(const std::string& path, const SafetensorsOptions&
   const Header header = read_header(file);
   const std::shared_ptr<const std::byte> mapped = options.mapped ? file.map() : nullptr;
   NamedTensors tensors;
-  for (const Entry& entry : header.entries) {
+  for (const HeaderEntry& entry : header.entries) {
     const std::uint64_t offset = header.data + (*entry.range)[0];
     Tensor& x = tensors[entry.name];
     if (mapped) x = borrow_mapped(mapped, offset, entry);

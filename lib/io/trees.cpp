@@ -20,7 +20,7 @@ Format format_of(const char* op, const std::string& path) {
 }
 
 // Not recorded, unlike Variable::read; but a function that is traced sees its own value, which no file can take.
-Tensor value_of(const Variable& v) {
+Tensor current_value(const Variable& v) {
   if (ops::handled(ops::reads_variables)) return v.read();
   Tensor result;
   VariableAccess::modify(v, [&](const Tensor& value) { result = value; });
@@ -58,7 +58,7 @@ void Saver::add_leaf(const std::string& name, const Tensor& leaf) {
 }
 
 void Saver::add_leaf(const std::string& name, const Variable& leaf) {
-  add_leaf(name, value_of(leaf));
+  add_leaf(name, current_value(leaf));
   variables_.push_back({or_value(name), leaf});
 }
 

@@ -12,11 +12,11 @@
 namespace reel::detail {
 namespace {
 
-constexpr const char* op = "clip_by_global_norm";
+constexpr const char* clipping = "clip_by_global_norm";
 
 // The elements whose squares count.
 Tensor elements_of(const Gradient& g) {
-  return g.is_slices() ? ops::distinct_rows(ops::checked_rows(op, g.slices())).values : g.dense();
+  return g.is_slices() ? ops::distinct_rows(ops::checked_rows(clipping, g.slices())).values : g.dense();
 }
 
 Gradient scaled(const Gradient& g, const Tensor& factor) {
@@ -33,7 +33,7 @@ Gradient scaled(const Gradient& g, const Tensor& factor) {
 }  // namespace
 
 ClippedGradients clip_by_global_norm(std::span<const Gradient> gradients, double limit) {
-  if (!(limit > 0)) fail<ValueError>(op, "limit is {}, must be positive", limit);
+  if (!(limit > 0)) fail<ValueError>(clipping, "limit is {}, must be positive", limit);
   std::vector<Tensor> lengths;
   for (const Gradient& g : gradients)
     if (g) lengths.push_back(cast(norm(abs(elements_of(g))), DType::float64));

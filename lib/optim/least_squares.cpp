@@ -19,7 +19,7 @@ constexpr double epsilon = std::numeric_limits<double>::epsilon();
 
 std::ptrdiff_t extent(std::size_t count) { return static_cast<std::ptrdiff_t>(count); }
 
-bool all_finite(std::span<const double> x) {
+bool are_finite(std::span<const double> x) {
   return std::all_of(x.begin(), x.end(), [](double v) { return std::isfinite(v); });
 }
 
@@ -148,7 +148,7 @@ class LinearModel {
     const int code =
         kernels::linear_algebra::trtrs(kernels::Triangle::upper, transposed, kernels::Diagonal::stored, extent(order),
                                        1, triangle.data(), extent(rows), x.data(), extent(order));
-    return succeeded(code) && all_finite(x);
+    return succeeded(code) && are_finite(x);
   }
 
   // From u in pivot order to z = W u in the parameters' order, W = D / E. The slope is -|S^-T W z|^2 / |z| for the
@@ -157,11 +157,11 @@ class LinearModel {
     const std::size_t p = u.size();
     z.resize(p);
     for (std::size_t j = 0; j < p; ++j) z[column(j)] = weight(j) * u[j];
-    if (!all_finite(z)) return false;
+    if (!are_finite(z)) return false;
     if (slope == nullptr) return true;
     Vector v(p);
     for (std::size_t j = 0; j < p; ++j) v[j] = weight(j) * z[column(j)];
-    if (!all_finite(v) || !solve(kernels::Transposed::yes, triangle, rows, p, v)) return false;
+    if (!are_finite(v) || !solve(kernels::Transposed::yes, triangle, rows, p, v)) return false;
     const double shorter = length(v);
     *slope = -shorter * (shorter / length(z));
     return true;
@@ -359,7 +359,7 @@ class Fitter {
   bool accept(const Vector& parameters, Vector& residuals, double norm, double& radius) {
     Vector jacobian(fit_.jacobian.size());
     differentiate(parameters, jacobian);
-    if (!all_finite(jacobian)) {
+    if (!are_finite(jacobian)) {
       blocked_ = true;
       radius *= 0.1;
       return false;
@@ -389,7 +389,7 @@ class Fitter {
       const double norm = length(residuals);
       if (!(norm <= norm_ * (1 + 1e-6))) return;
       differentiate(parameters, jacobian);
-      if (!all_finite(jacobian)) return;
+      if (!are_finite(jacobian)) return;
       LinearModel next;
       const double remains = project(jacobian, residuals, next);
       if (remains < removable) {
@@ -444,7 +444,7 @@ Vector inverse_of_normal_matrix(std::span<const double> jacobian, std::size_t re
   const std::size_t m = residual_count;
   const std::size_t p = parameter_count;
   Vector result(p * p, std::numeric_limits<double>::infinity());
-  if (m < p || !all_finite(jacobian)) return result;
+  if (m < p || !are_finite(jacobian)) return result;
   // Columns of length 1 keep the factor's condition apart from the parameters' units.
   Vector columns(m * p);
   Vector scale(p);

@@ -16,7 +16,7 @@
 namespace reel {
 namespace {
 
-constexpr const char* op = "levenberg_marquardt";
+constexpr const char* minimizer = "levenberg_marquardt";
 
 std::int64_t count(std::size_t n) { return static_cast<std::int64_t>(n); }
 
@@ -24,15 +24,15 @@ Tensor as_parameters(std::span<const double> x) { return from_data(x, {count(x.s
 
 void require_vector(const Tensor& x, const char* what) {
   if (x.dtype() != DType::float64)
-    fail<TypeError>(op, "{} must be float64, not {}; use cast(x, DType::float64)", what, x.dtype());
-  if (x.rank() != 1) fail<ShapeError>(op, "{} must have one axis, but the shape is {}", what, x.shape());
+    fail<TypeError>(minimizer, "{} must be float64, not {}; use cast(x, DType::float64)", what, x.dtype());
+  if (x.rank() != 1) fail<ShapeError>(minimizer, "{} must have one axis, but the shape is {}", what, x.shape());
 }
 
 // Checks what the user's function returned and copies it out.
 void read_residuals(const Tensor& r, std::span<double> out) {
   require_vector(r, "the residuals");
   if (r.size() != count(out.size()))
-    fail<ShapeError>(op, "the number of residuals changed from {} to {}", out.size(), r.size());
+    fail<ShapeError>(minimizer, "the number of residuals changed from {} to {}", out.size(), r.size());
   const std::vector<double> values = r.to_vector<double>();
   std::copy(values.begin(), values.end(), out.begin());
 }
@@ -51,8 +51,8 @@ class Problem {
   void jacobian(std::span<const double> x, std::span<double> j) {
     const std::vector<double> values = derivative(x).to_vector<double>();
     if (values.size() != j.size())
-      fail<ShapeError>(op, "the Jacobian has {} elements, expected {}: the number of residuals changed", values.size(),
-                       j.size());
+      fail<ShapeError>(minimizer, "the Jacobian has {} elements, expected {}: the number of residuals changed",
+                       values.size(), j.size());
     std::copy(values.begin(), values.end(), j.begin());
     if (options_.loss == Loss::squares) return;
     if (!std::equal(x.begin(), x.end(), at_.begin(), at_.end())) read_residuals(residuals_(as_parameters(x)), plain_);
@@ -73,12 +73,12 @@ class Problem {
 }  // namespace
 
 void optim::require_options(const LevenbergMarquardtOptions& o) {
-  if (o.max_iterations < 0) fail<ValueError>(op, "max_iterations is {}, must not be negative", o.max_iterations);
-  if (!(o.initial_radius > 0)) fail<ValueError>(op, "initial_radius is {}, must be positive", o.initial_radius);
+  if (o.max_iterations < 0) fail<ValueError>(minimizer, "max_iterations is {}, must not be negative", o.max_iterations);
+  if (!(o.initial_radius > 0)) fail<ValueError>(minimizer, "initial_radius is {}, must be positive", o.initial_radius);
   if (!(o.reduction_tolerance >= 0 && o.step_tolerance >= 0))
-    fail<ValueError>(op, "tolerances must not be negative: reduction_tolerance is {}, step_tolerance is {}",
+    fail<ValueError>(minimizer, "tolerances must not be negative: reduction_tolerance is {}, step_tolerance is {}",
                      o.reduction_tolerance, o.step_tolerance);
-  if (!(o.loss_scale > 0)) fail<ValueError>(op, "loss_scale is {}, must be positive", o.loss_scale);
+  if (!(o.loss_scale > 0)) fail<ValueError>(minimizer, "loss_scale is {}, must be positive", o.loss_scale);
 }
 
 std::string to_string(StopReason reason) {
@@ -130,12 +130,13 @@ LeastSquaresResult levenberg_marquardt(const Callback<Tensor(const Tensor&)>& re
                                        const LevenbergMarquardtOptions& options) {
   require_vector(initial, "the initial parameters");
   optim::require_options(options);
-  if (!residuals) fail<ValueError>(op, "the residual function is empty");
-  if (initial.size() == 0) fail<ValueError>(op, "there are no parameters: the initial parameters have shape [0]");
+  if (!residuals) fail<ValueError>(minimizer, "the residual function is empty");
+  if (initial.size() == 0)
+    fail<ValueError>(minimizer, "there are no parameters: the initial parameters have shape [0]");
   const tape::Suspend suspended;
   const Tensor first = residuals(initial);
   require_vector(first, "the residuals");
-  if (first.size() == 0) fail<ValueError>(op, "there are no residuals: the function returned shape [0]");
+  if (first.size() == 0) fail<ValueError>(minimizer, "there are no residuals: the function returned shape [0]");
 
   Problem functions(residuals, static_cast<std::size_t>(first.size()), options);
   optim::LeastSquaresProblem problem;

@@ -76,9 +76,9 @@ std::vector<Tensor> saved_and(const tape::Record& r, const Deferred& d, std::spa
 }
 
 // The function is run on tensors of its own: one may be passed twice, and each is differentiated by alone.
-struct Run {
+struct OwnArguments {
   std::vector<Tensor> arguments;
-  Run(const Deferred& d, std::span<const Tensor> x) : arguments(identities(x.first(d.arguments))) {}
+  OwnArguments(const Deferred& d, std::span<const Tensor> x) : arguments(identities(x.first(d.arguments))) {}
   Source source(const Deferred& d, std::size_t i) const {
     return Source(i < d.arguments ? arguments[i] : d.captured[i - d.arguments]);
   }
@@ -87,11 +87,11 @@ struct Run {
 std::vector<Tensor> gradients(const Deferred& d, std::span<const Tensor> x, std::span<const std::size_t> given,
                               std::span<const std::size_t> wanted) {
   GradientTape tape({.watch_accessed_variables = false});
-  const Run run(d, x);
+  const OwnArguments own(d, x);
   std::vector<Source> by;
-  for (const std::size_t i : wanted) by.push_back(run.source(d, i));
+  for (const std::size_t i : wanted) by.push_back(own.source(d, i));
   watch_differentiable(tape, by);
-  const std::vector<Tensor> results = d.run(run.arguments);
+  const std::vector<Tensor> results = d.run(own.arguments);
   std::vector<Tensor> targets;
   std::vector<Gradient> seeds;
   for (std::size_t k = 0; k < given.size(); ++k) {
@@ -106,15 +106,15 @@ std::vector<Tensor> gradients(const Deferred& d, std::span<const Tensor> x, std:
 
 std::vector<Tensor> tangents(const Deferred& d, std::span<const Tensor> x, std::span<const std::size_t> given,
                              std::span<const std::size_t> wanted) {
-  const Run run(d, x);
+  const OwnArguments own(d, x);
   std::vector<Source> moved;
   std::vector<Gradient> along;
   for (std::size_t k = 0; k < given.size(); ++k) {
-    moved.push_back(run.source(d, given[k]));
+    moved.push_back(own.source(d, given[k]));
     along.emplace_back(x[d.arguments + k]);
   }
   const ForwardAccumulator accumulator(moved, along);
-  const std::vector<Tensor> results = d.run(run.arguments);
+  const std::vector<Tensor> results = d.run(own.arguments);
   std::vector<Tensor> list;
   for (const std::size_t k : wanted) {
     const Gradient t = accumulator.jvp(results[k]);
@@ -214,10 +214,10 @@ constexpr ops::Primitive named(const char* name, std::uint8_t effects, std::uint
           .effects = effects,
           .tokens = tokens > 0};
 }
-constexpr std::array names{"while_loop", "fori_loop", "scan", "cond", "recompute_grad", "checkpoint"};
+constexpr std::array function_names{"while_loop", "fori_loop", "scan", "cond", "recompute_grad", "checkpoint"};
 constexpr auto with_effects(std::uint8_t effects, std::uint8_t tokens) {
-  std::array<ops::Primitive, names.size()> list{};
-  for (std::size_t k = 0; k < names.size(); ++k) list[k] = named(names[k], effects, tokens);
+  std::array<ops::Primitive, function_names.size()> list{};
+  for (std::size_t k = 0; k < function_names.size(); ++k) list[k] = named(function_names[k], effects, tokens);
   return list;
 }
 constexpr std::array quiet = with_effects(0, 0), throwing = with_effects(ops::may_throw, 0),
@@ -225,7 +225,7 @@ constexpr std::array quiet = with_effects(0, 0), throwing = with_effects(ops::ma
 
 const ops::Primitive& primitive_of(const Deferred& d) {
   std::size_t k = 0;
-  while (k + 1 < names.size() && std::strcmp(names[k], d.name) != 0) ++k;
+  while (k + 1 < function_names.size() && std::strcmp(function_names[k], d.name) != 0) ++k;
   if (d.pull) return d.may_throw ? throwing_with_token[k] : quiet_with_token[k];
   return d.may_throw ? throwing[k] : quiet[k];
 }

@@ -162,9 +162,10 @@ constexpr Composed definitions[] = {
 
 constexpr std::size_t most_of_composed = 4, nan_to_num_index = std::size(definitions) - 1;
 #define REEL_NAME(name, arity) #name,
-constexpr std::string_view names[] = {REEL_COMPOSED_FUNCTIONS(REEL_NAME)};
+constexpr std::string_view composed_names[] = {REEL_COMPOSED_FUNCTIONS(REEL_NAME)};
 #undef REEL_NAME
-static_assert(std::ranges::equal(names, std::span(definitions).first(nan_to_num_index), {}, {}, &Composed::name));
+static_assert(std::ranges::equal(composed_names, std::span(definitions).first(nan_to_num_index), {}, {},
+                                 &Composed::name));
 
 constexpr std::size_t at(detail::ComposedFunction f) { return static_cast<std::size_t>(f); }
 

@@ -12,13 +12,13 @@ namespace ops {
 namespace {
 
 // What is done with terms at positions on an axis.
-using Update = Tensor (*)(const Tensor& x, const Tensor& terms, const Tensor& positions, int axis);
+using UpdateAt = Tensor (*)(const Tensor& x, const Tensor& terms, const Tensor& positions, int axis);
 // The same of a part of x as a whole.
 using Combine = Tensor (*)(const Operand& x, const Operand& values);
 
 struct UpdateOp {
   const char* name;
-  Update at_positions;
+  UpdateAt at_positions;
   Combine whole;    // null: the values themselves
   bool in_float32;  // halves
   bool ordered;     // refuses complex numbers
@@ -29,10 +29,10 @@ Tensor extreme_at(const Tensor& x, const Tensor& terms, const Tensor& positions,
   return scatter_extreme_at(F, x, terms, positions, axis);
 }
 constexpr UpdateOp set_op = {"index_update", scatter_set_at, nullptr, false, false};
-constexpr UpdateOp add_op = {"index_add", scatter_add_at, add, false, false};
-constexpr UpdateOp multiply_op = {"index_multiply", scatter_multiply_at, multiply, true, false};
-constexpr UpdateOp max_op = {"index_max", extreme_at<loops::ScatterFunction::max>, maximum, true, true};
-constexpr UpdateOp min_op = {"index_min", extreme_at<loops::ScatterFunction::min>, minimum, true, true};
+constexpr UpdateOp add_op = {"index_add", scatter_add_at, reel::add, false, false};
+constexpr UpdateOp multiply_op = {"index_multiply", scatter_multiply_at, reel::multiply, true, false};
+constexpr UpdateOp max_op = {"index_max", extreme_at<loops::ScatterFunction::max>, reel::maximum, true, true};
+constexpr UpdateOp min_op = {"index_min", extreme_at<loops::ScatterFunction::min>, reel::minimum, true, true};
 
 // The elements that items name.
 class Selection {

@@ -15,11 +15,11 @@ namespace {
 
 constexpr std::uint8_t terms_followed = 0b10;
 
-int axis_of(const tape::Record& r) { return static_cast<int>(r.attributes()[0]); }
-int axis_of(const Call& call) { return static_cast<int>(call.attribute(0)); }
+int scatter_axis(const tape::Record& r) { return static_cast<int>(r.attributes()[0]); }
+int scatter_axis(const Call& call) { return static_cast<int>(call.attribute(0)); }
 
 // x for each of the cotangents that are carried together.
-Tensor spread(const tape::Record& r, const Tensor& x) {
+Tensor batched_input(const tape::Record& r, const Tensor& x) {
   return r.batch_rank() ? broadcast_to(x, r.batched(x.shape())) : x;
 }
 // One number per term, in a shape that broadcasts to terms of this rank.
@@ -31,33 +31,33 @@ Tensor per_term(const Tensor& numbers, int rank, int axis) {
 // Zeros of the shape of x, or with another extent along the axis.
 Tensor zeros_like_output(const tape::Record& r, std::int64_t extent) {
   Shape shape = r.output_shape();
-  shape[axis_of(r)] = extent;
+  shape[scatter_axis(r)] = extent;
   return broadcast_to(zeros({}, r.output_dtype()), shape);
 }
 
-void infer_scatter(const Call& call, Metas& out) { out.add_like(call.input(0)); }
+void infer_updated(const Call& call, Metas& out) { out.add_like(call.input(0)); }
 template <loops::ScatterFunction F>
 void evaluate_scatter(const Call& call, Outputs& out) {
   loops::copy(call.input(0), out[0]);
-  loops::scatter(F, call.input(1), call.input(2), axis_of(call), out[0]);
+  loops::scatter(F, call.input(1), call.input(2), scatter_axis(call), out[0]);
 }
 
 // ---- add
 
 void add_vjp(const tape::Record& r, std::span<const Tensor> g, std::span<Gradient> dx) {
   if (r.wanted(0)) dx[0] = g[0];
-  if (r.wanted(1)) dx[1] = gather_at(g[0], r.saved(0), axis_of(r) + r.batch_rank());
+  if (r.wanted(1)) dx[1] = gather_at(g[0], r.saved(0), scatter_axis(r) + r.batch_rank());
 }
 void add_jvp(const tape::Record& r, std::span<const Tensor> t, std::span<Tensor> dy) {
   if (!t[1].defined())
     dy[0] = t[0];
   else if (!t[0].defined())
-    dy[0] = scatter_rows(t[1], r.saved(0), r.output_shape(), axis_of(r));
+    dy[0] = scatter_rows(t[1], r.saved(0), r.output_shape(), scatter_axis(r));
   else
-    dy[0] = scatter_add_at(t[0], t[1], r.saved(0), axis_of(r));
+    dy[0] = scatter_add_at(t[0], t[1], r.saved(0), scatter_axis(r));
 }
 constexpr Primitive add_primitive = {.rule = batched({"scatter_add", add_vjp, add_jvp}),
-                                     .infer = infer_scatter,
+                                     .infer = infer_updated,
                                      .evaluate = evaluate_scatter<loops::ScatterFunction::add>,
                                      .keeps = {keep_input(2, terms_followed)},
                                      .constants = 1};
@@ -72,29 +72,29 @@ constexpr Primitive last_primitive = {
 
 void set_vjp(const tape::Record& r, std::span<const Tensor> g, std::span<Gradient> dx) {
   const Tensor& positions = r.saved(0);
-  const int axis = axis_of(r) + r.batch_rank();
+  const int axis = scatter_axis(r) + r.batch_rank();
   if (r.wanted(0)) {
     Shape terms = g[0].shape();
     terms[axis] = positions.size();
     dx[0] = scatter_set_at(g[0], broadcast_to(zeros({}, g[0].dtype()), terms), positions, axis);
   }
   if (r.wanted(1)) {
-    const Tensor last = apply(last_primitive, {&positions}, words(r.output_shape()[axis_of(r)]));
+    const Tensor last = apply(last_primitive, {&positions}, words(r.output_shape()[scatter_axis(r)]));
     const Tensor all = gather_at(g[0], positions, axis);
     dx[1] = where(per_term(last, all.rank(), axis), all, 0);
   }
 }
 void set_jvp(const tape::Record& r, std::span<const Tensor> t, std::span<Tensor> dy) {
   const Tensor& positions = r.saved(0);
-  dy[0] = scatter_set_at(t[0].defined() ? t[0] : zeros_like_output(r, r.output_shape()[axis_of(r)]),
-                         t[1].defined() ? t[1] : zeros_like_output(r, positions.size()), positions, axis_of(r));
+  dy[0] = scatter_set_at(t[0].defined() ? t[0] : zeros_like_output(r, r.output_shape()[scatter_axis(r)]),
+                         t[1].defined() ? t[1] : zeros_like_output(r, positions.size()), positions, scatter_axis(r));
 }
 void evaluate_set(const Call& call, Outputs& out) {
   loops::copy(call.input(0), out[0]);
-  loops::scatter_set(call.input(1), call.input(2), axis_of(call), out[0]);
+  loops::scatter_set(call.input(1), call.input(2), scatter_axis(call), out[0]);
 }
 constexpr Primitive set_primitive = {.rule = batched({"scatter_set", set_vjp, set_jvp}),
-                                     .infer = infer_scatter,
+                                     .infer = infer_updated,
                                      .evaluate = evaluate_set,
                                      .keeps = {keep_input(2)},
                                      .constants = 1};
@@ -103,7 +103,7 @@ constexpr Primitive set_primitive = {.rule = batched({"scatter_set", set_vjp, se
 
 void infer_others(const Call& call, Metas& out) { out.add_like(call.input(1)); }
 void evaluate_others(const Call& call, Outputs& out) {
-  loops::products_of_others(call.input(0), call.input(1), call.input(2), axis_of(call), out[0]);
+  loops::products_of_others(call.input(0), call.input(1), call.input(2), scatter_axis(call), out[0]);
 }
 constexpr Primitive others_primitive = {
     .rule = {.name = "scatter.others"}, .infer = infer_others, .evaluate = evaluate_others, .constants = 1};
@@ -151,20 +151,21 @@ Tensor others(const Tensor& x, const Tensor& terms, const Tensor& positions, int
 
 void multiply_vjp(const tape::Record& r, std::span<const Tensor> g, std::span<Gradient> dx) {
   const Tensor &terms = r.saved(0), &positions = r.saved(2);
-  const int axis = axis_of(r) + r.batch_rank();
-  if (r.wanted(0)) dx[0] = scatter_multiply_at(g[0], spread(r, conj(terms)), positions, axis);
-  if (r.wanted(1)) dx[1] = gather_at(g[0], positions, axis) * conj(others(r.saved(1), terms, positions, axis_of(r)));
+  const int axis = scatter_axis(r) + r.batch_rank();
+  if (r.wanted(0)) dx[0] = scatter_multiply_at(g[0], batched_input(r, conj(terms)), positions, axis);
+  if (r.wanted(1))
+    dx[1] = gather_at(g[0], positions, axis) * conj(others(r.saved(1), terms, positions, scatter_axis(r)));
 }
 void multiply_jvp(const tape::Record& r, std::span<const Tensor> t, std::span<Tensor> dy) {
   const Tensor &terms = r.saved(0), &positions = r.saved(2);
-  if (t[0].defined()) dy[0] = scatter_multiply_at(t[0], terms, positions, axis_of(r));
+  if (t[0].defined()) dy[0] = scatter_multiply_at(t[0], terms, positions, scatter_axis(r));
   if (!t[1].defined()) return;
-  const Tensor by_terms = t[1] * others(r.saved(1), terms, positions, axis_of(r));
-  dy[0] = dy[0].defined() ? scatter_add_at(dy[0], by_terms, positions, axis_of(r))
-                          : scatter_rows(by_terms, positions, r.output_shape(), axis_of(r));
+  const Tensor by_terms = t[1] * others(r.saved(1), terms, positions, scatter_axis(r));
+  dy[0] = dy[0].defined() ? scatter_add_at(dy[0], by_terms, positions, scatter_axis(r))
+                          : scatter_rows(by_terms, positions, r.output_shape(), scatter_axis(r));
 }
 constexpr Primitive multiply_primitive = {.rule = batched({"scatter_multiply", multiply_vjp, multiply_jvp}),
-                                          .infer = infer_scatter,
+                                          .infer = infer_updated,
                                           .evaluate = evaluate_scatter<loops::ScatterFunction::multiply>,
                                           .keeps = {keep_input(1), keep_input(0, terms_followed), keep_input(2)},
                                           .constants = 1};
@@ -173,49 +174,50 @@ constexpr Primitive multiply_primitive = {.rule = batched({"scatter_multiply", m
 
 // Each element's and each term's share of the result. Constants. Inputs: x, terms, the result, positions; attributes:
 // axis, whether x is a member.
-void infer_shares(const Call& call, Metas& out) {
+void infer_term_shares(const Call& call, Metas& out) {
   out.add_like(call.input(0));
   out.add_like(call.input(1));
 }
-void evaluate_shares(const Call& call, Outputs& out) {
-  loops::extreme_shares(call.input(0), call.input(1), call.input(3), call.input(2), axis_of(call),
+void evaluate_term_shares(const Call& call, Outputs& out) {
+  loops::extreme_shares(call.input(0), call.input(1), call.input(3), call.input(2), scatter_axis(call),
                         call.attribute(1) != 0, out[0], out[1]);
 }
-constexpr Primitive shares_primitive = {
-    .rule = {.name = "scatter.shares"}, .infer = infer_shares, .evaluate = evaluate_shares, .constants = 1};
+constexpr Primitive term_shares_primitive = {
+    .rule = {.name = "scatter.shares"}, .infer = infer_term_shares, .evaluate = evaluate_term_shares, .constants = 1};
 
 struct Shares {
   Tensor of[2];
   explicit Shares(const tape::Record& r) {
     const Tensor* in[] = {&r.saved(0), &r.saved(1), &r.saved(2), &r.saved(3)};
-    evaluate(shares_primitive, in, r.attributes(), of, false);
+    evaluate(term_shares_primitive, in, r.attributes(), of, false);
   }
 };
 
-void extreme_vjp(const tape::Record& r, std::span<const Tensor> g, std::span<Gradient> dx) {
+void scatter_extreme_vjp(const tape::Record& r, std::span<const Tensor> g, std::span<Gradient> dx) {
   const Shares shares(r);
   if (r.wanted(0)) dx[0] = g[0] * shares.of[0];
-  if (r.wanted(1)) dx[1] = gather_at(g[0], r.saved(3), axis_of(r) + r.batch_rank()) * shares.of[1];
+  if (r.wanted(1)) dx[1] = gather_at(g[0], r.saved(3), scatter_axis(r) + r.batch_rank()) * shares.of[1];
 }
-void extreme_jvp(const tape::Record& r, std::span<const Tensor> t, std::span<Tensor> dy) {
+void scatter_extreme_jvp(const tape::Record& r, std::span<const Tensor> t, std::span<Tensor> dy) {
   const Shares shares(r);
   if (t[0].defined()) dy[0] = t[0] * shares.of[0];
   if (!t[1].defined()) return;
   const Tensor by_terms = t[1] * shares.of[1];
-  dy[0] = dy[0].defined() ? scatter_add_at(dy[0], by_terms, r.saved(3), axis_of(r))
-                          : scatter_rows(by_terms, r.saved(3), r.output_shape(), axis_of(r));
+  dy[0] = dy[0].defined() ? scatter_add_at(dy[0], by_terms, r.saved(3), scatter_axis(r))
+                          : scatter_rows(by_terms, r.saved(3), r.output_shape(), scatter_axis(r));
 }
 // Where x is no member, the first term at a place takes its place.
 template <loops::ScatterFunction F>
 void evaluate_extreme(const Call& call, Outputs& out) {
   loops::copy(call.input(0), out[0]);
-  if (call.attribute(1) == 0) loops::scatter_set(call.input(1), call.input(2), axis_of(call), out[0]);
-  loops::scatter(F, call.input(1), call.input(2), axis_of(call), out[0]);
+  if (call.attribute(1) == 0) loops::scatter_set(call.input(1), call.input(2), scatter_axis(call), out[0]);
+  loops::scatter(F, call.input(1), call.input(2), scatter_axis(call), out[0]);
 }
 template <loops::ScatterFunction F>
-constexpr Primitive extreme_primitive = {
-    .rule = batched({F == loops::ScatterFunction::max ? "scatter_max" : "scatter_min", extreme_vjp, extreme_jvp}),
-    .infer = infer_scatter,
+constexpr Primitive scatter_extreme_primitive = {
+    .rule = batched(
+        {F == loops::ScatterFunction::max ? "scatter_max" : "scatter_min", scatter_extreme_vjp, scatter_extreme_jvp}),
+    .infer = infer_updated,
     .evaluate = evaluate_extreme<F>,
     .keeps = {keep_input(0), keep_input(1), keep_output(0), keep_input(2)},
     .constants = 1};
@@ -233,8 +235,9 @@ Tensor scatter_multiply_at(const Tensor& x, const Tensor& terms, const Tensor& p
 }
 Tensor scatter_extreme_at(loops::ScatterFunction f, const Tensor& x, const Tensor& terms, const Tensor& positions,
                           int axis, bool member) {
-  const Primitive& primitive = f == loops::ScatterFunction::max ? extreme_primitive<loops::ScatterFunction::max>
-                                                                : extreme_primitive<loops::ScatterFunction::min>;
+  const Primitive& primitive = f == loops::ScatterFunction::max
+                                   ? scatter_extreme_primitive<loops::ScatterFunction::max>
+                                   : scatter_extreme_primitive<loops::ScatterFunction::min>;
   return apply(primitive, {&x, &terms, &positions}, words(axis, member));
 }
 

@@ -10,23 +10,23 @@ namespace {
 constexpr const char* axis_name[] = {"height", "width"};
 
 // Of whatever the options give: no sum or product of a few such numbers overflows.
-constexpr std::int64_t most = std::numeric_limits<std::int32_t>::max();
+constexpr std::int64_t most_int32 = std::numeric_limits<std::int32_t>::max();
 
 void check(const char* op, const WindowOptions& o) {
   for (std::size_t d = 0; d < 2; ++d) {
-    if (o.window[d] < 1 || o.window[d] > most)
-      fail<ShapeError>(op, "the window's {} is {}; it must be from 1 to {}", axis_name[d], o.window[d], most);
-    if (o.stride[d] < 1 || o.stride[d] > most)
-      fail<ValueError>(op, "stride {} is {}; it must be from 1 to {}", axis_name[d], o.stride[d], most);
-    if (o.dilation[d] < 1 || o.dilation[d] > most)
-      fail<ValueError>(op, "dilation {} is {}; it must be from 1 to {}", axis_name[d], o.dilation[d], most);
+    if (o.window[d] < 1 || o.window[d] > most_int32)
+      fail<ShapeError>(op, "the window's {} is {}; it must be from 1 to {}", axis_name[d], o.window[d], most_int32);
+    if (o.stride[d] < 1 || o.stride[d] > most_int32)
+      fail<ValueError>(op, "stride {} is {}; it must be from 1 to {}", axis_name[d], o.stride[d], most_int32);
+    if (o.dilation[d] < 1 || o.dilation[d] > most_int32)
+      fail<ValueError>(op, "dilation {} is {}; it must be from 1 to {}", axis_name[d], o.dilation[d], most_int32);
     const Size2d& sides = d == 0 ? o.padding.rows : o.padding.columns;
     if (sides[0] < 0 || sides[1] < 0)
       fail<ValueError>(op, "padding of the {} is {{{}, {}}}; to cut an image, slice it", axis_name[d], sides[0],
                        sides[1]);
-    if (sides[0] > most || sides[1] > most)
-      fail<ValueError>(op, "padding of the {} is {{{}, {}}}; it must be at most {}", axis_name[d], sides[0], sides[1],
-                       most);
+    if (sides[0] > most_int32 || sides[1] > most_int32)
+      fail<ValueError>(op, "padding of the {} is {{{}, {}}}; it must be at most_int32 {}", axis_name[d], sides[0],
+                       sides[1], most_int32);
   }
   if (o.groups < 1) fail<ValueError>(op, "groups is {}; it must be at least 1", o.groups);
 }
@@ -49,8 +49,9 @@ loops::WindowGeometry window_geometry(const char* op, const Shape& image, const 
   std::int64_t padded[2];
   for (std::size_t d = 0; d < 2; ++d) {
     const std::int64_t extent = image[static_cast<int>(d) + 2];
-    if (extent > most)
-      fail<ShapeError>(op, "the image's {} is {}; it must be at most {}: x is {}", axis_name[d], extent, most, image);
+    if (extent > most_int32)
+      fail<ShapeError>(op, "the image's {} is {}; it must be at most_int32 {}: x is {}", axis_name[d], extent,
+                       most_int32, image);
     const Size2d pad = sides(o, d, extent);
     const std::int64_t room = extent + pad[0] + pad[1] - reach(o, d);
     if (room < 0 && !(o.padding.rule == Padding::same && extent == 0))
@@ -73,9 +74,9 @@ loops::WindowGeometry geometry_from_results(const char* op, const Shape& results
   Shape image = results;
   for (std::size_t d = 0; d < 2; ++d) {
     const int axis = static_cast<int>(d) + 2;
-    if (results[axis] > most)
-      fail<ShapeError>(op, "the {} of x is {}; it must be at most {}: x is {}", axis_name[d], results[axis], most,
-                       results);
+    if (results[axis] > most_int32)
+      fail<ShapeError>(op, "the {} of x is {}; it must be at most_int32 {}: x is {}", axis_name[d], results[axis],
+                       most_int32, results);
     const Size2d pad = o.padding.rule == Padding::given ? sides(o, d, 0) : Size2d{0, 0};
     if (size != Size2d{0, 0})
       image[axis] = size[d];

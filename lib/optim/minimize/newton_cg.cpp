@@ -11,7 +11,7 @@ namespace reel {
 namespace optim {
 namespace {
 
-constexpr double epsilon = std::numeric_limits<double>::epsilon();
+constexpr double machine_epsilon = std::numeric_limits<double>::epsilon();
 constexpr double taken_above = 1e-4, poor = 0.25, good = 0.75;  // ratios of the fall found to the fall foretold
 constexpr double largest_radius = 1e10;
 
@@ -54,7 +54,7 @@ class NewtonCg {
   void descend() {
     while (!done()) {
       const ModelStep model = minimize_model();
-      if (radius_ <= epsilon * std::max(1., length(now_.x)) || !try_step(model)) {
+      if (radius_ <= machine_epsilon * std::max(1., length(now_.x)) || !try_step(model)) {
         summary_.reason = now_.gradient_size() <= hidden_by_rounding ? StopReason::small_step : StopReason::stalled;
         break;
       }
@@ -115,7 +115,7 @@ class NewtonCg {
     add(next_, 1, model.step);
     ++summary_.evaluations;
     const double value = evaluate_(next_.data(), nullptr);
-    const double rounding = 8 * epsilon * std::max(std::abs(now_.value), std::numeric_limits<double>::min());
+    const double rounding = 8 * machine_epsilon * std::max(std::abs(now_.value), std::numeric_limits<double>::min());
     const double fall = now_.value - value;
     // Below the rounding of the value the ratio says nothing: the model is trusted.
     const double ratio = model.fall <= rounding && std::abs(fall) <= rounding ? 1 : fall / model.fall;

@@ -62,10 +62,8 @@ class Loop::Inputs {
   std::span<const Tensor> besides_, condition_besides_;
 };
 
-namespace {
-
 // The memory of steps, one after another.
-class Memory {
+class Loop::Memory {
  public:
   enum class Use { alternate, keep, checkpoint };
   Memory(std::int64_t bytes, Use use) : bytes_(bytes), use_(use) {}
@@ -112,8 +110,6 @@ class Memory {
   std::int64_t chunk_ = 1, free_ = 0;  // steps
   std::byte* place_ = nullptr;
 };
-
-}  // namespace
 
 std::vector<Recurrence::Link> Loop::links() const {
   std::vector<Recurrence::Link> list;

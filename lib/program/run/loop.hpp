@@ -54,6 +54,7 @@ class Loop {
 
  private:
   class Inputs;
+  class Memory;
   class Back;
   struct Residual {
     std::size_t argument;
