@@ -1,8 +1,11 @@
-"""Fails when two files define different types of one name in one namespace: an ODR violation, and confusing if not.
+"""Fails when two files define different types of one name in one namespace: an ODR violation, and confusing if not. In the
+library also when a file has a name of its own, in an unnamed namespace, that another file defines in the same namespace: a
+unity build, in which all are one translation unit, does not compile then.
 
 Usage: one_definition.py ROOT. Read are lib, include, bench/ours and the test program, each set on its own. Types in unnamed
-namespaces, in classes and in functions do not count; nor do specialisations.
+namespaces count for the library alone; those in classes and in functions do not, nor do specialisations.
 """
+import collections
 import pathlib
 import re
 import sys
@@ -10,7 +13,7 @@ import sys
 TOKEN = re.compile(r"""
     //[^\n]* | /\*.*?\*/ | R"(\w*)\(.*?\)\1" | "(?:\\.|[^"\\\n])*" | '(?:\\.|[^'\\\n])+'
   | ^[ \t]*\#(?:[^\n]*\\\n)*[^\n]*
-  | (?P<token>\[\[.*?\]\] | [A-Za-z_]\w* | :: | [{}();<>=:,] )
+  | (?P<token>\[\[.*?\]\] | \w+ | :: | [][{}();<>=:,&*] )
 """, re.VERBOSE | re.DOTALL | re.MULTILINE)
 DIGITS = re.compile(r"(?<=\d)'(?=\d)")
 
@@ -58,6 +61,141 @@ def definitions(text):
     return found
 
 
+# ---- names of unnamed namespaces
+
+CLOSING = {"(": ")", "{": "}", "[": "]"}
+TYPES = {"struct", "class", "union", "enum"}
+WORDS = {"const", "constexpr", "static", "inline", "thread_local", "consteval", "noexcept", "requires", "typename"}
+
+
+def after(tokens, at):
+    """Behind the bracket that opens here, or the end: < may be a comparison."""
+    opened, closed, depth = tokens[at], CLOSING.get(tokens[at], ">"), 0
+    for i in range(at, len(tokens)):
+        depth += (tokens[i] == opened) - (tokens[i] == closed)
+        if depth == 0:
+            return i + 1
+    return len(tokens)
+
+
+def types_of(parameters):
+    """The spelling of the types of parameters, without their names and defaults."""
+    found, one, at = [], [], 0
+    while at <= len(parameters):
+        t = parameters[at] if at < len(parameters) else ","
+        if t == ",":
+            if "=" in one:
+                one = one[:one.index("=")]
+            named = len(one) > 1 and re.match(r"\w", one[-1]) and one[-2] != "::" and one[-2] not in WORDS
+            found.append(" ".join(one[:-1] if named else one))
+            one = []
+        elif t in CLOSING or t == "<":
+            end = after(parameters, at)
+            one += parameters[at:end]
+            at = end - 1
+        else:
+            one.append(t)
+        at += 1
+    return tuple(found)
+
+
+def declared(statement):
+    """What a declaration at namespace scope names: its name, with the types of its parameters if it is a function."""
+    at, head = 0, ()
+    while at < len(statement):
+        t = statement[at]
+        if t in ("static_assert", "friend", "extern", "requires", "typedef", "using", "operator"):
+            return None  # an alias may be declared again
+        if t == "template":
+            head = types_of(statement[at + 2:after(statement, at + 1) - 1])
+            at = after(statement, at + 1) - 1
+        elif t in TYPES:
+            at += statement[at + 1:at + 2] in (["class"], ["struct"])
+            at = after(statement, at + 2) - 1 if statement[at + 1:at + 2] == ["alignas"] else at
+            named = re.match(r"[A-Za-z_]", "".join(statement[at + 1:at + 2])) and statement[at + 2:at + 3] not in (["<"], ["::"])
+            return statement[at + 1] if named else None
+        elif t == "(" and at > 0 and statement[at - 1] in ("alignas", "decltype", "noexcept"):
+            at = after(statement, at) - 1
+        elif t == "(" and at > 0 and re.match(r"[A-Za-z_]", statement[at - 1]):
+            if statement[at - 2:at - 1] == ["::"] or statement[at - 1].isupper():
+                return None  # a member, or a macro
+            return statement[at - 1], head, types_of(statement[at + 1:after(statement, at) - 1])
+        elif t in ("=", "[") or at + 1 == len(statement):
+            name = statement[at - 1] if t in ("=", "[") else t
+            name_at = at - 1 if t in ("=", "[") else at
+            return name if name_at > 0 and re.match(r"[A-Za-z_]", name) and statement[name_at - 1] != "::" else None
+        elif t == "<":
+            at = after(statement, at) - 1
+        at += 1
+    return None
+
+
+def names(text):
+    """(namespace, name, whether in an unnamed namespace within it) of what a file declares at namespace scope."""
+    tokens = [m["token"] for m in TOKEN.finditer(DIGITS.sub("", text)) if m["token"] and not m["token"].startswith("[[")]
+    scopes, found, statement, at, initialised = [], [], [], 0, False
+
+    def declare():
+        if statement and (name := declared(statement)):
+            found.append(("::".join(s for scope in scopes for s in scope if s), name, [None] in scopes))
+        statement.clear()
+
+    while at < len(tokens):
+        t = tokens[at]
+        if t == "namespace" and statement in ([], ["inline"]):
+            end = next(i for i in range(at, len(tokens)) if tokens[i] in ("{", "=", ";"))
+            if tokens[end] == "{":
+                scopes.append([w for w in tokens[at + 1:end] if w not in ("::", "inline")] or [None])
+                statement.clear()
+                at = end
+            else:
+                statement.append(t)
+        elif t in ("(", "[") or (t == "<" and statement[-1:] == ["template"]):
+            end = after(tokens, at)
+            statement += tokens[at:end]
+            at = end - 1
+        elif t == "{":  # of a body, or of an initialiser, behind which the statement goes on
+            if not initialised or "operator" in statement:
+                initialised = ")" not in statement and not TYPES & set(statement)
+                declare()
+                statement += ["="] if initialised else []
+            at = after(tokens, at) - 1
+        elif t == "}":
+            scopes = scopes[:-1]
+            statement.clear()
+        elif t == ";":
+            declare()
+            initialised = False
+        else:
+            statement.append(t)
+            initialised = initialised or t == "="
+        at += 1
+    return found
+
+
+def included(root, sources):
+    """The sources and the library's headers that they include at any depth."""
+    seen, new = set(), set(sources)
+    while new:
+        seen |= new
+        found = {name for path in new for name in re.findall(r'#include ["<]([^">]+)', path.read_text())}
+        new = {root / folder / name for name in found for folder in ("lib", "include") if (root / folder / name).exists()} - seen
+    return sorted(seen)
+
+
+def collisions(root):
+    """Names of one file's own that another file of the library declares, too."""
+    per_isa = set((root / "lib/kernels/per_isa").glob("*.cpp"))
+    for sources in per_isa, set((root / "lib").rglob("*.cpp")) - per_isa:
+        where = collections.defaultdict(lambda: (set(), set()))
+        for path in included(root, sources):
+            for scope, name, own in names(path.read_text()):
+                where[scope, name][own].add(str(path.relative_to(root)))
+        for (scope, name), (named, own) in sorted(where.items(), key=str):
+            if own and len(own | named) > 1:
+                yield f"{scope}::{name if isinstance(name, str) else name[0]}: {', '.join(sorted(own | named))}"
+
+
 def main():
     root = pathlib.Path(sys.argv[1])
     # Programs that are never linked into one: their types may share names.
@@ -79,6 +217,13 @@ def main():
     assert definitions("namespace a { struct X { struct Y {}; }; template <class T> class Z {}; namespace { enum E {}; } }"
                        "namespace a::b { enum class E : int { one }; struct X; void f() { struct L {}; } }"
                        ) == ["a::X", "a::Z", "a::b::E"]
+    for text in collisions(root):
+        bad += 1
+        print(f"a unity build defines twice {text}")
+    assert names("namespace a { namespace { constexpr int x[] = {1, 2}; using U = int; template <class T> T f(const B& b, int n = g(1)) "
+                 "{ return {b}; } struct S : B { int y; }; } void S::m() {} namespace b { inline const T<int> z{1}; int f(const B&, int); } }"
+                 ) == [("a", "x", True), ("a", ("f", ("class",), ("const B &", "int")), True), ("a", "S", True), ("a::b", "z", False),
+                       ("a::b", ("f", (), ("const B &", "int")), False)]
     print(f"{total} types, {bad} names defined twice")
     sys.exit(bad > 0 or total < 200)
 

@@ -21,10 +21,10 @@ struct Plain {
   static Plain from(T number) { return {number}; }
   T number() const { return v; }
 };
-struct Boolean {
+struct BooleanByte {
   using Number = bool;
   std::uint8_t v;
-  static Boolean from(bool number) { return {number}; }
+  static BooleanByte from(bool number) { return {number}; }
   bool number() const { return v != 0; }
 };
 template <class T>
@@ -34,8 +34,8 @@ struct ComplexNumber {
   static ComplexNumber from(T number) { return {number, 0}; }
   T number() const { return re; }
 };
-using Elements = std::tuple<Boolean, Plain<std::uint8_t>, Plain<std::int32_t>, Plain<std::int64_t>, Float16, Bfloat16,
-                            Plain<float>, Plain<double>, ComplexNumber<float>, ComplexNumber<double>>;
+using Elements = std::tuple<BooleanByte, Plain<std::uint8_t>, Plain<std::int32_t>, Plain<std::int64_t>, Float16,
+                            Bfloat16, Plain<float>, Plain<double>, ComplexNumber<float>, ComplexNumber<double>>;
 
 template <class E>
 inline constexpr bool is_complex = false;
