@@ -1,6 +1,8 @@
 // What elementwise does around its program: shapes, layouts, dtypes, numbers, several results, what a tape keeps,
 // what does not compile, and errors.
 #include <cmath>
+#include <limits>
+#include <reel/compile.hpp>
 #include <reel/elementwise.hpp>
 #include <reel/runtime.hpp>
 #include <thread>
@@ -277,6 +279,49 @@ TEST_CASE("NaN and infinities among the numbers of a program") {
   const std::vector<double> g = tape.gradient(y, x).dense().to_vector();
   CHECK(g[0] == 2);
   CHECK(std::isnan(g[1]));
+}
+
+TEST_CASE("fma rounds once as an op, among lanes and in a compiled program, and so do its derivatives") {
+  const auto f = [](const auto& x, const auto& y, const auto& z) { return fma(x, y, z) * 4; };
+  const auto check = [&](DType dtype, double e, std::int64_t n) {
+    // (1 + e) (1 - e) - 1 = -e^2, of which a rounded product leaves nothing.
+    const Tensor x = full({n}, 1 + e, dtype), y = full({n}, 1 - e, dtype), z = full({n}, -1, dtype);
+    const Tensor expected = full({n}, -4 * e * e, dtype);
+    CHECK(array_equal(f(x, y, z), expected));
+    CHECK(array_equal(elementwise(f, x, y, z), expected));
+    const auto compiled =
+        compile([&](const Tensor& a, const Tensor& b, const Tensor& c) { return std::pair(f(a, b, c), tanh(c)); });
+    // By a: 2 (a b + c) b.
+    const auto squared = compile([](const Tensor& a, const Tensor& b, const Tensor& c) {
+      return grad([&](const Tensor& u) { return sum(square(fma(u, b, c))); })(a);
+    });
+    for (int run = 0; run < 2; ++run) {
+      CHECK(array_equal(compiled(x, y, z).first, expected));
+      CHECK(array_equal(squared(x, y, z), (-2 * e * e) * y));
+    }
+  };
+  for (const std::int64_t n : {1, 37, 1000}) {
+    check(DType::float64, 0x1p-30, n);
+    check(DType::float32, 0x1p-13, n);
+  }
+}
+
+TEST_CASE("nan_to_num replaces infinities by the largest numbers of the dtype") {
+  const auto check = [](DType dtype, double largest) {
+    const Tensor x = cast(tensor({INFINITY, -INFINITY, NAN, 1.5}), dtype);
+    const std::vector<double> expected = {largest, -largest, 0.25, 1.5};
+    CHECK(cast(nan_to_num(x, 0.25), DType::float64).to_vector() == expected);
+    const auto compiled = compile([](const Tensor& v) { return nan_to_num(v, 0.25); });
+    for (int run = 0; run < 2; ++run) CHECK(cast(compiled(x), DType::float64).to_vector() == expected);
+    const Tensor limits = nan_to_num(x);  // finite in the dtype itself
+    CHECK(all(isfinite(limits)).item<bool>());
+    CHECK_FALSE(any(isfinite(limits * cast(tensor({2, 2, INFINITY, INFINITY}), dtype))).item<bool>());
+    CHECK(array_equal(grad([](const Tensor& v) { return sum(nan_to_num(v)); })(x), cast(tensor({0, 0, 0, 1}), dtype)));
+  };
+  check(DType::float64, std::numeric_limits<double>::max());
+  check(DType::float32, std::numeric_limits<float>::max());
+  check(DType::float16, 65504);
+  check(DType::bfloat16, 0x1.fep127);
 }
 
 TEST_CASE("a tape keeps of the arguments of elementwise those that the gradient reads, and nothing else") {
