@@ -112,11 +112,12 @@ Tensor block_diag(std::span<const Tensor> blocks) {
   }
   if (blocks.empty()) fail<ValueError>("block_diag", "there are no blocks; pass at least one");
   ops::require_shape("block_diag", {rows, columns});
+  const Tensor zero = zeros({}, common.dtype());  // pad's own is an integer, with which booleans promote
   std::vector<Tensor> bands;
   std::int64_t before = 0;
   for (const Tensor& block : blocks) {
     const std::int64_t own = block.shape()[1];
-    bands.push_back(pad(ops::cast_to(block, common.dtype()), {0, before}, {0, columns - before - own}));
+    bands.push_back(pad(ops::cast_to(block, common.dtype()), {0, before}, {0, columns - before - own}, zero));
     before += own;
   }
   return concatenate(bands);

@@ -1,6 +1,7 @@
 // What the op table does not show of indexing: NumPy's places of the new axes, errors, sparse gradients, zeros and NaN
 // among factors, memory that is given up, every dtype, and that extents which depend on elements cannot be traced.
 #include <cmath>
+#include <complex>
 #include <limits>
 #include <reel/compile.hpp>
 #include <reel/ops/indexing.hpp>
@@ -109,6 +110,42 @@ TEST_CASE("extremes by index share among ties and find NaN") {
   // All of a segment of -inf is its own largest element.
   const auto f = [](const Tensor& b) { return segment_max(b, ints({0, 0}), 1); };
   CHECK(grad([&](const Tensor& b) { return sum(f(b)); })(tensor({-inf, -inf})).to_vector() == Doubles{0.5, 0.5});
+}
+
+TEST_CASE("extremes along an axis that is not the first") {
+  const Tensor x = tensor({{1, 5, 2}, {7, 0, 3}}), v = tensor({{4, 0, 2}, {1, 9, 4}});
+  const Tensor w = tensor({{1, 2, 3}, {4, 5, 6}});
+  const auto loss = [&](const Tensor& a, const Tensor& b) {
+    return sum(w * index_max(a, {reel::all, ints({0, 0, 2})}, b));
+  };
+  CHECK(loss(x, v).item() == 4 + 10 + 6 + 36 + 0 + 24);
+  const auto [gx, gv] = grad(loss)(x, v);
+  CHECK(gx.to_vector() == Doubles{0, 2, 1.5, 0, 5, 0});
+  CHECK(gv.to_vector() == Doubles{1, 0, 1.5, 0, 4, 6});
+  const auto y = [&](const Tensor& b) { return index_max(x, {reel::all, ints({0, 0, 2})}, b); };
+  const Tensor j = jacobian(y)(v);
+  CHECK(j[0][0].to_vector() == Doubles{1, 0, 0, 0, 0, 0});
+  CHECK(j[1][0].to_vector() == Doubles{0, 0, 0, 0, 1, 0});
+  CHECK(j[0][2].to_vector() == Doubles{0, 0, 0.5, 0, 0, 0});
+}
+
+TEST_CASE("index_multiply: one term at second order, and complex factors") {
+  // y[1] = x[1] v: the derivative of y[1]^2 by v is 2 x[1]^2 v.
+  const Tensor x = tensor({2, 3}), v = tensor({5});
+  const auto by_v = [&](const Tensor& a) {
+    return sum(grad([&](const Tensor& b) { return sum(square(index_multiply(a, {ints({1})}, b))); })(v));
+  };
+  CHECK(by_v(x).item() == 90);
+  CHECK(grad(by_v)(x).to_vector() == Doubles{0, 60});
+  using C = std::complex<double>;
+  const Tensor z = tensor<C>({C(1, 2), C(3, 0)}), factors = tensor<C>({C(2, -1), C(0, 1)});
+  GradientTape tape;
+  tape.watch(std::vector{z, factors});
+  const Tensor product = index_multiply(z, {ints({0, 0})}, factors);
+  const std::vector<Gradient> g = tape.gradient(real(sum(product)), std::vector{z, factors});
+  CHECK(array_equal(product, tensor<C>({C(-3, 4), C(3, 0)})));
+  CHECK(array_equal(g[0].dense(), tensor<C>({C(1, -2), C(1, 0)})));
+  CHECK(array_equal(g[1].dense(), tensor<C>({C(-2, -1), C(4, -3)})));
 }
 
 TEST_CASE("of equal indices the last counts, and it alone has a gradient") {
