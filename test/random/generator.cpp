@@ -123,6 +123,8 @@ int Maker::input_of(DType dtype, const Extents& shape, const std::vector<double>
   s.dtype = dtype;
   s.shape = shape;
   s.data = data;
+  round_like(dtype);
+  for (double& x : s.data) x = static_cast<double>(nearest(x));
   if (reel::is_complex(dtype))
     for (std::size_t i = 0; i < data.size(); ++i) s.imaginary.push_back(static_cast<float>(uniform(-1.5, 1.5)));
   if (role != Role::parameter && chance(0.25)) s.layout = static_cast<Layout>(below(4));

@@ -27,6 +27,13 @@ bool representable(Real x) {
   return std::trunc(scaled) == scaled;
 }
 
+Real nearest(Real x) {
+  if (representable(x)) return x;
+  int exponent = 0;
+  const Real mantissa = std::frexp(x, &exponent);
+  return std::ldexp(std::nearbyint(std::ldexp(mantissa, Jet::precision)), exponent - Jet::precision);
+}
+
 Jet rounded(Jet x, double units, bool exact_if_representable) {
   const bool exact = exact_if_representable && x.exact() && representable(x.v[0]);
   for (int m = 0; m < Jet::count; ++m) x.e[m] += units * Jet::unit * magnitude(x.v[m]);

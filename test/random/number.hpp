@@ -50,6 +50,7 @@ struct Exactly {
 };
 
 bool representable(Real x);
+Real nearest(Real x);  ///< representable number
 /// x with the error of `units` roundings more in every coefficient. A value that is representable stays exact if
 /// `exact_if_representable`.
 Jet rounded(Jet x, double units, bool exact_if_representable = false);

@@ -26,9 +26,9 @@ class Problem {
     Jet::count = 1;
     sources_ = p.inputs(Role::source);
     for (const Statement* s : sources_) x_.push_back(array_of(*s));
-    in_bodies = {};
+    wild_in_bodies = false;
     interpret(p, x_, values_);
-    extremes_ = in_bodies;
+    bodies_are_tame_ = !wild_in_bodies;
     for (const int o : p.outputs) y_.push_back(values_[static_cast<std::size_t>(o)]);
     for (const Array& y : y_) cotangents_.push_back(draw(y));
     for (int k = 0; k < 3; ++k) {
@@ -40,8 +40,8 @@ class Problem {
   const std::vector<Array>& x() const { return x_; }
   const std::vector<Array>& y() const { return y_; }
   const std::vector<Array>& values() const { return values_; }
-  /// Of the values that bodies have on the way, which are not tame where nothing reads them.
-  const Extremes& extremes() const { return extremes_; }
+  /// Whether the library has numbers for all values of bodies, those too that nothing reads.
+  bool bodies_are_tame() const { return bodies_are_tame_; }
   const Direction& cotangents() const { return cotangents_; }
   const Direction& direction(int k) const { return directions_[static_cast<std::size_t>(k)]; }
 
@@ -202,7 +202,7 @@ class Problem {
   std::vector<const Statement*> sources_;
   std::vector<Array> x_, y_;
   Arrays values_;
-  Extremes extremes_;
+  bool bodies_are_tame_ = true;
   Direction cotangents_;
   std::vector<Direction> directions_;
 };

@@ -213,11 +213,8 @@ Extents indices_of(const Extents& shape, std::int64_t position);
 std::int64_t position_of(const Extents& shape, const Extents& indices);
 struct Unfit {};  ///< a statement that cannot be
 
-/// What interpreted bodies computed so far, in values that nothing may read too. An overflow of the library may become
-/// a NaN that the wider range of the interpreter does not have.
-struct Extremes {
-  bool nan = false, large = false;
-};
-inline Extremes in_bodies;
+/// Whether a value of an interpreted body was no number, or so large that one made of it may not be a number of the
+/// library, whose range is narrower; of values that nothing reads, too.
+inline bool wild_in_bodies = false;
 
 }  // namespace random_programs

@@ -14,12 +14,8 @@ using reel::Tensor;
 using Tensors = std::vector<Tensor>;
 using Strings = std::vector<std::string>;
 
-void note_extremes(const Arrays& values) {
-  for (const Array& a : values)
-    for (const Num& n : a.data) {
-      in_bodies.nan = in_bodies.nan || std::isnan(n.re.v[0]);
-      in_bodies.large = in_bodies.large || std::fabs(n.re.v[0]) > 1e4L;
-    }
+bool wild(const Array& a) {
+  return std::any_of(a.data.begin(), a.data.end(), [](const Num& n) { return !(std::fabs(n.re.v[0]) <= 1e4L); });
 }
 bool finite(const Array& a) {
   return std::all_of(a.data.begin(), a.data.end(), [](const Num& n) { return std::isfinite(n.re.v[0]); });
@@ -29,7 +25,7 @@ bool finite(const Array& a) {
 Arrays outputs_of(const Program& body, const Arrays& given) {
   Arrays values, out;
   interpret(body, given, values);
-  note_extremes(values);
+  wild_in_bodies = wild_in_bodies || std::any_of(values.begin(), values.end(), wild);
   for (const Statement& s : body.statements)
     for (const Arg& a : s.args)
       if (a.kind == Arg::value && !finite(values[static_cast<std::size_t>(a.index)])) throw Unfit();

@@ -312,6 +312,7 @@ static void add_two_operands(std::vector<Op>& t) {
              {.low = -20, .high = 20, .first_low = -20, .first_high = 20});
   add_binary(t, "arctan2", reel::arctan2, [](const Jet& y, const Jet& x) {
     if (x.v[0] == 0 && y.v[0] == 0) throw Unfit();
+    if (y.v[0] == 0 && x.v[0] < 0) throw Ambiguous();  // by the sign of zero, which sums do not keep alike
     return rounded(arctan2(y, x), 4);
   });
   add_binary(t, "hypot", reel::hypot, [](const Jet& x, const Jet& y) {
