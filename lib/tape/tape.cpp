@@ -36,12 +36,6 @@ bool reap(Tape* t) noexcept {
   return true;
 }
 
-Tape* innermost() noexcept {
-  for (Tape* t = top(); t; t = t->below)
-    if (t->kind == Tape::Kind::reverse) return t;
-  return nullptr;
-}
-
 namespace {
 // Puts `last` in place of `old` (or of null) at the end of the stack.
 void set_end(Tape*& head, const Tape* old, Tape* last) noexcept {

@@ -166,8 +166,6 @@ inline void release(Entry& e) noexcept {
 }
 /// Drops the entries whose results nobody can reach any more.
 void sweep(Tape& tape);
-/// The innermost tape on this thread's stack that is no accumulator; null if there is none.
-Tape* innermost() noexcept;
 /// Takes the tangents of a forward tape's only entry from its inputs to its outputs, and drops the entry.
 void advance(Tape& forward);
 /// Room for `more` slots, so that publishing and dropping throw nothing.
