@@ -58,6 +58,8 @@ void take_unknown_draws(CallResult& result) {
   result.tensors.resize(own);
 }
 
+}  // namespace
+
 // What of each argument is part of the signature: its static values, and dtype, shape and strides of its tensors.
 struct Aspects {
   struct Argument {
