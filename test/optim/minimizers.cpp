@@ -237,6 +237,15 @@ TEST_CASE("directions of nonlinear_cg are Hager and Zhang's, and their bound") {
   CHECK(bounded > 0);
 }
 
+TEST_CASE("trial steps of nonlinear_cg follow the unit of the function") {
+  for (const double unit : {1e-5, 1e6}) {
+    const auto f = [unit](const Tensor& x) { return unit * sum(square(rosenbrock(x))); };
+    const auto found = nonlinear_cg(f, reshape(broadcast_to(tensor({-1.2, 1.}), {10, 2}), {-1}));
+    CHECK(found.converged());
+    CHECK(found.evaluations < 140);  // 176 and 193 where each line begins with the same step
+  }
+}
+
 TEST_CASE("a model within bounds is that of the elements that are free") {
   constexpr int n = 30;
   std::vector<double> elements;
