@@ -267,6 +267,11 @@ TEST_CASE("a large residual and one that does not depend on the parameters are n
   CHECK(found.parameters[0].item() == Approx(3));
   CHECK(found.parameters[1].item() == 5);
   CHECK(found.value == Approx(14));
+  // The gradient is that of the sum of squares.
+  const auto by_gradient =
+      lbfgs([&](const Tensor& x) { return sum(square(from_mean(x))); }, tensor({10., 5.}), {.max_iterations = 0});
+  CHECK(gauss_newton(from_mean, tensor({10., 5.}), {.max_iterations = 0}).gradient_size ==
+        Approx(by_gradient.gradient_size));
   CHECK_THROWS_AS(gauss_newton([](const Tensor& x) { return cast(x, DType::int64); }, tensor({1.})), TypeError);
   CHECK_THROWS_WITH(gauss_newton([](const Tensor& x) { return log(x); }, tensor({-1.})),
                     Contains("gauss_newton") && Contains("not finite at the start"));
