@@ -15,7 +15,8 @@ struct LeastSquaresProblem {
   std::size_t residual_count;   // m, any relation to p
   std::size_t parameter_count;  // p
   std::function<void(std::span<const double> parameters, std::span<double> residuals)> residuals;
-  std::function<void(std::span<const double> parameters, std::span<double> jacobian)> jacobian;  // row-major [m, p]
+  // Row-major [m, p]; called after `residuals` at the same parameters.
+  std::function<void(std::span<const double> parameters, std::span<double> jacobian)> jacobian;
 };
 
 struct LeastSquaresFit {

@@ -45,9 +45,9 @@ class Problem {
 
   void residuals(std::span<const double> x, std::span<double> r) {
     read_residuals(residuals_(as_parameters(x)), plain_);
-    at_.assign(x.begin(), x.end());
     for (std::size_t i = 0; i < r.size(); ++i) r[i] = robust(plain_[i]).value;
   }
+  // After residuals() at the same x.
   void jacobian(std::span<const double> x, std::span<double> j) {
     const std::vector<double> values = derivative(x).to_vector<double>();
     if (values.size() != j.size())
@@ -55,7 +55,6 @@ class Problem {
                        values.size(), j.size());
     std::copy(values.begin(), values.end(), j.begin());
     if (options_.loss == Loss::squares) return;
-    if (!std::equal(x.begin(), x.end(), at_.begin(), at_.end())) read_residuals(residuals_(as_parameters(x)), plain_);
     for (std::size_t i = 0; i < j.size(); ++i) j[i] *= robust(plain_[i / x.size()]).slope;
   }
   Tensor derivative(std::span<const double> x) const { return reel::jacobian(residuals_)(as_parameters(x)); }
@@ -67,7 +66,7 @@ class Problem {
   }
   const Callback<Tensor(const Tensor&)>& residuals_;
   const LevenbergMarquardtOptions& options_;
-  optim::Vector plain_, at_;  // the residuals asked for last, and where
+  optim::Vector plain_;  // the residuals asked for last
 };
 
 }  // namespace

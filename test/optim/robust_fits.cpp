@@ -4,6 +4,7 @@
 #include <reel/reel.hpp>
 
 #include "../catch.hpp"
+#include "optim/loss.hpp"
 #include "support/bits.hpp"
 
 using namespace reel;
@@ -62,6 +63,19 @@ TEST_CASE("the sum of every loss is stationary where the fit ends, and is what t
     CHECK(fit.cost == Approx(cost(fit.parameters).item()).epsilon(1e-13));
     CHECK(max(abs(grad(cost)(fit.parameters))).item() < 1e-7 * fit.cost);
   }
+}
+
+TEST_CASE("squares of robust residuals are the losses, and slopes their derivatives") {
+  for (const Loss loss : {Loss::squares, Loss::soft_l1, Loss::huber, Loss::cauchy, Loss::tukey})
+    for (const double r : {-3., -0.69, -0.4, 0., 1e-3, 0.3, 0.6, 0.72, 5.}) {
+      INFO("loss " << static_cast<int>(loss) << " of " << r);
+      const auto at = optim::robust_residual(loss, scale, r);
+      CHECK(at.value * at.value == Approx(loss_of(loss, tensor({r})).item()).epsilon(1e-10).margin(1e-15));
+      constexpr double h = 1e-5;
+      const double above = optim::robust_residual(loss, scale, r + h).value;
+      const double below = optim::robust_residual(loss, scale, r - h).value;
+      CHECK(at.slope == Approx((above - below) / (2 * h)).epsilon(1e-8).margin(1e-8));
+    }
 }
 
 TEST_CASE("outliers pull the parameters less from loss to loss") {

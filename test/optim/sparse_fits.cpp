@@ -89,13 +89,18 @@ TEST_CASE("sparse factors solve what dense ones solve") {
 
 TEST_CASE("the order of elimination keeps the factors of a band in the band") {
   constexpr std::int64_t n = 400;
-  // A band whose rows come in another order.
+  // A band whose rows come in another order, the one in its middle first.
   std::vector<double> a(n * n, 0.0);
-  const auto place = [](std::int64_t i) { return i * 171 % n; };
+  const auto place = [](std::int64_t i) { return (i + n / 2) * 171 % n; };
   for (std::int64_t i = 0; i < n; ++i)
     for (std::int64_t k = std::max<std::int64_t>(0, i - 2); k <= std::min(n - 1, i + 2); ++k)
       a[static_cast<std::size_t>(place(i) * n + place(k))] = i == k ? 9 : 1;
   CHECK(optim::SparseCholesky(pattern_of(a, n)).factor_size() <= 2 * n);
+  // A star: its centre last but one.
+  std::vector<double> star(n * n, 0.0);
+  for (std::int64_t i = 0; i < n; ++i)
+    for (const std::int64_t at : {i * n + i, i, i * n}) star[static_cast<std::size_t>(at)] = 1;
+  CHECK(optim::SparseCholesky(pattern_of(star, n)).factor_size() == n - 1);
 }
 
 TEST_CASE("a chain is fitted as by the dense method") {
