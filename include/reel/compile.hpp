@@ -15,9 +15,9 @@
 //
 // cond on a tensor, while_loop with a condition that is one, fori_loop with a tensor as counter, scans of many steps,
 // and recompute_grad under a tape become single instructions, which run programs of their own. What these assign and
-// draw is assigned and drawn when the call has run; a condition does neither, nor is a variable both read and assigned
-// there by what a tape follows it through (TraceError). What they capture by reference has to live for derivatives of
-// second order, and not for first ones. Other loops, and branches on C++ values, are traced as they run.
+// draw is assigned and drawn when the call has run. TraceError where the condition of a loop does either, or where a
+// tape follows a variable that a body both reads and assigns. What they capture by reference has to live for
+// derivatives of second order, and not for first ones. Other loops, and branches on C++ values, are traced as they run.
 //
 // Variables that f reads are read at each call; those that it assigns are assigned when the program has run: a call
 // that throws has changed none. A call is one entry on the tapes and accumulators that follow its arguments, its
