@@ -250,6 +250,10 @@ void axes_and_sizes() {
     at("set_diagonal", [&] { set_diagonal(m, 1, i); });
     at("band_part", [&] { band_part(m, i, i); });
     at("rot90", [&] { rot90(m, i); });
+    at("vander", [&] { vander(m, i); });
+    at("array_split", [&] { array_split(m, i); });
+    at("linspace", [&] { linspace(m, 1, i); });
+    at("repeat", [&] { repeat(m, full({2}, i), 0); });
     at("diff", [&] { diff(m, i); });
     at("sliding_window", [&] { sliding_window(m, i, 0, i, i); });
     at("sliding_window", [&] { sliding_window(m, 1, 0, i, i); });

@@ -190,6 +190,8 @@ std::vector<Binary> binary_ops() {
        }},
       REEL_OP(boolean_mask),
       REEL_OP(embedding),
+      {"repeat", [](const Tensor& x, const Tensor& counts) { repeat(x, counts, 0); }},
+      {"reverse_sequence", [](const Tensor& x, const Tensor& lengths) { reverse_sequence(x, lengths, 1); }},
       REEL_OP(average),
       REEL_OP(cdist),
       REEL_OP(masked_softmax),

@@ -1,5 +1,5 @@
-// Matrices arranged from diagonals, blocks and vectors, and axes in other orders. All are linear; each gradient is the
-// op's transpose.
+// Matrices arranged from diagonals, blocks and vectors, axes in other orders, and NumPy's stacks, splits and
+// repetitions. All but vander are linear; each gradient is the op's transpose.
 #pragma once
 #include <initializer_list>
 #include <reel/tensor.hpp>
@@ -37,5 +37,48 @@ std::vector<Tensor> meshgrid(std::initializer_list<Tensor> vectors, bool ij = fa
 Tensor toeplitz(const Operand& column, const Operand& row);
 Tensor hankel(const Operand& column, const Operand& row);
 Tensor circulant(const Operand& column);
+
+/// The matrix [..., n] of the powers 0 to n - 1 of each element of x [...], the highest first unless `increasing`; n is
+/// the extent of the last axis of x if it is -1 (NumPy's vander). Gradient exact at 0. ShapeError for a scalar without
+/// n.
+Tensor vander(const Operand& x, std::int64_t n = -1, bool increasing = false);
+/// `count` evenly spaced values from start to stop, which broadcast, along a new first axis: both included, of one
+/// value the start. Floating or complex, of integers float64. Differentiable in both. ValueError for a negative count.
+Tensor linspace(const Operand& start, const Operand& stop, std::int64_t count);
+
+/// x with at least so many axes: new ones in front, the third behind (NumPy's atleast_3d). Views.
+Tensor atleast_1d(const Operand& x);
+Tensor atleast_2d(const Operand& x);
+Tensor atleast_3d(const Operand& x);
+/// Parts joined side by side along axis 1, vectors along axis 0; one below the other along axis 0, vectors as rows; in
+/// depth along axis 2; and vectors as columns, beside matrices as they are. As concatenate, after atleast_1d, 2d, 3d.
+Tensor hstack(std::span<const Tensor> parts);
+Tensor hstack(std::initializer_list<Tensor> parts);
+Tensor vstack(std::span<const Tensor> parts);
+Tensor vstack(std::initializer_list<Tensor> parts);
+Tensor dstack(std::span<const Tensor> parts);
+Tensor dstack(std::initializer_list<Tensor> parts);
+Tensor column_stack(std::span<const Tensor> parts);
+Tensor column_stack(std::initializer_list<Tensor> parts);
+/// x cut into parts along an axis, the first ones longer by one where it does not divide. Views. ValueError for no
+/// parts.
+std::vector<Tensor> array_split(const Operand& x, std::int64_t parts, std::int64_t axis = 0);
+/// x cut into equal parts along axis 1, of a vector 0; along axis 0; along axis 2. Views. ShapeError unless they
+/// divide, and for x without these axes.
+std::vector<Tensor> hsplit(const Operand& x, std::int64_t parts);
+std::vector<Tensor> vsplit(const Operand& x, std::int64_t parts);
+std::vector<Tensor> dsplit(const Operand& x, std::int64_t parts);
+/// All in the shape that they broadcast to. Views. ShapeError if they do not.
+std::vector<Tensor> broadcast_arrays(std::span<const Tensor> x);
+std::vector<Tensor> broadcast_arrays(std::initializer_list<Tensor> x);
+
+/// Each slice of x along `axis` as often as the element of `counts`, an integer vector, says (ShapeError for others; of
+/// one element it goes for all). ValueError for negative counts. The counts decide on the extent: TraceError in a
+/// function that is traced. Gradient: summed over the repetitions.
+Tensor repeat(const Operand& x, const Tensor& counts, std::int64_t axis);
+/// x with the first lengths[b] elements along `axis` in reverse order, for each index b of the batch axis (TensorFlow's
+/// reverse_sequence). IndexError for lengths beyond the extent. ShapeError unless there are as many as the batch axis
+/// has indices; ValueError if both axes are the same.
+Tensor reverse_sequence(const Operand& x, const Operand& lengths, std::int64_t axis, std::int64_t batch_axis = 0);
 
 }  // namespace reel

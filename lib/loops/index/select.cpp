@@ -32,4 +32,13 @@ void find_true(const Tensor& mask, const Tensor& positions) {
   std::fill(to + count, to + room, -1);
 }
 
+void repeat_places(const Tensor& counts, const Tensor& places) {
+  auto* place = detail::mutable_data<std::int64_t>(places);
+  const std::int64_t* end = place + places.size();
+  const auto* count = detail::mutable_data<std::int64_t>(counts);
+  for (std::int64_t i = 0; i < counts.size(); ++i)
+    place = std::fill_n(place, std::clamp<std::int64_t>(count[i], 0, end - place), i);
+  std::fill_n(place, end - place, 0);
+}
+
 }  // namespace reel::loops

@@ -1,4 +1,4 @@
-// One of two values by a condition, and where a condition holds.
+// One of two values by a condition, where a condition holds, and places by counts.
 #pragma once
 #include <reel/tensor.hpp>
 
@@ -12,5 +12,9 @@ void select(const Tensor& condition, const Tensor& x, const Tensor& y, const Ten
 std::int64_t count_true(const Tensor& mask);
 /// Their places in row-major order, as far as `positions`, int64 [n] and contiguous, has room; -1 behind them.
 void find_true(const Tensor& mask, const Tensor& positions);
+
+/// places = 0, counts[0] times, 1, counts[1] times, ...; 0 behind them. Both int64 of one axis, contiguous, without
+/// shared memory. What finds no room is left out; negative counts are 0.
+void repeat_places(const Tensor& counts, const Tensor& places);
 
 }  // namespace reel::loops

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <memory>
 #include <reel/ops/make.hpp>
+#include <reel/ops/reduce.hpp>
 
 #include "loops/make/fill.hpp"
 #include "loops/make/transfer.hpp"
@@ -43,6 +44,16 @@ void evaluate_full(const Call& call, Outputs& out) { loops::fill(out[0], call.in
 constexpr Primitive full_primitive = {.rule = {.name = "full"}, .infer = infer_full, .evaluate = evaluate_full},
                     full_like_primitive = {
                         .rule = {.name = "full_like"}, .infer = infer_full, .evaluate = evaluate_full};
+
+// The same of a tensor.
+Tensor full_transpose(const tape::Record& r, const Tensor& g) {
+  std::vector<std::int64_t> axes;
+  for (int d = r.batch_rank(); d < g.rank(); ++d) axes.push_back(d);
+  return reshape(axes.empty() ? g : sum(g, axes), r.batched(r.shape(0)));
+}
+Tensor full_forward(const tape::Record& r, const Tensor& t) { return full(r.output_shape(), t); }
+constexpr Primitive full_of_tensor_primitive = {
+    .rule = linear<full_transpose, full_forward>("full"), .infer = infer_full, .evaluate = evaluate_full};
 
 Tensor filled(const Primitive& primitive, const Shape& shape, const Operand& operand, DType dtype) {
   const tape::OpScope scope(operand);
@@ -160,7 +171,8 @@ Tensor full(const Shape& shape, const Operand& value) {
   return full(shape, value, ops::common_dtype("full", list));
 }
 Tensor full(const Shape& shape, const Operand& value, DType dtype) {
-  return ops::filled(ops::full_primitive, shape, value, dtype);
+  return ops::filled(value.is_tensor() && !value.is_weak() ? ops::full_of_tensor_primitive : ops::full_primitive, shape,
+                     value, dtype);
 }
 
 Tensor eye(std::int64_t n, DType dtype) { return eye(n, n, dtype); }

@@ -33,6 +33,34 @@ Extents last_two_swapped(Extents s) {
 }
 std::int64_t row(const Extents& i) { return i[i.size() - 2]; }
 
+// Shapes and indices of what NumPy's stacks and splits make.
+Extents with_rank(Extents s, std::size_t rank) {
+  while (s.size() < 2) s.insert(s.begin(), 1);
+  if (s.size() < rank) s.push_back(1);
+  return s;
+}
+Extents without_rank(const Extents& shape, Extents i) {
+  if (i.size() == 3 && shape.size() < 3) i.pop_back();
+  while (i.size() > shape.size()) i.erase(i.begin());
+  return i;
+}
+Extents twice(Extents s, std::size_t axis) {
+  s[axis] *= 2;
+  return s;
+}
+Extents once(const Extents& shape, Extents i, std::size_t axis) {
+  i[axis] %= shape[axis];
+  return i;
+}
+Extents last_half(Extents s, std::size_t axis) {
+  if (s[axis] % 2 == 0) s[axis] /= 2;
+  return s;
+}
+Extents in_last_half(const Extents& shape, Extents i, std::size_t axis) {
+  if (shape[axis] % 2 == 0) i[axis] += shape[axis] / 2;
+  return i;
+}
+
 const std::vector<Arrangement>& arrangements() {
   static const std::vector<Arrangement> all = {
       {"swapaxes",
@@ -144,6 +172,166 @@ const std::vector<Arrangement>& arrangements() {
          return From{0, {(i[0] - i[1] + x[0][0]) % x[0][0]}};
        },
        [](const Operands& a, const Ints&) { return reel::circulant(a[0]); }},
+      {"atleast_1d",
+       {0},
+       [](const In& x, const Ints&) { return x[0].empty() ? Extents{1} : x[0]; },
+       [](const In& x, const Ints&, Extents i) {
+         return From{0, x[0].empty() ? Extents{} : i};
+       },
+       [](const Operands& a, const Ints&) { return reel::atleast_1d(a[0]); }},
+      {"atleast_2d",
+       {0},
+       [](const In& x, const Ints&) { return with_rank(x[0], 2); },
+       [](const In& x, const Ints&, Extents i) {
+         return From{0, without_rank(x[0], i)};
+       },
+       [](const Operands& a, const Ints&) { return reel::atleast_2d(a[0]); }},
+      {"atleast_3d",
+       {0},
+       [](const In& x, const Ints&) { return with_rank(x[0], 3); },
+       [](const In& x, const Ints&, Extents i) {
+         return From{0, without_rank(x[0], i)};
+       },
+       [](const Operands& a, const Ints&) { return reel::atleast_3d(a[0]); }},
+      {"hstack",
+       {1},
+       [](const In& x, const Ints&) { return twice(x[0], x[0].size() > 1); },
+       [](const In& x, const Ints&, Extents i) {
+         return From{0, once(x[0], i, x[0].size() > 1)};
+       },
+       [](const Operands& a, const Ints&) {
+         return reel::hstack({a.tensor(0), a.tensor(0)});
+       }},
+      {"vstack",
+       {1},
+       [](const In& x, const Ints&) { return twice(with_rank(x[0], 2), 0); },
+       [](const In& x, const Ints&, Extents i) {
+         return From{0, without_rank(x[0], once(with_rank(x[0], 2), i, 0))};
+       },
+       [](const Operands& a, const Ints&) {
+         return reel::vstack({a.tensor(0), a.tensor(0)});
+       }},
+      {"dstack",
+       {1},
+       [](const In& x, const Ints&) { return twice(with_rank(x[0], 3), 2); },
+       [](const In& x, const Ints&, Extents i) {
+         return From{0, without_rank(x[0], once(with_rank(x[0], 3), i, 2))};
+       },
+       [](const Operands& a, const Ints&) {
+         return reel::dstack({a.tensor(0), a.tensor(0)});
+       }},
+      {"column_stack",
+       {-1},
+       [](const In& x, const Ints&) {
+         return Extents{x[0][0], 2};
+       },
+       [](const In&, const Ints&, Extents i) {
+         return From{0, {i[0]}};
+       },
+       [](const Operands& a, const Ints&) {
+         return reel::column_stack({a.tensor(0), a.tensor(0)});
+       }},
+      {"array_split",
+       {1},
+       [](const In& x, const Ints& n) {
+         Extents s = x[0];
+         s[0] = (s[0] + n[0]) / (n[0] + 1);
+         return s;
+       },
+       [](const In&, const Ints&, Extents i) {
+         return From{0, i};
+       },
+       [](const Operands& a, const Ints& n) { return reel::array_split(a[0], n[0] + 1)[0]; }},
+      {"hsplit",
+       {1},
+       [](const In& x, const Ints&) { return last_half(x[0], x[0].size() > 1); },
+       [](const In& x, const Ints&, Extents i) {
+         return From{0, in_last_half(x[0], i, x[0].size() > 1)};
+       },
+       [](const Operands& a, const Ints&) {
+         const Tensor x = a.tensor(0);
+         return reel::hsplit(x, 2 - x.shape()[x.rank() > 1] % 2).back();
+       }},
+      {"vsplit",
+       {1},
+       [](const In& x, const Ints&) { return last_half(x[0], 0); },
+       [](const In& x, const Ints&, Extents i) {
+         return From{0, in_last_half(x[0], i, 0)};
+       },
+       [](const Operands& a, const Ints&) {
+         const Tensor x = a.tensor(0);
+         return reel::vsplit(x, 2 - x.shape()[0] % 2).back();
+       }},
+      {"dsplit",
+       {3},
+       [](const In& x, const Ints&) { return last_half(x[0], 2); },
+       [](const In& x, const Ints&, Extents i) {
+         return From{0, in_last_half(x[0], i, 2)};
+       },
+       [](const Operands& a, const Ints&) {
+         const Tensor x = a.tensor(0);
+         return reel::dsplit(x, 2 - x.shape()[2] % 2).back();
+       }},
+      {"broadcast_arrays",
+       {1},
+       [](const In& x, const Ints&) {
+         Extents s = x[0];
+         s.insert(s.begin(), 2);
+         return s;
+       },
+       [](const In&, const Ints&, Extents i) {
+         i.erase(i.begin());
+         return From{0, i};
+       },
+       [](const Operands& a, const Ints&) {
+         const Tensor x = a.tensor(0);
+         reel::Shape s = x.shape();
+         s.insert(0, 2);
+         return reel::broadcast_arrays({x, reel::zeros(s)})[0];
+       }},
+      {"repeat_counts",
+       {1},
+       [](const In& x, const Ints& n) {
+         Extents s = x[0];
+         s[0] = 0;
+         for (std::int64_t k = 0; k < x[0][0]; ++k) s[0] += (k + n[0]) % 3;
+         return s;
+       },
+       [](const In&, const Ints& n, Extents i) {
+         std::int64_t k = 0;
+         for (std::int64_t end = n[0] % 3; i[0] >= end; end += (k + n[0]) % 3) ++k;
+         i[0] = k;
+         return From{0, i};
+       },
+       [](const Operands& a, const Ints& n) {
+         const Tensor x = a.tensor(0);
+         return reel::repeat(x, reel::mod(reel::arange(x.shape()[0]) + n[0], 3), 0);
+       }},
+      {"reverse_sequence",
+       {2},
+       [](const In& x, const Ints&) { return x[0]; },
+       [](const In& x, const Ints& n, Extents i) {
+         const std::int64_t length = (i[0] + n[0]) % (x[0][1] + 1);
+         if (i[1] < length) i[1] = length - 1 - i[1];
+         return From{0, i};
+       },
+       [](const Operands& a, const Ints& n) {
+         const Tensor x = a.tensor(0);
+         const Tensor lengths = reel::mod(reel::arange(x.shape()[0]) + n[0], x.shape()[1] + 1);
+         return reel::reverse_sequence(x, lengths, 1);
+       }},
+      {"full",
+       {1},
+       [](const In&, const Ints& n) {
+         return Extents{2, n[0]};
+       },
+       [](const In& x, const Ints&, Extents) {
+         return From{0, Extents(x[0].size(), 0)};
+       },
+       [](const Operands& a, const Ints& n) {
+         const Tensor x = a.tensor(0);
+         return reel::full({2, n[0]}, reel::reshape(x, {x.size()})[0]);
+       }},
   };
   return all;
 }
@@ -192,10 +380,70 @@ void add(std::vector<Op>& t, const Arrangement& op) {
   t.push_back(std::move(o));
 }
 
+// ints: the count; of vander whether powers ascend.
+void add_powers_and_steps(std::vector<Op>& t) {
+  Op o;
+  o.name = "vander";
+  o.body = true;
+  o.make = [](Maker& m, Statement& s) {
+    const int x = m.floating(0, 2);
+    s.ints = {m.between(1, 4), m.chance(0.5)};
+    s.args = {Maker::arg(x)};
+    return x >= 0;
+  };
+  o.eval = [](const Statement& s, const Inputs& in, Arrays& out) {
+    const Array& x = *in[0];
+    round_like(x.dtype);
+    Extents shape = x.shape;
+    shape.push_back(s.ints[0]);
+    Array y(x.dtype, shape);
+    for (std::int64_t i = 0; i < x.size(); ++i) {
+      Num power(1);
+      for (std::int64_t k = 0; k < s.ints[0]; ++k, power = power * x[i])
+        y[i * s.ints[0] + (s.ints[1] ? k : s.ints[0] - 1 - k)] = power;
+    }
+    out.push_back(std::move(y));
+  };
+  o.call = [](const Statement& s, const Operands& a, std::vector<Tensor>& out) {
+    out.push_back(reel::vander(a[0], s.ints[0], s.ints[1] != 0));
+  };
+  t.push_back(o);
+
+  o.name = "linspace";
+  o.make = [](Maker& m, Statement& s) {
+    const int x = m.floating(0, 2);
+    if (x < 0) return false;
+    int y = m.pick([&](const Array& a) { return a.dtype == m.at(x).dtype && a.shape == m.at(x).shape; });
+    if (y < 0) y = m.input(Role::constant, m.at(x).dtype, m.at(x).shape);
+    s.ints = {m.between(1, 4)};
+    s.args = {Maker::arg(x), Maker::arg(y)};
+    return y >= 0;
+  };
+  o.eval = [](const Statement& s, const Inputs& in, Arrays& out) {
+    const Array &x = *in[0], &y = *in[1];
+    round_like(x.dtype);
+    Extents shape = x.shape;
+    shape.insert(shape.begin(), s.ints[0]);
+    Array z(x.dtype, shape);
+    for (std::int64_t k = 0; k < s.ints[0]; ++k) {
+      const Jet weight =
+          rounded(Jet(static_cast<Real>(k) / static_cast<Real>(std::max<std::int64_t>(s.ints[0] - 1, 1))), 2);
+      for (std::int64_t i = 0; i < x.size(); ++i)
+        z[k * x.size() + i] = k == 0 ? x[i] : k + 1 == s.ints[0] ? y[i] : Num(x[i].re + (y[i].re - x[i].re) * weight);
+    }
+    out.push_back(std::move(z));
+  };
+  o.call = [](const Statement& s, const Operands& a, std::vector<Tensor>& out) {
+    out.push_back(reel::linspace(a[0], a[1], s.ints[0]));
+  };
+  t.push_back(std::move(o));
+}
+
 }  // namespace
 
 void add_arranging(std::vector<Op>& t) {
   for (const Arrangement& op : arrangements()) add(t, op);
+  add_powers_and_steps(t);
 }
 
 }  // namespace random_programs
