@@ -25,6 +25,10 @@ namespace detail {
 Tensor ravel_leaves(std::span<const Tensor> leaves);
 /// The part of a vector that a leaf is, with the leaf's shape and dtype. Moves `offset` behind it. Recorded.
 Tensor unravel_leaf(const Tensor& vector, std::int64_t& offset, const Tensor& like);
+/// Sums of products, norms, and alpha x + y, leaf by leaf. ShapeError unless leaves have the same number and shapes.
+Tensor dot_leaves(std::span<const Tensor> x, std::span<const Tensor> y);
+Tensor norm_leaves(std::span<const Tensor> x);
+List<Tensor> axpy_leaves(const Operand& alpha, std::span<const Tensor> x, std::span<const Tensor> y);
 /// ShapeError unless the vector is [size].
 void require_raveled(const Tensor& vector, std::int64_t size);
 
@@ -70,6 +74,23 @@ class Unravel {
 template <Tree T>
 requires(!detail::Leaf<T>) std::pair<Tensor, Unravel<T>> ravel(const T& tree) {
   return {detail::ravel_leaves(detail::tensors_of(tree)), Unravel<T>(tree)};
+}
+
+/// The sum of x y over all elements of two trees alike, of conj(x) y for complex ones: [], float64 of no leaves.
+/// Differentiable, as the next two. ShapeError unless both have as many leaves, of the same shapes.
+template <Tree T, Tree S>
+requires(!detail::Leaf<T> && !detail::Leaf<S>) Tensor dot(const T& x, const S& y) {
+  return detail::dot_leaves(detail::tensors_of(x), detail::tensors_of(y));
+}
+/// The Euclidean norm of all elements of a tree, without overflow: [], float64 of no leaves. Gradient: 0 at 0.
+template <Tree T>
+requires(!detail::Leaf<T>) Tensor norm(const T& x) { return detail::norm_leaves(detail::tensors_of(x)); }
+/// alpha x + y, leaf by leaf, in the structure of y. ShapeError as above.
+template <Tree T, Tree S>
+requires(!detail::Leaf<T> && !detail::Leaf<S>) map_t<Tensor, S> axpy(const Operand& alpha, const T& x, const S& y) {
+  const detail::List<Tensor> sums = detail::axpy_leaves(alpha, detail::tensors_of(x), detail::tensors_of(y));
+  std::size_t next = 0;
+  return map_leaves<Tensor>(y, [&](const auto&) { return sums[next++]; });
 }
 
 /// A function of a tree as one of `size()` doubles, for optimisers that know nothing of trees. After the first calls no

@@ -363,6 +363,27 @@ TEST_CASE("a function without a minimum ends") {
   CHECK(newton_cg(f, ones({2}), {.max_iterations = 50}).reason == StopReason::iteration_limit);
 }
 
+TEST_CASE("dot, norm and axpy of trees are those of their vectors") {
+  using Tensors = std::vector<Tensor>;
+  const Tensors x{tensor({1, -2}), scalar(3.0)}, y{tensor({0.5, 4}), scalar(-1.0)};
+  const Tensor u = ravel(x).first, v = ravel(y).first;
+  CHECK(dot(x, y).item<double>() == dot(u, v).item<double>());
+  CHECK(norm(x).item<double>() == Approx(norm(u).item<double>()).epsilon(1e-15));
+  CHECK(array_equal(ravel(axpy(2, x, y)).first, 2 * u + v));
+  CHECK(norm(Tensors{tensor({3e200}), tensor({4e200})}).item<double>() == Approx(5e200));
+  CHECK(norm(Tensors()).item<double>() == 0);
+  CHECK(dot(Tensors(), Tensors()).item<double>() == 0);
+  const Tensor z = make_complex(tensor({1}), tensor({2}));
+  CHECK(real(dot(Tensors{z}, Tensors{z})).item<double>() == 5);
+  CHECK_THROWS_AS(dot(x, Tensors{u}), ShapeError);
+  CHECK_THROWS_AS(axpy(1, x, Tensors{y[1], y[0]}), ShapeError);
+  GradientTape tape;
+  tape.watch(x);
+  const std::vector<Gradient> g = tape.gradient(norm(axpy(3, x, y)) + dot(x, y), x);
+  const Tensor w = 3 * u + v, expected = 3 * w / norm(w) + v;
+  CHECK(max(abs(concatenate({g[0].dense(), reshape(g[1].dense(), {1})}) - expected)).item<double>() < 1e-14);
+}
+
 TEST_CASE("ravel gives every element once, and unravel gives the tree back") {
   const std::pair<Tensor, std::vector<Tensor>> tree{tensor<float>({{1, 2}, {3, 4}}),
                                                     {scalar(5.), zeros({0, 3}), tensor<int>({6, 7})}};

@@ -1,9 +1,47 @@
 // Trees as vectors.
 #include <reel/minimize.hpp>
+#include <reel/ops/pointwise.hpp>
+#include <reel/ops/reduce.hpp>
 
 #include "core/fail.hpp"
 
 namespace reel::detail {
+
+namespace {
+
+void require_alike(const char* op, std::span<const Tensor> x, std::span<const Tensor> y) {
+  if (x.size() != y.size())
+    fail<ShapeError>(op, "one tree has {} leaves, the other {}: they must be equal", x.size(), y.size());
+  for (std::size_t k = 0; k < x.size(); ++k)
+    if (x[k].shape() != y[k].shape())
+      fail<ShapeError>(op, "leaf {} has shape {} in one tree, {} in the other: they must be equal", k, x[k].shape(),
+                       y[k].shape());
+}
+
+}  // namespace
+
+Tensor dot_leaves(std::span<const Tensor> x, std::span<const Tensor> y) {
+  require_alike("dot", x, y);
+  Tensor total;
+  for (std::size_t k = 0; k < x.size(); ++k) {
+    const Tensor own = sum((is_complex(x[k].dtype()) ? conj(x[k]) : x[k]) * y[k]);
+    total = total.defined() ? total + own : own;
+  }
+  return total.defined() ? total : zeros({});
+}
+
+Tensor norm_leaves(std::span<const Tensor> x) {
+  List<Tensor> norms;
+  for (const Tensor& leaf : x) norms.push_back(norm(leaf));
+  return norms.empty() ? zeros({}) : norms.size() == 1 ? norms[0] : norm(stack(norms));
+}
+
+List<Tensor> axpy_leaves(const Operand& alpha, std::span<const Tensor> x, std::span<const Tensor> y) {
+  require_alike("axpy", x, y);
+  List<Tensor> sums;
+  for (std::size_t k = 0; k < x.size(); ++k) sums.push_back(alpha * x[k] + y[k]);
+  return sums;
+}
 
 Tensor ravel_leaves(std::span<const Tensor> leaves) {
   if (leaves.empty()) return zeros({0});
