@@ -153,7 +153,8 @@ Tensor borrow(const T* data, const Shape& shape, const O& owner) {
 
 Tensor zeros(const Shape& shape, DType dtype = DType::float64);
 Tensor ones(const Shape& shape, DType dtype = DType::float64);
-/// Every element is `value`; the dtype is given, or else float64 (int64 for an integer, boolean for a bool).
+/// Every element is `value`; the dtype is given, or else its own: float64 for a number, int64 for an integer, boolean
+/// for a bool. Gradient of a tensor's value: the sum.
 Tensor full(const Shape& shape, const Operand& value);
 Tensor full(const Shape& shape, const Operand& value, DType dtype);
 /// The identity matrix [n, n], or ones on the main diagonal of [n, m].
