@@ -219,6 +219,19 @@ TEST_CASE("draws: mean, deviation and range are the same bits on every instructi
     const std::vector<T> expected = both(*find("scalar"));
     for (const Set* set : supported_sets()) CHECK(same(both(*set), expected));
     CHECK(*std::max_element(expected.begin() + 1000, expected.end()) == static_cast<T>(-0.21));
+    // By the numbers of the unit range and of deviation 1: each operation is rounded.
+    const std::vector<T> z = draw<T>(*find("scalar"), Kind::normal, {3, 4}, 1000);
+    std::vector<T> doubled(1000);
+    find("scalar")->draws[index(dtype_of<T>)].uniform({3, 4}, {-0.3, 0.1, 2, 0.5}, doubled.data(), 1000);
+    const std::vector<T> u = draw<T>(*find("scalar"), Kind::uniform, {3, 4}, 1000);
+    bool as_defined = true;
+    for (std::size_t i = 0; i < 1000; ++i) {
+      const volatile T spread = static_cast<T>(1e-3) * z[i], part = static_cast<T>(0.1) * u[i];
+      const volatile T sum = static_cast<T>(-0.3) + part;
+      as_defined = as_defined && expected[i] == static_cast<T>(0.7) + spread && doubled[i] == 2 * sum &&
+                   expected[1000 + i] == std::min(T(sum), static_cast<T>(-0.21));
+    }
+    CHECK(as_defined);
   };
   check(0.0);
   check(0.f);

@@ -183,6 +183,8 @@ std::vector<Edge> edges() {
     {"prod", "two zeros", [](X x) { return prod(x[0]); }, [] { return T{tensor({0, 0, 3})}; }, {0}, {{0, 0, 0}}},
     {"cumprod", "a zero", [](X x) { return cumprod(x[0], 0); }, [] { return T{tensor({2, 0, 3})}; }, {2, 0, 0}, {{1, 8, 0}}},
     {"var", "1 2 3 4", [](X x) { return var(x[0], {}, 1); }, [] { return T{tensor({1, 2, 3, 4})}; }, {5. / 3}, {{-1, -1. / 3, 1. / 3, 1}}},
+    {"var", "one degree of freedom, and none", [](X x) { return stack({var(x[0], {}, 1), var(x[0], {}, 2)}); }, [] { return T{tensor({1, 3})}; }, {2, nan}, {{nan, nan}}},
+    {"var", "one degree of freedom", [](X x) { return var(x[0], {}, 1); }, [] { return T{tensor({1, 3})}; }, {2}, {{-2, 2}}},
     {"std", "1 2 3 4", [](X x) { return reel::std(x[0], {}, 1); }, [] { return T{tensor({1, 2, 3, 4})}; }, {1.2909944487358056}, {{-0.38729833462074165, -0.12909944487358055, 0.12909944487358055, 0.38729833462074165}}},
     {"std", "of a constant", [](X x) { return reel::std(x[0]); }, [] { return T{tensor({2, 2, 2})}; }, {0}, {{0, 0, 0}}},
     {"std", "of one element, ddof 1", [](X x) { return reel::std(x[0], {}, 1); }, [] { return T{tensor({2})}; }, {nan}, {{nan}}},
