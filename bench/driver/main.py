@@ -31,6 +31,9 @@ class Context:
         paths = {name: os.path.join(self.build, 'bench', file) for name, file in names.items()}
         self.commands = {name: path for name, path in paths.items() if os.path.exists(path)}
         self.peers = [name for name in PEERS if name in self.commands]
+        self.against = arguments.against
+        if self.against:
+            self.peers, self.commands[self.against] = [self.against], os.path.join(self.against, 'bench', 'bench_reel')
         self.ours_cases, self.steps, self.about = [], [], {}
         self.environment = {}  # of every program
 
@@ -99,7 +102,7 @@ def measured(context, counts, show):
                 attempt(name, lambda: measure.measure(name, ours, peer, context.effort))
         for program in [ours] + peers:
             program.stop()
-    for name, function in whole.rows(context, context.peers):
+    for name, function in [] if context.against else whole.rows(context, context.peers):
         if context.pattern.search(name):
             show(name)
             attempt(name, function)
@@ -111,6 +114,7 @@ def main():
     parser = argparse.ArgumentParser(prog='bench/run', description=__doc__)
     parser.add_argument('--json', metavar='FILE', help='write the rows there')
     parser.add_argument('--filter', metavar='REGEX', default='', help='only the benchmarks whose name it finds')
+    parser.add_argument('--against', metavar='BUILD', help="the peer is reel as built in that folder: bench_programs of another commit")
     parser.add_argument('--threads', metavar='LIST', help='numbers of threads, 1,2 if there are two processors')
     parser.add_argument('--quick', action='store_true', help='fewer and shorter samples, a selection of the ops')
     parser.add_argument('--list', action='store_true', help='print the names and end')
@@ -140,7 +144,7 @@ def main():
     show('')
     result = {'machine': machine(), 'date': datetime.date.today().isoformat(),
               'command': shlex.join(['bench/run'] + sys.argv[1:]), 'peers': context.peers,
-              'missing': [name for name in PEERS if name not in context.peers], 'about': context.about, 'rows': rows}
+              'missing': [name for name in PEERS if name not in context.commands], 'about': context.about, 'rows': rows}
     if arguments.json:
         with open(arguments.json, 'w') as file:
             json.dump(result, file, indent=1)

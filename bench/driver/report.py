@@ -1,5 +1,6 @@
 """Tables of rows, for the terminal and as Markdown."""
 import re
+import statistics
 
 OP = re.compile(r'^(?P<op>.+) (?P<dtype>f32|f64), n = (?P<n>1e\d)$')
 # Programs that use one thread: their rows with two say nothing new.
@@ -118,12 +119,14 @@ def write_between(path, name, text):
 
 
 def summary(rows):
-    """How many rows a peer wins, and which results differ."""
+    """How many rows a peer wins, the geometric mean of the ratios, and which results differ."""
     compared = [row for row in rows if row['ratio'] is not None]
     lost = [row for row in compared if row['ratio'] < 1]
     lines = [f'{len(rows)} rows, {len(compared)} with a peer, which is faster in {len(lost)}:' if lost else
              f'{len(rows)} rows, {len(compared)} with a peer, which is faster in none']
     lines += [f'  {row["ratio"]:.2f}  {row["name"]}, {row["threads"]} threads, {row["peer"]}' for row in lost]
+    if compared:
+        lines.append(f'geometric mean of the ratios: {statistics.geometric_mean(row["ratio"] for row in compared):.3f}')
     differ = [row for row in rows if row.get('agree') is False]
     lines += [f'results differ: {row["name"]}, {row["threads"]} threads, {row["peer"]}: {row["checksums"]}' for row in differ]
     return '\n'.join(lines)

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """The arithmetic of bench/run, with two programs made up here in place of reel and a peer. Argument: the project's root."""
+import argparse
 import json
 import os
 import shutil
@@ -76,6 +77,16 @@ class Driver(unittest.TestCase):
         self.assertEqual(report.printed(rows, 'tanh'), rows[1:])
         self.assertEqual(report.printed(rows, 'machine|tanh'), rows)
         self.assertEqual(report.printed(rows, ''), rows)
+
+    def test_against_another_build(self):
+        context = main.Context(argparse.Namespace(quick=True, filter='', against='/other/build'))
+        self.assertEqual(context.peers, ['/other/build'])
+        self.assertEqual(context.commands['/other/build'], '/other/build/bench/bench_reel')
+
+    def test_summary(self):
+        rows = [{'name': 'tanh', 'threads': 1, 'peer': 'other', 'ratio': ratio} for ratio in (0.5, 4, None)]
+        self.assertEqual(report.summary(rows), '3 rows, 2 with a peer, which is faster in 1:\n  0.50  tanh, 1 threads, other\n'
+                                               'geometric mean of the ratios: 1.414')
 
     def test_no_peer(self):
         row = measure.measure('tanh f32, n = 1e3', self.program('reel', '5'), None, measure.QUICK)
