@@ -6,6 +6,7 @@
 
 namespace bench {
 
+std::vector<Case> libtorch_choosing();
 std::vector<Case> libtorch_ops();
 
 using torch::Tensor;

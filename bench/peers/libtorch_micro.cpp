@@ -287,6 +287,7 @@ int main(int argc, char** argv) {
   if (void* corename = dlsym(RTLD_DEFAULT, "openblas_get_corename"))
     program.about("openblas_core", reinterpret_cast<char* (*)()>(corename)());
   program.add(cases);
+  program.add(libtorch_choosing());
   program.add(libtorch_ops());
   return program.serve();
 }
