@@ -32,7 +32,7 @@ const Row rows[] = {
     {"kth_value 500 of rows [1000,1000]", [](const Given& a) { return std::get<0>(a.matrix.kthvalue(500)); }},
     {"median of rows [1000,1000]", [](const Given& a) { return a.matrix.quantile(0.5, -1); }},
     {"searchsorted 1e6 in 1000", [](const Given& a) { return torch::searchsorted(a.edges, a.x); }},
-    {"unique 1e6", [](const Given& a) { return std::get<0>(torch::_unique(a.rows)); }},
+    {"unique 1e6", [](const Given& a) { return std::get<0>(torch::_unique2(a.rows, true, true, true)); }},
     {"index by pairs, 1e6", [](const Given& a) { return a.matrix.index({a.rows, a.columns}); }},
     {"index_update by pairs, 1e6", [](const Given& a) { return a.matrix.index_put({a.rows, a.columns}, torch::ones({})); }},
     {"index_add by pairs, 1e6", [](const Given& a) { return a.matrix.index_put({a.rows, a.columns}, a.values, true); }},

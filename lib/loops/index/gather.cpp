@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <atomic>
 #include <cstring>
+#include <limits>
 
-#include "loops/elementwise/cast.hpp"
 #include "loops/elementwise/loop_nest.hpp"
 #include "loops/index/along.hpp"
 
@@ -25,20 +25,55 @@ bool convert(const T* indices, std::int64_t extent, std::int64_t* positions, std
   return signs >= 0;
 }
 
-template <class T>
-BadIndex find_positions_of(const Tensor& indices, std::int64_t extent, const Tensor& positions, bool further) {
-  const T* from = detail::mutable_data<T>(indices);
-  auto* to = detail::mutable_data<std::int64_t>(positions);
-  const std::int64_t n = indices.size();
+// f(elements of x), of their type.
+template <class F>
+auto visit_integers(const Tensor& x, const F& f) {
+  switch (x.dtype()) {
+    case DType::uint8:
+      return f(detail::mutable_data<const std::uint8_t>(x));
+    case DType::int32:
+      return f(detail::mutable_data<const std::int32_t>(x));
+    default:
+      return f(detail::mutable_data<const std::int64_t>(x));
+  }
+}
+
+// The first index that is not in [first, end), if run(begin, end) says so of some range of `n`.
+template <class Run>
+BadIndex find_bad(const Tensor& strided, std::int64_t n, std::int64_t first, std::int64_t end, const Run& run) {
   std::atomic<bool> in_range{true};
-  parallel_for(n, parallel_threshold, [&](std::int64_t begin, std::int64_t end) {
-    if (!(further ? convert<true>(from, extent, to, begin, end) : convert<false>(from, extent, to, begin, end)))
-      in_range.store(false, std::memory_order_relaxed);
+  parallel_for(n, parallel_threshold, [&](std::int64_t from, std::int64_t to) {
+    if (!run(from, to)) in_range.store(false, std::memory_order_relaxed);
   });
   if (in_range.load(std::memory_order_relaxed)) return {};
-  for (std::int64_t i = 0; i < n; ++i)
-    if (const auto v = static_cast<std::int64_t>(from[i]); v < -extent || v >= extent) return {i, v};
-  return {};
+  Tensor scratch;
+  return visit_integers(contiguous(strided, scratch), [&](const auto* indices) -> BadIndex {
+    for (std::int64_t i = 0; i < strided.size(); ++i)
+      if (const auto v = static_cast<std::int64_t>(indices[i]); v < first || v >= end) return {i, v};
+    return {};
+  });
+}
+
+// Positions [begin, end) on an axis of indices [outer, extent, inner] become places in [outer, extent of x, inner].
+void to_places(const AxisSplit& indices, std::int64_t x_extent, std::int64_t* positions, std::int64_t begin,
+               std::int64_t end) {
+  const std::int64_t inner = indices.inner, block = indices.extent * inner;
+  for (std::int64_t q = begin; q < end;) {
+    const std::int64_t stop = std::min(end, (q / block + 1) * block), first = q / block * x_extent * inner;
+    if (inner == 1)
+      for (; q < stop; ++q) positions[q] += first;
+    else
+      for (std::int64_t i = q % inner; q < stop; ++q, i = i + 1 == inner ? 0 : i + 1)
+        positions[q] = positions[q] * inner + first + i;
+  }
+}
+
+// The indices, contiguous and of the shape of the positions.
+const Tensor& broadcast_indices(const Tensor& strided, const Tensor& positions, Tensor& scratch) {
+  if (detail::block(strided)->size == detail::block(positions)->size) return contiguous(strided, scratch);
+  scratch = detail::empty(strided.dtype(), positions.shape());
+  copy(strided, scratch);
+  return scratch;
 }
 
 // What gather copies from: x as [outer, extent, inner].
@@ -64,44 +99,57 @@ struct GatheredRows {
 
 BadIndex find_positions(const Tensor& strided, std::int64_t extent, const Tensor& positions, bool further) {
   Tensor scratch;
-  if (detail::block(strided)->size != detail::block(positions)->size) {
-    scratch = detail::empty(strided.dtype(), positions.shape());
-    copy(strided, scratch);
-  }
-  const Tensor& indices = scratch.defined() ? scratch : contiguous(strided, scratch);
-  switch (indices.dtype()) {
-    case DType::uint8:
-      return find_positions_of<std::uint8_t>(indices, extent, positions, further);
-    case DType::int32:
-      return find_positions_of<std::int32_t>(indices, extent, positions, further);
-    default:
-      return find_positions_of<std::int64_t>(indices, extent, positions, further);
-  }
-}
-
-BadIndex find_segments(const Tensor& ids, std::int64_t n, const Tensor& segments) {
-  const Tensor flat = detail::empty(DType::int64, ids.shape());
-  static_cast<void>(cast(ids, flat));  // widens
-  const auto* from = detail::mutable_data<std::int64_t>(flat);
-  auto* to = detail::mutable_data<std::int64_t>(segments);
-  std::atomic<bool> in_range{true};
-  parallel_for(ids.size(), parallel_threshold, [&](std::int64_t begin, std::int64_t end) {
-    bool all = true;
-    for (std::int64_t i = begin; i < end; ++i) {
-      all &= from[i] < n;
-      to[i] = from[i] < 0 ? n : from[i];
-    }
-    if (!all) in_range.store(false, std::memory_order_relaxed);
+  auto* to = detail::mutable_data<std::int64_t>(positions);
+  return visit_integers(broadcast_indices(strided, positions, scratch), [&](const auto* from) {
+    return find_bad(strided, positions.size(), -extent, extent, [=](std::int64_t begin, std::int64_t end) {
+      return further ? convert<true>(from, extent, to, begin, end) : convert<false>(from, extent, to, begin, end);
+    });
   });
-  if (in_range.load(std::memory_order_relaxed)) return {};
-  for (std::int64_t i = 0; i < ids.size(); ++i)
-    if (from[i] >= n) return {i, from[i]};
-  return {};
 }
 
-void whole_positions(const Tensor& positions, int axis, std::int64_t extent, const Tensor& whole) {
-  auto* to = detail::mutable_data<std::int64_t>(whole);
-  for_each_along(positions, axis, extent, [=](std::int64_t p, std::int64_t q) { to[q] = p; });
+BadIndex find_places(const Tensor& strided, int axis, std::int64_t extent, const Tensor& places) {
+  Tensor scratch;
+  const AxisSplit split(places.shape(), axis);
+  auto* to = detail::mutable_data<std::int64_t>(places);
+  return visit_integers(broadcast_indices(strided, places, scratch), [&](const auto* from) {
+    return find_bad(strided, places.size(), -extent, extent, [=](std::int64_t begin, std::int64_t end) {
+      const bool in_range = convert<false>(from, extent, to, begin, end);
+      to_places(split, extent, to, begin, end);
+      return in_range;
+    });
+  });
+}
+
+BadIndex find_segments(const Tensor& strided, std::int64_t n, const Tensor& segments) {
+  Tensor scratch;
+  auto* to = detail::mutable_data<std::int64_t>(segments);
+  return visit_integers(contiguous(strided, scratch), [&](const auto* from) {
+    return find_bad(strided, segments.size(), std::numeric_limits<std::int64_t>::min(), n,
+                    [=](std::int64_t begin, std::int64_t end) {
+                      bool in_range = true;
+                      for (std::int64_t i = begin; i < end; ++i) {
+                        const auto id = static_cast<std::int64_t>(from[i]);
+                        in_range &= id < n;
+                        to[i] = id < 0 ? n : id;
+                      }
+                      return in_range;
+                    });
+  });
+}
+
+BadIndex count_elements(const Tensor& strided, const Tensor& counts) {
+  Tensor scratch;
+  const std::int64_t bins = counts.size(), n = strided.size();
+  auto* to = detail::mutable_data<std::int64_t>(counts);
+  std::fill_n(to, bins, 0);
+  return visit_integers(contiguous(strided, scratch), [&](const auto* from) -> BadIndex {
+    for (std::int64_t i = 0; i < n; ++i) {
+      const auto v = static_cast<std::int64_t>(from[i]);
+      if (v < 0 || v >= bins) return {i, v};
+      ++to[v];
+    }
+    return {};
+  });
 }
 
 void gather(const Tensor& x, const Tensor& positions, int axis, const Tensor& y) {

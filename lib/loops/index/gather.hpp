@@ -19,9 +19,12 @@ BadIndex find_positions(const Tensor& indices, std::int64_t extent, const Tensor
 
 /// segments [n of ids] = ids, negative ones made n: those are left out. Returns the first that is n or more.
 BadIndex find_segments(const Tensor& ids, std::int64_t n, const Tensor& segments);
-/// whole[q] = the place in row-major order of the element that positions[q] names along the axis, in a tensor of the
-/// positions' shape but for that axis, of this extent. The positions have any strides.
-void whole_positions(const Tensor& positions, int axis, std::int64_t extent, const Tensor& whole);
+/// places[q] = where in row-major order the element stands that indices[q] names along the axis, in a tensor of the
+/// places' shape but for that axis, of this extent. Indices as above, and what is returned.
+BadIndex find_places(const Tensor& indices, int axis, std::int64_t extent, const Tensor& places);
+/// counts[v] = how many elements of x, of an integer dtype and any strides, are v. Returns the first that is not in
+/// [0, size of counts); the counts are unspecified then.
+BadIndex count_elements(const Tensor& x, const Tensor& counts);
 
 /// y[outer, k, inner] = x[outer, positions[k], inner], split at `axis` of x. y has the shape of x with that axis
 /// replaced by the shape of the positions.

@@ -6,6 +6,7 @@
 
 #include "core/visit.hpp"
 #include "loops/elementwise/cast.hpp"
+#include "loops/elementwise/loop_nest.hpp"
 #include "loops/index/along.hpp"
 
 namespace reel::loops {
@@ -58,7 +59,10 @@ template <bool Largest>
 struct Extreme {
   template <class T>
   static void apply(T& best, T x) {
-    if ((Largest ? x > best : x < best) || is_nan(x)) best = is_nan(best) ? best : x;
+    if (is_nan(x)) [[unlikely]]
+      best = is_nan(best) ? best : x;
+    else
+      best = (Largest ? x > best : x < best) ? x : best;  // one instruction, that keeps a NaN
   }
 };
 
@@ -93,6 +97,18 @@ struct Places {
   }
   std::int64_t from(std::int64_t outer, std::int64_t k) const { return (outer * count + k) * split.inner; }
 
+  // f(place, term) for all terms of an outer index, and inner elements [begin, end) of each, in order.
+  template <class F>
+  void for_each_term(std::int64_t outer, std::int64_t begin, std::int64_t end, const F& f) const {
+    if (split.inner == 1) {
+      const std::int64_t first_place = outer * split.extent, first_term = outer * count;
+      for (std::int64_t k = 0; k < count; ++k) f(first_place + position[k], first_term + k);
+      return;
+    }
+    for (std::int64_t k = 0; k < count; ++k)
+      for (std::int64_t i = begin; i < end; ++i) f(to(outer, k) + i, from(outer, k) + i);
+  }
+
   // f(outer, begin, end) for all of outer and inner elements [begin, end) of each, which share no place.
   template <class F>
   void for_each_block(const F& f) const {
@@ -114,11 +130,8 @@ void scatter_by(const Tensor& terms, const Tensor& positions, int axis, const Te
   const Places places(y, positions, axis);
   with_numbers(y, terms, [&]<class T>(T* results, const T* numbers) {
     places.for_each_block([=](std::int64_t outer, std::int64_t begin, std::int64_t end) {
-      for (std::int64_t k = 0; k < places.count; ++k) {
-        T* to = results + places.to(outer, k);
-        const T* from = numbers + places.from(outer, k);
-        for (std::int64_t i = begin; i < end; ++i) apply(to[i], from[i]);
-      }
+      places.for_each_term(outer, begin, end,
+                           [=](std::int64_t place, std::int64_t term) { apply(results[place], numbers[term]); });
     });
   });
 }
@@ -153,6 +166,15 @@ void scatter_set(const Tensor& strided, const Tensor& positions, int axis, const
   const auto bytes = static_cast<std::int64_t>(item_size(y.dtype()));
   const std::byte* numbers = detail::block(contiguous(strided, scratch))->data;
   std::byte* results = detail::block(y)->data;
+  if (places.split.inner == 1)
+    return with_size(item_size(y.dtype()), [&](auto element) {
+      constexpr std::int64_t size = sizeof element;
+      places.for_each_block([=](std::int64_t outer, std::int64_t begin, std::int64_t end) {
+        places.for_each_term(outer, begin, end, [=](std::int64_t place, std::int64_t term) {
+          std::memcpy(results + place * size, numbers + term * size, size);
+        });
+      });
+    });
   places.for_each_block([=](std::int64_t outer, std::int64_t begin, std::int64_t end) {
     const auto size = static_cast<std::size_t>((end - begin) * bytes);
     for (std::int64_t k = 0; k < places.count; ++k)
@@ -189,14 +211,11 @@ void from_both_sides(const Places& places, const T* terms, T* products, T* resul
   else
     one = 1;
   places.for_each_block([=](std::int64_t outer, std::int64_t begin, std::int64_t end) {
-    for (std::int64_t k = 0; k < places.count; ++k)
-      for (std::int64_t i = begin; i < end; ++i) {
-        T& product = products[places.to(outer, k) + i];
-        results[places.from(outer, k) + i] = product;
-        Multiply<T>::apply(product, terms[places.from(outer, k) + i]);
-      }
-    for (std::int64_t k = 0; k < places.count; ++k)
-      for (std::int64_t i = begin; i < end; ++i) products[places.to(outer, k) + i] = one;
+    places.for_each_term(outer, begin, end, [=](std::int64_t place, std::int64_t term) {
+      results[term] = products[place];
+      Multiply<T>::apply(products[place], terms[term]);
+    });
+    places.for_each_term(outer, begin, end, [=](std::int64_t place, std::int64_t) { products[place] = one; });
     for (std::int64_t k = places.count; k-- > 0;)
       for (std::int64_t i = begin; i < end; ++i) {
         T& product = products[places.to(outer, k) + i];
@@ -237,10 +256,7 @@ struct Shares {
         for (std::int64_t row = 0; row < places.split.extent; ++row)
           for (std::int64_t i = begin; i < end; ++i) f((outer * places.split.extent + row) * places.split.inner + i);
       };
-      const auto each_term = [=](auto f) {
-        for (std::int64_t k = 0; k < places.count; ++k)
-          for (std::int64_t i = begin; i < end; ++i) f(places.to(outer, k) + i, places.from(outer, k) + i);
-      };
+      const auto each_term = [=](auto f) { places.for_each_term(outer, begin, end, f); };
       each_place([=, *this](std::int64_t at) { x_shares[at] = static_cast<T>(!member || same(x[at], y[at])); });
       if (!member) each_term([=, *this](std::int64_t to, std::int64_t) { x_shares[to] = 0; });
       each_place([=, *this](std::int64_t at) { counts[at] = x_shares[at]; });

@@ -27,8 +27,10 @@ void find_true(const Tensor& mask, const Tensor& positions) {
   auto* to = detail::mutable_data<std::int64_t>(positions);
   const std::int64_t n = mask.size(), room = positions.size();
   std::int64_t count = 0;
-  for (std::int64_t i = 0; i < n && count < room; ++i)
-    if (from[i]) to[count++] = i;
+  for (std::int64_t i = 0; i < n && count < room; ++i) {  // without a branch on what is true
+    to[count] = i;
+    count += from[i];
+  }
   std::fill(to + count, to + room, -1);
 }
 

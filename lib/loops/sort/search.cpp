@@ -18,8 +18,12 @@ void for_each_in_order(const Tensor& x, const Tensor& order, const F& f) {
     if constexpr (!std::is_same_v<T, complex64> && !std::is_same_v<T, complex128>) {
       const T* elements = detail::mutable_data<T>(x);
       const Keys<T> keys{false};
-      for (std::int64_t i = 0; i < n; ++i)
-        f(position[i], i == 0 || keys(elements[position[i]]) != keys(elements[position[i - 1]]));
+      typename Keys<T>::Key last = 0;
+      for (std::int64_t i = 0; i < n; ++i) {
+        const auto key = keys(elements[position[i]]);
+        f(position[i], i == 0 || key != last);
+        last = key;
+      }
     }
   });
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 #include <new>
+#include <optional>
 
 #include "core/visit.hpp"
 #include "loops/loops.hpp"
@@ -76,6 +77,26 @@ struct PackedRecord {
       : bits(std::uint64_t{key} << 32 | static_cast<std::uint32_t>(position)) {}
   friend bool operator<(PackedRecord a, PackedRecord b) noexcept { return a.bits < b.bits; }
 };
+// Keys of integers that lie within 2^32 of each other, as their distances from the least.
+template <class T>
+struct NarrowKeys {
+  Keys<T> keys;
+  typename Keys<T>::Key least;
+  bool descending = keys.descending;
+  std::uint32_t operator()(T x) const noexcept { return static_cast<std::uint32_t>(keys(x) - least); }
+
+  static std::optional<NarrowKeys> of(const T* x, std::int64_t n, Keys<T> keys) {
+    typename Keys<T>::Key least = keys(x[0]), most = least;
+    for (std::int64_t i = 1; i < n; ++i) {
+      const auto key = keys(x[i]);
+      least = std::min(least, key);
+      most = std::max(most, key);
+    }
+    if (most - least > std::numeric_limits<std::uint32_t>::max()) return {};
+    return NarrowKeys{keys, least};
+  }
+};
+
 template <class Key>
 struct RecordParts {
   static Key key(const Record<Key>& r) noexcept { return r.key; }
@@ -95,19 +116,23 @@ void for_each_row(const Tensor& x, std::int64_t records, bool descending, const 
     using Key = typename Keys<T>::Key;
     const Keys<T> keys{descending};
     const T* from = detail::mutable_data<T>(x);
-    const auto run = [&]<class R>() {
+    const auto run = [&]<class R>(const auto& keys_of_rows) {
       Workspaces scratch(rows.count, records * static_cast<std::int64_t>(sizeof(R)));
       parallel_for(rows.count, rows.grain(), [&](std::int64_t begin, std::int64_t end) {
         for (std::int64_t row = begin; row < end; ++row)
           scratch.use([&](std::byte* memory) {
-            f(keys, from + row * rows.n, reinterpret_cast<R*>(memory), to + row * results);
+            f(keys_of_rows, from + row * rows.n, reinterpret_cast<R*>(memory), to + row * results);
           });
       });
     };
-    if constexpr (sizeof(Key) <= 4) {
-      if (rows.n <= std::numeric_limits<std::uint32_t>::max()) return run.template operator()<PackedRecord>();
+    if (rows.n <= std::numeric_limits<std::uint32_t>::max()) {
+      if constexpr (sizeof(Key) <= 4)
+        return run.template operator()<PackedRecord>(keys);
+      else if constexpr (std::is_integral_v<T>)
+        if (const auto narrow = NarrowKeys<T>::of(from, rows.count * rows.n, keys))
+          return run.template operator()<PackedRecord>(*narrow);
     }
-    run.template operator()<Record<Key>>();
+    run.template operator()<Record<Key>>(keys);
   });
 }
 
@@ -118,10 +143,11 @@ void order_rows(const Tensor& x, std::int64_t first, std::int64_t last, bool des
                 const Order& order) {
   const std::int64_t n = KeyRows(x).n;
   for_each_row(x, 2 * n, descending, positions,
-               [&]<class T, class R>(Keys<T> keys, const T* row, R* records, std::int64_t* to) {
+               [&]<class T, class R>(const auto& keys, const T* row, R* records, std::int64_t* to) {
                  using Parts = RecordParts<typename Keys<T>::Key>;
+                 constexpr std::size_t bytes = std::min(sizeof(T), sizeof(Parts::key(R())));
                  for (std::int64_t i = 0; i < n; ++i) new (records + i) R{keys(row[i]), i};
-                 const R* ordered = order.template operator()<sizeof(T)>(records, records + n, n, Parts());
+                 const R* ordered = order.template operator()<bytes>(records, records + n, n, Parts());
                  for (std::int64_t k = first; k < last; ++k) to[k - first] = Parts::position(ordered[k]);
                });
 }
@@ -130,18 +156,21 @@ void order_rows(const Tensor& x, std::int64_t first, std::int64_t last, bool des
 void select_first(const Tensor& x, std::int64_t count, bool descending, const Tensor& positions) {
   const std::int64_t n = KeyRows(x).n;
   for_each_row(x, count, descending, positions,
-               [&]<class T, class R>(Keys<T> keys, const T* row, R* heap, std::int64_t* to) {
+               [&]<class T, class R>(const auto& keys, const T* row, R* heap, std::int64_t* to) {
                  using Parts = RecordParts<typename Keys<T>::Key>;
                  for (std::int64_t i = 0; i < count; ++i) new (heap + i) R{keys(row[i]), i};
                  std::make_heap(heap, heap + count);
-                 auto worst = Parts::key(heap[0]);
+                 T worst = row[Parts::position(heap[0])];
                  for (std::int64_t i = count; i < n; ++i) {
+                   // Nearly all leave here; a comparison with NaN is false.
+                   if constexpr (std::is_arithmetic_v<T>)
+                     if (keys.descending ? row[i] <= worst : row[i] >= worst) continue;
                    const auto key = keys(row[i]);
-                   if (key >= worst) continue;  // of equal elements the first stays
+                   if (key >= Parts::key(heap[0])) continue;  // of equal elements the first stays
                    std::pop_heap(heap, heap + count);
                    heap[count - 1] = R{key, i};
                    std::push_heap(heap, heap + count);
-                   worst = Parts::key(heap[0]);
+                   worst = row[Parts::position(heap[0])];
                  }
                  std::sort(heap, heap + count);
                  for (std::int64_t k = 0; k < count; ++k) to[k] = Parts::position(heap[k]);
@@ -206,24 +235,55 @@ void partition_rows(const Tensor& x, std::int64_t kth, const Tensor& positions) 
              });
 }
 
+namespace {
+
+// How many of n ascending keys are below `key`. No branch depends on a comparison.
+template <class Key, class At>
+std::int64_t count_below(Key key, std::int64_t n, const At& at) {
+  std::int64_t first = 0;
+  while (n > 1) {
+    const std::int64_t half = n / 2;
+    first += half & -static_cast<std::int64_t>(at(first + half - 1) < key);
+    n -= half;
+  }
+  return n == 0 ? 0 : first + (at(first) < key);
+}
+
+// f(at) with a function that gives the key of an element of the tables: made for all of them if more values than so
+// many elements are sought.
+template <class T, class F>
+void with_table_keys(const Tensor& sorted, std::int64_t values, const F& f) {
+  using Key = typename Keys<T>::Key;
+  const Keys<T> keys{false};
+  const T* table = detail::mutable_data<T>(sorted);
+  if (values < sorted.size()) return f([=](std::int64_t i) { return keys(table[i]); });
+  const std::int64_t bytes = sorted.size() * static_cast<std::int64_t>(sizeof(Key));
+  const Tensor memory = detail::empty(DType::uint8, {bytes});
+  auto* all = reinterpret_cast<Key*>(detail::mutable_data<std::uint8_t>(memory));
+  for (std::int64_t i = 0; i < sorted.size(); ++i) new (all + i) Key(keys(table[i]));
+  f([=](std::int64_t i) { return all[i]; });
+}
+
+}  // namespace
+
 void search_rows(const Tensor& sorted, const Tensor& values, bool right, const Tensor& places) {
   if (values.size() == 0) return;
   const std::int64_t n = sorted.shape()[-1], m = values.shape()[-1], tables = n == 0 ? 1 : sorted.size() / n;
   auto* to = detail::mutable_data<std::int64_t>(places);
   visit_sortable(sorted.dtype(), [&]<class T>() {
     const Keys<T> keys{false};
-    const T* table = detail::mutable_data<T>(sorted);
     const T* sought = detail::mutable_data<T>(values);
-    parallel_for(values.size(), parallel_threshold / 16, [&](std::int64_t begin, std::int64_t end) {
-      for (std::int64_t i = begin; i < end; ++i) {
-        const T* row = tables == 1 ? table : table + i / m * n;
-        const auto key = keys(sought[i]);
-        const auto before = [&](const T& element) {
-          const auto other = keys(element);
-          return right ? other <= key : other < key;
-        };
-        to[i] = std::partition_point(row, row + n, before) - row;
-      }
+    with_table_keys<T>(sorted, values.size(), [&](const auto& table) {
+      parallel_for(values.size(), parallel_threshold / 16, [&](std::int64_t begin, std::int64_t end) {
+        for (std::int64_t i = begin; i < end; ++i) {
+          const std::int64_t first = tables == 1 ? 0 : i / m * n;
+          const auto key = keys(sought[i]);
+          // Behind equal elements is in front of those of the next key, if there is one.
+          to[i] = right && key == Keys<T>::highest ? n
+                                                   : count_below(static_cast<typename Keys<T>::Key>(key + right), n,
+                                                                 [&](std::int64_t k) { return table(first + k); });
+        }
+      });
     });
   });
 }

@@ -25,9 +25,7 @@ void evaluate_positions(const Call& call, Outputs& out) {
   for (std::size_t k = 0; k < call.inputs.size(); ++k) {
     const std::int64_t axis = call.attribute(1 + 2 * k), extent = call.attribute(2 + 2 * k);
     if (const loops::BadIndex bad = loops::find_positions(call.input(k), extent, out[0], k > 0))
-      fail<IndexError>(reinterpret_cast<const char*>(call.attribute(0)),
-                       "index {} (element {} of indices) is out of range for axis {}, of extent {}", bad.value, bad.at,
-                       axis, extent);
+      fail_index(reinterpret_cast<const char*>(call.attribute(0)), bad.value, bad.at, axis, extent);
   }
 }
 constexpr Primitive positions_primitive = {.rule = {.name = "positions"},
@@ -191,6 +189,10 @@ constexpr Primitive one_hot_primitive = {
 
 }  // namespace
 
+void fail_index(const char* op, std::int64_t index, std::int64_t at, std::int64_t axis, std::int64_t extent) {
+  fail<IndexError>(op, "index {} (element {} of indices) is out of range for axis {}, of extent {}", index, at, axis,
+                   extent);
+}
 void require_integers(const char* op, const Tensor& indices) {
   if (!is_integer(indices.dtype()))
     fail<TypeError>(op, "indices must be integers, not {}; cast them to int64{}", indices.dtype(),

@@ -4,6 +4,7 @@
 #include <reel/ops/make.hpp>
 
 #include "loops/index/gather.hpp"
+#include "ops/attributes.hpp"
 #include "ops/index/scatter.hpp"
 #include "ops/sort/order.hpp"
 
@@ -189,29 +190,37 @@ Tensor update(const UpdateOp& op, const Operand& operand, IndexItems items, cons
 
 // ---- along an axis
 
-// Positions in x as a whole of indices along an axis, which broadcast along the others. Attributes: axis, extent.
-void infer_along(const Call& call, Metas& out) { out.add(DType::int64, call.input(0).shape()); }
+// Places in x as a whole of indices along an axis. Attributes: the address of the op's name, axis, its extent, the
+// shape to which the indices broadcast.
+void infer_along(const Call& call, Metas& out) { out.add(DType::int64, shape_behind(call.attributes, 3)); }
 void evaluate_along(const Call& call, Outputs& out) {
-  loops::whole_positions(call.input(0), static_cast<int>(call.attribute(0)), call.attribute(1), out[0]);
+  const auto axis = static_cast<int>(call.attribute(1));
+  const std::int64_t extent = call.attribute(2);
+  if (const loops::BadIndex bad = loops::find_places(call.input(0), axis, extent, out[0]))
+    fail_index(reinterpret_cast<const char*>(call.attribute(0)), bad.value, bad.at, axis, extent);
 }
-constexpr Primitive along_primitive = {
-    .rule = {.name = "whole_positions"}, .infer = infer_along, .evaluate = evaluate_along, .constants = 1};
+constexpr Primitive along_primitive = {.rule = {.name = "places_along"},
+                                       .infer = infer_along,
+                                       .evaluate = evaluate_along,
+                                       .constants = 1,
+                                       .effects = may_throw};
 
 struct Along {
   Tensor x, terms, positions;  // each of one axis
   Along(const char* op, const Tensor& given, const Operand& indices, const Operand& values, std::int64_t axis) {
-    const Shape chosen = to_tensor(op, indices, "indices").shape();
+    const Tensor at = to_tensor(op, indices, "indices");
+    require_integers(op, at);
+    const Shape chosen = at.shape();
     if (chosen.rank() != given.rank())
       fail<ShapeError>(op, "x has shape {}, indices {}: they must have the same rank", given.shape(), chosen);
     const int a = normalize(op, axis, given.rank());
-    Tensor at = checked_indices(op, indices, a, given.shape()[a]);
     Shape wanted = given.shape();
     wanted[a] = chosen[a];
     if (broadcast_shapes(op, chosen, wanted) != wanted)
       fail<ShapeError>(op, "indices have shape {}, which does not broadcast to {}, that of x along the other axes",
                        chosen, wanted);
-    if (chosen != wanted) at = broadcast_to(at, wanted);
-    positions = reshape(apply(along_primitive, {&at}, words(a, given.shape()[a])), {-1});
+    const auto first = words(reinterpret_cast<std::intptr_t>(op), a, given.shape()[a]);
+    positions = reshape(apply(along_primitive, {&at}, shaped(first, wanted)), {-1});
     x = reshape(given, {-1});
     terms = reshape(values_for(op, given, values, wanted), {-1});
   }

@@ -14,6 +14,9 @@ Tensor checked_indices(const char* op, const Operand& indices, int axis, std::in
 /// The same of one array per axis of some, which broadcast to the shape of the first: positions on the axis that these
 /// axes make together. Axis, in messages, and extent of each are given in turn. The arrays are integers.
 Tensor checked_positions(const char* op, std::span<const Tensor* const> indices, Attributes axes_and_extents);
+/// The error of an index, element `at` of its array, that is outside an axis of this extent.
+[[noreturn]] void fail_index(const char* op, std::int64_t index, std::int64_t at, std::int64_t axis,
+                             std::int64_t extent);
 /// TypeError for what is no array of indices.
 void require_integers(const char* op, const Tensor& indices);
 

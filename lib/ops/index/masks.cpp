@@ -86,13 +86,13 @@ std::vector<Tensor> nonzero(const Operand& operand, const NonzeroOptions& option
   const Tensor mask = ops::cast_to(x, DType::boolean);
   ops::require_shape("nonzero", {std::max<std::int64_t>(options.size, 0)});
   Tensor at = ops::true_positions("nonzero", mask, options.size, "give a size: nonzero(x, {.size = n})");
-  const Tensor missing = less(at, 0);
+  const Tensor missing = options.size < 0 ? Tensor() : less(at, 0);
   std::vector<Tensor> indices(static_cast<std::size_t>(x.rank()));
   for (int d = x.rank(); d-- > 0;) {
     const std::int64_t extent = std::max<std::int64_t>(x.shape()[d], 1);
-    const Tensor own = mod(at, extent);
-    indices[static_cast<std::size_t>(d)] = options.size < 0 ? own : where(missing, options.fill, own);
-    at = floor_divide(at, extent);
+    const Tensor own = d == 0 ? at : mod(at, extent);
+    indices[static_cast<std::size_t>(d)] = missing.defined() ? where(missing, options.fill, own) : own;
+    if (d > 0) at = floor_divide(at, extent);
   }
   return indices;
 }

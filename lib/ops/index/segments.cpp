@@ -123,6 +123,28 @@ Tensor rows(const char* op, const Tensor& x, const Operand& indices) {
   return gather_at(x, at, 0);
 }
 
+// How often each of 0 ... n-1 occurs. Attributes: n.
+void infer_counts(const Call& call, Metas& out) { out.add(DType::int64, {call.attribute(0)}); }
+void evaluate_counts(const Call& call, Outputs& out) {
+  if (const loops::BadIndex bad = loops::count_elements(call.input(0), out[0]))
+    fail<IndexError>("bincount", "{} (element {} of x) is out of range for {} bins", bad.value, bad.at,
+                     call.attribute(0));
+}
+constexpr Primitive counts_primitive = {.rule = {.name = "bincount"},
+                                        .infer = infer_counts,
+                                        .evaluate = evaluate_counts,
+                                        .constants = 1,
+                                        .effects = may_throw};
+
+// What is counted.
+Tensor bin_numbers(const Operand& operand, std::int64_t n) {
+  const Tensor x = to_tensor("bincount", operand);
+  require_integers("bincount", x);
+  if (n < 0) fail<ValueError>("bincount", "the number of bins is {}; it must be at least 0", n);
+  require_shape("bincount", {n});
+  return x;
+}
+
 }  // namespace
 }  // namespace ops
 
@@ -168,17 +190,14 @@ Tensor sparse_segment_sqrt_n(const Operand& operand, const Operand& indices, con
 
 Tensor bincount(const Operand& operand, std::int64_t n) {
   const tape::OpScope scope(operand);
-  const Tensor x = ops::to_tensor("bincount", operand);
-  return bincount(x, n, ones(x.shape(), DType::int64));
+  const Tensor x = ops::bin_numbers(operand, n);
+  return ops::apply(ops::counts_primitive, {&x}, ops::words(n));
 }
 Tensor bincount(const Operand& operand, std::int64_t n, const Operand& weights) {
   const tape::OpScope scope(operand);
-  const Tensor x = ops::to_tensor("bincount", operand), w = ops::summable("bincount", weights);
-  ops::require_integers("bincount", x);
-  if (n < 0) fail<ValueError>("bincount", "the number of bins is {}; it must be at least 0", n);
+  const Tensor x = ops::bin_numbers(operand, n), w = ops::summable("bincount", weights);
   if (w.shape() != x.shape())
     fail<ShapeError>("bincount", "x has shape {}, the weights {}; they must be equal", x.shape(), w.shape());
-  ops::require_shape("bincount", {n});
   // Negative elements are no bins, but errors.
   const Tensor checked =
       ops::apply(ops::segments_primitive, {&x}, ops::words(reinterpret_cast<std::intptr_t>("bincount"), n));

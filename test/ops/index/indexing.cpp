@@ -242,6 +242,8 @@ TEST_CASE("errors of indexing name what is wrong") {
                     Contains("slice_update: values is float64, which x, int64, cannot hold"));
   CHECK_THROWS_AS(masked_fill(x, true, scalar(complex128{1, 0})), TypeError);
   CHECK_THROWS_AS(put_along_axis(x, ints({0}), 1, 0), ShapeError);
+  CHECK_THROWS_WITH(put_along_axis(x, tensor<std::int64_t>({{1}, {0}, {2}}), 1, 0),
+                    Contains("index 2 (element 2 of indices) is out of range for axis 0, of extent 2"));
   CHECK_THROWS_AS(put_along_axis(x, zeros({2, 2}, DType::int64), 1, 0), ShapeError);
   CHECK_THROWS_AS(scatter_reduce(cast(x, DType::int64), zeros({2, 3}, DType::int64), 1, 0, Reduction::sum), TypeError);
   CHECK_THROWS_AS(take(x, 6), IndexError);
@@ -254,7 +256,9 @@ TEST_CASE("errors of indexing name what is wrong") {
   CHECK_THROWS_AS(segment_sum(x, ints({0}), 2), ShapeError);
   CHECK_THROWS_AS(segment_sum(x, ints({0, 0}), -1), ValueError);
   CHECK_THROWS_AS(sparse_segment_sum(x, ints({2}), ints({0}), 1), IndexError);
-  CHECK_THROWS_AS(bincount(ints({0, -1}), 2), IndexError);
+  CHECK_THROWS_WITH(bincount(ints({0, -1}), 2), Contains("-1 (element 1 of x) is out of range for 2 bins"));
   CHECK_THROWS_AS(bincount(ints({0, 2}), 2), IndexError);
+  CHECK_THROWS_AS(bincount(ones({2}), 2), TypeError);
+  CHECK_THROWS_AS(bincount(ints({0, -1}), 2, ones({2})), IndexError);
   CHECK_THROWS_AS(bincount(ints({0, 1}), 2, ones({3})), ShapeError);
 }

@@ -107,6 +107,17 @@ TEST_CASE("sorting agrees with the standard library for every length and dtype")
   CHECK(support::same_bits(sort(truth), gather(truth, argsort(truth))));
 }
 
+TEST_CASE("int64 elements within 2^32 of each other are sorted as those further apart") {
+  std::mt19937_64 random(4);
+  for (const std::int64_t distance : {std::int64_t{9}, (std::int64_t{1} << 32) - 1, std::int64_t{1} << 32}) {
+    Ints x(400);
+    for (std::int64_t& v : x) v = static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(distance + 1)) - 5;
+    x[7] = x[300] = -5;
+    x[8] = x[301] = distance - 5;
+    check_list(x);
+  }
+}
+
 TEST_CASE("many rows are sorted as each alone") {
   std::mt19937_64 random(2);
   for (const std::int64_t n : {3, 50, 700}) {
@@ -135,6 +146,34 @@ TEST_CASE("partition puts one element in its place") {
       REQUIRE_FALSE((i < rank ? comes_first(pivot, a, false) : comes_first(a, pivot, false)));
     }
   }
+}
+
+TEMPLATE_TEST_CASE("searches agree with the standard library for every length, few and many values", "", double,
+                   std::uint8_t, std::int64_t) {
+  std::mt19937_64 random(5);
+  const auto first = [](TestType a, TestType b) { return comes_first(a, b, false); };
+  for (const std::int64_t n : {0, 1, 2, 3, 7, 8, 9, 100})
+    for (const std::int64_t m : {1, 5, 130}) {
+      std::vector<TestType> tables, values = drawn<TestType>(static_cast<std::size_t>(2 * m), random);
+      for (int row = 0; row < 2; ++row) {
+        std::vector<TestType> table = drawn<TestType>(static_cast<std::size_t>(n), random);
+        std::sort(table.begin(), table.end(), first);
+        tables.insert(tables.end(), table.begin(), table.end());
+      }
+      for (const bool right : {false, true}) {
+        INFO(n << " elements, " << m << " values, right " << right);
+        Ints expected;
+        for (std::int64_t i = 0; i < 2 * m; ++i) {
+          const auto begin = tables.begin() + i / m * n, end = begin + n;
+          const TestType v = values[static_cast<std::size_t>(i)];
+          expected.push_back((right ? std::upper_bound(begin, end, v, first) : std::lower_bound(begin, end, v, first)) -
+                             begin);
+        }
+        const Tensor places =
+            searchsorted(reshape(from_data(tables), {2, n}), reshape(from_data(values), {2, m}), right);
+        CHECK(places.template to_vector<std::int64_t>() == expected);
+      }
+    }
 }
 
 TEST_CASE("searches and distinct elements count NaN as last and as one") {
