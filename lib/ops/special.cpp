@@ -136,7 +136,7 @@ struct InverseOf {
   }
 };
 template <Function F, Function Inverse, std::size_t Count>
-constexpr Primitive inverse_primitive = {
+constexpr Primitive quantile_primitive = {
     .rule = batched({name_of<Inverse>, InverseOf<F, Inverse, Count>::vjp, InverseOf<F, Inverse, Count>::jvp}),
     .infer = InverseOf<F, Inverse, Count>::infer,
     .evaluate = InverseOf<F, Inverse, Count>::evaluate,
@@ -174,7 +174,7 @@ Tensor special(const X&... operands) {
 template <Function F, Function Inverse, class... X>
 Tensor inverse(const X&... operands) {
   return with_operands(
-      name_of<Inverse>, [](const auto&... x) { return apply(inverse_primitive<F, Inverse, sizeof...(x)>, {&x...}); },
+      name_of<Inverse>, [](const auto&... x) { return apply(quantile_primitive<F, Inverse, sizeof...(x)>, {&x...}); },
       operands...);
 }
 

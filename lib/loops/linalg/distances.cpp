@@ -80,9 +80,9 @@ void add_slope(const T* a, const T* b, std::int64_t d, T z, double p, T g, T* to
   }
 }
 
-struct Extents {
+struct PairExtents {
   std::int64_t b, n, m, d;
-  Extents(const Tensor& x, const Tensor& y) : b(x.shape()[0]), n(x.shape()[1]), m(y.shape()[1]), d(x.shape()[2]) {}
+  PairExtents(const Tensor& x, const Tensor& y) : b(x.shape()[0]), n(x.shape()[1]), m(y.shape()[1]), d(x.shape()[2]) {}
   std::int64_t grain() const {
     return std::max<std::int64_t>(1, parallel_threshold / 4 / std::max<std::int64_t>(1, m * d));
   }
@@ -90,7 +90,7 @@ struct Extents {
 
 template <class T>
 void distances_of(const Tensor& x, const Tensor& y, double p, const Tensor& z) {
-  const Extents e(x, y);
+  const PairExtents e(x, y);
   const T *from = detail::mutable_data<T>(x), *others = detail::mutable_data<T>(y);
   T* to = detail::mutable_data<T>(z);
   const Distance<T> distance{p};
@@ -103,7 +103,7 @@ void distances_of(const Tensor& x, const Tensor& y, double p, const Tensor& z) {
 
 template <class T>
 void slopes_of(const Tensor& g, const Tensor& x, const Tensor& y, const Tensor& z, double p, const Tensor& dx) {
-  const Extents e(x, y);
+  const PairExtents e(x, y);
   const T *from = detail::mutable_data<T>(x), *others = detail::mutable_data<T>(y),
           *cotangent = detail::mutable_data<T>(g), *distance = detail::mutable_data<T>(z);
   T* to = detail::mutable_data<T>(dx);

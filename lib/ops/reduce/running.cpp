@@ -18,13 +18,13 @@ namespace {
 
 // ---- cummax, cummin; attributes: axis, largest, reverse
 
-int axis_of(const tape::Record& r) { return static_cast<int>(r.attributes()[0]); }
+int running_axis(const tape::Record& r) { return static_cast<int>(r.attributes()[0]); }
 
-void extreme_vjp(const tape::Record& r, std::span<const Tensor> g, std::span<Gradient> dx) {
-  dx[0] = put_along(g[0], spread(r, r.saved(0)), r.batched(r.shape(0)), axis_of(r) + r.batch_rank());
+void running_vjp(const tape::Record& r, std::span<const Tensor> g, std::span<Gradient> dx) {
+  dx[0] = put_along(g[0], spread(r, r.saved(0)), r.batched(r.shape(0)), running_axis(r) + r.batch_rank());
 }
-void extreme_jvp(const tape::Record& r, std::span<const Tensor> t, std::span<Tensor> dy) {
-  dy[0] = take_along(t[0], r.saved(0), axis_of(r));
+void running_jvp(const tape::Record& r, std::span<const Tensor> t, std::span<Tensor> dy) {
+  dy[0] = take_along(t[0], r.saved(0), running_axis(r));
 }
 void infer_extreme(const Call& call, Metas& out) {
   out.add_like(call.input(0));
@@ -35,7 +35,7 @@ void evaluate_extreme(const Call& call, Outputs& out) {
   loops::running_extreme(loops::contiguous(call.input(0), copied), static_cast<int>(call.attribute(0)),
                          call.attribute(1) != 0, call.attribute(2) != 0, out[0], out[1]);
 }
-constexpr Primitive extreme_primitive = {.rule = batched({"running_extreme", extreme_vjp, extreme_jvp}),
+constexpr Primitive running_primitive = {.rule = batched({"running_extreme", running_vjp, running_jvp}),
                                          .infer = infer_extreme,
                                          .evaluate = evaluate_extreme,
                                          .keeps = {keep_output(1)},
@@ -47,17 +47,17 @@ RunningExtreme running_extreme(const char* op, const Operand& operand, std::int6
   const int a = normalize(op, axis, x.rank());
   const Tensor* in[] = {&x};
   Tensor both[2];
-  apply(extreme_primitive, in, words(a, largest, reverse), both);
+  apply(running_primitive, in, words(a, largest, reverse), both);
   return {both[0], both[1]};
 }
 
 // ---- The shares w and c. Inputs: x and z; attributes: axis, reverse. Those of infinite sums are constant.
 
-void infer_shares(const Call& call, Metas& out) {
+void infer_running_shares(const Call& call, Metas& out) {
   out.add_like(call.input(0));
   out.add_like(call.input(0));
 }
-void evaluate_shares(const Call& call, Outputs& out) {
+void evaluate_running_shares(const Call& call, Outputs& out) {
   Tensor copied[2];
   loops::log_running_shares(loops::contiguous(call.input(0), copied[0]), loops::contiguous(call.input(1), copied[1]),
                             static_cast<int>(call.attribute(0)), call.attribute(1) != 0, out[0], out[1]);
@@ -67,7 +67,7 @@ struct Slopes {
   int axis;
   bool reverse;
   Tensor weights, carries;
-  explicit Slopes(const tape::Record& r) : axis(axis_of(r)), reverse(r.attributes()[1] != 0) {
+  explicit Slopes(const tape::Record& r) : axis(running_axis(r)), reverse(r.attributes()[1] != 0) {
     const Tensor constant = isinf(r.saved(0));
     weights = where(constant, 0, r.saved(1));
     carries = where(constant, 0, r.saved(2));
@@ -88,30 +88,30 @@ void shares_jvp(const tape::Record& r, std::span<const Tensor> t, std::span<Tens
   dy[0] = s.weights * (tx - tz);
   dy[1] = s.carries * (shift(tz, s.axis, s.reverse) - tz);
 }
-constexpr Primitive shares_primitive = {.rule = batched({"logcumsumexp.shares", shares_vjp, shares_jvp}),
-                                        .infer = infer_shares,
-                                        .evaluate = evaluate_shares,
-                                        .keeps = {keep_input(1), keep_output(0), keep_output(1)}};
+constexpr Primitive running_shares_primitive = {.rule = batched({"logcumsumexp.shares", shares_vjp, shares_jvp}),
+                                                .infer = infer_running_shares,
+                                                .evaluate = evaluate_running_shares,
+                                                .keeps = {keep_input(1), keep_output(0), keep_output(1)}};
 
 // ---- logcumsumexp; attributes: axis, reverse
 
-struct Shares {
+struct RunningShares {
   Tensor w, c;
-  explicit Shares(const tape::Record& r) {
+  explicit RunningShares(const tape::Record& r) {
     const Tensor* in[] = {&r.saved(0), &r.saved(1)};
     Tensor both[2];
-    apply(shares_primitive, in, r.attributes(), both);
+    apply(running_shares_primitive, in, r.attributes(), both);
     w = both[0];
     c = both[1];
   }
 };
 void logcumsumexp_vjp(const tape::Record& r, std::span<const Tensor> g, std::span<Gradient> dx) {
-  const Shares s(r);
-  dx[0] = s.w * recurrence(spread(r, s.c), g[0], axis_of(r) + r.batch_rank(), true, r.attributes()[1] == 0);
+  const RunningShares s(r);
+  dx[0] = s.w * recurrence(spread(r, s.c), g[0], running_axis(r) + r.batch_rank(), true, r.attributes()[1] == 0);
 }
 void logcumsumexp_jvp(const tape::Record& r, std::span<const Tensor> t, std::span<Tensor> dy) {
-  const Shares s(r);
-  dy[0] = recurrence(s.c, s.w * t[0], axis_of(r), false, r.attributes()[1] != 0);
+  const RunningShares s(r);
+  dy[0] = recurrence(s.c, s.w * t[0], running_axis(r), false, r.attributes()[1] != 0);
 }
 void infer_logcumsumexp(const Call& call, Metas& out) { out.add_like(call.input(0)); }
 void evaluate_logcumsumexp(const Call& call, Outputs& out) {

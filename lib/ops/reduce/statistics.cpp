@@ -13,7 +13,7 @@ namespace reel {
 namespace ops {
 namespace {
 
-Tensor not_a_number(DType d) { return full({}, std::numeric_limits<double>::quiet_NaN(), d); }
+Tensor nan_of(DType d) { return full({}, std::numeric_limits<double>::quiet_NaN(), d); }
 
 // The operand in a floating or complex dtype.
 Tensor floating(const char* op, const Operand& operand, const char* name = "x") {
@@ -64,7 +64,7 @@ Tensor nan_extreme(const char* op, const Operand& operand, const Axes& axes, boo
     const Tensor missing = isnan(wide);
     const double farthest = (largest ? -1 : 1) * std::numeric_limits<double>::infinity();
     const Tensor found = f(where(missing, farthest, stop_gradient(wide)), axes, keepdims);
-    const Tensor z = where(all(missing, axes, keepdims), not_a_number(wide.dtype()), found);
+    const Tensor z = where(all(missing, axes, keepdims), nan_of(wide.dtype()), found);
     return apply(nan_extreme_primitive, {&wide, &z}, words(mask, keepdims));
   });
 }
@@ -78,7 +78,7 @@ Tensor count_of(const Tensor& missing, const Axes& axes, bool keepdims, DType d)
 // a / b, NaN with gradient 0 unless b is positive.
 Tensor quotient(const Tensor& a, const Tensor& b) {
   const Tensor has_some = greater(b, 0);
-  return where(has_some, a / where(has_some, b, 1), not_a_number(a.dtype()));
+  return where(has_some, a / where(has_some, b, 1), nan_of(a.dtype()));
 }
 
 Tensor mean_without_nan(const Tensor& x, const Tensor& missing, const Axes& axes, bool keepdims) {

@@ -97,13 +97,13 @@ Tensor pad_forward(const tape::Record& r, const Tensor& t) {
   const Borders b(r.attributes());
   return padded(t, b.mode, b.before, b.after);
 }
-void infer_pad(const Call& call, Metas& out) {
+void infer_bordered(const Call& call, Metas& out) {
   const Borders b(call.attributes);
   Shape shape = call.input(0).shape();
   for (int d = 0; d < shape.rank(); ++d) shape[d] += b.before[d] + b.after[d];
   out.add(call.input(0).dtype(), shape);
 }
-void evaluate_pad(const Call& call, Outputs& out) {
+void evaluate_bordered(const Call& call, Outputs& out) {
   const Tensor &x = call.input(0), &y = out[0];
   if (y.size() == 0) return;
   const Borders b(call.attributes);
@@ -114,8 +114,8 @@ void evaluate_pad(const Call& call, Outputs& out) {
                   section(part, d, b.before[d] + run.to, run.count));
     });
 }
-constexpr Primitive pad_primitive = {
-    .rule = linear<pad_transpose, pad_forward>("pad.mode"), .infer = infer_pad, .evaluate = evaluate_pad};
+constexpr Primitive bordered_primitive = {
+    .rule = linear<pad_transpose, pad_forward>("pad.mode"), .infer = infer_bordered, .evaluate = evaluate_bordered};
 
 Tensor fold_transpose(const tape::Record& r, const Tensor& g) {
   const BatchedBorders b(r);
@@ -159,14 +159,14 @@ std::vector<std::int64_t> attributes_of(PadMode mode, const Shape& before, const
   return attributes;
 }
 Tensor padded(const Tensor& x, PadMode mode, const Shape& before, const Shape& after) {
-  return apply(pad_primitive, {&x}, attributes_of(mode, before, after));
+  return apply(bordered_primitive, {&x}, attributes_of(mode, before, after));
 }
 Tensor fold(const Tensor& g, PadMode mode, const Shape& before, const Shape& after) {
   if (is_half(g.dtype())) return in_float32(g, [&](const Tensor& wide) { return fold(wide, mode, before, after); });
   return apply(fold_primitive, {&g}, attributes_of(mode, before, after));
 }
 
-void check_border(const char* which, const Shape& border, const Shape& shape) {
+void require_border(const char* which, const Shape& border, const Shape& shape) {
   if (border.rank() != shape.rank())
     fail<ShapeError>("pad", "{} has {} entries, but x, of shape {}, has {} axes", which, border.rank(), shape,
                      shape.rank());
@@ -187,8 +187,8 @@ Tensor pad(const Operand& operand, const Shape& before, const Shape& after, PadM
   const Tensor x = ops::to_tensor("pad", operand);
   if (mode > PadMode::wrap) fail<ValueError>("pad", "there is no such mode");
   const Shape shape = x.shape();
-  ops::check_border("before", before, shape);
-  ops::check_border("after", after, shape);
+  ops::require_border("before", before, shape);
+  ops::require_border("after", after, shape);
   Shape padded = shape;
   for (int d = 0; d < shape.rank(); ++d)
     if (__builtin_add_overflow(padded[d], before[d], &padded[d]) ||

@@ -91,7 +91,7 @@ void evaluate_add(const Call& call, Outputs& out) {
     loops::pointwise_into_view(add, section(x, by_window ? w.axis : x.rank() - 1, k, 1),
                                view(y, k * step * (by_window ? w.stride : w.dilation), shape, strides));
 }
-constexpr Primitive add_primitive = {
+constexpr Primitive overlap_primitive = {
     .rule = linear<add_transpose, add_forward>("overlap_add"), .infer = infer_add, .evaluate = evaluate_add};
 
 Tensor windows_of(const Tensor& x, const Windows& w, int axis) {
@@ -99,7 +99,7 @@ Tensor windows_of(const Tensor& x, const Windows& w, int axis) {
 }
 Tensor added_up(const Tensor& x, int axis, std::int64_t extent, const Windows& w) {
   if (is_half(x.dtype())) return in_float32(x, [&](const Tensor& wide) { return added_up(wide, axis, extent, w); });
-  return apply(add_primitive, {&x}, words(axis, extent, w.stride, w.dilation));
+  return apply(overlap_primitive, {&x}, words(axis, extent, w.stride, w.dilation));
 }
 
 // The elements of an axis from the first to the last of one window; -1: more than there are.
