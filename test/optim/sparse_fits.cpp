@@ -175,6 +175,21 @@ TEST_CASE("a fit by sparse factors ends for the reasons that the dense one has")
   CHECK(array_equal(slice(rest.parameters, {range(2, 3)}), tensor({7.})));
 }
 
+TEST_CASE("units of the parameters do not matter to a fit by sparse factors, and its first step is as short as asked") {
+  const auto in_units = [](double unit, std::int64_t iterations) {
+    const Tensor units = tensor({1., unit, 1., unit});
+    const auto f = [units](const Tensor& b) { return chain(b * units); };
+    const Tensor start = tensor({-1.2, 1., 0.5, 2.}) / units;
+    return levenberg_marquardt(f, sparse_jacobian(f, start), start,
+                               {.max_iterations = iterations, .initial_radius = 1e-3});
+  };
+  const auto one = in_units(1, 500), other = in_units(0x1p-30, 500);
+  CHECK(one.converged());
+  CHECK(one.iterations == other.iterations);
+  CHECK(array_equal(other.parameters * tensor({1., 0x1p-30, 1., 0x1p-30}), one.parameters));
+  CHECK(largest(in_units(1, 1).parameters - tensor({-1.2, 1., 0.5, 2.})) < 0.02);
+}
+
 TEST_CASE("what does not fit a sparse Jacobian is refused") {
   const SparseJacobian jacobian = sparse_jacobian(chain, ones({3}));
   CHECK_THROWS_AS(levenberg_marquardt(chain, jacobian, ones({4})), ShapeError);
