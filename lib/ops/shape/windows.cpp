@@ -75,7 +75,9 @@ void infer_add(const Call& call, Metas& out) {
   shape[w.axis] = w.size;
   out.add(call.input(0).dtype(), shape);
 }
-// Whole windows one after another, or the k-th elements of all of them, whichever takes fewer additions of tensors.
+// Whole windows one after another, or the k-th elements of all of them, which are apart in memory, whichever is faster:
+// an addition costs as much as so many elements of a window, an element that is apart as much as eight.
+constexpr std::int64_t elements_per_addition = 256, elements_per_stride = 8;
 void evaluate_add(const Call& call, Outputs& out) {
   const Tensor &x = call.input(0), &y = out[0];
   loops::fill_zero(y);
@@ -84,7 +86,7 @@ void evaluate_add(const Call& call, Outputs& out) {
   const std::int64_t count = x.shape()[w.axis], size = x.shape()[-1];
   const auto add = loop_of<"add">(x.dtype());
   Shape shape, strides;
-  const bool by_window = count < size;
+  const bool by_window = elements_per_addition * (count - size) < (elements_per_stride - 1) * count * size;
   window_layout(*detail::block(y), w.axis, by_window ? 1 : count, w, by_window ? size : 1, shape, strides);
   const std::int64_t step = detail::block(y)->strides()[w.axis];
   for (std::int64_t k = 0; k < (by_window ? count : size); ++k)
