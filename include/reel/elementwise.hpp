@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
+#include <reel/ops/normal.hpp>
 #include <reel/ops/pointwise.hpp>
 #include <reel/tensor.hpp>
 #include <span>
@@ -75,7 +76,7 @@ class LaneOperand {
 
 // clang-format off
 #define REEL_ENUMERATOR(name, arity) name,
-enum class LaneFunction : std::uint8_t { REEL_POINTWISE_FUNCTIONS(REEL_ENUMERATOR) };
+enum class LaneFunction : std::uint8_t { REEL_POINTWISE_FUNCTIONS(REEL_ENUMERATOR) REEL_NORMAL_FUNCTIONS(REEL_ENUMERATOR) };
 #undef REEL_ENUMERATOR
 #define REEL_ENUMERATOR(name, arity) name,
 enum class ComposedFunction : std::uint8_t { REEL_COMPOSED_FUNCTIONS(REEL_ENUMERATOR) };
@@ -326,6 +327,7 @@ namespace detail::lanes {
   template <class X, class Y, detail::LaneWith<X, Y> Z> Lane name(const X& x, const Y& y, const Z& z) { return detail::call(detail::kind::name, {x, y, z}); }
 #define REEL_LANES(name, arity) REEL_LANES_##arity(LaneFunction, name)
 REEL_POINTWISE_FUNCTIONS(REEL_LANES)
+REEL_NORMAL_FUNCTIONS(REEL_LANES)
 #undef REEL_LANES
 #define REEL_LANES(name, arity) REEL_LANES_##arity(ComposedFunction, name)
 REEL_COMPOSED_FUNCTIONS(REEL_LANES)

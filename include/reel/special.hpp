@@ -2,8 +2,10 @@
 // float64; halves as in float32, integers and booleans as float64; TypeError for complex numbers. Operands broadcast.
 // Computed element by element in long double: values have the last place but one of float64, derivatives by parameters
 // 13 digits, away from zeros. NaN outside the domain. The product of the orders by each argument, each plus 1, may be
-// up to 64 (ValueError). They are no functions of lanes. Optional: <reel/reel.hpp> does not include it.
+// up to 64 (ValueError). They are no functions of lanes, but those of <reel/ops/normal.hpp>, which this includes, are.
+// Optional: <reel/reel.hpp> does not include it.
 #pragma once
+#include <reel/ops/normal.hpp>
 #include <reel/tensor.hpp>
 
 namespace [[gnu::visibility("default")]] reel {

@@ -5,11 +5,12 @@
 #include "kernels/table/activation.hpp"
 #include "kernels/table/arithmetic.hpp"
 #include "kernels/table/exponential.hpp"
+#include "kernels/table/normal.hpp"
 #include "kernels/table/trigonometric.hpp"
 
 namespace reel::kernels::table {
 
-inline constexpr auto definitions = std::tuple_cat(arithmetic, powers, special, trigonometric, activation);
+inline constexpr auto definitions = std::tuple_cat(arithmetic, powers, special, normal, trigonometric, activation);
 inline constexpr std::size_t size = std::tuple_size_v<decltype(definitions)>;
 static_assert(size <= definition_capacity);
 

@@ -3,6 +3,7 @@
 
 #include <reel/ops/make.hpp>
 #include <reel/ops/neural.hpp>
+#include <reel/ops/normal.hpp>
 #include <reel/ops/pointwise.hpp>
 
 #include "loops/elementwise/elements.hpp"
@@ -178,6 +179,7 @@ using ops::pointwise;
 #define REEL_DEFINE_3(name) Tensor name(const Operand& x, const Operand& y, const Operand& z) { return pointwise<#name>(x, y, z); }
 #define REEL_DEFINE(name, arity) REEL_DEFINE_##arity(name)
 REEL_POINTWISE_FUNCTIONS(REEL_DEFINE)
+REEL_NORMAL_FUNCTIONS(REEL_DEFINE)
 // clang-format on
 
 }  // namespace reel

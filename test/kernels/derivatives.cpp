@@ -7,6 +7,7 @@
 #include <functional>
 #include <limits>
 #include <random>
+#include <reel/ops/normal.hpp>
 #include <reel/reel.hpp>
 #include <set>
 #include <sstream>
@@ -94,6 +95,12 @@ std::vector<Case> written_cases() {
     unary<"erfc">([](R x, R) { return -2 / sqrt(pi) * exp(-x * x); }, [](X x, X) { return erfc(x); }),
     unary<"lgamma">([](R x, R) { return digamma(x); }, [](X x, X) { return lgamma(x); }, gamma),
     unary<"digamma">([](R x, R) { return polygamma(1, x); }, [](X x, X) { return digamma(x); }, gamma),
+    unary<"erfcx">([](R x, R) { return references::erfcx_derivative(1, x); }, [](X x, X) { return erfcx(x); }, [](R x, R) { return x > -26; }),
+    unary<"ndtr">([](R x, R) { return exp(-x * x / 2) / sqrt(2 * pi); }, [](X x, X) { return ndtr(x); }),
+    unary<"log_ndtr">([](R x, R) { return x > 5 ? exp(-x * x / 2) / sqrt(2 * pi) / references::ndtr(x) : sqrt(2 / pi) / references::erfcx(-x / sqrt(R(2))); }, [](X x, X) { return log_ndtr(x); }),
+    unary<"erfinv">([](R x, R) { return references::erfinv_derivative(x); }, [](X x, X) { return erfinv(x); }, inside),
+    unary<"erfcinv">([](R x, R) { return references::erfcinv_derivative(x); }, [](X x, X) { return erfcinv(x); }, [](R x, R) { return x > 0 && x < 2; }),
+    unary<"ndtri">([](R x, R) { return references::ndtri_derivative(x); }, [](X x, X) { return ndtri(x); }, [](R x, R) { return x > 0 && x < 1; }),
     unary<"sin">([](R x, R) { return cos(x); }, [](X x, X) { return sin(x); }),
     unary<"cos">([](R x, R) { return -sin(x); }, [](X x, X) { return cos(x); }),
     unary<"tan">([](R x, R) { return 1 / (cos(x) * cos(x)); }, [](X x, X) { return tan(x); }),
@@ -126,6 +133,7 @@ std::vector<Case> written_cases() {
     binary<"leaky_relu">([](R x, R y) { return x > 0 ? R(1) : y; }, [](R x, R) { return x > 0 ? R(0) : x; }, [](X x, X y) { return leaky_relu(x, y); }),
     binary<"elu">([](R x, R y) { return x > 0 ? R(1) : y * exp(x); }, [](R x, R) { return x > 0 ? R(0) : expm1(x); }, [](X x, X y) { return elu(x, y); }, [](R, R y) { return y > 0 && y <= 100; }),
     binary<"sigmoid_cross_entropy">([](R x, R y) { return (1 - y) * sigmoid(x) - y * sigmoid(-x); }, [](R x, R) { return -x; }, [](X x, X y) { return sigmoid_cross_entropy(x, y); }, [](R, R y) { return y >= 0 && y <= 1; }, true),
+    binary<"erfcx_derivative">(nullptr, [](R n, R x) { return references::erfcx_derivative(static_cast<int>(n) + 1, x); }, [](X n, X x) { return erfcx_derivative(n, x); }, [](R n, R x) { return n >= 0 && n < 6 && n == std::floor(n) && x > -20 && x < 1e30; }, true),
     binary<"polygamma">(nullptr, [](R n, R x) { return polygamma(n + 1, x); }, [](X n, X x) { return polygamma(n, x); }, [](R n, R x) { return n >= 0 && n < 6 && n == std::floor(n) && x > 0; }, true),
   };
 }
@@ -205,8 +213,9 @@ Points<T> points(const Case& c) {
   const std::vector<T> other = line<T>(12);
   std::vector<T> seconds{T(0), T(1)};
   for (std::size_t i = 0; i < other.size(); i += 3) seconds.push_back(other[i]);
-  for (const T x : c.name == "polygamma" ? std::vector<T>{0, 1, 2, 3, 4, 5} : line<T>(20))
-    for (const T y : c.name == "polygamma" ? line<T>(60) : seconds) add(x, y);
+  const bool of_order = c.name == "polygamma" || c.name == "erfcx_derivative";
+  for (const T x : of_order ? std::vector<T>{0, 1, 2, 3, 4, 5} : line<T>(20))
+    for (const T y : of_order ? line<T>(60) : seconds) add(x, y);
   return p;
 }
 

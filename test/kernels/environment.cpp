@@ -33,7 +33,9 @@ struct Arguments {
 
   explicit Arguments(std::string_view name) : g(count), x(count), y(count), w(count), z(count) {
     std::mt19937_64 random(11);
-    const bool unit = name == "arcsin" || name == "arccos" || name == "arctanh";
+    const bool unit = name == "arcsin" || name == "arccos" || name == "arctanh" || name == "erfinv";
+    const bool fraction = name == "erfcinv" || name == "ndtri";
+    const bool of_order = name == "polygamma" || name == "erfcx_derivative";
     const bool positive = name == "log" || name == "log2" || name == "log10" || name == "sqrt" || name == "rsqrt" ||
                           name == "power" || name == "log1p";
     const bool gamma = name == "lgamma" || name == "digamma" || name == "polygamma";
@@ -44,9 +46,11 @@ struct Arguments {
       const double magnitude = i % 3 == 0 ? uniform(0.01, 1) : i % 3 == 1 ? uniform(1, 20) : std::exp(uniform(-12, 4));
       const double sign = random() % 2 == 0 ? 1 : -1;
       double a = unit                ? uniform(-0.99, 0.99)
+                 : fraction          ? uniform(0.001, 0.999)
                  : name == "arccosh" ? 1 + magnitude
                  : positive          ? magnitude
                                      : sign * magnitude;
+      if (name == "erfcx" || name == "erfcx_derivative") a = uniform(-4, 40);
       if (gamma) a = i % 2 == 0 ? magnitude : -std::floor(uniform(0, 20)) - uniform(0.1, 0.9);
       double b = name == "power" ? uniform(-3, 3) : uniform(0.1, 3) * (random() % 2 == 0 ? 1 : -1);
       if (name == "elu" || name == "sigmoid_cross_entropy") b = uniform(0, 1);
@@ -54,7 +58,7 @@ struct Arguments {
       x[i] = static_cast<T>(a);
       y[i] = static_cast<T>(b);
       w[i] = static_cast<T>(b + uniform(0, 3));
-      if (name == "polygamma") x[i] = static_cast<T>(i % 4), y[i] = static_cast<T>(a);
+      if (of_order) x[i] = static_cast<T>(i % 4), y[i] = static_cast<T>(a);
     }
   }
 };

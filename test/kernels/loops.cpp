@@ -31,7 +31,7 @@ struct Operands {
       operand.resize(std::size_t(4 * longest));
       for (T& e : operand) e = draw(random);
     }
-    if (op == "polygamma")
+    if (op == "polygamma" || op == "erfcx_derivative")
       for (T& e : data[1]) e = static_cast<T>(random() % 4);
     if (std::is_integral_v<T> && (op == "floor_divide" || op == "mod"))
       for (T& e : data[2]) e = e == T(0) ? T(3) : e;

@@ -110,7 +110,7 @@ Dual<B> on_duals(const Definition& r, const Dual<B>& x, const Operand&... rest) 
   template <class B> Dual<B> NAME(Dual<B> x, std::type_identity_t<Dual<B>> y) { return on_duals(definition<#NAME>, x, y); }
 UNARY(reciprocal) UNARY(abs) UNARY(sign) UNARY(floor) UNARY(ceil) UNARY(round) UNARY(trunc) UNARY(sqrt)
 UNARY(rsqrt) UNARY(cbrt) UNARY(exp) UNARY(exp2) UNARY(expm1) UNARY(log) UNARY(log2) UNARY(log10) UNARY(log1p)
-UNARY(erf) UNARY(erfc) UNARY(lgamma) UNARY(digamma) UNARY(sin) UNARY(cos) UNARY(tan) UNARY(arcsin)
+UNARY(erf) UNARY(erfc) UNARY(erfcx) UNARY(ndtr) UNARY(lgamma) UNARY(digamma) UNARY(sin) UNARY(cos) UNARY(tan) UNARY(arcsin)
 UNARY(arccos) UNARY(arctan) UNARY(sinh) UNARY(cosh) UNARY(tanh) UNARY(arcsinh) UNARY(arccosh) UNARY(arctanh)
 UNARY(selu) UNARY(gelu) UNARY(silu) UNARY(sigmoid) UNARY(softplus) UNARY(softsign)
 BINARY(maximum) BINARY(minimum) BINARY(floor_divide) BINARY(mod) BINARY(power) BINARY(hypot) BINARY(logaddexp)
@@ -138,6 +138,14 @@ Dual<B> polygamma(Dual<B> order, Dual<B> x) {
 template <VecConstant C, class B>
 Dual<B> polygamma(C order, Dual<B> x) {
   return on_duals(definition<"polygamma">, Dual<B>(order), x);
+}
+template <class B>
+Dual<B> erfcx_derivative(Dual<B> order, Dual<B> x) {
+  return on_duals(definition<"erfcx_derivative">, order, x);
+}
+template <VecConstant C, class B>
+Dual<B> erfcx_derivative(C order, Dual<B> x) {
+  return on_duals(definition<"erfcx_derivative">, Dual<B>(order), x);
 }
 
 // The derivative of order N of an op by its operand k, from N nested duals.
@@ -191,11 +199,12 @@ void check_order(const Definition& r, std::size_t by, const std::array<double, 3
 TEST_CASE("derivatives of derivatives are right to order 3") {
   const auto check_definition = [&]<class Definition>(const Definition& r) {
     for (std::size_t by = 0; by < Definition::arity; ++by) {
-      if (Definition::name == "polygamma" && by == 0) continue;
+      const bool of_order = Definition::name == "polygamma" || Definition::name == "erfcx_derivative";
+      if (of_order && by == 0) continue;
       for (const std::array<double, 3>& at :
            {std::array<double, 3>{0.7, 1.3, 2.1}, {-0.6, 0.45, 0.9}, {1.9, 3.3, 4.2}, {0.3, -1.7, 0.2}}) {
         auto x = at;
-        if (Definition::name == "polygamma") x[0] = std::floor(std::abs(x[0]));
+        if (of_order) x[0] = std::floor(std::abs(x[0]));
         check_order<1>(r, by, x);
         check_order<2>(r, by, x);
         check_order<3>(r, by, x);
@@ -217,6 +226,12 @@ TEST_CASE("higher derivatives at smooth points where a factor vanishes or is inf
   CHECK(derivative<2>(pow, 0, {0, 0, 0}) == 0);
   CHECK(derivative<2>(pow, 1, {0, 2, 0}) == 0);
   CHECK(derivative<3>(pow, 0, {-2, 3, 0}) == 6);
+  CHECK(derivative<1>(definition<"log_ndtr">, 0, {-100, 0, 0}) == Approx(100.00999800099926).epsilon(1e-15));
+  CHECK(derivative<2>(definition<"log_ndtr">, 0, {-1e4, 0, 0}) == Approx(-0.9999999900000006).epsilon(1e-14));
+  CHECK(derivative<2>(definition<"log_ndtr">, 0, {40, 0, 0}) == 0);
+  CHECK(derivative<3>(definition<"erfinv">, 0, {0, 0, 0}) == Approx(1.392081999207927));
+  CHECK(derivative<3>(definition<"ndtri">, 0, {0.5, 0, 0}) == Approx(15.749609945722419));
+  CHECK(derivative<1>(definition<"erfcx">, 0, {1e4, 0, 0}) == Approx(-5.6418957508491274e-9).epsilon(1e-14));
   CHECK(derivative<2>(definition<"abs">, 0, {0, 0, 0}) == 0);
   CHECK(derivative<2>(definition<"relu">, 0, {0, 0, 0}) == 0);
   CHECK(derivative<2>(definition<"softplus">, 0, {1000, 0, 0}) == 0);

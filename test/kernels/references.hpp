@@ -2,6 +2,7 @@
 #pragma once
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace references {
 
@@ -45,5 +46,73 @@ inline Real polygamma(Real order, Real x) {
 
 inline Real softplus(Real x) { return std::max(x, Real(0)) + std::log1p(std::exp(-std::abs(x))); }
 inline Real sigmoid(Real x) { return 1 / (1 + std::exp(-x)); }
+
+// e^(x^2) erfc(x), with the square in two parts; far out its asymptotic series.
+inline Real erfcx(Real x) {
+  if (x > 50) {
+    Real sum = 1, term = 1;
+    for (int k = 1; k < 12; ++k) sum += term *= -(2 * k - 1) / (2 * x) / x;
+    return sum / (x * std::sqrt(pi));
+  }
+  const Real square = x * x;
+  return std::exp(square) * (1 + std::fma(x, x, -square)) * std::erfc(x);
+}
+// Its n-th derivative, n >= 1: for x > 0 by the integral of (-2t)^n e^(-t^2 - 2xt) over t = e^u, with the trapezoidal
+// rule; else by the recurrence, whose terms have one sign.
+inline Real erfcx_derivative(int n, Real x) {
+  const Real two_over_root_pi = 2 / std::sqrt(pi);
+  if (x <= 0) {
+    Real before = erfcx(x), y = 2 * x * before - two_over_root_pi;
+    for (int k = 1; k < n; ++k) {
+      const Real next = 2 * x * y + 2 * k * before;
+      before = y, y = next;
+    }
+    return y;
+  }
+  const Real step = 1 / 20.0L, middle = -std::log(std::max(x, Real(1)));
+  Real sum = 0;
+  for (Real u = middle - 50; u < 3 && u < middle + 6; u += step) {
+    const Real t = std::exp(u);
+    sum += std::exp(-t * (t + 2 * x) + n * (u + std::log(Real(2))) + u - middle);
+  }
+  sum *= step * two_over_root_pi * std::exp(middle);
+  return n % 2 == 0 ? sum : -sum;
+}
+inline Real ndtr(Real x) { return std::erfc(-x / std::sqrt(Real(2))) / 2; }
+inline Real log_ndtr(Real x) {
+  if (x < -1) return std::log(erfcx(-x / std::sqrt(Real(2))) / 2) - x * x / 2;
+  return x > 0 ? std::log1p(-ndtr(-x)) : std::log(ndtr(x));
+}
+// Newton's method, on the logarithm in the tail.
+inline Real erfcinv(Real q) {
+  if (!(q >= 0 && q <= 2)) return std::numeric_limits<Real>::quiet_NaN();
+  if (q > 1) return -erfcinv(2 - q);
+  if (q == 0) return std::numeric_limits<Real>::infinity();
+  Real y = q < 0.4L ? std::sqrt(-std::log(q)) : (1 - q) * std::sqrt(pi) / 2;
+  for (int i = 0; i < 40; ++i) {
+    const Real e = erfcx(y), change = q < 0.4L ? (std::log(e) - y * y - std::log(q)) * e * std::sqrt(pi) / 2
+                                               : (std::erfc(y) - q) * std::exp(y * y) * std::sqrt(pi) / 2;
+    y += change;
+    if (std::abs(change) < 1e-18L * y) break;
+  }
+  return y;
+}
+inline Real erfinv(Real x) {
+  if (!(std::abs(x) < 0.6L)) return x < 0 ? -erfcinv(1 + x) : erfcinv(1 - x);
+  Real y = x * std::sqrt(pi) / 2;
+  for (int i = 0; i < 8; ++i) y -= (std::erf(y) - x) * std::exp(y * y) * std::sqrt(pi) / 2;
+  return y;
+}
+inline Real ndtri(Real p) {
+  const Real root = std::sqrt(Real(2));
+  return p < 0.3L ? -root * erfcinv(2 * p) : p > 0.7L ? root * erfcinv(2 * (1 - p)) : root * erfinv(2 * p - 1);
+}
+// 1 / density at ndtri(p) or at erfinv(x), from the tail where there is one.
+inline Real ndtri_derivative(Real p) {
+  const Real tail = std::min(p, 1 - p), z = std::abs(ndtri(p));
+  return std::sqrt(2 * pi) * erfcx(z / std::sqrt(Real(2))) / (2 * tail);
+}
+inline Real erfcinv_derivative(Real q) { return -std::sqrt(pi) / 2 * erfcx(std::abs(erfcinv(q))) / std::min(q, 2 - q); }
+inline Real erfinv_derivative(Real x) { return std::sqrt(pi) / 2 * erfcx(std::abs(erfinv(x))) / (1 - std::abs(x)); }
 
 }  // namespace references

@@ -1,7 +1,9 @@
 // Rows of the pointwise ops. A reference is plain long double arithmetic, of jets too where it says `auto`; digamma and
 // polygamma, which the standard library lacks, by recurrence and asymptotic series.
 #include <cmath>
+#include <reel/ops/normal.hpp>
 
+#include "../kernels/references.hpp"
 #include "../op_cases.hpp"
 
 namespace cases {
@@ -116,6 +118,15 @@ constexpr Pointwise rows[] = {
     {"digamma", [](X x) { return digamma(x[0]); }, 1, {{0.5, 6}}, [](R x) { return digamma_of(x[0]); }, {{0.02, 40}}, nullptr, none, 1e-15},
     {"polygamma", [](X x) { return polygamma(1, x[0]); }, 1, {{0.5, 6}}, [](R x) { return polygamma_of(1, x[0]); }, {{0.1, 40}}},
     {"polygamma", [](X x) { return polygamma(3, x[0]); }, 1, {{0.5, 6}}, [](R x) { return polygamma_of(3, x[0]); }, {{0.1, 40}}},
+
+    {"erfcx", [](X x) { return erfcx(x[0]); }, 1, {{-2, 3}}, [](R x) { return references::erfcx(x[0]); }, {{-20, 100}}},
+    {"erfcx_derivative", [](X x) { return erfcx_derivative(1, x[0]); }, 1, {{-1, 3}}, [](R x) { return references::erfcx_derivative(1, x[0]); }, {{1, 100}}},
+    {"erfcx_derivative", [](X x) { return erfcx_derivative(3, x[0]); }, 1, {{-1, 3}}, [](R x) { return references::erfcx_derivative(3, x[0]); }, {{-4, 100}}},
+    {"ndtr", [](X x) { return ndtr(x[0]); }, 1, {{-3, 3}}, [](R x) { return references::ndtr(x[0]); }, {{-12, 8}}},
+    {"log_ndtr", [](X x) { return log_ndtr(x[0]); }, 1, {{-4, 3}}, [](R x) { return references::log_ndtr(x[0]); }, {{-1000, 9}}},
+    {"erfinv", [](X x) { return erfinv(x[0]); }, 1, {{-0.9, 0.9}}, [](R x) { return references::erfinv(x[0]); }, {{-0.999, 0.999}}},
+    {"erfcinv", [](X x) { return erfcinv(x[0]); }, 1, {{0.1, 1.9}}, [](R x) { return references::erfcinv(x[0]); }, {{1e-9, 1.999}}},
+    {"ndtri", [](X x) { return ndtri(x[0]); }, 1, {{0.05, 0.95}}, [](R x) { return references::ndtri(x[0]); }, {{1e-9, 0.999}}},
 
     {"sigmoid", [](X x) { return sigmoid(x[0]); }, 1, {{-4, 4}}, [](R x) { return sigmoid_of(x[0]); }, {{-60, 60}}},
     {"softplus", [](X x) { return softplus(x[0]); }, 1, {{-4, 4}}, [](R x) { return x[0] > 0 ? x[0] + std::log1p(std::exp(-x[0])) : std::log1p(std::exp(x[0])); }, {{-60, 60}}},

@@ -40,9 +40,10 @@ Pair pair(const char* name, F) {
 #define PAIR(NAME, ARITY) PAIR_##ARITY(NAME)
 const Pair pairs[] = {
     pair("polygamma", [](auto x) { return polygamma(2, x); }),  // before that of the list: orders are integers
+    pair("erfcx_derivative", [](auto x) { return erfcx_derivative(2, x); }),
     pair("threshold", [](auto x, auto y) { return threshold(x, 0.5, y); }),  // limits carry no gradient
     pair("hardshrink", [](auto x) { return hardshrink(x, 0.5); }),
-    REEL_POINTWISE_FUNCTIONS(PAIR) REEL_COMPOSED_FUNCTIONS(PAIR)
+    REEL_POINTWISE_FUNCTIONS(PAIR) REEL_NORMAL_FUNCTIONS(PAIR) REEL_COMPOSED_FUNCTIONS(PAIR)
     pair("equal", [](auto x, auto y) { return where(equal(x, y), x, 2 * y); }),
     pair("not_equal", [](auto x, auto y) { return where(not_equal(x, y), x, 2 * y); }),
     pair("less", [](auto x, auto y) { return where(x < y, x, 2 * y); }),

@@ -12,6 +12,7 @@ Set collect() {
   enter_integers(set);
   enter_powers(set);
   enter_special(set);
+  enter_normal(set);
   enter_trigonometric(set);
   enter_activation(set);
   enter_comparisons(set);

@@ -9,6 +9,7 @@ void enter_arithmetic(Set& set);
 void enter_integers(Set& set);
 void enter_powers(Set& set);
 void enter_special(Set& set);
+void enter_normal(Set& set);
 void enter_trigonometric(Set& set);
 void enter_activation(Set& set);
 void enter_comparisons(Set& set);

@@ -22,5 +22,9 @@ template <VecConstant C, class T>
 [[gnu::always_inline]] inline Vec<T> polygamma(C order, Vec<T> a) {
   return polygamma(Vec<T>(order), a);
 }
+template <VecConstant C, class T>
+[[gnu::always_inline]] inline Vec<T> erfcx_derivative(C order, Vec<T> a) {
+  return erfcx_derivative(Vec<T>(order), a);
+}
 
 }  // namespace reel::kernels

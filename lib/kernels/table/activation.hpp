@@ -3,12 +3,11 @@
 // large x). Derivatives at the kink 0: relu 0, leaky_relu its slope, elu alpha, selu 1.7581. A slope and an alpha are
 // operands like any other; alpha must not be negative.
 #pragma once
-#include "kernels/table/definition.hpp"
+#include "kernels/table/exponential.hpp"
 
 namespace reel::kernels::table {
 
 inline constexpr double selu_scale = 1.05070098735548049342, selu_scale_alpha = 1.75809934084737685994;
-inline constexpr double root_half = 0.70710678118654752440, inverse_root_two_pi = 0.39894228040143267794;
 
 // clang-format off
 inline constexpr std::tuple activation{

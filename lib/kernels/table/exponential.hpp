@@ -9,6 +9,7 @@ namespace reel::kernels::table {
 inline constexpr double log_of_2 = 0.69314718055994530942;
 inline constexpr double log2_of_e = 1.44269504088896340736, log10_of_e = 0.43429448190325182765;
 inline constexpr double two_over_root_pi = 1.12837916709551257390;
+inline constexpr double root_half = 0.70710678118654752440, inverse_root_two_pi = 0.39894228040143267794;
 
 // clang-format off
 inline constexpr std::tuple powers{

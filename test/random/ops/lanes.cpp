@@ -22,7 +22,8 @@ using Strings = std::vector<std::string>;
 #define REEL_UNARY(name, arity) REEL_UNARY_##arity(name)
 using Unary = Lane (*)(const Lane&);
 const std::map<std::string, Unary>& unary() {
-  static const std::map<std::string, Unary> map = {REEL_POINTWISE_FUNCTIONS(REEL_UNARY)};
+  static const std::map<std::string, Unary> map = {REEL_POINTWISE_FUNCTIONS(REEL_UNARY)
+                                                  REEL_NORMAL_FUNCTIONS(REEL_UNARY)};
   return map;
 }
 
@@ -41,7 +42,8 @@ Lane with(const F& f, const Lane* x, double a, const Lane* y, double b) {
 #define REEL_BINARY(name, arity) REEL_BINARY_##arity(name)
 using Binary = Lane (*)(const Lane*, double, const Lane*, double);
 const std::map<std::string, Binary>& binary() {
-  static const std::map<std::string, Binary> map = {REEL_POINTWISE_FUNCTIONS(REEL_BINARY)};
+  static const std::map<std::string, Binary> map = {REEL_POINTWISE_FUNCTIONS(REEL_BINARY)
+                                                   REEL_NORMAL_FUNCTIONS(REEL_BINARY)};
   return map;
 }
 // clang-format on

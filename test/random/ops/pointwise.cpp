@@ -1,5 +1,8 @@
 // The pointwise ops of real numbers, by their definitions; what happens at kinks is in the public headers.
+#include <reel/ops/normal.hpp>
+
 #include "../../op_cases.hpp"
+#include "../normal.hpp"
 #include "../program.hpp"
 
 namespace random_programs {
@@ -127,13 +130,6 @@ Jet smoothly(const Jet& x) {
 }
 Series half_sinh(const Series& x) { return Series(0.5L) * (exp(x) - exp(Series(0) - x)); }
 Series half_cosh(const Series& x) { return Series(0.5L) * (exp(x) + exp(Series(0) - x)); }
-Series erf_series(const Series& x) {
-  return integral(std::erf(x.c[0]), Series(2 / std::sqrt(pi)) * exp(Series(0) - x * x), x);
-}
-Series normal_cdf(const Series& x) {
-  return integral(0.5L * std::erfc(-x.c[0] / std::sqrt(2.0L)),
-                  Series(1 / std::sqrt(2 * pi)) * exp(Series(-0.5L) * x * x), x);
-}
 Series sigmoid_series(const Series& x) { return Series(1) / (Series(1) + exp(Series(0) - x)); }
 
 bool truth(const Jet& x) { return !same(x, 0); }
@@ -437,9 +433,10 @@ static void add_composed(std::vector<Op>& t) {
 }
 
 // polygamma(n, x), clip(x, low, high), where(c, x, y).
-static void add_special(std::vector<Op>& t) {
+// An op of an order, which is a whole number up to 3, and of x. f gives its series at x.
+static void add_of_order(std::vector<Op>& t, const char* name, Binary call, Series (*f)(int, const Series&)) {
   Op o;
-  o.name = "polygamma";
+  o.name = name;
   o.body = true;
   o.make = [](Maker& m, Statement& s) {
     int x = m.floating();
@@ -452,7 +449,7 @@ static void add_special(std::vector<Op>& t) {
     s.args = {n, Maker::arg(x)};
     return true;
   };
-  o.eval = [](const Statement&, const Inputs& in, Arrays& out) {
+  o.eval = [f](const Statement&, const Inputs& in, Arrays& out) {
     const Array &n = *in[0], &x = *in[1];
     Array z(floating_of(promoted(in)), broadcast_shapes(n.shape, x.shape));
     round_like(z.dtype);
@@ -460,14 +457,39 @@ static void add_special(std::vector<Op>& t) {
       const Jet& at = x[broadcast_index(x.shape, z.shape, i)].re;
       const Jet& order = n[broadcast_index(n.shape, z.shape, i)].re;
       if (!order.exact() || order.v[0] != std::round(order.v[0]) || order.v[0] < 0 || order.v[0] > 3) throw Unfit();
-      z[i] = chain(at, polygamma(static_cast<int>(order.v[0]), Series::variable(at.v[0])), 64);
+      z[i] = chain(at, f(static_cast<int>(order.v[0]), Series::variable(at.v[0])), 64);
     }
     out.push_back(std::move(z));
   };
-  o.call = [](const Statement&, const Operands& a, std::vector<Tensor>& out) {
-    out.push_back(reel::polygamma(a[0], a[1]));
-  };
+  o.call = [call](const Statement&, const Operands& a, std::vector<Tensor>& out) { out.push_back(call(a[0], a[1])); };
   t.push_back(o);
+}
+
+static void add_normal(std::vector<Op>& t) {
+  add_unary(t, "erfcx", reel::erfcx, smoothly<[](const Series& x) { return exp(x * x) * (Series(1) - erf_series(x)); }>,
+            -2, 2, false);
+  add_unary(t, "ndtr", reel::ndtr, smoothly<normal_cdf>, -4, 4, false);
+  add_unary(t, "log_ndtr", reel::log_ndtr, smoothly<[](const Series& x) { return log(normal_cdf(x)); }>, -4, 4, false);
+  const auto quantile = [&](const char* name, Unary call, auto series, double low, double high) {
+    add_unary(
+        t, name, call, [series](const Jet& x) { return chain(x, series(x.v[0]), 16); }, low, high, false);
+  };
+  const Real half_root = std::sqrt(pi) / 2;
+  quantile(
+      "erfinv", reel::erfinv, [=](Real x) { return quantile_series(references::erfinv(x), half_root, 1); }, -0.9, 0.9);
+  quantile(
+      "erfcinv", reel::erfcinv, [=](Real x) { return quantile_series(references::erfcinv(x), -half_root, 1); }, 0.1,
+      1.9);
+  quantile(
+      "ndtri", reel::ndtri, [](Real x) { return quantile_series(references::ndtri(x), std::sqrt(2 * pi), 0.5L); }, 0.05,
+      0.95);
+  add_of_order(t, "polygamma", reel::polygamma, [](int n, const Series& x) { return polygamma(n, x); });
+  add_of_order(t, "erfcx_derivative", reel::erfcx_derivative, erfcx_series);
+}
+
+static void add_special(std::vector<Op>& t) {
+  Op o;
+  o.body = true;
 
   o.name = "clip";
   o.make = [](Maker& m, Statement& s) {
@@ -553,6 +575,7 @@ static void add_rows(std::vector<Op>& t) {
     const bool integers = row.flags & cases::integers;
     const BinaryTraits traits{row.domain[1].low, row.domain[1].high, row.domain[0].low, row.domain[0].high, integers};
     REEL_POINTWISE_FUNCTIONS(REEL_CALL)
+    REEL_NORMAL_FUNCTIONS(REEL_CALL)
     REEL_COMPOSED_FUNCTIONS(REEL_CALL)
   }
 }
@@ -563,6 +586,7 @@ void add_pointwise(std::vector<Op>& t) {
   add_kinked(t);
   add_two_operands(t);
   add_composed(t);
+  add_normal(t);
   add_special(t);
 }
 

@@ -1,0 +1,46 @@
+// Definitions of the normal distribution's kit. A derivative of an inverse is 1 by the density, by exp near the middle
+// and by erfcx in the tails, where z has lost the digits that its square would need; ends and far operands are replaced
+// before the functions that are infinite there.
+#pragma once
+#include "kernels/table/exponential.hpp"
+
+namespace reel::kernels::table {
+
+inline constexpr double half_root_pi = 0.88622692545275801365, root_two_pi = 2.50662827463100050242;
+inline constexpr double root_two_over_pi = 0.79788456080286535588;
+
+// clang-format off
+inline constexpr std::tuple normal{
+  op<"erfcx">([](auto x) { return erfcx(x); },
+    d<x>([](auto g, auto x) { return g * erfcx_derivative(1, x); })),
+  op<"erfcx_derivative">([](auto x, auto y) { return erfcx_derivative(x, y); },  // of order x at y
+    unconnected,
+    d<x | y>([](auto g, auto x, auto y) { return g * erfcx_derivative(x + 1, y); })),
+  op<"ndtr">([](auto x) { return ndtr(x); },
+    d<x>([](auto g, auto x) { return g * (inverse_root_two_pi * exp(-0.5 * (x * x))); })),
+  op<"log_ndtr">([](auto x) { return log_ndtr(x); },
+    d<x>([](auto g, auto x) {
+      const auto right = x > 0;
+      const auto above = where(right, x, 0), below = where(right, 0, x);
+      return g * where(right, inverse_root_two_pi * exp(-0.5 * (above * above)) / ndtr(above),
+                       root_two_over_pi / erfcx(-root_half * below)); })),
+  op<"erfinv">([](auto x) { return erfinv(x); },
+    d<x | z>([](auto g, auto x, auto z) {
+      const auto middle = abs(x) < 0.5;
+      const auto near = where(middle, z, 0), far = where(logical_or(middle, isinf(z)), 1, abs(z));
+      return g * where(middle, half_root_pi * exp(near * near), half_root_pi * erfcx(far) / (1 - abs(x))); })),
+  op<"erfcinv">([](auto x) { return erfcinv(x); },
+    d<x | z>([](auto g, auto x, auto z) {
+      const auto middle = abs(x - 1) < 0.5;
+      const auto near = where(middle, z, 0), far = where(logical_or(middle, isinf(z)), 1, abs(z));
+      return -(g * where(middle, half_root_pi * exp(near * near), half_root_pi * erfcx(far) / where(x < 1, x, 2 - x))); })),
+  op<"ndtri">([](auto x) { return ndtri(x); },
+    d<x | z>([](auto g, auto x, auto z) {
+      const auto middle = abs(x - 0.5) < 0.25;
+      const auto near = where(middle, z, 0), far = where(logical_or(middle, isinf(z)), 1, abs(z));
+      return g * where(middle, root_two_pi * exp(0.5 * (near * near)),
+                       0.5 * root_two_pi * erfcx(root_half * far) / where(x < 0.5, x, 1 - x)); })),
+};
+// clang-format on
+
+}  // namespace reel::kernels::table
