@@ -51,6 +51,7 @@ FlatFunction with_unknown_draws(FlatFunction f) {
 }
 void take_unknown_draws(CallResult& result) {
   const auto unknown = std::count(result.draws.begin(), result.draws.end(), -1);
+  if (unknown == 0) return;
   const std::size_t own = result.tensors.size() - static_cast<std::size_t>(unknown);
   std::size_t next = own;
   for (std::int64_t& blocks : result.draws)

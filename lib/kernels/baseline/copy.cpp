@@ -95,6 +95,8 @@ void transpose(const char* from, std::ptrdiff_t from_line, char* to, std::ptrdif
     move<Bytes>(from + c * from_line, step, to + c * step, to_line, rows);
 }
 
+// Elements from which on a repeated one is worth a look at its bytes.
+constexpr std::ptrdiff_t long_fill = 256;
 // Bytes of a tile's row: four cache lines.
 constexpr std::ptrdiff_t line = 256;
 
@@ -123,7 +125,7 @@ void copy(Strided in, void* out, std::ptrdiff_t out_stride, std::ptrdiff_t n, st
     std::memcpy(to, from, static_cast<std::size_t>(n) * bytes);
     return;
   }
-  if (in.stride == 0) return fill(from, to, out_stride, n, bytes);
+  if (in.stride == 0 && n >= long_fill) return fill(from, to, out_stride, n, bytes);
   with_size(bytes, [&](auto size) {
     constexpr auto step = static_cast<std::ptrdiff_t>(size());
     // The frequent cases with a step that the compiler knows.
@@ -166,7 +168,8 @@ void fill(const void* value, void* out, std::ptrdiff_t out_stride, std::ptrdiff_
     char element[size()];
     std::memcpy(element, value, size());
     auto* to = static_cast<char*>(out);
-    if (out_stride == 1 && std::all_of(element, element + size(), [&](char byte) { return byte == element[0]; }))
+    if (out_stride == 1 && n >= long_fill &&
+        std::all_of(element, element + size(), [&](char byte) { return byte == element[0]; }))
       std::memset(to, element[0], static_cast<std::size_t>(n * step));
     else if (out_stride == 1)
       for (std::ptrdiff_t i = 0; i < n; ++i) std::memcpy(to + i * step, element, size());

@@ -200,7 +200,6 @@ struct Run {
   void end_run(std::int64_t begin, std::int64_t end, const std::byte* elements) const;
   // For the elements of a run of each total.
   Tensor room_for_runs() const {
-    if (run_totals == 0) return {};
     return detail::empty(DType::uint8, {static_cast<std::int64_t>(run_totals * bytes) * run_length});
   }
   // Whether blocks and rows end where runs do.
@@ -286,7 +285,8 @@ void Run::go(std::int64_t begin, std::int64_t end, std::byte* scratch) const {
   const auto buffer = [&](std::int32_t r) { return register_at(scratch, r); };
   set_places(begin, scratch);
   const auto width = static_cast<std::int64_t>(bytes);
-  const Tensor run_memory = room_for_runs();
+  Tensor run_memory;
+  if (run_totals > 0) run_memory = room_for_runs();
   const auto in_run = [&](std::size_t total, std::int64_t at) {
     return detail::block(run_memory)->data + (static_cast<std::int64_t>(total) * run_length + at % run_length) * width;
   };
@@ -351,7 +351,6 @@ void Run::all(std::int64_t size) const {
 // What totals are made of, each by an own tensor: sums of runs, or all elements where blocks do not fit runs.
 detail::List<Tensor> Run::make_parts(DType dtype, const Shape& shape) {
   detail::List<Tensor> parts;
-  if (run_totals == 0) return parts;
   const bool fits = fits_runs();
   for (Output& z : outputs) {
     if (!z.by_runs) continue;
@@ -395,23 +394,27 @@ void Code::run(DType dtype, const Shape& shape, std::span<const Tensor* const> i
     }
     run.set_source(i, x, shape, size);
   }
-  const auto goes = [&](std::size_t k, Write how) { return !writes.empty() && writes[k] == how; };
+  const auto write = [&](std::size_t k) { return writes.empty() ? Write::place : writes[k]; };
   // Other sums are sums of sums of blocks: their bits depend on where blocks end.
-  bool sums_of_blocks = false;
-  for (std::size_t k = 0; k < out.size(); ++k)
-    sums_of_blocks |= detail::block(out[k])->size != size && !goes(k, Write::total);
-  if (run.strided) run.choose_rows(!sums_of_blocks);
+  const auto has_sums_of_blocks = [&] {
+    for (std::size_t k = 0; k < out.size(); ++k)
+      if (detail::block(out[k])->size != size && write(k) != Write::total) return true;
+    return false;
+  };
+  if (run.strided) run.choose_rows(!has_sums_of_blocks());
   run.outputs = run.room.take<Run::Output>(out.size());
   for (std::size_t k = 0; k < out.size(); ++k) {
     const detail::Block* to = detail::block(out[k]);
-    const bool added = goes(k, Write::sum), total = goes(k, Write::total);
+    const Write how = write(k);
+    const bool added = how == Write::sum, total = how == Write::total;
     const bool direct = total || (to->size == size && !added);
     run.outputs[k] = {to->data, direct ? -1 : static_cast<std::int32_t>(run.registers++), added, to->data, total};
-    run.run_totals += total ? 1 : 0;
+    if (total) ++run.run_totals;
   }
   run.places = in.size() + out.size() + constants_.size() + registers_ + 1;
   run.set_block();
-  const detail::List<Tensor> parts = run.make_parts(dtype, shape);
+  detail::List<Tensor> parts;
+  if (run.run_totals > 0) parts = run.make_parts(dtype, shape);
 
   const std::int64_t blocks = (size - 1) / run.block + 1;
   std::vector<std::unique_ptr<std::byte[]>> totals;
@@ -425,9 +428,10 @@ void Code::run(DType dtype, const Shape& shape, std::span<const Tensor* const> i
   if (blocks > 1)
     for (const Run::Output& z : run.outputs)
       if (z.buffer >= 0 && !z.adds) run.sum.run({z.sums, 1}, blocks, z.data);
+  if (parts.empty()) return;
   auto part = parts.begin();
   for (std::size_t k = 0; k < out.size(); ++k)
-    if (goes(k, Write::total)) add_up(*part++, shape, out[k]);
+    if (write(k) == Write::total) add_up(*part++, shape, out[k]);
 }
 
 }  // namespace reel::loops

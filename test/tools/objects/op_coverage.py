@@ -19,7 +19,7 @@ for header in [*sorted((root / "include/reel/ops").glob("*.hpp")), root / "inclu
     for name, _ in DECLARATION.findall(header.read_text()):
         declared.setdefault(name, header.name)
 rows = set()
-for file in (root / "test/op_cases").glob("*.cpp"):
+for file in (root / "test/op_cases").rglob("*.cpp"):
     rows |= set(re.findall(r'\{\s*"([a-z]\w*)"', file.read_text()))
 
 ops = (declared.keys() & exported) - EXEMPT
