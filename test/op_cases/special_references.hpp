@@ -32,10 +32,14 @@ N gammainc(const N& a, const N& x) {
   }
   return exp(a * log(x) - x - log_gamma(a + 1.0L)) * sum;
 }
-/// I_x(a, b) for x up to 1/2, or somewhat above: DLMF 8.17.8.
+inline long double value_of(long double x) { return x; }
+inline long double value_of(const random_programs::Jet& x) { return x.v[0]; }
+
+/// I_x(a, b): DLMF 8.17.8, beyond 1/2 by 8.17.4.
 template <class N>
 N betainc(const N& a, const N& b, const N& x) {
   using std::exp, std::log;
+  if (value_of(x) > 0.5L) return 1.0L - betainc<N>(b, a, 1.0L - x);
   N term = 1, sum = 1;
   for (int n = 0; n < 160; ++n) {
     const long double k = static_cast<long double>(n);
@@ -69,7 +73,7 @@ inline long double gammaincinv(long double a, long double p) {
   return bisected(p, 40, [&](long double x) { return gammainc(a, x); });
 }
 inline long double betaincinv(long double a, long double b, long double p) {
-  return bisected(p, 0.9L, [&](long double x) { return betainc(a, b, x); });
+  return bisected(p, 1, [&](long double x) { return betainc(a, b, x); });
 }
 
 }  // namespace references
