@@ -5,19 +5,24 @@
 
 namespace reel::kernels::special {
 
-/// u where f(u), which increases, is 0; f gives {f, f'}. From a first guess; bounds are found from there.
+/// u where f(u), which increases, is 0; f gives {f, f'}. From a first guess, by Newton's steps: where f is flat they
+/// are too long, so that none is longer than the last of that kind, doubled, and 1 at first.
 template <class F>
 Real increasing_root(Real guess, Real most, const F& f) {
-  Real low = -HUGE_VALL, high = most, u = std::min(guess, most), width = 1;
+  Real low = -HUGE_VALL, high = most, u = std::min(guess, most), longest = 1;
   for (int i = 0; i < 200; ++i) {
     const auto [y, slope] = f(u);
     if (y == 0) return u;
     (y < 0 ? low : high) = u;
-    Real next = u - y / slope;
-    if (!(next > low && next < high))
-      next = std::isinf(low) ? u - (width *= 2) : std::isinf(high) ? u + (width *= 2) : (low + high) / 2;
-    if (std::abs(next - u) <= 1e-18L * std::max(std::abs(next), Real(1e-3L))) return next;
-    u = next;
+    Real step = -y / slope;
+    if (!(std::abs(step) <= longest)) {
+      step = y < 0 ? longest : -longest;
+      longest *= 2;
+    }
+    const Real settled = 1e-18L * std::max(std::abs(u), Real(1e-3L));
+    if (std::abs(step) <= settled || high - low <= settled) return u + step;
+    const Real next = u + step;
+    u = next > low && next < high ? next : (low + high) / 2;
   }
   return u;
 }

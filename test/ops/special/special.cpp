@@ -9,6 +9,7 @@
 #include <string>
 
 #include "catch.hpp"
+#include "kernels/special/inverse.hpp"
 #include "values.hpp"
 
 using namespace reel;
@@ -111,6 +112,22 @@ TEST_CASE("inverses give back their argument down to the ends, with the derivati
     CHECK(std::isnan(gammaincinv(2.0, p).item()));
     CHECK(std::isnan(betaincinv(2.0, 3.0, p).item()));
   }
+}
+
+TEST_CASE("inverses take few steps from where their functions are flat") {
+  using namespace reel::kernels::special;
+  for (const Real a : {0.02L, 3.0L, 250.0L, 1e6L})
+    for (const Real q : {1e-300L, 1e-12L, 0.3L}) {
+      INFO("a = " << a << ", q = " << q);
+      int steps = 0;
+      const Real u = increasing_root(std::log(a) - 1, HUGE_VALL, [&](Real v) {
+        ++steps;
+        const Real x = std::exp(v);
+        return log_difference(1, incomplete_gamma(a, x, true), x * gamma_density(a, x), 1 - q, q);
+      });
+      CHECK(steps <= 30);
+      CHECK(std::abs(incomplete_gamma(a, std::exp(u), true) / q - 1) <= 1e-12L);
+    }
 }
 
 TEST_CASE("special functions at poles and at the ends of their domains") {
