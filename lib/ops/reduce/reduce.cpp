@@ -55,6 +55,12 @@ Shape axes_of(std::int64_t mask) {
   return axes;
 }
 
+void require_elements(const char* op, const Shape& full, std::int64_t mask) {
+  if (reduced_count(full, mask) == 0 && reduced_shape(full, mask, false).elements() != 0)
+    fail<ValueError>(op, "x has no elements along the reduced axes: its shape is {} and axes {} are reduced", full,
+                     axes_of(mask));
+}
+
 Tensor with_axes(const Tensor& g, const Shape& full, std::int64_t mask) {
   if (g.rank() == full.rank() || (mask & (mask + 1)) == 0) return g;
   Shape shape = full;
@@ -214,13 +220,6 @@ constexpr Primitive extreme_primitive = {
     .infer = infer_reduction,
     .evaluate = evaluate_reduction<F>,
     .keeps = {keep_input(0), keep_output(0)}};
-
-// Unless something is reduced, or there is no result.
-void require_elements(const char* op, const Shape& full, std::int64_t mask) {
-  if (reduced_count(full, mask) == 0 && reduced_shape(full, mask, false).elements() != 0)
-    fail<ValueError>(op, "x has no elements along the reduced axes: its shape is {} and axes {} are reduced", full,
-                     axes_of(mask));
-}
 
 template <ReduceFunction F>
 Tensor extreme(const Operand& operand, const Axes& axes, bool keepdims) {

@@ -17,6 +17,9 @@ std::int64_t reduced_count(std::span<const std::int64_t> full, std::int64_t mask
 /// The shape of the result.
 Shape reduced_shape(std::span<const std::int64_t> full, std::int64_t mask, bool keepdims);
 
+/// ValueError unless something is reduced, or there is no result.
+void require_elements(const char* op, const Shape& full, std::int64_t mask);
+
 /// The primitives of sum and mean. A mean is the sum divided by the number of terms.
 const Primitive& sum_of_axes() noexcept;
 const Primitive& mean_of_axes() noexcept;

@@ -57,10 +57,11 @@ constexpr Primitive nan_extreme_primitive = {.rule = batched({"nan_extreme", nan
 Tensor nan_extreme(const char* op, const Operand& operand, const Axes& axes, bool keepdims, bool largest) {
   const tape::OpScope scope(operand);
   const Tensor x = ordered(op, operand);
+  const std::int64_t mask = axes_mask(op, axes, x.rank());
+  require_elements(op, x.shape(), mask);
   const auto f = largest ? reel::max : reel::min;
   if (!is_floating(x.dtype())) return f(x, axes, keepdims);
   return in_full_precision(x, [&](const Tensor& wide) {
-    const std::int64_t mask = axes_mask(op, axes, wide.rank());
     const Tensor missing = isnan(wide);
     const double farthest = (largest ? -1 : 1) * std::numeric_limits<double>::infinity();
     const Tensor found = f(where(missing, farthest, stop_gradient(wide)), axes, keepdims);
@@ -183,6 +184,7 @@ Tensor average(const Operand& operand, const Operand& weights, const Axes& axes,
 Tensor ptp(const Operand& operand, const Axes& axes, bool keepdims) {
   const tape::OpScope scope(operand);
   const Tensor x = ops::ordered("ptp", operand);
+  ops::require_elements("ptp", x.shape(), ops::axes_mask("ptp", axes, x.rank()));
   return max(x, axes, keepdims) - min(x, axes, keepdims);
 }
 
@@ -202,7 +204,8 @@ Tensor corrcoef(const Operand& operand) {
   return ops::in_full_precision(ops::real_floating("corrcoef", operand), [&](const Tensor& x) {
     if (x.rank() == 0) fail<ShapeError>("corrcoef", "x has rank 0; it needs an axis of observations");
     const Tensor rows = ops::centred_rows(x), units = rows / norm(rows, 2, -1, true);
-    const Tensor y = matmul(units, ops::conjugate_transposed(units));
+    Tensor y = matmul(units, ops::conjugate_transposed(units));
+    if (x.shape()[-1] == 0) y = y * std::numeric_limits<double>::quiet_NaN();  // else 0, the sum of nothing
     return x.rank() < 2 ? reshape(y, {}) : y;
   });
 }
@@ -260,7 +263,8 @@ Tensor clip_by_norm(const Operand& operand, const Operand& limit, const Axes& ax
       fail<ShapeError>("clip_by_norm", "the limit has shape {}, which does not broadcast to {}, that of the norms",
                        most.shape(), length.shape());
     const Tensor bound = ops::cast_to(most, length.dtype());
-    return x * (bound / maximum(length, bound));
+    const Tensor longer = maximum(length, bound);
+    return x * (bound / where(equal(longer, 0), 1, longer));
   });
 }
 

@@ -150,6 +150,22 @@ TEST_CASE("statistics name what is wrong") {
   CHECK_THROWS_AS(isotonic_regression(scalar(1.0)), ShapeError);
 }
 
+TEST_CASE("statistics of nothing") {
+  const Tensor nothing = zeros({2, 0});
+  CHECK_THROWS_WITH(nanmax(nothing, {1}), Contains("nanmax: x has no elements along the reduced axes"));
+  CHECK_THROWS_WITH(nanmin(cast(nothing, DType::int64), {1}), Contains("nanmin: x has no elements"));
+  CHECK_THROWS_WITH(ptp(nothing), Contains("ptp: x has no elements"));
+  CHECK(all(isnan(corrcoef(nothing))).item<bool>());
+  CHECK(all(isnan(cov(nothing))).item<bool>());
+  CHECK(nanprod(nothing, {1}).to_vector() == std::vector<double>{1, 1});
+  GradientTape tape;
+  const Tensor x = zeros({2});
+  tape.watch(x);
+  const Tensor y = clip_by_norm(x, 0.0);
+  CHECK(y.to_vector() == std::vector<double>{0, 0});
+  CHECK(tape.gradient(y, x).dense().to_vector() == std::vector<double>{0, 0});
+}
+
 TEST_CASE("integers and halves have statistics") {
   const Tensor i = tensor<std::int64_t>({1, 2, 4});
   CHECK(nanmean(i).item<double>() == Approx(7.0 / 3));
