@@ -6,9 +6,6 @@
 
 namespace reel::loops {
 
-// Elements that a task takes: of one to some hundred microseconds each.
-static constexpr std::int64_t special_grain = 64;
-
 void special(SpecialFunction f, std::span<const std::int64_t> orders, std::span<const Tensor* const> in,
              const Tensor& out) {
   const DType d = out.dtype();
@@ -19,7 +16,7 @@ void special(SpecialFunction f, std::span<const std::int64_t> orders, std::span<
   int n[arguments_max] = {};
   std::transform(orders.begin(), orders.end(), n, [](std::int64_t order) { return static_cast<int>(order); });
   std::byte* const to = detail::block(out)->data;
-  parallel_for(detail::block(out)->size, special_grain, [&](std::int64_t begin, std::int64_t end) {
+  parallel_for(detail::block(out)->size, tuning::special_grain, [&](std::int64_t begin, std::int64_t end) {
     const void* at[arguments_max] = {};
     for (std::size_t k = 0; k < in.size(); ++k) at[k] = from[k] + begin * bytes;
     kernels::special::evaluate(f, n, at, to + begin * bytes, end - begin, d);

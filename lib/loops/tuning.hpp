@@ -40,6 +40,8 @@ inline constexpr std::int64_t program_grain = 16384;
 /// Bytes of a row from which on a program reads strided operands in place, row by row, instead of packing them into
 /// blocks: what a call of a kernel costs for each row is then less than the copy. Row: "stencil".
 inline constexpr std::int64_t program_row_bytes = 256;
+/// Elements of special functions of several arguments, of one to some hundred microseconds each.
+inline constexpr std::int64_t special_grain = 64;
 /// Blocks of four draws.
 inline constexpr std::int64_t random_grain = 4096;
 /// Elements of rows that a task takes together. Rows: "softmax", "layer_norm".

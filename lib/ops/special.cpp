@@ -16,6 +16,25 @@ namespace {
 
 using Function = loops::SpecialFunction;
 
+// The rule of an op from its derivative by argument k: D::derivative(record, k).
+template <class D, std::size_t Count>
+void special_vjp(const tape::Record& r, std::span<const Tensor> g, std::span<Gradient> dx) {
+  for (std::size_t k = 0; k < Count; ++k)
+    if (r.wanted(k)) dx[k] = g[0] * D::derivative(r, k);
+}
+template <class D, std::size_t Count>
+void special_jvp(const tape::Record& r, std::span<const Tensor> t, std::span<Tensor> dy) {
+  for (std::size_t k = 0; k < Count; ++k)
+    if (t[k].defined()) {
+      const Tensor part = t[k] * D::derivative(r, k);
+      dy[0] = dy[0].defined() ? dy[0] + part : part;
+    }
+}
+template <class D, std::size_t Count>
+constexpr tape::Rule special_rule(const char* name) {
+  return batched({name, special_vjp<D, Count>, special_jvp<D, Count>});
+}
+
 // ---- f and its derivatives: inputs of one shape and dtype; attributes: the order of each
 
 template <Function F, std::size_t Count>
@@ -23,17 +42,6 @@ struct Special {
   static void infer(const Call& call, Metas& out) { out.add_like(call.input(0)); }
   static void evaluate(const Call& call, Outputs& out) { loops::special(F, call.attributes, call.inputs, out[0]); }
   static Tensor derivative(const tape::Record& r, std::size_t by);
-  static void vjp(const tape::Record& r, std::span<const Tensor> g, std::span<Gradient> dx) {
-    for (std::size_t k = 0; k < Count; ++k)
-      if (r.wanted(k)) dx[k] = g[0] * derivative(r, k);
-  }
-  static void jvp(const tape::Record& r, std::span<const Tensor> t, std::span<Tensor> dy) {
-    for (std::size_t k = 0; k < Count; ++k)
-      if (t[k].defined()) {
-        const Tensor part = t[k] * derivative(r, k);
-        dy[0] = dy[0].defined() ? dy[0] + part : part;
-      }
-  }
 };
 
 constexpr Keeps keep_inputs(std::size_t count) {
@@ -69,7 +77,7 @@ template <>
 constexpr const char* name_of<Function::betaincinv> = "betaincinv";
 
 template <Function F, std::size_t Count>
-constexpr Primitive special_primitive = {.rule = batched({name_of<F>, Special<F, Count>::vjp, Special<F, Count>::jvp}),
+constexpr Primitive special_primitive = {.rule = special_rule<Special<F, Count>, Count>(name_of<F>),
                                          .infer = Special<F, Count>::infer,
                                          .evaluate = Special<F, Count>::evaluate,
                                          .keeps = keep_inputs(Count)};
@@ -118,17 +126,6 @@ struct InverseOf {
     const Tensor slope = of_f(r, Count - 1);
     return k + 1 == Count ? 1 / slope : -of_f(r, k) / slope;
   }
-  static void vjp(const tape::Record& r, std::span<const Tensor> g, std::span<Gradient> dx) {
-    for (std::size_t k = 0; k < Count; ++k)
-      if (r.wanted(k)) dx[k] = g[0] * derivative(r, k);
-  }
-  static void jvp(const tape::Record& r, std::span<const Tensor> t, std::span<Tensor> dy) {
-    for (std::size_t k = 0; k < Count; ++k)
-      if (t[k].defined()) {
-        const Tensor part = t[k] * derivative(r, k);
-        dy[0] = dy[0].defined() ? dy[0] + part : part;
-      }
-  }
   static constexpr Keeps keeps() {
     Keeps kept = keep_inputs(Count - 1);
     kept[Count - 1] = keep_output(0);
@@ -136,11 +133,10 @@ struct InverseOf {
   }
 };
 template <Function F, Function Inverse, std::size_t Count>
-constexpr Primitive quantile_primitive = {
-    .rule = batched({name_of<Inverse>, InverseOf<F, Inverse, Count>::vjp, InverseOf<F, Inverse, Count>::jvp}),
-    .infer = InverseOf<F, Inverse, Count>::infer,
-    .evaluate = InverseOf<F, Inverse, Count>::evaluate,
-    .keeps = InverseOf<F, Inverse, Count>::keeps()};
+constexpr Primitive quantile_primitive = {.rule = special_rule<InverseOf<F, Inverse, Count>, Count>(name_of<Inverse>),
+                                          .infer = InverseOf<F, Inverse, Count>::infer,
+                                          .evaluate = InverseOf<F, Inverse, Count>::evaluate,
+                                          .keeps = InverseOf<F, Inverse, Count>::keeps()};
 
 // ---- operands
 

@@ -10,6 +10,7 @@
 
 #include "loops/loops.hpp"
 #include "ops/index/indices.hpp"
+#include "ops/linalg/linalg.hpp"
 #include "ops/reduce/reduction.hpp"
 
 namespace reel {
@@ -19,7 +20,6 @@ namespace {
 // ---- cdist of x [b, n, d] and y [b, m, d]; attributes: p
 
 double order_of(const tape::Record& r) { return std::bit_cast<double>(r.attributes()[0]); }
-Tensor last_swapped(const Tensor& x) { return moveaxis(x, -1, -2); }
 
 void infer_vjp(const Call& call, Metas& out) {
   Shape shape = call.input(0).shape();
@@ -54,7 +54,7 @@ void cdist_vjp(const tape::Record& r, std::span<const Tensor> g, std::span<Gradi
   if (!followed(g[0], x, y, z)) {
     if (r.wanted(0)) dx[0] = evaluate(vjp_primitive, {&g[0], &x, &y, &z}, r.attributes());
     if (!r.wanted(1)) return;
-    const Tensor g_swapped = last_swapped(g[0]), z_swapped = last_swapped(z);
+    const Tensor g_swapped = swapped(g[0]), z_swapped = swapped(z);
     dx[1] = evaluate(vjp_primitive, {&g_swapped, &y, &x, &z_swapped}, r.attributes());
     return;
   }
@@ -90,19 +90,13 @@ Tensor matrices(const char* op, const Operand& operand, DType dtype, const char*
   return cast_to(x, dtype);
 }
 
-// The leading axes made one.
-Tensor batch_of(const Tensor& x, const Shape& leading) {
-  Shape shape = leading;
+// Matrices in a batch of this shape, made one axis.
+Tensor in_one_batch(const Tensor& x, const Shape& batch) {
+  Shape shape = batch;
   const std::int64_t n = x.shape()[-2], d = x.shape()[-1];
   shape.push_back(n);
   shape.push_back(d);
-  return reshape(x.shape() == shape ? x : broadcast_to(x, shape), {leading.elements(), n, d});
-}
-Shape leading_of(const Tensor& x) {
-  Shape s = x.shape();
-  s.pop_back();
-  s.pop_back();
-  return s;
+  return reshape(x.shape() == shape ? x : broadcast_to(x, shape), {batch.elements(), n, d});
 }
 
 }  // namespace
@@ -117,8 +111,8 @@ Tensor cdist(const Operand& x_operand, const Operand& y_operand, double p) {
   const Tensor x = ops::matrices("cdist", x_operand, wide, "x", p), y = ops::matrices("cdist", y_operand, wide, "y", p);
   if (x.shape()[-1] != y.shape()[-1])
     fail<ShapeError>("cdist", "x has shape {}, y {}: rows must have as many columns", x.shape(), y.shape());
-  Shape shape = ops::broadcast_shapes("cdist", ops::leading_of(x), ops::leading_of(y));
-  const Tensor rows = ops::batch_of(x, shape), others = ops::batch_of(y, shape);
+  Shape shape = ops::broadcast_shapes("cdist", ops::batch_of(x), ops::batch_of(y));
+  const Tensor rows = ops::in_one_batch(x, shape), others = ops::in_one_batch(y, shape);
   shape.push_back(x.shape()[-2]);
   shape.push_back(y.shape()[-2]);
   ops::require_shape("cdist", shape);

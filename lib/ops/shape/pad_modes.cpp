@@ -81,28 +81,28 @@ Tensor inside_of(const Tensor& y, const Borders& b) {
 Tensor fold(const Tensor& g, PadMode mode, const Shape& before, const Shape& after);
 Tensor padded(const Tensor& x, PadMode mode, const Shape& before, const Shape& after);
 
-// With no border in front of the leading axis of cotangents.
-struct BatchedBorders : Borders {
-  explicit BatchedBorders(const tape::Record& r) : Borders(r.attributes()) {
-    for (Shape* s : {&before, &after})
-      if (r.batch_rank()) s->insert(0, 0);
-  }
-};
-
-Tensor pad_transpose(const tape::Record& r, const Tensor& g) {
-  const BatchedBorders b(r);
-  return fold(g, b.mode, b.before, b.after);
-}
-Tensor pad_forward(const tape::Record& r, const Tensor& t) {
+// f with the borders of the record; for cotangents, with none in front of their leading axis.
+template <auto f>
+Tensor bordered(const tape::Record& r, const Tensor& x) {
   const Borders b(r.attributes());
-  return padded(t, b.mode, b.before, b.after);
+  return f(x, b.mode, b.before, b.after);
 }
+template <auto f>
+Tensor bordered_batch(const tape::Record& r, const Tensor& x) {
+  Borders b(r.attributes());
+  for (Shape* s : {&b.before, &b.after})
+    if (r.batch_rank()) s->insert(0, 0);
+  return f(x, b.mode, b.before, b.after);
+}
+// The input's shape with the borders added, or (-1) taken away.
+template <int sign>
 void infer_bordered(const Call& call, Metas& out) {
   const Borders b(call.attributes);
   Shape shape = call.input(0).shape();
-  for (int d = 0; d < shape.rank(); ++d) shape[d] += b.before[d] + b.after[d];
+  for (int d = 0; d < shape.rank(); ++d) shape[d] += sign * (b.before[d] + b.after[d]);
   out.add(call.input(0).dtype(), shape);
 }
+
 void evaluate_bordered(const Call& call, Outputs& out) {
   const Tensor &x = call.input(0), &y = out[0];
   if (y.size() == 0) return;
@@ -114,23 +114,10 @@ void evaluate_bordered(const Call& call, Outputs& out) {
                   section(part, d, b.before[d] + run.to, run.count));
     });
 }
-constexpr Primitive bordered_primitive = {
-    .rule = linear<pad_transpose, pad_forward>("pad.mode"), .infer = infer_bordered, .evaluate = evaluate_bordered};
+constexpr Primitive bordered_primitive = {.rule = linear<bordered_batch<fold>, bordered<padded>>("pad.mode"),
+                                          .infer = infer_bordered<1>,
+                                          .evaluate = evaluate_bordered};
 
-Tensor fold_transpose(const tape::Record& r, const Tensor& g) {
-  const BatchedBorders b(r);
-  return padded(g, b.mode, b.before, b.after);
-}
-Tensor fold_forward(const tape::Record& r, const Tensor& t) {
-  const Borders b(r.attributes());
-  return fold(t, b.mode, b.before, b.after);
-}
-void infer_fold(const Call& call, Metas& out) {
-  const Borders b(call.attributes);
-  Shape shape = call.input(0).shape();
-  for (int d = 0; d < shape.rank(); ++d) shape[d] -= b.before[d] + b.after[d];
-  out.add(call.input(0).dtype(), shape);
-}
 void evaluate_fold(const Call& call, Outputs& out) {
   const Tensor &g = call.input(0), &x = out[0];
   if (g.size() == 0) return loops::fill_zero(x);
@@ -149,8 +136,9 @@ void evaluate_fold(const Call& call, Outputs& out) {
     });
   loops::copy(inside_of(sum, b), x);
 }
-constexpr Primitive fold_primitive = {
-    .rule = linear<fold_transpose, fold_forward>("pad.fold"), .infer = infer_fold, .evaluate = evaluate_fold};
+constexpr Primitive fold_primitive = {.rule = linear<bordered_batch<padded>, bordered<fold>>("pad.fold"),
+                                      .infer = infer_bordered<-1>,
+                                      .evaluate = evaluate_fold};
 
 std::vector<std::int64_t> attributes_of(PadMode mode, const Shape& before, const Shape& after) {
   std::vector<std::int64_t> attributes = {static_cast<std::int64_t>(mode)};

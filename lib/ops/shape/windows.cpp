@@ -130,11 +130,32 @@ Shape order_of(std::initializer_list<std::int64_t> last, int rank) {
   return order;
 }
 
-void check_factor(const char* op, const Tensor& x, std::int64_t r) {
-  if (r < 1) fail<ValueError>(op, "r is {}; it must be at least 1", r);
-  if (x.rank() < 3) fail<ShapeError>(op, "x has shape {}; it must have axes of channels, rows and columns", x.shape());
-  if (r > 1 << 20) fail<ShapeError>(op, "r is {}, which does not divide the extents of x, {}", r, x.shape());
-}
+// Images [batch, channels, rows, columns], whose blocks of r by r pixels are to become channels, or the other way.
+struct Images {
+  Tensor x;
+  Shape batch;
+  std::int64_t channels, rows, columns;
+  Images(const char* op, const Operand& operand, std::int64_t r) : x(to_tensor(op, operand)) {
+    if (r < 1) fail<ValueError>(op, "r is {}; it must be at least 1", r);
+    batch = x.shape();
+    if (batch.rank() < 3)
+      fail<ShapeError>(op, "x has shape {}; it must have axes of channels, rows and columns", x.shape());
+    if (r > 1 << 20) fail<ShapeError>(op, "r is {}, which does not divide the extents of x, {}", r, x.shape());
+    require_rank(op, x.rank() + 2);
+    for (std::int64_t* extent : {&columns, &rows, &channels}) {
+      *extent = batch[-1];
+      batch.pop_back();
+    }
+  }
+  // The axes behind the batch split, these put into an order, and made the last ones of the result.
+  Tensor rearranged(std::initializer_list<std::int64_t> split, std::initializer_list<std::int64_t> order,
+                    std::initializer_list<std::int64_t> last) const {
+    Shape blocks = batch, shape = batch;
+    for (const std::int64_t extent : split) blocks.push_back(extent);
+    for (const std::int64_t extent : last) shape.push_back(extent);
+    return reshape(transpose(reshape(x, blocks), order_of(order, blocks.rank())), shape);
+  }
+};
 
 // What space_to_batch and batch_to_space have in common: axis 0 and the axes of the blocks.
 struct Blocks {
@@ -202,36 +223,24 @@ Tensor overlap_add(const Operand& operand, std::int64_t axis, std::int64_t strid
 
 Tensor pixel_shuffle(const Operand& operand, std::int64_t r) {
   const tape::OpScope scope(operand);
-  const Tensor x = ops::to_tensor("pixel_shuffle", operand);
-  ops::check_factor("pixel_shuffle", x, r);
-  ops::require_rank("pixel_shuffle", x.rank() + 2);
-  Shape blocks = x.shape();
-  const std::int64_t w = blocks[-1], h = blocks[-2], channels = blocks[-3];
-  if (channels % (r * r) != 0)
-    fail<ShapeError>("pixel_shuffle", "x has shape {}: {} channels are no multiple of {}", x.shape(), channels, r * r);
-  for (int k = 0; k < 3; ++k) blocks.pop_back();
-  Shape shape = blocks;
-  for (const std::int64_t e : {channels / (r * r), r, r, h, w}) blocks.push_back(e);
-  for (const std::int64_t e :
-       {channels / (r * r), ops::product("pixel_shuffle", h, r), ops::product("pixel_shuffle", w, r)})
-    shape.push_back(e);
-  return reshape(transpose(reshape(x, blocks), ops::order_of({0, 3, 1, 4, 2}, blocks.rank())), shape);
+  constexpr const char* op = "pixel_shuffle";
+  const ops::Images i(op, operand, r);
+  const std::int64_t channels = i.channels / (r * r);
+  if (channels * r * r != i.channels)
+    fail<ShapeError>(op, "x has shape {}: {} channels are no multiple of {}", i.x.shape(), i.channels, r * r);
+  return i.rearranged({channels, r, r, i.rows, i.columns}, {0, 3, 1, 4, 2},
+                      {channels, ops::product(op, i.rows, r), ops::product(op, i.columns, r)});
 }
 
 Tensor pixel_unshuffle(const Operand& operand, std::int64_t r) {
   const tape::OpScope scope(operand);
-  const Tensor x = ops::to_tensor("pixel_unshuffle", operand);
-  ops::check_factor("pixel_unshuffle", x, r);
-  ops::require_rank("pixel_unshuffle", x.rank() + 2);
-  Shape blocks = x.shape();
-  const std::int64_t w = blocks[-1], h = blocks[-2], channels = blocks[-3];
-  if (h % r != 0 || w % r != 0)
-    fail<ShapeError>("pixel_unshuffle", "x has shape {}: {} does not divide rows and columns", x.shape(), r);
-  for (int k = 0; k < 3; ++k) blocks.pop_back();
-  Shape shape = blocks;
-  for (const std::int64_t e : {channels, h / r, r, w / r, r}) blocks.push_back(e);
-  for (const std::int64_t e : {ops::product("pixel_unshuffle", channels, r * r), h / r, w / r}) shape.push_back(e);
-  return reshape(transpose(reshape(x, blocks), ops::order_of({0, 2, 4, 1, 3}, blocks.rank())), shape);
+  constexpr const char* op = "pixel_unshuffle";
+  const ops::Images i(op, operand, r);
+  const std::int64_t rows = i.rows / r, columns = i.columns / r;
+  if (rows * r != i.rows || columns * r != i.columns)
+    fail<ShapeError>(op, "x has shape {}: {} does not divide rows and columns", i.x.shape(), r);
+  return i.rearranged({i.channels, rows, r, columns, r}, {0, 2, 4, 1, 3},
+                      {ops::product(op, i.channels, r * r), rows, columns});
 }
 
 Tensor space_to_batch(const Operand& operand, const Shape& block, const Shape& before, const Shape& after) {
