@@ -1,5 +1,6 @@
 // Control flow whose choices a program makes: loops, branches and checkpoints inside compiled functions, and loops with
 // LoopOptions::compiled.
+#include <functional>
 #include <reel/compile.hpp>
 #include <reel/reel.hpp>
 
@@ -16,8 +17,7 @@ namespace {
 
 // A body runs again for derivatives beyond the first, so that it captures by value what ends before.
 // Values and derivatives of both modes and of second order, with the derivative taken through the program and in it.
-template <class F>
-void check_everything(const F& f, const std::vector<Tensor>& at) {
+void check_everything(const std::function<Tensor(const Tensor&)>& f, const std::vector<Tensor>& at) {
   const auto g = compile(f);
   for (const Tensor& x : at) {
     CHECK(same_bits(g(x), f(x)));

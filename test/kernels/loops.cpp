@@ -115,35 +115,49 @@ void check_loop(const std::string& what, Loop loop, Loop reference, const Operan
   }
 }
 
+// What a definition says of its loops.
+struct Definition {
+  std::string name;
+  table::Domain domain;
+  std::size_t arity;
+};
+std::vector<Definition> definitions() {
+  return std::apply(
+      [](const auto&... d) {
+        return std::vector<Definition>{{std::string(d.name), d.domain, static_cast<std::size_t>(d.arity)}...};
+      },
+      table::definitions);
+}
+
+template <class T>
+void check_definition(const Set& set, DType type, std::size_t at, const Definition& definition) {
+  const Set& scalar = *find("scalar");
+  const Pointwise &entry = set.pointwise(at, type), &reference = scalar.pointwise(at, type);
+  const bool exists = !std::is_integral_v<T> || (std::is_same_v<T, bool> ? definition.domain == table::all
+                                                                         : definition.domain != table::floating);
+  INFO(definition.name);
+  CHECK((entry.value != nullptr) == exists);
+  if (!exists) return;
+  using S = Stored<T>;
+  Operands<S> operands(definition.name);
+  if constexpr (std::is_same_v<T, bool>)
+    for (auto& operand : operands.data)
+      for (S& e : operand) e &= 1;
+  check_loop<S>(definition.name + " " + set.isa, entry.value, reference.value, operands, 1, definition.arity);
+  // Derivatives read a result that belongs to the operands.
+  const Strided in[] = {{operands.data[1].data(), 1}, {operands.data[2].data(), 1}, {operands.data[3].data(), 1}};
+  std::vector<S> z(operands.data[4].size());
+  reference.value(in, z.data(), static_cast<std::ptrdiff_t>(z.size()));
+  operands.data[4] = z;
+  for (std::size_t k = 0; k < definition.arity; ++k)
+    check_loop<S>(definition.name + " derivative " + std::to_string(k) + " " + set.isa, entry.derivative[k],
+                  reference.derivative[k], operands, 0, 5);
+}
+
 template <class T>
 void check_definitions(const Set& set, DType type) {
-  const Set& scalar = *find("scalar");
   std::size_t at = 0;
-  const auto check_definition = [&]<class Definition>(const Definition&) {
-    const Pointwise &entry = set.pointwise(at, type), &reference = scalar.pointwise(at, type);
-    ++at;
-    const bool exists = !std::is_integral_v<T> || (std::is_same_v<T, bool> ? Definition::domain == table::all
-                                                                           : Definition::domain != table::floating);
-    INFO(Definition::name);
-    CHECK((entry.value != nullptr) == exists);
-    if (!exists) return;
-    using S = Stored<T>;
-    Operands<S> operands(Definition::name);
-    if constexpr (std::is_same_v<T, bool>)
-      for (auto& operand : operands.data)
-        for (S& e : operand) e &= 1;
-    check_loop<S>(std::string(Definition::name) + " " + set.isa, entry.value, reference.value, operands, 1,
-                  Definition::arity);
-    // Derivatives read a result that belongs to the operands.
-    const Strided in[] = {{operands.data[1].data(), 1}, {operands.data[2].data(), 1}, {operands.data[3].data(), 1}};
-    std::vector<S> z(operands.data[4].size());
-    scalar.pointwise(at - 1, type).value(in, z.data(), static_cast<std::ptrdiff_t>(z.size()));
-    operands.data[4] = z;
-    for (std::size_t k = 0; k < Definition::arity; ++k)
-      check_loop<S>(std::string(Definition::name) + " derivative " + std::to_string(k) + " " + set.isa,
-                    entry.derivative[k], reference.derivative[k], operands, 0, 5);
-  };
-  std::apply([&](const auto&... d) { (check_definition(d), ...); }, table::definitions);
+  for (const Definition& definition : definitions()) check_definition<T>(set, type, at++, definition);
 }
 
 }  // namespace
