@@ -206,10 +206,11 @@ struct ColumnsOf {
   using Values = const T*;
   std::ptrdiff_t n, stride, count;
 
-  // Behind the last column the first is repeated: zeros would be divided by their sum.
-  [[gnu::always_inline]] L load(const T* p) const {
-    return count == L::size ? L::load(p) : load_first(p, count, L(*p));
+  // Behind the last column the first is repeated: zeros would be divided by their sum. A call, since loads are many.
+  [[gnu::noinline, gnu::cold]] static L load_part(const T* p, std::ptrdiff_t count) {
+    return load_first(p, count, L(*p));
   }
+  [[gnu::always_inline]] L load(const T* p) const { return count == L::size ? L::load(p) : load_part(p, count); }
 
   // For Pairwise, which counts elements: a vector of them for each row.
   template <class F, class... V>
