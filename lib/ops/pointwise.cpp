@@ -71,39 +71,52 @@ Tensor derivative(const tape::Record& record, const Tensor& g, const Shape* shap
   }
 }
 
+using Derivative = Tensor (*)(const tape::Record&, const Tensor& g, const Shape*, const Shape* target, bool needed);
+
+// The vjp of an operand k that was broadcast.
+[[gnu::noinline]] void summed_vjp(const tape::Record& record, const Tensor& g, std::size_t k, Derivative derivative,
+                                  bool needed, Gradient& dx) {
+  const Shape own = record.shape(k), target = batched_target(record, own, detail::block(g)->rank);
+  dx = sum_to(record, derivative(record, g, nullptr, &target, needed), own);
+}
+
+// The transpose of a complex linear map is the map with the conjugate.
+[[gnu::noinline]] void complex_vjp(const tape::Record& record, const Tensor& g, std::size_t k, Derivative derivative,
+                                   Gradient& dx) {
+  const Shape own = record.shape(k), target = batched_target(record, own, detail::block(g)->rank);
+  const bool fits = record.fits(g, k);
+  const Tensor part = conj(derivative(record, conj(g), nullptr, fits ? nullptr : &target, false));
+  dx = fits ? part : sum_to(record, part, own);
+}
+
 template <table::FixedString Name, std::size_t K>
 void vjp(const tape::Record& record, const Tensor& g, std::span<Gradient> dx) {
   constexpr const auto& p = std::get<K>(kernels::definition<Name>.derivatives);
   if constexpr (!p.is_unconnected) {
-    // The transpose of a complex linear map is the map with the conjugate.
-    const bool complex = p.has_function && is_complex(detail::block(g)->dtype);
-    Tensor conjugate;
-    const Tensor& from = complex ? conjugate = conj(g) : g;
     bool needed = false;
     for (std::size_t k = K + 1; k < kernels::definition<Name>.arity; ++k) needed = needed || record.wanted(k);
-    needed = needed && !complex;
-    if (record.fits(g, K)) {  // nothing was broadcast
-      Tensor part = derivative<Name, K>(record, from, nullptr, nullptr, needed);
-      if (complex) part = conj(part);
-      dx[K] = std::move(part);
-      return;
-    }
-    const Shape own = record.shape(K), target = batched_target(record, own, detail::block(g)->rank);
-    Tensor part = derivative<Name, K>(record, from, nullptr, &target, needed);
-    if (complex) part = conj(part);
-    dx[K] = sum_to(record, part, own);
+    if (p.has_function && is_complex(detail::block(g)->dtype))
+      complex_vjp(record, g, K, &derivative<Name, K>, dx[K]);
+    else if (record.fits(g, K))
+      dx[K] = derivative<Name, K>(record, g, nullptr, nullptr, needed);
+    else if constexpr (p.is_identity)
+      dx[K] = sum_to(record, g, record.shape(K));
+    else
+      summed_vjp(record, g, K, &derivative<Name, K>, needed, dx[K]);
   }
+}
+
+[[gnu::noinline]] void add_tangent(const tape::Record& record, const Tensor& t, Derivative derivative, Tensor& dy) {
+  const Shape shape = record.output_shape();
+  Tensor part = derivative(record, t, &shape, nullptr, true);
+  if (part.shape() != shape) part = broadcast_to(part, shape);
+  dy = dy.defined() ? add(std::move(dy), part) : part;
 }
 
 template <table::FixedString Name, std::size_t K>
 void jvp(const tape::Record& record, const Tensor& t, Tensor& dy) {
   if constexpr (!std::get<K>(kernels::definition<Name>.derivatives).is_unconnected)
-    if (t.defined()) {
-      const Shape shape = record.output_shape();
-      Tensor part = derivative<Name, K>(record, t, &shape, nullptr, true);
-      if (part.shape() != shape) part = broadcast_to(part, shape);
-      dy = dy.defined() ? add(std::move(dy), part) : part;
-    }
+    if (t.defined()) add_tangent(record, t, &derivative<Name, K>, dy);
 }
 
 // ---- Elements that an op refuses
