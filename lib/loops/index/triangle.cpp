@@ -1,7 +1,9 @@
 #include "loops/index/triangle.hpp"
 
 #include <algorithm>
+#include <cstring>
 
+#include "loops/elementwise/loop_nest.hpp"
 #include "loops/index/axis_split.hpp"
 #include "loops/linalg/matrices.hpp"
 #include "loops/loops.hpp"
@@ -43,6 +45,30 @@ void copy_triangle(const Tensor& strided, std::int64_t offset, bool lower, const
 
 void copy_lower_triangle(const Tensor& x, std::int64_t offset, const Tensor& y) { copy_triangle(x, offset, true, y); }
 void copy_upper_triangle(const Tensor& x, std::int64_t offset, const Tensor& y) { copy_triangle(x, offset, false, y); }
+
+void place_diagonal(const Tensor& strided, std::int64_t row, std::int64_t column, const Tensor& y) {
+  const detail::Block* to = detail::block(y);
+  if (to->size == 0) return;
+  Tensor scratch;
+  const std::byte* from = detail::block(contiguous(strided, scratch))->data;
+  const std::int64_t length = strided.shape()[-1], rows = to->extents()[to->rank - 2],
+                     columns = to->extents()[to->rank - 1];
+  // Rows are cleared few at a time: an element is stored while its cache line is there.
+  const std::int64_t chunk = std::max<std::int64_t>(1, tuning::fill_grain / columns);
+  with_size(item_size(to->dtype), [&](auto element) {
+    constexpr std::int64_t size = sizeof element;
+    parallel_for(to->size / columns, chunk, [=](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t first = begin; first < end; first += chunk) {
+        const std::int64_t last = std::min(end, first + chunk);
+        std::memset(to->data + first * columns * size, 0, static_cast<std::size_t>((last - first) * columns * size));
+        for (std::int64_t r = first; r < last; ++r)
+          if (const std::int64_t k = r % rows - row; k >= 0 && k < length)
+            std::memcpy(to->data + (r * columns + column + k) * size, from + (r / rows * length + k) * size,
+                        sizeof element);
+      }
+    });
+  });
+}
 
 void copy_lower_half(const Tensor& x, const Tensor& y) {
   copy_lower_triangle(x, 0, y);

@@ -1,4 +1,4 @@
-// Triangles of matrices.
+// Triangles and diagonals of matrices.
 #pragma once
 #include <reel/tensor.hpp>
 
@@ -10,6 +10,10 @@ namespace reel::loops {
 void copy_lower_triangle(const Tensor& x, std::int64_t offset, const Tensor& y);
 /// The same of columns [i + offset, columns).
 void copy_upper_triangle(const Tensor& x, std::int64_t offset, const Tensor& y);
+
+/// y [..., rows, columns] is x [..., length] from the place (row, column) of each matrix on down its diagonal, where so
+/// many places are, and 0 elsewhere. x has the dtype of y, which is contiguous, and any strides.
+void place_diagonal(const Tensor& x, std::int64_t row, std::int64_t column, const Tensor& y);
 
 /// The lower triangle of matrices [..., n, n], float32 or float64, with half of the diagonal. As above.
 void copy_lower_half(const Tensor& x, const Tensor& y);

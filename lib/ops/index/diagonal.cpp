@@ -4,8 +4,8 @@
 #include <reel/ops/reduce.hpp>
 
 #include "loops/index/triangle.hpp"
-#include "loops/make/fill.hpp"
 #include "ops/attributes.hpp"
+#include "ops/index/indices.hpp"
 #include "ops/shape/view.hpp"
 
 namespace reel {
@@ -38,7 +38,6 @@ struct DiagonalLayout {
 // ---- diagonal and its transpose; attributes: the offset, and of place_diagonal the extents of the result
 
 Tensor take_diagonal(const Tensor& x, std::int64_t offset);
-Tensor place_diagonal(const Tensor& x, std::int64_t offset, const Shape& shape);
 
 Tensor diagonal_transposed(const tape::Record& r, const Tensor& g) {
   return place_diagonal(g, r.attributes()[0], r.batched(r.shape(0)));
@@ -61,10 +60,9 @@ void infer_place_diagonal(const Call& call, Metas& out) {
   out.add(call.input(0).dtype(), shape_behind(call.attributes, 1));
 }
 void evaluate_place_diagonal(const Call& call, Outputs& out) {
-  const Tensor& y = out[0];
-  loops::fill_zero(y);
-  const DiagonalLayout layout(detail::block(y), call.attribute(0));
-  loops::copy(call.input(0), view(y, layout.start, layout.shape, layout.strides));
+  const std::int64_t offset = call.attribute(0);
+  const std::int64_t row = offset < 0 ? -std::max(offset, -INT64_MAX) : 0;
+  loops::place_diagonal(call.input(0), row, std::max<std::int64_t>(offset, 0), out[0]);
 }
 constexpr Primitive place_diagonal_primitive = {.rule = linear<diagonal_again, place_diagonal_again>("place_diagonal"),
                                                 .infer = infer_place_diagonal,
@@ -74,9 +72,13 @@ constexpr Primitive place_diagonal_primitive = {.rule = linear<diagonal_again, p
                                       .evaluate = evaluate_place_diagonal};
 
 Tensor take_diagonal(const Tensor& x, std::int64_t offset) { return apply(diagonal_primitive, {&x}, words(offset)); }
+}  // namespace
+
 Tensor place_diagonal(const Tensor& x, std::int64_t offset, const Shape& shape) {
   return apply(place_diagonal_primitive, {&x}, shaped(words(offset), shape));
 }
+
+namespace {
 
 // ---- triangles; attributes: the offset
 

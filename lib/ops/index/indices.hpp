@@ -27,6 +27,10 @@ Tensor take_along(const Tensor& x, const Tensor& positions, int axis);
 /// transpose of take_along.
 Tensor put_along(const Tensor& g, const Tensor& positions, const Shape& shape, int axis);
 
+/// Matrices of this shape with x [..., length] on the diagonal of this offset, and zeros elsewhere. Recorded; the
+/// transpose of diagonal.
+Tensor place_diagonal(const Tensor& x, std::int64_t offset, const Shape& shape);
+
 /// slice() by another name. Recorded.
 Tensor slice_part(const char* op, const Tensor& x, std::span<const SliceItem> items);
 /// Values in x's dtype. TypeError for those of a higher category: floating ones for integers.

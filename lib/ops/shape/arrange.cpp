@@ -78,7 +78,7 @@ Tensor diag_embed(const Operand& operand, std::int64_t offset) {
   shape[-1] = n;
   shape.push_back(n);
   ops::require_shape("diag_embed", shape);
-  return ops::with_diagonal(broadcast_to(zeros({}, x.dtype()), shape), x, {n, n, offset});
+  return ops::place_diagonal(x, offset, shape);
 }
 
 Tensor set_diagonal(const Operand& operand, const Operand& values, std::int64_t offset) {

@@ -67,3 +67,15 @@ TEST_CASE("arrangements name what is wrong") {
   CHECK_THROWS_WITH(reverse_sequence(x, tensor<std::int64_t>({1}), 1), Contains("takes a vector of 2"));
   CHECK_THROWS_AS(reverse_sequence(x, tensor<std::int64_t>({1, 1}), 0, 0), ValueError);
 }
+
+TEST_CASE("diag_embed places each element, whatever the extents") {
+  for (const Shape& shape : std::vector<Shape>{{1}, {3, 5}, {200, 60}, {2, 700}})
+    for (const std::int64_t offset : {0, 1, -3}) {
+      const Tensor x = reshape(arange(1., 1. + static_cast<double>(shape.elements())), shape),
+                   y = diag_embed(x, offset);
+      CHECK(array_equal(diagonal(y, offset), x));
+      CHECK(sum(y).item() == sum(x).item());
+      CHECK(sum(not_equal(y, 0)).item<std::int64_t>() == x.size());
+      CHECK(array_equal(diag_embed(x > 0, offset), not_equal(y, 0)));
+    }
+}
