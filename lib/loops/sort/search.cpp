@@ -1,6 +1,7 @@
 #include "loops/sort/search.hpp"
 
 #include <algorithm>
+#include <new>
 
 #include "core/visit.hpp"
 #include "loops/loops.hpp"
@@ -58,6 +59,83 @@ void distinct_elements(const Tensor& x, const Tensor& order, const Tensor& first
     if (at >= first.size()) return;
     if (differs) to_first[at] = position;
     ++to_counts[at];
+  });
+}
+
+namespace {
+
+// f(elements, the least of them, how many integers from it to the greatest) if there are no more of these than
+// elements.
+template <class F>
+bool with_range(const Tensor& x, const F& f) {
+  const std::int64_t n = x.size();
+  if (n == 0) return false;
+  bool fits = false;
+  visit(x.dtype(), [&]<class T>() {
+    if constexpr (std::is_integral_v<T>) {
+      const T* elements = detail::mutable_data<T>(x);
+      T low = elements[0], high = elements[0];
+      for (std::int64_t i = 1; i < n; ++i) {
+        low = std::min(low, elements[i]);
+        high = std::max(high, elements[i]);
+      }
+      const std::uint64_t distance = static_cast<std::uint64_t>(high) - static_cast<std::uint64_t>(low);
+      fits = distance < static_cast<std::uint64_t>(n);
+      if (fits) f(elements, low, static_cast<std::int64_t>(distance) + 1);
+    }
+  });
+  return fits;
+}
+
+// What number from `low` on x is.
+template <class T>
+std::size_t number_of(T x, T low) {
+  return static_cast<std::size_t>(static_cast<std::uint64_t>(x) - static_cast<std::uint64_t>(low));
+}
+
+}  // namespace
+
+std::int64_t count_distinct_in_range(const Tensor& x) {
+  std::int64_t count = -1;
+  with_range(x, [&]<class T>(const T* elements, T low, std::int64_t range) {
+    const Tensor memory = detail::empty(DType::uint8, {range});
+    auto* seen = detail::mutable_data<std::uint8_t>(memory);
+    std::fill_n(seen, range, std::uint8_t{0});
+    for (std::int64_t i = 0; i < x.size(); ++i) seen[number_of(elements[i], low)] = 1;
+    count = std::count(seen, seen + range, 1);
+  });
+  return count;
+}
+
+bool distinct_elements_in_range(const Tensor& x, const Tensor& first, const Tensor& which, const Tensor& counts) {
+  const std::int64_t n = x.size(), room = first.size();
+  auto* to_first = detail::mutable_data<std::int64_t>(first);
+  auto* to_which = detail::mutable_data<std::int64_t>(which);
+  auto* to_counts = detail::mutable_data<std::int64_t>(counts);
+  return with_range(x, [=]<class T>(const T* elements, T low, std::int64_t range) {
+    struct Number {
+      std::int64_t count, place;  // where it stands first, then which of the distinct elements it is
+    };
+    const Tensor memory = detail::empty(DType::int64, {2 * range});
+    auto* numbers = reinterpret_cast<Number*>(detail::mutable_data<std::int64_t>(memory));
+    for (std::int64_t k = 0; k < range; ++k) new (numbers + k) Number{0, 0};
+    for (std::int64_t i = n; i-- > 0;) {
+      Number& number = numbers[number_of(elements[i], low)];
+      ++number.count;
+      number.place = i;
+    }
+    std::fill_n(to_first, room, 0);
+    std::fill_n(to_counts, room, 0);
+    std::int64_t at = 0;
+    for (Number* number = numbers; number != numbers + range; ++number) {
+      if (number->count == 0) continue;
+      if (at < room) {
+        to_first[at] = number->place;
+        to_counts[at] = number->count;
+      }
+      number->place = at++;
+    }
+    for (std::int64_t i = 0; i < n; ++i) to_which[i] = numbers[number_of(elements[i], low)].place;
   });
 }
 

@@ -1,4 +1,4 @@
-// The distinct elements of a list, which are those of a new key in its order; numbers out of range.
+// The distinct elements of a list, which are those of a new key in its order, or are counted; numbers out of range.
 #pragma once
 #include <reel/tensor.hpp>
 
@@ -10,6 +10,11 @@ std::int64_t count_distinct(const Tensor& x, const Tensor& order);
 /// All int64, contiguous. Distinct elements beyond the extent of `first`, and places beyond the last, are left out: 0.
 void distinct_elements(const Tensor& x, const Tensor& order, const Tensor& first, const Tensor& which,
                        const Tensor& counts);
+
+/// The same of integers and booleans without an order, by counting: where they lie in a range that is no longer than
+/// the list. -1, or false and nothing done, where they do not.
+std::int64_t count_distinct_in_range(const Tensor& x);
+bool distinct_elements_in_range(const Tensor& x, const Tensor& first, const Tensor& which, const Tensor& counts);
 
 /// A number outside a range, if there is one.
 struct OutOfRange {

@@ -37,14 +37,20 @@ Tensor search(const char* op, const Operand& sorted_operand, const Operand& valu
   return reshape(apply(search_primitive, {&sorted, &one}, words(right)), {});
 }
 
-// Inputs: x, of one axis, and its order. Attributes: how many distinct elements. What is behind these is not read.
+// Inputs: x, of one axis, and, unless it can be counted, its order. Attributes: how many distinct elements. What is
+// behind these is not read.
 void infer_distinct(const Call& call, Metas& out) {
   out.add(DType::int64, {call.attribute(0)});
   out.add(DType::int64, call.input(0).shape());
   out.add(DType::int64, {call.attribute(0)});
 }
 void evaluate_distinct(const Call& call, Outputs& out) {
-  loops::distinct_elements(call.input(0), call.input(1), out[0], out[1], out[2]);
+  const Tensor& x = call.input(0);
+  if (call.inputs.size() > 1) return loops::distinct_elements(x, call.input(1), out[0], out[1], out[2]);
+  if (loops::distinct_elements_in_range(x, out[0], out[1], out[2])) return;
+  const Tensor order = detail::empty(DType::int64, x.shape());
+  loops::argsort_rows(x, false, order);
+  loops::distinct_elements(x, order, out[0], out[1], out[2]);
 }
 constexpr Primitive distinct_primitive = {
     .rule = {.name = "unique"}, .infer = infer_distinct, .evaluate = evaluate_distinct};
@@ -68,11 +74,16 @@ Unique unique(const Operand& operand) {
   const tape::OpScope scope(operand);
   const Tensor given = ops::ordered("unique", operand);
   ops::require_extents("unique", given, "count with sort and comparisons, whose results have a fixed size");
-  const Tensor x = contiguous(reshape(given, {-1})), order = argsort(x);
-  const std::int64_t count = loops::count_distinct(x, order);
-  Tensor places[3];
+  const Tensor x = contiguous(reshape(given, {-1}));
+  Tensor order, places[3];
+  std::int64_t count = loops::count_distinct_in_range(x);
+  const bool counted = count >= 0;
+  if (!counted) {
+    order = argsort(x);
+    count = loops::count_distinct(x, order);
+  }
   const Tensor* in[] = {&x, &order};
-  ops::apply(ops::distinct_primitive, in, ops::words(count), places);
+  ops::apply(ops::distinct_primitive, std::span(in).first(counted ? 1 : 2), ops::words(count), places);
   return {ops::gather_at(x, places[0], 0), places[0], reshape(places[1], given.shape()), places[2]};
 }
 

@@ -217,3 +217,29 @@ TEST_CASE("errors of sorting name what is wrong") {
   CHECK_THROWS_AS(captured(x), TraceError);
   CHECK_THROWS_WITH(distinct(x), Contains("unique: the extents of its result depend on elements"));
 }
+
+TEST_CASE("unique gives the same for integers that are counted and that are sorted") {
+  const auto check = [](const Tensor& x) {
+    INFO(name(x.dtype()));
+    const Unique u = unique(x), sorted = unique(cast(x, DType::float64));
+    CHECK(array_equal(u.values, cast(sorted.values, x.dtype())));
+    CHECK(u.values.dtype() == x.dtype());
+    CHECK(array_equal(u.indices, sorted.indices));
+    CHECK(array_equal(u.inverse, sorted.inverse));
+    CHECK(array_equal(u.counts, sorted.counts));
+  };
+  const Tensor x = mod(arange(5000) * 7919, 997) - 400;
+  for (const DType d : {DType::int64, DType::int32, DType::uint8, DType::boolean}) check(cast(x, d));
+  check(transpose(reshape(x, {50, 100})));
+  // As many integers as elements, and one more: these are sorted.
+  check(tensor<std::int64_t>({-1, 2, 1, -1}));
+  check(tensor<std::int64_t>({-1, 3, 1, -1}));
+  check(tensor<std::int64_t>({5}));
+  constexpr auto low = std::numeric_limits<std::int64_t>::min(), high = std::numeric_limits<std::int64_t>::max();
+  const Unique far = unique(tensor<std::int64_t>({high, low, high, 0}));
+  CHECK(far.values.to_vector<std::int64_t>() == Ints{low, 0, high});
+  CHECK(far.counts.to_vector<std::int64_t>() == Ints{1, 1, 2});
+  const Unique near = unique(tensor<std::int64_t>({low + 1, low, low + 1}));
+  CHECK(near.values.to_vector<std::int64_t>() == Ints{low, low + 1});
+  CHECK(near.inverse.to_vector<std::int64_t>() == Ints{1, 0, 1});
+}
