@@ -42,6 +42,9 @@ inline constexpr std::int64_t program_grain = 16384;
 inline constexpr std::int64_t program_row_bytes = 256;
 /// Elements of special functions of several arguments, of one to some hundred microseconds each.
 inline constexpr std::int64_t special_grain = 64;
+/// Indices along an axis that become places together, 4 KiB of the stack, and the columns below which no task goes, two
+/// cache lines of float64 or more. Rows: "along_axis".
+inline constexpr std::int64_t along_chunk = 512, along_columns = 64;
 /// Blocks of four draws.
 inline constexpr std::int64_t random_grain = 4096;
 /// Elements of rows that a task takes together. Rows: "softmax", "layer_norm".

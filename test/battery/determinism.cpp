@@ -8,6 +8,8 @@
 #include <cstring>
 #include <functional>
 #include <reel/elementwise.hpp>
+#include <reel/ops/arranging.hpp>
+#include <reel/ops/indexing.hpp>
 #include <reel/reel.hpp>
 #include <string>
 #include <vector>
@@ -55,7 +57,7 @@ void add_pointwise(std::vector<Program>& programs, DType dtype) {
 
 void add_arrays(std::vector<Program>& programs, DType dtype) {
   using F = std::function<Tensor(const Tensors&)>;
-  const auto add = [&](const char* name, std::initializer_list<Shape> shapes, F f, double low = 0.2,
+  const auto add = [&](const std::string& name, std::initializer_list<Shape> shapes, F f, double low = 0.2,
                        double high = 1.8) {
     programs.push_back({name, [=, shapes = std::vector<Shape>(shapes)] {
                           support::Random random(name);
@@ -118,6 +120,17 @@ void add_arrays(std::vector<Program>& programs, DType dtype) {
   add("gather", {{5000, 40}}, [](X x) { return gather(x[0], mod(arange(9000) * 7, 5000)); });
   add("scatter_add", {{500, 40}, {9000, 40}}, [](X x) { return scatter_add(x[0], mod(arange(9000) * 7, 500), x[1]); });
   add("take_along_axis", {m}, [](X x) { return take_along_axis(x[0], argmax(x[0], 1, true), 1); });
+  // Rows of indices in parallel, and parts of columns.
+  const Tensor many = reshape(mod(arange(301 * 503) * 7919, 301), m);
+  add("take_along_axis of all", {m}, [=](X x) { return take_along_axis(x[0], many, 0) * x[0]; });
+  for (const int axis : {0, 1}) {
+    const std::string along = " along axis " + std::to_string(axis);
+    add("put_along_axis" + along, {m, m}, [=](X x) { return put_along_axis(x[0], many, x[1], axis); });
+    add("scatter_add_along_axis" + along, {m, m}, [=](X x) { return scatter_add_along_axis(x[0], many, x[1], axis); });
+    add("scatter_reduce mean" + along, {m, m},
+        [=](X x) { return scatter_reduce(x[0], many, x[1], axis, Reduction::mean); });
+  }
+  add("diag_embed", {{3, 301}}, [](X x) { return diag_embed(x[0], 5); });
   add("concatenate", {m, m}, [](X x) { return concatenate({x[0], flip(x[1], 0)}, 1); });
   add("stack", {m, m}, [](X x) { return stack({x[0], x[1]}, 2); });
   add("transpose", {{60, 70, 80}}, [](X x) { return contiguous(transpose(x[0], {2, 0, 1})) * 3; });

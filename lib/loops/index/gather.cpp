@@ -38,20 +38,23 @@ auto visit_integers(const Tensor& x, const F& f) {
   }
 }
 
-// The first index that is not in [first, end), if run(begin, end) says so of some range of `n`.
-template <class Run>
-BadIndex find_bad(const Tensor& strided, std::int64_t n, std::int64_t first, std::int64_t end, const Run& run) {
-  std::atomic<bool> in_range{true};
-  parallel_for(n, parallel_threshold, [&](std::int64_t from, std::int64_t to) {
-    if (!run(from, to)) in_range.store(false, std::memory_order_relaxed);
-  });
-  if (in_range.load(std::memory_order_relaxed)) return {};
+// The first index that is not in [first, end).
+BadIndex first_outside(const Tensor& strided, std::int64_t first, std::int64_t end) {
   Tensor scratch;
   return visit_integers(contiguous(strided, scratch), [&](const auto* indices) -> BadIndex {
     for (std::int64_t i = 0; i < strided.size(); ++i)
       if (const auto v = static_cast<std::int64_t>(indices[i]); v < first || v >= end) return {i, v};
     return {};
   });
+}
+// The same, if run(begin, end) says of some range of `n` that there is one.
+template <class Run>
+BadIndex find_bad(const Tensor& strided, std::int64_t n, std::int64_t first, std::int64_t end, const Run& run) {
+  std::atomic<bool> in_range{true};
+  parallel_for(n, parallel_threshold, [&](std::int64_t from, std::int64_t to) {
+    if (!run(from, to)) in_range.store(false, std::memory_order_relaxed);
+  });
+  return in_range.load(std::memory_order_relaxed) ? BadIndex() : first_outside(strided, first, end);
 }
 
 // Positions [begin, end) on an axis of indices [outer, extent, inner] become places in [outer, extent of x, inner].
@@ -68,13 +71,94 @@ void to_places(const AxisSplit& indices, std::int64_t x_extent, std::int64_t* po
   }
 }
 
-// The indices, contiguous and of the shape of the positions.
-const Tensor& broadcast_indices(const Tensor& strided, const Tensor& positions, Tensor& scratch) {
-  if (detail::block(strided)->size == detail::block(positions)->size) return contiguous(strided, scratch);
-  scratch = detail::empty(strided.dtype(), positions.shape());
+// The indices, contiguous and of this shape.
+const Tensor& broadcast_indices(const Tensor& strided, const Shape& shape, Tensor& scratch) {
+  if (strided.size() == shape.elements()) return contiguous(strided, scratch);
+  scratch = detail::empty(strided.dtype(), shape);
   copy(strided, scratch);
   return scratch;
 }
+
+// ---- walks along an axis
+
+// What walks share: indices seen as [outer, count, inner], split around the axis.
+class Walk {
+ public:
+  Walk(const Tensor& contiguous_indices, const Shape& shape, int axis, std::int64_t extent, bool checked,
+       PlacesBody body, void* context)
+      : indices_(contiguous_indices),
+        split_(shape, axis),
+        extent_(extent),
+        checked_(checked),
+        body_(body),
+        context_(context) {}
+
+  // All chunks; matrices of indices and, in large ones of which there are few, their columns in parallel. False where
+  // an index is out of range.
+  bool run() const {
+    const std::int64_t inner = split_.inner, matrix = split_.extent * inner;
+    if (split_.outer * matrix < parallel_threshold) {
+      bool good = true;
+      for (std::int64_t b = 0; b < split_.outer; ++b) good &= run_matrix(b);
+      return good;
+    }
+    std::int64_t columns = inner;
+    if (split_.outer < tuning::tasks_wanted && inner >= 2 * tuning::along_columns)
+      columns = std::max(tuning::along_columns, inner / tuning::tasks_wanted);
+    const std::int64_t parts = (inner + columns - 1) / columns;
+    const std::int64_t grain = std::max<std::int64_t>(1, parallel_threshold / (split_.extent * columns));
+    std::atomic<bool> good{true};
+    parallel_for(split_.outer * parts, grain, [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t task = begin; task < end; ++task) {
+        const std::int64_t b = task / parts, first = task % parts * columns;
+        if (parts == 1 ? run_matrix(b) : run_columns(b, first, std::min(inner, first + columns))) continue;
+        good.store(false, std::memory_order_relaxed);
+      }
+    });
+    return good.load(std::memory_order_relaxed);
+  }
+
+ private:
+  bool run_matrix(std::int64_t b) const {
+    const std::int64_t n = split_.extent * split_.inner;
+    bool good = true;
+    for (std::int64_t q = 0; q < n; q += tuning::along_chunk)
+      good &= run_chunk(b, b * n + q, q % split_.inner, std::min(tuning::along_chunk, n - q));
+    return good;
+  }
+  bool run_columns(std::int64_t b, std::int64_t begin, std::int64_t end) const {
+    bool good = true;
+    for (std::int64_t k = 0; k < split_.extent; ++k)
+      for (std::int64_t c = begin; c < end; c += tuning::along_chunk)
+        good &= run_chunk(b, (b * split_.extent + k) * split_.inner + c, c, std::min(tuning::along_chunk, end - c));
+    return good;
+  }
+  // n indices of matrix b from number q on, the first of which is in this column.
+  bool run_chunk(std::int64_t b, std::int64_t q, std::int64_t column, std::int64_t n) const {
+    const std::int64_t inner = split_.inner, base = b * extent_ * inner;
+    if (checked_ && inner == 1) {
+      body_(base, q, detail::mutable_data<std::int64_t>(indices_) + q, n, context_);
+      return true;
+    }
+    std::int64_t places[tuning::along_chunk];
+    const bool good = visit_integers(
+        indices_, [&](const auto* from) { return convert<false>(from + q, extent_, places, std::int64_t{0}, n); });
+    if (!good) return false;
+    if (inner != 1)
+      for (std::int64_t k = 0; k < n; column = 0)
+        for (const std::int64_t stop = std::min(n, k + inner - column); k < stop; ++k, ++column)
+          places[k] = places[k] * inner + column;
+    body_(base, q, places, n, context_);
+    return true;
+  }
+
+  const Tensor& indices_;
+  AxisSplit split_;
+  std::int64_t extent_;
+  bool checked_;  // all are positions
+  PlacesBody body_;
+  void* context_;
+};
 
 // What gather copies from: x as [outer, extent, inner].
 struct GatheredRows {
@@ -100,7 +184,7 @@ struct GatheredRows {
 BadIndex find_positions(const Tensor& strided, std::int64_t extent, const Tensor& positions, bool further) {
   Tensor scratch;
   auto* to = detail::mutable_data<std::int64_t>(positions);
-  return visit_integers(broadcast_indices(strided, positions, scratch), [&](const auto* from) {
+  return visit_integers(broadcast_indices(strided, positions.shape(), scratch), [&](const auto* from) {
     return find_bad(strided, positions.size(), -extent, extent, [=](std::int64_t begin, std::int64_t end) {
       return further ? convert<true>(from, extent, to, begin, end) : convert<false>(from, extent, to, begin, end);
     });
@@ -111,7 +195,7 @@ BadIndex find_places(const Tensor& strided, int axis, std::int64_t extent, const
   Tensor scratch;
   const AxisSplit split(places.shape(), axis);
   auto* to = detail::mutable_data<std::int64_t>(places);
-  return visit_integers(broadcast_indices(strided, places, scratch), [&](const auto* from) {
+  return visit_integers(broadcast_indices(strided, places.shape(), scratch), [&](const auto* from) {
     return find_bad(strided, places.size(), -extent, extent, [=](std::int64_t begin, std::int64_t end) {
       const bool in_range = convert<false>(from, extent, to, begin, end);
       to_places(split, extent, to, begin, end);
@@ -152,6 +236,22 @@ BadIndex count_elements(const Tensor& strided, const Tensor& counts) {
   });
 }
 
+void walk_along(const Tensor& strided, int axis, std::int64_t extent, PlacesBody body, void* context) {
+  if (strided.size() == 0) return;
+  Tensor scratch;
+  const Tensor& positions = contiguous(strided, scratch);
+  Walk(positions, positions.shape(), axis, extent, true, body, context).run();
+}
+
+BadIndex walk_indices_along(const Tensor& strided, const Shape& shape, int axis, std::int64_t extent, PlacesBody body,
+                            void* context) {
+  if (shape.elements() == 0) return {};
+  Tensor scratch;
+  const Tensor& indices = broadcast_indices(strided, shape, scratch);
+  if (Walk(indices, shape, axis, extent, false, body, context).run()) return {};
+  return first_outside(strided, -extent, extent);
+}
+
 void gather(const Tensor& x, const Tensor& positions, int axis, const Tensor& y) {
   if (y.size() == 0) return;
   const detail::Block* from = detail::block(x);
@@ -187,7 +287,10 @@ void take_along(const Tensor& strided, const Tensor& positions, int axis, const 
     const T* from = detail::mutable_data<T>(x);
     T* to = detail::mutable_data<T>(y);
     for_each_along(positions, axis, x.shape()[axis],
-                   [=](std::int64_t p, std::int64_t q) { std::memcpy(to + q, from + p, sizeof(T)); });
+                   [=](std::int64_t base, std::int64_t first, const std::int64_t* places, std::int64_t n) {
+                     for (std::int64_t k = 0; k < n; ++k)
+                       std::memcpy(to + first + k, from + base + places[k], sizeof(T));
+                   });
   });
 }
 

@@ -66,24 +66,118 @@ struct Extreme {
   }
 };
 
-// f(results, terms) on contiguous numbers of one type, by way of float32 where the result has 16-bit floats.
-template <class F>
-void with_numbers(const Tensor& result, const Tensor& strided, const F& f) {
-  Tensor scratch;
-  const Tensor& terms = contiguous(strided, scratch);
-  visit(result.dtype(), [&]<class T>() {
+template <class T>
+constexpr bool is_complex_number = std::is_same_v<T, complex64> || std::is_same_v<T, complex128>;
+
+// The last term replaces all others, whatever its type: F of the elements' size.
+struct Set {};
+
+template <class T, class F>
+void scatter_at(std::byte* results, const std::byte* terms, std::int64_t step, const std::int64_t* places,
+                std::int64_t n) {
+  constexpr std::int64_t size = sizeof(T);
+  for (std::int64_t i = 0; i < n; ++i)
+    if constexpr (std::is_same_v<F, Set>)
+      std::memcpy(results + places[i] * size, terms + i * step * size, sizeof(T));
+    else
+      F::apply(reinterpret_cast<T*>(results)[places[i]], reinterpret_cast<const T*>(terms)[i * step]);
+}
+template <class T, class F>
+void scatter_run(std::byte* results, const std::byte* terms, std::int64_t step, std::int64_t n) {
+  if constexpr (std::is_same_v<F, Set>) {
+    if (step == 0)
+      kernels::fill(terms, results, 1, n, sizeof(T));
+    else
+      std::memcpy(results, terms, static_cast<std::size_t>(n) * sizeof(T));
+  } else {
+    T* to = reinterpret_cast<T*>(results);
+    const T* from = reinterpret_cast<const T*>(terms);
+    if (step == 0)
+      for (std::int64_t i = 0; i < n; ++i) F::apply(to[i], *from);
+    else
+      for (std::int64_t i = 0; i < n; ++i) F::apply(to[i], from[i]);
+  }
+}
+
+// What combines terms with elements of one type: at places, and one after the other. The term of place i is i * step
+// elements behind the first, step being 0 or 1.
+struct ScatterKernels {
+  void (*at)(std::byte* results, const std::byte* terms, std::int64_t step, const std::int64_t* places,
+             std::int64_t n) = nullptr;
+  void (*run)(std::byte* results, const std::byte* terms, std::int64_t step, std::int64_t n) = nullptr;
+
+  template <class T, class F>
+  static constexpr ScatterKernels of() {
+    return {scatter_at<T, F>, scatter_run<T, F>};
+  }
+};
+
+ScatterKernels kernels_of(ScatterFunction f, DType d) {
+  if (f == ScatterFunction::set)
+    return with_size(item_size(d), []<class T>(T) { return ScatterKernels::of<T, Set>(); });
+  return visit(d, [f]<class T>() -> ScatterKernels {
     if constexpr (std::is_same_v<T, float16> || std::is_same_v<T, bfloat16>) {
-      const Tensor wide = detail::empty(DType::float32, result.shape());
-      const Tensor wide_terms = detail::empty(DType::float32, terms.shape());
-      cast(result, wide);
-      cast(terms, wide_terms);
-      f(detail::mutable_data<float>(wide), detail::mutable_data<const float>(wide_terms));
-      cast(wide, result);
+      return {};
     } else {
-      f(detail::mutable_data<T>(result), detail::mutable_data<const T>(terms));
+      if (f == ScatterFunction::add) return ScatterKernels::of<T, Add<T>>();
+      if (f == ScatterFunction::multiply) return ScatterKernels::of<T, Multiply<T>>();
+      if constexpr (is_complex_number<T>)
+        return {};
+      else
+        return f == ScatterFunction::max ? ScatterKernels::of<T, Extreme<true>>()
+                                         : ScatterKernels::of<T, Extreme<false>>();
     }
   });
 }
+
+// Results and terms as kernels take them: contiguous, but for terms that are one number; 16-bit floats that are
+// combined are numbers of float32 until finish().
+class Operands {
+ public:
+  ScatterKernels kernels;
+  std::int64_t bytes, step;  // of an element; from one term to the next
+  std::byte* results;
+  const std::byte* terms;
+
+  Operands(ScatterFunction f, const Tensor& given, const Tensor& y) : y_(y), wide_(y), terms_(given) {
+    const detail::Block* block = detail::block(given);
+    const bool one = std::all_of(block->strides(), block->strides() + block->rank, [](auto s) { return s == 0; });
+    step = one ? 0 : 1;
+    if (one) {
+      terms_ = detail::empty(given.dtype(), {1});
+      std::memcpy(detail::block(terms_)->data, block->data, item_size(given.dtype()));
+    }
+    if (f != ScatterFunction::set && (y.dtype() == DType::float16 || y.dtype() == DType::bfloat16)) {
+      wide_ = detail::empty(DType::float32, y.shape());
+      cast(y, wide_);
+      const Tensor wide_terms = detail::empty(DType::float32, terms_.shape());
+      cast(terms_, wide_terms);
+      terms_ = wide_terms;
+    } else if (!one) {
+      terms_ = contiguous(terms_);
+    }
+    kernels = kernels_of(f, wide_.dtype());
+    bytes = static_cast<std::int64_t>(item_size(wide_.dtype()));
+    results = detail::block(wide_)->data;
+    terms = detail::block(terms_)->data;
+  }
+  void finish() const {
+    if (wide_.dtype() != y_.dtype()) cast(wide_, y_);
+  }
+
+  // n terms, the first of which is number `term`, to places behind element `base`.
+  void at(std::int64_t base, std::int64_t term, const std::int64_t* places, std::int64_t n) const {
+    kernels.at(results + base * bytes, terms + term * step * bytes, step, places, n);
+  }
+  // n terms to the elements from `base` on.
+  void run(std::int64_t base, std::int64_t term, std::int64_t n) const {
+    kernels.run(results + base * bytes, terms + term * step * bytes, step, n);
+  }
+
+ private:
+  const Tensor& y_;
+  Tensor wide_, terms_;
+};
 
 // Where terms [outer, count, inner] go in a tensor [outer, extent, inner].
 struct Places {
@@ -92,9 +186,8 @@ struct Places {
   const std::int64_t* position;
   Places(const Tensor& whole, const Tensor& positions, int axis)
       : split(whole.shape(), axis), count(positions.size()), position(detail::mutable_data<std::int64_t>(positions)) {}
-  std::int64_t to(std::int64_t outer, std::int64_t k) const {
-    return (outer * split.extent + position[k]) * split.inner;
-  }
+  std::int64_t first(std::int64_t outer) const { return outer * split.extent * split.inner; }
+  std::int64_t to(std::int64_t outer, std::int64_t k) const { return first(outer) + position[k] * split.inner; }
   std::int64_t from(std::int64_t outer, std::int64_t k) const { return (outer * count + k) * split.inner; }
 
   // f(place, term) for all terms of an outer index, and inner elements [begin, end) of each, in order.
@@ -125,69 +218,39 @@ struct Places {
   }
 };
 
-template <class F>
-void scatter_by(const Tensor& terms, const Tensor& positions, int axis, const Tensor& y, const F& apply) {
-  const Places places(y, positions, axis);
-  with_numbers(y, terms, [&]<class T>(T* results, const T* numbers) {
-    places.for_each_block([=](std::int64_t outer, std::int64_t begin, std::int64_t end) {
-      places.for_each_term(outer, begin, end,
-                           [=](std::int64_t place, std::int64_t term) { apply(results[place], numbers[term]); });
-    });
-  });
-}
-
-template <class T>
-constexpr bool is_complex_number = std::is_same_v<T, complex64> || std::is_same_v<T, complex128>;
-
 }  // namespace
 
 void scatter(ScatterFunction f, const Tensor& terms, const Tensor& positions, int axis, const Tensor& y) {
   if (terms.size() == 0) return;
-  switch (f) {
-    case ScatterFunction::add:
-      return scatter_by(terms, positions, axis, y, []<class T>(T& a, T b) { Add<T>::apply(a, b); });
-    case ScatterFunction::multiply:
-      return scatter_by(terms, positions, axis, y, []<class T>(T& a, T b) { Multiply<T>::apply(a, b); });
-    case ScatterFunction::max:
-      return scatter_by(terms, positions, axis, y, []<class T>(T& a, T b) {
-        if constexpr (!is_complex_number<T>) Extreme<true>::apply(a, b);
-      });
-    case ScatterFunction::min:
-      return scatter_by(terms, positions, axis, y, []<class T>(T& a, T b) {
-        if constexpr (!is_complex_number<T>) Extreme<false>::apply(a, b);
-      });
-  }
-}
-
-void scatter_set(const Tensor& strided, const Tensor& positions, int axis, const Tensor& y) {
-  if (strided.size() == 0) return;
-  Tensor scratch;
   const Places places(y, positions, axis);
-  const auto bytes = static_cast<std::int64_t>(item_size(y.dtype()));
-  const std::byte* numbers = detail::block(contiguous(strided, scratch))->data;
-  std::byte* results = detail::block(y)->data;
-  if (places.split.inner == 1)
-    return with_size(item_size(y.dtype()), [&](auto element) {
-      constexpr std::int64_t size = sizeof element;
-      places.for_each_block([=](std::int64_t outer, std::int64_t begin, std::int64_t end) {
-        places.for_each_term(outer, begin, end, [=](std::int64_t place, std::int64_t term) {
-          std::memcpy(results + place * size, numbers + term * size, size);
-        });
-      });
-    });
-  places.for_each_block([=](std::int64_t outer, std::int64_t begin, std::int64_t end) {
-    const auto size = static_cast<std::size_t>((end - begin) * bytes);
+  const Operands operands(f, terms, y);
+  places.for_each_block([&](std::int64_t outer, std::int64_t begin, std::int64_t end) {
+    if (places.split.inner == 1)
+      return operands.at(places.first(outer), places.from(outer, 0), places.position, places.count);
     for (std::int64_t k = 0; k < places.count; ++k)
-      std::memcpy(results + (places.to(outer, k) + begin) * bytes, numbers + (places.from(outer, k) + begin) * bytes,
-                  size);
+      operands.run(places.to(outer, k) + begin, places.from(outer, k) + begin, end - begin);
   });
+  operands.finish();
 }
 
 void add_along(const Tensor& terms, const Tensor& positions, int axis, const Tensor& sum) {
-  with_numbers(sum, terms, [&]<class T>(T* sums, const T* numbers) {
-    for_each_along(positions, axis, sum.shape()[axis],
-                   [=](std::int64_t p, std::int64_t q) { Add<T>::apply(sums[p], numbers[q]); });
-  });
+  if (terms.size() == 0) return;
+  const Operands operands(ScatterFunction::add, terms, sum);
+  for_each_along(positions, axis, sum.shape()[axis],
+                 [&](std::int64_t base, std::int64_t term, const std::int64_t* places, std::int64_t n) {
+                   operands.at(base, term, places, n);
+                 });
+  operands.finish();
+}
+
+BadIndex scatter_along(ScatterFunction f, const Tensor& terms, const Tensor& indices, int axis, const Tensor& y) {
+  if (terms.size() == 0) return {};
+  const Operands operands(f, terms, y);
+  const BadIndex bad = for_each_index_along(indices, terms.shape(), axis, y.shape()[axis],
+                                            [&](std::int64_t base, std::int64_t term, const std::int64_t* places,
+                                                std::int64_t n) { operands.at(base, term, places, n); });
+  operands.finish();
+  return bad;
 }
 
 void find_last(const Tensor& positions, std::int64_t extent, const Tensor& last) {

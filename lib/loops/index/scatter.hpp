@@ -5,11 +5,13 @@
 #pragma once
 #include <reel/tensor.hpp>
 
+#include "loops/index/gather.hpp"
+
 namespace reel::loops {
 
-/// What becomes of an element and a term that goes there. NaN is the largest and the smallest; complex numbers have
-/// neither.
-enum class ScatterFunction : std::uint8_t { add, multiply, max, min };
+/// What becomes of an element and a term that goes there: set makes it the last of the terms. NaN is the largest and
+/// the smallest; complex numbers have neither.
+enum class ScatterFunction : std::uint8_t { add, multiply, max, min, set };
 
 /// y[outer, positions[k], inner] = f(itself, terms[outer, k, inner]), split at `axis` of y. The positions are
 /// contiguous, of any shape.
@@ -17,11 +19,16 @@ void scatter(ScatterFunction f, const Tensor& terms, const Tensor& positions, in
 inline void scatter_add(const Tensor& terms, const Tensor& positions, int axis, const Tensor& sum) {
   scatter(ScatterFunction::add, terms, positions, axis, sum);
 }
-/// The same, where the last term replaces all others.
-void scatter_set(const Tensor& terms, const Tensor& positions, int axis, const Tensor& y);
+inline void scatter_set(const Tensor& terms, const Tensor& positions, int axis, const Tensor& y) {
+  scatter(ScatterFunction::set, terms, positions, axis, y);
+}
 /// sum[outer, positions[outer, k, inner], inner] += terms[outer, k, inner]. The positions have the shape of the terms
 /// and any strides; the sum has it too but for the extent of `axis`.
 void add_along(const Tensor& terms, const Tensor& positions, int axis, const Tensor& sum);
+/// y[outer, indices[outer, k, inner], inner] = f(itself, terms[outer, k, inner]), as add_along, but the indices are as
+/// find_positions takes them: they have any integer dtype and any strides, and broadcast to the shape of the terms.
+/// Returns the first that is out of range; y is unspecified then.
+BadIndex scatter_along(ScatterFunction f, const Tensor& terms, const Tensor& indices, int axis, const Tensor& y);
 
 /// last[k]: no later position is positions[k], of an axis of this extent. Boolean, contiguous.
 void find_last(const Tensor& positions, std::int64_t extent, const Tensor& last);

@@ -205,43 +205,84 @@ constexpr Primitive along_primitive = {.rule = {.name = "places_along"},
                                        .constants = 1,
                                        .effects = may_throw};
 
-struct Along {
-  Tensor x, terms, positions;  // each of one axis
-  Along(const char* op, const Tensor& given, const Operand& indices, const Operand& values, std::int64_t axis) {
-    const Tensor at = to_tensor(op, indices, "indices");
-    require_integers(op, at);
-    const Shape chosen = at.shape();
+// What is done with terms at indices along an axis: in one pass, which checks the indices and turns them into places as
+// it goes. No tape may follow it: derivatives read the places. Inputs: x, terms, indices; attributes: axis, function,
+// whether x is a member, the address of the op's name.
+void infer_scatter_along(const Call& call, Metas& out) { out.add_like(call.input(0)); }
+void evaluate_scatter_along(const Call& call, Outputs& out) {
+  const auto axis = static_cast<int>(call.attribute(0));
+  loops::copy(call.input(0), out[0]);
+  const auto run = [&](loops::ScatterFunction f) {
+    if (const loops::BadIndex bad = loops::scatter_along(f, call.input(1), call.input(2), axis, out[0]))
+      fail_index(reinterpret_cast<const char*>(call.attribute(3)), bad.value, bad.at, axis, out[0].shape()[axis]);
+  };
+  if (call.attribute(2) == 0) run(loops::ScatterFunction::set);
+  run(static_cast<loops::ScatterFunction>(call.attribute(1)));
+}
+constexpr Primitive scatter_along_primitive = {.rule = {.name = "scatter_along"},
+                                               .infer = infer_scatter_along,
+                                               .evaluate = evaluate_scatter_along,
+                                               .constants = 1,
+                                               .effects = may_throw};
+
+// Terms that go to indices along an axis of x, all of the same other axes.
+class Along {
+ public:
+  Tensor x, terms;
+  Along(const char* op, const Tensor& given, const Operand& indices, const Operand& values, std::int64_t axis)
+      : x(given), op_(op), indices_(to_tensor(op, indices, "indices")), axis_(normalize(op, axis, given.rank())) {
+    require_integers(op, indices_);
+    const Shape chosen = indices_.shape();
     if (chosen.rank() != given.rank())
       fail<ShapeError>(op, "x has shape {}, indices {}: they must have the same rank", given.shape(), chosen);
-    const int a = normalize(op, axis, given.rank());
     Shape wanted = given.shape();
-    wanted[a] = chosen[a];
+    wanted[axis_] = chosen[axis_];
     if (broadcast_shapes(op, chosen, wanted) != wanted)
       fail<ShapeError>(op, "indices have shape {}, which does not broadcast to {}, that of x along the other axes",
                        chosen, wanted);
-    const auto first = words(reinterpret_cast<std::intptr_t>(op), a, given.shape()[a]);
-    positions = reshape(apply(along_primitive, {&at}, shaped(first, wanted)), {-1});
-    x = reshape(given, {-1});
-    terms = reshape(values_for(op, given, values, wanted), {-1});
+    terms = values_for(op, given, values, wanted);
   }
+
+  // Where a tape follows an operand, on x and the terms as one axis each.
+  Tensor combined(loops::ScatterFunction f, const Tensor& start, const Tensor& with, bool member = true) {
+    if (!followed(start, with)) {
+      const auto name = reinterpret_cast<std::intptr_t>(op_);
+      return apply(scatter_along_primitive, {&start, &with, &indices_}, words(axis_, f, member, name));
+    }
+    const Tensor whole = reshape(start, {-1}), flat = reshape(with, {-1});
+    return reshape(scatter_at(f, whole, flat, places(), 0, member), x.shape());
+  }
+
+ private:
+  const Tensor& places() {
+    if (places_.defined()) return places_;
+    const auto first = words(reinterpret_cast<std::intptr_t>(op_), axis_, x.shape()[axis_]);
+    return places_ = reshape(apply(along_primitive, {&indices_}, shaped(first, terms.shape())), {-1});
+  }
+
+  const char* op_;
+  Tensor indices_, places_;
+  int axis_;
 };
 
 // Of sums and products, x where terms go is replaced unless it is a member.
-Tensor with_start(const Along& a, double start, bool member) {
+Tensor with_start(Along& a, double start, bool member) {
   if (member) return a.x;
-  return scatter_set_at(a.x, broadcast_to(full({}, start, a.x.dtype()), a.terms.shape()), a.positions, 0);
+  const Tensor value = broadcast_to(full({}, start, a.x.dtype()), a.terms.shape());
+  return a.combined(loops::ScatterFunction::set, a.x, value);
 }
 
-Tensor reduced(const Along& a, Reduction reduction, bool member) {
-  using enum Reduction;
-  if (reduction == prod) return scatter_multiply_at(with_start(a, 1, member), a.terms, a.positions, 0);
-  if (reduction == max) return scatter_extreme_at(loops::ScatterFunction::max, a.x, a.terms, a.positions, 0, member);
-  if (reduction == min) return scatter_extreme_at(loops::ScatterFunction::min, a.x, a.terms, a.positions, 0, member);
-  const Tensor total = scatter_add_at(with_start(a, 0, member), a.terms, a.positions, 0);
-  if (reduction == sum) return total;
+Tensor reduced(Along& a, Reduction reduction, bool member) {
+  using loops::ScatterFunction;
+  if (reduction == Reduction::prod) return a.combined(ScatterFunction::multiply, with_start(a, 1, member), a.terms);
+  if (reduction == Reduction::max) return a.combined(loops::ScatterFunction::max, a.x, a.terms, member);
+  if (reduction == Reduction::min) return a.combined(loops::ScatterFunction::min, a.x, a.terms, member);
+  const Tensor total = a.combined(loops::ScatterFunction::add, with_start(a, 0, member), a.terms);
+  if (reduction == Reduction::sum) return total;
   const Tensor one = ones({}, a.x.dtype());
-  const Tensor counts = scatter_add_at(broadcast_to(member ? one : zeros({}, a.x.dtype()), a.x.shape()),
-                                       broadcast_to(one, a.terms.shape()), a.positions, 0);
+  const Tensor counts =
+      a.combined(loops::ScatterFunction::add, broadcast_to(member ? one : zeros({}, a.x.dtype()), a.x.shape()),
+                 broadcast_to(one, a.terms.shape()));
   return total / maximum(counts, 1);
 }
 
@@ -280,15 +321,15 @@ Tensor index_min(const Operand& x, IndexItems items, const Operand& values) {
 Tensor put_along_axis(const Operand& operand, const Operand& indices, const Operand& values, std::int64_t axis) {
   const tape::OpScope scope(operand);
   const Tensor x = ops::to_tensor("put_along_axis", operand);
-  const ops::Along a("put_along_axis", x, indices, values, axis);
-  return reshape(ops::scatter_set_at(a.x, a.terms, a.positions, 0), x.shape());
+  ops::Along a("put_along_axis", x, indices, values, axis);
+  return a.combined(loops::ScatterFunction::set, a.x, a.terms);
 }
 Tensor scatter_add_along_axis(const Operand& operand, const Operand& indices, const Operand& values,
                               std::int64_t axis) {
   const tape::OpScope scope(operand);
   const Tensor x = ops::to_tensor("scatter_add_along_axis", operand);
-  const ops::Along a("scatter_add_along_axis", x, indices, values, axis);
-  return reshape(ops::scatter_add_at(a.x, a.terms, a.positions, 0), x.shape());
+  ops::Along a("scatter_add_along_axis", x, indices, values, axis);
+  return a.combined(loops::ScatterFunction::add, a.x, a.terms);
 }
 Tensor scatter_reduce(const Operand& operand, const Operand& indices, const Operand& values, std::int64_t axis,
                       Reduction reduction, bool include_self) {
@@ -300,8 +341,8 @@ Tensor scatter_reduce(const Operand& operand, const Operand& indices, const Oper
   if (ops::is_half(x.dtype()))
     return ops::in_float32(
         x, [&](const Tensor& wide) { return scatter_reduce(wide, indices, values, axis, reduction, include_self); });
-  const ops::Along a("scatter_reduce", x, indices, values, axis);
-  return reshape(ops::reduced(a, reduction, include_self), x.shape());
+  ops::Along a("scatter_reduce", x, indices, values, axis);
+  return ops::reduced(a, reduction, include_self);
 }
 
 Tensor take(const Operand& operand, const Operand& indices, IndexMode mode) {

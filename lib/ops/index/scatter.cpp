@@ -241,4 +241,13 @@ Tensor scatter_extreme_at(loops::ScatterFunction f, const Tensor& x, const Tenso
   return apply(primitive, {&x, &terms, &positions}, words(axis, member));
 }
 
+Tensor scatter_at(loops::ScatterFunction f, const Tensor& x, const Tensor& terms, const Tensor& positions, int axis,
+                  bool member) {
+  using enum loops::ScatterFunction;
+  if (f == add) return scatter_add_at(x, terms, positions, axis);
+  if (f == multiply) return scatter_multiply_at(x, terms, positions, axis);
+  if (f == set) return scatter_set_at(x, terms, positions, axis);
+  return scatter_extreme_at(f, x, terms, positions, axis, member);
+}
+
 }  // namespace reel::ops

@@ -13,5 +13,8 @@ Tensor scatter_multiply_at(const Tensor& x, const Tensor& terms, const Tensor& p
 /// max or min. `member`: x is one of those that are compared also where terms go.
 Tensor scatter_extreme_at(loops::ScatterFunction f, const Tensor& x, const Tensor& terms, const Tensor& positions,
                           int axis, bool member = true);
+/// Any of them; x is a member of all but of extremes without `member`.
+Tensor scatter_at(loops::ScatterFunction f, const Tensor& x, const Tensor& terms, const Tensor& positions, int axis,
+                  bool member);
 
 }  // namespace reel::ops

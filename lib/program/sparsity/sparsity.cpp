@@ -183,6 +183,7 @@ class Walk {
     if (is_one_of(updates, name)) return scattered(i, out, 1, false);
     if (name == "scatter_rows") return scattered(i, out, 0, false);
     if (name == "put_add_along_axis") return scattered(i, out, 0, true);
+    if (name == "scatter_along") return scattered(i, out, 1, true);
     if (name == "matmul") return matrix_product(i, out);
     return nullptr;
   }
@@ -299,10 +300,13 @@ class Walk {
     const Numbers places_of_all = counted(out.elements());
     const Tensor all = detail::copy_in(places_of_all.data(), places_of_all.size(), out, DType::int64);
     const auto axis = static_cast<int>(i.attributes.words()[0]);
-    if (along)
-      loops::take_along(all, where.tensor, axis, places);
-    else
+    if (along) {
+      const Tensor positions = detail::empty(DType::int64, shape);
+      if (loops::find_positions(where.tensor, out[axis], positions)) return nullptr;  // a run throws
+      loops::take_along(all, positions, axis, places);
+    } else {
       loops::gather(all, where.tensor, axis, places);
+    }
     std::vector<Share> shares;
     if (terms == 1 && rows_of(i, 0)) shares.push_back(share(i, 0, counted(out.elements()), counted(out.elements())));
     if (rows_of(i, terms))

@@ -265,6 +265,11 @@ TEST_CASE("detected patterns have both sides of a choice, and all that positions
   CHECK(array_equal(ones_of(jacobian_sparsity(chosen, x)), tensor({{1., 0., 1.}, {0., 1., 0.}, {1., 0., 1.}})));
   const auto sorted = [](const Tensor& v) { return gather(v, argsort(v)); };
   CHECK(jacobian_sparsity(sorted, x).nonzeros() == 9);
+  // Terms along an axis: x itself, and where each goes.
+  const auto along = [](const Tensor& t) {
+    return scatter_add_along_axis(zeros({3}), tensor<std::int32_t>({-1, 0, -1}), t, 0);
+  };
+  CHECK(array_equal(ones_of(jacobian_sparsity(along, x)), tensor({{0., 1., 0.}, {0., 0., 0.}, {1., 0., 1.}})));
 }
 
 // Each operand in turn is the argument, and the others are captured.

@@ -262,3 +262,67 @@ TEST_CASE("errors of indexing name what is wrong") {
   CHECK_THROWS_AS(bincount(ints({0, -1}), 2, ones({2})), IndexError);
   CHECK_THROWS_AS(bincount(ints({0, 1}), 2, ones({3})), ShapeError);
 }
+
+// By the definition, in the order of the terms.
+template <class F>
+Doubles combined_along(const Tensor& x, const Tensor& indices, const Tensor& terms, int axis, F combine) {
+  const Shape shape = x.shape(), chosen = indices.shape();
+  std::int64_t inner = 1;
+  for (int d = axis + 1; d < shape.rank(); ++d) inner *= shape[d];
+  Doubles y = cast(x, DType::float64).to_vector();
+  const Ints at = cast(indices, DType::int64).to_vector<std::int64_t>();
+  const Doubles from = cast(terms, DType::float64).to_vector();
+  for (std::size_t q = 0; q < at.size(); ++q) {
+    const auto i = static_cast<std::int64_t>(q) % inner, outer = static_cast<std::int64_t>(q) / inner / chosen[axis];
+    const std::int64_t k = at[q] < 0 ? at[q] + shape[axis] : at[q];
+    double& to = y[static_cast<std::size_t>((outer * shape[axis] + k) * inner + i)];
+    to = combine(to, from[q]);
+  }
+  return y;
+}
+
+TEST_CASE("terms along an axis go where the definition says, whatever the layout and with every type of index") {
+  // Fewer and more elements than threads share, whole matrices and parts of columns, chunks that end within a row.
+  struct Layout {
+    Shape shape;
+    int axis;
+    std::int64_t count;
+  };
+  for (const Layout& l : std::vector<Layout>{{{5, 700}, 1, 1300},
+                                             {{7, 3, 5}, 1, 9},
+                                             {{300, 401}, 0, 90},
+                                             {{40, 30, 50}, 1, 31},
+                                             {{2, 100, 300}, 1, 70},
+                                             {{50000}, 0, 70000},
+                                             {{3, 40000, 2}, 1, 11}}) {
+    INFO(l.shape[0] << " " << l.axis);
+    Shape chosen = l.shape;
+    chosen[l.axis] = l.count;
+    const std::int64_t n = chosen.elements(), extent = l.shape[l.axis];
+    const Tensor numbers =
+        mod(arange(n) * 7919 + 13, std::min<std::int64_t>(2 * extent, 200)) - std::min<std::int64_t>(extent, 100);
+    const Tensor at = reshape(where(numbers >= extent, 0, numbers), chosen);
+    const Tensor x = reshape(sin(arange(l.shape.elements())), l.shape), terms = reshape(cos(arange(n)), chosen);
+    const auto plus = [](double a, double b) { return a + b; };
+    const Doubles sums = combined_along(x, at, terms, l.axis, plus);
+    CHECK(scatter_add_along_axis(x, at, terms, l.axis).to_vector() == sums);
+    CHECK(scatter_add_along_axis(x, cast(at, DType::int32), terms, l.axis).to_vector() == sums);
+    const Tensor small = cast(where(at < 0, 0, at), DType::uint8);
+    CHECK(scatter_add_along_axis(x, small, terms, l.axis).to_vector() == combined_along(x, small, terms, l.axis, plus));
+    CHECK(put_along_axis(x, at, terms, l.axis).to_vector() ==
+          combined_along(x, at, terms, l.axis, [](double, double b) { return b; }));
+    CHECK(put_along_axis(x, at, 7, l.axis).to_vector() ==
+          combined_along(x, at, terms, l.axis, [](double, double) { return 7; }));
+    CHECK(scatter_reduce(x, at, terms, l.axis, Reduction::max).to_vector() ==
+          combined_along(x, at, terms, l.axis, [](double a, double b) { return std::max(a, b); }));
+    // Under a tape the same bits, by way of places; take_along_axis is the transpose.
+    const Tensor g = grad([&](const Tensor& t) { return sum(scatter_add_along_axis(x, at, t, l.axis) * x); })(terms);
+    CHECK(g.to_vector() == take_along_axis(x, at, l.axis).to_vector());
+    GradientTape tape;
+    tape.watch(x);
+    CHECK(scatter_add_along_axis(x, at, terms, l.axis).to_vector() == sums);
+    Tensor bad = put_along_axis(at, full(at.shape(), n - 1, DType::int64) % l.count, extent, l.axis);
+    CHECK_THROWS_WITH(scatter_add_along_axis(zeros(l.shape), bad, terms, l.axis),
+                      Contains("index " + std::to_string(extent)) && Contains("of indices) is out of range"));
+  }
+}
