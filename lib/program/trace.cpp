@@ -150,7 +150,15 @@ void Trace::perform(const ops::Effect& e) {
 Tensor Trace::read(const Variable& v) {
   Tensor& value = value_of(v);
   states_.find(v.id())->second.read = true;
-  if (tape::active()) VariableAccess::on_read(v, value);
+  if (!tape::active()) return value;
+  const Tensor known = tape::followed(value) ? value : Tensor();
+  VariableAccess::on_read(v, value);
+  if (known.defined() && value.id() != known.id()) {
+    // A tape follows the value as another tensor, the argument of a program to which the variable is bound, and another
+    // tape the variable.
+    value = identity(known);
+    VariableAccess::on_read(v, value);
+  }
   return value;
 }
 

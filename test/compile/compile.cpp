@@ -173,6 +173,30 @@ TEST_CASE("compiled: variables are watched as by a read, and have gradients") {
   check_close(*tape.gradient(y, v), exp(v.read()) * x);
 }
 
+TEST_CASE("compiled: second derivatives by variables, in both modes, and of third order") {
+  const Tensor x = support::ramp({3}, .2), t = support::ramp({3}, -.5);
+  const Variable v(support::ramp({3}, .4), "v");
+  const auto f = [v](const Tensor& y) { return sum(exp(y * v) * v + y); };
+  const auto derivatives = [&](const auto& g) {
+    GradientTape third, second;
+    for (GradientTape* tape : {&third, &second}) tape->watch(x);
+    const ForwardAccumulator accumulator(v, t);
+    Tensor slopes;
+    {
+      GradientTape first;
+      first.watch(x);
+      const auto [by_x, by_v] = first.gradient(g(x), std::pair(x, v));
+      slopes = sum(square(*by_x)) + sum(square(*by_v));
+    }
+    const Tensor tangent = accumulator.jvp(slopes).dense();
+    const auto [by_x, by_v] = second.gradient(slopes, std::pair(x, v));
+    const auto [last_by_x, last_by_v] = third.gradient(sum(*by_x * *by_v), std::pair(x, v));
+    return std::vector{tangent, *by_x, *by_v, *last_by_x, *last_by_v};
+  };
+  const auto expected = derivatives(f), got = derivatives(compile(f));
+  for (std::size_t k = 0; k < expected.size(); ++k) check_close(got[k], expected[k]);
+}
+
 TEST_CASE("compiled: a variable may hold a view of any layout") {
   Variable v(support::ramp({3, 2}), "v");
   const auto g = [&](const Tensor& x) { return sum(exp(matmul(v, x)) * v.read()[0]); };
