@@ -1,5 +1,6 @@
 // while_loop, scan and cond: S122-S124, single entries, memory under a budget.
 #include <cmath>
+#include <functional>
 #include <reel/reel.hpp>
 
 #include "catch.hpp"
@@ -534,5 +535,49 @@ TEST_CASE("scan under a budget: integers among the inputs, inputs that no step u
     CHECK(close(*tape.gradient(square, start), 2.0 * state[6] * slope * ones({})));
     CHECK(max(abs(tape.gradient(ys.second, start, {.unconnected_gradients = UnconnectedGradients::zero}).dense()))
               .item() == 0);
+  }
+}
+
+TEST_CASE("memory budgets: derivatives of every order keep them, with draws, variables and outputs") {
+  constexpr std::int64_t n = 400, state_bytes = 8000, budget = 60 * state_bytes;
+  const Tensor start = linspace(.1, 1.8, 1000), along = linspace(-1, 1, 1000), xs = full({n}, 0.01);
+  const Variable w(scalar(1.1), "w");
+  const auto make = [&](std::int64_t bytes) {
+    return [&, bytes](const Tensor& c) {
+      Generator noise(5);
+      const auto step = [&](const Tensor& y, const Tensor& x) {
+        return std::pair(sin(y * w + x + .01 * random_uniform(noise, {1000})), mean(y));
+      };
+      const auto [last, means] = scan(step, c, xs, {.memory_budget = bytes});
+      return sum(last) + sum(square(means));
+    };
+  };
+  const auto slope = [&](std::int64_t bytes) {
+    return [f = make(bytes)](const Tensor& c) { return sum(grad(f)(c) * cos(c)); };
+  };
+  const auto derivatives = [&](std::int64_t bytes) {
+    return std::vector<std::function<Tensor()>>{
+        [=] { return grad(slope(bytes))(start); }, [=] { return jvp(slope(bytes), start, along).second; },
+        [=] { return grad([&](const Tensor& c) { return square(jvp(make(bytes), c, along).second); })(start); },
+        [=] {
+          GradientTape tape;
+          return *tape.gradient(slope(bytes)(start), w);
+        },
+        [=] { return jvp([&](const Tensor& c) { return grad(slope(bytes))(c); }, start, along).second; }};
+  };
+  const auto kept = derivatives(budget), all = derivatives(0);
+  for (std::size_t k = 0; k < kept.size(); ++k) {
+    INFO("derivative " << k);
+    const auto peak = [](const std::function<Tensor()>& f, Tensor& result) {
+      const std::int64_t before = memory_stats().live_bytes;
+      reset_peak_bytes();
+      result = f();
+      return memory_stats().peak_bytes - before;
+    };
+    Tensor got, expected;
+    // Of third order there are states of two more kinds.
+    CHECK(peak(kept[k], got) <= (k == 4 ? 2 : 1) * budget + 500000);
+    CHECK(peak(all[k], expected) > 2 * n * state_bytes);
+    CHECK(close(got, expected));
   }
 }

@@ -49,6 +49,24 @@ std::vector<Source> Inputs::sources(std::span<const Tensor> run_arguments) const
   return list;
 }
 
+namespace {
+
+bool any_active(bool (*is)(const tape::Tape& t)) {
+  for (const tape::Tape* t = tape::top(); t; t = t->below)
+    if (is(*t)) return true;
+  return false;
+}
+
+}  // namespace
+
+bool any_reverse() {
+  return any_active(
+      [](const tape::Tape& t) { return t.kind == tape::Tape::Kind::reverse || t.kind == tape::Tape::Kind::capture; });
+}
+bool any_forward() {
+  return any_active([](const tape::Tape& t) { return t.kind == tape::Tape::Kind::forward; });
+}
+
 void watch_differentiable(GradientTape& tape, std::span<const Source> sources) {
   for (const Source& s : sources)
     if (s.is_variable())
@@ -137,23 +155,111 @@ std::vector<Tensor> push_again(const detail::FlatFunction& f, const Inputs& inpu
 
 namespace {
 
+// The list with empty gaps left out. The first run of a function says which are there; where a later one has a gap, it
+// is zero, like what `zero_of` gives.
+template <class ZeroOf>
+std::vector<Tensor> without_gaps(std::span<const Tensor> list, std::vector<bool>& exists, const ZeroOf& zero_of) {
+  if (exists.empty())
+    for (const Tensor& x : list) exists.push_back(x.defined());
+  std::vector<Tensor> some;
+  for (std::size_t i = 0; i < list.size(); ++i)
+    if (exists[i]) some.push_back(list[i].defined() ? list[i] : zero_of(i));
+  return some;
+}
+
 // What the rules of one entry share.
 struct Run {
   const char* name;
   detail::FlatFunction again;
   Inputs inputs;
+  bool recomputed = false;        // a derivative that is differentiated is an entry, too
+  std::vector<Tensor> like = {};  // of that: abstract results
   // With Keep::record, the function's own tape and what it was run on and gave.
-  std::unique_ptr<GradientTape> tape;
-  std::vector<Tensor> run_arguments, run_results;
+  std::unique_ptr<GradientTape> tape = {};
+  std::vector<Tensor> run_arguments = {}, run_results = {};
 
   std::vector<Gradient> pull(std::span<const Gradient> g) {
     std::vector<Tensor> seeds;
     for (const Gradient& d : g)
       if (d) seeds.push_back(d.dense());
-    if (!tape || inputs.followed(seeds)) return pull_again(name, again, inputs, g);
+    const bool followed = inputs.followed(seeds);
+    if (recomputed && followed) return pull_as_entry(g);
+    if (!tape || followed) return pull_again(name, again, inputs, g);
     return pull_on(*tape, run_results, g, inputs.sources(run_arguments));
   }
+  std::vector<Tensor> push(std::span<const Tensor> t) {
+    std::vector<Tensor> given;
+    for (const Tensor& one : t)
+      if (one.defined()) given.push_back(one);
+    return recomputed && inputs.followed(given) ? push_as_entry(t) : push_again(again, inputs, t);
+  }
+
+ private:
+  // The derivative `compute`, given directions, as an entry whose arguments are the function's and the directions.
+  template <class Compute, class ZeroOf>
+  std::vector<Tensor> derivative_as_entry(std::span<const Tensor> directions, const Compute& compute,
+                                          const ZeroOf& zero_of) const {
+    const std::size_t count = inputs.arguments.size();
+    std::vector<Tensor> x(inputs.arguments);
+    std::vector<bool> given;
+    for (const Tensor& d : directions) {
+      given.push_back(d.defined());
+      if (d.defined()) x.push_back(d);
+    }
+    const auto exists = std::make_shared<std::vector<bool>>();
+    const detail::FlatFunction f = [compute, zero_of, exists, given, count, at = inputs](std::span<const Tensor> y) {
+      Inputs here = at;
+      here.arguments.assign(y.begin(), y.begin() + static_cast<std::ptrdiff_t>(count));
+      std::vector<Tensor> all(given.size());
+      std::size_t next = count;
+      for (std::size_t k = 0; k < given.size(); ++k)
+        if (given[k]) all[k] = y[next++];
+      return without_gaps(compute(here, all), *exists, zero_of);
+    };
+    const ops::FrozenReads same_constants(inputs.constants, inputs.constant_values);
+    const ops::FrozenReads same_values(inputs.variables, inputs.read);
+    const std::vector<Tensor> some = autodiff::recomputed(name, f, x);
+    std::vector<Tensor> list(exists->size());
+    for (std::size_t i = 0, next = 0; i < list.size(); ++i)
+      if ((*exists)[i]) list[i] = some[next++];
+    return list;
+  }
+  std::vector<Gradient> pull_as_entry(std::span<const Gradient> g) const {
+    std::vector<Tensor> seeds;
+    for (const Gradient& d : g) seeds.push_back(d ? d.dense() : Tensor());
+    std::vector<Tensor> sources(inputs.arguments);
+    for (const std::vector<Tensor>* more : {&inputs.captured, &inputs.read})
+      sources.insert(sources.end(), more->begin(), more->end());
+    const auto compute = [called = name, f = again](const Inputs& at, std::span<const Tensor> directions) {
+      std::vector<Gradient> cotangents;
+      for (const Tensor& d : directions) cotangents.push_back(d.defined() ? Gradient(d) : Gradient());
+      std::vector<Tensor> list;
+      for (const Gradient& d : pull_again(called, f, at, cotangents)) list.push_back(d ? d.dense() : Tensor());
+      return list;
+    };
+    std::vector<Gradient> result;
+    for (const Tensor& d :
+         derivative_as_entry(seeds, compute, [sources](std::size_t i) { return zeros_like(sources[i]); }))
+      result.push_back(d.defined() ? Gradient(d) : Gradient());
+    return result;
+  }
+  std::vector<Tensor> push_as_entry(std::span<const Tensor> t) const {
+    const auto compute = [f = again](const Inputs& at, std::span<const Tensor> directions) {
+      return push_again(f, at, directions);
+    };
+    return derivative_as_entry(
+        t, compute, [results = like](std::size_t k) { return zeros(results[k].shape(), results[k].dtype()); });
+  }
 };
+
+// Records the run of a function, whose arguments and reads are among its inputs.
+std::vector<Tensor> record_run(const std::shared_ptr<Run>& c, std::span<const Tensor> results) {
+  const std::vector<Tensor> outputs = aliases(results);
+  record_operation(
+      c->name, c->inputs.values(), outputs, [c](std::span<const Gradient> g) { return c->pull(g); },
+      [c](std::span<const Tensor> t) { return c->push(t); });
+  return outputs;
+}
 
 }  // namespace
 
@@ -190,13 +296,32 @@ std::vector<Tensor> composite(const char* name, const FlatFunction& first, FlatF
     c->run_results = results;
   else
     c->run_arguments.clear();
-  const std::vector<Tensor> outputs = aliases(results);
-  record_operation(
-      name, c->inputs.values(), outputs, [c](std::span<const Gradient> g) { return c->pull(g); },
-      [c](std::span<const Tensor> t) { return push_again(c->again, c->inputs, t); });
-  return outputs;
+  return record_run(c, results);
 }
 
 }  // namespace detail
+
+namespace autodiff {
+
+std::vector<Tensor> recomputed(const char* name, const detail::FlatFunction& f, std::span<const Tensor> arguments) {
+  if (!tape::active()) return f(arguments);
+  const auto c = std::make_shared<Run>();
+  c->name = name;
+  c->again = f;
+  c->recomputed = true;
+  c->inputs.arguments.assign(arguments.begin(), arguments.end());
+  std::vector<Tensor> results;
+  {
+    tape::Capture capture;
+    const ops::DrawsScope noted(c->inputs.draws, ops::DrawsScope::Mode::note);
+    results = f(aliases(arguments));
+    capture.note(results);  // one may be a captured tensor as it is
+    c->inputs.take(capture);
+  }
+  for (const Tensor& y : results) c->like.push_back(ops::abstract(y.dtype(), y.shape()));
+  return record_run(c, results);
+}
+
+}  // namespace autodiff
 
 }  // namespace reel

@@ -34,6 +34,9 @@ struct Inputs {
   std::vector<Source> sources(std::span<const Tensor> run_arguments) const;
 };
 
+/// Whether this thread has a tape or an accumulator. A capture stands for tapes that are hidden.
+bool any_reverse();
+bool any_forward();
 /// Watches the sources that have a gradient.
 void watch_differentiable(GradientTape& tape, std::span<const Source> sources);
 /// New tensors with the same values; recorded.
@@ -48,5 +51,9 @@ std::vector<Gradient> pull_again(const char* name, const detail::FlatFunction& f
                                  std::span<const Gradient> cotangents);
 /// Runs f on new tensors under an accumulator: tangents of inputs to tangents of results, empty where zero.
 std::vector<Tensor> push_again(const detail::FlatFunction& f, const Inputs& inputs, std::span<const Tensor> tangents);
+
+/// f(arguments) as one entry that keeps its inputs and no more. Its derivatives are such entries, too: a tape that
+/// differentiates them keeps inputs and cotangents.
+std::vector<Tensor> recomputed(const char* name, const detail::FlatFunction& f, std::span<const Tensor> arguments);
 
 }  // namespace reel::autodiff

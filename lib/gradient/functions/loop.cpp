@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 #include <reel/control.hpp>
+#include <reel/ops/index.hpp>
 #include <reel/ops/make.hpp>
 #include <reel/ops/pointwise.hpp>
 #include <reel/ops/shape.hpp>
@@ -124,6 +125,12 @@ std::int64_t kept_bytes(std::span<const Tensor> state) {
   return sum;
 }
 
+// How a loop is cut for derivatives that are differentiated: up to `leaf` iterations are recorded one by one; more are
+// cut into `fan_out` parts, each an entry.
+struct Parts {
+  std::int64_t leaf, fan_out;
+};
+
 // What the rules of a loop with a budget share.
 struct Checkpointed {
   detail::FlatLoop loop;
@@ -131,6 +138,7 @@ struct Checkpointed {
   Inputs inputs;
   Repetition repetition;
   program::Checkpoints<Tensors> kept;
+  std::int64_t state_bytes = 1, step_bytes = 1;  // of the loop variables, of the record of an iteration
 
   std::span<const Tensor> xs() const { return std::span<const Tensor>(inputs.arguments).subspan(loop.variables); }
 
@@ -139,6 +147,7 @@ struct Checkpointed {
   std::vector<Gradient> pull(std::span<const Gradient> g);
   std::vector<Gradient> pull_step(std::int64_t i, const Tensors& state, std::span<const Gradient> g);
   Gradient stacked(std::span<const Gradient> steps, const Tensor& x) const;
+  Parts parts() const;
 };
 
 // The first iteration, under a tape that tells what its record takes: how many states fit the budget beside it and the
@@ -151,6 +160,8 @@ Tensors Checkpointed::sizing_step(tape::Capture& capture, std::span<const Tensor
   capture.watch_on(nullptr);
   const TapeStats stats = probe.stats();
   const std::int64_t one = kept_bytes(std::span<const Tensor>(next).first(loop.variables));
+  state_bytes = one;
+  step_bytes = std::max<std::int64_t>(1, stats.saved_bytes + stats.entry_bytes);
   const std::int64_t left = options.memory_budget - stats.saved_bytes - stats.entry_bytes - 2 * one;
   kept.limit(static_cast<std::size_t>(std::max<std::int64_t>(2, left / one)));
   return next;
@@ -228,6 +239,56 @@ std::vector<Gradient> Checkpointed::pull(std::span<const Gradient> g) {
   return result;
 }
 
+// Half the budget is for the iterations that are recorded at a time, by both tapes with what goes back; half for what
+// entries around them keep.
+Parts Checkpointed::parts() const {
+  constexpr std::int64_t records = 6, kept_states = 3;  // of an iteration; of an entry: state and two cotangents
+  const std::int64_t half = options.memory_budget / 2;
+  const std::int64_t leaf = std::max<std::int64_t>(1, half / (records * step_bytes));
+  const std::int64_t most = std::max<std::int64_t>(2, half / (kept_states * state_bytes));
+  for (std::int64_t levels = 1;; ++levels) {
+    const std::int64_t fan_out = std::max<std::int64_t>(2, most / levels);
+    std::int64_t reach = leaf;
+    for (std::int64_t l = 0; l < levels && reach < repetition.iterations; ++l) reach *= fan_out;
+    if (reach >= repetition.iterations) return {leaf, fan_out};
+  }
+}
+
+// `count` iterations from `first` on; x: the loop variables, then the rows of these iterations.
+Tensors run_parts(const std::shared_ptr<const Checkpointed>& c, const Parts& parts, std::int64_t first,
+                  std::int64_t count, std::span<const Tensor> x) {
+  const std::size_t n = c->loop.variables;
+  Tensors state(x.begin(), x.begin() + static_cast<std::ptrdiff_t>(n));
+  const auto xs = x.subspan(n);
+  if (count <= parts.leaf) {
+    Outputs outputs;
+    for (std::int64_t i = 0; i < count; ++i) {
+      state = c->repetition.step_again(c->loop, first + i, state, at(xs, i));
+      outputs.take(state, n);
+    }
+    outputs.append_to(state);
+    return state;
+  }
+  const std::int64_t length = std::max(parts.leaf, (count + parts.fan_out - 1) / parts.fan_out);
+  std::vector<Tensors> columns;
+  for (std::int64_t from = 0; from < count; from += length) {
+    const std::int64_t steps = std::min(length, count - from);
+    Tensors arguments = state;
+    for (const Tensor& column : xs) arguments.push_back(slice(column, {range(from, from + steps)}));
+    state = recomputed(
+        c->loop.name,
+        [c, parts, begin = first + from, steps](std::span<const Tensor> y) {
+          return run_parts(c, parts, begin, steps, y);
+        },
+        arguments);
+    columns.resize(state.size() - n);
+    for (std::size_t k = 0; k < columns.size(); ++k) columns[k].push_back(std::move(state[n + k]));
+    state.resize(n);
+  }
+  for (const Tensors& column : columns) state.push_back(concatenate(column, 0));
+  return state;
+}
+
 }  // namespace
 
 }  // namespace autodiff
@@ -269,7 +330,8 @@ std::vector<Tensor> run_loop(const FlatLoop& loop, std::span<const Tensor> initi
     c->inputs.take(capture);
   }
   const FlatFunction again = [c](std::span<const Tensor> x) {
-    return run_plainly(c->loop, c->options, c->repetition, x);
+    if (!any_reverse()) return run_plainly(c->loop, c->options, c->repetition, x);
+    return run_parts(c, c->parts(), 0, c->repetition.iterations, x);
   };
   const std::vector<Tensor> outputs = aliases(results);
   record_operation(

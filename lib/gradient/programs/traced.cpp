@@ -372,20 +372,6 @@ std::vector<Tensor> like(std::span<const Tensor> list, std::span<const std::size
   return some;
 }
 
-bool any_active(bool (*is)(const tape::Tape& t)) {
-  for (const tape::Tape* t = tape::top(); t; t = t->below)
-    if (is(*t)) return true;
-  return false;
-}
-// A capture stands for tapes that are hidden.
-bool any_reverse() {
-  return any_active(
-      [](const tape::Tape& t) { return t.kind == tape::Tape::Kind::reverse || t.kind == tape::Tape::Kind::capture; });
-}
-bool any_forward() {
-  return any_active([](const tape::Tape& t) { return t.kind == tape::Tape::Kind::forward; });
-}
-
 }  // namespace
 
 // What a call may depend on.
