@@ -2,6 +2,7 @@
 // without a memory budget, inside compiled functions and with LoopOptions::compiled.
 #include <reel/compile.hpp>
 #include <reel/reel.hpp>
+#include <reel/runtime.hpp>
 
 #include "catch.hpp"
 #include "check_close.hpp"
@@ -25,7 +26,22 @@ void check_loop(const Make& make, const std::vector<Tensor>& at) {
     const auto g = compile(f);
     const auto gradient = compile([&](const Tensor& y) { return grad(f)(y); });
     for (const Tensor& x : at) {
-      const Tensor expected = grad(plain)(x);
+      const Tensor expected = grad(plain)(x), along = ramp(x.shape(), .4);
+      const auto slope = [&](const auto& h) { return [&h](const Tensor& y) { return sum(grad(h)(y) * cos(y)); }; };
+      const auto tangent = [&](const auto& h) {
+        return [&h, along](const Tensor& y) { return jvp(h, y, along).second; };
+      };
+      const Tensor second = grad(slope(plain))(x), forward = jvp(slope(plain), x, along).second;
+      check_close(jvp(g, x, along).second, tangent(plain)(x));
+      check_close(compile([&](const Tensor& y) { return tangent(f)(y); })(x), tangent(plain)(x));
+      check_close(grad(tangent(g))(x), grad(tangent(plain))(x));
+      check_close(jvp(tangent(g), x, along).second, jvp(tangent(plain), x, along).second);
+      for (const Tensor& got :
+           {grad(slope(g))(x), grad(slope(whole))(x), compile([&](const Tensor& y) { return grad(slope(f))(y); })(x)})
+        check_close(got, second);
+      for (const Tensor& got : {jvp(slope(g), x, along).second,
+                                compile([&](const Tensor& y) { return jvp(slope(f), y, along).second; })(x)})
+        check_close(got, forward);
       CHECK(same_bits(g(x), plain(x)));
       CHECK(same_bits(whole(x), plain(x)));
       for (int again = 0; again < 2; ++again) {
@@ -200,5 +216,102 @@ TEST_CASE("compiled loops under a memory budget keep it") {
   };
   CHECK(peak(make(budget)) < budget + 8 * 8000);
   CHECK(peak(make(0)) > iterations * 8000);
+  // What a derivative takes while it is computed. A second one also keeps what the call has left for a first.
+  const auto most = [&](const auto& derivative) {
+    derivative(x);
+    const std::int64_t before = memory_stats().live_bytes;
+    reset_peak_bytes();
+    derivative(x);
+    return memory_stats().peak_bytes - before;
+  };
+  const auto slope = [&](std::int64_t bytes) {
+    return [f = make(bytes)](const Tensor& y) { return sum(grad(f)(y) * cos(y)); };
+  };
+  const auto second = [&](std::int64_t bytes) { return [s = slope(bytes)](const Tensor& y) { return grad(s)(y); }; };
+  const auto forward = [&](std::int64_t bytes) {
+    return [s = slope(bytes)](const Tensor& y) { return jvp(s, y, ones({1000})).second; };
+  };
+  constexpr std::int64_t both = 2 * budget + 16 * 8000;
+  CHECK(most(second(budget)) < both);
+  CHECK(most(forward(budget)) < both);
+  CHECK(most(compile(second(budget))) < both);
+  CHECK(most(compile(forward(budget))) < both);
+  CHECK(most(compile(second(0))) > 2 * iterations * 8000);
   check_close(grad(make(budget))(x), grad(make(0))(x));
+}
+
+TEST_CASE("derivatives of compiled loops: by what is captured, by variables and rows, of second order") {
+  const Tensor w = ramp({3, 3}, .2), xs = ramp({80, 3});
+  Variable v(ramp({3}, .3), "v");
+  const auto make = [&](const LoopOptions& o) {
+    return [w, v, o](const Tensor& x, const Tensor& rows) {
+      const Tensor scale = exp(x);
+      const auto [last, all] = scan(
+          [w, v, scale](const Tensor& c, const Tensor& e) {
+            const Tensor n = tanh(matmul(w, c) + e * scale * v);
+            return std::pair(n, std::tuple(argmax(n, 0), n * c));
+          },
+          x, rows, o);
+      return sum(last) + sum(std::get<1>(all) * rows);
+    };
+  };
+  const Tensor x = ramp({3}, -.4), along = ramp({80, 3}, .1), wide = ramp({3, 3}, -.7);
+  // The gradients by everything of a gradient, and its tangent along rows and what is captured.
+  const auto second = [&](const auto& f) {
+    GradientTape outer;
+    outer.watch(std::tuple(x, xs, w));
+    const ForwardAccumulator accumulator({xs, w}, {along, wide});
+    Tensor total;
+    std::vector<Tensor> list;
+    {
+      GradientTape inner;
+      inner.watch(std::tuple(x, xs, w));
+      const auto g = inner.gradient(f(x, xs), std::tuple(x, xs, w, v));
+      total =
+          sum(*std::get<0>(g)) + sum(square(*std::get<1>(g))) + sum(*std::get<2>(g) * w) + sum(square(*std::get<3>(g)));
+      list.push_back(accumulator.jvp(*std::get<1>(g)).dense());
+    }
+    const auto g = outer.gradient(total, std::tuple(x, xs, w, v));
+    for (const Gradient& one : {std::get<0>(g), std::get<1>(g), std::get<2>(g), std::get<3>(g)})
+      list.push_back(one.dense());
+    return list;
+  };
+  const auto expected = second(make(LoopOptions()));
+  for (const std::int64_t budget : {0, 1, 20000}) {
+    INFO("budget " << budget);
+    const auto f = make({.memory_budget = budget});
+    for (const auto& got : {second(f), second(compile(f)), second(make({.memory_budget = budget, .compiled = true}))})
+      for (std::size_t k = 0; k < expected.size(); ++k) check_close(got[k], expected[k]);
+  }
+}
+
+TEST_CASE("derivatives of compiled loops: to second order, no step makes a tensor") {
+  const Tensor x = ramp({3}, .1), along = ramp({3}, .4);
+  const auto f = [](const Tensor& y, const Tensor& count) {
+    return sum(std::get<1>(
+        while_loop([count](const Tensor& i, const Tensor&) { return i < count; },
+                   [y](const Tensor& i, const Tensor& z) { return std::tuple(i + 1., z + .01 * (sin(z) - y * z)); },
+                   std::tuple(scalar(0.), y))));
+  };
+  const auto slope = [&](const Tensor& y, const Tensor& n) {
+    return grad([&](const Tensor& z) { return f(z, n); })(y);
+  };
+  const auto tangent = compile(
+      [&](const Tensor& y, const Tensor& n) { return jvp([&](const Tensor& z) { return f(z, n); }, y, along).second; });
+  const auto forward = compile([&](const Tensor& y, const Tensor& n) {
+    return jvp([&](const Tensor& z) { return slope(z, n); }, y, along).second;
+  });
+  const auto reverse = compile([&](const Tensor& y, const Tensor& n) {
+    return grad([&](const Tensor& z) { return sum(square(slope(z, n))); })(y);
+  });
+  const auto made_by = [&](const auto& program, double iterations) {
+    const Tensor n = scalar(iterations);
+    program(x, n);
+    const std::uint64_t before = zeros({}).id();
+    program(x, n);
+    return zeros({}).id() - before;
+  };
+  CHECK(made_by(tangent, 1000) < made_by(tangent, 10) + 100);
+  CHECK(made_by(forward, 1000) < made_by(forward, 10) + 100);
+  CHECK(made_by(reverse, 1000) < made_by(reverse, 10) + 100);
 }

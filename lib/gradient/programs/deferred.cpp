@@ -65,10 +65,15 @@ void keep_inputs(const ops::Call& call, std::span<const Tensor*> values) {
   for (std::size_t i = 0; i < values.size(); ++i) values[i] = call.inputs[i];
 }
 
-// The arguments of the recorded call, then the tensors of a list that are defined, then its token, if there is one.
-std::vector<Tensor> saved_and(const tape::Record& r, const Deferred& d, std::span<const Tensor> list) {
+std::vector<Tensor> saved_arguments(const tape::Record& r, const Deferred& d) {
   std::vector<Tensor> all;
   for (std::size_t i = 0; i < d.arguments; ++i) all.push_back(r.saved(i));
+  return all;
+}
+
+// The arguments of the recorded call, then the tensors of a list that are defined, then its token, if there is one.
+std::vector<Tensor> saved_and(const tape::Record& r, const Deferred& d, std::span<const Tensor> list) {
+  std::vector<Tensor> all = saved_arguments(r, d);
   for (const Tensor& x : list)
     if (x.defined()) all.push_back(x);
   if (r.has_saved(d.inputs())) all.push_back(r.saved(d.inputs()));
@@ -123,6 +128,89 @@ std::vector<Tensor> tangents(const Deferred& d, std::span<const Tensor> x, std::
   return list;
 }
 
+// The gradient of a call, to which `given` and a token are passed behind its arguments. As the tangents of the call are
+// linear in those of its inputs, the gradient of the inner product of cotangents and tangents is both the tangent of
+// the gradient and, the Hessian being symmetric, its gradient (Pearlmutter 1994).
+struct GradientCall {
+  Reference of;
+  std::vector<std::size_t> given, asked;
+
+  std::span<const Tensor> arguments(std::span<const Tensor> x) const { return x.first(of->arguments); }
+
+  // Of all inputs of the call whose gradient this is.
+  struct Through {
+    std::vector<Tensor> tangents, gradients;
+  };
+  // `along`: of those inputs; `of_outputs` and `of_tangents`: cotangents.
+  std::optional<Through> through(std::span<const Tensor> x, std::span<const Tensor> along,
+                                 std::span<const Tensor> of_outputs, std::span<const Tensor> of_tangents) const {
+    const Deferred& d = *of;
+    GradientTape tape({.watch_accessed_variables = false});
+    const OwnArguments own(d, x);
+    std::vector<Source> by;
+    std::vector<std::size_t> numbers;
+    for (std::size_t i = 0; i < d.inputs(); ++i) {
+      const Source source = own.source(d, i);
+      if (!is_differentiable(source.tensor().dtype())) continue;
+      by.push_back(source);
+      numbers.push_back(i);
+    }
+    watch_differentiable(tape, by);
+    const auto made = d.with_tangents(own.arguments, along);
+    if (!made) return {};
+    Through result{{made->begin() + static_cast<std::ptrdiff_t>(d.outputs.size()), made->end()}, {}};
+    std::vector<Tensor> targets;
+    std::vector<Gradient> seeds;
+    const auto add = [&](const Tensor& y, const Tensor& g) {
+      if (!y.defined() || !g.defined()) return;
+      targets.push_back(y);
+      seeds.emplace_back(g);
+    };
+    for (std::size_t k = 0; k < d.outputs.size(); ++k) {
+      add((*made)[k], of_outputs[k]);
+      add(result.tangents[k], of_tangents[k]);
+    }
+    result.gradients.resize(d.inputs());
+    const std::vector<Gradient> list = pull_on(tape, targets, seeds, by);
+    for (std::size_t k = 0; k < list.size(); ++k)
+      result.gradients[numbers[k]] = list[k] ? list[k].dense() : zeros_like(by[k].tensor());
+    return result;
+  }
+  // The cotangents that were passed, in the places of the outputs.
+  std::vector<Tensor> in_place(std::span<const Tensor> passed) const {
+    std::vector<Tensor> all(of->outputs.size());
+    for (std::size_t k = 0; k < given.size(); ++k) all[given[k]] = passed[k];
+    return all;
+  }
+
+  std::optional<std::vector<Tensor>> jvp(std::span<const Tensor> x, std::span<const Tensor> t) const {
+    const Deferred& d = *of;
+    std::vector<Tensor> along(t.begin(), t.begin() + static_cast<std::ptrdiff_t>(d.arguments));
+    along.insert(along.end(), t.end() - static_cast<std::ptrdiff_t>(d.captured.size()), t.end());
+    const auto found = through(arguments(x), along, in_place(t.subspan(d.arguments, given.size())),
+                               in_place(x.subspan(d.arguments, given.size())));
+    if (!found) return {};
+    std::vector<Tensor> list;
+    for (const std::size_t i : asked) list.push_back(found->gradients[i]);
+    return list;
+  }
+  std::optional<std::vector<Tensor>> vjp(std::span<const Tensor> x, std::span<const Tensor> g) const {
+    const Deferred& d = *of;
+    std::vector<Tensor> along(d.inputs());
+    for (std::size_t k = 0; k < asked.size(); ++k) along[asked[k]] = g[k];
+    const auto found = through(arguments(x), along, std::vector<Tensor>(d.outputs.size()),
+                               in_place(x.subspan(d.arguments, given.size())));
+    if (!found) return {};
+    std::vector<Tensor> list(found->gradients.begin(),
+                             found->gradients.begin() + static_cast<std::ptrdiff_t>(d.arguments));
+    for (const std::size_t k : given) list.push_back(found->tangents[k]);
+    list.emplace_back();  // of the token
+    list.insert(list.end(), found->gradients.begin() + static_cast<std::ptrdiff_t>(d.arguments),
+                found->gradients.end());
+    return list;
+  }
+};
+
 using DerivativeFunction = std::vector<Tensor> (*)(const Deferred& d, std::span<const Tensor> x,
                                                    std::span<const std::size_t> given,
                                                    std::span<const std::size_t> wanted);
@@ -155,6 +243,11 @@ std::vector<Tensor> derivative(const tape::Record& r, const Deferred& d, Derivat
       for (std::size_t k = 0; k < given.size(); ++k) cotangents[given[k]] = x[of->arguments + k];
       of->pull(x.first(of->arguments), x[of->arguments + given.size()], cotangents, asked, to);
     };
+  if (has_token && function == gradients && d.with_tangents) {
+    const GradientCall call{hold(d), given, asked};
+    made->jvp = [call](std::span<const Tensor> x, std::span<const Tensor> t) { return call.jvp(x, t); };
+    made->vjp = [call](std::span<const Tensor> x, std::span<const Tensor> g) { return call.vjp(x, g); };
+  }
   const bool pulls = function == gradients;
   for (const std::size_t to : wanted) {
     // Whether what is given at an input or output reaches `to`, or would through another input of the same output.
@@ -185,6 +278,12 @@ void vjp(const tape::Record& r, std::span<const Tensor> g, std::span<Gradient> d
     outputs.push_back({r.dtype(i), r.shape(i)});
   }
   if (wanted.empty()) return;
+  if (d.vjp)
+    if (std::optional<std::vector<Tensor>> all = d.vjp(saved_arguments(r, d), g)) {
+      for (const std::size_t i : wanted)
+        dx[i] = Gradient((*all)[i].defined() ? std::move((*all)[i]) : zeros(r.shape(i), r.dtype(i)));
+      return;
+    }
   std::vector<Tensor> list = derivative(r, d, gradients, g, wanted, std::move(outputs));
   for (std::size_t k = 0; k < wanted.size(); ++k) dx[wanted[k]] = Gradient(std::move(list[k]));
 }
@@ -201,6 +300,16 @@ void jvp(const tape::Record& r, std::span<const Tensor> dx, std::span<Tensor> dy
     outputs.push_back(d.outputs[k]);
   }
   if (wanted.empty()) return;
+  std::optional<std::vector<Tensor>> all;
+  if (d.jvp)
+    all = d.jvp(saved_arguments(r, d), dx);
+  else if (d.with_tangents)
+    if ((all = d.with_tangents(saved_arguments(r, d), dx)))
+      all->erase(all->begin(), all->begin() + static_cast<std::ptrdiff_t>(d.outputs.size()));
+  if (all) {
+    for (const std::size_t k : wanted) dy[k] = std::move((*all)[k]);
+    return;
+  }
   std::vector<Tensor> list = derivative(r, d, tangents, dx, wanted, std::move(outputs));
   for (std::size_t k = 0; k < wanted.size(); ++k) dy[wanted[k]] = std::move(list[k]);
 }
@@ -273,6 +382,16 @@ void reorder(Deferred& d, const std::vector<std::size_t>& order) {
                                        std::span<const Tensor> cotangents, std::span<const std::size_t> wanted,
                                        std::span<const Tensor> gradients) {
       pull(x, token, in_place(cotangents), wanted, gradients);
+    };
+  if (d.with_tangents)
+    d.with_tangents = [with = d.with_tangents, order](std::span<const Tensor> x, std::span<const Tensor> along) {
+      const std::optional<std::vector<Tensor>> given = with(x, along);
+      std::optional<std::vector<Tensor>> all;
+      if (!given) return all;
+      all.emplace();
+      for (const std::size_t first : {std::size_t{0}, order.size()})
+        for (const std::size_t k : order) all->push_back((*given)[first + k]);
+      return all;
     };
 }
 

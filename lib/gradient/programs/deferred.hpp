@@ -4,6 +4,7 @@
 #pragma once
 #include <atomic>
 #include <memory>
+#include <optional>
 #include <reel/custom.hpp>
 
 #include "program/program.hpp"
@@ -28,6 +29,16 @@ struct Deferred {
   Callback<void(std::span<const Tensor> arguments, const Tensor& token, std::span<const Tensor> cotangents,
                 std::span<const std::size_t> wanted, std::span<const Tensor> gradients)>
       pull = {};
+  /// The outputs, then their tangents, which are empty where an output has none, for tangents of all inputs, which are
+  /// empty where there is none: in the trace, and recorded there. Nothing where this cannot be had for these inputs.
+  /// Empty: tangents, and derivatives of the gradient, run the function again under accumulators and tapes.
+  Callback<std::optional<std::vector<Tensor>>(std::span<const Tensor> arguments, std::span<const Tensor> along)>
+      with_tangents = {};
+  /// Derivatives by other calls than the function's, with the meaning that tangents and gradients of inputs and outputs
+  /// have in rules.
+  using Rule =
+      Callback<std::optional<std::vector<Tensor>>(std::span<const Tensor> arguments, std::span<const Tensor> given)>;
+  Rule jvp = {}, vjp = {};
   std::size_t arguments = 0;
   std::vector<Tensor> captured = {};
   std::vector<Like> outputs = {};

@@ -84,8 +84,7 @@ std::vector<Derived> gradients_of(const Differentiated& d, std::span<const Tenso
   return std::move(pulled_by(d, x).gradients);
 }
 
-std::vector<Derived> tangents_of(const Differentiated& d, std::span<const Tensor> x) {
-  const BoundValues bound(d, x);
+Pushed pushed_by(const Differentiated& d, std::span<const Tensor> x) {
   std::vector<Source> moved;
   std::vector<Gradient> along;
   for (std::size_t k = 0; k < d.given.size(); ++k) {
@@ -97,12 +96,17 @@ std::vector<Derived> tangents_of(const Differentiated& d, std::span<const Tensor
     }
   }
   const ForwardAccumulator accumulator(moved, along);
-  std::vector<Derived> list;
-  for (const Tensor& y : d.run(x)) {
+  Pushed pushed{d.run(x), {}};
+  for (const Tensor& y : pushed.results) {
     const Gradient t = accumulator.jvp(y);
-    list.push_back({t ? t.dense() : Tensor(), y});
+    pushed.tangents.push_back({t ? t.dense() : Tensor(), y});
   }
-  return list;
+  return pushed;
+}
+
+std::vector<Derived> tangents_of(const Differentiated& d, std::span<const Tensor> x) {
+  const BoundValues bound(d, x);
+  return std::move(pushed_by(d, x).tangents);
 }
 
 std::vector<Tensor> existing(std::span<const Derived> list, std::vector<bool>& exists) {

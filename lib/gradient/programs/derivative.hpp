@@ -58,6 +58,12 @@ struct Pulled {
 };
 Pulled pulled_by(const Differentiated& d, std::span<const Tensor> x);
 std::vector<Derived> gradients_of(const Differentiated& d, std::span<const Tensor> x);
+/// The function's results and their tangents, for tangents of some sources.
+struct Pushed {
+  std::vector<Tensor> results;
+  std::vector<Derived> tangents;
+};
+Pushed pushed_by(const Differentiated& d, std::span<const Tensor> x);
 /// Tangents of all results, for tangents of some sources.
 std::vector<Derived> tangents_of(const Differentiated& d, std::span<const Tensor> x);
 

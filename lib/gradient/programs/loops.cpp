@@ -8,233 +8,23 @@
 #include <reel/ops/shape.hpp>
 
 #include "core/fail.hpp"
-#include "gradient/programs/deferred.hpp"
-#include "gradient/programs/derivative.hpp"
-#include "gradient/programs/effects.hpp"
-#include "gradient/programs/traced.hpp"
+#include "gradient/programs/body.hpp"
+#include "gradient/programs/later_loop.hpp"
 #include "loops/loops.hpp"
-#include "ops/apply/operation.hpp"
-#include "program/run/loop.hpp"
 #include "program/run/token.hpp"
-#include "tape/tape.hpp"
 #include "tape/variable.hpp"
 
 namespace reel::autodiff {
 
 namespace {
 
-using Tensors = std::vector<Tensor>;
-using TensorSpan = std::span<const Tensor>;
-
 // A scan of so few steps is faster unrolled: its instructions fuse with their neighbours.
 constexpr std::int64_t most_unrolled = 64;
 
-void append(Tensors& to, TensorSpan more) { to.insert(to.end(), more.begin(), more.end()); }
-
-Tensors contiguous_all(TensorSpan list) {
-  Tensors all;
-  for (const Tensor& x : list) all.push_back(contiguous(x));
-  return all;
-}
-
-// Abstract tensors of these dtypes and shapes, row-major.
-Tensors like(TensorSpan list) {
-  Tensors all;
-  for (const Tensor& x : list) all.push_back(ops::abstract(x.dtype(), x.shape()));
-  return all;
-}
 Tensor like_row(const Tensor& x) {
   Shape shape;
   for (int d = 1; d < x.rank(); ++d) shape.push_back(x.shape()[d]);
   return ops::abstract(x.dtype(), shape);
-}
-
-bool same_shapes(TensorSpan a, TensorSpan b) {
-  return std::equal(a.begin(), a.end(), b.begin(),
-                    [](const Tensor& x, const Tensor& y) { return x.shape() == y.shape() && x.dtype() == y.dtype(); });
-}
-
-// A function that is a program inside the one that is being traced: what it adopts of that are further arguments.
-class Body {
- public:
-  Body(const char* name, detail::FlatFunction f, TensorSpan examples)
-      : traced_(std::make_shared<Traced>(name, std::move(f), examples, TensorSpan(), program::Trace::current())) {}
-  Traced& traced() const { return *traced_; }
-  BodyEffects effects() const { return BodyEffects(*traced_); }
-  Tensors results() const { return traced_->results(); }
-  std::size_t adopted() const { return traced_->adopted().size(); }
-  bool may_throw() const {
-    const auto& list = traced_->program().instructions;
-    return std::any_of(list.begin(), list.end(), [](const program::Instruction& i) { return i.may_throw(); });
-  }
-  /// Adds what it adopts to the arguments of the deferred call, and what it captures that the tapes of the trace follow
-  /// to the captured tensors; tells these tapes which variables it reads. `own`: those that the body gets itself. Says
-  /// which of them and of what it adopts the tapes follow.
-  std::vector<bool> reveal(TensorSpan own, Tensors& arguments, Tensors& captured) const {
-    const std::size_t first = arguments.size();
-    std::vector<bool> followed = followed_of(own);
-    append(arguments, traced_->adopted());
-    program::Trace& trace = *program::Trace::current();
-    for (const Tensor& x : traced_->captured()) {
-      trace.note(x);
-      if (tape::active() && tape::followed(x) &&
-          std::none_of(captured.begin(), captured.end(), [&](const Tensor& c) { return c.id() == x.id(); }))
-        captured.push_back(x);
-    }
-    for (std::size_t k = 0; k < traced_->enclosing_variables().size(); ++k) {
-      const Tensor value = trace.read(traced_->enclosing_variables()[k]);
-      for (std::size_t i = first; i < arguments.size(); ++i)
-        if (arguments[i].id() == traced_->enclosing_values()[k].id()) arguments[i] = value;
-    }
-    for (const bool is : followed_of(TensorSpan(arguments).subspan(first))) followed.push_back(is);
-    return followed;
-  }
-  Tensors operator()(TensorSpan arguments, TensorSpan adopted) const {
-    const detail::List<Tensor> list = traced_->call(contiguous_all(arguments), adopted);
-    return {list.begin(), list.end()};
-  }
-  /// Whether result k depends on argument i through derivatives; arguments of the body, then what it adopts.
-  const std::vector<bool>& connected() const { return traced_->connected(); }
-  std::size_t inputs() const { return traced_->program().arguments.size(); }
-
- private:
-  static std::vector<bool> followed_of(TensorSpan list) {
-    std::vector<bool> followed;
-    for (const Tensor& x : list) followed.push_back(tape::active() && tape::followed(x));
-    return followed;
-  }
-
-  std::shared_ptr<Traced> traced_;
-};
-
-void add_part(Deferred& d, const char* name, const Body& body) {
-  if (const auto& program = body.traced().without_passes()) d.parts.push_back({name, program});
-}
-
-std::vector<Deferred::Like> kinds_of(TensorSpan list) {
-  std::vector<Deferred::Like> kinds;
-  for (const Tensor& x : list) kinds.push_back({x.dtype(), x.shape()});
-  return kinds;
-}
-
-// ---- Loops
-
-// What a loop as a deferred call consists of: the loop variables, xs, then what body and condition adopt.
-struct LaterLoop {
-  detail::FlatLoop loop;
-  LoopOptions options;
-  Body body;
-  std::optional<Body> condition;
-  std::size_t xs;
-  program::Loop program;                           // the same out of sight of tapes
-  std::shared_ptr<const Pullback> pullback = {};   // of the body; null where no gradient is asked for
-  std::vector<std::size_t> captured_sources = {};  // of each captured tensor: the gradient's source, or none
-
-  LaterLoop(const detail::FlatLoop& l, const LoopOptions& o, const Body& b, const std::optional<Body>& c,
-            std::size_t columns)
-      : loop(l), options(o), body(b), condition(c), xs(columns), program(shape(), programs()) {}
-
-  std::size_t body_at() const { return loop.variables + xs; }
-  std::size_t condition_at() const { return body_at() + body.adopted(); }
-
-  Tensors operator()(TensorSpan x) const {
-    detail::FlatLoop now{.name = loop.name};
-    now.variables = loop.variables;
-    now.steps = loop.steps;
-    now.step = [this, adopted = Tensors(x.begin() + offset(body_at()), x.begin() + offset(condition_at()))](
-                   TensorSpan state, TensorSpan row) {
-      Tensors all(state.begin(), state.end());
-      append(all, row);
-      return body(all, adopted);
-    };
-    if (condition)
-      now.more = [this, adopted = Tensors(x.begin() + offset(condition_at()), x.end())](TensorSpan state) {
-        return detail::truth(loop.name, (*condition)(state, adopted)[0]);
-      };
-    return detail::run_loop(now, x.first(loop.variables), x.subspan(loop.variables, xs), options);
-  }
-
-  // What the gradient walks back with. `captured`: of the deferred call.
-  void set_gradient(std::shared_ptr<const Pullback> p, TensorSpan captured) {
-    for (const Tensor& x : captured) {
-      const auto at =
-          std::find_if(p->captured.begin(), p->captured.end(), [&](const Tensor& c) { return c.id() == x.id(); });
-      captured_sources.push_back(
-          at == p->captured.end() ? none_of_them : body.inputs() + static_cast<std::size_t>(at - p->captured.begin()));
-    }
-    program.set_gradient({.forward = p->forward.get(),
-                          .backward = p->backward.get(),
-                          .given = p->given,
-                          .exists = p->exists,
-                          .residuals = p->residuals});
-    pullback = std::move(p);
-  }
-
-  void compute(TensorSpan x, TensorSpan outputs, Tensor* token) const {
-    if (!token) return program.run(x, outputs, nullptr);
-    const auto record = std::allocate_shared<program::LoopRecord>(detail::PoolAllocator<program::LoopRecord>());
-    program.run(x, outputs, record.get());
-    *token = program::make_token(record);
-  }
-
-  void pull(TensorSpan x, const Tensor& token, TensorSpan cotangents, std::span<const std::size_t> wanted,
-            TensorSpan gradients) const {
-    detail::List<std::size_t> sources;
-    detail::List<Tensor> written;
-    for (std::size_t k = 0; k < wanted.size(); ++k) {
-      const std::size_t source = wanted[k] < condition_at() ? wanted[k]
-                                 : wanted[k] < x.size()     ? none_of_them
-                                                            : captured_sources[wanted[k] - x.size()];
-      if (source == none_of_them)
-        loops::copy(zeros_like(gradients[k]), gradients[k]);
-      else {
-        sources.push_back(source);
-        written.push_back(gradients[k]);
-      }
-    }
-    program.pull(x, *program::held_by<program::LoopRecord>(token), cotangents, sources, written);
-  }
-
-  // As Deferred::connected: what a loop variable depends on reaches all that depends on it, iterations later.
-  std::vector<bool> connected(std::size_t plain, std::size_t inputs, std::size_t results) const {
-    const std::vector<bool>& once = body.connected();
-    std::vector<bool> list(results * inputs);
-    for (std::size_t k = 0; k < results; ++k) {
-      for (std::size_t i = plain; i < inputs; ++i) list[k * inputs + i] = true;  // captured tensors: not known
-      if (k < loop.variables) list[k * inputs + k] = true;                       // a loop may have no iterations
-      for (std::size_t i = 0; i < body.inputs(); ++i)
-        if (once[k * body.inputs() + i]) list[k * inputs + i] = true;
-    }
-    for (std::size_t round = 0; round < loop.variables; ++round)
-      for (std::size_t k = 0; k < results; ++k)
-        for (std::size_t j = 0; j < loop.variables; ++j)
-          if (list[k * inputs + j])
-            for (std::size_t i = 0; i < inputs; ++i)
-              if (list[j * inputs + i]) list[k * inputs + i] = true;
-    return list;
-  }
-
- private:
-  static constexpr std::size_t none_of_them = ~std::size_t{0};
-  static std::ptrdiff_t offset(std::size_t k) { return static_cast<std::ptrdiff_t>(k); }
-  program::Loop::Shape shape() const {
-    return {.variables = loop.variables,
-            .rows = xs,
-            .besides = body.adopted(),
-            .condition_besides = condition ? condition->adopted() : 0,
-            .outputs = body.results().size() - loop.variables,
-            .steps = loop.steps,
-            .most_steps = options.max_iterations,
-            .memory_budget = options.memory_budget};
-  }
-  program::Loop::Programs programs() const {
-    return {&body.traced().executable(), condition ? &condition->traced().executable() : nullptr};
-  }
-};
-
-void check_condition(const char* name, const Tensor& predicate) {
-  if (predicate.size() != 1)
-    fail<ShapeError>(name, "the condition has shape {}; it must have one element: use all or any", predicate.shape());
 }
 
 // ---- Bodies that run once
@@ -345,83 +135,42 @@ void set_gradient(Deferred& d, const std::shared_ptr<const Once>& once, bool pre
 
 }  // namespace
 
-namespace {
-
-// The step of a loop as a function of a list: the loop variables, then a row.
-detail::FlatFunction flat_step(const detail::FlatLoop& loop) {
-  return [step = loop.step, variables = loop.variables](TensorSpan x) {
-    return contiguous_all(step(x.first(variables), x.subspan(variables)));
-  };
-}
-
-// The condition of a loop, if it is a tensor.
-std::optional<Body> trace_condition(const detail::FlatLoop& loop, TensorSpan examples) {
-  std::optional<Body> condition;
-  if (!loop.condition) return condition;
-  condition.emplace(loop.name, loop.condition, examples);
-  check_condition(loop.name, condition->results()[0]);
-  if (condition->effects().size() > 0)
-    fail<TraceError>(loop.name,
-                     "its condition assigns a variable or draws random numbers; do so in the body, and make what the "
-                     "condition needs of it a loop variable");
-  return condition;
-}
-
-}  // namespace
-
 std::optional<Tensors> trace_loop(const detail::FlatLoop& loop, TensorSpan initial, TensorSpan xs,
                                   const LoopOptions& options) {
   if (loop.more ? !loop.condition : loop.steps == 0 || (loop.steps <= most_unrolled && !options.compiled)) return {};
-  Tensors examples = like(initial);
+  const Tensors examples = abstract_like(initial);
   const std::optional<Body> condition = trace_condition(loop, examples);
-  for (const Tensor& x : xs) examples.push_back(like_row(x));
-  const Body body(loop.name, flat_step(loop), examples);
+  Tensors rows;
+  for (const Tensor& x : xs) rows.push_back(like_row(x));
+  const Body body = trace_body(loop, examples, rows);
   if (const BodyEffects effects = body.effects(); effects.size() > 0) {
     auto given = trace_loop(with_effects(loop, effects), effects.with_values(loop.name, initial), xs, options);
     if (given) effects.take_values(*given, loop.variables);
     return given;
   }
-  Tensors results = body.results();
-  if (!same_shapes(initial, TensorSpan(results).first(loop.variables))) {
+  if (const Tensors results = body.results(); !same_shapes(initial, TensorSpan(results).first(loop.variables))) {
     if (!loop.more || options.compiled) return {};
     fail<TraceError>(
         loop.name,
         "the body changes the shape of a loop variable, and a program has to know the shape of the result; "
         "keep the shape and say by a number or a mask how much of it counts");
   }
-  for (std::size_t k = loop.variables; k < results.size(); ++k) {
-    Shape shape = results[k].shape();
-    shape.insert(0, loop.steps);
-    results[k] = ops::abstract(results[k].dtype(), shape);
-  }
   LoopOptions later = options;
   later.compiled = false;
-  auto made = std::make_unique<Deferred>();
-  made->name = loop.name;
-  Tensors arguments(initial.begin(), initial.end());
-  append(arguments, xs);
-  const Tensors own = arguments;
-  std::vector<bool> followed = body.reveal(own, arguments, made->captured);
-  const bool any_followed =
-      !made->captured.empty() || std::find(followed.begin(), followed.end(), true) != followed.end();
-  for (std::size_t k = 0; k < loop.variables; ++k) followed[k] = is_differentiable(initial[k].dtype());
-  if (condition) condition->reveal({}, arguments, made->captured);
-  made->arguments = arguments.size();
-  made->outputs = kinds_of(results);
-  made->may_throw = body.may_throw() || (condition && condition->may_throw());
-  if (condition) add_part(*made, "condition", *condition);
-  add_part(*made, "body", body);
+  const Levels levels = Levels::now();
+  if (later.memory_budget > 0 && levels.all > 1)  // what the loop with its tangents keeps is there at the same time
+    later.memory_budget = std::max<std::int64_t>(1, later.memory_budget / 2);
   const auto run = std::make_shared<LaterLoop>(loop, later, body, condition, xs.size());
-  made->connected = run->connected(arguments.size(), made->inputs(), results.size());
-  made->run = [run](TensorSpan x) { return (*run)(x); };
-  made->compute = [run](TensorSpan x, TensorSpan outputs, Tensor* token) { run->compute(x, outputs, token); };
-  if (!any_followed) return call_later(std::move(made), arguments);
-  if (auto pullback = body.traced().prepare_step(followed)) {
-    run->set_gradient(std::move(pullback), made->captured);
-    made->pull = [run](TensorSpan x, const Tensor& token, TensorSpan cotangents, std::span<const std::size_t> wanted,
-                       TensorSpan gradients) { run->pull(x, token, cotangents, wanted, gradients); };
-  }
-  return call_later(std::move(made), arguments);
+  Tensors arguments(initial.begin(), initial.end());
+  add_all(arguments, xs);
+  const Tensors own = arguments;
+  std::vector<bool> followed = body.reveal(own, arguments, run->captured);
+  const bool any_followed =
+      !run->captured.empty() || std::find(followed.begin(), followed.end(), true) != followed.end();
+  for (std::size_t k = 0; k < loop.variables; ++k) followed[k] = is_differentiable(initial[k].dtype());
+  if (condition) condition->reveal({}, arguments, run->captured);
+  if (any_followed) run->prepare(followed, levels);
+  return call_later(LaterLoop::deferred(run, arguments.size()), arguments);
 }
 
 namespace {
@@ -435,7 +184,7 @@ std::optional<Tensors> run_compiled(const detail::FlatLoop& loop, TensorSpan ini
                                     const LoopOptions& options) {
   if (loop.more ? !loop.condition : loop.steps == 0) return {};
   Tensors arguments(initial.begin(), initial.end());
-  append(arguments, xs);
+  add_all(arguments, xs);
   arguments = contiguous_all(arguments);
   try {
     const auto whole = std::make_shared<Traced>(
@@ -460,7 +209,7 @@ detail::FlatLoop with_compiled_step(const detail::FlatLoop& loop) {
   detail::FlatLoop compiled = loop;
   compiled.step = [loop, programs](TensorSpan state, TensorSpan row) {
     Tensors all(state.begin(), state.end());
-    append(all, row);
+    add_all(all, row);
     std::vector<std::int64_t> key;
     for (const Tensor& x : all) {
       const detail::Block* b = detail::block(x);
@@ -489,7 +238,7 @@ Tensors trace_checkpoint(const char* name, const detail::FlatFunction& first, co
       [&first, again, traced = false](TensorSpan x) mutable {
         return std::exchange(traced, true) ? again(x) : first(x);
       },
-      like(arguments));
+      abstract_like(arguments));
   if (const BodyEffects effects = body.effects(); effects.size() > 0) {
     const detail::FlatFunction pure = with_effects(again, effects, arguments.size(), behind_all);
     Tensors results = trace_checkpoint(name, pure, pure, effects.with_values(name, arguments));
@@ -543,7 +292,7 @@ std::vector<Tensor> traced_cond(const Tensor& predicate, const FlatFunction& on_
                                 std::span<const Tensor> arguments) {
   constexpr const char* name = "cond";
   check_condition(name, predicate);
-  const Body yes(name, on_true, like(arguments)), no(name, on_false, like(arguments));
+  const Body yes(name, on_true, abstract_like(arguments)), no(name, on_false, abstract_like(arguments));
   BodyEffects effects = yes.effects();
   effects.add(no.effects());
   if (effects.size() > 0) return traced_cond(predicate, on_true, on_false, arguments, effects);

@@ -414,8 +414,27 @@ std::shared_ptr<const Pullback> Traced::prepare_step(const std::vector<bool>& fo
   std::shared_ptr<const Pullback> step;
   if (!with_cotangent.empty() && any_reverse())
     step = make_pullback(inputs, differentiated(inputs, with_cotangent), like(ys, with_cotangent), true);
-  if (any_forward()) prepare_push(inputs);
   return step;
+}
+
+detail::FlatFunction Traced::with_tangents(const std::vector<bool>& followed, std::vector<std::size_t> moved) const {
+  return [what = differentiated(examples(followed), std::move(moved)),
+          moving = differentiable(results())](std::span<const Tensor> x) {
+    for (const Tensor& one : what.adopted) program::Trace::current()->note(one);  // a tape may follow it as another
+    const BoundValues bound(what, x);
+    Pushed pushed = pushed_by(what, x);
+    std::vector<Tensor> list = std::move(pushed.results);
+    for (const std::size_t k : moving) {
+      const Derived& d = pushed.tangents[k];
+      list.push_back(d.value.defined() ? d.value : zeros_like(d.like));
+    }
+    return list;
+  };
+}
+
+std::vector<Tensor> Traced::followed_captured() const {
+  const Inputs inputs = examples({});
+  return {inputs.captured.begin(), inputs.captured.end()};
 }
 
 void Traced::prepare_push(const Inputs& inputs) {

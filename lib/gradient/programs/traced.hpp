@@ -40,6 +40,11 @@ class Traced : public std::enable_shared_from_this<Traced> {
   /// The same for the step of a loop. Gradients by what it adopted and captured are added to sums, which are arguments
   /// of the backward program in front of the residuals; all are row-major. Null if no tape may ask.
   std::shared_ptr<const Pullback> prepare_step(const std::vector<bool>& followed);
+  /// The function with tangents of some sources: arguments, what it adopted, what it captured and is followed. It gets
+  /// the tangents behind its arguments, and gives those of all results that may have one behind its results.
+  detail::FlatFunction with_tangents(const std::vector<bool>& followed, std::vector<std::size_t> moved) const;
+  /// What it captured and the tapes of this thread follow.
+  std::vector<Tensor> followed_captured() const;
   /// Whether argument i of the program leads to result k through derivatives: [k * arguments + i]. Of a part of an
   /// enclosing trace.
   const std::vector<bool>& connected() const noexcept { return connected_; }

@@ -1,0 +1,324 @@
+// Loops as deferred calls: their runs, gradients by a walk back, and tangents, for which the loop with its tangents as
+// further variables is a loop of the same kind.
+#include "gradient/programs/later_loop.hpp"
+
+#include <reel/ops/make.hpp>
+
+#include "core/fail.hpp"
+#include "loops/loops.hpp"
+#include "program/run/token.hpp"
+
+namespace reel::autodiff {
+
+namespace {
+
+constexpr std::size_t none_of_them = ~std::size_t{0};
+
+std::ptrdiff_t offset(std::size_t k) { return static_cast<std::ptrdiff_t>(k); }
+
+}  // namespace
+
+LaterLoop::LaterLoop(const detail::FlatLoop& l, const LoopOptions& o, const Body& b, const std::optional<Body>& c,
+                     std::size_t columns)
+    : loop(l), options(o), body(b), condition(c), xs(columns), program(shape(), programs()) {}
+
+program::Loop::Shape LaterLoop::shape() const {
+  return {.variables = loop.variables,
+          .rows = xs,
+          .besides = body.adopted(),
+          .condition_besides = condition ? condition->adopted() : 0,
+          .outputs = body.results().size() - loop.variables,
+          .steps = loop.steps,
+          .most_steps = options.max_iterations,
+          .memory_budget = options.memory_budget};
+}
+program::Loop::Programs LaterLoop::programs() const {
+  return {&body.traced().executable(), condition ? &condition->traced().executable() : nullptr};
+}
+
+Tensors LaterLoop::results() const {
+  Tensors list = body.results();
+  for (std::size_t k = loop.variables; k < list.size(); ++k) {
+    Shape stacked = list[k].shape();
+    stacked.insert(0, loop.steps);
+    list[k] = ops::abstract(list[k].dtype(), stacked);
+  }
+  return list;
+}
+
+Tensors LaterLoop::operator()(TensorSpan x) const {
+  detail::FlatLoop now{.name = loop.name};
+  now.variables = loop.variables;
+  now.steps = loop.steps;
+  now.step = [this, adopted = Tensors(x.begin() + offset(body_at()), x.begin() + offset(condition_at()))](
+                 TensorSpan state, TensorSpan row) {
+    Tensors all(state.begin(), state.end());
+    add_all(all, row);
+    return body(all, adopted);
+  };
+  if (condition)
+    now.more = [this, adopted = Tensors(x.begin() + offset(condition_at()), x.end())](TensorSpan state) {
+      return detail::truth(loop.name, (*condition)(state, adopted)[0]);
+    };
+  return detail::run_loop(now, x.first(loop.variables), x.subspan(loop.variables, xs), options);
+}
+
+void LaterLoop::compute(TensorSpan x, TensorSpan outputs, Tensor* token) const {
+  if (!token) return program.run(x, outputs, nullptr);
+  const auto record = std::allocate_shared<program::LoopRecord>(detail::PoolAllocator<program::LoopRecord>());
+  program.run(x, outputs, record.get());
+  *token = program::make_token(record);
+}
+
+void LaterLoop::pull(TensorSpan x, const Tensor& token, TensorSpan cotangents, std::span<const std::size_t> wanted,
+                     TensorSpan gradients) const {
+  detail::List<std::size_t> sources;
+  detail::List<Tensor> written;
+  for (std::size_t k = 0; k < wanted.size(); ++k) {
+    const std::size_t source = wanted[k] < condition_at() ? wanted[k]
+                               : wanted[k] < x.size()     ? none_of_them
+                                                          : captured_sources[wanted[k] - x.size()];
+    if (source == none_of_them)
+      loops::copy(zeros_like(gradients[k]), gradients[k]);
+    else {
+      sources.push_back(source);
+      written.push_back(gradients[k]);
+    }
+  }
+  program.pull(x, *program::held_by<program::LoopRecord>(token), cotangents, sources, written);
+}
+
+// What the gradient walks back with.
+void LaterLoop::set_gradient(std::shared_ptr<const Pullback> p) {
+  for (const Tensor& x : captured) {
+    const auto at =
+        std::find_if(p->captured.begin(), p->captured.end(), [&](const Tensor& c) { return c.id() == x.id(); });
+    captured_sources.push_back(
+        at == p->captured.end() ? none_of_them : body.inputs() + static_cast<std::size_t>(at - p->captured.begin()));
+  }
+  program.set_gradient({.forward = p->forward.get(),
+                        .backward = p->backward.get(),
+                        .given = p->given,
+                        .exists = p->exists,
+                        .residuals = p->residuals});
+  pullback = std::move(p);
+}
+
+// As Deferred::connected: what a loop variable depends on reaches all that depends on it, iterations later.
+std::vector<bool> LaterLoop::connected(std::size_t plain, std::size_t inputs, std::size_t results) const {
+  const std::vector<bool>& once = body.connected();
+  std::vector<bool> list(results * inputs);
+  for (std::size_t k = 0; k < results; ++k) {
+    for (std::size_t i = plain; i < inputs; ++i) list[k * inputs + i] = true;  // captured tensors: not known
+    if (k < loop.variables) list[k * inputs + k] = true;                       // a loop may have no iterations
+    for (std::size_t i = 0; i < body.inputs(); ++i)
+      if (once[k * body.inputs() + i]) list[k * inputs + i] = true;
+  }
+  for (std::size_t round = 0; round < loop.variables; ++round)
+    for (std::size_t k = 0; k < results; ++k)
+      for (std::size_t j = 0; j < loop.variables; ++j)
+        if (list[k * inputs + j])
+          for (std::size_t i = 0; i < inputs; ++i)
+            if (list[j * inputs + i]) list[k * inputs + i] = true;
+  return list;
+}
+
+std::unique_ptr<Deferred> LaterLoop::deferred(const std::shared_ptr<const LaterLoop>& run, std::size_t arguments) {
+  auto made = std::make_unique<Deferred>();
+  made->name = run->loop.name;
+  made->arguments = arguments;
+  made->captured = run->captured;
+  made->outputs = kinds_of(run->results());
+  made->may_throw = run->body.may_throw() || (run->condition && run->condition->may_throw());
+  if (run->condition) add_part(*made, "condition", *run->condition);
+  add_part(*made, "body", run->body);
+  made->connected = run->connected(arguments, made->inputs(), made->outputs.size());
+  made->run = [run](TensorSpan x) { return (*run)(x); };
+  made->compute = [run](TensorSpan x, TensorSpan outputs, Tensor* token) { run->compute(x, outputs, token); };
+  if (run->pullback)
+    made->pull = [run](TensorSpan x, const Tensor& token, TensorSpan cotangents, std::span<const std::size_t> wanted,
+                       TensorSpan gradients) { run->pull(x, token, cotangents, wanted, gradients); };
+  if (run->tangents) made->with_tangents = [run](TensorSpan x, TensorSpan along) { return run->push(x, along); };
+  return made;
+}
+
+Levels Levels::now() {
+  Levels levels;
+  for (const tape::Tape* t = tape::top(); t; t = t->below) {
+    levels.all += t->kind != tape::Tape::Kind::observer;
+    levels.forward += t->kind == tape::Tape::Kind::forward;
+  }
+  return levels;
+}
+
+// ---- Tangents
+
+namespace {
+
+// The inputs of the loop that may have tangents, and their numbers among the sources of its body, in the same order
+// within variables, rows and what is shared.
+std::vector<std::size_t> find_sources(const LaterLoop& of, const std::vector<bool>& followed, LoopWithTangents& found) {
+  std::vector<std::size_t> sources;
+  const Tensors variables = of.body.results();
+  for (std::size_t i = 0; i < of.condition_at(); ++i) {
+    const bool is_variable = i < of.loop.variables;
+    if (is_variable ? !is_differentiable(variables[i].dtype()) : !followed[i]) continue;
+    (is_variable ? found.variables : i < of.body_at() ? found.rows : found.shared).push_back(i);
+    sources.push_back(i);
+  }
+  const Tensors by = of.body.traced().followed_captured();
+  const std::size_t first = of.condition_at() + (of.condition ? of.condition->adopted() : 0);
+  for (std::size_t k = 0; k < by.size(); ++k)
+    for (std::size_t c = 0; c < of.captured.size(); ++c)
+      if (of.captured[c].id() == by[k].id()) {
+        found.shared.push_back(first + c);
+        sources.push_back(of.body.inputs() + k);
+      }
+  return sources;
+}
+
+// Tensors like the inputs of the loop with these numbers: of its steps, as far as the body gets them.
+Tensors examples_of(const LaterLoop& of, std::span<const std::size_t> numbers) {
+  const std::size_t first = of.condition_at() + (of.condition ? of.condition->adopted() : 0);
+  const program::Program& p = of.body.traced().program();
+  Tensors list;
+  for (const std::size_t i : numbers)
+    list.push_back(i < of.condition_at() ? p.values[p.arguments[i]].tensor : of.captured[i - first]);
+  return abstract_like(list);
+}
+
+// The loop as a list of iterations of the body with its tangents.
+detail::FlatLoop flat_with_tangents(const LaterLoop& of, const LoopWithTangents& t, detail::FlatFunction step) {
+  detail::FlatLoop with = of.loop;
+  const std::size_t n = of.loop.variables, rows = of.xs, moving = t.variables.size(), all = of.body.results().size();
+  with.variables = n + moving + t.shared.size();
+  if (of.loop.condition)
+    with.condition = [condition = of.loop.condition, n](TensorSpan x) { return condition(x.first(n)); };
+  with.step = [step = std::move(step), n, rows, moving, all](TensorSpan state, TensorSpan row) {
+    const TensorSpan shared = state.subspan(n + moving);
+    Tensors x(state.begin(), state.begin() + offset(n));
+    for (const TensorSpan more : {row.first(rows), state.subspan(n, moving), row.subspan(rows), shared})
+      add_all(x, more);
+    const Tensors made = step(x);
+    const TensorSpan y(made);
+    Tensors given;
+    for (const TensorSpan more :
+         {y.first(n), y.subspan(all, moving), shared, y.subspan(n, all - n), y.subspan(all + moving)})
+      add_all(given, more);
+    return given;
+  };
+  return with;
+}
+
+std::shared_ptr<const LoopWithTangents> trace_tangents(const LaterLoop& of, const std::vector<bool>& followed,
+                                                       const Levels& levels) {
+  auto made = std::make_shared<LoopWithTangents>();
+  const std::vector<std::size_t> sources = find_sources(of, followed, *made);
+  const detail::FlatLoop loop = flat_with_tangents(of, *made, of.body.traced().with_tangents(followed, sources));
+  std::vector<std::size_t> numbers(of.body_at());
+  for (std::size_t i = 0; i < numbers.size(); ++i) numbers[i] = i;
+  const Tensors plain = examples_of(of, numbers);
+  Tensors variables(plain.begin(), plain.begin() + offset(of.loop.variables));
+  Tensors rows(plain.begin() + offset(of.loop.variables), plain.end());
+  add_all(variables, examples_of(of, made->variables));
+  add_all(variables, examples_of(of, made->shared));
+  add_all(rows, examples_of(of, made->rows));
+  const std::optional<Body> condition = trace_condition(loop, variables);
+  const auto run =
+      std::make_shared<LaterLoop>(loop, of.options, trace_body(loop, variables, rows), condition, rows.size());
+  std::vector<bool> all_followed;
+  for (const Tensor& x : variables) all_followed.push_back(is_differentiable(x.dtype()));
+  for (std::size_t k = 0; k < rows.size(); ++k) all_followed.push_back(k >= of.xs || followed[of.loop.variables + k]);
+  Tensors adopted;
+  for (const bool is : run->body.reveal({}, adopted, run->captured)) all_followed.push_back(is);
+  if (condition) condition->reveal({}, adopted, run->captured);
+  run->prepare(all_followed, levels);
+  made->loop = run;
+  return made;
+}
+
+}  // namespace
+
+void LaterLoop::prepare(const std::vector<bool>& followed, const Levels& levels) {
+  if (auto p = body.traced().prepare_step(followed)) set_gradient(std::move(p));
+  if (levels.need_tangents()) tangents = trace_tangents(*this, followed, levels.without_one());
+}
+
+std::optional<Tensors> LaterLoop::push(TensorSpan x, TensorSpan along) const {
+  const LoopWithTangents& t = *tangents;
+  std::vector<bool> moves(along.size());
+  for (const auto* numbers : {&t.variables, &t.rows, &t.shared})
+    for (const std::size_t i : *numbers) moves[i] = true;
+  for (std::size_t i = 0; i < along.size(); ++i) {
+    const bool of_condition = i >= condition_at() && i < x.size();
+    if (along[i].defined() && !moves[i] && !of_condition) return {};
+  }
+  Tensors all(x.begin(), x.begin() + offset(loop.variables));
+  const auto add = [&](std::span<const std::size_t> numbers) {
+    for (const std::size_t i : numbers) {
+      const Tensor& like = i < x.size() ? x[i] : captured[i - x.size()];
+      all.push_back(along[i].defined() ? along[i] : zeros(like.shape(), like.dtype()));
+    }
+  };
+  add(t.variables);
+  add(t.shared);
+  add_all(all, x.subspan(loop.variables, xs));
+  add(t.rows);
+  // What both adopt is passed as it was to this loop, for tapes may follow it as another tensor.
+  const auto passed = [&](const Tensor& adopted) {
+    for (const auto& [which, at] :
+         {std::pair(&body, body_at()), std::pair(condition ? &*condition : &body, condition_at())})
+      for (std::size_t k = 0; k < which->adopted() && at + k < x.size(); ++k)
+        if (which->traced().adopted()[k].id() == adopted.id()) return x[at + k];
+    return adopted;
+  };
+  for (const Tensor& a : t.loop->body.traced().adopted()) all.push_back(passed(a));
+  if (t.loop->condition)
+    for (const Tensor& a : t.loop->condition->traced().adopted()) all.push_back(passed(a));
+  const Tensors made = call_later(deferred(t.loop, all.size()), all);
+  const TensorSpan y(made);
+  const Tensors like = results();
+  const std::size_t n = loop.variables, moving = t.variables.size(), outputs_at = n + moving + t.shared.size();
+  const std::size_t outputs = like.size() - n;
+  Tensors list;
+  add_all(list, y.first(n));
+  add_all(list, y.subspan(outputs_at, outputs));
+  std::size_t variable = n, output = outputs_at + outputs;
+  for (std::size_t k = 0; k < like.size(); ++k) {
+    const bool has = is_differentiable(like[k].dtype());
+    list.push_back(has ? y[k < n ? variable++ : output++] : Tensor());
+  }
+  return list;
+}
+
+// ---- Tracing
+
+void check_condition(const char* name, const Tensor& predicate) {
+  if (predicate.size() != 1)
+    fail<ShapeError>(name, "the condition has shape {}; it must have one element: use all or any", predicate.shape());
+}
+
+std::optional<Body> trace_condition(const detail::FlatLoop& loop, TensorSpan variables) {
+  std::optional<Body> condition;
+  if (!loop.condition) return condition;
+  condition.emplace(loop.name, loop.condition, variables);
+  check_condition(loop.name, condition->results()[0]);
+  if (condition->effects().size() > 0)
+    fail<TraceError>(loop.name,
+                     "its condition assigns a variable or draws random numbers; do so in the body, and make what the "
+                     "condition needs of it a loop variable");
+  return condition;
+}
+
+Body trace_body(const detail::FlatLoop& loop, TensorSpan variables, TensorSpan rows) {
+  Tensors examples(variables.begin(), variables.end());
+  add_all(examples, rows);
+  return Body(
+      loop.name,
+      [step = loop.step, count = loop.variables](TensorSpan x) {
+        return contiguous_all(step(x.first(count), x.subspan(count)));
+      },
+      examples);
+}
+
+}  // namespace reel::autodiff
