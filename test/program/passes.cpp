@@ -1,6 +1,7 @@
 // Passes over programs, each alone, and the memory that runs are planned to take.
 #include "program/passes/passes.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <thread>
@@ -140,6 +141,47 @@ TEST_CASE("programs: what is made of constants is computed once and for all, unl
   const std::size_t before = large.instructions.size();
   program::fold_constants(large);
   CHECK(large.instructions.size() == before);
+}
+
+TEST_CASE("programs: parts that are placed among zeros and added up are one instruction") {
+  const auto gradient = [](const Tensors& x) {
+    GradientTape tape;
+    tape.watch(x[0]);
+    const Tensor y =
+        sum(slice(x[0], {range(0, 5)}) * slice(x[0], {range(1, 6)})) + sum(square(slice(x[0], {range(2, 7)})));
+    return Tensors{*tape.gradient(y, x[0])};
+  };
+  const auto by_columns = [](const Tensors& x) {
+    const Tensor m = reshape(concatenate({x[0], x[1]}), {2, 7});
+    GradientTape tape;
+    tape.watch(m);
+    return Tensors{*tape.gradient(sum(exp(slice(m, {all, range(0, 7, 2)}))) + sum(sin(slice(m, {1}))), m)};
+  };
+  for (const Function f : {Function(gradient), Function(by_columns)}) {
+    Program p = traced(f, row);
+    const auto count = [&](const char* name) {
+      const Names list = names(p);
+      return std::count(list.begin(), list.end(), name);
+    };
+    REQUIRE(count("place") > 1);
+    const auto sums = count("add"), places = count("place");
+    program::join_places(p);
+    CHECK(count("place") == 1);
+    CHECK(count("add") == sums - places + 1);
+    check_results(p, f, row);
+  }
+  // What is read elsewhere stays, and so does a sum with something else.
+  const auto other = [](const Tensors& x) {
+    GradientTape tape({.persistent = true});
+    tape.watch(x[0]);
+    const Tensor a = sum(exp(slice(x[0], {range(0, 3)}))), b = sum(exp(slice(x[0], {range(2, 7)}))),
+                 c = sum(square(x[0]));
+    return Tensors{*tape.gradient(a, x[0]), *tape.gradient(a + b, x[0]), *tape.gradient(a + c, x[0])};
+  };
+  Program p = traced(other, row);
+  program::share_equal(p);
+  program::join_places(p);
+  check_results(p, other, row);
 }
 
 TEST_CASE("programs: pointwise neighbours of one shape become one pass") {

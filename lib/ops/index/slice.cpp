@@ -153,21 +153,32 @@ void infer_slice(const Call& call, Metas& out) {
 constexpr Primitive slice_primitive = {
     .rule = linear<take_transposed, take_again>("slice"), .infer = infer_slice, .evaluate = evaluate_view};
 
-// There are three words of a range and an extent for each axis.
-SlicePart placed(const Call& call) { return {call.attributes, static_cast<int>(call.attributes.size() / 4)}; }
+// There are three words of a range and an extent for each axis, and each part. A program has places of several parts,
+// which are added in this order; tapes know those of one alone.
+SlicePart placed(const Call& call, std::size_t k) {
+  const std::size_t words = call.attributes.size() / call.inputs.size();
+  return {call.attributes.subspan(k * words, words), static_cast<int>(words / 4)};
+}
 void infer_place(const Call& call, Metas& out) {
-  const Attributes extents = placed(call).extents();
+  const Attributes extents = placed(call, 0).extents();
   out.add(call.input(0).dtype(), Shape(extents.data(), extents.size()));
 }
 void evaluate_place(const Call& call, Outputs& out) {
   const Tensor &g = call.input(0), &y = out[0];
-  const SlicePart p = placed(call);
+  const SlicePart p = placed(call, 0);
   const detail::Block* b = detail::block(y);
   if (!p.counts({b->extents(), b->rank})) loops::fill_zero(y);
   loops::copy(g, view_of(y, p, g.shape()));
+  for (std::size_t k = 1; k < call.inputs.size(); ++k) add_to_part(y, call.input(k), placed(call, k));
 }
 constexpr Primitive place_primitive = {
     .rule = linear<place_transposed, place_again>("place"), .infer = infer_place, .evaluate = evaluate_place};
+
+}  // namespace
+
+const Primitive& place_of_parts() noexcept { return place_primitive; }
+
+namespace {
 
 Tensor take(const Tensor& x, Attributes part) { return apply(slice_primitive, {&x}, part); }
 Tensor place(const Tensor& g, Attributes part) { return apply(place_primitive, {&g}, part); }

@@ -38,6 +38,7 @@ void simplify(Program& program) {
   fold_constants(program);
   share_equal(program);
   drop_unused(program);
+  join_places(program);
 }
 
 void optimize(Program& program) {

@@ -1,0 +1,59 @@
+// Sums of what is placed among zeros, such as gradients by slices of one tensor, as one instruction: zeros are written
+// once, and each part is added to its place alone.
+#include "ops/apply/table.hpp"
+#include "ops/index/slice.hpp"
+#include "program/passes/passes.hpp"
+
+namespace reel::program {
+
+namespace {
+
+constexpr std::size_t no_instruction = ~std::size_t{0};
+
+bool is_sum(const Instruction& i) { return i.pointwise() && i.operation == ops::value_of<"add">("add"); }
+
+// The instruction that places the operand, if nobody else reads what it gives.
+std::size_t placing(const Program& p, Index operand, const std::vector<std::size_t>& maker,
+                    const std::vector<Index>& uses) {
+  const Operand& x = p.operands[operand];
+  const std::size_t at = maker[x.value];
+  const bool apt = at != no_instruction && x.whole && uses[x.value] == 1 &&
+                   p.instructions[at].operation.primitive == &ops::place_of_parts();
+  return apt ? at : no_instruction;
+}
+
+}  // namespace
+
+void join_places(Program& program) {
+  const std::vector<Index> uses = program.count_uses();
+  std::vector<std::size_t> maker(program.values.size(), no_instruction);
+  std::vector<bool> gone(program.instructions.size());
+  for (std::size_t at = 0; at < program.instructions.size(); ++at) {
+    Instruction& i = program.instructions[at];
+    for (const Index v : i.outputs)
+      if (v != nothing) maker[v] = at;
+    if (!is_sum(i)) continue;
+    const std::size_t first = placing(program, i.inputs[0], maker, uses),
+                      second = placing(program, i.inputs[1], maker, uses);
+    if (first == no_instruction || second == no_instruction || first == second) continue;
+    Instruction& to = program.instructions[first];
+    const Instruction& from = program.instructions[second];
+    const detail::Block *a = detail::block(program.values[to.outputs[0]].tensor),
+                        *b = detail::block(program.values[from.outputs[0]].tensor);
+    if (a->shape() != b->shape() || a->dtype != b->dtype) continue;
+    Instruction both;
+    both.operation = to.operation;
+    both.inputs = to.inputs;
+    both.inputs.insert(both.inputs.end(), from.inputs.begin(), from.inputs.end());
+    std::vector<std::int64_t> words(to.attributes.words().begin(), to.attributes.words().end());
+    words.insert(words.end(), from.attributes.words().begin(), from.attributes.words().end());
+    both.attributes = {to.operation.primitive->rule, words};
+    both.outputs = i.outputs;
+    gone[first] = gone[second] = true;
+    i = std::move(both);
+  }
+  std::size_t k = 0;
+  std::erase_if(program.instructions, [&](const Instruction&) { return gone[k++]; });
+}
+
+}  // namespace reel::program
