@@ -36,7 +36,9 @@ std::vector<bool> used_operands(const Program& program) {
 // A frame that is given back, whatever happens, without what belongs to its run.
 class Executable::Lease {
  public:
-  explicit Lease(const Executable& owner) : owner_(owner) {
+  explicit Lease(const Executable& owner)
+      : owner_(owner), frame_(owner.latest_.exchange(nullptr, std::memory_order_acquire)) {
+    if (frame_) return;
     {
       const std::lock_guard lock(owner.mutex_);
       if (!owner.frames_.empty()) {
@@ -53,6 +55,12 @@ class Executable::Lease {
     for (const std::uint32_t k : owner_.made_) frame_->outputs[k] = {};
     for (Tensor& x : frame_->fresh) x = {};
     owner_.forget_tokens(*frame_);
+    Frame* empty = nullptr;
+    if (owner_.latest_.compare_exchange_strong(empty, frame_.get(), std::memory_order_release,
+                                               std::memory_order_relaxed)) {
+      static_cast<void>(frame_.release());
+      return;
+    }
     const std::lock_guard lock(owner_.mutex_);
     owner_.frames_.push_back(std::move(frame_));  // there is room: new_frame() has seen to it
   }
@@ -95,7 +103,7 @@ Executable::Executable(Program p) : program_(std::move(p)), plan_(plan_memory(pr
     if (program_.values[v].origin != Value::Origin::constant && plan_.offset[v] == Plan::elsewhere) bound_.push_back(o);
   }
 }
-Executable::~Executable() = default;
+Executable::~Executable() { delete latest_.load(std::memory_order_acquire); }
 
 namespace {
 

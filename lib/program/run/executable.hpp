@@ -1,5 +1,6 @@
 // Programs made ready to run: memory planned, operands laid out, as often as wanted and by several threads at once.
 #pragma once
+#include <atomic>
 #include <memory>
 #include <mutex>
 
@@ -53,15 +54,16 @@ class Executable {
   Program program_;
   Plan plan_;
   std::vector<Step> steps_;
-  std::vector<Origin> origin_;              // of each value
-  std::vector<Index> outputs_;              // values, of all steps
-  std::vector<Index> bound_;                // operands that each run lays anew: of arguments and of what escapes
-  std::vector<Index> fresh_;                // values that each run takes memory for
-  std::vector<std::int64_t> fresh_offset_;  // of each value: where it lies in the memory of a session's run
-  std::int64_t fresh_bytes_ = 0;            // of that memory
-  std::vector<std::uint32_t> made_;         // places in Frame::outputs that a run fills
+  std::vector<Origin> origin_;                    // of each value
+  std::vector<Index> outputs_;                    // values, of all steps
+  std::vector<Index> bound_;                      // operands that each run lays anew: of arguments and of what escapes
+  std::vector<Index> fresh_;                      // values that each run takes memory for
+  std::vector<std::int64_t> fresh_offset_;        // of each value: where it lies in the memory of a session's run
+  std::int64_t fresh_bytes_ = 0;                  // of that memory
+  std::vector<std::uint32_t> made_;               // places in Frame::outputs that a run fills
+  mutable std::atomic<Frame*> latest_ = nullptr;  // that no run uses, and was used last: taken without the mutex
   mutable std::mutex mutex_;
-  mutable std::vector<std::unique_ptr<Frame>> frames_;   // that no run uses
+  mutable std::vector<std::unique_ptr<Frame>> frames_;   // others that no run uses
   mutable std::size_t frame_count_ = 0;                  // used or not
   mutable std::vector<std::unique_ptr<Places>> places_;  // that no session uses
   mutable std::size_t places_count_ = 0;                 // used or not
