@@ -14,6 +14,7 @@
 
 #include "compile/check.hpp"
 #include "core/fail.hpp"
+#include "gradient/gradient.hpp"
 #include "gradient/programs/traced.hpp"
 #include "ops/engine.hpp"
 #include "program/dot.hpp"
@@ -38,7 +39,26 @@ CallWords signature_of(const CallView& call) {
     key.push_back(b->rank);
     key.insert(key.end(), b->extents(), b->extents() + 2 * b->rank);  // and strides
   }
+  const List<std::int64_t> overrides = autodiff::overrides_in_force();
+  key.insert(key.end(), overrides.begin(), overrides.end());
   return key;
+}
+
+// Whether it is signature_of(call) where no gradient is overridden.
+bool is_signature_of(const CallWords& key, const CallView& call) {
+  auto at = key.begin();
+  const auto next_are = [&](const std::int64_t* words, std::size_t count) {
+    const bool same = static_cast<std::size_t>(key.end() - at) >= count && std::equal(words, words + count, at);
+    if (same) at += static_cast<std::ptrdiff_t>(count);
+    return same;
+  };
+  if (!next_are(call.words.data(), call.words.size())) return false;
+  for (const Tensor& x : call.tensors) {
+    const Block* b = block(x);
+    const std::int64_t kind[] = {static_cast<std::int64_t>(b->dtype), b->rank};
+    if (!next_are(kind, 2) || !next_are(b->extents(), 2 * b->rank)) return false;
+  }
+  return at == key.end();
 }
 
 // f with further results: what tells how many numbers were drawn where a trace cannot know.
@@ -138,7 +158,7 @@ struct Programs::State {
   std::mutex mutex;
   std::atomic<std::thread::id> tracing{};  // the thread that traces f
   std::map<CallWords, Held> held;
-  std::shared_ptr<autodiff::Traced> last;
+  std::pair<const CallWords, Held>* latest = nullptr;  // of held: what the last call used
   std::int64_t calls = 0, traces = 0;
   bool warned = false;
 
@@ -155,6 +175,7 @@ struct Programs::State {
       auto oldest = held.begin();
       for (auto at = held.begin(); at != held.end(); ++at)
         if (at->second.used < oldest->second.used) oldest = at;
+      if (latest == &*oldest) latest = nullptr;
       held.erase(oldest);
     }
   }
@@ -166,8 +187,10 @@ struct Programs::State {
     Tracing& operator=(const Tracing&) = delete;
     ~Tracing() { thread = std::thread::id(); }
   };
-  Held& find_or_trace(const CallView& call, const CallWords& key, const CallMakers& make) {
-    if (const auto found = held.find(key); found != held.end()) return found->second;
+  Held& find_or_trace(const CallView& call, const CallMakers& make) {
+    if (latest && !thread_state().overrides && is_signature_of(latest->first, call)) return latest->second;
+    const CallWords key = signature_of(call);
+    if (const auto found = held.find(key); found != held.end()) return (latest = &*found)->second;
     FlatCall f = make.trace(make.context);
     const Tracing open(*this);
     std::shared_ptr<const program::Program> reference;
@@ -180,7 +203,7 @@ struct Programs::State {
     Held one{std::move(traced), std::move(f.structure), std::move(aspects)};
     one.unchecked = options.check;
     one.reference = std::move(reference);
-    return held.emplace(key, std::move(one)).first->second;
+    return (latest = &*held.emplace(key, std::move(one)).first)->second;
   }
   // Throws if f has come to compute something else.
   void trace_again(const Held& one, const CallView& call, const CallMakers& make) {
@@ -242,20 +265,19 @@ struct PlainRun {
 CallResult Programs::call(const CallView& call, const CallMakers& make) const {
   for (const Tensor& x : call.tensors)
     if (!x.defined()) fail<ValueError>(who, "an argument holds an empty tensor (default-constructed or moved from)");
-  const CallWords key = signature_of(call);
   std::shared_ptr<autodiff::Traced> traced;
   CallResult result;
   bool checked = false;
   {
     const std::lock_guard lock(state_->mutex);
-    State::Held& held = state_->find_or_trace(call, key, make);
+    State::Held& held = state_->find_or_trace(call, make);
     held.used = ++state_->calls;
     if (held.unchecked > 0) {
       --held.unchecked;
       checked = true;
       state_->trace_again(held, call, make);
     }
-    state_->last = traced = held.traced;
+    traced = held.traced;
     result.structure = held.structure;
   }
   result.draws.assign(traced->draws().begin(), traced->draws().end());
@@ -269,7 +291,7 @@ CallResult Programs::call(const CallView& call, const CallMakers& make) const {
 
 CompileStats Programs::stats() const {
   const std::lock_guard lock(state_->mutex);
-  CompileStats s = state_->last ? state_->last->stats() : CompileStats();
+  CompileStats s = state_->latest ? state_->latest->second.traced->stats() : CompileStats();
   s.signatures = static_cast<std::int64_t>(state_->held.size());
   s.traces = state_->traces;
   return s;
@@ -277,7 +299,8 @@ CompileStats Programs::stats() const {
 
 std::string Programs::to_dot() const {
   const std::lock_guard lock(state_->mutex);
-  return state_->last ? program::to_dot(state_->last->program()) : std::string("digraph program {\n}\n");
+  return state_->latest ? program::to_dot(state_->latest->second.traced->program())
+                        : std::string("digraph program {\n}\n");
 }
 
 // ---- Arguments

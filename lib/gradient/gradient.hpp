@@ -70,6 +70,8 @@ Gradient batch_jacobian(const char* who, tape::Tape& tape, const Target& target,
 
 /// Whether the op of the entry has a jvp.
 bool has_jvp(const tape::Entry& entry) noexcept;
+/// Numbers of the gradients that replace others on this thread, the innermost first; each guard has one of its own.
+detail::List<std::int64_t> overrides_in_force();
 
 /// The tape is used up: it holds nothing from here on but the list of what it watched.
 void use_up(tape::Tape& tape) noexcept;

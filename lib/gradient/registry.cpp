@@ -1,4 +1,5 @@
 // Ops of the user: recorded with a function of theirs, or with a name that is looked up at replay.
+#include <atomic>
 #include <bit>
 #include <map>
 #include <mutex>
@@ -7,7 +8,9 @@
 #include <set>
 
 #include "core/fail.hpp"
+#include "gradient/functions/composite.hpp"
 #include "gradient/gradient.hpp"
+#include "ops/apply/operation.hpp"
 
 namespace reel {
 
@@ -18,6 +21,7 @@ struct Override {
   std::string name;
   GradientFunction gradient;
   Override* below;
+  std::int64_t serial;  // of no other guard of the process
   int uses = 1;
 };
 
@@ -185,6 +189,12 @@ bool has_jvp(const tape::Entry& e) noexcept {
   return bool(user_op({e.numbers(), e.attributes}).jvp);
 }
 
+detail::List<std::int64_t> overrides_in_force() {
+  detail::List<std::int64_t> serials;
+  for (const Override* o = overrides(); o; o = o->below) serials.push_back(o->serial);
+  return serials;
+}
+
 const Override* look_up_override(const char* name) noexcept {
   for (const Override* o = overrides(); o; o = o->below)
     if (o->name == name) return o;
@@ -210,12 +220,12 @@ void call_override(const Override& o, const tape::Tape& t, const tape::Record& r
   call(o.gradient, o.name, e.rule->user ? kept_by_user(r) : kept_by_library(t, r, e), g, dx);
 }
 
-}  // namespace autodiff
+namespace {
+std::atomic<std::int64_t> next_serial = 1;
+}  // namespace
 
-using namespace autodiff;
-
-void record_operation(std::string_view name, std::span<const Tensor> inputs, std::span<const Tensor> outputs,
-                      BackwardFunction backward, TangentFunction jvp, const RecordOptions& options) {
+void record_function(std::string_view name, std::span<const Tensor> inputs, std::span<const Tensor> outputs,
+                     BackwardFunction backward, TangentFunction jvp, const RecordOptions& options) {
   std::vector<const Tensor*> in, out, saved;
   const bool looked_up = !backward;
   for (const auto& [list, pointers] : {std::pair(inputs, &in), std::pair(outputs, &out)})
@@ -239,6 +249,20 @@ void record_operation(std::string_view name, std::span<const Tensor> inputs, std
   done();
 }
 
+}  // namespace autodiff
+
+using namespace autodiff;
+
+void record_operation(std::string_view name, std::span<const Tensor> inputs, std::span<const Tensor> outputs,
+                      BackwardFunction backward, TangentFunction jvp, const RecordOptions& options) {
+  if (ops::Tracer::current())
+    fail<TraceError>("record_operation",
+                     "'{}' is recorded in a function that is traced, whose program would lose its rule; give the rule "
+                     "to custom_gradient",
+                     name);
+  record_function(name, inputs, outputs, std::move(backward), std::move(jvp), options);
+}
+
 void GradientRegistry::add(std::string_view name, GradientFunction gradient) {
   if (!gradient) fail<ValueError>("GradientRegistry.add", "the gradient function for '{}' is empty", name);
   add_entry(name, std::move(gradient));
@@ -254,7 +278,7 @@ void GradientRegistry::remove(std::string_view name) {
 }
 
 GradientRegistry::OverrideGuard::OverrideGuard(std::string_view name, GradientFunction gradient)
-    : own_(new Override{std::string(name), std::move(gradient), detail::thread_state().overrides}) {
+    : own_(new Override{std::string(name), std::move(gradient), detail::thread_state().overrides, next_serial++}) {
   detail::this_thread.state->overrides = own_;
 }
 GradientRegistry::OverrideGuard::~OverrideGuard() {

@@ -5,8 +5,12 @@
 #include <optional>
 #include <reel/compile.hpp>
 #include <reel/elementwise.hpp>
+#include <reel/ops/arranging.hpp>
+#include <reel/ops/indexing.hpp>
 #include <reel/optim.hpp>
 #include <reel/reel.hpp>
+#include <reel/registry.hpp>
+#include <sstream>
 #include <thread>
 
 #include "catch.hpp"
@@ -270,6 +274,32 @@ TEST_CASE("compiled: what cannot be traced is refused, and changes nothing") {
     return a * a.item<double>();
   });
   refused([](const Tensor& a) { return a > 1. ? a : -a; });
+  refused([](const Tensor& a) { return a * a.data<double>()[0]; });
+  refused([](const Tensor& a) {
+    std::ostringstream text;
+    text << a;
+    return a;
+  });
+  refused([](const Tensor& a) { return boolean_mask(reshape(a, {1}), tensor({true})) + nonzero(reshape(a, {1}))[0]; });
+  refused([](const Tensor& a) { return repeat(reshape(a, {1}), cast(reshape(a, {1}), DType::int64), 0); });
+  refused([](const Tensor& a) {
+    const Tensor y = a * 2.;
+    record_operation("doubled", std::span(&a, 1), std::span(&y, 1),
+                     [](std::span<const Gradient> g) { return std::vector<Gradient>{g[0]}; });
+    return y;
+  });
+  refused([](const Tensor& a) {
+    std::exception_ptr thrown;
+    std::thread([&] {
+      try {
+        static_cast<void>(a + 1.);
+      } catch (...) {
+        thrown = std::current_exception();
+      }
+    }).join();
+    if (thrown) std::rethrow_exception(thrown);
+    return a;
+  });
   refused([](const Tensor& a) { return from_data(a.to_vector<double>(), a.shape()); });
   refused([](const Tensor& a) {
     static_cast<void>(to_string(a));
@@ -301,6 +331,10 @@ TEST_CASE("compiled: what cannot be traced is refused, and changes nothing") {
     outside.stop();
     return a;
   });
+  refused([&](const Tensor& a) {
+    outside.reset();
+    return a;
+  });
   outside.stop();
   CHECK((*outside.gradient(squared, x)).item() == 4);
   std::unique_ptr<GradientTape> tape;
@@ -316,6 +350,30 @@ TEST_CASE("compiled: what cannot be traced is refused, and changes nothing") {
   CHECK_THROWS_AS(compile([](const Tensor& a) { return a; }, {.max_signatures = 0}), ValueError);
 }
 
+TEST_CASE("compiled: gradients that are overridden are part of the signature") {
+  const auto f = [](const Tensor& x) { return grad([](const Tensor& y) { return sum(sin(y) * y); })(x); };
+  const auto g = compile(f);
+  const Tensor x = support::ramp({3});
+  const Tensor plain = g(x);
+  CHECK(same_bits(plain, f(x)));
+  const auto times = [](double factor) {
+    return [factor](const RecordedOp&, std::span<const Gradient> d) {
+      return std::vector<Gradient>{Gradient(d[0].dense() * factor)};
+    };
+  };
+  for (const double factor : {2., 3.}) {
+    const GradientRegistry::OverrideGuard guard("sin", times(factor));
+    CHECK_FALSE(same_bits(f(x), plain));
+    CHECK(same_bits(g(x), f(x)));
+    const GradientRegistry::OverrideGuard inner("multiply", [](const RecordedOp&, std::span<const Gradient> d) {
+      return std::vector<Gradient>{Gradient(d[0].dense()), Gradient(d[0].dense())};
+    });
+    CHECK(same_bits(g(x), f(x)));
+  }
+  CHECK(same_bits(g(x), plain));
+  CHECK(g.stats().traces == 5);
+}
+
 TEST_CASE("compiled: an error of the values leaves variables as they were") {
   Variable v(scalar(1.), "v");
   const auto f = compile([&](const Tensor& index) {
@@ -327,6 +385,27 @@ TEST_CASE("compiled: an error of the values leaves variables as they were") {
   CHECK(v.read().item<double>() == 2);
   CHECK(f(scalar(1)).item<std::int64_t>() == 1);
   CHECK(v.read().item<double>() == 3);
+}
+
+TEST_CASE("compiled: stats count what a program has, and to_dot draws it") {
+  const Tensor w = support::ramp({3, 3});
+  const auto f = compile([&](const Tensor& x) {
+    const Tensor y = exp(x) * exp(x) + 1., unused = sin(x);
+    return matmul(y, w) + sum(y, {0});
+  });
+  CHECK(f.to_dot().find("->") == std::string::npos);
+  CHECK(f.stats().traced_instructions == 0);
+  f(support::ramp({3, 3}));
+  const CompileStats s = f.stats();
+  CHECK(s.traced_instructions == 8);  // exp twice, multiply, add, sin, matmul, sum, add
+  CHECK(s.instructions == 4);         // exp, multiply and add are one, the second exp the first, sin is gone
+  CHECK(s.planned_bytes >= 3 * 3 * 8);
+  CHECK(s.constant_bytes >= 3 * 3 * 8);
+  CHECK(s.signatures == 1);
+  const std::string dot = f.to_dot();
+  for (const char* text : {"digraph", "argument [3, 3]", "fused [3, 3]", "matmul [3, 3]", "result", "->"})
+    CHECK(dot.find(text) != std::string::npos);
+  CHECK(dot.find("sin") == std::string::npos);
 }
 
 TEST_CASE("compiled: the least recently used program goes, with one warning") {

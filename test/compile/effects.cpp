@@ -308,6 +308,20 @@ TEST_CASE("effects in bodies: what is refused says so, and changes nothing") {
                       return *tape.gradient(counting(x), v);
                     })(starts[0]),
                     Catch::Contains("follows variable 'v'"));
+  // Either branch counts.
+  for (const bool first : {true, false})
+    CHECK_THROWS_WITH(compile([&](const Tensor& x) {
+                        const auto assigns = [&](const Tensor& z) {
+                          v.assign(v * 1.25);
+                          return z + v;
+                        };
+                        const auto does_not = [](const Tensor& z) { return z * 2.; };
+                        GradientTape tape;
+                        const Tensor y =
+                            first ? cond(sum(x) > 0., assigns, does_not, x) : cond(sum(x) > 0., does_not, assigns, x);
+                        return *tape.gradient(sum(y), v);
+                      })(starts[0]),
+                      Catch::Contains("follows variable 'v'"));
   CHECK_THROWS_WITH(compile([&](const Tensor& x, Generator& from) {
                       return while_loop([&](const Tensor& z) { return sum(z) < random_uniform(from, {}); },
                                         [](const Tensor& z) { return z + 1.; }, x);
@@ -332,6 +346,27 @@ TEST_CASE("effects in bodies: what is refused says so, and changes nothing") {
                           x);
                       return *tape.gradient(sum(y), x);
                     })(starts[0], g),
+                    Catch::Contains("runs again"));
+  // A gradient that is differentiated runs what is unrolled again.
+  CHECK_THROWS_WITH(compile([&](const Tensor& x) {
+                      const TapeOptions options{.watch_accessed_variables = false};
+                      GradientTape outer(options), tape(options);
+                      outer.watch(x);
+                      tape.watch(x);
+                      const Tensor y = fori_loop(
+                          2,
+                          [&](std::int64_t, const Tensor& z) {
+                            return cond(
+                                sum(z) > 0.,
+                                [&](const Tensor& a) {
+                                  v.assign(sum(a));
+                                  return a * 2.;
+                                },
+                                [](const Tensor& a) { return a; }, z);
+                          },
+                          x);
+                      return *tape.gradient(sum(y), x);
+                    })(starts[0]),
                     Catch::Contains("runs again"));
   CHECK(v.read().item() == 1);
   CHECK(g.position() == 0);

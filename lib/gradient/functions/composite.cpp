@@ -255,7 +255,7 @@ struct Run {
 // Records the run of a function, whose arguments and reads are among its inputs.
 std::vector<Tensor> record_run(const std::shared_ptr<Run>& c, std::span<const Tensor> results) {
   const std::vector<Tensor> outputs = aliases(results);
-  record_operation(
+  record_function(
       c->name, c->inputs.values(), outputs, [c](std::span<const Gradient> g) { return c->pull(g); },
       [c](std::span<const Tensor> t) { return c->push(t); });
   return outputs;

@@ -2,6 +2,7 @@
 // entry's rules run the function again, or, where nobody differentiates the derivative, replay a tape of its own.
 #pragma once
 #include <reel/custom.hpp>
+#include <reel/registry.hpp>
 
 #include "ops/apply/run_again.hpp"
 
@@ -37,6 +38,9 @@ struct Inputs {
 /// Whether this thread has a tape or an accumulator. A capture stands for tapes that are hidden.
 bool any_reverse();
 bool any_forward();
+/// record_operation for the library's own, which are traced through.
+void record_function(std::string_view name, std::span<const Tensor> inputs, std::span<const Tensor> outputs,
+                     BackwardFunction backward, TangentFunction jvp, const RecordOptions& options = {});
 /// Watches the sources that have a gradient.
 void watch_differentiable(GradientTape& tape, std::span<const Source> sources);
 /// New tensors with the same values; recorded.

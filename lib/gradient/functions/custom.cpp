@@ -5,6 +5,7 @@
 #include <reel/registry.hpp>
 
 #include "core/fail.hpp"
+#include "gradient/functions/composite.hpp"
 #include "ops/apply/operation.hpp"
 #include "ops/engine.hpp"
 #include "tape/capture.hpp"
@@ -95,7 +96,7 @@ std::vector<Tensor> custom(const char* name, std::span<const Tensor> arguments, 
   for (const Variable& v : variables) inputs.push_back(v.read());
   auto backward = backward_of(made, outputs, std::move(variables));
   TangentFunction jvp = jvp_of(name, made, inputs, arguments.size());
-  record_operation(name, inputs, outputs, std::move(backward), std::move(jvp), {.batched = made.batched});
+  autodiff::record_function(name, inputs, outputs, std::move(backward), std::move(jvp), {.batched = made.batched});
   return outputs;
 }
 
@@ -137,7 +138,7 @@ Tensor prevent_gradient(const Operand& x, std::string message) {
                       message);
   };
   const Tensor in[] = {y}, out[] = {z};
-  record_operation(
+  autodiff::record_function(
       "prevent_gradient", in, out,
       [refuse](std::span<const Gradient>) {
         refuse();

@@ -334,7 +334,7 @@ std::vector<Tensor> run_loop(const FlatLoop& loop, std::span<const Tensor> initi
     return run_parts(c, c->parts(), 0, c->repetition.iterations, x);
   };
   const std::vector<Tensor> outputs = aliases(results);
-  record_operation(
+  record_function(
       loop.name, c->inputs.values(), outputs,
       [c, again](std::span<const Gradient> g) {
         Tensors seeds;
