@@ -1,7 +1,10 @@
-// Special functions of several arguments: a primitive each, whose attributes are how often it is differentiated by each
-// argument. A derivative of the primitive is itself with one order more.
+// Special functions: a primitive each, whose attributes are the function and how often it is differentiated by each
+// argument. A derivative of the primitive is itself with one order more. Functions share all code: only the names of
+// their primitives differ.
 #include "loops/special.hpp"
 
+#include <algorithm>
+#include <array>
 #include <reel/ops/make.hpp>
 #include <reel/special.hpp>
 
@@ -15,163 +18,161 @@ namespace ops {
 namespace {
 
 using Function = loops::SpecialFunction;
+using Arguments = std::array<const Tensor*, loops::arguments_max>;
 
-// The rule of an op from its derivative by argument k: D::derivative(record, k).
-template <class D, std::size_t Count>
-void special_vjp(const tape::Record& r, std::span<const Tensor> g, std::span<Gradient> dx) {
-  for (std::size_t k = 0; k < Count; ++k)
-    if (r.wanted(k)) dx[k] = g[0] * D::derivative(r, k);
-}
-template <class D, std::size_t Count>
-void special_jvp(const tape::Record& r, std::span<const Tensor> t, std::span<Tensor> dy) {
-  for (std::size_t k = 0; k < Count; ++k)
-    if (t[k].defined()) {
-      const Tensor part = t[k] * D::derivative(r, k);
-      dy[0] = dy[0].defined() ? dy[0] + part : part;
-    }
-}
-template <class D, std::size_t Count>
-constexpr tape::Rule special_rule(const char* name) {
-  return batched({name, special_vjp<D, Count>, special_jvp<D, Count>});
-}
+Function function_of(Attributes attributes) { return static_cast<Function>(attributes[0]); }
+/// The number of arguments that have derivatives: the first ones.
+std::size_t variables(Function f) { return std::size_t{loops::signature(f).arguments} - loops::signature(f).constants; }
 
-// ---- f and its derivatives: inputs of one shape and dtype; attributes: the order of each
-
-template <Function F, std::size_t Count>
-struct Special {
-  static void infer(const Call& call, Metas& out) { out.add_like(call.input(0)); }
-  static void evaluate(const Call& call, Outputs& out) { loops::special(F, call.attributes, call.inputs, out[0]); }
-  static Tensor derivative(const tape::Record& r, std::size_t by);
+// The rule of an op from its derivative by argument k: derivative(record, k).
+template <Tensor (*derivative)(const tape::Record& r, std::size_t k)>
+struct RuleOf {
+  static void vjp(const tape::Record& r, std::span<const Tensor> g, std::span<Gradient> dx) {
+    for (std::size_t k = 0; k < dx.size(); ++k)
+      if (r.wanted(k)) dx[k] = g[0] * derivative(r, k);
+  }
+  static void jvp(const tape::Record& r, std::span<const Tensor> t, std::span<Tensor> dy) {
+    for (std::size_t k = 0; k < t.size(); ++k)
+      if (t[k].defined()) {
+        const Tensor part = t[k] * derivative(r, k);
+        dy[0] = dy[0].defined() ? dy[0] + part : part;
+      }
+  }
 };
+
+// ---- f and its derivatives: inputs of one shape and dtype; attributes: the function, the order of each variable
+
+void infer(const Call& call, Metas& out) { out.add_like(call.input(0)); }
+void evaluate_partial(const Call& call, Outputs& out) {
+  loops::special(function_of(call.attributes), call.attributes.subspan(1), call.inputs, out[0]);
+}
+Tensor derivative(const tape::Record& r, std::size_t by);
 
 constexpr Keeps keep_inputs(std::size_t count) {
   Keeps keeps = {};
   for (std::size_t k = 0; k < count; ++k) keeps[k] = keep_input(static_cast<std::uint8_t>(k));
   return keeps;
 }
-template <Function F>
-constexpr const char* name_of = nullptr;
-template <>
-constexpr const char* name_of<Function::gamma> = "gamma";
-template <>
-constexpr const char* name_of<Function::rgamma> = "rgamma";
-template <>
-constexpr const char* name_of<Function::betaln> = "betaln";
-template <>
-constexpr const char* name_of<Function::beta> = "beta";
-template <>
-constexpr const char* name_of<Function::poch> = "poch";
-template <>
-constexpr const char* name_of<Function::gammainc> = "gammainc";
-template <>
-constexpr const char* name_of<Function::gammaincc> = "gammaincc";
-template <>
-constexpr const char* name_of<Function::betainc> = "betainc";
-template <>
-constexpr const char* name_of<Function::betaincc> = "betaincc";
-template <>
-constexpr const char* name_of<Function::gammaincinv> = "gammaincinv";
-template <>
-constexpr const char* name_of<Function::gammainccinv> = "gammainccinv";
-template <>
-constexpr const char* name_of<Function::betaincinv> = "betaincinv";
-
-template <Function F, std::size_t Count>
-constexpr Primitive special_primitive = {.rule = special_rule<Special<F, Count>, Count>(name_of<F>),
-                                         .infer = Special<F, Count>::infer,
-                                         .evaluate = Special<F, Count>::evaluate,
-                                         .keeps = keep_inputs(Count)};
+constexpr Primitive primitive_of(const loops::Signature& s) {
+  using Rules = RuleOf<derivative>;
+  return {.rule = batched({s.name, Rules::vjp, Rules::jvp}),
+          .infer = infer,
+          .evaluate = evaluate_partial,
+          .keeps = keep_inputs(s.arguments),
+          .constants = s.constants};
+}
+template <class Make, std::size_t... K>
+constexpr auto one_of_each(Make make, std::index_sequence<K...>) {
+  return std::array<Primitive, sizeof...(K)>{make(loops::signatures[K])...};
+}
+constexpr auto primitives = one_of_each(primitive_of, std::make_index_sequence<std::size(loops::signatures)>());
 
 // The partial derivative of these orders, of inputs of one shape and dtype.
-template <Function F, class... X>
-Tensor partial(const std::array<std::int64_t, sizeof...(X)>& orders, const X&... x) {
+Tensor partial(Function f, std::span<const std::int64_t> orders, const Arguments& x) {
   std::int64_t coefficients = 1;
   for (const std::int64_t n : orders) coefficients *= n + 1;
+  const loops::Signature& s = loops::signature(f);
   if (coefficients > loops::coefficients_max)
-    fail<ValueError>(name_of<F>,
+    fail<ValueError>(s.name,
                      "has no derivatives of so high an order: the product of the orders by its arguments, "
                      "each plus 1, is {}; it must be at most {}",
                      coefficients, loops::coefficients_max);
-  return apply(special_primitive<F, sizeof...(X)>, {&x...}, orders);
+  std::int64_t attributes[1 + loops::arguments_max] = {static_cast<std::int64_t>(f)};
+  std::copy(orders.begin(), orders.end(), attributes + 1);
+  return apply(primitives[static_cast<std::size_t>(f)], Inputs(x.data(), s.arguments),
+               Attributes(attributes, 1 + orders.size()));
 }
 
-template <Function F, std::size_t Count>
-Tensor Special<F, Count>::derivative(const tape::Record& r, std::size_t by) {
-  std::array<std::int64_t, Count> orders;
-  std::copy_n(r.attributes().begin(), Count, orders.begin());
+Tensor derivative(const tape::Record& r, std::size_t by) {
+  const Function f = function_of(r.attributes());
+  std::int64_t orders[loops::arguments_max] = {};
+  std::copy(r.attributes().begin() + 1, r.attributes().end(), orders);
   ++orders[by];
-  return [&]<std::size_t... K>(std::index_sequence<K...>) { return partial<F>(orders, r.saved(K)...); }
-  (std::make_index_sequence<Count>());
+  Arguments x = {};
+  for (std::size_t k = 0; k < loops::signature(f).arguments; ++k) x[k] = &r.saved(k);
+  return partial(f, {orders, variables(f)}, x);
 }
 
 // ---- inverses in the last argument, z: its derivative is 1 / f', by the others that of f, negative, by f'
 
-template <Function F, Function Inverse, std::size_t Count>
-struct InverseOf {
-  static void infer(const Call& call, Metas& out) { out.add_like(call.input(0)); }
-  static void evaluate(const Call& call, Outputs& out) {
-    constexpr std::int64_t orders[Count] = {};
-    loops::special(Inverse, orders, call.inputs, out[0]);
-  }
-  // Of f at z by argument k; z is the last value kept.
-  static Tensor of_f(const tape::Record& r, std::size_t k) {
-    std::array<std::int64_t, Count> orders = {};
-    orders[k] = 1;
-    return [&]<std::size_t... K>(std::index_sequence<K...>) {
-      return partial<F>(orders, r.saved(K)..., r.saved(Count - 1));
-    }
-    (std::make_index_sequence<Count - 1>());
-  }
-  static Tensor derivative(const tape::Record& r, std::size_t k) {
-    const Tensor slope = of_f(r, Count - 1);
-    return k + 1 == Count ? 1 / slope : -of_f(r, k) / slope;
-  }
-  static constexpr Keeps keeps() {
-    Keeps kept = keep_inputs(Count - 1);
-    kept[Count - 1] = keep_output(0);
-    return kept;
-  }
-};
-template <Function F, Function Inverse, std::size_t Count>
-constexpr Primitive quantile_primitive = {.rule = special_rule<InverseOf<F, Inverse, Count>, Count>(name_of<Inverse>),
-                                          .infer = InverseOf<F, Inverse, Count>::infer,
-                                          .evaluate = InverseOf<F, Inverse, Count>::evaluate,
-                                          .keeps = InverseOf<F, Inverse, Count>::keeps()};
+Function inverted(Function inverse) {
+  return inverse == Function::gammaincinv    ? Function::gammainc
+         : inverse == Function::gammainccinv ? Function::gammaincc
+                                             : Function::betainc;
+}
+// Of f at z by argument k; z is the last value kept.
+Tensor derivative_at_inverse(const tape::Record& r, std::size_t k) {
+  const Function f = inverted(function_of(r.attributes()));
+  std::int64_t orders[loops::arguments_max] = {};
+  orders[k] = 1;
+  Arguments x = {};
+  for (std::size_t i = 0; i < variables(f); ++i) x[i] = &r.saved(i);
+  return partial(f, {orders, variables(f)}, x);
+}
+Tensor derivative_of_inverse(const tape::Record& r, std::size_t k) {
+  const std::size_t last = variables(function_of(r.attributes())) - 1;
+  const Tensor slope = derivative_at_inverse(r, last);
+  return k == last ? 1 / slope : -derivative_at_inverse(r, k) / slope;
+}
+void evaluate_inverse(const Call& call, Outputs& out) {
+  constexpr std::int64_t orders[loops::arguments_max] = {};
+  loops::special(function_of(call.attributes), {orders, call.inputs.size()}, call.inputs, out[0]);
+}
+constexpr Primitive inverse_of(const loops::Signature& s) {
+  using Rules = RuleOf<derivative_of_inverse>;
+  Keeps kept = keep_inputs(s.arguments - 1u);
+  kept[s.arguments - 1u] = keep_output(0);
+  return {
+      .rule = batched({s.name, Rules::vjp, Rules::jvp}), .infer = infer, .evaluate = evaluate_inverse, .keeps = kept};
+}
+constexpr Primitive inverses[] = {inverse_of(loops::signature(Function::gammaincinv)),
+                                  inverse_of(loops::signature(Function::gammainccinv)),
+                                  inverse_of(loops::signature(Function::betaincinv))};
 
 // ---- operands
 
-// f of the operands as tensors of one shape and of float32 or float64; the result in their own dtype.
-template <class F, class... X>
-Tensor with_operands(const char* op, const F& f, const X&... operands) {
-  const Operand* const list[] = {&operands...};
-  const tape::OpScope scope(*list[0]);
-  const DType d = common_dtype(op, list);
+using Run = Tensor (*)(Function f, const Arguments& x);
+
+// `run` of the operands as tensors of one shape and of float32 or float64; the result in their own dtype.
+Tensor with_operands(Function f, Run run, std::span<const Operand* const> operands) {
+  const char* const op = loops::signature(f).name;
+  const tape::OpScope scope(*operands[0]);
+  const DType d = common_dtype(op, operands);
   if (is_complex(d)) fail<TypeError>(op, "is not defined for {}; {}", d, remedy(d));
   const DType wide = is_half(d) ? DType::float32 : floating_of(d);
-  Tensor x[sizeof...(X)];
+  Tensor x[loops::arguments_max];
+  Arguments arguments = {};
   Shape shape;
-  for (std::size_t k = 0; k < sizeof...(X); ++k) {
-    x[k] = to_tensor(op, *list[k], wide, "x");
+  for (std::size_t k = 0; k < operands.size(); ++k) {
+    x[k] = to_tensor(op, *operands[k], wide, "x");
     shape = k == 0 ? x[k].shape() : broadcast_shapes(op, shape, x[k].shape());
   }
-  for (Tensor& t : x)
-    if (t.shape() != shape) t = broadcast_to(t, shape);
-  const Tensor y = [&]<std::size_t... K>(std::index_sequence<K...>) { return f(x[K]...); }
-  (std::make_index_sequence<sizeof...(X)>());
-  return cast_to(y, is_half(d) ? d : wide);
+  for (std::size_t k = 0; k < operands.size(); ++k) {
+    if (x[k].shape() != shape) x[k] = broadcast_to(x[k], shape);
+    arguments[k] = &x[k];
+  }
+  return cast_to(run(f, arguments), is_half(d) ? d : wide);
 }
 
-template <Function F, class... X>
-Tensor special(const X&... operands) {
-  return with_operands(
-      name_of<F>, [](const auto&... x) { return partial<F>(std::array<std::int64_t, sizeof...(x)>{}, x...); },
-      operands...);
+Tensor run_special(Function f, const Arguments& x) {
+  constexpr std::int64_t orders[loops::arguments_max] = {};
+  return partial(f, {orders, variables(f)}, x);
 }
-template <Function F, Function Inverse, class... X>
-Tensor inverse(const X&... operands) {
-  return with_operands(
-      name_of<Inverse>, [](const auto&... x) { return apply(quantile_primitive<F, Inverse, sizeof...(x)>, {&x...}); },
-      operands...);
+Tensor run_inverse(Function f, const Arguments& x) {
+  const std::int64_t attributes[] = {static_cast<std::int64_t>(f)};
+  return apply(inverses[static_cast<std::size_t>(f) - static_cast<std::size_t>(Function::gammaincinv)],
+               Inputs(x.data(), variables(f)), attributes);
+}
+
+template <class... X>
+Tensor special(Function f, const X&... operands) {
+  const Operand* const list[] = {&operands...};
+  return with_operands(f, run_special, list);
+}
+template <class... X>
+Tensor inverse(Function f, const X&... operands) {
+  const Operand* const list[] = {&operands...};
+  return with_operands(f, run_inverse, list);
 }
 
 }  // namespace
@@ -180,27 +181,23 @@ Tensor inverse(const X&... operands) {
 
 using ops::Function;
 
-Tensor gamma(const Operand& x) { return ops::special<Function::gamma>(x); }
-Tensor rgamma(const Operand& x) { return ops::special<Function::rgamma>(x); }
-Tensor beta(const Operand& a, const Operand& b) { return ops::special<Function::beta>(a, b); }
-Tensor betaln(const Operand& a, const Operand& b) { return ops::special<Function::betaln>(a, b); }
-Tensor poch(const Operand& a, const Operand& m) { return ops::special<Function::poch>(a, m); }
-Tensor gammainc(const Operand& a, const Operand& x) { return ops::special<Function::gammainc>(a, x); }
-Tensor gammaincc(const Operand& a, const Operand& x) { return ops::special<Function::gammaincc>(a, x); }
+Tensor gamma(const Operand& x) { return ops::special(Function::gamma, x); }
+Tensor rgamma(const Operand& x) { return ops::special(Function::rgamma, x); }
+Tensor beta(const Operand& a, const Operand& b) { return ops::special(Function::beta, a, b); }
+Tensor betaln(const Operand& a, const Operand& b) { return ops::special(Function::betaln, a, b); }
+Tensor poch(const Operand& a, const Operand& m) { return ops::special(Function::poch, a, m); }
+Tensor gammainc(const Operand& a, const Operand& x) { return ops::special(Function::gammainc, a, x); }
+Tensor gammaincc(const Operand& a, const Operand& x) { return ops::special(Function::gammaincc, a, x); }
 Tensor betainc(const Operand& a, const Operand& b, const Operand& x) {
-  return ops::special<Function::betainc>(a, b, x);
+  return ops::special(Function::betainc, a, b, x);
 }
 Tensor betaincc(const Operand& a, const Operand& b, const Operand& x) {
-  return ops::special<Function::betaincc>(a, b, x);
+  return ops::special(Function::betaincc, a, b, x);
 }
-Tensor gammaincinv(const Operand& a, const Operand& p) {
-  return ops::inverse<Function::gammainc, Function::gammaincinv>(a, p);
-}
-Tensor gammainccinv(const Operand& a, const Operand& q) {
-  return ops::inverse<Function::gammaincc, Function::gammainccinv>(a, q);
-}
+Tensor gammaincinv(const Operand& a, const Operand& p) { return ops::inverse(Function::gammaincinv, a, p); }
+Tensor gammainccinv(const Operand& a, const Operand& q) { return ops::inverse(Function::gammainccinv, a, q); }
 Tensor betaincinv(const Operand& a, const Operand& b, const Operand& p) {
-  return ops::inverse<Function::betainc, Function::betaincinv>(a, b, p);
+  return ops::inverse(Function::betaincinv, a, b, p);
 }
 
 }  // namespace reel

@@ -16,16 +16,15 @@ struct Arguments {
 /// n[0]! n[1]! n[2]! times the last coefficient: the derivative.
 Real derivative(const Taylor& t) {
   Real y = t[t.size() - 1];
-  for (const int n : t.orders().n)
-    for (int i = 2; i <= n; ++i) y *= i;
+  for (int v = 0; v < Orders::variables; ++v)
+    for (int i = 2; i <= t.orders()[v]; ++i) y *= i;
   return y;
 }
 
 /// f of the first `Count` arguments by the orders of each: of numbers if all are 0.
 template <std::size_t Count, class F>
 Real by_arguments(const Arguments& a, const F& f) {
-  Orders o;
-  for (std::size_t k = 0; k < Count; ++k) o.n[k] = a.orders[k];
+  const Orders o(a.orders, Count);
   const bool plain = o.total() == 0;
   const auto argument = [&](std::size_t k) { return Taylor::variable(o, a.at[k], static_cast<int>(k)); };
   if constexpr (Count == 1)
@@ -101,9 +100,8 @@ Real gamma_slope(const Arguments& a) {
 }
 Real incomplete_gamma_of(const Arguments& a, bool upper) {
   if (a.orders[1] > 0) return upper ? -gamma_slope(a) : gamma_slope(a);
-  Orders o;
-  o.n[0] = a.orders[0];
-  if (o.n[0] == 0) return incomplete_gamma(a.at[0], a.at[1], upper);
+  const Orders o = {a.orders[0]};
+  if (o.total() == 0) return incomplete_gamma(a.at[0], a.at[1], upper);
   return derivative(incomplete_gamma(Taylor::variable(o, a.at[0], 0), a.at[1], upper));
 }
 
@@ -128,8 +126,7 @@ Real beta_slope(const Arguments& a) {
 }
 Real incomplete_beta_of(const Arguments& a, bool upper) {
   if (a.orders[2] > 0) return upper ? -beta_slope(a) : beta_slope(a);
-  Orders o;
-  o.n[0] = a.orders[0], o.n[1] = a.orders[1];
+  const Orders o = {a.orders[0], a.orders[1]};
   if (o.total() == 0) return incomplete_beta(a.at[0], a.at[1], a.at[2], upper);
   return derivative(incomplete_beta(Taylor::variable(o, a.at[0], 0), Taylor::variable(o, a.at[1], 1), a.at[2], upper));
 }
@@ -164,23 +161,9 @@ Real evaluate(Function f, const Arguments& a) {
   return nan;
 }
 
-std::size_t arity(Function f) {
-  switch (f) {
-    case Function::gamma:
-    case Function::rgamma:
-      return 1;
-    case Function::betainc:
-    case Function::betaincc:
-    case Function::betaincinv:
-      return 3;
-    default:
-      return 2;
-  }
-}
-
 template <class T>
 void evaluate_all(Function f, const int* orders, const void* const* in, T* out, std::ptrdiff_t n) {
-  const std::size_t count = arity(f);
+  const std::size_t count = signature(f).arguments;
   Arguments a{{}, orders};
   for (std::ptrdiff_t i = 0; i < n; ++i) {
     for (std::size_t k = 0; k < count; ++k) a.at[k] = static_cast<const T*>(in[k])[i];

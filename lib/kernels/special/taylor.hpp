@@ -1,4 +1,4 @@
-// Truncated Taylor polynomials in up to three variables, whose orders are known at run time: what a special function
+// Truncated Taylor polynomials in up to four variables, whose orders are known at run time: what a special function
 // computes with instead of numbers when its partial derivatives are wanted. The functions beside this file are
 // templates of the number, long double or Taylor, so that values pay nothing for it. Long double has, on x86-64, eleven
 // bits beyond double, which differences of logarithms of gamma functions use up.
@@ -6,7 +6,9 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <initializer_list>
 #include <limits>
+#include <utility>
 
 #include "kernels/special/special.hpp"
 
@@ -14,51 +16,63 @@ namespace reel::kernels::special {
 
 using Real = long double;
 
-/// The orders in each variable; a polynomial has the coefficients of u^i v^j w^k, i <= n[0], j <= n[1], k <= n[2].
-struct Orders {
-  static constexpr int coefficients_max = special::coefficients_max;
-  int n[3] = {0, 0, 0};
-  constexpr int size() const { return (n[0] + 1) * (n[1] + 1) * (n[2] + 1); }
-  constexpr int total() const { return n[0] + n[1] + n[2]; }
-  constexpr int stride(int variable) const {
-    return variable == 2 ? 1 : variable == 1 ? n[2] + 1 : (n[1] + 1) * (n[2] + 1);
+/// The orders in each variable; a polynomial has the coefficients of u^i v^j w^k t^l, i <= n[0], j <= n[1] and so on.
+class Orders {
+ public:
+  static constexpr int coefficients_max = special::coefficients_max, variables = arguments_max;
+  /// One for each of the first variables; the others have order 0.
+  Orders(std::initializer_list<int> orders) : Orders(orders.begin(), orders.size()) {}
+  Orders(const int* orders, std::size_t count) {
+    std::copy_n(orders, count, n_);
+    for (int v = variables; v-- > 0; size_ *= n_[v] + 1) {
+      strides_[v] = size_, total_ += n_[v];
+      if (n_[v] > 0) next_[v] = std::exchange(first_, v);
+    }
   }
+  int operator[](int variable) const { return n_[variable]; }
+  int size() const { return size_; }
+  int total() const { return total_; }
+  int stride(int variable) const { return strides_[variable]; }
+  /// The variables of an order above 0 are first(), next(first()), ... up to the number of variables.
+  int first() const { return first_; }
+  int next(int variable) const { return next_[variable]; }
+
+ private:
+  int n_[variables] = {}, strides_[variables] = {}, next_[variables] = {}, first_ = variables;
+  int size_ = 1, total_ = 0;
 };
 
+// Its operations are calls: the functions are long, and a polynomial has up to 64 coefficients.
 class Taylor {
  public:
   Taylor(const Orders& orders, Real value) : orders_(&orders), size_(orders.size()) {
-    std::fill_n(c_, size_, 0);
     c_[0] = value;
+    for (int k = 1; k < size_; ++k) c_[k] = 0;
   }
-  /// value + u, u being variable 0, 1 or 2.
+  /// value + u, u being variable 0, 1, 2 or 3.
   static Taylor variable(const Orders& orders, Real value, int which) {
     Taylor t(orders, value);
-    if (orders.n[which] > 0) t.c_[orders.stride(which)] = 1;
+    if (orders[which] > 0) t.c_[orders.stride(which)] = 1;
     return t;
   }
-  Taylor(const Taylor& t) : orders_(t.orders_), size_(t.size_) {
-    c_[0] = t.c_[0];
-    for (int k = 1; k < size_; ++k) c_[k] = t.c_[k];
-  }
-  Taylor& operator=(const Taylor& t) {
-    c_[0] = t.c_[0];
-    for (int k = 1; k < size_; ++k) c_[k] = t.c_[k];
+  [[gnu::noinline]] Taylor(const Taylor& t) : orders_(t.orders_), size_(t.size_) { std::copy_n(t.c_, size_, c_); }
+  [[gnu::noinline]] Taylor& operator=(const Taylor& t) {
+    std::copy_n(t.c_, size_, c_);
     return *this;
   }
   const Orders& orders() const { return *orders_; }
   int size() const { return size_; }
   Real operator[](int k) const { return c_[k]; }
 
-  Taylor& operator+=(const Taylor& b) {
+  [[gnu::noinline]] Taylor& operator+=(const Taylor& b) {
     for (int k = 0; k < size_; ++k) c_[k] += b.c_[k];
     return *this;
   }
-  Taylor& operator-=(const Taylor& b) {
+  [[gnu::noinline]] Taylor& operator-=(const Taylor& b) {
     for (int k = 0; k < size_; ++k) c_[k] -= b.c_[k];
     return *this;
   }
-  Taylor& operator*=(Real b) {
+  [[gnu::noinline]] Taylor& operator*=(Real b) {
     for (int k = 0; k < size_; ++k) c_[k] *= b;
     return *this;
   }
@@ -78,40 +92,49 @@ class Taylor {
   friend Taylor operator/(Taylor a, Real b) { return a *= 1 / b; }
   friend Taylor operator*(const Taylor& a, const Taylor& b) {
     Taylor r(*a.orders_, 0);
-    const int *n = a.orders_->n, rows = n[1] + 1, columns = n[2] + 1;
-    for (int i = 0, at = 0; i <= n[0]; ++i)
-      for (int j = 0; j <= n[1]; ++j)
-        for (int k = 0; k <= n[2]; ++k, ++at) {
-          const Real x = a.c_[at];
-          if (x == 0) continue;
-          for (int p = 0; p <= n[0] - i; ++p)
-            for (int q = 0; q <= n[1] - j; ++q)
-              for (int s = 0; s <= n[2] - k; ++s)
-                r.c_[((i + p) * rows + j + q) * columns + k + s] += x * b.c_[(p * rows + q) * columns + s];
-        }
+    add_product(*a.orders_, a.orders_->first(), a.c_, b.c_, r.c_);
     return r;
   }
   friend Taylor operator/(const Taylor& a, const Taylor& b) { return a * reciprocal(b); }
   friend Taylor operator/(Real a, const Taylor& b) { return a * reciprocal(b); }
 
-  /// f(x) by f's own Taylor coefficients: f_k(k, previous) gives f^(k) / k! at the value of x, k = 0, 1, ... in turn.
+  /// f(x) by f's own Taylor coefficients: f(k) gives f^(k) / k! at the value of x, k = 0, 1, ... in turn.
   template <class F>
   friend Taylor compose(const Taylor& x, F f) {
+    Real c[Orders::coefficients_max];
+    for (int k = 0; k <= x.orders_->total(); ++k) c[k] = f(k);
+    return with_coefficients(x, c);
+  }
+  [[gnu::noinline]] friend Taylor with_coefficients(const Taylor& x, const Real* c) {
     const int most = x.orders_->total();
-    Real c[Orders::coefficients_max + 2] = {};
-    for (int k = 0; k <= most; ++k) c[k] = f(k);
-    Taylor rest(x);
+    Taylor rest(x), r(*x.orders_, c[most]);
     rest.c_[0] = 0;
-    Taylor r(*x.orders_, c[most]);
     for (int k = most; k-- > 0;) (r = r * rest) += c[k];
     return r;
   }
-  friend Taylor reciprocal(const Taylor& x) {
+  [[gnu::noinline]] friend Taylor reciprocal(const Taylor& x) {
     Real c = -1;
     return compose(x, [&, x0 = x.c_[0]](int) { return c = -c / x0; });
   }
 
  private:
+  /// r += a b, over this variable and those behind it.
+  [[gnu::noinline]] static void add_product(const Orders& o, int variable, const Real* a, const Real* b, Real* r) {
+    if (variable == Orders::variables) {
+      *r += *a * *b;
+      return;
+    }
+    const int n = o[variable], stride = o.stride(variable), next = o.next(variable);
+    for (int i = 0; i <= n; ++i) {
+      const Real* x = a + i * stride;
+      if (next == Orders::variables && *x == 0) continue;  // times an infinity too
+      for (int p = 0; p <= n - i; ++p)
+        if (next == Orders::variables)
+          r[(i + p) * stride] += *x * b[p * stride];
+        else
+          add_product(o, next, x, b + p * stride, r + (i + p) * stride);
+    }
+  }
   const Orders* orders_;
   int size_;
   Real c_[Orders::coefficients_max];
@@ -135,12 +158,12 @@ inline bool negligible(const Taylor& x, const Taylor& sum, Real least) {
 }
 
 inline Real exp(Real x) { return std::exp(x); }
-inline Taylor exp(const Taylor& x) {
+[[gnu::noinline]] inline Taylor exp(const Taylor& x) {
   Real c = 0;
   return compose(x, [&, x0 = x[0]](int k) { return c = k == 0 ? std::exp(x0) : c / k; });
 }
 inline Real expm1(Real x) { return std::expm1(x); }
-inline Taylor expm1(const Taylor& x) {
+[[gnu::noinline]] inline Taylor expm1(const Taylor& x) {
   Real c = 0;
   return compose(x, [&, x0 = x[0]](int k) {
     c = k == 0 ? std::exp(x0) : c / k;
@@ -148,24 +171,24 @@ inline Taylor expm1(const Taylor& x) {
   });
 }
 inline Real log(Real x) { return std::log(x); }
-inline Taylor log(const Taylor& x) {
+[[gnu::noinline]] inline Taylor log(const Taylor& x) {
   Real power = -1;
   return compose(x, [&, x0 = x[0]](int k) { return k == 0 ? std::log(x0) : (power /= -x0) / k; });
 }
 inline Real log1p(Real x) { return std::log1p(x); }
-inline Taylor log1p(const Taylor& x) {
+[[gnu::noinline]] inline Taylor log1p(const Taylor& x) {
   Real power = -1;
   return compose(x, [&, x0 = x[0]](int k) { return k == 0 ? std::log1p(x0) : (power /= -(1 + x0)) / k; });
 }
 inline Real sqrt(Real x) { return std::sqrt(x); }
-inline Taylor sqrt(const Taylor& x) {
+[[gnu::noinline]] inline Taylor sqrt(const Taylor& x) {
   Real c = 0;
   return compose(x, [&, x0 = x[0]](int k) { return c = k == 0 ? std::sqrt(x0) : c * (1.5L - k) / (k * x0); });
 }
 /// sin(pi x) for |x| <= 1/2.
 constexpr Real pi = 3.14159265358979323846264338327950288L;
 inline Real sin_pi(Real x) { return std::sin(pi * x); }
-inline Taylor sin_pi(const Taylor& x) {
+[[gnu::noinline]] inline Taylor sin_pi(const Taylor& x) {
   const Real s = std::sin(pi * x[0]), c = std::cos(pi * x[0]);
   Real power = 1;
   return compose(x, [&](int k) {
@@ -182,7 +205,7 @@ inline Real minus_log1p(Real x) {
   for (int k = 40; k >= 2; --k) sum = 1 / static_cast<Real>(k) - x * sum;
   return x * x * sum;
 }
-inline Taylor minus_log1p(const Taylor& x) {
+[[gnu::noinline]] inline Taylor minus_log1p(const Taylor& x) {
   Real power = 1;
   return compose(x, [&, x0 = x[0]](int k) {
     if (k > 0) power /= -(1 + x0);
