@@ -1,9 +1,10 @@
 // Special functions, with derivatives of every order by every argument, parameters too, in both modes: of float32 and
 // float64; halves as in float32, integers and booleans as float64; TypeError for complex numbers. Operands broadcast.
-// Computed element by element in long double: values have the last place but one of float64, derivatives by parameters
-// 13 digits, away from zeros. NaN outside the domain. The product of the orders by each argument, each plus 1, may be
-// up to 64 (ValueError). They are no functions of lanes, but those of <reel/ops/normal.hpp>, which this includes, are.
-// Optional: <reel/reel.hpp> does not include it.
+// An operand n or d is a whole number, of any dtype, and has no gradient; another number gives NaN. Computed element by
+// element in long double: values have the last place but one of float64, derivatives by parameters 13 digits, away from
+// zeros. NaN outside the domain. The product of the orders by each argument, each plus 1, may be up to 64 (ValueError).
+// They are no functions of lanes, but those of <reel/ops/normal.hpp>, which this includes, are. Optional:
+// <reel/reel.hpp> does not include it.
 #pragma once
 #include <reel/ops/normal.hpp>
 #include <reel/tensor.hpp>
@@ -24,9 +25,9 @@ Tensor betaln(const Operand& a, const Operand& b);
 Tensor poch(const Operand& a, const Operand& m);
 
 /// P(a, x), the regularised lower incomplete gamma function, a >= 0, x >= 0: the distribution function of the gamma law
-/// of shape a. Gradient: for x g exp(-x) x^(a - 1) / Gamma(a); for a by the series (DLMF 8.11.4) and the continued
-/// fraction (8.9.2), differentiated as Taylor polynomials in a. At x = 0, a < 1 the slope is infinite. Time grows with
-/// sqrt(a) where x is near a; NaN there for a above 1e10.
+/// of shape a. Gradient: for x g exp(-x) x^(a - 1) / Gamma(a); for a by the series (DLMF 8.11.4), the continued
+/// fraction (8.9.2) and, for a from 10^6 on near x, Temme's uniform expansion (8.12.3), differentiated as Taylor
+/// polynomials in a. At x = 0, a < 1 the slope is infinite. Time grows with sqrt(a) up to 10^6 where x is near a.
 Tensor gammainc(const Operand& a, const Operand& x);
 /// Q(a, x) = 1 - P(a, x), without loss where it is small.
 Tensor gammaincc(const Operand& a, const Operand& x);
@@ -43,5 +44,145 @@ Tensor gammaincinv(const Operand& a, const Operand& p);
 Tensor gammainccinv(const Operand& a, const Operand& q);
 /// x with I_x(a, b) = p, a, b > 0, 0 <= p <= 1: the quantile of the beta law. Gradient: as for gammaincinv.
 Tensor betaincinv(const Operand& a, const Operand& b, const Operand& p);
+
+/// log of the multivariate gamma function of dimension d (James 1964): the sum of lgamma(a - j / 2), j < d, and
+/// d (d - 1) / 4 log(pi); a > (d - 1) / 2, 1 <= d <= 10000. Gradient: the sum of digamma(a - j / 2).
+Tensor multigammaln(const Operand& a, const Operand& d);
+/// The binomial coefficient n over k of real numbers, Gamma(n + 1) / (Gamma(k + 1) Gamma(n - k + 1)) (SciPy's binom): 0
+/// where k or n - k is a negative whole number, NaN where n is. Gradient: by gamma functions, in n and k.
+Tensor comb(const Operand& n, const Operand& k);
+/// Riemann's zeta function, of all s: inf at 1. Gradient: by Euler's and Maclaurin's formula (DLMF 25.2.9), beyond 0 by
+/// reflection (25.4.1). Below -1000 +-inf, without a gradient.
+Tensor zeta(const Operand& s);
+/// Hurwitz's zeta function, the sum of (q + k)^-s, k = 0, 1, ..., s > 1: inf at s = 1 and at q = 0, -1, -2, ...; other
+/// q < 0 down to -10^6, for whole s alone. Gradient: for q -g s zeta(s + 1, q); for s by Euler's and Maclaurin's
+/// formula (DLMF 25.11.5).
+Tensor zeta(const Operand& s, const Operand& q);
+
+/// The dilogarithm of 1 - x, x >= 0: minus the integral of log(t) / (t - 1) from 1 to x (SciPy). Gradient: g log(x) /
+/// (1 - x), -g at 1, -inf at 0.
+Tensor spence(const Operand& x);
+/// Dawson's integral exp(-x^2) times that of exp(t^2) from 0 to x. Gradient: g (1 - 2 x z), without cancellation where
+/// x is large (DLMF 7.12.1).
+Tensor dawsn(const Operand& x);
+/// The exponential integral E1(x), x >= 0: inf at 0. Gradient: -g exp(-x) / x.
+Tensor exp1(const Operand& x);
+/// The exponential integral Ei(x): -inf at 0. Gradient: g exp(x) / x.
+Tensor expint(const Operand& x);
+/// The exponential integral E_n(x), n >= 0, x >= 0: at 0 1 / (n - 1), inf for n < 2. Gradient: -g expn(n - 1, x).
+Tensor expn(const Operand& n, const Operand& x);
+/// Si(x), the integral of sin(t) / t from 0 to x. Gradient: g sin(x) / x, g at 0.
+Tensor sinint(const Operand& x);
+/// Ci(x), euler + log(|x|) + the integral of (cos(t) - 1) / t from 0 to |x|: -inf at 0, NaN at -inf, as SciPy's sici.
+/// Gradient: g cos(x) / x.
+Tensor cosint(const Operand& x);
+/// S(x), the integral of sin(pi t^2 / 2) from 0 to x. Gradient: g sin(pi x^2 / 2), whose argument is reduced exactly.
+Tensor fresnel_sin(const Operand& x);
+/// C(x), the integral of cos(pi t^2 / 2) from 0 to x. Gradient: g cos(pi x^2 / 2).
+Tensor fresnel_cos(const Operand& x);
+/// w with w exp(w) = x: of branch 0, w >= -1, x >= -1/e, or -1, w <= -1, -1/e <= x <= 0 (Corless and others 1996). NaN
+/// elsewhere; -inf at 0 of branch -1. Arguments up to 1e-16 below -1/e, such as its double, count as it. Gradient:
+/// g / (exp(z) (1 + z)), infinite at -1/e. ValueError: another branch.
+Tensor lambertw(const Operand& x, int branch = 0);
+
+/// The modified Bessel function I_nu(x) of real order, x >= 0, of whole order all x; I of a negative order too.
+/// Gradient: for x g (I_(nu-1) + I_(nu+1)) / 2; for nu by the power series and Hankel's expansion
+/// (DLMF 10.25.2, 10.40.1) differentiated. Time grows with x where nu^2 > x; NaN where there both are above some 4
+/// 10^5.
+Tensor iv(const Operand& nu, const Operand& x);
+/// exp(-|x|) I_nu(x).
+Tensor ive(const Operand& nu, const Operand& x);
+/// The modified Bessel function K_nu(x) of real order, x >= 0: inf at 0. Gradient: for x -g (K_(nu-1) + K_(nu+1)) / 2;
+/// for nu by the integral of exp(-x cosh(t)) cosh(nu t) (DLMF 10.32.9) differentiated.
+Tensor kv(const Operand& nu, const Operand& x);
+/// exp(x) K_nu(x).
+Tensor kve(const Operand& nu, const Operand& x);
+/// I_0(x). Gradient: g i1(x).
+Tensor i0(const Operand& x);
+/// I_1(x). Gradient: g (i0(x) - z / x), g / 2 at 0.
+Tensor i1(const Operand& x);
+/// exp(-|x|) I_0(x). Gradient: g (i1e(x) - sign(x) z), 0 at the kink.
+Tensor i0e(const Operand& x);
+/// exp(-|x|) I_1(x).
+Tensor i1e(const Operand& x);
+/// K_0(x), x >= 0: inf at 0. Gradient: -g k1(x).
+Tensor k0(const Operand& x);
+/// K_1(x), x >= 0: inf at 0.
+Tensor k1(const Operand& x);
+/// exp(x) K_0(x).
+Tensor k0e(const Operand& x);
+/// exp(x) K_1(x).
+Tensor k1e(const Operand& x);
+/// The Bessel function J_0(x): by recurrence over orders (Miller), from 25 on by Hankel's expansion (DLMF 10.17.3);
+/// near zeros an error of some 1e-19. Gradient: -g j1(x).
+Tensor j0(const Operand& x);
+/// J_1(x). Gradient: g (j0(x) - z / x), g / 2 at 0.
+Tensor j1(const Operand& x);
+/// The Bessel function Y_0(x), x >= 0: -inf at 0 (Neumann's series, DLMF 10.8.2). Gradient: -g y1(x).
+Tensor y0(const Operand& x);
+/// Y_1(x), x >= 0: -inf at 0.
+Tensor y1(const Operand& x);
+/// J_n(x), |n| <= 10^6. Gradient: g (J_(n-1)(x) - J_(n+1)(x)) / 2. NaN where x is above 10^6 and n above x.
+Tensor jn(const Operand& n, const Operand& x);
+/// Y_n(x), x >= 0, |n| <= 10^6: at 0 -inf, times (-1)^n for n < 0. Gradient: as that of jn.
+Tensor yn(const Operand& n, const Operand& x);
+/// The spherical Bessel function j_n(x), n >= 0. Gradient: g (n j_(n-1)(x) - (n + 1) j_(n+1)(x)) / (2 n + 1).
+Tensor spherical_jn(const Operand& n, const Operand& x);
+/// y_n(x), n >= 0, x >= 0: -inf at 0. Gradient: as that of spherical_jn.
+Tensor spherical_yn(const Operand& n, const Operand& x);
+/// sqrt(pi / (2 x)) I_(n + 1/2)(x), n >= 0. Gradient: g (n i_(n-1)(x) + (n + 1) i_(n+1)(x)) / (2 n + 1).
+Tensor spherical_in(const Operand& n, const Operand& x);
+/// sqrt(pi / (2 x)) K_(n + 1/2)(x), n >= 0, x >= 0: inf at 0. Gradient: minus that of spherical_in, of k.
+Tensor spherical_kn(const Operand& n, const Operand& x);
+/// The Airy function Ai(x): by Taylor polynomials about whole numbers, beyond -10.5 by DLMF 9.7.9 with an error of some
+/// 1e-19 |x|^(3/2) times its amplitude, above 1 by K_(1/3). Gradient: that of a solution of z'' = x z.
+Tensor airy_ai(const Operand& x);
+/// The Airy function Bi(x).
+Tensor airy_bi(const Operand& x);
+
+/// The complete elliptic integral of the first kind K(m), m = k^2 <= 1: inf at 1. Gradient: g (E(m) / (1 - m) - z) /
+/// (2 m). All elliptic integrals: Carlson's forms by duplication (DLMF 19.36.1), differentiated.
+Tensor ellipk(const Operand& m);
+/// K(1 - p), p >= 0, without loss where p is small.
+Tensor ellipkm1(const Operand& p);
+/// The complete elliptic integral of the second kind E(m), m <= 1. Gradient: g (z - K(m)) / (2 m), -inf at 1.
+Tensor ellipe(const Operand& m);
+/// The integral of (1 - m sin(t)^2)^(-1/2) from 0 to phi, F(phi, m), m sin(phi)^2 <= 1. Gradient: for phi
+/// g / sqrt(1 - m sin(phi)^2).
+Tensor ellipkinc(const Operand& phi, const Operand& m);
+/// The integral of (1 - m sin(t)^2)^(1/2) from 0 to phi, E(phi, m). Gradient: for phi g sqrt(1 - m sin(phi)^2).
+Tensor ellipeinc(const Operand& phi, const Operand& m);
+/// R_C(x, y) = R_F(x, y, y), x >= 0, y >= 0: inf at y = 0. Of Carlson's forms at most one argument is 0, and by that
+/// one derivatives are infinite or NaN; NaN for negative arguments, principal values too.
+Tensor elliprc(const Operand& x, const Operand& y);
+/// R_F(x, y, z), half the integral of ((t + x) (t + y) (t + z))^(-1/2) over t > 0 (DLMF 19.16.1), symmetric.
+Tensor elliprf(const Operand& x, const Operand& y, const Operand& z);
+/// R_D(x, y, z) = R_J(x, y, z, z): inf at z = 0.
+Tensor elliprd(const Operand& x, const Operand& y, const Operand& z);
+/// R_G(x, y, z), DLMF 19.16.3, symmetric.
+Tensor elliprg(const Operand& x, const Operand& y, const Operand& z);
+/// R_J(x, y, z, p), DLMF 19.16.2, symmetric in the first three, p >= 0: inf at p = 0.
+Tensor elliprj(const Operand& x, const Operand& y, const Operand& z, const Operand& p);
+
+/// Legendre's polynomial P_n(x). Orthogonal polynomials: all x, 0 <= n <= 10^5, by recurrence over the degree (DLMF
+/// 18.9.1); gradients by the recurrence differentiated, in real parameters too. NaN beyond 10^4932.
+Tensor legendre(const Operand& n, const Operand& x);
+/// Chebyshev's polynomial of the first kind, T_n(x).
+Tensor chebyshev_t(const Operand& n, const Operand& x);
+/// Chebyshev's polynomial of the second kind, U_n(x).
+Tensor chebyshev_u(const Operand& n, const Operand& x);
+/// Hermite's polynomial H_n(x), of weight exp(-x^2).
+Tensor hermite(const Operand& n, const Operand& x);
+/// Hermite's polynomial He_n(x), of weight exp(-x^2 / 2).
+Tensor hermite_e(const Operand& n, const Operand& x);
+/// Laguerre's polynomial L_n(x).
+Tensor laguerre(const Operand& n, const Operand& x);
+/// The generalised Laguerre polynomial of real alpha.
+Tensor genlaguerre(const Operand& n, const Operand& alpha, const Operand& x);
+/// Gegenbauer's polynomial C_n^(alpha)(x) of real alpha.
+Tensor gegenbauer(const Operand& n, const Operand& alpha, const Operand& x);
+/// Jacobi's polynomial P_n^(alpha, beta)(x) of real alpha and beta; NaN where alpha + beta is a whole number from -2 n
+/// to -2 and the recurrence divides by 0.
+Tensor jacobi(const Operand& n, const Operand& alpha, const Operand& beta, const Operand& x);
 
 }  // namespace reel

@@ -42,7 +42,7 @@ struct RuleOf {
 
 // ---- f and its derivatives: inputs of one shape and dtype; attributes: the function, the order of each variable
 
-void infer(const Call& call, Metas& out) { out.add_like(call.input(0)); }
+void infer_special(const Call& call, Metas& out) { out.add_like(call.input(0)); }
 void evaluate_partial(const Call& call, Outputs& out) {
   loops::special(function_of(call.attributes), call.attributes.subspan(1), call.inputs, out[0]);
 }
@@ -56,7 +56,7 @@ constexpr Keeps keep_inputs(std::size_t count) {
 constexpr Primitive primitive_of(const loops::Signature& s) {
   using Rules = RuleOf<derivative>;
   return {.rule = batched({s.name, Rules::vjp, Rules::jvp}),
-          .infer = infer,
+          .infer = infer_special,
           .evaluate = evaluate_partial,
           .keeps = keep_inputs(s.arguments),
           .constants = s.constants};
@@ -65,7 +65,7 @@ template <class Make, std::size_t... K>
 constexpr auto one_of_each(Make make, std::index_sequence<K...>) {
   return std::array<Primitive, sizeof...(K)>{make(loops::signatures[K])...};
 }
-constexpr auto primitives = one_of_each(primitive_of, std::make_index_sequence<std::size(loops::signatures)>());
+constexpr auto special_primitives = one_of_each(primitive_of, std::make_index_sequence<std::size(loops::signatures)>());
 
 // The partial derivative of these orders, of inputs of one shape and dtype.
 Tensor partial(Function f, std::span<const std::int64_t> orders, const Arguments& x) {
@@ -79,7 +79,7 @@ Tensor partial(Function f, std::span<const std::int64_t> orders, const Arguments
                      coefficients, loops::coefficients_max);
   std::int64_t attributes[1 + loops::arguments_max] = {static_cast<std::int64_t>(f)};
   std::copy(orders.begin(), orders.end(), attributes + 1);
-  return apply(primitives[static_cast<std::size_t>(f)], Inputs(x.data(), s.arguments),
+  return apply(special_primitives[static_cast<std::size_t>(f)], Inputs(x.data(), s.arguments),
                Attributes(attributes, 1 + orders.size()));
 }
 
@@ -114,7 +114,7 @@ Tensor derivative_of_inverse(const tape::Record& r, std::size_t k) {
   const Tensor slope = derivative_at_inverse(r, last);
   return k == last ? 1 / slope : -derivative_at_inverse(r, k) / slope;
 }
-void evaluate_inverse(const Call& call, Outputs& out) {
+void evaluate_quantile(const Call& call, Outputs& out) {
   constexpr std::int64_t orders[loops::arguments_max] = {};
   loops::special(function_of(call.attributes), {orders, call.inputs.size()}, call.inputs, out[0]);
 }
@@ -122,8 +122,10 @@ constexpr Primitive inverse_of(const loops::Signature& s) {
   using Rules = RuleOf<derivative_of_inverse>;
   Keeps kept = keep_inputs(s.arguments - 1u);
   kept[s.arguments - 1u] = keep_output(0);
-  return {
-      .rule = batched({s.name, Rules::vjp, Rules::jvp}), .infer = infer, .evaluate = evaluate_inverse, .keeps = kept};
+  return {.rule = batched({s.name, Rules::vjp, Rules::jvp}),
+          .infer = infer_special,
+          .evaluate = evaluate_quantile,
+          .keeps = kept};
 }
 constexpr Primitive inverses[] = {inverse_of(loops::signature(Function::gammaincinv)),
                                   inverse_of(loops::signature(Function::gammainccinv)),
@@ -198,6 +200,86 @@ Tensor gammaincinv(const Operand& a, const Operand& p) { return ops::inverse(Fun
 Tensor gammainccinv(const Operand& a, const Operand& q) { return ops::inverse(Function::gammainccinv, a, q); }
 Tensor betaincinv(const Operand& a, const Operand& b, const Operand& p) {
   return ops::inverse(Function::betaincinv, a, b, p);
+}
+
+Tensor comb(const Operand& n, const Operand& k) { return ops::special(Function::comb, n, k); }
+Tensor multigammaln(const Operand& a, const Operand& d) { return ops::special(Function::multigammaln, a, d); }
+Tensor zeta(const Operand& s) { return ops::special(Function::riemann_zeta, s); }
+Tensor zeta(const Operand& s, const Operand& q) { return ops::special(Function::zeta, s, q); }
+
+Tensor spence(const Operand& x) { return ops::special(Function::spence, x); }
+Tensor dawsn(const Operand& x) { return ops::special(Function::dawsn, x); }
+Tensor exp1(const Operand& x) { return ops::special(Function::exp1, x); }
+Tensor expint(const Operand& x) { return ops::special(Function::expint, x); }
+Tensor expn(const Operand& n, const Operand& x) { return ops::special(Function::expn, x, n); }
+Tensor sinint(const Operand& x) { return ops::special(Function::sinint, x); }
+Tensor cosint(const Operand& x) { return ops::special(Function::cosint, x); }
+Tensor fresnel_sin(const Operand& x) { return ops::special(Function::fresnel_sin, x); }
+Tensor fresnel_cos(const Operand& x) { return ops::special(Function::fresnel_cos, x); }
+Tensor lambertw(const Operand& x, int branch) {
+  if (branch != 0 && branch != -1) fail<ValueError>("lambertw", "branch is {}; the real branches are 0 and -1", branch);
+  return ops::special(branch == 0 ? Function::lambertw : Function::lambertw_lower, x);
+}
+
+Tensor iv(const Operand& nu, const Operand& x) { return ops::special(Function::iv, nu, x); }
+Tensor ive(const Operand& nu, const Operand& x) { return ops::special(Function::ive, nu, x); }
+Tensor kv(const Operand& nu, const Operand& x) { return ops::special(Function::kv, nu, x); }
+Tensor kve(const Operand& nu, const Operand& x) { return ops::special(Function::kve, nu, x); }
+Tensor i0(const Operand& x) { return ops::special(Function::i0, x); }
+Tensor i1(const Operand& x) { return ops::special(Function::i1, x); }
+Tensor i0e(const Operand& x) { return ops::special(Function::i0e, x); }
+Tensor i1e(const Operand& x) { return ops::special(Function::i1e, x); }
+Tensor k0(const Operand& x) { return ops::special(Function::k0, x); }
+Tensor k1(const Operand& x) { return ops::special(Function::k1, x); }
+Tensor k0e(const Operand& x) { return ops::special(Function::k0e, x); }
+Tensor k1e(const Operand& x) { return ops::special(Function::k1e, x); }
+
+Tensor j0(const Operand& x) { return ops::special(Function::j0, x); }
+Tensor j1(const Operand& x) { return ops::special(Function::j1, x); }
+Tensor y0(const Operand& x) { return ops::special(Function::y0, x); }
+Tensor y1(const Operand& x) { return ops::special(Function::y1, x); }
+Tensor jn(const Operand& n, const Operand& x) { return ops::special(Function::jn, x, n); }
+Tensor yn(const Operand& n, const Operand& x) { return ops::special(Function::yn, x, n); }
+Tensor spherical_jn(const Operand& n, const Operand& x) { return ops::special(Function::spherical_jn, x, n); }
+Tensor spherical_yn(const Operand& n, const Operand& x) { return ops::special(Function::spherical_yn, x, n); }
+Tensor spherical_in(const Operand& n, const Operand& x) { return ops::special(Function::spherical_in, x, n); }
+Tensor spherical_kn(const Operand& n, const Operand& x) { return ops::special(Function::spherical_kn, x, n); }
+Tensor airy_ai(const Operand& x) { return ops::special(Function::airy_ai, x); }
+Tensor airy_bi(const Operand& x) { return ops::special(Function::airy_bi, x); }
+
+Tensor ellipk(const Operand& x) { return ops::special(Function::ellipk, x); }
+Tensor ellipkm1(const Operand& x) { return ops::special(Function::ellipkm1, x); }
+Tensor ellipe(const Operand& x) { return ops::special(Function::ellipe, x); }
+Tensor ellipkinc(const Operand& phi, const Operand& m) { return ops::special(Function::ellipkinc, phi, m); }
+Tensor ellipeinc(const Operand& phi, const Operand& m) { return ops::special(Function::ellipeinc, phi, m); }
+Tensor elliprc(const Operand& x, const Operand& y) { return ops::special(Function::elliprc, x, y); }
+Tensor elliprf(const Operand& x, const Operand& y, const Operand& z) {
+  return ops::special(Function::elliprf, x, y, z);
+}
+Tensor elliprd(const Operand& x, const Operand& y, const Operand& z) {
+  return ops::special(Function::elliprd, x, y, z);
+}
+Tensor elliprg(const Operand& x, const Operand& y, const Operand& z) {
+  return ops::special(Function::elliprg, x, y, z);
+}
+Tensor elliprj(const Operand& x, const Operand& y, const Operand& z, const Operand& p) {
+  return ops::special(Function::elliprj, x, y, z, p);
+}
+
+Tensor legendre(const Operand& n, const Operand& x) { return ops::special(Function::legendre, x, n); }
+Tensor chebyshev_t(const Operand& n, const Operand& x) { return ops::special(Function::chebyshev_t, x, n); }
+Tensor chebyshev_u(const Operand& n, const Operand& x) { return ops::special(Function::chebyshev_u, x, n); }
+Tensor hermite(const Operand& n, const Operand& x) { return ops::special(Function::hermite, x, n); }
+Tensor hermite_e(const Operand& n, const Operand& x) { return ops::special(Function::hermite_e, x, n); }
+Tensor laguerre(const Operand& n, const Operand& x) { return ops::special(Function::laguerre, x, n); }
+Tensor genlaguerre(const Operand& n, const Operand& alpha, const Operand& x) {
+  return ops::special(Function::genlaguerre, alpha, x, n);
+}
+Tensor gegenbauer(const Operand& n, const Operand& alpha, const Operand& x) {
+  return ops::special(Function::gegenbauer, alpha, x, n);
+}
+Tensor jacobi(const Operand& n, const Operand& alpha, const Operand& beta, const Operand& x) {
+  return ops::special(Function::jacobi, alpha, beta, x, n);
 }
 
 }  // namespace reel

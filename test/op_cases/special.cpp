@@ -2,7 +2,7 @@
 #include <reel/special.hpp>
 
 #include "naive.hpp"
-#include "special_references.hpp"
+#include "special/table.hpp"
 
 namespace cases {
 
@@ -19,7 +19,7 @@ Array pointwise_of(A x, F f) {
   for (const Array& a : x)
     if (a.shape.rank() > shape.rank()) shape = a.shape;
   return build(shape, [&](const Index& i) {
-    Real at_index[3] = {};
+    Real at_index[4] = {};
     for (std::size_t k = 0; k < x.size(); ++k) {
       Index own(i.end() - x[k].shape.rank(), i.end());
       for (std::size_t d = 0; d < own.size(); ++d)
@@ -80,10 +80,27 @@ constexpr Shaped rows[] = {
 };
 // clang-format on
 
+std::vector<Shaped> all_rows() {
+  auto all = selected_rows(rows);
+  references::for_each_function([&]<class F, class Op>(const char* name, int operands, double low, double high, F, Op) {
+    if (!selected(name)) return;
+    constexpr const char* shapes[] = {"3;2x2;()", "2x3,3;(),2;2,2", "2x3,3,();2,2,2", "2x3,3,(),3;2,2,2,2"};
+    all.push_back({name,
+                   shapes[operands - 1],
+                   [](X x) -> Tensor { return Op{}(x); },
+                   [](A x) { return pointwise_of(x, [](const Real* v) { return F{}(v); }); },
+                   {low, high},
+                   nullptr,
+                   none,
+                   8});
+  });
+  return all;
+}
+
 }  // namespace
 
 std::span<const Shaped> special() {
-  static const auto kept = selected_rows(rows);
+  static const std::vector<Shaped> kept = all_rows();
   return kept;
 }
 

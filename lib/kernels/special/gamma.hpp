@@ -31,7 +31,6 @@ N log_gamma(const N& a) {
 template <class N>
 N log_gamma_1p(const N& a) {
   if (!(std::abs(value(a)) <= 0.5L)) return log_gamma(a + 1);
-  constexpr Real euler = 0.57721566490153286060651209008240243L;
   // zeta(k) - 1, k = 2, 3, ...
   constexpr Real zeta[] = {
       0.6449340668482264364724L,     0.2020569031595942853997L,      0.082323233711138191516L,

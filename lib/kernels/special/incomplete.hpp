@@ -2,15 +2,10 @@
 // are of either kind; the last argument is a number where no derivative by it is wanted, for such a derivative is one
 // of the density, which has a closed form.
 #pragma once
-#include <utility>
-
+#include "kernels/special/fractions.hpp"
 #include "kernels/special/gamma.hpp"
 
 namespace reel::kernels::special {
-
-/// What is not settled by so many terms is NaN: parameters above 1e10 near the mean.
-inline constexpr int terms_max = 1000000;
-inline constexpr Real series_least = 1e-21L;
 
 // ---- Gamma
 
@@ -24,50 +19,8 @@ auto gamma_power(const N& a, const X& x) {
 /// P(a, x) by its series (DLMF 8.11.4).
 template <class N>
 N gamma_p_series(const N& a, Real x) {
-  N term = constant(a, 1), sum = term;
-  for (int n = 1; n < terms_max; ++n) {
-    term = term * (x / (a + static_cast<Real>(n)));
-    sum += term;
-    if (negligible(term, sum, series_least)) return gamma_power(a, x) * sum;
-  }
-  return constant(a, std::numeric_limits<Real>::quiet_NaN());
-}
-
-template <class N>
-struct Quotient {
-  N above, below;
-};
-/// How many quotients term(n) = a_n / b_n of the continued fraction b_0 + a_1 / (b_1 + a_2 / (b_2 + ...)) settle it,
-/// n >= 1. Convergents are quotients of two solutions of one recurrence, which are scaled down before they overflow.
-template <class Term>
-int fraction_length(Real b0, const Term& term) {
-  Real above_before = 1, above = b0, below_before = 0, below = 1, last = b0;
-  for (int n = 1; n < terms_max; ++n) {
-    const Quotient<Real> t = term(n);
-    above_before = std::exchange(above, t.below * above + t.above * above_before);
-    below_before = std::exchange(below, t.below * below + t.above * below_before);
-    if (std::abs(below) > 1e1000L)
-      for (Real* x : {&above_before, &above, &below_before, &below}) *x *= 1e-1000L;
-    if (n % 4 != 0) continue;
-    const Real now = above / below;
-    if (std::abs(now - last) <= std::numeric_limits<Real>::epsilon() * std::abs(now)) return n;
-    last = now;
-  }
-  return terms_max;
-}
-/// Its value from so many quotients, backwards: forwards, the derivatives would be differences of large terms. They
-/// settle later than the value.
-template <class N, class Term>
-N fraction(const N& b0, int length, int orders, const Term& term) {
-  if (length == terms_max) return constant(b0, std::numeric_limits<Real>::quiet_NaN());
-  Quotient<N> t = term(length + length * orders / 4 + 1);
-  N tail = t.below;
-  for (int n = length + length * orders / 4; n > 0; --n) {
-    const Quotient<N> next = term(n);
-    tail = next.below + t.above / tail;
-    t = next;
-  }
-  return b0 + t.above / tail;
+  return gamma_power(a, x) *
+         series(constant(a, 1), [&](int n, const N& term) { return term * (x / (a + static_cast<Real>(n))); });
 }
 
 /// A parameter near p whose fraction does not end. At a whole number the value's does, its derivatives' do not.
@@ -101,14 +54,47 @@ N gamma_q_small(const N& a, Real x) {
   return a * exp(exponent) * sum - expm1(exponent);
 }
 
+/// From so large a parameter on, within this relative distance of x, by Temme's expansion.
+inline constexpr Real temme_from = 1e6L, temme_within = 0.04L;
+
+template <class N, std::size_t Size>
+N horner(const N& x, const Real (&c)[Size]) {
+  N sum = constant(x, c[Size - 1]);
+  for (std::size_t k = Size - 1; k-- > 0;) sum = sum * x + c[k];
+  return sum;
+}
+/// P or Q uniformly about x = a (DLMF 8.12.3, 8.12.4, 8.12.7): eta^2 / 2 = m - log(1 + m), m = (x - a) / a.
+template <class N>
+N gamma_temme(const N& a, Real x, bool upper) {
+  // The powers of eta in c_0, c_1 and c_2 (DLMF 8.12.8 to 8.12.11); 1 / a^3 is below the last place.
+  constexpr Real c0[] = {
+      -0.3333333333333333333333L,    0.08333333333333333333333L,      -0.01481481481481481481481L,
+      0.001157407407407407407407L,   0.0003527336860670194003527L,    -0.0001787551440329218106996L,
+      0.00003919263178522437781697L, -0.000002185448510679992161474L, -0.000001854062210715159960702L,
+      8.296711340953086005016e-7L,   -1.766595273682607930436e-7L,    6.707853543401498580369e-9L};
+  constexpr Real c1[] = {-0.001851851851851851851852L,   -0.003472222222222222222222L,  0.002645502645502645502646L,
+                         -0.0009902263374485596707819L,  0.0002057613168724279835391L,  -4.018775720164609053498e-7L,
+                         -0.00001809855033448997783703L, 0.000007649160916081110084637L};
+  constexpr Real c2[] = {0.004133597883597883597884L, -0.002681327160493827160494L, 0.0007716049382716049382716L,
+                         0.000002009387860082304526749L, -0.0001073665322636516052154L};
+  const N m = (x - a) / a, inverse = 1 / a;
+  N ratio = constant(m, 0);  // eta^2 / m^2
+  for (int k = 16; k-- > 0;) ratio = 2 / static_cast<Real>(k + 2) - m * ratio;
+  const N eta = m * sqrt(ratio), y = eta * sqrt(a / 2.0L);
+  const N rest =
+      exp(-(y * y)) / sqrt(2 * pi * a) * (horner(eta, c0) + inverse * (horner(eta, c1) + inverse * horner(eta, c2)));
+  return upper ? erfc(y) * 0.5L + rest : erfc(-y) * 0.5L - rest;
+}
+
 /// P (`upper` false) or Q of a >= 0, x >= 0, and at the ends of the range their limits.
 template <class N>
 N incomplete_gamma(const N& a, Real x, bool upper) {
   const Real order = value(a);
   if (!(order >= 0 && x >= 0) || (order == 0 && x == 0) || (std::isinf(order) && std::isinf(x)))
-    return constant(a, std::numeric_limits<Real>::quiet_NaN());
+    return constant(a, nan);
   if (x == 0 || std::isinf(order)) return constant(a, upper ? 1 : 0);
   if (std::isinf(x)) return constant(a, upper ? 0 : 1);
+  if (order >= temme_from && std::abs(x - order) < temme_within * order) return gamma_temme(a, x, upper);
   if (order < 0.5L && x < 1.5L) return upper ? gamma_q_small(a, x) : gamma_p_series(a, x);
   if (x < order + 1) {
     const N p = gamma_p_series(a, x);
@@ -148,7 +134,7 @@ Quotient<N> beta_quotient(const N& a, const N& b, Real x, int n) {
 template <class N>
 N beta_fraction(const N& a, const N& b, Real x) {
   const Real p = value(a), q = away_from_integer(b, value(b));
-  const int length = fraction_length(1, [&](int n) { return beta_quotient(p, q, x, n); });
+  const int length = fraction_length(Real(1), [&](int n) { return beta_quotient(p, q, x, n); });
   const N f = fraction(constant(a, 1), length, total_order(a), [&](int n) { return beta_quotient(a, b, x, n); });
   return beta_power(a, b, x) / (a * f);
 }
@@ -157,8 +143,7 @@ N beta_fraction(const N& a, const N& b, Real x) {
 template <class N>
 N incomplete_beta(const N& a, const N& b, Real x, bool upper) {
   const Real p = value(a), q = value(b);
-  if (!(p > 0 && q > 0 && x >= 0 && x <= 1) || std::isinf(p) || std::isinf(q))
-    return constant(a, std::numeric_limits<Real>::quiet_NaN());
+  if (!(p > 0 && q > 0 && x >= 0 && x <= 1) || std::isinf(p) || std::isinf(q)) return constant(a, nan);
   if (x == 0 || x == 1) return constant(a, (x == 1) == upper ? 0 : 1);
   const bool reflected = x > (p + 1) / (p + q + 2);
   const N tail = reflected ? beta_fraction(b, a, 1 - x) : beta_fraction(a, b, x);

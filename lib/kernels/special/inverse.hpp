@@ -12,7 +12,7 @@ Real increasing_root(Real guess, Real most, const F& f) {
   Real low = -HUGE_VALL, high = most, u = std::min(guess, most), longest = 1;
   for (int i = 0; i < 200; ++i) {
     const auto [y, slope] = f(u);
-    if (y == 0) return u;
+    if (y == 0 || std::isnan(y)) return u + y;
     (y < 0 ? low : high) = u;
     Real step = -y / slope;
     if (!(std::abs(step) <= longest)) {
@@ -38,7 +38,7 @@ inline RootValue log_difference(Real lower, Real upper, Real density, Real p, Re
 
 /// x with P(a, x) = p = 1 - q.
 inline Real inverse_gamma(Real a, Real p, Real q) {
-  if (!(a > 0 && p >= 0 && q >= 0) || std::isinf(a)) return std::numeric_limits<Real>::quiet_NaN();
+  if (!(a > 0 && p >= 0 && q >= 0) || std::isinf(a)) return nan;
   if (p == 0) return 0;
   if (q == 0) return HUGE_VALL;
   // The first term of the series alone; P is below it.
@@ -55,15 +55,8 @@ inline Real inverse_gamma(Real a, Real p, Real q) {
 struct InverseBeta {
   Real x, rest;
 };
-inline InverseBeta inverse_beta(Real a, Real b, Real p, Real q) {
-  constexpr Real nan = std::numeric_limits<Real>::quiet_NaN();
-  if (!(a > 0 && b > 0 && p >= 0 && q >= 0) || std::isinf(a) || std::isinf(b)) return {nan, nan};
-  if (p == 0) return {0, 1};
-  if (q == 0) return {1, 0};
-  if (p > incomplete_beta(a, b, 0.5L, false)) {
-    const InverseBeta r = inverse_beta(b, a, q, p);
-    return {r.rest, r.x};
-  }
+/// Of p up to about I_(1/2)(a, b), so that x is no more than about 1/2.
+inline InverseBeta inverse_beta_below_half(Real a, Real b, Real p, Real q) {
   const Real most = std::log(0.5L), small = (std::log(p) + std::log(a) + log_beta(a, b)) / a;
   if (small < -800) return {0, 1};
   const Real u = increasing_root(std::min(small, most), most, [&](Real v) {
@@ -72,6 +65,14 @@ inline InverseBeta inverse_beta(Real a, Real b, Real p, Real q) {
                           q);
   });
   return {std::exp(u), -std::expm1(u)};
+}
+inline InverseBeta inverse_beta(Real a, Real b, Real p, Real q) {
+  if (!(a > 0 && b > 0 && p >= 0 && q >= 0) || std::isinf(a) || std::isinf(b)) return {nan, nan};
+  if (p == 0) return {0, 1};
+  if (q == 0) return {1, 0};
+  if (!(p > incomplete_beta(a, b, 0.5L, false))) return inverse_beta_below_half(a, b, p, q);
+  const InverseBeta r = inverse_beta_below_half(b, a, q, p);
+  return {r.rest, r.x};
 }
 
 }  // namespace reel::kernels::special

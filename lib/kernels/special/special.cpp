@@ -1,39 +1,11 @@
 #include "kernels/special/special.hpp"
 
+#include "kernels/special/arguments.hpp"
 #include "kernels/special/inverse.hpp"
 
 namespace reel::kernels::special {
 
 namespace {
-
-constexpr Real nan = std::numeric_limits<Real>::quiet_NaN(), infinity = std::numeric_limits<Real>::infinity();
-
-struct Arguments {
-  Real at[arguments_max];
-  const int* orders;
-};
-
-/// n[0]! n[1]! n[2]! times the last coefficient: the derivative.
-Real derivative(const Taylor& t) {
-  Real y = t[t.size() - 1];
-  for (int v = 0; v < Orders::variables; ++v)
-    for (int i = 2; i <= t.orders()[v]; ++i) y *= i;
-  return y;
-}
-
-/// f of the first `Count` arguments by the orders of each: of numbers if all are 0.
-template <std::size_t Count, class F>
-Real by_arguments(const Arguments& a, const F& f) {
-  const Orders o(a.orders, Count);
-  const bool plain = o.total() == 0;
-  const auto argument = [&](std::size_t k) { return Taylor::variable(o, a.at[k], static_cast<int>(k)); };
-  if constexpr (Count == 1)
-    return plain ? f(a.at[0]) : derivative(f(argument(0)));
-  else if constexpr (Count == 2)
-    return plain ? f(a.at[0], a.at[1]) : derivative(f(argument(0), argument(1)));
-  else
-    return derivative(f(argument(0), argument(1), argument(2)));
-}
 
 template <class F>
 Real of_positive(const Arguments& a, const F& f) {
@@ -59,27 +31,12 @@ Real poch_of(const Arguments& a) {
   return by_arguments<2>(a, [](const auto& v, const auto& m) { return exp(log_gamma_ratio(v, m)); });
 }
 
-/// The k-th derivative by x of c x^a (1 + e x + ...) at 0, where only its first term decides: not of whole a < k.
-Real power_at_zero(Real a, int k) {
-  if (a > k) return 0;
-  if (a == std::floor(a)) return nan;
-  Real sign = 1;
-  for (int j = 0; j < k; ++j)
-    if (a < j) sign = -sign;
-  return sign * infinity;
-}
 /// ((-1)^m / m!) n (n - 1) ... of m factors.
 Real falling(Real n, int m) {
   Real y = 1;
   for (int j = 0; j < m; ++j) y *= -(n - j) / (j + 1);
   return y;
 }
-Real factorial(int n) {
-  Real y = 1;
-  for (int j = 2; j <= n; ++j) y *= j;
-  return y;
-}
-
 /// A derivative of the density, by x once less: `orders` of P.
 Real gamma_slope(const Arguments& a) {
   const Real p = a.at[0], x = a.at[1];
@@ -132,6 +89,8 @@ Real incomplete_beta_of(const Arguments& a, bool upper) {
 }
 
 Real evaluate(Function f, const Arguments& a) {
+  for (std::size_t k = 0; k < signature(f).arguments; ++k)
+    if (std::isnan(a.at[k])) return nan;
   switch (f) {
     case Function::gamma:
       return gamma_of(a);
@@ -157,8 +116,13 @@ Real evaluate(Function f, const Arguments& a) {
       return inverse_gamma(a.at[0], 1 - a.at[1], a.at[1]);
     case Function::betaincinv:
       return inverse_beta(a.at[0], a.at[1], a.at[2], 1 - a.at[2]).x;
+    default:
+      break;
   }
-  return nan;
+  if (f <= Function::lambertw_lower && (f < Function::spence || f >= Function::lambertw)) return gamma_like(f, a);
+  if (f < Function::iv) return integral(f, a);
+  if (f < Function::ellipk) return bessel(f, a);
+  return f < Function::legendre ? elliptic(f, a) : polynomial(f, a);
 }
 
 template <class T>

@@ -7,16 +7,39 @@
 
 namespace reel::kernels::special {
 
-/// Name, number of arguments, and how many of these, the last ones, are whole numbers without a derivative.
+/// Enumerator, name of the op, number of arguments, and how many of these, the last ones, are whole numbers without a
+/// derivative.
 // clang-format off
 #define REEL_SPECIAL_FUNCTIONS(F) \
-  F(gamma, 1, 0) F(rgamma, 1, 0) F(betaln, 2, 0) F(beta, 2, 0) F(poch, 2, 0) \
-  F(gammainc, 2, 0) F(gammaincc, 2, 0) F(betainc, 3, 0) F(betaincc, 3, 0) \
-  F(gammaincinv, 2, 0) F(gammainccinv, 2, 0) F(betaincinv, 3, 0)
+  F(gamma, "gamma", 1, 0) F(rgamma, "rgamma", 1, 0) F(betaln, "betaln", 2, 0) F(beta, "beta", 2, 0) \
+  F(poch, "poch", 2, 0) \
+  F(gammainc, "gammainc", 2, 0) F(gammaincc, "gammaincc", 2, 0) F(betainc, "betainc", 3, 0) \
+  F(betaincc, "betaincc", 3, 0) \
+  F(gammaincinv, "gammaincinv", 2, 0) F(gammainccinv, "gammainccinv", 2, 0) F(betaincinv, "betaincinv", 3, 0) \
+  F(multigammaln, "multigammaln", 2, 1) F(comb, "comb", 2, 0) F(zeta, "zeta", 2, 0) F(riemann_zeta, "zeta", 1, 0) \
+  F(spence, "spence", 1, 0) F(dawsn, "dawsn", 1, 0) F(exp1, "exp1", 1, 0) F(expint, "expint", 1, 0) \
+  F(expn, "expn", 2, 1) \
+  F(sinint, "sinint", 1, 0) F(cosint, "cosint", 1, 0) F(fresnel_sin, "fresnel_sin", 1, 0) \
+  F(fresnel_cos, "fresnel_cos", 1, 0) \
+  F(lambertw, "lambertw", 1, 0) F(lambertw_lower, "lambertw", 1, 0) \
+  F(iv, "iv", 2, 0) F(ive, "ive", 2, 0) F(kv, "kv", 2, 0) F(kve, "kve", 2, 0) \
+  F(i0, "i0", 1, 0) F(i1, "i1", 1, 0) F(i0e, "i0e", 1, 0) F(i1e, "i1e", 1, 0) F(k0, "k0", 1, 0) F(k1, "k1", 1, 0) \
+  F(k0e, "k0e", 1, 0) F(k1e, "k1e", 1, 0) \
+  F(j0, "j0", 1, 0) F(j1, "j1", 1, 0) F(y0, "y0", 1, 0) F(y1, "y1", 1, 0) F(jn, "jn", 2, 1) F(yn, "yn", 2, 1) \
+  F(spherical_jn, "spherical_jn", 2, 1) F(spherical_yn, "spherical_yn", 2, 1) \
+  F(spherical_in, "spherical_in", 2, 1) F(spherical_kn, "spherical_kn", 2, 1) \
+  F(airy_ai, "airy_ai", 1, 0) F(airy_bi, "airy_bi", 1, 0) \
+  F(ellipk, "ellipk", 1, 0) F(ellipkm1, "ellipkm1", 1, 0) F(ellipe, "ellipe", 1, 0) \
+  F(ellipkinc, "ellipkinc", 2, 0) F(ellipeinc, "ellipeinc", 2, 0) \
+  F(elliprc, "elliprc", 2, 0) F(elliprf, "elliprf", 3, 0) F(elliprd, "elliprd", 3, 0) F(elliprg, "elliprg", 3, 0) \
+  F(elliprj, "elliprj", 4, 0) \
+  F(legendre, "legendre", 2, 1) F(chebyshev_t, "chebyshev_t", 2, 1) F(chebyshev_u, "chebyshev_u", 2, 1) \
+  F(hermite, "hermite", 2, 1) F(hermite_e, "hermite_e", 2, 1) F(laguerre, "laguerre", 2, 1) \
+  F(genlaguerre, "genlaguerre", 3, 1) F(gegenbauer, "gegenbauer", 3, 1) F(jacobi, "jacobi", 4, 1)
 // clang-format on
 
 enum class Function : std::uint8_t {
-#define REEL_ENUMERATOR(name, arguments, constants) name,
+#define REEL_ENUMERATOR(enumerator, name, arguments, constants) enumerator,
   REEL_SPECIAL_FUNCTIONS(REEL_ENUMERATOR)
 #undef REEL_ENUMERATOR
 };
@@ -25,7 +48,7 @@ struct Signature {
   std::uint8_t arguments, constants;
 };
 inline constexpr Signature signatures[] = {
-#define REEL_SIGNATURE(name, arguments, constants) {#name, arguments, constants},
+#define REEL_SIGNATURE(enumerator, name, arguments, constants) {name, arguments, constants},
     REEL_SPECIAL_FUNCTIONS(REEL_SIGNATURE)
 #undef REEL_SIGNATURE
 };

@@ -16,6 +16,9 @@ namespace reel::kernels::special {
 
 using Real = long double;
 
+constexpr Real nan = std::numeric_limits<Real>::quiet_NaN(), infinity = std::numeric_limits<Real>::infinity();
+constexpr Real pi = 3.14159265358979323846264338327950288L, euler = 0.57721566490153286060651209008240243L;
+
 /// The orders in each variable; a polynomial has the coefficients of u^i v^j w^k t^l, i <= n[0], j <= n[1] and so on.
 class Orders {
  public:
@@ -185,16 +188,29 @@ inline Real sqrt(Real x) { return std::sqrt(x); }
   Real c = 0;
   return compose(x, [&, x0 = x[0]](int k) { return c = k == 0 ? std::sqrt(x0) : c * (1.5L - k) / (k * x0); });
 }
-/// sin(pi x) for |x| <= 1/2.
-constexpr Real pi = 3.14159265358979323846264338327950288L;
-inline Real sin_pi(Real x) { return std::sin(pi * x); }
-[[gnu::noinline]] inline Taylor sin_pi(const Taylor& x) {
-  const Real s = std::sin(pi * x[0]), c = std::cos(pi * x[0]);
+/// sin(x), whose value at the constant part of x is s and whose slope is c: they may be of a reduced argument.
+[[gnu::noinline]] inline Taylor sin(const Taylor& x, Real s, Real c) {
   Real power = 1;
   return compose(x, [&](int k) {
-    if (k > 0) power *= pi / k;
+    if (k > 0) power /= k;
     const Real d = k % 2 == 0 ? s : c;
     return power * (k % 4 < 2 ? d : -d);
+  });
+}
+inline Taylor sin(const Taylor& x) { return sin(x, std::sin(x[0]), std::cos(x[0])); }
+inline Taylor cos(const Taylor& x) { return sin(x, std::cos(x[0]), -std::sin(x[0])); }
+/// sin(pi x) for |x| <= 1/2.
+inline Real sin_pi(Real x) { return std::sin(pi * x); }
+inline Taylor sin_pi(const Taylor& x) { return sin(pi * x); }
+
+inline Real erfc(Real x) { return std::erfc(x); }
+[[gnu::noinline]] inline Taylor erfc(const Taylor& x) {
+  Real before = 0, gauss = std::exp(-x[0] * x[0]);  // coefficients k - 1 and k of exp(-x^2)
+  return compose(x, [&, x0 = x[0]](int k) {
+    if (k == 0) return std::erfc(x0);
+    const Real c = -2 / std::sqrt(pi) * gauss / k;
+    before = std::exchange(gauss, -2 * (x0 * gauss + before) / k);
+    return c;
   });
 }
 

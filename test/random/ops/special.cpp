@@ -1,7 +1,8 @@
 // Special functions of several arguments, by their power series; quantiles by Newton's steps on jets.
-#include <reel/special.hpp>
+#include <algorithm>
+#include <string_view>
 
-#include "../../op_cases/special_references.hpp"
+#include "../../op_cases/special/table.hpp"
 #include "../program.hpp"
 
 namespace random_programs {
@@ -41,9 +42,9 @@ Jet beta_quantile(const Jet& a, const Jet& b, const Jet& p) {
       [&](const Jet& x) { return references::beta_density(a, b, x); });
 }
 
-const std::vector<Special>& functions() {
+std::vector<Special> by_series() {
   const Range shape{0.6, 5}, fraction{0.1, 0.6}, any{0.2, 8};
-  static const std::vector<Special> all = {
+  return {
       {"gamma", {{0.5, 5}}, [](Jets x) { return exp(lgamma(x[0])); }, [](const Operands& x) { return gamma(x[0]); }},
       {"rgamma", {{0.5, 5}}, [](Jets x) { return exp(-lgamma(x[0])); }, [](const Operands& x) { return rgamma(x[0]); }},
       {"beta",
@@ -87,6 +88,20 @@ const std::vector<Special>& functions() {
        [](Jets x) { return beta_quantile(x[0], x[1], x[2]); },
        [](const Operands& x) { return betaincinv(x[0], x[1], x[2]); }},
   };
+}
+const std::vector<Special>& functions() {
+  static const std::vector<Special> all = [] {
+    std::vector<Special> functions = by_series();
+    references::for_each_function(
+        [&]<class F, class Call>(const char* name, int operands, double low, double high, F, Call) {
+          const auto same = [name](const Special& f) { return std::string_view(f.name) == name; };
+          if (std::any_of(functions.begin(), functions.end(), same)) return;  // an op's other forms
+          functions.push_back({name, std::vector<Range>(static_cast<std::size_t>(operands), Range{low, high}),
+                               [](Jets x) -> Jet { return F{}(x); },
+                               [](const Operands& x) -> Tensor { return Call{}(x); }});
+        });
+    return functions;
+  }();
   return all;
 }
 
@@ -115,7 +130,7 @@ void eval(const Special& f, const Inputs& in, Arrays& out) {
   round_like(floating_of(d));
   Array z(floating_of(d), shape);
   for (std::int64_t i = 0; i < z.size(); ++i) {
-    Jet x[3];
+    Jet x[4];
     for (std::size_t k = 0; k < f.ranges.size(); ++k) {
       x[k] = (*in[k])[broadcast_index(in[k]->shape, shape, i)].re;
       if (static_cast<double>(x[k].v[0]) < f.ranges[k].low || static_cast<double>(x[k].v[0]) > f.ranges[k].high)

@@ -1,7 +1,7 @@
 """Fails when an exported op has no row in the table of op cases.
 
 Usage: op_coverage.py NM ROOT LIBRARY. An op is a function of tensors that special.hpp or a header in include/reel/ops
-declares and the shared library exports from namespace reel; its row begins with {"name" in a file of test/op_cases.
+declares and the shared library exports from namespace reel; its row begins with {"name" or add("name" in a file of test/op_cases.
 """
 import pathlib
 import re
@@ -19,8 +19,8 @@ for header in [*sorted((root / "include/reel/ops").glob("*.hpp")), root / "inclu
     for name, _ in DECLARATION.findall(header.read_text()):
         declared.setdefault(name, header.name)
 rows = set()
-for file in (root / "test/op_cases").rglob("*.cpp"):
-    rows |= set(re.findall(r'\{\s*"([a-z]\w*)"', file.read_text()))
+for file in (root / "test/op_cases").rglob("*.?pp"):
+    rows |= set(re.findall(r'(?:\{\s*|add\()"([a-z]\w*)"', file.read_text()))
 
 ops = (declared.keys() & exported) - EXEMPT
 bad = [f"{declared[name]}: {name} has no row" for name in sorted(ops - rows)]

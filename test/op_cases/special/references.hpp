@@ -2,7 +2,7 @@
 #pragma once
 #include <cmath>
 
-#include "../random/number.hpp"
+#include "../../random/number.hpp"
 
 namespace random_programs {
 inline Jet lgamma(const Jet& x) {

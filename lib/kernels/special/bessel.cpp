@@ -1,0 +1,422 @@
+// Bessel functions. I and K of real order are Taylor polynomials in order and argument: I by its power series and
+// Hankel's asymptotic one, K by an integral that the trapezoidal rule settles geometrically. J and Y of whole order,
+// and the spherical functions, come from recurrences over orders, which give their derivatives too. Airy functions.
+#include <vector>
+
+#include "kernels/special/arguments.hpp"
+#include "kernels/special/fractions.hpp"
+#include "kernels/special/gamma.hpp"
+
+namespace reel::kernels::special {
+
+namespace {
+
+// ---- I and K
+
+/// The sum of sign^k a_k(nu) / x^k (DLMF 10.17.1), 10.40.
+Taylor hankel_sum(const Taylor& nu, const Taylor& x, Real sign) {
+  const Taylor square = 4 * nu * nu, inverse = sign / (8 * x);
+  return asymptotic_series(constant(nu, 1), [&](int k, const Taylor& term) {
+    return term * (square - Real(2 * k - 1) * Real(2 * k - 1)) * inverse * (1 / Real(k));
+  });
+}
+
+/// e^s - 1 - s.
+Real expm1_less(Real s) {
+  if (std::abs(s) > 0.5L) return std::expm1(s) - s;
+  Real sum = 0;
+  for (int k = 18; k >= 2; --k) sum = (1 + sum * s) / k;
+  return sum * s * s;
+}
+
+/// K_nu(x), or e^x K_nu(x), nu >= 0, x > 0: the integral of exp(nu t - x cosh t) / 2 (DLMF 10.32.9) about its summit at
+/// asinh(nu / x), where the exponent less its greatest value is -d (cosh s - 1) - nu (e^s - 1 - s), d =
+/// sqrt(x^2 + nu^2) - nu, without large parts that cancel.
+Taylor bessel_k(const Taylor& nu, const Taylor& x, bool scaled) {
+  const Taylor square = x * x, w = sqrt(square + nu * nu), d = square / (w + nu);
+  const Real step = std::min(0.16L, 0.5L / std::sqrt(w[0]));
+  Taylor sum = constant(x, 1);
+  for (const Real side : {step, -step})
+    for (int j = 1; j < terms_max; ++j) {
+      const Real s = side * j, h = std::sinh(s / 2);
+      const Taylor term = exp(-(d * (2 * h * h)) - nu * expm1_less(s));
+      sum += term;
+      if (negligible(term, sum, series_least) || term[0] == 0) break;
+    }
+  const Taylor over = nu * nu / (w + x);  // w - x
+  return exp(nu * log1p((nu + over) / x) - (scaled ? over : w)) * sum * (step / 2);
+}
+
+/// (x / 2)^nu / Gamma(nu + 1) and the sum of (x^2 / 4)^k / (k! (nu + 1)_k), which are scaled down together.
+Taylor bessel_i_series(const Taylor& nu, const Taylor& x, bool scaled) {
+  // The largest term is about this one; a million of them do not settle the sum far beyond.
+  const Real largest = (std::hypot(nu[0], x[0]) - nu[0]) / 2;
+  if (!(largest < 2e5L)) return constant(x, nan);
+  const Taylor z = x * x / 4;
+  const bool fixed = nu.orders()[0] == 0;
+  Real scale = 0;  // the logarithm of what the sum has been divided by
+  Taylor term = constant(x, 1), sum = term;
+  for (int k = 1; k < terms_max; ++k) {
+    term = term * z;
+    if (fixed)
+      term *= 1 / (k * (nu[0] + k));
+    else
+      term = term / (nu * Real(k) + Real(k) * Real(k));
+    sum += term;
+    if (negligible(term, sum, series_least) || !std::isfinite(sum[0])) break;
+    if (sum[0] < 1e4000L) continue;
+    scale += std::log(1e4000L);
+    term *= 1e-4000L, sum *= 1e-4000L;
+  }
+  if (fixed && is_whole(nu[0]) && nu[0] < 200 && scale == 0) {
+    for (int j = 1; j <= static_cast<int>(nu[0]); ++j) sum = sum * x * (0.5L / j);
+    return scaled ? sum * exp(-x) : sum;
+  }
+  const Taylor exponent = nu * log(x / 2) - log_gamma_1p(nu) + scale;
+  return sum * exp(scaled ? exponent - x : exponent);
+}
+
+/// I_nu(x), or e^-x I_nu(x), nu >= 0, x >= 0.
+Taylor bessel_i(const Taylor& nu, const Taylor& x, bool scaled) {
+  if (x[0] < 50 || x[0] < 0.6L * nu[0] * nu[0]) return bessel_i_series(nu, x, scaled);
+  const Taylor sum = hankel_sum(nu, x, -1) / sqrt(2 * pi * x);
+  return scaled ? sum : sum * exp(x);
+}
+
+/// The derivative at x = 0 of I_nu, of so high orders: of whole nu by its Taylor polynomial there.
+Real bessel_i_at_zero(Real nu, const int* orders) {
+  if (nu < 0 && !is_whole(nu))
+    return orders[0] + orders[1] == 0 ? std::copysign(infinity, reciprocal_gamma(nu + 1)) : nan;
+  if (orders[0] == 0) return power_at_zero(nu, orders[1]);
+  return std::abs(nu) > orders[1] ? 0 : nan;
+}
+Real bessel_i_of(Real order, Real argument, const int* orders, bool scaled) {
+  if (std::isinf(order)) return nan;
+  const bool whole = is_whole(order), plain = orders[0] == 0;
+  if (whole && plain) order = std::abs(order);
+  if (argument < 0) {
+    if (!whole || !plain) return nan;
+    return alternating(order + orders[1]) * bessel_i_of(order, -argument, orders, scaled);
+  }
+  if (std::isinf(argument)) return scaled ? 0 : argument;
+  if (argument == 0 && scaled && whole && plain && alternating(order + orders[1]) < 0) return 0;  // a kink
+  if (argument == 0 && !(whole && plain && order < 200)) return bessel_i_at_zero(order, orders);
+  if (argument > 12000 && !scaled && argument > order * order) return plain ? infinity : nan;
+  const Orders o(orders, 2);
+  const Taylor nu = Taylor::variable(o, order, 0), x = Taylor::variable(o, argument, 1);
+  if (order >= 0) return derivative(bessel_i(nu, x, scaled));
+  const Real n = std::nearbyint(order);  // I_-nu = I_nu + (2 / pi) sin(pi nu) K_nu
+  Taylor k = bessel_k(-nu, x, scaled) * sin_pi(nu - n) * (-2 / pi * alternating(n));
+  if (scaled) k = k * exp(-2 * x);
+  return derivative(bessel_i(-nu, x, scaled) + k);
+}
+Real bessel_k_of(Real order, Real argument, const int* orders, bool scaled) {
+  if (std::isinf(order) || !(argument >= 0)) return nan;
+  if (std::isinf(argument)) return 0;
+  if (argument == 0) return orders[0] == 0 ? alternating(orders[1]) * infinity : nan;
+  if (order == 0 && orders[0] % 2 == 1) return 0;
+  const Orders o(orders, 2);
+  const Taylor nu = Taylor::variable(o, order, 0), x = Taylor::variable(o, argument, 1);
+  return derivative(bessel_k(order < 0 ? -nu : nu, x, scaled));
+}
+
+// ---- Recurrences over whole orders
+
+/// The derivative of the function of order n is lower(n) times that of order n - 1 and upper(n) times that of n + 1.
+struct Slopes {
+  bool spherical;
+  Real lower_sign, upper_sign;
+  Real lower(int n) const { return n == 0 ? 0 : lower_sign * (spherical ? n / (2 * n + 1.0L) : 0.5L); }
+  Real upper(int n) const { return upper_sign * (spherical ? (n + 1) / (2 * n + 1.0L) : n == 0 ? 1 : 0.5L); }
+};
+/// The derivative of the function of order n from the values of order max(0, n - orders) and those behind it.
+Real derivative_by_orders(const Slopes& slopes, int n, int order, const std::vector<Real>& values) {
+  const int first = std::max(0, n - order), count = static_cast<int>(values.size());
+  std::vector<Real> weight(values.size()), next(values.size());
+  weight[static_cast<std::size_t>(n - first)] = 1;
+  for (int i = 0; i < order; ++i) {
+    std::fill(next.begin(), next.end(), 0);
+    for (int k = 0; k < count; ++k) {
+      const Real w = weight[static_cast<std::size_t>(k)];
+      if (w == 0) continue;
+      if (k > 0) next[static_cast<std::size_t>(k - 1)] += w * slopes.lower(first + k);
+      if (k + 1 < count) next[static_cast<std::size_t>(k + 1)] += w * slopes.upper(first + k);
+    }
+    weight.swap(next);
+  }
+  if (std::isinf(values.back())) return weight.back() * values.back();
+  Real sum = 0;
+  for (std::size_t k = 0; k < values.size(); ++k)
+    if (weight[k] != 0) sum += weight[k] * values[k];
+  return sum;
+}
+
+/// f of the orders first, first + 1, ... of which it fills `out`, by f_(n+1) = (2 n + shift) / x f_n - f_(n-1) from
+/// those of 0 and 1: stable for Y, and for J up to order x.
+void upward(Real f0, Real f1, Real shift, Real x, int first, std::vector<Real>& out) {
+  const int last = first + static_cast<int>(out.size()) - 1;
+  for (int n = 0; n <= last; ++n) {
+    if (std::isinf(f0)) {
+      std::fill(out.begin() + std::max(0, n - first), out.end(), f0);
+      return;
+    }
+    if (n >= first) out[static_cast<std::size_t>(n - first)] = f0;
+    f0 = std::exchange(f1, (2 * (n + 1) + shift) / x * f1 - f0);
+  }
+}
+
+/// What Miller's algorithm finds on its way down to order 0, up to a factor: f_0, f_1, and sums.
+struct Descent {
+  Real f0 = 0, f1 = 0;
+  Real even = 0;        // f_0 + 2 (f_2 + f_4 + ...)
+  Real y0 = 0, y1 = 0;  // the sums of (-1)^k f_2k / k and of (-1)^k (f_(2k-1) - f_(2k+1)) / (2k), k = 1, 2, ...
+};
+/// An order from which the recurrence down has all digits of those from `last` on: the other solution grows by so much.
+int descent_start(Real shift, Real x, int last) {
+  Real before = 0, now = 1;
+  int n = std::max(last, static_cast<int>(x)) + 1;
+  for (; std::abs(now) < 1e24L && n < terms_max * 3; ++n) now = (2 * n + shift) / x * now - std::exchange(before, now);
+  return n;
+}
+Descent downward(Real shift, Real x, int first, std::vector<Real>& out) {
+  const int last = first + static_cast<int>(out.size()) - 1;
+  Descent d;
+  Real above = 0, f = 1e-1000L;
+  for (int n = descent_start(shift, x, last); n >= 0; --n) {  // f is f_n, above f_(n+1)
+    if (n >= first && n <= last) out[static_cast<std::size_t>(n - first)] = f;
+    const Real below = (2 * n + shift) / x * f - above;
+    if (n % 2 == 0) d.even += n == 0 ? f : 2 * f;
+    if (n % 2 == 0 && n > 0) {
+      const Real sign = n % 4 == 0 ? 1 : -1;
+      d.y0 += sign * f / (n / 2), d.y1 += sign * (below - above) / n;
+    }
+    if (n == 0) d.f0 = f, d.f1 = above;
+    above = f, f = below;
+    if (!(std::abs(f) > 1e1000L)) continue;
+    for (Real* s : {&above, &f, &d.even, &d.y0, &d.y1}) *s *= 1e-2000L;
+    for (Real& s : out) s *= 1e-2000L;
+  }
+  return d;
+}
+
+struct FirstTwo {
+  Real j0, j1, y0, y1;
+};
+/// x >= 25 (DLMF 10.17.3, 10.17.4).
+FirstTwo bessel_far(Real x) {
+  const Real s = std::sin(x), c = std::cos(x), root = 1 / std::sqrt(pi * x);
+  Real p[2], q[2];
+  for (const int n : {0, 1}) {
+    Real term = 1;
+    p[n] = 1, q[n] = 0;
+    for (int k = 1; k < 60; ++k) {
+      const Real next = term * (4 * n * n - Real(2 * k - 1) * Real(2 * k - 1)) / (8 * k * x);
+      if (!(std::abs(next) < std::abs(term)) || std::abs(next) < 1e-22L) break;
+      term = next;
+      (k % 2 == 0 ? p[n] : q[n]) += k % 4 < 2 ? term : -term;
+    }
+  }
+  // cos and sin of x - pi / 4, times sqrt(2); of x - 3 pi / 4 they are the second and minus the first.
+  const Real c0 = c + s, s0 = s - c;
+  return {root * (p[0] * c0 - q[0] * s0), root * (p[1] * s0 + q[1] * c0), root * (p[0] * s0 + q[0] * c0),
+          root * (q[1] * s0 - p[1] * c0)};
+}
+
+constexpr Real whole_order_max = 1e6L;
+
+/// J or Y, or the spherical ones, of order n >= 0 at x > 0, differentiated so often.
+Real bessel_j_or_y(Real order_n, Real x, int order, bool second) {
+  const int n = static_cast<int>(order_n), first = std::max(0, n - order);
+  std::vector<Real> values(static_cast<std::size_t>(n + order - first + 1));
+  if (x >= 25 && (second || n + order < x)) {
+    const FirstTwo f = bessel_far(x);
+    second ? upward(f.y0, f.y1, 0, x, first, values) : upward(f.j0, f.j1, 0, x, first, values);
+  } else if (x > 1e6L) {
+    return nan;
+  } else {
+    const Descent d = downward(0, x, first, values);
+    if (second) {
+      const Real l = std::log(x / 2) + euler, j0 = d.f0 / d.even, j1 = d.f1 / d.even;
+      upward(2 / pi * (l * j0 - 2 * d.y0 / d.even), 2 / pi * (l * j1 - j0 / x + 2 * d.y1 / d.even), 0, x, first,
+             values);
+    } else {
+      for (Real& v : values) v /= d.even;
+    }
+  }
+  return derivative_by_orders({false, 1, -1}, n, order, values);
+}
+Real spherical_j_or_y(Real order_n, Real x, int order, bool second) {
+  const int n = static_cast<int>(order_n), first = std::max(0, n - order);
+  std::vector<Real> values(static_cast<std::size_t>(n + order - first + 1));
+  const Real s = std::sin(x), c = std::cos(x), j0 = s / x, j1 = (j0 - c) / x;
+  if (second) {
+    upward(-c / x, (-c / x - s) / x, 1, x, first, values);
+  } else if (n + order < x) {
+    upward(j0, j1, 1, x, first, values);
+  } else if (x > 1e6L) {
+    return nan;
+  } else {
+    const Descent d = downward(1, x, first, values);
+    const Real factor = std::abs(d.f0) > std::abs(d.f1) ? j0 / d.f0 : j1 / d.f1;
+    for (Real& v : values) v *= factor;
+  }
+  return derivative_by_orders({true, 1, -1}, n, order, values);
+}
+/// sqrt(pi / (2 x)) I or K of order n + 1/2.
+Real spherical_i_or_k(Real order_n, Real x, int order, bool second) {
+  const int n = static_cast<int>(order_n), first = std::max(0, n - order);
+  constexpr int plain[] = {0, 0};
+  std::vector<Real> values;
+  for (int m = first; m <= n + order; ++m) {
+    const Real nu = m + 0.5L;
+    values.push_back(std::sqrt(pi / (2 * x)) * (second ? bessel_k_of : bessel_i_of)(nu, x, plain, false));
+  }
+  const Real sign = second ? -1 : 1;
+  return derivative_by_orders({true, sign, sign}, n, order, values);
+}
+
+/// The derivative at 0 of a function of order n: J, j, i and I are whole there, Y, y and k have a pole.
+Real at_zero(Real n, int order, bool second, const Slopes& slopes, Real pole) {
+  if (second) return alternating(order) * pole * infinity;
+  const int first = std::max(0, static_cast<int>(n) - order);
+  if (first > 0) return 0;
+  std::vector<Real> values(static_cast<std::size_t>(static_cast<int>(n) + order + 1));
+  values[0] = 1;
+  return derivative_by_orders(slopes, static_cast<int>(n), order, values);
+}
+
+using OfOrder = Real (*)(Real n, Real x, int order, bool second);
+
+/// f of whole order n; of n < 0 the function of -n, if it is none of the spherical ones, and of x < 0 by parity.
+Real of_whole_order(Real n, Real x, int order, bool second, OfOrder f) {
+  const bool spherical = f != bessel_j_or_y, modified = f == spherical_i_or_k;
+  if (!is_whole(n) || std::abs(n) > whole_order_max || (n < 0 && spherical) || (second && x < 0)) return nan;
+  if (n < 0) return alternating(n) * of_whole_order(-n, x, order, second, f);
+  if (x < 0) return alternating(n + order) * of_whole_order(n, -x, order, second, f);
+  const Real upper = modified && !second ? 1 : -1;
+  if (x == 0) return at_zero(n, order, second, {spherical, 1, upper}, modified ? 1 : -1);
+  if (std::isinf(x)) return modified && !second ? infinity : 0;
+  return f(n, x, order, second);
+}
+
+// ---- Airy functions
+
+struct AiryPair {
+  Real value, slope;
+};
+/// At 0, -1, ..., -10: Ai, Ai', Bi, Bi'.
+constexpr Real airy_table[][4] = {
+    {0.355028053887817239260L, -0.258819403792806798405L, 0.614926627446000735151L, 0.448288357353826357915L},
+    {0.535560883292352118800L, -0.0101605671166452093950L, 0.103997389496944611889L, 0.592375626422792350817L},
+    {0.227407428201685575992L, 0.618259020741691041406L, -0.412302587956398488083L, 0.278795166921169522685L},
+    {-0.378814293677658074347L, 0.314583769216598813651L, -0.198289626374926543221L, -0.675611222685258537668L},
+    {-0.0702655329492895150991L, -0.790628575368581380296L, 0.392234705706999289554L, -0.116670567438340893680L},
+    {0.350761009024114319788L, 0.327192818554443136795L, -0.138369134901600576850L, 0.778411773001899246094L},
+    {-0.329145173629823105231L, 0.345935487281342894930L, -0.146698376670557037875L, -0.812898785105067000425L},
+    {0.184280835250505637280L, -0.771008168410126547731L, 0.293762071854414020124L, 0.498244590058113488746L},
+    {-0.0527050503563862026221L, 0.935560938198306551026L, -0.331251580751137859970L, -0.159450497812981389350L},
+    {-0.0221337215473414036742L, -0.975663980926331594713L, 0.324947323455244917919L, -0.0574005138436692543927L},
+    {0.0402412384864431906894L, 0.996265044132790055905L, -0.314679829643838633162L, 0.119414113399909238278L}};
+
+/// The Taylor coefficient behind c1, c0 = c_(k+1), c_k at x of a solution of y'' = x y.
+Real airy_coefficient(Real x, Real c_k, Real before, int k) { return (x * c_k + before) / ((k + 1) * (k + 2)); }
+/// From the nearest row of the table, -10.5 < x <= 1.
+AiryPair airy_near(Real x, bool second) {
+  const Real at = std::min(std::nearbyint(x), 0.0L), h = x - at;
+  const Real* row = airy_table[static_cast<int>(-at)] + (second ? 2 : 0);
+  Real before = 0, now = row[0], next = row[1], power = 1;
+  AiryPair y = {now, next};
+  for (int k = 0; k < 50; ++k) {
+    const Real after = airy_coefficient(at, now, before, k);
+    before = now, now = next, next = after;
+    y.slope += (k + 2) * next * (power *= h);
+    y.value += now * power;
+  }
+  return y;
+}
+/// x <= -10.5 (DLMF 9.7.9 to 9.7.12).
+AiryPair airy_oscillating(Real x, bool second) {
+  const Real root = std::sqrt(-x), zeta = -x * root * 2 / 3, quarter = std::sqrt(root);
+  Real u = 1, p = 1, q = 0, r = 1, s = 0;  // of u: p, q; of v: r, s
+  for (int k = 1; k < 60; ++k) {
+    const Real next = u * (6 * k - 5) * (6 * k - 1) / (72 * k * zeta);
+    if (!(next < u) || next < 1e-22L) break;
+    u = next;
+    const Real v = -u * (6 * k + 1) / (6 * k - 1), sign = k % 4 < 2 ? 1 : -1;
+    (k % 2 == 0 ? p : q) += sign * u, (k % 2 == 0 ? r : s) += sign * v;
+  }
+  const Real a = (std::cos(zeta) + std::sin(zeta)) * std::sqrt(0.5L),
+             b = (std::sin(zeta) - std::cos(zeta)) * std::sqrt(0.5L);
+  const Real by = 1 / (std::sqrt(pi) * quarter), slope_by = quarter / std::sqrt(pi);
+  // a and b are cosine and sine of zeta - pi / 4.
+  if (second) return {by * (q * a - p * b), slope_by * (r * a + s * b)};
+  return {by * (p * a + q * b), slope_by * (r * b - s * a)};
+}
+/// x > 1 (DLMF 9.6.2 to 9.6.5).
+AiryPair airy_monotone(Real x, bool second) {
+  constexpr int plain[] = {0, 0};
+  const Real root = std::sqrt(x / 3), zeta = 2 * x * root / std::sqrt(3.0L);
+  const Real k1 = bessel_k_of(1 / 3.0L, zeta, plain, false), k2 = bessel_k_of(2 / 3.0L, zeta, plain, false);
+  const Real by = root / pi, slope_by = x / (pi * std::sqrt(3.0L));
+  if (!second) return {by * k1, -slope_by * k2};
+  // I_nu + I_-nu = 2 I_nu + (2 / pi) sin(pi nu) K_nu
+  const Real i1 = bessel_i_of(1 / 3.0L, zeta, plain, false), i2 = bessel_i_of(2 / 3.0L, zeta, plain, false);
+  return {root * 2 * i1 + by * std::sqrt(3.0L) * k1, x / std::sqrt(3.0L) * 2 * i2 + slope_by * std::sqrt(3.0L) * k2};
+}
+Real airy(Real x, int order, bool second) {
+  if (std::isinf(x)) return x > 0 ? (second ? infinity : 0) : order == 0 ? 0 : nan;
+  if (x > 1e5L) return second ? infinity : 0;
+  const AiryPair y = x > 1 ? airy_monotone(x, second) : x > -10.5L ? airy_near(x, second) : airy_oscillating(x, second);
+  Real before = 0, now = y.value, next = y.slope;
+  for (int k = 0; k < order; ++k) {
+    const Real after = airy_coefficient(x, now, before, k);
+    before = now, now = next, next = after;
+  }
+  return now * factorial(order);
+}
+
+}  // namespace
+
+Real bessel(Function f, const Arguments& a) {
+  const Real x = a.at[0], n = a.at[1];
+  const int order = a.orders[0], by_argument[] = {0, order};
+  switch (f) {
+    case Function::airy_ai:
+    case Function::airy_bi:
+      return airy(x, order, f == Function::airy_bi);
+    case Function::iv:
+    case Function::ive:
+      return bessel_i_of(x, n, a.orders, f == Function::ive);
+    case Function::kv:
+    case Function::kve:
+      return bessel_k_of(x, n, a.orders, f == Function::kve);
+    case Function::i0:
+    case Function::i1:
+      return bessel_i_of(f == Function::i1, x, by_argument, false);
+    case Function::i0e:
+    case Function::i1e:
+      return bessel_i_of(f == Function::i1e, x, by_argument, true);
+    case Function::k0:
+    case Function::k1:
+      return bessel_k_of(f == Function::k1, x, by_argument, false);
+    case Function::k0e:
+    case Function::k1e:
+      return bessel_k_of(f == Function::k1e, x, by_argument, true);
+    case Function::j0:
+    case Function::j1:
+      return of_whole_order(f == Function::j1, x, order, false, bessel_j_or_y);
+    case Function::y0:
+    case Function::y1:
+      return of_whole_order(f == Function::y1, x, order, true, bessel_j_or_y);
+    case Function::jn:
+    case Function::yn:
+      return of_whole_order(n, x, order, f == Function::yn, bessel_j_or_y);
+    case Function::spherical_jn:
+    case Function::spherical_yn:
+      return of_whole_order(n, x, order, f == Function::spherical_yn, spherical_j_or_y);
+    default:
+      return of_whole_order(n, x, order, f == Function::spherical_kn, spherical_i_or_k);
+  }
+}
+
+}  // namespace reel::kernels::special

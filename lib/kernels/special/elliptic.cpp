@@ -1,0 +1,197 @@
+// Elliptic integrals: Carlson's symmetric forms by duplication (Carlson 1995; DLMF 19.36.1), of Taylor polynomials, and
+// Legendre's by these.
+#include <array>
+
+#include "kernels/special/arguments.hpp"
+
+namespace reel::kernels::special {
+
+namespace {
+
+/// What is left of the arguments' differences when duplication ends: the series then has all digits.
+constexpr Real settled = 3e-4L;
+
+/// sqrt(x), of a constant 0 too.
+Taylor root_of(const Taylor& x) {
+  for (int k = 0; k < x.size(); ++k)
+    if (x[k] != 0) return sqrt(x);
+  return x;
+}
+/// x, y and z after a duplication, and their lambda.
+struct Triple {
+  Taylor x, y, z;
+  Taylor duplicate() {
+    const Taylor a = root_of(x), b = root_of(y), c = root_of(z), lambda = a * b + b * c + c * a;
+    x = (x + lambda) / 4.0L, y = (y + lambda) / 4.0L, z = (z + lambda) / 4.0L;
+    return lambda;
+  }
+};
+/// Whether one of them is not settled, and may become so: none does that is not finite.
+bool far_apart(const Taylor& mean, std::initializer_list<const Taylor*> from) {
+  Real most = 0;
+  for (const Taylor* x : from)
+    for (int k = 0; k < x->size(); ++k) {
+      const Real apart = std::abs((*x)[k] - mean[k]);
+      if (!std::isfinite(apart)) return false;
+      most = std::max(most, apart);
+    }
+  return most > settled * mean[0];
+}
+constexpr int duplications_max = 100;
+
+Taylor carlson_f(const Taylor& x, const Taylor& y, const Taylor& z) {
+  Triple t = {x, y, z};
+  Taylor mean = (x + y + z) / 3.0L;
+  for (int i = 0; i < duplications_max && far_apart(mean, {&t.x, &t.y, &t.z}); ++i) {
+    t.duplicate();
+    mean = (t.x + t.y + t.z) / 3.0L;
+  }
+  const Taylor inverse = 1 / mean, u = 1 - t.x * inverse, v = 1 - t.y * inverse, w = -u - v;
+  const Taylor e2 = u * v - w * w, e3 = u * v * w;
+  return (1 - e2 / 10.0L + e3 / 14.0L + e2 * e2 / 24.0L - e2 * e3 * (3 / 44.0L)) / root_of(mean);
+}
+
+/// The series of R_D and R_J in the elementary symmetric functions of the differences (DLMF 19.36.2).
+Taylor third_kind_series(const Taylor& e2, const Taylor& e3, const Taylor& e4, const Taylor& e5) {
+  return 1 - e2 * (3 / 14.0L) + e3 / 6.0L + e2 * e2 * (9 / 88.0L) - e4 * (3 / 22.0L) - e2 * e3 * (9 / 52.0L) +
+         e5 * (3 / 26.0L);
+}
+
+Taylor carlson_d(const Taylor& x, const Taylor& y, const Taylor& z) {
+  Triple t = {x, y, z};
+  Taylor mean = (x + y + 3 * z) / 5.0L, sum = constant(x, 0);
+  Real power = 1;
+  for (int i = 0; i < duplications_max && far_apart(mean, {&t.x, &t.y, &t.z}); ++i, power /= 4) {
+    const Taylor before = t.z, lambda = t.duplicate();
+    sum += power / (root_of(before) * (before + lambda));
+    mean = (t.x + t.y + 3 * t.z) / 5.0L;
+  }
+  const Taylor inverse = 1 / mean, u = 1 - t.x * inverse, v = 1 - t.y * inverse, w = -(u + v) / 3.0L;
+  const Taylor uv = u * v, ww = w * w;
+  const Taylor e2 = uv - 6 * ww, e3 = (3 * uv - 8 * ww) * w, e4 = 3 * (uv - ww) * ww, e5 = uv * w * ww;
+  return power * third_kind_series(e2, e3, e4, e5) / (mean * root_of(mean)) + 3 * sum;
+}
+
+/// R_C(x, y), y > 0, is R_F(x, y, y).
+Taylor carlson_c(const Taylor& x, const Taylor& y) { return carlson_f(x, y, y); }
+
+Taylor carlson_j(const Taylor& x, const Taylor& y, const Taylor& z, const Taylor& p) {
+  Triple t = {x, y, z};
+  Taylor q = p, mean = (x + y + z + 2 * p) / 5.0L, sum = constant(x, 0);
+  Real power = 1;
+  const Taylor delta = (p - x) * (p - y) * (p - z);
+  for (int i = 0; i < duplications_max && far_apart(mean, {&t.x, &t.y, &t.z, &q}); ++i, power /= 4) {
+    const Taylor root = root_of(q);
+    const Taylor d = (root + root_of(t.x)) * (root + root_of(t.y)) * (root + root_of(t.z));
+    const Taylor lambda = t.duplicate();
+    // R_C(1, 1 + e) with e = 64^-i delta / d^2 (Carlson 1995, 2.23).
+    const Taylor e = power * power * power * delta / (d * d);
+    sum += power * carlson_c(constant(e, 1), 1 + e) / d;
+    q = (q + lambda) / 4.0L;
+    mean = (t.x + t.y + t.z + 2 * q) / 5.0L;
+  }
+  const Taylor inverse = 1 / mean, u = 1 - t.x * inverse, v = 1 - t.y * inverse, w = 1 - t.z * inverse;
+  const Taylor r = -(u + v + w) / 2.0L, uvw = u * v * w, rr = r * r;
+  const Taylor e2 = u * v + v * w + w * u - 3 * rr, e3 = uvw + 2 * e2 * r + 4 * r * rr;
+  const Taylor e4 = (2 * uvw + e2 * r + 3 * r * rr) * r, e5 = uvw * rr;
+  return power * third_kind_series(e2, e3, e4, e5) / (mean * root_of(mean)) + 6 * sum;
+}
+
+/// DLMF 19.21.10, z being between the others, so that no terms cancel.
+Taylor carlson_g(const Taylor& x, const Taylor& y, const Taylor& z) {
+  const Taylor *low = &x, *middle = &y, *high = &z;
+  if ((*low)[0] > (*middle)[0]) std::swap(low, middle);
+  if ((*middle)[0] > (*high)[0]) std::swap(middle, high);
+  if ((*low)[0] > (*middle)[0]) std::swap(low, middle);
+  const Taylor& m = *middle;
+  return (m * carlson_f(x, y, z) - (*low - m) * (*high - m) * carlson_d(*low, *high, m) / 3.0L +
+          root_of(*low * *high / m)) /
+         2.0L;
+}
+
+template <std::size_t Count, class F>
+Real carlson(const Arguments& a, const F& f) {
+  int zeros = 0;
+  for (std::size_t k = 0; k < Count; ++k) {
+    if (!(a.at[k] >= 0) || std::isinf(a.at[k])) return nan;
+    zeros += a.at[k] == 0;
+  }
+  if (zeros > 1) return nan;
+  const Orders o(a.orders, Count);
+  const auto v = [&](std::size_t k) { return Taylor::variable(o, a.at[k], static_cast<int>(k)); };
+  if constexpr (Count == 4)
+    return derivative(f(v(0), v(1), v(2), v(3)));
+  else if constexpr (Count == 3)
+    return derivative(f(v(0), v(1), v(2)));
+  else
+    return derivative(f(v(0), v(1)));
+}
+
+// ---- Legendre's forms (DLMF 19.25)
+
+Taylor complete_first(const Taylor& m1) { return carlson_f(constant(m1, 0), m1, constant(m1, 1)); }
+Taylor complete_second(const Taylor& m1) { return 2 * carlson_g(constant(m1, 0), m1, constant(m1, 1)); }
+/// K (or E) of parameter 1 - m1, differentiated so often by the latter.
+Real complete(Real m1, int order, bool second) {
+  if (!(m1 >= 0)) return nan;
+  if (m1 == 0) return second ? (order == 0 ? 1 : -alternating(order) * infinity) : alternating(order) * infinity;
+  if (std::isinf(m1)) return order > 0 ? nan : second ? infinity : 0;
+  return by_argument(m1, order, second ? complete_second : complete_first);
+}
+
+/// The integral of (1 - m sin(t)^2)^(-1/2) from 0 to phi, or of its inverse, by m; phi is a number.
+Taylor incomplete(Real phi, const Taylor& m, bool second) {
+  const Real turns = std::nearbyint(phi / pi);
+  const Real rest = phi - turns * pi, s = std::sin(rest), c = std::cos(rest);
+  const Taylor x = constant(m, c * c), y = 1 - s * s * m, one = constant(m, 1);
+  Taylor value = s * carlson_f(x, y, one);
+  if (second) value -= m * carlson_d(x, y, one) * (s * s * s / 3);
+  if (turns == 0) return value;
+  const Taylor m1 = 1 - m;
+  return value + 2 * turns * (second ? complete_second(m1) : complete_first(m1));
+}
+Taylor integrand(const Taylor& phi, const Taylor& m, bool second) {
+  const Taylor s = sin(phi), root = sqrt(1 - m * s * s);
+  return second ? root : 1 / root;
+}
+Real legendre_incomplete(const Arguments& a, bool second) {
+  const Real phi = a.at[0], m = a.at[1], s = std::sin(phi);
+  if (std::isinf(phi)) return std::isinf(m) || m > 1 || a.orders[0] + a.orders[1] > 0 ? nan : phi;
+  if (!(m * s * s <= 1) || std::isinf(m) || (m > 1 && std::abs(phi) > pi / 2)) return nan;
+  if (a.orders[0] > 0) {
+    const int orders[] = {a.orders[0] - 1, a.orders[1]};
+    const Orders o(orders, 2);
+    return derivative(integrand(Taylor::variable(o, phi, 0), Taylor::variable(o, m, 1), second));
+  }
+  const Orders o = {0, a.orders[1]};
+  if (m == 1 && !second && std::abs(phi) >= pi / 2) return a.orders[1] == 0 ? std::copysign(infinity, phi) : nan;
+  return derivative(incomplete(phi, Taylor::variable(o, m, 1), second));
+}
+
+}  // namespace
+
+Real elliptic(Function f, const Arguments& a) {
+  switch (f) {
+    case Function::ellipk:
+    case Function::ellipe:
+      return alternating(a.orders[0]) * complete(1 - a.at[0], a.orders[0], f == Function::ellipe);
+    case Function::ellipkm1:
+      return complete(a.at[0], a.orders[0], false);
+    case Function::ellipkinc:
+      return legendre_incomplete(a, false);
+    case Function::ellipeinc:
+      return legendre_incomplete(a, true);
+    case Function::elliprc:
+      return a.at[1] == 0 && a.at[0] > 0 ? infinity : carlson<2>(a, carlson_c);
+    case Function::elliprf:
+      return carlson<3>(a, carlson_f);
+    case Function::elliprd:
+      return a.at[2] == 0 ? infinity : carlson<3>(a, carlson_d);
+    case Function::elliprg:
+      return carlson<3>(a, carlson_g);
+    default:
+      return a.at[3] == 0 ? infinity : carlson<4>(a, carlson_j);
+  }
+}
+
+}  // namespace reel::kernels::special

@@ -1,0 +1,84 @@
+// Sums of series and continued fractions, of numbers, complex numbers and Taylor polynomials.
+#pragma once
+#include <complex>
+#include <utility>
+
+#include "kernels/special/taylor.hpp"
+
+namespace reel::kernels::special {
+
+using Complex = std::complex<Real>;
+
+/// What is not settled by so many terms is NaN.
+inline constexpr int terms_max = 1000000;
+inline constexpr Real series_least = 1e-21L;
+
+/// first + the terms next(n, term before), n = 1, 2, ... until one is negligible in every coefficient.
+template <class N, class Next>
+N series(const N& first, const Next& next) {
+  N term = first, sum = first;
+  for (int n = 1; n < terms_max; ++n) {
+    term = next(n, term);
+    sum += term;
+    if (negligible(term, sum, series_least)) return sum;
+    if (!std::isfinite(value(sum))) break;
+  }
+  return sum * nan;
+}
+/// An asymptotic series: until a term is negligible or, in its value, no smaller than the one before.
+template <class N, class Next>
+N asymptotic_series(const N& first, const Next& next) {
+  N term = first, sum = first;
+  for (int n = 1; n < terms_max; ++n) {
+    const Real before = std::abs(value(term));
+    term = next(n, term);
+    if (!(std::abs(value(term)) <= before)) break;
+    sum += term;
+    if (negligible(term, sum, series_least)) break;
+  }
+  return sum;
+}
+
+inline Complex constant(const Complex&, Real c) { return c; }
+
+template <class N>
+struct Quotient {
+  N above, below;
+};
+/// How many quotients term(n) = a_n / b_n of the continued fraction b_0 + a_1 / (b_1 + a_2 / (b_2 + ...)) settle it,
+/// n >= 1. Convergents are quotients of two solutions of one recurrence, which are scaled before they leave the range.
+template <class N, class Term>
+int fraction_length(const N& b0, const Term& term) {
+  N above_before = 1, above = b0, below_before = 0, below = 1, last = b0;
+  for (int n = 1; n < terms_max; ++n) {
+    const Quotient<N> t = term(n);
+    above_before = std::exchange(above, t.below * above + t.above * above_before);
+    below_before = std::exchange(below, t.below * below + t.above * below_before);
+    const Real size = std::abs(below);
+    if (size > 1e1000L || (size < 1e-1000L && size > 0))
+      for (N* x : {&above_before, &above, &below_before, &below}) *x *= size > 1 ? 1e-1000L : 1e1000L;
+    if (n % 4 != 0) continue;
+    const N now = above / below;
+    const Real apart = std::abs(now - last);
+    if (apart <= std::numeric_limits<Real>::epsilon() * std::abs(now)) return n;
+    if (!std::isfinite(apart)) break;
+    last = now;
+  }
+  return terms_max;
+}
+/// Its value from so many quotients, backwards: forwards, the derivatives would be differences of large terms. They
+/// settle later than the value.
+template <class N, class Term>
+N fraction(const N& b0, int length, int orders, const Term& term) {
+  if (length == terms_max) return constant(b0, nan);
+  Quotient<N> t = term(length + length * orders / 4 + 1);
+  N tail = t.below;
+  for (int n = length + length * orders / 4; n > 0; --n) {
+    const Quotient<N> next = term(n);
+    tail = next.below + t.above / tail;
+    t = next;
+  }
+  return b0 + t.above / tail;
+}
+
+}  // namespace reel::kernels::special

@@ -1,0 +1,162 @@
+// Sums and quotients of gamma functions, the zeta functions, Lambert's W.
+#include "kernels/special/arguments.hpp"
+#include "kernels/special/fractions.hpp"
+#include "kernels/special/gamma.hpp"
+
+namespace reel::kernels::special {
+
+namespace {
+
+Real multigammaln(Real x, Real dimension, int order) {
+  if (!is_whole(dimension) || dimension < 1 || dimension > 1e4L || !(x > (dimension - 1) / 2)) return nan;
+  if (std::isinf(x)) return order == 0 ? x : nan;
+  const Orders o = {order};
+  const Taylor a = Taylor::variable(o, x, 0);
+  Taylor sum = constant(a, dimension * (dimension - 1) / 4 * std::log(pi));
+  for (int j = 0; j < static_cast<int>(dimension); ++j) sum += log_gamma_1p(a - (1 + j / 2.0L));
+  return derivative(sum);
+}
+
+/// Gamma(n + 1) / (Gamma(k + 1) Gamma(n - k + 1)): where none is at or near a pole by the beta function.
+Taylor binomial(const Taylor& n, const Taylor& k) {
+  const Taylor rest = n - k;
+  if (k[0] > -0.5L && rest[0] > -0.5L) return exp(-log_beta(k + 1, rest + 1)) / (n + 1);
+  return gamma_function(n + 1) * reciprocal_gamma(k + 1) * reciprocal_gamma(rest + 1);
+}
+Real comb(const Arguments& a) {
+  const Real n = a.at[0], k = a.at[1];
+  if (std::isinf(n) || std::isinf(k) || (n < 0 && is_whole(n))) return nan;
+  const Orders o(a.orders, 2);
+  return derivative(binomial(Taylor::variable(o, n, 0), Taylor::variable(o, k, 1)));
+}
+
+/// q^-s; of negative q for whole s.
+Taylor negative_power(const Taylor& q, const Taylor& s) {
+  if (q[0] > 0) return exp(-s * log(q));
+  return exp(-s * log(-q)) * alternating(s[0]);
+}
+/// The sum of (q + k)^-s, k = 0, 1, ..., by Euler's and Maclaurin's formula (DLMF 25.11.5), and its continuation.
+Taylor hurwitz(const Taylor& s, const Taylor& q) {
+  Taylor w = q, sum = constant(q, 0);
+  const Real far = std::max(std::abs(s[0]) + 24, Real(20));
+  for (int k = 0; w[0] < far; ++k, w = w + 1) {
+    const Taylor term = negative_power(w, s);
+    sum += term;
+    if (k == terms_max || !std::isfinite(sum[0])) return sum;
+    // The rest of the sum is at most w / (s - 1) + 1 such terms.
+    if (s[0] > 2 && w[0] > 0 && negligible(term * (w[0] + 1), sum, series_least)) return sum;
+  }
+  const Taylor power = negative_power(w, s), inverse = 1 / w, square = inverse * inverse;
+  sum += power * (w / (s - 1) + 0.5L);
+  Taylor factor = power * s * inverse;
+  for (int j = 0; j < static_cast<int>(std::size(bernoulli_by_factorial)); ++j) {
+    sum += factor * bernoulli_by_factorial[j];
+    factor = factor * (s + Real(2 * j + 1)) * (s + Real(2 * j + 2)) * square;
+  }
+  return sum;
+}
+Real zeta(const Arguments& a) {
+  const Real s = a.at[0], q = a.at[1];
+  if (s == 1) return a.orders[0] + a.orders[1] == 0 ? infinity : nan;
+  if (!(s > 1) || std::isinf(q) || std::isinf(s)) return nan;
+  if (q <= 0) {
+    if (is_whole(q)) return a.orders[0] + a.orders[1] == 0 ? infinity : nan;
+    if (!is_whole(s) || a.orders[0] > 0 || q < -1e6L) return nan;
+  }
+  const Orders o(a.orders, 2);
+  return derivative(hurwitz(Taylor::variable(o, s, 0), Taylor::variable(o, q, 1)));
+}
+/// zeta(s): by reflection (DLMF 25.4.1) where s is not near 0, at which the factors have a zero and a pole.
+Taylor riemann(const Taylor& s) {
+  if (s[0] >= -0.5L) return hurwitz(s, constant(s, 1));
+  const Real reduced = pi / 2 * std::fmod(s[0], 4.0L);
+  const bool zero = std::fmod(s[0], 2.0L) == 0;
+  const Taylor sine = sin(s * (pi / 2), zero ? 0 : std::sin(reduced), zero ? alternating(s[0] / 2) : std::cos(reduced));
+  return 2 * exp((s - 1) * std::log(2 * pi)) * sine * gamma_function(1 - s) * riemann(1 - s);
+}
+Real riemann_zeta(Real s, int order) {
+  if (s == 1) return order == 0 ? infinity : nan;
+  if (s == infinity) return order == 0 ? 1 : 0;
+  if (s < -1000) {  // beyond double
+    if (std::isinf(s) || order > 0) return nan;
+    const Real sine = std::sin(pi / 2 * std::fmod(s, 4.0L));
+    return std::fmod(s, 2.0L) == 0 ? 0 : std::copysign(infinity, sine);
+  }
+  return by_argument(s, order, riemann);
+}
+
+// ---- W, the inverse of w e^w
+
+/// e x + 1 without loss near -1/e. The remainder is e less its nearest long double.
+Real above_branch_point(Real x) {
+  constexpr Real e = 2.71828182845904523542816810799L, remainder = -6.78806366412778411717e-20L;
+  return std::fma(e, x, 1.0L) + remainder * x;
+}
+/// By its series in p = +-sqrt(2 (e x + 1)) (Corless and others 1996, 4.22).
+template <class N>
+N lambert_series(const N& p) {
+  constexpr Real c[] = {-1,
+                        1,
+                        -1 / 3.0L,
+                        11 / 72.0L,
+                        -43 / 540.0L,
+                        769 / 17280.0L,
+                        -221 / 8505.0L,
+                        680863 / 43545600.0L,
+                        -1963 / 204120.0L,
+                        226287557 / 37623398400.0L};
+  N sum = constant(p, c[9]);
+  for (int k = 9; k-- > 0;) sum = sum * p + c[k];
+  return sum;
+}
+Real lambert_guess(Real x, Real p) {
+  if (std::abs(p) < 0.7L) return lambert_series(p);
+  if (p > 0 && x < 3) {
+    const Real l = std::log1p(x);
+    return l * (1 - std::log1p(l) / (2 + l));
+  }
+  const Real l = std::log(std::abs(x)), ll = std::log(std::abs(l));
+  return l - ll + ll / l;
+}
+Real lambert_w(Real x, int order, bool lower) {
+  const Real above = above_branch_point(x);
+  if (above < -1e-16L || (lower && x > 0)) return nan;
+  if (std::isinf(x)) return order == 0 ? x : 0;
+  if (lower && x == 0) return -infinity;
+  if (above <= 0) return order == 0 ? -1 : (lower ? 1 : -1) * alternating(order) * infinity;
+  const Real root = std::sqrt(2 * above), p = lower ? -root : root;
+  const Orders o = {order};
+  const Taylor t = Taylor::variable(o, x, 0);
+  if (root < 0.01L) {
+    const Taylor q = sqrt((t - x) * (2 * std::exp(1.0L)) + 2 * above);
+    return derivative(lambert_series(lower ? -q : q));
+  }
+  Real w = lambert_guess(x, p);
+  for (int i = 0; i < 40; ++i) {
+    const Real next = (w * w + x * std::exp(-w)) / (1 + w), step = std::abs(next - w);
+    w = next;
+    if (step <= 1e-19L * std::abs(w)) break;
+  }
+  Taylor y = constant(t, w);
+  for (int known = 1; known <= order; known *= 2) y = (y * y + t * exp(-y)) / (1 + y);
+  return derivative(y);
+}
+
+}  // namespace
+
+Real gamma_like(Function f, const Arguments& a) {
+  switch (f) {
+    case Function::multigammaln:
+      return multigammaln(a.at[0], a.at[1], a.orders[0]);
+    case Function::comb:
+      return comb(a);
+    case Function::zeta:
+      return zeta(a);
+    case Function::riemann_zeta:
+      return riemann_zeta(a.at[0], a.orders[0]);
+    default:
+      return lambert_w(a.at[0], a.orders[0], f == Function::lambertw_lower);
+  }
+}
+
+}  // namespace reel::kernels::special
