@@ -40,13 +40,10 @@ class Lock {
 
 }  // namespace
 
-Variable::Variable(const Tensor& initial, std::string name, bool trainable) : state_(nullptr) {
-  if (!initial.defined()) fail<ValueError>("Variable", "the value for variable '{}' is empty", name);
-  if (detail::this_thread.state->tracer)
-    fail<TraceError>("Variable", "variable '{}' is made in a function that is traced; make it before", name);
-  Tensor value = detail::alias(initial);
-  state_ = new State{{1},       {false},        std::move(value), initial.shape(), initial.dtype(), std::move(name),
-                     trainable, next_variable++};
+Variable::State* VariableAccess::make(Tensor value, std::string name, bool trainable) {
+  const Shape shape = value.shape();
+  const DType dtype = value.dtype();
+  return new Variable::State{{1}, {false}, std::move(value), shape, dtype, std::move(name), trainable, next_variable++};
 }
 Variable::Variable(const Variable& other) noexcept : state_(other.state_) {
   if (state_) ++state_->uses;

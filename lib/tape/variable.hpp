@@ -1,11 +1,14 @@
 // How the layers above read and replace the values of variables.
 #pragma once
 #include <reel/tape.hpp>
+#include <string>
 #include <type_traits>
 
 namespace reel {
 
 struct VariableAccess {
+  /// The state of a new variable.
+  static Variable::State* make(Tensor value, std::string name, bool trainable);
   /// The value; for each tape of this thread, the variable is read.
   static Tensor read(const Variable& v);
   /// For each tape of this thread: `value`, which nobody else sees meanwhile, is read of the variable.

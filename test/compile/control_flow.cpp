@@ -86,6 +86,32 @@ TEST_CASE("compiled while_loop: what a body makes of constants is computed once"
   CHECK(same_bits(compile(f)(x), f(x)));
 }
 
+TEST_CASE("variables and loop variables lie densely, in the loop and in its program, so that sums add in one order") {
+  const Tensor x = exp(sin(support::ramp({64, 64}, 1.7) * 40.));  // far from symmetric
+  const auto turn = [](const Tensor& y) {
+    const auto [n, z, total] = while_loop([](const Tensor& i, const Tensor&, const Tensor&) { return i < 3; },
+                                          [](const Tensor& i, const Tensor& z, const Tensor& total) {
+                                            return std::tuple(i + 1, transpose(z), total * .5 + sum(z));
+                                          },
+                                          std::tuple(0, transpose(y), scalar(0.)));
+    return total + sum(z);
+  };
+  CHECK(same_bits(compile(turn)(x), turn(x)));
+  CHECK(same_bits(turn(x), turn(transpose(contiguous(transpose(x))))));
+  const Variable made(transpose(x)), eager(x), later(x);
+  CHECK(same_bits(sum(made), sum(contiguous(transpose(x)))));
+  const auto set = [](const Variable& v) {
+    return [v](const Tensor& y) {
+      v.assign(transpose(y));
+      return sum(v);
+    };
+  };
+  const Tensor expected = set(eager)(x), got = compile(set(later))(x);
+  CHECK(same_bits(got, expected));
+  CHECK(same_bits(sum(later), expected));
+  CHECK(same_bits(sum(eager), expected));
+}
+
 TEST_CASE("compiled cond: one branch runs") {
   check_everything(
       [](const Tensor& x) {

@@ -72,6 +72,17 @@ Tensors empty_outputs(const detail::FlatLoop& loop, std::span<const Tensor> stat
   return list;
 }
 
+// The first `count` of a list lie densely from here on, as the variables of a loop in a program do: the order in which
+// a sum adds depends on strides.
+Tensors dense(Tensors list, std::size_t count) {
+  for (std::size_t k = 0; k < count; ++k) list[k] = contiguous(list[k]);
+  return list;
+}
+Tensors loop_variables(const detail::FlatLoop& loop, std::span<const Tensor> arguments) {
+  const auto first = arguments.first(loop.variables);
+  return dense({first.begin(), first.end()}, loop.variables);
+}
+
 // What a run for the derivative repeats: as many iterations, each with the numbers it drew. Not the condition, which
 // may have drawn between them.
 struct Repetition {
@@ -82,7 +93,7 @@ struct Repetition {
                      std::span<const Tensor> x) {
     ops::Draws drawn;
     const ops::DrawsScope noted(drawn, ops::DrawsScope::Mode::note);
-    Tensors next = loop.step(state, x);
+    Tensors next = dense(loop.step(state, x), loop.variables);
     if (!drawn.empty()) draws[i] = std::move(drawn);
     return next;
   }
@@ -91,7 +102,7 @@ struct Repetition {
     const auto found = draws.find(i);
     ops::Draws log = found == draws.end() ? ops::Draws() : found->second;
     const ops::DrawsScope same_numbers(log, ops::DrawsScope::Mode::replay);
-    return loop.step(state, x);
+    return dense(loop.step(state, x), loop.variables);
   }
 };
 
@@ -99,7 +110,7 @@ struct Repetition {
 Tensors run_plainly(const detail::FlatLoop& loop, const LoopOptions& o, Repetition& repetition,
                     std::span<const Tensor> arguments) {
   const auto xs = arguments.subspan(loop.variables);
-  Tensors state(arguments.begin(), arguments.begin() + static_cast<std::ptrdiff_t>(loop.variables));
+  Tensors state = loop_variables(loop, arguments);
   if (!loop.more && loop.steps == 0) return empty_outputs(loop, state, xs);
   // One op for all iterations: its derivative is one stack, not a sum of as many as there are iterations.
   std::vector<Tensors> columns;
@@ -169,7 +180,7 @@ Tensors Checkpointed::sizing_step(tape::Capture& capture, std::span<const Tensor
 
 Tensors Checkpointed::forward(tape::Capture& capture, std::span<const Tensor> arguments) {
   const auto inputs_at = arguments.subspan(loop.variables);
-  Tensors state(arguments.begin(), arguments.begin() + static_cast<std::ptrdiff_t>(loop.variables));
+  Tensors state = loop_variables(loop, arguments);
   std::int64_t i = 0;
   Outputs outputs;
   for (; goes_on(loop, options, i, state); ++i) {

@@ -8,6 +8,7 @@
 
 #include "gradient/programs/deferred.hpp"
 #include "gradient/programs/derivative.hpp"
+#include "loops/loops.hpp"
 #include "ops/apply/effect.hpp"
 #include "ops/apply/operation.hpp"
 #include "program/passes/passes.hpp"
@@ -85,7 +86,7 @@ void Traced::assign(std::span<const Tensor> values) const {
   }
   detail::List<Tensor> fresh;
   fresh.reserve(assigned_.size());
-  for (std::size_t k = 0; k < assigned_.size(); ++k) fresh.push_back(detail::alias(values[k]));
+  for (std::size_t k = 0; k < assigned_.size(); ++k) fresh.push_back(detail::alias(loops::contiguous(values[k])));
   for (std::size_t k = 0; k < assigned_.size(); ++k)
     VariableAccess::modify(assigned_[k], [&](Tensor& value) { std::swap(value, fresh[k]); });
 }

@@ -26,7 +26,7 @@ void infer_like(const Call& call, Metas& out) { out.add_like(call.input(0)); }
 constexpr Primitive read_primitive = {
     .rule = {.name = "Variable.read"}, .infer = infer_value, .evaluate = evaluate_view, .effects = reads_variables};
 
-// Input: the new value, whose memory the variable shares.
+// Input: the new value, whose memory the variable shares where it is dense.
 constexpr Primitive assign_primitive = {
     .rule = {.name = "Variable.assign"}, .infer = infer_value, .evaluate = evaluate_view, .effects = writes_variables};
 
@@ -95,6 +95,14 @@ void update(const UpdatePrimitives& primitives, const Variable& v, const Gradien
 
 }  // namespace ops
 
+// Values lie densely, as in a program: the order in which a sum adds depends on strides.
+Variable::Variable(const Tensor& initial, std::string name, bool trainable) : state_(nullptr) {
+  if (!initial.defined()) fail<ValueError>("Variable", "the value for variable '{}' is empty", name);
+  if (detail::this_thread.state->tracer)
+    fail<TraceError>("Variable", "variable '{}' is made in a function that is traced; make it before", name);
+  state_ = VariableAccess::make(detail::alias(loops::contiguous(initial)), std::move(name), trainable);
+}
+
 Tensor Variable::read() const {
   if (!detail::this_thread.state->effects) [[likely]]
     return VariableAccess::read(*this);
@@ -109,7 +117,7 @@ void Variable::assign(const Tensor& value, const char* file, int line) const {
   ops::check_fits("Variable.assign", *this, value);
   if (detail::this_thread.state->effects) [[unlikely]]
     return ops::write(ops::assign_primitive, *this, {&value});
-  Tensor fresh = detail::alias(value);
+  Tensor fresh = detail::alias(loops::contiguous(value));
   VariableAccess::modify(*this, [&](Tensor& old) { std::swap(old, fresh); });
 }
 void Variable::assign_add(const Tensor& delta, const char* file, int line) const {
