@@ -54,28 +54,28 @@ struct Distance {
   }
 };
 
-// to += g times the derivative of z, the distance of a and b, by a.
-template <class T>
-void add_slope(const T* a, const T* b, std::int64_t d, T z, double p, T g, T* to) {
+// f(k, g times the derivative of z, the distance of a and b, by element k of a), but where that is 0.
+template <class T, class F>
+void for_each_slope(const T* a, const T* b, std::int64_t d, T z, double p, T g, const F& f) {
   if (z == 0) return;
   const auto sign = [](T v) { return v > 0 ? T(1) : v < 0 ? T(-1) : v; };
   if (p == 2) {
     const T factor = g / z;
     if (std::isfinite(factor) && z < std::numeric_limits<T>::infinity())
-      for (std::int64_t k = 0; k < d; ++k) to[k] += factor * (a[k] - b[k]);
+      for (std::int64_t k = 0; k < d; ++k) f(k, factor * (a[k] - b[k]));
     else
-      for (std::int64_t k = 0; k < d; ++k) to[k] += g * ((a[k] - b[k]) / z);
+      for (std::int64_t k = 0; k < d; ++k) f(k, g * ((a[k] - b[k]) / z));
   } else if (p == 1) {
-    for (std::int64_t k = 0; k < d; ++k) to[k] += g * sign(a[k] - b[k]);
+    for (std::int64_t k = 0; k < d; ++k) f(k, g * sign(a[k] - b[k]));
   } else if (std::isinf(p)) {
     T ties = 0;
     for (std::int64_t k = 0; k < d; ++k) ties += std::abs(a[k] - b[k]) == z ? T(1) : T(0);
     for (std::int64_t k = 0; k < d; ++k)
-      if (std::abs(a[k] - b[k]) == z) to[k] += g * sign(a[k] - b[k]) / ties;
+      if (std::abs(a[k] - b[k]) == z) f(k, g * sign(a[k] - b[k]) / ties);
   } else {
     for (std::int64_t k = 0; k < d; ++k) {
       const T v = a[k] - b[k];
-      if (v != 0) to[k] += g * sign(v) * static_cast<T>(std::pow(static_cast<double>(std::abs(v) / z), p - 1));
+      if (v != 0) f(k, g * sign(v) * static_cast<T>(std::pow(static_cast<double>(std::abs(v) / z), p - 1)));
     }
   }
 }
@@ -113,9 +113,29 @@ void slopes_of(const Tensor& g, const Tensor& x, const Tensor& y, const Tensor& 
       const std::int64_t row = out % rows;
       std::fill_n(to + out * e.d, e.d, T(0));
       for (std::int64_t j = 0; j < e.m; ++j)
-        add_slope(from + row * e.d, others + (row / e.n * e.m + j) * e.d, e.d, distance[row * e.m + j], p,
-                  cotangent[out * e.m + j], to + out * e.d);
+        for_each_slope(from + row * e.d, others + (row / e.n * e.m + j) * e.d, e.d, distance[row * e.m + j], p,
+                       cotangent[out * e.m + j], [sum = to + out * e.d](std::int64_t k, T v) { sum[k] += v; });
     }
+  });
+}
+
+template <class T>
+void tangents_of(const Tensor& tx, const Tensor& ty, const Tensor& x, const Tensor& y, const Tensor& z, double p,
+                 const Tensor& dz) {
+  const PairExtents e(x, y);
+  const T *from = detail::mutable_data<T>(x), *others = detail::mutable_data<T>(y),
+          *from_t = detail::mutable_data<T>(tx), *others_t = detail::mutable_data<T>(ty),
+          *distance = detail::mutable_data<T>(z);
+  T* to = detail::mutable_data<T>(dz);
+  parallel_for(e.b * e.n, e.grain(), [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t row = begin; row < end; ++row)
+      for (std::int64_t j = 0; j < e.m; ++j) {
+        const std::int64_t a = row * e.d, b = (row / e.n * e.m + j) * e.d, at = row * e.m + j;
+        T sum = 0;
+        for_each_slope(from + a, others + b, e.d, distance[at], p, T(1),
+                       [&](std::int64_t k, T slope) { sum += slope * (from_t[a + k] - others_t[b + k]); });
+        to[at] = sum;
+      }
   });
 }
 
@@ -129,6 +149,12 @@ void distances(const Tensor& x, const Tensor& y, double p, const Tensor& z) {
 void distances_vjp(const Tensor& g, const Tensor& x, const Tensor& y, const Tensor& z, double p, const Tensor& dx) {
   if (dx.size() == 0) return;
   dx.dtype() == DType::float64 ? slopes_of<double>(g, x, y, z, p, dx) : slopes_of<float>(g, x, y, z, p, dx);
+}
+
+void distances_jvp(const Tensor& tx, const Tensor& ty, const Tensor& x, const Tensor& y, const Tensor& z, double p,
+                   const Tensor& dz) {
+  if (dz.size() == 0) return;
+  (dz.dtype() == DType::float64 ? tangents_of<double> : tangents_of<float>)(tx, ty, x, y, z, p, dz);
 }
 
 }  // namespace reel::loops

@@ -33,6 +33,15 @@ void evaluate_vjp(const Call& call, Outputs& out) {
 }
 constexpr Primitive vjp_primitive = {.rule = {.name = "cdist.vjp"}, .infer = infer_vjp, .evaluate = evaluate_vjp};
 
+// Inputs: tangents of x and y, x, y, z.
+void infer_jvp(const Call& call, Metas& out) { out.add(call.input(4).dtype(), call.input(4).shape()); }
+void evaluate_jvp(const Call& call, Outputs& out) {
+  Tensor copied[5];
+  const auto in = [&](std::size_t i) -> const Tensor& { return loops::contiguous(call.input(i), copied[i]); };
+  loops::distances_jvp(in(0), in(1), in(2), in(3), in(4), call.real(0), out[0]);
+}
+constexpr Primitive jvp_primitive = {.rule = {.name = "cdist.jvp"}, .infer = infer_jvp, .evaluate = evaluate_jvp};
+
 // The derivatives of z by x [b, n, m, d], less those by y; 0 at distance 0.
 Tensor slopes(const tape::Record& r) {
   const Tensor &x = r.saved(0), &y = r.saved(1), &z = r.saved(2);
@@ -63,6 +72,15 @@ void cdist_vjp(const tape::Record& r, std::span<const Tensor> g, std::span<Gradi
   if (r.wanted(1)) dx[1] = -sum(terms, -3);
 }
 void cdist_jvp(const tape::Record& r, std::span<const Tensor> t, std::span<Tensor> dy) {
+  const Tensor &x = r.saved(0), &y = r.saved(1), &z = r.saved(2);
+  const auto or_zeros = [](const Tensor& tangent, const Tensor& of) {
+    return tangent.defined() ? tangent : zeros_like(of);
+  };
+  const Tensor tx = or_zeros(t[0], x), ty = or_zeros(t[1], y);
+  if (!followed(tx, ty, x, y, z)) {
+    dy[0] = evaluate(jvp_primitive, {&tx, &ty, &x, &y, &z}, r.attributes());
+    return;
+  }
   Tensor v;
   if (t[0].defined()) v = expand_dims(t[0], 2);
   if (t[1].defined()) v = v.defined() ? v - expand_dims(t[1], 1) : -expand_dims(t[1], 1);
