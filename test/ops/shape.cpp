@@ -328,3 +328,15 @@ TEST_CASE("a tangent of a cast has the dtype of the result, a cotangent that of 
   CHECK(tangent.to_vector<float>() == std::vector<float>{1, 3});
   CHECK(tape.gradient(y, x).dense().dtype() == DType::float64);
 }
+
+TEST_CASE("pad of booleans stays boolean beside the numbers 0 and 1") {
+  const Tensor p = tensor<bool>({true, false});
+  CHECK(pad(p, {1}, {1}).dtype() == DType::boolean);
+  CHECK(array_equal(pad(p, {1}, {1}), tensor<bool>({false, true, false, false})));
+  CHECK(array_equal(pad(p, {1}, {0}, 1), tensor<bool>({true, true, false})));
+  CHECK(pad(p, {1}, {0}, true).dtype() == DType::boolean);
+  CHECK(pad(p, {1}, {0}, 2).dtype() == DType::int64);
+  CHECK(pad(p, {1}, {0}, 0.5).dtype() == DType::float64);
+  CHECK(pad(p, {1}, {0}, tensor<int>({0})).dtype() == DType::int32);
+  CHECK(pad(tensor<std::uint8_t>({3}), {1}, {0}).dtype() == DType::uint8);
+}

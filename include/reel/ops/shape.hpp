@@ -36,7 +36,7 @@ std::vector<Tensor> split(const Operand& x, std::int64_t parts, std::int64_t axi
 std::vector<Tensor> split_sizes(const Operand& x, const Shape& extents, std::int64_t axis = 0);
 /// The slices along `axis`, with that axis gone. Views.
 std::vector<Tensor> unstack(const Operand& x, std::int64_t axis = 0);
-/// Surrounded by `value`: before[i] and after[i] elements along axis i.
+/// Surrounded by `value`: before[i] and after[i] elements along axis i. Beside booleans 0 and 1 are booleans.
 Tensor pad(const Operand& x, const Shape& before, const Shape& after, const Operand& value = 0);
 /// The same elements in row-major order without gaps: x itself if they are.
 Tensor contiguous(const Operand& x);

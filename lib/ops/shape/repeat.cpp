@@ -247,7 +247,10 @@ Tensor repeat(const Operand& operand, std::int64_t count, std::int64_t axis) {
 Tensor pad(const Operand& operand, const Shape& before, const Shape& after, const Operand& value) {
   const tape::OpScope scope(operand);
   const Operand* both[] = {&operand, &value};
-  const DType dtype = ops::common_dtype("pad", both);
+  // 0 and 1 are booleans beside booleans, not integers that promote them.
+  const bool truth = operand.is_tensor() && operand.tensor().defined() && operand.tensor().dtype() == DType::boolean &&
+                     value.is_weak() && (value.floating() == 0 || value.floating() == 1);
+  const DType dtype = truth ? DType::boolean : ops::common_dtype("pad", both);
   Tensor scratch[2];
   const Tensor &x = ops::as_tensor("pad", operand, dtype, scratch[0], "x"),
                &border = ops::as_tensor("pad", value, dtype, scratch[1], "value");
