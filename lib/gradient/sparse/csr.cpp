@@ -47,12 +47,12 @@ CompressedRows to_rows(const char* op, const SparsityPattern& p) {
 }  // namespace autodiff
 
 Tensor SparsityPattern::rows() const {
-  const std::vector<std::int64_t> starts = row_starts.to_vector<std::int64_t>();
-  std::vector<std::int64_t> list;
-  list.reserve(static_cast<std::size_t>(columns.size()));
-  for (std::size_t i = 0; i + 1 < starts.size(); ++i)
-    list.insert(list.end(), static_cast<std::size_t>(starts[i + 1] - starts[i]), static_cast<std::int64_t>(i));
-  return from_data(list);
+  return make_tensor<std::int64_t>({nonzeros()}, [&](std::span<std::int64_t> list) {
+    const std::vector<std::int64_t> starts = row_starts.to_vector<std::int64_t>();
+    const auto first = list.begin();
+    for (std::size_t i = 0; i + 1 < starts.size(); ++i)
+      std::fill(first + starts[i], first + starts[i + 1], static_cast<std::int64_t>(i));
+  });
 }
 
 SparsityPattern coo_to_csr(const Tensor& rows, const Tensor& columns, const Shape& shape) {

@@ -68,10 +68,8 @@ class ProjectedLbfgs {
   }
   // Of the gradient without what points out of the bounds.
   double gradient_size() const {
-    Point inside = now_;
-    for (std::size_t i = 0; i < inside.x.size(); ++i)
-      if (inside.gradient[i] > 0 ? inside.x[i] <= lower_[i] : inside.x[i] >= upper_[i]) inside.gradient[i] = 0;
-    return inside.gradient_size();
+    return now_.gradient_size(
+        [&](std::size_t i) { return now_.gradient[i] > 0 ? now_.x[i] <= lower_[i] : now_.x[i] >= upper_[i]; });
   }
   bool done() {
     const bool stationary = gradient_size() <= options_.gradient_tolerance;

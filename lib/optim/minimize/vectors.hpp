@@ -39,9 +39,14 @@ struct Point {
   /// The gradient relative to the sizes of point and value. Dennis and Schnabel, "Numerical Methods for Unconstrained
   /// Optimization", 1983, section 7.2.
   double gradient_size() const {
+    return gradient_size([](std::size_t) { return false; });
+  }
+  /// The same without the elements that are left out.
+  template <class LeftOut>
+  double gradient_size(const LeftOut& left_out) const {
     double greatest = 0;
     for (std::size_t i = 0; i < x.size(); ++i)
-      greatest = std::max(greatest, std::abs(gradient[i]) * std::max(std::abs(x[i]), 1.));
+      if (!left_out(i)) greatest = std::max(greatest, std::abs(gradient[i]) * std::max(std::abs(x[i]), 1.));
     return greatest / std::max(std::abs(value), 1.);
   }
 };
