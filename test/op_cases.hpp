@@ -103,6 +103,7 @@ std::span<const Shaped> networks();
 /// Rows of the ops that have headers of their own.
 std::span<const Shaped> arranging();
 std::span<const Shaped> indexing();
+std::span<const Shaped> parts();
 std::span<const Shaped> scans();
 std::span<const Shaped> sorting();
 std::span<const Shaped> special();

@@ -241,7 +241,7 @@ const Set* find(std::string_view isa);
 // ---- What is compiled once, for the baseline instruction set
 
 // out[i * out_stride] = in[0] combined with all up to in[i], one after the other. out may be in itself. Numbers only,
-// and of cumprod real ones.
+// complex ones too.
 using Scan = void (*)(Strided in, void* out, std::ptrdiff_t out_stride, std::ptrdiff_t n);
 Scan cumsum(DType d);
 Scan cumprod(DType d);

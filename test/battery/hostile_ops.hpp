@@ -3,6 +3,7 @@
 #include <functional>
 #include <reel/ops/arranging.hpp>
 #include <reel/ops/indexing.hpp>
+#include <reel/ops/parts.hpp>
 #include <reel/ops/scans.hpp>
 #include <reel/ops/sorting.hpp>
 #include <reel/ops/statistics.hpp>
@@ -52,6 +53,9 @@ std::vector<Unary> unary_ops() {
           REEL_OP(arcsinh),
           REEL_OP(arccosh),
           REEL_OP(arctanh),
+          REEL_OP(bitwise_not),
+          {"frexp", [](const Tensor& x) { reel::frexp(x); }},
+          REEL_OP(glu),
           REEL_OP(erf),
           REEL_OP(erfc),
           REEL_OP(lgamma),
@@ -194,6 +198,13 @@ std::vector<Binary> binary_ops() {
       {"reverse_sequence", [](const Tensor& x, const Tensor& lengths) { reverse_sequence(x, lengths, 1); }},
       REEL_OP(average),
       REEL_OP(cdist),
+      REEL_OP(bitwise_and),
+      REEL_OP(bitwise_or),
+      REEL_OP(bitwise_xor),
+      REEL_OP(left_shift),
+      REEL_OP(right_shift),
+      {"ldexp", [](const Tensor& x, const Tensor& n) { reel::ldexp(x, n); }},
+      REEL_OP(polar),
       REEL_OP(masked_softmax),
       REEL_OP(weighted_logsumexp),
       REEL_OP(clip_by_norm),

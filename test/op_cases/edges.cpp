@@ -4,6 +4,7 @@
 #include <limits>
 #include <reel/ops/arranging.hpp>
 #include <reel/ops/indexing.hpp>
+#include <reel/ops/parts.hpp>
 #include <reel/ops/scans.hpp>
 #include <reel/ops/sorting.hpp>
 #include <reel/ops/statistics.hpp>
@@ -30,6 +31,10 @@ Tensor places(std::initializer_list<std::int64_t> list) {
 // clang-format off
 std::vector<Edge> edges() {
   std::vector<Edge> all = {
+    {"frexp", "zeros, infinities, NaN, the least number", [](X x) { return reel::frexp(x[0]).mantissa; }, [] { return T{tensor({0, -inf, nan, -3, 0x1p-1000})}; }, {0, -inf, nan, -0.75, 0.5}, {{1, 1, 1, 0.25, 0x1p999}}},
+    {"ldexp", "beyond the largest number, below the least", [](X x) { return reel::ldexp(x[0], tensor<int>({2000, -2000, 1, 0})); }, [] { return T{tensor({1, 1, inf, nan})}; }, {inf, 0, inf, nan}, {{inf, 0, 2, 1}}},
+    {"polar", "magnitude 0, negative", [](X x) { return real(polar(x[0], x[1])); }, [] { return T{tensor({0, -2}), tensor({0.5, 0})}; }, {0, -2}, {{std::cos(0.5), 1}, {0, 0}}},
+    {"glu", "closed and open gates", [](X x) { return glu(x[0]); }, [] { return T{tensor({2, 3, -inf, inf})}; }, {0, 3}, {{0, 1, 0, 0}}},
     {"pad", "reflect of three", [](X x) { return pad(x[0], {1}, {1}, PadMode::reflect); }, [] { return T{tensor({1, 2, 3})}; }, {2, 1, 2, 3, 2}, {{1, 3, 1}}},
     {"pad", "edge, wider than the axis", [](X x) { return pad(x[0], {3}, {0}, PadMode::edge); }, [] { return T{tensor({1, 2})}; }, {1, 1, 1, 1, 2}, {{4, 1}}},
     {"sliding_window", "overlaps add", [](X x) { return sliding_window(x[0], 2); }, [] { return T{tensor({1, 2, 3})}; }, {1, 2, 2, 3}, {{1, 2, 1}}},

@@ -25,6 +25,7 @@ const std::vector<Op>& ops() {
     add_special_functions(t);
     add_updates(t);
     add_arranging(t);
+    add_number_parts(t);
     add_statistics(t);
     add_windows(t);
     return t;

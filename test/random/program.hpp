@@ -124,6 +124,7 @@ void add_special_functions(std::vector<Op>& table);
 void add_updates(std::vector<Op>& table);
 void add_arranging(std::vector<Op>& table);
 void add_statistics(std::vector<Op>& table);
+void add_number_parts(std::vector<Op>& table);
 void add_windows(std::vector<Op>& table);
 
 using Random = std::mt19937_64;

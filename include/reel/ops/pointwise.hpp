@@ -150,10 +150,10 @@ Tensor hardshrink(const Operand& x, const Operand& l = 0.5);
 Tensor nan_to_num(const Operand& x, double nan = 0);
 Tensor nan_to_num(const Operand& x, double nan, double high, double low);
 
-// Complex numbers. The operands above that are holomorphic functions take them too: add, subtract, multiply, divide,
-// negative, square, reciprocal, power, sqrt, exp, log, sin, cos, tan, sinh, cosh, tanh, on principal branches; the
-// others throw TypeError. The gradient of a real L is dL/d(re) + i dL/d(im), twice the derivative by conj(z), as
-// TensorFlow and PyTorch have it: for abs(z)^2 it is 2 z. A real operand gets the real part of its gradient.
+// Complex numbers have what is holomorphic above: arithmetic, square, reciprocal, power, sqrt, exp, exp2, expm1, log,
+// log2, log10, log1p, sin to tanh and their inverses, with NumPy's cuts, where the sign of a zero chooses the side; and
+// sign: x / |x|, 0 at 0. Others throw TypeError. The gradient of a real L is dL/d(re) + i dL/d(im), as TensorFlow and
+// PyTorch have it: for abs(z)^2 it is 2 z. A real operand gets the real part of its gradient.
 Tensor real(const Operand& x);  ///< The real part; a real x itself. Gradient: g + 0i.
 Tensor imag(const Operand& x);  ///< The imaginary part; zeros for a real x. Gradient: 0 + gi.
 Tensor conj(const Operand& x);  ///< The complex conjugate; a real x itself. Gradient: conj(g).

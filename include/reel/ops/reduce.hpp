@@ -1,7 +1,7 @@
 // Reductions, scans and normalisations along axes. Sums are pairwise in a fixed order: the result does not depend on
 // the number of threads. Axes default to all; keepdims leaves reduced axes with extent 1. float16 and bfloat16 compute
-// in float32 and are rounded once, at the end. Complex numbers have sum, mean, cumsum and norm (of abs(x)); TypeError
-// elsewhere.
+// in float32 and are rounded once, at the end. Complex numbers have sum, prod, mean, cumsum, cumprod, var and std,
+// which are real, and norm (of abs(x)); TypeError elsewhere.
 #pragma once
 #include <reel/tensor.hpp>
 

@@ -58,6 +58,10 @@ Scan cumsum(DType t) {
   if (t == DType::complex128) return &scan<Complex<double>, Plus>;
   return scan_of<Plus>(t);
 }
-Scan cumprod(DType t) { return scan_of<Times>(t); }
+Scan cumprod(DType t) {
+  if (t == DType::complex64) return &scan<Complex<float>, Times>;
+  if (t == DType::complex128) return &scan<Complex<double>, Times>;
+  return scan_of<Times>(t);
+}
 
 }  // namespace reel::kernels

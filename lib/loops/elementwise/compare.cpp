@@ -1,6 +1,7 @@
-// Elementwise loops with boolean results.
+// Elementwise loops with boolean results, and those of bits and exponents.
 #include "loops/elementwise/compare.hpp"
 
+#include "kernels/baseline/bits.hpp"
 #include "loops/loops.hpp"
 
 namespace reel::loops {
@@ -34,6 +35,19 @@ void pointwise(Relation f, std::span<const Tensor* const> in, const Tensor& out)
 void pointwise(Connective f, std::span<const Tensor* const> in, const Tensor& out) { run(loop_of(f), in, out); }
 void pointwise(FloatClass f, std::span<const Tensor* const> in, const Tensor& out) {
   run(loop_of(f, detail::block(*in[0])->dtype), in, out);
+}
+
+void bitwise(BitFunction f, std::span<const Tensor* const> in, const Tensor& out) {
+  static_assert(static_cast<int>(BitFunction::right) == static_cast<int>(kernels::BitFunction::right));
+  run(kernels::bitwise(static_cast<kernels::BitFunction>(f), detail::block(out)->dtype), in, out);
+}
+void exponents(const Tensor& x, const Tensor& out) {
+  const Tensor* in[] = {&x};
+  run(kernels::exponent(detail::block(x)->dtype), in, out);
+}
+void scale_by_powers(const Tensor& x, const Tensor& n, const Tensor& out) {
+  const Tensor* in[] = {&x, &n};
+  run(kernels::scale_by_power(detail::block(x)->dtype), in, out);
 }
 
 }  // namespace reel::loops

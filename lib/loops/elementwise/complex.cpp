@@ -6,6 +6,9 @@
 namespace reel::loops {
 namespace {
 
+// Elements of elementary functions that one task takes: of about 50 to 100 ns each.
+constexpr std::int64_t elementary_grain = 512;
+
 using kernels::ComplexFunction;
 
 // f, which takes or gives numbers of dtype `complex`.
@@ -27,6 +30,16 @@ void conjugate(const Tensor& z, const Tensor& out) { run(ComplexFunction::conj, 
 void join_parts(const Tensor& re, const Tensor& im, const Tensor& out) {
   const Tensor* in[] = {&re, &im};
   run(ComplexFunction::join, detail::block(out)->dtype, in, out);
+}
+
+void elementary(Elementary f, const Tensor& strided, const Tensor& out) {
+  Tensor scratch;
+  const detail::Block *from = detail::block(contiguous(strided, scratch)), *to = detail::block(out);
+  const auto bytes = static_cast<std::int64_t>(item_size(to->dtype));
+  const bool wide = to->dtype == DType::complex128;
+  parallel_for(to->size, elementary_grain, [=](std::int64_t begin, std::int64_t end) {
+    kernels::elementary(f, from->data + begin * bytes, to->data + begin * bytes, end - begin, wide);
+  });
 }
 
 }  // namespace reel::loops

@@ -3,6 +3,8 @@
 #pragma once
 #include <reel/tensor.hpp>
 
+#include "kernels/baseline/elementary.hpp"
+
 namespace reel::loops {
 
 /// out = a real function of complex z. `out` has the real dtype of z's precision.
@@ -14,5 +16,9 @@ void argument(const Tensor& z, const Tensor& out);
 void conjugate(const Tensor& z, const Tensor& out);
 /// out = re + i im. re and im have the real dtype of out's precision and broadcast to the shape of `out`.
 void join_parts(const Tensor& re, const Tensor& im, const Tensor& out);
+
+using kernels::Elementary;
+/// out = an elementary function of complex z.
+void elementary(Elementary f, const Tensor& z, const Tensor& out);
 
 }  // namespace reel::loops

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "kernels/simd/complex.hpp"
 #include "kernels/table.hpp"
 #include "loops/loops.hpp"
 #include "loops/make/fill.hpp"
@@ -181,14 +182,21 @@ void linear_recurrence(const Tensor& a, const Tensor& b, int axis, bool after, b
   if (out.size() == 0) return;
   const Extents e(out.shape(), axis);
   const Tensor factors = contiguous(a), terms = contiguous(b);
-  const auto run = [&]<class T>(T*) {
-    recur(e, detail::mutable_data<T>(factors), detail::mutable_data<T>(terms), detail::mutable_data<T>(out), after,
-          reverse);
+  const auto run = [&]<class T>(T* to) {
+    recur(e, reinterpret_cast<const T*>(detail::block(factors)->data),
+          reinterpret_cast<const T*>(detail::block(terms)->data), to, after, reverse);
   };
-  if (out.dtype() == DType::float64)
-    run(static_cast<double*>(nullptr));
-  else
-    run(static_cast<float*>(nullptr));
+  std::byte* to = detail::block(out)->data;
+  switch (out.dtype()) {
+    case DType::float32:
+      return run(reinterpret_cast<float*>(to));
+    case DType::float64:
+      return run(reinterpret_cast<double*>(to));
+    case DType::complex64:
+      return run(reinterpret_cast<kernels::Complex<float>*>(to));
+    default:
+      return run(reinterpret_cast<kernels::Complex<double>*>(to));
+  }
 }
 
 }  // namespace reel::loops

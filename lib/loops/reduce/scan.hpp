@@ -6,14 +6,14 @@
 namespace reel::loops {
 
 enum class ScanFunction : std::uint8_t { cumsum, cumprod };
-/// Whether there is a kernel: for numbers of at least 32 bits, and of cumprod for real ones.
+/// Whether there is a kernel: for numbers of at least 32 bits.
 bool has_scan(ScanFunction f, DType d) noexcept;
 /// out[i] = x[0] to x[i] combined, one after the other; or, `exclusive`, x[0] to x[i - 1], which begins with the
 /// identity. x has any strides; `out` is contiguous, of its shape and dtype, and shares no memory with it.
 void scan(ScanFunction f, const Tensor& x, int axis, bool exclusive, bool reverse, const Tensor& out);
 
-/// Whether linear_recurrence() exists for d: float32 and float64.
-constexpr bool has_recurrence(DType d) noexcept { return d == DType::float32 || d == DType::float64; }
+/// Whether linear_recurrence() exists for d: not for integers and halves.
+constexpr bool has_recurrence(DType d) noexcept { return d >= DType::float32; }
 /// out[i] = b[i] + a[i] out[i - 1], or, with `after`, b[i] + a[i - 1] out[i - 1]; out[-1] is 0. a, b and `out` have one
 /// shape and dtype; `out` is contiguous and shares no memory with them.
 void linear_recurrence(const Tensor& a, const Tensor& b, int axis, bool after, bool reverse, const Tensor& out);

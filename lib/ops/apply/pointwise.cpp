@@ -2,6 +2,7 @@
 #include "ops/apply/pointwise.hpp"
 
 #include "loops/reduce/reduce.hpp"
+#include "ops/complex.hpp"
 #include "ops/engine.hpp"
 #include "ops/shape/view.hpp"
 
@@ -57,7 +58,10 @@ void evaluate(const PointwisePrimitive& p, Inputs inputs, const Tensor& out) {
   const Tensor* x[pointwise_arity_max] = {};
   for (std::size_t i = 0; i < operands.size(); ++i)
     if (operands[i]->is_tensor()) require_defined(p.rule.name, operands[i]->tensor(), operand_name(i));
-  const DType d = computed_in(p, common_dtype(p.rule.name, operands));
+  const DType common = common_dtype(p.rule.name, operands);
+  if (operands.size() == 1 && is_complex(common) && !p.loop(common))
+    if (Tensor z = complex_form(p.rule.name, operands[0]->tensor()); z.defined()) return z;
+  const DType d = computed_in(p, common);
   for (std::size_t i = 0; i < operands.size(); ++i) {
     if (operands[i]->is_tensor()) {
       x[i] = &operands[i]->tensor();

@@ -109,7 +109,11 @@ Tensor spread_of(const Primitive& primitive, const Operand& operand, const Axes&
   const Tensor& from = as_tensor(op, operand, scratch);
   if (is_half(from.dtype()))
     return in_float32(from, [&](const Tensor& wide) { return spread_of(primitive, wide, axes, ddof, keepdims); });
-  if (is_complex(from.dtype())) fail_no_kernel(op, from.dtype());
+  if (is_complex(from.dtype())) {  // |z|^2 is the sum of two squares
+    const Tensor re = spread_of(primitive, real(from), axes, ddof, keepdims),
+                 im = spread_of(primitive, imag(from), axes, ddof, keepdims);
+    return &primitive == &std_primitive ? hypot(re, im) : re + im;
+  }
   const std::int64_t mask = axes_mask(op, axes, from.rank());
   const Tensor& x = in_dtype(from, floating_of(from.dtype()), converted);
   return apply(primitive, {&x}, words(mask, keepdims, ddof));

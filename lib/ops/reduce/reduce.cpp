@@ -3,6 +3,7 @@
 #include "loops/reduce/reduce.hpp"
 
 #include <algorithm>
+#include <reel/ops/index.hpp>
 #include <reel/ops/make.hpp>
 #include <reel/ops/reduce.hpp>
 
@@ -289,6 +290,18 @@ Tensor truth(const Operand& operand, const Axes& axes, bool keepdims) {
 
 // ---- sum and prod, mean
 
+// The last of the running products.
+Tensor complex_prod(const Operand& operand, const Axes& axes, bool keepdims) {
+  const tape::OpScope scope(operand);
+  const Tensor x = operand.tensor();
+  const std::int64_t mask = axes_mask("prod", axes, x.rank());
+  const Shape shape = reduced_shape(x.shape(), mask, keepdims);
+  const Tensor rows = to_rows(x, mask);
+  const std::int64_t n = rows.shape()[-1];
+  if (n == 0) return broadcast_to(ones({}, x.dtype()), shape);
+  return reshape(slice(cumprod(rows, -1), {ellipsis, range_from(n - 1)}), shape);
+}
+
 // The dtype in which sums and products of d are formed.
 constexpr DType accumulated(DType d) { return d < DType::int64 ? DType::int64 : d; }
 
@@ -342,6 +355,8 @@ Tensor sum(const Operand& x, const Axes& axes, bool keepdims) {
   return ops::accumulate(ops::sum_primitive, ReduceFunction::sum, x, axes, keepdims);
 }
 Tensor prod(const Operand& x, const Axes& axes, bool keepdims) {
+  if (x.is_tensor() && x.tensor().defined() && is_complex(x.tensor().dtype()))
+    return ops::complex_prod(x, axes, keepdims);
   return ops::accumulate(ops::prod_primitive, ReduceFunction::prod, x, axes, keepdims);
 }
 

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <reel/ops/index.hpp>
+#include <reel/ops/pointwise.hpp>
 #include <reel/ops/reduce.hpp>
 
 #include "ops/reduce/scan.hpp"
@@ -79,14 +80,17 @@ Tensor shift(const Tensor& x, int axis, bool reverse) {
 
 namespace {
 
+// The transpose of a product by complex numbers is that by their conjugates.
+Tensor conjugate(const Tensor& x) { return is_complex(x.dtype()) ? conj(x) : x; }
+
 // ---- recurrence. Attributes: axis, after, reverse.
 
 void recurrence_vjp(const tape::Record& r, std::span<const Tensor> g, std::span<Gradient> dx) {
   const auto axis = static_cast<int>(r.attributes()[0]), batched_axis = axis + r.batch_rank();
   const bool after = r.attributes()[1] != 0, reverse = r.attributes()[2] != 0;
-  const Tensor u = recurrence(spread(r, r.saved(0)), g[0], batched_axis, !after, !reverse);
+  const Tensor u = recurrence(spread(r, conjugate(r.saved(0))), g[0], batched_axis, !after, !reverse);
   if (r.wanted(0)) {
-    const Tensor s = r.saved(1);
+    const Tensor s = conjugate(r.saved(1));
     dx[0] = after ? s * shift(u, batched_axis, !reverse) : u * shift(s, axis, reverse);
   }
   if (r.wanted(1)) dx[1] = u;
@@ -125,7 +129,7 @@ namespace {
 void cumprod_vjp(const tape::Record& r, std::span<const Tensor> g, std::span<Gradient> dx) {
   const auto [axis, exclusive, reverse] = Scanned(r.attributes());
   const int batched_axis = axis + r.batch_rank();
-  const Tensor x = r.saved(0), before = cumprod(x, axis, true, reverse);
+  const Tensor x = conjugate(r.saved(0)), before = cumprod(x, axis, true, reverse);
   const Tensor reached = recurrence(spread(r, x), g[0], batched_axis, !exclusive, !reverse);
   dx[0] = before * (exclusive ? shift(reached, batched_axis, !reverse) : reached);
 }

@@ -157,6 +157,73 @@ void add_parts(std::vector<Op>& t) {
   t.push_back(std::move(o));
 }
 
+// The square root of 1 - z^2 with the cuts of arcsin, off which z has to be.
+Num root_of_one_less_square(const Num& z) {
+  const auto off_real_axis = [](const Num& w) {
+    if (std::fabs(w.im.v[0]) < 0.05L) throw Unfit();
+  };
+  off_real_axis(z);
+  const auto root = [](const Num& w) { return exp(scaled(log(w), 0.5L)); };
+  return root(Num(1) - z) * root(Num(1) + z);
+}
+Num arcsin_of(const Num& z) {
+  const Num w = i_times(z) + root_of_one_less_square(z);
+  off_cut(w);
+  return Num() - i_times(log(w));
+}
+Num arctanh_of(const Num& z) {
+  if (std::fabs(z.im.v[0]) < 0.05L) throw Unfit();
+  return scaled(log(Num(1) + z) - log(Num(1) - z), 0.5L);
+}
+Num minus_i_times(const Num& z) { return {z.im, -z.re}; }
+constexpr Real half_turn = 3.14159265358979323846264338327950288L, log_of_2 = 0.693147180559945309417232121458176568L,
+               log_of_10 = 2.302585092994045684017991454684364208L;
+
+// By logarithms.
+void add_elementary(std::vector<Op>& t) {
+  add_holomorphic(t, "arcsin", reel::arcsin, arcsin_of, 6);
+  add_holomorphic(
+      t, "arccos", reel::arccos, [](const Num& z) { return Num(half_turn / 2) - arcsin_of(z); }, 6);
+  add_holomorphic(
+      t, "arcsinh", reel::arcsinh, [](const Num& z) { return minus_i_times(arcsin_of(i_times(z))); }, 6);
+  add_holomorphic(
+      t, "arctan", reel::arctan, [](const Num& z) { return minus_i_times(arctanh_of(i_times(z))); }, 6);
+  add_holomorphic(t, "arctanh", reel::arctanh, arctanh_of, 6);
+  // i arccos(z) above the real axis, -i arccos(z) below it.
+  add_holomorphic(
+      t, "arccosh", reel::arccosh,
+      [](const Num& z) {
+        const Num a = Num(half_turn / 2) - arcsin_of(z);
+        return z.im.v[0] > 0 ? i_times(a) : minus_i_times(a);
+      },
+      6);
+  add_holomorphic(
+      t, "expm1", reel::expm1, [](const Num& z) { return exp(z) - Num(1); }, 3);
+  add_holomorphic(
+      t, "exp2", reel::exp2, [](const Num& z) { return exp(scaled(z, log_of_2)); }, 4);
+  add_holomorphic(
+      t, "log1p", reel::log1p,
+      [](const Num& z) {
+        off_cut(Num(1) + z);
+        return log(Num(1) + z);
+      },
+      60);
+  add_holomorphic(
+      t, "log2", reel::log2,
+      [](const Num& z) {
+        off_cut(z);
+        return scaled(log(z), 1 / log_of_2);
+      },
+      60);
+  add_holomorphic(
+      t, "log10", reel::log10,
+      [](const Num& z) {
+        off_cut(z);
+        return scaled(log(z), 1 / log_of_10);
+      },
+      60);
+}
+
 }  // namespace
 
 void add_complex(std::vector<Op>& t) {
@@ -208,6 +275,7 @@ void add_complex(std::vector<Op>& t) {
         return sinh_of(z) / c;
       },
       2);
+  add_elementary(t);
   add_binary(t, "add", reel::add, [](const Num& x, const Num& y) { return x + y; });
   add_binary(t, "subtract", reel::subtract, [](const Num& x, const Num& y) { return x - y; });
   add_binary(t, "multiply", reel::multiply, [](const Num& x, const Num& y) { return x * y; });

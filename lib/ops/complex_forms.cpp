@@ -1,0 +1,93 @@
+// Complex forms of pointwise ops whose definitions in the table are of real numbers. A derivative is an expression that
+// is on the same side of a branch cut as the value: no zero loses its sign in it. 1 - z and z + 1 would.
+#include <numbers>
+#include <reel/ops/pointwise.hpp>
+#include <string_view>
+
+#include "loops/elementwise/complex.hpp"
+#include "ops/apply/apply.hpp"
+#include "ops/complex.hpp"
+#include "ops/engine.hpp"
+
+namespace reel::ops {
+namespace {
+
+using loops::Elementary;
+
+Tensor less_one(const Tensor& z) { return z - 1.0; }
+Tensor plus_one(const Tensor& z) { return z - -1.0; }
+Tensor i_times(const Tensor& z) { return make_complex(-imag(z), real(z)); }
+// 1 - w^2, and its square root with the cuts of arcsin.
+Tensor one_minus_square(const Tensor& w) { return -less_one(w) * plus_one(w); }
+Tensor root_of_that(const Tensor& w) { return sqrt(-less_one(w)) * sqrt(plus_one(w)); }
+
+Tensor derivative(Elementary f, const Tensor& z) {
+  switch (f) {
+    case Elementary::arcsin:
+      return reciprocal(root_of_that(z));
+    case Elementary::arccos:
+      return -reciprocal(root_of_that(z));
+    case Elementary::arctan:
+      return reciprocal(one_minus_square(i_times(z)));
+    case Elementary::arcsinh:
+      return reciprocal(root_of_that(i_times(z)));
+    case Elementary::arccosh:
+      return reciprocal(sqrt(less_one(z)) * sqrt(plus_one(z)));
+    case Elementary::arctanh:
+      return reciprocal(one_minus_square(z));
+    case Elementary::expm1:
+      return exp(z);
+    case Elementary::log1p:
+      return reciprocal(plus_one(z));
+    case Elementary::exp2:
+      return exp2(z) * std::numbers::ln2;
+    case Elementary::log2:
+      return std::numbers::log2e / z;
+    case Elementary::log10:
+      break;
+  }
+  return std::numbers::log10e / z;
+}
+
+// Attributes: the function.
+Elementary function_of(Attributes a) { return static_cast<Elementary>(a[0]); }
+void form_vjp(const tape::Record& r, std::span<const Tensor> g, std::span<Gradient> dx) {
+  dx[0] = g[0] * conj(derivative(function_of(r.attributes()), r.saved(0)));
+}
+void form_jvp(const tape::Record& r, std::span<const Tensor> t, std::span<Tensor> dy) {
+  if (t[0].defined()) dy[0] = t[0] * derivative(function_of(r.attributes()), r.saved(0));
+}
+void infer_form(const Call& call, Metas& out) { out.add_like(call.input(0)); }
+void evaluate_form(const Call& call, Outputs& out) {
+  loops::elementary(function_of(call.attributes), call.input(0), out[0]);
+}
+
+constexpr Primitive form_primitive(const char* name) {
+  return {.rule = batched({name, form_vjp, form_jvp}),
+          .infer = infer_form,
+          .evaluate = evaluate_form,
+          .keeps = {keep_input(0)}};
+}
+// In the order of Elementary.
+constexpr Primitive forms[] = {form_primitive("arcsin"),  form_primitive("arccos"),  form_primitive("arctan"),
+                               form_primitive("arcsinh"), form_primitive("arccosh"), form_primitive("arctanh"),
+                               form_primitive("expm1"),   form_primitive("log1p"),   form_primitive("exp2"),
+                               form_primitive("log2"),    form_primitive("log10")};
+
+// z / |z|; 0, with gradient 0, at 0.
+Tensor direction_of(const Tensor& z) {
+  const Tensor size = abs(z), none = equal(size, 0), divisor = where(none, 1, size);
+  return make_complex(where(none, 0, real(z) / divisor), where(none, 0, imag(z) / divisor));
+}
+
+}  // namespace
+
+Tensor complex_form(const char* name, const Tensor& z) {
+  const std::string_view sought = name;
+  if (sought == "sign") return direction_of(z);
+  for (std::size_t k = 0; k < std::size(forms); ++k)
+    if (sought == forms[k].rule.name) return apply(forms[k], {&z}, words(k));
+  return {};
+}
+
+}  // namespace reel::ops

@@ -1,0 +1,144 @@
+// Parts of numbers. ldexp is linear in x; frexp is made of it and of exponents, which are constants; polar and glu are
+// made of other ops.
+#include <reel/ops/parts.hpp>
+#include <reel/ops/pointwise.hpp>
+#include <reel/ops/shape.hpp>
+
+#include "loops/elementwise/compare.hpp"
+#include "ops/apply/apply.hpp"
+#include "ops/engine.hpp"
+
+namespace reel {
+namespace ops {
+namespace {
+
+using loops::BitFunction;
+
+// ---- bits
+
+constexpr const char* names[] = {"bitwise_and", "bitwise_or", "bitwise_xor",
+                                 "bitwise_not", "left_shift", "right_shift"};
+template <BitFunction F>
+constexpr const char* bits_name = names[static_cast<std::size_t>(F)];
+
+template <BitFunction F>
+void infer_bits(const Call& call, Metas& out) {
+  Shape shape = call.input(0).shape();
+  if (call.inputs.size() > 1) shape = broadcast_shapes(bits_name<F>, shape, call.input(1).shape());
+  out.add(call.input(0).dtype(), shape);
+}
+template <BitFunction F>
+void evaluate_bits(const Call& call, Outputs& out) {
+  loops::bitwise(F, call.inputs, out[0]);
+}
+template <BitFunction F>
+constexpr Primitive bits_primitive = {
+    .rule = {.name = bits_name<F>}, .infer = infer_bits<F>, .evaluate = evaluate_bits<F>};
+
+void require_bits(const char* op, DType d, bool shift) {
+  if (is_integer(d) || (d == DType::boolean && !shift)) return;
+  fail<TypeError>(op, "operands must be integers{}, not {}; {}", shift ? "" : " or booleans", d,
+                  shift && d == DType::boolean ? "cast them to uint8" : "cast them to int64");
+}
+
+template <BitFunction F>
+Tensor bits(const Operand& x, const Operand& y) {
+  const tape::OpScope scope(x);
+  constexpr const char* op = bits_name<F>;
+  const Operand* both[] = {&x, &y};
+  const DType d = common_dtype(op, both);
+  require_bits(op, d, F == BitFunction::left || F == BitFunction::right);
+  const Tensor a = to_tensor(op, x, d, "x"), b = to_tensor(op, y, d, "y");
+  return apply(bits_primitive<F>, {&a, &b});
+}
+
+// ---- mantissa and exponent
+
+void infer_exponent(const Call& call, Metas& out) { out.add(DType::int32, call.input(0).shape()); }
+void evaluate_exponent(const Call& call, Outputs& out) { loops::exponents(call.input(0), out[0]); }
+constexpr Primitive exponent_primitive = {
+    .rule = {.name = "frexp.exponent"}, .infer = infer_exponent, .evaluate = evaluate_exponent};
+
+// Inputs: x, n.
+Tensor scaled(const Tensor& x, const Tensor& n);
+void ldexp_vjp(const tape::Record& r, std::span<const Tensor> g, std::span<Gradient> dx) {
+  if (r.wanted(0)) dx[0] = sum_to(r, scaled(g[0], r.saved(0)), r.shape(0));
+}
+void ldexp_jvp(const tape::Record& r, std::span<const Tensor> t, std::span<Tensor> dy) {
+  if (t[0].defined()) dy[0] = scaled(t[0], r.saved(0));
+}
+void infer_ldexp(const Call& call, Metas& out) {
+  out.add(call.input(0).dtype(), broadcast_shapes("ldexp", call.input(0).shape(), call.input(1).shape()));
+}
+void evaluate_ldexp(const Call& call, Outputs& out) { loops::scale_by_powers(call.input(0), call.input(1), out[0]); }
+constexpr Primitive ldexp_primitive = {.rule = batched({"ldexp", ldexp_vjp, ldexp_jvp}),
+                                       .infer = infer_ldexp,
+                                       .evaluate = evaluate_ldexp,
+                                       .keeps = {keep_input(1)},
+                                       .constants = 1};
+Tensor scaled(const Tensor& x, const Tensor& n) { return apply(ldexp_primitive, {&x, &n}); }
+
+// The operand in float32 or float64.
+Tensor single_or_double(const char* op, const Operand& operand) {
+  const Tensor x = to_tensor(op, operand);
+  if (is_complex(x.dtype())) fail<TypeError>(op, "is not defined for {}; {}", x.dtype(), remedy(x.dtype()));
+  return cast_to(x, is_half(x.dtype()) ? DType::float32 : floating_of(x.dtype()));
+}
+}  // namespace
+}  // namespace ops
+
+using ops::BitFunction;
+
+Tensor bitwise_and(const Operand& x, const Operand& y) { return ops::bits<BitFunction::conjunction>(x, y); }
+Tensor bitwise_or(const Operand& x, const Operand& y) { return ops::bits<BitFunction::disjunction>(x, y); }
+Tensor bitwise_xor(const Operand& x, const Operand& y) { return ops::bits<BitFunction::exclusive>(x, y); }
+Tensor left_shift(const Operand& x, const Operand& n) { return ops::bits<BitFunction::left>(x, n); }
+Tensor right_shift(const Operand& x, const Operand& n) { return ops::bits<BitFunction::right>(x, n); }
+Tensor bitwise_not(const Operand& operand) {
+  const tape::OpScope scope(operand);
+  const Tensor x = ops::to_tensor("bitwise_not", operand);
+  ops::require_bits("bitwise_not", x.dtype(), false);
+  return ops::apply(ops::bits_primitive<BitFunction::complement>, {&x});
+}
+
+Frexp frexp(const Operand& operand) {
+  const tape::OpScope scope(operand);
+  const Tensor given = ops::to_tensor("frexp", operand), x = ops::single_or_double("frexp", given);
+  const Tensor exponent = ops::apply(ops::exponent_primitive, {&x});
+  return {ops::cast_to(ops::scaled(x, -exponent), ops::floating_of(given.dtype())), exponent};
+}
+
+Tensor ldexp(const Operand& operand, const Operand& exponent) {
+  const tape::OpScope scope(operand);
+  const Tensor given = ops::to_tensor("ldexp", operand), x = ops::single_or_double("ldexp", given);
+  Tensor n = ops::to_tensor("ldexp", exponent, "n");
+  if (!is_integer(n.dtype())) fail<TypeError>("ldexp", "n must be integers, not {}; cast it to int32", n.dtype());
+  // From the least number to the greatest are 2100 powers of 2.
+  if (n.dtype() == DType::int64) n = clip(n, -10000, 10000);
+  n = ops::cast_to(n, DType::int32);
+  return ops::cast_to(ops::scaled(x, n), ops::floating_of(given.dtype()));
+}
+
+Tensor polar(const Operand& magnitude, const Operand& angle) {
+  const tape::OpScope scope(magnitude);
+  const Operand* both[] = {&magnitude, &angle};
+  const DType d = ops::floating_of(ops::common_dtype("polar", both));
+  if (is_complex(d)) fail<TypeError>("polar", "an operand is {}; both must be real", d);
+  const DType part = d == DType::float64 ? d : DType::float32;
+  const Tensor r = ops::cast_to(ops::to_tensor("polar", magnitude, part, "magnitude"), part),
+               a = ops::cast_to(ops::to_tensor("polar", angle, part, "angle"), part);
+  return make_complex(r * cos(a), r * sin(a));
+}
+
+Tensor glu(const Operand& operand, std::int64_t axis) {
+  const tape::OpScope scope(operand);
+  const Tensor x = ops::to_tensor("glu", operand);
+  const int a = ops::normalize("glu", axis, x.rank());
+  const std::int64_t half = x.shape()[a] / 2;
+  if (x.shape()[a] != 2 * half)
+    fail<ShapeError>("glu", "axis {} has an extent of {}; it must be even: x has shape {}", a, x.shape()[a], x.shape());
+  const std::vector<Tensor> halves = split_sizes(x, {half, half}, a);
+  return halves[0] * sigmoid(halves[1]);
+}
+
+}  // namespace reel
