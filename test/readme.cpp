@@ -1,9 +1,11 @@
-// The tables of samples/README.md are made from the op cases and from promote(); when one differs, the new table is
-// printed to be pasted.
+// The tables of samples/README.md are made from the op cases and from promote(), that of test/peers.md from the op cases and
+// from test/op_cases/peers.txt; when one differs, the new table is printed to be pasted.
 #include <fstream>
 #include <iostream>
 #include <iterator>
+#include <map>
 #include <set>
+#include <sstream>
 
 #include "catch.hpp"
 #include "op_cases.hpp"
@@ -51,8 +53,78 @@ std::string promotion_table() {
   return head + "\n" + rule + "\n" + rows;
 }
 
-void check(const std::string& name, const std::string& table) {
-  std::ifstream file(REEL_SOURCE_ROOT "/samples/README.md");
+// ---- who else has the ops
+
+using Names = std::vector<std::string>;
+struct OpFamily {
+  std::string name;
+  Names ops;
+};
+
+// The families of op_table().
+std::vector<OpFamily> op_families() {
+  std::vector<OpFamily> families;
+  std::istringstream lines(op_table());
+  std::string line;
+  for (int k = 0; std::getline(lines, line); ++k) {
+    if (k < 2) continue;  // the head
+    const std::size_t bar = line.find(" |", 2);
+    OpFamily family{line.substr(2, bar - 2), {}};
+    std::istringstream words(line.substr(bar + 2));
+    for (std::string word; words >> word;) {
+      while (!word.empty() && (word.back() == '*' || word.back() == '\'')) word.pop_back();
+      if (word != "|") family.ops.push_back(word);
+    }
+    families.push_back(std::move(family));
+  }
+  return families;
+}
+
+// The line of each op in peers.txt: a letter for each peer.
+std::map<std::string, std::string> peers_of_ops() {
+  std::ifstream file(REEL_SOURCE_ROOT "/test/op_cases/peers.txt");
+  std::map<std::string, std::string> peers;
+  for (std::string line; std::getline(file, line);) {
+    if (line.empty() || line[0] == '#') continue;
+    std::istringstream words(line);
+    std::string letters;
+    words >> letters;
+    INFO(line);
+    REQUIRE(letters.size() == 5);
+    REQUIRE(letters.find_first_not_of("yv-") == std::string::npos);
+    for (std::string op; words >> op;) {
+      INFO(op);
+      CHECK(peers.emplace(op, letters).second);  // named once
+    }
+  }
+  return peers;
+}
+
+// The ops of a family in a row for each choice of peers, in the order of the first op of each.
+std::string peer_table(const std::vector<OpFamily>& families, const std::map<std::string, std::string>& peers) {
+  std::string table = "| family | ops | TensorFlow | PyTorch | JAX | HIPS | MLX |\n|---|---|---|---|---|---|---|\n";
+  for (const OpFamily& family : families) {
+    std::vector<std::pair<std::string, std::string>> rows;  // letters, ops
+    for (const std::string& op : family.ops) {
+      const auto found = peers.find(op);
+      INFO(op << " has no line in test/op_cases/peers.txt");
+      REQUIRE(found != peers.end());
+      const auto same = [&](const auto& row) { return row.first == found->second; };
+      auto row = std::find_if(rows.begin(), rows.end(), same);
+      if (row == rows.end()) row = rows.insert(rows.end(), {found->second, ""});
+      row->second += (row->second.empty() ? "" : " ") + op;
+    }
+    for (const auto& [letters, ops] : rows) {
+      table += "| " + family.name + " | " + ops + " |";
+      for (const char letter : letters) table += letter == 'y' ? " yes |" : letter == 'v' ? " values |" : " |";
+      table += "\n";
+    }
+  }
+  return table;
+}
+
+void check(const char* path, const std::string& name, const std::string& table) {
+  std::ifstream file(REEL_SOURCE_ROOT "/" + std::string(path));
   const std::string page{std::istreambuf_iterator<char>(file), {}};
   const std::string begin = "<!-- " + name + ": begin -->\n";
   const std::size_t from = page.find(begin), to = page.find("<!-- " + name + ": end -->");
@@ -65,6 +137,22 @@ void check(const std::string& name, const std::string& table) {
 
 }  // namespace
 
-TEST_CASE("the op table of samples/README.md is that of the op cases") { check("op table", op_table()); }
+TEST_CASE("the op table of samples/README.md is that of the op cases") {
+  check("samples/README.md", "op table", op_table());
+}
 
-TEST_CASE("the table of promoted dtypes in samples/README.md is promote's") { check("dtype table", promotion_table()); }
+TEST_CASE("the table of promoted dtypes in samples/README.md is promote's") {
+  check("samples/README.md", "dtype table", promotion_table());
+}
+
+TEST_CASE("test/peers.md names every family of ops and who else has it") {
+  const std::vector<OpFamily> families = op_families();
+  const std::map<std::string, std::string> peers = peers_of_ops();
+  check("test/peers.md", "peer table", peer_table(families, peers));
+  std::set<std::string> ops;
+  for (const OpFamily& family : families) ops.insert(family.ops.begin(), family.ops.end());
+  for (const auto& [op, letters] : peers) {
+    INFO(op << " of test/op_cases/peers.txt is no op of the table");
+    CHECK(ops.count(op) == 1);
+  }
+}

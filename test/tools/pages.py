@@ -1,6 +1,6 @@
 """Fails when a page of the tree names what is not there, or when the README is longer than 200 lines.
 
-Usage: pages.py ROOT. Read are README.md, the README.md of lib, test, bench and samples, and test/rules.md. Checked are relative
+Usage: pages.py ROOT. Read are README.md, the README.md of lib, test, bench and samples, test/peers.md and test/rules.md. Checked are relative
 links with their anchors, and paths: the first word of a span in backticks, or of a line in a block of shell commands, that has
 a slash or ends like a file. A path starts at the root or at the page's folder; `*` and `{a,b}` stand for several files,
 <...> for a header in include. A word that stands for something else is no path: see NOT_PATHS.
@@ -10,7 +10,7 @@ import pathlib
 import re
 import sys
 
-PAGES = ["README.md", "lib/README.md", "test/README.md", "test/rules.md", "bench/README.md", "samples/README.md"]
+PAGES = ["README.md", "lib/README.md", "test/README.md", "test/peers.md", "test/rules.md", "bench/README.md", "samples/README.md"]
 README_LINES = 200
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
