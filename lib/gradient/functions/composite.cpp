@@ -156,14 +156,14 @@ std::vector<Tensor> push_again(const detail::FlatFunction& f, const Inputs& inpu
 namespace {
 
 // The list with empty gaps left out. The first run of a function says which are there; where a later one has a gap, it
-// is zero, like what `zero_of` gives.
-template <class ZeroOf>
-std::vector<Tensor> without_gaps(std::span<const Tensor> list, std::vector<bool>& exists, const ZeroOf& zero_of) {
+// is zero.
+std::vector<Tensor> without_gaps(std::span<const Tensor> list, std::vector<bool>& exists,
+                                 std::span<const Tensor> like) {
   if (exists.empty())
     for (const Tensor& x : list) exists.push_back(x.defined());
   std::vector<Tensor> some;
   for (std::size_t i = 0; i < list.size(); ++i)
-    if (exists[i]) some.push_back(list[i].defined() ? list[i] : zero_of(i));
+    if (exists[i]) some.push_back(list[i].defined() ? list[i] : zeros(like[i].shape(), like[i].dtype()));
   return some;
 }
 
@@ -195,10 +195,11 @@ struct Run {
   }
 
  private:
-  // The derivative `compute`, given directions, as an entry whose arguments are the function's and the directions.
-  template <class Compute, class ZeroOf>
+  // The derivative `compute`, given directions, as an entry whose arguments are the function's and the directions; what
+  // it gives has these shapes.
+  using Compute = Callback<std::vector<Tensor>(const Inputs& at, std::span<const Tensor> directions)>;
   std::vector<Tensor> derivative_as_entry(std::span<const Tensor> directions, const Compute& compute,
-                                          const ZeroOf& zero_of) const {
+                                          const std::vector<Tensor>& shapes) const {
     const std::size_t count = inputs.arguments.size();
     std::vector<Tensor> x(inputs.arguments);
     std::vector<bool> given;
@@ -207,14 +208,14 @@ struct Run {
       if (d.defined()) x.push_back(d);
     }
     const auto exists = std::make_shared<std::vector<bool>>();
-    const detail::FlatFunction f = [compute, zero_of, exists, given, count, at = inputs](std::span<const Tensor> y) {
+    const detail::FlatFunction f = [compute, shapes, exists, given, count, at = inputs](std::span<const Tensor> y) {
       Inputs here = at;
       here.arguments.assign(y.begin(), y.begin() + static_cast<std::ptrdiff_t>(count));
       std::vector<Tensor> all(given.size());
       std::size_t next = count;
       for (std::size_t k = 0; k < given.size(); ++k)
         if (given[k]) all[k] = y[next++];
-      return without_gaps(compute(here, all), *exists, zero_of);
+      return without_gaps(compute(here, all), *exists, shapes);
     };
     const ops::FrozenReads same_constants(inputs.constants, inputs.constant_values);
     const ops::FrozenReads same_values(inputs.variables, inputs.read);
@@ -227,9 +228,9 @@ struct Run {
   std::vector<Gradient> pull_as_entry(std::span<const Gradient> g) const {
     std::vector<Tensor> seeds;
     for (const Gradient& d : g) seeds.push_back(d ? d.dense() : Tensor());
-    std::vector<Tensor> sources(inputs.arguments);
-    for (const std::vector<Tensor>* more : {&inputs.captured, &inputs.read})
-      sources.insert(sources.end(), more->begin(), more->end());
+    std::vector<Tensor> shapes;
+    for (const std::vector<Tensor>* list : {&inputs.arguments, &inputs.captured, &inputs.read})
+      for (const Tensor& x : *list) shapes.push_back(ops::abstract(x.dtype(), x.shape()));
     const auto compute = [called = name, f = again](const Inputs& at, std::span<const Tensor> directions) {
       std::vector<Gradient> cotangents;
       for (const Tensor& d : directions) cotangents.push_back(d.defined() ? Gradient(d) : Gradient());
@@ -238,8 +239,7 @@ struct Run {
       return list;
     };
     std::vector<Gradient> result;
-    for (const Tensor& d :
-         derivative_as_entry(seeds, compute, [sources](std::size_t i) { return zeros_like(sources[i]); }))
+    for (const Tensor& d : derivative_as_entry(seeds, compute, shapes))
       result.push_back(d.defined() ? Gradient(d) : Gradient());
     return result;
   }
@@ -247,8 +247,7 @@ struct Run {
     const auto compute = [f = again](const Inputs& at, std::span<const Tensor> directions) {
       return push_again(f, at, directions);
     };
-    return derivative_as_entry(
-        t, compute, [results = like](std::size_t k) { return zeros(results[k].shape(), results[k].dtype()); });
+    return derivative_as_entry(t, compute, like);
   }
 };
 
