@@ -58,6 +58,33 @@ TEST_CASE("compile check: more operations, fewer, and other attributes") {
   CHECK_THROWS_WITH(f(x), Catch::Contains("operation 1, sum"));
 }
 
+TEST_CASE("compile check: what a run op by op gives, and how many results there are") {
+  const Tensor x = ramp({3});
+  Variable v(ramp({3}, .1), "v");
+  const auto is_traced = [](const Tensor& y) {
+    try {
+      static_cast<void>(y.to_vector());
+      return false;
+    } catch (const TraceError&) {
+      return true;
+    }
+  };
+  const auto result = compile([&](const Tensor& y) { return y * (is_traced(y) ? 1. : 2.); }, {.check = 1});
+  CHECK_THROWS_WITH(result(x), Catch::Contains("result 1 of the program differs"));
+  const auto variable = compile(
+      [&](const Tensor& y) {
+        v.assign(y * (is_traced(y) ? 1. : 2.));
+        return y;
+      },
+      {.check = 1});
+  CHECK_THROWS_WITH(variable(x), Catch::Contains("gives variable 'v' another value"));
+  std::size_t count = 1;
+  const auto list = compile([&](const Tensor& y) { return std::vector<Tensor>(count, y * 2.); }, {.check = 100});
+  CHECK(list(x).size() == 1);
+  count = 2;
+  CHECK_THROWS_WITH(list(x), Catch::Contains("another number of results"));
+}
+
 TEST_CASE("compile check: variables and generators move once, and a mistake is found before they do") {
   Variable v(ramp({3}, .1), "v");
   Generator g(7), same(7);

@@ -271,6 +271,21 @@ TEST_CASE("compiled loops: unconnected is none") {
   CHECK(g.item() == 81);
 }
 
+TEST_CASE("compiled loops: what may throw in a body or a branch runs, though nobody reads its results") {
+  const auto f = compile([](const Tensor& x, const Tensor& in_loop, const Tensor& in_branch) {
+    static_cast<void>(while_loop([](const Tensor& y) { return y < 3.; },
+                                 [&](const Tensor& y) { return gather(x, in_loop) * 0. + y + 1.; }, scalar(0.)));
+    static_cast<void>(cond(
+        sum(x) > 0., [&](const Tensor& y) { return y + gather(x, in_branch); }, [](const Tensor& y) { return y; },
+        scalar(0.)));
+    return x * 2.;
+  });
+  const Tensor x = support::ramp({3}, .1);
+  CHECK(same_bits(f(x, scalar(2), scalar(1)), x * 2.));
+  CHECK_THROWS_AS(f(x, scalar(9), scalar(1)), IndexError);
+  CHECK_THROWS_AS(f(x, scalar(2), scalar(9)), IndexError);
+}
+
 TEST_CASE("compiled loops: what cannot be one program says so") {
   const Tensor x = support::ramp({3});
   CHECK_THROWS_WITH(compile([](const Tensor& y) {

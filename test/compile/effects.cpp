@@ -75,6 +75,27 @@ TEST_CASE("effects in bodies: loops draw on from where the function is, and it f
       {}, starts);
 }
 
+TEST_CASE("effects in bodies: a scan with outputs is one instruction") {
+  Variable v(ramp({3}), "v");
+  const auto f = [&](const Tensor& x, Generator& g) {
+    const auto [last, all] = scan(
+        [&](const Tensor& c, const Tensor& e) {
+          v.assign(v + c * .1);
+          return std::pair(c * random_uniform(g, {3}) + e, std::pair(c * v, argmax(v, 0)));
+        },
+        x, ramp({100, 3}));
+    return last + sum(all.first, {0}) + cast(sum(all.second), DType::float64) + v;
+  };
+  const auto program = compile(f);
+  Generator a(3), b(3);
+  const Tensor got = program(starts[0], b), assigned = v.read();
+  CHECK(program.stats().traced_instructions < 20);
+  v.assign(ramp({3}));
+  CHECK(same_bits(got, f(starts[0], a)));
+  CHECK(same_bits(assigned, v.read()));
+  CHECK(a.position() == b.position());
+}
+
 TEST_CASE("effects in bodies: one generator is drawn from in loops, the other is not") {
   const auto f = [](const Tensor& x, Generator& a, Generator& b) {
     const Tensor y = fori_loop(
