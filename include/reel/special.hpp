@@ -97,6 +97,13 @@ Tensor ive(const Operand& nu, const Operand& x);
 Tensor kv(const Operand& nu, const Operand& x);
 /// exp(x) K_nu(x).
 Tensor kve(const Operand& nu, const Operand& x);
+/// The Bessel function J_nu(x) of real order, x >= 0, with an error of some 1e-18 where |nu| < x. Gradient: for x
+/// g (J_(nu-1) - J_(nu+1)) / 2; for nu by the power series, Hankel's expansion (DLMF 10.17.3) and Schlaefli's integrals
+/// (10.9.6) differentiated. Time grows with x; NaN where |nu| + x is above 2000 and nu^2 above x, but for J of nu > x.
+/// At 0 the value of nu >= 0 alone.
+Tensor jv(const Operand& nu, const Operand& x);
+/// The Bessel function Y_nu(x) of real order, x >= 0: -inf at 0. Gradient: as that of jv.
+Tensor yv(const Operand& nu, const Operand& x);
 /// I_0(x). Gradient: g i1(x).
 Tensor i0(const Operand& x);
 /// I_1(x). Gradient: g (i0(x) - z / x), g / 2 at 0.

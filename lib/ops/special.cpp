@@ -225,6 +225,8 @@ Tensor iv(const Operand& nu, const Operand& x) { return ops::special(Function::i
 Tensor ive(const Operand& nu, const Operand& x) { return ops::special(Function::ive, nu, x); }
 Tensor kv(const Operand& nu, const Operand& x) { return ops::special(Function::kv, nu, x); }
 Tensor kve(const Operand& nu, const Operand& x) { return ops::special(Function::kve, nu, x); }
+Tensor jv(const Operand& nu, const Operand& x) { return ops::special(Function::jv, nu, x); }
+Tensor yv(const Operand& nu, const Operand& x) { return ops::special(Function::yv, nu, x); }
 Tensor i0(const Operand& x) { return ops::special(Function::i0, x); }
 Tensor i1(const Operand& x) { return ops::special(Function::i1, x); }
 Tensor i0e(const Operand& x) { return ops::special(Function::i0e, x); }

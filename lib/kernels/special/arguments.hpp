@@ -66,6 +66,7 @@ inline Real alternating(Real n) { return std::fmod(n, 2.0L) == 0 ? 1 : -1; }
 Real gamma_like(Function f, const Arguments& a);
 Real integral(Function f, const Arguments& a);
 Real bessel(Function f, const Arguments& a);
+Real bessel_real_order(const Arguments& a, bool second);
 Real elliptic(Function f, const Arguments& a);
 Real polynomial(Function f, const Arguments& a);
 

@@ -387,6 +387,9 @@ Real bessel(Function f, const Arguments& a) {
     case Function::iv:
     case Function::ive:
       return bessel_i_of(x, n, a.orders, f == Function::ive);
+    case Function::jv:
+    case Function::yv:
+      return bessel_real_order(a, f == Function::yv);
     case Function::kv:
     case Function::kve:
       return bessel_k_of(x, n, a.orders, f == Function::kve);

@@ -66,7 +66,7 @@ N horner(const N& x, const Real (&c)[Size]) {
 /// P or Q uniformly about x = a (DLMF 8.12.3, 8.12.4, 8.12.7): eta^2 / 2 = m - log(1 + m), m = (x - a) / a.
 template <class N>
 N gamma_temme(const N& a, Real x, bool upper) {
-  // The powers of eta in c_0, c_1 and c_2 (DLMF 8.12.8 to 8.12.11); 1 / a^3 is below the last place.
+  // The powers of eta in c_0 and c_1 (DLMF 8.12.8 to 8.12.11); 1 / a^2 is below the last place.
   constexpr Real c0[] = {
       -0.3333333333333333333333L,    0.08333333333333333333333L,      -0.01481481481481481481481L,
       0.001157407407407407407407L,   0.0003527336860670194003527L,    -0.0001787551440329218106996L,
@@ -75,14 +75,11 @@ N gamma_temme(const N& a, Real x, bool upper) {
   constexpr Real c1[] = {-0.001851851851851851851852L,   -0.003472222222222222222222L,  0.002645502645502645502646L,
                          -0.0009902263374485596707819L,  0.0002057613168724279835391L,  -4.018775720164609053498e-7L,
                          -0.00001809855033448997783703L, 0.000007649160916081110084637L};
-  constexpr Real c2[] = {0.004133597883597883597884L, -0.002681327160493827160494L, 0.0007716049382716049382716L,
-                         0.000002009387860082304526749L, -0.0001073665322636516052154L};
   const N m = (x - a) / a, inverse = 1 / a;
   N ratio = constant(m, 0);  // eta^2 / m^2
   for (int k = 16; k-- > 0;) ratio = 2 / static_cast<Real>(k + 2) - m * ratio;
   const N eta = m * sqrt(ratio), y = eta * sqrt(a / 2.0L);
-  const N rest =
-      exp(-(y * y)) / sqrt(2 * pi * a) * (horner(eta, c0) + inverse * (horner(eta, c1) + inverse * horner(eta, c2)));
+  const N rest = exp(-(y * y)) / sqrt(2 * pi * a) * (horner(eta, c0) + inverse * horner(eta, c1));
   return upper ? erfc(y) * 0.5L + rest : erfc(-y) * 0.5L - rest;
 }
 

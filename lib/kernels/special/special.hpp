@@ -22,7 +22,7 @@ namespace reel::kernels::special {
   F(sinint, "sinint", 1, 0) F(cosint, "cosint", 1, 0) F(fresnel_sin, "fresnel_sin", 1, 0) \
   F(fresnel_cos, "fresnel_cos", 1, 0) \
   F(lambertw, "lambertw", 1, 0) F(lambertw_lower, "lambertw", 1, 0) \
-  F(iv, "iv", 2, 0) F(ive, "ive", 2, 0) F(kv, "kv", 2, 0) F(kve, "kve", 2, 0) \
+  F(iv, "iv", 2, 0) F(ive, "ive", 2, 0) F(kv, "kv", 2, 0) F(kve, "kve", 2, 0) F(jv, "jv", 2, 0) F(yv, "yv", 2, 0) \
   F(i0, "i0", 1, 0) F(i1, "i1", 1, 0) F(i0e, "i0e", 1, 0) F(i1e, "i1e", 1, 0) F(k0, "k0", 1, 0) F(k1, "k1", 1, 0) \
   F(k0e, "k0e", 1, 0) F(k1e, "k1e", 1, 0) \
   F(j0, "j0", 1, 0) F(j1, "j1", 1, 0) F(y0, "y0", 1, 0) F(y1, "y1", 1, 0) F(jn, "jn", 2, 1) F(yn, "yn", 2, 1) \

@@ -110,18 +110,26 @@ N bessel(const N& nu, const N& x, int sign) {
   }
   return exp_of(nu * log_of(x * 0.5L) - log_gamma(nu + 1.0L)) * sum;
 }
-/// K of order nu, 0 < nu < 1 (DLMF 10.27.4).
+/// I (sign 1) or J (-1) of order -nu, 0 < nu < 1.
 template <class N>
-N bessel_k(const N& nu, const N& x) {
-  const N z = x * x * 0.25L;
+N negative_bessel(const N& nu, const N& x, int sign) {
+  const N z = x * x * (0.25L * sign);
   N term = 1, sum = 1;
   for (int k = 1; k < 60; ++k) {
     const long double n = k;
     term = term * z / ((n - nu) * n);
     sum = sum + term;
   }
-  const N negative = exp_of(-(nu * log_of(x * 0.5L)) - log_gamma(1.0L - nu)) * sum;  // of order -nu
-  return (negative - bessel(nu, x, 1)) / sin_of(nu * pi) * (pi / 2);
+  return exp_of(-(nu * log_of(x * 0.5L)) - log_gamma(1.0L - nu)) * sum;
+}
+/// K and Y of order nu, 0 < nu < 1 (DLMF 10.27.4, 10.2.3).
+template <class N>
+N bessel_k(const N& nu, const N& x) {
+  return (negative_bessel(nu, x, 1) - bessel(nu, x, 1)) / sin_of(nu * pi) * (pi / 2);
+}
+template <class N>
+N bessel_y(const N& nu, const N& x) {
+  return (bessel(nu, x, -1) * cos_of(nu * pi) - negative_bessel(nu, x, -1)) / sin_of(nu * pi);
 }
 /// The same of a whole order.
 template <class N>

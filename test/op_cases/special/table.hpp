@@ -32,6 +32,8 @@ void for_each_function(const Add& add) {
   add("ive", 2, 0.6, 3, [](const auto* x) { return bessel(x[0], x[1], 1) * exp_of(-x[1]); }, [](const auto& x) { return ive(x[0], x[1]); });
   add("kv", 2, 0.2, 0.8, [](const auto* x) { return bessel_k(x[0], x[1]); }, [](const auto& x) { return kv(x[0], x[1]); });
   add("kve", 2, 0.2, 0.8, [](const auto* x) { return bessel_k(x[0], x[1]) * exp_of(x[1]); }, [](const auto& x) { return kve(x[0], x[1]); });
+  add("jv", 2, 0.3, 1.2, [](const auto* x) { return bessel(x[0], x[1], -1); }, [](const auto& x) { return jv(x[0], x[1]); });
+  add("yv", 2, 0.2, 0.8, [](const auto* x) { return bessel_y(x[0], x[1]); }, [](const auto& x) { return yv(x[0], x[1]); });
   add("i0", 1, 0.2, 3, [](const auto* x) { return whole_bessel(0, x[0], 1); }, [](const auto& x) { return i0(x[0]); });
   add("i1", 1, 0.2, 3, [](const auto* x) { return whole_bessel(1, x[0], 1); }, [](const auto& x) { return i1(x[0]); });
   add("i0e", 1, 0.2, 3, [](const auto* x) { return whole_bessel(0, x[0], 1) * exp_of(-x[0]); }, [](const auto& x) { return i0e(x[0]); });
