@@ -50,16 +50,16 @@ Tensor derivative(Elementary f, const Tensor& z) {
 }
 
 // Attributes: the function.
-Elementary function_of(Attributes a) { return static_cast<Elementary>(a[0]); }
+Elementary elementary_of(Attributes a) { return static_cast<Elementary>(a[0]); }
 void form_vjp(const tape::Record& r, std::span<const Tensor> g, std::span<Gradient> dx) {
-  dx[0] = g[0] * conj(derivative(function_of(r.attributes()), r.saved(0)));
+  dx[0] = g[0] * conj(derivative(elementary_of(r.attributes()), r.saved(0)));
 }
 void form_jvp(const tape::Record& r, std::span<const Tensor> t, std::span<Tensor> dy) {
-  if (t[0].defined()) dy[0] = t[0] * derivative(function_of(r.attributes()), r.saved(0));
+  if (t[0].defined()) dy[0] = t[0] * derivative(elementary_of(r.attributes()), r.saved(0));
 }
 void infer_form(const Call& call, Metas& out) { out.add_like(call.input(0)); }
 void evaluate_form(const Call& call, Outputs& out) {
-  loops::elementary(function_of(call.attributes), call.input(0), out[0]);
+  loops::elementary(elementary_of(call.attributes), call.input(0), out[0]);
 }
 
 constexpr Primitive form_primitive(const char* name) {

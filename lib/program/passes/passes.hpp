@@ -12,8 +12,8 @@ inline constexpr std::int64_t most_folded_elements = 1024;
 void fold_constants(Program& program, std::int64_t most_elements = most_folded_elements);
 /// Computes each expression once: instructions with the same operation, attributes and operands.
 void share_equal(Program& program);
-/// Makes sums of what is placed among zeros one instruction. A zero keeps its sign where one part lies alone, as it does
-/// where tapes add parts in place.
+/// Makes sums of what is placed among zeros one instruction. A zero keeps its sign where one part lies alone, as it
+/// does where tapes add parts in place.
 void join_places(Program& program);
 /// Joins pointwise operations of float32 or float64 of one shape to single passes over memory, where that is faster.
 void fuse_pointwise(Program& program);
