@@ -90,8 +90,8 @@ TEST_CASE("variables and loop variables lie densely, in the loop and in its prog
   const Tensor x = exp(sin(support::ramp({64, 64}, 1.7) * 40.));  // far from symmetric
   const auto turn = [](const Tensor& y) {
     const auto [n, z, total] = while_loop([](const Tensor& i, const Tensor&, const Tensor&) { return i < 3; },
-                                          [](const Tensor& i, const Tensor& z, const Tensor& total) {
-                                            return std::tuple(i + 1, transpose(z), total * .5 + sum(z));
+                                          [](const Tensor& i, const Tensor& now, const Tensor& sums) {
+                                            return std::tuple(i + 1, transpose(now), sums * .5 + sum(now));
                                           },
                                           std::tuple(0, transpose(y), scalar(0.)));
     return total + sum(z);
