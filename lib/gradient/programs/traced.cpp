@@ -421,7 +421,6 @@ std::shared_ptr<const Pullback> Traced::prepare_step(const std::vector<bool>& fo
 detail::FlatFunction Traced::with_tangents(const std::vector<bool>& followed, std::vector<std::size_t> moved) const {
   return [what = differentiated(examples(followed), std::move(moved)),
           moving = differentiable(results())](std::span<const Tensor> x) {
-    for (const Tensor& one : what.adopted) program::Trace::current()->note(one);  // a tape may follow it as another
     const BoundValues bound(what, x);
     Pushed pushed = pushed_by(what, x);
     std::vector<Tensor> list = std::move(pushed.results);
