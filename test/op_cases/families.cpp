@@ -5,14 +5,10 @@ namespace cases {
 
 std::span<const Family> further_families() {
   static constexpr Family families[] = {
-      {"arranging, `<reel/ops/arranging.hpp>`", arranging},
-      {"indexing, `<reel/ops/indexing.hpp>`", indexing},
-      {"parts of numbers, `<reel/ops/parts.hpp>`", parts},
-      {"scans, `<reel/ops/scans.hpp>`", scans},
-      {"sorting, `<reel/ops/sorting.hpp>`", sorting},
-      {"special, `<reel/special.hpp>`", special},
-      {"statistics, `<reel/ops/statistics.hpp>`", statistics},
-      {"windows, `<reel/ops/windows.hpp>`", windows},
+      {"arranging, `<reel/ops/arranging.hpp>`", arranging},    {"indexing, `<reel/ops/indexing.hpp>`", indexing},
+      {"parts of numbers, `<reel/ops/parts.hpp>`", parts},     {"scans, `<reel/ops/scans.hpp>`", scans},
+      {"sorting, `<reel/ops/sorting.hpp>`", sorting},          {"special, `<reel/special.hpp>`", special},
+      {"statistics, `<reel/ops/statistics.hpp>`", statistics}, {"windows, `<reel/ops/windows.hpp>`", windows},
   };
   return families;
 }
