@@ -133,7 +133,10 @@ Tensor Trace::value(const Variable& v) {
   const tape::Suspend unseen;
   return detail::alias(contiguous(value_of(v)));
 }
-void Trace::assign(const Variable& v, const Tensor& value) { set(v, detail::alias(value), true); }
+void Trace::assign(const Variable& v, const Tensor& value) {
+  const tape::Suspend unseen;
+  set(v, detail::alias(contiguous(value)), true);
+}
 
 Trace::Bound::Bound(Trace& trace, std::span<const Variable> variables, std::span<const Tensor> values)
     : trace_(trace), outer_(trace.states_) {
@@ -176,7 +179,7 @@ void Trace::assign(const ops::Effect& e) {
   if (e.primitive.effects & ops::reads_variables)
     for (const Variable& v : e.variables) values.push_back(&value_of(v));
   const std::vector<Tensor> outputs = new_values(e, std::move(values));
-  for (std::size_t k = 0; k < outputs.size(); ++k) set(e.variables[k], outputs[k], true);
+  for (std::size_t k = 0; k < outputs.size(); ++k) assign(e.variables[k], outputs[k]);
 }
 
 void Trace::bind_stream(const Generator& generator, const Tensor& stream) { streams_.push_back({&generator, stream}); }

@@ -115,9 +115,10 @@ void Variable::assign(const Tensor& value, const char* file, int line) const {
   const Operand caller(0, file, line);
   const tape::OpScope scope(caller);
   ops::check_fits("Variable.assign", *this, value);
+  const Tensor dense = ops::is_abstract(value) ? value : loops::contiguous(value);
   if (detail::this_thread.state->effects) [[unlikely]]
-    return ops::write(ops::assign_primitive, *this, {&value});
-  Tensor fresh = detail::alias(loops::contiguous(value));
+    return ops::write(ops::assign_primitive, *this, {&dense});
+  Tensor fresh = detail::alias(dense);
   VariableAccess::modify(*this, [&](Tensor& old) { std::swap(old, fresh); });
 }
 void Variable::assign_add(const Tensor& delta, const char* file, int line) const {

@@ -243,9 +243,9 @@ class Along {
     terms = values_for(op, given, values, wanted);
   }
 
-  // Where a tape follows an operand, on x and the terms as one axis each.
+  // Where a tape follows an operand or something looks on, on x and the terms as one axis each.
   Tensor combined(loops::ScatterFunction f, const Tensor& start, const Tensor& with, bool member = true) {
-    if (!followed(start, with)) {
+    if (!followed(start, with) && !tape::watching()) {
       const auto name = reinterpret_cast<std::intptr_t>(op_);
       return apply(scatter_along_primitive, {&start, &with, &indices_}, words(axis_, f, member, name));
     }
