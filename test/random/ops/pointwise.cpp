@@ -466,8 +466,7 @@ static void add_of_order(std::vector<Op>& t, const char* name, Binary call, Seri
 }
 
 static void add_normal(std::vector<Op>& t) {
-  add_unary(t, "erfcx", reel::erfcx, smoothly<[](const Series& x) { return exp(x * x) * (Series(1) - erf_series(x)); }>,
-            -2, 2, false);
+  add_unary(t, "erfcx", reel::erfcx, smoothly<[](const Series& x) { return erfcx_series(0, x); }>, -2, 2, false);
   add_unary(t, "ndtr", reel::ndtr, smoothly<normal_cdf>, -4, 4, false);
   add_unary(t, "log_ndtr", reel::log_ndtr, smoothly<[](const Series& x) { return log(normal_cdf(x)); }>, -4, 4, false);
   const auto quantile = [&](const char* name, Unary call, auto series, double low, double high) {
