@@ -98,6 +98,17 @@ TEST_CASE("variables and loop variables lie densely, in the loop and in its prog
   };
   CHECK(same_bits(compile(turn)(x), turn(x)));
   CHECK(same_bits(turn(x), turn(transpose(contiguous(transpose(x))))));
+  const auto turned = [](const Tensor& y) { return transpose(y); };
+  const auto chosen = [&](const Tensor& y) {
+    return sum(cond(
+        sum(y) > 0., turned, [](const Tensor& z) { return -z; }, y));
+  };
+  CHECK(same_bits(compile(chosen)(x), chosen(x)));
+  const auto kept = [&](const Tensor& y) { return sum(checkpoint(turned)(y)); };
+  CHECK(same_bits(compile(kept)(x), kept(x)));
+  const auto again = [&](const Tensor& y) { return sum(recompute_grad(turned)(y)); };
+  CHECK(same_bits(compile(again)(x), again(x)));
+  CHECK(same_bits(value_and_grad(again)(x).first, again(x)));
   const Variable made(transpose(x)), eager(x), later(x);
   CHECK(same_bits(sum(made), sum(contiguous(transpose(x)))));
   const auto set = [](const Variable& v) {

@@ -270,7 +270,13 @@ namespace detail {
 
 std::vector<Tensor> composite(const char* name, const FlatFunction& first, FlatFunction again,
                               std::span<const Tensor> arguments, Keep keep) {
-  if (!tape::active()) return first(arguments);
+  // What it gives lies densely, as in a program: the order in which a sum adds depends on strides.
+  const auto run = [&](std::span<const Tensor> x) {
+    std::vector<Tensor> results = first(x);
+    for (Tensor& y : results) y = contiguous(y);
+    return results;
+  };
+  if (!tape::active()) return run(arguments);
   if (keep == Keep::inputs && ops::Tracer::current()) return trace_checkpoint(name, first, again, arguments);
   auto c = std::make_shared<Run>();
   c->name = name;
@@ -286,7 +292,7 @@ std::vector<Tensor> composite(const char* name, const FlatFunction& first, FlatF
       watch_differentiable(*c->tape, c->inputs.sources(c->run_arguments));
       capture.watch_on(&GradientTapeAccess::get(*c->tape));
     }
-    results = first(c->run_arguments);
+    results = run(c->run_arguments);
     capture.note(results);  // one may be a captured tensor as it is
     if (c->tape) c->tape->stop();
     c->inputs.take(capture);
