@@ -127,12 +127,14 @@ Tensor polar(const Operand& magnitude, const Operand& angle) {
   const DType part = d == DType::float64 ? d : DType::float32;
   const Tensor r = ops::cast_to(ops::to_tensor("polar", magnitude, part, "magnitude"), part),
                a = ops::cast_to(ops::to_tensor("polar", angle, part, "angle"), part);
+  static_cast<void>(ops::broadcast_shapes("polar", r.shape(), a.shape()));
   return make_complex(r * cos(a), r * sin(a));
 }
 
 Tensor glu(const Operand& operand, std::int64_t axis) {
   const tape::OpScope scope(operand);
   const Tensor x = ops::to_tensor("glu", operand);
+  if (is_complex(x.dtype())) fail<TypeError>("glu", "is not defined for {}; {}", x.dtype(), ops::remedy(x.dtype()));
   const int a = ops::normalize("glu", axis, x.rank());
   const std::int64_t half = x.shape()[a] / 2;
   if (x.shape()[a] != 2 * half)

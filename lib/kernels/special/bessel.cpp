@@ -140,7 +140,7 @@ Real derivative_by_orders(const Slopes& slopes, int n, int order, const std::vec
       const Real w = weight[static_cast<std::size_t>(k)];
       if (w == 0) continue;
       if (k > 0) next[static_cast<std::size_t>(k - 1)] += w * slopes.lower(first + k);
-      if (k + 1 < count) next[static_cast<std::size_t>(k + 1)] += w * slopes.upper(first + k);
+      if (k + 1 < count) next[static_cast<std::size_t>(k) + 1] += w * slopes.upper(first + k);
     }
     weight.swap(next);
   }
@@ -188,7 +188,7 @@ Descent downward(Real shift, Real x, int first, std::vector<Real>& out) {
     if (n % 2 == 0) d.even += n == 0 ? f : 2 * f;
     if (n % 2 == 0 && n > 0) {
       const Real sign = n % 4 == 0 ? 1 : -1;
-      d.y0 += sign * f / (n / 2), d.y1 += sign * (below - above) / n;
+      d.y0 += sign * f * 2 / n, d.y1 += sign * (below - above) / n;
     }
     if (n == 0) d.f0 = f, d.f1 = above;
     above = f, f = below;

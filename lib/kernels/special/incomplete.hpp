@@ -122,7 +122,8 @@ auto beta_power(const N& a, const N& b, const X& x) {
 
 template <class N>
 Quotient<N> beta_quotient(const N& a, const N& b, Real x, int n) {
-  const Real m = static_cast<Real>(n / 2), k = static_cast<Real>(n);
+  const int half = n / 2;
+  const Real m = static_cast<Real>(half), k = static_cast<Real>(n);
   const N below = (a + (k - 1)) * (a + k), one = constant(a, 1);
   if (n % 2 == 0) return {(b - m) * (m * x) / below, one};
   return {(a + m) * (a + b + m) * -x / below, one};

@@ -127,10 +127,12 @@ TEST_CASE("polar has the dtype of its parts, and no gradient of the angle at 0")
   CHECK((*dr).item() == Approx(std::cos(0.7) + std::sin(0.7)));
   CHECK((*da).item() == 0);
   CHECK_THROWS_WITH(polar(w, 1.0), Contains("polar: an operand is complex128; both must be real"));
+  CHECK_THROWS_WITH(polar(ones({2}), ones({3})), Contains("polar: shapes [2] and [3]"));
 }
 
 TEST_CASE("glu needs an even extent") {
   CHECK(glu(tensor({2.0, 0.0})).to_vector() == std::vector<double>{1});
   CHECK_THROWS_WITH(glu(ones({2, 3})), Contains("glu: axis 1 has an extent of 3; it must be even"));
   CHECK_THROWS_AS(glu(scalar(1.0)), IndexError);
+  CHECK_THROWS_WITH(glu(ones({2}, DType::complex64)), Contains("glu: is not defined for complex64"));
 }
