@@ -1,6 +1,7 @@
 // Descent by line searches, which lbfgs and nonlinear_cg share: a model gives the direction, the search of More and
 // Thuente the step along it; then the model learns of the step. Where no lower value is found along a direction of
-// the model it is cleared, which makes the direction that of the gradient.
+// the model, nor a smaller gradient where rounding hides the values, it is cleared, which makes the direction that of
+// the gradient.
 #pragma once
 #include <utility>
 
@@ -85,7 +86,8 @@ class Descent {
       if (!all_finite(next_.value, next_.gradient))
         line.reject_trial();
       else if (line.add_trial(next_.value, dot(next_.gradient, direction)))
-        return line.has_sufficient_decrease() && next_.value < now_.value;
+        return (line.has_sufficient_decrease() && next_.value < now_.value) ||
+               (line.has_hidden_decrease() && next_.gradient_size() < now_.gradient_size());
     }
     // The interval was not narrowed to a step that meets both conditions: a lower value serves as well.
     evaluate_along(direction, line.best_step());

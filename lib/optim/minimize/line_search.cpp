@@ -64,12 +64,16 @@ LineSearch::LineSearch(const Trial& start, double first_step, double longest, co
 
 bool LineSearch::add_trial(double value, double slope) {
   const double line_slope = constants_.decrease * start_.slope;
+  const double rounding = rounding_of(start_.value);
   sufficient_decrease_ = value <= start_.value + step_ * line_slope;
+  hidden_decrease_ =
+      std::abs(value - start_.value) <= rounding && is_slope_of_decrease(slope, start_.slope, constants_.decrease);
   if (sufficient_decrease_ && slope >= std::min(constants_.decrease, constants_.curvature) * start_.slope)
     first_stage_ = false;
-  if (sufficient_decrease_ && std::abs(slope) <= -constants_.curvature * start_.slope) return true;
+  if ((sufficient_decrease_ || hidden_decrease_) && std::abs(slope) <= -constants_.curvature * start_.slope)
+    return true;
   if (sufficient_decrease_ && slope <= line_slope && step_ >= longest_) return true;
-  if (is_interval_exhausted()) return true;
+  if (is_interval_exhausted() || -step_ * start_.slope <= rounding) return true;
 
   const Trial trial{step_, value, slope};
   if (first_stage_ && value <= best_.value && !sufficient_decrease_) {
@@ -87,7 +91,7 @@ bool LineSearch::add_trial(double value, double slope) {
 
 void LineSearch::reject_trial() {
   longest_ = step_;
-  sufficient_decrease_ = false;
+  sufficient_decrease_ = hidden_decrease_ = false;
   step_ = best_.step + 0.5 * (step_ - best_.step);
   upper_bound_ = std::min(upper_bound_, longest_);
 }

@@ -1,5 +1,7 @@
 // Line search for the strong Wolfe conditions.
 #pragma once
+#include <cmath>
+#include <limits>
 
 namespace reel::optim {
 
@@ -14,6 +16,14 @@ struct WolfeConstants {
   double decrease = 1e-4, curvature = 0.9;
 };
 
+/// Values as close to each other as this are equal but for rounding: of the start's, 8 units in the last place.
+inline double rounding_of(double value) { return 8 * std::numeric_limits<double>::epsilon() * std::abs(value); }
+/// Equation 4.1 of Hager and Zhang: where values are equal but for rounding, whether the slope at a step is that of a
+/// parabola with sufficient decrease.
+inline bool is_slope_of_decrease(double slope, double start_slope, double decrease) {
+  return slope <= (2 * decrease - 1) * start_slope;
+}
+
 /// More and Thuente, "Line search algorithms with guaranteed sufficient decrease", ACM Transactions on Mathematical
 /// Software 20, 1994. The caller evaluates the function at step() and passes the result to add_trial(), until that
 /// returns true.
@@ -21,6 +31,8 @@ struct WolfeConstants {
 /// 1. Steps are extrapolated until an interval contains a minimiser: it is *bracketed*.
 /// 2. Each trial replaces an end of the interval; the next one is interpolated in it.
 /// 3. The search ends at a step with sufficient decrease (Armijo) and a small slope (curvature condition).
+/// 4. Where rounding hides the decrease, slopes decide: the approximate Wolfe conditions of Hager and Zhang, equation
+/// 4.1 (SIAM Journal on Optimization 16, 2005). The search also ends where the decrease to expect is hidden.
 class LineSearch {
  public:
   /// `start` is the trial of step 0; its slope is negative. No step exceeds `longest`.
@@ -35,6 +47,8 @@ class LineSearch {
   double best_step() const noexcept { return best_.step; }
   /// Whether the last trial has sufficient decrease.
   bool has_sufficient_decrease() const noexcept { return sufficient_decrease_; }
+  /// Whether the last trial's value is the start's but for rounding, and its slope is that of a sufficient decrease.
+  bool has_hidden_decrease() const noexcept { return hidden_decrease_; }
 
  private:
   void update_interval(const Trial& trial);
@@ -47,7 +61,7 @@ class LineSearch {
   double step_, longest_;
   double width_, previous_width_;         // of the interval
   double lower_bound_ = 0, upper_bound_;  // of the next step
-  bool bracketed_ = false, sufficient_decrease_ = false;
+  bool bracketed_ = false, sufficient_decrease_ = false, hidden_decrease_ = false;
   bool first_stage_ = true;  // the paper's: no trial yet with sufficient decrease and a slope near zero or positive
 };
 

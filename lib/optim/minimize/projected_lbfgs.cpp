@@ -4,6 +4,7 @@
 // 2. the others move along the model's direction, made of the history of their elements alone;
 // 3. the step is halved until the value at the projected point has fallen enough: equation 22.
 #include "optim/minimize/history.hpp"
+#include "optim/minimize/line_search.hpp"
 
 namespace reel {
 namespace optim {
@@ -31,7 +32,7 @@ class ProjectedLbfgs {
     history_.save(saved);
     write_state(options_.state, Method::projected_lbfgs, saved);
     summary_.value = now_.value;
-    summary_.gradient_size = gradient_size();
+    summary_.gradient_size = gradient_size(now_);
     return summary_;
   }
   const Vector& x() const { return now_.x; }
@@ -52,7 +53,7 @@ class ProjectedLbfgs {
       if (advance()) {
         ++summary_.iterations;
       } else if (along_gradient) {
-        summary_.reason = gradient_size() <= hidden_by_rounding ? StopReason::small_step : StopReason::stalled;
+        summary_.reason = gradient_size(now_) <= hidden_by_rounding ? StopReason::small_step : StopReason::stalled;
         break;
       } else {
         history_.clear();
@@ -67,12 +68,12 @@ class ProjectedLbfgs {
     for (std::size_t i = 0; i < x.size(); ++i) x[i] = std::min(std::max(x[i], lower_[i]), upper_[i]);
   }
   // Of the gradient without what points out of the bounds.
-  double gradient_size() const {
-    return now_.gradient_size(
-        [&](std::size_t i) { return now_.gradient[i] > 0 ? now_.x[i] <= lower_[i] : now_.x[i] >= upper_[i]; });
+  double gradient_size(const Point& p) const {
+    return p.gradient_size(
+        [&](std::size_t i) { return p.gradient[i] > 0 ? p.x[i] <= lower_[i] : p.x[i] >= upper_[i]; });
   }
   bool done() {
-    const bool stationary = gradient_size() <= options_.gradient_tolerance;
+    const bool stationary = gradient_size(now_) <= options_.gradient_tolerance;
     if (stationary) summary_.reason = StopReason::stationary;
     return stationary || summary_.iterations == options_.max_iterations;
   }
@@ -116,6 +117,7 @@ class ProjectedLbfgs {
   }
 
   bool search(const Vector& direction, double slope, const std::vector<bool>& bound) {
+    const double rounding = rounding_of(now_.value);
     double step = 1;
     for (int trial = 0; trial < most_trials; ++trial, step *= 0.5) {
       next_.x = now_.x;
@@ -126,11 +128,21 @@ class ProjectedLbfgs {
       double foretold = step * slope;
       for (std::size_t i = 0; i < bound.size(); ++i)
         if (bound[i]) foretold += now_.gradient[i] * (next_.x[i] - now_.x[i]);
-      if (all_finite(next_.value, next_.gradient) && next_.value <= now_.value + sufficient * foretold &&
-          next_.value < now_.value)
-        return true;
+      if (all_finite(next_.value, next_.gradient) && (is_lower(foretold) || has_hidden_decrease(rounding))) return true;
+      if (-foretold <= rounding) return false;
     }
     return false;
+  }
+  bool is_lower(double foretold) const {
+    return next_.value <= now_.value + sufficient * foretold && next_.value < now_.value;
+  }
+  // As LineSearch::has_hidden_decrease, along the way from now_ to next_, where that makes the gradient smaller.
+  bool has_hidden_decrease(double rounding) const {
+    if (std::abs(next_.value - now_.value) > rounding) return false;
+    Vector way(next_.x);
+    add(way, -1, now_.x);
+    return is_slope_of_decrease(dot(next_.gradient, way), dot(now_.gradient, way), sufficient) &&
+           gradient_size(next_) < gradient_size(now_);
   }
 
   std::span<const double> lower_, upper_;
