@@ -1,6 +1,6 @@
 """Fails when two files define different types of one name in one namespace: an ODR violation, and confusing if not. In the
 library also when a file has a name of its own, in an unnamed namespace, that another file defines in the same namespace: a
-unity build, in which all are one translation unit, does not compile then.
+unity build, in which all are one translation unit, does not compile then, or calls another function.
 
 Usage: one_definition.py ROOT. Read are lib, include, bench/ours and the test program, each set on its own. Types in unnamed
 namespaces count for the library alone; those in classes and in functions do not, nor do specialisations.
@@ -184,7 +184,7 @@ def included(root, sources):
 
 
 def collisions(root):
-    """Names of one file's own that another file of the library declares, too."""
+    """What a unity build would make of names of one file's own that another file of the library declares, too."""
     per_isa = set((root / "lib/kernels/per_isa").glob("*.cpp"))
     for sources in per_isa, set((root / "lib").rglob("*.cpp")) - per_isa:
         where = collections.defaultdict(lambda: (set(), set()))
@@ -193,7 +193,22 @@ def collisions(root):
                 where[scope, name][own].add(str(path.relative_to(root)))
         for (scope, name), (named, own) in sorted(where.items(), key=str):
             if own and len(own | named) > 1:
-                yield f"{scope}::{name if isinstance(name, str) else name[0]}: {', '.join(sorted(own | named))}"
+                yield f"a unity build defines twice {scope}::{name if isinstance(name, str) else name[0]}: {', '.join(sorted(own | named))}"
+        yield from hidden(root, where)
+
+
+def hidden(root, where):
+    """Functions of one file's own that it calls by a qualified name which another declares, with other parameters: where both are
+    seen, as in a unity build, a qualified name finds what is in a named namespace alone."""
+    others = collections.defaultdict(set)
+    for (scope, name), (named, _) in where.items():
+        if not isinstance(name, str):
+            others[scope, name[0]] |= named
+    for (scope, name), (_, own) in sorted(where.items(), key=str):
+        for path in own if not isinstance(name, str) else ():
+            call = re.compile(rf"\b{scope.split('::')[-1]}::{name[0]}\(")
+            if others[scope, name[0]] - {path} and call.search((root / path).read_text()):
+                yield f"{path} calls {scope}::{name[0]} of its own, which {', '.join(sorted(others[scope, name[0]] - {path}))} would hide"
 
 
 def main():
@@ -219,7 +234,7 @@ def main():
                        ) == ["a::X", "a::Z", "a::b::E"]
     for text in collisions(root):
         bad += 1
-        print(f"a unity build defines twice {text}")
+        print(text)
     assert names("namespace a { namespace { constexpr int x[] = {1, 2}; using U = int; template <class T> T f(const B& b, int n = g(1)) "
                  "{ return {b}; } struct S : B { int y; }; } void S::m() {} namespace b { inline const T<int> z{1}; int f(const B&, int); } }"
                  ) == [("a", "x", True), ("a", ("f", ("class",), ("const B &", "int")), True), ("a", "S", True), ("a::b", "z", False),

@@ -276,8 +276,8 @@ bool is_traced(const Tensor& x) noexcept { return ops::is_abstract(x) && ops::Tr
 namespace {
 
 // The same of branches that have effects.
-Tensors traced_cond(const Tensor& predicate, const FlatFunction& on_true, const FlatFunction& on_false,
-                    TensorSpan arguments, const BodyEffects& effects) {
+Tensors cond_with_effects(const Tensor& predicate, const FlatFunction& on_true, const FlatFunction& on_false,
+                          TensorSpan arguments, const BodyEffects& effects) {
   constexpr const char* name = "cond";
   const auto pure = [&](const FlatFunction& f) { return with_effects(f, effects, arguments.size(), behind_all); };
   const Tensors all = effects.with_values(name, arguments);
@@ -295,7 +295,7 @@ std::vector<Tensor> traced_cond(const Tensor& predicate, const FlatFunction& on_
   const Body yes(name, on_true, abstract_like(arguments)), no(name, on_false, abstract_like(arguments));
   BodyEffects effects = yes.effects();
   effects.add(no.effects());
-  if (effects.size() > 0) return traced_cond(predicate, on_true, on_false, arguments, effects);
+  if (effects.size() > 0) return cond_with_effects(predicate, on_true, on_false, arguments, effects);
   const Tensors results = yes.results(), others = no.results();
   if (results.size() != others.size() || !same_shapes(results, others))
     fail<TraceError>(name,

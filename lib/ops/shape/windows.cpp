@@ -116,7 +116,7 @@ void check_steps(const char* op, std::int64_t stride, std::int64_t dilation) {
 
 // ---- blocks
 
-std::int64_t product(const char* op, std::int64_t a, std::int64_t b) {
+std::int64_t checked_product(const char* op, std::int64_t a, std::int64_t b) {
   std::int64_t y;
   if (__builtin_mul_overflow(a, b, &y)) fail<ShapeError>(op, "{} times {} exceeds the largest extent", a, b);
   return y;
@@ -229,7 +229,7 @@ Tensor pixel_shuffle(const Operand& operand, std::int64_t r) {
   if (channels * r * r != i.channels)
     fail<ShapeError>(op, "x has shape {}: {} channels are no multiple of {}", i.x.shape(), i.channels, r * r);
   return i.rearranged({channels, r, r, i.rows, i.columns}, {0, 3, 1, 4, 2},
-                      {channels, ops::product(op, i.rows, r), ops::product(op, i.columns, r)});
+                      {channels, ops::checked_product(op, i.rows, r), ops::checked_product(op, i.columns, r)});
 }
 
 Tensor pixel_unshuffle(const Operand& operand, std::int64_t r) {
@@ -240,7 +240,7 @@ Tensor pixel_unshuffle(const Operand& operand, std::int64_t r) {
   if (rows * r != i.rows || columns * r != i.columns)
     fail<ShapeError>(op, "x has shape {}: {} does not divide rows and columns", i.x.shape(), r);
   return i.rearranged({i.channels, rows, r, columns, r}, {0, 2, 4, 1, 3},
-                      {ops::product(op, i.channels, r * r), rows, columns});
+                      {ops::checked_product(op, i.channels, r * r), rows, columns});
 }
 
 Tensor space_to_batch(const Operand& operand, const Shape& block, const Shape& before, const Shape& after) {
@@ -258,7 +258,7 @@ Tensor space_to_batch(const Operand& operand, const Shape& block, const Shape& b
     back.push_back(inside ? after[d - 1] : 0);
   }
   x = pad(x, front, back);
-  Shape split{x.shape()[0]}, order, shape{ops::product("space_to_batch", x.shape()[0], b.count)};
+  Shape split{x.shape()[0]}, order, shape{ops::checked_product("space_to_batch", x.shape()[0], b.count)};
   for (int d = 1; d <= b.axes; ++d) {
     if (x.shape()[d] % block[d - 1] != 0)
       fail<ShapeError>("space_to_batch", "block {} does not divide axis {} of x padded, {}", block, d, x.shape());
@@ -291,7 +291,7 @@ Tensor batch_to_space(const Operand& operand, const Shape& block, const Shape& b
     split.push_back(given[d]);
     order.push_back(b.axes + d);
     order.push_back(d - 1);
-    const std::int64_t extent = ops::product("batch_to_space", given[d], block[d - 1]);
+    const std::int64_t extent = ops::checked_product("batch_to_space", given[d], block[d - 1]);
     std::int64_t cut;
     if (__builtin_add_overflow(before[d - 1], after[d - 1], &cut) || cut > extent)
       fail<ShapeError>("batch_to_space", "before {} and after {} cut more than the {} elements of axis {}", before,
