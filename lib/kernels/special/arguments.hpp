@@ -62,7 +62,8 @@ inline bool is_whole(Real x) { return x == std::floor(x); }
 /// -1 to the power of n.
 inline Real alternating(Real n) { return std::fmod(n, 2.0L) == 0 ? 1 : -1; }
 
-// Families of functions, each in a file of its own. Their derivatives are those of the orders.
+// Families of functions, each in a file of its own. They give the derivative that the orders name. `second`: the
+// function of the second kind.
 Real gamma_like(Function f, const Arguments& a);
 Real integral(Function f, const Arguments& a);
 Real bessel(Function f, const Arguments& a);
