@@ -6,6 +6,8 @@ numbers come first, as in the header, and are not differentiated by.
 """
 import mpmath as mp
 
+from differences import by_differences
+
 mp.mp.dps = 50
 HALF = mp.mpf(1) / 2
 
@@ -119,19 +121,7 @@ def derivative(f, arguments, orders):
     """By differences, unless f knows its own."""
     if isinstance(f, ByOrders):
         return f(*arguments, orders[-1])
-    varied = [k for k, n in enumerate(orders) if n > 0]
-    if not varied:
-        return f(*arguments)
-
-    def restricted(*some):
-        full = list(arguments)
-        for k, v in zip(varied, some):
-            full[k] = v
-        return f(*full)
-
-    if len(varied) == 1:
-        return mp.diff(restricted, arguments[varied[0]], orders[varied[0]])
-    return mp.diff(restricted, tuple(arguments[k] for k in varied), tuple(orders[k] for k in varied))
+    return by_differences(f, arguments, orders)
 
 
 print("// Made by make_function_values.py. Rows: function, operands, values of the orders that function_orders names.")

@@ -4,6 +4,8 @@ Usage: make_values.py > values.hpp. Needs python3-mpmath; the tests do not.
 """
 import mpmath as mp
 
+from differences import by_differences
+
 mp.mp.dps = 50
 
 
@@ -33,21 +35,7 @@ def derivative(f, arguments, orders):
         else:
             density = lambda a, x: sign * mp.exp(-x) * x**(a - 1) / mp.gamma(a)
         return derivative(density, arguments, (*parameters, last - 1))
-    if sum(orders) == 0:
-        return f(*arguments)
-    if len(arguments) == 1:
-        return mp.diff(f, arguments[0], orders[0])
-    varied = [k for k, n in enumerate(orders) if n > 0]
-
-    def restricted(*some):
-        full = list(arguments)
-        for k, v in zip(varied, some):
-            full[k] = v
-        return f(*full)
-
-    if len(varied) == 1:
-        return mp.diff(restricted, arguments[varied[0]], orders[varied[0]])
-    return mp.diff(restricted, tuple(arguments[k] for k in varied), tuple(orders[k] for k in varied))
+    return by_differences(f, arguments, orders)
 
 
 TWO = [(0, 0), (1, 0), (0, 1), (2, 0), (1, 1), (0, 2), (3, 0), (2, 1)]

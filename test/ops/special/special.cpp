@@ -10,6 +10,7 @@
 
 #include "catch.hpp"
 #include "kernels/special/inverse.hpp"
+#include "support/partial.hpp"
 #include "values.hpp"
 
 using namespace reel;
@@ -18,8 +19,7 @@ namespace {
 
 constexpr double inf = std::numeric_limits<double>::infinity(), not_a_number = std::numeric_limits<double>::quiet_NaN();
 
-using Arguments = std::vector<Tensor>;
-using Function = std::function<Tensor(const Arguments&)>;
+using support::Arguments, support::Function, support::partial_at;
 
 const std::map<std::string, Function>& functions() {
   static const std::map<std::string, Function> all = {
@@ -33,24 +33,6 @@ const std::map<std::string, Function>& functions() {
       {"betainc", [](const Arguments& x) { return betainc(x[0], x[1], x[2]); }},
   };
   return all;
-}
-
-// f, so often differentiated by each argument: a tape around each order.
-Tensor partial(const Function& f, const Arguments& x, std::vector<int> orders) {
-  for (std::size_t k = 0; k < x.size(); ++k) {
-    if (orders[k] == 0) continue;
-    --orders[k];
-    GradientTape tape;
-    tape.watch(x[k]);
-    const Tensor y = partial(f, x, orders);
-    return *tape.gradient(y, x[k], {.unconnected_gradients = UnconnectedGradients::zero});
-  }
-  return f(x);
-}
-double partial_at(const Function& f, const std::vector<double>& point, const std::vector<int>& orders) {
-  Arguments x;
-  for (const double v : point) x.push_back(scalar(v));
-  return partial(f, x, orders).item();
 }
 
 double slope(const Function& f, const std::vector<double>& at, std::size_t by) {

@@ -10,6 +10,7 @@
 
 #include "catch.hpp"
 #include "function_values.hpp"
+#include "support/partial.hpp"
 
 using namespace reel;
 
@@ -18,8 +19,7 @@ namespace {
 constexpr double inf = std::numeric_limits<double>::infinity(), not_a_number = std::numeric_limits<double>::quiet_NaN();
 constexpr double pi = 3.14159265358979323846;
 
-using Arguments = std::vector<Tensor>;
-using Function = std::function<Tensor(const Arguments&)>;
+using support::Arguments, support::Function;
 struct Named {
   std::size_t operands;
   Function call;
@@ -51,22 +51,8 @@ const std::map<std::string, Named>& functions() {
   return all;
 }
 
-// f, so often differentiated by each argument: a tape around each order.
-Tensor partial(const Function& f, const Arguments& x, std::vector<int> orders) {
-  for (std::size_t k = 0; k < x.size(); ++k) {
-    if (orders[k] == 0) continue;
-    --orders[k];
-    GradientTape tape;
-    tape.watch(x[k]);
-    const Tensor y = partial(f, x, orders);
-    return *tape.gradient(y, x[k], {.unconnected_gradients = UnconnectedGradients::zero});
-  }
-  return f(x);
-}
 double partial_at(const std::string& name, const std::vector<double>& point, const std::vector<int>& orders) {
-  Arguments x;
-  for (const double v : point) x.push_back(scalar(v));
-  return partial(functions().at(name).call, x, orders).item();
+  return support::partial_at(functions().at(name).call, point, orders);
 }
 
 bool same(double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)); }

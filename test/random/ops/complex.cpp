@@ -1,5 +1,7 @@
 // The ops of complex numbers: those of their own, and holomorphic ones under the names `name` of the real op, which the
 // table holds as complex_name. A gradient is dL/d(re) + i dL/d(im); on branch cuts nothing is said.
+#include <reel/ops/parts.hpp>
+
 #include "../program.hpp"
 
 namespace random_programs {
@@ -88,6 +90,34 @@ void add_binary(std::vector<Op>& t, const char* name, Tensor (*call)(const Opera
   t.push_back(std::move(o));
 }
 
+// A complex number made of two real ones.
+void add_of_reals(std::vector<Op>& t, const char* name, int weight, Tensor (*call)(const Operand&, const Operand&),
+                  Num (*f)(const Jet&, const Jet&)) {
+  Op o;
+  o.name = name;
+  o.weight = weight;
+  o.make = [](Maker& m, Statement& s) {
+    if (!m.complex) return false;
+    const int x = m.floating();
+    if (x < 0) return false;
+    s.args = {Maker::arg(x), m.beside(x, false)};
+    return true;
+  };
+  o.eval = [f](const Statement&, const Inputs& in, Arrays& out) {
+    const Array &x = *in[0], &y = *in[1];
+    DType d = promoted(in);
+    if (reel::is_complex(d)) throw Unfit();
+    d = d < DType::float16 || d == DType::float64 ? DType::complex128 : DType::complex64;
+    round_like(d);
+    Array z(d, broadcast_shapes(x.shape, y.shape));
+    for (std::int64_t i = 0; i < z.size(); ++i)
+      z[i] = f(x[broadcast_index(x.shape, z.shape, i)].re, y[broadcast_index(y.shape, z.shape, i)].re);
+    out.push_back(std::move(z));
+  };
+  o.call = [call](const Statement&, const Operands& a, std::vector<Tensor>& out) { out.push_back(call(a[0], a[1])); };
+  t.push_back(std::move(o));
+}
+
 // Of complex numbers to real ones, and back.
 void add_parts(std::vector<Op>& t) {
   const auto add = [&t](const char* name, Tensor (*call)(const Operand&), bool to_real, bool reals,
@@ -130,31 +160,11 @@ void add_parts(std::vector<Op>& t) {
     return Num(sqrt(z.re * z.re + z.im * z.im));
   });
 
-  Op o;
-  o.name = "make_complex";
-  o.weight = 6;
-  o.make = [](Maker& m, Statement& s) {
-    if (!m.complex) return false;
-    const int x = m.floating();
-    if (x < 0) return false;
-    s.args = {Maker::arg(x), m.beside(x, false)};
-    return true;
-  };
-  o.eval = [](const Statement&, const Inputs& in, Arrays& out) {
-    const Array &x = *in[0], &y = *in[1];
-    DType d = promoted(in);
-    if (reel::is_complex(d)) throw Unfit();
-    d = d < DType::float16 || d == DType::float64 ? DType::complex128 : DType::complex64;
-    round_like(d);
-    Array z(d, broadcast_shapes(x.shape, y.shape));
-    for (std::int64_t i = 0; i < z.size(); ++i)
-      z[i] = {x[broadcast_index(x.shape, z.shape, i)].re, y[broadcast_index(y.shape, z.shape, i)].re};
-    out.push_back(std::move(z));
-  };
-  o.call = [](const Statement&, const Operands& a, std::vector<Tensor>& out) {
-    out.push_back(reel::make_complex(a[0], a[1]));
-  };
-  t.push_back(std::move(o));
+  add_of_reals(t, "make_complex", 6, reel::make_complex, [](const Jet& re, const Jet& im) { return Num{re, im}; });
+  add_of_reals(t, "polar", 3, reel::polar, [](const Jet& size, const Jet& angle) {
+    if (std::fabs(angle.v[0]) > 20) throw Unfit();
+    return Num{rounded(size * cos(angle), 8), rounded(size * sin(angle), 8)};
+  });
 }
 
 // The square root of 1 - z^2 with the cuts of arcsin, off which z has to be.

@@ -136,37 +136,6 @@ void add_mantissas(std::vector<Op>& t) {
   t.push_back(std::move(o));
 }
 
-void add_polar(std::vector<Op>& t) {
-  Op o;
-  o.name = "polar";
-  o.weight = 3;
-  o.make = [](Maker& m, Statement& s) {
-    if (!m.complex) return false;
-    const int x = m.floating();
-    if (x < 0) return false;
-    s.args = {Maker::arg(x), m.beside(x, false)};
-    return true;
-  };
-  o.eval = [](const Statement&, const Inputs& in, Arrays& out) {
-    const Array &r = *in[0], &a = *in[1];
-    DType d = promoted(in);
-    if (reel::is_complex(d)) throw Unfit();
-    d = d < DType::float16 || d == DType::float64 ? DType::complex128 : DType::complex64;
-    round_like(d);
-    Array z(d, broadcast_shapes(r.shape, a.shape));
-    for (std::int64_t i = 0; i < z.size(); ++i) {
-      const Jet &size = r[broadcast_index(r.shape, z.shape, i)].re, &angle = a[broadcast_index(a.shape, z.shape, i)].re;
-      if (std::fabs(angle.v[0]) > 20) throw Unfit();
-      z[i] = {rounded(size * cos(angle), 8), rounded(size * sin(angle), 8)};
-    }
-    out.push_back(std::move(z));
-  };
-  o.call = [](const Statement&, const Operands& a, std::vector<Tensor>& out) {
-    out.push_back(reel::polar(a[0], a[1]));
-  };
-  t.push_back(std::move(o));
-}
-
 void add_glu(std::vector<Op>& t) {
   Op o;
   o.name = "glu";
@@ -211,7 +180,6 @@ void add_glu(std::vector<Op>& t) {
 void add_number_parts(std::vector<Op>& t) {
   for (const BitOp& op : bit_ops) add_bits(t, op);
   add_mantissas(t);
-  add_polar(t);
   add_glu(t);
 }
 
