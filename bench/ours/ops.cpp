@@ -1,5 +1,8 @@
-// Every pointwise op and reduction of the table in test/op_cases, forward, by length and dtype; and a few reductions
-// along one axis, which that table has for small shapes only. Operands of reductions are [n / 1000, 1000].
+// Every pointwise op and reduction of the table in test/op_cases, forward, by length and dtype; a few reductions along
+// one axis, which that table has for small shapes only; and the Bessel functions of order 0 and 1. Operands of
+// reductions are [n / 1000, 1000].
+#include <reel/special.hpp>
+
 #include "cases.hpp"
 #include "op_cases.hpp"
 
@@ -42,6 +45,12 @@ std::vector<Op> all_ops() {
   ops.push_back({"sum over columns", [](std::span<const Tensor> x) { return sum(x[0], 0); }, {d}, true, 0});
   ops.push_back({"max over rows", [](std::span<const Tensor> x) { return max(x[0], 1); }, {d}, true, 0.001});
   ops.push_back({"max over columns", [](std::span<const Tensor> x) { return max(x[0], 0); }, {d}, true, 0});
+  // clang-format off
+#define BESSEL(name) ops.push_back({#name, [](std::span<const Tensor> x) { return name(x[0]); }, {{0.1, 20}}, false})
+  BESSEL(i0); BESSEL(i1); BESSEL(i0e); BESSEL(i1e); BESSEL(k0); BESSEL(k1); BESSEL(k0e); BESSEL(k1e);
+  BESSEL(j0); BESSEL(j1); BESSEL(y0); BESSEL(y1);
+#undef BESSEL
+  // clang-format on
   return ops;
 }
 

@@ -2,10 +2,15 @@
 //
 // Dtypes: float32 and float64; halves compute as float32, integers and booleans as float64; TypeError for complex
 // numbers. Operands broadcast. An operand n or d is a whole number, of any dtype, and has no gradient; another number
-// gives NaN. So does an argument outside the domain. Accuracy: elements are computed in long double; values have a
-// relative error of about 2^-52, derivatives by parameters of about 1e-13, away from zeros. ValueError where the
-// product of (order + 1) over the arguments of a derivative exceeds 64. elementwise() has no lane forms of them, only
-// of those of <reel/ops/normal.hpp>, which this header includes. <reel/reel.hpp> does not include this header.
+// gives NaN. So does an argument outside the domain. ValueError where the product of (order + 1) over the arguments of
+// a derivative exceeds 64.
+//
+// Accuracy: the Bessel functions of order 0 and 1 run on vectors, with errors of at most 4 units in the last place, of
+// first derivatives 8; near zeros of j and y a unit is that of sqrt(1 / (2 pi x)). All others are computed in long
+// double, element by element, with relative errors of about 2^-52, of derivatives by parameters 1e-13, away from zeros.
+//
+// elementwise() has lane forms of those of <reel/ops/normal.hpp> alone, which this header includes. <reel/reel.hpp>
+// does not include this header.
 #pragma once
 #include <reel/ops/normal.hpp>
 #include <reel/tensor.hpp>

@@ -195,6 +195,12 @@ struct Draws {
   void (*normal)(RandomPlace from, double mean, double stddev, void* out, std::ptrdiff_t n);
 };
 
+// A Bessel function of order 0 or 1, and its derivative or null; in: x. By special::Function less i0, to y1.
+struct Bessel {
+  Loop value, derivative;
+};
+inline constexpr std::size_t bessel_count = 12;
+
 // Everything that is compiled once per instruction set. An entry is null where the operation does not exist for that
 // type.
 struct Set {
@@ -211,8 +217,9 @@ struct Set {
   Rows rows[dtype_count];
   Convolution convolution[dtype_count];
   MatrixProduct product[dtype_count];
-  SmallFactors factors[dtype_count];  // float32, float64
-  Draws draws[dtype_count];           // float32, float64
+  SmallFactors factors[dtype_count];         // float32, float64
+  Draws draws[dtype_count];                  // float32, float64
+  Bessel bessel[dtype_count][bessel_count];  // float32, float64
 
   const Pointwise& pointwise(std::size_t at, DType d) const { return op[at][index(d)]; }
   Loop comparison(Comparison c, DType d) const { return compare[static_cast<std::size_t>(c)][index(d)]; }

@@ -140,18 +140,22 @@ template <class T, class... C>
 }
 
 // The same, a long one in two or four interleaved parts, which do not wait for each other.
-template <class T, class... C>
-[[gnu::always_inline]] inline Vec<T> polynomial(Vec<T> x, C... coefficients) {
-  const T c[] = {static_cast<T>(coefficients)...};
-  if constexpr (sizeof...(C) <= 5) {
+template <class T, std::size_t N>
+[[gnu::always_inline]] inline Vec<T> polynomial_of(const T (&c)[N], Vec<T> x) {
+  if constexpr (N <= 5) {
     return every<1, 0>(x, c);
-  } else if constexpr (sizeof...(C) <= 13) {
+  } else if constexpr (N <= 13) {
     const Vec<T> x2 = x * x;
     return fma(x, every<2, 1>(x2, c), every<2, 0>(x2, c));
   } else {
     const Vec<T> x2 = x * x, x4 = x2 * x2;
     return fma(x2, fma(x, every<4, 3>(x4, c), every<4, 2>(x4, c)), fma(x, every<4, 1>(x4, c), every<4, 0>(x4, c)));
   }
+}
+template <class T, class... C>
+[[gnu::always_inline]] inline Vec<T> polynomial(Vec<T> x, C... coefficients) {
+  const T c[] = {static_cast<T>(coefficients)...};
+  return polynomial_of(c, x);
 }
 
 }  // namespace reel::kernels::math

@@ -20,6 +20,7 @@ Set collect() {
   enter_rows(set);
   enter_products(set);
   enter_random(set);
+  enter_bessel(set);
   enter_complex(set);
   enter_complex_lanes(set);
   return set;

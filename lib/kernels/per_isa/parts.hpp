@@ -18,5 +18,6 @@ void enter_rows(Set& set);
 void enter_complex_lanes(Set& set);
 void enter_products(Set& set);
 void enter_random(Set& set);
+void enter_bessel(Set& set);
 
 }  // namespace reel::kernels

@@ -1,10 +1,76 @@
-// The ops of the families "special" and "normal" on vectors of floating-point numbers.
+// The ops of the families "special" and "normal" on vectors of floating-point numbers; Bessel functions of order 0 and
+// 1, and their first derivatives where these are sums of others.
+#include "kernels/math/bessel.hpp"
 #include "kernels/per_isa/parts.hpp"
+#include "kernels/simd/pointwise.hpp"
 #include "kernels/simd/vec_definitions.hpp"
 
 namespace reel::kernels {
 
+namespace {
+
+using V = Vec<double>;
+
+// A function of doubles as one of T.
+template <class T, V (*function)(V)>
+struct Of {
+  Vec<T> operator()(Vec<T> x) const {
+    if constexpr (std::is_same_v<T, double>)
+      return function(x);
+    else
+      return math::in_double(function, x);
+  }
+};
+
+template <V (*function)(V)>
+V negative(V x) {
+  return -function(x);
+}
+V i1_slope(V x) {
+  const V i = math::bessel_i<0, false>(x), other = math::bessel_i<1, false>(x) / where(x == 0, 1, x);
+  return where(x == 0, 0.5, where(isinf(i), i, i - other));
+}
+V k1_slope(V x) { return -(math::bessel_k<0, false>(x) + math::bessel_k<1, false>(x) / x); }
+V j1_slope(V x) {
+  const V other = math::bessel_j<1>(x) / where(x == 0, 1, x);
+  return where(x == 0, 0.5, math::bessel_j<0>(x) - other);
+}
+V y1_slope(V x) { return where(x == 0, math::infinite, math::bessel_y<0>(x) - math::bessel_y<1>(x) / x); }
+
+template <class T, V (*value)(V), V (*derivative)(V) = nullptr>
+constexpr Bessel loops() {
+  if constexpr (derivative == nullptr)
+    return {&Map<T, Of<T, value>, 1, 0>::run, nullptr};
+  else
+    return {&Map<T, Of<T, value>, 1, 0>::run, &Map<T, Of<T, derivative>, 1, 0>::run};
+}
+template <class T>
+void enter_all(Bessel* all) {
+  using namespace math;
+  const Bessel list[bessel_count] = {
+      loops<T, bessel_i<0, false>, bessel_i<1, false>>(),
+      loops<T, bessel_i<1, false>, i1_slope>(),
+      loops<T, bessel_i<0, true>>(),
+      loops<T, bessel_i<1, true>>(),
+      loops<T, bessel_k<0, false>, negative<bessel_k<1, false>>>(),
+      loops<T, bessel_k<1, false>, k1_slope>(),
+      loops<T, bessel_k<0, true>>(),
+      loops<T, bessel_k<1, true>>(),
+      loops<T, bessel_j<0>, negative<bessel_j<1>>>(),
+      loops<T, bessel_j<1>, j1_slope>(),
+      loops<T, bessel_y<0>, negative<bessel_y<1>>>(),
+      loops<T, bessel_y<1>, y1_slope>(),
+  };
+  std::copy(std::begin(list), std::end(list), all);
+}
+
+}  // namespace
+
 void enter_special(Set& set) { enter_floating<1, table::special>(set); }
 void enter_normal(Set& set) { enter_floating<1, table::normal>(set); }
+void enter_bessel(Set& set) {
+  enter_all<float>(set.bessel[index(DType::float32)]);
+  enter_all<double>(set.bessel[index(DType::float64)]);
+}
 
 }  // namespace reel::kernels

@@ -10,7 +10,7 @@
 
 #include "catch.hpp"
 #include "kernels/special/inverse.hpp"
-#include "support/partial.hpp"
+#include "partial.hpp"
 #include "values.hpp"
 
 using namespace reel;

@@ -10,7 +10,7 @@
 
 #include "catch.hpp"
 #include "function_values.hpp"
-#include "support/partial.hpp"
+#include "partial.hpp"
 
 using namespace reel;
 

@@ -1,0 +1,152 @@
+// Bessel functions of order 0 and 1 on a vector: I and K, also times their exponential, J and Y; first derivatives.
+// float is computed in double. Errors: at most 4 ulp, of derivatives 8. Near zeros beyond 5 the terms of J and Y
+// cancel: there an ulp is that of half the envelope sqrt(2 / (pi x)), and machines without fused multiply-add have 5.
+#pragma once
+#include "kernels/math/basic.hpp"
+#include "kernels/math/bessel_fits.hpp"
+#include "kernels/math/exp.hpp"
+#include "kernels/math/log.hpp"
+#include "kernels/math/special.hpp"
+#include "kernels/math/trig.hpp"
+
+namespace reel::kernels {
+namespace math {
+
+inline constexpr double infinite = std::numeric_limits<double>::infinity();
+
+// m e^x, which overflows and underflows only where the product does: -760 <= x <= 720.
+[[gnu::always_inline]] inline Vec<double> times_exp(Vec<double> m, Vec<double> x) {
+  const auto [n, r] = reduce_by_ln2(x);
+  return scale(fma(m, expm1_near_zero(r), m), n);
+}
+
+// Of two polynomials, that of the order.
+template <int order, std::size_t M, std::size_t N>
+[[gnu::always_inline]] inline Vec<double> of_order(const double (&zero)[M], const double (&one)[N], Vec<double> x) {
+  if constexpr (order == 0)
+    return polynomial_of(zero, x);
+  else
+    return polynomial_of(one, x);
+}
+
+// ---- I: z = a^2 / 4 near 0, else t = 16 / a - 1, a = |x|
+
+// I_0(x), or I_1(x) / (x / 2), |x| <= 8.
+template <int order>
+[[gnu::always_inline]] inline Vec<double> i_near(Vec<double> z) {
+  // Terms are positive: the last coefficient first rounds least.
+  if constexpr (order == 0) return fma(z, every<1, 0>(z, i0_near), 1);
+  return fma(z, every<1, 0>(z, i1_near), 1);
+}
+template <int order, bool scaled>
+[[gnu::noinline]] Vec<double> bessel_i(Vec<double> x) {
+  using L = Vec<double>;
+  const L a = abs(x), half = 0.5 * lesser_of(L(8), a);
+  const auto near = a < 8;
+  L y = i_near<order>(half * half);
+  if (order == 1) y = y * half;
+  if (scaled) y = times_exp(y, -2 * half);
+  if (!all(near)) {
+    const L b = scaled ? greater_of(L(8), a) : clamp(8.0, 720.0, a), t = 16 / b - 1;
+    const L far = of_order<order>(i0_far, i1_far, t) / sqrt(b);
+    y = where(near, y, scaled ? far : times_exp(far, b));
+  }
+  return order == 1 ? where(x < 0, -y, y) : y;
+}
+
+// ---- K: z = x^2 to 1, else t = (x - 3) / (x + 1)
+
+template <int order>
+[[gnu::always_inline]] inline Vec<double> k_near(Vec<double> x) {
+  using L = Vec<double>;
+  const L z = x * x, l = log(x), i = i_near<order>(z * 0.25);
+  if constexpr (order == 0) return fma(-l, i, polynomial_of(k0_near, z));
+  const L y = fma(x, fma(0.5 * l, i, polynomial_of(k1_near, z)), 1 / x);
+  return where(x == 0, infinite, y);
+}
+template <int order, bool scaled>
+[[gnu::noinline]] Vec<double> bessel_k(Vec<double> x) {
+  using L = Vec<double>;
+  const auto near = x <= 1;
+  const L b = scaled ? greater_of(L(1), x) : clamp(1.0, 760.0, x), t = 1 - 4 / (b + 1);
+  const L far = of_order<order>(k0_far, k1_far, t) / sqrt(b);
+  L y = scaled ? far : times_exp(far, -b);
+  if (any(near)) {
+    const L c = lesser_of(L(1), x), close = k_near<order>(c);
+    y = where(near, scaled ? where(isinf(close), close, times_exp(close, greater_of(L(0), c))) : close, y);
+  }
+  return y;
+}
+
+// ---- J and Y: z = x^2 to 2, t = (x - 3.5) / 1.5 from there to 5, else t = 50 / x^2 - 1
+
+// x less a zero, relatively exact.
+[[gnu::always_inline]] inline Vec<double> beyond(double zero, double lost, Vec<double> x) { return (x - zero) - lost; }
+
+template <int order>
+[[gnu::always_inline]] inline Vec<double> j_near(Vec<double> x, Vec<double> z) {
+  if constexpr (order == 0)
+    return fma(z, polynomial_of(j0_near, z), 1);
+  else
+    return x * polynomial_of(j1_near, z);
+}
+template <int order>
+[[gnu::always_inline]] inline Vec<double> y_near(Vec<double> x, Vec<double> z) {
+  using L = Vec<double>;
+  constexpr double two_over_pi = 0.63661977236758134308;
+  const L product = log(x) * j_near<order>(x, z);
+  const L y = order == 0 ? fma(two_over_pi, product, polynomial_of(y0_near, z))
+                         : fma(two_over_pi, product - 1 / x, x * polynomial_of(y1_near, z));
+  return where(x == 0, -infinite, y);
+}
+template <int order, bool second>
+[[gnu::always_inline]] inline Vec<double> j_or_y_middle(Vec<double> x) {
+  const Vec<double> t = (x - 3.5) * (1 / 1.5);
+  if constexpr (second && order == 0)
+    return beyond(y0_first_zero, y0_first_zero_lost, x) * polynomial_of(y0_middle, t);
+  else if constexpr (second)
+    return beyond(y1_first_zero, y1_first_zero_lost, x) * beyond(y1_second_zero, y1_second_zero_lost, x) *
+           polynomial_of(y1_middle, t);
+  else if constexpr (order == 0)
+    return beyond(j0_first_zero, j0_first_zero_lost, x) * beyond(j0_second_zero, j0_second_zero_lost, x) *
+           polynomial_of(j0_middle, t);
+  else
+    return beyond(j1_first_zero, j1_first_zero_lost, x) * beyond(j1_second_zero, j1_second_zero_lost, x) *
+           polynomial_of(j1_middle, t);
+}
+// DLMF 10.17.3 and 10.17.4, P and Q as polynomials: sqrt(2 / (pi x)) (P cos w - Q sin w) is J,
+// sqrt(2 / (pi x)) (P sin w + Q cos w) is Y, w = x - (2 order + 1) pi / 4.
+template <int order, bool second>
+[[gnu::always_inline]] inline Vec<double> j_or_y_far(Vec<double> x) {
+  using L = Vec<double>;
+  constexpr double inverse_root_of_pi = 0.56418958354775628695;
+  const L inverse = 1 / x, t = fma(50 * inverse, inverse, -1);
+  const L p = of_order<order>(p0_far, p1_far, t), q = inverse * of_order<order>(q0_far, q1_far, t);
+  const L s = sin(x), c = cos(x), sum = s + c, difference = s - c;
+  // sqrt(2) cos w and sqrt(2) sin w
+  const L cosine = order == 0 ? sum : difference, sine = order == 0 ? difference : -sum;
+  const L y = second ? fma(p, sine, q * cosine) : fma(p, cosine, -(q * sine));
+  return where(x == infinite, 0, inverse_root_of_pi / sqrt(x) * y);
+}
+template <int order, bool second>
+[[gnu::noinline]] Vec<double> j_or_y(Vec<double> x) {
+  using L = Vec<double>;
+  const L close = lesser_of(L(2), x);
+  L y = second ? y_near<order>(close, close * close) : j_near<order>(close, close * close);
+  const auto beyond_near = x > 2, far = x > 5;
+  if (any(beyond_near)) y = where(beyond_near, j_or_y_middle<order, second>(clamp(2.0, 5.0, x)), y);
+  if (any(far)) y = where(far, j_or_y_far<order, second>(greater_of(L(5), x)), y);
+  return y;
+}
+template <int order>
+[[gnu::noinline]] Vec<double> bessel_j(Vec<double> x) {
+  const Vec<double> y = j_or_y<order, false>(abs(x));
+  return order == 1 ? where(x < 0, -y, y) : y;
+}
+template <int order>
+[[gnu::noinline]] Vec<double> bessel_y(Vec<double> x) {
+  return j_or_y<order, true>(x);
+}
+
+}  // namespace math
+}  // namespace reel::kernels
