@@ -14,7 +14,7 @@ namespace {
 
 constexpr const char* clipping = "clip_by_global_norm";
 
-// The elements whose squares count.
+// The elements whose squares enter the norm; IndexedSlices with duplicates summed.
 Tensor elements_of(const Gradient& g) {
   return g.is_slices() ? ops::distinct_rows(ops::checked_rows(clipping, g.slices())).values : g.dense();
 }
@@ -39,7 +39,7 @@ ClippedGradients clip_by_global_norm(std::span<const Gradient> gradients, double
     if (g) lengths.push_back(cast(norm(abs(elements_of(g))), DType::float64));
   ClippedGradients clipped;
   clipped.norm = lengths.empty() ? scalar(0.) : norm(stack(lengths));
-  // An infinite length would make finite gradients 0.
+  // An infinite norm would scale finite gradients to 0.
   const Tensor factor = where(isfinite(clipped.norm), limit / maximum(clipped.norm, limit), NAN);
   for (const Gradient& g : gradients) clipped.gradients.push_back(scaled(g, factor));
   return clipped;

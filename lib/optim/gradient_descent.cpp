@@ -1,5 +1,6 @@
-// Optimisers by gradient descent: state per variable, by its id. A step is checked, then the memory that it needs is
-// allocated, then it is applied: what throws has changed nothing. Tapes that are active record nothing of it.
+// Optimisers by gradient descent: state per variable, found by the variable's id. A step is checked, then its memory is
+// allocated, then it is applied, so that an exception leaves everything as it was. Active tapes record nothing of a
+// step.
 #include <algorithm>
 #include <cmath>
 #include <reel/ops/make.hpp>
@@ -37,7 +38,8 @@ void require_not_negative(const char* op, const char* name, double value) {
   if (!(value >= 0)) fail<ValueError>(op, "{} is {}, must not be negative", name, value);
 }
 
-// ---- Formulas. x is the variable's value, then what is remembered; n as compute() lists it.
+// ---- Formulas. x is the variable's value, followed by the optimiser's state of it; n has the numbers that compute()
+// lists.
 
 struct Descent {
   static constexpr const char* name = "SGD";
@@ -177,8 +179,8 @@ struct SignOfMean {
   }
 };
 
-// What a step reads and writes of a variable and of its state: everything, or the rows that slices name. A gradient
-// that is a tensor stays where it is while the step lasts.
+// What a step reads and writes of a variable and of its state: all of it, or the rows that IndexedSlices name. A dense
+// gradient is referenced for as long as the step lasts.
 class Part {
  public:
   Part() = default;
@@ -195,24 +197,24 @@ class Part {
   bool by_rows_ = false;
 };
 
-// Makes a state writable: in its own memory if nothing else holds that, else as a copy in `spare`.
+// Makes a state writable: in place if this handle is the only one, otherwise by a copy in `spare`.
 void make_writable(Tensor& state, Tensor& spare) {
   if (!detail::reusable(detail::block(state)) && spare.defined()) {
     loops::copy(state, spare);
     std::swap(state, spare);
   } else {
-    ops::make_writable(state);  // asks for memory only where another thread took hold of the value meanwhile
+    ops::make_writable(state);  // allocates only where another thread has taken a handle to the value since
   }
 }
 
-// What is remembered of a variable; the count is null where there is none.
+// The optimiser's state of one variable; `count` is null if it keeps none.
 template <std::size_t Count>
 struct Memory {
   std::array<detail::StateTensor*, Count> tensors;
   detail::StateNumber<std::int64_t>* steps = nullptr;
 };
 
-// An option, and its variable's name.
+// An option, and the name of the Variable that stands for it.
 struct Option {
   Hyperparameter* number;
   const char* name;
@@ -225,8 +227,8 @@ class Step {
   static constexpr std::size_t states = Program::states, written = Program::written;
   using Places = std::array<Tensor*, written>;
 
-  // The memory that the step of one variable needs, taken before any variable changes: what replaces a state that is
-  // empty or that others hold, then the rows that slices name. Where ops compute, their results.
+  // The memory for the step of one variable, allocated before any variable changes: replacements for states that are
+  // empty or shared, then the rows that IndexedSlices name. For dtypes without a fused program, the results of the ops.
   struct Ready {
     std::size_t part = 0;
     std::array<Tensor, written + states> spare;
@@ -241,7 +243,7 @@ class Step {
     static_cast<void>(Program::code());
   }
 
-  // As effects that a handler performs, on variables all.
+  // As effects, which a handler performs; every state is a Variable then.
   template <class MemoryOf>
   void perform(MemoryOf memory_of) {
     for (std::size_t i = 0; i < parts_.size(); ++i)
@@ -249,7 +251,7 @@ class Step {
   }
 
   // All memory is allocated before anything changes. Exception: a variable that is listed twice and whose dtype has no
-  // fused program. Its second step reads the result of its first, which is committed before.
+  // fused program. Its second step reads the result of the first, which is committed before.
   template <class MemoryOf>
   void run(MemoryOf memory_of) {
     for (std::size_t i = 0; i < options_.size(); ++i) {
@@ -271,7 +273,7 @@ class Step {
   }
 
  private:
-  // The inputs of the primitive, with room for the states; or the last of them, the gradient.
+  // The inputs of the primitive, with room in front for the states; or its last inputs, which are the gradient.
   std::span<const Tensor*> inputs_of(const Part& part) {
     std::size_t size = written + Program::options;
     if (part.by_rows()) inputs_[size++] = &part.indices();
@@ -294,7 +296,7 @@ class Step {
                   .variables = all});
   }
 
-  // Calls change with the places of the variable's value and of what is remembered of it.
+  // Calls change(place) for the variable's value and for each of its states.
   template <class Change>
   void modify(std::size_t i, const Change& change) {
     Places places;
@@ -303,7 +305,7 @@ class Step {
       modify_from<1>(i, places, change);
     });
   }
-  // From place J on.
+  // Calls it for the places from J on.
   template <std::size_t J, class Change>
   void modify_from(std::size_t i, Places& places, const Change& change) {
     if constexpr (J == written) {
@@ -326,7 +328,7 @@ class Step {
     });
   }
 
-  // Whether the step of the variable asks for no memory.
+  // Whether the step of the variable allocates nothing.
   bool in_place(std::size_t i, const Places& places) const {
     if (parts_[i].by_rows() || !Program::fuses(variables_[i].dtype())) return false;
     return std::all_of(places.begin(), places.end(),
@@ -352,7 +354,7 @@ class Step {
     return ready;
   }
 
-  // By ops, where there is no program: the new states, or their rows.
+  // By ops, for dtypes without a fused program: the new states, or their rows.
   void compute(std::size_t i, const Places& places, std::array<Tensor, written + states>& spare) {
     const Part& part = parts_[i];
     const Tensor& value = *places[0];
@@ -410,11 +412,11 @@ class Step {
   std::span<const Variable> variables_;
   const Options& options_;
   std::array<Tensor, Program::options> numbers_;  // of the options
-  Tensor steps_;                                  // a counter that is no variable's value, as a tensor
+  Tensor steps_;                                  // as a tensor: a step counter that is not a Variable's value
   std::array<const Tensor*, written + Program::options + 2> inputs_;
   detail::List<StateMemory> memories_;
   detail::List<Ready> ready_;
-  std::set<std::uint64_t> computed_;  // variables of dtypes that ops compute
+  std::set<std::uint64_t> computed_;  // ids of the variables whose dtypes have no fused program
 };
 
 template <class Formula, class MemoryOf>
@@ -427,7 +429,7 @@ void step_all(std::span<const Part> parts, std::span<const Variable> variables,
     step.run(memory_of);
 }
 
-// An empty part where there is no gradient. Throws for what does not fit.
+// Empty where there is no gradient. Throws for a gradient that does not fit the variable.
 detail::List<Part> checked_parts(const char* op, std::span<const Gradient> gradients,
                                  std::span<const Variable> variables) {
   if (gradients.size() != variables.size())
@@ -470,7 +472,7 @@ void require(const RMSPropOptions& o) { MeanSquare::require(o.learning_rate, o.r
 void require(const AdagradOptions& o) { SumOfSquares::require(o.learning_rate, o.epsilon); }
 void require(const LionOptions& o) { SignOfMean::require(o.learning_rate, o.beta1, o.beta2, o.weight_decay); }
 
-// How a variable's memory is found in what an optimiser keeps.
+// Finds the memory of a variable's states in what an optimiser keeps.
 auto memory_in(detail::StateTensors& states) {
   return [&states](const Variable& v) { return Memory<1>{{&states[v.id()]}}; };
 }
@@ -481,7 +483,7 @@ auto memory_in(detail::Moments& states) {
   };
 }
 
-// The step of an optimiser with one formula, whose options are all numbers.
+// The step of an optimiser that has one formula and only numbers as options.
 template <class Formula, class Options, class States>
 void step_by(Options& options, States& states, std::span<const Gradient> gradients,
              std::span<const Variable> variables) {
@@ -505,7 +507,7 @@ void SGD::step(std::span<const Gradient> gradients, std::span<const Variable> va
   const tape::Suspend suspended;
   const detail::List<Part> parts = checked_parts("SGD", gradients, variables);
   const Option rate{&options.learning_rate, "learning_rate"}, decay{&options.momentum, "momentum"};
-  // Which formula it is no handler decides: a program has it fixed.
+  // The choice of the formula is not an effect: a traced program has it fixed.
   if (!(OptimizerAccess::peek(options.momentum) > 0))
     step_all<Descent>(parts, variables, {rate}, [](const Variable&) { return Memory<0>{}; });
   else if (options.nesterov)

@@ -23,8 +23,8 @@ bool are_finite(std::span<const double> x) {
   return std::all_of(x.begin(), x.end(), [](double v) { return std::isfinite(v); });
 }
 
-// False for LAPACK's findings about a matrix. Work space that could not be had is none of them, nor is a matrix too
-// large.
+// False for what LAPACK reports about a matrix. Throws for a workspace that could not be allocated and for a matrix
+// that is too large.
 bool succeeded(int code) {
   if (code == kernels::out_of_memory) throw std::bad_alloc();
   if (code < 0)
@@ -32,12 +32,12 @@ bool succeeded(int code) {
   return code == 0;
 }
 
-// The linear problem min |J s + r| for the step s, under a length |D s|. With u = E s, E the lengths of J's columns,
-// and pivoted QR it becomes min |R u + c|, R upper triangular (column-major, columns in pivot order) and zero from the
-// row on where it is zero but for rounding: what the residuals hold there, no parameter can change.
+// The linear problem min |J s + r| for the step s, under a bound on |D s|. With u = E s, E the norms of J's columns,
+// and pivoted QR it becomes min |R u + c|. R is upper triangular (column-major, columns in pivot order) and zero, up to
+// rounding, from the row of its rank on: no parameter can change the residuals' components there.
 class LinearModel {
  public:
-  // False when LAPACK refuses.
+  // False when LAPACK reports an error.
   bool factorise(std::span<const double> jacobian, std::span<const double> residuals, std::span<const double> scale) {
     const std::size_t p = scale.size();
     const std::size_t m = residuals.size();
@@ -240,7 +240,7 @@ class Fitter {
     differentiate(fit_.parameters, fit_.jacobian);
     require_finite(fit_.jacobian, "the Jacobian");
     fit_.reason = iterate();
-    // A small step too may be one that only seems to gain nothing, because the gain is lost in rounding.
+    // A small step may also be one whose gain is hidden by rounding.
     if (options_.polish && (fit_.reason == StopReason::stationary || fit_.reason == StopReason::small_step)) polish();
     return std::move(fit_);
   }
@@ -265,8 +265,8 @@ class Fitter {
     }
   }
 
-  // D: the largest column lengths of all Jacobians so far. A parameter whose column fades (exp(-b x) with b large) so
-  // keeps its weight and does not run away.
+  // D: the largest norm of each column over all Jacobians so far. A parameter whose column vanishes (exp(-b x) with b
+  // large) keeps its weight and does not run away.
   void update_scale() {
     const std::size_t p = scale_.size();
     Vector column(problem_.residual_count);
@@ -276,7 +276,7 @@ class Fitter {
     }
   }
 
-  Vector divisor() const {  // D with 1 for parameters that had no influence yet
+  Vector divisor() const {  // D, with 1 for parameters without any influence so far
     Vector d = scale_;
     std::replace(d.begin(), d.end(), 0.0, 1.0);
     return d;
@@ -320,7 +320,7 @@ class Fitter {
     }
   }
 
-  // Tries one step and adapts radius and mu to what it brought; true when it was taken.
+  // Tries one step and adapts radius and mu to its result. True if the step was taken.
   bool advance(LinearModel& model, const Vector& d, double& radius, double& mu) {
     Step step;
     blocked_ = !trust_region_step(model, radius, mu, step);
@@ -355,7 +355,7 @@ class Fitter {
     return agreement >= 1e-4 && accept(parameters, residuals, norm, radius);
   }
 
-  // A point where the Jacobian is not finite is no place to go on from.
+  // The iteration cannot continue from a point with a Jacobian that is not finite.
   bool accept(const Vector& parameters, Vector& residuals, double norm, double& radius) {
     Vector jacobian(fit_.jacobian.size());
     differentiate(parameters, jacobian);
@@ -417,7 +417,7 @@ class Fitter {
   LeastSquaresFit fit_;
   Vector scale_;
   double norm_ = 0;
-  bool blocked_ = false;  // the last trial had no step, or met residuals or a Jacobian that are not finite
+  bool blocked_ = false;  // the last trial had no step, or its residuals or Jacobian were not finite
 };
 
 }  // namespace

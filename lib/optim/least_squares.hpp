@@ -29,10 +29,10 @@ struct LeastSquaresFit {
   StopReason reason = StopReason::iteration_limit;
 };
 
-// Euclidean length without overflow or underflow on the way; inf or NaN when an element is.
+// Euclidean norm without overflow or underflow on the way; inf or NaN when an element is.
 double length(std::span<const double> x);
 
-// Throws ValueError when residuals or Jacobian are not finite at `start`; whatever the callables throw passes through.
+// Throws ValueError when residuals or Jacobian are not finite at `start`. Exceptions of the callables pass through.
 LeastSquaresFit fit_least_squares(const LeastSquaresProblem& problem, Vector start,
                                   const LevenbergMarquardtOptions& options);
 

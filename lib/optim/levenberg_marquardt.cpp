@@ -37,7 +37,7 @@ void read_residuals(const Tensor& r, std::span<double> out) {
   std::copy(values.begin(), values.end(), out.begin());
 }
 
-// The user's function, and its derivative, as those of the robust residuals.
+// Residuals and Jacobian of the user's function, as those of the robust residuals.
 class Problem {
  public:
   Problem(const Callback<Tensor(const Tensor&)>& residuals, std::size_t count, const LevenbergMarquardtOptions& options)
@@ -66,7 +66,7 @@ class Problem {
   }
   const Callback<Tensor(const Tensor&)>& residuals_;
   const LevenbergMarquardtOptions& options_;
-  optim::Vector plain_;  // the residuals asked for last
+  optim::Vector plain_;  // the residuals evaluated last, without their loss
 };
 
 }  // namespace

@@ -13,7 +13,7 @@ void require_positive(const char* op, const char* name, std::int64_t value) {
   if (value < 1) fail<ValueError>(op, "{} is {}, must be positive", name, value);
 }
 
-// How much of the steps is done, in [0, 1].
+// The fraction of the steps that is done, in [0, 1].
 double share(std::int64_t step, std::int64_t steps) {
   return std::clamp(static_cast<double>(step) / static_cast<double>(steps), 0., 1.);
 }

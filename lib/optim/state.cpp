@@ -44,8 +44,8 @@ StateTensor::StateTensor(const StateTensor& other)
 
 namespace {
 
-// While it lives nothing is traced: what an optimiser keeps may become a variable in a traced function, as it has a
-// value from before.
+// While it lives nothing is traced: an optimiser's state may become a Variable inside a traced function, with the value
+// that it had before.
 class Untraced {
  public:
   Untraced() noexcept : tracer_(detail::this_thread.state->tracer) {

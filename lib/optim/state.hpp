@@ -1,5 +1,5 @@
-// What optimisers keep, reachable as variables, which a program reads and assigns when it runs. Until one asks, they
-// are plain tensors and numbers, so that a step of an optimiser alone takes no lock for them.
+// Access to the state of optimisers as Variables, which a program reads and assigns when it runs. Until a program asks
+// for them, they are plain tensors and numbers, so that an eager step takes no lock for them.
 #pragma once
 #include <reel/optim.hpp>
 #include <type_traits>
@@ -13,13 +13,13 @@ namespace reel {
 struct OptimizerAccess {
   /// The variable behind a number of the options: float64, []. The first call makes it.
   static const Variable& variable(Hyperparameter& number, const char* name) { return made(number, name); }
-  /// The variables behind what is kept of a variable, zeros when the optimiser has not met it. The first call makes
-  /// them.
+  /// The Variables behind an optimiser's state of a variable; zeros when the optimiser has not stepped it yet. The
+  /// first call makes them.
   static const Variable& velocity(SGD& sgd, const Variable& of);
   static const Variable& mean(Adam& adam, const Variable& of);
   static const Variable& square(Adam& adam, const Variable& of);
   static const Variable& steps(Adam& adam, const Variable& of);  // int64, []
-  /// The variable behind a number or a tensor kept of a variable; made if it is not there.
+  /// The Variable behind a number or a tensor of the state; made if there is none.
   template <class T>
   static const Variable& made(detail::StateNumber<T>& number, const char* name);
   static const Variable& made(detail::StateTensor& state, const Variable& of, const char* name);
@@ -36,12 +36,12 @@ struct OptimizerAccess {
     if constexpr (requires { options.epsilon; }) f("epsilon", options.epsilon);
     if constexpr (requires { options.weight_decay; }) f("weight_decay", options.weight_decay);
   }
-  /// What is kept of each variable, by its id.
+  /// The state of each variable, by its id.
   template <class Optimizer>
   static auto& states(Optimizer& optimizer) {
     return optimizer.states_;
   }
-  /// Calls f(name, part) for each part of what is kept of one variable.
+  /// Calls f(name, part) for each part of the state of one variable.
   template <class State, class F>
   static void for_each_part(State& state, F&& f) {
     if constexpr (std::is_same_v<std::remove_const_t<State>, detail::StateTensor>) {
@@ -54,9 +54,9 @@ struct OptimizerAccess {
   }
   /// The tensor now; empty when there has been no step.
   static Tensor value(const detail::StateTensor& state);
-  /// Whether a program has made a variable of it.
+  /// Whether a program has made a Variable of it.
   static bool has_variable(const detail::StateTensor& state) { return state.variable_.has_value(); }
-  /// Replaces the tensor, which may be empty where there is no variable.
+  /// Replaces the tensor; an empty one is allowed while there is no Variable.
   static void set(detail::StateTensor& state, const Tensor& value) {
     modify(state, [&](Tensor& old) { old = value; });
   }
@@ -65,7 +65,7 @@ struct OptimizerAccess {
     number = value;
   }
 
-  /// The number now, whatever a handler of effects would give.
+  /// The current number, ignoring handlers of effects.
   static double peek(const Hyperparameter& number);
   /// The same as a tensor of rank 0.
   template <class T>

@@ -1,6 +1,6 @@
-// The updates of optimisers as primitives. Each formula is written once, over states (the variable's value first, then
-// what the optimiser remembers of it), the gradient, and numbers; as a program of lanes it runs in one pass over
-// memory, in place.
+// The updates of optimisers as primitives. A formula is written once, over states (the variable's value, then the
+// optimiser's state of it), the gradient, and numbers. As a fused program of lanes it updates the states in place, in
+// one pass over memory.
 #pragma once
 #include <algorithm>
 #include <array>
@@ -19,7 +19,7 @@ namespace reel {
 
 /// The primitives of a formula. It has
 ///   name                 the optimiser's
-///   states, counters     how many tensors it changes: the value and what is remembered, then int64 numbers, 0 or 1
+/// states, counters     how many tensors it changes: the value and the optimiser's state; then int64 counters, 0 or 1
 ///   options, numbers     how many numbers it reads, and how many it computes from them
 ///   compute(options, step)          those; ValueError for options that it refuses
 ///   apply(states, gradient, numbers)  the new states: arrays of T, T and numbers, where T is Lane or Tensor. It must
@@ -48,7 +48,7 @@ class Update {
     return primitive;
   }
 
-  /// Whether a step of this dtype is one pass over memory, which asks for none.
+  /// Whether a step of this dtype is one pass over memory without allocations.
   static bool fuses(DType dtype) noexcept { return dtype == DType::float32 || dtype == DType::float64; }
   /// Compiled at first use and never destroyed: static objects may train in their destructors.
   static const loops::Code& code() {
@@ -86,8 +86,8 @@ class Update {
     if constexpr (Formula::counters != 0) *detail::mutable_data<std::int64_t>(out[states]) = step_of(call);
   }
 
-  // The new states of old ones, whose memory they may have: in one pass over memory, else by ops, which make the states
-  // that are not made yet.
+  // The new states from the old ones, whose memory they may take: in one pass over memory, or else by ops, which
+  // allocate those that are empty.
   static void update(std::span<Tensor> to, const std::array<const Tensor*, states>& from, const Tensor& gradient,
                      const Numbers& numbers) {
     if (const DType dtype = detail::block(gradient)->dtype; fuses(dtype)) {

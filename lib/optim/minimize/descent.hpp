@@ -1,7 +1,7 @@
-// Descent by line searches, which lbfgs and nonlinear_cg share: a model gives the direction, the search of More and
-// Thuente the step along it; then the model learns of the step. Where no lower value is found along a direction of
-// the model, nor a smaller gradient where rounding hides the values, it is cleared, which makes the direction that of
-// the gradient.
+// Descent by line searches, shared by lbfgs and nonlinear_cg. A model gives the search direction, the line search of
+// More and Thuente the step along it, and the step updates the model. If the line search finds neither a lower value
+// nor, where rounding hides the values, a smaller gradient, the model is cleared, and the direction is the negative
+// gradient.
 #pragma once
 #include <utility>
 
@@ -10,11 +10,12 @@
 
 namespace reel::optim {
 
-/// A Model has clear() and is_clear(); direction(now), after which first_step(now, slope) is the first trial along it;
-/// and add(before, now, step), the length of the step in units of the direction; save(saved) and load(saved).
+/// A Model has clear() and is_clear(), direction(now), first_step(now, slope), which is called after direction() and
+/// gives the first trial along it, add(before, now, step), where `step` is in units of the direction, save(saved) and
+/// load(saved).
 template <class Model>
 class Descent {
-  static constexpr int most_trials = 40;  // of a line search; a step halves at least every second one
+  static constexpr int most_trials = 40;  // of a line search, which halves the interval at least every second trial
   static constexpr double longest_step = 1e20;
 
  public:
@@ -70,7 +71,7 @@ class Descent {
     if (stationary) summary_.reason = StopReason::stationary;
     return stationary || summary_.iterations == max_iterations;
   }
-  // Moves along the model's direction. False where no lower value was found.
+  // Moves along the model's direction. False if no lower value was found.
   bool advance() {
     const Vector direction = model_.direction(now_);
     const double slope = dot(now_.gradient, direction);
@@ -89,7 +90,7 @@ class Descent {
         return (line.has_sufficient_decrease() && next_.value < now_.value) ||
                (line.has_hidden_decrease() && next_.gradient_size() < now_.gradient_size());
     }
-    // The interval was not narrowed to a step that meets both conditions: a lower value serves as well.
+    // No trial met both conditions: any lower value is accepted.
     evaluate_along(direction, line.best_step());
     return next_.value < now_.value;
   }

@@ -1,4 +1,4 @@
-// The last steps and changes of the gradient, as a model of the inverse Hessian. Nocedal and Wright, "Numerical
+// The last steps and gradient differences, as a model of the inverse Hessian: Nocedal and Wright, "Numerical
 // Optimization", 2nd edition, 2006, algorithm 7.4.
 #pragma once
 #include <deque>
@@ -8,7 +8,7 @@
 
 namespace reel::optim {
 
-/// A step, the change of the gradient along it, and the inverse of their product.
+/// A step s, the gradient difference y along it, and 1 / (s . y).
 struct Pair {
   Vector step, change;
   double inverse;
@@ -19,7 +19,7 @@ class History {
   explicit History(int capacity) : capacity_(static_cast<std::size_t>(capacity)) {}
   bool is_clear() const { return pairs_.empty(); }
   void clear() { pairs_.clear(); }
-  /// Leaves out a pair without positive curvature, which would make the model indefinite.
+  /// Skips a pair without positive curvature, which would make the model indefinite.
   void add(Vector step, Vector change) {
     const double product = dot(step, change);
     if (!(product > std::numeric_limits<double>::epsilon() * length(step) * length(change))) return;
@@ -32,7 +32,7 @@ class History {
     optim::add(change, -1, before.gradient);
     add(std::move(step), std::move(change));
   }
-  /// Minus the modelled inverse of the Hessian times the gradient.
+  /// Minus the modelled inverse Hessian times the gradient.
   Vector direction(const Vector& gradient) const {
     Vector d(gradient);
     Vector factors(pairs_.size());

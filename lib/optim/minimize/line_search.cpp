@@ -9,7 +9,8 @@ namespace {
 
 constexpr double interval_reduction = 0.66;   // factor by which two trials must shrink the interval; the paper's delta
 constexpr double interval_tolerance = 1e-16;  // relative width of an interval that is not divided further
-constexpr double least_extrapolation = 1.1, most_extrapolation = 4;  // factors of the last step, before a bracket
+constexpr double least_extrapolation = 1.1,
+                 most_extrapolation = 4;  // factors of the last step, before a bracket is found
 
 // The discriminant terms of the cubic that interpolates values and slopes of two trials.
 struct Cubic {

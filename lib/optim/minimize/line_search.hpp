@@ -16,7 +16,7 @@ struct WolfeConstants {
   double decrease = 1e-4, curvature = 0.9;
 };
 
-/// Values as close to each other as this are equal but for rounding: of the start's, 8 units in the last place.
+/// The difference up to which values are equal but for rounding: 8 units in the last place of the start's value.
 inline double rounding_of(double value) { return 8 * std::numeric_limits<double>::epsilon() * std::abs(value); }
 /// Equation 4.1 of Hager and Zhang: where values are equal but for rounding, whether the slope at a step is that of a
 /// parabola with sufficient decrease.
@@ -32,7 +32,7 @@ inline bool is_slope_of_decrease(double slope, double start_slope, double decrea
 /// 2. Each trial replaces an end of the interval; the next one is interpolated in it.
 /// 3. The search ends at a step with sufficient decrease (Armijo) and a small slope (curvature condition).
 /// 4. Where rounding hides the decrease, slopes decide: the approximate Wolfe conditions of Hager and Zhang, equation
-/// 4.1 (SIAM Journal on Optimization 16, 2005). The search also ends where the decrease to expect is hidden.
+/// 4.1 (SIAM Journal on Optimization 16, 2005). The search also ends where rounding would hide the expected decrease.
 class LineSearch {
  public:
   /// `start` is the trial of step 0; its slope is negative. No step exceeds `longest`.
@@ -47,7 +47,8 @@ class LineSearch {
   double best_step() const noexcept { return best_.step; }
   /// Whether the last trial has sufficient decrease.
   bool has_sufficient_decrease() const noexcept { return sufficient_decrease_; }
-  /// Whether the last trial's value is the start's but for rounding, and its slope is that of a sufficient decrease.
+  /// Whether the last trial's value equals the start's but for rounding, while its slope is that of a sufficient
+  /// decrease.
   bool has_hidden_decrease() const noexcept { return hidden_decrease_; }
 
  private:

@@ -1,7 +1,9 @@
-// Newton's method in a trust region. Nocedal and Wright, "Numerical Optimization", 2nd edition, 2006, algorithms 4.1
-// and 7.2: 1. conjugate gradients minimise the quadratic model until it is solved well enough, its curvature is
-// negative or the region's border is reached; 2. the step is taken if the value falls; 3. the radius follows how well
-// the model foretold the fall.
+// Newton's method in a trust region: Nocedal and Wright, "Numerical Optimization", 2nd edition, 2006, algorithms 4.1
+// and 7.2.
+// 1. Conjugate gradients minimise the quadratic model, until the residual is small enough, the curvature is negative or
+// the boundary of the region is reached.
+// 2. The step is taken if the value decreases.
+// 3. The radius follows the ratio of the actual to the predicted reduction.
 #include <limits>
 #include <string_view>
 
@@ -12,14 +14,14 @@ namespace optim {
 namespace {
 
 constexpr double machine_epsilon = std::numeric_limits<double>::epsilon();
-constexpr double taken_above = 1e-4, poor = 0.25, good = 0.75;  // ratios of the fall found to the fall foretold
+constexpr double taken_above = 1e-4, poor = 0.25, good = 0.75;  // ratios of the actual to the predicted reduction
 constexpr double largest_radius = 1e10;
 
-// Where the model's minimiser within the region is.
+// An approximate minimiser of the model within the trust region.
 struct ModelStep {
   Vector step;
-  double fall = 0;  // of the model
-  bool at_border = false;
+  double reduction = 0;  // predicted by the model
+  bool at_boundary = false;
 };
 
 class NewtonCg {
@@ -43,7 +45,7 @@ class NewtonCg {
   const Vector& x() const { return now_.x; }
 
  private:
-  // A state has no products with the Hessian: one evaluation more, of what is known.
+  // A saved state holds no Hessian-vector product, so it is linearised again: one more evaluation.
   void start(const char* op, const std::optional<Saved>& saved) {
     if (saved) now_ = saved->now;
     linearize_here();
@@ -70,12 +72,12 @@ class NewtonCg {
     return stationary || summary_.iterations == options_.max_iterations;
   }
 
-  // Goes from `step` along `direction` to the border.
-  void to_border(ModelStep& m, const Vector& direction) const {
+  // Goes from `step` along `direction` to the boundary of the region.
+  void go_to_boundary(ModelStep& m, const Vector& direction) const {
     const double a = dot(direction, direction), b = dot(m.step, direction), c = dot(m.step, m.step) - radius_ * radius_;
     const double root = std::sqrt(std::max(0., b * b - a * c));
     add(m.step, b > 0 ? -c / (b + root) : (root - b) / a, direction);
-    m.at_border = true;
+    m.at_boundary = true;
   }
 
   ModelStep minimize_model() {
@@ -93,7 +95,7 @@ class NewtonCg {
       if (curvature > 0) add(m.step, length_along, direction);
       if (!(curvature > 0) || length(m.step) >= radius_) {
         m.step = before;
-        to_border(m, direction);
+        go_to_boundary(m, direction);
         Vector moved(m.step);
         add(moved, -1, before);
         add(curved_step, dot(moved, direction) / dot(direction, direction), curved_);
@@ -105,25 +107,27 @@ class NewtonCg {
       for (std::size_t k = 0; k < direction.size(); ++k) direction[k] = next / square * direction[k] - residual[k];
       square = next;
     }
-    m.fall = -dot(now_.gradient, m.step) - 0.5 * dot(m.step, curved_step);
+    m.reduction = -dot(now_.gradient, m.step) - 0.5 * dot(m.step, curved_step);
     return m;
   }
 
-  // Takes the step if the value falls, and adapts the radius. False where neither model nor value can fall any more.
+  // Takes the step if the value decreases, and adapts the radius. False if neither the model nor the value can
+  // decrease.
   bool try_step(const ModelStep& model) {
     next_ = now_.x;
     add(next_, 1, model.step);
     ++summary_.evaluations;
     const double value = evaluate_(next_.data(), nullptr);
     const double rounding = 8 * machine_epsilon * std::max(std::abs(now_.value), std::numeric_limits<double>::min());
-    const double fall = now_.value - value;
-    // Below the rounding of the value the ratio says nothing: the model is trusted.
-    const double ratio = model.fall <= rounding && std::abs(fall) <= rounding ? 1 : fall / model.fall;
+    const double reduction = now_.value - value;
+    // Below the rounding of the value the ratio is meaningless: the model is trusted.
+    const double ratio =
+        model.reduction <= rounding && std::abs(reduction) <= rounding ? 1 : reduction / model.reduction;
     if (!(ratio >= poor))
       radius_ = poor * length(model.step);
-    else if (ratio > good && model.at_border)
+    else if (ratio > good && model.at_boundary)
       radius_ = std::min(2 * radius_, largest_radius);
-    if (!(ratio > taken_above)) return model.fall > 0;
+    if (!(ratio > taken_above)) return model.reduction > 0;
     return take(value);
   }
   bool take(double value) {
@@ -134,7 +138,7 @@ class NewtonCg {
     const bool better = value < before.value || now_.gradient_size() < before.gradient_size();
     if (better && all_finite(now_.value, now_.gradient)) return true;
     now_ = before;
-    if (better) {  // a lower value without a gradient: nearer
+    if (better) {  // a lower value with a gradient that is not finite: try closer
       radius_ = poor * radius_;
       linearize_here();
     }

@@ -20,7 +20,8 @@ class ConjugateGradients {
     if (!is_clear()) add(next, beta(now.gradient), direction_);
     return candidate_ = next;
   }
-  // Along the gradient a step of length 1; later one that foretells as great a decrease as the last one had.
+  // The first trial: a step of length 1 along the negative gradient; later, the step that predicts the last decrease
+  // again.
   double first_step(const Point& now, double slope) const {
     return is_clear() ? 1 / length(now.gradient) : decrease_ / slope;
   }
@@ -46,7 +47,7 @@ class ConjugateGradients {
   static void add(V& y, double factor, const V& x) { optim::add(y, factor, x); }
 
   double beta(const Vector& gradient) const {
-    constexpr double eta = 0.01;  // the paper's, of the bound from below
+    constexpr double eta = 0.01;  // of the lower bound of beta, as in the paper
     const double along = dot(direction_, change_);
     if (!(along > 0)) return 0;
     const double factor = 2 * dot(change_, change_) / along;
@@ -54,9 +55,9 @@ class ConjugateGradients {
     return std::max(free, -1 / (length(direction_) * std::min(eta, length(gradient))));
   }
 
-  Vector direction_, change_;  // of the last step; empty: none
+  Vector direction_, change_;  // of the last step; empty if there is none
   Vector candidate_;
-  double decrease_ = 0;  // of the line along the last direction, over its step
+  double decrease_ = 0;  // predicted along the last direction, divided by its step
 };
 
 }  // namespace

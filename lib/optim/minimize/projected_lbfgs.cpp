@@ -1,8 +1,8 @@
 // Minima within bounds. Bertsekas, "Projected Newton methods for optimization problems with simple constraints", SIAM
 // Journal on Control and Optimization 20, 1982, with the model of lbfgs in place of the Hessian:
-// 1. elements at a bound, or nearly, whose gradient points out are *binding*: they move along the gradient;
-// 2. the others move along the model's direction, made of the history of their elements alone;
-// 3. the step is halved until the value at the projected point has fallen enough: equation 22.
+// 1. elements at, or nearly at, a bound that the gradient step would leave are *binding*: they move along the gradient;
+// 2. the other elements are free: they move along the model's direction, from the history of the free elements alone;
+// 3. the step is halved until the value at the projected point has decreased sufficiently (equation 22).
 #include "optim/minimize/history.hpp"
 #include "optim/minimize/line_search.hpp"
 
@@ -11,9 +11,10 @@ namespace optim {
 namespace {
 
 constexpr const char* op = "projected_lbfgs";
-constexpr double sufficient = 1e-4;  // part of the foretold decrease
+constexpr double sufficient = 1e-4;  // fraction of the predicted decrease
 constexpr int most_trials = 60;
-constexpr double widest_margin = 1e-8;  // of what counts as at a bound; any above 0 converges
+constexpr double widest_margin =
+    1e-8;  // the distance from a bound within which an element is binding; any positive value converges
 
 class ProjectedLbfgs {
  public:
@@ -67,7 +68,7 @@ class ProjectedLbfgs {
   void project(Vector& x) const {
     for (std::size_t i = 0; i < x.size(); ++i) x[i] = std::min(std::max(x[i], lower_[i]), upper_[i]);
   }
-  // Of the gradient without what points out of the bounds.
+  // The size of the projected gradient: components that point out of the bounds count as 0.
   double gradient_size(const Point& p) const {
     return p.gradient_size(
         [&](std::size_t i) { return p.gradient[i] > 0 ? p.x[i] <= lower_[i] : p.x[i] >= upper_[i]; });
@@ -125,18 +126,19 @@ class ProjectedLbfgs {
       project(next_.x);
       if (next_.x == now_.x) return false;
       evaluate(next_);
-      double foretold = step * slope;
+      double predicted = step * slope;
       for (std::size_t i = 0; i < bound.size(); ++i)
-        if (bound[i]) foretold += now_.gradient[i] * (next_.x[i] - now_.x[i]);
-      if (all_finite(next_.value, next_.gradient) && (is_lower(foretold) || has_hidden_decrease(rounding))) return true;
-      if (-foretold <= rounding) return false;
+        if (bound[i]) predicted += now_.gradient[i] * (next_.x[i] - now_.x[i]);
+      if (all_finite(next_.value, next_.gradient) && (is_lower(predicted) || has_hidden_decrease(rounding)))
+        return true;
+      if (-predicted <= rounding) return false;
     }
     return false;
   }
-  bool is_lower(double foretold) const {
-    return next_.value <= now_.value + sufficient * foretold && next_.value < now_.value;
+  bool is_lower(double predicted) const {
+    return next_.value <= now_.value + sufficient * predicted && next_.value < now_.value;
   }
-  // As LineSearch::has_hidden_decrease, along the way from now_ to next_, where that makes the gradient smaller.
+  // As LineSearch::has_hidden_decrease, along the path from now_ to next_; the projected gradient must also shrink.
   bool has_hidden_decrease(double rounding) const {
     if (std::abs(next_.value - now_.value) > rounding) return false;
     Vector way(next_.x);

@@ -1,4 +1,4 @@
-// States of minimisers, from which a run goes on with the same bits.
+// Saved states of minimisers, from which a run continues with the same bits.
 #pragma once
 #include <optional>
 
@@ -6,10 +6,10 @@
 
 namespace reel::optim {
 
-/// Which method's state it is: numbers in files.
+/// The method that a state belongs to. The numbers are part of the file format.
 enum class Method { lbfgs = 1, nonlinear_cg = 2, projected_lbfgs = 3, newton_cg = 4, gauss_newton = 5 };
 
-/// What every method keeps, and what one keeps besides.
+/// The state that all methods have, and the numbers and vectors of one method.
 struct Saved {
   Point now;
   detail::MinimizeSummary summary;
@@ -17,11 +17,11 @@ struct Saved {
   std::vector<Vector> vectors;
 };
 
-/// Nothing where the handle is null or the state empty. ValueError for `op` unless it is a state of the method, for
-/// `size` elements, with so many numbers of its own.
+/// Empty if the handle is null or the state is empty. ValueError for `op` unless the state belongs to the method, has
+/// `size` elements and `numbers` numbers of the method's own.
 std::optional<Saved> read_state(const char* op, const MinimizerState* state, Method method, std::size_t size,
                                 std::size_t numbers = 0);
-/// Does nothing where the handle is null.
+/// Does nothing if the handle is null.
 void write_state(MinimizerState* state, Method method, const Saved& saved);
 
 }  // namespace reel::optim

@@ -1,4 +1,4 @@
-// Vectors of doubles, and what all minimisers share.
+// Vectors of doubles, and code that all minimisers share.
 #pragma once
 #include <algorithm>
 #include <cmath>
@@ -27,11 +27,11 @@ inline bool all_finite(double value, const Vector& v) {
   return std::isfinite(value) && std::all_of(v.begin(), v.end(), [](double x) { return std::isfinite(x); });
 }
 
-/// Where no lower value is found and Point::gradient_size is below this, rounding of the values hides what is left:
-/// their relative error, to the power of one third. Dennis and Schnabel, section 7.2.
+/// If no lower value is found and Point::gradient_size is below this, rounding hides the remaining decrease: the cube
+/// root of the relative error of the values. Dennis and Schnabel, section 7.2.
 inline const double hidden_by_rounding = std::cbrt(std::numeric_limits<double>::epsilon());
 
-/// A point, the value there and its gradient.
+/// A point with its value and gradient.
 struct Point {
   Vector x, gradient;
   double value = 0;
@@ -41,7 +41,7 @@ struct Point {
   double gradient_size() const {
     return gradient_size([](std::size_t) { return false; });
   }
-  /// The same without the elements that are left out.
+  /// The same over the elements for which left_out(i) is false.
   template <class LeftOut>
   double gradient_size(const LeftOut& left_out) const {
     double greatest = 0;

@@ -12,7 +12,8 @@ using Numbers = std::vector<std::int64_t>;
 
 std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
-// Appends what can be reached from `start` and has no mark, neighbours by rising degree; the last vertex of it.
+// Breadth-first search from `start`: appends the unmarked vertices it reaches, neighbours by rising degree. Returns the
+// last one.
 std::int64_t breadth_first(const CompressedRows& a, std::int64_t start, std::int64_t mark, Numbers& marks,
                            Numbers& order) {
   std::size_t next = order.size();
@@ -39,7 +40,7 @@ Numbers reverse_cuthill_mckee(const CompressedRows& a) {
   Numbers order, marks(at(a.row_count()), unseen), trial;
   for (std::int64_t v = 0; v < a.row_count(); ++v) {
     if (marks[at(v)] != unseen) continue;
-    trial.clear();  // from v to one end of the component, and from there
+    trial.clear();  // from v to a peripheral vertex of its component, and from there
     const std::int64_t end = breadth_first(a, v, visited, marks, trial);
     breadth_first(a, end, done, marks, order);
   }
@@ -64,7 +65,8 @@ SparseCholesky::SparseCholesky(const CompressedRows& a)
         rows_[k].places.push_back(place);
       }
   }
-  // The tree, and how many elements each column of L has: a path from each element of row k up to k.
+  // The elimination tree, and the number of elements in each column of L: row k has those on the paths from its
+  // elements up to k.
   for (std::int64_t k = 0; k < a.row_count(); ++k) {
     marks_[at(k)] = k;
     for (std::int64_t j : rows_[at(k)].columns)
@@ -79,7 +81,7 @@ SparseCholesky::SparseCholesky(const CompressedRows& a)
   factor_.resize(at(starts_.back()));
 }
 
-// The columns of row k of L, each before its parent.
+// The columns of row k of L, children before parents.
 std::span<const std::int64_t> SparseCholesky::reach(std::int64_t k) {
   path_.clear();
   marks_[at(k)] = k;
@@ -94,7 +96,7 @@ std::span<const std::int64_t> SparseCholesky::reach(std::int64_t k) {
 
 bool SparseCholesky::factorise(std::span<const double> values) {
   std::fill(marks_.begin(), marks_.end(), -1);
-  Numbers ends(starts_.begin(), starts_.end() - 1);  // of what each column of L has so far
+  Numbers ends(starts_.begin(), starts_.end() - 1);  // the end of each column of L as filled so far
   std::vector<double> row(order_.size(), 0.0);
   for (std::size_t k = 0; k < order_.size(); ++k) {
     for (std::size_t e = 0; e < rows_[k].columns.size(); ++e)

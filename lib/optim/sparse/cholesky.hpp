@@ -14,17 +14,17 @@ std::vector<std::int64_t> reverse_cuthill_mckee(const CompressedRows& a);
 /// Cholesky factorization package", ACM Transactions on Mathematical Software 31, 2005.
 class SparseCholesky {
  public:
-  /// The pattern is symmetric and has the diagonal.
+  /// The pattern must be symmetric and contain the diagonal.
   explicit SparseCholesky(const CompressedRows& a);
   /// False where the matrix is not positive definite.
   bool factorise(std::span<const double> values);
-  /// Replaces b by the solution of the system that was factorised last.
+  /// Replaces b by the solution of the last factorised system.
   void solve(std::vector<double>& b) const;
   /// Elements of L below the diagonal.
   std::int64_t factor_size() const noexcept { return starts_.back(); }
 
  private:
-  // Elements of a row of the permuted matrix up to the diagonal: columns, and places of their values.
+  // Elements of a row of the permuted matrix up to the diagonal: columns, and positions of their values.
   struct Row {
     std::vector<std::int64_t> columns, places;
   };
@@ -42,14 +42,14 @@ class SparseCholesky {
 class NormalMatrix {
  public:
   explicit NormalMatrix(const CompressedRows& jacobian);
-  /// With the diagonal, whatever the Jacobian.
+  /// Includes the diagonal, whatever the Jacobian's pattern.
   const CompressedRows& pattern() const noexcept { return pattern_; }
-  /// The place of each element of the diagonal.
+  /// The position of each diagonal element among the values.
   const std::vector<std::int64_t>& diagonal() const noexcept { return diagonal_; }
   std::vector<double> values(std::span<const double> jacobian) const;
 
  private:
-  CompressedRows jacobian_, columns_;  // and its transpose, with the places of its values
+  CompressedRows jacobian_, columns_;  // and its transpose, with the positions of its values
   std::vector<std::int64_t> places_;
   CompressedRows pattern_;
   std::vector<std::int64_t> diagonal_;

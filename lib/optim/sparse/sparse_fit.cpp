@@ -1,7 +1,7 @@
-// Levenberg-Marquardt with a sparse Jacobian: steps from the damped normal equations (J^T J + mu D^2) s = -J^T r, D the
-// greatest lengths of J's columns so far. mu follows how well the linear model foretold the decrease: Nielsen, "Damping
-// parameter in Marquardt's method", 1999. Then Gauss-Newton steps for as long as they bring the gradient closer to
-// zero.
+// Levenberg-Marquardt with a sparse Jacobian. Steps solve the damped normal equations (J^T J + mu D^2) s = -J^T r,
+// where D holds the largest norm of each column of J so far. mu follows the ratio of the actual to the predicted
+// reduction: Nielsen, "Damping parameter in Marquardt's method", 1999. At the end, Gauss-Newton steps for as long as
+// they reduce the gradient.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -23,17 +23,17 @@ namespace {
 using optim::Vector;
 
 constexpr const char* op = "levenberg_marquardt";
-constexpr double taken_above = 1e-4;    // ratio of the decrease found to the decrease foretold
-constexpr double first_damping = 1e-3;  // and by factors of 10 as much as the first trust region wants
+constexpr double taken_above = 1e-4;    // ratio of the actual to the predicted reduction
+constexpr double first_damping = 1e-3;  // scaled by the first trust region, in factors of 10
 constexpr double polishing_damping = 1e-14;
 
 bool all_finite(const Vector& x) {
   return std::all_of(x.begin(), x.end(), [](double v) { return std::isfinite(v); });
 }
 
-// Parameters, and what belongs to them.
+// A point: parameters and what is evaluated there.
 struct State {
-  Vector x, residuals, jacobian;  // the robust ones; the Jacobian's values
+  Vector x, residuals, jacobian;  // of the robust loss; the values of the Jacobian
   double norm = 0;                // of the residuals
 };
 
@@ -71,7 +71,7 @@ class SparseFit {
   static Tensor tensor_of(const Vector& x) { return from_data(x, {static_cast<std::int64_t>(x.size())}); }
   optim::RobustResidual robust(double r) const { return optim::robust_residual(options_.loss, options_.loss_scale, r); }
 
-  // Both: false where a number is not finite.
+  // Residuals and Jacobian. False if a number is not finite.
   bool evaluate(State& s) {
     ++result_.evaluations;
     const Tensor r = f_(tensor_of(s.x));
@@ -84,7 +84,7 @@ class SparseFit {
     s.norm = optim::length(s.residuals);
     return std::isfinite(s.norm);
   }
-  // After evaluate() of the same.
+  // After evaluate() at the same point.
   bool differentiate(State& s) {
     ++result_.jacobians;
     s.jacobian = jacobian_(tensor_of(s.x)).values.to_vector<double>();
@@ -95,7 +95,7 @@ class SparseFit {
   }
   std::int64_t start(std::int64_t i) const { return rows_.starts[static_cast<std::size_t>(i)]; }
 
-  // What steps are made of.
+  // The matrix and right-hand side of the steps.
   void linearize() {
     gradient_.assign(now_.x.size(), 0.0);
     for (std::int64_t i = 0; i < rows_.row_count(); ++i)
@@ -107,13 +107,13 @@ class SparseFit {
     for (std::size_t j = 0; j < squares_.size(); ++j) squares_[j] = std::max(squares_[j], diagonal(j));
   }
   double diagonal(std::size_t j) const { return matrix_[static_cast<std::size_t>(normal_.diagonal()[j])]; }
-  double weight(std::size_t j) const { return squares_[j] > 0 ? squares_[j] : 1; }  // D^2
+  double weight(std::size_t j) const { return squares_[j] > 0 ? squares_[j] : 1; }  // the element of D^2
   double scaled_length(const Vector& x) const {
     Vector scaled(x);
     for (std::size_t j = 0; j < x.size(); ++j) scaled[j] *= std::sqrt(weight(j));
     return optim::length(scaled);
   }
-  // The greatest squared cosine of the residuals with a column of the Jacobian.
+  // The largest squared cosine between the residuals and a column of the Jacobian.
   double cosine() const {
     double greatest = 0;
     for (std::size_t j = 0; j < gradient_.size(); ++j)
@@ -166,17 +166,17 @@ class SparseFit {
     }
   }
 
-  // The decrease found over that foretold; moves there if it is enough.
+  // The ratio of the actual to the predicted reduction; moves to the trial point if the ratio is large enough.
   double try_step(double mu, const Vector& s) {
     State next = now_;
-    double foretold = 0;
+    double predicted = 0;
     for (std::size_t j = 0; j < s.size(); ++j) {
       next.x[j] += s[j];
-      foretold += s[j] * (mu * weight(j) * s[j] - gradient_[j]);
+      predicted += s[j] * (mu * weight(j) * s[j] - gradient_[j]);
     }
     blocked_ = !evaluate(next);
-    if (blocked_ || !(foretold > 0)) return 0;
-    const double found = (now_.norm - next.norm) * (now_.norm + next.norm), agreement = found / foretold;
+    if (blocked_ || !(predicted > 0)) return 0;
+    const double actual = (now_.norm - next.norm) * (now_.norm + next.norm), agreement = actual / predicted;
     if (!(agreement > taken_above)) return 0;
     blocked_ = !differentiate(next);
     if (blocked_) return 0;
