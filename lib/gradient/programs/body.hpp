@@ -35,7 +35,8 @@ inline bool same_shapes(TensorSpan a, TensorSpan b) {
                     [](const Tensor& x, const Tensor& y) { return x.shape() == y.shape() && x.dtype() == y.dtype(); });
 }
 
-/// A function that is a program inside the one that is being traced: what it adopts of that are further arguments.
+/// A function traced inside an enclosing trace. The values of the enclosing trace that it reads become further
+/// arguments: they are adopted.
 class Body {
  public:
   Body(const char* name, detail::FlatFunction f, TensorSpan examples)
@@ -48,9 +49,9 @@ class Body {
     const auto& list = traced_->program().instructions;
     return std::any_of(list.begin(), list.end(), [](const program::Instruction& i) { return i.may_throw(); });
   }
-  /// Adds what it adopts to the arguments of the deferred call, and what it captures that the tapes of the trace follow
-  /// to the captured tensors; tells these tapes which variables it reads. `own`: those that the body gets itself. Says
-  /// which of them and of what it adopts the tapes follow.
+  /// Appends adopted values to the arguments of the deferred call, and captured tensors that a tape of the trace
+  /// follows to `captured`; tells the tapes which variables the body reads. `own`: the arguments that the body has
+  /// itself. Returns for each of `own`, then of the adopted values, whether a tape follows it.
   std::vector<bool> reveal(TensorSpan own, Tensors& arguments, Tensors& captured) const {
     const std::size_t first = arguments.size();
     std::vector<bool> followed = followed_of(own);
@@ -74,7 +75,8 @@ class Body {
     const detail::List<Tensor> list = traced_->call(contiguous_all(arguments), adopted);
     return {list.begin(), list.end()};
   }
-  /// Whether result k depends on argument i through derivatives; arguments of the body, then what it adopts.
+  /// [result * inputs() + argument]: whether a derivative leads from the argument to the result. Arguments are those of
+  /// the body, then the adopted values.
   const std::vector<bool>& connected() const { return traced_->connected(); }
   std::size_t inputs() const { return traced_->program().arguments.size(); }
 

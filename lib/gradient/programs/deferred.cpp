@@ -1,4 +1,4 @@
-// Deferred calls as primitives. Their one attribute is the address of what they run.
+// Deferred calls as primitives. Their only attribute is the address of the Deferred.
 #include "gradient/programs/deferred.hpp"
 
 #include <algorithm>
@@ -17,7 +17,7 @@ namespace reel::autodiff {
 
 namespace {
 
-using Reference = std::shared_ptr<const Deferred>;  // counts one of Deferred::uses
+using Reference = std::shared_ptr<const Deferred>;  // owns one of Deferred::uses
 
 const Deferred& deferred_of(std::span<const std::int64_t> attributes) {
   return *std::bit_cast<const Deferred*>(attributes[0]);
@@ -71,7 +71,7 @@ std::vector<Tensor> saved_arguments(const tape::Record& r, const Deferred& d) {
   return all;
 }
 
-// The arguments of the recorded call, then the tensors of a list that are defined, then its token, if there is one.
+// The arguments of the recorded call, then the defined tensors of the list, then the token of the call if there is one.
 std::vector<Tensor> saved_and(const tape::Record& r, const Deferred& d, std::span<const Tensor> list) {
   std::vector<Tensor> all = saved_arguments(r, d);
   for (const Tensor& x : list)
@@ -80,7 +80,7 @@ std::vector<Tensor> saved_and(const tape::Record& r, const Deferred& d, std::spa
   return all;
 }
 
-// The function is run on tensors of its own: one may be passed twice, and each is differentiated by alone.
+// New handles for the arguments: a tensor that was passed twice is two sources.
 struct OwnArguments {
   std::vector<Tensor> arguments;
   OwnArguments(const Deferred& d, std::span<const Tensor> x) : arguments(identities(x.first(d.arguments))) {}
@@ -128,20 +128,20 @@ std::vector<Tensor> tangents(const Deferred& d, std::span<const Tensor> x, std::
   return list;
 }
 
-// The gradient of a call, to which `given` and a token are passed behind its arguments. As the tangents of the call are
-// linear in those of its inputs, the gradient of the inner product of cotangents and tangents is both the tangent of
-// the gradient and, the Hessian being symmetric, its gradient (Pearlmutter 1994).
+// The gradient of a call, whose arguments are followed by the cotangents `given` and the token. Tangents of the call
+// are linear in those of its inputs. So the gradient of the inner product of cotangents and tangents gives both
+// derivatives of the gradient: its tangent and, the Hessian being symmetric, its gradient (Pearlmutter 1994).
 struct GradientCall {
   Reference of;
   std::vector<std::size_t> given, asked;
 
   std::span<const Tensor> arguments(std::span<const Tensor> x) const { return x.first(of->arguments); }
 
-  // Of all inputs of the call whose gradient this is.
+  // For all inputs of the call that was differentiated.
   struct Through {
     std::vector<Tensor> tangents, gradients;
   };
-  // `along`: of those inputs; `of_outputs` and `of_tangents`: cotangents.
+  // `along`: tangents of those inputs; `of_outputs`, `of_tangents`: cotangents of the outputs and of their tangents.
   std::optional<Through> through(std::span<const Tensor> x, std::span<const Tensor> along,
                                  std::span<const Tensor> of_outputs, std::span<const Tensor> of_tangents) const {
     const Deferred& d = *of;
@@ -176,7 +176,7 @@ struct GradientCall {
       result.gradients[numbers[k]] = list[k] ? list[k].dense() : zeros_like(by[k].tensor());
     return result;
   }
-  // The cotangents that were passed, in the places of the outputs.
+  // The given cotangents, one entry per output, empty where none was given.
   std::vector<Tensor> in_place(std::span<const Tensor> passed) const {
     std::vector<Tensor> all(of->outputs.size());
     for (std::size_t k = 0; k < given.size(); ++k) all[given[k]] = passed[k];
@@ -204,7 +204,7 @@ struct GradientCall {
     std::vector<Tensor> list(found->gradients.begin(),
                              found->gradients.begin() + static_cast<std::ptrdiff_t>(d.arguments));
     for (const std::size_t k : given) list.push_back(found->tangents[k]);
-    list.emplace_back();  // of the token
+    list.emplace_back();  // for the token
     list.insert(list.end(), found->gradients.begin() + static_cast<std::ptrdiff_t>(d.arguments),
                 found->gradients.end());
     return list;
@@ -220,7 +220,7 @@ bool leads_to(const Deferred& d, std::size_t k, std::size_t i) {
   return is_differentiable(d.outputs[k].dtype) && d.connected[k * d.inputs() + i];
 }
 
-// A derivative as a deferred call: of the arguments and of what is given, cotangents or tangents.
+// A derivative as a deferred call on the arguments and the given cotangents or tangents.
 std::vector<Tensor> derivative(const tape::Record& r, const Deferred& d, DerivativeFunction function,
                                std::span<const Tensor> list, std::span<const std::size_t> wanted,
                                std::vector<Deferred::Like> outputs) {
@@ -250,7 +250,7 @@ std::vector<Tensor> derivative(const tape::Record& r, const Deferred& d, Derivat
   }
   const bool pulls = function == gradients;
   for (const std::size_t to : wanted) {
-    // Whether what is given at an input or output reaches `to`, or would through another input of the same output.
+    // Whether input i and `to` share an output: then the derivative for `to` depends on input i.
     const auto meets = [&](std::size_t i) {
       for (std::size_t k = 0; k < d.outputs.size(); ++k) {
         const bool counts = pulls ? list[k].defined() && leads_to(d, k, to) : k == to;
@@ -263,7 +263,7 @@ std::vector<Tensor> derivative(const tape::Record& r, const Deferred& d, Derivat
     if (has_token) made->connected.push_back(false);
     for (std::size_t i = d.arguments; i < d.inputs(); ++i) made->connected.push_back(meets(i));
   }
-  return call_later(std::move(made), saved_and(r, d, list));
+  return call_deferred(std::move(made), saved_and(r, d, list));
 }
 
 void vjp(const tape::Record& r, std::span<const Tensor> g, std::span<Gradient> dx) {
@@ -343,7 +343,7 @@ const ops::Primitive& primitive_of(const Deferred& d) {
 
 namespace {
 
-// The numbers of the outputs, those with a gradient in front: a call is recorded for the sake of its first output.
+// The outputs, reordered so that differentiable ones come first: a call is recorded for its first output.
 std::vector<std::size_t> floats_first(const Deferred& d) {
   std::vector<std::size_t> order(d.outputs.size());
   for (std::size_t k = 0; k < order.size(); ++k) order[k] = k;
@@ -352,7 +352,7 @@ std::vector<std::size_t> floats_first(const Deferred& d) {
   return order;
 }
 
-// The same call with its outputs in another order.
+// Reorders the outputs of the call.
 void reorder(Deferred& d, const std::vector<std::size_t>& order) {
   std::vector<Deferred::Like> outputs;
   std::vector<bool> connected;
@@ -397,7 +397,7 @@ void reorder(Deferred& d, const std::vector<std::size_t>& order) {
 
 }  // namespace
 
-std::vector<Tensor> call_later(std::unique_ptr<Deferred> deferred, std::span<const Tensor> arguments) {
+std::vector<Tensor> call_deferred(std::unique_ptr<Deferred> deferred, std::span<const Tensor> arguments) {
   const std::vector<std::size_t> order = floats_first(*deferred);
   if (!std::is_sorted(order.begin(), order.end())) reorder(*deferred, order);
   const Reference held(deferred.release(), [](const Deferred* p) { release(p); });
@@ -418,7 +418,8 @@ std::span<const Deferred::Part> parts_of(const program::Instruction& i) {
 
 std::vector<bool> connections(const program::Program& p) {
   const std::size_t inputs = p.arguments.size();
-  std::vector<std::vector<bool>> leads(p.values.size(), std::vector<bool>(inputs));  // from each argument to a value
+  std::vector<std::vector<bool>> leads(
+      p.values.size(), std::vector<bool>(inputs));  // [value][argument]: whether a derivative leads there
   const auto carries = [&](program::Index v) { return is_differentiable(p.values[v].tensor.dtype()); };
   for (std::size_t i = 0; i < inputs; ++i) leads[p.arguments[i]][i] = carries(p.arguments[i]);
   for (const program::Instruction& i : p.instructions) {
@@ -430,7 +431,7 @@ std::vector<bool> connections(const program::Program& p) {
             if (leads[p.operands[o].value][a]) leads[v][a] = true;
     }
   }
-  // Arguments may be views of one tensor, and what is made of one is found in the memory of another.
+  // Arguments may be views of one tensor: a value derived from one is found by the memory of the other.
   const auto memory = [&](std::size_t i) {
     const detail::Block* b = detail::block(p.values[p.arguments[i]].tensor);
     return b->flags & detail::view_flag ? static_cast<const detail::Block*>(b->base) : b;

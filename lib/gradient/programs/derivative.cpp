@@ -1,4 +1,4 @@
-// Derivatives of traced functions: what is traced for them.
+// Derivatives of traced functions, as functions that are traced in turn.
 #include "gradient/programs/derivative.hpp"
 
 #include <reel/forward.hpp>
@@ -49,7 +49,7 @@ Tensor tensor_of(const Source& s) { return s.is_variable() ? s.variable().read()
 
 Pulled pulled_by(const Differentiated& d, std::span<const Tensor> x) {
   GradientTape tape({.watch_accessed_variables = false});
-  std::vector<Source> by;           // what is wanted, each followed by the variables that are read as it
+  std::vector<Source> by;           // the wanted sources, each followed by the variables that are read as it
   std::vector<std::size_t> number;  // of the source that it is, or is read as
   for (std::size_t i = 0; i < d.sources(); ++i) {
     if (!is_wanted(d, i)) continue;

@@ -62,7 +62,7 @@ void BodyEffects::take_values(Tensors& list, std::size_t first) const {
 
 namespace {
 
-// What f gives, and the values that it leaves.
+// The results of f, followed by the new values of variables and streams.
 struct Ran {
   Tensors results, left;
 };
@@ -93,7 +93,7 @@ detail::FlatFunction with_effects(const detail::FlatFunction& f, const BodyEffec
   };
 }
 
-// A condition sees the values, and gives none.
+// A condition gets the values and returns none.
 detail::FlatLoop with_effects(const detail::FlatLoop& loop, const BodyEffects& effects) {
   detail::FlatLoop pure = loop;
   const std::size_t own = loop.variables;

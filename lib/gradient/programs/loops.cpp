@@ -9,7 +9,7 @@
 
 #include "core/fail.hpp"
 #include "gradient/programs/body.hpp"
-#include "gradient/programs/later_loop.hpp"
+#include "gradient/programs/deferred_loop.hpp"
 #include "loops/loops.hpp"
 #include "program/run/token.hpp"
 #include "tape/variable.hpp"
@@ -18,7 +18,7 @@ namespace reel::autodiff {
 
 namespace {
 
-// A scan of so few steps is faster unrolled: its instructions fuse with their neighbours.
+// Scans of at most this many steps are unrolled, so that their instructions fuse with their neighbours.
 constexpr std::int64_t most_unrolled = 64;
 
 Tensor like_row(const Tensor& x) {
@@ -29,11 +29,11 @@ Tensor like_row(const Tensor& x) {
 
 // ---- Bodies that run once
 
-// One of several bodies, which all get the same arguments: the branches of cond, or the body of a checkpoint.
-class Once {
+// The branches of cond, or the one body of a checkpoint: bodies with the same arguments, of which one runs once.
+class Branches {
  public:
-  // `first_adopted`: where what the first of them adopts stands among the inputs of the deferred call.
-  Once(std::vector<Body> bodies, std::size_t arguments, std::size_t first_adopted, bool keeps)
+  // `first_adopted`: where the adopted values of the first body begin among the inputs of the deferred call.
+  Branches(std::vector<Body> bodies, std::size_t arguments, std::size_t first_adopted, bool keeps)
       : bodies_(std::move(bodies)), arguments_(arguments), keeps_(keeps) {
     for (const Body& body : bodies_) {
       adopted_at_.push_back(first_adopted);
@@ -54,20 +54,20 @@ class Once {
     (keeps ? *p->forward : body.executable()).run(inputs(chosen, x), results);
     for (std::size_t k = 0; k < outputs.size(); ++k) loops::copy(results[k], outputs[k]);
     if (!token) return;
-    const auto left = std::allocate_shared<Left>(detail::PoolAllocator<Left>());
-    left->chosen = chosen;
-    if (keeps) left->residuals.assign(results.begin() + static_cast<std::ptrdiff_t>(outputs.size()), results.end());
-    *token = program::make_token(left);
+    const auto record = std::allocate_shared<RunRecord>(detail::PoolAllocator<RunRecord>());
+    record->chosen = chosen;
+    if (keeps) record->residuals.assign(results.begin() + static_cast<std::ptrdiff_t>(outputs.size()), results.end());
+    *token = program::make_token(record);
   }
 
-  // `captured`: of the deferred call.
+  // `captured`: those of the deferred call.
   void pull(TensorSpan x, const Tensor& token, TensorSpan cotangents, std::span<const std::size_t> wanted,
             TensorSpan gradients, TensorSpan captured) const {
-    const Left& left = *program::held_by<Left>(token);
+    const RunRecord& record = *program::held_by<RunRecord>(token);
     detail::List<Tensor> list;
-    if (const auto p = bodies_[left.chosen].traced().prepared()) list = gradients_of_body(*p, left, x, cotangents);
+    if (const auto p = bodies_[record.chosen].traced().prepared()) list = gradients_of_body(*p, record, x, cotangents);
     for (std::size_t w = 0; w < wanted.size(); ++w) {
-      const std::size_t source = list.empty() ? list.size() : source_of(left.chosen, wanted[w], captured);
+      const std::size_t source = list.empty() ? list.size() : source_of(record.chosen, wanted[w], captured);
       if (source < list.size() && list[source].defined())
         loops::copy(list[source], gradients[w]);
       else
@@ -77,7 +77,7 @@ class Once {
 
  private:
   // What a run leaves for the gradient.
-  struct Left {
+  struct RunRecord {
     std::size_t chosen = 0;
     detail::List<Tensor> residuals;
   };
@@ -87,10 +87,10 @@ class Once {
     for (const Tensor& one : adopted(chosen, x)) list.push_back(one);
     return list;
   }
-  detail::List<Tensor> gradients_of_body(const Pullback& p, const Left& left, TensorSpan x,
+  detail::List<Tensor> gradients_of_body(const Pullback& p, const RunRecord& record, TensorSpan x,
                                          TensorSpan cotangents) const {
-    detail::List<Tensor> all = inputs(left.chosen, x), residuals = left.residuals;
-    const Tensors ys = bodies_[left.chosen].results();
+    detail::List<Tensor> all = inputs(record.chosen, x), residuals = record.residuals;
+    const Tensors ys = bodies_[record.chosen].results();
     if (!keeps_) {
       detail::List<Tensor> results(ys.size() + p.residuals);
       p.forward->run(all, results);
@@ -103,7 +103,7 @@ class Once {
     p.backward->run(all, some);
     return with_gaps(some, p.exists);
   }
-  // The number among the body's sources of input i of the call; one that is none where the body has nothing of it.
+  // The index of input i of the call among the sources of the body; none if the body does not read it.
   std::size_t source_of(std::size_t chosen, std::size_t i, TensorSpan captured) const {
     constexpr std::size_t none_of_them = ~std::size_t{0};
     if (i < arguments_) return i;
@@ -121,15 +121,15 @@ class Once {
   std::vector<std::size_t> adopted_at_;
 };
 
-// Where a body that runs once gives what its effects have left.
-constexpr std::size_t behind_all = ~std::size_t{0};
+// For with_effects: the new values of variables and streams come behind all results.
+constexpr std::size_t behind_all_results = ~std::size_t{0};
 
-// The gradient of a call without a run under a tape, if one may be asked for.
-void set_gradient(Deferred& d, const std::shared_ptr<const Once>& once, bool prepared) {
+// Lets the gradient of the call use the traced gradient of its bodies instead of running them under a tape.
+void set_gradient(Deferred& d, const std::shared_ptr<const Branches>& branches, bool prepared) {
   if (prepared)
-    d.pull = [once, captured = d.captured](TensorSpan x, const Tensor& token, TensorSpan cotangents,
-                                           std::span<const std::size_t> wanted, TensorSpan gradients) {
-      once->pull(x, token, cotangents, wanted, gradients, captured);
+    d.pull = [branches, captured = d.captured](TensorSpan x, const Tensor& token, TensorSpan cotangents,
+                                               std::span<const std::size_t> wanted, TensorSpan gradients) {
+      branches->pull(x, token, cotangents, wanted, gradients, captured);
     };
 }
 
@@ -155,12 +155,12 @@ std::optional<Tensors> trace_loop(const detail::FlatLoop& loop, TensorSpan initi
         "the body changes the shape of a loop variable, and a program has to know the shape of the result; "
         "keep the shape and say by a number or a mask how much of it counts");
   }
-  LoopOptions later = options;
-  later.compiled = false;
+  LoopOptions inner = options;
+  inner.compiled = false;
   const Levels levels = Levels::now();
-  if (later.memory_budget > 0 && levels.all > 1)  // what the loop with its tangents keeps is there at the same time
-    later.memory_budget = std::max<std::int64_t>(1, later.memory_budget / 2);
-  const auto run = std::make_shared<LaterLoop>(loop, later, body, condition, xs.size());
+  if (inner.memory_budget > 0 && levels.all > 1)  // the loop with tangents keeps its states at the same time
+    inner.memory_budget = std::max<std::int64_t>(1, inner.memory_budget / 2);
+  const auto run = std::make_shared<DeferredLoop>(loop, inner, body, condition, xs.size());
   Tensors arguments(initial.begin(), initial.end());
   add_all(arguments, xs);
   const Tensors own = arguments;
@@ -170,12 +170,12 @@ std::optional<Tensors> trace_loop(const detail::FlatLoop& loop, TensorSpan initi
   for (std::size_t k = 0; k < loop.variables; ++k) followed[k] = is_differentiable(initial[k].dtype());
   if (condition) condition->reveal({}, arguments, run->captured);
   if (any_followed) run->prepare(followed, levels);
-  return call_later(LaterLoop::deferred(run, arguments.size()), arguments);
+  return call_deferred(DeferredLoop::deferred(run, arguments.size()), arguments);
 }
 
 namespace {
 
-// The body of a loop that is to be compiled changes shapes.
+// Thrown where the body of a loop changes the shape of a variable, so that it cannot be compiled.
 struct ChangesShapes {};
 
 }  // namespace
@@ -204,7 +204,7 @@ std::optional<Tensors> run_compiled(const detail::FlatLoop& loop, TensorSpan ini
 }
 
 detail::FlatLoop with_compiled_step(const detail::FlatLoop& loop) {
-  // By the dtypes, shapes and strides of what a step gets.
+  // Keyed by the dtypes, shapes and strides of the step's arguments.
   auto programs = std::make_shared<std::map<std::vector<std::int64_t>, std::shared_ptr<Traced>>>();
   detail::FlatLoop compiled = loop;
   compiled.step = [loop, programs](TensorSpan state, TensorSpan row) {
@@ -240,7 +240,7 @@ Tensors trace_checkpoint(const char* name, const detail::FlatFunction& first, co
       },
       abstract_like(arguments));
   if (const BodyEffects effects = body.effects(); effects.size() > 0) {
-    const detail::FlatFunction pure = with_effects(again, effects, arguments.size(), behind_all);
+    const detail::FlatFunction pure = with_effects(again, effects, arguments.size(), behind_all_results);
     Tensors results = trace_checkpoint(name, pure, pure, effects.with_values(name, arguments));
     effects.take_values(results, results.size() - effects.size());
     return results;
@@ -259,10 +259,11 @@ Tensors trace_checkpoint(const char* name, const detail::FlatFunction& first, co
     for (std::size_t i = 0; i < made->inputs(); ++i)
       made->connected.push_back(i >= body.inputs() || connected[k * body.inputs() + i]);
   made->run = [body, count = arguments.size()](TensorSpan x) { return body(x.first(count), x.subspan(count)); };
-  const auto once = std::make_shared<const Once>(std::vector<Body>{body}, arguments.size(), arguments.size(), false);
-  made->compute = [once](TensorSpan x, TensorSpan to, Tensor* token) { once->compute(0, x, to, token); };
-  set_gradient(*made, once, body.traced().prepared() != nullptr);
-  return call_later(std::move(made), all);
+  const auto branches =
+      std::make_shared<const Branches>(std::vector<Body>{body}, arguments.size(), arguments.size(), false);
+  made->compute = [branches](TensorSpan x, TensorSpan to, Tensor* token) { branches->compute(0, x, to, token); };
+  set_gradient(*made, branches, body.traced().prepared() != nullptr);
+  return call_deferred(std::move(made), all);
 }
 
 }  // namespace reel::autodiff
@@ -275,11 +276,13 @@ bool is_traced(const Tensor& x) noexcept { return ops::is_abstract(x) && ops::Tr
 
 namespace {
 
-// The same of branches that have effects.
+// cond for branches with effects.
 Tensors cond_with_effects(const Tensor& predicate, const FlatFunction& on_true, const FlatFunction& on_false,
                           TensorSpan arguments, const BodyEffects& effects) {
   constexpr const char* name = "cond";
-  const auto pure = [&](const FlatFunction& f) { return with_effects(f, effects, arguments.size(), behind_all); };
+  const auto pure = [&](const FlatFunction& f) {
+    return with_effects(f, effects, arguments.size(), behind_all_results);
+  };
   const Tensors all = effects.with_values(name, arguments);
   Tensors results = detail::traced_cond(predicate, pure(on_true), pure(on_false), all);
   effects.take_values(results, results.size() - effects.size());
@@ -325,17 +328,17 @@ std::vector<Tensor> traced_cond(const Tensor& predicate, const FlatFunction& on_
     for (std::size_t i = 0; i < made->inputs(); ++i)
       made->connected.push_back(i >= made->arguments || leads(by_yes, yes, k, i, count + 1) ||
                                 leads(by_no, no, k, i, count + 1 + yes.adopted()));
-  const auto once = std::make_shared<const Once>(std::vector<Body>{yes, no}, count, count + 1, true);
+  const auto branches = std::make_shared<const Branches>(std::vector<Body>{yes, no}, count, count + 1, true);
   const auto choose = [count](TensorSpan x) -> std::size_t { return truth(name, x[count]) ? 0 : 1; };
-  made->run = [once, choose, count](TensorSpan x) {
+  made->run = [branches, choose, count](TensorSpan x) {
     const std::size_t chosen = choose(x);
-    return once->body(chosen)(x.first(count), once->adopted(chosen, x));
+    return branches->body(chosen)(x.first(count), branches->adopted(chosen, x));
   };
-  made->compute = [once, choose](TensorSpan x, TensorSpan to, Tensor* token) {
-    once->compute(choose(x), x, to, token);
+  made->compute = [branches, choose](TensorSpan x, TensorSpan to, Tensor* token) {
+    branches->compute(choose(x), x, to, token);
   };
-  set_gradient(*made, once, yes.traced().prepared() && no.traced().prepared());
-  return call_later(std::move(made), all);
+  set_gradient(*made, branches, yes.traced().prepared() && no.traced().prepared());
+  return call_deferred(std::move(made), all);
 }
 
 }  // namespace reel::detail

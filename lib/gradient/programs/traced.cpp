@@ -1,4 +1,4 @@
-// Traced functions: calls by their programs, entries of tapes, and derivatives.
+// Calls of traced functions: runs of their programs, entries on tapes, derivatives.
 #include "gradient/programs/traced.hpp"
 
 #include <algorithm>
@@ -20,7 +20,7 @@ namespace reel::autodiff {
 
 namespace {
 
-// Whether something that is active follows one of them; captures around this call learn of those that they follow.
+// Whether an active tape or accumulator follows one of them. Captures around this call note those that they follow.
 bool any_followed(std::span<const Tensor> list) {
   if (!tape::active()) return false;
   if (tape::Capture* capture = tape::Capture::innermost()) capture->note(list);
@@ -72,13 +72,13 @@ std::vector<Tensor> Traced::results() const {
 }
 
 bool Traced::Inputs::followed(std::span<const Tensor> also) const {
-  bool any = false;  // each list is asked: captures note what they follow
+  bool any = false;  // no short cut: captures note the followed tensors of each list
   for (const std::span<const Tensor> list : {std::span<const Tensor>(all), std::span<const Tensor>(captured), also})
     any |= any_followed(list);
   return any;
 }
 
-// All memory is taken before the first variable changes.
+// All memory is allocated before the first variable changes.
 void Traced::assign(std::span<const Tensor> values) const {
   if (ops::handled(ops::writes_variables)) {
     for (std::size_t k = 0; k < assigned_.size(); ++k) assigned_[k].assign(values[k]);
@@ -91,14 +91,14 @@ void Traced::assign(std::span<const Tensor> values) const {
     VariableAccess::modify(assigned_[k], [&](Tensor& value) { std::swap(value, fresh[k]); });
 }
 
-// Results, then the values of assigned variables.
+// Returns the results, then the values of assigned variables.
 detail::List<Tensor> Traced::run(std::span<const Tensor> inputs) const {
   detail::List<Tensor> results(results_ + assigned_.size());
   executable_->run(inputs, results);
   return results;
 }
 
-// The same, and what the derivative needs of it.
+// The same, keeping the residuals of the gradient.
 detail::List<Tensor> Traced::run_keeping(Inputs& inputs) const {
   const Pullback& p = *inputs.pullback;
   const std::size_t own = results_ + assigned_.size();
@@ -124,7 +124,7 @@ detail::List<Tensor> Traced::call(std::span<const Tensor> arguments, std::span<c
   all.reserve(arguments.size() + adopted.size() + variables_.size());
   append(all, arguments);
   append(all, adopted);
-  for (const Variable& v : variables_) all.push_back(contiguous(v.read()));  // as it was traced
+  for (const Variable& v : variables_) all.push_back(contiguous(v.read()));  // with the layout that was traced
   if (!tape::active()) return run_and_assign(all);
   any_followed(captured_);
   for (const Tensor& x : captured_)
@@ -137,7 +137,7 @@ detail::List<Tensor> Traced::call(std::span<const Tensor> arguments, std::span<c
   return record(inputs);
 }
 
-// Whether the gradient that was asked for last fits an entry with these inputs.
+// Whether the latest pullback fits an entry with these inputs.
 bool Traced::knows(const Inputs& inputs) const {
   const auto same = [](const Tensor& a, const Tensor& b) { return a.id() == b.id(); };
   const auto covers = [&](const std::vector<bool>& wanted) {
@@ -153,7 +153,7 @@ bool Traced::knows(const Inputs& inputs) const {
                     same);
 }
 
-// A recorded call: what its attribute points to.
+// A recorded call; the attribute of the tape's entry points to it.
 class Traced::Entry {
  public:
   Entry(std::shared_ptr<Traced> traced, Inputs&& inputs)
@@ -217,7 +217,7 @@ detail::List<Tensor> Traced::record(Inputs& inputs) {
     if (knows(inputs)) inputs.pullback = latest_;
   }
   const List made = inputs.pullback ? run_keeping(inputs) : run(inputs.all);
-  List outputs;  // nobody else's, so that a tape can follow them as the entry's
+  List outputs;  // new handles, so that a tape can follow them as the outputs of this entry
   outputs.reserve(results_);
   for (std::size_t k = 0; k < results_; ++k) outputs.push_back(detail::alias(made[k]));
   Entry::record(shared_from_this(), std::move(inputs), outputs);
@@ -227,7 +227,7 @@ detail::List<Tensor> Traced::record(Inputs& inputs) {
 
 // ---- Derivatives
 
-// The tensors without gaps, and their numbers in the list.
+// The defined tensors of a list, and their indices.
 struct Given {
   detail::List<Tensor> tensors;
   detail::List<std::size_t> numbers;
@@ -350,7 +350,7 @@ std::shared_ptr<const Pullback> Traced::pullback(const Inputs& inputs, const Giv
 
 namespace {
 
-// The numbers of those with a derivative.
+// The indices of the results with a derivative.
 std::vector<std::size_t> differentiable(std::span<const Tensor> list) {
   std::vector<std::size_t> numbers;
   for (std::size_t k = 0; k < list.size(); ++k)
@@ -358,7 +358,7 @@ std::vector<std::size_t> differentiable(std::span<const Tensor> list) {
   return numbers;
 }
 
-// The list with zeros where a result that has a derivative has no cotangent.
+// The cotangents, with zeros for results that have a derivative but no cotangent.
 std::vector<Tensor> filled_all(std::span<const Tensor> list, std::span<const Tensor> results) {
   std::vector<Tensor> all(list.begin(), list.end());
   for (const std::size_t k : differentiable(results))
@@ -366,7 +366,7 @@ std::vector<Tensor> filled_all(std::span<const Tensor> list, std::span<const Ten
   return all;
 }
 
-// Abstract tensors of the dtypes and shapes of some of a list.
+// Abstract tensors of the dtypes and shapes of the chosen elements of a list.
 std::vector<Tensor> like(std::span<const Tensor> list, std::span<const std::size_t> numbers) {
   std::vector<Tensor> some;
   for (const std::size_t k : numbers) some.push_back(ops::abstract(list[k].dtype(), list[k].shape()));
@@ -375,7 +375,7 @@ std::vector<Tensor> like(std::span<const Tensor> list, std::span<const std::size
 
 }  // namespace
 
-// What a call may depend on.
+// The inputs of a call, for derivatives that are traced before it.
 Traced::Inputs Traced::examples(const std::vector<bool>& followed) const {
   Inputs inputs;
   for (const program::Index v : program().arguments) inputs.all.push_back(program().values[v].tensor);
@@ -453,7 +453,8 @@ void Traced::prepare_push(const Inputs& inputs) {
     prepared_push_ = std::make_shared<Derivative>(make_derivative(tangents_of, inputs, given, arguments));
 }
 
-// By the two programs, of which the first has run already if the entry knew which it would be.
+// By the forward and the backward program. The call has run the forward one already if this derivative was known by
+// then.
 detail::List<Tensor> Traced::pull_unfollowed(const Inputs& inputs, std::span<const Tensor> cotangents) {
   const bool is_prepared = prepared_ && inputs.pullback == prepared_;
   const Given given = is_prepared ? Given(filled_all(cotangents, results())) : Given(cotangents);
@@ -474,7 +475,7 @@ detail::List<Tensor> Traced::pull_unfollowed(const Inputs& inputs, std::span<con
   return with_gaps(gradients, p->exists);
 }
 
-// Cotangents that do not exist are empty, as are gradients.
+// Cotangents and gradients that do not exist are empty handles.
 detail::List<Tensor> Traced::pull(const Inputs& inputs, std::span<const Tensor> cotangents) {
   List defined;
   for (const Tensor& g : cotangents)

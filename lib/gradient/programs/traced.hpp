@@ -1,5 +1,5 @@
 // A function traced for one signature: its program, the variables that it reads and assigns, and its derivatives, which
-// are programs, too.
+// are programs too.
 #pragma once
 #include <map>
 #include <memory>
@@ -18,41 +18,43 @@ struct Pullback;
 
 class Traced : public std::enable_shared_from_this<Traced> {
  public:
-  /// Traces f on tensors laid out like `arguments`. `owner` is named in errors. `adopted` are abstract tensors of a
-  /// trace around f's, which f reads; more are found if that trace, `enclosing`, is still open. Throws what f throws.
+  /// Traces f on abstract tensors with the dtypes, shapes and strides of `arguments`. `owner` is named in errors.
+  /// `adopted`: values of an enclosing trace that f reads, which become further arguments; while that trace,
+  /// `enclosing`, is open, more are added as f reads them. Throws what f throws.
   Traced(const char* owner, detail::FlatFunction f, std::span<const Tensor> arguments,
          std::span<const Tensor> adopted = {}, program::Trace* enclosing = nullptr);
   ~Traced();
-  /// f(arguments), which are laid out as when it was traced, as are the values of what it adopted. One entry on the
-  /// tapes that follow what it is made of.
+  /// f(arguments), which have the signature that was traced, as do the adopted values. Recorded as one entry on the
+  /// tapes that follow one of its inputs.
   detail::List<Tensor> call(std::span<const Tensor> arguments, std::span<const Tensor> adopted = {});
-  /// The results for arguments, adopted values and variables' values, out of sight of tapes. Assigns nothing.
+  /// The results at these arguments, adopted values and variables' values, unrecorded. Assigns nothing.
   void run_unseen(std::span<const Tensor> inputs, std::span<Tensor> results) const {
     executable_->run(inputs, results);
   }
-  /// Traces the derivatives that the tapes and accumulators of the enclosing trace may ask for, while what f captures
-  /// by reference lives: gradients by what of the arguments and the adopted is `followed`, for all results; tangents by
-  /// all arguments and what of the adopted is followed.
+  /// Traces the derivatives that the tapes and accumulators of the enclosing trace may ask for, while objects that f
+  /// captures by reference still live: gradients with respect to the `followed` arguments and adopted values, for
+  /// cotangents of all results; tangents along all arguments and the followed adopted values.
   void prepare(const std::vector<bool>& followed);
-  /// The same by what of these arguments, of what it captured and of its variables the tapes of this thread follow, for
-  /// a call that is to come.
+  /// The same for a coming call with these arguments: gradients with respect to the arguments, captured tensors and
+  /// variables that a tape of this thread follows.
   void prepare_followed(std::span<const Tensor> arguments);
-  /// The same for the step of a loop. Gradients by what it adopted and captured are added to sums, which are arguments
-  /// of the backward program in front of the residuals; all are row-major. Null if no tape may ask.
+  /// The same for the step of a loop. Gradients with respect to adopted and captured values are added to sums:
+  /// arguments of the backward program in front of the residuals, all row-major. Null if no tape may ask for a
+  /// gradient.
   std::shared_ptr<const Pullback> prepare_step(const std::vector<bool>& followed);
-  /// The function with tangents of some sources: arguments, what it adopted, what it captured and is followed. It gets
-  /// the tangents behind its arguments, and gives those of all results that may have one behind its results.
+  /// The function with tangents of the sources `moved`: arguments, adopted values, followed captured tensors. The
+  /// tangents are arguments behind its own; the tangents of differentiable results are results behind its own.
   detail::FlatFunction with_tangents(const std::vector<bool>& followed, std::vector<std::size_t> moved) const;
-  /// What it captured and the tapes of this thread follow.
+  /// The captured tensors that a tape of this thread follows.
   std::vector<Tensor> followed_captured() const;
-  /// Whether argument i of the program leads to result k through derivatives: [k * arguments + i]. Of a part of an
-  /// enclosing trace.
+  /// [result k * arguments + argument i]: whether a derivative leads from i to k. Only for a part of an enclosing
+  /// trace.
   const std::vector<bool>& connected() const noexcept { return connected_; }
-  /// What prepare() has traced for gradients; null if nothing.
+  /// The gradient traced by prepare(); null if there is none.
   const std::shared_ptr<const Pullback>& prepared() const noexcept { return prepared_; }
   CompileStats stats() const;
   const program::Program& program() const noexcept { return executable_->program(); }
-  /// The program without passes, if the enclosing trace keeps it.
+  /// The program before any pass, if the enclosing trace keeps it.
   const std::shared_ptr<const program::Program>& without_passes() const noexcept { return without_passes_; }
   const program::Executable& executable() const noexcept { return *executable_; }
   /// Abstract tensors like the results.
@@ -61,24 +63,23 @@ class Traced : public std::enable_shared_from_this<Traced> {
   std::span<const Tensor> captured() const noexcept { return captured_; }
   std::span<const Variable> enclosing_variables() const noexcept { return enclosing_variables_; }
   std::span<const Tensor> enclosing_values() const noexcept { return enclosing_values_; }
-  /// Blocks that a call takes from each stream of random numbers; negative where results behind those of the function
-  /// say so.
+  /// Blocks that a call draws from each random stream; negative if the number is a result behind those of the function.
   std::span<const std::int64_t> draws() const noexcept { return draws_; }
-  /// Variables that a call assigns, those of them that it reads, and generators of the enclosing trace that it draws
-  /// from.
+  /// Variables that a call assigns, those of them that it also reads, and generators of the enclosing trace that it
+  /// draws from.
   std::span<const Variable> assigned() const noexcept { return assigned_; }
   std::span<const Variable> read_and_assigned() const noexcept { return read_and_assigned_; }
   std::span<const Generator* const> drawn() const noexcept { return drawn_; }
 
  private:
   using List = detail::List<Tensor>;
-  // What an entry depends on.
+  // The inputs of an entry.
   struct Inputs {
-    List all;  // arguments, what was adopted, values of variables_
+    List all;  // arguments, adopted values, values of variables_
     std::size_t num_arguments = 0, num_adopted = 0;
     List captured;
-    detail::List<bool> wanted;  // of `all`: whether something follows them
-    // What the call has left for this derivative.
+    detail::List<bool> wanted;  // for each of `all`: whether a tape follows it
+    // The derivative that the call prepared for, and its residuals.
     std::shared_ptr<const Pullback> pullback;
     List residuals;
 
@@ -88,12 +89,12 @@ class Traced : public std::enable_shared_from_this<Traced> {
     bool followed(std::span<const Tensor> also) const;
   };
   class Entry;
-  /// Which derivative: the numbers of the results with a cotangent or of the inputs with a tangent, what is wanted, and
-  /// the ids of the captured tensors that are followed.
+  /// Identifies a derivative: the indices of the results with a cotangent or of the inputs with a tangent, the wanted
+  /// inputs, and the ids of the followed captured tensors.
   using Key = std::vector<std::uint64_t>;
   struct Derivative {
     std::shared_ptr<Traced> traced;
-    std::vector<bool> exists;  // of each gradient or tangent
+    std::vector<bool> exists;  // for each gradient or tangent
   };
   using Derivatives = std::map<Key, Derivative>;
   using DerivativeFunction = std::vector<Derived> (*)(const Differentiated& what, std::span<const Tensor> x);
@@ -125,19 +126,19 @@ class Traced : public std::enable_shared_from_this<Traced> {
   std::vector<Variable> variables_, assigned_, read_and_assigned_;
   std::vector<Tensor> adopted_, enclosing_values_;
   std::vector<Variable> enclosing_variables_;
-  std::vector<Tensor> captured_;  // that a tape may follow
+  std::vector<Tensor> captured_;  // differentiable: a tape may follow them
   std::vector<std::int64_t> draws_;
   std::vector<const Generator*> drawn_;
   std::unique_ptr<program::Executable> executable_;
   std::shared_ptr<const program::Program> without_passes_;
   std::int64_t traced_instructions_ = 0;
-  mutable std::mutex mutex_;  // of the derivatives
+  mutable std::mutex mutex_;  // guards the derivatives
   Derivatives pulls_, pushes_;
   std::map<Key, std::shared_ptr<const Pullback>> pullbacks_;
-  std::shared_ptr<const Pullback> latest_;    // that was asked for
-  std::shared_ptr<const Pullback> prepared_;  // for all results, and for more than may be wanted
+  std::shared_ptr<const Pullback> latest_;    // the one that was asked for last
+  std::shared_ptr<const Pullback> prepared_;  // for all results, and for every source that may be wanted
   std::shared_ptr<const Derivative> prepared_push_;
-  std::vector<Tensor> moved_;  // sources that prepared_push_ has tangents of, in their places
+  std::vector<Tensor> moved_;  // the sources with a tangent in prepared_push_, the others empty
   std::vector<bool> connected_;
 };
 

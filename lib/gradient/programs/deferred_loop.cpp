@@ -1,6 +1,6 @@
-// Loops as deferred calls: their runs, gradients by a walk back, and tangents, for which the loop with its tangents as
-// further variables is a loop of the same kind.
-#include "gradient/programs/later_loop.hpp"
+// Loops as deferred calls: runs, and gradients by a walk back over the steps. Tangents come from a second loop, whose
+// further variables are the tangents of the first.
+#include "gradient/programs/deferred_loop.hpp"
 
 #include <reel/ops/make.hpp>
 
@@ -18,11 +18,11 @@ std::ptrdiff_t offset(std::size_t k) { return static_cast<std::ptrdiff_t>(k); }
 
 }  // namespace
 
-LaterLoop::LaterLoop(const detail::FlatLoop& l, const LoopOptions& o, const Body& b, const std::optional<Body>& c,
-                     std::size_t columns)
+DeferredLoop::DeferredLoop(const detail::FlatLoop& l, const LoopOptions& o, const Body& b, const std::optional<Body>& c,
+                           std::size_t columns)
     : loop(l), options(o), body(b), condition(c), xs(columns), program(shape(), programs()) {}
 
-program::Loop::Shape LaterLoop::shape() const {
+program::Loop::Shape DeferredLoop::shape() const {
   return {.variables = loop.variables,
           .rows = xs,
           .besides = body.adopted(),
@@ -32,11 +32,11 @@ program::Loop::Shape LaterLoop::shape() const {
           .most_steps = options.max_iterations,
           .memory_budget = options.memory_budget};
 }
-program::Loop::Programs LaterLoop::programs() const {
+program::Loop::Programs DeferredLoop::programs() const {
   return {&body.traced().executable(), condition ? &condition->traced().executable() : nullptr};
 }
 
-Tensors LaterLoop::results() const {
+Tensors DeferredLoop::results() const {
   Tensors list = body.results();
   for (std::size_t k = loop.variables; k < list.size(); ++k) {
     Shape stacked = list[k].shape();
@@ -46,7 +46,7 @@ Tensors LaterLoop::results() const {
   return list;
 }
 
-Tensors LaterLoop::operator()(TensorSpan x) const {
+Tensors DeferredLoop::operator()(TensorSpan x) const {
   detail::FlatLoop now{.name = loop.name};
   now.variables = loop.variables;
   now.steps = loop.steps;
@@ -63,15 +63,15 @@ Tensors LaterLoop::operator()(TensorSpan x) const {
   return detail::run_loop(now, x.first(loop.variables), x.subspan(loop.variables, xs), options);
 }
 
-void LaterLoop::compute(TensorSpan x, TensorSpan outputs, Tensor* token) const {
+void DeferredLoop::compute(TensorSpan x, TensorSpan outputs, Tensor* token) const {
   if (!token) return program.run(x, outputs, nullptr);
   const auto record = std::allocate_shared<program::LoopRecord>(detail::PoolAllocator<program::LoopRecord>());
   program.run(x, outputs, record.get());
   *token = program::make_token(record);
 }
 
-void LaterLoop::pull(TensorSpan x, const Tensor& token, TensorSpan cotangents, std::span<const std::size_t> wanted,
-                     TensorSpan gradients) const {
+void DeferredLoop::pull(TensorSpan x, const Tensor& token, TensorSpan cotangents, std::span<const std::size_t> wanted,
+                        TensorSpan gradients) const {
   detail::List<std::size_t> sources;
   detail::List<Tensor> written;
   for (std::size_t k = 0; k < wanted.size(); ++k) {
@@ -88,8 +88,8 @@ void LaterLoop::pull(TensorSpan x, const Tensor& token, TensorSpan cotangents, s
   program.pull(x, *program::held_by<program::LoopRecord>(token), cotangents, sources, written);
 }
 
-// What the gradient walks back with.
-void LaterLoop::set_gradient(std::shared_ptr<const Pullback> p) {
+// The gradient of the step, for the walk back.
+void DeferredLoop::set_gradient(std::shared_ptr<const Pullback> p) {
   for (const Tensor& x : captured) {
     const auto at =
         std::find_if(p->captured.begin(), p->captured.end(), [&](const Tensor& c) { return c.id() == x.id(); });
@@ -104,13 +104,15 @@ void LaterLoop::set_gradient(std::shared_ptr<const Pullback> p) {
   pullback = std::move(p);
 }
 
-// As Deferred::connected: what a loop variable depends on reaches all that depends on it, iterations later.
-std::vector<bool> LaterLoop::connected(std::size_t plain, std::size_t inputs, std::size_t results) const {
+// As Deferred::connected. Dependencies close over iterations: a variable depends on all that the variables it reads
+// depend on.
+std::vector<bool> DeferredLoop::connected(std::size_t plain, std::size_t inputs, std::size_t results) const {
   const std::vector<bool>& once = body.connected();
   std::vector<bool> list(results * inputs);
   for (std::size_t k = 0; k < results; ++k) {
-    for (std::size_t i = plain; i < inputs; ++i) list[k * inputs + i] = true;  // captured tensors: not known
-    if (k < loop.variables) list[k * inputs + k] = true;                       // a loop may have no iterations
+    for (std::size_t i = plain; i < inputs; ++i)
+      list[k * inputs + i] = true;                        // captured tensors: not known, so assumed
+    if (k < loop.variables) list[k * inputs + k] = true;  // a loop may have no iterations
     for (std::size_t i = 0; i < body.inputs(); ++i)
       if (once[k * body.inputs() + i]) list[k * inputs + i] = true;
   }
@@ -123,7 +125,8 @@ std::vector<bool> LaterLoop::connected(std::size_t plain, std::size_t inputs, st
   return list;
 }
 
-std::unique_ptr<Deferred> LaterLoop::deferred(const std::shared_ptr<const LaterLoop>& run, std::size_t arguments) {
+std::unique_ptr<Deferred> DeferredLoop::deferred(const std::shared_ptr<const DeferredLoop>& run,
+                                                 std::size_t arguments) {
   auto made = std::make_unique<Deferred>();
   made->name = run->loop.name;
   made->arguments = arguments;
@@ -155,9 +158,10 @@ Levels Levels::now() {
 
 namespace {
 
-// The inputs of the loop that may have tangents, and their numbers among the sources of its body, in the same order
-// within variables, rows and what is shared.
-std::vector<std::size_t> find_sources(const LaterLoop& of, const std::vector<bool>& followed, LoopWithTangents& found) {
+// Finds the inputs of the loop that may have tangents, in the order variables, rows, shared. Returns the index of each
+// among the sources of the body.
+std::vector<std::size_t> find_sources(const DeferredLoop& of, const std::vector<bool>& followed,
+                                      LoopWithTangents& found) {
   std::vector<std::size_t> sources;
   const Tensors variables = of.body.results();
   for (std::size_t i = 0; i < of.condition_at(); ++i) {
@@ -177,8 +181,8 @@ std::vector<std::size_t> find_sources(const LaterLoop& of, const std::vector<boo
   return sources;
 }
 
-// Tensors like the inputs of the loop with these numbers: of its steps, as far as the body gets them.
-Tensors examples_of(const LaterLoop& of, std::span<const std::size_t> numbers) {
+// Abstract tensors like the inputs with these indices, in the shapes that the body gets: rows without their first axis.
+Tensors examples_of(const DeferredLoop& of, std::span<const std::size_t> numbers) {
   const std::size_t first = of.condition_at() + (of.condition ? of.condition->adopted() : 0);
   const program::Program& p = of.body.traced().program();
   Tensors list;
@@ -187,8 +191,8 @@ Tensors examples_of(const LaterLoop& of, std::span<const std::size_t> numbers) {
   return abstract_like(list);
 }
 
-// The loop as a list of iterations of the body with its tangents.
-detail::FlatLoop flat_with_tangents(const LaterLoop& of, const LoopWithTangents& t, detail::FlatFunction step) {
+// The loop whose step also carries tangents.
+detail::FlatLoop flat_with_tangents(const DeferredLoop& of, const LoopWithTangents& t, detail::FlatFunction step) {
   detail::FlatLoop with = of.loop;
   const std::size_t n = of.loop.variables, rows = of.xs, moving = t.variables.size(), all = of.body.results().size();
   with.variables = n + moving + t.shared.size();
@@ -210,7 +214,7 @@ detail::FlatLoop flat_with_tangents(const LaterLoop& of, const LoopWithTangents&
   return with;
 }
 
-std::shared_ptr<const LoopWithTangents> trace_tangents(const LaterLoop& of, const std::vector<bool>& followed,
+std::shared_ptr<const LoopWithTangents> trace_tangents(const DeferredLoop& of, const std::vector<bool>& followed,
                                                        const Levels& levels) {
   auto made = std::make_shared<LoopWithTangents>();
   const std::vector<std::size_t> sources = find_sources(of, followed, *made);
@@ -225,7 +229,7 @@ std::shared_ptr<const LoopWithTangents> trace_tangents(const LaterLoop& of, cons
   add_all(rows, examples_of(of, made->rows));
   const std::optional<Body> condition = trace_condition(loop, variables);
   const auto run =
-      std::make_shared<LaterLoop>(loop, of.options, trace_body(loop, variables, rows), condition, rows.size());
+      std::make_shared<DeferredLoop>(loop, of.options, trace_body(loop, variables, rows), condition, rows.size());
   std::vector<bool> all_followed;
   for (const Tensor& x : variables) all_followed.push_back(is_differentiable(x.dtype()));
   for (std::size_t k = 0; k < rows.size(); ++k) all_followed.push_back(k >= of.xs || followed[of.loop.variables + k]);
@@ -239,12 +243,12 @@ std::shared_ptr<const LoopWithTangents> trace_tangents(const LaterLoop& of, cons
 
 }  // namespace
 
-void LaterLoop::prepare(const std::vector<bool>& followed, const Levels& levels) {
+void DeferredLoop::prepare(const std::vector<bool>& followed, const Levels& levels) {
   if (auto p = body.traced().prepare_step(followed)) set_gradient(std::move(p));
   if (levels.need_tangents()) tangents = trace_tangents(*this, followed, levels.without_one());
 }
 
-std::optional<Tensors> LaterLoop::push(TensorSpan x, TensorSpan along) const {
+std::optional<Tensors> DeferredLoop::push(TensorSpan x, TensorSpan along) const {
   const LoopWithTangents& t = *tangents;
   std::vector<bool> moves(along.size());
   for (const auto* numbers : {&t.variables, &t.rows, &t.shared})
@@ -264,7 +268,7 @@ std::optional<Tensors> LaterLoop::push(TensorSpan x, TensorSpan along) const {
   add(t.shared);
   add_all(all, x.subspan(loop.variables, xs));
   add(t.rows);
-  // What both adopt is passed as it was to this loop, for tapes may follow it as another tensor.
+  // Values that both loops adopt are passed as the arguments of this one, which a tape may follow as other tensors.
   const auto passed = [&](const Tensor& adopted) {
     for (const auto& [which, at] :
          {std::pair(&body, body_at()), std::pair(condition ? &*condition : &body, condition_at())})
@@ -275,7 +279,7 @@ std::optional<Tensors> LaterLoop::push(TensorSpan x, TensorSpan along) const {
   for (const Tensor& a : t.loop->body.traced().adopted()) all.push_back(passed(a));
   if (t.loop->condition)
     for (const Tensor& a : t.loop->condition->traced().adopted()) all.push_back(passed(a));
-  const Tensors made = call_later(deferred(t.loop, all.size()), all);
+  const Tensors made = call_deferred(deferred(t.loop, all.size()), all);
   const TensorSpan y(made);
   const Tensors like = results();
   const std::size_t n = loop.variables, moving = t.variables.size(), outputs_at = n + moving + t.shared.size();
