@@ -1,4 +1,4 @@
-// Checks of compiled functions: traced anew, and run op by op on copies of what it changes.
+// CompileOptions::check: f is traced anew, and run op by op on copies of the variables and generators that it changes.
 #include "compile/check.hpp"
 
 #include <algorithm>
@@ -107,13 +107,13 @@ class Comparison {
     const auto x = a.attributes.words(), y = b.attributes.words();
     const ops::Primitive* p = a.operation.primitive;
     if (!p || !p->rule.release) return std::equal(x.begin(), x.end(), y.begin(), y.end());
-    if (p->evaluate != ops::elementwise_primitive().evaluate) return true;  // another object in each trace
+    if (p->evaluate != ops::elementwise_primitive().evaluate) return true;  // each trace makes another object
     const auto graph = [](ops::Attributes words) { return std::bit_cast<const ops::Program*>(words[0])->graph(); };
     const loops::Graph was = graph(x), is = graph(y);
     return was.inputs == is.inputs && was.outputs == is.outputs && was.nodes == is.nodes &&
            std::equal(x.begin() + 1, x.end(), y.begin() + 1, y.end());
   }
-  // Of the bodies of a loop, a branch or a checkpoint.
+  // Compares the bodies of a loop, a branch or a checkpoint.
   static std::string difference_of_parts(const Instruction& a, const Instruction& b) {
     const auto before = autodiff::parts_of(a), now = autodiff::parts_of(b);
     for (std::size_t k = 0; k < std::min(before.size(), now.size()); ++k)
@@ -134,7 +134,7 @@ class Comparison {
       return same_bits(v.tensor, w.tensor) ? "" : "is a constant of the program, and has another value now";
     return x.offset == y.offset && number(before_, x.value) == number(now_, y.value) ? "" : "comes from elsewhere";
   }
-  // Of a value among those that are no constants.
+  // Compares a value that is not a constant.
   static std::size_t number(const Program& p, Index value) {
     std::size_t n = 0;
     for (Index v = 0; v < value; ++v) n += p.values[v].origin != Value::Origin::constant;

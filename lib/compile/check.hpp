@@ -9,7 +9,7 @@
 
 namespace reel::detail {
 
-/// While it lives, variables that are assigned and generators that are drawn from are copies.
+/// While it lives, assigns and draws of this thread go to copies of the variables and generators.
 class Beside final : public ops::EffectHandler {
  public:
   Beside() : EffectHandler(ops::reads_variables | ops::writes_variables | ops::advances_generator) {}
@@ -19,7 +19,7 @@ class Beside final : public ops::EffectHandler {
     Tensor value;
     bool written = false;
   };
-  /// What was read and assigned, in the order of the variables' construction.
+  /// The values read and assigned, in the order in which the variables were constructed.
   const std::map<std::uint64_t, Assigned>& values() const noexcept { return values_; }
 
  private:
@@ -28,10 +28,10 @@ class Beside final : public ops::EffectHandler {
   std::map<const Generator*, std::uint64_t> positions_;
 };
 
-/// What f computes at arguments laid out like these, as it is traced, without passes.
+/// The program of f for arguments of these dtypes, shapes and strides, before any pass.
 program::Program traced_program(const char* owner, const FlatFunction& f, std::span<const Tensor> arguments);
 
-/// The first operation that differs, in words; empty if none does.
+/// Describes the first operation that differs; empty if none does.
 std::string first_difference(const program::Program& before, const program::Program& now);
 
 bool same_bits(const Tensor& a, const Tensor& b);

@@ -27,7 +27,7 @@ namespace {
 
 constexpr const char* who = "compile";
 
-// All that a program depends on.
+// Everything that a program depends on.
 CallWords signature_of(const CallView& call) {
   constexpr std::size_t usual_rank = 4;
   CallWords key;
@@ -44,7 +44,7 @@ CallWords signature_of(const CallView& call) {
   return key;
 }
 
-// Whether it is signature_of(call) where no gradient is overridden.
+// Whether it equals signature_of(call) while no gradient is overridden.
 bool is_signature_of(const CallWords& key, const CallView& call) {
   auto at = key.begin();
   const auto next_are = [&](const std::int64_t* words, std::size_t count) {
@@ -61,7 +61,7 @@ bool is_signature_of(const CallWords& key, const CallView& call) {
   return at == key.end();
 }
 
-// f with further results: what tells how many numbers were drawn where a trace cannot know.
+// f with further results: the number of blocks drawn from each generator, where the trace cannot tell it.
 FlatFunction with_unknown_draws(FlatFunction f) {
   return [f = std::move(f)](std::span<const Tensor> x) {
     std::vector<Tensor> results = f(x);
@@ -81,7 +81,7 @@ void take_unknown_draws(CallResult& result) {
 
 }  // namespace
 
-// What of each argument is part of the signature: its static values, and dtype, shape and strides of its tensors.
+// The part of each argument in the signature: its static values, and dtype, shape and strides of its tensors.
 struct Aspects {
   struct Argument {
     const char* type;
@@ -113,7 +113,7 @@ namespace {
 
 using Aspect = CallWords Aspects::Argument::*;
 
-// What differs most often among the calls, in words.
+// Describes which argument, static value or shape varies most among the calls.
 std::string what_varies(std::span<const Aspects* const> calls) {
   struct Kind {
     Aspect aspect;
@@ -149,16 +149,16 @@ struct Programs::State {
     std::shared_ptr<autodiff::Traced> traced;
     std::shared_ptr<const void> structure;
     Aspects aspects;
-    std::int64_t used = 0;                                   // the number of the call that used it last
-    int unchecked = 0;                                       // calls that are to be checked
-    std::shared_ptr<const program::Program> reference = {};  // as traced, if any are
+    std::int64_t used = 0;                                   // number of the last call that used it
+    int unchecked = 0;                                       // number of calls that are still to be checked
+    std::shared_ptr<const program::Program> reference = {};  // the program as traced, while calls are to be checked
   };
   std::atomic<int> uses{1};
   CompileOptions options;
   std::mutex mutex;
   std::atomic<std::thread::id> tracing{};  // the thread that traces f
   std::map<CallWords, Held> held;
-  std::pair<const CallWords, Held>* latest = nullptr;  // of held: what the last call used
+  std::pair<const CallWords, Held>* latest = nullptr;  // the element of `held` that the last call used
   std::int64_t calls = 0, traces = 0;
   bool warned = false;
 
@@ -179,7 +179,7 @@ struct Programs::State {
       held.erase(oldest);
     }
   }
-  // While it lives, this thread traces f.
+  // While it lives, this thread is the one that traces f.
   struct Tracing {
     std::atomic<std::thread::id>& thread;
     explicit Tracing(State& state) : thread(state.tracing) { thread = std::this_thread::get_id(); }
@@ -205,7 +205,7 @@ struct Programs::State {
     one.reference = std::move(reference);
     return (latest = &*held.emplace(key, std::move(one)).first)->second;
   }
-  // Throws if f has come to compute something else.
+  // Throws if f computes something else than when it was traced.
   void trace_again(const Held& one, const CallView& call, const CallMakers& make) {
     const FlatCall f = make.trace(make.context);
     const Tracing open(*this);
@@ -238,7 +238,7 @@ bool Programs::inlined() const {
 
 namespace {
 
-// f as it is, out of sight, on copies of what it changes.
+// Runs f op by op, unrecorded, on copies of what it changes.
 struct PlainRun {
   std::vector<Tensor> results;
   std::map<std::uint64_t, Beside::Assigned> variables;
@@ -283,7 +283,7 @@ CallResult Programs::call(const CallView& call, const CallMakers& make) const {
   result.draws.assign(traced->draws().begin(), traced->draws().end());
   std::optional<PlainRun> plain;
   if (checked) plain.emplace(make);
-  result.tensors = traced->call(call.tensors);  // last: it assigns variables
+  result.tensors = traced->call(call.tensors);  // last: the call assigns variables
   take_unknown_draws(result);
   if (plain) plain->compare(result.tensors);
   return result;
@@ -321,7 +321,7 @@ GeneratorArgument::GeneratorArgument(Generator& x, GeneratorStandIns& known) {
 
 void GeneratorArgument::add(Generator& x, CallArguments& to) {
   const auto found = std::find(to.generators.begin(), to.generators.end(), &x);
-  to.words.push_back(found - to.generators.begin());  // which of them it is
+  to.words.push_back(found - to.generators.begin());  // the number of the generator
   if (found != to.generators.end()) return;
   to.tensors.push_back(stream_of(x));
   to.generators.push_back(&x);
@@ -332,7 +332,7 @@ namespace {
 WeakScalar weak(const Tensor& value) {
   return {value, is_differentiable(value.dtype()) ? OperandKind::weak_floating : OperandKind::weak_integer};
 }
-// Numbers compute in their own dtypes: bool as int64.
+// Numbers compute in their own dtypes, booleans in int64.
 Tensor number(const Operand& x) {
   const Tensor value = ops::to_tensor(who, x);
   return value.dtype() == DType::boolean ? cast(value, DType::int64) : value;

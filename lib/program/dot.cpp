@@ -1,4 +1,4 @@
-// Programs in the language of Graphviz.
+// Programs as graphs in Graphviz's language.
 #include "program/dot.hpp"
 
 #include "core/fail.hpp"

@@ -1,4 +1,4 @@
-// Programs as pictures.
+// Programs as graphs in Graphviz's language.
 #pragma once
 #include <string>
 
@@ -6,7 +6,7 @@
 
 namespace reel::program {
 
-/// The program in the language of Graphviz: a node for each instruction, argument, constant and result.
+/// The text of the graph: a node for each instruction, argument, constant and result.
 std::string to_dot(const Program& program);
 
 }  // namespace reel::program

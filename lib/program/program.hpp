@@ -1,5 +1,5 @@
-// Programs: what a function computes, as a list of instructions on numbered values. A trace writes one (trace.hpp),
-// passes rewrite it (passes/passes.hpp), an Executable runs it (run/executable.hpp).
+// Programs: what a function computes, as a list of instructions on numbered values. A Trace writes a program
+// (trace.hpp), passes rewrite it (passes/passes.hpp), an Executable runs it (run/executable.hpp).
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -11,31 +11,31 @@
 
 namespace reel::program {
 
-/// Whether the value is passed on as a handle: it has no place in an arena.
+/// Whether the value is a token: passed on as a handle, without a place in the arena.
 inline bool is_token(const Tensor& x) noexcept { return detail::block(x)->flags & detail::token_flag; }
 
-/// Numbers values, operands and instructions.
+/// The number of a value, operand or instruction.
 using Index = std::uint32_t;
 inline constexpr Index nothing = ~Index{0};
 
-/// A tensor of the program, with memory of its own or its caller's.
+/// A tensor of the program, in the arena, in a result or in an argument.
 struct Value {
   enum class Origin : std::uint8_t { argument, constant, result };
   Origin origin;
-  Tensor tensor;             // abstract: its dtype, shape and strides; of a constant the constant itself
+  Tensor tensor;             // abstract, with dtype, shape and strides; a constant holds its own tensor
   Index operands = nothing;  // the newest of its operands
 };
 
-/// What an instruction reads: a value, or a view of one.
+/// What an instruction reads: a value or a view of one.
 struct Operand {
   Index value;
-  Tensor tensor;            // abstract, or the constant: dtype, shape and strides
-  std::int64_t offset = 0;  // of its first element behind the value's, in bytes
-  bool whole = true;        // all of the value, as it lies
-  Index next = nothing;     // of the same value, an older one
+  Tensor tensor;            // abstract, or the constant
+  std::int64_t offset = 0;  // of its first element relative to the value's, in bytes
+  bool whole = true;        // the whole value with its own strides
+  Index next = nothing;     // an older operand of the same value
 };
 
-/// What a primitive takes besides tensors; keeps alive what the words own.
+/// The attributes of a primitive; keeps alive what the words own.
 class OwnedAttributes {
  public:
   OwnedAttributes() = default;
@@ -46,7 +46,7 @@ class OwnedAttributes {
   OwnedAttributes(const OwnedAttributes& other) : rule_(other.rule_), words_(other.words_) {
     if (rule_ && rule_->retain && !words_.empty()) rule_->retain(words_);
   }
-  OwnedAttributes(OwnedAttributes&&) noexcept = default;  // what is moved from has no words
+  OwnedAttributes(OwnedAttributes&&) noexcept = default;  // a moved-from object has no words
   OwnedAttributes& operator=(OwnedAttributes other) noexcept {
     std::swap(rule_, other.rule_);
     words_.swap(other.words_);
@@ -62,19 +62,20 @@ class OwnedAttributes {
   std::vector<std::int64_t> words_;
 };
 
-/// One operation, or several pointwise ones in one pass over memory.
+/// One operation, or several fused pointwise ones.
 struct Instruction {
   ops::Operation operation;
   OwnedAttributes attributes;
   std::vector<Index> inputs;   // operands; `nothing` for an empty handle
-  std::vector<Index> outputs;  // values; `nothing` for a view of an input, and for a residual that nobody wants
+  std::vector<Index> outputs;  // values; `nothing` for a view of an input, and for an unwanted residual
   bool residuals_wanted = false;
-  std::shared_ptr<const loops::Code> fused;  // null unless it stands for several: then elements of this shape,
-  Shape shape = {};                          // and where each output goes
+  std::shared_ptr<const loops::Code> fused;  // set for a fused instruction: its program, the shape of its elements,
+  Shape shape = {};                          // and what becomes of each output
   std::vector<loops::Write> writes = {};
 
   bool pointwise() const noexcept { return !fused && operation.pointwise(); }
-  /// Whether a run may fail for values of its inputs: it means something even where nobody reads its outputs.
+  /// Whether a run may throw for some values of the inputs: such an instruction is kept even if nobody reads its
+  /// outputs.
   bool may_throw() const noexcept {
     return operation.check || (operation.primitive && operation.primitive->effects & ops::may_throw);
   }
@@ -85,17 +86,17 @@ Tensor laid_out(const Tensor& base, std::int64_t offset, const Tensor& like);
 
 struct Program {
   std::vector<Value> values;
-  std::vector<Operand> operands;  // each once
+  std::vector<Operand> operands;  // without duplicates
   std::vector<Instruction> instructions;
   std::vector<Index> arguments;  // values
   std::vector<Index> results;    // operands
 
   Index add_value(Value::Origin origin, Tensor tensor);
-  /// The operand for this view of a value, a new one if there is none yet.
+  /// The operand for this view of a value; added if there is none yet.
   Index operand(Index value, const Tensor& view);
-  /// The same for a value as a whole.
+  /// The operand for the whole value.
   Index whole(Index value) { return operand(value, values[value].tensor); }
-  /// How many operands of instructions and results refer to each value.
+  /// For each value the number of operands of instructions and results that refer to it.
   std::vector<Index> count_uses() const;
 };
 

@@ -1,4 +1,4 @@
-// A trace: instructions from the ops of a function.
+// A trace writes the instructions of a program from the ops that a function calls.
 #include "program/trace.hpp"
 
 #include <algorithm>
@@ -17,7 +17,7 @@ namespace reel::program {
 
 namespace {
 
-// The block whose elements x shares; its own, unless x is a view.
+// The block that holds the elements of x: its own, unless x is a view.
 const detail::Block* memory_of(const Tensor& x) noexcept {
   const detail::Block* b = detail::block(x);
   return b->flags & detail::view_flag ? static_cast<const detail::Block*>(b->base) : b;
@@ -47,7 +47,8 @@ Tensor Trace::argument(const Tensor& example) {
   return x;
 }
 
-// A view keeps its own identity, for tapes follow it as itself. Views that are made of it here are found by the memory.
+// A view keeps its identity, since tapes follow it as itself. Views of it that are made in this trace are found by the
+// base block.
 void Trace::adopt(const Tensor& x) {
   const Index value = program_.add_value(Value::Origin::argument, x);
   values_[detail::block(x)] = value;
@@ -63,14 +64,14 @@ Index Trace::operand_of(const Tensor& x, const char* op) {
                      "{} reads borrowed memory that the traced function captured; it may change, and a program keeps "
                      "constants: pass the tensor as an argument",
                      op);
-  if (!ops::is_abstract(x)) {  // a constant, with a block of its own even where it is a view
+  if (!ops::is_abstract(x)) {  // a constant; a view gets a base of its own
     const auto [at, added] = values_.try_emplace(detail::block(x));
     if (added) at->second = program_.add_value(Value::Origin::constant, x);
     note(x);
     return program_.whole(at->second);
   }
   if (const auto own = values_.find(detail::block(x)); own != values_.end()) return program_.operand(own->second, x);
-  if (!enclosing_ || x.id() > first_id_) {  // made here
+  if (!enclosing_ || x.id() > first_id_) {  // made in this trace
     for (const auto* known : {&values_, &viewed_})
       if (const auto found = known->find(memory_of(x)); found != known->end())
         return program_.operand(found->second, x);
@@ -84,7 +85,7 @@ Index Trace::operand_of(const Tensor& x, const char* op) {
 
 void Trace::note(const Tensor& x) {
   if (enclosing_ && x.defined() && ops::is_abstract(x) && x.id() < first_id_ && !values_.contains(detail::block(x)))
-    adopt(x);  // a view of it is known by its memory, but tapes follow the view through it
+    adopt(x);  // a view of it is found by its memory, but tapes follow the view itself
   if (x.defined() && !ops::is_abstract(x) && is_differentiable(x.dtype()) && noted_.insert(detail::block(x)).second)
     captured_.push_back(x);
 }
@@ -157,8 +158,8 @@ Tensor Trace::read(const Variable& v) {
   const Tensor known = tape::followed(value) ? value : Tensor();
   VariableAccess::on_read(v, value);
   if (known.defined() && value.id() != known.id()) {
-    // A tape follows the value as another tensor, the argument of a program to which the variable is bound, and another
-    // tape the variable.
+    // One tape follows the value as another tensor, the argument to which the variable is bound; another tape follows
+    // the variable.
     value = identity(known);
     VariableAccess::on_read(v, value);
   }
@@ -187,7 +188,7 @@ void Trace::move_stream(const Generator& generator, const Tensor& stream) {
   streams_.push_back({&generator, stream, Stream::Origin::moved});
 }
 
-// The latest, or the one of the enclosing trace, whose place there matters as little as what is drawn from it here.
+// The latest new values, or those of the enclosing trace. Draws of this trace do not move the position of that one.
 Trace::Stream* Trace::find_stream(const Generator& generator) {
   const auto latest =
       std::find_if(streams_.rbegin(), streams_.rend(), [&](const Stream& s) { return s.generator == &generator; });
@@ -228,7 +229,7 @@ std::vector<const Generator*> Trace::drawn() const {
   return list;
 }
 
-// A draw is named by the number of its stream and its place there.
+// A draw is identified by the number of its stream and the position there.
 void Trace::draw(const ops::Effect& e) {
   Stream* const s = find_stream(*e.generator);
   if (!s)

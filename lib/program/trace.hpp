@@ -1,6 +1,6 @@
-// Traces: a function run on abstract tensors, which have a dtype and a shape but no elements. Its ops compute nothing;
-// what they would compute becomes a program. Tapes and rules work as ever, so that a gradient taken on the way is a
-// part of the program. Variables are read and assigned in the trace alone.
+// Traces: a function is run on abstract tensors, which have a dtype and a shape but no elements. Its ops compute
+// nothing; they are written down as a program. Tapes and rules work as usual, so that gradients taken inside the
+// function become part of the program. Variables are read and assigned in the trace alone.
 #pragma once
 #include <map>
 #include <unordered_map>
@@ -11,64 +11,63 @@
 
 namespace reel::program {
 
-/// What a primitive that writes variables would assign to them, in their order. `values`: what the variables hold, if
-/// the primitive reads them.
+/// The values that a primitive would assign to its variables, in their order. `values`: the current values of the
+/// variables, if the primitive reads them.
 std::vector<Tensor> new_values(const ops::Effect& effect, std::vector<const Tensor*> values);
 
-/// While it lives, ops of this thread become instructions, and the tapes that were active are out of sight.
+/// While it lives, ops of this thread become instructions, and tapes that were active before do not record.
 class Trace final : public ops::Tracer, public ops::EffectHandler {
   struct State {
     Variable variable;
     Tensor value;
     bool assigned = false;
-    bool read = false;  // by the traced function, not by an update
+    bool read = false;  // by the traced function itself, not only by the update of an optimiser
   };
 
  public:
-  /// `op`: who traces, for messages. A part of `enclosing`, if there is one, adopts what it reads of that: abstract
-  /// tensors, variables by the values they have there, and streams of random numbers. What it assigns and draws it
-  /// leaves to itself: who traces it has to make values of that which go in and out (gradient/programs/effects.hpp).
+  /// `op` is named in errors. A trace inside an `enclosing` one adopts the values of it that the function reads, as
+  /// further arguments: abstract tensors, current values of variables, positions of random streams. Assigns and draws
+  /// stay in this trace; the caller turns them into results (gradient/programs/effects.hpp).
   explicit Trace(const char* op, Trace* enclosing = nullptr);
   ~Trace();
-  /// The innermost of this thread; null when nothing is traced.
+  /// The innermost trace of this thread; null if there is none.
   static Trace* current() noexcept { return static_cast<Trace*>(ops::Tracer::current()); }
 
-  /// From here on, functions that become parts of the program keep what was traced of them, without passes.
+  /// From here on, nested traced functions keep their programs as traced, before passes.
   void keep_parts() noexcept { keeps_parts_ = true; }
   bool keeps_parts() const noexcept { return keeps_parts_; }
-  /// An argument of the program, laid out like `example`.
+  /// Adds an argument with the dtype, shape and strides of `example`.
   Tensor argument(const Tensor& example);
   void add(const ops::Operation& operation, const ops::Call& call, std::span<const Tensor> outputs) override;
   void note(const Tensor& x) override;
   void draw_again(const ops::Effect& effect, std::uint64_t seed, std::uint64_t first) override;
   /// Makes x, an abstract tensor of an enclosing trace, an argument of this program.
   void adopt(const Tensor& x);
-  /// What was adopted, in the order of the arguments.
+  /// The adopted tensors, in the order of the arguments.
   std::span<const Tensor> adopted() const noexcept { return adopted_; }
-  /// The variables that were read of the enclosing trace, and their values, which are adopted.
+  /// Variables read of the enclosing trace, and their values there, which are adopted.
   std::span<const Variable> enclosing_variables() const noexcept { return enclosing_variables_; }
   std::span<const Tensor> enclosing_values() const noexcept { return enclosing_values_; }
-  /// Draws from the generator are draws from `stream`, an argument: int64 [2], seed and position.
+  /// Draws from the generator use `stream` instead: int64 [2], seed and position, an argument.
   void bind_stream(const Generator& generator, const Tensor& stream);
-  /// How many blocks were drawn from each stream, in the order in which they were bound; negative where that is known
-  /// when the program has run.
+  /// The number of blocks drawn from each bound stream, in the order of binding; negative if only a run can tell.
   std::vector<std::int64_t> draws() const;
-  /// Of each of the latter: seed and position behind its last draw, less those that were bound.
+  /// For each negative one: seed and position after its last draw minus those that were bound.
   std::vector<Tensor> unknown_draws();
-  /// Seed and position of the next draw, where the trace stands.
+  /// Seed and position of the next draw.
   Tensor stream(const Generator& generator);
-  /// Draws from the generator go on from there.
+  /// Makes draws from the generator continue at `stream`.
   void move_stream(const Generator& generator, const Tensor& stream);
-  /// Those whose streams were adopted.
+  /// The generators whose streams were adopted.
   std::vector<const Generator*> drawn() const;
-  /// Whether these effects reach the trace, as they do unless a function that may be run again for its derivative
-  /// stands between.
+  /// Whether effects of these kinds reach this trace. They do not inside a function that may be run again for its
+  /// derivative, whose handler is closer.
   bool reached_by(unsigned kinds) const noexcept { return ops::handler_of(kinds) == this; }
-  /// The tensors that the traced function captured and that have derivatives: what a tape may follow.
+  /// The differentiable tensors that the traced function captured: a tape may follow them.
   std::span<const Tensor> captured() const noexcept { return captured_; }
-  /// TraceError for a draw from a generator that is bound to no stream.
+  /// TraceError for a draw from a generator without a bound stream.
   void perform(const ops::Effect& effect) override;
-  /// While it lives, the variables have these values in the trace; what is assigned meanwhile is forgotten.
+  /// While it lives, the variables have these values in the trace; assigns meanwhile are undone at its end.
   class Bound {
    public:
     Bound(Trace& trace, std::span<const Variable> variables, std::span<const Tensor> values);
@@ -81,20 +80,20 @@ class Trace final : public ops::Tracer, public ops::EffectHandler {
     std::map<std::uint64_t, State> outer_;
   };
 
-  /// The value of a variable in the trace, read for the tapes of the trace.
+  /// The value of a variable, read as the function reads it: tapes of the trace watch the variable.
   Tensor read(const Variable& variable);
-  /// The variables that were read before they were set; their values are the last arguments, in this order.
+  /// The variables that were read before they were assigned; their values are the last arguments, in this order.
   std::span<const Variable> variables() const noexcept { return read_; }
-  /// Those that were assigned, and their last values.
+  /// The variables that were assigned, and their last values.
   std::vector<Variable> assigned() const;
   std::vector<Tensor> assigned_values() const;
-  /// Those of them that the function has read.
+  /// The assigned variables that the function has also read.
   std::vector<Variable> read_and_assigned() const;
-  /// The value that a variable has where the trace stands, which no tape follows; of an argument the first time.
+  /// The current value of a variable, which no tape follows. The first call adds an argument.
   Tensor value(const Variable& variable);
-  /// Assigns it.
+  /// Assigns it in the trace.
   void assign(const Variable& variable, const Tensor& value);
-  /// The program that computes `results`: what f gave. TraceError when one belongs to another trace.
+  /// Ends the trace: the program that computes `results`. TraceError when one of them belongs to another trace.
   Program finish(std::span<const Tensor> results);
 
  private:
@@ -103,7 +102,7 @@ class Trace final : public ops::Tracer, public ops::EffectHandler {
     const Generator* generator;
     Tensor tensor;
     Origin origin = Origin::bound;
-    std::int64_t blocks = 0;  // taken so far
+    std::int64_t blocks = 0;  // drawn so far
   };
   Stream* find_stream(const Generator& generator);
   void draw(const ops::Effect& effect);
@@ -112,7 +111,7 @@ class Trace final : public ops::Tracer, public ops::EffectHandler {
   Tensor& value_of(const Variable& variable);
   void set(const Variable& variable, const Tensor& value, bool assigned);
 
-  // Says to ops that a trace is open, before tapes are hidden and after.
+  // Tells ops that a trace is open, before tapes are hidden and after they return.
   struct Watched {
     const bool nested = tape::watching() & tape::watch_program;
     Watched() { tape::set_watching(tape::watch_program, true); }
@@ -125,22 +124,22 @@ class Trace final : public ops::Tracer, public ops::EffectHandler {
   Watched watched_;
   tape::Suspend hidden_;
   Program program_;
-  std::unordered_map<const detail::Block*, Index> values_;  // of blocks that hold, or would hold, elements
-  std::unordered_map<const detail::Block*, Index> viewed_;  // what adopted views are views of
+  std::unordered_map<const detail::Block*, Index> values_;  // by the block that holds, or would hold, the elements
+  std::unordered_map<const detail::Block*, Index> viewed_;  // for adopted views: the value of the base
   std::vector<Tensor> captured_;
   std::unordered_set<const detail::Block*> noted_;  // blocks of captured_
   Trace* enclosing_;
   bool keeps_parts_;
-  std::uint64_t first_id_;  // below those of tensors that are made here
+  std::uint64_t first_id_;  // ids of tensors made in this trace are larger
   std::vector<Tensor> adopted_, enclosing_values_;
   std::vector<Variable> enclosing_variables_;
   std::vector<Stream> streams_;
   std::vector<Variable> read_;
-  std::map<std::uint64_t, State> states_;  // of variables, by id: in the order of their construction
+  std::map<std::uint64_t, State> states_;  // by variable id, so in the order of construction
   ops::Tracer* below_;
 };
 
-/// While it lives, ops of this thread compute, whatever is traced around them, and no tape sees them.
+/// While it lives, ops of this thread compute, in spite of any trace around them, and no tape records.
 class Untraced {
  public:
   Untraced();

@@ -1,4 +1,4 @@
-// Equal expressions computed once.
+// Common subexpression elimination.
 #include <cstring>
 #include <map>
 
@@ -8,7 +8,7 @@ namespace reel::program {
 
 namespace {
 
-// What an instruction computes, as words that are equal where it is.
+// The operation, attributes and operands of an instruction, as words.
 using Key = std::vector<std::uint64_t>;
 
 Key key_of(const Instruction& i) {
@@ -22,7 +22,7 @@ Key key_of(const Instruction& i) {
   return key;
 }
 
-// A constant of one element as words; empty for larger ones.
+// A constant of one element, as words; empty for larger constants.
 Key key_of(const Tensor& constant) {
   const detail::Block* b = detail::block(constant);
   if (b->size != 1) return {};
@@ -57,7 +57,7 @@ class Sharing {
   }
 
  private:
-  // With what the inputs do not tell of the outputs: a derivative's shape may be larger than theirs.
+  // With what the inputs do not determine of the outputs: a derivative may have a larger shape than they have.
   Key shape_key(const Instruction& i) const {
     Key key = key_of(i);
     for (const Index v : i.outputs) {
@@ -81,7 +81,7 @@ class Sharing {
   }
 
   Program& program_;
-  std::vector<Index> same_as_;  // of each value: the first that is equal
+  std::vector<Index> same_as_;  // for each value the first equal one
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// What is made of constants alone, computed when the program is made.
+// Constant folding.
 #include <algorithm>
 
 #include "core/fail.hpp"
@@ -13,7 +13,7 @@ namespace {
 class Folding {
  public:
   Folding(Program& program, std::int64_t most_elements) : program_(program), most_elements_(most_elements) {}
-  // Whether the instruction's outputs have become constants.
+  // Whether the instruction was evaluated and its outputs are constants now.
   bool fold(const Instruction& i) {
     const bool small = std::all_of(i.outputs.begin(), i.outputs.end(), [&](Index v) {
       return v != nothing && !is_token(program_.values[v].tensor) && program_.values[v].tensor.size() <= most_elements_;
@@ -26,7 +26,7 @@ class Folding {
     try {
       outputs = evaluate(i);
     } catch (const Error&) {
-      return false;  // an error of the values: each run meets it
+      return false;  // it throws for these values: every run must throw too
     }
     for (std::size_t k = 0; k < outputs.size(); ++k) replace(i.outputs[k], outputs[k]);
     return true;
@@ -64,7 +64,7 @@ class Folding {
 }  // namespace
 
 void fold_constants(Program& program, std::int64_t most_elements) {
-  const Untraced computing;  // the program may be a part of one that is being traced
+  const Untraced computing;  // the program may be part of one that is being traced
   Folding folding(program, most_elements);
   std::erase_if(program.instructions, [&](const Instruction& i) { return folding.fold(i); });
 }

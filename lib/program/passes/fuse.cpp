@@ -1,5 +1,5 @@
-// Neighbouring pointwise operations joined to programs of lib/loops/program, which keep what is only read among them in
-// the first cache.
+// Fusion: neighbouring pointwise operations become one program of lib/loops/program, which keeps its intermediate
+// values in the first-level cache.
 #include <algorithm>
 #include <map>
 #include <reel/ops/make.hpp>
@@ -16,7 +16,7 @@ namespace reel::program {
 
 namespace {
 
-// A program of so many steps keeps its registers in the first cache.
+// The most steps whose registers fit the first-level cache.
 constexpr std::size_t most_steps = 64;
 
 bool is_real(DType d) { return d == DType::float32 || d == DType::float64; }
@@ -25,7 +25,7 @@ const detail::Block* output_of(const Program& p, const Instruction& i) {
   return detail::block(p.values[i.outputs[0]].tensor);
 }
 
-// Whether a fused loop can do it: one dtype, no check of elements.
+// Whether a fused loop supports it: one floating dtype, no check of elements.
 bool fusible(const Program& p, const Instruction& i) {
   const ops::Operation& o = i.operation;
   if (!i.pointwise() || o.summed || o.check) return false;
@@ -35,8 +35,8 @@ bool fusible(const Program& p, const Instruction& i) {
                      [&](Index x) { return detail::block(p.operands[x].tensor)->dtype == z->dtype; });
 }
 
-// The value of which a sum of all elements can be made as they are computed: only large ones gain by it, and only where
-// nobody else reads the elements. `nothing` of other instructions.
+// The value that the instruction sums up completely, if the sum can be fused with its terms: only if it is large and
+// nobody else reads the terms. Otherwise `nothing`.
 Index summed_value(const Program& p, const Instruction& i, const ops::Primitive& sum, const std::vector<Index>& uses) {
   if (i.operation.primitive != &sum) return nothing;
   const Operand& x = p.operands[i.inputs[0]];
@@ -46,14 +46,14 @@ Index summed_value(const Program& p, const Instruction& i, const ops::Primitive&
   return apt && p.values[x.value].origin == Value::Origin::result ? x.value : nothing;
 }
 
-// Instructions that become one. The last of them is where it stands.
+// Instructions to be fused. The fused instruction takes the place of the last one.
 struct Group {
   std::vector<std::size_t> members;
-  bool open = true;  // nothing outside has read what it computes
+  bool open = true;  // no instruction outside has read its values yet
 };
 
-// Cuts the instructions into groups: one joins the newest open group of its dtype and shape. What any other
-// instruction reads closes the group that computes it, so that a group's outputs are read behind its last member.
+// Divides the instructions into groups. An instruction joins the newest open group of its dtype and shape. Reading a
+// value from outside closes its group, so that all outputs of a group are read after its last member.
 class Grouping {
  public:
   Grouping(const Program& program, const std::vector<Index>& uses)
@@ -77,14 +77,14 @@ class Grouping {
         if (const std::size_t g = group_of_[program_.operands[o].value]; g != no_group && g != own)
           groups_[g].open = false;
   }
-  // What a member reads of its own group it reads as it lies, element by element.
+  // A member reads values of its own group whole and in order, element by element.
   bool reads_other_than_elements(const Instruction& i, std::size_t group) const {
     return std::any_of(i.inputs.begin(), i.inputs.end(), [&](Index o) {
       const Operand& x = program_.operands[o];
       return group_of_[x.value] == group && (!x.whole || total_[x.value]);
     });
   }
-  // Whether a sum is made by the group that computes its terms.
+  // Whether the group that computes its terms also computes the sum.
   bool place_total(std::size_t at) {
     const Instruction& i = program_.instructions[at];
     const Index x = summed_value(program_, i, ops::sum_of_axes(), uses_);
@@ -113,12 +113,12 @@ class Grouping {
   const Program& program_;
   const std::vector<Index>& uses_;
   std::vector<Group> groups_;
-  std::vector<std::size_t> group_of_;  // of each value that a member computes
-  std::vector<bool> total_;            // of each value: whether it is the sum of what a group computes
+  std::vector<std::size_t> group_of_;  // for each value that a member computes
+  std::vector<bool> total_;            // for each value: whether it is a fused sum
   std::map<std::vector<std::int64_t>, std::size_t> newest_;
 };
 
-// The members of a group as one instruction.
+// Builds the fused instruction of a group.
 class Fusion {
  public:
   Fusion(const Program& program, const Group& group, const std::vector<Index>& uses) : program_(program) {
@@ -134,7 +134,7 @@ class Fusion {
       if (uses[outputs_[k]] > inside_[outputs_[k]]) add_output(outputs_[k], node_[outputs_[k]], loops::Write::place);
   }
   Instruction take() {
-    // Inputs are the first nodes.
+    // The first nodes are the inputs.
     const auto inputs = static_cast<std::int32_t>(made_.inputs.size());
     loops::Graph graph;
     graph.inputs = inputs;
@@ -156,7 +156,7 @@ class Fusion {
     made_.writes.push_back(how);
     graph_.outputs.push_back(node);
   }
-  // What a step reads: an earlier step, or an input of the whole, numbered -2, -3, ... here.
+  // The source of a step: the number of an earlier step; inputs are -2, -3, ... here.
   std::int32_t source(Index operand) {
     const Index value = program_.operands[operand].value;
     if (const auto found = node_.find(value); found != node_.end()) {
@@ -182,13 +182,13 @@ class Fusion {
   const Program& program_;
   Instruction made_;
   loops::Graph graph_;
-  std::vector<Index> outputs_;           // of the members
-  std::map<Index, std::int32_t> node_;   // of each value that a member computes
-  std::map<Index, std::int32_t> input_;  // of each operand from outside
+  std::vector<Index> outputs_;           // of the group
+  std::map<Index, std::int32_t> node_;   // for each value that a member computes
+  std::map<Index, std::int32_t> input_;  // for each operand from outside
   std::map<Index, Index> inside_;        // how often members read a value
 };
 
-// Means of what a sum can be made of on the way become such a sum, and a division.
+// Replaces means whose sum can be fused by such a sum and a division.
 void divide_sums(Program& program, const std::vector<Index>& uses) {
   for (std::size_t at = 0; at < program.instructions.size(); ++at) {
     Instruction& mean = program.instructions[at];
@@ -214,7 +214,7 @@ void divide_sums(Program& program, const std::vector<Index>& uses) {
 
 void fuse_pointwise(Program& program) {
   {
-    const Untraced computing;  // the program may be a part of one that is being traced
+    const Untraced computing;  // the program may be part of one that is being traced
     divide_sums(program, program.count_uses());
   }
   const std::vector<Index> uses = program.count_uses();

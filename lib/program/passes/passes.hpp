@@ -1,35 +1,35 @@
-// Passes: each rewrites a program into one that computes the same bits with less work.
+// Passes: each rewrites a program so that it computes the same bits with less work.
 #pragma once
 #include "program/program.hpp"
 
 namespace reel::program {
 
-/// Drops the instructions that no result needs, but for those that may throw.
+/// Dead code elimination: drops instructions that no result needs, except those that may throw.
 void drop_unused(Program& program);
-/// Computes once and for all what is made of constants and is small: a larger constant would be kept for as long as the
-/// program, to save a pass over memory.
+/// Constant folding, of small values: a large constant would occupy memory as long as the program lives, to save one
+/// pass over memory.
 inline constexpr std::int64_t most_folded_elements = 1024;
 void fold_constants(Program& program, std::int64_t most_elements = most_folded_elements);
-/// Computes each expression once: instructions with the same operation, attributes and operands.
+/// Common subexpression elimination: instructions with equal operation, attributes and operands become one.
 void share_equal(Program& program);
-/// Makes sums of what is placed among zeros one instruction. A zero keeps its sign where one part lies alone, as it
-/// does where tapes add parts in place.
+/// Merges sums of parts placed into zeros into one instruction that adds the parts in place. Signs of zeros stay as
+/// they are: -0 where one part alone covers an element, as when a tape adds parts in place.
 void join_places(Program& program);
-/// Joins pointwise operations of float32 or float64 of one shape to single passes over memory, where that is faster.
+/// Fuses pointwise operations on float32 or float64 of one shape into single passes over memory, where that is faster.
 void fuse_pointwise(Program& program);
 
-/// All but the last, in this order.
+/// All passes but fusion, in this order.
 void simplify(Program& program);
-/// All of them.
+/// All passes.
 void optimize(Program& program);
 
-/// A program in two parts, of which the second runs when it is asked for.
+/// A program in two parts; the second runs on demand.
 struct Parts {
-  Program first;   // of the arguments in front; its last results are what the second needs of it
-  Program second;  // of all arguments, and then those results
+  Program first;   // of the first arguments; its last results are what the second part needs of it
+  Program second;  // of all arguments, followed by those results
   std::size_t residuals = 0;
 };
-/// The first part computes the first `results` results, and nothing that these do not need but what may throw. It does
+/// The first part computes the first `results` results: the instructions they need, and those that may throw. It does
 /// not read the arguments from `arguments` on.
 Parts split(const Program& program, std::size_t arguments, std::size_t results);
 

@@ -1,5 +1,5 @@
-// Sums of what is placed among zeros, such as gradients by slices of one tensor, as one instruction: zeros are written
-// once, and each part is added to its place alone.
+// Sums of parts placed into zeros, such as gradients of several slices of one tensor, become one instruction: zeros are
+// written once, and each part is added to its place.
 #include "ops/apply/table.hpp"
 #include "ops/index/slice.hpp"
 #include "program/passes/passes.hpp"
@@ -12,7 +12,7 @@ constexpr std::size_t no_instruction = ~std::size_t{0};
 
 bool is_sum(const Instruction& i) { return i.pointwise() && i.operation == ops::value_of<"add">("add"); }
 
-// The instruction that places the operand, if nobody else reads what it gives.
+// The instruction that placed the operand into zeros, if nobody else reads the result.
 std::size_t placing(const Program& p, Index operand, const std::vector<std::size_t>& maker,
                     const std::vector<Index>& uses) {
   const Operand& x = p.operands[operand];

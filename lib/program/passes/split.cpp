@@ -1,4 +1,4 @@
-// A program cut in two: what its first results need, and the rest.
+// Divides a program into the part that its first results need, and the rest.
 #include <algorithm>
 
 #include "program/passes/passes.hpp"
@@ -19,7 +19,7 @@ class Cut {
   bool early(std::size_t instruction) const { return early_[instruction]; }
 
  private:
-  // What depends on the arguments of the second part.
+  // Marks the values that depend on arguments of the second part.
   void find_late() {
     for (const Instruction& i : program_.instructions)
       if (std::any_of(i.inputs.begin(), i.inputs.end(),
@@ -43,8 +43,8 @@ class Cut {
   }
 
   const Program& program_;
-  std::vector<bool> late_, needed_;  // of each value
-  std::vector<bool> early_;          // of each instruction
+  std::vector<bool> late_, needed_;  // for each value
+  std::vector<bool> early_;          // for each instruction
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Instructions whose outputs nobody reads, and which cannot fail.
+// Dead code elimination.
 #include <algorithm>
 
 #include "program/passes/passes.hpp"
@@ -7,7 +7,7 @@ namespace reel::program {
 
 namespace {
 
-// What a derivative would need is not kept where there is none.
+// Drops residuals that no derivative reads.
 void drop_token(Instruction& i, const std::vector<bool>& used) {
   if (!i.residuals_wanted || !i.operation.primitive->tokens || used[i.outputs.back()]) return;
   i.outputs.back() = nothing;

@@ -1,5 +1,5 @@
-// Binomial checkpointing (Griewank and Walther 2000) of loops whose length is not known: the states before some
-// iterations are kept, at a stride that doubles whenever they are too many; going back, the gaps are filled.
+// Binomial checkpointing (Griewank and Walther 2000) for loops of unknown length. Going forward, the states before some
+// iterations are kept, at a stride that doubles whenever there are too many. Going back, the gaps are filled.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -7,26 +7,27 @@
 
 namespace reel::program {
 
-/// binomial(s + t, s): the most iterations that s kept states serve when none is computed more than t times.
+/// binomial(s + t, s): the most iterations that s kept states serve if each iteration is computed at most t times
+/// again.
 inline std::int64_t checkpoint_reach(std::int64_t s, std::int64_t t, std::int64_t limit) {
   std::int64_t b = 1;
   for (std::int64_t k = 1; k <= s && b < limit; ++k) b = b * (t + k) / k;
   return std::min(b, limit);
 }
 
-/// How far from the last kept state to keep the next, with `length` iterations ahead and `free` states left to keep.
+/// The distance from the last kept state to the next, for `length` iterations ahead and `free` states left to keep.
 inline std::int64_t next_checkpoint(std::int64_t length, std::int64_t free) {
   std::int64_t t = 1;
   while (checkpoint_reach(free, t, length) < length) ++t;
   return std::max<std::int64_t>(1, std::min(checkpoint_reach(free, t - 1, length), length - 1));
 }
 
-/// A State is a handle to what an iteration begins with.
+/// A State is a handle to the inputs of an iteration.
 template <class State>
 class Checkpoints {
  public:
   void limit(std::size_t most) noexcept { most_ = most; }
-  /// Going forward: `state` is that before iteration i. Called for each in turn.
+  /// Going forward: `state` is the one before iteration i. Called for each iteration in turn.
   void offer(std::int64_t i, const State& state) {
     if (i % stride_ != 0) return;
     if (kept_.size() == most_) {
@@ -35,8 +36,8 @@ class Checkpoints {
     }
     if (i % stride_ == 0) kept_.push_back({i, state});
   }
-  /// Going back: the state before iteration i, computed from the last that is kept by advance(k, state), which gives
-  /// the state before iteration k + 1. Where there is room, states on the way are kept; those from i on are dropped.
+  /// Going back: the state before iteration i, computed from the last kept one by advance(k, state), which returns the
+  /// state before iteration k + 1. States on the way are kept where there is room; those from i on are dropped.
   template <class F>
   State before(std::int64_t i, F advance) {
     for (;;) {

@@ -1,5 +1,5 @@
-// Runs: a frame holds the tensors that instructions read and write; it is made once for each thread that runs the
-// program at a time, and bound to the arguments and results of each run.
+// Runs. A frame holds the tensors that instructions read and write. There is one frame per concurrent run; it is made
+// once, and bound to the arguments and results of each run.
 #include "program/run/executable.hpp"
 
 #include <algorithm>
@@ -11,7 +11,7 @@ namespace reel::program {
 
 namespace {
 
-// What infer says of the outputs of an instruction; null unless it is a primitive.
+// The outputs that infer announces for an instruction; null unless it is a primitive.
 std::unique_ptr<const ops::Metas> announced(const Program& program, const Instruction& i) {
   if (!i.operation.primitive) return nullptr;
   const Tensor none_given;
@@ -33,7 +33,7 @@ std::vector<bool> used_operands(const Program& program) {
 
 }  // namespace
 
-// A frame that is given back, whatever happens, without what belongs to its run.
+// Returns a frame at the end of a run, without the tensors of that run, also when the run throws.
 class Executable::Lease {
  public:
   explicit Lease(const Executable& owner)
@@ -62,7 +62,7 @@ class Executable::Lease {
       return;
     }
     const std::lock_guard lock(owner_.mutex_);
-    owner_.frames_.push_back(std::move(frame_));  // there is room: new_frame() has seen to it
+    owner_.frames_.push_back(std::move(frame_));  // new_frame() has reserved room
   }
   Frame& operator*() noexcept { return *frame_; }
 
@@ -192,7 +192,7 @@ void Executable::run(std::span<const Tensor> arguments, std::span<Tensor> result
   for (std::size_t k = 0; k < results.size(); ++k) {
     const Operand& operand = program_.operands[program_.results[k]];
     const Tensor& y = frame.operands[program_.results[k]];
-    // A constant is every run's: each gives it a handle of its own.
+    // A constant is shared by all runs: each result gets a handle of its own.
     results[k] = program_.values[operand.value].origin == Value::Origin::constant ? detail::alias(y) : y;
   }
 }

@@ -1,4 +1,4 @@
-// Programs made ready to run: memory planned, operands laid out, as often as wanted and by several threads at once.
+// Programs ready to run: with planned memory and prepared operands. Any number of runs, by several threads at once.
 #pragma once
 #include <atomic>
 #include <memory>
@@ -11,21 +11,21 @@ namespace reel::program {
 
 class Executable {
  public:
-  /// Plans the memory of a program, which passes may have rewritten.
+  /// Plans the memory of a program. Passes may have rewritten it.
   explicit Executable(Program program);
   ~Executable();
-  /// The results at these arguments, of the dtypes, shapes and strides that were traced. Bits are those of the
-  /// function run op by op. No tape records it.
+  /// The results at these arguments, which have the traced dtypes, shapes and strides. The bits are those of the
+  /// function run op by op. Not recorded.
   void run(std::span<const Tensor> arguments, std::span<Tensor> results) const;
 
-  /// Runs by one thread on memory that it names: see session.hpp.
+  /// Runs of one thread in memory that the caller provides: session.hpp.
   class Session;
 
   const Program& program() const noexcept { return program_; }
-  /// Of the memory that results of a session's run lie in, and where a value lies there; -1 where it does not.
+  /// Bytes of the memory that holds the results of a session's run, and the offset of a value there; -1 if it has none.
   std::int64_t fresh_bytes() const noexcept { return fresh_bytes_; }
   std::int64_t fresh_offset(Index value) const noexcept { return fresh_offset_[value]; }
-  /// Of the memory that a run needs besides its results.
+  /// Bytes that a run needs besides its results.
   std::int64_t bytes() const noexcept { return plan_.bytes; }
 
  private:
@@ -39,7 +39,7 @@ class Executable {
     bool makes_token;
     std::unique_ptr<const ops::Metas> metas;
   };
-  /// Where a run finds a value that is not in the arena: among its arguments or in memory of its own.
+  /// Where a run finds a value outside the arena: among its arguments, or in newly allocated memory.
   struct Origin {
     bool argument;
     std::size_t number;
@@ -54,19 +54,19 @@ class Executable {
   Program program_;
   Plan plan_;
   std::vector<Step> steps_;
-  std::vector<Origin> origin_;                    // of each value
-  std::vector<Index> outputs_;                    // values, of all steps
-  std::vector<Index> bound_;                      // operands that each run lays anew: of arguments and of what escapes
-  std::vector<Index> fresh_;                      // values that each run takes memory for
-  std::vector<std::int64_t> fresh_offset_;        // of each value: where it lies in the memory of a session's run
+  std::vector<Origin> origin_;  // for each value
+  std::vector<Index> outputs_;  // values, for all steps
+  std::vector<Index> bound_;    // operands that each run binds: those of arguments, and of values that outlive the run
+  std::vector<Index> fresh_;    // values that each run allocates
+  std::vector<std::int64_t> fresh_offset_;        // for each value, its offset in the memory of a session's run
   std::int64_t fresh_bytes_ = 0;                  // of that memory
-  std::vector<std::uint32_t> made_;               // places in Frame::outputs that a run fills
-  mutable std::atomic<Frame*> latest_ = nullptr;  // that no run uses, and was used last: taken without the mutex
+  std::vector<std::uint32_t> made_;               // indices in Frame::outputs that a run fills
+  mutable std::atomic<Frame*> latest_ = nullptr;  // an idle frame, the one used last: taken without the mutex
   mutable std::mutex mutex_;
-  mutable std::vector<std::unique_ptr<Frame>> frames_;   // others that no run uses
-  mutable std::size_t frame_count_ = 0;                  // used or not
-  mutable std::vector<std::unique_ptr<Places>> places_;  // that no session uses
-  mutable std::size_t places_count_ = 0;                 // used or not
+  mutable std::vector<std::unique_ptr<Frame>> frames_;   // other idle frames
+  mutable std::size_t frame_count_ = 0;                  // idle or in use
+  mutable std::vector<std::unique_ptr<Places>> places_;  // of idle sessions
+  mutable std::size_t places_count_ = 0;                 // idle or in use
 };
 
 }  // namespace reel::program

@@ -1,4 +1,4 @@
-// What a run works on.
+// The tensors that a run works on.
 #pragma once
 #include "program/run/executable.hpp"
 
@@ -6,23 +6,24 @@ namespace reel::program {
 
 struct Executable::Frame {
   Tensor arena;
-  std::vector<Tensor> operands;       // by their numbers
-  std::vector<const Tensor*> inputs;  // of all steps, one after another
-  std::vector<Tensor> outputs;        // of all steps: further handles, in the order in which evaluate wants them
-  std::vector<Tensor> fresh;          // of Executable::fresh_
+  std::vector<Tensor> operands;       // by number
+  std::vector<const Tensor*> inputs;  // for all steps, one after another
+  std::vector<Tensor> outputs;        // for all steps: further handles, in the order that evaluate expects
+  std::vector<Tensor> fresh;          // the values of Executable::fresh_
 };
 
-// What a session works on: a frame whose operands lie where the session's user says.
+// A session's frame, whose operands lie in memory that the caller provides.
 struct Executable::Places {
   struct Part {
     detail::Block* block;
     std::int64_t offset;
   };
   std::unique_ptr<Frame> frame;
-  std::vector<Part> parts;               // operands of argument 0, of argument 1, ..., and of fresh values
-  std::vector<std::size_t> first;        // of each argument, and of fresh values, among the parts; the number of parts
-  std::vector<std::vector<Index>> held;  // operands of each argument that is a token
-  std::vector<std::uint32_t> transient;  // places in Frame::outputs of tokens, and of what nobody wants
+  std::vector<Part> parts;  // operands of argument 0, of argument 1, ..., and of allocated values
+  std::vector<std::size_t>
+      first;  // index in `parts` for each argument and for allocated values; then the number of parts
+  std::vector<std::vector<Index>> held;  // the operands of each argument that is a token
+  std::vector<std::uint32_t> transient;  // indices in Frame::outputs of tokens and of unwanted outputs
 
   void move(std::size_t group, std::byte* place) noexcept {
     for (std::size_t p = first[group]; p < first[group + 1]; ++p) parts[p].block->data = place + parts[p].offset;

@@ -1,5 +1,5 @@
-// Loops of programs. A step's variables lie in the memory of the step before; where nothing is kept, the memory of two
-// steps is used in turn.
+// Loops of programs. The variables of a step lie in the memory of the step before it. If nothing is kept for a
+// gradient, the memory of two steps alternates.
 #include "program/run/loop.hpp"
 
 #include <array>
@@ -14,7 +14,7 @@ constexpr std::size_t none = ~std::size_t{0};
 
 std::byte* data(const Tensor& x) noexcept { return detail::block(x)->data; }
 std::size_t bytes_of(const Tensor& x) noexcept { return static_cast<std::size_t>(x.size()) * item_size(x.dtype()); }
-// Of one of the tensors that x stacks.
+// Bytes of one of the tensors stacked in x.
 std::size_t row_bytes(const Tensor& x) noexcept {
   const std::int64_t rows = x.shape()[0];
   return rows == 0 ? 0 : bytes_of(x) / static_cast<std::size_t>(rows);
@@ -34,7 +34,7 @@ Tensor zero_memory(std::size_t bytes) {
 
 }  // namespace
 
-// What sessions get of the inputs of a loop.
+// The inputs of the loop, as sessions get them.
 class Loop::Inputs {
  public:
   Inputs(const Shape& shape, std::span<const Tensor> x)
@@ -62,7 +62,7 @@ class Loop::Inputs {
   std::span<const Tensor> besides_, condition_besides_;
 };
 
-// The memory of steps, one after another.
+// The memory of the steps, one after another.
 class Loop::Memory {
  public:
   enum class Use { alternate, keep, checkpoint };
@@ -95,7 +95,7 @@ class Loop::Memory {
     record.memory = std::move(kept_);
     record.steps = std::move(steps_);
   }
-  /// That of the last step, to be kept or not; empty before the first.
+  /// The memory of the last step; empty before the first.
   const Tensor& last() const noexcept { return last_; }
 
  private:
@@ -107,7 +107,7 @@ class Loop::Memory {
   detail::List<std::byte*> steps_;
   std::size_t count_ = 0;
   Tensor last_, before_last_;
-  std::int64_t chunk_ = 1, free_ = 0;  // steps
+  std::int64_t chunk_ = 1, free_ = 0;  // in steps
   std::byte* place_ = nullptr;
 };
 
@@ -125,7 +125,7 @@ void Loop::run(std::span<const Tensor> inputs, std::span<const Tensor> results, 
   in.set_initial(step);
   in.set_besides(step);
   std::optional<Executable::Session> condition;
-  Tensor answer;  // memory of the condition
+  Tensor answer;  // memory of the condition's result
   if (programs_.condition) {
     condition.emplace(*programs_.condition);
     in.set_initial(*condition);
@@ -142,7 +142,7 @@ void Loop::run(std::span<const Tensor> inputs, std::span<const Tensor> results, 
   Memory memory(recurrence.bytes(), keeps         ? Memory::Use::keep
                                     : checkpoints ? Memory::Use::checkpoint
                                                   : Memory::Use::alternate);
-  detail::List<const std::byte*> at;  // of each variable
+  detail::List<const std::byte*> at;  // for each variable
   for (std::size_t k = 0; k < shape_.variables; ++k) at.push_back(data(in.initial(k)));
   std::int64_t i = 0;
   for (; goes_on(i); ++i) {
@@ -205,7 +205,7 @@ std::size_t Loop::most_checkpoints() const noexcept {
   return static_cast<std::size_t>(std::max<std::int64_t>(2, left / one));
 }
 
-// A walk back over the steps.
+// Walks back over the steps.
 class Loop::Back {
  public:
   Back(const Loop& loop, std::span<const Tensor> inputs, const LoopRecord& record, std::span<const Tensor> cotangents)
@@ -259,7 +259,7 @@ class Loop::Back {
   }
 
  private:
-  // Makes what step i has read and left arguments.
+  // Binds the arguments and residuals of step i.
   void go_to(std::int64_t i) {
     const auto at = static_cast<std::size_t>(i);
     std::byte* left = nullptr;  // the memory of the step
@@ -290,7 +290,7 @@ class Loop::Back {
   const Tensor& token_of(std::size_t step, std::size_t token) const noexcept {
     return again_ ? again_->result(b_.tokens[token]) : record_.tokens[step * b_.tokens.size() + token];
   }
-  // The variables of a session are those that a step has left in its memory; without one, the initial ones.
+  // The variables of step i: in the memory of the step before it, or the initial ones.
   void begin_at(Executable::Session& session, const Tensor& memory, const Recurrence& recurrence) const {
     if (memory.defined())
       recurrence.carry(session, data(memory));
@@ -305,7 +305,7 @@ class Loop::Back {
     loop_.step_.settle(*advance_, data(next));
     return next;
   }
-  // Cotangents of the variables before the step become those of what the step before gave.
+  // The cotangents of the variables before this step become those of the previous step's results.
   void hand_back(std::byte* here) {
     b_.back.settle(session_, here);
     b_.back.carry(session_, here);

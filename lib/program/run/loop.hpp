@@ -1,4 +1,4 @@
-// Loops whose steps are programs: values, and gradients by a walk back over what the steps have left.
+// Loops whose steps are programs, and their gradients: a walk back over what the steps have left.
 #pragma once
 #include <optional>
 
@@ -7,34 +7,35 @@
 
 namespace reel::program {
 
-/// What a run of a loop has left for its gradient. Never changed again.
+/// What a run of a loop leaves for its gradient. Immutable.
 struct LoopRecord {
   std::int64_t iterations = 0;
   detail::List<Tensor> memory;      // of all steps
-  detail::List<std::byte*> steps;   // the memory of each
-  detail::List<Tensor> tokens;      // residuals of each step that are tokens
-  Checkpoints<Tensor> checkpoints;  // under a memory budget, instead of all these; empty: the initial state
+  detail::List<std::byte*> steps;   // the memory of each step
+  detail::List<Tensor> tokens;      // the residuals of each step that are tokens
+  Checkpoints<Tensor> checkpoints;  // under a memory budget, in place of the others; empty: the initial state
 };
 
-/// Inputs of a loop, in this order: the initial variables, tensors of which step i gets row i, what the step reads
-/// besides, what the condition reads besides. A step gives new variables, then outputs, which are stacked. The step
-/// program has the arguments variables, rows, besides.
+/// The inputs of a loop, in this order: initial variables; rows, tensors of which step i gets row i; further inputs of
+/// the step; further inputs of the condition. The arguments of the step are variables, row, further inputs. It returns
+/// new variables, then outputs, which are stacked.
 class Loop {
  public:
   struct Shape {
     std::size_t variables, rows, besides, condition_besides, outputs;
-    std::int64_t steps;          // without a condition
-    std::int64_t most_steps;     // with one; negative: no limit
-    std::int64_t memory_budget;  // for the gradient; 0: no limit
+    std::int64_t steps;          // if there is no condition
+    std::int64_t most_steps;     // if there is one; negative: no limit
+    std::int64_t memory_budget;  // for the gradient, bytes; 0: no limit
   };
-  /// The programs live as long as the loop.
+  /// The programs outlive the loop.
   struct Programs {
     const Executable* step;
-    const Executable* condition;  // variables, condition_besides to a tensor of one element; null: there is none
+    const Executable*
+        condition;  // from variables and its further inputs to a tensor of one element; null if there is none
   };
-  /// forward: the step with further results, its residuals. backward: arguments of the step; cotangents of those of its
-  /// results that are `given`; sums; residuals. It gives the gradients that exist by variables, rows, and shared
-  /// sources: what the step reads besides and what it captured; those of shared sources added to the sums.
+  /// forward: the step with its residuals as further results. backward: from the step's arguments, the cotangents of
+  /// its `given` results, sums, and residuals to the gradients that exist, with respect to variables, rows and shared
+  /// sources. Shared sources are the step's further inputs and captured tensors; their gradients are added to the sums.
   struct Gradient {
     const Executable *forward, *backward;
     std::vector<std::size_t> given;
@@ -45,10 +46,10 @@ class Loop {
       : shape_(shape), programs_(programs), step_(*programs.step, links()) {}
   void set_gradient(Gradient gradient);
 
-  /// Writes the final variables and the outputs; leaves what the gradient needs in `record`, unless it is null.
+  /// Writes the final variables and the outputs. Leaves what the gradient needs in `record`, unless it is null.
   void run(std::span<const Tensor> inputs, std::span<const Tensor> results, LoopRecord* record) const;
-  /// Writes the gradients by the sources that are `wanted`, numbered as the inputs up to `besides`, then captured ones;
-  /// others, which nothing leads to, get zeros. `cotangents`: of all results, empty where there is none.
+  /// Writes the gradients of the `wanted` sources, numbered as the inputs up to the step's further ones, then captured
+  /// tensors; zeros for those without a gradient. `cotangents`: one per result; an empty one counts as zero.
   void pull(std::span<const Tensor> inputs, const LoopRecord& record, std::span<const Tensor> cotangents,
             std::span<const std::size_t> wanted, std::span<const Tensor> gradients) const;
 
@@ -63,12 +64,12 @@ class Loop {
   struct Backward {
     Gradient programs;
     Recurrence forward, back;
-    std::vector<std::size_t> result_of = {};     // of each source: its result, or none
-    std::vector<std::size_t> cotangent_of = {};  // of each result of the step: its argument, or none
-    std::vector<std::size_t> linked = {};        // the source of each link of `back`
+    std::vector<std::size_t> result_of = {};     // for each source: its result, or none
+    std::vector<std::size_t> cotangent_of = {};  // for each result of the step: its argument, or none
+    std::vector<std::size_t> linked = {};        // for each link of `back`: its source
     std::vector<Residual> residuals = {};
-    std::vector<std::size_t> tokens = {};  // the results of the forward program that are tokens
-    std::size_t most_bytes = 0;            // of an argument
+    std::vector<std::size_t> tokens = {};  // indices of the results of the forward program that are tokens
+    std::size_t most_bytes = 0;            // the largest argument, in bytes
   };
   std::vector<Recurrence::Link> links() const;
   std::size_t most_checkpoints() const noexcept;

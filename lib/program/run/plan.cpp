@@ -1,5 +1,5 @@
-// Memory by lifetime: a value takes the lowest place that is free from the instruction that computes it to the last
-// that reads it. A pointwise operation writes in place where its operand dies with it.
+// Memory by lifetime. A value gets the lowest place that is free from the instruction that computes it to the last one
+// that reads it. A pointwise operation writes in place if its operand is not needed afterwards.
 #include "program/run/plan.hpp"
 
 #include <algorithm>
@@ -42,7 +42,7 @@ class Planner {
   };
   std::int64_t bytes(Index v) const { return padded_bytes(program_.values[v].tensor); }
 
-  // An operand of the instruction whose memory its output may take over.
+  // An operand of the instruction whose memory its output may take.
   Index dying_operand(const Instruction& instruction, Index output, std::size_t at) const {
     if (!instruction.pointwise() || instruction.operation.summed) return nothing;
     const detail::Block* z = detail::block(program_.values[output].tensor);
@@ -56,7 +56,7 @@ class Planner {
     }
     return nothing;
   }
-  // Whether no operand of the instruction is a view of the value: it would be read at other places than written.
+  // Whether no operand of the instruction is a view of the value: views are read at other positions than are written.
   bool only_whole(const Instruction& instruction, Index value) const {
     return std::all_of(instruction.inputs.begin(), instruction.inputs.end(),
                        [&](Index o) { return program_.operands[o].value != value || program_.operands[o].whole; });
@@ -78,7 +78,8 @@ class Planner {
   }
   void give_back(Index v, std::size_t at) {
     if (plan_.offset[v] == Plan::elsewhere || last_use_[v] != at) return;
-    if (const auto moved = std::find(moved_.begin(), moved_.end(), v); moved != moved_.end()) {  // its heir has it
+    if (const auto moved = std::find(moved_.begin(), moved_.end(), v);
+        moved != moved_.end()) {  // its successor owns the place
       moved_.erase(moved);
       last_use_[v] = ~std::size_t{0};
       return;
@@ -91,15 +92,15 @@ class Planner {
 
   const Program& program_;
   Plan plan_;
-  std::vector<std::size_t> last_use_;  // of each value: the last instruction that reads or computes it
+  std::vector<std::size_t> last_use_;  // for each value: the last instruction that reads or computes it
   std::vector<Range> taken_;           // ascending
-  std::vector<Index> moved_;           // operands whose memory the output of this instruction has taken over
+  std::vector<Index> moved_;           // operands whose memory the output of this instruction takes
 };
 
 }  // namespace
 
 std::int64_t padded_bytes(const Tensor& x) {
-  constexpr std::int64_t alignment = 64;  // of a cache line
+  constexpr std::int64_t alignment = 64;  // a cache line
   const detail::Block* b = detail::block(x);
   const std::int64_t bytes = b->size * static_cast<std::int64_t>(item_size(b->dtype));
   return (bytes + alignment - 1) / alignment * alignment;

@@ -1,4 +1,4 @@
-// The memory of a program's run: one arena, in which values that are never needed at the same time share their place.
+// The memory plan of a program: one arena, in which values with disjoint lifetimes share places.
 #pragma once
 #include "program/program.hpp"
 
@@ -7,12 +7,12 @@ namespace reel::program {
 struct Plan {
   static constexpr std::int64_t elsewhere = -1;
   std::vector<std::int64_t>
-      offset;                 // of each value, in bytes; elsewhere: of a result of the program, or no value's own
+      offset;  // for each value, in bytes; elsewhere: results of the program, and values without memory of their own
   std::int64_t bytes = 0;     // of the arena
-  std::vector<bool> escapes;  // values that outlive the run: what results are, or are views of
+  std::vector<bool> escapes;  // values that outlive the run: the bases of results
 };
 
-/// Of the elements of x, with padding up to where the next value may lie.
+/// The bytes of x's elements, padded to the alignment of the next value.
 std::int64_t padded_bytes(const Tensor& x);
 
 Plan plan_memory(const Program& program);

@@ -1,5 +1,4 @@
-// Sessions: frames whose operands lie where their user says. A block's data pointer is all that changes from run to
-// run.
+// Sessions: frames whose operands lie in memory of the caller. From run to run only the data pointers of blocks change.
 #include "program/run/session.hpp"
 
 #include <cstring>
@@ -66,7 +65,7 @@ Executable::Session::~Session() {
   for (const std::uint32_t k : places_->transient) frame.outputs[k] = {};
   program_.forget_tokens(frame);
   const std::lock_guard lock(program_.mutex_);
-  program_.places_.push_back(std::move(places_));  // there is room: new_places() has seen to it
+  program_.places_.push_back(std::move(places_));  // new_places() has reserved room
 }
 
 void Executable::Session::set(std::size_t k, std::byte* place) noexcept { places_->move(k, place); }

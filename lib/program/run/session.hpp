@@ -1,22 +1,22 @@
-// Programs that run again and again on memory that their user names, as the steps of a loop do: a run makes no tensor.
+// Programs that run repeatedly in memory that the caller provides, such as the steps of a loop. A run makes no tensor.
 #pragma once
 #include "program/run/executable.hpp"
 
 namespace reel::program {
 
-/// Of one thread.
+/// Used by one thread.
 class Executable::Session {
  public:
   explicit Session(const Executable& program);
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
   ~Session();
-  /// Argument k lies at `place` from now on, laid out as it was traced.
+  /// Argument k is at `place` from now on, in the layout that was traced.
   void set(std::size_t k, std::byte* place) noexcept;
-  /// The same of an argument as a tensor; of a token there is no other way. The tensor has to live.
+  /// The same for an argument as a tensor, which must outlive its use; tokens must be given so.
   void set(std::size_t k, const Tensor& x);
-  /// Computes the results. What is computed for them is written to memory of fresh_bytes(); the others are arguments
-  /// and constants.
+  /// Computes the results. Computed values are written to memory of fresh_bytes() bytes; other results are arguments or
+  /// constants.
   void run(std::byte* memory);
   /// Result k of the last run.
   const Tensor& result(std::size_t k) const noexcept;
@@ -27,7 +27,7 @@ class Executable::Session {
   std::unique_ptr<Places> places_;
 };
 
-/// A program some of whose results are arguments of its next run.
+/// Carries results of a program over to the arguments of its next run.
 class Recurrence {
  public:
   struct Link {
@@ -35,15 +35,15 @@ class Recurrence {
   };
   Recurrence() = default;
   Recurrence(const Executable& program, std::span<const Link> links);
-  /// Of the memory of a run: what the session writes, then copies of carried results that are not among it.
+  /// Bytes of a run's memory: what the session writes there, then copies of carried results that are elsewhere.
   std::int64_t bytes() const noexcept { return bytes_; }
-  /// Puts all carried results of a run with that memory there.
+  /// Copies the carried results of a run to that memory, where they are not there already.
   void settle(const Executable::Session& session, std::byte* memory) const noexcept;
-  /// Makes what has settled there arguments of a session of this program, or of one with the same first arguments. An
-  /// argument that is handed on as it is stays where it is.
+  /// Binds the carried results as arguments of a session of this program, or of one with the same first arguments. An
+  /// argument that is passed on unchanged keeps its place.
   void carry(Executable::Session& session, std::byte* memory) const noexcept;
   std::size_t argument(std::size_t k) const noexcept { return links_[k].link.argument; }
-  /// Where the result of link k has settled; null where the argument is handed on as it is.
+  /// The carried result of link k; null if the argument is passed on unchanged.
   std::byte* settled(std::size_t k, std::byte* memory) const noexcept {
     return links_[k].offset == unchanged ? nullptr : memory + links_[k].offset;
   }
@@ -53,7 +53,7 @@ class Recurrence {
   struct Place {
     Link link;
     std::int64_t offset;
-    std::size_t copied;  // bytes; 0: the session writes it there
+    std::size_t copied;  // offset in bytes; 0: the session writes it in place
   };
   std::vector<Place> links_;
   std::int64_t bytes_ = 0;

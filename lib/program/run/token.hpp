@@ -1,4 +1,4 @@
-// Tokens: what an instruction leaves for another that is no tensor, as one.
+// Tokens: an object that one instruction leaves for another, passed on as a tensor.
 #pragma once
 #include <bit>
 #include <memory>
@@ -8,7 +8,7 @@
 
 namespace reel::program {
 
-/// An int64 tensor of one element that stands for the object and keeps it alive.
+/// An int64 tensor of one element that owns the object.
 template <class T>
 Tensor make_token(const std::shared_ptr<T>& object) {
   struct Holder final : detail::Owner {
@@ -24,7 +24,7 @@ Tensor make_token(const std::shared_ptr<T>& object) {
   return x;
 }
 
-/// The object of a token that was made of a T.
+/// The object of a token that was made from a T.
 template <class T>
 const T* held_by(const Tensor& token) noexcept {
   return std::bit_cast<const T*>(*detail::mutable_data<std::int64_t>(token));

@@ -11,7 +11,7 @@ constexpr std::int64_t most_indices = std::int64_t{1} << 28;
 
 auto at(std::vector<std::int64_t>& v, std::int64_t i) { return v.begin() + static_cast<std::ptrdiff_t>(i); }
 
-// Sorts each row, and leaves each index of it once.
+// Sorts each row and removes duplicates.
 void make_sets(IndexRows& rows) {
   std::int64_t end = 0;
   for (std::size_t i = 0; i + 1 < rows.starts.size(); ++i) {

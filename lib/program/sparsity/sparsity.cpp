@@ -1,11 +1,12 @@
-// Walks a program forwards. The row of an element of a value holds the elements of the argument that it depends on.
+// Walks a program forwards. The row of an element holds the elements of the argument that it depends on.
 //
-// A family of ops has one rule:
-// 1. aligned: an element depends on those of the operands that broadcasting aligns with it;
-// 2. moved: each element of the result is one of an operand, or a constant. Evaluated at the numbers of elements;
-// 3. grouped: an element depends on all elements of the same group: the reduced axes, or the axis of a scan;
+// Each family of ops has one rule:
+// 1. aligned: an element depends on the elements of the operands that broadcasting aligns with it;
+// 2. moved: each element of the result is an element of an operand, or a constant. The op is evaluated on element
+// numbers;
+// 3. grouped: an element depends on all elements of its group: the reduced axes, or the axis of a scan;
 // 4. scattered: terms go to positions;
-// 5. products of matrices: a row of one and a column of the other.
+// 5. matrix products: a row of one factor and a column of the other.
 // Every other op is dense.
 #include "program/sparsity/sparsity.hpp"
 
@@ -64,7 +65,7 @@ Shape row_major(const Shape& shape) {
   }
   return strides;
 }
-// The sums of indices times strides, for all indices of the shape in row-major order.
+// For each index of the shape, in row-major order, the sum of indices times strides.
 Numbers offsets(const Shape& shape, const Shape& strides, std::int64_t first = 0) {
   Numbers list;
   const std::int64_t count = shape.elements();
@@ -83,7 +84,7 @@ Numbers offsets(const Shape& shape, const Shape& strides, std::int64_t first = 0
   }
   return list;
 }
-// Where each element of `full` is in a tensor of a shape that broadcasts to it; nothing if it does not.
+// For each element of `full`, its position in a tensor of a shape that broadcasts to `full`; nullopt if it does not.
 std::optional<Numbers> aligned_with(const Shape& full, const Shape& shape) {
   if (shape.rank() > full.rank()) return std::nullopt;
   Shape strides = full;
@@ -119,12 +120,12 @@ class Walk {
 
  private:
   const Operand& operand(const Instruction& i, std::size_t k) const { return program_.operands[i.inputs[k]]; }
-  // Null where input k depends on nothing.
+  // Null if input k depends on nothing.
   const Handle& rows_of(const Instruction& i, std::size_t k) const {
     static const Handle nobody;
     return i.inputs[k] == nothing ? nobody : of_[operand(i, k).value];
   }
-  // The elements of the value that the operand's elements are, in row-major order.
+  // For each element of the operand, in row-major order, its position in the value.
   Numbers elements(const Operand& o) const {
     const Tensor &value = program_.values[o.value].tensor, &view = o.tensor;
     if (o.whole) return counted(value.size());
@@ -188,7 +189,7 @@ class Walk {
     return nullptr;
   }
 
-  // Whether it is a program of elementwise(), which ops that are formulas of others are, too.
+  // Whether it is a program of elementwise() or of a composed op.
   static bool is_fused(const Instruction& i) {
     return i.operation.primitive->evaluate == ops::elementwise_primitive().evaluate;
   }
@@ -197,7 +198,7 @@ class Walk {
     return std::make_shared<const IndexRows>(unite(shares, out.elements()));
   }
 
-  // The result may be a sum down to a shape that broadcasts to the operands'.
+  // The result may be summed down to a shape that broadcasts to the operands' common shape.
   Handle aligned(const Instruction& i, const Shape& out) const {
     if (i.inputs.size() == 1 && operand(i, 0).whole && operand(i, 0).tensor.shape() == out) return rows_of(i, 0);
     Shape full = out;
@@ -220,10 +221,10 @@ class Walk {
     return united(shares, out);
   }
 
-  // The numbers of elements, each of its operand, have a fraction by which constants of the op are told from them.
+  // Elements are numbered with a fraction that distinguishes operands from constants of the op.
   static constexpr double fraction = 0.25;
 
-  // A tensor in place of input k: the numbers of its elements, of which the first is `first`.
+  // Stands for input k: the numbers of its elements, from `first` on.
   std::optional<Tensor> stand_in(const Instruction& i, std::size_t k, std::int64_t first) const {
     const Operand& o = operand(i, k);
     const Tensor& x = o.tensor;
@@ -272,7 +273,7 @@ class Walk {
     return shares;
   }
 
-  // The axes of the mask, reduced or not.
+  // The axes of the mask, or all others.
   Handle grouped(const Instruction& i, const Shape& out, std::int64_t mask) const {
     const Shape full = operand(i, 0).tensor.shape();
     Shape kept = full;
@@ -291,7 +292,7 @@ class Walk {
     return united({Share{groups.get(), *group, counted(full.elements())}}, out);
   }
 
-  // Input `terms` goes to the positions behind it; the input before it, if there is one, stays.
+  // Input `terms` goes to the positions of the input behind it. The input before it, if any, keeps its positions.
   Handle scattered(const Instruction& i, const Shape& out, std::size_t terms, bool along) const {
     const Operand& where = operand(i, terms + 1);
     if (program_.values[where.value].origin != Value::Origin::constant) return nullptr;
@@ -302,7 +303,7 @@ class Walk {
     const auto axis = static_cast<int>(i.attributes.words()[0]);
     if (along) {
       const Tensor positions = detail::empty(DType::int64, shape);
-      if (loops::find_positions(where.tensor, out[axis], positions)) return nullptr;  // a run throws
+      if (loops::find_positions(where.tensor, out[axis], positions)) return nullptr;  // out of range: a run throws
       loops::take_along(all, positions, axis, places);
     } else {
       loops::gather(all, where.tensor, axis, places);
@@ -314,9 +315,9 @@ class Walk {
     return united(shares, out);
   }
 
-  // [..., m, k] by [..., k, n], in `sides` of which the axis k is reduced.
+  // [..., m, k] times [..., k, n]; in `sides` the axis k is reduced.
   Handle matrix_product(const Instruction& i, const Shape& out) const {
-    Shape full = out;  // with axes for rows and columns, even if an operand is a vector
+    Shape full = out;  // with axes for rows and columns, even for vectors
     if (operand(i, 0).tensor.rank() == 1)
       full.insert(operand(i, 1).tensor.rank() == 1 ? full.rank() : full.rank() - 1, 1);
     if (operand(i, 1).tensor.rank() == 1) full.push_back(1);
@@ -332,7 +333,7 @@ class Walk {
       kept[inner] = 1;
       const Share all = share(i, side, counted(shape.elements()), *aligned_with(shape, kept));
       reduced.push_back(std::make_shared<const IndexRows>(unite({&all, 1}, kept.elements())));
-      // What is left is [..., m, 1] or [..., 1, n], with the same elements in the same order if it was transposed.
+      // What is left is [..., m, 1] or [..., 1, n]: transposing does not change the order of its elements.
       if (transposed) std::swap(*(kept.end() - 1), *(kept.end() - 2));
       const std::optional<Numbers> from = aligned_with(full, kept);
       if (!from) return nullptr;
@@ -342,7 +343,7 @@ class Walk {
   }
 
   const Program& program_;
-  std::vector<Handle> of_;  // of each value
+  std::vector<Handle> of_;  // for each value
 };
 
 }  // namespace
