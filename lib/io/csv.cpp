@@ -1,4 +1,4 @@
-// Numbers as text, line by line: the file is read whole, its lines are counted, then each is parsed into the result.
+// Numbers as text: the file is read whole and its lines are counted, then each line is parsed into the result.
 #include <algorithm>
 #include <charconv>
 #include <reel/io.hpp>
@@ -17,7 +17,7 @@ std::string_view trimmed(std::string_view text) {
   return text.substr(first, text.find_last_not_of(blank) - first + 1);
 }
 
-// The lines that hold numbers, with their numbers in the file, which begin at 1.
+// The lines that hold numbers, with their line numbers in the file, which begin at 1.
 class Lines {
  public:
   Lines(std::string_view text, std::int64_t skip) : rest_(text) {
@@ -45,7 +45,7 @@ class Lines {
   std::int64_t number_ = 0;
 };
 
-// Calls f(field, position) for each field of a line that is trimmed; returns how many there are.
+// Calls f(field, position) for each field of a trimmed line; returns the number of fields.
 template <class F>
 std::int64_t for_each_field(std::string_view line, char delimiter, F&& f) {
   std::int64_t count = 0;
@@ -55,7 +55,7 @@ std::int64_t for_each_field(std::string_view line, char delimiter, F&& f) {
     f(trimmed(line.substr(0, end)), count++);
     if (end == line.npos) return count;
     line.remove_prefix(end + 1);
-    if (spaces) line.remove_prefix(line.find_first_not_of(blank));  // a trimmed line ends with a field
+    if (spaces) line.remove_prefix(line.find_first_not_of(blank));  // a trimmed line does not end with blanks
   }
 }
 
@@ -83,7 +83,7 @@ class CsvReader {
   }
 
  private:
-  // For each field the columns of the result that it goes to.
+  // For each field of the file, the columns of the result that it goes to.
   void choose_columns() {
     places_.resize(static_cast<std::size_t>(fields_));
     chosen_ = options_.columns.empty() ? fields_ : static_cast<std::int64_t>(options_.columns.size());
@@ -117,7 +117,7 @@ class CsvReader {
   const io::InputFile& file_;
   const CsvOptions& options_;
   const std::string text_;
-  std::int64_t fields_ = 0, chosen_ = 0;  // of a line in the file, and of one in the result
+  std::int64_t fields_ = 0, chosen_ = 0;  // per line, in the file and in the result
   std::vector<std::vector<std::int64_t>> places_;
   double* out_ = nullptr;
 };

@@ -8,16 +8,16 @@
 
 namespace reel::io {
 
-/// What is wrong with `bytes` as the elements of such a tensor; empty if they are its elements.
+/// What is wrong with `bytes` as the elements of such a tensor; empty if nothing is.
 std::string fault_of_size(std::uint64_t bytes, const Shape& shape, DType dtype);
 
-/// From big-endian to little-endian in place, each part of a complex number alone.
+/// Swaps big-endian to little-endian in place; real and imaginary parts are swapped separately.
 void swap_bytes(void* elements, std::uint64_t bytes, DType dtype);
 
-/// Booleans of a file may be any bytes: those of a tensor are 0 and 1.
+/// Normalises booleans, which are arbitrary bytes in a file, to 0 and 1.
 void normalize_booleans(void* elements, std::uint64_t bytes);
 
-/// A tensor's elements, row-major: where they are, or copied.
+/// The elements of a tensor, row-major: in place if it is contiguous, otherwise copied.
 class RowMajor {
  public:
   /// ValueError for an empty handle, TraceError in a function that is traced.

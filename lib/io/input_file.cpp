@@ -19,7 +19,7 @@ InputFile::InputFile(const char* reader, const std::string& path) : reader_(read
     delete descriptor;
   };
   auto held = std::make_unique<int>(-1);
-  // Without O_NONBLOCK a named pipe that nobody writes to would wait for ever.
+  // Without O_NONBLOCK, opening a named pipe without a writer would block.
   *held = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (*held < 0) fail<IoError>(reader_, "{}: cannot be opened: {}", path_, std::strerror(errno));
   descriptor_ = std::shared_ptr<const int>(held.release(), close_file);

@@ -1,4 +1,4 @@
-// Files as readers see them: a range of bytes of known length, and errors that say where in it.
+// Files for readers: a range of bytes of known length; errors name the place in it.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -9,7 +9,7 @@
 
 namespace reel::io {
 
-/// A file open for reading; closed by the last copy of it.
+/// A file open for reading, closed by its last copy.
 class InputFile {
  public:
   /// `reader` is the public function that errors name. IoError unless the path leads to a regular file.
@@ -27,9 +27,9 @@ class InputFile {
     read(offset, &value, sizeof(T));
     return value;
   }
-  /// The bytes from `offset` on as text.
+  /// `count` bytes from `offset` on, as text.
   std::string text(std::uint64_t offset, std::uint64_t count) const;
-  /// The whole file in memory, for as long as the pointer is kept.
+  /// The whole file, mapped into memory as long as the pointer is kept.
   std::shared_ptr<const std::byte> map() const;
 
   /// IoError "reader: path: place: text".
@@ -55,7 +55,7 @@ class InputFile {
   std::shared_ptr<const int> descriptor_;
 };
 
-/// Bytes that are read once, from the first to the last.
+/// A stream of bytes that are read once, from first to last.
 class ByteStream {
  public:
   ByteStream(const InputFile& file, std::uint64_t size) : file_(file), remaining_(size) {}

@@ -21,7 +21,7 @@ using namespace std::string_view_literals;
 constexpr std::string_view magic = "\x93NUMPY"sv;
 constexpr std::size_t alignment = 64;
 
-// The type codes without their byte order.
+// The type codes without byte order.
 constexpr std::array<std::pair<std::string_view, DType>, 10> codes{{{"b1", DType::boolean},
                                                                     {"u1", DType::uint8},
                                                                     {"i4", DType::int32},
@@ -40,7 +40,7 @@ struct Header {
   bool big_endian = false;
 };
 
-// The header's text, taken apart from left to right.
+// Parses the text of the header from left to right.
 class HeaderParser {
  public:
   HeaderParser(std::string_view text, const ByteStream& in) : rest_(text), in_(in) {}

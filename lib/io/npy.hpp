@@ -9,10 +9,10 @@
 
 namespace reel::io {
 
-/// The array that the whole stream is.
+/// Reads the array; the stream must contain nothing else.
 Tensor read_npy(ByteStream& in);
 
-/// What precedes the elements of an array in C order.
+/// Everything in front of the elements of an array in C order.
 std::string npy_header(const Tensor& x);
 
 }  // namespace reel::io

@@ -15,7 +15,7 @@
 namespace reel::io {
 namespace {
 
-// Where the path leads: a link is followed, so that the file behind it is replaced and the link stays.
+// Resolves symbolic links, so that the file behind a link is replaced and the link remains.
 std::string behind_links(const std::string& path) {
   const std::unique_ptr<char, decltype(&std::free)> real(::realpath(path.c_str(), nullptr), &std::free);
   return real ? std::string(real.get()) : path;
@@ -33,7 +33,7 @@ OutputFile::OutputFile(const char* writer, const std::string& path) : writer_(wr
   const bool replaces = ::stat(path_.c_str(), &old) == 0;
   if (replaces && !S_ISREG(old.st_mode)) fail<IoError>(writer_, "{}: not a regular file", path_);
   static std::atomic<unsigned> serial = 0;
-  constexpr ::mode_t everyone = S_IRUSR | S_IWUSR | S_IRGRP | S_IWGRP | S_IROTH | S_IWOTH;  // what the umask leaves
+  constexpr ::mode_t everyone = S_IRUSR | S_IWUSR | S_IRGRP | S_IWGRP | S_IROTH | S_IWOTH;  // restricted by the umask
   do {
     temporary_ = fmt::format("{}.{}.{}.tmp", path_, ::getpid(), serial++);
     descriptor_ = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, everyone);
@@ -42,7 +42,7 @@ OutputFile::OutputFile(const char* writer, const std::string& path) : writer_(wr
     temporary_.clear();
     refuse("cannot be written");
   }
-  if (replaces) ::fchmod(descriptor_, old.st_mode);  // where that is refused, the file has those of a new one
+  if (replaces) ::fchmod(descriptor_, old.st_mode);  // if refused, the file keeps the mode of a new one
 }
 
 OutputFile::~OutputFile() {
@@ -77,8 +77,8 @@ void OutputFile::commit() {
   if (::close(written) != 0) refuse("cannot be written");
   if (::rename(temporary_.c_str(), path_.c_str()) != 0) refuse("cannot be replaced");
   temporary_.clear();
-  // The name is on the disk when its folder is. Some file systems have no fsync for folders: the file is whole there
-  // too.
+  // A rename is durable once the folder is on disk. Some file systems do not support fsync of folders: then at least no
+  // partial file remains.
   const int folder = ::open(folder_of(path_).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (folder >= 0) {
     ::fsync(folder);

@@ -1,4 +1,4 @@
-// Files as writers see them: a new file that takes the place of the old one when it is whole.
+// Files for writers: a new file that replaces the old one once it is complete.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -6,8 +6,8 @@
 
 namespace reel::io {
 
-/// 1. A temporary file is made in the folder of the path. 2. The caller writes. 3. commit() brings it to the disk and
-/// renames it. Without 3 it is removed. Every failure is an IoError.
+/// 1. A temporary file is created in the folder of the path. 2. The caller writes. 3. commit() flushes it to disk and
+/// renames it. Without commit() it is removed. Every failure is an IoError.
 class OutputFile {
  public:
   /// `writer` is the public function that errors name.
@@ -17,7 +17,7 @@ class OutputFile {
 
   void write(const void* bytes, std::uint64_t count);
   void write(std::string_view bytes) { write(bytes.data(), bytes.size()); }
-  /// Writes over bytes that are there already.
+  /// Overwrites bytes that were written before.
   void overwrite(std::uint64_t offset, std::string_view bytes);
   /// Bytes written so far.
   std::uint64_t size() const noexcept { return size_; }

@@ -1,6 +1,7 @@
-// safetensors, https://github.com/huggingface/safetensors: 1. the header's length, 64 bits, little-endian; 2. the
-// header, a JSON object: for each tensor its dtype, shape and range of bytes, and under "__metadata__" free texts; 3.
-// the bytes.
+// safetensors, https://github.com/huggingface/safetensors:
+// 1. the length of the header: 64 bits, little-endian;
+// 2. the header, a JSON object: for each tensor its dtype, shape and byte range; free texts under "__metadata__";
+// 3. the bytes.
 #include <algorithm>
 #include <array>
 #include <limits>
@@ -21,7 +22,7 @@ using Json = nlohmann::json;
 using Metadata = std::map<std::string, std::string>;
 
 constexpr const char* metadata_key = "__metadata__";
-constexpr std::uint64_t largest_header = 100'000'000;  // the format's own limit
+constexpr std::uint64_t largest_header = 100'000'000;  // the format's limit, in bytes
 constexpr std::size_t alignment = 8;
 
 constexpr std::array<std::pair<std::string_view, DType>, 9> codes{{{"BOOL", DType::boolean},
@@ -38,16 +39,16 @@ struct HeaderEntry {
   std::string name;
   std::optional<DType> dtype;
   std::optional<Shape> shape;
-  std::optional<std::array<std::uint64_t, 2>> range;  // of the bytes behind the header
+  std::optional<std::array<std::uint64_t, 2>> range;  // relative to the end of the header
 };
 
 struct Header {
   std::vector<HeaderEntry> entries;
   Metadata metadata;
-  std::uint64_t data = 0;  // the first byte behind it
+  std::uint64_t data = 0;  // offset of the first byte behind the header
 };
 
-// Takes the header apart as it is parsed, so that a key that comes twice is seen.
+// Reads the header while it is parsed, to detect duplicate keys.
 class HeaderReader final : public nlohmann::json_sax<Json> {
  public:
   HeaderReader(const io::InputFile& file, Header& header) : file_(file), header_(header) {}
@@ -143,7 +144,7 @@ class HeaderReader final : public nlohmann::json_sax<Json> {
   std::optional<std::vector<std::uint64_t>> list_;
 };
 
-// Every byte belongs to one tensor, and every name is there once.
+// Checks that every byte belongs to exactly one tensor and that names are distinct.
 void require_covered(const io::InputFile& file, Header& header) {
   auto& entries = header.entries;
   std::sort(entries.begin(), entries.end(), [](const HeaderEntry& a, const HeaderEntry& b) { return a.name < b.name; });
@@ -179,7 +180,7 @@ Header read_header(const io::InputFile& file) {
   return header;
 }
 
-// A borrowed tensor; empty where the elements must be copied.
+// A tensor that borrows the mapped file; empty if its elements must be copied.
 Tensor borrow_mapped(const std::shared_ptr<const std::byte>& file, std::uint64_t offset, const HeaderEntry& entry) {
   const std::byte* data = file.get() + offset;
   const std::size_t part = item_size(*entry.dtype) / (is_complex(*entry.dtype) ? 2 : 1);
@@ -197,7 +198,7 @@ Tensor read_elements(const io::InputFile& file, std::uint64_t offset, const Head
   return x;
 }
 
-// As JSON, in quotes.
+// A JSON string with quotes.
 std::string quoted(const std::string& text) {
   try {
     return Json(text).dump();
@@ -257,7 +258,7 @@ std::map<std::string, std::string> load_safetensors_metadata(const std::string& 
 void save_safetensors(const std::string& path, const NamedTensors& tensors, const Metadata& metadata) {
   if (tensors.count(metadata_key))
     fail<ValueError>("save_safetensors", "a tensor is named {}, which the format keeps for texts", metadata_key);
-  // Larger elements first: then all are aligned, as the data begins at a multiple of eight bytes.
+  // Larger elements first: all are aligned then, since the data begins at a multiple of eight bytes.
   std::vector<std::pair<std::string, Tensor>> ordered(tensors.begin(), tensors.end());
   std::stable_sort(ordered.begin(), ordered.end(), [](const auto& a, const auto& b) {
     return item_size(a.second.dtype()) > item_size(b.second.dtype());

@@ -1,4 +1,4 @@
-// Trees in files, with what optimisers keep of their variables.
+// Trees in files, with the state that optimisers keep of their variables.
 #include <bit>
 #include <reel/io.hpp>
 #include <set>
@@ -19,7 +19,7 @@ Format format_of(const char* op, const std::string& path) {
   fail<ValueError>(op, "{}: the path must end with .npz or .safetensors", path);
 }
 
-// Not recorded, unlike Variable::read; but a function that is traced sees its own value, which no file can take.
+// Not recorded, unlike Variable::read. In a traced function it gives the traced value, which cannot be saved.
 Tensor current_value(const Variable& v) {
   if (ops::handled(ops::reads_variables)) return v.read();
   Tensor result;
@@ -37,7 +37,7 @@ Tensor tensor_of(const Hyperparameter& number) { return OptimizerAccess::value(n
 
 std::int64_t as_signed(std::uint64_t number) { return std::bit_cast<std::int64_t>(number); }
 
-// The variables, each once, under the first of its names.
+// The distinct variables, each under the first of its names.
 List<NamedVariable> distinct(const List<NamedVariable>& all) {
   std::set<std::uint64_t> ids;
   List<NamedVariable> result;
@@ -129,7 +129,7 @@ void Loader::find_leaf(const std::string& name, const Variable& leaf) {
   variables_.push_back({or_value(name), leaf});
 }
 
-// What the file has of a part of a variable's state; where it has none, that of a variable that was never stepped.
+// The part of a variable's state in the file; without one, the state of a variable that was never stepped.
 Tensor Loader::take_part(const std::string& name, const StateTensor& part, const Variable& of) {
   if (file_.count(name)) return take(name, of.dtype(), of.shape());
   return OptimizerAccess::has_variable(part) ? zeros(of.shape(), of.dtype()) : Tensor();

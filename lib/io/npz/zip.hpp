@@ -18,19 +18,19 @@ struct ZipMember {
   ZipMethod method = ZipMethod::stored;
   std::uint32_t checksum = 0;          // CRC-32 of the content
   std::uint64_t size = 0;              // of the content
-  std::uint64_t record = 0;            // where in the file its local record is
-  std::uint64_t begin = 0, bytes = 0;  // where its content is, stored or deflated
+  std::uint64_t record = 0;            // offset of the local record
+  std::uint64_t begin = 0, bytes = 0;  // offset and length of the content, stored or deflated
 };
 
-/// The members of an archive, in the order of their bytes, which do not overlap. None has the name of another.
+/// The members of an archive, ascending by offset. They do not overlap, and their names are distinct.
 std::vector<ZipMember> read_members(const InputFile& file);
 
-/// Calls read(stream) with the content of a member, all of which it must read. IoError when the deflated bytes do not
-/// end there, or when the content does not have its checksum.
+/// Calls read(stream) with the content of a member, which it must read to the end. IoError when the deflated data is
+/// longer or shorter, or when the checksum differs.
 void read_member(const InputFile& file, const ZipMember& member, void (*read)(ByteStream& in, void* context),
                  void* context);
 
-/// Writes an archive: members one after another, then the directory.
+/// Writes an archive: the members, then the directory.
 class ZipWriter {
  public:
   explicit ZipWriter(OutputFile& file) : file_(file) {}

@@ -16,7 +16,7 @@ struct Directory {
   std::uint64_t begin = 0, bytes = 0, count = 0;
 };
 
-// The record at the file's end, which says where the directory is. A comment of up to 65535 bytes may follow it.
+// The end record, which locates the directory. A comment of up to 65535 bytes may follow it.
 std::uint64_t find_end(const InputFile& file) {
   if (file.size() < end_bytes) file.refuse(0, "this is no zip archive: it is too short");
   constexpr std::uint64_t longest = end_bytes + 0xffff;
@@ -49,7 +49,7 @@ Directory find_directory(const InputFile& file) {
   return found;
 }
 
-// Replaces the numbers of a member that its zip64 field holds: those that are `elsewhere32`, in this order.
+// Replaces those sizes and offsets of a member that are `elsewhere32` by the values in its zip64 field, in this order.
 void read_extra(const InputFile& file, std::uint64_t at, std::uint64_t end,
                 std::initializer_list<std::uint64_t*> numbers) {
   while (end - at >= 4) {
@@ -69,7 +69,7 @@ void read_extra(const InputFile& file, std::uint64_t at, std::uint64_t end,
   }
 }
 
-// The member whose central record is at `at`, which moves behind it.
+// Reads the central record at `at` and moves `at` behind it.
 ZipMember read_central(const InputFile& file, std::uint64_t& at, const Directory& directory) {
   if (file.number<std::uint32_t>(at) != central_signature) file.refuse(at, "a member's record is not there");
   if (file.number<std::uint16_t>(at + 8) & encrypted_flag) file.refuse(at + 8, "the member is encrypted");
@@ -90,7 +90,7 @@ ZipMember read_central(const InputFile& file, std::uint64_t& at, const Directory
   return member;
 }
 
-// Finds the member's content behind its local record. Sizes and checksum are those of the central one.
+// Finds the content of the member behind its local record. Sizes and checksum come from the central record.
 void find_content(const InputFile& file, ZipMember& member, const Directory& directory) {
   const std::uint64_t at = member.record;
   if (at > directory.begin || file.number<std::uint32_t>(at) != local_signature)
@@ -104,7 +104,8 @@ void find_content(const InputFile& file, ZipMember& member, const Directory& dir
 }
 
 void require_plausible(const InputFile& file, const ZipMember& member) {
-  constexpr std::uint64_t inflation = 1032;  // deflate's largest, https://zlib.net/zlib_tech.html
+  constexpr std::uint64_t inflation =
+      1032;  // deflate's largest, https:  // deflate's largest ratio, https://zlib.net/zlib_tech.html
   const bool stored = member.method == ZipMethod::stored;
   if (stored ? member.size != member.bytes : member.size / inflation > member.bytes)
     file.refuse(member.begin, "member '{}' of {} bytes cannot hold {}", member.name, member.bytes, member.size);
@@ -157,7 +158,7 @@ class MemberStream final : public ByteStream {
     }
   }
 
-  // Inflates what is buffered, or what can be read of the rest.
+  // Inflates what is buffered, then more of the file.
   void inflate_some() {
     if (ended_) refuse("less is deflated here than is said");
     if (!inflater_.avail_in && next_ != end()) {

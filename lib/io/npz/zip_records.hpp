@@ -15,7 +15,7 @@ inline constexpr std::uint16_t version = 45;     // the first with zip64
 inline constexpr std::uint16_t zip64_extra = 1;  // the extra field that holds 64-bit sizes
 inline constexpr std::uint16_t encrypted_flag = 1, utf8_flag = 1 << 11;
 inline constexpr std::uint16_t date_1980_01_01 = 1 << 5 | 1;
-/// In a field of 16 or 32 bits: the number is in the zip64 record.
+/// The value of a 16-bit or 32-bit field whose number is in the zip64 record.
 inline constexpr std::uint16_t elsewhere16 = 0xffff;
 inline constexpr std::uint32_t elsewhere32 = 0xffffffff;
 

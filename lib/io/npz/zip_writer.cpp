@@ -12,7 +12,7 @@ namespace {
 
 using namespace zip;
 
-// Calls f with parts of the content, each no longer than zlib can count.
+// Calls f with parts of the content that zlib's 32-bit counters can hold.
 template <class F>
 void in_parts(std::string_view content, F&& f) {
   constexpr std::size_t largest = std::numeric_limits<uInt>::max() / 2;
@@ -69,7 +69,7 @@ std::uint16_t flags_of(std::string_view name) {
   return ascii ? std::uint16_t{0} : utf8_flag;
 }
 
-// What the local and the central record of a member have in common, from its flags to the length of its extra field.
+// The fields that the local and the central record share, from the flags to the length of the extra field.
 void add_description(Record& record, const ZipMember& member, std::uint16_t extra) {
   for (const std::uint16_t field :
        {flags_of(member.name), static_cast<std::uint16_t>(member.method), std::uint16_t{0}, date_1980_01_01})
@@ -79,7 +79,7 @@ void add_description(Record& record, const ZipMember& member, std::uint16_t extr
   record.add(extra);
 }
 
-// Sizes always stand in the zip64 field: one form for every size, as numpy.savez writes.
+// Sizes always go into the zip64 field, as numpy.savez writes them: one form for every size.
 std::string local_record(const ZipMember& member) {
   constexpr std::uint16_t sizes = 2 * sizeof(std::uint64_t);
   Record record(local_signature, version);
