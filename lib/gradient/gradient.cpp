@@ -7,7 +7,7 @@
 
 namespace reel {
 
-// One of the two: slices (indices defined) or a reason.
+// Indices if the gradient is slices, else the reason for having none.
 struct Gradient::Extra {
   Tensor indices;
   Shape dense_shape;
@@ -74,7 +74,7 @@ std::string describe(const Reason& r) {
     return fmt::format("{} ({} {} on the tape{})", r.op, place, r.index, tape::to_string(r.site, ", called at "));
   };
   const auto at = [&] { return op("op"); };
-  // Where a path ends, the op is not on the tape itself.
+  // Where a path ends, the op itself is not on the tape.
   const auto end = [&] { return op("before op"); };
   switch (r.why) {
     case WhyNone::never_watched:

@@ -1,4 +1,4 @@
-// GradientTape: the public face of a tape; Jacobians, which are the rows of replay_rows in their callers' shapes.
+// GradientTape: the public interface of a tape. Jacobians: the rows of replay_rows, in the shape that callers expect.
 #include <algorithm>
 #include <reel/ops/make.hpp>
 #include <reel/ops/shape.hpp>
@@ -36,11 +36,11 @@ Gradients jacobian(const char* who, tape::Tape& tape, const Target& target, std:
 
 namespace {
 
-// How many rows cost as much as a column. Measured on a network with a batch of 1000: 1.3 ms for a row of a batched
-// sweep, 2 ms for a column.
+// How many rows cost as much as one column. Measured on a network with a batch of 1000: 1.3 ms per row of a batched
+// sweep, 2 ms per column.
 constexpr std::int64_t rows_per_batch_column = 2;
 
-// The batch's Jacobians column by column: a tangent is 1 at one element of each source[i].
+// Column by column: the tangents are 1 at one element of each source[i].
 Gradient batch_columns(Tape& t, const Tensor& target, const Source& source, const Shape& column) {
   const bool used_up = !t.options.persistent;
   if (used_up && t.place == Tape::Place::on_stack) tape::pop(&t);
@@ -86,7 +86,7 @@ Gradient batch_jacobian(const char* op, Tape& tape, const Target& target, const 
     if (path.connected && path.can_push && (path.one_by_one || columns_asked <= rows_asked / rows_per_batch_column))
       return batch_columns(tape, target.tensor(), source, column);
   }
-  // An element of the target depends on its own element of the batch alone: the sum over the batch loses nothing.
+  // Each row of the target depends only on the same row of the source, so summing over the batch loses nothing.
   Gradient rows = replay_rows(op, tape, target, {&source, 1}, unconnected, row.elements()).front();
   if (!rows) return rows;
   return contiguous(reshape(moveaxis(rows.dense(), 0, 1), join(of, column)));

@@ -1,4 +1,4 @@
-// Ops of the user: recorded with a function of theirs, or with a name that is looked up at replay.
+// Ops of the user: recorded with a function, or with a name that is looked up at replay.
 #include <atomic>
 #include <bit>
 #include <map>
@@ -16,18 +16,18 @@ namespace reel {
 
 namespace autodiff {
 
-// One guard's, in a list of the thread's. It outlives the guard while its function runs.
+// The override of one guard, an element of the thread's list. It lives on while its function runs.
 struct Override {
   std::string name;
   GradientFunction gradient;
   Override* below;
-  std::int64_t serial;  // of no other guard of the process
+  std::int64_t serial;  // unique in the process
   int uses = 1;
 };
 
 namespace {
 
-// By name; an empty function stands for "known to have no gradient".
+// By op name; an empty function means "no gradient".
 struct Registry {
   std::mutex mutex;
   std::map<std::string, GradientFunction, std::less<>> entries;
@@ -36,7 +36,7 @@ Registry& registry() {
   static Registry& r = *new Registry;  // never destroyed: a static object may replay in its destructor
   return r;
 }
-// The name as a string that never goes: reasons and traces name ops that are long gone.
+// The name as a string with static lifetime: reasons and traces outlive ops.
 const char* interned(std::string_view name) {
   // A thread mostly records the same op again and again.
   const char*& last = detail::thread_state().interned;
@@ -49,7 +49,7 @@ const char* interned(std::string_view name) {
   return last = found->c_str();
 }
 
-// What a recorded op of the user owns. The attributes of its entry hold the pointer; entries of several tapes share it.
+// The user's part of a recorded op. The attributes of its entries hold the pointer; entries on several tapes share it.
 struct UserOp {
   std::atomic<int> uses{1};
   tape::Rule rule;
@@ -65,13 +65,13 @@ void verify_count(std::string_view name, std::size_t found, std::size_t expected
     fail<ValueError>(name, "Num gradients {} generated for op {} do not match num inputs {}", found, name, expected);
 }
 
-// What an entry kept of its op's inputs and outputs; empty handles for the others.
+// The inputs and outputs of an op that its entry saved; empty handles for the others.
 struct KeptTensors {
   explicit KeptTensors(const tape::Record& r) : inputs(r.num_inputs()), outputs(r.num_outputs()) {}
   std::vector<Tensor> inputs, outputs;
 };
 
-// Of an op of the user: the inputs, then the outputs.
+// For a user's op: the inputs, then the outputs.
 KeptTensors kept_by_user(const tape::Record& r) {
   KeptTensors kept(r);
   std::size_t next = 0;
@@ -83,9 +83,9 @@ KeptTensors kept_by_user(const tape::Record& r) {
   return kept;
 }
 
-// Of an op of the library, whose rules keep values in orders of their own: what the tape follows is told by its slot.
-// An input that it does not follow stands in its own place among the values; the conditions and indices that a rule
-// keeps there instead are no floats.
+// For an op of the library, whose rule saves values in an order of its own: followed inputs are identified by their
+// slot. Inputs that are not followed are found by their index among the saved values; conditions and indices saved in
+// their place are not floating and are skipped.
 KeptTensors kept_by_library(const tape::Tape& t, const tape::Record& r, const tape::Entry& e) {
   KeptTensors kept(r);
   for (std::uint32_t s = 0; s < e.saved; ++s) {
@@ -112,7 +112,7 @@ void call(const GradientFunction& f, std::string_view name, const KeptTensors& k
   std::move(result.begin(), result.end(), dx.begin());
 }
 
-// A batched rule called for a single cotangent: it sees a batch of one.
+// Calls a batched rule for a single cotangent, as a batch of one.
 void pull_one(const UserOp& op, std::span<const Tensor> g, std::span<Gradient> dx) {
   std::vector<Gradient> cotangents;
   for (const Tensor& x : g) cotangents.emplace_back(x.defined() ? expand_dims(x, 0) : Tensor());
@@ -284,7 +284,7 @@ GradientRegistry::OverrideGuard::OverrideGuard(std::string_view name, GradientFu
 GradientRegistry::OverrideGuard::~OverrideGuard() {
   Override** at = &detail::this_thread.state->overrides;
   while (*at && *at != own_) at = &(*at)->below;
-  if (!*at) return;  // another thread's list: only that thread may change it
+  if (!*at) return;  // only the thread that owns the list may change it
   *at = own_->below;
   release(own_);
 }

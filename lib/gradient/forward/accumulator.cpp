@@ -1,4 +1,4 @@
-// ForwardAccumulator: the public face of a forward tape (lib/tape/forward.cpp).
+// ForwardAccumulator: the public interface of a forward tape (lib/tape/forward.cpp).
 #include <reel/forward.hpp>
 #include <reel/ops/make.hpp>
 #include <reel/ops/pointwise.hpp>
@@ -13,7 +13,7 @@ using autodiff::dtype_of_source, autodiff::shape_of, tape::state, tape::Tape;
 
 namespace {
 
-// One tangent for each primal, checked.
+// One tangent per primal, checked.
 detail::List<Tensor> fitting(const char* who, std::span<const Source> primals, const GradientList& tangents) {
   const auto list = tangents.list();
   if (!tangents.is_number() && list.size() != primals.size())

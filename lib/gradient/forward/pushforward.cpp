@@ -1,5 +1,5 @@
-// The forward pass. A first walk backwards marks what the targets need; then, in recording order, each entry that is
-// needed and has a tangent at an input hands its inputs' tangents to its jvp.
+// The forward pass. A first walk, backwards, marks what the targets depend on. Then, in recording order, each marked
+// entry with a tangent at an input hands its inputs' tangents to its jvp.
 #include "gradient/forward/pushforward.hpp"
 
 #include <memory>
@@ -14,7 +14,7 @@ namespace {
 
 using tape::Arena, tape::Entry, tape::no_slot, tape::Tape;
 
-// Whether each slot is needed for one of the targets.
+// For each slot, whether a target depends on it.
 std::vector<char> needed(const Tape& t, std::span<const Tensor> targets) {
   std::vector<char> marked(t.slots.size());
   for (const Tensor& y : targets)
@@ -35,7 +35,7 @@ bool any_output(const Entry& e, const Marks& marks) {
   return false;
 }
 
-// A source that is also the result of an op may have a tangent of both.
+// A source that is also the output of an op may have a tangent from both.
 void accumulate(Tensor& sum, Tensor part) {
   if (part.defined()) sum = sum.defined() ? add(sum, part) : std::move(part);
 }
@@ -44,7 +44,7 @@ void accumulate(Tensor& sum, Tensor part) {
 
 std::vector<Tensor> pushforward(Tape& t, std::span<const Source> sources, std::span<const Tensor> tangents,
                                 std::span<const Tensor> targets) {
-  const tape::Replaying replaying(t);  // what it records of this meanwhile does not sweep it
+  const tape::Replaying replaying(t);  // ops recorded on this tape meanwhile do not trigger a sweep
   const Arena::Place end = t.entries.end();
   const std::vector<char> marked = needed(t, targets);
   std::vector<Tensor> tangent_of(t.slots.size());

@@ -1,4 +1,4 @@
-// The forward pass over a recorded tape: tangents of sources to tangents of targets, by the rules' jvp.
+// The forward pass over a recorded tape: from tangents of sources to tangents of targets, by the jvp of each rule.
 #pragma once
 #include <reel/tape.hpp>
 
@@ -6,15 +6,15 @@
 
 namespace reel::autodiff {
 
-/// The tangents of the targets for these tangents of the sources (one each; an empty handle is zero): the directional
-/// derivative of what the tape recorded, through other sources too. An empty handle where a target does not depend on
-/// a source with a tangent. Uses up nothing; what is active meanwhile records it.
-/// The tape is this thread's, watches the sources and was not used; the tangents fit the sources: callers see to it.
-/// NotDifferentiable at an op without a jvp.
+/// The tangents of the targets along the tangents of the sources (one each; an empty handle is zero): the directional
+/// derivative of what the tape recorded, including paths through other sources. Empty where a target depends on no
+/// source with a tangent. Does not use up the tape; active tapes record it. Preconditions: the tape belongs to this
+/// thread, watches the sources and is not used up, and the tangents fit the sources. NotDifferentiable at an op without
+/// a jvp.
 std::vector<Tensor> pushforward(tape::Tape& tape, std::span<const Source> sources, std::span<const Tensor> tangents,
                                 std::span<const Tensor> targets);
 
-/// What lies between the sources and the targets.
+/// The ops between the sources and the targets.
 struct Path {
   bool connected = false;   ///< whether a target depends on a source
   bool can_push = true;     ///< whether every op has a jvp, and none an override, which replaces a vjp alone

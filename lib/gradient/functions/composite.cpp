@@ -1,4 +1,4 @@
-// Functions as single entries.
+// Functions recorded as single entries.
 #include "gradient/functions/composite.hpp"
 
 #include <memory>
@@ -155,8 +155,8 @@ std::vector<Tensor> push_again(const detail::FlatFunction& f, const Inputs& inpu
 
 namespace {
 
-// The list with empty gaps left out. The first run of a function says which are there; where a later one has a gap, it
-// is zero.
+// The defined elements of a list. The first run of a function decides which are defined; an element that is empty in a
+// later run is zero.
 std::vector<Tensor> without_gaps(std::span<const Tensor> list, std::vector<bool>& exists,
                                  std::span<const Tensor> like) {
   if (exists.empty())
@@ -167,14 +167,14 @@ std::vector<Tensor> without_gaps(std::span<const Tensor> list, std::vector<bool>
   return some;
 }
 
-// What the rules of one entry share.
+// Shared by the rules of one entry.
 struct Run {
   const char* name;
   detail::FlatFunction again;
   Inputs inputs;
   bool recomputed = false;        // a derivative that is differentiated is an entry, too
-  std::vector<Tensor> like = {};  // of that: abstract results
-  // With Keep::record, the function's own tape and what it was run on and gave.
+  std::vector<Tensor> like = {};  // in that case: abstract results
+  // With Keep::record, the tape of the function, its arguments and its results.
   std::unique_ptr<GradientTape> tape = {};
   std::vector<Tensor> run_arguments = {}, run_results = {};
 
@@ -195,8 +195,8 @@ struct Run {
   }
 
  private:
-  // The derivative `compute`, given directions, as an entry whose arguments are the function's and the directions; what
-  // it gives has these shapes.
+  // The derivative `compute` along given directions, as an entry whose arguments are the function's and the directions,
+  // and whose results have these shapes.
   using Compute = Callback<std::vector<Tensor>(const Inputs& at, std::span<const Tensor> directions)>;
   std::vector<Tensor> derivative_as_entry(std::span<const Tensor> directions, const Compute& compute,
                                           const std::vector<Tensor>& shapes) const {
@@ -251,7 +251,7 @@ struct Run {
   }
 };
 
-// Records the run of a function, whose arguments and reads are among its inputs.
+// Records the run of a function, whose arguments and read values are inputs of the entry.
 std::vector<Tensor> record_run(const std::shared_ptr<Run>& c, std::span<const Tensor> results) {
   const std::vector<Tensor> outputs = aliases(results);
   record_function(
@@ -270,7 +270,7 @@ namespace detail {
 
 std::vector<Tensor> composite(const char* name, const FlatFunction& first, FlatFunction again,
                               std::span<const Tensor> arguments, Keep keep) {
-  // What it gives lies densely, as in a program: the order in which a sum adds depends on strides.
+  // Results are made contiguous, as in a program: the order in which a sum adds depends on strides.
   const auto run = [&](std::span<const Tensor> x) {
     std::vector<Tensor> results = first(x);
     for (Tensor& y : results) y = contiguous(y);
@@ -293,7 +293,7 @@ std::vector<Tensor> composite(const char* name, const FlatFunction& first, FlatF
       capture.watch_on(&GradientTapeAccess::get(*c->tape));
     }
     results = run(c->run_arguments);
-    capture.note(results);  // one may be a captured tensor as it is
+    capture.note(results);  // a result may be a captured tensor itself
     if (c->tape) c->tape->stop();
     c->inputs.take(capture);
   }
@@ -320,7 +320,7 @@ std::vector<Tensor> recomputed(const char* name, const detail::FlatFunction& f, 
     tape::Capture capture;
     const ops::DrawsScope noted(c->inputs.draws, ops::DrawsScope::Mode::note);
     results = f(aliases(arguments));
-    capture.note(results);  // one may be a captured tensor as it is
+    capture.note(results);  // a result may be a captured tensor itself
     c->inputs.take(capture);
   }
   for (const Tensor& y : results) c->like.push_back(ops::abstract(y.dtype(), y.shape()));

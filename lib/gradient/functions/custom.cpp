@@ -1,4 +1,4 @@
-// custom_gradient's working part, and the identities with a special gradient.
+// The implementation of custom_gradient, and the identities with a special gradient.
 #include <algorithm>
 #include <reel/custom.hpp>
 #include <reel/ops/make.hpp>
@@ -21,8 +21,8 @@ struct Form {
   DType dtype;
 };
 
-// Results as an entry's outputs: what f made is recorded as it is, so that a rule which reads it reads what the tapes
-// follow; what was there before gets a new identity.
+// The results as outputs of an entry. A tensor that f made is recorded as it is, so that a rule that reads it reads the
+// followed tensor. A tensor that existed before gets a new identity.
 std::vector<Tensor> outputs_of(std::span<const Tensor> results, std::uint64_t last_before) {
   std::vector<Tensor> outputs;
   for (const Tensor& y : results) {
@@ -41,7 +41,7 @@ std::vector<Form> forms_of(std::span<const Tensor> tensors) {
   return forms;
 }
 
-// The user's backward, called with zeros for the cotangents that are none.
+// The user's backward function; cotangents that are none become zeros.
 auto backward_of(const CustomResult& made, std::span<const Tensor> outputs, std::vector<Variable> variables) {
   return [forms = forms_of(outputs), variables = std::move(variables), batched = made.batched, alone = made.backward,
           with_variables = made.backward_with_variables](std::span<const Gradient> g) {
@@ -58,7 +58,7 @@ auto backward_of(const CustomResult& made, std::span<const Tensor> outputs, std:
   };
 }
 
-// The user's jvp, called with zeros for the tangents that are none; empty where there is none.
+// The user's jvp; tangents that are none become zeros. Empty if there is no jvp.
 TangentFunction jvp_of(const char* name, const CustomResult& made, std::span<const Tensor> inputs,
                        std::size_t arguments) {
   if (!made.jvp) return {};

@@ -1,4 +1,4 @@
-// gradients, hessians and their like on a tape that goes on; implicit gradients; the choice of parameters at run time.
+// gradients, hessians and others on a tape that keeps recording; implicit gradients; parameters chosen at run time.
 #include <algorithm>
 #include <reel/gradients.hpp>
 #include <reel/ops/make.hpp>
@@ -13,7 +13,7 @@ namespace {
 
 using tape::Tape;
 
-// While it lives, replay neither stops nor uses up the tape, nor warns of its growth, which is by design.
+// While it lives, replay neither stops nor uses up the tape, nor warns that the tape grows, which is intended here.
 class KeepTape {
  public:
   explicit KeepTape(Tape& t)

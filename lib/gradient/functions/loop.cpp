@@ -1,5 +1,5 @@
-// Loops as single entries. Without a memory budget the whole loop is a composite with a tape of its own. With one, the
-// entry keeps the loop variables of a few iterations, at a stride that doubles whenever they are too many, and the
+// Loops as single entries. Without a memory budget the whole loop is a composite with its own tape. With a budget, the
+// entry keeps the loop variables of a few iterations, at a stride that doubles whenever there are too many, and the
 // reverse pass fills the gaps by binomial checkpointing.
 #include <map>
 #include <memory>
@@ -27,7 +27,7 @@ namespace {
 
 using Tensors = std::vector<Tensor>;
 
-// The inputs of iteration i, out of sight of tapes.
+// The inputs of iteration i, unrecorded.
 Tensors at(std::span<const Tensor> xs, std::int64_t i) {
   Tensors list;
   list.reserve(xs.size());
@@ -40,10 +40,10 @@ bool goes_on(const detail::FlatLoop& loop, const LoopOptions& o, std::int64_t i,
   return (o.max_iterations < 0 || i < o.max_iterations) && loop.more(state);
 }
 
-// The outputs of the iterations, collected and in the end stacked.
+// Collects the outputs of the iterations and stacks them at the end.
 class Outputs {
  public:
-  // Takes what follows the loop variables in what a step gave.
+  // Takes the outputs, which follow the loop variables in the result of a step.
   void take(Tensors& given, std::size_t variables) {
     columns_.resize(given.size() - variables);
     for (std::size_t k = 0; k < columns_.size(); ++k) columns_[k].push_back(std::move(given[variables + k]));
@@ -72,8 +72,8 @@ Tensors empty_outputs(const detail::FlatLoop& loop, std::span<const Tensor> stat
   return list;
 }
 
-// The first `count` of a list lie densely from here on, as the variables of a loop in a program do: the order in which
-// a sum adds depends on strides.
+// Makes the first `count` tensors contiguous, as the variables of a loop in a program are: the order in which a sum
+// adds depends on strides.
 Tensors dense(Tensors list, std::size_t count) {
   for (std::size_t k = 0; k < count; ++k) list[k] = contiguous(list[k]);
   return list;
@@ -83,11 +83,11 @@ Tensors loop_variables(const detail::FlatLoop& loop, std::span<const Tensor> arg
   return dense({first.begin(), first.end()}, loop.variables);
 }
 
-// What a run for the derivative repeats: as many iterations, each with the numbers it drew. Not the condition, which
-// may have drawn between them.
+// What a repeated run for the derivative must reproduce: the number of iterations, and their draws. The condition,
+// which may have drawn in between, is not run again.
 struct Repetition {
   std::int64_t iterations = -1;              // negative before the first run
-  std::map<std::int64_t, ops::Draws> draws;  // of iterations that draw
+  std::map<std::int64_t, ops::Draws> draws;  // for iterations that draw
 
   Tensors first_step(const detail::FlatLoop& loop, std::int64_t i, std::span<const Tensor> state,
                      std::span<const Tensor> x) {
@@ -106,13 +106,14 @@ struct Repetition {
   }
 };
 
-// The loop, op by op; for the derivative as often as the first time, whatever the condition would say now.
+// Runs the loop op by op; for the derivative as many iterations as the first time, whatever the condition would say
+// now.
 Tensors run_plainly(const detail::FlatLoop& loop, const LoopOptions& o, Repetition& repetition,
                     std::span<const Tensor> arguments) {
   const auto xs = arguments.subspan(loop.variables);
   Tensors state = loop_variables(loop, arguments);
   if (!loop.more && loop.steps == 0) return empty_outputs(loop, state, xs);
-  // One op for all iterations: its derivative is one stack, not a sum of as many as there are iterations.
+  // One op for all iterations: its derivative is one stack instead of a sum with a term per iteration.
   std::vector<Tensors> columns;
   for (const Tensor& x : xs) columns.push_back(unstack(x, 0));
   Outputs outputs;
@@ -129,27 +130,27 @@ Tensors run_plainly(const detail::FlatLoop& loop, const LoopOptions& o, Repetiti
   return state;
 }
 
-// What it takes to keep the state of one iteration.
+// The memory that keeping the state of one iteration takes.
 std::int64_t kept_bytes(std::span<const Tensor> state) {
   auto sum = static_cast<std::int64_t>(sizeof(std::int64_t) + sizeof(Tensors) + state.size_bytes());
   for (const Tensor& x : state) sum += detail::pool_bytes(detail::block(x));
   return sum;
 }
 
-// How a loop is cut for derivatives that are differentiated: up to `leaf` iterations are recorded one by one; more are
-// cut into `fan_out` parts, each an entry.
+// How a loop is divided for derivatives that are differentiated: up to `leaf` iterations are recorded one by one;
+// longer ranges are divided into `fan_out` parts, each an entry.
 struct Parts {
   std::int64_t leaf, fan_out;
 };
 
-// What the rules of a loop with a budget share.
+// Shared by the rules of a loop with a budget.
 struct Checkpointed {
   detail::FlatLoop loop;
   LoopOptions options;
   Inputs inputs;
   Repetition repetition;
   program::Checkpoints<Tensors> kept;
-  std::int64_t state_bytes = 1, step_bytes = 1;  // of the loop variables, of the record of an iteration
+  std::int64_t state_bytes = 1, step_bytes = 1;  // of the loop variables, of the record of one iteration
 
   std::span<const Tensor> xs() const { return std::span<const Tensor>(inputs.arguments).subspan(loop.variables); }
 
@@ -161,8 +162,8 @@ struct Checkpointed {
   Parts parts() const;
 };
 
-// The first iteration, under a tape that tells what its record takes: how many states fit the budget beside it and the
-// cotangents.
+// Runs the first iteration under a tape to measure its record: this decides how many states fit the budget beside it
+// and the cotangents.
 Tensors Checkpointed::sizing_step(tape::Capture& capture, std::span<const Tensor> state, std::span<const Tensor> x) {
   GradientTape probe;
   watch_differentiable(probe, inputs.sources(state));
@@ -195,7 +196,7 @@ Tensors Checkpointed::forward(tape::Capture& capture, std::span<const Tensor> ar
   return state;
 }
 
-// From cotangents of what iteration i gave to those of its variables, its inputs, and all captured.
+// From cotangents of the results of iteration i to those of its variables, its inputs, and all captured tensors.
 std::vector<Gradient> Checkpointed::pull_step(std::int64_t i, const Tensors& state, std::span<const Gradient> g) {
   GradientTape tape({.watch_accessed_variables = false});
   Tensors run = identities(state);
@@ -208,7 +209,7 @@ std::vector<Gradient> Checkpointed::pull_step(std::int64_t i, const Tensors& sta
   return pull_on(tape, given, g, sources);
 }
 
-// The gradient of an input that is read row by row: none counts as zeros.
+// The gradient of an input that is read row by row; none counts as zeros.
 Gradient Checkpointed::stacked(std::span<const Gradient> steps, const Tensor& x) const {
   if (!is_differentiable(x.dtype())) return {};
   if (steps.empty()) return Gradient(zeros(x.shape(), x.dtype()));
@@ -250,10 +251,10 @@ std::vector<Gradient> Checkpointed::pull(std::span<const Gradient> g) {
   return result;
 }
 
-// Half the budget is for the iterations that are recorded at a time, by both tapes with what goes back; half for what
-// entries around them keep.
+// Half of the budget is for iterations that are recorded together, by both tapes and with the cotangents; the other
+// half is for what entries around them keep.
 Parts Checkpointed::parts() const {
-  constexpr std::int64_t records = 6, kept_states = 3;  // of an iteration; of an entry: state and two cotangents
+  constexpr std::int64_t records = 6, kept_states = 3;  // per iteration; per entry: a state and two cotangents
   const std::int64_t half = options.memory_budget / 2;
   const std::int64_t leaf = std::max<std::int64_t>(1, half / (records * step_bytes));
   const std::int64_t most = std::max<std::int64_t>(2, half / (kept_states * state_bytes));

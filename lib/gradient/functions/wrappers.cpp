@@ -1,4 +1,4 @@
-// What the wrappers of functions.hpp do once their arguments are flat: checks, the tape of a vjp, Jacobians.
+// The non-template part of the wrappers in functions.hpp, on flat lists: checks, the tape of a vjp, Jacobians.
 #include <algorithm>
 #include <reel/forward.hpp>
 #include <reel/functions.hpp>
@@ -23,7 +23,7 @@ List<Tensor> densify(std::span<const Gradient> gradients) {
   return list;
 }
 
-// A Jacobian column by column: forward mode, once per element of the sources. In the order target by target.
+// A Jacobian column by column, in forward mode: one pass per element of the sources. Results target by target.
 List<Tensor> columns(tape::Tape& tape, std::span<const Tensor> targets, std::span<const Source> sources) {
   std::vector<List<Tensor>> parts(targets.size() * sources.size());
   List<Tensor> tangents(sources.size());
@@ -50,7 +50,7 @@ List<Tensor> columns(tape::Tape& tape, std::span<const Tensor> targets, std::spa
   return result;
 }
 
-// Row by row: reverse mode, in sweeps that carry many elements of a target.
+// Row by row, in reverse mode: each sweep carries many elements of a target.
 List<Tensor> rows(const char* who, tape::Tape& tape, std::span<const Tensor> targets, std::span<const Source> sources) {
   List<Tensor> result;
   for (const Tensor& y : targets)
@@ -114,11 +114,11 @@ List<Tensor> gradients(GradientTape& tape, const Tensor& value, std::span<const 
                                         {.unconnected_gradients = UnconnectedGradients::zero}));
 }
 
-// How many rows, carried together, cost as much as one column, which is pushed by itself. Measured: networks,
-// exponential fits and elementwise functions of 4 to 128 parameters take rows and columns the same time at 4 to 8
-// results to a parameter; at 2 rows take half the time, at 16 two to eight times as much.
+// How many batched rows cost as much as one column, which is computed alone. Measured on networks, exponential fits and
+// elementwise functions of 4 to 128 parameters: rows and columns take the same time at 4 to 8 results per parameter; at
+// 2, rows take half the time, at 16 two to eight times as much.
 constexpr std::int64_t rows_per_column = 4;
-// The same where the rule of an entry on the way is called once per row.
+// The same if a rule on the path must be called once per row.
 constexpr std::int64_t rows_per_column_unbatched = 2;
 
 List<Tensor> jacobians(const char* who, GradientTape& tape, std::span<const Tensor> targets,
@@ -139,7 +139,7 @@ List<Tensor> jacobians(const char* who, GradientTape& tape, std::span<const Tens
                          y.rank(), shape_of(s).rank(), max_rank);
   }
   tape::Tape& t = GradientTapeAccess::get(tape);
-  // The common case: reverse mode, decided without a pass over the entries.
+  // The common case, reverse mode, is decided without a walk over the entries.
   if (in > out / rows_per_column_unbatched) return rows(who, t, targets, sources);
   const reel::autodiff::Path path = reel::autodiff::path_between(t, sources, targets);
   const std::int64_t most = out / (path.one_by_one ? rows_per_column_unbatched : rows_per_column);

@@ -1,5 +1,5 @@
-// The gradient checker. One function h at a time: f itself, then for each further order the gradient of a random
-// combination of the results before. Of h, the derivative of s(x) = <v, h(x)> is compared, v random.
+// The gradient checker. It checks one function h at a time: f itself, then for each further order the gradient of a
+// random combination of the previous results. It compares the derivatives of s(x) = <v, h(x)> for a random v.
 #include <algorithm>
 #include <cmath>
 #include <ostream>
@@ -22,15 +22,15 @@ using detail::CheckFunction;
 
 struct Precision {
   double tolerance, step, identity;
-  int attempts;     // at ever smaller steps, before rounding errors take over
-  double rounding;  // relative, of one operation
+  int attempts;     // attempts at smaller and smaller steps, before rounding errors dominate
+  double rounding;  // relative error of one operation
 };
 Precision precision_of(DType d) {
   if (d == DType::float64) return {1e-6, 0.02, 1e-8, 6, 0x1p-53};
   if (d == DType::float32) return {5e-3, 0.1, 5e-5, 3, 0x1p-24};
   return {0.1, 0.25, 0.02, 1, d == DType::float16 ? 0x1p-11 : 0x1p-8};
 }
-// Of the narrowest floating dtype among tensors.
+// For the narrowest floating dtype among the tensors.
 Precision precision_of(std::initializer_list<std::span<const Tensor>> lists) {
   Precision narrowest = precision_of(DType::float64);
   for (const std::span<const Tensor> list : lists)
@@ -48,7 +48,7 @@ Tensor with_values(const std::vector<double>& values, const Tensor& like) {
 
 Tensor random_like(const Tensor& x, std::mt19937_64& engine) {
   std::vector<double> values(static_cast<std::size_t>(x.size()));
-  // Away from zero, so that each element counts.
+  // Bounded away from zero, so that each element counts.
   for (double& v : values) v = (0.5 + static_cast<double>(engine() >> 11) * 0x1p-54) * (engine() & 1 ? 1 : -1);
   return with_values(values, x);
 }
@@ -77,8 +77,8 @@ Sum dot(const Tensors& a, const Tensors& b) {
   return s;
 }
 
-// The square root of the sum of (v y)^2: rounding errors of y, independent of each other, move <v, y> by as much times
-// the rounding of one. Where `before` is given, over the elements that are other ones there.
+// The square root of the sum of (v y)^2: independent rounding errors of y change <v, y> by about this times the
+// relative rounding error. With `before`, only over the elements that differ from it.
 double length(const Tensors& v, const Tensors& y, const Tensors* before = nullptr) {
   double squares = 0;
   for (std::size_t k = 0; k < y.size(); ++k) {
@@ -102,7 +102,7 @@ bool same(const Tensors& a, const Tensors& b) {
   return true;
 }
 
-// J^T v of h at x, by the floating arguments; zeros where not connected, an empty handle for the others.
+// J^T v of h at x, for the floating arguments: zeros if not connected. An empty handle for other arguments.
 Tensors pull(const CheckFunction& h, std::span<const Tensor> x, const Tensors& v) {
   GradientTape tape({.watch_accessed_variables = false});
   std::vector<Source> sources;
@@ -129,7 +129,7 @@ Tensors pull(const CheckFunction& h, std::span<const Tensor> x, const Tensors& v
   return result;
 }
 
-// J t, t the tangent of argument k; an empty handle where a result does not depend on it.
+// J t for a tangent t of argument k. An empty handle where a result does not depend on it.
 Tensors push(const CheckFunction& h, std::span<const Tensor> x, std::size_t k, const Tensor& t) {
   GradientTape tape({.persistent = true, .watch_accessed_variables = false});
   tape.watch(x[k]);
@@ -144,7 +144,7 @@ class Check {
   Check(const Tensors& x, const CheckOptions& o, CheckReport& report)
       : x_(x), o_(o), report_(report), engine_(o.seed) {}
 
-  // Compares h's derivatives; false if the next order has no point.
+  // Compares h's derivatives. False if the next order cannot be checked.
   bool run(const CheckFunction& h, int order) {
     h_ = &h;
     order_ = order;
@@ -175,7 +175,7 @@ class Check {
   }
 
  private:
-  // s(x + h e): along an element or a tangent of argument k.
+  // s(x + h e), where e is an element or a tangent of argument k.
   struct Line {
     std::size_t argument;
     std::vector<double> at, direction;
@@ -195,8 +195,8 @@ class Check {
     if (o_.step > 0) differences_.step = o_.step;
   }
 
-  // Takes the differences in float64 where h does: where it accepts such arguments, all results are of that dtype then,
-  // and they are the ones before but for rounding.
+  // Computes the differences in float64 if h supports it: it accepts such arguments, all results are float64 then, and
+  // they agree with the original ones up to rounding.
   void widen(const Tensors& y) {
     Tensors x = x_, wide;
     for (Tensor& leaf : x)
@@ -224,7 +224,8 @@ class Check {
     differences_ = precision_of(DType::float64);
   }
 
-  // The value of s, how far along the line the rounded argument really is, and the length of the results that change.
+  // The value of s, the actual distance of the rounded argument along the line, and the norm of the results that
+  // change.
   struct Sample {
     double distance, value, length;
   };
@@ -245,15 +246,15 @@ class Check {
 
   struct Slope {
     double value = NAN, error = INFINITY;
-    double noise = 0;             // the part of error that is by rounding
-    double length = 0;            // of the results that change along the line
+    double noise = 0;             // the part of the error that is due to rounding
+    double length = 0;            // norm of the results that change along the line
     double change = 0, rest = 0;  // of s over the largest step, and over an eighth of it
-    double below = 0, above = 0;  // one-sided
+    double below = 0, above = 0;  // one-sided slopes
     bool kink = false;
   };
 
-  // Ridders' method: Richardson's extrapolation of central differences, from a step small enough that it settles, as
-  // long as steps are large enough for rounding not to matter more than that.
+  // Ridders' method: Richardson extrapolation of central differences. It starts from a step small enough to converge
+  // and continues while steps are large enough for rounding not to dominate.
   Slope slope(const Line& line) {
     constexpr int levels = 4;
     Slope best;
@@ -265,7 +266,7 @@ class Check {
         const Sample up = sample(line, h), down = sample(line, -h);
         for (const double length : {up.length, down.length})
           if (std::isfinite(length)) best.length = std::max(best.length, length);
-        // Where no result changes, the step may be too small for all of them.
+        // If no result changes, the step may be too small for all of them.
         noise = 4 * differences_.rounding * (best.length > 0 ? best.length : all) / h;
         if (attempt == 0 && i == 0) best.change = std::abs(up.value - down.value);
         if (attempt == 0) best.rest = std::abs(up.value - down.value);
@@ -283,8 +284,8 @@ class Check {
           }
         }
       }
-      // Where the slopes on both sides differ, and neither changes with the step, they are two. By curvature they
-      // differ in proportion to the step, and by rounding all the more the smaller it is.
+      // A kink: the slopes on both sides differ and do not change with the step. A difference due to curvature is
+      // proportional to the step, one due to rounding grows as the step shrinks.
       const auto [lowest_below, highest_below] = std::minmax_element(below, below + levels);
       const auto [lowest_above, highest_above] = std::minmax_element(above, above + levels);
       best.below = below[levels - 1];
@@ -360,16 +361,16 @@ class Check {
 
   static double step_scale(double element) { return std::max(std::abs(element), 0.1); }
 
-  // An error less what rounding explains, as a part of the largest derivative.
+  // The error minus what rounding explains, relative to the largest derivative.
   static double relative(double error, double size, double rounding) {
     const double rest = error <= rounding ? 0 : error - rounding;
     return rest == 0 ? 0 : rest / size;
   }
 
-  // Where every slope is tiny and either not much larger than its error or of results that change hardly less over
-  // smaller steps, the derivative is 0 as far as differences tell, and "the largest derivative" is one of rounding
-  // errors. Then a gradient passes that is no larger than what was found, and than what changes the results by their
-  // last digits over a step as large as the largest element.
+  // All slopes are tiny, and either comparable to their error or due to results that hardly change less over smaller
+  // steps: differences cannot tell the derivative from 0, and "the largest derivative" is a rounding error. Then a
+  // gradient passes if it is not larger than the slopes found, nor than one that changes the results by their last
+  // digits over a step as large as the largest element.
   struct Noise {
     double found = 0, change = 0, rest = 0, length = 0, scale = 0;
     bool tiny = true, uncertain = true;
@@ -441,8 +442,8 @@ class Check {
   const CheckFunction* h_ = nullptr;
   int order_ = 0;
   Precision precision_{}, differences_{};
-  double allowance_ = 0;   // of the derivatives by this argument, where all are 0 up to rounding
-  Tensors at_, here_, v_;  // the point of the differences, h there, and the cotangents
+  double allowance_ = 0;   // for derivatives by this argument, when all are 0 up to rounding
+  Tensors at_, here_, v_;  // the point, h there, and the cotangents
 };
 
 }  // namespace
@@ -456,7 +457,7 @@ CheckReport detail::check(const CheckFunction& f, const std::vector<Tensor>& x, 
     any |= is_floating(leaf.dtype());
   }
   if (!any) fail<TypeError>(who, "no argument is floating: there is nothing to differentiate by");
-  // Each leaf a tensor of its own, even where one was given twice.
+  // A tensor of its own for each leaf, even if one was passed twice.
   std::vector<Tensor> leaves;
   for (const Tensor& leaf : x) leaves.push_back(alias(leaf));
   CheckReport report;

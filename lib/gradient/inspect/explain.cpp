@@ -1,4 +1,4 @@
-// Why a gradient is none, and how a target depends on a source: in words, from what the tape knows.
+// Why a gradient is none, and how a target depends on a source, in words.
 #include <algorithm>
 
 #include "core/fail.hpp"
@@ -17,7 +17,7 @@ Reason reason_of(const UnrecordedReason& t) {
   return {why, t.op, t.index, t.site};
 }
 
-// Why the tape does not follow x; `unmarked` when it has no story to tell.
+// Why the tape does not follow x; `unmarked` if it recorded no reason.
 Reason why_unfollowed(const Tape& t, const Tensor& x, WhyNone unmarked) {
   if (auto found = t.unrecorded.find(x.id()); found != t.unrecorded.end()) return reason_of(found->second);
   if (!is_differentiable(x.dtype())) return {WhyNone::integer_dtype};
@@ -37,7 +37,7 @@ std::vector<std::uint32_t> followed(const Tape& t, std::span<const Target> targe
   return slots;
 }
 
-// The names of the ops between a slot and the targets, in recording order; empty when there is no path.
+// The names of the ops between a slot and the targets, in recording order; empty if there is no path.
 std::vector<std::string> path(const Tape& t, std::uint32_t from, std::span<const std::uint32_t> targets) {
   std::vector<bool> varied(t.slots.size()), leads(t.slots.size());
   varied[from] = true;
@@ -89,7 +89,7 @@ Reason why_none(const Tape& t, std::span<const Target> targets, const Source& so
   Reason first{WhyNone::not_connected};
   for (const Target& y : targets) {
     if (slot_of(t, y) != no_slot) {
-      // A followed target that the source does not feed; say where paths ended, if any did.
+      // A followed target that does not depend on the source; mentions paths that were cut.
       first = {WhyNone::not_connected};
       const UnrecordedReason* earliest = nullptr;
       for (const auto& [id, found] : t.unrecorded)

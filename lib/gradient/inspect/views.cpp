@@ -1,4 +1,4 @@
-// A tape looked at: what it holds by op, as a graph, and what its replay would do.
+// Views of a tape: its contents by op, as a graph, and as the plan of its replay.
 #include <algorithm>
 #include <map>
 #include <set>
@@ -19,14 +19,14 @@ std::int64_t bytes_of(const tape::Meta& m) {
   return m.shape().elements() * static_cast<std::int64_t>(item_size(m.dtype));
 }
 
-// Calls f(entry, its number) in recording order.
+// Calls f(entry, index) in recording order.
 template <class F>
 void for_each_entry(const Tape& t, F f) {
   std::int64_t index = 0;
   const Arena::Place end = t.entries.end();
   for (Arena::Place at; const Entry* e = t.entries.step_forward(at, end); ++index) f(*e, index);
 }
-// The same backwards.
+// The same in reverse order.
 template <class F>
 void for_each_entry_back(const Tape& t, F f) {
   std::int64_t index = t.entries.count();
@@ -53,7 +53,7 @@ std::string escaped(std::string_view text) {
 
 std::string line(const tape::Site& site) { return site.file ? "\\n" + escaped(to_string(site)) : std::string(); }
 
-// Which slots the targets depend on, themselves included; all without targets.
+// The slots that the targets depend on, the targets included; all slots if there are no targets.
 std::vector<bool> behind(const Tape& t, const detail::List<Target>* targets) {
   std::vector<bool> shown(t.slots.size(), targets == nullptr);
   if (!targets) return shown;
@@ -71,7 +71,7 @@ std::vector<bool> behind(const Tape& t, const detail::List<Target>* targets) {
 std::string dot(const Tape& t, const detail::List<Target>* targets) {
   const std::vector<bool> shown = behind(t, targets);
   const std::vector<std::string> names = tape::slot_names(t);
-  std::vector<std::string> maker(t.slots.size());  // the node that a slot's tensor comes from
+  std::vector<std::string> maker(t.slots.size());  // the node that produced the tensor of each slot
   std::string nodes, edges, ends;
   const auto edge = [&](std::uint32_t slot, const std::string& to) {
     const tape::Meta& m = *t.slots[slot].meta;
@@ -109,7 +109,7 @@ std::string dot(const Tape& t, const detail::List<Target>* targets) {
 
 // ---- the plan
 
-// Walks like replay, but with bytes instead of gradients.
+// Walks like replay, counting bytes instead of computing gradients.
 class Plan {
  public:
   Plan(const Tape& t, std::span<const Target> targets, std::span<const Source> sources, const GradientOptions& o)
@@ -177,7 +177,7 @@ class Plan {
       }
   }
 
-  // Blocks that only tapes hold, and the first entry to save each: the last to be replayed.
+  // Blocks that only tapes hold, with the first entry that saves each, which is the last to be replayed.
   void count_saved() {
     for_each_entry(tape_, [&](const Entry& e, std::int64_t index) {
       for (std::uint32_t i = 0; i < e.saved; ++i) {
@@ -200,7 +200,7 @@ class Plan {
   const Tape& tape_;
   std::vector<bool> fed_, stopped_, requested_, cells_;
   std::set<const detail::Block*> counted_;
-  std::map<std::int64_t, std::int64_t> released_;  // bytes by entry
+  std::map<std::int64_t, std::int64_t> released_;  // released bytes by entry
   std::int64_t live_ = 0;
   ReplayPlan plan_;
 };

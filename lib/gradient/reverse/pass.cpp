@@ -20,7 +20,7 @@ const char* name_of(AggregationMethod method) noexcept {
                                                      : "add_n";
 }
 
-// The rows of a Jacobian as one tensor: zeros for none, none if all are.
+// Stacks the rows of a Jacobian: zeros for rows that are none; none if all are.
 Gradient stacked(const Gradients& rows, const Shape& shape, DType dtype) {
   if (std::none_of(rows.begin(), rows.end(), [](const Gradient& row) { return bool(row); })) return rows.front();
   std::vector<Tensor> parts;
@@ -28,7 +28,7 @@ Gradient stacked(const Gradients& rows, const Shape& shape, DType dtype) {
   return stack(parts);
 }
 
-// What a user's rule gave, against the inputs it is for.
+// Checks the gradients of a user's rule against the inputs.
 [[gnu::noinline]] void verify(const tape::Record& r, std::span<const Gradient> dx) {
   for (std::size_t i = 0; i < dx.size(); ++i) {
     const Gradient& d = dx[i];
@@ -127,7 +127,7 @@ void Pass::propagate_reason(const Entry& e) {
     if (e.input(i) != no_slot && flags_[e.input(i)] & varied) blocked_.emplace(e.input(i), copy);
 }
 
-// The rule, or what replaces it.
+// Calls the rule, or its override.
 [[gnu::always_inline]] inline void Pass::call_rule(const tape::Record& record, const Entry& e, const Override* replaced,
                                                    std::span<const Tensor> g, std::span<Gradient> dx) {
   {
@@ -160,7 +160,7 @@ void Pass::propagate_reason(const Entry& e) {
   return true;
 }
 
-// What a rule gets for an output that has slices, or nothing.
+// The cotangent that a rule gets for an output with slices or without a cotangent.
 [[gnu::noinline]] Tensor Pass::densified(const tape::Record& record, const Entry& e, std::uint32_t k) {
   const std::uint32_t s = e.output(k);
   if (cotangents_[s] && !(flags_[s] & stopped)) return cotangents_[s].dense();
@@ -168,13 +168,13 @@ void Pass::propagate_reason(const Entry& e) {
   return space_.zeros(record.batched(record.output_shape(k)), record.output_dtype(k));
 }
 
-// A rule gave something for an input that asked for nothing, or nothing to one that did.
+// A rule gave a gradient for an input that asked for none, or none for one that did.
 [[gnu::noinline]] void Pass::note_none(const tape::Record& record, const Entry& e, std::uint32_t i,
                                        const Gradient& none) {
   if (record.wanted(i)) blocked_.emplace(e.input(i), Reason{none.reason(), e.rule->name, index_, record.site()});
 }
 
-// Gives a rule the sums of its inputs' cotangents, to add to in place: tape::SumOffer.
+// Offers a rule the sums of its inputs' cotangents, to add to in place: tape::SumOffer.
 struct Pass::SumOwner {
   Pass& pass;
   const Entry& entry;
@@ -214,7 +214,7 @@ template <bool Simple>
         g[k] = densified(record, e, k);
       else if (flags_[s] & requested) [[unlikely]]
         g[k] = GradientAccess::value(cotangent);
-      else  // the last reader of a cotangent takes it, so that a rule may write into it
+      else  // the last reader of a cotangent takes it over, so that a rule may write into it
         g[k] = std::move(GradientAccess::value(cotangent));
     }
     SumOwner owner{*this, e};
@@ -235,7 +235,7 @@ template <bool Simple>
         note_none(record, e, i, d);
     }
   }
-  // What the entry has used is dropped.
+  // Releases what the entry has used.
   for (std::uint32_t k = 0; k < outputs; ++k)
     if (Gradient& cotangent = cotangents_[e.output(k)];
         !(flags_[e.output(k)] & requested) && !GradientAccess::blank(cotangent))

@@ -1,16 +1,12 @@
 // The reverse pass: two walks over the entries, without recursion.
-//
-//   1. Forwards: marks the slots that are varied, that is, depend on a source.
-//   2. Backwards: calls the rule of each entry whose outputs have cotangents, and adds what it gives to the cotangents
-//   of
-//      the entry's inputs.
-//
-// cotangents[slot] is the sum of what has arrived for a slot so far; targets are seeded. Recording order is a
-// topological order, so a slot's cotangent is complete when its entry is met. Terms arrive in the reverse order of
-// recording.
-//
+// 1. Forwards: marks the slots that are varied, that is, depend on a source.
+// 2. Backwards: calls the rule of each entry whose outputs have cotangents, and adds the results to the cotangents of
+// the entry's inputs.
+// cotangents[slot] is the sum of the terms that have arrived for a slot so far; it starts with the targets' seeds.
+// Recording order is a topological order, so a slot's cotangent is complete when its entry is reached. Terms arrive in
+// the reverse order of recording.
 // A batched sweep carries the cotangents of many rows of a Jacobian at once, as a leading axis of every cotangent. A
-// rule that does not take such cotangents is called once for each, and its results are stacked: for that entry alone.
+// rule that does not support this is called once per row, and its results are stacked.
 #pragma once
 #include <algorithm>
 #include <cassert>
@@ -22,15 +18,15 @@
 
 namespace reel::autodiff {
 
-/// Where a rule puts the cotangents of an entry's inputs. They are read by taking them, so that every rule finds blank
-/// storage: an input that a rule leaves out cannot inherit what the rule before it gave.
+/// Where a rule puts the cotangents of an entry's inputs. Reading takes them out, so that every rule finds empty
+/// handles: an input that a rule leaves out cannot inherit the result of the rule before it.
 class RuleResults {
  public:
   std::size_t size() const noexcept { return list_.size(); }
   void grow(std::size_t size) {
     if (list_.size() < size) list_.resize(size);
   }
-  /// For a rule to write to; grow first.
+  /// The storage that a rule writes to; call grow() first.
   std::span<Gradient> blank(std::size_t count) noexcept {
     assert(std::all_of(list_.begin(), list_.end(), GradientAccess::blank));
     return {list_.data(), count};
@@ -43,10 +39,10 @@ class RuleResults {
 
 enum Flag : std::uint8_t { varied = 1, stopped = 2, requested = 4 };
 
-/// The hooks of a tape that was given none.
+/// The default hooks of a tape.
 const VSpace& default_space() noexcept;
 
-/// The two walks, and what lives between them.
+/// The two walks and their shared state.
 class Pass {
  public:
   Pass(tape::Tape& t, const VSpace* space, AggregationMethod method);
@@ -54,14 +50,14 @@ class Pass {
   Pass& operator=(const Pass&) = delete;
 
 #ifndef NDEBUG
-  /// Whether no cotangent is left from a run before.
+  /// Whether no cotangent is left over from an earlier run.
   bool blank() const;
 #endif
 
   bool is_varied(std::uint32_t slot) const { return flags_[slot] & varied; }
   void flag(std::uint32_t slot, Flag f) { flags_[slot] = static_cast<std::uint8_t>(flags_[slot] | f); }
   Gradient& cotangent(std::uint32_t slot) { return cotangents_[slot]; }
-  // The rule that gave none on the way to the slot; null when no rule did.
+  // The rule that returned none on the path to the slot; null if no rule did.
   const Reason* blocked_by(std::uint32_t slot) const {
     const auto found = blocked_.find(slot);
     return found == blocked_.end() ? nullptr : &found->second;
@@ -83,28 +79,28 @@ class Pass {
 
   // The first walk.
   void forwards();
-  // The same where they are all that the tape watches, and nothing is stopped: whatever it follows.
+  // The first walk if the sources are all that the tape watches and nothing is stopped: every followed slot is varied.
   void mark_all_varied();
 
-  // The largest of what lies between the sources and the target: it decides how many cotangents are carried at once.
+  // The size of the largest tensor between the sources and the target: it determines the number of rows per sweep.
   struct Largest {
     std::int64_t elements = 1;
     int rank = 0;
   };
   Largest largest(std::uint32_t target) const;
 
-  // The second walk. With a batch, each cotangent has that many rows, on a leading axis.
+  // The second walk. With a batch, each cotangent has that many rows along a leading axis.
   void sweep_back(bool use_up, std::int64_t batch, tape::IdentityRows identity_rows);
 
  private:
   struct SumOwner;
   bool has_cotangent(const tape::Entry& e) const;
 
-  // Of an entry without a cotangent: if a rule gave none, its inputs have none for the same reason.
+  // For an entry without a cotangent: if a rule returned none, its inputs have none for the same reason.
   void propagate_reason(const tape::Entry& e);
 
-  // Hands the cotangents of an entry's outputs to its rule, and what the rule gives to its inputs. Simple: one output,
-  // a built-in rule, nothing observing: the common case, without branches.
+  // Hands the cotangents of an entry's outputs to its rule, and the results to its inputs. Simple: one output, a
+  // built-in rule, nothing observing: the common case, without branches.
   template <bool Simple>
   void call(const tape::Entry& e);
   void call_any(const tape::Entry& e);
@@ -114,11 +110,11 @@ class Pass {
   Tensor densified(const tape::Record& record, const tape::Entry& e, std::uint32_t k);
   void note_none(const tape::Record& record, const tape::Entry& e, std::uint32_t i, const Gradient& none);
 
-  // The rule, or what replaces it.
+  // Calls the rule, or its override.
   void call_rule(const tape::Record& record, const tape::Entry& e, const Override* replaced, std::span<const Tensor> g,
                  std::span<Gradient> dx);
 
-  // The same for each cotangent of a batch.
+  // Calls it once for each row of a batch.
   void call_rule_for_each(const tape::Record& record, const tape::Entry& e, const Override* replaced,
                           std::span<const Tensor> g, std::span<Gradient> dx);
 
@@ -132,12 +128,12 @@ class Pass {
   tape::Arena::Place end_;
   std::int64_t batch_ = 0;
   tape::IdentityRows identity_rows_;
-  // Of the entry at hand; no shorter than those before it needed.
+  // For the current entry; they only grow.
   detail::List<char> wanted_;
   RuleResults dx_;
-  std::int64_t index_ = 0;  // of the entry on the tape
+  std::int64_t index_ = 0;  // of the current entry on the tape
   std::unordered_map<std::uint32_t, Reason> blocked_;
-  std::unique_ptr<tape::ReplayLines> lines_;  // while tracing
+  std::unique_ptr<tape::ReplayLines> lines_;  // set while tracing
 };
 
 }  // namespace reel::autodiff

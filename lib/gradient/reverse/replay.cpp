@@ -1,4 +1,4 @@
-// Replays: of gradient(), which gives cotangents, and of Jacobians, which ask for many rows at once.
+// Replays: for gradient(), with given cotangents, and for Jacobians, with many rows at once.
 #include <algorithm>
 #include <reel/ops/index.hpp>
 #include <reel/ops/make.hpp>
@@ -27,7 +27,7 @@ std::uint32_t slot_of(const Tape& t, const Target& y) noexcept {
 
 namespace {
 
-// The gradients of groups of rows, `at_once` of them in each but the last, `count` in all, as one.
+// Joins the gradients of groups of rows, `at_once` in each but the last, `count` in all.
 Gradient joined(const Gradients& groups, std::int64_t count, std::int64_t at_once, Shape shape, DType dtype) {
   if (std::none_of(groups.begin(), groups.end(), [](const Gradient& g) { return bool(g); })) return groups.front();
   if (groups.size() == 1) return groups.front();
@@ -52,7 +52,7 @@ void warn_of_growth(Tape& t, std::int64_t added) {
                   "GradientTape.gradient", t.entries.count(), forward));
 }
 
-// Whatever happens, a tape that is not persistent is used up afterwards and holds nothing but the list of what it
+// Ends a replay: a tape that is not persistent is used up, even after an exception, and keeps only the list of what it
 // watched.
 struct UseUp {
   Tape* tape;
@@ -61,7 +61,7 @@ struct UseUp {
   }
 };
 
-// One replay, or several of the same target: what is asked of it, on the pass that answers.
+// One replay or several with the same target, on one Pass.
 class Replay {
  public:
   Replay(Tape& t, std::span<const Source> sources, const GradientOptions& options)
@@ -87,14 +87,14 @@ class Replay {
       pass_.forwards();
   }
 
-  // Whether the target depends on a source, as far as can be told before.
+  // Whether the target depends on a source, as far as is known before the walk.
   bool connected(const Target& target) const {
     if (const std::uint32_t slot = slot_of(tape_, target); slot != no_slot) return pass_.is_varied(slot);
     return std::any_of(sources_.begin(), sources_.end(), [&](const Source& s) { return same(s, target); });
   }
   Pass::Largest largest(const Target& target) const { return pass_.largest(slot_of(tape_, target)); }
 
-  // The gradients of the targets for cotangents g; with a batch, both have it as a leading axis, and g may be rows of
+  // The gradients of the targets for cotangents g. With a batch, both have it as a leading axis, and g may be rows of
   // the identity.
   Gradients run(std::span<const Target> targets, Gradients g, bool use_up, std::int64_t batch = 0,
                 tape::IdentityRows identity_rows = {}) {
@@ -105,12 +105,12 @@ class Replay {
         pass_.add_to(slot, std::move(g[i]));
         continue;
       }
-      // Not on the tape, but perhaps a source itself.
+      // Not followed by the tape, but it may be a source itself.
       for (std::size_t k = 0; k < sources_.size(); ++k)
         if (same(sources_[k], targets[i])) pass_.add(result[k], Gradient(g[i]));
     }
     g.clear();
-    // Before the walk, which may drop the entries.
+    // Before the walk, which may drop entries.
     const std::vector<bool> useful =
         options_.stop_gradients.list().empty() ? std::vector<bool>() : useful_slots(tape_, targets);
     pass_.sweep_back(use_up, batch, identity_rows);
@@ -122,7 +122,7 @@ class Replay {
       }
       pass_.finalize(result[k]);
       if (result[k]) {
-        // The cotangent of a sum is a broadcast view; what is handed out can be read with data().
+        // The cotangent of a sum is a broadcast view; results must be readable with data().
         if (Tensor& value = GradientAccess::value(result[k]); !result[k].is_slices() && !value.is_contiguous())
           value = contiguous(value);
       } else if (options_.unconnected_gradients == UnconnectedGradients::zero) {
@@ -136,7 +136,7 @@ class Replay {
         result[k] = GradientAccess::none(why_none(tape_, targets, sources_[k], stopped));
       }
     }
-    // What no rule has taken: nothing is left for the next run.
+    // Clears what no rule has taken, for the next run.
     for (const std::uint32_t slot : slots_)
       if (slot != no_slot) pass_.cotangent(slot) = {};
     for (const Target& y : targets)
@@ -175,7 +175,7 @@ Gradients replay(Tape& t, std::span<const Target> targets, std::span<const Sourc
   Gradients g;
   {
     const std::int64_t before = t.entries.count();
-    const tape::QuietScope unchecked;  // a given gradient that is not finite is for the rules to name
+    const tape::QuietScope unchecked;  // a given gradient that is not finite is reported with the rule that reads it
     g = seeds(who, targets, options, t.options.vspace ? *t.options.vspace : default_space());
     t.replay_entries += t.entries.count() - before;
   }
@@ -190,8 +190,8 @@ Gradients replay(Tape& t, std::span<const Target> targets, std::span<const Sourc
 
 namespace {
 
-// The reverse passes for a batch of cotangents: seed(first, rows, batched) gives some of them, along a leading axis if
-// `batched`. With as many as the target has elements they are rows of the identity if `of_identity`.
+// The reverse passes for a batch of cotangents: seed(first, rows, batched) returns some of them, along a leading axis
+// if `batched`. `of_identity`: they are rows of the identity, provided that there are as many as target elements.
 template <class Seed>
 Gradients replay_seeds(const char* who, Tape& t, const Target& target, std::span<const Source> sources,
                        UnconnectedGradients unconnected, std::int64_t count, bool of_identity, const Seed& seed) {
@@ -210,7 +210,7 @@ Gradients replay_seeds(const char* who, Tape& t, const Target& target, std::span
   const tape::Replaying replaying(t);
   UseUp guard{use_up ? &t : nullptr};
   Replay replay(t, sources, options);
-  if (count == 0 || !replay.connected(target)) {  // no rows, or all alike: one run tells which are none
+  if (count == 0 || !replay.connected(target)) {  // no rows, or all are none: one run tells why
     Gradients result = replay.run({&target, 1}, {zeros(y.shape(), y.dtype())}, use_up);
     for (std::size_t k = 0; k < result.size(); ++k) {
       Shape shape = shape_of(sources[k]);
@@ -220,7 +220,7 @@ Gradients replay_seeds(const char* who, Tape& t, const Target& target, std::span
     return result;
   }
   const auto [elements, rank] = replay.largest(target);
-  // Hooks are made for gradients, not for many at once; a rule may need an axis of its own beside the leading one.
+  // Hooks expect single gradients. A rule may need a further axis beside the leading one.
   const bool one_by_one = t.options.vspace || rank + 2 > max_rank;
   const std::int64_t at_once = one_by_one ? 1 : std::max<std::int64_t>(1, most_elements / std::max(elements, y.size()));
   std::vector<Gradients> parts(sources.size());

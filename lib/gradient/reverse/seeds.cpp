@@ -1,4 +1,4 @@
-// What gradient() is given, checked before anything runs, and the cotangents that a replay starts with.
+// Checks the arguments of gradient() before anything runs, and makes the cotangents that a replay starts with.
 #include "gradient/reverse/seeds.hpp"
 
 #include <reel/ops/make.hpp>
@@ -13,7 +13,7 @@ namespace {
 
 std::string label(std::size_t i, const Tensor& y) { return fmt::format("{} of shape {}", i, to_string(y.shape())); }
 
-// The cotangent of target i: given, or ones.
+// The cotangent of target i: the given one, or ones.
 Gradient seed(const char* op, std::size_t i, const Tensor& y, const Gradient* given, const VSpace& space) {
   const bool complex = is_complex(y.dtype());
   if (!given || !*given) {

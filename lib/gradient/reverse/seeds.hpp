@@ -4,7 +4,7 @@
 
 namespace reel::autodiff {
 
-/// One for each target: given, or ones. TypeError and ShapeError for `op` where a given one does not fit.
+/// One cotangent per target: the given one, or ones. TypeError and ShapeError for `op` if a given one does not fit.
 Gradients seeds(const char* op, std::span<const Target> targets, const GradientOptions& o, const VSpace& space);
 
 }  // namespace reel::autodiff

@@ -1,4 +1,4 @@
-// Terms that cannot be added in place, and the default VSpace, which adds them.
+// Sums of terms that cannot be added in place, and the default VSpace.
 #include "gradient/reverse/sums.hpp"
 
 #include <reel/ops/make.hpp>
@@ -29,7 +29,7 @@ void Sums::combine(Gradient& cotangent, Gradient term) {
   } else if (term.is_slices()) {
     waiting_[&cotangent].push_back(std::move(term));
   } else {
-    // The first dense term: from here on the cotangent holds the dense sum.
+    // From its first dense term on, the cotangent holds the dense sum.
     std::swap(cotangent, term);
     std::vector<Gradient>& slices = waiting_[&cotangent];
     slices.insert(slices.begin(), std::move(term));
@@ -38,8 +38,8 @@ void Sums::combine(Gradient& cotangent, Gradient term) {
 
 namespace {
 
-// The rounding error grows with the logarithm of the number of terms. They are taken: a sum is written into the memory
-// of a term that nobody else holds.
+// Pairwise: the rounding error grows with the logarithm of the number of terms. The terms are consumed: a sum is
+// written into the memory of a term that nobody else holds.
 Tensor sum_by_halves(std::span<Tensor> terms) {
   if (terms.size() == 1) return std::move(terms[0]);
   Tensor front = sum_by_halves(terms.first(terms.size() / 2));

@@ -22,7 +22,7 @@ std::int64_t longest_row(const CompressedRows& a) {
   return longest;
 }
 
-// Rows by falling length; rows of one length in their order.
+// Rows by decreasing length, stable.
 std::vector<std::int64_t> by_falling_length(const CompressedRows& a) {
   std::vector<std::int64_t> order = counted(a.row_count());
   std::stable_sort(order.begin(), order.end(),
@@ -30,7 +30,7 @@ std::vector<std::int64_t> by_falling_length(const CompressedRows& a) {
   return order;
 }
 
-// Colours that a vertex may not have: forbidden[c] is the last vertex that c was forbidden to.
+// Forbidden colours of a vertex: forbidden[c] is the last vertex for which c was forbidden.
 class Forbidden {
  public:
   explicit Forbidden(std::int64_t vertices) : last_(at(vertices), -1) {}
@@ -62,13 +62,14 @@ Colours colour_in_order(const CompressedRows& rows, const CompressedRows& column
   return colours;
 }
 
-// The colours around a vertex.
+// The colours of a vertex's neighbours.
 struct Neighbourhood {
   struct Seen {
-    std::int64_t colour, count, first;  // how many neighbours have it, and the first of them
+    std::int64_t colour, count, first;  // the number of neighbours of this colour, and the first of them
   };
   std::vector<Seen> seen;
-  std::vector<std::int64_t> forbidden;  // to further neighbours: they would close a path of four in two colours
+  std::vector<std::int64_t>
+      forbidden;  // for further neighbours: the colour would close a path of four vertices in two colours
 
   Seen& of(std::int64_t colour, std::int64_t vertex) {
     for (Seen& s : seen)
@@ -92,9 +93,9 @@ class StarColouring {
       for (const std::int64_t w : a_.row(v)) {
         if (w == v || colour(w) == uncoloured) continue;
         forbidden.add(colour(w), v);
-        // v would be the end of a path of four, behind w.
+        // v would end a path of four vertices whose second one is w.
         for (const std::int64_t c : around_[at(w)].forbidden) forbidden.add(c, v);
-        // v would be inside one: between w and another neighbour of w's colour.
+        // v would be inside such a path, between w and another neighbour of w's colour.
         if (around_[at(v)].of(colour(w), w).count > 1)
           for (const Neighbourhood::Seen& s : around_[at(w)].seen) forbidden.add(s.colour, v);
       }

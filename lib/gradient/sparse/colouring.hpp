@@ -1,4 +1,4 @@
-// Colourings of sparsity patterns: elements of one colour share a direction. Plain arrays, no tensors.
+// Colourings of sparsity patterns: columns, or rows, of one colour share a direction. Plain arrays, no tensors.
 #pragma once
 #include <cstdint>
 #include <span>
@@ -22,17 +22,17 @@ CompressedRows transposed(const CompressedRows& a);
 CompressedRows symmetric(const CompressedRows& a);
 
 struct Colours {
-  std::vector<std::int64_t> of;  // of each element
+  std::vector<std::int64_t> of;  // the colour of each vertex
   std::int64_t count = 0;
 };
 
-/// Colours of the columns, such that no row has two of a colour. Greedy, in the order of the columns and of falling
-/// degree, the better of both; a colour for each column where a row is full, or the search would take longer than a
-/// second.
+/// Colours of the columns such that no row has two columns of a colour. Greedy, in natural order and in order of
+/// decreasing degree, the better of both. Every column gets its own colour if a row is full, or if the search would
+/// take longer than about a second.
 Colours colour_columns(const CompressedRows& a);
 
-/// Colours of the vertices of a symmetric pattern: neighbours differ, and no path of four vertices has two colours.
-/// Then each value at (i, j) is the product's element at row i of the colour of j, or at row j of the colour of i.
+/// Star colouring of a symmetric pattern: neighbours differ, and no path of four vertices has only two colours. Each
+/// value (i, j) is then element i of the product for the colour of j, or element j of the product for the colour of i.
 /// Time: the number of values times the number of colours.
 Colours star_colouring(const CompressedRows& a);
 

@@ -1,4 +1,4 @@
-// Jacobians and Hessians by the directions of a colouring: one call of the function, then a pass per direction.
+// Jacobians and Hessians from the directions of a colouring: one call of the function, then one pass per direction.
 #include <cmath>
 #include <limits>
 #include <reel/ops/index.hpp>
@@ -21,7 +21,7 @@ detail::Colouring to_tensors(const Colours& colours, const std::vector<std::int6
   return {from_data(colours.of), colours.count, from_data(places)};
 }
 
-// A direction per colour of the columns: value (i, j) is element i of that of j.
+// One direction per colour of the columns: value (i, j) is element i of the direction of j.
 detail::Colouring by_columns(const CompressedRows& a) {
   const Colours colours = colour_columns(a);
   std::vector<std::int64_t> places;
@@ -30,7 +30,7 @@ detail::Colouring by_columns(const CompressedRows& a) {
   return to_tensors(colours, places);
 }
 
-// A direction per colour of the rows: value (i, j) is element j of that of i.
+// One direction per colour of the rows: value (i, j) is element j of the direction of i.
 detail::Colouring by_rows(const CompressedRows& a) {
   const Colours colours = colour_columns(transposed(a));
   std::vector<std::int64_t> places;
@@ -40,7 +40,7 @@ detail::Colouring by_rows(const CompressedRows& a) {
   return to_tensors(colours, places);
 }
 
-// Of a symmetric matrix: value (i, j) is element i of the direction of j, unless that sums others of row i too; then
+// For a symmetric matrix: value (i, j) is element i of the direction of j, unless that sums other values of row i; then
 // element j of the direction of i.
 detail::Colouring by_stars(const CompressedRows& a) {
   const Colours colours = star_colouring(a);
@@ -57,7 +57,7 @@ detail::Colouring by_stars(const CompressedRows& a) {
   return to_tensors(colours, places);
 }
 
-// A call of the function, and derivatives along directions there.
+// One call of the function; derivatives along directions at that point.
 class Directions {
  public:
   Directions(const char* op, const TensorFunction& f, const Tensor& x, const SparsityPattern& pattern)
@@ -81,7 +81,7 @@ class Directions {
     return {pattern_, gather(forward ? pushed(colouring) : pulled(colouring), colouring.places)};
   }
 
-  /// ValueError where a product of the matrix is not the derivative's.
+  /// ValueError if a product with the matrix differs from the derivative's.
   void check(const Csr& matrix, bool forward) {
     if (!path_.connected) return;
     Generator generator(20140627);

@@ -1,4 +1,4 @@
-// Patterns of derivatives, by a trace: what a function would compute, without numbers.
+// Sparsity patterns of derivatives, by a trace: what a function would compute, without numbers.
 #include <algorithm>
 #include <limits>
 #include <reel/ops/shape.hpp>
@@ -18,8 +18,8 @@ namespace {
 
 struct TracedFunction {
   program::Program program;
-  std::int64_t results = 0;    // elements of the result
-  bool has_user_rule = false;  // on the way from the argument: the derivative is what that says
+  std::int64_t results = 0;    // number of elements of the result
+  bool has_user_rule = false;  // on the path from the argument: the derivative is whatever the rule says
 };
 
 TracedFunction trace(const char* op, const TensorFunction& f, const Tensor& x) {

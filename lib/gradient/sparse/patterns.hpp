@@ -7,7 +7,7 @@
 namespace reel::autodiff {
 
 SparsityPattern to_pattern(const CompressedRows& rows);
-/// TypeError, ShapeError, ValueError or IndexError for `op` where it is no pattern.
+/// TypeError, ShapeError, ValueError or IndexError for `op` unless the tensors form a pattern.
 CompressedRows to_rows(const char* op, const SparsityPattern& pattern);
 
 }  // namespace reel::autodiff
