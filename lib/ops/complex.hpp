@@ -1,4 +1,4 @@
-// What other ops need of the complex ones.
+// Complex ops that other ops use.
 #pragma once
 #include <reel/tensor.hpp>
 
@@ -7,8 +7,8 @@ namespace reel::ops {
 /// |z| of a complex tensor, recorded as "abs".
 Tensor magnitude(const Operand& z);
 
-/// What the pointwise op of this name, whose definition is of real numbers, is of complex ones. Recorded. An empty
-/// handle: nothing.
+/// The complex form of the pointwise op with this name, whose definition is for real numbers. Recorded. An empty handle
+/// if there is none.
 Tensor complex_form(const char* name, const Tensor& z);
 
 }  // namespace reel::ops

@@ -1,5 +1,5 @@
-// Complex forms of pointwise ops whose definitions in the table are of real numbers. A derivative is an expression that
-// is on the same side of a branch cut as the value: no zero loses its sign in it. 1 - z and z + 1 would.
+// Complex forms of pointwise ops whose definitions in the table are for real numbers. Each derivative is an expression
+// on the same side of a branch cut as the value: no zero in it loses its sign, as it would in 1 - z or z + 1.
 #include <numbers>
 #include <reel/ops/pointwise.hpp>
 #include <string_view>
@@ -68,7 +68,7 @@ constexpr Primitive form_primitive(const char* name) {
           .evaluate = evaluate_form,
           .keeps = {keep_input(0)}};
 }
-// In the order of Elementary.
+// In the order of the enumerators of Elementary.
 constexpr Primitive forms[] = {form_primitive("arcsin"),  form_primitive("arccos"),  form_primitive("arctan"),
                                form_primitive("arcsinh"), form_primitive("arccosh"), form_primitive("arctanh"),
                                form_primitive("expm1"),   form_primitive("log1p"),   form_primitive("exp2"),

@@ -1,5 +1,5 @@
-// Parts of numbers. ldexp is linear in x; frexp is made of it and of exponents, which are constants; polar and glu are
-// made of other ops.
+// Parts of numbers. ldexp is linear in x. frexp is composed of ldexp and the exponents, which are constants. polar and
+// glu are composed of other ops.
 #include <reel/ops/parts.hpp>
 #include <reel/ops/pointwise.hpp>
 #include <reel/ops/shape.hpp>

@@ -1,6 +1,6 @@
-// Special functions: a primitive each, whose attributes are the function and how often it is differentiated by each
-// argument. A derivative of the primitive is itself with one order more. Functions share all code: only the names of
-// their primitives differ.
+// Special functions: one primitive for each, whose attributes are the function and the order of the derivative by each
+// argument. The derivative of the primitive is the primitive with one order increased. All functions share the code;
+// their primitives differ only in the name.
 #include "loops/special.hpp"
 
 #include <algorithm>
@@ -21,10 +21,10 @@ using Function = loops::SpecialFunction;
 using Arguments = std::array<const Tensor*, loops::arguments_max>;
 
 Function function_of(Attributes attributes) { return static_cast<Function>(attributes[0]); }
-/// The number of arguments that have derivatives: the first ones.
+/// The number of differentiable arguments, which come first.
 std::size_t variables(Function f) { return std::size_t{loops::signature(f).arguments} - loops::signature(f).constants; }
 
-// The rule of an op from its derivative by argument k: derivative(record, k).
+// A rule from derivative(record, k), the derivative by argument k.
 template <Tensor (*derivative)(const tape::Record& r, std::size_t k)>
 struct RuleOf {
   static void vjp(const tape::Record& r, std::span<const Tensor> g, std::span<Gradient> dx) {
@@ -40,7 +40,7 @@ struct RuleOf {
   }
 };
 
-// ---- f and its derivatives: inputs of one shape and dtype; attributes: the function, the order of each variable
+// ---- f and its derivatives. Inputs have one shape and dtype; attributes: the function, the order by each argument.
 
 void infer_special(const Call& call, Metas& out) { out.add_like(call.input(0)); }
 void evaluate_partial(const Call& call, Outputs& out) {
@@ -67,7 +67,7 @@ constexpr auto one_of_each(Make make, std::index_sequence<K...>) {
 }
 constexpr auto special_primitives = one_of_each(primitive_of, std::make_index_sequence<std::size(loops::signatures)>());
 
-// The partial derivative of these orders, of inputs of one shape and dtype.
+// The partial derivative of these orders, for inputs of one shape and dtype.
 Tensor partial(Function f, std::span<const std::int64_t> orders, const Arguments& x) {
   std::int64_t coefficients = 1;
   for (const std::int64_t n : orders) coefficients *= n + 1;
@@ -93,14 +93,15 @@ Tensor derivative(const tape::Record& r, std::size_t by) {
   return partial(f, {orders, variables(f)}, x);
 }
 
-// ---- inverses in the last argument, z: its derivative is 1 / f', by the others that of f, negative, by f'
+// ---- Inverses z in the last argument. By that argument the derivative is 1 / f'; by any other minus that of f over
+// f'.
 
 Function inverted(Function inverse) {
   return inverse == Function::gammaincinv    ? Function::gammainc
          : inverse == Function::gammainccinv ? Function::gammaincc
                                              : Function::betainc;
 }
-// Of f at z by argument k; z is the last value kept.
+// The derivative of f at z by argument k; z is the last kept value.
 Tensor derivative_at_inverse(const tape::Record& r, std::size_t k) {
   const Function f = inverted(function_of(r.attributes()));
   std::int64_t orders[loops::arguments_max] = {};
@@ -135,7 +136,7 @@ constexpr Primitive inverses[] = {inverse_of(loops::signature(Function::gammainc
 
 using Run = Tensor (*)(Function f, const Arguments& x);
 
-// `run` of the operands as tensors of one shape and of float32 or float64; the result in their own dtype.
+// Calls `run` on the operands in one shape and in float32 or float64; casts the result to the promised dtype.
 Tensor with_operands(Function f, Run run, std::span<const Operand* const> operands) {
   const char* const op = loops::signature(f).name;
   const tape::OpScope scope(*operands[0]);

@@ -1,4 +1,4 @@
-// How functions get their arguments and give the derivative asked for.
+// How special functions take their arguments and return the requested derivative.
 #pragma once
 #include "kernels/special/taylor.hpp"
 
@@ -16,7 +16,7 @@ struct Arguments {
   const int* orders;
 };
 
-/// The product of the factorials of the orders and the last coefficient: the derivative.
+/// The coefficient of the highest orders times their factorials: the derivative.
 inline Real derivative(const Taylor& t) {
   Real y = t[t.size() - 1];
   for (int v = 0; v < Orders::variables; ++v)
@@ -24,7 +24,8 @@ inline Real derivative(const Taylor& t) {
   return y;
 }
 
-/// f of the first `Count` arguments by the orders of each: of numbers if all are 0.
+/// f of the first `Count` arguments, differentiated orders[i] times by argument i; computed on numbers if all orders
+/// are 0.
 template <std::size_t Count, class F>
 Real by_arguments(const Arguments& a, const F& f) {
   const Orders o(a.orders, Count);
@@ -37,7 +38,7 @@ Real by_arguments(const Arguments& a, const F& f) {
   else
     return derivative(f(argument(0), argument(1), argument(2)));
 }
-/// The same of one argument and a function of Taylor polynomials alone.
+/// The same for one argument and a function that exists for Taylor polynomials alone.
 inline Real by_argument(Real x, int order, Taylor (*f)(const Taylor& x)) {
   const Orders o = {order};
   return derivative(f(Taylor::variable(o, x, 0)));
@@ -49,7 +50,7 @@ inline Real factorial(int n) {
   return y;
 }
 
-/// The k-th derivative by x of c x^a (1 + e x + ...) at 0, where only its first term decides: not of whole a < k.
+/// The k-th derivative of c x^a (1 + e x + ...) at x = 0, where only the first term matters; not for integers a < k.
 inline Real power_at_zero(Real a, int k) {
   if (a > k) return 0;
   if (a == std::floor(a)) return nan;
@@ -59,10 +60,10 @@ inline Real power_at_zero(Real a, int k) {
   return sign * infinity;
 }
 inline bool is_whole(Real x) { return x == std::floor(x); }
-/// -1 to the power of n.
+/// (-1)^n
 inline Real alternating(Real n) { return std::fmod(n, 2.0L) == 0 ? 1 : -1; }
 
-// Families of functions, each in a file of its own. They give the derivative that the orders name. `second`: the
+// The families of functions, each in its own file. They return the derivative of the given orders. `second`: the
 // function of the second kind.
 Real gamma_like(Function f, const Arguments& a);
 Real integral(Function f, const Arguments& a);

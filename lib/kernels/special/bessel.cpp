@@ -1,6 +1,7 @@
-// Bessel functions. I and K of real order are Taylor polynomials in order and argument: I by its power series and
-// Hankel's asymptotic one, K by an integral that the trapezoidal rule settles geometrically. J and Y of whole order,
-// and the spherical functions, come from recurrences over orders, which give their derivatives too. Airy functions.
+// Bessel functions. I and K of real order are Taylor polynomials in order and argument: I by its power series and by
+// Hankel's asymptotic series, K by an integral for which the trapezoidal rule converges geometrically. J, Y and the
+// spherical functions of integer order come from recurrences in the order, which also give their derivatives. Airy
+// functions.
 #include <vector>
 
 #include "kernels/special/arguments.hpp"
@@ -13,7 +14,7 @@ namespace {
 
 // ---- I and K
 
-/// The sum of sign^k a_k(nu) / x^k (DLMF 10.17.1), 10.40.
+/// The sum of sign^k a_k(nu) / x^k (DLMF 10.17.1, 10.40).
 Taylor hankel_sum(const Taylor& nu, const Taylor& x, Real sign) {
   const Taylor square = 4 * nu * nu, inverse = sign / (8 * x);
   return asymptotic_series(constant(nu, 1), [&](int k, const Taylor& term) {
@@ -29,9 +30,9 @@ Real expm1_less(Real s) {
   return sum * s * s;
 }
 
-/// K_nu(x), or e^x K_nu(x), nu >= 0, x > 0: the integral of exp(nu t - x cosh t) / 2 (DLMF 10.32.9) about its summit at
-/// asinh(nu / x), where the exponent less its greatest value is -d (cosh s - 1) - nu (e^s - 1 - s), d =
-/// sqrt(x^2 + nu^2) - nu, without large parts that cancel.
+/// K_nu(x), or e^x K_nu(x), nu >= 0, x > 0: the integral of exp(nu t - x cosh t) / 2 (DLMF 10.32.9), shifted to its
+/// maximum at t = asinh(nu / x). The exponent less its maximum is -d (cosh s - 1) - nu (e^s - 1 - s) with d = sqrt(x^2
+/// + nu^2) - nu: its parts do not cancel.
 Taylor bessel_k(const Taylor& nu, const Taylor& x, bool scaled) {
   const Taylor square = x * x, w = sqrt(square + nu * nu), d = square / (w + nu);
   const Real step = std::min(0.16L, 0.5L / std::sqrt(w[0]));
@@ -47,14 +48,14 @@ Taylor bessel_k(const Taylor& nu, const Taylor& x, bool scaled) {
   return exp(nu * log1p((nu + over) / x) - (scaled ? over : w)) * sum * (step / 2);
 }
 
-/// (x / 2)^nu / Gamma(nu + 1) and the sum of (x^2 / 4)^k / (k! (nu + 1)_k), which are scaled down together.
+/// (x / 2)^nu / Gamma(nu + 1) and the sum of (x^2 / 4)^k / (k! (nu + 1)_k), rescaled together.
 Taylor bessel_i_series(const Taylor& nu, const Taylor& x, bool scaled) {
-  // The largest term is about this one; a million of them do not settle the sum far beyond.
+  // The approximate index of the largest term. Above 2e5, terms_max terms are too few for convergence.
   const Real largest = (std::hypot(nu[0], x[0]) - nu[0]) / 2;
   if (!(largest < 2e5L)) return constant(x, nan);
   const Taylor z = x * x / 4;
   const bool fixed = nu.orders()[0] == 0;
-  Real scale = 0;  // the logarithm of what the sum has been divided by
+  Real scale = 0;  // logarithm of the factor that the sum has been divided by
   Taylor term = constant(x, 1), sum = term;
   for (int k = 1; k < terms_max; ++k) {
     term = term * z;
@@ -83,7 +84,7 @@ Taylor bessel_i(const Taylor& nu, const Taylor& x, bool scaled) {
   return scaled ? sum : sum * exp(x);
 }
 
-/// The derivative at x = 0 of I_nu, of so high orders: of whole nu by its Taylor polynomial there.
+/// The derivative of these orders of I_nu at x = 0: for integer nu by its Taylor polynomial there.
 Real bessel_i_at_zero(Real nu, const int* orders) {
   if (nu < 0 && !is_whole(nu))
     return orders[0] + orders[1] == 0 ? std::copysign(infinity, reciprocal_gamma(nu + 1)) : nan;
@@ -120,16 +121,16 @@ Real bessel_k_of(Real order, Real argument, const int* orders, bool scaled) {
   return derivative(bessel_k(order < 0 ? -nu : nu, x, scaled));
 }
 
-// ---- Recurrences over whole orders
+// ---- Recurrences in integer orders
 
-/// The derivative of the function of order n is lower(n) times that of order n - 1 and upper(n) times that of n + 1.
+/// The derivative of the function of order n is lower(n) times order n - 1 plus upper(n) times order n + 1.
 struct Slopes {
   bool spherical;
   Real lower_sign, upper_sign;
   Real lower(int n) const { return n == 0 ? 0 : lower_sign * (spherical ? n / (2 * n + 1.0L) : 0.5L); }
   Real upper(int n) const { return upper_sign * (spherical ? (n + 1) / (2 * n + 1.0L) : n == 0 ? 1 : 0.5L); }
 };
-/// The derivative of the function of order n from the values of order max(0, n - orders) and those behind it.
+/// The derivative of order n, from the values of order max(0, n - orders) on.
 Real derivative_by_orders(const Slopes& slopes, int n, int order, const std::vector<Real>& values) {
   const int first = std::max(0, n - order), count = static_cast<int>(values.size());
   std::vector<Real> weight(values.size()), next(values.size());
@@ -151,8 +152,8 @@ Real derivative_by_orders(const Slopes& slopes, int n, int order, const std::vec
   return sum;
 }
 
-/// f of the orders first, first + 1, ... of which it fills `out`, by f_(n+1) = (2 n + shift) / x f_n - f_(n-1) from
-/// those of 0 and 1: stable for Y, and for J up to order x.
+/// Fills `out` with f of the orders first, first + 1, ..., by f_(n+1) = (2 n + shift) / x f_n - f_(n-1) from f_0 and
+/// f_1: stable for Y, and for J up to order x.
 void upward(Real f0, Real f1, Real shift, Real x, int first, std::vector<Real>& out) {
   const int last = first + static_cast<int>(out.size()) - 1;
   for (int n = 0; n <= last; ++n) {
@@ -165,13 +166,14 @@ void upward(Real f0, Real f1, Real shift, Real x, int first, std::vector<Real>& 
   }
 }
 
-/// What Miller's algorithm finds on its way down to order 0, up to a factor: f_0, f_1, and sums.
+/// The results of Miller's backward recurrence, up to a common factor: f_0, f_1, and sums for the normalisation.
 struct Descent {
   Real f0 = 0, f1 = 0;
   Real even = 0;        // f_0 + 2 (f_2 + f_4 + ...)
   Real y0 = 0, y1 = 0;  // the sums of (-1)^k f_2k / k and of (-1)^k (f_(2k-1) - f_(2k+1)) / (2k), k = 1, 2, ...
 };
-/// An order from which the recurrence down has all digits of those from `last` on: the other solution grows by so much.
+/// The order at which the backward recurrence starts, so that f_last has full precision: the other solution has grown
+/// enough.
 int descent_start(Real shift, Real x, int last) {
   Real before = 0, now = 1;
   int n = std::max(last, static_cast<int>(x)) + 1;
@@ -224,7 +226,7 @@ FirstTwo bessel_far(Real x) {
 
 constexpr Real whole_order_max = 1e6L;
 
-/// J or Y, or the spherical ones, of order n >= 0 at x > 0, differentiated so often.
+/// J or Y, or the spherical functions, of order n >= 0 at x > 0, differentiated `orders` times.
 Real bessel_j_or_y(Real order_n, Real x, int order, bool second) {
   const int n = static_cast<int>(order_n), first = std::max(0, n - order);
   std::vector<Real> values(static_cast<std::size_t>(n + order - first + 1));
@@ -275,7 +277,7 @@ Real spherical_i_or_k(Real order_n, Real x, int order, bool second) {
   return derivative_by_orders({true, sign, sign}, n, order, values);
 }
 
-/// The derivative at 0 of a function of order n: J, j, i and I are whole there, Y, y and k have a pole.
+/// The derivative at 0 of a function of order n: J, j, i and I are entire there, Y, y and k have a pole.
 Real at_zero(Real n, int order, bool second, const Slopes& slopes, Real pole) {
   if (second) return alternating(order) * pole * infinity;
   const int first = std::max(0, static_cast<int>(n) - order);
@@ -287,7 +289,7 @@ Real at_zero(Real n, int order, bool second, const Slopes& slopes, Real pole) {
 
 using OfOrder = Real (*)(Real n, Real x, int order, bool second);
 
-/// f of whole order n; of n < 0 the function of -n, if it is none of the spherical ones, and of x < 0 by parity.
+/// f of integer order n. Negative orders by the reflection formulas (not for spherical functions), x < 0 by parity.
 Real of_whole_order(Real n, Real x, int order, bool second, OfOrder f) {
   const bool spherical = f != bessel_j_or_y, modified = f == spherical_i_or_k;
   if (!is_whole(n) || std::abs(n) > whole_order_max || (n < 0 && spherical) || (second && x < 0)) return nan;
@@ -318,9 +320,9 @@ constexpr Real airy_table[][4] = {
     {-0.0221337215473414036742L, -0.975663980926331594713L, 0.324947323455244917919L, -0.0574005138436692543927L},
     {0.0402412384864431906894L, 0.996265044132790055905L, -0.314679829643838633162L, 0.119414113399909238278L}};
 
-/// The Taylor coefficient behind c1, c0 = c_(k+1), c_k at x of a solution of y'' = x y.
+/// The Taylor coefficient c_(k+2) at x of a solution of y'' = x y; `before` is c_(k-1).
 Real airy_coefficient(Real x, Real c_k, Real before, int k) { return (x * c_k + before) / ((k + 1) * (k + 2)); }
-/// From the nearest row of the table, -10.5 < x <= 1.
+/// By the Taylor series about the nearest point of the table, -10.5 < x <= 1.
 AiryPair airy_near(Real x, bool second) {
   const Real at = std::min(std::nearbyint(x), 0.0L), h = x - at;
   const Real* row = airy_table[static_cast<int>(-at)] + (second ? 2 : 0);

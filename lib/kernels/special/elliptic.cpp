@@ -1,5 +1,5 @@
-// Elliptic integrals: Carlson's symmetric forms by duplication (Carlson 1995; DLMF 19.36.1), of Taylor polynomials, and
-// Legendre's by these.
+// Elliptic integrals: Carlson's symmetric forms by duplication (Carlson 1995; DLMF 19.36.1), on Taylor polynomials, and
+// Legendre's forms in terms of them.
 #include <array>
 
 #include "kernels/special/arguments.hpp"
@@ -8,16 +8,16 @@ namespace reel::kernels::special {
 
 namespace {
 
-/// What is left of the arguments' differences when duplication ends: the series then has all digits.
+/// The relative difference of the arguments at which duplication ends: the series then has full precision.
 constexpr Real settled = 3e-4L;
 
-/// sqrt(x), of a constant 0 too.
+/// sqrt(x), also for a constant 0.
 Taylor root_of(const Taylor& x) {
   for (int k = 0; k < x.size(); ++k)
     if (x[k] != 0) return sqrt(x);
   return x;
 }
-/// x, y and z after a duplication, and their lambda.
+/// x, y and z after a duplication step, and its lambda.
 struct Triple {
   Taylor x, y, z;
   Taylor duplicate() {
@@ -26,7 +26,7 @@ struct Triple {
     return lambda;
   }
 };
-/// Whether one of them is not settled, and may become so: none does that is not finite.
+/// Whether duplication must go on. It ends if a coefficient is not finite.
 bool far_apart(const Taylor& mean, std::initializer_list<const Taylor*> from) {
   Real most = 0;
   for (const Taylor* x : from)
@@ -97,7 +97,7 @@ Taylor carlson_j(const Taylor& x, const Taylor& y, const Taylor& z, const Taylor
   return power * third_kind_series(e2, e3, e4, e5) / (mean * root_of(mean)) + 6 * sum;
 }
 
-/// DLMF 19.21.10, z being between the others, so that no terms cancel.
+/// DLMF 19.21.10, with z between x and y, so that no terms cancel.
 Taylor carlson_g(const Taylor& x, const Taylor& y, const Taylor& z) {
   const Taylor *low = &x, *middle = &y, *high = &z;
   if ((*low)[0] > (*middle)[0]) std::swap(low, middle);
@@ -131,7 +131,7 @@ Real carlson(const Arguments& a, const F& f) {
 
 Taylor complete_first(const Taylor& m1) { return carlson_f(constant(m1, 0), m1, constant(m1, 1)); }
 Taylor complete_second(const Taylor& m1) { return 2 * carlson_g(constant(m1, 0), m1, constant(m1, 1)); }
-/// K (or E) of parameter 1 - m1, differentiated so often by the latter.
+/// K (or E) of the parameter 1 - m1, differentiated `order` times by m1.
 Real complete(Real m1, int order, bool second) {
   if (!(m1 >= 0)) return nan;
   if (m1 == 0) return second ? (order == 0 ? 1 : -alternating(order) * infinity) : alternating(order) * infinity;
@@ -139,7 +139,7 @@ Real complete(Real m1, int order, bool second) {
   return by_argument(m1, order, second ? complete_second : complete_first);
 }
 
-/// The integral of (1 - m sin(t)^2)^(-1/2) from 0 to phi, or of its inverse, by m; phi is a number.
+/// The integral of (1 - m sin(t)^2)^(-1/2) from 0 to phi, or of its inverse, as a function of m; phi is a number.
 Taylor incomplete(Real phi, const Taylor& m, bool second) {
   const Real turns = std::nearbyint(phi / pi);
   const Real rest = phi - turns * pi, s = std::sin(rest), c = std::cos(rest);

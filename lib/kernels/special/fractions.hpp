@@ -1,4 +1,4 @@
-// Sums of series and continued fractions, of numbers, complex numbers and Taylor polynomials.
+// Series and continued fractions, of numbers, complex numbers and Taylor polynomials.
 #pragma once
 #include <complex>
 #include <utility>
@@ -9,11 +9,11 @@ namespace reel::kernels::special {
 
 using Complex = std::complex<Real>;
 
-/// What is not settled by so many terms is NaN.
+/// The most terms; a sum that has not converged by then is NaN.
 inline constexpr int terms_max = 1000000;
 inline constexpr Real series_least = 1e-21L;
 
-/// first + the terms next(n, term before), n = 1, 2, ... until one is negligible in every coefficient.
+/// first + term(1) + term(2) + ..., term(n) = next(n, term(n - 1)), until one is negligible in every coefficient.
 template <class N, class Next>
 N series(const N& first, const Next& next) {
   N term = first, sum = first;
@@ -25,7 +25,7 @@ N series(const N& first, const Next& next) {
   }
   return sum * nan;
 }
-/// An asymptotic series: until a term is negligible or, in its value, no smaller than the one before.
+/// An asymptotic series: until a term is negligible, or its value is not smaller than that of the term before.
 template <class N, class Next>
 N asymptotic_series(const N& first, const Next& next) {
   N term = first, sum = first;
@@ -45,8 +45,9 @@ template <class N>
 struct Quotient {
   N above, below;
 };
-/// How many quotients term(n) = a_n / b_n of the continued fraction b_0 + a_1 / (b_1 + a_2 / (b_2 + ...)) settle it,
-/// n >= 1. Convergents are quotients of two solutions of one recurrence, which are scaled before they leave the range.
+/// The number of quotients term(n) = a_n / b_n after which the continued fraction b_0 + a_1 / (b_1 + a_2 / (b_2 + ...))
+/// has converged, n >= 1. Convergents are quotients of two solutions of one recurrence, which are rescaled before they
+/// overflow.
 template <class N, class Term>
 int fraction_length(const N& b0, const Term& term) {
   N above_before = 1, above = b0, below_before = 0, below = 1, last = b0;
@@ -66,8 +67,8 @@ int fraction_length(const N& b0, const Term& term) {
   }
   return terms_max;
 }
-/// Its value from so many quotients, backwards: forwards, the derivatives would be differences of large terms. They
-/// settle later than the value.
+/// Its value from `count` quotients, by backward recurrence: forwards, derivatives would be differences of large terms.
+/// Derivatives converge later than the value.
 template <class N, class Term>
 N fraction(const N& b0, int length, int orders, const Term& term) {
   if (length == terms_max) return constant(b0, nan);

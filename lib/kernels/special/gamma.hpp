@@ -5,7 +5,7 @@
 namespace reel::kernels::special {
 
 constexpr Real half_log_two_pi = 0.91893853320467274178032973640561764L;
-/// From here on the asymptotic series has all digits of a long double.
+/// From here on Stirling's series has the full precision of long double.
 constexpr Real stirling_from = 20;
 
 /// lgamma(a) - ((a - 1/2) log a - a + log(2 pi) / 2), a >= stirling_from (DLMF 5.11.1).
@@ -19,7 +19,7 @@ N stirling_rest(const N& a) {
   return sum * inverse;
 }
 
-/// log Gamma(a), a > 0. An absolute error of some 1e-18 near its zeros.
+/// log Gamma(a), a > 0. The absolute error near its zeros is about 1e-18.
 template <class N>
 N log_gamma(const N& a) {
   N shifted = a, product = constant(a, 1);
@@ -27,7 +27,7 @@ N log_gamma(const N& a) {
   return (shifted - 0.5L) * log(shifted) - shifted + half_log_two_pi + stirling_rest(shifted) - log(product);
 }
 
-/// log Gamma(1 + a), a > -1: by the series of DLMF 5.7.3 where |a| <= 1/2, with all digits near 0.
+/// log Gamma(1 + a), a > -1: for |a| <= 1/2 by the series DLMF 5.7.3, with full relative precision near 0.
 template <class N>
 N log_gamma_1p(const N& a) {
   if (!(std::abs(value(a)) <= 0.5L)) return log_gamma(a + 1);
@@ -51,13 +51,13 @@ N log_gamma_1p(const N& a) {
   return a * (1 - euler) - log1p(a) + a * a * sum;
 }
 
-/// log(Gamma(a + m) / Gamma(a)) for a >= stirling_from, a + m > 0, without the difference of two large terms.
+/// log(Gamma(a + m) / Gamma(a)) for a >= stirling_from, a + m > 0, without cancellation.
 template <class N>
 N log_gamma_ratio_far(const N& a, const N& m) {
   const N sum = a + m;
   return (sum - 0.5L) * log1p(m / a) + m * log(a) - m + stirling_rest(sum) - stirling_rest(a);
 }
-/// The same for a > 0, a + m > 0. Both are shifted to where Stirling's series holds.
+/// The same for a > 0, a + m > 0, by the recurrence up to where Stirling's series holds.
 template <class N>
 N log_gamma_ratio(const N& a, const N& m) {
   N shifted = a, quotient = constant(a, 1);
@@ -74,7 +74,7 @@ N log_beta(const N& a, const N& b) {
   return value(a) < value(b) ? log_gamma(a) - log_gamma_ratio(b, a) : log_gamma(b) - log_gamma_ratio(a, b);
 }
 
-/// 1 / Gamma(x), entire: for x < 1/2 by reflection, with the exact period taken off.
+/// 1 / Gamma(x), an entire function: for x < 1/2 by reflection, with the argument of the sine reduced exactly.
 template <class N>
 N reciprocal_gamma(const N& x) {
   if (value(x) >= 0.5L) return exp(-log_gamma(x));

@@ -17,7 +17,7 @@ Real multigammaln(Real x, Real dimension, int order) {
   return derivative(sum);
 }
 
-/// Gamma(n + 1) / (Gamma(k + 1) Gamma(n - k + 1)): where none is at or near a pole by the beta function.
+/// Gamma(n + 1) / (Gamma(k + 1) Gamma(n - k + 1)): by the beta function, unless an argument is at or near a pole.
 Taylor binomial(const Taylor& n, const Taylor& k) {
   const Taylor rest = n - k;
   if (k[0] > -0.5L && rest[0] > -0.5L) return exp(-log_beta(k + 1, rest + 1)) / (n + 1);
@@ -30,12 +30,12 @@ Real comb(const Arguments& a) {
   return derivative(binomial(Taylor::variable(o, n, 0), Taylor::variable(o, k, 1)));
 }
 
-/// q^-s; of negative q for whole s.
+/// q^-s; for negative q only integer s.
 Taylor negative_power(const Taylor& q, const Taylor& s) {
   if (q[0] > 0) return exp(-s * log(q));
   return exp(-s * log(-q)) * alternating(s[0]);
 }
-/// The sum of (q + k)^-s, k = 0, 1, ..., by Euler's and Maclaurin's formula (DLMF 25.11.5), and its continuation.
+/// The sum of (q + k)^-s over k >= 0 by Euler-Maclaurin summation (DLMF 25.11.5), and its analytic continuation.
 Taylor hurwitz(const Taylor& s, const Taylor& q) {
   Taylor w = q, sum = constant(q, 0);
   const Real far = std::max(std::abs(s[0]) + 24, Real(20));
@@ -43,7 +43,7 @@ Taylor hurwitz(const Taylor& s, const Taylor& q) {
     const Taylor term = negative_power(w, s);
     sum += term;
     if (k == terms_max || !std::isfinite(sum[0])) return sum;
-    // The rest of the sum is at most w / (s - 1) + 1 such terms.
+    // The rest of the sum is at most w / (s - 1) + 1 times this term.
     if (s[0] > 2 && w[0] > 0 && negligible(term * (w[0] + 1), sum, series_least)) return sum;
   }
   const Taylor power = negative_power(w, s), inverse = 1 / w, square = inverse * inverse;
@@ -66,7 +66,7 @@ Real zeta(const Arguments& a) {
   const Orders o(a.orders, 2);
   return derivative(hurwitz(Taylor::variable(o, s, 0), Taylor::variable(o, q, 1)));
 }
-/// zeta(s): by reflection (DLMF 25.4.1) where s is not near 0, at which the factors have a zero and a pole.
+/// zeta(s): by reflection (DLMF 25.4.1), except near s = 0, where its factors have a zero and a pole.
 Taylor riemann(const Taylor& s) {
   if (s[0] >= -0.5L) return hurwitz(s, constant(s, 1));
   const Real reduced = pi / 2 * std::fmod(s[0], 4.0L);
@@ -77,7 +77,7 @@ Taylor riemann(const Taylor& s) {
 Real riemann_zeta(Real s, int order) {
   if (s == 1) return order == 0 ? infinity : nan;
   if (s == infinity) return order == 0 ? 1 : 0;
-  if (s < -1000) {  // beyond double
+  if (s < -1000) {  // overflows double
     if (std::isinf(s) || order > 0) return nan;
     const Real sine = std::sin(pi / 2 * std::fmod(s, 4.0L));
     return std::fmod(s, 2.0L) == 0 ? 0 : std::copysign(infinity, sine);
@@ -87,12 +87,12 @@ Real riemann_zeta(Real s, int order) {
 
 // ---- W, the inverse of w e^w
 
-/// e x + 1 without loss near -1/e. The remainder is e less its nearest long double.
+/// e x + 1 without cancellation near -1/e; the second term is e minus the nearest long double.
 Real above_branch_point(Real x) {
   constexpr Real e = 2.71828182845904523542816810799L, remainder = -6.78806366412778411717e-20L;
   return std::fma(e, x, 1.0L) + remainder * x;
 }
-/// By its series in p = +-sqrt(2 (e x + 1)) (Corless and others 1996, 4.22).
+/// By the series in p = +-sqrt(2 (e x + 1)) (Corless and others 1996, 4.22).
 template <class N>
 N lambert_series(const N& p) {
   constexpr Real c[] = {-1,

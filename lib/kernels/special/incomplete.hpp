@@ -1,6 +1,5 @@
-// The incomplete gamma and beta functions in all their arguments, of numbers and of Taylor polynomials. The parameters
-// are of either kind; the last argument is a number where no derivative by it is wanted, for such a derivative is one
-// of the density, which has a closed form.
+// The incomplete gamma and beta functions as functions of all arguments, of numbers and of Taylor polynomials. The last
+// argument is always a number: a derivative by it is one of the density, which has a closed form.
 #pragma once
 #include "kernels/special/fractions.hpp"
 #include "kernels/special/gamma.hpp"
@@ -9,7 +8,7 @@ namespace reel::kernels::special {
 
 // ---- Gamma
 
-/// x^a e^-x / Gamma(a + 1). For large a by x / a - 1, so that the exponent has no large parts that cancel.
+/// x^a e^-x / Gamma(a + 1). For large a in terms of x / a - 1, so that no large parts of the exponent cancel.
 template <class N, class X>
 auto gamma_power(const N& a, const X& x) {
   if (value(a) < stirling_from) return exp(a * log(x) - x - log_gamma_1p(a));
@@ -23,7 +22,8 @@ N gamma_p_series(const N& a, Real x) {
          series(constant(a, 1), [&](int n, const N& term) { return term * (x / (a + static_cast<Real>(n))); });
 }
 
-/// A parameter near p whose fraction does not end. At a whole number the value's does, its derivatives' do not.
+/// A parameter near p at which the continued fraction does not terminate. At an integer the value's fraction does,
+/// those of its derivatives do not.
 inline Real away_from_integer(Real, Real p) { return p; }
 inline Real away_from_integer(const Taylor&, Real p) { return std::floor(p) + 0.5L; }
 
@@ -54,7 +54,7 @@ N gamma_q_small(const N& a, Real x) {
   return a * exp(exponent) * sum - expm1(exponent);
 }
 
-/// From so large a parameter on, within this relative distance of x, by Temme's expansion.
+/// Temme's expansion is used from this parameter on, within this relative distance of x.
 inline constexpr Real temme_from = 1e6L, temme_within = 0.04L;
 
 template <class N, std::size_t Size>
@@ -63,10 +63,11 @@ N horner(const N& x, const Real (&c)[Size]) {
   for (std::size_t k = Size - 1; k-- > 0;) sum = sum * x + c[k];
   return sum;
 }
-/// P or Q uniformly about x = a (DLMF 8.12.3, 8.12.4, 8.12.7): eta^2 / 2 = m - log(1 + m), m = (x - a) / a.
+/// P or Q by an expansion that is uniform about x = a (DLMF 8.12.3, 8.12.4, 8.12.7): eta^2 / 2 = m - log(1 + m), m = (x
+/// - a) / a.
 template <class N>
 N gamma_temme(const N& a, Real x, bool upper) {
-  // The powers of eta in c_0 and c_1 (DLMF 8.12.8 to 8.12.11); 1 / a^2 is below the last place.
+  // The power series in eta of c_0 and c_1 (DLMF 8.12.8 to 8.12.11); the term in 1 / a^2 is below the last place.
   constexpr Real c0[] = {
       -0.3333333333333333333333L,    0.08333333333333333333333L,      -0.01481481481481481481481L,
       0.001157407407407407407407L,   0.0003527336860670194003527L,    -0.0001787551440329218106996L,
@@ -83,7 +84,7 @@ N gamma_temme(const N& a, Real x, bool upper) {
   return upper ? erfc(y) * 0.5L + rest : erfc(-y) * 0.5L - rest;
 }
 
-/// P (`upper` false) or Q of a >= 0, x >= 0, and at the ends of the range their limits.
+/// P (`upper` false) or Q for a >= 0, x >= 0, with limits at the ends of the range.
 template <class N>
 N incomplete_gamma(const N& a, Real x, bool upper) {
   const Real order = value(a);
@@ -109,7 +110,8 @@ N gamma_density(const N& a, const N& x) {
 
 // ---- Beta
 
-/// x^a (1 - x)^b / B(a, b). For large a and b by the ratios of x and 1 - x to the mean, whose linear terms cancel.
+/// x^a (1 - x)^b / B(a, b). For large a and b in terms of the ratios of x and 1 - x to the mean, whose linear terms
+/// cancel analytically.
 template <class N, class X>
 auto beta_power(const N& a, const N& b, const X& x) {
   if (value(a) < stirling_from || value(b) < stirling_from) return exp(a * log(x) + b * log1p(-x) - log_beta(a, b));
@@ -137,7 +139,7 @@ N beta_fraction(const N& a, const N& b, Real x) {
   return beta_power(a, b, x) / (a * f);
 }
 
-/// I_x(a, b) (`upper` false) or 1 - I_x(a, b) of a > 0, b > 0, 0 <= x <= 1.
+/// I_x(a, b) (`upper` false) or 1 - I_x(a, b), for a > 0, b > 0, 0 <= x <= 1.
 template <class N>
 N incomplete_beta(const N& a, const N& b, Real x, bool upper) {
   const Real p = value(a), q = value(b);

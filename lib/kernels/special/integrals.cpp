@@ -1,5 +1,5 @@
-// Integrals of exponential and trigonometric functions, Dawson's integral, the dilogarithm. Their derivatives by x are
-// those of the integrand, which is elementary, unless the function is computed as a Taylor polynomial itself.
+// Exponential and trigonometric integrals, Dawson's integral, the dilogarithm. Derivatives are those of the elementary
+// integrand, or come from evaluating the function on a Taylor polynomial.
 #include "kernels/special/arguments.hpp"
 #include "kernels/special/fractions.hpp"
 
@@ -7,7 +7,7 @@ namespace reel::kernels::special {
 
 namespace {
 
-/// e^z E_p(z) (DLMF 8.19.17, its even part), where |z| >= 1, not near the negative axis.
+/// e^z E_p(z) (DLMF 8.19.17, its even part), for |z| >= 1 away from the negative axis.
 template <class Z>
 Z exponential_fraction(Real p, const Z& z) {
   const auto quotient = [&](int n) {
@@ -18,7 +18,7 @@ Z exponential_fraction(Real p, const Z& z) {
   return Real(1) / fraction(first, fraction_length(first, quotient), 0, quotient);
 }
 
-/// The derivative of so high an order of e^(sign x) / x.
+/// The derivative of this order of e^(sign x) / x.
 Real exponential_slope(Real x, Real sign, int order) {
   const Orders o = {order};
   const Taylor t = Taylor::variable(o, x, 0);
@@ -40,7 +40,7 @@ Real exponential_series(int n, Real x) {
   }
   return sum;
 }
-/// The derivative of E_n, of so high an order: +-E_(n - order), beyond that one of E_0(x) = e^-x / x.
+/// The derivative of this order of E_n: +-E_(n - order), and beyond that derivatives of E_0(x) = e^-x / x.
 Real exponential_integral(Real order_n, Real x, int order) {
   if (!is_whole(order_n) || order_n < 0 || order_n > 1e9L || !(x >= 0)) return nan;
   const int n = static_cast<int>(order_n) - std::min(order, static_cast<int>(order_n)),
@@ -97,7 +97,7 @@ Real cosine_integral(Real x, int order) {
   return euler + std::log(std::abs(x)) + sum;
 }
 
-/// pi / 2 times x^2 modulo 4: of double x to the last digit.
+/// pi / 2 times (x^2 modulo 4), with full precision for a double x.
 Real fresnel_phase(Real x) {
   if (std::abs(x) > 1e300L) return 0;
   const Real square = x * x;
@@ -145,7 +145,7 @@ Taylor dawson(const Taylor& x) {
          });
 }
 
-/// The dilogarithm of 1 - x: in u = -log(x), of Bernoulli's numbers, where |u| <= log(2); else by reflection.
+/// The dilogarithm of 1 - x: a series in u = -log(x) with Bernoulli numbers for |u| <= log(2), otherwise by reflection.
 Taylor spence_function(const Taylor& x) {
   if (x[0] < 0.5L) return pi * pi / 6 - log(x) * log1p(-x) - spence_function(1 - x);
   if (x[0] > 2) {

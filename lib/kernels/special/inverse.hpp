@@ -1,12 +1,12 @@
-// Inverses of the incomplete gamma and beta functions in their last argument: Newton's method on logarithms of both
-// sides, of whichever tail is the smaller, between bounds.
+// Inverses of the incomplete gamma and beta functions in their last argument: bracketed Newton's method on the
+// logarithm of the smaller tail.
 #pragma once
 #include "kernels/special/incomplete.hpp"
 
 namespace reel::kernels::special {
 
-/// u where f(u), which increases, is 0; f gives {f, f'}. From a first guess, by Newton's steps: where f is flat they
-/// are too long, so that none is longer than the last of that kind, doubled, and 1 at first.
+/// The zero u of the increasing function f, where f(u) returns {f, f'}. Newton's method from a first guess. Where f is
+/// flat, steps are too long: the bound on their length starts at 1 and doubles.
 template <class F>
 Real increasing_root(Real guess, Real most, const F& f) {
   Real low = -HUGE_VALL, high = most, u = std::min(guess, most), longest = 1;
@@ -30,7 +30,7 @@ Real increasing_root(Real guess, Real most, const F& f) {
 struct RootValue {
   Real y, slope;
 };
-/// log F - log p, or log q - log of the complement where p > 1/2, as functions of log x. `density` is by log x.
+/// log F - log p, or for p > 1/2 log q - log(1 - F), as functions of log x. `density` is the derivative of F by log x.
 inline RootValue log_difference(Real lower, Real upper, Real density, Real p, Real q) {
   if (p <= 0.5L) return {std::log(lower / p), density / lower};
   return {std::log(q / upper), density / upper};
@@ -41,7 +41,7 @@ inline Real inverse_gamma(Real a, Real p, Real q) {
   if (!(a > 0 && p >= 0 && q >= 0) || std::isinf(a)) return nan;
   if (p == 0) return 0;
   if (q == 0) return HUGE_VALL;
-  // The first term of the series alone; P is below it.
+  // By the first term of the series alone, a bound from below.
   const Real small = (std::log(p) + log_gamma_1p(a)) / a;
   if (small < -800) return 0;
   const Real u = increasing_root(std::max(small, std::log(a) - 1), HUGE_VALL, [&](Real v) {
@@ -51,11 +51,11 @@ inline Real inverse_gamma(Real a, Real p, Real q) {
   return std::exp(u);
 }
 
-/// x with I_x(a, b) = p = 1 - q, and 1 - x, which may have more digits.
+/// x with I_x(a, b) = p = 1 - q, and 1 - x, which may be more precise.
 struct InverseBeta {
   Real x, rest;
 };
-/// Of p up to about I_(1/2)(a, b), so that x is no more than about 1/2.
+/// For p up to about I_(1/2)(a, b), so that x is at most about 1/2.
 inline InverseBeta inverse_beta_below_half(Real a, Real b, Real p, Real q) {
   const Real most = std::log(0.5L), small = (std::log(p) + std::log(a) + log_beta(a, b)) / a;
   if (small < -800) return {0, 1};

@@ -1,4 +1,4 @@
-// Orthogonal polynomials by their recurrences over the degree (DLMF 18.9), of Taylor polynomials in the argument and
+// Orthogonal polynomials by their recurrences in the degree (DLMF 18.9), on Taylor polynomials in the argument and in
 // the real parameters.
 #include "kernels/special/arguments.hpp"
 

@@ -31,13 +31,13 @@ Real poch_of(const Arguments& a) {
   return by_arguments<2>(a, [](const auto& v, const auto& m) { return exp(log_gamma_ratio(v, m)); });
 }
 
-/// ((-1)^m / m!) n (n - 1) ... of m factors.
+/// ((-1)^m / m!) n (n - 1) ... (m factors).
 Real falling(Real n, int m) {
   Real y = 1;
   for (int j = 0; j < m; ++j) y *= -(n - j) / (j + 1);
   return y;
 }
-/// A derivative of the density, by x once less: `orders` of P.
+/// A derivative of the density, which is that of P by x: `orders` are those of P.
 Real gamma_slope(const Arguments& a) {
   const Real p = a.at[0], x = a.at[1];
   const int k = a.orders[1];

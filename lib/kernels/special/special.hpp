@@ -1,5 +1,5 @@
-// Special functions of up to four arguments with their partial derivatives of every order, element by element, in long
-// double: compiled once, for the baseline instruction set.
+// Special functions of up to four arguments and their partial derivatives of every order, element by element in long
+// double. Compiled once, for the baseline instruction set.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -7,7 +7,7 @@
 
 namespace reel::kernels::special {
 
-/// Enumerator, name of the op, number of arguments, and how many of these, the last ones, are whole numbers without a
+/// Enumerator, name of the op, number of arguments, and the number of trailing arguments that are integers without a
 /// derivative.
 // clang-format off
 #define REEL_SPECIAL_FUNCTIONS(F) \
@@ -54,11 +54,11 @@ inline constexpr Signature signatures[] = {
 };
 constexpr const Signature& signature(Function f) { return signatures[static_cast<std::size_t>(f)]; }
 inline constexpr std::size_t arguments_max = 4;
-/// A derivative has the product of all orders plus 1 below this bound.
+/// The product of (order + 1) over the arguments of a derivative is below this bound.
 inline constexpr int coefficients_max = 64;
 
-/// out[i] = f(in[0][i], in[1][i], ...), so often differentiated by each argument; float32 or float64. The inverses have
-/// no derivatives here. out and in are contiguous and apart.
+/// out[i] = f(in[0][i], in[1][i], ...), differentiated orders[k] times by argument k; float32 or float64. The inverses
+/// have no derivatives here. out and in are contiguous and do not overlap.
 void evaluate(Function f, const int* orders, const void* const* in, void* out, std::ptrdiff_t n, DType d);
 
 }  // namespace reel::kernels::special

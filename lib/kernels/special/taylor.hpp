@@ -1,7 +1,7 @@
-// Truncated Taylor polynomials in up to four variables, whose orders are known at run time: what a special function
-// computes with instead of numbers when its partial derivatives are wanted. The functions beside this file are
-// templates of the number, long double or Taylor, so that values pay nothing for it. Long double has, on x86-64, eleven
-// bits beyond double, which differences of logarithms of gamma functions use up.
+// Truncated Taylor polynomials in up to four variables, of orders known at run time. A special function is evaluated on
+// them in place of numbers to obtain its partial derivatives. The functions in this folder are templates over the
+// number type, long double or Taylor, so that values cost no more than plain arithmetic. On x86-64 long double has
+// eleven bits more than double; differences of logarithms of gamma functions lose about as many.
 #pragma once
 #include <algorithm>
 #include <cmath>
@@ -19,11 +19,11 @@ using Real = long double;
 constexpr Real nan = std::numeric_limits<Real>::quiet_NaN(), infinity = std::numeric_limits<Real>::infinity();
 constexpr Real pi = 3.14159265358979323846264338327950288L, euler = 0.57721566490153286060651209008240243L;
 
-/// The orders in each variable; a polynomial has the coefficients of u^i v^j w^k t^l, i <= n[0], j <= n[1] and so on.
+/// The order in each variable. A polynomial has the coefficients of u^i v^j w^k t^l with i <= n[0], j <= n[1], ...
 class Orders {
  public:
   static constexpr int coefficients_max = special::coefficients_max, variables = arguments_max;
-  /// One for each of the first variables; the others have order 0.
+  /// The orders of the first variables; the others have order 0.
   Orders(std::initializer_list<int> orders) : Orders(orders.begin(), orders.size()) {}
   Orders(const int* orders, std::size_t count) {
     std::copy_n(orders, count, n_);
@@ -36,7 +36,7 @@ class Orders {
   int size() const { return size_; }
   int total() const { return total_; }
   int stride(int variable) const { return strides_[variable]; }
-  /// The variables of an order above 0 are first(), next(first()), ... up to the number of variables.
+  /// The variables with an order above 0 are first(), next(first()), ..., up to the number of variables.
   int first() const { return first_; }
   int next(int variable) const { return next_[variable]; }
 
@@ -45,14 +45,14 @@ class Orders {
   int size_ = 1, total_ = 0;
 };
 
-// Its operations are calls: the functions are long, and a polynomial has up to 64 coefficients.
+// Not inlined: the functions are long, and a polynomial has up to 64 coefficients.
 class Taylor {
  public:
   Taylor(const Orders& orders, Real value) : orders_(&orders), size_(orders.size()) {
     c_[0] = value;
     for (int k = 1; k < size_; ++k) c_[k] = 0;
   }
-  /// value + u, u being variable 0, 1, 2 or 3.
+  /// value + u, where u is variable 0, 1, 2 or 3.
   static Taylor variable(const Orders& orders, Real value, int which) {
     Taylor t(orders, value);
     if (orders[which] > 0) t.c_[orders.stride(which)] = 1;
@@ -101,7 +101,7 @@ class Taylor {
   friend Taylor operator/(const Taylor& a, const Taylor& b) { return a * reciprocal(b); }
   friend Taylor operator/(Real a, const Taylor& b) { return a * reciprocal(b); }
 
-  /// f(x) by f's own Taylor coefficients: f(k) gives f^(k) / k! at the value of x, k = 0, 1, ... in turn.
+  /// f(x) by composition with f's Taylor series: f(k) returns f^(k) / k! at the value of x, for k = 0, 1, ... in turn.
   template <class F>
   friend Taylor compose(const Taylor& x, F f) {
     Real c[Orders::coefficients_max];
@@ -121,7 +121,7 @@ class Taylor {
   }
 
  private:
-  /// r += a b, over this variable and those behind it.
+  /// r += a b, over this variable and the following ones.
   [[gnu::noinline]] static void add_product(const Orders& o, int variable, const Real* a, const Real* b, Real* r) {
     if (variable == Orders::variables) {
       *r += *a * *b;
@@ -130,7 +130,7 @@ class Taylor {
     const int n = o[variable], stride = o.stride(variable), next = o.next(variable);
     for (int i = 0; i <= n; ++i) {
       const Real* x = a + i * stride;
-      if (next == Orders::variables && *x == 0) continue;  // times an infinity too
+      if (next == Orders::variables && *x == 0) continue;  // 0 times infinity counts as 0
       for (int p = 0; p <= n - i; ++p)
         if (next == Orders::variables)
           r[(i + p) * stride] += *x * b[p * stride];
@@ -143,11 +143,11 @@ class Taylor {
   Real c_[Orders::coefficients_max];
 };
 
-// ---- What the functions call on either number
+// ---- Functions for either number type
 
 inline Real value(Real x) { return x; }
 inline Real value(const Taylor& x) { return x[0]; }
-/// A number of x's kind.
+/// A constant of the same type as x.
 inline Real constant(Real, Real c) { return c; }
 inline Taylor constant(const Taylor& x, Real c) { return {x.orders(), c}; }
 inline int total_order(Real) { return 0; }
@@ -188,7 +188,7 @@ inline Real sqrt(Real x) { return std::sqrt(x); }
   Real c = 0;
   return compose(x, [&, x0 = x[0]](int k) { return c = k == 0 ? std::sqrt(x0) : c * (1.5L - k) / (k * x0); });
 }
-/// sin(x), whose value at the constant part of x is s and whose slope is c: they may be of a reduced argument.
+/// sin(x) from the sine s and cosine c of its constant part, which may have been reduced.
 [[gnu::noinline]] inline Taylor sin(const Taylor& x, Real s, Real c) {
   Real power = 1;
   return compose(x, [&](int k) {
