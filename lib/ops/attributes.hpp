@@ -1,4 +1,4 @@
-// Attributes of a primitive that are put together from words and a shape, in memory of fixed size.
+// Attributes of a primitive, composed of words and a shape in memory of fixed size.
 #pragma once
 #include <algorithm>
 
@@ -6,7 +6,7 @@
 
 namespace reel::ops {
 
-/// Up to `Most` words, and then the extents of a shape.
+/// Up to `Most` words, followed by the extents of a shape.
 template <std::size_t Most>
 class ShapedAttributes {
  public:
@@ -20,7 +20,7 @@ class ShapedAttributes {
   std::int64_t words_[Most + max_rank];
   std::size_t size_;
 };
-/// One list of words after another, the shape last.
+/// Concatenates lists of words; the shape comes last.
 template <std::size_t Count>
 ShapedAttributes<Count> shaped(const std::array<std::int64_t, Count>& first, const Shape& shape) {
   return {first, shape};

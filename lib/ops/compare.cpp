@@ -27,7 +27,7 @@ constexpr const char* name_of(FloatClass f) {
   return names[static_cast<std::size_t>(f)];
 }
 
-// F: a Relation, Connective or FloatClass, of one operand or two.
+// F is a Relation, Connective or FloatClass, with one operand or two.
 template <auto F>
 void infer_boolean(const Call& call, Metas& out) {
   const Shape shape = call.input(0).shape();
@@ -57,8 +57,9 @@ Tensor compare(const Operand& x, const Operand& y) {
     if (o->is_tensor()) require_defined(op, o->tensor(), o == &x ? "x" : "y");
   const Operand* both[] = {&x, &y};
   DType d = common_dtype(op, both);
-  if (is_half(d)) d = DType::float32;                                                       // exact
-  if (!is_differentiable(d) && (x.is_weak() || y.is_weak())) d = promote(d, DType::int64);  // any number fits
+  if (is_half(d)) d = DType::float32;  // exact
+  if (!is_differentiable(d) && (x.is_weak() || y.is_weak()))
+    d = promote(d, DType::int64);  // the number may not fit a narrow integer dtype
   if (!loops::has_kernel(F, d)) fail<TypeError>(op, "{} has no order; compare real(x), or abs(x)", d);
   return binary(boolean_primitive<F>, x, y, d);
 }
@@ -75,7 +76,7 @@ Tensor classify(const Operand& x) {
   constexpr const char* op = name_of(F);
   Tensor a = to_tensor(op, x);
   if (is_half(a.dtype())) a = cast_to(a, DType::float32);
-  if (!is_differentiable(a.dtype())) a = cast_to(a, DType::float64);  // integers are finite
+  if (!is_differentiable(a.dtype())) a = cast_to(a, DType::float64);  // integers are always finite
   if (!loops::has_kernel(F, a.dtype())) fail<TypeError>(op, "is not defined for {}", a.dtype());
   return apply(boolean_primitive<F>, {&a});
 }

@@ -1,6 +1,5 @@
-// Functions that derivatives of the pointwise table are made of and that are not ops themselves. These forms are
-// recorded where a tape or a program differentiates them again. The kernels compute each in one piece, with the same
-// bits.
+// Functions that occur in derivatives of the pointwise table and are not public ops. These forms are recorded, where a
+// tape or a program differentiates them again. The kernels compute each function in one piece, with the same bits.
 #pragma once
 #include <concepts>
 #include <reel/elementwise.hpp>
@@ -23,7 +22,7 @@ requires std::same_as<V, Tensor> || std::same_as<V, Lane> V arctan_derivative(co
   return q * where(far, q, 1);
 }
 
-// Lookup by argument finds them for lanes here.
+// Argument-dependent lookup finds them here for lanes.
 namespace detail::lanes {
 using reel::arctan_derivative, reel::sigmoid_tail;
 }

@@ -1,4 +1,4 @@
-// The shared helpers of ops: operands made tensors, the dtype in which they meet, axes counted from the front.
+// Helpers that ops share: operands as tensors, promotion, axes counted from the front.
 #include "ops/engine.hpp"
 
 #include <cmath>
@@ -28,7 +28,7 @@ T to_integer(const char* op, const char* operand, const Operand& x) {
   return static_cast<T>(x.integer());
 }
 
-// Integers are rounded once, not by way of double.
+// Integers are rounded once, not through double.
 float single(const Operand& x) {
   return x.kind() >= detail::OperandKind::weak_floating ? static_cast<float>(x.floating())
                                                         : static_cast<float>(x.integer());
@@ -73,7 +73,7 @@ void require_rank(const char* op, int rank) {
 }
 
 void require_shape(const char* op, const Shape& shape) {
-  // Of the widest dtype, so many elements take 2^62 bytes.
+  // This many elements of the widest dtype take 2^62 bytes.
   constexpr std::int64_t most = std::int64_t{1} << 58;
   std::int64_t elements = 1;
   bool overflow = false, none = false;
@@ -110,7 +110,7 @@ Tensor to_tensor(const char* op, const Operand& x, DType d, const char* operand)
   return visit(d, [&]<class T>() { return loops::scalar(to_element<T>(op, operand, x)); });
 }
 
-// A number decides only where its category is above that of every tensor.
+// A number matters only if its category is above that of every tensor.
 DType CommonDType::dtype() const {
   if (weak_ == 3 && !is_complex(dtype_))
     return is_floating(dtype_) && dtype_ != DType::float64 ? DType::complex64 : DType::complex128;

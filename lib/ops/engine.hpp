@@ -1,4 +1,5 @@
-// What the families of ops share: operands made tensors, promotion, axes. Nothing here is recorded unless it says so.
+// Helpers that all families of ops share: operands as tensors, promotion, axes. Nothing here is recorded unless it says
+// so.
 #pragma once
 #include <reel/ops/pointwise.hpp>
 #include <reel/ops/shape.hpp>
@@ -9,28 +10,28 @@
 
 namespace reel::ops {
 
-/// The operand as a tensor (a weak scalar: rank 0, of `weak` if given a floating default). ValueError naming op and
-/// operand when the handle is empty.
+/// The operand as a tensor. A weak scalar becomes a tensor of rank 0, of dtype `weak` if it is floating. ValueError
+/// naming op and operand when the handle is empty.
 Tensor to_tensor(const char* op, const Operand& x, const char* operand = "x");
-/// The same, with a weak scalar made a tensor of dtype `d`. ValueError if its value does not fit an integer `d`.
+/// The same; a weak scalar becomes a tensor of dtype `d`. ValueError if its value does not fit an integer `d`.
 Tensor to_tensor(const char* op, const Operand& x, DType d, const char* operand);
-/// ShapeError, naming the op, for a shape of no tensor: a negative extent, or more elements than addresses.
+/// ShapeError naming the op for an invalid shape: a negative extent, or more elements than addresses.
 void require_shape(const char* op, const Shape& shape);
-/// ShapeError for a result of a rank above max_rank.
+/// ShapeError if the result's rank would exceed max_rank.
 void require_rank(const char* op, int rank);
-/// TypeError for a value that is no dtype.
+/// TypeError for a value outside the enumeration.
 inline void require_dtype(const char* op, DType d) {
   if (d > DType::complex128) [[unlikely]]
     detail::fail_dtype(op, d);
 }
 /// ValueError when the handle is empty.
 void require_defined(const char* op, const Tensor& x, const char* operand = "x");
-/// The same, and TraceError when x has no elements to read, because a function is being traced.
+/// The same, and TraceError when x has no elements because a function is being traced.
 void require_elements(const char* op, const Tensor& x);
 
-// As to_tensor and cast_to, but an operand that is there already gets no further handle, which costs two locked
-// instructions; `scratch` keeps what has to be made.
-/// The operand itself, or a number made a tensor.
+// As to_tensor and cast_to, without a further handle to an operand that exists already, which would cost two atomic
+// instructions. `scratch` holds a tensor that had to be made.
+/// The operand itself, or a tensor made of a number.
 inline const Tensor& as_tensor(const char* op, const Operand& x, Tensor& scratch, const char* operand = "x") {
   if (!x.is_tensor()) return scratch = to_tensor(op, x, operand);
   require_defined(op, x.tensor(), operand);
@@ -42,7 +43,7 @@ inline const Tensor& as_tensor(const char* op, const Operand& x, DType d, Tensor
   return scratch = to_tensor(op, x, d, operand);
 }
 
-/// Finds the dtype in which operands are combined, one after the other; weak scalars give way within their category.
+/// Finds the common dtype of operands that are added one by one; weak scalars give way within their category.
 class CommonDType {
  public:
   /// ValueError when the handle is empty.
@@ -62,12 +63,12 @@ class CommonDType {
 
  private:
   bool any_tensor_ = false;
-  DType dtype_ = DType::boolean;  // of the tensors
-  int weak_ = 0;                  // the highest category of a number: 0 boolean, 1 integer, 2 floating, 3 complex
+  DType dtype_ = DType::boolean;  // common dtype of the tensors
+  int weak_ = 0;                  // highest category of a number: 0 boolean, 1 integer, 2 floating, 3 complex
 };
 /// The dtype in which the operands are combined.
 DType common_dtype(const char* op, std::span<const Operand* const> operands);
-/// x as a contiguous-or-not tensor of dtype d: x itself, or reel::cast(x, d), recorded.
+/// x as a tensor of dtype d, of any layout: x itself, or reel::cast(x, d), recorded.
 Tensor cast_to(const Tensor& x, DType d);
 inline Tensor cast_to(Tensor&& x, DType d) {
   return detail::block(x)->dtype == d ? std::move(x) : cast_to(static_cast<const Tensor&>(x), d);
@@ -76,15 +77,16 @@ inline Tensor cast_to(Tensor&& x, DType d) {
 inline const Tensor& in_dtype(const Tensor& x, DType d, Tensor& scratch) {
   return detail::block(x)->dtype == d ? x : scratch = cast_to(x, d);
 }
-/// d itself when floating or complex, float64 for integers and booleans: what unary float functions compute in.
+/// The dtype in which unary floating functions compute: d itself if floating or complex, float64 for integers and
+/// booleans.
 constexpr DType floating_of(DType d) noexcept { return is_differentiable(d) ? d : DType::float64; }
 
-/// What to do about an op that does not exist for d, for its TypeError.
+/// The remedy in the TypeError of an op that does not support d.
 constexpr const char* remedy(DType d) noexcept {
   return is_complex(d) ? "take real(x), imag(x) or abs(x) first" : "cast the operand first";
 }
 constexpr bool is_half(DType d) noexcept { return d == DType::float16 || d == DType::bfloat16; }
-/// f(x) for a half precision: computed in float32, with f's own rule, and rounded once, at the end. Recorded.
+/// f(x) for a half precision: computed in float32, with f's own rule, and rounded once at the end. Recorded.
 template <class F>
 Tensor in_float32(const Tensor& x, const F& f) {
   return cast(f(cast(x, DType::float32)), x.dtype());
@@ -92,18 +94,18 @@ Tensor in_float32(const Tensor& x, const F& f) {
 
 /// `axis` counted from the front. IndexError out of range.
 int normalize(const char* op, std::int64_t axis, int rank);
-/// The axes from the front, ascending. IndexError out of range, ValueError when one is named twice.
+/// The axes counted from the front, ascending. IndexError out of range, ValueError when one is named twice.
 Shape normalize(const char* op, const Axes& axes, int rank);
 /// The shape that both broadcast to. ShapeError naming both.
 Shape broadcast_shapes(const char* op, const Shape& a, const Shape& b);
 /// Sums x down to `shape`, which broadcasts to x's shape. Recorded; the transpose of broadcast_to.
 Tensor sum_to(const Tensor& x, const Shape& shape);
-/// The axes that sum_to() sums: from the front, ascending.
+/// The axes that sum_to() sums, counted from the front, ascending.
 Shape summed_axes(const Shape& from, const Shape& to);
-/// `shape`, which broadcasts to `full`, as cotangents have it: with their leading axis, if there is one, and with
-/// extents of 1 behind that where broadcasting would add axes.
+/// `shape`, which broadcasts to `full`, with the rank that a cotangent needs: behind the leading axis of cotangents, if
+/// there is one, extents of 1 take the place of axes that broadcasting would add.
 Shape batched_target(const tape::Record& r, const Shape& shape, int full_rank);
-/// The same for what is made of cotangents: behind their leading axis, if there is one.
+/// The same for a value made of cotangents: behind their leading axis, if there is one.
 Tensor batched_sum_to(const tape::Record& r, const Tensor& x, const Shape& shape);
 inline Tensor sum_to(const tape::Record& r, const Tensor& x, const Shape& shape) {
   return r.batch_rank() ? batched_sum_to(r, x, shape) : sum_to(x, shape);
@@ -113,14 +115,14 @@ inline Tensor sum_to(const tape::Record& r, Tensor&& x, const Shape& shape) {
   return sum_to(r, x, shape);
 }
 
-/// The rule, whose vjp minds the leading axis of cotangents.
+/// The rule of a linear op whose vjp supports the leading axis of cotangents.
 constexpr tape::Rule batched(tape::Rule rule) {
   rule.batched = true;
   return rule;
 }
 
-/// A rule for a linear op of one input: vjp is the transpose, jvp the op itself; nothing is saved.
-/// transpose(record, g) and forward(record, t) give one tensor each; transpose minds the leading axis of g.
+/// A rule for a linear op of one input: the vjp is the transpose, the jvp the op itself; nothing is saved.
+/// transpose(record, g) and forward(record, t) each return one tensor; transpose supports the leading axis of g.
 template <Tensor (*Transpose)(const tape::Record&, const Tensor&),
           Tensor (*Forward)(const tape::Record&, const Tensor&)>
 constexpr tape::Rule linear(const char* name) {

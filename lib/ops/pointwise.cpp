@@ -20,7 +20,7 @@ namespace ops {
 
 namespace {
 
-// The derivative below as an operation of a program.
+// The derivative below, as an operation of a program.
 template <table::FixedString Name, std::size_t K>
 [[gnu::cold, gnu::noinline]] Tensor trace_derivative(Inputs in, const Shape* shape, const Shape* target) {
   const Tensor& g = *in[0];
@@ -35,10 +35,9 @@ template <table::FixedString Name, std::size_t K>
                in, g.dtype(), summed ? *target : full);
 }
 
-// g times the partial derivative with respect to operand K: in g's shape, or in another if one is given, or summed
-// down to `target` already. Recorded when a tape follows what it is made of; one fused kernel otherwise, which adds to
-// the sum of the cotangents that came before, where replay has one to give, or writes into g's own memory if nobody
-// `needs` g afterwards.
+// g times the partial derivative with respect to operand K, in g's shape, in `shape`, or summed down to `target`.
+// Recorded if a tape follows what it is made of. Otherwise one fused kernel, which adds to the sum of earlier
+// cotangents if replay offers one, or writes into g's memory if nobody `needs` g afterwards.
 template <table::FixedString Name, std::size_t K>
 Tensor derivative(const tape::Record& record, const Tensor& g, const Shape* shape, const Shape* target, bool needed) {
   constexpr const auto& p = std::get<K>(kernels::definition<Name>.derivatives);
@@ -48,7 +47,8 @@ Tensor derivative(const tape::Record& record, const Tensor& g, const Shape* shap
     return zeros(shape ? *shape : g.shape(), g.dtype());
   } else {
     constexpr unsigned masks[] = {table::x, table::y, table::w, table::z};
-    // A vjp kernel's inputs are g, x, y, w, z, up to the last that it reads. What it does not read is g again.
+    // The inputs of a vjp kernel are g, x, y, w, z, up to the last one that it reads. Inputs that it does not read are
+    // g.
     constexpr std::size_t count = p.reads & table::z ? 5 : p.reads & table::w ? 4 : p.reads & table::y ? 3 : 2;
     const Tensor* in[count];
     in[0] = &g;
@@ -73,14 +73,14 @@ Tensor derivative(const tape::Record& record, const Tensor& g, const Shape* shap
 
 using Derivative = Tensor (*)(const tape::Record&, const Tensor& g, const Shape*, const Shape* target, bool needed);
 
-// The vjp of an operand k that was broadcast.
+// The vjp for an operand k that was broadcast.
 [[gnu::noinline]] void summed_vjp(const tape::Record& record, const Tensor& g, std::size_t k, Derivative derivative,
                                   bool needed, Gradient& dx) {
   const Shape own = record.shape(k), target = batched_target(record, own, detail::block(g)->rank);
   dx = sum_to(record, derivative(record, g, nullptr, &target, needed), own);
 }
 
-// The transpose of a complex linear map is the map with the conjugate.
+// The transpose of a complex linear map is the map with conjugated factors.
 [[gnu::noinline]] void complex_vjp(const tape::Record& record, const Tensor& g, std::size_t k, Derivative derivative,
                                    Gradient& dx) {
   const Shape own = record.shape(k), target = batched_target(record, own, detail::block(g)->rank);
@@ -119,7 +119,7 @@ void jvp(const tape::Record& record, const Tensor& t, Tensor& dy) {
     if (t.defined()) add_tangent(record, t, &derivative<Name, K>, dy);
 }
 
-// ---- Elements that an op refuses
+// ---- Operands that an op refuses
 
 void refuse_zero_divisor(const char* op, Inputs x) {
   if (!is_differentiable(x[1]->dtype()) && loops::any_zero(*x[1]))
@@ -129,7 +129,7 @@ void refuse_negative_exponent(Inputs x) {
   if (!is_differentiable(x[1]->dtype()) && loops::any_negative(*x[1]))
     fail<ValueError>("power", "an integer has a negative integer exponent; cast the base to a floating dtype");
 }
-// With other alphas elu is not monotonic.
+// elu is not monotonic for negative alphas.
 void refuse_negative_alpha(Inputs x) {
   if (loops::any_negative(*x[1])) fail<ValueError>("elu", "alpha must not be negative");
 }
@@ -173,7 +173,7 @@ constexpr PointwisePrimitive primitive = make_primitive<Name>();
 
 template <table::FixedString Name, class... O>
 Tensor pointwise(const Operand& first, const O&... others) {
-  // The absolute value of a complex number is real: an op of its own.
+  // The absolute value of a complex number is real: a different op.
   if constexpr (std::string_view(Name) == "abs")
     if (first.is_tensor() && first.tensor().defined() && is_complex(first.tensor().dtype())) return magnitude(first);
   const tape::OpScope scope(first);

@@ -41,11 +41,11 @@ Tensor Outputs::make(std::size_t k) const {
 
 namespace {
 
-// Lists of so many inputs or outputs need no memory.
+// Lists of up to this many inputs or outputs need no allocation.
 using Pointers = detail::ShortList<const Tensor*, 8>;
 static_assert(most_kept <= 8);
 
-// The value that a tape keeps, null where none of its readers is followed.
+// The value that a tape keeps; null if none of its readers is followed.
 const Tensor* kept(const Keep& k, Inputs inputs, std::span<const Tensor> outputs) noexcept {
   bool read = k.readers == 0;
   for (unsigned rest = k.readers; !read && rest; rest &= rest - 1) {
@@ -58,7 +58,7 @@ const Tensor* kept(const Keep& k, Inputs inputs, std::span<const Tensor> outputs
   return value->defined() ? value : nullptr;
 }
 
-// Makes the entry of a call. `results` are those of the outputs that carry a gradient.
+// Records the call. `results` are the outputs that carry a gradient.
 void record_entry(const Primitive& p, const Call& call, std::span<const Tensor> outputs, Inputs results) {
   const Inputs listed = call.inputs.first(call.inputs.size() - p.constants);
   if (p.keep_inputs) {
@@ -77,10 +77,10 @@ void record_entry(const Primitive& p, const Call& call, std::span<const Tensor> 
   tape::record(p.rule, listed, results, {values, count}, call.attributes);
 }
 
-// Records what has been evaluated, or notes why it is not recorded.
+// Records an evaluated call, or notes why it is not recorded.
 void record(const Primitive& p, const Call& call, std::span<const Tensor> outputs) {
   const std::size_t handed_out = outputs.size() - p.residuals;
-  std::size_t k = 0;  // outputs that have been dealt with
+  std::size_t k = 0;  // number of outputs processed so far
   if (p.rule.vjp && is_differentiable(detail::block(outputs[0])->dtype)) {
     const std::size_t carrying = handed_out - p.auxiliary;
     if (carrying == 1) {
@@ -117,7 +117,7 @@ void record_if_active(const Primitive& p, const Call& call, std::span<const Tens
   tape::record(p.rule, call.inputs.first(call.inputs.size() - p.constants), {&result, 1}, {}, call.attributes);
 }
 
-// The outputs: values, or abstract tensors where an input is one.
+// Makes the outputs: evaluated, or abstract if an input is abstract.
 void evaluate(const Primitive& p, const Call& call, const Metas& metas, Outputs& out) {
   if (traced(call.inputs)) [[unlikely]]
     return trace(p, call, metas, out.residuals_wanted(), out.tensors());

@@ -1,5 +1,6 @@
-// The one way to run an op: evaluates a primitive, and records it on every tape that follows an input. It does once
-// what no op repeats: allocation, recording, what a tape keeps, why a result is not followed, notice to observers.
+// The one way to run an op: evaluates a primitive, and records it on every tape that follows an input. It implements
+// what all ops share: allocation, recording, what a tape keeps, why a result is not followed, notification of
+// observers.
 #pragma once
 #include <initializer_list>
 
@@ -8,29 +9,29 @@
 
 namespace reel::ops {
 
-/// The output of a primitive with one output, recorded.
+/// The output of a primitive with a single output, recorded.
 Tensor apply(const Primitive& primitive, Inputs inputs, Attributes attributes = {});
 inline Tensor apply(const Primitive& primitive, std::initializer_list<const Tensor*> inputs,
                     Attributes attributes = {}) {
   return apply(primitive, Inputs(inputs.begin(), inputs.size()), attributes);
 }
-/// All outputs but residuals, recorded. `outputs` has room for exactly those.
+/// All outputs but residuals, recorded. `outputs` has one element for each.
 void apply(const Primitive& primitive, Inputs inputs, Attributes attributes, std::span<Tensor> outputs);
 
-/// The output of a primitive with one output, unrecorded: for fused derivatives of what no tape follows.
+/// The output of a primitive with a single output, unrecorded: for fused derivatives of values that no tape follows.
 Tensor evaluate(const Primitive& primitive, std::initializer_list<const Tensor*> inputs, Attributes attributes = {});
-/// All outputs, residuals too if they are `wanted`, unrecorded.
+/// All outputs, including residuals if they are `wanted`, unrecorded.
 void evaluate(const Primitive& primitive, Inputs inputs, Attributes attributes, std::span<Tensor> outputs,
               bool residuals_wanted);
 
-/// Whether a tape or accumulator that records follows one of them: then a derivative has to be an expression of
-/// recorded ops, not a fused primitive.
+/// Whether a recording tape or accumulator follows one of them: then a derivative must be an expression of recorded
+/// ops, not a fused primitive.
 template <class... T>
 bool followed(const T&... x) noexcept {
   return tape::active() && (tape::followed(x) || ...);
 }
 
-/// The same of a list.
+/// The same for a list.
 inline bool any_followed(Inputs inputs) noexcept {
   if (!tape::active()) return false;
   for (const Tensor* x : inputs)
@@ -38,8 +39,8 @@ inline bool any_followed(Inputs inputs) noexcept {
   return false;
 }
 
-/// Whether an op may write its result into the memory of an operand: it was given up, nobody else holds it, and neither
-/// tapes nor observers nor a trace look on.
+/// Whether an op may write its result into the memory of an operand: the operand was passed as an rvalue, no other
+/// handle holds it, and no tape, observer or trace is active.
 inline bool given_up(const Operand& x) noexcept {
   if (x.kind() != detail::OperandKind::rvalue || !x.tensor().defined()) return false;
   const detail::Block* b = detail::block(x.tensor());
@@ -59,7 +60,7 @@ constexpr std::array<std::int64_t, sizeof...(T)> words(const T&... values) {
   return {word(values)...};
 }
 
-/// For tests: while it lives, sees each call of a primitive on this thread with its outputs, residuals included.
+/// For tests: while it lives, it sees each call of a primitive on this thread with its outputs, including residuals.
 class CallListener {
  public:
   CallListener(const CallListener&) = delete;
@@ -73,7 +74,7 @@ class CallListener {
  private:
   CallListener* outer_;
 };
-/// Null: nobody listens.
+/// Null if nobody listens.
 inline CallListener* call_listener() noexcept { return detail::this_thread.state->calls; }
 
 }  // namespace reel::ops

@@ -1,5 +1,5 @@
-// A draw as a function of its stream. Inputs: the stream, then the draw's own. Attributes: the draw's primitive, the
-// offset in blocks, then the draw's own, of which the first two are the stream.
+// A draw as a function of its stream. Inputs: the stream, then the inputs of the draw. Attributes: the primitive of the
+// draw, the offset in blocks, then the attributes of the draw, of which the first two are the stream.
 #include <algorithm>
 
 #include "ops/apply/apply.hpp"

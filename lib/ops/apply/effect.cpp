@@ -1,4 +1,4 @@
-// Effects where no handler acts in their place.
+// Effects that no handler intercepts.
 #include "ops/apply/effect.hpp"
 
 #include <algorithm>
@@ -21,10 +21,10 @@ void draw_at(const Effect& e, std::uint64_t seed, std::uint64_t first) {
 
 namespace {
 
-// Variables of an effect that need no memory.
+// Effects on up to this many variables need no allocation.
 constexpr std::size_t few_variables = 8;
 
-// The generator moves when the op has succeeded.
+// The generator advances when the op has succeeded.
 void draw(const Effect& e) {
   draw_at(e, e.generator->seed(), e.generator->position());
   e.generator->take(loops::random_blocks(e.outputs[0].dtype(), e.outputs[0].size()));
@@ -43,7 +43,7 @@ void write_from(std::size_t k, const Effect& e, std::span<Tensor*> places, std::
     write_from(k + 1, e, places, spare);
   });
 }
-// What is replaced is freed when the locks are open: the owner of borrowed memory may run code.
+// Replaced values are freed after unlocking: the owner of borrowed memory may run code.
 void write(const Effect& e) {
   if (e.variables.size() == 1) {
     Tensor replaced;
@@ -80,7 +80,7 @@ void observe(const Primitive& p, const Call& call, std::span<const Tensor> outpu
   tape::observe(p.rule.name, call.inputs, results);
 }
 
-// The inputs of a call, with room that is not cleared first.
+// The inputs of a call, in uninitialised memory.
 class InputList {
  public:
   InputList(std::span<Tensor* const> places, Inputs others) : size_(places.size() + others.size()) {
@@ -101,9 +101,9 @@ class InputList {
   detail::List<const Tensor*> many_;
 };
 
-// Gives a place its new value, and takes what it had unless that is in the same memory.
+// Assigns the new value to a place and returns the old one, unless both share memory.
 void replace(Tensor& place, Tensor& output, Tensor* replaced) noexcept {
-  if (!place.defined()) {  // lent
+  if (!place.defined()) {  // it was lent to the output
     detail::renew(detail::block(output));
     place = std::move(output);
     return;
@@ -123,7 +123,7 @@ void evaluate_in_place(const Primitive& p, std::span<Tensor* const> places, Inpu
   p.infer(call, metas);
   const std::size_t written = metas.size() - p.residuals;
   const bool observed = options.observed && tape::watching() && !metas.one_view();
-  const bool lends = reads && !observed && !call_listener();  // who looks on sees the inputs as they were
+  const bool lends = reads && !observed && !call_listener();  // observers must see the inputs as they were
   Outputs out(metas, call.inputs, true);
   Tensor* outputs = out.tensors().data();
   for (std::size_t k = 0; k < metas.size(); ++k) {

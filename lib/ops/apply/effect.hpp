@@ -1,5 +1,5 @@
-// Effects: what a primitive does besides giving outputs. Reads and assigns of variables and draws from generators pass
-// through perform(), where a handler of this thread may look on, act in their place, or pass them on. With no handler
+// Effects: what a primitive does besides computing outputs. Reads and assigns of variables and draws from generators go
+// through perform(), where a handler of this thread may observe them, replace them, or pass them on. Without a handler
 // they cost one load and one branch.
 #pragma once
 #include <reel/ops/make.hpp>
@@ -9,24 +9,24 @@
 
 namespace reel::ops {
 
-/// A run of a primitive with an effect, before it has happened.
+/// A call of a primitive with an effect, before it is performed.
 struct Effect {
   const Primitive& primitive;
-  /// The primitive's inputs; where it reads variables, those behind the values of the variables.
+  /// The inputs of the primitive. If it reads variables, their values come first and are not in this list.
   Inputs inputs = {};
-  /// Those of a draw begin with the seed and the number of the first block, which are set where it is performed.
+  /// Attributes of a draw begin with the seed and the number of the first block, which are set when it is performed.
   std::span<std::int64_t> attributes = {};
-  /// Distinct. A primitive that reads variables has their values as its first inputs. One that writes gives new values
-  /// as its first outputs; the variables that are left over it only reads.
+  /// Distinct. A primitive that reads variables takes their values as its first inputs. One that writes returns new
+  /// values as its first outputs; the remaining variables are only read.
   std::span<const Variable> variables = {};
-  /// Which a draw advances.
+  /// The generator that a draw advances.
   Generator* generator = nullptr;
-  /// Where outputs go that are no variable's new value.
+  /// Outputs that are not the new value of a variable.
   std::span<Tensor> outputs = {};
 };
 
-/// While it lives, effects of the given kinds on this thread go to it first. Handlers nest: the innermost has the first
-/// word. What it calls meanwhile may have effects only by pass_on().
+/// While it lives, effects of the given kinds on this thread go to this handler first. Handlers nest, the innermost
+/// first. What a handler calls has effects only through pass_on().
 class EffectHandler {
  public:
   EffectHandler(const EffectHandler&) = delete;
@@ -39,7 +39,7 @@ class EffectHandler {
     detail::this_thread.state->effects = this;
   }
   ~EffectHandler() { detail::this_thread.state->effects = outer_; }
-  /// To the handlers around this one, and at last to the variables and generators themselves.
+  /// Passes the effect to the handlers around this one, and finally to the variables and generators themselves.
   void pass_on(const Effect& effect) const { perform_from(outer_, effect); }
 
  private:
@@ -50,40 +50,40 @@ class EffectHandler {
   EffectHandler* outer_;
 };
 
-/// The handler that effects of these kinds go to; null if there is none.
+/// The handler for effects of these kinds; null if there is none.
 inline const EffectHandler* handler_of(unsigned kinds) noexcept {
   const EffectHandler* h = detail::this_thread.state->effects;
   while (h && !(h->kinds_ & kinds)) h = h->outer_;
   return h;
 }
 inline bool handled(unsigned kinds) noexcept { return handler_of(kinds) != nullptr; }
-/// The one way to an effect. Not recorded, but for the outputs of a draw.
+/// Performs an effect; the only way to do so. Only the outputs of a draw are recorded.
 inline void perform(const Effect& effect) { EffectHandler::perform_from(detail::this_thread.state->effects, effect); }
 
-/// Performs a draw at this place in the stream of a seed. No generator moves.
+/// Performs a draw at this position in the stream of a seed. No generator advances.
 void draw_at(const Effect& effect, std::uint64_t seed, std::uint64_t first);
 
-/// What a draw gives `offset` blocks behind the position of the stream: int64 [2], a generator's seed and position.
+/// The outputs of a draw `offset` blocks behind the position of the stream, an int64 [2] tensor: seed and position.
 Tensor draw_from(const Tensor& stream, std::int64_t offset, const Effect& effect);
 
 /// How evaluate_in_place() gets memory, and whether observers see the result.
 struct InPlace {
-  /// Memory for outputs that do not fit into their places, and for residuals; made where it is empty. Afterwards
-  /// spare[k] is what output k has replaced.
+  /// Memory for outputs that cannot be written in place, and for residuals; allocated where empty. Afterwards spare[k]
+  /// holds what output k has replaced.
   std::span<Tensor> spare = {};
   bool observed = false;
 };
-/// Evaluates a primitive that writes: output k replaces *places[k], in its own memory where nobody else holds that. The
-/// places are the first inputs if it reads variables; `inputs` are the others. Strong guarantee.
+/// Evaluates a primitive that writes: output k replaces *places[k], in its own memory if no other handle holds that. If
+/// the primitive reads variables, the places are its first inputs; `inputs` are the others. Strong guarantee.
 void evaluate_in_place(const Primitive& primitive, std::span<Tensor* const> places, Inputs inputs,
                        Attributes attributes, const InPlace& options);
 
-/// The same where each place has memory that nobody else holds, for as many outputs as there are places and no
-/// residual: asks for no memory. `inputs` have room for the places in front. Nobody listens.
+/// The same without allocations, if every place has memory that no other handle holds, and there are as many outputs as
+/// places and no residuals. `inputs` has room for the places in front. There must be no listener.
 template <std::size_t Places>
 void evaluate_in_own_memory(const Primitive& primitive, const std::array<Tensor*, Places>& places,
                             std::span<const Tensor*> inputs) {
-  // The handles are borrowed, not doubled; they go back whatever happens.
+  // The handles are moved in, not copied, and moved back in any case.
   struct Borrowed {
     const std::array<Tensor*, Places>& from;
     std::array<Tensor, Places> values;
@@ -99,7 +99,7 @@ void evaluate_in_own_memory(const Primitive& primitive, const std::array<Tensor*
   primitive.evaluate({inputs, {}}, out);
   for (const Tensor& value : borrowed.values) detail::renew(detail::block(value));
 }
-/// Makes output k a copy of input k, unless it has its memory.
+/// Makes output k a copy of input k, unless they share memory.
 void copy_to_output(const Call& call, Outputs& out, std::size_t k);
 
 }  // namespace reel::ops

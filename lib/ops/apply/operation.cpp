@@ -1,4 +1,4 @@
-// Operations evaluated again, and ops that are traced instead of evaluated.
+// Evaluation of recorded operations, and tracing of ops in place of evaluation.
 #include "ops/apply/operation.hpp"
 
 #include "core/fail.hpp"

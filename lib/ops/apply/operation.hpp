@@ -1,6 +1,6 @@
-// What an instruction of a program evaluates, and who writes programs. While a function is traced, its ops compute
-// nothing: their outputs are abstract, and a Tracer notes what would have been computed. Only what is made of no
-// tensor, such as zeros, is computed, and becomes a constant of the program.
+// The operations of program instructions, and the interface of tracers. While a function is traced, its ops compute
+// nothing: their outputs are abstract, and a Tracer notes the call. Only ops without tensor inputs, such as zeros, are
+// computed; their results are constants of the program.
 #pragma once
 #include "ops/apply/primitive.hpp"
 
@@ -14,7 +14,7 @@ struct Operation {
   const Primitive* primitive = nullptr;    // null: a definition of the table
   std::uint16_t definition = 0;            // its index
   std::int8_t operand = value;             // of the derivative
-  bool summed = false;                     // the derivative, from its cotangent's shape down to the output's
+  bool summed = false;                     // the derivative is summed down from its cotangent's shape to the output's
   void (*check)(Inputs inputs) = nullptr;  // throws for elements that the definition refuses
 
   bool pointwise() const noexcept { return !primitive; }
@@ -24,24 +24,24 @@ struct Operation {
   }
 };
 
-/// Evaluates a definition or a derivative into `out`, to whose shape the inputs broadcast unless it is summed. Bits are
-/// those of the op and of its rule.
+/// Evaluates a definition or a derivative into `out`, to whose shape the inputs broadcast unless it is summed. The bits
+/// are those of the op and of its rule.
 void evaluate_pointwise(const Operation& operation, Inputs inputs, const Tensor& out);
 
 struct Effect;
 
-/// Notes what ops would compute. One at a time per thread: current().
+/// Notes the calls of ops. At most one per thread is active: current().
 class Tracer {
  public:
   Tracer(const Tracer&) = delete;
   Tracer& operator=(const Tracer&) = delete;
-  /// The operation gives `outputs`, which are abstract. A residual that nobody wants is an empty handle.
+  /// Notes a call with these abstract outputs. An unwanted residual is an empty handle.
   virtual void add(const Operation& operation, const Call& call, std::span<const Tensor> outputs) = 0;
-  /// An op made a view of x, or a new handle for it, which is no operation.
+  /// Notes that x was used where no operation is: a view or a new handle was made of it.
   virtual void note(const Tensor& x) = 0;
   /// Repeats a draw, which the tracer has performed as an effect; `seed` and `first` are the attributes that it set.
   virtual void draw_again(const Effect& effect, std::uint64_t seed, std::uint64_t first) = 0;
-  /// Of this thread; null when nothing is traced.
+  /// The tracer of this thread; null when nothing is traced.
   static Tracer* current() noexcept { return detail::this_thread.state->tracer; }
 
  protected:
@@ -58,12 +58,13 @@ inline bool any_abstract(Inputs inputs) noexcept {
     if (is_abstract(*x)) return true;
   return false;
 }
-/// Whether an op with these inputs is to call trace() instead of computing.
+/// Whether an op with these inputs must call trace() instead of computing.
 inline bool traced(Inputs inputs) noexcept { return Tracer::current() ? !inputs.empty() : any_abstract(inputs); }
 /// An abstract tensor, row-major without gaps.
 Tensor abstract(DType dtype, const Shape& shape);
 
-/// Stands for an evaluation: the outputs of a primitive. TraceError when an input is abstract, but nothing is traced.
+/// Traces a call of a primitive and returns its abstract outputs. TraceError if an input is abstract but nothing is
+/// traced.
 void trace(const Primitive& primitive, const Call& call, const Metas& metas, bool residuals_wanted,
            std::span<Tensor> outputs);
 /// The same for a definition or derivative of the table.

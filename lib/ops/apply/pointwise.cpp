@@ -20,7 +20,7 @@ detail::Block* reusable_operand(std::span<const Operand* const> operands, const 
     if (operands[i]->kind() != detail::OperandKind::rvalue || x[i] != &operands[i]->tensor()) continue;
     detail::Block* b = detail::block(*x[i]);
     if (b->dtype != d || !detail::reusable(b) || b->shape() != shape) continue;
-    bool alone = true;  // the same handle may stand for two operands
+    bool alone = true;  // false if the same handle is two operands
     for (std::size_t k = 0; k < operands.size(); ++k) alone &= k == i || x[k] != x[i];
     if (alone && tape::active())  // a tape may keep it
       for (std::size_t k = 0; k < operands.size(); ++k)
@@ -54,7 +54,7 @@ void evaluate(const PointwisePrimitive& p, Inputs inputs, const Tensor& out) {
 }
 
 [[gnu::noinline]] Tensor apply_any(const PointwisePrimitive& p, std::span<const Operand* const> operands) {
-  Tensor made[pointwise_arity_max];  // operands in another dtype
+  Tensor made[pointwise_arity_max];  // operands cast to the common dtype
   const Tensor* x[pointwise_arity_max] = {};
   for (std::size_t i = 0; i < operands.size(); ++i)
     if (operands[i]->is_tensor()) require_defined(p.rule.name, operands[i]->tensor(), operand_name(i));
@@ -104,7 +104,7 @@ bool is_borrowed(const Tensor& x) {
   return b->flags & detail::borrowed_flag;
 }
 
-// The result summed down to `target` in the pass that makes it; empty where that is no gain.
+// The result summed down to `target` in the same pass; empty if that is not faster.
 [[gnu::noinline]] Tensor fused_sum(kernels::Loop loop, Inputs in, DType dtype, const Shape& shape,
                                    const Shape& target) {
   if (target == shape || is_half(dtype)) return {};

@@ -1,5 +1,5 @@
-// Pointwise primitives: definitions of the table as ops. One engine does for all of them what no definition repeats:
-// promotion, broadcasting, reuse of an operand's memory, what a tape keeps, and fused kernels of derivatives.
+// Pointwise primitives: definitions of the table as ops. One engine implements what all definitions share: promotion,
+// broadcasting, reuse of an operand's memory, what a tape keeps, and fused derivative kernels.
 #pragma once
 #include <algorithm>
 #include <array>
@@ -20,8 +20,8 @@ struct PointwisePrimitive {
   tape::Rule rule;
   std::size_t index, arity;  // of the definition
   kernels::table::Domain domain;
-  tape::Reads reads;  // by the derivative of each operand
-  /// Throws for elements that the op refuses; part of evaluating. Null: it takes all.
+  tape::Reads reads;  // read by the derivative of each operand
+  /// Throws for elements that the op refuses; part of evaluation. Null: it refuses none.
   void (*check)(Inputs inputs) = nullptr;
 
   kernels::Loop loop(DType d) const noexcept { return kernels::active().pointwise(index, d).value; }
@@ -30,16 +30,16 @@ struct PointwisePrimitive {
   }
 };
 
-/// The dtype that the op computes in, for operands whose common dtype is `d`. TypeError when it does not exist for it.
+/// The dtype that the op computes in for operands with common dtype `d`. TypeError if the op does not exist for it.
 DType computed_in(const PointwisePrimitive& primitive, DType d);
 /// The shape that the inputs broadcast to. The result has it, and the inputs' dtype.
 Shape infer_shape(const PointwisePrimitive& primitive, Inputs inputs);
-/// The values, into `out`, which is of that shape and may be the block of an input that has it.
+/// Writes the values to `out`, which has that shape and may share the block of an input of that shape.
 void evaluate(const PointwisePrimitive& primitive, Inputs inputs, const Tensor& out);
 
-/// Any operands: numbers, of different dtypes and shapes, of any strides, rvalues whose memory may hold the result.
+/// Any operands: numbers, mixed dtypes and shapes, any strides, rvalues whose memory may hold the result.
 Tensor apply_any(const PointwisePrimitive& primitive, std::span<const Operand* const> operands);
-/// Records a result that was just computed.
+/// Records a computed result.
 inline void record(const PointwisePrimitive& primitive, Inputs inputs, const Tensor& z) {
   if (is_differentiable(detail::block(z)->dtype)) [[likely]]
     tape::record(primitive.rule, inputs, z, primitive.reads);
@@ -54,8 +54,8 @@ inline bool same_shape(const detail::Block* a, const detail::Block* b) noexcept 
   return true;
 }
 
-/// The result of a pointwise primitive, recorded. Here is the common case: contiguous tensors of one dtype and shape,
-/// none of them reusable; apply_any() does the others.
+/// The result of a pointwise primitive, recorded. The common case is handled inline: contiguous tensors of one dtype
+/// and shape, none of them reusable. apply_any() handles the others.
 template <std::size_t Arity>
 Tensor apply(const PointwisePrimitive& primitive, const std::array<const Operand*, Arity>& operands) {
   const detail::Block* first = operands[0]->is_tensor() ? detail::block(operands[0]->tensor()) : nullptr;
@@ -90,22 +90,22 @@ Tensor apply(const PointwisePrimitive& primitive, const std::array<const Operand
 
 // ---- Derivatives of pointwise primitives that no tape records
 
-/// Where the vjp kernel of an operand writes, and what becomes of it.
+/// Where a vjp kernel writes, and what becomes of the result.
 struct FusedOptions {
   const Shape* shape = nullptr;   // of the result; null: the cotangent's
-  const Shape* sum_to = nullptr;  // sum down to it in the same pass where that is faster; null: do not
-  bool reuse = false;             // the result may take the memory of the cotangent g, which nobody reads afterwards
+  const Shape* sum_to = nullptr;  // sum down to this shape in the same pass, where that is faster; null: do not
+  bool reuse = false;             // the result may take the memory of the cotangent g, which is not read afterwards
 };
-/// loop(in...), where in[0] is the cotangent or tangent g, unrecorded. An input that the loop does not read is g.
+/// loop(in...), where in[0] is the cotangent or tangent g, unrecorded. Inputs that the loop does not read are g.
 Tensor evaluate_fused(kernels::Loop loop, const Tensor& g, Inputs in, const FusedOptions& options);
-/// Elements of g from which on times_one() is worth asking: below, a product is as cheap as a view.
+/// The size of g from which times_one() is worth calling: below, a product is as cheap as a view.
 inline constexpr std::int64_t view_elements_min = 1024;
-/// g times x as a view of x, where g is a 1 repeated; else an empty handle.
+/// g times x as a view of x, if g is a repeated 1; otherwise an empty handle.
 Tensor times_one(const Tensor& g, const Tensor& x, const Shape* shape);
-/// Elements of g from which on add_to_sum() is worth asking: below, a block of its own is as cheap.
+/// The size of g from which add_to_sum() is worth calling: below, a new block is as cheap.
 inline constexpr std::int64_t in_place_elements_min = loops::parallel_threshold;
-/// The sum of loop(in...) and the cotangents that have come to input i of the record so far, in their memory; empty
-/// when there is none that may be added to.
+/// loop(in...) plus the cotangents that have arrived at input i of the record, in their memory; empty if there are none
+/// that may be overwritten.
 Tensor add_to_sum(const tape::Record& record, std::size_t i, kernels::Loop loop, Inputs in, const Shape* shape);
 
 }  // namespace reel::ops

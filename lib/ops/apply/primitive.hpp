@@ -1,4 +1,4 @@
-// A primitive: an op as an object, which knows the shapes of its outputs, how to evaluate and how to differentiate it.
+// A primitive: an op as an object that knows the shapes of its outputs, how to evaluate and how to differentiate it.
 // Public functions check operands and call apply() (apply.hpp), the one way to run a primitive.
 //
 // A primitive is a constant:
@@ -38,19 +38,19 @@ struct Call {
 /// Dtype, shape and memory of an output: a new dense tensor, or a view of an input.
 struct Meta {
   DType dtype = DType::float64;
-  int view_of = -1;  // the input whose elements the output is; -1: memory of its own
+  int view_of = -1;  // the input whose elements the output views; -1: memory of its own
   std::int64_t offset = 0;
-  Shape shape, strides;  // offset and strides in elements, of views only
+  Shape shape, strides;  // offset and strides in elements, for views only
 };
 
-/// The outputs that infer announces, in their order. It reads dtypes, shapes and strides of the inputs, no element.
-/// Those behind the first few are stored in as many words as their ranks need: unstack has thousands.
+/// The outputs that infer announces, in order. infer reads dtypes, shapes and strides of the inputs, no element.
+/// Outputs behind the first few are stored compactly: unstack may have thousands.
 class Metas {
  public:
   Metas() noexcept {}
   Metas(const Metas&) = delete;
   Metas& operator=(const Metas&) = delete;
-  /// Makes room for so many outputs, if they are more than a few, of this rank.
+  /// Reserves room for `count` outputs of this rank, if that is more than a few.
   void reserve(std::size_t outputs, int rank);
   /// A dense output.
   void add(DType dtype, const Shape& shape) {
@@ -74,16 +74,17 @@ class Metas {
     else
       store({dtype, static_cast<int>(i), offset, shape, strides});
   }
-  /// The same, for the caller to complete: its offset is 0 and its strides are empty. Among the first few outputs only.
+  /// The same, to be completed by the caller: the offset is 0 and the strides are empty. Among the first few outputs
+  /// only.
   Meta& add_view(std::size_t i, DType dtype, std::span<const std::int64_t> extents) {
     return *new (next()) Meta{dtype, static_cast<int>(i), 0, Shape(extents.data(), extents.size()), {}};
   }
-  /// Whether there is one output, which is a view: then there is nothing to evaluate.
+  /// Whether there is one output and it is a view: then there is nothing to evaluate.
   bool one_view() const noexcept { return size_ == 1 && few_[0].view_of >= 0; }
   std::size_t size() const noexcept { return size_; }
   const Meta& first() const noexcept { return few_[0]; }
   Meta operator[](std::size_t k) const noexcept { return k < in_place ? few_[k] : restored(k - in_place); }
-  /// The same without a copy where there is no need of one: valid as long as this object and `room`.
+  /// The same without a copy where possible: valid as long as this object and `room`.
   const Meta& get(std::size_t k, Meta& room) const noexcept {
     return k < in_place ? few_[k] : room = restored(k - in_place);
   }
@@ -93,7 +94,7 @@ class Metas {
 
  private:
   static constexpr std::size_t in_place = 8;
-  // The outputs behind those in place: extents and, of views, strides are words[first...).
+  // The outputs behind the first few: their extents and, for views, strides are words[first...).
   struct More {
     struct Output {
       DType dtype;
@@ -118,10 +119,10 @@ static_assert(std::is_trivially_destructible_v<Meta>);
 /// The view that `meta` announces.
 Tensor view_of(const Meta& meta, Inputs inputs);
 
-/// What evaluate writes: output k is made, as infer announced it, when it is first asked for.
+/// The outputs that evaluate writes: output k is allocated, as infer announced it, on first access.
 class Outputs {
  public:
-  /// Outputs in memory that is there already: those of `given` that are defined. The others are made.
+  /// Outputs in existing memory: the defined tensors of `given`. The others are allocated.
   Outputs(const Metas& metas, Inputs inputs, bool residuals_wanted, Tensor* given)
       : metas_(&metas), inputs_(inputs), size_(metas.size()), tensors_(given), residuals_wanted_(residuals_wanted) {}
   Outputs(const Metas& metas, Inputs inputs, bool residuals_wanted)
@@ -132,7 +133,7 @@ class Outputs {
     if (count <= in_place)
       for (std::size_t k = 0; k < count; ++k) new (&few_[k]) Tensor;
   }
-  /// Outputs that are made already, all of them. They have no metas.
+  /// Outputs that all exist already. They have no metas.
   explicit Outputs(std::span<Tensor> made) noexcept
       : metas_(nullptr), size_(made.size()), tensors_(made.data()), residuals_wanted_(false) {}
   Outputs(const Outputs&) = delete;
@@ -144,14 +145,14 @@ class Outputs {
   std::size_t size() const noexcept { return size_; }
   Meta meta(std::size_t k) const noexcept { return (*metas_)[k]; }
   bool is_view(std::size_t k) const noexcept { return metas_->is_view(k); }
-  /// Output or residual k. Its memory is not initialised.
+  /// Output or residual k, uninitialised.
   const Tensor& operator[](std::size_t k) {
     if (!tensors_[k].defined()) tensors_[k] = make(k);
     return tensors_[k];
   }
-  /// Gives output k as a tensor that a loop made: dense, of the announced dtype and shape, held by nobody else.
+  /// Sets output k to a tensor made by a loop: dense, of the announced dtype and shape, without other handles.
   void set(std::size_t k, Tensor y) { tensors_[k] = std::move(y); }
-  /// Whether a tape keeps the residuals. Those that are costly are computed only then.
+  /// Whether a tape keeps the residuals. Costly ones are computed only then.
   bool residuals_wanted() const noexcept { return residuals_wanted_; }
   std::span<Tensor> tensors() noexcept { return {tensors_, size_}; }
 
@@ -163,14 +164,14 @@ class Outputs {
   std::size_t size_;
   Tensor* tensors_;
   union {
-    Tensor few_[in_place];  // as many as there are outputs live, unless they are in many_
+    Tensor few_[in_place];  // the first outputs, unless they are in many_
   };
   detail::List<Tensor> many_;
   bool residuals_wanted_;
 };
 
-/// A value that the derivatives read: Record::saved(k) is the k-th of a primitive's `keeps`. Where none of the inputs
-/// `readers` is followed it is not kept.
+/// A value that the derivatives read: Record::saved(k) is the k-th of a primitive's `keeps`. It is not kept if none of
+/// the inputs `readers` is followed.
 struct Keep {
   enum class From : std::uint8_t { nothing, input, output };  // residuals count as outputs, behind the others
   From from = From::nothing;
@@ -182,35 +183,36 @@ using Keeps = std::array<Keep, most_kept>;
 constexpr Keep keep_input(std::uint8_t i, std::uint8_t readers = 0) { return {Keep::From::input, i, readers}; }
 constexpr Keep keep_output(std::uint8_t k, std::uint8_t readers = 0) { return {Keep::From::output, k, readers}; }
 
-/// What a primitive does besides giving outputs, as bits: see effect.hpp. `may_throw`: evaluate refuses some values of
-/// its inputs, so that a call whose outputs nobody reads still has a meaning.
+/// What a primitive does besides computing outputs, as bits: see effect.hpp. `may_throw`: evaluate refuses some values
+/// of its inputs, so that a call must be made even if nobody reads its outputs.
 enum Effects : std::uint8_t { reads_variables = 1, writes_variables = 2, advances_generator = 4, may_throw = 8 };
 
 /// An op. Rules and front ends read no element of a tensor: only `evaluate` does.
 struct Primitive {
-  /// Its name and derivatives. Without a vjp the outputs carry no gradient.
+  /// Name and derivatives. Without a vjp the outputs carry no gradient.
   tape::Rule rule;
   void (*infer)(const Call& call, Metas& out);
-  /// The values of the outputs. Records nothing. Evaluating again at the same inputs gives the same bits. Not called
-  /// where the only output is a view.
+  /// Computes the outputs. Records nothing. Evaluating again at the same inputs gives the same bits. Not called if the
+  /// only output is a view.
   void (*evaluate)(const Call& call, Outputs& out);
   Keeps keeps = {};
-  /// Instead of `keeps` where attributes decide: sets values[i], null at first, for each input i that derivatives read.
+  /// Replaces `keeps` if attributes decide: sets values[i], initially null, for each input i that derivatives read.
   /// Record::saved(i) is input i then; residuals are kept behind the inputs.
   void (*keep_inputs)(const Call& call, std::span<const Tensor*> values) = nullptr;
-  /// So many of the last inputs carry no gradient whatever their dtype: positions, conditions. Tapes do not list them.
+  /// The number of trailing inputs without a gradient, whatever their dtype: positions, conditions. Tapes do not list
+  /// them.
   std::uint8_t constants = 0;
-  /// So many of the outputs, behind those with a gradient, have none: statistics that the op hands out.
+  /// The number of outputs without a gradient behind those with one: statistics that the op returns.
   std::uint8_t auxiliary = 0;
-  /// So many of the last outputs only the tape sees: what derivatives read that is neither input nor output.
+  /// The number of trailing outputs that only the tape sees: what derivatives read that is neither input nor output.
   std::uint8_t residuals = 0;
   /// Bits of Effects.
   std::uint8_t effects = 0;
-  /// The residuals are tokens: evaluate sets them, and what they stand for has no size that infer could announce.
+  /// The residuals are tokens: evaluate sets them. The size of the objects they stand for is unknown to infer.
   bool tokens = false;
 };
 
-/// The evaluate of a primitive whose output is a view: there is nothing to compute.
+/// The evaluate of a primitive whose output is a view: nothing to compute.
 inline void evaluate_view(const Call&, Outputs& out) { static_cast<void>(out[0]); }
 
 }  // namespace reel::ops

@@ -9,8 +9,8 @@
 
 namespace reel::ops {
 
-/// While it lives, this thread reads these variables as these values, whatever was assigned since, and may not assign
-/// them: the assignment would be lost on the function, and happen twice.
+/// While it lives, this thread reads the given values of these variables, whatever was assigned since. Assigning them
+/// is an error: the function would not see the new value, and it would be assigned twice.
 class FrozenReads final : public EffectHandler {
  public:
   FrozenReads(std::span<const Variable> variables, std::span<const Tensor> values);
@@ -22,20 +22,20 @@ class FrozenReads final : public EffectHandler {
   std::vector<std::pair<std::uint64_t, Tensor>> values_;  // by Variable::id()
 };
 
-/// One draw: the generator's seed, and the number of the first block taken.
+/// One draw: the seed of the generator, and the number of the first block.
 struct Draw {
   std::uint64_t seed, first;
 };
 using Draws = std::vector<Draw>;
 
-/// While it lives, draws on this thread are noted in `log`, or, if it replays, taken from it: generators do not move.
-/// The innermost one that replays decides what is drawn; all inside it that note, note that. A draw that fails leaves
-/// all of them as they were.
+/// While it lives, draws on this thread are noted in `log`, or, if it replays, taken from it; generators do not advance
+/// then. The innermost one that replays decides what is drawn; those that note inside it note that. A draw that fails
+/// leaves all of them unchanged.
 class DrawsScope final : public EffectHandler {
  public:
   enum class Mode { note, replay };
   DrawsScope(Draws& log, Mode mode) : EffectHandler(advances_generator), log_(log), mode_(mode) {}
-  /// ValueError when a replayed function draws more than it did; std::bad_alloc if there is no room to note the draw.
+  /// ValueError if a replayed function draws more than in its first run; std::bad_alloc if noting the draw fails.
   void perform(const Effect& effect) override;
 
  private:

@@ -1,4 +1,4 @@
-// The pointwise table, as ops see it: loops by name and dtype.
+// Access to the pointwise table for ops: loops by name and dtype.
 #pragma once
 #include <reel/tensor.hpp>
 
@@ -7,14 +7,14 @@
 
 namespace reel::ops {
 
-/// The loop of a definition's value for d, to hand to loops::pointwise(): loop_of<"add">(DType::float64). Null where
-/// the op does not exist for d.
+/// The loop of a definition's value for d, for loops::pointwise(): loop_of<"add">(DType::float64). Null if the op does
+/// not exist for d.
 template <kernels::table::FixedString Name>
 inline kernels::Loop loop_of(DType d) noexcept {
   return kernels::active().pointwise(kernels::index_of<Name>(), d).value;
 }
 
-/// A definition's value as an instruction of a program.
+/// The value of a definition as an instruction of a program.
 template <kernels::table::FixedString Name>
 Operation value_of(const char* name) noexcept {
   return {.name = name, .definition = static_cast<std::uint16_t>(kernels::index_of<Name>())};

@@ -1,5 +1,5 @@
-// Reads and assigns of variables, as primitives with effects. What an assign computes it computes in the value's own
-// memory unless somebody else holds that.
+// Reads and assigns of variables, as primitives with effects. An assign computes in the memory of the old value, unless
+// another handle holds it.
 #include "tape/variable.hpp"
 
 #include <ostream>
@@ -26,17 +26,17 @@ void infer_like(const Call& call, Metas& out) { out.add_like(call.input(0)); }
 constexpr Primitive read_primitive = {
     .rule = {.name = "Variable.read"}, .infer = infer_value, .evaluate = evaluate_view, .effects = reads_variables};
 
-// Input: the new value, whose memory the variable shares where it is dense.
+// Input: the new value, whose memory the variable shares if it is contiguous.
 constexpr Primitive assign_primitive = {
     .rule = {.name = "Variable.assign"}, .infer = infer_value, .evaluate = evaluate_view, .effects = writes_variables};
 
-// Inputs: the variable's value, what is added or subtracted.
+// Inputs: the variable's value, and what is added or subtracted.
 template <kernels::table::FixedString Name>
 void evaluate_update(const Call& call, Outputs& out) {
   const detail::Block* to = detail::block(out[0]);
   if (to->size != 0) loops::pointwise(loop_of<Name>(to->dtype), call.inputs, out[0]);
 }
-// Inputs: the variable's value, indices in range [m], rows [m, rest] that are added to or subtracted from those.
+// Inputs: the variable's value, indices in range [m], and rows [m, rest] that are added or subtracted there.
 template <kernels::table::FixedString Name>
 void evaluate_rows_update(const Call& call, Outputs& out) {
   const Rows rows = distinct_rows({call.input(1), call.input(2)});
@@ -95,7 +95,7 @@ void update(const UpdatePrimitives& primitives, const Variable& v, const Gradien
 
 }  // namespace ops
 
-// Values lie densely, as in a program: the order in which a sum adds depends on strides.
+// Values are contiguous, as in a program: the order in which a sum adds depends on strides.
 Variable::Variable(const Tensor& initial, std::string name, bool trainable) : state_(nullptr) {
   if (!initial.defined()) fail<ValueError>("Variable", "the value for variable '{}' is empty", name);
   if (detail::this_thread.state->tracer)

@@ -1,5 +1,5 @@
-// A call of elementwise: its arguments made ready, the user's function traced or known from an earlier call, the
-// program run.
+// A call of elementwise: prepares the arguments, traces the user's function unless an earlier call did, runs the
+// program.
 #include <algorithm>
 #include <memory>
 #include <reel/elementwise.hpp>
@@ -12,7 +12,7 @@
 
 namespace reel {
 
-// What a function object traced: for each kind of arguments a program, of which the numbers among them are parameters.
+// The programs of a function object, by the kinds of its arguments; numbers among them are parameters.
 struct detail::LaneTraces::State {
   struct Known {
     std::vector<std::size_t> kinds;
@@ -31,7 +31,7 @@ struct detail::LaneTraces::State {
         return k;
     return nullptr;
   }
-  // Two threads may trace the same at once: what was added last is found first.
+  // Two threads may trace the same kinds at once: the one added last is found first.
   void add(std::unique_ptr<Known> known) noexcept {
     known->next = first.load(std::memory_order_relaxed);
     while (!first.compare_exchange_weak(known->next, known.get(), std::memory_order_release)) {
@@ -63,15 +63,15 @@ detail::LaneTraces::~LaneTraces() {
   if (state_->uses.fetch_sub(1, std::memory_order_acq_rel) == 1) delete state_;
 }
 
-// What a call works with, its memory kept for the next one.
+// The working memory of a call, kept for the next one.
 struct detail::LaneProgram::State {
-  // What a function did when it was last called.
+  // What a function did in its last call.
   struct Slot {
     const void* site = nullptr;
-    std::uint32_t users = 0;  // calls that follow the log: it stays as it is
+    std::uint32_t users = 0;  // the number of calls that follow the log, which must not change meanwhile
     ops::Log log;
   };
-  // Of a thread. A function finds its slot by its address; two that meet there take turns.
+  // Per thread. A function finds its slot by its address; functions with the same slot evict each other.
   struct Recent {
     static constexpr std::size_t most = 64;
     Slot slots[most];
@@ -95,18 +95,18 @@ struct detail::LaneProgram::State {
   ops::Trace trace{ops::Trace::Numbers::parameters};
   std::vector<Lane> lanes;  // of all arguments
   std::vector<const Tensor*> inputs;
-  std::vector<Tensor> cast;              // those of the inputs that had to be
-  std::vector<double> known_parameters;  // of a program that is known
-  std::vector<std::size_t> kinds;        // of the arguments of one that is not, if it is to be known
+  std::vector<Tensor> cast;              // inputs that had to be cast
+  std::vector<double> known_parameters;  // of a known program
+  std::vector<std::size_t> kinds;        // kinds of the arguments, if the program is not known and is to be remembered
   Shape shape;
   DType dtype = DType::float64;
   const void* site = nullptr;
   Slot* slot = nullptr;
-  bool follows = false;  // the slot's log
+  bool follows = false;  // this call follows the slot's log
   const ops::Primitive* op = nullptr;
   LaneTraces::State* traces = nullptr;
   ops::Shared held;
-  const ops::Program* program = nullptr;  // null: not traced yet
+  const ops::Program* program = nullptr;  // null until traced
   std::span<const double> parameters;
 
   static State* take() {
@@ -136,7 +136,7 @@ void detail::LaneProgram::State::add_input(const Tensor& x) {
     shape = ops::broadcast_shapes(op->rule.name, shape, b->shape());
 }
 
-// The tensors among the arguments, in the dtype of all of them.
+// Casts the tensors among the arguments to their common dtype.
 void detail::LaneProgram::State::set_inputs(std::span<const LaneArgument> arguments) {
   ops::CommonDType common;
   std::size_t count = 0;
@@ -153,7 +153,7 @@ void detail::LaneProgram::State::set_inputs(std::span<const LaneArgument> argume
   if (dtype != DType::float32 && dtype != DType::float64)
     fail<TypeError>(op->rule.name, "is not defined for {}; cast the arguments to float32 or float64 first", dtype);
   inputs.reserve(count);
-  cast.reserve(count);  // so that they stay where they are
+  cast.reserve(count);  // so that elements do not move
   shape = {};
   for (const LaneArgument& x : arguments) {
     if (const Operand* operand = x.operand(); operand && operand->is_tensor())
@@ -163,7 +163,7 @@ void detail::LaneProgram::State::set_inputs(std::span<const LaneArgument> argume
   }
 }
 
-// What stands for the arguments in the trace, which has begun.
+// The lanes that stand for the arguments in the trace.
 void detail::LaneProgram::State::set_lanes(std::span<const LaneArgument> arguments) {
   lanes.reserve(inputs.size() + arguments.size());
   std::int32_t next = 0;
@@ -192,7 +192,7 @@ void detail::LaneProgram::State::know(std::span<const LaneArgument> arguments, c
   parameters = known_parameters;
 }
 
-// Keeps what this call did for the next one.
+// Remembers what this call did for the next one.
 void detail::LaneProgram::State::remember(const ops::Shared& made) {
   if (slot->users > (follows ? 1u : 0u)) return;
   if (follows) --slot->users;

@@ -1,6 +1,6 @@
-// Pointwise ops that are composed of those of the table: each is a function of lanes, traced once, which runs as one
-// pass over memory and has the derivatives of what it calls. Where a formula has no value or no derivative at a point,
-// the operand is replaced there before the formula reads it, so that no NaN reaches the gradient.
+// Pointwise ops composed of those of the table. Each is a function of lanes, traced once; it runs in one pass over
+// memory and is differentiated by the chain rule. Where a formula has no value or no derivative at a point, the operand
+// is replaced before the formula reads it, so that no NaN reaches the gradient.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -25,14 +25,14 @@ constexpr double pi = 3.14159265358979323846, ln2 = 0.69314718055994530942, infi
 
 LaneMask is_negative_zero(const Lane& x) { return equal(x, 0) && 1 / x < 0; }
 
-// The remainder of the magnitudes, which mod gives exactly, with the sign of x.
+// The remainder of the magnitudes, which mod computes exactly, with the sign of x.
 Lane fmod_of(const Lane& x, const Lane& y) {
   const Lane r = mod(where(x < 0, -x, x), where(y < 0, -y, y));
   return where(x < 0, -r, r);
 }
 
-// sin(pi x) / (pi x): its Taylor series where the quotient's derivatives cancel, to 1e-17 of all that are wanted; else
-// with the sine's period taken off x, which is exact.
+// sin(pi x) / (pi x): by its Taylor series where the derivatives of the quotient cancel, with an error of 1e-17;
+// otherwise with x reduced by the period of the sine, which is exact.
 Lane sinc_of(const Lane& x) {
   const LaneMask near = abs(x) < 0.5;
   const Lane inside = where(near, x, 0), square = -(pi * inside) * (pi * inside);
@@ -42,8 +42,8 @@ Lane sinc_of(const Lane& x) {
   return where(near, series, where(equal(mod(n, 2), 0), half_wave, -half_wave) / (pi * outside));
 }
 
-// log(x / y) of positive numbers. It does not cancel where they are close to each other, and the quotient is formed
-// where it is in range: a derivative of it that is not finite would reach the gradient as 0 times infinity.
+// log(x / y) for positive numbers. It does not cancel for close x and y. The quotient is formed where it is in range: a
+// derivative that is not finite would reach the gradient as 0 times infinity.
 Lane log_ratio(const Lane& x, const Lane& y) {
   const LaneMask near = x < 2 * y && y<2 * x, safe = minimum(x, y)> 0x1p-60 && maximum(x, y) < 0x1p60;
   const Lane d = where(near, x - y, 0) / where(near, y, 1);
@@ -51,7 +51,7 @@ Lane log_ratio(const Lane& x, const Lane& y) {
   return where(near, log1p(d), where(safe, log(quotient), log(x) - log(y)));
 }
 
-// x log(x / y) where both are positive. Its derivative by x is -inf at 0 <= y: that of -sqrt(x).
+// x log(x / y) where both are positive. Its derivative by x is -inf at 0 <= y, through -sqrt(x).
 Lane rel_entr_of(const Lane& x, const Lane& y) {
   const LaneMask inside = x > 0 && y > 0, zero = equal(x, 0) && y >= 0;
   const Lane u = where(inside, x, 1), v = where(inside, y, 1);
@@ -59,7 +59,7 @@ Lane rel_entr_of(const Lane& x, const Lane& y) {
   return where(inside, u * log_ratio(u, v), where(zero, at_zero, where(isnan(x) || isnan(y), x + y, infinity)));
 }
 
-// Close to x = y (1 + d) = y it is y ((1 + d) log1p(d) - d), by its Taylor series d^2 / 2 - d^3 / 6 + d^4 / 12 - ...
+// Near x = y (1 + d) = y: y ((1 + d) log1p(d) - d), by its Taylor series y (d^2 / 2 - d^3 / 6 + d^4 / 12 - ...).
 Lane kl_div_of(const Lane& x, const Lane& y) {
   const LaneMask near = y > 0 && abs(x - y) < 0.125 * y;
   const Lane d = where(near, x - y, 0) / where(near, y, 1);
@@ -73,7 +73,7 @@ struct Composed {
   Lane (*value)(X x);
 };
 
-// In the order of their enumerators.
+// In the order of the enumerators.
 // clang-format off
 constexpr Composed definitions[] = {
     {"lerp", [](X x) { return where(x[2] < 0.5, x[0] + x[2] * (x[1] - x[0]), x[1] - (1 - x[2]) * (x[1] - x[0])); }},
@@ -81,14 +81,14 @@ constexpr Composed definitions[] = {
     {"frac", [](X x) { return x[0] - trunc(x[0]); }},
     {"fmax", [](X x) { return where(isnan(x[1]), x[0], where(isnan(x[0]), x[1], maximum(x[0], x[1]))); }},
     {"fmin", [](X x) { return where(isnan(x[1]), x[0], where(isnan(x[0]), x[1], minimum(x[0], x[1]))); }},
-    // The sign of a zero counts too, that of a NaN as +; that of all others connects y, with derivative 0.
+    // The sign of a zero counts, that of a NaN is taken as +. The term in y connects it, with derivative 0.
     {"copysign", [](X x) {
        const Lane s = where(equal(x[1], 0) || isnan(x[1]), where(is_negative_zero(x[1]), -1, 1), sign(x[1]));
        return abs(x[0]) * s;
      }},
     {"logaddexp2", [](X x) { return logaddexp(ln2 * x[0], ln2 * x[1]) / ln2; }},
     {"exp10", [](X x) { return power(10.0, x[0]); }},
-    // Near 1/2, where the logarithms cancel, 2 x - 1 is exact.
+    // Near 1/2, where the logarithms would cancel, 2 x - 1 is exact.
     {"logit", [](X x) {
        const LaneMask middle = x[0] > 0.25 && x[0] < 0.75;
        const Lane in = where(middle, x[0], 0.5), out = where(middle, 0.25, x[0]);
@@ -121,14 +121,14 @@ constexpr Composed definitions[] = {
        const LaneMask zero = equal(x[1], 0) && !isfinite(x[0]);
        return where(zero, 0, where(zero, 0, x[0]) * x[1]);
      }},
-    // The derivative at 0 is infinite: that of sqrt.
+    // The derivative at 0 is infinite, that of sqrt.
     {"entr", [](X x) {
        const Lane inside = where(x[0] > 0, x[0], 1), zero = sqrt(where(equal(x[0], 0), x[0], 0));
        return where(x[0] > 0, -inside * log(inside), where(equal(x[0], 0), zero, where(isnan(x[0]), x[0], -infinity)));
      }},
     {"rel_entr", [](X x) { return rel_entr_of(x[0], x[1]); }},
     {"kl_div", [](X x) { return kl_div_of(x[0], x[1]); }},
-    // tanh's half by sigmoid, which does not cancel in the left tail.
+    // Half of tanh by sigmoid, which does not cancel in the left tail.
     {"gelu_tanh", [](X x) {
        const Lane u = where(x[0] < -1e4, -1e4, x[0]);
        return u * sigmoid(std::sqrt(8 / pi) * (u + 0.044715 * u * u * u));
@@ -153,7 +153,7 @@ constexpr Composed definitions[] = {
     {"threshold", [](X x) { return where(x[0] > x[1] || isnan(x[0]), x[0], x[2]); }},
     {"softshrink", [](X x) { return where(x[0] > x[1], x[0] - x[1], where(x[0] < -x[1], x[0] + x[1], where(isnan(x[0]), x[0], 0))); }},
     {"hardshrink", [](X x) { return where(abs(x[0]) <= x[1], 0, x[0]); }},
-    // Not of lanes: what replaces an infinity depends on the dtype.
+    // Not a function of lanes: the replacement of an infinity depends on the dtype.
     {"nan_to_num", [](X x) {
        return where(isnan(x[0]), x[1], where(equal(x[0], infinity), x[2], where(equal(x[0], -infinity), x[3], x[0])));
      }},
@@ -169,8 +169,8 @@ static_assert(std::ranges::equal(composed_names, std::span(definitions).first(na
 
 constexpr std::size_t at(detail::ComposedFunction f) { return static_cast<std::size_t>(f); }
 
-// An op of its own name for each function, and what was traced of it. Never destroyed: a static object may compute in
-// its destructor, and tapes refer to the ops.
+// For each function an op with its name, and its traces. Never destroyed: a static object may compute in its
+// destructor, and tapes refer to the ops.
 struct Ops {
   std::array<Primitive, std::size(definitions)> primitives;
   std::vector<detail::LaneTraces> traces;

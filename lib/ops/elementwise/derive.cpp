@@ -1,6 +1,6 @@
-// Derivatives of programs. Each definition of the table has its derivatives; the chain rule combines them, in reverse
-// or forwards. A derivative is one instruction with a kernel of its own. Before it is differentiated again it is
-// expanded into the functions of its definition.
+// Derivatives of programs: the chain rule combines the derivatives of the table's definitions, in reverse or forwards.
+// A derivative is one instruction with a kernel of its own. It is expanded into the functions of its definition before
+// it is differentiated again.
 #include <cstring>
 
 #include "kernels/table.hpp"
@@ -18,7 +18,7 @@ namespace table = kernels::table;
 constexpr std::size_t most_operands = 3;
 constexpr std::int32_t no_node = -1;
 
-// The derivative of a definition by one operand, without its type.
+// The derivative of a definition by one operand, with its type erased.
 struct OperandDerivative {
   enum class Kind : std::uint8_t { function, identity, zero, unconnected } kind;
   unsigned reads;
@@ -73,7 +73,7 @@ class Derivation {
   // The original program in this trace, with derivatives expanded into functions.
   void take_apart() {
     for (const Node& node : graph_.nodes) {
-      if (node.opcode < Opcode::value) {  // inputs are there already, under the same numbers
+      if (node.opcode < Opcode::value) {  // inputs are already there, with the same numbers
         copied_.push_back(trace_.add(node));
         continue;
       }
@@ -90,7 +90,7 @@ class Derivation {
     }
   }
 
-  // g times the derivative of `node` by its operand k; none where they are not connected.
+  // g times the derivative of `node` by operand k; none if they are not connected.
   std::int32_t times_derivative(std::int32_t i, std::size_t k, std::int32_t g) {
     const Node node = trace_.graph().nodes[static_cast<std::size_t>(i)];
     const std::int32_t zero = trace_.number(0);
@@ -105,7 +105,7 @@ class Derivation {
     const OperandDerivative& p = derivatives[node.function][k];
     if (p.kind == OperandDerivative::Kind::unconnected) return no_node;
     if (p.kind == OperandDerivative::Kind::identity) return g;
-    // Zero times anything is zero, so that both modes read the same values: those that a tape kept.
+    // Computed even where the factor is zero, so that both modes read the same values: those that a tape kept.
     if (p.kind == OperandDerivative::Kind::zero || g == zero) return zero;
     Node result{Opcode::derivative};
     result.function = node.function;
@@ -130,7 +130,7 @@ class Derivation {
     both.in[1] = part;
     sum = trace_.add(both);
   }
-  // Whether node i of the trace passes a derivative on to its operand k.
+  // Whether node i of the trace has a derivative by its operand k.
   static bool passes(const Node& node, std::size_t k) {
     return node.in[k] >= 0 && (node.opcode == Opcode::value || (node.opcode == Opcode::select && k > 0));
   }
@@ -174,7 +174,7 @@ class Derivation {
     return results;
   }
 
-  // The part of the trace that the results need, its unused inputs left out.
+  // The part of the trace that the results need, without unused inputs.
   Derivative finish(const std::vector<std::int32_t>& results) {
     const loops::Graph& all = trace_.graph();
     Derivative d;
@@ -186,7 +186,7 @@ class Derivation {
         using Kind = Derivative::Result::Kind;
         const Opcode opcode = all.nodes[static_cast<std::size_t>(r)].opcode;
         if (opcode == Opcode::literal)
-          result = {Kind::zero, 0};  // a derivative is linear: no other number can be one
+          result = {Kind::zero, 0};  // a derivative is linear: the only possible number is zero
         else if (opcode == Opcode::input)
           result = {Kind::source, r};
         else
@@ -224,8 +224,8 @@ class Derivation {
   const loops::Graph& graph_;
   const Direction& direction_;
   Trace trace_;
-  std::vector<std::int32_t> copied_;         // by node of the original program: its node in the trace
-  std::vector<std::int32_t> derivative_of_;  // by node of the trace: its cotangent or tangent
+  std::vector<std::int32_t> copied_;         // for each node of the original program: its node in the trace
+  std::vector<std::int32_t> derivative_of_;  // for each node of the trace: its cotangent or tangent
 };
 
 }  // namespace

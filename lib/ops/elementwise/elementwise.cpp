@@ -1,5 +1,5 @@
 // The op elementwise: a program run and recorded as one entry. Its derivative is a program too, run and recorded by the
-// same function: hence every order.
+// same function, which gives every order.
 #include <algorithm>
 #include <bit>
 #include <reel/ops/make.hpp>
@@ -29,13 +29,13 @@ const Program& program_of(std::span<const std::int64_t> attributes) {
   return *std::bit_cast<const Program*>(attributes[0]);
 }
 
-// As many operands, results and parameters as most programs have: lists of them need no memory.
+// Enough for the operands, results and parameters of most programs: such lists need no allocation.
 constexpr std::size_t few = 12;
 using SourcePointers = detail::ShortList<const Tensor*, few>;
 using ResultTensors = detail::ShortList<Tensor, few>;
 using Words = detail::ShortList<std::int64_t, few>;
 
-// The numbers that a call gives its program, which the graph does not hold.
+// The parameters: numbers that a call passes to its program.
 class CallParameters {
  public:
   explicit CallParameters(Attributes attributes) : values_(attributes.size() - 1) {
@@ -47,7 +47,7 @@ class CallParameters {
   detail::ShortList<double, few> values_;
 };
 
-// The inputs have one dtype, and broadcast to the shape of the outputs.
+// The inputs have one dtype and broadcast to the shape of the outputs.
 void infer(const Call& call, Metas& out) {
   Shape shape = call.input(0).shape();
   for (const Tensor* x : call.inputs.subspan(1)) {
@@ -65,7 +65,7 @@ void evaluate(const Call& call, Outputs& out) {
       .run(out.meta(0).dtype, out.meta(0).shape, call.inputs, CallParameters(call.attributes), out.tensors());
 }
 
-// What the derivatives of the program read of its inputs.
+// The inputs that the derivatives of the program read.
 void keep_inputs(const Call& call, std::span<const Tensor*> values) {
   const Program& program = program_of(call.attributes);
   Direction direction{Positions(call.inputs.size()), Positions(program.outputs())};
@@ -99,11 +99,11 @@ void run(const Primitive& op, const Program& program, Inputs in, std::span<const
 
 namespace {
 
-// A derivative of a recorded program in elements of `shape`, `given` its cotangents or tangents: calls
-// use(i, kind, result) for each of the results, which is empty where there is none or it is zero. One that is a
-// cotangent or tangent as it is has that one's shape. Unless a tape is to record it, target(i) is called for each that
-// is computed: a tensor of `shape`, or of a single element, to which it is summed on the way; or a sum of `shape` that
-// it is added to.
+// Computes a derivative of a recorded program on elements of `shape`; `given` are its cotangents or tangents. Calls
+// use(i, kind, result) for each result; `result` is empty if there is none or it is zero. A result that is a given
+// cotangent or tangent itself has the shape of that. Unless a tape is to record it, target(i) is called for each
+// computed result: a tensor of `shape`, or of a single element to which it is summed in the same pass, or a sum of
+// `shape` that it is added to.
 struct Place {
   Tensor to;
   bool adds = false;
@@ -153,7 +153,7 @@ Positions defined(std::span<const Tensor> tensors) {
   return result;
 }
 
-// The cotangent of input i, of its shape: added to what has arrived for it, if that may be written to.
+// The cotangent of input i, in its shape: added to the sum so far, if that may be overwritten.
 Tensor contribution(const tape::Record& record, std::size_t i, Tensor part) {
   Tensor sum = record.take_sum(i);
   if (!sum.defined()) return part;

@@ -1,4 +1,4 @@
-// The programs in use, by their graph, and the derivatives that they keep.
+// The programs in use, by their graphs, with their derivatives.
 #include "ops/elementwise/program.hpp"
 
 #include <unordered_map>
@@ -9,8 +9,8 @@ namespace reel::ops {
 
 namespace {
 
-// A function whose program depends on its captures (a loop of captured length) makes many: beyond this they are
-// forgotten, and live as long as a tape holds them.
+// A function whose program depends on its captures, such as a loop of captured length, makes many programs. Beyond this
+// number they are dropped from the cache, and live as long as a tape holds them.
 constexpr std::size_t most_programs = 1024;
 
 struct Cache {

@@ -1,4 +1,4 @@
-// Programs as calls share them: compiled once, with the derivatives that were asked for so far, which are programs too.
+// Programs shared by calls: compiled once, with the derivatives requested so far, which are programs too.
 #pragma once
 #include <atomic>
 #include <memory>
@@ -17,7 +17,7 @@ class Program;
 class Shared {
  public:
   Shared() noexcept = default;
-  explicit Shared(const Program* program) noexcept;  // one handle more
+  explicit Shared(const Program* program) noexcept;  // adds a handle
   Shared(const Shared& other) noexcept : Shared(other.program_) {}
   Shared(Shared&& other) noexcept : program_(std::exchange(other.program_, nullptr)) {}
   Shared& operator=(Shared other) noexcept {
@@ -33,7 +33,7 @@ class Shared {
   const Program* program_ = nullptr;
 };
 
-/// Some of a number of positions.
+/// A subset of a number of positions.
 class Positions {
  public:
   explicit Positions(std::size_t size = 0) : size_(size), more_(size > 64 ? (size - 1) / 64 : 0) {}
@@ -53,24 +53,24 @@ class Positions {
   std::vector<std::uint64_t> more_;
 };
 
-/// Which derivative: the cotangents of the wanted inputs from those of the outputs that are given, or the tangents of
-/// the outputs from those of the inputs that are given (wanted is empty then).
+/// Identifies a derivative: the cotangents of the `wanted` inputs from those of the `given` outputs, or the tangents of
+/// the outputs from those of the `given` inputs (`wanted` is empty then).
 struct Direction {
   Positions wanted, given;
   bool reverse() const noexcept { return !wanted.empty(); }
   friend bool operator==(const Direction&, const Direction&) = default;
 };
 
-/// A derivative as a program of its own, with the parameters of the one it was derived from.
+/// A derivative as a program, with the parameters of the original program.
 struct Derivative {
-  /// What a cotangent or tangent is: there is none, it is zero, it is a source as it is, it is an output of the
-  /// program.
+  /// What a cotangent or tangent is: absent, zero, a given one itself, or an output of the program.
   struct Result {
     enum class Kind : std::uint8_t { none, zero, source, output } kind = Kind::none;
-    std::int32_t index = 0;  // of the source or output
+    std::int32_t index = 0;  // of the given one or of the output
   };
   Shared program;
-  /// For each input of the program: an input of the original one, or, after these, a given cotangent or tangent.
+  /// For each input of the program: an input of the original one, or, numbered behind these, a given cotangent or
+  /// tangent.
   std::vector<std::int32_t> sources;
   std::vector<Result> results;
 };
@@ -82,7 +82,7 @@ class Program {
   const loops::Code& code() const noexcept { return code_; }
   std::size_t inputs() const noexcept { return static_cast<std::size_t>(graph_.inputs); }
   std::size_t outputs() const noexcept { return graph_.outputs.size(); }
-  /// Derived when first asked for. The reference lasts as long as the program. Any thread.
+  /// Derived on first request. The reference lives as long as the program. Thread-safe.
   const Derivative& derivative(const Direction& direction) const;
 
   ~Program();
@@ -98,7 +98,7 @@ class Program {
   loops::Graph graph_;
   loops::Code code_;
   mutable std::atomic<std::int64_t> uses_{0};
-  // A list that grows at its front: who reads it takes no lock.
+  // A list that grows at its front: readers take no lock.
   struct Known {
     Direction direction;
     Derivative derivative;
@@ -106,7 +106,7 @@ class Program {
   };
   const Derivative* find(const Direction& direction) const noexcept;
   mutable std::atomic<const Known*> derivatives_{nullptr};
-  mutable std::mutex mutex_;  // of those that add to it
+  mutable std::mutex mutex_;  // of writers
 };
 
 inline Shared::Shared(const Program* program) noexcept : program_(program) {
@@ -118,17 +118,17 @@ inline Shared::~Shared() {
 
 inline constexpr const char* elementwise_name = "elementwise";
 
-/// The op that calls of users' functions are. Those of the library have copies with names of their own.
+/// The op for calls of users' functions. Composed ops of the library have copies of it with their own names.
 const Primitive& elementwise_primitive() noexcept;
 
-/// A call of a function, recorded. The inputs have the dtype, float32 or float64, and broadcast to the shape.
+/// Calls a program, recorded. The inputs have this dtype, float32 or float64, and broadcast to the shape.
 void run(const Primitive& op, const Program& program, Inputs in, std::span<const double> parameters, DType dtype,
          const Shape& shape, std::span<Tensor> out);
 
-/// The program of this graph, which all calls that trace the same graph share.
+/// The program of this graph, shared by all calls that trace the same graph.
 Shared find_program(const loops::Graph& graph);
 
-/// The derivative of a graph, anew.
+/// Derives the graph anew.
 Derivative derive(const loops::Graph& graph, const Direction& direction);
 
 }  // namespace reel::ops

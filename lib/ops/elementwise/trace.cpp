@@ -80,7 +80,7 @@ void Trace::build(std::int32_t inputs) {
   }
 }
 
-// From here on the graph is built: first as far as the log was followed.
+// From here on the graph is built: first what was followed of the log.
 void Trace::leave_log() {
   const Log& log = *expected_;
   expected_ = nullptr;
@@ -153,7 +153,7 @@ std::int32_t Trace::operand(const detail::LaneOperand& x) { return x.is_lane() ?
 
 namespace {
 
-// The enumerator's own name, as the compiler prints it: "... F = reel::detail::LaneFunction::add]" or "...::add; ...".
+// Parses the enumerator's name from the compiler's text: "... F = reel::detail::LaneFunction::add]" or "...::add; ...".
 template <detail::LaneFunction F>
 consteval std::string_view name_of() {
   constexpr std::string_view all = __PRETTY_FUNCTION__, scope = "LaneFunction::";
@@ -164,7 +164,7 @@ consteval std::string_view name_of() {
 }
 static_assert(name_of<detail::LaneFunction::add>() == "add");
 
-// A function is the definition of its name, wherever either stands.
+// An enumerator and a definition of the same name belong together, whatever their order.
 template <std::size_t F>
 consteval std::uint16_t index_of_function() {
   constexpr std::size_t index =

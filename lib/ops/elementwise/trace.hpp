@@ -1,4 +1,4 @@
-// The program that this thread is making: what a function of Lanes calls is added to it, equal nodes once.
+// The program that this thread is tracing: calls of functions of Lanes add nodes to it; equal nodes are added once.
 #pragma once
 #include <reel/elementwise.hpp>
 #include <span>
@@ -24,36 +24,36 @@ struct LaneAccess {
 
 namespace reel::ops {
 
-/// What a function added to its trace, call by call, and the program that this made. A function that does the same
-/// again is recognised by it: each call is compared with the one noted here, nothing is built.
+/// The calls of a traced function, and the resulting program. A function that repeats its calls is recognised: each
+/// call is compared with the log, and no graph is built.
 struct Log {
   std::int32_t inputs = 0;
   std::vector<loops::Node> calls;
-  std::vector<std::int32_t> results;  // of each call, the node's index
+  std::vector<std::int32_t> results;  // for each call the node's index
   std::vector<std::int32_t> outputs;
   Shared program;
 };
 
-/// Between begin() and end(), the lanes that it makes may be used, and those of the trace before it may not.
+/// Between begin() and end() its lanes may be used, and lanes of an outer trace may not.
 class Trace {
  public:
-  /// What becomes of a number: a parameter, so that the program does not depend on it, or part of the program.
+  /// What becomes of a number: a parameter, so that the program does not depend on it, or a literal of the program.
   enum class Numbers : std::uint8_t { parameters, literals };
   explicit Trace(Numbers numbers) noexcept : numbers_(numbers) {}
-  /// Begun.
+  /// Starts a trace.
   Trace(std::size_t inputs, Numbers numbers) : Trace(numbers) { begin(inputs, nullptr, false); }
   Trace(const Trace&) = delete;
   Trace& operator=(const Trace&) = delete;
   ~Trace() { end(); }
-  /// With the log of a call that is expected to be repeated, if there is one; `logs`: keeps a log of its own.
+  /// Starts it with the log of a call that is expected to repeat, if there is one; `logs`: writes a log of its own.
   void begin(std::size_t inputs, const Log* expected, bool logs);
   void end() noexcept;
-  /// What becomes of the numbers from here on.
+  /// What becomes of numbers from here on.
   void set_numbers(Numbers numbers) noexcept { numbers_ = numbers; }
-  /// The trace of a lane. ValueError if it is not the newest of this thread.
+  /// The trace of a lane. ValueError if it is not the innermost one of this thread.
   static Trace& of(std::uint32_t serial);
 
-  /// The node's index.
+  /// The index of the lane's node.
   std::int32_t add(const loops::Node& node) {
     if (expected_) {
       if (at_ < expected_->calls.size() && expected_->calls[at_] == node) return expected_->results[at_++];
@@ -63,19 +63,19 @@ class Trace {
   }
   std::int32_t number(double value);
   std::int32_t operand(const detail::LaneOperand& x);
-  /// The node of a lane of this trace. ValueError for any other.
+  /// The node of a lane of this trace. ValueError for other lanes.
   std::int32_t node(const Lane& x) const;
   Lane lane(std::int32_t node) const noexcept { return LaneAccess::make<Lane>(serial_, node); }
   LaneMask mask(std::int32_t node) const noexcept { return LaneAccess::make<LaneMask>(serial_, node); }
 
-  /// The expected program, if the calls and the outputs are those of its log.
+  /// The program of the expected log, if calls and outputs agree with it.
   const Program* repeated(std::span<const Lane> outputs) const;
-  /// The program, which is not that of the log.
+  /// The traced program, if they do not.
   loops::Graph& graph() {
     if (expected_) leave_log();
     return graph_;
   }
-  /// What this call can be recognised by when it is repeated, but for the program.
+  /// The log of this call, without its program.
   Log take_log();
   const std::vector<double>& parameters() const noexcept { return parameters_; }
 
@@ -86,13 +86,13 @@ class Trace {
   void leave_log();
   void grow();
 
-  const Log* expected_ = nullptr;  // as long as nothing differs from it
-  std::size_t at_ = 0;             // in its calls
+  const Log* expected_ = nullptr;  // null as soon as a call differs from it
+  std::size_t at_ = 0;             // index of the next call in it
   loops::Graph graph_;
   Log log_;
   std::vector<double> parameters_;
   std::vector<std::int32_t> table_;  // by hash; -1 is free
-  std::uint32_t serial_ = 0;         // 0: not begun
+  std::uint32_t serial_ = 0;         // 0: not started
   Numbers numbers_;
   bool logs_ = false;
   Trace* below_ = nullptr;

@@ -14,7 +14,7 @@ namespace ops {
 
 namespace {
 
-// Where a diagonal of the last two axes lies in memory.
+// Strides and offset of a diagonal of the last two axes.
 struct DiagonalLayout {
   std::int64_t start = 0;
   Shape shape, strides;
@@ -25,7 +25,7 @@ struct DiagonalLayout {
     const int rank = x->rank;
     const std::int64_t rows = x->extents()[rank - 2], columns = x->extents()[rank - 1];
     const std::int64_t row_stride = x->strides()[rank - 2], column_stride = x->strides()[rank - 1];
-    // Beyond the matrix the diagonal is empty. Comparisons before differences: the offset may be any number.
+    // Outside the matrix the diagonal is empty. Compared before subtracting: the offset may be any int64.
     std::int64_t length = 0;
     if (offset >= 0 && offset < columns) length = std::min(rows, columns - offset);
     if (offset < 0 && offset > -rows) length = std::min(rows + offset, columns);

@@ -1,6 +1,6 @@
-// Elements chosen by index tensors: gather, take_along_axis, one_hot, IndexedSlices; the front of scatter_add. Indices
-// are checked by a primitive of their own, whose result, the positions, the others read; sums at equal positions run in
-// the order of the indices, so that they do not depend on threads.
+// Elements chosen by index tensors: gather, take_along_axis, one_hot, IndexedSlices; the entry of scatter_add. A
+// primitive of its own checks the indices; the other primitives read its result, the positions. Terms at equal
+// positions are summed in the order of the indices, so that sums do not depend on threads.
 #include "loops/index/gather.hpp"
 
 #include <algorithm>
@@ -17,8 +17,9 @@ namespace ops {
 
 namespace {
 
-// ---- positions of indices, of one array per axis, in a tensor of these axes; attributes: the address of the op's
-// name, a literal, and for each array axis and extent. The arrays broadcast to the shape of the first.
+// ---- Positions for indices: one array per axis gives positions on the axis that these axes make together. Attributes:
+// the address of the op's name, a literal, and for each array axis and extent. The arrays broadcast to the shape of the
+// first.
 
 void infer_positions(const Call& call, Metas& out) { out.add(DType::int64, call.input(0).shape()); }
 void evaluate_positions(const Call& call, Outputs& out) {
@@ -54,7 +55,7 @@ void gather_vjp(const tape::Record& r, std::span<const Tensor> g, std::span<Grad
 void gather_jvp(const tape::Record& r, std::span<const Tensor> t, std::span<Tensor> dy) {
   if (t[0].defined()) dy[0] = gather_at(t[0], r.saved(0), axis_of(r));
 }
-// Rows of rows: the slices of the result name rows of the positions, and these name rows of x.
+// Rows of slices: the slices of the result name rows of the positions, and these name rows of x.
 Gradient gather_slices(const tape::Record& r, const IndexedSlices& g) {
   const Tensor& positions = r.saved(0);
   if (axis_of(r) != 0 || positions.rank() == 0) return {};
@@ -118,7 +119,7 @@ constexpr Primitive scatter_rows_primitive = {.rule = batched({"scatter_rows", s
 
 // ---- take_along_axis; inputs: x and positions, of one shape but for the axis; attributes: axis
 
-// The positions, for each of the cotangents that are carried together.
+// The positions, repeated for each cotangent of a batch.
 Tensor batched_positions(const tape::Record& r) {
   const Tensor& positions = r.saved(0);
   return r.batch_rank() ? broadcast_to(positions, r.batched(positions.shape())) : positions;

@@ -1,5 +1,6 @@
-// index and what updates by index arrays: the arrays' axes are made one, after slices are taken and, where the arrays
-// are apart, the axes moved to the front. What remains is one gather, or one scatter at positions on that axis.
+// index and the updates by index arrays. Slices are taken first; where the arrays are separated by other items, their
+// axes are moved to the front; then the indexed axes are merged into one. What remains is one gather, or one scatter,
+// at positions on that axis.
 #include <reel/ops/indexing.hpp>
 #include <reel/ops/make.hpp>
 
@@ -12,17 +13,17 @@ namespace reel {
 namespace ops {
 namespace {
 
-// What is done with terms at positions on an axis.
+// A scatter of terms at positions on an axis.
 using UpdateAt = Tensor (*)(const Tensor& x, const Tensor& terms, const Tensor& positions, int axis);
-// The same of a part of x as a whole.
+// The same operation on x and the terms as a whole.
 using Combine = Tensor (*)(const Operand& x, const Operand& values);
 
 struct UpdateOp {
   const char* name;
   UpdateAt at_positions;
   Combine whole;    // null: the values themselves
-  bool in_float32;  // halves
-  bool ordered;     // refuses complex numbers
+  bool in_float32;  // halves are combined in float32
+  bool ordered;     // complex numbers are refused
 };
 
 template <loops::ScatterFunction F>
@@ -35,7 +36,7 @@ constexpr UpdateOp multiply_op = {"index_multiply", scatter_multiply_at, reel::m
 constexpr UpdateOp max_op = {"index_max", extreme_at<loops::ScatterFunction::max>, reel::maximum, true, true};
 constexpr UpdateOp min_op = {"index_min", extreme_at<loops::ScatterFunction::min>, reel::minimum, true, true};
 
-// The elements that items name.
+// The elements that the items name.
 class Selection {
  public:
   Selection(const char* op, const Tensor& x, IndexItems items) : op_(op), x_(x) {
@@ -78,7 +79,7 @@ class Selection {
   struct IndexArray {
     Tensor indices;
     int axis;    // of sliced_
-    int x_axis;  // of x, for messages
+    int x_axis;  // the axis of x, for messages
   };
 
   Tensor placed(const Tensor& part) const { return changes_ ? slice_update_part(op_, x_, parts_, part) : part; }
@@ -126,7 +127,7 @@ class Selection {
     arrays_.push_back({indices, axis, x_axis});
   }
 
-  // The arrays' axes beside each other, and made one.
+  // Moves the axes of the arrays next to each other and merges them.
   void merge_axes() {
     Tensor moved = sliced_;
     axis_ = apart_ ? 0 : arrays_[0].axis;
@@ -175,7 +176,7 @@ class Selection {
   Tensor x_, sliced_, merged_, positions_;
   std::vector<SliceItem> parts_;
   std::vector<IndexArray> arrays_;
-  bool changes_ = false, apart_ = false;  // the slices take no whole; the arrays are not beside each other
+  bool changes_ = false, apart_ = false;  // the slices take a part; the arrays are separated
   Shape order_, moved_shape_;
   int axis_ = 0;
 };
@@ -190,8 +191,8 @@ Tensor update(const UpdateOp& op, const Operand& operand, IndexItems items, cons
 
 // ---- along an axis
 
-// Places in x as a whole of indices along an axis. Attributes: the address of the op's name, axis, its extent, the
-// shape to which the indices broadcast.
+// Positions in x, as one axis, for indices along an axis of it. Attributes: the address of the op's name, the axis, its
+// extent, the shape to which the indices broadcast.
 void infer_along(const Call& call, Metas& out) { out.add(DType::int64, shape_behind(call.attributes, 3)); }
 void evaluate_along(const Call& call, Outputs& out) {
   const auto axis = static_cast<int>(call.attribute(1));
@@ -205,9 +206,9 @@ constexpr Primitive along_primitive = {.rule = {.name = "places_along"},
                                        .constants = 1,
                                        .effects = may_throw};
 
-// What is done with terms at indices along an axis: in one pass, which checks the indices and turns them into places as
-// it goes. No tape may follow it: derivatives read the places. Inputs: x, terms, indices; attributes: axis, function,
-// whether x is a member, the address of the op's name.
+// Combines terms at indices along an axis, in one pass that checks the indices and computes positions on the way. Only
+// where no tape follows an operand: derivatives read the positions. Inputs: x, terms, indices; attributes: axis,
+// function, whether x is a member, the address of the op's name.
 void infer_scatter_along(const Call& call, Metas& out) { out.add_like(call.input(0)); }
 void evaluate_scatter_along(const Call& call, Outputs& out) {
   const auto axis = static_cast<int>(call.attribute(0));
@@ -225,7 +226,7 @@ constexpr Primitive scatter_along_primitive = {.rule = {.name = "scatter_along"}
                                                .constants = 1,
                                                .effects = may_throw};
 
-// Terms that go to indices along an axis of x, all of the same other axes.
+// Terms at indices along an axis of x; x and terms agree in all other axes.
 class Along {
  public:
   Tensor x, terms;
@@ -243,7 +244,7 @@ class Along {
     terms = values_for(op, given, values, wanted);
   }
 
-  // Where a tape follows an operand or something looks on, on x and the terms as one axis each.
+  // Where a tape follows an operand, or something observes: x and the terms are seen as one axis each.
   Tensor combined(loops::ScatterFunction f, const Tensor& start, const Tensor& with, bool member = true) {
     if (!followed(start, with) && !tape::watching()) {
       const auto name = reinterpret_cast<std::intptr_t>(op_);
@@ -265,7 +266,7 @@ class Along {
   int axis_;
 };
 
-// Of sums and products, x where terms go is replaced unless it is a member.
+// In sums and products, elements of x that receive terms are replaced by the neutral element unless x is a member.
 Tensor with_start(Along& a, double start, bool member) {
   if (member) return a.x;
   const Tensor value = broadcast_to(full({}, start, a.x.dtype()), a.terms.shape());

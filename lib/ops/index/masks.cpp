@@ -10,7 +10,7 @@ namespace reel {
 namespace ops {
 namespace {
 
-// The positions of the elements that are true, in row-major order, and -1 behind them. Attributes: how many.
+// The positions of the true elements in row-major order, followed by -1. Attributes: how many.
 void infer_true(const Call& call, Metas& out) { out.add(DType::int64, {call.attribute(0)}); }
 void evaluate_true(const Call& call, Outputs& out) { loops::find_true(call.input(0), out[0]); }
 constexpr Primitive true_primitive = {
@@ -100,7 +100,7 @@ std::vector<Tensor> nonzero(const Operand& operand, const NonzeroOptions& option
 namespace ops {
 namespace {
 
-// The rows of a table, and where they are in it.
+// The chosen rows of a table, and their positions in it.
 struct TableRows {
   Tensor table, positions, rows;
   TableRows(const Operand& operand, const Operand& ids) : table(to_tensor("embedding", operand, "table")) {

@@ -1,4 +1,4 @@
-// Rows of tables: what optimisers and Variable::assign_sub do with a sparse gradient.
+// Rows of tables: how optimisers and Variable::assign_sub apply a sparse gradient.
 #include "ops/index/rows.hpp"
 
 #include "loops/index/scatter.hpp"

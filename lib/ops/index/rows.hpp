@@ -1,4 +1,4 @@
-// Slices applied row by row: the cost is that of the rows named, whatever the size of the table.
+// Slices applied row by row: the cost is proportional to the rows they name, not to the table.
 #pragma once
 #include "ops/index/indices.hpp"
 
@@ -8,11 +8,11 @@ namespace reel::ops {
 struct Rows {
   Tensor indices, values;
 };
-/// The rows that slices name, as positions in their order. What check_slices and checked_indices throw.
+/// The rows that slices name, in their order, as positions. Throws what check_slices and checked_indices throw.
 Rows checked_rows(const char* op, const IndexedSlices& slices);
-/// The same ones ascending, duplicates summed in order. Not recorded.
+/// The same rows, ascending, with duplicates summed in order. Not recorded.
 Rows distinct_rows(Rows rows);
-/// Makes x a tensor that may be written to: itself under a fresh id if nobody else holds its memory, else a copy.
+/// Makes x writable: itself with a fresh id if no other handle holds its memory, otherwise a copy.
 void make_writable(Tensor& x);
 
 }  // namespace reel::ops

@@ -1,6 +1,6 @@
-// Terms at positions. Adding and setting are linear. The derivative of a product by one of its factors is that of the
-// others; they are an op whose derivatives are recorded as running products over chains of factors that go to one
-// place, which gives every order. That of an extreme is shared equally.
+// Terms at positions. Adding and setting are linear. The derivative of a product by one of its factors is the product
+// of the others: an op whose own derivatives are expressed by running products over chains of factors with the same
+// position, which gives every order. The derivative of an extreme is shared equally among ties.
 #include "ops/index/scatter.hpp"
 
 #include <reel/ops/make.hpp>
@@ -11,18 +11,18 @@
 namespace reel::ops {
 namespace {
 
-// Inputs of all: x, terms, positions; attributes: axis, and of extremes whether x is a member.
+// Inputs of all: x, terms, positions; attributes: axis, and for extremes whether x is a member.
 
 constexpr std::uint8_t terms_followed = 0b10;
 
 int scatter_axis(const tape::Record& r) { return static_cast<int>(r.attributes()[0]); }
 int scatter_axis(const Call& call) { return static_cast<int>(call.attribute(0)); }
 
-// x for each of the cotangents that are carried together.
+// x, repeated for each cotangent of a batch.
 Tensor batched_input(const tape::Record& r, const Tensor& x) {
   return r.batch_rank() ? broadcast_to(x, r.batched(x.shape())) : x;
 }
-// One number per term, in a shape that broadcasts to terms of this rank.
+// One number per term, in a shape that broadcasts to the terms.
 Tensor per_term(const Tensor& numbers, int rank, int axis) {
   Shape shape{numbers.size()};
   while (shape.rank() < rank - axis) shape.push_back(1);
@@ -64,7 +64,7 @@ constexpr Primitive add_primitive = {.rule = batched({"scatter_add", add_vjp, ad
 
 // ---- set
 
-// Whether each term is the last at its position. Attributes: the extent.
+// Whether each term is the last one at its position. Attributes: the extent.
 void infer_last(const Call& call, Metas& out) { out.add(DType::boolean, call.input(0).shape()); }
 void evaluate_last(const Call& call, Outputs& out) { loops::find_last(call.input(0), call.attribute(0), out[0]); }
 constexpr Primitive last_primitive = {
@@ -108,7 +108,7 @@ void evaluate_others(const Call& call, Outputs& out) {
 constexpr Primitive others_primitive = {
     .rule = {.name = "scatter.others"}, .infer = infer_others, .evaluate = evaluate_others, .constants = 1};
 
-// Where equal positions stand. Attributes: the extent.
+// The order of equal positions. Attributes: the extent.
 void infer_runs(const Call& call, Metas& out) {
   for (int k = 0; k < 4; ++k) out.add(DType::int64, call.input(0).shape());
 }
@@ -118,8 +118,9 @@ void evaluate_runs(const Call& call, Outputs& out) {
 constexpr Primitive runs_primitive = {
     .rule = {.name = "scatter.runs"}, .infer = infer_runs, .evaluate = evaluate_runs, .constants = 1};
 
-// Running products along an axis over chains, each from its start: by doubling (Hillis and Steele 1986). `reached` says
-// how many factors of its own chain stand before each. A factor of another chain is replaced, not multiplied by 0.
+// Running products along an axis over chains, each from its own start, by doubling (Hillis and Steele 1986). `reached`
+// holds the number of factors of the same chain before each. Factors of other chains are replaced by 1, not multiplied
+// by 0.
 Tensor running_products(Tensor factors, const Tensor& reached, int axis, bool reverse) {
   const std::int64_t count = factors.shape()[axis];
   const Tensor places = arange(count);
@@ -131,7 +132,7 @@ Tensor running_products(Tensor factors, const Tensor& reached, int axis, bool re
   return factors;
 }
 
-// The products of x and of the other terms at the position of each.
+// For each term the product of x and of the other terms at its position.
 Tensor others(const Tensor& x, const Tensor& terms, const Tensor& positions, int axis) {
   if (!followed(x, terms)) return evaluate(others_primitive, {&x, &terms, &positions}, words(axis));
   const std::int64_t count = positions.size();
@@ -172,8 +173,8 @@ constexpr Primitive multiply_primitive = {.rule = batched({"scatter_multiply", m
 
 // ---- max, min
 
-// Each element's and each term's share of the result. Constants. Inputs: x, terms, the result, positions; attributes:
-// axis, whether x is a member.
+// The share of each element and each term in the result, as constants. Inputs: x, terms, the result, positions;
+// attributes: axis, whether x is a member.
 void infer_term_shares(const Call& call, Metas& out) {
   out.add_like(call.input(0));
   out.add_like(call.input(1));
@@ -206,7 +207,7 @@ void scatter_extreme_jvp(const tape::Record& r, std::span<const Tensor> t, std::
   dy[0] = dy[0].defined() ? scatter_add_at(dy[0], by_terms, r.saved(3), scatter_axis(r))
                           : scatter_rows(by_terms, r.saved(3), r.output_shape(), scatter_axis(r));
 }
-// Where x is no member, the first term at a place takes its place.
+// If x is no member, the first term at a position replaces it.
 template <loops::ScatterFunction F>
 void evaluate_extreme(const Call& call, Outputs& out) {
   loops::copy(call.input(0), out[0]);

@@ -1,19 +1,19 @@
-// Terms at positions: the primitives that all ops which set, add, multiply or compare by index are made of.
+// Terms at positions: the primitives behind all ops that set, add, multiply or compare by index.
 #pragma once
 #include "loops/index/scatter.hpp"
 #include "ops/index/indices.hpp"
 
 namespace reel::ops {
 
-/// What is done at positions along one axis: x [outer, extent, inner] with terms [outer, count, inner], in x's dtype,
-/// and positions [count]. Recorded.
+/// Each combines x [outer, extent, inner] with terms [outer, count, inner], of x's dtype, at positions [count] on one
+/// axis. Recorded.
 Tensor scatter_add_at(const Tensor& x, const Tensor& terms, const Tensor& positions, int axis);
 Tensor scatter_set_at(const Tensor& x, const Tensor& terms, const Tensor& positions, int axis);
 Tensor scatter_multiply_at(const Tensor& x, const Tensor& terms, const Tensor& positions, int axis);
-/// max or min. `member`: x is one of those that are compared also where terms go.
+/// max or min. `member`: the element of x is compared too where terms go.
 Tensor scatter_extreme_at(loops::ScatterFunction f, const Tensor& x, const Tensor& terms, const Tensor& positions,
                           int axis, bool member = true);
-/// Any of them; x is a member of all but of extremes without `member`.
+/// Any of them; x is a member, except for extremes without `member`.
 Tensor scatter_at(loops::ScatterFunction f, const Tensor& x, const Tensor& terms, const Tensor& positions, int axis,
                   bool member);
 

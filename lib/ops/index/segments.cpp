@@ -1,5 +1,5 @@
-// Sums over segments: terms at positions of a tensor that begins with the neutral element, and has a row more for what
-// is left out.
+// Sums over segments: terms at positions of a tensor of neutral elements, with one more row for terms that are left
+// out.
 #include <limits>
 #include <reel/ops/indexing.hpp>
 #include <reel/ops/make.hpp>
@@ -13,7 +13,7 @@ namespace reel {
 namespace ops {
 namespace {
 
-// The segments of ids, that of negative ones being n. Attributes: the address of the op's name, n.
+// The segments for ids; negative ids become n. Attributes: the address of the op's name, n.
 void infer_segments(const Call& call, Metas& out) { out.add(DType::int64, {call.input(0).size()}); }
 void evaluate_segments(const Call& call, Outputs& out) {
   const std::int64_t n = call.attribute(1);
@@ -59,7 +59,7 @@ struct Segments {
   }
   Tensor cut(const Tensor& y) const { return slice(y, {range_to(n)}); }
   Tensor sum() const { return cut(scatter_add_at(start(0), terms, positions, 0)); }
-  // How many terms each segment has, at least 1, in a shape that broadcasts to the sums.
+  // The number of terms in each segment, at least 1, in a shape that broadcasts to the sums.
   Tensor counts() const {
     const Tensor one = ones({}, terms.dtype());
     const Tensor all =
@@ -70,14 +70,14 @@ struct Segments {
   }
 };
 
-// f of the segments of x; halves by way of float32.
+// f of the segments of x; halves are computed in float32.
 template <class F>
 Tensor over_segments(const char* op, const Tensor& x, const Operand& ids, std::int64_t n, const F& f) {
   if (is_half(x.dtype())) return in_float32(x, [&](const Tensor& wide) { return f(Segments(op, wide, ids, n)); });
   return f(Segments(op, x, ids, n));
 }
 
-// Booleans and small integers add up in int64.
+// Booleans and small integers are summed in int64.
 Tensor summable(const char* op, const Operand& operand) {
   const Tensor x = to_tensor(op, operand);
   return cast_to(x, std::max(x.dtype(), DType::int64));
@@ -115,7 +115,7 @@ Tensor extreme(const char* op, const Operand& operand, const Operand& ids, std::
 
 Tensor mean_of(const Segments& s) { return s.sum() / s.counts(); }
 
-// The rows of x that indices name.
+// The rows of x that the indices name.
 Tensor rows(const char* op, const Tensor& x, const Operand& indices) {
   if (x.rank() == 0) fail<ShapeError>(op, "x has rank 0; it needs an axis that the indices name");
   const Tensor at = checked_indices(op, indices, 0, x.shape()[0]);
@@ -123,7 +123,7 @@ Tensor rows(const char* op, const Tensor& x, const Operand& indices) {
   return gather_at(x, at, 0);
 }
 
-// How often each of 0 ... n-1 occurs. Attributes: n.
+// The number of occurrences of each of 0 ... n-1. Attributes: n.
 void infer_counts(const Call& call, Metas& out) { out.add(DType::int64, {call.attribute(0)}); }
 void evaluate_counts(const Call& call, Outputs& out) {
   if (const loops::BadIndex bad = loops::count_elements(call.input(0), out[0]))
@@ -136,7 +136,7 @@ constexpr Primitive counts_primitive = {.rule = {.name = "bincount"},
                                         .constants = 1,
                                         .effects = may_throw};
 
-// What is counted.
+// The weights, or ones.
 Tensor bin_numbers(const Operand& operand, std::int64_t n) {
   const Tensor x = to_tensor("bincount", operand);
   require_integers("bincount", x);
@@ -198,7 +198,7 @@ Tensor bincount(const Operand& operand, std::int64_t n, const Operand& weights) 
   const Tensor x = ops::bin_numbers(operand, n), w = ops::summable("bincount", weights);
   if (w.shape() != x.shape())
     fail<ShapeError>("bincount", "x has shape {}, the weights {}; they must be equal", x.shape(), w.shape());
-  // Negative elements are no bins, but errors.
+  // Negative elements are errors here, not left out.
   const Tensor checked =
       ops::apply(ops::segments_primitive, {&x}, ops::words(reinterpret_cast<std::intptr_t>("bincount"), n));
   const Tensor at = ops::checked_indices("bincount", checked, 0, n);

@@ -1,5 +1,5 @@
-// slice: Python's start:stop:step per axis, as a view. Its transpose, place, copies into zeros; each is the other's
-// derivative to every order.
+// slice: Python's start:stop:step per axis, as a view. Its transpose, place, copies into zeros. Each is the other's
+// derivative, to every order.
 #include <algorithm>
 #include <reel/ops/indexing.hpp>
 #include <reel/ops/make.hpp>
@@ -16,14 +16,13 @@ namespace ops {
 
 namespace {
 
-// Elements start, start + step, ... of an axis, `count` of them.
+// The elements start, start + step, ... of an axis, `count` of them.
 struct AxisRange {
   std::int64_t start, step, count;
 };
 
-// The part of x that a slice takes, as attributes: a range for each axis of x, each three words, and then extents.
-// Those of slice are the result's, which may have fewer and more axes of extent 1; those of its transpose, place, are
-// x's.
+// The part of x that a slice takes, as attributes: three words per axis of x, then extents. For slice they are the
+// extents of the result, which may have fewer axes, and more axes of extent 1; for its transpose, place, those of x.
 class SlicePart {
  public:
   SlicePart(Attributes words, int rank) : words_(words), rank_(rank) {}
@@ -48,11 +47,11 @@ class SlicePart {
   int rank_;
 };
 
-// The words of a part, put together for a tensor of `rank` axes.
+// The words of a part of a tensor of `rank` axes.
 class PartWords {
  public:
   explicit PartWords(int rank) noexcept : size_(3 * rank) {}
-  // The ranges of a recorded op before other extents. Of cotangents the batch axis is taken whole.
+  // The ranges of a recorded op, followed by other extents. For cotangents, the batch axis is taken whole.
   PartWords(const tape::Record& r, Attributes ranges, const Shape& extents) noexcept
       : PartWords(static_cast<int>(ranges.size()) / 3 + r.batch_rank()) {
     if (r.batch_rank()) add({0, 1, extents.begin()[0]});
@@ -66,7 +65,7 @@ class PartWords {
     range_words_ += 3;
   }
   void add_extent(std::int64_t extent) noexcept { words_[size_++] = extent; }
-  // Axes that have a range.
+  // The number of axes with a range.
   int axes() const noexcept { return range_words_ / 3; }
   operator Attributes() const noexcept { return {words_, static_cast<std::size_t>(size_)}; }
 
@@ -75,10 +74,10 @@ class PartWords {
   int range_words_ = 0, size_;
 };
 
-// The strides of the part of x in a shape that has fewer or more axes of extent 1 than x.
+// The strides of the part of x in a shape that lacks some axes, and has further axes, of extent 1.
 void stride_other_axes(const detail::Block* x, const SlicePart& p, const Shape& shape, std::int64_t* strides) {
   const bool empty = shape.elements() == 0;
-  std::int64_t next = 1;  // what an axis of extent 1 gets: the span of the axes behind it
+  std::int64_t next = 1;  // stride of an axis of extent 1: the span of the axes behind it
   int axis = p.rank();
   for (int k = shape.rank(); k-- > 0;) {
     const std::int64_t extent = shape.begin()[k];
@@ -92,7 +91,7 @@ void stride_other_axes(const detail::Block* x, const SlicePart& p, const Shape& 
   }
 }
 
-// Where the part of x lies, in the shape of the result.
+// The part of x as a view with the shape of the result.
 void locate(const detail::Block* x, const SlicePart& p, const Shape& shape, std::int64_t& offset, Shape& strides) {
   strides = shape;
   offset = 0;
@@ -121,7 +120,8 @@ Tensor view_of(const Tensor& x, const SlicePart& p, const Shape& shape) {
 Tensor take(const Tensor& x, Attributes part);
 Tensor place(const Tensor& g, Attributes part);
 
-// sum's part += g: a loop over the rows of a matrix costs the matrix once in reverse, not once per row.
+// Adds g to the part of `sum`: in reverse, a loop over the rows of a matrix then costs one pass over the matrix, not
+// one per row.
 void add_to_part(const Tensor& sum, const Tensor& g, const SlicePart& p) {
   loops::pointwise_into_view(loop_of<"add">(sum.dtype()), g, view_of(sum, p, g.shape()));
 }
@@ -153,8 +153,8 @@ void infer_slice(const Call& call, Metas& out) {
 constexpr Primitive slice_primitive = {
     .rule = linear<take_transposed, take_again>("slice"), .infer = infer_slice, .evaluate = evaluate_view};
 
-// There are three words of a range and an extent for each axis, and each part. A program has places of several parts,
-// which are added in this order; tapes know those of one alone.
+// Each part has three words per axis, then extents. Programs merge places of several parts, which are added in this
+// order; tapes record places of one part only.
 SlicePart placed(const Call& call, std::size_t k) {
   const std::size_t words = call.attributes.size() / call.inputs.size();
   return {call.attributes.subspan(k * words, words), static_cast<int>(words / 4)};
@@ -183,7 +183,7 @@ namespace {
 Tensor take(const Tensor& x, Attributes part) { return apply(slice_primitive, {&x}, part); }
 Tensor place(const Tensor& g, Attributes part) { return apply(place_primitive, {&g}, part); }
 
-// ---- slice_update; inputs: x, the part. Attributes: whether x is given up, then those of slice.
+// ---- slice_update. Inputs: x, the part. Attributes: whether x may be overwritten, then those of slice.
 
 Tensor update(const Tensor& x, const Tensor& part, Attributes where, bool given_up = false);
 

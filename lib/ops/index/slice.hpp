@@ -1,11 +1,11 @@
-// Parts of tensors, for passes over programs.
+// Slices in programs, for passes.
 #pragma once
 #include "ops/apply/primitive.hpp"
 
 namespace reel::ops {
 
-/// Zeros with parts at their places, the transpose of slice: inputs are the parts, attributes of each follow one
-/// another. The first is written, the others are added in their order.
+/// The primitive that places parts into zeros, the transpose of slice. The inputs are the parts; the attributes of each
+/// follow one another. The first part is written, the others are added in order.
 const Primitive& place_of_parts() noexcept;
 
 }  // namespace reel::ops

@@ -1,5 +1,5 @@
-// where: one of two values by a condition. The cotangent goes where the value came from; a NaN in the other branch
-// stays out of it, since nothing is multiplied.
+// where: one of two values by a condition. The cotangent goes to the chosen value; nothing is multiplied, so a NaN in
+// the other branch does not reach it.
 #include <reel/ops/make.hpp>
 #include <reel/ops/pointwise.hpp>
 

@@ -1,7 +1,8 @@
-// det and slogdet. det is a polynomial of the elements, and so are its derivatives along directions h_1 ... h_k, which
-// two primitives are: the derivative itself, det(a)[h_1 ... h_k], and its gradient with respect to a, weighted by a
-// number per matrix, w cof(a)[h_1 ... h_k]. Their derivatives are the same two with one direction more, or one
-// replaced. So derivatives of every order hold for matrices of every rank, and overflow or vanish only where they must.
+// det and slogdet. det is a polynomial of the elements. Its derivatives along directions h_1 ... h_k are polynomials
+// too, computed by two primitives: the derivative itself, det(a)[h_1 ... h_k], and its gradient by a, weighted by a
+// number per matrix, w cof(a)[h_1 ... h_k]. The derivatives of these are the same two with one more direction, or with
+// one direction replaced. So derivatives of every order are right for matrices of every rank, and overflow or vanish
+// only where the result does.
 #include "loops/linalg/determinant/determinant.hpp"
 
 #include <reel/ops/index.hpp>
@@ -17,7 +18,7 @@ namespace reel {
 namespace ops {
 namespace {
 
-// ---- Directions: a tensor [..., k, n, n], of which one kept value holds all
+// ---- Directions: one tensor [..., k, n, n], so that one kept value holds all of them
 
 std::int64_t count_of(const Tensor& directions) { return directions.shape()[-3]; }
 Tensor no_directions(const Tensor& a) {
@@ -29,7 +30,7 @@ Tensor direction(const Tensor& directions, std::int64_t i) {
   return slice(directions, {ellipsis, i, range_from(0), range_from(0)});
 }
 
-// All but direction i.
+// All directions but number i.
 std::vector<Tensor> others(const Tensor& directions, std::int64_t i) {
   std::vector<Tensor> parts;
   const std::int64_t k = count_of(directions);
@@ -41,7 +42,7 @@ std::vector<Tensor> others(const Tensor& directions, std::int64_t i) {
   return parts;
 }
 
-// Along the axis of directions; the axes before it broadcast.
+// Concatenates along the axis of directions; the axes before it broadcast.
 Tensor joined(std::vector<Tensor> parts) {
   if (parts.size() == 1) return parts[0];
   const auto batch = [](const Tensor& x) {
@@ -67,14 +68,14 @@ Tensor with(std::vector<Tensor> parts, const Tensor& h) {
   return joined(std::move(parts));
 }
 
-// The point at which a rule evaluates: what derivatives of every order share.
+// The point at which a rule evaluates; derivatives of every order share it.
 struct Point {
   const Tensor &a, &lu, &pivots;
 };
 Tensor derivative(const Point& at, const Tensor& directions);
 Tensor cofactors(const Tensor& weight, const Point& at, const Tensor& directions);
 
-// The cotangent of the directions, from cotangent(i) of direction i.
+// The cotangent of the directions; cotangent(i) is that of direction i.
 template <class F>
 Tensor of_each_direction(const Tensor& directions, const F& cotangent) {
   std::vector<Tensor> parts;
@@ -82,7 +83,7 @@ Tensor of_each_direction(const Tensor& directions, const F& cotangent) {
   return joined(std::move(parts));
 }
 
-// The batch axes of what inputs with so many axes of their own, behind the batch's, give together.
+// The batch shape to which the inputs broadcast; each has a number of own axes behind the batch axes.
 Shape common_batch(const Call& call, std::initializer_list<int> own_axes) {
   Shape common;
   std::size_t i = 0;
@@ -190,7 +191,7 @@ Tensor cofactors(const Tensor& weight, const Point& at, const Tensor& directions
   return apply(cofactors_primitive, {&weight, &at.a, &directions, &at.lu, &at.pivots});
 }
 
-// ---- det: residuals are the factors and pivots. It keeps a and them, and the value for overrides of the rule.
+// ---- det: residuals are the factors and pivots. Kept: a, those, and the value for overrides of the rule.
 Point point_of_det(const tape::Record& r) { return {r.saved(0), r.saved(1), r.saved(2)}; }
 void det_vjp(const tape::Record& r, std::span<const Tensor> g, std::span<Gradient> dx) {
   const Point at = point_of_det(r);
@@ -205,7 +206,7 @@ void infer_det(const Call& call, Metas& out) {
   out.add(a.dtype(), batch_of(a));
   add_factors(out, a);
 }
-// The value comes from the factors, so that a tape does not change its bits.
+// The value always comes from the factors, so that a tape does not change its bits.
 void evaluate_det(const Call& call, Outputs& out) {
   static_cast<void>(loops::factorise(call.input(0), out[1], out[2]));
   loops::determinant(out[1], out[2], out[0]);
@@ -216,10 +217,10 @@ constexpr Primitive det_primitive = {.rule = batched({"det", det_vjp, det_jvp}),
                                      .keeps = {keep_input(0), keep_output(1), keep_output(2), keep_output(0)},
                                      .residuals = 2};
 
-// ---- slogdet: residuals and kept values are those of det. The sign is constant almost everywhere: zero gradient.
+// ---- slogdet: residuals and kept values as for det. The sign is constant almost everywhere: gradient zero.
 
-// The gradient of the logarithm, w a^-T: inputs weight, a, factors, pivots; residual the inverse of a. Where the weight
-// is zero, as a cotangent is that belongs to another matrix of a batch, so is the result: not NaN where a is singular.
+// The gradient of the logarithm, w a^-T. Inputs: weight, a, factors, pivots; residual: the inverse of a. Where the
+// weight is zero, such as a cotangent for another matrix of the batch, so is the result, not NaN if a is singular.
 enum : std::size_t { gradient_weight, gradient_a, gradient_lu, gradient_pivots, gradient_inverse };
 
 Tensor inverse_at(const tape::Record& r) {
@@ -293,7 +294,7 @@ constexpr Primitive slogdet_primitive = {
     .keeps = {keep_input(0), keep_output(2), keep_output(3)},
     .residuals = 2};
 
-// ---- Matrices of order 2 and less are expressions.
+// ---- Matrices of order up to 2 are expressions.
 
 Tensor det_of_two(const Tensor& a) {
   const auto element = [&](int i, int j) { return slice(a, {ellipsis, i, j}); };

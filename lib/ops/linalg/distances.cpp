@@ -1,5 +1,5 @@
-// Distances between rows. Their derivatives are sums over differences of rows, never of products, which would cancel:
-// one loop where nobody differentiates them, else expressions in all differences.
+// Distances between rows. Derivatives are sums over differences of rows, never of products, which would cancel: one
+// loop where nobody differentiates them, otherwise expressions in all differences.
 #include "loops/linalg/distances.hpp"
 
 #include <bit>
@@ -42,7 +42,7 @@ void evaluate_jvp(const Call& call, Outputs& out) {
 }
 constexpr Primitive jvp_primitive = {.rule = {.name = "cdist.jvp"}, .infer = infer_jvp, .evaluate = evaluate_jvp};
 
-// The derivatives of z by x [b, n, m, d], less those by y; 0 at distance 0.
+// The derivatives of z by x, [b, n, m, d], which are minus those by y; 0 at distance 0.
 Tensor slopes(const tape::Record& r) {
   const Tensor &x = r.saved(0), &y = r.saved(1), &z = r.saved(2);
   const double p = order_of(r);
@@ -108,7 +108,7 @@ Tensor matrices(const char* op, const Operand& operand, DType dtype, const char*
   return cast_to(x, dtype);
 }
 
-// Matrices in a batch of this shape, made one axis.
+// The matrices of a batch of this shape, with the batch axes merged into one.
 Tensor in_one_batch(const Tensor& x, const Shape& batch) {
   Shape shape = batch;
   const std::int64_t n = x.shape()[-2], d = x.shape()[-1];

@@ -1,5 +1,5 @@
-// Einstein summation, taken apart into diagonals, sums, products and matrix products, so that gradients of every order
-// follow. More than two operands are contracted pair by pair, the pair with the smallest result first.
+// Einstein summation, decomposed into diagonals, sums, products and matrix products, whose rules give gradients of
+// every order. More than two operands are contracted pair by pair, the pair with the smallest result first.
 #include <reel/ops/index.hpp>
 #include <reel/ops/reduce.hpp>
 #include <string>
@@ -13,7 +13,7 @@ namespace {
 
 constexpr const char* this_op = "einsum";
 
-// A label of an axis: a letter's code, or minus the distance from the end (from 1) of an axis that "..." stands for.
+// A label of an axis: a letter's code, or minus the distance from the end (from 1) for axes that "..." stands for.
 using Label = int;
 using Labels = std::vector<Label>;
 
@@ -31,7 +31,7 @@ std::int64_t position(const Labels& labels, Label l) {
 
 std::string spelled(Label l) { return l > 0 ? std::string(1, static_cast<char>(l)) : "..."; }
 
-// One side of a comma: letters and where "..." stands among them (-1: nowhere).
+// The labels of one operand, and where "..." stands among them (-1: nowhere).
 struct Term {
   Labels letters;
   int ellipsis = -1;
@@ -80,7 +80,7 @@ Equation parse(std::string_view subscripts) {
                            spelled(equation.output.letters[i]));
     return equation;
   }
-  // Implicit: the batches, then the letters that occur once, in the order of their codes.
+  // Implicit output: the batch axes, then the letters that occur once, ascending by code.
   int count[128] = {};
   for (const Term& term : equation.inputs) {
     for (Label l : term.letters) ++count[l];
@@ -91,7 +91,7 @@ Equation parse(std::string_view subscripts) {
   return equation;
 }
 
-// The labels of a term whose "..." stands for `batch` axes.
+// The labels of an operand whose "..." stands for `batch` axes.
 Labels expanded(const Term& term, int batch) {
   Labels labels;
   for (std::size_t i = 0; i <= term.letters.size(); ++i) {
@@ -119,7 +119,7 @@ Tensor reordered(const Tensor& x, const Labels& from, const Labels& to) {
 
 Tensor in_shape(const Tensor& x, const Shape& shape) { return x.shape() == shape ? x : reshape(x, shape); }
 
-// Takes the diagonal of axes that carry the same label; it becomes the last axis.
+// Takes the diagonal of axes with the same label; it becomes the last axis.
 void take_diagonals(Value& v) {
   for (std::size_t j = 1; j < v.labels.size(); ++j) {
     for (std::size_t i = 0; i < j; ++i) {
@@ -137,7 +137,7 @@ void take_diagonals(Value& v) {
   }
 }
 
-// Sums over the labels for which `kept` is false. Integers stay in their dtype.
+// Sums over the labels for which `kept` is false. Integers keep their dtype.
 template <class Kept>
 void sum_out(Value& v, const Kept& kept) {
   Shape axes;
@@ -153,7 +153,7 @@ void sum_out(Value& v, const Kept& kept) {
   v.labels = rest;
 }
 
-// The labels of two values, sorted by what happens to them.
+// The labels of two operands, classified by what happens to them.
 struct Sorted {
   Labels batch, contracted, free_x, free_y;
   Labels result;
@@ -194,20 +194,20 @@ Labels joined(std::initializer_list<const Labels*> parts) {
   return all;
 }
 
-// x and y in one: labels that both have and nobody else needs are summed over.
+// Contracts x and y: sums over labels that both have and nobody else needs.
 template <class Kept>
 Value contracted(Value x, Value y, Extents& extents, const Labels& output, const Kept& kept) {
   sum_out(x, [&](Label l) { return kept(l) || has(y.labels, l); });
   sum_out(y, [&](Label l) { return kept(l) || has(x.labels, l); });
   Sorted s = sorted(x.labels, y.labels, kept);
-  for (Label l : output) {  // the factor whose axes come first in the result goes first
+  for (Label l : output) {  // the factor with the first axis of the result comes first
     if (has(s.free_x, l)) break;
     if (!has(s.free_y, l)) continue;
     std::swap(x, y);
     s = sorted(x.labels, y.labels, kept);
     break;
   }
-  if (s.contracted.empty()) {  // pointwise: y gets x's missing axes with extent 1, and the other way round
+  if (s.contracted.empty()) {  // pointwise: each gets axes of extent 1 for labels that only the other has
     Shape shape_x, shape_y;
     extents.append(shape_x, joined({&s.batch, &s.free_x}));
     for (std::size_t i = 0; i < s.free_y.size(); ++i) shape_x.push_back(1);
@@ -234,7 +234,7 @@ Value contracted(Value x, Value y, Extents& extents, const Labels& output, const
   return {in_shape(product(this_op, rows, columns), shape), s.result};
 }
 
-// The operands with the labels of their axes, the labels of the result, and how long each label is.
+// The operands, the labels of their axes, the labels of the result, and the extent of each label.
 struct Problem {
   std::vector<Value> values;
   Labels output;
@@ -299,7 +299,7 @@ void squeeze_ones(Value& v, Extents& extents) {
   if (!ones.empty()) v = {squeeze(v.x, ones), rest};
 }
 
-// Contracts the pair whose result is smallest; the first of equals.
+// Contracts the pair with the smallest result; the first pair if several are equal.
 void contract_pair(Problem& p) {
   std::size_t first = 0, second = 1;
   double smallest = -1;
@@ -343,7 +343,7 @@ Tensor einsum(std::string_view subscripts, std::span<const Tensor> operands) {
   ops::sum_out(last, [&](ops::Label l) { return ops::has(p.output, l); });
   Tensor result = ops::reordered(last.x, last.labels, p.output);
   for (const Tensor& x : operands)
-    if (result.id() == x.id()) return identity(result);  // a result is a new tensor
+    if (result.id() == x.id()) return identity(result);  // the result of an op is a new tensor
   return result;
 }
 

@@ -1,4 +1,4 @@
-// What products, contractions and factorisations share. Nothing here is for other families.
+// Shared by matrix products, contractions and factorisations.
 #pragma once
 #include <reel/ops/linalg.hpp>
 #include <reel/ops/shape.hpp>
@@ -9,33 +9,33 @@
 
 namespace reel::ops {
 
-/// The matrix product of a and b, of one dtype that loops::matmul takes (or float16, bfloat16, through float32), on
-/// behalf of the op `op`, whose name stands in errors.
+/// The matrix product of a and b, of one dtype that loops::matmul supports (float16 and bfloat16 through float32). `op`
+/// is the name in errors.
 Tensor product(const char* op, const Tensor& a, const Tensor& b, const MatmulOptions& options = {});
 
-/// The last two axes swapped: a view, recorded.
+/// The last two axes exchanged: a view, recorded.
 inline Tensor swapped(const Tensor& x) { return moveaxis(x, -1, -2); }
-/// A value per matrix, to be multiplied with the matrices.
+/// One value per matrix, in a shape that broadcasts to the matrices.
 inline Tensor per_matrix(const Tensor& x) { return expand_dims(expand_dims(x, -1), -1); }
 /// The batch axes of matrices.
 Shape batch_of(const Tensor& a);
 
-/// In what a factorisation of dtype d computes: d itself, float64 for integers, float32 for halves. TypeError for
-/// complex.
+/// The dtype in which factorisations of dtype d compute: d itself, float64 for integers, float32 for halves. TypeError
+/// for complex dtypes.
 DType lapack_dtype(const char* op, DType d);
 /// The operand of a factorisation, cast to that dtype (recorded). ShapeError unless its last two axes are equal.
 Tensor square_matrices(const char* op, const Operand& a);
-/// A result of lapack_dtype(d) in the dtype that the op promises.
+/// A result in lapack_dtype(d), cast to the dtype that the op promises.
 inline Tensor in_dtype_of(const Operand& a, const Tensor& result) {
   return a.is_tensor() && is_half(a.tensor().dtype()) ? cast(result, a.tensor().dtype()) : result;
 }
 
 /// The shape of the pivots of a's LU factors.
 Shape pivots_shape(const Tensor& a);
-/// Announces LU factors and pivots of a, as residuals.
+/// Announces the LU factors and pivots of a as residuals.
 void add_factors(Metas& out, const Tensor& a);
-/// The inverse of a by its factors, as a differentiable function of a. Infinite where a is singular, with the signs of
-/// its adjugate.
+/// The inverse of a from its factors, as a differentiable function of a. Where a is singular, infinite with the signs
+/// of its adjugate.
 Tensor inverse_of(const Tensor& a, const Tensor& lu, const Tensor& pivots);
 
 }  // namespace reel::ops

@@ -1,5 +1,5 @@
-// Matrix products: matmul and what is a product of reshaped operands (dot, outer, tensordot). One rule serves them all;
-// a transposed view is never copied, BLAS is told to read it as such.
+// Matrix products: matmul, and dot, outer and tensordot as products of reshaped operands. One rule serves all; a
+// transposed view is never copied, BLAS reads it as such.
 #include "loops/linalg/matmul.hpp"
 
 #include <array>
@@ -19,7 +19,7 @@ using reel::detail::block;
 // Attributes of the rule.
 enum : std::size_t { transposed_a, transposed_b, rank_a, rank_b };
 
-// A vector as a matrix of one row, kept in `scratch`. Likewise the cotangent of a result that lost an axis.
+// A vector as a matrix of one row, held in `scratch`. The same for the cotangent of a result that lost an axis.
 const Tensor& as_matrix(const Tensor& x, int rank, std::int64_t new_axis, Tensor& scratch) {
   return rank == 1 ? scratch = expand_dims(x, new_axis) : x;
 }
@@ -33,19 +33,19 @@ Tensor flattened(const Tensor& x, int lead = 0) {
   return reshape(x, shape);
 }
 
-// The factor that the transpose of a product has: the conjugate, of which the caller takes the transpose.
+// The factor as its transpose enters a derivative: conjugated; the caller transposes.
 const Tensor& conjugate(const Tensor& x, Tensor& scratch) {
   return is_complex(block(x)->dtype) ? scratch = conj(x) : x;
 }
 
-// The product of rows of the identity and a matrix: its own rows, made contiguous for the rules that follow.
+// Rows of the identity times a matrix: rows of the matrix, made contiguous for the rules that follow.
 Tensor rows_of(const Tensor& x, bool transposed, std::int64_t first, std::int64_t count) {
   Tensor scratch;
   const Tensor& matrix = conjugate(x, scratch);
   return contiguous(slice(transposed ? swapped(matrix) : matrix, {range(first, first + count)}));
 }
 
-// The product of matrices as the cotangent of input i: added to what has arrived for it, if that may be written to.
+// A matrix product as the cotangent of input i: added to the sum so far, if that may be overwritten.
 Tensor contribution(const tape::Record& r, std::size_t i, const Tensor& a, const Tensor& b,
                     const MatmulOptions& options) {
   const bool matrices = block(a)->rank == 2 && block(b)->rank == 2 && r.shape(i).rank() == 2;
@@ -58,14 +58,14 @@ Tensor contribution(const tape::Record& r, std::size_t i, const Tensor& a, const
 void matmul_vjp(const tape::Record& r, std::span<const Tensor> cotangents, std::span<Gradient> dx) {
   const auto attributes = r.attributes();
   const int ra = static_cast<int>(attributes[rank_a]), rb = static_cast<int>(attributes[rank_b]);
-  // A vector on the right is one row, transposed: then the rows of its cotangents stack to one product.
+  // A vector on the right is a transposed row: rows of its cotangents stack to one product.
   const bool ta = attributes[transposed_a], tb = attributes[transposed_b] || rb == 1;
-  // Without a product to infer the rows from (an extent of 0), reshape could not work out its -1.
+  // reshape cannot infer -1 if an extent is 0.
   const bool empty = cotangents[0].size() == 0;
   Tensor scratch[7];
   const Tensor& row = as_matrix(cotangents[0], ra, rb == 1 ? -1 : -2, scratch[0]);
   const Tensor& g = as_matrix(row, rb, -1, scratch[1]);
-  // A Jacobian by, or of, a product with a vector starts with a matrix that need not be computed.
+  // A Jacobian by, or of, a product with a vector starts with a matrix that is known.
   const std::int64_t unit = r.first_identity_row(cotangents[0]);
   if (r.wanted(0) && unit >= 0 && ra == 1 && rb == 2) {
     dx[0] = rows_of(r.saved(1), !tb, unit, cotangents[0].shape()[0]);
@@ -177,7 +177,7 @@ Tensor product(const char* op, const Tensor& a, const Tensor& b, const MatmulOpt
                      inner_b = eb[options.transpose_b || rb == 1 ? -1 : -2];
   if (inner_a != inner_b) fail_inner(op, a, b, options, inner_a, inner_b);
   if (ra > 2 || rb > 2) static_cast<void>(common_batch(op, a, b));
-  // Repeated elements take no memory, so that a product may have more of them than memory has addresses.
+  // Repeated elements take no memory: a product may have more of them than there are addresses.
   constexpr std::int64_t large = std::int64_t{1} << 29;
   if (block(a)->size > large || block(b)->size > large) [[unlikely]]
     require_shape(op, product_shape(a, b, options.transpose_a, options.transpose_b));
@@ -186,7 +186,7 @@ Tensor product(const char* op, const Tensor& a, const Tensor& b, const MatmulOpt
 
 namespace {
 
-// Both operands in one dtype, without handles of their own where they are tensors of it.
+// Both operands in one dtype; tensors that have it get no further handle.
 struct CommonOperands {
   CommonOperands(const char* op, const Operand& first, const Operand& second)
       : dtype(common_dtype(op, std::array{&first, &second})),
@@ -205,7 +205,7 @@ Shape listed(const char* op, const Axes& axes, int rank) {
     return from_front;
   }
   for (std::int64_t axis : axes.list()) from_front.push_back(normalize(op, axis, rank));
-  static_cast<void>(normalize(op, axes, rank));  // refuses an axis named twice
+  static_cast<void>(normalize(op, axes, rank));  // throws for an axis named twice
   return from_front;
 }
 

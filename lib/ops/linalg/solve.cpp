@@ -1,5 +1,5 @@
-// Factorisations and solvers. Rules reuse the factors that the value was computed with, as constants
-// beside the matrix itself, so that each order of derivative costs substitutions only.
+// Factorisations and solvers. Rules reuse the factors of the forward pass, as constants beside the matrix itself, so
+// that each order of derivative costs substitutions only.
 #include <reel/ops/index.hpp>
 #include <reel/ops/pointwise.hpp>
 #include <string>
@@ -18,7 +18,7 @@ Shape with(Shape batch, std::initializer_list<std::int64_t> extents) {
   return batch;
 }
 
-// " of matrix [i, j]" for the matrix at a row-major position of a batch, for errors.
+// " of matrix [i, j]": the matrix at a row-major position of a batch, for errors.
 std::string of_matrix(std::int64_t at, const Shape& batch) {
   Shape index = batch;
   for (int d = batch.rank() - 1; d >= 0; --d) {
@@ -28,14 +28,15 @@ std::string of_matrix(std::int64_t at, const Shape& batch) {
   return batch.empty() ? std::string() : " of matrix " + to_string(index);
 }
 
-// Shapes of a x = b.
+// The shapes of a x = b.
 struct System {
   Shape batch, shape;  // of the solution
   std::int64_t columns;
   bool vector;
 };
 
-// b is a vector (or a batch of them) if it has rank 1 or one axis less than a and a's leading extents; else matrices.
+// b is a vector (or a batch of vectors) if it has rank 1, or one axis less than a and a's leading extents; otherwise
+// matrices.
 System system_of(const char* op, const Tensor& a, const Tensor& b) {
   const Shape sa = a.shape(), sb = b.shape();
   System s;
@@ -63,7 +64,7 @@ System system_of(const char* op, const Tensor& a, const Tensor& b) {
   return s;
 }
 
-// -y x^T, or its transpose: the cotangent of a where y is that of b, and likewise transposed.
+// -y x^T, or its transpose: the cotangent of a, where y is that of b. Transposed for a transposed system.
 Tensor minus_outer(const Tensor& y, const Tensor& x, bool vector) {
   return negative(vector ? product("solve", expand_dims(y, -1), expand_dims(x, -1), {false, true})
                          : product("solve", y, x, {false, true}));
@@ -76,7 +77,7 @@ Tensor difference(const Tensor& b, const Tensor& product) {
   return b.defined() ? subtract(b, product) : negative(product);
 }
 
-// solve(g); of vectors, cotangents carried together are the columns of one matrix.
+// solve(g); for vectors, a batch of cotangents becomes the columns of one matrix.
 template <class Solve>
 Tensor solved(const tape::Record& r, const Tensor& g, bool vector, const Solve& solve) {
   return r.batch_rank() && vector ? moveaxis(solve(moveaxis(g, 0, -1)), -1, 0) : solve(g);
@@ -89,7 +90,7 @@ enum : std::size_t { solve_transpose, solve_vector };
 Tensor solution(const Tensor& a, const Tensor& lu, const Tensor& pivots, const Tensor& b, bool transpose);
 
 Tensor solve_again(const tape::Record& r, const Tensor& b, bool transpose) {
-  // Without a tape that follows a, its factors serve as the constant that it is.
+  // If no tape follows a, its factors are constants.
   const Tensor& a = r.has_saved(solve_a) ? r.saved(solve_a) : r.saved(solve_lu);
   return solution(a, r.saved(solve_lu), r.saved(solve_pivots), b, transpose);
 }
@@ -114,7 +115,7 @@ void solve_jvp(const tape::Record& r, std::span<const Tensor> dx, std::span<Tens
 constexpr tape::Rule solve_rule = batched({"solve", solve_vjp, solve_jvp});
 constexpr const char* singular_remedy = "add a multiple of eye(n), or solve a least-squares problem instead";
 
-// ValueError for the first matrix of the batch without an inverse.
+// ValueError for the first singular matrix of the batch.
 void require_regular(const char* op, const Tensor& a, const loops::Fault& fault) {
   if (fault)
     fail<ValueError>(op, "a is singular: pivot {}{} is zero; {}", fault.order, of_matrix(fault.batch, batch_of(a)),
@@ -173,7 +174,7 @@ TriangularOptions flipped(TriangularOptions options) {
   options.transpose = !options.transpose;
   return options;
 }
-// What a triangular solve reads of a.
+// The triangle of a that a triangular solve reads.
 Tensor masked(const Tensor& a, const TriangularOptions& options) {
   return options.lower ? tril(a, options.unit_diagonal ? -1 : 0) : triu(a, options.unit_diagonal ? 1 : 0);
 }

@@ -1,4 +1,4 @@
-// From a tensor to C++ values. A value is given as its own type or as one that its dtype promotes to: never narrowed.
+// Conversion of tensors to C++ values: to the dtype's own type, or one that the dtype promotes to; never narrowed.
 #include "loops/make/transfer.hpp"
 #include "ops/engine.hpp"
 

@@ -1,5 +1,5 @@
-// Tensors made of values and by rule. No derivative leads back to what they are made of; sizes are checked before
-// memory is taken.
+// Tensors made from values or by rule. They have no derivative, except full by its value; sizes are checked before
+// memory is allocated.
 #include <cmath>
 #include <memory>
 #include <reel/ops/make.hpp>
@@ -210,7 +210,7 @@ Tensor detail::arange(double start, double stop, double step, DType dtype) {
 
 Tensor detail::arange_integer(std::int64_t start, std::int64_t stop, std::int64_t step, DType dtype) {
   if (step == 0) fail<ValueError>("arange", "step must not be 0");
-  // In unsigned arithmetic, where the distance between any two bounds fits.
+  // Unsigned arithmetic: the distance between any two bounds fits.
   const auto u = [](std::int64_t v) { return static_cast<std::uint64_t>(v); };
   std::uint64_t count = 0;
   if (step > 0 && stop > start) count = (u(stop) - u(start) - 1) / u(step) + 1;

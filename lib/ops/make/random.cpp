@@ -1,5 +1,5 @@
-// Random tensors: a draw is a primitive whose attributes name the seed and the place in its stream, so that evaluating
-// it again draws the same numbers. Advancing the generator is its effect.
+// Random tensors. A draw is a primitive whose attributes name the seed and the position in its stream, so that
+// evaluating it again draws the same numbers. Advancing the generator is its effect.
 #include "loops/make/random.hpp"
 
 #include <cmath>
@@ -15,12 +15,12 @@ namespace ops {
 
 namespace {
 
-// The attributes of every draw begin with the stream.
+// The attributes of every draw begin with the seed and the position.
 loops::RandomStream stream_of(const Call& call) {
   return {static_cast<std::uint64_t>(call.attribute(0)), static_cast<std::uint64_t>(call.attribute(1))};
 }
 
-// The attributes begin with the stream; whatever stands there is replaced.
+// The first two attributes, the stream, are placeholders that are replaced.
 Tensor drawn(const Primitive& primitive, std::initializer_list<const Tensor*> inputs, Generator& generator,
              std::span<std::int64_t> attributes) {
   Tensor y;

@@ -1,6 +1,6 @@
-// Convolution. With the cotangent g of its result, sum(g * conv2d(x, w)) is linear in the image x, the kernel w and g.
-// Its derivatives with respect to the three are conv2d_transpose, conv2d_filters and conv2d, each a function of the
-// other two. So the derivatives of these three ops are the same three ops, by one rule.
+// Convolution. With the cotangent g of the result, sum(g * conv2d(x, w)) is linear in the image x, the kernel w and g.
+// Its derivatives by these three are conv2d_transpose, conv2d_filters and conv2d, each a function of the other two. So
+// the derivatives of these three ops are the same three ops, by one rule.
 #include <reel/ops/index.hpp>
 
 #include "ops/apply/apply.hpp"
@@ -15,7 +15,7 @@ enum Role : std::size_t { image, kernel, result };
 
 constexpr Role other(Role a, Role b) { return static_cast<Role>(3 - a - b); }
 
-// The op that gives `role`, at the other two factors in the order of roles.
+// The op that computes `role` from the other two factors, in the order of roles.
 Tensor apply_role(Role role, const loops::WindowGeometry& c, const Tensor& a, const Tensor& b);
 
 // The batch axis of cotangents is folded into the axis that both operands share and the third factor lacks: images of a
@@ -52,7 +52,7 @@ Tensor unfold_batch(const Tensor& x, const FoldedAxis& at, std::int64_t batch) {
   return reshape(moveaxis(reshape(x, split), at.axis + 1, 0), joined);
 }
 
-// The cotangent of `wanted` from g, that of `output`; x is the third factor.
+// The cotangent of `wanted` from g, the cotangent of `output`; x is the third factor.
 Tensor cotangent_of(const tape::Record& r, Role output, Role wanted, const Tensor& g, const Tensor& x) {
   const loops::WindowGeometry c = geometry_of(r.attributes());
   const auto of = [&](const Tensor& cotangent) {
@@ -88,11 +88,11 @@ void infer_shape(const Call& call, Metas& out) {
   const loops::WindowGeometry c = geometry_of(call.attributes);
   const Shape a = call.input(0).shape(), b = call.input(1).shape();
   const DType dtype = call.input(0).dtype();
-  if constexpr (output == image)  // of a kernel and a result
+  if constexpr (output == image)  // from a kernel and a result
     out.add(dtype, {b[0], a[1] * c.groups, c.rows.extent, c.columns.extent});
-  else if constexpr (output == kernel)  // of an image and a result
+  else if constexpr (output == kernel)  // from an image and a result
     out.add(dtype, {b[1], a[1] / c.groups, c.rows.taps, c.columns.taps});
-  else  // of an image and a kernel
+  else  // from an image and a kernel
     out.add(dtype, {a[0], b[0], c.rows.results, c.columns.results});
 }
 template <Role output>

@@ -1,4 +1,4 @@
-// Cross-entropies, which are functions of rows, and elementwise losses made of other ops.
+// Cross-entropies, as functions of rows, and elementwise losses composed of other ops.
 #include <reel/ops/index.hpp>
 #include <reel/ops/make.hpp>
 #include <reel/ops/neural.hpp>
@@ -16,7 +16,7 @@ namespace {
 
 using loops::RowFunction, loops::by_rows, loops::one_per_row, loops::whole_rows;
 
-// g, which has one number per row, with the axis of the classes.
+// g, with one number per row, broadcast along the axis of classes.
 Tensor spread(const Tensor& g) { return expand_dims(g, -1); }
 
 // The result has one number per row of logits [..., n].
@@ -25,7 +25,8 @@ void infer_loss(const Call& call, Metas& out) {
   shape.pop_back();
   out.add(call.input(0).dtype(), shape);
 }
-// The cotangent of rows [..., n] has their n, and the other axes of g. Inputs: g [...], logits, maybe labels.
+// The cotangent has the extent n of rows [..., n], and the other axes of g. Inputs: g [...], logits, and labels if
+// needed.
 void infer_loss_vjp(const Call& call, Metas& out) {
   Shape shape = call.input(0).shape();
   shape.push_back(call.input(1).shape()[-1]);
@@ -83,8 +84,8 @@ Tensor dense(const Tensor& x, const Tensor& labels) {
   return apply(dense_primitive, {&x, &labels});
 }
 
-// ---- labels that are classes: logits [..., n], labels [...] as int64. Attributes: whether any label is ignored, and
-// which. Residual: the labels with -1 for what is ignored.
+// ---- Labels that are classes: logits [..., n], labels [...] as int64. Attributes: whether a label is ignored, and
+// which. Residual: the labels with -1 in place of ignored ones.
 
 constexpr const char* sparse_name = "sparse_softmax_cross_entropy";
 
@@ -125,7 +126,7 @@ void evaluate_sparse(const Call& call, Outputs& out) {
                      "examples without a label",
                      invalid.label, invalid.position, n);
   if (n == 0)
-    loops::fill_zero(y);  // all are ignored
+    loops::fill_zero(y);  // all labels are ignored
   else if (y.size() > 0)
     by_rows(RowFunction::sparse_cross_entropy, n, {whole_rows(x), one_per_row(classes)}, y, 1);
 }
@@ -191,7 +192,7 @@ Tensor binary_cross_entropy(const Operand& p, const Operand& labels) {
   const auto [d, wide] = ops::floating_dtypes(op, {&p, &labels});
   const Tensor x = ops::to_tensor(op, p, wide, "p"), y = ops::to_tensor(op, labels, wide, "labels");
   static_cast<void>(ops::broadcast_shapes(op, x.shape(), y.shape()));
-  // 1 in place of what contributes 0 times an infinite logarithm.
+  // 1 in place of probabilities that would contribute 0 times an infinite logarithm.
   const Tensor no = logical_and(equal(y, 0), equal(x, 0)), yes = logical_and(equal(y, 1), equal(x, 1));
   return ops::cast_to(-(y * log(where(no, 1, x)) + (1 - y) * log1p(-where(yes, 0, x))), d);
 }
@@ -215,7 +216,7 @@ Tensor huber(const Operand& x, const Operand& y, double delta) {
   const Tensor a = ops::to_tensor(op, x, wide, "x"), b = ops::to_tensor(op, y, wide, "y");
   static_cast<void>(ops::broadcast_shapes(op, a.shape(), b.shape()));
   const Tensor d = a - b;
-  const Tensor c = clip(d, -delta, delta);  // whose gradient at the edge is 1: d (c (d - c / 2)) = c everywhere
+  const Tensor c = clip(d, -delta, delta);  // its gradient at the edge is 1: d (c (d - c / 2)) = c everywhere
   return ops::cast_to(c * (d - 0.5 * c), dtype);
 }
 

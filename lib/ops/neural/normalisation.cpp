@@ -1,5 +1,6 @@
-// layer_norm, batch_norm, rms_norm. Forward one fused function; so is the vjp where nobody differentiates it, else an
-// expression. Statistics of rows are computed again from x: no normalised copy is kept.
+// layer_norm, batch_norm, rms_norm. The forward pass is one fused function, and so is the vjp where nobody
+// differentiates it; otherwise the vjp is an expression. Statistics of rows are computed again from x: no normalised
+// copy is kept.
 #include <algorithm>
 #include <bit>
 #include <limits>
@@ -20,22 +21,22 @@ namespace {
 // Attribute 0 of a normalisation and of its vjp: epsilon.
 double epsilon_of(const tape::Record& r) { return std::bit_cast<double>(r.attributes()[0]); }
 
-// What normalisation makes of x over some axes, in ops that are recorded.
+// Normalisation of x over some axes, in recorded ops.
 struct Normalised {
   Tensor y, scale;  // y = (x - mean) scale
   Normalised(const Tensor& x, const Shape& axes, double epsilon) {
     const Tensor once = x - mean(x, axes, true);
-    const Tensor centred = once - mean(once, axes, true);  // the first mean is rounded
+    const Tensor centred = once - mean(once, axes, true);  // twice: the first mean is rounded
     scale = rsqrt(mean(square(centred), axes, true) + epsilon);
     y = centred * scale;
   }
-  // Its Jacobian is symmetric: serves both modes. axes: those of g.
+  // The Jacobian is symmetric, so this serves both modes. axes: those of g.
   Tensor product(const Tensor& g, const Shape& axes) const {
     return scale * ((g - mean(g, axes, true)) - y * mean(g * y, axes, true));
   }
 };
 
-// The tangent of y scale + offset, y normalised over `axes`, scale and offset broadcast by widen().
+// The tangent of y scale + offset, where y is normalised over `axes`; widen() broadcasts scale and offset.
 template <class Widen>
 Tensor tangent(const tape::Record& r, std::span<const Tensor> t, const Shape& axes, const Widen& widen) {
   const Normalised to(r.saved(0), axes, epsilon_of(r));
@@ -47,15 +48,15 @@ Tensor tangent(const tape::Record& r, std::span<const Tensor> t, const Shape& ax
   return dy;
 }
 
-// ---- Fused vjps, of x and maybe scale and offset. Their outputs are the cotangents that are wanted: attribute 1 has
-// bit i for input i.
+// ---- Fused vjps for x and, if given, scale and offset. The outputs are the wanted cotangents: bit i of attribute 1
+// stands for input i.
 
 std::int64_t wanted_inputs(const tape::Record& r) {
   std::int64_t mask = 0;
   for (std::size_t i = 0; i < r.num_inputs(); ++i) mask |= std::int64_t{r.wanted(i)} << i;
   return mask;
 }
-// For cotangents of the shape of g, and of [channels] with the leading axis of g, if it has one more than x.
+// For cotangents in the shape of g, and [channels] behind the leading axis of g, if it has one more axis than x.
 void infer_cotangents(const Tensor& g, const Tensor& x, std::int64_t channels, std::int64_t wanted, Metas& out) {
   Shape row{channels};
   if (g.rank() > x.rank()) row.insert(0, g.shape()[0]);
@@ -71,7 +72,7 @@ loops::NormalizeCotangents cotangents_of(std::int64_t wanted, Outputs& out) {
   all.offset = next(2);
   return all;
 }
-// Runs the primitive. Input i gets its cotangent.
+// Runs the primitive and hands input i its cotangent.
 void evaluate_cotangents(const Primitive& vjp, Inputs inputs, Attributes attributes, std::span<Gradient> dx) {
   Tensor all[3];
   const std::int64_t wanted = attributes[1];
@@ -81,9 +82,9 @@ void evaluate_cotangents(const Primitive& vjp, Inputs inputs, Attributes attribu
     if (wanted >> i & 1) dx[i] = std::move(all[k++]);
 }
 
-// ---- layer_norm of rows. Inputs: x [..., n], and maybe scale and offset [n].
+// ---- layer_norm of rows. Inputs: x [..., n], and scale and offset [n] if given.
 
-// Inputs: g, x, and scale if there is one.
+// Inputs: g, x, and scale if given.
 void infer_layer_norm_vjp(const Call& call, Metas& out) {
   infer_cotangents(call.input(0), call.input(1), call.input(1).shape()[-1], call.attribute(1), out);
 }
@@ -129,7 +130,7 @@ Tensor layer_norm_rows(const Tensor& x, const Tensor& scale, const Tensor& offse
   return apply(layer_norm_primitive, {&x, &scale, &offset}, words(epsilon));
 }
 
-// The axes of x in the order in which the caller names them, which is that of the axes of scale and offset.
+// The axes of x in the order in which the caller names them, which is also that of scale and offset.
 Shape named_axes(const char* op, const Axes& axes, const Tensor& x) {
   if (axes.all()) return normalize(op, axes, x.rank());
   Shape named;
@@ -137,7 +138,7 @@ Shape named_axes(const char* op, const Axes& axes, const Tensor& x) {
   return named;
 }
 
-// What has the axes `named` of x, with them in ascending order.
+// A tensor with the axes `named` of x, transposed to ascending order.
 Tensor with_ascending_axes(const Tensor& given, const Shape& named) {
   if (std::is_sorted(named.begin(), named.end())) return given;
   Shape order;
@@ -146,7 +147,7 @@ Tensor with_ascending_axes(const Tensor& given, const Shape& named) {
   return transpose(given, order);
 }
 
-// The extents of x along the axes; `what` must have them as shape.
+// The extents of x along the axes. ShapeError unless `what` has them as its shape.
 void check_extents(const char* op, const char* what, const Tensor& given, const Tensor& x, const Shape& axes) {
   Shape wanted;
   for (std::int64_t a : axes) wanted.push_back(x.shape()[a]);
@@ -175,7 +176,7 @@ Tensor layer_norm_over(const Tensor& x, const Tensor& scale, const Tensor& offse
 // ---- batch_norm. Inputs: x, scale, offset. Outputs: y, mean and variance of the channels; residual: 1 / sqrt(variance
 // + epsilon). Attributes: epsilon, the axis of the channels.
 
-// The axes of x but that of the channels, and the extents of a row of channels that broadcasts to x.
+// The axes of x except that of the channels; the extents of a row of channels that broadcasts to x.
 struct ChannelAxes {
   Shape others, broadcast;
   ChannelAxes(const Shape& shape, int axis, int lead = 0) {
@@ -187,7 +188,7 @@ struct ChannelAxes {
 };
 int channel_axis_of(const tape::Record& r) { return static_cast<int>(r.attributes()[1]); }
 
-// x as [outer, channels, inner], or [outer, channels] where these are the last axis.
+// x as [outer, channels, inner], or [outer, channels] if the channels are the last axis.
 Tensor as_batch(const Tensor& x, std::int64_t axis) {
   const Shape shape = x.shape();
   Shape batch{1, 1, 1};

@@ -1,5 +1,5 @@
-// Pooling. max_pool2d keeps where in its window each result was found; what goes there and comes from there are each
-// other's transposes. avg_pool2d is a convolution of each channel with ones.
+// Pooling. max_pool2d keeps the position in the window of each result; scattering to and gathering from these positions
+// are each other's transposes. avg_pool2d is a convolution of each channel with ones.
 #include "loops/window/pooling.hpp"
 
 #include <algorithm>
@@ -16,9 +16,9 @@ namespace ops {
 namespace {
 
 constexpr const char* image_axes = "[batch, channels, height, width]";
-constexpr std::int64_t most_taps = 1 << 24;  // kernels count them in float32
+constexpr std::int64_t most_taps = 1 << 24;  // the kernels count positions in float32
 
-// x [..., rows, columns] with other extents there.
+// x [..., rows, columns] with other extents of the last two axes.
 Shape resized(const Tensor& x, std::int64_t rows, std::int64_t columns) {
   Shape shape = x.shape();
   shape[-2] = rows;
@@ -32,7 +32,7 @@ Shape image_shape(const Tensor& x, const loops::WindowGeometry& c) {
   return resized(x, c.rows.extent, c.columns.extent);
 }
 
-// Inputs of both: x, and places, the residual of max_pool2d. Attributes of all: the windows.
+// Inputs of both: x, and the positions, a residual of max_pool2d. Attributes of all: the windows.
 Tensor scatter(Attributes windows, const Tensor& x, const Tensor& places);
 Tensor gather(Attributes windows, const Tensor& x, const Tensor& places);
 
@@ -92,7 +92,7 @@ constexpr Primitive max_primitive = {.rule = linear<scatter_saved, gather_saved>
 
 Size2d stride_of(const Size2d& stride, const Size2d& window) { return stride == Size2d{0, 0} ? window : stride; }
 
-// The same windows without the taps that meet padding wherever they are. ValueError if a window meets nothing else.
+// The same windows without taps that always meet padding. ValueError if a window meets nothing else.
 loops::WindowAxis trimmed(loops::WindowAxis axis, const char* name, const Shape& image) {
   for (std::int64_t i = 0; i < axis.results; ++i) {
     const std::int64_t start = i * axis.stride - axis.before;
@@ -111,17 +111,17 @@ loops::WindowAxis trimmed(loops::WindowAxis axis, const char* name, const Shape&
   return axis;
 }
 
-// Whether no window of the axis meets padding.
+// Whether no window along the axis meets padding.
 bool unpadded(const loops::WindowAxis& axis) {
   return axis.before == 0 && (axis.results - 1) * axis.stride + axis.taps <= axis.extent;
 }
-// How many elements of the axis each window has, as [n, 1] or [n].
+// The number of elements of the axis in each window, as [n, 1] or [n].
 Tensor counts(const loops::WindowAxis& axis, DType dtype, bool column) {
   std::vector<double> n;
   for (std::int64_t i = 0; i < axis.results; ++i) {
     const std::int64_t start = i * axis.stride - axis.before;
     const auto count = static_cast<double>(std::min(start + axis.taps, axis.extent) - std::max<std::int64_t>(start, 0));
-    n.push_back(std::max(count, 1.0));  // the mean of nothing but padding is that of zeros
+    n.push_back(std::max(count, 1.0));  // the mean of a window without elements is 0
   }
   const Tensor all = cast(from_data(n), dtype);
   return column ? reshape(all, {axis.results, 1}) : all;

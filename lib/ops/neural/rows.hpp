@@ -1,10 +1,10 @@
-// What normalisations and losses share: the dtype they compute in, and the axis of interest put last.
+// Shared by normalisations and losses: the dtype they compute in, and moving the axis of interest to the end.
 #pragma once
 #include "ops/reduce/reduction.hpp"
 
 namespace reel::ops {
 
-/// The dtype of the result, and the one to compute in: float32 for halves. TypeError unless it is floating and real.
+/// The dtype of the result, and the dtype to compute in: float32 for halves. TypeError unless it is floating and real.
 struct Computed {
   DType result, wide;
 };
@@ -14,7 +14,7 @@ inline Computed floating_dtypes(const char* op, std::initializer_list<const Oper
   return {d, is_half(d) ? DType::float32 : d};
 }
 
-/// x with `axis` moved behind the others: recorded, and kept in `scratch`.
+/// x with `axis` moved to the end: recorded, and held in `scratch`.
 inline const Tensor& last(const Tensor& x, int axis, Tensor& scratch) {
   if (axis == x.rank() - 1) return x;
   Shape order;

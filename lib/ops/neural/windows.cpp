@@ -1,4 +1,4 @@
-// Checks of convolution and pooling.
+// Checks for convolution and pooling.
 #include "ops/neural/windows.hpp"
 
 #include <algorithm>
@@ -9,7 +9,7 @@ namespace {
 
 constexpr const char* axis_name[] = {"height", "width"};
 
-// Of whatever the options give: no sum or product of a few such numbers overflows.
+// A bound for all options: no sum or product of a few such numbers overflows.
 constexpr std::int64_t most_int32 = std::numeric_limits<std::int32_t>::max();
 
 void check(const char* op, const WindowOptions& o) {
@@ -32,7 +32,7 @@ void check(const char* op, const WindowOptions& o) {
 }
 
 std::int64_t reach(const WindowOptions& o, std::size_t d) { return (o.window[d] - 1) * o.dilation[d] + 1; }
-// Rows or columns of padding in front and behind.
+// Rows or columns of padding before and after.
 Size2d sides(const WindowOptions& o, std::size_t d, std::int64_t extent) {
   if (o.padding.rule == Padding::valid) return {0, 0};
   if (o.padding.rule == Padding::given) return d == 0 ? o.padding.rows : o.padding.columns;

@@ -1,4 +1,4 @@
-// What convolution and pooling share: options checked and made the geometry of the loops, and its way through a record.
+// Shared by convolution and pooling: options, checked and converted to the geometry of the loops, and to attributes.
 #pragma once
 #include <reel/ops/neural.hpp>
 
@@ -7,7 +7,7 @@
 
 namespace reel::ops {
 
-/// What the options say of an op; window: rows and columns of taps.
+/// The options of an op; window: rows and columns of taps.
 struct WindowOptions {
   Size2d window, stride, dilation;
   const Padding& padding;
@@ -15,14 +15,14 @@ struct WindowOptions {
 };
 /// Windows over an image, checked.
 loops::WindowGeometry window_geometry(const char* op, const Shape& image, const WindowOptions& options);
-/// Likewise, from results [batch, channels, ...] to the image that conv2d makes them of.
+/// The same from results [batch, channels, ...], for the image of which conv2d makes them.
 loops::WindowGeometry geometry_from_results(const char* op, const Shape& results, const WindowOptions& options,
                                             const Size2d& size);
 
-/// The operand as a tensor of rank 4 that has a derivative: else TypeError, ShapeError.
+/// The operand as a differentiable tensor of rank 4. TypeError, ShapeError otherwise.
 Tensor image_operand(const char* op, const Operand& x, const char* operand, const char* axes);
 
-/// The geometry as attributes of a record.
+/// The geometry as attributes of a primitive.
 using WindowAttributes = std::array<std::int64_t, 13>;
 WindowAttributes attributes_of(const loops::WindowGeometry& c);
 loops::WindowGeometry geometry_of(std::span<const std::int64_t> attributes);

@@ -1,4 +1,4 @@
-// Differences of neighbours, derivatives of samples, and scans by a tree: all made of slices and other ops.
+// Differences of neighbours, derivatives of samples, and associative scans: composed of slices and other ops.
 #include <algorithm>
 #include <reel/ops/index.hpp>
 #include <reel/ops/scans.hpp>
@@ -14,13 +14,13 @@ Tensor along(const Tensor& x, int axis, const SliceItem& item) {
   items.push_back(item);
   return slice(x, items);
 }
-// The elements [first, last) of the last axis; from the end where negative.
+// The elements [first, last) of the last axis; negative numbers count from the end.
 Tensor last(const Tensor& x, std::int64_t first, std::int64_t end) {
   const std::int64_t n = x.shape()[-1];
   return along(x, x.rank() - 1, range(first < 0 ? first + n : first, end <= 0 ? end + n : end));
 }
 
-// ---- derivatives of samples f on the last axis: those inside, and both ends, at equal distances and at coordinates
+// ---- Derivatives of samples f along the last axis, inside and at both ends, for equal spacing and for coordinates
 
 struct Stencil {
   Tensor inside, first, last;
@@ -49,9 +49,10 @@ Stencil at_coordinates(const Tensor& f, const Tensor& coordinates, int order) {
   s.first = last(d, 0, 1);
   s.last = last(d, -1, 0);
   if (order == 2) {
-    const auto bend = [&](std::int64_t i) {  // of the parabola through three samples
-      return (last(d, i + 1, i + 2) - last(d, i, i + 1)) / (last(h, i, i + 1) + last(h, i + 1, i + 2));
-    };
+    const auto bend =
+        [&](std::int64_t i) {  // second divided difference: the curvature of the parabola through three samples
+          return (last(d, i + 1, i + 2) - last(d, i, i + 1)) / (last(h, i, i + 1) + last(h, i + 1, i + 2));
+        };
     const std::int64_t n = h.shape()[-1];
     s.first = s.first - last(h, 0, 1) * bend(0);
     s.last = s.last + last(h, -1, 0) * bend(n - 2);
@@ -68,7 +69,7 @@ Tensors each_along(const Tensors& x, int axis, const SliceItem& item) {
   for (const Tensor& one : x) y.push_back(along(one, axis, item));
   return y;
 }
-// even[0], odd[0], even[1], ... along the axis; of even ones there are as many, or one more.
+// Interleaves even[0], odd[0], even[1], ... along the axis; there are as many even ones as odd ones, or one more.
 Tensor interleaved(const Tensor& even, const Tensor& odd, int axis) {
   const std::int64_t pairs = odd.shape()[axis], n = even.shape()[axis];
   const Tensor front = n == pairs ? even : along(even, axis, range(0, pairs));
@@ -94,7 +95,7 @@ struct Combine {
   }
 };
 
-// The pairs first, by recursion all prefixes of an even number, and then the others.
+// Combines pairs; then, by recursion, all prefixes of even length; then the others.
 Tensors scanned(const Combine& f, const Tensors& x) {
   const std::int64_t n = x[0].shape()[f.axis];
   if (n < 2) return x;

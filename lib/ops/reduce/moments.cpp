@@ -1,5 +1,5 @@
-// Variance, standard deviation and norms: written rules whose singular points (a constant, the zero vector) have
-// gradient 0. Attributes: axes, keepdims, the number (ddof or p) as bits.
+// Variance, standard deviation and norms. Their rules have gradient 0 at singular points (a constant, the zero vector).
+// Attributes: axes, keepdims, the number (ddof or p) as bits.
 #include "loops/reduce/moments.hpp"
 
 #include <bit>
@@ -24,31 +24,32 @@ double number_of(const tape::Record& r) { return std::bit_cast<double>(r.attribu
 Tensor with_reduced_axes(const tape::Record& r, const Tensor& z) {
   return ops::with_axes(z, r.shape(0), r.attributes()[0]);
 }
-// The same for what has the shape of a cotangent.
+// The same in the shape of a cotangent.
 Tensor led_with_axes(const tape::Record& r, const Tensor& g) {
   return ops::with_axes(g, r.batched(r.shape(0)), r.attributes()[0] << r.batch_rank());
 }
 
-// 1 where b holds, else x: a denominator that is no 0, so that what `where` discards stays finite in every derivative.
+// x, with 1 where b holds: a denominator that is never 0, so that the branch that `where` discards has finite
+// derivatives.
 Tensor or_one(const Tensor& b, const Tensor& x) { return where(b, 1, x); }
 
 // ---- var, std
 
-// n - ddof, NaN unless positive.
+// n - ddof; NaN unless positive.
 double freedom(std::int64_t n, double ddof) {
   const double f = static_cast<double>(n) - ddof;
   return f > 0 ? f : std::numeric_limits<double>::quiet_NaN();
 }
 double freedom(const tape::Record& r) { return freedom(reduced_count(r.shape(0), r.attributes()[0]), number_of(r)); }
 
-// x less its mean over the axes; twice, since the first mean is rounded, and a constant must give zeros.
+// x minus its mean over the axes, twice: the first mean is rounded, and constants must give zeros.
 Tensor less_mean(const Tensor& x, const Shape& axes) {
   Tensor once = x - mean(x, axes, true);
   const Tensor rest = mean(once, axes, true);
   return std::move(once) - rest;
 }
 
-// Of var, std and norm.
+// For var, std and norm.
 void infer_moment(const Call& call, Metas& out) { infer_reduced(call, call.input(0).dtype(), out); }
 
 void evaluate_var(const Call& call, Outputs& out) {
@@ -68,7 +69,7 @@ Tensor centred(const tape::Record& r) { return less_mean(r.saved(0), reduced_axe
 void var_vjp(const tape::Record& r, std::span<const Tensor> g, std::span<Gradient> dx) {
   dx[0] = led_with_axes(r, g[0]) * (2 / freedom(r)) * centred(r);
 }
-// Along a tangent without elements every result stands still, NaN or not.
+// A tangent without elements leaves every result unchanged, even NaN.
 Tensor still(const tape::Record& r, const Tensor& t) { return sum(t, reduced_axes(r), keeps_axes(r)); }
 void var_jvp(const tape::Record& r, std::span<const Tensor> t, std::span<Tensor> dy) {
   if (t[0].size() == 0) {
@@ -125,12 +126,12 @@ void evaluate_norm(const Call& call, Outputs& out) {
   loops::norm(call.input(0), call.real(2), axes_of(call.attribute(0)), out[0]);
 }
 
-// d norm / d x where z is not 0: sign(x) |x / z|^(p - 1); 0 where x is, for general p.
+// d norm / d x where z is not 0: sign(x) |x / z|^(p - 1); where x is 0 it is 0, for general p.
 Tensor slope(const tape::Record& r, const Tensor& no_norm) {
   const double p = number_of(r);
   const Tensor x = r.saved(0), ratio = x / with_reduced_axes(r, or_one(no_norm, r.saved(1)));
   if (p == 2) return ratio;
-  if (p > 2 && p == std::floor(p)) {  // a power of x itself, smooth at 0 to every order
+  if (p > 2 && p == std::floor(p)) {  // x^(p - 1) is a power of x itself, smooth at 0 to every order
     const Tensor s = power(ratio, p - 1);
     return std::fmod(p, 2) == 0 ? s : s * sign(ratio);
   }

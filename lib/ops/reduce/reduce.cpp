@@ -1,5 +1,5 @@
-// Sums, means, products, extremes. Sums and means are linear, with broadcasting as transpose; the others keep what
-// their written rules read.
+// Sums, means, products, extremes. Sums and means are linear, and their transpose is broadcasting; the others keep the
+// values that their rules read.
 #include "loops/reduce/reduce.hpp"
 
 #include <algorithm>
@@ -110,10 +110,10 @@ template <ReduceFunction F>
 void evaluate_reduction(const Call& call, Outputs& out) {
   loops::reduce(F, call.input(0), axes_of(call.attribute(0)), out[0]);
 }
-// With the dtype of the input.
+// Announces a result with the dtype of the input.
 void infer_reduction(const Call& call, Metas& out) { infer_reduced(call, detail::block(call.input(0))->dtype, out); }
 
-// A batched shape with extents of 1 behind the batch axis, where broadcasting would add axes to the rest.
+// A batched shape with extents of 1 behind the batch axis, in place of axes that broadcasting would add.
 Shape aligned(Shape batched, int rank) {
   while (batched.rank() < rank) batched.insert(1, 1);
   return batched;
@@ -153,12 +153,12 @@ constexpr Primitive sum_to_primitive = {
 Tensor mean_transpose(const tape::Record& r, const Tensor& g) {
   const Shape full = r.batched(r.shape(0));
   const std::int64_t mask = r.attributes()[0] << r.batch_rank();
-  // 1 for the mean of nothing, whose empty cotangent has a derivative by g: 0, not 0 / 0.
+  // 1 for the mean of nothing: the empty cotangent then has derivative 0 by g, not 0 / 0.
   const auto count = static_cast<double>(std::max<std::int64_t>(reduced_count(full, mask), 1));
   return broadcast_to(with_axes(divide(g, count), full, mask), full);
 }
 Tensor mean_forward(const tape::Record& r, const Tensor& t) {
-  // The mean of nothing is NaN, and has a Jacobian without columns: its tangent is 0, as the empty cotangent demands.
+  // The mean of nothing is NaN, and its Jacobian has no columns: its tangent is 0, consistent with the empty cotangent.
   if (t.size() == 0) return sum_forward(r, t);
   return mean(t, axes_of(r.attributes()[0]), keepdims_of(r));
 }
@@ -175,7 +175,7 @@ namespace {
 
 // ---- prod
 
-// The product of the other elements, for each: from both sides, so that zeros need no division.
+// For each element the product of the others, from both sides, so that zeros need no division.
 Tensor others(const Tensor& rows) { return cumprod(rows, -1, true, false) * cumprod(rows, -1, true, true); }
 
 void prod_vjp(const tape::Record& r, std::span<const Tensor> g, std::span<Gradient> dx) {
@@ -196,8 +196,8 @@ constexpr Primitive prod_primitive = {.rule = batched({"prod", prod_vjp, prod_jv
 
 // ---- max, min
 
-// Each element's share of the result: equal among those that equal it, and among NaNs, which make it NaN. A constant.
-// Inputs: x, the result. Attribute: the mask of the axes.
+// The share of each element in the result: equal among ties, and among NaNs, which make it NaN. A constant. Inputs: x,
+// the result. Attribute: the mask of the axes.
 void infer_shares(const Call& call, Metas& out) { out.add_like(call.input(0)); }
 void evaluate_shares(const Call& call, Outputs& out) {
   loops::extreme_shares(call.input(0), call.input(1), axes_of(call.attribute(0)), out[0]);
@@ -271,7 +271,7 @@ void evaluate_truth(const Call& call, Outputs& out) {
   const Shape axes = axes_of(call.attribute(0));
   if (x.dtype() == DType::boolean) return loops::reduce(F, x, axes, out[0]);
   const Tensor truth = detail::empty(DType::boolean, x.shape());
-  static_cast<void>(loops::cast(x, truth));  // any number is true or false
+  static_cast<void>(loops::cast(x, truth));  // numbers are converted to booleans
   loops::reduce(F, truth, axes, out[0]);
 }
 template <ReduceFunction F>
@@ -302,7 +302,7 @@ Tensor complex_prod(const Operand& operand, const Axes& axes, bool keepdims) {
   return reshape(slice(cumprod(rows, -1), {ellipsis, range_from(n - 1)}), shape);
 }
 
-// The dtype in which sums and products of d are formed.
+// The dtype in which sums and products of dtype d are computed.
 constexpr DType accumulated(DType d) { return d < DType::int64 ? DType::int64 : d; }
 
 Tensor accumulate(const Primitive& primitive, ReduceFunction f, const Operand& operand, const Axes& axes,

@@ -1,5 +1,5 @@
-// What reductions share: which axes go, and the shapes with and without them. Attribute 0 of a reduction is the mask of
-// its axes, bit d for axis d, attribute 1 whether they stay with an extent of 1.
+// Shared by reductions: the reduced axes, and shapes with and without them. Attribute 0 of a reduction is the mask of
+// its axes, bit d for axis d; attribute 1 tells whether they remain with extent 1.
 #pragma once
 #include <reel/ops/reduce.hpp>
 
@@ -12,12 +12,12 @@ namespace reel::ops {
 std::int64_t axes_mask(const char* op, const Axes& axes, int rank);
 /// The axes of a mask, ascending.
 Shape axes_of(std::int64_t mask);
-/// How many elements become one.
+/// The number of elements that are combined into one.
 std::int64_t reduced_count(std::span<const std::int64_t> full, std::int64_t mask);
 /// The shape of the result.
 Shape reduced_shape(std::span<const std::int64_t> full, std::int64_t mask, bool keepdims);
 
-/// ValueError unless something is reduced, or there is no result.
+/// ValueError if there are no elements to reduce for a result that has elements.
 void require_elements(const char* op, const Shape& full, std::int64_t mask);
 
 /// The primitives of sum and mean. A mean is the sum divided by the number of terms.
@@ -30,10 +30,10 @@ void infer_reduced(const Call& call, DType d, Metas& out);
 /// TypeError: the op has no kernel for d.
 [[noreturn]] void fail_no_kernel(const char* op, DType d);
 
-/// g, in a result's shape with or without the reduced axes, in a shape that broadcasts to `full`: with them unless they
-/// are the first ones, which broadcasting adds. Recorded.
+/// g, in the result's shape with or without the reduced axes, in a shape that broadcasts to `full`: with the reduced
+/// axes, unless they come first, where broadcasting adds them. Recorded.
 Tensor with_axes(const Tensor& g, const Shape& full, std::int64_t mask);
-/// x as [..., n], the reduced axes made one and last; and back from there to the shape `full`. Recorded.
+/// x as [..., n], with the reduced axes merged and moved to the end; and back to the shape `full`. Recorded.
 Tensor to_rows(const Tensor& x, std::int64_t mask);
 Tensor from_rows(const Tensor& rows, const Shape& full, std::int64_t mask);
 

@@ -1,6 +1,6 @@
-// Running extremes, which are elements chosen by position, and running logarithms of sums, whose derivative is a linear
-// recurrence: with w[i] = exp(x[i] - z[i]) and c[i] = exp(z[i-1] - z[i]), dz[i] = w[i] dx[i] + c[i] dz[i-1]. The
-// factors come from x and z, not from each other: 1 - w[i] would cancel.
+// Running extremes are elements chosen by position. Running logarithms of sums have a linear recurrence as derivative:
+// with w[i] = exp(x[i] - z[i]) and c[i] = exp(z[i-1] - z[i]), dz[i] = w[i] dx[i] + c[i] dz[i-1]. Both factors are
+// computed from x and z: 1 - w[i] would cancel.
 #include "loops/reduce/running.hpp"
 
 #include <limits>
@@ -51,7 +51,7 @@ RunningExtreme running_extreme(const char* op, const Operand& operand, std::int6
   return {both[0], both[1]};
 }
 
-// ---- The shares w and c. Inputs: x and z; attributes: axis, reverse. Those of infinite sums are constant.
+// ---- The factors w and c. Inputs: x and z; attributes: axis, reverse. Those of infinite sums are constant.
 
 void infer_running_shares(const Call& call, Metas& out) {
   out.add_like(call.input(0));
@@ -62,7 +62,7 @@ void evaluate_running_shares(const Call& call, Outputs& out) {
   loops::log_running_shares(loops::contiguous(call.input(0), copied[0]), loops::contiguous(call.input(1), copied[1]),
                             static_cast<int>(call.attribute(0)), call.attribute(1) != 0, out[0], out[1]);
 }
-// dw / dx and dc / dz[i-1]: the shares themselves, or 0 where they are constant. Saved: z, w, c.
+// dw / dx and dc / dz[i-1]: the factors themselves, or 0 where they are constant. Saved: z, w, c.
 struct Slopes {
   int axis;
   bool reverse;
@@ -124,7 +124,7 @@ constexpr Primitive logcumsumexp_primitive = {.rule = batched({"logcumsumexp", l
                                               .evaluate = evaluate_logcumsumexp,
                                               .keeps = {keep_input(0), keep_output(0)}};
 
-// The sums before each: moved by one place, -inf moves in.
+// The sums before each element: shifted by one place, filled with -inf.
 Tensor exclusive_of(const Tensor& z, int axis, bool reverse) {
   const std::int64_t n = z.shape()[axis];
   if (n == 0) return z;

@@ -1,6 +1,6 @@
 // Running sums and products along an axis. The derivative of a running product is a linear recurrence, s[i] = b[i] +
-// a[i] s[i-1], which needs no division and so is exact with zeros; it is an op of its own, whose derivatives are
-// recurrences again: that gives every order.
+// a[i] s[i-1], which needs no division and is exact with zeros among the factors. The recurrence is an op whose
+// derivatives are recurrences again, which gives every order.
 #include "loops/reduce/scan.hpp"
 
 #include <algorithm>
@@ -24,7 +24,7 @@ struct Scanned {
   explicit Scanned(Attributes a) : axis(static_cast<int>(a[0])), exclusive(a[1] != 0), reverse(a[2] != 0) {}
 };
 
-// Of scans and recurrences.
+// For scans and recurrences.
 void infer_scan(const Call& call, Metas& out) { out.add_like(call.input(0)); }
 template <loops::ScanFunction F>
 void evaluate_scan(const Call& call, Outputs& out) {
@@ -80,7 +80,7 @@ Tensor shift(const Tensor& x, int axis, bool reverse) {
 
 namespace {
 
-// The transpose of a product by complex numbers is that by their conjugates.
+// The transpose of a product with complex numbers is the product with their conjugates.
 Tensor conjugate(const Tensor& x) { return is_complex(x.dtype()) ? conj(x) : x; }
 
 // ---- recurrence. Attributes: axis, after, reverse.
@@ -124,8 +124,8 @@ Tensor recurrence(const Tensor& a, const Tensor& b, int axis, bool after, bool r
 
 namespace {
 
-// With y[i] the product up to i and P[k] the one before k: dx[k] = P[k] S[k], S[k] = g[k] + x[k+1] S[k+1]; and the
-// tangent of y[i] is x[i] times that of y[i-1], plus t[i] P[i]. Exclusive: y[i] = P[i], and all is one place further.
+// With y[i] the product up to i and P[k] the one before k: dx[k] = P[k] S[k], S[k] = g[k] + x[k+1] S[k+1]. The tangent
+// of y[i] is x[i] times that of y[i-1], plus t[i] P[i]. Exclusive: y[i] = P[i], and all indices shift by one.
 void cumprod_vjp(const tape::Record& r, std::span<const Tensor> g, std::span<Gradient> dx) {
   const auto [axis, exclusive, reverse] = Scanned(r.attributes());
   const int batched_axis = axis + r.batch_rank();

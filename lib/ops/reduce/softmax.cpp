@@ -1,5 +1,5 @@
 // softmax, log_softmax and logsumexp, and their derivatives: functions of whole rows where nobody differentiates them,
-// else expressions.
+// otherwise expressions.
 #include <cmath>
 #include <reel/ops/make.hpp>
 #include <reel/ops/reduce.hpp>
@@ -22,7 +22,7 @@ using loops::RowFunction;
 
 void infer_softmax(const Call& call, Metas& out) { out.add_like(call.input(0)); }
 
-// Of x, or of g and z.
+// Inputs: x, or g and z.
 template <RowFunction F>
 void evaluate_along_axis(const Call& call, Outputs& out) {
   loops::along_axis(F, static_cast<int>(call.attribute(0)), call.input(0),
@@ -97,7 +97,7 @@ void infer_weights(const Call& call, Metas& out) { out.add_like(call.input(0)); 
 void evaluate_weights(const Call& call, Outputs& out) {
   loops::logsumexp_weights(call.input(0), call.input(1), call.attribute(0), out[0]);
 }
-// dw / dx, and less dw / dz: the weights, or 0 where they are constant. Saved: z, the weights.
+// dw / dx, and minus dw / dz: the weights, or 0 where they are constant. Saved: z, the weights.
 Tensor weights_slope(const tape::Record& r) {
   const Tensor z = with_axes(r.saved(0), r.output_shape(), r.attributes()[0]);
   return where(isinf(z), 0, r.saved(1));

@@ -1,4 +1,4 @@
-// Reductions without NaN, averages and covariances: made of other ops, but for the extremes, whose shares need a rule.
+// Reductions that ignore NaN, averages and covariances: composed of other ops, except extremes, which need a rule.
 #include <limits>
 #include <reel/ops/index.hpp>
 #include <reel/ops/linalg.hpp>
@@ -21,15 +21,15 @@ Tensor floating(const char* op, const Operand& operand, const char* name = "x") 
   return cast_to(x, floating_of(x.dtype()));
 }
 
-// f(x), halves by way of float32.
+// f(x); halves are computed in float32.
 template <class F>
 Tensor in_full_precision(const Tensor& x, const F& f) {
   return is_half(x.dtype()) ? in_float32(x, f) : f(x);
 }
 
-// ---- extremes without NaN: z, which is one of the elements of x. Attributes: axes as a mask, keepdims.
+// ---- Extremes that ignore NaN: z is an element of x. Attributes: axes as a mask, keepdims.
 
-// Where the elements are z, and how many are.
+// Marks the elements equal to z, and counts them.
 struct Ties {
   Tensor here, count;
   explicit Ties(const tape::Record& r) {
@@ -70,13 +70,13 @@ Tensor nan_extreme(const char* op, const Operand& operand, const Axes& axes, boo
   });
 }
 
-// ---- moments without NaN
+// ---- Moments that ignore NaN
 
-// How many are left, in x's dtype.
+// The number of elements that are not NaN, in x's dtype.
 Tensor count_of(const Tensor& missing, const Axes& axes, bool keepdims, DType d) {
   return cast(sum(logical_not(missing), axes, keepdims), d);
 }
-// a / b, NaN with gradient 0 unless b is positive.
+// a / b; NaN with gradient 0 unless b is positive.
 Tensor quotient(const Tensor& a, const Tensor& b) {
   const Tensor has_some = greater(b, 0);
   return where(has_some, a / where(has_some, b, 1), nan_of(a.dtype()));
@@ -124,7 +124,7 @@ Tensor conjugate_transposed(const Tensor& x) {
   const Tensor y = is_complex(x.dtype()) ? conj(x) : x;
   return moveaxis(y, -1, -2);
 }
-// Variables as the rows of matrices, less their means.
+// Variables, the rows of matrices, minus their means.
 Tensor centred_rows(const Tensor& x) {
   const Tensor rows = x.rank() < 2 ? reshape(x, {1, x.size()}) : x;
   const Tensor once = rows - mean(rows, -1, true);
@@ -205,7 +205,7 @@ Tensor corrcoef(const Operand& operand) {
     if (x.rank() == 0) fail<ShapeError>("corrcoef", "x has rank 0; it needs an axis of observations");
     const Tensor rows = ops::centred_rows(x), units = rows / norm(rows, 2, -1, true);
     Tensor y = matmul(units, ops::conjugate_transposed(units));
-    if (x.shape()[-1] == 0) y = y * std::numeric_limits<double>::quiet_NaN();  // else 0, the sum of nothing
+    if (x.shape()[-1] == 0) y = y * std::numeric_limits<double>::quiet_NaN();  // otherwise 0, the sum of no elements
     return x.rank() < 2 ? reshape(y, {}) : y;
   });
 }
@@ -221,7 +221,7 @@ Tensor masked_softmax(const Operand& operand, const Operand& mask_operand, std::
                      x.shape());
   const int a = ops::normalize("masked_softmax", axis, x.rank());
   const Tensor here = broadcast_to(mask, x.shape());
-  // A row without elements is one of zeros until it is masked.
+  // A row without true elements is replaced by zeros until it is masked.
   const Tensor outside = where(any(here, a, true), -std::numeric_limits<double>::infinity(), 0.0);
   return where(here, softmax(where(here, x, ops::cast_to(outside, x.dtype())), a), 0);
 }
@@ -244,7 +244,7 @@ SignedLog weighted_logsumexp(const Operand& operand, const Operand& factors, con
   }
   const Tensor largest = max(where(equal(b, 0), lowest, stop_gradient(x)), axes, true);
   const Tensor offset = where(isfinite(largest), largest, 0);
-  // What is not counted and would overflow has no derivative.
+  // Elements that are not scaled, and would overflow, have no derivative.
   const Tensor left_out = logical_and(equal(b, 0), logical_not(less_equal(stop_gradient(x) - offset, 80)));
   const Tensor s = sum(where(left_out, 0, exp(where(left_out, offset, x) - offset) * b), axes, true);
   const Shape result = ops::reduced_shape(shape, mask, keepdims);

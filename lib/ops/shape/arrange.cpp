@@ -1,4 +1,4 @@
-// Arrangements that are made of other ops: of transposes and flips, of elements at index arrays, and of slices.
+// Rearrangements composed of other ops: transposes and flips, gathers, and slices.
 #include <algorithm>
 #include <numeric>
 #include <reel/ops/arranging.hpp>
@@ -17,10 +17,10 @@ Tensor vector_operand(const char* op, const Operand& operand, const char* name) 
   return x;
 }
 
-// Rows i and columns j of matrices [n, m], as columns and rows that broadcast.
+// Row indices i and column indices j of matrices [n, m], as a column and a row that broadcast.
 Tensor row_numbers(std::int64_t n) { return reshape(arange(n), {n, 1}); }
 
-// The elements of a list at places that lie in it.
+// The elements of a list at positions that are in range.
 Tensor at_places(const Tensor& list, const Tensor& places) { return gather_at(list, contiguous(places), 0); }
 
 struct Diagonal {
@@ -112,7 +112,7 @@ Tensor block_diag(std::span<const Tensor> blocks) {
   }
   if (blocks.empty()) fail<ValueError>("block_diag", "there are no blocks; pass at least one");
   ops::require_shape("block_diag", {rows, columns});
-  const Tensor zero = zeros({}, common.dtype());  // pad's own is an integer, with which booleans promote
+  const Tensor zero = zeros({}, common.dtype());  // pad's own is an integer, which booleans would be promoted with
   std::vector<Tensor> bands;
   std::int64_t before = 0;
   for (const Tensor& block : blocks) {

@@ -41,7 +41,7 @@ constexpr Primitive cast_primitive = {.rule = cast_rule, .infer = infer_cast, .e
 constexpr Primitive checked_cast_primitive = {
     .rule = cast_rule, .infer = infer_cast, .evaluate = evaluate_cast, .effects = may_throw};
 
-// Only an integer type cannot hold every number of a floating or complex one.
+// Only integer dtypes cannot hold every number of a floating or complex dtype.
 const Primitive& primitive_of(DType from, DType to) noexcept {
   return is_differentiable(from) && is_integer(to) ? checked_cast_primitive : cast_primitive;
 }

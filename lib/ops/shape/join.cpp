@@ -1,5 +1,5 @@
-// Joining and cutting along an axis: concatenate and stack; split and unstack, whose pieces are views and are recorded
-// together, as one op with many results. Each pair is the other's transpose.
+// Joining and splitting along an axis: concatenate and stack; split and unstack, whose parts are views, recorded as one
+// op with many outputs. The two of each pair are each other's transpose.
 #include <reel/ops/index.hpp>
 #include <reel/ops/make.hpp>
 
@@ -14,7 +14,7 @@ namespace {
 
 using Numbers = detail::List<std::int64_t>;
 
-// To the tensors of a list; few need no memory.
+// Pointers to the tensors of a list; short lists need no allocation.
 struct ListPointers : detail::ShortList<const Tensor*, 8> {
   explicit ListPointers(std::span<const Tensor> list) : ShortList(list.size()) {
     for (std::size_t i = 0; i < list.size(); ++i) (*this)[i] = &list[i];
@@ -28,7 +28,7 @@ Tensor part(const Tensor& x, std::int64_t axis, const SliceItem& item) {
   return slice(x, std::span<const SliceItem>(items));
 }
 
-// The list with zeros where nothing arrived.
+// The list, with zeros for empty handles.
 detail::List<Tensor> filled(std::span<const Tensor> list, DType dtype, const auto& shape) {
   detail::List<Tensor> result(list.begin(), list.end());
   for (std::size_t i = 0; i < result.size(); ++i)
@@ -36,7 +36,7 @@ detail::List<Tensor> filled(std::span<const Tensor> list, DType dtype, const aut
   return result;
 }
 
-// ---- concatenate and split; attributes: axis, then the extent of each piece
+// ---- concatenate and split; attributes: axis, then the extent of each part
 
 Shape piece_shape(Shape whole, std::span<const std::int64_t> attributes, std::size_t i) {
   whole[attributes[0]] = attributes[i + 1];
@@ -90,7 +90,7 @@ void evaluate_views(const Call&, Outputs& out) {
   for (std::size_t k = 0; k < out.size(); ++k) static_cast<void>(out[k]);
 }
 
-// The pieces of x, recorded if there are any.
+// The parts of x, recorded if there are any.
 std::vector<Tensor> cut(const Primitive& primitive, const Tensor& x, Attributes attributes, std::size_t pieces) {
   std::vector<Tensor> list(pieces);
   if (pieces != 0) {
@@ -170,7 +170,7 @@ constexpr Primitive unstack_primitive = {
 
 // ---- the ops
 
-// The parts in their common dtype.
+// The parts, cast to their common dtype.
 detail::List<Tensor> promoted(const char* op, std::span<const Tensor> parts) {
   if (parts.empty()) fail<ValueError>(op, "there are no tensors to join; pass at least one");
   DType d = DType::boolean;

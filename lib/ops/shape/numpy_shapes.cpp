@@ -1,4 +1,4 @@
-// NumPy's stacks, splits, ranks and repetitions: made of concatenate, split, reshape and gather.
+// NumPy's stacks, splits, atleast functions and repetitions: composed of concatenate, split, reshape and gather.
 #include <algorithm>
 #include <reel/ops/arranging.hpp>
 #include <reel/ops/index.hpp>
@@ -14,10 +14,10 @@ namespace {
 
 using Tensors = std::vector<Tensor>;
 
-// More parts than anybody wants: an extent or a size by mistake.
+// A larger number of parts is taken for a mistake: an extent or a size.
 constexpr std::int64_t most_parts = std::int64_t{1} << 20;
 
-// x with new axes, given as in the result.
+// x with new axes, at their positions in the result.
 Tensor with_rank(const char* op, const Operand& operand, int rank) {
   Tensor x = to_tensor(op, operand);
   while (x.rank() < std::min(rank, 2)) x = expand_dims(x, 0);
@@ -31,7 +31,7 @@ Tensors parts_of(const char* op, std::span<const Tensor> parts, int rank) {
   return all;
 }
 
-// The matrix whose columns vectors are.
+// The matrix whose columns are the given vectors.
 Tensors columns_of(const char* op, std::span<const Tensor> parts) {
   Tensors all = parts_of(op, parts, 1);
   for (Tensor& part : all)
@@ -45,7 +45,7 @@ std::vector<Tensor> split_axis(const char* op, const Operand& operand, std::int6
   return split(x, parts, axis);
 }
 
-// The number of the slice that each slice of the result repeats. Inputs: counts; attributes: their sum.
+// For each slice of the result, the number of the slice that it repeats. Inputs: counts; attributes: their sum.
 void infer_repeated(const Call& call, Metas& out) { out.add(DType::int64, {call.attribute(0)}); }
 void evaluate_repeated(const Call& call, Outputs& out) {
   Tensor copied;
@@ -54,7 +54,7 @@ void evaluate_repeated(const Call& call, Outputs& out) {
 constexpr Primitive repeated_primitive = {
     .rule = {.name = "repeat.places"}, .infer = infer_repeated, .evaluate = evaluate_repeated, .constants = 1};
 
-// The sum of the counts of an axis. ValueError for negative ones, ShapeError for too many.
+// The sum of the counts for an axis. ValueError for a negative count, ShapeError for a wrong number of counts.
 std::int64_t total_of(const Tensor& counts) {
   std::int64_t total = 0;
   for (const std::int64_t count : counts.to_vector<std::int64_t>()) {
@@ -214,7 +214,7 @@ Tensor reverse_sequence(const Operand& operand, const Operand& given, std::int64
   if (lengths.rank() != 1 || lengths.size() != batch)
     fail<ShapeError>("reverse_sequence", "lengths have shape {}; axis {} of x, of shape {}, takes a vector of {}",
                      lengths.shape(), b, x.shape(), batch);
-  // Rows [batch, n] of what remains, taken by their numbers.
+  // The rows [batch, n] that remain, gathered by number.
   const Tensor steps = arange(n), ends = reshape(lengths, {batch, 1});
   const Tensor own = where(less(steps, ends), ends - 1 - steps, steps);
   const Tensor rows = reshape(own + reshape(arange(batch), {batch, 1}) * n, {batch * n});

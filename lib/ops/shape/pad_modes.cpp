@@ -1,5 +1,5 @@
-// Borders that repeat elements. A border is filled axis by axis from what is inside, the later axes from the borders of
-// the earlier ones too; its transpose folds them back in the opposite order.
+// Borders that repeat elements. A border is filled axis by axis from the inside; later axes also copy the borders of
+// earlier ones. The transpose folds the borders back in the opposite order.
 #include <algorithm>
 #include <reel/ops/windows.hpp>
 
@@ -22,7 +22,7 @@ struct Borders {
         after(attribute_shape(a.last(a.size() / 2))) {}
 };
 
-// The element of [0, n) that stands at k, any integer.
+// The element of [0, n) that position k, any integer, repeats.
 std::int64_t element_at(std::int64_t k, std::int64_t n, PadMode mode) {
   if (mode == PadMode::edge || n == 1) return std::clamp<std::int64_t>(k, 0, n - 1);
   const std::int64_t period = mode == PadMode::wrap ? n : mode == PadMode::reflect ? 2 * (n - 1) : 2 * n;
@@ -31,20 +31,20 @@ std::int64_t element_at(std::int64_t k, std::int64_t n, PadMode mode) {
   return mode == PadMode::reflect ? period - m : period - 1 - m;
 }
 
-// `count` places from `to` on that stand for the elements from, from + step, ...; places and elements both count from
-// the first element of the axis.
+// `count` positions from `to` on that repeat the elements from, from + step, ...; both count from the first element of
+// the axis.
 struct Run {
   std::int64_t to, from, step, count;
 };
 
-// f(run) for the runs of the border [first, last).
+// Calls f(run) for the runs of the border [first, last).
 template <class F>
 void for_runs(std::int64_t first, std::int64_t last, std::int64_t n, PadMode mode, const F& f) {
   while (first < last) {
     const std::int64_t from = element_at(first, n, mode);
     Run run{first, from, 0, 1};
     if (first + 1 < last) run.step = element_at(first + 1, n, mode) - from;
-    if (run.step < -1 || run.step > 1) run.step = 1;  // the end of a period: a run of one
+    if (run.step < -1 || run.step > 1) run.step = 1;  // end of a period: a run of one
     while (run.to + run.count < last && element_at(run.to + run.count, n, mode) == run.from + run.count * run.step)
       ++run.count;
     f(run);
@@ -52,7 +52,7 @@ void for_runs(std::int64_t first, std::int64_t last, std::int64_t n, PadMode mod
   }
 }
 
-// Elements of an axis at a step: 0 and below too.
+// Elements of an axis at a step, which may be 0 or negative.
 Tensor stepped(const Tensor& x, int axis, std::int64_t start, std::int64_t step, std::int64_t count) {
   const detail::Block& b = *detail::block(x);
   Shape shape = x.shape(), strides(b.strides(), b.rank);
@@ -62,7 +62,7 @@ Tensor stepped(const Tensor& x, int axis, std::int64_t start, std::int64_t step,
   return view(x, offset, shape, strides);
 }
 
-// f(part, run) for each run of the borders of an axis: `part` is y without the borders of later axes.
+// Calls f(part, run) for each run of the borders of an axis: `part` is y without the borders of later axes.
 template <class F>
 void for_borders(const Tensor& y, const Borders& b, int axis, const F& f) {
   Tensor part = y;
@@ -81,7 +81,7 @@ Tensor inside_of(const Tensor& y, const Borders& b) {
 Tensor fold(const Tensor& g, PadMode mode, const Shape& before, const Shape& after);
 Tensor padded(const Tensor& x, PadMode mode, const Shape& before, const Shape& after);
 
-// f with the borders of the record; for cotangents, with none in front of their leading axis.
+// Calls f with the borders of the record; cotangents have no border along their leading axis.
 template <auto f>
 Tensor bordered(const tape::Record& r, const Tensor& x) {
   const Borders b(r.attributes());
@@ -94,7 +94,7 @@ Tensor bordered_batch(const tape::Record& r, const Tensor& x) {
     if (r.batch_rank()) s->insert(0, 0);
   return f(x, b.mode, b.before, b.after);
 }
-// The input's shape with the borders added, or (-1) taken away.
+// The input's shape plus (or, for -1, minus) the borders.
 template <int sign>
 void infer_bordered(const Call& call, Metas& out) {
   const Borders b(call.attributes);

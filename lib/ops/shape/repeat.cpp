@@ -16,7 +16,7 @@ namespace {
 
 // ---- roll; attributes: shift, from 0 to below the extent, and axis
 
-// sum += g moved back along the axis: what is moved is never in memory by itself.
+// Adds g, rolled back along the axis, to `sum`: the rolled tensor is never in memory.
 void add_moved(const Tensor& sum, const Tensor& g, int axis, std::int64_t back) {
   const auto add = loop_of<"add">(sum.dtype());
   const std::int64_t n = sum.shape()[axis];
@@ -33,7 +33,7 @@ Tensor roll_back(const tape::Record& r, const Tensor& g) {
   const std::int64_t back = r.attributes()[0];
   const int axis = static_cast<int>(r.attributes()[1]) + r.batch_rank();
   const Shape shape = g.shape();
-  bool outermost = back > 0;  // then parts along the axis have no gaps
+  bool outermost = back > 0;  // then parts along the axis are contiguous
   for (int d = 0; d < axis; ++d) outermost = outermost && shape[d] == 1;
   if (outermost)
     if (Tensor sum = r.take_sum(0); sum.defined()) {
@@ -63,7 +63,7 @@ constexpr Primitive roll_primitive = {
 
 // ---- tile; attributes: the repeats
 
-// Where x with repeats has axis i, its copies side by side have two: repeats, then elements. `added` are the former.
+// In place of axis i, the repeated result has two axes: repeats, then elements. `added` are the former.
 void split_axes(const Shape& shape, const Shape& repeats, Shape& split, Shape& added) {
   for (int i = 0; i < repeats.rank(); ++i) {
     const int own = i - (repeats.rank() - shape.rank());
@@ -162,7 +162,7 @@ void pad_vjp(const tape::Record& r, std::span<const Tensor> g, std::span<Gradien
     for (int d = 0; d < shape.rank(); ++d) items.push_back(range(before[d], before[d] + shape[d]));
     dx[0] = slice(g[0], items);
   }
-  // The border is picked, not the inside subtracted: that would cancel.
+  // The border is sliced out. The total minus the inside would cancel.
   if (r.wanted(1)) {
     const Tensor border = pad(zeros(inner_shape(r), DType::boolean), before, after, true);
     dx[1] = reshape(sum_to(r, where(border, g[0], 0), {}), r.batched(r.shape(1)));
@@ -247,7 +247,7 @@ Tensor repeat(const Operand& operand, std::int64_t count, std::int64_t axis) {
 Tensor pad(const Operand& operand, const Shape& before, const Shape& after, const Operand& value) {
   const tape::OpScope scope(operand);
   const Operand* both[] = {&operand, &value};
-  // 0 and 1 are booleans beside booleans, not integers that promote them.
+  // 0 and 1 count as booleans beside booleans, instead of promoting them.
   const bool truth = operand.is_tensor() && operand.tensor().defined() && operand.tensor().dtype() == DType::boolean &&
                      value.is_weak() && (value.floating() == 0 || value.floating() == 1);
   const DType dtype = truth ? DType::boolean : ops::common_dtype("pad", both);

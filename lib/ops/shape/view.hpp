@@ -16,16 +16,16 @@ inline Tensor view(const Tensor& x, std::int64_t offset, const Shape& shape, con
 /// The elements [start, start + count) along `axis`.
 Tensor section(const Tensor& x, int axis, std::int64_t start, std::int64_t count);
 
-/// Strides of x's elements in another shape of as many. False where no strides give that order.
+/// Strides of x's elements in another shape of the same size. False if no strides give that order.
 bool strides_for(const detail::Block& x, const Shape& shape, Shape& strides);
 
-/// x in a shape of as many elements: a view where the strides allow, a copy elsewhere. A new tensor in any case.
+/// x in another shape of the same size: a view if the strides allow it, otherwise a copy. Always a new tensor.
 Tensor reshaped(const Tensor& x, const Shape& shape);
 
-/// As reshaped, but only a view will do: an empty handle where that is impossible.
+/// As reshaped(), but only a view: an empty handle where that is impossible.
 Tensor reshaped_view(const Tensor& x, const Shape& shape);
 
-/// x with stride 0 along the axes that it is repeated on; it broadcasts to `shape`.
+/// x broadcast to `shape`, with stride 0 along repeated axes.
 Tensor broadcast_view(const Tensor& x, const Shape& shape);
 
 /// Announces an output that is a view of all of input i.
@@ -34,7 +34,7 @@ inline void add_alias(Metas& out, const Call& call, std::size_t i) {
   out.add_view(i, x.dtype, 0, x.shape(), Shape(x.strides(), x.rank));
 }
 
-/// A cotangent or tangent that goes through unchanged.
+/// Passes a cotangent or tangent through unchanged.
 inline Tensor unchanged(const tape::Record&, const Tensor& g) { return g; }
 
 /// The rule of an op that changes the shape but not the order of the elements.

@@ -1,5 +1,5 @@
-// Ops that look at the same elements in another way: reshape, transpose, squeeze, broadcast, flip; and the two that
-// change nothing but a tensor's identity. Zero-copy, but for a reshape that the strides do not allow.
+// Views of the same elements: reshape, transpose, squeeze, broadcast, flip; and the two ops that change nothing but the
+// identity of a tensor. Zero-copy, except for a reshape that the strides do not allow.
 #include <algorithm>
 
 #include "ops/shape/view.hpp"
@@ -10,7 +10,7 @@ namespace ops {
 
 namespace {
 
-// The strides of x seen in `shape`, which it broadcasts to: 0 along the axes that it is repeated on.
+// The strides of x broadcast to `shape`: 0 along repeated axes.
 void set_broadcast_strides(const detail::Block& x, const Shape& shape, Shape& strides) {
   strides = shape;
   const int added = shape.rank() - x.rank;
@@ -88,7 +88,7 @@ void infer_permute(const Call& call, Metas& out) {
 void infer_squeeze(const Call& call, Metas& out) {
   const detail::Block& x = *detail::block(call.input(0));
   Meta& y = out.add_view(0, x.dtype, {});
-  std::size_t dropped = 0;  // axes so far
+  std::size_t dropped = 0;  // number of axes dropped so far
   for (int d = 0; d < x.rank; ++d) {
     if (dropped < call.attributes.size() && call.attribute(dropped) == d) {
       ++dropped;
@@ -149,7 +149,7 @@ constexpr Primitive reshape_primitive = {.rule = linear<to_input_shape, to_outpu
                     contiguous_primitive = {
                         .rule = passing("contiguous"), .infer = infer_contiguous, .evaluate = evaluate_contiguous};
 
-// The shape asked for, with -1 worked out.
+// The requested shape, with -1 inferred.
 Shape resolved(const Tensor& x, const Shape& asked) {
   const std::int64_t size = detail::block(x)->size;
   Shape shape = asked;
@@ -162,7 +162,7 @@ Shape resolved(const Tensor& x, const Shape& asked) {
     shape.begin()[i] = 1;
   }
   require_shape("reshape", shape);
-  std::uint64_t elements = 1;  // extents beside a 0 may overflow it on the way
+  std::uint64_t elements = 1;  // other extents may overflow it if one is 0
   for (std::int64_t extent : shape) elements *= static_cast<std::uint64_t>(extent);
   const auto known = static_cast<std::int64_t>(elements);
   if (unknown >= 0 && known != 0 && size % known == 0)
@@ -174,8 +174,8 @@ Shape resolved(const Tensor& x, const Shape& asked) {
 
 }  // namespace
 
-// Found group by group: axes of x that together hold as many elements as some axes of `shape` and lie in memory as one
-// axis. False if a group does not.
+// Works group by group: axes of x that together have as many elements as some axes of `shape` and are in memory like
+// one axis. False if the axes of a group are not.
 bool strides_for(const detail::Block& x, const Shape& shape, Shape& strides) {
   strides = shape;
   if (x.size == 0 || x.contiguous()) {
@@ -186,10 +186,10 @@ bool strides_for(const detail::Block& x, const Shape& shape, Shape& strides) {
     }
     return true;
   }
-  // Backwards, so that the innermost stride of each group is met first. Axes of extent 1 belong to no group of x.
+  // Backwards, so that the innermost stride of each group comes first. Axes of extent 1 belong to no group.
   int from = x.rank;
   std::int64_t remaining = 1,
-               stride = 1;  // elements of the group not yet given to an axis of `shape`, and their stride
+               stride = 1;  // elements of the group not yet assigned to an axis of `shape`, and their stride
   for (int d = shape.rank(); d-- > 0;) {
     const std::int64_t wanted = shape.begin()[d];
     strides.begin()[d] = stride;
@@ -201,7 +201,7 @@ bool strides_for(const detail::Block& x, const Shape& shape, Shape& strides) {
       strides.begin()[d] = stride;
     }
     while (remaining % wanted != 0 || remaining < wanted) {
-      // The group has to grow by the next axis of x, which must lie right outside it.
+      // The group needs the next axis of x, whose stride must continue the group's.
       while (from > 0 && x.extents()[from - 1] == 1) --from;
       if (from == 0 || x.strides()[from - 1] != stride * remaining) return false;
       remaining *= x.extents()[--from];

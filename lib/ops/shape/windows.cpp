@@ -1,4 +1,4 @@
-// Sliding windows, a view, and their transpose, which adds windows up; blocks of axes, by reshape and transpose.
+// Sliding windows, as a view, and their transpose, overlap-add; blocks of axes, by reshape and transpose.
 #include <reel/ops/index.hpp>
 #include <reel/ops/make.hpp>
 #include <reel/ops/windows.hpp>
@@ -53,7 +53,7 @@ constexpr Primitive windows_primitive = {.rule = linear<windows_transpose, windo
                                          .infer = infer_windows,
                                          .evaluate = evaluate_view};
 
-// Behind what the windows cover there may be room for more of them: it is cut off.
+// The elements behind the last window are cut off: they could hold further windows.
 Tensor add_transpose(const tape::Record& r, const Tensor& g) {
   const Shape given = r.shape(0);
   const Windows w(r.attributes());
@@ -75,8 +75,8 @@ void infer_add(const Call& call, Metas& out) {
   shape[w.axis] = w.size;
   out.add(call.input(0).dtype(), shape);
 }
-// Whole windows one after another, or the k-th elements of all of them, which are apart in memory, whichever is faster:
-// an addition costs as much as so many elements of a window, an element that is apart as much as eight.
+// Adds whole windows one after another, or the k-th elements of all windows, which are strided, whichever is faster: a
+// call costs as much as this many elements of a window, and a strided element as much as eight contiguous ones.
 constexpr std::int64_t elements_per_addition = 256, elements_per_stride = 8;
 void evaluate_add(const Call& call, Outputs& out) {
   const Tensor &x = call.input(0), &y = out[0];
@@ -104,7 +104,7 @@ Tensor added_up(const Tensor& x, int axis, std::int64_t extent, const Windows& w
   return apply(overlap_primitive, {&x}, words(axis, extent, w.stride, w.dilation));
 }
 
-// The elements of an axis from the first to the last of one window; -1: more than there are.
+// The span of one window on the axis; -1 if it exceeds int64.
 std::int64_t span_of(std::int64_t size, std::int64_t step) {
   std::int64_t span;
   return __builtin_mul_overflow(size - 1, step, &span) || __builtin_add_overflow(span, 1, &span) ? -1 : span;
@@ -122,7 +122,7 @@ std::int64_t checked_product(const char* op, std::int64_t a, std::int64_t b) {
   return y;
 }
 
-// The axes [0, rank) in another order.
+// The axes [0, rank), permuted.
 Shape order_of(std::initializer_list<std::int64_t> last, int rank) {
   Shape order;
   for (int d = 0; d < rank - static_cast<int>(last.size()); ++d) order.push_back(d);
@@ -130,7 +130,7 @@ Shape order_of(std::initializer_list<std::int64_t> last, int rank) {
   return order;
 }
 
-// Images [batch, channels, rows, columns], whose blocks of r by r pixels are to become channels, or the other way.
+// Images [batch, channels, rows, columns] whose r by r pixel blocks become channels, or the inverse.
 struct Images {
   Tensor x;
   Shape batch;
@@ -147,7 +147,7 @@ struct Images {
       batch.pop_back();
     }
   }
-  // The axes behind the batch split, these put into an order, and made the last ones of the result.
+  // Splits the axes behind the batch, permutes them, and makes the last ones the axes of the result.
   Tensor rearranged(std::initializer_list<std::int64_t> split, std::initializer_list<std::int64_t> order,
                     std::initializer_list<std::int64_t> last) const {
     Shape blocks = batch, shape = batch;
@@ -157,9 +157,9 @@ struct Images {
   }
 };
 
-// What space_to_batch and batch_to_space have in common: axis 0 and the axes of the blocks.
+// Shared by space_to_batch and batch_to_space: axis 0 and the axes of the blocks.
 struct Blocks {
-  int axes;  // in blocks
+  int axes;  // number of axes in blocks
   std::int64_t count = 1;
   Blocks(const char* op, const Tensor& x, const Shape& block, const Shape& before, const Shape& after)
       : axes(block.rank()) {

@@ -12,9 +12,9 @@ namespace reel {
 namespace ops {
 namespace {
 
-// ---- inputs: x; attributes: increasing. Where the block of each element begins is a residual.
+// ---- Inputs: x; attributes: increasing. Residual: where the block of each element begins.
 
-// The mean of each block at all of its elements.
+// The mean of each block, at all of its elements.
 Tensor block_means(const Tensor& g, const Tensor& starts) {
   const int axis = g.rank() - 1;
   const Tensor sums = put_along(g, starts, g.shape(), axis);

@@ -1,4 +1,4 @@
-// Quantiles: elements at ranks of sorted rows, and what lies between them.
+// Quantiles: interpolation between elements at ranks of sorted rows.
 #include <limits>
 #include <reel/ops/make.hpp>
 
@@ -12,7 +12,7 @@ namespace reel {
 namespace ops {
 namespace {
 
-// ---- fractions: q, if all of it is in [0, 1]. Attributes: the address of the op's name, the upper end in messages.
+// ---- Checks that fractions q are in [0, 1]. Attributes: the address of the op's name, the upper end in messages.
 
 void infer_fractions(const Call& call, Metas& out) { out.add_like(call.input(0)); }
 void evaluate_fractions(const Call& call, Outputs& out) {
@@ -27,7 +27,7 @@ constexpr Primitive fractions_primitive = {.rule = linear<unchanged, unchanged>(
                                            .evaluate = evaluate_fractions,
                                            .effects = may_throw};
 
-// The rows that the axes make, in a dtype that has means. ValueError of nothing.
+// The axes merged into rows, in a floating dtype. ValueError for empty rows.
 struct ReducedRows {
   Shape shape;  // of the result
   Tensor rows;
@@ -50,12 +50,12 @@ struct ReducedRows {
 
 Tensor not_a_number(DType d) { return full({}, std::numeric_limits<double>::quiet_NaN(), d); }
 
-// Half of each: their sum need not overflow.
+// Halves are added: their sum cannot overflow.
 Tensor middle(const Tensor& low, const Tensor& high) { return low * 0.5 + high * 0.5; }
 
 // ---- ranks of quantiles
 
-// The rank of q among n elements, from 0, no whole number in general.
+// The rank of q among n elements, from 0; in general not an integer.
 Tensor rank_of(const Tensor& q, std::int64_t n, QuantileMethod method) {
   using enum QuantileMethod;
   const double a = method == hazen ? 0.5 : method == weibull ? 0.0 : method == median_unbiased ? 1.0 / 3 : 1.0;
@@ -64,13 +64,14 @@ Tensor rank_of(const Tensor& q, std::int64_t n, QuantileMethod method) {
   return clip(q * (count + 1 - 2 * a) + (a - 1), 0.0, count - 1);
 }
 
-// What the rows hold at a rank between `lower`, a whole number, and the next.
+// The value of the rows at a rank between the integer `lower` and the next one.
 Tensor interpolated(const Tensor& sorted, const Tensor& lower, const Tensor& weight) {
   const std::int64_t n = sorted.shape()[-1];
   const int last = sorted.rank() - 1;
   const Tensor low = gather_at(sorted, lower, last);
   const Tensor high = gather_at(sorted, contiguous(minimum(lower + 1, n - 1)), last);
-  // From the nearer end: a weight of 0 counts nothing, be it of infinity; one of 1 gives the very element.
+  // From the nearer end: a weight of 0 contributes nothing, even for infinity, and a weight of 1 gives the element
+  // itself.
   const Tensor below = less(weight, 0.5), sign = cast_to(where(below, 1.0, -1.0), low.dtype());
   return where(below, low, high) + sign * multiply_no_nan(high - low, where(below, weight, 1 - weight));
 }
@@ -97,7 +98,7 @@ Tensor quantile(const char* op, const Tensor& x, const Operand& operand, const A
   Tensor q = apply(fractions_primitive, {&given}, words(reinterpret_cast<std::intptr_t>(op), most));
   if (most != 1) q = q / most;
   const ReducedRows r(op, x, axes, options.keepdims);
-  // Rows with NaN have no slope.
+  // Rows with NaN have derivative 0.
   const Tensor sorted = where(r.any_nan(), 0, reel::sort(r.rows));
   Tensor y = at_ranks(sorted, rank_of(reshape(q, {-1}), r.count, options.method), options.method);
   y = where(r.any_nan(), not_a_number(y.dtype()), y);

@@ -1,4 +1,4 @@
-// Places among sorted elements, and the distinct elements of a tensor.
+// Positions in sorted sequences, and distinct elements.
 #include "loops/sort/search.hpp"
 
 #include <reel/ops/make.hpp>
@@ -37,7 +37,8 @@ Tensor search(const char* op, const Operand& sorted_operand, const Operand& valu
   return reshape(apply(search_primitive, {&sorted, &one}, words(right)), {});
 }
 
-// Inputs: x, of one axis, and, unless it can be counted, its order. Attributes: how many distinct elements. What is
+// Inputs: x, of rank 1, and its order, unless it can be counted. Attributes: the number of distinct elements. Elements
+// behind these are not read.
 // behind these is not read.
 void infer_distinct(const Call& call, Metas& out) {
   out.add(DType::int64, {call.attribute(0)});

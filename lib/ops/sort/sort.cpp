@@ -1,5 +1,5 @@
-// Sorting and selection: rows are the last axis, where others are moved to. What is selected is taken by position, so
-// that its derivatives are those of take_along_axis.
+// Sorting and selection along the last axis; other axes are moved there. Selected elements are gathered by position, so
+// that derivatives are those of take_along_axis.
 #include "loops/sort/sort.hpp"
 
 #include "loops/index/gather.hpp"
