@@ -1,24 +1,24 @@
-// The memory block behind a Tensor: one 64-byte header, then extents, strides and (unless it is a view) the data.
-// Everything in it but the reference count and free marks is fixed once the tensor is handed out.
+// The memory block behind a Tensor: one 64-byte header, then extents, strides and (unless it is a view) the data. After
+// a tensor is returned to the user, only the reference count and free marks may change.
 #pragma once
 #include <reel/tensor.hpp>
 
 namespace reel::detail {
 
-/// Where a tape keeps what it knows of a tensor; tape 0 is none. The library writes marks before it hands a tensor out.
-/// Only the outputs of a user's op may be held by other threads when they are marked: those marks are claimed, each
-/// once, and a mark is read through on(). A slot counts only if it still holds the tensor's id.
+/// The slot of a tensor on a tape; tape 0 means none. The library writes marks before it returns a tensor. Only outputs
+/// of a user's op may already be held by other threads: their marks are claimed atomically, at most once, and read
+/// through on(). A slot is valid only if it still holds the tensor's id.
 struct alignas(8) Mark {
   std::uint32_t tape = 0, slot = 0;
-  /// Whether it is the mark of this tape, which is the calling thread's: then the slot may be read.
+  /// Whether it is the mark of this tape, which must belong to the calling thread: then the slot may be read.
   bool on(std::uint32_t serial) const noexcept { return __atomic_load_n(&tape, __ATOMIC_RELAXED) == serial; }
-  /// Takes the mark if it is free; of a block that nobody else can reach yet.
+  /// Sets the mark if it is free. Only for a block that no other thread can reach.
   bool set(Mark to) noexcept {
     if (tape) return false;
     *this = to;
     return true;
   }
-  /// The same of a block that other threads may hold.
+  /// The same for a block that other threads may hold.
   bool claim(Mark to) noexcept {
     Mark none;
     return __atomic_compare_exchange(this, &none, &to, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
@@ -28,12 +28,13 @@ inline constexpr int marks_per_block = 2;
 
 enum BlockFlag : std::uint8_t {
   contiguous_flag = 1,  // row-major without gaps
-  view_flag = 2,        // base is a Block that holds the data
-  borrowed_flag = 4,    // base is an Owner
+  view_flag = 2,        // base is the Block that holds the data
+  borrowed_flag = 4,    // base is the Owner
   shared_flag = 8,      // a cached constant: never reused for a result, not counted as live
-  abstract_flag = 16,   // stands for a value of a program that is being traced: has a layout, but no data
-  plain_flag = 32,      // contiguous, and not abstract
-  token_flag = 64,      // stands for an object that its owner holds; programs pass it on as a handle, never by elements
+  abstract_flag = 16,   // stands for a value of a traced program: has a layout, but no data
+  plain_flag = 32,      // contiguous and not abstract
+  token_flag =
+      64,  // stands for an object that its owner holds; programs pass it on as a handle, without reading elements
 };
 
 struct Block : BlockHead {
@@ -52,7 +53,7 @@ struct Block : BlockHead {
   const std::int64_t* strides() const noexcept { return extents() + rank; }
   bool contiguous() const noexcept { return flags & contiguous_flag; }
   bool abstract() const noexcept { return flags & abstract_flag; }
-  /// Contiguous, with elements to read.
+  /// Contiguous, with readable elements.
   bool plain() const noexcept { return flags & plain_flag; }
   Shape shape() const { return {extents(), rank}; }
 };
@@ -60,11 +61,11 @@ static_assert(sizeof(Block) == 64);
 
 inline constexpr std::uint64_t one_handle = 1, one_saved = (std::uint64_t{1} << 32) | 1;
 
-/// A tape's references to a value that a rule reads later.
+/// The references of tapes to values that rules read later.
 inline void retain_saved(Block* b, std::uint64_t count = 1) noexcept {
   __atomic_fetch_add(&b->references, count * one_saved, __ATOMIC_RELAXED);
 }
-/// The same of a block that nobody but this thread can reach yet: needs no locked instruction.
+/// The same for a block that no other thread can reach: no atomic instruction.
 inline void retain_fresh(Block* b) noexcept {
   __atomic_store_n(&b->references, b->references + one_saved, __ATOMIC_RELAXED);
 }
@@ -74,51 +75,51 @@ inline void release_saved(Block* b, std::uint64_t count = 1) noexcept {
       __atomic_fetch_sub(&b->references, all, __ATOMIC_ACQ_REL) == all)
     destroy(b);
 }
-/// Whether a single handle holds the block, and no tape.
+/// Whether a single handle, and no tape, holds the block.
 inline bool held_once(const Block* b) noexcept {
   return __atomic_load_n(&b->references, __ATOMIC_ACQUIRE) == one_handle;
 }
-/// How many hold the block: handles, views, and saved values of tapes.
+/// The number of owners: handles, views, and saved values of tapes.
 inline std::uint32_t owners(const Block* b) noexcept {
   return static_cast<std::uint32_t>(__atomic_load_n(&b->references, __ATOMIC_ACQUIRE));
 }
 
-/// Whether nobody but tapes holds the block.
+/// Whether only tapes hold the block.
 inline bool only_saved(const Block* b) noexcept {
   const std::uint64_t n = __atomic_load_n(&b->references, __ATOMIC_ACQUIRE);
   return (n & 0xffffffffu) == n >> 32;
 }
 
-/// A block for a contiguous tensor, uninitialised. ShapeError for impossible shapes, std::bad_alloc without memory.
+/// A block for a contiguous tensor, uninitialised. ShapeError for invalid shapes, std::bad_alloc.
 Block* new_block(DType dtype, const std::int64_t* extents, int rank);
 inline Block* new_block(DType dtype, const Shape& shape) { return new_block(dtype, shape.data(), shape.rank()); }
-/// The same for a tensor of the dtype and shape of `like`, which is contiguous.
+/// The same for a tensor with the dtype and shape of `like`, which is contiguous.
 Block* new_like(const Block* like);
-/// A block that shares the data of `base`: `offset` elements in, with these strides (in elements).
+/// A view of `base`: a block that shares its data, `offset` elements in, with these strides (in elements).
 Block* new_view(Block* base, std::int64_t offset, const Shape& shape, const Shape& strides);
-/// A block without data, of an abstract tensor. Views of it are abstract, too; each has an address as if there were
+/// A block without data for an abstract tensor. Views of it are abstract too; each has an address as if there were
 /// data, from which its offset follows.
 Block* new_abstract(DType dtype, const Shape& shape, const Shape& strides);
 /// A block over memory that belongs to `base`, `bytes` in, with these strides (in elements).
 Block* new_placed(Block* base, std::int64_t bytes, DType dtype, const Shape& shape, const Shape& strides);
 /// A block over memory of the user.
 Block* new_borrowed(const void* data, DType dtype, const Shape& shape, void* owner);
-/// An id never used before in the process: the thread's slot above, its counter below.
+/// An id that is unique in the process: the thread's number above, its counter below.
 std::uint64_t fresh_id();
-/// The part of an id that tells the thread.
+/// The part of an id that identifies the thread.
 constexpr std::uint64_t thread_of(std::uint64_t id) noexcept { return id >> 48; }
-/// The thread part of the ids that this thread hands out.
+/// The thread part of the ids that this thread issues.
 std::uint64_t this_thread_slot();
-/// Whether a thread of the process has used a tensor or a tape.
+/// Whether any thread of the process has used a tensor or a tape.
 bool any_thread_used() noexcept;
-/// Called for each block with a mark, by the thread that drops its last handle: lets a tape note that it is gone.
+/// Called for each block with a mark by the thread that drops its last handle, to notify the tape.
 extern void (*on_marked_destroyed)(const Block* block) noexcept;
-/// Called when a thread first uses a tensor; what it throws, the op throws.
+/// Called when a thread first uses a tensor; the op throws what it throws.
 extern void (*on_first_use)();
-/// Called by each thread at its first use of a tensor; null if nobody asks.
+/// Called by each thread at its first use of a tensor; null if nobody needs it.
 extern void (*on_new_thread)();
 
-/// A list of fixed length, the first N of it in place.
+/// A list of fixed length; the first N elements are in place.
 template <class T, std::size_t N>
 class ShortList {
  public:
@@ -138,10 +139,10 @@ class ShortList {
   List<T> many_;
 };
 
-/// Bytes of the pool that a handle to the block keeps: its own and, for a view, those of the block that holds the data.
+/// Bytes of the pool that a handle to the block keeps alive: its own, and for a view those of the block with the data.
 std::int64_t pool_bytes(const Block* b) noexcept;
 
-/// Makes the block a cached constant: never reused, not counted as live.
+/// Marks the block as a cached constant: never reused, not counted as live.
 void uncount(Block* b) noexcept;
 
 /// For tests: the n-th allocation of this thread from now on throws std::bad_alloc; -1 turns it off.
@@ -151,7 +152,7 @@ void fail_allocation_after(std::int64_t n);
 
 namespace reel {
 
-/// The library's own way between handles and blocks.
+/// Conversion between handles and blocks, for the library.
 struct TensorAccess {
   static detail::Block* get(const Tensor& x) noexcept { return static_cast<detail::Block*>(x.block_); }
   /// Takes over one reference.
@@ -179,11 +180,11 @@ template <class T>
 T* mutable_data(const Tensor& x) noexcept {
   return reinterpret_cast<T*>(block(x)->data);
 }
-/// Whether the block may be written again for a result: one handle, own data, no tape.
+/// Whether the block may be overwritten by a result: a single handle, own data, no tape.
 inline bool reusable(const Block* b) noexcept {
   return held_once(b) && (b->flags & (plain_flag | view_flag | borrowed_flag | shared_flag)) == plain_flag;
 }
-/// Makes the handle's block a new tensor: fresh id, no marks. Only for a reusable block.
+/// Gives the handle's block a new identity: fresh id, no marks. Only for a reusable block.
 void renew(Block* b);
 /// A new tensor (fresh id) with the same data, shape and strides.
 Tensor alias(const Tensor& x);

@@ -1,4 +1,4 @@
-// Errors and warnings: where messages are built and where they go.
+// Errors and warnings: construction of messages, and the warning handler.
 #include <fmt/format.h>
 
 #include <atomic>
@@ -14,7 +14,7 @@
 
 namespace reel {
 
-// The message with the caller's line, shared by the copies of an error and by the thread that threw it, until the error
+// The message with the caller's line. Shared by the copies of an error and by the thread that threw it, until the error
 // is destroyed or the thread's next op begins.
 struct detail::LocatedText {
   std::atomic<int> uses;
@@ -34,7 +34,7 @@ Error& Error::operator=(const Error& other) noexcept {
   std::swap(located_, copy.located_);
   return *this;
 }
-// Destructors are out of line, so that every library that throws one shares its type information.
+// Destructors are out of line, so that every library that throws an error shares its type information.
 Error::~Error() {
   if (!located_) return;
   const int left = --located_->uses;
@@ -54,7 +54,7 @@ void detail::await_line(Error& error) noexcept {
     state.awaiting = new LocatedText{2, error.what(), {}};
     state.watching |= ThreadState::error_awaits_line;
     ErrorAccess::share(error, state.awaiting);
-  } catch (const std::exception&) {  // an error without its line: no memory, or no state for this thread
+  } catch (const std::exception&) {  // out of memory, or no state for this thread: an error without its line
   }
 }
 
@@ -64,7 +64,7 @@ void detail::give_line(const char* file, int line) noexcept {
   try {
     const std::string place = fmt::format("{}:{}", file, line);
     if (text->message.find(place) == std::string::npos) text->located = fmt::format("{} ({})", text->message, place);
-  } catch (const std::exception&) {  // an error without its line
+  } catch (const std::exception&) {  // out of memory: an error without its line
   }
 }
 
@@ -93,7 +93,7 @@ struct Handler {
   void* context = nullptr;
   int times_repeated = 0;
 };
-static_assert(std::is_trivially_destructible_v<Handler>);  // a static object's destructor may warn
+static_assert(std::is_trivially_destructible_v<Handler>);  // the destructor of a static object may warn
 constinit Handler handler;
 }  // namespace
 

@@ -1,4 +1,4 @@
-// How the library reports a fault: one line at the call site, the message built out of line by fmt.
+// Error reporting: one line at the call site; the message is formatted out of line by fmt.
 #pragma once
 #include <fmt/core.h>
 
@@ -12,8 +12,8 @@ namespace reel::detail {
 
 std::string message(std::string_view op, fmt::string_view text, fmt::format_args args);
 
-// What fmt gets to see of an argument. The library specialises no formatter of its own types: <reel/fmt.hpp> does, for
-// the user's program.
+// How fmt sees an argument. The library specialises no formatter for its own types: <reel/fmt.hpp> does, for user
+// programs.
 template <class A>
 const A& shown(const A& a) noexcept {
   return a;
@@ -23,12 +23,12 @@ inline std::string_view shown(DType d) noexcept { return name(d); }
 template <class A>
 using Shown = std::remove_cvref_t<decltype(shown(std::declval<const A&>()))>;
 
-/// From here on the scopes of ops that the error leaves add the caller's line to it: see tape::OpScope.
+/// From here on the op scopes that the error leaves add the caller's line to it: see tape::OpScope.
 void await_line(Error& error) noexcept;
-/// Adds " (file:line)" to the error that awaits a line, in place of the one that it has; nothing if it names that
-/// already. The outermost op's is the user's.
+/// Sets " (file:line)" in the error that awaits a line, replacing an earlier one. The outermost op, called by the user,
+/// comes last.
 void give_line(const char* file, int line) noexcept;
-/// No scope adds to it any more.
+/// The error awaits a line no longer.
 void forget_error() noexcept;
 
 /// Throws E with the text "op: ...".
@@ -40,8 +40,8 @@ template <class E, class... A>
   throw error;
 }
 
-/// The same for an error that never gets a line. For what fails while the thread's state, where lines wait, is made;
-/// and for what must not make one, because it comes before the first tensor.
+/// The same for an error that never gets a line: where the thread's state, which holds pending lines, is being made or
+/// must not be made, because it would precede the first tensor.
 template <class E, class... A>
 [[noreturn, gnu::cold, gnu::noinline]] void fail_without_line(std::string_view op, fmt::format_string<Shown<A>...> text,
                                                               const A&... args) {
@@ -50,7 +50,7 @@ template <class E, class... A>
 
 /// Sends a warning to the handler set with set_warning_handler (standard error by default).
 void warn(std::string_view text);
-/// The same for what may come up at every step: all of these together reach a handler five times.
+/// The same for warnings that may recur at every step: the handler gets at most five of these in all.
 void warn_some_times(std::string_view text);
 
 }  // namespace reel::detail

@@ -1,7 +1,7 @@
-// The memory pool: size classes, one pool per thread, no lock and no system call in the steady state.
-// A block freed by another thread goes on its pool's stack of returned blocks, which the owner empties when a list of
-// its own runs dry. A pool outlives its thread: at exit it is abandoned, and the next new thread adopts it. The rest of
-// the thread's state (core/thread.hpp) lives in it and ends with the thread.
+// The memory pool: size classes, one pool per thread, no lock and no system call in the steady state. A block freed by
+// another thread is pushed on its pool's stack of returned blocks; the owner empties the stack when one of its free
+// lists is empty. A pool outlives its thread: at exit it is abandoned, and the next new thread adopts it. The rest of
+// the thread's state (core/thread.hpp) is stored in it and ends with the thread.
 #include <pthread.h>
 #include <sys/mman.h>
 
@@ -18,7 +18,7 @@
 #include "core/block.hpp"
 #include "core/fail.hpp"
 #include "core/thread.hpp"
-// Clang says it by a feature, GCC by a macro. A free block is poisoned, so that the sanitizer sees through the pool.
+// Clang defines a feature, GCC a macro. Free blocks are poisoned, so that the sanitizer sees uses after free.
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer)
 #define REEL_ADDRESS_SANITIZER 1
@@ -44,7 +44,7 @@ namespace {
 constexpr std::size_t step = 128, linear_classes = 8, class_count = linear_classes + 4 * 41;
 constexpr std::int64_t most_elements = std::int64_t{1} << 46;
 constexpr std::size_t slab_bytes = 256 * 1024, largest_in_slab = 16 * 1024, large_bytes = 1024 * 1024;
-constexpr std::size_t cache_floor = std::size_t{256} << 20;  // large blocks kept for reuse, at least
+constexpr std::size_t cache_floor = std::size_t{256} << 20;  // least size of the cache of free large blocks
 constexpr std::int64_t flush_bytes = 64 * 1024;
 constexpr std::uint32_t max_pools = 65535, no_pool = ~std::uint32_t{0};
 
@@ -69,7 +69,7 @@ constexpr std::size_t bytes_of(std::size_t size_class) noexcept {
 static_assert(bytes_of(class_of(1)) == 128 && bytes_of(class_of(1024)) == 1024 && bytes_of(class_of(1025)) == 1280);
 static_assert(bytes_of(class_of(5000)) == 5120 && bytes_of(class_of(std::size_t{1} << 40)) == std::size_t{1} << 40);
 
-// The largest tensor: its data, aligned, and its header. And any list.
+// The largest tensor: header and aligned data. Also the limit for lists.
 constexpr std::size_t most_bytes = static_cast<std::size_t>(most_elements) * 16 + sizeof(Block) + 16 * max_rank + 64;
 static_assert(class_of(most_bytes) < class_count && class_count <= 256);
 
@@ -77,12 +77,12 @@ struct Free {
   Free* next;
 };
 
-// The head of a slab; its blocks follow.
+// The header of a slab; its blocks follow.
 struct alignas(64) Slab {
   Slab* older;
 };
 
-// Counters are written by the owner only and read by memory_stats().
+// Counters are written by the owner only, and read by memory_stats().
 template <class T>
 void bump(std::atomic<T>& counter, T by) noexcept {
   counter.store(counter.load(std::memory_order_relaxed) + by, std::memory_order_relaxed);
@@ -92,23 +92,23 @@ struct Pool : ThreadState {
   Free* lists[class_count] = {};
   std::atomic<Free*> returned{nullptr};
   std::byte *slab = nullptr, *slab_end = nullptr;
-  Slab* slabs = nullptr;  // all of them, the newest first: every slab stays reachable, for leak checkers
+  Slab* slabs = nullptr;  // linked list, newest first: slabs stay reachable for leak checkers
   std::atomic<std::int64_t> live_tensors{0}, live_bytes{0}, misses{0}, cached_large{0};
-  std::int64_t flushed = 0, fail_after = -1;  // flushed: what of live_bytes the process knows
-  std::uint64_t next_id = 1;                  // with the thread's slot above
-  std::int64_t listed = 0, most_listed = 0;   // bytes of allocate(): now (less what other threads freed), at most
+  std::int64_t flushed = 0, fail_after = -1;  // flushed: the part of live_bytes that the process-wide count includes
+  std::uint64_t next_id = 1;                  // with the thread's number above
+  std::int64_t listed = 0, most_listed = 0;   // bytes of allocate(): now (minus what other threads freed), and at most
   std::uint32_t index = no_pool;
   Pool* next_abandoned = nullptr;
 };
 
-// The state of a thread that has no pool yet. Its lists are empty and its index is no block's, so that the fast paths
-// need not ask whether there is a pool.
+// The state of a thread without a pool. Its free lists are empty and its index matches no block, so that fast paths
+// need not test for a pool.
 constinit Pool blank;
 
 std::atomic<Pool*> pools[max_pools];
 std::atomic<std::uint32_t> pool_count{0};
 std::atomic<std::int64_t> flushed_bytes{0}, peak_bytes{0};
-std::atomic<std::int64_t> foreign_tensors{0}, foreign_bytes{0};  // dropped (so negative) by threads without a pool
+std::atomic<std::int64_t> foreign_tensors{0}, foreign_bytes{0};  // negative: dropped by threads without a pool
 std::mutex adoption;
 Pool* abandoned = nullptr;
 
@@ -126,7 +126,7 @@ void give_up(Pool& p) noexcept {
   abandoned = &p;
 }
 
-// The end of a thread.
+// Ends a thread's state.
 void end_thread(void* p) noexcept {
   auto& pool = *static_cast<Pool*>(p);
   forget_error();  // the error itself may live on in another thread
@@ -135,11 +135,12 @@ void end_thread(void* p) noexcept {
   give_up(pool);
 }
 
-// A key's destructor runs after those of thread_local objects, and again if one of them allocated meanwhile.
+// The destructor of a pthread key runs after those of thread_local objects, and again if one of them allocated
+// meanwhile.
 pthread_key_t exit_key;
 int exit_key_error = 0;
 [[gnu::constructor(101)]] void make_exit_key() { exit_key_error = pthread_key_create(&exit_key, end_thread); }
-// Threads that end after the library was unloaded, as part of a plugin, must not call into it.
+// The library must not be unloaded, as part of a plugin, before threads that call into it at their end.
 [[gnu::destructor(101)]] void drop_exit_key() {
   if (exit_key_error == 0) pthread_key_delete(exit_key);
 }
@@ -161,7 +162,7 @@ Pool& new_or_adopted() {
   return *p;
 }
 
-// Gives this thread a pool. When that fails, the thread is as it was and may try again.
+// Gives this thread a pool. If that fails, the thread is unchanged and may try again.
 [[gnu::noinline]] Pool& acquire() {
   if (on_first_use) on_first_use();
   if (exit_key_error)
@@ -187,7 +188,7 @@ inline Pool& pool() {
   return p.index != no_pool ? p : acquire();
 }
 
-// Gives a cached block of a large class back to the system.
+// Returns a cached block of a large class to the system.
 void give_back(Pool& p, std::size_t size_class) noexcept {
   Free* f = p.lists[size_class];
   p.lists[size_class] = f->next;
@@ -196,8 +197,8 @@ void give_back(Pool& p, std::size_t size_class) noexcept {
   std::free(f);
 }
 
-// Whether there is room in the cache for one more block of a large class. Blocks of other classes make way, the largest
-// first: a program that now makes arrays of another size uses this class, and need not use those again.
+// Whether the cache has room for one more block of a large class. Blocks of other classes are evicted, the largest
+// first: a program that switches to arrays of another size need not use the old sizes again.
 [[gnu::noinline]] bool make_room(Pool& p, std::size_t size_class) noexcept {
   const auto bytes = static_cast<std::int64_t>(bytes_of(size_class));
   const auto limit = std::max<std::int64_t>(cache_floor, peak_bytes.load(std::memory_order_relaxed) + p.most_listed);
@@ -223,7 +224,7 @@ inline void put(Pool& p, Free* f, std::size_t size_class) noexcept {
 void drain(Pool& p) noexcept {
   for (Free* f = p.returned.exchange(nullptr, std::memory_order_acquire); f;) {
     Free* next = f->next;
-    // The class is kept in the header, beyond the link.
+    // The class is stored in the header, behind the link.
     put(p, f, reinterpret_cast<Block*>(f)->size_class);
     f = next;
   }
@@ -234,20 +235,20 @@ void trim(Pool& p) noexcept {
     while (p.lists[c]) give_back(p, c);
 }
 
-// In huge pages from 4 MiB on, where the system lets programs ask for them: first touching memory in small ones costs
-// more than a kernel's pass over it.
+// In huge pages from 4 MiB on, where the system supports madvise: page faults of small pages cost more than a kernel's
+// pass over the memory.
 Free* from_system(std::size_t bytes) noexcept {
   constexpr std::size_t huge_page = std::size_t{2} << 20;
   if (bytes < 2 * huge_page) return static_cast<Free*>(std::aligned_alloc(64, bytes));
   const std::size_t whole = (bytes + huge_page - 1) / huge_page * huge_page;
   auto* f = static_cast<Free*>(std::aligned_alloc(huge_page, whole));
 #ifdef MADV_HUGEPAGE
-  if (f) madvise(f, whole, MADV_HUGEPAGE);  // what it answers changes nothing
+  if (f) madvise(f, whole, MADV_HUGEPAGE);  // a failure has no consequences
 #endif
   return f;
 }
 
-// Fills the list of a class, of this thread's pool, which is `own_or_blank`, or made here.
+// Refills the list of a class in this thread's pool, which is `own_or_blank` or is created here.
 [[gnu::noinline]] Pool& refill(Pool& own_or_blank, std::size_t size_class) {
   Pool& p = own_or_blank.index != no_pool ? own_or_blank : acquire();
   drain(p);
@@ -263,7 +264,7 @@ Free* from_system(std::size_t bytes) noexcept {
       p.slab = slab + sizeof(Slab);
       p.slab_end = slab + slab_bytes;
     }
-    // A whole run of blocks at once, so that a miss is rare.
+    // A whole run of blocks at once, so that misses are rare.
     const std::size_t run = std::max<std::size_t>(
         1, std::min<std::size_t>(4096 / bytes, static_cast<std::size_t>(p.slab_end - p.slab) / bytes));
     for (std::size_t i = run; i-- > 0;) put(p, reinterpret_cast<Free*>(p.slab + i * bytes), size_class);
@@ -282,7 +283,7 @@ Free* from_system(std::size_t bytes) noexcept {
   return p;
 }
 
-// Tells the process's count of bytes what this thread's has changed by, once that is worth it.
+// Adds this thread's change to the process-wide count of bytes, once it is large enough.
 [[gnu::noinline]] void flush(Pool& p, std::int64_t live) noexcept {
   const std::int64_t change = live - std::exchange(p.flushed, live);
   raise_peak(flushed_bytes.fetch_add(change, std::memory_order_relaxed) + change);
@@ -314,7 +315,7 @@ inline Taken take(std::size_t size_class) {
   return {*p, f};
 }
 
-// A block of a class, with one handle; what the tensor is like is for the caller to say.
+// A block of a class, with one handle; the caller sets what describes the tensor.
 inline Block* take_class(std::size_t size_class) {
   const auto [p, memory] = take(size_class);
   auto* b = new (memory) Block;
@@ -330,8 +331,8 @@ inline Block* take_class(std::size_t size_class) {
 }
 inline Block* take_block(std::size_t bytes) { return take_class(class_of(bytes)); }
 
-// The distance between rows of `extent` elements that lie `stride` apart, in a tensor without elements: 0 where it does
-// not fit, for extents beside a 0 may be anything.
+// The stride of rows of `extent` elements, `stride` apart, in a tensor without elements; 0 if it overflows, since other
+// extents may be arbitrary if one is 0.
 std::int64_t row_stride(std::int64_t stride, std::int64_t extent) noexcept {
   std::int64_t product;
   return __builtin_mul_overflow(stride, extent, &product) ? 0 : product;
@@ -341,7 +342,7 @@ Block* new_header(DType dtype, const Shape& shape, const Shape& strides, std::by
   Block* b = take_block(sizeof(Block) + 16 * static_cast<std::size_t>(shape.rank()));
   b->dtype = dtype;
   b->rank = static_cast<std::uint8_t>(shape.rank());
-  std::uint64_t size = 1;  // of the axes so far, the last first; extents beside a 0 may overflow it on the way
+  std::uint64_t size = 1;  // of the axes so far, from the last; it may overflow if another extent is 0
   bool row_major = true;
   std::int64_t *to = b->extents(), *to_strides = b->strides();
   for (int i = shape.rank(); i-- > 0;) {
@@ -357,7 +358,7 @@ Block* new_header(DType dtype, const Shape& shape, const Shape& strides, std::by
 
 }  // namespace
 
-// A block for a tensor without elements, whose extents need not multiply to a number that fits.
+// A block for a tensor without elements; the product of the other extents may overflow.
 [[gnu::cold, gnu::noinline]] static Block* new_empty_block(DType dtype, const std::int64_t* extents, int rank) {
   Block* b = take_block(sizeof(Block) + 16 * static_cast<std::size_t>(rank));
   b->size = 0;
@@ -410,7 +411,7 @@ Block* new_block(DType dtype, const std::int64_t* extents, int rank) {
 Block* new_like(const Block* like) {
   if ((like->flags & ~shared_flag) != (contiguous_flag | plain_flag)) [[unlikely]]
     return new_block(like->dtype, like->extents(), like->rank);
-  // It has its own memory: as much as the new one needs, laid out as new_block() does it.
+  // It has its own memory: large enough for the new tensor, in the layout of new_block().
   Block* b = take_class(like->size_class);
   b->size = like->size;
   b->data = reinterpret_cast<std::byte*>(b) + (like->data - reinterpret_cast<const std::byte*>(like));
@@ -436,7 +437,7 @@ Block* new_placed(Block* base, std::int64_t bytes, DType dtype, const Shape& sha
 }
 
 Block* new_abstract(DType dtype, const Shape& shape, const Shape& strides) {
-  // No process has memory there: whoever reads elements by mistake ends at once.
+  // No process maps memory there: reading elements by mistake crashes immediately.
   constexpr std::uintptr_t nowhere = std::uintptr_t{1} << 47;
   Block* b = new_header(dtype, shape, strides, reinterpret_cast<std::byte*>(nowhere));
   b->flags = static_cast<std::uint8_t>((b->flags & ~plain_flag) | abstract_flag);
@@ -444,7 +445,7 @@ Block* new_abstract(DType dtype, const Shape& shape, const Shape& strides) {
 }
 
 Block* new_borrowed(const void* data, DType dtype, const Shape& shape, void* owner) {
-  const bool empty = shape.elements() == 0;  // throws before anything is taken
+  const bool empty = shape.elements() == 0;  // throws before anything is allocated
   Shape strides = shape;
   std::int64_t stride = 1;
   for (int i = shape.rank(); i-- > 0;) {
@@ -459,7 +460,7 @@ Block* new_borrowed(const void* data, DType dtype, const Shape& shape, void* own
 
 namespace {
 
-// Hands a block to the pool of another thread, which finds its class in the header.
+// Returns a block to the pool of another thread, which reads the class from the header.
 void send_back(Pool& owner, Block* b) noexcept {
   auto* f = reinterpret_cast<Free*>(b);
   f->next = owner.returned.load(std::memory_order_relaxed);
@@ -469,7 +470,7 @@ void send_back(Pool& owner, Block* b) noexcept {
 
 }  // namespace
 
-// Such memory is on no list of tensors, and whoever frees it keeps it.
+// Such memory is not in any list of tensors, and is kept by the thread that frees it.
 void* allocate(std::size_t bytes) {
   if (bytes > most_bytes) throw std::bad_alloc();
   const std::size_t size_class = class_of(std::max<std::size_t>(bytes, 1));
@@ -481,7 +482,7 @@ void* allocate(std::size_t bytes) {
 void deallocate(void* memory, std::size_t bytes) noexcept {
   const std::size_t size_class = class_of(std::max<std::size_t>(bytes, 1));
   Pool& p = own_or_blank();
-  if (p.index == no_pool) [[unlikely]] {  // this thread never allocated: the first pool takes it
+  if (p.index == no_pool) [[unlikely]] {  // first allocation of this thread: the first pool takes it
     auto* b = new (memory) Block;
     b->size_class = static_cast<std::uint8_t>(size_class);
     return send_back(*pools[0].load(std::memory_order_acquire), b);
@@ -497,7 +498,7 @@ std::int64_t pool_bytes(const Block* b) noexcept {
 
 namespace {
 
-// Of blocks that other threads own, are no tensor's in the count, or hold more than their own memory.
+// Counts blocks that other threads own, that are not counted as tensors, or that hold more than their own memory.
 [[gnu::noinline]] void destroy_any(Block* b) noexcept {
   if (b->flags & view_flag) release(static_cast<Block*>(b->base));
   if (b->flags & borrowed_flag) delete static_cast<Owner*>(b->base);
@@ -508,7 +509,7 @@ namespace {
     bump(p.live_tensors, -counted);
     account(p, -bytes);
     if (b->pool == p.index) return put(p, reinterpret_cast<Free*>(b), size_class);
-  } else {  // a thread that only drops tensors needs no pool, which there may be no memory for
+  } else {  // a thread that only drops tensors needs no pool; there may be no memory for one
     foreign_tensors.fetch_sub(counted, std::memory_order_relaxed);
     foreign_bytes.fetch_sub(bytes, std::memory_order_relaxed);
     flushed_bytes.fetch_sub(bytes, std::memory_order_relaxed);

@@ -1,5 +1,5 @@
-// Tensors as text: NumPy's layout and number formats, then dtype and shape. Numbers are shown with the fewest digits
-// that tell them from their neighbours, at most eight of them behind the point; columns are aligned; beyond 1000
+// Tensors as text: NumPy's layout and number formats, then dtype and shape. Numbers have the fewest digits that
+// distinguish them from their neighbours, at most eight of them behind the point. Columns are aligned. Beyond 1000
 // elements the middle of each long axis is left out.
 #include <algorithm>
 #include <charconv>
@@ -34,7 +34,7 @@ std::string digits(double value, std::chars_format format, int places = -1) {
   return {text, end.ptr};
 }
 
-// A number, and the double whose shortest decimal form is that of the number in its own, narrower type.
+// A number, and the double whose shortest decimal form equals that of the number in its own, narrower type.
 struct Real {
   double exact = 0, shortest = 0;
 };
@@ -100,9 +100,9 @@ void pad_left(std::string& text, std::size_t width) {
   if (text.size() < width) text.insert(0, width - text.size(), ' ');
 }
 
-// One number in parts, so that points and exponents can be aligned.
+// A formatted number in parts, so that points and exponents can be aligned.
 struct Parts {
-  std::string whole, fraction, exponent;  // fraction without the point, exponent with the e; whole alone: inf, nan
+  std::string whole, fraction, exponent;  // fraction without the point, exponent with the e; inf and nan are in `whole`
 };
 
 Parts split(const std::string& text) {
@@ -110,7 +110,7 @@ Parts split(const std::string& text) {
   return {text.substr(0, point), point < e ? text.substr(point + 1, e - point - 1) : "", text.substr(e)};
 }
 
-// The shortest form that has at most `precision` digits behind the point.
+// The shortest form with at most `precision` digits behind the point.
 Parts parts(const Real& x, std::chars_format format) {
   if (std::isnan(x.exact)) return {"nan", "", ""};
   if (std::isinf(x.exact)) return {x.exact < 0 ? "-inf" : "inf", "", ""};
@@ -145,7 +145,7 @@ std::vector<std::string> aligned(const std::vector<Real>& values, bool sign, boo
     const double v = values[i].exact;
     Parts& p = all[i];
     if (scientific && std::isfinite(v)) {
-      // As many digits for each, of the number itself.
+      // The same number of digits for each, of the number in its own type.
       p = split(digits(v, format, static_cast<int>(behind)));
       p.exponent.insert(2, exponent - p.exponent.size(), '0');
     }
@@ -204,7 +204,7 @@ class Layout {
  private:
   bool shortened(int axis) const { return summary_ && x_.extents()[axis] > 2 * edge; }
 
-  // f(index, whether it is the last), and gap() where indices are left out.
+  // Calls f(index, whether it is the last), and gap() where indices are left out.
   template <class F, class G>
   void shown(int axis, const F& f, const G& gap) const {
     const std::int64_t n = x_.extents()[axis];

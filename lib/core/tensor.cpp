@@ -1,4 +1,4 @@
-// Tensor: what a handle tells of its block.
+// Tensor: the queries that its block answers.
 #include <reel/tensor.hpp>
 
 #include "core/block.hpp"

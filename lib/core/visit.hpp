@@ -5,8 +5,8 @@
 
 namespace reel {
 
-/// f.template operator()<T>() for the element type T of dtype d: visit(d, [&]<class T>() { ... }). A boolean is a bool
-/// of one byte. `d` is a dtype of the enumeration.
+/// Calls f.template operator()<T>() for the element type T of dtype d: visit(d, [&]<class T>() { ... }). A boolean is a
+/// bool of one byte. `d` must be a dtype of the enumeration.
 template <class F>
 decltype(auto) visit(DType d, F&& f) {
   switch (d) {

@@ -1,4 +1,4 @@
-// The arena of entries and the map of ids: the two containers that recording is made of.
+// The arena of entries, and the map from ids to slots.
 #include <algorithm>
 #include <memory>
 

@@ -1,5 +1,5 @@
-// Capture: runs code out of sight of the tapes of this thread and finds out what it reads that they follow. This is how
-// a function becomes one entry: its arguments and what it captured are the entry's inputs.
+// Capture: runs code without recording on the tapes of this thread, and finds out which tensors it reads that they
+// follow. So a function becomes one entry, whose inputs are its arguments and captured tensors.
 #pragma once
 #include <map>
 #include <reel/tape.hpp>
@@ -9,8 +9,8 @@
 
 namespace reel::tape {
 
-/// While it lives, the tapes and accumulators that were active do not record; ops still report to it. Tapes that are
-/// made meanwhile record as usual. Captures nest: an inner one's world is part of the outer one's.
+/// While it lives, the tapes and accumulators that were active do not record; ops report to it instead. Tapes made
+/// meanwhile record as usual. Captures nest: what an inner one captures, the outer one captures too.
 class Capture {
  public:
   Capture();
@@ -18,34 +18,34 @@ class Capture {
   Capture& operator=(const Capture&) = delete;
   ~Capture();
 
-  /// What was used so far and is followed by a hidden tape, in the order of first use, each once.
+  /// The distinct tensors used so far that a hidden tape follows, in the order of first use.
   std::span<const Tensor> tensors() const noexcept { return tensors_; }
-  /// The variables that were read and that a hidden tape follows, in the order of their construction; their values are
-  /// not among the tensors.
+  /// The variables read that a hidden tape follows, in the order of construction. Their values are not among the
+  /// tensors.
   std::vector<Variable> variables() const;
-  /// The other variables that were read, and what was read first of each: constants, but a later run must read the
-  /// same.
+  /// The other variables that were read, with the first value read of each. They are constants, but a later run must
+  /// read the same values.
   std::span<const Variable> constants() const noexcept { return constants_; }
   std::span<const Tensor> constant_values() const noexcept { return constant_values_; }
-  /// From here on, `tape` watches each tensor that is captured, and the variables.
+  /// From here on, `tape` watches each captured tensor, and the variables.
   void watch_on(Tape* tape) noexcept { watcher_ = tape; }
 
   /// Whether a hidden tape follows x.
   bool hides(const detail::Block* x) const noexcept;
-  /// Whether a hidden tape would follow what is read of the variable.
+  /// Whether a hidden tape would follow a value read of the variable.
   bool would_follow(const Variable& v) const noexcept;
   /// The newest hidden tape.
   Tape* hidden() const noexcept { return outer_.top_; }
-  /// Notes the inputs of an op, or what the code that ran gave.
+  /// Notes the inputs of an op, or the results of the code that ran.
   void note(std::span<const Tensor* const> inputs);
   void note(std::span<const Tensor> results);
-  /// Notes that the variable was read, and the id of what was read: an id of this read's own.
+  /// Notes that the variable was read, and the id of the value: an id that stands for this read alone.
   void note(const Variable& variable, std::uint64_t id);
-  /// The same for a variable that no hidden tape follows, here and in the captures around this one.
+  /// The same for a variable that no tape follows, hidden by this or an enclosing capture.
   void note_constant(const Variable& variable, const Tensor& value);
   Tape* watcher() const noexcept { return watcher_; }
 
-  /// The innermost of this thread, null if there is none.
+  /// The innermost capture of this thread; null if there is none.
   static Capture* innermost() noexcept { return detail::this_thread.state->capture; }
 
  private:

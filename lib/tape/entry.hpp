@@ -9,7 +9,7 @@
 
 namespace reel::tape {
 
-/// The head of a variable-length record; the arrays follow it in the order of the counts.
+/// The header of a variable-length record; arrays follow it in the order of the counts.
 struct Entry {
   const Rule* rule;
   std::uint32_t bytes, previous;  // of this entry; of the one before it in its chunk (0: none)
@@ -19,7 +19,7 @@ struct Entry {
   const std::uint32_t* slots() const noexcept { return reinterpret_cast<const std::uint32_t*>(this + 1); }
   std::uint32_t input(std::size_t i) const noexcept { return slots()[i]; }
   std::uint32_t output(std::size_t k) const noexcept { return slots()[inputs + k]; }
-  /// What the rule reads later. Handles that count as saved: made by retain_saved, never destroyed.
+  /// The values that the rule reads later. Handles that count as saved: made by retain_saved, never destroyed.
   Tensor* values() noexcept {
     return reinterpret_cast<Tensor*>(reinterpret_cast<std::byte*>(this + 1) + (inputs + outputs + 1) / 2 * 8);
   }
@@ -32,23 +32,23 @@ struct Entry {
   }
 };
 
-/// Entries one after another in chunks that never move. Chunks come from the thread's pool, and go back to it.
+/// Entries one after another in chunks that never move. Chunks come from the thread's pool and return to it.
 class Arena {
  public:
   Arena() = default;
   Arena(const Arena&) = delete;
   Arena& operator=(const Arena&) = delete;
   ~Arena() { clear(false); }
-  /// Makes sure that the next add of up to `bytes` does not throw.
+  /// Reserves memory, so that the next add() of up to `bytes` does not throw.
   void reserve(std::size_t bytes) {
     if (chunks_.empty() || chunks_.back().capacity - chunks_.back().used < bytes) [[unlikely]]
       grow(bytes);
   }
-  /// Room for an entry, `previous` and `bytes` set.
+  /// Memory for an entry, with `previous` and `bytes` set.
   Entry* add(std::size_t bytes) noexcept {
     Chunk& c = chunks_.back();
     auto* e = new (static_cast<void*>(c.data + c.used)) Entry;
-    __builtin_prefetch(c.data + c.used + 1024, 1);  // the processor itself looks no further than a page
+    __builtin_prefetch(c.data + c.used + 1024, 1);  // the hardware prefetcher does not cross pages
     e->bytes = static_cast<std::uint32_t>(bytes);
     e->previous = c.used - c.last;
     c.last = c.used;
@@ -58,14 +58,14 @@ class Arena {
   }
   std::int64_t count() const noexcept { return count_; }
   std::int64_t bytes() const noexcept;
-  /// Frees all memory but, if `keep`, a first small chunk.
+  /// Frees all memory; with `keep`, a first small chunk remains.
   void clear(bool keep) noexcept;
   void swap(Arena& other) noexcept {
     chunks_.swap(other.chunks_);
     std::swap(count_, other.count_);
   }
 
-  /// A place in the arena, to walk with.
+  /// A position in the arena.
   struct Place {
     std::size_t chunk = 0;
     std::uint32_t offset = 0;
@@ -74,18 +74,18 @@ class Arena {
   Place end() const noexcept {
     return {chunks_.empty() ? 0 : chunks_.size() - 1, chunks_.empty() ? 0 : chunks_.back().used};
   }
-  /// The entry before `at`, which moves there; null at the front.
+  /// Moves `at` to the entry before it, and returns that; null at the front.
   Entry* step_back(Place& at) const noexcept {
     while (at.offset == 0) {
       if (at.chunk == 0) return nullptr;
       at = {at.chunk - 1, chunks_[at.chunk - 1].used};
     }
     const Chunk& c = chunks_[at.chunk];
-    // From the end of the chunk to its last entry, from an entry to the one before it.
+    // From the end of the chunk to its last entry; from an entry to the one before it.
     at.offset = at.offset == c.used ? c.last : at.offset - reinterpret_cast<Entry*>(c.data + at.offset)->previous;
     return reinterpret_cast<Entry*>(c.data + at.offset);
   }
-  /// The entry at `at`, which moves past it; null at `end`.
+  /// Returns the entry at `at`, and moves `at` past it; null at `end`.
   Entry* step_forward(Place& at, Place end) const noexcept {
     while (at.chunk < end.chunk && at.offset == chunks_[at.chunk].used) at = {at.chunk + 1, 0};
     if (at.chunk == end.chunk && at.offset >= end.offset) return nullptr;
@@ -103,7 +103,7 @@ class Arena {
         f(*e);
       }
   }
-  /// Frees the chunks behind the one of `at`: replay of a used-up tape is done with them.
+  /// Frees the chunks behind that of `at`: the replay of a used-up tape no longer needs them.
   void release_after(Place at) noexcept {
     while (chunks_.size() > at.chunk + 1) drop_last();
   }

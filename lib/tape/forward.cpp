@@ -1,9 +1,8 @@
-// Forward accumulators. An accumulator is a tape that, instead of keeping an entry, calls the entry's jvp at once and
+// Forward accumulators. An accumulator is a tape that keeps no entries: it calls the jvp of each entry immediately, and
 // keeps the tangents of its outputs for as long as these live.
-//
-// Nesting. The ops of a jvp are ordinary ops: the tapes and accumulators outside this one record and follow them. This
-// accumulator and what is inside it do not see them, so no tangent is ever taken for another's, and a tape inside keeps
-// nothing of them. The outermost accumulator takes its step first, so that the inner ones' tangents find theirs.
+// Nesting: the ops of a jvp are ordinary ops. The tapes and accumulators outside this one record and follow them. This
+// accumulator and those inside it do not see them, so no tangents are confused, and inner tapes keep nothing of them.
+// The outermost accumulator goes first, so that the inner ones' tangents can find its tangents.
 #include <algorithm>
 #include <cassert>
 #include <vector>
@@ -35,7 +34,7 @@ class Hide {
   Hide(const Hide&) = delete;
   Hide& operator=(const Hide&) = delete;
   ~Hide() {
-    // One may have left the stack in the meantime, and come back: it is not hidden any more.
+    // It may have left and re-entered the stack meanwhile: then it is no longer hidden.
     for (Tape* t = top(); t; t = t->below)
       if (t->hidden && std::find(hidden_.begin(), hidden_.end(), t) != hidden_.end()) --t->hidden;
   }
@@ -44,7 +43,7 @@ class Hide {
   detail::ShortList<Tape*, 4> hidden_;
 };
 
-// Outputs that got no tangent are not followed; the entry goes whatever happens.
+// Outputs without a tangent are not followed. The entry is dropped in any case.
 struct Finish {
   Tape& tape;
   Entry& entry;
@@ -74,7 +73,7 @@ void reserve_tangents(Tape& t, std::size_t more) {
 }
 
 void drop_tangent(Tape& t, std::uint32_t slot) noexcept {
-  const Tensor gone = std::move(t.tangents[slot]);  // its own tangents may go with it: last
+  const Tensor gone = std::move(t.tangents[slot]);  // last: destroying it may drop its own tangents
   t.slots[slot] = {};
   t.free_slots.push_back(slot);
 }
@@ -91,7 +90,7 @@ void advance(Tape& t) {
   detail::ShortList<char, 16> wanted(e.inputs);
   for (std::uint32_t i = 0; i < e.inputs; ++i)
     if (const std::uint32_t s = e.input(i); s != no_slot) {
-      assert(t.tangents[s].defined());  // what has no tangent has no slot
+      assert(t.tangents[s].defined());  // tensors without a tangent have no slot
       dx[i] = t.tangents[s];
       wanted[i] = true;
     }

@@ -1,4 +1,4 @@
-// Recording: an op's entry on each tape that follows one of its inputs, and notes on why results are not followed.
+// Recording: an op's entry on each tape that follows one of its inputs, and the reasons why results are not followed.
 #include <algorithm>
 #include <bit>
 
@@ -16,11 +16,11 @@ void note_reason(Tape& t, const Tensor& output, UnrecordedReason reason) noexcep
   if (t.unrecorded.size() >= most_unrecorded) return;
   try {
     t.unrecorded.emplace(detail::block(output)->id, reason);
-  } catch (const std::bad_alloc&) {  // a reason less, nothing else
+  } catch (const std::bad_alloc&) {  // the reason is lost, nothing else
   }
 }
 
-// What keeps the inputs from making `output` followed: a cut now, or one further back.
+// Why the inputs do not make `output` followed: a reason noted now, or inherited from an input.
 void propagate(Tape& t, std::span<const Tensor* const> inputs, const Tensor& output) noexcept {
   if (t.unrecorded.empty()) return;
   for (const Tensor* x : inputs)
@@ -30,7 +30,7 @@ void propagate(Tape& t, std::span<const Tensor* const> inputs, const Tensor& out
     }
 }
 
-// f(0), f(1), ... f(count - 1); unrolled if the compiler knows the count.
+// Calls f(0), f(1), ... f(count - 1); unrolled if the compiler knows the count.
 template <std::size_t Count, class F>
 [[gnu::always_inline]] inline void each(F f, std::size_t count = Count) {
   if constexpr (Count == std::dynamic_extent)
@@ -40,16 +40,16 @@ template <std::size_t Count, class F>
   (std::make_index_sequence<Count>());
 }
 
-// What is recorded of an op.
+// A call to be recorded.
 struct Call {
-  // How many inputs, if the compiler knows.
+  // The number of inputs, if the compiler knows it.
   static constexpr std::size_t count = std::dynamic_extent;
   const Rule& rule;
   std::span<const Tensor* const> inputs;
   std::span<const Tensor* const> outputs;
   std::span<const Tensor* const> saved;
   std::span<const std::int64_t> attributes;
-  const Site* site = nullptr;  // where it was called, null while nothing looks on
+  const Site* site = nullptr;  // where it was called; null unless lines are noted
 
   void mark(Tape& t, detail::Block* output, std::uint32_t slot) const noexcept {
     for (detail::Mark& m : output->marks)
@@ -66,8 +66,8 @@ struct Call {
   }
 };
 
-// The same of an op with one output, which the library made just now, so that nobody else has it yet. One tape alone
-// records it, and nothing looks on. `read` says what to keep: bits 0 to 2 are inputs, bit 3 is the output.
+// A call with one output, which was just made and is unreachable for other threads. Exactly one tape records it, and
+// nothing observes. Bits 0 to 2 of `read` keep inputs, bit 3 keeps the output.
 template <std::size_t Count>
 struct FreshCall {
   static constexpr std::size_t count = Count;
@@ -101,7 +101,7 @@ struct FreshCall {
 template <std::size_t Count = std::dynamic_extent>
 class InputsOf {
  public:
-  // Of more inputs only whether any is followed.
+  // For more inputs only whether any is followed.
   static constexpr std::size_t most = Count == std::dynamic_extent ? 4 : Count;
   /// Whether any is followed.
   [[gnu::always_inline]] bool find(const Tape& t, std::span<const Tensor* const, Count> inputs) noexcept {
@@ -139,7 +139,7 @@ using Inputs = InputsOf<>;
 
 bool follows_any(const Tape& t, std::span<const Tensor* const> inputs) noexcept { return Inputs().find(t, inputs); }
 
-// Before the slots of an op's inputs are looked up: dropping entries takes slots away.
+// Before the slots of the inputs are looked up: dropping entries frees slots.
 inline void sweep_if_due(Tape& t) {
   if (t.entries.count() >= t.sweep_at && !t.replaying) [[unlikely]]
     sweep(t);
@@ -156,7 +156,7 @@ inline void sweep_if_due(Tape& t) {
   t.slots.reserve(needed);
 }
 
-// All that can throw.
+// Everything that can throw.
 template <class C>
 [[gnu::always_inline]] inline void prepare(Tape& t, const C& c) {
   constexpr bool fresh = C::count != std::dynamic_extent;
@@ -169,7 +169,7 @@ template <class C>
   if constexpr (!fresh) {
     if (t.kind == Tape::Kind::forward) [[unlikely]]
       reserve_tangents(t, c.outputs.size());
-    t.by_id.reserve(c.outputs.size());  // for outputs whose marks older tapes have taken
+    t.by_id.reserve(c.outputs.size());  // for outputs whose marks are used by older tapes
   }
   for (const Tensor* y : c.outputs) {
     const detail::Block* b = detail::block(*y);
@@ -226,7 +226,7 @@ template <class C>
 
 constexpr int most_marked = 16;
 
-// The accumulators that follow the op. A user's jvp may stop or destroy one while it waits: it is not freed before.
+// The accumulators that follow the op. They are not freed before their turn: a user's jvp may stop or destroy one.
 class Forward {
  public:
   Forward() = default;
@@ -241,7 +241,7 @@ class Forward {
     inputs_[count_] = inputs;
     tapes_[count_++] = &t;
   }
-  /// The outermost first.
+  /// From the outermost to the innermost.
   void advance(const Call& call) {
     for (int i = count_; i-- > 0;) {
       if (tapes_[i]->place.load() != Tape::Place::on_stack) continue;
@@ -256,7 +256,7 @@ class Forward {
   int count_ = 0;
 };
 
-// With tapes inside one another, accumulators, captures, or something that looks on.
+// The general case: nested tapes, accumulators, captures, observers.
 [[gnu::noinline]] void record_on_all(Call call) {
   Site site;
   if (watching()) [[unlikely]] {
@@ -291,7 +291,7 @@ class Forward {
   for (int i = 0; i < count; ++i) {
     if (wants[i]->kind == Tape::Kind::reverse)
       publish(*wants[i], call, inputs[i]);
-    else if (wants[i]->kind == Tape::Kind::forward)  // what stands for a Capture keeps nothing
+    else if (wants[i]->kind == Tape::Kind::forward)  // the tape that stands for a Capture keeps nothing
       forward.add(*wants[i], inputs[i]);
   }
   if (!forward.empty()) [[unlikely]]
@@ -300,7 +300,7 @@ class Forward {
     trace_recorded(call.rule.name, call.inputs, call.outputs);
 }
 
-// The common case: one tape on the stack, which records, and nothing looks on.
+// The common case: one tape on the stack, which records, and no observer.
 inline bool alone(const Tape* t) noexcept {
   return t && !t->below && t->kind == Tape::Kind::reverse && t->recording() && !watching() && !Capture::innermost() &&
          t->place.load(std::memory_order_acquire) == Tape::Place::on_stack;

@@ -1,5 +1,5 @@
-// Counting the references to saved values, many at a time. What a loop reads in every round (a weight, a constant) is
-// saved by one entry after another, and a locked instruction for each costs a fifth of recording a small op.
+// Reference counts of saved values, many at a time. A value that a loop reads in every iteration (a weight, a constant)
+// is saved by one entry after another; an atomic instruction for each costs a fifth of recording a small op.
 #pragma once
 #include <array>
 
@@ -7,12 +7,12 @@
 
 namespace reel::tape {
 
-/// What is kept of each place in an entry's list of saved values; beyond, places share.
+/// The number of saved values per entry with a batch of their own; further ones share them.
 inline constexpr std::size_t saved_places = 4;
 
-/// For a tape that records. References to a value that consecutive entries save at the same place are taken in batches
-/// of 32, so that a weight used by every entry costs one atomic instruction per 32 entries. References that are left
-/// are given back before anybody asks who holds a value.
+/// For recording. References to a value that consecutive entries save at the same index are taken in batches of 32, so
+/// that a weight used by every entry costs one atomic instruction per 32 entries. Unused references are returned before
+/// anybody asks who holds a value.
 class ReferenceBatch {
  public:
   ReferenceBatch() = default;
@@ -36,7 +36,7 @@ class ReferenceBatch {
 
  private:
   struct Item {
-    detail::Block* block = nullptr;  // with none left it may be gone: only compared
+    detail::Block* block = nullptr;  // compared only: without references left the block may be freed
     std::uint32_t left = 0;
   };
   static void refill(Item& item, detail::Block* b) noexcept {
@@ -49,8 +49,8 @@ class ReferenceBatch {
   std::array<Item, saved_places> items_;
 };
 
-/// For a replay that uses up its tape: references to small values are dropped once for entries in a row. What takes
-/// much memory, or is not the library's, goes at once.
+/// For the replay that uses up a tape: references to small values are dropped in one step for consecutive entries.
+/// Large values, and borrowed ones, are dropped at once.
 class DeferredRelease {
  public:
   DeferredRelease() = default;
@@ -68,7 +68,7 @@ class DeferredRelease {
       give(item);
       item.block = b;
     }
-    if (++item.count * detail::one_saved == held) {  // nobody else is left
+    if (++item.count * detail::one_saved == held) {  // no other owner is left
       item = {};
       detail::destroy(b);
     }

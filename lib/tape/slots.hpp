@@ -14,7 +14,7 @@ struct Meta {
   std::uint64_t hash;
   DType dtype;
   std::uint8_t rank;
-  std::int64_t extents[1];  // as many as rank
+  std::int64_t extents[1];  // `rank` of them
   Shape shape() const { return {extents, rank}; }
 };
 
@@ -23,12 +23,12 @@ struct Slot {
   const Meta* meta;
   bool dead = false;       // the tensor is gone
   bool source = false;     // watched: kept by sweeps
-  bool root = false;       // no entry made it: all else is computed from roots
-  bool variable = false;   // of a variable: the ids of the values that were read lead to it, too
-  std::uint32_t site = 0;  // of the op that made it, in the tape's sites
+  bool root = false;       // no entry made it: a watched tensor
+  bool variable = false;   // stands for a variable: the ids of values read of it lead here too
+  std::uint32_t site = 0;  // where the op that made it was called, an index of the tape's sites
 };
 
-/// Slots by number, in memory of the thread's pool: in chunks, of which only the first is ever moved, while it grows.
+/// Slots by number, in memory of the thread's pool. They are in chunks; only the first one moves, while it grows.
 class Slots {
  public:
   Slots() = default;
@@ -39,9 +39,9 @@ class Slots {
   std::size_t capacity() const noexcept { return capacity_; }
   Slot& operator[](std::size_t i) noexcept { return chunks_[i >> chunk_bits][i & (chunk - 1)]; }
   const Slot& operator[](std::size_t i) const noexcept { return chunks_[i >> chunk_bits][i & (chunk - 1)]; }
-  /// Room for so many in all, at most no_slot - 1; keeps what is there. Strong guarantee.
+  /// Reserves room for this number in all, at most no_slot - 1, keeping the contents. Strong guarantee.
   void reserve(std::size_t capacity);
-  /// One more, uninitialised; reserve first.
+  /// Appends one, uninitialised; reserve first.
   Slot& add() noexcept { return (*this)[size_++]; }
   void clear() noexcept { size_ = 0; }
   /// The same, and frees the memory.
@@ -57,7 +57,7 @@ class Slots {
 class IdMap {
  public:
   std::uint32_t find(std::uint64_t id) const noexcept {
-    // Most ids that ops ask for are not here.
+    // Most ids that ops look up are absent.
     return seen_ >> (id & 63) & 1 ? search(id) : no_slot;
   }
   /// Room for `more` insertions that do not throw.
@@ -69,7 +69,7 @@ class IdMap {
   void set(std::uint64_t id, std::uint32_t slot) noexcept;
   void clear() noexcept;
   bool empty() const noexcept { return count_ == 0; }
-  /// The map of the pairs for which keep(id, slot).
+  /// Keeps only the pairs for which keep(id, slot).
   template <class Keep>
   IdMap filtered(Keep keep) const {
     IdMap map;
@@ -85,7 +85,7 @@ class IdMap {
   void grow(std::size_t more);
   detail::List<std::pair<std::uint64_t, std::uint32_t>> table_;
   std::size_t mask_ = 0, count_ = 0;
-  std::uint64_t seen_ = 0;  // a bit for the end of each id
+  std::uint64_t seen_ = 0;  // a Bloom filter: a bit for the last digits of each id
 };
 
 }  // namespace reel::tape

@@ -1,4 +1,4 @@
-// Dropping entries whose results nobody can reach: a tape that is recorded on for long does not grow with what is gone.
+// Sweeps drop entries whose results cannot be reached, so that a tape does not grow with results that are gone.
 #include <algorithm>
 
 #include "tape/tape.hpp"
@@ -7,8 +7,8 @@ namespace reel::tape {
 
 namespace {
 
-// Whether anything but the entry itself holds its result in this slot. One that another tape keeps too may be handed
-// out again by that tape's rules.
+// Whether anything but the entry itself holds its result in this slot. A result that another tape keeps too counts as
+// held: rules of that tape may return it again.
 bool reachable(const Tape& t, const Entry& e, std::uint32_t slot) {
   const Slot& s = t.slots[slot];
   if (s.source) return true;
@@ -23,10 +23,9 @@ bool reachable(const Tape& t, const Entry& e, std::uint32_t slot) {
   return !block || detail::owners(block) != own;
 }
 
-// Finds the entries to keep, in recording order, and says how many there are. Not recursive, and needs no order of
-// destruction: one walk backwards drops what an entry saved when it meets it, since that may be all that keeps results
-// further back. A result that is not dead is unreachable when its owners are the values that its own entry saved:
-// entries further on that read it are gone by then, or it is needed.
+// Finds the entries to keep, in recording order, and returns their number. Not recursive: one walk backwards releases
+// what an entry saved when it is dropped, which may make earlier results unreachable. A result whose only owners are
+// values saved by its own entry is unreachable: later entries that read it are dropped by then, or it is needed.
 std::size_t find_live(Tape& t, detail::List<char>& keep) {
   detail::List<char> needed(t.slots.size());
   std::size_t kept = 0, index = keep.size();
@@ -46,7 +45,7 @@ std::size_t find_live(Tape& t, detail::List<char>& keep) {
   return kept;
 }
 
-// f(entry) for the entries whose flag is `value`.
+// Calls f(entry) for the entries whose flag is `value`.
 template <class F>
 void for_entries(const Arena& entries, const detail::List<char>& flags, bool value, const F& f) {
   std::size_t index = 0;
@@ -61,7 +60,7 @@ void sweep(Tape& t) {
   t.references.give_back();
   detail::List<char> keep(static_cast<std::size_t>(t.entries.count()));
   const std::size_t kept = find_live(t, keep);
-  // Where nothing was to be dropped the next sweep may wait longer.
+  // If nothing was dropped, the next sweep may wait longer.
   t.sweep_at = std::max(first_sweep, (kept == keep.size() ? 4 : 2) * static_cast<std::int64_t>(kept));
   if (kept == keep.size()) return;
   t.free_slots.reserve(t.slots.size());

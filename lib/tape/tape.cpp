@@ -1,4 +1,4 @@
-// The stack of tapes of a thread; what makes, clears and frees a tape.
+// The stack of tapes of a thread; creation, clearing and destruction of tapes.
 #include "tape/tape.hpp"
 
 #include <algorithm>
@@ -11,7 +11,7 @@ namespace reel::tape {
 
 namespace {
 
-// What a cleared tape keeps for its next use.
+// How much memory a cleared tape keeps for reuse.
 constexpr std::size_t most_kept_slots = std::size_t{1} << 20, most_kept_metas = 256;
 using detail::this_thread;
 using detail::thread_state;
@@ -37,7 +37,7 @@ bool reap(Tape* t) noexcept {
 }
 
 namespace {
-// Puts `last` in place of `old` (or of null) at the end of the stack.
+// Replaces `old` (or null) at the end of the stack by `last`.
 void set_end(Tape*& head, const Tape* old, Tape* last) noexcept {
   Tape** at = &head;
   while (*at && *at != old) at = &(*at)->below;
@@ -51,7 +51,7 @@ Suspend::Suspend() {
   below_ = std::exchange(state.suspended, this);
 }
 Suspend::~Suspend() {
-  // Tapes that were entered meanwhile and are still active go on, above the others.
+  // Tapes that were entered meanwhile and are still active stay, above the restored ones.
   set_end(top(), this_thread.state->observer, top_);
   this_thread.state->suspended = below_;
 }
@@ -75,7 +75,7 @@ void lift_observer() noexcept {
   delete std::exchange(state.observer, nullptr);
 }
 
-// With no tape but the observer on the stack a rule runs fused, as it does when nothing looks on.
+// If only the observer is on the stack, a rule runs fused, as without an observer.
 void RuleScope::enter_watched(const Tape& t, const Entry& e) {
   enter(frame_, t.site_of(e), true);
   if (top() == this_thread.state->observer) top() = nullptr;
@@ -127,7 +127,7 @@ std::uint32_t Tape::add_source(std::uint64_t id, DType dtype, const Shape& shape
 
 void Tape::clear() noexcept {
   references.give_back();
-  // What goes with a value may clear the tape again: the entries are out of its reach, and need not be written to.
+  // Destroying a value may clear the tape again: the entries are detached by then, and are not written to.
   Arena gone;
   gone.swap(entries);
   DeferredRelease released;
@@ -150,7 +150,7 @@ void Tape::clear() noexcept {
   sites.clear();
   borrowed.clear();
   tangents.clear();
-  if (meta_count > most_kept_metas) drop_metas();  // else the next use of the tape finds its shapes here
+  if (meta_count > most_kept_metas) drop_metas();  // otherwise the next use of the tape finds its shapes here
   replay_entries = seen = 0;
   sweep_at = first_sweep;
   used = warned_growth = false;
@@ -164,7 +164,7 @@ void Tape::drop_metas() noexcept {
 }
 
 void release_attributes(Entry& e) noexcept {
-  // Once: the rule may go with what the attributes own.
+  // Once: what the attributes own may include the rule.
   if (const std::uint32_t count = std::exchange(e.attributes, 0); count && e.rule->release)
     e.rule->release({e.numbers(), count});
 }
@@ -177,7 +177,7 @@ Tape* make_tape(const TapeOptions& options, Tape::Kind kind) {
   t->kind = kind;
   t->traced = state.tracer != nullptr;
   t->capture = nullptr;
-  // 0 stands for no tape. A serial may come again after 2^32 tapes: a mark is checked against the slot's id.
+  // 0 means no tape. A serial recurs after 2^32 tapes: marks are checked against the slot's id.
   while ((t->serial = ++serials) == 0) {
   }
   t->thread = detail::this_thread_slot();
@@ -196,7 +196,7 @@ void free_tape(Tape* t) noexcept {
     }
   }
   if ((t->orphan = t->replaying > 0)) return;
-  t->clear();  // may free tapes in its turn: what an entry owns can hold one
+  t->clear();  // may free tapes in turn: an entry's attributes can own one
   ThreadState& state = *this_thread.state;
   if (state.spare_tape_count < (&state == &detail::blank_state ? 0 : ThreadState::most_spare_tapes))
     state.spare_tapes[state.spare_tape_count++] = t;
@@ -262,7 +262,7 @@ void watch(Tape& t, const Variable& v, DType dtype, const Shape& shape) {
 }
 void watch(Tape& t, const Variable& v) { watch(t, v, v.dtype(), v.shape()); }
 
-// A followed result is gone: nobody can name it as a target any more.
+// A followed result is gone: it can no longer be a target.
 namespace {
 void note_destroyed_on(Tape* stack, const detail::Block* b) noexcept {
   for (Tape* t = stack; t; t = t->below)
@@ -281,7 +281,7 @@ void note_destroyed_on(Tape* stack, const detail::Block* b) noexcept {
 }
 
 namespace {
-// Nearly always there is one tape, and it made the first mark.
+// Usually there is one tape, and it made the first mark.
 void note_marked_destroyed(const detail::Block* b) noexcept {
   Tape* t = top();
   const detail::Mark m = b->marks[0];
@@ -296,7 +296,7 @@ void note_marked_destroyed(const detail::Block* b) noexcept {
 
 void end_thread(ThreadState& state) noexcept {
   while (state.spare_tape_count) delete state.spare_tapes[--state.spare_tape_count];
-  // The thread ends with tapes on its stack: they live on elsewhere, or their owner has given them up.
+  // The thread ends with tapes on its stack: they are owned elsewhere, or their owner has abandoned them.
   for (Tape* t = top(); t;) {
     Tape* below = t->below;
     if (t->place.exchange(Tape::Place::off) == Tape::Place::abandoned) delete t;

@@ -19,30 +19,30 @@
 #include "tape/variable.hpp"
 
 namespace reel::detail {
-/// The public headers' name of a tape: they declare no namespace but reel and detail.
+/// The name of a tape in public headers, which declare no namespace but reel and detail.
 struct TapeState {};
 }  // namespace reel::detail
 
 namespace reel::tape {
 
-/// With so many entries a tape first looks for those that can go.
+/// The first sweep of a tape comes at this number of entries.
 inline constexpr std::int64_t first_sweep = 4096;
 
-/// Why a tensor computed from followed ones is not followed.
+/// Why a tensor computed from followed tensors is not followed.
 struct UnrecordedReason {
   Unrecorded why;
   const char* op;
-  std::int64_t index;  // ops the tape had seen by then
+  std::int64_t index;  // the number of ops the tape had seen by then
   Site site;
 };
 
 class Capture;
 
 struct Tape : detail::TapeState {
-  enum class Place { off, on_stack, abandoned };  // abandoned: destroyed by another thread, its own frees it
-  // forward: an accumulator, which holds a tangent for each slot in place of entries (forward.cpp).
+  enum class Place { off, on_stack, abandoned };  // abandoned: destroyed by another thread; the owning thread frees it
+  // forward: an accumulator, which holds a tangent per slot instead of entries (forward.cpp).
   // capture: stands at the bottom of a stack for the tapes that a Capture hides.
-  // observer: records nothing; it lies below all others while something looks on (observe.hpp).
+  // observer: records nothing; it is below all others while every op is observed (observe.hpp).
   enum class Kind : std::uint8_t { reverse, forward, capture, observer };
 
   TapeOptions options;
@@ -53,14 +53,14 @@ struct Tape : detail::TapeState {
   Tape* below = nullptr;
   int paused = 0, hidden = 0, replaying = 0;  // hidden: from the ops of an outer accumulator's jvp
   bool used = false, warned_growth = false;
-  bool traced = false;                                      // made in a function that is traced: a part of its program
-  bool orphan = false;                                      // its owner went while it was replayed
+  bool traced = false;                                      // made in a traced function: part of its program
+  bool orphan = false;                                      // its owner was destroyed during its replay
   std::int64_t replay_entries = 0, sweep_at = 0, seen = 0;  // seen: ops recorded so far
 
   Arena entries;
   Slots slots;
   detail::List<std::uint32_t> free_slots;
-  std::size_t roots = 0;  // slots of that kind
+  std::size_t roots = 0;  // number of root slots
   ReferenceBatch references;
   IdMap by_id;
   std::vector<std::pair<Variable, std::uint32_t>> variables;
@@ -69,20 +69,20 @@ struct Tape : detail::TapeState {
   const Meta* last_meta = nullptr;
   std::unordered_map<std::uint64_t, UnrecordedReason> unrecorded;
   Sites sites;
-  std::unordered_map<std::uint64_t, std::uint64_t> borrowed;  // sums over borrowed memory, by its block's id
-  detail::List<Tensor> tangents;                              // forward: of each slot
-  const Capture* capture = nullptr;                           // capture: whose
+  std::unordered_map<std::uint64_t, std::uint64_t> borrowed;  // checksums of borrowed memory, by the id of its block
+  detail::List<Tensor> tangents;                              // forward: one per slot
+  const Capture* capture = nullptr;                           // capture: the Capture that it stands for
 
   /// Where the op of an entry was called.
   Site site_of(const Entry& e) const noexcept { return e.outputs ? sites[slots[e.output(0)].site] : Site{}; }
   bool recording() const noexcept { return paused == 0 && hidden == 0; }
-  /// The slot of x, no_slot if it is not followed.
+  /// The slot of x; no_slot if it is not followed.
   std::uint32_t find(const detail::Block* x) const noexcept {
     for (const detail::Mark& m : x->marks)
       if (m.on(serial) && m.slot < slots.size() && slots[m.slot].id == x->id) return m.slot;
     const std::uint32_t s = by_id.find(x->id);
     if (s == no_slot) return s;
-    // A slot that was given up leaves its id behind.
+    // The id of a freed slot stays in the map.
     return slots[s].id == x->id || slots[s].variable ? s : no_slot;
   }
   const Meta* intern(DType dtype, const std::int64_t* extents, int rank) {
@@ -131,11 +131,11 @@ inline RuleScope::RuleScope(const Tape& t, const Entry& e) : entered_(watching()
 Tape* make_tape(const TapeOptions& options, Tape::Kind kind = Tape::Kind::reverse);
 void free_tape(Tape* tape) noexcept;
 void push(Tape* tape);
-/// Frees a tape that its owner gave up while it was replayed.
+/// Frees a tape whose owner was destroyed during its replay.
 inline void end_replay(Tape& tape) noexcept {
   if (--tape.replaying == 0 && tape.orphan) free_tape(&tape);
 }
-/// While it lives its tape is replayed, and is not freed: a gradient function may destroy it.
+/// While it lives its tape is being replayed and is not freed: a gradient function may destroy the tape object.
 class Replaying {
  public:
   explicit Replaying(Tape& tape) noexcept : tape_(tape) { ++tape_.replaying; }
@@ -146,13 +146,13 @@ class Replaying {
  private:
   Tape& tape_;
 };
-/// Takes the tape off this thread's stack, wherever in it it is.
+/// Removes the tape from this thread's stack, at any position.
 void pop(Tape* tape) noexcept;
-/// Frees a tape on this thread's stack that another thread gave up; true if it was one.
+/// If another thread destroyed a tape on this thread's stack, frees it and returns true.
 bool reap(Tape* tape) noexcept;
-/// Drops what an entry's attributes own.
+/// Frees what an entry's attributes own.
 [[gnu::cold]] void release_attributes(Entry& entry) noexcept;
-/// Drops the values an entry saved and what its attributes own.
+/// Releases the values that an entry saved and what its attributes own.
 template <class Drop>
 inline void release(Entry& e, Drop drop) noexcept {
   Tensor* values = e.values();
@@ -164,29 +164,29 @@ inline void release(Entry& e, Drop drop) noexcept {
 inline void release(Entry& e) noexcept {
   release(e, [](detail::Block* b, std::size_t) { detail::release_saved(b); });
 }
-/// Drops the entries whose results nobody can reach any more.
+/// Drops the entries whose results cannot be reached any more.
 void sweep(Tape& tape);
 /// Takes the tangents of a forward tape's only entry from its inputs to its outputs, and drops the entry.
 void advance(Tape& forward);
-/// Room for `more` slots, so that publishing and dropping throw nothing.
+/// Reserves `more` slots, so that publishing and dropping do not throw.
 void reserve_tangents(Tape& forward, std::size_t more);
-/// The tensor of this slot is gone, and its tangent with it.
+/// Drops the slot of a destroyed tensor, and its tangent.
 void drop_tangent(Tape& forward, std::uint32_t slot) noexcept;
-/// TapeError unless the tape belongs to this thread; TraceError unless it was made in a traced function and is used
-/// there, or neither.
+/// TapeError unless the tape belongs to this thread. TraceError if it was made in a traced function and is used outside
+/// it, or the other way round.
 void check_thread(const Tape& tape, const char* what);
-/// What the tape calls its slots, for the eye: a variable by its name, a source "source_0", a result "multiply_3:0"
-/// with the number of its op on the tape.
+/// Names of slots for messages: a variable's name, "source_0" for a source, "multiply_3:0" for a result, with the index
+/// of its op on the tape.
 std::vector<std::string> slot_names(const Tape& tape);
 
 void trace_recorded(const char* name, std::span<const Tensor* const> inputs, std::span<const Tensor* const> outputs);
-/// The lines of one replay (rules S16 and S112).
+/// The lines printed for one replay (rules S16 and S112).
 class ReplayLines {
  public:
   explicit ReplayLines(const Tape& tape) : names_(slot_names(tape)), terms_(tape.slots.size()) {}
-  /// A gradient was added for the slot.
+  /// Prints that a gradient was added for the slot.
   void arrived(std::uint32_t slot) { ++terms_[slot]; }
-  /// The slot's sum is complete.
+  /// Prints that the slot's sum is complete.
   void complete(std::uint32_t slot, const Shape& shape, const char* method);
   void rule_ran(const Record& record, const Entry& entry, std::span<const Tensor> g,
                 std::span<const Gradient> dx) const;
@@ -198,7 +198,7 @@ class ReplayLines {
 
 void watch(Tape& tape, const Tensor& x);
 void watch(Tape& tape, const Variable& x);
-/// The same under the variable's lock, which asking it for its shape would take again.
+/// The same while the variable's lock is held, which asking for the shape would take again.
 void watch(Tape& tape, const Variable& x, DType dtype, const Shape& shape);
 
 }  // namespace reel::tape
@@ -206,7 +206,7 @@ void watch(Tape& tape, const Variable& x, DType dtype, const Shape& shape);
 namespace reel {
 
 namespace tape {
-/// What the public classes hold.
+/// The member of the public classes.
 inline Tape& state(detail::TapeState* t) noexcept { return *static_cast<Tape*>(t); }
 }  // namespace tape
 

@@ -1,6 +1,6 @@
-// Variable: a counted state with a lock around its value. A read under a tape gives that tape an alias from the
-// value's id to the variable; a value that someone read before gets a fresh id first, so that the old handle stays
-// what it was: unwatched.
+// Variable: a reference-counted state with a lock around its value. A read under a tape gives that tape an alias from
+// the value's id to the variable. If the value was read before, it first gets a fresh id, so that earlier handles stay
+// unwatched.
 #include <atomic>
 #include <thread>
 
@@ -14,7 +14,7 @@ struct Variable::State {
   std::atomic<int> uses{1};
   std::atomic<bool> locked{false};
   Tensor value;
-  const Shape shape;  // never change, so they are read without the lock
+  const Shape shape;  // immutable, so read without the lock
   const DType dtype;
   std::string name;
   bool trainable;
@@ -49,7 +49,7 @@ Variable::Variable(const Variable& other) noexcept : state_(other.state_) {
   if (state_) ++state_->uses;
 }
 Variable::Variable(Variable&& other) noexcept : state_(other.state_) {
-  if (state_) ++state_->uses;  // a moved-from variable stays itself: there is no empty one
+  if (state_) ++state_->uses;  // a moved-from variable keeps its state: variables are never empty
 }
 Variable::~Variable() {
   if (state_ && --state_->uses == 0) delete state_;
@@ -64,7 +64,7 @@ bool Variable::trainable() const noexcept { return state_->trainable; }
 std::uint64_t Variable::id() const noexcept { return state_->id; }
 
 namespace {
-// A Capture that hides a tape which would follow this read: the value gets an id that stands for the read alone.
+// If a Capture hides a tape that would follow this read, the value gets an id that stands for this read alone.
 void note_captured(const Variable& v, Tensor& value) {
   tape::Capture* c = tape::Capture::innermost();
   if (!c) return;
@@ -95,7 +95,7 @@ void VariableAccess::on_read(const Variable& v, Tensor& value) {
   for (tape::Tape* t = tape::top(); t; t = t->below)
     if (follows(*t)) stale |= t->by_id.find(detail::block(value)->id) != t->by_id.find(v.id());
   if (!stale) return;
-  // Someone may hold this id from before the tape: it stays theirs, unwatched.
+  // An id from before the tape may be in use: it stays unwatched.
   if (!detail::held_once(detail::block(value))) value = detail::alias(value);
   for (tape::Tape* t = tape::top(); t; t = t->below)
     if (follows(*t)) {

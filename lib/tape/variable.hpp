@@ -1,4 +1,4 @@
-// How the layers above read and replace the values of variables.
+// Access to the values of variables for the layers above.
 #pragma once
 #include <reel/tape.hpp>
 #include <string>
@@ -9,12 +9,12 @@ namespace reel {
 struct VariableAccess {
   /// The state of a new variable.
   static Variable::State* make(Tensor value, std::string name, bool trainable);
-  /// The value; for each tape of this thread, the variable is read.
+  /// The value; counts as a read for each tape of this thread.
   static Tensor read(const Variable& v);
-  /// For each tape of this thread: `value`, which nobody else sees meanwhile, is read of the variable.
+  /// Notes for each tape of this thread that `value`, which no other thread sees meanwhile, was read of the variable.
   static void on_read(const Variable& v, Tensor& value);
-  /// Lets `change` replace the value, under the variable's lock, by one of the same shape and dtype. `change` runs no
-  /// recorded op.
+  /// Lets `change` replace the value, under the variable's lock, by one of the same shape and dtype. `change` must not
+  /// run recorded ops.
   template <class F>
   static void modify(const Variable& v, F&& change) {
     modify(

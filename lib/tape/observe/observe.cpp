@@ -1,4 +1,5 @@
-// Looking on: where an op was called, whether what it or a rule gives is finite, whether borrowed memory has changed.
+// Observation: where an op was called, whether the results of ops and rules are finite, whether borrowed memory has
+// changed.
 #include "tape/observe/observe.hpp"
 
 #include <algorithm>
@@ -15,10 +16,10 @@ namespace tape {
 namespace {
 
 const AnomalyOptions& anomalies() noexcept { return detail::this_thread.state->anomalies; }
-// Of the op or rule that runs now, null if none does.
+// The op or rule that runs now; null if none does.
 const Frame* innermost_frame() noexcept { return detail::this_thread.state->frame; }
 
-// What is not finite in a tensor: how many elements, and the first of them.
+// The elements of a tensor that are not finite: their number, and the first one.
 struct Fault {
   std::int64_t count = 0, first = 0;
   double value = 0;
@@ -31,7 +32,7 @@ double real(bfloat16 v) noexcept { return static_cast<float>(v); }
 double real(float v) noexcept { return v; }
 double real(double v) noexcept { return v; }
 
-// Elements in row-major order, whatever the strides; `parts` numbers make an element.
+// Elements in row-major order, whatever the strides; an element consists of `parts` numbers.
 template <class T>
 Fault scan(const detail::Block& b, int parts) {
   Fault fault;
@@ -88,7 +89,7 @@ std::string fault_text(const Tensor& x, const Fault& f) {
                      index_of(x, f.first), f.value);
 }
 
-// The values that an op or a rule was given, for a message: their shapes, and those at fault already.
+// Describes the inputs of an op or rule for a message: their shapes, and which are not finite.
 template <class Values>
 std::string given(std::string_view what, const Values& values) {
   std::string shapes, origins;
@@ -114,7 +115,7 @@ std::vector<const Tensor*> pointers(std::span<const Tensor> list) {
                    given(given_what, pointers(values)), to_string(r.site(), "; the op was called at "));
 }
 
-// FNV-1a, eight bytes at a time.
+// FNV-1a on words of eight bytes.
 std::uint64_t sum_of(const detail::Block& b) noexcept {
   const std::size_t bytes = static_cast<std::size_t>(b.size) * item_size(b.dtype);
   std::uint64_t h = 0xcbf29ce484222325u;
@@ -127,7 +128,7 @@ std::uint64_t sum_of(const detail::Block& b) noexcept {
   return h;
 }
 
-// The block of borrowed memory behind b, null if its memory is the library's.
+// The block of borrowed memory behind b; null if the library owns the memory.
 const detail::Block* borrowed_behind(const detail::Block* b) noexcept {
   while (b && b->flags & detail::view_flag) b = static_cast<const detail::Block*>(b->base);
   return b && b->flags & detail::borrowed_flag ? b : nullptr;
@@ -169,7 +170,7 @@ void set_watching(Watching what, bool on) {
   const int next = on ? watching() | what : watching() & ~what;
   if (next == watching()) return;
   detail::ThreadState& state = detail::thread_state();
-  if (!(next & ~watch_error)) state.frame = nullptr;  // those that are open end unseen
+  if (!(next & ~watch_error)) state.frame = nullptr;  // open frames end without notice
   if (next & all_ops)
     lay_observer();
   else

@@ -1,6 +1,6 @@
-// What looks on while ops run: anomaly detection, tracing, the Chrome trace, source locations. With all of them off an
-// op pays two loads and a branch at either end of its OpScope. With one on that sees every op, a tape that records
-// nothing lies below this thread's tapes, so that ops find active() true and report through record() and
+// Observers of running ops: anomaly detection, tracing, the Chrome trace, source locations. If all of them are off, an
+// op pays two loads and a branch at either end of its OpScope. If one that sees every op is on, a tape that records
+// nothing is below this thread's tapes, so that ops find active() true and report through record() and
 // note_unrecorded().
 #pragma once
 #include <functional>
@@ -19,19 +19,20 @@ struct Tape;
 struct Entry;
 class Record;
 
-/// What is on, on this thread.
+/// The observers that are active on this thread.
 enum Watching : std::uint8_t {
   watch_sites = 1,
   watch_lines = 2,
   watch_anomalies = 4,
   watch_times = 8,
-  watch_program = 32,  // a function is traced: no op takes a way around apply(), or writes into a tensor
-  watch_error = detail::ThreadState::error_awaits_line  // one was thrown: scopes that it leaves add the caller's line
+  watch_program = 32,  // a function is traced: every op must go through apply(), and write into no tensor
+  watch_error =
+      detail::ThreadState::error_awaits_line  // an error was thrown: op scopes that it leaves add the caller's line
 };
 inline std::uint8_t watching() noexcept { return detail::this_thread.state->watching; }
 void set_watching(Watching what, bool on);
 
-/// A line of the user's program. The text is a literal of the compiler's.
+/// A line of the user's program. `file` is a string literal made by the compiler.
 struct Site {
   const char* file = nullptr;
   int line = 0;
@@ -39,10 +40,10 @@ struct Site {
     return a.file != b.file ? std::less<>()(a.file, b.file) : a.line < b.line;
   }
 };
-/// `before` and then "model.cpp:12"; empty when unknown.
+/// `before` followed by "model.cpp:12"; empty if the site is unknown.
 std::string to_string(const Site& site, std::string_view before = {});
 
-/// Each distinct site once; number 0 is the unknown one.
+/// The distinct sites; index 0 is the unknown one.
 class Sites {
  public:
   std::uint32_t add(const Site& site);
@@ -55,7 +56,7 @@ class Sites {
   std::map<Site, std::uint32_t> numbers_;
 };
 
-/// What is known of an op or a rule that runs. Left uninitialised while nothing looks on.
+/// A running op or rule. Uninitialised unless something observes.
 struct Frame {
   const char* file;
   int line;
@@ -64,20 +65,20 @@ struct Frame {
   Frame* outer;
 };
 
-/// Begins a frame. First drops the error that awaits a line: it was an earlier op's. Does nothing more when no other
-/// flag of `Watching` is set. std::bad_alloc when this thread has no state yet and there is no memory for one.
+/// Begins a frame. Drops the error of an earlier op that still awaits a line. Does nothing more unless another flag of
+/// `Watching` is set. std::bad_alloc if this thread has no state yet and there is no memory for one.
 void enter(Frame& frame, const Site& site, bool rule);
 /// Ends the frame, if it began.
 void leave(const Frame& frame) noexcept;
-/// The same, and gives an error that leaves an op the line of its operand, if there is one.
+/// The same; an error that leaves the op gets the line of its operand, if there is one.
 void leave(const Frame& frame, const Operand* operand) noexcept;
-/// The line of the op that runs now, and whether a rule does.
+/// The line of the running op, and whether a rule runs.
 Site here() noexcept;
 bool in_rule() noexcept;
 
-/// The scope of one op, at its entry: knows the user's line and when it began. Inside another op's, the outer line
-/// holds: it is the user's. An error that leaves it gets the line: fail() sets watch_error, so that only what throws
-/// pays for that.
+/// The scope of one op: knows the user's line and the start time. Inside another op's scope the outer line, which is
+/// the user's, is kept. An error that leaves the scope gets the line: fail() sets watch_error, so that only ops that
+/// throw pay for it.
 class OpScope {
  public:
   OpScope() : operand_(nullptr) {
@@ -97,10 +98,10 @@ class OpScope {
 
  private:
   const Operand* operand_;
-  Frame frame_;  // left uninitialised unless something looks on
+  Frame frame_;  // uninitialised unless something observes
 };
 
-/// While it lives, results are not looked at.
+/// While it lives, results are not checked for anomalies.
 class QuietScope {
  public:
   QuietScope() : entered_(watching() != 0) {
@@ -117,8 +118,8 @@ class QuietScope {
   Frame frame_;
 };
 
-/// While an entry's rule runs: ops in it have the entry's line, and only what the rule gives is looked at. Checks that
-/// borrowed memory which the entry saved is what it was.
+/// The scope of an entry's rule: ops in it have the entry's line, and only the results of the rule are checked. Also
+/// checks that borrowed memory saved by the entry is unchanged.
 class RuleScope {
  public:
   inline RuleScope(const Tape& tape, const Entry& entry);
@@ -136,28 +137,28 @@ class RuleScope {
   Frame frame_;
 };
 
-/// An op has computed outputs from inputs. ValueError under an AnomalyGuard. Call it when watching.
+/// Reports computed outputs. ValueError under an AnomalyGuard. Call it when watching.
 void observe(const char* name, std::span<const Tensor* const> inputs, std::span<const Tensor* const> outputs);
-/// The same without the anomalies.
+/// The same without anomaly detection.
 void observe_time(const char* name, std::span<const Tensor* const> inputs,
                   std::span<const Tensor* const> outputs) noexcept;
-/// A rule has given gradients dx for cotangents g, or tangents dy for tangents t.
+/// Reports gradients dx that a rule returned for cotangents g, or tangents dy for tangents t.
 void observe_vjp(const Record& record, std::span<const Tensor> g, std::span<const Gradient> dx);
 void observe_jvp(const Record& record, std::span<const Tensor> t, std::span<const Tensor> dy);
-/// Sums up the borrowed memory among saved values, for the tape's later check.
+/// Computes checksums of the borrowed memory among saved values, for a later check.
 void note_borrowed(Tape& tape, std::span<const Tensor* const> saved);
-/// ValueError when borrowed memory that the entry saved has changed since.
+/// ValueError if borrowed memory that the entry saved has changed since.
 void check_borrowed(const Tape& tape, const Entry& entry);
 
-/// Nanoseconds of a clock that never goes back.
+/// Nanoseconds of a monotonic clock.
 std::int64_t now() noexcept;
-/// Adds an event that ends now to the Chrome traces that this thread's ops go to.
+/// Adds an event that ends now to the active Chrome traces.
 void add_event(const char* name, const char* category, std::int64_t start, const Site& site,
                std::span<const Tensor* const> inputs, std::span<const Tensor* const> outputs) noexcept;
 /// "float64 [2, 3]", "none" for an empty handle.
 std::string describe(const Tensor& x);
 
-/// Puts the tape that records nothing below all stacks of this thread, or takes it off them.
+/// Inserts the tape that records nothing below all stacks of this thread, or removes it.
 void lay_observer();
 void lift_observer() noexcept;
 

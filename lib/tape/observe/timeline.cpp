@@ -1,5 +1,5 @@
-// The Chrome trace: events of ops and rules, kept per trace and written as JSON at its end. One trace may be this
-// thread's (ChromeTraceGuard), another is the process's (REEL_TRACE), for every thread that uses tensors.
+// The Chrome trace: events of ops and rules, kept per trace and written as JSON at its end. One trace may belong to
+// this thread (ChromeTraceGuard), another to the process (REEL_TRACE), for every thread that uses tensors.
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
@@ -16,7 +16,7 @@ namespace reel {
 // Members of types that other files name, hence not in the unnamed namespace.
 namespace tape {
 
-// Closed when it goes, whatever happens.
+// Closed in any case.
 struct OutputFile {
   explicit OutputFile(const char* path) noexcept : file(std::fopen(path, "w")) {}
   OutputFile(const OutputFile&) = delete;
@@ -53,8 +53,8 @@ std::string in_quotes(std::string_view text) {
   return q + '"';
 }
 
-// Times in microseconds, from the first event on. False, and an incomplete file, when it cannot be written or there is
-// no memory to format it.
+// Times in microseconds, relative to the first event. False, and an incomplete file, if writing fails or there is no
+// memory for formatting.
 bool write(OutputFile& output, const std::vector<TraceEvent>& events) noexcept try {
   std::FILE* const file = output.file;
   if (!file) return false;
@@ -82,7 +82,7 @@ std::string described(std::span<const Tensor* const> tensors) {
   return text;
 }
 
-// The process's trace. Never destroyed: threads may outlive main.
+// The trace of the process. Never destroyed: threads may outlive main.
 struct Process {
   std::mutex mutex;
   std::vector<TraceEvent> events;
@@ -108,7 +108,7 @@ const bool started = [] {
   process = new Process;
   process->path = path;
   std::atexit(write_process);
-  // The first op of a thread finds this, and with the thread's own state comes its observer.
+  // Called by the first op of a thread: the thread's state is created with its observer.
   detail::blank_state.watching = tape::watch_times;
   detail::on_new_thread = [] { tape::set_watching(tape::watch_times, true); };
   if (detail::this_thread.state != &detail::blank_state) detail::on_new_thread();
@@ -161,7 +161,7 @@ void add_event(const char* name, const char* category, std::int64_t start, const
       if (!process->written) process->events.push_back(e);
     }
     if (TraceEvents* own = detail::this_thread.state->events) own->list.push_back(std::move(e));
-  } catch (const std::bad_alloc&) {  // an event less
+  } catch (const std::bad_alloc&) {  // the event is lost
   }
 }
 

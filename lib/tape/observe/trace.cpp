@@ -1,4 +1,4 @@
-// set_tracing: a line per recorded op, and three per called rule, for the eye.
+// set_tracing: prints a line per recorded op, and three per called rule.
 #include <reel/runtime.hpp>
 
 #include "core/fail.hpp"
