@@ -9,8 +9,8 @@
 
 namespace reel::kernels {
 
-// Whether the library has OpenBLAS; if not, nothing of this page or lapack.hpp is defined but prepare_blas, blas_core
-// and tune_blas, and plain.hpp takes the place of what has no other.
+// Whether the library is built with OpenBLAS. If not, only prepare_blas, blas_core and tune_blas of this page and
+// lapack.hpp are defined, and plain.hpp replaces what is needed of the rest.
 #ifdef REEL_WITHOUT_LAPACK
 inline constexpr bool has_lapack = false;
 #else
@@ -23,19 +23,19 @@ enum class Triangle : bool { lower, upper };
 enum class Side : bool { left, right };
 enum class Diagonal : bool { stored, unit };
 
-// Codes of the wrappers' own; LAPACK's are small (see lapack.hpp).
+// Error codes of the wrappers; LAPACK's are small (see lapack.hpp).
 inline constexpr int too_large = std::numeric_limits<int>::min();          // an extent does not fit LP64's 32-bit int
-inline constexpr int out_of_memory = std::numeric_limits<int>::min() + 1;  // no work space
+inline constexpr int out_of_memory = std::numeric_limits<int>::min() + 1;  // workspace allocation failed
 inline constexpr int bad_extent = std::numeric_limits<int>::min() + 2;     // negative extent or short leading dimension
 
-// Sets OpenBLAS to one thread, process-wide, unless it is: its own threads change results bitwise and overflow small
-// stacks. Every function of blas.hpp and lapack.hpp calls it first, for the program may change the number at any time.
+// Makes OpenBLAS use one thread, process-wide: its own threads change results bitwise and overflow small stacks. Every
+// function of blas.hpp and lapack.hpp calls it first, since the program may change the number at any time.
 void prepare_blas() noexcept;
 
-// The core type whose kernels OpenBLAS uses, by its name for it.
+// OpenBLAS's name for the core type whose kernels it uses.
 const char* blas_core() noexcept;
-// Makes OpenBLAS choose kernels that fit the processor, where it uses some without AVX2 that does not know it. Returns
-// what was found, in words: a literal. See reel::tune_blas.
+// Makes OpenBLAS choose kernels that fit the processor, if it does not know the processor and uses kernels without
+// AVX2. Returns a description of what was found, a literal. See reel::tune_blas.
 const char* tune_blas() noexcept;
 
 // C[m, n] = alpha op(A) op(B) + beta C. op(A) is [m, k], op(B) is [k, n]; with beta = 0 C is only written, so it may
@@ -52,7 +52,7 @@ template <class T>
                        const T* a, std::ptrdiff_t lda, const T* x, std::ptrdiff_t stride_x,
                        std::type_identity_t<T> beta, T* y, std::ptrdiff_t stride_y) noexcept;
 
-// Sum of x[i] y[i]; strides in elements, positive. Any n (cut into pieces whose size is fixed).
+// The sum of x[i] y[i]; strides in elements, positive. Any n (divided into parts of a fixed size).
 template <class T>
 [[nodiscard]] T dot(std::ptrdiff_t n, const T* x, std::ptrdiff_t stride_x, const T* y,
                     std::ptrdiff_t stride_y) noexcept;

@@ -1,4 +1,4 @@
-// Picks the kernels: the best set that this machine can run, or the one that REEL_ISA or set_isa() names.
+// Chooses the kernels: the best set that this machine supports, or the one that REEL_ISA or set_isa() names.
 #include "kernels/dispatch.hpp"
 
 #include <algorithm>
@@ -20,7 +20,8 @@ namespace reel::kernels {
 
 namespace {
 
-// Whether this processor has instruction set I. The others are those that every processor of the family has.
+// Whether this processor supports instruction set I. Sets that are not listed are supported by every processor of the
+// family.
 template <class I>
 bool is_supported() {
 #if defined(__x86_64__)
@@ -112,7 +113,7 @@ bool is_intel() noexcept {
 }
 
 namespace {
-// Before the constructors of normal priority, for a static Variable may run ops.
+// Before constructors of normal priority: a static Variable may run ops.
 [[gnu::constructor(101)]] void set_active() { detail::active_set = choose(); }
 }  // namespace
 

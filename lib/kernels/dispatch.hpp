@@ -11,9 +11,9 @@ namespace reel::kernels {
 std::vector<const Set*> supported_sets();
 /// Their names: "avx2, sse2, scalar".
 std::string available();
-/// Makes this set the one that active() gives; a REEL_ISA that could not be followed is forgotten.
+/// Makes active() return this set; an earlier error about REEL_ISA is dropped.
 void activate(const Set& set) noexcept;
-/// Whether the processor is one of Intel's.
+/// Whether the processor is made by Intel.
 bool is_intel() noexcept;
 
 }  // namespace reel::kernels

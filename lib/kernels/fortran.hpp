@@ -53,7 +53,7 @@ void dtrtrs_(const char*, const char*, const char*, const int*, const int*, cons
 
 namespace reel::kernels::fortran {
 
-// The symbols of one scalar type under one name.
+// The symbols for one scalar type under common names.
 template <class T>
 struct Symbols;
 
@@ -102,7 +102,7 @@ template <class... Counts>
   return ((counts > largest_int) || ...) ? too_large : 0;
 }
 
-// 0 when a leading dimension fits an int and covers the lines that it separates.
+// 0 when a leading dimension fits an int and is at least the length of a line.
 [[nodiscard]] inline int check_leading(std::ptrdiff_t leading, std::ptrdiff_t line) noexcept {
   if (leading > largest_int) {
     return too_large;

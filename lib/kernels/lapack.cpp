@@ -1,4 +1,4 @@
-// LAPACK on checked 32-bit extents. Work space is asked for, allocated without exceptions and released per call.
+// LAPACK with checked 32-bit extents. The workspace is queried, allocated without exceptions and released per call.
 // Row-major LU works on the transpose, which is what LAPACK sees in row-major memory; see getrs for the algebra.
 #include "kernels/lapack.hpp"
 
@@ -14,8 +14,8 @@ namespace {
 
 using namespace fortran;
 
-// Runs call(work, length, info) twice: with length -1, where LAPACK answers the best length in work[0], then in
-// earnest.
+// Calls call(work, length, info) twice: with length -1, where LAPACK returns the best length in work[0], then with the
+// workspace.
 template <class T, class Call>
 int with_work_space(Call call) noexcept {
   T answer{};
@@ -25,7 +25,7 @@ int with_work_space(Call call) noexcept {
   if (info != 0) {
     return info;
   }
-  // float cannot hold every int: one step up keeps a rounded-down answer sufficient.
+  // float cannot represent every int: the next larger value makes up for rounding down.
   const double wanted = std::max(1.0, static_cast<double>(answer) * (sizeof(T) == 4 ? 1.000001 : 1.0));
   if (wanted > static_cast<double>(largest_int)) {
     return too_large;

@@ -1,7 +1,7 @@
-// Factorisations over LAPACK's Fortran symbols (libopenblas carries them), for float and double.
-// Cholesky and LU are row-major like blas.hpp; QR is column-major, element (i, j) at a[i + j * lda], because its users
-// build the columns themselves. Nothing throws. 0 is success, a positive code is LAPACK's own finding (said at each
-// function), a negative one an invalid argument or a code of blas.hpp. Non-finite input is passed on, never rejected.
+// Factorisations by LAPACK's Fortran symbols, which libopenblas contains, for float and double. Cholesky and LU are
+// row-major like blas.hpp; QR is column-major, element (i, j) at a[i + j * lda], because its callers build columns.
+// Nothing throws. 0 is success, a positive code is LAPACK's result (documented per function), a negative one an invalid
+// argument or a code of blas.hpp. Input that is not finite is passed on, never rejected.
 #pragma once
 
 #include <cstddef>

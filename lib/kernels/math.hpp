@@ -1,5 +1,5 @@
-// The functions of a Vec, by argument-dependent lookup: math/ holds them by family. Largest errors measured, in ulp:
-// see the tables there.
+// The functions of a Vec, found by argument-dependent lookup; the files in math/ hold them by family. The largest
+// measured errors, in ulp, are in the tables there.
 #pragma once
 #include "kernels/math/activation.hpp"
 #include "kernels/math/basic.hpp"

@@ -1,5 +1,5 @@
-// The state of OpenBLAS itself: one thread for our calls, and, when the program asks, kernels for the processor that is
-// there. A release of OpenBLAS gives processors newer than itself the kernels of 2004 (SSE3), a third of the speed.
+// The state of OpenBLAS: one thread for the library's calls, and, on request, kernels for the present processor. On
+// processors newer than itself a release of OpenBLAS uses its SSE3 kernels, at a third of the speed.
 #include <dirent.h>
 
 #include <algorithm>
@@ -14,7 +14,7 @@ void openblas_set_num_threads(int count);
 int openblas_get_num_threads();
 int openblas_get_parallel();
 char* openblas_get_corename();
-// Only in builds that hold kernels for several processors (DYNAMIC_ARCH): choose again.
+// Only in builds with kernels for several processors (DYNAMIC_ARCH): repeats the choice.
 [[gnu::weak]] void gotoblas_dynamic_init();
 [[gnu::weak]] void gotoblas_dynamic_quit();
 }
@@ -44,7 +44,7 @@ const char* matching_core() noexcept {
   return avx512 ? "SkylakeX" : "Haswell";
 }
 
-// Whether the kernels in use know neither AVX2 nor AVX-512.
+// Whether the kernels in use support neither AVX2 nor AVX-512.
 bool outdated(std::string_view core) noexcept {
   constexpr std::string_view known[] = {"Katmai",       "Coppermine", "Northwood",   "Prescott",    "Banias",
                                         "Core2",        "Penryn",     "Dunnington",  "Nehalem",     "Athlon",
@@ -53,14 +53,14 @@ bool outdated(std::string_view core) noexcept {
   return std::find(std::begin(known), std::end(known), core) != std::end(known);
 }
 
-// Whether the process runs no other thread than those that OpenBLAS started, which wait for work.
+// Whether the process has no threads except those that OpenBLAS started, which are idle.
 bool alone() noexcept {
   DIR* tasks = opendir("/proc/self/task");
   if (!tasks) return false;
   int count = 0;
   while (const dirent* task = readdir(tasks)) count += task->d_name[0] != '.';
   closedir(tasks);
-  constexpr int own_threads = 1;  // openblas_get_parallel: sequential 0, threads of its own 1, OpenMP's 2
+  constexpr int own_threads = 1;  // openblas_get_parallel: sequential 0, its own threads 1, OpenMP 2
   return count <= (openblas_get_parallel() == own_threads ? openblas_get_num_threads() : 1);
 }
 
@@ -82,7 +82,7 @@ const char* tune_blas() noexcept {
     return "not changed, because other threads run or OpenBLAS was used: call tune_blas() first thing in main";
   choose_again(core);
   if (!outdated(blas_core())) return "OpenBLAS did not know this processor, and now uses kernels that fit it";
-  choose_again(nullptr);  // its own choice again
+  choose_again(nullptr);  // back to its own choice
   return "this build of OpenBLAS has no kernels that fit this processor";
 }
 

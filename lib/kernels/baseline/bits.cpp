@@ -1,4 +1,4 @@
-// One loop for each function and size of an element; shifts for each type.
+// One loop per function and element size; shifts per type.
 #include "kernels/baseline/bits.hpp"
 
 #include <cmath>

@@ -6,8 +6,8 @@ namespace reel::kernels {
 
 enum class BitFunction : std::uint8_t { conjunction, disjunction, exclusive, complement, left, right };
 
-/// in: x, and y but for the complement, of integers or, but for shifts, booleans. A shift by less than 0, or by as many
-/// bits as there are, gives 0, or -1 of a negative number to the right.
+/// in: x, and y except for the complement; integers or, except for shifts, booleans. A shift by a negative count, or by
+/// at least the number of bits, gives 0; a right shift of a negative number gives -1.
 Loop bitwise(BitFunction f, DType d);
 /// in: float32 or float64; out: int32. The exponent of frexp, 0 where the number is not finite.
 Loop exponent(DType d);

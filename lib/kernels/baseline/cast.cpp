@@ -44,9 +44,9 @@ inline constexpr bool is_complex<ComplexNumber<T>> = true;
 template <class E>
 inline constexpr bool is_half = std::is_same_v<E, Float16> || std::is_same_v<E, Bfloat16>;
 
-// To the 11 or 8 bits of a half precision by way of float would round twice. Rounding to float towards odd keeps what
-// the second rounding needs: the exact value lies strictly between two floats, of which it takes the one with an odd
-// last bit.
+// From wider types, rounding to float and then to the 11 or 8 significant bits of a half precision would round twice.
+// The first rounding is therefore to odd: an exact value strictly between two floats becomes the one with an odd last
+// bit, which preserves what the second rounding needs.
 float to_odd(double exact) {
   const auto nearest = static_cast<float>(exact);
   if (static_cast<double>(nearest) == exact || !std::isfinite(nearest) || exact != exact) return nearest;
@@ -56,8 +56,8 @@ float to_odd(double exact) {
   return std::bit_cast<float>(away ? bits + 1 : bits - 1);
 }
 
-// x as To; false if that is an integer type which cannot hold it. The bounds are powers of two, exact in every floating
-// type.
+// Converts x to To; false if To is an integer type that cannot hold it. The bounds are powers of two, exact in every
+// floating type.
 template <class To, class From>
 bool convert(const From& x, To& result) {
   using N = typename From::Number;
@@ -72,7 +72,7 @@ bool convert(const From& x, To& result) {
   } else if constexpr (std::is_integral_v<M> && std::is_floating_point_v<N>) {
     constexpr int bits = std::numeric_limits<M>::digits;
     const N number = x.number(), upper = std::ldexp(N(1), bits), lower = std::is_signed_v<M> ? -upper : N(0);
-    // -0.9 truncates to 0 and -128.9 to -128; at 64 bits nothing lies between the bound and the next number below.
+    // -0.9 truncates to 0 and -128.9 to -128; at 64 bits there is no number between the bound and the next lower one.
     const bool fits = number < upper && (number >= lower || number > lower - 1);
     result = To::from(fits ? static_cast<M>(number) : M(0));
     return fits;
@@ -80,7 +80,8 @@ bool convert(const From& x, To& result) {
     if constexpr (std::is_floating_point_v<N> || sizeof(N) < 8) {
       result = To::from(to_odd(static_cast<double>(x.number())));
     } else {
-      // An integer beyond 2^53 that is no double still is only compared with far coarser numbers: mark what is cut off.
+      // An integer beyond 2^53 that is not a double is only compared with far coarser numbers: a sticky bit marks the
+      // truncation.
       const std::int64_t number = x.number(), low = number & 0x7ff;
       const bool wide = number >= (std::int64_t(1) << 53) || number <= -(std::int64_t(1) << 53);
       result = To::from(to_odd(static_cast<double>(wide ? number - low + (low != 0 ? 0x400 : 0) : number)));

@@ -1,6 +1,6 @@
-// Complex numbers: the holomorphic ops of the table with their derivatives, and conversions between complex numbers and
-// their parts. Compiled once: most of the time goes into the C library's functions. Instruction sets with vectors have
-// values of exp, log, sqrt and divide of their own: per_isa/complex.cpp.
+// Complex numbers: the holomorphic ops of the table with their derivatives, and conversions to and from real and
+// imaginary parts. Compiled once, since most of the time is spent in the C library. Instruction sets with vectors have
+// their own exp, log, sqrt and divide: per_isa/complex.cpp.
 #include "kernels/simd/complex.hpp"
 
 #include <algorithm>
@@ -14,7 +14,7 @@ namespace reel::kernels {
 
 namespace {
 
-// The ops that are holomorphic; the others have no complex derivative or no complex value.
+// The holomorphic ops. The others have no complex derivative or no complex value.
 constexpr std::array<std::string_view, 17> holomorphic = {
     "add", "subtract", "multiply", "divide", "negative", "square", "reciprocal", "power", "sqrt",
     "exp", "log",      "sin",      "cos",    "tan",      "sinh",   "cosh",       "tanh"};

@@ -19,7 +19,7 @@ namespace {
 template <std::size_t Bytes>
 using Size = std::integral_constant<std::size_t, Bytes>;
 
-// f with the size as a constant.
+// Calls f with the size as a constant.
 template <class F>
 void with_size(std::size_t bytes, F f) {
   switch (bytes) {
@@ -41,7 +41,7 @@ void move(const char* from, std::ptrdiff_t step, char* to, std::ptrdiff_t to_ste
   for (std::ptrdiff_t i = 0; i < n; ++i) std::memcpy(to + i * to_step, from + i * step, Bytes);
 }
 
-// As many elements as fit 16 bytes, which every baseline has registers for.
+// As many elements as fit 16 bytes, a register of every baseline.
 template <std::size_t Bytes>
 struct Vector {
   using Element = std::conditional_t<
@@ -58,7 +58,7 @@ template <class V, std::size_t... J>
   high = __builtin_shufflevector(a, b, (n / 2 + J / 2 + J % 2 * n)...);
 }
 
-// Transposes a square as wide as a vector. Rows of `from` and `to` lie from_line and to_line bytes apart.
+// Transposes a square as wide as a vector. Rows of `from` and `to` are from_line and to_line bytes apart.
 template <std::size_t Bytes>
 [[gnu::always_inline]] inline void transpose_square(const char* from, std::ptrdiff_t from_line, char* to,
                                                     std::ptrdiff_t to_line) {
@@ -74,7 +74,7 @@ template <std::size_t Bytes>
   for (std::size_t i = 0; i < n; ++i) std::memcpy(to + static_cast<std::ptrdiff_t>(i) * to_line, &a[i], sizeof(V));
 }
 
-// to[r][c] = from[c][r]: `columns` lines of `rows` elements each, the lines so many bytes apart.
+// to[r][c] = from[c][r] for `columns` lines of `rows` elements each, with the given strides in bytes.
 template <std::size_t Bytes>
 void transpose(const char* from, std::ptrdiff_t from_line, char* to, std::ptrdiff_t to_line, std::ptrdiff_t rows,
                std::ptrdiff_t columns) {
@@ -95,12 +95,12 @@ void transpose(const char* from, std::ptrdiff_t from_line, char* to, std::ptrdif
     move<Bytes>(from + c * from_line, step, to + c * step, to_line, rows);
 }
 
-// Elements from which on a repeated one is worth a look at its bytes.
+// Elements from which on it is worth checking whether all bytes of a repeated element are equal.
 constexpr std::ptrdiff_t long_fill = 256;
-// Bytes of a tile's row: four cache lines.
+// Bytes per row of a tile: four cache lines.
 constexpr std::ptrdiff_t line = 256;
 
-// The same for a matrix larger than L1, by way of a tile in L1, so that whole cache lines are read and written.
+// The same for a matrix larger than L1, through a tile in L1, so that whole cache lines are read and written.
 template <std::size_t Bytes>
 void transpose_tiled(const char* from, std::ptrdiff_t from_line, char* to, std::ptrdiff_t to_line, std::ptrdiff_t rows,
                      std::ptrdiff_t columns) {
@@ -128,7 +128,7 @@ void copy(Strided in, void* out, std::ptrdiff_t out_stride, std::ptrdiff_t n, st
   if (in.stride == 0 && n >= long_fill) return fill(from, to, out_stride, n, bytes);
   with_size(bytes, [&](auto size) {
     constexpr auto step = static_cast<std::ptrdiff_t>(size());
-    // The frequent cases with a step that the compiler knows.
+    // The frequent strides as compile-time constants.
     if (out_stride == 1)
       move<size()>(from, in.stride * step, to, step, n);
     else if (in.stride == 1)
@@ -143,7 +143,7 @@ void copy_nontemporal(const void* from, void* to, std::size_t bytes) {
   constexpr std::size_t cache_line = 64;
   const auto* source = static_cast<const char*>(from);
   auto* target = static_cast<char*>(to);
-  // Whole cache lines by non-temporal stores, the two ends by ordinary ones.
+  // Whole cache lines by non-temporal stores, both ends by ordinary ones.
   const std::size_t head = std::min(bytes, -reinterpret_cast<std::uintptr_t>(to) % cache_line);
   std::memcpy(target, source, head);
   std::size_t at = head;
@@ -193,10 +193,10 @@ void copy_matrix(const void* in, std::ptrdiff_t row_stride, std::ptrdiff_t colum
     const bool large = rows * columns * step > 32 * 1024 && columns * step > line && rows * step >= 64;
     if (row_stride == 1 && !large)
       return transpose<size()>(from, column_stride * step, to, out_stride * step, rows, columns);
-    if constexpr (step < 8)  // wider ones gain nothing
+    if constexpr (step < 8)  // wider elements do not profit
       if (row_stride == 1)
         return transpose_tiled<size()>(from, column_stride * step, to, out_stride * step, rows, columns);
-    // A tile is a few cache lines wide on both sides. Inside it rows are read, which are columns of the result.
+    // A tile is a few cache lines wide on both sides. Its inner loop reads rows, which are columns of the result.
     for (std::ptrdiff_t r = 0; r < rows; r += side) {
       const std::ptrdiff_t height = std::min(side, rows - r);
       for (std::ptrdiff_t c = 0; c < columns; c += side) {

@@ -1,4 +1,4 @@
-// Most are the C library's.
+// Elementary functions of complex numbers, most of them by the C library.
 #include "kernels/baseline/elementary.hpp"
 
 #include <cmath>
@@ -10,7 +10,7 @@ namespace {
 
 using Z = std::complex<double>;
 
-// exp(z) - 1: without cancellation of the real part near 0, as 1 - cos(y) = 2 sin(y/2)^2.
+// exp(z) - 1, whose real part does not cancel near 0: 1 - cos(y) = 2 sin(y/2)^2.
 Z expm1_of(Z z) {
   const double x = z.real(), y = z.imag();
   if (y == 0) return {std::expm1(x), y};
@@ -31,7 +31,7 @@ struct DoubleDouble {
     low += std::fma(x, x, -square);
   }
 };
-// |1 + z|^2 - 1 = 2 x + x^2 + y^2 may cancel: it is summed with twice the digits.
+// |1 + z|^2 - 1 = 2 x + x^2 + y^2 may cancel: it is summed in twice the precision.
 Z log1p_of(Z z) {
   const double x = z.real(), y = z.imag(), angle = std::atan2(y, 1 + x);
   if (!(std::abs(x) < 1e100 && std::abs(y) < 1e100) || std::abs(x + 1) + std::abs(y) < 0.5)

@@ -1,4 +1,4 @@
-// Elementary functions of complex numbers that the pointwise table has for real ones alone.
+// Elementary functions of complex numbers whose definitions in the pointwise table are for real numbers only.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -19,8 +19,8 @@ enum class Elementary : std::uint8_t {
   log10
 };
 
-/// out[i] = f(z[i]) of n complex numbers, each of two doubles if `wide`, else of two floats, which are computed in
-/// double and rounded once. Principal branches; on a cut the sign of a zero says which side is meant (Kahan 1987; C,
+/// out[i] = f(z[i]) for n complex numbers, of two doubles each if `wide`, else of two floats, which are computed in
+/// double and rounded once. Principal branches; on a branch cut the sign of a zero chooses the side (Kahan 1987; C,
 /// annex G).
 void elementary(Elementary f, const void* z, void* out, std::ptrdiff_t n, bool wide);
 

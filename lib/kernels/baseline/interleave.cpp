@@ -1,5 +1,5 @@
-// Arrays of equal length woven into one. The number of arrays is a constant in each loop, so that the compiler makes
-// shuffles of vectors and whole stores of it.
+// Arrays of equal length interleaved into one. The number of arrays is a compile-time constant in each loop, so that
+// the compiler generates vector shuffles and whole stores.
 #include "kernels/baseline/interleave.hpp"
 
 #include <cstdint>
@@ -28,7 +28,7 @@ void weave(const void* const* in, void* to, std::ptrdiff_t n) {
   }
 }
 
-// Pairs of 8 bytes, which compilers do not shuffle by themselves.
+// Pairs of 8-byte elements, for which compilers generate no shuffles.
 typedef std::uint64_t Pair __attribute__((vector_size(16)));
 [[gnu::always_inline]] inline Pair pair_at(const std::uint64_t* p) {
   Pair x;

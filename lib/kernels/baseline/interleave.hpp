@@ -3,7 +3,7 @@
 
 namespace reel::kernels {
 
-// The most arrays that interleave takes.
+// The largest number of arrays for interleave.
 inline constexpr std::size_t interleaved_max = 4;
 // out[i * count + k] = in[k][i] for 2 <= count <= interleaved_max contiguous arrays of n elements of 1, 2, 4, 8 or 16
 // bytes. out overlaps none of them.

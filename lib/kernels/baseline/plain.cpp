@@ -61,7 +61,7 @@ int trtrs(Triangle triangle, Transposed transpose_a, Diagonal diagonal, std::ptr
 
 namespace {
 
-// Without overflow on the way.
+// The Euclidean norm without overflow.
 template <class T>
 T length(const T* x, std::ptrdiff_t n) {
   T most{0}, sum{0};
@@ -71,7 +71,8 @@ T length(const T* x, std::ptrdiff_t n) {
   return most * std::sqrt(sum);
 }
 
-// I - tau v v^T, v = (1, x[1], ...), which takes x to a multiple of the first unit vector; that and v replace x.
+// The Householder reflection I - tau v v^T, v = (1, x[1], ...), that maps x to a multiple of the first unit vector; the
+// multiple and v replace x.
 template <class T>
 T reflector(T* x, std::ptrdiff_t n) {
   const T rest = length(x + 1, n - 1);
@@ -82,7 +83,7 @@ T reflector(T* x, std::ptrdiff_t n) {
   return tau;
 }
 
-// c -= tau v v^T c for the n elements of c, `step` apart.
+// c -= tau v v^T c for the n elements of c, with stride `step`.
 template <class T>
 void reflect(const T* v, T tau, T* c, std::ptrdiff_t step, std::ptrdiff_t n) {
   T sum = c[0];
@@ -92,7 +93,7 @@ void reflect(const T* v, T tau, T* c, std::ptrdiff_t step, std::ptrdiff_t n) {
   for (std::ptrdiff_t i = 1; i < n; ++i) c[i * step] -= v[i] * sum;
 }
 
-// Column k eliminated below the diagonal, and the columns behind it reflected.
+// Eliminates column k below the diagonal, and reflects the columns behind it.
 template <class T>
 void eliminate(std::ptrdiff_t k, std::ptrdiff_t m, std::ptrdiff_t n, T* a, std::ptrdiff_t lda, T* tau) {
   T* const v = a + k * (lda + 1);

@@ -1,5 +1,5 @@
-// Products, triangular solves and QR in plain loops, with the arguments and codes of blas.hpp and lapack.hpp: what the
-// library does where it is built without OpenBLAS and has no blocked form of its own.
+// Products, triangular solves and QR in plain loops, with the arguments and codes of blas.hpp and lapack.hpp. Used in a
+// library without OpenBLAS, where it has no blocked form of its own.
 #pragma once
 
 #include "kernels/lapack.hpp"
@@ -16,7 +16,7 @@ template <class T>
 template <class T>
 [[nodiscard]] int trtrs(Triangle triangle, Transposed transpose_a, Diagonal diagonal, std::ptrdiff_t n,
                         std::ptrdiff_t columns, const T* a, std::ptrdiff_t lda, T* b, std::ptrdiff_t ldb) noexcept;
-// Householder's, one column after the other. In geqp3 every column is free: `order` is only written.
+// Householder QR, column by column. In geqp3 every column is free: `order` is only written.
 template <class T>
 [[nodiscard]] int geqrf(std::ptrdiff_t m, std::ptrdiff_t n, T* a, std::ptrdiff_t lda, T* tau) noexcept;
 template <class T>
@@ -28,7 +28,7 @@ template <class T>
 
 }  // namespace reel::kernels::plain
 
-// The same names for what there is: OpenBLAS, or these.
+// The same names for the available implementation: OpenBLAS or these.
 namespace reel::kernels {
 #ifdef REEL_WITHOUT_LAPACK
 namespace linear_algebra = plain;

@@ -1,4 +1,4 @@
-// Cumulative sums and products: one element after the other, so that no instruction set is faster than another.
+// Cumulative sums and products: a sequential chain of operations, for which no instruction set is faster than another.
 #include "kernels/kernels.hpp"
 #include "kernels/simd/complex.hpp"
 #include "kernels/simd/integer.hpp"

@@ -1,5 +1,5 @@
-// Comparisons, predicates, logic on booleans, and the choice between two operands by a boolean one. Operands of a
-// comparison have one type; a NaN is unequal to everything.
+// Comparisons, predicates, logic on booleans, and selection between two operands by a boolean. Both operands of a
+// comparison have one type; a NaN compares unequal to everything.
 #include <cmath>
 
 #include "kernels/per_isa/parts.hpp"
@@ -98,7 +98,7 @@ struct Choose {
   T operator()(Byte c, T x, T y) const {
     return c != 0 ? x : y;
   }
-  // Two selections of a word each, so that they need no branch.
+  // Two word selections each, branch-free.
   Block<2, std::uint64_t> operator()(Byte c, Block<2, std::uint64_t> x, Block<2, std::uint64_t> y) const {
     return {{c != 0 ? x.word[0] : y.word[0], c != 0 ? x.word[1] : y.word[1]}};
   }

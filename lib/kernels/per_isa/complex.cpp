@@ -1,4 +1,4 @@
-// Complex functions in lanes, in place of those that are compiled once.
+// Complex functions on vectors, in place of those compiled once.
 #include "kernels/per_isa/parts.hpp"
 #include "kernels/simd/complex_lanes.hpp"
 #include "kernels/table.hpp"

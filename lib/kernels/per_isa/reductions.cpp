@@ -11,7 +11,7 @@ namespace reel::kernels {
 
 namespace {
 
-// Operation as a function of a Map.
+// An operation as a function of a Map.
 template <class Operation>
 struct Combine {
   template <class V>
@@ -66,7 +66,7 @@ struct FloatReduction {
   }
 };
 
-// The sum of complex numbers: those of their parts, each in the same order.
+// The sum of complex numbers: real and imaginary parts separately, in the same order.
 template <VecElement T>
 struct ComplexSum {
   static void run(Strided in, std::ptrdiff_t n, void* out) {
@@ -78,7 +78,7 @@ struct ComplexSum {
   static void merge(void* acc, const void* in, std::ptrdiff_t n) { FloatReduction<T, Sum>::merge(acc, in, 2 * n); }
 };
 
-// The same names for integers; all orders give the same bits.
+// The same names for integers; every order gives the same bits.
 struct IntegerSum {
   template <class E>
   E operator()(E a, E b) const {
@@ -121,12 +121,12 @@ struct ElementReduction {
   }
 };
 
-// The first element that equals the extreme, or is a NaN, for a NaN makes the extreme NaN. Stride is a number or a
-// constant.
+// The first element that equals the extreme, or is a NaN, which makes the extreme NaN. Stride is a number or a
+// compile-time constant.
 template <class T, class Stride>
 std::ptrdiff_t first_of(T extreme, const T* p, Stride stride, std::ptrdiff_t n) {
   using Flag =
-      std::conditional_t<sizeof(T) == 8, std::uint64_t, std::uint32_t>;  // of one width the compiler makes SIMD
+      std::conditional_t<sizeof(T) == 8, std::uint64_t, std::uint32_t>;  // with one width the compiler vectorises
   const auto found = [&](std::ptrdiff_t i) {
     const T e = p[i * stride];
     return static_cast<Flag>(e == extreme) | static_cast<Flag>(e != e);
@@ -156,7 +156,7 @@ struct IsLess {
   }
 };
 
-// The same of up to `width` neighbours at once, element after element: a plain loop that the compiler makes SIMD.
+// The same for up to `width` neighbours at once, element by element: a plain loop that the compiler vectorises.
 template <class T, class Before>
 void first_of_neighbours(Strided in, std::ptrdiff_t n, std::ptrdiff_t count, std::int64_t* out) {
   using Index = std::conditional_t<sizeof(T) == 8, std::int64_t, std::int32_t>;

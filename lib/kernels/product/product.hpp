@@ -1,7 +1,7 @@
-// Matrix products in tiles of registers. An element of c is the sum over k in order, from 0, one fused multiply-add
-// after the other where the machine has it, so that its bits depend neither on its tile nor on how a and b lie in
-// memory. A product of complex numbers is one of real numbers with twice the k and twice the columns: a row of a is
-// re, im, re, im, ... as it lies, and each row of b becomes two: re, im, ... as it lies, and -im, re, ...
+// Matrix products in register tiles. An element of c is the sum over k in order, from 0, by fused multiply-adds where
+// the machine has them, so that its bits depend neither on its tile nor on the layouts of a and b. A complex product is
+// a real one with twice the k and twice the columns: a row of a, re, im, re, im, ..., is read as stored; each row of b
+// becomes two: re, im, ... as stored, and -im, re, ...
 #pragma once
 #include <algorithm>
 #include <cstring>
@@ -14,7 +14,7 @@
 
 namespace reel::kernels {
 
-// Of a tile: sums for rows x vectors, the vectors of a row of b and a factor fill 32 registers, or 16.
+// Size of a tile: its sums (rows x vectors), the vectors of a row of b, and one element of a fill 32 registers, or 16.
 inline constexpr int product_rows = is_current<isa::avx512> || is_current<isa::neon64> ? 14 : 6;
 inline constexpr int product_vectors = 2;
 
@@ -22,12 +22,12 @@ template <VecElement T>
 struct ProductLoops {
   using L = Vec<T>;
   static constexpr std::ptrdiff_t columns = product_vectors * L::size;
-  // Whether a tail of b is read without what lies behind it.
+  // Whether a tail of b can be read without reading beyond it.
   static constexpr bool reads_tails = is_current<isa::avx512> || is_current<isa::avx2> || is_scalar;
 
   struct Tile {
     const T* a;
-    std::ptrdiff_t a_row, a_step;  // from row to row, and along k
+    std::ptrdiff_t a_row, a_step;  // between rows, and along k
     const T* b;
     std::ptrdiff_t b_step;
     std::ptrdiff_t k;
@@ -52,14 +52,14 @@ struct ProductLoops {
       x.store(p);
   }
 
-  // Stored, or added to what is there, or (sign -1) subtracted from it.
+  // Stored, added to the old value, or subtracted from it (sign -1).
   template <bool Tail>
   [[gnu::always_inline]] static void finish(L x, T* p, std::ptrdiff_t count, bool add, L sign) {
     if (add) x = fma(x, sign, load<Tail>(p, count));
     store<Tail>(x, p, count);
   }
 
-  // f(0), f(1) to f(Count - 1), with constants.
+  // Calls f(0), f(1) to f(Count - 1) with compile-time constants.
   template <int Count, class F>
   [[gnu::always_inline]] static void unrolled(const F& f) {
     [&]<int... I>(std::integer_sequence<int, I...>) __attribute__((always_inline)) {
@@ -71,14 +71,13 @@ struct ProductLoops {
     return reinterpret_cast<const T*>(reinterpret_cast<const std::byte*>(p) + bytes);
   }
 
-  // A step that the compiler takes for a new one each time: of a loop over a fixed one it makes a second version,
-  // for 1.
+  // A step that the compiler cannot know: for a loop-invariant one it would generate a second version for step 1.
   [[gnu::always_inline]] static std::ptrdiff_t varying(std::ptrdiff_t step) {
     asm("" : "+r"(step));
     return step;
   }
 
-  // Rows x Vectors of c. With Tail the last vector has `last` columns.
+  // Rows x Vectors elements of c. With Tail the last vector has `last` columns.
   template <int Rows, int Vectors, bool Tail>
   [[gnu::noinline]] static void tile(const Tile& t) {
     constexpr auto bytes = static_cast<std::ptrdiff_t>(sizeof(T));
@@ -86,7 +85,7 @@ struct ProductLoops {
     constexpr bool masked = Tail && reads_tails;
     L sum[Rows][Vectors];
     unrolled<Rows * Vectors>([&](auto i) __attribute__((always_inline)) { sum[i / Vectors][i % Vectors] = L(0); });
-    // Three rows of a share a pointer: the address of each is that, plus 0, 1 or 2 times a_row.
+    // Three rows of a share a pointer: their addresses are that plus 0, 1 or 2 times a_row.
     constexpr int pointers = (Rows + 2) / 3;
     const T* row[pointers];
     unrolled<pointers>([&](auto i) __attribute__((always_inline)) { row[i] = moved(t.a, 3 * i * a_row); });
@@ -120,7 +119,7 @@ struct ProductLoops {
   struct TileLoops {
     TileLoop of[product_rows][product_vectors][2];
   };
-  // Where tails are masked, a mask of whole vectors serves too.
+  // With masked tails, a mask of whole vectors serves too.
   template <int Rows, int Vectors>
   static constexpr TileLoop whole = &tile<Rows, Vectors, tails_are_masked>;
   template <int... Row>
@@ -146,9 +145,9 @@ struct ProductLoops {
     }
   }
 
-  // ---- packing
+  // ---- Packing
 
-  // Each panel of `height` rows: one behind the other where a row is contiguous, else by columns.
+  // Panels of `height` rows: row by row where rows are contiguous, otherwise by columns.
   static void pack_a(const ProductFactor& f, void* to, ProductBlock& p) {
     const T* from = static_cast<const T*>(f.data);
     T* out = static_cast<T*>(to);
@@ -173,7 +172,7 @@ struct ProductLoops {
         for (std::ptrdiff_t k = 0; k < p.k; ++k) out[k] = from[k * f.column_stride];
     }
   }
-  // As pack_a by rows: a k of 256 would put the rows of a panel into the same sets of a cache.
+  // As in pack_a by rows: with k = 256 the rows of a panel would share cache sets.
   static std::ptrdiff_t row_distance(std::ptrdiff_t k) {
     constexpr std::ptrdiff_t line = 64 / sizeof(T);
     return (k + line - 1) / line * line + line;
@@ -188,7 +187,8 @@ struct ProductLoops {
     }
   }
 
-  // Panels of `columns` columns, each row of one contiguous; behind the last column is any finite or other number.
+  // Panels of `columns` columns, with contiguous rows. Behind the last column there are arbitrary finite or other
+  // numbers.
   static void pack_b(const ProductFactor& f, void* to, ProductBlock& p) {
     const T* from = static_cast<const T*>(f.data);
     T* out = static_cast<T*>(to);
@@ -222,7 +222,7 @@ struct ProductLoops {
     }
   }
 
-  // ---- transposing: L::size columns, each contiguous, become rows that lie `step` apart
+  // ---- Transposing: L::size columns, each contiguous, become rows that are `step` apart
 
   static constexpr int in_lane = static_cast<int>(16 / sizeof(T));  // elements of 128 bits
   template <int Lanes>
@@ -236,7 +236,7 @@ struct ProductLoops {
   [[gnu::always_inline]] static auto shuffled(V a, V b, std::integer_sequence<int, I...>) {
     return __builtin_shufflevector(a, b, I...);
   }
-  // Lane g is the 128 bits at from + offset[g * in_lane].
+  // 128-bit lane g is loaded from from + offset[g * in_lane].
   template <int Lanes>
   [[gnu::always_inline]] static Wide<Lanes> gathered(const T* from, const std::ptrdiff_t* offset) {
     if constexpr (Lanes == 1) {
@@ -248,7 +248,7 @@ struct ProductLoops {
                       std::make_integer_sequence<int, Lanes * in_lane>());
     }
   }
-  // In each lane pieces of `Size` elements: the lower (High: upper) one of a, then that of b, for Size = 1 interleaved.
+  // In each 128-bit lane interleaves groups of `Size` elements of the lower (High: upper) halves of a and b.
   template <int Lanes, int Size, bool High, int... I>
   [[gnu::always_inline]] static Wide<Lanes> merged(Wide<Lanes> a, Wide<Lanes> b, std::integer_sequence<int, I...>) {
     constexpr int all = Lanes * in_lane;
@@ -264,7 +264,7 @@ struct ProductLoops {
     std::memcpy(to, &x, sizeof x);
   }
 
-  // The first `count` columns, `stride` apart; if not Whole, the others are copies of the last.
+  // The first `count` columns, `stride` apart; unless Whole, the others are copies of the last one.
   template <bool Whole>
   static void transpose_panel(const T* from, std::ptrdiff_t stride, std::ptrdiff_t count, std::ptrdiff_t k, T* out,
                               std::ptrdiff_t step) {
@@ -295,7 +295,7 @@ struct ProductLoops {
       for (std::ptrdiff_t i = 0; i < L::size; ++i) out[i] = from[offset[i]];
   }
 
-  // ---- complex numbers: strides and extents of f are of complex elements, those of p of real ones
+  // ---- Complex numbers: strides and extents of f are in complex elements, those of p in real ones
 
   static void pack_complex_a(const ProductFactor& f, void* to, ProductBlock& p) {
     const T* from = static_cast<const T*>(f.data);

@@ -1,6 +1,6 @@
-// Factorisations and triangular solves of small matrices, and of panels of larger ones, without blocks. Every step is
-// one on rows: a row is divided, or subtracted from others, in the order of the pivots, so that a column of a solution
-// has the same bits whatever stands beside it.
+// Factorisations and triangular solves of small matrices, and of panels of larger ones, without blocking. Every step
+// works on rows: a row is divided, or subtracted from others, in the order of the pivots. So a column of a solution has
+// the same bits whatever other columns there are.
 #pragma once
 #include <algorithm>
 #include <bit>
@@ -14,7 +14,7 @@
 
 namespace reel::kernels {
 
-// The order of a matrix that is not divided further: a whole number of vectors on every instruction set.
+// The order up to which matrices are not divided further: a multiple of the vector length of every instruction set.
 inline constexpr std::ptrdiff_t factor_order = 16;
 
 template <VecElement T>
@@ -23,7 +23,7 @@ struct FactorLoops {
   using Products = ProductLoops<T>;
   static constexpr bool masks_tails = Products::reads_tails && !is_scalar;
 
-  // a * b + c with the rounding of fma of vectors.
+  // a * b + c, rounded like fma of vectors.
   [[gnu::always_inline]] static T fused(T a, T b, T c) {
     if constexpr (current::fused)
       return std::fma(a, b, c);
@@ -31,7 +31,8 @@ struct FactorLoops {
       return a * b + c;
   }
 
-  // vector(i) for whole vectors from i on, then tail(i, count) or, where that is slow, element(i) for the rest.
+  // Calls vector(i) for whole vectors from i on; then tail(i, count), or element(i) for the rest where masked tails are
+  // slow.
   template <class V, class M, class E>
   [[gnu::always_inline]] static void for_row(std::ptrdiff_t i, std::ptrdiff_t end, const V& vector, const M& tail,
                                              const E& element) {
@@ -64,8 +65,8 @@ struct FactorLoops {
         [&](std::ptrdiff_t at) __attribute__((always_inline)) { y[at] /= by; });
   }
 
-  // ---- Tiles: matrices of order up to factor_order, whose rows are whole vectors. What is stored as a whole vector is
-  // read again without waiting for memory; the masked store of a tail is not.
+  // ---- Tiles: matrices of order up to factor_order whose rows are whole vectors. A whole vector that was stored can
+  // be reloaded without a store-forwarding stall; a masked tail cannot.
   struct alignas(64) TileOf {
     T row[factor_order][factor_order];
   };
@@ -94,7 +95,7 @@ struct FactorLoops {
 
   // ---- LU
 
-  // The first position of the largest magnitude in [begin, end), or of a NaN: magnitudes compare as integers do.
+  // The first position of the largest magnitude in [begin, end), or of a NaN: magnitudes compare as integers.
   [[gnu::always_inline]] static std::ptrdiff_t largest(const T* x, std::ptrdiff_t begin, std::ptrdiff_t end) {
     using Integer = std::conditional_t<sizeof(T) == 4, std::int32_t, std::int64_t>;
     std::ptrdiff_t found = begin;
@@ -187,8 +188,8 @@ struct FactorLoops {
 
   // ---- Cholesky
 
-  // As D U^T U with U's unit diagonal, of the transpose of the lower triangle: the way from pivot to pivot is a
-  // division then. Rows get their roots on their way back.
+  // As D U^T U with a unit diagonal of U, of the transpose of the lower triangle: only a division is between two pivots
+  // then. Rows are scaled by square roots when they are copied back.
   static std::ptrdiff_t cholesky(void* matrix, std::ptrdiff_t a_row, std::ptrdiff_t n) {
     T* const a = static_cast<T*>(matrix);
     TileOf tile;
@@ -221,7 +222,7 @@ struct FactorLoops {
 
   // ---- Triangular solves
 
-  // So many vectors of columns at b, whose rows lie b_row apart.
+  // A block of vectors of columns at b, whose row stride is b_row.
   template <int Vectors>
   static void solve_vectors(const TriangularBlock& p, T* b, std::ptrdiff_t b_row) {
     const T* const a = static_cast<const T*>(p.a);
@@ -271,7 +272,7 @@ struct FactorLoops {
     if constexpr (is_scalar) {
       for (std::ptrdiff_t j = 0; j < p.columns; ++j) solve_column(p, b + j * p.b_column, p.b_row);
     } else {
-      // The columns are contiguous: they become rows of a tile and go back.
+      // The columns are contiguous: they become rows of a tile, and are transposed back.
       alignas(64) T tile[static_cast<std::size_t>(factor_order * L::size)];
       for (std::ptrdiff_t j = 0; j < p.columns; j += L::size, b += L::size * p.b_column) {
         const std::ptrdiff_t width = std::min(L::size, p.columns - j);

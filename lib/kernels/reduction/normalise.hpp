@@ -1,5 +1,5 @@
-// layer_norm of contiguous rows and its vjp; what batch_norm does to the rows of a channel. layer_norm takes the
-// mean twice: the first is rounded, and the variance is that of what is left.
+// layer_norm of contiguous rows and its vjp; the row operations of batch_norm. layer_norm subtracts the mean twice: the
+// first mean is rounded, and the variance is that of the remainder.
 #pragma once
 #include "kernels/reduction/rows.hpp"
 
@@ -9,7 +9,7 @@ template <VecElement T>
 struct NormFunctions {
   using L = Vec<T>;
 
-  // x - first - second has mean 0; times `scale` it has variance 1, but for epsilon.
+  // x - first - second has mean 0; times `scale` it has variance 1, up to epsilon.
   struct Moments {
     L first, second, scale;
     [[gnu::always_inline]] L operator()(L x) const { return ((x - first) - second) * scale; }
@@ -85,10 +85,10 @@ struct NormFunctions {
     });
   }
 
-  // ---- rows with given means
+  // ---- Rows with given means
 
   static constexpr std::ptrdiff_t sideways = 8;
-  // f(row, first(k) = operand k's values, numbers(k) = operand k's number for each row) for all rows.
+  // Calls f(row, first(k) = values of operand k, numbers(k) = operand k's number per row) for all rows.
   template <class F>
   [[gnu::always_inline]] static void centred_rows(const void* const* in, std::ptrdiff_t n, std::ptrdiff_t rows,
                                                   const F& f) {
@@ -116,7 +116,7 @@ struct NormFunctions {
               static_cast<T*>(out) + r);
     });
   }
-  // Sums over the rows, for each of their n elements, with a mean for each: see Rows::column_sums.
+  // Sums over the rows for each of their n elements, with a mean for each: see Rows::column_sums.
   static void column_sums(const void* const* in, void*, void* sums, std::ptrdiff_t n, std::ptrdiff_t rows) {
     const T *g = static_cast<const T*>(in[0]), *x = static_cast<const T*>(in[1]), *mean = static_cast<const T*>(in[2]);
     T* total = static_cast<T*>(sums);

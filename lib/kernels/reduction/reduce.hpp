@@ -1,6 +1,6 @@
-// Reductions in a fixed pairwise order: blocks of 8 x 8 vectors, eight accumulators each, then the blocks two by two
-// like a binary counter. A sum's error grows with the logarithm of n; its order depends on n alone, not on strides,
-// threads or alignment.
+// Reductions in a fixed pairwise order: blocks of 8 x 8 vectors with eight accumulators each, then the blocks in the
+// order of a binary counter. The error of a sum grows with the logarithm of n. The order depends on n alone, not on
+// strides, threads or alignment.
 #pragma once
 #include <utility>
 
@@ -11,7 +11,7 @@
 
 namespace reel::kernels {
 
-// How two vectors, or two elements, are combined. maximum and minimum of a number and a NaN are NaN.
+// How two vectors, or two elements, are combined. maximum and minimum with a NaN are NaN.
 struct Sum {
   template <class V>
   [[gnu::always_inline]] static V combine(V a, V b) {
@@ -53,8 +53,8 @@ struct Min {
   static constexpr T neutral = std::numeric_limits<T>::infinity();
 };
 
-// Reduces terms.block(i, count), asked for once per block, which gives an object with the vector whole(j) at i + j
-// and, for the tail of the array, the vector part(j, count) whose lanes from count on are neutral.
+// Reduces terms.block(i, count), called once per block. It returns an object with the vector whole(j) at i + j and, for
+// the tail of the array, the vector part(j, count), whose lanes from count on are neutral.
 template <VecElement T, class Operation>
 struct Pairwise {
   using L = Vec<T>;
@@ -62,12 +62,12 @@ struct Pairwise {
 
   [[gnu::always_inline]] static L combine(L a, L b) { return Operation::combine(a, b); }
 
-  // `groups` >= 1 times eight vectors.
+  // `groups` >= 1, of eight vectors each.
   template <class Block>
   [[gnu::always_inline]] static L eight_by(std::ptrdiff_t groups, const Block& terms) {
     L acc[accumulators];
     for (std::ptrdiff_t k = 0; k < accumulators; ++k) acc[k] = terms.whole(k * L::size);
-      // Unrolled, the loads would be grouped by accumulator, 512 bytes apart: prefetchers follow ascending addresses.
+      // If unrolled, loads would be grouped by accumulator, 512 bytes apart: prefetchers follow ascending addresses.
 #ifdef __clang__
 #pragma clang loop unroll(disable)
 #else
@@ -88,7 +88,7 @@ struct Pairwise {
   // All vectors combined into one.
   template <class Terms>
   [[gnu::always_inline]] static L vector(std::ptrdiff_t n, const Terms& terms) {
-    L partial[60];  // the sums of 2^k blocks, for the bits k of the number of blocks
+    L partial[60];  // sums of 2^k blocks, for the bits k of the number of blocks
     std::ptrdiff_t depth = 0, i = 0;
     for (std::size_t blocks = 1; n - i >= block; i += block, ++blocks) {
       L sum = eight_by(8, terms.block(i, block));
@@ -113,7 +113,7 @@ struct Pairwise {
   }
 };
 
-// Terms that are the elements of an array.
+// Terms: the elements of an array.
 template <VecElement T, class Operation>
 struct Elements {
   using L = Vec<T>;
@@ -127,7 +127,7 @@ struct Elements {
   const T* p;
   [[gnu::always_inline]] Block block(std::ptrdiff_t i, std::ptrdiff_t) const { return {p + i}; }
 };
-// The same of an array with a stride, gathered block by block.
+// The same for an array with a stride, gathered block by block.
 template <VecElement T, class Operation>
 struct StridedElements {
   const T* p;
@@ -138,7 +138,7 @@ struct StridedElements {
     return {buffer};
   }
 };
-// Terms that are products of two arrays' elements.
+// Terms: products of the elements of two arrays.
 template <VecElement T>
 struct Products {
   using L = Vec<T>;

@@ -1,14 +1,13 @@
-// How a function of a row sees it. Rows of up to two vectors stay in registers; very short ones are transposed,
-// as many rows at a time as a vector has lanes, so that vector j holds the rows' elements j; longer ones lie in memory,
-// in L1 after the first pass. Columns of a matrix are on their side already. A function is written once, for any of the
-// four:
-//   values(slot, p)  the row at p, to be read (slot: 0, 1, 2, a different one for each operand)
-//   fold<O>(f, v...) f(vector of v...) combined by O over the row, in every lane
-//   map(out, f, v...) f(vector of v...) for the whole row, as values; v may be values that map gave
-//   store(v, out)    puts what map gave in its place
-//   each(p), put(a, p) one number per row, read and written
-//   add(to, f, v...) adds f(vector of v...) to what is at `to` (not sideways)
-// Which of them it is depends on the rows' length alone, and nothing on where a row stands among others.
+// Views of rows for functions of rows. Rows of up to two vectors stay in registers. Very short rows are transposed, as
+// many as a vector has lanes, so that vector j holds element j of each row. Longer rows are in memory, in L1 after the
+// first pass. Columns of a matrix are transposed already. A function is written once for all four:
+// values(slot, p) - the row at p, for reading (slot: 0, 1, 2, a different one per operand)
+// fold<O>(f, v...) - f(vector of v...) combined by O over the row, in every lane
+// map(out, f, v...) - f(vector of v...) for the whole row, as values; v may be results of map
+// store(v, out) - writes the result of map
+// each(p), put(a, p) - one number per row, read and written
+// add(to, f, v...) - adds f(vector of v...) to the row at `to` (not for columns)
+// Which view is used depends on the length of the rows alone; results do not depend on a row's position.
 #pragma once
 #include <tuple>
 
@@ -16,7 +15,7 @@
 
 namespace reel::kernels {
 
-// exp without a call, the same bits.
+// exp, inlined; same bits.
 template <VecElement T>
 [[gnu::always_inline]] inline Vec<T> row_exp(Vec<T> x) {
   if constexpr (is_scalar)
@@ -25,7 +24,7 @@ template <VecElement T>
     return math::exp_inline(x);
 }
 
-// maximum where a NaN may be lost: whoever needs it finds it in what is computed from the row.
+// maximum that may lose a NaN: callers find it in what they compute from the row.
 struct Greatest {
   template <class T, class I>
   [[gnu::always_inline]] static Vec<T, I> combine(Vec<T, I> a, Vec<T, I> b) {
@@ -39,7 +38,7 @@ struct Greatest {
   static constexpr T neutral = -std::numeric_limits<T>::infinity();
 };
 
-// Which lanes are among the first `count`.
+// A mask of the first `count` lanes.
 template <VecElement T>
 [[gnu::always_inline]] inline Mask<T> among_first(std::ptrdiff_t count) {
   alignas(64) static constexpr T order[16] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
@@ -66,7 +65,7 @@ struct LongRow {
         return f(load_first(std::get<K>(v) + j, count, L(0))...);
       }
       [[gnu::always_inline]] L whole(std::ptrdiff_t j) const { return whole_of(j, std::index_sequence_for<V...>()); }
-      // Pairwise asks for the neutral element behind the last.
+      // Pairwise asks for the neutral element behind the last one.
       T neutral;
       [[gnu::always_inline]] L part(std::ptrdiff_t j, std::ptrdiff_t count) const {
         return where(among_first<T>(count), part_of(j, count, std::index_sequence_for<V...>()), L(neutral));
@@ -103,7 +102,7 @@ struct LongRow {
   [[gnu::always_inline]] void put(L a, T* p) const { *p = first_element(a); }
 };
 
-// A row of K vectors, of which the last may be partly filled.
+// A row of K vectors, the last possibly partial.
 template <VecElement T, std::size_t K>
 struct ShortRow {
   using L = Vec<T>;
@@ -167,7 +166,7 @@ struct SidewaysRows {
     if (count == L::size)
       for (std::ptrdiff_t r = 0; r < L::size; ++r)
         for (std::ptrdiff_t j = 0; j < n; ++j) to[j * L::size + r] = p[r * n + j];
-    else  // the last row again and again, so that nothing takes a slow path of its own
+    else  // the last row repeatedly, so that no lane takes a slow path of its own
       for (std::ptrdiff_t r = 0; r < L::size; ++r)
         for (std::ptrdiff_t j = 0; j < n; ++j) to[j * L::size + r] = p[(r < count ? r : count - 1) * n + j];
     return to;
@@ -199,20 +198,21 @@ struct SidewaysRows {
   }
 };
 
-// Neighbouring columns, at most one per lane, of a matrix, whose rows are `stride` elements apart.
+// Neighbouring columns of a matrix, at most one per lane; `stride` elements between rows.
 template <VecElement T>
 struct ColumnsOf {
   using L = Vec<T>;
   using Values = const T*;
   std::ptrdiff_t n, stride, count;
 
-  // Behind the last column the first is repeated: zeros would be divided by their sum. A call, since loads are many.
+  // Behind the last column the first one is repeated: zeros would be divided by their sum. Not inlined, since loads are
+  // many.
   [[gnu::noinline, gnu::cold]] static L load_part(const T* p, std::ptrdiff_t count) {
     return load_first(p, count, L(*p));
   }
   [[gnu::always_inline]] L load(const T* p) const { return count == L::size ? L::load(p) : load_part(p, count); }
 
-  // For Pairwise, which counts elements: a vector of them for each row.
+  // For Pairwise, which counts elements: one vector of them per row.
   template <class F, class... V>
   struct Terms {
     const ColumnsOf& columns;
@@ -223,7 +223,9 @@ struct ColumnsOf {
       return f(columns.load(std::get<K>(v) + r * columns.stride)...);
     }
     [[gnu::always_inline]] L whole(std::ptrdiff_t j) const { return row(j / L::size, std::index_sequence_for<V...>()); }
-    [[gnu::always_inline]] L part(std::ptrdiff_t j, std::ptrdiff_t) const { return whole(j); }  // there is none
+    [[gnu::always_inline]] L part(std::ptrdiff_t j, std::ptrdiff_t) const {
+      return whole(j);
+    }  // there is no partial vector
     [[gnu::always_inline]] Terms block(std::ptrdiff_t i, std::ptrdiff_t) const {
       const std::ptrdiff_t offset = i / L::size * columns.stride;
       return {columns, f, std::apply([offset](auto... p) { return std::tuple<V...>(p + offset...); }, v)};
@@ -251,7 +253,7 @@ struct ColumnsOf {
   }
 };
 
-// The same as for_rows() for the columns of a matrix [n, columns].
+// The same as for_rows(), for the columns of a matrix [n, columns].
 template <VecElement T, class F>
 [[gnu::always_inline]] inline void for_columns(std::ptrdiff_t n, std::ptrdiff_t columns, const F& f) {
   constexpr std::ptrdiff_t size = Vec<T>::size;
@@ -259,8 +261,8 @@ template <VecElement T, class F>
     f(ColumnsOf<T>{n, columns, columns - c < size ? columns - c : size}, c);
 }
 
-// f(how to see them, number of the first) for all rows of n elements. Rows of up to `Longest` are transposed:
-// worth it for longer ones where there is much to do per row, like a logarithm.
+// Calls f(view, number of the first row) for all rows of n elements. Rows of up to `Longest` elements are transposed;
+// longer limits pay off for costly functions such as a logarithm.
 template <VecElement T, std::ptrdiff_t Longest, class F>
 [[gnu::always_inline]] inline void for_rows(std::ptrdiff_t n, std::ptrdiff_t rows, const F& f) {
   if constexpr (!is_scalar) {

@@ -1,11 +1,11 @@
-// softmax, log_softmax, logsumexp and the cross-entropies of contiguous rows, and their vjps. The greatest element
-// is subtracted first; terms exp(0) = 1 are counted rather than added, so that log1p keeps what adding to 1 would lose.
+// softmax, log_softmax, logsumexp and the cross-entropies of contiguous rows, and their vjps. The maximum is subtracted
+// first. Terms exp(0) = 1 are counted instead of added, so that log1p keeps digits that adding to 1 would lose.
 #pragma once
 #include "kernels/reduction/rows.hpp"
 
 namespace reel::kernels {
 
-// Of rows that lie one after the other or, Across, of the columns of a matrix.
+// For contiguous rows or, with Across, for the columns of a matrix.
 template <VecElement T, bool Across = false>
 struct RowFunctions {
   using L = Vec<T>;
@@ -24,8 +24,8 @@ struct RowFunctions {
   static const T* operand(const void* const* in, std::size_t k) { return static_cast<const T*>(in[k]); }
   static constexpr auto itself = [](L a) { return a; };
 
-  // The maximum m of a row, and log(sum(exp(x - m))). For an infinite m the logarithm is 0, so that x - m below is the
-  // NaN that it should be; m is NaN where it is infinite and the row holds a NaN.
+  // The maximum m of a row, and log(sum(exp(x - m))). For an infinite m the logarithm is 0, so that x - m below gives
+  // NaN, as it should; m is NaN if it is infinite and the row holds a NaN.
   struct Logarithm {
     L m, log;
   };
@@ -117,7 +117,7 @@ struct RowFunctions {
     });
   }
 
-  // in: x, labels. A label of 0 contributes nothing, whatever its x.
+  // in: x, labels. A label of 0 contributes 0, whatever its x.
   static void cross_entropy(const void* const* in, void* out, std::ptrdiff_t n, std::ptrdiff_t rows) {
     for_rows<T, sideways_log>(n, rows, [&](const auto& row, std::ptrdiff_t r) {
       const auto x = row.values(0, operand(in, 0) + r * n), labels = row.values(1, operand(in, 1) + r * n);
@@ -152,7 +152,7 @@ struct RowFunctions {
     });
   }
 
-  // The element of each row that its label names, 0 and a mask for rows without one (a negative label).
+  // The element that the label of each row names; 0, and a mask, for rows without one (a negative label).
   struct Chosen {
     L x;
     Mask<T> present;
@@ -177,7 +177,7 @@ struct RowFunctions {
       row.put(where(at.present, (l.m - at.x) + l.log, 0), static_cast<T*>(out) + r);
     });
   }
-  // in: g, one per row; x; labels. out is none of them.
+  // in: g, one per row; x; labels. out differs from all of them.
   static void sparse_cross_entropy_vjp(const void* const* in, void* out, std::ptrdiff_t n, std::ptrdiff_t rows) {
     const T* g = operand(in, 0);
     const auto* label = static_cast<const std::int64_t*>(in[2]);

@@ -7,7 +7,7 @@
 
 namespace reel::kernels {
 
-// A type for each operand and the result; F is stateless.
+// A type for each operand and for the result; F is stateless.
 template <class F, class Out, class... In>
 struct ElementMap {
   static constexpr Layout layout() {
@@ -22,7 +22,7 @@ struct ElementMap {
     (std::index_sequence_for<In...>());
   }
   [[gnu::always_inline]] static void loop(Out* out, std::ptrdiff_t n, const In*... in) {
-    // out is an operand itself or overlaps none: no iteration depends on another.
+    // out is an operand itself or overlaps none, so iterations are independent.
 #ifndef __clang__
 #pragma GCC ivdep
 #endif

@@ -8,8 +8,8 @@
 
 namespace reel::kernels {
 
-// The loops of definition `At` of a family. Compiled::loop<F, K...>() is the loop of a stateless function type F that
-// reads the operands K.
+// The loops of definition `At` of a family. Compiled::loop<F, K...>() returns the loop of a stateless function type F
+// that reads the operands K.
 template <class Compiled, const auto& Family, std::size_t At>
 struct DefinitionLoops {
   using Definition = std::tuple_element_t<At, std::remove_cvref_t<decltype(Family)>>;
@@ -33,7 +33,7 @@ struct DefinitionLoops {
       (std::make_index_sequence<static_cast<std::size_t>(std::popcount(static_cast<unsigned>(Derivative::reads)))>());
     }
   }
-  // Which of x, y, w, z is the nth that a derivative reads.
+  // Which of x, y, w, z is the n-th operand that a derivative reads.
   static constexpr std::size_t read_at(unsigned reads, std::size_t nth) {
     std::size_t bit = 0;
     while ((reads >> bit & 1u) == 0 || nth-- != 0) ++bit;

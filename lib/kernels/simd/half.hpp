@@ -1,5 +1,5 @@
-// Loops over float16 and bfloat16: those of float, block by block. Operands are widened into L1, which is exact, and
-// results rounded once on the way back.
+// Loops over float16 and bfloat16: those of float, block by block. Operands are widened into a buffer in L1, which is
+// exact, and results are rounded once.
 #pragma once
 #include "kernels/half.hpp"
 #include "kernels/kernels.hpp"

@@ -1,6 +1,6 @@
 // Integer<T> and Boolean: one element with the functions that the definitions of the table call. Integers wrap modulo
-// 2^n and divide as Python does, rounding down; nothing here is undefined, dividing by zero (0) and powers with a
-// negative exponent (0) included. The compiler turns loops over these into SIMD itself.
+// 2^n and divide as in Python, rounding down. Nothing is undefined here: dividing by zero and powers with a negative
+// exponent give 0. The compiler vectorises loops over these types.
 #pragma once
 #include <concepts>
 #include <cstdint>
@@ -18,7 +18,7 @@ struct Integer {
   template <std::integral C>
   constexpr Integer(C c) : v(static_cast<T>(c)) {}
 
-  // Arithmetic is that of unsigned numbers; the narrow ones would be promoted to int, whose overflow is undefined.
+  // Computed on unsigned numbers; narrow ones would be promoted to int, whose overflow is undefined.
   using Wide = std::conditional_t<(sizeof(T) < sizeof(unsigned)), unsigned, Bits>;
   static constexpr Wide wide(Integer a) { return static_cast<Wide>(a.v); }
 
@@ -38,13 +38,13 @@ struct Integer {
   friend constexpr Integer round(Integer a) { return a; }
   friend constexpr Integer trunc(Integer a) { return a; }
 
-  // What a is divided by in place of 0, and of -1, by which the least integer has no quotient.
+  // The divisor in place of 0, and of -1, by which the smallest integer has no quotient.
   static constexpr T divisor(T b) {
     if constexpr (std::is_signed_v<T>) return b == 0 || b == -1 ? T(1) : b;
     return b == 0 ? T(1) : b;
   }
-  // Rounded towards zero. Vectors have no division of integers; one of doubles is right where both have up to 32 bits:
-  // a quotient that is no integer is further from one than 2^-32 of it, the rounding 2^-53.
+  // Rounded towards zero. Vectors have no integer division. Division of doubles is right where both operands have up to
+  // 32 bits: a quotient that is no integer is more than 2^-32 of its value from one, the rounding error is 2^-53.
   static constexpr T quotient(T a, T b) {
     if constexpr (sizeof(T) <= 4)
       return static_cast<T>(static_cast<double>(a) / static_cast<double>(b));

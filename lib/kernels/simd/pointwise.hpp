@@ -10,8 +10,8 @@
 
 namespace reel::kernels {
 
-// out[i] = f(in[K][i]...), for f a type of stateless function. An operand of stride 0 is read from a vector that
-// repeats it, with a step of 0, so that no loop branches on strides. `Unroll` vectors at a time, then one.
+// out[i] = f(in[K][i]...), where f is a stateless function type. An operand of stride 0 is read with step 0 from a
+// vector that repeats it, so that no loop branches on strides. `Unroll` vectors at a time, then one.
 template <VecElement T, class F, std::ptrdiff_t Unroll, std::size_t... K>
 struct Map {
   using L = Vec<T>;

@@ -1,8 +1,8 @@
 // Random numbers in lanes: Philox 4x32-10 (Salmon, Moraes, Dror, Shaw: Parallel Random Numbers: As Easy as 1, 2, 3; SC
-// 2011), one block of 128 bits to a lane of 64, and what is drawn from the blocks. Only sums, products, quotients,
-// roots and operations on integers, each rounded by itself and in one order, never a fused multiply-add: the numbers
+// 2011), one 128-bit block per 64-bit lane, and the distributions. Only sums, products, quotients, square roots and
+// integer operations are used, each rounded separately and in a fixed order, without fused multiply-adds: the numbers
 // are the same on every instruction set. Block i of a stream has the words r0 to r3; float64 takes r0 r1 and r2 r3 as
-// two words of 64 bits, float32 four words of 32.
+// two 64-bit words, float32 takes four 32-bit words.
 #pragma once
 #include <array>
 #include <bit>
@@ -37,8 +37,8 @@ template <class W>
   if constexpr (is_scalar) return (a & W(0xffffffff)) * W(factor);
 }
 
-// The upper half of each lane, in its lower half; the upper one holds anything. Where it can be a shuffle it is: shifts
-// share a port with products.
+// Moves the upper half of each lane to its lower half; the upper half is then arbitrary. A shuffle where possible:
+// shifts compete with products for a port.
 template <class W>
 [[gnu::always_inline]] inline W upper_half(W a) {
 #if XSIMD_WITH_AVX512BW
@@ -80,12 +80,12 @@ template <class W>
 
 inline constexpr std::uint64_t lower = 0xffffffff, upper = lower << 32;
 
-// The words r0 to r3 of a block per lane, in the lower halves; the upper ones hold what is left of products.
+// The words r0 to r3 of one block per lane, in the lower halves; the upper halves are arbitrary.
 template <class W>
 struct Blocks {
   W r[4];
 };
-// The keys of all rounds under a seed.
+// The keys of all rounds for a seed.
 inline constexpr std::size_t rounds = 10;
 struct Keys {
   explicit Keys(std::uint64_t seed) {
@@ -93,8 +93,8 @@ struct Keys {
     for (std::size_t i = 0; i < rounds; ++i) {
       key[i][0] = Words(std::uint64_t(first));
       key[i][1] = Words(std::uint64_t(second));
-      first += 0x9E3779B9;   // the golden ratio's fraction
-      second += 0xBB67AE85;  // the fraction of the root of 3
+      first += 0x9E3779B9;   // fraction of the golden ratio
+      second += 0xBB67AE85;  // fraction of sqrt(3)
     }
   }
   Words key[rounds][2];
@@ -119,7 +119,7 @@ template <class T, std::size_t N>
   return sum;
 }
 
-// ---- What differs between the types. Of float64 a word is a lane of 64 bits, of float32 of 32.
+// ---- What depends on the type: a word is a 64-bit lane for float64, and 32 bits for float32
 
 // Minimax polynomials found by Remez's algorithm: artanh(s) / s = 1 + q `artanh`(q), sin(x) / x = 1 + q `sine`(q) and
 // cos(x) = 1 + q `cosine`(q), q being s^2 up to ((sqrt(2) - 1) / (sqrt(2) + 1))^2, or x^2 up to (pi / 4)^2.
@@ -185,7 +185,7 @@ struct Scaled {
   Vec<T> f, e;
 };
 template <class T>
-[[gnu::always_inline]] inline Scaled<T> scaled(Vec<T> u) {  // of a normal number
+[[gnu::always_inline]] inline Scaled<T> scaled(Vec<T> u) {  // for a normal number
   using F = math::Format<T>;
   using U = typename F::Unsigned;
   using B = math::Bits<T>;
@@ -195,11 +195,11 @@ template <class T>
   const Vec<T> biased = from_bits<T>((b >> F::mantissa) | B(math::bits_of(integer)));
   return {from_bits<T>((b & B(fraction)) + B(root)) - 1, biased - (integer + T(F::bias))};
 }
-// Of 52 bits and a half: symmetrical about 1/2, every step exact.
+// From 52 bits and a half: symmetric about 1/2, every step exact.
 [[gnu::always_inline]] inline Scaled<double> open_unit(math::Bits<double> w) {
   return scaled((number_of(w >> 12) + 0.5) * 0x1p-52);
 }
-// Of 32 bits and a half, with all 24 digits of 1 - u where u is near 1.
+// From 32 bits and a half, with all 24 digits of 1 - u near u = 1.
 [[gnu::always_inline]] inline Scaled<float> open_unit(math::Bits<float> w) {
   const Vec<float> u = (number_of(w) + 0.5f) * 0x1p-32f, rest = (number_of(~w) + 0.5f) * 0x1p-32f;
   const auto near_one = u > 0.70710678f;
@@ -214,7 +214,7 @@ template <class T>
   return sqrt(u.e * static_cast<T>(-1.38629436111989061883) + (s4 + s4 * (q * series(q, Series<T>::artanh))));
 }
 
-// A point of the unit circle: an angle in (0, pi / 4) and three bits that reflect it.
+// A point of the unit circle: from an angle in (0, pi / 4) and three bits that reflect it.
 template <class T>
 struct Point {
   Vec<T> x, y;
@@ -290,7 +290,7 @@ template <class W, std::same_as<float> T>
   }
 }
 
-// out[0 .. n) from the blocks first, first + 1, ...: map of the numbers that `draw` makes of them.
+// Fills out[0 .. n) from the blocks first, first + 1, ...: `map` of the numbers that `draw` makes of them.
 template <class T, class DrawBlocks, class Map>
 [[gnu::always_inline]] inline void fill(RandomPlace from, T* out, std::ptrdiff_t n, DrawBlocks draw, Map map) {
   alignas(64) std::uint64_t offsets[static_cast<std::size_t>(lanes)];

@@ -1,5 +1,5 @@
-// Operands of any stride for loops that know contiguous ones only: gathered block by block into L1. One copy per
-// instruction set serves all loops, and no loop is compiled for strides it rarely meets.
+// Strided operands for loops that support contiguous ones only: gathered block by block into L1. One copy per
+// instruction set serves all loops, so that no loop is compiled for rare strides.
 #pragma once
 #include <cstring>
 
@@ -7,12 +7,12 @@
 
 namespace reel::kernels {
 
-// How a loop reads and writes: bytes of an element of each operand, 0 for one that it does not read.
+// How a loop reads and writes: bytes per element of each operand, 0 for operands that it does not read.
 struct Layout {
   std::size_t operands;
   std::size_t bytes[5];
   std::size_t out_bytes;
-  bool repeats;  // the loop itself can repeat an operand of stride 0
+  bool repeats;  // the loop can repeat an operand of stride 0 itself
 };
 
 template <std::size_t Bytes>
@@ -41,7 +41,7 @@ template <std::size_t Bytes>
   }
 }
 
-// Is every stride one that the loop takes as it is?
+// Whether the loop supports every stride as it is.
 [[gnu::always_inline]] inline bool direct(const Layout& layout, const Strided* in) {
   for (std::size_t k = 0; k < layout.operands; ++k)
     if (layout.bytes[k] != 0 && in[k].stride != 1 && !(layout.repeats && in[k].stride == 0)) return false;

@@ -1,5 +1,5 @@
-// Loads and stores of the first lanes of a vector: the tails of arrays, and arrays shorter than a vector. By masked
-// instructions where the instruction set has them, else element by element.
+// Loads and stores of the first lanes of a vector, for tails of arrays and arrays shorter than a vector. By masked
+// instructions if the instruction set has them, otherwise element by element.
 #pragma once
 #include "kernels/vec.hpp"
 
@@ -13,11 +13,11 @@ template <VecElement T, class I>
     return a.v.data[0];
 }
 
-// Whether load_first and store_first are as fast as a whole vector's, so that a tail needs no other way.
+// Whether load_first and store_first are as fast as for a whole vector, so that tails need no special case.
 inline constexpr bool tails_are_masked = is_current<isa::avx512>;
 
 #if XSIMD_WITH_AVX2
-// A sliding window over this gives the mask of the first `count` elements.
+// A sliding window over this array gives the mask of the first `count` elements.
 alignas(64) inline constexpr std::int32_t ones_then_zeros[16] = {-1, -1, -1, -1, -1, -1, -1, -1,
                                                                  0,  0,  0,  0,  0,  0,  0,  0};
 template <VecElement T>

@@ -1,7 +1,6 @@
-// The inner loops of convolutions. A plane that has been packed with its padding is read as one flat row: the element
-// that a tap of the kernel meets lies at a fixed distance from the one in front, so that sums over taps, and products
-// of planes, are runs of whole vectors however narrow the image is. What lies between rows is computed too, and
-// dropped.
+// The inner loops of convolutions. A plane packed with its padding is read as one flat row: the elements that two taps
+// of the kernel meet are a fixed distance apart. So sums over taps, and products of planes, are runs of whole vectors,
+// however narrow the image is. Results between rows are computed too, and dropped.
 #pragma once
 #include <cstring>
 
@@ -12,10 +11,10 @@
 
 namespace reel::kernels {
 
-// Accumulators that fit the registers: 32 with AVX-512, 16 elsewhere.
+// Accumulators that fit the registers: 32 with AVX-512, 16 otherwise.
 inline constexpr bool many_registers = is_current<isa::avx512>;
 
-// Vectors that a block of this many filters takes at once, and then for the rest.
+// Vectors per step for a block of this many filters, and for the remainder.
 inline constexpr int vectors_of(int filters) {
   return many_registers ? (filters == 8 ? 3 : filters == 4 ? 6 : 8) : (filters == 4 ? 3 : filters == 2 ? 4 : 6);
 }
@@ -25,7 +24,7 @@ struct ConvolutionLoops {
   using L = Vec<T>;
   static constexpr std::ptrdiff_t block = many_registers ? 8 : 4;
 
-  // ---- sums over taps
+  // ---- Sums over taps
 
   template <int Filters, int Vectors>
   [[gnu::always_inline]] static void sums(const T* x, const std::ptrdiff_t* offset, std::ptrdiff_t taps, const T* w,
@@ -68,10 +67,10 @@ struct ConvolutionLoops {
     run(std::integral_constant<int, 1>());
   }
 
-  // ---- products of planes
+  // ---- Products of planes
 
 #if XSIMD_WITH_AVX512BW
-  // A quarter of a vector each: what is left of the sums of four.
+  // A quarter vector each: the horizontal sums of four accumulators.
   [[gnu::always_inline]] static __m512 quarters(const L* vector) {
     const __m512 a = vector[0].v, b = vector[1].v, c = vector[2].v, d = vector[3].v;
     const __m512 ab = _mm512_add_ps(_mm512_unpacklo_ps(a, b), _mm512_unpackhi_ps(a, b)),
@@ -82,7 +81,8 @@ struct ConvolutionLoops {
     return _mm512_add_ps(_mm512_shuffle_f32x4(a, b, 0x88), _mm512_shuffle_f32x4(a, b, 0xdd));
   }
 #endif
-  // out[i] = the sum of the lanes of vector[i]: of as many vectors as one has lanes together, of half as many, or each.
+  // out[i] = the sum of the lanes of vector[i]: for as many vectors as a vector has lanes, for half as many, or one by
+  // one.
   template <int Count>
   [[gnu::always_inline]] static void across(const L* vector, T* out) {
     constexpr std::ptrdiff_t all = L::size;
@@ -92,7 +92,7 @@ struct ConvolutionLoops {
       for (int i = 0; i < Count; ++i) out[i] = vector[i].v;
 #if XSIMD_WITH_AVX512BW
     } else if constexpr (std::same_as<L, Vec<float, isa::avx512>> && Count >= 8) {
-      // xsimd 8 mixes up the sums of 16.
+      // xsimd 8 permutes the sums of 16.
       const __m512 first = halves(quarters(vector), quarters(vector + 4));
       if constexpr (Count >= all) {
         L(typename L::Batch(halves(first, halves(quarters(vector + 8), quarters(vector + 12))))).store(out);
@@ -140,7 +140,7 @@ struct ConvolutionLoops {
   template <int Rows>
   [[gnu::noinline]] static void tiles(const PlaneProducts& p, std::ptrdiff_t f) {
     std::ptrdiff_t k = 0;
-    constexpr int taps = many_registers ? 6 : 4;  // with six, the compiler spills sums where registers are few
+    constexpr int taps = many_registers ? 6 : 4;  // with six, the compiler spills sums if registers are few
     for (; p.taps - k >= taps; k += taps) tile<Rows, taps>(p, f, k);
     if (p.taps - k >= 3) {
       tile<Rows, 3>(p, f, k);
@@ -156,9 +156,9 @@ struct ConvolutionLoops {
     if (f < p.filters) tiles<1>(p, f);
   }
 
-  // ---- planes in and out
+  // ---- Packing and unpacking planes
 
-  // to[0..n) = value, and maybe up to one vector more.
+  // to[0..n) = value; may write up to one vector more.
   [[gnu::always_inline]] static void fill_over(T* to, std::ptrdiff_t n, L value) {
     for (std::ptrdiff_t i = 0; i < n; i += L::size) value.store(to + i);
   }
@@ -177,7 +177,7 @@ struct ConvolutionLoops {
     for (; n - i > L::size; i += L::size) L::load(from + i).store(to + i);
     L::load(from + n - L::size).store(to + n - L::size);
   }
-  // to[0..width) = from[0..n) and the fill behind, and maybe up to one vector more.
+  // to[0..width) = from[0..n) followed by the fill; may write up to one vector more.
   [[gnu::always_inline]] static void fill_row(const T* from, T* to, std::ptrdiff_t n, std::ptrdiff_t width, L fill) {
     std::ptrdiff_t i = 0;
     if constexpr (tails_are_masked) {
@@ -193,7 +193,7 @@ struct ConvolutionLoops {
     fill_over(to + i, width - i, fill);
   }
 
-  // Every other element; the compiler uses shuffles where it knows the distance.
+  // Every second element; the compiler uses shuffles for a known distance.
   static void take_other(const T* from, T* __restrict to, std::ptrdiff_t n) {
     for (std::ptrdiff_t i = 0; i < n; ++i) to[i] = from[2 * i];
   }
@@ -203,14 +203,14 @@ struct ConvolutionLoops {
     T* to = static_cast<T*>(p.to);
     const T* from = static_cast<const T*>(p.from);
     std::ptrdiff_t copied = p.last_column - p.first_column;
-    if (copied == p.columns && p.row_stride == copied && p.column_stride == 1) {  // as it lies
+    if (copied == p.columns && p.row_stride == copied && p.column_stride == 1) {  // same layout
       fill_over(to, p.first_row * copied, fill);
       to += p.first_row * copied;
       copied *= p.last_row - p.first_row;
       copy_row(from, to, copied);
       return fill_over(to + copied, (p.rows - p.last_row) * p.columns, fill);
     }
-    // What lies in front of a row lies behind the row before.
+    // The padding in front of a row is also that behind the previous row.
     const std::ptrdiff_t front = p.last_row > p.first_row ? p.first_column : 0;
     fill_over(to, p.first_row * p.columns + front, fill);
     to += p.first_row * p.columns + front;
@@ -233,7 +233,7 @@ struct ConvolutionLoops {
                      std::ptrdiff_t column_stride, std::ptrdiff_t rows, std::ptrdiff_t columns, bool add) {
     const T* from = static_cast<const T*>(in);
     T* to = static_cast<T*>(out);
-    if (width == columns && row_stride == columns && column_stride == 1) {  // as it lies
+    if (width == columns && row_stride == columns && column_stride == 1) {  // same layout
       columns *= rows;
       rows = 1;
     }
@@ -247,10 +247,9 @@ struct ConvolutionLoops {
     }
   }
 
-  // ---- greatest elements
+  // ---- Maxima
 
-  // The first greatest element of each window, and its place in the window. A NaN is greater than all, once it is
-  // there.
+  // The first maximum of each window, and its index in the window. Once a NaN is met, it is the maximum.
   template <int Vectors>
   [[gnu::always_inline]] static void greatest_vectors(const T* x, const std::ptrdiff_t* offset, std::ptrdiff_t taps,
                                                       const T* first, T* out, T* place) {
