@@ -1,5 +1,5 @@
-// Callback: a copyable, type-erased function for the places where a user hands one over. (<functional> costs every
-// including file 13000 lines.) Copies share the function object; calling an empty one is undefined, ask bool first.
+// Callback: a copyable, type-erased function for callbacks of the user. (<functional> costs every including file 13000
+// lines.) Copies share the function object. Calling an empty one is undefined: check with operator bool.
 #pragma once
 #include <type_traits>
 #include <utility>

@@ -1,27 +1,28 @@
-// compile(f): a function whose work is recorded once and run many times, as MLX's compile, JAX's jit and TensorFlow's
+// compile(f): a function whose work is recorded once and run many times, like MLX's compile, JAX's jit and TensorFlow's
 // function. Optional: <reel/reel.hpp> does not include it.
 //
-// The first call with arguments of some structure, dtypes, shapes and strides traces f: f runs on tensors without
+// The first call with arguments of given structure, dtypes, shapes and strides traces f: f runs on tensors without
 // elements, nothing is computed, and what its ops would compute becomes a program. This and later calls run the
-// program. Tapes, gradients and nested orders inside f are part of it. With no tape around the call, results have the
+// program. Tapes, gradients and nested orders inside f are part of it. Without a tape around the call, results have the
 // bits of f called op by op; derivatives through the call agree to rounding.
 //
 // What a trace cannot see is fixed when f is traced: C++ values and control flow, globals, and captured tensors as they
-// were. What may change is an argument or a Variable. A number for a parameter of type auto or const Operand& is an
-// input of the program: f receives a WeakScalar, which gives way to tensors as a number does. A number, bool or
-// enumeration for any other parameter is part of the signature: each value has a program of its own. A Generator& is
-// bound at each call, and advanced as it is without a program. Reading elements inside f (item, bool, data, to_vector,
-// printing) is a TraceError, as are draws from a captured generator and the creation of Variables.
+// were. What may change must be an argument or a Variable. A number for a parameter of type auto or const Operand& is
+// an input of the program: f receives a WeakScalar, which gives way to tensors as a number does. A number, bool or
+// enumeration for any other parameter is part of the signature: each value has its own program. A Generator& is bound
+// at each call, and advances as it does without a program. Reading elements inside f (item, bool, data, to_vector,
+// printing) is a TraceError, and so are draws from a captured generator and the creation of Variables.
 //
-// cond on a tensor, while_loop with a condition that is one, fori_loop with a tensor as counter, scans of many steps,
-// and recompute_grad under a tape become single instructions, which run programs of their own. What these assign and
-// draw is assigned and drawn when the call has run. TraceError where the condition of a loop does either, or where a
-// tape follows a variable that a body both reads and assigns. What they capture by reference has to live for
-// derivatives of second order, and not for first ones. Other loops, and branches on C++ values, are traced as they run.
+// cond on a tensor, while_loop whose condition is a tensor, fori_loop with a tensor as counter, scans of many steps,
+// and recompute_grad under a tape become single instructions, which run programs of their own. Their assigns and draws
+// take effect when the call has run. TraceError if the condition of a loop assigns or draws, or if a tape follows a
+// variable that a body both reads and assigns. Objects that bodies capture by reference must live until derivatives of
+// second order have been taken; first derivatives do not need them. Other loops, and branches on C++ values, are traced
+// as they run.
 //
-// Variables that f reads are read at each call; those that it assigns are assigned when the program has run: a call
-// that throws has changed none. A call is one entry on the tapes and accumulators that follow its arguments, its
-// variables or captured tensors, to any order; its derivative is a program too, traced when it is first asked for.
+// Variables that f reads are read at each call; those that it assigns are assigned when the program has run, so that a
+// call that throws changes none. A call is one entry on the tapes and accumulators that follow its arguments, its
+// variables or captured tensors, to any order; its derivative is a program too, traced on first request.
 #pragma once
 #include <array>
 #include <map>
@@ -34,33 +35,33 @@
 namespace [[gnu::visibility("default")]] reel {
 
 struct CompileOptions {
-  /// Programs that an object keeps. When there are more, the one that was not used for the longest time goes, with one
-  /// warning per object.
+  /// The number of programs that an object keeps. Beyond it the least recently used one is dropped, with one warning
+  /// per object.
   int max_signatures = 64;
-  /// So many first calls of each signature are checked: f is traced anew, and runs op by op beside the program, on
-  /// copies of the variables that it assigns and the generators that it draws from. Error, which names the first
-  /// operation that differs, where f has come to depend on what the trace has fixed, such as a captured number that
-  /// changed; nothing has been assigned then. For debugging: f has to bear being called more often.
+  /// The number of first calls of each signature that are checked: f is traced anew, and runs op by op beside the
+  /// program, on copies of the variables that it assigns and the generators that it draws from. Throws Error, naming
+  /// the first operation that differs, if f has come to depend on something that the trace has fixed, such as a
+  /// captured number that changed; nothing has been assigned then. For debugging: f must tolerate the additional calls.
   int check = 0;
 };
 
-/// Of a compiled function, or of its program that ran last.
+/// Statistics of a compiled function, or of the program that ran last.
 struct CompileStats {
-  std::int64_t signatures = 0;           ///< programs that are held
+  std::int64_t signatures = 0;           ///< number of programs held
   std::int64_t traces = 0;               ///< how often f was traced
-  std::int64_t traced_instructions = 0;  ///< as f gave them
-  std::int64_t instructions = 0;         ///< after all passes; one may do the work of many
+  std::int64_t traced_instructions = 0;  ///< as traced
+  std::int64_t instructions = 0;         ///< after all passes; one may compute several
   std::int64_t planned_bytes = 0;        ///< memory of a run besides its results
   std::int64_t constant_bytes = 0;       ///< memory of captured tensors and other constants
-  // The next three are of the gradient through the call that was asked for last; 0 before the first.
-  std::int64_t forward_instructions = 0;   ///< of the program that also gives what the gradient needs
+  // The next three describe the latest gradient through the call that was asked for; 0 before the first.
+  std::int64_t forward_instructions = 0;   ///< of the program that also computes what the gradient needs
   std::int64_t backward_instructions = 0;  ///< of the program of the gradient
-  std::int64_t residual_bytes = 0;         ///< what a recorded call keeps for it besides arguments
+  std::int64_t residual_bytes = 0;         ///< kept by a recorded call for it, besides the arguments
 };
 
-/// What a traced function receives for a number: a tensor of rank 0 that takes the dtype of other operands as a number
-/// does. Arithmetic with numbers computes in float64, or int64 of integers, and gives another. TypeError when it
-/// divides integers, which C++ would round.
+/// What a traced function receives for a number: a tensor of rank 0 that gives way to the dtype of other operands as a
+/// number does. Arithmetic with numbers computes in float64, or int64 for integers, and returns a WeakScalar. TypeError
+/// for a division of integers, which C++ would round.
 class WeakScalar {
  public:
   WeakScalar(Tensor value, detail::OperandKind kind) noexcept : value_(std::move(value)), kind_(kind) {}
@@ -94,13 +95,13 @@ template <class X, class Y> requires detail::WeakPair<X, Y> WeakScalar operator/
 
 namespace detail {
 
-// What a call is traced and found again by, beside its tensors.
+// The words that identify a call, besides its tensors.
 using CallWords = List<std::int64_t>;
 
-// Where an argument stands among the words and tensors of a call, and what it is called in a warning.
+// Where an argument begins among the words and tensors of a call, and its description in warnings.
 struct ArgumentPart {
   const char* type;
-  std::size_t words, tensors;  // of it alone
+  std::size_t words, tensors;  // of this argument
 };
 
 // The arguments of a call as flat lists.
@@ -110,7 +111,7 @@ struct CallView {
   std::span<const ArgumentPart> parts;
 };
 
-// A function of flat lists, and what its results look like as a tree, known when it has run.
+// A function of flat lists, and the structure of its results as a tree, known after a run.
 struct FlatCall {
   FlatFunction function;
   std::shared_ptr<const void> structure;
@@ -118,11 +119,11 @@ struct FlatCall {
 struct CallResult {
   List<Tensor> tensors;
   std::shared_ptr<const void> structure;
-  List<std::int64_t> draws;  // blocks taken from each generator
+  List<std::int64_t> draws;  // number of blocks taken from each generator
 };
 
-// What makes of a context, which knows the function and its arguments, the function to trace, and what calls it as it
-// is.
+// From a context, which knows the function and its arguments: the function to trace, and one that calls it without a
+// program.
 struct CallMakers {
   FlatCall (*trace)(const void* context);
   std::vector<Tensor> (*plain)(const void* context);
@@ -131,20 +132,20 @@ struct CallMakers {
 
 // A generator as an argument: a tensor of its seed and position.
 Tensor stream_of(const Generator& generator);
-/// Draws from the generator are draws from the stream that x stands for, in the function that is being traced.
+/// While f is traced, draws from the generator are draws from the stream that x stands for.
 void bind_stream(Generator& generator, const Tensor& x);
 
-// The working part: programs by signature. Copies share them.
+// The implementation: programs by signature. Copies share them.
 class Programs {
  public:
   explicit Programs(const CompileOptions& options);
   Programs(const Programs& other) noexcept;
   Programs& operator=(const Programs&) = delete;
   ~Programs();
-  /// Whether the function is to be called as it is: it becomes a part of a trace around it, or something looks on.
+  /// Whether the function must be called as it is: it becomes part of a trace around it, or an observer is active.
   /// TraceError when it calls itself.
   bool inlined() const;
-  /// Runs the program of these arguments; if there is none yet, it is traced.
+  /// Runs the program for these arguments, tracing it if there is none yet.
   CallResult call(const CallView& call, const CallMakers& make) const;
   CompileStats stats() const;
   std::string to_dot() const;
@@ -154,18 +155,18 @@ class Programs {
   State* state_;
 };
 
-// Its address stands for the types of arguments and results in a signature.
+// Its address identifies the types of arguments and results in a signature.
 template <class Result, class Kept>
 inline constexpr char types = 0;
 
 template <class T>
 concept StaticArgument = std::is_arithmetic_v<T> || std::is_enum_v<T>;
 
-// The leaves of all arguments, in their order, and all else that the program depends on.
+// The leaves of all arguments in order, and everything else that the program depends on.
 struct CallArguments {
   List<Tensor> tensors;
   CallWords words;
-  List<Generator*> generators;  // each once
+  List<Generator*> generators;  // distinct
 };
 
 template <class T>
@@ -181,11 +182,11 @@ std::int64_t bits_of(T x) {
   }
 }
 
-// What f draws from in the place of each generator that is an argument.
+// The generators from which f draws, in place of those that are arguments.
 using GeneratorStandIns = std::map<const Generator*, std::shared_ptr<Generator>>;
 
-// ---- An argument by its kind. add() lists its leaves and words, the object is what is kept of it without its tensors,
-// and pass() makes of that and of leaves from a list what f receives.
+// ---- Arguments by kind. add() lists the leaves and words; the object holds the rest of the argument; pass() makes of
+// it and of leaves from a list what f receives.
 
 // A number that is part of the signature.
 template <class T>
@@ -259,7 +260,7 @@ struct TreeArgument {
 // A generator: draws are taken from the stream that its leaf stands for.
 struct GeneratorArgument {
   static constexpr const char* type = "Generator";
-  std::shared_ptr<Generator> local;  // what f draws from; parameters that are one generator share it
+  std::shared_ptr<Generator> local;  // the generator for f; parameters that are the same generator share it
   bool first;
   GeneratorArgument(Generator& x, GeneratorStandIns& known);
   static void add(Generator& x, CallArguments& to);
@@ -312,14 +313,14 @@ struct KeptArguments<F, std::tuple<A...>, std::index_sequence<I...>> {
 };
 
 }  // namespace detail
-/// A function that compile() made. Copies share its programs. Several threads may call it at once: tracing is
-/// serialised, runs share nothing but constants.
+/// A function made by compile(). Copies share its programs. Several threads may call it at once: tracing is serialised,
+/// runs share nothing but constants.
 template <class F>
 class Compiled {
  public:
   explicit Compiled(F f, const CompileOptions& options) : f_(std::move(f)), programs_(options) {}
 
-  /// f(args...). ValueError when a tensor among them is empty; TraceError when f does what cannot be traced; otherwise
+  /// f(args...). ValueError when a tensor among them is empty; TraceError when f cannot be traced; otherwise throws
   /// what f throws.
   template <class... A>
   auto operator()(A&&... args) const {
@@ -343,7 +344,8 @@ class Compiled {
     std::size_t next = 0;
     return std::apply(
         [&](auto&... x) -> decltype(auto) {
-          std::tuple<decltype(x.pass(leaves, next))...> passed{x.pass(leaves, next)...};  // braces, for the order
+          std::tuple<decltype(x.pass(leaves, next))...> passed{
+              x.pass(leaves, next)...};  // braces fix the order of evaluation
           return std::apply([&](auto&... y) -> decltype(auto) { return f(y...); }, passed);
         },
         kept);
@@ -376,7 +378,7 @@ class Compiled {
   template <class Kept, class... A, std::size_t... I>
   static std::array<detail::ArgumentPart, sizeof...(A)> add_all(detail::CallArguments& to, std::index_sequence<I...>,
                                                                 A&... args) {
-    return {add<std::tuple_element_t<I, Kept>>(args, to)...};  // braces, for the order
+    return {add<std::tuple_element_t<I, Kept>>(args, to)...};  // braces fix the order of evaluation
   }
   template <class Kept, class... A, std::size_t... I>
   static Kept keep_all(std::index_sequence<I...>, A&... args) {
@@ -426,7 +428,7 @@ class Compiled {
     }
   }
 
-  mutable std::remove_const_t<F> f_;  // F may be the type of a lambda that was declared const
+  mutable std::remove_const_t<F> f_;  // F may be the type of a lambda declared const
   detail::Programs programs_;
 };
 

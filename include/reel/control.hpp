@@ -1,5 +1,5 @@
 // Control flow as single entries of a tape. Plain C++ loops and branches need none of this: they are recorded op by op.
-// What is here keeps the tape from growing with the iterations, and can trade memory for a second computation.
+// These functions keep the tape from growing with the iterations, and can trade memory for recomputation.
 #pragma once
 #include <reel/custom.hpp>
 #include <reel/forward.hpp>
@@ -8,13 +8,14 @@ namespace [[gnu::visibility("default")]] reel {
 
 struct LoopOptions {
   /// Bytes that the loop may keep for its derivative: loop variables at some iterations, and the record of the one
-  /// iteration that is replayed. What lies between is computed again, by binomial checkpointing (Griewank and Walther
-  /// 2000). At least two iterations' variables are kept. 0: no limit, and nothing is computed again.
+  /// iteration that is being replayed. Other iterations are computed again, by binomial checkpointing (Griewank and
+  /// Walther 2000). At least two iterations' variables are kept. 0: no limit, and nothing is computed again.
   std::int64_t memory_budget = 0;
-  /// while_loop ends after so many iterations; negative: only when its condition says so.
+  /// while_loop ends after this number of iterations; negative: only when its condition says so.
   std::int64_t max_iterations = -1;
-  /// Traces the body, and a condition that is a tensor, and runs them as programs: one for each dtype and shape of the
-  /// variables. <reel/compile.hpp> says what may be traced. In compiled functions it keeps short scans from unrolling.
+  /// Traces the body, and a condition that is a tensor, and runs them as programs: one per dtype and shape of the
+  /// variables. <reel/compile.hpp> says what can be traced. In compiled functions it keeps short scans from being
+  /// unrolled.
   bool compiled = false;
 };
 
@@ -25,7 +26,7 @@ namespace detail {
 struct FlatLoop {
   const char* name = "";
   Callback<bool(std::span<const Tensor> state)> more = {};  // empty: `steps` iterations
-  FlatFunction condition = {};                              // the same as a tensor; empty where it is a bool
+  FlatFunction condition = {};                              // the same as a tensor; empty if it is a bool
   std::int64_t steps = -1;
   std::size_t variables = 0;
   Callback<std::vector<Tensor>(std::span<const Tensor> state, std::span<const Tensor> x)> step = {};
@@ -40,24 +41,24 @@ void check_state(const char* name, std::span<const Tensor> before, std::span<con
 std::int64_t steps_of(const char* name, std::span<const Tensor> xs);
 Tensor zeros_of_step(const Tensor& x);
 bool truth(const char* name, const Tensor& predicate);
-// i + 1 and i < upper of a counter that is a tensor.
+// i + 1 and i < upper, for a counter that is a tensor.
 Tensor next_count(const Tensor& i);
 Tensor counts_below(const Tensor& i, std::int64_t upper);
 /// Whether x stands for a value of a function that is being traced.
 bool is_traced(const Tensor& x) noexcept;
-/// cond in a function that is being traced, both branches of which are traced.
+/// cond in a function that is being traced: both branches are traced.
 std::vector<Tensor> traced_cond(const Tensor& predicate, const FlatFunction& on_true, const FlatFunction& on_false,
                                 std::span<const Tensor> arguments);
 inline bool truth(const char*, bool predicate) { return predicate; }
 
-// The tree with leaves from a list.
+// The tree with its leaves replaced by those of a list.
 template <class X>
 X with_leaves(const X& tree, std::span<const Tensor> leaves) {
   std::size_t next = 0;
   return map_leaves<Input>(tree, NextLeaf{leaves, next});
 }
 
-// while_loop and what is made of it.
+// Shared by while_loop and the loops made of it.
 template <class C, class B, class V>
 auto run_while(const char* name, C condition, B body, const V& initial, const LoopOptions& options) {
   const auto variables = with_tensors(initial);
@@ -104,8 +105,8 @@ inline constexpr bool takes_tensor<F> =
     std::is_same_v<typename FirstParameter<decltype(&F::operator())>::type, Tensor> ||
     std::is_same_v<typename FirstParameter<decltype(&F::operator())>::type, Operand>;
 
-// A branch of cond as a function of flat lists. What it returns is noted by its first run in `made`, which lives as
-// long as that.
+// A branch of cond as a function of flat lists. Its first run notes the structure of its result in `made`, which must
+// live as long.
 template <class Y, class F, class... A>
 FlatFunction branch(F f, std::vector<Y>& made, const A&... args) {
   return [f = std::move(f), kept = std::tuple<A...>(args...), &made,
@@ -116,7 +117,7 @@ FlatFunction branch(F f, std::vector<Y>& made, const A&... args) {
   };
 }
 
-// cond where the predicate is known when the program runs.
+// cond with a predicate that is known only when the program runs.
 template <class T, class F, class... A>
 auto choose_later(const Tensor& predicate, T on_true, F on_false, A&&... args) {
   using Arguments = TreeArguments<std::remove_reference_t<A>...>;
@@ -130,25 +131,25 @@ auto choose_later(const Tensor& predicate, T on_true, F on_false, A&&... args) {
 
 }  // namespace detail
 
-/// Applies body to the loop variables for as long as condition holds, and returns them. `initial` is the argument of
-/// both (a tree of tensors, or a number), or a std::tuple of their arguments; body returns the variables in the same
+/// Applies body to the loop variables as long as condition holds, and returns them. `initial` is the argument of both
+/// (a tree of tensors, or a number), or a std::tuple of their arguments; body returns the variables in the same
 /// structure, of the same dtypes. Numbers become tensors of rank 0, as by scalar(). Condition returns a bool or a
 /// tensor of size 1. One entry on a tape, whatever the number of iterations. Gradients reach the initial values and
-/// what body captures; a loop that does not run passes them on unchanged. Body must compute the same when it is run
+/// what body captures; a loop without iterations passes them on unchanged. Body must compute the same when it is run
 /// again (for higher orders, forward mode, or under a memory budget; draws from a Generator are repeated). What it
 /// captures by reference must live as long as the tape: in a function that returns the loop's result for its caller to
-/// differentiate, capture by value. Assigning a captured tensor inside body hides the assigned value from tapes, and a
-/// body that reads a variable and assigns it cannot be run again (TapeError): return the value instead. ValueError or
+/// differentiate, capture by value. Assigning a captured tensor inside body hides the assigned value from tapes. A body
+/// that reads a variable and assigns it cannot be run again (TapeError): return the value instead. ValueError or
 /// TypeError when body changes the number or dtypes of the loop variables. TensorFlow's tf.while_loop.
 template <class C, class B, detail::TreeOrNumbers V>
 auto while_loop(C condition, B body, const V& initial, const LoopOptions& options = {}) {
   return detail::run_while("while_loop", std::move(condition), std::move(body), initial, options);
 }
 
-/// Applies body(i, variables...) for i = lower, lower + 1, ... below upper, and returns the variables; `initial` where
-/// lower >= upper. i is a std::int64_t; or, where body is no template and its first parameter a Tensor or Operand, an
-/// int64 tensor of rank 0. Only then is the body one program when it is traced; with a number each iteration is a part
-/// of the program of its own. All else as while_loop. JAX's lax.fori_loop.
+/// Applies body(i, variables...) for i = lower, lower + 1, ... below upper, and returns the variables; `initial` if
+/// lower >= upper. i is a std::int64_t, or an int64 tensor of rank 0 if body is no template and its first parameter is
+/// a Tensor or Operand. Only then is the body a single program when it is traced; with a number each iteration is
+/// traced separately. Otherwise as while_loop. JAX's lax.fori_loop.
 template <class B, detail::TreeOrNumbers V>
 auto fori_loop(std::int64_t lower, std::int64_t upper, B body, const V& initial, const LoopOptions& options = {}) {
   using State = decltype(detail::with_tensors(initial));
@@ -191,8 +192,8 @@ requires(!detail::Integer<B>) auto fori_loop(N n, B body, const V& initial, cons
 
 /// Carries a state through f(carry, x) -> pair(carry, y) for each x along axis 0 of `xs` (a tree of tensors of equal
 /// extent there), and returns pair(final carry, the y stacked along axis 0). One entry on a tape. With no steps the
-/// carry is the initial one, and f runs once on zeros to find the shapes of y. What while_loop says of body holds of f.
-/// JAX's lax.scan.
+/// carry is the initial one, and f runs once on zeros to find the shapes of y. The requirements of while_loop on body
+/// hold for f. JAX's lax.scan.
 template <class F, detail::TreeOrNumbers C, Tree X>
 auto scan(F f, const C& initial, const X& xs, const LoopOptions& options = {}) {
   const auto carry = detail::with_tensors(initial);
@@ -223,10 +224,10 @@ auto scan(F f, const C& initial, const X& xs, const LoopOptions& options = {}) {
   return std::pair(std::move(last), std::move(ys));
 }
 
-/// on_true(args...) or on_false(args...), whichever the predicate (a bool or a tensor of size 1) chooses, as one entry
-/// on a tape. The other branch is not run and contributes nothing. Both return the same type of tree. What while_loop
-/// says of body holds of the branches. In a function that is traced both are traced, and give the same shapes and
-/// dtypes, where the predicate is a tensor that the function computes; the program runs one. TensorFlow's tf.cond.
+/// on_true(args...) or on_false(args...), chosen by the predicate (a bool or a tensor of size 1), as one entry on a
+/// tape. The other branch is not run and contributes nothing. Both return the same type of tree. The requirements of
+/// while_loop on body hold for the branches. In a traced function, a predicate that the function computes makes both
+/// branches traced, with equal shapes and dtypes; the program runs one. TensorFlow's tf.cond.
 template <class P, class T, class F, class... A>
 auto cond(const P& predicate, T on_true, F on_false, A&&... args) {
   using detail::Keep;

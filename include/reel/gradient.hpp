@@ -5,9 +5,8 @@
 namespace [[gnu::visibility("default")]] reel {
 
 /// Rows of a tensor that is zero elsewhere: row i of dense_shape is the sum of the values[j] with indices[j] == i.
-/// values [n, ...], indices int64 or int32 [n]. The gradient of gather(x, indices) along axis 0; it stays sparse
-/// through identity, cast, contiguous, further gathers along axis 0 and sums with other slices. Any other op densifies
-/// it.
+/// values [n, ...], indices int64 or int32 [n]. The gradient of gather(x, indices) along axis 0. It stays sparse
+/// through identity, cast, contiguous, further gathers along axis 0 and sums with other slices. Other ops densify it.
 struct IndexedSlices {
   Tensor values, indices;
   Shape dense_shape;
@@ -38,10 +37,10 @@ enum class WhyNone : std::uint8_t {
 /// The type of `none` (custom.hpp).
 struct None {};
 
-/// The gradient with respect to one source: none, a Tensor, or IndexedSlices. It stands wherever a tensor is accepted:
-/// `x - 0.1 * g`, `Tensor t = g`, f(g) with f(const Tensor&); there slices are summed into a tensor, and none is
-/// ValueError with its reason. Optimisers and assign_sub take it as it is. Since either converts into the other,
-/// `c ? g : t` is ambiguous: write `c ? *g : t`, or `c ? g : Gradient(t)`.
+/// The gradient with respect to one source: none, a Tensor, or IndexedSlices. It is accepted wherever a tensor is: `x -
+/// 0.1 * g`, `Tensor t = g`, f(g) with f(const Tensor&). Slices are summed into a tensor there, and none is a
+/// ValueError with its reason. Optimisers and assign_sub take it as it is. Since either converts into the other, `c ? g
+/// : t` is ambiguous: write `c ? *g : t`, or `c ? g : Gradient(t)`.
 class Gradient {
  public:
   /// None, for no particular reason.

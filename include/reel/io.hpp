@@ -1,10 +1,10 @@
 // Optional header: tensors and whole models in files. npy and npz are NumPy's formats, safetensors is Hugging Face's.
 //
-// A reader takes any bytes: it returns or throws IoError, which names the file, where in it, and the fault. It trusts
-// no length that a file states, and allocates at most twice the file's size; beyond that only what deflated bytes
-// inflate to, and the float64 of load_csv. A writer writes a new file beside the old one and renames it when it is
-// whole and on the disk, so that a crash leaves the one or the other. Nothing is recorded on tapes. What is saved are
-// row-major elements, whatever the strides.
+// A reader accepts any bytes: it returns or throws IoError, which names the file, the place in it, and the fault. It
+// trusts no length stated in a file, and allocates at most twice the file's size, apart from inflated data and the
+// float64 elements of load_csv. A writer creates a new file beside the old one and renames it when it is complete and
+// on disk, so that a crash leaves one or the other. Nothing is recorded on tapes. Elements are saved in row-major
+// order, whatever the strides.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -28,14 +28,14 @@ namespace [[gnu::visibility("default")]] reel {
 using NamedTensors = std::map<std::string, Tensor>;
 
 /// The array of an npy file: format versions 1 to 3, both byte orders, any shape of rank up to max_rank. An array in
-/// Fortran order is a view with the strides of its transpose. bfloat16 is read from the raw two-byte type V2, as which
-/// ml_dtypes writes it. IoError for a dtype that no tensor has (int8, uint64, strings, records, objects, ...), and for
-/// bytes that follow the array.
+/// Fortran order becomes a view with transposed strides. bfloat16 is read from the raw two-byte type V2, as ml_dtypes
+/// writes it. IoError for dtypes without an equivalent (int8, uint64, strings, records, objects, ...), and for bytes
+/// behind the array.
 Tensor load_npy(const std::string& path);
 /// Writes format version 1, little-endian, C order; bfloat16 as V2. Replaces what is there.
 void save_npy(const std::string& path, const Tensor& x);
 
-/// The arrays of an npz file, named without their ".npy": stored or deflated, zip64 too. Their checksums must be right.
+/// The arrays of an npz file, named without ".npy": stored or deflated, including zip64. Checksums must be right.
 NamedTensors load_npz(const std::string& path);
 
 struct NpzOptions {
@@ -45,27 +45,28 @@ struct NpzOptions {
 void save_npz(const std::string& path, const NamedTensors& tensors, const NpzOptions& options = {});
 
 struct SafetensorsOptions {
-  /// Map the file into memory and borrow its elements instead of copying them (booleans, and elements that are not
+  /// Maps the file into memory and borrows its elements instead of copying them (booleans, and elements that are not
   /// aligned in the file, are copied). The file must not change while a tensor of it lives.
   bool mapped = false;
 };
-/// The tensors of a safetensors file, whose header must name every byte of its data once. complex64 is there,
-/// complex128 has no code there.
+/// The tensors of a safetensors file, whose header must name every byte of its data once. The format has complex64, but
+/// not complex128.
 NamedTensors load_safetensors(const std::string& path, const SafetensorsOptions& options = {});
-/// The free texts that its header holds under "__metadata__".
+/// The texts that the header holds under "__metadata__".
 std::map<std::string, std::string> load_safetensors_metadata(const std::string& path);
 /// TypeError for complex128; ValueError for a name or a text that is not UTF-8, and for the name "__metadata__".
 void save_safetensors(const std::string& path, const NamedTensors& tensors,
                       const std::map<std::string, std::string>& metadata = {});
 
 struct CsvOptions {
-  /// Between two numbers. A space stands for any run of spaces and tabs.
+  /// The separator of numbers. A space stands for any run of spaces and tabs.
   char delimiter = ',';
   std::int64_t skip = 0;                   ///< lines at the start that hold no numbers
-  std::vector<std::int64_t> columns = {};  ///< which ones, in which order; negative ones count from the end; none: all
+  std::vector<std::int64_t> columns = {};  ///< to read, in this order; negative ones count from the end; empty: all
 };
-/// Numbers as text, float64 [lines, columns]: each line the same count, empty lines left out, "inf" and "nan" allowed.
-/// IoError names line and column of what is no number or does not fit a float64; IndexError a column that is not there.
+/// Numbers as text, float64 [lines, columns]: the same count in each line, empty lines skipped, "inf" and "nan"
+/// allowed. IoError names line and column of a field that is not a number or does not fit float64; IndexError for a
+/// column that does not exist.
 Tensor load_csv(const std::string& path, const CsvOptions& options = {});
 
 namespace detail {
@@ -75,7 +76,7 @@ struct NamedVariable {
   Variable variable;
 };
 
-/// A name under which parts of a tree are found, while it is walked.
+/// The name of the current part of a tree during a walk.
 class NamePath {
  public:
   const std::string& text() const noexcept { return text_; }
@@ -169,7 +170,7 @@ void for_each_named(T& node, NamePath& path, F& f) {
   }
 }
 
-/// What a call of save writes, gathered before the file is begun.
+/// What a call of save writes, collected before the file is begun.
 class Saver {
  public:
   template <class T>
@@ -198,7 +199,7 @@ class Saver {
   int states_ = 0;
 };
 
-/// What a call of load reads: everything is found and compared first, assigned then.
+/// What a call of load reads: everything is found and compared first, then assigned.
 class Loader {
  public:
   explicit Loader(const std::string& path);
@@ -239,15 +240,14 @@ class Loader {
 
 }  // namespace detail
 
-/// Saves a tree, and with it the state of optimisers and generators: `save(path, model, adam, generator)`. The format
-/// is what the path's ending says, .npz or .safetensors (ValueError for others).
+/// Saves a tree, and the state of optimisers and generators: `save(path, model, adam, generator)`. The extension of the
+/// path selects the format, .npz or .safetensors (ValueError for others).
 ///
-/// A leaf's name joins with dots where it is in the tree: keys of maps, positions in lists and tuples, and for a
-/// struct what `names()` gives beside `leaves()`, or positions if it has none:
+/// A leaf's name joins its position in the tree with dots: keys of maps, positions in lists and tuples, and for a
+/// struct what `names()` returns beside `leaves()`, or positions without it:
 ///     auto leaves() { return std::tie(weight, bias); }
 ///     auto names() const { return std::array{"weight", "bias"}; }
-/// ValueError when two leaves have one name, or when an optimiser keeps state of a variable that is no leaf of the
-/// tree.
+/// ValueError when two leaves have the same name, or when an optimiser has state of a variable that is not in the tree.
 template <Tree T, class... State>
 void save(const std::string& path, const T& tree, const State&... state) {
   detail::Saver saver;
@@ -256,10 +256,10 @@ void save(const std::string& path, const T& tree, const State&... state) {
   saver.write(path);
 }
 
-/// Reads what save wrote of such a tree, so that a training run continues bit for bit: assigns its variables, replaces
-/// its tensors, and sets the options, moments and counts of the optimisers. IoError, before anything is changed, when
-/// a name is missing, when the file holds one that nothing in the tree has, or when shape or dtype differ (an empty
-/// Tensor takes any).
+/// Reads what save wrote for such a tree, so that a training run continues bit for bit: assigns its variables, replaces
+/// its tensors, and sets the options, moments and counts of the optimisers. IoError, before anything is changed, if a
+/// name is missing, if the file has a name that is not in the tree, or if a shape or dtype differs (an empty Tensor
+/// accepts any).
 template <class T, class... State>
 requires Tree<std::remove_cvref_t<T>>
 void load(const std::string& path, T&& tree, State&... state) {

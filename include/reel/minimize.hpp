@@ -1,6 +1,6 @@
-// Optional header: minima of functions of trees. lbfgs, nonlinear_cg and projected_lbfgs need gradients, newton_cg
-// products with the Hessian too, gauss_newton residuals.
-// ravel() makes one vector of a tree and the way back, objective() a function of plain memory for other optimisers.
+// Optional header: minima of functions of trees. lbfgs, nonlinear_cg and projected_lbfgs need gradients, newton_cg also
+// products with the Hessian, gauss_newton residuals. ravel() makes one vector of a tree and returns the inverse,
+// objective() makes a function on plain memory for other optimisers.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -23,7 +23,7 @@ namespace detail {
 
 /// The leaves one after another, row-major, in the dtype that all of them promote to: [n]. Recorded.
 Tensor ravel_leaves(std::span<const Tensor> leaves);
-/// The part of a vector that a leaf is, with the leaf's shape and dtype. Moves `offset` behind it. Recorded.
+/// A part of a vector as a leaf, in the leaf's shape and dtype. Moves `offset` behind it. Recorded.
 Tensor unravel_leaf(const Tensor& vector, std::int64_t& offset, const Tensor& like);
 /// Sums of products, norms, and alpha x + y, leaf by leaf. ShapeError unless leaves have the same number and shapes.
 Tensor dot_leaves(std::span<const Tensor> x, std::span<const Tensor> y);
@@ -44,14 +44,14 @@ List<Tensor> tensors_of(const T& tree) {
 
 }  // namespace detail
 
-/// The way back from ravel's vector: a tree of tensors with the shapes and dtypes that the leaves had.
+/// The inverse of ravel: from a vector to a tree of tensors with the original shapes and dtypes.
 template <Tree T>
 class Unravel {
  public:
   explicit Unravel(const T& tree) : like_(tree) {
     for (const Tensor& leaf : detail::tensors_of(tree)) size_ += leaf.size();
   }
-  /// Elements of the vector.
+  /// The size of the vector.
   std::int64_t size() const noexcept { return size_; }
   /// ShapeError unless the vector is [size()]. Each leaf is cast to its dtype. Gradient: the leaves' cotangents,
   /// raveled.
@@ -76,8 +76,8 @@ requires(!detail::Leaf<T>) std::pair<Tensor, Unravel<T>> ravel(const T& tree) {
   return {detail::ravel_leaves(detail::tensors_of(tree)), Unravel<T>(tree)};
 }
 
-/// The sum of x y over all elements of two trees alike, of conj(x) y for complex ones: [], float64 of no leaves.
-/// Differentiable, as the next two. ShapeError unless both have as many leaves, of the same shapes.
+/// The sum of x y over all elements of two trees of the same structure, of conj(x) y for complex ones: [], float64
+/// without leaves. Differentiable, as the next two. ShapeError unless both have as many leaves, of the same shapes.
 template <Tree T, Tree S>
 requires(!detail::Leaf<T> && !detail::Leaf<S>) Tensor dot(const T& x, const S& y) {
   return detail::dot_leaves(detail::tensors_of(x), detail::tensors_of(y));
@@ -93,14 +93,14 @@ requires(!detail::Leaf<T> && !detail::Leaf<S>) map_t<Tensor, S> axpy(const Opera
   return map_leaves<Tensor>(y, [&](const auto&) { return sums[next++]; });
 }
 
-/// A function of a tree as one of `size()` doubles, for optimisers that know nothing of trees. After the first calls no
-/// memory is asked of the system.
+/// A function of a tree as a function of `size()` doubles, for optimisers that know nothing of trees. It makes no
+/// system allocations after the first calls.
 template <class F, Tree T>
 class Objective {
  public:
   Objective(F f, const T& start) : f_(std::move(f)), unravel_(start), start_(cast_start(start)) {}
   std::int64_t size() const noexcept { return unravel_.size(); }
-  /// Writes the elements of the tree that the objective was made with.
+  /// Writes the elements of the tree from which the objective was made.
   void start(double* x) const { detail::copy_out(start_, DType::float64, x, false); }
   /// The value at x, and its gradient if `gradient` is not null: `size()` doubles both.
   double operator()(const double* x, double* gradient) const {
@@ -111,7 +111,7 @@ class Objective {
     detail::copy_out(slope, DType::float64, gradient, false);
     return value.template item<double>();
   }
-  /// The tree whose elements are at x.
+  /// The tree with the elements at x.
   map_t<Tensor, T> tree(const double* x) const { return unravel_(vector(x)); }
   const F& function() const noexcept { return f_; }
   const Unravel<T>& unravel() const noexcept { return unravel_; }
@@ -129,7 +129,7 @@ class Objective {
   Tensor start_;
 };
 
-/// f takes the tree of tensors that `start` is, and returns a tensor of size 1.
+/// f takes a tree like `start` and returns a tensor of size 1.
 template <class F, Tree T>
 Objective<F, T> objective(F f, const T& start) {
   return Objective<F, T>(std::move(f), start);
@@ -139,26 +139,27 @@ Objective<F, T> objective(F f, const T& start) {
 template <class T>
 struct MinimizeResult {
   T parameters;                  ///< the tree of the lowest value
-  double value = 0;              ///< there
-  double gradient_size = 0;      ///< the greatest |g_i| max(|x_i|, 1) / max(|value|, 1) there
+  double value = 0;              ///< at the parameters
+  double gradient_size = 0;      ///< the largest |g_i| max(|x_i|, 1) / max(|value|, 1) there
   std::int64_t iterations = 0;   ///< steps taken
-  std::int64_t evaluations = 0;  ///< values asked of the function, with or without gradient
+  std::int64_t evaluations = 0;  ///< of the function, with or without gradient
   std::int64_t products = 0;     ///< products with its Hessian
   StopReason reason = StopReason::iteration_limit;
 
-  /// Whether the gradient vanishes as far as was asked, or as far as float64 can tell.
+  /// Whether the gradient vanishes to the tolerance, or as far as float64 can tell.
   bool converged() const noexcept { return reason == StopReason::stationary || reason == StopReason::small_step; }
 };
 
-/// Where a minimiser is, of float64 tensors: empty before a first run. A run that gets one in its options goes on from
-/// there, `start` being no more than an example of the tree, and leaves there where it ended; max_iterations counts the
-/// steps of all of them. Steps are those of a single run, bit for bit, also by way of a file: save(path, state) and
-/// load(path, state) of <reel/io.hpp>. ValueError for a state of another method or of another number of parameters.
+/// The state of a minimiser, in float64 tensors: empty before the first run. A run with a state in its options
+/// continues from it, and stores its final state there; `start` is only an example of the tree then. max_iterations
+/// counts the steps of all runs. The steps are those of a single run, bit for bit, also through a file: save(path,
+/// state) and load(path, state) of <reel/io.hpp>. ValueError for a state of another method or of another number of
+/// parameters.
 struct MinimizerState {
   Tensor position;  ///< [n]
   Tensor gradient;  ///< [n], there
-  Tensor numbers;   ///< method, value, counts, and what the method keeps besides
-  Tensor vectors;   ///< [k, n], from which the next direction is made
+  Tensor numbers;   ///< method, value, counts, and numbers of the method
+  Tensor vectors;   ///< [k, n], which determine the next direction
   auto leaves() { return std::tie(position, gradient, numbers, vectors); }
   auto names() const { return std::array{"position", "gradient", "numbers", "vectors"}; }
 };
@@ -167,7 +168,7 @@ struct LbfgsOptions {
   std::int64_t max_iterations = 10000;
   /// Stationary when MinimizeResult::gradient_size is at most this.
   double gradient_tolerance = 1e-9;
-  int history = 10;  ///< steps that the Hessian is modelled from
+  int history = 10;  ///< number of steps in the model of the Hessian
   MinimizerState* state = nullptr;
 };
 
@@ -191,9 +192,9 @@ struct MinimizeSummary {
   std::int64_t iterations = 0, evaluations = 0, products = 0;
   StopReason reason = StopReason::iteration_limit;
 };
-/// The value at x; its gradient, too, where that is not null.
+/// The value at x; also its gradient, if that is not null.
 using Evaluate = Callback<double(const double* x, double* gradient)>;
-/// Value and gradient at x, and from then on products with the Hessian there.
+/// Value and gradient at x; `product` then multiplies by the Hessian there.
 using Linearize = Callback<double(const double* x, double* gradient, Callback<void(const double*, double*)>* product)>;
 
 /// Each moves x to the minimum.
@@ -212,7 +213,7 @@ MinimizeResult<map_t<Tensor, T>> result_of(const MinimizeSummary& s, const Objec
   return {objective.tree(x), s.value, s.gradient_size, s.iterations, s.evaluations, s.products, s.reason};
 }
 
-// method(x, evaluate) moves x, the elements of the start.
+// method(x, evaluate) moves x, which has the elements of the start.
 template <class F, class T, class Method>
 MinimizeResult<map_t<Tensor, T>> minimize_by_gradients(F f, const T& start, const Method& method) {
   const auto flat = objective(std::move(f), start);
@@ -223,7 +224,7 @@ MinimizeResult<map_t<Tensor, T>> minimize_by_gradients(F f, const T& start, cons
   return result_of(summary, flat, x.data());
 }
 
-// The elements of a tree's leaves, one after another.
+// Copies the elements of a tree's leaves, one after another.
 template <class T>
 std::vector<double> raveled(const T& tree) {
   return cast(ravel_leaves(tensors_of(tree)), DType::float64).template to_vector<double>();
@@ -231,10 +232,10 @@ std::vector<double> raveled(const T& tree) {
 
 }  // namespace detail
 
-/// A minimum of f, a function of the tree that `start` is, near there: limited-memory BFGS (Nocedal, "Updating
-/// quasi-Newton matrices with limited storage", 1980) with the line search of More and Thuente, 1994. A point where f
-/// or its gradient is not finite is stepped back from. ValueError when the start is such a point, or for bad options;
-/// what f throws passes through. float64 inside; leaves keep their dtypes.
+/// A local minimum of f, a function of a tree like `start`, near `start`: limited-memory BFGS (Nocedal, "Updating
+/// quasi-Newton matrices with limited storage", 1980) with the line search of More and Thuente, 1994. Points where f or
+/// its gradient is not finite are rejected. ValueError if `start` is such a point, and for invalid options; exceptions
+/// of f pass through. Computes in float64; leaves keep their dtypes.
 template <class F, Tree T>
 MinimizeResult<map_t<Tensor, T>> lbfgs(F f, const T& start, const LbfgsOptions& options = {}) {
   return detail::minimize_by_gradients(std::move(f), start, [&](std::span<double> x, const detail::Evaluate& evaluate) {
@@ -250,10 +251,10 @@ MinimizeResult<map_t<Tensor, T>> nonlinear_cg(F f, const T& start, const Nonline
   });
 }
 
-/// The same with lower <= parameters <= upper, trees with leaves of the parameters' shapes; infinite where there is no
-/// bound. Projected quasi-Newton steps (Bertsekas, "Projected Newton methods for optimization problems with simple
-/// constraints", 1982) with lbfgs's model. f is asked for values within the bounds alone; a start outside is moved to
-/// them. gradient_size leaves out what points out of the bounds. ValueError for a lower bound above the upper one,
+/// The same within bounds, lower <= parameters <= upper: trees with leaves of the parameters' shapes, infinite where
+/// there is no bound. Projected quasi-Newton steps (Bertsekas, "Projected Newton methods for optimization problems with
+/// simple constraints", 1982) with lbfgs's model. f is evaluated only within the bounds; a start outside is projected.
+/// gradient_size ignores components that point out of the bounds. ValueError for a lower bound above the upper one,
 /// ShapeError where a bound has another number of elements.
 template <class F, Tree T, Tree B>
 MinimizeResult<map_t<Tensor, T>> projected_lbfgs(F f, const T& start, const B& lower, const B& upper,
@@ -264,9 +265,9 @@ MinimizeResult<map_t<Tensor, T>> projected_lbfgs(F f, const T& start, const B& l
   });
 }
 
-/// The same by Newton's method: steps of conjugate gradients within a trust region (Steihaug, "The conjugate gradient
-/// method and trust regions in large scale optimization", 1983), products with the Hessian by forward over reverse
-/// mode. Few, dear iterations: for functions that are hard for lbfgs.
+/// The same by Newton's method: steps by conjugate gradients within a trust region (Steihaug, "The conjugate gradient
+/// method and trust regions in large scale optimization", 1983), with Hessian products by forward over reverse mode.
+/// Few but expensive iterations: for functions that are hard for lbfgs.
 template <class F, Tree T>
 MinimizeResult<map_t<Tensor, T>> newton_cg(F f, const T& start, const NewtonOptions& options = {}) {
   const auto flat = objective(std::move(f), start);
@@ -289,11 +290,11 @@ MinimizeResult<map_t<Tensor, T>> newton_cg(F f, const T& start, const NewtonOpti
   return detail::result_of(summary, flat, x.data());
 }
 
-/// A minimum of the sum of squares of `residuals`, a function of the tree that `start` is that returns a real floating
-/// tensor: Gauss-Newton steps within a trust region, by conjugate gradients on products with the Jacobian and its
+/// A local minimum of the sum of squares of `residuals`, a function of a tree like `start` that returns a real floating
+/// tensor: Gauss-Newton steps within a trust region, by conjugate gradients with products of the Jacobian and its
 /// transpose (Steihaug, 1983; Nocedal and Wright, "Numerical Optimization", 2nd edition, 2006, section 10.3). No
-/// Jacobian is made: for many parameters and residuals, where levenberg_marquardt would need a matrix. `value` is the
-/// sum of squares, `products` counts those with the transpose times the Jacobian. Otherwise as newton_cg.
+/// Jacobian is formed: for many parameters and residuals, where levenberg_marquardt would need a large matrix. `value`
+/// is the sum of squares, `products` counts products with J^T J. Otherwise as newton_cg.
 template <class F, Tree T>
 MinimizeResult<map_t<Tensor, T>> gauss_newton(F residuals, const T& start, const NewtonOptions& options = {}) {
   const auto flat = objective(std::move(residuals), start);

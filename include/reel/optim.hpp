@@ -16,23 +16,23 @@ namespace [[gnu::visibility("default")]] reel {
 
 struct OptimizerAccess;
 
-/// Why a minimiser ended: levenberg_marquardt, and those of <reel/minimize.hpp>.
+/// Why a minimiser ended: for levenberg_marquardt and those of <reel/minimize.hpp>.
 enum class StopReason : std::uint8_t {
   stationary,       ///< no small change of the parameters reduces the residuals, or the value, to first order
   exact,            ///< every residual is zero
-  small_step,       ///< only steps below the rounding of the parameters are left, and they gain nothing
-  stalled,          ///< no lower value was found, or nothing finite, in whatever direction was tried
+  small_step,       ///< the remaining steps are below the rounding of the parameters and gain nothing
+  stalled,          ///< no direction led to a lower, finite value
   iteration_limit,  ///< max_iterations was reached
 };
 /// The reason as a phrase for people.
 std::string to_string(StopReason reason);
 
-/// What is summed over residuals r, with z = (r / scale)^2: scale^2 z, 2 scale^2 (sqrt(1 + z) - 1), scale^2 z up to z =
-/// 1 and scale^2 (2 sqrt(z) - 1) beyond, scale^2 log(1 + z), and scale^2 (1 - (1 - z)^3) / 3 up to 1 and constant
-/// beyond. All are r^2 where r is small; outliers count less from the second to the last.
+/// The loss of a residual r, with z = (r / scale)^2: scale^2 z, 2 scale^2 (sqrt(1 + z) - 1), scale^2 z up to z = 1 and
+/// scale^2 (2 sqrt(z) - 1) beyond, scale^2 log(1 + z), and scale^2 (1 - (1 - z)^3) / 3 up to 1 and constant beyond. All
+/// are about r^2 for small r; outliers count less and less from the first to the last.
 enum class Loss : std::uint8_t { squares, soft_l1, huber, cauchy, tukey };
 
-/// The defaults are meant for every problem: they are those with which the accuracy of `samples/nist_fit` is reached.
+/// The defaults are meant for every problem: the accuracy of `samples/nist_fit` is reached with them.
 struct LevenbergMarquardtOptions {
   /// Jacobians taken before giving up. 0 only evaluates residuals and Jacobian at the initial parameters.
   std::int64_t max_iterations = 5000;
@@ -43,11 +43,11 @@ struct LevenbergMarquardtOptions {
   double reduction_tolerance = 1e-13;
   /// Small step when the trust region is below this fraction of the length of the parameters.
   double step_tolerance = 1e-15;
-  /// At the end, go on with Gauss-Newton steps for as long as they bring the gradient closer to zero: the last
-  /// half of the parameters' digits, which the sum of squares cannot show.
+  /// At the end, continue with Gauss-Newton steps as long as they bring the gradient closer to zero: they determine the
+  /// last half of the parameters' digits, which the sum of squares cannot show.
   bool polish = true;
   Loss loss = Loss::squares;  ///< of each residual
-  double loss_scale = 1;      ///< from where on a residual counts as an outlier
+  double loss_scale = 1;      ///< the size from which a residual counts as an outlier
 };
 
 /// What levenberg_marquardt found: m residuals, p parameters, all float64.
@@ -76,17 +76,16 @@ struct LeastSquaresResult {
 };
 
 /// Minimises the sum of squares, or of another loss, of `residuals`, a function from parameters [p] to residuals [m],
-/// starting at `initial` [p]. All float64 (TypeError otherwise; ShapeError for other ranks or m that varies; ValueError
-/// when p or m is zero or the start gives residuals or derivatives that are not finite). The Jacobian comes from a
-/// tape, so `residuals` must be written with differentiable ops; a trial point where it is not finite is a rejected
-/// step, and whatever it throws passes through. Tapes that are active meanwhile record nothing of this, and the result
-/// is not connected. More, "The Levenberg-Marquardt algorithm: implementation and theory", Lecture Notes in Mathematics
-/// 630, 1978.
+/// starting at `initial` [p]. All are float64 (TypeError otherwise; ShapeError for other ranks or a varying m;
+/// ValueError when p or m is zero or residuals or derivatives at the start are not finite). The Jacobian comes from a
+/// tape, so `residuals` must be written with differentiable ops. A trial point with results that are not finite is a
+/// rejected step; exceptions pass through. Active tapes record nothing of this, and the result is not connected. More,
+/// "The Levenberg-Marquardt algorithm: implementation and theory", Lecture Notes in Mathematics 630, 1978.
 LeastSquaresResult levenberg_marquardt(const Callback<Tensor(const Tensor&)>& residuals, const Tensor& initial,
                                        const LevenbergMarquardtOptions& options = {});
 
 namespace detail {
-// The leaves of a tree one after the other: where they are, or as a list.
+// The leaves of a tree one after another: by reference, or as a list.
 template <class Leaf, class T>
 auto flat(const T& tree) {
   if constexpr (std::is_constructible_v<std::span<const Leaf>, const T&>) {
@@ -105,7 +104,7 @@ auto flat(const T& tree) {
 
 namespace detail {
 
-// A number, and from when a program first asks for it the value of a variable of rank 0.
+// A number; once a program asks for it, the value of a variable of rank 0.
 template <class T>
 class StateNumber {
  public:
@@ -118,7 +117,7 @@ class StateNumber {
   }
   constexpr operator T() const { return variable_ ? read() : value_; }
 
-  // The variable stays, and takes the value. std::bad_alloc only where somebody holds the value that it had.
+  // The variable stays and takes the value. std::bad_alloc only if another handle holds the old value.
   constexpr StateNumber& operator=(T value) {
     if (variable_) write(value);
     value_ = value;
@@ -136,11 +135,11 @@ class StateNumber {
   void write(T value) const;
   void release() const noexcept;
 
-  T value_;  // once there is a variable, what was assigned last here
+  T value_;  // once there is a variable, the number assigned last here
   Variable* variable_ = nullptr;
 };
 
-// A tensor, and from when a program first asks for it the value of a variable. A copy is a tensor of its own.
+// A tensor; once a program asks for it, the value of a variable. A copy is an independent tensor.
 class StateTensor {
  public:
   StateTensor() = default;
@@ -154,8 +153,8 @@ class StateTensor {
 
 }  // namespace detail
 
-/// A number among an optimiser's options, read and assigned like the double that it is; a copy is a number of its own.
-/// Where a type is deduced (std::max, printf, `c ? x : 0.1`, an operand of an op), write double(x).
+/// A number among an optimiser's options. It is read and assigned like a double; a copy is an independent number. Where
+/// a type is deduced (std::max, printf, `c ? x : 0.1`, an operand of an op), write double(x).
 using Hyperparameter = detail::StateNumber<double>;
 
 struct SGDOptions {
@@ -166,11 +165,11 @@ struct SGDOptions {
 
 namespace detail {
 
-// step() and forget() of trees, for an optimiser that has them of lists and of one variable.
+// step() and forget() on trees, for an optimiser that has them on lists and on one variable.
 template <class Optimizer>
 class TreeSteps {
  public:
-  /// A step for trees whose leaves correspond in order: one tensor or gradient per variable.
+  /// A step on trees whose leaves correspond in order: one tensor or gradient per variable.
   template <Tree G, Tree V>
   void step(const G& gradients, const V& variables) {
     self().step(std::span<const Gradient>(flat<Gradient>(gradients)),
@@ -181,7 +180,7 @@ class TreeSteps {
     self().step(std::span<const Gradient>(flat<Gradient>(gradients)),
                 std::span<const Variable>(variables.begin(), variables.size()));
   }
-  /// Drops what is kept of each leaf of a tree.
+  /// Drops the state of each leaf of a tree.
   template <Tree V>
   void forget(const V& variables) {
     for_each_leaf(variables, [&](const Variable& leaf) { self().forget(leaf); });
@@ -191,28 +190,28 @@ class TreeSteps {
   Optimizer& self() { return static_cast<Optimizer&>(*this); }
 };
 
-// A tensor kept of each variable, by its id.
+// A tensor of state per variable, by its id.
 using StateTensors = std::map<std::uint64_t, StateTensor>;
 
 }  // namespace detail
 
-/// Stochastic gradient descent with momentum. Keeps one velocity per variable that it has met, until forget().
+/// Stochastic gradient descent with momentum. Keeps one velocity per variable it has stepped, until forget().
 class SGD : public detail::TreeSteps<SGD> {
  public:
   explicit SGD(const SGDOptions& options = {});
-  /// One step on each variable that has a gradient; none leaves its variable and state alone. ValueError when the
-  /// counts differ, ShapeError or TypeError when a gradient does not have the shape or dtype of its variable; either
-  /// before any variable is changed. IndexedSlices read and write the rows that they name alone, duplicates summed
-  /// first (IndexError for a row out of range): without momentum that equals the dense step exactly; with it, rows that
-  /// are not named keep their velocity and stay, where the dense step would let it decay and move them (as Keras does).
-  /// All memory is allocated before any variable is changed, so that a step without memory (std::bad_alloc) changes
-  /// none; not so for a half-precision or complex variable that is listed twice, nor for one whose value another thread
-  /// reads meanwhile.
+  /// One step on each variable that has a gradient; a gradient that is none leaves its variable and state unchanged.
+  /// ValueError when the counts differ, ShapeError or TypeError when a gradient does not have the shape or dtype of its
+  /// variable; both before any variable is changed. IndexedSlices read and write only the rows that they name, with
+  /// duplicates summed first (IndexError for a row out of range): without momentum this equals the dense step exactly;
+  /// with momentum, other rows keep their velocity and value, where the dense step would decay the velocity and move
+  /// them (as Keras does). All memory is allocated before any variable is changed, so that a step that throws
+  /// std::bad_alloc changes none; except for a half-precision or complex variable that is listed twice, and for one
+  /// whose value another thread reads meanwhile.
   void step(std::span<const Gradient> gradients, std::span<const Variable> variables);
   using detail::TreeSteps<SGD>::step;
 
-  /// Drops what is kept of the variable: call it for variables that go before the optimiser. A later step on it begins
-  /// anew.
+  /// Drops the state of the variable: call it for variables that are destroyed before the optimiser. A later step on it
+  /// starts with fresh state.
   void forget(const Variable& variable);
   using detail::TreeSteps<SGD>::forget;
 
@@ -233,7 +232,7 @@ struct AdamOptions {
 
 namespace detail {
 
-// What Adam and AdamW keep of each variable, by its id.
+// The state of Adam and AdamW per variable, by its id.
 struct Moment {
   StateTensor mean, square;
   StateNumber<std::int64_t> steps = 0;
@@ -247,9 +246,9 @@ using Moments = std::map<std::uint64_t, Moment>;
 class Adam : public detail::TreeSteps<Adam> {
  public:
   explicit Adam(const AdamOptions& options = {});
-  /// As SGD::step. Each variable counts its own steps, for the correction of the bias. With IndexedSlices ("lazy Adam")
-  /// rows that are not named keep their value and their running means; Keras' Adam decays the means of all rows and so
-  /// moves rows without gradient, at the cost of the whole table.
+  /// As SGD::step. Each variable has its own step count, for the bias correction. With IndexedSlices ("lazy Adam") rows
+  /// that are not named keep their value and running means; Keras' Adam decays the means of all rows and so moves rows
+  /// without gradient, at the cost of a pass over the whole table.
   void step(std::span<const Gradient> gradients, std::span<const Variable> variables);
   using detail::TreeSteps<Adam>::step;
 
@@ -271,15 +270,15 @@ struct AdamWOptions {
   Hyperparameter beta2 = 0.999;   ///< as AdamOptions::beta2
   Hyperparameter epsilon = 1e-8;  ///< as AdamOptions::epsilon
   Hyperparameter weight_decay =
-      0.01;  ///< not negative; each step takes learning_rate weight_decay of the variable away
+      0.01;  ///< not negative; each step subtracts learning_rate weight_decay times the variable
 };
 
-/// Adam with a decay of the variables that the gradient's scale has no part in.
+/// Adam with weight decay that is not scaled by the gradient's statistics.
 /// Loshchilov and Hutter, "Decoupled weight decay regularization", 2019, algorithm 2.
 class AdamW : public detail::TreeSteps<AdamW> {
  public:
   explicit AdamW(const AdamWOptions& options = {});
-  /// As Adam::step. With IndexedSlices the rows that are named decay, no others.
+  /// As Adam::step. With IndexedSlices only the named rows decay.
   void step(std::span<const Gradient> gradients, std::span<const Variable> variables);
   using detail::TreeSteps<AdamW>::step;
   /// As Adam::forget.
@@ -300,12 +299,12 @@ struct RMSPropOptions {
   Hyperparameter epsilon = 1e-7;  ///< added to the root of that mean
 };
 
-/// Steps divided by the root of a running mean of the gradient's square. Tieleman and Hinton, "Neural networks for
-/// machine learning", lecture 6.5, 2012; epsilon stands outside the root, as PyTorch has it.
+/// Steps divided by the root of a running mean of the squared gradient. Tieleman and Hinton, "Neural networks for
+/// machine learning", lecture 6.5, 2012; epsilon is outside the root, as in PyTorch.
 class RMSProp : public detail::TreeSteps<RMSProp> {
  public:
   explicit RMSProp(const RMSPropOptions& options = {});
-  /// As SGD::step; rows that IndexedSlices do not name keep their value and their mean.
+  /// As SGD::step; rows that IndexedSlices do not name keep their value and mean.
   void step(std::span<const Gradient> gradients, std::span<const Variable> variables);
   using detail::TreeSteps<RMSProp>::step;
   /// As SGD::forget: the running mean.
@@ -325,7 +324,7 @@ struct AdagradOptions {
   Hyperparameter epsilon = 1e-10;  ///< added to the root of the sum of squares
 };
 
-/// Steps divided by the root of the sum of the gradient's squares so far.
+/// Steps divided by the root of the sum of squared gradients so far.
 /// Duchi, Hazan and Singer, "Adaptive subgradient methods for online learning and stochastic optimization", 2011.
 class Adagrad : public detail::TreeSteps<Adagrad> {
  public:
@@ -352,13 +351,12 @@ struct LionOptions {
   Hyperparameter weight_decay = 0;  ///< as AdamWOptions::weight_decay
 };
 
-/// Steps of one length for every element, by the sign of gradient and running mean.
+/// Steps of equal length for every element, by the sign of a mean of gradient and running mean.
 /// Chen et al., "Symbolic discovery of optimization algorithms", 2023, algorithm 2.
 class Lion : public detail::TreeSteps<Lion> {
  public:
   explicit Lion(const LionOptions& options = {});
-  /// As SGD::step; rows that IndexedSlices do not name keep their value and their mean. TypeError for a complex
-  /// variable.
+  /// As SGD::step; rows that IndexedSlices do not name keep their value and mean. TypeError for a complex variable.
   void step(std::span<const Gradient> gradients, std::span<const Variable> variables);
   using detail::TreeSteps<Lion>::step;
   /// As SGD::forget: the running mean.
@@ -373,7 +371,7 @@ class Lion : public detail::TreeSteps<Lion> {
   detail::StateTensors states_;  // the means
 };
 
-/// What clip_by_global_norm gives: gradients for a step, and the length that they had together, float64 [].
+/// The result of clip_by_global_norm: gradients for a step, and their joint norm before clipping, float64 [].
 struct ClippedGradients {
   std::vector<Gradient> gradients;
   Tensor norm;
@@ -383,18 +381,18 @@ namespace detail {
 ClippedGradients clip_by_global_norm(std::span<const Gradient> gradients, double limit);
 }
 
-/// All gradients of a tree multiplied by one number, so that the length of all together, sqrt(sum |g|^2), is at most
-/// `limit`; as they are where it is not greater. None counts nothing and stays none; IndexedSlices stay slices, and
-/// count with their duplicates summed. NaN for all of them where the length is not finite. ValueError unless limit is
-/// positive. TensorFlow's clip_by_global_norm; recorded for dense gradients.
+/// Scales all gradients of a tree by one number, so that their joint norm sqrt(sum |g|^2) is at most `limit`; unchanged
+/// if it is not greater. None does not count and stays none; IndexedSlices stay slices, and count with their duplicates
+/// summed. NaN for all of them if the norm is not finite. ValueError unless limit is positive. TensorFlow's
+/// clip_by_global_norm; recorded for dense gradients.
 template <Tree G>
 ClippedGradients clip_by_global_norm(const G& gradients, double limit) {
   return detail::clip_by_global_norm(std::span<const Gradient>(detail::flat<Gradient>(gradients)), limit);
 }
 
-/// Learning rates of step 0, 1, ...: assign one to `options.learning_rate` before each step. ValueError unless the
+/// Learning rates for step 0, 1, ...: assign one to `options.learning_rate` before each step. ValueError unless the
 /// numbers of steps are positive.
-/// From 0 up to `rate` in equal parts; `rate` from `steps` on.
+/// From 0 up to `rate` in equal increments; `rate` from `steps` on.
 double warm_up(std::int64_t step, std::int64_t steps, double rate);
 /// From `first` to `last` along half a cosine; `last` from `steps` on. Loshchilov and Hutter, "SGDR", 2017.
 double cosine_decay(std::int64_t step, std::int64_t steps, double first, double last = 0);

@@ -21,10 +21,10 @@ std::string_view isa();
 /// afterwards, and for a set that the machine lacks or that was not compiled in. Results are bitwise equal on one set.
 void set_isa(std::string_view name);
 
-/// Does now what first uses would do later: fixes the instruction set, starts the worker threads and the library of
-/// matrix products, and fills the calling thread's pool with small blocks. Call it before a loop that must not be held
-/// up, once on each thread that has one. What depends on a program's own shapes its first calls do: one round of them
-/// brings the rest. ValueError if REEL_ISA names an instruction set that the machine lacks.
+/// Does in advance what first uses would do: fixes the instruction set, starts the worker threads and the BLAS library,
+/// and fills the calling thread's pool with small blocks. Call it before a loop with real-time requirements, once on
+/// each thread that has one. What depends on a program's own shapes happens in its first calls: run one iteration as
+/// well. ValueError if REEL_ISA names an instruction set that the machine lacks.
 void warm_up();
 
 /// What tune_blas() found and did.
@@ -33,10 +33,11 @@ struct BlasTuning {
   std::string_view now;     ///< the one that it uses now; the same if nothing was changed
   std::string_view reason;  ///< why, in words
 };
-/// A release of OpenBLAS gives processors newer than itself kernels without AVX2, a third of the speed. This makes it
-/// use those for Haswell or SkylakeX there, for the whole process; elsewhere, and where OPENBLAS_CORETYPE is set, it
-/// changes nothing. Call it before any other thread is started and before the first matrix product of the process: it
-/// must be alone with OpenBLAS, and while it runs OPENBLAS_CORETYPE is in the environment.
+/// On processors newer than itself, a release of OpenBLAS uses kernels without AVX2, at a third of the speed. This
+/// function selects the kernels for Haswell or SkylakeX there, for the whole process; otherwise, and if
+/// OPENBLAS_CORETYPE is set, it changes nothing. Call it before any other thread is started and before the first matrix
+/// product of the process: no other thread may use OpenBLAS meanwhile, and OPENBLAS_CORETYPE is in the environment
+/// while it runs.
 BlasTuning tune_blas();
 
 /// What the memory pool holds, all threads together.
@@ -47,7 +48,7 @@ struct MemoryStats {
   std::int64_t pool_misses = 0;   ///< times that memory came from the system: constant in the steady state
 };
 MemoryStats memory_stats();
-/// Starts the peak anew from what is live now.
+/// Resets the peak to what is live now.
 void reset_peak_bytes();
 
 /// Sends warnings to `handler(text, context)`, for the whole process; nullptr restores standard error. The library

@@ -1,6 +1,6 @@
 // Optional header: sparse Jacobians and Hessians, and least squares with them. Columns (or rows) of a Jacobian that
-// share no row (no column) are computed in one direction: a colouring of the pattern says which. For a tridiagonal
-// Jacobian of any size that makes three directions, and one call of the function.
+// have no row (no column) in common share a direction, as determined by a colouring of the pattern. A tridiagonal
+// Jacobian of any size takes three directions and one call of the function.
 #pragma once
 #include <cstdint>
 #include <reel/callback.hpp>
@@ -24,21 +24,21 @@ struct SparsityPattern {
   Tensor rows() const;
 };
 
-/// The pattern with a place for each pair of rows[k] and columns[k], integers [n], duplicates once. IndexError for one
-/// out of range, ShapeError for other shapes.
+/// The pattern with a place for each pair rows[k], columns[k], integers [n]; duplicates count once. IndexError for an
+/// index out of range, ShapeError for other shapes.
 SparsityPattern coo_to_csr(const Tensor& rows, const Tensor& columns, const Shape& shape);
 
-/// A sparse matrix. Its one leaf are the values, so that it is a tree for derivatives, files and optimisers.
+/// A sparse matrix. Its values are its only leaf as a tree, for derivatives, files and optimisers.
 struct Csr {
   SparsityPattern pattern;
   Tensor values;  ///< [nonzeros]
   auto leaves() { return std::tie(values); }
 };
 
-/// The matrix with zeros: [rows, columns]. Differentiable.
+/// The dense matrix, [rows, columns]. Differentiable.
 Tensor to_dense(const Csr& matrix);
-/// The matrix of these values by x, [columns] or [columns, k]; with `transposed` its transpose by x, [rows] or [rows,
-/// k]. Differentiable by values and x, to every order. ShapeError where they do not fit.
+/// The product of the matrix with x, [columns] or [columns, k]; with `transposed` that of its transpose with x, [rows]
+/// or [rows, k]. Differentiable by values and x, to every order. ShapeError if the shapes do not fit.
 Tensor csr_matmul(const Tensor& values, const SparsityPattern& pattern, const Tensor& x, bool transposed = false);
 inline Tensor matmul(const Csr& a, const Tensor& x, bool transposed = false) {
   return csr_matmul(a.values, a.pattern, x, transposed);
@@ -46,11 +46,11 @@ inline Tensor matmul(const Csr& a, const Tensor& x, bool transposed = false) {
 
 using TensorFunction = Callback<Tensor(const Tensor&)>;
 
-/// The pattern of the Jacobian of f, a function of one tensor that returns one, both taken as vectors, for arguments of
-/// the shape and dtype of x. f is traced, not computed: its loops and branches may depend on shapes alone (TraceError).
-/// What may depend on an element by the structure of the ops does: both sides of `where`; every element of a result of
-/// a solver, a factorisation, a convolution, a loop or a gather by positions that are not constants; all elements where
-/// f has a rule of a user's (custom_gradient). ValueError for more than 2^28 places.
+/// The pattern of the Jacobian of f, from one tensor to one, both taken as vectors, for arguments of the shape and
+/// dtype of x. f is traced, not computed: its loops and branches may depend on shapes only (TraceError). An element
+/// counts as dependent if the structure of the ops allows it: both sides of `where`; every element of a result of a
+/// solver, a factorisation, a convolution, a loop or a gather by positions that are not constants; all elements where f
+/// has a user's rule (custom_gradient). ValueError for more than 2^28 places.
 SparsityPattern jacobian_sparsity(const TensorFunction& f, const Tensor& x);
 namespace detail {
 SparsityPattern gradient_sparsity(const TensorFunction& gradient, const Tensor& x);
@@ -62,8 +62,8 @@ SparsityPattern hessian_sparsity(F f, const Tensor& x) {
 }
 
 struct SparseOptions {
-  /// At each call compares a product with a random vector with that of the derivative itself: ValueError where they
-  /// differ, because the pattern misses a place. Costs one more direction.
+  /// At each call compares a product with a random vector with the derivative itself: ValueError if they differ,
+  /// because the pattern misses a place. Costs one more direction.
   bool check = false;
 };
 
@@ -86,8 +86,8 @@ class SparseJacobian {
   /// elements as the pattern has columns and rows.
   Csr operator()(const Tensor& x) const;
   const SparsityPattern& pattern() const noexcept { return pattern_; }
-  /// How many directions a call takes in forward mode, by columns, and in reverse mode, by rows. The fewer are taken;
-  /// reverse mode also where an op has no jvp.
+  /// The number of directions of a call in forward mode, by columns, and in reverse mode, by rows. The smaller one is
+  /// used, or reverse mode if an op has no jvp.
   std::int64_t forward_directions() const noexcept { return forward_.count; }
   std::int64_t reverse_directions() const noexcept { return reverse_.count; }
 
@@ -98,10 +98,10 @@ class SparseJacobian {
   detail::Colouring forward_, reverse_;
 };
 
-/// A function object that gives the Jacobian of f, from one tensor to one, both taken as vectors, as a sparse matrix of
-/// this pattern. Elements outside the pattern must be zero: what is not is added to others (see SparseOptions::check).
-/// The columns or rows are coloured once, here: Curtis, Powell and Reid, "On the estimation of sparse Jacobian
-/// matrices", 1974. An outer tape records what a call does. ValueError and IndexError for what is no pattern.
+/// A function object that returns the Jacobian of f, from one tensor to one, both taken as vectors, as a sparse matrix
+/// of this pattern. Elements outside the pattern must be zero: otherwise they are added to others (see
+/// SparseOptions::check). The columns or rows are coloured once, here: Curtis, Powell and Reid, "On the estimation of
+/// sparse Jacobian matrices", 1974. An outer tape records a call. ValueError and IndexError for an invalid pattern.
 inline SparseJacobian sparse_jacobian(TensorFunction f, SparsityPattern pattern, const SparseOptions& options = {}) {
   return SparseJacobian(std::move(f), std::move(pattern), options);
 }
@@ -115,8 +115,8 @@ inline SparseJacobian sparse_jacobian(TensorFunction f, const Tensor& x, const S
 class SparseHessian {
  public:
   SparseHessian(TensorFunction gradient, SparsityPattern pattern, const SparseOptions& options = {});
-  /// One call of the gradient, and the directions along it: forward over reverse, or reverse over reverse where an op
-  /// has no jvp. Errors are those of SparseJacobian.
+  /// One call of the gradient, and its derivatives along the directions: forward over reverse, or reverse over reverse
+  /// if an op has no jvp. Errors are those of SparseJacobian.
   Csr operator()(const Tensor& x) const;
   const SparsityPattern& pattern() const noexcept { return pattern_; }
   std::int64_t directions() const noexcept { return colouring_.count; }
@@ -128,7 +128,7 @@ class SparseHessian {
   detail::Colouring colouring_;
 };
 
-/// A function object that gives the Hessian of f, which returns a tensor of size 1, at a pattern, which is made
+/// A function object that returns the Hessian of f, which returns a tensor of size 1, for a pattern, which is made
 /// symmetric. Its columns are coloured once by a star colouring, so that each value can be read from a product:
 /// Gebremedhin, Manne and Pothen, "What color is your Jacobian?", 2005. Otherwise as sparse_jacobian.
 template <class F>
@@ -156,14 +156,14 @@ struct SparseLeastSquaresResult {
   bool converged() const noexcept;  ///< as LeastSquaresResult::converged
 };
 
-/// Solves a s = b for the step s, [p]; a is symmetric, positive definite and has the diagonal in its pattern, the same
-/// at each call. What is not finite makes a step that is not taken, and the next one shorter.
+/// Solves a s = b for the step s, [p]. a is symmetric and positive definite, and its pattern, the same at each call,
+/// contains the diagonal. A solution that is not finite rejects the step and shortens the next one.
 using NormalSolver = Callback<Tensor(const Csr& a, const Tensor& b)>;
 
 /// levenberg_marquardt with the normal equations of a sparse Jacobian, `sparse_jacobian(residuals, ...)`: for many
-/// parameters each of which few residuals depend on, such as blocks of poses and points. They are solved by `solver`,
-/// or by a sparse Cholesky factorisation in the order of Cuthill and McKee. Steps square the condition number: a
-/// Jacobian without full column rank is damped, not found out. Residuals are a vector; errors and options are those of
+/// parameters, each of which affects few residuals, such as blocks of poses and points. They are solved by `solver`, or
+/// by a sparse Cholesky factorisation in reverse Cuthill-McKee order. The normal equations square the condition number:
+/// a Jacobian without full column rank is damped, not detected. Residuals are a vector; errors and options are those of
 /// levenberg_marquardt.
 SparseLeastSquaresResult levenberg_marquardt(const TensorFunction& residuals, const SparseJacobian& jacobian,
                                              const Tensor& initial, const LevenbergMarquardtOptions& options = {},
