@@ -1,10 +1,10 @@
-// Parallel loops on oneTBB. At most num_threads() workers draw ranges of a fixed partition: each from a share of its
-// own first, which in the next loop over as many elements is the same, so that what one loop wrote is in the cache of
-// the worker that reads it in the next; then from the others'. Neither who gets a range nor when changes anything. The
-// wait is isolated: a waiting thread never picks up a task of the user's, which could meet the tape that is open here.
-// The context is isolated too: when the user's task group is cancelled, our loop is not. It carries the floating-point
-// environment of the calling thread (rounding, flush-to-zero), read at each call: else oneTBB would set the one that
-// the thread had at its first loop, on the calling thread as well.
+// Parallel loops on oneTBB. At most num_threads() workers take ranges of a fixed partition. A worker begins with a
+// share of its own, which is the same in the next loop of this size, so that it finds in its cache what it wrote; then
+// it takes ranges from other shares. Results depend neither on which worker takes a range nor on when.
+// The wait is isolated: a waiting thread never runs a task of the user's, which could meet the tape that is open here.
+// The context is isolated too: cancelling the user's task group does not cancel the loop. It captures the
+// floating-point environment (rounding, flush-to-zero) of the calling thread at each call: otherwise oneTBB would
+// restore, even on the calling thread, the environment of the thread's first loop.
 #include "loops/parallel.hpp"
 
 #include <oneapi/tbb/cache_aligned_allocator.h>
@@ -40,8 +40,8 @@
 namespace reel {
 namespace {
 
-// The thread sanitizer does not see how oneTBB, which is built without it, hands work on and waits for it. What a
-// thread wrote before hand_on(mark) is known to one that calls take_over(mark) afterwards.
+// The thread sanitizer does not see the synchronisation inside oneTBB, which is built without it. Writes before
+// hand_on(mark) happen before reads after take_over(mark).
 #ifdef REEL_THREAD_SANITIZER
 void hand_on(const void* mark) noexcept { __tsan_release(const_cast<void*>(mark)); }
 void take_over(const void* mark) noexcept { __tsan_acquire(const_cast<void*>(mark)); }
@@ -50,7 +50,7 @@ void hand_on(const void*) noexcept {}
 void take_over(const void*) noexcept {}
 #endif
 
-// Work as workers get it. The marks are found without a look at what the caller wrote.
+// The work as workers get it. The marks are found without reading memory of the caller.
 template <class Work>
 struct Handed {
   const Work& work;
@@ -63,8 +63,8 @@ struct Handed {
   }
 };
 
-// What oneTBB initialises once, it initialises when the library is loaded: the number of processors and its allocator.
-// When memory runs out in the middle of it, every later call waits for ever, or dlopen crashes.
+// oneTBB initialises the number of processors and its allocator when the library is loaded. If memory runs out in the
+// middle of a lazy initialisation, later calls wait for ever, or dlopen crashes.
 [[maybe_unused]] const bool initialised = [] {
   tbb::cache_aligned_allocator<std::byte> allocator;
   allocator.deallocate(allocator.allocate(1), 1);
@@ -79,7 +79,7 @@ int allowed_processors() noexcept {
   return static_cast<int>(std::thread::hardware_concurrency());  // more than 1024 processors
 }
 
-// REEL_NUM_THREADS, or as many as the process may run on.
+// REEL_NUM_THREADS, or the number of processors the process may use.
 int initial_threads() {
   if (const char* text = std::getenv("REEL_NUM_THREADS"); text && *text) {
     char* end = nullptr;
@@ -90,7 +90,7 @@ int initial_threads() {
   return std::max(1, allowed_processors());
 }
 
-std::atomic<int> threads{0};  // 0: not asked yet
+std::atomic<int> threads{0};  // 0: not determined yet
 
 }  // namespace
 
@@ -142,10 +142,10 @@ void parallel_for(std::int64_t n, std::int64_t grain, void (*body)(std::int64_t,
     tbb::this_task_arena::isolate([&] { tbb::parallel_for(0, workers, handed, tbb::simple_partitioner(), apart); });
     take_over(&handed.end);
     if (!apart.is_group_execution_cancelled()) return;
-  } catch (...) {  // no memory for oneTBB's tasks, or no thread: a body does not throw
+  } catch (...) {  // no memory for oneTBB's tasks, or no thread; bodies do not throw
   }
   take_over(&handed.end);
-  work(0);  // the ranges that no worker took; all workers have ended
+  work(0);  // the ranges that no worker took; all workers have returned
 }
 
 }  // namespace loops

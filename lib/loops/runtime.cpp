@@ -1,5 +1,5 @@
-// Which instruction set runs, and whose kernels OpenBLAS uses. A REEL_ISA that this machine cannot follow is reported
-// at the first use of a tensor.
+// The instruction set in use, and the kernels of OpenBLAS. A REEL_ISA that this machine does not support is reported at
+// the first use of a tensor.
 #include <atomic>
 #include <chrono>
 #include <reel/runtime.hpp>
@@ -43,7 +43,7 @@ void set_isa(std::string_view name) {
 
 namespace {
 
-// One range per worker, none of which ends before all have begun, or a few milliseconds are over.
+// One range per worker. Each waits until all have begun, for at most a few milliseconds.
 void start_workers() {
   using Clock = std::chrono::steady_clock;
   constexpr std::chrono::milliseconds most_wait(20);
@@ -56,7 +56,7 @@ void start_workers() {
   });
 }
 
-// OpenBLAS takes its buffers at the first product that is not tiny.
+// OpenBLAS allocates its buffers at the first product that is not tiny.
 void start_blas() {
   if constexpr (kernels::has_lapack) {
     constexpr std::ptrdiff_t n = 64;
@@ -71,7 +71,7 @@ void start_blas() {
 
 void warm_up() {
   isa();
-  constexpr std::size_t smallest = 128, largest = 16 * 1024;  // classes of the pool that slabs serve
+  constexpr std::size_t smallest = 128, largest = 16 * 1024;  // size classes of the pool that come from slabs
   for (std::size_t bytes = smallest; bytes <= largest; bytes += smallest)
     detail::deallocate(detail::allocate(bytes), bytes);
   start_workers();

@@ -1,6 +1,6 @@
-// The sizes at which loops change their ways: each named once, with its unit, how it was chosen, and the row of
-// `bench/run --filter ROW` to look at after changing it. What decides the order of a sum, and so its bits, is no
-// tuning: it stands beside the sum.
+// The sizes at which loops change strategy. Each is named once, with its unit, how it was chosen, and the row of
+// `bench/run --filter ROW` that must be checked after a change. Constants that decide the order of a sum, and so its
+// bits, are no tuning: they stand beside the sum.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -18,11 +18,13 @@ namespace tuning {
 inline constexpr std::int64_t cache_line_bytes = 64;
 inline constexpr std::int64_t l1_bytes = 32 * 1024;   // data cache of a core: 32 or 48 KiB, 64 on Apple's and Arm's
 inline constexpr std::int64_t l2_bytes = 512 * 1024;  // of a core: 256 KiB to 2 MiB
-/// Bytes from which on a result is written by non-temporal stores: half of the last-level cache, which the system is
-/// asked for; this where it does not say. Rows: "stream add", "stream copy".
+/// Bytes from which on a result is written with non-temporal stores: half of the last-level cache, as reported by the
+/// system; this value if the system does not report it. Rows: "stream add", "stream copy".
 inline constexpr std::int64_t non_temporal_bytes_default = std::int64_t{128} << 20;
-inline constexpr std::int64_t non_temporal_bytes_min = std::int64_t{4} << 20;  // below, the system is not asked
-// All loops run forwards. Alternating, so that each begins with what the one before left in the caches, would need a
+inline constexpr std::int64_t non_temporal_bytes_min = std::int64_t{4}
+                                                       << 20;  // for smaller results the system is not asked
+// All loops run forwards. Alternating directions, so that each loop begins with what the one before left in the caches,
+// would need
 // variable of the process, and a loop's speed would depend on what ran before it. Measured on a Xeon with 2 MiB of L2,
 // float32, plain / alternating time: one thread, 1.2 million elements: sum 1.38, add 1.09, the gradient of
 // sum(tanh(x*y)+x) 1.00; 40 million: 0.83, 0.91, 0.75; two threads, 1.2 to 4 million: 0.99 to 1.03 of single ops.
@@ -32,24 +34,24 @@ inline constexpr std::int64_t non_temporal_bytes_min = std::int64_t{4} << 20;  /
 inline constexpr std::int64_t copy_grain = 32768;  // elements. Row: "stream copy"
 inline constexpr std::int64_t cast_grain = 32768;  // elements
 inline constexpr std::int64_t fill_grain = 32768;  // elements
-/// Elements of an elementwise loop: as many as give tasks_wanted tasks, within these bounds. Row: "tanh forward".
+/// Elements of an elementwise loop: enough for tasks_wanted tasks, within these bounds. Row: "tanh forward".
 inline constexpr std::int64_t pointwise_grain_min = 4096, pointwise_grain_max = 16384;
-inline constexpr std::int64_t tasks_wanted = 16;  // so that threads end at about the same time
+inline constexpr std::int64_t tasks_wanted = 16;  // so that threads finish at about the same time
 /// Elements of a program of fused functions. Row: "fused".
 inline constexpr std::int64_t program_grain = 16384;
 /// Bytes of a row from which on a program reads strided operands in place, row by row, instead of packing them into
-/// blocks: what a call of a kernel costs for each row is then less than the copy. Row: "stencil".
+/// blocks: a kernel call per row then costs less than the copy. Row: "stencil".
 inline constexpr std::int64_t program_row_bytes = 256;
-/// Elements of special functions of several arguments, of one to some hundred microseconds each.
+/// Elements of special functions of several arguments, which take one to some hundred microseconds each.
 inline constexpr std::int64_t special_grain = 64;
-/// Indices along an axis that become places together, 4 KiB of the stack, and the columns below which no task goes, two
-/// cache lines of float64 or more. Rows: "along_axis".
+/// Indices along an axis that are converted to positions at a time, 4 KiB of the stack; and the least columns per task,
+/// two cache lines of float64. Rows: "along_axis".
 inline constexpr std::int64_t along_chunk = 512, along_columns = 64;
 /// Blocks of four draws.
 inline constexpr std::int64_t random_grain = 4096;
-/// Elements of rows that a task takes together. Rows: "softmax", "layer_norm".
+/// Elements of the rows in one task. Rows: "softmax", "layer_norm".
 inline constexpr std::int64_t rows_grain = 8192;
-/// Shares of a parallel loop, each a counter on a cache line of its own. More threads take from several.
+/// Shares of a parallel loop, each a counter in a cache line of its own. Further threads take from several shares.
 inline constexpr int shares_max = 16;
 
 // ---- Elementwise loops over strided operands. Row: "sum(transpose(x)*x)".
@@ -57,20 +59,20 @@ inline constexpr int shares_max = 16;
 inline constexpr std::int64_t short_run = 16;    // elements of an innermost loop below which operands are packed first,
 inline constexpr std::int64_t packed_run = 128;  // and up to which they are where only what repeats has to be packed
 inline constexpr std::int64_t packed_elements = 512;  // of a packed operand: 5 of float64 fill 20 of 32 KiB of L1
-/// Elements from which on a transposed operand that no tile can hold is copied.
+/// Elements from which on a transposed operand is copied if no tile can hold it.
 inline constexpr std::int64_t transposed_copy_elements = 4096;
 inline constexpr std::int64_t transposed_tile_bytes = l1_bytes;
 inline constexpr std::int64_t transposed_line_bytes = 2 * cache_line_bytes;  // of the shorter side of a tile
-inline constexpr std::int64_t row_padding_bytes = cache_line_bytes;          // or rows of a tile would share cache sets
-inline constexpr int transposed_operands_max = 3;  // tiles of so many operands are on the stack
-/// Of results on their way into a sum, or past the caches: a quarter of L1, beside the operands.
+inline constexpr std::int64_t row_padding_bytes = cache_line_bytes;  // otherwise rows of a tile would share cache sets
+inline constexpr int transposed_operands_max = 3;                    // tiles of this many operands fit the stack
+/// For results that are summed, or written with non-temporal stores: a quarter of L1, beside the operands.
 inline constexpr std::size_t block_bytes = static_cast<std::size_t>(l1_bytes) / 4;
 
 // ---- Matrix products. Rows: "matmul".
 
-/// A block of a, and one of b: they share the second-level cache with each other and with c.
+/// Blocks of a and of b: they share the second-level cache with each other and with c.
 inline constexpr std::int64_t product_a_bytes = l2_bytes / 2, product_b_bytes = l2_bytes;
-/// Panels of the one factor up to which the other is read where it is, unpacked.
+/// Panels of one factor up to which the other factor is read in place, unpacked.
 inline constexpr std::int64_t product_direct_panels = 2;
 /// Packed factors up to this size are on the stack.
 inline constexpr std::int64_t product_stack_bytes = l1_bytes;

@@ -1,4 +1,4 @@
-// Memory for what tasks pack.
+// Scratch memory for tasks.
 #pragma once
 #include <atomic>
 #include <cstddef>
@@ -8,11 +8,11 @@
 
 namespace reel::loops {
 
-/// Scratch memory of tasks, for as many at a time as there are threads.
+/// Scratch memory for as many concurrent tasks as there are threads.
 class Workspaces {
  public:
   Workspaces(std::int64_t tasks, std::int64_t bytes);
-  /// f(memory) with memory, aligned to 64 bytes, that no other call uses meanwhile.
+  /// Calls f(memory) with memory, aligned to 64 bytes, that no other call uses meanwhile.
   template <class F>
   void use(const F& f) {
     std::int64_t at = 0;

@@ -1,5 +1,5 @@
-// Recursion on halves (Toledo 1997, "Locality of reference in LU decomposition with partial pivoting"): panels of every
-// width are factorised by products, whose share of the work grows with the order. The halves depend on the order alone.
+// Recursion on halves (Toledo 1997, "Locality of reference in LU decomposition with partial pivoting"): most of the
+// work is in matrix products, the more so the larger the order. The division into halves depends on the order alone.
 #include "loops/linalg/blocked.hpp"
 
 #include <algorithm>
@@ -21,7 +21,7 @@ const kernels::SmallFactors& small() {
   return kernels::active().factors[kernels::index(dtype<T>)];
 }
 
-// Of `n` > order: a whole number of smallest matrices.
+// A half of `n` > order: a multiple of the smallest order.
 std::int64_t first_half(std::int64_t n, std::int64_t order) { return (n / 2 + order - 1) / order * order; }
 
 template <class T>
@@ -32,10 +32,10 @@ struct Matrix {
   Matrix transposed() const { return {data, column, row}; }
 };
 
-// Memory for the factors that products pack.
+// Memory for the packed factors of products.
 class Workspace {
  public:
-  // For products of up to rows x k by k x columns. False: there is none.
+  // Reserves memory for products of up to rows x k by k x columns. False if the allocation fails.
   template <class T>
   bool reserve(std::int64_t rows, std::int64_t columns, std::int64_t k) {
     const std::int64_t size = static_cast<std::int64_t>(sizeof(T));
@@ -58,7 +58,7 @@ class Workspace {
   std::byte* memory_ = near_;
 };
 
-// c -= a b, of m x k and k x n; rows of c are contiguous.
+// c -= a b, with factors of m x k and k x n; rows of c are contiguous.
 template <class T>
 void subtract_product(const Matrix<const T>& a, const Matrix<const T>& b, const Matrix<T>& c, std::int64_t m,
                       std::int64_t n, std::int64_t k, const Workspace& work) {
@@ -106,7 +106,7 @@ void solve(const System<T>& s, const Workspace& work) {
   }
 }
 
-// X A = B for B [rows, n], in place.
+// Solves X A = B in place for B [rows, n].
 template <class T>
 void solve_right(const Matrix<const T>& a, bool lower, bool unit, const Matrix<T>& b, std::int64_t rows, std::int64_t n,
                  const Workspace& work) {
@@ -116,10 +116,10 @@ void solve_right(const Matrix<const T>& a, bool lower, bool unit, const Matrix<T
 template <class T>
 std::int64_t cholesky(const Matrix<T>& a, std::int64_t n, const Workspace& work);
 
-// c -= x x^T, of which the lower triangle counts.
+// c -= x x^T; only the lower triangle counts.
 template <class T>
 void subtract_square(const Matrix<T>& x, const Matrix<T>& c, std::int64_t n, std::int64_t k, const Workspace& work) {
-  constexpr std::int64_t whole = 48;  // the order below which both triangles cost less than two products
+  constexpr std::int64_t whole = 48;  // below this order, computing both triangles costs less than two products
   if (n <= whole) return subtract_product(constant(x), constant(x.transposed()), c, n, n, k, work);
   const std::int64_t half = first_half(n, small<T>().order);
   subtract_square(x, c, half, k, work);
@@ -140,7 +140,7 @@ std::int64_t cholesky(const Matrix<T>& a, std::int64_t n, const Workspace& work)
   return failed ? half + failed : 0;
 }
 
-// Columns of the rows [begin, end) swapped as pivots [first, last) say, which count from `origin`.
+// Swaps columns of the rows [begin, end) as pivots [first, last) say, which count from `origin`.
 template <class T>
 void swap_columns(const Matrix<T>& a, std::int64_t begin, std::int64_t end, const int* pivots, std::int64_t first,
                   std::int64_t last) {
@@ -151,7 +151,7 @@ void swap_columns(const Matrix<T>& a, std::int64_t begin, std::int64_t end, cons
   }
 }
 
-// The first `rows` rows of the factors of a matrix with so many columns.
+// Factorises the first `rows` rows of a matrix with this number of columns.
 template <class T>
 std::int64_t lu(const Matrix<T>& a, std::int64_t rows, std::int64_t columns, int* pivots, const Workspace& work) {
   const std::int64_t order = small<T>().order;
@@ -217,7 +217,7 @@ int getrs(bool transpose, std::int64_t n, std::int64_t columns, const T* factors
   return 0;
 }
 
-// The columns of the identity, solved for.
+// Solves for the columns of the identity.
 template <class T>
 int getri(std::int64_t n, T* factors, std::int64_t lda, const int* pivots) noexcept {
   for (std::int64_t i = 0; i < n; ++i)

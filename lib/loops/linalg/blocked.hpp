@@ -1,13 +1,13 @@
-// Factorisations and triangular solves of one matrix, float32 or float64, by the kernels of lib/kernels/product: halves
-// down to the order that these take, and products of the library's own between them. Nothing throws; codes as in
+// Factorisations and triangular solves of one matrix, float32 or float64: recursive halving down to the kernels of
+// lib/kernels/product, with the library's own matrix products in between. Nothing throws; codes as in
 // kernels/lapack.hpp.
 #pragma once
 #include <cstdint>
 
 namespace reel::loops::blocked {
 
-/// A X = B, in place. Element (i, j) of A [n, n] is a[i * a_row + j * a_column], of B [n, columns] b[i * b_row + j *
-/// b_column], and one of B's strides is 1.
+/// A X = B, in place. Element (i, j) of A [n, n] is a[i * a_row + j * a_column], that of B [n, columns] is b[i * b_row
+/// + j * b_column]; one of B's strides is 1.
 template <class T>
 struct System {
   std::int64_t n, columns;
@@ -20,7 +20,7 @@ struct System {
 template <class T>
 [[nodiscard]] int solve(const System<T>& s) noexcept;
 
-/// As in kernels/lapack.hpp. Cholesky's triangle is the lower one; of the upper one any part may be overwritten.
+/// As in kernels/lapack.hpp. cholesky() uses the lower triangle and may overwrite the upper one.
 template <class T>
 [[nodiscard]] int potrf(std::int64_t n, T* a, std::int64_t lda) noexcept;
 template <class T>

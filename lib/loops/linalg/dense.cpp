@@ -10,9 +10,9 @@ namespace {
 
 using kernels::Diagonal, kernels::Side, kernels::Transposed, kernels::Triangle;
 
-// The largest orders of matrices that are factorised, and systems that are solved, here. From measurements beside
-// OpenBLAS 0.3.21, with the core type that fits the instruction set, on an Intel Xeon (Sapphire Rapids):
-// bench/README.md, "Factorisations". What was not measured is left to LAPACK.
+// The largest orders of matrices that the library itself factorises and solves. Measured against OpenBLAS 0.3.21, with
+// the core type that fits the instruction set, on an Intel Xeon (Sapphire Rapids): bench/README.md, "Factorisations".
+// Cases that were not measured are left to LAPACK.
 struct Choice {
   std::string_view isa;
   DType dtype;
@@ -23,7 +23,7 @@ constexpr Choice choices[] = {
     {"avx2", DType::float32, {512, 256, 16}},       {"avx2", DType::float64, {512, 256, 256}},
     {"sse2", DType::float32, {16, 16, 12}},         {"sse2", DType::float64, {16, 16, 8}},
 };
-constexpr std::int64_t elsewhere = 64;  // at most, on processors of other makers
+constexpr std::int64_t elsewhere = 64;  // upper limit on processors of other makers
 
 template <class T>
 constexpr DType dtype = sizeof(T) == 4 ? DType::float32 : DType::float64;

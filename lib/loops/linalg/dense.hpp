@@ -1,5 +1,5 @@
-// Factorisations and triangular solves of one row-major matrix, float32 or float64: here (blocked.hpp) or by LAPACK, as
-// its order decides. Nothing throws; arguments and codes as in kernels/lapack.hpp and kernels/blas.hpp.
+// Factorisations and triangular solves of one row-major matrix, float32 or float64: by blocked.hpp or by LAPACK, as the
+// order decides. Nothing throws; arguments and codes as in kernels/lapack.hpp and kernels/blas.hpp.
 #pragma once
 #include <reel/dtype.hpp>
 
@@ -8,11 +8,11 @@
 namespace reel::loops::dense {
 
 enum class Task : std::uint8_t { cholesky, lu, triangular };
-/// Whether it is done here for matrices of order n: where a table in the source says so, for the instruction set in
-/// use. How many matrices and right-hand sides there are makes no difference.
+/// Whether blocked.hpp handles matrices of order n, by a table in the source for the instruction set in use. The
+/// numbers of matrices and of right-hand sides do not matter.
 bool is_blocked(Task task, DType dtype, std::int64_t n);
 
-/// The lower triangle; of the upper one any part may be overwritten.
+/// The lower triangle; the upper one may be overwritten.
 template <class T>
 [[nodiscard]] int potrf(std::int64_t n, T* a, std::int64_t lda) noexcept;
 template <class T>

@@ -10,7 +10,7 @@ namespace reel::loops {
 
 namespace {
 
-// The p-norm of a - b: relative to the largest difference, but the Euclidean one where squares are in range.
+// The p-norm of a - b, scaled by the largest difference; the Euclidean norm directly where its squares are in range.
 template <class T>
 struct Distance {
   double p;
@@ -19,7 +19,7 @@ struct Distance {
     T most = 0;
     for (std::int64_t k = 0; k < d; ++k) {
       const T v = std::abs(a[k] - b[k]);
-      if (!(v <= most)) most = v;  // a NaN stays: no comparison with it holds
+      if (!(v <= most)) most = v;  // a NaN stays: comparisons with it are false
       if (most != most) break;
     }
     return most;
@@ -54,7 +54,7 @@ struct Distance {
   }
 };
 
-// f(k, g times the derivative of z, the distance of a and b, by element k of a), but where that is 0.
+// Calls f(k, g times the derivative of z, the distance of a and b, by element k of a), except where that is 0.
 template <class T, class F>
 void for_each_slope(const T* a, const T* b, std::int64_t d, T z, double p, T g, const F& f) {
   if (z == 0) return;

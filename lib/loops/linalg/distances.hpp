@@ -1,5 +1,5 @@
-// Distances between rows, what their cotangents are for the rows, and their tangents. All contiguous, float32 or
-// float64, without shared memory.
+// Distances between rows, the cotangents of the rows, and tangents. All tensors are contiguous, float32 or float64,
+// without shared memory.
 #pragma once
 #include <reel/tensor.hpp>
 
@@ -8,10 +8,10 @@ namespace reel::loops {
 /// z [b, n, m] = the p-norms of x[b, i] - y[b, j], of x [b, n, d] and y [b, m, d]; p is positive or infinity.
 void distances(const Tensor& x, const Tensor& y, double p, const Tensor& z);
 
-/// dx [r, b, n, d] = the sum over j of g[r, b, i, j] times the derivative of z[b, i, j] by x[b, i]: 0 at distance 0,
-/// for infinite p shared among the largest differences. There may be no axis r.
+/// dx [r, b, n, d] = the sum over j of g[r, b, i, j] times the derivative of z[b, i, j] by x[b, i]: 0 at distance 0;
+/// for infinite p shared among the largest differences. The axis r is optional.
 void distances_vjp(const Tensor& g, const Tensor& x, const Tensor& y, const Tensor& z, double p, const Tensor& dx);
-/// dz [b, n, m] = the tangents of z for those of x and of y, which have their shapes.
+/// dz [b, n, m] = the tangents of z for tangents of x and of y, which have the shapes of x and y.
 void distances_jvp(const Tensor& tx, const Tensor& ty, const Tensor& x, const Tensor& y, const Tensor& z, double p,
                    const Tensor& dz);
 

@@ -1,5 +1,5 @@
-// Loops over the matrices of a batch, one factorisation each. Matrices that are not finite have none: a pivot search is
-// not defined on NaN.
+// Loops over the matrices of a batch, one factorisation each. Matrices that are not finite are skipped: pivoting is not
+// defined on NaN.
 #include "loops/linalg/factorise.hpp"
 
 #include <algorithm>
@@ -21,7 +21,7 @@ namespace {
 using kernels::Diagonal, kernels::Side, kernels::Transposed, kernels::Triangle;
 using reel::detail::mutable_data;
 
-// The first code that is not 0, as a fault; what is no fault of the matrix is thrown.
+// Makes a fault of the first nonzero code; throws for codes that are not the matrix's fault.
 Fault first_fault(const std::vector<int>& codes) {
   for (std::size_t i = 0; i < codes.size(); ++i) {
     if (codes[i] == kernels::out_of_memory) throw std::bad_alloc();
@@ -123,7 +123,7 @@ Fault solve_triangular(const Tensor& matrices, const TriangularSystem& system, c
   if (n == 0 || columns == 0 || count == 0) return {};
   const MatrixLayout in_memory = layout(a);
   if (!in_memory.readable) return solve_triangular(contiguous(matrices), system, x, batch, columns);
-  // a transposed view: the other triangle, transposed once more
+  // for a transposed view: the other triangle, transposed again
   const Triangle triangle = system.lower == in_memory.transposed ? Triangle::upper : Triangle::lower;
   const Transposed transposed = kernels::transposed_if(system.transpose != in_memory.transposed);
   const Diagonal diagonal = system.unit_diagonal ? Diagonal::unit : Diagonal::stored;
@@ -162,7 +162,7 @@ void log_determinant(const Tensor& factors, const Tensor& pivots, const Tensor& 
     for (std::int64_t i = 0; i < count; ++i) {
       const Scaled p = pivot_product(mutable_data<T>(factors) + i * n * n, mutable_data<int>(pivots) + i * n, n);
       const double m = std::abs(p.mantissa);
-      // In one logarithm while the value is in range: exact cancellation near a determinant of 1.
+      // A single logarithm while the value is in range: no cancellation near a determinant of 1.
       const double log = std::abs(p.exponent) < 1000 ? std::log(std::abs(p.value()))
                                                      : std::log(m) + static_cast<double>(p.exponent) * std::log(2.0);
       mutable_data<T>(logdet)[i] = static_cast<T>(log);
@@ -173,7 +173,7 @@ void log_determinant(const Tensor& factors, const Tensor& pivots, const Tensor& 
 
 namespace {
 
-// Infinities with the signs of the adjugate of a [n, n], which is destroyed. After n - 1 pivots the last row of L^-1
+// Infinities with the signs of the adjugate of a [n, n], which is overwritten. After n - 1 pivots the last row of L^-1
 // and the last column of U^-1 span the adjugate of a matrix of rank n - 1.
 template <class T>
 void fill_infinite_inverse(T* a, std::int64_t n, T* inverse) {

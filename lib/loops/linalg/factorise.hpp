@@ -8,8 +8,8 @@
 
 namespace reel::loops {
 
-/// The first matrix of a batch that has no factor: its row-major position, and the order (from 1) of the pivot or
-/// minor.
+/// The first matrix of a batch without a factorisation: its row-major position, and the order (from 1) of the failing
+/// pivot or minor.
 struct Fault {
   std::int64_t batch = -1, order = 0;
   explicit operator bool() const { return batch >= 0; }
@@ -17,19 +17,18 @@ struct Fault {
 
 /// a becomes the lower triangular L with L L^T = a; its upper triangle is not read.
 Fault cholesky(const Tensor& a);
-/// lu becomes the LU factors of a (of any strides), pivots (int32 [..., n]) the row order; see kernels::getrf. All of
-/// them, whatever the fault.
+/// lu becomes the LU factors of a (with any strides), pivots (int32 [..., n]) the row order; see kernels::getrf. All
+/// matrices are processed, whatever the fault.
 Fault factorise(const Tensor& a, const Tensor& lu, const Tensor& pivots);
-/// x [batch..., n, columns] becomes the solution of op(A) X = x, with A's factors, whose batch axes broadcast to x's.
+/// x [batch..., n, columns] becomes the solution of op(A) X = x, by A's factors, whose batch axes broadcast to x's.
 void solve(const Tensor& factors, const Tensor& pivots, bool transpose, const Tensor& x, const Shape& batch,
            std::int64_t columns);
-/// The factors become the inverse. Gives the positions of the singular matrices in the batch, whose place is left as it
-/// was.
+/// The factors become the inverse. Returns the positions of the singular matrices in the batch, which stay unchanged.
 std::vector<std::int64_t> invert(const Tensor& factors, const Tensor& pivots);
-/// z becomes the inverse of a by its factors. A singular matrix gives infinities with the signs of its adjugate, and +
+/// z becomes the inverse of a, by its factors. For a singular matrix: infinities with the signs of its adjugate, +
 /// where that is zero.
 void inverse_by_factors(const Tensor& a, const Tensor& lu, const Tensor& pivots, const Tensor& z);
-/// The same as solve for a triangular A of any strides. The fault is a zero on the diagonal.
+/// The same as solve() for a triangular A with any strides. The fault is a zero on the diagonal.
 struct TriangularSystem {
   bool lower, transpose, unit_diagonal;
 };
@@ -39,7 +38,7 @@ Fault solve_triangular(const Tensor& a, const TriangularSystem& system, const Te
 void determinant(const Tensor& factors, const Tensor& pivots, const Tensor& det);
 /// Sign and logarithm of the magnitude of the determinant.
 void log_determinant(const Tensor& factors, const Tensor& pivots, const Tensor& sign, const Tensor& logdet);
-/// out [..., n, n] = g z^T with a number g for each matrix, whose batch axes include those of z. Where g is zero, so is
+/// out [..., n, n] = g z^T with one number g per matrix, whose batch axes include those of z. Where g is zero, so is
 /// the result, even if z is infinite.
 void scale_transposes(const Tensor& g, const Tensor& z, const Tensor& out);
 

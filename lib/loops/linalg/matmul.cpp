@@ -1,5 +1,5 @@
-// Products, cut into tiles of the result: of kernels of our own, or one call of BLAS for each, with dot and
-// matrix-vector forms where an extent is 1; plain loops for integers.
+// Matrix products, divided into tiles of the result. A tile is computed by the library's kernels or by one call of
+// BLAS; where an extent is 1, by dot or matrix-vector products. Integers use plain loops.
 #include "loops/linalg/matmul.hpp"
 
 #include <algorithm>
@@ -23,10 +23,10 @@ constexpr std::int64_t largest = std::numeric_limits<int>::max();
 constexpr std::int64_t split_products = std::int64_t{1} << 22;
 constexpr std::int64_t split_elements = std::int64_t{1} << 19;
 constexpr std::int64_t dot_piece = std::int64_t{1} << 14;
-// Tiles below this width cost BLAS speed; only the first division goes below it.
+// BLAS is slower on tiles below this width; only the first division goes below it.
 constexpr std::int64_t full_tile = 512, narrow_tile = 64;
 
-// Products of extents without overflow: what is this large is divided as far as it can be anyway.
+// Products of extents, saturating: at this size everything is divided as far as possible anyway.
 constexpr std::int64_t saturating(std::int64_t a, std::int64_t b) {
   std::int64_t product;
   return __builtin_mul_overflow(a, b, &product) ? std::numeric_limits<std::int64_t>::max() : product;
@@ -38,7 +38,7 @@ struct Tiling {
 };
 
 Tiling tiling(std::int64_t m, std::int64_t n, std::int64_t k) {
-  if (n == 1 || m == 1) {  // memory-bound: rows of the matrix that is read, in pieces
+  if (n == 1 || m == 1) {  // memory-bound: rows of the matrix that is read, in ranges
     const std::int64_t length = std::max(m, n);
     const std::int64_t pieces =
         std::clamp<std::int64_t>(saturating(length, k) / split_elements, 1, ceil_divide(length, narrow_tile));
@@ -60,7 +60,7 @@ Tiling tiling(std::int64_t m, std::int64_t n, std::int64_t k) {
   return t;
 }
 
-// Sums of products are added by halves: the tree that the length alone determines.
+// Sums of products are added pairwise, in a tree that the length alone determines.
 constexpr std::int64_t first_half(std::int64_t n) { return ceil_divide(ceil_divide(n, 2), dot_piece) * dot_piece; }
 
 template <class T>
@@ -82,7 +82,7 @@ T dot_alone(std::int64_t n, const T* x, std::int64_t stride_x, const T* y, std::
          dot_alone(n - half, x + half * stride_x, stride_x, y + half * stride_y, stride_y);
 }
 
-// The branches of the tree that threads take, of at most `most` elements each; then their sums, added as the tree says.
+// The subtrees that threads take, of at most `most` elements each; then their sums, added in the order of the tree.
 struct Branch {
   std::int64_t first, count;
 };
@@ -119,7 +119,7 @@ T dot(std::int64_t n, const T* x, std::int64_t stride_x, const T* y, std::int64_
   return joined(n, most, at);
 }
 
-// Tiles that a task takes.
+// The number of tiles per task.
 std::int64_t grain_of(const Tiling& tiles, std::int64_t k) {
   const std::int64_t work = saturating(saturating(tiles.rows, tiles.columns), k) + 1;
   return tiles.count() > 1 ? 1 : std::max<std::int64_t>(1, split_products / 2 / work);
@@ -135,7 +135,7 @@ struct Product {
   Into into;
 };
 
-// One tile of one product: rows [i, i + rows), columns [j, j + columns) of c, whose rows lie `width` apart.
+// One tile of one product: rows [i, i + rows) and columns [j, j + columns) of c, whose row stride is `width`.
 template <class T>
 struct BlasProduct {
   std::int64_t k, width;
@@ -204,8 +204,8 @@ class Batches {
   std::int64_t index_[max_rank];
 };
 
-// f(a, b, c, i, j, rows, columns) for each tile of each product: rows [i, i + rows), columns [j, j + columns) of c; a,
-// b and c are where the matrices begin.
+// Calls f(a, b, c, i, j, rows, columns) for each tile of each product: rows [i, i + rows), columns [j, j + columns) of
+// c; a, b and c point to the first elements of the matrices.
 template <class F>
 void for_each_tile(const Product& p, const Tiling& tiles, const F& f) {
   const std::int64_t m = p.a.rows, n = p.b.columns, size = static_cast<std::int64_t>(item_size(p.dtype));
@@ -233,7 +233,7 @@ void by_blas(const Product& p) {
   const MatrixLayout la = layout(a), lb = layout(b);
   if (std::max({m, n, k, la.leading, lb.leading}) > largest)
     fail<ValueError>("matmul", "an extent or stride beyond 2^31 - 1 is more than BLAS takes: {} x {} x {}", m, k, n);
-  // Along an extent of 1 a stride may be anything: BLAS wants it positive.
+  // The stride of an axis of extent 1 may be anything; BLAS requires a positive one.
   const auto positive = [](std::int64_t stride) { return std::max<std::int64_t>(1, stride); };
   const BlasProduct<T> product{
       k, n, la, lb, p.into, a.row_stride, positive(a.column_stride), positive(b.row_stride), b.column_stride};
@@ -274,7 +274,7 @@ void by_tiles(const Product& p) {
                 });
 }
 
-// Integers: unsigned arithmetic wraps; boolean: or of ands. The rows of all batches are the tasks.
+// Integers wrap (unsigned arithmetic); booleans combine by and, or. The tasks are the rows of all batches.
 template <class T>
 void integral(const Product& p) {
   const Factor &a = p.a, &b = p.b;
@@ -303,15 +303,15 @@ void integral(const Product& p) {
   });
 }
 
-// Whether one product with all the rows of all batches does: b the same for each, a's matrices one below the other.
-// They are `all` then.
+// Whether one product with the rows of all batches suffices: b is the same for each, and a's matrices follow each
+// other. They are `all` then.
 bool stacks(const Shape& batch, const Factor& a, const Factor& b, Factor& all) {
   all = a;
   std::int64_t step = saturating(a.rows, a.row_stride);
   for (int d = batch.rank() - 1; d >= 0; --d) {
     const std::int64_t extent = batch.data()[d], stride = a.batch_strides.data()[d];
     if (extent == 1) continue;
-    if (all.rows == 1) all.row_stride = step = stride;  // the stride of a single row says nothing
+    if (all.rows == 1) all.row_stride = step = stride;  // a single row has no meaningful stride
     if (b.batch_strides.data()[d] != 0 || stride != step) return false;
     all.rows *= extent;
     step *= extent;
@@ -376,14 +376,14 @@ Factor factor(const Tensor& x, int batch_rank, bool column_vector) {
 
 namespace {
 
-// x with extent 1 along an axis of stride 0.
+// x with a new axis of extent 1 and stride 0.
 Tensor first_of(const Tensor& x, int axis) {
   Shape shape = x.shape();
   shape[axis] = 1;
   return TensorAccess::adopt(reel::detail::new_view(reel::detail::block(x), 0, shape, x.strides()));
 }
 
-// A view with the last two axes swapped.
+// A view with the last two axes exchanged.
 Tensor swapped(const Tensor& x) {
   Shape shape = x.shape(), strides = x.strides();
   std::swap(shape[-1], shape[-2]);
@@ -433,7 +433,7 @@ void matmul(const Tensor& a, const Tensor& b, Transposes transposes, const Tenso
            transposes, once);
     return into == Into::add ? combine<"add">(out, once, out) : copy(once, out);
   }
-  // A column times a row, written once; BLAS would clear the result first.
+  // A column times a row is written once; BLAS would clear the result first.
   if (fa.columns == 1 && rank_a > 1 && rank_b > 1 && into == Into::overwrite && is_floating(dtype))
     return combine<"multiply">(transposes.a ? swapped(a) : a, transposes.b ? swapped(b) : b, out);
   Factor all;

@@ -1,14 +1,13 @@
-// Matrix products of tensors, and of batches of strided matrices. Tiles depend on the shape alone and never divide the
-// inner dimension, so that a result has the same bits for every number of threads. Shapes have been checked by the
-// caller.
+// Matrix products of tensors and of batches of strided matrices. Tiles depend on the shape alone and never divide the
+// inner dimension, so that results have the same bits for every number of threads. The caller has checked shapes.
 #pragma once
 #include <cstdint>
 #include <reel/tensor.hpp>
 
 namespace reel::loops {
 
-/// One factor of a product: matrices rows x columns, strides in elements, and the step from batch to batch for each
-/// batch axis of the result (0 where it is repeated).
+/// One factor of a product: matrices of rows x columns, strides in elements, and the step from batch to batch for each
+/// batch axis of the result (0 where the factor is repeated).
 struct Factor {
   const std::byte* data;
   std::int64_t rows, columns;
@@ -25,32 +24,32 @@ struct Factor {
   }
 };
 
-/// How BLAS reads a factor: as it is or as the transpose of a row-major matrix with this distance between rows.
+/// How BLAS reads a factor: as it is, or as the transpose of a row-major matrix with this row stride.
 struct MatrixLayout {
   bool readable, transposed;
   std::int64_t leading;
 };
 MatrixLayout layout(const Factor& f);
 
-/// x as a factor for a result with `batch_rank` batch axes: its last two axes, the others aligned to the batch's last.
-/// A vector is a row, or (column_vector) a column. `x` outlives the factor.
+/// x as a factor for a result with `batch_rank` batch axes: its last two axes; the others are aligned with the last
+/// batch axes. A vector is a row, or a column if `column_vector`. `x` must outlive the factor.
 Factor factor(const Tensor& x, int batch_rank, bool column_vector);
 
-/// What becomes of a product; to subtract is TiledProduct's alone.
+/// How a product is stored; only TiledProduct supports subtraction.
 enum class Into : std::uint8_t { overwrite, add, subtract };
 
-/// Which of two factors is read transposed: its last two axes swapped.
+/// Which factors are read transposed: with their last two axes exchanged.
 struct Transposes {
   bool a = false, b = false;
 };
-/// out = a b for tensors of one dtype: of the last two axes, a vector being a row on the left and a column on the
-/// right; integers wrap, booleans combine by and, or. out is contiguous, has the shape of the product and shares memory
-/// with no factor. Factors of any strides: equal rows that are stored once are multiplied once; where BLAS takes the
-/// product, others that it cannot read are copied. With Into::add the product is added to out, for floating and complex
-/// types but halves, and factors of at most rank 2.
+/// out = a b for tensors of one dtype, over the last two axes; a vector is a row on the left and a column on the right.
+/// Integers wrap, booleans combine by and, or. out is contiguous, has the shape of the product and shares no memory
+/// with a factor. Factors have any strides: repeated rows that are stored once are multiplied once; layouts that BLAS
+/// cannot read are copied. With Into::add the product is added to out, for floating and complex types other than
+/// halves, and factors of rank at most 2.
 void matmul(const Tensor& a, const Tensor& b, Transposes transposes, const Tensor& out, Into into = Into::overwrite);
 
-/// The row-major position in a tensor with the batch axes `own` that broadcasts to position i of `batch`.
+/// The row-major position in a tensor with batch axes `own`, which broadcasts to `batch`, for position i of `batch`.
 std::int64_t broadcast_index(std::int64_t i, const Shape& batch, const Shape& own);
 
 }  // namespace reel::loops

@@ -1,4 +1,4 @@
-// Batches of square matrices [..., n, n] as tasks, and elimination with complete pivoting of one of them.
+// Batches of square matrices [..., n, n] as tasks, and Gaussian elimination with complete pivoting.
 #pragma once
 #include <algorithm>
 #include <cmath>
@@ -28,7 +28,7 @@ void with_type(const Tensor& x, const F& f) {
     f(double{});
 }
 
-/// Calls f(i) for each of `count` matrices of order n, which says how many make a task.
+/// Calls f(i) for each of `count` matrices of order n, which determines the matrices per task.
 template <class F>
 void for_each_matrix(std::int64_t count, std::int64_t n, const F& f) {
   if (count == 1) return f(std::int64_t{0});
@@ -39,15 +39,15 @@ void for_each_matrix(std::int64_t count, std::int64_t n, const F& f) {
   });
 }
 
-/// a(rows[i], columns[j]) = (L D U)(i, j) up to a remainder in rows and columns from `count` on.
+/// a(rows[i], columns[j]) = (L D U)(i, j), up to a remainder in rows and columns from `count` on.
 struct CompletePivots {
   std::vector<std::int64_t> rows, columns;
   std::int64_t count = 0;
-  bool odd = false;  // the permutation of rows and columns together
+  bool odd = false;  // parity of the permutations of rows and columns together
 };
 
-/// Gaussian elimination of one matrix with complete pivoting, for at most `most` pivots, each above `tolerance` times
-/// the first. a becomes L (unit diagonal, not stored) below the diagonal, D on it and D U above it.
+/// Gaussian elimination of one matrix with complete pivoting, until there are `most` pivots or one is below `tolerance`
+/// times the first. a becomes L (unit diagonal, not stored) below the diagonal, D on it and D U above it.
 template <class T>
 CompletePivots eliminate(T* a, std::int64_t n, std::int64_t most, double tolerance) {
   CompletePivots p;

@@ -1,4 +1,4 @@
-// Numbers whose exponent has no bounds: products of any length neither overflow nor vanish on the way.
+// Numbers with unbounded exponents: products of any length neither overflow nor underflow on the way.
 #pragma once
 #include <algorithm>
 #include <cmath>
@@ -17,7 +17,8 @@ struct Scaled {
     return {mantissa, e};
   }
   double value() const {
-    return std::ldexp(mantissa, static_cast<int>(std::clamp<std::int64_t>(exponent, -5000, 5000))) + 0.0;  // no -0
+    return std::ldexp(mantissa, static_cast<int>(std::clamp<std::int64_t>(exponent, -5000, 5000))) +
+           0.0;  // + 0.0: no -0
   }
   Scaled& operator*=(double x) {
     int e = 0;
@@ -44,7 +45,7 @@ struct Scaled {
 inline bool is_zero(double x) { return x == 0; }
 inline bool is_zero(const Scaled& x) { return x.mantissa == 0; }
 
-/// The determinant by LU factors (see kernels::getrf).
+/// The determinant from LU factors (see kernels::getrf).
 template <class T>
 Scaled pivot_product(const T* factors, const int* pivots, std::int64_t n) {
   Scaled p{1, 0};

@@ -1,6 +1,6 @@
-// Three nested loops around the kernel: over columns of c and, within, along k, so that a block of b is packed once and
-// stays in the second-level cache; then over rows of c, whose block of a is packed for it. Where packing costs more
-// than it gains, because a block is read once or twice or fits the first-level cache, factors are read where they are.
+// Three nested loops around the kernel: over columns of c and, inside, along k, so that a block of b is packed once and
+// stays in the second-level cache; innermost over rows of c, for which a block of a is packed. Factors are read in
+// place if packing costs more than it gains: blocks that are read once or twice, or fit the first-level cache.
 #include "loops/linalg/tiled_product.hpp"
 
 #include <algorithm>
@@ -13,11 +13,11 @@
 namespace reel::loops {
 namespace {
 
-// Products of real numbers that are summed one after the other before the sum is added to those before it. This is the
-// order of every sum, and no tuning.
+// The number of consecutive products of real numbers that are summed before the sum is added to the earlier ones. It is
+// part of the order of every sum, and no tuning.
 constexpr std::int64_t sum_length = 256;
 
-// The length of the pieces that n is cut into, of at most `most`.
+// The length of equal parts of n, at most `most`.
 constexpr std::int64_t even_piece(std::int64_t n, std::int64_t most) {
   return n <= most ? n : ceil_divide(n, ceil_divide(n, most));
 }
@@ -71,7 +71,7 @@ std::int64_t TiledProduct::bytes_b(std::int64_t columns) const {
 
 std::int64_t TiledProduct::bytes(std::int64_t rows, std::int64_t columns) const {
   const Blocks most = largest_blocks();
-  const bool pack_b = packs_b(rows, columns) || !loops_.reads_tails;  // fewer columns may have a tail
+  const bool pack_b = packs_b(rows, columns) || !loops_.reads_tails;  // a block with fewer columns may have a tail
   return (packs_a(columns) ? bytes_a(std::min(rows, most.rows)) : 0) +
          (pack_b ? bytes_b(std::min(columns, most.columns)) : 0);
 }
@@ -86,7 +86,7 @@ void TiledProduct::operator()(const std::byte* a, const std::byte* b, std::byte*
   const std::int64_t item = size_ * parts_;  // bytes
   const Blocks largest = largest_blocks();
   const Blocks most{even_piece(rows, largest.rows), even_piece(columns, largest.columns)};
-  // A block of fewer columns may have a tail where all of them have none.
+  // A block with fewer columns may have a tail where the whole has none.
   const bool tails = !loops_.reads_tails && most.columns < columns;
   const bool pack_a = packs_a(columns), pack_b = tails || packs_b(rows, columns);
   std::byte* const memory_a = memory + (pack_b ? bytes_b(most.columns) : 0);
@@ -117,36 +117,36 @@ void TiledProduct::operator()(const std::byte* a, const std::byte* b, std::byte*
   }
 }
 
-// ---- Which product runs
+// ---- Choice of the product
 
 namespace {
 
-// Shapes for which one of the two products is the faster one. Nothing else enters the choice, so that a product has the
-// same bits in every form: eager, compiled, or as a part of a derivative.
+// The classes of shapes for which one of the two products is faster. The choice depends on nothing else, so that a
+// product has the same bits in every form: eager, compiled, or as part of a derivative.
 enum class ShapeClass : std::uint8_t { shallow, narrow, low, small, middle, large };
 ShapeClass class_of(std::int64_t m, std::int64_t n, std::int64_t k) {
   std::int64_t area, volume;
   if (__builtin_mul_overflow(m, n, &area) || __builtin_mul_overflow(area, k, &volume)) return ShapeClass::large;
   if (volume > 1 << 24) return ShapeClass::large;
-  if (n < 8 && k > 16) return ShapeClass::narrow;             // most lanes of a vector are idle
-  if (m < 4 && k > 8) return ShapeClass::low;                 // too few sums at a time to hide a multiply-add's latency
-  if (k < 32 && area >= 1 << 15) return ShapeClass::shallow;  // the time is that of writing c
+  if (n < 8 && k > 16) return ShapeClass::narrow;  // most lanes of a vector would be idle
+  if (m < 4 && k > 8) return ShapeClass::low;      // too few sums at a time to hide the latency of multiply-adds
+  if (k < 32 && area >= 1 << 15) return ShapeClass::shallow;  // dominated by writing c
   return volume <= 1 << 15 ? ShapeClass::small : ShapeClass::middle;
 }
 
-using Classes = unsigned;  // a bit for each
+using Classes = unsigned;  // a bit per class
 template <class... C>
 constexpr Classes classes(C... c) {
   return ((1u << static_cast<unsigned>(c)) | ...);
 }
 
-// From measurements of OpenBLAS 0.3.21, with the core type that fits the instruction set, beside these kernels, of a
-// product and the two of its gradients, on an Intel Xeon (Sapphire Rapids): bench/README.md, "Matrix products". What
-// was not measured is left to BLAS.
+// From measurements of these kernels and OpenBLAS 0.3.21, with the core type that fits the instruction set, of a
+// product and the two of its gradients, on an Intel Xeon (Sapphire Rapids): bench/README.md, "Matrix products". Cases
+// that were not measured are left to BLAS.
 struct Choice {
   std::string_view isa;
   DType dtype;
-  Classes on_intel, elsewhere;  // those that are computed here
+  Classes on_intel, elsewhere;  // the classes that these kernels compute
 };
 using enum ShapeClass;
 constexpr Choice choices[] = {

@@ -22,17 +22,17 @@ struct One {
   }
 };
 
-// part(begin, end) for ranges of n elements.
+// Calls part(begin, end) on ranges of n elements.
 template <class Part>
 void for_ranges(std::int64_t n, const Part& part) {
-  if (n == 0) return;  // there may be no memory
+  if (n == 0) return;  // there may be no memory to address
   if (n <= fill_grain)
     part(std::int64_t{0}, n);
   else
     parallel_for(n, fill_grain, part);
 }
 
-// Elements of `bytes` bytes each, all equal to the one at `value`.
+// Fills with elements of `bytes` bytes each, all equal to the one at `value`.
 void fill_bytes(const detail::Block* y, const std::byte* value) {
   const std::size_t bytes = item_size(y->dtype);
   for_ranges(y->size, [=](std::int64_t begin, std::int64_t end) {

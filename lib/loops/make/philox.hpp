@@ -1,6 +1,6 @@
-// Philox 4x32-10 (Salmon, Moraes, Dror, Shaw: Parallel Random Numbers: As Easy as 1, 2, 3; SC 2011): a 128-bit counter
-// and a 64-bit key to 128 random bits. And functions of them in which each operation is rounded as IEEE 754 says, so
-// that the numbers are the same on every machine, whatever its libm.
+// Philox 4x32-10 (Salmon, Moraes, Dror, Shaw: Parallel Random Numbers: As Easy as 1, 2, 3; SC 2011): from a 128-bit
+// counter and a 64-bit key to 128 random bits. Functions of the random numbers use only operations that IEEE 754 rounds
+// correctly, so that they give the same bits on every machine, independent of libm.
 #pragma once
 #include <array>
 #include <bit>
@@ -11,7 +11,7 @@ namespace reel::loops {
 
 using Bits128 = std::array<std::uint32_t, 4>;
 
-/// The block of random bits with this counter (lowest word first) under this key.
+/// The random block for this counter (lowest word first) under this key.
 inline Bits128 philox(Bits128 counter, std::array<std::uint32_t, 2> key) {
   for (int round = 0; round < 10; ++round) {
     const std::uint64_t a = std::uint64_t{0xD2511F53} * counter[0], b = std::uint64_t{0xCD9E8D57} * counter[2];
@@ -58,8 +58,8 @@ inline double portable_exp(double x) {
   return std::ldexp(sum, static_cast<int>(n));
 }
 
-/// The quantile of the standard normal distribution for p not in its far tails, to 1e-15 relative: the rational
-/// functions of Wichura's algorithm AS 241 (Applied Statistics 37, 1988).
+/// The quantile of the standard normal distribution, p not in the far tails, to 1e-15 relative: the rational functions
+/// of algorithm AS 241 (Wichura, Applied Statistics 37, 1988).
 inline double normal_quantile(double p) {
   constexpr double a[] = {2509.0809287301226727, 33430.575583588128105, 67265.770927008700853, 45921.953931549871457,
                           13731.693765509461125, 1971.5909503065514427, 133.14166789178437745, 3.3871328727963666080};

@@ -16,13 +16,13 @@ namespace {
 using Words = std::array<std::uint64_t, 2>;
 using Pair = std::array<double, 2>;
 
-// Half a block.
+// The words of half a block.
 std::uint64_t random_word(RandomStream from, std::int64_t i) {
   const Words block = random_block(from.seed, from.first + static_cast<std::uint64_t>(i / 2));
   return block[static_cast<std::size_t>(i % 2)];
 }
 
-// The elements of y come PerBlock at a time from f(words, out).
+// Fills y, PerBlock elements at a time, by f(words, out).
 template <class T, std::int64_t PerBlock, class F>
 void draw(RandomStream from, const Tensor& y, const F& f) {
   T* to = detail::mutable_data<T>(y);
@@ -36,8 +36,8 @@ void draw(RandomStream from, const Tensor& y, const F& f) {
   });
 }
 
-// The elements of y by a kernel of its dtype; half precisions are those of float32, rounded by round(v). `of(place,
-// out, n)` calls the kernel.
+// Fills y by a kernel of its dtype; half precisions are drawn in float32 and rounded by round(v). `of(place, out, n)`
+// calls the kernel.
 template <class Half, class Of, class Round>
 void draw_half(RandomStream from, const Tensor& y, const Of& of, const Round& round) {
   Half* to = detail::mutable_data<Half>(y);
@@ -68,8 +68,8 @@ const kernels::Draws& draws_of(DType dtype) {
   return kernels::active().draws[kernels::index(dtype == DType::float64 ? dtype : DType::float32)];
 }
 
-// The elements of y from two(a, b), which makes two numbers of two words. For dtypes below 64 bits the words are 32
-// bits and, for what is left of 64, the middle.
+// Fills y by two(a, b), which makes two numbers of two words. For dtypes below 64 bits a word is 32 random bits; its
+// lower half is set to the middle of the range that it could have.
 template <class T, class F>
 void draw_narrow(RandomStream from, const Tensor& y, const F& two) {
   draw<T, 4>(from, y, [&](const Words& words, T* out) {
@@ -99,7 +99,7 @@ void draw_pairs(RandomStream from, const Tensor& y, const F& two) {
   }
 }
 
-// The greatest value of a dtype below `bound`, as double: rounding must not reach the open end.
+// The largest value of a dtype below `bound`, as double: rounding must not reach the open end.
 double greatest_below(double bound, DType dtype) {
   const auto half_precision = [&](auto half) {
     using T = decltype(half);
@@ -122,7 +122,8 @@ double greatest_below(double bound, DType dtype) {
   }
 }
 
-// Logits become running sums of probabilities, up to a factor for each row. The first row that has none, or -1.
+// Converts logits to running sums of probabilities, up to a factor per row. Returns the first row without a
+// distribution, or -1.
 std::int64_t accumulate_probabilities(double* rows, std::int64_t size, std::int64_t classes) {
   for (std::int64_t at = 0; at < size; at += classes) {
     double* w = rows + at;
@@ -146,7 +147,7 @@ std::uint64_t random_blocks(DType dtype, std::int64_t n) {
 void draw_uniform(RandomStream from, double low, double high, const Tensor& y) {
   const DType dtype = y.dtype();
   const double last = greatest_below(high, dtype);
-  // The width of the range may exceed what float32 can hold: half of everything does not.
+  // The width of the range may exceed float32's range; half of it never does.
   const bool halved = dtype != DType::float64 && high - low > static_cast<double>(std::numeric_limits<float>::max());
   const double factor = halved ? 2 : 1;
   const kernels::UniformRange range{low / factor, (high - low) / factor, factor, last};
@@ -166,7 +167,7 @@ void draw_normal(RandomStream from, double mean, double stddev, const Tensor& y)
 }
 
 void draw_truncated_normal(RandomStream from, double mean, double stddev, const Tensor& y) {
-  constexpr double below = 0.022750131948179207;  // of the distribution lies under -2
+  constexpr double below = 0.022750131948179207;  // the probability below -2
   const auto one = [=](std::uint64_t bits) {
     const double z = normal_quantile(below + (1 - 2 * below) * open_unit(bits));
     return mean + stddev * std::clamp(z, -2.0, 2.0);
@@ -193,7 +194,7 @@ std::int64_t draw_categorical(RandomStream from, const Tensor& logits, const Ten
   parallel_for(y.size(), 2 * tuning::random_grain, [=](std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i) {
       const double* w = rows + i / count * classes;
-      // The first class whose running sum exceeds the draw: one of probability 0 never does.
+      // The first class whose running sum exceeds the draw: never one with probability 0.
       to[i] = std::upper_bound(w, w + classes, unit_double(random_word(from, i)) * w[classes - 1]) - w;
       to[i] = std::min(to[i], classes - 1);
     }

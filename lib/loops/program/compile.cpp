@@ -1,4 +1,4 @@
-// Programs compiled: liveness, registers, and which steps write an output in place.
+// Compilation of programs: liveness, registers, and which steps write an output in place.
 #include <bit>
 #include <cstring>
 
@@ -48,7 +48,7 @@ kernels::Loop loop_of(const Node& node, DType dtype) {
 
 }  // namespace
 
-// Places are numbered inputs, outputs, constants, registers.
+// Places are numbered in the order inputs, outputs, constants, registers.
 class Code::Allocation {
  public:
   Allocation(Code& code, const Graph& graph) : code_(code), graph_(graph), node_(graph.nodes.size()) {
@@ -66,10 +66,10 @@ class Code::Allocation {
   }
 
  private:
-  // Where a node's value is, and how long.
+  // Where the value of a node is, and its lifetime.
   struct Value {
     std::int32_t place = -1, last_use = -1, output = -1;
-    bool elements = false;  // some reader needs its elements one by one
+    bool elements = false;  // a reader needs its elements one by one
   };
   Value& at(std::int32_t node) { return node_[static_cast<std::size_t>(node)]; }
   std::int32_t output_place(std::size_t k) const { return graph_.inputs + static_cast<std::int32_t>(k); }
@@ -120,7 +120,7 @@ class Code::Allocation {
         x = place_for(node, x);
         step.operands = k + 1;
       }
-    // A result may take the place of an operand of its own size.
+    // A result may take the place of an operand of the same size.
     for (const std::int32_t x : node.in)
       if (x >= 0) release(x, static_cast<std::int32_t>(i));
     Value& value = node_[i];

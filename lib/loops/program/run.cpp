@@ -1,5 +1,5 @@
-// Programs run: a worker takes a range of the result and goes through it in blocks, all steps for a block before the
-// next one. The size of a block changes no bits.
+// Runs of programs: a worker takes a range of the result and walks it in blocks, all steps for one block before the
+// next block. The block size changes no bits.
 #include <atomic>
 #include <bit>
 #include <memory>
@@ -18,8 +18,8 @@ namespace {
 using tuning::program_grain;
 using tuning::program_row_bytes;
 constexpr std::int64_t least_block = 64;
-constexpr std::size_t register_budget = 24 * 1024;  // what all registers together may take of the first cache
-constexpr std::size_t most_register_bytes = 1024;   // short blocks: memory is fetched while steps compute
+constexpr std::size_t register_budget = 24 * 1024;  // bytes of the first-level cache for all registers together
+constexpr std::size_t most_register_bytes = 1024;   // short blocks: memory is prefetched while steps compute
 constexpr std::int64_t fetch_distance = 8 * 1024;   // bytes
 constexpr std::size_t stack_bytes = 48 * 1024;
 constexpr std::size_t cache_line = tuning::cache_line_bytes;
@@ -28,21 +28,21 @@ constexpr std::size_t lines(std::size_t bytes) { return (bytes + cache_line - 1)
 
 }  // namespace
 
-// One run of a program: its operands, and how the result is cut into blocks.
+// One run of a program: its operands, and the division of the result into blocks.
 struct Run {
   struct Source {
     const std::byte* data = nullptr;
     Layout layout;
-    LoopNest<1>* nest = nullptr;  // of a strided operand
+    LoopNest<1>* nest = nullptr;  // for a strided operand
     std::int32_t buffer = -1;     // the register it is packed into
-    std::int32_t cursor = -1;     // the one that finds its rows, if it is read in place
+    std::int32_t cursor = -1;     // the cursor that finds its rows, if it is read in place
 
     int last() const { return nest->rank - 1; }
   };
-  /// Where the rows of an operand begin, one after the other.
+  /// Finds where the rows of an operand begin, one after the other.
   using Cursor = IndexIterator<1>;
 
-  // Memory of a run. Short programs need no other than what is here.
+  // The memory of a run. Short programs need no allocation.
   class Room {
    public:
     /// Uninitialised.
@@ -66,26 +66,26 @@ struct Run {
   };
 
   const Code& code;
-  std::size_t bytes;  // of an element
+  std::size_t bytes;  // per element
   const kernels::Reduction& sum;
   struct Output {
     std::byte* data;
-    std::int32_t buffer;  // where elements go, block by block, that are added to `data` or make a total; -1: to `data`
+    std::int32_t buffer;  // the register for elements that are added to `data` or summed; -1: written to `data`
     bool adds;
-    std::byte* sums;  // where the sums of a total's blocks, or runs, go
+    std::byte* sums;  // the sums of a total's blocks, or runs
     bool by_runs = false;
   };
   Room room;
   std::span<Source> sources;
-  std::span<double> constants;  // a float takes the front of its cell
+  std::span<double> constants;  // a float uses the front of its cell
   std::span<Output> outputs;
   std::int64_t block = 0;
   std::size_t register_bytes = 0, registers = 0, places = 0;
-  const std::size_t type;  // of the two that have loops
-  bool strided = false;    // some source is
-  std::int64_t row = 0;    // elements: no block has elements of two rows; 0: there are none
+  const std::size_t type;  // index of the dtype among the two with loops
+  bool strided = false;    // some source is strided
+  std::int64_t row = 0;    // elements: blocks do not cross rows; 0: there are no rows
   std::size_t cursors = 0;
-  std::size_t run_totals = 0;  // outputs that are totals by runs: no block has elements of two runs
+  std::size_t run_totals = 0;  // number of totals computed by runs: blocks do not cross runs
 
   Run(const Code& c, DType dtype)
       : code(c),
@@ -112,8 +112,8 @@ struct Run {
     Source& source = sources[i];
     source.data = x->data;
     const bool by_elements = code.inputs_[i] == Code::Use::elements;
-    // Most operands are told without a look at their strides. What broadcasts to a shape of its own size has the same
-    // elements in the same order.
+    // The common layouts are recognised without a look at strides. An operand of the result's size that broadcasts has
+    // the same elements in the same order.
     if (x->size == size && x->contiguous()) {
       source.layout = {Layout::Kind::linear, 0};
       return;
@@ -130,8 +130,8 @@ struct Run {
     strided |= source.layout.kind == Layout::Kind::strided;
   }
 
-  // Finds rows, within which all strided operands have one stride. If they are long, those that a kernel can read there
-  // are read in place. What remains is packed.
+  // Finds rows within which every strided operand has one stride. If rows are long, operands that a kernel can read
+  // there are read in place. The others are packed.
   void choose_rows(bool allowed) {
     std::int64_t longest = 0;
     for (const Source& s : sources)
@@ -155,7 +155,7 @@ struct Run {
   // Whether a packed operand has the same elements in every block.
   bool repeats(const Source& s) const { return row == 0 ? s.layout.period <= block : s.layout.period == 1; }
 
-  // Blocks as long as all registers fit the budget, and a multiple of the periods that are shorter.
+  // The largest block whose registers fit the budget, a multiple of all shorter periods.
   void set_block() {
     const std::size_t fits = std::min(most_register_bytes, register_budget / std::max<std::size_t>(registers, 1));
     block = std::max(static_cast<std::int64_t>(fits / bytes) / least_block * least_block, least_block);
@@ -164,7 +164,7 @@ struct Run {
     for (std::size_t i = 0; i < sources.size() && strided; ++i)
       if (const Source& s = sources[i]; repeats(s)) longest = std::max(longest, s.layout.period);
     block = block / longest * longest;
-    // A line more, so that registers do not begin at the same place of a page.
+    // An extra cache line, so that registers do not begin at the same page offset.
     register_bytes = lines(static_cast<std::size_t>(block) * bytes) + cache_line;
   }
 
@@ -172,7 +172,7 @@ struct Run {
   std::size_t registers_offset() const { return cursors_offset() + lines(cursors * sizeof(Cursor)); }
   std::size_t scratch_bytes() const { return registers_offset() + registers * register_bytes; }
 
-  // Asks for step i's share of the memory that a later block reads and writes, so that no step waits for all of it.
+  // Prefetches step i's share of the memory that a later block reads and writes, so that no step waits for all of it.
   void fetch_ahead(std::int64_t offset, std::size_t i) const {
     const std::size_t whole = static_cast<std::size_t>(block) * bytes, share = lines(whole / code.steps_.size());
     const std::size_t first = std::min(i * share, whole), last = std::min(first + share, whole);
@@ -198,11 +198,11 @@ struct Run {
   void go(std::int64_t begin, std::int64_t end, std::byte* scratch) const;
   detail::List<Tensor> make_parts(DType dtype, const Shape& shape);
   void end_run(std::int64_t begin, std::int64_t end, const std::byte* elements) const;
-  // For the elements of a run of each total.
+  // The workspace for the elements of a run of each total.
   Tensor room_for_runs() const {
     return detail::empty(DType::uint8, {static_cast<std::int64_t>(run_totals * bytes) * run_length});
   }
-  // Whether blocks and rows end where runs do.
+  // Whether blocks and rows end where runs end.
   bool fits_runs() const { return run_length % block == 0 && (row == 0 || run_length % row == 0); }
   void go_on_stack(std::int64_t begin, std::int64_t end) const {
     alignas(cache_line) std::byte scratch[stack_bytes];
@@ -210,8 +210,8 @@ struct Run {
   }
 };
 
-// The places of a range: where its operands, results, constants and registers are, in this order. What repeats within a
-// block is packed here, once.
+// The places of a range: pointers to its operands, results, constants and registers, in this order. Operands that
+// repeat within a block are packed here, once.
 inline void Run::set_places(std::int64_t begin, std::byte* scratch) const {
   auto* place = reinterpret_cast<kernels::Strided*>(scratch);
   const std::size_t first_constant = sources.size() + outputs.size(), first_own = first_constant + constants.size();
@@ -268,7 +268,7 @@ inline void Run::move_places(std::int64_t at, std::int64_t n, std::byte* scratch
   }
 }
 
-// Sums up the elements of a run, which lie one output behind the other.
+// Sums the elements of one run of each total.
 void Run::end_run(std::int64_t begin, std::int64_t end, const std::byte* elements) const {
   const auto width = static_cast<std::int64_t>(bytes);
   for (const Output& z : outputs) {
@@ -278,7 +278,7 @@ void Run::end_run(std::int64_t begin, std::int64_t end, const std::byte* element
   }
 }
 
-// `begin` is a multiple of the block, of the row and of a run, so that what repeats within a block is packed once.
+// `begin` is a multiple of the block, the row and the run, so that operands that repeat within a block are packed once.
 void Run::go(std::int64_t begin, std::int64_t end, std::byte* scratch) const {
   auto* place = reinterpret_cast<kernels::Strided*>(scratch);
   kernels::Strided* const result = place + sources.size();
@@ -302,7 +302,7 @@ void Run::go(std::int64_t begin, std::int64_t end, std::byte* scratch) const {
       n = std::min(n, row_end - at);
     }
     const std::int64_t offset = at * width;
-    if (at > 0 || strided) move_places(at, n, scratch);  // else all is as it was set above
+    if (at > 0 || strided) move_places(at, n, scratch);  // the first block has been set up above
     for (std::size_t k = 0, totals = 0; k < outputs.size(); ++k) {
       const Output& z = outputs[k];
       result[k] = {z.buffer >= 0 ? buffer(z.buffer) : z.by_runs ? in_run(totals++, at) : z.data + offset, 1};
@@ -322,7 +322,7 @@ void Run::go(std::int64_t begin, std::int64_t end, std::byte* scratch) const {
   }
 }
 
-// All of the result, in parallel where it is large.
+// Computes the whole result, in parallel if it is large.
 void Run::all(std::int64_t size) const {
   const std::int64_t piece = row > 0 ? row : block, unit = run_totals > 0 ? run_length : piece;
   const std::int64_t grain = std::max(program_grain / unit, std::int64_t{1}) * unit;
@@ -334,7 +334,7 @@ void Run::all(std::int64_t size) const {
       parallel_for(size, grain, on_stack);
     return;
   }
-  // Too many registers for the stack: each worker at work holds one of as many areas of the heap.
+  // The registers do not fit the stack: each active worker has an area on the heap.
   const std::size_t area_bytes = scratch_bytes() + cache_line, workers = static_cast<std::size_t>(num_threads());
   const auto memory = std::make_unique<std::byte[]>(area_bytes * workers);
   const auto taken = std::make_unique<std::atomic<bool>[]>(workers);
@@ -348,7 +348,7 @@ void Run::all(std::int64_t size) const {
   });
 }
 
-// What totals are made of, each by an own tensor: sums of runs, or all elements where blocks do not fit runs.
+// What totals are made of, in a tensor each: sums of runs, or all elements if blocks do not fit runs.
 detail::List<Tensor> Run::make_parts(DType dtype, const Shape& shape) {
   detail::List<Tensor> parts;
   const bool fits = fits_runs();
@@ -395,7 +395,7 @@ void Code::run(DType dtype, const Shape& shape, std::span<const Tensor* const> i
     run.set_source(i, x, shape, size);
   }
   const auto write = [&](std::size_t k) { return writes.empty() ? Write::place : writes[k]; };
-  // Other sums are sums of sums of blocks: their bits depend on where blocks end.
+  // Other sums are sums over blocks: their bits depend on the division into blocks.
   const auto has_sums_of_blocks = [&] {
     for (std::size_t k = 0; k < out.size(); ++k)
       if (detail::block(out[k])->size != size && write(k) != Write::total) return true;

@@ -1,5 +1,5 @@
-// Over the last axes by rows, over the axes before those that stay by columns, in place; over others by rows that are
-// copied.
+// Trailing axes are reduced by rows; axes in front of the remaining ones by columns, in place; other axes by rows that
+// are copied.
 #include "loops/reduce/logsumexp.hpp"
 
 #include <algorithm>
@@ -13,7 +13,7 @@ namespace reel::loops {
 
 namespace {
 
-// Where x is matrices [n, inner] without a copy, each of whose columns becomes one number: inner. Else 0.
+// If x can be seen as matrices [n, inner] whose columns are reduced, inner; otherwise 0.
 std::int64_t column_count(const Tensor& x, std::int64_t mask) {
   const detail::Block* b = detail::block(x);
   if (!b->contiguous() || mask == 0) return 0;
@@ -24,7 +24,7 @@ std::int64_t column_count(const Tensor& x, std::int64_t mask) {
   return inner >= least_columns && mask >> d << d == mask && (mask & ((std::int64_t{1} << d) - 1)) == 0 ? inner : 0;
 }
 
-// Whether the axes of the mask come last.
+// Whether the reduced axes are the last ones.
 bool axes_are_last(int rank, std::int64_t mask) {
   const std::int64_t all = (std::int64_t{1} << rank) - 1, kept = all & ~mask;
   return (kept & (kept + 1)) == 0;

@@ -13,20 +13,20 @@ namespace reel::loops {
 
 namespace {
 
-// The pointwise definition's loop for the dtype of x.
+// The loop of the definition for the dtype of x.
 template <kernels::table::FixedString Name>
 kernels::Loop loop_for(const Tensor& x) {
   return kernels::active().pointwise(kernels::index_of<Name>(), x.dtype()).value;
 }
-// out = a pointwise function of the operands, one of which `out` may be.
+// out = a pointwise function of the operands; `out` may be one of them.
 template <kernels::table::FixedString Name, class... X>
 void compute(const Tensor& out, const X&... x) {
   const Tensor* in[] = {&x...};
   pointwise(loop_for<Name>(out), in, out);
 }
 
-// out = the sum over the axes of a pointwise function of x, and maybe of y, which has extents of 1 there. What is
-// summed is not in memory as a whole if that is a gain.
+// out = the sum over the axes of a pointwise function of x and optionally y, which has extent 1 there. Without the
+// intermediate array, where that is faster.
 template <kernels::table::FixedString Name, class... Y>
 void sum_of(const Shape& axes, const Tensor& out, const Tensor& x, const Y&... y) {
   if (x.size() == 0) return fill_zero(out);
@@ -38,7 +38,7 @@ void sum_of(const Shape& axes, const Tensor& out, const Tensor& x, const Y&... y
   reduce(sum, terms, axes, out);
 }
 
-// f(i) for each element of a tensor.
+// Calls f(i) for each element of a tensor.
 template <class F>
 void for_each_of(const Tensor& x, const F& f) {
   parallel_for(x.size(), parallel_threshold, [&](std::int64_t begin, std::int64_t end) {
@@ -73,7 +73,8 @@ std::int64_t count_of(const Tensor& x, const Shape& axes) {
 
 // ---- variance
 
-// The sum of (x - c)^2 with the mean rounded as c, less n (mean - c)^2: x is read three times, and nothing written.
+// The sum of (x - c)^2, with the mean rounded to c, minus n (mean - c)^2: x is read three times, and nothing is
+// written.
 template <class T>
 void variance_of(const Tensor& x, const Shape& axes, double freedom, const Tensor& out) {
   const Tensor middle = detail::empty(x.dtype(), with_ones(x, axes)), rest = detail::empty(x.dtype(), middle.shape());
@@ -95,7 +96,7 @@ void variance_of(const Tensor& x, const Shape& axes, double freedom, const Tenso
 
 // ---- norm
 
-// out = the norm by powers of x over its largest (for p < 0: smallest) element, which neither overflow nor vanish.
+// out = the norm, from powers of x scaled by its largest (p < 0: smallest) element, which neither overflow nor vanish.
 template <class T>
 void scaled_norm(const Tensor& x, double p, const Shape& axes, const Tensor& out) {
   const Tensor ratio = detail::empty(x.dtype(), x.shape()), scale = detail::empty(x.dtype(), with_ones(x, axes));

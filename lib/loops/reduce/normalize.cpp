@@ -22,11 +22,12 @@ Tensor sum_over_axis_1(const Tensor& x) {
   return out;
 }
 
-// Sums over rows: f(row of g, row of x, count, sums) adds what belongs to `count` rows to sums [width, n], in parallel.
-// Each row of x goes with `batch` rows of g. Gives the totals [batch, width, n]. Each range of rows has partial sums.
+// Sums over rows, in parallel: f(row of g, row of x, count, sums) adds the contribution of `count` rows to sums [width,
+// n]. Each row of x goes with `batch` rows of g. Returns the totals [batch, width, n]. Each range of rows has partial
+// sums.
 template <class F>
 Tensor sums_over_rows(std::int64_t batch, std::int64_t rows, std::int64_t n, std::int64_t width, DType d, const F& f) {
-  constexpr std::int64_t grain_rows_min = 16, grain_elements = 32768;  // they decide the order of the sums
+  constexpr std::int64_t grain_rows_min = 16, grain_elements = 32768;  // they determine the order of the sums
   const std::int64_t grain = std::max(grain_rows_min, grain_elements / n), ranges = (rows - 1) / grain + 1;
   const Tensor partial = detail::empty(d, {batch, ranges, width, n});
   const std::int64_t bytes = bytes_of(partial, width * n);
@@ -41,7 +42,7 @@ Tensor sums_over_rows(std::int64_t batch, std::int64_t rows, std::int64_t n, std
   return width > 0 ? sum_over_axis_1(partial) : Tensor();
 }
 
-// Sums k of all, as sums_over_rows() gives them: `out` has the elements of [batch, n].
+// Sum k of all, from sums_over_rows(): `out` has the elements of [batch, n].
 void copy_sums(const Tensor& sums, std::int64_t k, const Tensor& out) {
   const Shape shape = sums.shape();
   const std::int64_t n = bytes_of(sums, shape[2]);
@@ -65,18 +66,18 @@ struct BatchShape {
   explicit BatchShape(const Tensor& x) : outer(x.shape()[0]), channels(x.shape()[1]), inner(1) {
     if (x.rank() > 2) inner = x.shape()[2];
   }
-  std::int64_t elements() const { return outer * inner; }  // of a channel
+  std::int64_t elements() const { return outer * inner; }  // per channel
 };
 
-// What f gives for each row of the channels, summed over each channel: [batch, channels].
+// The sum over each channel of what f gives for its rows: [batch, channels].
 Tensor channel_sums(RowFunction f, const BatchShape& shape, std::int64_t batch,
                     std::initializer_list<RowOperand> operands) {
   const Tensor of_rows = detail::empty(operands.begin()->x.dtype(), {batch, shape.outer, shape.channels});
   by_rows(f, shape.inner, operands, of_rows, 1);
   return sum_over_axis_1(of_rows);
 }
-// Where the channels are the last axis: the sums of g (x - mean) and of g, [batch, 2, channels], or without g of
-// (x - mean)^2, [1, 1, channels].
+// If the channels are the last axis: the sums of g (x - mean) and of g, [batch, 2, channels]; without g those of (x -
+// mean)^2, [1, 1, channels].
 Tensor column_sums(const BatchShape& shape, const Tensor& g, const Tensor& x, const Tensor& mean) {
   const std::int64_t bytes = bytes_of(x, shape.channels);
   const std::byte *from_g = data_of(g), *from_x = data_of(x), *from_mean = data_of(mean);
@@ -89,7 +90,7 @@ Tensor column_sums(const BatchShape& shape, const Tensor& g, const Tensor& x, co
       });
 }
 
-// What belongs to channels is little: loops over it are not split.
+// Tensors with one element per channel are small: loops over them are not split.
 template <class T>
 void divide(const Tensor& x, std::int64_t n, const Tensor& out) {
   const T* from = detail::mutable_data<T>(x);
@@ -111,7 +112,7 @@ void invert(const Tensor& variance, double epsilon, const Tensor& inverse) {
 void divide(const Tensor& x, std::int64_t n, const Tensor& out) {
   (out.dtype() == DType::float32 ? divide<float> : divide<double>)(x, n, out);
 }
-// out = x * y; y is repeated where x has more elements.
+// out = x * y; y is repeated if x has more elements.
 void multiply(const Tensor& x, const Tensor& y, const Tensor& out) {
   (out.dtype() == DType::float32 ? multiply<float> : multiply<double>)(x, y, out);
 }
@@ -121,7 +122,7 @@ Tensor product(const Tensor& x, const Tensor& y) {
   return out;
 }
 
-// One number for each row of a batch of cotangents, from one [batch, channels] for each channel.
+// One number per row of a batch of cotangents, from one per channel, [batch, channels].
 RowOperand numbers_of_rows(const BatchShape& shape, const Tensor& of_channels) {
   const std::int64_t batch = of_channels.size() / shape.channels;
   if (batch == 1) return one_per_row(of_channels);

@@ -1,9 +1,9 @@
 // Reductions over any axes. Elements are combined in a tree that extents and strides alone determine:
-// 1. If a reduced axis has the smallest stride, runs along it are combined by the kernel, pairwise.
-// 2. Else rows along an axis that stays are merged, by a binary counter of partial rows.
-// 3. The terms (runs, or rows) of a large problem are cut into ranges, also with one thread. Their partial results form
-//    one more, small, problem.
-// The elements may be computed on the way, a run or a row at a time, and never be in memory as a whole.
+// 1. If a reduced axis has the smallest stride, the kernel combines runs along it, pairwise.
+// 2. Otherwise rows along a remaining axis are merged, in the order of a binary counter of partial rows.
+// 3. The terms (runs, or rows) of a large problem are divided into ranges, even with one thread. Their partial results
+// form a small problem of the same kind.
+// The elements may be computed on the way, a run or a row at a time, without an array of all of them.
 #include "loops/reduce/reduce.hpp"
 
 #include <algorithm>
@@ -20,19 +20,20 @@ namespace {
 
 using kernels::Reduction;
 
-constexpr std::int64_t combine_grain = 65536;   // elements that one task combines, about
-constexpr std::int64_t computed_length = 2048;  // a run is cut into parts of so many if it is computed on the way
-constexpr std::int64_t max_tasks = 256;         // of the largest problems, about
-// Rows longer than this are cut into strips, of which a range has few_rows: what is near in memory is near in time.
+constexpr std::int64_t combine_grain = 65536;   // elements that one task combines, approximately
+constexpr std::int64_t computed_length = 2048;  // length of the parts of a run that is computed on the way
+constexpr std::int64_t max_tasks = 256;         // approximate limit, for the largest problems
+// Rows longer than this are divided into strips; a range has few_rows of each. Elements that are near in memory are
+// near in time.
 constexpr std::int64_t long_row = 2048;     // bytes
 constexpr std::int64_t strip_bytes = 8192;  // of one row
 constexpr std::int64_t few_rows = 64;
 constexpr std::int64_t leaf = 8;                               // rows added one after the other
 constexpr int max_levels = 40;                                 // of the counter: 8 * 2^40 rows
 constexpr std::int64_t counter_bytes = max_levels * long_row;  // or few_rows of strips
-constexpr std::int64_t least_run = 16;                         // extent from which a reduced axis is combined by runs
-constexpr std::int64_t least_row = 16;                         // extent from which an axis that stays is merged by rows
-// Problems up to this size, of rows up to this length, are halved again and again instead of merged by rows.
+constexpr std::int64_t least_run = 16;  // smallest extent of a reduced axis that is combined by runs
+constexpr std::int64_t least_row = 16;  // smallest extent of a remaining axis that is merged by rows
+// Problems up to this size, with rows up to this length, are halved repeatedly instead of merged by rows.
 constexpr std::int64_t halved_elements = 2048;
 constexpr std::int64_t halved_row = 128;
 
@@ -43,10 +44,10 @@ struct Problem {
   const std::byte* from;
   std::byte* to;
   LoopNest<1> kept;     // outermost first; `to` has them row-major without gaps
-  LoopNest<1> reduced;  // by stride, largest first; strides not negative
+  LoopNest<1> reduced;  // by decreasing stride; strides are not negative
   // Computes the elements if they are not in memory: `from` is null then, and strides are those of a dense array.
   const ElementwisePlan* computed = nullptr;
-  // The runs of a problem that is one line of elements, combined already: there are no elements.
+  // For a problem that is one line of elements: the runs, combined already. There are no elements then.
   const std::byte* runs = nullptr;
 };
 
@@ -64,10 +65,10 @@ LoopNest<1> without(const LoopNest<1>& nest, int axis) {
 }
 std::int64_t offset_of(const LoopNest<1>& nest, std::int64_t at) { return nest.offset(0, at, nest.rank); }
 
-// How a problem is cut: outputs into groups, terms (runs, or rows) into ranges.
+// The division of a problem: outputs into groups, terms (runs, or rows) into ranges.
 struct Partition {
   std::int64_t groups, per_group, ranges, terms;
-  std::int64_t tasks_at_once;  // so many tasks are worth a thread
+  std::int64_t tasks_at_once;  // number of tasks that are worth a thread
   std::int64_t first_term(std::int64_t range) const { return terms / ranges * range + std::min(range, terms % ranges); }
 };
 Partition partition(std::int64_t outputs, std::int64_t terms, std::int64_t elements_per_output,
@@ -84,8 +85,8 @@ Partition partition(std::int64_t outputs, std::int64_t terms, std::int64_t eleme
 
 void solve(const Problem& p);
 
-// Runs body(first, last, range, out) for each range and group of outputs; `out` holds the range's partial results.
-// Then these are combined.
+// Calls body(first, last, range, out) for each range and group of outputs; `out` holds the range's partial results.
+// Then combines these.
 template <class Body>
 void for_ranges(const Problem& p, const Partition& c, std::int64_t outputs, std::int64_t results, const Body& body) {
   Tensor scratch;
@@ -113,7 +114,7 @@ void for_ranges(const Problem& p, const Partition& c, std::int64_t outputs, std:
 class Partials {
  public:
   explicit Partials(const Problem& p) : op_(p.op), bytes_(p.bytes) {}
-  // Where the next value belongs; then call added().
+  // The place for the next value; call added() afterwards.
   void* next() { return at(0, filled_[0]); }
   void added() {
     for (int level = 0; ++filled_[level] == width; ++level) {
@@ -146,7 +147,7 @@ class Partials {
   alignas(64) std::byte buffer_[levels][width * 16];
 };
 
-// A run whose elements are computed.
+// A run whose elements are computed on the way.
 void run_computed(const Problem& p, std::int64_t begin, std::int64_t n, void* to) {
   alignas(64) std::byte buffer[computed_length * 16];
   p.computed->compute(begin, begin + n, buffer);
@@ -190,10 +191,10 @@ void by_runs(const Problem& p, int axis) {
   });
 }
 
-// Rows of up to `width` elements, each an index of the reduced axes, combined into one.
+// Combines rows of up to `width` elements, one for each index of the reduced axes.
 struct Rows {
   const Problem& p;
-  std::int64_t stride, width;  // of a row's elements; elements
+  std::int64_t stride, width;  // stride of a row's elements; number of elements
 
   void load(std::int64_t offset, std::byte* to) const {
     if (p.computed) return p.computed->compute(offset, offset + width, to);
@@ -203,7 +204,7 @@ struct Rows {
     else
       with_size(p.bytes, [&](auto element) { gather<decltype(element)>(row, stride, to, width); });
   }
-  // to = the rows that the index comes to, at most `leaf`, one after the other.
+  // to = the sum of up to `leaf` rows from the index on, one after the other.
   void sequence(std::int64_t offset, IndexIterator<1>& index, std::int64_t rows, std::byte* to,
                 std::byte* spare) const {
     if (stride == 1 && !p.computed && p.op.merge_all) {
@@ -221,7 +222,7 @@ struct Rows {
       p.op.merge(to, in_memory ? p.from + at * static_cast<std::int64_t>(p.bytes) : spare, width);
     }
   }
-  // The same for any number of rows, by a binary counter of sequences.
+  // The same for any number of rows, by a binary counter of partial rows.
   void tree(std::int64_t offset, IndexIterator<1>& index, std::int64_t rows, std::byte* to) const {
     alignas(64) std::byte spare[strip_bytes];
     if (rows <= leaf) return sequence(offset, index, rows, to, spare);
@@ -239,7 +240,7 @@ struct Rows {
   }
 };
 
-// Outputs are rows along the last axis that stays; a row for each index of the reduced axes is added to them.
+// Outputs are rows along the last remaining axis; one row per index of the reduced axes is added to them.
 void by_rows(const Problem& p) {
   const int last = p.kept.rank - 1;
   const std::int64_t length = p.kept.extent[last], stride = p.kept.stride[0][last], terms = count(p.reduced);
@@ -262,7 +263,7 @@ void by_rows(const Problem& p) {
              });
 }
 
-// Short rows one right behind the other, not many: the later half is combined with the first, until one row is left.
+// Adjacent short rows, not many: the second half is combined with the first until one row is left.
 void halved(const Problem& p) {
   const int last = p.kept.rank - 1;
   const std::int64_t width = p.kept.extent[last], total = p.reduced.extent[0];
@@ -286,7 +287,7 @@ void halved(const Problem& p) {
              });
 }
 
-// Many of them: `fold` are taken as one long row, which is halved at the end.
+// Many adjacent short rows: `fold` of them are taken as one long row, which is halved at the end.
 void folded(const Problem& p) {
   const int last = p.kept.rank - 1, inner = p.reduced.rank - 1;
   const std::int64_t width = p.kept.extent[last], rows = p.reduced.extent[inner];
@@ -336,7 +337,7 @@ void solve(const Problem& p) {
   by_rows(p);
 }
 
-// Takes the axes of a problem apart: those that go, in descending order of strides, and those that stay.
+// Divides the axes of a problem: reduced ones, by decreasing stride, and remaining ones.
 void set_axes(Problem& p, int rank, const std::int64_t* extents, const std::int64_t* strides, const Shape& axes) {
   std::int64_t extent[max_rank], stride[max_rank];
   int reduced = 0;
@@ -367,7 +368,7 @@ void set_axes(Problem& p, int rank, const std::int64_t* extents, const std::int6
 void reduce(const kernels::Reduction& reduction, const Tensor& in, const Shape& axes, const Tensor& out) {
   const detail::Block *x = detail::block(in), *y = detail::block(out);
   if (y->size == 0) return;
-  if (x->size == y->size) {  // one element each
+  if (x->size == y->size) {  // one element per output
     const Tensor same = contiguous(in);
     std::memcpy(y->data, detail::block(same)->data, static_cast<std::size_t>(y->size) * item_size(y->dtype));
     return;
@@ -381,7 +382,7 @@ void reduce(const kernels::Reduction& reduction, const Tensor& in, const Shape& 
 
 bool pointwise_reduce(kernels::Loop loop, const Shape& shape, std::span<const Tensor* const> in,
                       const kernels::Reduction& reduction, const Shape& axes, const Tensor& out) {
-  constexpr std::int64_t worth_it = 32768, least_length = 256;  // elements; of them at once
+  constexpr std::int64_t worth_it = 32768, least_length = 256;  // elements in all; elements per call
   const detail::Block* y = detail::block(out);
   const std::int64_t size = shape.elements();
   if (size < worth_it || y->size == 0 || size == y->size) return false;
@@ -398,7 +399,7 @@ bool pointwise_reduce(kernels::Loop loop, const Shape& shape, std::span<const Te
   std::int64_t strides[max_rank], dense_stride = 1;
   for (int d = shape.rank() - 1; d >= 0; dense_stride *= shape.begin()[d--]) strides[d] = dense_stride;
   set_axes(p, shape.rank(), shape.begin(), strides, axes);
-  // Only long runs and rows without gaps are worth a call each.
+  // Only long runs, and rows without gaps, are worth a kernel call each.
   const int last = p.kept.rank - 1, inner = p.reduced.rank - 1;
   if (last >= 0 && p.kept.stride[0][last] == 1) {
     if (p.kept.extent[last] < least_length) return false;
@@ -410,7 +411,7 @@ bool pointwise_reduce(kernels::Loop loop, const Shape& shape, std::span<const Te
   return true;
 }
 
-// ---- Reductions by name
+// ---- Reductions by function
 
 namespace {
 
@@ -428,7 +429,7 @@ kernels::ArgReduce arg_reduction_of(ReduceFunction f, DType d) {
   return (f == ReduceFunction::max ? set.argmax : set.argmin)[static_cast<std::size_t>(d)];
 }
 
-// x = x / y, where y broadcasts.
+// x = x / y; y broadcasts.
 void divide_by(const Tensor& x, const Tensor& y) {
   const Tensor* in[] = {&x, &y};
   const DType dtype = x.dtype();

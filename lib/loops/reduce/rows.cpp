@@ -1,5 +1,5 @@
-// Rows are handed to their kernels many at a time where they lie one after the other. Columns are read in place if the
-// cache holds all that lies between their elements; else a strip of columns at a time is packed.
+// Contiguous rows are passed to their kernels many at a time. Columns are read in place if the cache holds everything
+// between their elements; otherwise strips of columns are packed.
 #include "loops/reduce/rows.hpp"
 
 #include <algorithm>
@@ -42,12 +42,12 @@ kernels::RowLoop row_loop(RowFunction f, DType d) {
   return rows_of(d).*over_rows[at - over_columns.size()];
 }
 
-// Rows that one thread takes at a time.
+// Rows per task.
 std::int64_t grain(std::int64_t n) {
   return std::max<std::int64_t>(1, tuning::rows_grain / std::max<std::int64_t>(n, 1));
 }
 
-// What the kernel reads: its bytes per row, 0 if all rows share them, and how many rows it has.
+// An operand of the kernel: bytes per row, 0 if all rows share it, and its number of rows.
 struct RowSource {
   std::byte* data = nullptr;
   std::int64_t bytes = 0, rows = 0;
@@ -67,7 +67,7 @@ struct Columns {
   std::byte* out;
   std::int64_t width;  // elements of a column of the result
 
-  // Column `first` of matrix m as operand i has it; null for an operand that is not there.
+  // Column `first` of matrix m in operand i; null for an absent operand.
   std::byte* operand(std::size_t i, std::int64_t m, std::int64_t first) const {
     const RowSource& s = source[i];
     return s.data ? s.data + m * inner % s.rows * s.bytes + first * item : nullptr;
@@ -77,7 +77,7 @@ struct Columns {
   bool is_whole(std::size_t i) const { return n > 1 && source[i].bytes == n * item; }
 };
 
-// Blocks of `height` rows of a matrix, all its columns at once, where they are.
+// Computes blocks of `height` rows of a matrix, all its columns, in place.
 void columns_in_place(const Columns& c, std::int64_t height) {
   const std::int64_t blocks = (c.n - 1) / height + 1, row = c.inner * c.item;
   parallel_for(c.matrices * blocks, grain(height * c.inner), [&](std::int64_t begin, std::int64_t end) {
@@ -90,7 +90,7 @@ void columns_in_place(const Columns& c, std::int64_t height) {
   });
 }
 
-// Columns [first, first + high) of matrix m, packed in `scratch` before the kernel reads them.
+// Computes columns [first, first + high) of matrix m, packed in `scratch` first.
 void packed_strip(const Columns& c, std::int64_t m, std::int64_t first, std::int64_t high, std::int64_t place,
                   std::byte* scratch) {
   const auto bytes = static_cast<std::size_t>(c.item);
@@ -108,7 +108,7 @@ void packed_strip(const Columns& c, std::int64_t m, std::int64_t first, std::int
   kernels::copy_matrix(scratch, high, 1, c.result(m, first), c.inner, c.n, high, bytes);
 }
 
-// Strips of `wide` columns. Each worker has scratch of its own, whatever strips it takes.
+// Strips of `wide` columns. Each worker has its own scratch memory for all of its strips.
 void columns_by_strips(const Columns& c, std::int64_t wide) {
   std::int64_t packed = 0;
   for (std::size_t i = 0; i < c.count; ++i) packed += c.is_whole(i);
@@ -127,7 +127,7 @@ void columns_by_strips(const Columns& c, std::int64_t wide) {
   });
 }
 
-// The order in which `axis` is the last one; -1 where `back`: the order that undoes it.
+// The order of axes that makes `axis` the last one, -1; with `back` its inverse.
 Shape axis_last(int rank, int axis, bool back) {
   Shape order;
   for (int d = 0; d < rank; ++d)

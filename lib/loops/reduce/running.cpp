@@ -1,4 +1,4 @@
-// Rows of strips of columns, one after another; where there is one column, blocks along it.
+// Strips of columns, row by row; a single column in blocks along it.
 #include "loops/reduce/running.hpp"
 
 #include <algorithm>
@@ -14,9 +14,9 @@ namespace reel::loops {
 
 namespace {
 
-constexpr std::int64_t strip = 256;  // columns, or elements of a column, at a time
+constexpr std::int64_t strip = 256;  // columns, or elements of one column, at a time
 
-// Calls body(first, count) for strips of columns of each matrix [n, inner]: `first` is the place of the first element.
+// Calls body(first, count) for strips of columns of each matrix [n, inner]: `first` is the index of the first element.
 template <class Body>
 void for_strips(const AxisSplit& e, const Body& body) {
   const std::int64_t width = std::min(strip, e.inner), strips = (e.inner - 1) / width + 1;
@@ -50,14 +50,14 @@ void extreme_columns(const AxisSplit& e, bool largest, bool reverse, const T* x,
   }
 }
 
-// A pointwise function in place.
+// Applies a pointwise function in place.
 template <class T>
 void apply_in_place(kernels::Loop loop, T* x, std::int64_t n) {
   const kernels::Strided in[] = {{reinterpret_cast<const std::byte*>(x), 1}};
   loop(in, reinterpret_cast<std::byte*>(x), n);
 }
 
-// Running sums of exponentials of some elements each, and their logarithms.
+// Running sums of exponentials for several elements at a time, and their logarithms.
 template <class T>
 struct LogSums {
   kernels::Loop exp, log;
@@ -69,8 +69,7 @@ struct LogSums {
       : exp(kernels::active().pointwise(kernels::index_of<"exp">(), d).value),
         log(kernels::active().pointwise(kernels::index_of<"log">(), d).value) {}
 
-  // The exponent that the sum, or else the new term, is to be multiplied by, when x comes to a sum relative to
-  // `so_far`.
+  // The exponent of the factor for the old sum, or else for the new term, when x joins a sum relative to `so_far`.
   void meet(std::int64_t i, T x, T so_far) {
     grew[i] = x > so_far;
     most[i] = grew[i] ? x : so_far;
@@ -115,7 +114,7 @@ void log_sum_columns(LogSums<T>& s, const AxisSplit& e, const T* x, std::int64_t
   }
 }
 
-// The shares of a column where its sums are infinite.
+// The shares in a column where its sums are infinite.
 template <class T>
 void set_infinite_shares(const T* x, const T* z, const AxisSplit& e, bool reverse, T* weight, T* carry) {
   T hits = 0;

@@ -1,4 +1,4 @@
-// Many columns at a time, row after row; a few columns one by one.
+// Many columns: row after row. Few columns: one by one.
 #include "loops/reduce/scan.hpp"
 
 #include <algorithm>
@@ -22,7 +22,7 @@ struct Extents {
   }
 };
 
-// Calls body(o, first, count) for strips of columns of each outer index, in parallel if the work is worth it.
+// Calls body(o, first, count) for strips of columns of each outer index, in parallel if that is worth it.
 template <class Body>
 void for_strips(const Extents& e, std::int64_t strip, const Body& body) {
   const std::int64_t width = std::min(strip, e.inner), strips = (e.inner - 1) / width + 1;
@@ -54,13 +54,13 @@ Tensor identity_of(ScanFunction f, DType d) {
 }
 
 struct Scan {
-  kernels::Scan along;    // one column
-  kernels::Loop combine;  // two rows
+  kernels::Scan along;    // along one column
+  kernels::Loop combine;  // of two rows
   Extents e;
   bool exclusive;
-  std::int64_t bytes;                // of an element
-  std::int64_t x_step, x_start;      // from one row of x to the next one scanned, and to the first; bytes
-  std::int64_t out_step, out_start;  // of the result
+  std::int64_t bytes;                // per element
+  std::int64_t x_step, x_start;      // bytes between rows of x in scan order, and offset of the first
+  std::int64_t out_step, out_start;  // the same for the result
   const std::byte *x, *identity;     // identity: null unless exclusive
   std::byte* out;
 
@@ -91,8 +91,7 @@ void scan_rows(const Scan& s, std::int64_t o, std::int64_t first, std::int64_t c
   }
 }
 
-// Whether x's elements are there as contiguous rows along the first axis, at any stride: x broadcast along that axis,
-// above all.
+// Whether x is contiguous rows along the first axis with any stride, such as x broadcast along that axis.
 bool has_rows(const detail::Block* x, int axis) {
   std::int64_t dense = 1;
   for (int d = x->rank; --d > axis; dense *= x->extents()[d])
@@ -102,7 +101,7 @@ bool has_rows(const detail::Block* x, int axis) {
 
 // ---- linear recurrence
 
-// Several columns at a time: the next step of a column waits for the one before it.
+// Several columns at a time: each step of a column waits for the one before it.
 template <class T, int Columns>
 void recur_columns(std::int64_t n, std::int64_t step, std::int64_t apart, const T* factor, const T* term, T* sum) {
   T carry[Columns];

@@ -1,5 +1,5 @@
 // Running sums and products, and linear recurrences, along an axis. With `reverse` they run from the last index to the
-// first, and "before" is the next greater index.
+// first, and "before" means the next larger index.
 #pragma once
 #include <reel/tensor.hpp>
 
@@ -8,8 +8,8 @@ namespace reel::loops {
 enum class ScanFunction : std::uint8_t { cumsum, cumprod };
 /// Whether there is a kernel: for numbers of at least 32 bits.
 bool has_scan(ScanFunction f, DType d) noexcept;
-/// out[i] = x[0] to x[i] combined, one after the other; or, `exclusive`, x[0] to x[i - 1], which begins with the
-/// identity. x has any strides; `out` is contiguous, of its shape and dtype, and shares no memory with it.
+/// out[i] = x[0] to x[i] combined in order; with `exclusive`, x[0] to x[i - 1], beginning with the identity. x has any
+/// strides; `out` is contiguous, of its shape and dtype, and shares no memory with it.
 void scan(ScanFunction f, const Tensor& x, int axis, bool exclusive, bool reverse, const Tensor& out);
 
 /// Whether linear_recurrence() exists for d: not for integers and halves.

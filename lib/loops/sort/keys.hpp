@@ -1,4 +1,4 @@
-// Unsigned integers that are ordered as elements are to be sorted: equal ones for equal elements, the highest for NaN.
+// Sort keys: unsigned integers in the order of the elements. Equal elements have equal keys; NaN has the largest.
 #pragma once
 #include <bit>
 #include <cstdint>
@@ -12,14 +12,15 @@ using Unsigned = std::conditional_t<
     Bytes == 1, std::uint8_t,
     std::conditional_t<Bytes == 2, std::uint16_t, std::conditional_t<Bytes == 4, std::uint32_t, std::uint64_t>>>;
 
-/// Keys of elements of type T. Sign and magnitude of floating-point numbers become an offset, as two's complement does.
+/// Keys for elements of type T. Sign and magnitude of floating-point numbers are mapped to a biased integer, like two's
+/// complement.
 template <class T>
 struct Keys {
   using Key = Unsigned<sizeof(T)>;
   static constexpr bool floating = !std::is_integral_v<T>;
   static constexpr Key sign = static_cast<Key>(Key{1} << (8 * sizeof(T) - 1));
   static constexpr Key highest = static_cast<Key>(~Key{0});
-  /// The bits of infinity: those of NaN are above, the sign apart.
+  /// The bits of infinity. The bits of NaN are larger, apart from the sign.
   static constexpr Key infinity = [] {
     if constexpr (std::is_same_v<T, float16>)
       return Key{0x7c00};
@@ -46,7 +47,7 @@ struct Keys {
     }
     return descending ? static_cast<Key>(~key) : key;
   }
-  /// The element of a key: of a zero 0, of NaN some NaN.
+  /// The element of a key: for zeros +0, for NaN some NaN.
   T element(Key key) const noexcept {
     if constexpr (floating) {
       if (key == highest) return std::bit_cast<T>(highest);

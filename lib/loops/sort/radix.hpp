@@ -7,11 +7,11 @@
 
 namespace reel::loops {
 
-/// So few records are sorted by insertion.
+/// Up to this many records are sorted by insertion.
 inline constexpr std::int64_t insertion_records = 24;
 
-/// Sorts n records by key(record), an unsigned integer of Bytes bytes. `scratch` holds n more. Gives where the sorted
-/// records are: one of both.
+/// Sorts n records by key(record), an unsigned integer of Bytes bytes. `scratch` holds n more records. Returns where
+/// the sorted records are: one of the two.
 template <std::size_t Bytes, class Record, class Key>
 Record* radix_sort(Record* records, Record* scratch, std::int64_t n, const Key& key) {
   if (n <= insertion_records) {
@@ -30,7 +30,7 @@ Record* radix_sort(Record* records, Record* scratch, std::int64_t n, const Key& 
   }
   for (std::size_t d = 0; d < Bytes; ++d) {
     std::array<std::int64_t, 256>& place = counts[d];
-    if (place[static_cast<std::uint8_t>(key(records[0]) >> (8 * d))] == n) continue;  // one digit for all
+    if (place[static_cast<std::uint8_t>(key(records[0]) >> (8 * d))] == n) continue;  // all keys have the same digit
     std::int64_t before = 0;
     for (std::int64_t& p : place) before += std::exchange(p, before);
     for (std::int64_t i = 0; i < n; ++i)

@@ -10,7 +10,7 @@
 namespace reel::loops {
 namespace {
 
-// f(position, whether its element differs from the one before) in order.
+// Calls f(position, whether its element differs from the one before) in order.
 template <class F>
 void for_each_in_order(const Tensor& x, const Tensor& order, const F& f) {
   const auto* position = detail::mutable_data<std::int64_t>(order);
@@ -64,8 +64,7 @@ void distinct_elements(const Tensor& x, const Tensor& order, const Tensor& first
 
 namespace {
 
-// f(elements, the least of them, how many integers from it to the greatest) if there are no more of these than
-// elements.
+// Calls f(elements, their minimum, size of their range) if the range has no more integers than there are elements.
 template <class F>
 bool with_range(const Tensor& x, const F& f) {
   const std::int64_t n = x.size();
@@ -87,7 +86,7 @@ bool with_range(const Tensor& x, const F& f) {
   return fits;
 }
 
-// What number from `low` on x is.
+// The index of x among the integers from `low` on.
 template <class T>
 std::size_t number_of(T x, T low) {
   return static_cast<std::size_t>(static_cast<std::uint64_t>(x) - static_cast<std::uint64_t>(low));
@@ -114,7 +113,7 @@ bool distinct_elements_in_range(const Tensor& x, const Tensor& first, const Tens
   auto* to_counts = detail::mutable_data<std::int64_t>(counts);
   return with_range(x, [=]<class T>(const T* elements, T low, std::int64_t range) {
     struct Number {
-      std::int64_t count, place;  // where it stands first, then which of the distinct elements it is
+      std::int64_t count, place;  // its first occurrence; then its index among the distinct elements
     };
     const Tensor memory = detail::empty(DType::int64, {2 * range});
     auto* numbers = reinterpret_cast<Number*>(detail::mutable_data<std::int64_t>(memory));

@@ -14,7 +14,7 @@
 namespace reel::loops {
 namespace {
 
-// A heap takes up to this share of a row: hardly any element gets in when it is full.
+// A heap takes up to this share of a row: once it is full, few elements enter it.
 constexpr std::int64_t heap_share = 64;
 
 // The rows of a tensor.
@@ -30,7 +30,7 @@ struct KeyRows {
   }
 };
 
-// f<T>() for the type T of elements that have an order.
+// Calls f<T>() for the element type T, which must have an order.
 template <class F>
 void visit_sortable(DType d, const F& f) {
   visit(d, [&]<class T>() {
@@ -38,7 +38,7 @@ void visit_sortable(DType d, const F& f) {
   });
 }
 
-// Zeros of both signs, and NaNs, have one key each: those of a sorted row get their bits back, in the order of `row`.
+// Zeros of both signs, and all NaNs, have one key: sorted rows get their bits back, in the order of `row`.
 template <class T>
 void restore(const T* row, std::int64_t n, T* sorted) {
   using Key = typename Keys<T>::Key;
@@ -60,7 +60,7 @@ void restore(const T* row, std::int64_t n, T* sorted) {
         Keys<T>::is_nan);
 }
 
-// A key with the place of its element.
+// A key with the position of its element.
 template <class Key>
 struct Record {
   Key key;
@@ -69,7 +69,7 @@ struct Record {
     return a.key != b.key ? a.key < b.key : a.position < b.position;
   }
 };
-// Both in one integer, where they fit.
+// Both in one integer, if they fit.
 struct PackedRecord {
   std::uint64_t bits;
   PackedRecord() = default;
@@ -77,7 +77,7 @@ struct PackedRecord {
       : bits(std::uint64_t{key} << 32 | static_cast<std::uint32_t>(position)) {}
   friend bool operator<(PackedRecord a, PackedRecord b) noexcept { return a.bits < b.bits; }
 };
-// Keys of integers that lie within 2^32 of each other, as their distances from the least.
+// Keys for integers within 2^32 of each other: their distances from the minimum.
 template <class T>
 struct NarrowKeys {
   Keys<T> keys;
@@ -105,7 +105,7 @@ struct RecordParts {
   static std::int64_t position(PackedRecord r) noexcept { return static_cast<std::uint32_t>(r.bits); }
 };
 
-// f(keys, elements of a row, memory for `records` of its type, where the row's positions go) for each row.
+// Calls f(keys, length of a row, memory for `records` of its type, the row's positions) for each row.
 template <class F>
 void for_each_row(const Tensor& x, std::int64_t records, bool descending, const Tensor& positions, const F& f) {
   const KeyRows rows(x);
@@ -136,8 +136,8 @@ void for_each_row(const Tensor& x, std::int64_t records, bool descending, const 
   });
 }
 
-// order(records, scratch, n, parts) gives where the records of a row are in order. The positions of the ranks
-// [first, last) are written.
+// order(records, scratch, n, parts) returns the ordered records of a row. Writes the positions of the ranks [first,
+// last).
 template <class Order>
 void order_rows(const Tensor& x, std::int64_t first, std::int64_t last, bool descending, const Tensor& positions,
                 const Order& order) {
@@ -152,7 +152,7 @@ void order_rows(const Tensor& x, std::int64_t first, std::int64_t last, bool des
                });
 }
 
-// The first `count` of each row, by a heap of the best so far, the worst of them on top.
+// The first `count` of each row, by a heap of the best so far with the worst of them on top.
 void select_first(const Tensor& x, std::int64_t count, bool descending, const Tensor& positions) {
   const std::int64_t n = KeyRows(x).n;
   for_each_row(x, count, descending, positions,
@@ -162,11 +162,11 @@ void select_first(const Tensor& x, std::int64_t count, bool descending, const Te
                  std::make_heap(heap, heap + count);
                  T worst = row[Parts::position(heap[0])];
                  for (std::int64_t i = count; i < n; ++i) {
-                   // Nearly all leave here; a comparison with NaN is false.
+                   // Most elements are rejected here; a comparison with NaN is false.
                    if constexpr (std::is_arithmetic_v<T>)
                      if (keys.descending ? row[i] <= worst : row[i] >= worst) continue;
                    const auto key = keys(row[i]);
-                   if (key >= Parts::key(heap[0])) continue;  // of equal elements the first stays
+                   if (key >= Parts::key(heap[0])) continue;  // on ties the earlier element stays
                    std::pop_heap(heap, heap + count);
                    heap[count - 1] = R{key, i};
                    std::push_heap(heap, heap + count);
@@ -214,7 +214,7 @@ void argsort_rows(const Tensor& x, bool descending, const Tensor& positions) {
 }
 
 void select_rows(const Tensor& x, std::int64_t first, std::int64_t last, bool descending, const Tensor& positions) {
-  // A selection reads what is left again and again; the sort of all records takes about eight passes.
+  // A selection reads the remaining elements repeatedly; sorting all records takes about eight passes.
   const std::int64_t length = KeyRows(x).n;
   if (first == 0 && last <= length / heap_share) return select_first(x, last, descending, positions);
   if (last - first > length / 4) return order_rows(x, first, last, descending, positions, Sorted());
@@ -237,7 +237,7 @@ void partition_rows(const Tensor& x, std::int64_t kth, const Tensor& positions) 
 
 namespace {
 
-// How many of n ascending keys are below `key`. No branch depends on a comparison.
+// The number of keys below `key` among n ascending ones. Branch-free in the comparisons.
 template <class Key, class At>
 std::int64_t count_below(Key key, std::int64_t n, const At& at) {
   std::int64_t first = 0;
@@ -249,8 +249,8 @@ std::int64_t count_below(Key key, std::int64_t n, const At& at) {
   return n == 0 ? 0 : first + (at(first) < key);
 }
 
-// f(at) with a function that gives the key of an element of the tables: made for all of them if more values than so
-// many elements are sought.
+// Calls f(at) with a function that returns the key at an index of the tables. Keys of all elements are computed once if
+// more than this many values are searched.
 template <class T, class F>
 void with_table_keys(const Tensor& sorted, std::int64_t values, const F& f) {
   using Key = typename Keys<T>::Key;
@@ -278,7 +278,7 @@ void search_rows(const Tensor& sorted, const Tensor& values, bool right, const T
         for (std::int64_t i = begin; i < end; ++i) {
           const std::int64_t first = tables == 1 ? 0 : i / m * n;
           const auto key = keys(sought[i]);
-          // Behind equal elements is in front of those of the next key, if there is one.
+          // Behind equal elements means in front of the next larger key, if there is one.
           to[i] = right && key == Keys<T>::highest ? n
                                                    : count_below(static_cast<typename Keys<T>::Key>(key + right), n,
                                                                  [&](std::int64_t k) { return table(first + k); });

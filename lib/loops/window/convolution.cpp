@@ -1,5 +1,5 @@
-// The result of a convolution, and its gradient with respect to the image, as correlations. With strides, the former
-// has several planes to read for an image, the latter several grids of results to write.
+// A convolution and its gradient with respect to the image are both correlations. With strides, the former reads
+// several planes per image, the latter writes several grids of results.
 #include "loops/window/convolution.hpp"
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 namespace reel::loops {
 namespace {
 
-// Whether there is nothing to add up: the result, if it has elements, is zero then.
+// Whether there are no terms: the result, if it has elements, is zero then.
 bool is_empty_sum(const Tensor& operand, const Tensor& w, const Tensor& to) {
   if (to.size() == 0) return true;
   if (operand.size() > 0 && w.size() > 0) return false;
@@ -19,17 +19,17 @@ bool is_empty_sum(const Tensor& operand, const Tensor& w, const Tensor& to) {
   return true;
 }
 
-// Elements of an axis that lie at the same distance from the starts of windows, modulo the stride: first, first +
-// stride, ..., of which neighbours are met by the same taps of neighbouring results.
+// Elements of an axis at the same distance from window starts modulo the stride: first, first + stride, ....
+// Neighbouring elements of the class meet the same taps of neighbouring results.
 struct ResidueClass {
   std::int64_t first, count;
-  std::int64_t start;                        // the result whose tap 0, if it were in the class, meets the first
-  std::vector<std::int64_t> taps, distance;  // taps that meet them, and how many results before `start` each does
+  std::int64_t start;                        // the result whose tap 0, if it were in the class, meets the first element
+  std::vector<std::int64_t> taps, distance;  // taps that meet them, and the distance of their results before `start`
 };
 struct ResidueClasses {
   std::vector<ResidueClass> classes;
-  std::int64_t lowest = std::numeric_limits<std::int64_t>::max();   // result that meets an element
-  std::int64_t highest = std::numeric_limits<std::int64_t>::min();  // one past the last
+  std::int64_t lowest = std::numeric_limits<std::int64_t>::max();   // first result that meets an element
+  std::int64_t highest = std::numeric_limits<std::int64_t>::min();  // one past the last result
 
   explicit ResidueClasses(const WindowAxis& axis);
   std::int64_t most_elements() const {
@@ -39,8 +39,8 @@ struct ResidueClasses {
   }
 };
 
-// Element e meets tap t in result i = (e + before - t * dilation) / stride, where that is whole: so elements are
-// classed by (e + before) modulo stride.
+// Element e meets tap t in result i = (e + before - t * dilation) / stride, if that is an integer: elements are classed
+// by (e + before) modulo stride.
 ResidueClasses::ResidueClasses(const WindowAxis& axis) {
   for (std::int64_t residue = 0; residue < axis.stride; ++residue) {
     ResidueClass c;

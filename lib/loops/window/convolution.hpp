@@ -1,12 +1,12 @@
-// Two-dimensional convolution and both its gradients, over planes packed with their padding a few rows at a time: no
-// matrix of patches (im2col) is ever made. Ranges depend on shapes alone, and partial sums are added in order, so that
-// a result has the same bits for every number of threads. Shapes have been checked by the caller.
+// Two-dimensional convolution and both gradients, on planes packed with their padding, a few rows at a time, without a
+// matrix of patches (im2col). Ranges depend on shapes alone, and partial sums are added in order, so that results have
+// the same bits for every number of threads. The caller has checked shapes.
 #pragma once
 #include <reel/tensor.hpp>
 
 namespace reel::loops {
 
-/// Windows along an axis: that of result i has the elements i * stride + tap * dilation - before, where they exist.
+/// Windows along an axis: window i has the elements i * stride + tap * dilation - before, as far as they exist.
 struct WindowAxis {
   std::int64_t extent, taps, results, stride, dilation, before;
 };
@@ -15,7 +15,7 @@ struct WindowGeometry {
   WindowAxis rows, columns;
 };
 
-// Operands have any strides, results are contiguous; float32 or float64.
+// Operands have any strides; results are contiguous; float32 or float64.
 
 /// y [batch, filters, out rows, out columns] of x [batch, channels, rows, columns] and w [filters, channels / groups,
 /// row taps, column taps].

@@ -1,10 +1,10 @@
 // A correlation in steps:
-// 1. The weights are packed in the order in which they are read. Padding is multiplied with them as zeros; if a weight
-//    is not finite, that would be NaN, so the grids are then cut into parts that meet no padding.
-// 2. The rows of results are split into ranges, so that the planes of a range stay in the second-level cache and there
-//    are enough tasks.
-// 3. A task packs the planes of some channels, adds their sums over taps to those of the channels before, for one
-//    block of filters after the other, and goes on to the next channels.
+// 1. The weights are packed in the order in which they are read. Padding is multiplied with them as zeros. If a weight
+// is not finite, that would give NaN, so the grids are divided into parts that meet no padding.
+// 2. The rows of results are divided into ranges, so that the planes of a range stay in the second-level cache and
+// there are enough tasks.
+// 3. A task packs the planes of some channels, adds their sums over taps to those of earlier channels, one block of
+// filters after the other, and continues with the next channels.
 #include "loops/window/correlation.hpp"
 
 #include <algorithm>
@@ -14,7 +14,7 @@
 namespace reel::loops {
 namespace {
 
-// Results along an axis whose tap lies in the image: [first, last).
+// The results along an axis whose tap is inside the image: [first, last).
 struct ResultRange {
   std::int64_t first, last;
   bool has(std::int64_t i) const { return first <= i && i < last; }
@@ -25,7 +25,7 @@ ResultRange results_inside(std::int64_t origin, std::int64_t tap, std::int64_t s
   return {first, std::clamp<std::int64_t>(divide_up(extent - at, step), first, results)};
 }
 
-// For each tap of a grid the results that meet the image there.
+// For each tap of a grid the results that are inside the image there.
 struct GridRanges {
   std::vector<ResultRange> rows, columns;
   GridRanges(const PlaneSet& set, const ResultGrid& grid) {
@@ -37,7 +37,7 @@ struct GridRanges {
   }
 };
 
-// Where the results of an axis begin or cease to meet the image at a tap, 0 and `results` included.
+// The results of an axis at which a tap enters or leaves the image, including 0 and `results`.
 std::vector<std::int64_t> cuts_of(std::int64_t results, const std::vector<ResultRange>& ranges) {
   std::vector<std::int64_t> cuts{0, results};
   for (const ResultRange& range : ranges) cuts.insert(cuts.end(), {range.first, range.last});
@@ -46,7 +46,7 @@ std::vector<std::int64_t> cuts_of(std::int64_t results, const std::vector<Result
   return cuts;
 }
 
-// The same results as grids none of whose taps meets padding.
+// The same results as grids without taps that meet padding.
 std::vector<ResultGrid> without_padding(const PlaneSet& set, const std::vector<ResultGrid>& grids) {
   std::vector<ResultGrid> parts;
   for (const ResultGrid& grid : grids) {
@@ -73,7 +73,7 @@ std::vector<ResultGrid> without_padding(const PlaneSet& set, const std::vector<R
   return parts;
 }
 
-// Whether no exponent has all bits: adding its lowest then gives the sign's.
+// Finite: no exponent has all bits set, so adding the exponent's lowest bit never carries into the sign.
 template <class Word>
 bool is_finite(const Tensor& x) {
   constexpr int mantissa = sizeof(Word) == 4 ? 23 : 52;
@@ -99,7 +99,7 @@ std::vector<FilterBlock> blocks_of(std::int64_t filters, std::int64_t most) {
   return blocks;
 }
 
-// Rows of results of a group of an image, from `first_row` on, and the channels that are packed for them.
+// Rows of results for a group of an image, from `first_row` on, and the channels that are packed for them.
 struct PackedRange {
   std::int64_t image, group, first_row, first_channel, channels;
 };
@@ -127,20 +127,20 @@ class Correlator {
 
   Correlation c_;
   const kernels::Convolution& k_;
-  const std::int64_t bytes_, lanes_;  // of an element; elements of a vector
+  const std::int64_t bytes_, lanes_;  // per element; elements of a vector
   const ImageView x_, y_;
-  const std::int64_t batch_, operands_, results_;  // images; channels of a group
+  const std::int64_t batch_, operands_, results_;  // images; channels per group
   const std::vector<FilterBlock> blocks_;
   Tensor weights_;                      // by group, grid, block, channel and tap
   std::int64_t weights_per_group_ = 0;  // elements
-  std::int64_t reach_ = 0;              // the greatest row of a tap
+  std::int64_t reach_ = 0;              // the largest row of a tap
   std::int64_t work_ = 0;               // multiplications
   std::int64_t range_rows_ = 0, ranges_ = 0;
   std::int64_t channels_at_once_ = 0;
-  std::int64_t block_ranges_ = 0;  // ranges of blocks that tasks share
+  std::int64_t block_ranges_ = 0;  // ranges of blocks among which tasks share
   std::int64_t tasks_ = 0;
   std::int64_t out_stride_ = 0, plane_bytes_ = 0;
-  std::vector<std::vector<std::ptrdiff_t>> offsets_;  // by grid: those of its taps in the packed planes
+  std::vector<std::vector<std::ptrdiff_t>> offsets_;  // for each grid, those of its taps in the packed planes
 };
 
 Correlator::Correlator(Correlation&& correlation)
@@ -201,11 +201,11 @@ void Correlator::pack_finite_weights() {
 
 // ---- ranges
 
-// Depends on shapes alone: the channels that are packed at once decide the order of the sums.
+// Depends on shapes alone: the number of channels packed at once determines the order of the sums.
 void Correlator::choose_ranges() {
-  constexpr std::int64_t cache_bytes = std::int64_t{512} << 10;  // of planes, which stay in the second-level cache
-  constexpr std::int64_t least_elements = 256;                   // of a range of rows
-  constexpr std::int64_t enough_tasks = 16;                      // more of them make more work
+  constexpr std::int64_t cache_bytes = std::int64_t{512} << 10;  // for planes, which stay in the second-level cache
+  constexpr std::int64_t least_elements = 256;                   // in a range of rows
+  constexpr std::int64_t enough_tasks = 16;                      // more tasks cost more overhead
   PlaneSet& set = c_.set;
   std::int64_t rows = 0;
   for (const ResultGrid& grid : c_.grids) {
@@ -254,8 +254,7 @@ void Correlator::pack_planes(std::byte* to, const PackedRange& range) const {
   std::fill_n(to + range.channels * plane, c_.set.past_end(lanes_) * bytes_, std::byte{0});
 }
 
-// The sums of a block of filters over the taps of a grid, from planes that are packed. They are added to those of the
-// channels before.
+// Adds the sums of a block of filters over the taps of a grid, from packed planes, to those of earlier channels.
 void Correlator::correlate_block(std::byte* memory, const PackedRange& range, std::size_t index,
                                  const std::byte* grid_weights, const FilterBlock& block) const {
   const ResultGrid& grid = c_.grids[index];
@@ -302,7 +301,8 @@ void Correlator::run() {
   choose_ranges();
   choose_offsets();
   Workspaces workspaces(tasks_, plane_bytes_ + k_.block * out_stride_ * bytes_);
-  constexpr std::int64_t copy_cost = 16;  // of packing an element, or storing a result, in multiplications: estimated
+  constexpr std::int64_t copy_cost =
+      16;  // packing an element, or storing a result, in units of multiplications: estimated
   const std::int64_t cost = work_ + copy_cost * (c_.from.size() * block_ranges_ + c_.to.size());
   parallel_for(tasks_, std::max<std::int64_t>(1, window_grain / (cost / tasks_ + 1)),
                [&](std::int64_t begin, std::int64_t end) {

@@ -1,11 +1,11 @@
 // The gradient of a convolution with respect to its kernel: for each tap the products of two planes, summed over
 // images, in steps:
-// 1. Images are split into ranges of rows, so that their planes stay in the second-level cache and there are enough
-//    tasks. A task has some filters, some channels and some ranges of images.
+// 1. Images are divided into ranges of rows, so that their planes stay in the second-level cache and there are enough
+// tasks. A task has some filters, some channels and some ranges of images.
 // 2. It packs the planes of a few ranges at a time, so that sums stay in registers over all of them.
 // 3. Where tasks share filters and channels, each adds to a partial sum of its own; partial sums are added in order.
-// 4. What lies between rows and around an image is multiplied by zero, which an infinity or NaN turns into NaN. A sum
-//    that has met one is not finite in any case, so sums that are not finite are computed again, term by term.
+// 4. Gaps between rows and padding are multiplied by zero, which gives NaN for an infinity or NaN. A sum with such a
+// term is not finite in any case, so sums that are not finite are computed again, term by term.
 #include <algorithm>
 #include <cmath>
 
@@ -51,7 +51,7 @@ class SingleElement {
 
  private:
   static constexpr auto item = static_cast<std::int64_t>(sizeof(T));
-  // Results along an axis whose tap meets an element, [first, last), and the element that the first meets.
+  // The results along an axis whose tap meets an element, [first, last), and the element that the first one meets.
   struct ResultRange {
     std::int64_t first, last, element;
     ResultRange(const WindowAxis& axis, std::int64_t tap) {
@@ -64,7 +64,7 @@ class SingleElement {
   const WindowGeometry& c_;
   const ImageView x_, y_;
   void (*dot_)(kernels::Strided a, kernels::Strided b, std::ptrdiff_t n, void* out);
-  std::int64_t batch_, channels_, filters_;  // filters of a group
+  std::int64_t batch_, channels_, filters_;  // filters per group
 };
 
 template <class T>
@@ -80,7 +80,7 @@ void recompute_nonfinite(const WindowGeometry& c, const Tensor& x, const Tensor&
                });
 }
 
-// A share of the filters, or of the channels, of a group.
+// A range of the filters, or of the channels, of a group.
 struct ChannelRange {
   std::int64_t first, count;
 };
@@ -106,20 +106,20 @@ class FilterGradient {
   const WindowGeometry& c_;
   const Tensor& w_;
   const kernels::Convolution& k_;
-  const std::int64_t bytes_, lanes_;  // of an element; elements of a vector
+  const std::int64_t bytes_, lanes_;  // per element; elements of a vector
   const ImageView x_, y_;
-  const std::int64_t batch_, channels_, filters_;  // images; channels and filters of a group
+  const std::int64_t batch_, channels_, filters_;  // images; channels and filters per group
   PlaneSet x_planes_{}, y_planes_{};
   const std::vector<Tap> taps_;
   std::int64_t work_ = 0;                                 // multiplications
-  std::int64_t filter_ranges_ = 0, filters_at_once_ = 0;  // of a group
+  std::int64_t filter_ranges_ = 0, filters_at_once_ = 0;  // per group
   std::int64_t channel_ranges_ = 0, channels_at_once_ = 0;
-  std::int64_t range_rows_ = 0, row_ranges_ = 0;  // of an image
-  std::int64_t ranges_ = 0;                       // of all images
-  std::int64_t parts_ = 0;                        // partial sums of each element
+  std::int64_t range_rows_ = 0, row_ranges_ = 0;  // per image
+  std::int64_t ranges_ = 0;                       // for all images
+  std::int64_t parts_ = 0;                        // partial sums per element
   std::int64_t ranges_at_once_ = 0;
   std::int64_t n_ = 0;                                   // elements of a range that are multiplied
-  std::int64_t y_stride_ = 0, x_step_ = 0, y_step_ = 0;  // from plane to plane of y; from range to range
+  std::int64_t y_stride_ = 0, x_step_ = 0, y_step_ = 0;  // between planes of y; between ranges
   std::vector<std::ptrdiff_t> offsets_;                  // of taps in the packed planes of x
   Tensor partial_;                                       // [parts - 1, w.size()]; the first is w itself
 };
@@ -150,12 +150,12 @@ std::int64_t FilterGradient::greatest_row() const {
   return row;
 }
 
-// Depends on shapes alone: ranges and parts decide the order of the sums.
+// Depends on shapes alone: ranges and parts determine the order of the sums.
 void FilterGradient::choose_ranges() {
-  constexpr std::int64_t most_filters = 64, most_taps = 576;     // of a task
-  constexpr std::int64_t cache_bytes = std::int64_t{512} << 10;  // of planes, which stay in the second-level cache
-  constexpr std::int64_t least_elements = 256;                   // of a range of rows
-  constexpr std::int64_t enough_tasks = 8;                       // more of them make more work
+  constexpr std::int64_t most_filters = 64, most_taps = 576;     // per task
+  constexpr std::int64_t cache_bytes = std::int64_t{512} << 10;  // for planes, which stay in the second-level cache
+  constexpr std::int64_t least_elements = 256;                   // in a range of rows
+  constexpr std::int64_t enough_tasks = 8;                       // more tasks cost more overhead
   filter_ranges_ = divide_up(filters_, most_filters);
   filters_at_once_ = divide_up(filters_, filter_ranges_);
   channel_ranges_ = std::min(channels_, divide_up(channels_ * num_taps(), most_taps));
@@ -182,7 +182,7 @@ void FilterGradient::choose_ranges() {
 }
 
 void FilterGradient::choose_strides() {
-  constexpr std::int64_t cache_bytes = std::int64_t{28} << 10;  // of four planes of y, in the first-level cache
+  constexpr std::int64_t cache_bytes = std::int64_t{28} << 10;  // for four planes of y, in the first-level cache
   const PlaneSet& in = x_planes_;
   n_ = round_up((range_rows_ - 1) * in.columns + c_.columns.results, lanes_);
   y_stride_ = round_up(range_rows_ * in.columns, lanes_) + lanes_;

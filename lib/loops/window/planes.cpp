@@ -13,7 +13,7 @@ ImageView::ImageView(const Tensor& x) : data(detail::block(x)->data) {
 
 namespace {
 
-// The n elements at, at + step, ... of an axis: the first that the image has, and the first behind it that it lacks.
+// The n elements at, at + step, ... of an axis: the first one inside the image, and the first one behind it.
 std::int64_t first_inside(std::int64_t at, std::int64_t step, std::int64_t n) {
   return std::clamp<std::int64_t>(divide_up(-at, step), 0, n);
 }
@@ -24,7 +24,7 @@ std::int64_t end_inside(std::int64_t at, std::int64_t step, std::int64_t extent,
 }  // namespace
 
 void PlaneSet::share_padding(std::int64_t result_rows, std::int64_t result_columns) {
-  constexpr std::int64_t lanes = 16;  // of the longest vector, AVX-512 of float32
+  constexpr std::int64_t lanes = 16;  // in the longest vector, AVX-512 of float32
   std::int64_t most = columns - result_columns;
   for (const Origin& origin : planes) {
     const std::int64_t first = first_inside(origin.column, column_step, columns);

@@ -1,5 +1,4 @@
-// Pooling: the greatest elements of windows over planes packed with -inf around them, and movements to and from the
-// places of these.
+// Max pooling over planes padded with -inf, and scattering to and gathering from the positions of the maxima.
 #include "loops/window/pooling.hpp"
 
 #include <algorithm>
@@ -11,12 +10,12 @@
 namespace reel::loops {
 namespace {
 
-// The first tap of window i that the axis has an element for.
+// The first tap of window i that meets an element of the axis.
 std::int64_t first_tap(const WindowAxis& axis, std::int64_t i) {
   return std::max<std::int64_t>(0, divide_up(axis.before - i * axis.stride, axis.dilation));
 }
 
-// For each result, in rows of `width` of which the last columns are unused, the first tap that has an element.
+// For each result, in rows of `width` with unused last columns, the first tap that meets an element.
 template <class T>
 std::vector<T> first_taps(const WindowGeometry& c, std::int64_t width, std::int64_t padded) {
   std::vector<T> first(static_cast<std::size_t>(padded));
@@ -27,7 +26,7 @@ std::vector<T> first_taps(const WindowGeometry& c, std::int64_t width, std::int6
   return first;
 }
 
-// The plane of an image is one row to the kernel: what it computes between rows of results is dropped.
+// To the kernel the plane of an image is one row: results between rows are dropped.
 template <class T, class Place>
 void greatest(const WindowGeometry& c, const Tensor& from, const Tensor& y, Place* places) {
   const kernels::Convolution& k = kernels::active().convolution[static_cast<std::size_t>(y.dtype())];
@@ -44,7 +43,7 @@ void greatest(const WindowGeometry& c, const Tensor& from, const Tensor& y, Plac
   const std::int64_t channels = from.shape()[1], count = from.shape()[0] * channels;
   const std::int64_t plane_bytes = round_up((set.size() + set.past_end(lanes) + lanes) * bytes, 64);
   Workspaces workspaces(count, plane_bytes + 2 * padded * bytes);
-  constexpr std::int64_t grain_elements = 65536;  // that are compared
+  constexpr std::int64_t grain_elements = 65536;  // elements that are compared
   const std::int64_t grain =
       std::max<std::int64_t>(1, grain_elements / (rows * columns * static_cast<std::int64_t>(taps.size())));
   parallel_for(count, grain, [&](std::int64_t begin, std::int64_t end) {
@@ -65,8 +64,8 @@ void greatest(const WindowGeometry& c, const Tensor& from, const Tensor& y, Plac
   });
 }
 
-// Calls f(window, element) for each window of each image, with their indices among all windows and all elements; before
-// the windows of an image start(its first element, its number of elements).
+// Calls f(window, element) for each window of each image, with global indices; before the windows of an image,
+// start(its first element, its number of elements).
 template <class Start, class F>
 void with_places(const WindowGeometry& c, const Tensor& places, std::int64_t windows, const Start& start, const F& f) {
   const std::int64_t rows = c.rows.results, columns = c.columns.results, plane = c.rows.extent * c.columns.extent;

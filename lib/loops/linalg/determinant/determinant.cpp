@@ -1,7 +1,7 @@
-// The choice among three ways, which values and the degree of the derivative make:
-//   1. Up to order 4: expansion into minors.
-//   2. Pivots of much the same size: a + e h = a (1 + e x) with x = a^-1 h.
-//   3. Otherwise: complete pivoting.
+// The derivative is computed in one of three ways, chosen by the values and the degree of the derivative:
+// 1. up to order 4: expansion into minors;
+// 2. pivots of similar size: a + e h = a (1 + e x) with x = a^-1 h;
+// 3. otherwise: complete pivoting.
 // What depends on a matrix alone is computed once for all directions of a batch.
 #include "loops/linalg/determinant/determinant.hpp"
 
@@ -32,7 +32,7 @@ int largest_exponent(const Matrix& x) {
   return most == 0 ? std::numeric_limits<int>::min() : std::ilogb(most);
 }
 
-// ---- 2.
+// ---- Way 2
 
 namespace {
 
@@ -101,8 +101,8 @@ bool all_finite(const Matrix& m) {
   return sum == 0;
 }
 
-// Whether division by the pivots costs no more than half of the digits, to a derivative of this degree, and no element
-// of the inverse overflows.
+// Whether division by the pivots loses at most half of the digits, for a derivative of this degree, and no element of
+// the inverse overflows.
 template <class T>
 bool regular(const T* lu, std::int64_t n, std::int64_t degree) {
   constexpr bool is_single = std::is_same_v<T, float>;
@@ -113,7 +113,7 @@ bool regular(const T* lu, std::int64_t n, std::int64_t degree) {
     least = std::min(least, pivot);
     most = std::max(most, pivot);
   }
-  // Where complete pivoting ends in an expansion, which is cheap and exact, second derivatives are not worth less.
+  // Complete pivoting ends in an expansion there, which is cheap and exact: second derivatives need the same precision.
   const double lost = degree > 1 && n <= expanded_order_max ? 1e-2 : half;
   return least > std::pow(lost, 1.0 / static_cast<double>(degree)) * most && most < range && most > 1 / range;
 }
@@ -127,7 +127,7 @@ Inverse inverse_by_factors(const T* lu, const int* pivots, std::int64_t n) {
   return {Matrix(inverse.begin(), inverse.end()), pivot_product(lu, pivots, n), std::ilogb(most)};
 }
 
-// A matrix, made ready for derivatives of one degree.
+// A matrix, prepared for derivatives of one degree.
 struct Prepared {
   enum class Way : std::uint8_t { expansion, inverse, pivots, not_finite, vanishes };
   Way way = Way::expansion;
@@ -168,14 +168,14 @@ Result derivative(const Problem& p, const Prepared& a) {
   return a.way == Way::inverse ? by_inverse(p, a.inverse) : by_pivots(p, a.pivots);
 }
 
-// Shape of the batch: all but the last `own` axes.
+// The batch shape: all axes but the last `own`.
 Shape batch_of(const Tensor& x, int own) {
   Shape batch = x.shape();
   for (int i = 0; i < own; ++i) batch.pop_back();
   return batch;
 }
 
-// to = weight x, each number rounded once from double.
+// to = weight x, rounded once from double.
 template <class T>
 void write_weighted(double weight, const Result& x, T* to) {
   Scaled common = Scaled::of(weight);

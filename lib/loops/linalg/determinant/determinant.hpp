@@ -1,6 +1,7 @@
 // Derivatives of determinants. The k-th derivative along directions h_1 ... h_k is the coefficient of e_1 ... e_k in
 // det(a + e_1 h_1 + ... + e_k h_k), where e_i^2 = 0: a polynomial in minors. It is evaluated without division by small
-// pivots, so that singular matrices of every rank are no exception, and overflows or vanishes only where it must.
+// pivots, so that singular matrices of every rank are no special case, and overflows or vanishes only where the result
+// does.
 #pragma once
 #include <reel/tensor.hpp>
 

@@ -1,4 +1,4 @@
-// The derivative as the sum over the rows and columns that come from directions: mixed minors of the directions there
+// The derivative as a sum over the rows and columns that come from directions: mixed minors of the directions there
 // times the complementary minors of the matrix.
 #include <bit>
 
@@ -11,14 +11,14 @@ double number_of(double x, double*) { return x; }
 Scaled number_of(double x, Scaled*) { return Scaled::of(x); }
 
 unsigned first_of(unsigned set) { return static_cast<unsigned>(std::countr_zero(set)); }
-// The next larger set of as many elements.
+// The next larger bit set with the same number of elements.
 unsigned next_of_size(unsigned set) {
   const unsigned lowest = set & -set, raised = set + lowest;
   return raised | ((set ^ raised) / lowest >> 2);
 }
 unsigned size_of(unsigned set) { return static_cast<unsigned>(std::popcount(set)); }
 
-// The minor of a [n, n] in as many rows as columns, by expansion along the first row.
+// The minor of a [n, n] in these rows and columns, by expansion along the first row.
 template <class Number>
 Number minor_of(const Matrix& a, unsigned n, unsigned rows, unsigned columns) {
   const auto element = [&](unsigned row, unsigned column) {
@@ -43,8 +43,8 @@ Number minor_of(const Matrix& a, unsigned n, unsigned rows, unsigned columns) {
   return sum;
 }
 
-// The coefficient of e_1 e_2 ... in the minor of e_1 h_1 + e_2 h_2 + ... in these rows and columns, over a set of as
-// many directions.
+// The coefficient of e_1 e_2 ... in the minor of e_1 h_1 + e_2 h_2 + ... in these rows and columns; there is one
+// direction per row.
 template <class Number>
 Number mixed_minor_of(const Problem& p, unsigned rows, unsigned columns, unsigned directions);
 
@@ -88,7 +88,7 @@ void add_cofactors(const Problem& p, const Number& minor, unsigned rows, unsigne
   }
 }
 
-// Calls f(rows, columns) for all sets of so many rows and columns.
+// Calls f(rows, columns) for all sets of this size.
 template <class F>
 void for_each_minor(std::int64_t n, std::int64_t degree, const F& f) {
   const unsigned every = (1u << n) - 1, first = (1u << degree) - 1;
@@ -122,7 +122,7 @@ std::vector<Number> expanded(const Problem& p, const std::vector<Number>& minors
   return sums;
 }
 
-// Whether products of n such elements neither overflow nor vanish. Also where one is not finite: nothing is lost then.
+// Whether products of n such elements neither overflow nor vanish. True if one is not finite: nothing is lost then.
 bool in_range(const Matrix& m, std::int64_t n) {
   const double most = std::ldexp(1.0, 960 / static_cast<int>(n)), least = 1 / most;
   bool all_in_range = true, all_finite = true;

@@ -1,7 +1,7 @@
-// Rows and columns scaled by powers of two, then a = L D U with complete pivoting. What is left is det(D + e x) with
-// x = L^-1 h U^-1. Up to order 8 it is expanded. Above, for a derivative of degree K (K of the rows come from
-// directions), the first n - K pivots are divided by, and the Schur complement of order K is expanded. No term that is
-// divided by small pivots exceeds the largest product of n - K pivots, which is the size of the result.
+// Rows and columns are scaled by powers of two; then a = L D U with complete pivoting, and det(D + e x) remains, with x
+// = L^-1 h U^-1. Up to order 8 it is expanded. Above, for a derivative of degree K (K of the rows come from
+// directions), the first n - K pivots are divided by, and the Schur complement of order K is expanded. No term with a
+// division by small pivots exceeds the largest product of n - K pivots, which has the size of the result.
 #include <limits>
 
 #include "loops/linalg/dense.hpp"
@@ -17,7 +17,7 @@ double raised(double x, std::int64_t exponent) {
   return std::ldexp(x, static_cast<int>(std::clamp<std::int64_t>(exponent, -5000, 5000)));
 }
 
-// The direction in balanced rows and columns, in the order of the pivots, and its largest exponent taken off.
+// The direction in scaled rows and columns, in the order of the pivots, divided by its largest power of two.
 Matrix balanced_direction(const Matrix& h, const Pivoted& to, std::int64_t n, std::int64_t& exponent) {
   std::int64_t most = std::numeric_limits<std::int64_t>::min();
   for (std::int64_t i = 0; i < n; ++i)
@@ -40,7 +40,7 @@ void solve_unit(const Matrix& lu, Side side, Triangle triangle, Transposed trans
 
 constexpr double zero_pivot = 0x1p-200;  // relative to the first; those below are rounding errors of a singular matrix
 
-// Minus the largest exponent of the elements at position(0), position(1), ..., each raised by its own.
+// Minus the largest exponent of the elements at position(0), position(1), ..., each with its own scale added.
 template <class Position>
 std::int64_t balancing(const Matrix& a, std::int64_t n, const std::vector<std::int64_t>& raised_by,
                        const Position& position) {
@@ -63,7 +63,7 @@ Balance balance_of(const Matrix& a, std::int64_t n) {
 // Directions as x = L^-1 h U^-1.
 struct Reduced {
   std::vector<Matrix> x;
-  std::int64_t exponent = 0;  // of the result, by the scaling of directions
+  std::int64_t exponent = 0;  // of the result, from the scaling of directions
 };
 
 Reduced reduced(const Problem& p, const Pivoted& a) {
@@ -96,10 +96,10 @@ void divide_columns(Series& x, const Matrix& by) {
 // D + sum_i e_i x_i in blocks: the first `head` rows and columns, and the others.
 struct Blocks {
   std::int64_t n, head, tail;
-  Polynomial determinant;  // of the first block, but for its pivots
-  Series inverse;          // of the first block, but for division of its columns by the pivots
-  Series right, below;     // inverse times the block on its right, the block below times inverse
-  Series schur;            // complement of the first block
+  Polynomial determinant;  // of the first block, without the factor of its pivots
+  Series inverse;          // of the first block, without the division of its columns by the pivots
+  Series right, below;     // inverse times the block on its right; the block below times inverse
+  Series schur;            // Schur complement of the first block
 };
 
 Blocks blocks_of(const std::vector<Matrix>& x, const Matrix& pivots, const Problem& p) {
@@ -150,7 +150,7 @@ Polynomial product(const Polynomial& x, const Polynomial& y) {
   return z;
 }
 
-// The cofactors of D + sum_i e_i x_i, but for the pivots of the first block: the coefficient of all variables.
+// The cofactors of D + sum_i e_i x_i without the factor of the first block's pivots: the coefficient of all variables.
 Matrix block_cofactors(const Blocks& b, const PolynomialMinors& minors, const Matrix& pivots) {
   const auto sets = static_cast<unsigned>(b.determinant.size()), full = sets - 1;
   Series adjugate = zero_series(b.tail, b.tail, sets);  // of the Schur complement

@@ -26,7 +26,7 @@ inline void add_product(double* sum, const double* x, const double* y, unsigned 
 /// Determinant and cofactors of a matrix [m, m] of polynomials, by Laplace's expansion: of order 10 and less.
 class PolynomialMinors {
  public:
-  /// Element (i, j) has the coefficients from (i m + j) sets on.
+  /// Element (i, j) has its coefficients from position (i m + j) sets on.
   PolynomialMinors(unsigned m, unsigned sets, Polynomial matrix)
       : m_(m), sets_(sets), matrix_(std::move(matrix)), leading_(expanded(true)), trailing_(expanded(false)) {}
 
@@ -51,7 +51,7 @@ class PolynomialMinors {
  private:
   unsigned all() const { return (1u << m_) - 1; }
 
-  // Pairs of a column in `first` and a smaller one in `second`.
+  // The number of pairs of a column in `first` and a smaller one in `second`.
   static unsigned inversions(unsigned first, unsigned second) {
     unsigned count = 0;
     for (; second != 0; second &= second - 1)
@@ -59,7 +59,7 @@ class PolynomialMinors {
     return count;
   }
 
-  // For each set of columns the minor of as many rows, the first or the last ones.
+  // For each set of columns the minor with the same number of rows, the first or the last ones.
   std::vector<double> expanded(bool first_rows) const {
     std::vector<double> minor((std::size_t{all()} + 1) * sets_);
     minor[0] = 1;

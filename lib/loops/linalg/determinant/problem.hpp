@@ -1,4 +1,4 @@
-// One derivative of one determinant, in double precision, and the ways to evaluate it.
+// The derivative of one determinant in double precision, and the ways to evaluate it.
 #pragma once
 #include <cstdint>
 #include <vector>
@@ -12,26 +12,26 @@ using Matrix = std::vector<double>;  // row-major, [n, n] unless said otherwise
 
 constexpr std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
-/// A matrix, directions h_1 ... h_k, and what is asked for.
+/// A matrix, directions h_1 ... h_k, and what is requested.
 struct Problem {
   std::int64_t n;
-  bool cofactors;  // the derivative of the matrix of cofactors; else of the determinant
+  bool cofactors;  // the derivative of the matrix of cofactors; otherwise that of the determinant
   const Matrix& a;
   std::vector<Matrix> directions;
 
   unsigned count() const { return static_cast<unsigned>(directions.size()); }
-  // Sets of directions, by bits, and the set of all.
+  // Sets of directions as bits, and the set of all.
   unsigned sets() const { return 1u << count(); }
   unsigned full() const { return sets() - 1; }
-  // How many rows come from directions, that of the gradient included: derivatives vanish where it exceeds n.
+  // The number of rows that come from directions, including that of the gradient: if it exceeds n, derivatives vanish.
   std::int64_t degree() const { return count() + (cofactors ? 1 : 0); }
   std::size_t size() const { return cofactors ? at(n * n) : 1; }
 };
 
-/// What is asked for: one number, or n n of them, each 2^exponent times its mantissa, a number in range.
+/// The requested result: one number, or n x n of them, each mantissa 2^exponent with mantissas in range.
 struct Result {
   Matrix mantissas;
-  std::vector<std::int64_t> exponents;  // one alone for all, or one of each
+  std::vector<std::int64_t> exponents;  // one for all, or one for each
   Scaled operator[](std::size_t i) const {
     Scaled x = Scaled::of(mantissas[i]);
     x.exponent += exponents.size() == 1 ? exponents[0] : exponents[i];
@@ -39,14 +39,14 @@ struct Result {
   }
 };
 
-/// The largest exponent of the elements; of zeros the least integer.
+/// The largest exponent of the elements; if all are zero, the smallest integer.
 int largest_exponent(const Matrix& x);
-/// bad_alloc or ValueError for a code of BLAS or LAPACK that says so.
+/// Throws bad_alloc or ValueError for such codes of BLAS or LAPACK.
 void require_success(int code);
 
 // ---- By expansion into minors, for orders up to expanded_order_max
 inline constexpr std::int64_t expanded_order_max = 8;
-/// What is expanded of a matrix alone, for derivatives of one degree.
+/// The minors of a matrix that derivatives of one degree need.
 class Minors {
  public:
   Minors() = default;
@@ -55,14 +55,14 @@ class Minors {
  private:
   friend Result by_expansion(const Problem& p, const Minors& minors);
   friend Result by_expansion_in_double(const Problem& p, const Minors& minors);
-  Matrix complements_;  // of so many rows and columns, with their signs
+  Matrix complements_;  // in these rows and columns, with signs
   bool in_range_ = false;
 };
 Result by_expansion(const Problem& p, const Minors& minors);
-/// The same where it does no harm that products may vanish.
+/// The same, used only where products may vanish without harm.
 Result by_expansion_in_double(const Problem& p, const Minors& minors);
 
-// ---- By the inverse, where the pivots are of much the same size
+// ---- By the inverse, where the pivots have similar size
 struct Inverse {
   Matrix elements;
   Scaled determinant;
@@ -72,7 +72,7 @@ Result by_inverse(const Problem& p, const Inverse& inverse);
 
 // ---- By complete pivoting
 
-/// Powers of two that make the rows and columns of a matrix alike in size.
+/// Powers of two that scale the rows and columns of a matrix to similar size.
 struct Balance {
   std::vector<std::int64_t> rows, columns;
   std::int64_t total = 0;  // the sum of all exponents

@@ -1,11 +1,11 @@
-// Matrices of polynomials (see polynomial.hpp), by their coefficients.
+// Matrices of polynomials (see polynomial.hpp), stored by coefficients.
 #pragma once
 #include "loops/linalg/determinant/polynomial.hpp"
 #include "loops/linalg/determinant/problem.hpp"
 
 namespace reel::loops::determinants {
 
-/// One matrix [rows, columns] for each set of variables; an empty one is zero.
+/// One matrix [rows, columns] per set of variables; an empty one is zero.
 struct Series {
   std::int64_t rows, columns;
   std::vector<Matrix> coefficients;
@@ -16,7 +16,7 @@ inline Series zero_series(std::int64_t rows, std::int64_t columns, unsigned sets
 }
 /// The product of matrices.
 Series product(const Series& x, const Series& y);
-/// p x with a polynomial p, and one coefficient of it.
+/// p x with a polynomial p, and a single coefficient of it.
 Series scaled(const Polynomial& p, const Series& x);
 Matrix scaled_coefficient(const Polynomial& p, const Series& x, unsigned set);
 /// sum += factor x y of matrices [rows, inner] and [inner, columns]. An empty sum is zero.
