@@ -1,5 +1,5 @@
-// Copies between layouts: long runs where both sides have them, else a matrix copy in tiles over the axis along which
-// the source lies close together and the one along which the destination does.
+// Copies between layouts: in long runs where both sides have them, otherwise as matrix copies in tiles, over the axes
+// along which the source and the destination have their smallest strides.
 #include <algorithm>
 
 #include "kernels/baseline/interleave.hpp"
@@ -18,7 +18,7 @@ struct Copy {
   const std::byte* from;
   std::byte* to;
   std::size_t bytes;
-  int row = -1;  // the dimension that a tile has beside the last; -1: none
+  int row = -1;  // the other dimension of a tile, beside the last one; -1: none
 
   const std::byte* source(std::int64_t offset) const { return from + offset * static_cast<std::int64_t>(bytes); }
   std::byte* target(std::int64_t offset) const { return to + offset * static_cast<std::int64_t>(bytes); }
@@ -44,7 +44,7 @@ void copy_rows(const Copy& c, std::int64_t begin, std::int64_t end) {
   });
 }
 
-// The dimension, not the last, along which the source has its smallest stride; -1 when that is the last one.
+// The dimension, other than the last, along which the source has its smallest stride; -1 if that is the last one.
 int closest(const LoopNest<2>& nest) {
   const int last = nest.rank - 1;
   int best = last;
@@ -55,11 +55,11 @@ int closest(const LoopNest<2>& nest) {
   return best == last || nest.stride[from_side][last] == 0 ? -1 : best;
 }
 
-// A matrix copy for each index of the dimensions but `row` and the last, rows cut into strips.
+// A matrix copy for each index of the dimensions other than `row` and the last; rows are divided into strips.
 void copy_matrices(const Copy& c, std::int64_t strip) {
   const int last = c.nest.rank - 1;
   const std::int64_t rows = c.nest.extent[c.row], columns = c.nest.extent[last];
-  LoopNest<2> outer;  // the other dimensions, and a last one of extent 1, which is not walked
+  LoopNest<2> outer;  // the other dimensions, then one of extent 1 that is not walked
   for (int d = 0; d < last; ++d) {
     if (d == c.row) continue;
     outer.extent[outer.rank] = c.nest.extent[d];

@@ -10,7 +10,7 @@ namespace {
 
 using tuning::cast_grain;
 
-// Whether an element differs from zero, which is its value as a boolean. Null for dtypes without such a kernel.
+// The conversion to boolean: whether an element differs from zero. Null for dtypes without such a kernel.
 kernels::Loop nonzero_loop(DType from) { return kernels::active().comparison(kernels::Comparison::not_equal, from); }
 
 }  // namespace
@@ -21,7 +21,7 @@ bool cast(const Tensor& strided, const Tensor& y) {
   const auto x_bytes = static_cast<std::int64_t>(item_size(x->dtype)),
              y_bytes = static_cast<std::int64_t>(item_size(to->dtype));
   const kernels::Cast convert = kernels::cast(x->dtype, to->dtype);
-  // Comparisons have kernels per instruction set, casts to boolean have none.
+  // Comparisons have kernels per instruction set, casts to boolean do not.
   const kernels::Loop nonzero = to->dtype == DType::boolean ? nonzero_loop(x->dtype) : nullptr;
   static constexpr double zero[2] = {};  // of any dtype
   std::atomic<bool> lossless{true};

@@ -1,4 +1,4 @@
-// Elementwise loops with boolean results, and those of bits and exponents.
+// Elementwise loops with boolean results, and loops on bits and exponents.
 #include "loops/elementwise/compare.hpp"
 
 #include "kernels/baseline/bits.hpp"

@@ -1,4 +1,4 @@
-// Complex numbers and their parts, by the kernels of the baseline.
+// Complex numbers and their parts, by baseline kernels.
 #include "loops/elementwise/complex.hpp"
 
 #include "loops/loops.hpp"
@@ -6,12 +6,12 @@
 namespace reel::loops {
 namespace {
 
-// Elements of elementary functions that one task takes: of about 50 to 100 ns each.
+// Elements per task of elementary functions, which take about 50 to 100 ns each.
 constexpr std::int64_t elementary_grain = 512;
 
 using kernels::ComplexFunction;
 
-// f, which takes or gives numbers of dtype `complex`.
+// Calls a kernel f that takes or returns numbers of dtype `complex`.
 void run(ComplexFunction f, DType complex, std::span<const Tensor* const> in, const Tensor& out) {
   if (detail::block(out)->size != 0) pointwise(kernels::complex_function(f, complex), in, out);
 }

@@ -1,5 +1,5 @@
-// How an operand lies in memory, as seen from the flat positions of a contiguous result: one element for all, the
-// result's own order, or something that is packed into a buffer, block by block, before a kernel reads it.
+// How an operand is read at the flat positions of a contiguous result: one element for all, the result's own order, or
+// strided. Strided operands are packed into a buffer, block by block, before a kernel reads them.
 #pragma once
 #include <algorithm>
 #include <cstdlib>
@@ -12,7 +12,7 @@ namespace reel::loops {
 
 struct Layout {
   enum class Kind : std::uint8_t { none, single, linear, strided } kind = Kind::none;
-  std::int64_t period = 0;  // of a strided operand: after so many positions its elements repeat
+  std::int64_t period = 0;  // strided: after this many positions its elements repeat
 };
 
 /// The layout of operand k.
@@ -30,8 +30,8 @@ Layout layout_of(const LoopNest<Operands>& nest, std::size_t k) {
   return {Layout::Kind::strided, period};
 }
 
-/// The elements of operand k, which begins at `data`, at positions [begin, end), without gaps. The nest has a rank of
-/// at least 1.
+/// Packs the elements of operand k, which begins at `data`, at positions [begin, end). The nest has a rank of at least
+/// 1.
 template <std::size_t Operands>
 void pack(const LoopNest<Operands>& nest, std::size_t k, const std::byte* data, std::size_t bytes, std::int64_t begin,
           std::int64_t end, std::byte* to) {
@@ -42,9 +42,9 @@ void pack(const LoopNest<Operands>& nest, std::size_t k, const std::byte* data, 
     using T = decltype(element);
     const T* x = reinterpret_cast<const T*>(data);
     std::int64_t row = begin / length, within = begin % length;
-    for (std::int64_t at = begin; at < end;) {  // a round for each index of the dimensions before the last two
+    for (std::int64_t at = begin; at < end;) {  // once for each index of the dimensions before the last two
       const T* p = x + nest.offset(k, row / rows, last - 1) + row % rows * row_stride;
-      // Whole rows of which the elements lie further apart than the rows do.
+      // Whole rows whose elements are further apart than the rows are.
       const std::int64_t whole = std::min(rows - row % rows, (end - at) / length);
       if (within == 0 && whole > 1 && std::abs(row_stride) < std::abs(stride) && row_stride != 0) {
         kernels::copy_matrix(p, row_stride, stride, to, length, whole, length, sizeof(T));
@@ -67,12 +67,12 @@ void pack(const LoopNest<Operands>& nest, std::size_t k, const std::byte* data, 
   });
 }
 
-/// Copies the first `filled` bytes over and over, up to `size`.
+/// Repeats the first `filled` bytes up to `size`.
 inline void repeat(std::byte* to, std::size_t filled, std::size_t size) {
   for (; filled < size; filled *= 2) std::memcpy(to + filled, to, std::min(filled, size - filled));
 }
 
-/// The dimension along which the elements of operand k lie closest together; the last one if none is closer than it.
+/// The dimension along which operand k has its smallest stride; the last one on a tie.
 template <std::size_t Operands>
 int closest(const LoopNest<Operands>& nest, std::size_t k) {
   const int last = nest.rank - 1;
@@ -84,7 +84,7 @@ int closest(const LoopNest<Operands>& nest, std::size_t k) {
   return best;
 }
 
-/// Whether another axis than the last is the one along which the elements of a large x lie close together.
+/// Whether the elements of a large x are closest along another axis than the last.
 inline bool transposed(const detail::Block* x) {
   if (x->size < tuning::transposed_copy_elements) return false;
   std::int64_t last = 0, least = 0;

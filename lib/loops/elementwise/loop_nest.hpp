@@ -9,14 +9,14 @@
 
 namespace reel::loops {
 
-/// Extents, none of them 1, and each operand's strides in elements. Rank 0: one element.
+/// Extents above 1, and the strides of each operand in elements. Rank 0: one element.
 template <std::size_t Operands>
 struct LoopNest {
   int rank = 0;
   std::int64_t extent[max_rank];
   std::int64_t stride[Operands][max_rank];
 
-  /// Adds an inner dimension, joined to the one outside it where all operands allow.
+  /// Adds an inner dimension, merged with the one outside it if all operands allow.
   void push(std::int64_t e, const std::int64_t (&s)[Operands]) {
     if (e == 1) return;
     if (rank > 0 && joins(e, s)) {
@@ -26,7 +26,8 @@ struct LoopNest {
     }
     for (std::size_t k = 0; k < Operands; ++k) stride[k][rank - 1] = s[k];
   }
-  /// Makes the innermost dimension two, the inner one of extent `inner`, which divides it. There is room for one more.
+  /// Splits the innermost dimension in two; the inner one has extent `inner`, which divides it. There must be room for
+  /// one more.
   void split_last(std::int64_t inner) {
     const int last = rank - 1;
     if (extent[last] == inner) return;
@@ -56,7 +57,7 @@ struct LoopNest {
   }
 };
 
-/// The stride of x along axis d of a shape of `rank` axes that x broadcasts to.
+/// The stride of x along axis d of a shape of `rank` axes to which x broadcasts.
 inline std::int64_t broadcast_stride(const detail::Block* x, int d, int rank) {
   const int own = d - (rank - x->rank);
   return own < 0 || x->extents()[own] == 1 ? 0 : x->strides()[own];
@@ -74,7 +75,7 @@ class IndexIterator {
       for (std::size_t k = 0; k < Operands; ++k) offset_[k] += index_[d] * nest.stride[k][d];
     }
   }
-  /// All dimensions but the last: one step per row of the innermost loop.
+  /// Walks all dimensions but the last: one step per row of the innermost loop.
   IndexIterator(const LoopNest<Operands>& nest, std::int64_t row) : IndexIterator(nest, row, nest.rank - 1) {}
   std::int64_t offset(std::size_t k) const { return offset_[k]; }
   void next() {

@@ -25,7 +25,7 @@ void ElementwisePlan::set_operands(const Shape& shape, const detail::Block* cons
   matrix.row = -1;
 }
 
-// One call of the kernel for each row of the innermost loop.
+// One kernel call per row of the innermost loop.
 void ElementwisePlan::compute_rows(std::int64_t begin, std::int64_t end, std::byte* to) const {
   const int last = nest.rank - 1;
   const std::int64_t length = nest.extent[last];
@@ -45,7 +45,8 @@ void ElementwisePlan::compute_rows(std::int64_t begin, std::int64_t end, std::by
   }
 }
 
-// One call for each block of the stack buffer. A block is a multiple of what repeats within it, which is packed once.
+// One kernel call per block of the stack buffer. A block is a multiple of the period of repeated operands, which are
+// packed once.
 void ElementwisePlan::compute_packed(std::int64_t begin, std::int64_t end, std::byte* to) const {
   alignas(64) std::byte buffer[max_operands][packed_elements * 16];
   const auto pack_operand = [&](std::size_t k, std::int64_t from, std::int64_t until) {
@@ -76,7 +77,8 @@ void ElementwisePlan::compute_packed(std::int64_t begin, std::int64_t end, std::
 
 void ElementwisePlan::classify() {
   std::int64_t longest = 1;
-  bool repeats = nest.rank > 1 && nest.extent[nest.rank - 1] <= packed_run;  // everything that is to be packed
+  bool repeats =
+      nest.rank > 1 && nest.extent[nest.rank - 1] <= packed_run;  // every operand that must be packed repeats
   for (std::size_t k = 0; k < count; ++k) {
     Operand& x = operand[k];
     if (!x.data) continue;
@@ -84,7 +86,7 @@ void ElementwisePlan::classify() {
     if (x.layout.period <= packed_elements) longest = std::max(longest, x.layout.period);
     repeats = repeats && x.layout.period <= packed_elements / 2;
   }
-  block = packed_elements / longest * longest;  // periods divide each other
+  block = packed_elements / longest * longest;  // each period divides the next one
   packed = nest.rank == 0 || short_rows() || repeats;
 }
 

@@ -1,6 +1,6 @@
-// An elementwise computation set up: what it reads, seen from the flat positions of its result, any range of which can
-// be computed. Where the innermost loop is short, operands are packed into blocks on the stack first, so that a kernel
-// is called per block and not per few elements. Where operands are transposed, tiles of them are transposed in L1.
+// The plan of an elementwise computation: how the operands are read at the flat positions of the result, any range of
+// which can be computed. If the innermost loop is short, operands are packed into blocks on the stack, so that there is
+// a kernel call per block and not per few elements. Transposed operands are transposed tile by tile in L1.
 #pragma once
 #include <span>
 
@@ -9,9 +9,9 @@
 
 namespace reel::loops {
 
-/// Of a matrix of `rows` by `columns`, the last dimension of a nest and another one: its tiles, row by row.
+/// The tiles, row by row, of a matrix of `rows` by `columns`: the last dimension of a nest and another one.
 struct MatrixTiles {
-  int row = -1;  // that other dimension
+  int row = -1;  // the other dimension
   std::int64_t rows, columns, height, width, strips, chunks;
 };
 
@@ -35,12 +35,12 @@ struct ElementwisePlan {
   ElementwisePlan(kernels::Loop computes, std::size_t operands, std::size_t result_bytes)
       : loop(computes), count(operands), out_bytes(result_bytes) {}
 
-  /// Takes the operands, which broadcast to `shape`; a null one is not read.
+  /// Sets the operands, which broadcast to `shape`; null ones are not read.
   void set_operands(const Shape& shape, const detail::Block* const (&x)[max_operands]);
-  /// To be called before compute().
+  /// Must be called before compute().
   void classify();
   bool short_rows() const { return nest.rank > 1 && nest.extent[nest.rank - 1] < tuning::short_run; }
-  /// The results at positions [begin, end), without gaps.
+  /// Computes the results at positions [begin, end), contiguously.
   void compute(std::int64_t begin, std::int64_t end, std::byte* to) const {
     if (packed)
       compute_packed(begin, end, to);
@@ -48,20 +48,20 @@ struct ElementwisePlan {
       compute_rows(begin, end, to);
   }
 
-  /// Chooses matrices for the operands whose elements lie close together along one certain axis that is not the last:
-  /// those are transposed tile by tile. matrix.row stays -1 if there are none.
+  /// Chooses matrices for operands whose smallest stride is along one common axis that is not the last: these are
+  /// transposed tile by tile. matrix.row stays -1 if there are none.
   void choose_matrix();
-  /// Tiles [begin, end) of all matrices of a result that begins at `out`.
+  /// Computes tiles [begin, end) of all matrices of a result that begins at `out`.
   void compute_tiles(std::int64_t begin, std::int64_t end, std::byte* out) const;
 
  private:
-  /// A tile: its extents, where it begins in each operand and in the result, and the distance of the result's rows.
+  /// A tile: its extents, its offset in each operand and in the result, and the row stride of the result.
   struct Tile {
     std::int64_t width, height, offset[max_operands], out_offset, out_row;
   };
   Tile tile_at(std::int64_t number) const;
   void compute_tile(const Tile& tile, std::byte* out) const;
-  /// The first transposed operand that is the same as operand k in every way.
+  /// The first transposed operand that equals operand k.
   std::size_t first_alike(std::size_t k) const;
   void compute_rows(std::int64_t begin, std::int64_t end, std::byte* to) const;
   void compute_packed(std::int64_t begin, std::int64_t end, std::byte* to) const;

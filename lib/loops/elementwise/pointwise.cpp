@@ -1,6 +1,6 @@
 // Elementwise loops over broadcast and strided operands. The result is contiguous, so a range of it is a range of flat
-// positions; each operand is a run of some stride along the innermost loop. A result larger than the caches is written
-// past them by non-temporal stores.
+// positions; along the innermost loop each operand is a run with some stride. Results larger than the caches are
+// written with non-temporal stores.
 #include <unistd.h>
 
 #include <algorithm>
@@ -14,7 +14,7 @@ namespace {
 
 using namespace tuning;
 
-// run(begin, end) for ranges of [0, n), on several threads if that is worth it for `size` elements.
+// Calls run(begin, end) on ranges of [0, n), in parallel if `size` elements are worth it.
 template <class Run>
 void for_ranges(std::int64_t size, std::int64_t n, std::int64_t each, const Run& run) {
   if (size < parallel_threshold)
@@ -22,7 +22,7 @@ void for_ranges(std::int64_t size, std::int64_t n, std::int64_t each, const Run&
   else
     parallel_for(n, each, run);
 }
-// work(at, n) for blocks of at most `most` of the positions [begin, end).
+// Calls work(at, n) on blocks of at most `most` of the positions [begin, end).
 template <class Work>
 void for_blocks(std::int64_t begin, std::int64_t end, std::int64_t most, const Work& work) {
   for (std::int64_t at = begin; at < end; at += most) work(at, std::min(most, end - at));
@@ -46,8 +46,8 @@ std::int64_t grain_of(std::int64_t size) {
   return std::clamp(size / tasks_wanted / 1024 * 1024, pointwise_grain_min, pointwise_grain_max);
 }
 
-// Sets the plan's operands, and chooses matrices for those that are transposed. Of those that no tile can transpose the
-// plan reads contiguous copies.
+// Sets the plan's operands, and chooses matrices for the transposed ones. Operands that no tile can transpose are
+// replaced by contiguous copies.
 void choose_order(ElementwisePlan& plan, const Shape& shape, std::span<const Tensor* const> in,
                   const detail::Block* (&x)[max_operands], Tensor (&copies)[max_operands]) {
   plan.set_operands(shape, x);
@@ -58,18 +58,18 @@ void choose_order(ElementwisePlan& plan, const Shape& shape, std::span<const Ten
     if (!x[k] || plan.operand[k].transposed || !transposed(x[k])) continue;
     const int d = closest(plan.nest, k), last = plan.nest.rank - 1;
     const bool in_order = d == last && plan.nest.stride[k][last] != 0;
-    // Whole rows of a block are transposed while they are packed; long runs of one element are no work.
+    // Packing transposes whole rows of a block; long runs of one element need no packing.
     if (in_order || (plan.short_rows() ? d == last - 1 : d == last)) continue;
     copies[k] = contiguous(*in[k]);
     x[k] = detail::block(copies[k]);
     copied = true;
   }
   if (!copied) return;
-  plan.set_operands(shape, x);  // dimensions may join now
+  plan.set_operands(shape, x);  // dimensions may merge now
   if (plan.nest.rank > 1 && !plan.short_rows()) plan.choose_matrix();
 }
 
-// The results at positions [begin, end), written by non-temporal stores.
+// Computes the results at positions [begin, end) with non-temporal stores.
 void compute_past_caches(const ElementwisePlan& plan, std::int64_t begin, std::int64_t end, std::byte* out) {
   alignas(64) std::byte block[block_bytes];
   const auto bytes = static_cast<std::int64_t>(plan.out_bytes);
@@ -80,7 +80,7 @@ void compute_past_caches(const ElementwisePlan& plan, std::int64_t begin, std::i
   kernels::nontemporal_fence();
 }
 
-// to = loop(to, x) for two operands of which the first is where the result goes.
+// to = loop(to, x), in place.
 struct InPlace {
   static constexpr std::size_t to_side = 0, x_side = 1;
   kernels::Loop loop;
@@ -89,7 +89,7 @@ struct InPlace {
   std::int64_t bytes;
   LoopNest<2> nest;
 
-  // The elements at positions [begin, end). Those that do not lie next to each other go by way of a block.
+  // Computes the elements at positions [begin, end). Elements that are not contiguous go through a block.
   void compute(std::int64_t begin, std::int64_t end) const {
     const int last = nest.rank - 1;
     const std::int64_t length = nest.extent[last], most = static_cast<std::int64_t>(block_bytes) / bytes;
@@ -179,7 +179,7 @@ void pointwise_into_sum(kernels::Loop loop, const Shape& shape, std::span<const 
     x[k] = detail::block(*in[k]);
     any_transposed = any_transposed || transposed(x[k]);
   }
-  if (any_transposed) {  // by tiles, not by blocks
+  if (any_transposed) {  // by tiles instead of blocks
     const Tensor term = detail::empty(to->dtype, shape);
     pointwise(loop, shape, in, term);
     return for_ranges(size, size, grain_of(size), [&](std::int64_t begin, std::int64_t end) {

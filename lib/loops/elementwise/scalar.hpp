@@ -1,4 +1,4 @@
-// Tensors of rank 0 made of numbers.
+// Tensors of rank 0 made from numbers.
 #pragma once
 #include "core/block.hpp"
 

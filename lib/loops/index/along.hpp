@@ -1,5 +1,5 @@
-// The walk that take_along, add_along and scatter_along share: over elements that are named by an index each, along one
-// axis. It is in chunks of a part of the stack, so that the places which the indices become are nowhere in memory.
+// The walk that take_along, add_along and scatter_along share: over elements named by one index each, along one axis.
+// Indices become places in chunks on the stack, so that there is no array of places in memory.
 #pragma once
 #include <atomic>
 
@@ -9,16 +9,16 @@
 
 namespace reel::loops {
 
-/// What a walk calls for n indices: those from number `first` on, in row-major order, become `places` behind element
-/// `base` of a tensor which has the indices' shape but for the axis.
+/// Called by a walk for n indices, which have numbers `first`, ... in row-major order: `places` are relative to element
+/// `base` of a tensor that has the shape of the indices except along the axis.
 using PlacesBody = void (*)(std::int64_t base, std::int64_t first, const std::int64_t* places, std::int64_t n,
                             void* context);
 
-/// Positions are int64 in [0, extent), of any strides. Calls for indices that may name one element, those of one place
-/// on all other axes, are in the order of the indices, by one thread.
+/// Positions are int64 in [0, extent), with any strides. Calls for indices that may name the same element are made in
+/// the order of the indices, by one thread.
 void walk_along(const Tensor& positions, int axis, std::int64_t extent, PlacesBody body, void* context);
-/// The same of indices as find_positions takes them, which broadcast to `shape`. Returns the first that is out of
-/// range; where there is one, there are no calls for some indices.
+/// The same for indices as find_positions takes them, which broadcast to `shape`. Returns the first index that is out
+/// of range; some calls are left out then.
 BadIndex walk_indices_along(const Tensor& indices, const Shape& shape, int axis, std::int64_t extent, PlacesBody body,
                             void* context);
 

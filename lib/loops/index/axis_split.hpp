@@ -1,10 +1,10 @@
-// A tensor seen as [outer, extent, inner] around one of its axes, or around a group of them.
+// A tensor seen as [outer, extent, inner] around one of its axes, or around a group of adjacent axes.
 #pragma once
 #include "core/block.hpp"
 
 namespace reel::loops {
 
-/// The product of the extents in front of the axes [first, last), of these, and behind them.
+/// The products of the extents before the axes [first, last), of these axes, and behind them.
 struct AxisSplit {
   std::int64_t outer = 1, extent = 1, inner = 1;
   AxisSplit(const Shape& shape, int first, int last) {
@@ -13,7 +13,7 @@ struct AxisSplit {
   AxisSplit(const Shape& shape, int axis) : AxisSplit(shape, axis, axis + 1) {}
 };
 
-/// The stride of the axes [first, last) of x as one axis. False if they do not lie in memory as one.
+/// The stride of the axes [first, last) of x as one axis. False if they cannot be seen as one.
 inline bool merged_stride(const detail::Block* x, int first, int last, std::int64_t& stride) {
   stride = 0;
   std::int64_t count = 1;
@@ -29,7 +29,7 @@ inline bool merged_stride(const detail::Block* x, int first, int last, std::int6
   return true;
 }
 
-/// The strides of x as [outer, extent, inner], where all three exist.
+/// The strides of x as [outer, extent, inner], if all three exist.
 struct SplitStrides {
   std::int64_t outer = 0, extent = 0, inner = 0;
   bool exist;

@@ -9,7 +9,7 @@ struct InvalidClass {
   std::int64_t position = -1, label = 0;
 };
 /// out = labels, with -1 in place of `ignored`, if that is not null. Labels are int64 with any strides; `out` is
-/// contiguous, and undefined behind an invalid label, at which this stops.
+/// contiguous. Stops at the first invalid label and leaves the rest of `out` undefined.
 InvalidClass copy_classes(const Tensor& labels, std::int64_t classes, const std::int64_t* ignored, const Tensor& out);
 
 }  // namespace reel::loops

@@ -11,8 +11,8 @@
 namespace reel::loops {
 namespace {
 
-// Whether all of [begin, end) are in range: no sign bit in a position, nor in its distance from the last one. Positions
-// of further axes are appended to those that are there, row-major.
+// Whether all indices of [begin, end) are in range: the sign bits of a position and of its distance from the last one
+// are clear. The positions of further axes are combined with existing ones, row-major.
 template <bool Further, class T>
 bool convert(const T* indices, std::int64_t extent, std::int64_t* positions, std::int64_t begin, std::int64_t end) {
   std::int64_t signs = 0;
@@ -25,7 +25,7 @@ bool convert(const T* indices, std::int64_t extent, std::int64_t* positions, std
   return signs >= 0;
 }
 
-// f(elements of x), of their type.
+// Calls f(elements of x) with their type.
 template <class F>
 auto visit_integers(const Tensor& x, const F& f) {
   switch (x.dtype()) {
@@ -47,7 +47,7 @@ BadIndex first_outside(const Tensor& strided, std::int64_t first, std::int64_t e
     return {};
   });
 }
-// The same, if run(begin, end) says of some range of `n` that there is one.
+// The same for run(begin, end), which tells whether a range of `n` contains one.
 template <class Run>
 BadIndex find_bad(const Tensor& strided, std::int64_t n, std::int64_t first, std::int64_t end, const Run& run) {
   std::atomic<bool> in_range{true};
@@ -57,7 +57,8 @@ BadIndex find_bad(const Tensor& strided, std::int64_t n, std::int64_t first, std
   return in_range.load(std::memory_order_relaxed) ? BadIndex() : first_outside(strided, first, end);
 }
 
-// Positions [begin, end) on an axis of indices [outer, extent, inner] become places in [outer, extent of x, inner].
+// Converts positions [begin, end) on an axis of indices [outer, extent, inner] to places in [outer, extent of x,
+// inner].
 void to_places(const AxisSplit& indices, std::int64_t x_extent, std::int64_t* positions, std::int64_t begin,
                std::int64_t end) {
   const std::int64_t inner = indices.inner, block = indices.extent * inner;
@@ -71,7 +72,7 @@ void to_places(const AxisSplit& indices, std::int64_t x_extent, std::int64_t* po
   }
 }
 
-// The indices, contiguous and of this shape.
+// The indices, contiguous and broadcast to this shape.
 const Tensor& broadcast_indices(const Tensor& strided, const Shape& shape, Tensor& scratch) {
   if (strided.size() == shape.elements()) return contiguous(strided, scratch);
   scratch = detail::empty(strided.dtype(), shape);
@@ -79,9 +80,9 @@ const Tensor& broadcast_indices(const Tensor& strided, const Shape& shape, Tenso
   return scratch;
 }
 
-// ---- walks along an axis
+// ---- Walks along an axis
 
-// What walks share: indices seen as [outer, count, inner], split around the axis.
+// Shared by walks: indices seen as [outer, count, inner] around the axis.
 class Walk {
  public:
   Walk(const Tensor& contiguous_indices, const Shape& shape, int axis, std::int64_t extent, bool checked,
@@ -93,8 +94,8 @@ class Walk {
         body_(body),
         context_(context) {}
 
-  // All chunks; matrices of indices and, in large ones of which there are few, their columns in parallel. False where
-  // an index is out of range.
+  // Walks all chunks; in parallel over matrices of indices and, in large matrices if there are few, over their columns.
+  // False if an index is out of range.
   bool run() const {
     const std::int64_t inner = split_.inner, matrix = split_.extent * inner;
     if (split_.outer * matrix < parallel_threshold) {
@@ -155,20 +156,20 @@ class Walk {
   const Tensor& indices_;
   AxisSplit split_;
   std::int64_t extent_;
-  bool checked_;  // all are positions
+  bool checked_;  // the indices are known to be positions
   PlacesBody body_;
   void* context_;
 };
 
-// What gather copies from: x as [outer, extent, inner].
+// The source of a gather: x as [outer, extent, inner].
 struct GatheredRows {
   const std::byte* data;
   SplitStrides stride;
   const std::int64_t* position;
-  std::int64_t count;  // of positions
+  std::int64_t count;  // number of positions
   std::int64_t bytes;  // of an element
 
-  // f(source, r) for rows [begin, end) of the result, [outer * count, inner].
+  // Calls f(source, r) for rows [begin, end) of the result, [outer * count, inner].
   template <class F>
   void for_each(std::int64_t begin, std::int64_t end, const F& f) const {
     const std::int64_t step = stride.extent * bytes;

@@ -33,7 +33,7 @@ struct Multiply {
   static void apply(T& product, T x) {
     if constexpr (std::is_same_v<T, bool>)
       product = product && x;
-    else if constexpr (std::is_integral_v<T>)  // unsigned of at least 32 bits: a product of two uint8 is an int
+    else if constexpr (std::is_integral_v<T>)  // unsigned of at least 32 bits: uint8 would be promoted to int
       product = static_cast<T>(static_cast<std::uint64_t>(product) * static_cast<std::uint64_t>(x));
     else
       product = static_cast<T>(product * x);
@@ -62,14 +62,14 @@ struct Extreme {
     if (is_nan(x)) [[unlikely]]
       best = is_nan(best) ? best : x;
     else
-      best = (Largest ? x > best : x < best) ? x : best;  // one instruction, that keeps a NaN
+      best = (Largest ? x > best : x < best) ? x : best;  // one instruction that keeps a NaN
   }
 };
 
 template <class T>
 constexpr bool is_complex_number = std::is_same_v<T, complex64> || std::is_same_v<T, complex128>;
 
-// The last term replaces all others, whatever its type: F of the elements' size.
+// The last term replaces all others, whatever its type: a function of the element size.
 struct Set {};
 
 template <class T, class F>
@@ -99,8 +99,8 @@ void scatter_run(std::byte* results, const std::byte* terms, std::int64_t step, 
   }
 }
 
-// What combines terms with elements of one type: at places, and one after the other. The term of place i is i * step
-// elements behind the first, step being 0 or 1.
+// Combines terms with elements of one type: at places, and contiguously. The term of place i is i * step elements
+// behind the first; step is 0 or 1.
 struct ScatterKernels {
   void (*at)(std::byte* results, const std::byte* terms, std::int64_t step, const std::int64_t* places,
              std::int64_t n) = nullptr;
@@ -130,8 +130,8 @@ ScatterKernels kernels_of(ScatterFunction f, DType d) {
   });
 }
 
-// Results and terms as kernels take them: contiguous, but for terms that are one number; 16-bit floats that are
-// combined are numbers of float32 until finish().
+// Results and terms as kernels take them: contiguous, or a single number as the term. 16-bit floats that are combined
+// are converted to float32 until finish().
 class Operands {
  public:
   ScatterKernels kernels;
@@ -165,11 +165,11 @@ class Operands {
     if (wide_.dtype() != y_.dtype()) cast(wide_, y_);
   }
 
-  // n terms, the first of which is number `term`, to places behind element `base`.
+  // Combines n terms, from number `term` on, with the places behind element `base`.
   void at(std::int64_t base, std::int64_t term, const std::int64_t* places, std::int64_t n) const {
     kernels.at(results + base * bytes, terms + term * step * bytes, step, places, n);
   }
-  // n terms to the elements from `base` on.
+  // Combines n terms with the elements from `base` on.
   void run(std::int64_t base, std::int64_t term, std::int64_t n) const {
     kernels.run(results + base * bytes, terms + term * step * bytes, step, n);
   }
@@ -190,7 +190,7 @@ struct Places {
   std::int64_t to(std::int64_t outer, std::int64_t k) const { return first(outer) + position[k] * split.inner; }
   std::int64_t from(std::int64_t outer, std::int64_t k) const { return (outer * count + k) * split.inner; }
 
-  // f(place, term) for all terms of an outer index, and inner elements [begin, end) of each, in order.
+  // Calls f(place, term) for all terms of an outer index and inner elements [begin, end), in order.
   template <class F>
   void for_each_term(std::int64_t outer, std::int64_t begin, std::int64_t end, const F& f) const {
     if (split.inner == 1) {
@@ -202,7 +202,7 @@ struct Places {
       for (std::int64_t i = begin; i < end; ++i) f(to(outer, k) + i, from(outer, k) + i);
   }
 
-  // f(outer, begin, end) for all of outer and inner elements [begin, end) of each, which share no place.
+  // Calls f(outer, begin, end) for each outer index and ranges of inner elements; different ranges share no place.
   template <class F>
   void for_each_block(const F& f) const {
     const auto run_all = [&](std::int64_t begin, std::int64_t end) {
@@ -265,7 +265,7 @@ void find_last(const Tensor& positions, std::int64_t extent, const Tensor& last)
 
 namespace {
 
-// results = products before the term, running on from what `products` holds, times those behind it.
+// results = the product of the terms before (running on in `products`) and after each term.
 template <class T>
 void from_both_sides(const Places& places, const T* terms, T* products, T* results) {
   T one{};
@@ -307,7 +307,7 @@ void products_of_others(const Tensor& strided, const Tensor& terms, const Tensor
 
 namespace {
 
-// Of contiguous operands. `counts` is as large as x.
+// The operands are contiguous. `counts` is as large as x.
 template <class T>
 struct Shares {
   const T *x, *terms, *y;
@@ -361,7 +361,7 @@ void find_runs(const Tensor& positions, std::int64_t extent, const Tensor& order
   std::fill_n(start, extent + 1, 0);
   for (std::int64_t k = 0; k < count; ++k) ++start[position[k] + 1];
   for (std::int64_t p = 0; p < extent; ++p) start[p + 1] += start[p];
-  // start[p] moves from the first place of p to the one behind its last.
+  // Afterwards start[p] is the end of p's range, no longer its beginning.
   for (std::int64_t k = 0; k < count; ++k) {
     to_place[k] = start[position[k]]++;
     to_order[to_place[k]] = k;

@@ -1,7 +1,7 @@
-// Elements at places chosen by indices. The positions are int64 in [0, extent), which nothing here checks; equal
-// positions take their terms in the order of the positions, whatever the threads. Results are contiguous, terms have
-// their dtype and any strides, and they share no memory. 16-bit floats are combined in float32 and rounded once;
-// integers wrap.
+// Elements at places chosen by indices. Positions are int64 in [0, extent), which is not checked here. Terms at equal
+// positions are combined in the order of the positions, for every number of threads. Results are contiguous; terms have
+// their dtype and any strides; they share no memory. 16-bit floats are combined in float32 and rounded once; integers
+// wrap.
 #pragma once
 #include <reel/tensor.hpp>
 
@@ -9,12 +9,12 @@
 
 namespace reel::loops {
 
-/// What becomes of an element and a term that goes there: set makes it the last of the terms. NaN is the largest and
+/// How an element and a term for its place are combined; set keeps the last term. A NaN counts as the largest and as
 /// the smallest; complex numbers have neither.
 enum class ScatterFunction : std::uint8_t { add, multiply, max, min, set };
 
-/// y[outer, positions[k], inner] = f(itself, terms[outer, k, inner]), split at `axis` of y. The positions are
-/// contiguous, of any shape.
+/// y[outer, positions[k], inner] = f(itself, terms[outer, k, inner]), around `axis` of y. The positions are contiguous,
+/// of any shape.
 void scatter(ScatterFunction f, const Tensor& terms, const Tensor& positions, int axis, const Tensor& y);
 inline void scatter_add(const Tensor& terms, const Tensor& positions, int axis, const Tensor& sum) {
   scatter(ScatterFunction::add, terms, positions, axis, sum);
@@ -23,26 +23,27 @@ inline void scatter_set(const Tensor& terms, const Tensor& positions, int axis, 
   scatter(ScatterFunction::set, terms, positions, axis, y);
 }
 /// sum[outer, positions[outer, k, inner], inner] += terms[outer, k, inner]. The positions have the shape of the terms
-/// and any strides; the sum has it too but for the extent of `axis`.
+/// and any strides; the sum has it too, except along `axis`.
 void add_along(const Tensor& terms, const Tensor& positions, int axis, const Tensor& sum);
-/// y[outer, indices[outer, k, inner], inner] = f(itself, terms[outer, k, inner]), as add_along, but the indices are as
-/// find_positions takes them: they have any integer dtype and any strides, and broadcast to the shape of the terms.
-/// Returns the first that is out of range; y is unspecified then.
+/// y[outer, indices[outer, k, inner], inner] = f(itself, terms[outer, k, inner]), like add_along, with indices as
+/// find_positions takes them: any integer dtype and strides, broadcast to the shape of the terms. Returns the first one
+/// that is out of range; y is unspecified then.
 BadIndex scatter_along(ScatterFunction f, const Tensor& terms, const Tensor& indices, int axis, const Tensor& y);
 
-/// last[k]: no later position is positions[k], of an axis of this extent. Boolean, contiguous.
+/// last[k]: whether no later position equals positions[k], on an axis of this extent. Boolean, contiguous.
 void find_last(const Tensor& positions, std::int64_t extent, const Tensor& last);
-/// For each term the product of x at its position and of all other terms there, exact with zeros among them: from both
-/// sides. `others` has the shape of the terms and is contiguous.
+/// For each term the product of x at its position and of all other terms there, from both sides, so that it is exact
+/// with zeros. `others` has the shape of the terms and is contiguous.
 void products_of_others(const Tensor& x, const Tensor& terms, const Tensor& positions, int axis, const Tensor& others);
-/// The shares of x and of the terms in y, which is scatter(max or min) of them: equal among what equals it, NaN
-/// included. Unless x is a `member` it has none where a term goes. Contiguous, of the operands' shapes.
+/// The shares of x and of the terms in y, which is scatter(max or min) of them: equal among the elements that equal it,
+/// including NaN. Unless x is a `member`, its elements that receive terms have share 0. Contiguous, of the operands'
+/// shapes.
 void extreme_shares(const Tensor& x, const Tensor& terms, const Tensor& positions, const Tensor& y, int axis,
                     bool member, const Tensor& x_shares, const Tensor& term_shares);
 
-/// Where equal positions stand, for chains of terms that go to one place: `order` are the terms by position, equal ones
-/// as they stand, `place` the inverse of that; before[i] and behind[i] of the i-th in order are how many terms of its
-/// own position stand before and behind it. All int64 [count], contiguous.
+/// The chains of terms with equal positions: `order` lists the terms by position, stably; `place` is its inverse;
+/// before[i] and behind[i] are the numbers of terms with the same position before and behind the i-th in order. All
+/// int64 [count], contiguous.
 void find_runs(const Tensor& positions, std::int64_t extent, const Tensor& order, const Tensor& place,
                const Tensor& before, const Tensor& behind);
 

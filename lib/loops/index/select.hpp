@@ -1,4 +1,4 @@
-// One of two values by a condition, where a condition holds, and places by counts.
+// Choice between two values, positions of true elements, and positions by counts.
 #pragma once
 #include <reel/tensor.hpp>
 
@@ -8,13 +8,13 @@ namespace reel::loops {
 /// the condition is boolean, x and y have the dtype of `out`, which is contiguous.
 void select(const Tensor& condition, const Tensor& x, const Tensor& y, const Tensor& out);
 
-/// How many elements of a boolean tensor are true.
+/// The number of true elements of a boolean tensor.
 std::int64_t count_true(const Tensor& mask);
-/// Their places in row-major order, as far as `positions`, int64 [n] and contiguous, has room; -1 behind them.
+/// Their positions in row-major order, followed by -1, as many as `positions`, int64 [n] and contiguous, can hold.
 void find_true(const Tensor& mask, const Tensor& positions);
 
-/// places = 0, counts[0] times, 1, counts[1] times, ...; 0 behind them. Both int64 of one axis, contiguous, without
-/// shared memory. What finds no room is left out; negative counts are 0.
+/// places = 0, counts[0] times; then 1, counts[1] times; ...; followed by 0. Both are int64 vectors, contiguous,
+/// without shared memory. What exceeds the extent is left out; negative counts are 0.
 void repeat_places(const Tensor& counts, const Tensor& places);
 
 }  // namespace reel::loops

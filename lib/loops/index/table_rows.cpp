@@ -10,7 +10,7 @@
 namespace reel::loops {
 namespace {
 
-// copy(row of the table, row k of the others, bytes) for each position k.
+// Calls copy(row of the table, row k of the others, bytes) for each position k.
 template <class Copy>
 void for_each_row(const Tensor& table, const Tensor& positions, const Tensor& rows, Copy copy) {
   if (rows.size() == 0) return;

@@ -1,11 +1,11 @@
-// Rows of a table [rows, rest...] that positions name: int64 [m], contiguous, in range.
+// Rows of a table [rows, rest...] at positions: int64 [m], contiguous, in range.
 #pragma once
 #include <reel/tensor.hpp>
 
 namespace reel::loops {
 
-/// The distinct ones of some positions, ascending, and for each of these its place among them. Both are empty handles
-/// if the positions are ascending and distinct already.
+/// The distinct positions, ascending, and for each original position its index among them. Both are empty handles if
+/// the positions are ascending and distinct already.
 struct DistinctPositions {
   Tensor positions, places;
 };

@@ -53,7 +53,7 @@ void place_diagonal(const Tensor& strided, std::int64_t row, std::int64_t column
   const std::byte* from = detail::block(contiguous(strided, scratch))->data;
   const std::int64_t length = strided.shape()[-1], rows = to->extents()[to->rank - 2],
                      columns = to->extents()[to->rank - 1];
-  // Rows are cleared few at a time: an element is stored while its cache line is there.
+  // Rows are cleared few at a time: each element is then stored while its cache line is present.
   const std::int64_t chunk = std::max<std::int64_t>(1, tuning::fill_grain / columns);
   with_size(item_size(to->dtype), [&](auto element) {
     constexpr std::int64_t size = sizeof element;
