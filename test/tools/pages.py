@@ -1,4 +1,5 @@
-"""Fails when a page of the tree names what is not there, or when the README is longer than 200 lines.
+"""Fails when a page of the tree names what is not there, when the README is longer than 200 lines, or when a list of the
+instruction sets is not that of lib/kernels/meson.build.
 
 Usage: pages.py ROOT. Read are README.md, the README.md of lib, test, bench and samples, test/peers.md and test/rules.md. Checked are relative
 links with their anchors, and paths: the first word of a span in backticks, or of a line in a block of shell commands, that has
@@ -12,6 +13,7 @@ import sys
 
 PAGES = ["README.md", "lib/README.md", "test/README.md", "test/peers.md", "test/rules.md", "bench/README.md", "samples/README.md"]
 README_LINES = 200
+SET_LISTS = ["meson_options.txt", "include/reel/runtime.hpp", "lib/kernels/kernels.hpp", "samples/README.md"]  # name all instruction sets
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 SPAN = re.compile(r"`([^`\n]+(?:\n[^`\n]+)?)`")
@@ -69,10 +71,22 @@ def check(root, name):
     return bad
 
 
+def check_instruction_sets(root):
+    """Whether each of SET_LISTS has one list, in quotes or backticks, of the sets that the build knows."""
+    known = re.search(r"known_instruction_sets = \[(.*)\]", (root / "lib/kernels/meson.build").read_text())[1]
+    known = set(re.findall(r"\w+", known))
+    for name in SET_LISTS:
+        lists = re.findall(r"(?:[\"'`]\w+[\"'`](?:, |,\n\s*| or )){3,}[\"'`]\w+[\"'`]", (root / name).read_text())
+        named = [set(re.findall(r"\w+", words)) - {"or", "auto"} for words in lists]
+        if not any(words == known for words in named):
+            yield f"{name}: no list of instruction sets there is that of lib/kernels/meson.build"
+
+
 root = pathlib.Path(sys.argv[1])
 bad = [problem for name in PAGES for problem in check(root, name)]
 lines = (root / "README.md").read_text().count("\n")
 if lines > README_LINES:
     bad.append(f"README.md: {lines} lines, {README_LINES} at most")
+bad += check_instruction_sets(root)
 print("\n".join(bad) or f"{len(PAGES)} pages name what is there")
 sys.exit(bool(bad))

@@ -1,0 +1,35 @@
+"""Fails when an object of lib/ops or lib/gradient reads elements of tensors as C++ values, but for those whose result is one.
+
+Usage: element_reads.py NM ARCHIVE. Rules and front ends of ops read no element: evaluate does, through lib/loops. Reads are item(),
+to_vector(), data() and bool(tensor), which call the functions below. Exit status 77: the archive has no object for each source.
+"""
+import re
+import subprocess
+import sys
+
+READS = re.compile(r" U reel::(detail::(?:copy_out|contiguous_data|strided_data)|Tensor::operator bool)\b")
+HOST_VALUES = {  # what they return, or decide, is a C++ value
+    "ops_compare": "array_equal returns a bool",
+    "ops_shape_numpy_shapes": "counts of repeat decide on the shape",
+    "gradient_functions_loop": "the condition of a while_loop that runs op by op",
+    "gradient_inspect_check": "the gradient checker compares numbers",
+    "gradient_sparse_csr": "sparsity patterns are lists of indices",
+    "gradient_sparse_derivatives": "SparseOptions::check compares numbers",
+}
+
+nm, archive = sys.argv[1:]
+done = subprocess.run([nm, "-AC", "--undefined-only", archive], capture_output=True, text=True, check=True)
+reads = {}
+objects = set()
+for line in done.stdout.splitlines():
+    if found := re.search(r"[:/ ]((?:ops|gradient)_\w+)\.cpp\.o:", line):
+        objects.add(found[1])
+        if call := READS.search(line):
+            reads.setdefault(found[1], set()).add(call[1])
+if "ops_compare" not in objects or "gradient_reverse_pass" not in objects:
+    print("skipped: the archive has no object for each source")
+    sys.exit(77)
+bad = [f"{name} calls {', '.join(sorted(calls))}" for name, calls in sorted(reads.items()) if name not in HOST_VALUES]
+bad += [f"{name} reads no element any more: take it out of this list" for name in sorted(HOST_VALUES.keys() - reads.keys())]
+print("\n".join(bad) or f"{len(objects)} objects, {len(reads)} of which read elements for a C++ value")
+sys.exit(bool(bad))
