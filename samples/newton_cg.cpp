@@ -103,7 +103,7 @@ int main() {
   int products = 0;
   std::printf("\n%9s %9s %12s %12s %8s\n", "iteration", "products", "f", "|gradient|", "radius");
   for (int iteration = 0; iteration < 200; ++iteration) {
-    // One pass forward and one back; after that a product costs a sweep over what they left on the tape.
+    // One pass forward and one back; after that a product costs a pass over what they left on the tape.
     const auto [g, hessian] = reel::linearize(reel::grad(rosenbrock), x);
     const double slope = length(g);
     if (iteration % 10 == 0 || slope < 1e-9)

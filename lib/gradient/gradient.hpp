@@ -50,7 +50,7 @@ void check(const char* who, const tape::Tape& tape, std::span<const Target> targ
 Gradients replay(tape::Tape& tape, std::span<const Target> targets, std::span<const Source> sources,
                  const GradientOptions& options, const char* who = "GradientTape.gradient");
 
-/// `count` reverse passes from one target, many per sweep: cotangent i is 1 at the elements i, i + count, ... of the
+/// `count` reverse passes from one target, many at once: cotangent i is 1 at the elements i, i + count, ... of the
 /// target. The results are stacked along a leading axis, [count] + the source's shape, dense; none if all are. Checks,
 /// records and uses up the tape as replay does. TypeError for a complex target.
 Gradients replay_rows(const char* who, tape::Tape& tape, const Target& target, std::span<const Source> sources,

@@ -24,7 +24,7 @@ namespace reel::tape {
 // at every sum of cotangents, and cases 1 to 3 would have to be made dense for rules that do not know them. Strides and
 // ids make that unnecessary.
 
-/// The cotangents that a sweep starts with: a tensor whose rows are rows first, first + 1, ... of the identity.
+/// The cotangents that replay starts with: a tensor whose rows are rows first, first + 1, ... of the identity.
 struct IdentityRows {
   std::uint64_t id = 0;  // of the tensor; 0: the cotangents are others
   std::int64_t first = 0;
@@ -63,7 +63,7 @@ class Record {
   DType dtype(std::size_t i) const;
   Shape output_shape(std::size_t k = 0) const;
   DType output_dtype(std::size_t k = 0) const;
-  /// In a sweep that carries many cotangents at once (Rule::batched) each g and dx has a leading batch axis:
+  /// In a pass that carries many cotangents at once (Rule::batched) each g and dx has a leading batch axis:
   /// batch_rank() is 1, and batched() puts that axis in front of a shape. Otherwise batch_rank() is 0, and batched()
   /// returns its argument. Saved values have no batch axis: they broadcast.
   int batch_rank() const noexcept { return batch_ != 0; }
@@ -131,7 +131,7 @@ struct Rule {
   /// Called for each further tape that keeps the attributes.
   void (*retain)(std::span<const std::int64_t> attributes) noexcept = nullptr;
   /// From the output's cotangent as IndexedSlices to the input's, for ops that need not densify it; null: replay
-  /// densifies. It may return none, then replay densifies too. Not called in a batched sweep.
+  /// densifies. It may return none, then replay densifies too. Not called in a batched pass.
   Gradient (*slices)(const Record& record, const IndexedSlices& g) = nullptr;
   /// The vjp takes cotangents with a leading axis: see Record::batch_rank. Other rules are called once per cotangent.
   bool batched = false;

@@ -50,7 +50,7 @@ List<Tensor> columns(tape::Tape& tape, std::span<const Tensor> targets, std::spa
   return result;
 }
 
-// Row by row, in reverse mode: each sweep carries many elements of a target.
+// Row by row, in reverse mode: each pass carries many elements of a target.
 List<Tensor> rows(const char* who, tape::Tape& tape, std::span<const Tensor> targets, std::span<const Source> sources) {
   List<Tensor> result;
   for (const Tensor& y : targets)

@@ -5,7 +5,7 @@
 // cotangents[slot] is the sum of the terms that have arrived for a slot so far; it starts with the targets' seeds.
 // Recording order is a topological order, so a slot's cotangent is complete when its entry is reached. Terms arrive in
 // the reverse order of recording.
-// A batched sweep carries the cotangents of many rows of a Jacobian at once, as a leading axis of every cotangent. A
+// A batched pass carries the cotangents of many rows of a Jacobian at once, as a leading axis of every cotangent. A
 // rule that does not support this is called once per row, and its results are stacked.
 #pragma once
 #include <algorithm>
@@ -82,7 +82,7 @@ class Pass {
   // The first walk if the sources are all that the tape watches and nothing is stopped: every followed slot is varied.
   void mark_all_varied();
 
-  // The size of the largest tensor between the sources and the target: it determines the number of rows per sweep.
+  // The size of the largest tensor between the sources and the target: it determines the number of rows per pass.
   struct Largest {
     std::int64_t elements = 1;
     int rank = 0;

@@ -195,7 +195,7 @@ namespace {
 template <class Seed>
 Gradients replay_seeds(const char* who, Tape& t, const Target& target, std::span<const Source> sources,
                        UnconnectedGradients unconnected, std::int64_t count, bool of_identity, const Seed& seed) {
-  // A sweep carries about this many elements per slot: 32 MiB of float64.
+  // A batched pass carries about this many elements per slot: 32 MiB of float64.
   constexpr std::int64_t most_elements = std::int64_t{1} << 22;
   // In place: a batched cotangent is large.
   const GradientOptions options{.unconnected_gradients = unconnected,
