@@ -1,5 +1,5 @@
-// Functions with derivatives of their own: custom_gradient, functions that are run again instead of remembered
-// (recompute_grad), and identities with a special gradient.
+// Functions with derivatives of their own: custom_gradient; functions that are run again instead of being recorded
+// (recompute_grad); identities with a special gradient.
 #pragma once
 #include <reel/callback.hpp>
 #include <reel/functions.hpp>
@@ -11,18 +11,18 @@ inline constexpr None none;
 
 namespace detail {
 
-// The working parts, not templates.
+// The implementation, without templates.
 using FlatFunction = Callback<std::vector<Tensor>(std::span<const Tensor>)>;
-/// What the entry of a function keeps: nothing but its inputs, or the record of its ops.
+/// What the entry of a function keeps: only its inputs, or the record of its ops.
 enum class Keep : bool { inputs, record };
-/// first(arguments) as one entry of the tapes that follow the arguments or what the function captures; again(arguments)
-/// must give the same, and is what the derivative runs.
+/// first(arguments) as one entry of the tapes that follow the arguments or captured tensors. again(arguments) must
+/// compute the same; the derivative runs it.
 std::vector<Tensor> composite(const char* name, const FlatFunction& first, FlatFunction again,
                               std::span<const Tensor> arguments, Keep keep);
 
 using FlatBackward = Callback<std::vector<Gradient>(std::span<const Tensor> cotangents)>;
 using FlatTangent = Callback<std::vector<Tensor>(std::span<const Tensor> tangents)>;
-/// What a function with a gradient of its own gave: its results, its rules, and whether these take the variables.
+/// The results of a function with its own gradient, its rules, and whether these take the variables.
 struct CustomResult {
   std::vector<Tensor> results;
   FlatBackward backward;
@@ -30,17 +30,17 @@ struct CustomResult {
   FlatTangent jvp;
   bool batched = false;
 };
-/// run() out of sight of the tapes, recorded as one entry: its results as a tape follows them.
+/// run() unrecorded, then one entry for it: its results as a tape follows them.
 std::vector<Tensor> custom(const char* name, std::span<const Tensor> arguments, const Callback<CustomResult()>& run);
 /// y itself. ValueError when it is empty.
 const Tensor& defined_result(const char* who, const Tensor& y);
-/// ShapeError or TypeError unless the results have the arguments' shapes and dtypes.
+/// ShapeError or TypeError unless the results have the shapes and dtypes of the arguments.
 void check_pass_through(std::span<const Tensor> arguments, std::span<const Tensor> results);
-/// ValueError unless a gradient function gave as many gradients as the argument has leaves.
+/// ValueError unless a gradient function returned as many gradients as the argument has leaves.
 void check_leaves(std::size_t argument, std::size_t found, std::size_t expected);
 [[noreturn]] void fail_arguments(std::size_t found, std::size_t expected);
 
-// Gives the leaves of a list one after another: one for each leaf of a tree, those that stay as they are included.
+// Gives out the leaves of a list in order: one for each leaf of a tree, including leaves that stay unchanged.
 struct NextLeaf {
   std::span<const Tensor> leaves;
   std::size_t& next;
@@ -54,7 +54,7 @@ struct NextLeaf {
   }
 };
 
-// Arguments whose trees can be replaced by leaves from a list; other arguments pass untouched.
+// Arguments whose trees can be rebuilt from a list of leaves; other arguments pass unchanged.
 template <class... A>
 struct TreeArguments {
   template <class T>
@@ -67,7 +67,7 @@ struct TreeArguments {
     return list;
   }
 
-  // What an argument of type T becomes.
+  // The type that an argument of type T is passed as.
   template <class T>
   static decltype(auto) replace(T& x, std::span<const Tensor> leaves, std::size_t& next) {
     if constexpr (Tree<T>)
@@ -78,7 +78,7 @@ struct TreeArguments {
   template <class F>
   static decltype(auto) call(F& f, std::span<const Tensor> leaves, A&... args) {
     std::size_t next = 0;
-    // Braces, for the order.
+    // braces fix the order of evaluation
     std::tuple<decltype(replace(args, leaves, next))...> passed{replace(args, leaves, next)...};
     return std::apply([&](auto&... x) -> decltype(auto) { return f(x...); }, passed);
   }
@@ -117,7 +117,7 @@ struct Composite {
   }
 };
 
-// What a gradient function gave for one argument, appended to the list: as many entries as the argument has leaves.
+// Appends the gradients that a gradient function returned for one argument: as many as the argument has leaves.
 template <class E>
 void append_gradients(const E& entry, std::size_t argument, std::size_t expected, std::vector<Gradient>& list) {
   if constexpr (std::is_same_v<E, None>) {
@@ -134,8 +134,8 @@ void append_gradients(const E& entry, std::size_t argument, std::size_t expected
     check_leaves(argument, list.size() - before, expected);
   }
 }
-// The gradients by the arguments that are trees, of which counts[i] is the number of leaves. One: bare. Several: a
-// tuple, or a list with one leaf for each.
+// The gradients by the arguments that are trees, of which counts[i] is the number of leaves. One argument: bare.
+// Several: a tuple, or a list with one leaf for each.
 template <std::size_t Arguments, class R>
 std::vector<Gradient> gradients_from(const R& given, std::span<const std::size_t> counts) {
   std::vector<Gradient> list;
@@ -187,7 +187,7 @@ struct CustomGradient {
       flat.results = leaves_of(name, result.first);
       flat.batched = batched;
       using D = map_t<Tensor, Y>;
-      // The structure of the results, without keeping them alive.
+      // The structure of the results, without their elements.
       D shape_of_y = map_leaves<Tensor>(result.first, [](const auto&) { return Tensor(); });
       made.push_back(std::move(result.first));
       const std::array<std::size_t, trees_among<A...>> counts = tree_sizes(args...);
@@ -225,10 +225,10 @@ struct CustomGradient {
   }
 
  private:
-  // Leaves of each argument that is a tree.
+  // The number of leaves of each argument that is a tree.
   template <class... A>
   static auto tree_sizes(const A&... args) {
-    std::array<std::size_t, trees_among<A...>> counts{};  // g++ 14 warns of copies of a vector that has one element
+    std::array<std::size_t, trees_among<A...>> counts{};  // g++ 14 warns about copies of a vector with one element
     std::size_t trees = 0;
     const auto count = [&](const auto& x) {
       if constexpr (Tree<decltype(x)>) {
@@ -256,21 +256,21 @@ struct CustomGradient {
 }  // namespace detail
 
 struct CustomGradientOptions {
-  /// Whether backward takes many cotangents at once: each leaf of dy has one axis more, in front, and so has each
-  /// gradient that it returns. Jacobians then call it once for many rows; where there is one cotangent the axis has
-  /// extent 1. A rule that is not batched is called once per row.
+  /// Whether backward takes many cotangents at once: each leaf of dy has a further leading axis, and so has each
+  /// gradient that it returns. Jacobians then call it once for many rows; for a single cotangent the axis has extent 1.
+  /// A rule that is not batched is called once per row.
   detail::Switch batched = false;
 };
 
-/// custom_gradient(f)(args...) is what f computes, with a gradient of f's choice. f(args...) returns
-/// pair(y, backward): y a tensor or a tree; backward(dy), with a cotangent in the structure of y, returns one entry for
-/// each argument that is a tree (bare for one, a tuple for several): a Tensor, a Gradient, none, or a tree of them. f
-/// runs once, out of sight of tapes and accumulators, so nothing else of it is recorded; trees reach it as trees of
-/// tensors. backward runs as ordinary ops, so that it is differentiated in its turn; it may use the arguments and y.
-/// If f reads trainable variables that a tape follows, backward must also take (dy, std::span<const Variable>) and
-/// return pair(entries, std::vector<Gradient>), one for each variable, in the order of their construction: TypeError at
-/// the call otherwise. ValueError at replay for a wrong number of gradients, ValueError or ShapeError for unfitting
-/// ones. Forward mode throws NotDifferentiable. TensorFlow's tf.custom_gradient.
+/// custom_gradient(f)(args...) computes f with a gradient of your choice. f(args...) returns pair(y, backward): y a
+/// tensor or a tree; backward(dy), with a cotangent in the structure of y, returns one entry for each argument that is
+/// a tree (bare for one, a tuple for several): a Tensor, a Gradient, none, or a tree of them. f runs once, unrecorded;
+/// it receives trees as trees of tensors. backward runs as ordinary ops and can be differentiated in turn; it may use
+/// the arguments and y. If f reads trainable variables that a tape follows, backward must also accept (dy,
+/// std::span<const Variable>) and return pair(entries, std::vector<Gradient>), one gradient per variable, in the order
+/// of their construction: otherwise TypeError at the call. ValueError at replay for a wrong number of gradients,
+/// ValueError or ShapeError for gradients that do not fit. Forward mode throws NotDifferentiable. TensorFlow's
+/// tf.custom_gradient.
 template <class F>
 auto custom_gradient(F f) {
   return detail::CustomGradient<F, detail::NoTangent>{"custom_gradient", std::move(f), {}};
@@ -279,17 +279,17 @@ template <class F>
 auto custom_gradient(F f, const CustomGradientOptions& options) {
   return detail::CustomGradient<F, detail::NoTangent>{"custom_gradient", std::move(f), {}, options.batched};
 }
-/// With a rule for forward mode: jvp(primals, tangents), tuples of the arguments that are trees and of tangents like
-/// them (zeros where there is none), returns the tangent of y.
+/// With a rule for forward mode: jvp(primals, tangents) takes tuples of the arguments that are trees and of their
+/// tangents (zeros where there are none), and returns the tangent of y.
 template <class F, class J>
 auto custom_gradient(F f, J jvp, const CustomGradientOptions& options = {}) {
   return detail::CustomGradient<F, J>{"custom_gradient", std::move(f), std::move(jvp), options.batched};
 }
 
-/// recompute_grad(f)(args...) is f(args...), but tapes keep nothing of it except the arguments and the followed tensors
-/// and variables that f captures: for its derivatives f is run again. f must compute the same then; draws from a
-/// Generator are repeated. f is copied, and the arguments that are no trees; nests. TensorFlow's tf.recompute_grad,
-/// PyTorch's checkpoint; Griewank and Walther 2000 for what it costs and saves.
+/// recompute_grad(f)(args...) is f(args...), but tapes keep only the arguments and the followed tensors and variables
+/// that f captures: for its derivatives f is run again. f must compute the same then; draws from a Generator are
+/// repeated. f and the arguments that are not trees are copied. May be nested. TensorFlow's tf.recompute_grad,
+/// PyTorch's checkpoint; Griewank and Walther 2000 analyse its cost.
 template <class F>
 auto recompute_grad(F f) {
   return detail::Composite<F>{"recompute_grad", detail::Keep::inputs, std::move(f)};
@@ -301,7 +301,7 @@ auto checkpoint(F f) {
 }
 
 /// grad_pass_through(f)(x) is f(x), of x's shape and dtype (ShapeError or TypeError otherwise), with the derivative of
-/// the identity, to every order. f may be anything: rounding, sampling. TensorFlow's tf.grad_pass_through.
+/// the identity, to every order. f may be anything, such as rounding or sampling. TensorFlow's tf.grad_pass_through.
 template <class F>
 auto grad_pass_through(F f) {
   constexpr const char* who = "grad_pass_through";
@@ -316,8 +316,7 @@ auto grad_pass_through(F f) {
   return detail::CustomGradient<decltype(passing), decltype(jvp)>{who, std::move(passing), std::move(jvp), true};
 }
 
-/// x itself; whoever differentiates through it gets LookupError with `message`. TensorFlow's
-/// tf.raw_ops.PreventGradient.
+/// x itself; differentiating through it throws LookupError with `message`. TensorFlow's tf.raw_ops.PreventGradient.
 Tensor prevent_gradient(const Operand& x, std::string message = {});
 
 }  // namespace reel

@@ -1,5 +1,5 @@
-// Seeing inside: where a number went wrong, what a tape does, and when. Each of these is per thread and scoped; off,
-// they cost an op one load and one branch, together.
+// Debugging: where a number went wrong, what a tape does, and when. Each tool is per thread and scoped. When all are
+// off, they cost an op one load and one branch.
 #pragma once
 #include <cstdint>
 #include <string_view>
@@ -7,20 +7,20 @@
 namespace [[gnu::visibility("default")]] reel {
 
 struct AnomalyOptions {
-  /// Whether the results of ops are looked at.
+  /// Whether the results of ops are checked.
   bool check_forward = true;
-  /// Whether the gradients (and tangents) that rules give are looked at.
+  /// Whether the gradients and tangents that rules return are checked.
   bool check_backward = true;
   /// Whether infinities count. False: only NaN does, for models that mask with -inf.
   bool infinity = true;
 };
 
-/// While it lives, the first op of this thread whose result is not finite, or whose rule gives a gradient or tangent
+/// While it lives, the first op of this thread whose result is not finite, or whose rule returns a gradient or tangent
 /// that is not, throws ValueError. The message names the op, the line that called it (for a gradient: the line of the
-/// forward op, if it was recorded under a guard), shapes, how many elements and the first of them, and whether an input
-/// or cotangent was not finite already. No tape is needed. Inside a rule only its results are looked at.
-/// Borrowed memory that a rule saves under a guard is summed up, and again when the rule runs: ValueError if it has
-/// changed. Guards nest; the innermost one's options hold. It reads every result: for debugging.
+/// forward op, if it was recorded under a guard), shapes, how many elements are not finite and the first of them, and
+/// whether an input or cotangent was not finite already. No tape is needed. Inside a rule only its results are checked.
+/// A checksum of borrowed memory that a rule saves under a guard is compared when the rule runs: ValueError if the
+/// memory has changed. Guards nest; the options of the innermost one apply. It reads every result: for debugging.
 class AnomalyGuard {
  public:
   explicit AnomalyGuard(const AnomalyOptions& options = {});
@@ -33,18 +33,18 @@ class AnomalyGuard {
   bool nested_;
 };
 
-/// While true, tapes of this thread remember the line that called each op they record: for explain, why_none, to_dot.
-/// AnomalyGuard, set_tracing and a Chrome trace switch it on too.
+/// While true, tapes of this thread store the line that called each op they record, for explain, why_none and to_dot.
+/// AnomalyGuard, set_tracing and a Chrome trace imply it.
 void set_source_locations(bool on);
 
 /// Sends the lines of set_tracing, on this thread, to `sink(line, context)`; nullptr restores the warning handler.
 void set_trace_sink(void (*sink)(std::string_view line, void* context), void* context = nullptr);
 
-/// Writes the ops and rules that this thread runs while it lives to `path`, at its end: JSON in Chrome's trace event
-/// format (chrome://tracing, Perfetto), with the name, duration, shapes and calling line of each. A rule is in category
-/// "backward". IoError when the file cannot be opened. TapeError when a trace is being made on this thread already.
-/// The environment variable REEL_TRACE=file.json does the same for all threads, from their first tensor to the end of
-/// the process.
+/// Records the ops and rules that this thread runs while it lives, and writes them to `path` at its end: JSON in
+/// Chrome's trace event format (chrome://tracing, Perfetto), with the name, duration, shapes and calling line of each.
+/// Rules are in category "backward". IoError when the file cannot be opened. TapeError when a trace is active on this
+/// thread already. The environment variable REEL_TRACE=file.json does the same for all threads, from their first tensor
+/// to the end of the process.
 class ChromeTraceGuard {
  public:
   explicit ChromeTraceGuard(std::string_view path);

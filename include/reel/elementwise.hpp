@@ -1,7 +1,7 @@
 // elementwise(f, args...): a function of your own, element by element, in one pass over memory. f is called once, with
-// Lanes that stand for the elements, and what it computes with them becomes a short program that the library runs
-// block by block with its own kernels. elementwise(f): the same as a function object, for which f is not called again.
-// Optional: <reel/reel.hpp> does not include it.
+// Lanes that stand for the elements. What it computes with them becomes a short program, which the library runs block
+// by block with its own kernels. elementwise(f): the same as a function object that does not call f again. Optional:
+// <reel/reel.hpp> does not include it.
 #pragma once
 #include <array>
 #include <cstddef>
@@ -23,13 +23,13 @@ namespace ops {
 struct Primitive;
 }
 
-// Lanes and their functions have a namespace of their own, where argument-dependent lookup finds them: so reel::sin
-// stays one function, which can be passed on: grad(reel::sin).
+// Lanes and their functions are in a namespace of their own, where argument-dependent lookup finds them. So reel::sin
+// remains a single function, which can be passed on: grad(reel::sin).
 namespace detail::lanes {
 
-/// The elements of an argument, or what was computed from them, inside the function given to elementwise. It has the
-/// operators and functions of tensors below, called without a namespace; numbers mix with it. A Lane means nothing
-/// outside the call that made it: used there it throws ValueError.
+/// The elements of an argument, or a value computed from them, inside the function given to elementwise. It supports
+/// the operators and functions of tensors below, called without a namespace, also with numbers. A Lane is valid only
+/// inside the call that made it: elsewhere using it throws ValueError.
 class Lane {
  public:
   Lane() noexcept = default;
@@ -58,7 +58,7 @@ using detail::lanes::Lane, detail::lanes::LaneMask;
 
 namespace detail {
 
-/// A lane or a number, which every element meets.
+/// A lane or a number that is the same for every element.
 class LaneOperand {
  public:
   LaneOperand(const Lane& x) noexcept : lane_(x), is_lane_(true) {}
@@ -85,7 +85,7 @@ enum class LaneTest : std::uint8_t { equal, not_equal, less, less_equal, greater
 // clang-format on
 enum class LaneLogic : std::uint8_t { conjunction, disjunction, exclusive, negation };
 
-// Each adds an instruction to the program that is being made.
+// Each adds an instruction to the program being traced.
 Lane call(LaneFunction function, std::initializer_list<LaneOperand> operands);
 Lane call(ComposedFunction function, std::initializer_list<LaneOperand> operands);
 LaneMask test(LaneTest condition, std::initializer_list<LaneOperand> operands);
@@ -106,7 +106,7 @@ class LaneArgument {
   std::span<const Tensor> row_;
 };
 
-/// What a function object has traced. Copies share it; any number of threads may use it.
+/// The traces of a function object. Copies share them; thread-safe.
 class LaneTraces {
  public:
   LaneTraces();
@@ -121,23 +121,23 @@ class LaneTraces {
   State* state_;
 };
 
-/// The program of one call of elementwise: traced by the call, or known.
+/// The program of one call of elementwise: traced by this call or an earlier one.
 class LaneProgram {
  public:
-  /// `site` tells the function: what it computed last is looked for first.
+  /// `site` identifies the function: its latest program is looked up first.
   LaneProgram(const void* site, std::span<const LaneArgument> arguments);
   LaneProgram(const LaneTraces& traces, std::span<const LaneArgument> arguments);
   LaneProgram(const LaneProgram&) = delete;
   LaneProgram& operator=(const LaneProgram&) = delete;
   ~LaneProgram();
-  /// Whether the program is there: then the function is not called.
+  /// Whether the program is known: then the function is not called.
   bool traced() const noexcept;
-  /// What stands for the arguments, for each tensor of a row too.
+  /// The lanes that stand for the arguments; for a row one per tensor.
   std::span<const Lane> lanes() const noexcept;
-  /// What the function returned.
+  /// Passes on what the function returned.
   void set_outputs(std::span<const Lane> outputs);
   std::size_t outputs() const noexcept;
-  /// Computes the outputs: as many tensors.
+  /// Computes the outputs, one tensor each.
   void run(Tensor* results);
 
  private:
@@ -153,18 +153,18 @@ concept LaneWith = LaneOrNumber<T> &&(LaneOrNumber<Others>&&...) &&
                    (std::is_same_v<T, Lane> || (std::is_same_v<Others, Lane> || ...));
 template <class T>
 concept LaneOrMask = std::is_same_v<T, Lane> || std::is_same_v<T, LaneMask>;
-/// A lane meets a tensor that its function captured.
+/// A lane combined with a tensor that its function captured.
 template <class T, class... Others>
 concept CapturedWith = (LaneOrMask<T> || (LaneOrMask<Others> || ...)) &&
                        (TensorOrVariable<T> || (TensorOrVariable<Others> || ...));
 
 template <class T>
 concept TensorRow = std::is_convertible_v<const T&, std::span<const Tensor>>;
-/// What an argument is to the function.
+/// How an argument is passed to the function.
 template <class T>
 using LaneOf = std::conditional_t<TensorRow<T>, std::span<const Lane>, Lane>;
 
-/// An argument, held while the call lasts.
+/// An argument, referenced for the duration of the call.
 template <class T>
 struct HeldArgument {
   HeldArgument(const T& x) : operand(x) {}
@@ -188,7 +188,7 @@ struct HeldArgument<T> {
   }
 };
 
-// What the function may return, and what the call makes of it.
+// The permitted results of the function, and the corresponding results of the call.
 template <class T>
 struct LaneResults {
   static constexpr bool valid = false;
@@ -246,7 +246,7 @@ struct LaneResults<std::vector<Lane>> {
   }
 };
 
-/// A call of f: `site` is the address that tells f, or what its function object has traced.
+/// A call of f: `site` is the address that identifies f, or the traces of its function object.
 template <class Site, class F, class... A>
 auto run_elementwise(const Site& site, F& f, const A&... arguments) {
   using Made = std::remove_cvref_t<decltype(f(std::declval<LaneOf<A>>()...))>;
@@ -270,26 +270,27 @@ auto run_elementwise(const Site& site, F& f, const A&... arguments) {
 
 }  // namespace detail
 
-/// f of each element of the arguments: tensors, variables and numbers, at least one. f takes as many lanes as there are
-/// arguments and returns a Lane, which gives a Tensor, or a std::tuple, std::array or std::vector of Lanes, which gives
-/// one of Tensors. Arguments broadcast as in NumPy (ShapeError) to the shape of every result; they are promoted to one
-/// dtype, integers and booleans to float64, and computed in float32 or float64 (TypeError for any other: cast first).
-/// An argument may be a row of tensors too, a std::vector, std::array or std::span<const Tensor>: f gets it as
-/// std::span<const Lane>.
+/// Applies f to each element of the arguments: tensors, variables and numbers, at least one. f takes as many lanes as
+/// there are arguments and returns a Lane, for which the call returns a Tensor, or a std::tuple, std::array or
+/// std::vector of Lanes, for which it returns one of Tensors. Arguments broadcast as in NumPy (ShapeError) to the shape
+/// of every result. They are promoted to one dtype, integers and booleans to float64, and computed in float32 or
+/// float64 (TypeError for other dtypes: cast first). An argument may also be a row of tensors, a std::vector,
+/// std::array or std::span<const Tensor>: f receives it as std::span<const Lane>.
 ///
-/// f runs at each call, so that numbers it captures are read anew; the work of compiling and differentiating a program
-/// is done once for all calls that make the same program. A branch on a lane does not compile: use where. Nor does a
-/// captured tensor: pass it as an argument. Views are read where they are: shifted slices of one tensor make a stencil.
+/// f runs at each call, so that captured numbers are read anew; compiling and differentiating a program is done once
+/// for all calls that make the same program. A branch on a lane does not compile: use where. Nor does a captured
+/// tensor: pass it as an argument. Views are read in place: shifted slices of one tensor make a stencil.
 ///
 /// Gradient: of any order and in both modes, from the derivatives of the functions that f calls. The backward pass is
-/// one pass over memory too. A tape keeps of the arguments those that the gradient reads, and nothing else.
+/// one pass over memory too. A tape keeps only the arguments that the gradient reads.
 template <class F, class... A>
 requires(sizeof...(A) > 0) auto elementwise(F&& f, const A&... arguments) {
   static constexpr char site = 0;  // its address
   return detail::run_elementwise(static_cast<const void*>(&site), f, arguments...);
 }
 
-/// What elementwise(f) returns: call it with the arguments of elementwise, or with lanes inside another function.
+/// The function object of elementwise(f): call it with the arguments of elementwise, or with lanes inside another
+/// function.
 template <class F>
 class Elementwise {
  public:
@@ -307,11 +308,11 @@ class Elementwise {
   detail::LaneTraces traces_;
 };
 
-/// f as a function object, which does what elementwise(f, arguments...) does with less to do at each call. f is traced
-/// once: at the first call, for all dtypes and shapes, and once more for each other choice of which arguments are
-/// numbers, tensors or rows of another length. So what f captures is fixed by then: pass as an argument, which may be a
-/// number, what changes. Copies share what was traced. Any number of threads may call one object; f, which is const,
-/// may be traced by several of them at once.
+/// f as a function object, which does what elementwise(f, arguments...) does, with less work per call. f is traced
+/// once, at the first call, for all dtypes and shapes; and once more for each other combination of numbers, tensors and
+/// rows of a given length as arguments. Captured values are fixed then: pass what changes as an argument, which may be
+/// a number. Copies share the traces. Any number of threads may call one object; f, which is const, may be traced by
+/// several of them at once.
 template <class F>
 Elementwise<std::decay_t<F>> elementwise(F&& f) {
   return Elementwise<std::decay_t<F>>(static_cast<F&&>(f));
@@ -383,7 +384,7 @@ inline LaneMask operator!(const LaneMask& x) { return logical_not(x); }
 // A comparison is written equal(x, y) or not_equal(x, y), as for tensors.
 template <class X, detail::LaneWith<X> Y> void operator==(const X&, const Y&) = delete;  // use equal or not_equal
 template <class X, detail::LaneWith<X> Y> void operator!=(const X&, const Y&) = delete;  // use equal or not_equal
-// A tensor that the function captured: it is broadcast, followed and kept only as an argument.
+// A tensor that the function captured: only arguments are broadcast, followed and kept.
 template <class X, detail::CapturedWith<X> Y> Lane operator+(const X&, const Y&) = delete;  // pass the tensor as an argument of elementwise
 template <class X, detail::CapturedWith<X> Y> Lane operator-(const X&, const Y&) = delete;  // pass the tensor as an argument of elementwise
 template <class X, detail::CapturedWith<X> Y> Lane operator*(const X&, const Y&) = delete;  // pass the tensor as an argument of elementwise

@@ -1,4 +1,4 @@
-// What the library throws. Every message names the op, what was found, and the remedy.
+// The exceptions of the library. Every message names the op, what was found, and the remedy.
 #pragma once
 #include <stdexcept>
 #include <string>
@@ -16,12 +16,12 @@ class Error : public std::runtime_error {
   Error(const Error& other) noexcept;
   Error& operator=(const Error& other) noexcept;
   ~Error() override;
-  /// The message. Where an op knows the line that called it, the message ends with it: "... (model.cpp:41)".
+  /// The message. If the op knows the line that called it, the message ends with it: "... (model.cpp:41)".
   const char* what() const noexcept override;
 
  private:
   friend struct ErrorAccess;
-  detail::LocatedText* located_ = nullptr;  // shared by copies; null where no line will be known
+  detail::LocatedText* located_ = nullptr;  // shared by copies; null if no line will be known
 };
 
 // clang-format off
@@ -29,17 +29,17 @@ class Error : public std::runtime_error {
 class ValueError : public Error { public: using Error::Error; ~ValueError() override; };
 /// Shapes that do not fit each other or the op.
 class ShapeError : public Error { public: using Error::Error; ~ShapeError() override; };
-/// A dtype, or a kind of object, that the op does not take.
+/// A dtype, or a kind of object, that the op does not support.
 class TypeError : public Error { public: using Error::Error; ~TypeError() override; };
-/// An index or axis out of range: never clamped.
+/// An index or axis out of range; it is never clamped.
 class IndexError : public Error { public: using Error::Error; ~IndexError() override; };
 /// A tape in the wrong state: used twice, on another thread, already active.
 class TapeError : public Error { public: using Error::Error; ~TapeError() override; };
 /// A name that is not registered.
 class LookupError : public Error { public: using Error::Error; ~LookupError() override; };
-/// A derivative that does not exist in the mode or order asked for.
+/// A derivative that does not exist in the requested mode or order.
 class NotDifferentiable : public Error { public: using Error::Error; ~NotDifferentiable() override; };
-/// What a function may not do while it is traced into a program: its tensors have no elements then.
+/// An operation that is impossible while a function is traced into a program, since its tensors have no elements.
 class TraceError : public Error { public: using Error::Error; ~TraceError() override; };
 /// A file that cannot be read or written, or whose content is malformed.
 class IoError : public Error { public: using Error::Error; ~IoError() override; };

@@ -1,5 +1,5 @@
-// Forward mode: tangents are carried along with the values, op by op. For a function of few inputs, for products of a
-// Jacobian with a vector, and, nested with tapes or with itself, for every mixture of modes.
+// Forward mode: tangents are propagated with the values, op by op. For functions of few inputs, for Jacobian-vector
+// products, and, nested with tapes or with itself, for every mixture of modes.
 #pragma once
 #include <reel/functions.hpp>
 
@@ -12,17 +12,16 @@ struct Called {
 };
 }  // namespace detail
 
-/// Carries tangents of the primals through the ops of this thread from its construction to the end of its scope. Nests
-/// with tapes and with itself in any order: what an accumulator computes is recorded by the tapes outside it, and
+/// Propagates tangents of the primals through the ops of this thread from its construction to the end of its scope. It
+/// nests with tapes and with itself in any order: what an accumulator computes is recorded by the tapes outside it, and
 /// followed by the accumulators outside it. A tangent lives as long as its tensor, that of a primal as long as the
-/// accumulator. Neither copyable nor movable; belongs to its thread. After TensorFlow's
-/// tf.autodiff.ForwardAccumulator.
+/// accumulator. Neither copyable nor movable; belongs to its thread. After TensorFlow's tf.autodiff.ForwardAccumulator.
 class ForwardAccumulator {
  public:
   /// One tangent for each leaf of the primals (tensors or variables), of its shape and dtype; a number stands for a
-  /// tangent of that value. Tangents of a primal given twice add, as gradients of a target given twice do (TensorFlow
-  /// refuses them). ValueError when the numbers differ or one is empty, ShapeError or TypeError when a tangent does not
-  /// fit, TypeError for a primal of integers or booleans.
+  /// tangent filled with that value. Tangents of a primal given twice add, like gradients of a target given twice
+  /// (TensorFlow refuses them). ValueError when the numbers differ or one is empty, ShapeError or TypeError when a
+  /// tangent does not fit, TypeError for a primal of integers or booleans.
   ForwardAccumulator(const SourceList& primals, const GradientList& tangents)
       : ForwardAccumulator(detail::Called{"ForwardAccumulator"}, primals, tangents) {}
   ForwardAccumulator(detail::Called by, const SourceList& primals, const GradientList& tangents);
@@ -30,8 +29,8 @@ class ForwardAccumulator {
   ForwardAccumulator& operator=(const ForwardAccumulator&) = delete;
   ~ForwardAccumulator();
 
-  /// The tangent of each leaf of `target`, in its structure: the product of the derivative by the primals with their
-  /// tangents. None (or zeros) where it does not depend on them. Valid after stop() too.
+  /// The tangent of each leaf of `target`, in its structure: the derivative by the primals times their tangents. None
+  /// (or zeros) where it does not depend on them. Also valid after stop().
   template <Tree T>
   map_t<Gradient, T> jvp(const T& target, UnconnectedGradients unconnected = UnconnectedGradients::none) const {
     return map_leaves<Gradient>(target, [&](const auto& leaf) { return tangent(Target(leaf), unconnected); });
@@ -44,7 +43,7 @@ class ForwardAccumulator {
   }
   /// Leaves the scope before its end: later ops carry no tangents.
   void stop();
-  /// Enters again, inside whatever is active by now. TapeError when it is active, or within a jvp that it runs.
+  /// Enters again, inside whatever is active then. TapeError when it is active, or within a jvp that it runs.
   void resume();
 
  private:
@@ -75,7 +74,7 @@ decltype(auto) apply_to(F& f, const X& x) {
 
 /// jvp(f, primals, tangents) is pair(y, dy): f's result and its tangent, in the structure of y, zeros where not
 /// connected. `primals` is f's argument (a tree of tensors, or a number, which becomes a tensor of rank 0), or a
-/// std::tuple of its arguments; `tangents` has a leaf for each of its leaves. Errors are those of ForwardAccumulator.
+/// std::tuple of its arguments; `tangents` has one leaf for each of its leaves. Errors are those of ForwardAccumulator.
 /// JAX's jvp.
 template <class F, detail::TreeOrNumbers X>
 auto jvp(F f, const X& primals, const GradientList& tangents) {

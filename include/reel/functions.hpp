@@ -1,8 +1,8 @@
-// Derivatives of functions: each wrapper takes a callable and gives one that differentiates it at its arguments.
-// Template arguments pick parameters: value_and_grad<0, 2>(f), negative ones count from the end; none means every
-// argument that is a tree of tensors or a floating-point number. A picked parameter reaches f as a fresh tensor (a
+// Derivatives of functions: each wrapper takes a callable and returns one that differentiates it at its arguments.
+// Template arguments choose parameters: value_and_grad<0, 2>(f); negative ones count from the end; without them, every
+// argument that is a tree of tensors or a floating-point number. f receives a chosen parameter as a fresh tensor (a
 // variable's value, read once), so that the same tensor captured by f, or passed elsewhere, is a constant. Other
-// arguments pass untouched.
+// arguments pass unchanged.
 #pragma once
 #include <concepts>
 #include <reel/ops/make.hpp>
@@ -11,7 +11,7 @@
 namespace [[gnu::visibility("default")]] reel {
 
 namespace detail {
-/// A bool that nothing else converts to, so that {"x"}, {0} and {} are parameters and never options.
+/// A bool without implicit conversions, so that {"x"}, {0} and {} are parameters and never options.
 class Switch {
  public:
   template <std::same_as<bool> T>
@@ -23,7 +23,7 @@ class Switch {
 };
 }  // namespace detail
 
-/// Says that a function returns pair(value, aux): value is differentiated, aux is handed on.
+/// Says that a function returns pair(value, aux): value is differentiated, aux is passed on.
 struct HasAux {
   explicit constexpr HasAux(detail::Switch) {}
 };
@@ -36,7 +36,7 @@ struct VjpOptions {
 
 namespace detail {
 
-// The working parts, not templates. `who` is the wrapper's name, for messages.
+// The implementation, without templates. `who` is the wrapper's name, for messages.
 /// A new tensor with the value of a picked argument. ValueError when it is empty.
 Tensor fresh(const char* who, const Tensor& x);
 /// TypeError unless every source is floating or complex.
@@ -55,7 +55,7 @@ List<Tensor> jacobians(const char* who, GradientTape& tape, std::span<const Tens
                        std::span<const Source> sources);
 /// The Jacobian of each element of a batch, zeros where not connected.
 Tensor batch_jacobian(const char* who, GradientTape& tape, const Tensor& target, const Source& source);
-/// The gradient of the sum of products of targets and constants; there is a constant like each source.
+/// The gradient of the sum of products of targets and constants; there is one constant per source.
 List<Tensor> products(const char* who, GradientTape& tape, std::span<const Tensor> targets,
                       std::span<const Source> sources, const GradientList& constants);
 
@@ -76,7 +76,7 @@ class Recording {
   State* state_;
 };
 
-// Values that are handed out one after another.
+// Gives out values one after another.
 template <class R>
 struct Flat {
   explicit Flat(List<R> list) : values(std::move(list)) {}
@@ -89,7 +89,7 @@ struct Flat {
   }
 };
 
-// A tree of tensors with tensors of rank 0 for its numbers: a number alone, or in a tuple.
+// A tree of tensors in which numbers, alone or in a tuple, become tensors of rank 0.
 template <Tree X>
 map_t<Input, X> with_tensors(const X& tree) {
   return map_leaves<Input>(tree, [](const auto& leaf) { return Target(leaf).tensor(); });
@@ -116,7 +116,7 @@ concept TreeOrNumbers = requires(const X& x) {
 template <class T>
 inline constexpr bool is_argument = Tree<T> || std::is_floating_point_v<std::remove_cvref_t<T>>;
 
-// Vectors and arrays of numbers, which become tensors of rank 1 where they are parameters.
+// Vectors and arrays of numbers, which become tensors of rank 1 as parameters.
 template <class T>
 inline constexpr bool is_numbers = false;
 template <class T, class A>
@@ -130,8 +130,8 @@ template <class T>
 requires is_numbers<T>
 inline constexpr bool is_floating_list<T> = std::is_floating_point_v<typename T::value_type>;
 
-// Positions of the parameters picked by I... among arguments of the types A; Lists: if none is picked, vectors of
-// floating-point numbers are parameters too.
+// Positions of the parameters I... among arguments of the types A; Lists: without I, vectors of floating-point numbers
+// are parameters too.
 template <bool Lists, int... I>
 struct Choose {
   template <class T>
@@ -155,7 +155,7 @@ struct Choose {
 template <int... I>
 using Pick = Choose<false, I...>;
 
-// What an argument becomes on its way to the function: untouched, or if picked the tree of fresh tensors.
+// The type as which an argument reaches the function: unchanged, or for a parameter the tree of fresh tensors.
 template <bool Picked, class T>
 struct Passed {
   using type = T&&;
@@ -199,14 +199,14 @@ class Arguments<P, std::index_sequence<K...>, A...> {
   decltype(auto) call(F& f) {
     return f(pass<K>()...);
   }
-  /// The picked ones, in the order picked.
+  /// The parameters, in the order chosen.
   auto inputs() const { return inputs(std::make_index_sequence<positions.size()>()); }
   List<Source> sources() const {
     List<Source> list;
     for_each_leaf(inputs(), [&](const auto& leaf) { list.emplace_back(leaf); });
     return list;
   }
-  /// Those of each argument.
+  /// The parameters of each argument.
   List<Leaves> leaves() const { return {leaves_of<K>()...}; }
 
  private:
@@ -262,7 +262,7 @@ class Arguments<P, std::index_sequence<K...>, A...> {
 template <class P, class... A>
 using ArgumentsOf = Arguments<P, std::index_sequence_for<A...>, A...>;
 
-// The tree of R in the structure of the inputs: bare for one, a tuple for several.
+// A tree of R in the structure of the inputs: bare for one, a tuple for several.
 template <class R, class X>
 auto unpack(const std::tuple<X>& inputs, Flat<R>& flat) {
   return map_leaves<R>(std::get<0>(inputs), flat);
@@ -289,8 +289,8 @@ inline constexpr bool is_pair = false;
 template <class V, class X>
 inline constexpr bool is_pair<std::pair<V, X>> = true;
 
-// Calls f while the recording's tape runs, and ends it: f's results, each leaf a new tensor; with Aux the pair of them
-// and the rest.
+// Calls f while the recording's tape runs, and ends it. Returns f's results, each leaf a new tensor; with Aux the pair
+// of them and the rest.
 template <bool Aux, class F, class ArgumentsOfCall>
 auto record_call(const char* who, F& f, ArgumentsOfCall& arguments, Recording& recording) {
   using Y = std::remove_cvref_t<decltype(arguments.call(f))>;
@@ -346,7 +346,7 @@ struct ValueAndGrad {
   }
 };
 
-// The gradients alone of a wrapper that gives pair(value, gradients).
+// Only the gradients, for a wrapper that returns pair(value, gradients).
 template <class Inner, bool Aux>
 struct GradientsOf {
   Inner inner;
@@ -426,9 +426,9 @@ struct Hvp {
 
 }  // namespace detail
 
-/// From cotangents of a function's results to gradients of its picked parameters: their structure, bare for one picked
+/// From cotangents of a function's results to gradients of its chosen parameters: in their structure, bare for one
 /// parameter, a tuple for several; none where not connected. Holds the tape and the results until the last copy is
-/// gone. A tape that is active during a call records it.
+/// destroyed. A tape that is active during a call records it.
 template <class... X>
 class Vjp {
  public:
@@ -449,8 +449,8 @@ class Vjp {
   std::tuple<X...> inputs_;
 };
 
-/// make_vjp(f)(args...) is pair(y, vjp): f's result, each of its leaves a new tensor, and its vector-Jacobian product.
-/// f returns a tensor or a tree. Integer parameters get no gradient. TensorFlow's make_vjp.
+/// make_vjp(f)(args...) is pair(y, vjp): f's result, each leaf a new tensor, and its vector-Jacobian product. f returns
+/// a tensor or a tree. Integer parameters get no gradient. TensorFlow's make_vjp.
 template <int... I, class F>
 auto make_vjp(F f, const VjpOptions& options = {}) {
   return [f = std::move(f), options]<class... A>(A&&... args) mutable {
@@ -461,9 +461,9 @@ auto make_vjp(F f, const VjpOptions& options = {}) {
   };
 }
 
-/// value_and_grad(f)(args...) is pair(value, gradients): the gradients in the structure of the picked parameters, bare
+/// value_and_grad(f)(args...) is pair(value, gradients): the gradients in the structure of the chosen parameters, bare
 /// for one, a tuple for several; zeros where not connected. f returns a real floating tensor of size 1, otherwise
-/// ShapeError or TypeError; TypeError for a boolean or integer leaf of a picked parameter. JAX's value_and_grad.
+/// ShapeError or TypeError; TypeError for a boolean or integer leaf of a parameter. JAX's value_and_grad.
 template <int... I, class F>
 auto value_and_grad(F f) {
   return detail::ValueAndGrad<detail::Pick<I...>, F, false>{"value_and_grad", std::move(f)};
@@ -486,39 +486,38 @@ auto grad(F f, HasAux) {
 }
 
 /// jacobian(f)(args...): for a result y and a parameter x the derivatives, of shape y.shape + x.shape and x's dtype;
-/// zeros where not connected. For trees: the structure of the result, with that of the picked parameters at each leaf.
+/// zeros where not connected. For trees: the structure of the result, with that of the parameters at each leaf.
 /// TypeError for boolean, integer or complex results.
 ///
-/// Reverse mode, rows together as in GradientTape.jacobian, unless forward mode (a column per element of the
-/// parameters) is cheaper: where there are at least four results to a parameter; where a rule of the user's on the way
-/// (custom_gradient, record_operation, loops and other composites) takes one cotangent at a time, where there are at
-/// least two. An op without a jvp on the way, or one with an OverrideGuard, leaves reverse mode. A rule that takes a
-/// batch of cotangents (CustomGradientOptions::batched) is called once for many rows, any other once per row, a jvp
-/// once per column.
+/// Reverse mode, many rows at once as in GradientTape.jacobian, unless forward mode (one column per element of the
+/// parameters) is cheaper: from four results per parameter on; from two on if a user's rule on the path
+/// (custom_gradient, record_operation, loops and other composites) takes one cotangent at a time. An op without a jvp
+/// on the path, or one with an OverrideGuard, requires reverse mode. A rule that takes a batch of cotangents
+/// (CustomGradientOptions::batched) is called once for many rows, any other once per row, a jvp once per column.
 template <int... I, class F>
 auto jacobian(F f) {
   return detail::Jacobian<detail::Pick<I...>, F>{"jacobian", std::move(f)};
 }
 
-/// batch_jacobian(f)(x): for f from [b, ...] to [b, ...] with y[i] a function of x[i] alone the Jacobian of each,
-/// [b, y..., x...]; zeros where not connected. One parameter, a tensor; f returns a tensor. Modes and errors are those
-/// of GradientTape::batch_jacobian.
+/// batch_jacobian(f)(x): for f from [b, ...] to [b, ...], where y[i] depends on x[i] alone, the Jacobian of each, [b,
+/// y..., x...]; zeros where not connected. One parameter, a tensor; f returns a tensor. Modes and errors are those of
+/// GradientTape::batch_jacobian.
 template <int... I, class F>
 auto batch_jacobian(F f) {
   return detail::BatchJacobian<detail::Pick<I...>, F>{std::move(f)};
 }
 
-/// The second derivatives of an f that returns a real floating tensor of size 1: the Jacobian of its gradient, shape
-/// x.shape + x.shape; for trees all cross terms, in the structure of the structure. Zeros for a linear f.
+/// The second derivatives of an f that returns a real floating tensor of size 1: the Jacobian of its gradient, of shape
+/// x.shape + x.shape; for trees all cross terms, as a tree of trees. Zeros for a linear f.
 template <int... I, class F>
 auto hessian(F f) {
   using Inner = detail::Grad<detail::Pick<I...>, F, false>;
   return detail::Jacobian<detail::Pick<I...>, Inner>{"hessian", Inner{{"hessian", std::move(f)}}};
 }
 
-/// hvp(f)(x, v): the Hessian of f at x times v, in the structure of x, without the Hessian (Pearlmutter 1994). f
-/// returns a real floating tensor of size 1. v has x's structure (ValueError for another number of leaves, ShapeError
-/// for shapes); a number x is a tensor of rank 0, a number v a direction of that value in every element. For many
+/// hvp(f)(x, v): the Hessian of f at x times v, in the structure of x, without forming the Hessian (Pearlmutter 1994).
+/// f returns a real floating tensor of size 1. v has x's structure (ValueError for another number of leaves, ShapeError
+/// for shapes); a number x is a tensor of rank 0, a number v a direction with that value in every element. For many
 /// products at one x, linearize(grad(f), x) costs half.
 template <class F>
 auto hvp(F f) {

@@ -1,6 +1,6 @@
-// Derivatives by TensorFlow's names: gradients, hessians and hessian_vector_product on a tape that goes on recording;
-// implicit_grad for the variables that a function reads; gradients_function, and parameters picked at run time, by
-// position or by name. All of them return Gradients, over the flattened leaves, also for one; none where not connected.
+// Derivatives under TensorFlow's names: gradients, hessians and hessian_vector_product on a tape that keeps recording;
+// implicit_grad for the variables that a function reads; gradients_function, and parameters chosen at run time, by
+// position or by name. All return Gradients for the flattened leaves, even for a single one; none where not connected.
 #pragma once
 #include <concepts>
 #include <reel/functions.hpp>
@@ -23,29 +23,30 @@ class TargetList {
 };
 
 /// The derivative of the sum of all elements of ys with respect to each x, on the innermost tape of this thread that
-/// records (TapeError without one), or on the tape given. The tape is neither stopped nor used up, persistent or not,
-/// and records the replay, so that gradients of gradients work on one tape. Total: through other xs too; stop_gradients
-/// makes constants. Errors as GradientTape::gradient, before replay. TensorFlow's tf.gradients.
+/// records (TapeError without one), or on the given tape. The tape, persistent or not, is neither stopped nor used up,
+/// and records the replay, so that gradients of gradients work on one tape. Total derivatives: paths through other xs
+/// count, too; stop_gradients makes constants. Errors as GradientTape::gradient, before replay. TensorFlow's
+/// tf.gradients.
 std::vector<Gradient> gradients(const TargetList& ys, const SourceList& xs, const GradientOptions& options = {});
 std::vector<Gradient> gradients(GradientTape& tape, const TargetList& ys, const SourceList& xs,
                                 const GradientOptions& options = {});
 
-/// The Hessian of the sum of all elements of ys by each x on its own (no cross terms), of shape x.shape + x.shape;
-/// zeros where ys do not depend on x, or linearly; none for integers. Options are those of the first derivative. The
-/// tape as for gradients, but it must record. As many replays as x has elements, carried together. TensorFlow's
+/// The Hessian of the sum of all elements of ys by each x separately (no cross terms), of shape x.shape + x.shape;
+/// zeros where ys do not depend on x, or linearly; none for integers. Options apply to the first derivative. The tape
+/// is chosen as for gradients, but it must record. As many replays as x has elements, batched. TensorFlow's
 /// tf.hessians.
 std::vector<Gradient> hessians(const TargetList& ys, const SourceList& xs, const GradientOptions& options = {});
 std::vector<Gradient> hessians(GradientTape& tape, const TargetList& ys, const SourceList& xs,
                                const GradientOptions& options = {});
 
-/// The Hessian of the sum of all elements of ys, cross terms included, times v, which has a leaf of the shape of each x
-/// and counts as a constant: two replays. None where nothing depends on x a second time. ValueError when xs and v
-/// differ in number, ShapeError in shape. The tape as for hessians.
+/// The Hessian of the sum of all elements of ys, with cross terms, times v, which has one leaf per x in its shape and
+/// counts as a constant: two replays. None where second derivatives vanish structurally. ValueError when xs and v
+/// differ in number, ShapeError in shape. The tape is chosen as for hessians.
 std::vector<Gradient> hessian_vector_product(const TargetList& ys, const SourceList& xs, const GradientList& v);
 std::vector<Gradient> hessian_vector_product(GradientTape& tape, const TargetList& ys, const SourceList& xs,
                                              const GradientList& v);
 
-/// A function whose parameters have names, for wrappers that pick by name.
+/// A function whose parameters have names, for wrappers that choose by name.
 template <class F>
 struct Named {
   F f;
@@ -80,9 +81,9 @@ class Parameter {
   std::int64_t position_ = 0;
 };
 
-/// Parameters picked at run time, in this order: {0, -1} or {"a", "b"}, maybe repeated, maybe none at all. Then every
+/// Parameters chosen at run time, in this order: {0, -1} or {"a", "b"}, possibly repeated, possibly none. Every
 /// argument that is a tree of tensors, a floating-point number or a vector of them reaches the function as fresh
-/// tensors, picked or not; others pass untouched. (With template arguments those not picked pass untouched.)
+/// tensors, chosen or not; others pass unchanged. (With template arguments, those not chosen pass unchanged.)
 class Parameters {
  public:
   /// ValueError for a mixture of positions and names.
@@ -105,7 +106,7 @@ inline OutputGradients dy(GradientList list) { return {std::move(list)}; }
 
 namespace detail {
 
-/// Which arguments are parameters: all that can be, or those picked at run time.
+/// The parameters: all that are possible, or those chosen at run time.
 class Choice {
  public:
   Choice() = default;
@@ -197,8 +198,8 @@ struct ValueAndGradAt {
 template <class F>
 using GradAt = GradientsOf<ValueAndGradAt<F>, false>;
 
-/// The variables that the tape has watched, by construction, with the gradients of the targets' sum. ValueError when a
-/// target is empty, or there is no variable.
+/// The variables that the tape has watched, in the order of construction, with the gradients of the targets' sum.
+/// ValueError when a target is empty, or there is no variable.
 std::vector<std::pair<Gradient, Variable>> implicit(const char* who, GradientTape& tape,
                                                     std::span<const Target> targets);
 
@@ -253,34 +254,33 @@ struct ImplicitGrad {
 
 }  // namespace detail
 
-/// implicit_value_and_grad(f)(args...) is pair(y, list): what f returned, and each trainable variable that it read with
-/// the gradient of the sum of y, as pair(Gradient, Variable) in the order of the variables' construction; none for one
-/// that y does not depend on. The arguments themselves are not watched. ValueError when f returns an empty tensor or
-/// reads no trainable variable. With has_aux f returns pair(y, aux), and so does the first part of the result.
-/// TensorFlow's implicit_value_and_gradients.
+/// implicit_value_and_grad(f)(args...) is pair(y, list): f's result, and for each trainable variable that it read the
+/// gradient of the sum of y, as pair(Gradient, Variable) in the order of the variables' construction; none for one that
+/// y does not depend on. The arguments are not watched. ValueError when f returns an empty tensor or reads no trainable
+/// variable. With has_aux f returns pair(y, aux), and so does the first part of the result. TensorFlow's
+/// implicit_value_and_gradients.
 template <class F, std::same_as<HasAux>... Tag>
 auto implicit_value_and_grad(F f, Tag...) {
   return detail::ImplicitValueAndGrad<F, sizeof...(Tag) != 0>{"implicit_value_and_grad", std::move(f)};
 }
-/// The list alone; with has_aux pair(list, aux).
+/// Only the list; with has_aux pair(list, aux).
 template <class F, std::same_as<HasAux>... Tag>
 auto implicit_grad(F f, Tag...) {
   return detail::ImplicitGrad<F, sizeof...(Tag) != 0>{{"implicit_grad", std::move(f)}};
 }
 
 /// value_and_gradients_function(f)(args...) is pair(y, gradients): f's results, each leaf a new tensor, and the
-/// gradients of their sum (weighted by a last argument dy(...)), one for each leaf of the parameters: those given as
-/// template arguments, or every argument that is a tree of tensors, a floating-point number or a vector of them. Each
-/// parameter is a tensor of its own, also when the same tensor is passed twice or captured. Integers get no gradient.
-/// With has_aux f returns pair(y, aux), and so does the first part of the result. TensorFlow's
-/// value_and_gradients_function.
+/// gradients of their sum (weighted by a last argument dy(...)), one for each leaf of the parameters: the template
+/// arguments, or every argument that is a tree of tensors, a floating-point number or a vector of them. Each parameter
+/// is a tensor of its own, even when the same tensor is passed twice or captured. Integers get no gradient. With
+/// has_aux f returns pair(y, aux), and so does the first part of the result. TensorFlow's value_and_gradients_function.
 template <int... I, class F, std::same_as<HasAux>... Tag>
 auto value_and_gradients_function(F f, Tag...) {
   return detail::ValueAndGradients<detail::Choose<true, I...>, F, sizeof...(Tag) != 0>{
       "value_and_gradients_function", std::move(f), {}};
 }
-/// With parameters picked at run time. ValueError for names that f does not have (see named), here; for positions out
-/// of range, at the call; TypeError for an argument that is not a tensor, there.
+/// With parameters chosen at run time. ValueError here for names that f does not have (see named); at the call an error
+/// for positions out of range, and TypeError for an argument that is not a tensor.
 template <class F, std::same_as<HasAux>... Tag>
 auto value_and_gradients_function(F f, const Parameters& parameters, Tag...) {
   constexpr const char* who = "value_and_gradients_function";
@@ -288,7 +288,7 @@ auto value_and_gradients_function(F f, const Parameters& parameters, Tag...) {
   return detail::ValueAndGradients<detail::Lists, F, sizeof...(Tag) != 0>{who, std::move(f), std::move(choice)};
 }
 
-/// The gradients alone; with has_aux pair(gradients, aux).
+/// Only the gradients; with has_aux pair(gradients, aux).
 template <int... I, class F, std::same_as<HasAux>... Tag>
 auto gradients_function(F f, Tag...) {
   return detail::Gradients<detail::Choose<true, I...>, F, sizeof...(Tag) != 0>{
@@ -307,14 +307,14 @@ auto value_and_grad(F f, const Parameters& parameters) {
   detail::Choice choice = detail::choose("value_and_grad", parameters, f);
   return detail::ValueAndGradAt<F>{"value_and_grad", std::move(f), std::move(choice)};
 }
-/// The gradients alone.
+/// Only the gradients.
 template <class F>
 auto grad(F f, const Parameters& parameters) {
   detail::Choice choice = detail::choose("grad", parameters, f);
   return detail::GradAt<F>{{"grad", std::move(f), std::move(choice)}};
 }
 
-/// A vjp over the flattened leaves of parameters that were picked at run time.
+/// A vjp for the flattened leaves of parameters that were chosen at run time.
 class VjpList {
  public:
   explicit VjpList(detail::Recording recording) : recording_(std::move(recording)) {}

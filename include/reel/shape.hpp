@@ -10,8 +10,8 @@
 #include <type_traits>
 #include <utility>
 
-// Vectors pass between program and library by value. Who builds the library with -D_GLIBCXX_DEBUG as well says so by
-// REEL_GLIBCXX_DEBUG, for both.
+// Vectors are passed between program and library by value. If the library is built with -D_GLIBCXX_DEBUG, define
+// REEL_GLIBCXX_DEBUG for both.
 #if defined(_GLIBCXX_DEBUG) && !defined(REEL_GLIBCXX_DEBUG)
 #error "reel: -D_GLIBCXX_DEBUG makes std::vector another than the library's; use -D_GLIBCXX_ASSERTIONS instead"
 #endif
@@ -39,7 +39,7 @@ constexpr std::int64_t checked(T value) {
   if (!std::in_range<std::int64_t>(value)) fail_extent_range();
   return static_cast<std::int64_t>(value);
 }
-/// An index, with the line that gives it.
+/// An index with the line that passes it.
 struct Index {
   std::int64_t value;
   const char* file;
@@ -48,7 +48,7 @@ struct Index {
   constexpr Index(T i, const char* from = __builtin_FILE(), int at = __builtin_LINE())
       : value(checked(i)), file(from), line(at) {}
 };
-/// An element of a braced list of integers, whose types may differ.
+/// An element of a braced list of integers of mixed types.
 struct Extent {
   std::int64_t value;
   template <Integer T>
@@ -120,7 +120,7 @@ class Shape {
   }
 
  private:
-  // Written out for the usual ranks: of the loop compilers make a call of memcpy.
+  // Unrolled for the usual ranks: compilers make the loop a call of memcpy.
   void copy(const std::int64_t* from) noexcept {
     if (rank_ > 4) {
       for (int i = 0; i < rank_; ++i) extents_[i] = from[i];

@@ -9,7 +9,7 @@ namespace detail {
 struct TapeState;  // what a tape has recorded
 }
 
-/// What a gradient may be taken with respect to: a tensor or a variable (all its reads).
+/// A source: a tensor, or a variable (all its reads).
 class Source {
  public:
   Source(const Tensor& x) : tensor_(x) {}
@@ -23,17 +23,16 @@ class Source {
   Variable variable_;
 };
 
-/// What a gradient may be taken of: a tensor, a variable (all its reads), or a gradient (none is ValueError with its
-/// reason).
+/// A target: a tensor, a variable (all its reads), or a gradient (none is a ValueError with its reason).
 class Target {
  public:
   Target(const Tensor& y) : tensor_(y) {}
   Target(const Variable& y) : tensor_(y.read()), variable_id_(y.id()) {}
   Target(const Gradient& y) : tensor_(y.dense()) {}
   Target(const IndexedSlices& y) : tensor_(y.dense()) {}
-  /// Its value; of a variable, the one that it had when it was made a target.
+  /// The value; for a variable, the one it had when it was made a target.
   const Tensor& tensor() const noexcept { return tensor_; }
-  /// The variable's Variable::id(), 0 for what is none.
+  /// The variable's Variable::id(); 0 if it is not a variable.
   std::uint64_t variable_id() const noexcept { return variable_id_; }
 
  private:
@@ -57,7 +56,7 @@ class SourceList {
   detail::List<Source> list_;
 };
 
-/// Cotangents from one leaf, a number, a braced list, or a tree. An entry may be none: ones.
+/// Cotangents from one leaf, a number, a braced list, or a tree. An entry that is none stands for ones.
 class GradientList {
  public:
   GradientList() = default;
@@ -84,20 +83,20 @@ class GradientList {
   detail::List<Gradient> list_;
 };
 
-/// The operations through which replay touches gradients. Derive from it to log, compress or count them; give it to a
-/// tape in TapeOptions. The default serves tensors and IndexedSlices.
+/// The operations that replay performs on gradients. Derive from it to log, compress or count them, and pass it to a
+/// tape in TapeOptions. The default handles tensors and IndexedSlices.
 class VSpace {
  public:
   virtual ~VSpace();
-  /// Elements held: of the values, for slices.
+  /// The number of elements stored: for slices, of the values.
   virtual std::int64_t num_elements(const Gradient& g) const;
-  /// The sum of one or more terms (none of nothing). The default: a single term as it is; slices concatenated if all
-  /// are; otherwise dense, the dense terms summed by halves and the slices added. ShapeError for unequal shapes.
-  /// add_n calls it once with all terms, the other methods for every two.
+  /// The sum of one or more terms (none for no terms). The default returns a single term as it is, concatenates slices
+  /// if all terms are slices, and otherwise returns a dense tensor: dense terms are summed pairwise and slices added.
+  /// ShapeError for unequal shapes. add_n calls it once with all terms, the other methods for every two.
   virtual Gradient aggregate(std::span<const Gradient> terms) const;
   virtual Tensor zeros(const Shape& shape, DType dtype) const;
   virtual Tensor ones(const Shape& shape, DType dtype) const;
-  /// The identity under which a tape follows a tensor.
+  /// The id under which a tape follows a tensor.
   virtual std::uint64_t tensor_id(const Tensor& x) const;
 };
 
@@ -113,26 +112,26 @@ struct TapeOptions {
 enum class UnconnectedGradients : std::uint8_t { none, zero };
 
 /// How the terms that arrive for one tensor are summed. They arrive in the reverse order of recording. Slices are
-/// concatenated, when the sum is read; a tensor that also has dense terms gets a dense sum, slices added last.
+/// concatenated when the sum is read; a tensor that also has dense terms gets a dense sum, with the slices added last.
 enum class AggregationMethod : std::uint8_t {
-  /// All terms are kept until the sum is read, and then summed by halves: memory for n terms, rounding errors that grow
-  /// with log n. Summed early once there are 4 terms or more and they take more than 128 MiB (at 4 bytes an element).
+  /// All terms are kept until the sum is read, and then summed pairwise: memory for n terms, rounding errors that grow
+  /// with log n. Summed early once there are at least 4 terms that exceed 128 MiB (at 4 bytes an element).
   add_n,
-  /// A running sum in order of arrival, each in memory of its own: memory for 3 terms.
+  /// A running sum in order of arrival, each in new memory: memory for 3 terms.
   tree,
-  /// A running sum in order of arrival, in place in a buffer that replay owns: memory for 2 terms. Where another tape
-  /// records the sum, or holds the buffer, as tree.
+  /// A running sum in order of arrival, in place in a buffer that replay owns: memory for 2 terms. As tree if another
+  /// tape records the sum or holds the buffer.
   accumulate_n
 };
 
 struct GradientOptions {
-  /// One cotangent per target; ones where none.
+  /// One cotangent per target; none stands for ones.
   GradientList output_gradients{};
-  /// What a source gets that the target does not depend on: none, or zeros of its shape and dtype.
+  /// The gradient of a source that the target does not depend on: none, or zeros of its shape and dtype.
   UnconnectedGradients unconnected_gradients = UnconnectedGradients::none;
   /// Tensors that count as constants: nothing flows through them.
   SourceList stop_gradients{};
-  /// How terms are summed; results differ by rounding alone. The default is not TensorFlow's (add_n): a running sum in
+  /// How terms are summed; results differ by rounding only. The default is not TensorFlow's (add_n): a running sum in
   /// place takes the least memory and, without allocations, the least time.
   AggregationMethod aggregation_method = AggregationMethod::accumulate_n;
   /// Accepted and always satisfied: all gradients of a rule are available before any of them is used.
@@ -140,7 +139,7 @@ struct GradientOptions {
 };
 
 struct JacobianOptions {
-  /// What a source gets that the target does not depend on: none, or zeros.
+  /// The gradient of a source that the target does not depend on: none, or zeros.
   UnconnectedGradients unconnected_gradients = UnconnectedGradients::none;
 };
 
@@ -150,13 +149,13 @@ struct OpStats {
   std::int64_t entries = 0, saved_bytes = 0;
 };
 
-/// What a tape holds.
+/// Statistics of a tape.
 struct TapeStats {
   std::int64_t entries = 0;      ///< recorded ops
   std::int64_t entry_bytes = 0;  ///< memory of the entries and their metadata
   std::int64_t saved_tensors = 0;
-  /// Data that rules keep, a tensor counted once per entry. What functions recorded as one entry hold on their own
-  /// (custom_gradient, recompute_grad, loops) is not seen here; memory_stats() sees it.
+  /// Data that rules keep; a tensor counts once per entry. Data held by functions recorded as one entry
+  /// (custom_gradient, recompute_grad, loops) is not included; memory_stats() includes it.
   std::int64_t saved_bytes = 0;
   std::vector<OpStats> by_op;  ///< the most saved bytes first, then by name
 };
@@ -164,16 +163,16 @@ struct TapeStats {
 /// A rule that gradient() would call.
 struct PlannedEntry {
   std::string name;
-  std::int64_t index = 0;           ///< of its op on the tape, from 0
-  std::int64_t gradient_bytes = 0;  ///< of the gradients it is asked for
-  std::int64_t released_bytes = 0;  ///< of saved values that nobody needs after it
+  std::int64_t index = 0;           ///< index of its op on the tape, from 0
+  std::int64_t gradient_bytes = 0;  ///< of the gradients requested from it
+  std::int64_t released_bytes = 0;  ///< of saved values that are not needed after it
   std::int64_t live_bytes = 0;      ///< cotangents and saved values while it runs
 };
 
-/// What gradient() would do: the rules in the order of their calls, and the most memory that cotangents and the values
-/// only this tape keeps take at any time. Assumed: each rule gives every gradient it is asked for, dense and in memory
-/// of its own, and needs no other. So rules that hand their cotangent on, as add's, take less; rules with intermediates
-/// take more. What functions recorded as one entry hold on their own is not seen.
+/// What gradient() would do: the rules in the order of their calls, and the peak of the memory for cotangents and for
+/// values that only this tape keeps. Assumption: each rule returns every requested gradient, dense and in new memory,
+/// and needs no other memory. So rules that pass their cotangent on, such as add's, take less; rules with intermediate
+/// values take more. Memory held by functions recorded as one entry is not included.
 struct ReplayPlan {
   std::vector<PlannedEntry> entries;
   std::int64_t peak_bytes = 0;
@@ -191,7 +190,7 @@ class GradientTape {
   GradientTape& operator=(const GradientTape&) = delete;
   ~GradientTape();
 
-  /// From here on, follows x. A warning, and no gradient, for integers and booleans.
+  /// Watches x from here on. A warning, and no gradient, for integers and booleans.
   void watch(const Tensor& x);
   void watch(const Variable& x);
   template <Tree T>
@@ -200,11 +199,12 @@ class GradientTape {
   }
 
   /// The derivative of the sum of the targets' elements (weighted by output_gradients) with respect to each source, in
-  /// the structure of the sources. Total: through other sources too. Terms are summed in the reverse order of
-  /// recording. A tape that is not persistent stops recording and is used up: TapeError at the second call. Called
-  /// inside the scope of a persistent tape, the replay itself is recorded (that is how it is differentiated again).
-  /// ValueError for an empty target or wrong number of output gradients, ShapeError and TypeError for unfitting ones (a
-  /// real one of another dtype is cast to the target's, with a warning); all are checked before replay.
+  /// the structure of the sources. Total derivatives: paths through other sources count too. Terms are summed in the
+  /// reverse order of recording. A tape that is not persistent stops recording and is used up: TapeError at the second
+  /// call. Called inside the scope of a persistent tape, the replay itself is recorded, and can be differentiated
+  /// again. ValueError for an empty target or a wrong number of output gradients, ShapeError and TypeError for ones
+  /// that do not fit (a real one of another dtype is cast to the target's, with a warning); all are checked before
+  /// replay.
   template <Tree T, Tree S>
   map_t<Gradient, S> gradient(const T& target, const S& sources, const GradientOptions& options = {}) {
     return in_structure(sources, replay(targets_of(target), sources_of(sources), options));
@@ -225,10 +225,9 @@ class GradientTape {
   }
 
   /// The derivative of each element of the target with respect to each element of each source, in the structure of the
-  /// sources: shape target.shape + source.shape, the source's dtype, always dense. All rows are computed together, as
-  /// many at a time as keep the largest tensor on the way below 2^22 elements. Recorded, and uses up the tape, as
-  /// gradient(). TypeError for a complex target, ShapeError for a rank above max_rank. TensorFlow's
-  /// GradientTape.jacobian.
+  /// sources: shape target.shape + source.shape, the source's dtype, always dense. As many rows are computed at once as
+  /// keep the largest tensor on the path below 2^22 elements. Recorded, and uses up the tape, like gradient().
+  /// TypeError for a complex target, ShapeError for a rank above max_rank. TensorFlow's GradientTape.jacobian.
   template <Tree S>
   map_t<Gradient, S> jacobian(const Target& target, const S& sources, const JacobianOptions& options = {}) {
     return in_structure(sources, jacobians(target, sources_of(sources), options));
@@ -238,15 +237,15 @@ class GradientTape {
     return as_vector(jacobians(target, {sources.begin(), sources.size()}, options));
   }
   /// The Jacobian of each element of a batch: target [b, ...] and source [b, ...] give [b, ..., ...], where target[i]
-  /// depends on source[i] alone (for others the result has no meaning). Reverse mode computes a row per element of
-  /// target[0], forward mode a column per element of source[0]. Forward mode is taken where every op on the way has a
-  /// jvp and there are at most half as many columns as rows; fewer columns than rows are enough where a rule of the
-  /// user's on the way takes one cotangent at a time. Otherwise as jacobian(), also in giving none where not connected
-  /// (TensorFlow gives zeros: ask for them). ShapeError unless both have a first axis, of the same extent, which may be
-  /// their only one (TensorFlow wants two). TensorFlow's GradientTape.batch_jacobian.
+  /// depends on source[i] alone (otherwise the result has no meaning). Reverse mode computes a row per element of
+  /// target[0], forward mode a column per element of source[0]. Forward mode is used if every op on the path has a jvp
+  /// and there are at most half as many columns as rows; fewer columns than rows suffice if a user's rule on the path
+  /// takes one cotangent at a time. Otherwise as jacobian(), including none where not connected (TensorFlow returns
+  /// zeros: request them). ShapeError unless both have a first axis, of the same extent, which may be their only one
+  /// (TensorFlow requires two). TensorFlow's GradientTape.batch_jacobian.
   Gradient batch_jacobian(const Target& target, const Source& source, const JacobianOptions& options = {});
 
-  /// Stops recording while the returned guard lives. Guards nest. TapeError when the tape is stopped or used up.
+  /// Pauses recording while the returned guard lives. Guards nest. TapeError when the tape is stopped or used up.
   class Pause {
    public:
     explicit Pause(GradientTape& owner);
@@ -260,25 +259,25 @@ class GradientTape {
     Pause* next_;
   };
   [[nodiscard]] Pause stop_recording() { return Pause(*this); }
-  /// Leaves the scope before its end: nothing more is recorded. No effect when it was left already.
+  /// Leaves the scope before its end: nothing more is recorded. No effect if it was left already.
   void stop();
-  /// Enters again and records on after what is there. TapeError when it is active, or used up.
+  /// Enters again and continues recording. TapeError when it is active, or used up.
   void resume();
-  /// Forgets all that was recorded and watched; the tape records from here on, unused.
+  /// Drops everything recorded and watched; the tape records from here on, unused.
   void reset();
   /// The variables watched, in the order of their construction.
   std::vector<Variable> watched_variables() const;
   /// Whether it is on this thread's stack.
   bool active() const noexcept;
 
-  /// In words, how the target depends on each source, or why it does not. Uses up nothing.
+  /// Describes how the target depends on each source, or why it does not. Uses up nothing.
   template <Tree T, Tree S>
   std::string explain(const T& target, const S& sources) const {
     return explain_all(targets_of(target), sources_of(sources));
   }
   TapeStats stats() const;
 
-  /// What gradient() would do with the same arguments. Uses up nothing; checks them alike.
+  /// What gradient() would do with the same arguments. Uses up nothing; checks the arguments in the same way.
   template <Tree T, Tree S>
   ReplayPlan plan(const T& target, const S& sources, const GradientOptions& options = {}) const {
     return plan_all(targets_of(target), sources_of(sources), options);

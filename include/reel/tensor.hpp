@@ -1,4 +1,4 @@
-// Tensor: an immutable dense array behind a cheap handle. Variable: trainable state. Operand: what an op accepts.
+// Tensor: an immutable dense array behind a cheap handle. Variable: trainable state. Operand: an argument of an op.
 #pragma once
 #include <reel/dtype.hpp>
 #include <reel/error.hpp>
@@ -18,7 +18,7 @@ namespace detail {
 struct FirstItem;
 
 /// The head of the memory block behind a handle. The low half of `references` counts every owner, the high half those
-/// of them that are tapes, so that a tape can tell whether anyone else still holds a value.
+/// owners that are tapes, so that a tape can tell whether anyone else holds a value.
 struct BlockHead {
   std::uint64_t references;
 };
@@ -28,13 +28,13 @@ inline void retain(BlockHead* block) noexcept {
 }
 inline void release(BlockHead* block) noexcept {
   if (!block) return;
-  // A sole owner needs no locked instruction: nobody else can add a reference.
+  // A sole owner needs no atomic instruction: nobody else can add a reference.
   if (__atomic_load_n(&block->references, __ATOMIC_ACQUIRE) == 1 ||
       __atomic_fetch_sub(&block->references, std::uint64_t{1}, __ATOMIC_ACQ_REL) == 1)
     destroy(block);
 }
 
-/// Memory of the pool for the library's own lists, aligned to 64 bytes; it counts as no tensor's. std::bad_alloc.
+/// Memory of the pool for the library's own lists, aligned to 64 bytes; not counted as a tensor's. std::bad_alloc.
 void* allocate(std::size_t bytes);
 void deallocate(void* memory, std::size_t bytes) noexcept;
 template <class T>
@@ -47,7 +47,7 @@ struct PoolAllocator {
   void deallocate(T* p, std::size_t n) noexcept { detail::deallocate(p, n * sizeof(T)); }
   friend bool operator==(PoolAllocator, PoolAllocator) noexcept { return true; }
 };
-/// A list that costs no call of the system's allocator in the steady state.
+/// A list without system allocations in the steady state.
 template <class T>
 using List = std::vector<T, PoolAllocator<T>>;
 
@@ -65,7 +65,7 @@ class Tensor {
   Tensor() noexcept = default;
   Tensor(const Tensor& other) noexcept : block_(other.block_) { detail::retain(block_); }
   Tensor(Tensor&& other) noexcept : block_(other.block_) { other.block_ = nullptr; }
-  // Not for temporaries: x[0] = y would change nothing.
+  // Not for temporaries: x[0] = y would have no effect.
   Tensor& operator=(const Tensor& other) & noexcept {
     detail::retain(other.block_);
     detail::BlockHead* old = block_;
@@ -93,7 +93,7 @@ class Tensor {
   DType dtype() const;
   int rank() const;
   std::int64_t size() const;
-  /// Identity on a tape: unique in the process, the same for copies of a handle, new for every op's result.
+  /// Identity on a tape: unique in the process, shared by copies of a handle, new for every op's result.
   std::uint64_t id() const;
   /// Whether the elements lie row-major without gaps.
   bool is_contiguous() const;
@@ -127,7 +127,7 @@ class Tensor {
     }
     return values;
   }
-  /// Whether the only element is not zero. ShapeError unless the size is 1.
+  /// Whether the only element is nonzero. ShapeError unless the size is 1.
   explicit operator bool() const;
 
   /// The part at index i of axis 0, with one axis less; negative i counts from the end. IndexError out of range.
@@ -151,23 +151,23 @@ class Tensor {
   detail::BlockHead* block_ = nullptr;
 };
 
-/// Trainable state: a named tensor that can be assigned. Copies of the handle are the same variable. A tape that
-/// records watches a trainable variable when it is read. Reads and assigns are atomic per variable.
+/// Trainable state: a named tensor that can be assigned. Copies of the handle are the same variable. A recording tape
+/// watches a trainable variable when it is read. Reads and assigns are atomic per variable.
 class Variable {
  public:
   /// A variable with the value, shape and dtype of `initial`. The first read under a tape watches it if `trainable`.
   explicit Variable(const Tensor& initial, std::string name = {}, bool trainable = true);
   Variable(const Variable& other) noexcept;
   Variable(Variable&& other) noexcept;
-  // Which of the two, the handle or the value? Write v.assign(x). In a map, emplace variables.
+  // Ambiguous between handle and value. Write v.assign(x). In a map, emplace variables.
   Variable& operator=(const Tensor&) = delete;
   Variable& operator=(const Variable&) = delete;
   ~Variable();
 
-  /// The value now: a tensor that a later assign does not change.
+  /// The current value: a tensor that later assigns do not change.
   operator Tensor() const { return read(); }
   Tensor read() const;
-  /// A part of the value now: read()(items...).
+  /// A part of the current value: read()(items...).
   template <class... I>
   Tensor operator()(const detail::FirstItem& first, const I&... rest) const {
     return read()(first, rest...);
@@ -177,9 +177,9 @@ class Variable {
   void assign(const Tensor& value, const char* file = __builtin_FILE(), int line = __builtin_LINE()) const;
   void assign_add(const Tensor& delta, const char* file = __builtin_FILE(), int line = __builtin_LINE()) const;
   void assign_sub(const Tensor& delta, const char* file = __builtin_FILE(), int line = __builtin_LINE()) const;
-  /// The same with a gradient; ValueError with its reason when none. IndexedSlices touch the rows that they name alone,
-  /// duplicates summed first: in place, unless a value that was read or recorded before still lives (then the whole
-  /// value is copied once). IndexError for a row out of range.
+  /// The same with a gradient; ValueError with its reason when none. IndexedSlices change only the rows that they name,
+  /// with duplicates summed first: in place, unless a value that was read or recorded before is still alive (then the
+  /// whole value is copied once). IndexError for a row out of range.
   void assign_add(const Gradient& delta, const char* file = __builtin_FILE(), int line = __builtin_LINE()) const;
   void assign_sub(const Gradient& delta, const char* file = __builtin_FILE(), int line = __builtin_LINE()) const;
 
@@ -213,17 +213,17 @@ concept TensorOrVariable = std::is_same_v<T, Tensor> || std::is_same_v<T, Variab
 enum class OperandKind : std::uint8_t { lvalue, rvalue, weak_boolean, weak_integer, weak_floating, weak_complex };
 }  // namespace detail
 
-// Elementwise, or one bool? These would be the built-in operators on bools, which throw unless the size is 1.
+// Elementwise, or one bool? The built-in operators on bools would throw unless the size is 1.
 // clang-format off
 template <detail::TensorOrVariable X, detail::TensorOrVariable Y> void operator&&(const X&, const Y&) = delete;  // write logical_and(x, y), or bool(x) && bool(y) for single elements
 template <detail::TensorOrVariable X, detail::TensorOrVariable Y> void operator||(const X&, const Y&) = delete;  // write logical_or(x, y), or bool(x) || bool(y) for single elements
 template <detail::TensorOrVariable X> void operator!(const X&) = delete;  // write logical_not(x), or !bool(x) for a single element
 // clang-format on
 
-/// What an op accepts: a Tensor, a Variable (which it reads), a Gradient (dense; ValueError with its reason when none),
-/// or a number. A number is a weak scalar: it takes the dtype of the other operand within its category, so that
+/// An argument of an op: a Tensor, a Variable (which it reads), a Gradient (dense; ValueError with its reason when
+/// none), or a number. A number is a weak scalar: it takes the dtype of the other operand within its category, so that
 /// `x * 2.0` on float32 stays float32; a complex number makes float64 and integers complex128, other floating dtypes
-/// complex64. Never stored.
+/// complex64. Operands are never stored.
 class Operand {
  public:
   Operand(const Tensor& x, const char* file = __builtin_FILE(), int line = __builtin_LINE()) noexcept
@@ -251,13 +251,13 @@ class Operand {
         file_(file),
         floating_(x.real()),
         imaginary_(x.imag()) {}
-  /// A number of a function that is traced. Defined in <reel/compile.hpp>.
+  /// A number in a function that is being traced. Defined in <reel/compile.hpp>.
   Operand(const WeakScalar& x, const char* file = __builtin_FILE(), int line = __builtin_LINE()) noexcept;
   Operand(const Operand&) = delete;
   Operand& operator=(const Operand&) = delete;
 
   bool is_tensor() const noexcept { return tensor_ != nullptr; }
-  /// Whether it gives way to tensors of its category: a number, or a WeakScalar, which is a tensor, too.
+  /// Whether it gives way to tensors of its category: a number, or a WeakScalar, although that is a tensor.
   bool is_weak() const noexcept { return kind_ >= detail::OperandKind::weak_boolean; }
   /// The tensor; a number becomes a rank-0 tensor of `weak` (or of its own category's default dtype).
   const Tensor& tensor() const noexcept { return *tensor_; }
@@ -289,7 +289,7 @@ class Operand {
     double floating_;
     std::int64_t integer_ = 0;
   };
-  double imaginary_;  // of a complex number alone
+  double imaginary_;  // of a complex number only
   Tensor held_;
 };
 

@@ -1,4 +1,4 @@
-// Checks of a function's derivatives against differences of its values, for the tests of users' models and custom
+// Checks of a function's derivatives against differences of its values, for tests of users' models and custom
 // gradients. Not included by <reel/reel.hpp>.
 #pragma once
 #include <reel/callback.hpp>
@@ -12,20 +12,20 @@ namespace [[gnu::visibility("default")]] reel {
 enum class CheckMode : std::uint8_t { reverse, forward, both };
 
 struct CheckOptions {
-  /// The highest order: 2 checks the gradient of a random combination of the first derivatives as well, and so on.
+  /// The highest order to check: 2 also checks the gradient of a random combination of the first derivatives, and so
+  /// on.
   int order = 1;
   CheckMode modes = CheckMode::both;
-  /// The largest step of the differences, times max(|x|, 0.1) of the element; 0: 0.02 where they are taken in float64,
-  /// 0.1 for float32, 0.25 for narrower dtypes. Smaller ones are tried where it is too large (a singularity near, a
-  /// NaN).
+  /// The largest step of the differences, times max(|x|, 0.1) of the element; 0: 0.02 if they are taken in float64, 0.1
+  /// for float32, 0.25 for narrower dtypes. If it is too large (near a singularity, NaN), smaller ones are tried.
   double step = 0;
-  /// Of an error relative to the largest derivative by its argument; 0: 1e-6 for float64, 5e-3 for float32, 0.1 for
-  /// narrower ones, of the narrowest among arguments and results. The identity of the two modes holds to 1e-8, 5e-5 and
-  /// 0.02, or a hundredth of what is given here.
+  /// The tolerance for an error relative to the largest derivative by the argument; 0: 1e-6 for float64, 5e-3 for
+  /// float32, 0.1 for narrower dtypes, by the narrowest one among arguments and results. The identity of the two modes
+  /// must hold to 1e-8, 5e-5 and 0.02, or to a hundredth of a given tolerance.
   double tolerance = 0;
   /// Of the random cotangents and tangents.
   std::uint64_t seed = 0;
-  /// How many elements of each argument are moved; of a larger one, random elements.
+  /// How many elements of each argument are varied; for larger arguments random elements.
   std::int64_t elements = 64;
   /// Whether an element at a kink passes when its derivative lies between the slopes on both sides.
   bool allow_kinks = false;
@@ -45,8 +45,8 @@ struct CheckReport {
   bool passed = true;
   double worst_error = 0;
   std::vector<CheckEntry> entries;
-  /// What else was found: "kink at element 0 of argument 0: slopes 0 and 1", that f gives different results for the
-  /// same arguments, that an op has no jvp.
+  /// Further findings: "kink at element 0 of argument 0: slopes 0 and 1", different results of f for the same
+  /// arguments, an op without a jvp.
   std::vector<std::string> notes;
   explicit operator bool() const noexcept { return passed; }
 };
@@ -64,21 +64,21 @@ template <class... T>
 inline constexpr bool is_argument_list<std::tuple<T...>> = true;
 }  // namespace detail
 
-/// Compares the derivatives of f at args, by every floating leaf: reverse mode with central differences (Richardson's
-/// extrapolation, steps chosen per element), for random cotangents; forward with reverse mode by <v, J t> = <J^T v, t>,
-/// or with differences where reverse mode is not asked for. What rounding of the results adds to a difference is
-/// neither an error nor a kink, and a gradient that is 0 but for rounding passes.
+/// Compares the derivatives of f at args, by every floating leaf: reverse mode with central differences (Richardson
+/// extrapolation, steps chosen per element), for random cotangents; forward mode with reverse mode by <v, J t> = <J^T
+/// v, t>, or with differences if reverse mode is not requested. The effect of rounded results on a difference is
+/// neither an error nor a kink, and a gradient that is 0 up to rounding passes.
 ///
-/// Arguments of float32 and narrower dtypes are moved in float64 where f takes such arguments, gives float64 for them
-/// and the same values as before within the tolerance; the derivatives compared are those at the arguments given. So a
-/// rule that is 2 % wrong is found in float32. Where f insists on its dtype, differences are of rounded results: in
-/// float32 derivatives below a 10^-4th of the results are not told from rounding, and in float16 and bfloat16 only
-/// gross errors are found; right functions of many ops may fail in those, in higher orders above all: give a tolerance,
-/// or check f in float32.
+/// Arguments of float32 and narrower dtypes are varied in float64 if f accepts such arguments, returns float64 for
+/// them, and gives the same values within the tolerance; the derivatives compared are those at the given arguments. So
+/// a rule that is 2 % wrong is found in float32. If f insists on its dtype, differences are of rounded results: in
+/// float32, derivatives below 1e-4 of the results cannot be distinguished from rounding; in float16 and bfloat16 only
+/// gross errors are found, and correct functions of many ops may fail, above all in higher orders: give a tolerance, or
+/// check f in float32.
 ///
-/// f(args) gives a tensor or a tree; args is a tree of tensors, or a std::tuple of f's arguments. f must give the same
-/// result for the same arguments; a report says when it does not. Integer leaves are passed on. An op without a jvp
-/// ends the forward comparison with a note, and fails it if only forward mode is asked for. What f throws comes
+/// f(args) returns a tensor or a tree; args is a tree of tensors, or a std::tuple of f's arguments. f must return the
+/// same result for the same arguments; the report says if it does not. Integer leaves are passed on. An op without a
+/// jvp ends the forward comparison with a note, and fails it if only forward mode is requested. Exceptions of f pass
 /// through; ValueError for an order below 1, TypeError for complex arguments or results, and when no leaf is floating.
 /// After JAX's check_grads and PyTorch's gradcheck.
 template <class F, Tree A>
@@ -86,7 +86,8 @@ CheckReport check_gradients(F f, const A& args, const CheckOptions& options = {}
   std::vector<Tensor> x;
   for_each_leaf(args, [&](const auto& leaf) { x.push_back(leaf); });
   auto moved = map_leaves<Tensor>(args, [](const auto& leaf) -> Tensor { return leaf; });
-  // The arguments of a call live until the next: a loop inside f that captures them by reference runs again in replay.
+  // The arguments of a call live until the next one: a loop inside f that captures them by reference runs again in
+  // replay.
   const auto flat = [f = std::move(f), args, moved = std::move(moved)](std::span<const Tensor> values) mutable {
     std::size_t next = 0;
     moved = map_leaves<Tensor>(args, [&](const auto&) { return values[next++]; });

@@ -24,12 +24,12 @@ concept HasLeaves = std::is_class_v<T> && requires(T& t) {
   std::tuple_size<decltype(t.leaves())>::value;
 };
 
-// As R below: the tree that a differentiated function receives. Leaves become tensors, but a struct stays what it is:
-// its tensors are replaced, its variables remain.
+// As R below: the tree that a differentiated function receives. Leaves become tensors, but a struct keeps its type: its
+// tensors are replaced, its variables remain.
 struct Input {};
 
-// What a type is to a tree: whether it is one, its type with every leaf replaced by R, and how to walk it. `each` takes
-// a const or a mutable node, `map` builds the result in the order of the leaves.
+// Describes a type as a tree: whether it is one, its type with every leaf replaced by R, and how to walk it. `each`
+// takes a const or a mutable node, `map` builds the result in the order of the leaves.
 template <class T>
 struct Node {
   static constexpr bool is_tree = false;
@@ -143,7 +143,8 @@ struct Node<std::map<K, X, C, A>> {
   }
 };
 
-// Whether assigning tensors to what leaves() ties gives the struct back: all of its leaves are tensors, and not const.
+// Whether assigning tensors to the members that leaves() ties reconstructs the struct: all of its leaves are tensors,
+// and not const.
 template <class Parts>
 inline constexpr bool holds_tensors = false;
 template <class... X>
