@@ -385,6 +385,15 @@ TEST_CASE("hvp is the Hessian times a vector (S126, S127)") {
   CHECK(same(h.b, {2, 0}));
 }
 
+TEST_CASE("plain numbers are parameters, tangents and vectors") {
+  const auto cube = [](const Tensor& p) { return p * p * p; };
+  CHECK(grad(cube)(2.0).item() == 12);
+  const auto [y, dy] = jvp(cube, 2.0, 1.5);
+  CHECK(y.item() == 8);
+  CHECK(dy.item() == 18);
+  CHECK(hvp(cube)(2.0, 0.5).item() == 6);
+}
+
 TEST_CASE("jacobian, hessian and hvp are differentiable in turn") {
   const Tensor x = tensor({1, 2});
   const auto f = [](const Tensor& p) { return sum(p * p * p * p); };

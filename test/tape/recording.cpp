@@ -6,6 +6,7 @@
 #include "catch.hpp"
 #include "core/block.hpp"
 #include "support/warnings.hpp"
+#include "tape/tape.hpp"
 
 using namespace reel;
 
@@ -151,6 +152,22 @@ TEST_CASE("S27: reading a trainable variable watches it; the list is in order of
   other.watch(frozen);
   const Tensor z = frozen * frozen;
   CHECK((*other.gradient(z, frozen)).item() == 6.0);
+}
+
+TEST_CASE("what a tape keeps of n variables moves a logarithm of n times") {
+  std::vector<Variable> many;
+  for (int i = 0; i < 3000; ++i) many.emplace_back(scalar(1.0));
+  const GradientTape tape;
+  const tape::Tape& t = *tape::top();
+  const auto rooms = [&] { return std::array{t.variables.capacity(), t.slots.capacity()}; };
+  std::array<int, 2> moves{};
+  for (const Variable& v : many) {
+    const auto before = rooms();
+    static_cast<void>(v.read());
+    for (std::size_t i = 0; i < moves.size(); ++i) moves[i] += rooms()[i] != before[i];
+  }
+  CHECK(t.variables.size() == many.size());
+  for (const int m : moves) CHECK((m >= 1 && m <= 12));
 }
 
 TEST_CASE("S27: without watch_accessed_variables only what is watched by hand counts") {

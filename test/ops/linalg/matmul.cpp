@@ -481,6 +481,10 @@ TEST_CASE("matmul: errors name both shapes and the remedy") {
       matmul(z({3, 4}), z({4, 5}), {false, true}),
       support::says(
           "matmul: inner dimensions differ: a is [3, 4], b is [4, 5] transposed; did you mean b untransposed?"));
+  CHECK_THROWS_WITH(
+      matmul(z({3, 4}), z({4, 5}), {true, false}),
+      support::says(
+          "matmul: inner dimensions differ: a is [3, 4] transposed, b is [4, 5]; did you mean a untransposed?"));
   CHECK_THROWS_WITH(matmul(z({3}), z({4})), support::says("matmul: inner dimensions differ: a is [3], b is [4]"));
   CHECK_THROWS_WITH(matmul(z({2, 3, 4}), z({5, 4, 6})),
                     Contains("matmul: batch axes do not broadcast: a is [2, 3, 4], b is [5, 4, 6]"));
@@ -489,6 +493,18 @@ TEST_CASE("matmul: errors name both shapes and the remedy") {
   CHECK_THROWS_WITH(matmul(z({3}), z({3, 2}), {true, false}), Contains("a vector cannot be transposed"));
   CHECK_THROWS_AS(matmul(Tensor(), z({3, 2})), ValueError);
   CHECK_THROWS_WITH(dot(z({3, 4}), z({2, 5, 6})), Contains("dot: "));
+}
+
+TEST_CASE("matmul: a product with more elements than memory has addresses is refused, whichever factor is large") {
+  const auto ones_of = [](std::int64_t rows, std::int64_t columns) {
+    return broadcast_to(scalar(1.0), {rows, columns});
+  };
+  constexpr std::int64_t large = std::int64_t{1} << 40, other = std::int64_t{1} << 25;
+  const auto refused = Contains("matmul: a tensor of shape [");
+  CHECK_THROWS_WITH(matmul(ones_of(large, 1), ones_of(1, other)), refused);
+  CHECK_THROWS_WITH(matmul(ones_of(other, 1), ones_of(1, large)), refused);
+  CHECK_THROWS_WITH(matmul(ones_of(1, large), ones_of(1, other), {.transpose_a = true}), refused);
+  CHECK_THROWS_WITH(matmul(ones_of(other, 1), ones_of(large, 1), {.transpose_b = true}), refused);
 }
 
 TEST_CASE("dot: NumPy's cases") {

@@ -156,6 +156,7 @@ TEST_CASE("sum_to is the transpose of broadcast_to") {
   CHECK(ops::sum_to(x, {}).item() == 276);
   CHECK(ops::sum_to(x, {2, 3, 4}).id() == x.id());
   CHECK(ops::sum_to(zeros({0, 3}), {1, 3}).to_vector() == Doubles{0, 0, 0});
+  CHECK_THROWS_AS(ops::sum_to(x > 3.0, {3, 4}), TypeError);
   GradientTape tape;
   tape.watch(x);
   const Tensor y = ops::sum_to(x, {3, 1}), w = tensor({{1.}, {2.}, {3.}});

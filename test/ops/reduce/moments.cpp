@@ -58,6 +58,9 @@ TEST_CASE("too few elements for ddof: NaN, and NaN gradients") {
   CHECK(all_nan(reel::std(x, 1, 2).to_vector()));
   CHECK(all_nan(slope_at([](const Tensor& t) { return var(t, 1, 1); }, x)));
   CHECK(all_nan(slope_at([](const Tensor& t) { return reel::std(t, 1, 1); }, x)));
+  // Not infinity where the elements differ; one more than ddof is enough.
+  CHECK(all_nan(var(tensor({1., 3.}), {}, 2).to_vector()));
+  CHECK(var(tensor({1., 3.}), {}, 1).item() == 2);
 }
 
 TEST_CASE("the standard deviation of a constant has derivatives 0") {
