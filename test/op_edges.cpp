@@ -1,6 +1,7 @@
 // The op table: kinks, ties and singular points; ops that cut a path; a same operand twice; rules S20-S22 on what is
 // kept.
 #include <cmath>
+#include <reel/ops/normal.hpp>
 
 #include "catch.hpp"
 #include "op_cases.hpp"
@@ -147,6 +148,10 @@ TEST_CASE("second derivatives where two formulas of a first derivative meet") {
       {"elu at 0", [](const Tensor& x) { return elu(x, 1.5); }, 0, 1.5},
       {"logaddexp of x and x", [](const Tensor& x) { return logaddexp(x, 1.5); }, 1.5, 0.25},
       {"logaddexp of x and x, by the second", [](const Tensor& x) { return logaddexp(1.5, x); }, 1.5, 0.25},
+      {"log_ndtr at 0", [](const Tensor& x) { return log_ndtr(x); }, 0, -2 / 3.14159265358979324},
+      {"erfinv in the middle", [](const Tensor& x) { return erfinv(x); }, 0, 0},
+      {"erfcinv in the middle", [](const Tensor& x) { return erfcinv(x); }, 1, 0},
+      {"ndtri in the middle", [](const Tensor& x) { return ndtri(x); }, 0.5, 0},
   };
   for (const Point& p : points) {
     INFO(p.what);

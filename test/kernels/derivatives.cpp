@@ -207,7 +207,8 @@ Points<T> points(const Case& c) {
   if (c.arity == 1) {
     for (const T x : line<T>(120)) add(x, 0);
     for (int i = 1; i < 40; ++i)
-      add(1 - std::ldexp(T(1), -i), 0), add(std::ldexp(T(1), -i) - 1, 0), add(1 + std::ldexp(T(1), -i), 0);
+      add(1 - std::ldexp(T(1), -i), 0), add(std::ldexp(T(1), -i) - 1, 0), add(1 + std::ldexp(T(1), -i), 0),
+          add(std::ldexp(T(1), -i), 0);
     return p;
   }
   const std::vector<T> other = line<T>(12);

@@ -79,7 +79,7 @@ class Runs:
                                 capture_output=True).stdout
         names = [line for line in listed.splitlines() if line.strip()]
         ops = set()
-        for file in (self.root / "test/op_cases").glob("*.cpp"):
+        for file in (self.root / "test/op_cases").rglob("*.cpp"):
             ops |= set(re.findall(r'^\s*(?:\w+\()?\{?"(\w+)",', file.read_text(), re.M))
         return [{"names": TABLES, "op": op} for op in sorted(ops)] + [{"names": [n], "op": None} for n in names]
 

@@ -4,6 +4,7 @@
 #include <limits>
 #include <reel/ops/arranging.hpp>
 #include <reel/ops/indexing.hpp>
+#include <reel/ops/normal.hpp>
 #include <reel/ops/parts.hpp>
 #include <reel/ops/scans.hpp>
 #include <reel/ops/sorting.hpp>
@@ -65,6 +66,9 @@ std::vector<Edge> edges() {
     {"pdist", "distance 0", [](X x) { return pdist(x[0]); }, [] { return T{tensor({{1, 2}, {1, 2}})}; }, {0}, {{0, 0, 0, 0}}},
     {"isotonic_regression", "equal means stay apart", [](X x) { return isotonic_regression(x[0]) * tensor({1, 2, 4, 8}); }, [] { return T{tensor({2, 2, 3, 1})}; }, {2, 4, 8, 16}, {{1, 2, 6, 6}}},
 
+    {"erfinv", "the ends", [](X x) { return erfinv(x[0]); }, [] { return T{tensor({-1, 1})}; }, {-inf, inf}, {{inf, inf}}},
+    {"erfcinv", "the ends", [](X x) { return erfcinv(x[0]); }, [] { return T{tensor({0, 2})}; }, {inf, -inf}, {{-inf, -inf}}},
+    {"ndtri", "the ends", [](X x) { return ndtri(x[0]); }, [] { return T{tensor({0, 1})}; }, {-inf, inf}, {{inf, inf}}},
     {"abs", "0", [](X x) { return abs(x[0]); }, [] { return T{tensor({0, -2, 3})}; }, {0, 2, 3}, {{0, -1, 1}}},
     {"sign", "connected zero", [](X x) { return sign(x[0]); }, [] { return T{tensor({-2, 0, 3})}; }, {-1, 0, 1}, {{0, 0, 0}}},
     {"sign", "NaN", [](X x) { return sign(x[0]); }, [] { return T{scalar(nan)}; }, {nan}, {{0}}},

@@ -234,7 +234,12 @@ TEST_CASE("a row of tensors is one argument of elementwise") {
   REQUIRE(sums.size() == 2);
   CHECK(array_equal(sums[0], broadcast_to(c[0] + 2, {3, 4})));
   CHECK(array_equal(sums[1], c[1] * x));
-  CHECK(elementwise([](std::span<const Lane>) { return std::vector<Lane>(); }, Tensors{x}).empty());
+  {
+    GradientTape tape;
+    tape.watch(x);
+    CHECK(elementwise([](std::span<const Lane>) { return std::vector<Lane>(); }, Tensors{x}).empty());
+    CHECK(tape.stats().entries == 0);
+  }
   const auto first = [](std::span<const Lane> a) { return a[0]; };
   CHECK(elementwise(first, Tensors{tensor<float>({1}), tensor({2.})}).dtype() == DType::float64);
   CHECK_THROWS_AS(elementwise(first, Tensors{x, Tensor()}), ValueError);

@@ -81,6 +81,11 @@ TEST_CASE("items of a slice") {
   CHECK_THROWS_AS(slice(zeros({0}), {0}), IndexError);
   CHECK_THROWS_AS(scalar(1.0)[0], IndexError);
   CHECK_THROWS_WITH(slice(x, {reel::any}), Contains("reel::all"));
+  const Tensor deep = reshape(scalar(1.0), Shape(std::vector<int>(max_rank, 1)));
+  CHECK(slice(deep, {0}).rank() == max_rank - 1);
+  CHECK(slice(deep, {reel::all}).rank() == max_rank);
+  CHECK(slice(deep, {newaxis, 0}).rank() == max_rank);
+  CHECK_THROWS_AS(slice(deep, {newaxis}), ShapeError);
 }
 
 TEST_CASE("overlapping and repeated slices add") {

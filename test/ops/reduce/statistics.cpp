@@ -1,5 +1,6 @@
 // What the op table does not show of running extremes, logarithms of sums and statistics: long rows against long
 // double, dtypes, ranges, and errors.
+#include <array>
 #include <cmath>
 #include <limits>
 #include <reel/ops/scans.hpp>
@@ -119,6 +120,34 @@ TEST_CASE("the second derivative of distances is right where peers have none") {
   const Tensor numeric = (gradient_at(x + h * direction) - gradient_at(x - h * direction)) / (2 * h);
   CHECK(is_close(slice(hv, {1}), slice(numeric, {1}), 1e-8));
   CHECK(all(isfinite(hv)).item<bool>());
+}
+
+TEST_CASE("derivatives of distances that a tape records are those of one loop: ties, equal elements, equal rows") {
+  const Tensor x = tensor({{1.0, 2.0, -1.0}, {0.5, -1.0, 2.0}}), y = tensor({{1.0, 2.0, -1.0}, {3.0, 0.0, -1.0}});
+  const Tensor tx = tensor({{0.3, -0.2, 1.1}, {0.1, 0.7, -0.4}}), ty = tensor({{0.9, 0.4, -0.6}, {-1.2, 0.5, 0.2}});
+  for (const double p : {1.0, 1.5, 2.0, 3.0, std::numeric_limits<double>::infinity()}) {
+    INFO("p " << p);
+    const auto distances = [p](const Tensor& a, const Tensor& b) { return cdist(a, b, p); };
+    const auto gradients = [&](const Tensor& a, const Tensor& b) {
+      const auto [da, db] = grad([&](const Tensor& u, const Tensor& v) { return sum(distances(u, v)); })(a, b);
+      return std::array{da, db};
+    };
+    const auto tangents = [&](const Tensor& a, const Tensor& b) {
+      return std::array{jvp([&](const Tensor& u) { return distances(u, b); }, a, tx).second,
+                        jvp([&](const Tensor& v) { return distances(a, v); }, b, ty).second,
+                        jvp(distances, std::tuple(a, b), {tx, ty}).second};
+    };
+    const auto g = gradients(x, y);
+    const auto t = tangents(x, y);
+    GradientTape tape({.persistent = true});
+    tape.watch(x);
+    tape.watch(y);
+    const auto recorded_g = gradients(x, y);
+    const auto recorded_t = tangents(x, y);
+    for (std::size_t i = 0; i < g.size(); ++i) CHECK(is_close(recorded_g[i], g[i], 1e-14));
+    for (std::size_t i = 0; i < t.size(); ++i) CHECK(is_close(recorded_t[i], t[i], 1e-14));
+    CHECK(all(isfinite(*tape.gradient(recorded_g[0], x))).item<bool>());
+  }
 }
 
 TEST_CASE("scans name what is wrong") {
