@@ -5,6 +5,8 @@
 #include <reel/ops/shape.hpp>
 
 #include "loops/elementwise/compare.hpp"
+#include "loops/elementwise/complex.hpp"
+#include "loops/loops.hpp"
 #include "ops/apply/apply.hpp"
 #include "ops/engine.hpp"
 
@@ -78,6 +80,29 @@ constexpr Primitive ldexp_primitive = {.rule = batched({"ldexp", ldexp_vjp, ldex
                                        .constants = 1};
 Tensor scaled(const Tensor& x, const Tensor& n) { return apply(ldexp_primitive, {&x, &n}); }
 
+// ---- pairs of real numbers
+
+constexpr DType part_of(DType d) { return d == DType::complex64 ? DType::float32 : DType::float64; }
+
+Tensor complex_of(const tape::Record&, const Tensor& g) { return as_complex(g); }
+Tensor real_of(const tape::Record&, const Tensor& g) { return as_real(g); }
+void infer_as_real(const Call& call, Metas& out) {
+  Shape shape = call.input(0).shape();
+  shape.push_back(2);
+  out.add(part_of(call.input(0).dtype()), shape);
+}
+void evaluate_as_real(const Call& call, Outputs& out) { loops::copy(loops::pairs_of(call.input(0)), out[0]); }
+constexpr Primitive as_real_primitive = {
+    .rule = linear<complex_of, real_of>("as_real"), .infer = infer_as_real, .evaluate = evaluate_as_real};
+void infer_as_complex(const Call& call, Metas& out) {
+  const Tensor& x = call.input(0);
+  out.add(x.dtype() == DType::float32 ? DType::complex64 : DType::complex128,
+          {detail::block(x)->extents(), static_cast<std::size_t>(x.rank() - 1)});
+}
+void evaluate_as_complex(const Call& call, Outputs& out) { loops::copy(call.input(0), loops::pairs_of(out[0])); }
+constexpr Primitive as_complex_primitive = {
+    .rule = linear<real_of, complex_of>("as_complex"), .infer = infer_as_complex, .evaluate = evaluate_as_complex};
+
 // The operand in float32 or float64.
 Tensor single_or_double(const char* op, const Operand& operand) {
   const Tensor x = to_tensor(op, operand);
@@ -129,6 +154,23 @@ Tensor polar(const Operand& magnitude, const Operand& angle) {
                a = ops::cast_to(ops::to_tensor("polar", angle, part, "angle"), part);
   static_cast<void>(ops::broadcast_shapes("polar", r.shape(), a.shape()));
   return make_complex(r * cos(a), r * sin(a));
+}
+
+Tensor as_real(const Operand& operand) {
+  const tape::OpScope scope(operand);
+  const Tensor x = ops::to_tensor("as_real", operand);
+  if (!is_complex(x.dtype())) fail<TypeError>("as_real", "x is {}; it must be complex", x.dtype());
+  ops::require_rank("as_real", x.rank() + 1);
+  return ops::apply(ops::as_real_primitive, {&x});
+}
+
+Tensor as_complex(const Operand& operand) {
+  const tape::OpScope scope(operand);
+  const Tensor x = ops::single_or_double("as_complex", operand);
+  if (x.rank() == 0 || x.shape()[-1] != 2)
+    fail<ShapeError>("as_complex", "x has shape {}; its last axis must have extent 2: real and imaginary part",
+                     x.shape());
+  return ops::apply(ops::as_complex_primitive, {&x});
 }
 
 Tensor glu(const Operand& operand, std::int64_t axis) {

@@ -2,6 +2,7 @@
 // cotangent. No gradients at all means that there must be none.
 #include <cmath>
 #include <limits>
+#include <numbers>
 #include <reel/ops/arranging.hpp>
 #include <reel/ops/indexing.hpp>
 #include <reel/ops/normal.hpp>
@@ -10,6 +11,7 @@
 #include <reel/ops/sorting.hpp>
 #include <reel/ops/statistics.hpp>
 #include <reel/ops/windows.hpp>
+#include <reel/special.hpp>
 
 #include "../op_cases.hpp"
 
@@ -35,6 +37,36 @@ std::vector<Edge> edges() {
     {"frexp", "zeros, infinities, NaN, the least number", [](X x) { return reel::frexp(x[0]).mantissa; }, [] { return T{tensor({0, -inf, nan, -3, 0x1p-1000})}; }, {0, -inf, nan, -0.75, 0.5}, {{1, 1, 1, 0.25, 0x1p999}}},
     {"ldexp", "beyond the largest number, below the least", [](X x) { return reel::ldexp(x[0], tensor<int>({2000, -2000, 1, 0})); }, [] { return T{tensor({1, 1, inf, nan})}; }, {inf, 0, inf, nan}, {{inf, 0, 2, 1}}},
     {"polar", "magnitude 0, negative", [](X x) { return real(polar(x[0], x[1])); }, [] { return T{tensor({0, -2}), tensor({0.5, 0})}; }, {0, -2}, {{std::cos(0.5), 1}, {0, 0}}},
+    {"as_real", "infinities and NaN", [](X x) { return as_real(make_complex(x[0], x[1])); }, [] { return T{tensor({inf, 1}), tensor({nan, -inf})}; }, {inf, nan, 1, -inf}, {{1, 1}, {1, 1}}},
+    {"as_complex", "infinities and NaN", [](X x) { return imag(as_complex(x[0])); }, [] { return T{tensor({{nan, -inf}, {inf, -0.0}})}; }, {-inf, -0.0}, {{0, 1, 0, 1}}},
+    {"i0", "0", [](X x) { return reel::i0(x[0]); }, [] { return T{tensor({0})}; }, {1}, {{0}}},
+    {"i1", "0", [](X x) { return reel::i1(x[0]); }, [] { return T{tensor({0})}; }, {0}, {{0.5}}},
+    {"i0e", "the kink", [](X x) { return reel::i0e(x[0]); }, [] { return T{tensor({0})}; }, {1}, {{0}}},
+    {"sinint", "0, infinity", [](X x) { return reel::sinint(x[0]); }, [] { return T{tensor({0, inf})}; }, {0, std::numbers::pi / 2}, {{1, 0}}},
+    {"dawsn", "0, infinity", [](X x) { return reel::dawsn(x[0]); }, [] { return T{tensor({0, inf})}; }, {0, 0}, {{1, 0}}},
+    {"spence", "1, 0", [](X x) { return reel::spence(x[0]); }, [] { return T{tensor({1, 0})}; }, {0, std::numbers::pi * std::numbers::pi / 6}, {{-1, -inf}}},
+    {"ellipk", "0, 1", [](X x) { return reel::ellipk(x[0]); }, [] { return T{tensor({0, 1})}; }, {std::numbers::pi / 2, inf}, {{std::numbers::pi / 8, inf}}},
+    {"ellipe", "0, 1", [](X x) { return reel::ellipe(x[0]); }, [] { return T{tensor({0, 1})}; }, {std::numbers::pi / 2, 1}, {{-std::numbers::pi / 8, -inf}}},
+    {"lambertw", "0, infinity", [](X x) { return reel::lambertw(x[0]); }, [] { return T{tensor({0, inf})}; }, {0, inf}, {{1, 0}}},
+    {"expn", "0", [](X x) { return expn(3, x[0]); }, [] { return T{tensor({0})}; }, {0.5}, {{-1}}},
+    {"expn", "0, where the derivative is infinite", [](X x) { return expn(2, x[0]); }, [] { return T{tensor({0})}; }, {1}, {{-inf}}},
+    {"erfinv", "the ends", [](X x) { return reel::erfinv(x[0]); }, [] { return T{tensor({1, -1})}; }, {inf, -inf}, {{inf, inf}}},
+    {"ndtri", "the ends", [](X x) { return reel::ndtri(x[0]); }, [] { return T{tensor({0, 1})}; }, {-inf, inf}, {{inf, inf}}},
+    {"erfcinv", "the ends", [](X x) { return reel::erfcinv(x[0]); }, [] { return T{tensor({0, 2})}; }, {inf, -inf}, {{-inf, -inf}}},
+    {"j0", "0", [](X x) { return reel::j0(x[0]); }, [] { return T{tensor({0})}; }, {1}, {{0}}},
+    {"jn", "0", [](X x) { return jn(1, x[0]); }, [] { return T{tensor({0})}; }, {0}, {{0.5}}},
+    {"spherical_jn", "0", [](X x) { return spherical_jn(1, x[0]); }, [] { return T{tensor({0})}; }, {0}, {{1.0 / 3}}},
+    {"rgamma", "the poles of gamma", [](X x) { return reel::rgamma(x[0]); }, [] { return T{tensor({0, -1, -2})}; }, {0, 0, 0}, {{1, -1, 2}}},
+    {"k0", "0", [](X x) { return reel::k0(x[0]); }, [] { return T{tensor({0})}; }, {inf}, {{-inf}}},
+    {"y0", "0", [](X x) { return reel::y0(x[0]); }, [] { return T{tensor({0})}; }, {-inf}, {{inf}}},
+    {"expint", "0", [](X x) { return reel::expint(x[0]); }, [] { return T{tensor({0})}; }, {-inf}, {{inf}}},
+    {"legendre", "the ends", [](X x) { return legendre(3, x[0]); }, [] { return T{tensor({1, -1})}; }, {1, -1}, {{6, 6}}},
+    {"chebyshev_t", "an end", [](X x) { return chebyshev_t(4, x[0]); }, [] { return T{tensor({1})}; }, {1}, {{16}}},
+    {"gammainc", "0", [](X x) { return gammainc(1, x[0]); }, [] { return T{tensor({0})}; }, {0}, {{1}}},
+    {"gammainc", "0, where the density is 0", [](X x) { return gammainc(2, x[0]); }, [] { return T{tensor({0})}; }, {0}, {{0}}},
+    {"betainc", "both ends", [](X x) { return betainc(1, 2, x[0]); }, [] { return T{tensor({0, 1})}; }, {0, 1}, {{2, 0}}},
+    {"zeta", "0", [](X x) { return reel::zeta(x[0]); }, [] { return T{tensor({0})}; }, {-0.5}, {{-std::log(2 * std::numbers::pi) / 2}}},
+    {"log_ndtr", "infinity", [](X x) { return reel::log_ndtr(x[0]); }, [] { return T{tensor({inf})}; }, {0}, {{0}}},
     {"glu", "closed and open gates", [](X x) { return glu(x[0]); }, [] { return T{tensor({2, 3, -inf, inf})}; }, {0, 3}, {{0, 1, 0, 0}}},
     {"pad", "reflect of three", [](X x) { return pad(x[0], {1}, {1}, PadMode::reflect); }, [] { return T{tensor({1, 2, 3})}; }, {2, 1, 2, 3, 2}, {{1, 3, 1}}},
     {"pad", "edge, wider than the axis", [](X x) { return pad(x[0], {3}, {0}, PadMode::edge); }, [] { return T{tensor({1, 2})}; }, {1, 1, 1, 1, 2}, {{4, 1}}},

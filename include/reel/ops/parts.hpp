@@ -1,5 +1,5 @@
 // Parts of numbers: the bits of integers, mantissa and exponent of floating-point numbers, magnitude and angle of
-// complex ones; and the two halves of a gated linear unit. Operands broadcast as in NumPy.
+// complex ones, and their parts as an axis; and the two halves of a gated linear unit. Operands broadcast as in NumPy.
 #pragma once
 #include <reel/tensor.hpp>
 
@@ -30,6 +30,11 @@ Tensor ldexp(const Operand& x, const Operand& n);
 /// magnitude (cos(angle) + i sin(angle)): complex64 of float32 or less, complex128 of float64 and integers. TypeError
 /// for a complex operand. Gradient: that of real and imaginary part; the angle's is 0 where the magnitude is.
 Tensor polar(const Operand& magnitude, const Operand& angle);
+/// Complex x [...] as real numbers [..., 2], real and imaginary part; and back: complex64 of float32 or less,
+/// complex128 of float64 and integers. Copies, in the order that the elements have in memory. TypeError for a real x,
+/// back for a complex one; ShapeError unless the last axis then has extent 2. Gradient: each is the other's transpose.
+Tensor as_real(const Operand& x);
+Tensor as_complex(const Operand& x);
 
 /// The first half of x along `axis`, times the sigmoid of the second (Dauphin et al. 2017). ShapeError unless the axis
 /// has an even extent.

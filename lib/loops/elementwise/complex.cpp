@@ -42,4 +42,14 @@ void elementary(Elementary f, const Tensor& strided, const Tensor& out) {
   });
 }
 
+Tensor pairs_of(const Tensor& z) {
+  detail::Block* const from = detail::block(z);
+  Shape shape = from->shape(), strides(from->strides(), from->rank);
+  for (std::int64_t& stride : strides) stride *= 2;
+  shape.push_back(2);
+  strides.push_back(1);
+  const DType part = from->dtype == DType::complex64 ? DType::float32 : DType::float64;
+  return TensorAccess::adopt(detail::new_placed(from, 0, part, shape, strides));
+}
+
 }  // namespace reel::loops

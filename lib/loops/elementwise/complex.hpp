@@ -17,6 +17,9 @@ void conjugate(const Tensor& z, const Tensor& out);
 /// out = re + i im. re and im have the real dtype of out's precision and broadcast to the shape of `out`.
 void join_parts(const Tensor& re, const Tensor& im, const Tensor& out);
 
+/// Complex z as real numbers: real and imaginary parts along a new last axis; a new tensor over z's data.
+Tensor pairs_of(const Tensor& z);
+
 using kernels::Elementary;
 /// out = an elementary function of complex z.
 void elementary(Elementary f, const Tensor& z, const Tensor& out);

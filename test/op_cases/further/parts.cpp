@@ -35,6 +35,35 @@ Real shifted(std::int64_t a, std::int64_t n, bool left) {
   return all ? (a < 0 ? -1 : 0) : std::floor(std::ldexp(static_cast<Real>(a), -static_cast<int>(n)));
 }
 
+// Two functions of the elements of both, along a new last axis.
+template <class F, class G>
+Array paired(A x, F f, G g) {
+  const Array re = by_elements(x, f), im = by_elements(x, g);
+  Array y = re;
+  y.shape.push_back(2);
+  y.values.clear();
+  for (std::size_t i = 0; i < re.values.size(); ++i) {
+    y.values.push_back(re.values[i]);
+    y.values.push_back(im.values[i]);
+  }
+  return y;
+}
+// f of both elements along the last axis.
+template <class F>
+Array of_pairs(const Array& x, F f) {
+  const Shape shape(x.shape.data(), static_cast<std::size_t>(x.shape.rank() - 1));
+  return build(shape, [&](Index i) {
+    i.push_back(0);
+    const Real re = at(x, i);
+    i.back() = 1;
+    return f(re, at(x, i));
+  });
+}
+// The first elements along the last of three axes, with the others exchanged.
+Array transposed_reals(const Array& x) {
+  return build({x.shape[1], x.shape[0]}, [&](const Index& i) { return at(x, {i[1], i[0], 0}); });
+}
+
 Array gated(const Array& x, int axis) {
   Array y = x;
   y.shape[axis] /= 2;
@@ -61,6 +90,9 @@ const Shaped rows[] = {
     {"ldexp", "4,3x4;5", [](X x) { return reel::ldexp(x[0], -2) + (x.size() > 1 ? 0 * x[1] : Tensor(zeros({}))); }, [](A x) { return build(x.size() > 1 ? x[1].shape : x[0].shape, [&](const Index& i) { return at(x[0], {i.back()}) / 4; }); }},
     {"polar", "3x4,3x4;2x5,5;2x0,2x0", [](X x) { return real(polar(x[0], x[1])); }, [](A x) { return by_elements(x, [](Real a, Real b) { return a * std::cos(b); }); }, {-2, 2}, nullptr, by_complex, 2},
     {"polar", "3x4,3x4;2x5,5", [](X x) { return imag(polar(x[0], x[1]) * polar(1, 0.5)); }, [](A x) { return by_elements(x, [](Real a, Real b) { return a * std::sin(b + 0.5L); }); }, {-2, 2}, nullptr, by_complex, 4},
+    {"as_real", "3x4,3x4;2x5,5;2x0,2x0", [](X x) { return as_real(square(make_complex(x[0], x[1]))); }, [](A x) { return paired(x, [](Real a, Real b) { return a * a - b * b; }, [](Real a, Real b) { return 2 * a * b; }); }, {-2, 2}, nullptr, by_complex, 2},
+    {"as_complex", "3x4x2;2;5x2;0x2", [](X x) { return imag(square(as_complex(x[0]))); }, [](A x) { return of_pairs(x[0], [](Real a, Real b) { return 2 * a * b; }); }, {-2, 2}, nullptr, by_complex, 2},
+    {"as_complex", "2x3x2", [](X x) { return real(as_complex(transpose(x[0], {1, 0, 2}))); }, [](A x) { return transposed_reals(x[0]); }, {-2, 2}, nullptr, by_complex},
     {"glu", "3x4;6;2x0", [](X x) { return glu(x[0]); }, [](A x) { return gated(x[0], x[0].shape.rank() - 1); }, {-2, 2}, nullptr, none, 2},
     {"glu", "4x3x2", [](X x) { return glu(x[0], 0); }, [](A x) { return gated(x[0], 0); }, {-2, 2}, nullptr, none, 2},
 };

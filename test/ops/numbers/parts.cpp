@@ -3,6 +3,7 @@
 #include <cmath>
 #include <complex>
 #include <limits>
+#include <reel/compile.hpp>
 #include <reel/ops/parts.hpp>
 #include <reel/reel.hpp>
 
@@ -128,6 +129,62 @@ TEST_CASE("polar has the dtype of its parts, and no gradient of the angle at 0")
   CHECK((*da).item() == 0);
   CHECK_THROWS_WITH(polar(w, 1.0), Contains("polar: an operand is complex128; both must be real"));
   CHECK_THROWS_WITH(polar(ones({2}), ones({3})), Contains("polar: shapes [2] and [3]"));
+}
+
+TEST_CASE("complex numbers are pairs of real ones, whatever their dtype and strides") {
+  using C = std::complex<double>;
+  const Tensor z = from_data(std::vector<C>{{1, -2}, {3, 0.5}, {-0.0, 7}, {4, -0.0}, {5, 6}, {8, 9}}, {2, 3});
+  const std::vector<double> numbers = as_real(z).to_vector();
+  CHECK(as_real(z).shape() == Shape{2, 3, 2});
+  CHECK(numbers == std::vector<double>{1, -2, 3, 0.5, 0, 7, 4, 0, 5, 6, 8, 9});
+  CHECK((std::signbit(numbers[4]) && std::signbit(numbers[7])));
+  for (const Tensor& view : {z, transpose(z), flip(z), z(all, range(0, 3, 2)), broadcast_to(z[0], {2, 3}), z[1],
+                             z(0, 1), slice(z, {range(0, 0)})}) {
+    const Tensor pairs = as_real(view);
+    CHECK(support::same_bits(pairs, stack({real(view), imag(view)}, -1)));
+    CHECK(support::same_bits(as_complex(pairs), contiguous(view)));
+    CHECK(as_real(cast(view, DType::complex64)).dtype() == DType::float32);
+  }
+  const Tensor x = reshape(arange(12.0), {2, 3, 2});
+  CHECK(support::same_bits(as_complex(flip(x)), make_complex(flip(x)(ellipsis, 0), flip(x)(ellipsis, 1))));
+  CHECK(support::same_bits(as_complex(x(ellipsis, newaxis, 0) * ones({2})),
+                           make_complex(x(ellipsis, 0), x(ellipsis, 0))));
+  for (const DType d : {DType::float32, DType::float16, DType::bfloat16})
+    CHECK(as_complex(ones({2}, d)).dtype() == DType::complex64);
+  CHECK(as_complex(tensor<int>({3, -4})).item<C>() == C(3, -4));
+}
+
+TEST_CASE("pairs of real numbers and complex ones are each other's transpose, in programs too") {
+  const Tensor x = tensor({{1., 2.}, {-3., 0.5}}), v = tensor({{0.5, -1.}, {2., 0.25}});
+  const auto f = [](const Tensor& a) { return sum(square(as_real(power(as_complex(a), 2.0)))); };  // |z|^4
+  const Tensor size = sum(square(x), {1}, true);
+  CHECK(max(abs(grad(f)(x) - 4.0 * size * x)).item() < 1e-13);
+  CHECK(max(abs(hvp(f)(x, v) - 4.0 * (size * v + 2.0 * x * sum(x * v, {1}, true)))).item() < 1e-12);
+  CHECK(max(abs(jacobian([](const Tensor& a) { return as_real(as_complex(a)); })(x) - reshape(eye(4), {2, 2, 2, 2})))
+            .item() == 0);
+  const auto compiled =
+      compile([&](const Tensor& a, const Tensor& b) { return std::tuple(f(a), grad(f)(a), hvp(f)(a, b)); });
+  for (const Tensor& at : {x, transpose(x)}) {
+    const auto [value, slope, product] = compiled(at, v);
+    CHECK(support::same_bits(value, f(at)));
+    CHECK(max(abs(slope - grad(f)(at))).item() < 1e-13);
+    CHECK(max(abs(product - hvp(f)(at, v))).item() < 1e-12);
+  }
+  const auto [y, dy] = jvp([](const Tensor& a) { return as_complex(a); }, x, v);
+  CHECK(support::same_bits(as_real(dy), v));
+  CHECK(support::same_bits(as_real(y), x));
+}
+
+TEST_CASE("what is no complex number and no pair is refused") {
+  CHECK_THROWS_WITH(as_real(ones({2})), Contains("as_real: x is float64; it must be complex"));
+  CHECK_THROWS_WITH(as_real(2.0), Contains("as_real: x is float64"));
+  CHECK_THROWS_WITH(as_complex(ones({2}, DType::complex64)), Contains("as_complex: is not defined for complex64"));
+  CHECK_THROWS_WITH(as_complex(ones({2, 3})),
+                    Contains("as_complex: x has shape [2, 3]; its last axis must have extent 2"));
+  CHECK_THROWS_AS(as_complex(scalar(1.0)), ShapeError);
+  CHECK_THROWS_AS(as_complex(ones({0})), ShapeError);
+  CHECK_THROWS_AS(as_real(reshape(ones({}, DType::complex128), Shape(std::vector<std::int64_t>(32, 1)))), ShapeError);
+  CHECK_THROWS_AS(as_real(Tensor()), ValueError);
 }
 
 TEST_CASE("glu needs an even extent") {

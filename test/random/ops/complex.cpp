@@ -1,5 +1,5 @@
-// The ops of complex numbers: those of their own, and holomorphic ones under the names `name` of the real op, which the
-// table holds as complex_name. A gradient is dL/d(re) + i dL/d(im); on branch cuts nothing is said.
+// The ops of complex numbers: those of their own, and those of one number under the names `name` of the real op, which
+// the table holds as complex_name. A gradient is dL/d(re) + i dL/d(im); on branch cuts nothing is said.
 #include <reel/ops/parts.hpp>
 
 #include "../program.hpp"
@@ -167,6 +167,54 @@ void add_parts(std::vector<Op>& t) {
   });
 }
 
+// Complex numbers as pairs of real ones, and back.
+void add_pairs(std::vector<Op>& t) {
+  Op o;
+  o.name = "as_real";
+  o.weight = 4;
+  o.body = true;
+  o.make = [](Maker& m, Statement& s) {
+    const int x = m.complex ? m.pick([](const Array& a) { return reel::is_complex(a.dtype); }) : -1;
+    if (x < 0) return false;
+    s.args = {Maker::arg(x)};
+    return true;
+  };
+  o.eval = [](const Statement&, const Inputs& in, Arrays& out) {
+    const Array& x = *in[0];
+    if (!reel::is_complex(x.dtype)) throw Unfit();
+    Extents shape = x.shape;
+    shape.push_back(2);
+    Array y(real_of(x.dtype), shape);
+    for (std::int64_t i = 0; i < x.size(); ++i) y[2 * i] = Num(x[i].re), y[2 * i + 1] = Num(x[i].im);
+    out.push_back(std::move(y));
+  };
+  o.call = [](const Statement&, const Operands& a, std::vector<Tensor>& out) { out.push_back(reel::as_real(a[0])); };
+  t.push_back(o);
+
+  o.name = "as_complex";
+  o.weight = 8;
+  o.make = [](Maker& m, Statement& s) {
+    const int x = m.complex ? m.pick([](const Array& a) {
+      return a.dtype >= DType::float16 && !reel::is_complex(a.dtype) && !a.shape.empty() && a.shape.back() == 2;
+    })
+                            : -1;
+    if (x < 0) return false;
+    s.args = {Maker::arg(x)};
+    return true;
+  };
+  o.eval = [](const Statement&, const Inputs& in, Arrays& out) {
+    const Array& x = *in[0];
+    if (x.dtype < DType::float16 || reel::is_complex(x.dtype) || x.shape.empty() || x.shape.back() != 2) throw Unfit();
+    Extents shape = x.shape;
+    shape.pop_back();
+    Array y(x.dtype == DType::float64 ? DType::complex128 : DType::complex64, shape);
+    for (std::int64_t i = 0; i < y.size(); ++i) y[i] = Num{x[2 * i].re, x[2 * i + 1].re};
+    out.push_back(std::move(y));
+  };
+  o.call = [](const Statement&, const Operands& a, std::vector<Tensor>& out) { out.push_back(reel::as_complex(a[0])); };
+  t.push_back(std::move(o));
+}
+
 // The square root of 1 - z^2 with the cuts of arcsin, off which z has to be.
 Num root_of_one_less_square(const Num& z) {
   const auto off_real_axis = [](const Num& w) {
@@ -238,6 +286,15 @@ void add_elementary(std::vector<Op>& t) {
 
 void add_complex(std::vector<Op>& t) {
   add_parts(t);
+  add_pairs(t);
+  add_holomorphic(
+      t, "sign", reel::sign,
+      [](const Num& z) {
+        if (std::fabs(z.re.v[0]) + std::fabs(z.im.v[0]) < 0.2L) throw Unfit();
+        const Jet size = sqrt(z.re * z.re + z.im * z.im);
+        return Num{z.re / size, z.im / size};
+      },
+      60);
   add_holomorphic(
       t, "negative", reel::negative, [](const Num& z) { return Num() - z; }, 60);
   add_holomorphic(
