@@ -206,7 +206,8 @@ class SGD : public detail::TreeSteps<SGD> {
   /// with momentum, other rows keep their velocity and value, where the dense step would decay the velocity and move
   /// them (as Keras does). All memory is allocated before any variable is changed, so that a step that throws
   /// std::bad_alloc changes none; except for a half-precision or complex variable that is listed twice, and for one
-  /// whose value another thread reads meanwhile.
+  /// whose value another thread reads meanwhile. float16 and bfloat16 variables are computed in float32, and so is
+  /// their state; complex variables step as pairs of real ones.
   void step(std::span<const Gradient> gradients, std::span<const Variable> variables);
   using detail::TreeSteps<SGD>::step;
 
@@ -356,7 +357,7 @@ struct LionOptions {
 class Lion : public detail::TreeSteps<Lion> {
  public:
   explicit Lion(const LionOptions& options = {});
-  /// As SGD::step; rows that IndexedSlices do not name keep their value and mean. TypeError for a complex variable.
+  /// As SGD::step; rows that IndexedSlices do not name keep their value and mean.
   void step(std::span<const Gradient> gradients, std::span<const Variable> variables);
   using detail::TreeSteps<Lion>::step;
   /// As SGD::forget: the running mean.

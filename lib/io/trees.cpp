@@ -131,8 +131,8 @@ void Loader::find_leaf(const std::string& name, const Variable& leaf) {
 
 // The part of a variable's state in the file; without one, the state of a variable that was never stepped.
 Tensor Loader::take_part(const std::string& name, const StateTensor& part, const Variable& of) {
-  if (file_.count(name)) return take(name, of.dtype(), of.shape());
-  return OptimizerAccess::has_variable(part) ? zeros(of.shape(), of.dtype()) : Tensor();
+  if (file_.count(name)) return take(name, kept_dtype(of.dtype()), of.shape());
+  return OptimizerAccess::has_variable(part) ? zeros(of.shape(), kept_dtype(of.dtype())) : Tensor();
 }
 std::int64_t Loader::take_part(const std::string& name, const StateNumber<std::int64_t>&, const Variable&) {
   return file_.count(name) ? take(name, DType::int64, {}).item<std::int64_t>() : 0;

@@ -347,7 +347,7 @@ class Step {
     for (std::size_t j = 0; j < written; ++j) {
       if (ready.spare[j].defined()) continue;
       if (!places[j]->defined())
-        ready.spare[j] = zeros(v.shape(), v.dtype());
+        ready.spare[j] = zeros(v.shape(), kept_dtype(v.dtype()));
       else if (!detail::reusable(detail::block(*places[j])))
         ready.spare[j] = detail::empty(places[j]->dtype(), places[j]->shape());
     }
@@ -361,7 +361,7 @@ class Step {
     std::array<Tensor, states> old;
     const Tensor* in[written + Program::options + 1];
     for (std::size_t j = 0; j < states; ++j) {
-      old[j] = places[j]->defined() ? *places[j] : zeros(value.shape(), value.dtype());
+      old[j] = places[j]->defined() ? *places[j] : zeros(value.shape(), kept_dtype(value.dtype()));
       in[j] = &old[j];
       if (!part.by_rows()) continue;
       Tensor whole = std::exchange(old[j], gather(old[j], part.indices()));

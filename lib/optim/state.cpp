@@ -73,7 +73,8 @@ const Variable& OptimizerAccess::made(detail::StateNumber<T>& number, const char
 const Variable& OptimizerAccess::made(detail::StateTensor& state, const Variable& of, const char* name) {
   const Untraced untraced;
   if (!state.variable_) {
-    state.variable_.emplace(state.value_.defined() ? state.value_ : zeros(of.shape(), of.dtype()), name, false);
+    state.variable_.emplace(state.value_.defined() ? state.value_ : zeros(of.shape(), kept_dtype(of.dtype())), name,
+                            false);
     state.value_ = {};
   }
   return *state.variable_;

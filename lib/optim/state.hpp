@@ -10,6 +10,12 @@
 
 namespace reel {
 
+/// The dtype of what is remembered of a variable: the running mean of the squares of gradients below 1e-2 is less than
+/// the smallest float16.
+constexpr DType kept_dtype(DType of) noexcept {
+  return of == DType::float16 || of == DType::bfloat16 ? DType::float32 : of;
+}
+
 struct OptimizerAccess {
   /// The variable behind a number of the options: float64, []. The first call makes it.
   static const Variable& variable(Hyperparameter& number, const char* name) { return made(number, name); }

@@ -6,7 +6,9 @@
 #include <array>
 #include <reel/elementwise.hpp>
 #include <reel/ops/pointwise.hpp>
+#include <reel/ops/shape.hpp>
 
+#include "loops/elementwise/complex.hpp"
 #include "loops/index/table_rows.hpp"
 #include "loops/loops.hpp"
 #include "loops/program/program.hpp"
@@ -22,12 +24,13 @@ namespace reel {
 /// states, counters     how many tensors it changes: the value and the optimiser's state; then int64 counters, 0 or 1
 ///   options, numbers     how many numbers it reads, and how many it computes from them
 ///   compute(options, step)          those; ValueError for options that it refuses
-///   apply(states, gradient, numbers)  the new states: arrays of T, T and numbers, where T is Lane or Tensor. It must
-///                                   not read a state's old value once it has made the new one.
+///   apply(states, gradient, numbers)  the new states: arrays of lanes, a lane and numbers. It must not read a state's
+///                                   old value once it has made the new one.
 ///
-/// Inputs: the states, all of one shape and dtype; the counter, an int64; the options, a float64 each; then the
-/// gradient, or, of the primitive `rows`, positions in range [m] and rows [m, rest] of it, of which those at one
-/// position are summed. Outputs: the new states and counter, and, of `rows`, the new rows of each state as residuals.
+/// Inputs: the states, all of one shape, and of one dtype but for halves, of which float32 is remembered; the counter,
+/// an int64; the options, a float64 each; then the gradient, or, of the primitive `rows`, positions in range [m] and
+/// rows [m, rest] of it, of which those at one position are summed. Outputs: the new states and counter, and, of
+/// `rows`, the new rows of each state as residuals.
 template <class Formula>
 class Update {
  public:
@@ -86,8 +89,9 @@ class Update {
     if constexpr (Formula::counters != 0) *detail::mutable_data<std::int64_t>(out[states]) = step_of(call);
   }
 
-  // The new states from the old ones, whose memory they may take: in one pass over memory, or else by ops, which
-  // allocate those that are empty.
+  // The new states from the old ones, whose memory they may take: in one pass over memory. For other dtypes by ops,
+  // which allocate the states that are empty: halves in float32, complex numbers as pairs of real ones, as squares of
+  // gradients and their roots are those of each part.
   static void update(std::span<Tensor> to, const std::array<const Tensor*, states>& from, const Tensor& gradient,
                      const Numbers& numbers) {
     if (const DType dtype = detail::block(gradient)->dtype; fuses(dtype)) {
@@ -97,15 +101,27 @@ class Update {
       return code().run(dtype, gradient.shape(), in, numbers, to);
     }
     const tape::Suspend suspended;
-    States old;
-    for (std::size_t j = 0; j < states; ++j) old[j] = *from[j];
-    States fresh = Formula::apply(old, gradient, numbers);
+    std::array<Tensor, states + 1> wide;
+    for (std::size_t j = 0; j < states; ++j) wide[j] = computed(*from[j]);
+    wide[states] = computed(gradient);
+    std::array<const Tensor*, states + 1> in;
+    States fresh;
+    const Shape shape = wide[states].shape();
+    const DType dtype = wide[states].dtype();
+    for (std::size_t j = 0; j <= states; ++j) in[j] = &wide[j];
+    for (Tensor& x : fresh) x = detail::empty(dtype, shape);
+    code().run(dtype, shape, in, numbers, fresh);
     for (std::size_t j = 0; j < states; ++j) {
-      if (to[j].defined())
-        loops::copy(fresh[j], to[j]);
+      if (!to[j].defined()) to[j] = detail::empty(from[j]->dtype(), from[j]->shape());
+      if (is_complex(to[j].dtype()))
+        loops::copy(fresh[j], loops::pairs_of(to[j]));
       else
-        to[j] = loops::contiguous(fresh[j]);
+        loops::copy(cast(fresh[j], to[j].dtype()), to[j]);
     }
+  }
+  // A tensor in the dtype that the program computes in.
+  static Tensor computed(const Tensor& x) {
+    return is_complex(x.dtype()) ? loops::pairs_of(x) : cast(x, DType::float32);
   }
 
   static void infer(const ops::Call& call, ops::Metas& out) {
@@ -125,7 +141,8 @@ class Update {
 
   static void infer_rows(const ops::Call& call, ops::Metas& out) {
     infer(call, out);
-    for (std::size_t j = 0; j < states; ++j) out.add_like(call.input(written + options + 1));
+    const Shape rows = call.input(written + options + 1).shape();
+    for (std::size_t j = 0; j < states; ++j) out.add(call.input(j).dtype(), rows);
   }
   static void evaluate_rows(const ops::Call& call, ops::Outputs& out) {
     const ops::Rows gradient = ops::distinct_rows({call.input(written + options), call.input(written + options + 1)});
@@ -135,7 +152,7 @@ class Update {
     std::array<const Tensor*, states> old;
     for (std::size_t j = 0; j < states; ++j) {
       ops::copy_to_output(call, out, j);
-      changed[j] = all ? out[written + j] : detail::empty(gradient.values.dtype(), gradient.values.shape());
+      changed[j] = all ? out[written + j] : detail::empty(call.input(j).dtype(), gradient.values.shape());
       loops::take_rows(out[j], gradient.indices, changed[j]);
       old[j] = &changed[j];
     }

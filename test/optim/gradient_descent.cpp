@@ -1,6 +1,7 @@
 // SGD and Adam against their recurrences written out on numbers; and what is refused.
 #include <cmath>
 #include <complex>
+#include <reel/ops/parts.hpp>
 #include <reel/optim.hpp>
 #include <reel/reel.hpp>
 
@@ -92,22 +93,26 @@ TEST_CASE("steps in one pass have the bits of the ops one by one, for every dtyp
         SGD sgd({.learning_rate = 0.1}), momentum({.learning_rate = 0.1, .momentum = 0.9}),
             nesterov({.learning_rate = 0.1, .momentum = 0.9, .nesterov = true});
         Adam adam({.learning_rate = 0.05});
-        Tensor x = start, y = start, z = start, w = start, v = zeros_like(start), m = v, s = v;
+        // Halves compute in float32, and so is what is remembered.
+        const DType wide = d == DType::float64 ? d : DType::float32;
+        Tensor x = start, y = start, z = start, w = start, v = zeros({n}, wide), m = v, s = v;
         for (int t = 0; t < 3; ++t) {
-          const Tensor held = plain.read();
+          const Tensor held = plain.read(), slope = cast(g[t], wide);
           const auto was = held.to_vector();
           sgd.step(g[t], plain);
           momentum.step(g[t], heavy);
           nesterov.step(t == 1 ? g[t] * 1 : g[t], ahead);
           adam.step(g[t], adaptive);
           CHECK(held.to_vector() == was);
-          x = x - g[t] * 0.1;
-          v = v * 0.9 + g[t];
-          y = y - v * 0.1;
-          z = z - (g[t] + v * 0.9) * 0.1;
-          m = m * 0.9 + g[t] * (1 - 0.9);
-          s = s * 0.999 + square(g[t]) * (1 - 0.999);
-          w = w - m * (0.05 / (1 - std::pow(0.9, t + 1))) / (sqrt(s * (1 / (1 - std::pow(0.999, t + 1)))) + 1e-8);
+          x = cast(cast(x, wide) - slope * 0.1, d);
+          v = v * 0.9 + slope;
+          y = cast(cast(y, wide) - v * 0.1, d);
+          z = cast(cast(z, wide) - (slope + v * 0.9) * 0.1, d);
+          m = m * 0.9 + slope * (1 - 0.9);
+          s = s * 0.999 + square(slope) * (1 - 0.999);
+          w = cast(cast(w, wide) -
+                       m * (0.05 / (1 - std::pow(0.9, t + 1))) / (sqrt(s * (1 / (1 - std::pow(0.999, t + 1)))) + 1e-8),
+                   d);
         }
         CAPTURE(d, n, threads);
         CHECK(support::same_bits(plain.read(), x));
@@ -342,6 +347,60 @@ TEST_CASE("options of the newer optimisers are checked") {
   lion.options.beta1 = 2;
   CHECK_THROWS_AS(lion.step(scalar(1.), w), ValueError);
   CHECK(w.read().item() == 1);
+}
+
+namespace {
+
+template <class F>
+void for_each_optimizer(const F& check) {
+  check(SGD({.learning_rate = 0.1, .momentum = 0.5}));
+  check(Adam({.learning_rate = 0.1}));
+  check(AdamW({.learning_rate = 0.1, .weight_decay = 0.2}));
+  check(RMSProp({.learning_rate = 0.1}));
+  check(Adagrad({.learning_rate = 0.1}));
+  check(Lion({.learning_rate = 0.1}));
+}
+
+}  // namespace
+
+TEST_CASE("complex variables step as pairs of real ones, dense and by rows") {
+  for (const DType d : {DType::complex64, DType::complex128})
+    for_each_optimizer([&](const auto& fresh) {
+      auto complex = fresh, real = fresh;
+      const Variable z(cast(as_complex(tensor({{1., 2.}, {-3., 0.}, {0.5, -1.}})), d)), w(as_real(z));
+      for (int i = 0; i < 4; ++i) {
+        const Tensor g = square(z.read()) - 1.0;
+        if (i % 2 == 0) {
+          complex.step(g, z);
+          real.step(as_real(g), w);
+        } else {
+          const Tensor rows = tensor<int>({2, 0, 2});
+          complex.step(Gradient(IndexedSlices{g, rows, {3}}), z);
+          real.step(Gradient(IndexedSlices{as_real(g), rows, {3, 2}}), w);
+        }
+        CHECK(support::same_bits(as_real(z), w.read()));
+      }
+    });
+  const Tensor goal = as_complex(tensor({0., 1.}));
+  const Variable z(zeros({}, DType::complex128));
+  Adam adam({.learning_rate = 0.05});
+  for (int i = 0; i < 300; ++i) adam.step(2.0 * (z - goal), z);
+  CHECK(abs(z - goal).item() < 1e-6);
+}
+
+TEST_CASE("gradients whose squares no half holds step halves like any other") {
+  for (const DType d : {DType::float16, DType::bfloat16})
+    for_each_optimizer([&](const auto& fresh) {
+      auto low = fresh, high = fresh;
+      const Variable narrow(cast(tensor({1.0, -2.0, 0.5, 3.0}), d)), wide(cast(narrow, DType::float32));
+      for (const double size : {1.0, 0.5, 2.0}) {
+        const Tensor g = cast(tensor({1e-3, 1e-5, -300.0, 0.0}) * size, d);
+        low.step(g, narrow);
+        high.step(cast(g, DType::float32), wide);
+      }
+      const Tensor difference = abs(cast(narrow, DType::float32) - wide) / (1.0 + abs(wide.read()));
+      CHECK(max(difference).item<float>() <= (d == DType::float16 ? 2e-3F : 1.5e-2F));
+    });
 }
 
 TEST_CASE("forget lets each optimiser begin anew") {
