@@ -23,6 +23,8 @@ namespace detail {
 
 /// The leaves one after another, row-major, in the dtype that all of them promote to: [n]. Recorded.
 Tensor ravel_leaves(std::span<const Tensor> leaves);
+/// The same in float64. TypeError for complex leaves, whose imaginary parts would be lost.
+Tensor ravel_reals(std::span<const Tensor> leaves);
 /// A part of a vector as a leaf, in the leaf's shape and dtype. Moves `offset` behind it. Recorded.
 Tensor unravel_leaf(const Tensor& vector, std::int64_t& offset, const Tensor& like);
 /// Sums of products, norms, and alpha x + y, leaf by leaf. ShapeError unless leaves have the same number and shapes.
@@ -117,9 +119,7 @@ class Objective {
   const Unravel<T>& unravel() const noexcept { return unravel_; }
 
  private:
-  static Tensor cast_start(const T& start) {
-    return cast(detail::ravel_leaves(detail::tensors_of(start)), DType::float64);
-  }
+  static Tensor cast_start(const T& start) { return detail::ravel_reals(detail::tensors_of(start)); }
   Tensor vector(const double* x) const {
     return detail::copy_in(x, static_cast<std::size_t>(size()), {size()}, DType::float64);
   }
@@ -129,7 +129,8 @@ class Objective {
   Tensor start_;
 };
 
-/// f takes a tree like `start` and returns a tensor of size 1.
+/// f takes a tree like `start` and returns a tensor of size 1. TypeError for complex leaves, here and below: start from
+/// as_real(z) and let f take as_complex of it.
 template <class F, Tree T>
 Objective<F, T> objective(F f, const T& start) {
   return Objective<F, T>(std::move(f), start);
@@ -227,7 +228,7 @@ MinimizeResult<map_t<Tensor, T>> minimize_by_gradients(F f, const T& start, cons
 // Copies the elements of a tree's leaves, one after another.
 template <class T>
 std::vector<double> raveled(const T& tree) {
-  return cast(ravel_leaves(tensors_of(tree)), DType::float64).template to_vector<double>();
+  return ravel_reals(tensors_of(tree)).template to_vector<double>();
 }
 
 }  // namespace detail

@@ -21,7 +21,7 @@ namespace reel {
 
 /// The primitives of a formula. It has
 ///   name                 the optimiser's
-/// states, counters     how many tensors it changes: the value and the optimiser's state; then int64 counters, 0 or 1
+///   states, counters     how many tensors it changes: the value and the optimiser's state; then int64 counters, 0 or 1
 ///   options, numbers     how many numbers it reads, and how many it computes from them
 ///   compute(options, step)          those; ValueError for options that it refuses
 ///   apply(states, gradient, numbers)  the new states: arrays of lanes, a lane and numbers. It must not read a state's

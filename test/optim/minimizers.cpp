@@ -5,6 +5,7 @@
 #include <limits>
 #include <numbers>
 #include <reel/minimize.hpp>
+#include <reel/ops/parts.hpp>
 #include <reel/reel.hpp>
 #include <reel/runtime.hpp>
 #include <vector>
@@ -375,6 +376,18 @@ TEST_CASE("what a minimiser cannot work with is refused") {
   CHECK(limited.reason == StopReason::iteration_limit);
   CHECK(limited.iterations == 2);
   CHECK_FALSE(limited.converged());
+}
+
+TEST_CASE("complex leaves are refused, and minimised as pairs") {
+  const Tensor goal = as_complex(tensor({{1., 1.}, {-2., 0.5}})), start = zeros({2}, DType::complex128);
+  const auto distance = [&](const Tensor& z) { return sum(square(abs(z - goal))); };
+  CHECK_THROWS_WITH(lbfgs(distance, start),
+                    Contains("objective: a leaf of the tree is complex; start from as_real(z)"));
+  const auto of_pairs = [&](const Tensor& x) { return distance(as_complex(x)); };
+  CHECK_THROWS_AS(projected_lbfgs(of_pairs, as_real(start), start, start), TypeError);
+  const auto best = lbfgs(of_pairs, as_real(start));
+  CHECK(best.converged());
+  CHECK(max(abs(as_complex(best.parameters) - goal)).item() < 1e-9);
 }
 
 TEST_CASE("a function without a minimum ends") {

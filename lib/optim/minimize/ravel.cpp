@@ -52,6 +52,13 @@ Tensor ravel_leaves(std::span<const Tensor> leaves) {
   return concatenate(parts, 0);
 }
 
+Tensor ravel_reals(std::span<const Tensor> leaves) {
+  const Tensor vector = ravel_leaves(leaves);
+  if (is_complex(vector.dtype()))
+    fail<TypeError>("objective", "a leaf of the tree is complex; start from as_real(z), and take as_complex of that");
+  return cast(vector, DType::float64);
+}
+
 Tensor unravel_leaf(const Tensor& vector, std::int64_t& offset, const Tensor& like) {
   const std::int64_t begin = offset;
   offset += like.size();
