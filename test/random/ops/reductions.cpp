@@ -116,9 +116,12 @@ Jet extreme(const Group& g, int sign) {
 Jet variance(const Group& g, double ddof) {
   const Jet n(static_cast<Real>(g.size()));
   if (static_cast<double>(g.size()) <= ddof) throw Unfit();
-  const Jet mean = mean_of(g).re;
+  const Num mean = mean_of(g);
   Jet sum;
-  for (const Num& x : g) sum += (x.re - mean) * (x.re - mean);
+  for (const Num& x : g) {
+    sum += (x.re - mean.re) * (x.re - mean.re);
+    if (complex_numbers) sum += (x.im - mean.im) * (x.im - mean.im);
+  }
   return rounded(sum / (n - Jet(ddof)), 4);
 }
 Jet log_sum_exp(const Group& g) {
@@ -225,7 +228,7 @@ void add_plain(std::vector<Op>& t) {
       return r;
     });
   };
-  add_reduction(t, "prod", reel::prod, Takes::numbers, products);
+  add_reduction(t, "prod", reel::prod, Takes::complex, products);
   add_reduction(t, "nanprod", reel::nanprod, Takes::numbers, products);
   const auto largest = [](const Statement& s, const Array& x) {
     return reduce(s, x, x.dtype, [](const Group& g) { return extreme(g, 1); });
@@ -269,7 +272,7 @@ void add_parametrised(std::vector<Op>& t) {
     o.name = name;
     o.body = true;
     o.make = [name](Maker& m, Statement& s) {
-      const int x = m.floating(0, 4, name == "norm");
+      const int x = m.floating(0, 4, name.rfind("nan", 0) != 0);
       if (x < 0) return false;
       choose_axes(m, m.at(x), s);
       static const std::vector<double> powers = {2, 2, 2, 1, 3, 1.5, 4, 0.5, -1, 0, HUGE_VAL};
@@ -283,7 +286,7 @@ void add_parametrised(std::vector<Op>& t) {
       round_like(d);
       const double p = s.reals[0];
       if (reel::is_complex(d)) {
-        if (name != "norm") throw Unfit();
+        if (name.rfind("nan", 0) == 0) throw Unfit();
         d = d == DType::complex64 ? DType::float32 : DType::float64;
       }
       out.push_back(reduce(s, x, d, [&](const Group& g) -> Num {
@@ -294,7 +297,7 @@ void add_parametrised(std::vector<Op>& t) {
         const Jet v = variance(g, p);
         if (square) return v;
         bool constant = true;
-        for (const Num& e : g) constant = constant && same(e.re, g[0].re);
+        for (const Num& e : g) constant = constant && same(e.re, g[0].re) && same(e.im, g[0].im);
         if (constant) return Jet(0);
         return sqrt(v);
       }));
@@ -327,7 +330,7 @@ void add_lines(std::vector<Op>& t) {
     o.body = true;
     const bool scan = name[0] == 'c';
     o.make = [name, scan](Maker& m, Statement& s) {
-      const int x = scan && m.chance(0.1) ? m.number(1) : m.floating(1, 4, name == "cumsum");
+      const int x = scan && m.chance(0.1) ? m.number(1) : m.floating(1, 4, scan);
       if (x < 0) return false;
       const int rank = m.at(x).rank();
       s.ints = {m.chance(0.5) ? m.below(rank) : m.below(rank) - rank, m.chance(0.4), m.chance(0.4)};
@@ -337,7 +340,7 @@ void add_lines(std::vector<Op>& t) {
     o.eval = [name, scan](const Statement& s, const Inputs& in, Arrays& out) {
       const Array& x = *in[0];
       DType d = scan ? sum_dtype(x.dtype) : floating_of(x.dtype);
-      if (reel::is_complex(d) && name != "cumsum") throw Unfit();
+      if (reel::is_complex(d) && !scan) throw Unfit();
       if (scan && d != x.dtype) throw Unfit();  // the header names no dtype for booleans and small integers
       round_like(d);
       out.push_back(along(x, s.ints[0], d, [&](const Group& line) {
