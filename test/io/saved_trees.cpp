@@ -94,6 +94,29 @@ TEST_CASE("a training run continues bit for bit from a file") {
   }
 }
 
+TEST_CASE("so do runs of halves, of which float32 is kept, and of complex numbers") {
+  const support::TemporaryFolder folder;
+  for (const auto& [dtype, file] :
+       {std::pair(DType::float16, "half.npz"), std::pair(DType::float16, "half.safetensors"),
+        std::pair(DType::bfloat16, "short.safetensors"), std::pair(DType::complex128, "complex.npz")}) {
+    INFO(file);
+    const Variable w(cast(tensor({1., -2.}), dtype), "w"), v(zeros({2}, dtype), "w");
+    const Tensor g = cast(tensor({1e-3, 0.5}), dtype);
+    Adam adam({.learning_rate = 0.1}), other;
+    adam.step(g, w);
+    adam.step(g * 0.5, w);
+    save(folder / file, w, adam);
+    other.step(g, v);
+    load(folder / file, v, other);
+    CHECK(support::same_bits(w, v));
+    for (int i = 0; i < 3; ++i) {
+      adam.step(g, w);
+      other.step(g, v);
+    }
+    CHECK(support::same_bits(w, v));
+  }
+}
+
 TEST_CASE("state that the file does not have is as before the first step") {
   const support::TemporaryFolder folder;
   const Variable w(tensor({1., 2.}), "w");
