@@ -1,5 +1,5 @@
 // Parts of numbers. ldexp is linear in x. frexp is composed of ldexp and the exponents, which are constants. polar and
-// glu are composed of other ops.
+// glu are composed of other ops. as_real and as_complex copy; each is the other's transpose.
 #include <reel/ops/parts.hpp>
 #include <reel/ops/pointwise.hpp>
 #include <reel/ops/shape.hpp>
@@ -82,18 +82,18 @@ Tensor scaled(const Tensor& x, const Tensor& n) { return apply(ldexp_primitive, 
 
 // ---- pairs of real numbers
 
-constexpr DType part_of(DType d) { return d == DType::complex64 ? DType::float32 : DType::float64; }
+constexpr DType pair_dtype(DType d) { return d == DType::complex64 ? DType::float32 : DType::float64; }
 
-Tensor complex_of(const tape::Record&, const Tensor& g) { return as_complex(g); }
-Tensor real_of(const tape::Record&, const Tensor& g) { return as_real(g); }
+Tensor join_pairs(const tape::Record&, const Tensor& g) { return as_complex(g); }
+Tensor split_pairs(const tape::Record&, const Tensor& g) { return as_real(g); }
 void infer_as_real(const Call& call, Metas& out) {
   Shape shape = call.input(0).shape();
   shape.push_back(2);
-  out.add(part_of(call.input(0).dtype()), shape);
+  out.add(pair_dtype(call.input(0).dtype()), shape);
 }
 void evaluate_as_real(const Call& call, Outputs& out) { loops::copy(loops::pairs_of(call.input(0)), out[0]); }
 constexpr Primitive as_real_primitive = {
-    .rule = linear<complex_of, real_of>("as_real"), .infer = infer_as_real, .evaluate = evaluate_as_real};
+    .rule = linear<join_pairs, split_pairs>("as_real"), .infer = infer_as_real, .evaluate = evaluate_as_real};
 void infer_as_complex(const Call& call, Metas& out) {
   const Tensor& x = call.input(0);
   out.add(x.dtype() == DType::float32 ? DType::complex64 : DType::complex128,
@@ -101,7 +101,7 @@ void infer_as_complex(const Call& call, Metas& out) {
 }
 void evaluate_as_complex(const Call& call, Outputs& out) { loops::copy(call.input(0), loops::pairs_of(out[0])); }
 constexpr Primitive as_complex_primitive = {
-    .rule = linear<real_of, complex_of>("as_complex"), .infer = infer_as_complex, .evaluate = evaluate_as_complex};
+    .rule = linear<split_pairs, join_pairs>("as_complex"), .infer = infer_as_complex, .evaluate = evaluate_as_complex};
 
 // The operand in float32 or float64.
 Tensor single_or_double(const char* op, const Operand& operand) {
