@@ -7,5 +7,6 @@
 #include "kernels/math/gauss.hpp"
 #include "kernels/math/log.hpp"
 #include "kernels/math/normal.hpp"
+#include "kernels/math/power.hpp"
 #include "kernels/math/special.hpp"
 #include "kernels/math/trig.hpp"

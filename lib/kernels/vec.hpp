@@ -166,6 +166,13 @@ struct Vec {
     else
       return a * b + c;
   }
+  // a * b - c and c - a * b likewise. Compilers make the machine's instruction of the sign of a register, but not of
+  // one that is changed by bits.
+  [[gnu::always_inline]] friend Vec fms(Vec a, Vec b, Vec c) { return fma(a, b, of_other_sign(c)); }
+  [[gnu::always_inline]] friend Vec fnma(Vec a, Vec b, Vec c) { return fma(of_other_sign(a), b, c); }
+  [[gnu::always_inline]] static Vec of_other_sign(Vec a) {
+    return Batch(-static_cast<typename Batch::register_type>(a.v));
+  }
   [[gnu::always_inline]] friend Vec sqrt(Vec a) {
 #if XSIMD_WITH_NEON64
     if constexpr (std::same_as<Vec, Vec<float, isa::neon64>>) return Batch(vsqrtq_f32(a.v));  // as with quotients
@@ -221,6 +228,8 @@ struct Vec<T, isa::scalar> {
   [[gnu::always_inline]] friend Mask operator>=(Vec a, Vec b) { return a.v >= b.v; }
 
   [[gnu::always_inline]] friend Vec fma(Vec a, Vec b, Vec c) { return a.v * b.v + c.v; }
+  [[gnu::always_inline]] friend Vec fms(Vec a, Vec b, Vec c) { return a.v * b.v - c.v; }
+  [[gnu::always_inline]] friend Vec fnma(Vec a, Vec b, Vec c) { return c.v - a.v * b.v; }
   [[gnu::always_inline]] friend Vec sqrt(Vec a) { return std::sqrt(a.v); }
   [[gnu::always_inline]] friend Vec abs(Vec a) { return std::abs(a.v); }
   [[gnu::always_inline]] friend Vec copysign(Vec a, Vec sign) { return std::copysign(a.v, sign.v); }

@@ -1,4 +1,4 @@
-// What needs no series on a vector: signs, rounding, the remainder, extrema, roots, hypot, power. NaN, infinities and
+// What needs no series on a vector: signs, rounding, the remainder, extrema, roots, hypot. NaN, infinities and
 // signed zeros are as in NumPy.
 #pragma once
 #include "kernels/math/bits.hpp"
@@ -201,7 +201,7 @@ template <class T>
   }
 }
 
-// ---- Roots and powers
+// ---- Roots
 // ------------------------------------------------------------------------------------------------------------
 
 // Scaled by a power of two where the squares would leave the range.
@@ -231,21 +231,6 @@ template <class T>
   } else {
     if (std::same_as<T, double> && !math::rounds_to_nearest()) return each([](T a) { return std::cbrt(a); }, x);
     return math::Sleef<T>::cbrt_u35(x);
-  }
-}
-
-template <class T>
-[[gnu::noinline]] Vec<T> power(Vec<T> x, Vec<T> y) {
-  if constexpr (is_scalar) {
-    return std::pow(x.v, y.v);
-  } else {
-    using S = math::Sleef<T>;
-    const Vec<T> z = S::pow_u10(x, y);
-    // SLEEF overflows a little below the largest number: then by the square of the root.
-    const auto doubtful = isinf(z) & isfinite(x) & isfinite(y) & (x != 0);
-    if (!any(doubtful)) return z;
-    const Vec<T> root = S::pow_u10(abs(x), y * T(0.5));
-    return where(doubtful, copysign(root * root, z), z);
   }
 }
 

@@ -113,7 +113,7 @@ template <class T>
   using L = Vec<T>;
   const L high = x * y;
   if constexpr (current::fused) {
-    return {high, fma(x, y, -high)};
+    return {high, fms(x, y, high)};
   } else {
     constexpr auto upper_half =
         static_cast<typename Format<T>::Unsigned>(~typename Format<T>::Unsigned(0) << ((Format<T>::mantissa + 2) / 2));

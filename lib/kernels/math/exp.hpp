@@ -36,16 +36,19 @@ template <class T>
   return {n, fma(n, -C::ln2_low, fma(n, -C::ln2_high, x))};
 }
 
-// e^r - 1, |r| <= ln 2 / 2.
-[[gnu::always_inline]] inline Vec<float> expm1_near_zero(Vec<float> r) {
-  const auto q = polynomial(r, 0.5F, 0x1.5554b0p-3F, 0x1.5554c8p-5F, 0x1.1227c6p-7F, 0x1.6d7200p-10F);
-  return fma(r * r, q, r);
+// (e^r - 1 - r) / r^2, |r| <= ln 2 / 2.
+[[gnu::always_inline]] inline Vec<float> expm1_tail(Vec<float> r) {
+  return polynomial(r, 0.5F, 0x1.5554b0p-3F, 0x1.5554c8p-5F, 0x1.1227c6p-7F, 0x1.6d7200p-10F);
 }
-[[gnu::always_inline]] inline Vec<double> expm1_near_zero(Vec<double> r) {
-  const auto q = polynomial(r, 0.5, 0x1.555555555555ap-3, 0x1.5555555553a80p-5, 0x1.111111110f0a4p-7,
-                            0x1.6c16c17a34d5cp-10, 0x1.a01a01b2cb850p-13, 0x1.a019b2d8a7803p-16, 0x1.71ddf04859bdcp-19,
-                            0x1.2898408e58ca4p-22, 0x1.af6d88f3db3b1p-26);
-  return fma(r * r, q, r);
+[[gnu::always_inline]] inline Vec<double> expm1_tail(Vec<double> r) {
+  return polynomial(r, 0.5, 0x1.555555555555ap-3, 0x1.5555555553a80p-5, 0x1.111111110f0a4p-7, 0x1.6c16c17a34d5cp-10,
+                    0x1.a01a01b2cb850p-13, 0x1.a019b2d8a7803p-16, 0x1.71ddf04859bdcp-19, 0x1.2898408e58ca4p-22,
+                    0x1.af6d88f3db3b1p-26);
+}
+// e^r - 1, |r| <= ln 2 / 2.
+template <class T>
+[[gnu::always_inline]] inline Vec<T> expm1_near_zero(Vec<T> r) {
+  return fma(r * r, expm1_tail(r), r);
 }
 
 // Odd and even part of e^r - 1: sinh r and cosh r - 1, 0 <= r <= ln 2 so that the two never cancel; z = r^2.
