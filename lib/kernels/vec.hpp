@@ -194,6 +194,20 @@ struct Vec {
   // operands.
   [[gnu::always_inline]] friend Vec greater_of(Vec a, Vec b) { return xsimd::max(a.v, b.v); }
   [[gnu::always_inline]] friend Vec lesser_of(Vec a, Vec b) { return xsimd::min(a.v, b.v); }
+
+  // The same of |a| and |b|, in one instruction where there is one.
+  [[gnu::always_inline]] friend Vec greater_magnitude(Vec a, Vec b) {
+#if XSIMD_WITH_AVX512BW
+    if constexpr (std::same_as<Vec, Vec<double, isa::avx512>>) return Batch(_mm512_range_pd(a.v, b.v, 0b1011));
+#endif
+    return greater_of(abs(a), abs(b));
+  }
+  [[gnu::always_inline]] friend Vec lesser_magnitude(Vec a, Vec b) {
+#if XSIMD_WITH_AVX512BW
+    if constexpr (std::same_as<Vec, Vec<double, isa::avx512>>) return Batch(_mm512_range_pd(a.v, b.v, 0b1010));
+#endif
+    return lesser_of(abs(a), abs(b));
+  }
 };
 
 template <VecElement T>

@@ -149,6 +149,26 @@ bool alike(T a, T b, long double scale) {
                  static_cast<long double>(std::numeric_limits<T>::denorm_min());
 }
 
+// Quotients by real numbers are those of the parts where these are exact.
+template <class T>
+void check_real_divisors(const Set& set) {
+  Random random;
+  const auto whole = [&] { return static_cast<T>(std::trunc(random(-1000, 1000))); };
+  Numbers<T> x, y, quotients;
+  for (std::size_t i = 0; i < 2000; ++i) {
+    const std::complex<T> quotient(whole(), i % 5 == 0 ? std::copysign(T(0), whole()) : whole());
+    const T divisor = whole() + T(0.5);
+    x.emplace_back(quotient.real() * divisor, quotient.imag() * divisor);
+    y.emplace_back(divisor, T(0));
+    quotients.push_back(quotient);
+  }
+  const Numbers<T> got = run(set, functions[3], x, y);
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    INFO(set.isa << ", " << x[i] << " by " << y[i] << ": " << got[i] << ", not " << quotients[i]);
+    CHECK(got[i] == quotients[i]);
+  }
+}
+
 // Every pair of odd numbers, as the functions of one number have it: sign for sign, zero for zero.
 template <class T>
 void check_odd(const Set& set) {
@@ -205,6 +225,13 @@ TEST_CASE("complex functions in lanes have the values of long double") {
   for (const Set* set : supported_sets()) {
     check_values<double>(*set);
     check_values<float>(*set);
+  }
+}
+
+TEST_CASE("complex quotients by real numbers are exact where those of the parts are") {
+  for (const Set* set : supported_sets()) {
+    check_real_divisors<double>(*set);
+    check_real_divisors<float>(*set);
   }
 }
 

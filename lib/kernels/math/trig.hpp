@@ -84,6 +84,39 @@ template <class T>
   return where(odd, -c, s) / where(odd, s, c);
 }
 
+// |t| <= tan(pi/8), z = t^2: (arctan t - t) / t^3 (own Remez fits).
+[[gnu::always_inline]] inline Vec<float> arctan_tail(Vec<float> z) {
+  return polynomial(z, -0x1.55554ap-2F, 0x1.9991dep-3F, -0x1.23b924p-3F, 0x1.b21adep-4F, -0x1.f2acb4p-5F);
+}
+[[gnu::always_inline]] inline Vec<double> arctan_tail(Vec<double> z) {
+  return polynomial(z, -0x1.555555555553cp-2, 0x1.999999999564fp-3, -0x1.24924922a0744p-3, 0x1.c71c70e10da0ap-4,
+                    -0x1.745cf84c66a23p-4, 0x1.3b110f0ff803cp-4, -0x1.10eb455d5748cp-4, 0x1.df08b6f9f4d24p-5,
+                    -0x1.9cb4dcf23a63dp-5, 0x1.37891f3396bf6p-5, -0x1.24c15b7526ac1p-6);
+}
+
+// y with its sign changed where that of x is set.
+template <class T>
+[[gnu::always_inline]] inline Vec<T> times_sign_of(Vec<T> x, Vec<T> y) {
+  return from_bits<T>(bits(y) ^ (bits(x) & Bits<T>(bits_of(T(-0.0)))));
+}
+
+// The angle of (x, y), of which |x| + |y| is neither infinite nor zero nor subnormal. In the first quadrant it is
+// k pi/4 and the arctangent of a quotient t of magnitude up to tan(pi/8): y / x, -x / y or, near the diagonal,
+// (y - x) / (y + x).
+template <class T>
+[[gnu::always_inline]] inline Vec<T> angle(Vec<T> y, Vec<T> x) {
+  using C = CircleConstants<T>;
+  using L = Vec<T>;
+  const L a = abs(x), b = abs(y), difference = b - a, sum = b + a;
+  constexpr auto tan_of_eighth = static_cast<T>(0.41421356237309504880);  // of pi/8
+  const Mask<T> steep = b > a;
+  const Mask<T> diagonal = abs(difference) < tan_of_eighth * sum;
+  const L t = where(diagonal, difference, where(steep, -a, b)) / where(diagonal, sum, greater_of(a, b));
+  const L z = t * t, arc = fma(t * z, arctan_tail(z), t);
+  const L first = where(diagonal, L(1), where(steep, L(2), L(0))), k = where(x < 0, 4 - first, first);
+  return times_sign_of(y, fma(k, C::part1 / 2, fma(k, C::part2 / 2, times_sign_of(x, arc))));
+}
+
 template <class T>
 [[gnu::always_inline]] inline Mask<T> reducible(Vec<T> x) {
   return abs(x) < Vec<T>(CircleConstants<T>::limit);
@@ -172,10 +205,18 @@ template <class T>
 
 template <class T>
 [[gnu::noinline]] Vec<T> arctan2(Vec<T> y, Vec<T> x) {
-  if constexpr (is_scalar)
+  if constexpr (is_scalar) {
     return std::atan2(y.v, x.v);
-  else
+  } else if constexpr (!current::fused) {
     return math::Sleef<T>::atan2_u35(y, x);
+  } else {
+    using L = Vec<T>;
+    constexpr T low = sizeof(T) == 8 ? T(0x1p-1000) : T(0x1p-120);
+    const L sum = abs(y) + abs(x);
+    const auto good = (sum > low) & (sum < 1 / low);
+    if (all(good)) return math::angle(y, x);
+    return where(good, math::angle(where(good, y, L(1)), where(good, x, L(1))), math::Sleef<T>::atan2_u35(y, x));
+  }
 }
 
 }  // namespace reel::kernels
