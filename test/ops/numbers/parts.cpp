@@ -110,6 +110,8 @@ TEST_CASE("the gradient of a mantissa is that of a scaling, of an exponent there
   CHECK((*tape.gradient(sum(f.mantissa), x)).to_vector() == std::vector<double>{0.25, 8, 1});
   CHECK((*tape.gradient(sum(y), x)).to_vector() == std::vector<double>{8, 8, 8});
   CHECK(!tape.gradient(f.exponent, x));
+  const Tensor rows = reel::ldexp(x, tensor<int>({{0, 1, 2}, {3, 4, 5}}));
+  CHECK(array_equal(*tape.gradient(sum(rows), x), tensor({9.0, 18.0, 36.0})));
 }
 
 TEST_CASE("polar has the dtype of its parts, and no gradient of the angle at 0") {
