@@ -260,7 +260,7 @@ class Build:
                                 capture_output=True).stdout
         line = next(line for line in listed.splitlines() if " -o test/reel_test " in line)
         words = shlex.split(line)
-        objects = [str(p) for p in (self.folder / "objects/lib/libreel_internal.a.p").rglob("*.o")]
+        objects = [str(p) for p in (self.folder / "objects/lib").glob("libreel_internal*.a.p/*.o")]
         if kernels := self.localized():
             objects.append(kernels)
         words[words.index("test/reel_test")] = str(self.folder / "reel_test")
