@@ -78,7 +78,6 @@ struct Mask {
 
   [[gnu::always_inline]] friend Mask operator&(Mask a, Mask b) { return a.v & b.v; }
   [[gnu::always_inline]] friend Mask operator|(Mask a, Mask b) { return a.v | b.v; }
-  [[gnu::always_inline]] friend Mask operator^(Mask a, Mask b) { return a.v ^ b.v; }
   [[gnu::always_inline]] friend Mask operator!(Mask a) { return ~a.v; }
   [[gnu::always_inline]] friend bool any(Mask a) { return xsimd::any(a.v); }
   [[gnu::always_inline]] friend bool all(Mask a) { return xsimd::all(a.v); }
@@ -97,7 +96,6 @@ struct Mask<T, isa::scalar> {
 
   [[gnu::always_inline]] friend Mask operator&(Mask a, Mask b) { return a.v && b.v; }
   [[gnu::always_inline]] friend Mask operator|(Mask a, Mask b) { return a.v || b.v; }
-  [[gnu::always_inline]] friend Mask operator^(Mask a, Mask b) { return a.v != b.v; }
   [[gnu::always_inline]] friend Mask operator!(Mask a) { return !a.v; }
   [[gnu::always_inline]] friend bool any(Mask a) { return a.v; }
   [[gnu::always_inline]] friend bool all(Mask a) { return a.v; }
