@@ -322,6 +322,8 @@ std::vector<Special> specials() {
       special<"power">(nan, 0, 1),
       special<"power">(1, nan, 1),
       special<"power">(-2, 3, -8),
+      special<"power">(-std::numeric_limits<double>::max(), 1, -std::numeric_limits<double>::max()),
+      special<"power">(std::numeric_limits<float>::max(), 1, std::numeric_limits<float>::max()),
       special<"power">(-2, 0.5L, nan),
       special<"power">(0, -1, inf),
       special<"power">(-0.0L, -1, -inf),

@@ -12,11 +12,11 @@ template <class T>
 [[gnu::noinline]] Vec<T> power_by_sleef(Vec<T> x, Vec<T> y) {
   using S = Sleef<T>;
   const Vec<T> z = S::pow_u10(x, y);
-  // SLEEF overflows a little below the largest number: then by the square of the root.
+  // SLEEF overflows a little below the largest number: then by the square of the root, which y = 1 does not need.
   const auto doubtful = isinf(z) & isfinite(x) & isfinite(y) & (x != 0);
   if (!any(doubtful)) return z;
   const Vec<T> root = S::pow_u10(abs(x), y * T(0.5));
-  return where(doubtful, copysign(root * root, z), z);
+  return where(doubtful, where(y == 1, x, copysign(root * root, z)), z);
 }
 
 #if XSIMD_WITH_AVX512BW
