@@ -54,7 +54,7 @@ Tensor arctan(const Operand& x);  ///< Gradient: g / (1 + x^2).
 Tensor arctan2(const Operand& y, const Operand& x);
 Tensor sinh(const Operand& x);     ///< Gradient: g cosh(x).
 Tensor cosh(const Operand& x);     ///< Gradient: g sinh(x).
-Tensor tanh(const Operand& x);     ///< Gradient: g (1 - z^2).
+Tensor tanh(const Operand& x);     ///< Gradient: g (1 - z^2), from z alone: 0 where z rounds to 1.
 Tensor arcsinh(const Operand& x);  ///< Gradient: g / sqrt(1 + x^2).
 Tensor arccosh(const Operand& x);  ///< Gradient: g / sqrt(x^2 - 1).
 Tensor arctanh(const Operand& x);  ///< Gradient: g / (1 - x^2).
