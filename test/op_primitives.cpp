@@ -167,23 +167,22 @@ int poison(const std::vector<Recorded>& calls, const Tensors& x, const std::set<
 std::vector<std::vector<std::byte>> gradients(const Function& f, const Tensors& given, bool poisoned, Tally& tally) {
   Tensors x;
   for (const Tensor& one : given) x.push_back(from_data(one.to_vector<double>(), one.shape()));
-  std::vector<std::vector<std::byte>> bytes;
+  std::vector<Recorded> calls;
+  GradientTape tape;
+  tape.watch(x);
+  Tensor y;
   try {
-    std::vector<Recorded> calls;
-    GradientTape tape;
-    tape.watch(x);
-    Tensor y;
-    {
-      const Listening listening(calls);
-      y = f(x);
-    }
-    if (!is_differentiable(y.dtype())) return {};
-    const Tensor ones = ones_like(y);
-    if (poisoned) tally.poisoned += poison(calls, x, kept_by(tape));
-    for (const Gradient& g : tape.gradient(y, x, {.output_gradients = ones}))
-      bytes.push_back(g ? bytes_of(*g) : std::vector<std::byte>());
-  } catch (const Error&) {
+    const Listening listening(calls);
+    y = f(x);
+  } catch (const Error&) {  // does not take float64
+    return {};
   }
+  if (!is_differentiable(y.dtype())) return {};
+  const Tensor ones = ones_like(y);
+  if (poisoned) tally.poisoned += poison(calls, x, kept_by(tape));
+  std::vector<std::vector<std::byte>> bytes;
+  for (const Gradient& g : tape.gradient(y, x, {.output_gradients = ones}))
+    bytes.push_back(g ? bytes_of(*g) : std::vector<std::byte>());
   return bytes;
 }
 
