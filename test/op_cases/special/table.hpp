@@ -67,7 +67,7 @@ void for_each_function(const Add& add) {
   add("legendre", 1, 1.1, 2, [](const auto* x) { return (x[0] * x[0] * 5.0L - 3.0L) * x[0] / 2.0L; }, [](const auto& x) { return legendre(3, x[0]); });
   add("chebyshev_t", 1, 1.1, 2, [](const auto* x) { return (x[0] * x[0] * 4.0L - 3.0L) * x[0]; }, [](const auto& x) { return chebyshev_t(3, x[0]); });
   add("chebyshev_u", 1, 1.1, 2, [](const auto* x) { return (x[0] * x[0] * 8.0L - 4.0L) * x[0]; }, [](const auto& x) { return chebyshev_u(3, x[0]); });
-  add("hermite", 1, 1.5, 3, [](const auto* x) { return (x[0] * x[0] * 8.0L - 12.0L) * x[0]; }, [](const auto& x) { return hermite(3, x[0]); });
+  add("hermite", 1, 1.4, 1.95, [](const auto* x) { return (x[0] * x[0] * 8.0L - 12.0L) * x[0]; }, [](const auto& x) { return hermite(3, x[0]); });
   add("hermite_e", 1, 2, 3, [](const auto* x) { return (x[0] * x[0] - 3.0L) * x[0]; }, [](const auto& x) { return hermite_e(3, x[0]); });
   add("laguerre", 1, 0.6, 1.8, [](const auto* x) { return hypergeometric(x[0], {-3}, {1}); }, [](const auto& x) { return laguerre(3, x[0]); });
   add("genlaguerre", 2, 0.1, 0.4, [](const auto* x) { return ((x[0] + 1.0L) * (x[0] + 2.0L) + x[1] * x[1]) / 2.0L - (x[0] + 2.0L) * x[1]; }, [](const auto& x) { return genlaguerre(2, x[0], x[1]); });
