@@ -1,6 +1,6 @@
-// Bessel functions of order 0 and 1 on a vector: I and K, also times their exponential, J and Y; first derivatives.
-// float is computed in double. Errors: at most 4 ulp, of derivatives 8. Near zeros beyond 5 the terms of J and Y
-// cancel: there an ulp is that of half the envelope sqrt(2 / (pi x)), and machines without fused multiply-add have 5.
+// Bessel functions of order 0 and 1 on a vector: I and K, also scaled by their exponential, J and Y. float is computed
+// in double. Errors: at most 4 ulp. J and Y beyond 5 are sums that cancel near zeros: there an ulp is that of half the
+// envelope, sqrt(2 / (pi x)) / 2, and without fused multiply-add the error is up to 5.
 #pragma once
 #include "kernels/math/basic.hpp"
 #include "kernels/math/bessel_fits.hpp"
@@ -20,7 +20,7 @@ inline constexpr double infinite = std::numeric_limits<double>::infinity();
   return scale(fma(m, expm1_near_zero(r), m), n);
 }
 
-// Of two polynomials, that of the order.
+// The polynomial for the order.
 template <int order, std::size_t M, std::size_t N>
 [[gnu::always_inline]] inline Vec<double> of_order(const double (&zero)[M], const double (&one)[N], Vec<double> x) {
   if constexpr (order == 0)
@@ -51,7 +51,7 @@ template <int order, bool scaled>
     const L far = of_order<order>(i0_far, i1_far, t) / sqrt(b);
     y = where(near, y, scaled ? far : times_exp(far, b));
   }
-  return order == 1 ? where(x < 0, -y, y) : y;
+  return order == 1 ? times_sign_of(x, y) : y;
 }
 
 // ---- K: z = x^2 to 1, else t = (x - 3) / (x + 1)
@@ -141,7 +141,7 @@ template <int order, bool second>
 template <int order>
 [[gnu::noinline]] Vec<double> bessel_j(Vec<double> x) {
   const Vec<double> y = j_or_y<order, false>(abs(x));
-  return order == 1 ? where(x < 0, -y, y) : y;
+  return order == 1 ? times_sign_of(x, y) : y;
 }
 template <int order>
 [[gnu::noinline]] Vec<double> bessel_y(Vec<double> x) {

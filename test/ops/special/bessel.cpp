@@ -153,9 +153,10 @@ TEST_CASE("Bessel functions of vectors at the ends of their domains") {
       }
       if (!is_even_or_odd(k)) continue;
       const bool odd = special::signature(function_at(k)).name[1] == '1';
-      for (const double x : {0.3, 3., 7., 30.}) {
+      for (const double x : {0., 0.3, 3., 7., 30.}) {
         const double right = evaluate<double>(value, {x})[0], left = evaluate<double>(value, {-x})[0];
         CHECK(left == (odd ? -right : right));
+        CHECK(std::signbit(left) == (odd != std::signbit(right)));
       }
     }
   }
