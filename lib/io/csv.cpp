@@ -1,4 +1,5 @@
-// Numbers as text: the file is read whole and its lines are counted, then each line is parsed into the result.
+// Numbers as text: the file is read whole, its lines and their fields are counted, then each line is parsed into the
+// result.
 #include <algorithm>
 #include <charconv>
 #include <reel/io.hpp>
@@ -60,7 +61,8 @@ std::int64_t for_each_field(std::string_view line, char delimiter, F&& f) {
 }
 
 std::int64_t count_fields(std::string_view line, char delimiter) {
-  return for_each_field(line, delimiter, [](std::string_view, std::int64_t) {});
+  if (delimiter == ' ') return for_each_field(line, delimiter, [](std::string_view, std::int64_t) {});
+  return 1 + std::count(line.begin(), line.end(), delimiter);
 }
 
 class CsvReader {
@@ -69,39 +71,50 @@ class CsvReader {
       : file_(file), options_(options), text_(file.text(0, file.size())) {}
 
   Tensor read() {
-    Lines lines(text_, options_.skip);
-    std::string_view line;
-    std::int64_t rows = 0;
-    while (lines.next(line))
-      if (rows++ == 0) fields_ = count_fields(line, options_.delimiter);
+    const std::int64_t rows = count();
     choose_columns();
     void* data = nullptr;
     const Tensor x = detail::uninitialized({rows, chosen_}, DType::float64, data);
     out_ = static_cast<double*>(data);
-    for (Lines again(text_, options_.skip); again.next(line); out_ += chosen_) read_line(line, again.number());
+    std::string_view line;
+    for (Lines lines(text_, options_.skip); lines.next(line); out_ += chosen_) read_line(line, lines.number());
     return x;
   }
 
  private:
-  // For each field of the file, the columns of the result that it goes to.
+  // The lines, which must have as many fields each: only then is the result no longer than the text.
+  std::int64_t count() {
+    Lines lines(text_, options_.skip);
+    std::string_view line;
+    std::int64_t rows = 0;
+    for (; lines.next(line); ++rows) {
+      const std::int64_t fields = count_fields(line, options_.delimiter);
+      if (rows == 0) fields_ = fields;
+      if (fields != fields_)
+        file_.refuse(fmt::format("line {}", lines.number()), "{} columns, the first line has {}", fields, fields_);
+    }
+    return rows;
+  }
   void choose_columns() {
-    places_.resize(static_cast<std::size_t>(fields_));
     chosen_ = options_.columns.empty() ? fields_ : static_cast<std::int64_t>(options_.columns.size());
-    for (std::int64_t k = 0; k < chosen_ && fields_ > 0; ++k) {
-      const std::int64_t wanted = options_.columns.empty() ? k : options_.columns[static_cast<std::size_t>(k)];
+    if (options_.columns.empty() || fields_ == 0) return;
+    for (const std::int64_t wanted : options_.columns) {
       if (wanted < -fields_ || wanted >= fields_)
         fail<IndexError>("load_csv", "{}: column {} of lines with {}", file_.path(), wanted, fields_);
-      places_[static_cast<std::size_t>(wanted < 0 ? wanted + fields_ : wanted)].push_back(k);
+      places_.emplace_back(wanted < 0 ? wanted + fields_ : wanted, static_cast<std::int64_t>(places_.size()));
     }
+    std::sort(places_.begin(), places_.end());
   }
   void read_line(std::string_view line, std::int64_t number) {
-    const std::int64_t count = for_each_field(line, options_.delimiter, [&](std::string_view field, std::int64_t at) {
-      if (at >= fields_ || places_[static_cast<std::size_t>(at)].empty()) return;
-      const double value = parse(field, number, at);
-      for (const std::int64_t k : places_[static_cast<std::size_t>(at)]) out_[k] = value;
+    auto place = places_.begin();
+    for_each_field(line, options_.delimiter, [&](std::string_view field, std::int64_t at) {
+      if (places_.empty()) {
+        out_[at] = parse(field, number, at);
+      } else if (place != places_.end() && place->first == at) {
+        const double value = parse(field, number, at);
+        for (; place != places_.end() && place->first == at; ++place) out_[place->second] = value;
+      }
     });
-    if (count != fields_)
-      file_.refuse(fmt::format("line {}", number), "{} columns, the first line has {}", count, fields_);
   }
   double parse(std::string_view field, std::int64_t line, std::int64_t column) const {
     const std::string_view digits = field.starts_with('+') && !field.starts_with("+-") ? field.substr(1) : field;
@@ -118,7 +131,8 @@ class CsvReader {
   const CsvOptions& options_;
   const std::string text_;
   std::int64_t fields_ = 0, chosen_ = 0;  // per line, in the file and in the result
-  std::vector<std::vector<std::int64_t>> places_;
+  // Of chosen columns: the field of the file and the column of the result, in the order of the fields.
+  std::vector<std::pair<std::int64_t, std::int64_t>> places_;
   double* out_ = nullptr;
 };
 

@@ -1,5 +1,6 @@
 // Trees in files, with the state that optimisers keep of their variables.
 #include <bit>
+#include <memory>
 #include <reel/io.hpp>
 #include <set>
 
@@ -135,7 +136,10 @@ Tensor Loader::take_part(const std::string& name, const StateTensor& part, const
   return OptimizerAccess::has_variable(part) ? zeros(of.shape(), kept_dtype(of.dtype())) : Tensor();
 }
 std::int64_t Loader::take_part(const std::string& name, const StateNumber<std::int64_t>&, const Variable&) {
-  return file_.count(name) ? take(name, DType::int64, {}).item<std::int64_t>() : 0;
+  if (!file_.count(name)) return 0;
+  const auto count = take(name, DType::int64, {}).item<std::int64_t>();
+  if (count < 0 || count == INT64_MAX) fail<IoError>("load", "{}: '{}' is {}, no count of steps", path_, name, count);
+  return count;
 }
 
 template <class Optimizer>
@@ -147,11 +151,17 @@ void Loader::find_optimizer(const char* kind, Optimizer& optimizer) {
     assignments_.push_back([&option, value] { option = value; });
   });
   auto& states = OptimizerAccess::states(optimizer);
+  using State = typename std::remove_reference_t<decltype(states)>::mapped_type;
   for (const NamedVariable& named : distinct(variables_)) {
-    OptimizerAccess::for_each_part(states[named.variable.id()], [&](const char* part, auto& memory) {
+    const std::uint64_t id = named.variable.id();
+    const auto known = states.find(id);
+    // The state of a variable that was never stepped joins the others when all is found.
+    const auto fresh = known == states.end() ? std::make_shared<State>() : nullptr;
+    OptimizerAccess::for_each_part(fresh ? *fresh : known->second, [&](const char* part, auto& memory) {
       const auto value = take_part(prefix + part + "." + named.name, memory, named.variable);
-      assignments_.push_back([&memory, value] { OptimizerAccess::set(memory, value); });
+      assignments_.push_back([fresh, &memory, value] { OptimizerAccess::set(memory, value); });
     });
+    if (fresh) assignments_.push_back([fresh, &states, id] { states.emplace(id, *fresh); });
   }
 }
 

@@ -228,7 +228,7 @@ class Step {
   using Places = std::array<Tensor*, written>;
 
   // The memory for the step of one variable, allocated before any variable changes: replacements for states that are
-  // empty or shared, then the rows that IndexedSlices name. For dtypes without a fused program, the results of the ops.
+  // empty or shared, then the rows that IndexedSlices name. For dtypes that are converted, the new states or rows.
   struct Ready {
     std::size_t part = 0;
     std::array<Tensor, written + states> spare;
@@ -250,8 +250,8 @@ class Step {
       if (parts_[i]) perform(i, memory_of(variables_[i]));
   }
 
-  // All memory is allocated before anything changes. Exception: a variable that is listed twice and whose dtype has no
-  // fused program. Its second step reads the result of the first, which is committed before.
+  // All memory is allocated before anything changes. Exception: a variable that is listed twice and whose dtype is
+  // converted. Its second step reads the result of the first, which is committed before.
   template <class MemoryOf>
   void run(MemoryOf memory_of) {
     for (std::size_t i = 0; i < options_.size(); ++i) {
@@ -354,7 +354,7 @@ class Step {
     return ready;
   }
 
-  // By ops, for dtypes without a fused program: the new states, or their rows.
+  // For dtypes that are converted: the new states, or their rows, in new memory.
   void compute(std::size_t i, const Places& places, std::array<Tensor, written + states>& spare) {
     const Part& part = parts_[i];
     const Tensor& value = *places[0];
@@ -416,7 +416,7 @@ class Step {
   std::array<const Tensor*, written + Program::options + 2> inputs_;
   detail::List<StateMemory> memories_;
   detail::List<Ready> ready_;
-  std::set<std::uint64_t> computed_;  // ids of the variables whose dtypes have no fused program
+  std::set<std::uint64_t> computed_;  // ids of the variables that compute() has stepped
 };
 
 template <class Formula, class MemoryOf>

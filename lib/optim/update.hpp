@@ -27,7 +27,7 @@ namespace reel {
 ///   apply(states, gradient, numbers)  the new states: arrays of lanes, a lane and numbers. It must not read a state's
 ///                                   old value once it has made the new one.
 ///
-/// Inputs: the states, all of one shape, and of one dtype but for halves, of which float32 is remembered; the counter,
+/// Inputs: the states, all of one shape and dtype, except that the optimiser's state of a half is float32; the counter,
 /// an int64; the options, a float64 each; then the gradient, or, of the primitive `rows`, positions in range [m] and
 /// rows [m, rest] of it, of which those at one position are summed. Outputs: the new states and counter, and, of
 /// `rows`, the new rows of each state as residuals.
@@ -89,38 +89,45 @@ class Update {
     if constexpr (Formula::counters != 0) *detail::mutable_data<std::int64_t>(out[states]) = step_of(call);
   }
 
-  // The new states from the old ones, whose memory they may take: in one pass over memory. For other dtypes by ops,
-  // which allocate the states that are empty: halves in float32, complex numbers as pairs of real ones, as squares of
-  // gradients and their roots are those of each part.
+  using Operands = std::array<const Tensor*, states + 1>;  // the old states, then the gradient
+
+  // The new states from the old ones, whose memory they may take, in one pass over memory; of other dtypes than
+  // fuses() names with conversions, which allocate.
   static void update(std::span<Tensor> to, const std::array<const Tensor*, states>& from, const Tensor& gradient,
                      const Numbers& numbers) {
-    if (const DType dtype = detail::block(gradient)->dtype; fuses(dtype)) {
-      std::array<const Tensor*, states + 1> in;
-      std::copy(from.begin(), from.end(), in.begin());
-      in[states] = &gradient;
-      return code().run(dtype, gradient.shape(), in, numbers, to);
-    }
+    Operands in;
+    std::copy(from.begin(), from.end(), in.begin());
+    in[states] = &gradient;
+    if (const DType dtype = detail::block(gradient)->dtype; fuses(dtype))
+      code().run(dtype, gradient.shape(), in, numbers, to);
+    else
+      update_converted(to, in, numbers);
+  }
+  // Allocates the states of `to` that are empty.
+  static void update_converted(std::span<Tensor> to, const Operands& in, const Numbers& numbers) {
     const tape::Suspend suspended;
-    std::array<Tensor, states + 1> wide;
-    for (std::size_t j = 0; j < states; ++j) wide[j] = computed(*from[j]);
-    wide[states] = computed(gradient);
-    std::array<const Tensor*, states + 1> in;
+    std::array<Tensor, states + 1> converted;
+    Operands operands;
+    for (std::size_t k = 0; k <= states; ++k) {
+      converted[k] = as_computed(*in[k]);
+      operands[k] = &converted[k];
+    }
+    const DType dtype = converted[states].dtype();
+    const Shape shape = converted[states].shape();
     States fresh;
-    const Shape shape = wide[states].shape();
-    const DType dtype = wide[states].dtype();
-    for (std::size_t j = 0; j <= states; ++j) in[j] = &wide[j];
     for (Tensor& x : fresh) x = detail::empty(dtype, shape);
-    code().run(dtype, shape, in, numbers, fresh);
+    code().run(dtype, shape, operands, numbers, fresh);
     for (std::size_t j = 0; j < states; ++j) {
-      if (!to[j].defined()) to[j] = detail::empty(from[j]->dtype(), from[j]->shape());
+      if (!to[j].defined()) to[j] = detail::empty(in[j]->dtype(), in[j]->shape());
       if (is_complex(to[j].dtype()))
         loops::copy(fresh[j], loops::pairs_of(to[j]));
       else
         loops::copy(cast(fresh[j], to[j].dtype()), to[j]);
     }
   }
-  // A tensor in the dtype that the program computes in.
-  static Tensor computed(const Tensor& x) {
+  // Halves as float32. Complex numbers as pairs of real ones, each updated by its own square, as in PyTorch: the square
+  // of a complex gradient would turn the step.
+  static Tensor as_computed(const Tensor& x) {
     return is_complex(x.dtype()) ? loops::pairs_of(x) : cast(x, DType::float32);
   }
 

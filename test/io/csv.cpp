@@ -1,4 +1,6 @@
 // Numbers as text.
+#include <reel/runtime.hpp>
+
 #include "samples.hpp"
 
 using namespace reel;
@@ -51,4 +53,13 @@ TEST_CASE("text that holds no such numbers is refused with line and column") {
   CHECK_THROWS_AS(read("1,2", {.columns = {-3}}), IndexError);
   CHECK_THROWS_AS(read("1", {.skip = -1}), ValueError);
   CHECK_THROWS_AS(read("1", {.delimiter = '\n'}), ValueError);
+}
+
+TEST_CASE("memory for the result is allocated when every line is known to be as long as the first") {
+  std::string text(20000, ',');  // the product of columns and lines would be 3 GB
+  for (int i = 0; i < 20000; ++i) text += "\n1";
+  reset_peak_bytes();
+  const std::int64_t before = memory_stats().live_bytes;
+  CHECK_THAT(refused(text), Contains("line 2: 1 columns, the first line has 20001"));
+  CHECK(memory_stats().peak_bytes - before < 1 << 20);
 }

@@ -186,6 +186,28 @@ TEST_CASE("a file that does not fit the tree changes nothing") {
   CHECK(array_equal(pair.t, t));
 }
 
+TEST_CASE("an optimiser keeps nothing of a file that is refused") {
+  const support::TemporaryFolder folder;
+  const std::string path = folder / "x.npz";
+  const Variable in(scalar(1.), "in"), out(scalar(1.), "out");
+  Adam adam;
+  adam.step(scalar(1.), in);
+  save(path, in, adam);
+  const NamedTensors complete = load_npz(path);
+  const auto refused = [&](const std::string& name, const Tensor& value, const std::string& text) {
+    NamedTensors tensors = complete;
+    tensors.insert_or_assign(name, value);
+    save_npz(path, tensors);
+    Adam other;
+    CHECK_THROWS_WITH(load(path, in, other), Contains(text));
+    CHECK_NOTHROW(save(path, out, other));  // there is no state of `in`
+  };
+  refused("more", scalar(1.), "holds 'more', which nothing in the tree is named");
+  refused("state.0.adam.square.value", zeros({2}), "must be float64 []");
+  for (const std::int64_t count : {std::int64_t{-1}, INT64_MAX})
+    refused("state.0.adam.steps.value", scalar(count), "no count of steps");
+}
+
 TEST_CASE("what save cannot name or would lose is refused") {
   const support::TemporaryFolder folder;
   CHECK_THROWS_WITH(save(folder / "x.bin", scalar(1.)), Contains("must end with .npz or .safetensors"));
