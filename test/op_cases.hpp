@@ -102,12 +102,18 @@ std::span<const Shaped> networks();
 
 /// Rows of the ops that have headers of their own.
 std::span<const Shaped> arranging();
+std::span<const Shaped> factorisations();
+std::span<const Shaped> fft_rows();
 std::span<const Shaped> indexing();
+std::span<const Shaped> matrix_functions();
+std::span<const Shaped> matrix_products();
 std::span<const Shaped> parts();
 std::span<const Shaped> scans();
+std::span<const Shaped> signal_rows();
 std::span<const Shaped> sorting();
 std::span<const Shaped> special();
 std::span<const Shaped> statistics();
+std::span<const Shaped> structured();
 std::span<const Shaped> windows();
 struct Family {
   const char* name;

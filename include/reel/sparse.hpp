@@ -44,6 +44,15 @@ inline Tensor matmul(const Csr& a, const Tensor& x, bool transposed = false) {
   return csr_matmul(a.values, a.pattern, x, transposed);
 }
 
+/// The elements of the product of x [rows, k] and y [k, columns] at the places of the pattern, [nonzeros]; no other
+/// elements are computed. The adjoint of csr_matmul by its values. Differentiable by both, to every order.
+Tensor sampled_matmul(const SparsityPattern& pattern, const Tensor& x, const Tensor& y);
+/// The solution of a x = b, or of a^T x = b, for the square matrix a with these values, [n] or [n, m] as b: as a banded
+/// system in reverse Cuthill-McKee order, by elimination with row pivoting, in time n w^2 and memory n w for the
+/// bandwidth w in that order. Computed in float64 or complex128. Differentiable by values and b, to every order.
+/// ValueError for a singular matrix.
+Tensor csr_solve(const Tensor& values, const SparsityPattern& pattern, const Tensor& b, bool transposed = false);
+
 using TensorFunction = Callback<Tensor(const Tensor&)>;
 
 /// The pattern of the Jacobian of f, from one tensor to one, both taken as vectors, for arguments of the shape and

@@ -51,6 +51,8 @@ Tensor gammainccinv(const Operand& a, const Operand& q);
 /// x with I_x(a, b) = p, a, b > 0, 0 <= p <= 1: the quantile of the beta law. Gradient: as for gammaincinv.
 Tensor betaincinv(const Operand& a, const Operand& b, const Operand& p);
 
+/// The sign of Gamma(x), 0 at its poles, NaN at -inf. Gradient: 0.
+Tensor gammasgn(const Operand& x);
 /// log of the multivariate gamma function of dimension d (James 1964): the sum of lgamma(a - j / 2), j < d, and
 /// d (d - 1) / 4 log(pi); a > (d - 1) / 2, 1 <= d <= 10000. Gradient: the sum of digamma(a - j / 2).
 Tensor multigammaln(const Operand& a, const Operand& d);

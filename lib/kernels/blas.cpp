@@ -3,6 +3,7 @@
 #include "kernels/blas.hpp"
 
 #include <algorithm>
+#include <complex>
 
 #include "kernels/fortran.hpp"
 
@@ -128,5 +129,11 @@ template int trsm<float>(Side, Triangle, Transposed, Diagonal, std::ptrdiff_t, s
                          std::ptrdiff_t, float*, std::ptrdiff_t) noexcept;
 template int trsm<double>(Side, Triangle, Transposed, Diagonal, std::ptrdiff_t, std::ptrdiff_t, double, const double*,
                           std::ptrdiff_t, double*, std::ptrdiff_t) noexcept;
+template int trsm<std::complex<float>>(Side, Triangle, Transposed, Diagonal, std::ptrdiff_t, std::ptrdiff_t,
+                                       std::complex<float>, const std::complex<float>*, std::ptrdiff_t,
+                                       std::complex<float>*, std::ptrdiff_t) noexcept;
+template int trsm<std::complex<double>>(Side, Triangle, Transposed, Diagonal, std::ptrdiff_t, std::ptrdiff_t,
+                                        std::complex<double>, const std::complex<double>*, std::ptrdiff_t,
+                                        std::complex<double>*, std::ptrdiff_t) noexcept;
 
 }  // namespace reel::kernels

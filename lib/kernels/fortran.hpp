@@ -1,9 +1,10 @@
 // The Fortran symbols of OpenBLAS that reel calls, declared by hand (no header of OpenBLAS or LAPACKE is needed), and
-// the checks of what is handed to them. Private to blas.cpp and lapack.cpp. Each character argument of a Fortran
-// procedure has a hidden length at the end of the list; C implementations of the same symbol ignore it.
+// the checks of what is handed to them. Private to blas.cpp, lapack.cpp and decompositions. Each character argument of
+// a Fortran procedure has a hidden length at the end of the list; C implementations of the same symbol ignore it.
 #pragma once
 
 #include <algorithm>
+#include <complex>
 #include <cstddef>
 #include <limits>
 
@@ -45,10 +46,50 @@ void dormqr_(const char*, const char*, const int*, const int*, const int*, const
              double*, const int*, double*, const int*, int*, reel_fortran_length, reel_fortran_length);
 void sorgqr_(const int*, const int*, const int*, float*, const int*, const float*, float*, const int*, int*);
 void dorgqr_(const int*, const int*, const int*, double*, const int*, const double*, double*, const int*, int*);
+void ctrsm_(const char*, const char*, const char*, const char*, const int*, const int*, const std::complex<float>*,
+            const std::complex<float>*, const int*, std::complex<float>*, const int*, reel_fortran_length,
+            reel_fortran_length, reel_fortran_length, reel_fortran_length);
+void ztrsm_(const char*, const char*, const char*, const char*, const int*, const int*, const std::complex<double>*,
+            const std::complex<double>*, const int*, std::complex<double>*, const int*, reel_fortran_length,
+            reel_fortran_length, reel_fortran_length, reel_fortran_length);
+void cpotrf_(const char*, const int*, std::complex<float>*, const int*, int*, reel_fortran_length);
+void zpotrf_(const char*, const int*, std::complex<double>*, const int*, int*, reel_fortran_length);
+void cgetrf_(const int*, const int*, std::complex<float>*, const int*, int*, int*);
+void zgetrf_(const int*, const int*, std::complex<double>*, const int*, int*, int*);
+void cgetri_(const int*, std::complex<float>*, const int*, const int*, std::complex<float>*, const int*, int*);
+void zgetri_(const int*, std::complex<double>*, const int*, const int*, std::complex<double>*, const int*, int*);
 void strtrs_(const char*, const char*, const char*, const int*, const int*, const float*, const int*, float*,
              const int*, int*, reel_fortran_length, reel_fortran_length, reel_fortran_length);
 void dtrtrs_(const char*, const char*, const char*, const int*, const int*, const double*, const int*, double*,
              const int*, int*, reel_fortran_length, reel_fortran_length, reel_fortran_length);
+
+// The spectral routines, least squares and LU of rectangles: real ones, then complex ones, whose lists differ.
+#define REEL_REAL_LAPACK(s, T)                                                                                     \
+  void s##syevd_(const char*, const char*, const int*, T*, const int*, T*, T*, const int*, int*, const int*, int*, \
+                 reel_fortran_length, reel_fortran_length);                                                        \
+  void s##gesdd_(const char*, const int*, const int*, T*, const int*, T*, T*, const int*, T*, const int*, T*,      \
+                 const int*, int*, int*, reel_fortran_length);                                                     \
+  void s##geev_(const char*, const char*, const int*, T*, const int*, T*, T*, T*, const int*, T*, const int*, T*,  \
+                const int*, int*, reel_fortran_length, reel_fortran_length);                                       \
+  void s##gelsd_(const int*, const int*, const int*, T*, const int*, T*, const int*, T*, const T*, int*, T*,       \
+                 const int*, int*, int*);
+#define REEL_COMPLEX_LAPACK(c, T, R)                                                                             \
+  void c##geqrf_(const int*, const int*, T*, const int*, T*, T*, const int*, int*);                              \
+  void c##ungqr_(const int*, const int*, const int*, T*, const int*, const T*, T*, const int*, int*);            \
+  void c##heevd_(const char*, const char*, const int*, T*, const int*, R*, T*, const int*, R*, const int*, int*, \
+                 const int*, int*, reel_fortran_length, reel_fortran_length);                                    \
+  void c##gesdd_(const char*, const int*, const int*, T*, const int*, R*, T*, const int*, T*, const int*, T*,    \
+                 const int*, R*, int*, int*, reel_fortran_length);                                               \
+  void c##geev_(const char*, const char*, const int*, T*, const int*, T*, T*, const int*, T*, const int*, T*,    \
+                const int*, R*, int*, reel_fortran_length, reel_fortran_length);                                 \
+  void c##gelsd_(const int*, const int*, const int*, T*, const int*, T*, const int*, R*, const R*, int*, T*,     \
+                 const int*, R*, int*, int*);
+REEL_REAL_LAPACK(s, float)
+REEL_REAL_LAPACK(d, double)
+REEL_COMPLEX_LAPACK(c, std::complex<float>, float)
+REEL_COMPLEX_LAPACK(z, std::complex<double>, double)
+#undef REEL_REAL_LAPACK
+#undef REEL_COMPLEX_LAPACK
 }
 
 namespace reel::kernels::fortran {
@@ -71,6 +112,10 @@ struct Symbols<float> {
   static constexpr auto ormqr = &sormqr_;
   static constexpr auto orgqr = &sorgqr_;
   static constexpr auto trtrs = &strtrs_;
+  static constexpr auto heevd = &ssyevd_;
+  static constexpr auto gesdd = &sgesdd_;
+  static constexpr auto geev = &sgeev_;
+  static constexpr auto gelsd = &sgelsd_;
 };
 
 template <>
@@ -87,6 +132,38 @@ struct Symbols<double> {
   static constexpr auto ormqr = &dormqr_;
   static constexpr auto orgqr = &dorgqr_;
   static constexpr auto trtrs = &dtrtrs_;
+  static constexpr auto heevd = &dsyevd_;
+  static constexpr auto gesdd = &dgesdd_;
+  static constexpr auto geev = &dgeev_;
+  static constexpr auto gelsd = &dgelsd_;
+};
+
+template <>
+struct Symbols<std::complex<float>> {
+  static constexpr auto trsm = &ctrsm_;
+  static constexpr auto potrf = &cpotrf_;
+  static constexpr auto getrf = &cgetrf_;
+  static constexpr auto getri = &cgetri_;
+  static constexpr auto geqrf = &cgeqrf_;
+  static constexpr auto orgqr = &cungqr_;
+  static constexpr auto heevd = &cheevd_;
+  static constexpr auto gesdd = &cgesdd_;
+  static constexpr auto geev = &cgeev_;
+  static constexpr auto gelsd = &cgelsd_;
+};
+
+template <>
+struct Symbols<std::complex<double>> {
+  static constexpr auto trsm = &ztrsm_;
+  static constexpr auto potrf = &zpotrf_;
+  static constexpr auto getrf = &zgetrf_;
+  static constexpr auto getri = &zgetri_;
+  static constexpr auto geqrf = &zgeqrf_;
+  static constexpr auto orgqr = &zungqr_;
+  static constexpr auto heevd = &zheevd_;
+  static constexpr auto gesdd = &zgesdd_;
+  static constexpr auto geev = &zgeev_;
+  static constexpr auto gelsd = &zgelsd_;
 };
 
 constexpr char letter(Transposed transposed) noexcept { return transposed == Transposed::yes ? 'T' : 'N'; }

@@ -7,6 +7,8 @@
 #include <reel/dtype.hpp>
 #include <string_view>
 
+#include "kernels/special/special.hpp"
+
 namespace reel::kernels {
 
 inline constexpr std::size_t dtype_count = static_cast<std::size_t>(DType::complex128) + 1;
@@ -195,11 +197,61 @@ struct Draws {
   void (*normal)(RandomPlace from, double mean, double stddev, void* out, std::ptrdiff_t n);
 };
 
-// A Bessel function of order 0 or 1, and its derivative or null; in: x. By special::Function less i0, to y1.
+// A Bessel function and its first derivative, null where it has no loop; in: x.
 struct Bessel {
   Loop value, derivative;
 };
-inline constexpr std::size_t bessel_count = 12;
+
+// Fourier transforms of columns, which lie side by side: real and imaginary parts are arrays of their own, whose rows
+// are `width` or `columns` numbers, a multiple of lanes. Counts and strides are of complex numbers in memory, else of
+// real ones. The exponent's sign is negative, and positive if real and imaginary parts change places everywhere.
+
+// A pass multiplies the length of the transforms that the columns consist of by `radix`: 2, 3, 4, 5, 7, 8, 11 or 13.
+// in: [done, radix, columns], out: [radix, done, columns]; out(q, k) = the sum over j of exp(-2 pi i j q / radix) w(k,
+// j) in(k, j), with w(k, j) = exp(-2 pi i j k / (done * radix)). twiddles: w(k, j) for k and j from 1 on. out is apart.
+struct FourierPass {
+  std::ptrdiff_t radix, done, columns;
+  const void *in_re, *in_im;
+  void *out_re, *out_im;
+  const void* twiddles;
+};
+// Rows of `count` complex numbers, `stride` apart, and of `width` numbers as separate parts.
+struct FourierRows {
+  void* memory;
+  std::ptrdiff_t stride, rows, count, width;
+  void *re, *im;
+};
+// out(c, r) = in(r, c) w(r, c), or in(r, c) where there are no twiddles; columns is a multiple of lanes. Up to a
+// multiple of lanes, rows of zeros follow.
+struct FourierTranspose {
+  std::ptrdiff_t rows, columns;
+  const void *in_re, *in_im;
+  std::ptrdiff_t in_stride;
+  void *out_re, *out_im;
+  std::ptrdiff_t out_stride;
+  const void *twiddle_re, *twiddle_im;
+  std::ptrdiff_t twiddle_stride;
+};
+// 2 * half real numbers x as half complex ones z, of whose transform and that of x this is a step. twiddles: exp(-2 pi
+// i k / (2 half)), k <= half / 2. All but the first and the last number of the spectrum are multiplied by `inner`.
+struct FourierHalf {
+  const void* in;
+  const void* twiddles;
+  void* out;  // apart from in
+  std::ptrdiff_t half;
+  double inner;
+};
+struct Fourier {
+  std::ptrdiff_t lanes;
+  void (*pass)(const FourierPass& p);
+  void (*load)(const FourierRows& p);  // from memory to parts; zeros up to width
+  void (*store)(const FourierRows& p, double scale);
+  void (*transpose)(const FourierTranspose& p);
+  // in: the transform of z, half of it; out: that of x, half + 1 numbers, doubled.
+  void (*to_half)(const FourierHalf& p);
+  // in: the spectrum of x, half + 1 numbers, of whose first and last only the real parts count; out: that of z.
+  void (*from_half)(const FourierHalf& p);
+};
 
 // Everything that is compiled once per instruction set. An entry is null where the operation does not exist for that
 // type.
@@ -217,9 +269,10 @@ struct Set {
   Rows rows[dtype_count];
   Convolution convolution[dtype_count];
   MatrixProduct product[dtype_count];
-  SmallFactors factors[dtype_count];         // float32, float64
-  Draws draws[dtype_count];                  // float32, float64
-  Bessel bessel[dtype_count][bessel_count];  // float32, float64
+  SmallFactors factors[dtype_count];                  // float32, float64
+  Draws draws[dtype_count];                           // float32, float64
+  Bessel bessel[dtype_count][special::bessel_count];  // by bessel_index; float32, float64
+  Fourier fourier[dtype_count];                       // float32, float64
 
   const Pointwise& pointwise(std::size_t at, DType d) const { return op[at][index(d)]; }
   Loop comparison(Comparison c, DType d) const { return compare[static_cast<std::size_t>(c)][index(d)]; }

@@ -3,10 +3,10 @@
 #include "kernels/lapack.hpp"
 
 #include <algorithm>
-#include <memory>
-#include <new>
+#include <complex>
 #include <utility>
 
+#include "kernels/decompositions/work_space.hpp"
 #include "kernels/fortran.hpp"
 
 namespace reel::kernels {
@@ -19,23 +19,15 @@ using namespace fortran;
 template <class T, class Call>
 int with_work_space(Call call) noexcept {
   T answer{};
-  int length = -1;
   int info = 0;
-  call(&answer, &length, &info);
+  call(&answer, &query, &info);
   if (info != 0) {
     return info;
   }
-  // float cannot represent every int: the next larger value makes up for rounding down.
-  const double wanted = std::max(1.0, static_cast<double>(answer) * (sizeof(T) == 4 ? 1.000001 : 1.0));
-  if (wanted > static_cast<double>(largest_int)) {
-    return too_large;
+  const Buffer<T> work(asked(answer), info);
+  if (info == 0) {
+    call(work.data(), work.length(), &info);
   }
-  length = static_cast<int>(wanted);
-  const std::unique_ptr<T[]> work(new (std::nothrow) T[static_cast<std::size_t>(length)]);
-  if (!work) {
-    return out_of_memory;
-  }
-  call(work.get(), &length, &info);
   return info;
 }
 
@@ -67,16 +59,17 @@ int potrs(Triangle triangle, std::ptrdiff_t n, std::ptrdiff_t columns, const T* 
 }
 
 template <class T>
-int getrf(std::ptrdiff_t n, T* a, std::ptrdiff_t lda, int* pivots) noexcept {
+int getrf(std::ptrdiff_t m, std::ptrdiff_t n, T* a, std::ptrdiff_t lda, int* pivots) noexcept {
   prepare_blas();
-  const int code = first_code(check_extents(n), check_leading(lda, n));
-  if (code != 0 || n == 0) {
+  const int code = first_code(check_extents(m, n), check_leading(lda, m));
+  if (code != 0 || m == 0 || n == 0) {
     return code;
   }
-  const int order = as_int(n);
+  const int rows = as_int(m);
+  const int columns = as_int(n);
   const int leading = as_leading(lda);
   int info = 0;
-  Symbols<T>::getrf(&order, &order, a, &leading, pivots, &info);
+  Symbols<T>::getrf(&rows, &columns, a, &leading, pivots, &info);
   return info;
 }
 
@@ -234,14 +227,25 @@ template int potrs<float>(Triangle, std::ptrdiff_t, std::ptrdiff_t, const float*
                           std::ptrdiff_t) noexcept;
 template int potrs<double>(Triangle, std::ptrdiff_t, std::ptrdiff_t, const double*, std::ptrdiff_t, double*,
                            std::ptrdiff_t) noexcept;
-template int getrf<float>(std::ptrdiff_t, float*, std::ptrdiff_t, int*) noexcept;
-template int getrf<double>(std::ptrdiff_t, double*, std::ptrdiff_t, int*) noexcept;
+template int getrf<float>(std::ptrdiff_t, std::ptrdiff_t, float*, std::ptrdiff_t, int*) noexcept;
+template int getrf<double>(std::ptrdiff_t, std::ptrdiff_t, double*, std::ptrdiff_t, int*) noexcept;
 template int getrs<float>(Transposed, std::ptrdiff_t, std::ptrdiff_t, const float*, std::ptrdiff_t, const int*, float*,
                           std::ptrdiff_t) noexcept;
 template int getrs<double>(Transposed, std::ptrdiff_t, std::ptrdiff_t, const double*, std::ptrdiff_t, const int*,
                            double*, std::ptrdiff_t) noexcept;
 template int getri<float>(std::ptrdiff_t, float*, std::ptrdiff_t, const int*) noexcept;
 template int getri<double>(std::ptrdiff_t, double*, std::ptrdiff_t, const int*) noexcept;
+#define REEL_COMPLEX(T)                                                                                       \
+  template int potrf<T>(Triangle, std::ptrdiff_t, T*, std::ptrdiff_t) noexcept;                               \
+  template int getrf<T>(std::ptrdiff_t, std::ptrdiff_t, T*, std::ptrdiff_t, int*) noexcept;                   \
+  template int getrs<T>(Transposed, std::ptrdiff_t, std::ptrdiff_t, const T*, std::ptrdiff_t, const int*, T*, \
+                        std::ptrdiff_t) noexcept;                                                             \
+  template int getri<T>(std::ptrdiff_t, T*, std::ptrdiff_t, const int*) noexcept;                             \
+  template int geqrf<T>(std::ptrdiff_t, std::ptrdiff_t, T*, std::ptrdiff_t, T*) noexcept;                     \
+  template int orgqr<T>(std::ptrdiff_t, std::ptrdiff_t, std::ptrdiff_t, T*, std::ptrdiff_t, const T*) noexcept;
+REEL_COMPLEX(std::complex<float>)
+REEL_COMPLEX(std::complex<double>)
+#undef REEL_COMPLEX
 template int geqrf<float>(std::ptrdiff_t, std::ptrdiff_t, float*, std::ptrdiff_t, float*) noexcept;
 template int geqrf<double>(std::ptrdiff_t, std::ptrdiff_t, double*, std::ptrdiff_t, double*) noexcept;
 template int geqp3<float>(std::ptrdiff_t, std::ptrdiff_t, float*, std::ptrdiff_t, int*, float*) noexcept;

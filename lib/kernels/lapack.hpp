@@ -1,17 +1,28 @@
-// Factorisations by LAPACK's Fortran symbols, which libopenblas contains, for float and double. Cholesky and LU are
-// row-major like blas.hpp; QR is column-major, element (i, j) at a[i + j * lda], because its callers build columns.
+// Factorisations by LAPACK's Fortran symbols, which libopenblas contains, for float and double; Cholesky, LU, geqrf and
+// orgqr for std::complex of these too. Cholesky and LU are row-major like blas.hpp. QR is column-major, because its
+// callers build columns: a[i + lda * j] is the element (i, j).
+//
 // Nothing throws. 0 is success, a positive code is LAPACK's result (documented per function), a negative one an invalid
 // argument or a code of blas.hpp. Input that is not finite is passed on, never rejected.
 #pragma once
 
 #include <cstddef>
+#include <type_traits>
 
 #include "kernels/blas.hpp"
 
 namespace reel::kernels {
 
-// Row-major. A [n, n] symmetric = L L^T (lower) or U^T U (upper); the named triangle is read and overwritten by the
-// factor, the other is left as it is. Positive code k: the leading minor of order k is not positive definite.
+// Elements of memory that have to follow a column-major matrix with leading dimension `rows`. Where OpenBLAS multiplies
+// by a row of a complex matrix, it reads one element past the row's end, in the column behind the matrix, and drops it.
+template <class T>
+constexpr std::ptrdiff_t read_behind(std::ptrdiff_t rows) {
+  return std::is_floating_point_v<T> ? 0 : rows;
+}
+
+// Row-major. A [n, n] symmetric = L L^T (lower) or U^T U (upper), of complex A L L^H or U^H U; the named triangle is
+// read and overwritten by the factor, the other is left as it is. Positive code k: the leading minor of order k is not
+// positive definite.
 template <class T>
 [[nodiscard]] int potrf(Triangle triangle, std::ptrdiff_t n, T* a, std::ptrdiff_t lda) noexcept;
 
@@ -20,14 +31,15 @@ template <class T>
 [[nodiscard]] int potrs(Triangle triangle, std::ptrdiff_t n, std::ptrdiff_t columns, const T* factor,
                         std::ptrdiff_t lda, T* b, std::ptrdiff_t ldb) noexcept;
 
-// Row-major A [n, n], factorised through its transpose: A = U' L' P' where U' is lower triangular with the pivots on
-// its diagonal, L' upper triangular with unit diagonal; both stay in A. `pivots` has n entries counted from 1: column i
-// was swapped with column pivots[i] - 1, in order. det A = product of the diagonal times (-1)^(number of pivots[i] != i
-// + 1). Positive code k: the k-th pivot is exactly zero (the factors are complete, A is singular).
+// Column-major A [m, n] = P L U, L with unit diagonal; both stay in A. `pivots` has min(m, n) entries counted from 1:
+// row i was swapped with row pivots[i] - 1, in order. Positive code k: the k-th pivot is exactly zero (the factors are
+// complete). A row-major A [n, n] is factorised through its transpose: A = U' L' P' where U' is lower triangular with
+// the pivots on its diagonal, L' upper triangular with unit diagonal, and columns were swapped. det A = product of the
+// diagonal times (-1)^(number of pivots[i] != i + 1).
 template <class T>
-[[nodiscard]] int getrf(std::ptrdiff_t n, T* a, std::ptrdiff_t lda, int* pivots) noexcept;
+[[nodiscard]] int getrf(std::ptrdiff_t m, std::ptrdiff_t n, T* a, std::ptrdiff_t lda, int* pivots) noexcept;
 
-// Row-major. Solves op(A) X = B in place, B [n, columns], with getrf's factors and pivots.
+// Row-major. Solves op(A) X = B in place, B [n, columns], with getrf's factors and pivots of a row-major A.
 template <class T>
 [[nodiscard]] int getrs(Transposed transpose_a, std::ptrdiff_t n, std::ptrdiff_t columns, const T* factors,
                         std::ptrdiff_t lda, const int* pivots, T* b, std::ptrdiff_t ldb) noexcept;

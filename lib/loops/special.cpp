@@ -8,12 +8,10 @@ namespace reel::loops {
 
 namespace {
 
-// The loop over vectors, which Bessel functions of order 0 and 1 and some of their derivatives have; null: none.
+// The loop over vectors of a function or its first derivative; null if there is none.
 kernels::Loop vector_loop(SpecialFunction f, std::int64_t order, DType d) {
-  constexpr auto first = static_cast<std::size_t>(SpecialFunction::i0);
-  static_assert(static_cast<std::size_t>(SpecialFunction::y1) - first + 1 == kernels::bessel_count);
-  const std::size_t at = static_cast<std::size_t>(f) - first;
-  if (at >= kernels::bessel_count || order > 1) return nullptr;
+  const std::size_t at = kernels::special::bessel_index(f);
+  if (at >= kernels::special::bessel_count || order > 1) return nullptr;
   const kernels::Bessel& bessel = kernels::active().bessel[kernels::index(d)][at];
   return order == 0 ? bessel.value : bessel.derivative;
 }

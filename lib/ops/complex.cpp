@@ -18,10 +18,9 @@ namespace ops {
 
 namespace {
 
-constexpr DType real_of(DType d) { return d == DType::complex64 ? DType::float32 : DType::float64; }
-constexpr DType complex_of(DType d) { return d == DType::float64 ? DType::complex128 : DType::complex64; }
-
-void infer_part(const Call& call, Metas& out) { out.add(real_of(call.input(0).dtype()), call.input(0).shape()); }
+void infer_part(const Call& call, Metas& out) {
+  out.add(loops::part_dtype(call.input(0).dtype()), call.input(0).shape());
+}
 void infer_same(const Call& call, Metas& out) { out.add(call.input(0).dtype(), call.input(0).shape()); }
 
 // An elementwise loop of one operand.
@@ -96,7 +95,7 @@ void make_complex_jvp(const tape::Record& r, std::span<const Tensor> t, std::spa
 }
 void infer_make_complex(const Call& call, Metas& out) {
   const Tensor &re = call.input(0), &im = call.input(1);
-  out.add(complex_of(re.dtype()), broadcast_shapes("make_complex", re.shape(), im.shape()));
+  out.add(loops::complex_dtype(re.dtype()), broadcast_shapes("make_complex", re.shape(), im.shape()));
 }
 void evaluate_make_complex(const Call& call, Outputs& out) { loops::join_parts(call.input(0), call.input(1), out[0]); }
 constexpr Primitive make_complex_primitive = {.rule = batched({"make_complex", make_complex_vjp, make_complex_jvp}),

@@ -82,22 +82,19 @@ Tensor scaled(const Tensor& x, const Tensor& n) { return apply(ldexp_primitive, 
 
 // ---- pairs of real numbers
 
-constexpr DType pair_dtype(DType d) { return d == DType::complex64 ? DType::float32 : DType::float64; }
-
 Tensor join_pairs(const tape::Record&, const Tensor& g) { return as_complex(g); }
 Tensor split_pairs(const tape::Record&, const Tensor& g) { return as_real(g); }
 void infer_as_real(const Call& call, Metas& out) {
   Shape shape = call.input(0).shape();
   shape.push_back(2);
-  out.add(pair_dtype(call.input(0).dtype()), shape);
+  out.add(loops::part_dtype(call.input(0).dtype()), shape);
 }
 void evaluate_as_real(const Call& call, Outputs& out) { loops::copy(loops::pairs_of(call.input(0)), out[0]); }
 constexpr Primitive as_real_primitive = {
     .rule = linear<join_pairs, split_pairs>("as_real"), .infer = infer_as_real, .evaluate = evaluate_as_real};
 void infer_as_complex(const Call& call, Metas& out) {
   const Tensor& x = call.input(0);
-  out.add(x.dtype() == DType::float32 ? DType::complex64 : DType::complex128,
-          {detail::block(x)->extents(), static_cast<std::size_t>(x.rank() - 1)});
+  out.add(loops::complex_dtype(x.dtype()), {detail::block(x)->extents(), static_cast<std::size_t>(x.rank() - 1)});
 }
 void evaluate_as_complex(const Call& call, Outputs& out) { loops::copy(call.input(0), loops::pairs_of(out[0])); }
 constexpr Primitive as_complex_primitive = {

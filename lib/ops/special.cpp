@@ -10,6 +10,7 @@
 
 #include "ops/apply/apply.hpp"
 #include "ops/engine.hpp"
+#include "ops/sort/order.hpp"
 
 namespace reel {
 
@@ -67,6 +68,8 @@ constexpr auto one_of_each(Make make, std::index_sequence<K...>) {
 }
 constexpr auto special_primitives = one_of_each(primitive_of, std::make_index_sequence<std::size(loops::signatures)>());
 
+using PartialAttributes = detail::ShortList<std::int64_t, 1 + loops::arguments_max>;
+
 // The partial derivative of these orders, for inputs of one shape and dtype.
 Tensor partial(Function f, std::span<const std::int64_t> orders, const Arguments& x) {
   std::int64_t coefficients = 1;
@@ -77,10 +80,10 @@ Tensor partial(Function f, std::span<const std::int64_t> orders, const Arguments
                      "has no derivatives of so high an order: the product of the orders by its arguments, "
                      "each plus 1, is {}; it must be at most {}",
                      coefficients, loops::coefficients_max);
-  std::int64_t attributes[1 + loops::arguments_max] = {static_cast<std::int64_t>(f)};
-  std::copy(orders.begin(), orders.end(), attributes + 1);
-  return apply(special_primitives[static_cast<std::size_t>(f)], Inputs(x.data(), s.arguments),
-               Attributes(attributes, 1 + orders.size()));
+  PartialAttributes attributes(1 + orders.size());
+  attributes[0] = static_cast<std::int64_t>(f);
+  std::copy(orders.begin(), orders.end(), attributes.begin() + 1);
+  return apply(special_primitives[static_cast<std::size_t>(f)], Inputs(x.data(), s.arguments), attributes);
 }
 
 Tensor derivative(const tape::Record& r, std::size_t by) {
@@ -201,6 +204,13 @@ Tensor gammaincinv(const Operand& a, const Operand& p) { return ops::inverse(Fun
 Tensor gammainccinv(const Operand& a, const Operand& q) { return ops::inverse(Function::gammainccinv, a, q); }
 Tensor betaincinv(const Operand& a, const Operand& b, const Operand& p) {
   return ops::inverse(Function::betaincinv, a, b, p);
+}
+
+Tensor gammasgn(const Operand& operand) {
+  const tape::OpScope scope(operand);
+  const Tensor x = ops::ordered("gammasgn", operand), below = floor(ops::cast_to(x, ops::floating_of(x.dtype())));
+  const Tensor one = ones_like(below);
+  return where(greater(x, 0), one, where(equal(below, x), below - below, one - 2 * mod(below, 2)));
 }
 
 Tensor comb(const Operand& n, const Operand& k) { return ops::special(Function::comb, n, k); }

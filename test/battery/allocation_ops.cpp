@@ -1,4 +1,6 @@
 // The scenarios of allocation_failures.cpp that are about families of ops.
+#include <reel/fft.hpp>
+#include <reel/signal.hpp>
 #include <string>
 
 #include "battery/allocation_scenarios.hpp"
@@ -27,6 +29,15 @@ Results convolved() {
         return sum(max_pool2d(y * y, {2, 2})) + sum(avg_pool2d(y, {2, 2}));
       },
       reshape(linspace(0, 2, 50), {1, 2, 5, 5}));
+}
+// Lengths of all three methods of transforms, whose plans are made and kept.
+Results transformed() {
+  return gradient_of(
+      [](const Tensor& x) {
+        const Tensor y = abs(fft(x)) + irfft(rfft(x), 37) + lfilter(ones({2}), ones({2}) * 0.5, x);
+        return sum(y * y) + sum(abs(rfft(y, 144))) + sum(dct(x)) + sum(convolve(x, y, ConvolveMode::same));
+      },
+      linspace(0.5, 2, 37));
 }
 Results normalised() {
   return gradient_of(

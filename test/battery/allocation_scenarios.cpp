@@ -472,6 +472,7 @@ constexpr Scenario table[] = {
     {"solve, inverse, det of a matrix", [] { return solved(weights()); }},
     {"cholesky and triangular_solve", factored},
     {"conv2d and pooling", convolved},
+    {"Fourier transforms and filters", transformed},
     {"normalisation and losses", normalised},
     {"einsum",
      [] { return gradient_of([](const Tensor& x) {

@@ -43,6 +43,7 @@ Results every_mode(const F& f) {
 Results solved(const reel::Tensor& b);
 Results factored();
 Results convolved();
+Results transformed();
 Results normalised();
 Results joined();
 Results gathered();

@@ -8,6 +8,7 @@
 #include <cstring>
 #include <functional>
 #include <reel/elementwise.hpp>
+#include <reel/linalg.hpp>
 #include <reel/ops/arranging.hpp>
 #include <reel/ops/indexing.hpp>
 #include <reel/reel.hpp>
@@ -105,6 +106,22 @@ void add_arrays(std::vector<Program>& programs, DType dtype) {
   add("cholesky", {{150, 150}}, [](X x) { return cholesky(matmul(x[0], transpose(x[0])) + 10 * eye(150)); });
   add("solve", {{150, 150}, {150, 20}}, [](X x) { return solve(x[0] + 100 * eye(150), x[1]); });
   add("batched solve", {{50, 8, 8}, {50, 8, 3}}, [](X x) { return solve(x[0] + 10 * eye(8), x[1]); });
+  add("expm", {{150, 150}}, [](X x) { return expm(x[0] * 0.1); });
+  add("batched expm", {{50, 8, 8}}, [](X x) { return expm(x[0]); });
+  add("sqrtm, logm", {{40, 40}}, [](X x) { return sqrtm(x[0] + 60 * eye(40)) + logm(x[0] + 60 * eye(40)); });
+  add("sylvester", {{40, 40}, {30, 30}, {40, 30}},
+      [](X x) { return sylvester(x[0] + 60 * eye(40), x[1] + 60 * eye(30), x[2]); });
+  add("banded_solve", {{500, 4, 60}, {500, 60}},
+      [](X x) { return banded_solve(x[0] + 2 * one_hot(3, 60), 1, 2, x[1]); });
+  add("tridiagonal_solve", {{2000, 39}, {2000, 40}, {2000, 39}, {2000, 40}},
+      [](X x) { return tridiagonal_solve(x[0], x[1] + 4, x[2], x[3]); });
+  add("toeplitz_solve", {{90, 70}, {90, 70}, {90, 70}},
+      [](X x) { return toeplitz_solve(x[0] + 200 * one_hot(0, 70), x[1], x[2]); });
+  add("gmres", {{200, 200}, {200}}, [](X x) {
+    return gmres([a = x[0] + 300 * eye(200, x[0].dtype())](const Tensor& v) { return matmul(a, v); }, x[1],
+                 {.tolerance = 1e-6})
+        .x;
+  });
   add("triangular_solve", {{150, 150}, {150, 20}}, [](X x) { return triangular_solve(x[0] + 100 * eye(150), x[1]); });
   add("inverse", {{120, 120}}, [](X x) { return inverse(x[0] + 100 * eye(120)); });
   add("det", {{30, 6, 6}}, [](X x) { return det(x[0]); });

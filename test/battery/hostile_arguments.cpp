@@ -246,15 +246,54 @@ void axes_and_sizes() {
     at("slice_update", [&] { slice_update(m, {range(i, most)}, 1); });
     at(
         "put_along_axis", [&] { put_along_axis(m, indices, 1, i); }, axis);
+    at("choose", [&] { choose(scalar(i), {m, m}, IndexMode::wrap); });
+    at("choose", [&] { choose(scalar(i), {m, m}, IndexMode::clip); });
+    at("unflatten", [&] { unflatten(m, 0, {i, -1}); });
+    at("channel_shuffle", [&] { channel_shuffle(ones({4, 1, 1}), i); });
+    at(
+        "append", [&] { append(m, m, i); }, axis);
+    at(
+        "moveaxis",
+        [&] {
+          moveaxis(m, {i, 0}, {1, 0});
+        },
+        axis);
     at("diag_embed", [&] { diag_embed(m, i); });
     at("set_diagonal", [&] { set_diagonal(m, 1, i); });
     at("band_part", [&] { band_part(m, i, i); });
     at("rot90", [&] { rot90(m, i); });
     at("vander", [&] { vander(m, i); });
+    at(
+        "cross", [&] { cross(m, m, i); }, i == -1 || i == 1 ? Outcome::any : Outcome::refusal);
+    at(
+        "vecdot", [&] { vecdot(m, m, i); }, axis);
+    at("matrix_power", [&] { matrix_power(ones({2, 2}), i); });
+    at("banded_solve", [&] { banded_solve(m, i, 0, m); });
+    at("banded_solve", [&] { banded_solve(m, 1, i, m); });
+    at("tensorinv", [&] { tensorinv(ones({2, 3, 6}), i); });
+    at("matrix_norm", [&] { matrix_norm(m, static_cast<MatrixNorm>(i)); });
     at("array_split", [&] { array_split(m, i); });
     at("linspace", [&] { linspace(m, 1, i); });
     at("repeat", [&] { repeat(m, full({2}, i), 0); });
     at("diff", [&] { diff(m, i); });
+    at("fft", [&] { fft(m, i); });
+    at("rfft", [&] { rfft(m, i, 0); });
+    at("irfft", [&] { irfft(m, i); });
+    at("dct", [&] { dct(m, static_cast<int>(i)); });
+    at(
+        "dst", [&] { dst(m, 2, i); }, axis);
+    at(
+        "lfilter", [&] { lfilter(ones({2}), ones({2}), m, i); }, axis);
+    at(
+        "unwrap", [&] { unwrap(m, i); }, axis);
+    at("stft", [&] { stft(m, ones({2}), i); });
+    at("istft", [&] { istft(cast(m, DType::complex64), ones({2}), i); });
+    at("hann", [&] { hann(i); });
+    at("kaiser", [&] { kaiser(i, static_cast<double>(i), true); });
+    at("fftfreq", [&] { fftfreq(i); });
+    at("rfftfreq", [&] { rfftfreq(i, static_cast<double>(i)); });
+    at(
+        "hfft", [&] { hfft(m, 3, i); }, axis);
     at("sliding_window", [&] { sliding_window(m, i, 0, i, i); });
     at("sliding_window", [&] { sliding_window(m, 1, 0, i, i); });
     at("overlap_add", [&] { overlap_add(m, 0, i, i); });
@@ -318,6 +357,10 @@ void axes_and_sizes() {
     call("squeeze", text, [&] { squeeze(m, list); });
     call("layer_norm", text, [&] { layer_norm(m, {.axes = list}); });
     call("tensordot", text, [&] { tensordot(m, m, list, list); });
+    call("fftn", text, [&] { fftn(m, {}, list); });
+    call("irfftn", text, [&] { irfftn(m, {2, 2}, list); });
+    call("fftshift", text, [&] { fftshift(m, list); });
+    call("convolve", text, [&] { convolve(m, m, ConvolveMode::full, ConvolveMethod::direct, list); });
   }
 }
 
@@ -333,6 +376,8 @@ void shapes_and_dtypes() {
     call("broadcast_to", text, [&] { broadcast_to(m, s); });
     call("tile", text, [&] { tile(m, s); });
     call("pad", text, [&] { pad(m, s, s); });
+    call("fftn", text, [&] { fftn(m, s); });
+    call("rfftn", text, [&] { rfftn(m, s); });
     call("from_data", text, [&] { from_data(std::vector<double>(7), s); });
     Generator generator(1);
     call("random_uniform", text, [&] { random_uniform(generator, s); });

@@ -1,6 +1,8 @@
 // The public ops of one and of two tensors, for hostile_arguments.cpp.
 #pragma once
 #include <functional>
+#include <reel/fft.hpp>
+#include <reel/linalg.hpp>
 #include <reel/ops/arranging.hpp>
 #include <reel/ops/indexing.hpp>
 #include <reel/ops/parts.hpp>
@@ -9,6 +11,7 @@
 #include <reel/ops/statistics.hpp>
 #include <reel/ops/windows.hpp>
 #include <reel/reel.hpp>
+#include <reel/signal.hpp>
 #include <reel/special.hpp>
 #include <vector>
 
@@ -55,6 +58,29 @@ std::vector<Unary> unary_ops() {
           REEL_OP(arccosh),
           REEL_OP(arctanh),
           REEL_OP(bitwise_not),
+          REEL_OP(fft),
+          REEL_OP(ifft),
+          REEL_OP(rfft),
+          REEL_OP(irfft),
+          REEL_OP(hfft),
+          REEL_OP(ihfft),
+          REEL_OP(fftn),
+          REEL_OP(ifftn),
+          REEL_OP(rfftn),
+          REEL_OP(irfftn),
+          REEL_OP(fft2),
+          REEL_OP(ifft2),
+          REEL_OP(rfft2),
+          REEL_OP(irfft2),
+          REEL_OP(fftshift),
+          REEL_OP(ifftshift),
+          REEL_OP(dct),
+          REEL_OP(idct),
+          REEL_OP(dst),
+          REEL_OP(idst),
+          REEL_OP(hadamard),
+          REEL_OP(unwrap),
+          REEL_OP(detrend),
           REEL_OP(erfcx),
           REEL_OP(ndtr),
           REEL_OP(log_ndtr),
@@ -146,6 +172,21 @@ std::vector<Unary> unary_ops() {
           REEL_OP(inverse),
           REEL_OP(det),
           REEL_OP(slogdet),
+          REEL_OP(qr),
+          {"qr", [](const Tensor& x) { reel::qr(x, QrMode::complete); }},
+          REEL_OP(lq),
+          {"eigh", [](const Tensor& x) { reel::eigh(x); }},
+          REEL_OP(eigvalsh),
+          REEL_OP(eig),
+          REEL_OP(eigvals),
+          REEL_OP(svd),
+          {"svd", [](const Tensor& x) { reel::svd(x, {.full = true}); }},
+          REEL_OP(svdvals),
+          REEL_OP(lu),
+          REEL_OP(lu_factor),
+          {"lu_solve", [](const Tensor& x) { reel::lu_solve(reel::lu_factor(eye(3)), x); }},
+          REEL_OP(pinv),
+          REEL_OP(cholesky_inverse),
           REEL_OP(stop_gradient),
           REEL_OP(zeros_like),
           REEL_OP(ones_like),
@@ -158,9 +199,19 @@ std::vector<Unary> unary_ops() {
           REEL_OP(unique),
           REEL_OP(nonzero),
           REEL_OP(flatten),
+          REEL_OP(matrix_transpose),
+          REEL_OP(ediff1d),
+          REEL_OP(gammasgn),
           REEL_OP(rot90),
           REEL_OP(diag_embed),
-          REEL_OP(circulant)};
+          REEL_OP(circulant),
+          REEL_OP(matrix_norm),
+          REEL_OP(expm),
+          REEL_OP(sqrtm),
+          REEL_OP(logm),
+          REEL_OP(tensorinv),
+          {"matrix_power", [](const Tensor& x) { matrix_power(x, 3); }},
+          {"matrix_norm", [](const Tensor& x) { matrix_norm(x, MatrixNorm::one); }}};
 }
 #undef REEL_OP
 
@@ -205,6 +256,30 @@ std::vector<Binary> binary_ops() {
       REEL_OP(outer),
       REEL_OP(solve),
       REEL_OP(triangular_solve),
+      {"eigh", [](const Tensor& x, const Tensor& y) { reel::eigh(x, y); }},
+      REEL_OP(eigh_tridiagonal),
+      REEL_OP(cholesky_solve),
+      REEL_OP(lstsq),
+      {"lu_solve",
+       [](const Tensor& x, const Tensor& y) {
+         reel::lu_solve({x, y}, x);
+       }},
+      REEL_OP(kron),
+      {"banded_solve", [](const Tensor& x, const Tensor& y) { banded_solve(x, 1, 0, y); }},
+      {"tridiagonal_solve", [](const Tensor& x, const Tensor& y) { tridiagonal_solve(x, y, x, y); }},
+      {"toeplitz_solve", [](const Tensor& x, const Tensor& y) { toeplitz_solve(x, x, y); }},
+      REEL_OP(expm_frechet),
+      REEL_OP(lyapunov),
+      {"sylvester", [](const Tensor& x, const Tensor& y) { sylvester(x, y, x); }},
+      REEL_OP(cross),
+      REEL_OP(inner),
+      REEL_OP(vdot),
+      REEL_OP(vecdot),
+      REEL_OP(tensorsolve),
+      {"multi_dot",
+       [](const Tensor& x, const Tensor& y) {
+         multi_dot({x, y});
+       }},
       REEL_OP(conv2d),
       REEL_OP(conv2d_transpose),
       REEL_OP(softmax_cross_entropy),
@@ -264,6 +339,12 @@ std::vector<Binary> binary_ops() {
       {"betaincinv", [](const Tensor& x, const Tensor& y) { betaincinv(y, y, x); }},
       {"elliprj", [](const Tensor& x, const Tensor& y) { elliprj(x, y, 1.0, y); }},
       {"jacobi", [](const Tensor& x, const Tensor& y) { jacobi(x, y, -2.0, y); }},
+      REEL_OP(convolve),
+      REEL_OP(correlate),
+      {"convolve", [](const Tensor& x, const Tensor& h) { convolve(x, h, ConvolveMode::valid, ConvolveMethod::fft); }},
+      {"lfilter", [](const Tensor& b, const Tensor& x) { lfilter(b, b, x); }},
+      {"stft", [](const Tensor& x, const Tensor& w) { stft(x, w, 1); }},
+      {"istft", [](const Tensor& x, const Tensor& w) { istft(x, w, 1); }},
       REEL_OP(masked_softmax),
       REEL_OP(weighted_logsumexp),
       REEL_OP(clip_by_norm),
@@ -277,6 +358,19 @@ std::vector<Binary> binary_ops() {
       {"segment_max", [](const Tensor& x, const Tensor& ids) { segment_max(x, ids, 2); }},
       {"bincount", [](const Tensor& x, const Tensor& w) { bincount(x, 4, w); }},
       {"masked_fill", [](const Tensor& x, const Tensor& mask) { masked_fill(x, mask, 1); }},
+      {"masked_scatter", [](const Tensor& x, const Tensor& mask) { masked_scatter(x, mask, x); }},
+      {"select", [](const Tensor& condition, const Tensor& x) { select({condition}, {x}); }},
+      {"choose",
+       [](const Tensor& i, const Tensor& x) {
+         choose(i, {x, x});
+       }},
+      {"piecewise",
+       [](const Tensor& x, const Tensor& mask) { piecewise(x, {mask}, {[](const Tensor& t) { return t; }}); }},
+      REEL_OP(append),
+      {"block",
+       [](const Tensor& x, const Tensor& y) {
+         block({{x, y}});
+       }},
       {"compress", [](const Tensor& c, const Tensor& x) { compress(c, x, 0); }},
       {"put", [](const Tensor& x, const Tensor& i) { put(x, i, 1); }},
       {"put_along_axis", [](const Tensor& x, const Tensor& i) { put_along_axis(x, i, 1, 0); }},

@@ -5,7 +5,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
+#include <complex>
 #include <csignal>
 #include <cstdlib>
 #include <stdexcept>
@@ -13,9 +15,11 @@
 #include <vector>
 
 #include "catch.hpp"
+#include "kernels/decompositions/decompositions.hpp"
 #include "kernels/dispatch.hpp"
 #include "kernels/kernels.hpp"
 #include "kernels/table.hpp"
+#include "loops/fourier/plan.hpp"
 
 using namespace reel::kernels;
 using reel::DType;
@@ -29,7 +33,7 @@ constexpr DType types[] = {DType::boolean,  DType::uint8,   DType::int32,   DTyp
 // float16 and bfloat16 are cast to float32 before most kernels, and back.
 constexpr bool is_half(DType t) { return t == DType::float16 || t == DType::bfloat16; }
 
-enum class Side { begin, end };
+enum class Edge { begin, end };
 
 // Memory between two pages without access rights, filled with numbers that every op accepts.
 class Guarded {
@@ -51,15 +55,15 @@ class Guarded {
       cast(DType::int64, type)({&whole, 1}, base_ + page_ + i * size, 1);
     }
   }
-  std::byte* at(Side side, std::size_t bytes) {
+  std::byte* at(Edge edge, std::size_t bytes) {
     if (bytes > size_) throw std::length_error("operand too long for the guarded memory");
-    return side == Side::begin ? base_ + page_ : base_ + page_ + size_ - bytes;
+    return edge == Edge::begin ? base_ + page_ : base_ + page_ + size_ - bytes;
   }
   // n elements with a stride, of which the outermost touches the border.
-  Strided operand(Side side, DType type, std::ptrdiff_t n, std::ptrdiff_t stride) {
+  Strided operand(Edge edge, DType type, std::ptrdiff_t n, std::ptrdiff_t stride) {
     const auto size = static_cast<std::ptrdiff_t>(item_size(type));
     const std::ptrdiff_t span = n == 0 ? 0 : (n - 1) * std::abs(stride) + 1;
-    std::byte* first = at(side, static_cast<std::size_t>(span * size));
+    std::byte* first = at(edge, static_cast<std::size_t>(span * size));
     return {stride < 0 && n > 0 ? first + (span - 1) * size : first, stride};
   }
 
@@ -81,8 +85,8 @@ struct Memory {
 
 template <class F>
 void for_each_place(F f) {
-  for (const Side side : {Side::begin, Side::end})
-    for (std::ptrdiff_t n = 0; n <= longest; ++n) f(side, n);
+  for (const Edge edge : {Edge::begin, Edge::end})
+    for (std::ptrdiff_t n = 0; n <= longest; ++n) f(edge, n);
 }
 
 // A loop over `count` operands of type `from` that writes elements of type `to`. Returns how often it ran.
@@ -90,11 +94,11 @@ int run_loop(Loop loop, Memory& m, std::size_t count, DType from, DType to) {
   if (!loop) return 0;
   constexpr std::ptrdiff_t strides[][5] = {{1, 1, 1, 1, 1}, {0, 1, 0, 1, 0}, {2, -1, 1, 2, -1}};
   int runs = 0;
-  for_each_place([&](Side side, std::ptrdiff_t n) {
+  for_each_place([&](Edge edge, std::ptrdiff_t n) {
     for (const auto& stride : strides) {
       Strided in[5];
-      for (std::size_t k = 0; k < count; ++k) in[k] = m.in[k].operand(side, from, n, stride[k]);
-      loop(in, m.out.at(side, static_cast<std::size_t>(n) * item_size(to)), n);
+      for (std::size_t k = 0; k < count; ++k) in[k] = m.in[k].operand(edge, from, n, stride[k]);
+      loop(in, m.out.at(edge, static_cast<std::size_t>(n) * item_size(to)), n);
       ++runs;
     }
   });
@@ -112,7 +116,7 @@ enum class Part {
 int run_rows(RowLoop loop, Memory& m, DType type, std::initializer_list<Part> operands, Part result = Part::rows) {
   if (!loop) return 0;
   int runs = 0;
-  for (const Side side : {Side::begin, Side::end})
+  for (const Edge edge : {Edge::begin, Edge::end})
     for (std::ptrdiff_t rows : {1, 3})
       for (std::ptrdiff_t n = 1; n <= longest; ++n) {
         const auto bytes = [&](Part p) {
@@ -121,8 +125,8 @@ int run_rows(RowLoop loop, Memory& m, DType type, std::initializer_list<Part> op
         };
         const void* in[6];
         std::size_t k = 0;
-        for (const Part p : operands) in[k] = m.in[k].at(side, bytes(p)), ++k;
-        loop(in, m.out.at(side, bytes(result)), n, rows);
+        for (const Part p : operands) in[k] = m.in[k].at(edge, bytes(p)), ++k;
+        loop(in, m.out.at(edge, bytes(result)), n, rows);
         ++runs;
       }
   return runs;
@@ -137,8 +141,8 @@ int run_both(const RowOrColumnLoop& loop, Memory& m, DType type, std::initialize
 
 TEST_CASE("a guard page stops who reads past it") {
   Guarded memory;
-  for (const Side side : {Side::begin, Side::end}) {
-    const std::byte* outside = side == Side::begin ? memory.at(side, 0) - 1 : memory.at(side, 0);
+  for (const Edge edge : {Edge::begin, Edge::end}) {
+    const std::byte* outside = edge == Edge::begin ? memory.at(edge, 0) - 1 : memory.at(edge, 0);
     const pid_t child = fork();
     REQUIRE(child >= 0);
     if (child == 0) {
@@ -192,11 +196,11 @@ TEST_CASE("comparisons, logic and selection stay inside their operands") {
     m.fill(type);
     m.in[0].fill(DType::boolean);
     for (const Set* set : supported_sets())
-      for_each_place([&](Side side, std::ptrdiff_t n) {
-        const Strided in[] = {m.in[0].operand(side, DType::boolean, n, 1), m.in[1].operand(side, type, n, 1),
-                              m.in[2].operand(side, type, n, -2)};
+      for_each_place([&](Edge edge, std::ptrdiff_t n) {
+        const Strided in[] = {m.in[0].operand(edge, DType::boolean, n, 1), m.in[1].operand(edge, type, n, 1),
+                              m.in[2].operand(edge, type, n, -2)};
         const std::size_t size = item_size(type);
-        set->select[size_class(size)](in, m.out.at(side, static_cast<std::size_t>(n) * size), n);
+        set->select[size_class(size)](in, m.out.at(edge, static_cast<std::size_t>(n) * size), n);
       });
   }
 }
@@ -211,13 +215,13 @@ TEST_CASE("reductions stay inside their operands") {
       for (const auto kind : {Reduce::sum, Reduce::prod, Reduce::max, Reduce::min}) {
         const Reduction& r = set->reduction(kind, type);
         INFO(set->isa << ", type " << index(type) << ", reduction " << static_cast<int>(kind));
-        for_each_place([&](Side side, std::ptrdiff_t n) {
+        for_each_place([&](Edge edge, std::ptrdiff_t n) {
           for (const std::ptrdiff_t stride : {1, 2, -1})
-            if (r.run && n > 0) r.run(m.in[0].operand(side, type, n, stride), n, m.out.at(side, size)), ++runs;
+            if (r.run && n > 0) r.run(m.in[0].operand(edge, type, n, stride), n, m.out.at(edge, size)), ++runs;
           const std::size_t bytes = static_cast<std::size_t>(n) * size;
-          if (r.merge) r.merge(m.out.at(side, bytes), m.in[0].at(side, bytes), n);
-          const void* parts[] = {m.in[0].at(side, bytes), m.in[1].at(side, bytes), m.in[2].at(side, bytes)};
-          if (r.merge_all) r.merge_all(parts, 3, m.out.at(side, bytes), n);
+          if (r.merge) r.merge(m.out.at(edge, bytes), m.in[0].at(edge, bytes), n);
+          const void* parts[] = {m.in[0].at(edge, bytes), m.in[1].at(edge, bytes), m.in[2].at(edge, bytes)};
+          if (r.merge_all) r.merge_all(parts, 3, m.out.at(edge, bytes), n);
         });
       }
     CHECK((runs == 0) == is_half(type));
@@ -230,19 +234,19 @@ TEST_CASE("argmax, argmin and dot stay inside their operands") {
     m.fill(type);
     for (const Set* set : supported_sets()) {
       INFO(set->isa << ", type " << index(type));
-      for_each_place([&](Side side, std::ptrdiff_t n) {
+      for_each_place([&](Edge edge, std::ptrdiff_t n) {
         if (n == 0) return;
         const std::size_t size = item_size(type);
         for (const ArgReduce f : {set->argmax[index(type)], set->argmin[index(type)]}) {
           if (!f) continue;
-          f(m.in[0].operand(side, type, n, 1), n, 1, reinterpret_cast<std::int64_t*>(m.out.at(side, 8)));
+          f(m.in[0].operand(edge, type, n, 1), n, 1, reinterpret_cast<std::int64_t*>(m.out.at(edge, 8)));
           // n rows of 3 neighbours.
-          const Strided rows{m.in[0].at(side, static_cast<std::size_t>(3 * n) * size), 3};
-          f(rows, n, 3, reinterpret_cast<std::int64_t*>(m.out.at(side, 24)));
+          const Strided rows{m.in[0].at(edge, static_cast<std::size_t>(3 * n) * size), 3};
+          f(rows, n, 3, reinterpret_cast<std::int64_t*>(m.out.at(edge, 24)));
         }
         if (const auto dot = set->dot[index(type)])
           for (const std::ptrdiff_t stride : {1, 2, -1})
-            dot(m.in[0].operand(side, type, n, 1), m.in[1].operand(side, type, n, stride), n, m.out.at(side, size));
+            dot(m.in[0].operand(edge, type, n, 1), m.in[1].operand(edge, type, n, stride), n, m.out.at(edge, size));
       });
     }
   }
@@ -259,18 +263,18 @@ TEST_CASE("matrix products and what packs their factors stay inside their operan
     for (const Set* set : supported_sets()) {
       const MatrixProduct& loops = set->product[index(type)];
       int direct = 0;
-      for (const Side side : {Side::begin, Side::end})
+      for (const Edge edge : {Edge::begin, Edge::end})
         for (std::ptrdiff_t rows = 1; rows <= 16; ++rows)
           for (std::ptrdiff_t columns = 1; columns <= 40; ++columns)
             for (const std::ptrdiff_t k : {1, 3, 4, 7, 9})
               for (const bool transposed : {false, true}) {
                 const auto at = [&](std::size_t i, std::ptrdiff_t count) {
-                  return m.in[i].at(side, static_cast<std::size_t>(count) * size);
+                  return m.in[i].at(edge, static_cast<std::size_t>(count) * size);
                 };
                 ProductBlock p{};
                 p.m = rows, p.n = columns * parts, p.k = k * parts;
                 p.height = std::min(rows, loops.rows);
-                p.c = m.out.at(side, static_cast<std::size_t>(rows * columns) * size);
+                p.c = m.out.at(edge, static_cast<std::size_t>(rows * columns) * size);
                 p.c_row = columns * parts;
                 const ProductFactor a{at(0, rows * k), transposed ? 1 : k, transposed ? rows : 1},
                     b{at(1, k * columns), transposed ? 1 : columns, transposed ? k : 1};
@@ -322,17 +326,17 @@ TEST_CASE("kernels that add up columns, and those with a class for each row, sta
     m.fill(type);
     m.in[5].fill(DType::int64);
     for (const Set* set : supported_sets())
-      for (const Side side : {Side::begin, Side::end})
+      for (const Edge edge : {Edge::begin, Edge::end})
         for (std::ptrdiff_t rows : {1, 3})
           for (std::ptrdiff_t n = 4; n <= longest; ++n) {  // classes are at most 3
             const Rows& r = set->rows[index(type)];
             const auto at = [&](std::size_t k, std::ptrdiff_t count) {
-              return m.in[k].at(side, static_cast<std::size_t>(count) * item_size(type));
+              return m.in[k].at(edge, static_cast<std::size_t>(count) * item_size(type));
             };
-            void* out = m.out.at(side, static_cast<std::size_t>(rows * n) * item_size(type));
-            void* one_per_row = m.out.at(side, static_cast<std::size_t>(rows) * item_size(type));
+            void* out = m.out.at(edge, static_cast<std::size_t>(rows * n) * item_size(type));
+            void* one_per_row = m.out.at(edge, static_cast<std::size_t>(rows) * item_size(type));
             void* sums = at(4, 2 * n);
-            const void* classes = m.in[5].at(side, static_cast<std::size_t>(rows) * sizeof(std::int64_t));
+            const void* classes = m.in[5].at(edge, static_cast<std::size_t>(rows) * sizeof(std::int64_t));
             const void* normalised[] = {at(0, rows * n), at(1, rows * n), at(2, 1), at(3, n)};
             r.layer_norm_vjp(normalised, out, sums, n, rows);
             const void* columns[] = {at(0, rows * n), at(1, rows * n), at(3, n)};
@@ -346,14 +350,77 @@ TEST_CASE("kernels that add up columns, and those with a class for each row, sta
   SUCCEED("no access outside");
 }
 
+namespace {
+
+template <class T>
+void check_transform(const Set& set, DType type, std::int64_t n) {
+  const Fourier& kernels = set.fourier[index(type)];
+  const reel::loops::fft::Plan<T> plan(n, kernels);
+  const auto size = static_cast<std::size_t>(n) * 2 * sizeof(T);
+  const auto scratch_size = static_cast<std::size_t>(plan.scratch()) * sizeof(T);
+  static Guarded in, out, work, half, table;
+  for (Guarded* g : {&in, &out, &work, &half, &table}) g->fill(type);
+  for (const Edge edge : {Edge::begin, Edge::end}) {
+    const auto at = [edge](Guarded& g, std::size_t bytes) { return reinterpret_cast<T*>(g.at(edge, bytes)); };
+    T *const x = at(in, size), *const y = at(out, size);
+    if (scratch_size < 32768) plan.run({x, n, y, n, 1}, edge == Edge::end, 0.5, at(work, scratch_size));
+    T* const spectrum = at(half, size + 2 * sizeof(T));
+    T* const w = at(table, static_cast<std::size_t>(n / 2 + 1) * 2 * sizeof(T));
+    kernels.to_half({.in = x, .twiddles = w, .out = spectrum, .half = n, .inner = 1});
+    kernels.from_half({.in = spectrum, .twiddles = w, .out = y, .half = n, .inner = 1});
+  }
+}
+
+}  // namespace
+
+TEST_CASE("Fourier transforms stay inside their operands") {
+  for (const Set* set : supported_sets())
+    for (std::int64_t n = 1; n <= longest; ++n) {
+      check_transform<float>(*set, DType::float32, n);
+      check_transform<double>(*set, DType::float64, n);
+    }
+}
+
+TEMPLATE_TEST_CASE("spectral decompositions stay inside their matrices and what may be read behind them", "", float,
+                   double, std::complex<float>, std::complex<double>) {
+  using T = TestType;
+  using Complex = std::complex<Real<T>>;
+  Guarded a, u, vh, vectors;
+  std::array<Real<T>, longest> values;
+  std::array<Complex, longest> eigenvalues;
+  const auto elements = [](Guarded& memory, Edge edge, std::ptrdiff_t count, auto type) {
+    return reinterpret_cast<decltype(type)*>(memory.at(edge, static_cast<std::size_t>(count) * sizeof type));
+  };
+  for (const Edge edge : {Edge::begin, Edge::end})
+    for (std::ptrdiff_t n = 1; n <= 46; ++n) {  // LAPACK works by blocks of 32
+      const std::ptrdiff_t m = n % 4 + n / 2 + 1;
+      const auto matrix = [&](Guarded& memory, std::ptrdiff_t rows, std::ptrdiff_t columns) {
+        T* x = elements(memory, edge, rows * columns + read_behind<T>(rows), T());
+        for (std::ptrdiff_t i = 0; i < rows * columns; ++i) x[i] = static_cast<T>(static_cast<Real<T>>(i * i % 7 + 1));
+        return x;
+      };
+      CAPTURE(n, m, edge == Edge::begin);
+      CHECK(heevd(true, Triangle::lower, n, matrix(a, n, n), n, values.data()) == 0);
+      CHECK(heevd(false, Triangle::upper, n, matrix(a, n, n), n, values.data()) == 0);
+      CHECK(geev(n, matrix(a, n, n), eigenvalues.data(),
+                 elements(vectors, edge, n * n + read_behind<Complex>(n), Complex())) == 0);
+      for (const auto& [rows, columns] : {std::pair(m, n), std::pair(n, m)}) {
+        const std::ptrdiff_t k = std::min(m, n);
+        CHECK(gesdd(Vectors::thin, rows, columns, matrix(a, rows, columns), values.data(),
+                    elements(u, edge, rows * k, T()), matrix(vh, k, columns)) == 0);
+        CHECK(gelsd(rows, columns, 2, matrix(a, rows, columns), matrix(u, std::max(m, n), 2), Real<T>(0.01)) == 0);
+      }
+    }
+}
+
 TEST_CASE("draws stay inside their result") {
   Memory m;
   for (const DType type : {DType::float32, DType::float64})
     for (const Set* set : supported_sets()) {
       INFO(set->isa << ", type " << index(type));
       const Draws& d = set->draws[index(type)];
-      for_each_place([&](Side side, std::ptrdiff_t n) {
-        void* out = m.out.at(side, static_cast<std::size_t>(n) * item_size(type));
+      for_each_place([&](Edge edge, std::ptrdiff_t n) {
+        void* out = m.out.at(edge, static_cast<std::size_t>(n) * item_size(type));
         d.uniform({1, 0}, {0, 1, 1, 0.5}, out, n);
         d.normal({1, 0}, 0, 1, out, n);
       });
@@ -367,25 +434,25 @@ TEST_CASE("casts, copies, scans and complex parts stay inside their operands") {
     m.fill(from);
     const std::size_t size = item_size(from);
     for (const DType to : types)
-      for_each_place([&](Side side, std::ptrdiff_t n) {
+      for_each_place([&](Edge edge, std::ptrdiff_t n) {
         for (const std::ptrdiff_t stride : {1, 2, -1})
-          cast(from, to)(m.in[0].operand(side, from, n, stride),
-                         m.out.at(side, static_cast<std::size_t>(n) * item_size(to)), n);
+          cast(from, to)(m.in[0].operand(edge, from, n, stride),
+                         m.out.at(edge, static_cast<std::size_t>(n) * item_size(to)), n);
       });
     m.fill(from);
-    for_each_place([&](Side side, std::ptrdiff_t n) {
+    for_each_place([&](Edge edge, std::ptrdiff_t n) {
       const std::size_t bytes = static_cast<std::size_t>(n) * size;
       for (const std::ptrdiff_t stride : {1, 2, -1, 0})
-        copy(m.in[0].operand(side, from, n, stride), m.out.at(side, bytes), 1, n, size);
-      fill(m.in[0].at(side, size), m.out.at(side, bytes), 1, n, size);
-      copy_nontemporal(m.in[0].at(side, bytes), m.out.at(side, bytes), bytes);
+        copy(m.in[0].operand(edge, from, n, stride), m.out.at(edge, bytes), 1, n, size);
+      fill(m.in[0].at(edge, size), m.out.at(edge, bytes), 1, n, size);
+      copy_nontemporal(m.in[0].at(edge, bytes), m.out.at(edge, bytes), bytes);
       nontemporal_fence();
       for (const Scan scan : {cumsum(from), cumprod(from)})
-        if (scan && n > 0) scan(m.in[0].operand(side, from, n, 1), m.out.at(side, bytes), 1, n);
+        if (scan && n > 0) scan(m.in[0].operand(edge, from, n, 1), m.out.at(edge, bytes), 1, n);
       if (n > 0 && n <= 40) {  // a matrix of 3 columns, and its transpose
         const std::size_t matrix = 3 * bytes;
-        copy_matrix(m.in[0].at(side, matrix), 3, 1, m.out.at(side, matrix), 3, n, 3, size);
-        copy_matrix(m.in[0].at(side, matrix), 1, n, m.out.at(side, matrix), 3, n, 3, size);
+        copy_matrix(m.in[0].at(edge, matrix), 3, 1, m.out.at(edge, matrix), 3, n, 3, size);
+        copy_matrix(m.in[0].at(edge, matrix), 1, n, m.out.at(edge, matrix), 3, n, 3, size);
       }
     });
     if (from != DType::complex64 && from != DType::complex128) continue;

@@ -340,3 +340,19 @@ TEST_CASE("derivatives by recorded ops, over the whole range") {
     check_recorded<double>(c);
   }
 }
+
+// exp(z * z) would lose as many last places there as the square of z is large.
+TEST_CASE("the derivative of erfcinv keeps its digits in both tails") {
+  std::vector<double> points;
+  for (int k = 2; k <= 52; ++k)
+    for (const double x : {1.0, 1.37, 1.71}) points.push_back(std::ldexp(x, -k)), points.push_back(2 - points.back());
+  const reel::Tensor x = reel::from_data(points);
+  reel::GradientTape tape;
+  tape.watch(x);
+  const std::vector<double> slopes = tape.gradient(erfcinv(x), x).dense().to_vector();
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    const Real expected = references::erfcinv_derivative(points[i]);
+    INFO("at " << points[i] << ": " << slopes[i] << ", not " << expected);
+    CHECK(std::abs(slopes[i] / expected - 1) <= ulps * std::numeric_limits<double>::epsilon());
+  }
+}

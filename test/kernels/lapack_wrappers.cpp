@@ -8,7 +8,10 @@
 #include <vector>
 
 #include "../catch.hpp"
+#include "kernels/decompositions/decompositions.hpp"
 #include "kernels/lapack.hpp"
+#include "loops/linalg/factors/codes.hpp"
+#include "support/out_of_memory.hpp"
 
 using namespace reel::kernels;
 
@@ -166,7 +169,7 @@ TEMPLATE_TEST_CASE("LU solves, also transposed, inverts and gives the determinan
   Matrix<TestType> a(n, n, 13);
   Matrix<TestType> factors = a;
   std::vector<int> pivots(n);
-  REQUIRE(getrf(n, factors.data(), n, pivots.data()) == 0);
+  REQUIRE(getrf(n, n, factors.data(), n, pivots.data()) == 0);
   for (const Transposed t : flags) {
     const Matrix<TestType> b(n, 3, 14);
     Matrix<TestType> x = b;
@@ -181,11 +184,11 @@ TEMPLATE_TEST_CASE("LU solves, also transposed, inverts and gives the determinan
     for (std::ptrdiff_t j = 0; j < n; ++j) CHECK(product(i, j, n, a, factors) == near<TestType>(i == j ? 1 : 0));
   }
   std::vector<TestType> two{1, 2, 3, 4};
-  REQUIRE(getrf(2, two.data(), 2, pivots.data()) == 0);
+  REQUIRE(getrf(2, 2, two.data(), 2, pivots.data()) == 0);
   const double sign = (pivots[0] != 1 ? -1.0 : 1.0) * (pivots[1] != 2 ? -1.0 : 1.0);
   CHECK(sign * static_cast<double>(two[0]) * static_cast<double>(two[3]) == near<TestType>(-2));
   std::vector<TestType> singular{1, 2, 2, 4};
-  CHECK(getrf(2, singular.data(), 2, pivots.data()) == 2);
+  CHECK(getrf(2, 2, singular.data(), 2, pivots.data()) == 2);
 }
 
 TEMPLATE_TEST_CASE("QR factors column-major matrices", "", float, double) {
@@ -233,12 +236,33 @@ TEST_CASE("extents that LP64 cannot say are codes, and nothing is touched") {
   CHECK(x == 3);
 }
 
+// The answers to LAPACK's queries wrap at these orders. Nothing is read: the matrices are null.
+TEST_CASE("work space beyond 32 bits is a code; memory whose length LAPACK is not told may be larger") {
+  constexpr std::ptrdiff_t n = 40000;
+  double* const no_d = nullptr;
+  std::complex<float>* const no_c = nullptr;
+  float* const no_f = nullptr;
+  CHECK(heevd(true, Triangle::lower, n, no_d, n, no_d) == too_large);
+  CHECK(heevd(true, Triangle::lower, n, no_c, n, no_f) == too_large);
+  CHECK(gesdd(Vectors::thin, n, n, no_d, no_d, no_d, no_d) == too_large);
+  CHECK(gesdd(Vectors::all, n, n, no_c, no_f, no_c, no_c) == too_large);
+  CHECK(gelsd(n, n, 2 * n, no_d, no_d, 0.0) == too_large);
+  const auto memory_is_asked_for = [](int succeed, const auto& call) {
+    const support::FailNothrowNew no_memory(succeed);
+    return call() == out_of_memory;
+  };
+  std::complex<double> vectors;
+  CHECK(memory_is_asked_for(2, [&] { return geev(50000, no_d, &vectors, &vectors); }));
+  CHECK(memory_is_asked_for(1, [&] { return gesdd(Vectors::none, n, n, no_c, no_f, no_c, no_c); }));
+  CHECK_THROWS_WITH(reel::loops::first_fault({0, too_large}), Catch::Matchers::Contains("the workspace that LAPACK"));
+}
+
 TEST_CASE("empty matrices are no error") {
   double x = 3;
   int pivot = 0;
   CHECK(gemm(Transposed::no, Transposed::no, 0, 4, 2, 1.0, &x, 2, &x, 4, 0.0, &x, 4) == 0);
   CHECK(potrf(Triangle::upper, 0, &x, 0) == 0);
-  CHECK(getrf(0, &x, 0, &pivot) == 0);
+  CHECK(getrf(0, 0, &x, 0, &pivot) == 0);
   CHECK(getrs(Transposed::no, 0, 3, &x, 0, &pivot, &x, 3) == 0);
   CHECK(geqrf(0, 3, &x, 0, &x) == 0);
   CHECK(x == 3);

@@ -5,10 +5,20 @@ namespace cases {
 
 std::span<const Family> further_families() {
   static constexpr Family families[] = {
-      {"arranging, `<reel/ops/arranging.hpp>`", arranging},    {"indexing, `<reel/ops/indexing.hpp>`", indexing},
-      {"parts of numbers, `<reel/ops/parts.hpp>`", parts},     {"scans, `<reel/ops/scans.hpp>`", scans},
-      {"sorting, `<reel/ops/sorting.hpp>`", sorting},          {"special, `<reel/special.hpp>`", special},
-      {"statistics, `<reel/ops/statistics.hpp>`", statistics}, {"windows, `<reel/ops/windows.hpp>`", windows},
+      {"arranging, `<reel/ops/arranging.hpp>`", arranging},
+      {"factorisations, `<reel/linalg/factorisations.hpp>`", factorisations},
+      {"Fourier transforms, `<reel/fft.hpp>`", fft_rows},
+      {"indexing, `<reel/ops/indexing.hpp>`", indexing},
+      {"matrix functions, `<reel/linalg/functions.hpp>`", matrix_functions},
+      {"matrix products, `<reel/linalg/products.hpp>`", matrix_products},
+      {"parts of numbers, `<reel/ops/parts.hpp>`", parts},
+      {"scans, `<reel/ops/scans.hpp>`", scans},
+      {"signals, `<reel/signal.hpp>`", signal_rows},
+      {"sorting, `<reel/ops/sorting.hpp>`", sorting},
+      {"special, `<reel/special.hpp>`", special},
+      {"statistics, `<reel/ops/statistics.hpp>`", statistics},
+      {"structured systems, `<reel/linalg/structured.hpp>`", structured},
+      {"windows, `<reel/ops/windows.hpp>`", windows},
   };
   return families;
 }

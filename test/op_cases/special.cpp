@@ -47,6 +47,7 @@ Tensor second_fraction(const Tensor& drawn, std::size_t operand) { return operan
 Tensor third_fraction(const Tensor& drawn, std::size_t operand) { return operand == 2 ? drawn * 0.15 : drawn; }
 
 constexpr auto gamma_of = [](Real x) { return std::tgamma(x); };
+constexpr auto gammasgn_of = [](Real x) { return std::tgamma(x) < 0 ? Real{-1} : Real{1}; };
 constexpr auto rgamma_of = [](Real x) { return 1 / std::tgamma(x); };
 constexpr auto betaln_of = [](Real a, Real b) { return references::log_beta(a, b); };
 constexpr auto beta_of = [](Real a, Real b) { return std::exp(references::log_beta(a, b)); };
@@ -67,6 +68,7 @@ constexpr Shaped rows[] = {
     {"gamma", "3", [](X x) { return gamma(x[0]); }, one<gamma_of>, {-1.8, -1.2}, nullptr, none, 4},
     {"rgamma", "3;2x2;()", [](X x) { return rgamma(x[0]); }, one<rgamma_of>, positive},
     {"rgamma", "3", [](X x) { return rgamma(x[0]); }, one<rgamma_of>, {-1.8, 0.4}, nullptr, none, 4},
+    {"gammasgn", "2x3;()", [](X x) { return gammasgn(x[0]); }, one<gammasgn_of>, {-3.9, 2}},
     {"beta", "2x3,3;(),2;2,2", [](X x) { return beta(x[0], x[1]); }, two<beta_of>, positive},
     {"betaln", "2x3,3;(),2;2,2", [](X x) { return betaln(x[0], x[1]); }, two<betaln_of>, positive, nullptr, none, 4},
     {"poch", "2x3,3;(),2;2,2", [](X x) { return poch(x[0], x[1]); }, two<poch_of>, positive, nullptr, none, 4},

@@ -97,6 +97,37 @@ TEST_CASE("a complex diagonal and its gradient") {
   CHECK(array_equal(g[1].dense(), tensor<C>({C(1, -1), C(0, -1)})));
 }
 
+TEST_CASE("axes moved together and split are views") {
+  const Tensor x = reshape(arange(24.0), {2, 3, 4});
+  CHECK(share_data(moveaxis(moveaxis(x, {0, 2}, {1, 0}), {1, 0}, {0, 2}), x));
+  CHECK(moveaxis(x, {0, 2}, {1, 0}).shape() == Shape{4, 2, 3});
+  CHECK(share_data(matrix_transpose(matrix_transpose(x)), x));
+  CHECK(share_data(unflatten(x, 2, {2, -1}), x));
+  CHECK(unflatten(x, -1, {1, -1, 2}).shape() == Shape{2, 3, 1, 2, 2});
+  CHECK_THROWS_WITH(moveaxis(x, {0, 1}, {2}), Contains("must have as many axes"));
+  CHECK_THROWS_WITH(moveaxis(x, {0, -3}, {1, 2}), Contains("an axis occurs twice"));
+  CHECK_THROWS_WITH(moveaxis(x, {0, 1}, {2, 2}), Contains("an axis occurs twice"));
+  CHECK_THROWS_AS(moveaxis(x, {0, 3}, {1, 2}), IndexError);
+  CHECK_THROWS_AS(matrix_transpose(arange(3)), ShapeError);
+  CHECK_THROWS_WITH(unflatten(x, 2, {3, -1}), Contains("do not make up axis 2 of x, of shape [2, 3, 4]"));
+  CHECK_THROWS_AS(unflatten(x, 2, {2, 3}), ShapeError);
+  CHECK_THROWS_AS(unflatten(x, 2, {-1, -1}), ShapeError);
+  CHECK_THROWS_AS(unflatten(x, 2, {0, -1}), ShapeError);
+}
+
+TEST_CASE("lists of blocks promote, and are those of NumPy") {
+  const Tensor corner = tensor<int>({{1}}), row = tensor<float>({2, 3});
+  const Tensor all = block({{corner, row}, {tensor({{4}, {7}}), tensor({{5, 6}, {8, 9}})}});
+  CHECK(array_equal(all, tensor({{1, 2, 3}, {4, 5, 6}, {7, 8, 9}})));
+  CHECK(block({{corner, row}}).dtype() == DType::float32);
+  CHECK(append(tensor<int>({1}), tensor<float>({2})).dtype() == DType::float32);
+  CHECK(array_equal(append(ones({2, 2}), zeros({2, 1}), -1), tensor({{1, 1, 0}, {1, 1, 0}})));
+  CHECK_THROWS_WITH(block({{row}, {tensor({1, 2, 3})}}), Contains("block: part 1 has shape [1, 3]"));
+  CHECK_THROWS_WITH(hstack({row, ones({2, 2})}), Contains("hstack: part 1"));
+  CHECK_THROWS_AS(block(std::vector<std::vector<Tensor>>{}), ValueError);
+  CHECK_THROWS_AS(block(std::vector<std::vector<Tensor>>{{}}), ValueError);
+}
+
 TEST_CASE("wrong arguments of arrangements") {
   const Tensor x = ones({2, 3}), v = ones({3});
   CHECK_THROWS_AS(swapaxes(x, 0, 2), IndexError);

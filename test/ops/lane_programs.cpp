@@ -568,3 +568,13 @@ TEST_CASE("a function given to elementwise may do something else at each call") 
     CHECK(Nested::sum(one, 3) == 0);
   }
 }
+
+TEST_CASE("elementwise says why there is no gradient as another op does") {
+  const Tensor x = tensor({1.0, 2.0});
+  GradientTape tape;
+  tape.watch(x);
+  const Tensor cut = stop_gradient(x), y = elementwise([](auto v) { return tanh(v); }, cut);
+  const Gradient g = tape.gradient(y, x);
+  CHECK_FALSE(g);
+  CHECK_THAT(g.why_none(), Contains("stop_gradient"));
+}

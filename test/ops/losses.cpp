@@ -70,6 +70,26 @@ TEST_CASE("batch_norm: statistics, inference with them, nothing differentiates t
   CHECK(std::isnan(batch_norm(zeros({0, 2}), ones({2}), ones({2})).mean.to_vector()[0]));
 }
 
+TEST_CASE("batch_norm: a recorded gradient by its scale alone") {
+  support::Random random("batch_norm by scale");
+  const Tensor x = random.tensor({6, 3, 5}), scale = random.tensor({3}), offset = random.tensor({3});
+  const auto gradient = [&] {
+    GradientTape tape;
+    tape.watch(scale);
+    const Tensor y = batch_norm(x, scale, offset).y;
+    return *tape.gradient(sum(square(y)), scale);
+  };
+  const Tensor g = gradient();
+  GradientTape outer;
+  outer.watch(scale);
+  const Tensor recorded = gradient();
+  CHECK(support::difference({recorded}, {g}).error < 1e-13);
+  // The sum of squares is quadratic in each scale.
+  const Tensor second = *outer.gradient(recorded, scale);
+  const Tensor normalised = batch_norm(x, ones({3}), zeros({3})).y;
+  CHECK(support::difference({second}, {2 * sum(square(normalised), {0, 2})}).error < 1e-13);
+}
+
 TEST_CASE("cross-entropies of extreme rows") {
   const Tensor x = tensor({{1000, -1000, 0}, {-inf, 0, 0}, {1e30, 1e30, 1e30}, {0, -50, -inf}});
   const auto labels = [](std::initializer_list<std::int64_t> l) { return from_data(std::vector(l)); };

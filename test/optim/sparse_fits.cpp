@@ -7,6 +7,7 @@
 #include <reel/sparse.hpp>
 
 #include "../catch.hpp"
+#include "optim/problems.hpp"
 #include "optim/sparse/cholesky.hpp"
 
 using namespace reel;
@@ -114,10 +115,7 @@ TEST_CASE("a chain is fitted as by the dense method") {
 
 // More, Garbow and Hillstrom's problem 30, Broyden tridiagonal: zero residuals.
 TEST_CASE("a banded system of any size takes as many steps") {
-  const auto broyden = [](const Tensor& x) {
-    const Tensor padded = pad(x, {1}, {1});
-    return (3 - 2 * x) * x - slice(padded, {range(0, x.size())}) - 2 * slice(padded, {range_from(2)}) + 1;
-  };
+  const auto broyden = minimization::broyden_tridiagonal;
   std::int64_t iterations = 0;
   for (const std::int64_t n : {20, 20000}) {
     const Tensor start = full({n}, -1.);

@@ -26,8 +26,13 @@ const std::vector<Op>& ops() {
     add_updates(t);
     add_arranging(t);
     add_number_parts(t);
+    add_matrix_products(t);
+    add_matrix_functions(t);
+    add_structured_systems(t);
     add_statistics(t);
     add_windows(t);
+    add_transforms(t);
+    add_signals(t);
     return t;
   }();
   return table;

@@ -115,6 +115,7 @@ void add_reductions(std::vector<Op>& table);
 void add_shapes(std::vector<Op>& table);
 void add_indexing(std::vector<Op>& table);
 void add_linear_algebra(std::vector<Op>& table);
+void add_decompositions(std::vector<Op>& table);
 void add_networks(std::vector<Op>& table);
 void add_losses(std::vector<Op>& table);
 void add_control(std::vector<Op>& table);
@@ -125,7 +126,12 @@ void add_updates(std::vector<Op>& table);
 void add_arranging(std::vector<Op>& table);
 void add_statistics(std::vector<Op>& table);
 void add_number_parts(std::vector<Op>& table);
+void add_matrix_functions(std::vector<Op>& table);
+void add_matrix_products(std::vector<Op>& table);
+void add_structured_systems(std::vector<Op>& table);
 void add_windows(std::vector<Op>& table);
+void add_transforms(std::vector<Op>& table);
+void add_signals(std::vector<Op>& table);
 
 using Random = std::mt19937_64;
 

@@ -254,8 +254,9 @@ TEST_CASE("every op reports its result and the line that called it") {
     CHECK_THAT(text, Contains(" is not finite: "));
     // What takes a list of tensors, which carries no line, is named without the caller's.
     const std::string op = name;
-    static const std::set<std::string> takers = {"concatenate", "stack",  "einsum", "block_diag",   "meshgrid",
-                                                 "hstack",      "vstack", "dstack", "column_stack", "broadcast_arrays"};
+    static const std::set<std::string> takers = {"concatenate", "stack",    "einsum",       "block",
+                                                 "block_diag",  "meshgrid", "multi_dot",    "hstack",
+                                                 "vstack",      "dstack",   "column_stack", "broadcast_arrays"};
     const bool takes_list = takers.contains(op);
     CHECK((text.find("called at ") != std::string::npos && text.find("op_cases/") != std::string::npos) != takes_list);
   };

@@ -10,8 +10,16 @@ namespace [[gnu::visibility("default")]] reel {
 
 /// x with two of its axes exchanged. A view.
 Tensor swapaxes(const Operand& x, std::int64_t first, std::int64_t second);
+/// x with its last two axes exchanged. A view. ShapeError for fewer.
+Tensor matrix_transpose(const Operand& x);
+/// x with several axes moved, source[k] to destination[k], and the others around them in their order (NumPy's
+/// moveaxis). A view. ValueError for lists of different lengths, and for an axis that occurs twice in one.
+Tensor moveaxis(const Operand& x, const Axes& source, const Axes& destination);
 /// The elements of x in row-major order, with one axis.
 Tensor flatten(const Operand& x);
+/// x with an axis replaced by several whose extents multiply to its own; -1 stands for the one that follows from the
+/// others (PyTorch's unflatten). ShapeError where they do not.
+Tensor unflatten(const Operand& x, std::int64_t axis, const Shape& extents);
 /// x turned by k quarters from axis `first` towards axis `second` (NumPy's rot90). A view. ValueError for equal axes.
 Tensor rot90(const Operand& x, std::int64_t k = 1, std::int64_t first = 0, std::int64_t second = 1);
 
@@ -60,6 +68,15 @@ Tensor dstack(std::span<const Tensor> parts);
 Tensor dstack(std::initializer_list<Tensor> parts);
 Tensor column_stack(std::span<const Tensor> parts);
 Tensor column_stack(std::initializer_list<Tensor> parts);
+/// The elements of x and those of `values` in row-major order, with one axis; or both joined along an axis (NumPy's
+/// append). Dtypes promote.
+Tensor append(const Operand& x, const Operand& values);
+Tensor append(const Operand& x, const Operand& values, std::int64_t axis);
+/// A matrix of blocks, given by rows: those of a row joined along the last axis, the rows along the one before (NumPy's
+/// block of a list of lists). Scalars and vectors are rows.
+using BlockRow = std::initializer_list<Tensor>;
+Tensor block(std::initializer_list<BlockRow> rows);
+Tensor block(std::span<const std::vector<Tensor>> rows);
 /// x cut into parts along an axis, the first ones longer by one where it does not divide. Views. ValueError for no
 /// parts.
 std::vector<Tensor> array_split(const Operand& x, std::int64_t parts, std::int64_t axis = 0);

@@ -3,6 +3,7 @@
 // range is IndexError, never clamped unless a mode says so.
 #pragma once
 #include <concepts>
+#include <reel/callback.hpp>
 #include <reel/ops/index.hpp>
 #include <reel/tensor.hpp>
 #include <vector>
@@ -71,6 +72,26 @@ Tensor put(const Operand& x, const Operand& indices, const Operand& values, Inde
 
 /// x with `value` wherever the mask, which broadcasts with x, is true; nothing of x there reaches a derivative.
 Tensor masked_fill(const Operand& x, const Operand& mask, const Operand& value);
+/// x with `values`, one after the other in row-major order, where the mask, which broadcasts to x, is true; values that
+/// are left over do not count (PyTorch's masked_scatter). In x's dtype. IndexError for fewer values than true elements.
+Tensor masked_scatter(const Operand& x, const Operand& mask, const Operand& values);
+/// At each place the element of the first choice whose condition, a mask, is true there, else `otherwise`; all
+/// broadcast (NumPy's select). Dtypes promote. TypeError for a condition that is not boolean; ValueError for no
+/// conditions, or other than one choice for each.
+Tensor select(std::span<const Tensor> conditions, std::span<const Tensor> choices, const Operand& otherwise = 0);
+Tensor select(std::initializer_list<Tensor> conditions, std::initializer_list<Tensor> choices,
+              const Operand& otherwise = 0);
+/// At each place the element of the choice whose number `indices` holds there; all broadcast (NumPy's choose). Dtypes
+/// promote.
+Tensor choose(const Operand& indices, std::span<const Tensor> choices, IndexMode mode = IndexMode::raise);
+Tensor choose(const Operand& indices, std::initializer_list<Tensor> choices, IndexMode mode = IndexMode::raise);
+/// A function by pieces: the k-th sees the elements of x where the k-th condition, a mask of x's shape, is true, as a
+/// vector, and gives as many or a scalar. Where several are true the last counts; where none is, `otherwise` (NumPy's
+/// piecewise, but for the dtype, which is the promoted one of the pieces). No piece is evaluated outside of its
+/// condition, nor for no elements, so none makes a derivative there. TraceError in a function that is traced.
+using Piece = Callback<Tensor(const Tensor&)>;
+Tensor piecewise(const Operand& x, std::initializer_list<Tensor> conditions, std::initializer_list<Piece> pieces,
+                 const Operand& otherwise = 0);
 /// The elements, or with a mask of fewer axes the slices, where the mask is true: x[mask] of NumPy. The mask has the
 /// first axes of x (ShapeError). Its elements decide how many: TraceError in a function that is traced.
 Tensor boolean_mask(const Operand& x, const Operand& mask);

@@ -1,8 +1,8 @@
 // Matrix products and factorisations. Leading axes are batches and broadcast. Products take every dtype: integers wrap,
-// booleans combine by and, or, halves compute in float32; no factor is conjugated. Factorisations compute in float32 or
-// float64: integers in float64, halves in float32; TypeError for complex operands. Matrix products are the library's
-// own or BLAS's, factorisations its own or LAPACK's, as shape and dtype decide; results have the same bits for every
-// number of threads. Gradients are written for real numbers: of complex products, ^T is the conjugate transpose.
+// booleans combine by and, or, halves compute in float32; no factor is conjugated. Factorisations compute in float32,
+// float64, complex64 or complex128: integers in float64, halves in float32. Matrix products are the library's own or
+// BLAS's, factorisations its own or LAPACK's, as shape and dtype decide; results have the same bits for every number of
+// threads. Gradients are written for real numbers: of complex ones, ^T is the conjugate transpose.
 #pragma once
 #include <reel/tensor.hpp>
 #include <string_view>
@@ -36,14 +36,15 @@ Tensor einsum(std::string_view subscripts, std::span<const Tensor> operands);
 
 // Factorisations. ShapeError unless a is [..., n, n]. A matrix that holds NaN or infinity gives NaN, not an error.
 
-/// The lower triangular L with L L^T = a, of symmetric positive definite a, whose lower triangle is read. ValueError
-/// naming the matrix of the batch that is not positive definite. Gradient: the symmetric half, that is, for a variation
-/// of a that is symmetric too (Murray 2016, arXiv:1602.07527).
+/// The lower triangular L with L L^T = a, of symmetric or Hermitian positive definite a, whose lower triangle is read;
+/// the diagonal is taken to be real. ValueError naming the matrix of the batch that is not positive definite. Gradient:
+/// the symmetric half, that is, for a variation of a that is symmetric too (Murray 2016, arXiv:1602.07527).
 Tensor cholesky(const Operand& a);
 /// x with a x = b. b is a vector if it has rank 1 or the shape of a without its last axis, else [..., n, m]; the result
 /// has b's shape, broadcast. ValueError naming the matrix that is singular. Gradient: db = solve(a^T, g), da = -db x^T.
 Tensor solve(const Operand& a, const Operand& b);
-/// Which triangle is meant, whether a^T x = b is solved, and whether the diagonal is 1 whatever is stored.
+/// Which triangle is meant, whether a^T x = b is solved (no element is conjugated), and whether the diagonal is 1
+/// whatever is stored.
 struct TriangularOptions {
   bool lower = true, transpose = false, unit_diagonal = false;
 };
@@ -53,11 +54,11 @@ Tensor triangular_solve(const Operand& a, const Operand& b, const TriangularOpti
 /// The inverse z of a. ValueError naming the matrix that is singular. Gradient: -z^T g z^T.
 Tensor inverse(const Operand& a);
 /// The determinant of a, of a's leading axes; 1 for n = 0. Gradient: g times the matrix of cofactors, for every rank of
-/// a and to every order.
+/// a and to every order; of complex a with n > 3 by the inverse, NaN where a is singular.
 Tensor det(const Operand& a);
 /// Sign and logarithm of the absolute value of the determinant; 0 and -inf when singular (NumPy's slogdet). Gradient of
-/// the logarithm: inverse(a)^T, when singular infinite with the signs of the cofactors (+ for a cofactor of 0); of the
-/// sign: zero.
+/// the logarithm: inverse(a)^T, when singular infinite with the signs of the cofactors (+ for a cofactor of 0), of
+/// complex a NaN; of the sign: zero, but that of complex a is a number of magnitude 1, with the gradient of its angle.
 struct SignLogDet {
   Tensor sign, logdet;
 };

@@ -30,6 +30,9 @@ Tensor diff(const Operand& x, std::int64_t n = 1, std::int64_t axis = -1);
 /// number; ValueError for other orders. Differentiable in both.
 Tensor gradient_along(const Operand& x, std::int64_t axis, const Operand& spacing = 1.0, int edge_order = 1);
 
+/// Differences of neighbours in row-major order, with one axis (NumPy's ediff1d).
+Tensor ediff1d(const Operand& x);
+
 /// x[0], f(x[0], x[1]), f(f(x[0], x[1]), x[2]), ... along `axis` for an associative f of slices of any extent along
 /// that axis, by a tree of about 2 log2(n) calls of f (Blelloch 1990) whose shape n alone decides. f gives the shape of
 /// its arguments (ShapeError). With `reverse`, from the end. Gradient: that of what f records.

@@ -28,6 +28,9 @@ Tensor overlap_add(const Operand& x, std::int64_t axis = -1, std::int64_t stride
 /// (PyTorch's pixel_shuffle); and back. ShapeError unless the extents divide; ValueError unless r is positive.
 Tensor pixel_shuffle(const Operand& x, std::int64_t r);
 Tensor pixel_unshuffle(const Operand& x, std::int64_t r);
+/// [..., c, h, w] with the channels of `groups` equal groups taken in turn: the first of each, then the second of each
+/// (PyTorch's channel_shuffle). ShapeError unless the groups divide the channels; ValueError unless positive.
+Tensor channel_shuffle(const Operand& x, std::int64_t groups);
 /// The axes behind the first one, as many as `block` has entries, padded with zeros and cut into blocks, whose places
 /// are put in front of the batch, axis 0: extents become (before + n + after) / block, that of axis 0 is multiplied by
 /// all of `block` (TensorFlow's space_to_batch_nd). ShapeError unless they divide.

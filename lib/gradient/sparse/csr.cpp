@@ -5,6 +5,7 @@
 #include <reel/ops/indexing.hpp>
 #include <reel/ops/make.hpp>
 #include <reel/ops/pointwise.hpp>
+#include <reel/ops/reduce.hpp>
 #include <reel/ops/shape.hpp>
 
 #include "core/fail.hpp"
@@ -102,6 +103,14 @@ Tensor csr_matmul(const Tensor& values, const SparsityPattern& pattern, const Te
   const Tensor factors = gather(x, transposed ? rows : columns);
   const Tensor terms = (x.rank() == 2 ? expand_dims(values, 1) : values) * factors;
   return segment_sum(terms, transposed ? columns : rows, outer);
+}
+
+Tensor sampled_matmul(const SparsityPattern& pattern, const Tensor& x, const Tensor& y) {
+  if (x.rank() != 2 || y.rank() != 2 || x.shape()[0] != pattern.shape[0] || y.shape()[1] != pattern.shape[1] ||
+      x.shape()[1] != y.shape()[0])
+    fail<ShapeError>("sampled_matmul", "x is {}, y is {}: their product must have the shape of the pattern, {}",
+                     x.shape(), y.shape(), pattern.shape);
+  return sum(gather(x, pattern.rows()) * gather(transpose(y), pattern.columns), 1);
 }
 
 }  // namespace reel

@@ -47,8 +47,8 @@ template <int order, bool scaled>
   if (order == 1) y = y * half;
   if (scaled) y = times_exp(y, -2 * half);
   if (!all(near)) {
-    const L b = scaled ? greater_of(L(8), a) : clamp(8.0, 720.0, a), t = 16 / b - 1;
-    const L far = of_order<order>(i0_far, i1_far, t) / sqrt(b);
+    const L b = scaled ? greater_of(L(8), a) : clamp(8.0, 720.0, a), inverse = 1 / b;
+    const L far = of_order<order>(i0_far, i1_far, 16 * inverse - 1) * sqrt(inverse);
     y = where(near, y, scaled ? far : times_exp(far, b));
   }
   return order == 1 ? times_sign_of(x, y) : y;
@@ -122,11 +122,12 @@ template <int order, bool second>
   constexpr double inverse_root_of_pi = 0.56418958354775628695;
   const L inverse = 1 / x, t = fma(50 * inverse, inverse, -1);
   const L p = of_order<order>(p0_far, p1_far, t), q = inverse * of_order<order>(q0_far, q1_far, t);
-  const L s = sin(x), c = cos(x), sum = s + c, difference = s - c;
+  const auto finite = x < infinite;
+  const L angle = where(finite, x, 5), s = sin(angle), c = cos(angle), sum = s + c, difference = s - c;
   // sqrt(2) cos w and sqrt(2) sin w
   const L cosine = order == 0 ? sum : difference, sine = order == 0 ? difference : -sum;
   const L y = second ? fma(p, sine, q * cosine) : fma(p, cosine, -(q * sine));
-  return where(x == infinite, 0, inverse_root_of_pi / sqrt(x) * y);
+  return where(finite, inverse_root_of_pi * sqrt(inverse) * y, 0);
 }
 template <int order, bool second>
 [[gnu::noinline]] Vec<double> j_or_y(Vec<double> x) {

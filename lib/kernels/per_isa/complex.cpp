@@ -1,4 +1,5 @@
-// Complex functions on vectors, in place of those compiled once.
+// Complex functions on vectors, in place of those compiled once; Fourier transforms.
+#include "kernels/fourier/passes.hpp"
 #include "kernels/per_isa/parts.hpp"
 #include "kernels/simd/complex_lanes.hpp"
 #include "kernels/table.hpp"
@@ -27,5 +28,10 @@ void enter_both(Set& set) {
 }  // namespace
 
 void enter_complex_lanes(Set& set) { enter_both<current>(set); }
+
+void enter_fourier(Set& set) {
+  set.fourier[index(DType::float32)] = FourierLoops<float>::table();
+  set.fourier[index(DType::float64)] = FourierLoops<double>::table();
+}
 
 }  // namespace reel::kernels

@@ -21,6 +21,7 @@ Set collect() {
   enter_products(set);
   enter_random(set);
   enter_bessel(set);
+  enter_fourier(set);
   enter_complex(set);
   enter_complex_lanes(set);
   return set;

@@ -19,5 +19,6 @@ void enter_complex_lanes(Set& set);
 void enter_products(Set& set);
 void enter_random(Set& set);
 void enter_bessel(Set& set);
+void enter_fourier(Set& set);
 
 }  // namespace reel::kernels

@@ -11,7 +11,7 @@ namespace {
 
 using V = Vec<double>;
 
-// A function of doubles as one of T.
+// A function of doubles as one of T: float is computed in double.
 template <class T, V (*function)(V)>
 struct Of {
   Vec<T> operator()(Vec<T> x) const {
@@ -26,9 +26,12 @@ template <V (*function)(V)>
 V negative(V x) {
   return -function(x);
 }
+// The derivatives of order 1 by those of order 0: DLMF 10.6.2, 10.29.2. Limits at 0 and at infinity are put in.
 V i1_slope(V x) {
-  const V i = math::bessel_i<0, false>(x), other = math::bessel_i<1, false>(x) / where(x == 0, 1, x);
-  return where(x == 0, 0.5, where(isinf(i), i, i - other));
+  const V i = math::bessel_i<0, false>(x);
+  const auto inside = isfinite(i) & (x != 0);
+  const V other = where(inside, math::bessel_i<1, false>(x), 0) / where(inside, x, 1);
+  return where(x == 0, 0.5, i - other);
 }
 V k1_slope(V x) { return -(math::bessel_k<0, false>(x) + math::bessel_k<1, false>(x) / x); }
 V j1_slope(V x) {
@@ -45,23 +48,22 @@ constexpr Bessel loops() {
     return {&Map<T, Of<T, value>, 1, 0>::run, &Map<T, Of<T, derivative>, 1, 0>::run};
 }
 template <class T>
-void enter_all(Bessel* all) {
+void enter_loops(Bessel* all) {
   using namespace math;
-  const Bessel list[bessel_count] = {
-      loops<T, bessel_i<0, false>, bessel_i<1, false>>(),
-      loops<T, bessel_i<1, false>, i1_slope>(),
-      loops<T, bessel_i<0, true>>(),
-      loops<T, bessel_i<1, true>>(),
-      loops<T, bessel_k<0, false>, negative<bessel_k<1, false>>>(),
-      loops<T, bessel_k<1, false>, k1_slope>(),
-      loops<T, bessel_k<0, true>>(),
-      loops<T, bessel_k<1, true>>(),
-      loops<T, bessel_j<0>, negative<bessel_j<1>>>(),
-      loops<T, bessel_j<1>, j1_slope>(),
-      loops<T, bessel_y<0>, negative<bessel_y<1>>>(),
-      loops<T, bessel_y<1>, y1_slope>(),
-  };
-  std::copy(std::begin(list), std::end(list), all);
+  using special::Function;
+  const auto of = [all](Function f) -> Bessel& { return all[special::bessel_index(f)]; };
+  of(Function::i0) = loops<T, bessel_i<0, false>, bessel_i<1, false>>();
+  of(Function::i1) = loops<T, bessel_i<1, false>, i1_slope>();
+  of(Function::i0e) = loops<T, bessel_i<0, true>>();
+  of(Function::i1e) = loops<T, bessel_i<1, true>>();
+  of(Function::k0) = loops<T, bessel_k<0, false>, negative<bessel_k<1, false>>>();
+  of(Function::k1) = loops<T, bessel_k<1, false>, k1_slope>();
+  of(Function::k0e) = loops<T, bessel_k<0, true>>();
+  of(Function::k1e) = loops<T, bessel_k<1, true>>();
+  of(Function::j0) = loops<T, bessel_j<0>, negative<bessel_j<1>>>();
+  of(Function::j1) = loops<T, bessel_j<1>, j1_slope>();
+  of(Function::y0) = loops<T, bessel_y<0>, negative<bessel_y<1>>>();
+  of(Function::y1) = loops<T, bessel_y<1>, y1_slope>();
 }
 
 }  // namespace
@@ -69,8 +71,8 @@ void enter_all(Bessel* all) {
 void enter_special(Set& set) { enter_floating<1, table::special>(set); }
 void enter_normal(Set& set) { enter_floating<1, table::normal>(set); }
 void enter_bessel(Set& set) {
-  enter_all<float>(set.bessel[index(DType::float32)]);
-  enter_all<double>(set.bessel[index(DType::float64)]);
+  enter_loops<float>(set.bessel[index(DType::float32)]);
+  enter_loops<double>(set.bessel[index(DType::float64)]);
 }
 
 }  // namespace reel::kernels

@@ -48,8 +48,7 @@ Tensor pairs_of(const Tensor& z) {
   for (std::int64_t& stride : strides) stride *= 2;
   shape.push_back(2);
   strides.push_back(1);
-  const DType part = from->dtype == DType::complex64 ? DType::float32 : DType::float64;
-  return TensorAccess::adopt(detail::new_placed(from, 0, part, shape, strides));
+  return TensorAccess::adopt(detail::new_placed(from, 0, part_dtype(from->dtype), shape, strides));
 }
 
 }  // namespace reel::loops

@@ -7,7 +7,11 @@
 
 namespace reel::loops {
 
-/// out = a real function of complex z. `out` has the real dtype of z's precision.
+/// The dtype of the parts of complex numbers, and of complex numbers with such parts.
+constexpr DType part_dtype(DType d) { return d == DType::complex64 ? DType::float32 : DType::float64; }
+constexpr DType complex_dtype(DType part) { return part == DType::float64 ? DType::complex128 : DType::complex64; }
+
+/// out = a real function of complex z. `out` has the dtype of z's parts.
 void real_part(const Tensor& z, const Tensor& out);
 void imaginary_part(const Tensor& z, const Tensor& out);
 void modulus(const Tensor& z, const Tensor& out);

@@ -10,8 +10,9 @@
 namespace reel::loops {
 
 /// Called by a walk for n indices, which have numbers `first`, ... in row-major order: `places` are relative to element
-/// `base` of a tensor that has the shape of the indices except along the axis.
-using PlacesBody = void (*)(std::int64_t base, std::int64_t first, const std::int64_t* places, std::int64_t n,
+/// `base` of a tensor that has the shape of the indices except along the axis. Returns whether all are in range: along
+/// the last axis, places are indices that nobody has looked at where walk_indices_along calls.
+using PlacesBody = bool (*)(std::int64_t base, std::int64_t first, const std::int64_t* places, std::int64_t n,
                             void* context);
 
 /// Positions are int64 in [0, extent), with any strides. Calls for indices that may name the same element are made in
@@ -23,9 +24,9 @@ BadIndex walk_indices_along(const Tensor& indices, const Shape& shape, int axis,
                             void* context);
 
 template <class F>
-void call_with_places(std::int64_t base, std::int64_t first, const std::int64_t* places, std::int64_t n,
+bool call_with_places(std::int64_t base, std::int64_t first, const std::int64_t* places, std::int64_t n,
                       void* context) {
-  (*static_cast<const F*>(context))(base, first, places, n);
+  return (*static_cast<const F*>(context))(base, first, places, n);
 }
 /// The same for a callable.
 template <class F>

@@ -137,10 +137,8 @@ class Walk {
   // n indices of matrix b from number q on, the first of which is in this column.
   bool run_chunk(std::int64_t b, std::int64_t q, std::int64_t column, std::int64_t n) const {
     const std::int64_t inner = split_.inner, base = b * extent_ * inner;
-    if (checked_ && inner == 1) {
-      body_(base, q, detail::mutable_data<std::int64_t>(indices_) + q, n, context_);
-      return true;
-    }
+    if (inner == 1 && (checked_ || indices_.dtype() == DType::int64))
+      return body_(base, q, detail::mutable_data<std::int64_t>(indices_) + q, n, context_);
     std::int64_t places[tuning::along_chunk];
     const bool good = visit_integers(
         indices_, [&](const auto* from) { return convert<false>(from + q, extent_, places, std::int64_t{0}, n); });
@@ -149,8 +147,7 @@ class Walk {
       for (std::int64_t k = 0; k < n; column = 0)
         for (const std::int64_t stop = std::min(n, k + inner - column); k < stop; ++k, ++column)
           places[k] = places[k] * inner + column;
-    body_(base, q, places, n, context_);
-    return true;
+    return body_(base, q, places, n, context_);
   }
 
   const Tensor& indices_;
@@ -291,6 +288,7 @@ void take_along(const Tensor& strided, const Tensor& positions, int axis, const 
                    [=](std::int64_t base, std::int64_t first, const std::int64_t* places, std::int64_t n) {
                      for (std::int64_t k = 0; k < n; ++k)
                        std::memcpy(to + first + k, from + base + places[k], sizeof(T));
+                     return true;
                    });
   });
 }

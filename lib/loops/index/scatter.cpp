@@ -72,15 +72,24 @@ constexpr bool is_complex_number = std::is_same_v<T, complex64> || std::is_same_
 // The last term replaces all others, whatever its type: a function of the element size.
 struct Set {};
 
+// False, with some terms left out, if a place is outside [-extent, extent); negative ones count from the end.
 template <class T, class F>
-void scatter_at(std::byte* results, const std::byte* terms, std::int64_t step, const std::int64_t* places,
-                std::int64_t n) {
+bool scatter_at(std::byte* results, const std::byte* terms, std::int64_t step, const std::int64_t* places,
+                std::int64_t n, std::int64_t extent) {
   constexpr std::int64_t size = sizeof(T);
-  for (std::int64_t i = 0; i < n; ++i)
+  const auto end = static_cast<std::uint64_t>(extent);
+  for (std::int64_t i = 0; i < n; ++i) {
+    std::int64_t place = places[i];
+    if (static_cast<std::uint64_t>(place) >= end) [[unlikely]] {
+      place += extent;
+      if (places[i] >= 0 || place < 0) return false;
+    }
     if constexpr (std::is_same_v<F, Set>)
-      std::memcpy(results + places[i] * size, terms + i * step * size, sizeof(T));
+      std::memcpy(results + place * size, terms + i * step * size, sizeof(T));
     else
-      F::apply(reinterpret_cast<T*>(results)[places[i]], reinterpret_cast<const T*>(terms)[i * step]);
+      F::apply(reinterpret_cast<T*>(results)[place], reinterpret_cast<const T*>(terms)[i * step]);
+  }
+  return true;
 }
 template <class T, class F>
 void scatter_run(std::byte* results, const std::byte* terms, std::int64_t step, std::int64_t n) {
@@ -102,8 +111,8 @@ void scatter_run(std::byte* results, const std::byte* terms, std::int64_t step, 
 // Combines terms with elements of one type: at places, and contiguously. The term of place i is i * step elements
 // behind the first; step is 0 or 1.
 struct ScatterKernels {
-  void (*at)(std::byte* results, const std::byte* terms, std::int64_t step, const std::int64_t* places,
-             std::int64_t n) = nullptr;
+  bool (*at)(std::byte* results, const std::byte* terms, std::int64_t step, const std::int64_t* places, std::int64_t n,
+             std::int64_t extent) = nullptr;
   void (*run)(std::byte* results, const std::byte* terms, std::int64_t step, std::int64_t n) = nullptr;
 
   template <class T, class F>
@@ -165,9 +174,10 @@ class Operands {
     if (wide_.dtype() != y_.dtype()) cast(wide_, y_);
   }
 
-  // Combines n terms, from number `term` on, with the places behind element `base`.
-  void at(std::int64_t base, std::int64_t term, const std::int64_t* places, std::int64_t n) const {
-    kernels.at(results + base * bytes, terms + term * step * bytes, step, places, n);
+  // Combines n terms, from number `term` on, with the places behind element `base`. False if one is outside of
+  // [-extent, extent).
+  bool at(std::int64_t base, std::int64_t term, const std::int64_t* places, std::int64_t n, std::int64_t extent) const {
+    return kernels.at(results + base * bytes, terms + term * step * bytes, step, places, n, extent);
   }
   // Combines n terms with the elements from `base` on.
   void run(std::int64_t base, std::int64_t term, std::int64_t n) const {
@@ -225,20 +235,33 @@ void scatter(ScatterFunction f, const Tensor& terms, const Tensor& positions, in
   const Places places(y, positions, axis);
   const Operands operands(f, terms, y);
   places.for_each_block([&](std::int64_t outer, std::int64_t begin, std::int64_t end) {
-    if (places.split.inner == 1)
-      return operands.at(places.first(outer), places.from(outer, 0), places.position, places.count);
+    if (places.split.inner == 1) {
+      operands.at(places.first(outer), places.from(outer, 0), places.position, places.count, places.split.extent);
+      return;
+    }
     for (std::int64_t k = 0; k < places.count; ++k)
       operands.run(places.to(outer, k) + begin, places.from(outer, k) + begin, end - begin);
   });
   operands.finish();
 }
 
+namespace {
+
+// The elements of a matrix that an index along the axis and the following axes name.
+std::int64_t matrix_size(const Tensor& y, int axis) {
+  const AxisSplit split(y.shape(), axis);
+  return split.extent * split.inner;
+}
+
+}  // namespace
+
 void add_along(const Tensor& terms, const Tensor& positions, int axis, const Tensor& sum) {
   if (terms.size() == 0) return;
   const Operands operands(ScatterFunction::add, terms, sum);
+  const std::int64_t matrix = matrix_size(sum, axis);
   for_each_along(positions, axis, sum.shape()[axis],
                  [&](std::int64_t base, std::int64_t term, const std::int64_t* places, std::int64_t n) {
-                   operands.at(base, term, places, n);
+                   return operands.at(base, term, places, n, matrix);
                  });
   operands.finish();
 }
@@ -246,9 +269,10 @@ void add_along(const Tensor& terms, const Tensor& positions, int axis, const Ten
 BadIndex scatter_along(ScatterFunction f, const Tensor& terms, const Tensor& indices, int axis, const Tensor& y) {
   if (terms.size() == 0) return {};
   const Operands operands(f, terms, y);
+  const std::int64_t matrix = matrix_size(y, axis);
   const BadIndex bad = for_each_index_along(indices, terms.shape(), axis, y.shape()[axis],
                                             [&](std::int64_t base, std::int64_t term, const std::int64_t* places,
-                                                std::int64_t n) { operands.at(base, term, places, n); });
+                                                std::int64_t n) { return operands.at(base, term, places, n, matrix); });
   operands.finish();
   return bad;
 }

@@ -3,11 +3,13 @@
 #include "loops/linalg/blocked.hpp"
 
 #include <algorithm>
+#include <complex>
 #include <memory>
 #include <new>
 
 #include "kernels/kernels.hpp"
 #include "kernels/lapack.hpp"
+#include "loops/linalg/factors/plain.hpp"
 #include "loops/linalg/tiled_product.hpp"
 
 namespace reel::loops::blocked {
@@ -15,6 +17,9 @@ namespace {
 
 template <class T>
 constexpr DType dtype = sizeof(T) == 4 ? DType::float32 : DType::float64;
+
+template <class T>
+constexpr bool is_complex = !std::is_floating_point_v<T>;
 
 template <class T>
 const kernels::SmallFactors& small() {
@@ -177,25 +182,37 @@ bool is_small(std::int64_t n) {
 
 template <class T>
 int solve(const System<T>& s) noexcept {
-  Workspace work;
-  if (!is_small<T>(s.n) && !work.reserve<T>(std::max(s.n, s.columns), std::max(s.n, s.columns), s.n))
-    return kernels::out_of_memory;
-  if (s.n > 0 && s.columns > 0) solve(s, work);
+  if constexpr (is_complex<T>) {
+    plain::solve(s);
+  } else {
+    Workspace work;
+    if (!is_small<T>(s.n) && !work.reserve<T>(std::max(s.n, s.columns), std::max(s.n, s.columns), s.n))
+      return kernels::out_of_memory;
+    if (s.n > 0 && s.columns > 0) solve(s, work);
+  }
   return 0;
 }
 
 template <class T>
 int potrf(std::int64_t n, T* a, std::int64_t lda) noexcept {
-  Workspace work;
-  if (!is_small<T>(n) && !work.reserve<T>(n, n, n)) return kernels::out_of_memory;
-  return static_cast<int>(cholesky(Matrix<T>{a, lda, 1}, n, work));
+  if constexpr (is_complex<T>) {
+    return plain::potrf(n, a, lda);
+  } else {
+    Workspace work;
+    if (!is_small<T>(n) && !work.reserve<T>(n, n, n)) return kernels::out_of_memory;
+    return static_cast<int>(cholesky(Matrix<T>{a, lda, 1}, n, work));
+  }
 }
 
 template <class T>
 int getrf(std::int64_t n, T* a, std::int64_t lda, int* pivots) noexcept {
-  Workspace work;
-  if (!is_small<T>(n) && !work.reserve<T>(n, n, n)) return kernels::out_of_memory;
-  return static_cast<int>(lu(Matrix<T>{a, lda, 1}, n, n, pivots, work));
+  if constexpr (is_complex<T>) {
+    return plain::getrf(n, n, a, lda, pivots);
+  } else {
+    Workspace work;
+    if (!is_small<T>(n) && !work.reserve<T>(n, n, n)) return kernels::out_of_memory;
+    return static_cast<int>(lu(Matrix<T>{a, lda, 1}, n, n, pivots, work));
+  }
 }
 
 // A = U' L' P', see kernels/lapack.hpp.
@@ -237,17 +254,17 @@ int getri(std::int64_t n, T* factors, std::int64_t lda, const int* pivots) noexc
   return 0;
 }
 
-template int solve<float>(const System<float>&) noexcept;
-template int solve<double>(const System<double>&) noexcept;
-template int potrf<float>(std::int64_t, float*, std::int64_t) noexcept;
-template int potrf<double>(std::int64_t, double*, std::int64_t) noexcept;
-template int getrf<float>(std::int64_t, float*, std::int64_t, int*) noexcept;
-template int getrf<double>(std::int64_t, double*, std::int64_t, int*) noexcept;
-template int getrs<float>(bool, std::int64_t, std::int64_t, const float*, std::int64_t, const int*, float*,
-                          std::int64_t) noexcept;
-template int getrs<double>(bool, std::int64_t, std::int64_t, const double*, std::int64_t, const int*, double*,
-                           std::int64_t) noexcept;
-template int getri<float>(std::int64_t, float*, std::int64_t, const int*) noexcept;
-template int getri<double>(std::int64_t, double*, std::int64_t, const int*) noexcept;
+#define REEL_BLOCKED(T)                                                                           \
+  template int solve<T>(const System<T>&) noexcept;                                               \
+  template int potrf<T>(std::int64_t, T*, std::int64_t) noexcept;                                 \
+  template int getrf<T>(std::int64_t, T*, std::int64_t, int*) noexcept;                           \
+  template int getrs<T>(bool, std::int64_t, std::int64_t, const T*, std::int64_t, const int*, T*, \
+                        std::int64_t) noexcept;                                                   \
+  template int getri<T>(std::int64_t, T*, std::int64_t, const int*) noexcept;
+REEL_BLOCKED(float)
+REEL_BLOCKED(double)
+REEL_BLOCKED(std::complex<float>)
+REEL_BLOCKED(std::complex<double>)
+#undef REEL_BLOCKED
 
 }  // namespace reel::loops::blocked

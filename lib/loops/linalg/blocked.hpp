@@ -1,6 +1,6 @@
-// Factorisations and triangular solves of one matrix, float32 or float64: recursive halving down to the kernels of
-// lib/kernels/product, with the library's own matrix products in between. Nothing throws; codes as in
-// kernels/lapack.hpp.
+// Factorisations and triangular solves of one matrix. Of float and double: recursive halving down to the kernels of
+// lib/kernels/product, with the library's own matrix products in between; of std::complex: plain loops. Nothing throws;
+// codes as in kernels/lapack.hpp.
 #pragma once
 #include <cstdint>
 

@@ -1,6 +1,8 @@
 #include "loops/linalg/dense.hpp"
 
+#include <complex>
 #include <string_view>
+#include <type_traits>
 
 #include "kernels/dispatch.hpp"
 #include "loops/linalg/blocked.hpp"
@@ -40,30 +42,39 @@ bool is_blocked(Task task, DType d, std::int64_t n) {
   return false;
 }
 
+namespace {
+
+template <class T>
+bool use_blocked(Task task, std::int64_t n) {
+  return std::is_floating_point_v<T> ? is_blocked(task, dtype<T>, n) : !kernels::has_lapack;
+}
+
+}  // namespace
+
 template <class T>
 int potrf(std::int64_t n, T* a, std::int64_t lda) noexcept {
   if constexpr (kernels::has_lapack)
-    if (!is_blocked(Task::cholesky, dtype<T>, n)) return kernels::potrf(Triangle::lower, n, a, lda);
+    if (!use_blocked<T>(Task::cholesky, n)) return kernels::potrf(Triangle::lower, n, a, lda);
   return blocked::potrf(n, a, lda);
 }
 template <class T>
 int getrf(std::int64_t n, T* a, std::int64_t lda, int* pivots) noexcept {
   if constexpr (kernels::has_lapack)
-    if (!is_blocked(Task::lu, dtype<T>, n)) return kernels::getrf(n, a, lda, pivots);
+    if (!use_blocked<T>(Task::lu, n)) return kernels::getrf(n, n, a, lda, pivots);
   return blocked::getrf(n, a, lda, pivots);
 }
 template <class T>
 int getrs(Transposed transposed, std::int64_t n, std::int64_t columns, const T* factors, std::int64_t lda,
           const int* pivots, T* b, std::int64_t ldb) noexcept {
   if constexpr (kernels::has_lapack)
-    if (!is_blocked(Task::triangular, dtype<T>, n))
+    if (!use_blocked<T>(Task::triangular, n))
       return kernels::getrs(transposed, n, columns, factors, lda, pivots, b, ldb);
   return blocked::getrs(transposed == Transposed::yes, n, columns, factors, lda, pivots, b, ldb);
 }
 template <class T>
 int getri(std::int64_t n, T* factors, std::int64_t lda, const int* pivots) noexcept {
   if constexpr (kernels::has_lapack)
-    if (!is_blocked(Task::lu, dtype<T>, n)) return kernels::getri(n, factors, lda, pivots);
+    if (!use_blocked<T>(Task::lu, n)) return kernels::getri(n, factors, lda, pivots);
   return blocked::getri(n, factors, lda, pivots);
 }
 
@@ -72,7 +83,7 @@ int trsm(Side side, Triangle triangle, Transposed transposed, Diagonal diagonal,
          const T* a, std::int64_t lda, T* b, std::int64_t ldb) noexcept {
   const bool left = side == Side::left;
   if constexpr (kernels::has_lapack)
-    if (!is_blocked(Task::triangular, dtype<T>, left ? m : n))
+    if (!use_blocked<T>(Task::triangular, left ? m : n))
       return kernels::trsm(side, triangle, transposed, diagonal, m, n, 1, a, lda, b, ldb);
   // X op(A) = B is op(A)^T X^T = B^T.
   const bool flipped = (transposed == Transposed::yes) == left, lower = (triangle == Triangle::lower) != flipped;
@@ -92,6 +103,8 @@ int trsm(Side side, Triangle triangle, Transposed transposed, Diagonal diagonal,
                        std::int64_t) noexcept;
 REEL_DENSE(float)
 REEL_DENSE(double)
+REEL_DENSE(std::complex<float>)
+REEL_DENSE(std::complex<double>)
 #undef REEL_DENSE
 
 }  // namespace reel::loops::dense

@@ -1,5 +1,6 @@
-// Factorisations and triangular solves of one row-major matrix, float32 or float64: by blocked.hpp or by LAPACK, as the
-// order decides. Nothing throws; arguments and codes as in kernels/lapack.hpp and kernels/blas.hpp.
+// Factorisations and triangular solves of one row-major matrix, by blocked.hpp or by LAPACK: of float and double as the
+// order decides, of std::complex by LAPACK where the library has it. Nothing throws; arguments and codes as in
+// kernels/lapack.hpp and kernels/blas.hpp.
 #pragma once
 #include <reel/dtype.hpp>
 

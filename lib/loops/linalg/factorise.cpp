@@ -4,13 +4,16 @@
 
 #include <algorithm>
 #include <cmath>
+#include <complex>
 #include <limits>
 #include <new>
 #include <numeric>
+#include <type_traits>
 #include <vector>
 
 #include "core/fail.hpp"
 #include "loops/linalg/dense.hpp"
+#include "loops/linalg/factors/codes.hpp"
 #include "loops/linalg/matrices.hpp"
 #include "loops/linalg/scaled.hpp"
 #include "loops/loops.hpp"
@@ -21,36 +24,18 @@ namespace {
 using kernels::Diagonal, kernels::Side, kernels::Transposed, kernels::Triangle;
 using reel::detail::mutable_data;
 
-// Makes a fault of the first nonzero code; throws for codes that are not the matrix's fault.
-Fault first_fault(const std::vector<int>& codes) {
-  for (std::size_t i = 0; i < codes.size(); ++i) {
-    if (codes[i] == kernels::out_of_memory) throw std::bad_alloc();
-    if (codes[i] < 0) fail<ValueError>("linear algebra", "an extent beyond 2^31 - 1 is more than LAPACK takes");
-    if (codes[i] > 0) return {static_cast<std::int64_t>(i), codes[i]};
-  }
-  return {};
-}
-
-template <class T>
-bool finite(const T* x, std::int64_t n) {
-  T sum{0};  // x - x is 0 or NaN
-  for (std::int64_t i = 0; i < n; ++i) sum += x[i] - x[i];
-  return sum == T(0);
-}
-
-template <class T>
-constexpr T not_a_number = std::numeric_limits<T>::quiet_NaN();
-
 }  // namespace
 
 Fault cholesky(const Tensor& a) {
   const std::int64_t n = order_of(a), count = count_of(a, n);
   std::vector<int> codes(static_cast<std::size_t>(count));
-  with_type(a, [&]<class T>(T) {
+  with_any_type(a, [&]<class T>(T) {
     for_each_matrix(count, n, [&](std::int64_t at) {
       T* m = mutable_data<T>(a) + at * n * n;
       bool is_finite = true;
       for (std::int64_t i = 0; i < n; ++i) is_finite = is_finite && finite(m + i * n, i + 1);
+      if constexpr (!std::is_floating_point_v<T>)
+        for (std::int64_t i = 0; i < n; ++i) m[i * n + i] = std::real(m[i * n + i]);
       if (is_finite) {
         codes[static_cast<std::size_t>(at)] = dense::potrf<T>(n, m, n);
       } else {
@@ -66,7 +51,7 @@ Fault factorise(const Tensor& a, const Tensor& lu, const Tensor& pivots) {
   copy(a, lu);
   const std::int64_t n = order_of(a), count = count_of(a, n);
   std::vector<int> codes(static_cast<std::size_t>(count));
-  with_type(a, [&]<class T>(T) {
+  with_any_type(a, [&]<class T>(T) {
     for_each_matrix(count, n, [&](std::int64_t at) {
       T* m = mutable_data<T>(lu) + at * n * n;
       int* p = mutable_data<int>(pivots) + at * n;
@@ -89,7 +74,7 @@ void solve(const Tensor& factors, const Tensor& pivots, bool transpose, const Te
   own.pop_back();
   own.pop_back();
   std::vector<int> codes(static_cast<std::size_t>(count));
-  with_type(x, [&]<class T>(T) {
+  with_any_type(x, [&]<class T>(T) {
     for_each_matrix(count, n, [&](std::int64_t at) {
       const std::int64_t from = broadcast_index(at, batch, own);
       codes[static_cast<std::size_t>(at)] =
@@ -103,10 +88,13 @@ void solve(const Tensor& factors, const Tensor& pivots, bool transpose, const Te
 std::vector<std::int64_t> invert(const Tensor& factors, const Tensor& pivots) {
   const std::int64_t n = order_of(factors), count = count_of(factors, n);
   std::vector<int> codes(static_cast<std::size_t>(count));
-  with_type(factors, [&]<class T>(T) {
+  with_any_type(factors, [&]<class T>(T) {
     for_each_matrix(count, n, [&](std::int64_t at) {
       T* m = mutable_data<T>(factors) + at * n * n;
-      codes[static_cast<std::size_t>(at)] = dense::getri<T>(n, m, n, mutable_data<int>(pivots) + at * n);
+      if (finite(m, n * n))
+        codes[static_cast<std::size_t>(at)] = dense::getri<T>(n, m, n, mutable_data<int>(pivots) + at * n);
+      else
+        std::fill_n(m, n * n, not_a_number<T>);  // LAPACK leaves zeros of the identity that it solves for
     });
   });
   std::vector<std::int64_t> singular;
@@ -128,7 +116,7 @@ Fault solve_triangular(const Tensor& matrices, const TriangularSystem& system, c
   const Transposed transposed = kernels::transposed_if(system.transpose != in_memory.transposed);
   const Diagonal diagonal = system.unit_diagonal ? Diagonal::unit : Diagonal::stored;
   std::vector<int> codes(static_cast<std::size_t>(count));
-  with_type(x, [&]<class T>(T) {
+  with_any_type(x, [&]<class T>(T) {
     for_each_matrix(count, n, [&](std::int64_t at) {
       std::int64_t offset = 0, rest = at;
       for (int d = batch.rank() - 1; d >= 0; --d) {
@@ -137,7 +125,7 @@ Fault solve_triangular(const Tensor& matrices, const TriangularSystem& system, c
       }
       const T* m = reinterpret_cast<const T*>(a.data) + offset;
       int& code = codes[static_cast<std::size_t>(at)];
-      for (std::int64_t i = 0; i < n && !system.unit_diagonal && code == 0; ++i)
+      for (std::int64_t i = 0; i < n && !system.unit_diagonal && !system.any_diagonal && code == 0; ++i)
         if (m[i * (a.row_stride + a.column_stride)] == T(0)) code = static_cast<int>(i + 1);
       if (code == 0)
         code = dense::trsm<T>(Side::left, triangle, transposed, diagonal, n, columns, m, in_memory.leading,
@@ -147,26 +135,41 @@ Fault solve_triangular(const Tensor& matrices, const TriangularSystem& system, c
   return first_fault(codes);
 }
 
+namespace {
+
+double magnitude(double x) { return std::abs(x); }
+double magnitude(const std::complex<double>& x) { return std::hypot(x.real(), x.imag()); }
+
+}  // namespace
+
 void determinant(const Tensor& factors, const Tensor& pivots, const Tensor& det) {
   const std::int64_t n = order_of(factors), count = det.size();
-  with_type(factors, [&]<class T>(T) {
-    for (std::int64_t i = 0; i < count; ++i)
-      mutable_data<T>(det)[i] = static_cast<T>(
-          pivot_product(mutable_data<T>(factors) + i * n * n, mutable_data<int>(pivots) + i * n, n).value());
+  with_any_type(factors, [&]<class T>(T) {
+    for (std::int64_t i = 0; i < count; ++i) {
+      const T* of = mutable_data<T>(factors) + i * n * n;
+      const int* order = mutable_data<int>(pivots) + i * n;
+      mutable_data<T>(det)[i] = static_cast<T>(pivot_product(of, order, n).value());
+    }
   });
 }
 
 void log_determinant(const Tensor& factors, const Tensor& pivots, const Tensor& sign, const Tensor& logdet) {
   const std::int64_t n = order_of(factors), count = sign.size();
-  with_type(factors, [&]<class T>(T) {
+  with_any_type(factors, [&]<class T>(T) {
+    using Real = decltype(std::real(T()));
     for (std::int64_t i = 0; i < count; ++i) {
-      const Scaled p = pivot_product(mutable_data<T>(factors) + i * n * n, mutable_data<int>(pivots) + i * n, n);
-      const double m = std::abs(p.mantissa);
+      const T* of = mutable_data<T>(factors) + i * n * n;
+      const int* order = mutable_data<int>(pivots) + i * n;
+      const auto p = pivot_product(of, order, n);
+      const double m = magnitude(p.mantissa);
       // A single logarithm while the value is in range: no cancellation near a determinant of 1.
-      const double log = std::abs(p.exponent) < 1000 ? std::log(std::abs(p.value()))
+      const double log = std::abs(p.exponent) < 1000 ? std::log(magnitude(p.value()))
                                                      : std::log(m) + static_cast<double>(p.exponent) * std::log(2.0);
-      mutable_data<T>(logdet)[i] = static_cast<T>(log);
-      mutable_data<T>(sign)[i] = static_cast<T>(std::isnan(m) ? m : m == 0 ? 0.0 : std::copysign(1.0, p.mantissa));
+      mutable_data<Real>(logdet)[i] = static_cast<Real>(log);
+      if constexpr (std::is_floating_point_v<T>)
+        mutable_data<T>(sign)[i] = static_cast<T>(std::isnan(m) ? m : m == 0 ? 0.0 : std::copysign(1.0, p.mantissa));
+      else
+        mutable_data<T>(sign)[i] = m == 0 ? T(0) : static_cast<T>(p.mantissa / m);
     }
   });
 }
@@ -210,8 +213,12 @@ void inverse_by_factors(const Tensor& a, const Tensor& lu, const Tensor& pivots,
   copy(lu, z);
   const std::vector<std::int64_t> singular = invert(z, pivots);
   if (singular.empty()) return;
-  const Tensor matrices = contiguous(a);
   const std::int64_t n = order_of(a);
+  if (is_complex(a.dtype()))
+    return with_any_type(a, [&]<class T>(T) {
+      for (const std::int64_t at : singular) std::fill_n(mutable_data<T>(z) + at * n * n, n * n, not_a_number<T>);
+    });
+  const Tensor matrices = contiguous(a);
   with_type(a, [&]<class T>(T) {
     for (const std::int64_t at : singular) {
       const T* from = mutable_data<T>(matrices) + at * n * n;

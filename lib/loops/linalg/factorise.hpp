@@ -1,4 +1,4 @@
-// Factorisations of batches of square matrices [..., n, n], float32 or float64, row-major without gaps. One matrix is
+// Factorisations of batches of square matrices [..., n, n], real or complex, row-major without gaps. One matrix is
 // one task, so that results have the same bits for every number of threads. A matrix that is not finite gives NaN.
 #pragma once
 #include <reel/tensor.hpp>
@@ -15,7 +15,8 @@ struct Fault {
   explicit operator bool() const { return batch >= 0; }
 };
 
-/// a becomes the lower triangular L with L L^T = a; its upper triangle is not read.
+/// a becomes the lower triangular L with L L^H = a; its upper triangle and the imaginary parts of its diagonal are not
+/// read.
 Fault cholesky(const Tensor& a);
 /// lu becomes the LU factors of a (with any strides), pivots (int32 [..., n]) the row order; see kernels::getrf. All
 /// matrices are processed, whatever the fault.
@@ -26,17 +27,18 @@ void solve(const Tensor& factors, const Tensor& pivots, bool transpose, const Te
 /// The factors become the inverse. Returns the positions of the singular matrices in the batch, which stay unchanged.
 std::vector<std::int64_t> invert(const Tensor& factors, const Tensor& pivots);
 /// z becomes the inverse of a, by its factors. For a singular matrix: infinities with the signs of its adjugate, +
-/// where that is zero.
+/// where that is zero; NaN if it is complex.
 void inverse_by_factors(const Tensor& a, const Tensor& lu, const Tensor& pivots, const Tensor& z);
-/// The same as solve() for a triangular A with any strides. The fault is a zero on the diagonal.
+/// The same as solve() for a triangular A with any strides. The fault is a zero on the diagonal; with `any_diagonal`
+/// none, but infinities and NaN.
 struct TriangularSystem {
-  bool lower, transpose, unit_diagonal;
+  bool lower, transpose, unit_diagonal, any_diagonal = false;
 };
 Fault solve_triangular(const Tensor& a, const TriangularSystem& system, const Tensor& x, const Shape& batch,
                        std::int64_t columns);
 /// det [...] from the factors, without overflow on the way.
 void determinant(const Tensor& factors, const Tensor& pivots, const Tensor& det);
-/// Sign and logarithm of the magnitude of the determinant.
+/// Sign (of a complex matrix: a number of magnitude 1) and logarithm of the magnitude of the determinant.
 void log_determinant(const Tensor& factors, const Tensor& pivots, const Tensor& sign, const Tensor& logdet);
 /// out [..., n, n] = g z^T with one number g per matrix, whose batch axes include those of z. Where g is zero, so is
 /// the result, even if z is infinite.

@@ -2,6 +2,7 @@
 #pragma once
 #include <algorithm>
 #include <cmath>
+#include <complex>
 #include <numeric>
 #include <reel/tensor.hpp>
 #include <vector>
@@ -17,6 +18,21 @@ inline std::int64_t order_of(const Tensor& a) {
 }
 inline std::int64_t count_of(const Tensor& a, std::int64_t n) {
   return n == 0 ? 0 : reel::detail::block(a)->size / (n * n);
+}
+
+/// f(T{}) for the element type T of x: float, double, or std::complex of one.
+template <class F>
+void with_any_type(const Tensor& x, const F& f) {
+  switch (reel::detail::block(x)->dtype) {
+    case DType::float32:
+      return f(float{});
+    case DType::float64:
+      return f(double{});
+    case DType::complex64:
+      return f(std::complex<float>{});
+    default:
+      return f(std::complex<double>{});
+  }
 }
 
 /// f(T{}) for the element type T of x, float32 or float64.

@@ -2,55 +2,71 @@
 #pragma once
 #include <algorithm>
 #include <cmath>
+#include <complex>
 #include <cstdint>
+#include <type_traits>
 
 namespace reel::loops {
 
-/// mantissa 2^exponent; |mantissa| in [0.5, 1), or 0, or not finite.
-struct Scaled {
-  double mantissa = 0;
+/// x = mantissa 2^e, of complex x for the larger part.
+inline double split(double x, int& e) { return std::frexp(x, &e); }
+inline std::complex<double> split(const std::complex<double>& x, int& e) {
+  e = 0;
+  const double size = std::max(std::abs(x.real()), std::abs(x.imag()));
+  if (!(size > 0) || !std::isfinite(size)) return x;
+  static_cast<void>(std::frexp(size, &e));
+  return {std::ldexp(x.real(), -e), std::ldexp(x.imag(), -e)};
+}
+inline double joined(double mantissa, int e) { return std::ldexp(mantissa, e) + 0.0; }  // + 0.0: no -0
+inline std::complex<double> joined(const std::complex<double>& mantissa, int e) {
+  return {std::ldexp(mantissa.real(), e), std::ldexp(mantissa.imag(), e)};
+}
+
+/// mantissa 2^exponent; |mantissa|, or the larger part of a complex one, in [0.5, 1), or 0, or not finite.
+template <class Number>
+struct BasicScaled {
+  Number mantissa = 0;
   std::int64_t exponent = 0;
 
-  static Scaled of(double x) {
+  static BasicScaled of(const Number& x) {
     int e = 0;
-    const double mantissa = std::frexp(x, &e);
+    const Number mantissa = split(x, e);
     return {mantissa, e};
   }
-  double value() const {
-    return std::ldexp(mantissa, static_cast<int>(std::clamp<std::int64_t>(exponent, -5000, 5000))) +
-           0.0;  // + 0.0: no -0
-  }
-  Scaled& operator*=(double x) {
+  Number value() const { return joined(mantissa, static_cast<int>(std::clamp<std::int64_t>(exponent, -5000, 5000))); }
+  BasicScaled& operator*=(const Number& x) {
     int e = 0;
-    mantissa = std::frexp(mantissa * x, &e);
+    mantissa = split(mantissa * x, e);
     exponent += e;
     return *this;
   }
-  Scaled& operator*=(const Scaled& x) {
+  BasicScaled& operator*=(const BasicScaled& x) {
     exponent += x.exponent;
     return *this *= x.mantissa;
   }
-  Scaled& operator+=(const Scaled& x) {
+  BasicScaled& operator+=(const BasicScaled& x) {
     if (x.mantissa == 0) return *this;
     if (mantissa == 0) return *this = x;
     const std::int64_t common = std::max(exponent, x.exponent);
-    const auto aligned = [&](const Scaled& s) { return Scaled{s.mantissa, s.exponent - common}.value(); };
-    const Scaled sum = of(aligned(*this) + aligned(x));
+    const auto aligned = [&](const BasicScaled& s) { return BasicScaled{s.mantissa, s.exponent - common}.value(); };
+    const BasicScaled sum = of(aligned(*this) + aligned(x));
     return *this = {sum.mantissa, sum.exponent + common};
   }
-  friend Scaled operator*(Scaled x, const Scaled& y) { return x *= y; }
-  friend Scaled operator-(const Scaled& x) { return {-x.mantissa, x.exponent}; }
+  friend BasicScaled operator*(BasicScaled x, const BasicScaled& y) { return x *= y; }
+  friend BasicScaled operator-(const BasicScaled& x) { return {-x.mantissa, x.exponent}; }
 };
+using Scaled = BasicScaled<double>;
 
 inline bool is_zero(double x) { return x == 0; }
 inline bool is_zero(const Scaled& x) { return x.mantissa == 0; }
 
 /// The determinant from LU factors (see kernels::getrf).
 template <class T>
-Scaled pivot_product(const T* factors, const int* pivots, std::int64_t n) {
-  Scaled p{1, 0};
+auto pivot_product(const T* factors, const int* pivots, std::int64_t n) {
+  using Number = std::conditional_t<std::is_floating_point_v<T>, double, std::complex<double>>;
+  BasicScaled<Number> p{1, 0};
   for (std::int64_t i = 0; i < n; ++i) {
-    const Scaled pivot = Scaled::of(static_cast<double>(factors[i * n + i]));
+    const auto pivot = BasicScaled<Number>::of(static_cast<Number>(factors[i * n + i]));
     p *= pivots[i] == i + 1 ? pivot.mantissa : -pivot.mantissa;
     p.exponent += pivot.exponent;
   }

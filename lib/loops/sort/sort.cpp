@@ -1,6 +1,7 @@
 #include "loops/sort/sort.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <limits>
 #include <new>
 #include <optional>
@@ -66,7 +67,7 @@ struct Record {
   Key key;
   std::int64_t position;
   friend bool operator<(const Record& a, const Record& b) noexcept {
-    return a.key != b.key ? a.key < b.key : a.position < b.position;
+    return (a.key < b.key) | ((a.key == b.key) & (a.position < b.position));  // without a branch
   }
 };
 // Both in one integer, if they fit.
@@ -152,29 +153,99 @@ void order_rows(const Tensor& x, std::int64_t first, std::int64_t last, bool des
                });
 }
 
-// The first `count` of each row, by a heap of the best so far with the worst of them on top.
+// The best `count` records so far, worst first: few of them in order, many as a heap.
+template <class R>
+class Best {
+ public:
+  Best(R* records, std::int64_t count) : records_(records), count_(count), in_order_(count <= 32) {
+    if (in_order_)
+      std::sort(records, records + count, worse);
+    else
+      std::make_heap(records, records + count);
+  }
+  const R& worst() const { return records_[0]; }
+  // Takes a record that is better than the worst, which goes.
+  void exchange(R record) {
+    if (in_order_) {
+      std::int64_t at = 0;
+      for (; at + 1 < count_ && record < records_[at + 1]; ++at) records_[at] = records_[at + 1];
+      records_[at] = record;
+    } else {
+      std::pop_heap(records_, records_ + count_);
+      records_[count_ - 1] = record;
+      std::push_heap(records_, records_ + count_);
+    }
+  }
+  // Puts the best first.
+  void finish() {
+    if (in_order_)
+      std::reverse(records_, records_ + count_);
+    else
+      std::sort_heap(records_, records_ + count_);
+  }
+
+ private:
+  static bool worse(const R& a, const R& b) { return b < a; }
+
+  R* records_;
+  std::int64_t count_;
+  bool in_order_;
+};
+
+// The first `count` of each row.
 void select_first(const Tensor& x, std::int64_t count, bool descending, const Tensor& positions) {
   const std::int64_t n = KeyRows(x).n;
   for_each_row(x, count, descending, positions,
-               [&]<class T, class R>(const auto& keys, const T* row, R* heap, std::int64_t* to) {
+               [&]<class T, class R>(const auto& keys, const T* row, R* records, std::int64_t* to) {
                  using Parts = RecordParts<typename Keys<T>::Key>;
-                 for (std::int64_t i = 0; i < count; ++i) new (heap + i) R{keys(row[i]), i};
-                 std::make_heap(heap, heap + count);
-                 T worst = row[Parts::position(heap[0])];
+                 for (std::int64_t i = 0; i < count; ++i) new (records + i) R{keys(row[i]), i};
+                 Best<R> best(records, count);
+                 T worst = row[Parts::position(best.worst())];
                  for (std::int64_t i = count; i < n; ++i) {
                    // Most elements are rejected here; a comparison with NaN is false.
                    if constexpr (std::is_arithmetic_v<T>)
                      if (keys.descending ? row[i] <= worst : row[i] >= worst) continue;
                    const auto key = keys(row[i]);
-                   if (key >= Parts::key(heap[0])) continue;  // on ties the earlier element stays
-                   std::pop_heap(heap, heap + count);
-                   heap[count - 1] = R{key, i};
-                   std::push_heap(heap, heap + count);
-                   worst = row[Parts::position(heap[0])];
+                   if (key >= Parts::key(best.worst())) continue;  // on ties the earlier element stays
+                   best.exchange(R{key, i});
+                   worst = row[Parts::position(best.worst())];
                  }
-                 std::sort(heap, heap + count);
-                 for (std::int64_t k = 0; k < count; ++k) to[k] = Parts::position(heap[k]);
+                 best.finish();
+                 for (std::int64_t k = 0; k < count; ++k) to[k] = Parts::position(records[k]);
                });
+}
+
+// Puts the records of the ranks [first, last) in their places of one of the buffers, which it returns, by partitions
+// free of branches: a record goes to both ends of the free part of the other buffer, and one end moves on. After twice
+// as many as halves would take, std::nth_element does the rest, whose time is bounded.
+template <class R>
+const R* select_ranks(R* records, R* other, std::int64_t n, std::int64_t first, std::int64_t last) {
+  constexpr std::int64_t few = 128, sample_size = 15;
+  std::int64_t begin = 0, end = n;
+  for (auto rounds = 2 * std::bit_width(static_cast<std::uint64_t>(n)); end - begin > few && rounds > 0; --rounds) {
+    R sample[sample_size];
+    const std::int64_t middle = (first + last) / 2 - begin, stride = (end - begin) / sample_size;
+    for (std::int64_t k = 0; k < sample_size; ++k) sample[k] = records[begin + k * stride];
+    std::sort(sample, sample + sample_size);
+    const R pivot = sample[middle * sample_size / (end - begin)];
+    std::int64_t low = begin, high = end;
+    for (std::int64_t i = begin; i < end; ++i) {
+      const R record = records[i];
+      other[low] = record;
+      other[high - 1] = record;  // of `record`: to read other[low] would wait for the store
+      const bool below = record < pivot;
+      low += below;
+      high -= !below;
+    }
+    const bool parted = first < low && last > low;  // the ranks that are sought are on both sides
+    if (low == begin || parted) break;              // `records` are as they were
+    (last <= low ? end : begin) = low;
+    std::swap(records, other);
+  }
+  if (first > begin) std::nth_element(records + begin, records + first, records + end);
+  if (last < end) std::nth_element(records + first, records + last, records + end);
+  std::sort(records + first, records + last);
+  return records;
 }
 
 struct Sorted {
@@ -219,11 +290,8 @@ void select_rows(const Tensor& x, std::int64_t first, std::int64_t last, bool de
   if (first == 0 && last <= length / heap_share) return select_first(x, last, descending, positions);
   if (last - first > length / 4) return order_rows(x, first, last, descending, positions, Sorted());
   order_rows(x, first, last, descending, positions,
-             [=]<std::size_t Bytes, class R, class Parts>(R* records, R*, std::int64_t n, Parts) -> const R* {
-               if (first > 0) std::nth_element(records, records + first, records + n);
-               if (last < n) std::nth_element(records + first, records + last, records + n);
-               std::sort(records + first, records + last);
-               return records;
+             [=]<std::size_t Bytes, class R, class Parts>(R* records, R* other, std::int64_t n, Parts) -> const R* {
+               return select_ranks(records, other, n, first, last);
              });
 }
 

@@ -288,15 +288,18 @@ Tensor reduced(Along& a, Reduction reduction, bool member) {
 }
 
 Tensor flat_positions(const char* op, const Tensor& x, const Operand& indices, IndexMode mode) {
-  const Tensor i = to_tensor(op, indices, "indices");
-  const std::int64_t n = x.size();
-  if (mode == IndexMode::raise || n == 0) return checked_indices(op, i, 0, n);
-  require_integers(op, i);
-  const Tensor wide = cast_to(i, DType::int64);
-  return checked_indices(op, mode == IndexMode::wrap ? mod(wide, n) : clip(wide, 0, n - 1), 0, n);
+  return positions_in(op, to_tensor(op, indices, "indices"), x.size(), mode);
 }
 
 }  // namespace
+
+Tensor positions_in(const char* op, const Tensor& indices, std::int64_t extent, IndexMode mode) {
+  if (mode == IndexMode::raise || extent == 0) return checked_indices(op, indices, 0, extent);
+  require_integers(op, indices);
+  const Tensor wide = cast_to(indices, DType::int64);
+  return checked_indices(op, mode == IndexMode::wrap ? mod(wide, extent) : clip(wide, 0, extent - 1), 0, extent);
+}
+
 }  // namespace ops
 
 Tensor index(const Operand& operand, IndexItems items) {

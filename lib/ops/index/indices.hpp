@@ -1,7 +1,7 @@
 // Shared by ops with index tensors: checked indices, and sums at positions in a fixed order.
 #pragma once
 #include <reel/gradient.hpp>
-#include <reel/ops/index.hpp>
+#include <reel/ops/indexing.hpp>
 
 #include "ops/shape/view.hpp"
 
@@ -11,6 +11,9 @@ namespace reel::ops {
 /// integers, IndexError for one outside [-extent, extent). `op` is a literal.
 Tensor checked_indices(const char* op, const Operand& indices, int axis, std::int64_t extent);
 
+/// The same for axis 0, where an index out of range is what the mode says.
+Tensor positions_in(const char* op, const Tensor& indices, std::int64_t extent, IndexMode mode);
+
 /// The same for one array per axis, which broadcast to the shape of the first: positions on the axis that these axes
 /// make together. `axes_and_extents` alternates the axis, for messages, and its extent. The arrays are integers.
 Tensor checked_positions(const char* op, std::span<const Tensor* const> indices, Attributes axes_and_extents);
@@ -19,6 +22,9 @@ Tensor checked_positions(const char* op, std::span<const Tensor* const> indices,
                              std::int64_t extent);
 /// TypeError for a tensor that cannot index.
 void require_integers(const char* op, const Tensor& indices);
+
+/// The operand, which must be boolean. TypeError for another dtype.
+Tensor to_mask(const char* op, const Operand& operand, const char* name);
 
 /// x at the positions, which are checked: gather, and take_along_axis, whose other axes are those of x. Recorded.
 Tensor gather_at(const Tensor& x, const Tensor& positions, int axis);

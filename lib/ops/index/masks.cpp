@@ -25,6 +25,8 @@ Tensor true_positions(const char* op, const Tensor& mask, std::int64_t size, con
   return apply(true_primitive, {&mask}, words(size));
 }
 
+}  // namespace
+
 Tensor to_mask(const char* op, const Operand& operand, const char* name) {
   const Tensor mask = to_tensor(op, operand, name);
   if (mask.dtype() != DType::boolean)
@@ -33,7 +35,6 @@ Tensor to_mask(const char* op, const Operand& operand, const char* name) {
   return mask;
 }
 
-}  // namespace
 }  // namespace ops
 
 Tensor masked_fill(const Operand& operand, const Operand& mask_operand, const Operand& value) {
@@ -44,6 +45,26 @@ Tensor masked_fill(const Operand& operand, const Operand& mask_operand, const Op
   static_cast<void>(ops::broadcast_shapes("masked_fill", ops::broadcast_shapes("masked_fill", mask.shape(), x.shape()),
                                           filling.shape()));
   return where(mask, filling, x);
+}
+
+Tensor masked_scatter(const Operand& operand, const Operand& mask_operand, const Operand& values) {
+  const tape::OpScope scope(operand);
+  constexpr const char* op = "masked_scatter";
+  const Tensor x = ops::to_tensor(op, operand);
+  const Tensor mask = ops::to_mask(op, mask_operand, "mask");
+  Tensor list = ops::in_dtype_of(x, op, values, "values");
+  if (ops::broadcast_shapes(op, mask.shape(), x.shape()) != x.shape())
+    fail<ShapeError>(op, "the mask has shape {}, which does not broadcast to that of x, {}", mask.shape(), x.shape());
+  const Tensor chosen = broadcast_to(mask, x.shape());
+  if (list.size() == 0) {  // an index of nothing would be out of range where the mask is false, too
+    if (ops::true_positions(op, chosen, -1, "give values").size() > 0)
+      fail<IndexError>(op, "there are no values for the true elements of the mask");
+    return identity(x);
+  }
+  list = reshape(list, {list.size()});
+  const Tensor earlier = cumsum(ops::cast_to(reshape(chosen, {chosen.size()}), DType::int64), 0, true);
+  const Tensor places = where(chosen, reshape(earlier, chosen.shape()), 0);
+  return where(chosen, ops::gather_at(list, ops::checked_indices(op, places, 0, list.size()), 0), x);
 }
 
 Tensor boolean_mask(const Operand& operand, const Operand& mask_operand) {

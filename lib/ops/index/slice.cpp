@@ -219,11 +219,14 @@ void evaluate_update(const Call& call, Outputs& out) {
 constexpr Primitive update_primitive = {
     .rule = batched({"slice_update", update_vjp, update_jvp}), .infer = infer_update, .evaluate = evaluate_update};
 
+// Those of a part of up to four axes need no allocation.
+using UpdateAttributes = detail::ShortList<std::int64_t, 17>;
+
 Tensor update(const Tensor& x, const Tensor& part, Attributes where, bool given_up) {
-  std::int64_t attributes[1 + 4 * max_rank];
+  UpdateAttributes attributes(1 + where.size());
   attributes[0] = given_up;
-  std::copy(where.begin(), where.end(), attributes + 1);
-  return apply(update_primitive, {&x, &part}, {attributes, 1 + where.size()});
+  std::copy(where.begin(), where.end(), attributes.begin() + 1);
+  return apply(update_primitive, {&x, &part}, attributes);
 }
 
 AxisRange index_range(const char* op, const SliceItem& item, int axis, const Shape& shape) {

@@ -11,77 +11,25 @@
 #include <reel/ops/reduce.hpp>
 #include <vector>
 
+#include "loops/elementwise/complex.hpp"
 #include "ops/apply/apply.hpp"
+#include "ops/linalg/directions.hpp"
 #include "ops/linalg/linalg.hpp"
 
 namespace reel {
 namespace ops {
 namespace {
 
-// ---- Directions: one tensor [..., k, n, n], so that one kept value holds all of them
-
-std::int64_t count_of(const Tensor& directions) { return directions.shape()[-3]; }
 Tensor no_directions(const Tensor& a) {
   const std::int64_t n = a.shape().back();
   return reel::detail::empty(a.dtype(), {0, n, n});
 }
-Tensor as_direction(const Tensor& h) { return expand_dims(h, -3); }
-Tensor direction(const Tensor& directions, std::int64_t i) {
-  return slice(directions, {ellipsis, i, range_from(0), range_from(0)});
-}
-
-// All directions but number i.
-std::vector<Tensor> others(const Tensor& directions, std::int64_t i) {
-  std::vector<Tensor> parts;
-  const std::int64_t k = count_of(directions);
-  const auto add = [&](std::int64_t first, std::int64_t last) {
-    if (first < last) parts.push_back(slice(directions, {ellipsis, range(first, last), range_from(0), range_from(0)}));
-  };
-  add(0, i);
-  add(i + 1, k);
-  return parts;
-}
-
-// Concatenates along the axis of directions; the axes before it broadcast.
-Tensor joined(std::vector<Tensor> parts) {
-  if (parts.size() == 1) return parts[0];
-  const auto batch = [](const Tensor& x) {
-    Shape shape = x.shape();
-    for (int d = 0; d < 3; ++d) shape.pop_back();
-    return shape;
-  };
-  Shape common;
-  for (const Tensor& x : parts) common = broadcast_shapes("det", common, batch(x));
-  for (Tensor& x : parts) {
-    Shape shape = common;
-    for (int d = -3; d < 0; ++d) shape.push_back(x.shape()[d]);
-    if (x.shape() != shape) x = broadcast_to(x, shape);
-  }
-  return concatenate(parts, -3);
-}
-Tensor with(const Tensor& directions, const Tensor& h) {
-  if (count_of(directions) == 0) return as_direction(h);
-  return joined({directions, as_direction(h)});
-}
-Tensor with(std::vector<Tensor> parts, const Tensor& h) {
-  parts.push_back(as_direction(h));
-  return joined(std::move(parts));
-}
-
 // The point at which a rule evaluates; derivatives of every order share it.
 struct Point {
   const Tensor &a, &lu, &pivots;
 };
 Tensor derivative(const Point& at, const Tensor& directions);
 Tensor cofactors(const Tensor& weight, const Point& at, const Tensor& directions);
-
-// The cotangent of the directions; cotangent(i) is that of direction i.
-template <class F>
-Tensor of_each_direction(const Tensor& directions, const F& cotangent) {
-  std::vector<Tensor> parts;
-  for (std::int64_t i = 0; i < count_of(directions); ++i) parts.push_back(as_direction(cotangent(i)));
-  return joined(std::move(parts));
-}
 
 // The batch shape to which the inputs broadcast; each has a number of own axes behind the batch axes.
 Shape common_batch(const Call& call, std::initializer_list<int> own_axes) {
@@ -107,7 +55,7 @@ void derivative_vjp(const tape::Record& r, std::span<const Tensor> g, std::span<
   if (r.wanted(0)) dx[0] = sum_to(r, cofactors(g[0], at, h), r.shape(0));
   if (!r.wanted(1)) return;
   const Tensor dh = of_each_direction(h, [&](std::int64_t i) {
-    return cofactors(g[0], at, count_of(h) == 1 ? no_directions(at.a) : joined(others(h, i)));
+    return cofactors(g[0], at, count_of(h) == 1 ? no_directions(at.a) : joined_directions(other_directions(h, i)));
   });
   dx[1] = sum_to(r, dh, r.shape(1));
 }
@@ -115,9 +63,9 @@ void derivative_vjp(const tape::Record& r, std::span<const Tensor> g, std::span<
 void derivative_jvp(const tape::Record& r, std::span<const Tensor> dx, std::span<Tensor> dy) {
   const Point at = point_of_derivative(r);
   const Tensor& h = r.saved(derivative_directions);
-  if (r.wanted(0)) dy[0] = derivative(at, with(h, dx[0]));
+  if (r.wanted(0)) dy[0] = derivative(at, with_direction(h, dx[0]));
   for (std::int64_t i = 0; r.wanted(1) && i < count_of(h); ++i) {
-    const Tensor part = derivative(at, with(others(h, i), direction(dx[1], i)));
+    const Tensor part = derivative(at, with_direction(other_directions(h, i), direction(dx[1], i)));
     dy[0] = dy[0].defined() ? add(dy[0], part) : part;
   }
 }
@@ -148,10 +96,11 @@ Point point_of_cofactors(const tape::Record& r) {
 void cofactors_vjp(const tape::Record& r, std::span<const Tensor> g, std::span<Gradient> dx) {
   const Point at = point_of_cofactors(r);
   const Tensor &w = r.saved(cofactors_weight), &h = r.saved(cofactors_directions);
-  if (r.wanted(0)) dx[0] = sum_to(r, derivative(at, with(h, g[0])), r.shape(0));
-  if (r.wanted(1)) dx[1] = sum_to(r, cofactors(w, at, with(h, g[0])), r.shape(1));
+  if (r.wanted(0)) dx[0] = sum_to(r, derivative(at, with_direction(h, g[0])), r.shape(0));
+  if (r.wanted(1)) dx[1] = sum_to(r, cofactors(w, at, with_direction(h, g[0])), r.shape(1));
   if (!r.wanted(2)) return;
-  const Tensor dh = of_each_direction(h, [&](std::int64_t i) { return cofactors(w, at, with(others(h, i), g[0])); });
+  const Tensor dh = of_each_direction(
+      h, [&](std::int64_t i) { return cofactors(w, at, with_direction(other_directions(h, i), g[0])); });
   dx[2] = sum_to(r, dh, r.shape(2));
 }
 
@@ -160,9 +109,9 @@ void cofactors_jvp(const tape::Record& r, std::span<const Tensor> dx, std::span<
   const Tensor &w = r.saved(cofactors_weight), &h = r.saved(cofactors_directions);
   const auto add_part = [&](const Tensor& part) { dy[0] = dy[0].defined() ? add(dy[0], part) : part; };
   if (r.wanted(0)) add_part(cofactors(dx[0], at, h));
-  if (r.wanted(1)) add_part(cofactors(w, at, with(h, dx[1])));
+  if (r.wanted(1)) add_part(cofactors(w, at, with_direction(h, dx[1])));
   for (std::int64_t i = 0; r.wanted(2) && i < count_of(h); ++i) {
-    add_part(cofactors(w, at, with(others(h, i), direction(dx[2], i))));
+    add_part(cofactors(w, at, with_direction(other_directions(h, i), direction(dx[2], i))));
   }
 }
 
@@ -191,14 +140,23 @@ Tensor cofactors(const Tensor& weight, const Point& at, const Tensor& directions
   return apply(cofactors_primitive, {&weight, &at.a, &directions, &at.lu, &at.pivots});
 }
 
-// ---- det: residuals are the factors and pivots. Kept: a, those, and the value for overrides of the rule.
+// ---- det: residuals are the factors and pivots. Kept: a, those, and the value for overrides of the rule. Of complex
+// matrices d det = det tr(a^-1 da).
 Point point_of_det(const tape::Record& r) { return {r.saved(0), r.saved(1), r.saved(2)}; }
+Tensor inverse_at_point(const Point& at) { return inverse_of(at.a, at.lu, at.pivots); }
+Tensor trace_of_product(const Tensor& x, const Tensor& y) { return sum(multiply(swapped(x), y), {-2, -1}); }
 void det_vjp(const tape::Record& r, std::span<const Tensor> g, std::span<Gradient> dx) {
   const Point at = point_of_det(r);
+  if (is_complex(at.a.dtype())) {
+    dx[0] = multiply(per_matrix(multiply(g[0], conj(r.saved(3)))), adjoint(inverse_at_point(at)));
+    return;
+  }
   dx[0] = cofactors(g[0], at, no_directions(at.a));
 }
 void det_jvp(const tape::Record& r, std::span<const Tensor> dx, std::span<Tensor> dy) {
-  dy[0] = derivative(point_of_det(r), as_direction(dx[0]));
+  const Point at = point_of_det(r);
+  dy[0] = is_complex(at.a.dtype()) ? multiply(r.saved(3), trace_of_product(inverse_at_point(at), dx[0]))
+                                   : derivative(at, as_direction(dx[0]));
 }
 
 void infer_det(const Call& call, Metas& out) {
@@ -217,7 +175,8 @@ constexpr Primitive det_primitive = {.rule = batched({"det", det_vjp, det_jvp}),
                                      .keeps = {keep_input(0), keep_output(1), keep_output(2), keep_output(0)},
                                      .residuals = 2};
 
-// ---- slogdet: residuals and kept values as for det. The sign is constant almost everywhere: gradient zero.
+// ---- slogdet: residuals and kept values as for det, and the sign. That of a real matrix is constant almost
+// everywhere: gradient zero. With t = tr(a^-1 da): d logdet = Re t; of complex matrices d sign = i sign Im t.
 
 // The gradient of the logarithm, w a^-T. Inputs: weight, a, factors, pivots; residual: the inverse of a. Where the
 // weight is zero, such as a cotangent for another matrix of the batch, so is the result, not NaN if a is singular.
@@ -265,22 +224,37 @@ constexpr Primitive log_gradient = {
     .constants = 2,
     .residuals = 1};
 
+enum : std::size_t { slogdet_sign = 3 };
+
+// For cotangents u of the sign and v of the logarithm (v - i Im(conj(u) sign)) a^-H.
+void complex_slogdet_vjp(const tape::Record& r, std::span<const Tensor> g, std::span<Gradient> dx) {
+  const Tensor& s = r.saved(slogdet_sign);
+
+  const Tensor of_sign = g[0].defined() ? negative(imag(multiply(conj(g[0]), s))) : Tensor();
+  const Tensor of_log = g[1].defined() ? g[1] : zeros(r.batched(r.output_shape(1)), r.output_dtype(1));
+  const Tensor weight = of_sign.defined() ? make_complex(of_log, of_sign) : of_log;
+  dx[0] = multiply(per_matrix(weight), adjoint(inverse_at_point(point_of_det(r))));
+}
+
 void slogdet_vjp(const tape::Record& r, std::span<const Tensor> g, std::span<Gradient> dx) {
+  if (is_complex(r.dtype(0))) return complex_slogdet_vjp(r, g, dx);
   if (g[1].defined())
     dx[0] = apply(log_gradient, {&g[1], &r.saved(0), &r.saved(1), &r.saved(2)});
   else
     dx[0] = zeros(r.batched(r.shape(0)), r.dtype(0));
 }
-// tr(a^-1 da)
 void slogdet_jvp(const tape::Record& r, std::span<const Tensor> dx, std::span<Tensor> dy) {
-  const Tensor z = inverse_of(r.saved(0), r.saved(1), r.saved(2));
-  dy[1] = sum(multiply(swapped(z), dx[0]), {-2, -1});
+  const Tensor t = trace_of_product(inverse_at_point(point_of_det(r)), dx[0]);
+  dy[1] = real(t);
+  if (!is_complex(t.dtype())) return;
+  const Tensor angle = imag(t);
+  dy[0] = multiply(r.saved(slogdet_sign), make_complex(zeros_like(angle), angle));
 }
 
 void infer_slogdet(const Call& call, Metas& out) {
   const Tensor& a = call.input(0);
   out.add(a.dtype(), batch_of(a));
-  out.add(a.dtype(), batch_of(a));
+  out.add(is_complex(a.dtype()) ? loops::part_dtype(a.dtype()) : a.dtype(), batch_of(a));
   add_factors(out, a);
 }
 void evaluate_slogdet(const Call& call, Outputs& out) {
@@ -291,14 +265,25 @@ constexpr Primitive slogdet_primitive = {
     .rule = batched({.name = "slogdet", .vjp = slogdet_vjp, .jvp = slogdet_jvp, .accepts_none = true}),
     .infer = infer_slogdet,
     .evaluate = evaluate_slogdet,
-    .keeps = {keep_input(0), keep_output(2), keep_output(3)},
+    .keeps = {keep_input(0), keep_output(2), keep_output(3), keep_output(0)},
     .residuals = 2};
 
-// ---- Matrices of order up to 2 are expressions.
+// ---- Matrices of order up to 2 are expressions, complex ones up to 3, so that singular ones are no special case.
 
 Tensor det_of_two(const Tensor& a) {
   const auto element = [&](int i, int j) { return slice(a, {ellipsis, i, j}); };
   return subtract(multiply(element(0, 0), element(1, 1)), multiply(element(0, 1), element(1, 0)));
+}
+
+// By the first row.
+Tensor det_of_three(const Tensor& a) {
+  const auto element = [&](int i, int j) { return slice(a, {ellipsis, i, j}); };
+  const auto term = [&](int j) {
+    const int left = j == 0 ? 1 : 0, right = j == 2 ? 1 : 2;
+    return multiply(element(0, j), subtract(multiply(element(1, left), element(2, right)),
+                                            multiply(element(1, right), element(2, left))));
+  };
+  return add(subtract(term(0), term(1)), term(2));
 }
 
 Tensor determinant(const Tensor& a) {
@@ -312,6 +297,9 @@ Tensor determinant(const Tensor& a) {
       return reshape(a, batch_of(a));
     case 2:
       return det_of_two(a);
+    case 3:
+      if (is_complex(a.dtype())) return det_of_three(a);
+      [[fallthrough]];
     default:
       return apply(det_primitive, {&a});
   }

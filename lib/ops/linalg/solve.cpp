@@ -18,16 +18,6 @@ Shape with(Shape batch, std::initializer_list<std::int64_t> extents) {
   return batch;
 }
 
-// " of matrix [i, j]": the matrix at a row-major position of a batch, for errors.
-std::string of_matrix(std::int64_t at, const Shape& batch) {
-  Shape index = batch;
-  for (int d = batch.rank() - 1; d >= 0; --d) {
-    index[d] = at % batch[d];
-    at /= batch[d];
-  }
-  return batch.empty() ? std::string() : " of matrix " + to_string(index);
-}
-
 // The shapes of a x = b.
 struct System {
   Shape batch, shape;  // of the solution
@@ -35,39 +25,34 @@ struct System {
   bool vector;
 };
 
-// b is a vector (or a batch of vectors) if it has rank 1, or one axis less than a and a's leading extents; otherwise
-// matrices.
-System system_of(const char* op, const Tensor& a, const Tensor& b) {
+System system_of(const char* op, const Tensor& a, const Tensor& b, const char* operand = "a") {
   const Shape sa = a.shape(), sb = b.shape();
   System s;
-  Shape leading = sa;
-  leading.pop_back();
-  s.vector = sb.rank() == 1 || sb == leading;
+  s.vector = is_vector_side(op, operand, sa, sb);
   const std::int64_t n = sa.back();
-  if (sb.rank() == 0 || sb[s.vector ? -1 : -2] != n)
-    fail<ShapeError>(op, "a is {}, b is {}: b must be a vector of {} elements or have {} rows", sa, sb, n, n);
   s.columns = s.vector ? 1 : sb.back();
   Shape own = sb;
   own.pop_back();
   if (!s.vector) own.pop_back();
-  leading.pop_back();
+  const Shape leading = batch_of(a);
   const int rank = std::max(leading.rank(), own.rank());
   for (int d = 0; d < rank; ++d) {
     const int da = d - (rank - leading.rank()), db = d - (rank - own.rank());
     const std::int64_t ea = da < 0 ? 1 : leading[da], eb = db < 0 ? 1 : own[db];
     if (ea != eb && ea != 1 && eb != 1)
-      fail<ShapeError>(op, "batch axes do not broadcast: a is {}, b is {} (the leading axes must agree or be 1)", sa,
-                       sb);
+      fail<ShapeError>(op, "batch axes do not broadcast: {} is {}, b is {} (the leading axes must agree or be 1)",
+                       operand, sa, sb);
     s.batch.push_back(ea == 1 ? eb : ea);
   }
   s.shape = s.vector ? with(s.batch, {n}) : with(s.batch, {n, s.columns});
   return s;
 }
 
-// -y x^T, or its transpose: the cotangent of a, where y is that of b. Transposed for a transposed system.
-Tensor minus_outer(const Tensor& y, const Tensor& x, bool vector) {
-  return negative(vector ? product("solve", expand_dims(y, -1), expand_dims(x, -1), {false, true})
-                         : product("solve", y, x, {false, true}));
+// -y x^H; of a transposed system its transpose: the cotangent of a, where y is that of b.
+Tensor minus_outer(const Tensor& y, const Tensor& x, bool vector, bool transpose) {
+  if (transpose) return minus_outer(conjugated(x), conjugated(y), vector, false);
+  return negative(vector ? product_adjoint("solve", expand_dims(y, -1), expand_dims(x, -1))
+                         : product_adjoint("solve", y, x));
 }
 Tensor applied(const Tensor& a, const Tensor& x, bool transpose, bool vector) {
   if (!vector) return product("solve", a, x, {transpose, false});
@@ -77,15 +62,18 @@ Tensor difference(const Tensor& b, const Tensor& product) {
   return b.defined() ? subtract(b, product) : negative(product);
 }
 
-// solve(g); for vectors, a batch of cotangents becomes the columns of one matrix.
+// The cotangent of b: the conjugate of solve(conj g), where solve takes the transposed system. For vectors, a batch of
+// cotangents becomes the columns of one matrix.
 template <class Solve>
 Tensor solved(const tape::Record& r, const Tensor& g, bool vector, const Solve& solve) {
-  return r.batch_rank() && vector ? moveaxis(solve(moveaxis(g, 0, -1)), -1, 0) : solve(g);
+  const Tensor b = conjugated(g);
+  return conjugated(r.batch_rank() && vector ? moveaxis(solve(moveaxis(b, 0, -1)), -1, 0) : solve(b));
 }
 
-// ---- solve: saved a, x (where a is followed), and the factors; attributes transpose, vector.
+// ---- solve: saved a, x (where a is followed), and the factors; attributes transpose, vector, and whether a may be
+// singular.
 enum : std::size_t { solve_a, solve_x, solve_lu, solve_pivots };
-enum : std::size_t { solve_transpose, solve_vector };
+enum : std::size_t { solve_transpose, solve_vector, solve_any };
 
 Tensor solution(const Tensor& a, const Tensor& lu, const Tensor& pivots, const Tensor& b, bool transpose);
 
@@ -101,7 +89,7 @@ void solve_vjp(const tape::Record& r, std::span<const Tensor> g, std::span<Gradi
   if (r.wanted(1)) dx[1] = sum_to(r, db, r.shape(1));
   if (!r.wanted(0)) return;
   const Tensor x = r.saved(solve_x);
-  dx[0] = sum_to(r, transpose ? minus_outer(x, db, vector) : minus_outer(db, x, vector), r.shape(0));
+  dx[0] = sum_to(r, minus_outer(db, x, vector, transpose), r.shape(0));
 }
 
 void solve_jvp(const tape::Record& r, std::span<const Tensor> dx, std::span<Tensor> dy) {
@@ -116,9 +104,9 @@ constexpr tape::Rule solve_rule = batched({"solve", solve_vjp, solve_jvp});
 constexpr const char* singular_remedy = "add a multiple of eye(n), or solve a least-squares problem instead";
 
 // ValueError for the first singular matrix of the batch.
-void require_regular(const char* op, const Tensor& a, const loops::Fault& fault) {
+void require_nonsingular(const char* op, const Tensor& a, const loops::Fault& fault) {
   if (fault)
-    fail<ValueError>(op, "a is singular: pivot {}{} is zero; {}", fault.order, of_matrix(fault.batch, batch_of(a)),
+    fail<ValueError>(op, "a is singular: pivot {}{} is zero; {}", fault.order, matrix_name(fault.batch, batch_of(a)),
                      singular_remedy);
 }
 
@@ -130,7 +118,8 @@ void infer_solve(const Call& call, Metas& out) {
 }
 void evaluate_solve(const Call& call, Outputs& out) {
   const Tensor &a = call.input(0), &b = call.input(1);
-  require_regular("solve", a, loops::factorise(a, out[1], out[2]));
+  const loops::Fault fault = loops::factorise(a, out[1], out[2]);
+  if (call.attribute(solve_any) == 0) require_nonsingular("solve", a, fault);
   const System s = system_of("solve", a, b);
   loops::copy(b, out[0]);
   loops::solve(out[1], out[2], call.attribute(solve_transpose) != 0, out[0], s.batch, s.columns);
@@ -164,8 +153,20 @@ Tensor solution(const Tensor& a, const Tensor& lu, const Tensor& pivots, const T
   return apply(solve_by_factors, {&a, &b, &lu, &pivots}, words(transpose, system_of("solve", a, b).vector));
 }
 
-// ---- triangular_solve: saved a and x (where a is followed); attributes of the options, then vector.
-Tensor triangular(const Tensor& a, const Tensor& b, const TriangularOptions& options);
+// The name of a caller and of its operand.
+struct CallerNames {
+  const char *op, *operand;
+};
+CallerNames names_of(std::int64_t caller, const char* itself) {
+  constexpr CallerNames names[] = {
+      {"lu_solve", "lu"}, {"cholesky_solve", "l"}, {"cholesky_inverse", "l"}, {"eigh", "b"}};
+  constexpr auto first = static_cast<std::int64_t>(Caller::lu_solve);
+  return caller < first ? CallerNames{itself, "a"} : names[caller - first];
+}
+
+// ---- triangular_solve: saved a and x (where a is followed); attributes of the options, then vector, and the caller.
+enum : std::size_t { triangular_vector = 3, triangular_caller };
+Tensor triangular(const Tensor& a, const Tensor& b, const TriangularOptions& options, Caller caller = Caller::itself);
 
 TriangularOptions options_of(const tape::Record& r) {
   return {r.attributes()[0] != 0, r.attributes()[1] != 0, r.attributes()[2] != 0};
@@ -181,13 +182,14 @@ Tensor masked(const Tensor& a, const TriangularOptions& options) {
 
 void triangular_vjp(const tape::Record& r, std::span<const Tensor> g, std::span<Gradient> dx) {
   const TriangularOptions options = options_of(r);
-  const bool vector = r.attributes()[3];
+  const bool vector = r.attributes()[triangular_vector];
+  const auto caller = static_cast<Caller>(r.attributes()[triangular_caller]);
   const Tensor db =
-      solved(r, g[0], vector, [&](const Tensor& b) { return triangular(r.saved(0), b, flipped(options)); });
+      solved(r, g[0], vector, [&](const Tensor& b) { return triangular(r.saved(0), b, flipped(options), caller); });
   if (r.wanted(1)) dx[1] = sum_to(r, db, r.shape(1));
   if (!r.wanted(0)) return;
   const Tensor x = r.saved(1);
-  const Tensor da = options.transpose ? minus_outer(x, db, vector) : minus_outer(db, x, vector);
+  const Tensor da = minus_outer(db, x, vector, options.transpose);
   dx[0] = masked(sum_to(r, da, r.shape(0)), options);
 }
 
@@ -196,8 +198,9 @@ void triangular_jvp(const tape::Record& r, std::span<const Tensor> dx, std::span
   Tensor b;
   if (r.wanted(1)) b = dx[1];
   if (r.wanted(0))
-    b = difference(b, applied(masked(dx[0], options), r.saved(1), options.transpose, r.attributes()[3] != 0));
-  dy[0] = triangular(r.saved(0), b, options);
+    b = difference(
+        b, applied(masked(dx[0], options), r.saved(1), options.transpose, r.attributes()[triangular_vector] != 0));
+  dy[0] = triangular(r.saved(0), b, options, static_cast<Caller>(r.attributes()[triangular_caller]));
 }
 
 void infer_triangular(const Call& call, Metas& out) {
@@ -208,12 +211,14 @@ void evaluate_triangular(const Call& call, Outputs& out) {
   const Tensor &a = call.input(0), &b = call.input(1);
   const System s = system_of("triangular_solve", a, b);
   loops::copy(b, out[0]);
-  const loops::TriangularSystem system = {call.attribute(0) != 0, call.attribute(1) != 0, call.attribute(2) != 0};
-  if (const loops::Fault fault = loops::solve_triangular(a, system, out[0], s.batch, s.columns))
-    fail<ValueError>("triangular_solve",
-                     "a is singular: element {} of the diagonal{} is zero; add a multiple of eye(n), or "
-                     "set unit_diagonal if the diagonal is not stored",
-                     fault.order - 1, of_matrix(fault.batch, s.batch));
+  const loops::TriangularSystem system = {call.attribute(0) != 0, call.attribute(1) != 0, call.attribute(2) != 0,
+                                          static_cast<Caller>(call.attribute(triangular_caller)) == Caller::rule};
+  if (const loops::Fault fault = loops::solve_triangular(a, system, out[0], s.batch, s.columns)) {
+    const CallerNames names = names_of(call.attribute(triangular_caller), "triangular_solve");
+    fail<ValueError>(names.op, "{} is singular: element {} of the diagonal{} is zero; add a multiple of eye(n){}",
+                     names.operand, fault.order - 1, matrix_name(fault.batch, s.batch),
+                     names.operand[0] == 'a' ? ", or set unit_diagonal if the diagonal is not stored" : "");
+  }
 }
 
 constexpr Primitive triangular_primitive = {.rule = batched({"triangular_solve", triangular_vjp, triangular_jvp}),
@@ -222,14 +227,14 @@ constexpr Primitive triangular_primitive = {.rule = batched({"triangular_solve",
                                             .keeps = {keep_input(0), keep_output(0, 0b01)},
                                             .effects = may_throw};
 
-Tensor triangular(const Tensor& a, const Tensor& b, const TriangularOptions& options) {
-  return apply(
-      triangular_primitive, {&a, &b},
-      words(options.lower, options.transpose, options.unit_diagonal, system_of("triangular_solve", a, b).vector));
+Tensor triangular(const Tensor& a, const Tensor& b, const TriangularOptions& options, Caller caller) {
+  const bool vector = system_of("triangular_solve", a, b).vector;
+  return apply(triangular_primitive, {&a, &b},
+               words(options.lower, options.transpose, options.unit_diagonal, vector, caller));
 }
 
-// ---- cholesky: saves the result. With P the lower triangle, its diagonal halved: dL = L P(L^-1 da L^-T), where da is
-// made symmetric, and the transpose of that (Murray 2016, "Differentiation of the Cholesky decomposition").
+// ---- cholesky: saves the result. With P the lower triangle, its diagonal halved: dL = L P(L^-1 da L^-H), where da is
+// made Hermitian, and the transpose of that (Murray 2016, "Differentiation of the Cholesky decomposition").
 Tensor lower_half(const Tensor& x);
 Tensor lower_half_again(const tape::Record&, const Tensor& x) { return lower_half(x); }
 void infer_like_input(const Call& call, Metas& out) { out.add(call.input(0).dtype(), call.input(0).shape()); }
@@ -238,29 +243,33 @@ constexpr Primitive lower_half_primitive = {.rule = linear<lower_half_again, low
                                             .infer = infer_like_input,
                                             .evaluate = evaluate_lower_half};
 Tensor lower_half(const Tensor& x) { return apply(lower_half_primitive, {&x}); }
-Tensor symmetric(const Tensor& x) { return multiply(add(x, swapped(x)), 0.5); }
+// L^-H x
+Tensor solve_adjoint(const Tensor& l, const Tensor& x) {
+  return conjugated(triangular(l, conjugated(x), {.lower = true, .transpose = true}));
+}
 
 void cholesky_vjp(const tape::Record& r, std::span<const Tensor> g, std::span<Gradient> dx) {
   const Tensor l = r.saved(0);
-  const TriangularOptions back{.lower = true, .transpose = true};
-  const Tensor p = lower_half(product("cholesky", l, tril(g[0]), {true, false}));
-  dx[0] = symmetric(triangular(l, swapped(triangular(l, p, back)), back));
+  const Tensor p = lower_half(adjoint_product("cholesky", l, tril(g[0])));
+  dx[0] = hermitian_part(solve_adjoint(l, adjoint(solve_adjoint(l, p))));
 }
 
 void cholesky_jvp(const tape::Record& r, std::span<const Tensor> dx, std::span<Tensor> dy) {
   const Tensor l = r.saved(0);
-  const Tensor inner = triangular(l, swapped(triangular(l, symmetric(dx[0]), {})), {});
+  const Tensor inner = triangular(l, adjoint(triangular(l, hermitian_part(dx[0]), {})), {});
   dy[0] = product("cholesky", l, lower_half(inner));
 }
 
 void evaluate_cholesky(const Call& call, Outputs& out) {
   const Tensor& a = call.input(0);
   loops::copy(a, out[0]);
-  if (const loops::Fault fault = loops::cholesky(out[0]))
-    fail<ValueError>("cholesky",
-                     "a is not positive definite: the leading minor of order {}{} is not positive; add a multiple "
-                     "of eye(n), or check that a is symmetric",
-                     fault.order, of_matrix(fault.batch, batch_of(a)));
+  if (const loops::Fault fault = loops::cholesky(out[0])) {
+    const CallerNames names = names_of(call.attribute(0), "cholesky");
+    fail<ValueError>(names.op,
+                     "{} is not positive definite: the leading minor of order {}{} is not positive; add a multiple "
+                     "of eye(n), or check that {} is symmetric",
+                     names.operand, fault.order, matrix_name(fault.batch, batch_of(a)), names.operand);
+  }
 }
 
 constexpr Primitive cholesky_primitive = {.rule = batched({"cholesky", cholesky_vjp, cholesky_jvp}),
@@ -272,7 +281,7 @@ constexpr Primitive cholesky_primitive = {.rule = batched({"cholesky", cholesky_
 // ---- inverse: saves the result z. dz = -z da z.
 void inverse_vjp(const tape::Record& r, std::span<const Tensor> g, std::span<Gradient> dx) {
   const Tensor z = r.saved(0);
-  dx[0] = negative(product("inverse", product("inverse", z, g[0], {true, false}), z, {false, true}));
+  dx[0] = negative(product_adjoint("inverse", adjoint_product("inverse", z, g[0]), z));
 }
 void inverse_jvp(const tape::Record& r, std::span<const Tensor> dx, std::span<Tensor> dy) {
   const Tensor z = r.saved(0);
@@ -284,7 +293,7 @@ constexpr tape::Rule inverse_rule = batched({"inverse", inverse_vjp, inverse_jvp
 void evaluate_inverse(const Call& call, Outputs& out) {
   const Tensor& a = call.input(0);
   const Tensor pivots = reel::detail::empty(DType::int32, pivots_shape(a));
-  require_regular("inverse", a, loops::factorise(a, out[0], pivots));
+  require_nonsingular("inverse", a, loops::factorise(a, out[0], pivots));
   static_cast<void>(loops::invert(out[0], pivots));
 }
 constexpr Primitive inverse_primitive = {.rule = inverse_rule,
@@ -305,24 +314,47 @@ constexpr Primitive inverse_by_factors = {.rule = inverse_rule,
 
 }  // namespace
 
-Shape batch_of(const Tensor& a) {
+Shape batch_of(const Tensor& a, int own_axes) {
   Shape batch = a.shape();
-  batch.pop_back();
-  batch.pop_back();
+  for (int d = 0; d < own_axes; ++d) batch.pop_back();
   return batch;
 }
 
-DType lapack_dtype(const char* op, DType d) {
-  if (is_complex(d)) fail<TypeError>(op, "complex factorisations are not available: a is {}", d);
-  return is_half(d) ? DType::float32 : floating_of(d);
+std::string matrix_name(std::int64_t at, const Shape& batch) {
+  Shape index = batch;
+  for (int d = batch.rank() - 1; d >= 0; --d) {
+    index[d] = at % batch[d];
+    at /= batch[d];
+  }
+  return batch.empty() ? std::string() : " of matrix " + to_string(index);
 }
 
-Tensor square_matrices(const char* op, const Operand& a) {
-  const Tensor x = to_tensor(op, a, "a");
+Tensor hermitian_part(const Tensor& x) { return multiply(add(x, adjoint(x)), 0.5); }
+
+DType lapack_dtype(DType d) { return is_half(d) ? DType::float32 : floating_of(d); }
+
+Tensor square_operand(const char* op, const Operand& a, const char* operand) {
+  Tensor x = to_tensor(op, a, operand);
   const Shape shape = x.shape();
   if (shape.rank() < 2 || shape[-1] != shape[-2])
-    fail<ShapeError>(op, "a must be square in its last two axes, it is {}", shape);
-  return cast_to(x, lapack_dtype(op, x.dtype()));
+    fail<ShapeError>(op, "{} must be square in its last two axes, it is {}", operand, shape);
+  return x;
+}
+
+Tensor square_matrices(const char* op, const Operand& a, const char* operand) {
+  const Tensor x = square_operand(op, a, operand);
+  return cast_to(x, lapack_dtype(x.dtype()));
+}
+
+bool is_vector_side(const char* op, const char* operand, const Shape& a, const Shape& b) {
+  Shape leading = a;
+  leading.pop_back();
+  const bool vector = b.rank() == 1 || b == leading;
+  const std::int64_t rows = a[-2];
+  if (b.rank() == 0 || b[vector ? -1 : -2] != rows)
+    fail<ShapeError>(op, "{} is {}, b is {}: b must be a vector of {} elements or have {} rows", operand, a, b, rows,
+                     rows);
+  return vector;
 }
 
 Shape pivots_shape(const Tensor& a) {
@@ -336,6 +368,12 @@ void add_factors(Metas& out, const Tensor& a) {
   out.add(DType::int32, pivots_shape(a));
 }
 
+Tensor solve_any(const Tensor& a, const Tensor& b) {
+  return apply(solve_primitive, {&a, &b}, words(false, false, true));
+}
+
+Tensor cholesky_for(Caller caller, const Tensor& a) { return apply(cholesky_primitive, {&a}, words(caller)); }
+
 Tensor inverse_of(const Tensor& a, const Tensor& lu, const Tensor& pivots) {
   return apply(inverse_by_factors, {&a, &lu, &pivots});
 }
@@ -346,35 +384,40 @@ struct Operands {
   Tensor a, b;
   DType dtype;  // of the result
 };
-Operands operands(const char* op, const Operand& a, const Operand& b) {
+Operands system_operands(const char* op, const Operand& a, const Operand& b, const char* operand = "a") {
   const Operand* both[] = {&a, &b};
-  const DType dtype = common_dtype(op, both), computed = lapack_dtype(op, dtype);
-  const Tensor x = to_tensor(op, a, "a");
-  const Shape shape = x.shape();
-  if (shape.rank() < 2 || shape[-1] != shape[-2])
-    fail<ShapeError>(op, "a must be square in its last two axes, it is {}", shape);
+  const DType dtype = common_dtype(op, both), computed = lapack_dtype(dtype);
+  const Tensor x = square_operand(op, a, operand);
   return {cast_to(x, computed), cast_to(to_tensor(op, b, "b"), computed), is_half(dtype) ? dtype : computed};
 }
 
 }  // namespace
+
+Tensor triangular_solve_for(Caller caller, const Operand& a, const Operand& b, const TriangularOptions& options) {
+  const CallerNames names = names_of(static_cast<std::int64_t>(caller), "triangular_solve");
+  const auto [x, y, dtype] = system_operands(names.op, a, b, names.operand);
+  static_cast<void>(system_of(names.op, x, y, names.operand));
+  return triangular(x, y, options, caller);
+}
+
 }  // namespace ops
 
 Tensor cholesky(const Operand& a) {
   const tape::OpScope scope(a);
   const Tensor x = ops::square_matrices("cholesky", a);
-  return ops::in_dtype_of(a, ops::apply(ops::cholesky_primitive, {&x}));
+  return ops::in_dtype_of(a, ops::cholesky_for(ops::Caller::itself, x));
 }
 
 Tensor solve(const Operand& a, const Operand& b) {
   const tape::OpScope scope(a);
-  const auto [x, y, dtype] = ops::operands("solve", a, b);
+  const auto [x, y, dtype] = ops::system_operands("solve", a, b);
   const bool vector = ops::system_of("solve", x, y).vector;
-  return ops::cast_to(ops::apply(ops::solve_primitive, {&x, &y}, ops::words(false, vector)), dtype);
+  return ops::cast_to(ops::apply(ops::solve_primitive, {&x, &y}, ops::words(false, vector, false)), dtype);
 }
 
 Tensor triangular_solve(const Operand& a, const Operand& b, const TriangularOptions& options) {
   const tape::OpScope scope(a);
-  const auto [x, y, dtype] = ops::operands("triangular_solve", a, b);
+  const auto [x, y, dtype] = ops::system_operands("triangular_solve", a, b);
   return ops::cast_to(ops::triangular(x, y, options), dtype);
 }
 

@@ -9,6 +9,12 @@ namespace reel {
 namespace ops {
 namespace {
 
+Tensor numbers(const char* op, const Operand& operand) {
+  const Tensor x = to_tensor(op, operand);
+  if (x.dtype() == DType::boolean) fail<TypeError>(op, "is not defined for boolean; cast x first");
+  return x;
+}
+
 Tensor along(const Tensor& x, int axis, const SliceItem& item) {
   std::vector<SliceItem> items(static_cast<std::size_t>(axis));
   items.push_back(item);
@@ -115,12 +121,18 @@ Tensors scanned(const Combine& f, const Tensors& x) {
 
 Tensor diff(const Operand& operand, std::int64_t n, std::int64_t axis) {
   const tape::OpScope scope(operand);
-  Tensor x = ops::to_tensor("diff", operand);
+  Tensor x = ops::numbers("diff", operand);
   const int a = ops::normalize("diff", axis, x.rank());
   if (n < 0) fail<ValueError>("diff", "n is {}; it must be at least 0", n);
   for (; n > 0 && x.shape()[a] > 0; --n)
     x = ops::along(x, a, range_from(1)) - ops::along(x, a, range(0, x.shape()[a] - 1));
   return x;
+}
+
+Tensor ediff1d(const Operand& operand) {
+  const tape::OpScope scope(operand);
+  const Tensor x = ops::numbers("ediff1d", operand);
+  return diff(reshape(x, {x.size()}));
 }
 
 Tensor gradient_along(const Operand& operand, std::int64_t axis, const Operand& spacing, int edge_order) {

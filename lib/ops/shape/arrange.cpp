@@ -35,8 +35,75 @@ Tensor with_diagonal(const Tensor& x, const Operand& values, const Diagonal& d) 
   return index_update(x, {ellipsis, arange(d.row, d.row + d.count), arange(d.column, d.column + d.count)}, values);
 }
 
+// The order of transpose that moves axes source to destination.
+std::vector<std::int64_t> moved_order(const Tensor& x, const Axes& source, const Axes& destination) {
+  constexpr const char* op = "moveaxis";
+  constexpr std::int64_t free = -1;
+  const Shape &from = source.list(), &to = destination.list();
+  if (source.all() || destination.all() || from.rank() != to.rank())
+    fail<ValueError>(op, "source {} and destination {} must have as many axes", from, to);
+  std::vector<std::int64_t> order(static_cast<std::size_t>(x.rank()), free);
+  std::vector<bool> moved(order.size());
+  for (int k = 0; k < from.rank(); ++k) {
+    const auto a = static_cast<std::size_t>(normalize(op, from[k], x.rank())),
+               b = static_cast<std::size_t>(normalize(op, to[k], x.rank()));
+    if (moved[a] || order[b] != free)
+      fail<ValueError>(op, "an axis occurs twice in source {} or destination {}", from, to);
+    moved[a] = true;
+    order[b] = static_cast<std::int64_t>(a);
+  }
+  std::size_t next = 0;
+  for (std::int64_t& axis : order) {
+    if (axis != free) continue;
+    while (moved[next]) ++next;
+    axis = static_cast<std::int64_t>(next++);
+  }
+  return order;
+}
+
+// The shape of x with an axis replaced by `extents`.
+Shape unflattened(const Tensor& x, int axis, const Shape& extents) {
+  std::int64_t known = 1;
+  int unknown = -1;
+  for (int d = 0; d < extents.rank(); ++d) {
+    if (extents[d] == -1 && unknown < 0)
+      unknown = d;
+    else if (extents[d] < 0 || __builtin_mul_overflow(known, extents[d], &known))
+      fail<ShapeError>("unflatten", "extents {} do not make up axis {} of x, of shape {}", extents, axis, x.shape());
+  }
+  const std::int64_t n = x.shape()[axis];
+  if (unknown < 0 ? known != n : known == 0 || n % known != 0)
+    fail<ShapeError>("unflatten", "extents {} do not make up axis {} of x, of shape {}", extents, axis, x.shape());
+  require_rank("unflatten", x.rank() - 1 + extents.rank());
+  Shape shape;
+  for (int d = 0; d < axis; ++d) shape.push_back(x.shape()[d]);
+  for (int d = 0; d < extents.rank(); ++d) shape.push_back(d == unknown ? n / known : extents[d]);
+  for (int d = axis + 1; d < x.rank(); ++d) shape.push_back(x.shape()[d]);
+  return shape;
+}
+
 }  // namespace
 }  // namespace ops
+
+Tensor matrix_transpose(const Operand& operand) {
+  const tape::OpScope scope(operand);
+  const Tensor x = ops::to_tensor("matrix_transpose", operand);
+  if (x.rank() < 2) fail<ShapeError>("matrix_transpose", "x has shape {}; it must have two axes", x.shape());
+  return swapaxes(x, -2, -1);
+}
+
+Tensor moveaxis(const Operand& operand, const Axes& source, const Axes& destination) {
+  const tape::OpScope scope(operand);
+  const Tensor x = ops::to_tensor("moveaxis", operand);
+  const std::vector<std::int64_t> order = ops::moved_order(x, source, destination);
+  return order.empty() ? identity(x) : transpose(x, order);
+}
+
+Tensor unflatten(const Operand& operand, std::int64_t axis, const Shape& extents) {
+  const tape::OpScope scope(operand);
+  const Tensor x = ops::to_tensor("unflatten", operand);
+  return reshape(x, ops::unflattened(x, ops::normalize("unflatten", axis, x.rank()), extents));
+}
 
 Tensor swapaxes(const Operand& operand, std::int64_t first, std::int64_t second) {
   const tape::OpScope scope(operand);

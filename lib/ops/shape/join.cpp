@@ -188,14 +188,12 @@ detail::List<Tensor> promoted(const char* op, std::span<const Tensor> parts) {
 
 }  // namespace ops
 
-Tensor concatenate(std::span<const Tensor> given, std::int64_t axis) {
-  const tape::OpScope scope;
-  const detail::List<Tensor> parts = ops::promoted("concatenate", given);
+Tensor ops::join(const char* op, std::span<const Tensor> given, std::int64_t axis) {
+  const detail::List<Tensor> parts = promoted(op, given);
   Shape shape = parts[0].shape();
-  if (shape.rank() == 0)
-    fail<ShapeError>("concatenate", "the parts have rank 0; join them along a new axis with stack");
-  const int a = ops::normalize("concatenate", axis, shape.rank());
-  ops::Numbers attributes;
+  if (shape.rank() == 0) fail<ShapeError>(op, "the parts have rank 0; join them along a new axis with stack");
+  const int a = normalize(op, axis, shape.rank());
+  Numbers attributes;
   attributes.reserve(1 + parts.size());
   attributes.push_back(a);
   std::int64_t total = 0;
@@ -204,13 +202,15 @@ Tensor concatenate(std::span<const Tensor> given, std::int64_t axis) {
     bool fits = own.rank() == shape.rank();
     for (int d = 0; fits && d < own.rank(); ++d) fits = d == a || own[d] == shape[d];
     if (!fits)
-      fail<ShapeError>("concatenate", "part {} has shape {}, part 0 {}: they may differ only along axis {}", i, own,
-                       shape, a);
+      fail<ShapeError>(op, "part {} has shape {}, part 0 {}: they may differ only along axis {}", i, own, shape, a);
     attributes.push_back(own[a]);
-    if (__builtin_add_overflow(total, own[a], &total))
-      fail<ShapeError>("concatenate", "axis {} exceeds the largest extent", a);
+    if (__builtin_add_overflow(total, own[a], &total)) fail<ShapeError>(op, "axis {} exceeds the largest extent", a);
   }
-  return ops::apply(ops::concatenate_primitive, ops::ListPointers(parts), attributes);
+  return apply(concatenate_primitive, ListPointers(parts), attributes);
+}
+Tensor concatenate(std::span<const Tensor> parts, std::int64_t axis) {
+  const tape::OpScope scope;
+  return ops::join("concatenate", parts, axis);
 }
 Tensor concatenate(std::initializer_list<Tensor> parts, std::int64_t axis) {
   return concatenate(std::span(parts.begin(), parts.size()), axis);

@@ -116,25 +116,48 @@ Tensor atleast_3d(const Operand& x) {
 Tensor hstack(std::span<const Tensor> parts) {
   const tape::OpScope scope;
   const ops::Tensors all = ops::parts_of("hstack", parts, 1);
-  return concatenate(all, all[0].rank() == 1 ? 0 : 1);
+  return ops::join("hstack", all, all[0].rank() == 1 ? 0 : 1);
 }
 Tensor vstack(std::span<const Tensor> parts) {
   const tape::OpScope scope;
-  return concatenate(ops::parts_of("vstack", parts, 2), 0);
+  return ops::join("vstack", ops::parts_of("vstack", parts, 2), 0);
 }
 Tensor dstack(std::span<const Tensor> parts) {
   const tape::OpScope scope;
-  return concatenate(ops::parts_of("dstack", parts, 3), 2);
+  return ops::join("dstack", ops::parts_of("dstack", parts, 3), 2);
 }
 Tensor column_stack(std::span<const Tensor> parts) {
   const tape::OpScope scope;
-  return concatenate(ops::columns_of("column_stack", parts), 1);
+  return ops::join("column_stack", ops::columns_of("column_stack", parts), 1);
 }
 Tensor hstack(std::initializer_list<Tensor> parts) { return hstack(std::span(parts.begin(), parts.size())); }
 Tensor vstack(std::initializer_list<Tensor> parts) { return vstack(std::span(parts.begin(), parts.size())); }
 Tensor dstack(std::initializer_list<Tensor> parts) { return dstack(std::span(parts.begin(), parts.size())); }
 Tensor column_stack(std::initializer_list<Tensor> parts) {
   return column_stack(std::span(parts.begin(), parts.size()));
+}
+
+Tensor append(const Operand& operand, const Operand& values) {
+  const tape::OpScope scope(operand);
+  const Tensor both[] = {flatten(ops::to_tensor("append", operand)),
+                         flatten(ops::to_tensor("append", values, "values"))};
+  return ops::join("append", both, 0);
+}
+Tensor append(const Operand& operand, const Operand& values, std::int64_t axis) {
+  const tape::OpScope scope(operand);
+  const Tensor both[] = {ops::to_tensor("append", operand), ops::to_tensor("append", values, "values")};
+  return ops::join("append", both, axis);
+}
+
+Tensor block(std::span<const std::vector<Tensor>> rows) {
+  const tape::OpScope scope;
+  constexpr const char* op = "block";
+  ops::Tensors joined;
+  for (const std::vector<Tensor>& row : rows) joined.push_back(ops::join(op, ops::parts_of(op, row, 2), -1));
+  return ops::join(op, ops::parts_of(op, joined, 2), -2);
+}
+Tensor block(std::initializer_list<BlockRow> rows) {
+  return block(std::vector<std::vector<Tensor>>(rows.begin(), rows.end()));
 }
 
 std::vector<Tensor> array_split(const Operand& operand, std::int64_t parts, std::int64_t axis) {

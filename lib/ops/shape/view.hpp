@@ -1,4 +1,4 @@
-// Views: other shapes and strides over the same data. Nothing here is recorded.
+// Views: other shapes and strides over the same data. Nothing here is recorded unless it says so.
 #pragma once
 #include <reel/ops/shape.hpp>
 
@@ -7,6 +7,9 @@
 #include "ops/engine.hpp"
 
 namespace reel::ops {
+
+/// concatenate() in the name of another op. Recorded.
+Tensor join(const char* op, std::span<const Tensor> parts, std::int64_t axis);
 
 /// A new tensor over x's data, `offset` elements in.
 inline Tensor view(const Tensor& x, std::int64_t offset, const Shape& shape, const Shape& strides) {
@@ -40,6 +43,13 @@ inline Tensor unchanged(const tape::Record&, const Tensor& g) { return g; }
 /// The rule of an op that changes the shape but not the order of the elements.
 inline Tensor to_input_shape(const tape::Record& r, const Tensor& g) { return reshape(g, r.batched(r.shape(0))); }
 inline Tensor to_output_shape(const tape::Record& r, const Tensor& t) { return reshape(t, r.output_shape()); }
+
+/// a b, for extents. ShapeError if it exceeds int64.
+inline std::int64_t checked_product(const char* op, std::int64_t a, std::int64_t b) {
+  std::int64_t y;
+  if (__builtin_mul_overflow(a, b, &y)) fail<ShapeError>(op, "{} times {} exceeds the largest extent", a, b);
+  return y;
+}
 
 inline Shape attribute_shape(std::span<const std::int64_t> a) { return {a.data(), a.size()}; }
 

@@ -116,12 +116,6 @@ void check_steps(const char* op, std::int64_t stride, std::int64_t dilation) {
 
 // ---- blocks
 
-std::int64_t checked_product(const char* op, std::int64_t a, std::int64_t b) {
-  std::int64_t y;
-  if (__builtin_mul_overflow(a, b, &y)) fail<ShapeError>(op, "{} times {} exceeds the largest extent", a, b);
-  return y;
-}
-
 // The axes [0, rank), permuted.
 Shape order_of(std::initializer_list<std::int64_t> last, int rank) {
   Shape order;
@@ -241,6 +235,16 @@ Tensor pixel_unshuffle(const Operand& operand, std::int64_t r) {
     fail<ShapeError>(op, "x has shape {}: {} does not divide rows and columns", i.x.shape(), r);
   return i.rearranged({i.channels, rows, r, columns, r}, {0, 2, 4, 1, 3},
                       {ops::checked_product(op, i.channels, r * r), rows, columns});
+}
+
+Tensor channel_shuffle(const Operand& operand, std::int64_t groups) {
+  const tape::OpScope scope(operand);
+  constexpr const char* op = "channel_shuffle";
+  if (groups < 1) fail<ValueError>(op, "groups is {}; it must be at least 1", groups);
+  const ops::Images i(op, operand, 1);
+  if (i.channels % groups != 0)
+    fail<ShapeError>(op, "x has shape {}: {} channels are no multiple of {}", i.x.shape(), i.channels, groups);
+  return i.rearranged({groups, i.channels / groups, i.rows, i.columns}, {1, 0, 2, 3}, {i.channels, i.rows, i.columns});
 }
 
 Tensor space_to_batch(const Operand& operand, const Shape& block, const Shape& before, const Shape& after) {

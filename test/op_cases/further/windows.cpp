@@ -110,6 +110,7 @@ constexpr Shaped rows[] = {
       [](A x) { Shape s = x[0].shape; s[-3] /= 4; s[-2] *= 2; s[-1] *= 2; return build(s, [&](Index i) { const std::size_t r = i.size(); i[r - 3] = i[r - 3] * 4 + i[r - 2] % 2 * 2 + i[r - 1] % 2; i[r - 2] /= 2; i[r - 1] /= 2; return at(x[0], i); }); }},
     {"pixel_unshuffle", "1x4x6;2x1x2x2", [](X x) { return pixel_unshuffle(x[0], 2); },
       [](A x) { Shape s = x[0].shape; s[-3] *= 4; s[-2] /= 2; s[-1] /= 2; return build(s, [&](Index i) { const std::size_t r = i.size(); const auto place = i[r - 3] % 4; i[r - 3] /= 4; i[r - 2] = i[r - 2] * 2 + place / 2; i[r - 1] = i[r - 1] * 2 + place % 2; return at(x[0], i); }); }},
+    {"channel_shuffle", "6x2x1;2x6x1x2;0x1x1", [](X x) { return channel_shuffle(x[0], 3); }, [](A x) { return build(x[0].shape, [&](Index i) { std::int64_t& c = i[i.size() - 3]; c = c % 3 * (x[0].shape[-3] / 3) + c / 3; return at(x[0], i); }); }},
     {"space_to_batch", "2x3x5;1x3x2x2", [](X x) { return space_to_batch(x[0], {2}, {1}, {0}); },
       [](A x) { Shape s = x[0].shape; const auto b = s[0]; s[0] *= 2; s[1] = 2; return build(s, [&](Index i) { i[1] = i[1] * 2 + i[0] / b - 1; i[0] %= b; return i[1] < 0 ? 0 : at(x[0], i); }); }},
     {"space_to_batch", "1x2x3", [](X x) { return space_to_batch(x[0], {2, 1}, {0, 0}, {2, 1}); },

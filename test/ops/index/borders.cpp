@@ -45,6 +45,20 @@ TEST_CASE("a sliding window is a view") {
   CHECK(second.data<double>().data() == x.data<double>().data() + 2);
 }
 
+TEST_CASE("the gradient of overlap_add leaves out elements behind the last window") {
+  const Tensor x = reshape(arange(6.0), {3, 2}), w = arange(10.0);
+  for (const std::int64_t stride : {1, 2})
+    for (const std::int64_t behind : {0, 1, 2, 3}) {
+      INFO("stride " << stride << ", " << behind << " elements behind");
+      const std::int64_t covered = 2 * stride + 2;
+      GradientTape tape;
+      tape.watch(x);
+      const Tensor y = overlap_add(x, 0, stride, 1, covered + behind);
+      const Tensor g = *tape.gradient(y, x, {.output_gradients = slice(w, {range(0, covered + behind)})});
+      CHECK(array_equal(g, sliding_window(slice(w, {range(0, covered)}), 2, 0, stride)));
+    }
+}
+
 TEST_CASE("wide borders take several threads' worth of elements") {
   const Tensor x = reshape(arange(6.0), {2, 3}), y = pad(x, {200, 0}, {199, 600}, PadMode::wrap);
   CHECK(array_equal(y, slice(tile(x, {201, 201}), {range(0, 401), range(0, 603)})));

@@ -23,6 +23,57 @@ Tensor ints(const Ints& list) { return from_data(list); }
 
 }  // namespace
 
+TEST_CASE("a function by pieces has no derivative of a piece outside of its condition") {
+  const auto f = [](const Tensor& x) {
+    return piecewise(x, {x > 0}, {[](const Tensor& t) { return sqrt(t) + log(t); }}, -1.0);
+  };
+  const Tensor x = tensor({4, 0, -1});
+  CHECK(array_equal(f(x), tensor({2 + std::log(4.0), -1, -1})));
+  CHECK(array_equal(grad([&](const Tensor& t) { return sum(f(t)); })(x), tensor({0.25 + 0.25, 0, 0})));
+  const Tensor later = piecewise(tensor({1, 2}), {tensor<bool>({true, true}), tensor<bool>({false, true})},
+                                 {[](const Tensor&) { return scalar(7); }, [](const Tensor& t) { return t / 4; }});
+  CHECK(array_equal(later, tensor({7, 0.5})));                   // the last one that is true; the dtype is promoted
+  const Piece largest = [](const Tensor& t) { return max(t); };  // of no elements there is none
+  CHECK(array_equal(piecewise(tensor({1, 2}), {tensor<bool>({false, false})}, {largest}, 5), tensor({5, 5})));
+  CHECK_THROWS_WITH(piecewise(x, {x > 0}, {}), Contains("1 conditions and 0 pieces"));
+  CHECK_THROWS_WITH(piecewise(x, {tensor<bool>({true})}, {[](const Tensor& t) { return t; }}),
+                    Contains("must be equal"));
+  CHECK_THROWS_WITH(piecewise(x, {x > 0}, {[](const Tensor&) { return ones({2}); }}), Contains("gave shape [2]"));
+  CHECK_THROWS_WITH(piecewise(x, {x > 0}, {Piece()}), Contains("a piece is empty"));
+  CHECK_THROWS_AS(piecewise(x, {x}, {[](const Tensor& t) { return t; }}), TypeError);
+  CHECK_THROWS_AS(compile(f)(x), TraceError);
+}
+
+TEST_CASE("choices by conditions and by number promote, and say what does not fit") {
+  const Tensor yes = tensor<bool>({true, false}), no = tensor<bool>({false, false});
+  CHECK(select({yes, no}, {tensor<int>({1, 2}), tensor<float>({3, 4})}).dtype() == DType::float32);
+  CHECK(select({yes}, {tensor<int>({1, 2})}, 0.5).dtype() == DType::float64);
+  CHECK(choose(tensor<int>({0, 1}), {tensor<int>({1, 2}), tensor<float>({3, 4})}).dtype() == DType::float32);
+  CHECK(array_equal(choose(tensor<int>({-3, 5}), {tensor({1, 2}), tensor({3, 4})}, IndexMode::wrap), tensor({3, 4})));
+  CHECK_THROWS_WITH(select({yes}, {}), Contains("1 conditions and 0 choices"));
+  CHECK_THROWS_AS(select({}, {}), ValueError);
+  CHECK_THROWS_WITH(select({ones({2})}, {ones({2})}), Contains("select: a condition must be boolean"));
+  CHECK_THROWS_AS(select({yes}, {ones({3})}), ShapeError);
+  CHECK_THROWS_AS(choose(tensor<int>({2, 0}), {ones({2}), ones({2})}), IndexError);
+  CHECK_THROWS_AS(choose(ones({2}), {ones({2})}), TypeError);
+  CHECK_THROWS_AS(choose(0, std::span<const Tensor>()), ValueError);
+}
+
+TEST_CASE("values scattered where a mask is true") {
+  const Tensor x = zeros({2, 2}, DType::float32), mask = tensor<bool>({{false, true}, {true, true}});
+  CHECK(array_equal(masked_scatter(x, mask, tensor({1, 2, 3, 4})), tensor<float>({{0, 1}, {2, 3}})));
+  CHECK(masked_scatter(x, mask, tensor({1, 2, 3})).dtype() == DType::float32);
+  CHECK_THROWS_AS(masked_scatter(x, mask, tensor({1, 2})), IndexError);
+  CHECK_THROWS_AS(masked_scatter(x, mask, zeros({0})), IndexError);
+  CHECK_THROWS_AS(masked_scatter(x, x, x), TypeError);
+  CHECK_THROWS_AS(masked_scatter(x, ones({3, 2, 2}, DType::boolean), x), ShapeError);
+  CHECK_THROWS_AS(masked_scatter(zeros({2}, DType::int32), tensor<bool>({true, false}), tensor({1.5})), TypeError);
+  const auto step = compile([&](const Tensor& v) {
+    return grad([&](const Tensor& t) { return sum(square(masked_scatter(x, mask, t))); })(v);
+  });
+  CHECK(array_equal(step(tensor({1, 2, 3, 4})), tensor({2, 4, 6, 0})));
+}
+
 TEST_CASE("index puts the arrays' axes where NumPy does") {
   const Tensor x = reshape(arange(2 * 3 * 4 * 5), {2, 3, 4, 5});
   const Tensor i = ints({0, 1}), j = reshape(ints({2, 0, 1}), {3, 1});

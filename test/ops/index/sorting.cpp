@@ -132,6 +132,34 @@ TEST_CASE("many rows are sorted as each alone") {
   }
 }
 
+TEST_CASE("selections from long rows are those of the stable order") {
+  constexpr std::int64_t n = 5000;
+  Generator random(3);
+  const Tensor drawn = random_uniform(random, {n}), steps = arange(static_cast<double>(n));
+  const std::vector<Tensor> rows = {drawn,
+                                    floor(drawn * 3),  // ties
+                                    steps,
+                                    -steps,
+                                    zeros({n}),
+                                    where(drawn > 0.9, not_a_number, drawn)};
+  for (const Tensor& row : rows)
+    for (const DType d : {DType::float64, DType::float32, DType::int64, DType::float16}) {
+      if (d == DType::int64 && any(isnan(row)).item<bool>()) continue;
+      const Tensor x = cast(d == DType::int64 ? row * 1e15 : row, d);
+      const std::vector<std::int64_t> order = argsort(x).to_vector<std::int64_t>();
+      for (const std::int64_t k : {0, 1, 77, 2499, 2500, 4000, 4998, 4999}) {
+        CAPTURE(d, k);
+        CHECK(kth_value(x, k + 1).indices.item<std::int64_t>() == order[static_cast<std::size_t>(k)]);
+      }
+      const std::vector<std::int64_t> down = argsort(x, 0, true).to_vector<std::int64_t>();
+      for (const std::int64_t count : {1, 10, 32, 33, 78, 79, 1000, 4999}) {
+        CAPTURE(d, count);
+        CHECK(top_k(x, count).indices.to_vector<std::int64_t>() ==
+              std::vector<std::int64_t>(down.begin(), down.begin() + count));
+      }
+    }
+}
+
 TEST_CASE("partition puts one element in its place") {
   std::mt19937_64 random(3);
   const std::vector<double> values = drawn<double>(300, random);

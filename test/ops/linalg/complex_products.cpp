@@ -5,20 +5,16 @@
 #include <limits>
 #include <reel/reel.hpp>
 
-#include "catch.hpp"
-#include "support/derivatives.hpp"
+#include "complex_check.hpp"
 
 using namespace reel;
+using complex_check::check_orders, complex_check::drawn;
 using support::Tensors;
 
 namespace {
 
 using C = std::complex<double>;
 using L = std::complex<long double>;
-
-Tensor drawn(support::Random& random, const Shape& shape, DType d = DType::complex128) {
-  return cast(make_complex(random.tensor(shape, -1, 1), random.tensor(shape, -1, 1)), d);
-}
 
 // The greatest error of matrices [m, k] x [k, n], relative to the sum of absolute values.
 double error(const Tensor& a, const Tensor& b, const Tensor& c) {
@@ -39,36 +35,6 @@ double error(const Tensor& a, const Tensor& b, const Tensor& c) {
       worst = std::max(worst, std::abs(L(z[i * n + j]) - sum) / magnitude);
     }
   return static_cast<double>(worst);
-}
-
-// Of numbers with real parts alone, and of pairs of them.
-double inner(const Tensors& a, const Tensors& b) {
-  double total = 0;
-  for (std::size_t i = 0; i < a.size(); ++i) total += sum(real(conj(a[i]) * b.at(i))).item();
-  return total;
-}
-
-// Reverse against forward mode, and both against central differences along a direction; then the same for the gradient.
-void check_orders(support::Function f, const Tensors& x, int orders) {
-  support::Random random("complex products");
-  for (int order = 1; order <= orders; ++order) {
-    CAPTURE(order);
-    Tensors v, t;
-    for (const Tensor& one : f(x)) v.push_back(drawn(random, one.shape()));
-    for (const Tensor& one : x) t.push_back(drawn(random, one.shape()));
-    const Tensors forward = support::push(f, x, t), reverse = support::pull(f, x, v);
-    for (std::size_t i = 0; i < x.size(); ++i) CHECK(reverse[i].dtype() == x[i].dtype());
-    CHECK(inner(v, forward) == Approx(inner(reverse, t)).epsilon(1e-11).margin(1e-11));
-    constexpr double h = 1e-5;
-    Tensors above = x, below = x;
-    for (std::size_t i = 0; i < x.size(); ++i) {
-      above[i] = x[i] + h * t[i];
-      below[i] = x[i] - h * t[i];
-    }
-    const double slope = (inner(v, f(above)) - inner(v, f(below))) / (2 * h);
-    CHECK(inner(v, forward) == Approx(slope).epsilon(1e-6).margin(1e-6));
-    f = support::gradient_of(f, v);
-  }
 }
 
 }  // namespace

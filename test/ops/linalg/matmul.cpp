@@ -485,6 +485,16 @@ TEST_CASE("matmul: errors name both shapes and the remedy") {
       matmul(slice(z({3, 8}), {all, range(0, 8, 2)}), z({4, 5}), {true, false}),
       support::says(
           "matmul: inner dimensions differ: a is [3, 4] transposed, b is [4, 5]; did you mean a untransposed?"));
+  CHECK_THROWS_WITH(
+      matmul(z({4}), z({4, 5}), {true, false}),
+      support::says("matmul: a vector cannot be transposed: a is [4], b is [4, 5]; leave transpose_a off"));
+  CHECK_THROWS_WITH(
+      matmul(z({3, 4}), z({4}), {false, true}),
+      support::says("matmul: a vector cannot be transposed: a is [3, 4], b is [4]; leave transpose_b off"));
+  CHECK_THROWS_WITH(matmul(z({}), z({2, 2})),
+                    support::says("matmul: a is a scalar: a is [], b is [2, 2]; use multiply"));
+  CHECK_THROWS_WITH(matmul(z({2, 2}), z({})),
+                    support::says("matmul: b is a scalar: a is [2, 2], b is []; use multiply"));
   CHECK_THROWS_WITH(matmul(z({3}), z({4})), support::says("matmul: inner dimensions differ: a is [3], b is [4]"));
   CHECK_THROWS_WITH(matmul(z({2, 3, 4}), z({5, 4, 6})),
                     Contains("matmul: batch axes do not broadcast: a is [2, 3, 4], b is [5, 4, 6]"));

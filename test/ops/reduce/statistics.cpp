@@ -1,6 +1,7 @@
 // What the op table does not show of running extremes, logarithms of sums and statistics: long rows against long
 // double, dtypes, ranges, and errors.
 #include <array>
+#include <cfenv>
 #include <cmath>
 #include <limits>
 #include <reel/ops/scans.hpp>
@@ -56,6 +57,40 @@ TEST_CASE("the gradient of logcumsumexp is exact where terms differ by many orde
   CHECK(dx[0] == Approx(2).epsilon(1e-15));
   CHECK(dx[1] == Approx(std::exp(-300.0)).epsilon(1e-13));
   CHECK(dx[2] == Approx(1).epsilon(1e-15));
+}
+
+TEST_CASE("second derivatives of logcumsumexp are zero where a sum is infinite") {
+  constexpr double inf = std::numeric_limits<double>::infinity();
+  const auto f = [](const Tensor& x) { return sum(logcumsumexp(x, 0)); };
+  const Tensor finite = hessian(f)(tensor({0.5, -1.0}));
+  const Tensor below = hessian(f)(tensor({-inf, -inf, 0.5, -1.0}));
+  CHECK(is_close(below, pad(finite, {2, 2}, {0, 0}), 1e-15));
+  const Tensor above = hessian(f)(tensor({0.5, -1.0, inf, 2.0}));
+  CHECK(is_close(above, pad(finite, {0, 0}, {2, 2}), 1e-15));
+}
+
+TEST_CASE("what the gradient of logcumsumexp reads has derivatives one by one") {
+  const Tensor x = tensor({0.3, -0.4, 1.1}), k = tensor({1.0, 2.0, -0.5}), v = tensor({0.7, -0.2, 0.4});
+  GradientTape inner({.persistent = true});
+  inner.watch(x);
+  const Tensor z = logcumsumexp(x, 0);
+  inner.stop();
+  // g[j] is exp(x[j]) times the sum of k[i] exp(-z[i]) from i = j on.
+  const auto gradient = [&] { return *inner.gradient(z, x, {.output_gradients = k}); };
+  const Tensor g = gradient();
+  const auto reverse = [&](const Tensor& by) {
+    GradientTape outer;
+    outer.watch(by);
+    return *outer.gradient(gradient(), by, {.output_gradients = v});
+  };
+  const auto forward = [&](const Tensor& by) {
+    const ForwardAccumulator outer({by}, {v});
+    return *outer.jvp(gradient());
+  };
+  CHECK(is_close(reverse(x), g * v, 1e-14));
+  CHECK(is_close(forward(x), g * v, 1e-14));
+  CHECK(is_close(reverse(z), -k * exp(-z) * cumsum(v * exp(x), 0), 1e-14));
+  CHECK(is_close(forward(z), -exp(x) * cumsum(k * exp(-z) * v, 0, false, true), 1e-14));
 }
 
 TEST_CASE("running extremes of every real dtype, and of many columns") {
@@ -123,31 +158,47 @@ TEST_CASE("the second derivative of distances is right where peers have none") {
 }
 
 TEST_CASE("derivatives of distances that a tape records are those of one loop: ties, equal elements, equal rows") {
-  const Tensor x = tensor({{1.0, 2.0, -1.0}, {0.5, -1.0, 2.0}}), y = tensor({{1.0, 2.0, -1.0}, {3.0, 0.0, -1.0}});
-  const Tensor tx = tensor({{0.3, -0.2, 1.1}, {0.1, 0.7, -0.4}}), ty = tensor({{0.9, 0.4, -0.6}, {-1.2, 0.5, 0.2}});
-  for (const double p : {1.0, 1.5, 2.0, 3.0, std::numeric_limits<double>::infinity()}) {
-    INFO("p " << p);
-    const auto distances = [p](const Tensor& a, const Tensor& b) { return cdist(a, b, p); };
-    const auto gradients = [&](const Tensor& a, const Tensor& b) {
-      const auto [da, db] = grad([&](const Tensor& u, const Tensor& v) { return sum(distances(u, v)); })(a, b);
-      return std::array{da, db};
-    };
-    const auto tangents = [&](const Tensor& a, const Tensor& b) {
-      return std::array{jvp([&](const Tensor& u) { return distances(u, b); }, a, tx).second,
-                        jvp([&](const Tensor& v) { return distances(a, v); }, b, ty).second,
-                        jvp(distances, std::tuple(a, b), {tx, ty}).second};
-    };
-    const auto g = gradients(x, y);
-    const auto t = tangents(x, y);
-    GradientTape tape({.persistent = true});
-    tape.watch(x);
-    tape.watch(y);
-    const auto recorded_g = gradients(x, y);
-    const auto recorded_t = tangents(x, y);
-    for (std::size_t i = 0; i < g.size(); ++i) CHECK(is_close(recorded_g[i], g[i], 1e-14));
-    for (std::size_t i = 0; i < t.size(); ++i) CHECK(is_close(recorded_t[i], t[i], 1e-14));
-    CHECK(all(isfinite(*tape.gradient(recorded_g[0], x))).item<bool>());
-  }
+  const Tensor a = tensor({{1.0, 2.0, -1.0}, {0.5, -1.0, 2.0}}), b = tensor({{1.0, 2.0, -1.0}, {3.0, 0.0, -1.0}});
+  const Tensor ta = tensor({{0.3, -0.2, 1.1}, {0.1, 0.7, -0.4}}), tb = tensor({{0.9, 0.4, -0.6}, {-1.2, 0.5, 0.2}});
+  for (const bool batch : {false, true})
+    for (const double p : {0.5, 1.0, 1.5, 2.0, 3.0, std::numeric_limits<double>::infinity()}) {
+      INFO("p " << p << (batch ? ", a batch of two" : ""));
+      const auto pair = [batch](const Tensor& u, const Tensor& v) { return batch ? stack({u, v}, 0) : u; };
+      const Tensor x = pair(a, b + 0.25), y = pair(b, a), tx = pair(ta, tb), ty = pair(tb, ta);
+      const auto distances = [p](const Tensor& u, const Tensor& v) { return cdist(u, v, p); };
+      const auto gradients = [&] {
+        const auto [dx, dy] = grad([&](const Tensor& u, const Tensor& v) { return sum(distances(u, v)); })(x, y);
+        return std::array{dx, dy};
+      };
+      const auto tangents = [&] {
+        return std::array{jvp([&](const Tensor& u) { return distances(u, y); }, x, tx).second,
+                          jvp([&](const Tensor& v) { return distances(x, v); }, y, ty).second,
+                          jvp(distances, std::tuple(x, y), {tx, ty}).second};
+      };
+      const auto g = gradients();
+      const auto t = tangents();
+      GradientTape tape({.persistent = true});
+      tape.watch(x);
+      tape.watch(y);
+      std::feclearexcept(FE_ALL_EXCEPT);
+      const auto recorded_g = gradients();
+      const auto recorded_t = tangents();
+      CHECK(std::fetestexcept(FE_INVALID | FE_DIVBYZERO) == 0);
+      for (std::size_t i = 0; i < g.size(); ++i) CHECK(is_close(recorded_g[i], g[i], 1e-14));
+      for (std::size_t i = 0; i < t.size(); ++i) CHECK(is_close(recorded_t[i], t[i], 1e-14));
+      CHECK(all(isfinite(*tape.gradient(recorded_g[0], x))).item<bool>());
+    }
+}
+
+TEST_CASE("the gradient of an isotonic regression raises no floating-point exception") {
+  const Tensor x = tensor({3.0, 1.0, 1.5, 5.0, 4.0});  // in two blocks
+  GradientTape tape;
+  tape.watch(x);
+  const Tensor y = isotonic_regression(x);
+  std::feclearexcept(FE_ALL_EXCEPT);
+  const Tensor g = *tape.gradient(y, x, {.output_gradients = tensor({1.0, 2.0, 3.0, 4.0, 5.0})});
+  CHECK(std::fetestexcept(FE_INVALID | FE_DIVBYZERO) == 0);
+  CHECK(is_close(g, tensor({2.0, 2.0, 2.0, 4.5, 4.5}), 1e-15));
 }
 
 TEST_CASE("scans name what is wrong") {

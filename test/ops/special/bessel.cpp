@@ -1,6 +1,7 @@
 // Bessel functions of order 0 and 1 on vectors against those in long double, on every instruction set of this machine:
 // at most 4 units in the last place, derivatives 8; of J and Y units of at least half the envelope sqrt(2 / (pi x)), as
 // near their zeros terms cancel, and 5 of them without fused multiply-add.
+#include <cfenv>
 #include <cmath>
 #include <limits>
 #include <random>
@@ -19,7 +20,7 @@ namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity(),
                  not_a_number = std::numeric_limits<double>::quiet_NaN();
-constexpr int functions = static_cast<int>(bessel_count);
+constexpr int functions = static_cast<int>(special::bessel_count);
 
 special::Function function_at(int k) {
   return static_cast<special::Function>(static_cast<int>(special::Function::i0) + k);
@@ -170,6 +171,41 @@ TEST_CASE("an element of a Bessel function has the same bits at every place of a
       const std::vector<double> all = evaluate(loop_of<double>(*set, k, 0), x);
       for (std::size_t i = 0; i < x.size(); i += 5)
         CHECK(evaluate<double>(loop_of<double>(*set, k, 0), {x[i]})[0] == all[i]);
+    }
+  }
+}
+
+TEST_CASE("Bessel functions of vectors in the floating-point environment of their host") {
+  std::mt19937_64 random(13);
+  std::vector<double> x = logarithmic(1e-3, 500, 203, random);
+  x[5] = x[100] = infinity;
+  const auto evaluated = [&](Loop loop, int mode) {
+    std::fesetround(mode);
+    std::vector<double> y = evaluate(loop, x);
+    std::fesetround(FE_TONEAREST);
+    return y;
+  };
+  for (const Set* set : supported_sets()) {
+    for (int k = 0; k < functions; ++k) {
+      for (int order = 0; order < 2; ++order) {
+        const Loop loop = loop_of<double>(*set, k, order);
+        if (loop == nullptr) continue;
+        INFO(set->isa << ", " << special::signature(function_at(k)).name << ", order " << order);
+        std::feclearexcept(FE_ALL_EXCEPT);
+        const std::vector<double> nearest = evaluate(loop, x);
+        CHECK(std::fetestexcept(FE_INVALID | FE_DIVBYZERO) == 0);
+        for (const int mode : {FE_UPWARD, FE_DOWNWARD, FE_TOWARDZERO}) {
+          const std::vector<double> other = evaluated(loop, mode);
+          double worst = 0;
+          for (std::size_t i = 0; i < x.size(); ++i) {
+            if (other[i] == nearest[i]) continue;
+            const double e =
+                std::abs(other[i] - nearest[i]) / (oscillates(k) ? 1 : std::max(std::abs(nearest[i]), 1e-300));
+            worst = e <= worst ? worst : e;
+          }
+          CHECK(worst <= 1e-8);
+        }
+      }
     }
   }
 }

@@ -43,6 +43,15 @@ double slope(const Function& f, const std::vector<double>& at, std::size_t by) {
 
 }  // namespace
 
+TEST_CASE("the sign of gamma between its poles, at them and at the ends") {
+  const double no_number = std::numeric_limits<double>::quiet_NaN();
+  CHECK(gammasgn(tensor({-2.5, -1.5, -0.5, 0.5, -2, -1, 0, inf})).to_vector() ==
+        std::vector<double>{-1, 1, -1, 1, 0, 0, 0, 1});
+  CHECK(all(isnan(gammasgn(tensor({no_number, -inf})))).item<bool>());
+  CHECK(gammasgn(tensor<int>({-3, 2})).dtype() == DType::float64);
+  CHECK(gammasgn(tensor<float>({-3, 2})).dtype() == DType::float32);
+}
+
 TEST_CASE("special functions and their derivatives by every argument have the digits of tables") {
   for (const SpecialValue& v : special_values) {
     const std::size_t count = std::string(v.op) == "betainc" ? 3 : std::string(v.op).ends_with("gamma") ? 1 : 2;

@@ -1,6 +1,8 @@
 // Arrangements of elements, by the rule that says where an element of the result comes from. ints: two numbers.
 #include <algorithm>
 #include <reel/ops/arranging.hpp>
+#include <reel/ops/indexing.hpp>
+#include <reel/ops/windows.hpp>
 
 #include "../program.hpp"
 
@@ -29,6 +31,10 @@ struct Arrangement {
 
 Extents last_two_swapped(Extents s) {
   std::swap(s[0], s[1]);
+  return s;
+}
+Extents transposed(Extents s) {
+  std::swap(s[s.size() - 2], s.back());
   return s;
 }
 std::int64_t row(const Extents& i) { return i[i.size() - 2]; }
@@ -61,6 +67,16 @@ Extents in_last_half(const Extents& shape, Extents i, std::size_t axis) {
   return i;
 }
 
+// masked_scatter: whether the element at a position takes one of `count` values.
+bool takes_value(std::int64_t at, std::int64_t count) { return at % 2 == 0 && at / 2 < count; }
+// The mask of x's shape that is true at the positions for which f is.
+template <class F>
+Tensor mask_where(const Tensor& x, F f) {
+  std::vector<std::int64_t> mask;
+  for (std::int64_t i = 0; i < x.size(); ++i) mask.push_back(f(i));
+  return reel::cast(reel::reshape(reel::from_data(mask), x.shape()), DType::boolean);
+}
+
 const std::vector<Arrangement>& arrangements() {
   static const std::vector<Arrangement> all = {
       {"swapaxes",
@@ -70,6 +86,109 @@ const std::vector<Arrangement>& arrangements() {
          return From{0, last_two_swapped(i)};
        },
        [](const Operands& a, const Ints&) { return reel::swapaxes(a[0], 0, 1); }},
+      {"matrix_transpose",
+       {2},
+       [](const In& x, const Ints&) { return transposed(x[0]); },
+       [](const In&, const Ints&, Extents i) {
+         return From{0, transposed(i)};
+       },
+       [](const Operands& a, const Ints&) { return reel::matrix_transpose(a[0]); }},
+      {"unflatten",
+       {1},
+       [](const In& x, const Ints&) {
+         Extents s = x[0];
+         if (s[0] % 2 == 0) s[0] /= 2, s.insert(s.begin() + 1, 2);
+         return s;
+       },
+       [](const In& x, const Ints&, Extents i) {
+         if (x[0][0] % 2 == 0) i[0] = 2 * i[0] + i[1], i.erase(i.begin() + 1);
+         return From{0, i};
+       },
+       [](const Operands& a, const Ints&) {
+         const Tensor x = a.tensor(0);
+         return reel::unflatten(x, 0, x.shape()[0] % 2 == 0 ? reel::Shape{-1, 2} : reel::Shape{x.shape()[0]});
+       }},
+      {"append",
+       {1, -1},
+       [](const In& x, const Ints&) { return Extents{elements(x[0]) + x[1][0]}; },
+       [](const In& x, const Ints&, Extents i) {
+         const std::int64_t n = elements(x[0]);
+         return i[0] < n ? From{0, indices_of(x[0], i[0])} : From{1, {i[0] - n}};
+       },
+       [](const Operands& a, const Ints&) { return reel::append(a[0], a[1]); }},
+      {"block",
+       {-2},
+       [](const In& x, const Ints&) {
+         return Extents{2 * x[0][0], 2 * x[0][1]};
+       },
+       [](const In& x, const Ints&, Extents i) {
+         const bool empty = i[0] >= x[0][0] && i[1] < x[0][1];
+         return From{empty ? -1 : 0, {i[0] % x[0][0], i[1] % x[0][1]}};
+       },
+       [](const Operands& a, const Ints&) {
+         const Tensor x = a.tensor(0), none_there = reel::zeros(x.shape(), x.dtype());
+         return reel::block({{x, x}, {none_there, x}});
+       }},
+      {"channel_shuffle",
+       {3},
+       [](const In& x, const Ints&) { return x[0]; },
+       [](const In& x, const Ints&, Extents i) {
+         const std::int64_t channels = x[0][x[0].size() - 3], groups = channels % 2 == 0 ? 2 : 1;
+         std::int64_t& channel = i[i.size() - 3];
+         channel = channel % groups * (channels / groups) + channel / groups;
+         return From{0, i};
+       },
+       [](const Operands& a, const Ints&) {
+         const Tensor x = a.tensor(0);
+         return reel::channel_shuffle(x, x.shape()[-3] % 2 == 0 ? 2 : 1);
+       }},
+      {"masked_scatter",
+       {1, -1},
+       [](const In& x, const Ints&) { return x[0]; },
+       [](const In& x, const Ints&, Extents i) {
+         const std::int64_t at = position_of(x[0], i);
+         return takes_value(at, x[1][0]) ? From{1, {at / 2}} : From{0, i};
+       },
+       [](const Operands& a, const Ints&) {
+         const Tensor x = a.tensor(0);
+         const Tensor mask = mask_where(x, [&](std::int64_t i) { return takes_value(i, a.tensor(1).size()); });
+         return reel::masked_scatter(x, mask, a[1]);
+       }},
+      {"select",
+       {1, -1},
+       [](const In& x, const Ints&) { return x[0]; },
+       [](const In& x, const Ints& n, Extents i) {
+         const std::int64_t at = position_of(x[0], i);
+         return at % 2 == n[0] % 2 ? From{0, i} : From{at % 3 == n[1] % 3 ? 1 : -1, {0}};
+       },
+       [](const Operands& a, const Ints& n) {
+         const Tensor x = a.tensor(0), y = reel::slice(a[1], {0});
+         return reel::select({mask_where(x, [&](std::int64_t i) { return i % 2 == n[0] % 2; }),
+                              mask_where(x, [&](std::int64_t i) { return i % 3 == n[1] % 3; })},
+                             {x, y});
+       }},
+      {"choose",
+       {1, -1},
+       [](const In& x, const Ints&) { return x[0]; },
+       [](const In& x, const Ints& n, Extents i) {
+         return (position_of(x[0], i) + n[0]) % 3 == 1 ? From{1, {0}} : From{0, i};
+       },
+       [](const Operands& a, const Ints& n) {
+         const Tensor x = a.tensor(0), y = reel::slice(a[1], {0});
+         const Tensor numbers = reel::mod(reel::arange(x.size()) + n[0], 3);
+         return reel::choose(reel::reshape(numbers, x.shape()), {x, y, x});
+       }},
+      {"piecewise",
+       {1, -1},
+       [](const In& x, const Ints&) { return x[0]; },
+       [](const In& x, const Ints& n, Extents i) {
+         return position_of(x[0], i) % 2 == n[0] % 2 ? From{0, i} : From{1, {0}};
+       },
+       [](const Operands& a, const Ints& n) {
+         const Tensor x = a.tensor(0);
+         const Tensor mask = mask_where(x, [&](std::int64_t i) { return i % 2 == n[0] % 2; });
+         return reel::piecewise(x, {mask}, {[](const Tensor& t) { return t; }}, reel::slice(a[1], {0}));
+       }},
       {"flatten",
        {1},
        [](const In& x, const Ints&) { return Extents{elements(x[0])}; },

@@ -1,5 +1,6 @@
 // The pointwise ops of real numbers, by their definitions; what happens at kinks is in the public headers.
 #include <reel/ops/normal.hpp>
+#include <reel/special.hpp>
 
 #include "../../op_cases.hpp"
 #include "../normal.hpp"
@@ -147,6 +148,11 @@ Real round_half_even(Real x) {
   return std::fmod(f, 2.0L) == 0 ? f : f + 1;
 }
 
+Real gamma_sign(Real x) {
+  const Real below = std::floor(x);
+  return x > 0 ? 1 : below == x ? 0 : std::fmod(below, 2.0L) == 0 ? 1 : -1;
+}
+
 Jet floor_quotient(const Jet& x, const Jet& y) {
   if (y.v[0] == 0) throw Unfit();
   return integer_of(x / y, [](Real q) { return std::floor(q); });
@@ -278,6 +284,8 @@ static void add_kinked(std::vector<Op>& t) {
   add_unary(
       t, "trunc", reel::trunc, [](const Jet& x) { return integer_of(x, [](Real v) { return std::trunc(v); }); }, -i, i,
       true);
+  add_unary(
+      t, "gammasgn", reel::gammasgn, [](const Jet& x) { return integer_of(x, gamma_sign); }, -6, 6, false);
   add_unary(
       t, "round", reel::round, [](const Jet& x) { return integer_of(x, round_half_even); }, -i, i, true);
   const DType b = DType::boolean;

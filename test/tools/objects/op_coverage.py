@@ -1,7 +1,7 @@
 """Fails when an exported op has no row in the table of op cases.
 
-Usage: op_coverage.py NM ROOT LIBRARY. An op is a function of tensors that special.hpp or a header in include/reel/ops
-declares and the shared library exports from namespace reel; its row begins with {"name" or add("name" in a file of test/op_cases.
+Usage: op_coverage.py NM ROOT LIBRARY. An op is a function of tensors that HEADERS or a header of FOLDERS declares and the
+shared library exports from namespace reel; its row begins with {"name" or add("name" in a file of test/op_cases.
 """
 import pathlib
 import re
@@ -9,13 +9,16 @@ import subprocess
 import sys
 
 DECLARATION = re.compile(r"^\s*(?:\[\[.*?\]\]\s*)*(?:[\w:]+(?:<\w+>)?) ([a-z]\w*)\(([^;]*?(?:Operand|Tensor)[^;]*)\)", re.MULTILINE)
-EXEMPT = {"full", "random_categorical"}  # made of numbers, or drawn: not functions of a tensor
-
+EXEMPT = {"full", "random_categorical",  # made of numbers, or drawn: not functions of a tensor
+          "linear_solve", "cg", "gmres", "bicgstab",  # of functions: test/optim/linear_solve.cpp
+          "symmetric_function"}  # of a function: test/ops/linalg/symmetric_function.cpp
+FOLDERS, HEADERS = ["ops", "linalg"], ["fft.hpp", "signal.hpp", "special.hpp"]
 nm, root, library = sys.argv[1], pathlib.Path(sys.argv[2]), sys.argv[3]
 symbols = subprocess.run([nm, "-DC", "--defined-only", library], capture_output=True, text=True, check=True).stdout
 exported = set(re.findall(r" T reel::([a-z]\w*)(?:\[abi:\w+\])?\(", symbols))
 declared = {}
-for header in [*sorted((root / "include/reel/ops").glob("*.hpp")), root / "include/reel/special.hpp"]:
+in_folders = [header for folder in FOLDERS for header in sorted((root / "include/reel" / folder).glob("*.hpp"))]
+for header in [*in_folders, *(root / "include/reel" / name for name in HEADERS)]:
     for name, _ in DECLARATION.findall(header.read_text()):
         declared.setdefault(name, header.name)
 rows = set()

@@ -112,7 +112,23 @@ Line isotonic(const Line& x, const Statement& s) {
   return y;
 }
 
+Line neighbours(const Line& x, const Statement&) {
+  Line y;
+  for (std::size_t k = 1; k < x.size(); ++k) y.push_back(x[k] - x[k - 1]);
+  return y;
+}
+// ediff1d of each row, as the rows of a result.
+Tensor differences_of_rows(const reel::Operand& operand, const Statement&) {
+  const Tensor x = operand.tensor();
+  std::vector<Tensor> rows;
+  for (const Tensor& row : reel::unstack(reel::reshape(x, {-1, x.shape()[-1]}), 0)) rows.push_back(reel::ediff1d(row));
+  reel::Shape shape = x.shape();
+  shape[-1] -= 1;
+  return reel::reshape(reel::stack(rows, 0), shape);
+}
+
 const LastOp last_ops[] = {
+    {"ediff1d", neighbours, differences_of_rows},
     {"diff", differences, [](const reel::Operand& x, const Statement& s) { return reel::diff(x, s.ints[0]); }},
     {"gradient_along", slopes,
      [](const reel::Operand& x, const Statement& s) { return reel::gradient_along(x, -1, s.reals[0]); }},

@@ -1,0 +1,151 @@
+// linear_solve: the solution of a x = b as one entry, whose inputs are b and what the operator reads. Its derivatives
+// are solutions too, of a and of its transpose, at the recorded x, so that they can be differentiated in turn.
+#include "gradient/functions/linear_solve.hpp"
+
+#include <memory>
+#include <reel/forward.hpp>
+#include <reel/linalg/iterative.hpp>
+#include <reel/ops/make.hpp>
+#include <reel/ops/pointwise.hpp>
+
+#include "core/fail.hpp"
+#include "gradient/functions/composite.hpp"
+#include "ops/engine.hpp"
+#include "tape/capture.hpp"
+
+namespace reel {
+
+namespace autodiff {
+
+namespace {
+
+constexpr const char* op = "linear_solve";
+
+using Record = std::shared_ptr<const LinearSystem>;
+
+// v -> a^T v: reverse mode through a, which is linear, at zero.
+LinearOperator transpose_of(const LinearOperator& a, const Tensor& like) {
+  return [a, shape = like.shape(), dtype = like.dtype()](const Tensor& v) {
+    GradientTape tape({.watch_accessed_variables = false});
+    const Tensor zero = zeros(shape, dtype);
+    tape.watch(zero);
+    const Tensor y = product_of(a, zero);
+    return *tape.gradient(y, zero, {.output_gradients = v, .unconnected_gradients = UnconnectedGradients::zero});
+  };
+}
+
+Record transposed(const Record& system) {
+  const LinearSystem& s = *system;
+  return std::make_shared<const LinearSystem>(LinearSystem{s.transpose, s.product, s.transposed_solver, s.solver});
+}
+
+Tensor solved(const Record& system, const Tensor& b);
+
+// The rules of one entry.
+struct RecordedSolve {
+  Record system;
+  Inputs inputs;  // the argument is b
+  Tensor x;
+
+  // The products with x that depend on what the operator reads: by reverse mode, and by forward mode.
+  std::vector<Gradient> pull(const Tensor& g) const {
+    const Tensor db = solved(transposed(system), g);
+    std::vector<Gradient> all{Gradient(db)};
+    const std::vector<Source> sources = inputs.sources({});
+    if (sources.empty()) return all;
+    const ops::FrozenReads same_values(inputs.variables, inputs.read);
+    GradientTape tape({.watch_accessed_variables = false});
+    watch_differentiable(tape, sources);
+    const Tensor products[] = {product_of(system->product, x)};
+    const Gradient cotangents[] = {Gradient(negative(db))};
+    for (Gradient& one : pull_on(tape, products, cotangents, sources)) all.push_back(std::move(one));
+    return all;
+  }
+  Tensor push(std::span<const Tensor> tangents) const {
+    Tensor b = tangents[0];
+    const std::vector<Source> sources = inputs.sources({});
+    std::vector<Source> moved;
+    std::vector<Gradient> along;
+    for (std::size_t i = 0; i < sources.size(); ++i)
+      if (tangents[i + 1].defined()) {
+        moved.push_back(sources[i]);
+        along.emplace_back(tangents[i + 1]);
+      }
+    if (!moved.empty()) {
+      const ops::FrozenReads same_values(inputs.variables, inputs.read);
+      Tensor change;
+      {
+        const ForwardAccumulator accumulator(moved, along);
+        const Tensor y = product_of(system->product, x);
+        if (const Gradient t = accumulator.jvp(y)) change = t.dense();
+      }
+      if (change.defined()) b = b.defined() ? subtract(b, change) : negative(change);
+    }
+    return b.defined() ? solved(system, b) : zeros(x.shape(), x.dtype());
+  }
+};
+
+Tensor solved(const Record& system, const Tensor& b) { return solve_system(system, b, system->solver); }
+
+}  // namespace
+
+Tensor product_of(const LinearOperator& a, const Tensor& v) {
+  Tensor y = a(v);
+  if (!y.defined()) fail<ValueError>(op, "the operator returned an empty tensor; did you forget to return a value?");
+  if (y.shape() != v.shape())
+    fail<ShapeError>(op, "the operator turns shape {} into {}; they must be equal", v.shape(), y.shape());
+  if (y.dtype() != v.dtype())
+    fail<TypeError>(op, "the operator turns {} into {}; cast its result", v.dtype(), y.dtype());
+  return y;
+}
+
+std::shared_ptr<const LinearSystem> linear_system(const char* name, const LinearOperator& a, const Tensor& b,
+                                                  bool symmetric) {
+  if (!a) fail<ValueError>(name, "the operator is empty; pass a function");
+  ops::require_defined(name, b, "b");
+  if (b.dtype() != DType::float32 && b.dtype() != DType::float64)
+    fail<TypeError>(name, "b is {}; it must be float32 or float64: cast it", b.dtype());
+  return std::make_shared<const LinearSystem>(LinearSystem{a, symmetric ? a : transpose_of(a, b), {}, {}});
+}
+LinearOperator transposed_operator(const LinearOperator& a, const Tensor& like) {
+  return a ? transpose_of(a, like) : LinearOperator();
+}
+
+Tensor solve_system(const std::shared_ptr<const LinearSystem>& system, const Tensor& b, const LinearSolver& first) {
+  const auto run = [&](const Tensor& right) {
+    Tensor x = first(system->product, right);
+    if (!x.defined() || x.shape() != b.shape() || x.dtype() != b.dtype())
+      fail<ShapeError>(op, "the solver must return a tensor of the shape and dtype of b, {} of {}", b.shape(),
+                       b.dtype());
+    return x;
+  };
+  if (!tape::active()) return run(b);
+  const auto entry = std::make_shared<RecordedSolve>();
+  entry->system = system;
+  entry->inputs.arguments = {b};
+  {
+    tape::Capture capture;
+    // A new handle: what the solver reads of b is no captured tensor.
+    const Tensor right[] = {b};
+    entry->x = detail::alias(run(aliases(right)[0]));
+    entry->inputs.take(capture);
+  }
+  const std::vector<Tensor> inputs = entry->inputs.values();
+  const Tensor outputs[] = {entry->x};
+  record_function(
+      op, inputs, outputs, [entry](std::span<const Gradient> g) { return entry->pull(g[0].dense()); },
+      [entry](std::span<const Tensor> t) { return std::vector<Tensor>{entry->push(t)}; });
+  return entry->x;
+}
+
+}  // namespace autodiff
+
+Tensor linear_solve(const LinearOperator& a, const Tensor& b, const LinearSolver& solver, bool symmetric) {
+  const tape::OpScope scope;
+  if (!solver) fail<ValueError>("linear_solve", "the solver is empty; pass a function");
+  autodiff::LinearSystem system = *autodiff::linear_system("linear_solve", a, b, symmetric);
+  system.solver = system.transposed_solver = solver;
+  return autodiff::solve_system(std::make_shared<const autodiff::LinearSystem>(std::move(system)), b, solver);
+}
+
+}  // namespace reel

@@ -1,0 +1,62 @@
+// Workspaces of LAPACK's routines, allocated without exceptions. Private to lapack.cpp and decompositions.cpp.
+#pragma once
+
+#include <algorithm>
+#include <complex>
+#include <cstddef>
+#include <memory>
+#include <new>
+
+#include "kernels/fortran.hpp"
+#include "kernels/lapack.hpp"
+
+namespace reel::kernels::fortran {
+
+// Memory for `length` elements; sets the code if there is none.
+template <class T>
+std::unique_ptr<T[]> elements(std::size_t length, int& code) {
+  std::unique_ptr<T[]> memory(new (std::nothrow) T[length]);
+  if (!memory) {
+    code = out_of_memory;
+  }
+  return memory;
+}
+
+// The code of a workspace of so many elements.
+[[nodiscard]] inline int check_work_space(double length) noexcept {
+  return length > static_cast<double>(largest_int) ? too_large : 0;
+}
+
+// A workspace whose length LAPACK is told: at least one element. `rows` are those of the matrices that lie in it.
+template <class T>
+class Buffer {
+ public:
+  Buffer(double length, int& code, std::ptrdiff_t rows = 1) {
+    if (const int excess = check_work_space(length)) {
+      code = excess;
+      return;
+    }
+    length_ = std::max(1, static_cast<int>(length));
+    memory_ = elements<T>(static_cast<std::size_t>(length_ + read_behind<T>(rows)), code);
+  }
+  T* data() const { return memory_.get(); }
+  const int* length() const { return &length_; }
+
+ private:
+  std::unique_ptr<T[]> memory_;
+  int length_ = 0;
+};
+
+// What a query left in the first element of a workspace. float cannot represent every int: the next larger value makes
+// up for rounding down.
+template <class T>
+double asked(const T& answer) {
+  const auto best = std::real(answer);
+  return static_cast<double>(best) * (sizeof best == 4 ? 1.000001 : 1.0);
+}
+inline double asked(int answer) { return answer; }
+
+// The length of a query.
+inline constexpr int query = -1;
+
+}  // namespace reel::kernels::fortran

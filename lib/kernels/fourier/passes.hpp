@@ -1,0 +1,304 @@
+// Passes of fast Fourier transforms over columns, one column per lane (Stockham's form, decimation in time: the result
+// of each pass is in order), and what stands before and after them: complex numbers between memory and separate real
+// and imaginary parts, transposition, spectra of real numbers. A column has the same bits in every lane.
+#pragma once
+#include <algorithm>
+
+#include "kernels/fourier/butterflies.hpp"
+#include "kernels/kernels.hpp"
+
+namespace reel::kernels {
+
+template <VecElement T>
+struct FourierLoops {
+  using V = Vec<T>;
+  using C = fourier::Lanes<T>;
+  static constexpr std::ptrdiff_t lanes = V::size;
+  static constexpr auto lane_count = static_cast<std::size_t>(V::size);
+
+  // ---- Elements of two vectors, in an order known at compile time
+
+  template <int... I>
+  [[gnu::always_inline]] static V picked(V a, V b, std::integer_sequence<int, I...>) {
+    if constexpr (lanes == 1) {
+      constexpr int first[] = {I...};
+      return first[0] == 0 ? a : b;
+    } else {
+      using Register = typename V::Batch::register_type;
+      return V(
+          typename V::Batch(__builtin_shufflevector(static_cast<Register>(a.v), static_cast<Register>(b.v), I...)));
+    }
+  }
+  template <int Start, int... I>
+  static auto zip_order(std::integer_sequence<int, I...>) {
+    return std::integer_sequence<int, (Start + I / 2 + I % 2 * static_cast<int>(lanes))...>();
+  }
+  template <int Start, int... I>
+  static auto step_order(std::integer_sequence<int, I...>) {
+    return std::integer_sequence<int, (Start + 2 * I)...>();
+  }
+  using All = std::make_integer_sequence<int, static_cast<int>(lanes)>;
+  // The lower, and the upper, halves of a and b in turn: a0 b0 a1 b1 ...
+  [[gnu::always_inline]] static V zip_low(V a, V b) { return picked(a, b, decltype(zip_order<0>(All()))()); }
+  [[gnu::always_inline]] static V zip_high(V a, V b) {
+    if constexpr (lanes == 1) return b;
+    return picked(a, b, decltype(zip_order<static_cast<int>(lanes / 2)>(All()))());
+  }
+  // Every second element of a followed by b, from the first, and from the second one on.
+  [[gnu::always_inline]] static V evens(V a, V b) { return picked(a, b, decltype(step_order<0>(All()))()); }
+  [[gnu::always_inline]] static V odds(V a, V b) { return picked(a, b, decltype(step_order<1>(All()))()); }
+
+  // ---- A pass
+
+  template <std::size_t R, bool Twiddled>
+  [[gnu::always_inline]] static void columns(const FourierPass& p, std::ptrdiff_t k, const T* w) {
+    const std::ptrdiff_t n = p.columns, from = k * static_cast<std::ptrdiff_t>(R) * n, step = p.done * n;
+    const T *re = static_cast<const T*>(p.in_re) + from, *im = static_cast<const T*>(p.in_im) + from;
+    T *to_re = static_cast<T*>(p.out_re) + k * n, *to_im = static_cast<T*>(p.out_im) + k * n;
+    for (std::ptrdiff_t c = 0; c < n; c += lanes) {
+      std::array<C, R> x;
+      fourier::unrolled<R>([&](auto j) {
+        constexpr auto at = static_cast<std::ptrdiff_t>(decltype(j)::value);
+        x[j] = {V::load(re + at * n + c), V::load(im + at * n + c)};
+        if constexpr (Twiddled && at > 0) x[j] = x[j] * C{V(w[2 * at - 2]), V(w[2 * at - 1])};
+      });
+      fourier::butterfly<R>(x);
+      fourier::unrolled<R>([&](auto q) {
+        constexpr auto at = static_cast<std::ptrdiff_t>(decltype(q)::value);
+        x[q].re.store(to_re + at * step + c);
+        x[q].im.store(to_im + at * step + c);
+      });
+    }
+  }
+  template <std::size_t R>
+  static void run(const FourierPass& p) {
+    const T* w = static_cast<const T*>(p.twiddles);
+    columns<R, false>(p, 0, nullptr);
+    for (std::ptrdiff_t k = 1; k < p.done; ++k, w += 2 * (R - 1)) columns<R, true>(p, k, w);
+  }
+  // The same for an odd prime radix up to 13, in loops.
+  static void run_prime(const FourierPass& p, const double* cosine, const double* sine) {
+    const std::ptrdiff_t n = p.columns, r = p.radix, half = r / 2, step = p.done * n;
+    const T* w = static_cast<const T*>(p.twiddles) - 2 * (r - 1);
+    for (std::ptrdiff_t k = 0; k < p.done; ++k, w += 2 * (r - 1)) {
+      const T *re = static_cast<const T*>(p.in_re) + k * r * n, *im = static_cast<const T*>(p.in_im) + k * r * n;
+      T *to_re = static_cast<T*>(p.out_re) + k * n, *to_im = static_cast<T*>(p.out_im) + k * n;
+      for (std::ptrdiff_t c = 0; c < n; c += lanes) {
+        const auto loaded = [&](std::ptrdiff_t j) {
+          const C x = {V::load(re + j * n + c), V::load(im + j * n + c)};
+          return k == 0 || j == 0 ? x : x * C{V(w[2 * j - 2]), V(w[2 * j - 1])};
+        };
+        const auto put = [&](C x, std::ptrdiff_t q) {
+          x.re.store(to_re + q * step + c);
+          x.im.store(to_im + q * step + c);
+        };
+        C sum[6], difference[6];
+        const C first = loaded(0);
+        C total = first;
+        for (std::ptrdiff_t j = 0; j < half; ++j) {
+          const C a = loaded(j + 1), b = loaded(r - 1 - j);
+          sum[j] = a + b;
+          difference[j] = a - b;
+          total = total + sum[j];
+        }
+        put(total, 0);
+        for (std::ptrdiff_t q = 1; q <= half; ++q) {
+          C a = first, b = {T(0), T(0)};
+          for (std::ptrdiff_t j = 0, root = q; j < half; ++j, root = root + q < r ? root + q : root + q - r) {
+            const V x = cosine[root], y = sine[root];
+            a = {fma(x, sum[j].re, a.re), fma(x, sum[j].im, a.im)};
+            b = {fma(y, difference[j].re, b.re), fma(y, difference[j].im, b.im)};
+          }
+          put(minus_i(a, b), q);
+          put(plus_i(a, b), r - q);
+        }
+      }
+    }
+  }
+  static void pass(const FourierPass& p) {
+    switch (p.radix) {
+      case 2:
+        return run<2>(p);
+      case 3:
+        return run<3>(p);
+      case 4:
+        return run<4>(p);
+      case 5:
+        return run<5>(p);
+      case 8:
+        return run<8>(p);
+      default:
+        return run_prime(p, fourier::cosines(p.radix), fourier::sines(p.radix));
+    }
+  }
+
+  // ---- Complex numbers in memory
+
+  static void load(const FourierRows& p) {
+    const T* from = static_cast<const T*>(p.memory);
+    T *re = static_cast<T*>(p.re), *im = static_cast<T*>(p.im);
+    for (std::ptrdiff_t r = 0; r < p.rows; ++r, from += 2 * p.stride, re += p.width, im += p.width) {
+      std::ptrdiff_t i = 0;
+      for (; i + lanes <= p.count; i += lanes) {
+        const V a = V::load(from + 2 * i), b = V::load(from + 2 * i + lanes);
+        evens(a, b).store(re + i);
+        odds(a, b).store(im + i);
+      }
+      for (; i < p.count; ++i) re[i] = from[2 * i], im[i] = from[2 * i + 1];
+      for (; i < p.width; ++i) re[i] = im[i] = 0;
+    }
+  }
+  static void store(const FourierRows& p, double scale) {
+    T* to = static_cast<T*>(p.memory);
+    const T *re = static_cast<const T*>(p.re), *im = static_cast<const T*>(p.im);
+    const T factor = static_cast<T>(scale);
+    for (std::ptrdiff_t r = 0; r < p.rows; ++r, to += 2 * p.stride, re += p.width, im += p.width) {
+      std::ptrdiff_t i = 0;
+      for (; i + lanes <= p.count; i += lanes) {
+        const V a = V::load(re + i) * V(factor), b = V::load(im + i) * V(factor);
+        zip_low(a, b).store(to + 2 * i);
+        zip_high(a, b).store(to + 2 * i + lanes);
+      }
+      for (; i < p.count; ++i) to[2 * i] = re[i] * factor, to[2 * i + 1] = im[i] * factor;
+    }
+  }
+
+  // ---- Transposition
+
+  [[gnu::always_inline]] static void transpose(std::array<V, lane_count>& x) {
+    for (std::ptrdiff_t done = 1; done < lanes; done *= 2) {
+      std::array<V, lane_count> y;
+      fourier::unrolled<lane_count / 2>([&](auto i) {
+        y[2 * i] = zip_low(x[i], x[i + lane_count / 2]);
+        y[2 * i + 1] = zip_high(x[i], x[i + lane_count / 2]);
+      });
+      x = y;
+    }
+  }
+  [[gnu::always_inline]] static void transpose_block(const FourierTranspose& p, std::ptrdiff_t row,
+                                                     std::ptrdiff_t column) {
+    std::array<V, lane_count> re, im;
+    fourier::unrolled<lane_count>([&](auto i) {
+      const std::ptrdiff_t r = row + static_cast<std::ptrdiff_t>(decltype(i)::value);
+      if (r >= p.rows) {
+        re[i] = im[i] = V(T(0));
+        return;
+      }
+      const std::ptrdiff_t at = r * p.in_stride + column;
+      C x = {V::load(static_cast<const T*>(p.in_re) + at), V::load(static_cast<const T*>(p.in_im) + at)};
+      if (p.twiddle_re) {
+        const std::ptrdiff_t w = r * p.twiddle_stride + column;
+        x = x * C{V::load(static_cast<const T*>(p.twiddle_re) + w), V::load(static_cast<const T*>(p.twiddle_im) + w)};
+      }
+      re[i] = x.re;
+      im[i] = x.im;
+    });
+    transpose(re);
+    transpose(im);
+    fourier::unrolled<lane_count>([&](auto i) {
+      const std::ptrdiff_t at = (column + static_cast<std::ptrdiff_t>(decltype(i)::value)) * p.out_stride + row;
+      re[i].store(static_cast<T*>(p.out_re) + at);
+      im[i].store(static_cast<T*>(p.out_im) + at);
+    });
+  }
+  static void transpose_all(const FourierTranspose& p) {
+    for (std::ptrdiff_t c = 0; c < p.columns; c += lanes)
+      for (std::ptrdiff_t r = 0; r < p.rows; r += lanes) transpose_block(p, r, c);
+  }
+
+  // ---- Spectra of an even number of real numbers
+
+  // The elements of a vector from the last to the first.
+  template <int... I>
+  static auto reverse_order(std::integer_sequence<int, I...>) {
+    return std::integer_sequence<int, (static_cast<int>(lanes) - 1 - I)...>();
+  }
+  [[gnu::always_inline]] static V reversed(V a) {
+    if constexpr (lanes == 1) return a;
+    return picked(a, a, decltype(reverse_order(All()))());
+  }
+  // The complex numbers from[k] to from[k + lanes - 1].
+  [[gnu::always_inline]] static C ahead(const T* from, std::ptrdiff_t k) {
+    const V a = V::load(from + 2 * k), b = V::load(from + 2 * k + lanes);
+    return {evens(a, b), odds(a, b)};
+  }
+  // from[k], from[k - 1], ..., from[k - lanes + 1].
+  [[gnu::always_inline]] static C behind(const T* from, std::ptrdiff_t k) {
+    const C x = ahead(from, k - lanes + 1);
+    return {reversed(x.re), reversed(x.im)};
+  }
+  [[gnu::always_inline]] static void put_ahead(C x, T* to, std::ptrdiff_t k) {
+    zip_low(x.re, x.im).store(to + 2 * k);
+    zip_high(x.re, x.im).store(to + 2 * k + lanes);
+  }
+  [[gnu::always_inline]] static void put_behind(C x, T* to, std::ptrdiff_t k) {
+    put_ahead({reversed(x.re), reversed(x.im)}, to, k - lanes + 1);
+  }
+  struct Pair {
+    C near, far;
+  };
+  // Calls f(from[k], from[h - k], w[k], k) for k = 1 to h / 2 and puts the pair to[k], to[h - k]. The last lanes may
+  // repeat what others did: in and out must be apart.
+  template <class F>
+  [[gnu::always_inline]] static void pairs(const FourierHalf& p, const F& f) {
+    const T *from = static_cast<const T*>(p.in), *w = static_cast<const T*>(p.twiddles);
+    T* to = static_cast<T*>(p.out);
+    const std::ptrdiff_t h = p.half, end = h / 2 + 1;
+    if (end - 1 >= lanes) {
+      for (std::ptrdiff_t k = 1; k < end; k += lanes) {
+        const std::ptrdiff_t at = std::min(k, end - lanes);
+        const Pair y = f(ahead(from, at), behind(from, h - at), ahead(w, at));
+        put_ahead(y.near, to, at);
+        put_behind(y.far, to, h - at);
+      }
+      return;
+    }
+    alignas(64) T a[2 * lane_count] = {}, b[2 * lane_count] = {}, c[2 * lane_count] = {};
+    for (std::ptrdiff_t k = 1; k < end; ++k)
+      for (std::ptrdiff_t i = 0; i < 2; ++i) {
+        a[2 * (k - 1) + i] = from[2 * k + i];
+        b[2 * (k - 1) + i] = from[2 * (h - k) + i];
+        c[2 * (k - 1) + i] = w[2 * k + i];
+      }
+    const Pair y = f(ahead(a, 0), ahead(b, 0), ahead(c, 0));
+    put_ahead(y.near, a, 0);
+    put_ahead(y.far, b, 0);
+    for (std::ptrdiff_t k = 1; k < end; ++k)
+      for (std::ptrdiff_t i = 0; i < 2; ++i) {
+        to[2 * k + i] = a[2 * (k - 1) + i];
+        to[2 * (h - k) + i] = b[2 * (k - 1) + i];
+      }
+  }
+  // x[k] = e + w o and x[h - k] = conj(e - w o), of e = z[k] + conj(z[h - k]) and o = (z[k] - conj(z[h - k])) / i.
+  static void to_half(const FourierHalf& p) {
+    const T* from = static_cast<const T*>(p.in);
+    T* to = static_cast<T*>(p.out);
+    const std::ptrdiff_t h = p.half;
+    const V inner = static_cast<T>(p.inner);
+    const T re = 2 * from[0], im = 2 * from[1];
+    to[0] = re + im, to[1] = 0;
+    to[2 * h] = re - im, to[2 * h + 1] = 0;
+    pairs(p, [&](C a, C b, C w) {
+      const C e = {a.re + b.re, a.im - b.im}, o = {a.im + b.im, b.re - a.re}, wo = w * o;
+      const C x = e + wo, y = e - wo;
+      return Pair{{x.re * inner, x.im * inner}, {y.re * inner, -(y.im * inner)}};
+    });
+  }
+  // z[k] = e + i o and z[h - k] = conj(e - i o), of e = x[k] + conj(x[h - k]) and o = conj(w) (x[k] - conj(x[h - k])).
+  static void from_half(const FourierHalf& p) {
+    const T* from = static_cast<const T*>(p.in);
+    T* to = static_cast<T*>(p.out);
+    const std::ptrdiff_t h = p.half;
+    const V inner = static_cast<T>(p.inner);
+    to[0] = from[0] + from[2 * h], to[1] = from[0] - from[2 * h];
+    pairs(p, [&](C a, C b, C w) {
+      const C e = {a.re + b.re, a.im - b.im}, d = {a.re - b.re, a.im + b.im}, o = C{w.re, -w.im} * d;
+      const C x = plus_i(e, o), y = minus_i(e, o);
+      return Pair{{x.re * inner, x.im * inner}, {y.re * inner, -(y.im * inner)}};
+    });
+  }
+
+  static Fourier table() { return {lanes, pass, load, store, transpose_all, to_half, from_half}; }
+};
+
+}  // namespace reel::kernels

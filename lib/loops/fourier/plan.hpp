@@ -1,0 +1,113 @@
+// How a Fourier transform of n numbers is computed: one of three methods by n alone, so that a row of a batch has the
+// bits that it has alone.
+//
+// Direct, for n < 64 whose prime factors are at most 13: passes over rows side by side.
+//
+// Split, for other n whose prime factors are at most 13 (Bailey 1990): n = a b, as a matrix [a, b] in row-major order.
+// Direct transforms of its columns, twiddles, transposition, direct transforms of the columns again.
+//
+// Chirp, for all other n (Bluestein 1970): a convolution by transforms of m >= 2 n - 1 numbers.
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <new>
+#include <vector>
+
+#include "kernels/kernels.hpp"
+
+namespace reel::loops::fft {
+
+/// Numbers of type T, aligned to cache lines, uninitialised.
+template <class T>
+class Table {
+ public:
+  Table() = default;
+  explicit Table(std::int64_t n)
+      : data_(static_cast<T*>(::operator new (static_cast<std::size_t>(n) * sizeof(T), std::align_val_t{64}))),
+        size_(n) {}
+  T* data() const noexcept { return data_.get(); }
+  T& operator[](std::int64_t i) const noexcept { return data_.get()[i]; }
+  std::int64_t size() const noexcept { return size_; }
+
+ private:
+  struct Free {
+    void operator()(T* p) const noexcept { ::operator delete (p, std::align_val_t{64}); }
+  };
+  std::unique_ptr<T, Free> data_;
+  std::int64_t size_ = 0;
+};
+
+/// Rows of complex numbers, `stride` apart.
+template <class T>
+struct Rows {
+  const T* in;
+  std::int64_t in_stride;
+  T* out;
+  std::int64_t out_stride, count;
+};
+
+/// Passes over columns.
+template <class T>
+class Direct {
+ public:
+  explicit Direct(std::int64_t n);
+  std::int64_t length() const noexcept { return n_; }
+  /// Transforms the columns of [n, width] from `in`, which may be b, by way of a and b: returns where the result is.
+  /// Imaginary parts are in_part, or part, numbers behind the real ones. `width` is a multiple of lanes.
+  T* run(const kernels::Fourier& k, T* in, std::int64_t in_part, T* a, T* b, std::int64_t part, std::int64_t width,
+         bool inverse) const;
+  std::int64_t bytes() const noexcept { return twiddles_.size() * static_cast<std::int64_t>(sizeof(T)); }
+
+ private:
+  std::int64_t n_;
+  std::vector<int> radices_;
+  Table<T> twiddles_;  // of all passes, one after another
+};
+
+template <class T>
+class Plan {
+ public:
+  Plan(std::int64_t n, const kernels::Fourier& kernels);
+  Plan(const Plan&) = delete;
+  Plan& operator=(const Plan&) = delete;
+  /// How many rows are transformed at a time, for the same work as one.
+  std::int64_t rows() const noexcept { return method_ == Method::direct ? kernels_->lanes : 1; }
+  /// Numbers of scratch memory that run() needs, aligned to 64 bytes.
+  std::int64_t scratch() const noexcept;
+  /// out = scale * the transform of in, unnormalised, for count <= rows() rows. in and out are apart or the same.
+  void run(const Rows<T>& rows, bool inverse, double scale, T* scratch) const;
+  /// exp(-2 pi i k / (2 n)), k <= n / 2, of plans for 2 n real numbers: made by the first call.
+  const T* half_twiddles() const;
+  /// Bytes of the tables that have been made.
+  std::int64_t bytes() const;
+
+ private:
+  enum class Method : std::uint8_t { direct, split, chirp };
+  void run_direct(const Rows<T>& rows, bool inverse, double scale, T* scratch) const;
+  void run_split(const Rows<T>& rows, bool inverse, double scale, T* scratch) const;
+  void run_chirp(const Rows<T>& rows, bool inverse, double scale, T* scratch) const;
+  void make_split();
+  void make_chirp();
+  std::int64_t padded(std::int64_t n) const noexcept {
+    return (n + kernels_->lanes - 1) / kernels_->lanes * kernels_->lanes;
+  }
+  std::int64_t block(std::int64_t columns, std::int64_t length) const noexcept;
+
+  std::int64_t n_;
+  const kernels::Fourier* kernels_;
+  Method method_;
+  std::unique_ptr<Direct<T>> first_, second_;  // direct: first_; split: of a and of b numbers
+  Table<T> twiddles_;                          // split: [2, a, padded(b)]; chirp: exp(-i pi k^2 / n), interleaved
+  std::unique_ptr<Plan> convolution_;          // chirp: of m numbers
+  Table<T> spectrum_;                          // chirp: of the conjugate chirp, interleaved, / m
+  mutable std::mutex half_mutex_;
+  mutable Table<T> half_;  // empty before the first half_twiddles()
+};
+
+/// The plan for n numbers and the instruction set in use, from a cache that all threads share. It keeps up to 64 plans,
+/// the latest used first: the last one that was made, and others of up to 64 MiB.
+template <class T>
+std::shared_ptr<const Plan<T>> plan_of(std::int64_t n);
+
+}  // namespace reel::loops::fft

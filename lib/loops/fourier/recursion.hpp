@@ -1,0 +1,11 @@
+// Recursive filters.
+#pragma once
+#include <reel/tensor.hpp>
+
+namespace reel::loops {
+
+/// out[i] = x[i] - the sum over k < the size of a of a[k] out[i - 1 - k], along the last axis. All float32 or float64;
+/// `out` is contiguous, of x's shape, and apart.
+void recursion(const Tensor& a, const Tensor& x, const Tensor& out);
+
+}  // namespace reel::loops

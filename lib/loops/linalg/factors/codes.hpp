@@ -1,0 +1,40 @@
+// What loops over factorisations share: finite matrices, NaN, and the codes of LAPACK of a batch.
+#pragma once
+#include <complex>
+#include <limits>
+#include <new>
+#include <vector>
+
+#include "core/fail.hpp"
+#include "kernels/lapack.hpp"
+#include "loops/linalg/factorise.hpp"
+
+namespace reel::loops {
+
+/// Makes a fault of the first nonzero code; throws for codes that are not the matrix's fault.
+inline Fault first_fault(const std::vector<int>& codes) {
+  for (std::size_t i = 0; i < codes.size(); ++i) {
+    if (codes[i] == kernels::out_of_memory) throw std::bad_alloc();
+    if (codes[i] < 0)
+      fail<ValueError>("linear algebra",
+                       "the matrix, or the workspace that LAPACK asks for, exceeds 2^31 - 1 elements");
+    if (codes[i] > 0) return {static_cast<std::int64_t>(i), codes[i]};
+  }
+  return {};
+}
+
+/// Whether all elements are finite.
+template <class T>
+bool finite(const T* x, std::int64_t n) {
+  T sum{0};  // x - x is 0 or NaN
+  for (std::int64_t i = 0; i < n; ++i) sum += x[i] - x[i];
+  return sum == T(0);
+}
+
+/// NaN, of complex numbers in both parts.
+template <class T>
+constexpr T not_a_number = std::numeric_limits<decltype(std::real(T()))>::quiet_NaN();
+template <class T>
+constexpr std::complex<T> not_a_number<std::complex<T>> = {not_a_number<T>, not_a_number<T>};
+
+}  // namespace reel::loops

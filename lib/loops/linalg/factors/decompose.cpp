@@ -1,0 +1,370 @@
+// LAPACK reads columns: the row-major matrix that it is given is the transpose. Where a decomposition of the transpose
+// is as good, as for singular values, nothing is transposed; elsewhere on the way in and out.
+#include "loops/linalg/factors/decompose.hpp"
+
+#include <algorithm>
+#include <complex>
+#include <limits>
+#include <memory>
+#include <new>
+#include <numeric>
+#include <type_traits>
+#include <vector>
+
+#include "core/fail.hpp"
+#include "kernels/decompositions/decompositions.hpp"
+#include "kernels/kernels.hpp"
+#include "loops/linalg/factors/codes.hpp"
+#include "loops/linalg/factors/plain.hpp"
+#include "loops/linalg/matrices.hpp"
+#include "loops/loops.hpp"
+
+namespace reel::loops {
+
+void require_lapack(const char* op) {
+  if (!kernels::has_lapack) fail<ValueError>(op, "the library is built without LAPACK, which this function needs");
+}
+
+namespace {
+
+using kernels::Real;
+using reel::detail::mutable_data;
+
+template <class T>
+T conjugate(const T& x) {
+  if constexpr (std::is_floating_point_v<T>)
+    return x;
+  else
+    return std::conj(x);
+}
+
+// to[j * rows + i] = from[i * columns + j]
+template <class T>
+void transpose(const T* from, std::int64_t rows, std::int64_t columns, T* to) {
+  kernels::copy_matrix(from, 1, columns, to, rows, columns, rows, sizeof(T));
+}
+
+// The matrices of a batch, of `rows` x `columns` elements each.
+struct Batch {
+  std::int64_t count, rows, columns;
+  std::int64_t k() const { return std::min(rows, columns); }
+  std::int64_t largest_extent() const { return std::max(rows, columns); }
+  std::int64_t size() const { return rows * columns; }
+};
+Batch batch_of(const Tensor& a) {
+  const reel::detail::Block* b = reel::detail::block(a);
+  Batch batch{1, b->extents()[b->rank - 2], b->extents()[b->rank - 1]};
+  for (int d = 0; d < b->rank - 2; ++d) batch.count *= b->extents()[d];
+  return batch;
+}
+
+// Element `from` of matrix `at` of an output whose matrices have `size` elements; null if it is not computed.
+template <class T>
+T* at_matrix(const Tensor& x, std::int64_t at, std::int64_t size) {
+  return x.defined() ? mutable_data<T>(x) + at * size : nullptr;
+}
+template <class T>
+void fill_nan(T* x, std::int64_t size) {
+  if (x) std::fill_n(x, size, not_a_number<T>);
+}
+
+// Memory of one task.
+template <class T>
+std::unique_ptr<T[]> scratch(std::int64_t size, int& code) {
+  std::unique_ptr<T[]> memory(new (std::nothrow) T[static_cast<std::size_t>(std::max<std::int64_t>(size, 1))]);
+  if (!memory) code = kernels::out_of_memory;
+  return memory;
+}
+
+// Of one task: a matrix that LAPACK works on.
+template <class T>
+std::unique_ptr<T[]> matrix_scratch(std::int64_t rows, std::int64_t columns, int& code) {
+  return scratch<T>(rows * columns + kernels::read_behind<T>(rows), code);
+}
+
+// one(T{}, matrix i of a, i) gives a code, for each matrix of the batch.
+template <class One>
+Fault for_each(const Tensor& a, const One& one) {
+  const Batch batch = batch_of(a);
+  const Tensor dense = contiguous(a);
+  std::vector<int> codes(static_cast<std::size_t>(batch.count));
+  with_any_type(a, [&]<class T>(T) {
+    const T* from = mutable_data<T>(dense);
+    for_each_matrix(batch.count, batch.largest_extent(),
+                    [&](std::int64_t at) { codes[static_cast<std::size_t>(at)] = one(from + at * batch.size(), at); });
+  });
+  return first_fault(codes);
+}
+
+// ---- QR
+
+template <class T>
+int qr_of(const Batch& b, const T* a, T* q, T* r, T* rest) {
+  const std::int64_t m = b.rows, n = b.columns, k = b.k();
+  if (!finite(a, m * n)) return fill_nan(q, m * k), fill_nan(r, k * n), fill_nan(rest, m * (m - k)), 0;
+  int code = 0;
+  const auto work = scratch<T>(m * (rest ? std::max(m, n) : n), code), tau = scratch<T>(k, code);
+  if (code != 0) return code;
+  transpose(a, m, n, work.get());
+  code = kernels::geqrf(m, n, work.get(), m, tau.get());
+  for (std::int64_t i = 0; i < k; ++i)
+    for (std::int64_t j = 0; j < n; ++j) r[i * n + j] = j < i ? T(0) : work[static_cast<std::size_t>(j * m + i)];
+  if (code == 0) code = kernels::orgqr(m, rest ? m : k, k, work.get(), m, tau.get());
+  transpose(work.get(), k, m, q);
+  if (rest) transpose(work.get() + k * m, m - k, m, rest);
+  return code;
+}
+
+}  // namespace
+
+void qr(const Tensor& a, const Tensor& q, const Tensor& r, const Tensor& rest) {
+  if constexpr (kernels::has_lapack) {
+    const Batch b = batch_of(a);
+    const std::int64_t k = b.k();
+    for_each(a, [&]<class T>(const T* matrix, std::int64_t at) {
+      return qr_of(b, matrix, at_matrix<T>(q, at, b.rows * k), at_matrix<T>(r, at, k * b.columns),
+                   at_matrix<T>(rest, at, b.rows * (b.rows - k)));
+    });
+  }
+}
+
+// ---- LU
+
+void lu(const Tensor& a, const Tensor& packed, const Tensor& pivots, const Tensor& rows) {
+  const Batch b = batch_of(a);
+  for_each(a, [&]<class T>(const T* matrix, std::int64_t at) {
+    const std::int64_t m = b.rows, n = b.columns, k = b.k();
+    T* to = mutable_data<T>(packed) + at * b.size();
+    int* swaps = mutable_data<int>(pivots) + at * k;
+    std::int64_t* order = mutable_data<std::int64_t>(rows) + at * m;
+    std::iota(order, order + m, 0);
+    std::iota(swaps, swaps + k, 0);
+    if (!finite(matrix, b.size())) return fill_nan(to, b.size()), 0;
+    int code = 0;
+    const auto work = scratch<T>(b.size(), code);
+    if (code != 0) return code;
+    transpose(matrix, m, n, work.get());
+    if constexpr (kernels::has_lapack)
+      code = kernels::getrf(m, n, work.get(), m, swaps);
+    else
+      code = plain::getrf(m, n, work.get(), m, swaps);
+    transpose(work.get(), n, m, to);
+    for (std::int64_t i = 0; i < k && code >= 0; ++i) std::swap(order[i], order[--swaps[i]]);
+    return std::min(code, 0);  // a zero on the diagonal is no fault
+  });
+}
+
+bool rows_of_pivots(const Tensor& pivots, const Tensor& rows) {
+  const Tensor dense = contiguous(pivots);
+  const std::int64_t n = rows.shape().back();
+  const int* swaps = mutable_data<int>(dense);
+  std::int64_t* order = mutable_data<std::int64_t>(rows);
+  for (std::int64_t at = 0; at < rows.size(); ++at) order[at] = at % n;
+  for (std::int64_t at = 0; at < rows.size(); ++at) {
+    const std::int64_t i = at % n, with = swaps[at];
+    if (with < i || with >= n) return false;
+    std::swap(order[at], order[at - i + with]);
+  }
+  return true;
+}
+
+// ---- Spectra
+
+Fault eigh([[maybe_unused]] const Tensor& a, [[maybe_unused]] bool lower, [[maybe_unused]] const Tensor& w,
+           [[maybe_unused]] const Tensor& v) {
+  if constexpr (kernels::has_lapack) {
+    const std::int64_t n = batch_of(a).rows;
+    return for_each(a, [&]<class T>(const T* matrix, std::int64_t at) {
+      auto* values = at_matrix<Real<T>>(w, at, n);
+      T* vectors = at_matrix<T>(v, at, n * n);
+      int code = 0;
+      const auto work = matrix_scratch<T>(n, n, code);
+      if (code != 0) return code;
+      bool is_finite = true;
+      for (std::int64_t i = 0; i < n; ++i) {
+        const std::int64_t begin = lower ? 0 : i, end = lower ? i + 1 : n;
+        is_finite = is_finite && finite(matrix + i * n + begin, end - begin);
+      }
+      if (!is_finite) return fill_nan(values, n), fill_nan(vectors, n * n), 0;
+      // The transpose is the conjugate, with the same eigenvalues and conjugate eigenvectors.
+      std::copy_n(matrix, n * n, work.get());
+      code = kernels::heevd(v.defined(), lower ? kernels::Triangle::upper : kernels::Triangle::lower, n, work.get(), n,
+                            values);
+      for (std::int64_t i = 0; vectors && i < n; ++i)
+        for (std::int64_t j = 0; j < n; ++j) vectors[i * n + j] = conjugate(work[static_cast<std::size_t>(j * n + i)]);
+      return code;
+    });
+  }
+  return {};
+}
+
+namespace {
+
+// Unless there is no place for it.
+template <class T>
+void fill_identity(T* to, std::int64_t n) {
+  if (to) std::fill_n(to, n * n, T(0));
+  for (std::int64_t i = 0; to && i < n; ++i) to[i * (n + 1)] = T(1);
+}
+
+// The transpose has the singular vectors of a as rows where LAPACK writes columns.
+template <class T>
+int svd_of(const Batch& b, const T* a, Real<T>* s, T* u, T* vh, T* rest_u, T* rest_vh) {
+  using kernels::Vectors;
+  const std::int64_t m = b.rows, n = b.columns, k = b.k();
+  if (!finite(a, m * n)) {
+    fill_nan(s, k), fill_nan(u, m * k), fill_nan(vh, k * n);
+    return fill_nan(rest_u, m * (m - k)), fill_nan(rest_vh, (n - k) * n), 0;
+  }
+  int code = 0;
+  // Not straight into u where a column behind it is read, which may be another task's.
+  const bool all = rest_u != nullptr, own_u = all || (u && kernels::read_behind<T>(1) > 0);
+  const auto work = matrix_scratch<T>(n, m, code), full_u = matrix_scratch<T>(all ? m : k, own_u ? m : 0, code),
+             full_vh = matrix_scratch<T>(n, all ? n : 0, code);
+  if (code != 0) return code;
+  if (k == 0) {
+    fill_identity(rest_u, m);
+    fill_identity(rest_vh, n);
+    return 0;
+  }
+  std::copy_n(a, m * n, work.get());
+  if (!all) {
+    code = kernels::gesdd(u ? Vectors::thin : Vectors::none, n, m, work.get(), s, vh, own_u ? full_u.get() : u);
+    if (own_u) std::copy_n(full_u.get(), m * k, u);
+    return code;
+  }
+  code = kernels::gesdd(Vectors::all, n, m, work.get(), s, full_vh.get(), full_u.get());
+  for (std::int64_t i = 0; i < m; ++i) {
+    std::copy_n(full_u.get() + i * m, k, u + i * k);
+    std::copy_n(full_u.get() + i * m + k, m - k, rest_u + i * (m - k));
+  }
+  std::copy_n(full_vh.get(), k * n, vh);
+  std::copy_n(full_vh.get() + k * n, (n - k) * n, rest_vh);
+  return code;
+}
+
+}  // namespace
+
+Fault svd([[maybe_unused]] const Tensor& a, [[maybe_unused]] const Tensor& s,
+          [[maybe_unused]] const SingularVectors& vectors) {
+  if constexpr (kernels::has_lapack) {
+    const Batch b = batch_of(a);
+    const std::int64_t m = b.rows, n = b.columns, k = b.k();
+    return for_each(a, [&]<class T>(const T* matrix, std::int64_t at) {
+      return svd_of(b, matrix, at_matrix<Real<T>>(s, at, k), at_matrix<T>(vectors.u, at, m * k),
+                    at_matrix<T>(vectors.vh, at, k * n), at_matrix<T>(vectors.rest_u, at, m * (m - k)),
+                    at_matrix<T>(vectors.rest_vh, at, (n - k) * n));
+    });
+  }
+  return {};
+}
+
+Fault eig([[maybe_unused]] const Tensor& a, [[maybe_unused]] const Tensor& w, [[maybe_unused]] const Tensor& v) {
+  if constexpr (kernels::has_lapack) {
+    const std::int64_t n = batch_of(a).rows;
+    return for_each(a, [&]<class T>(const T* matrix, std::int64_t at) {
+      using Complex = std::complex<Real<T>>;
+      auto* values = at_matrix<Complex>(w, at, n);
+      auto* vectors = at_matrix<Complex>(v, at, n * n);
+      if (!finite(matrix, n * n)) return fill_nan(values, n), fill_nan(vectors, n * n), 0;
+      int code = 0;
+      const auto work = matrix_scratch<T>(n, n, code);
+      const auto columns = matrix_scratch<Complex>(n, vectors ? n : 0, code);
+      if (code != 0) return code;
+      transpose(matrix, n, n, work.get());
+      code = kernels::geev(n, work.get(), values, vectors ? columns.get() : nullptr);
+      if (vectors) transpose(columns.get(), n, n, vectors);
+      return code;
+    });
+  }
+  return {};
+}
+
+std::int64_t first_beyond(const Tensor& x, const Tensor& reference, int own_axes, double tolerance, double least) {
+  const std::int64_t size = x.size(), count = [&] {
+    std::int64_t matrices = 1;
+    for (int d = 0; d < x.rank() - own_axes; ++d) matrices *= x.shape()[d];
+    return matrices;
+  }();
+  if (size == 0 || reference.size() == 0) return -1;
+  const Tensor dense = contiguous(x), of = contiguous(reference);
+  std::int64_t found = -1;
+  with_any_type(of, [&]<class T>(T) {
+    const auto largest = [](const auto* at, std::int64_t elements) {
+      double most = 0;
+      for (std::int64_t i = 0; i < elements; ++i) most = std::max(most, static_cast<double>(std::abs(at[i])));
+      return most;
+    };
+    const std::int64_t own = size / count, reference_own = of.size() / count;
+    for (std::int64_t i = 0; i < count && found < 0; ++i) {
+      const double got = largest(mutable_data<T>(dense) + i * own, own),
+                   scale = largest(mutable_data<T>(of) + i * reference_own, reference_own);
+      if (got > tolerance * scale && got > least) found = i;
+    }
+  });
+  return found;
+}
+
+// ---- Least squares
+
+Fault pinv(const Tensor& a, double rtol, const Tensor& p) {
+  const Batch b = batch_of(a);
+  const std::int64_t k = b.k();
+  Shape batch = a.shape();
+  batch.pop_back(), batch.pop_back();
+  const auto with = [&](std::initializer_list<std::int64_t> own) {
+    Shape shape = batch;
+    for (const std::int64_t extent : own) shape.push_back(extent);
+    return shape;
+  };
+  const bool single = a.dtype() == DType::float32 || a.dtype() == DType::complex64;
+  const Tensor s = reel::detail::empty(single ? DType::float32 : DType::float64, with({k})),
+               u = reel::detail::empty(a.dtype(), with({b.rows, k})),
+               vh = reel::detail::empty(a.dtype(), with({k, b.columns}));
+  if (const Fault fault = svd(a, s, {u, vh, {}, {}})) return fault;
+  with_any_type(a, [&]<class T>(T) {
+    const Real<T>* values = mutable_data<Real<T>>(s);
+    T* rows = mutable_data<T>(vh);
+    for (std::int64_t i = 0; i < b.count * k; ++i) {
+      const Real<T> largest = values[i / k * k];
+      const bool counts = !(values[i] <= static_cast<Real<T>>(rtol) * largest);
+      const Real<T> factor = counts ? 1 / values[i] : 0;
+      for (std::int64_t j = 0; j < b.columns; ++j)
+        rows[i * b.columns + j] = conjugate(rows[i * b.columns + j]) * factor;
+    }
+    T* columns = mutable_data<T>(u);
+    for (std::int64_t i = 0; i < b.count * b.rows * k; ++i) columns[i] = conjugate(columns[i]);
+  });
+  matmul(vh, u, {.a = true, .b = true}, p);
+  return {};
+}
+
+Fault lstsq([[maybe_unused]] const Tensor& a, [[maybe_unused]] const Tensor& b, [[maybe_unused]] double rtol,
+            [[maybe_unused]] const Tensor& x) {
+  if constexpr (kernels::has_lapack) {
+    const Batch shape = batch_of(a);
+    const std::int64_t m = shape.rows, n = shape.columns, count = batch_of(b).columns;
+    const Tensor sides = contiguous(b);
+    return for_each(a, [&]<class T>(const T* matrix, std::int64_t at) {
+      const T* side = mutable_data<T>(sides) + at * m * count;
+      T* to = mutable_data<T>(x) + at * n * count;
+      if (!finite(matrix, m * n) || !finite(side, m * count)) return fill_nan(to, n * count), 0;
+      const std::int64_t longest = shape.largest_extent();
+      int code = 0;
+      const auto work = matrix_scratch<T>(m, n, code), columns = matrix_scratch<T>(longest, count, code);
+      if (code != 0) return code;
+      transpose(matrix, m, n, work.get());
+      std::fill_n(columns.get(), longest * count, T(0));
+      for (std::int64_t i = 0; i < m; ++i)
+        for (std::int64_t j = 0; j < count; ++j)
+          columns[static_cast<std::size_t>(j * longest + i)] = side[i * count + j];
+      code = kernels::gelsd(m, n, count, work.get(), columns.get(), static_cast<Real<T>>(rtol));
+      for (std::int64_t i = 0; i < n; ++i)
+        for (std::int64_t j = 0; j < count; ++j) to[i * count + j] = columns[static_cast<std::size_t>(j * longest + i)];
+      return code;
+    });
+  }
+  return {};
+}
+
+}  // namespace reel::loops

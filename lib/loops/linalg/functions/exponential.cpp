@@ -1,0 +1,183 @@
+// The exponential by scaling and squaring: Al-Mohy and Higham, "A new scaling and squaring algorithm for the matrix
+// exponential", SIAM J. Matrix Anal. Appl. 31 (2009), algorithm 5.1, with norms of powers in place of their estimates.
+// First A is scaled by 2^-s, so that the Pade approximant of degree m is exact to rounding, backwards; s follows from
+// norms of powers of A, which may be far smaller than the powers of its norm. Then comes the approximant, U + V over
+// V - U, where U has the odd powers and V the even ones. Last, s squarings.
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+
+#include "loops/linalg/factorise.hpp"
+#include "loops/linalg/functions/perturbed.hpp"
+#include "loops/linalg/matrices.hpp"
+
+namespace reel::loops::functions {
+namespace {
+
+// Bounds of 1-norms, from table 3.1 there; 4.25 for degree 13 as in section 5.
+struct Pade {
+  int degree;
+  double bound;
+};
+constexpr Pade approximants[] = {{3, 1.495585217958292e-2},
+                                 {5, 2.539398330063230e-1},
+                                 {7, 9.504178996162932e-1},
+                                 {9, 2.097847961257068},
+                                 {13, 4.25}};
+
+// The error of degree m starts with power 2m + 1, of which each derivative brings down one exponent: the bounds of
+// derivatives are smaller (Al-Mohy and Higham, "Computing the Frechet derivative of the matrix exponential", SIAM J.
+// Matrix Anal. Appl. 30 (2009), table 6.1).
+double bound_of(const Pade& p, std::size_t parts) {
+  const double order = std::log2(static_cast<double>(parts));
+  return p.bound * std::pow(2 * p.degree + 1, -order / (2 * p.degree));
+}
+
+// The logarithm to base 2 of the 1-norm of the power of the matrix of magnitudes, which itself may be out of range.
+double log2_norm_of_magnitudes(const Tensor& a, int power) {
+  const std::int64_t n = order_of(a);
+  const bool complex = is_complex(a.dtype());
+  std::vector<double> magnitudes(static_cast<std::size_t>(n * n)), row(static_cast<std::size_t>(n), 1.0), next(row);
+  const double* from = numbers(a);
+  for (std::size_t i = 0; i < magnitudes.size(); ++i)
+    magnitudes[i] = complex ? std::hypot(from[2 * i], from[2 * i + 1]) : std::abs(from[i]);
+  double norm = 0, exponents = 0;
+  for (int p = 0; p < power; ++p) {
+    std::fill(next.begin(), next.end(), 0.0);
+    for (std::size_t i = 0; i < row.size(); ++i)
+      for (std::size_t j = 0; j < row.size(); ++j) next[j] += row[i] * magnitudes[i * row.size() + j];
+    norm = *std::max_element(next.begin(), next.end());
+    if (!(norm > 0)) break;
+    const int exponent = std::ilogb(norm);
+    for (double& e : next) e = std::ldexp(e, -exponent);
+    exponents += exponent;
+    norm = std::ldexp(norm, -exponent);
+    row.swap(next);
+  }
+  return std::log2(norm) + exponents;
+}
+
+// The further halvings that the first term of the error asks for: the function l of section 5.
+int further_halvings(const Tensor& a, int degree, int halvings) {
+  const double norm = one_norm(a);
+  if (norm == 0) return 0;
+  double reciprocal = 1;  // of the coefficient: binomial(2m, m) (2m + 1)!
+  for (int i = 1; i <= degree; ++i) reciprocal *= static_cast<double>(degree + i) / i;
+  for (int i = 2; i <= 2 * degree + 1; ++i) reciprocal *= i;
+  const double log2_size =
+      log2_norm_of_magnitudes(a, 2 * degree + 1) - std::log2(norm) - std::log2(reciprocal) - 2.0 * degree * halvings;
+  return static_cast<int>(std::max(0.0, std::ceil((log2_size + 53) / (2 * degree))));
+}
+
+// Powers 2, 4, 6, ... of the matrix.
+struct Powers {
+  std::vector<Perturbed> even;
+  const Perturbed& operator()(int power) const { return even[static_cast<std::size_t>(power / 2 - 1)]; }
+  double root(int power) const { return std::pow(one_norm((*this)(power)[0]), 1.0 / power); }
+};
+
+struct Choice {
+  int degree, halvings;
+};
+Choice choose(const Perturbed& a, Powers& powers) {
+  const double four = std::max(powers.root(4), powers.root(6));
+  for (const Pade& p : approximants)
+    if (p.degree < 13 && four <= bound_of(p, a.size()) && further_halvings(a[0], p.degree, 0) == 0)
+      return {p.degree, 0};
+  const double bound = bound_of(approximants[4], a.size());
+  double size = four;
+  if (size > bound) {  // the norms of still higher powers may be smaller
+    const Perturbed fourth{powers(4)[0]}, sixth{powers(6)[0]};
+    const double eight = std::pow(one_norm(product(fourth, fourth)[0]), 1.0 / 8),
+                 ten = std::pow(one_norm(product(fourth, sixth)[0]), 1.0 / 10);
+    size = std::min({size, std::max(powers.root(6), eight), std::max(eight, ten)});
+  }
+  const int halvings = size > bound ? static_cast<int>(std::ceil(std::log2(size / bound))) : 0;
+  return {13, halvings + further_halvings(a[0], 13, halvings)};
+}
+
+// Coefficient j of the numerator, divided by the constant one.
+std::array<double, 14> coefficients(int m) {
+  std::array<double, 14> b{1.0};
+  for (int j = 0; j < m; ++j)
+    b[static_cast<std::size_t>(j) + 1] =
+        b[static_cast<std::size_t>(j)] * (m - j) / (static_cast<double>(2 * m - j) * (j + 1));
+  return b;
+}
+
+// b_0 I + b_1 A^2 + ..., where `first` is the number of the coefficient of I.
+Perturbed even_polynomial(const Powers& powers, const std::array<double, 14>& b, int first, int degree) {
+  Perturbed z = zeros_like(powers(2));
+  add_identity(z, b[static_cast<std::size_t>(first)]);
+  for (int j = first + 2; j <= degree; j += 2) add(z, b[static_cast<std::size_t>(j)], powers(j - first));
+  return z;
+}
+// The same of degree 12 or 13, by powers up to 6.
+Perturbed even_polynomial_13(const Powers& powers, const std::array<double, 14>& b, int first) {
+  Perturbed high = zeros_like(powers(2));
+  for (int power = 2; power <= 6; power += 2) {
+    const int degree = first + 6 + power;
+    add(high, b[static_cast<std::size_t>(degree)], powers(power));
+  }
+  Perturbed z = product(powers(6), high);
+  add(z, 1, even_polynomial(powers, b, first, first + 6));
+  return z;
+}
+
+// The exponential of 2^halvings x where the square of x's matrix is zero: terms of the series beyond power 2 k + 1 of a
+// matrix perturbed in k directions are zero too.
+Perturbed series(const Perturbed& x, int halvings) {
+  Perturbed sum = zeros_like(x), power = copy_of(x);
+  scale(power, std::ldexp(1.0, halvings));
+  add(sum, 1, power);
+  for (std::size_t j = 2, parts = 1; parts < x.size(); j += 2, parts *= 2)
+    for (std::size_t exponent = j; exponent <= j + 1; ++exponent) {
+      power = product(power, x);
+      scale(power, std::ldexp(1.0, halvings) / static_cast<double>(exponent));
+      add(sum, 1, power);
+    }
+  add_identity(sum, 1);
+  return sum;
+}
+
+}  // namespace
+
+bool exponential(Perturbed& x) {
+  // The tenth power must not overflow, nor must the norm.
+  int halvings = 0;
+  for (double norm = one_norm(x[0]); norm > 0x1p90; norm = one_norm(x[0])) {
+    const int more = std::isinf(norm) ? 512 : std::max(1, std::ilogb(norm) - 90);
+    halvings += more;
+    scale(x, std::ldexp(1.0, -more));
+  }
+  Powers powers;
+  powers.even.push_back(product(x, x));
+  if (one_norm(powers(2)[0]) == 0) {
+    x = series(x, halvings);
+    return true;
+  }
+  powers.even.push_back(product(powers(2), powers(2)));
+  powers.even.push_back(product(powers(4), powers(2)));
+  const Choice choice = choose(x, powers);
+  if (choice.degree == 9) powers.even.push_back(product(powers(4), powers(4)));
+  if (choice.halvings > 0) {
+    halvings += choice.halvings;
+    scale(x, std::ldexp(1.0, -choice.halvings));
+    for (int power = 2; power <= 6; power += 2)
+      scale(powers.even[static_cast<std::size_t>(power / 2 - 1)], std::ldexp(1.0, -choice.halvings * power));
+  }
+  const auto b = coefficients(choice.degree);
+  const bool high = choice.degree == 13;
+  const Perturbed odd =
+      product(x, high ? even_polynomial_13(powers, b, 1) : even_polynomial(powers, b, 1, choice.degree));
+  Perturbed numerator = high ? even_polynomial_13(powers, b, 0) : even_polynomial(powers, b, 0, choice.degree - 1);
+  Perturbed denominator = copy_of(numerator);
+  add(numerator, 1, odd);
+  add(denominator, -1, odd);
+  x = quotient(denominator, numerator);
+  for (; halvings > 0; --halvings) x = product(x, x);
+  return true;
+}
+
+}  // namespace reel::loops::functions

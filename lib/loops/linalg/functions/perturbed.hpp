@@ -1,0 +1,53 @@
+// Functions of a matrix and their mixed derivatives along k directions, at once: matrices over the algebra that e_1 ...
+// e_k generate, with e_i^2 = 0. f(A + e_1 H_1 + ... + e_k H_k) has the derivative of f at A along H_1 ... H_k as its
+// coefficient of e_1 ... e_k (Higham and Relton, "Higher order Frechet derivatives of matrix functions", 2014).
+#pragma once
+#include <reel/tensor.hpp>
+#include <vector>
+
+namespace reel::loops {
+
+/// The coefficient of the product of e_i over a subset of directions is the part whose number has those bits: 2^k
+/// matrices [n, n], float64 or complex128, row-major. Part 0 is the matrix itself.
+using Perturbed = std::vector<Tensor>;
+
+/// The elements as numbers; a complex one is two.
+double* numbers(const Tensor& x);
+std::int64_t number_count(const Tensor& x);
+
+Perturbed zeros_like(const Perturbed& x);
+Perturbed copy_of(const Perturbed& x);
+Perturbed product(const Perturbed& x, const Perturbed& y);
+/// q^-1 x for a q whose part 0 is nonsingular.
+Perturbed quotient(const Perturbed& q, const Perturbed& x);
+/// z += factor x, z += factor I, z *= factor
+void add(Perturbed& z, double factor, const Perturbed& x);
+void add_identity(Perturbed& z, double factor);
+void scale(Perturbed& z, double factor);
+/// The largest sum of magnitudes of a column.
+double one_norm(const Tensor& x);
+bool is_finite(const Tensor& x);
+
+/// f of the perturbed matrix, in place: false where there is no value, which becomes NaN.
+using PerturbedFunction = bool (*)(Perturbed& x);
+/// Which function of a matrix.
+enum class MatrixFunction : std::uint8_t { exponential, logarithm, square_root };
+
+/// out [..., n, n] = the mixed derivative of f at a [..., n, n] along the directions [..., k, n, n], all float64 or all
+/// complex128 with any strides; batch axes broadcast to those of out. A matrix that is not finite gives NaN. Returns
+/// the row-major position of the first matrix of the batch without a value (for a real one: without a real value), or
+/// -1.
+std::int64_t matrix_function(MatrixFunction f, const Tensor& a, const Tensor& directions, const Tensor& out);
+
+/// x [..., n, m] with a x + x b = x, of matrices of one dtype, float64 or complex128, with any strides, whose batch
+/// axes broadcast to those of x. Returns the position of the first batch where a and -b have an eigenvalue in common,
+/// or -1.
+std::int64_t sylvester(const Tensor& a, const Tensor& b, const Tensor& x);
+
+namespace functions {
+bool exponential(Perturbed& x);
+bool logarithm(Perturbed& x);
+bool square_root(Perturbed& x);
+}  // namespace functions
+
+}  // namespace reel::loops

@@ -1,0 +1,70 @@
+// What the rules of factorisations share: division by differences that may vanish, and cotangents that may not depend
+// on what a factorisation leaves open.
+#pragma once
+#include <reel/linalg/factorisations.hpp>
+#include <reel/ops/arranging.hpp>
+#include <reel/ops/index.hpp>
+#include <reel/ops/make.hpp>
+#include <reel/ops/pointwise.hpp>
+#include <reel/ops/reduce.hpp>
+
+#include "loops/elementwise/complex.hpp"
+#include "loops/linalg/factors/decompose.hpp"
+#include "ops/apply/apply.hpp"
+#include "ops/linalg/linalg.hpp"
+
+namespace reel::ops {
+
+/// Matrices of any shape, in the dtype in which factorisations compute (recorded). ShapeError for a lower rank.
+Tensor matrix_operand(const char* op, const Operand& a);
+
+/// A column vector and a row vector per matrix.
+inline Tensor as_column(const Tensor& x) { return expand_dims(x, -1); }
+inline Tensor as_row(const Tensor& x) { return expand_dims(x, -2); }
+/// Of floating or complex d, the dtype of singular values, and that of eigenvalues.
+inline DType real_dtype(DType d) { return is_complex(d) ? loops::part_dtype(d) : d; }
+inline DType complex_dtype(DType d) { return loops::complex_dtype(real_dtype(d)); }
+inline double epsilon(DType d) { return real_dtype(d) == DType::float32 ? 0x1p-23 : 0x1p-52; }
+/// The product of matrices.
+inline Tensor mm(const Tensor& x, const Tensor& y) { return product("linear algebra", x, y); }
+/// x r^-1 and x r^-H for the upper triangle of r.
+inline Tensor divide_upper(const Tensor& x, const Tensor& r) {
+  return swapped(triangular_solve_any(r, swapped(x), {.lower = false, .transpose = true}));
+}
+inline Tensor divide_upper_adjoint(const Tensor& x, const Tensor& r) {
+  return adjoint(triangular_solve_any(r, adjoint(x), {.lower = false}));
+}
+/// sum + x, where an empty sum is zero.
+inline void add_to(Tensor& sum, const Tensor& x) { sum = sum.defined() ? add(sum, x) : x; }
+
+/// Which differences x (matrices, or vectors if `vector`) count as 0: those up to (n + 10) eps times the largest of the
+/// n values [..., n]: below that, rounding decides. No gradient.
+Tensor vanishing(const Tensor& x, const Tensor& values, bool vector = false);
+/// m / by for matrices m. Where `by` vanishes: 0 where `unused`, else NaN.
+Tensor divided(const Tensor& m, const Tensor& by, const Tensor& vanishes, const Tensor& unused);
+/// Whether what a rule reads of vectors may come from a rule of values alone, whose second derivative the vectors do
+/// not determine where values are equal.
+enum class Vectors : std::uint8_t { wanted, of_values };
+/// Which pairs (i, j) of vectors m = v^H g_v shows to be unused, or used alike: both of its elements are exactly 0. The
+/// diagonal counts as such a pair, and of Vectors::of_values it alone.
+Tensor unused_pairs(const Tensor& m, Vectors vectors);
+/// values[j] - values[i] at (i, j).
+inline Tensor differences(const Tensor& values) { return subtract(as_row(values), as_column(values)); }
+
+/// What a factorisation leaves open.
+enum class Gauge : std::uint8_t { eigenvector_phase, singular_phase, complement };
+/// x. ValueError unless `defect`, which has x's batch axes and `own_axes` further ones, is negligible compared with
+/// `reference`, both real or both complex: how much a function changes when that choice does.
+Tensor require_invariant(Gauge gauge, const Tensor& x, const Tensor& defect, const Tensor& reference);
+
+/// rest [..., m, m - k] of a square unitary matrix as a function of its first columns q [..., m, k], for functions that
+/// depend on the span of the rest alone: d rest = -q dq^H rest.
+Tensor complement(const Tensor& q, const Tensor& rest);
+
+/// ValueError of an iteration that has not converged.
+void require_convergence(const char* op, const loops::Fault& fault);
+
+/// A shape with other last extents.
+Shape with_extents(Shape batch, std::initializer_list<std::int64_t> extents);
+
+}  // namespace reel::ops

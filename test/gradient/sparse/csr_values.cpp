@@ -1,0 +1,115 @@
+// Sparse matrices with differentiable values: sampled products and solutions against dense ones, to order 3.
+#include <reel/linalg.hpp>
+#include <reel/sparse.hpp>
+
+#include "catch.hpp"
+#include "ops/linalg/check.hpp"
+
+using namespace reel;
+using Catch::Contains;
+using linalg::largest;
+
+namespace {
+
+Tensor drawn(const Shape& shape, const char* seed) { return support::Random(seed).tensor(shape); }
+
+// The five-point stencil of convection and diffusion on a grid of m by m, without symmetry; `shuffled` numbers the
+// points in another order.
+Csr stencil(std::int64_t m, bool shuffled) {
+  std::vector<std::int64_t> rows, columns;
+  std::vector<double> values;
+  const std::int64_t n = m * m;
+  const auto number = [&](std::int64_t i, std::int64_t j) {
+    const std::int64_t k = i * m + j;
+    return shuffled ? (k * 7 + 3) % n : k;
+  };
+  const auto add = [&](std::int64_t at, std::int64_t i, std::int64_t j) {
+    if (i < 0 || j < 0 || i >= m || j >= m) return;
+    rows.push_back(at);
+    columns.push_back(number(i, j));
+  };
+  for (std::int64_t i = 0; i < m; ++i)
+    for (std::int64_t j = 0; j < m; ++j) {
+      const std::int64_t at = number(i, j);
+      add(at, i, j);
+      add(at, i - 1, j);
+      add(at, i + 1, j);
+      add(at, i, j - 1);
+      add(at, i, j + 1);
+    }
+  const SparsityPattern p = coo_to_csr(from_data(rows), from_data(columns), {n, n});
+  const Tensor on_diagonal = cast(equal(p.rows(), p.columns), DType::float64);
+  return {p, drawn({p.nonzeros()}, "values") + 4.5 * on_diagonal};
+}
+
+}  // namespace
+
+TEST_CASE("sampled products are elements of the dense product, and the adjoint of a product by the values") {
+  const Csr a = stencil(3, true);
+  const Tensor x = drawn({9, 4}, "x"), y = drawn({4, 9}, "y"), sampled = sampled_matmul(a.pattern, x, y);
+  const Tensor at_places = gather(reshape(matmul(x, y), {81}), a.pattern.rows() * 9 + a.pattern.columns);
+  CHECK(largest(sampled - at_places) < 1e-15);
+  const Tensor u = drawn({9, 2}, "u"), g = drawn({9, 2}, "g");
+  GradientTape tape;
+  tape.watch(a.values);
+  const Tensor product = csr_matmul(a.values, a.pattern, u);
+  CHECK(largest(*tape.gradient(product, a.values, {.output_gradients = g}) -
+                sampled_matmul(a.pattern, g, transpose(u))) < 1e-15);
+  linalg::check([&](const support::Tensors& t) { return support::Tensors{sin(sampled_matmul(a.pattern, t[0], t[1]))}; },
+                {x, y}, {.order = 3, .slack = 4});
+  CHECK_THROWS_WITH(sampled_matmul(a.pattern, x, x), Contains("sampled_matmul: x is [9, 4], y is [9, 4]"));
+}
+
+TEST_CASE("sparse solutions are those of the dense matrix, with derivatives by values and right side to order 3") {
+  for (const bool shuffled : {false, true})
+    for (const bool transposed : {false, true}) {
+      const Csr a = stencil(6, shuffled);
+      const Tensor b = drawn({36, 2}, "b"), dense = to_dense(a);
+      const Tensor x = csr_solve(a.values, a.pattern, b, transposed);
+      CHECK(largest(x - solve(transposed ? transpose(dense) : dense, b)) < 1e-13);
+      CHECK(largest(csr_matmul(a.values, a.pattern, x, transposed) - b) < 1e-13);
+      CHECK(csr_solve(a.values, a.pattern, slice(b, {range_from(0), 0}), transposed).shape() == Shape{36});
+    }
+  const Csr a = stencil(2, true);
+  const Tensor b = drawn({4}, "b");
+  using X = support::Tensors;
+  support::Function f = [&](const X&x) { return X{csr_solve(x[0], a.pattern, x[1])}; }, g = [&](const X&x) {
+    return X{solve(to_dense({a.pattern, x[0]}), x[1])};
+  };
+  const X x{a.values, b};
+  for (int order = 0; order < 3; ++order) {
+    support::Random random("directions");
+    const X v = random.like(g(x)), t = random.like(x);
+    INFO("order " << order);
+    CHECK(support::difference(support::pull(f, x, v), support::pull(g, x, v)).error < 1e-12);
+    CHECK(support::difference(support::push(f, x, t), support::push(g, x, t)).error < 1e-12);
+    f = support::gradient_of(f, v);
+    g = support::gradient_of(g, v);
+  }
+}
+
+TEST_CASE("a sparse system of ten thousand points takes the memory of its band") {
+  const Csr a = stencil(100, true);
+  const Tensor x = drawn({10000}, "x"), b = csr_matmul(a.values, a.pattern, x);
+  GradientTape tape;
+  tape.watch(a.values);
+  const Tensor y = csr_solve(a.values, a.pattern, b);
+  CHECK(largest(y - x) < 1e-10);
+  const Tensor g = *tape.gradient(sum(y), a.values);
+  const Tensor z = csr_solve(a.values, a.pattern, ones({10000}), true);
+  CHECK(largest(g + sampled_matmul(a.pattern, expand_dims(z, 1), expand_dims(y, 0))) < 1e-10);
+}
+
+TEST_CASE("sparse solutions name what is wrong") {
+  const Csr a = stencil(3, false);
+  CHECK_THROWS_WITH(csr_solve(0 * a.values, a.pattern, ones({9})),
+                    Contains("csr_solve: ") && Contains("the matrix is singular"));
+  CHECK_THROWS_WITH(csr_solve(a.values, a.pattern, ones({8})), Contains("csr_solve: b has shape [8]"));
+  CHECK_THROWS_WITH(csr_solve(ones({2}), a.pattern, ones({9})), Contains("csr_solve: values have shape [2]"));
+  CHECK_THROWS_AS(csr_solve(a.values, {}, ones({9})), Error);
+  const SparsityPattern wide = coo_to_csr(tensor<int>({0}), tensor<int>({1}), {2, 3});
+  CHECK_THROWS_WITH(csr_solve(ones({1}), wide, ones({2})), Contains("it must be square"));
+  // A zero on the diagonal is no pivot.
+  const SparsityPattern swap = coo_to_csr(tensor<int>({0, 1}), tensor<int>({1, 0}), {2, 2});
+  CHECK(array_equal(csr_solve(tensor({2, 4}), swap, tensor({6, 8})), tensor({2, 3})));
+}

@@ -1,0 +1,241 @@
+// Functions of matrices against values of 60 digits and closed forms: nilpotent, zero, large and skewed matrices,
+// dtypes, high orders, and what has no value.
+#include <cmath>
+#include <limits>
+#include <numbers>
+#include <reel/linalg.hpp>
+
+#include "catch.hpp"
+#include "ops/linalg/check.hpp"
+#include "ops/linalg/further/matrix_values.hpp"
+
+using namespace reel;
+using Catch::Contains;
+using linalg::largest;
+
+namespace {
+
+constexpr double quiet_nan = std::numeric_limits<double>::quiet_NaN(), inf = std::numeric_limits<double>::infinity();
+
+Tensor drawn(const Shape& shape, const char* seed) { return support::Random(seed).tensor(shape); }
+Tensor matrix(const std::vector<double>& values) { return from_data(values, {3, 3}); }
+using MatrixOp = Tensor (*)(const Operand&);
+MatrixOp op_of(const std::string& name) { return name == "expm" ? expm : name == "sqrtm" ? sqrtm : logm; }
+
+// Relative to the largest element.
+double relative(const Tensor& got, const Tensor& expected) {
+  REQUIRE(got.shape() == expected.shape());
+  return largest(abs(got - expected)) / largest(abs(expected));
+}
+Tensor derivative(MatrixOp f, const Tensor& a, const Tensor& e) {
+  return support::push([f](const support::Tensors& x) { return support::Tensors{f(x[0])}; }, {a}, {e})[0];
+}
+
+}  // namespace
+
+TEST_CASE("functions of matrices and their derivatives have the values of 60 digits") {
+  for (const linalg::MatrixValue& row : linalg::matrix_values) {
+    const MatrixOp f = op_of(row.function);
+    const Tensor a = matrix(row.a);
+    // The condition of the skewed matrix is about 1e4.
+    const double bound = std::string(row.matrix) == "skewed" ? 2e-12 : 4e-15;
+    INFO(row.function << " of " << row.matrix);
+    CHECK(relative(f(a), matrix(row.value)) <= bound);
+    CHECK(relative(derivative(f, a, matrix(linalg::direction)), matrix(row.derivative)) <= 4 * bound);
+    // The same of the complex matrix whose embedding in real ones it is.
+    const Tensor phase = make_complex(cos(0.3), sin(0.3));
+    if (std::string(row.function) == "expm") continue;
+    const Tensor turned = f(phase * cast(a, DType::complex128));
+    const Tensor expected = std::string(row.function) == "sqrtm"
+                                ? make_complex(cos(0.15), sin(0.15)) * matrix(row.value)
+                                : matrix(row.value) + make_complex(0.0, 0.3) * eye(3);
+    if (std::string(row.matrix) != "rotating") CHECK(relative(turned, expected) <= 2 * bound);
+  }
+}
+
+TEST_CASE("expm of nilpotent, zero and diagonal matrices is exact or nearly so") {
+  CHECK(array_equal(expm(zeros({3, 3})), eye(3)));
+  CHECK(array_equal(expm(tensor({{0, 1}, {0, 0}})), tensor({{1, 1}, {0, 1}})));
+  CHECK(array_equal(expm(tensor({{0, 0x1p40}, {0, 0}})), tensor({{1, 0x1p40}, {0, 1}})));
+  CHECK(array_equal(expm(tensor({{0, 1e300}, {0, 0}})), tensor({{1, 1e300}, {0, 1}})));
+  const Tensor far = make_complex(tensor({{0, 0}, {1e300, 0}}), 0.0);
+  CHECK(array_equal(expm(far), far + eye(2)));
+  CHECK(relative(expm(diag(tensor({1, -2, 30}))), diag(exp(tensor({1, -2, 30})))) < 1e-14);
+  CHECK(expm(tensor({{3}})).item() == Approx(std::exp(3)).epsilon(1e-15));
+  // Derivatives at zero: of order k, the mean of the products in all orders.
+  const Tensor e = drawn({3, 3}, "e");
+  CHECK(relative(expm_frechet(zeros({3, 3}), e), e) < 1e-15);
+  // A shear of length 1e6 asks for no more halvings than its eigenvalues: sinh(1) 1e6 to the last places.
+  const Tensor shear = expm(tensor({{1, 1e6}, {0, -1}}));
+  CHECK(relative(shear, tensor({{std::exp(1), 1e6 * std::sinh(1)}, {0, std::exp(-1)}})) < 4e-15);
+  CHECK(shear.to_vector()[3] == Approx(std::exp(-1)).epsilon(1e-14));
+}
+
+TEST_CASE("expm of large matrices: scaled, squared, and out of range") {
+  const Tensor turn = tensor({{0, -1000}, {1000, 0}}), y = expm(turn);
+  CHECK(relative(y, tensor({{std::cos(1000), -std::sin(1000)}, {std::sin(1000), std::cos(1000)}})) < 1e-11);
+  CHECK(expm(tensor({{-1e300}})).item() == 0);
+  CHECK(expm(tensor({{800}})).item() == inf);
+  CHECK(expm(full({3, 3}, 1.7e308)).shape() == Shape{3, 3});
+  for (const double large : {1e300, 1.7e308}) {
+    CHECK(sqrtm(full({3, 3}, large)).shape() == Shape{3, 3});
+    CHECK_THROWS_AS(sylvester(full({3, 3}, large), eye(3), eye(3)), ValueError);
+  }
+  const Tensor a = drawn({40, 40}, "a");
+  CHECK(relative(matmul(expm(a), expm(-a)), eye(40)) < 1e-11);
+  CHECK(relative(expm_frechet(a, a), matmul(a, expm(a))) < 1e-13);
+}
+
+TEST_CASE("the square root squares, and the logarithm is undone by expm, for larger matrices") {
+  const Tensor a = drawn({30, 30}, "a") + 8 * eye(30);
+  CHECK(relative(matmul(sqrtm(a), sqrtm(a)), a) < 1e-14);
+  CHECK(relative(expm(logm(a)), a) < 1e-13);
+  const Tensor c = make_complex(a, drawn({30, 30}, "imaginary"));
+  CHECK(relative(matmul(sqrtm(c), sqrtm(c)), c) < 1e-14);
+  CHECK(relative(expm(logm(c)), c) < 1e-13);
+  const Tensor b = drawn({20, 20}, "b") + 3 * eye(20), q = drawn({30, 20}, "q"), x = sylvester(a, b, q);
+  CHECK(largest(matmul(a, x) + matmul(x, b) - q) < 1e-13);
+  // Eigenvalues in pairs beside the negative axis: a rotation by 3 radians.
+  const Tensor turn = tensor({{std::cos(3), -std::sin(3)}, {std::sin(3), std::cos(3)}});
+  CHECK(relative(logm(turn), tensor({{0, -3}, {3, 0}})) < 4e-15);
+  CHECK(relative(sqrtm(turn), tensor({{std::cos(1.5), -std::sin(1.5)}, {std::sin(1.5), std::cos(1.5)}})) < 4e-15);
+}
+
+TEST_CASE("expm of a matrix whose square vanishes: its series, at every magnitude and in every order") {
+  const Tensor a = tensor({{1, 1}, {-1, -1}}), e = drawn({2, 2}, "e");
+  for (const double size : {0x1p83, 0x1p200, 0x1p1000}) CHECK(array_equal(expm(size * a), size * a + eye(2)));
+  // e + (a e + e a) / 2 + a e a / 6
+  const Tensor first = e + 0.5 * (matmul(a, e) + matmul(e, a)) + matmul(matmul(a, e), a) / 6;
+  CHECK(relative(expm_frechet(a, e), first) < 1e-15);
+  const Tensor large = 0x1p100 * a, of_large = 0x1p200 * matmul(matmul(a, e), a) / 6;
+  CHECK(relative(expm_frechet(large, e), of_large) < 1e-15);
+  linalg::check([](const support::Tensors& x) { return support::Tensors{expm(x[0])}; }, {a}, {.order = 3});
+}
+
+TEST_CASE("triangular matrices have exact eigenvalues, whose signs are never rounded away") {
+  const Tensor graded = diag(tensor({1e20, -1e-3}));
+  for (const Tensor& a : {graded, graded + tensor({{0, 1}, {0, 0}}), graded + tensor({{0, 0}, {1, 0}})})
+    for (const MatrixOp f : {sqrtm, logm}) {
+      CHECK_THROWS_AS(f(a), ValueError);
+      CHECK(largest(imag(f(cast(a, DType::complex128)))) > 0.03);
+    }
+  for (const Tensor& below : {zeros({2, 2}), tensor({{0, 0}, {1, 0}})}) {
+    const Tensor a = abs(graded) + below;
+    CHECK(slice(sqrtm(a), {1, 1}).item() == std::sqrt(1e-3));
+    CHECK(slice(logm(a), {1, 1}).item() == std::log(1e-3));
+    CHECK(slice(sqrtm(a), {0, 1}).item() == 0);
+    CHECK(largest(derivative(sqrtm, a, ones({2, 2}))) == Approx(0.5 / std::sqrt(1e-3)));
+  }
+  const Tensor q = tensor({{3}, {4}}), b = tensor({{1}});
+  for (const Tensor& a : {diag(tensor({1e20, 1})), diag(tensor({1, 1e20})) + tensor({{0, 1}, {0, 0}}),
+                          diag(tensor({1, 1e20})) + tensor({{0, 0}, {1, 0}})})
+    CHECK(relative(sylvester(a, b, q), solve(a + eye(2), q)) < 1e-15);
+  CHECK_THROWS_AS(sylvester(diag(tensor({1e20, -1})), b, q), ValueError);
+  CHECK_THROWS_AS(sylvester(diag(tensor({1e20, std::nextafter(-1, 0)})), b, q), ValueError);
+}
+
+TEST_CASE("a matrix that is singular to rounding has no logarithm") {
+  const Tensor left = drawn({3, 2}, "left"), singular = matmul(left, drawn({2, 3}, "right"));
+  CHECK_THROWS_AS(logm(singular), ValueError);
+  CHECK_THROWS_WITH(logm(make_complex(stack({eye(3), singular}), zeros({2, 3, 3}))),
+                    Contains("logm: an eigenvalue of matrix [1] is zero") && !Contains("complex128"));
+}
+
+TEST_CASE("square roots, logarithms and Sylvester's equation of matrices close to overflow") {
+  const Tensor small = tensor({{1, 1}, {1, 1.5}}), a = 1e308 * small, e = drawn({2, 2}, "e");
+  const Tensor root = sqrtm(a);
+  CHECK(relative(root, 1e154 * sqrtm(small)) < 4e-15);
+  CHECK(relative(derivative(sqrtm, a, e), 1e-154 * derivative(sqrtm, small, e)) < 1e-14);
+  CHECK(largest(logm(a) - logm(small) - 308 * std::log(10) * eye(2)) < 1e-12);
+  CHECK(relative(derivative(logm, a, 1e100 * e), 1e-208 * derivative(logm, small, e)) < 1e-14);
+  CHECK(relative(sylvester(a, eye(2), a), solve(small, small)) < 1e-14);
+}
+
+TEST_CASE("functions of 1 x 1 matrices have the derivatives of the functions of numbers, up to order 5") {
+  const double x = 1.75;
+  const auto orders = [&](MatrixOp f) {
+    Tensor y;
+    std::vector<double> all;
+    std::function<Tensor(const Tensor&, int)> nested = [&](const Tensor& a, int order) {
+      if (order == 0) return f(a);
+      GradientTape tape;
+      tape.watch(a);
+      return *tape.gradient(nested(a, order - 1), a);
+    };
+    for (int order = 0; order <= 5; ++order) all.push_back(nested(tensor({{x}}), order).item());
+    return all;
+  };
+  const std::vector<double> exponential = orders(expm), logarithm = orders(logm), root = orders(sqrtm);
+  double log_factor = 1, root_factor = 1;
+  for (int k = 0; k <= 5; ++k) {
+    INFO("order " << k);
+    const auto at = static_cast<std::size_t>(k);
+    CHECK(exponential[at] == Approx(std::exp(x)).epsilon(1e-14));
+    CHECK(logarithm[at] == Approx(k == 0 ? std::log(x) : log_factor * std::pow(x, -k)).epsilon(1e-13));
+    CHECK(root[at] == Approx(root_factor * std::pow(x, 0.5 - k)).epsilon(1e-13));
+    if (k > 0) log_factor *= -k;
+    root_factor *= 0.5 - k;
+  }
+}
+
+TEST_CASE("derivatives of functions of matrices: both modes and differences, to order 3, at repeated eigenvalues too") {
+  const Tensor defective = tensor({{2, 1, 0}, {0, 2, 1}, {0, 0, 2}});
+  for (const MatrixOp f : {expm, sqrtm, logm})
+    for (const Tensor& a : {defective, Tensor(2.0 * eye(3))})
+      linalg::check([f](const support::Tensors& x) { return support::Tensors{f(x[0])}; }, {a},
+                    {.order = 3, .slack = 4});
+  // The third derivative of exp at a along commuting directions is their product times exp.
+  const Tensor a = drawn({3, 3}, "a");
+  const Tensor e = expm(a), cube = matmul(matmul(matmul(a, a), a), e);
+  const auto along = [](const support::Function& f, const Tensor& direction) {
+    return support::Function([=](const support::Tensors& x) { return support::push(f, x, {direction}); });
+  };
+  support::Function f = [](const support::Tensors& x) { return support::Tensors{expm(x[0])}; };
+  for (int k = 0; k < 3; ++k) f = along(f, 1.0 * a);
+  CHECK(relative(f({a})[0], cube) < 1e-13);
+}
+
+TEST_CASE("functions of matrices keep the precision of the dtype") {
+  const Tensor a = drawn({3, 3}, "a") + 4 * eye(3);
+  for (const MatrixOp f : {expm, sqrtm, logm}) {
+    CHECK(f(cast(a, DType::float32)).dtype() == DType::float32);
+    CHECK(f(cast(a, DType::bfloat16)).dtype() == DType::bfloat16);
+    CHECK(f(cast(a, DType::complex64)).dtype() == DType::complex64);
+    CHECK(f(cast(round(a), DType::int32)).dtype() == DType::float64);
+    const Tensor narrow = cast(a, DType::float32);
+    CHECK(array_equal(f(narrow), cast(f(cast(narrow, DType::float64)), DType::float32)));
+  }
+  const Tensor narrow = cast(a, DType::float32);
+  GradientTape tape;
+  tape.watch(narrow);
+  CHECK((*tape.gradient(expm(narrow), narrow)).dtype() == DType::float32);
+}
+
+TEST_CASE("matrices without a value: NaN in its place, or an error that names the matrix and the remedy") {
+  const Tensor one = stack({eye(2), full({2, 2}, quiet_nan), eye(2) * 4});
+  for (const MatrixOp f : {expm, sqrtm, logm}) {
+    const Tensor y = f(one);
+    CHECK(array_equal(slice(y, {0}), f(eye(2))));
+    CHECK(all(isnan(slice(y, {1}))).item() == 1);
+    CHECK(array_equal(slice(y, {2}), f(eye(2) * 4)));
+  }
+  const Tensor negative_one = stack({eye(2), -1.0 * eye(2)});
+  CHECK_THROWS_WITH(sqrtm(negative_one), Contains("sqrtm: an eigenvalue of matrix [1] is negative") &&
+                                             Contains("cast it to complex128 first"));
+  CHECK_THROWS_WITH(logm(zeros({2, 2})), Contains("logm: an eigenvalue is negative or zero"));
+  CHECK_THROWS_AS(logm(zeros({2, 2}, DType::complex128)), ValueError);
+  const Tensor imaginary = sqrtm(cast(negative_one, DType::complex128));
+  CHECK(largest(abs(matmul(imaginary, imaginary) - negative_one)) < 1e-15);
+  CHECK(imag(logm(cast(tensor({{-1}}), DType::complex128))).item() == Approx(std::numbers::pi).epsilon(1e-15));
+  // A singular matrix has a root, whose derivative is infinite.
+  const Tensor singular = tensor({{4, 0}, {0, 0}});
+  CHECK(array_equal(sqrtm(singular), tensor({{2, 0}, {0, 0}})));
+  CHECK(largest(derivative(sqrtm, singular, ones({2, 2}))) == inf);
+  const Tensor rank_one = matmul(drawn({3, 1}, "u"), drawn({3, 1}, "u"), {.transpose_b = true});
+  CHECK(relative(matmul(sqrtm(rank_one), sqrtm(rank_one)), rank_one) < 1e-7);
+  CHECK_THROWS_WITH(sylvester(eye(2), -1.0 * eye(2), ones({2, 2})),
+                    Contains("sylvester: an eigenvalue of a is the negative of one of b"));
+  CHECK_THROWS_WITH(sylvester(eye(2), eye(3), ones({3, 2})), Contains("q is [3, 2]"));
+  CHECK_THROWS_WITH(expm(ones({2, 3})), Contains("expm: a must be square"));
+  CHECK_THROWS_WITH(expm_frechet(eye(2), eye(3)), Contains("both must have as many rows"));
+}
