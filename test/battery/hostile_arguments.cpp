@@ -340,6 +340,14 @@ void axes_and_sizes() {
     at(
         "softmax_cross_entropy", [&] { softmax_cross_entropy(m, m, {.axis = i}); }, axis);
     at("sparse_softmax_cross_entropy", [&] { sparse_softmax_cross_entropy(m, zeros({2}, DType::int64), {.axis = i}); });
+    const Tensor two = zeros({2}, DType::int64);
+    at("nll", [&] { nll(m, two, {.axis = i}); });
+    at("multi_margin", [&] { multi_margin(m, two, {.axis = i}); });
+    at("multi_margin", [&] { multi_margin(m, two, {.p = static_cast<int>(i)}); });
+    at(
+        "cosine_similarity", [&] { cosine_similarity(m, m, i); }, axis);
+    at(
+        "triplet_margin", [&] { triplet_margin(m, m, m, {.axis = i}); }, axis);
     Generator generator(1);
     at("random_permutation", [&] { random_permutation(generator, i < 1 << 20 || i > 1 << 30 ? i : 0); });
     at("random_categorical", [&] { random_categorical(generator, m, i); });
@@ -407,6 +415,11 @@ void numbers() {
     call("var", text, [&] { var(m, Axes(), v); });
     call("std", text, [&] { reel::std(m, Axes(), v); });
     call("huber", text, [&] { huber(m, m, v); });
+    call("poisson_nll", text, [&] { poisson_nll(m, m, {.epsilon = v}); });
+    call("gaussian_nll", text, [&] { gaussian_nll(m, m, m, {.epsilon = v}); });
+    call("focal_cross_entropy", text, [&] { focal_cross_entropy(m, m, {.alpha = v, .gamma = v}); });
+    call("hinge_embedding", text, [&] { hinge_embedding(m, m, v); });
+    call("triplet_margin", text, [&] { triplet_margin(m, m, m, {.p = v, .margin = v, .epsilon = v}); });
     call("layer_norm", text, [&] { layer_norm(m, {.epsilon = v}); });
     call("softmax_cross_entropy", text, [&] { softmax_cross_entropy(m, m, {.label_smoothing = v}); });
     call("linspace", text, [&] { linspace(v, -v, 3); });

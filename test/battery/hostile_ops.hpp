@@ -5,6 +5,7 @@
 #include <reel/linalg.hpp>
 #include <reel/ops/arranging.hpp>
 #include <reel/ops/indexing.hpp>
+#include <reel/ops/losses.hpp>
 #include <reel/ops/parts.hpp>
 #include <reel/ops/scans.hpp>
 #include <reel/ops/sorting.hpp>
@@ -206,6 +207,7 @@ std::vector<Unary> unary_ops() {
           REEL_OP(diag_embed),
           REEL_OP(circulant),
           REEL_OP(matrix_norm),
+          REEL_OP(l2_loss),
           REEL_OP(expm),
           REEL_OP(sqrtm),
           REEL_OP(logm),
@@ -288,6 +290,22 @@ std::vector<Binary> binary_ops() {
       REEL_OP(binary_cross_entropy),
       REEL_OP(kl_divergence),
       REEL_OP(huber),
+      REEL_OP(mse),
+      REEL_OP(mae),
+      REEL_OP(log_cosh),
+      REEL_OP(poisson_nll),
+      REEL_OP(focal_cross_entropy),
+      REEL_OP(hinge),
+      REEL_OP(hinge_embedding),
+      REEL_OP(soft_margin),
+      REEL_OP(nll),
+      REEL_OP(multi_margin),
+      REEL_OP(cosine_similarity),
+      {"gaussian_nll", [](const Tensor& x, const Tensor& y) { gaussian_nll(x, y, x); }},
+      {"weighted_sigmoid_cross_entropy",
+       [](const Tensor& x, const Tensor& y) { weighted_sigmoid_cross_entropy(x, y, x); }},
+      {"margin_ranking", [](const Tensor& x, const Tensor& y) { margin_ranking(x, y, x); }},
+      {"triplet_margin", [](const Tensor& x, const Tensor& y) { triplet_margin(x, y, x); }},
       REEL_OP(rms_norm),
       REEL_OP(searchsorted),
       REEL_OP(digitize),

@@ -19,6 +19,7 @@ const std::vector<Op>& ops() {
     add_linear_algebra(t);
     add_networks(t);
     add_losses(t);
+    add_further_losses(t);
     add_control(t);
     add_lanes(t);
     add_sorting(t);

@@ -1,11 +1,12 @@
 // Pointwise ops composed of those of the table. Each is a function of lanes, traced once; it runs in one pass over
 // memory and is differentiated by the chain rule. Where a formula has no value or no derivative at a point, the operand
 // is replaced before the formula reads it, so that no NaN reaches the gradient.
+#include "ops/elementwise/composed.hpp"
+
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <limits>
-#include <reel/elementwise.hpp>
 #include <reel/ops/shape.hpp>
 
 #include "core/fail.hpp"
@@ -68,14 +69,9 @@ Lane kl_div_of(const Lane& x, const Lane& y) {
   return where(near, where(near, y, 0) * (d * d * series), where(near, 0, rel_entr_of(x, y) - x + y));
 }
 
-struct Composed {
-  std::string_view name;
-  Lane (*value)(X x);
-};
-
 // In the order of the enumerators.
 // clang-format off
-constexpr Composed definitions[] = {
+constexpr Composed composed_functions[] = {
     {"lerp", [](X x) { return where(x[2] < 0.5, x[0] + x[2] * (x[1] - x[0]), x[1] - (1 - x[2]) * (x[1] - x[0])); }},
     {"fmod", [](X x) { return fmod_of(x[0], x[1]); }},
     {"frac", [](X x) { return x[0] - trunc(x[0]); }},
@@ -160,35 +156,32 @@ constexpr Composed definitions[] = {
 };
 // clang-format on
 
-constexpr std::size_t most_of_composed = 4, nan_to_num_index = std::size(definitions) - 1;
+constexpr std::size_t nan_to_num_index = std::size(composed_functions) - 1;
 #define REEL_NAME(name, arity) #name,
 constexpr std::string_view composed_names[] = {REEL_COMPOSED_FUNCTIONS(REEL_NAME)};
 #undef REEL_NAME
-static_assert(std::ranges::equal(composed_names, std::span(definitions).first(nan_to_num_index), {}, {},
+static_assert(std::ranges::equal(composed_names, std::span(composed_functions).first(nan_to_num_index), {}, {},
                                  &Composed::name));
 
 constexpr std::size_t at(detail::ComposedFunction f) { return static_cast<std::size_t>(f); }
 
-// For each function an op with its name, and its traces. Never destroyed: a static object may compute in its
-// destructor, and tapes refer to the ops.
-struct Ops {
-  std::array<Primitive, std::size(definitions)> primitives;
-  std::vector<detail::LaneTraces> traces;
-  Ops() {
-    primitives.fill(elementwise_primitive());
-    for (std::size_t i = 0; i < primitives.size(); ++i) {
-      primitives[i].rule.name = definitions[i].name.data();
-      traces.emplace_back(primitives[i]);
-    }
-  }
-};
-const detail::LaneTraces& traces_of(std::size_t f) {
-  static const Ops& ops = *new Ops;
-  return ops.traces[f];
+const ComposedOps& composed_ops() {
+  static const ComposedOps& ops = *new ComposedOps(composed_functions);
+  return ops;
 }
 
-Tensor compose(std::size_t f, std::span<const Operand* const> operands) {
-  const char* const name = definitions[f].name.data();
+}  // namespace
+
+ComposedOps::ComposedOps(std::span<const Composed> definitions)
+    : definitions_(definitions), primitives_(definitions.size(), elementwise_primitive()) {
+  for (std::size_t i = 0; i < definitions.size(); ++i) {
+    primitives_[i].rule.name = definitions[i].name.data();
+    traces_.emplace_back(primitives_[i]);
+  }
+}
+
+Tensor ComposedOps::call(std::size_t f, std::span<const Operand* const> operands) const {
+  const char* const name = definitions_[f].name.data();
   const DType dtype = common_dtype(name, operands);
   if (is_complex(dtype)) fail<TypeError>(name, "is not defined for {}; {}", dtype, remedy(dtype));
   if (is_half(dtype)) {
@@ -198,24 +191,22 @@ Tensor compose(std::size_t f, std::span<const Operand* const> operands) {
       const Operand* x = operands[std::min(k, operands.size() - 1)];
       return x->is_tensor() ? Operand(wide[k] = cast_to(x->tensor(), DType::float32)) : Operand(x->floating());
     };
-    const Operand in[] = {widened(0), widened(1), widened(2), widened(3)};
-    const Operand* list[] = {&in[0], &in[1], &in[2], &in[3]};
-    return cast(compose(f, std::span(list).first(operands.size())), dtype);
+    const Operand in[] = {widened(0), widened(1), widened(2), widened(3), widened(4)};
+    const Operand* list[] = {&in[0], &in[1], &in[2], &in[3], &in[4]};
+    return cast(call(f, std::span(list).first(operands.size())), dtype);
   }
   const detail::LaneArgument first = *operands.front();
-  std::array<detail::LaneArgument, most_of_composed> arguments = {first, first, first, first};
+  std::array<detail::LaneArgument, most_of_composed> arguments = {first, first, first, first, first};
   for (std::size_t k = 0; k < operands.size(); ++k) arguments[k] = *operands[k];
-  detail::LaneProgram program(traces_of(f), std::span(arguments).first(operands.size()));
+  detail::LaneProgram program(traces_[f], std::span(arguments).first(operands.size()));
   if (!program.traced()) {
-    const Lane made = definitions[f].value(program.lanes().data());
+    const Lane made = definitions_[f].value(program.lanes().data());
     program.set_outputs({&made, 1});
   }
   Tensor result;
   program.run(&result);
   return result;
 }
-
-}  // namespace
 
 }  // namespace ops
 
@@ -225,7 +216,7 @@ Lane detail::call(ComposedFunction function, std::initializer_list<LaneOperand> 
   std::array<Lane, ops::most_of_composed> x;
   std::size_t k = 0;
   for (const LaneOperand& operand : operands) x[k++] = trace.lane(trace.operand(operand));
-  return ops::definitions[ops::at(function)].value(x.data());
+  return ops::composed_functions[ops::at(function)].value(x.data());
 }
 
 namespace ops {
@@ -235,7 +226,7 @@ template <class... More>
 Tensor call(std::size_t f, const Operand& x, const More&... more) {
   const tape::OpScope scope(x);
   const Operand* const operands[] = {&x, &more...};
-  return compose(f, operands);
+  return composed_ops().call(f, operands);
 }
 
 double largest(DType d) {

@@ -3,7 +3,7 @@
 #include <string_view>
 
 #include "../../op_cases/special/table.hpp"
-#include "../program.hpp"
+#include "../ranged.hpp"
 
 namespace random_programs {
 
@@ -12,17 +12,7 @@ namespace {
 using reel::Tensor;
 using Jets = const Jet*;
 
-struct Range {
-  double low, high;
-};
-
-// An op whose operands lie in their ranges.
-struct Special {
-  const char* name;
-  std::vector<Range> ranges;
-  Jet (*eval)(Jets x);
-  Tensor (*call)(const Operands& x);
-};
+using Special = RangedFunction;
 
 // From a root of the values alone, two steps give every derivative up to the third.
 template <class F, class Slope>
@@ -43,7 +33,7 @@ Jet beta_quantile(const Jet& a, const Jet& b, const Jet& p) {
 }
 
 std::vector<Special> by_series() {
-  const Range shape{0.6, 5}, fraction{0.1, 0.6}, any{0.2, 8};
+  const OperandRange shape{0.6, 5}, fraction{0.1, 0.6}, any{0.2, 8};
   return {
       {"gamma", {{0.5, 5}}, [](Jets x) { return exp(lgamma(x[0])); }, [](const Operands& x) { return gamma(x[0]); }},
       {"rgamma", {{0.5, 5}}, [](Jets x) { return exp(-lgamma(x[0])); }, [](const Operands& x) { return rgamma(x[0]); }},
@@ -92,66 +82,23 @@ std::vector<Special> by_series() {
 const std::vector<Special>& functions() {
   static const std::vector<Special> all = [] {
     std::vector<Special> functions = by_series();
-    references::for_each_function(
-        [&]<class F, class Call>(const char* name, int operands, double low, double high, F, Call) {
-          const auto same = [name](const Special& f) { return std::string_view(f.name) == name; };
-          if (std::any_of(functions.begin(), functions.end(), same)) return;  // an op's other forms
-          functions.push_back({name, std::vector<Range>(static_cast<std::size_t>(operands), Range{low, high}),
-                               [](Jets x) -> Jet { return F{}(x); },
-                               [](const Operands& x) -> Tensor { return Call{}(x); }});
-        });
+    references::for_each_function([&]<class F, class Call>(const char* name, int operands, double low, double high, F,
+                                                           Call) {
+      const auto same = [name](const Special& f) { return std::string_view(f.name) == name; };
+      if (std::any_of(functions.begin(), functions.end(), same)) return;  // an op's other forms
+      functions.push_back({name, std::vector<OperandRange>(static_cast<std::size_t>(operands), OperandRange{low, high}),
+                           [](Jets x) -> Jet { return F{}(x); },
+                           [](const Operands& x) -> Tensor { return Call{}(x); }});
+    });
     return functions;
   }();
   return all;
 }
 
-bool make(const Special& f, Maker& m, Statement& s) {
-  const int x = m.floating();
-  if (x < 0) return false;
-  for (std::size_t k = 0; k < f.ranges.size(); ++k) {
-    const auto [low, high] = f.ranges[k];
-    Arg a = k == 0 ? Maker::arg(x) : m.beside(x);
-    if (a.kind == Arg::value) {
-      a.index = m.within(a.index, low, high);
-      if (a.index < 0) return false;
-    } else if (a.number < low || a.number > high) {
-      a = Maker::weak((low + high) / 2);
-    }
-    s.args.push_back(a);
-  }
-  return true;
-}
-
-void eval(const Special& f, const Inputs& in, Arrays& out) {
-  const DType d = promoted(in);
-  if (reel::is_complex(d)) throw Unfit();
-  Extents shape = in[0]->shape;
-  for (const auto* x : in) shape = broadcast_shapes(shape, x->shape);
-  round_like(floating_of(d));
-  Array z(floating_of(d), shape);
-  for (std::int64_t i = 0; i < z.size(); ++i) {
-    Jet x[4];
-    for (std::size_t k = 0; k < f.ranges.size(); ++k) {
-      x[k] = (*in[k])[broadcast_index(in[k]->shape, shape, i)].re;
-      if (static_cast<double>(x[k].v[0]) < f.ranges[k].low || static_cast<double>(x[k].v[0]) > f.ranges[k].high)
-        throw Unfit();
-    }
-    z[i] = rounded(f.eval(x), 16);
-  }
-  out.push_back(std::move(z));
-}
-
 }  // namespace
 
 void add_special_functions(std::vector<Op>& t) {
-  for (const Special& f : functions()) {
-    Op o;
-    o.name = f.name;
-    o.make = [&f](Maker& m, Statement& s) { return make(f, m, s); };
-    o.eval = [&f](const Statement&, const Inputs& in, Arrays& out) { eval(f, in, out); };
-    o.call = [&f](const Statement&, const Operands& a, std::vector<Tensor>& out) { out.push_back(f.call(a)); };
-    t.push_back(std::move(o));
-  }
+  for (const Special& f : functions()) add_ranged(t, f);
 }
 
 }  // namespace random_programs

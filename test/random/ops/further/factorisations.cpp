@@ -49,9 +49,11 @@ Matrix leading(const Matrix& a, std::size_t rows, std::size_t columns) {
 Matrix upper_factor(Matrix a) {
   const std::size_t m = a.size(), n = width(a);
   for (std::size_t j = 0; j + 1 < m && j < n; ++j) {
-    Jet norm;
-    for (std::size_t i = j; i < m; ++i) norm += a[i][j] * a[i][j];
+    Jet below;
+    for (std::size_t i = j + 1; i < m; ++i) below += a[i][j] * a[i][j];
+    const Jet norm = a[j][j] * a[j][j] + below;
     if (norm.v[0] < 0.01L || std::fabs(a[j][j].v[0]) < 1e-3L) throw Unfit();
+    if (below.v[0] == 0) throw Unfit();  // LAPACK leaves such a column, with the other sign than beside it
     std::vector<Jet> v;
     for (std::size_t i = j; i < m; ++i) v.push_back(a[i][j]);
     v[0] = v[0].v[0] < 0 ? v[0] - sqrt(norm) : v[0] + sqrt(norm);
@@ -313,6 +315,7 @@ void add(std::vector<Op>& t, const Row& r) {
   o.eval = [&r](const Statement&, const Inputs& in, Arrays& out) {
     const DType d = factor_dtype(in);
     const Array& a = *in[0];
+    if (batches(a) == 0) throw Unfit();  // nothing says how many results there are
     if (in.size() == 2 && (in[1]->rank() != a.rank() || batches(*in[1]) != batches(a))) throw Unfit();
     for (std::int64_t b = 0; b < batches(a); ++b) {
       Matrices results = r.eval(matrix(a, b), in.size() == 2 ? matrix(*in[1], b) : Matrix());

@@ -176,7 +176,10 @@ Jets detrended_row(const Jets& x, const Ints& n) {
     Sum sum;
     for (std::size_t j = 0; j < x.size(); ++j) {
       const Real s = static_cast<Real>(i) - (count - 1) / 2, t = static_cast<Real>(j) - (count - 1) / 2;
-      sum.add(x[j], (i == j ? 1 : 0) - 1 / count - (n[0] != 0 && x.size() > 1 ? s * t / squares : 0));
+      // Each on its own: the library rounds what is taken away.
+      if (i == j) sum.add(x[j], 1);
+      sum.add(x[j], -1 / count);
+      if (n[0] != 0 && x.size() > 1) sum.add(x[j], -s * t / squares);
     }
     y.push_back(sum.done());
   }
