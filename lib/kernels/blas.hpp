@@ -1,6 +1,6 @@
-// Dense products and triangular solves over the Fortran symbols of OpenBLAS, for float and double.
+// Dense products and triangular solves by the Fortran symbols of OpenBLAS, for float and double.
 // Every matrix here is row-major: element (i, j) of A lies at a[i * lda + j], and `lda` is at least the row length.
-// Nothing throws: the result is 0, or one of the codes below. OpenBLAS is set to one thread wherever it is not.
+// Nothing throws: the result is 0, or one of the codes below. OpenBLAS is set to one thread wherever it uses more.
 #pragma once
 
 #include <cstddef>
@@ -9,8 +9,8 @@
 
 namespace reel::kernels {
 
-// Whether the library is built with OpenBLAS. If not, only prepare_blas, blas_core and tune_blas of this page and
-// lapack.hpp are defined, and plain.hpp replaces what is needed of the rest.
+// Whether the library is built with OpenBLAS. If not, only prepare_blas, blas_core and tune_blas of this file and of
+// lapack.hpp are defined. plain.hpp replaces those of the others that are needed.
 #ifdef REEL_WITHOUT_LAPACK
 inline constexpr bool has_lapack = false;
 #else
@@ -34,8 +34,8 @@ void prepare_blas() noexcept;
 
 // OpenBLAS's name for the core type whose kernels it uses.
 const char* blas_core() noexcept;
-// Makes OpenBLAS choose kernels that fit the processor, if it does not know the processor and uses kernels without
-// AVX2. Returns a description of what was found, a literal. See reel::tune_blas.
+// Makes OpenBLAS choose kernels that match the processor, if it does not know the processor and uses kernels without
+// AVX2. Returns a description of what it found, a string literal. See reel::tune_blas.
 const char* tune_blas() noexcept;
 
 // C[m, n] = alpha op(A) op(B) + beta C. op(A) is [m, k], op(B) is [k, n]; with beta = 0 C is only written, so it may

@@ -1,4 +1,4 @@
-// The choice of an instruction set, for the runtime; see kernels.hpp for what the layers above use.
+// The choice of an instruction set, for the runtime. kernels.hpp has what the layers above use.
 #pragma once
 #include <string>
 #include <vector>
@@ -7,7 +7,7 @@
 
 namespace reel::kernels {
 
-/// The sets that are compiled in and that this machine supports, the best first.
+/// The instruction sets that are compiled in and that this machine supports, the best first.
 std::vector<const Set*> supported_sets();
 /// Their names: "avx2, sse2, scalar".
 std::string available();

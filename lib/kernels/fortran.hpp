@@ -1,6 +1,6 @@
 // The Fortran symbols of OpenBLAS that reel calls, declared by hand (no header of OpenBLAS or LAPACKE is needed), and
-// the checks of what is handed to them. Private to blas.cpp, lapack.cpp and decompositions. Each character argument of
-// a Fortran procedure has a hidden length at the end of the list; C implementations of the same symbol ignore it.
+// the checks of their arguments. Private to blas.cpp, lapack.cpp and decompositions. Each character argument of a
+// Fortran procedure has a hidden length at the end of the list. C implementations of the same symbol ignore it.
 #pragma once
 
 #include <algorithm>
@@ -63,7 +63,8 @@ void strtrs_(const char*, const char*, const char*, const int*, const int*, cons
 void dtrtrs_(const char*, const char*, const char*, const int*, const int*, const double*, const int*, double*,
              const int*, int*, reel_fortran_length, reel_fortran_length, reel_fortran_length);
 
-// The spectral routines, least squares and LU of rectangles: real ones, then complex ones, whose lists differ.
+// Eigenvalues, singular values, least squares and LU of rectangular matrices: for real matrices, then for complex ones,
+// whose argument lists differ.
 #define REEL_REAL_LAPACK(s, T)                                                                                     \
   void s##syevd_(const char*, const char*, const int*, T*, const int*, T*, T*, const int*, int*, const int*, int*, \
                  reel_fortran_length, reel_fortran_length);                                                        \

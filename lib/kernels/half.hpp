@@ -1,5 +1,5 @@
-// float16 and bfloat16 as bits: conversion to and from float, round to nearest even, NaN stays NaN, subnormals are
-// exact.
+// float16 and bfloat16 as bits: conversion to and from float, rounded to nearest even. NaN stays NaN, and subnormal
+// numbers are exact.
 #pragma once
 #include <bit>
 #include <cstdint>
@@ -31,7 +31,7 @@ constexpr std::uint16_t float16_of_float(float value) {
   if (rest >= 0x477ff000u) return static_cast<std::uint16_t>(sign | 0x7c00u);  // 65520 and more round to infinity
   if (rest >= 0x38800000u)                                                     // at least 2^-14: normal
     return static_cast<std::uint16_t>(sign | (rest - (112u << 23) + 0xfffu + (rest >> 13 & 1u)) >> 13);
-  // Subnormal: adding 0.5 aligns the significand at 2^-24, rounded by the addition itself.
+  // Subnormal: adding 0.5 aligns the last place at 2^-24, and the addition rounds to it.
   const float aligned = std::bit_cast<float>(rest) + 0.5f;
   return static_cast<std::uint16_t>(sign | (std::bit_cast<std::uint32_t>(aligned) - 0x3f000000u));
 }

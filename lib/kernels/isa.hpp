@@ -1,6 +1,6 @@
-// The instruction sets that the kernels are compiled for. The build compiles the same source once for each of them with
-// -DREEL_KERNEL_ISA=<name>, and localizes the symbols of each set's object, so that functions of the same name do not
-// meet. Elsewhere, in tests, vectors are plain numbers.
+// The instruction sets that the kernels are compiled for. The build compiles the same source once for each, with
+// -DREEL_KERNEL_ISA=<name>, and localizes the symbols of its object, so that functions of the same name do not clash.
+// Other sources, such as tests, use isa::scalar.
 #pragma once
 #include <type_traits>
 
@@ -8,7 +8,7 @@ namespace reel::kernels {
 
 namespace isa {
 
-// `fused`: the machine has a fused multiply-add, so that fma(a, b, c) rounds once.
+// `fused`: the instruction set has a fused multiply-add, so that fma(a, b, c) rounds once.
 struct scalar {
   static constexpr const char* name = "scalar";
   static constexpr bool fused = false;

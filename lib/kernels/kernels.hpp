@@ -1,6 +1,6 @@
-// What the layers above see of the kernels: loops over raw elements, in one table per instruction set of which active()
-// is the one in use. A loop sees pointers, strides and counts, never allocates, never throws, and gives an element the
-// same bits whatever its position and whatever the strides are.
+// The interface of the kernels: loops over raw elements, in one table per instruction set. active() is the table in
+// use. A loop sees pointers, strides and counts. It never allocates and never throws. An element gets the same bits
+// whatever its position and whatever the strides are.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -14,16 +14,16 @@ namespace reel::kernels {
 inline constexpr std::size_t dtype_count = static_cast<std::size_t>(DType::complex128) + 1;
 constexpr std::size_t index(DType d) { return static_cast<std::size_t>(d); }
 
-// An operand: its first element and its stride in elements; 0 repeats one element.
+// An operand: its first element and its stride in elements. A stride of 0 repeats one element.
 struct Strided {
   const void* data;
   std::ptrdiff_t stride;
 };
-// out is contiguous and may be an operand of stride 1 itself; otherwise it overlaps none. n >= 0.
+// out is contiguous. It may be the memory of an operand of stride 1, and otherwise overlaps no operand. n >= 0.
 using Loop = void (*)(const Strided* in, void* out, std::ptrdiff_t n);
 
-// The loops of an op of table.hpp. value reads in[0..arity). derivative[k], that of operand k, has the operands g, x,
-// y, w, z; it reads g and what the definition names, and the rest may be null. Identity and zero have no loop.
+// The loops of an op of table.hpp. value reads in[0..arity). derivative[k], of operand k, gets g, x, y, w, z. It reads
+// g and what the definition names; the other pointers may be null. Derivatives that are g itself or zero have no loop.
 struct Pointwise {
   Loop value;
   Loop derivative[3];
@@ -36,29 +36,31 @@ enum class Logical : std::uint8_t { conjunction, disjunction, exclusive, negatio
 
 enum class Reduce : std::uint8_t { sum, prod, max, min };  // max and min of booleans are any and all
 struct Reduction {
-  // out[0] = the n >= 1 elements combined, in a pairwise order that depends on n alone. max and min of a NaN are NaN.
+  // out[0] = the reduction of the n >= 1 elements, in a pairwise order that depends on n alone. max and min with a NaN
+  // are NaN.
   void (*run)(Strided in, std::ptrdiff_t n, void* out);
   // acc[i] = acc[i] combined with in[i], both contiguous.
   void (*merge)(void* acc, const void* in, std::ptrdiff_t n);
-  // out[i] = in[0][i] to in[count - 1][i] merged one after the other, count >= 1, all contiguous and apart. Of floating
-  // types.
+  // out[i] = in[0][i] to in[count - 1][i] merged one after the other, count >= 1. Arrays are contiguous and do not
+  // overlap. Only for floating types.
   void (*merge_all)(const void* const* in, std::ptrdiff_t count, void* out, std::ptrdiff_t n) = nullptr;
 };
 
-// out[j] = index of the first greatest (least) of the n elements j + i stride, for `count` neighbours j. n >= 1. A NaN
-// is both.
+// out[j] = the index of the first greatest (least) of the n >= 1 elements j + i stride, for `count` neighbours j. A NaN
+// counts as greatest and as least.
 using ArgReduce = void (*)(Strided in, std::ptrdiff_t n, std::ptrdiff_t count, std::int64_t* out);
 
-// A function of rows of n >= 1 elements that lie one after the other, from operands that do too. out may be an operand
-// of as many elements.
+// A function of rows of n >= 1 elements. Rows are contiguous and follow one another, in operands and result. out may be
+// the memory of an operand with as many elements.
 using RowLoop = void (*)(const void* const* in, void* out, std::ptrdiff_t n, std::ptrdiff_t rows);
-// The same function of the columns of a contiguous matrix, too: n rows, `rows` columns.
+// The same function of rows, and of the columns of a contiguous matrix of n rows and `rows` columns.
 struct RowOrColumnLoop {
   RowLoop rows, columns;
   constexpr operator RowLoop() const { return rows; }
 };
-// A row whose maximum is -inf or inf has the limit as its logsumexp and NaN as its softmax. Operands: x, z and labels
-// are rows; per_row says which have, and give, one element for each row instead.
+// Functions of rows. Where the maximum of a row is -inf or inf, its logsumexp is that limit and its softmax is NaN. The
+// comments list the operands. x, z, g and labels are rows; "per row" marks operands and results with one element per
+// row.
 struct Rows {
   RowOrColumnLoop softmax, log_softmax;  // x
   RowOrColumnLoop logsumexp;             // x; gives one element per row
@@ -68,18 +70,18 @@ struct Rows {
   RowLoop cross_entropy;                 // x, labels: sum(labels * (logsumexp(x) - x)), one element per row
   RowLoop cross_entropy_vjp;             // g per row, x, labels: g * (softmax(x) * sum(labels) - labels)
   RowLoop cross_entropy_labels_vjp;      // g per row, x: -g * log_softmax(x)
-  // The same with one class per row, an int64 < n; a row whose class is negative gives 0.
+  // Cross entropy with one class per row, an int64 < n. A row whose class is negative gives 0.
   RowLoop sparse_cross_entropy;      // x, label per row; gives one element per row
-  RowLoop sparse_cross_entropy_vjp;  // g per row, x, label per row; out apart from them
+  RowLoop sparse_cross_entropy_vjp;  // g per row, x, label per row; out overlaps none
   // xhat = (x - mean) / sqrt(variance + epsilon) of each row; then xhat * scale + offset, if these are not null.
   RowLoop layer_norm;  // x, epsilon (one number), scale, offset (one row each)
-  // in: g, x, epsilon, scale or null. out, unless null: x's cotangent. To sums, unless null, [2, n], it adds g * xhat
-  // and g of all rows, one after the other.
+  // in: g, x, epsilon, scale or null. out, unless null: the cotangent of x. sums, unless null, is [2, n]: the sums of g
+  // * xhat and of g over the rows, which follow one another, are added to it.
   void (*layer_norm_vjp)(const void* const* in, void* out, void* sums, std::ptrdiff_t n, std::ptrdiff_t rows);
-  // in: g or null, x, mean (one row). out is not used. To sums, [2, n], it adds g * (x - mean) and g of all rows;
-  // without g, to sums, [n], (x - mean)^2.
+  // in: g or null, x, mean (one row). out is not used. With g, sums is [2, n]: the sums of g * (x - mean) and of g over
+  // the rows are added to it. Without g, sums is [n], and the sum of (x - mean)^2 is added.
   void (*column_sums)(const void* const* in, void* out, void* sums, std::ptrdiff_t n, std::ptrdiff_t rows);
-  // With one mean, scale, offset and slope per row. The first three give one element per row.
+  // mean, scale, offset and slope have one element per row here, as have the results of the first three.
   RowLoop sum;        // x
   RowLoop squares;    // x, mean: sum((x - mean)^2)
   RowLoop products;   // g, x, mean: sum(g * (x - mean))
@@ -87,9 +89,9 @@ struct Rows {
   RowLoop scale_vjp;  // g, x, mean, scale, offset, slope: scale * (g - offset - (x - mean) * slope)
 };
 
-// A plane of rows x columns, contiguous, made of a strided one: [first, last) of rows and columns are copied, the
-// others are `fill`. `from` goes to (first_row, first_column). Up to one vector past the end of the plane is
-// overwritten.
+// Packs a strided plane into a contiguous one of rows x columns. Rows and columns [first, last) are copied from the
+// strided plane, whose first element `from` goes to (first_row, first_column). The others are set to `fill`. Up to one
+// vector past the end of the plane is overwritten.
 struct PlaneLayout {
   const void* from;
   std::ptrdiff_t row_stride, column_stride;
@@ -107,18 +109,18 @@ struct PlaneProducts {
   void* out;
   std::ptrdiff_t out_stride;
 };
-// Convolution and pooling over packed planes. Runs of n elements are read and written in whole vectors: n is rounded
+// Convolution and pooling over packed planes. Ranges of n elements are read and written in whole vectors: n is rounded
 // up.
 struct Convolution {
   std::ptrdiff_t bytes;  // of an element
   std::ptrdiff_t lanes;  // of a vector
-  std::ptrdiff_t block;  // the most filters that correlate takes; also every power of two below
+  std::ptrdiff_t block;  // the most filters of one call of correlate, which also takes each lower power of two
   // out[f * out_stride + i] = the sum over k < taps of w[k * filters + f] * x[offset[k] + i], i < n.
   void (*correlate)(const void* x, const std::ptrdiff_t* offset, std::ptrdiff_t taps, const void* w,
                     std::ptrdiff_t filters, void* out, std::ptrdiff_t out_stride, std::ptrdiff_t n);
   void (*products)(const PlaneProducts& p);
   void (*pack)(const PlaneLayout& p);
-  // The inverse: to[r * row_stride + c * column_stride] = from[r * width + c], or += that.
+  // The inverse of pack: to[r * row_stride + c * column_stride] = from[r * width + c]; with `add`, += instead of =.
   void (*unpack)(const void* from, std::ptrdiff_t width, void* to, std::ptrdiff_t row_stride,
                  std::ptrdiff_t column_stride, std::ptrdiff_t rows, std::ptrdiff_t columns, bool add);
   // out[i] = the greatest x[offset[k] + i], place[i] = the first such k; first[i] where all are -inf. A NaN wins.
@@ -126,15 +128,16 @@ struct Convolution {
                    void* place, std::ptrdiff_t n);
 };
 
-// One factor of a matrix product: element (i, j) is data[i * row_stride + j * column_stride]. Any strides.
+// One factor of a matrix product: element (i, j) is data[i * row_stride + j * column_stride]. Strides may have any
+// value.
 struct ProductFactor {
   const void* data;
   std::ptrdiff_t row_stride, column_stride;
 };
-// c[i * c_row + j] = (add: +=, or with negate -=) the sum over p < k of a(i, p) b(p, j), i < m, j < n. Rows of a come
-// in panels of `height`, columns of b in panels of MatrixProduct::columns: a(i, p) is a[i / height * a_panel + i %
-// height * a_row + p * a_step], b(p, j) is b[j / columns * b_panel + p * b_step + j % columns]. All counts and strides
-// are of real numbers. m, n, k >= 1.
+// c[i * c_row + j] = the sum over p < k of a(i, p) b(p, j), for i < m, j < n; with `add` +=, with `add` and `negate`
+// -=. m, n, k >= 1. a is packed in panels of `height` rows, b in panels of MatrixProduct::columns columns: a(i, p) is
+// a[i / height * a_panel + i % height * a_row + p * a_step], b(p, j) is b[j / columns * b_panel + p * b_step + j %
+// columns]. All counts and strides are in real numbers.
 struct ProductBlock {
   std::ptrdiff_t m, n, k;
   std::ptrdiff_t height;  // of a panel of a, at most MatrixProduct::rows
@@ -146,23 +149,23 @@ struct ProductBlock {
   std::ptrdiff_t c_row;
   bool add, negate;
 };
-// Matrix products of one element type; complex numbers count as two real ones, of m x 2 k and 2 k x 2 n.
+// Matrix products of one element type. A complex product of m x k and k x n is computed as a real one of m x 2 k and 2
+// k x 2 n.
 struct MatrixProduct {
   std::ptrdiff_t rows, columns;  // of a tile
   std::ptrdiff_t lanes;          // of a vector
-  bool reads_tails;  // if not, b is read up to whole vectors: it must be packed unless n is a multiple of lanes
+  bool reads_tails;              // if false, b is read in whole vectors: pack it unless lanes divides n
   void (*run)(const ProductBlock& p);
-  // Copies a factor (strides in elements of its type) to memory of its own, where `p`, whose m, n, k and height are
-  // set, finds it: its a or b and the strides of that are entered. Of a: panels * height * (k + 2 cache lines) real
-  // numbers; of b: panels * columns * k. Real factors need no packing if b's rows are contiguous; complex ones do.
+  // Packs a factor, whose strides are in elements, into `to`. m, n, k and height of `p` are set; its a or b, and their
+  // strides, are then set to the packed factor. a takes panels * height * (k + 2 cache lines) real numbers, b takes
+  // panels * columns * k. A real factor b with contiguous rows needs no packing. Complex factors always do.
   void (*pack_a)(const ProductFactor& f, void* to, ProductBlock& p);
   void (*pack_b)(const ProductFactor& f, void* to, ProductBlock& p);
 };
 
-// A triangular system A X = B of order n <= SmallFactors::order, solved in place: element (i, j) of A is a[i * a_row +
-// j
-// * a_column], of B, with so many columns, b[i * b_row + j * b_column], and one of B's strides is 1. Only the named
-// triangle of A is read; with unit, not its diagonal.
+// A triangular system A X = B of order n <= SmallFactors::order, solved in place. Element (i, j) of A is a[i * a_row +
+// j * a_column]. That of B, which has `columns` columns, is b[i * b_row + j * b_column]; one of the strides of B is 1.
+// Only the triangle named by `lower` is read, and with `unit` not its diagonal.
 struct TriangularBlock {
   std::ptrdiff_t n;
   const void* a;
@@ -171,24 +174,24 @@ struct TriangularBlock {
   void* b;
   std::ptrdiff_t b_row, b_column, columns;
 };
-// Factorisations of matrices up to `order`, float32 or float64, rows a_row apart, in place.
+// In-place factorisations of float32 or float64 matrices of at most `order` rows, which are a_row elements apart.
 struct SmallFactors {
   std::ptrdiff_t order;
-  // The lower triangle of L, A = L L^T, of the lower triangle of A. Gives 0, or the order of the first leading minor
-  // that is not positive: A is as it was then.
+  // Overwrites the lower triangle of A with L, A = L L^T. Returns 0, or the order of the first leading minor that is
+  // not positive; A is then left as it was at that step.
   std::ptrdiff_t (*cholesky)(void* a, std::ptrdiff_t a_row, std::ptrdiff_t n);
-  // The first rows <= order of the factors that getrf of lapack.hpp gives, and their pivots: columns are swapped in
-  // these rows alone. Gives 0, or the order of the first pivot that is zero.
+  // The first rows <= order of the factors of getrf in lapack.hpp, and their pivots. Columns are swapped in these rows
+  // only. Returns 0, or the order of the first pivot that is zero.
   std::ptrdiff_t (*lu)(void* a, std::ptrdiff_t a_row, std::ptrdiff_t rows, std::ptrdiff_t columns, int* pivots);
   void (*solve)(const TriangularBlock& p);
 };
 
-// Random numbers. A stream has blocks of 128 bits: element i is made of block first + i / k, of which k elements take
-// a share each: 2 of float64, 4 of float32. The same bits on every instruction set.
+// Random numbers. A stream is a sequence of blocks of 128 bits. Element i uses its share of block first + i / k, where
+// a block serves k elements: 2 of float64, 4 of float32. Bits are the same on every instruction set.
 struct RandomPlace {
   std::uint64_t seed, first;
 };
-// [low, low + width) times factor, results beyond `last` being `last`.
+// Uniform numbers in [low, low + width), times factor. Results beyond `last` become `last`.
 struct UniformRange {
   double low, width, factor, last;
 };
@@ -197,32 +200,35 @@ struct Draws {
   void (*normal)(RandomPlace from, double mean, double stddev, void* out, std::ptrdiff_t n);
 };
 
-// A Bessel function and its first derivative, null where it has no loop; in: x.
+// A Bessel function of x and its first derivative. A loop is null where the dtype has none.
 struct Bessel {
   Loop value, derivative;
 };
 
-// Fourier transforms of columns, which lie side by side: real and imaginary parts are arrays of their own, whose rows
-// are `width` or `columns` numbers, a multiple of lanes. Counts and strides are of complex numbers in memory, else of
-// real ones. The exponent's sign is negative, and positive if real and imaginary parts change places everywhere.
+// Fourier transforms of the columns of a matrix. Real and imaginary parts are separate arrays, whose rows have `width`
+// or `columns` numbers, a multiple of lanes. Counts and strides of interleaved memory are in complex numbers, others in
+// real ones. The sign of the exponent is negative. Exchange real and imaginary parts of every argument for the positive
+// sign.
 
-// A pass multiplies the length of the transforms that the columns consist of by `radix`: 2, 3, 4, 5, 7, 8, 11 or 13.
-// in: [done, radix, columns], out: [radix, done, columns]; out(q, k) = the sum over j of exp(-2 pi i j q / radix) w(k,
-// j) in(k, j), with w(k, j) = exp(-2 pi i j k / (done * radix)). twiddles: w(k, j) for k and j from 1 on. out is apart.
+// One pass of the Stockham algorithm. It multiplies the length of the transforms by `radix`: 2, 3, 4, 5, 7, 8, 11 or
+// 13. in is [done, radix, columns], out is [radix, done, columns] and does not overlap it. out(q, k) = the sum over j
+// of exp(-2 pi i j q / radix) w(k, j) in(k, j), with w(k, j) = exp(-2 pi i j k / (done * radix)). twiddles holds w(k,
+// j) for k and j from 1 on.
 struct FourierPass {
   std::ptrdiff_t radix, done, columns;
   const void *in_re, *in_im;
   void *out_re, *out_im;
   const void* twiddles;
 };
-// Rows of `count` complex numbers, `stride` apart, and of `width` numbers as separate parts.
+// `rows` rows of `count` complex numbers in memory, `stride` apart, and the same rows as separate parts of `width`
+// numbers.
 struct FourierRows {
   void* memory;
   std::ptrdiff_t stride, rows, count, width;
   void *re, *im;
 };
-// out(c, r) = in(r, c) w(r, c), or in(r, c) where there are no twiddles; columns is a multiple of lanes. Up to a
-// multiple of lanes, rows of zeros follow.
+// out(c, r) = in(r, c) w(r, c), or in(r, c) if the twiddles are null. columns is a multiple of lanes. Rows of zeros are
+// appended to out up to a multiple of lanes.
 struct FourierTranspose {
   std::ptrdiff_t rows, columns;
   const void *in_re, *in_im;
@@ -232,12 +238,13 @@ struct FourierTranspose {
   const void *twiddle_re, *twiddle_im;
   std::ptrdiff_t twiddle_stride;
 };
-// 2 * half real numbers x as half complex ones z, of whose transform and that of x this is a step. twiddles: exp(-2 pi
-// i k / (2 half)), k <= half / 2. All but the first and the last number of the spectrum are multiplied by `inner`.
+// A step between the transform of 2 * half real numbers x and that of the same numbers read as `half` complex ones z.
+// twiddles: exp(-2 pi i k / (2 half)), k <= half / 2. The numbers of the spectrum are multiplied by `inner`, except the
+// first and the last.
 struct FourierHalf {
   const void* in;
   const void* twiddles;
-  void* out;  // apart from in
+  void* out;  // does not overlap in
   std::ptrdiff_t half;
   double inner;
 };
@@ -247,13 +254,14 @@ struct Fourier {
   void (*load)(const FourierRows& p);  // from memory to parts; zeros up to width
   void (*store)(const FourierRows& p, double scale);
   void (*transpose)(const FourierTranspose& p);
-  // in: the transform of z, half of it; out: that of x, half + 1 numbers, doubled.
+  // in: the transform of z, `half` numbers. out: the transform of x, half + 1 numbers, doubled.
   void (*to_half)(const FourierHalf& p);
-  // in: the spectrum of x, half + 1 numbers, of whose first and last only the real parts count; out: that of z.
+  // in: the spectrum of x, half + 1 numbers; only the real parts of the first and the last are read. out: the spectrum
+  // of z.
   void (*from_half)(const FourierHalf& p);
 };
 
-// Everything that is compiled once per instruction set. An entry is null where the operation does not exist for that
+// The kernels of one instruction set. An entry is null where the operation does not exist for that
 // type.
 struct Set {
   const char* isa;
@@ -289,43 +297,43 @@ constexpr std::size_t size_class(std::size_t bytes) {
 namespace detail {
 extern const Set* active_set;
 }
-// The set in use: the best that this machine supports, or the one that REEL_ISA names. Fixed before any other
+// The set in use: the best that this machine supports, or the one that REEL_ISA names. It is fixed before any other
 // constructor runs.
 inline const Set& active() { return *detail::active_set; }
-// Null, or why REEL_ISA was not followed.
+// Why REEL_ISA was not followed. Null if it was, or is not set.
 const char* isa_problem();
 // The set of this name ("scalar", "sse2", "avx2", "avx512", "neon64"); null if it is not compiled in or this machine
 // lacks it.
 const Set* find(std::string_view isa);
 
-// ---- What is compiled once, for the baseline instruction set
+// ---- Kernels that are compiled once, for the baseline instruction set
 
-// out[i * out_stride] = in[0] combined with all up to in[i], one after the other. out may be in itself. Numbers only,
-// complex ones too.
+// out[i * out_stride] = the sum or product of in[0] to in[i], one after the other. out may be the memory of in. For
+// numbers, complex ones too.
 using Scan = void (*)(Strided in, void* out, std::ptrdiff_t out_stride, std::ptrdiff_t n);
 Scan cumsum(DType d);
 Scan cumprod(DType d);
 
-// Elements of 1, 2, 4, 8 or 16 bytes, moved without being looked at. The two sides of a copy do not overlap.
+// Copies elements of 1, 2, 4, 8 or 16 bytes as bits. Source and destination do not overlap.
 void copy(Strided in, void* out, std::ptrdiff_t out_stride, std::ptrdiff_t n, std::size_t bytes);
 // Copies bytes with non-temporal stores, which bypass the caches. The two sides do not overlap. nontemporal_fence()
 // must follow before another thread is told to read the copy.
 void copy_nontemporal(const void* from, void* to, std::size_t bytes);
 void nontemporal_fence();
 void fill(const void* value, void* out, std::ptrdiff_t out_stride, std::ptrdiff_t n, std::size_t bytes);
-// out[r * out_stride + c] = in[r * row_stride + c * column_stride], in tiles that suit the cache whichever stride is
-// the small one.
+// out[r * out_stride + c] = in[r * row_stride + c * column_stride], in tiles that fit the cache whichever stride is the
+// smaller.
 void copy_matrix(const void* in, std::ptrdiff_t row_stride, std::ptrdiff_t column_stride, void* out,
                  std::ptrdiff_t out_stride, std::ptrdiff_t rows, std::ptrdiff_t columns, std::size_t bytes);
 
-// Functions between complex numbers of type t and the real numbers that they consist of. in: z; of join: re, im.
+// Functions between complex numbers of dtype d and the real numbers that are their parts. in: z; of join: re, im.
 enum class ComplexFunction : std::uint8_t { real, imag, abs, angle, conj, join };
 Loop complex_function(ComplexFunction f, DType d);
-// Enters the loops of the holomorphic ops for the complex types.
+// Sets the loops of the holomorphic ops for the complex types.
 void enter_complex(Set& set);
 
-// out[i] = in[i] as the other type, contiguous. False if a NaN or a number out of range met an integer type: out is
-// then undefined. Integers wrap, a complex number gives its real part, anything but zero is true.
+// out[i] = in[i] as the other type, contiguous. Returns false if a NaN or a number out of range was cast to an integer
+// type; out is then undefined. Integers wrap. A complex number gives its real part. Every number but zero is true.
 using Cast = bool (*)(Strided in, void* out, std::ptrdiff_t n);
 Cast cast(DType from, DType to);
 

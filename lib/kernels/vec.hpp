@@ -1,7 +1,7 @@
-// Vec<T, I>: one SIMD register of T on instruction set I with IEEE arithmetic, and Mask<T, I>: the truth of a
-// comparison of two. Constants of any arithmetic type convert to a vector, so that one generic lambda (`1 - z * z`)
-// serves float and double. Everything names the instruction set in its type and is forced inline; on isa::scalar a
-// vector has one lane.
+// Vec<T, I> is one SIMD register of T on instruction set I, with IEEE arithmetic. Mask<T, I> is the result of comparing
+// two. Constants of any arithmetic type convert to a vector, so one generic lambda (`1 - z * z`) serves float and
+// double. Every function has the instruction set in its type and is forced inline. On isa::scalar a vector has one
+// lane.
 #pragma once
 #include <bit>
 #include <cmath>
@@ -120,7 +120,7 @@ struct Vec {
   template <VecConstant C>
   [[gnu::always_inline]] Vec(C c) : v(static_cast<T>(c)) {}
 
-  // Nothing is assumed of the alignment.
+  // p may have any alignment.
   [[gnu::always_inline]] static Vec load(const T* p) { return Batch::load_unaligned(p); }
   [[gnu::always_inline]] void store(T* p) const { v.store_unaligned(p); }
 
@@ -129,7 +129,8 @@ struct Vec {
   [[gnu::always_inline]] friend Vec operator*(Vec a, Vec b) { return a.v * b.v; }
   [[gnu::always_inline]] friend Vec operator/(Vec a, Vec b) {
 #if XSIMD_WITH_NEON64
-    // xsimd's float quotient on NEON is an estimate with two Newton steps: neither rounded nor IEEE at the ends.
+    // xsimd's float division on NEON is an estimate with two Newton steps: not correctly rounded, and not IEEE at
+    // the ends of the range.
     if constexpr (std::same_as<Vec, Vec<float, isa::neon64>>) return Batch(vdivq_f32(a.v, b.v));
 #endif
     return a.v / b.v;
@@ -164,8 +165,8 @@ struct Vec {
     else
       return a * b + c;
   }
-  // a * b - c and c - a * b likewise. Compilers make the machine's instruction of the sign of a register, but not of
-  // one that is changed by bits.
+  // a * b - c and c - a * b, rounded like fma. The operand is negated arithmetically: compilers fold that into the
+  // fused instruction, but not a flipped sign bit.
   [[gnu::always_inline]] friend Vec fms(Vec a, Vec b, Vec c) { return fma(a, b, of_other_sign(c)); }
   [[gnu::always_inline]] friend Vec fnma(Vec a, Vec b, Vec c) { return fma(of_other_sign(a), b, c); }
   [[gnu::always_inline]] static Vec of_other_sign(Vec a) {
@@ -173,7 +174,7 @@ struct Vec {
   }
   [[gnu::always_inline]] friend Vec sqrt(Vec a) {
 #if XSIMD_WITH_NEON64
-    if constexpr (std::same_as<Vec, Vec<float, isa::neon64>>) return Batch(vsqrtq_f32(a.v));  // as with quotients
+    if constexpr (std::same_as<Vec, Vec<float, isa::neon64>>) return Batch(vsqrtq_f32(a.v));  // as for division
 #endif
     return xsimd::sqrt(a.v);
   }
@@ -183,17 +184,17 @@ struct Vec {
   }
   [[gnu::always_inline]] friend Mask<T, I> isnan(Vec a) { return !Mask<T, I>(a.v == a.v); }
 
-  // All bits but the sign. (xsimd's bitwise_andnot has changed which operand it negates: not used.)
+  // All bits but the sign. xsimd's bitwise_andnot is avoided: versions differ in the operand that it negates.
   [[gnu::always_inline]] static Batch magnitude() {
     return Batch(std::bit_cast<T>(static_cast<std::make_unsigned_t<Integer>>(std::numeric_limits<Integer>::max())));
   }
 
-  // Of two numbers one, of equal ones the second, of a number and a NaN whichever the machine prefers: for finite
-  // operands.
+  // The greater (lesser) of two numbers, for finite operands: b if they are equal. Of a number and a NaN the
+  // instruction set decides which is returned.
   [[gnu::always_inline]] friend Vec greater_of(Vec a, Vec b) { return xsimd::max(a.v, b.v); }
   [[gnu::always_inline]] friend Vec lesser_of(Vec a, Vec b) { return xsimd::min(a.v, b.v); }
 
-  // The same of |a| and |b|, in one instruction where there is one.
+  // greater_of and lesser_of |a| and |b|, in one instruction where there is one.
   [[gnu::always_inline]] friend Vec greater_magnitude(Vec a, Vec b) {
 #if XSIMD_WITH_AVX512BW
     if constexpr (std::same_as<Vec, Vec<double, isa::avx512>>) return Batch(_mm512_range_pd(a.v, b.v, 0b1011));
@@ -252,8 +253,8 @@ struct Vec<T, isa::scalar> {
 
 inline constexpr bool is_scalar = is_current<isa::scalar>;
 
-// f on each element in turn: for functions without a vector form. F is a stateless functor type that takes and returns
-// T.
+// Calls f on each element in turn, for functions without a vector form. F is a stateless functor type that takes and
+// returns T.
 template <class F, VecElement T>
 [[gnu::noinline]] Vec<T> each(F f, Vec<T> x) {
   if constexpr (is_scalar) {

@@ -1,5 +1,5 @@
-// Activations on a vector that need more than one line of the table: from e^-|x|, so that nothing overflows; their
-// limits at +-inf hold.
+// Activations on a vector that take more than one line of the table. They are computed from e^-|x|, which does not
+// overflow, so the limits at +-inf are right.
 #pragma once
 #include "kernels/math/exp.hpp"
 
@@ -18,7 +18,7 @@ template <class T>
   const Vec<T> e = math::exp_inline(-abs(x));
   return e / (1 + e);
 }
-// 1 / (1 + x^2); where x^2 may overflow it is (1 / x)^2 to the last place.
+// 1 / (1 + x^2). For |x| > 1e9, where x^2 may overflow, (1 / x)^2 has the same value to the last place.
 template <class T>
 [[gnu::always_inline]] inline Vec<T> arctan_derivative(Vec<T> x) {
   const Vec<T> near = 1 / (1 + x * x);
@@ -28,17 +28,17 @@ template <class T>
   return where(far, inverse * inverse, near);
 }
 
-// x sigmoid(x); the power of two comes last, for the digits of the far negative side.
+// x sigmoid(x). The power of two is applied last, so that results near underflow (x far below 0) keep their digits.
 template <class T>
 [[gnu::noinline]] Vec<T> silu(Vec<T> x) {
   using L = Vec<T>;
-  const L a = lesser_of(L(8 - math::ExpConstants<T>::lowest), abs(x));  // a e^-a is 0 there too
+  const L a = lesser_of(L(8 - math::ExpConstants<T>::lowest), abs(x));  // a e^-a underflows from here on
   const auto [n, r] = math::reduce_by_ln2(-a);
   const L m = math::expm1_near_zero(r);
   return where(x < 0, math::scale(fma(-a, m, -a), n), x) / (1 + math::scale(1 + m, n));
 }
 
-// x above 0, else alpha (e^x - 1)
+// x where x > 0, otherwise alpha (e^x - 1).
 template <class T>
 [[gnu::always_inline]] inline Vec<T> elu(Vec<T> x, std::type_identity_t<Vec<T>> alpha) {
   return where(x > 0, x, alpha * expm1(x));

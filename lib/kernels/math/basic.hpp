@@ -1,4 +1,4 @@
-// What needs no series on a vector: signs, rounding, the remainder, extrema, roots, hypot. NaN, infinities and
+// Functions on a vector that need no series: signs, rounding, remainders, extrema, roots, hypot. NaN, infinities and
 // signed zeros are as in NumPy.
 #pragma once
 #include "kernels/math/bits.hpp"
@@ -23,7 +23,7 @@ template <class T>
 [[gnu::always_inline]] inline Vec<T> reciprocal(Vec<T> x) {
   return 1 / x;
 }
-// fma(x, y, w), but element by element where the instruction set has none.
+// fma(x, y, w) with one rounding on every instruction set: element by element where it has no fused multiply-add.
 template <class T>
 [[gnu::always_inline]] inline Vec<T> fma_rounded_once(Vec<T> x, Vec<T> y, Vec<T> w) {
   if constexpr (current::fused)
@@ -52,14 +52,15 @@ template <class T, class I>
 // ---- Rounding
 // ------------------------------------------------------------------------------------------------------------------
 
-// To the nearest integer, half to even; |x| at most 2^mantissa, from where on every number is an integer, or anything.
+// a >= 0 rounded to the nearest integer, half to even. A number of at least 2^mantissa is an integer already.
 namespace math {
 template <class T>
 [[gnu::always_inline]] inline Vec<T> rounded_magnitude(Vec<T> a) {
   constexpr T integer = static_cast<T>(std::uint64_t(1) << Format<T>::mantissa);
   return where(a < integer, (a + integer) - integer, a);
 }
-// xsimd's functions are the machine's instructions; on NEON they are not, and lose -0.
+// Whether xsimd's rounding functions may be used: they are single instructions. On NEON they are not, and lose the sign
+// of -0.
 inline constexpr bool has_rounding = !is_current<isa::sse2> && !is_current<isa::neon64>;
 #if XSIMD_WITH_NEON64
 struct NeonRounding {
@@ -141,8 +142,8 @@ template <class T>
 
 namespace math {
 
-// As in Python: the remainder has the sign of y, the quotient is rounded down. The wider type holds the quotient of
-// what the remainder leaves, so that it is the exact integer (rounded, if T cannot hold it).
+// As in Python, the remainder has the sign of y and the quotient is rounded down. x less its remainder is divided in
+// the wider type, which makes the quotient an exact integer; it is rounded if T cannot hold it.
 template <class T>
 struct FloorDivide {
   T operator()(T x, T y) const {
@@ -163,7 +164,7 @@ struct Mod {
   }
 };
 
-// Where |x / y| is below 2^mantissa, the fused multiply-add gives the remainder without error.
+// Quotient and remainder by a fused multiply-add, which makes the remainder exact where |x / y| is below 2^mantissa.
 template <class T>
 struct Division {
   Vec<T> quotient, remainder;
@@ -204,7 +205,7 @@ template <class T>
 // ---- Roots
 // ------------------------------------------------------------------------------------------------------------
 
-// Scaled by a power of two where the squares would leave the range.
+// sqrt(x^2 + y^2). Operands whose squares would overflow or underflow are scaled by a power of two.
 template <class T>
 [[gnu::noinline]] Vec<T> hypot(Vec<T> x, Vec<T> y) {
   using L = Vec<T>;
@@ -224,7 +225,7 @@ template <class T>
   if constexpr (std::same_as<Vec<T>, Vec<float, isa::scalar>>) {
     return static_cast<float>(std::cbrt(static_cast<double>(x.v)));
   } else if constexpr (is_scalar) {
-    const double r = std::cbrt(x.v);  // in glibc off by up to 4 ulp; one more step of Newton's
+    const double r = std::cbrt(x.v);  // glibc errs by up to 4 ulp, hence one Newton step
     if (!(std::abs(r) > 0 && std::abs(r) < std::numeric_limits<double>::infinity())) return r;
     const auto e = static_cast<long double>(r);
     return static_cast<double>(e - (e * e * e - x.v) / (3 * e * e));

@@ -1,6 +1,6 @@
-// Bessel functions of order 0 and 1 on a vector: I and K, also scaled by their exponential, J and Y. float is computed
-// in double. Errors: at most 4 ulp. J and Y beyond 5 are sums that cancel near zeros: there an ulp is that of half the
-// envelope, sqrt(2 / (pi x)) / 2, and without fused multiply-add the error is up to 5.
+// Bessel functions of order 0 and 1 on a vector: I and K, also exponentially scaled, J and Y. float is computed in
+// double. Errors are at most 4 ulp. Beyond 5, J and Y are sums that cancel near their zeros: an ulp there is one of
+// sqrt(2 / (pi x)) / 2, half the envelope, and without fused multiply-add the error is up to 5.
 #pragma once
 #include "kernels/math/basic.hpp"
 #include "kernels/math/bessel_fits.hpp"
@@ -14,13 +14,13 @@ namespace math {
 
 inline constexpr double infinite = std::numeric_limits<double>::infinity();
 
-// m e^x, which overflows and underflows only where the product does: -760 <= x <= 720.
+// m e^x for -760 <= x <= 720. It overflows and underflows only where the product m e^x does.
 [[gnu::always_inline]] inline Vec<double> times_exp(Vec<double> m, Vec<double> x) {
   const auto [n, r] = reduce_by_ln2(x);
   return scale(fma(m, expm1_near_zero(r), m), n);
 }
 
-// The polynomial for the order.
+// The polynomial with the coefficients of `zero` or `one`, as the order says.
 template <int order, std::size_t M, std::size_t N>
 [[gnu::always_inline]] inline Vec<double> of_order(const double (&zero)[M], const double (&one)[N], Vec<double> x) {
   if constexpr (order == 0)
@@ -29,12 +29,12 @@ template <int order, std::size_t M, std::size_t N>
     return polynomial_of(one, x);
 }
 
-// ---- I: z = a^2 / 4 near 0, else t = 16 / a - 1, a = |x|
+// ---- I. With a = |x|, the polynomials are in z = a^2 / 4 up to 8, and in t = 16 / a - 1 beyond.
 
 // I_0(x), or I_1(x) / (x / 2), |x| <= 8.
 template <int order>
 [[gnu::always_inline]] inline Vec<double> i_near(Vec<double> z) {
-  // Terms are positive: the last coefficient first rounds least.
+  // All terms are positive. Horner's scheme, from the last coefficient, rounds least.
   if constexpr (order == 0) return fma(z, every<1, 0>(z, i0_near), 1);
   return fma(z, every<1, 0>(z, i1_near), 1);
 }
@@ -54,7 +54,7 @@ template <int order, bool scaled>
   return order == 1 ? times_sign_of(x, y) : y;
 }
 
-// ---- K: z = x^2 to 1, else t = (x - 3) / (x + 1)
+// ---- K. The polynomials are in z = x^2 up to 1, and in t = (x - 3) / (x + 1) beyond.
 
 template <int order>
 [[gnu::always_inline]] inline Vec<double> k_near(Vec<double> x) {
@@ -78,9 +78,10 @@ template <int order, bool scaled>
   return y;
 }
 
-// ---- J and Y: z = x^2 to 2, t = (x - 3.5) / 1.5 from there to 5, else t = 50 / x^2 - 1
+// ---- J and Y. The polynomials are in z = x^2 up to 2, in t = (x - 3.5) / 1.5 from 2 to 5, and in t = 50 / x^2 - 1
+// beyond.
 
-// x less a zero, relatively exact.
+// The difference of x and a zero of the function, with a small relative error: the zero is `zero` + `lost`.
 [[gnu::always_inline]] inline Vec<double> beyond(double zero, double lost, Vec<double> x) { return (x - zero) - lost; }
 
 template <int order>
@@ -114,8 +115,8 @@ template <int order, bool second>
     return beyond(j1_first_zero, j1_first_zero_lost, x) * beyond(j1_second_zero, j1_second_zero_lost, x) *
            polynomial_of(j1_middle, t);
 }
-// DLMF 10.17.3 and 10.17.4, P and Q as polynomials: sqrt(2 / (pi x)) (P cos w - Q sin w) is J,
-// sqrt(2 / (pi x)) (P sin w + Q cos w) is Y, w = x - (2 order + 1) pi / 4.
+// DLMF 10.17.3 and 10.17.4, with polynomials P and Q and w = x - (2 order + 1) pi / 4: J = sqrt(2 / (pi x)) (P cos w -
+// Q sin w), Y = sqrt(2 / (pi x)) (P sin w + Q cos w).
 template <int order, bool second>
 [[gnu::always_inline]] inline Vec<double> j_or_y_far(Vec<double> x) {
   using L = Vec<double>;

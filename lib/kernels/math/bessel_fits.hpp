@@ -3,7 +3,7 @@
 
 namespace reel::kernels::math {
 
-// Zeros, and what rounding takes from them.
+// The zeros of the functions: each is the sum of its double and of `_lost`, the rounding error of that double.
 inline constexpr double j0_first_zero = 0x1.33d152e971b40p+1, j0_first_zero_lost = -0x1.0f539d7da258ep-53;
 inline constexpr double j0_second_zero = 0x1.6148f5b2c2e45p+2, j0_second_zero_lost = 0x1.75054cd60a517p-54;
 inline constexpr double j1_first_zero = 0x1.ea75575af6f09p+1, j1_first_zero_lost = -0x1.60155a9d1b256p-53;

@@ -1,4 +1,5 @@
-// The bits of a vector's lanes: exponents taken apart and put together, for the functions beside this file.
+// Vectors as bits: exponents and significands are taken apart and put together here, for the other files of this
+// folder.
 #pragma once
 #include "kernels/vec.hpp"
 
@@ -43,8 +44,8 @@ template <class T>
   return Vec<T>(std::bit_cast<decltype(Vec<T>::v)>(b));
 }
 
-// Added to a number of magnitude below 2^(mantissa - 1), this rounds it to an integer (half to even), which then stands
-// in the lowest bits of the sum.
+// The constant that rounds by addition. x + rounder, for |x| below 2^(mantissa - 1), has x rounded to an integer, half
+// to even, in its lowest bits.
 template <class T>
 inline constexpr T rounder = static_cast<T>(std::uint64_t(3) << (Format<T>::mantissa - 1));
 
@@ -54,7 +55,8 @@ template <class T>
   return from_bits<T>((bits(n + rounder<T>) << Format<T>::mantissa) + Bits<T>(bits_of(T(1))));
 }
 
-// x * 2^n for integral n, rounded once, zero or infinite where it must be; |n| at most twice the largest exponent.
+// x * 2^n for integral n, rounded once. It underflows and overflows where x * 2^n does. |n| is at most twice the
+// largest exponent.
 template <class T>
 [[gnu::always_inline]] inline Vec<T> scale(Vec<T> x, Vec<T> n) {
 #if XSIMD_WITH_AVX512BW
@@ -67,7 +69,7 @@ template <class T>
   }
 }
 
-// x = m * 2^k, m between sqrt(1/2) and sqrt(2). For x that is not positive and finite see `log_specials`.
+// x = m * 2^k with m between sqrt(1/2) and sqrt(2), for positive finite x. `log_specials` handles every other x.
 template <class T>
 struct Split {
   Vec<T> m, k;
@@ -103,7 +105,8 @@ template <class T>
   }
 }
 
-// x * y = high + low, exactly but for underflow. Without a fused multiply-add, by the halves of the factors.
+// x * y = high + low, exactly unless it underflows. Without a fused multiply-add, each factor is split into halves
+// (Dekker).
 template <class T>
 struct Product {
   Vec<T> high, low;
@@ -132,14 +135,14 @@ template <std::size_t Step, std::size_t First, class T, std::size_t N>
     return fma(x, every<Step, First + Step>(x, c), Vec<T>(c[First]));
 }
 
-// c[0] + x c[1] + x^2 c[2] + ..., the last coefficient first: for polynomials whose terms cancel.
+// c[0] + x c[1] + x^2 c[2] + ... from the last coefficient on (Horner), for polynomials whose terms cancel.
 template <class T, class... C>
 [[gnu::always_inline]] inline Vec<T> horner(Vec<T> x, C... coefficients) {
   const T c[] = {static_cast<T>(coefficients)...};
   return every<1, 0>(x, c);
 }
 
-// The same, a long one in two or four interleaved parts, which do not wait for each other.
+// The same polynomial. A long one is evaluated in two or four interleaved parts, which are independent (Estrin).
 template <class T, std::size_t N>
 [[gnu::always_inline]] inline Vec<T> polynomial_of(const T (&c)[N], Vec<T> x) {
   if constexpr (N <= 5) {

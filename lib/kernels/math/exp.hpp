@@ -1,6 +1,6 @@
-// exp and its family on a vector: exp, exp2, expm1, sinh, cosh, tanh. One reduction serves all:
-// x = n ln 2 + r, |r| <= ln 2 / 2, and a minimax polynomial in r (own Remez fits; weights are the relative error of the
-// result).
+// exp, exp2, expm1, sinh, cosh and tanh on a vector. All reduce by x = n ln 2 + r, |r| <= ln 2 / 2, and evaluate
+// a minimax polynomial in r. The polynomials are our own Remez fits, weighted by the relative error of the
+// result.
 #pragma once
 #include "kernels/math/bits.hpp"
 
@@ -13,8 +13,8 @@ template <>
 struct ExpConstants<float> {
   static constexpr float log2_e = 0x1.715476p+0F;
   static constexpr float ln2_high = 0x1.62e4p-1F, ln2_low = 0x1.7f7d1cp-20F;  // n * ln2_high is exact
-  static constexpr float lowest = -104.5F, highest = 89.5F;                   // exp is 0 below, infinite above
-  static constexpr float expm1_highest = 88.73F;                              // infinite, by the last power of two
+  static constexpr float lowest = -104.5F, highest = 89.5F;                   // exp underflows below, overflows above
+  static constexpr float expm1_highest = 88.73F;                              // here the last power of two overflows
   static constexpr float expm1_lowest = -20;
 };
 template <>
@@ -51,7 +51,7 @@ template <class T>
   return fma(r * r, expm1_tail(r), r);
 }
 
-// Odd and even part of e^r - 1: sinh r and cosh r - 1, 0 <= r <= ln 2 so that the two never cancel; z = r^2.
+// The odd and the even part of e^r - 1, sinh r and cosh r - 1, with z = r^2. They never cancel, since 0 <= r <= ln 2.
 [[gnu::always_inline]] inline Vec<float> sinh_near_zero(Vec<float> r, Vec<float> z) {
   return fma(r * z, polynomial(z, 0x1.55555cp-3F, 0x1.110b18p-7F, 0x1.a576fep-13F), r);
 }
@@ -71,7 +71,7 @@ template <class T>
 
 template <class T>
 [[gnu::always_inline]] inline Vec<T> clamp(T low, T high, Vec<T> x) {
-  return lesser_of(Vec<T>(high), greater_of(Vec<T>(low), x));  // a NaN x stays
+  return lesser_of(Vec<T>(high), greater_of(Vec<T>(low), x));  // a NaN x stays NaN
 }
 
 template <class T>
@@ -90,7 +90,7 @@ template <class T>
   return 2 * fma(half, expm1_near_zero(r), half - T(0.5));
 }
 
-// e^|x| = 2^n (1 + sinh r + coshm1 r), n rounded down; w = 4^-n, or something as negligible.
+// e^|x| = 2^n (1 + sinh r + coshm1 r), with n rounded down. w is 4^-n, or a value as negligible.
 template <class T>
 struct Hyperbolic {
   Vec<T> sinh, coshm1, w, n;

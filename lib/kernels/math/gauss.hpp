@@ -1,6 +1,6 @@
-// The error function and what is made of it: erf, erfc, the normal density and distribution, gelu. For a >= 0,
-// erfc(a) = e^(-a^2) P(t) / (1 + 2a), t = (a - K) / (a + K); the polynomial is an own Remez fit up to where erfc
-// underflows. a^2 is carried in two parts and the power of two applied last, so that the far tail keeps its digits.
+// The error function, and functions computed from it: erfc, the normal density and distribution function, gelu. For a
+// >= 0, erfc(a) = e^(-a^2) P(t) / (1 + 2a) with t = (a - K) / (a + K). P is our own Remez fit, up to where erfc
+// underflows. a^2 is carried in two parts, and the power of two is applied last, so that the far tail keeps its digits.
 #pragma once
 #include "kernels/math/exp.hpp"
 
@@ -11,14 +11,14 @@ template <class T>
 struct GaussConstants;
 template <>
 struct GaussConstants<float> {
-  static constexpr float erf_one = 4, erfc_zero = 10.2F, cdf_zero = 14.4F;  // 1 or 0 from here on
+  static constexpr float erf_one = 4, erfc_zero = 10.2F, cdf_zero = 14.4F;  // the result is 1 or 0 from here on
 };
 template <>
 struct GaussConstants<double> {
   static constexpr double erf_one = 6, erfc_zero = 27.3, cdf_zero = 38.6;
 };
 
-// A value and what rounding took from it, far below its last place.
+// An unevaluated sum: `lost` is the rounding error of `value`, far below its last place.
 template <class T>
 struct Compensated {
   Vec<T> value, lost;
@@ -97,7 +97,7 @@ template <class T>
   }
 }
 
-// q (1 + m): both factors enter with all they have, one rounding.
+// q (1 + m) with a single rounding: both factors enter with their rounding errors.
 template <class T>
 [[gnu::always_inline]] inline Vec<T> product(Compensated<T> q, Vec<T> m) {
   return q.value + fma(q.value, m, fma(q.lost, m, q.lost));
@@ -118,16 +118,16 @@ template <class T>
   constexpr T root_lost = static_cast<T>(0.70710678118654752440L - root);
   const auto e = exp_of_minus_square(a, T(0.5));
   const auto [s, low] = exact_product(a, L(root));
-  auto q = scaled_erfc(s);  // whose derivative is 2 s q - 2 / sqrt(pi)
+  auto q = scaled_erfc(s);  // its derivative by s is 2 s q - 2 / sqrt(pi)
   q.lost += (2 * s * q.value - two_over_root_pi) * fma(a, root_lost, low);
   return scale(factor * product(q, e.m), e.k - 1);
 }
 
-// a (1 - normal_cdf(a)) for 0 <= a <= cdf_zero; in float for a >= 0.7 alone, as e^(-a^2 / 2) / sqrt(2 pi) a / (a + W)
-// where W = P / Q falls to 0: what rounding takes from Q and from a Q is lost above and below.
+// a (1 - normal_cdf(a)) for 0 <= a <= cdf_zero. The float version is for a >= 0.7: e^(-a^2 / 2) / sqrt(2 pi) a / (a +
+// W), where W = P / Q falls to 0. The rounding errors of Q and a Q cancel in the quotient a Q / (a Q + P).
 [[gnu::always_inline]] inline Vec<float> gelu_tail(Vec<float> a) {
   using L = Vec<float>;
-  constexpr float inverse_root = 0x1.988454p-2F;  // of 2 pi; the fit knows how it is rounded
+  constexpr float inverse_root = 0x1.988454p-2F;  // 1 / sqrt(2 pi); the fit includes its rounding
   const auto e = exp_of_minus_square(a, 0.5F);
   const L z = a * a;
   const L p = fma(z, fma(a, 0x1.03213ep-6F, 0x1.f7544ap-4F), fma(a, 0x1.c70762p-2F, 0x1.987eb8p-1F));
@@ -170,7 +170,7 @@ template <class T>
   return where(a < T(0.75), fma(x, math::cdf_near_zero(x * x), T(0.5)), where(x < 0, y, 1 - y));
 }
 
-// x normal_cdf(x), -0 at -inf
+// x normal_cdf(x). It is -0 at -inf.
 template <class T>
 [[gnu::noinline]] Vec<T> gelu(Vec<T> x) {
   using L = Vec<T>;

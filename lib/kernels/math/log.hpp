@@ -1,14 +1,14 @@
-// log and log1p on a vector, and what is made of them: softplus, logaddexp, arcsinh, arccosh, arctanh. With x = m 2^k,
-// f = m - 1, s = f / (2 + f): log x = k ln 2 + f - f^2/2 + s (f^2/2 + z R(z)), z = s^2 (the arrangement is Sun's
-// fdlibm's, the fit our own); float needs no division: f - f^2/2 + f^3 P(f).
+// log and log1p on a vector, and functions computed from them: softplus, logaddexp, arcsinh, arccosh, arctanh. With x =
+// m 2^k, f = m - 1 and s = f / (2 + f): log x = k ln 2 + f - f^2/2 + s (f^2/2 + z R(z)), z = s^2, as in Sun's fdlibm,
+// with our own fit R. float needs no division: f - f^2/2 + f^3 P(f).
 #pragma once
 #include "kernels/math/exp.hpp"
 
 namespace reel::kernels {
 namespace math {
 
-// log m - f and, for log1p, d / m beside it for a d of the size of m's last place: both far smaller than the sum they
-// end in.
+// The small terms of log m: f^3 P(f) of a float's f, z R(z) of a double's z. They are far smaller than the sum that
+// they are added to, so their rounding errors do not count.
 [[gnu::always_inline]] inline Vec<float> log_tail(Vec<float> f) {
   return f * f * f *
          polynomial(f, 0x1.555546p-2F, -0x1.ffffeep-3F, 0x1.99a53ap-3F, -0x1.5562e8p-3F, 0x1.233392p-3F,
@@ -19,7 +19,7 @@ namespace math {
                         0x1.74663cb6641bcp-3, 0x1.39a1eaaa087c4p-3, 0x1.2f03c9635dd13p-3);
 }
 
-// k ln 2 + log m + d / m; d is of the size of m's last place, or zero.
+// k ln 2 + log m + d / m. d is of the size of the last place of m; it is read only if With.
 template <bool With>
 [[gnu::always_inline]] inline Vec<float> log_of(Vec<float> m, Vec<float> k, Vec<float> d) {
   using C = ExpConstants<float>;
@@ -47,7 +47,8 @@ template <bool With>
   return f - (h - s * (h + log_tail(s * s)));
 }
 
-// The results at 0 (-inf), below it (NaN), at infinity and NaN; on AVX-512 the parts of x have led there already.
+// y, with the special results: -inf at 0, NaN below 0, x at infinity and NaN. On AVX-512 the parts that split() returns
+// give these results already.
 template <class T>
 [[gnu::always_inline]] inline Vec<T> log_specials(Vec<T> x, Vec<T> y) {
   if constexpr (is_current<isa::avx512>) {
@@ -134,11 +135,12 @@ template <class T>
   return greater_of(Vec<T>(0), x) + math::log1p_of_fraction(math::exp_inline(-abs(x)));
 }
 
-// log(e^x + e^y); equal infinities are their own sum. Near its zeros the error is that of the greater operand.
+// log(e^x + e^y). Equal infinities give themselves. Near a zero of the function the error is an ulp of the larger
+// operand.
 template <class T>
 [[gnu::noinline]] Vec<T> logaddexp(Vec<T> x, Vec<T> y) {
   const Vec<T> apart = where(x == y, 0, abs(x - y));
-  return where(x > y, x, y) + math::log1p_of_fraction(math::exp_inline(-apart));  // a NaN is in `apart`
+  return where(x > y, x, y) + math::log1p_of_fraction(math::exp_inline(-apart));  // a NaN operand makes `apart` NaN
 }
 
 template <class T>
@@ -147,7 +149,7 @@ template <class T>
     return std::asinh(x.v);
   } else {
     using L = Vec<T>;
-    constexpr T large = std::same_as<T, float> ? T(0x1p13) : T(0x1p28);  // 1 / (4 x^2) is lost beside log(2 x)
+    constexpr T large = std::same_as<T, float> ? T(0x1p13) : T(0x1p28);  // log(2 x) absorbs 1 / (4 x^2)
     constexpr T ln2 = static_cast<T>(0.69314718055994530942);
     const L a = abs(x), s = a * a;
     const auto far = a > large;

@@ -1,6 +1,6 @@
-// The normal distribution's kit on a vector: erfcx and its derivatives, log_ndtr, and the inverses erfinv, erfcinv,
-// ndtri. float is computed in double. Polynomials are own Chebyshev interpolants. Errors: at most 3 ulp, of inverses
-// and of derivatives 4.
+// Functions of the normal distribution on a vector: erfcx and its derivatives, log_ndtr, and the inverses erfinv,
+// erfcinv, ndtri. float is computed in double. The polynomials are our own Chebyshev interpolants. Errors are at most 3
+// ulp, and 4 ulp for inverses and derivatives.
 #pragma once
 #include "kernels/math/gauss.hpp"
 #include "kernels/math/log.hpp"
@@ -20,7 +20,7 @@ inline constexpr double half_root_pi = 0.88622692545275801365, inverse_root_pi =
                     -0x1.207b6ba842f7ep-11);
 }
 
-// e^(x^2) erfc(x): beyond 27 by its asymptotic series, for negative x as 2 e^(x^2) less that of -x.
+// e^(x^2) erfc(x). Beyond 27 it is the asymptotic series. For negative x it is 2 e^(x^2) - erfcx(-x).
 [[gnu::noinline]] inline Vec<double> erfcx_double(Vec<double> x) {
   using L = Vec<double>;
   const L a = abs(x);
@@ -40,8 +40,9 @@ inline constexpr double half_root_pi = 0.88622692545275801365, inverse_root_pi =
   return where(a < 0.25, fma(x, erfcx_near_zero(x), 1), y);
 }
 
-// Its derivative, as C(t) / (1 + 2x)^2, t = (x - 3) / (x + 3), with what rounding takes from both; for x < 1/4, where
-// its terms have one sign or cancel little, as 2x erfcx(x) - 2 / sqrt(pi).
+// The derivative of erfcx: C(t) / (1 + 2x)^2 with t = (x - 3) / (x + 3); the rounding errors of numerator and
+// denominator are carried along. For x < 1/4 it is 2x erfcx(x) - 2 / sqrt(pi), whose terms have one sign or cancel
+// little.
 [[gnu::noinline]] inline Vec<double> erfcx_slope_double(Vec<double> x) {
   using L = Vec<double>;
   const L a = abs(x), bounded = lesser_of(L(0x1p1000), a), t = (bounded - 3) / (bounded + 3);
@@ -61,12 +62,13 @@ inline constexpr double half_root_pi = 0.88622692545275801365, inverse_root_pi =
   return any(direct) ? where(direct, fma(2 * x, erfcx_double(x), -2 * inverse_root_pi), y) : y;
 }
 
-// The n-th derivative of erfcx, n >= 2: by y(n+1) = 2x y(n) + 2n y(n-1), upwards where its terms have one sign or lose
-// little, else down from where the quotients y(n) / y(n-1), which are negative, have forgotten how they began (Miller).
+// The n-th derivative of erfcx for n >= 2, by y(n+1) = 2x y(n) + 2n y(n-1). Forward recurrence is used where the terms
+// have one sign or cancel little. Elsewhere Miller's algorithm runs backward over the quotients y(n) / y(n-1), which
+// are negative, from an order so high that the starting value does not matter.
 struct ErfcxDerivative {
   static constexpr long double two_over_root_pi = 1.12837916709551257389615890312154517L;
 
-  // e^(2 x sqrt(2n)) is what going up multiplies an error by.
+  // Forward recurrence multiplies an error by up to e^(2 x sqrt(2n)).
   static bool upwards(double n, double x) { return x < 0.5 && x * std::sqrt(8 * n) < 6; }
   static double up(int n, double argument) {
     const long double x = argument;
@@ -100,8 +102,8 @@ struct ErfcxDerivative {
   }
 };
 
-// z with erfc(z) = q for 0 <= q <= 1/2: a step of Halley's on log erfc from a first guess within 4e-8 of it. q by
-// erfc(z) is formed of exponents taken apart, so that a subnormal q keeps its digits.
+// z with erfc(z) = q for 0 <= q <= 1/2: one Halley step on log erfc from a first guess that is within 4e-8. The
+// exponent of erfc(z) is taken apart before q is divided by it, so that a subnormal q keeps its digits.
 [[gnu::noinline]] inline Vec<double> erfc_inverse(Vec<double> q) {
   using L = Vec<double>;
   const L s = lesser_of(L(27.4), sqrt(-log(q))), t = (s - 3) / (s + 3);
@@ -143,7 +145,7 @@ struct ErfcxDerivative {
   return where(abs(z) < 100, fma(z, root_of_two, z * root_of_two_lost), z);
 }
 
-// For x < -1 from erfcx, whose logarithm is small beside x^2 / 2; for x > 0 from the other tail.
+// For x < -1 by erfcx, whose logarithm is small beside x^2 / 2. For x > 0 by log1p of the other tail.
 [[gnu::noinline]] inline Vec<double> log_ndtr_double(Vec<double> x) {
   using L = Vec<double>;
   constexpr double root_half = 0.70710678118654752440;
@@ -156,7 +158,7 @@ struct ErfcxDerivative {
 
 }  // namespace math
 
-// f of each element, in double.
+// Defines a function from its double version; float is converted to double and back.
 #define REEL_IN_DOUBLE(name)                                                    \
   template <class T>                                                            \
   [[gnu::always_inline]] inline Vec<T> name(Vec<T> x) {                         \
@@ -178,7 +180,7 @@ template <class T>
   return normal_cdf(x);
 }
 
-// Derivative of order n >= 0 of erfcx; NaN for other n and beyond 250.
+// The derivative of order n of erfcx, 0 <= n <= 250. Other n give NaN.
 template <class T>
 [[gnu::noinline]] Vec<T> erfcx_derivative(Vec<T> n, Vec<T> x) {
   const auto first = n == 1, zeroth = n == 0;

@@ -1,5 +1,5 @@
-// x**y on a vector: e^(y log x), the logarithm in two parts. On AVX-512 in doubles by a table of 16 logarithms, which
-// one register instruction reads; elsewhere by SLEEF.
+// x**y on a vector: e^(y log x) with the logarithm in two parts. Doubles on AVX-512 use a table of 16 logarithms, which
+// a single permutation of registers reads. Everything else uses SLEEF.
 #pragma once
 #include "kernels/math/basic.hpp"
 #include "kernels/math/exp.hpp"
@@ -7,12 +7,13 @@
 namespace reel::kernels {
 namespace math {
 
-// Of any numbers.
+// For any numbers.
 template <class T>
 [[gnu::noinline]] Vec<T> power_by_sleef(Vec<T> x, Vec<T> y) {
   using S = Sleef<T>;
   const Vec<T> z = S::pow_u10(x, y);
-  // SLEEF overflows a little below the largest number: then by the square of the root, which y = 1 does not need.
+  // SLEEF overflows a little too early. Such results are recomputed as the square of |x|^(y / 2), or are x itself for y
+  // = 1.
   const auto doubtful = isinf(z) & isfinite(x) & isfinite(y) & (x != 0);
   if (!any(doubtful)) return z;
   const Vec<T> root = S::pow_u10(abs(x), y * T(0.5));
@@ -20,8 +21,8 @@ template <class T>
 }
 
 #if XSIMD_WITH_AVX512BW
-// Of an index j modulo 16, for j from 12 to 24: 16 / j, and log(j / 16), its first part a multiple of 2^-42. The three
-// in the middle are not used.
+// Tables by j modulo 16, for j from 12 to 24: 16 / j, and log(j / 16) = high + low, where high is a multiple of 2^-42.
+// Entries 9 to 11 are unused.
 struct LogTable {
   // clang-format off
   static constexpr double inverse[16] = {
@@ -40,21 +41,21 @@ struct LogTable {
       -0x1.ecc3525ca2643p-44, 0, 0, 0,
       0x1.1ba1f10522625p-44, 0x1.86a4350562169p-45, -0x1.1e778ce2d07f2p-45, 0x1.7e9dd7009902cp-46};
   // clang-format on
-  static constexpr double ln2_high = 0x1.62e42fefa3800p-1, ln2_low = 0x1.ef35793c76730p-45;  // the first as `high`
+  static constexpr double ln2_high = 0x1.62e42fefa3800p-1, ln2_low = 0x1.ef35793c76730p-45;  // split as log(j / 16) is
 };
 
 [[gnu::always_inline]] inline __m512d looked_up(const double (&table)[16], __m512i index) {
   return _mm512_permutex2var_pd(_mm512_loadu_pd(table), index, _mm512_loadu_pd(table + 8));
 }
 
-// log x = high + low for normal x > 0, to 2^-61.5 of itself. With x = m 2^k, 3/4 <= m < 3/2, c = j / 16 near m and
-// r = m / c - 1, |r| < 0.042: log x = k ln 2 + log c + r - r^2 / 2 + r^3 P(r) (after Arm's optimized routines, whose
-// table is longer; own Remez fit).
+// log x = high + low for normal x > 0, with a relative error of 2^-61.5. With x = m 2^k, 3/4 <= m < 3/2, c = j / 16
+// near m and r = m / c - 1, |r| < 0.042: log x = k ln 2 + log c + r - r^2 / 2 + r^3 P(r). The scheme is that of Arm's
+// optimized routines, with a shorter table and our own Remez fit P.
 [[gnu::always_inline]] inline Product<double> log_in_two_parts(Vec<double> x) {
   using L = Vec<double>;
   const L m = L(_mm512_getmant_pd(x.v, _MM_MANT_NORM_p75_1p5, _MM_MANT_SIGN_nan));
   const L exponent = L(_mm512_getexp_pd(x.v)), k = where(m < 1, exponent + 1, exponent);
-  // m rounded to 16ths, in any rounding mode, in the lowest bits.
+  // The sum has m, rounded to a multiple of 1/16, in its lowest bits. It does not depend on the rounding mode.
   const auto index = _mm512_castpd_si512(
       _mm512_add_round_pd(m.v, _mm512_set1_pd(0x1.8p48), _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
   const auto product = exact_product(m, L(looked_up(LogTable::inverse, index)));
@@ -70,7 +71,7 @@ struct LogTable {
   return {y, high - y + low};
 }
 
-// Where x is normal and the result, far from the ends of the range, real; elsewhere as SLEEF.
+// By the table where |x| is normal and the result is real and far from overflow and underflow. Other lanes use SLEEF.
 [[gnu::always_inline]] inline Vec<double> power_by_table(Vec<double> x, Vec<double> y) {
   using L = Vec<double>;
   const L a = abs(x);
@@ -78,7 +79,7 @@ struct LogTable {
   const auto log = log_in_two_parts(where(ordinary, a, L(1)));
   const auto e = exact_product(y, log.high);
   const auto [n, part] = reduce_by_ln2(e.high);
-  // e^r = 1 + r + r^2 Q(r), the sums in two parts.
+  // e^r = 1 + r + r^2 Q(r). `rest` and `lost` carry the rounding errors of the sums.
   const L rest = fma(y, log.low, e.low), r = part + rest, near = 1 + r;
   const L lost = (r - (near - 1)) + (part - r + rest);
   L z = scale(near + fma(r * r, expm1_tail(r), lost), n);

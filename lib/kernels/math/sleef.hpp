@@ -1,6 +1,6 @@
-// SLEEF's vector functions by element type: Sleef<T>::sin_u10(x) and so on, u10 meaning at most 1.0 ulp. These are its
-// deterministic forms (finz: with fused multiply-add, cinz: without), which take no branch by what the other lanes
-// hold: an element's result must not depend on its neighbours. isa::scalar has none: it calls libm.
+// SLEEF's vector functions by element type: Sleef<T>::sin_u10(x) and so on, where u10 means an error of at most 1.0
+// ulp. These are its deterministic variants (finz with fused multiply-add, cinz without). Their branches do not depend
+// on other lanes, so an element's result does not depend on its neighbours. isa::scalar has none and calls libm.
 #pragma once
 #include <sleef.h>
 

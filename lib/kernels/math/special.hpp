@@ -1,6 +1,6 @@
-// Gamma functions on a vector: lgamma, digamma, polygamma. float is computed in double. Errors: at most 3 ulp or 1e-15
-// absolute, which counts near the zeros of lgamma and digamma. Poles: lgamma +inf; digamma -inf at +-0 and NaN at the
-// negative integers; polygamma of order n >= 1 (-1)^(n+1) inf at 0 and the negative integers.
+// lgamma, digamma and polygamma on a vector. float is computed in double. Errors are at most 3 ulp, or 1e-15 absolute
+// near the zeros of lgamma and digamma. At poles lgamma is +inf; digamma is -inf at +-0 and NaN at the negative
+// integers; polygamma of order n >= 1 is (-1)^(n+1) inf at 0 and the negative integers.
 #pragma once
 #include "kernels/math/basic.hpp"
 #include "kernels/math/log.hpp"
@@ -8,7 +8,7 @@
 namespace reel::kernels {
 namespace math {
 
-// f on doubles, for a vector of floats.
+// f, a function of a vector of doubles, on a vector of floats.
 template <class F>
 [[gnu::noinline]] Vec<float> in_double(F f, Vec<float> x) {
   using D = Vec<double>;
@@ -22,15 +22,15 @@ template <class F>
   return Vec<float>::load(a);
 }
 
-// An argument of digamma and its derivatives: x >= 1 itself, 0 <= x < 1 by the recurrence to x + 1, x < 0 by the
-// reflection to 1 - x. y is what the series takes, the shifted argument less 1/2, at least 1/2; pole is the distance to
-// the nearest pole.
+// An argument of digamma and its derivatives, reduced to at least 1: x < 0 by the reflection to 1 - x, 0 <= x < 1 by
+// the recurrence to x + 1. y is the reduced argument less 1/2, which the series take. pole is the distance to the
+// nearest pole.
 struct GammaArgument {
   using L = Vec<double>;
   Mask<double> negative, first;
   L y, pole;
 
-  // The pole of x >= 1 is not used; 1/2 is far from those of its functions.
+  // For x >= 1 the pole is unused. It is set to 1/2, where the functions of it are finite.
   [[gnu::always_inline]] static GammaArgument of(L x) {
     const auto negative = x < 0, first = (x >= 0) & (x < 1);
     return {negative, first, where(negative, 0.5 - x, where(first, x + 0.5, x - 0.5)),
@@ -38,8 +38,8 @@ struct GammaArgument {
   }
 };
 
-// digamma(x) = log y + C(t) / y^2, t = (y - 3/4) / (y + 3/4): the logarithm of x - 1/2 is so close that what remains is
-// small, and near the zero at 1.46 both parts are.
+// digamma(x) = log y + C(t) / y^2, t = (y - 3/4) / (y + 3/4). log(x - 1/2) is so close to digamma(x) that the second
+// term is small. Near the zero at 1.46 both terms are small.
 [[gnu::noinline]] inline Vec<double> digamma_double(Vec<double> x) {
   using L = Vec<double>;
   using N = std::numeric_limits<double>;
@@ -51,7 +51,7 @@ struct GammaArgument {
                      0x1.524da034a2b47p-13, -0x1.0875f5d01bb75p-13, 0x1.a88fe64e4e820p-14, -0x1.67baf37ddc8cep-14,
                      0x1.4470501d71837p-14, -0x1.2778007767a5cp-14, 0x1.cd089e9b298b2p-15, -0x1.08438f27b2697p-15,
                      0x1.784c8ea05878cp-17, -0x1.e21397805f4a5p-20);
-  // log y = k ln 2 + log m, and all but the first is below 1.
+  // log y = k ln 2 + log m. All terms but the first are below 1.
   const auto [m, k] = split(a.y);
   const L head = k * ExpConstants<double>::ln2_high,
           tail = fma(k, ExpConstants<double>::ln2_low, log_of_mantissa(m)) + c / (a.y * a.y);
@@ -65,7 +65,7 @@ struct GammaArgument {
                            0x1.04b8cd241102fp-9, 0x1.020ab0d6d4786p-11, 0x1.00d8ad542a6f6p-13, 0x1.016dec32aa5b3p-15,
                            0x1.e508cfb69ba22p-18, 0x1.60d94415da8d4p-19);
     const L rest = where(a.negative, fma(f, q, 2 * f / (1 - z)), 0);
-    // The two large terms cancel at the zeros: their difference loses nothing.
+    // The two large terms cancel near the zeros, so the rounding error of their difference is added back.
     const L sum = head - inverse, back = sum - head, sum_lost = (head - (sum - back)) - (inverse + back);
     y = where(a.negative | a.first, where(isfinite(inverse), sum + ((tail + rest) + (sum_lost - lost)), -inverse), y);
     y = where(a.negative & (f == 0), N::quiet_NaN(), where(x == 0, -N::infinity(), y));
@@ -73,8 +73,8 @@ struct GammaArgument {
   return where(x == N::infinity(), x, y);
 }
 
-// polygamma(1, x) = G(t) / y, t = (y - 1) / (y + 1); reflected by pi^2 / sin^2(pi f) = 1/f^2 + 2(1+f^2)/(1-f^2)^2 +
-// S(f^2).
+// polygamma(1, x) = G(t) / y with t = (y - 1) / (y + 1). The reflection subtracts it from pi^2 / sin^2(pi f) = 1/f^2 +
+// 2(1+f^2)/(1-f^2)^2 + S(f^2).
 [[gnu::noinline]] inline Vec<double> trigamma_double(Vec<double> x) {
   using L = Vec<double>;
   const auto a = GammaArgument::of(x);
@@ -97,7 +97,7 @@ struct GammaArgument {
   return where(a.negative, reflected, where(a.first, inverse + y, y));
 }
 
-// The sum of (a + k)^-s over k >= 0, a > 0: terms up to a sufficient argument, then Euler's and Maclaurin's series.
+// The sum of (a + k)^-s over k >= 0 for a > 0. Terms are added until a is large enough for the Euler-Maclaurin formula.
 [[gnu::noinline]] inline long double hurwitz_zeta(int s, long double a) {
   const auto inverse_power = [s](long double x) {
     long double r = 1, b = 1 / x;
@@ -129,9 +129,9 @@ struct GammaArgument {
   return sum;
 }
 
-// Orders from 2 on, in extended precision where the machine has it: n! and the powers leave the range of double long
-// before their product does. A negative x = f - m is reflected: sum over all integers of (f + k)^-s, less the terms on
-// the far side.
+// Polygamma of order 2 and up, in long double, which is extended precision where the machine has it: n! and the powers
+// leave the range of double long before their product does. A negative x = f - m is reflected: the sum of (f + k)^-s
+// over all integers k, less the terms on the far side.
 struct Polygamma {
   double operator()(double order, double x) const {
     constexpr double largest = 1500;
@@ -167,9 +167,9 @@ template <class T>
     if constexpr (std::same_as<T, float>)
       return static_cast<float>(::lgamma_r(x.v, &sign));
     else
-      return static_cast<double>(::lgammal_r(x.v, &sign));  // glibc's double is off by more than 3 ulp
+      return static_cast<double>(::lgammal_r(x.v, &sign));  // glibc's lgamma of double errs by more than 3 ulp
   } else {
-    // SLEEF overflows too early; out there x (log x - 1) is exact enough.
+    // SLEEF overflows too early. For x this large, x (log x - 1) is exact enough.
     constexpr T far = std::same_as<T, float> ? T(1e30) : T(1e300);
     const Vec<T> y = math::Sleef<T>::lgamma_u10(x);
     const auto large = (x > far) & isfinite(x);
@@ -185,7 +185,7 @@ template <class T>
     return math::digamma_double(x);
 }
 
-// Derivative of order n >= 0 of digamma; NaN for other n and beyond 1500.
+// The derivative of order n of digamma, 0 <= n <= 1500. Other n give NaN.
 template <class T>
 [[gnu::noinline]] Vec<T> polygamma(Vec<T> n, Vec<T> x) {
   const auto first = n == 1, zeroth = n == 0;

@@ -1,6 +1,6 @@
-// Circular functions and their inverses on a vector. sin, cos and tan reduce by n pi/2 in three parts with a fused
-// multiply-add, exactly enough for |x| below 2^30 (2^17 in float); larger arguments, and machines without the
-// instruction, go to SLEEF.
+// Trigonometric functions and their inverses on a vector. sin, cos and tan subtract n pi/2, in three parts, by fused
+// multiply-adds. That is exact enough for |x| below 2^30 (2^17 in float). Larger arguments, and machines without the
+// instruction, use SLEEF.
 #pragma once
 #include "kernels/math/bits.hpp"
 #include "kernels/math/sleef.hpp"
@@ -23,7 +23,7 @@ struct CircleConstants<double> {
   static constexpr double limit = 0x1p30;
 };
 
-// |r| <= pi/4, z = r^2: (sin r - r) / r and (cos r - 1 + z/2).
+// With |r| <= pi/4 and z = r^2: (sin r - r) / r, and cos r - 1 + z/2.
 [[gnu::always_inline]] inline Vec<float> sin_tail(Vec<float> z) {
   return z * polynomial(z, -0x1.555546p-3F, 0x1.11074ep-7F, -0x1.9947ecp-13F);
 }
@@ -46,7 +46,7 @@ template <class T>
   return from_bits<T>((quadrant << top) | Bits<T>(bits_of(T(1)))) < Vec<T>(0);
 }
 
-// sin and cos of the remainder, and the quadrant in the lowest bits.
+// sin and cos of the remainder x - n pi/2. The lowest two bits of `quadrant` are those of n.
 template <class T>
 struct Circle {
   Vec<T> sin, cos;
@@ -59,7 +59,7 @@ struct Circle {
     return {fma(r, sin_tail(z), r), fma(z, T(-0.5), 1) + cos_tail(z), bits(t)};
   }
   [[gnu::always_inline]] Mask<T> odd() const { return quarter_turns_odd<T>(quadrant); }
-  // x with its sign changed in quadrants 2 and 3, after `ahead` quarter turns.
+  // x, negated in quadrants 2 and 3, where `ahead` is added to the quadrant first.
   [[gnu::always_inline]] Vec<T> signed_by_quadrant(Vec<T> x, unsigned ahead) const {
     constexpr int top = Format<T>::mantissa == 23 ? 30 : 62;
     using U = typename Format<T>::Unsigned;
@@ -67,13 +67,14 @@ struct Circle {
   }
 };
 
-// A quotient of two roundings needs better operands: the remainder and the cosine carry what was rounded away.
+// tan as a quotient sin / cos. The quotient adds rounding errors of its own, so remainder and cosine carry theirs
+// along.
 template <class T>
 [[gnu::always_inline]] inline Vec<T> tan_reduced(Vec<T> x) {
   using C = CircleConstants<T>;
   using L = Vec<T>;
   const L t = fma(x, C::two_over_pi, rounder<T>), n = t - rounder<T>;
-  // r + lost = x - n pi/2, by error-free sums: the first difference is exact, the second may cancel.
+  // r + lost = x - n pi/2, by error-free sums. The first difference is exact; the second may cancel.
   const L first = fma(n, -C::part1, x), p = n * C::part2, d = first - p, back = d - first;
   const L tail = ((first - (d - back)) - (p + back)) - fma(n, C::part3, fma(n, C::part2, -p));
   const L r = d + tail, lost = (d - r) + tail;
@@ -84,7 +85,7 @@ template <class T>
   return where(odd, -c, s) / where(odd, s, c);
 }
 
-// |t| <= tan(pi/8), z = t^2: (arctan t - t) / t^3 (own Remez fits).
+// (arctan t - t) / t^3 for |t| <= tan(pi/8), z = t^2. The polynomials are our own Remez fits.
 [[gnu::always_inline]] inline Vec<float> arctan_tail(Vec<float> z) {
   return polynomial(z, -0x1.55554ap-2F, 0x1.9991dep-3F, -0x1.23b924p-3F, 0x1.b21adep-4F, -0x1.f2acb4p-5F);
 }
@@ -94,21 +95,21 @@ template <class T>
                     -0x1.9cb4dcf23a63dp-5, 0x1.37891f3396bf6p-5, -0x1.24c15b7526ac1p-6);
 }
 
-// y with its sign changed where that of x is set.
+// y, negated where the sign bit of x is set.
 template <class T>
 [[gnu::always_inline]] inline Vec<T> times_sign_of(Vec<T> x, Vec<T> y) {
   return from_bits<T>(bits(y) ^ (bits(x) & Bits<T>(bits_of(T(-0.0)))));
 }
 
-// The angle of (x, y), of which |x| + |y| is neither infinite nor zero nor subnormal. In the first quadrant it is
-// k pi/4 and the arctangent of a quotient t of magnitude up to tan(pi/8): y / x, -x / y or, near the diagonal,
-// (y - x) / (y + x).
+// The angle of the point (x, y). |x| + |y| must be a normal number. In the first quadrant the angle is k pi/4
+// plus the arctangent of a quotient t, |t| <= tan(pi/8): y / x, -x / y or, near the diagonal, (y - x) / (y +
+// x).
 template <class T>
 [[gnu::always_inline]] inline Vec<T> angle(Vec<T> y, Vec<T> x) {
   using C = CircleConstants<T>;
   using L = Vec<T>;
   const L a = abs(x), b = abs(y), difference = b - a, sum = b + a;
-  constexpr auto tan_of_eighth = static_cast<T>(0.41421356237309504880);  // of pi/8
+  constexpr auto tan_of_eighth = static_cast<T>(0.41421356237309504880);  // tan(pi/8)
   const Mask<T> steep = b > a;
   const Mask<T> diagonal = abs(difference) < tan_of_eighth * sum;
   const L t = where(diagonal, difference, where(steep, -a, b)) / where(diagonal, sum, greater_of(a, b));
@@ -122,7 +123,7 @@ template <class T>
   return abs(x) < Vec<T>(CircleConstants<T>::limit);
 }
 
-// For any argument, in any rounding mode.
+// These take any argument, in any rounding mode.
 template <class T>
 [[gnu::always_inline]] inline Vec<T> sin_by_sleef(Vec<T> x) {
   return rounds_to_nearest() ? Sleef<T>::sin_u10(x) : each([](T a) { return std::sin(a); }, x);

@@ -1,7 +1,7 @@
-// Definitions of neural-network activations. relu and sigmoid read only their result (rule S21); elu and selu read
-// their operand, for the digits of a derivative are gone where the result is rounded to its limit (sigmoid's are, for
-// large x). Derivatives at the kink 0: relu 0, leaky_relu its slope, elu alpha, selu 1.7581. A slope and an alpha are
-// operands like any other; alpha must not be negative.
+// Definitions of neural-network activations. relu and sigmoid read only their result (rule S21). elu and selu read
+// their operand, because a derivative computed from the result has no digits where the result is rounded to its limit;
+// sigmoid accepts that for large x. Derivatives at the kink 0: relu 0, leaky_relu its slope, elu alpha, selu 1.7581.
+// slope and alpha are operands like any other. alpha must not be negative.
 #pragma once
 #include "kernels/table/exponential.hpp"
 
@@ -33,7 +33,7 @@ inline constexpr std::tuple activation{
     d<x>([](auto g, auto x) { return g * sigmoid(x); })),
   op<"softsign">([](auto x) { return softsign(x); },
     d<x>([](auto g, auto x) { auto q = 1 / (1 + abs(x)); return g * (q * q); })),
-  // of logits and labels; with labels in [0, 1] both terms are positive, and sigmoid(x) - 1 is -sigmoid(-x)
+  // x: logits, y: labels. With labels in [0, 1] both terms are positive. sigmoid(x) - 1 is -sigmoid(-x).
   op<"sigmoid_cross_entropy">([](auto x, auto y) { return x * where(x > 0, 1 - y, -y) + softplus(-abs(x)); },
     d<x | y>([](auto g, auto x, auto y) {
       auto s = sigmoid_tail(x);

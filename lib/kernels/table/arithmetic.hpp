@@ -1,12 +1,12 @@
-// Definitions of ops that cost a few instructions: arithmetic, maximum and minimum, rounding. Kinks: |x|' is 0 at 0; a
-// tie of maximum or minimum gives half to each side, a NaN all to itself; clip passes g on its edges and gives its
-// bounds nothing there.
+// Definitions of ops that cost a few instructions: arithmetic, maximum and minimum, rounding. Derivatives at kinks:
+// that of |x| is 0 at 0. A tie of maximum or minimum passes g / 2 to each side, a NaN operand all of g. clip passes g
+// to x on its edges, and nothing to the bounds there.
 #pragma once
 #include "kernels/table/definition.hpp"
 
 namespace reel::kernels::table {
 
-// g to the side of maximum or minimum that wins, half of it if both do; a NaN wins.
+// The share of g of one operand of maximum or minimum: g if it wins, half of it if both do, else 0. A NaN wins.
 inline constexpr auto share = [](auto g, auto wins, auto other_wins) {
   return where(wins, where(other_wins, g * 0.5, g), 0);
 };

@@ -1,7 +1,7 @@
-// The definition of a pointwise op: its name, the dtypes it exists for, its value, and for each operand a derivative,
-// that is, g times the partial derivative, with the list of what it reads. Definitions are generic lambdas. Called with
-// a Vec they become the vjp kernels, called with a Tensor the derivative that an outer tape records. This header
-// includes neither.
+// The definition of a pointwise op: its name, the dtypes it exists for, its value, and a derivative for each operand. A
+// derivative is g times the partial derivative, and lists what it reads. Definitions are generic lambdas. Called with a
+// Vec they become the vjp kernels; called with a Tensor they give the derivative that an outer tape records. This
+// header includes neither type.
 #pragma once
 #include <algorithm>
 #include <cstddef>
@@ -17,7 +17,7 @@ constexpr Reads operator|(Reads a, Reads b) {
   return static_cast<Reads>(static_cast<unsigned>(a) | static_cast<unsigned>(b));
 }
 
-// The dtypes that the value exists for. Derivatives exist for the floating ones alone.
+// The dtypes that the value exists for. Derivatives exist only for the floating ones.
 enum class Domain {
   floating,  // an integer operand is cast to a floating dtype first
   numbers,   // integers too, modulo 2^n
@@ -36,7 +36,7 @@ struct Identity {};
 struct Zero {};
 struct Unconnected {};
 
-// g times what is read: that itself where g is one.
+// g times the value that is read. Where g is one, the derivative is that value itself.
 struct Times {
   template <class G, class V>
   [[gnu::always_inline]] constexpr auto operator()(const G& g, const V& read) const {

@@ -1,6 +1,6 @@
-// Definitions of powers, exponentials, logarithms, error and gamma functions. A derivative is written so that its own
-// derivatives of any order stay finite wherever the function is smooth: singular operands are replaced before, not
-// after, the singular function.
+// Definitions of powers, exponentials, logarithms, error and gamma functions. Derivatives of any order stay finite
+// wherever the function is smooth: a singular operand is replaced before the singular function is called, not
+// after.
 #pragma once
 #include "kernels/table/definition.hpp"
 
@@ -13,8 +13,9 @@ inline constexpr double root_half = 0.70710678118654752440, inverse_root_two_pi 
 
 // clang-format off
 inline constexpr std::tuple powers{
-  // d/dx 0**0 is 0 to every order: the outer selection; the inner one keeps finite what it discards. d/dy 0**y is 0 for
-  // y >= 0: the replaced operand makes the logarithm 0. 0**y is 0 or 1 for these y alone; complex ones have no order.
+  // d/dx 0**0 is 0 to every order by the outer selection; the inner one keeps the discarded side finite. d/dy 0**y is 0
+  // for y >= 0: x is replaced by 1, whose logarithm is 0. 0**y is 0 or 1 just for these y; z is tested instead of y,
+  // since complex y have no order.
   op<"power", numbers>([](auto x, auto y) { return power(x, y); },
     d<x | y>([](auto g, auto x, auto y) {
       const auto none = logical_and(equal(x, 0), equal(y, 0));
@@ -46,7 +47,7 @@ inline constexpr std::tuple powers{
     d<x>([](auto g, auto x) { return g * log10_of_e / x; })),
   op<"log1p">([](auto x) { return log1p(x); },
     d<x>([](auto g, auto x) { return g / (1 + x); })),
-  // Two equal infinities share like any other tie: their difference counts as 0.
+  // Equal infinities each get half of g, like other ties: their difference counts as 0.
   op<"logaddexp">([](auto x, auto y) { return logaddexp(x, y); },
     d<x | y>([](auto g, auto x, auto y) { return g * sigmoid(where(logical_and(equal(x, y), isinf(x)), 0, x - y)); }),
     d<x | y>([](auto g, auto x, auto y) { return g * sigmoid(where(logical_and(equal(x, y), isinf(x)), 0, y - x)); })),

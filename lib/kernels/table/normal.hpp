@@ -1,6 +1,6 @@
-// Definitions of the normal distribution's kit. A derivative of an inverse is 1 by the density, by exp near the middle
-// and by erfcx in the tails, where z has lost the digits that its square would need; ends and far operands are replaced
-// before the functions that are infinite there.
+// Definitions of functions of the normal distribution. The derivative of an inverse is 1 / density. Near the middle the
+// density is computed by exp; in the tails by erfcx, because z^2 needs more digits than z has there. Ends and operands
+// of the other region are replaced before functions that would be infinite there.
 #pragma once
 #include "kernels/table/exponential.hpp"
 

@@ -1,7 +1,7 @@
 // Definitions of trigonometric and hyperbolic functions and their inverses. tan reads its operand, not its result (rule
-// S20). tanh reads its result: where that is rounded to +-1 the derivative is 0, and near there it has few digits. The
-// operand would give them all, for an exp in each derivative. Beyond 1e9, 1 + x^2 is x^2 to the last place; x^2 may
-// overflow there, 1 / x and its square do not.
+// S20). tanh reads its result: its derivative is 0 where that is rounded to +-1, and has few digits near there. Reading
+// the operand would keep the digits but cost an exp in each derivative. Where |x| > 1e9, sqrt(1 + x^2) is |x| to the
+// last place, and x^2 may overflow.
 #pragma once
 #include "kernels/table/definition.hpp"
 

@@ -107,7 +107,7 @@ print("""// Polynomials of kernels/math/bessel.hpp: made by test/ops/special/mak
 
 namespace reel::kernels::math {
 """)
-print("// Zeros, and what rounding takes from them.")
+print("// The zeros of the functions: each is the sum of its double and of `_lost`, the rounding error of that double.")
 for name, zeros in ZEROS.items():
     for which, zero in zip(("first", "second"), zeros):
         print(f"inline constexpr double {name}_{which}_zero = {literal(zero)}, "
