@@ -1,6 +1,6 @@
-// Optional header: sparse Jacobians and Hessians, and least squares with them. Columns (or rows) of a Jacobian that
-// have no row (no column) in common share a direction, as determined by a colouring of the pattern. A tridiagonal
-// Jacobian of any size takes three directions and one call of the function.
+// Optional header: sparse Jacobians and Hessians, and least squares with them. Columns of a Jacobian that have no row
+// in common (or rows that have no column in common) share a direction. A colouring of the sparsity pattern finds them.
+// A tridiagonal Jacobian of any size takes three directions and one call of the function.
 #pragma once
 #include <cstdint>
 #include <reel/callback.hpp>
@@ -13,22 +13,22 @@
 
 namespace [[gnu::visibility("default")]] reel {
 
-/// Where a sparse matrix may have elements: compressed sparse rows (CSR).
+/// The positions at which a sparse matrix may be nonzero, in compressed sparse rows (CSR).
 struct SparsityPattern {
   Shape shape{0, 0};  ///< rows and columns
-  Tensor row_starts;  ///< int64 [rows + 1]: row i has the places [row_starts[i], row_starts[i + 1])
-  Tensor columns;     ///< int64 [nonzeros]: the column of each place, ascending within a row
+  Tensor row_starts;  ///< int64 [rows + 1]: row i has the positions [row_starts[i], row_starts[i + 1])
+  Tensor columns;     ///< int64 [nonzeros]: the column of each position, ascending within a row
 
   std::int64_t nonzeros() const { return columns.size(); }
-  /// The row of each place: int64 [nonzeros].
+  /// The row of each position: int64 [nonzeros].
   Tensor rows() const;
 };
 
-/// The pattern with a place for each pair rows[k], columns[k], integers [n]; duplicates count once. IndexError for an
-/// index out of range, ShapeError for other shapes.
+/// The pattern with a position for each pair rows[k], columns[k], integers [n]. Duplicates count once. IndexError for
+/// an index out of range, ShapeError for other shapes.
 SparsityPattern coo_to_csr(const Tensor& rows, const Tensor& columns, const Shape& shape);
 
-/// A sparse matrix. Its values are its only leaf as a tree, for derivatives, files and optimisers.
+/// A sparse matrix. As a tree (derivatives, files, optimisers) its only leaf is `values`.
 struct Csr {
   SparsityPattern pattern;
   Tensor values;  ///< [nonzeros]
@@ -37,52 +37,53 @@ struct Csr {
 
 /// The dense matrix, [rows, columns]. Differentiable.
 Tensor to_dense(const Csr& matrix);
-/// The product of the matrix with x, [columns] or [columns, k]; with `transposed` that of its transpose with x, [rows]
-/// or [rows, k]. Differentiable by values and x, to every order. ShapeError if the shapes do not fit.
+/// The product of the matrix with x, [columns] or [columns, k]; with `transposed`, of its transpose with x, [rows] or
+/// [rows, k]. Differentiable by values and x, to every order. ShapeError if the shapes do not fit.
 Tensor csr_matmul(const Tensor& values, const SparsityPattern& pattern, const Tensor& x, bool transposed = false);
 inline Tensor matmul(const Csr& a, const Tensor& x, bool transposed = false) {
   return csr_matmul(a.values, a.pattern, x, transposed);
 }
 
-/// The elements of the product of x [rows, k] and y [k, columns] at the places of the pattern, [nonzeros]; no other
-/// elements are computed. The adjoint of csr_matmul by its values. Differentiable by both, to every order.
+/// The elements [nonzeros] of the product of x [rows, k] and y [k, columns] at the positions of the pattern. No other
+/// elements are computed. It is the adjoint of csr_matmul as a function of its values. Differentiable by both operands,
+/// to every order.
 Tensor sampled_matmul(const SparsityPattern& pattern, const Tensor& x, const Tensor& y);
-/// The solution of a x = b, or of a^T x = b, for the square matrix a with these values, [n] or [n, m] as b: as a banded
-/// system in reverse Cuthill-McKee order, by elimination with row pivoting, in time n w^2 and memory n w for the
-/// bandwidth w in that order. Computed in float64 or complex128. Differentiable by values and b, to every order.
-/// ValueError for a singular matrix.
+/// x with a x = b, or a^T x = b if `transposed`, for the square matrix a with these values; x and b are [n] or [n, m].
+/// The matrix is brought into reverse Cuthill-McKee order and solved as a banded system, by elimination with row
+/// pivoting, in time n w^2 and memory n w, where w is the bandwidth in that order. Computes in float64 or complex128.
+/// Differentiable by values and b, to every order. ValueError for a singular matrix.
 Tensor csr_solve(const Tensor& values, const SparsityPattern& pattern, const Tensor& b, bool transposed = false);
 
 using TensorFunction = Callback<Tensor(const Tensor&)>;
 
-/// The pattern of the Jacobian of f, from one tensor to one, both taken as vectors, for arguments of the shape and
-/// dtype of x. f is traced, not computed: its loops and branches may depend on shapes only (TraceError). An element
-/// counts as dependent if the structure of the ops allows it: both sides of `where`; every element of a result of a
-/// solver, a factorisation, a convolution, a loop or a gather by positions that are not constants; all elements where f
-/// has a user's rule (custom_gradient). ValueError for more than 2^28 places.
+/// The pattern of the Jacobian of f, a function of one tensor that returns one; both are taken as vectors. It holds for
+/// arguments of the shape and dtype of x. f is traced, not computed: its loops and branches may depend on shapes only
+/// (TraceError). An element counts as dependent if the structure of the ops allows it: on both sides of `where`; all
+/// elements of the result of a solver, a factorisation, a convolution, a loop, or a gather whose indices are not
+/// constants; all elements if f has a custom_gradient rule. ValueError for more than 2^28 positions.
 SparsityPattern jacobian_sparsity(const TensorFunction& f, const Tensor& x);
 namespace detail {
 SparsityPattern gradient_sparsity(const TensorFunction& gradient, const Tensor& x);
 }
-/// The pattern of the Hessian of f, which returns a tensor of size 1: that of the Jacobian of its gradient.
+/// The pattern of the Hessian of f: that of the Jacobian of its gradient. f returns a tensor of size 1.
 template <class F>
 SparsityPattern hessian_sparsity(F f, const Tensor& x) {
   return detail::gradient_sparsity(grad<0>(std::move(f)), x);
 }
 
 struct SparseOptions {
-  /// At each call compares a product with a random vector with the derivative itself: ValueError if they differ,
-  /// because the pattern misses a place. Costs one more direction.
+  /// Compares, at each call, the product of the result and a random vector with a directional derivative. ValueError if
+  /// they differ, because the pattern lacks a position. Costs one more direction.
   bool check = false;
 };
 
 namespace detail {
 
-/// Which elements of a vector share a direction.
+/// A colouring: elements of a vector of the same colour share a direction.
 struct Colouring {
   Tensor colours;  // int64, of each element: 0, 1, ..., count - 1
   std::int64_t count = 0;
-  Tensor places;  // int64 [nonzeros]: where each value is among the products [count, other side], as a vector
+  Tensor places;  // int64 [nonzeros]: index of each value in the flattened products [count, other side]
 };
 
 }  // namespace detail
@@ -91,8 +92,8 @@ struct Colouring {
 class SparseJacobian {
  public:
   SparseJacobian(TensorFunction f, SparsityPattern pattern, const SparseOptions& options = {});
-  /// One call of f. Values in x's dtype, real and floating. ShapeError where x or the result does not have as many
-  /// elements as the pattern has columns and rows.
+  /// The Jacobian at x, by one call of f. Its values have the dtype of x, which is real and floating. ShapeError unless
+  /// x and the result have as many elements as the pattern has columns and rows.
   Csr operator()(const Tensor& x) const;
   const SparsityPattern& pattern() const noexcept { return pattern_; }
   /// The number of directions of a call in forward mode, by columns, and in reverse mode, by rows. The smaller one is
@@ -107,10 +108,11 @@ class SparseJacobian {
   detail::Colouring forward_, reverse_;
 };
 
-/// A function object that returns the Jacobian of f, from one tensor to one, both taken as vectors, as a sparse matrix
-/// of this pattern. Elements outside the pattern must be zero: otherwise they are added to others (see
-/// SparseOptions::check). The columns or rows are coloured once, here: Curtis, Powell and Reid, "On the estimation of
-/// sparse Jacobian matrices", 1974. An outer tape records a call. ValueError and IndexError for an invalid pattern.
+/// Returns a function object that computes the Jacobian of f as a sparse matrix of this pattern. f is a function of one
+/// tensor that returns one; both are taken as vectors. Elements outside the pattern must be zero, because otherwise
+/// they are added to others (see SparseOptions::check). The colouring is computed once, here: Curtis, Powell and Reid,
+/// "On the estimation of sparse Jacobian matrices", 1974. An outer tape records a call. ValueError and IndexError for
+/// an invalid pattern.
 inline SparseJacobian sparse_jacobian(TensorFunction f, SparsityPattern pattern, const SparseOptions& options = {}) {
   return SparseJacobian(std::move(f), std::move(pattern), options);
 }
@@ -124,8 +126,8 @@ inline SparseJacobian sparse_jacobian(TensorFunction f, const Tensor& x, const S
 class SparseHessian {
  public:
   SparseHessian(TensorFunction gradient, SparsityPattern pattern, const SparseOptions& options = {});
-  /// One call of the gradient, and its derivatives along the directions: forward over reverse, or reverse over reverse
-  /// if an op has no jvp. Errors are those of SparseJacobian.
+  /// The Hessian at x, by one call of the gradient and its derivatives along the directions: forward over reverse, or
+  /// reverse over reverse if an op has no jvp. Errors are those of SparseJacobian.
   Csr operator()(const Tensor& x) const;
   const SparsityPattern& pattern() const noexcept { return pattern_; }
   std::int64_t directions() const noexcept { return colouring_.count; }
@@ -137,8 +139,8 @@ class SparseHessian {
   detail::Colouring colouring_;
 };
 
-/// A function object that returns the Hessian of f, which returns a tensor of size 1, for a pattern, which is made
-/// symmetric. Its columns are coloured once by a star colouring, so that each value can be read from a product:
+/// Returns a function object that computes the Hessian of f, which returns a tensor of size 1. The pattern is made
+/// symmetric. Its columns are coloured once, by a star colouring, so that each value is an element of a product:
 /// Gebremedhin, Manne and Pothen, "What color is your Jacobian?", 2005. Otherwise as sparse_jacobian.
 template <class F>
 SparseHessian sparse_hessian(F f, SparsityPattern pattern, const SparseOptions& options = {}) {
@@ -150,11 +152,11 @@ SparseHessian sparse_hessian(F f, const Tensor& x, const SparseOptions& options 
   return SparseHessian(grad<0>(std::move(f)), std::move(pattern), options);
 }
 
-/// What levenberg_marquardt found with a sparse Jacobian: m residuals, p parameters, all float64.
+/// The result of levenberg_marquardt with a sparse Jacobian, for m residuals and p parameters, all float64.
 struct SparseLeastSquaresResult {
   Tensor parameters;             ///< [p]
   Tensor residuals;              ///< [m], at `parameters`
-  Csr jacobian;                  ///< m by p, there
+  Csr jacobian;                  ///< [m, p], at `parameters`
   double sum_of_squares = 0;     ///< of the residuals
   double cost = 0;               ///< sum of their losses
   std::int64_t iterations = 0;   ///< steps taken
@@ -165,15 +167,15 @@ struct SparseLeastSquaresResult {
   bool converged() const noexcept;  ///< as LeastSquaresResult::converged
 };
 
-/// Solves a s = b for the step s, [p]. a is symmetric and positive definite, and its pattern, the same at each call,
-/// contains the diagonal. A solution that is not finite rejects the step and shortens the next one.
+/// Solves a s = b for the step s, [p]. a is symmetric and positive definite. Its pattern contains the diagonal and is
+/// the same at each call. A solution that is not finite rejects the step and shortens the next one.
 using NormalSolver = Callback<Tensor(const Csr& a, const Tensor& b)>;
 
-/// levenberg_marquardt with the normal equations of a sparse Jacobian, `sparse_jacobian(residuals, ...)`: for many
-/// parameters, each of which affects few residuals, such as blocks of poses and points. They are solved by `solver`, or
-/// by a sparse Cholesky factorisation in reverse Cuthill-McKee order. The normal equations square the condition number:
-/// a Jacobian without full column rank is damped, not detected. Residuals are a vector; errors and options are those of
-/// levenberg_marquardt.
+/// levenberg_marquardt by the normal equations of a sparse Jacobian, `sparse_jacobian(residuals, ...)`. It suits many
+/// parameters that affect few residuals each, such as blocks of poses and points. `solver` solves the normal equations;
+/// by default a sparse Cholesky factorisation in reverse Cuthill-McKee order does. Normal equations square the
+/// condition number, and a Jacobian without full column rank is damped, not detected. Residuals are a vector. Errors
+/// and options are those of levenberg_marquardt.
 SparseLeastSquaresResult levenberg_marquardt(const TensorFunction& residuals, const SparseJacobian& jacobian,
                                              const Tensor& initial, const LevenbergMarquardtOptions& options = {},
                                              const NormalSolver& solver = {});

@@ -1,16 +1,17 @@
-// Special functions, with derivatives of every order by every argument, parameters too, in both modes.
+// Special functions, with derivatives of every order, in both modes, by every argument, parameters included.
+// <reel/reel.hpp> does not include this header.
 //
-// Dtypes: float32 and float64; halves compute as float32, integers and booleans as float64; TypeError for complex
-// numbers. Operands broadcast. An operand n or d is a whole number, of any dtype, and has no gradient; another number
-// gives NaN. So does an argument outside the domain. ValueError where the product of (order + 1) over the arguments of
-// a derivative exceeds 64.
+// Dtypes: float32 and float64; float16 and bfloat16 compute as float32, integers and booleans as float64; TypeError for
+// complex numbers. Operands broadcast. An operand n or d is a whole number, of any dtype, and has no gradient; other
+// numbers give NaN. An argument outside the domain gives NaN. ValueError where the product of (order + 1) over the
+// arguments of a derivative exceeds 64.
 //
-// Accuracy: the Bessel functions of order 0 and 1 run on vectors, with errors of at most 4 units in the last place, of
-// first derivatives 8; near zeros of j and y a unit is that of sqrt(1 / (2 pi x)). All others are computed in long
-// double, element by element, with relative errors of about 2^-52, of derivatives by parameters 1e-13, away from zeros.
+// Accuracy: the Bessel functions of order 0 and 1 run on vectors, with errors of at most 4 units in the last place, and
+// 8 for first derivatives; near zeros of j and y a unit is that of sqrt(1 / (2 pi x)). All others are computed in long
+// double, element by element. Their relative errors away from zeros are about 2^-52, and 1e-13 for derivatives by
+// parameters.
 //
-// elementwise() has lane forms of those of <reel/ops/normal.hpp> alone, which this header includes. <reel/reel.hpp>
-// does not include this header.
+// elementwise() has only the functions of <reel/ops/normal.hpp>, which this header includes.
 #pragma once
 #include <reel/ops/normal.hpp>
 #include <reel/tensor.hpp>
@@ -19,95 +20,99 @@ namespace [[gnu::visibility("default")]] reel {
 
 /// Gamma(x): +-inf at +-0, NaN at negative whole numbers. Gradient: g z digamma(x).
 Tensor gamma(const Operand& x);
-/// 1 / Gamma(x), 0 at the poles of Gamma, where its derivative is (-1)^n n! at -n. Gradient: -g z digamma(x).
+/// 1 / Gamma(x): 0 at the poles -n of Gamma, where its derivative is (-1)^n n!. Gradient: -g z digamma(x).
 Tensor rgamma(const Operand& x);
 /// Gamma(a) Gamma(b) / Gamma(a + b), a, b > 0. Gradient: g z (digamma(a) - digamma(a + b)), likewise for b.
 Tensor beta(const Operand& a, const Operand& b);
-/// Its logarithm, also where a and b are very different: without the difference of two large terms (Didonato and Morris
-/// 1992).
+/// log(beta(a, b)), accurate where a and b are very different too: it avoids the difference of two large terms
+/// (Didonato and Morris 1992).
 Tensor betaln(const Operand& a, const Operand& b);
-/// Gamma(a + m) / Gamma(a), a > 0, a + m > 0: Pochhammer's symbol. Gradient: g z (digamma(a + m) - digamma(a)), g z
-/// digamma(a + m).
+/// Pochhammer's symbol Gamma(a + m) / Gamma(a), a > 0, a + m > 0. Gradient: to a g z (digamma(a + m) - digamma(a)), to
+/// m g z digamma(a + m).
 Tensor poch(const Operand& a, const Operand& m);
 
-/// P(a, x), the regularised lower incomplete gamma function, a >= 0, x >= 0: the distribution function of the gamma law
-/// of shape a. Gradient: for x g exp(-x) x^(a - 1) / Gamma(a); for a by the series (DLMF 8.11.4), the continued
-/// fraction (8.9.2) and, for a from 10^6 on near x, Temme's uniform expansion (8.12.3), differentiated as Taylor
-/// polynomials in a. At x = 0, a < 1 the slope is infinite. Time grows with sqrt(a) up to 10^6 where x is near a.
+/// P(a, x), the regularised lower incomplete gamma function, a >= 0, x >= 0: the distribution function of the gamma
+/// distribution of shape a. Gradient to x: g exp(-x) x^(a - 1) / Gamma(a), infinite at x = 0 for a < 1. Gradient to a:
+/// by the series (DLMF 8.11.4), the continued fraction (8.9.2) and, for a >= 10^6 and x near a, Temme's uniform
+/// expansion (8.12.3), each differentiated as Taylor polynomials in a. For x near a, time grows with sqrt(a) up to a =
+/// 10^6.
 Tensor gammainc(const Operand& a, const Operand& x);
-/// Q(a, x) = 1 - P(a, x), without loss where it is small.
+/// Q(a, x) = 1 - P(a, x), accurate where it is small.
 Tensor gammaincc(const Operand& a, const Operand& x);
 /// I_x(a, b), the regularised incomplete beta function, a, b > 0, 0 <= x <= 1: the distribution function of the beta
-/// law. Gradient: for x g x^(a - 1) (1 - x)^(b - 1) / B(a, b); for a and b by the continued fraction (DLMF 8.17.22).
+/// distribution. Gradient to x: g x^(a - 1) (1 - x)^(b - 1) / B(a, b); to a and b: by the continued fraction (DLMF
+/// 8.17.22).
 Tensor betainc(const Operand& a, const Operand& b, const Operand& x);
-/// 1 - I_x(a, b), without loss where it is small.
+/// 1 - I_x(a, b), accurate where it is small.
 Tensor betaincc(const Operand& a, const Operand& b, const Operand& x);
 
-/// x with P(a, x) = p, a > 0, 0 <= p <= 1: the quantile of the gamma law. Gradient: g by the density at z; for a -g
-/// dP/da by the density.
+/// x with P(a, x) = p, a > 0, 0 <= p <= 1: the quantile of the gamma distribution. Gradient to p: g / density at z; to
+/// a: -g dP/da / density.
 Tensor gammaincinv(const Operand& a, const Operand& p);
-/// x with Q(a, x) = q, in the upper tail without loss.
+/// x with Q(a, x) = q, accurate in the upper tail.
 Tensor gammainccinv(const Operand& a, const Operand& q);
-/// x with I_x(a, b) = p, a, b > 0, 0 <= p <= 1: the quantile of the beta law. Gradient: as for gammaincinv.
+/// x with I_x(a, b) = p, a, b > 0, 0 <= p <= 1: the quantile of the beta distribution. Gradient: as for gammaincinv.
 Tensor betaincinv(const Operand& a, const Operand& b, const Operand& p);
 
 /// The sign of Gamma(x), 0 at its poles, NaN at -inf. Gradient: 0.
 Tensor gammasgn(const Operand& x);
-/// log of the multivariate gamma function of dimension d (James 1964): the sum of lgamma(a - j / 2), j < d, and
-/// d (d - 1) / 4 log(pi); a > (d - 1) / 2, 1 <= d <= 10000. Gradient: the sum of digamma(a - j / 2).
+/// The logarithm of the multivariate gamma function of dimension d (James 1964): the sum of lgamma(a - j / 2) over j <
+/// d, plus d (d - 1) / 4 log(pi). a > (d - 1) / 2, 1 <= d <= 10000. Gradient: g times the sum of digamma(a - j / 2).
 Tensor multigammaln(const Operand& a, const Operand& d);
-/// The binomial coefficient n over k of real numbers, Gamma(n + 1) / (Gamma(k + 1) Gamma(n - k + 1)) (SciPy's binom): 0
-/// where k or n - k is a negative whole number, NaN where n is. Gradient: by gamma functions, in n and k.
+/// The binomial coefficient n over k for real numbers, Gamma(n + 1) / (Gamma(k + 1) Gamma(n - k + 1)) (SciPy's binom).
+/// It is 0 where k or n - k is a negative whole number, NaN where n is one. Gradient: by gamma functions, to n and k.
 Tensor comb(const Operand& n, const Operand& k);
-/// Riemann's zeta function, of all s: inf at 1. Gradient: by Euler's and Maclaurin's formula (DLMF 25.2.9), beyond 0 by
-/// reflection (25.4.1). Below -1000 +-inf, without a gradient.
+/// Riemann's zeta function for all s: inf at 1. Gradient: by the Euler-Maclaurin formula (DLMF 25.2.9), for s < 0 by
+/// reflection (25.4.1). Below -1000 it is +-inf, without a gradient.
 Tensor zeta(const Operand& s);
-/// Hurwitz's zeta function, the sum of (q + k)^-s, k = 0, 1, ..., s > 1: inf at s = 1 and at q = 0, -1, -2, ...; other
-/// q < 0 down to -10^6, for whole s alone. Gradient: for q -g s zeta(s + 1, q); for s by Euler's and Maclaurin's
+/// Hurwitz's zeta function, the sum of (q + k)^-s over k = 0, 1, ..., for s > 1: inf at s = 1 and at q = 0, -1, -2,
+/// ...; other q < 0, down to -10^6, only for whole s. Gradient to q: -g s zeta(s + 1, q); to s: by the Euler-Maclaurin
 /// formula (DLMF 25.11.5).
 Tensor zeta(const Operand& s, const Operand& q);
 
-/// The dilogarithm of 1 - x, x >= 0: minus the integral of log(t) / (t - 1) from 1 to x (SciPy). Gradient: g log(x) /
-/// (1 - x), -g at 1, -inf at 0.
+/// The dilogarithm of 1 - x, x >= 0: minus the integral of log(t) / (t - 1) from 1 to x (SciPy's spence). Gradient: g
+/// log(x) / (1 - x), which is -g at 1 and -inf at 0.
 Tensor spence(const Operand& x);
-/// Dawson's integral exp(-x^2) times that of exp(t^2) from 0 to x. Gradient: g (1 - 2 x z), without cancellation where
-/// x is large (DLMF 7.12.1).
+/// Dawson's integral: exp(-x^2) times the integral of exp(t^2) from 0 to x. Gradient: g (1 - 2 x z), without
+/// cancellation where x is large (DLMF 7.12.1).
 Tensor dawsn(const Operand& x);
 /// The exponential integral E1(x), x >= 0: inf at 0. Gradient: -g exp(-x) / x.
 Tensor exp1(const Operand& x);
 /// The exponential integral Ei(x): -inf at 0. Gradient: g exp(x) / x.
 Tensor expint(const Operand& x);
-/// The exponential integral E_n(x), n >= 0, x >= 0: at 0 1 / (n - 1), inf for n < 2. Gradient: -g expn(n - 1, x).
+/// The exponential integral E_n(x), n >= 0, x >= 0. At x = 0 it is 1 / (n - 1), and inf for n < 2. Gradient: -g expn(n
+/// - 1, x).
 Tensor expn(const Operand& n, const Operand& x);
 /// Si(x), the integral of sin(t) / t from 0 to x. Gradient: g sin(x) / x, g at 0.
 Tensor sinint(const Operand& x);
-/// Ci(x), euler + log(|x|) + the integral of (cos(t) - 1) / t from 0 to |x|: -inf at 0, NaN at -inf, as SciPy's sici.
+/// Ci(x) = euler + log(|x|) + the integral of (cos(t) - 1) / t from 0 to |x|: -inf at 0, NaN at -inf (SciPy's sici).
 /// Gradient: g cos(x) / x.
 Tensor cosint(const Operand& x);
 /// S(x), the integral of sin(pi t^2 / 2) from 0 to x. Gradient: g sin(pi x^2 / 2), whose argument is reduced exactly.
 Tensor fresnel_sin(const Operand& x);
 /// C(x), the integral of cos(pi t^2 / 2) from 0 to x. Gradient: g cos(pi x^2 / 2).
 Tensor fresnel_cos(const Operand& x);
-/// w with w exp(w) = x: of branch 0, w >= -1, x >= -1/e, or -1, w <= -1, -1/e <= x <= 0 (Corless and others 1996). NaN
-/// elsewhere; -inf at 0 of branch -1. Arguments up to 1e-16 below -1/e, such as its double, count as it. Gradient:
-/// g / (exp(z) (1 + z)), infinite at -1/e. ValueError: another branch.
+/// w with w exp(w) = x (Corless and others 1996). Branch 0: x >= -1/e, w >= -1. Branch -1: -1/e <= x <= 0, w <= -1, and
+/// -inf at 0. NaN elsewhere. Arguments up to 1e-16 below -1/e count as -1/e, so that its double does. Gradient: g /
+/// (exp(z) (1 + z)), infinite at -1/e. ValueError for another branch.
 Tensor lambertw(const Operand& x, int branch = 0);
 
-/// The modified Bessel function I_nu(x) of real order, positive or negative: x >= 0, or all x for a whole order.
-/// Gradient: for x g (I_(nu-1) + I_(nu+1)) / 2; for nu by the power series and Hankel's expansion (DLMF 10.25.2,
-/// 10.40.1) differentiated. Where nu^2 > x the time grows with x; NaN where besides nu and x exceed about 4e5.
+/// The modified Bessel function I_nu(x) of real order nu, positive or negative, for x >= 0; for whole nu all x.
+/// Gradient to x: g (I_(nu-1) + I_(nu+1)) / 2; to nu: by the power series and Hankel's expansion (DLMF 10.25.2,
+/// 10.40.1), differentiated. Where nu^2 > x the time grows with x, and the result is NaN if both nu and x exceed about
+/// 4e5.
 Tensor iv(const Operand& nu, const Operand& x);
 /// exp(-|x|) I_nu(x).
 Tensor ive(const Operand& nu, const Operand& x);
-/// The modified Bessel function K_nu(x) of real order, x >= 0: inf at 0. Gradient: for x -g (K_(nu-1) + K_(nu+1)) / 2;
-/// for nu by the integral of exp(-x cosh(t)) cosh(nu t) (DLMF 10.32.9) differentiated.
+/// The modified Bessel function K_nu(x) of real order, x >= 0: inf at 0. Gradient to x: -g (K_(nu-1) + K_(nu+1)) / 2;
+/// to nu: by the integral of exp(-x cosh(t)) cosh(nu t) (DLMF 10.32.9), differentiated.
 Tensor kv(const Operand& nu, const Operand& x);
 /// exp(x) K_nu(x).
 Tensor kve(const Operand& nu, const Operand& x);
-/// The Bessel function J_nu(x) of real order, x >= 0, with an error of some 1e-18 where |nu| < x. Gradient: for x
-/// g (J_(nu-1) - J_(nu+1)) / 2; for nu by the power series, Hankel's expansion (DLMF 10.17.3) and Schlaefli's integrals
-/// (10.9.6) differentiated. The time grows with x. NaN where |nu| + x > 2000 and nu^2 > x, except for nu > x, x < 1000.
-/// At x = 0 only the value for nu >= 0 exists; derivatives are NaN.
+/// The Bessel function J_nu(x) of real order, x >= 0. The absolute error is about 1e-18 where |nu| < x. Gradient to x:
+/// g (J_(nu-1) - J_(nu+1)) / 2; to nu: by the power series, Hankel's expansion (DLMF 10.17.3) and Schlaefli's integrals
+/// (10.9.6), differentiated. The time grows with x. NaN where |nu| + x > 2000 and nu^2 > x, unless nu > x and x < 1000.
+/// At x = 0 only the value for nu >= 0 exists; derivatives there are NaN.
 Tensor jv(const Operand& nu, const Operand& x);
 /// The Bessel function Y_nu(x) of real order, x >= 0: -inf at 0. Gradient: as that of jv.
 Tensor yv(const Operand& nu, const Operand& x);
@@ -127,8 +132,8 @@ Tensor k1(const Operand& x);
 Tensor k0e(const Operand& x);
 /// exp(x) K_1(x).
 Tensor k1e(const Operand& x);
-/// The Bessel function J_0(x): by recurrence over orders (Miller), from 25 on by Hankel's expansion (DLMF 10.17.3);
-/// near zeros an error of some 1e-19. Gradient: -g j1(x).
+/// The Bessel function J_0(x), by recurrence over orders (Miller), and from 25 on by Hankel's expansion (DLMF 10.17.3).
+/// Near zeros the absolute error is about 1e-19. Gradient: -g j1(x).
 Tensor j0(const Operand& x);
 /// J_1(x). Gradient: g (j0(x) - z / x), g / 2 at 0.
 Tensor j1(const Operand& x);
@@ -138,7 +143,7 @@ Tensor y0(const Operand& x);
 Tensor y1(const Operand& x);
 /// J_n(x), |n| <= 10^6. Gradient: g (J_(n-1)(x) - J_(n+1)(x)) / 2. NaN where x is above 10^6 and n above x.
 Tensor jn(const Operand& n, const Operand& x);
-/// Y_n(x), x >= 0, |n| <= 10^6: at 0 -inf, times (-1)^n for n < 0. Gradient: as that of jn.
+/// Y_n(x), x >= 0, |n| <= 10^6. At 0 it is -inf, and (-1)^n times that for n < 0. Gradient: as that of jn.
 Tensor yn(const Operand& n, const Operand& x);
 /// The spherical Bessel function j_n(x), n >= 0. Gradient: g (n j_(n-1)(x) - (n + 1) j_(n+1)(x)) / (2 n + 1).
 Tensor spherical_jn(const Operand& n, const Operand& x);
@@ -148,26 +153,26 @@ Tensor spherical_yn(const Operand& n, const Operand& x);
 Tensor spherical_in(const Operand& n, const Operand& x);
 /// sqrt(pi / (2 x)) K_(n + 1/2)(x), n >= 0, x >= 0: inf at 0. Gradient: minus that of spherical_in, of k.
 Tensor spherical_kn(const Operand& n, const Operand& x);
-/// The Airy function Ai(x): by Taylor polynomials about whole numbers, beyond -10.5 by DLMF 9.7.9 with an error of some
-/// 1e-19 |x|^(3/2) times its amplitude, above 1 by K_(1/3). Gradient: that of a solution of z'' = x z.
+/// The Airy function Ai(x): by Taylor polynomials about whole numbers, above 1 by K_(1/3), below -10.5 by DLMF 9.7.9
+/// with an error of about 1e-19 |x|^(3/2) times its amplitude. Gradient: that of a solution of z'' = x z.
 Tensor airy_ai(const Operand& x);
 /// The Airy function Bi(x).
 Tensor airy_bi(const Operand& x);
 
-/// The complete elliptic integral of the first kind K(m), m = k^2 <= 1: inf at 1. Gradient: g (E(m) / (1 - m) - z) /
-/// (2 m). All elliptic integrals: Carlson's forms by duplication (DLMF 19.36.1), differentiated.
+/// The complete elliptic integral of the first kind K(m), m = k^2 <= 1: inf at 1. Gradient: g (E(m) / (1 - m) - z) / (2
+/// m). All elliptic integrals use Carlson's forms by duplication (DLMF 19.36.1), differentiated.
 Tensor ellipk(const Operand& m);
-/// K(1 - p), p >= 0, without loss where p is small.
+/// K(1 - p), p >= 0, accurate where p is small.
 Tensor ellipkm1(const Operand& p);
 /// The complete elliptic integral of the second kind E(m), m <= 1. Gradient: g (z - K(m)) / (2 m), -inf at 1.
 Tensor ellipe(const Operand& m);
-/// The integral of (1 - m sin(t)^2)^(-1/2) from 0 to phi, F(phi, m), m sin(phi)^2 <= 1. Gradient: for phi
-/// g / sqrt(1 - m sin(phi)^2).
+/// F(phi, m), the integral of (1 - m sin(t)^2)^(-1/2) from 0 to phi, m sin(phi)^2 <= 1. Gradient to phi: g / sqrt(1 - m
+/// sin(phi)^2).
 Tensor ellipkinc(const Operand& phi, const Operand& m);
-/// The integral of (1 - m sin(t)^2)^(1/2) from 0 to phi, E(phi, m). Gradient: for phi g sqrt(1 - m sin(phi)^2).
+/// E(phi, m), the integral of (1 - m sin(t)^2)^(1/2) from 0 to phi. Gradient to phi: g sqrt(1 - m sin(phi)^2).
 Tensor ellipeinc(const Operand& phi, const Operand& m);
-/// R_C(x, y) = R_F(x, y, y), x >= 0, y >= 0: inf at y = 0. Of Carlson's forms at most one argument is 0, and by that
-/// one derivatives are infinite or NaN; NaN for negative arguments, principal values too.
+/// R_C(x, y) = R_F(x, y, y), x >= 0, y >= 0: inf at y = 0. At most one argument of Carlson's forms may be 0;
+/// derivatives by it are infinite or NaN. Negative arguments give NaN: principal values are not computed.
 Tensor elliprc(const Operand& x, const Operand& y);
 /// R_F(x, y, z), half the integral of ((t + x) (t + y) (t + z))^(-1/2) over t > 0 (DLMF 19.16.1), symmetric.
 Tensor elliprf(const Operand& x, const Operand& y, const Operand& z);
@@ -178,8 +183,8 @@ Tensor elliprg(const Operand& x, const Operand& y, const Operand& z);
 /// R_J(x, y, z, p), DLMF 19.16.2, symmetric in the first three, p >= 0: inf at p = 0.
 Tensor elliprj(const Operand& x, const Operand& y, const Operand& z, const Operand& p);
 
-/// Legendre's polynomial P_n(x). Orthogonal polynomials: all x, 0 <= n <= 10^5, by recurrence over the degree (DLMF
-/// 18.9.1); gradients by the recurrence differentiated, in real parameters too. NaN beyond 10^4932.
+/// Legendre's polynomial P_n(x). Orthogonal polynomials take all x and 0 <= n <= 10^5, by recurrence over the degree
+/// (DLMF 18.9.1). Gradients differentiate the recurrence, by real parameters too. NaN beyond 10^4932.
 Tensor legendre(const Operand& n, const Operand& x);
 /// Chebyshev's polynomial of the first kind, T_n(x).
 Tensor chebyshev_t(const Operand& n, const Operand& x);
@@ -195,7 +200,7 @@ Tensor laguerre(const Operand& n, const Operand& x);
 Tensor genlaguerre(const Operand& n, const Operand& alpha, const Operand& x);
 /// Gegenbauer's polynomial C_n^(alpha)(x) of real alpha.
 Tensor gegenbauer(const Operand& n, const Operand& alpha, const Operand& x);
-/// Jacobi's polynomial P_n^(alpha, beta)(x) of real alpha and beta; NaN where alpha + beta is a whole number from -2 n
+/// Jacobi's polynomial P_n^(alpha, beta)(x) of real alpha and beta. NaN where alpha + beta is a whole number from -2 n
 /// to -2 and the recurrence divides by 0.
 Tensor jacobi(const Operand& n, const Operand& alpha, const Operand& beta, const Operand& x);
 

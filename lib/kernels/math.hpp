@@ -1,5 +1,5 @@
-// The functions of a Vec, found by argument-dependent lookup; the files in math/ hold them by family. The largest
-// measured errors, in ulp, are in the tables there.
+// The functions of a Vec, found by argument-dependent lookup. The files of math/ define them by family;
+// test/kernels/accuracy.cpp bounds their errors, in ulp.
 #pragma once
 #include "kernels/math/activation.hpp"
 #include "kernels/math/basic.hpp"

@@ -1,40 +1,41 @@
-// QR, LU, eigenvalues, singular values, least squares. Matrices are the last two axes [..., m, n] of an operand, k =
-// min(m, n); leading axes are batches. Everything computes in float32, float64, complex64 or complex128: integers in
-// float64, halves in float32 and rounded. Derivatives of every order, in both modes; they are written for real numbers:
-// of complex ones, ^T is the conjugate transpose. ShapeError for a rank below 2, or matrices that must be square and
-// are not. A matrix that holds NaN or infinity gives NaN. Results have the same bits for every number of threads, and
-// with a tape or without. All but lu, lu_factor, lu_solve, cholesky_solve and cholesky_inverse need LAPACK: a library
-// without it throws ValueError.
+// QR, LU, eigenvalues, singular values, least squares. Matrices are the last two axes [..., m, n] of an operand, and k
+// = min(m, n). Leading axes are batches. Everything computes in float32, float64, complex64 or complex128: integers in
+// float64, float16 and bfloat16 in float32, rounded at the end. Derivatives exist to every order, in both modes. They
+// are written for real numbers: for complex ones, ^T is the conjugate transpose. ShapeError for a rank below 2, and for
+// non-square matrices where square ones are needed. A matrix that holds NaN or infinity gives NaN. Results have the
+// same bits for every number of threads, with a tape and without. All but lu, lu_factor, lu_solve, cholesky_solve and
+// cholesky_inverse need LAPACK: a library built without it throws ValueError.
 //
-// Some derivatives divide by differences of eigenvalues or singular values. Of n values, those that differ by no more
-// than n + 10 times the rounding error of the largest one count as equal: rounding decides on their vectors. There the
-// derivative of a function that does not use their vectors is right, and that of others is NaN; so are second
-// derivatives of eigvalsh, eigvals and svdvals, which symmetric_function has. A product with values that are 0, as in
-// u diag(s) vh, hides that it uses their vectors: its derivative lacks their part where several values are 0. Signs,
-// and of complex matrices phases, of vectors are arbitrary, too: a gradient that depends on a phase is a ValueError.
+// Some derivatives divide by differences of eigenvalues or singular values. Of n values, those that differ by at most n
+// + 10 times the rounding error of the largest one count as equal, because rounding errors then determine their
+// vectors. For equal values, the derivative of a function that does not use their vectors is right, and that of other
+// functions is NaN. Second derivatives of eigvalsh, eigvals and svdvals are NaN too; symmetric_function has them. A
+// product with values that are 0, as in u diag(s) vh, hides that it uses their vectors: its derivative lacks their part
+// if several values are 0. The signs of vectors, and the phases of complex ones, are arbitrary: a gradient that depends
+// on a phase is a ValueError.
 #pragma once
 #include <reel/tensor.hpp>
 
 namespace [[gnu::visibility("default")]] reel {
 
-/// What qr returns: q [..., m, k] and r [..., k, n]; q [..., m, m] and r [..., m, n]; or r [..., k, n] alone and an
-/// empty handle.
+/// What qr returns. reduced: q [..., m, k] and r [..., k, n]. complete: q [..., m, m] and r [..., m, n]. r: only r
+/// [..., k, n], and an empty tensor as q.
 enum class QrMode : std::uint8_t { reduced, complete, r };
 struct Qr {
   Tensor q, r;
 };
-/// a = q r: columns of q orthonormal, r upper triangular with a real diagonal, whose signs are LAPACK's. Gradient
-/// (Walter and Lehmann 2012; Roberts and Roberts 2020, arXiv:2009.10071) where the first k columns of a are
-/// independent, otherwise infinite or NaN. Columns that `complete` adds may be used by functions
-/// of the space that they span; a gradient that depends on their basis is a ValueError.
+/// a = q r with orthonormal columns of q. r is upper triangular with a real diagonal, whose signs are LAPACK's.
+/// Gradient (Walter and Lehmann 2012; Roberts and Roberts 2020, arXiv:2009.10071) if the first k columns of a are
+/// independent, otherwise infinite or NaN. The columns that `complete` adds may only be used by functions of the space
+/// that they span: a gradient that depends on their basis is a ValueError.
 Qr qr(const Operand& a, QrMode mode = QrMode::reduced);
-/// a = l q: l [..., m, k] lower triangular, rows of q [..., k, n] orthonormal: the transpose of a^T's qr.
+/// a = l q, the transpose of qr of a^T: l [..., m, k] is lower triangular, the rows of q [..., k, n] are orthonormal.
 struct Lq {
   Tensor l, q;
 };
 Lq lq(const Operand& a);
 
-/// Which triangle of a symmetric or Hermitian matrix is read; the diagonal is taken to be real.
+/// Which triangle of a symmetric or Hermitian matrix is read. Its diagonal is taken as real.
 struct EighOptions {
   bool lower = true;
 };
@@ -42,14 +43,14 @@ struct EighOptions {
 struct Eigh {
   Tensor eigenvalues, eigenvectors;
 };
-/// a v = v diag(w) of symmetric or Hermitian a. Gradient: the symmetric half, v (diag(g_w) + f o skew(v^T g_v)) v^T
-/// with f_ij = 1 / (w_j - w_i), as for equal eigenvalues above.
+/// a v = v diag(w) for symmetric or Hermitian a. Gradient: the symmetric part, v (diag(g_w) + f o skew(v^T g_v)) v^T
+/// with f_ij = 1 / (w_j - w_i); see above for equal eigenvalues.
 Eigh eigh(const Operand& a, const EighOptions& options = {});
-/// a v = b v diag(w) with symmetric or Hermitian a and positive definite b, of which the lower triangle is read; of a
-/// the Hermitian part (a + a^T) / 2. v^T b v = 1. ValueError where b is not positive definite. Gradient: that of
+/// a v = b v diag(w) with v^T b v = 1. a is symmetric or Hermitian: its Hermitian part (a + a^T) / 2 is used. b is
+/// positive definite, and its lower triangle is read; ValueError if it is not positive definite. Gradient: that of
 /// cholesky, triangular_solve and eigh.
 Eigh eigh(const Operand& a, const Operand& b);
-/// The eigenvalues of eigh(a) to rounding error. Gradient: v diag(g) v^T, also for equal eigenvalues.
+/// The eigenvalues of eigh(a), equal to rounding error. Gradient: v diag(g) v^T, also for equal eigenvalues.
 Tensor eigvalsh(const Operand& a, const EighOptions& options = {});
 /// eigh of the real symmetric matrices with this diagonal [..., n] and this first off-diagonal [..., n - 1]. Gradient:
 /// that of eigh. TypeError for complex operands.
@@ -60,10 +61,10 @@ Eigh eigh_tridiagonal(const Operand& diagonal, const Operand& off_diagonal);
 struct Eig {
   Tensor eigenvalues, eigenvectors;
 };
-/// a v = v diag(w) of square a. Gradient (Boeddeker et al. 2017, arXiv:1701.00392): v^-T (diag(g_w) + ...) v^T; a
-/// matrix with too few eigenvectors has none: infinite or NaN.
+/// a v = v diag(w) for square a. Gradient (Boeddeker et al. 2017, arXiv:1701.00392): v^-T (diag(g_w) + ...) v^T. For a
+/// defective matrix, which lacks eigenvectors, it is infinite or NaN.
 Eig eig(const Operand& a);
-/// The eigenvalues of eig(a) to rounding error.
+/// The eigenvalues of eig(a), equal to rounding error.
 Tensor eigvals(const Operand& a);
 
 /// Whether u and vh are square: [..., m, m] and [..., n, n].
@@ -74,23 +75,24 @@ struct SvdOptions {
 struct Svd {
   Tensor u, s, vh;
 };
-/// a = u diag(s) vh, columns of u and rows of vh orthonormal. Gradient (Townsend 2016; Wan and Zhang 2019,
-/// arXiv:1909.02659): as for equal singular values above; those of the larger side divide by s, and count as equal to 0
-/// where it is. What `full` adds may be used as what a complete qr adds.
+/// a = u diag(s) vh with orthonormal columns of u and rows of vh. Gradient: Townsend 2016; Wan and Zhang 2019,
+/// arXiv:1909.02659; see above for equal singular values. Vectors of the larger side divide by s too: where s is 0,
+/// they count as vectors of equal values. For vectors that `full` adds, what qr says of `complete` holds.
 Svd svd(const Operand& a, const SvdOptions& options = {});
-/// The singular values of svd(a) to rounding error. Gradient: u diag(g) vh, also for equal and zero ones.
+/// The singular values of svd(a), equal to rounding error. Gradient: u diag(g) vh, also for equal and zero ones.
 Tensor svdvals(const Operand& a);
 
-/// lu [..., m, n]: U on and above the diagonal, L below it, whose diagonal is 1; pivots int32 [..., k]: row i was
-/// swapped with row pivots[i], in order (SciPy's lu_factor).
+/// lu [..., m, n]: U on and above the diagonal, L below it; the diagonal of L is 1 and not stored. pivots: int32 [...,
+/// k]; row i was swapped with row pivots[i], in order (SciPy's lu_factor).
 struct LuFactors {
   Tensor lu, pivots;
 };
-/// a = P L U with partial pivoting. A singular matrix is no error. Gradient: P L^-T (tril(L^T g_L) + triu(g_U U^T))
-/// U^-T for the pivots as they are; infinite or NaN where U has a zero among its first k diagonal elements.
+/// a = P L U with partial pivoting. A singular matrix is not an error. Gradient, with the pivots held constant: P L^-T
+/// (tril(L^T g_L) + triu(g_U U^T)) U^-T; infinite or NaN where U has a zero among its first k diagonal elements.
 LuFactors lu_factor(const Operand& a);
-/// x with a x = b by the factors of a square a; b as for solve, with which the dtype promotes. Gradient: to b and to
-/// the factors. ValueError for a zero on the diagonal of U, TypeError for pivots that are not int32.
+/// x with a x = b, from the factors of a square a. b is a vector or matrices as for solve; its dtype promotes with that
+/// of the factors. Gradient: to b and to the factors. ValueError for a zero on the diagonal of U, TypeError for pivots
+/// that are not int32.
 Tensor lu_solve(const LuFactors& factors, const Operand& b);
 /// a = p l u: p [..., m, m] a permutation, l [..., m, k], u [..., k, n].
 struct Lu {
@@ -98,7 +100,8 @@ struct Lu {
 };
 Lu lu(const Operand& a);
 
-/// x with l l^T x = b for the factor l of cholesky(a); b as for solve. Gradient: that of two triangular solves.
+/// x with l l^T x = b, for the factor l of cholesky(a). b is a vector or matrices as for solve. Gradient: that of two
+/// triangular solves.
 Tensor cholesky_solve(const Operand& l, const Operand& b);
 /// The inverse of l l^T.
 Tensor cholesky_inverse(const Operand& l);
@@ -108,7 +111,7 @@ Tensor cholesky_inverse(const Operand& l);
 struct RankOptions {
   double rtol = -1;
 };
-/// The pseudoinverse p [..., n, m] of a. Gradient (Golub and Pereyra 1973) for a variation that keeps the rank.
+/// The pseudoinverse p [..., n, m] of a. Gradient (Golub and Pereyra 1973): for variations of a that keep its rank.
 Tensor pinv(const Operand& a, const RankOptions& options = {});
 /// The x of least norm that minimises ||a x - b||, by singular values. b is a vector or matrices, as for solve; batch
 /// axes broadcast. Gradient: that of pinv(a) b.

@@ -1,5 +1,5 @@
-// Products of vectors and matrices, composed of matmul and pointwise ops, and norms of matrices. Dtypes promote;
-// products take every dtype but as said. Gradients of every order are those of the ops they consist of.
+// Products of vectors and matrices, composed of matmul and pointwise ops, and norms of matrices. Dtypes promote.
+// Products take every dtype unless it says otherwise. Gradients of every order are those of the ops they consist of.
 #pragma once
 #include <initializer_list>
 #include <reel/tensor.hpp>
@@ -7,39 +7,42 @@
 
 namespace [[gnu::visibility("default")]] reel {
 
-/// The Kronecker product: block (i, j) is a_ij b; for other ranks in each axis, aligned at the last (NumPy's kron).
-/// ShapeError above half the largest rank.
+/// The Kronecker product: block (i, j) is a_ij b. Other ranks are aligned at the last axis (NumPy's kron). ShapeError
+/// if the rank exceeds half of the largest rank.
 Tensor kron(const Operand& a, const Operand& b);
 /// The cross product of vectors of three elements along `axis`; the other axes broadcast. ShapeError for another
 /// extent, TypeError for booleans.
 Tensor cross(const Operand& a, const Operand& b, std::int64_t axis = -1);
-/// Summed over the last axis of both, shape a[:-1] + b[:-1]; with a scalar, the product (NumPy's inner).
+/// The sum of products over the last axis of both, of shape a[:-1] + b[:-1]. With a scalar, the product (NumPy's
+/// inner).
 Tensor inner(const Operand& a, const Operand& b);
-/// The inner product of all elements, a's conjugated: a scalar. ShapeError for different numbers of elements.
+/// The inner product of all elements, with those of a conjugated: a scalar. ShapeError for different numbers of
+/// elements.
 Tensor vdot(const Operand& a, const Operand& b);
-/// The inner product along `axis`, a's elements conjugated; the other axes broadcast.
+/// The inner product along `axis`, with the elements of a conjugated. The other axes broadcast.
 Tensor vecdot(const Operand& a, const Operand& b, std::int64_t axis = -1);
 
-/// The product of several matrices in the order that takes the fewest multiplications, as found from their shapes; the
-/// first may be a row vector and the last a column vector (NumPy's multi_dot). ShapeError naming the factors that do
-/// not fit, ValueError for none.
+/// The product of several matrices, in the order that takes the fewest multiplications by their shapes (NumPy's
+/// multi_dot). The first may be a row vector, the last a column vector. ShapeError naming the factors that do not fit,
+/// ValueError for no factors.
 Tensor multi_dot(std::span<const Tensor> factors);
 Tensor multi_dot(std::initializer_list<Tensor> factors);
-/// The n-th power of square matrices [..., m, m], by repeated squaring: the identity, with gradient zero, for n = 0;
-/// for n < 0 that of the inverse, with its errors.
+/// The n-th power of square matrices [..., m, m], by repeated squaring. n = 0 gives the identity, with gradient zero. n
+/// < 0 gives the power -n of the inverse, with the errors of inverse.
 Tensor matrix_power(const Operand& a, std::int64_t n);
 
-/// x with tensordot(a, x, x.rank()) = b: a is b.shape() + x.shape() (NumPy's tensorsolve). ShapeError unless both
-/// groups of axes have as many elements; errors of solve.
+/// x with tensordot(a, x, x.rank()) = b, where a has the shape b.shape() + x.shape() (NumPy's tensorsolve). ShapeError
+/// unless both groups of axes have as many elements. Other errors are those of solve.
 Tensor tensorsolve(const Operand& a, const Operand& b);
-/// z with tensordot(z, b, rank) = tensorsolve(a, b), where rank is `leading`: the number of axes of a that count as
-/// rows, which are the last ones of z (NumPy's tensorinv).
+/// z with tensordot(z, b, leading) = tensorsolve(a, b) (NumPy's tensorinv). The first `leading` axes of a count as
+/// rows; they are the last axes of z.
 Tensor tensorinv(const Operand& a, std::int64_t leading = 2);
 
-/// The root of the sum of squares; the largest sum of magnitudes of a column; that of a row.
+/// frobenius: the root of the sum of squares. one: the largest sum of magnitudes of a column. infinity: that of a row.
 enum class MatrixNorm : std::uint8_t { frobenius, one, infinity };
-/// A norm of matrices [..., n, m]: real, over the last two axes, which keepdims leaves with extent 1. Gradient: as that
-/// of norm and max: 0 at the zero matrix, shared among ties. ShapeError for the largest sum of no columns or rows.
+/// A norm of matrices [..., n, m], real, over the last two axes. keepdims leaves them with extent 1. Gradient: that of
+/// norm and max, which is 0 at the zero matrix and shared among ties. ShapeError for the norms one and infinity of a
+/// matrix without columns or rows.
 Tensor matrix_norm(const Operand& a, MatrixNorm norm = MatrixNorm::frobenius, bool keepdims = false);
 
 }  // namespace reel

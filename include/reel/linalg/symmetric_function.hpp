@@ -6,12 +6,13 @@
 
 namespace [[gnu::visibility("default")]] reel {
 
-/// v f(w) v^T of symmetric or Hermitian a = v diag(w) v^T, for a function f of tensors that acts on each element by
-/// itself, such as [](const Tensor& x) { return exp(x); }: of the Hermitian part (a + a^T) / 2. Derivatives, of every
-/// order that f has and in both modes, are right at equal eigenvalues too, where those of eigh are not. Tensors that f
-/// captures are constants. Halves compute in float32, integers in float64. The derivative of order k takes of the order
-/// of k! n^(k + 1) operations, and f's derivative of order k at (6^k + 5^k) n^(k + 1) points. ShapeError unless a is
-/// square in its last two axes and f gives a value for each eigenvalue, ValueError for an empty f.
+/// v f(w) v^T for symmetric or Hermitian a = v diag(w) v^T. The Hermitian part (a + a^T) / 2 of a is used. f is a
+/// function of tensors that acts on each element by itself, such as [](const Tensor& x) { return exp(x); }; tensors
+/// that it captures are constants. Derivatives exist in both modes, to every order that f has. They are right at equal
+/// eigenvalues too, where those of eigh are not. float16 and bfloat16 compute in float32, integers in float64. The
+/// derivative of order k takes about k! n^(k + 1) operations, and evaluates the k-th derivative of f at (6^k + 5^k)
+/// n^(k + 1) points. ShapeError unless a is square in its last two axes and f returns one value per eigenvalue.
+/// ValueError for an empty f.
 Tensor symmetric_function(const Operand& a, const Callback<Tensor(const Tensor&)>& f);
 
 }  // namespace reel

@@ -1,5 +1,5 @@
-// Indexing: slices, gathers, scatters, diagonals. Indices are integers; negative ones count from the end; out of range
-// is IndexError, never clamped. Duplicates add in every gradient.
+// Indexing: slices, gathers, scatters, diagonals. Indices are integers. Negative ones count from the end. An index out
+// of range is an IndexError, never clamped. Every gradient adds the cotangents of duplicate indices.
 #pragma once
 #include <concepts>
 #include <reel/ops/reduce.hpp>
@@ -17,8 +17,8 @@ struct SliceItem {
   constexpr explicit SliceItem(Kind k) : kind(k) {}
   template <detail::Integer T>
   constexpr SliceItem(T index) : kind(Kind::index), start(detail::checked(index)) {}
-  /// The name `all` in a slice: the whole axis. It is also the reduction's, which is what is passed here.
-  /// TypeError for another function.
+  /// Makes the name `all` in a slice stand for the whole axis: the argument is then the reduction reel::all. TypeError
+  /// for another function.
   SliceItem(Tensor (*whole_axis)(const Operand&, const Axes&, bool));
 };
 inline constexpr SliceItem newaxis{SliceItem::Kind::newaxis};
@@ -35,15 +35,15 @@ struct FirstItem {
       : item(x), file(from), line(at) {}
 };
 }  // namespace detail
-/// start, start + step, ... before stop, as Python's start:stop:step; ends beyond the axis are cut to it.
+/// start, start + step, ... before stop, as Python's start:stop:step. Ends beyond the axis are clamped to it.
 SliceItem range(std::int64_t start, std::int64_t stop, std::int64_t step = 1);
-/// From start to the end (or, with a negative step, down to the front).
+/// From start to the end of the axis, or to its beginning if the step is negative.
 SliceItem range_from(std::int64_t start, std::int64_t step = 1);
-/// Up to stop.
+/// From the beginning of the axis, or from its end if the step is negative, up to but without stop.
 SliceItem range_to(std::int64_t stop, std::int64_t step = 1);
 
-/// The part of x that the items choose, one per axis; missing ones are whole axes. A view.
-/// IndexError for an index out of range or too many items, ValueError for step 0. Gradient: placed into zeros.
+/// The part of x that the items select, one item per axis. Missing items are whole axes. A view. IndexError for an
+/// index out of range and for too many items; ValueError for step 0. Gradient: g placed into zeros.
 Tensor slice(const Operand& x, std::initializer_list<SliceItem> items);
 Tensor slice(const Operand& x, std::span<const SliceItem> items);
 template <class... I>
@@ -51,23 +51,25 @@ Tensor Tensor::operator()(const detail::FirstItem& first, const I&... rest) cons
   return slice(Operand(*this, first.file, first.line), {first.item, SliceItem(rest)...});
 }
 
-/// Rows of x chosen along `axis` by an integer tensor: shape x[:axis] + indices + x[axis+1:]. Gradient along axis 0:
-/// IndexedSlices; else scattered into zeros.
+/// Slices of x along `axis` selected by an integer tensor: shape x[:axis] + indices + x[axis+1:]. Gradient:
+/// IndexedSlices for axis 0, otherwise g scattered into zeros.
 Tensor gather(const Operand& x, const Operand& indices, std::int64_t axis = 0);
 /// One element per position: result[i][j] = x[indices[i][j]][j] for axis 0 (NumPy's take_along_axis).
 Tensor take_along_axis(const Operand& x, const Operand& indices, std::int64_t axis);
-/// x with updates [n..., rest] added to the rows of axis 0 that indices [n...] name; duplicates add.
+/// x with updates [n..., rest] added to the rows of axis 0 that indices [n...] name. Duplicates add up.
 Tensor scatter_add(const Operand& x, const Operand& indices, const Operand& updates);
-/// The diagonal matrix of a vector, `offset` above the main diagonal; of a matrix, its diagonal (NumPy's diag).
+/// Of a vector, the matrix with it on the diagonal `offset` above the main one. Of a matrix, that diagonal (NumPy's
+/// diag).
 Tensor diag(const Operand& x, std::int64_t offset = 0);
 /// The diagonal of the last two axes, as a last axis. A view.
 Tensor diagonal(const Operand& x, std::int64_t offset = 0);
-/// Zero above (below) the diagonal `offset` of the last two axes.
+/// x with zeros above (tril) or below (triu) the diagonal `offset` of the last two axes.
 Tensor tril(const Operand& x, std::int64_t offset = 0);
 Tensor triu(const Operand& x, std::int64_t offset = 0);
 /// The sum of the diagonal of the last two axes.
 Tensor trace(const Operand& x, std::int64_t offset = 0);
-/// 1 at each index along a new last axis of extent `depth`, 0 elsewhere (all 0 for an index out of range). No gradient.
+/// 1 at the index along a new last axis of extent `depth`, and 0 elsewhere. An index out of range gives zeros. No
+/// gradient.
 Tensor one_hot(const Operand& indices, std::int64_t depth, DType dtype = DType::float64);
 
 }  // namespace reel

@@ -1,4 +1,4 @@
-// Making tensors: from values, by rule, random. None of these is recorded.
+// Creation of tensors: from values, by rule, from random numbers. No tape records these functions.
 #pragma once
 #include <initializer_list>
 #include <reel/tensor.hpp>
@@ -10,7 +10,7 @@ namespace detail {
 [[noreturn]] void fail_literal(const char* op, std::int64_t value, DType dtype);
 [[noreturn]] void fail_literal(const char* op, std::uint64_t value, DType dtype);
 
-/// `value` as T. ValueError when an integer T is not exactly that.
+/// `value` as T. ValueError if T is an integer type that does not hold exactly this value.
 template <class T, class N>
 constexpr T literal(N value, const char* op = "tensor") {
   if constexpr (!Integer<T> || std::is_same_v<N, bool> || std::is_same_v<N, T>) {
@@ -30,8 +30,8 @@ constexpr T literal(N value, const char* op = "tensor") {
 }
 }  // namespace detail
 
-/// A nested braced list of numbers: {{1, 2}, {3, 4}}. Lives as long as the full expression that writes it. ValueError
-/// for a number that an integer T is not: NaN, infinite, out of range, with a fraction.
+/// A nested braced list of numbers, such as {{1, 2}, {3, 4}}. It lives as long as the full expression that contains it.
+/// ValueError for a number that an integer T cannot hold: NaN, infinite, out of range, or with a fraction.
 template <class T>
 class NestedList {
  public:
@@ -57,7 +57,7 @@ class NestedList {
 };
 
 namespace detail {
-/// What borrow keeps alive: any object, behind a virtual destructor.
+/// The object that borrow keeps alive, of any type, behind a virtual destructor.
 struct Owner {
   virtual ~Owner();
 };
@@ -130,8 +130,8 @@ Tensor from_data(const R& values) {
   return from_data(values, {values.size()});
 }
 
-/// A tensor whose elements fill(std::span<T>) writes, row-major, into its own memory: without the copy of from_data.
-/// What it leaves out is 0. What it throws passes through.
+/// A tensor whose elements fill(std::span<T>) writes into its memory, in row-major order: no copy, unlike from_data.
+/// Elements that fill does not write are 0. Exceptions of fill propagate.
 template <Element T, class F>
 Tensor make_tensor(const Shape& shape, F&& fill) {
   void* data = nullptr;
@@ -143,9 +143,9 @@ Tensor make_tensor(const Shape& shape, F&& fill) {
   return x;
 }
 
-/// A tensor over memory of yours, row-major, without a copy; `owner` (any copyable object) is kept until the last
-/// handle is gone. The memory must not change while any tensor or tape holds it. ValueError when it is not aligned as a
-/// T must be.
+/// A tensor over memory of the caller, row-major, without a copy. `owner`, any copyable object, is kept until the last
+/// handle is gone. The memory must not change while a tensor or tape refers to it. ValueError if it is not aligned for
+/// T.
 template <Element T, class O>
 Tensor borrow(const T* data, const Shape& shape, const O& owner) {
   return detail::borrow(data, shape, dtype_of<T>, new detail::OwnerOf<O>(owner));
@@ -153,8 +153,8 @@ Tensor borrow(const T* data, const Shape& shape, const O& owner) {
 
 Tensor zeros(const Shape& shape, DType dtype = DType::float64);
 Tensor ones(const Shape& shape, DType dtype = DType::float64);
-/// Every element is `value`; the dtype is given, or else its own: float64 for a number, int64 for an integer, boolean
-/// for a bool. Gradient of a tensor's value: the sum.
+/// Every element is `value`. The default dtype is that of the value: float64 for a floating number, int64 for an
+/// integer, boolean for a bool. Gradient, if the value is a tensor: the sum of g.
 Tensor full(const Shape& shape, const Operand& value);
 Tensor full(const Shape& shape, const Operand& value, DType dtype);
 /// The identity matrix [n, n], or ones on the main diagonal of [n, m].
@@ -185,10 +185,10 @@ requires std::is_arithmetic_v<T> Tensor arange(T stop) { return arange(T{0}, sto
 /// `count` evenly spaced values from start to stop, both included. ValueError for a negative count.
 Tensor linspace(double start, double stop, std::int64_t count, DType dtype = DType::float64);
 
-/// A source of random numbers: counter-based (Philox 4x32-10, Salmon et al. 2011), so that the numbers depend on seed
-/// and position only, not on thread count or instruction set: the same bits on every machine, where numbers are rounded
-/// to nearest. They are those of the README's changes: programs may keep seeds. Each call advances it. Not shared
-/// between threads.
+/// A counter-based random number generator (Philox 4x32-10, Salmon et al. 2011). Numbers depend on seed and position
+/// only, not on thread count or instruction set. They have the same bits on every machine that rounds to nearest. Later
+/// versions keep them, unless the README's list of changes says otherwise, so a program may store seeds. Each draw
+/// advances the position. Do not share one between threads.
 class Generator {
  public:
   explicit Generator(std::uint64_t seed) noexcept : seed_(seed) {}
@@ -202,14 +202,14 @@ class Generator {
   std::uint64_t seed_, position_ = 0;
 };
 
-/// Uniform in [low, high): float64 of 53 random bits, float32 of 32, half precisions float32's rounded. TypeError
-/// unless the dtype is floating.
+/// Uniform in [low, high). float64 has 53 random bits and float32 has 32; float16 and bfloat16 are rounded from
+/// float32. TypeError unless the dtype is floating.
 Tensor random_uniform(Generator& generator, const Shape& shape, double low = 0, double high = 1,
                       DType dtype = DType::float64);
-/// Normal with the given mean and standard deviation (Box and Muller).
+/// Normal with the given mean and standard deviation (Box-Muller transform).
 Tensor random_normal(Generator& generator, const Shape& shape, double mean = 0, double stddev = 1,
                      DType dtype = DType::float64);
-/// Normal, drawn again beyond two standard deviations from the mean (by inversion).
+/// Normal, truncated to two standard deviations around the mean (by inversion of the distribution function).
 Tensor random_truncated_normal(Generator& generator, const Shape& shape, double mean = 0, double stddev = 1,
                                DType dtype = DType::float64);
 /// Boolean, true with the given probability. ValueError unless 0 <= probability <= 1.

@@ -10,18 +10,18 @@ namespace [[gnu::visibility("default")]] reel {
 
 // Convolution and pooling
 //
-// Images are [batch, channels, height, width], as in PyTorch and ONNX; of others, transpose: y = transpose(x, {0, 3, 1,
-// 2}). A bias [filters, 1, 1] is added like anything that broadcasts. Any batch, an empty one too; results have the
-// same bits for every number of threads. Padding counts as zeros, of max_pool2d as nothing, and is never multiplied
-// with: an infinity or NaN reaches only what it is part of, in gradients too. ShapeError for another rank, channels
-// that do not match, and windows that are larger than the padded image; ValueError for strides, dilations and groups
-// below 1 and negative padding.
+// Images are [batch, channels, height, width], as in PyTorch and ONNX. Transpose images of other layouts: y =
+// transpose(x, {0, 3, 1, 2}). A bias [filters, 1, 1] is added by broadcasting. A batch may be empty. Results have the
+// same bits for every number of threads. Padding counts as zeros; max_pool2d ignores it. It is never multiplied: an
+// infinity or NaN reaches only the windows that contain it, in gradients too. ShapeError for another rank, channels
+// that do not match, and windows larger than the padded image. ValueError for strides, dilations and groups below 1,
+// and for negative padding.
 
-/// Along rows and columns.
+/// A number for the rows (height) and one for the columns (width).
 using Size2d = std::array<std::int64_t, 2>;
 
-/// How an image is padded: valid (not at all); same (for ceil(size / stride) results, one that is left over after the
-/// last row and column: TensorFlow's rule); or so many rows {before, after} and columns {before, after}: {{1, 1}, {1,
+/// How an image is padded. valid: not at all. same: for ceil(size / stride) results; an odd row or column of padding
+/// goes to the end (TensorFlow's rule). Otherwise by {before, after} rows and {before, after} columns: {{1, 1}, {1,
 /// 1}}.
 class Padding {
  public:
@@ -38,10 +38,11 @@ struct Conv2dOptions {
   Size2d dilation = {1, 1};
   std::int64_t groups = 1;
 };
-/// Sums of products of the kernel w [filters, channels / groups, kernel height, kernel width] with windows of x, as in
-/// PyTorch and TensorFlow (not flipped): [batch, filters, (height + padding - (kernel - 1) dilation - 1) / stride + 1,
-/// ...]. With groups, channels and filters fall into as many parts that have nothing to do with each other; groups =
-/// channels is depthwise. Gradient: to x, conv2d_transpose(g, w); to w, sums of products of x and g. To any order.
+/// Cross-correlation of x with the kernel w [filters, channels / groups, kernel height, kernel width], as in PyTorch
+/// and TensorFlow (the kernel is not flipped): [batch, filters, (height + padding - (kernel - 1) dilation - 1) / stride
+/// + 1, ...]. With groups, channels and filters are divided into as many independent groups; groups = channels is a
+/// depthwise convolution. Gradient, to any order: to x, conv2d_transpose(g, w); to w, the cross-correlation of x with
+/// g.
 Tensor conv2d(const Operand& x, const Operand& w, const Conv2dOptions& options = {});
 
 struct Conv2dTransposeOptions {
@@ -49,12 +50,14 @@ struct Conv2dTransposeOptions {
   Padding padding = {};
   Size2d dilation = {1, 1};
   std::int64_t groups = 1;
-  /// Height and width of the result; default, {0, 0}: the smallest, of Padding::same the size times the stride.
+  /// Height and width of the result. The default {0, 0} is the smallest size possible; for Padding::same, x's size
+  /// times the stride.
   Size2d size = {0, 0};
 };
-/// The transpose of conv2d, with the same arguments: x [batch, filters, ...] and w [filters, channels / groups, ...] to
-/// [batch, channels, height, width] (PyTorch's conv_transpose2d, TensorFlow's conv2d_transpose). ShapeError unless
-/// conv2d of an image of that size has x's. Gradient: conv2d(g, w), and sums of products of g and x.
+/// The transpose of conv2d, with the same arguments: x [batch, filters, ...] and w [filters, channels / groups, ...]
+/// give [batch, channels, height, width] (PyTorch's conv_transpose2d, TensorFlow's conv2d_transpose). ShapeError unless
+/// conv2d of an image of that size has the shape of x. Gradient: to x, conv2d(g, w); to w, the cross-correlation of g
+/// with x.
 Tensor conv2d_transpose(const Operand& x, const Operand& w, const Conv2dTransposeOptions& options = {});
 
 struct MaxPool2dOptions {
@@ -63,8 +66,8 @@ struct MaxPool2dOptions {
   Padding padding = {};
   Size2d dilation = {1, 1};
 };
-/// The greatest element of each window, NaN if one is. ValueError if a window has nothing but padding. Gradient: to the
-/// first greatest element in row-major order, or to the first NaN.
+/// The greatest element of each window; NaN if one of them is. ValueError if a window contains only padding. Gradient:
+/// to the first greatest element in row-major order, or to the first NaN.
 Tensor max_pool2d(const Operand& x, const Size2d& window, const MaxPool2dOptions& options = {});
 
 struct AvgPool2dOptions {
@@ -74,25 +77,26 @@ struct AvgPool2dOptions {
   /// Whether sums are divided by the size of the window even where it reaches into the padding.
   bool count_include_padding = false;
 };
-/// The mean of each window, 0 of one with nothing but padding. Gradient: the cotangent over the count, to each element.
+/// The mean of each window; 0 for a window that contains only padding. Gradient: the cotangent divided by the count, to
+/// each element.
 Tensor avg_pool2d(const Operand& x, const Size2d& window, const AvgPool2dOptions& options = {});
 
 // Normalisation and losses
 //
-// Means and variances take two passes (no E[x^2] - E[x]^2), so a large mean costs no digits. Losses are per example and
-// unreduced, as TensorFlow's: take the mean yourself. Operands of different dtypes are promoted.
+// Means and variances take two passes (not E[x^2] - E[x]^2), so that a large mean costs no digits. Losses are per
+// example and unreduced, as TensorFlow's: take the mean yourself. Operands of different dtypes are promoted.
 
 struct LayerNormOptions {
-  Axes axes = -1;         ///< what is normalised together
+  Axes axes = -1;         ///< the axes that mean and variance are taken over
   double epsilon = 1e-5;  ///< added to the variance; ValueError below 0
 };
 /// (x - mean) / sqrt(variance + epsilon) over `axes` for each index of the others, variance = mean((x - mean)^2). (Ba,
 /// Kiros, Hinton 2016; torch.nn.functional.layer_norm.) Gradient with y the result and r = 1 / sqrt(variance +
 /// epsilon): r (g - mean(g) - y mean(g y)).
 Tensor layer_norm(const Operand& x, const LayerNormOptions& options = {});
-/// The same times `scale` plus `offset`, each with the extents of `axes` as shape, in the order in which
-/// `axes` names them (ShapeError otherwise). Their gradients: the sums of g times the normalised x, and of g, over the
-/// other axes.
+/// layer_norm(x) scale + offset. The shape of scale and offset is that of `axes`, in the order in which `axes`
+/// lists them (ShapeError otherwise). Their gradients, summed over the other axes: g times the normalised x, and
+/// g.
 Tensor layer_norm(const Operand& x, const Operand& scale, const Operand& offset, const LayerNormOptions& options = {});
 /// x / sqrt(mean(x^2) + epsilon) scale over `axes`; scale has their extents as shape, in their order. (Zhang, Sennrich
 /// 2019.)
@@ -102,8 +106,8 @@ struct BatchNormOptions {
   std::int64_t axis = 1;  ///< the channels: 1 of [batch, channels, height, width]
   double epsilon = 1e-5;  ///< added to the variance; ValueError below 0
 };
-/// What batch_norm gives in training. mean and variance (without epsilon, over n, not n - 1) have shape [channels], and
-/// are float32 for float16 and bfloat16; no gradient reaches them: update running averages with them.
+/// The results of batch_norm in training. mean and variance (divided by n, without epsilon) have shape [channels], and
+/// are float32 for float16 and bfloat16. They have no gradient: they are for running averages.
 struct BatchNorm {
   Tensor y, mean, variance;
   auto leaves() { return std::tie(y, mean, variance); }
@@ -113,8 +117,8 @@ struct BatchNorm {
 /// and variance: layer_norm's over the axes that are not the channels'.
 BatchNorm batch_norm(const Operand& x, const Operand& scale, const Operand& offset,
                      const BatchNormOptions& options = {});
-/// The same with a given mean and variance, [channels] each: for inference, with running averages. Linear in x;
-/// differentiable in all five.
+/// The same with a given mean and variance, [channels] each, for inference with running averages. Linear in x, and
+/// differentiable by all five operands.
 Tensor batch_norm(const Operand& x, const Operand& scale, const Operand& offset, const Operand& mean,
                   const Operand& variance, const BatchNormOptions& options = {});
 
@@ -139,15 +143,16 @@ struct SparseCrossEntropyOptions {
 Tensor sparse_softmax_cross_entropy(const Operand& logits, const Operand& labels,
                                     const SparseCrossEntropyOptions& options = {});
 
-/// -labels log(sigmoid(logits)) - (1 - labels) log(1 - sigmoid(logits)), elementwise, as max(x, 0) - x labels +
-/// log(1 + exp(-|x|)), which does not overflow, and without its cancellation; operands broadcast; floating, integers
-/// compute in float64. (tf.nn.sigmoid_cross_entropy_with_logits.) Gradient: g (sigmoid(logits) - labels) and -g logits.
+/// -labels log(sigmoid(logits)) - (1 - labels) log(1 - sigmoid(logits)), elementwise. It is computed as max(x, 0) - x
+/// labels + log(1 + exp(-|x|)), which does not overflow, rearranged so that it does not cancel. Operands broadcast.
+/// Floating; integers compute in float64. (tf.nn.sigmoid_cross_entropy_with_logits.) Gradient: g (sigmoid(logits) -
+/// labels) and -g logits.
 Tensor sigmoid_cross_entropy(const Operand& logits, const Operand& labels);
-/// -labels log(p) - (1 - labels) log(1 - p), elementwise, where a label of 0 (of 1) contributes 0 whatever p. Of
-/// logits, use sigmoid_cross_entropy. Gradient: g (p - labels) / (p (1 - p)).
+/// -labels log(p) - (1 - labels) log(1 - p), elementwise. A label of 0 (of 1) removes the first (second) term, whatever
+/// p is. For logits use sigmoid_cross_entropy. Gradient: g (p - labels) / (p (1 - p)).
 Tensor binary_cross_entropy(const Operand& p, const Operand& labels);
-/// target log(target / p), elementwise, 0 where target is 0: sum it over an axis of probabilities. Gradient of p:
-/// -g target / p; of target: g (log(target / p) + 1), 0 where target is 0.
+/// target log(target / p), elementwise, and 0 where target is 0. Sum it over an axis of probabilities. Gradient to p:
+/// -g target / p; to target: g (log(target / p) + 1), 0 where target is 0.
 Tensor kl_divergence(const Operand& target, const Operand& p);
 /// d^2 / 2 where |d| <= delta, else delta (|d| - delta / 2), elementwise, for d = x - y. (Huber 1964.) Gradient: g
 /// times d clipped to [-delta, delta], and its negative. ValueError unless delta > 0.

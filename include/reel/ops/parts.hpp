@@ -1,38 +1,41 @@
 // Parts of numbers: the bits of integers, mantissa and exponent of floating-point numbers, magnitude and angle of
-// complex ones, and their parts as an axis; and the two halves of a gated linear unit. Operands broadcast as in NumPy.
+// complex numbers, real and imaginary parts along an axis; and glu. Operands broadcast as in NumPy.
 #pragma once
 #include <reel/tensor.hpp>
 
 namespace [[gnu::visibility("default")]] reel {
 
-// Bits of integers in two's complement, in the dtype that the operands promote to; of booleans, their logic. TypeError
-// for floating dtypes. No gradient.
+// Bitwise operations on integers in two's complement, in the dtype that the operands promote to. Of booleans, the
+// logical operation. TypeError for floating dtypes. No gradient.
 Tensor bitwise_and(const Operand& x, const Operand& y);
 Tensor bitwise_or(const Operand& x, const Operand& y);
 Tensor bitwise_xor(const Operand& x, const Operand& y);
 Tensor bitwise_not(const Operand& x);
-/// x 2^n modulo 2^bits; and the floor of x / 2^n, which keeps the sign. Counts that are negative, or that many as x has
-/// bits or more, shift all bits out: 0, and -1 of a negative x to the right (NumPy). TypeError for booleans alone too.
-/// No gradient.
+/// left_shift: x 2^n modulo 2^bits. right_shift: the floor of x / 2^n, which keeps the sign. A count that is negative,
+/// or at least the number of bits of x, shifts all bits out: the result is 0, or -1 for a right shift of a negative x
+/// (NumPy). TypeError for floating dtypes, and if both are booleans. No gradient.
 Tensor left_shift(const Operand& x, const Operand& n);
 Tensor right_shift(const Operand& x, const Operand& n);
 
-/// x = mantissa 2^exponent. The mantissa is in (-1, -0.5] or [0.5, 1), or x itself where that is 0, infinite or NaN;
-/// the exponent int32, and 0 there. Floating; integers as float64. Gradient: g 2^-exponent to x; none of the exponent.
+/// x = mantissa 2^exponent. The mantissa is in (-1, -0.5] or [0.5, 1). Where x is 0, infinite or NaN, it is x, and the
+/// exponent is 0. The exponent is int32. Floating; integers compute as float64. Gradient to x: that of the mantissa, g
+/// 2^-exponent; the exponent has none.
 struct Frexp {
   Tensor mantissa, exponent;
 };
 Frexp frexp(const Operand& x);
-/// x 2^n of integers n, rounded once, also where 2^n is no number; halves as in float32. Floating; integers x as
-/// float64. Gradient: g 2^n to x, none to n. TypeError for other n.
+/// x 2^n for integers n (TypeError otherwise), rounded once even where 2^n overflows or underflows. float16 and
+/// bfloat16 compute in float32, integers x in float64. Gradient: g 2^n to x, none to n.
 Tensor ldexp(const Operand& x, const Operand& n);
 
-/// magnitude (cos(angle) + i sin(angle)): complex64 of float32 or less, complex128 of float64 and integers. TypeError
-/// for a complex operand. Gradient: that of real and imaginary part; the angle's is 0 where the magnitude is.
+/// magnitude (cos(angle) + i sin(angle)): complex64 for float32 and narrower, complex128 for float64 and integers.
+/// TypeError for a complex operand. Gradient: that of real and imaginary part. To the angle it is 0 where the magnitude
+/// is 0.
 Tensor polar(const Operand& magnitude, const Operand& angle);
-/// Complex x [...] as real numbers [..., 2], real and imaginary part; and back: complex64 of float32 or less,
-/// complex128 of float64 and integers. Copies, in the order that the elements have in memory. TypeError for a real x,
-/// back for a complex one; ShapeError unless the last axis then has extent 2. Gradient: each is the other's transpose.
+/// as_real: complex x [...] as real numbers [..., 2], the real and the imaginary part; TypeError for a real x.
+/// as_complex: the inverse, complex64 for float32 and narrower, complex128 for float64 and integers; TypeError for a
+/// complex x, ShapeError unless the last axis has extent 2. Both copy, in the memory order of the elements. Gradient:
+/// each is the transpose of the other.
 Tensor as_real(const Operand& x);
 Tensor as_complex(const Operand& x);
 

@@ -12,14 +12,15 @@ Tensor add(const Operand& x, const Operand& y);       ///< x + y. Gradient: g, g
 Tensor subtract(const Operand& x, const Operand& y);  ///< x - y. Gradient: g, -g. TypeError on booleans.
 Tensor multiply(const Operand& x, const Operand& y);  ///< x * y. Gradient: g y, g x. On booleans: and.
 Tensor divide(const Operand& x, const Operand& y);    ///< x / y, floating. Gradient: g / y, -g z / y.
-/// x to the power y. Gradient: g y x^(y-1), 0 where y is 0; g z log(x), 0 where x is 0 and y >= 0, NaN for x < 0.
-/// ValueError for a negative integer exponent of an integer.
+/// x to the power y. Gradient to x: g y x^(y-1), 0 where y is 0. Gradient to y: g z log(x), 0 where x is 0 and y >= 0,
+/// NaN for x < 0. ValueError for a negative integer exponent of an integer.
 Tensor power(const Operand& x, const Operand& y);
 /// Another name of power.
 inline Tensor pow(const Operand& x, const Operand& y) { return power(x, y); }
 /// The floor of x / y (Python's //). Gradient: zero. ValueError for an integer divisor 0.
 Tensor floor_divide(const Operand& x, const Operand& y);
-/// x - y floor(x / y), of y's sign (Python's %). Gradient: g, -g floor(x / y). ValueError for an integer divisor 0.
+/// x - y floor(x / y), with the sign of y (Python's %). Gradient: g, -g floor(x / y). ValueError for an integer divisor
+/// 0.
 Tensor mod(const Operand& x, const Operand& y);
 Tensor negative(const Operand& x);    ///< -x. Gradient: -g. TypeError on booleans.
 Tensor square(const Operand& x);      ///< x x. Gradient: 2 g x.
@@ -75,13 +76,14 @@ Tensor polygamma(const Operand& n, const Operand& x);
 Tensor sigmoid(const Operand& x);   ///< 1 / (1 + exp(-x)). Gradient: g z (1 - z).
 Tensor softplus(const Operand& x);  ///< log(1 + exp(x)), without overflow. Gradient: g sigmoid(x).
 Tensor relu(const Operand& x);      ///< max(x, 0). Gradient: g where x > 0, else 0.
-/// x where x > 0, else slope x. Gradient: g or g slope (slope at 0); for the slope: g x where x < 0.
+/// x where x > 0, else slope x. Gradient to x: g where x > 0, else g slope (also at 0); to the slope: g x where x < 0.
 Tensor leaky_relu(const Operand& x, const Operand& slope = 0.01);
-/// x where x > 0, else alpha (exp(x) - 1). Gradient: g or g (z + alpha), alpha at 0. ValueError for a negative alpha.
+/// x where x > 0, else alpha (exp(x) - 1). Gradient: g where x > 0, else g (z + alpha), which is g alpha at 0.
+/// ValueError for a negative alpha.
 Tensor elu(const Operand& x, const Operand& alpha = 1.0);
 /// Scaled elu (Klambauer et al. 2017). Gradient at 0: 1.7581.
 Tensor selu(const Operand& x);
-/// x Phi(x), with the normal distribution function by erfc (Hendrycks and Gimpel 2016; PyTorch's exact gelu).
+/// x Phi(x), where Phi is the normal distribution function, by erfc (Hendrycks and Gimpel 2016; PyTorch's exact gelu).
 Tensor gelu(const Operand& x);
 Tensor silu(const Operand& x);      ///< x sigmoid(x), also known as swish.
 Tensor softsign(const Operand& x);  ///< x / (1 + |x|). Gradient: g / (1 + |x|)^2.
@@ -91,29 +93,29 @@ Tensor maximum(const Operand& x,
                const Operand& y);  ///< NaN if either is. Gradient: g to the larger, g / 2 each on a tie.
 Tensor minimum(const Operand& x,
                const Operand& y);  ///< NaN if either is. Gradient: g to the smaller, g / 2 each on a tie.
-/// x limited to [low, high]. Gradient: g where low <= x <= high; a bound that is passed gets the g of what it replaces.
+/// x limited to [low, high]. Gradient: g to x where low <= x <= high, else g to the bound that replaces x.
 Tensor clip(const Operand& x, const Operand& low, const Operand& high);
-/// x y + z, rounded once, on every machine; halves as in float32. Gradient: g y, g x, g.
+/// x y + z, rounded once on every machine; float16 and bfloat16 compute in float32. Gradient: g y, g x, g.
 Tensor fma(const Operand& x, const Operand& y, const Operand& z);
 Tensor floor(const Operand& x);  ///< Gradient: zero, as for ceil, round, trunc.
 Tensor ceil(const Operand& x);
 Tensor round(const Operand& x);  ///< To the nearest integer, halves to even.
 Tensor trunc(const Operand& x);
 
-// Composed of the functions above, as one pass over memory with the derivatives of what they are composed of: float32
-// and float64, halves as in float32, integers and booleans as float64; TypeError for complex numbers.
+// Compositions of the functions above, each one pass over memory, with the derivatives of its parts. float32 and
+// float64; float16 and bfloat16 compute in float32, integers and booleans in float64; TypeError for complex numbers.
 Tensor lerp(const Operand& x, const Operand& y, const Operand& t);  ///< x + t (y - x), exactly y for t = 1.
 Tensor fmod(const Operand& x, const Operand& y);  ///< C's remainder, with the sign of x. Gradient: g, -g trunc(x / y).
 Tensor frac(const Operand& x);                    ///< x - trunc(x). Gradient: g.
-Tensor fmax(const Operand& x, const Operand& y);  ///< As maximum, but a NaN loses, and has no part in the gradient.
-Tensor fmin(const Operand& x, const Operand& y);  ///< As minimum, but a NaN loses, and has no part in the gradient.
-/// |x| with the sign of y, that of a NaN taken as +. Gradient: g where the sign stays, -g where it changes, 0 at x = 0;
-/// zero.
+Tensor fmax(const Operand& x, const Operand& y);  ///< As maximum, but a number wins over NaN, which gets no gradient.
+Tensor fmin(const Operand& x, const Operand& y);  ///< As minimum, but a number wins over NaN, which gets no gradient.
+/// |x| with the sign of y; the sign of a NaN y is taken as +. Gradient to x: g where the sign stays, -g where it
+/// changes, 0 at x = 0; to y: zero.
 Tensor copysign(const Operand& x, const Operand& y);
 Tensor logaddexp2(const Operand& x, const Operand& y);  ///< log2(2^x + 2^y).
 Tensor exp10(const Operand& x);                         ///< 10^x.
 Tensor logit(const Operand& x);                         ///< log(x / (1 - x)), the inverse of sigmoid.
-Tensor log1mexp(const Operand& x);                      ///< log(1 - exp(-x)) of x > 0, accurate near 0 and far out.
+Tensor log1mexp(const Operand& x);                      ///< log(1 - exp(-x)) for x > 0, accurate near 0 and far out.
 Tensor sinc(const Operand& x);                          ///< sin(pi x) / (pi x), 1 at 0, with its derivatives there.
 Tensor deg2rad(const Operand& x);
 Tensor rad2deg(const Operand& x);
@@ -130,8 +132,8 @@ Tensor entr(const Operand& x);  ///< -x log(x), 0 at 0, -inf below. Gradient: -g
 Tensor rel_entr(const Operand& x, const Operand& y);
 Tensor kl_div(const Operand& x, const Operand& y);  ///< rel_entr(x, y) - x + y.
 Tensor gelu_tanh(const Operand& x);                 ///< x (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))) / 2.
-Tensor relu6(const Operand& x);                     ///< x limited to [0, 6]. Gradient: 0 at both hinges.
-/// x limited to [low, high]. Gradient: 0 at both hinges, none to them.
+Tensor relu6(const Operand& x);                     ///< x limited to [0, 6]. Gradient: 0 at both kinks.
+/// x limited to [low, high]. Gradient: 0 at both kinks, none to the bounds.
 Tensor hard_tanh(const Operand& x, const Operand& low = -1.0, const Operand& high = 1.0);
 Tensor hard_sigmoid(const Operand& x);  ///< relu6(x + 3) / 6.
 Tensor hard_swish(const Operand& x);    ///< x relu6(x + 3) / 6. Gradient: 0 at -3, g at 3.
@@ -139,28 +141,28 @@ Tensor mish(const Operand& x);          ///< x tanh(softplus(x)).
 /// x where x > 0, else alpha expm1(x / alpha).
 Tensor celu(const Operand& x, const Operand& alpha = 1.0);
 Tensor log_sigmoid(const Operand& x);  ///< log(sigmoid(x)) = -softplus(-x).
-/// x where x > t, else value. Gradient: g where x > t; to the value where it is taken; none to t.
+/// x where x > t, else value. Gradient to x: g where x > t; to the value: g elsewhere; none to t.
 Tensor threshold(const Operand& x, const Operand& t, const Operand& value);
 /// x - l where x > l, x + l where x < -l, else 0.
 Tensor softshrink(const Operand& x, const Operand& l = 0.5);
 /// x where |x| > l, else 0. Gradient: none to l.
 Tensor hardshrink(const Operand& x, const Operand& l = 0.5);
-/// x with NaN replaced, and infinities by the largest and the lowest number of the result's dtype, or by `high` and
-/// `low`. Gradient: g, 0 where x is replaced.
+/// x with NaN replaced by `nan`, and infinities by `high` and `low`, which default to the largest and the lowest number
+/// of the result's dtype. Gradient: g, 0 where x is replaced.
 Tensor nan_to_num(const Operand& x, double nan = 0);
 Tensor nan_to_num(const Operand& x, double nan, double high, double low);
 
-// Complex numbers have what is holomorphic above: arithmetic, square, reciprocal, power, sqrt, exp, exp2, expm1, log,
-// log2, log10, log1p, sin to tanh and their inverses, with NumPy's cuts, where the sign of a zero chooses the side; and
-// sign: x / |x|, 0 at 0. Others throw TypeError. The gradient of a real L is dL/d(re) + i dL/d(im), as TensorFlow and
-// PyTorch have it: for abs(z)^2 it is 2 z. A real operand gets the real part of its gradient.
+// For complex numbers the holomorphic functions above exist: arithmetic, square, reciprocal, power, sqrt, exp, exp2,
+// expm1, log, log2, log10, log1p, sin to tanh and their inverses. Branch cuts are NumPy's; on a cut the sign of a zero
+// selects the side. sign is x / |x|, 0 at 0. Others throw TypeError. The gradient of a real L is dL/d(re) + i dL/d(im),
+// as in TensorFlow and PyTorch: for abs(z)^2 it is 2 z. A real operand gets the real part of its gradient.
 Tensor real(const Operand& x);  ///< The real part; a real x itself. Gradient: g + 0i.
 Tensor imag(const Operand& x);  ///< The imaginary part; zeros for a real x. Gradient: 0 + gi.
 Tensor conj(const Operand& x);  ///< The complex conjugate; a real x itself. Gradient: conj(g).
-/// The argument of x, in [-pi, pi], floating. Gradient: g i x / |x|^2, 0 at 0; of a real x zero.
+/// The argument of x, in [-pi, pi], floating. Gradient: g i x / |x|^2, 0 at 0; zero for a real x.
 Tensor angle(const Operand& x);
-/// re + i im, of floating dtype float32 or less (complex64), or float64 (complex128, integers too). TypeError for a
-/// complex operand. Gradient: real(g), imag(g).
+/// re + i im: complex64 for float32 and narrower, complex128 for float64 and integers. TypeError for a complex operand.
+/// Gradient: real(g), imag(g).
 Tensor make_complex(const Operand& re, const Operand& im);
 
 // Comparisons and logic: boolean results, which carry no gradient.
@@ -177,7 +179,7 @@ Tensor logical_not(const Operand& x);
 Tensor isnan(const Operand& x);
 Tensor isinf(const Operand& x);
 Tensor isfinite(const Operand& x);
-/// Whether shapes and all elements are equal (NaN differs from itself). A host value: no tensor.
+/// Whether shapes and all elements are equal (NaN differs from itself). Returns a bool, not a tensor.
 bool array_equal(const Operand& x, const Operand& y);
 
 /// x where the condition is true (not zero), else y; all three broadcast. Gradient: g where chosen, 0 elsewhere.
@@ -199,16 +201,16 @@ inline Tensor& operator-=(Tensor& x, const Operand& y) { return x = subtract(sta
 inline Tensor& operator*=(Tensor& x, const Operand& y) { return x = multiply(static_cast<Tensor&&>(x), y); }
 inline Tensor& operator/=(Tensor& x, const Operand& y) { return x = divide(static_cast<Tensor&&>(x), y); }
 inline Tensor& operator%=(Tensor& x, const Operand& y) { return x = mod(static_cast<Tensor&&>(x), y); }
-// clang-format on
-// Elementwise or one bool? Write equal(x, y) or array_equal(x, y).
+// Deleted, because == could be elementwise or one bool. Write equal(x, y) or array_equal(x,
+// y).
 void operator==(const Tensor& x, const Operand& y) = delete;
 void operator!=(const Tensor& x, const Operand& y) = delete;
 
 }  // namespace reel
 
-// Every function of tensors and of lanes that the library makes from its table of derivatives, with its number of
-// operands: <reel/elementwise.hpp> declares those of lanes by it, lib/ops/pointwise.cpp defines those of tensors.
-// clang-format off
+// Every function made from the table of derivatives, with its number of operands.
+// <reel/elementwise.hpp> declares their forms for elementwise() from this list; lib/ops/pointwise.cpp
+// defines those of tensors.
 #define REEL_POINTWISE_FUNCTIONS(F) \
   F(add, 2) F(subtract, 2) F(multiply, 2) F(divide, 2) F(negative, 1) F(square, 1) F(squared_difference, 2)            \
   F(reciprocal, 1) F(abs, 1) F(sign, 1) F(maximum, 2) F(minimum, 2) F(clip, 3) F(fma, 3) F(floor, 1) F(ceil, 1)          \
@@ -218,7 +220,7 @@ void operator!=(const Tensor& x, const Operand& y) = delete;
   F(arctan2, 2) F(sinh, 1) F(cosh, 1) F(tanh, 1) F(arcsinh, 1) F(arccosh, 1) F(arctanh, 1) F(relu, 1)                  \
   F(leaky_relu, 2) F(elu, 2) F(selu, 1) F(gelu, 1) F(silu, 1) F(sigmoid, 1) F(softplus, 1) F(softsign, 1)              \
   F(sigmoid_cross_entropy, 2)
-/// The functions that are composed of those, likewise.
+/// The functions that are compositions of those, likewise.
 #define REEL_COMPOSED_FUNCTIONS(F) \
   F(lerp, 3) F(fmod, 2) F(frac, 1) F(fmax, 2) F(fmin, 2) F(copysign, 2) F(logaddexp2, 2) F(exp10, 1) F(logit, 1)       \
   F(log1mexp, 1) F(sinc, 1) F(deg2rad, 1) F(rad2deg, 1) F(xlogy, 2) F(xlog1py, 2) F(xdivy, 2) F(divide_no_nan, 2)      \

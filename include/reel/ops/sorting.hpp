@@ -1,65 +1,70 @@
-// Order: sorting, selection, quantiles, places in sorted rows. The order is NumPy's: NaN behind all else, -0 equal to
-// 0, equal elements as they stand, in both directions. Every real dtype has it; complex numbers are TypeError.
-// Derivatives go to the elements chosen: of equal ones to that which comes first.
+// Sorting, selection, quantiles and binary search. The order is NumPy's: NaN after all numbers, -0 equal to 0. Equal
+// elements keep their order, also when descending. Every real dtype is allowed; complex numbers are a TypeError.
+// Derivatives go to the selected elements, of equal ones to the first.
 #pragma once
 #include <reel/tensor.hpp>
 
 namespace [[gnu::visibility("default")]] reel {
 
-/// x in order along `axis`; stable. Gradient: the cotangent, each element where it came from.
+/// x sorted along `axis`. The sort is stable. Gradient: each element of g goes to where its element came from.
 Tensor sort(const Operand& x, std::int64_t axis = -1, bool descending = false);
 /// The indices that sort x along `axis`, int64: sort(x) is take_along_axis(x, argsort(x)). No gradient.
 Tensor argsort(const Operand& x, std::int64_t axis = -1, bool descending = false);
 
-/// Elements, and where they stand along the axis, int64.
+/// Selected elements, and their int64 indices along the axis.
 struct Selected {
   Tensor values, indices;
 };
-/// The k largest (smallest) elements along `axis`, the first of them first. ValueError unless 0 <= k <= the extent.
+/// The k largest (smallest) elements along `axis`, the largest (smallest) first. ValueError unless 0 <= k <= the
+/// extent.
 Selected top_k(const Operand& x, std::int64_t k, std::int64_t axis = -1, bool largest = true);
-/// The k-th smallest element along `axis`, which goes: the smallest for k = 1 (PyTorch's kthvalue). ValueError unless
-/// 1 <= k <= the extent.
+/// The k-th smallest element along `axis`, where k = 1 is the smallest; the axis is removed (PyTorch's kthvalue).
+/// ValueError unless 1 <= k <= the extent.
 Selected kth_value(const Operand& x, std::int64_t k, std::int64_t axis = -1);
-/// x along `axis` with the element of rank `kth`, from 0, in its place, smaller ones in front of it and larger ones
-/// behind it, in no order (NumPy's partition); kth counts from the end where negative. ValueError out of range.
+/// x partitioned along `axis` (NumPy's partition): position kth, from 0, holds the element it has in sorted order.
+/// Elements before it are not larger, elements after it not smaller, in no particular order. A negative kth counts from
+/// the end. ValueError if it is out of range.
 Tensor partition(const Operand& x, std::int64_t kth, std::int64_t axis = -1);
-/// The indices that do so, int64. No gradient.
+/// The indices that partition x along `axis`, int64. No gradient.
 Tensor argpartition(const Operand& x, std::int64_t kth, std::int64_t axis = -1);
 
-/// The element in the middle along the axes, or the mean of the two, floating; NaN with gradient 0 if one is NaN.
-/// ValueError of nothing.
+/// The middle element along the axes, or the mean of the middle two, floating. NaN with gradient 0 if an element is
+/// NaN. ValueError for no elements.
 Tensor median(const Operand& x, const Axes& axes = {}, bool keepdims = false);
-/// The same of the elements that are not NaN; NaN with gradient 0 if there is none.
+/// The median of the elements that are not NaN. NaN with gradient 0 if there are none.
 Tensor nanmedian(const Operand& x, const Axes& axes = {}, bool keepdims = false);
 
-/// What lies between two elements, as NumPy has it: interpolated by (n - 1) q, or one of both, or their mean, or
-/// interpolated by other estimates of the rank (Hyndman and Fan 1996: types 7; 5, 6 and 8).
+/// How a quantile between two elements is computed, as in NumPy: linear interpolation at rank (n - 1) q, the lower,
+/// higher or nearest element, their mean, or interpolation at other estimates of the rank. In the numbering of Hyndman
+/// and Fan (1996): linear is type 7; hazen, weibull and median_unbiased are types 5, 6 and 8.
 enum class QuantileMethod : std::uint8_t { linear, lower, higher, nearest, midpoint, hazen, weibull, median_unbiased };
 struct QuantileOptions {
   QuantileMethod method = QuantileMethod::linear;
   bool keepdims = false;
 };
-/// The quantiles q of x along the axes, floating: shape of q, then that of x without the axes. NaN with gradient 0 if
-/// an element is NaN. ValueError of nothing, and for a q outside [0, 1]. Gradient: to two elements by their weights; to
-/// q, where the method interpolates, (n - 1) times their difference, at an element that of the interval above, if any.
+/// The quantiles q of x along the axes, floating: the shape of q, then that of x without the axes. NaN with gradient 0
+/// if an element is NaN. ValueError for no elements, and for a q outside [0, 1]. Gradient to x: to the two elements, by
+/// their weights. Gradient to q, if the method interpolates: (n - 1) times the difference of the two; where q is at an
+/// element, the interval above it counts, if there is one.
 Tensor quantile(const Operand& x, const Operand& q, const Axes& axes = {}, const QuantileOptions& options = {});
 /// The same with q in percent, in [0, 100].
 Tensor percentile(const Operand& x, const Operand& q, const Axes& axes = {}, const QuantileOptions& options = {});
 
-/// Where along the last axis of `sorted`, ascending, each value belongs, int64: before equal elements, with `right`
-/// behind them. `sorted` has one axis, or the leading axes of the values (ShapeError). No gradient.
+/// The index along the last axis of `sorted`, ascending, at which each value belongs, int64: before equal elements, or
+/// after them with `right`. `sorted` is a vector, or has the leading axes of the values (ShapeError). No gradient.
 Tensor searchsorted(const Operand& sorted, const Operand& values, bool right = false);
-/// In which bin each element of x is, int64: i for bins[i-1] <= x < bins[i], with `right` bins[i-1] < x <= bins[i]. The
-/// bins ascend. No gradient.
+/// The bin of each element of x, int64: i for bins[i-1] <= x < bins[i]; with `right`, i for bins[i-1] < x <= bins[i].
+/// The bins ascend. No gradient.
 Tensor digitize(const Operand& x, const Operand& bins, bool right = false);
 
-/// The distinct elements of a tensor, ascending, with NaN once; where each stands first in row-major order, which of
-/// them each element of the tensor is, in its shape, and how often each occurs; int64.
+/// The distinct elements of a tensor, ascending, with NaN once. indices: where each occurs first, in row-major order.
+/// inverse: for each element of the tensor, in its shape, which of the values it is. counts: how often each value
+/// occurs. All three are int64.
 struct Unique {
   Tensor values, indices, inverse, counts;
 };
-/// How many there are depends on the elements: TraceError in a function that is traced. Gradient of the values: to the
-/// first of equal elements.
+/// Finds the distinct elements of x. TraceError in a traced function, because their number depends on the elements.
+/// Gradient of the values: to the first of equal elements.
 Unique unique(const Operand& x);
 
 }  // namespace reel

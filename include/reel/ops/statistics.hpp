@@ -1,36 +1,37 @@
-// Statistics: reductions that leave NaN out, averages, covariances, distances, and normalisations with masks, weights
-// and limits. Floating results, of integers float64; halves compute in float32 and are rounded once.
+// Statistics: reductions that ignore NaN, averages, covariances, distances, and normalisations with masks, weights and
+// limits. Results are floating; integers give float64. float16 and bfloat16 compute in float32 and are rounded once.
 #pragma once
 #include <reel/tensor.hpp>
 
 namespace [[gnu::visibility("default")]] reel {
 
-/// Reductions of the elements that are not NaN, as sum, prod, mean, max, min, var and std reduce all: see
-/// <reel/ops/reduce.hpp>. Of nothing else but NaN: 0, 1, and NaN with gradient 0. Gradient: 0 at NaN. Real dtypes; of
-/// integers, which have no NaN, just those.
+/// sum, prod, mean, max, min, var and std (<reel/ops/reduce.hpp>) of the elements that are not NaN. If all elements are
+/// NaN: 0, 1, and for the others NaN with gradient 0. Gradient: 0 at NaN. Real dtypes. Integers have no NaN and are
+/// reduced as there.
 Tensor nansum(const Operand& x, const Axes& axes = {}, bool keepdims = false);
 Tensor nanprod(const Operand& x, const Axes& axes = {}, bool keepdims = false);
 Tensor nanmean(const Operand& x, const Axes& axes = {}, bool keepdims = false);
 Tensor nanmax(const Operand& x, const Axes& axes = {}, bool keepdims = false);
 Tensor nanmin(const Operand& x, const Axes& axes = {}, bool keepdims = false);
-/// NaN with gradient 0 too where no more than ddof elements are left.
+/// These are NaN with gradient 0 also where at most ddof elements are not NaN.
 Tensor nanvar(const Operand& x, const Axes& axes = {}, double ddof = 0, bool keepdims = false);
 Tensor nanstd(const Operand& x, const Axes& axes = {}, double ddof = 0, bool keepdims = false);
 
-/// sum(x w) / sum(w) along the axes. The weights have the shape of x, or broadcast to it (ShapeError), or are a vector
-/// along the one axis that is given.
+/// sum(x w) / sum(w) along the axes. The weights broadcast to the shape of x (ShapeError), or are a vector along the
+/// only axis given.
 Tensor average(const Operand& x, const Operand& weights, const Axes& axes = {}, bool keepdims = false);
 /// max - min.
 Tensor ptp(const Operand& x, const Axes& axes = {}, bool keepdims = false);
-/// The covariances [..., v, v] of variables, the rows of x [..., v, n], over n observations: divided by n - ddof, NaN
-/// unless that is positive. A vector is one variable, whose variance has rank 0. Complex: x conj(x)^T.
+/// The covariance matrix [..., v, v] of v variables, the rows of x [..., v, n], over n observations. It is divided by n
+/// - ddof, and NaN unless that is positive. A vector is one variable, whose variance has rank 0. For complex x it is
+/// that of x conj(x)^T.
 Tensor cov(const Operand& x, double ddof = 1);
-/// Correlations: covariances of rows of length 1, so that those of a variable with itself are 1 to rounding. NaN for
-/// constants. Real.
+/// The correlation matrix: covariances of rows scaled to length 1, so that its diagonal is 1 to rounding. NaN for a
+/// constant row. Real dtypes.
 Tensor corrcoef(const Operand& x);
 
-/// softmax of the elements where the mask, which broadcasts to x (ShapeError), is true; 0 elsewhere, and everywhere in
-/// a row without any. Gradient: that of softmax, 0 where the mask is false, whatever is there.
+/// softmax over the elements where the mask is true; the result is 0 elsewhere, and in rows without a true element. The
+/// mask broadcasts to x (ShapeError). Gradient: that of softmax; 0 where the mask is false, even if x is NaN there.
 Tensor masked_softmax(const Operand& x, const Operand& mask, std::int64_t axis = -1);
 /// log|s| and the sign of s.
 struct SignedLog {
@@ -39,20 +40,21 @@ struct SignedLog {
 /// log|s| for s = sum(b exp(x)) along the axes, without overflow; -inf where s is 0. b broadcasts with x. Where b is 0,
 /// x may be infinite. Gradient: b exp(x) / s to x, exp(x) / s to b; none for the sign.
 SignedLog weighted_logsumexp(const Operand& x, const Operand& b, const Axes& axes = {}, bool keepdims = false);
-/// x, scaled down along the axes to a norm of `limit` where that is exceeded (TensorFlow's clip_by_norm).
-/// Differentiable in both; at the limit half of the slopes of both sides.
+/// x, scaled down to norm `limit` along the axes where its norm exceeds that (TensorFlow's clip_by_norm).
+/// Differentiable by both operands. Where the norm equals the limit, the derivative is the mean of those of both sides.
 Tensor clip_by_norm(const Operand& x, const Operand& limit, const Axes& axes = {});
 
-/// The distances [..., n, m] norm(x[i] - y[j], p) of the rows of x [..., n, d] and y [..., m, d], whose leading axes
-/// broadcast: made of differences, without overflow. p is positive or infinity (ValueError). float32 and float64.
-/// Gradient: as norm's, 0 at distance 0.
+/// The distances [..., n, m] norm(x[i] - y[j], p) between the rows of x [..., n, d] and y [..., m, d]. Leading axes
+/// broadcast. Computed from differences, without overflow. p is positive or infinity (ValueError). float32 and float64.
+/// Gradient: that of norm, 0 at distance 0.
 Tensor cdist(const Operand& x, const Operand& y, double p = 2);
-/// The distances [n (n - 1) / 2] of the rows i < j of x [n, d], row by row (SciPy's pdist).
+/// The distances [n (n - 1) / 2] between the rows i < j of x [n, d], in row-major order of (i, j) (SciPy's pdist).
 Tensor pdist(const Operand& x, double p = 2);
 
-/// The nondecreasing (nonincreasing) sequence along the last axis that is nearest to x by squares: blocks of means, by
-/// pooling adjacent violators (Barlow et al. 1972); NaN in a row makes no sense of it. float32 and float64. Gradient:
-/// the mean of the cotangents of each block; blocks of equal means stay apart.
+/// The nondecreasing (nonincreasing) sequence along the last axis that is nearest to x in the sense of least squares.
+/// It consists of blocks that are the means of x there, by pooling adjacent violators (Barlow et al. 1972). The result
+/// is meaningless for a row that contains NaN. float32 and float64. Gradient: the mean of g over each block. Blocks of
+/// equal means are not merged.
 Tensor isotonic_regression(const Operand& x, bool increasing = true);
 
 }  // namespace reel
