@@ -1,5 +1,5 @@
-// The state of OpenBLAS: one thread for the library's calls, and, on request, kernels for the present processor. On
-// processors newer than itself a release of OpenBLAS uses its SSE3 kernels, at a third of the speed.
+// The state of OpenBLAS: one thread for the library's calls and, on request, kernels that match this processor. On a
+// processor newer than itself, a release of OpenBLAS uses its SSE3 kernels, at a third of the speed.
 #include <dirent.h>
 
 #include <algorithm>
@@ -14,7 +14,7 @@ void openblas_set_num_threads(int count);
 int openblas_get_num_threads();
 int openblas_get_parallel();
 char* openblas_get_corename();
-// Only in builds with kernels for several processors (DYNAMIC_ARCH): repeats the choice.
+// Exists only in builds with kernels for several processors (DYNAMIC_ARCH). Chooses the kernels again.
 [[gnu::weak]] void gotoblas_dynamic_init();
 [[gnu::weak]] void gotoblas_dynamic_quit();
 }

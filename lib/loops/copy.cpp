@@ -1,5 +1,5 @@
-// Copies between layouts: in long runs where both sides have them, otherwise as matrix copies in tiles, over the axes
-// along which the source and the destination have their smallest strides.
+// Copies between tensors with different strides. Where both sides have long contiguous runs, runs are copied. Otherwise
+// matrices are copied tile by tile, over the two axes along which source and destination have their smallest strides.
 #include <algorithm>
 
 #include "kernels/baseline/interleave.hpp"
@@ -59,7 +59,7 @@ int closest(const LoopNest<2>& nest) {
 void copy_matrices(const Copy& c, std::int64_t strip) {
   const int last = c.nest.rank - 1;
   const std::int64_t rows = c.nest.extent[c.row], columns = c.nest.extent[last];
-  LoopNest<2> outer;  // the other dimensions, then one of extent 1 that is not walked
+  LoopNest<2> outer;  // the other dimensions, then one of extent 1, which is not iterated over
   for (int d = 0; d < last; ++d) {
     if (d == c.row) continue;
     outer.extent[outer.rank] = c.nest.extent[d];

@@ -1,9 +1,9 @@
 // Parallel loops on oneTBB. At most num_threads() workers take ranges of a fixed partition. A worker begins with a
-// share of its own, which is the same in the next loop of this size, so that it finds in its cache what it wrote; then
-// it takes ranges from other shares. Results depend neither on which worker takes a range nor on when.
-// The wait is isolated: a waiting thread never runs a task of the user's, which could meet the tape that is open here.
-// The context is isolated too: cancelling the user's task group does not cancel the loop. It captures the
-// floating-point environment (rounding, flush-to-zero) of the calling thread at each call: otherwise oneTBB would
+// share of its own. The next loop of this size has the same shares, so that a worker finds in its cache what it wrote;
+// then it takes ranges from other shares. Results do not depend on which worker takes a range, nor when.
+// The wait is isolated: a waiting thread never runs a task of the program, which could use the tape that is open here.
+// The context is isolated too: cancelling a task group of the program does not cancel the loop. The context captures
+// the floating-point environment (rounding, flush-to-zero) of the calling thread at each call. Otherwise oneTBB would
 // restore, even on the calling thread, the environment of the thread's first loop.
 #include "loops/parallel.hpp"
 
@@ -25,7 +25,7 @@
 
 #include "core/fail.hpp"
 #include "loops/tuning.hpp"
-// Clang says it by a feature, GCC by a macro.
+// Clang reports the thread sanitizer by __has_feature, GCC by a macro.
 #if defined(__has_feature)
 #if __has_feature(thread_sanitizer)
 #define REEL_THREAD_SANITIZER 1
@@ -50,7 +50,8 @@ void hand_on(const void*) noexcept {}
 void take_over(const void*) noexcept {}
 #endif
 
-// The work as workers get it. The marks are found without reading memory of the caller.
+// Calls `work` between the two halves of the synchronisation. The marks are members, so that finding them reads no
+// memory of the caller.
 template <class Work>
 struct Handed {
   const Work& work;
@@ -63,8 +64,8 @@ struct Handed {
   }
 };
 
-// oneTBB initialises the number of processors and its allocator when the library is loaded. If memory runs out in the
-// middle of a lazy initialisation, later calls wait for ever, or dlopen crashes.
+// oneTBB initialises its number of processors and its allocator here, when the library is loaded. If memory ran out
+// during a lazy initialisation, later calls would wait for ever, or dlopen would crash.
 [[maybe_unused]] const bool initialised = [] {
   tbb::cache_aligned_allocator<std::byte> allocator;
   allocator.deallocate(allocator.allocate(1), 1);
@@ -142,7 +143,7 @@ void parallel_for(std::int64_t n, std::int64_t grain, void (*body)(std::int64_t,
     tbb::this_task_arena::isolate([&] { tbb::parallel_for(0, workers, handed, tbb::simple_partitioner(), apart); });
     take_over(&handed.end);
     if (!apart.is_group_execution_cancelled()) return;
-  } catch (...) {  // no memory for oneTBB's tasks, or no thread; bodies do not throw
+  } catch (...) {  // no memory for oneTBB's tasks, or no thread: bodies do not throw
   }
   take_over(&handed.end);
   work(0);  // the ranges that no worker took; all workers have returned

@@ -1,6 +1,6 @@
 // The sizes at which loops change strategy. Each is named once, with its unit, how it was chosen, and the row of
 // `bench/run --filter ROW` that must be checked after a change. Constants that decide the order of a sum, and so its
-// bits, are no tuning: they stand beside the sum.
+// bits, are not here: they stand beside the sum.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -21,13 +21,13 @@ inline constexpr std::int64_t l2_bytes = 512 * 1024;  // of a core: 256 KiB to 2
 /// Bytes from which on a result is written with non-temporal stores: half of the last-level cache, as reported by the
 /// system; this value if the system does not report it. Rows: "stream add", "stream copy".
 inline constexpr std::int64_t non_temporal_bytes_default = std::int64_t{128} << 20;
-inline constexpr std::int64_t non_temporal_bytes_min = std::int64_t{4}
-                                                       << 20;  // for smaller results the system is not asked
-// All loops run forwards. Alternating directions, so that each loop begins with what the one before left in the caches,
-// would need
-// variable of the process, and a loop's speed would depend on what ran before it. Measured on a Xeon with 2 MiB of L2,
-// float32, plain / alternating time: one thread, 1.2 million elements: sum 1.38, add 1.09, the gradient of
-// sum(tanh(x*y)+x) 1.00; 40 million: 0.83, 0.91, 0.75; two threads, 1.2 to 4 million: 0.99 to 1.03 of single ops.
+/// The system is not asked for results of fewer bytes.
+inline constexpr std::int64_t non_temporal_bytes_min = std::int64_t{4} << 20;
+// All loops run forwards. Alternating directions would let each loop begin with the data that the previous one left in
+// the caches. It would need a variable of the process, and the speed of a loop would depend on what ran before it.
+// Measured on a Xeon with 2 MiB of L2, float32, plain / alternating time: one thread, 1.2 million elements: sum 1.38,
+// add 1.09, the gradient of sum(tanh(x*y)+x) 1.00; 40 million: 0.83, 0.91, 0.75; two threads, 1.2 to 4 million: 0.99 to
+// 1.03 of single ops.
 
 // ---- Grains: what one task takes. 32768 elements are 64 to 512 KiB, ten times what handing out a task costs.
 
@@ -56,8 +56,8 @@ inline constexpr int shares_max = 16;
 
 // ---- Elementwise loops over strided operands. Row: "sum(transpose(x)*x)".
 
-inline constexpr std::int64_t short_run = 16;    // elements of an innermost loop below which operands are packed first,
-inline constexpr std::int64_t packed_run = 128;  // and up to which they are where only what repeats has to be packed
+/// Elements of an innermost loop below which operands are packed first; up to packed_run if all packed operands repeat.
+inline constexpr std::int64_t short_run = 16, packed_run = 128;
 inline constexpr std::int64_t packed_elements = 512;  // of a packed operand: 5 of float64 fill 20 of 32 KiB of L1
 /// Elements from which on a transposed operand is copied if no tile can hold it.
 inline constexpr std::int64_t transposed_copy_elements = 4096;

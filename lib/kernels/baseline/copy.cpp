@@ -1,5 +1,5 @@
-// Copies between layouts, for elements of every size: rows, filled rows, and matrices in tiles, so that neither the
-// reads nor the writes of a transposition use one element of a cache line and lose the rest.
+// Copies between tensors with different strides, for elements of every size: rows, filled rows, and matrices in tiles.
+// Tiles use all elements of each cache line that a transposition reads or writes.
 #include <algorithm>
 #include <cstdint>
 #include <cstring>

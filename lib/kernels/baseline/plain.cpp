@@ -93,7 +93,7 @@ void reflect(const T* v, T tau, T* c, std::ptrdiff_t step, std::ptrdiff_t n) {
   for (std::ptrdiff_t i = 1; i < n; ++i) c[i * step] -= v[i] * sum;
 }
 
-// Eliminates column k below the diagonal, and reflects the columns behind it.
+// Eliminates column k below the diagonal, and applies the reflection to the columns after it.
 template <class T>
 void eliminate(std::ptrdiff_t k, std::ptrdiff_t m, std::ptrdiff_t n, T* a, std::ptrdiff_t lda, T* tau) {
   T* const v = a + k * (lda + 1);

@@ -1,6 +1,6 @@
-// Each routine is called twice: for the sizes of its workspaces, then with them. Complex routines take one more, of
-// real numbers. A query computes sizes in 32 bits, which wrap unnoticed: where a documented size is quadratic, it is
-// checked before.
+// Each routine is called twice: for the sizes of its workspaces, then with them. Complex routines take a further
+// workspace of real numbers. A query computes sizes in 32 bits, which may wrap. Where a documented size is quadratic,
+// it is checked first.
 #include "kernels/decompositions/decompositions.hpp"
 
 #include <algorithm>
@@ -72,7 +72,8 @@ int gesdd(Vectors vectors, std::ptrdiff_t m, std::ptrdiff_t n, T* a, Real<T>* s,
   const int leading_vh = vectors == Vectors::all ? columns : least;
   const double count = least;
   const double most = std::max(rows, columns);
-  // As documented. The real one is of the complex routine, which indexes it in 32 bits, and no query gives its length.
+  // The documented sizes. reals_of_vectors is for the complex routine, which indexes in 32 bits; no query gives
+  // it.
   const double reals_of_vectors = has_parts<T> ? count * std::max(5 * count + 7, 2 * most + 2 * count + 1) : 1;
   const double length_of_vectors = has_parts<T> ? count * (count + 3) + most : count * (4 * count + 7) + most;
   if (vectors != Vectors::none && check_work_space(length_of_vectors) != 0) {
@@ -103,7 +104,7 @@ int gesdd(Vectors vectors, std::ptrdiff_t m, std::ptrdiff_t n, T* a, Real<T>* s,
 
 namespace {
 
-// Of a real matrix: pairs of conjugate eigenvalues are neighbours, and two real columns hold the real and imaginary
+// Eigenvectors of a real matrix. Conjugate eigenvalues are neighbours: two real columns hold the real and the imaginary
 // part of the vector of the first.
 template <class T>
 void join_pairs(std::ptrdiff_t n, const T* real, const T* imag, const T* vectors, std::complex<T>* w,

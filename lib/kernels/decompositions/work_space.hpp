@@ -22,12 +22,13 @@ std::unique_ptr<T[]> elements(std::size_t length, int& code) {
   return memory;
 }
 
-// The code of a workspace of so many elements.
+// The error code of a workspace of this many elements.
 [[nodiscard]] inline int check_work_space(double length) noexcept {
   return length > static_cast<double>(largest_int) ? too_large : 0;
 }
 
-// A workspace whose length LAPACK is told: at least one element. `rows` are those of the matrices that lie in it.
+// A workspace whose length is passed to LAPACK: at least one element. Memory for read_behind(rows) further elements
+// follows, for matrices with `rows` rows that lie in it.
 template <class T>
 class Buffer {
  public:
@@ -47,8 +48,8 @@ class Buffer {
   int length_ = 0;
 };
 
-// What a query left in the first element of a workspace. float cannot represent every int: the next larger value makes
-// up for rounding down.
+// The length that a query wrote to the first element of a workspace. float cannot represent every int, so the next
+// larger value is taken.
 template <class T>
 double asked(const T& answer) {
   const auto best = std::real(answer);
@@ -56,7 +57,7 @@ double asked(const T& answer) {
 }
 inline double asked(int answer) { return answer; }
 
-// The length of a query.
+// The length argument that asks LAPACK for the size of a workspace.
 inline constexpr int query = -1;
 
 }  // namespace reel::kernels::fortran

@@ -1,6 +1,6 @@
 // Passes of fast Fourier transforms over columns, one column per lane (Stockham's form, decimation in time: the result
-// of each pass is in order), and what stands before and after them: complex numbers between memory and separate real
-// and imaginary parts, transposition, spectra of real numbers. A column has the same bits in every lane.
+// of each pass is in order). Also the steps before and after them: conversion between complex numbers in memory and
+// separate real and imaginary parts, transposition, spectra of real numbers. A column has the same bits in every lane.
 #pragma once
 #include <algorithm>
 
@@ -38,13 +38,13 @@ struct FourierLoops {
     return std::integer_sequence<int, (Start + 2 * I)...>();
   }
   using All = std::make_integer_sequence<int, static_cast<int>(lanes)>;
-  // The lower, and the upper, halves of a and b in turn: a0 b0 a1 b1 ...
+  // Interleave the lower (zip_low) or upper (zip_high) halves of a and b: a0 b0 a1 b1 ...
   [[gnu::always_inline]] static V zip_low(V a, V b) { return picked(a, b, decltype(zip_order<0>(All()))()); }
   [[gnu::always_inline]] static V zip_high(V a, V b) {
     if constexpr (lanes == 1) return b;
     return picked(a, b, decltype(zip_order<static_cast<int>(lanes / 2)>(All()))());
   }
-  // Every second element of a followed by b, from the first, and from the second one on.
+  // Every second element of the concatenation of a and b: from the first (evens) or the second one on (odds).
   [[gnu::always_inline]] static V evens(V a, V b) { return picked(a, b, decltype(step_order<0>(All()))()); }
   [[gnu::always_inline]] static V odds(V a, V b) { return picked(a, b, decltype(step_order<1>(All()))()); }
 

@@ -156,7 +156,8 @@ struct IsLess {
   }
 };
 
-// The same for up to `width` neighbours at once, element by element: a plain loop that the compiler vectorises.
+// The same for up to `width` neighbouring columns at once, element by element: a plain loop that the compiler
+// vectorises.
 template <class T, class Before>
 void first_of_neighbours(Strided in, std::ptrdiff_t n, std::ptrdiff_t count, std::int64_t* out) {
   using Index = std::conditional_t<sizeof(T) == 8, std::int64_t, std::int32_t>;

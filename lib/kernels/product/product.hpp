@@ -71,7 +71,7 @@ struct ProductLoops {
     return reinterpret_cast<const T*>(reinterpret_cast<const std::byte*>(p) + bytes);
   }
 
-  // A step that the compiler cannot know: for a loop-invariant one it would generate a second version for step 1.
+  // A step that is opaque to the compiler: for a loop-invariant one it would generate a second version for step 1.
   [[gnu::always_inline]] static std::ptrdiff_t varying(std::ptrdiff_t step) {
     asm("" : "+r"(step));
     return step;
@@ -119,7 +119,7 @@ struct ProductLoops {
   struct TileLoops {
     TileLoop of[product_rows][product_vectors][2];
   };
-  // With masked tails, a mask of whole vectors serves too.
+  // If tails are masked, the masked code serves whole vectors too.
   template <int Rows, int Vectors>
   static constexpr TileLoop whole = &tile<Rows, Vectors, tails_are_masked>;
   template <int... Row>
@@ -147,7 +147,7 @@ struct ProductLoops {
 
   // ---- Packing
 
-  // Panels of `height` rows: row by row where rows are contiguous, otherwise by columns.
+  // Packs panels of `height` rows: row by row where rows are contiguous, otherwise by columns.
   static void pack_a(const ProductFactor& f, void* to, ProductBlock& p) {
     const T* from = static_cast<const T*>(f.data);
     T* out = static_cast<T*>(to);
@@ -172,7 +172,8 @@ struct ProductLoops {
         for (std::ptrdiff_t k = 0; k < p.k; ++k) out[k] = from[k * f.column_stride];
     }
   }
-  // As in pack_a by rows: with k = 256 the rows of a panel would share cache sets.
+  // The distance of packed rows in pack_a. It is padded, because with k = 256 the rows of a panel would share cache
+  // sets.
   static std::ptrdiff_t row_distance(std::ptrdiff_t k) {
     constexpr std::ptrdiff_t line = 64 / sizeof(T);
     return (k + line - 1) / line * line + line;
@@ -187,8 +188,8 @@ struct ProductLoops {
     }
   }
 
-  // Panels of `columns` columns, with contiguous rows. Behind the last column there are arbitrary finite or other
-  // numbers.
+  // Packs panels of `columns` columns, with contiguous rows. Elements after the last column are
+  // arbitrary.
   static void pack_b(const ProductFactor& f, void* to, ProductBlock& p) {
     const T* from = static_cast<const T*>(f.data);
     T* out = static_cast<T*>(to);

@@ -18,7 +18,7 @@ struct RowFunctions {
     else
       for_rows<T, Longest>(n, rows, f);
   }
-  // Where row r begins.
+  // The offset of row r.
   static constexpr std::ptrdiff_t at(std::ptrdiff_t r, std::ptrdiff_t n) { return Across ? r : r * n; }
 
   static const T* operand(const void* const* in, std::size_t k) { return static_cast<const T*>(in[k]); }

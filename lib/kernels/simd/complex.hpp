@@ -1,6 +1,7 @@
 // Complex<T>: one complex number with the functions that the holomorphic definitions of the table call. Arithmetic is
-// NumPy's: a product by the textbook (infinities are not recovered from NaN), a quotient by Smith's method, which does
-// not overflow on the way, 0**y 0, 1 or NaN. Other functions are the C library's, on principal branches, in double.
+// NumPy's. A product is the textbook formula, which does not recover infinities from NaN. A quotient is Smith's method,
+// which does not overflow on the way. 0**y is 0, 1 or NaN. Other functions are the C library's, on principal branches,
+// in double.
 #pragma once
 #include <cmath>
 #include <complex>
@@ -11,7 +12,7 @@
 
 namespace reel::kernels {
 
-// The truth of a comparison, with functions that argument-dependent lookup finds.
+// The result of a comparison, with functions that argument-dependent lookup finds.
 struct Truth {
   bool v;
   friend constexpr Truth logical_and(Truth a, Truth b) { return {a.v && b.v}; }

@@ -1,6 +1,6 @@
-// exp, log, sqrt and quotients of complex numbers in lanes: the real parts of several in one vector, the imaginary
-// parts in another. What needs care that lanes cannot take (infinities, NaN, zeros, numbers whose squares overflow,
-// angles too large to reduce) is computed one by one afterwards, by the functions of complex.hpp.
+// exp, log, sqrt and quotients of several complex numbers: the real parts in one vector, the imaginary parts in
+// another. Numbers that need special cases (infinities, NaN, zeros, squares that overflow, angles too large to reduce)
+// are computed one by one afterwards, by the functions of complex.hpp.
 #pragma once
 #include "kernels/math.hpp"
 #include "kernels/simd/complex.hpp"
@@ -15,7 +15,7 @@ struct ComplexVec {
 
 namespace lanes {
 
-// Within each 16 bytes the first, or the second, half of a's and b's elements, in turn.
+// Interleaves, within each 16 bytes, the first (low_of) or second (high_of) halves of the elements of a and b.
 template <class V>
 [[gnu::always_inline]] inline V low_of(V a, V b) {
 #if XSIMD_WITH_AVX512BW
@@ -55,7 +55,7 @@ template <class V>
 #endif
 }
 
-// The numbers come in any order: it is the one that `store` takes.
+// The order of the numbers in the vectors is not that of memory. `store` inverts it.
 template <class T>
 [[gnu::always_inline]] inline ComplexVec<T> load(const Complex<T>* from) {
   const T* p = &from->re;
@@ -72,7 +72,7 @@ template <class T>
   high_of(z.re, z.im).store(p + Vec<T>::size);
 }
 
-// Of truths of numbers and of vectors.
+// Logic for bool and Mask alike.
 [[gnu::always_inline]] inline bool both(bool a, bool b) { return a && b; }
 [[gnu::always_inline]] inline bool either(bool a, bool b) { return a || b; }
 template <class T>
@@ -84,7 +84,7 @@ template <class T>
   return a | b;
 }
 
-// a + b = high + low, exactly: of any two numbers (Knuth), and where |a| >= |b| (Dekker).
+// a + b = high + low, exactly: for any two numbers (Knuth), and for |a| >= |b| (Dekker).
 template <class T>
 [[gnu::always_inline]] inline math::Product<T> exact_sum(Vec<T> a, Vec<T> b) {
   const Vec<T> high = a + b, part = high - a;
@@ -101,7 +101,7 @@ inline constexpr T squares_low = sizeof(T) == 8 ? T(0x1p-500) : T(0x1p-60);
 template <class T>
 inline constexpr T squares_high = 1 / squares_low<T>;
 
-// Where |z|^2 neither overflows nor underflows. Of numbers and of vectors.
+// Where |z|^2 neither overflows nor underflows, for numbers and for vectors.
 template <class N, class T>
 [[gnu::always_inline]] inline auto square_exists(N re, N im, T) {
   using std::abs;
@@ -111,7 +111,8 @@ template <class N, class T>
 
 }  // namespace lanes
 
-// Each has the function of vectors, where that holds, and the function of one number.
+// Each struct has the function of vectors `of`, the condition `holds` under which that is right, and the function of
+// one number.
 struct ComplexExp {
   template <class N, class T>
   [[gnu::always_inline]] static auto holds(T, N re, N im) {
@@ -186,8 +187,9 @@ struct ComplexSqrt {
   struct RootAndQuotient {
     Vec<T> root, quotient;
   };
-  // sqrt(x) and y / (2 sqrt(x)) for normal x > 0. In doubles on AVX-512, where a root and a quotient take 40 cycles, of
-  // an estimate of 1 / sqrt(x), two steps of Newton's, and one that makes each of the two nearly its rounded value.
+  // sqrt(x) and y / (2 sqrt(x)) for normal x > 0. In doubles on AVX-512, where a square root and a division take 40
+  // cycles: from an estimate of 1 / sqrt(x), by two Newton steps and a correction of each result to nearly its rounded
+  // value.
   template <class T>
   [[gnu::always_inline]] static RootAndQuotient<T> root_and_quotient(Vec<T> x, Vec<T> y) {
     using L = Vec<T>;
@@ -202,17 +204,17 @@ struct ComplexSqrt {
     const L root = sqrt(x);
     return {root, y / (root + root)};
   }
-  // A step towards 1 / sqrt(x).
+  // A Newton step towards 1 / sqrt(x).
   template <class T>
   [[gnu::always_inline]] static Vec<T> newton(Vec<T> x, Vec<T> inverse) {
     return fma(fnma(x * inverse, inverse, Vec<T>(1)), inverse * T(0.5), inverse);
   }
 };
 
-// Smith's method, step by step as Complex's operator. Its three divisions of doubles take 48 cycles on AVX-512: there
-// a / b = a conj(b) / |b|^2 and one step of Newton's, with one division, where |a|^2 and |b|^2 exist and neither part
-// of the quotient is lost beside the other. The step leaves each part an error of 2^-104 of the greater one and its
-// rounding, so a quotient by a real number is as exact as by Smith's method.
+// Smith's method, in the same steps as Complex's operator/. On AVX-512 its three divisions of doubles take 48 cycles.
+// There a / b = a conj(b) / |b|^2 with one division and one Newton step is used instead, where |a|^2 and |b|^2 exist
+// and neither part of the quotient is negligible beside the other. The Newton step leaves each part an error of 2^-104
+// of the larger one, plus its rounding, so a quotient by a real number is as exact as by Smith's method.
 struct ComplexDivide {
   template <class N, class T>
   [[gnu::always_inline]] static auto holds(T, N, N, N re, N im) {
@@ -237,7 +239,7 @@ struct ComplexDivide {
     return a / b;
   }
 
-  // Whether, and where, there is the shorter way.
+  // Whether, and for which operands, the shorter method is used.
   template <class T>
   static constexpr bool shortcut = sizeof(T) == 8 && is_current<isa::avx512>;
 

@@ -1,4 +1,4 @@
-// Enters the loops of a family of definitions, values and derivatives, into the kernel tables. Families are passed by
+// Sets the loops of a family of definitions, values and derivatives, in the kernel tables. Families are passed by
 // reference, which keeps the types of their definitions out of symbol names.
 #pragma once
 #include <bit>
@@ -46,7 +46,7 @@ struct DefinitionLoops {
   }
 };
 
-// Enters a family's loops for one dtype.
+// Sets a family's loops for one dtype.
 template <class Compiled, const auto& Family>
 void enter(Set& set, DType dtype) {
   [&]<std::size_t... At>(std::index_sequence<At...>) {

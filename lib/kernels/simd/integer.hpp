@@ -38,13 +38,14 @@ struct Integer {
   friend constexpr Integer round(Integer a) { return a; }
   friend constexpr Integer trunc(Integer a) { return a; }
 
-  // The divisor in place of 0, and of -1, by which the smallest integer has no quotient.
+  // The divisor, with 1 in place of 0 and of -1: the smallest integer has no quotient by -1.
   static constexpr T divisor(T b) {
     if constexpr (std::is_signed_v<T>) return b == 0 || b == -1 ? T(1) : b;
     return b == 0 ? T(1) : b;
   }
-  // Rounded towards zero. Vectors have no integer division. Division of doubles is right where both operands have up to
-  // 32 bits: a quotient that is no integer is more than 2^-32 of its value from one, the rounding error is 2^-53.
+  // The quotient, rounded towards zero. Vectors have no integer division. Division of doubles gives the right integer
+  // if both operands have at most 32 bits: a quotient that is not an integer differs from one by more than 2^-32 of its
+  // value, and the rounding error is 2^-53.
   static constexpr T quotient(T a, T b) {
     if constexpr (sizeof(T) <= 4)
       return static_cast<T>(static_cast<double>(a) / static_cast<double>(b));

@@ -97,7 +97,7 @@ struct HalfLoops {
   }
 };
 
-// Enters a family's loops for every floating dtype.
+// Sets a family's loops for every floating dtype.
 template <std::ptrdiff_t Unroll, const auto& Family>
 void enter_floating(Set& set) {
   enter<HalfLoops<Float16, Unroll>, Family>(set, DType::float16);

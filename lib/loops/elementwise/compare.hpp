@@ -13,8 +13,8 @@ enum class Connective : std::uint8_t { conjunction, disjunction, exclusive, nega
 /// One operand.
 enum class FloatClass : std::uint8_t { nan, infinite, finite };
 
-/// Whether there is a kernel: halves have none; complex numbers cannot be ordered; only floating-point numbers have
-/// classes.
+/// Whether there is a kernel. float16 and bfloat16 have none; complex numbers have no order; only floating-point
+/// numbers have classes.
 bool has_kernel(Relation f, DType d);
 bool has_kernel(FloatClass f, DType d);
 
@@ -23,8 +23,9 @@ void pointwise(Relation f, std::span<const Tensor* const> in, const Tensor& out)
 void pointwise(Connective f, std::span<const Tensor* const> in, const Tensor& out);
 void pointwise(FloatClass f, std::span<const Tensor* const> in, const Tensor& out);
 
-/// On integers, and on booleans except for shifts: one operand for the complement, otherwise two of one dtype, which is
-/// also that of `out`. Shifts by a negative count, or by at least the number of bits, shift all bits out.
+/// Functions of the bits of integers, and of booleans except for shifts. complement has one operand. The others have
+/// two of one dtype, which is also that of `out`. Shifts by a negative count, or by at least the number of bits, shift
+/// all bits out.
 enum class BitFunction : std::uint8_t { conjunction, disjunction, exclusive, complement, left, right };
 void bitwise(BitFunction f, std::span<const Tensor* const> in, const Tensor& out);
 

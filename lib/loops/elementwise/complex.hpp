@@ -1,5 +1,5 @@
-// Between complex numbers and their real parts. Operands have any strides; `out` is contiguous, of their (broadcast)
-// shape, and shares no memory with them.
+// Conversions between complex numbers and their real parts. Operands have any strides. `out` is contiguous, has their
+// (broadcast) shape, and shares no memory with them.
 #pragma once
 #include <reel/tensor.hpp>
 

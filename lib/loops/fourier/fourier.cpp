@@ -129,7 +129,7 @@ void for_each_block(std::int64_t count, std::int64_t numbers, std::int64_t scrat
   });
 }
 
-// Along an axis behind which there is one element.
+// Along the last axis, or another one that is followed by a single element.
 template <class T>
 void run_rows(const Transform<T>& t, const Sides<T>& s) {
   const std::int64_t in_row = t.in_row(), out_row = t.out_row(), batch = t.plan->rows();
@@ -141,7 +141,7 @@ void run_rows(const Transform<T>& t, const Sides<T>& s) {
       });
 }
 
-// Along another axis: columns are copied to rows and their transforms back.
+// Along any other axis: columns are copied to rows, and their transforms back.
 template <class T>
 void run_columns(const Transform<T>& t, const Sides<T>& s) {
   const std::int64_t in_row = t.in_row(), out_row = t.out_row(), rows = t.plan->rows();

@@ -1,5 +1,5 @@
-// How a Fourier transform of n numbers is computed: one of three methods by n alone, so that a row of a batch has the
-// bits that it has alone.
+// How a Fourier transform of n numbers is computed. n alone selects one of three methods, so that a row has the same
+// bits alone and in a batch.
 //
 // Direct, for n < 64 whose prime factors are at most 13: passes over rows side by side.
 //
@@ -53,8 +53,9 @@ class Direct {
  public:
   explicit Direct(std::int64_t n);
   std::int64_t length() const noexcept { return n_; }
-  /// Transforms the columns of [n, width] from `in`, which may be b, by way of a and b: returns where the result is.
-  /// Imaginary parts are in_part, or part, numbers behind the real ones. `width` is a multiple of lanes.
+  /// Transforms the columns of [n, width] from `in`, which may be b. Passes alternate between a and b. Returns the one
+  /// that holds the result. Imaginary parts follow the real ones at a distance of in_part (part) numbers. `width` is a
+  /// multiple of lanes.
   T* run(const kernels::Fourier& k, T* in, std::int64_t in_part, T* a, T* b, std::int64_t part, std::int64_t width,
          bool inverse) const;
   std::int64_t bytes() const noexcept { return twiddles_.size() * static_cast<std::int64_t>(sizeof(T)); }
@@ -71,13 +72,14 @@ class Plan {
   Plan(std::int64_t n, const kernels::Fourier& kernels);
   Plan(const Plan&) = delete;
   Plan& operator=(const Plan&) = delete;
-  /// How many rows are transformed at a time, for the same work as one.
+  /// The number of rows that one run() transforms for the work of one.
   std::int64_t rows() const noexcept { return method_ == Method::direct ? kernels_->lanes : 1; }
   /// Numbers of scratch memory that run() needs, aligned to 64 bytes.
   std::int64_t scratch() const noexcept;
-  /// out = scale * the transform of in, unnormalised, for count <= rows() rows. in and out are apart or the same.
+  /// out = scale * the unnormalised transform of in, for count <= rows() rows. in and out are the same or do not
+  /// overlap.
   void run(const Rows<T>& rows, bool inverse, double scale, T* scratch) const;
-  /// exp(-2 pi i k / (2 n)), k <= n / 2, of plans for 2 n real numbers: made by the first call.
+  /// exp(-2 pi i k / (2 n)), k <= n / 2, which transforms of 2 n real numbers take. The first call computes them.
   const T* half_twiddles() const;
   /// Bytes of the tables that have been made.
   std::int64_t bytes() const;

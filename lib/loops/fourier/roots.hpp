@@ -1,4 +1,4 @@
-// Roots of unity, right to rounding.
+// Roots of unity, with an error of rounding only.
 #pragma once
 #include <cmath>
 #include <cstdint>

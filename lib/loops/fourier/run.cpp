@@ -9,8 +9,8 @@ namespace {
 
 // Bytes of a block of columns and its results, in the first-level cache and in the second.
 constexpr std::int64_t first_bytes = 16 * 1024, second_bytes = 256 * 1024;
-// Numbers between arrays whose sizes are powers of two: three cache lines, so that equal places of several arrays are
-// in different sets of the cache.
+// The distance in numbers between arrays whose sizes are powers of two: three cache lines, so that equal positions in
+// several arrays map to different sets of the cache.
 template <class T>
 constexpr std::int64_t skew = 192 / static_cast<std::int64_t>(sizeof(T));
 
@@ -40,8 +40,8 @@ T* Direct<T>::run(const kernels::Fourier& k, T* in, std::int64_t in_part, T* a, 
   return from;
 }
 
-// Columns that are transformed at a time: as many as the first-level cache holds with their results; where it holds
-// less than a cache line of each, as the second-level cache holds.
+// The number of columns that are transformed at a time: as many as the first-level cache holds with their results. If
+// that is less than a cache line of each, as many as the second-level cache holds.
 template <class T>
 std::int64_t Plan<T>::block(std::int64_t columns, std::int64_t length) const noexcept {
   const std::int64_t unit = std::max<std::int64_t>(64 / static_cast<std::int64_t>(sizeof(T)), kernels_->lanes);
@@ -107,7 +107,7 @@ void Plan<T>::run_split(const Rows<T>& rows, bool inverse, double scale, T* scra
   const std::int64_t wide = block(b, a), high = block(a, b), part = std::max(across * wide, down * high) + skew<T>;
   const std::int64_t middle_part = down * across + skew<T>;
   T *const x = scratch, *const y = x + 2 * part, *const middle = y + 2 * part;
-  // With the other sign of the exponent real and imaginary parts change places, those of the twiddles do not.
+  // For the other sign of the exponent, real and imaginary parts are exchanged, except in twiddles.
   const std::int64_t re = inverse ? 1 : 0, im = 1 - re;
   for (std::int64_t c = 0; c < down; c += wide) {
     const std::int64_t width = std::min(wide, down - c);
@@ -142,7 +142,7 @@ void Plan<T>::run_chirp(const Rows<T>& rows, bool inverse, double scale, T* scra
   T *const x = scratch, *const inner = scratch + (2 * m + 15) / 16 * 16;
   const T *w = twiddles_.data(), *spectrum = spectrum_.data();
   const T sign = inverse ? T(-1) : T(1), factor = static_cast<T>(scale);
-  // The transform with the other sign is the conjugate one of the conjugate numbers.
+  // For the other sign, numbers are conjugated before and after.
   for (std::int64_t k = 0; k < n_; ++k) {
     const T re = rows.in[2 * k], im = sign * rows.in[2 * k + 1];
     x[2 * k] = re * w[2 * k] - im * w[2 * k + 1];

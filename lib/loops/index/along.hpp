@@ -1,5 +1,5 @@
-// The walk that take_along, add_along and scatter_along share: over elements named by one index each, along one axis.
-// Indices become places in chunks on the stack, so that there is no array of places in memory.
+// The traversal that take_along, add_along and scatter_along share: over elements that are named by one index each,
+// along one axis. Indices are converted to places in chunks on the stack, so that no array of places is in memory.
 #pragma once
 #include <atomic>
 
@@ -9,17 +9,17 @@
 
 namespace reel::loops {
 
-/// Called by a walk for n indices, which have numbers `first`, ... in row-major order: `places` are relative to element
-/// `base` of a tensor that has the shape of the indices except along the axis. Returns whether all are in range: along
-/// the last axis, places are indices that nobody has looked at where walk_indices_along calls.
+/// Called for n indices, whose row-major numbers start at `first`. `places` are relative to element `base` of a tensor
+/// that has the shape of the indices except along the axis. Returns whether all are in range. walk_indices_along passes
+/// indices along the last axis unchecked, as places.
 using PlacesBody = bool (*)(std::int64_t base, std::int64_t first, const std::int64_t* places, std::int64_t n,
                             void* context);
 
-/// Positions are int64 in [0, extent), with any strides. Calls for indices that may name the same element are made in
-/// the order of the indices, by one thread.
+/// Positions are int64 in [0, extent), with any strides. One thread makes the calls for indices that may name the same
+/// element, in the order of the indices.
 void walk_along(const Tensor& positions, int axis, std::int64_t extent, PlacesBody body, void* context);
-/// The same for indices as find_positions takes them, which broadcast to `shape`. Returns the first index that is out
-/// of range; some calls are left out then.
+/// The same for indices as in find_positions, which broadcast to `shape`. Returns the first index that is out of range;
+/// some calls are skipped then.
 BadIndex walk_indices_along(const Tensor& indices, const Shape& shape, int axis, std::int64_t extent, PlacesBody body,
                             void* context);
 

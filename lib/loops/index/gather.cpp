@@ -47,7 +47,7 @@ BadIndex first_outside(const Tensor& strided, std::int64_t first, std::int64_t e
     return {};
   });
 }
-// The same for run(begin, end), which tells whether a range of `n` contains one.
+// The same, given run(begin, end), which returns whether all indices of a part of [0, n) are in range.
 template <class Run>
 BadIndex find_bad(const Tensor& strided, std::int64_t n, std::int64_t first, std::int64_t end, const Run& run) {
   std::atomic<bool> in_range{true};

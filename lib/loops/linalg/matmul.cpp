@@ -19,7 +19,8 @@ namespace reel::loops {
 namespace {
 
 constexpr std::int64_t largest = std::numeric_limits<int>::max();
-// Multiplications that are worth another thread (about 35 microseconds), and elements of a matrix-vector product.
+// The number of multiplications that is worth another thread (about 35 microseconds); for matrix-vector products, the
+// number of elements.
 constexpr std::int64_t split_products = std::int64_t{1} << 22;
 constexpr std::int64_t split_elements = std::int64_t{1} << 19;
 constexpr std::int64_t dot_piece = std::int64_t{1} << 14;
@@ -303,8 +304,8 @@ void integral(const Product& p) {
   });
 }
 
-// Whether one product with the rows of all batches suffices: b is the same for each, and a's matrices follow each
-// other. They are `all` then.
+// Whether the batch is a single product with more rows: b is the same for each matrix, and the matrices of a follow one
+// another. `all` is then the factor with the rows of all batches.
 bool stacks(const Shape& batch, const Factor& a, const Factor& b, Factor& all) {
   all = a;
   std::int64_t step = saturating(a.rows, a.row_stride);

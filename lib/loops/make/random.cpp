@@ -68,8 +68,8 @@ const kernels::Draws& draws_of(DType dtype) {
   return kernels::active().draws[kernels::index(dtype == DType::float64 ? dtype : DType::float32)];
 }
 
-// Fills y by two(a, b), which makes two numbers of two words. For dtypes below 64 bits a word is 32 random bits; its
-// lower half is set to the middle of the range that it could have.
+// Fills y by two(a, b), which maps two words to two numbers. For dtypes below 64 bits a word has 32 random bits; its
+// lower half is set to the middle of its range.
 template <class T, class F>
 void draw_narrow(RandomStream from, const Tensor& y, const F& two) {
   draw<T, 4>(from, y, [&](const Words& words, T* out) {

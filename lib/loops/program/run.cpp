@@ -42,7 +42,7 @@ struct Run {
   /// Finds where the rows of an operand begin, one after the other.
   using Cursor = IndexIterator<1>;
 
-  // The memory of a run. Short programs need no allocation.
+  // The scratch memory of a run. Short programs need no allocation.
   class Room {
    public:
     /// Uninitialised.
@@ -77,7 +77,7 @@ struct Run {
   };
   Room room;
   std::span<Source> sources;
-  std::span<double> constants;  // a float uses the front of its cell
+  std::span<double> constants;  // a float is stored in the first bytes of its double
   std::span<Output> outputs;
   std::int64_t block = 0;
   std::size_t register_bytes = 0, registers = 0, places = 0;
@@ -348,7 +348,7 @@ void Run::all(std::int64_t size) const {
   });
 }
 
-// What totals are made of, in a tensor each: sums of runs, or all elements if blocks do not fit runs.
+// Makes a tensor for each total: the sums of its runs, or all elements if blocks do not fit runs.
 detail::List<Tensor> Run::make_parts(DType dtype, const Shape& shape) {
   detail::List<Tensor> parts;
   const bool fits = fits_runs();

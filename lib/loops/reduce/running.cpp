@@ -69,7 +69,8 @@ struct LogSums {
       : exp(kernels::active().pointwise(kernels::index_of<"exp">(), d).value),
         log(kernels::active().pointwise(kernels::index_of<"log">(), d).value) {}
 
-  // The exponent of the factor for the old sum, or else for the new term, when x joins a sum relative to `so_far`.
+  // Adds x to a sum relative to `so_far`. Sets terms[i] to the exponent of the factor: of the old sum if x is larger,
+  // otherwise of the new term.
   void meet(std::int64_t i, T x, T so_far) {
     grew[i] = x > so_far;
     most[i] = grew[i] ? x : so_far;

@@ -164,7 +164,7 @@ class Best {
       std::make_heap(records, records + count);
   }
   const R& worst() const { return records_[0]; }
-  // Takes a record that is better than the worst, which goes.
+  // Replaces the worst record by a better one.
   void exchange(R record) {
     if (in_order_) {
       std::int64_t at = 0;
@@ -176,7 +176,7 @@ class Best {
       std::push_heap(records_, records_ + count_);
     }
   }
-  // Puts the best first.
+  // Sorts the records, the best first.
   void finish() {
     if (in_order_)
       std::reverse(records_, records_ + count_);
@@ -215,9 +215,10 @@ void select_first(const Tensor& x, std::int64_t count, bool descending, const Te
                });
 }
 
-// Puts the records of the ranks [first, last) in their places of one of the buffers, which it returns, by partitions
-// free of branches: a record goes to both ends of the free part of the other buffer, and one end moves on. After twice
-// as many as halves would take, std::nth_element does the rest, whose time is bounded.
+// Moves the records of the ranks [first, last) to their places in one of the buffers, and returns that buffer.
+// Partitions are branch-free: each record is written to both ends of the free part of the other buffer, and one end
+// advances. After twice the number of rounds that halving would take, std::nth_element, whose time is bounded, does the
+// rest.
 template <class R>
 const R* select_ranks(R* records, R* other, std::int64_t n, std::int64_t first, std::int64_t last) {
   constexpr std::int64_t few = 128, sample_size = 15;
@@ -232,13 +233,13 @@ const R* select_ranks(R* records, R* other, std::int64_t n, std::int64_t first, 
     for (std::int64_t i = begin; i < end; ++i) {
       const R record = records[i];
       other[low] = record;
-      other[high - 1] = record;  // of `record`: to read other[low] would wait for the store
+      other[high - 1] = record;  // from the register: a read of other[low] would wait for the store
       const bool below = record < pivot;
       low += below;
       high -= !below;
     }
-    const bool parted = first < low && last > low;  // the ranks that are sought are on both sides
-    if (low == begin || parted) break;              // `records` are as they were
+    const bool parted = first < low && last > low;  // there are wanted ranks on both sides
+    if (low == begin || parted) break;              // `records` are unchanged
     (last <= low ? end : begin) = low;
     std::swap(records, other);
   }
@@ -346,7 +347,7 @@ void search_rows(const Tensor& sorted, const Tensor& values, bool right, const T
         for (std::int64_t i = begin; i < end; ++i) {
           const std::int64_t first = tables == 1 ? 0 : i / m * n;
           const auto key = keys(sought[i]);
-          // Behind equal elements means in front of the next larger key, if there is one.
+          // The position after equal elements is that before the next larger key, if there is one.
           to[i] = right && key == Keys<T>::highest ? n
                                                    : count_below(static_cast<typename Keys<T>::Key>(key + right), n,
                                                                  [&](std::int64_t k) { return table(first + k); });

@@ -26,7 +26,7 @@ std::vector<T> first_taps(const WindowGeometry& c, std::int64_t width, std::int6
   return first;
 }
 
-// To the kernel the plane of an image is one row: results between rows are dropped.
+// The kernel sees the plane of an image as one row. Results between rows are dropped.
 template <class T, class Place>
 void greatest(const WindowGeometry& c, const Tensor& from, const Tensor& y, Place* places) {
   const kernels::Convolution& k = kernels::active().convolution[static_cast<std::size_t>(y.dtype())];

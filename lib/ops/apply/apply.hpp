@@ -1,4 +1,4 @@
-// The one way to run an op: evaluates a primitive, and records it on every tape that follows an input. It implements
+// The only way to run an op: evaluates a primitive, and records it on every tape that follows an input. It implements
 // what all ops share: allocation, recording, what a tape keeps, why a result is not followed, notification of
 // observers.
 #pragma once
@@ -24,7 +24,7 @@ Tensor evaluate(const Primitive& primitive, std::initializer_list<const Tensor*>
 void evaluate(const Primitive& primitive, Inputs inputs, Attributes attributes, std::span<Tensor> outputs,
               bool residuals_wanted);
 
-/// Whether a recording tape or accumulator follows one of them: then a derivative must be an expression of recorded
+/// Whether a recording tape or accumulator follows one of them. If so, a derivative must be an expression of recorded
 /// ops, not a fused primitive.
 template <class... T>
 bool followed(const T&... x) noexcept {
@@ -60,7 +60,7 @@ constexpr std::array<std::int64_t, sizeof...(T)> words(const T&... values) {
   return {word(values)...};
 }
 
-/// For tests: while it lives, it sees each call of a primitive on this thread with its outputs, including residuals.
+/// For tests. While it exists, it observes each call of a primitive on this thread, with its outputs and residuals.
 class CallListener {
  public:
   CallListener(const CallListener&) = delete;

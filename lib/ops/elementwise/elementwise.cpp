@@ -99,11 +99,11 @@ void run(const Primitive& op, const Program& program, Inputs in, std::span<const
 
 namespace {
 
-// Computes a derivative of a recorded program on elements of `shape`; `given` are its cotangents or tangents. Calls
+// Computes a derivative of a recorded program on elements of `shape`. `given` are its cotangents or tangents. Calls
 // use(i, kind, result) for each result; `result` is empty if there is none or it is zero. A result that is a given
-// cotangent or tangent itself has the shape of that. Unless a tape is to record it, target(i) is called for each
-// computed result: a tensor of `shape`, or of a single element to which it is summed in the same pass, or a sum of
-// `shape` that it is added to.
+// cotangent or tangent has the shape of that. Unless a tape must record it, target(i) is called for each computed
+// result. It returns a tensor of `shape`, a tensor of one element to which the result is summed in the same pass, or a
+// sum of `shape` that it is added to.
 struct Place {
   Tensor to;
   bool adds = false;

@@ -1,4 +1,4 @@
-// Elements chosen by masks, and rows of tables with a row that stands for nothing.
+// Elements selected by masks, and rows of tables with a padding row.
 #include <reel/ops/indexing.hpp>
 #include <reel/ops/make.hpp>
 

@@ -49,8 +49,8 @@ inline Tensor in_dtype_of(const Operand& a, const Tensor& result) {
   return a.is_tensor() && is_half(a.tensor().dtype()) ? cast(result, a.tensor().dtype()) : result;
 }
 
-/// Whose errors a triangular solve or a Cholesky factorisation reports; `rule`: those of none, a singular matrix gives
-/// infinities and NaN.
+/// The op in whose name a triangular solve or a Cholesky factorisation reports errors. `rule` reports none: a singular
+/// matrix gives infinities and NaN.
 enum class Caller : std::uint8_t { itself, rule, lu_solve, cholesky_solve, cholesky_inverse, eigh };
 /// solve for matrices b, for rules.
 Tensor solve_any(const Tensor& a, const Tensor& b);
@@ -71,9 +71,9 @@ std::string matrix_name(std::int64_t at, const Shape& batch);
 /// of its adjugate.
 Tensor inverse_of(const Tensor& a, const Tensor& lu, const Tensor& pivots);
 
-/// Throws the error that is being handled again, with `op` in front of its text.
+/// Rethrows the current exception with `op` in front of its text.
 [[noreturn]] void rethrow_named(const char* op);
-/// f(), of other ops: their errors name this one too.
+/// Returns f(). Errors of the ops that it calls name this op too.
 template <class F>
 auto named(const char* op, const F& f) {
   try {

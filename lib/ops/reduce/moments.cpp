@@ -24,8 +24,8 @@ double number_of(const tape::Record& r) { return std::bit_cast<double>(r.attribu
 Tensor with_reduced_axes(const tape::Record& r, const Tensor& z) {
   return ops::with_axes(z, r.shape(0), r.attributes()[0]);
 }
-// The same in the shape of a cotangent.
-Tensor led_with_axes(const tape::Record& r, const Tensor& g) {
+// The same for a cotangent, which may have a batch axis in front.
+Tensor cotangent_with_axes(const tape::Record& r, const Tensor& g) {
   return ops::with_axes(g, r.batched(r.shape(0)), r.attributes()[0] << r.batch_rank());
 }
 
@@ -67,9 +67,9 @@ void evaluate_std(const Call& call, Outputs& out) {
 Tensor centred(const tape::Record& r) { return less_mean(r.saved(0), reduced_axes(r)); }
 
 void var_vjp(const tape::Record& r, std::span<const Tensor> g, std::span<Gradient> dx) {
-  dx[0] = led_with_axes(r, g[0]) * (2 / freedom(r)) * centred(r);
+  dx[0] = cotangent_with_axes(r, g[0]) * (2 / freedom(r)) * centred(r);
 }
-// A tangent without elements leaves every result unchanged, even NaN.
+// The tangent of a result that has no elements to reduce: 0, even if the result is NaN.
 Tensor still(const tape::Record& r, const Tensor& t) { return sum(t, reduced_axes(r), keeps_axes(r)); }
 void var_jvp(const tape::Record& r, std::span<const Tensor> t, std::span<Tensor> dy) {
   if (t[0].size() == 0) {
@@ -89,7 +89,7 @@ Tensor over_std(const tape::Record& r, const Tensor& d, const Tensor& z) {
   return where(none, 0, d / (or_one(none, z) * freedom(r)));
 }
 void std_vjp(const tape::Record& r, std::span<const Tensor> g, std::span<Gradient> dx) {
-  dx[0] = led_with_axes(r, over_std(r, g[0], r.saved(1))) * centred(r);
+  dx[0] = cotangent_with_axes(r, over_std(r, g[0], r.saved(1))) * centred(r);
 }
 void std_jvp(const tape::Record& r, std::span<const Tensor> t, std::span<Tensor> dy) {
   if (t[0].size() == 0) {
@@ -140,7 +140,7 @@ Tensor slope(const tape::Record& r, const Tensor& no_norm) {
 }
 void norm_vjp(const tape::Record& r, std::span<const Tensor> g, std::span<Gradient> dx) {
   const Tensor no_norm = equal(r.saved(1), 0);
-  dx[0] = led_with_axes(r, where(no_norm, 0, g[0])) * slope(r, no_norm);
+  dx[0] = cotangent_with_axes(r, where(no_norm, 0, g[0])) * slope(r, no_norm);
 }
 void norm_jvp(const tape::Record& r, std::span<const Tensor> t, std::span<Tensor> dy) {
   const Tensor no_norm = equal(r.saved(1), 0);

@@ -39,7 +39,6 @@ Tensor search(const char* op, const Operand& sorted_operand, const Operand& valu
 
 // Inputs: x, of rank 1, and its order, unless it can be counted. Attributes: the number of distinct elements. Elements
 // behind these are not read.
-// behind these is not read.
 void infer_distinct(const Call& call, Metas& out) {
   out.add(DType::int64, {call.attribute(0)});
   out.add(DType::int64, call.input(0).shape());

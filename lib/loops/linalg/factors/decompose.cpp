@@ -1,5 +1,5 @@
-// LAPACK reads columns: the row-major matrix that it is given is the transpose. Where a decomposition of the transpose
-// is as good, as for singular values, nothing is transposed; elsewhere on the way in and out.
+// LAPACK is column-major, so it reads a row-major matrix as its transpose. Where a decomposition of the transpose is as
+// good, as for singular values, nothing is transposed. Elsewhere matrices are transposed before and after.
 #include "loops/linalg/factors/decompose.hpp"
 
 #include <algorithm>
@@ -58,7 +58,7 @@ Batch batch_of(const Tensor& a) {
   return batch;
 }
 
-// Element `from` of matrix `at` of an output whose matrices have `size` elements; null if it is not computed.
+// Element `from` of matrix `at` of an output whose matrices have `size` elements. Null if the output is not requested.
 template <class T>
 T* at_matrix(const Tensor& x, std::int64_t at, std::int64_t size) {
   return x.defined() ? mutable_data<T>(x) + at * size : nullptr;
@@ -68,7 +68,7 @@ void fill_nan(T* x, std::int64_t size) {
   if (x) std::fill_n(x, size, not_a_number<T>);
 }
 
-// Memory of one task.
+// Scratch memory of one task.
 template <class T>
 std::unique_ptr<T[]> scratch(std::int64_t size, int& code) {
   std::unique_ptr<T[]> memory(new (std::nothrow) T[static_cast<std::size_t>(std::max<std::int64_t>(size, 1))]);
@@ -76,13 +76,13 @@ std::unique_ptr<T[]> scratch(std::int64_t size, int& code) {
   return memory;
 }
 
-// Of one task: a matrix that LAPACK works on.
+// Scratch memory of one task for a matrix that LAPACK works on.
 template <class T>
 std::unique_ptr<T[]> matrix_scratch(std::int64_t rows, std::int64_t columns, int& code) {
   return scratch<T>(rows * columns + kernels::read_behind<T>(rows), code);
 }
 
-// one(T{}, matrix i of a, i) gives a code, for each matrix of the batch.
+// Calls one(T{}, matrix i of a, i), which returns a code, for each matrix of the batch.
 template <class One>
 Fault for_each(const Tensor& a, const One& one) {
   const Batch batch = batch_of(a);
@@ -200,14 +200,14 @@ Fault eigh([[maybe_unused]] const Tensor& a, [[maybe_unused]] bool lower, [[mayb
 
 namespace {
 
-// Unless there is no place for it.
+// Does nothing if `to` is null.
 template <class T>
 void fill_identity(T* to, std::int64_t n) {
   if (to) std::fill_n(to, n * n, T(0));
   for (std::int64_t i = 0; to && i < n; ++i) to[i * (n + 1)] = T(1);
 }
 
-// The transpose has the singular vectors of a as rows where LAPACK writes columns.
+// LAPACK factorises the transpose: the singular vectors of a are rows where LAPACK writes columns.
 template <class T>
 int svd_of(const Batch& b, const T* a, Real<T>* s, T* u, T* vh, T* rest_u, T* rest_vh) {
   using kernels::Vectors;
@@ -217,7 +217,7 @@ int svd_of(const Batch& b, const T* a, Real<T>* s, T* u, T* vh, T* rest_u, T* re
     return fill_nan(rest_u, m * (m - k)), fill_nan(rest_vh, (n - k) * n), 0;
   }
   int code = 0;
-  // Not straight into u where a column behind it is read, which may be another task's.
+  // Where LAPACK reads a column beyond the matrix, u is not written directly: that column may belong to another task.
   const bool all = rest_u != nullptr, own_u = all || (u && kernels::read_behind<T>(1) > 0);
   const auto work = matrix_scratch<T>(n, m, code), full_u = matrix_scratch<T>(all ? m : k, own_u ? m : 0, code),
              full_vh = matrix_scratch<T>(n, all ? n : 0, code);

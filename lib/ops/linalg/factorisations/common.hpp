@@ -1,5 +1,5 @@
-// What the rules of factorisations share: division by differences that may vanish, and cotangents that may not depend
-// on what a factorisation leaves open.
+// Shared by the rules of factorisations: division by differences that may vanish, and checks that a cotangent does not
+// depend on arbitrary choices, such as the phase of an eigenvector.
 #pragma once
 #include <reel/linalg/factorisations.hpp>
 #include <reel/ops/arranging.hpp>
@@ -42,19 +42,19 @@ inline void add_to(Tensor& sum, const Tensor& x) { sum = sum.defined() ? add(sum
 Tensor vanishing(const Tensor& x, const Tensor& values, bool vector = false);
 /// m / by for matrices m. Where `by` vanishes: 0 where `unused`, else NaN.
 Tensor divided(const Tensor& m, const Tensor& by, const Tensor& vanishes, const Tensor& unused);
-/// Whether what a rule reads of vectors may come from a rule of values alone, whose second derivative the vectors do
-/// not determine where values are equal.
+/// Whether the cotangent of vectors may come from a rule of values alone. The second derivative of such a rule is not
+/// determined by the vectors where values are equal.
 enum class Vectors : std::uint8_t { wanted, of_values };
-/// Which pairs (i, j) of vectors m = v^H g_v shows to be unused, or used alike: both of its elements are exactly 0. The
-/// diagonal counts as such a pair, and of Vectors::of_values it alone.
+/// The pairs (i, j) of vectors that m = v^H g_v shows to be unused, or used alike: both of its elements are exactly 0.
+/// The diagonal counts as such a pair; for Vectors::of_values it is the only one.
 Tensor unused_pairs(const Tensor& m, Vectors vectors);
 /// values[j] - values[i] at (i, j).
 inline Tensor differences(const Tensor& values) { return subtract(as_row(values), as_column(values)); }
 
-/// What a factorisation leaves open.
+/// A choice that a factorisation makes arbitrarily.
 enum class Gauge : std::uint8_t { eigenvector_phase, singular_phase, complement };
-/// x. ValueError unless `defect`, which has x's batch axes and `own_axes` further ones, is negligible compared with
-/// `reference`, both real or both complex: how much a function changes when that choice does.
+/// Returns x. ValueError unless `defect` is negligible compared with `reference`: it measures how much a function
+/// changes with that choice. It has the batch axes of x and `own_axes` further ones. Both are real or both complex.
 Tensor require_invariant(Gauge gauge, const Tensor& x, const Tensor& defect, const Tensor& reference);
 
 /// rest [..., m, m - k] of a square unitary matrix as a function of its first columns q [..., m, k], for functions that

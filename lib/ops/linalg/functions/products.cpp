@@ -25,14 +25,14 @@ ProductOperands in_common_dtype(const char* op, const Operand& a, const Operand&
   return {cast_to(to_tensor(op, a, dtype, "a"), dtype), cast_to(to_tensor(op, b, dtype, "b"), dtype)};
 }
 
-// Extents with as many of 1 in front as the rank takes.
+// The shape, with extents of 1 in front up to this rank.
 Shape with_rank(const Shape& shape, int rank) {
   Shape full;
   for (int d = shape.rank(); d < rank; ++d) full.push_back(1);
   for (const std::int64_t extent : shape) full.push_back(extent);
   return full;
 }
-// With extents of 1 before or behind each.
+// The shape, with an extent of 1 before or after each extent.
 Shape interleaved(const Shape& shape, bool before) {
   Shape all;
   for (const std::int64_t extent : shape) {
@@ -43,7 +43,7 @@ Shape interleaved(const Shape& shape, bool before) {
   return all;
 }
 
-// The product along an axis and the axis of the result that it was, of vectors that broadcast.
+// The operands of a product of vectors, with the axis of the vectors moved to the end.
 struct VectorsAlongAxis {
   Tensor a, b;  // the axis comes last
 };
