@@ -1,5 +1,5 @@
-// Prices 10^5 European calls and their Greeks, first and second order, by two nested tapes, and holds every figure
-// against its closed form (Black and Scholes 1973; Merton 1973).
+// Prices 10^5 European calls and computes their Greeks of first and second order, by two nested tapes. Compares every
+// figure with its closed form (Black and Scholes 1973; Merton 1973).
 #include <chrono>
 #include <cmath>
 #include <cstdio>

@@ -19,7 +19,7 @@ using reel::DType, reel::Tensor, reel::Variable;
 namespace {
 
 constexpr std::int64_t pixels = 64, classes = 10;
-constexpr int skipped = 77;  // what a test program says when it cannot run
+constexpr int skipped = 77;  // exit status of a test that cannot run
 
 struct Digits {
   Tensor images;  // float32 [n, 64], 0 to 1
@@ -135,7 +135,7 @@ void draw(const std::string& path, const Training& training, const Digits& test,
         << y_of(std::pow(10, power)) << "' stroke='#ddd'/><text x='" << left - 6 << "' y='"
         << y_of(std::pow(10, power)) + 4 << "' text-anchor='end'>1e" << power << "</text>\n";
   svg << "<polyline fill='none' stroke='#1f5fa8' points='";
-  // The mean of each of 230 stretches: single batches scatter too much to be read.
+  // The mean over each of 230 ranges of steps: the losses of single batches scatter too much.
   const std::size_t points = std::min<std::size_t>(230, training.losses.size());
   for (std::size_t i = 0; i < points; ++i) {
     const std::size_t from = i * training.losses.size() / points, to = (i + 1) * training.losses.size() / points;

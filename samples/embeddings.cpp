@@ -1,7 +1,7 @@
-// Learns to guess the next character of a text from the 1, 2, 3 and 4 characters before it, each looked up in a table
-// of embeddings by its hash. A step reads a few rows of the large table: its gradient is IndexedSlices, and Adam
-// changes those rows alone. --text FILE names the text. Checks that the context is used, the rows, and the dense step's
-// result.
+// Learns to predict the next character of a text from the 1, 2, 3 and 4 characters before it. The hash of each context
+// selects a row of a table of embeddings. A step reads a few rows of the large table, so its gradient is IndexedSlices
+// and Adam updates only those rows. --text FILE names the text. Checks that the context helps, that only the named rows
+// change, and that the dense step gives the same result.
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -19,7 +19,7 @@ using reel::DType, reel::Gradient, reel::Tensor, reel::Variable;
 namespace {
 
 constexpr std::int64_t orders = 4, buckets = 1 << 15, width = 32, batch = 64;
-constexpr int epochs = 4, skipped = 77;  // what a test program says when it cannot run
+constexpr int epochs = 4, skipped = 77;  // exit status of a test that cannot run
 
 struct Examples {
   Tensor contexts;  // int64 [n, orders], rows of the table
@@ -45,7 +45,7 @@ Examples examples(const std::string& text, std::map<char, std::int64_t>& alphabe
   return {reel::from_data(contexts, {n, orders}), reel::from_data(next)};
 }
 
-// The least mean loss of any guess that knows how often each character comes, but not the context.
+// The smallest mean loss of a prediction that knows the frequency of each character but not the context.
 double entropy(const Tensor& characters) {
   std::map<std::int64_t, double> counts;
   for (std::int64_t c : characters.to_vector<std::int64_t>()) ++counts[c];
@@ -71,7 +71,7 @@ struct Model {
   }
 };
 
-// The gradients by the leaves of the model, those of the table spread out on request.
+// The gradients by the leaves of the model. Those of the table are dense if `dense`.
 std::vector<Gradient> gradients(const Model& model, const Examples& e, bool dense) {
   reel::GradientTape tape;
   std::vector<Gradient> list = tape.gradient(model.loss(e), {model.table, model.weights, model.bias});

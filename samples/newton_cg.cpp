@@ -64,7 +64,8 @@ double microseconds(const F& f) {
   return best;
 }
 
-// Ways to a product with the Hessian at x: their times, and whether they agree with a central difference of gradients.
+// Compares ways to multiply by the Hessian at x: their times, and whether they agree with a central difference of
+// gradients.
 bool compare_products(const Tensor& x, const Tensor& v) {
   const auto gradient = reel::grad(rosenbrock);
   const auto product = reel::hvp(rosenbrock);
@@ -103,7 +104,7 @@ int main() {
   int products = 0;
   std::printf("\n%9s %9s %12s %12s %8s\n", "iteration", "products", "f", "|gradient|", "radius");
   for (int iteration = 0; iteration < 200; ++iteration) {
-    // One pass forward and one back; after that a product costs a pass over what they left on the tape.
+    // One forward and one backward pass. After that, a product costs a pass over what they left on the tape.
     const auto [g, hessian] = reel::linearize(reel::grad(rosenbrock), x);
     const double slope = length(g);
     if (iteration % 10 == 0 || slope < 1e-9)

@@ -1,7 +1,7 @@
-// Fits the rates of Lotka's and Volterra's equations to populations of 256 colonies that were seen at fifty times: by
-// derivatives back through 5000 steps of Runge and Kutta, at a cost that does not grow with the number of parameters.
-// scan records the steps as one entry, and under a memory budget it keeps some of the states and computes the others
-// again (Griewank and Walther 2000). Checks memory, gradients and the fit.
+// Fits the rates of the Lotka-Volterra equations to populations of 256 colonies observed at fifty times. Derivatives go
+// back through 5000 Runge-Kutta steps, at a cost that does not grow with the number of parameters. scan records the
+// steps as one entry. Under a memory budget it keeps some of the states and recomputes the others (Griewank and Walther
+// 2000). Checks memory, gradients and the fit.
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -52,7 +52,7 @@ std::vector<State> observe(const Rates& rates) {
 // The mean square of the differences from what was seen.
 Tensor misfit(const Tensor& parameters, const std::vector<State>& seen, std::int64_t memory_budget) {
   const Rates rates = rates_of(parameters);
-  // By value what ends with this function: the step is run again for the derivative.
+  // Captures by value what ends with this function, because the step is run again for the derivative.
   const auto step = [rates, &seen](const std::pair<State, Tensor>& carry, const Tensor& index) {
     const State next = runge_kutta(carry.first, rates);
     Tensor sum = carry.second;
@@ -70,7 +70,7 @@ Tensor misfit(const Tensor& parameters, const std::vector<State>& seen, std::int
 
 double inner(const Tensor& a, const Tensor& b) { return reel::dot(a, b).item(); }
 
-// Minimises by the method of Broyden, Fletcher, Goldfarb and Shanno, with the last 20 steps as memory (Nocedal 1980).
+// BFGS with the last 20 steps as memory (Nocedal 1980).
 template <class F>
 Tensor minimise(const F& value_and_gradient, Tensor x) {
   struct Pair {
@@ -96,7 +96,7 @@ Tensor minimise(const F& value_and_gradient, Tensor x) {
       d += (weights.back() - inner(p.y, d) / p.sy) * p.s;
       weights.pop_back();
     }
-    // Half the length until the misfit falls as the slope promises.
+    // Halves the step until the misfit decreases enough (Armijo condition).
     double length = memory.empty() ? std::min(1.0, 0.1 / slope) : 1;
     for (;; length /= 2) {
       const Tensor trial = x + length * d;

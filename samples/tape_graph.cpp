@@ -1,6 +1,6 @@
-// What a tape holds, to look at: the graph of a small network's loss as DOT and as a picture, the bytes by op, and the
-// plan of its gradient. Writes tape_graph.dot, for Graphviz, and a plain drawing of it, tape_graph.svg, to the folder
-// given or to the system's temporary one; the exit status says whether they hold what they must.
+// Shows what a tape holds: the graph of a small network's loss as DOT and as a picture, the bytes by op, and the plan
+// of its gradient. Writes tape_graph.dot, for Graphviz, and a simple drawing, tape_graph.svg, to the given folder or to
+// the system's temporary folder. The exit status says whether both have the expected content.
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
@@ -54,7 +54,8 @@ Graph parse(const std::string& dot) {
   return g;
 }
 
-// Each node below all that it depends on; nodes are in recording order, but a target may come after its edge.
+// Places each node below all nodes that it depends on. Nodes are in recording order, but a target may come after its
+// edge.
 void lay_out(Graph& g) {
   for (std::size_t round = 0; round < g.nodes.size(); ++round)
     for (const Edge& e : g.edges) g.nodes[e.to].layer = std::max(g.nodes[e.to].layer, g.nodes[e.from].layer + 1);

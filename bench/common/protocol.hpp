@@ -1,10 +1,10 @@
-// What every benchmark program speaks, ours and the peers' alike, so that bench/driver can run two of them in
-// alternation. Lines on standard input, a line of JSON on standard output for each:
+// The protocol of all benchmark programs, ours and the peers', so that bench/driver can run two of them in alternation.
+// A program reads lines from standard input and answers each with a line of JSON on standard output:
 //   list              {"cases": [{"name", "unit_count", ...}], "about": {...}}
 //   operands LO HI .. ranges from which the next cases' operands are drawn (those that draw)
 //   run NAME SECONDS  {"ns": of one run, "check": a checksum of its result}: runs for at least that long
 //   memory NAME       {"bytes": the peak of ten runs above what the process held before the case}
-// NAME may hold spaces. Anything that goes wrong is {"error": "..."}. Only the standard library is used.
+// NAME may hold spaces. A failure is answered with {"error": "..."}. Only the standard library is used.
 #pragma once
 #include <algorithm>
 #include <chrono>
@@ -31,16 +31,16 @@ using Extra = std::map<std::string, double>;
 struct Body {
   std::function<void()> run;
   std::function<double()> check = nullptr;
-  std::function<Extra()> extra = nullptr;  // asked after the first run
+  std::function<Extra()> extra = nullptr;  // called after the first run
 };
 
 struct Case {
   std::string name;
   std::function<Body()> make;
-  double unit_count = 1;      // of ops, entries or elements in a run; 1: the run is the unit
-  const char* unit = "run";   // what they are
-  double bytes = 0;           // read and written by a run, for GB/s; 0: no such figure
-  double flops = 0;           // of a run, for GFLOP/s; 0: no such figure
+  double unit_count = 1;      // number of ops, entries or elements in a run; 1: the run is the unit
+  const char* unit = "run";   // the name of the unit
+  double bytes = 0;           // read and written by a run, for GB/s; 0: unknown
+  double flops = 0;           // of a run, for GFLOP/s; 0: unknown
   double tolerance = 1e-3;    // by which checksums of two programs may differ, relatively; 0: they are not compared
   std::string operands = {};  // "lo hi lo hi": the ranges from which operands are drawn, for the peer
 };
@@ -60,7 +60,7 @@ std::vector<T> uniform(std::int64_t n, double low, double high, std::uint64_t se
   return values;
 }
 
-/// Adds up a result so that neither a wrong sign nor a wrong order goes unnoticed, and nothing cancels.
+/// Sums a result with weights, so that a wrong sign or a wrong order changes the sum, and nothing cancels.
 class Checksum {
  public:
   template <class T>
@@ -90,7 +90,7 @@ class Program {
     for (Case& c : cases) add(std::move(c));
   }
 
-  /// Something to know about the program, for the report.
+  /// A fact about the program, for the report.
   void about(const std::string& key, const std::string& value) { about_[key] = value; }
 
   int serve() {
@@ -202,7 +202,7 @@ class Program {
   }
 
   std::string memory(const std::string& name) {
-    std::ofstream("/proc/self/clear_refs") << 5;  // the peak starts anew
+    std::ofstream("/proc/self/clear_refs") << 5;  // resets the peak
     const double before = status("VmRSS");
     set_up(name);
     for (int i = 0; i < 10; ++i) body_.run();

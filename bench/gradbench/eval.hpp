@@ -1,4 +1,4 @@
-// What an eval consists of: functions from JSON to JSON with the times that they took.
+// An eval: functions from JSON to JSON that measure how long they run.
 #pragma once
 #include <chrono>
 #include <functional>
@@ -18,9 +18,9 @@ struct Evaluation {
 using Function = std::function<Evaluation(const Json& input)>;
 using Module = std::map<std::string, Function>;
 
-/// A function of the benchmark. `read` makes its argument of the input, a Field, and `to_json` the JSON output of its
-/// result; neither is timed. f runs as often as the input's min_runs says, at least once, and until the runs have taken
-/// min_seconds.
+/// A function of the benchmark. `read` converts the input, a Field, to its argument, and `to_json` converts its result;
+/// neither is timed. f runs at least once, at least min_runs times (a field of the input), and until the runs have
+/// taken min_seconds.
 template <class Read, class F>
 Function timed(Read read, F f) {
   return [=](const Json& input) {

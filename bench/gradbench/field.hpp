@@ -1,4 +1,4 @@
-// The input of an eval, taken apart with checks: what a field is and what it must be.
+// The input of an eval, parsed with checks of what each field must be.
 #pragma once
 #include <algorithm>
 #include <cmath>
@@ -16,8 +16,8 @@ namespace gradbench {
 /// An extent of a wanted shape that may be any from 1 on.
 inline constexpr std::int64_t any_extent = -1;
 
-/// A value of a message and the way to it, which exceptions name: "'data.points' has the shape [2]; it must have [1 or
-/// more, 3]". All throw a reel::Error. It refers to the message.
+/// A value of a message and its path, which exceptions name: "'data.points' has the shape [2]; it must have [1 or more,
+/// 3]". All functions throw a reel::Error. The field refers to the message, which must outlive it.
 class Field {
  public:
   static constexpr std::int64_t largest = std::numeric_limits<std::int32_t>::max();

@@ -61,7 +61,7 @@ Json answer(const Modules& modules, const Field& message) {
   }
 }
 
-// Puts null for every number that float64 does not hold, and returns the first of them.
+// Replaces every number that float64 cannot hold by null, and returns the first of them.
 std::string replace_too_large(std::string& line) {
   std::string first;
   bool text = false;

@@ -142,8 +142,8 @@ std::vector<Case> array_cases() {
   whole("sum(transpose(x)*x) [1024,1024], gradient",
         gradient_of_square([](const Tensor& x) { return sum(transpose(x) * x); }));
   for (const auto& [n, text] : {std::pair(6, "6^3"), {32, "32^3"}, {128, "128^3"}, {1024, "1024^3"}}) {
-    // The cotangent of a sum is one number, of which two of the three products need not be computed; a given one is
-    // not.
+    // The cotangent of a sum is one repeated number, which saves two of the three products. A given cotangent saves
+    // none.
     const std::string size = text;
     const double one_product = 2.0 * n * n * n;
     whole("sum(matmul) " + size + ", gradient", product(n, false));

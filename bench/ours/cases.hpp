@@ -1,4 +1,4 @@
-// What reel's own cases share: tensors of drawn values, and bodies made of a function that returns its results.
+// Shared by reel's cases: tensors of drawn values, and bodies made from a function that returns its results.
 #pragma once
 #include <memory>
 #include <reel/reel.hpp>

@@ -1,5 +1,5 @@
-// What the machine's memory gives to plain loops, the measure of the ops: 10^7 floats that come from memory, split over
-// the threads of the run. "stream": the stores go past the cache, where the processor can (AVX).
+// The memory bandwidth of plain loops, to which the ops are compared: 10^7 floats from memory, split over the threads
+// of the run. "stream": stores bypass the caches, where the processor can (AVX).
 #ifdef __AVX__
 #include <immintrin.h>
 #endif

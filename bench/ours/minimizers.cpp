@@ -1,7 +1,7 @@
-// reel's minimisers and the problems that they are measured on, as C functions of a shared module:
-// bench/driver/minimizers.py calls them, and hands the same values and derivatives to SciPy's minimisers. Problems are
-// numbered: those of More, Garbow and Hillstrom from their starts, some of them with 10^6 unknowns, and NIST's with
-// certified parameters.
+// reel's minimisers and their test problems, as C functions of a shared module. bench/driver/minimizers.py
+// calls them, and passes the same values and derivatives to SciPy's minimisers. Problems are numbered: those of
+// More, Garbow and Hillstrom from their starts, some of them with 10^6 unknowns, and NIST's with certified
+// parameters.
 #include <cstring>
 #include <functional>
 #include <reel/forward.hpp>

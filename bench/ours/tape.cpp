@@ -23,7 +23,7 @@ const Tensor& factor() {
   return c;
 }
 
-// bytes of a tape with that many entries, and what the values that it keeps take
+// Bytes of a tape with that many entries, including the values that it keeps.
 Extra bytes_per_entry(std::int64_t length) {
   GradientTape tape;
   tape.watch(one());
@@ -36,7 +36,7 @@ Extra bytes_per_entry(std::int64_t length) {
 // A sum of squares, the function of the orders: four entries.
 Tensor small(const Tensor& x) { return sum(square(tanh(x * factor()))); }
 
-// The derivative along x, of the given order: that many tapes around each other.
+// The derivative by x of the given order, by that many nested tapes.
 Tensor derivative(const Tensor& x, int order) {
   if (!order) return small(x);
   GradientTape tape;

@@ -1,5 +1,5 @@
-// The bare matrix products of some of our cases: what is left when an array library costs nothing. REEL_NUM_THREADS = 2
-// halves the rows of every result between two threads, each with a single-threaded OpenBLAS.
+// Only the matrix products of some of our cases: the time that an array library without overhead would take.
+// REEL_NUM_THREADS = 2 halves the rows of every result between two threads, each with a single-threaded OpenBLAS.
 #include <cblas.h>
 
 #include <array>
@@ -19,7 +19,7 @@ int threads() {
   return text ? std::atoi(text) : 1;
 }
 
-// One more thread, which waits for work without sleeping while a run lasts.
+// A second thread, which waits for work without sleeping while a run lasts.
 class Helper {
  public:
   Helper() : thread_([this] { loop(); }) {}

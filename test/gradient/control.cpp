@@ -35,7 +35,7 @@ TEST_CASE("S122: a while_loop has the derivatives of the loop written out, in ev
                                     std::tuple(scalar(std::int64_t{0}), v), {.memory_budget = budget}));
     };
     CHECK(loop(x).item() == plain(x).item());
-    const WarningLog growth;  // the tape stays active while it is asked, and says that this costs
+    const WarningLog growth;  // collects the warning about a gradient on an active tape
     GradientTape tape({.persistent = true});
     tape.watch(std::pair(x, k));
     const auto a = tape.gradient(loop(x), {x, k, w}), b = tape.gradient(plain(x), {x, k, w});
@@ -74,7 +74,7 @@ TEST_CASE("S122: loops that do not run, exits without a gradient, invariants") {
     CHECK(unchanged.item() == 1.0);
 
     // Two exits, one of which nobody uses: its initial value gets zeros; if none is used, none goes back.
-    const WarningLog growth;  // the tape stays active while it is asked, and says that this costs
+    const WarningLog growth;  // collects the warning about a gradient on an active tape
     GradientTape tape({.persistent = true});
     const Tensor y = scalar(5.0);
     tape.watch(std::tuple(x, y, k));
@@ -149,7 +149,7 @@ TEST_CASE("S124: cond runs the chosen branch alone") {
 TEST_CASE("S120: closures by value and by reference") {
   Tensor k = scalar(3.0);
   const Tensor x = scalar(2.0);
-  const WarningLog growth;  // the tape stays active while it is asked, and says that this costs
+  const WarningLog growth;  // collects the warning about a gradient on an active tape
   GradientTape tape({.persistent = true});
   tape.watch(std::pair(x, k));
   for (std::int64_t budget : budgets) {
@@ -196,7 +196,7 @@ TEST_CASE("scan: states, outputs and inputs as in the loop written out") {
     CHECK(close(a, p));
     CHECK(close(b, q));
     CHECK(close(hessian<1>(scanned)(start, xs), hessian<1>(plain)(start, xs)));
-    const WarningLog growth;  // the tape stays active while it is asked, and says that this costs
+    const WarningLog growth;  // collects the warning about a gradient on an active tape
     GradientTape tape({.persistent = true});
     CHECK(close(*tape.gradient(scanned(start, xs), w), *tape.gradient(plain(start, xs), w)));
     const Tensor t = ones({7, 2});

@@ -168,7 +168,7 @@ TEST_CASE("custom_gradient: forward mode needs a rule of its own") {
 
 TEST_CASE("custom_gradient: an argument or an old tensor handed back, and a result given twice") {
   const Tensor x = scalar(2.0), old = scalar(9.0);
-  const WarningLog growth;  // the tape stays active while it is asked, and says that this costs
+  const WarningLog growth;  // collects the warning about a gradient on an active tape
   GradientTape tape({.persistent = true});
   tape.watch(x);
   const Tensor same =
@@ -216,7 +216,7 @@ TEST_CASE(
     CHECK(close(jvp(grad(nested), x, 1.0).second.item(), grad(grad(plain))(x).item()));
     CHECK(close(grad([&](const Tensor& v) { return jvp(nested, v, 1.0).second; })(x).item(),
                 grad(grad(plain))(x).item()));
-    const WarningLog growth;  // the tape stays active while it is asked, and says that this costs
+    const WarningLog growth;  // collects the warning about a gradient on an active tape
     GradientTape tape({.persistent = true});
     tape.watch(std::pair(x, c));
     const auto a = tape.gradient(nested(x), {x, c, w}), b = tape.gradient(plain(x), {x, c, w});
@@ -334,7 +334,7 @@ TEST_CASE("recompute_grad: exceptions of the first and of the second run pass th
     if (left-- == 0) throw std::runtime_error("enough");
     return v * v;
   });
-  const WarningLog growth;  // the tape stays active while it is asked, and says that this costs
+  const WarningLog growth;  // collects the warning about a gradient on an active tape
   GradientTape tape({.persistent = true});
   tape.watch(x);
   CHECK_THROWS_WITH(f(x), "enough");
@@ -367,7 +367,7 @@ TEST_CASE("grad_pass_through: the derivative of the identity, to every order") {
 
 TEST_CASE("prevent_gradient: whoever differentiates through it is told") {
   const Tensor x = scalar(2.0);
-  const WarningLog growth;  // the tape stays active while it is asked, and says that this costs
+  const WarningLog growth;  // collects the warning about a gradient on an active tape
   GradientTape tape({.persistent = true});
   tape.watch(x);
   const Tensor y = prevent_gradient(x, "sampling");

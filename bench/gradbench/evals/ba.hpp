@@ -1,6 +1,6 @@
-// ba: bundle adjustment, the errors of points projected by cameras and their sparse Jacobian. Every observation has a
-// camera and a point of its own in the Jacobian's blocks, so that the parameters are gathered first, all observations
-// are projected at once, and two reverse sweeps, one for each coordinate of the image, give all blocks.
+// ba: bundle adjustment, the errors of points projected by cameras and their sparse Jacobian. Each observation has its
+// own copy of a camera and a point, so that all are projected at once. Two reverse sweeps, one per coordinate of the
+// image, then give all blocks of the Jacobian.
 #pragma once
 #include <algorithm>
 #include <array>
@@ -97,8 +97,8 @@ inline Errors objective(const Input& x) {
   return {.projection = reel::stack(project(gather_parameters(x), x.feature)), .weight = weight_error(x.weight)};
 }
 
-/// The places of the elements, which the values follow: two rows of block_size for each observation, then one element
-/// for each weight.
+/// The positions of the elements, in the order of the values: two rows of block_size for each observation, then one
+/// element for each weight.
 inline SparseMatrix structure(const Input& x) {
   SparseMatrix matrix;
   matrix.rows.reserve(static_cast<std::size_t>(3 * x.observations + 1));
@@ -147,7 +147,7 @@ inline Json to_json(const Errors& errors) {
           {"w_err", {{"element", errors.weight[0].item()}, {"repeated", count}}}};
 }
 
-/// As everything is repeated, the first blocks and the last element stand for all.
+/// All blocks are equal, because all inputs are repeated. So the first blocks and the last element stand for all.
 inline Json to_json(const SparseMatrix& matrix) {
   const auto ends = [](const auto& list) {
     const auto head = std::min<std::ptrdiff_t>(2 * block_size, std::ssize(list));

@@ -1,5 +1,5 @@
-// Gradient descent as published with the evals particle and saddle (cpp/gradbench/gd.hpp): the steps are part of what
-// they compute. And the two modes that give it a gradient.
+// Gradient descent as published with the evals particle and saddle (cpp/gradbench/gd.hpp), whose step rule is part of
+// the result; and the two modes that compute its gradient.
 #pragma once
 #include "../eval.hpp"
 
@@ -9,7 +9,7 @@ using reel::Tensor;
 
 enum class Mode { forward, reverse };
 
-/// The gradient of f at x [n] in the mode asked for. Followed by the tapes and accumulators around it.
+/// The gradient of f at x [n] in the given mode. Tapes and accumulators around it follow it.
 template <class F>
 Tensor gradient(Mode mode, const F& f, const Tensor& x) {
   if (mode == Mode::reverse) {
@@ -26,8 +26,8 @@ Tensor gradient(Mode mode, const F& f, const Tensor& x) {
   return reel::stack(derivatives);
 }
 
-/// Where f, of a tensor [n], is least, from `start`. Steps change with f: twice as long after ten that went down, half
-/// as long after one that did not. Ends at a gradient or a step of 1e-5.
+/// The minimum of f, a function of a tensor [n], from `start`. The step doubles after ten steps that decreased f, and
+/// halves after one that did not. Ends at a gradient or a step of 1e-5.
 template <class F>
 Tensor argmin(Mode mode, const F& f, const Tensor& start) {
   const auto length = [](const Tensor& v) { return norm(v).item(); };

@@ -15,8 +15,8 @@ using reel::Tensor;
 /// after the other, so that memory is that of 8! products.
 inline constexpr std::int64_t rows_at_once = 8;
 
-/// The expansion of a matrix [n, n]. A minor of size k is in the last k rows and is known by its columns, in order. The
-/// n!/k! minors of size k, as often as they occur, stand in one array; sub-minor i of minor m is number i n!/k! + m of
+/// The expansion of a matrix [n, n]. A minor of size k has the last k rows and is identified by its columns, in order.
+/// The n!/k! occurrences of minors of size k are stored in one array. Sub-minor i of minor m is number i n!/k! + m of
 /// the array of size k - 1.
 struct Expansion {
   std::int64_t size = 0;

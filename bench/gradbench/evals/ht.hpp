@@ -1,6 +1,6 @@
 // ht: hand tracking, the distances of measured points from the surface of a hand model in a pose. The Jacobian by the
-// pose is forward mode with all directions at once: as many copies of the pose as it has parameters, in one batch whose
-// tangents are the identity. The surface coordinates of a point move that point alone: two directions do for all.
+// pose is forward mode with all directions at once: a batch of copies of the pose, one per parameter, whose tangents
+// are the identity. The surface coordinates of a point move only that point, so two directions serve all points.
 #pragma once
 #include <algorithm>
 #include <array>
@@ -113,7 +113,7 @@ inline Input read(const Field& input) {
 
 // Poses are a batch [b, pose_size].
 
-/// The turn of each bone, Rz Rx, [b, bones, 4, 4].
+/// The rotation of each bone, Rz Rx, [b, bones, 4, 4].
 inline Tensor turns(const Model& model, const Tensor& poses) {
   const Tensor angles = reel::pad(poses, {0, 0}, {0, 1});  // a zero for the bones that do not turn
   const Tensor x = gather(angles, model.x_angle, 1), z = gather(angles, model.z_angle, 1);
@@ -125,7 +125,7 @@ inline Tensor turns(const Model& model, const Tensor& poses) {
   return reshape(moveaxis(rows, 0, 2), {x.shape()[0], x.shape()[1], 4, 4});
 }
 
-/// Where each bone has moved from rest, rotations and translations, [b, 3, bones, 4].
+/// The motion of each bone from rest, rotation and translation, [b, 3, bones, 4].
 inline Tensor movements(const Model& model, const Tensor& poses) {
   const Tensor relative = matmul(model.relative, turns(model, poses));
   std::vector<Tensor> absolute;
@@ -148,7 +148,7 @@ inline Tensor rotation(const Tensor& axes) {
   return cosine * reel::eye(3) + (1 - cosine) * x * reshape(x, {-1, 1, 3}) + sin(angle) * cross;
 }
 
-/// The vertices that each list names, [points, 3, b] for each list: sums of the movements of all bones, weighted.
+/// The vertices that each list names, [points, 3, b] for each list: weighted sums of the motions of all bones.
 inline std::vector<Tensor> positions(const Model& model, const Tensor& poses, std::span<const Tensor> lists) {
   const std::int64_t batch = poses.shape()[0], columns = 4 * model.weights.shape()[1];
   Tensor moved = reshape(movements(model, poses), {batch, 3, columns});

@@ -30,8 +30,8 @@ inline Tensor nearest(const Tensor& points, const Tensor& centroids) {
   return concatenate(indices);
 }
 
-// Which centroid is nearest is constant around every place where the cost has a derivative. The points enter by their
-// number and sum in each cluster: sum |p - c|^2 = sum |p|^2 - 2 c (sum of a cluster's p) + |c|^2 (its size).
+// The nearest centroids are constant around every point where the cost has a derivative. The points of a cluster enter
+// by their number and sum: sum |p - c|^2 = sum |p|^2 - 2 c (sum of a cluster's p) + |c|^2 (its size).
 inline Tensor cost(const Tensor& points, const Tensor& centroids) {
   const std::int64_t k = centroids.shape()[0];
   const Tensor cluster = nearest(points, stop_gradient(centroids));
@@ -51,8 +51,8 @@ inline Direction direction(const Tensor& points, const Tensor& centroids) {
   return {*gradient / *accumulator.jvp(gradient)};
 }
 
-/// The cost does not depend on a centroid to which no point is nearest: as published its direction is 0 / 0, that is,
-/// there is none, and the answer is an error.
+/// The cost does not depend on a centroid without points. As published, its direction is then 0 / 0, so the answer is
+/// an error.
 inline Json to_json(const Direction& direction) {
   const std::vector<double> values = direction.value.to_vector();
   const auto columns = static_cast<std::size_t>(direction.value.shape()[1]);
