@@ -1,9 +1,9 @@
-// Memory that runs out. Each scenario of allocation_scenarios.cpp is warmed up in a process of its own and runs again
-// while the n-th request to malloc's family fails, once and for ever, and while the n-th request to the pool fails; and
-// as the first use of the library in fresh processes, while requests to malloc fail. Holds when std::bad_alloc is all
-// that comes out, no tensor and no byte stays behind, and the next run gives the same bits.
-// `allocation_failures [WARM FRESH [NAME]]`: how many n each kind of failure has per scenario, spread over its requests
-// (40 and 8 unless told); 0 is every n.
+// Allocation failures. Each scenario of allocation_scenarios.cpp is warmed up in a process of its own. It then runs
+// again while the n-th request to the malloc family fails, once or from then on, and while the n-th request to the pool
+// fails. It also runs as the first use of the library in fresh processes, while requests to malloc fail. It passes if
+// only std::bad_alloc is thrown, no tensor and no byte stays behind, and the next run gives the same bits.
+// `allocation_failures [WARM FRESH [NAME]]`: how many n each kind of failure tests per scenario, spread over its
+// requests (default: 40 and 8); 0 is every n.
 #include <sys/mman.h>
 
 #include <algorithm>
@@ -40,7 +40,7 @@ const char* to_string(Memory m) {
   return "?";
 }
 
-// What a child is at, in memory that the parent reads when the child is killed.
+// The progress of a child, in memory that the parent reads if the child is killed.
 struct Progress {
   Memory memory;
   bool fresh;
@@ -63,7 +63,7 @@ bool same_bits(const Results& a, const Results& b) {
   return true;
 }
 
-// As many as `most` of 0, ..., requests - 1, the first and the last among them; all for 0.
+// At most `most` of the numbers 0, ..., requests - 1, including the first and the last; all for most = 0.
 std::vector<std::int64_t> spread(std::int64_t most, std::int64_t requests) {
   const std::int64_t count = most > 0 ? std::min(most, requests) : requests;
   std::vector<std::int64_t> list;
@@ -121,7 +121,7 @@ class Runner {
     std::fflush(stdout);
   }
 
-  // The first n that is not reached, found by bisection. The pool's hook tells failures alone.
+  // The first n that is not reached, by bisection: the pool's hook reports failures only.
   std::int64_t pool_requests() {
     std::int64_t reached = -1, beyond = 1;
     while (warm_attempt(Memory::pool_once, beyond)) reached = std::exchange(beyond, 2 * beyond);
@@ -132,7 +132,7 @@ class Runner {
     return beyond;
   }
 
-  // Whether the failure came out.
+  // Whether the failure was thrown.
   bool warm_attempt(Memory memory, std::int64_t n) {
     if (progress_.problems > 5) return false;
     bool failed;
@@ -187,7 +187,7 @@ class Runner {
   MemoryStats baseline_;
 };
 
-// Runs f in a child and reports how it ended, if not well.
+// Runs f in a child, and reports how the child ended unless it succeeded.
 template <class F>
 void in_child(const Scenario& scenario, Progress& progress, unsigned seconds, const F& f) {
   const auto run = [&] {

@@ -17,7 +17,7 @@ using namespace reel;
 namespace battery {
 namespace {
 
-// Without digits, which name tensors and count ids.
+// The text without digits, which number tensors and ids.
 Tensor words(std::string s) {
   std::erase_if(s, [](char c) { return c >= '0' && c <= '9'; });
   return text(s);
@@ -283,7 +283,8 @@ Results fused_pair() {
   return {a, b};
 }
 
-// A step that fails leaves every variable as it was: an assignment would give it another tensor, as this one is held.
+// A failed step must leave every variable unchanged. An assignment would give the variable another tensor, since its
+// value is held here.
 template <class Optimizer>
 Results stepped(Optimizer optimizer, bool sparse) {
   const Variable v(weights(), "v"), w(point(), "w");

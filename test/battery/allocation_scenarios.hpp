@@ -12,7 +12,7 @@ using Results = std::vector<reel::Tensor>;
 struct Scenario {
   const char* name;
   Results (*run)();
-  bool lives_on = false;  ///< it uses objects that outlive the run, so only the next run restores what they hold
+  bool lives_on = false;  ///< uses objects that outlive the run: only the next run restores their contents
 };
 std::span<const Scenario> scenarios();
 
@@ -39,7 +39,7 @@ Results every_mode(const F& f) {
   return all;
 }
 
-// Of families of ops, in allocation_ops.cpp.
+// Scenarios of families of ops, in allocation_ops.cpp.
 Results solved(const reel::Tensor& b);
 Results factored();
 Results convolved();

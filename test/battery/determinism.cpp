@@ -1,6 +1,6 @@
-// The same bits for every number of threads: more than a hundred programs, values and gradients, with 1, 2, 3, 7 and 16
-// threads, twice, while the host changes OpenBLAS's threads and the floating-point environment in between. Arrays are
-// large enough to be split.
+// Results have the same bits for every number of threads: more than a hundred programs, values and gradients, with 1,
+// 2, 3, 7 and 16 threads, twice, while the host changes OpenBLAS's threads and the floating-point environment in
+// between. Arrays are large enough to be split.
 #include <oneapi/tbb/global_control.h>
 #include <oneapi/tbb/task_arena.h>
 
@@ -234,7 +234,7 @@ TEST_CASE("values and gradients have the same bits for every number of threads")
       const Tensors expected = program.run();
       for (const int threads : {2, 3, 7, 16, 1}) {
         set_num_threads(threads);
-        openblas_set_num_threads(threads == 3 ? 2 : 1);  // the host's business: must change nothing
+        openblas_set_num_threads(threads == 3 ? 2 : 1);  // set by the host: must have no effect
         INFO(program.name << ", " << threads << " threads, rounding " << rounding);
         Tensors got;
         arena.execute([&] {

@@ -1,4 +1,4 @@
-// Exceptions of users' code, thrown at every call of every kind of callback: nothing but that exception comes out, no
+// Exceptions of user functions, thrown at every call of every kind of callback. Only that exception propagates, no
 // tensor stays alive, and the same program gives the same results afterwards.
 #include <functional>
 #include <reel/elementwise.hpp>
@@ -14,9 +14,9 @@ using namespace reel;
 
 namespace {
 
-struct Thrown {};  // derives from nothing: what catches std::exception must not swallow it
+struct Thrown {};  // has no base class, so a handler for std::exception does not catch it
 
-// Throws at its call number `fatal`; counts all.
+// Counts calls, and throws at call number `fatal`.
 class Countdown {
  public:
   explicit Countdown(int fatal) : fatal_(fatal) {}
@@ -49,7 +49,7 @@ Results second_order(const F& f, const Tensor& x) {
   return {hessian(f)(x), hvp(f)(x, ones(shape))};
 }
 
-// A user's square whose function, rule and tangent call tick.
+// A custom square whose function, rule and tangent call tick.
 auto squared(Countdown& tick) {
   return custom_gradient(
       [&tick](const Tensor& x) {

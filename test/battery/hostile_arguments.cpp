@@ -1,7 +1,8 @@
-// Every public op with extremes of every parameter: empty handles, every dtype, shapes of no or too many elements, axes
-// and sizes at the ends of int64, NaN, numbers outside an enumeration. In a process with little memory, a call either
-// gives a result or throws a reel::Error that begins with the name of the function called (or std::bad_alloc where a
-// result is too large). A program of its own: a crash must not take other tests with it, and says what ran.
+// Every public op with extreme values of every parameter: empty handles, every dtype, shapes of no or too many
+// elements, axes and sizes at the ends of int64, NaN, numbers outside an enumeration. In a process with little memory,
+// a call must return a result or throw a reel::Error that begins with the name of the function called (or
+// std::bad_alloc if a result is too large). It is a program of its own: a crash does not end other tests, and the
+// program prints which call ran.
 #include <sys/resource.h>
 
 #include <csignal>

@@ -1,6 +1,6 @@
 // No kernel reads or writes outside its operands. Each operand lies at the very end, or at the very beginning, of
 // memory whose neighbouring pages cannot be accessed: every kernel, element type and instruction set, lengths 0 to 130.
-// Not here: the convolution kernels, whose contract is to read and write up to the end of the last vector.
+// The convolution kernels are not tested here: they are allowed to access up to the end of the last vector.
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -59,7 +59,7 @@ class Guarded {
     if (bytes > size_) throw std::length_error("operand too long for the guarded memory");
     return edge == Edge::begin ? base_ + page_ : base_ + page_ + size_ - bytes;
   }
-  // n elements with a stride, of which the outermost touches the border.
+  // n elements with a stride; the outermost one touches the border.
   Strided operand(Edge edge, DType type, std::ptrdiff_t n, std::ptrdiff_t stride) {
     const auto size = static_cast<std::ptrdiff_t>(item_size(type));
     const std::ptrdiff_t span = n == 0 ? 0 : (n - 1) * std::abs(stride) + 1;

@@ -1,6 +1,6 @@
-// What threads may share, eight at once, where something is made, changed or dropped on the way: compiled functions,
-// variables under optimisers, the registry, the settings of the process, tapes that go from hand to hand. Right results
-// here; no data race under the thread sanitizer, for which this file is (`test/long tsan`).
+// Objects that eight threads share while something is created, changed or destroyed: compiled functions, variables
+// under optimisers, the registry, the settings of the process, tapes that move between threads. This checks the
+// results; the thread sanitizer, for which this file is meant (`test/long tsan`), checks for data races.
 #include <atomic>
 #include <deque>
 #include <memory>
@@ -22,7 +22,7 @@ using namespace reel;
 
 namespace {
 
-// How often f(thread) gave false on eight threads.
+// The number of times that f(thread) returned false on eight threads.
 template <class F>
 int wrong_in_threads(F f) {
   std::atomic<int> wrong = 0;
@@ -39,7 +39,7 @@ TEST_CASE("races: a compiled function meets new signatures on eight threads and 
   const Tensor captured = support::ramp({1, 3});
   const auto f = [&](const Tensor& x, int k) { return sum(tanh(x * w) * captured) * k; };
   const auto compiled = compile(f, {.max_signatures = 3});
-  set_warning_handler([](std::string_view, void*) {});  // that signatures go
+  set_warning_handler([](std::string_view, void*) {});  // ignores warnings about dropped signatures
   const int wrong = wrong_in_threads([&](int thread) {
     bool right = true;
     for (int i = 0; i < 12; ++i) {

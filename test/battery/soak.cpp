@@ -1,6 +1,6 @@
-// Memory stays flat: training steps, tapes, gradients of one persistent tape, threads that come and go, and an
+// Memory does not grow: training steps, tapes, gradients of one persistent tape, threads that start and end, and an
 // exception in each step. soak [SCALE]: 1 is the long form (100 000 steps, a million tapes, 10 000 gradients, 5000
-// threads). After a warm-up, live tensors, live bytes and what the pool took from the system must not grow.
+// threads). After a warm-up, live tensors, live bytes and the memory that the pool took from the system must not grow.
 #include <unistd.h>
 
 #include <cstdio>
@@ -98,7 +98,7 @@ std::int64_t resident_bytes() {
 // An emulator's own memory counts as this process's, and qemu-user (7.2) keeps some 280 KiB of every thread that ended.
 const bool emulated = std::getenv("REEL_TEST_EMULATOR") != nullptr;
 
-// Runs f so often; afterwards nothing may be held that was not held after the warm-up.
+// Runs f `count` times. Afterwards nothing may be held that was not held after the warm-up.
 bool flat(const char* what, std::int64_t count, const std::function<void()>& f) {
   for (std::int64_t i = 0; i < count / 10 + 10; ++i) f();
   const MemoryStats before = memory_stats();

@@ -1,6 +1,6 @@
-// The small programs whose cost test/tools/budget.py holds to test/budget/budget.txt. Under callgrind each case runs a
-// few times in measured(), then three times as often, so that the difference is the cost of a run. What counters tell
-// it prints itself: calls of the system's allocator, bytes per tape entry.
+// The small programs whose cost test/tools/budget.py compares with test/budget/budget.txt. Under callgrind each case
+// runs a few times in measured(), then three times as often: the difference is the cost of a run. The program itself
+// prints what it can count: calls of the system's allocator, bytes per tape entry.
 #include <cstdio>
 #include <reel/compile.hpp>
 #include <reel/elementwise.hpp>
@@ -148,7 +148,7 @@ void rosenbrock_hvp() {
   static_cast<void>(hvp(rosenbrock)(x, v));
 }
 
-// Bytes that a tape takes per entry, for one op over and over.
+// Bytes per tape entry, for a repeated op.
 template <class F>
 double bytes_per_entry(F f) {
   constexpr int entries = 1000;
@@ -161,7 +161,7 @@ double bytes_per_entry(F f) {
 
 struct Case {
   const char* name;
-  int units;  // a run of the case is so many
+  int units;  // units per run of the case
   void (*run)();
 };
 constexpr Case cases[] = {
@@ -187,15 +187,15 @@ constexpr Case cases[] = {
 
 }  // namespace
 
-// What callgrind counts. Called through a pointer that the compiler cannot see through: a copy of it made for one
-// argument would have another name.
+// The function that callgrind counts. It is called through a pointer that is opaque to the compiler, because a copy
+// specialised for one argument would have another name.
 extern "C" [[gnu::noinline]] void measured(void (*run)(), int times) {
   for (int i = 0; i < times; ++i) run();
 }
 void (*volatile count)(void (*)(), int) = measured;
 
 int main(int argc, char**) {
-  if (argc > 1) return std::puts(REEL_BUDGET_BUILD) < 0;  // asked for no more
+  if (argc > 1) return std::puts(REEL_BUDGET_BUILD) < 0;  // no other output was requested
   std::printf("build %s\nisa %s\n", REEL_BUDGET_BUILD, std::string(isa()).c_str());
   for (const Case& c : cases) {
     constexpr int warm_up = 3, few = 4, many = 3 * few;

@@ -1,5 +1,5 @@
-// Every call of the system's allocator is counted, whoever makes it: these functions take the place of the C library's.
-// For the one source file of a program.
+// Counts every call of the system's allocator, whoever makes it: these functions replace those of the C library.
+// Include it in the only source file of a program.
 #pragma once
 #include <cstddef>
 

@@ -142,7 +142,7 @@ TEST_CASE("compile check: each signature is checked, optimisers, loops and tapes
     CHECK(same_bits(f(x), step(twin, plain)(x)));
     CHECK(same_bits(model.w.read(), twin.w.read()));
   }
-  // Of a checked call a tape records the program alone.
+  // A tape records only the program of a checked call.
   const Tensor x = ramp({2, 3}), k = ramp({3}, .5);
   int calls = 0;
   const auto g = compile(

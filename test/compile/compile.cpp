@@ -108,7 +108,7 @@ TEST_CASE("compiled: views of a captured tensor, and functions that it is passed
   const Tensor w = support::ramp({3, 2}), x = support::ramp({3}, .2);
   const auto check = [&](const auto& f) {
     const auto g = compile(f);
-    static_cast<void>(g(x));  // traced with no tape in sight
+    static_cast<void>(g(x));  // traced without an active tape
     GradientTape tape, eager;
     tape.watch(w);
     eager.watch(w);
@@ -399,7 +399,7 @@ TEST_CASE("compiled: stats count what a program has, and to_dot draws it") {
   f(support::ramp({3, 3}));
   const CompileStats s = f.stats();
   CHECK(s.traced_instructions == 8);  // exp twice, multiply, add, sin, matmul, sum, add
-  CHECK(s.instructions == 4);         // exp, multiply and add are one, the second exp the first, sin is gone
+  CHECK(s.instructions == 4);         // exp, multiply, add fused; second exp merged; sin dropped
   CHECK(s.planned_bytes >= 3 * 3 * 8);
   CHECK(s.constant_bytes >= 3 * 3 * 8);
   CHECK(s.signatures == 1);

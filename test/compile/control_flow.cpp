@@ -1,5 +1,5 @@
-// Control flow whose choices a program makes: loops, branches and checkpoints inside compiled functions, and loops with
-// LoopOptions::compiled.
+// Control flow that a program decides at run time: loops, branches and checkpoints inside compiled functions, and loops
+// with LoopOptions::compiled.
 #include <functional>
 #include <reel/compile.hpp>
 #include <reel/reel.hpp>
@@ -15,8 +15,8 @@ using support::same_bits;
 
 namespace {
 
-// A body runs again for derivatives beyond the first, so that it captures by value what ends before.
-// Values and derivatives of both modes and of second order, with the derivative taken through the program and in it.
+// Bodies run again for derivatives beyond the first, so they capture by value what ends
+// earlier.
 void check_everything(const std::function<Tensor(const Tensor&)>& f, const std::vector<Tensor>& at) {
   const auto g = compile(f);
   for (const Tensor& x : at) {

@@ -15,8 +15,8 @@ using support::same_bits;
 
 namespace {
 
-// Calls f and its program at each x, each with variables and a generator of its own, and compares results, variables
-// and positions. `make` gets variables and gives a function of a tensor and a generator.
+// Calls f and its program at each x, each with its own variables and generator, and compares results, variables and
+// positions. `make` gets variables and returns a function of a tensor and a generator.
 template <class Make>
 void check_calls(const Make& make, const std::vector<Tensor>& variables, const std::vector<Tensor>& at) {
   std::vector<Variable> of_f, of_program;
@@ -202,7 +202,7 @@ TEST_CASE("effects in bodies: derivatives draw the numbers of the call, and lead
         70, [&, x](const Tensor&, const Tensor& z) { return step(x, z, g); }, x);
     return sum(y * cos(x) * random_uniform(g, {3}) + running);
   };
-  // In a loop that is one entry, what is read and assigned has no derivative of forward mode.
+  // In a loop that is one entry, forward mode does not differentiate what is read and assigned.
   const auto unrolled = [&](const Tensor& x, Generator& g) {
     Tensor y = x;
     for (int i = 0; i < 70; ++i) y = step(x, y, g);

@@ -1,5 +1,5 @@
-// Gradients of loops that are programs: a walk back over what the steps have left, for loops of every shape, with and
-// without a memory budget, inside compiled functions and with LoopOptions::compiled.
+// Gradients of loops that are programs: a backward pass over the residuals of the steps, for loops of every shape, with
+// and without a memory budget, inside compiled functions and with LoopOptions::compiled.
 #include <reel/compile.hpp>
 #include <reel/reel.hpp>
 #include <reel/runtime.hpp>
@@ -15,8 +15,8 @@ using support::same_bits;
 
 namespace {
 
-// make(options) is a function with a loop. Values and gradients, through the call, in the program, and by a program of
-// the loop alone, against the loop op by op.
+// make(options) returns a function with a loop. Compares values and gradients, through the call, inside the program,
+// and by a program of the loop alone, with the loop run op by op.
 template <class Make>
 void check_loop(const Make& make, const std::vector<Tensor>& at) {
   const auto plain = make(LoopOptions());
@@ -216,7 +216,7 @@ TEST_CASE("compiled loops under a memory budget keep it") {
   };
   CHECK(peak(make(budget)) < budget + 8 * 8000);
   CHECK(peak(make(0)) > iterations * 8000);
-  // What a derivative takes while it is computed. A second one also keeps what the call has left for a first.
+  // The peak memory of computing a derivative. A second one includes what the call keeps for a first.
   const auto most = [&](const auto& derivative) {
     derivative(x);
     const std::int64_t before = memory_stats().live_bytes;
@@ -256,7 +256,7 @@ TEST_CASE("derivatives of compiled loops: by what is captured, by variables and 
     };
   };
   const Tensor x = ramp({3}, -.4), along = ramp({80, 3}, .1), wide = ramp({3, 3}, -.7);
-  // The gradients by everything of a gradient, and its tangent along rows and what is captured.
+  // The gradients of a gradient by everything, and its tangent along rows and captured tensors.
   const auto second = [&](const auto& f) {
     GradientTape outer;
     outer.watch(std::tuple(x, xs, w));

@@ -1,4 +1,4 @@
-// Gradients through compiled calls as two programs: what the call keeps, and that nothing of f is computed again.
+// Gradients through compiled calls are two programs: what the call keeps, and that no part of f is computed twice.
 #include <reel/compile.hpp>
 #include <reel/reel.hpp>
 

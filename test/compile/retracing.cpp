@@ -1,5 +1,5 @@
-// What TensorFlow's tests of tf.function and MLX's tests of compile hold of theirs, as facts about compile(f): when f
-// is traced again, what it captures, variables, structure, errors, and what a failed call leaves behind.
+// What TensorFlow's tests of tf.function and MLX's tests of compile check, as facts about compile(f): when f is traced
+// again, captures, variables, structure, errors, and the state after a failed call.
 #include <map>
 #include <reel/compile.hpp>
 #include <reel/reel.hpp>

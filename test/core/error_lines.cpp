@@ -1,4 +1,4 @@
-// Errors name the line that called the op, where the op can know it, and the function that the user called.
+// An error names the line that called the op, if the op can know it, and the function that the user called.
 #include <cmath>
 #include <exception>
 #include <reel/elementwise.hpp>
@@ -94,7 +94,7 @@ TEST_CASE("without a known line there is no suffix") {
   CHECK_THROWS_WITH(Shape{1}.erase(4), Catch::EndsWith("of rank 1"));
   GradientTape tape;
   CHECK(message([&] { static_cast<void>(tape.gradient(Tensor(), Tensor())); }).find(".cpp") == std::string::npos);
-  // What the library itself calls names no file of the library's.
+  // Ops that the library calls name no file of the library.
   SGD sgd;
   const Variable w(ones({2}));
   const std::string text = message([&] { sgd.step(std::vector{ones({3})}, {w}); });
@@ -146,7 +146,7 @@ TEST_CASE("copies of an error share the line, beyond its scope, its thread and t
       CHECK(ends_with(e.what(), at(line)));
     }
   }).join();
-  // An error that was caught is not what a later op answers for.
+  // An error that was caught does not affect the message of a later op.
   CHECK(ends_with(message([&] { static_cast<void>(x + ones({4})); }), at(__LINE__)));
 }
 

@@ -1,4 +1,4 @@
-// The memory pool across threads, and the library under other people's parallel loops.
+// The memory pool across threads, and the library inside parallel loops of the program.
 #include <oneapi/tbb/parallel_for.h>
 
 #include <limits>
@@ -12,10 +12,10 @@ using namespace reel;
 
 namespace {
 
-// Destroyed after main, when every thread_local of the main thread is gone. It is a tensor that lives throughout.
+// A tensor that lives throughout. It is destroyed after main, when every thread_local of the main thread is gone.
 const Variable kept(scalar(1.0), "static");
 
-// Frees, and allocates, while its thread ends.
+// Frees and allocates memory while its thread ends.
 struct AtExit {
   Tensor value;
   ~AtExit() {

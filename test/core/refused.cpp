@@ -1,5 +1,5 @@
-// What is refused before memory is touched: literals that an integer cannot hold, axes that a shape does not have,
-// values that are no dtype.
+// Arguments that are refused before memory is accessed: literals that an integer cannot hold, axes that a shape does
+// not have, values outside the dtype enumeration.
 #include <cmath>
 #include <limits>
 #include <reel/reel.hpp>

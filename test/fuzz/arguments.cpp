@@ -1,6 +1,6 @@
-// Fuzzing of what is parsed: einsum's subscripts and slice lists. A byte string becomes a call; a call that is accepted
-// must give what the definition gives, computed here element by element, and its gradient must have x's shape; one that
-// is refused throws a reel::Error. Built with libFuzzer this is `test/long fuzz`.
+// Fuzzing of parsed arguments: einsum's subscripts and slice lists. A byte string becomes a call. An accepted call must
+// give the result of the definition, computed here element by element, and a gradient of x's shape. A refused call must
+// throw a reel::Error. Built with libFuzzer this is `test/long fuzz`.
 #include <algorithm>
 #include <array>
 #include <cstdint>
@@ -22,7 +22,7 @@ namespace {
   std::abort();
 }
 
-// Bytes one after another, zeros behind the end.
+// Reads bytes in order; zeros after the end.
 class Bytes {
  public:
   Bytes(const std::uint8_t* data, std::size_t size) : data_(data), size_(size) {}
@@ -50,7 +50,7 @@ double element(const Tensor& x, const std::vector<std::int64_t>& index) {
   return part.item();
 }
 
-// Whether the text has letters, commas and one arrow alone, each operand as many letters as it has axes.
+// Whether the text consists of letters, commas and one arrow, with as many letters per operand as it has axes.
 bool plain(const std::string& text, const std::vector<Tensor>& x, std::vector<std::string>& inputs,
            std::string& output) {
   const std::size_t arrow = text.find("->");

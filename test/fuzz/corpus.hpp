@@ -10,8 +10,8 @@
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size);
 
-/// What main returns, of the arguments of main: a failure unless there were at least `least` inputs. A wrong result
-/// aborts.
+/// Runs the corpus, given the arguments of main, and returns its exit status: a failure if there were fewer than
+/// `least` inputs. A wrong result aborts.
 inline int run_corpus(int count, char** arguments, const std::vector<std::string>& seeds, long least) {
   if (count > 1) {
     for (std::size_t i = 0; i < seeds.size(); ++i)

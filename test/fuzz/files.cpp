@@ -1,6 +1,6 @@
 // Fuzzing of files: npy, npz, safetensors, csv, and trees with the state of an optimiser and a generator. The first
-// byte chooses the reader unless REEL_FUZZ_READER does, the others are the file. A reader returns or throws IoError,
-// and allocates no more than it promises. Built with libFuzzer this is `test/long fuzz`.
+// byte selects the reader unless REEL_FUZZ_READER does; the others are the file. A reader must return or throw IoError,
+// and must not allocate more than it promises. Built with libFuzzer this is `test/long fuzz`.
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -26,7 +26,7 @@ using namespace reel;
 
 namespace {
 
-// A file in memory, written anew for each input, under the names that load tells formats by.
+// A file in memory, rewritten for each input, under the names by which load tells formats.
 class MemoryFile {
  public:
   MemoryFile() {
@@ -76,7 +76,7 @@ void require(bool holds, const char* what) {
   std::abort();
 }
 
-// A run that is loaded steps on; one that is refused is as it was.
+// A loaded run can continue; a refused one is unchanged.
 NamedTensors load_run(const std::string& path) {
   Run run;
   try {

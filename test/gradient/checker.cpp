@@ -1,4 +1,4 @@
-// <reel/testing.hpp>: the checker passes what is right and fails what is wrong, and says which and where.
+// <reel/testing.hpp>: the checker accepts right derivatives and rejects wrong ones, and says which is wrong and where.
 #include <cmath>
 #include <reel/reel.hpp>
 #include <reel/testing.hpp>

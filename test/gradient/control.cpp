@@ -73,7 +73,7 @@ TEST_CASE("S122: loops that do not run, exits without a gradient, invariants") {
     })(x);
     CHECK(unchanged.item() == 1.0);
 
-    // Two exits, one of which nobody uses: its initial value gets zeros; if none is used, none goes back.
+    // Two results, one of them unused: its initial value gets zeros. If none is used, no initial value has a gradient.
     const WarningLog growth;  // collects the warning about a gradient on an active tape
     GradientTape tape({.persistent = true});
     const Tensor y = scalar(5.0);
@@ -259,7 +259,7 @@ TEST_CASE("under a budget, memory stays within it and few steps are computed aga
     const auto [peak, g] = run(budget);
     INFO("budget of " << states << " states: peak " << peak << ", " << runs << " steps run");
     CHECK(close(g, expected));
-    // The outputs, the cuts of xs and pools of partly used pages come on top; none grows with the budget.
+    // The outputs, the slices of xs and partly used pages of pools come on top; none of them grows with the budget.
     CHECK(peak <= budget + 400000);
     // Griewank and Walther: with s states kept, no step is computed more than t times again, binomial(s + t, s) >= n.
     const double s = static_cast<double>(states - 7);  // the record of one step and the cotangents need the rest
@@ -575,7 +575,7 @@ TEST_CASE("memory budgets: derivatives of every order keep them, with draws, var
       return memory_stats().peak_bytes - before;
     };
     Tensor got, expected;
-    // Of third order there are states of two more kinds.
+    // At third order there are two more kinds of states.
     CHECK(peak(kept[k], got) <= (k == 4 ? 2 : 1) * budget + 500000);
     CHECK(peak(all[k], expected) > 2 * n * state_bytes);
     CHECK(close(got, expected));

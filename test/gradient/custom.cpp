@@ -152,7 +152,7 @@ TEST_CASE("custom_gradient: forward mode needs a rule of its own") {
     CHECK(second.item() == 2.0);
   const auto unfit = custom_gradient(square_of, [](const auto&, const auto&) { return ones({2}); });
   CHECK_THROWS_AS(jvp(unfit, x, 1.0), ShapeError);
-  // It says nothing of variables.
+  // The rule does not mention variables.
   const Variable w(scalar(2.0), "w");
   const auto reads = custom_gradient(
       [&](const Tensor& t) {
@@ -375,7 +375,7 @@ TEST_CASE("prevent_gradient: whoever differentiates through it is told") {
   CHECK_THROWS_AS(tape.gradient(y * 2, x), LookupError);
   CHECK_THROWS_WITH(tape.gradient(y * 2, x), Contains("sampling"));
   CHECK_THROWS_AS(jvp([](const Tensor& v) { return prevent_gradient(v); }, x, 1.0), LookupError);
-  // Off the path nobody asks.
+  // The rule is not called off the path.
   CHECK((*tape.gradient(x * x + stop_gradient(y), x)).item() == 4.0);
 }
 

@@ -1,5 +1,5 @@
-// GradientTape.jacobian and batch_jacobian: known answers, the life of the tape, and what cannot be carried in one
-// sweep. That all ops give the rows of one gradient after another is tested in op_derivatives.
+// GradientTape.jacobian and batch_jacobian: known answers, the state of the tape, and results that cannot be computed
+// in one sweep. op_derivatives tests that all ops give the rows of one gradient after another.
 #include <cmath>
 #include <map>
 #include <reel/reel.hpp>
@@ -132,7 +132,7 @@ TEST_CASE("jacobian of what is not connected: none with its reason, or zeros") {
   CHECK(tape.jacobian(stop_gradient(y), x).reason() == WhyNone::stop_gradient);
   CHECK(same(*tape.jacobian(cast(y, DType::float32), x), {2, 0, 0, 4}));
   CHECK(tape.jacobian(cast(y, DType::float32), x).dense().dtype() == DType::float64);
-  // Nothing is computed for the 10^12 elements between them.
+  // No work is done for the 10^12 elements between them.
   const Tensor many = exp(ones({1000000})), followed = exp(broadcast_to(far[0], {1000000}));
   CHECK(!tape.jacobian(many, x));
   CHECK(!tape.jacobian(followed, x));
@@ -157,7 +157,7 @@ TEST_CASE("jacobian uses up a tape that is not persistent, and stops it") {
   GradientTape tape;
   tape.watch(x);
   const Tensor y = exp(x);
-  // Checked before anything happens: the tape is not used up by a mistake.
+  // Arguments are checked first, so an error does not use up the tape.
   CHECK_THROWS_AS(tape.jacobian(Tensor(), x), ValueError);
   CHECK_THROWS_AS(tape.jacobian(y, {x, Tensor()}), ValueError);
   CHECK(tape.active());
@@ -358,7 +358,7 @@ TEST_CASE("jacobian refuses complex targets and ranks beyond the largest") {
   CHECK_THROWS_AS(tape.jacobian(cast(x, DType::complex128), x), TypeError);
   CHECK_THROWS_AS(tape.jacobian(exp(deep), deep), ShapeError);
   CHECK_THROWS_AS(tape.batch_jacobian(exp(deep), deep), ShapeError);
-  // Where there is no room for a leading axis, one row after another.
+  // Without room for a leading axis, rows are computed one after another.
   Shape longest = {2};
   while (longest.rank() < max_rank) longest.insert(0, 1);
   const Tensor y = reshape(exp(reshape(x, longest)), {2});

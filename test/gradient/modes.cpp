@@ -1,4 +1,4 @@
-// Which mode a Jacobian takes, told by how often the rules on the way are called; and rules that take a batch.
+// Which mode a Jacobian uses, seen from how often the rules on the path are called; and rules that take a batch.
 #include <reel/reel.hpp>
 #include <thread>
 
@@ -13,7 +13,7 @@ struct Calls {
   std::vector<Shape> cotangents;
 };
 
-// x a, x^2 summed over the parameters: [n] to [m], with rules that count. `batched` chooses what backward takes.
+// The product of x^2 and a, [n] to [m], with rules that count their calls. `batched` selects what the vjp takes.
 Tensor times(const Tensor& x, const Tensor& a) { return matmul(x * x, a); }
 
 enum class Rules { backward, batched, both, batched_and_jvp };

@@ -1,4 +1,4 @@
-// Every reason for a missing gradient: its code and its words, and the op, variable or line that they name.
+// Every reason for a missing gradient: its code, its text, and the op, variable or line that it names.
 #include <functional>
 #include <memory>
 #include <reel/reel.hpp>
@@ -205,7 +205,7 @@ TEST_CASE("integer variables, variables of a tape that watches none, and parts o
   const Gradient unwatched = tape.gradient(y, w);
   CHECK(unwatched.reason() == WhyNone::never_watched);
   CHECK_THAT(unwatched.why_none(), Contains("variable 'w' is not watched by itself"));
-  // Of several targets the first that tells anything gives the reason.
+  // Of several targets, the first with a reason gives it.
   const Tensor far = scalar(1.0), whole = cast(far, DType::int64);
   CHECK(tape.gradient({far, y}, w).reason() == WhyNone::never_watched);
   CHECK(tape.gradient({far * 2, far * 3}, x).reason() == WhyNone::target_unwatched);

@@ -1,4 +1,5 @@
-// IndexedSlices from gather's gradient to the optimisers. Rules S66-S69, S113-S118; the cost is that of the rows named.
+// IndexedSlices, from gather's gradient to the optimisers. Rules S66-S69, S113-S118. The cost is proportional to the
+// number of rows named.
 #include <cmath>
 #include <reel/optim.hpp>
 #include <reel/reel.hpp>
@@ -19,7 +20,7 @@ using Indices = std::vector<std::int64_t>;
 IndexedSlices some_rows() { return {tensor({{1., 2.}, {10., 20.}, {100., 200.}}), tensor<int>({2, 0, 2}), {4, 2}}; }
 Tensor table() { return tensor({{1., 2.}, {3., 4.}, {5., 6.}, {7., 8.}}); }
 
-// What the pool gave out at most during f beyond what was live, in bytes.
+// The peak memory of f beyond what was live before, in bytes.
 template <class F>
 std::int64_t peak_of(const F& f) {
   reset_peak_bytes();

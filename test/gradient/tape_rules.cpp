@@ -1,4 +1,4 @@
-// Rules of recording, replay and sparse gradients that no other file shows, each under its number.
+// Rules of recording, replay and sparse gradients that no other file tests, each under its number.
 #include <array>
 #include <reel/reel.hpp>
 

@@ -1,4 +1,4 @@
-// Trees: which types they are, in what order their leaves come, and what a result looks like.
+// Trees: which types are trees, the order of their leaves, and the type of results.
 #include <map>
 #include <reel/reel.hpp>
 #include <string>

@@ -1,4 +1,4 @@
-// npz files: NumPy's own, what is written and read again, and bytes that are no such file.
+// npz files: files written by NumPy, files written and read back, and bytes that are not a valid file.
 #include "samples.hpp"
 
 using namespace reel;

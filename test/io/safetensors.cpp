@@ -1,4 +1,4 @@
-// safetensors files: what is written and read again, mapped too, and bytes that are no such file.
+// safetensors files: written and read back, also memory-mapped, and bytes that are not a valid file.
 #include "samples.hpp"
 
 using namespace reel;

@@ -46,7 +46,7 @@ inline void require_same(const reel::NamedTensors& found, const reel::NamedTenso
   }
 }
 
-/// What read() says of the bytes as a file; empty if it takes them.
+/// The error message of read() for these bytes as a file; empty if it accepts them.
 template <class F>
 std::string refusal(const std::string& bytes, F read) {
   const support::TemporaryFolder folder;

@@ -1,4 +1,4 @@
-// Files are replaced whole or not at all, and only what is a file is read or replaced.
+// Files are replaced completely or not at all, and only regular files are read or replaced.
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>

@@ -1,5 +1,5 @@
-// Tapes and accumulators inside one another around functions that stop gradients or give none for an argument: against
-// the same programs with constants in place of what is stopped, against closed forms, and for each way to sum.
+// Nested tapes and accumulators around functions that stop gradients or have none for an argument. Compared with the
+// same programs with constants in place of stopped values, with closed forms, and for each aggregation method.
 #include <cmath>
 #include <functional>
 #include <memory>

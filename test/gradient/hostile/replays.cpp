@@ -1,5 +1,5 @@
-// Replays that share what they could write to: the caller's cotangents, results handed out before, values that rules
-// hand on, one tape replayed from its own rules. Against closed forms, for each way to sum.
+// Replays that share memory which they could overwrite: the caller's cotangents, earlier results, values that rules
+// pass on, one tape replayed from its own rules. Compared with closed forms, for each aggregation method.
 #include <cmath>
 #include <reel/elementwise.hpp>
 #include <reel/reel.hpp>
