@@ -1,5 +1,5 @@
-// The test program. A listener sees to it that every test case ends with as many live tensors as it began with. With
-// REEL_TEST_OTHER_SET it is skipped where REEL_ISA names the set that this processor uses anyway.
+// The test program. A listener checks that every test case ends with as many live tensors as it began with. With
+// REEL_TEST_OTHER_SET the program is skipped if REEL_ISA names the set that this processor uses anyway.
 #define CATCH_CONFIG_RUNNER
 #include <cstdio>
 #include <cstdlib>

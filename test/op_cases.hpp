@@ -12,7 +12,7 @@
 
 namespace cases {
 
-/// Whether the rows of this op are tested: all are, unless the environment variable REEL_OP_CASES names one op alone.
+/// Whether the rows of this op are tested: all are, unless the environment variable REEL_OP_CASES names a single op.
 inline bool selected(const std::string& name) {
   const char* op = std::getenv("REEL_OP_CASES");
   return !op || name == op;
@@ -35,17 +35,17 @@ struct Domain {
 
 enum Flag : unsigned {
   none = 0,
-  integers = 1,        // exists for integers, and gives integers there
+  integers = 1,        // takes integers and returns integers
   booleans = 2,        // ... for booleans too
-  boolean_result = 4,  // carries no gradient
-  constant = 8,        // not connected to its operands, on purpose
-  by_complex = 16,     // of complex numbers, made of real operands: no function of lanes
-  not_of_lanes = 32,   // a function of tensors alone
-  by_values = 64,      // the elements decide on the extents of the result: cannot be traced
+  boolean_result = 4,  // has no gradient
+  constant = 8,        // deliberately not connected to its operands
+  by_complex = 16,     // of complex numbers, made from real operands: not a function of lanes
+  not_of_lanes = 32,   // a function of tensors only
+  by_values = 64,      // the extents of the result depend on elements: cannot be traced
 };
 
-/// The reference of a pointwise op, of its operands' elements. Written for `auto x`, it is one of jets too: from it
-/// random programs and the test of derivatives take their references. Otherwise they have one of their own.
+/// The reference of a pointwise op, as a function of its operands' elements. Written for `auto x`, it also takes jets,
+/// and random programs and the test of derivatives use it. Otherwise these have references of their own.
 struct PointwiseValue {
   using Jet = random_programs::Jet;
   Real (*real)(const Real* x);
@@ -89,7 +89,7 @@ struct Shaped {
   reel::Tensor (*call)(Operands x);
   Array (*reference)(Arrays x);
   Domain domain = {-2, 2};
-  /// Makes a drawn operand fit for the op (well-conditioned, positive definite); null: as drawn.
+  /// Converts a drawn operand to one that suits the op (well-conditioned, positive definite); null: as drawn.
   reel::Tensor (*prepare)(const reel::Tensor& drawn, std::size_t operand) = nullptr;
   unsigned flags = none;
   /// Tolerances are multiplied by it: a condition number, or the error of a narrower dtype.
@@ -130,13 +130,13 @@ std::vector<std::vector<reel::Shape>> shapes_of(const Shaped& row);
 /// A kink or a singular point: expected value and gradients (for ones as cotangent).
 struct Edge {
   const char* name;
-  const char* point;  // what is special
+  const char* point;  // the name of the special point
   reel::Tensor (*call)(Operands x);
   std::vector<reel::Tensor> (*inputs)();
   std::vector<double> value;
   std::vector<std::vector<double>> gradients;
   double tolerance = 1e-13;
-  std::vector<std::vector<double>> tangents = {};  // forward mode's, where they differ from the gradients
+  std::vector<std::vector<double>> tangents = {};  // of forward mode, where they differ from the gradients
 };
 std::vector<Edge> edges();
 

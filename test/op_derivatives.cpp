@@ -1,7 +1,7 @@
-// The op table: derivatives. Reverse mode and forward mode are transposes of each other, <v, J t> = <J^T v, t>, over
-// shape and stride patterns; both agree with central differences; the same holds for the gradient function, whose own
-// derivative is symmetric. Jacobians whose rows are carried together are those of one row after another, those of the
-// gradient function too.
+// The op table: derivatives. Reverse and forward mode are transposes of each other, <v, J t> = <J^T v, t>, over shape
+// and stride patterns, and both agree with central differences. The same holds for the gradient function, whose own
+// derivative is symmetric. Jacobians whose rows are computed together equal those computed row by row, for the gradient
+// function too.
 #include <cmath>
 
 #include "catch.hpp"
@@ -15,7 +15,7 @@ using support::Difference, support::Dot, support::Function, support::gradient_of
 
 namespace {
 
-// What it takes to be a transpose, to rounding.
+// Whether two scalar products agree to rounding, as they do for a transpose.
 bool agree(const Dot& a, const Dot& b, double slack) {
   return std::abs(a.value - b.value) <= 1e-12L * static_cast<long double>(slack) * a.scale;
 }
@@ -88,8 +88,9 @@ void check_jacobian(const Case& c, support::Random& random) {
     check_equal("its Jacobian", jacobian_together(by_together, c.x), jacobian_by_rows(by_rows, c.x), c.slack);
 }
 
-// The derivatives of x -> J^T v for many cotangents together, which are no rows of an identity, against one after
-// another: each rule at second order, with a leading axis. By x and by v, on which alone that of a linear op depends.
+// The derivatives of x -> J^T v for many cotangents together, which are not rows of an identity, against one after
+// another. This calls each rule at second order with a leading axis. By x, and by v, which for a linear op is the only
+// variable.
 void check_gradient_rows(const Case& c, const Tensors& v, support::Random& random) {
   GradientTape tape({.persistent = true});
   Tensors by = c.x;
@@ -117,7 +118,7 @@ void check_gradient_rows(const Case& c, const Tensors& v, support::Random& rando
   }
 }
 
-// The derivative of x -> J^T v by one operand or by v, when an outer tape follows nothing else: a rule may run as a
+// The derivative of x -> J^T v by one operand or by v, when an outer tape follows nothing else. A rule may run as a
 // fused kernel only if no tape follows what it reads.
 void check_one_followed(const Case& c, const Tensors& v, support::Random& random) {
   Tensors by = c.x;
@@ -140,8 +141,8 @@ void check_one_followed(const Case& c, const Tensors& v, support::Random& random
   }
 }
 
-// The derivative of the Jacobian, whose rows were carried together while an outer tape recorded: that of rows one after
-// another.
+// The derivative of a Jacobian whose rows were computed together while an outer tape recorded equals that of rows
+// computed one after another.
 void check_gradient_of_jacobian(const Case& c, support::Random& random) {
   const Tensor y0 = c.f(c.x)[0];
   if (y0.size() == 0 || y0.size() > 12) return;
@@ -178,13 +179,13 @@ void check_gradient_of_jacobian(const Case& c, support::Random& random) {
   check_equal("gradient of the Jacobian", gradients(true), gradients(false), 2 * c.slack);
 }
 
-// The same tensor in memory that goes on behind its end.
+// The same tensor in memory that continues past its end.
 Tensor inside(const Tensor& x, support::Random& random) {
   if (x.rank() == 0 || x.dtype() != DType::float64) return x;
   return slice(concatenate({x, random.tensor(x.shape())}), {range(0, x.shape()[0])});
 }
 
-// What a rule adds to the cotangents that have come for its operands from uses behind it, in their memory if it may.
+// Cotangents that a rule adds to earlier ones of its operands, which came from later uses, in their memory if it may.
 void check_added(const Case& c, support::Random& random) {
   const Function with_later_uses = [&](const Tensors& x) {
     Tensors all = c.f(x);
@@ -229,8 +230,8 @@ Function gradient_by_all(const Function& f, std::size_t count) {
   };
 }
 
-// f, its gradient as a function of x and of the cotangents, the gradient of that, and so on: the modes are transposes
-// for all operands together and for each alone, and many cotangents of the third order are carried together.
+// f, its gradient as a function of x and of the cotangents, the gradient of that, and so on. The modes are transposes
+// for all operands together and for each alone. Many cotangents of third order are computed together.
 void check_higher_orders(const Case& c, int orders, support::Random& random) {
   INFO(c.what);
   Function f = c.f;
@@ -326,7 +327,7 @@ void check_differences(const Case& c, support::Random& random) {
   }
 }
 
-// The shapes in which the operands of a pointwise op meet.
+// The combinations of shapes for the operands of a pointwise op.
 std::vector<std::vector<Shape>> patterns(int arity) {
   const std::vector<Shape> alone = {{}, {1}, {37}, {3, 4}, {2, 3, 4}, {0}, {2, 0, 3}};
   const std::vector<std::vector<Shape>> pairs = {{{}, {5}},        {{5}, {}},          {{3, 4}, {4}}, {{4}, {3, 4}},

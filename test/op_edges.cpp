@@ -1,5 +1,5 @@
-// The op table: kinks, ties and singular points; ops that cut a path; a same operand twice; rules S20-S22 on what is
-// kept.
+// The op table: kinks, ties and singular points; ops that end a path; an operand used twice; rules S20-S22 on kept
+// values.
 #include <cmath>
 #include <reel/ops/normal.hpp>
 
@@ -136,7 +136,7 @@ TEST_CASE("the same tensor as both operands") {
   }
 }
 
-// At these points a derivative of the table changes from one of its formulas to another.
+// At these points a derivative in the table changes between two formulas.
 TEST_CASE("second derivatives where two formulas of a first derivative meet") {
   struct Point {
     const char* what;
@@ -175,7 +175,7 @@ TEST_CASE("entries keep at most what the original lists allow (S20, S21)") {
   };
   using X = cases::Operands;
   const Tensors one{tensor({0.5, 0.25})}, two{tensor({0.5, 0.25}), tensor({0.75, 2.0})};
-  // In both lists: nothing but the gradient.
+  // Ops in both lists keep nothing: the rule reads only the gradient.
   CHECK(saved([](X x) { return negative(x[0]); }, one) == 0);
   CHECK(saved([](X x) { return identity(x[0]); }, one) == 0);
   CHECK(saved([](X x) { return sum(x[0]); }, one) == 0);
@@ -183,7 +183,7 @@ TEST_CASE("entries keep at most what the original lists allow (S20, S21)") {
   CHECK(saved([](X x) { return add(x[0], x[1]); }, two) == 0);
   CHECK(saved([](X x) { return subtract(x[0], x[1]); }, two) == 0);
   CHECK(saved([](X x) { return floor(x[0]); }, one) == 0);
-  // No inputs, or no outputs: one of the two.
+  // In one list: the rule reads no input, or no output.
   CHECK(saved([](X x) { return exp(x[0]); }, one) == 1);
   CHECK(saved([](X x) { return tanh(x[0]); }, one) == 1);
   CHECK(saved([](X x) { return sin(x[0]); }, one) == 1);

@@ -7,7 +7,7 @@
 
 namespace support {
 
-/// Draws both for each list of shapes of the row, calls use(x, others).
+/// Draws two sets of operands for each list of shapes of the row, and calls use(x, others).
 template <class Use>
 void for_drawn_operands(const cases::Shaped& row, const Use& use) {
   for (const std::vector<reel::Shape>& shapes : cases::shapes_of(row)) {
@@ -22,14 +22,14 @@ void for_drawn_operands(const cases::Shaped& row, const Use& use) {
   }
 }
 
-/// Each in another dtype: whole numbers where that is no floating one.
+/// The operands in another dtype: whole numbers unless it is floating.
 inline Tensors cast_all(const Tensors& x, reel::DType d) {
   Tensors result;
   for (const reel::Tensor& one : x) result.push_back(cast(is_differentiable(d) ? one : trunc(one), d));
   return result;
 }
 
-/// Each in another layout.
+/// The operands in another layout.
 inline Tensors laid_out_all(const Tensors& x, Layout layout) {
   Tensors views;
   for (const reel::Tensor& one : x) views.push_back(laid_out(one, layout));

@@ -1,5 +1,5 @@
-// The op table: what a primitive promises. infer announces what evaluate gives; evaluating again with the attributes of
-// a call gives the bits of that call, at its inputs and at others; derivatives read only what `keeps` names.
+// The op table: the contract of a primitive. evaluate gives the outputs that infer announces. Evaluating again with the
+// attributes of a call gives the same bits, at its inputs and at others. Derivatives read only what `keeps` names.
 #include <cstring>
 #include <reel/elementwise.hpp>
 #include <set>
@@ -20,7 +20,7 @@ namespace {
 
 using Function = std::function<Tensor(const Tensors&)>;
 
-// Evaluates the primitive of `call` at inputs of another call. Residuals are made where the call made them.
+// Evaluates the primitive of `call` at the inputs of another call. Residuals are computed if the call computed them.
 Tensors evaluate_again(const Recorded& call, const Tensors& inputs) {
   bool residuals = call.primitive->residuals > 0;
   for (std::size_t k = call.outputs.size() - call.primitive->residuals; k < call.outputs.size(); ++k)
@@ -80,7 +80,7 @@ struct Tally {
   int again = 0, elsewhere = 0, poisoned = 0;
 };
 
-// Primitives that throw for values say so: the others evaluate whatever real numbers they are given.
+// A primitive that throws for some values declares it. The others evaluate any real numbers.
 void check_refusals(const std::string& what, const Function& f, const Tensors& x, Tally& tally) {
   std::vector<Recorded> calls;
   {
@@ -146,7 +146,7 @@ std::set<const detail::Block*> kept_by(const GradientTape& tape) {
   return kept;
 }
 
-// Overwrites every element that is not kept by ones in all bits, which is NaN, or -1.
+// Overwrites every element that is not kept with ones in all bits, which is NaN or -1.
 int poison(const std::vector<Recorded>& calls, const Tensors& x, const std::set<const detail::Block*>& kept) {
   std::set<const detail::Block*> memory;
   for (const Tensor& one : x) memory.insert(memory_of(one));

@@ -1,6 +1,6 @@
-// The op table: what a tape, an accumulator or an observer sees does not change what an op computes. The bits of every
-// op's value are those without them, for every dtype that the op takes, in every layout, for any number of threads,
-// also at special values and where an operand is handed over for its memory to be reused.
+// The op table: a tape, an accumulator or an observer does not change what an op computes. Every op has the same bits
+// with and without them, for every dtype that it takes, in every layout, for any number of threads, also at special
+// values and where an operand is passed as an rvalue whose memory may be reused.
 #include <cstring>
 #include <limits>
 
@@ -19,7 +19,7 @@ namespace {
 
 using Call = std::function<Tensor(const Tensors&)>;
 
-// Shape, dtype and bytes, or the error instead of them.
+// Shape, dtype and bytes of a result, or its error.
 struct Outcome {
   std::string error;
   std::string type;
@@ -31,7 +31,7 @@ struct Outcome {
 };
 
 Outcome outcome_of(const Tensor& z) {
-  const tape::Suspend unrecorded;  // what is asked here is no part of what is looked at
+  const tape::Suspend unrecorded;  // the queries here are not part of the test
   Outcome o;
   o.type = name(z.dtype()) + std::string(" ") + to_string(z.shape());
   const Tensor held = loops::contiguous(z);
@@ -54,7 +54,7 @@ Outcome outcome(const Call& f, const Tensors& x) {
 
 Tensors only(const Tensors& x, std::size_t k) { return {x[k]}; }
 
-// Each way of looking on, by name.
+// Each kind of observation, by name.
 struct Setting {
   const char* name;
   Outcome (*run)(const Call& f, const Tensors& x);
@@ -160,7 +160,7 @@ void check(const std::string& what, const Call& f, const Tensors& x, Tally& tall
   const AnomalyGuard guard({.check_backward = false});
   const Outcome guarded = outcome(f, x);
   INFO(what << " under a guard against anomalies: " << guarded.error);
-  // Another result of the op, which the case does not look at, may be infinite: the logarithm beside slogdet's sign.
+  // A result of the op that the case does not use may be infinite: the logarithm beside slogdet's sign.
   CHECK((guarded == alone || guarded.error.find("slogdet: its result 1 is not finite") == 0 ||
          (tally.leaves_out && guarded.error.find("was not finite already") != std::string::npos)));
 }
@@ -178,7 +178,7 @@ Tensors cast_all(const Tensors& x, DType d) {
   return result;
 }
 
-// Numbers at which ops take other paths, in an order that brings all pairs together in equal shapes.
+// Numbers at which ops take other paths, ordered so that operands of equal shape combine all pairs.
 Tensor special(const Shape& shape, std::size_t operand) {
   constexpr double inf = std::numeric_limits<double>::infinity(), nan = std::numeric_limits<double>::quiet_NaN();
   constexpr double numbers[] = {0., -0., 1., -1., 2., 0.5, inf, -inf, nan, 1e300, -1e300, 1e-310, 1e-200};
@@ -217,7 +217,7 @@ void check_table(std::span<const cases::Shaped> rows, bool leaves_out = false) {
   CHECK(tally.compared > 4 * static_cast<int>(rows.size()));
 }
 
-// Not every thread's work is worth sharing out: these are.
+// Cases large enough to be split among threads.
 struct Large {
   const char* name;
   Tensor (*call)(const Tensors& x);

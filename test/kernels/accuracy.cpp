@@ -1,7 +1,7 @@
-// The functions of the pointwise table against long double references: at most 4 units in the last place in float, 3 in
-// double, 4 for inverses of the normal distribution and derivatives of erfcx, on every instruction set of this machine;
-// 1e-15 absolute near the zeros of lgamma and digamma. Then their values at zeros, infinities, NaN and the ends of the
-// range, as in C and NumPy.
+// The functions of the pointwise table against long double references, on every instruction set of this machine. Errors
+// are at most 4 units in the last place in float and 3 in double; 4 for inverses of the normal distribution and
+// derivatives of erfcx; 1e-15 absolute near the zeros of lgamma and digamma. Then values at zeros, infinities, NaN and
+// the ends of the range, as in C and NumPy.
 #include <cmath>
 #include <cstdint>
 #include <cstring>
@@ -28,7 +28,8 @@ constexpr Real infinity = std::numeric_limits<Real>::infinity(), nan = std::nume
 // ---- Samples
 // ---------------------------------------------------------------------------------------------------------------------
 
-// Uniform between its ends; uniform in the logarithm, for ends of one sign; or any bits that make a finite number.
+// Samples that are uniform in the range, uniform in the logarithm (for ends of one sign), or arbitrary bits of finite
+// numbers.
 struct Range {
   enum Kind { uniform, logarithmic, bits } kind;
   double low = 0, high = 0;
@@ -94,8 +95,8 @@ struct Case {
   Unary unary;
   std::vector<Range> x;
   Binary binary = nullptr;
-  std::vector<Range> y = {};  // beside x's, one for one
-  double absolute = 0;        // an error that is always allowed
+  std::vector<Range> y = {};  // paired with those of x
+  double absolute = 0;        // an absolute error that is allowed
 };
 
 template <table::FixedString Name>
@@ -167,7 +168,7 @@ std::vector<Case> cases() {
     binary<"power">([](Real x, Real y) { return std::pow(x, y); }, any_x, any_y),
     binary<"arctan2">([](Real x, Real y) { return std::atan2(x, y); }, any_x, any_y),
     binary<"hypot">([](Real x, Real y) { return std::hypot(x, y); }, any_x, any_y),
-    // Where the sum of the exponentials is not near 1: there the result has no more digits than its operands.
+    // Only where the sum of the exponentials is not near 1. Near 1 the result has no more digits than its operands.
     binary<"logaddexp">([](Real x, Real y) { return std::max(x, y) + softplus(-std::abs(x - y)); }, {uniform(0, 10), uniform(-100, -5), uniform(1, 700)}, {uniform(0, 10), uniform(-100, -5), uniform(-700, 700)}),
     binary<"polygamma">(polygamma, {uniform(0.5, 1), uniform(0.5, 1)}, {uniform(0.01, 50), uniform(-10, 0)}),
     binary<"elu">([](Real x, Real y) { return x > 0 ? x : y * std::expm1(x); }, {uniform(-10, 10)}, {uniform(0.1, 3)}),

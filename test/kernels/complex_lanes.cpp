@@ -1,5 +1,5 @@
-// Complex exp, log, sqrt and quotients in lanes: against std::complex<long double>, and at the numbers that are special
-// or on a branch cut against the functions of one number; the same bits wherever an element stands.
+// Complex exp, log, sqrt and quotients in vectors: against std::complex<long double>; at special numbers and on branch
+// cuts against the functions of one number; the same bits at every position.
 #include <cmath>
 #include <complex>
 #include <cstring>
@@ -21,7 +21,7 @@ struct Function {
   const char* name;
   std::size_t definition;
   Long (*value)(Long x, Long y);
-  long double part;  // the largest error of a part, in its epsilon; a quotient's may cancel
+  long double part;  // the largest error of a part, in its epsilon; parts of a quotient may cancel
 };
 const Function functions[] = {
     {"exp", index_of<"exp">(), [](Long x, Long) { return std::exp(x); }, 3},
@@ -48,7 +48,7 @@ bool same(const Numbers<T>& a, const Numbers<T>& b) {
   return a.size() == b.size() && (a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof(a[0])) == 0);
 }
 
-// A small generator: what is drawn is the same with every standard library.
+// A small generator whose numbers do not depend on the standard library.
 struct Random {
   std::uint64_t state = 1;
   double operator()(double low, double high) {
@@ -149,7 +149,7 @@ bool alike(T a, T b, long double scale) {
                  static_cast<long double>(std::numeric_limits<T>::denorm_min());
 }
 
-// Quotients by real numbers are those of the parts where these are exact.
+// The quotient by a real number has the quotients of the parts where these are exact.
 template <class T>
 void check_real_divisors(const Set& set) {
   Random random;
@@ -169,7 +169,7 @@ void check_real_divisors(const Set& set) {
   }
 }
 
-// Every pair of odd numbers, as the functions of one number have it: sign for sign, zero for zero.
+// Every pair of special numbers gives the result of the functions of one number, including signs of zeros.
 template <class T>
 void check_odd(const Set& set) {
   Numbers<T> x, y;

@@ -1,7 +1,7 @@
 // Every derivative of the pointwise table, from the smallest subnormal to the largest number of float and double,
 // against its definition in long double: by the fused kernels of every instruction set, and by the ops that an outer
-// tape records. An error of `ulps` units is allowed, and what a last place of each operand changes, four times: no
-// intermediate may overflow, underflow or cancel.
+// tape records. The allowed error is `ulps` units, plus four times the change caused by one last place of each operand.
+// So no intermediate value may overflow, underflow or cancel.
 #include <algorithm>
 #include <cmath>
 #include <functional>
@@ -41,7 +41,7 @@ struct Case {
   Domain domain;
   Op op;
   bool exact_y;
-  Function error[2];  // of a derivative that is not exact to the last places of long double
+  Function error[2];  // of derivatives that long double does not give to the last places
 };
 
 bool anywhere(Real, Real) { return true; }
@@ -56,8 +56,8 @@ Case binary(Function by_x, Function by_y, Op op, Domain domain = anywhere, bool 
   return {std::string(std::string_view(Name)), index_of<Name>(), 2, {by_x, by_y}, domain, op, exact_y, {}};
 }
 
-// The derivative of a row's reference with respect to operand k, with its error: by differences of large terms it is
-// less certain far out than a closed form.
+// The derivative of a row's reference with respect to operand k, with its error bound. Differences of large terms make
+// it less accurate far out than a closed form.
 random_programs::Jet derivative_of(const cases::Pointwise& row, std::size_t k, Real x, Real y) {
   using random_programs::Jet;
   const random_programs::Exactly restore;
@@ -147,7 +147,7 @@ std::size_t index_of_name(std::string_view name) {
   return at;
 }
 
-// Those above, and the others whose reference in the op cases can be differentiated.
+// The cases above, and the others whose reference in the op cases can be differentiated.
 std::vector<Case> all_cases() {
   std::vector<Case> all = written_cases();
   const std::size_t written = all.size();
@@ -171,10 +171,11 @@ std::vector<Case> all_cases() {
   return all;
 }
 
-// Without a definition here: what is constant between jumps, or of three operands; kinks.cpp has them.
+// Ops without a definition here, which kinks.cpp tests: those that are constant between jumps, and those of three
+// operands.
 const std::set<std::string> elsewhere{"sign", "clip", "floor", "ceil", "round", "trunc", "floor_divide", "mod", "fma"};
 
-// Magnitudes all over the range, both signs, and the middle closely.
+// Magnitudes over the whole range, with both signs, and a dense sample of the middle.
 template <class T>
 std::vector<T> line(std::size_t logarithmic) {
   using Limits = std::numeric_limits<T>;
@@ -220,7 +221,7 @@ Points<T> points(const Case& c) {
   return p;
 }
 
-// What the derivative changes by, relative to itself, if each operand changes by as much.
+// The condition number: the relative change of the derivative for a relative change of each operand.
 Real condition(const Case& c, std::size_t by, Real x, Real y) {
   constexpr Real h = 1e-8L;
   const Function& f = c.derivative[by];
@@ -236,7 +237,7 @@ Real condition(const Case& c, std::size_t by, Real x, Real y) {
 struct Allowed {
   Real expected, error;
 };
-// z is the value, whose own error, if it is subnormal, a derivative that reads it cannot mend.
+// z is the value. If it is subnormal, a derivative that reads it has its error too.
 template <class T>
 Allowed allowed(const Case& c, std::size_t by, T x, T y, T z) {
   using Limits = std::numeric_limits<T>;
@@ -265,7 +266,7 @@ void report(const std::string& how, const Case& c, std::size_t by, const Points<
   what.precision(17);
   std::size_t wrong = 0, checked = 0;
   for (std::size_t i = 0; i < got.size(); ++i) {
-    // The value, or the hypotenuse that arctan2 uses, has overflowed.
+    // Skipped: the value, or the hypotenuse that arctan2 uses, has overflowed.
     if (!std::isfinite(z[i]) || (c.name == "arctan2" && !std::isfinite(std::hypot(p.x[i], p.y[i])))) continue;
     const Allowed a = allowed(c, by, p.x[i], p.y[i], z[i]);
     ++checked;

@@ -1,5 +1,5 @@
-// Random numbers in lanes: the same bits on every instruction set and at every place, made of the documented words by
-// the documented formulas, and distributed as they should be.
+// Random numbers in vectors: they have the same bits on every instruction set and at every position, follow the
+// documented formulas from the documented words, and have the right distribution.
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -54,7 +54,7 @@ std::vector<long double> expected(Kind kind, RandomPlace from, std::size_t n) {
     std::uint64_t words[per_block];
     for (std::size_t k = 0; k < per_block; ++k)
       words[k] = bits == 64 ? block[k] : static_cast<std::uint32_t>(block[k / 2] >> (k % 2 * 32));
-    // A word as a fraction of its range, to 53 or 32 bits; `open`: in the middle of the numbers that it stands for.
+    // A word as a fraction of its range, to 53 or 32 bits. `open`: in the middle of the numbers that it represents.
     const auto fraction = [](std::uint64_t word, bool open) {
       if (bits == 32) return (static_cast<long double>(word) + (open ? 0.5L : 0.0L)) * 0x1p-32L;
       return open ? (static_cast<long double>(word >> 12) + 0.5L) * 0x1p-52L
@@ -91,11 +91,11 @@ void check_formula(Kind kind) {
   for (std::size_t i = 0; i < n; ++i)
     worst = std::max(worst, std::abs(static_cast<long double>(got[i]) - want[i]) / std::abs(want[i]) / epsilon);
   INFO("relative error " << static_cast<double>(worst) << " epsilon");
-  // Uniform numbers are rounded once; a normal one is a product of a root of a logarithm and a cosine.
+  // Uniform numbers are rounded once. A normal one is a root of a logarithm times a cosine.
   CHECK(worst <= (kind == Kind::uniform ? 0.5L : 4.0L));
 }
 
-// Kolmogorov's and Smirnov's statistic of numbers against a distribution, times the root of their count.
+// The Kolmogorov-Smirnov statistic of numbers against a distribution, times the root of their count.
 template <class T>
 double distance(std::vector<T> x, const std::function<double(double)>& distribution) {
   std::sort(x.begin(), x.end());
@@ -107,7 +107,7 @@ double distance(std::vector<T> x, const std::function<double(double)>& distribut
   }
   return worst * std::sqrt(n);
 }
-constexpr double once_in_million = 2.7;  // the statistic exceeds it
+constexpr double once_in_million = 2.7;  // the statistic exceeds it once in a million
 
 double standard_normal(double x) { return 0.5 * std::erfc(-x / std::sqrt(2.0)); }
 

@@ -1,6 +1,6 @@
-// Kernels in the floating-point environment of their host: in each of the four rounding modes a result stays near that
-// of rounding to nearest, and ordinary arguments raise no exception of those that hosts unmask (a flag is what would be
-// a signal): nothing is computed beside them, in elements that are not chosen or not there.
+// Kernels in the floating-point environment of their host. In each of the four rounding modes a result stays near that
+// of rounding to nearest. Ordinary arguments set no flag of an exception that hosts unmask, so no kernel computes such
+// values in unselected or missing elements.
 #include <cfenv>
 #include <cmath>
 #include <limits>
@@ -25,7 +25,8 @@ constexpr struct Mode {
   const char* name;
 } directed[] = {{FE_UPWARD, "upward"}, {FE_DOWNWARD, "downward"}, {FE_TOWARDZERO, "toward zero"}};
 
-// Operands g, x, y, w at which an op and its derivatives are smooth or at least finite, in any mixture within a vector.
+// Operands g, x, y, w at which an op and its derivatives are smooth or at least finite, in any combination within a
+// vector.
 template <class T>
 struct Arguments {
   static constexpr std::size_t count = 1024;
@@ -63,7 +64,7 @@ struct Arguments {
   }
 };
 
-// The value and the derivatives of an op, one after the other; `each` sees them computed.
+// Computes the value and the derivatives of an op in turn, each within `each`.
 template <class T, class Each>
 void for_loops(const Set& set, std::size_t op, std::string_view name, const Each& each) {
   Arguments<T> a(name);
@@ -88,7 +89,7 @@ void for_ops(const F& f) {
   std::apply([&](const auto&... d) { (f(d.name, at++), ...); }, table::definitions);
 }
 
-// Steps: what is rounded up or down to an integer is another number.
+// Functions with steps: rounding an argument up or down gives another integer.
 bool steps(std::string_view name, int which) {
   return name == "round" || ((name == "mod" || name == "floor_divide") && which >= 0);
 }

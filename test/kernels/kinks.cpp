@@ -1,5 +1,5 @@
-// Products of the pointwise table at kinks, ties and singular points, where convention and not calculus decides, and at
-// ordinary points against numbers from elsewhere; for every instruction set of this machine, in both precisions.
+// Derivatives of the pointwise table at kinks, ties and singular points, where a convention decides, and at ordinary
+// points against independent numbers; for every instruction set of this machine, in both precisions.
 #include <cmath>
 #include <limits>
 #include <vector>

@@ -1,6 +1,6 @@
-// The loops of the pointwise table, for every instruction set that this machine has: each op, dtype, length and
-// stride gives the same bits for an element wherever it stands, and what the scalar set gives, to a few units in the
-// last place.
+// The loops of the pointwise table, for every instruction set of this machine. For each op, dtype, length and
+// stride, an element has the same bits at every position, and agrees with the scalar set to a few units in the last
+// place.
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -78,7 +78,7 @@ void check_loop(const std::string& what, Loop loop, Loop reference, const Operan
     const auto run = [&](Loop f, std::ptrdiff_t from, std::ptrdiff_t n) {
       std::vector<T> out(static_cast<std::size_t>(n) + 1, T(77));
       f(at(from).data(), out.data(), n);
-      CHECK(out.back() == T(77));  // nothing is written behind the end
+      CHECK(out.back() == T(77));  // nothing is written past the end
       out.pop_back();
       return out;
     };
@@ -115,7 +115,7 @@ void check_loop(const std::string& what, Loop loop, Loop reference, const Operan
   }
 }
 
-// What a definition says of its loops.
+// The properties of a definition's loops.
 struct Definition {
   std::string name;
   table::Domain domain;
@@ -144,7 +144,7 @@ void check_definition(const Set& set, DType type, std::size_t at, const Definiti
     for (auto& operand : operands.data)
       for (S& e : operand) e &= 1;
   check_loop<S>(definition.name + " " + set.isa, entry.value, reference.value, operands, 1, definition.arity);
-  // Derivatives read a result that belongs to the operands.
+  // Derivatives read the result of these operands.
   const Strided in[] = {{operands.data[1].data(), 1}, {operands.data[2].data(), 1}, {operands.data[3].data(), 1}};
   std::vector<S> z(operands.data[4].size());
   reference.value(in, z.data(), static_cast<std::ptrdiff_t>(z.size()));
@@ -332,7 +332,7 @@ TEST_CASE("the kernels in use are the best that the machine has, or those that R
 
 namespace {
 
-// Quotients and rests of all pairs of some integers, extremes among them, as one array, in wider arithmetic.
+// Quotients and remainders of all pairs of some integers, extremes among them, as one array, in wider arithmetic.
 template <class T>
 void check_divisions(const Set& set, DType dtype) {
   __extension__ typedef __int128 Wide;

@@ -1,6 +1,6 @@
-// The derivatives of the pointwise table, differentiated again. On nested dual numbers, whose functions are definitions
-// of the table, derivatives up to order 3 agree with finite differences and contain no NaN where the function is
-// smooth.
+// Derivatives of the derivatives in the pointwise table, by nested dual numbers whose functions are the
+// definitions of the table. Up to order 3 they agree with finite differences and contain no NaN where the function
+// is smooth.
 #include <array>
 #include <cmath>
 #include <string_view>
@@ -121,7 +121,7 @@ template <int N>
 struct Nest;
 // clang-format on
 
-// What derivatives of the table call that is no definition of its own.
+// Functions that derivatives of the table call and that are not definitions themselves.
 template <class B>
 Dual<B> sigmoid_tail(Dual<B> x) {
   return sigmoid(where(x > 0, -x, x));

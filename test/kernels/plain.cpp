@@ -1,4 +1,4 @@
-// What stands in for OpenBLAS where the library is built without it, against OpenBLAS.
+// The replacements of OpenBLAS in a library built without it, against OpenBLAS.
 #include "kernels/baseline/plain.hpp"
 
 #include <algorithm>

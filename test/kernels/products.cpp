@@ -1,5 +1,6 @@
-// Matrix products in tiles: every bit is that of one chain of multiply-adds along k, in every instruction set of this
-// machine, for extents around the borders of tiles and vectors, factors of any strides, packed and where they lie.
+// Matrix products in tiles: every result has the bits of one chain of multiply-adds along k. Tested on every
+// instruction set of this machine, for extents around the borders of tiles and vectors, and factors of any strides,
+// packed and unpacked.
 #include <cmath>
 #include <complex>
 #include <cstring>
@@ -30,7 +31,7 @@ struct Parts<std::complex<T>> {
   static constexpr std::ptrdiff_t count = 2;
 };
 
-// A matrix with its strides, in memory that holds no more.
+// A matrix with strides, in memory of exactly its size.
 template <class E>
 struct Matrix {
   std::vector<E> memory;
@@ -85,7 +86,7 @@ Matrix<E> drawn(std::ptrdiff_t rows, std::ptrdiff_t columns, Strides strides, st
   return x;
 }
 
-// What the set promises: multiply-adds along k, in order, from 0.
+// The promise of a kernel set: multiply-adds along k, in order, from 0.
 template <class T>
 T chained(bool fused, T a, T b, T sum) {
   const volatile T product = a * b;  // no compiler fuses it
@@ -140,7 +141,7 @@ struct Problem {
     p.c_row = (n + gap) * parts;
     p.add = add;
     constexpr auto lines = static_cast<std::ptrdiff_t>(128 / sizeof(T));
-    // Lanes behind the last column may hold anything: here what spoils each sum that they would get into.
+    // Lanes after the last column may hold anything. NaN here would spoil every sum that they were added to.
     std::vector<T> memory_a(at((m + loops.rows) * (p.k + lines)), std::numeric_limits<T>::quiet_NaN()),
         memory_b(at((p.n + loops.columns) * p.k), std::numeric_limits<T>::quiet_NaN());
     if (pack_a) loops.pack_a(a.factor(), memory_a.data(), p);
@@ -152,7 +153,7 @@ struct Problem {
   bool reads_b() const { return parts == 1 && b.column_stride == 1 && (loops.reads_tails || n % loops.lanes == 0); }
 };
 
-// Elements that differ from the chain of multiply-adds, and from what stood between the rows.
+// The number of elements that differ from the chain of multiply-adds, or between the rows from their old values.
 template <class E>
 std::ptrdiff_t wrong(const Problem<E>& p, const std::vector<E>& c, bool add, E start) {
   const std::string_view isa = p.set.isa;
@@ -164,7 +165,7 @@ std::ptrdiff_t wrong(const Problem<E>& p, const std::vector<E>& c, bool add, E s
       E expected = chain(fused, p.a, p.b, i, j, p.k);
       if (add) expected = start + expected;
       const E got = c[at(i * (p.n + p.gap) + j)];
-      // The scalar set is compiled with what the machine has: its compiler may fuse.
+      // The scalar set is compiled with the machine's instructions: its compiler may fuse.
       const long double slack =
           isa == "scalar" ? std::numeric_limits<T>::epsilon() * static_cast<long double>(2 * p.k + 2) : 0;
       count += !near(got, expected, slack);

@@ -1,5 +1,5 @@
-// Reductions, extremes' indices, scans and functions of a row: values against long double, one order for every stride,
-// NaN and infinities, for every instruction set of this machine.
+// Reductions, argmax and argmin, scans and functions of rows, on every instruction set of this machine: values against
+// long double, one order of summation for every stride, NaN and infinities.
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -137,7 +137,7 @@ void run(RowLoop kernel, std::initializer_list<const void*> in, void* out, std::
   kernel(in.begin(), out, n, rows);
 }
 
-// The columns of a matrix, whatever lane they come to, against the same numbers as rows.
+// The columns of a matrix, in any lane, against the same numbers as rows.
 template <class T>
 void check_columns(const Set& set) {
   const Rows& rows = set.rows[index(dtype_of<T>)];
@@ -244,15 +244,15 @@ void check_rows(const Set& set) {
   CHECK(std::isnan(lse));
   evaluate({1000, 1000, -1000});
   CHECK((out[0] == T(.5) && out[1] == T(.5) && out[2] == 0));
-  // What is left of 1 after a dominant term: log_softmax near 0 keeps its digits.
+  // log_softmax near 0, beside a dominant term, keeps its digits.
   const std::vector<T> dominant{0, 40, 0};
   run(rows.log_softmax, {dominant.data()}, out, 3);
   CHECK(std::abs(out[1] / (-2 * std::exp(-40.L)) - 1) < 64 * eps);
   CHECK(out[0] == T(-40));
 }
 
-// However many rows there are, and however short, each gets the bits that it gets alone, and its neighbours are left
-// alone; the losses are what they should be.
+// A row has the same bits alone and among any number of rows, of any length, and neighbours are not changed. The losses
+// have the right values.
 template <class T>
 void check_many_rows(const Set& set) {
   const Rows& rows = set.rows[index(dtype_of<T>)];
@@ -362,7 +362,7 @@ void check_integers(const Set& set, DType type) {
     }
 }
 
-// Rows merged all at once have the bits of rows merged one after the other, and nothing behind the last is touched.
+// Rows merged together have the bits of rows merged one after the other, and nothing after the last is changed.
 template <class T>
 void check_merging(const Set& set) {
   std::vector<T> x = numbers<T>(-2, 2, 11);

@@ -42,7 +42,7 @@ struct Rows {
   std::vector<T> x;
 };
 
-// 50 roundings for each term of a sum: for numbers below 1 in magnitude, and well-conditioned matrices.
+// The tolerance: 50 roundings for each term of a sum, for numbers below 1 in magnitude and well-conditioned matrices.
 template <class T>
 double tolerance(std::int64_t n) {
   return 50 * static_cast<double>(n) * static_cast<double>(std::numeric_limits<T>::epsilon());

@@ -1,4 +1,5 @@
-// Pointwise loops and copies: every layout gives what index arithmetic gives, with the same bits for any thread count.
+// Pointwise loops and copies: every layout gives the result of index arithmetic, with the same bits for any thread
+// count.
 #include <reel/reel.hpp>
 
 #include "catch.hpp"

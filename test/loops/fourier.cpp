@@ -1,5 +1,5 @@
-// Fourier transforms: errors of every length against sums in long double on every instruction set; bits; the plans that
-// are kept.
+// Fourier transforms: errors of every length against sums in long double, on every instruction set; bits; the cache of
+// plans.
 #include <barrier>
 #include <cmath>
 #include <complex>

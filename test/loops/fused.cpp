@@ -1,5 +1,6 @@
-// Loops that keep intermediate results out of memory: transposed operands turned tile by tile, products summed as they
-// are computed. Against index arithmetic and against the unfused loops; the same bits for any number of threads.
+// Loops that keep intermediate results out of memory: transposed operands are transposed tile by tile, products are
+// summed as they are computed. Compared with index arithmetic and with the unfused loops; the same bits for any number
+// of threads.
 #include <cmath>
 #include <cstring>
 #include <optional>
@@ -17,7 +18,7 @@ namespace {
 
 const kernels::Set& set() { return kernels::active(); }
 
-// Calls f for 1, 2 and 7 threads and gives the first result, which the others must equal bit by bit.
+// Calls f with 1, 2 and 7 threads and returns the first result. The others must have the same bits.
 template <class F>
 Tensor same_for_all_threads(const F& f) {
   const int before = num_threads();
@@ -282,8 +283,8 @@ TEST_CASE("a product is added to the sum that a cell owns: the same bits in a la
     }
     CHECK(wrong == 0);
   }
-  // Nothing but the sum is written: neither what was given nor a source's cotangent on the way, nor what was handed
-  // out.
+  // Only the sum is written: not a given cotangent, the cotangent of a source on the path, or a result returned
+  // earlier.
   const Tensor x = from_data(layouts::numbers(n, 3), {n}), given = from_data(layouts::numbers(n, 4), {n});
   const std::vector<double> before = given.to_vector();
   GradientTape tape({.persistent = true});
@@ -298,7 +299,7 @@ TEST_CASE("a product is added to the sum that a cell owns: the same bits in a la
   CHECK(again[0].dense().to_vector() == at_x);
   CHECK(again[1].dense().to_vector() == at_a);
   CHECK(distance(first[0].dense(), given * (x + exp(a) * (1 + a))) < 1e-14);
-  // Recorded, it is a product and an addition as ever.
+  // Recorded, it is a product and an addition as usual.
   const auto f = [](const Tensor& t) { return sum(sin(t) * t + t * t * t); };
   GradientTape outer;
   outer.watch(x);
@@ -400,7 +401,7 @@ TEST_CASE("cotangents of slices are added to one owned buffer in place") {
     CHECK(distance(g, from_data(expected, {6, 10})) < 1e-7);
     CHECK(g.to_vector() == (*tape.gradient(y, x, {.aggregation_method = method})).to_vector());
   }
-  // What others hold is not written: the cotangent of a sum, of an identity, one given.
+  // Memory with other handles is not written: the cotangent of a sum, of an identity, a given one.
   const Tensor given = from_data(layouts::numbers(60, 2), {6, 10});
   const std::vector<double> before = given.to_vector();
   GradientTape tape;

@@ -1,5 +1,5 @@
-// Tensors of random layouts for the tests of the loops: views that flip, step, permute and broadcast, and the elements
-// that they should have, found by index arithmetic alone.
+// Tensors of random layouts for the tests of loops: views that flip, step, permute and broadcast, and their expected
+// elements, found by index arithmetic alone.
 #pragma once
 #include <reel/ops/make.hpp>
 #include <vector>

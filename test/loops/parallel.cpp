@@ -1,4 +1,4 @@
-// The parallel loop: each index once, at most num_threads() at work, apart from whatever tasks the user runs.
+// The parallel loop: each index once, at most num_threads() at work, isolated from tasks of the program.
 #include "loops/parallel.hpp"
 
 #include <oneapi/tbb/global_control.h>

@@ -1,5 +1,5 @@
-// Products in tiles: a tile writes only to its part of the result and to the memory that it was promised, and has the
-// bits that it has in every other tile.
+// Products in tiles: a tile writes only to its part of the result and to its workspace, and has the same bits as in
+// every other tiling.
 #include "loops/linalg/tiled_product.hpp"
 
 #include <complex>
@@ -30,7 +30,7 @@ std::vector<std::byte> drawn(DType dtype, std::int64_t count, unsigned seed) {
   return bytes;
 }
 
-// A product [m, k] x [k, n] in tiles of at most rows x columns, each with no more memory than it asked for.
+// A product [m, k] x [k, n] in tiles of at most rows x columns, each with no more workspace than it asks for.
 std::vector<std::byte> product(DType dtype, std::int64_t m, std::int64_t n, std::int64_t k, bool transposed,
                                std::int64_t rows, std::int64_t columns) {
   const auto size = static_cast<std::int64_t>(item_size(dtype));

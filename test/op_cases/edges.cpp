@@ -1,5 +1,5 @@
-// Kinks, ties, singular points and published numbers: what each op gives there, and its gradients for ones as
-// cotangent. No gradients at all means that there must be none.
+// Kinks, ties, singular points and published numbers: the value of each op there, and its gradients for a cotangent of
+// ones. An empty list of gradients means that there must be none.
 #include <cmath>
 #include <limits>
 #include <numbers>

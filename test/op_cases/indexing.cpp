@@ -17,8 +17,8 @@ Tensor numbers(const Ints& list) { return from_data(list); }
 Tensor grid(const Ints& list, const Shape& shape) { return reshape(from_data(list), shape); }
 std::size_t u(std::int64_t i) { return static_cast<std::size_t>(i); }
 
-// y with f(element, value, first) at the elements that `place` gives for each index of the values; `first`: the first
-// time.
+// y with f(element, value, first) at the elements that `place` returns for each index of the values. `first` is true at
+// the first visit of an element.
 template <class Place, class F>
 Array updated(Array y, const Array& values, const Shape& region, const Place& place, const F& f) {
   std::vector<Index> seen;
@@ -66,7 +66,7 @@ Array both_of(A x) {
 
 // ---- scatter_reduce and segments
 
-// What goes to each place, folded by f, with the element itself first.
+// The values for each element, folded by f, beginning with the element itself.
 template <class F>
 Array reduced(A x, bool member, const F& f) {
   std::vector<Row> groups;

@@ -1,4 +1,4 @@
-// Array arithmetic without any cleverness, the reference of everything that is not pointwise.
+// Simple array arithmetic, the reference of everything that is not pointwise.
 #pragma once
 #include <cmath>
 

@@ -111,7 +111,7 @@ Tensor positive(const Tensor& drawn, std::size_t) { return abs(drawn) + 0.1; }
 Tensor probability(const Tensor& drawn, std::size_t) { return sigmoid(drawn); }
 Tensor last_positive(const Tensor& drawn, std::size_t k) { return k == 4 ? abs(drawn) + 0.1 : drawn; }
 
-// A window's sides, padding in front, and what the results' extents are.
+// The extents of a window, padding before, and the extents of the results.
 struct Windows {
   std::int64_t stride[2] = {1, 1}, before[2] = {0, 0}, dilation[2] = {1, 1}, results[2] = {0, 0}, groups = 1;
 };
@@ -132,7 +132,7 @@ Array convolution_of(A x, const Windows& o) {
     return sum;
   });
 }
-// What each result of a convolution has been made of, times the result.
+// The elements that each result of a convolution is made of, times the result.
 Array transposed_of(A x, const Windows& o) {
   const Shape w = x[1].shape, g = x[0].shape;
   Array y = build({g[0], w[1] * o.groups, o.results[0], o.results[1]}, [](const Index&) { return Real(0); });

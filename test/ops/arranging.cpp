@@ -1,4 +1,4 @@
-// What the op table does not show of arranging: every dtype, views, promotion, compiled derivatives, errors.
+// Properties of arranging that the op table does not test: every dtype, views, promotion, compiled derivatives, errors.
 #include <complex>
 #include <limits>
 #include <reel/compile.hpp>

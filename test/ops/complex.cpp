@@ -1,5 +1,5 @@
-// Complex numbers: values against std::complex<long double>; derivatives against closed forms, against the function of
-// two real variables that each is, in both modes and to second order. Decisions C7, C8; rules S81-S84;
+// Complex numbers: values against std::complex<long double>; derivatives against closed forms and against the
+// equivalent function of two real variables, in both modes and to second order. Decisions C7, C8; rules S81-S84;
 // operators 3.1(7).
 #include <cmath>
 #include <complex>
@@ -63,7 +63,7 @@ const Row rows[] = {
 };
 // clang-format on
 
-// The ops that are no holomorphic functions, or lead to and from real numbers; f takes and returns complex tensors.
+// Ops that are not holomorphic, or convert between complex and real numbers. f takes and returns complex tensors.
 struct Written {
   const char* name;
   support::Function f;

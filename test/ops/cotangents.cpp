@@ -1,5 +1,5 @@
-// Rules of ops where they do more than take one cotangent of a result that all operands follow: cotangents added to
-// what has come already, sweeps of many cotangents, operands without a gradient, derivatives of derivatives.
+// Rules of ops beyond a single cotangent of a result with all operands followed: cotangents added to earlier ones,
+// sweeps of many cotangents, operands without a gradient, derivatives of derivatives.
 #include <cmath>
 #include <reel/compile.hpp>
 #include <reel/elementwise.hpp>
@@ -27,7 +27,7 @@ double apart(const Tensor& a, const Tensor& b) {
   return max(abs(a - b)).item() / std::max(1.0, max(abs(b)).item());
 }
 
-// Row by row, one gradient each: what a sweep of many cotangents must give.
+// Row by row, one gradient each: the expected result of a sweep of many cotangents.
 template <class F>
 Tensor rows_of(const F& f, const Tensor& x) {
   const std::int64_t size = f(x).size();

@@ -1,5 +1,5 @@
-// Reads and assigns of variables and draws as effects: what handlers see of them, that performing or evaluating one
-// again gives the same bits, and that handlers which pass everything on change nothing.
+// Reads and assigns of variables and draws as effects: what handlers see of them; performing or evaluating one again
+// gives the same bits; handlers that pass everything on change nothing.
 #include <reel/debug.hpp>
 #include <reel/reel.hpp>
 
@@ -12,7 +12,7 @@ using support::pointers, support::same_bits, support::Sandbox;
 
 namespace {
 
-// An effect that has happened, with handles to all that it read and gave.
+// A performed effect, with handles to everything that it read and returned.
 struct Noted {
   const ops::Primitive* primitive;
   std::vector<Variable> variables;
@@ -45,7 +45,7 @@ class Notes final : public ops::EffectHandler {
   std::vector<Noted> list;
 };
 
-// Reads, assigns of every kind, draws. Gives what it read and drew.
+// Reads, assigns in every way, and draws. Returns what it read and drew.
 std::vector<Tensor> run(const Variable& v, const Variable& table, Generator& generator) {
   std::vector<Tensor> seen;
   const DType d = v.dtype();

@@ -1,5 +1,5 @@
-// The forms of elementwise: function objects, which trace once, rows of tensors as arguments, and views that are read
-// where they are.
+// The forms of elementwise: function objects, which trace once; rows of tensors as arguments; views that are read in
+// place.
 #include <cmath>
 #include <reel/compile.hpp>
 #include <reel/elementwise.hpp>
@@ -16,7 +16,7 @@ using support::difference, support::Function, support::pull, support::push, supp
 
 namespace {
 
-// What five points of a grid give, of which the first is the middle.
+// A function of five points of a grid, the first of which is the middle.
 constexpr auto stencil = [](auto c, auto u, auto d, auto l, auto r) {
   return where(c > u, u + d + l + r - 4 * c, c * u - r);
 };

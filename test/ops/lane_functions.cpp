@@ -14,7 +14,7 @@ using support::Difference, support::difference, support::Function, support::grad
 
 namespace {
 
-// A function of lanes, which is one of tensors too.
+// A function of lanes that is also a function of tensors.
 struct Pair {
   const char* name;
   Tensor (*fused)(const Tensors& x);

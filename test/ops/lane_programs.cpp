@@ -1,5 +1,5 @@
-// What elementwise does around its program: shapes, layouts, dtypes, numbers, several results, what a tape keeps,
-// what does not compile, and errors.
+// elementwise around its program: shapes, layouts, dtypes, numbers, several results, what a tape keeps, what does not
+// compile, and errors.
 #include <cmath>
 #include <limits>
 #include <reel/compile.hpp>
@@ -208,7 +208,7 @@ TEST_CASE("tangents of results that are an argument, no function of one, or not 
         Rows{{7, 7}, {10, 12}, {0, 0}, {6, 10}, {9.5, 20.5}});
 }
 
-// What comes later in the program of ops is replayed first: its cotangent is the sum that the program adds to.
+// Later ops are replayed first, so their cotangent is the sum that the program adds to.
 TEST_CASE("cotangents of elementwise are added to those of later uses, many together too") {
   support::Random random("added");
   for (const Shape& shape : {Shape{7}, Shape{3, 4}, Shape{1}, Shape{}, Shape{70, 700}}) {
@@ -426,7 +426,7 @@ TEST_CASE("elementwise takes any number of arguments, and programs of any length
 }
 
 TEST_CASE("lanes make no branches and meet no tensors") {
-  // As templates, so that what does not compile is a fact to be checked.
+  // As templates, so that code which does not compile can be tested.
   constexpr auto branches = []<class T>(T) {
     return requires(const T& x) { x ? 1 : 2; };
   };

@@ -34,7 +34,7 @@ TEST_CASE("layer_norm: published numbers, constant rows, large means") {
     const Tensor constant = full({2, 37}, c);
     CHECK(max(abs(layer_norm(constant))).item() <= 1e-9 * std::abs(c) * (std::abs(c) < 1e20 ? 1 : 0));
   }
-  // The digits that a large mean leaves are all there: the rows differ by a shift that is exact.
+  // No digits are lost to a large mean: the rows differ by an exact shift.
   support::Random random("large means");
   const Tensor small = round(random.tensor({5, 100}, -100, 100)), shifted = small + 0x1p40;
   CHECK(support::difference({layer_norm(shifted)}, {layer_norm(small)}).error < 1e-14);

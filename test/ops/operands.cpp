@@ -22,7 +22,7 @@ Chosen with_variable(const Gradient&) { return Chosen::gradient; }
 Chosen with_variable(const Variable&) { return Chosen::variable; }
 double total(const Tensor& x) { return sum(x).item(); }
 
-// Neither is the better type of the two: the header says so.
+// Neither type promotes to the other: the header says so.
 template <class A, class B>
 concept Chooses = requires(bool c, A a, B b) {
   c ? a : b;
@@ -124,7 +124,7 @@ TEST_CASE("optimisers and assign_sub get a sparse gradient as it is: rows it doe
   const Variable w(tensor({10, 20, 30}), "w");
   const Gradient g = sparse();
   REQUIRE(g.is_slices());
-  // Momentum tells: a dense step would give row 1 a velocity and write it.
+  // Momentum shows the difference: a dense step would give row 1 a velocity and write it.
   Adam adam({.learning_rate = 1});
   adam.step(std::vector{g}, {w});
   const Values first = w.read().to_vector();

@@ -1,5 +1,5 @@
-// Operators and calls that read like what they do: x(i, j), &&, ||, !, %, pow, complex numbers as operands, and names
-// that do not collide.
+// Operators and call syntax: x(i, j), &&, ||, !, %, pow, complex numbers as operands, and names that do not
+// collide.
 #include <complex>
 #include <optional>
 #include <reel/elementwise.hpp>

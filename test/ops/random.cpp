@@ -65,7 +65,7 @@ TEST_CASE("the portable functions agree with libm") {
 }
 
 TEST_CASE("the first numbers of a seed") {
-  // The stream is a promise: programs keep seeds.
+  // The stream is part of the interface: programs store seeds.
   Generator generator(42);
   const auto block = loops::random_block(42, 0);
   const std::vector<double> u = random_uniform(generator, {3}).to_vector();

@@ -1,5 +1,5 @@
-// What the op table does not show of the shape ops: errors, identities, gradients of only some results, none for
-// integers, why a gradient ends.
+// Properties of the shape ops that the op table does not test: errors, identities, gradients of only some results, none
+// for integers, why a gradient ends.
 #include <reel/reel.hpp>
 
 #include "catch.hpp"

@@ -13,7 +13,7 @@ using Catch::Contains;
 
 namespace {
 
-// sin or cos of multiples of a step, and the two sums that PyTorch's results have been reduced to.
+// Tensors of sin or cos at multiples of a step, and the two sums that stand for PyTorch's results.
 Tensor waves(const Shape& shape, double step, double (*f)(double)) {
   std::vector<double> values;
   for (std::int64_t i = 0; i < shape.elements(); ++i) values.push_back(f(step * static_cast<double>(i)));

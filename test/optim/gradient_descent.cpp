@@ -1,4 +1,4 @@
-// SGD and Adam against their recurrences written out on numbers; and what is refused.
+// SGD and Adam against their recurrences on plain numbers; and refused arguments.
 #include <cmath>
 #include <complex>
 #include <reel/ops/parts.hpp>
@@ -168,7 +168,7 @@ TEST_CASE("what does not fit is refused by the variable's name, before anything 
 
 namespace {
 
-// Three variables: one that somebody else holds the value of, one that nobody does, and one of which rows are named.
+// Three variables: one whose value has another handle, one whose value has none, and one with named rows.
 struct Trained {
   explicit Trained(DType dtype)
       : held(cast(tensor({1.0, 2.0}), dtype)), alone(cast(tensor({{3.0}, {4.0}}), dtype)), table(ones({4, 2}, dtype)) {

@@ -1,4 +1,4 @@
-// levenberg_marquardt: known minima, the statistics of the fit, walls of NaN, and what is refused.
+// levenberg_marquardt: known minima, statistics of the fit, regions of NaN, and refused arguments.
 #include <cmath>
 #include <limits>
 #include <reel/optim.hpp>

@@ -1,5 +1,5 @@
 // Solutions of linear systems given as operators: what the methods find, why they stop, and implicit derivatives by b,
-// by captured tensors and by variables, in both modes and to every order, against those of a dense solve.
+// captured tensors and variables, in both modes and to every order, compared with those of a dense solve.
 #include <cmath>
 #include <limits>
 #include <reel/linalg.hpp>
@@ -162,7 +162,7 @@ TEST_CASE("implicit derivatives are those of a dense solve, by b and by what the
   const auto symmetric = [](const Tensor& m) { return 0.5 * (m + transpose(m)); };
   check_against_solve([&](const X& x) { return X{cg(times(symmetric(x[0])), x[1], exact).x}; },
                       [&](const X& x) { return X{solve(symmetric(x[0]), x[1])}; }, {p, b});
-  // A solver of one's own, which is never differentiated.
+  // A user-defined solver, which is never differentiated.
   const LinearSolver own = [](const LinearOperator& product, const Tensor& right) {
     std::vector<Tensor> columns;
     for (std::int64_t i = 0; i < right.size(); ++i) columns.push_back(product(one_hot(i, right.size())));

@@ -1,4 +1,4 @@
-// Runs of minimisers that stop, go through a file and go on, beside runs that do not stop.
+// Minimiser runs that stop, are saved to a file and continue, compared with uninterrupted runs.
 #include <reel/io.hpp>
 #include <reel/minimize.hpp>
 #include <reel/reel.hpp>

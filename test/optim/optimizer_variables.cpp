@@ -1,4 +1,4 @@
-// Options and state of SGD and Adam as plain numbers and tensors and as variables: the same bits either way.
+// Options and state of SGD and Adam as plain numbers and tensors, and as variables: the same bits in both cases.
 #include <array>
 #include <cmath>
 #include <reel/optim.hpp>
@@ -17,7 +17,7 @@ namespace {
 using Access = OptimizerAccess;
 using support::variables_of;
 
-// Keeps a product from being contracted with the sum around it.
+// Prevents the compiler from contracting a product and a sum into an fma.
 template <class T>
 T rounded(T x) {
   volatile T stored = x;
@@ -99,7 +99,7 @@ TEST_CASE("100 steps with the rate changed at step 50 have the bits of the recur
 
 namespace {
 
-// A dense gradient, rows of which one is named twice, and a variable that is listed twice.
+// A variable with a dense gradient, one with slices that name a row twice, and one that is listed twice.
 struct Model {
   explicit Model(DType dtype)
       : dense(cast(tensor({1.0, -2.0, 3.0}), dtype)), table(ones({4, 2}, dtype)), twice(ones({2}, dtype)) {}

@@ -33,7 +33,7 @@ Tensor loss_of(Loss loss, const Tensor& r) {
 }
 
 const Tensor abscissae = arange(12.);
-// A line, and two observations that are not of it.
+// A line, and two outliers.
 Tensor residuals_of_line(const Tensor& b) {
   const Tensor noise = sin(abscissae * abscissae) / 100.;
   const Tensor outliers = where(equal(abscissae, 3), 9., 0.) + where(equal(abscissae, 10), -25., 0.);
@@ -103,7 +103,7 @@ TEST_CASE("two wrong observations do not move NIST's certified parameters") {
   const auto robust = levenberg_marquardt(f, start, {.loss = Loss::tukey, .loss_scale = 2});
   CHECK(robust.converged());
   CHECK(error(robust) < 0.01);
-  // As if they had not been made.
+  // The fit without the two observations.
   const Tensor right = equal(wrong, 0);
   const auto without = levenberg_marquardt([&](const Tensor& b) { return f(b) * right; }, start);
   CHECK(max(abs(robust.parameters / without.parameters - 1)).item() < 1e-3);

@@ -1,4 +1,5 @@
-// levenberg_marquardt with sparse Jacobians: against the dense method, a user's solver, pose graphs, what is refused.
+// levenberg_marquardt with sparse Jacobians: against the dense method, with a user-defined solver, on pose graphs; and
+// refused arguments.
 #include <algorithm>
 #include <cmath>
 #include <random>

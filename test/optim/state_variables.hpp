@@ -7,7 +7,7 @@
 
 namespace support {
 
-/// What is kept of v, and the options: the first call makes variables of them.
+/// The state for v, and the options, as variables: the first call converts them.
 inline std::vector<reel::Variable> variables_of(reel::SGD& sgd, const reel::Variable& v) {
   using Access = reel::OptimizerAccess;
   return {Access::velocity(sgd, v), Access::variable(sgd.options.learning_rate, "learning_rate"),

@@ -1,5 +1,5 @@
-// The updates of SGD and Adam as primitives with an effect: evaluating one again gives the bits of the step, a handler
-// of effects sees or replaces it, and 100 steps are the recurrence, through a saved and restored state too.
+// The updates of SGD and Adam as primitives with an effect: evaluating one again gives the bits of the step, an effect
+// handler can observe or replace it, and 100 steps follow the recurrence, also through saved and restored state.
 #include <cmath>
 #include <map>
 #include <optional>

@@ -1,4 +1,4 @@
-// For valgrind: what threads that ended, and the process itself, leave behind must be reachable.
+// For valgrind: memory that ended threads, and the process itself, leave behind must be reachable.
 #include <reel/elementwise.hpp>
 #include <reel/reel.hpp>
 #include <thread>

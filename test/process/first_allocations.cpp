@@ -1,5 +1,5 @@
-// The first use of each part of the library, in a fresh process for each request for memory that can fail in it, once
-// and for ever. Only bad_alloc may come out; afterwards the same code gives the right result; no tensor is left.
+// The first use of each part of the library, in a fresh process for each memory request that can fail in it, once or
+// from then on. Only bad_alloc may be thrown. Afterwards the same code gives the right result, and no tensor is left.
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -18,7 +18,7 @@ using support::Fails;
 
 namespace {
 
-// Each computes something and says whether it is right. What it throws, the library threw.
+// Each computes something and returns whether it is right. The library throws what they throw.
 bool first_op() { return (scalar(2.0) * 3.0).item() == 6; }
 bool first_gradient() {
   const Tensor x = scalar(3.0);

@@ -1,5 +1,6 @@
-// The floating-point environment of the calling thread (rounding, flush-to-zero) holds in every loop, for any number of
-// threads, whether it was set before or after the first parallel loop of the process, and is what it was afterwards.
+// The floating-point environment of the calling thread (rounding, flush-to-zero) applies in every loop, for any number
+// of threads, whether it was set before or after the first parallel loop of the process; and it is unchanged
+// afterwards.
 #include <oneapi/tbb/global_control.h>
 #include <oneapi/tbb/task_arena.h>
 
@@ -134,7 +135,7 @@ void parallel_loop() {
   static_cast<void>(sum(x * x));
 }
 
-// In a process of its own: `late` sets the environment after the first parallel loop, else before it.
+// In a process of its own. `late`: the environment is set after the first parallel loop, otherwise before it.
 int check(const Environment& e, bool late) {
   const tbb::global_control control(tbb::global_control::max_allowed_parallelism, 7);
   tbb::task_arena arena(7);
@@ -164,7 +165,7 @@ int main() {
   };
   for (const Environment& e : environments)
     for (const bool late : {false, true}) report(support::in_child([&] { return check(e, late); }, 300));
-  // The results do depend on the environment, else nothing was tested.
+  // The results must depend on the environment; otherwise nothing was tested.
   for (const Environment& e : environments)
     in_effect += support::in_child([&] {
                    const std::vector<Family> list = families<double>();

@@ -1,6 +1,6 @@
-// A library that is closed while threads use it: what it keeps for a thread ends with the thread, in code of the
-// library, which therefore stays loaded. In children first, then in the process that forked them before its first use
-// of the library. Argument: the library.
+// A library that is closed while threads use it. Its thread-local objects are destroyed at the end of the thread, by
+// code of the library, which therefore stays loaded. First in child processes, then in the process that forked them
+// before its first use of the library. Argument: the library.
 #include <dlfcn.h>
 #include <sys/wait.h>
 #include <unistd.h>

@@ -1,6 +1,6 @@
-// What README promises of calls in the steady state: no system call, no page fault, no allocation. Each case runs in a
-// process of its own: it warms up, then makes its calls once counted and once under a filter that kills the process at
-// its first system call.
+// The promise of README.md for calls in the steady state: no system call, no page fault, no allocation. Each case runs
+// in a process of its own. It warms up, then makes its calls once counted and once under a filter that kills the
+// process at its first system call.
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <sys/prctl.h>
@@ -131,8 +131,8 @@ bool forbid_system_calls() {
 
 int mistakes = 0;
 
-// Runs f in a process, which says 1 for allocations, 2 for page faults, and dies of a system call. The system may move
-// a page: the least of three rounds counts.
+// Runs f in a process, which returns 1 for allocations and 2 for page faults, and is killed by a system call. The
+// system may move a page, so the minimum of three rounds counts.
 template <class F>
 void expect_quiet(const char* name, const F& f) {
   const support::Ending e = support::in_child([&] {

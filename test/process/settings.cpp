@@ -1,5 +1,5 @@
-// What a program may set before its first op, and what the library leaves alone: the instruction set, OpenBLAS's core
-// type and threads, the environment. Each case runs in a process of its own.
+// What a program may set before its first op, and what the library leaves unchanged: the instruction set, OpenBLAS's
+// core type and threads, the environment. Each case runs in a process of its own.
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -85,7 +85,7 @@ void a_set_in_place_of_a_wrong_one() {  // with REEL_ISA=nonsense
 
 // ---- OpenBLAS
 
-// A sum over 300 terms per element, several tiles, and factorisations: what threads of OpenBLAS's own would change.
+// Sums of 300 terms per element, several tiles, and factorisations, whose bits threads of OpenBLAS would change.
 std::string products() {
   std::string bits;
   const std::int64_t n = 700;

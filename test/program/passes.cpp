@@ -170,7 +170,7 @@ TEST_CASE("programs: parts that are placed among zeros and added up are one inst
     CHECK(count("add") == sums - places + 1);
     check_results(p, f, row);
   }
-  // What is read elsewhere stays, and so does a sum with something else.
+  // A part that is read elsewhere stays, and so does a sum with another term.
   const auto other = [](const Tensors& x) {
     GradientTape tape({.persistent = true});
     tape.watch(x[0]);
@@ -265,7 +265,7 @@ TEST_CASE("programs: a sum that is small, of terms that are read elsewhere, or o
         return Tensors{sum(a), a};
       },
       {x, y}, {"fused", "sum"});
-  // What reads the sum comes behind the pass that makes it.
+  // Instructions that read the sum come after the fused instruction that computes it.
   check(
       [](const Tensors& z) {
         const Tensor a = exp(z[0]) * z[1], s = sum(a), b = z[0] * s;
@@ -295,7 +295,7 @@ TEST_CASE("programs: a view of a value, another dtype, another shape are no part
 }
 
 TEST_CASE("programs: values share memory when they are never needed at once") {
-  // Each square dies with the next: unfused, one place holds them all.
+  // Each square is unused after the next one: without fusion, one place holds them all.
   const Function chain = [](const Tensors& x) {
     Tensor y = x[0];
     for (int i = 0; i < 6; ++i) y = square(y);
@@ -312,7 +312,7 @@ TEST_CASE("programs: values share memory when they are never needed at once") {
     return Tensors{sum(y)};
   };
   CHECK(program::Executable(traced(sums, large)).bytes() == 2 * 8192);
-  // What escapes has memory of its own.
+  // Values that outlive the run have memory of their own.
   const Function all = [](const Tensors& x) { return Tensors{x[0] * 2., x[0] * 3., slice(x[0] * 4., {range(2, 5)})}; };
   CHECK(program::Executable(traced(all, large)).bytes() == 0);
   check_results(traced(all, large), all, large);

@@ -52,7 +52,7 @@ struct Tally {
   int programs = 0, compared = 0, fused = 0;
 };
 
-// Runs the program twice at each of the operands, so that what the first run leaves behind is seen by the second.
+// Runs the program twice at each of the operands, so that the second run sees the state that the first leaves.
 void check_runs(const std::string& what, const Function& f, const program::Executable& executable,
                 const std::vector<Tensors>& operands, Tally& tally) {
   for (int round = 0; round < 2; ++round)

@@ -11,7 +11,7 @@ using namespace reel;
 using X = Operands;
 using A = Arrays;
 
-// The element that stands at k, by walking to it from the first one and turning around at the ends.
+// The element at position k, found by walking from the first element and reversing at the ends.
 template <PadMode M>
 std::int64_t walked(std::int64_t k, std::int64_t n) {
   std::int64_t i = 0, direction = k < 0 ? -1 : 1;

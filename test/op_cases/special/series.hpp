@@ -1,4 +1,4 @@
-// Series and quadratures that special functions are compared with, of long doubles and of jets.
+// Series and quadratures as references of special functions, for long doubles and for jets.
 #pragma once
 #include <initializer_list>
 

@@ -1,5 +1,5 @@
 // The functions of <reel/special.hpp> whose references are power series, quadratures or closed forms, each on one
-// domain of all its operands: rows of op cases and of random programs are made of it. Whole numbers are fixed.
+// domain for all its operands. Rows of op cases and of random programs are made from it. Whole numbers are fixed.
 #pragma once
 #include <reel/special.hpp>
 
@@ -7,8 +7,8 @@
 
 namespace references {
 
-/// Calls add(name, number of operands, low, high, reference, op) for each: the reference is one of pointers to long
-/// doubles and to jets, the op one of anything that has operands by index.
+/// Calls add(name, number of operands, low, high, reference, op) for each function. The reference takes pointers to
+/// long doubles or to jets; the op takes anything that has operands by index.
 template <class Add>
 void for_each_function(const Add& add) {
   using L = long double;

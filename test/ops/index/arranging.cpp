@@ -1,4 +1,5 @@
-// What the op table does not show of stacks, splits and repetitions: dtypes, extents that depend on elements, errors.
+// Properties of stacks, splits and repetitions that the op table does not test: dtypes, extents that depend on
+// elements, errors.
 #include <limits>
 #include <reel/compile.hpp>
 #include <reel/ops/arranging.hpp>

@@ -1,4 +1,4 @@
-// What the op table does not show of borders and windows: every dtype, views, and errors.
+// Properties of padding and windows that the op table does not test: every dtype, views, and errors.
 #include <limits>
 #include <reel/ops/windows.hpp>
 #include <reel/reel.hpp>

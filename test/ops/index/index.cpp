@@ -1,5 +1,5 @@
-// What the op table does not show of the index ops: Python's slices, errors of indices, sparse gradients, duplicates,
-// NaN in what is not chosen.
+// Properties of the index ops that the op table does not test: Python's slices, errors of indices, sparse gradients,
+// duplicates, NaN in elements that are not selected.
 #include <cmath>
 #include <limits>
 #include <reel/reel.hpp>

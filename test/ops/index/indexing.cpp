@@ -1,5 +1,6 @@
-// What the op table does not show of indexing: NumPy's places of the new axes, errors, sparse gradients, zeros and NaN
-// among factors, memory that is given up, every dtype, and that extents which depend on elements cannot be traced.
+// Properties of indexing that the op table does not test: NumPy's placement of new axes, errors, sparse gradients,
+// zeros and NaN among factors, operands passed as rvalues, every dtype, and that extents which depend on elements
+// cannot be traced.
 #include <cmath>
 #include <complex>
 #include <limits>
@@ -136,7 +137,7 @@ TEST_CASE("products by index have exact gradients with zeros, to the second orde
   // d2/dv0 dv2 = 2 * 3; d2/dv1 dv3 = 0.
   const Tensor h = hessian([&](const Tensor& b) { return f(x, b); })(v);
   CHECK(h.to_vector() == Doubles{0, 0, 6, 0, 0, 0, 0, 0, 6, 0, 0, 0, 0, 0, 0, 0});
-  // What is no number in one segment does not reach another, in either order.
+  // NaN and infinity in one segment do not affect another, in either order.
   const Tensor bad = tensor({1, 2, no_number, inf, 3, 4}), ids = ints({0, 0, 1, 1, 2, 2});
   const auto weighted = [&](const Tensor& b) { return sum(segment_prod(b, ids, 3) * tensor({1, 0, 1})); };
   const Doubles first = grad(weighted)(bad).to_vector();

@@ -1,5 +1,5 @@
-// What the op table does not show of sorting: NaN and signed zeros, stability, every dtype and length against the
-// standard library, errors, and that extents which depend on elements cannot be traced.
+// Properties of sorting that the op table does not test: NaN and signed zeros, stability, every dtype and length
+// against the standard library, errors, and that extents which depend on elements cannot be traced.
 #include <algorithm>
 #include <bit>
 #include <cmath>

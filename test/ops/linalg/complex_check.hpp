@@ -12,14 +12,14 @@ inline Tensor drawn(support::Random& random, const reel::Shape& shape, reel::DTy
   return cast(make_complex(random.tensor(shape, -1, 1), random.tensor(shape, -1, 1)), d);
 }
 
-/// The scalar product of numbers with real parts alone, and of pairs of them.
+/// The scalar product of real numbers, or of complex numbers as pairs of real ones.
 inline double inner(const Tensors& a, const Tensors& b) {
   double total = 0;
   for (std::size_t i = 0; i < a.size(); ++i) total += sum(real(conj(a[i]) * b.at(i))).item();
   return total;
 }
 
-/// As complex as the other.
+/// A random tensor of the shape and dtype of x.
 inline Tensor drawn_like(support::Random& random, const Tensor& x) {
   return is_complex(x.dtype()) ? drawn(random, x.shape()) : random.tensor(x.shape());
 }

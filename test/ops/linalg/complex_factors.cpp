@@ -195,7 +195,7 @@ TEST_CASE("complex factorisations: any layout, any number of threads, the same b
   CHECK(solve(eye(2, DType::float32), ones({2}, DType::complex64)).dtype() == DType::complex64);
 }
 
-// What a library without OpenBLAS runs.
+// The code of a library built without OpenBLAS.
 TEST_CASE("plain complex factorisations agree with the public ones") {
   support::Random random("plain");
   for (const std::int64_t n : {0, 1, 2, 7, 20}) {

@@ -1,5 +1,5 @@
 // Products of complex numbers: values against std::complex<long double>, every layout; derivatives in both modes to
-// third order, as functions of two real variables; what is a real operand beside a complex one.
+// third order, as functions of two real variables; real operands beside complex ones.
 #include <complex>
 #include <cstring>
 #include <limits>

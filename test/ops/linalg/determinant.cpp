@@ -337,7 +337,8 @@ TEST_CASE("slogdet of a singular matrix: the gradient of the sign is zero, in bo
 
 namespace {
 
-// Equal to a part of the element, whatever its size, above what is subnormal; and infinite where that is.
+// Checks that elements agree to a relative error of `part`, whatever their size, above the subnormal range, and are
+// infinite where expected.
 void check_scaled(const Tensor& got, const Tensor& expected, double part) {
   const std::vector<double> g = cast(got, DType::float64).to_vector(), c = expected.to_vector();
   REQUIRE(g.size() == c.size());
@@ -431,7 +432,8 @@ TEST_CASE("det: second derivatives where the determinant or first ones are out o
 
 namespace {
 
-// Equal to a part of the largest element, where row i is measured in units of 1 / rows[i] and columns likewise.
+// Checks that matrices agree to a relative error of the largest element, where row i is scaled by rows[i] and columns
+// likewise.
 void check_weighted(const Tensor& got, const Tensor& expected, const std::vector<double>& rows,
                     const std::vector<double>& columns) {
   const std::vector<double> g = got.to_vector(), c = expected.to_vector();

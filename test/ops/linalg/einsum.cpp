@@ -1,4 +1,4 @@
-// einsum against a loop over all indices; derivatives; what is wrong with a text of subscripts.
+// einsum against a loop over all indices; derivatives; errors in subscripts.
 #include <map>
 #include <reel/reel.hpp>
 

@@ -533,7 +533,8 @@ TEST_CASE("dot: NumPy's cases") {
   CHECK(std::isfinite(dot(drawn({100000}, DType::float32), drawn({100000}, DType::float32)).item()));
 }
 
-// The strides of nothing say nothing: such a factor is contiguous, though no BLAS could read it.
+// The strides of a tensor without elements are arbitrary: such a factor counts as contiguous, though BLAS could not
+// read it.
 TEST_CASE("products of no matrices end, whatever the strides") {
   const Tensor a = transpose(zeros({2, 2, 0})), b = transpose(zeros({3, 2, 0}));
   CHECK(matmul(a, ones({2}), {.transpose_a = true}).shape() == Shape{0, 2});

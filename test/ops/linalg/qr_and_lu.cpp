@@ -338,7 +338,7 @@ TEST_CASE("qr, lu, pinv and lstsq: what is refused") {
   CHECK_FALSE(all(isfinite(grad([](const Tensor& x) { return sum(lu(x).l); })(ones({3, 2})))).item<bool>());
 }
 
-// What a library without OpenBLAS runs.
+// The code of a library built without OpenBLAS.
 TEST_CASE("plain lu of rectangles agrees with the public one") {
   support::Random random("plain");
   for (const Shape& shape : {Shape{4, 4}, {5, 3}, {3, 6}}) {

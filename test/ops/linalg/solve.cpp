@@ -142,7 +142,7 @@ TEST_CASE("triangular_solve: every option, masked gradient") {
           check_one(f, {a, b}, {.slack = 30});
         }
       }
-  // What is not read may be anything, and gets zero.
+  // Elements that are not read may have any value, and get gradient zero.
   const Tensor a = tensor({{2., quiet_nan}, {1., 4.}}), b = tensor({2., 4.});
   GradientTape tape;
   tape.watch(a);

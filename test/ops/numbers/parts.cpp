@@ -1,5 +1,5 @@
-// What the op table does not show of bits, mantissas and exponents, polar forms and gates: every dtype, the ends of the
-// ranges, errors.
+// Properties of bits, mantissas and exponents, polar forms and gates that the op table does not test: every dtype, the
+// ends of the ranges, errors.
 #include <cmath>
 #include <complex>
 #include <limits>

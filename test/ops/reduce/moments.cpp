@@ -126,7 +126,7 @@ TEST_CASE("a constant that is not exact has standard deviation and gradient 0 al
   CHECK(grad([](const Tensor& t) { return reel::std(t); })(x).to_vector() == std::vector<double>{0, 0, 0});
 }
 
-// What the mean is rounded by is an error of 1e-17, and a second mean leaves the square of that.
+// The rounding error of the mean is 1e-17. A second mean leaves the square of that.
 TEST_CASE("the gradient of the variance of a constant is 0 to far below its last place") {
   for (std::int64_t n = 2; n < 30; ++n) {
     INFO(n);

@@ -1,4 +1,4 @@
-// What the op table does not show of running extremes, logarithms of sums and statistics: long rows against long
+// Properties of cumulative extremes, logsumexp and statistics that the op table does not test: long rows against long
 // double, dtypes, ranges, and errors.
 #include <array>
 #include <cfenv>

@@ -1,4 +1,4 @@
-// Derivatives of functions of several tensors, and of mixed orders.
+// Mixed derivatives of functions of several tensors.
 #pragma once
 #include <functional>
 #include <reel/reel.hpp>
