@@ -1,5 +1,5 @@
-// The tables of samples/README.md are made from the op cases and from promote(), that of test/peers.md from the op
-// cases and from test/op_cases/peers.txt; when one differs, the new table is printed to be pasted.
+// Checks the generated tables: those of samples/README.md against the op cases and promote(), that of test/peers.md
+// against the op cases and test/op_cases/peers.txt. If one differs, prints the new table, to be pasted.
 #include <fstream>
 #include <iostream>
 #include <iterator>

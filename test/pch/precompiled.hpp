@@ -1,5 +1,5 @@
-// Precompiled for every file of the test program but its main: Catch2 and the public headers, seconds each time
-// otherwise.
+// Precompiled for every file of the test program except its main: Catch2 and the public headers, which otherwise take
+// seconds per file.
 #include <reel/reel.hpp>
 
 #include "../catch.hpp"

@@ -1,5 +1,5 @@
-// Makes programs. Every statement is interpreted as it is made; one whose values are large, ill-conditioned, undefined,
-// or undecided within rounding error is taken back.
+// Generates programs. Every statement is interpreted when it is generated. It is removed again if its values are large,
+// ill-conditioned, undefined, or undecided within rounding error.
 #include <cmath>
 
 #include "program.hpp"
@@ -171,7 +171,7 @@ int Maker::emit(const std::string& name, const std::vector<Arg>& args, const std
   return add(std::move(s)) ? first : -1;
 }
 
-// Into an interval: by abs and an offset, or by the sigmoid.
+// Maps a value into an interval: by abs and an offset, or by the sigmoid.
 int Maker::within(int x, double low, double high) {
   const auto inside = [&](int k) {
     for (const Num& n : at(k).data)
@@ -226,14 +226,14 @@ bool Maker::try_random(bool body) {
   return made;
 }
 
-// Statements whose last use is one by a value that nobody else reads may pass it as an rvalue.
+// The last use of a value may pass it as an rvalue, if nothing else reads it.
 static void move_last_uses(Program& p, Maker& m) {
   std::vector<Arg*> last(static_cast<std::size_t>(p.values()));
   for (Statement& s : p.statements)
     for (Arg& a : s.args)
       if (a.kind == Arg::value) {
         Arg*& l = last[static_cast<std::size_t>(a.index)];
-        // Twice in one statement: neither is moved.
+        // A value that occurs twice in one statement is not moved.
         bool twice = false;
         for (const Arg& b : s.args) twice = twice || (&b != &a && b.kind == Arg::value && b.index == a.index);
         l = twice ? nullptr : &a;

@@ -34,7 +34,7 @@ struct Settings {
   std::int64_t count = 400;
   double minutes = 0;
   bool shrink = false, coverage = false;
-  int failures = 10;  ///< then it ends
+  int failures = 10;  ///< the run ends after so many
 };
 Settings parse(int argc, char** argv) {
   Settings s;
@@ -63,7 +63,8 @@ Settings parse(int argc, char** argv) {
   return s;
 }
 
-// In a process of its own, so that a crash is an outcome too: 0 if it passed, else what it did.
+// Runs a program in a process of its own, so that a crash is an outcome too. Returns 0 if it passed, otherwise what
+// went wrong.
 int outcome_apart(const Program& p, const Plan& plan) {
   std::fflush(stdout);
   const pid_t child = fork();

@@ -1,4 +1,4 @@
-// Matrices of jets, for the interpreters of factorisations: elimination with pivots, and operands that suit.
+// Matrices of jets, for the interpreters of factorisations: elimination with pivots, and suitable operands.
 #pragma once
 #include <algorithm>
 
@@ -8,7 +8,7 @@ namespace random_programs {
 
 inline std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
-/// A value of that shape and a dtype that fits, or a new input.
+/// A value of that shape and a suitable dtype, or a new input.
 inline int value_like(Maker& m, const Extents& shape, bool with_complex = false, bool source = true) {
   const int k = m.pick([&](const Array& a) {
     return a.shape == shape && (is_real_floating(a.dtype) || (with_complex && reel::is_complex(a.dtype)));
@@ -33,7 +33,7 @@ inline void store(const Matrix& a, Array& x, std::int64_t batch) {
             static_cast<std::int64_t>(a[i].size()) +
         static_cast<std::int64_t>(j)] = Num(a[i][j]);
 }
-/// Roundings at the size of the largest element of each coefficient.
+/// Adds rounding errors of the size of the largest element of each coefficient.
 inline void settle(Matrix& a) {
   for (int k = 0; k < Jet::count; ++k) {
     double largest = 0;

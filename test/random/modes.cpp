@@ -30,7 +30,7 @@ struct Differs {
   std::string message;
 };
 
-// Whether a number is infinite because its dtype holds none of the size that is expected.
+// Whether a number is infinite because the expected value is out of its dtype's range.
 bool overflowed(double value, const Jet& expected, DType dtype) {
   const bool wide = dtype == DType::float64 || dtype == DType::complex128;
   const double greatest = dtype == DType::float16 ? 65504 : wide ? 1.7e308 : 3.3e38;
@@ -164,7 +164,7 @@ class Run {
     return total;
   }
 
-  /// Of one source, which is no list.
+  /// The same for one source that is not a list.
   template <class F>
   Tensors alone(const F& f, const Tensor& x, const Tensors& v, bool ahead, int digit) const {
     count("one tensor");
@@ -276,7 +276,8 @@ class Run {
 void Run::word(const Tensors& x) {
   std::vector<Direction> d;
   bool reversed = false, last_is_gradient = false;
-  // A letter F, and every R but the first, adds a direction; the last R leaves the gradient, its direction is a unit's.
+  // Each letter F, and each R except the first, adds a direction. The last R leaves the gradient, whose direction is a
+  // unit vector.
   for (std::size_t k = 0; k < plan_.word.size(); ++k) {
     const bool r = plan_.word[k] == 'R';
     if (!r || reversed) d.push_back(problem_.direction(static_cast<int>(k)));
@@ -287,7 +288,7 @@ void Run::word(const Tensors& x) {
   compare("derivative " + plan_.word, got, last_is_gradient ? problem_.gradients(d) : problem_.tangents(d));
 }
 
-// Whether a tape follows output i: what is made of statistics alone, which carry no gradient, it does not.
+// Whether a tape follows output i. It does not follow results of statistics alone, which have no gradient.
 bool Run::follows(const Tensors& x, std::size_t i) const {
   GradientTape tape;
   tape.watch(x);
@@ -340,7 +341,7 @@ void Run::matrices(const Tensors& x) {
   }
 }
 
-// Of results whose rows depend on the same rows of the source alone: of others batch_jacobian has no meaning.
+// Only for results whose rows depend on the same rows of the source: otherwise batch_jacobian is undefined.
 void Run::batches(const Tensors& x) {
   const auto all = problem_.matrix(false);
   for (std::size_t i = 0; i < problem_.y().size(); ++i)
@@ -376,7 +377,7 @@ void Run::batches(const Tensors& x) {
     }
 }
 
-// Variables in place of the sources: all reads count, also those after an assignment; or one tape under an accumulator.
+// Variables as sources: all reads count, also those after an assignment. Or one tape under an accumulator.
 void Run::variables(const Tensors& x) {
   std::vector<reel::Variable> list;
   for (const Tensor& t : x) list.emplace_back(t);

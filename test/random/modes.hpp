@@ -1,5 +1,5 @@
-// How a program is differentiated: by which functions of the library, in which order of forward and reverse, and what
-// the interpreter says of it.
+// How a program is differentiated: by which functions of the library, in which order of forward and reverse mode, and
+// the expected values of the interpreter.
 #pragma once
 #include <string>
 #include <vector>
@@ -23,18 +23,18 @@ enum class Way {
   hessian_vector_product
 };
 
-/// What of a derivative is traced and run as a program: nothing, the program that is differentiated, or all of it.
+/// The part of a derivative that is traced and run as a program: none, the differentiated program, or all of it.
 enum class Compile { nothing, function, derivative };
 
 struct Plan {
   Way way = Way::value;
-  /// Of Way::word: F (forward) and R (reverse), the innermost first.
+  /// For Way::word: the modes, F (forward) and R (reverse), the innermost first.
   std::string word;
-  /// Which of the functions that do the same: chosen by its digits.
+  /// Selects, by its digits, among equivalent functions of the library.
   std::uint64_t style = 0;
-  /// Of the directions and cotangents.
+  /// The seed of the directions and cotangents.
   std::uint64_t seed = 0;
-  /// A value that is a source too, or counts as a constant, in Way::word "R"; -1: none.
+  /// A value that is also a source (tap), or counts as a constant (cut), in Way::word "R"; -1: none.
   int tap = -1, cut = -1;
   bool anomaly = false;
   Compile compile = Compile::nothing;  ///< of Way::value, word, jacobian, hessian and hvp
@@ -51,7 +51,7 @@ const char* name_of(Way way);
 /// Ways, words and styles that were checked, with their numbers.
 const std::vector<std::pair<std::string, std::int64_t>>& mode_counts();
 
-/// A smaller program and plan that fails alike.
+/// Reduces a program and a plan to smaller ones that fail in the same way.
 void shrink(Program& p, Plan& plan, const std::function<bool(const Program&, const Plan&)>& fails);
 
 }  // namespace random_programs

@@ -161,7 +161,7 @@ Series pow(const Series& x, Real p) {
 
 // psi_n(x) = psi_n(x + 1) - (-1)^n n! / x^(n + 1) up to x > 30, there Bernoulli's asymptotic series.
 Real polygamma(int n, Real x) {
-  // Far out the recurrence does not end, at the poles it says nothing.
+  // Far out the recurrence would not end; near poles the result is undecided.
   if (!(x > -20) || (x < 0.05L && std::fabs(x - std::round(x)) < 0.05L)) throw Ambiguous();
   static const Real bernoulli[] = {1.0L / 6,       -1.0L / 30, 1.0L / 42,      -1.0L / 30,     5.0L / 66,
                                    -691.0L / 2730, 7.0L / 6,   -3617.0L / 510, 43867.0L / 798, -174611.0L / 330};
@@ -196,7 +196,7 @@ Series polygamma(int n, const Series& x) {  // at a variable
 Series lgamma(const Series& x) { return integral(std::lgamma(x.c[0]), polygamma(0, x), x); }
 
 Jet chain(const Jet& x, const Series& f, double units) {
-  // The k-th derivative is off by the next one times x's error, and by some roundings of its own.
+  // The error of the k-th derivative: the next derivative times the error of x, and a few rounding errors of its own.
   Jet derivative[Series::terms];
   Real factorial = 1;
   for (int k = 0; k < Series::terms; ++k) {

@@ -1,5 +1,5 @@
-// The numbers of the interpreter: long double with a bound of its error, and with derivatives in up to three directions
-// at once. Nothing here knows the library.
+// The numbers of the interpreter: long double with an error bound, and with derivatives in up to three directions at
+// once. They share no code with the library.
 #pragma once
 #include <array>
 #include <cmath>
@@ -12,11 +12,11 @@ using Real = long double;
 /// A comparison could not be decided within rounding error, so the program has no definite result.
 struct Ambiguous {};
 
-/// A polynomial in e1, e2, e3 with e_k^2 = 0: the coefficient v[m] belongs to the product of the e_k whose bit k is in
-/// m. Nested dual numbers, flattened. e[m] bounds the error that v[m] has where each operation rounds to `unit`.
+/// A polynomial in e1, e2, e3 with e_k^2 = 0: nested dual numbers, flattened. The coefficient v[m] belongs to the
+/// product of the e_k whose bit k is set in m. e[m] bounds the error of v[m] if each operation rounds to `unit`.
 struct Jet {
   static inline int count = 1;       ///< coefficients in use: 2^order
-  static inline double unit = 0;     ///< rounding unit of the dtype that is computed in
+  static inline double unit = 0;     ///< rounding unit of the dtype of the computation
   static inline int precision = 64;  ///< its bits
   Real v[8];
   double e[8];
@@ -39,7 +39,7 @@ struct Jet {
   }
 };
 
-/// Computes exactly while it lives; errors are still propagated.
+/// While it exists, computations are exact; errors are still propagated.
 struct Exactly {
   double unit = Jet::unit;
   int precision = Jet::precision;
@@ -51,7 +51,7 @@ struct Exactly {
 
 bool representable(Real x);
 Real nearest(Real x);  ///< representable number
-/// x with the error of `units` roundings more in every coefficient. A value that is representable stays exact if
+/// x with `units` further rounding errors in every coefficient. A representable value stays exact if
 /// `exact_if_representable`.
 Jet rounded(Jet x, double units, bool exact_if_representable = false);
 
@@ -65,7 +65,7 @@ inline Jet& operator+=(Jet& a, const Jet& b) { return a = a + b; }
 bool less(const Jet& a, const Jet& b);
 bool same(const Jet& a, const Jet& b);
 
-/// A Taylor series in one variable, up to the fourth power: what derivatives of functions are made of.
+/// A Taylor series in one variable up to the fourth power, from which derivatives of functions are computed.
 struct Series {
   static constexpr int terms = 5;
   std::array<Real, terms> c{};
@@ -93,7 +93,7 @@ Series lgamma(const Series& x);
 /// The n-th derivative of digamma.
 Series polygamma(int n, const Series& x);
 
-/// f(x) for a smooth f. `units`: how many roundings the library may need for each derivative.
+/// f(x) for a smooth f. `units`: the number of rounding errors allowed to the library for each derivative.
 Jet smooth(const Jet& x, Series (*f)(const Series&), double units = 8);
 Jet chain(const Jet& x, const Series& f, double units);
 
@@ -110,7 +110,7 @@ Jet arctan2(const Jet& y, const Jet& x);
 Jet absolute(const Jet& x);
 inline Jet abs(const Jet& x) { return absolute(x); }
 
-/// A complex number; of a real dtype the imaginary part is not looked at.
+/// A complex number. For a real dtype the imaginary part is ignored.
 struct Num {
   Jet re, im;
   Num(const Jet& r = 0, const Jet& i = 0) : re(r), im(i) {}

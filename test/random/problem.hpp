@@ -1,5 +1,5 @@
-// A program with what its derivatives are compared with: directions, cotangents, and the interpreter's answers. By the
-// definition: the coefficient of e1 e2 ... of the program at x + e1 d1 + e2 d2 + ...
+// A program, and what its derivatives are compared with: directions, cotangents, and the interpreter's results. By
+// definition, a derivative is the coefficient of e1 e2 ... of the program at x + e1 d1 + e2 d2 + ...
 #pragma once
 #include <complex>
 
@@ -40,7 +40,7 @@ class Problem {
   const std::vector<Array>& x() const { return x_; }
   const std::vector<Array>& y() const { return y_; }
   const std::vector<Array>& values() const { return values_; }
-  /// Whether the library has numbers for all values of bodies, those too that nothing reads.
+  /// Whether all values in bodies are within the library's range, including those that nothing reads.
   bool bodies_are_tame() const { return bodies_are_tame_; }
   const Direction& cotangents() const { return cotangents_; }
   const Direction& direction(int k) const { return directions_[static_cast<std::size_t>(k)]; }

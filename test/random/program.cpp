@@ -61,7 +61,8 @@ void round_like(DType dtype) {
   }
 }
 
-// NumPy's table with two exceptions: an integer with a floating dtype gives that dtype, float16 with bfloat16 float32.
+// NumPy's table with two exceptions: an integer with a floating dtype gives that dtype; float16 with bfloat16 gives
+// float32.
 DType promoted(DType a, DType b) {
   if (a > b) std::swap(a, b);
   if (a == b) return a;

@@ -1,5 +1,6 @@
-// Random programs: statements over typed arrays, the table of their ops, and what is done with them. An op has four
-// parts: how one is made at random, what it means (interpreter), how the library computes it, how it is written in C++.
+// Random programs: statements over typed arrays, the table of their ops, and the functions on them. An op has four
+// parts: how a statement is generated, its meaning (interpreter), how the library computes it, and how it is written in
+// C++.
 #pragma once
 #include <functional>
 #include <random>
@@ -36,7 +37,7 @@ struct Array {
 using Arrays = std::vector<Array>;
 using Inputs = std::vector<const Array*>;
 
-/// The rounding unit of what follows is that of the dtype.
+/// Sets the rounding unit of the following computations to that of the dtype.
 void round_like(DType dtype);
 DType promoted(DType a, DType b);
 DType promoted(const Inputs& in);
@@ -86,7 +87,7 @@ class Operands {
       : s_(s), values_(values), variables_(variables) {}
   std::size_t size() const { return s_.args.size(); }
   reel::Operand operator[](std::size_t i) const;
-  /// The tensor of operand i, which is none of the weak ones.
+  /// The tensor of operand i, which must not be weak.
   reel::Tensor tensor(std::size_t i) const;
   std::vector<reel::Tensor> tensors(std::size_t from = 0) const;
 
@@ -136,7 +137,7 @@ void add_signals(std::vector<Op>& table);
 
 using Random = std::mt19937_64;
 
-/// Makes a program statement by statement. Each is interpreted at once, and taken back if a value is not tame.
+/// Generates a program statement by statement. Each is interpreted at once, and removed if a value is not tame.
 class Maker {
  public:
   Maker(Random& random, Program& p) : random_(random), p_(p) {}
@@ -154,10 +155,10 @@ class Maker {
   const Array& at(int value) const { return values_[static_cast<std::size_t>(value)]; }
   /// A value for which `fits`, preferably a late one; -1 if there is none.
   int pick(const std::function<bool(const Array&)>& fits);
-  /// The same, or a new input of a shape and one of the dtypes that the program uses.
+  /// The same, or a new input with a shape and a dtype that the program uses.
   int floating(int min_rank = 0, int max_rank = 4, bool complex = false);
   int number(int min_rank = 0, int max_rank = 4);  ///< of any dtype
-  /// A value or a weak number that broadcasts with value x; `partner`: only what promotes with it usefully.
+  /// A value or a weak number that broadcasts with value x; `partner`: only those that promote with it usefully.
   Arg beside(int x, bool weak = true, bool integer = false);
   int input(Role role, DType dtype, const Extents& shape);
   int input_of(DType dtype, const Extents& shape, const std::vector<double>& data, Role role = Role::constant);
@@ -221,8 +222,8 @@ Extents indices_of(const Extents& shape, std::int64_t position);
 std::int64_t position_of(const Extents& shape, const Extents& indices);
 struct Unfit {};  ///< a statement that cannot be
 
-/// Whether a value of an interpreted body was no number, or so large that one made of it may not be a number of the
-/// library, whose range is narrower; of values that nothing reads, too.
+/// Whether a value of an interpreted body was NaN, or so large that the library, whose range is narrower, may overflow
+/// in computing from it. Values that nothing reads count too.
 inline bool wild_in_bodies = false;
 
 }  // namespace random_programs

@@ -1,4 +1,4 @@
-// Ops of random programs whose operands lie in ranges of their own.
+// Ops of random programs that need their operands in certain ranges.
 #pragma once
 #include <vector>
 

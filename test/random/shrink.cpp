@@ -1,5 +1,5 @@
-// Makes a failing program smaller, for as long as it fails: fewer outputs, statements replaced by what they computed,
-// operands by other operands, a simpler plan.
+// Reduces a failing program for as long as it fails: fewer outputs, statements replaced by their values, operands
+// replaced by other operands, a simpler plan.
 #include <algorithm>
 
 #include "modes.hpp"
@@ -8,7 +8,7 @@ namespace random_programs {
 
 namespace {
 
-// Without statements whose values nobody uses; renumbered.
+// Removes statements whose values are unused, and renumbers the others.
 void drop_dead(Program& p, Plan& plan) {
   std::vector<bool> used(static_cast<std::size_t>(p.values()));
   for (const int o : p.outputs) used[static_cast<std::size_t>(o)] = true;

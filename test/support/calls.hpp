@@ -1,4 +1,4 @@
-// The calls of primitives and the effects of a thread, as tests note, count or keep them.
+// Observers of a thread's calls of primitives and effects, which tests record, count or intercept.
 #pragma once
 #include <cstdint>
 #include <map>
@@ -17,14 +17,14 @@ inline std::vector<const reel::Tensor*> pointers(const std::vector<reel::Tensor>
   return p;
 }
 
-/// A call of a primitive, with handles to what it read and gave.
+/// A call of a primitive, with handles to its inputs and outputs.
 struct Recorded {
   const reel::ops::Primitive* primitive;
   std::vector<reel::Tensor> inputs, outputs;
   std::vector<std::int64_t> attributes;
 };
 
-/// While it lives, this thread's calls of primitives are noted: all, or those with one of the given effects.
+/// While it exists, records this thread's calls of primitives: all, or those with one of the given effects.
 class Listening final : public reel::ops::CallListener {
  public:
   explicit Listening(std::vector<Recorded>& calls, unsigned effects = 0) : calls_(calls), effects_(effects) {}
@@ -58,7 +58,7 @@ class Counting final : public reel::ops::EffectHandler {
   std::vector<std::size_t> variables;
 };
 
-/// Keeps to itself what variables are assigned, and draws from a place of its own, as a recorder of programs does.
+/// Keeps assigned values to itself, and draws from a stream of its own, like a tracer of programs.
 class Sandbox final : public reel::ops::EffectHandler {
  public:
   Sandbox() : EffectHandler(all_effects) {}

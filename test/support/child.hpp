@@ -1,4 +1,4 @@
-// Code in a process of its own: what a first op does, and what must not end the test program.
+// Runs code in a process of its own: first ops, and code that must not end the test program.
 #pragma once
 #include <sys/wait.h>
 #include <unistd.h>

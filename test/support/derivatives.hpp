@@ -1,4 +1,4 @@
-// What the tests of derivatives share: one reverse and one forward product of any function of tensors, their scalar
+// Shared by the tests of derivatives: one reverse and one forward product of any function of tensors, their scalar
 // products, random operands, and every layout of an operand.
 #pragma once
 #include <functional>

@@ -10,7 +10,7 @@ enum class Fails { never, once, for_ever };
 
 /// Counts the requests of all threads from 0 and lets request n fail, or it and all after it.
 void fail_allocation(std::int64_t n, Fails how) noexcept;
-/// Lets no request fail any more. Whether one did.
+/// Stops failing requests. Returns whether one failed.
 bool allow_allocations() noexcept;
 /// Requests since the last fail_allocation().
 std::int64_t allocation_requests() noexcept;

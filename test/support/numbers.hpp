@@ -1,4 +1,4 @@
-// What tests that compare single numbers share: short names, and the gradient of a function of one tensor.
+// Shared by tests that compare single numbers: short names, and the gradient of a function of one tensor.
 #pragma once
 #include <limits>
 #include <reel/reel.hpp>

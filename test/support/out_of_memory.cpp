@@ -1,4 +1,4 @@
-// The replaced allocation function. It asks the throwing one, so that memory is freed as ever.
+// The replaced allocation function. It calls the throwing one, so that memory is freed as usual.
 #include "support/out_of_memory.hpp"
 
 #include <new>

@@ -1,9 +1,9 @@
-// Makes allocations fail that report failure instead of throwing: the work space of LAPACK's wrappers.
+// Makes non-throwing allocations fail: the workspaces of LAPACK's wrappers.
 #pragma once
 
 namespace support {
 
-/// While it lives, `new (std::nothrow) T[n]` on this thread gives null: the one after `succeed` others, and all later.
+/// While it exists, `new (std::nothrow) T[n]` on this thread returns null: after `succeed` successful calls, always.
 class FailNothrowNew {
  public:
   explicit FailNothrowNew(int succeed = 0);

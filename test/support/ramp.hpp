@@ -1,4 +1,4 @@
-// Tensors for tests that ask for nothing special of their values.
+// Tensors for tests whose values do not matter.
 #pragma once
 #include <reel/ops/make.hpp>
 #include <reel/ops/shape.hpp>

@@ -1,4 +1,4 @@
-// Collects the library's warnings while it lives.
+// Collects the library's warnings while it exists.
 #pragma once
 #include <reel/runtime.hpp>
 #include <string>

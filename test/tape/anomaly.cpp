@@ -1,5 +1,5 @@
-// AnomalyGuard: the first op or rule that gives what is not finite is named, with the line that called it; borrowed
-// memory may not change between recording and replay.
+// AnomalyGuard: names the first op or rule whose result is not finite, with the line that called it. Borrowed memory
+// must not change between recording and replay.
 #include <cmath>
 #include <functional>
 #include <reel/reel.hpp>

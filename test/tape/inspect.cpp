@@ -1,4 +1,4 @@
-// A tape looked at: statistics by op, the graph, the plan of a replay, trace lines, the Chrome trace.
+// Inspection of a tape: statistics by op, the graph, the plan of a replay, trace lines, the Chrome trace.
 #include <unistd.h>
 
 #include <cctype>
@@ -91,7 +91,7 @@ std::filesystem::path scratch(const char* name) {
   return std::filesystem::temp_directory_path() / (name + std::to_string(getpid()) + ".json");
 }
 
-// Layers of a network on a persistent or used-up tape; what the user holds is the parameters and the loss.
+// Layers of a network on a persistent or single-use tape. The caller holds only the parameters and the loss.
 Tensor network(const std::vector<Variable>& w, const Tensor& x) {
   Tensor h = x;
   for (const Variable& layer : w) h = tanh(matmul(h, layer));
@@ -216,7 +216,8 @@ TEST_CASE("plan: the rules in the order in which they run, and no others") {
   CHECK_THROWS_AS(tape.plan(Tensor(), w), ValueError);
 }
 
-// Stated tolerance: a quarter above or below, of models whose rules give gradients of their own and need no others.
+// The documented tolerance is a quarter above or below, for models whose rules make their own gradients and no other
+// tensors.
 TEST_CASE("plan: the peak is that of the default VSpace") {
   const auto near = [](const Peak& p) {
     INFO("planned " << p.planned << ", measured " << p.measured);

@@ -1,5 +1,5 @@
-// Rules of the library's own kind, tape::Rule, as replay and forward mode call them: what they get for results without
-// a cotangent, what they may read, and what happens where one has no jvp.
+// Rules of the library, tape::Rule, as replay and forward mode call them: what they get for results without a
+// cotangent, what they may read, and what happens if one has no jvp.
 #include <reel/reel.hpp>
 
 #include "catch.hpp"
@@ -12,7 +12,7 @@ namespace {
 
 using Values = std::vector<double>;
 
-// The cotangents that the rule got in its last call, empty handles for those that are none. Empty between test cases.
+// The cotangents that the rule got in its last call; empty handles stand for none. Empty between test cases.
 std::vector<Tensor> got;
 struct Clear {
   ~Clear() { got.clear(); }
@@ -51,7 +51,7 @@ TEST_CASE("S34: a rule gets zeros for a result without a cotangent, or nothing i
   CHECK(got[1].to_vector() == Values{0, 0});
   CHECK((*tape.gradient(a[0], x, {.stop_gradients = a[1]})).to_vector() == Values{1, 1});
   CHECK(got[1].to_vector() == Values{0, 0});
-  // A stopped result counts for nothing, whatever arrives at it.
+  // A stopped result contributes nothing, whatever its cotangent.
   CHECK((*tape.gradient({a[0], a[1] * 5}, x, {.stop_gradients = a[1]})).to_vector() == Values{1, 1});
   CHECK(got[1].to_vector() == Values{0, 0});
   CHECK((*tape.gradient(b[0], x)).to_vector() == Values{1, 1});

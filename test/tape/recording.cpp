@@ -1,4 +1,4 @@
-// What a tape records, keeps and lets go: rules S10-S40 of the recording and retention of ops.
+// What a tape records, keeps and releases: rules S10-S40 on recording and retention.
 #include <cmath>
 #include <reel/reel.hpp>
 #include <thread>

@@ -1,5 +1,5 @@
-// Rules that users give: what an override sees and may use, what is checked of a rule's results, what a rule may do to
-// the tape that is replayed. Rules S3, S9, S37, S96, S97.
+// Rules of users: what an override sees and may use, how a rule's results are checked, and what a rule may do to the
+// replayed tape. Rules S3, S9, S37, S96, S97.
 #include <memory>
 #include <reel/reel.hpp>
 
@@ -18,7 +18,8 @@ Ids ids_of(std::span<const Tensor> tensors) {
   return ids;
 }
 
-// What an override of the op sees of the inputs, then of the outputs, when y is differentiated: 0 for what is not kept.
+// The ids that an override of the op sees for the inputs, then for the outputs, when y is differentiated; 0 for values
+// that are not kept.
 Ids kept(const char* op, GradientTape& tape, const Tensor& y, const Source& x) {
   Ids ids;
   const GradientRegistry::OverrideGuard guard(op, [&](const RecordedOp& r, std::span<const Gradient>) {

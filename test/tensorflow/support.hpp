@@ -1,4 +1,4 @@
-// What the tests after TensorFlow's share: numbers out of gradients.
+// Shared by the tests modelled on TensorFlow's: numbers from gradients.
 #pragma once
 #include <reel/reel.hpp>
 #include <vector>

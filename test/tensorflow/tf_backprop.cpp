@@ -1,4 +1,4 @@
-// What TensorFlow's backprop_test.py holds of GradientTape: its inputs and its numbers, in the order of the file.
+// What TensorFlow's backprop_test.py checks of GradientTape, with its inputs and numbers, in the order of the file.
 #include <algorithm>
 
 #include "catch.hpp"

@@ -1,5 +1,5 @@
-// What TensorFlow's gradients_test.py, backprop_test.py and record_test.py hold of custom_gradient, recompute_grad,
-// grad_pass_through and prevent_gradient: their inputs and their numbers.
+// What TensorFlow's gradients_test.py, backprop_test.py and record_test.py check of custom_gradient, recompute_grad,
+// grad_pass_through and prevent_gradient, with their inputs and numbers.
 #include <cmath>
 
 #include "catch.hpp"
@@ -18,7 +18,7 @@ auto scaled_identity(double factor) {
   return custom_gradient(
       [factor](const Tensor& x) { return std::pair(x, [factor](const Tensor& dy) { return factor * dy; }); });
 }
-// The product, whose factors' gradients are the wrong way round.
+// The product, with the gradients of its factors exchanged.
 const auto crossed_product = custom_gradient([](const Tensor& a, const Tensor& b) {
   return std::pair(a * b, [=](const Tensor& dy) { return std::pair(dy * a, dy * b); });
 });
@@ -279,7 +279,7 @@ TEST_CASE(
   CHECK(dependent([&](const Tensor& x) { return identity(x) + 5.0 + ones_with_gradient(v); }) == std::vector{v.id()});
 }
 
-// The value that it gives is not differentiated through, but it was read: TensorFlow's eager mode counts it too.
+// Its value is not differentiated, but the variable was read: TensorFlow's eager mode counts it too.
 TEST_CASE("custom_gradient: GetDependentVariablesTest.testVariablesOutsideAndNonDifferentiable") {
   const Variable v(full({5}, 100.0));
   const Tensor x = scalar(2.0);

@@ -1,5 +1,5 @@
-// What TensorFlow's forwardprop_test.py holds of forward mode together with other derivatives: each function's Jacobian
-// by forward mode, by reverse mode and by central differences, for gradients of every order; with its inputs.
+// What TensorFlow's forwardprop_test.py checks of forward mode combined with other derivatives, with its inputs: each
+// function's Jacobian by forward mode, by reverse mode and by central differences, for gradients of every order.
 #include <cmath>
 #include <functional>
 
@@ -104,7 +104,7 @@ TEST_CASE("forwardprop: ForwardpropTest.testNumericHigherOrder, ForwardpropTest.
 }
 
 TEST_CASE("forwardprop: ForwardpropTest.testCustomGradient") {
-  // The sine, out of sight of the tapes; the rule for forward mode is the transpose of that for reverse mode.
+  // The sine, computed where tapes do not see it. The rule for forward mode is the transpose of that for reverse mode.
   const auto sine = custom_gradient(
       [](const Tensor& x) {
         List values = x.to_vector();

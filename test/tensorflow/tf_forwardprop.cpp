@@ -1,4 +1,4 @@
-// What TensorFlow's forwardprop_test.py holds of ForwardAccumulator: its inputs and its numbers, in the order of the
+// What TensorFlow's forwardprop_test.py checks of ForwardAccumulator, with its inputs and numbers, in the order of the
 // file.
 #include <cmath>
 

@@ -1,5 +1,5 @@
-// What TensorFlow's gradients_test.py holds of gradients, hessians and slices: its inputs and its numbers, in the order
-// of the file. A graph becomes the tape that records it.
+// What TensorFlow's gradients_test.py checks of gradients, hessians and slices, with its inputs and numbers, in the
+// order of the file. The tape that records a graph takes its place.
 #include <cmath>
 #include <reel/gradients.hpp>
 

@@ -1,4 +1,4 @@
-// What TensorFlow's backprop_test.py holds of GradientTape.jacobian and batch_jacobian: its inputs and its numbers.
+// What TensorFlow's backprop_test.py checks of GradientTape.jacobian and batch_jacobian, with its inputs and numbers.
 #include <cmath>
 
 #include "catch.hpp"

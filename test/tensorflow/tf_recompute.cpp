@@ -1,5 +1,5 @@
-// What TensorFlow's gradients_test.py and backprop_test.py hold of recompute_grad, cond and while_loop: their inputs
-// and their numbers.
+// What TensorFlow's gradients_test.py and backprop_test.py check of recompute_grad, cond and while_loop, with their
+// inputs and numbers.
 #include "catch.hpp"
 #include "tensorflow/support.hpp"
 

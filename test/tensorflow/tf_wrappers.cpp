@@ -1,5 +1,5 @@
-// What TensorFlow's backprop_test.py and record_test.py hold of gradients_function, implicit_grad and make_vjp: their
-// inputs and their numbers.
+// What TensorFlow's backprop_test.py and record_test.py check of gradients_function, implicit_grad and make_vjp, with
+// their inputs and numbers.
 #include <reel/gradients.hpp>
 #include <reel/optim.hpp>
 
@@ -283,7 +283,8 @@ TEST_CASE("wrappers: TapeTest.testTfTensor") {
   CHECK(each_number(gradients_function<0>([](const Tensor& x) { return x; })(scalar(1.0))) == List{1});
 }
 
-// TensorFlow's watcher sees assignments too. Here they are no reads; what a tape has seen being read it tells.
+// TensorFlow's watcher sees assignments too. Here they are not reads; a tape reports the variables that it has seen
+// read.
 TEST_CASE("wrappers: VariableWatcherTest.testBasic, VariableWatcherTest.testNonTrainableVariables") {
   const Variable v1(scalar(0.0)), v2(scalar(1.0)), fixed(scalar(2.0), "fixed", false);
   GradientTape tape;

@@ -1,5 +1,5 @@
-// The ops of complex numbers: those of their own, and those of one number under the names `name` of the real op, which
-// the table holds as complex_name. A gradient is dL/d(re) + i dL/d(im); on branch cuts nothing is said.
+// The ops of complex numbers: their own, and the complex forms of real ops, which the table holds as complex_name. A
+// gradient is dL/d(re) + i dL/d(im). Branch cuts are not tested.
 #include <reel/ops/parts.hpp>
 
 #include "../program.hpp"

@@ -20,8 +20,8 @@ bool wild(const Array& a) {
 bool finite(const Array& a) {
   return std::all_of(a.data.begin(), a.data.end(), [](const Num& n) { return std::isfinite(n.re.v[0]); });
 }
-/// The body's outputs of the given arrays. What is not finite may not be read: a rule that drops it has zero times
-/// infinity in its derivative.
+/// The outputs of the body for the given arrays. Values that are not finite must not be read: a rule that drops one
+/// would multiply zero by infinity.
 Arrays outputs_of(const Program& body, const Arrays& given) {
   Arrays values, out;
   interpret(body, given, values);
@@ -67,7 +67,7 @@ int last_like(const Maker& inner, std::size_t parameters, const Array* like) {
   }
   return -1;
 }
-/// A value like `like` made of what the body has: the wanted sum, broadcast, cast and made tame.
+/// A value like `like`, made from the values of the body: the wanted one summed, broadcast, cast and made tame.
 int forced(Maker& inner, std::size_t parameters, const Array& like) {
   int k = last_like(inner, parameters, &like);
   if (k < 0) {
@@ -104,7 +104,7 @@ std::string list(const Strings& a, std::size_t from, std::size_t to) {
   for (std::size_t i = from; i < to; ++i) r += (i > from ? ", " : "") + a[i];
   return r + "}";
 }
-// A lambda of a vector, to which what it captures is appended.
+// A lambda of a vector, to which its captures are appended.
 std::string lambda(const Statement& s, std::size_t body, const std::string& parameter, const Strings& a,
                    std::size_t captured) {
   std::string r = "[=](" + parameter + " p) {\n    std::vector<Tensor> x(p.begin(), p.end());\n";
@@ -247,7 +247,7 @@ void add_rules(std::vector<Op>& t) {
       } else {
         Tensor y;
         {
-          // Out of sight of the tapes: the elements are copied by the host.
+          // The elements are copied on the host, so that tapes do not see it.
           const Tensor v = value(reel::stop_gradient(x));
           y = v.dtype() == DType::float64 ? reel::from_data(v.to_vector(), v.shape()) : Tensor();
           if (!y.defined())

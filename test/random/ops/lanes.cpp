@@ -14,8 +14,8 @@ using reel::LaneMask;
 using reel::Tensor;
 using Strings = std::vector<std::string>;
 
-// clang-format off
-// Unqualified calls: the functions of lanes are found by their arguments alone.
+// Unqualified calls, so that the functions of lanes are found by argument-dependent
+// lookup.
 #define REEL_UNARY_1(name) {#name, [](const Lane& x) { return name(x); }},
 #define REEL_UNARY_2(name)
 #define REEL_UNARY_3(name)
@@ -110,8 +110,8 @@ std::vector<Lane> run_lanes(const Program& body, const std::vector<Lane>& given)
   return out;
 }
 
-// In each of the forms that elementwise has: with so many arguments or a row of them, and as a function object, of
-// which the second call finds what the first one traced.
+// Runs each form of elementwise: with separate arguments, with a row of them, and as a function object, whose second
+// call uses the trace of the first.
 void run_elementwise(const Program& body, const std::vector<Tensor>& x, std::vector<Tensor>& out) {
   const auto row = [&](std::span<const Lane> lanes) { return run_lanes(body, {lanes.begin(), lanes.end()}); };
   const auto each = [&](const auto&... lane) { return run_lanes(body, {lane...}); };

@@ -1,4 +1,4 @@
-// The pointwise ops of real numbers, by their definitions; what happens at kinks is in the public headers.
+// The pointwise ops of real numbers, by their definitions. The public headers define their behaviour at kinks.
 #include <reel/ops/normal.hpp>
 #include <reel/special.hpp>
 
@@ -17,7 +17,7 @@ using Binary = Tensor (*)(const Operand&, const Operand&);
 constexpr Real pi = 3.14159265358979323846264338327950288L;
 constexpr double inf = 1e9;
 
-// Results that wrap are left alone.
+// Rejects results that wrap.
 void check_range(const Array& x) {
   if (x.dtype != DType::uint8) return;
   for (const Num& e : x.data)
@@ -158,7 +158,7 @@ Jet floor_quotient(const Jet& x, const Jet& y) {
   return integer_of(x / y, [](Real q) { return std::floor(q); });
 }
 
-// x^y. An exponent that is a constant leaves log(x) alone.
+// x^y. If the exponent is a constant, log(x) is not used.
 Jet power_of(const Jet& x, const Jet& y) {
   Jet r;
   if (x.v[0] < 0) throw Unfit();  // the derivative by y is NaN there, also against a tangent of 0

@@ -69,7 +69,7 @@ Line kth(const Line& line, const Statement& s) {
   if (count_of(s) == 0) throw Unfit();
   return {selected(line, ascending).back()};
 }
-// Of a partition the elements before and behind the rank have no order: they are sorted again.
+// The elements before and after the rank of a partition have no order, so they are sorted for the comparison.
 Line partitioned(const Line& line, const Statement& s) {
   Statement ascending = s;
   ascending.ints[2] = 0;

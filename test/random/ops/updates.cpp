@@ -17,7 +17,7 @@ std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 std::int64_t positive(std::int64_t i, std::int64_t n) { return i < 0 ? i + n : i; }
 std::int64_t whole(const Num& n) { return static_cast<std::int64_t>(n.re.v[0]); }
 
-// What a value does to the elements that it meets.
+// How a value is combined with an element.
 enum class Does { set, add, multiply, max, min };
 
 // The shares of several jets in their extreme: equal among those that equal it.

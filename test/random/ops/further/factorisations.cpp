@@ -1,5 +1,5 @@
-// <reel/linalg/factorisations.hpp> by textbook algorithms on jets: reflections, elimination, rotations. Of spectra are
-// compared the values and squares of vectors; operands have gaps between their eigenvalues.
+// <reel/linalg/factorisations.hpp> by textbook algorithms on jets: reflections, elimination, rotations. Of spectra,
+// values and squares of vectors are compared. Operands have gaps between their eigenvalues.
 #include <cmath>
 #include <reel/linalg.hpp>
 
@@ -78,7 +78,7 @@ Matrices lq_of(const Matrix& a, const Matrix& b) {
   return {transposed(qr[1]), transposed(qr[0])};
 }
 
-// L and U in one matrix. Pivots that nearly tie would be another program.
+// L and U in one matrix. Near ties of pivots are rejected, because the other pivot gives another program.
 Matrix packed_lu(Matrix a) {
   const std::size_t n = a.size();
   for (std::size_t k = 0; k < n; ++k) {

@@ -26,7 +26,7 @@ struct BitOp {
   Tensor (*call)(const Operand& x, const Operand& y);
 };
 
-// Multiplied and divided step by step; the count is in range unless all bits go.
+// Multiplies and divides by 2 step by step. The count is in range unless all bits are shifted out.
 Num shifted_left(std::int64_t x, std::int64_t n, DType d) {
   if (n < 0 || n >= (d == DType::int32 ? 32 : 64)) return Num(0);
   auto bits = static_cast<std::uint64_t>(x);
