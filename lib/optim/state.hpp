@@ -10,8 +10,8 @@
 
 namespace reel {
 
-/// The dtype of the optimiser's state of a variable. float32 for halves: squares of gradients below 2e-4 underflow in
-/// float16.
+/// The dtype of the optimiser's state of a variable. float32 for float16 and bfloat16: squares of gradients below 2e-4
+/// underflow in float16.
 constexpr DType kept_dtype(DType of) noexcept {
   return of == DType::float16 || of == DType::bfloat16 ? DType::float32 : of;
 }

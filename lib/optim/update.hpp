@@ -125,8 +125,8 @@ class Update {
         loops::copy(cast(fresh[j], to[j].dtype()), to[j]);
     }
   }
-  // Halves as float32. Complex numbers as pairs of real ones, each updated by its own square, as in PyTorch: the square
-  // of a complex gradient would turn the step.
+  // float16 and bfloat16 as float32. Complex numbers as pairs of real ones, each updated by its own square, as in
+  // PyTorch: the square of a complex gradient would turn the step.
   static Tensor as_computed(const Tensor& x) {
     return is_complex(x.dtype()) ? loops::pairs_of(x) : cast(x, DType::float32);
   }

@@ -10,7 +10,7 @@ namespace reel::loops {
 
 namespace {
 
-// Whether `holds` is true for an element; halves are passed as float.
+// Whether `holds` is true for an element; float16 and bfloat16 are passed as float.
 template <class Condition>
 bool any_element(const Tensor& x, const Condition& holds) {
   const Tensor dense = contiguous(x);

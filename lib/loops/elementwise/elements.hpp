@@ -6,7 +6,7 @@ namespace reel::loops {
 
 /// Whether an element is zero; for integers, booleans and real numbers. NaN is not.
 bool any_zero(const Tensor& x);
-/// Whether an element is negative; for integers, booleans and real numbers, including halves. NaN is not.
+/// Whether an element is negative; for integers, booleans and real numbers, including float16. NaN is not.
 bool any_negative(const Tensor& x);
 
 }  // namespace reel::loops

@@ -46,7 +46,7 @@ struct Transposes {
 /// Integers wrap, booleans combine by and, or. out is contiguous, has the shape of the product and shares no memory
 /// with a factor. Factors have any strides: repeated rows that are stored once are multiplied once; layouts that BLAS
 /// cannot read are copied. With Into::add the product is added to out, for floating and complex types other than
-/// halves, and factors of rank at most 2.
+/// float16 and bfloat16, and factors of rank at most 2.
 void matmul(const Tensor& a, const Tensor& b, Transposes transposes, const Tensor& out, Into into = Into::overwrite);
 
 /// The row-major position in a tensor with batch axes `own`, which broadcasts to `batch`, for position i of `batch`.

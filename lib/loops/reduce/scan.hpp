@@ -12,7 +12,7 @@ bool has_scan(ScanFunction f, DType d) noexcept;
 /// strides; `out` is contiguous, of its shape and dtype, and shares no memory with it.
 void scan(ScanFunction f, const Tensor& x, int axis, bool exclusive, bool reverse, const Tensor& out);
 
-/// Whether linear_recurrence() exists for d: not for integers and halves.
+/// Whether linear_recurrence() exists for d: not for integers, float16 and bfloat16.
 constexpr bool has_recurrence(DType d) noexcept { return d >= DType::float32; }
 /// out[i] = b[i] + a[i] out[i - 1], or, with `after`, b[i] + a[i - 1] out[i - 1]; out[-1] is 0. a, b and `out` have one
 /// shape and dtype; `out` is contiguous and shares no memory with them.

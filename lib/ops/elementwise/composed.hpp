@@ -25,8 +25,8 @@ class ComposedOps {
   explicit ComposedOps(std::span<const Composed> definitions);
   ComposedOps(const ComposedOps&) = delete;
   ComposedOps& operator=(const ComposedOps&) = delete;
-  /// Definition f of these operands, which broadcast: float32 and float64, halves in float32, integers and booleans as
-  /// float64. TypeError for complex numbers.
+  /// Definition f of these operands, which broadcast: float32 and float64; float16 and bfloat16 compute in float32,
+  /// integers and booleans in float64. TypeError for complex numbers.
   Tensor call(std::size_t f, std::span<const Operand* const> operands) const;
 
  private:

@@ -22,7 +22,7 @@ struct UpdateOp {
   const char* name;
   UpdateAt at_positions;
   Combine whole;    // null: the values themselves
-  bool in_float32;  // halves are combined in float32
+  bool in_float32;  // float16 and bfloat16 are combined in float32
   bool ordered;     // complex numbers are refused
 };
 

@@ -70,7 +70,7 @@ struct Segments {
   }
 };
 
-// f of the segments of x; halves are computed in float32.
+// f of the segments of x; float16 and bfloat16 compute in float32.
 template <class F>
 Tensor over_segments(const char* op, const Tensor& x, const Operand& ids, std::int64_t n, const F& f) {
   if (is_half(x.dtype())) return in_float32(x, [&](const Tensor& wide) { return f(Segments(op, wide, ids, n)); });

@@ -35,7 +35,8 @@ inline Tensor per_matrix(const Tensor& x) { return expand_dims(expand_dims(x, -1
 /// The batch axes: those before the last `own_axes`, which are 2 for matrices.
 Shape batch_of(const Tensor& a, int own_axes = 2);
 
-/// The dtype in which factorisations of dtype d compute: d itself, float64 for integers, float32 for halves.
+/// The dtype in which factorisations of dtype d compute: d itself, float64 for integers, float32 for float16 and
+/// bfloat16.
 DType lapack_dtype(DType d);
 /// The operand of that name. ShapeError unless its last two axes are equal.
 Tensor square_operand(const char* op, const Operand& a, const char* operand = "a");
@@ -54,7 +55,7 @@ inline Tensor in_dtype_of(const Operand& a, const Tensor& result) {
 enum class Caller : std::uint8_t { itself, rule, lu_solve, cholesky_solve, cholesky_inverse, eigh };
 /// solve for matrices b, for rules.
 Tensor solve_any(const Tensor& a, const Tensor& b);
-/// triangular_solve and cholesky for a caller; of halves in float32.
+/// triangular_solve and cholesky for a caller. float16 and bfloat16 compute in float32.
 Tensor triangular_solve_for(Caller caller, const Operand& a, const Operand& b, const TriangularOptions& options);
 inline Tensor triangular_solve_any(const Tensor& a, const Tensor& b, const TriangularOptions& options) {
   return triangular_solve_for(Caller::rule, a, b, options);

@@ -4,7 +4,8 @@
 
 namespace reel::ops {
 
-/// The dtype of the result, and the dtype to compute in: float32 for halves. TypeError unless it is floating and real.
+/// The dtype of the result, and the dtype to compute in: float32 for float16 and bfloat16. TypeError unless it is
+/// floating and real.
 struct Computed {
   DType result, wide;
 };

@@ -153,12 +153,13 @@ constexpr Primitive sum_to_primitive = {
 Tensor mean_transpose(const tape::Record& r, const Tensor& g) {
   const Shape full = r.batched(r.shape(0));
   const std::int64_t mask = r.attributes()[0] << r.batch_rank();
-  // 1 for the mean of nothing: the empty cotangent then has derivative 0 by g, not 0 / 0.
+  // 1 for the mean of no elements: the empty cotangent then has derivative 0 by g, not 0 / 0.
   const auto count = static_cast<double>(std::max<std::int64_t>(reduced_count(full, mask), 1));
   return broadcast_to(with_axes(divide(g, count), full, mask), full);
 }
 Tensor mean_forward(const tape::Record& r, const Tensor& t) {
-  // The mean of nothing is NaN, and its Jacobian has no columns: its tangent is 0, consistent with the empty cotangent.
+  // The mean of no elements is NaN, and its Jacobian has no columns: its tangent is 0, consistent with the empty
+  // cotangent.
   if (t.size() == 0) return sum_forward(r, t);
   return mean(t, axes_of(r.attributes()[0]), keepdims_of(r));
 }

@@ -21,7 +21,7 @@ Tensor floating(const char* op, const Operand& operand, const char* name = "x") 
   return cast_to(x, floating_of(x.dtype()));
 }
 
-// f(x); halves are computed in float32.
+// f(x); float16 and bfloat16 compute in float32.
 template <class F>
 Tensor in_full_precision(const Tensor& x, const F& f) {
   return is_half(x.dtype()) ? in_float32(x, f) : f(x);

@@ -50,7 +50,7 @@ struct ReducedRows {
 
 Tensor not_a_number(DType d) { return full({}, std::numeric_limits<double>::quiet_NaN(), d); }
 
-// Halves are added: their sum cannot overflow.
+// Half of each is added: the sum cannot overflow.
 Tensor middle(const Tensor& low, const Tensor& high) { return low * 0.5 + high * 0.5; }
 
 // ---- ranks of quantiles
