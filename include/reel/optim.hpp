@@ -270,8 +270,8 @@ struct AdamWOptions {
   Hyperparameter beta1 = 0.9;     ///< as AdamOptions::beta1
   Hyperparameter beta2 = 0.999;   ///< as AdamOptions::beta2
   Hyperparameter epsilon = 1e-8;  ///< as AdamOptions::epsilon
-  Hyperparameter weight_decay =
-      0.01;  ///< not negative; each step subtracts learning_rate weight_decay times the variable
+  /// Not negative. Each step subtracts learning_rate weight_decay times the variable.
+  Hyperparameter weight_decay = 0.01;
 };
 
 /// Adam with weight decay that is not scaled by the gradient's statistics.

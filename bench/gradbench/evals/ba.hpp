@@ -13,8 +13,8 @@ namespace gradbench::ba {
 
 using reel::Tensor;
 
-inline constexpr std::int64_t camera_size =
-    11;  // rotation (3), centre (3), focal length, principal point (2), radii (2)
+// Rotation (3), centre (3), focal length, principal point (2), radii (2)
+inline constexpr std::int64_t camera_size = 11;
 inline constexpr std::int64_t block_size = camera_size + 3 + 1;  // camera, point, weight
 
 struct Input {

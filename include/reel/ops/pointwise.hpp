@@ -66,8 +66,8 @@ Tensor hypot(const Operand& x, const Operand& y);
 Tensor erf(const Operand& x);     ///< Gradient: g 2 / sqrt(pi) exp(-x^2).
 Tensor erfc(const Operand& x);    ///< 1 - erf(x), accurate for large x. Gradient: -g 2 / sqrt(pi) exp(-x^2).
 Tensor lgamma(const Operand& x);  ///< log |Gamma(x)|. Gradient: g digamma(x).
-Tensor digamma(
-    const Operand& x);  ///< d/dx lgamma(x); -inf at 0, NaN at negative integers. Gradient: g polygamma(1, x).
+/// d/dx lgamma(x): -inf at 0, NaN at negative integers. Gradient: g polygamma(1, x).
+Tensor digamma(const Operand& x);
 /// The n-th derivative of digamma; n is a non-negative integer-valued operand. Gradient: none for n, g polygamma(n + 1,
 /// x).
 Tensor polygamma(const Operand& n, const Operand& x);
@@ -89,10 +89,10 @@ Tensor silu(const Operand& x);      ///< x sigmoid(x), also known as swish.
 Tensor softsign(const Operand& x);  ///< x / (1 + |x|). Gradient: g / (1 + |x|)^2.
 
 // Order and rounding.
-Tensor maximum(const Operand& x,
-               const Operand& y);  ///< NaN if either is. Gradient: g to the larger, g / 2 each on a tie.
-Tensor minimum(const Operand& x,
-               const Operand& y);  ///< NaN if either is. Gradient: g to the smaller, g / 2 each on a tie.
+/// The larger operand; NaN if either is NaN. Gradient: g to the larger, g / 2 to each on a tie.
+Tensor maximum(const Operand& x, const Operand& y);
+/// The smaller operand; NaN if either is NaN. Gradient: g to the smaller, g / 2 to each on a tie.
+Tensor minimum(const Operand& x, const Operand& y);
 /// x limited to [low, high]. Gradient: g to x where low <= x <= high, else g to the bound that replaces x.
 Tensor clip(const Operand& x, const Operand& low, const Operand& high);
 /// x y + z, rounded once on every machine; float16 and bfloat16 compute in float32. Gradient: g y, g x, g.

@@ -34,8 +34,8 @@ struct DeferredLoop {
   program::Loop program;                          // the same, run unrecorded
   Tensors captured = {};                          // the captured tensors of the deferred call
   std::shared_ptr<const Pullback> pullback = {};  // of the body; null if no gradient can be asked for
-  std::vector<std::size_t> captured_sources =
-      {};  // for each captured tensor the index of the gradient's source, or none
+  // For each captured tensor, the index of the gradient's source, or none.
+  std::vector<std::size_t> captured_sources = {};
   std::shared_ptr<const LoopWithTangents> tangents = {};  // null if no tangent can be asked for
 
   DeferredLoop(const detail::FlatLoop& l, const LoopOptions& o, const Body& b, const std::optional<Body>& c,

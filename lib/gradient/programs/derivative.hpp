@@ -74,8 +74,8 @@ detail::List<Tensor> with_gaps(std::span<Tensor> some, const std::vector<bool>& 
 
 /// A call and its gradient as two programs.
 struct Pullback {
-  std::unique_ptr<program::Executable>
-      forward;  // from arguments, adopted and variables' values to results, assigned values, residuals
+  // From arguments, adopted and variables' values to results, assigned values, residuals.
+  std::unique_ptr<program::Executable> forward;
   std::unique_ptr<program::Executable> backward;  // from the same, cotangents and residuals to the gradients that exist
   std::size_t residuals = 0;
   std::vector<bool> exists;

@@ -68,8 +68,8 @@ struct Neighbourhood {
     std::int64_t colour, count, first;  // the number of neighbours of this colour, and the first of them
   };
   std::vector<Seen> seen;
-  std::vector<std::int64_t>
-      forbidden;  // for further neighbours: the colour would close a path of four vertices in two colours
+  // For further neighbours: the colour would close a path of four vertices in two colours
+  std::vector<std::int64_t> forbidden;
 
   Seen& of(std::int64_t colour, std::int64_t vertex) {
     for (Seen& s : seen)

@@ -104,8 +104,8 @@ void find_content(const InputFile& file, ZipMember& member, const Directory& dir
 }
 
 void require_plausible(const InputFile& file, const ZipMember& member) {
-  constexpr std::uint64_t inflation =
-      1032;  // deflate's largest, https:  // deflate's largest ratio, https://zlib.net/zlib_tech.html
+  // The largest ratio of deflate: https://zlib.net/zlib_tech.html
+  constexpr std::uint64_t inflation = 1032;
   const bool stored = member.method == ZipMethod::stored;
   if (stored ? member.size != member.bytes : member.size / inflation > member.bytes)
     file.refuse(member.begin, "member '{}' of {} bytes cannot hold {}", member.name, member.bytes, member.size);

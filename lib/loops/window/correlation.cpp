@@ -301,8 +301,8 @@ void Correlator::run() {
   choose_ranges();
   choose_offsets();
   Workspaces workspaces(tasks_, plane_bytes_ + k_.block * out_stride_ * bytes_);
-  constexpr std::int64_t copy_cost =
-      16;  // packing an element, or storing a result, in units of multiplications: estimated
+  // The cost of packing an element, or storing a result, in multiplications: an estimate.
+  constexpr std::int64_t copy_cost = 16;
   const std::int64_t cost = work_ + copy_cost * (c_.from.size() * block_ranges_ + c_.to.size());
   parallel_for(tasks_, std::max<std::int64_t>(1, window_grain / (cost / tasks_ + 1)),
                [&](std::int64_t begin, std::int64_t end) {

@@ -20,8 +20,8 @@ struct Executable::Places {
   };
   std::unique_ptr<Frame> frame;
   std::vector<Part> parts;  // operands of argument 0, of argument 1, ..., and of allocated values
-  std::vector<std::size_t>
-      first;  // index in `parts` for each argument and for allocated values; then the number of parts
+  // Index in `parts` for each argument and for allocated values; then the number of parts
+  std::vector<std::size_t> first;
   std::vector<std::vector<Index>> held;  // the operands of each argument that is a token
   std::vector<std::uint32_t> transient;  // indices in Frame::outputs of tokens and of unwanted outputs
 

@@ -30,8 +30,8 @@ class Loop {
   /// The programs outlive the loop.
   struct Programs {
     const Executable* step;
-    const Executable*
-        condition;  // from variables and its further inputs to a tensor of one element; null if there is none
+    // From variables and its further inputs to a tensor of one element; null if there is none
+    const Executable* condition;
   };
   /// forward: the step with its residuals as further results. backward: from the step's arguments, the cotangents of
   /// its `given` results, sums, and residuals to the gradients that exist, with respect to variables, rows and shared

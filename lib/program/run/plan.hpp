@@ -6,8 +6,8 @@ namespace reel::program {
 
 struct Plan {
   static constexpr std::int64_t elsewhere = -1;
-  std::vector<std::int64_t>
-      offset;  // for each value, in bytes; elsewhere: results of the program, and values without memory of their own
+  // For each value, in bytes; `elsewhere`: results of the program, and values without memory of their own.
+  std::vector<std::int64_t> offset;
   std::int64_t bytes = 0;     // of the arena
   std::vector<bool> escapes;  // values that outlive the run: the bases of results
 };
