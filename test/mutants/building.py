@@ -255,20 +255,26 @@ class Build:
         return [file] + [f for f in seen if (self.copy / f).exists()]
 
     def link(self):
-        """The link command of the test program, with the mutated objects in place of those in its archive."""
+        """The link command of the test program, with archives of its own: mutated objects, no stale tests."""
         listed = subprocess.run(["ninja", "-C", self.base, "-t", "commands", "test/reel_test"], check=True, text=True,
                                 capture_output=True).stdout
-        line = next(line for line in listed.splitlines() if " -o test/reel_test " in line)
-        words = shlex.split(line)
-        objects = [str(p) for p in (self.folder / "objects/lib").glob("libreel_internal*.a.p/*.o")]
+        words = shlex.split(next(line for line in listed.splitlines() if " -o test/reel_test " in line))
+        mutated = {p.name: p for p in (self.folder / "objects/lib").glob("libreel_internal*.a.p/*.o")}
         if kernels := self.localized():
-            objects.append(kernels)
+            mutated[kernels.name] = kernels
         words[words.index("test/reel_test")] = str(self.folder / "reel_test")
-        at = words.index("-o") + 2
-        stale = self.stale()
-        words = [w for w in words[:at] + objects + words[at:] if w.startswith("-") or not w.endswith(".o") or
-                 (self.base / w).exists() and w not in stale]
+        for archive, put, drop in ("lib/libreel_internal.a", mutated, ()), ("test/libtest_files.a", {}, self.stale()):
+            words[words.index(archive)] = str(self.archive(archive, put, drop))
         subprocess.run(words, cwd=self.base, check=True)
+
+    def archive(self, name, put, drop):
+        """A copy of an archive of the base, with objects of `put` in place of those with their names, and none of `drop`."""
+        listed = subprocess.run(["ar", "t", name], cwd=self.base, check=True, text=True, capture_output=True).stdout
+        members = [put.get(pathlib.Path(m).name, m) for m in listed.splitlines() if m not in drop and (self.base / m).exists()]
+        made = self.folder / pathlib.Path(name).name
+        made.unlink(missing_ok=True)
+        subprocess.run(["ar", "rcs", made, *members], cwd=self.base, check=True)
+        return made
 
     def stale(self):
         """Objects of tests that are older than their sources: they may test what the library does not do any more."""
@@ -286,11 +292,11 @@ class Build:
             return None
         whole = {p.name: p for p in (self.base / made.relative_to(self.folder / "objects")).glob("*.o")}
         whole |= {p.name: p for p in made.glob("*.o")}
-        archive, object_ = self.folder / "kernels.a", self.folder / "kernels.o"
+        archive, object_ = self.folder / "kernels.a", self.folder / f"{pathlib.Path(KERNELS).name}.o"
         archive.unlink(missing_ok=True)
         subprocess.run(["ar", "rcs", archive, *whole.values()], check=True)
         subprocess.run([self.root / "lib/kernels/localize_symbols.sh", "ld", "objcopy", "reel_kernels_scalar", archive, object_], check=True)
-        return str(object_)
+        return object_
 
     def make(self, as_is=False):
         self.folder.mkdir(parents=True, exist_ok=True)
