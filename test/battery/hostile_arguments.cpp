@@ -273,6 +273,7 @@ void axes_and_sizes() {
     at("banded_solve", [&] { banded_solve(m, 1, i, m); });
     at("tensorinv", [&] { tensorinv(ones({2, 3, 6}), i); });
     at("matrix_norm", [&] { matrix_norm(m, static_cast<MatrixNorm>(i)); });
+    at("cond", [&] { cond(m, static_cast<MatrixNorm>(i)); });
     at("array_split", [&] { array_split(m, i); });
     at("linspace", [&] { linspace(m, 1, i); });
     at("repeat", [&] { repeat(m, full({2}, i), 0); });

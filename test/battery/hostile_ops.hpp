@@ -213,7 +213,11 @@ std::vector<Unary> unary_ops() {
           REEL_OP(logm),
           REEL_OP(tensorinv),
           {"matrix_power", [](const Tensor& x) { matrix_power(x, 3); }},
-          {"matrix_norm", [](const Tensor& x) { matrix_norm(x, MatrixNorm::one); }}};
+          {"matrix_norm", [](const Tensor& x) { matrix_norm(x, MatrixNorm::one); }},
+          {"matrix_norm", [](const Tensor& x) { matrix_norm(x, MatrixNorm::spectral); }},
+          {"matrix_norm", [](const Tensor& x) { matrix_norm(x, MatrixNorm::nuclear); }},
+          REEL_OP(cond),
+          {"cond", [](const Tensor& x) { cond(x, MatrixNorm::infinity); }}};
 }
 #undef REEL_OP
 
@@ -261,6 +265,8 @@ std::vector<Binary> binary_ops() {
       {"eigh", [](const Tensor& x, const Tensor& y) { reel::eigh(x, y); }},
       REEL_OP(eigh_tridiagonal),
       REEL_OP(cholesky_solve),
+      REEL_OP(cholesky_update),
+      {"cholesky_update", [](const Tensor& l, const Tensor& x) { cholesky_update(l, x, true); }},
       REEL_OP(lstsq),
       {"lu_solve",
        [](const Tensor& x, const Tensor& y) {

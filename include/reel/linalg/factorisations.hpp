@@ -3,8 +3,8 @@
 // float64, float16 and bfloat16 in float32, rounded at the end. Derivatives exist to every order, in both modes. They
 // are written for real numbers: for complex ones, ^T is the conjugate transpose. ShapeError for a rank below 2, and for
 // non-square matrices where square ones are needed. A matrix that holds NaN or infinity gives NaN. Results have the
-// same bits for every number of threads, with a tape and without. All but lu, lu_factor, lu_solve, cholesky_solve and
-// cholesky_inverse need LAPACK: a library built without it throws ValueError.
+// same bits for every number of threads, with a tape and without. All but lu, lu_factor, lu_solve and the functions of
+// Cholesky factors need LAPACK: a library built without it throws ValueError.
 //
 // Some derivatives divide by differences of eigenvalues or singular values. Of n values, those that differ by at most n
 // + 10 times the rounding error of the largest one count as equal, because rounding errors then determine their
@@ -105,6 +105,12 @@ Lu lu(const Operand& a);
 Tensor cholesky_solve(const Operand& l, const Operand& b);
 /// The inverse of l l^T.
 Tensor cholesky_inverse(const Operand& l);
+/// The lower triangular factor, with a positive diagonal, of l l^T + x x^T or, `downdate`, of l l^T - x x^T, for the
+/// lower triangle of l [..., n, n] and vectors x [..., n], whose batch axes broadcast: n^2 operations where cholesky
+/// takes n^3 (Gill, Golub, Murray and Saunders 1974). ValueError naming the matrix that is not positive definite. A
+/// downdate that leaves little of a diagonal element loses digits. Gradient: with s = the gradient of cholesky at the
+/// new matrix, dl = 2 tril(s l) and dx = 2 s x, or -2 s x.
+Tensor cholesky_update(const Operand& l, const Operand& x, bool downdate = false);
 
 /// Singular values up to rtol times the largest count as 0; a negative rtol stands for max(m, n) times the rounding
 /// error of the dtype. ValueError for NaN.

@@ -39,10 +39,21 @@ Tensor tensorsolve(const Operand& a, const Operand& b);
 Tensor tensorinv(const Operand& a, std::int64_t leading = 2);
 
 /// frobenius: the root of the sum of squares. one: the largest sum of magnitudes of a column. infinity: that of a row.
-enum class MatrixNorm : std::uint8_t { frobenius, one, infinity };
+/// spectral: the largest singular value. nuclear: the sum of singular values.
+enum class MatrixNorm : std::uint8_t { frobenius, one, infinity, spectral, nuclear };
 /// A norm of matrices [..., n, m], real, over the last two axes. keepdims leaves them with extent 1. Gradient: that of
-/// norm and max, which is 0 at the zero matrix and shared among ties. ShapeError for the norms one and infinity of a
-/// matrix without columns or rows.
+/// norm and max, which is 0 at the zero matrix and shared among ties. ShapeError for the norms one, infinity and
+/// spectral of a matrix without columns, rows or singular values.
+///
+/// spectral and nuclear compute in float32 and float64, complex or not: float16 and bfloat16 in float32, integers in
+/// float64. ValueError without LAPACK. Of k singular values, those that differ by at most k + 10 times the rounding
+/// error of the largest one count as equal. Gradient of spectral: u v^H of the largest value; second derivatives are NaN
+/// if several values are the largest. Gradient of nuclear: u v^H of all values that do not count as 0, the subgradient
+/// of least norm; second derivatives are NaN if a value counts as 0, and right if others are equal.
 Tensor matrix_norm(const Operand& a, MatrixNorm norm = MatrixNorm::frobenius, bool keepdims = false);
+/// The condition number ||a|| ||a^-1||, of spectral the ratio of the largest to the smallest singular value, also of
+/// matrices [..., m, n] (NumPy's cond). Infinite for a singular matrix, with a gradient of infinities or NaN.
+/// ShapeError for matrices without elements and, of other norms than spectral, unless they are square.
+Tensor cond(const Operand& a, MatrixNorm norm = MatrixNorm::spectral);
 
 }  // namespace reel

@@ -61,6 +61,9 @@ inline Tensor triangular_solve_any(const Tensor& a, const Tensor& b, const Trian
   return triangular_solve_for(Caller::rule, a, b, options);
 }
 Tensor cholesky_for(Caller caller, const Tensor& a);
+/// The cotangent of a Hermitian matrix whose Cholesky factor l has the cotangent g, and the tangent of that factor.
+Tensor cholesky_cotangent(const Tensor& l, const Tensor& g);
+Tensor cholesky_tangent(const Tensor& l, const Tensor& da);
 
 /// The shape of the pivots of a's LU factors.
 Shape pivots_shape(const Tensor& a);
@@ -71,6 +74,9 @@ std::string matrix_name(std::int64_t at, const Shape& batch);
 /// The inverse of a from its factors, as a differentiable function of a. Where a is singular, infinite with the signs
 /// of its adjugate.
 Tensor inverse_of(const Tensor& a, const Tensor& lu, const Tensor& pivots);
+
+/// matrix_norm: the largest singular value, or the sum of all.
+Tensor norm_by_spectrum(const Operand& a, bool spectral, bool keepdims);
 
 /// Rethrows the current exception with `op` in front of its text.
 [[noreturn]] void rethrow_named(const char* op);

@@ -249,15 +249,11 @@ Tensor solve_adjoint(const Tensor& l, const Tensor& x) {
 }
 
 void cholesky_vjp(const tape::Record& r, std::span<const Tensor> g, std::span<Gradient> dx) {
-  const Tensor l = r.saved(0);
-  const Tensor p = lower_half(adjoint_product("cholesky", l, tril(g[0])));
-  dx[0] = hermitian_part(solve_adjoint(l, adjoint(solve_adjoint(l, p))));
+  dx[0] = cholesky_cotangent(r.saved(0), g[0]);
 }
 
 void cholesky_jvp(const tape::Record& r, std::span<const Tensor> dx, std::span<Tensor> dy) {
-  const Tensor l = r.saved(0);
-  const Tensor inner = triangular(l, adjoint(triangular(l, hermitian_part(dx[0]), {})), {});
-  dy[0] = product("cholesky", l, lower_half(inner));
+  dy[0] = cholesky_tangent(r.saved(0), dx[0]);
 }
 
 void evaluate_cholesky(const Call& call, Outputs& out) {
@@ -373,6 +369,15 @@ Tensor solve_any(const Tensor& a, const Tensor& b) {
 }
 
 Tensor cholesky_for(Caller caller, const Tensor& a) { return apply(cholesky_primitive, {&a}, words(caller)); }
+
+Tensor cholesky_cotangent(const Tensor& l, const Tensor& g) {
+  const Tensor p = lower_half(adjoint_product("cholesky", l, tril(g)));
+  return hermitian_part(solve_adjoint(l, adjoint(solve_adjoint(l, p))));
+}
+Tensor cholesky_tangent(const Tensor& l, const Tensor& da) {
+  const Tensor inner = triangular(l, adjoint(triangular(l, hermitian_part(da), {})), {});
+  return product("cholesky", l, lower_half(inner));
+}
 
 Tensor inverse_of(const Tensor& a, const Tensor& lu, const Tensor& pivots) {
   return apply(inverse_by_factors, {&a, &lu, &pivots});

@@ -163,6 +163,16 @@ Array gram(const Array& x) {
   });
 }
 
+// The factor of l l^T + sign x x^T.
+Array updated(const Array& l, const Array& x, Real sign) {
+  return batched(l, x, [sign](const Array& m, const Array& v) {
+    Array a = gram(m);
+    for (std::int64_t i = 0; i < last(m); ++i)
+      for (std::int64_t j = 0; j < last(m); ++j) at(a, {i, j}) += sign * at(v, {i}) * at(v, {j});
+    return cholesky_of(a);
+  });
+}
+
 // By the normal equations.
 Array pseudoinverse(const Array& a) {
   const Array t = flipped(a);
@@ -229,6 +239,8 @@ constexpr Shaped rows[] = {
     {"lu_solve", "3x3,3x2;3x3,3;2x3x3,2x3x2;2x3x3,3x2", [](X x) { return lu_solve(lu_factor(flip(x[0], -2)), flip(x[1], x[1].shape().back() == 2 ? -2 : -1)); }, [](A x) { return solved(x[0], x[1]); }, {-1, 1}, apart, none, 20},
     {"cholesky_solve", "3x3,3x2;3x3,3;2x3x3,3x2", [](X x) { return cholesky_solve(x[0], x[1]); }, [](A x) { return solved(gram(x[0]), x[1]); }, {-1, 1}, positive, none, 20},
     {"cholesky_inverse", "3x3;2x3x3", [](X x) { return cholesky_inverse(x[0]); }, [](A x) { return over_batch(gram(x[0]), [](const Array& m) { return solved(m, unit_of(last(m))); }); }, {-1, 1}, positive, none, 20},
+    {"cholesky_update", "3x3,3;1x1,1;2x3x3,2x3;2x3x3,3", [](X x) { return cholesky_update(x[0], x[1]); }, [](A x) { return updated(x[0], x[1], 1); }, {-1, 1}, positive, none, 20},
+    {"cholesky_update", "3x3,3;2x3x3,2x3", [](X x) { return cholesky_update(x[0], x[1], true); }, [](A x) { return updated(x[0], x[1], -1); }, {-0.8, 0.8}, positive, none, 20},
     {"pinv", "3x3;4x2;2x4;2x3x2", [](X x) { return pinv(x[0]); }, [](A x) { return over_batch(x[0], pseudoinverse); }, {-1, 1}, apart, none, 20},
     {"lstsq", "3x3,3x2;4x2,4;2x4,2x2;2x3x2,2x3x1", [](X x) { return lstsq(x[0], x[1]); }, [](A x) { return least_squares(x[0], x[1]); }, {-1, 1}, apart, none, 20},
 };

@@ -1,5 +1,6 @@
 // Rows of the ops of <reel/linalg/products.hpp>. References are sums over indices in long double.
 #include <algorithm>
+#include <numeric>
 #include <reel/linalg.hpp>
 #include <span>
 
@@ -135,6 +136,54 @@ Real root(const Row& r) {
   return std::sqrt(sum);
 }
 
+// Singular values, ascending: rotations of the columns until they are orthogonal (Hestenes 1958).
+Row singular_values(const Array& m) {
+  const bool wide = m.shape[0] < m.shape[1];
+  const std::int64_t rows = std::max(m.shape[0], m.shape[1]), columns = std::min(m.shape[0], m.shape[1]);
+  Array a = build({rows, columns}, [&](const Index& i) { return wide ? at(m, {i[1], i[0]}) : at(m, i); });
+  for (int sweep = 0; sweep < 40; ++sweep)
+    for (std::int64_t p = 0; p < columns; ++p)
+      for (std::int64_t q = p + 1; q < columns; ++q) {
+        Real pp = 0, pq = 0, qq = 0;
+        for (std::int64_t i = 0; i < rows; ++i)
+          pp += at(a, {i, p}) * at(a, {i, p}), pq += at(a, {i, p}) * at(a, {i, q}), qq += at(a, {i, q}) * at(a, {i, q});
+        const Real angle = std::atan2(2 * pq, qq - pp) / 2, c = std::cos(angle), s = std::sin(angle);
+        for (std::int64_t i = 0; i < rows; ++i) {
+          const Real x = at(a, {i, p}), y = at(a, {i, q});
+          at(a, {i, p}) = c * x - s * y, at(a, {i, q}) = s * x + c * y;
+        }
+      }
+  Row values = fold(a, {0}, false, root).values;
+  std::sort(values.begin(), values.end());
+  return values;
+}
+// f of each matrix, a number.
+template <class F>
+Array over_matrices(const Array& x, F f) {
+  Shape leading = x.shape;
+  leading.pop_back();
+  leading.pop_back();
+  return {leading, each(x, [&](const Array& m) { return scalar_of(f(m)); }).values};
+}
+template <class F>
+Array over_spectra(const Array& x, F f) {
+  return over_matrices(x, [&](const Array& m) { return f(singular_values(m)); });
+}
+Array keeping(Array x) {
+  x.shape.push_back(1);
+  x.shape.push_back(1);
+  return x;
+}
+Real largest_column(const Array& m) {
+  const Array sums = magnitudes(m, [](const Array& size) { return fold(size, {0}, false, total); });
+  return largest(sums.values);
+}
+// Singular values far apart.
+Tensor apart(const Tensor& x, std::size_t) {
+  const std::int64_t m = x.shape()[-2], n = x.shape()[-1];
+  return x + eye(m, n) * cumsum(full({n}, 3.0), 0);
+}
+
 // A square matrix behind `leading` axes for its rows, far from singular; a vector as drawn.
 Tensor dominant(const Tensor& x, std::size_t operand) {
   if (operand > 0 || x.rank() < 2) return x;
@@ -175,6 +224,12 @@ constexpr Shaped rows[] = {
     {"matrix_norm", "3x4;2x3x2;1x1", [](X x) { return matrix_norm(x[0]); }, [](A x) { return fold(x[0], {-2, -1}, false, root); }, {0.2, 2}, nullptr, none, 4},
     {"matrix_norm", "3x4;2x3x2;1x1", [](X x) { return matrix_norm(x[0], MatrixNorm::one, true); }, [](A x) { return magnitudes(x[0], [](const Array& m) { return fold(fold(m, {-2}, true, total), {-1}, true, largest); }); }, {0.2, 2}, nullptr, none, 4},
     {"matrix_norm", "3x4;2x3x2;1x1", [](X x) { return matrix_norm(x[0], MatrixNorm::infinity); }, [](A x) { return magnitudes(x[0], [](const Array& m) { return fold(fold(m, {-1}, true, total), {-2, -1}, false, largest); }); }, {-2, -0.2}, nullptr, none, 4},
+    {"matrix_norm", "3x3;3x2;2x3;2x3x2;1x1", [](X x) { return matrix_norm(x[0], MatrixNorm::spectral); }, [](A x) { return over_spectra(x[0], [](const Row& s) { return s.back(); }); }, {-1, 1}, apart, none, 20},
+    {"matrix_norm", "3x3;3x2;2x3;2x3x2;1x1", [](X x) { return matrix_norm(x[0], MatrixNorm::nuclear, true); }, [](A x) { return keeping(over_spectra(x[0], [](const Row& s) { return std::accumulate(s.begin(), s.end(), Real(0)); })); }, {-1, 1}, apart, none, 20},
+    {"cond", "3x3;3x2;2x3;2x3x2", [](X x) { return cond(x[0]); }, [](A x) { return over_spectra(x[0], [](const Row& s) { return s.back() / s.front(); }); }, {-1, 1}, apart, none, 100},
+    {"cond", "3x3;2x3x3", [](X x) { return cond(x[0], MatrixNorm::frobenius); }, [](A x) { return over_spectra(x[0], [](const Row& s) { Real a = 0, b = 0; for (const Real v : s) a += v * v, b += 1 / (v * v); return std::sqrt(a * b); }); }, {-1, 1}, apart, none, 100},
+    {"cond", "3x3;2x3x3", [](X x) { return cond(x[0], MatrixNorm::nuclear); }, [](A x) { return over_spectra(x[0], [](const Row& s) { Real a = 0, b = 0; for (const Real v : s) a += v, b += 1 / v; return a * b; }); }, {-1, 1}, apart, none, 100},
+    {"cond", "3x3;2x3x3", [](X x) { return cond(x[0], MatrixNorm::one); }, [](A x) { return over_matrices(x[0], [](const Array& m) { return largest_column(m) * largest_column(inverse_of(m)); }); }, {-1, 1}, apart, none, 100},
     {"matrix_norm", "2x2", [](X x) { return matrix_norm(make_complex(x[0], 2 * x[0]), MatrixNorm::frobenius, true); }, [](A x) { return fold(build(x[0].shape, [&](const Index& i) { return std::sqrt(Real(5)) * at(x[0], i); }), {-2, -1}, true, root); }, {0.2, 2}, nullptr, by_complex, 4},
 };
 // clang-format on

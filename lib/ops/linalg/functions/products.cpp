@@ -259,8 +259,9 @@ Tensor matrix_norm(const Operand& operand, MatrixNorm kind, bool keepdims) {
   const Tensor a = ops::to_tensor(op, operand, "a");
   if (a.rank() < 2) fail<ShapeError>(op, "a must have rank 2 at least, it is {}", a.shape());
   if (kind == MatrixNorm::frobenius) return norm(a, 2, {-2, -1}, keepdims);
-  if (kind != MatrixNorm::one && kind != MatrixNorm::infinity)
-    fail<ValueError>(op, "norm {} is none of the enumeration", static_cast<int>(kind));
+  if (kind > MatrixNorm::nuclear) fail<ValueError>(op, "norm {} is none of the enumeration", static_cast<int>(kind));
+  if (kind == MatrixNorm::spectral || kind == MatrixNorm::nuclear)
+    return ops::norm_by_spectrum(operand, kind == MatrixNorm::spectral, keepdims);
   const int summed = kind == MatrixNorm::one ? -2 : -1, other = -3 - summed;
   if (a.shape()[other] == 0 && a.size() == 0)
     fail<ShapeError>(op, "a is {}: there is no largest of no sums", a.shape());

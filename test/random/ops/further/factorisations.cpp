@@ -114,6 +114,18 @@ Matrix gram(const Matrix& a) {
   return times(l, transposed(l));
 }
 
+Matrix cholesky_of(const Matrix& a) {
+  Matrix l = made(a.size(), a.size());
+  for (std::size_t i = 0; i < a.size(); ++i)
+    for (std::size_t j = 0; j <= i; ++j) {
+      Jet sum = a[i][j];
+      for (std::size_t k = 0; k < j; ++k) sum = sum - l[i][k] * l[j][k];
+      if (i == j && sum.v[0] < 0.01L) throw Unfit();
+      l[i][j] = i == j ? sqrt(sum) : sum / l[j][j];
+    }
+  return l;
+}
+
 // a becomes diagonal, by rotations whose product is v.
 void rotate(Matrix& a, Matrix& v) {
   const std::size_t n = a.size();
@@ -263,6 +275,43 @@ const Row rows[] = {
     {"cholesky_inverse", Wants::square,
      [](const Matrix& a, const Matrix&) { return Matrices{solved(gram(a), unit_matrix(a.size()))}; },
      [](const Operands& a) { return std::vector{reel::cholesky_inverse(a[0])}; }},
+    {"cholesky_update", Wants::square_and_sides,
+     [](const Matrix& a, const Matrix& b) {
+       Matrix sum = gram(a);
+       for (std::size_t i = 0; i < sum.size(); ++i)
+         for (std::size_t j = 0; j < sum.size(); ++j) sum[i][j] += b[i][0] * b[j][0];
+       return Matrices{cholesky_of(sum)};
+     },
+     [](const Operands& a) {
+       return std::vector{reel::cholesky_update(a[0], reel::slice(reel::identity(a[1]), {reel::ellipsis, 0}))};
+     }},
+    {"matrix_norm", Wants::square,
+     [](const Matrix& a, const Matrix& b) {
+       const Matrix s = svd_of(a, b)[1];
+       Matrix y = made(1, 2);
+       y[0][0] = s[0][0];
+       for (const Jet& x : s[0]) y[0][1] += x;
+       return Matrices{y};
+     },
+     [](const Operands& a) {
+       return std::vector{reel::concatenate({reel::matrix_norm(a[0], reel::MatrixNorm::spectral, true),
+                                             reel::matrix_norm(a[0], reel::MatrixNorm::nuclear, true)},
+                                            -1)};
+     }},
+    {"cond", Wants::square,
+     [](const Matrix& a, const Matrix& b) {
+       const Matrix s = svd_of(a, b)[1];
+       Matrix y = made(1, 2);
+       y[0][0] = s[0][0] / s[0].back();
+       Jet squares_of, inverses;
+       for (const Jet& x : s[0]) squares_of += x * x, inverses += Jet(1) / (x * x);
+       y[0][1] = sqrt(squares_of * inverses);
+       return Matrices{y};
+     },
+     [](const Operands& a) {
+       const Tensor both[] = {reel::cond(a[0]), reel::cond(a[0], reel::MatrixNorm::frobenius)};
+       return std::vector{row(reel::stack(both, -1))};
+     }},
     {"eigh", Wants::symmetric, eigh_of,
      [](const Operands& a) {
        const auto [w, v] = reel::eigh(a[0]);
