@@ -77,8 +77,8 @@ CompletePivots eliminate(T* a, std::int64_t n, std::int64_t most, double toleran
       for (std::int64_t j = s; j < n; ++j)
         if (std::abs(a[i * n + j]) > std::abs(a[pi * n + pj])) pi = i, pj = j;
     const T pivot = a[pi * n + pj];
-    if (s == 0) first = std::abs(static_cast<double>(pivot));
-    if (!(std::abs(static_cast<double>(pivot)) > tolerance * first)) break;
+    if (s == 0) first = std::abs(pivot);
+    if (!(std::abs(pivot) > tolerance * first)) break;
     if (pi != s) std::swap_ranges(a + pi * n, a + (pi + 1) * n, a + s * n);
     for (std::int64_t i = 0; i < n && pj != s; ++i) std::swap(a[i * n + pj], a[i * n + s]);
     std::swap(p.rows[static_cast<std::size_t>(pi)], p.rows[static_cast<std::size_t>(s)]);

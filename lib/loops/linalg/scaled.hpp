@@ -25,7 +25,7 @@ inline std::complex<double> joined(const std::complex<double>& mantissa, int e) 
 /// mantissa 2^exponent; |mantissa|, or the larger part of a complex one, in [0.5, 1), or 0, or not finite.
 template <class Number>
 struct BasicScaled {
-  Number mantissa = 0;
+  Number mantissa{};
   std::int64_t exponent = 0;
 
   static BasicScaled of(const Number& x) {
@@ -45,8 +45,8 @@ struct BasicScaled {
     return *this *= x.mantissa;
   }
   BasicScaled& operator+=(const BasicScaled& x) {
-    if (x.mantissa == 0) return *this;
-    if (mantissa == 0) return *this = x;
+    if (x.mantissa == Number(0)) return *this;
+    if (mantissa == Number(0)) return *this = x;
     const std::int64_t common = std::max(exponent, x.exponent);
     const auto aligned = [&](const BasicScaled& s) { return BasicScaled{s.mantissa, s.exponent - common}.value(); };
     const BasicScaled sum = of(aligned(*this) + aligned(x));
@@ -55,15 +55,24 @@ struct BasicScaled {
   friend BasicScaled operator*(BasicScaled x, const BasicScaled& y) { return x *= y; }
   friend BasicScaled operator-(const BasicScaled& x) { return {-x.mantissa, x.exponent}; }
 };
-using Scaled = BasicScaled<double>;
 
-inline bool is_zero(double x) { return x == 0; }
-inline bool is_zero(const Scaled& x) { return x.mantissa == 0; }
+template <class Number>
+bool is_zero(const Number& x) {
+  return x == Number(0);
+}
+template <class Number>
+bool is_zero(const BasicScaled<Number>& x) {
+  return x.mantissa == Number(0);
+}
+
+/// double or std::complex<double>, for the element type T.
+template <class T>
+using InDouble = std::conditional_t<std::is_floating_point_v<T>, double, std::complex<double>>;
 
 /// The determinant from LU factors (see kernels::getrf).
 template <class T>
 auto pivot_product(const T* factors, const int* pivots, std::int64_t n) {
-  using Number = std::conditional_t<std::is_floating_point_v<T>, double, std::complex<double>>;
+  using Number = InDouble<T>;
   BasicScaled<Number> p{1, 0};
   for (std::int64_t i = 0; i < n; ++i) {
     const auto pivot = BasicScaled<Number>::of(static_cast<Number>(factors[i * n + i]));

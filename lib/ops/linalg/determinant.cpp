@@ -2,7 +2,7 @@
 // too, computed by two primitives: the derivative itself, det(a)[h_1 ... h_k], and its gradient by a, weighted by a
 // number per matrix, w cof(a)[h_1 ... h_k]. The derivatives of these are the same two with one more direction, or with
 // one direction replaced. So derivatives of every order are right for matrices of every rank, and overflow or vanish
-// only where the result does.
+// only where the result does. They are holomorphic: a vjp is the conjugate of the transposed derivative along conj(g).
 #include "loops/linalg/determinant/determinant.hpp"
 
 #include <reel/ops/index.hpp>
@@ -52,12 +52,13 @@ Point point_of_derivative(const tape::Record& r) {
 void derivative_vjp(const tape::Record& r, std::span<const Tensor> g, std::span<Gradient> dx) {
   const Point at = point_of_derivative(r);
   const Tensor& h = r.saved(derivative_directions);
-  if (r.wanted(0)) dx[0] = sum_to(r, cofactors(g[0], at, h), r.shape(0));
+  const Tensor weight = conjugated(g[0]);
+  if (r.wanted(0)) dx[0] = sum_to(r, conjugated(cofactors(weight, at, h)), r.shape(0));
   if (!r.wanted(1)) return;
   const Tensor dh = of_each_direction(h, [&](std::int64_t i) {
-    return cofactors(g[0], at, count_of(h) == 1 ? no_directions(at.a) : joined_directions(other_directions(h, i)));
+    return cofactors(weight, at, count_of(h) == 1 ? no_directions(at.a) : joined_directions(other_directions(h, i)));
   });
-  dx[1] = sum_to(r, dh, r.shape(1));
+  dx[1] = sum_to(r, conjugated(dh), r.shape(1));
 }
 
 void derivative_jvp(const tape::Record& r, std::span<const Tensor> dx, std::span<Tensor> dy) {
@@ -96,12 +97,13 @@ Point point_of_cofactors(const tape::Record& r) {
 void cofactors_vjp(const tape::Record& r, std::span<const Tensor> g, std::span<Gradient> dx) {
   const Point at = point_of_cofactors(r);
   const Tensor &w = r.saved(cofactors_weight), &h = r.saved(cofactors_directions);
-  if (r.wanted(0)) dx[0] = sum_to(r, derivative(at, with_direction(h, g[0])), r.shape(0));
-  if (r.wanted(1)) dx[1] = sum_to(r, cofactors(w, at, with_direction(h, g[0])), r.shape(1));
+  const Tensor u = conjugated(g[0]);
+  if (r.wanted(0)) dx[0] = sum_to(r, conjugated(derivative(at, with_direction(h, u))), r.shape(0));
+  if (r.wanted(1)) dx[1] = sum_to(r, conjugated(cofactors(w, at, with_direction(h, u))), r.shape(1));
   if (!r.wanted(2)) return;
-  const Tensor dh = of_each_direction(
-      h, [&](std::int64_t i) { return cofactors(w, at, with_direction(other_directions(h, i), g[0])); });
-  dx[2] = sum_to(r, dh, r.shape(2));
+  const Tensor dh =
+      of_each_direction(h, [&](std::int64_t i) { return cofactors(w, at, with_direction(other_directions(h, i), u)); });
+  dx[2] = sum_to(r, conjugated(dh), r.shape(2));
 }
 
 void cofactors_jvp(const tape::Record& r, std::span<const Tensor> dx, std::span<Tensor> dy) {
@@ -140,23 +142,16 @@ Tensor cofactors(const Tensor& weight, const Point& at, const Tensor& directions
   return apply(cofactors_primitive, {&weight, &at.a, &directions, &at.lu, &at.pivots});
 }
 
-// ---- det: residuals are the factors and pivots. Kept: a, those, and the value for overrides of the rule. Of complex
-// matrices d det = det tr(a^-1 da).
+// ---- det: residuals are the factors and pivots. Kept: a, those, and the value for overrides of the rule.
 Point point_of_det(const tape::Record& r) { return {r.saved(0), r.saved(1), r.saved(2)}; }
 Tensor inverse_at_point(const Point& at) { return inverse_of(at.a, at.lu, at.pivots); }
 Tensor trace_of_product(const Tensor& x, const Tensor& y) { return sum(multiply(swapped(x), y), {-2, -1}); }
 void det_vjp(const tape::Record& r, std::span<const Tensor> g, std::span<Gradient> dx) {
   const Point at = point_of_det(r);
-  if (is_complex(at.a.dtype())) {
-    dx[0] = multiply(per_matrix(multiply(g[0], conj(r.saved(3)))), adjoint(inverse_at_point(at)));
-    return;
-  }
-  dx[0] = cofactors(g[0], at, no_directions(at.a));
+  dx[0] = conjugated(cofactors(conjugated(g[0]), at, no_directions(at.a)));
 }
 void det_jvp(const tape::Record& r, std::span<const Tensor> dx, std::span<Tensor> dy) {
-  const Point at = point_of_det(r);
-  dy[0] = is_complex(at.a.dtype()) ? multiply(r.saved(3), trace_of_product(inverse_at_point(at), dx[0]))
-                                   : derivative(at, as_direction(dx[0]));
+  dy[0] = derivative(point_of_det(r), as_direction(dx[0]));
 }
 
 void infer_det(const Call& call, Metas& out) {

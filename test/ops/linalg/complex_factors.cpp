@@ -3,6 +3,7 @@
 #include <complex>
 #include <cstring>
 #include <limits>
+#include <reel/ops/sorting.hpp>
 
 #include "complex_check.hpp"
 #include "loops/linalg/blocked.hpp"
@@ -115,6 +116,91 @@ TEST_CASE("C8: complex factorisations in both modes, to third order") {
         {m}, 3, 10);
     check_orders(on([](const Tensors& x) { return slogdet(x[0]).sign; }), {m}, 2, 10);
     check_orders(on([](const Tensors& x) { return slogdet(x[0]).logdet; }), {m}, 2, 10);
+  }
+}
+
+namespace {
+
+// The determinant by Laplace's expansion of the rows that are left, without one column of each set, in long double.
+using Wide = std::complex<long double>;
+Wide expansion(const std::vector<C>& a, std::size_t n, std::size_t row, std::size_t left_out, unsigned columns) {
+  if (row == left_out) return expansion(a, n, row + 1, left_out, columns);
+  if (columns == 0) return 1;
+  Wide sum = 0;
+  long double sign = 1;
+  for (std::size_t j = 0; j < n; ++j)
+    if (columns >> j & 1) {
+      sum += sign * Wide(a[row * n + j]) * expansion(a, n, row + 1, left_out, columns & ~(1u << j));
+      sign = -sign;
+    }
+  return sum;
+}
+// The conjugated cofactors.
+std::vector<C> cofactors(const Tensor& m) {
+  const std::vector<C> a = m.to_vector<C>();
+  const auto n = static_cast<std::size_t>(m.shape().back());
+  std::vector<C> result;
+  for (std::size_t i = 0; i < n; ++i)
+    for (std::size_t j = 0; j < n; ++j) {
+      const Wide minor = expansion(a, n, 0, i, ((1u << n) - 1) & ~(1u << j));
+      result.push_back(std::conj(C((i + j) % 2 ? -minor : minor)));
+    }
+  return result;
+}
+// Of rank `rank`, with singular values of about 1 otherwise.
+Tensor of_rank(support::Random& random, std::int64_t n, std::int64_t rank, DType d = DType::complex128) {
+  return matmul(drawn(random, {n, rank}, d), drawn(random, {rank, n}, d));
+}
+
+}  // namespace
+
+TEST_CASE("complex det: the gradient of a singular matrix is its conjugated cofactors, for every rank") {
+  support::Random random("complex cofactors");
+  for (const std::int64_t n : {2, 3, 4, 5, 7})
+    for (std::int64_t rank = 0; rank <= n; ++rank)
+      for (const DType d : {DType::complex64, DType::complex128}) {
+        CAPTURE(n, rank, name(d));
+        // Of small integers, products of which are exact, so that the rank is.
+        const Tensor parts = round(3 * random.tensor({4, n, n}));
+        const auto part = [&](std::int64_t i) { return slice(parts[i], {all, range(0, rank)}); };
+        const Tensor a = matmul(make_complex(part(0), part(1)), moveaxis(make_complex(part(2), part(3)), 0, 1));
+        const std::vector<C> expected = cofactors(a);
+        // Hadamard's bound of a minor: the product of the norms of all rows but the shortest.
+        const Tensor norms = norm(a, 2, -1);
+        const double size = prod(slice(sort(norms), {range_from(1)})).item();
+        const Tensor x = cast(a, d);
+        const auto got =
+            cast(Tensor(grad([](const Tensor& y) { return real(det(y)); })(x)), DType::complex128).to_vector<C>();
+        for (std::size_t i = 0; i < got.size(); ++i)
+          CHECK(std::abs(got[i] - expected[i]) <= 100 * (d == DType::complex64 ? 0x1p-23 : 0x1p-52) * size);
+      }
+}
+
+TEST_CASE("complex det of singular matrices in both modes, to third order") {
+  support::Random random("singular orders");
+  const auto f = [](const Tensors& x) { return Tensors{det(x[0])}; };
+  for (const std::int64_t n : {4, 5, 6, 9, 11})
+    for (const std::int64_t rank : {n - 1, n - 2, n - 3}) {
+      CAPTURE(n, rank);
+      check_orders(f, {of_rank(random, n, rank) * (2.0 / static_cast<double>(n))}, 3, 20);
+    }
+  check_orders(f, {stack({of_rank(random, 5, 4), regular(random, {5, 5}), zeros({5, 5}, DType::complex128)})}, 3, 100);
+}
+
+TEST_CASE("complex det: badly scaled and large singular matrices") {
+  // The cofactors of diag(1, ..., 1, 0): one, whatever the order and the scales of rows, and of a multiple by i.
+  for (const std::int64_t n : {4, 8, 12, 40}) {
+    CAPTURE(n);
+    const Tensor e = expand_dims(cast(arange(n), DType::float64), 1);
+    const Tensor scales = where(equal(e, 0), 0x1p400, where(equal(e, 1), 0x1p-400, 1.0));
+    const Tensor a = cast(diag(cast(less(arange(n), n - 1), DType::float64)), DType::complex128) * scales * C(0, 1);
+    const Tensor g = grad([](const Tensor& y) { return real(det(y)); })(a);
+    const C corner = std::conj(std::pow(C(0, 1), static_cast<int>(n - 1)));
+    CHECK(std::abs(g[n - 1][n - 1].item<C>() - corner) <= 1e-14);
+    CHECK(largest(g - g * cast(eye(n), DType::complex128)) == 0);
+    const Tensor bad =
+        grad([](const Tensor& y) { return real(det(y)); })(a * C(std::numeric_limits<double>::quiet_NaN(), 0));
+    CHECK(std::isnan(abs(bad).to_vector()[0]));
   }
 }
 

@@ -7,7 +7,7 @@
 
 namespace reel::loops {
 
-/// Matrices a [..., n, n] with their LU factors and pivots (see factorise), float32 or float64, and directions
+/// Matrices a [..., n, n] with their LU factors and pivots (see factorise), of any dtype that has them, and directions
 /// [..., k, n, n]. Batch axes broadcast to those of the result.
 struct DeterminantDirections {
   const Tensor &a, &lu, &pivots, &directions;

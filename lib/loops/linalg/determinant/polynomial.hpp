@@ -8,13 +8,15 @@
 namespace reel::loops::determinants {
 
 /// The coefficients of a polynomial, one for each set of variables: bit i stands for e_i.
-using Polynomial = std::vector<double>;
+template <class Number>
+using Polynomial = std::vector<Number>;
 
 /// sum += x y, or sum -= x y.
-inline void add_product(double* sum, const double* x, const double* y, unsigned sets, bool subtract = false) {
+template <class Number>
+void add_product(Number* sum, const Number* x, const Number* y, unsigned sets, bool subtract = false) {
   for (unsigned r = 0; r < sets; ++r) {
-    if (x[r] == 0) continue;
-    const double factor = subtract ? -x[r] : x[r];
+    if (x[r] == Number(0)) continue;
+    const Number factor = subtract ? -x[r] : x[r];
     const unsigned others = (sets - 1) & ~r;
     for (unsigned t = others;; t = (t - 1) & others) {
       sum[r | t] += factor * y[t];
@@ -24,20 +26,21 @@ inline void add_product(double* sum, const double* x, const double* y, unsigned 
 }
 
 /// Determinant and cofactors of a matrix [m, m] of polynomials, by Laplace's expansion: of order 10 and less.
+template <class Number>
 class PolynomialMinors {
  public:
   /// Element (i, j) has its coefficients from position (i m + j) sets on.
-  PolynomialMinors(unsigned m, unsigned sets, Polynomial matrix)
+  PolynomialMinors(unsigned m, unsigned sets, Polynomial<Number> matrix)
       : m_(m), sets_(sets), matrix_(std::move(matrix)), leading_(expanded(true)), trailing_(expanded(false)) {}
 
-  Polynomial determinant() const {
-    const double* last = leading_.data() + std::size_t{all()} * sets_;
+  Polynomial<Number> determinant() const {
+    const Number* last = leading_.data() + std::size_t{all()} * sets_;
     return {last, last + sets_};
   }
 
   /// Expansion by the i rows above and the m - 1 - i rows below.
-  Polynomial cofactor(unsigned i, unsigned j) const {
-    Polynomial sum(sets_);
+  Polynomial<Number> cofactor(unsigned i, unsigned j) const {
+    Polynomial<Number> sum(sets_);
     const unsigned columns = all() & ~(1u << j);
     for (unsigned above = columns;; above = (above - 1) & columns) {
       const unsigned below = columns & ~above;
@@ -60,8 +63,8 @@ class PolynomialMinors {
   }
 
   // For each set of columns the minor with the same number of rows, the first or the last ones.
-  std::vector<double> expanded(bool first_rows) const {
-    std::vector<double> minor((std::size_t{all()} + 1) * sets_);
+  std::vector<Number> expanded(bool first_rows) const {
+    std::vector<Number> minor((std::size_t{all()} + 1) * sets_);
     minor[0] = 1;
     for (unsigned set = 1; set <= all(); ++set) {
       const auto size = static_cast<unsigned>(std::popcount(set));
@@ -78,8 +81,8 @@ class PolynomialMinors {
   }
 
   unsigned m_, sets_;
-  Polynomial matrix_;
-  std::vector<double> leading_, trailing_;
+  Polynomial<Number> matrix_;
+  std::vector<Number> leading_, trailing_;
 };
 
 }  // namespace reel::loops::determinants

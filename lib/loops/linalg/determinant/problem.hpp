@@ -1,4 +1,4 @@
-// The derivative of one determinant in double precision, and the ways to evaluate it.
+// The derivative of one determinant in double precision, real or complex, and the ways to evaluate it.
 #pragma once
 #include <cstdint>
 #include <vector>
@@ -8,16 +8,29 @@
 
 namespace reel::loops::determinants {
 
-using Matrix = std::vector<double>;  // row-major, [n, n] unless said otherwise
+template <class Number>
+using Matrix = std::vector<Number>;  // row-major, [n, n] unless said otherwise
 
 constexpr std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
+/// The magnitude, of complex x that of the larger part.
+inline double magnitude(double x) { return std::abs(x); }
+inline double magnitude(const std::complex<double>& x) { return std::max(std::abs(x.real()), std::abs(x.imag())); }
+inline bool is_finite(double x) { return std::isfinite(x); }
+inline bool is_finite(const std::complex<double>& x) { return std::isfinite(x.real()) && std::isfinite(x.imag()); }
+/// x 2^exponent
+inline double raised_by(double x, int exponent) { return std::ldexp(x, exponent); }
+inline std::complex<double> raised_by(const std::complex<double>& x, int exponent) {
+  return {std::ldexp(x.real(), exponent), std::ldexp(x.imag(), exponent)};
+}
+
 /// A matrix, directions h_1 ... h_k, and what is requested.
+template <class Number>
 struct Problem {
   std::int64_t n;
   bool cofactors;  // the derivative of the matrix of cofactors; otherwise that of the determinant
-  const Matrix& a;
-  std::vector<Matrix> directions;
+  const Matrix<Number>& a;
+  std::vector<Matrix<Number>> directions;
 
   unsigned count() const { return static_cast<unsigned>(directions.size()); }
   // Sets of directions as bits, and the set of all.
@@ -29,46 +42,55 @@ struct Problem {
 };
 
 /// The requested result: one number, or n x n of them, each mantissa 2^exponent with mantissas in range.
+template <class Number>
 struct Result {
-  Matrix mantissas;
+  Matrix<Number> mantissas;
   std::vector<std::int64_t> exponents;  // one for all, or one for each
-  Scaled operator[](std::size_t i) const {
-    Scaled x = Scaled::of(mantissas[i]);
+  BasicScaled<Number> operator[](std::size_t i) const {
+    auto x = BasicScaled<Number>::of(mantissas[i]);
     x.exponent += exponents.size() == 1 ? exponents[0] : exponents[i];
     return x;
   }
 };
 
 /// The largest exponent of the elements; if all are zero, the smallest integer.
-int largest_exponent(const Matrix& x);
+template <class Number>
+int largest_exponent(const Matrix<Number>& x);
 /// Throws bad_alloc or ValueError for such codes of BLAS or LAPACK.
 void require_success(int code);
 
 // ---- By expansion into minors, for orders up to expanded_order_max
 inline constexpr std::int64_t expanded_order_max = 8;
 /// The minors of a matrix that derivatives of one degree need.
+template <class Number>
 class Minors {
  public:
   Minors() = default;
-  Minors(const Matrix& a, std::int64_t n, std::int64_t degree);
+  Minors(const Matrix<Number>& a, std::int64_t n, std::int64_t degree);
 
  private:
-  friend Result by_expansion(const Problem& p, const Minors& minors);
-  friend Result by_expansion_in_double(const Problem& p, const Minors& minors);
-  Matrix complements_;  // in these rows and columns, with signs
+  template <class N>
+  friend Result<N> by_expansion(const Problem<N>& p, const Minors<N>& minors);
+  template <class N>
+  friend Result<N> by_expansion_in_double(const Problem<N>& p, const Minors<N>& minors);
+  Matrix<Number> complements_;  // in these rows and columns, with signs
   bool in_range_ = false;
 };
-Result by_expansion(const Problem& p, const Minors& minors);
+template <class Number>
+Result<Number> by_expansion(const Problem<Number>& p, const Minors<Number>& minors);
 /// The same, used only where products may vanish without harm.
-Result by_expansion_in_double(const Problem& p, const Minors& minors);
+template <class Number>
+Result<Number> by_expansion_in_double(const Problem<Number>& p, const Minors<Number>& minors);
 
 // ---- By the inverse, where the pivots have similar size
+template <class Number>
 struct Inverse {
-  Matrix elements;
-  Scaled determinant;
+  Matrix<Number> elements;
+  BasicScaled<Number> determinant;
   int size = 0;  // the exponent of the largest pivot
 };
-Result by_inverse(const Problem& p, const Inverse& inverse);
+template <class Number>
+Result<Number> by_inverse(const Problem<Number>& p, const Inverse<Number>& inverse);
 
 // ---- By complete pivoting
 
@@ -79,14 +101,17 @@ struct Balance {
   std::int64_t exponent(std::int64_t i, std::int64_t j) const { return rows[at(i)] + columns[at(j)]; }
 };
 /// The balanced matrix as L D U.
+template <class Number>
 struct Pivoted {
   Balance balance;
-  Matrix lu;      // L below the diagonal, U above it
-  Matrix pivots;  // D, [n]
+  Matrix<Number> lu;      // L below the diagonal, U above it
+  Matrix<Number> pivots;  // D, [n]
   CompletePivots order;
-  Minors minors;  // of D, for orders up to expanded_order_max
+  Minors<Number> minors;  // of D, for orders up to expanded_order_max
 };
-Pivoted pivoted(const Matrix& a, std::int64_t n, std::int64_t degree);
-Result by_pivots(const Problem& p, const Pivoted& a);
+template <class Number>
+Pivoted<Number> pivoted(const Matrix<Number>& a, std::int64_t n, std::int64_t degree);
+template <class Number>
+Result<Number> by_pivots(const Problem<Number>& p, const Pivoted<Number>& a);
 
 }  // namespace reel::loops::determinants

@@ -1,26 +1,31 @@
 // The derivative as a sum over the rows and columns that come from directions: mixed minors of the directions there
 // times the complementary minors of the matrix.
+#pragma once
 #include <bit>
 
 #include "loops/linalg/determinant/problem.hpp"
 
 namespace reel::loops::determinants {
-namespace {
+template <class Number>
+Number number_of(const Number& x, Number*) {
+  return x;
+}
+template <class Number>
+BasicScaled<Number> number_of(const Number& x, BasicScaled<Number>*) {
+  return BasicScaled<Number>::of(x);
+}
 
-double number_of(double x, double*) { return x; }
-Scaled number_of(double x, Scaled*) { return Scaled::of(x); }
-
-unsigned first_of(unsigned set) { return static_cast<unsigned>(std::countr_zero(set)); }
+inline unsigned first_of(unsigned set) { return static_cast<unsigned>(std::countr_zero(set)); }
 // The next larger bit set with the same number of elements.
-unsigned next_of_size(unsigned set) {
+inline unsigned next_of_size(unsigned set) {
   const unsigned lowest = set & -set, raised = set + lowest;
   return raised | ((set ^ raised) / lowest >> 2);
 }
-unsigned size_of(unsigned set) { return static_cast<unsigned>(std::popcount(set)); }
+inline unsigned size_of(unsigned set) { return static_cast<unsigned>(std::popcount(set)); }
 
 // The minor of a [n, n] in these rows and columns, by expansion along the first row.
-template <class Number>
-Number minor_of(const Matrix& a, unsigned n, unsigned rows, unsigned columns) {
+template <class Number, class Element>
+Number minor_of(const Matrix<Element>& a, unsigned n, unsigned rows, unsigned columns) {
   const auto element = [&](unsigned row, unsigned column) {
     return number_of(a[row * n + column], static_cast<Number*>(nullptr));
   };
@@ -45,11 +50,11 @@ Number minor_of(const Matrix& a, unsigned n, unsigned rows, unsigned columns) {
 
 // The coefficient of e_1 e_2 ... in the minor of e_1 h_1 + e_2 h_2 + ... in these rows and columns; there is one
 // direction per row.
-template <class Number>
-Number mixed_minor_of(const Problem& p, unsigned rows, unsigned columns, unsigned directions);
+template <class Number, class Element>
+Number mixed_minor_of(const Problem<Element>& p, unsigned rows, unsigned columns, unsigned directions);
 
-template <class Number>
-Number mixed_minor_expanded(const Problem& p, unsigned rows, unsigned columns, unsigned directions) {
+template <class Number, class Element>
+Number mixed_minor_expanded(const Problem<Element>& p, unsigned rows, unsigned columns, unsigned directions) {
   const std::size_t row = first_of(rows) * at(p.n);
   Number sum{};
   bool negative = false;
@@ -63,22 +68,23 @@ Number mixed_minor_expanded(const Problem& p, unsigned rows, unsigned columns, u
   return sum;
 }
 
-template <class Number>
-inline Number mixed_minor_of(const Problem& p, unsigned rows, unsigned columns, unsigned directions) {
+template <class Number, class Element>
+inline Number mixed_minor_of(const Problem<Element>& p, unsigned rows, unsigned columns, unsigned directions) {
   if (rows == 0) return Number{1};
   if ((rows & (rows - 1)) != 0) return mixed_minor_expanded<Number>(p, rows, columns, directions);
-  const double element = p.directions[first_of(directions)][first_of(rows) * at(p.n) + first_of(columns)];
+  const Element element = p.directions[first_of(directions)][first_of(rows) * at(p.n) + first_of(columns)];
   return number_of(element, static_cast<Number*>(nullptr));
 }
 
-bool odd_sum(unsigned rows, unsigned columns) {
+inline bool odd_sum(unsigned rows, unsigned columns) {
   constexpr unsigned odd_positions = 0xaaaaaaaa;
   return (size_of(rows & odd_positions) + size_of(columns & odd_positions)) % 2 != 0;
 }
 
 // sums += minor times the cofactors of the directions in these rows and columns.
-template <class Number>
-void add_cofactors(const Problem& p, const Number& minor, unsigned rows, unsigned columns, std::vector<Number>& sums) {
+template <class Number, class Element>
+void add_cofactors(const Problem<Element>& p, const Number& minor, unsigned rows, unsigned columns,
+                   std::vector<Number>& sums) {
   bool odd_row = false;
   for (unsigned r = rows; r != 0; r &= r - 1, odd_row = !odd_row) {
     bool odd = odd_row;
@@ -96,8 +102,8 @@ void for_each_minor(std::int64_t n, std::int64_t degree, const F& f) {
     for (unsigned columns = first; columns <= every; columns = next_of_size(columns)) f(rows, columns);
 }
 
-template <class Number>
-std::vector<Number> complements(const Matrix& a, std::int64_t n, std::int64_t degree) {
+template <class Number, class Element>
+std::vector<Number> complements(const Matrix<Element>& a, std::int64_t n, std::int64_t degree) {
   const auto order = static_cast<unsigned>(n), every = (1u << n) - 1;
   std::vector<Number> minors;
   for_each_minor(n, degree, [&](unsigned rows, unsigned columns) {
@@ -107,8 +113,8 @@ std::vector<Number> complements(const Matrix& a, std::int64_t n, std::int64_t de
   return minors;
 }
 
-template <class Number>
-std::vector<Number> expanded(const Problem& p, const std::vector<Number>& minors) {
+template <class Number, class Element>
+std::vector<Number> expanded(const Problem<Element>& p, const std::vector<Number>& minors) {
   std::vector<Number> sums(p.size());
   auto minor = minors.begin();
   for_each_minor(p.n, p.degree(), [&](unsigned rows, unsigned columns) {
@@ -123,31 +129,34 @@ std::vector<Number> expanded(const Problem& p, const std::vector<Number>& minors
 }
 
 // Whether products of n such elements neither overflow nor vanish. True if one is not finite: nothing is lost then.
-bool in_range(const Matrix& m, std::int64_t n) {
+template <class Number>
+bool in_range(const Matrix<Number>& m, std::int64_t n) {
   const double most = std::ldexp(1.0, 960 / static_cast<int>(n)), least = 1 / most;
   bool all_in_range = true, all_finite = true;
-  for (const double x : m) {
-    const double size = std::abs(x);
+  for (const Number& x : m) {
+    const double size = magnitude(x);
     all_in_range = all_in_range && ((size < most && size > least) || size == 0);
-    all_finite = all_finite && std::isfinite(x);
+    all_finite = all_finite && is_finite(x);
   }
   return all_in_range || !all_finite;
 }
 
-}  // namespace
+template <class Number>
+Minors<Number>::Minors(const Matrix<Number>& a, std::int64_t n, std::int64_t degree)
+    : complements_(complements<Number>(a, n, degree)), in_range_(in_range(a, n)) {}
 
-Minors::Minors(const Matrix& a, std::int64_t n, std::int64_t degree)
-    : complements_(complements<double>(a, n, degree)), in_range_(in_range(a, n)) {}
-
-Result by_expansion_in_double(const Problem& p, const Minors& minors) {
+template <class Number>
+Result<Number> by_expansion_in_double(const Problem<Number>& p, const Minors<Number>& minors) {
   return {expanded(p, minors.complements_), {0}};
 }
 
-Result by_expansion(const Problem& p, const Minors& minors) {
+template <class Number>
+Result<Number> by_expansion(const Problem<Number>& p, const Minors<Number>& minors) {
   bool all_in_range = minors.in_range_;
-  for (const Matrix& h : p.directions) all_in_range = all_in_range && in_range(h, p.n);
+  for (const Matrix<Number>& h : p.directions) all_in_range = all_in_range && in_range(h, p.n);
   if (all_in_range) return by_expansion_in_double(p, minors);
-  Result result;
+  Result<Number> result;
+  using Scaled = BasicScaled<Number>;
   for (const Scaled& x : expanded(p, complements<Scaled>(p.a, p.n, p.degree()))) {
     result.mantissas.push_back(x.mantissa);
     result.exponents.push_back(x.exponent);
