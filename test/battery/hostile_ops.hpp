@@ -2,6 +2,8 @@
 #pragma once
 #include <functional>
 #include <reel/fft.hpp>
+#include <reel/integrate.hpp>
+#include <reel/interpolate.hpp>
 #include <reel/linalg.hpp>
 #include <reel/ops/arranging.hpp>
 #include <reel/ops/indexing.hpp>
@@ -208,6 +210,8 @@ std::vector<Unary> unary_ops() {
           REEL_OP(circulant),
           REEL_OP(matrix_norm),
           REEL_OP(l2_loss),
+          REEL_OP(simpson),
+          {"PiecewiseCubic", [](const Tensor& x) { pchip(arange(4), arange(4))(x); }},
           REEL_OP(expm),
           REEL_OP(sqrtm),
           REEL_OP(logm),
@@ -307,6 +311,15 @@ std::vector<Binary> binary_ops() {
       REEL_OP(nll),
       REEL_OP(multi_margin),
       REEL_OP(cosine_similarity),
+      REEL_OP(trapezoid),
+      REEL_OP(cumulative_trapezoid),
+      {"interp", [](const Tensor& x, const Tensor& y) { interp(x, y, y); }},
+      {"interp", [](const Tensor& x, const Tensor& y) { interp(x, y, x, {.period = 2}); }},
+      REEL_OP(pchip),
+      REEL_OP(akima),
+      {"cubic_spline", [](const Tensor& x, const Tensor& y) { cubic_spline(x, y, {.ends = SplineEnds::periodic}); }},
+      {"cubic_spline",
+       [](const Tensor& x, const Tensor& y) { cubic_spline(y, x, {.ends = SplineEnds::clamped, .first = x}); }},
       {"gaussian_nll", [](const Tensor& x, const Tensor& y) { gaussian_nll(x, y, x); }},
       {"weighted_sigmoid_cross_entropy",
        [](const Tensor& x, const Tensor& y) { weighted_sigmoid_cross_entropy(x, y, x); }},

@@ -34,6 +34,7 @@ const std::vector<Op>& ops() {
     add_windows(t);
     add_transforms(t);
     add_signals(t);
+    add_interpolation(t);
     return t;
   }();
   return table;

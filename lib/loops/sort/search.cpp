@@ -138,4 +138,11 @@ bool distinct_elements_in_range(const Tensor& x, const Tensor& first, const Tens
   });
 }
 
+std::int64_t first_not_ascending(const Tensor& x) {
+  const auto* from = detail::mutable_data<double>(x);
+  for (std::int64_t i = 0; i < x.size(); ++i)
+    if (i == 0 ? from[0] != from[0] : !(from[i] > from[i - 1])) return i;
+  return -1;
+}
+
 }  // namespace reel::loops

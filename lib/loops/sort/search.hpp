@@ -25,5 +25,8 @@ struct OutOfRange {
 };
 /// The first element of x, float64, outside [0, most]; NaN is outside.
 OutOfRange find_out_of_range(const Tensor& x, double most);
+/// The first position of a contiguous float64 vector whose element is not larger than the one before, or is NaN; -1:
+/// there is none.
+std::int64_t first_not_ascending(const Tensor& x);
 
 }  // namespace reel::loops

@@ -1,0 +1,63 @@
+// Interpolation between samples: straight lines, and cubic polynomials by pieces with SciPy's choices of slopes.
+//
+// float32 and float64; float16 and bfloat16 compute as float32, integers and booleans as float64; TypeError for complex
+// numbers. Derivatives of every order in both modes by points, knots and values. <reel/reel.hpp> does not include this
+// header.
+#pragma once
+#include <optional>
+#include <reel/tensor.hpp>
+
+namespace [[gnu::visibility("default")]] reel {
+
+struct InterpOptions {
+  std::optional<double> left = {},
+                        right = {};  ///< results below and above the knots; the outermost values if not given
+  /// Points and knots are taken modulo the period, and `left` and `right` are not used. 0: none.
+  double period = 0;
+};
+/// The piecewise linear function with values fp at knots xp, at each element of x (NumPy's interp). xp and fp are
+/// vectors of as many elements, at least one (ShapeError). The knots ascend, or with a period are in any order; this is
+/// not checked: of others the results mean nothing. At equal knots the function jumps and has the last of their values.
+/// Gradients: to x the slope, at a knot that of the interval on its right, at the last knot that of the last interval,
+/// 0 outside; to fp the weights; to xp minus the slope times the weights. NaN in x gives NaN.
+Tensor interp(const Operand& x, const Operand& xp, const Operand& fp, const InterpOptions& options = {});
+
+/// A function by pieces: between knots i and i + 1 the sum over k of coefficients[k, ..., i] (x - knots[i])^k. Beyond
+/// the outermost knots their intervals' polynomials go on; a periodic function repeats.
+struct PiecewiseCubic {
+  Tensor knots;                  ///< [n], ascending, float64
+  Tensor coefficients;           ///< [4, ..., n - 1], float64; the axes between are those of the values
+  DType dtype = DType::float64;  ///< of the results, unless that of the points is wider
+  bool periodic = false;
+
+  /// The function, or its derivative of this order, at x: [..., x's shape]. At a knot it is that of the piece on the
+  /// right. ValueError for a negative order.
+  Tensor operator()(const Operand& x, int derivative = 0) const;
+  /// Its integral from a to b, which broadcast: [..., their shape].
+  Tensor integral(const Operand& a, const Operand& b) const;
+};
+
+/// What decides the slopes at the outermost knots. Not-a-knot: the third derivative is continuous at the second and at
+/// the last knot but one. Natural: the second derivative is 0. Clamped: the first derivative is given. Periodic: the
+/// first two derivatives at both ends are equal; the last value is taken to be the first, and is not read.
+enum class SplineEnds : std::uint8_t { not_a_knot, natural, clamped, periodic };
+struct SplineOptions {
+  SplineEnds ends = SplineEnds::not_a_knot;
+  /// Derivatives at the ends of a clamped spline: y's shape without its last axis, or one that broadcasts to it; zeros
+  /// unless given. ValueError if given for other ends.
+  Tensor first = {}, last = {};
+};
+/// The interpolating function with continuous second derivatives: knots x [n], values y [..., n], n at least 2
+/// (ShapeError). ValueError unless the knots ascend strictly. Of two values not-a-knot is a straight line, of three a
+/// parabola (SciPy's CubicSpline). Gradients: those of tridiagonal_solve, and of the polynomials. Computed in float64.
+PiecewiseCubic cubic_spline(const Operand& x, const Operand& y, const SplineOptions& options = {});
+/// Monotone where the values are (Fritsch and Butland 1984; SciPy's PchipInterpolator): slopes are weighted harmonic
+/// means of those of the neighbouring intervals, and 0, with derivative 0, where these are 0 or differ in sign. Knots
+/// and errors as above.
+PiecewiseCubic pchip(const Operand& x, const Operand& y);
+/// Slopes by the changes of slopes around them, for data with jumps (Akima 1970; SciPy's Akima1DInterpolator): where
+/// the changes sum to at most 1e-9 of the largest sum, the mean of the two slopes. Two values are joined by a straight
+/// line. Knots and errors as above. Gradient: 0 to a change of slope that is 0.
+PiecewiseCubic akima(const Operand& x, const Operand& y);
+
+}  // namespace reel

@@ -1,0 +1,142 @@
+// Integrals of samples along an axis, and of functions at the points of Gauss and Legendre.
+#include <array>
+#include <cmath>
+#include <numbers>
+#include <reel/integrate.hpp>
+#include <vector>
+
+#include "ops/interpolate/interpolate.hpp"
+#include "tape/observe/observe.hpp"
+
+namespace reel {
+
+namespace ops {
+
+namespace {
+
+// The samples with their axis at the end, and the lengths of the intervals, which broadcast to them.
+struct Sampled {
+  Quantity y, h;
+  std::int64_t n;
+  int axis;
+  bool even_spacing;
+  DType dtype;
+};
+Sampled sampled(const char* op, const Operand& samples, const Operand& spacing, std::int64_t axis) {
+  const auto [d, wide] = real_dtypes(op, {&samples, &spacing});
+  Sampled s;
+  s.dtype = d;
+  const Quantity y = real_operand(op, samples, wide, "y");
+  const Quantity x = real_operand(op, spacing, wide, "spacing");
+  s.axis = normalize(op, axis, y.rank());
+  s.n = y.shape()[s.axis];
+  s.y = moveaxis(y, s.axis, -1);
+  s.even_spacing = x.rank() == 0;
+  if (x.rank() > 0 && x.shape() != y.shape() && (x.rank() != 1 || x.size() != s.n))
+    fail<ShapeError>(
+        op, "spacing is {}; it must be a number, the coordinates of {} samples, or coordinates in y's shape {}",
+        x.shape(), s.n, y.shape());
+  if (s.n < 2) return s;
+  s.h = s.even_spacing ? x : steps_of(x.rank() == 1 ? x : Quantity(moveaxis(x, s.axis, -1)));
+  return s;
+}
+// Of no interval: zeros, connected.
+Tensor nothing(const Sampled& s) { return cast_to(0 * sum_of_rows(s.y), s.dtype); }
+
+Tensor trapezia(const Sampled& s) { return (0.5 * s.h) * (last_axis(s.y, 0, -1) + last_axis(s.y, 1, 0)); }
+
+// The integral over the last interval, of length h1, under the parabola through the last three samples.
+Tensor last_interval(const Sampled& s) {
+  const auto y = [&](std::int64_t k) { return slice(s.y, {ellipsis, s.n - k}); };
+  if (s.even_spacing) return s.h / 12 * (5 * y(1) + 8 * y(2) - y(3));
+  const Quantity h1 = slice(s.h, {ellipsis, s.n - 2}), h0 = slice(s.h, {ellipsis, s.n - 3}), both = h0 + h1;
+  const Quantity square = h1 * h1;
+  return (2 * square + 3 * h0 * h1) / (6 * both) * y(1) + (square + 3 * h0 * h1) / (6 * h0) * y(2) -
+         square * h1 / (6 * h0 * both) * y(3);
+}
+// Parabolas over pairs of intervals; an odd number of samples.
+Tensor parabolas(const Sampled& s, std::int64_t n) {
+  const Quantity y0 = last_axis(s.y, 0, n - 2, 2), y1 = last_axis(s.y, 1, n - 1, 2), y2 = last_axis(s.y, 2, n, 2);
+  if (s.even_spacing) return s.h / 3 * sum_of_rows(y0 + 4 * y1 + y2);
+  const Quantity h0 = last_axis(s.h, 0, n - 1, 2), h1 = last_axis(s.h, 1, n - 1, 2), both = h0 + h1;
+  return sum(both / 6 * (y0 * (2 - h1 / h0) + y1 * (both * both / (h0 * h1)) + y2 * (2 - h0 / h1)), -1);
+}
+
+// Zeros of the Legendre polynomial of degree n in ascending order, and weights: Newton's method from Tricomi's
+// approximation.
+struct GaussRule {
+  std::vector<double> nodes, weights;
+};
+GaussRule gauss_legendre(std::int64_t n) {
+  GaussRule rule;
+  for (std::int64_t i = 0; i < n; ++i) {
+    const auto N = static_cast<long double>(n);
+    long double x = -std::cos(std::numbers::pi_v<long double> * (static_cast<long double>(i) + 0.75L) / (N + 0.5L));
+    if (2 * i + 1 == n) x = 0;
+    long double slope = 1;
+    for (int step = 0; step < 8; ++step) {
+      long double below = 0, p = 1;
+      for (std::int64_t k = 1; k <= n; ++k) {
+        const auto K = static_cast<long double>(k);
+        const long double next = ((2 * K - 1) * x * p - (K - 1) * below) / K;
+        below = p, p = next;
+      }
+      slope = N * (x * p - below) / (x * x - 1);
+      x -= p / slope;
+    }
+    rule.nodes.push_back(static_cast<double>(x));
+    rule.weights.push_back(static_cast<double>(2 / ((1 - x * x) * slope * slope)));
+  }
+  return rule;
+}
+
+}  // namespace
+
+}  // namespace ops
+
+Tensor trapezoid(const Operand& y, const Operand& spacing, std::int64_t axis) {
+  const tape::OpScope scope(y);
+  const ops::Sampled s = ops::sampled("trapezoid", y, spacing, axis);
+  return s.n < 2 ? ops::nothing(s) : ops::cast_to(ops::sum_of_rows(ops::trapezia(s)), s.dtype);
+}
+
+Tensor cumulative_trapezoid(const Operand& y, const Operand& spacing, std::int64_t axis, bool initial) {
+  constexpr const char* op = "cumulative_trapezoid";
+  const tape::OpScope scope(y);
+  const ops::Sampled s = ops::sampled(op, y, spacing, axis);
+  if (s.n == 0) fail<ShapeError>(op, "axis {} of y has no samples; at least one is needed", s.axis);
+  const ops::Quantity first = 0 * ops::last_axis(s.y, 0, 1);
+  ops::Quantity sums = s.n < 2 ? slice(s.y, {ellipsis, range(0, 0)}) : cumsum(ops::trapezia(s), -1);
+  if (initial) sums = ops::joined(first, sums);
+  return ops::cast_to(moveaxis(sums, -1, s.axis), s.dtype);
+}
+
+Tensor simpson(const Operand& y, const Operand& spacing, std::int64_t axis) {
+  const tape::OpScope scope(y);
+  const ops::Sampled s = ops::sampled("simpson", y, spacing, axis);
+  if (s.n == 0) fail<ShapeError>("simpson", "axis {} of y has no samples; at least one is needed", s.axis);
+  if (s.n == 1) return ops::nothing(s);
+  if (s.n == 2) return ops::cast_to(ops::sum_of_rows(ops::trapezia(s)), s.dtype);
+  const ops::Quantity whole = ops::parabolas(s, s.n % 2 == 1 ? s.n : s.n - 1);
+  return ops::cast_to(s.n % 2 == 1 ? whole : whole + ops::last_interval(s), s.dtype);
+}
+
+Tensor fixed_quad(const Integrand& f, const Operand& from, const Operand& to, std::int64_t n) {
+  constexpr const char* op = "fixed_quad";
+  const tape::OpScope scope(from);
+  if (!f) fail<ValueError>(op, "the function is empty");
+  if (n < 1 || n > 100) fail<ValueError>(op, "n is {}; it must be from 1 to 100", n);
+  const auto [d, wide] = ops::real_dtypes(op, {&from, &to});
+  const ops::Quantity a = expand_dims(ops::real_operand(op, from, wide, "a"), -1);
+  const ops::Quantity b = expand_dims(ops::real_operand(op, to, wide, "b"), -1);
+  const ops::GaussRule rule = ops::gauss_legendre(n);
+  const ops::Quantity nodes = cast(from_data(rule.nodes), wide), weights = cast(from_data(rule.weights), wide);
+  const ops::Quantity half = 0.5 * (b - a), x = 0.5 * (a + b) + half * nodes;
+  const ops::Quantity y = f(x);
+  ops::require_defined(op, y, "the function's result");
+  if (y.shape() != x.shape())
+    fail<ShapeError>(op, "the function turns shape {} into {}; they must be equal", x.shape(), y.shape());
+  return ops::cast_to(ops::sum_of_rows(half * weights * y), d);
+}
+
+}  // namespace reel

@@ -1,0 +1,29 @@
+// Shared by interpolation and integrals of samples.
+#pragma once
+#include <reel/ops/index.hpp>
+#include <reel/ops/make.hpp>
+#include <reel/ops/reduce.hpp>
+
+#include "ops/engine.hpp"
+#include "ops/interpolate/quantity.hpp"
+
+namespace reel::ops {
+
+/// The dtype of the result, and the dtype to compute in: float32 for halves. TypeError of complex numbers.
+struct RealDTypes {
+  DType result, wide;
+};
+RealDTypes real_dtypes(const char* op, std::initializer_list<const Operand*> operands);
+
+/// The operand in a dtype.
+Quantity real_operand(const char* op, const Operand& x, DType dtype, const char* operand);
+/// Along the last axis: two or three tensors one behind the other, sums, and the elements at indices.
+Quantity joined(const Tensor& x, const Tensor& y, const Tensor& z = Tensor());
+Quantity sum_of_rows(const Tensor& x);
+Quantity gathered(const Tensor& x, const Tensor& indices);
+/// The elements [first, end) of the last axis; negative numbers, and 0 as the end, count from the end.
+Quantity last_axis(const Tensor& x, std::int64_t first, std::int64_t end, std::int64_t step = 1);
+/// Differences of neighbours along the last axis, of at least one element.
+Quantity steps_of(const Tensor& x);
+
+}  // namespace reel::ops

@@ -1,0 +1,48 @@
+#include "ops/interpolate/quantity.hpp"
+
+#include <utility>
+
+#include "ops/interpolate/interpolate.hpp"
+
+namespace reel::ops {
+
+Quantity::Quantity(const Tensor& x) : Tensor(x) {}
+Quantity::Quantity(Tensor&& x) noexcept : Tensor(std::move(x)) {}
+Quantity::Quantity(const Quantity& x) : Tensor(x) {}
+Quantity& Quantity::operator=(const Quantity& x) {
+  Tensor::operator=(x);
+  return *this;
+}
+Quantity::~Quantity() {}
+
+Quantity operator+(const Quantity& x, const Quantity& y) { return add(x, y); }
+Quantity operator-(const Quantity& x, const Quantity& y) { return subtract(x, y); }
+Quantity operator*(const Quantity& x, const Quantity& y) { return multiply(x, y); }
+Quantity operator/(const Quantity& x, const Quantity& y) { return divide(x, y); }
+Quantity operator+(double x, const Quantity& y) { return add(x, y); }
+Quantity operator-(double x, const Quantity& y) { return subtract(x, y); }
+Quantity operator*(double x, const Quantity& y) { return multiply(x, y); }
+Quantity operator/(const Quantity& x, double y) { return divide(x, y); }
+
+RealDTypes real_dtypes(const char* op, std::initializer_list<const Operand*> operands) {
+  const DType d = floating_of(common_dtype(op, std::span(operands.begin(), operands.size())));
+  if (is_complex(d)) fail<TypeError>(op, "is not defined for {}; {}", d, remedy(d));
+  return {d, is_half(d) ? DType::float32 : d};
+}
+Quantity real_operand(const char* op, const Operand& x, DType dtype, const char* operand) {
+  return cast_to(to_tensor(op, x, dtype, operand), dtype);
+}
+
+Quantity joined(const Tensor& x, const Tensor& y, const Tensor& z) {
+  const Tensor parts[] = {x, y, z};
+  return concatenate(std::span(parts, z.defined() ? 3 : 2), -1);
+}
+Quantity sum_of_rows(const Tensor& x) { return sum(x, -1); }
+Quantity gathered(const Tensor& x, const Tensor& indices) { return gather(x, indices, -1); }
+Quantity last_axis(const Tensor& x, std::int64_t first, std::int64_t end, std::int64_t step) {
+  const std::int64_t n = x.shape()[-1];
+  return slice(x, {ellipsis, range(first < 0 ? first + n : first, end <= 0 ? end + n : end, step)});
+}
+Quantity steps_of(const Tensor& x) { return last_axis(x, 1, 0) - last_axis(x, 0, -1); }
+
+}  // namespace reel::ops

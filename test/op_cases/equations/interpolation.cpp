@@ -1,0 +1,120 @@
+// Rows of the ops of <reel/interpolate.hpp> and <reel/integrate.hpp>.
+#include <reel/integrate.hpp>
+#include <reel/interpolate.hpp>
+
+#include "../naive.hpp"
+#include "references.hpp"
+
+namespace cases {
+
+namespace {
+
+using namespace reel;
+using X = Operands;
+using A = Arrays;
+using interpolation::Ends;
+
+// Operand 0 ascends from about -1.5 on in steps of about 1.
+Tensor knots_first(const Tensor& x, std::size_t operand) {
+  return operand == 0 ? 0.15 * x + arange(x.size()) - 1.5 : x;
+}
+
+Array linear_of(A x, Real below, Real above, bool with_ends) {
+  const Row &xp = x[0].values, &fp = x[1].values;
+  return build(x[2].shape, [&](const Index& i) {
+    return interpolation::linear(at(x[2], i), xp, fp, with_ends ? below : fp.front(), with_ends ? above : fp.back());
+  });
+}
+// Knots in [0, period), at least one; the line over the gap goes on to the next period.
+Array repeated(A x, Real period) {
+  std::vector<std::pair<Real, Real>> knots;
+  const auto within = [period](Real v) { return v - period * std::floor(v / period); };
+  for (std::size_t k = 0; k < x[0].values.size(); ++k) knots.emplace_back(within(x[0].values[k]), x[1].values[k]);
+  std::sort(knots.begin(), knots.end());
+  const auto first = knots.front(), last = knots.back();
+  knots.insert(knots.begin(), {last.first - period, last.second});
+  knots.emplace_back(first.first + period, first.second);
+  Row xp, fp;
+  for (const auto& [at, value] : knots) xp.push_back(at), fp.push_back(value);
+  return build(x[2].shape,
+               [&](const Index& i) { return interpolation::linear<Real>(within(at(x[2], i)), xp, fp, 0, 0); });
+}
+
+// f(knots, row of values) as a piecewise function, and of(function, point): [..., points].
+template <class F, class Of>
+Array piecewise(A x, F f, Of of) {
+  Array all;
+  along(x[1], -1, [&](const Row& values) {
+    const interpolation::Pieces<Real> p = f(x[0].values, values);
+    for (Real at : x[2].values) all.values.push_back(of(p, at));
+    return values;
+  });
+  all.shape = x[1].shape;
+  all.shape.pop_back();
+  for (std::int64_t extent : x[2].shape) all.shape.push_back(extent);
+  return all;
+}
+template <int Derivative>
+Real derivative_of(const interpolation::Pieces<Real>& p, Real at) {
+  return p.at(at, Derivative);
+}
+Real from_half(const interpolation::Pieces<Real>& p, Real at) { return p.integral(at) - p.integral(0.5L); }
+template <Ends E>
+interpolation::Pieces<Real> spline_of(const Row& x, const Row& y) {
+  return interpolation::spline<Real>(x, y, E, 0.5L, -2);
+}
+const SplineOptions clamped = {SplineEnds::clamped, scalar(0.5), scalar(-2.0)};
+
+// f(samples, coordinates) of each row along an axis; coordinates 0, step, 2 step ... without an operand for them.
+template <class F>
+Array integrals(A x, int axis, Real step, F f) {
+  return along(x[0], axis, [&](const Row& y) {
+    Row at;
+    for (std::size_t k = 0; k < y.size(); ++k)
+      at.push_back(x.size() > 1 ? x[1].values[k] : step * static_cast<Real>(k));
+    return f(y, at);
+  });
+}
+Array without_axis(Array y, int axis) {
+  y.shape.erase(axis < 0 ? axis + y.shape.rank() : axis);
+  return y;
+}
+Row whole(const Row& y, const Row& x) { return {y.empty() ? 0 : interpolation::running_trapezia(y, x).back()}; }
+Row running(const Row& y, const Row& x) {
+  Row sums = interpolation::running_trapezia(y, x);
+  sums.erase(sums.begin());
+  return sums;
+}
+Row by_parabolas(const Row& y, const Row& x) { return {interpolation::parabolas(y, x)}; }
+Tensor ascending_second(const Tensor& x, std::size_t operand) { return operand == 1 ? 0.15 * x + arange(x.size()) : x; }
+
+// clang-format off
+const Shaped rows[] = {
+    {"interp", "4,4,7;5,5,2x3;2,2,();3,3,0x2", [](X x) { return interp(x[2], x[0], x[1]); }, [](A x) { return linear_of(x, 0, 0, false); }, {-2, 2}, knots_first, none, 4},
+    {"interp", "4,4,7", [](X x) { return interp(x[2], x[0], x[1], {.left = -3, .right = 5}); }, [](A x) { return linear_of(x, -3, 5, true); }, {-2, 2}, knots_first, none, 4},
+    {"interp", "4,4,7;3,3,2x3", [](X x) { return interp(x[2], x[0], x[1], {.period = 1.7}); }, [](A x) { return repeated(x, 1.7); }, {-2, 2}, nullptr, none, 40},
+    {"cubic_spline", "6,6,9;4,2x3x4,2x2;3,3,5;2,2x2,3;5,5,()", [](X x) { return cubic_spline(x[0], x[1])(x[2]); }, [](A x) { return piecewise(x, spline_of<Ends::not_a_knot>, derivative_of<0>); }, {-2, 2}, knots_first, none, 60},
+    {"cubic_spline", "6,6,9;4,2x4,3", [](X x) { return cubic_spline(x[0], x[1])(x[2], 1); }, [](A x) { return piecewise(x, spline_of<Ends::not_a_knot>, derivative_of<1>); }, {-2, 2}, knots_first, none, 100},
+    {"cubic_spline", "6,6,9;4,2x4,3", [](X x) { return cubic_spline(x[0], x[1]).integral(0.5, x[2]); }, [](A x) { return piecewise(x, spline_of<Ends::not_a_knot>, from_half); }, {-2, 2}, knots_first, none, 60},
+    {"cubic_spline", "6,6,9;3,3x3,2", [](X x) { return cubic_spline(x[0], x[1], {.ends = SplineEnds::natural})(x[2], 2); }, [](A x) { return piecewise(x, spline_of<Ends::natural>, derivative_of<2>); }, {-2, 2}, knots_first, none, 100},
+    {"cubic_spline", "6,6,9;2,2,3;3,3x3,2", [](X x) { return cubic_spline(x[0], x[1], clamped)(x[2]); }, [](A x) { return piecewise(x, spline_of<Ends::clamped>, derivative_of<0>); }, {-2, 2}, knots_first, none, 60},
+    {"cubic_spline", "6,6,9;3,3,4;4,2x4,3", [](X x) { return cubic_spline(x[0], x[1], {.ends = SplineEnds::periodic})(0.2 * x[2]); }, [](A x) { Array p = x[2]; for (Real& v : p.values) v *= 0.2L; return piecewise(std::vector<Array>{x[0], x[1], p}, spline_of<Ends::periodic>, derivative_of<0>); }, {-2, 2}, knots_first, none, 60},
+    {"pchip", "6,6,9;4,2x3x4,2x2;3,3,5;2,2x2,3", [](X x) { return pchip(x[0], x[1])(x[2]); }, [](A x) { return piecewise(x, interpolation::monotone<Real>, derivative_of<0>); }, {-2, 2}, knots_first, none, 60},
+    {"akima", "6,6,9;4,2x3x4,2x2;3,3,5;2,2x2,3", [](X x) { return akima(x[0], x[1])(x[2]); }, [](A x) { return piecewise(x, interpolation::by_changes<Real>, derivative_of<0>); }, {-2, 2}, knots_first, none, 60},
+    {"trapezoid", "5;2x3;0x4;3x1", [](X x) { return trapezoid(x[0], 0.25); }, [](A x) { return without_axis(integrals(x, -1, 0.25L, whole), -1); }, {-2, 2}, nullptr, none, 4},
+    {"trapezoid", "4x2,4;3x2x3,3", [](X x) { return trapezoid(x[0], x[1], 0); }, [](A x) { return without_axis(integrals(x, 0, 1, whole), 0); }, {-2, 2}, ascending_second, none, 4},
+    {"cumulative_trapezoid", "5;2x3;3x1", [](X x) { return cumulative_trapezoid(x[0], 0.25); }, [](A x) { return integrals(x, -1, 0.25L, running); }, {-2, 2}, nullptr, none, 4},
+    {"cumulative_trapezoid", "4x2,4;3x2x3,3", [](X x) { return cumulative_trapezoid(x[0], x[1], 0, true); }, [](A x) { return integrals(x, 0, 1, interpolation::running_trapezia<Real>); }, {-2, 2}, ascending_second, none, 4},
+    {"simpson", "5;2x3;3x1;2x2;6;2x4", [](X x) { return simpson(x[0], 0.25); }, [](A x) { return without_axis(integrals(x, -1, 0.25L, by_parabolas), -1); }, {-2, 2}, nullptr, none, 8},
+    {"simpson", "5x2,5;3,3;4,4;6x2,6;2x3,2", [](X x) { return simpson(x[0], x[1], 0); }, [](A x) { return without_axis(integrals(x, 0, 1, by_parabolas), 0); }, {-2, 2}, ascending_second, none, 20},
+};
+// clang-format on
+
+}  // namespace
+
+std::span<const Shaped> interpolation_rows() {
+  static const auto kept = selected_rows(rows);
+  return kept;
+}
+
+}  // namespace cases

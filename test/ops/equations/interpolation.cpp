@@ -1,0 +1,131 @@
+// Interpolation and integrals of samples: SciPy's values, kinks, ends, dtypes and errors. Values and derivatives in
+// every shape and layout are checked by the op table.
+#include <cmath>
+#include <limits>
+#include <reel/compile.hpp>
+#include <reel/integrate.hpp>
+#include <reel/interpolate.hpp>
+#include <reel/reel.hpp>
+#include <string>
+
+#include "catch.hpp"
+#include "interpolation_values.hpp"
+#include "support/derivatives.hpp"
+
+using namespace reel;
+using Catch::Contains;
+using Doubles = std::vector<double>;
+
+namespace {
+
+PiecewiseCubic made(const std::string& name, const Tensor& x, const Tensor& y) {
+  if (name == "pchip") return pchip(x, y);
+  if (name == "akima") return akima(x, y);
+  if (name == "natural") return cubic_spline(x, y, {.ends = SplineEnds::natural});
+  if (name == "periodic") return cubic_spline(x, y, {.ends = SplineEnds::periodic});
+  if (name == "clamped")
+    return cubic_spline(x, y, {.ends = SplineEnds::clamped, .first = scalar(2.0), .last = scalar(-1.0)});
+  return cubic_spline(x, y);
+}
+double worst(const Tensor& got, const Doubles& expected) {
+  const Doubles values = got.to_vector();
+  REQUIRE(values.size() == expected.size());
+  double largest = 0;
+  for (std::size_t k = 0; k < values.size(); ++k)
+    largest = std::max(largest, std::abs(values[k] - expected[k]) / std::max(1.0, std::abs(expected[k])));
+  return largest;
+}
+Doubles slopes(const std::function<Tensor(const Tensor&)>& f, const Tensor& x) {
+  return grad([&](const Tensor& t) { return sum(f(t)); })(x).to_vector();
+}
+
+}  // namespace
+
+TEST_CASE("splines, their derivatives and integrals are SciPy's") {
+  for (const InterpolationValue& row : interpolation_values) {
+    INFO(row.function << " of " << row.x.size() << " knots");
+    const PiecewiseCubic f = made(row.function, from_data(row.x), from_data(row.y));
+    const Tensor points = from_data(row.points);
+    CHECK(worst(f(points), row.values) < 2e-13);
+    CHECK(worst(f(points, 1), row.first) < 2e-13);
+    CHECK(worst(f(points, 2), row.second) < 2e-13);
+    CHECK(worst(f.integral(0.5, points), row.integrals) < 2e-13);
+    CHECK(worst(f(points, 4), Doubles(row.points.size())) == 0);
+    // The derivative by the point is the derivative of the polynomial.
+    CHECK(worst(from_data(slopes([&](const Tensor& x) { return f(x); }, points)), row.first) < 2e-13);
+    CHECK(worst(from_data(slopes([&](const Tensor& x) { return f.integral(0.5, x); }, points)), row.values) < 2e-13);
+  }
+}
+
+TEST_CASE("interp is NumPy's; at a knot it has the slope on the right, outside none") {
+  const Tensor x = tensor({0, 1, 1.125, 4, 9, 9.5}), y = tensor({1, -2, 30, 31, 31.5, 8});
+  const Tensor points = from_data(interp_points);
+  CHECK(worst(interp(points, x, y), interp_plain) < 1e-15);
+  CHECK(worst(interp(points, x, y, {.left = -7, .right = 70}), interp_ends) < 1e-15);
+  CHECK(worst(interp(points, x, y, {.period = 6.5}), interp_period) < 2e-14);
+  CHECK(worst(interp(points, x, y, {.period = -6.5}), interp_period) < 2e-14);
+  const auto f = [&](const Tensor& p) { return interp(p, x, y); };
+  CHECK(slopes(f, tensor({-1, 0, 1, 4, 9, 9.5, 10})) == Doubles{0, -3, 256, 0.1, -47, -47, 0});
+  // By values: the weights; by knots: minus the slope times the weights.
+  CHECK(slopes([&](const Tensor& v) { return interp(0.25, x, v); }, y) == Doubles{0.75, 0.25, 0, 0, 0, 0});
+  CHECK(slopes([&](const Tensor& k) { return interp(0.25, k, y); }, x) == Doubles{2.25, 0.75, 0, 0, 0, 0});
+  CHECK(slopes([&](const Tensor& v) { return interp(-5, x, v); }, y) == Doubles{1, 0, 0, 0, 0, 0});
+  CHECK(slopes([&](const Tensor& v) { return interp(-5, x, v, {.left = 2}); }, y) == Doubles(6));
+  // A jump between equal knots, one knot, infinite points and NaN.
+  const Tensor jump = interp(tensor({0.5, 1, 1.5}), tensor({0, 1, 1, 2}), tensor({0, 1, 5, 6}));
+  CHECK(jump.to_vector() == Doubles{0.5, 5, 5.5});
+  const double inf = std::numeric_limits<double>::infinity();
+  CHECK(interp(tensor({-inf, 0.5, inf}), tensor({0}), tensor({3})).to_vector() == Doubles{3, 3, 3});
+  CHECK(interp(tensor({-inf, inf}), x, y).to_vector() == Doubles{1, 8});
+  CHECK(slopes(f, tensor({-inf, inf})) == Doubles{0, 0});
+  CHECK(std::isnan(interp(std::nan(""), x, y).item()));
+}
+
+TEST_CASE("pchip and akima where slopes change sign or vanish") {
+  const Tensor x = tensor({0, 1, 2, 3}), up_and_down = tensor({0, 1, 1, 0});
+  CHECK(pchip(x, up_and_down)(x, 1).to_vector() == Doubles{1.5, 0, 0, -1.5});
+  // The harmonic mean has derivative 0 where it is 0.
+  CHECK(slopes([&](const Tensor& y) { return pchip(x, y)(tensor({1, 2}), 1); }, up_and_down) == Doubles{0, 0, 0, 0});
+  CHECK(akima(x, tensor({1, 1, 1, 1}))(x, 1).to_vector() == Doubles{0, 0, 0, 0});
+  const Doubles by_line = slopes([&](const Tensor& y) { return akima(x, y)(tensor({1.5})); }, tensor({0, 1, 2, 3}));
+  for (const double g : by_line) CHECK(std::isfinite(g));
+}
+
+TEST_CASE("interpolation: dtypes, errors, traces") {
+  const Tensor x = tensor({0, 1, 2}), y = tensor({1, 2, 5});
+  for (const DType d : {DType::float16, DType::bfloat16, DType::float32}) {
+    CHECK(interp(cast(0.5 * x, d), cast(x, d), cast(y, d)).dtype() == d);
+    CHECK(cubic_spline(cast(x, d), cast(y, d))(0.5).dtype() == d);
+    CHECK(simpson(cast(y, d)).dtype() == d);
+  }
+  const Tensor counts = arange(3);
+  CHECK(interp(counts, counts, counts).dtype() == DType::float64);
+  CHECK(trapezoid(counts).item() == 2);
+  CHECK(simpson(ones({1})).item() == 0);
+  CHECK(trapezoid(ones({2, 0})).to_vector() == Doubles{0, 0});
+  CHECK(cumulative_trapezoid(ones({1}), 1.0, 0, true).to_vector() == Doubles{0});
+  CHECK_THROWS_WITH(interp(0.5, x, ones({2})), Contains("interp: xp is [3] and fp [2]"));
+  CHECK_THROWS_AS(interp(0.5, zeros({0}), zeros({0})), ShapeError);
+  CHECK_THROWS_AS(interp(make_complex(x, x), x, y), TypeError);
+  CHECK_THROWS_WITH(interp(0.5, x, y, {.period = std::nan("")}), Contains("interp: the period is nan"));
+  for (const Tensor& bad : {tensor({0, 0, 1}), tensor({0, 2, 1}), tensor({0, std::nan(""), 1})})
+    CHECK_THROWS_WITH(pchip(bad, y),
+                      Contains("pchip: knots: number 1 is not larger") || Contains("number 2 is not larger"));
+  CHECK_THROWS_AS(akima(x, ones({2, 2})), ShapeError);
+  CHECK_THROWS_AS(cubic_spline(ones({1}), ones({1})), ShapeError);
+  CHECK_THROWS_WITH(cubic_spline(x, y, {.first = scalar(1.0)}), Contains("clamped"));
+  CHECK_THROWS_WITH(cubic_spline(x, y, {.ends = SplineEnds::clamped, .first = ones({3})}), Contains("must broadcast"));
+  CHECK_THROWS_AS(cubic_spline(x, y)(0.5, -1), ValueError);
+  CHECK_THROWS_AS(PiecewiseCubic()(0.5), ValueError);
+  CHECK_THROWS_AS((PiecewiseCubic{x, ones({3, 2})})(0.5), ShapeError);
+  CHECK_THROWS_AS(trapezoid(y, ones({2})), ShapeError);
+  CHECK_THROWS_AS(simpson(zeros({0})), ShapeError);
+  const auto traced = compile([](const Tensor& knots, const Tensor& values, const Tensor& at) {
+    return interp(at, knots, values) + cubic_spline(knots, values)(at) + akima(knots, values)(at) + simpson(values);
+  });
+  const Tensor at = tensor({0.25, 1.5});
+  const Tensor direct = interp(at, x, y) + cubic_spline(x, y)(at) + akima(x, y)(at) + simpson(y);
+  CHECK(array_equal(traced(x, y, at), direct));
+  CHECK(array_equal(traced(x, y, at), direct));
+  CHECK_THROWS_AS(traced(flip(x), y, at), ValueError);
+}
