@@ -1,4 +1,6 @@
 // Krylov methods for operators given as functions. They run unrecorded: solve_system records the solution.
+#include "optim/krylov.hpp"
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -269,6 +271,16 @@ IterativeResult solve_by(const char* name, Method method, const LinearOperator& 
 }
 
 }  // namespace
+
+IterativeResult solve_by_gmres(const LinearOperator& a, const Tensor& b, const IterativeOptions& options) {
+  require_options("gmres", b, options);
+  return run_gmres(a, b, options);
+}
+LinearSolver gmres_solver(const char* name, const IterativeOptions& options) {
+  return strict(name, run_gmres, options);
+}
+LinearSolver cg_solver(const char* name, const IterativeOptions& options) { return strict(name, run_cg, options); }
+
 }  // namespace autodiff
 
 std::string_view to_string(IterativeStop reason) {

@@ -1,0 +1,43 @@
+// Fixed points, roots and minima of functions of a tensor, with implicit derivatives: they solve a linear system at the
+// solution and never pass through the iterations (Christianson 1994; Blondel et al. 2022). <reel/reel.hpp> does not
+// include this header.
+#pragma once
+#include <reel/callback.hpp>
+#include <reel/linalg/iterative.hpp>
+#include <reel/tensor.hpp>
+
+namespace [[gnu::visibility("default")]] reel {
+
+/// A function of a tensor, which as a whole is one vector. It may read other tensors and variables, by which the
+/// solution is differentiable. Tapes keep it for their gradients: it captures by value.
+using EquationFunction = Callback<Tensor(const Tensor&)>;
+
+struct EquationOptions {
+  /// The solution is found when the norm of a step is at most `tolerance` times that of x; -1 stands for 16 rounding
+  /// units of x's dtype. Also when the norm of the residual is at most `absolute_tolerance`.
+  double tolerance = -1, absolute_tolerance = 0;
+  /// -1: 1000 of fixed_point, 100 of root, 1000 of minimum.
+  std::int64_t max_iterations = -1;
+  /// Of the linear systems: of Newton's method, and of derivatives, for which the preconditioner is transposed. Their
+  /// tolerance of -1 stands for 16 rounding units; `initial` is not used.
+  IterativeOptions linear = {};
+};
+
+/// x with f(x) = x, by iteration from x0: f has to contract near x. ValueError if the iterations end first or leave the
+/// numbers.
+///
+/// Of all three: x0 is float32 or float64 (TypeError) and a start alone, without gradient. ShapeError or TypeError for
+/// an f of another shape or dtype. They read elements: TraceError in a traced function. Derivatives of every order in
+/// both modes, by all that f reads: dx solves (1 - f'(x)) dx = the change of f at x, by gmres; ValueError where that
+/// does not converge, as for a singular matrix.
+Tensor fixed_point(const EquationFunction& f, const Operand& x0, const EquationOptions& options = {});
+/// x with f(x) = 0, by Newton's method from x0, whose steps gmres computes with products of the Jacobian; they are
+/// halved until the norm of f falls. ValueError if that ends without a root, which it names: a singular Jacobian, a
+/// minimum of the norm, the limit of iterations. dx solves f'(x) dx = - the change of f at x.
+Tensor root(const EquationFunction& f, const Operand& x0, const EquationOptions& options = {});
+/// x where f, of size 1, has a local minimum near x0, by newton_cg of <reel/minimize.hpp> and then Newton's method for
+/// its gradient. ValueError if that ends without one. dx solves f''(x) dx = - the change of the gradient of f at x, by
+/// conjugate gradients: ValueError where the second derivatives are not positive definite.
+Tensor minimum(const EquationFunction& f, const Operand& x0, const EquationOptions& options = {});
+
+}  // namespace reel

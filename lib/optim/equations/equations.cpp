@@ -1,0 +1,173 @@
+// Fixed points by iteration, roots by Newton's method with GMRES, minima by newton_cg.
+#include <cmath>
+#include <reel/equations.hpp>
+#include <reel/minimize.hpp>
+#include <reel/ops/pointwise.hpp>
+#include <reel/ops/reduce.hpp>
+#include <reel/ops/shape.hpp>
+
+#include "core/fail.hpp"
+#include "gradient/functions/linear_solve.hpp"
+#include "ops/engine.hpp"
+#include "optim/equations/implicit.hpp"
+#include "optim/krylov.hpp"
+#include "tape/record.hpp"
+
+namespace reel {
+
+namespace autodiff {
+
+namespace {
+
+double size_of(const Tensor& x) { return cast(norm(x), DType::float64).item(); }
+double unit_of(const Tensor& x) { return x.dtype() == DType::float32 ? 0x1p-24 : 0x1p-53; }
+
+// Options with the defaults filled in.
+EquationOptions checked(const char* name, const EquationFunction& f, const Tensor& x, const EquationOptions& given,
+                        std::int64_t iterations) {
+  if (!f) fail<ValueError>(name, "the function is empty; pass one");
+  if (x.dtype() != DType::float32 && x.dtype() != DType::float64)
+    fail<TypeError>(name, "x0 is {}; it must be float32 or float64: cast it", x.dtype());
+  EquationOptions o = given;
+  if (std::isnan(o.tolerance) || !(o.absolute_tolerance >= 0))
+    fail<ValueError>(name, "tolerances are {} and {}; they must be numbers, the second at least 0", o.tolerance,
+                     o.absolute_tolerance);
+  if (o.tolerance < 0) o.tolerance = 16 * unit_of(x);
+  if (o.max_iterations < 0) o.max_iterations = iterations;
+  if (o.linear.tolerance < 0) o.linear.tolerance = 16 * unit_of(x);
+  o.linear.initial = Tensor();
+  return o;
+}
+
+Equation equation_of(const char* name, EquationFunction residual, const EquationOptions& options, const Tensor& like,
+                     bool symmetric = false) {
+  if (symmetric) {
+    const LinearSolver solver = cg_solver(name, options.linear);
+    return {name, std::move(residual), solver, solver, true};
+  }
+  IterativeOptions transposed = options.linear;
+  transposed.preconditioner = transposed_operator(options.linear.preconditioner, like);
+  return {name, std::move(residual), gmres_solver(name, options.linear), gmres_solver(name, transposed)};
+}
+
+Tensor iterated(const Equation& e, Tensor x, const EquationOptions& options) {
+  double step = 0;
+  for (std::int64_t k = 0; k < options.max_iterations; ++k) {
+    const Tensor change = residual_of(e, x);
+    step = size_of(change);
+    x = x + change;
+    if (!std::isfinite(step))
+      fail<ValueError>(e.name, "iteration {} gave infinity or NaN; start elsewhere, or use root", k);
+    if (step <= options.absolute_tolerance || step <= options.tolerance * size_of(x)) return x;
+  }
+  fail<ValueError>(e.name, "no convergence after {} iterations, the last of length {}; use root, or a larger tolerance",
+                   options.max_iterations, step);
+}
+
+// Newton's method. Steps that no longer change the norm of the residual end it if they are as short as rounding makes
+// them.
+Tensor newton(const Equation& e, Tensor x, const EquationOptions& options) {
+  Tensor r = residual_of(e, x);
+  double size = size_of(r);
+  const double rounding = std::sqrt(unit_of(x));
+  for (std::int64_t k = 0; k < options.max_iterations; ++k) {
+    if (!std::isfinite(size)) fail<ValueError>(e.name, "infinity or NaN at the start; start elsewhere");
+    if (size <= options.absolute_tolerance) return x;
+    const IterativeResult solution = solve_by_gmres(jacobian_of(e, x), negative(r), options.linear);
+    double step = size_of(solution.x);
+    const double scale = size_of(x);
+    const bool is_last = step <= options.tolerance * scale;
+    Tensor next, next_residual;
+    double next_size = HUGE_VAL, shrink = 1;
+    for (; shrink > 1e-9; shrink /= 2) {
+      next = x + solution.x * shrink;
+      next_residual = residual_of(e, next);
+      next_size = size_of(next_residual);
+      if (next_size <= (1 - 1e-4 * shrink) * size) break;
+      if (step <= rounding * scale && solution.converged()) return next_size < size ? next : x;
+    }
+    if (!(next_size < size))
+      fail<ValueError>(e.name, "no progress after {} iterations, at a norm of {}: {}; start elsewhere", k, size,
+                       solution.converged() ? "the norm has a local minimum" : "the Jacobian is singular");
+    x = next, r = next_residual, size = next_size;
+    if (is_last) return x;
+  }
+  if (size <= options.absolute_tolerance) return x;
+  fail<ValueError>(e.name, "no convergence after {} iterations, at a norm of {}; start elsewhere, or allow for more",
+                   options.max_iterations, size);
+}
+
+// By newton_cg, and then by Newton's method for the gradient, which e has as residual.
+Tensor lowest(const Equation& e, const EquationFunction& f, const Tensor& start, const EquationOptions& options) {
+  const auto at = [&](const double* x) {
+    return cast(detail::copy_in(x, static_cast<std::size_t>(start.size()), start.shape(), DType::float64),
+                start.dtype());
+  };
+  const detail::Linearize linearize = [&](const double* x, double* gradient,
+                                          Callback<void(const double*, double*)>* product) {
+    const Tensor here = at(x);
+    if (gradient) detail::copy_out(residual_of(e, here), DType::float64, gradient, false);
+    if (product)
+      *product = [at, hessian = jacobian_of(e, here)](const double* v, double* to) {
+        detail::copy_out(hessian(at(v)), DType::float64, to, false);
+      };
+    return cast(f(here), DType::float64).item();
+  };
+  const detail::Evaluate evaluate = [&](const double* x, double* gradient) { return linearize(x, gradient, nullptr); };
+  std::vector<double> x(static_cast<std::size_t>(start.size()));
+  detail::copy_out(start, DType::float64, x.data(), false);
+  const detail::MinimizeSummary found =
+      detail::newton_cg(x, evaluate, linearize, {.max_iterations = options.max_iterations}, e.name);
+  if (found.reason != StopReason::stationary && found.reason != StopReason::small_step)
+    fail<ValueError>(e.name, "no convergence after {} iterations: {}, value {}; start elsewhere", found.iterations,
+                     to_string(found.reason), found.value);
+  return newton(e, at(x.data()), options);
+}
+
+// x0 without its history.
+Tensor start_of(const char* name, const Operand& x0) {
+  const Tensor x = x0.is_weak() ? ops::to_tensor(name, x0, DType::float64, "x0") : ops::to_tensor(name, x0, "x0");
+  return detail::alias(stop_gradient(x));
+}
+
+}  // namespace
+
+}  // namespace autodiff
+
+Tensor fixed_point(const EquationFunction& f, const Operand& x0, const EquationOptions& given) {
+  const tape::OpScope scope(x0);
+  const Tensor start = autodiff::start_of("fixed_point", x0);
+  const EquationOptions options = autodiff::checked("fixed_point", f, start, given, 1000);
+  const auto residual = [f](const Tensor& x) {
+    const Tensor y = f(x);
+    return y.defined() && y.shape() == x.shape() ? y - x : y;
+  };
+  const autodiff::Equation e = autodiff::equation_of("fixed_point", residual, options, start);
+  return autodiff::implicit_solution(e, [&] { return autodiff::iterated(e, start, options); });
+}
+
+Tensor root(const EquationFunction& f, const Operand& x0, const EquationOptions& given) {
+  const tape::OpScope scope(x0);
+  const Tensor start = autodiff::start_of("root", x0);
+  const EquationOptions options = autodiff::checked("root", f, start, given, 100);
+  const autodiff::Equation e = autodiff::equation_of("root", f, options, start);
+  return autodiff::implicit_solution(e, [&] { return autodiff::newton(e, start, options); });
+}
+
+Tensor minimum(const EquationFunction& f, const Operand& x0, const EquationOptions& given) {
+  constexpr const char* name = "minimum";
+  const tape::OpScope scope(x0);
+  const Tensor start = autodiff::start_of(name, x0);
+  const EquationOptions options = autodiff::checked(name, f, start, given, 1000);
+  const auto slope = [f](const Tensor& x) {
+    GradientTape tape({.watch_accessed_variables = false});
+    tape.watch(x);
+    const Tensor y = f(x);
+    if (!y.defined() || y.size() != 1) fail<ShapeError>(name, "the function must return a tensor of size 1");
+    return tape.gradient(y, x, {.unconnected_gradients = UnconnectedGradients::zero}).dense();
+  };
+  const autodiff::Equation e = autodiff::equation_of(name, slope, options, start, true);
+  return autodiff::implicit_solution(e, [&] { return autodiff::lowest(e, f, start, options); });
+}
+
+}  // namespace reel

@@ -1,0 +1,143 @@
+// Fixed points, roots and minima: what is found, implicit derivatives to order 3 in both modes by captured tensors and
+// variables, errors.
+#include <cmath>
+#include <reel/compile.hpp>
+#include <reel/equations.hpp>
+#include <reel/linalg.hpp>
+
+#include "catch.hpp"
+#include "ops/linalg/check.hpp"
+
+using namespace reel;
+using Catch::Contains;
+using linalg::largest;
+using support::Tensors;
+
+namespace {
+
+Tensor drawn(const Shape& shape, const char* seed) { return support::Random(seed).tensor(shape); }
+// x = tanh(a x + b), a contraction.
+Tensor layer(const Tensor& a, const Tensor& b, const Tensor& x) { return tanh(matmul(a, x) + b); }
+Tensor settled_layer(const Tensors& p) {
+  return fixed_point([a = 0.3 * p[0], b = p[1]](const Tensor& x) { return layer(a, b, x); }, zeros({3}));
+}
+
+}  // namespace
+
+TEST_CASE("fixed_point, root and minimum find what a closed form gives") {
+  const double golden = (std::sqrt(5.0) - 1) / 2;
+  CHECK(fixed_point([](const Tensor& x) { return 1 / (1 + x); }, 1.0).item() == Approx(golden).epsilon(1e-14));
+  CHECK(root([](const Tensor& x) { return x * x + x - 1; }, 1.0).item() == Approx(golden).epsilon(1e-15));
+  CHECK(root([](const Tensor& x) { return exp(x) - 1; }, 3.0).item() == Approx(0).margin(1e-15));
+  CHECK(root([](const Tensor& x) { return arctan(x); }, 5.0).item() == 0);  // full steps diverge
+  const Tensor matrix = drawn({40, 40}, "a") + 8 * eye(40), b = drawn({40}, "b");
+  CHECK(largest(root([&](const Tensor& x) { return matmul(matrix, x) - b; }, zeros({40})) - solve(matrix, b)) < 1e-13);
+  // The Rosenbrock function's minimum; a tensor of any shape; float32.
+  const auto valley = [](const Tensor& x) { return square(1 - x(0, 0)) + 100 * square(x(0, 1) - square(x(0, 0))); };
+  CHECK(largest(minimum(valley, tensor({{-1.2, 1}})) - 1) < 1e-13);
+  CHECK(minimum([](const Tensor& x) { return exp(x) - 2 * x; }, 0.0).item() == Approx(std::log(2.0)).epsilon(1e-15));
+  const Tensor narrow = root([](const Tensor& x) { return x * x - 2.0F; }, tensor<float>({1, 3}));
+  CHECK(narrow.dtype() == DType::float32);
+  CHECK(largest(cast(narrow, DType::float64) - std::sqrt(2.0)) < 2e-7);
+  CHECK(largest(fixed_point([](const Tensor& x) { return cos(x); }, zeros({2, 2})) - 0.7390851332151607) < 1e-14);
+  // A start that is a solution, nothing to solve, and solutions to an absolute tolerance.
+  CHECK(root([](const Tensor& x) { return x - 2; }, 2.0).item() == 2);
+  CHECK(root([](const Tensor& x) { return x - 2; }, zeros({0})).shape() == Shape{0});
+  CHECK(root([](const Tensor& x) { return x * x; }, 1.0, {.absolute_tolerance = 1e-10}).item() < 1.1e-5);
+}
+
+TEST_CASE("implicit derivatives of fixed points, roots and minima to order 3") {
+  linalg::check_one(settled_layer, {drawn({3, 3}, "a"), drawn({3}, "b")}, {.order = 3, .slack = 10});
+  linalg::check_one(
+      [](const Tensors& p) {
+        return root([a = p[0], b = p[1]](const Tensor& x) { return matmul(a, x) + 0.5 * x * x * x - b; }, ones({3}));
+      },
+      {drawn({3, 3}, "a") + 3 * eye(3), drawn({3}, "b")}, {.order = 3, .slack = 10});
+  linalg::check_one(
+      [](const Tensors& p) {
+        return minimum([a = p[0], b = p[1]](
+                           const Tensor& x) { return sum(exp(a * x) + square(x)) + square(sum(b * x)) - sum(b * x); },
+                       zeros({3}));
+      },
+      {drawn({3}, "a"), drawn({3}, "b")}, {.order = 3, .slack = 10});
+  // A chain of such solutions, and one within another.
+  linalg::check_one(
+      [](const Tensors& p) {
+        const Tensor inner = settled_layer(p);
+        return root(
+            [inner](const Tensor& x) {
+              const Tensor half = fixed_point([x](const Tensor& y) { return 0.5 * sin(y) + 0.25 * x; }, zeros({3}));
+              return x + half - inner;
+            },
+            zeros({3}));
+      },
+      {drawn({3, 3}, "a"), drawn({3}, "b")}, {.order = 2, .slack = 10});
+}
+
+TEST_CASE("implicit derivatives are those of the closed form") {
+  const auto cube_root = [](const Tensor& t) {
+    return root([t](const Tensor& x) { return x * x * x - t; }, scalar(1.5));
+  };
+  const Tensor t = scalar(2.0);
+  CHECK(grad(cube_root)(t).item() == Approx(std::pow(2, -2.0 / 3) / 3).epsilon(1e-14));
+  CHECK(grad(grad(cube_root))(t).item() == Approx(-2 * std::pow(2, -5.0 / 3) / 9).epsilon(1e-14));
+  CHECK(grad(grad(grad(cube_root)))(t).item() == Approx(10 * std::pow(2, -8.0 / 3) / 27).epsilon(1e-13));
+  CHECK(grad(grad(grad(grad(cube_root))))(t).item() == Approx(-80 * std::pow(2, -11.0 / 3) / 81).epsilon(1e-12));
+}
+
+TEST_CASE("solutions are one entry, found by variables, unconnected to the start, with the bits they have alone") {
+  const Variable a(0.3 * drawn({3, 3}, "a"), "a");
+  const Tensor b = drawn({3}, "b"), start = 0.1 * b;
+  const EquationFunction f = [a, b](const Tensor& x) { return layer(a, b, x); };
+  const Tensor alone = fixed_point(f, start);
+  GradientTape tape({.persistent = true});
+  tape.watch(start);
+  const std::int64_t before = static_cast<std::int64_t>(tape.stats().entries);
+  const Tensor x = fixed_point(f, start);
+  CHECK(static_cast<std::int64_t>(tape.stats().entries) - before < 4);
+  CHECK(array_equal(x, alone));
+  const Tensor loss = sum(square(x));
+  tape.stop();
+  CHECK_FALSE(tape.gradient(loss, start));
+  const Tensor g = tape.gradient(loss, a).dense();
+  const auto by_matrix = [&](const Tensor& m) {
+    return sum(square(fixed_point([m, b](const Tensor& y) { return layer(m, b, y); }, start)));
+  };
+  CHECK(largest(g - grad(by_matrix)(a.read())) < 1e-14);
+  // The gradient is that at the recorded value of the variable.
+  a.assign(zeros({3, 3}));
+  CHECK(array_equal(tape.gradient(loss, a).dense(), g));
+}
+
+TEST_CASE("equations without solution, and bad arguments, are named") {
+  const EquationFunction f = [](const Tensor& x) { return x * x + 1; };
+  CHECK_THROWS_WITH(root(f, 1.0), Contains("root: no progress"));
+  CHECK_THROWS_WITH(root(f, 0.0), Contains("the Jacobian is singular"));
+  CHECK_THROWS_WITH(root([](const Tensor& x) { return exp(x); }, 0.0), Contains("root: no"));
+  CHECK_THROWS_WITH(root([](const Tensor& x) { return x * x - 2; }, 1e6, {.max_iterations = 3}),
+                    Contains("after 3 iterations"));
+  CHECK_THROWS_WITH(root([](const Tensor& x) { return log(x); }, -1.0), Contains("infinity or NaN"));
+  CHECK_THROWS_WITH(fixed_point([](const Tensor& x) { return -x + 1; }, 1.0), Contains("after 1000 iterations"));
+  CHECK_THROWS_WITH(fixed_point([](const Tensor& x) { return x * x; }, 3.0), Contains("gave infinity or NaN"));
+  CHECK_THROWS_WITH(minimum([](const Tensor& x) { return sum(-square(x)); }, 1.0, {.max_iterations = 20}),
+                    Contains("minimum: no convergence"));
+  for (const auto solver : {fixed_point, root, minimum}) {
+    CHECK_THROWS_AS(solver({}, 1.0, {}), ValueError);
+    CHECK_THROWS_AS(solver([](const Tensor&) { return Tensor(); }, 1.0, {}), Error);
+    CHECK_THROWS_AS(solver([](const Tensor&) { return ones({2}); }, 1.0, {}), ShapeError);
+    CHECK_THROWS_AS(solver(f, arange(3), {}), TypeError);
+    CHECK_THROWS_AS(solver(f, 1.0, {.tolerance = std::nan("")}), ValueError);
+    CHECK_THROWS_AS(solver(f, Tensor(), {}), ValueError);
+    CHECK_THROWS_AS(compile([&](const Tensor& x) {
+                      return solver([x](const Tensor& y) { return 0.5 * y * y + x; }, 0.0, {});
+                    })(scalar(0.1)),
+                    TraceError);
+  }
+  CHECK_THROWS_WITH(root([](const Tensor& x) { return cast(x, DType::float32); }, 1.0),
+                    Contains("root: the function turns float64"));
+  // A double root has a singular Jacobian: its derivative does not exist.
+  const auto twice = [](const Tensor& t) {
+    return root([t](const Tensor& x) { return square(x - t) * 1.0; }, scalar(1.0), {.absolute_tolerance = 1e-300});
+  };
+  CHECK_THROWS_WITH(grad(twice)(scalar(1.0)), Contains("root: no convergence"));
+}
