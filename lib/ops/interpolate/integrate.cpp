@@ -41,25 +41,27 @@ Sampled sampled(const char* op, const Operand& samples, const Operand& spacing, 
   return s;
 }
 // Of no interval: zeros, connected.
-Tensor nothing(const Sampled& s) { return cast_to(0 * sum_of_rows(s.y), s.dtype); }
+Tensor nothing(const Sampled& s) { return cast_to(sum_of_rows(0.0 * s.y), s.dtype); }
 
-Tensor trapezia(const Sampled& s) { return (0.5 * s.h) * (last_axis(s.y, 0, -1) + last_axis(s.y, 1, 0)); }
+Quantity trapezia(const Sampled& s) { return (0.5 * s.h) * (last_axis(s.y, 0, -1) + last_axis(s.y, 1, 0)); }
 
 // The integral over the last interval, of length h1, under the parabola through the last three samples.
-Tensor last_interval(const Sampled& s) {
-  const auto y = [&](std::int64_t k) { return slice(s.y, {ellipsis, s.n - k}); };
-  if (s.even_spacing) return s.h / 12 * (5 * y(1) + 8 * y(2) - y(3));
-  const Quantity h1 = slice(s.h, {ellipsis, s.n - 2}), h0 = slice(s.h, {ellipsis, s.n - 3}), both = h0 + h1;
-  const Quantity square = h1 * h1;
-  return (2 * square + 3 * h0 * h1) / (6 * both) * y(1) + (square + 3 * h0 * h1) / (6 * h0) * y(2) -
-         square * h1 / (6 * h0 * both) * y(3);
+Quantity last_interval(const Sampled& s) {
+  const auto back = [](const Tensor& v, std::int64_t k) {
+    return last_axis(v, v.shape()[-1] - k, v.shape()[-1] - k + 1);
+  };
+  const Quantity y1 = back(s.y, 1), y2 = back(s.y, 2), y3 = back(s.y, 3);
+  if (s.even_spacing) return sum_of_rows(s.h / 12 * (5.0 * y1 + 8.0 * y2 - y3));
+  const Quantity h1 = back(s.h, 1), h0 = back(s.h, 2), both = h0 + h1, square = h1 * h1, more = 3.0 * h0 * h1;
+  return sum_of_rows((2.0 * square + more) / (6.0 * both) * y1 + (square + more) / (6.0 * h0) * y2 -
+                     square * h1 / (6.0 * h0 * both) * y3);
 }
 // Parabolas over pairs of intervals; an odd number of samples.
-Tensor parabolas(const Sampled& s, std::int64_t n) {
+Quantity parabolas(const Sampled& s, std::int64_t n) {
   const Quantity y0 = last_axis(s.y, 0, n - 2, 2), y1 = last_axis(s.y, 1, n - 1, 2), y2 = last_axis(s.y, 2, n, 2);
   if (s.even_spacing) return s.h / 3 * sum_of_rows(y0 + 4 * y1 + y2);
   const Quantity h0 = last_axis(s.h, 0, n - 1, 2), h1 = last_axis(s.h, 1, n - 1, 2), both = h0 + h1;
-  return sum(both / 6 * (y0 * (2 - h1 / h0) + y1 * (both * both / (h0 * h1)) + y2 * (2 - h0 / h1)), -1);
+  return sum_of_rows(both / 6 * (y0 * (2.0 - h1 / h0) + y1 * (both * both / (h0 * h1)) + y2 * (2.0 - h0 / h1)));
 }
 
 // Zeros of the Legendre polynomial of degree n in ascending order, and weights: Newton's method from Tricomi's

@@ -11,7 +11,7 @@ import sys
 DECLARATION = re.compile(r"^\s*(?:\[\[.*?\]\]\s*)*(?:[\w:]+(?:<\w+>)?) ([a-z]\w*)\(([^;]*?(?:Operand|Tensor)[^;]*)\)", re.MULTILINE)
 EXEMPT = {"full", "random_categorical",  # made of numbers, or drawn: not functions of a tensor
           "linear_solve", "cg", "gmres", "bicgstab",  # of functions: test/optim/linear_solve.cpp
-          "fixed_quad", "quad",  # of functions: test/optim/quadrature.cpp
+          "fixed_quad", "quad",  # of functions: test/optim/equations/quadrature.cpp
           "symmetric_function"}  # of a function: test/ops/linalg/symmetric_function.cpp
 FOLDERS, HEADERS = ["ops", "linalg"], ["fft.hpp", "integrate.hpp", "interpolate.hpp", "signal.hpp", "special.hpp"]
 nm, root, library = sys.argv[1], pathlib.Path(sys.argv[2]), sys.argv[3]
