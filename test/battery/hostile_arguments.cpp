@@ -417,6 +417,8 @@ void numbers() {
     call("var", text, [&] { var(m, Axes(), v); });
     call("std", text, [&] { reel::std(m, Axes(), v); });
     call("huber", text, [&] { huber(m, m, v); });
+    call("attention", text, [&] { attention(m, m, m, {.scale = v}); });
+    call("rope", text, [&] { rope(m, v, {.base = v}); });
     call("poisson_nll", text, [&] { poisson_nll(m, m, {.epsilon = v}); });
     call("gaussian_nll", text, [&] { gaussian_nll(m, m, m, {.epsilon = v}); });
     call("focal_cross_entropy", text, [&] { focal_cross_entropy(m, m, {.alpha = v, .gamma = v}); });

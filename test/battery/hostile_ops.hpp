@@ -14,6 +14,7 @@
 #include <reel/ops/statistics.hpp>
 #include <reel/ops/windows.hpp>
 #include <reel/reel.hpp>
+#include <reel/sequence.hpp>
 #include <reel/signal.hpp>
 #include <reel/special.hpp>
 #include <vector>
@@ -301,6 +302,10 @@ std::vector<Binary> binary_ops() {
       REEL_OP(kl_divergence),
       REEL_OP(huber),
       REEL_OP(mse),
+      REEL_OP(rope),
+      {"attention", [](const Tensor& x, const Tensor& y) { attention(x, x, y); }},
+      {"attention", [](const Tensor& x, const Tensor& y) { attention(x, y, y, {.causal = true}); }},
+      {"attention", [](const Tensor& x, const Tensor& y) { attention(x, y, x, {.mask = y}); }},
       REEL_OP(mae),
       REEL_OP(log_cosh),
       REEL_OP(poisson_nll),

@@ -15,6 +15,7 @@ std::span<const Family> further_families() {
       {"matrix products, `<reel/linalg/products.hpp>`", matrix_products},
       {"parts of numbers, `<reel/ops/parts.hpp>`", parts},
       {"scans, `<reel/ops/scans.hpp>`", scans},
+      {"sequences, `<reel/sequence.hpp>`", sequence_rows},
       {"signals, `<reel/signal.hpp>`", signal_rows},
       {"sorting, `<reel/ops/sorting.hpp>`", sorting},
       {"special, `<reel/special.hpp>`", special},

@@ -20,6 +20,7 @@ const std::vector<Op>& ops() {
     add_networks(t);
     add_losses(t);
     add_further_losses(t);
+    add_sequences(t);
     add_control(t);
     add_lanes(t);
     add_sorting(t);

@@ -120,6 +120,7 @@ void add_decompositions(std::vector<Op>& table);
 void add_networks(std::vector<Op>& table);
 void add_losses(std::vector<Op>& table);
 void add_further_losses(std::vector<Op>& table);
+void add_sequences(std::vector<Op>& table);
 void add_control(std::vector<Op>& table);
 void add_lanes(std::vector<Op>& table);
 void add_sorting(std::vector<Op>& table);

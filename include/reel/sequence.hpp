@@ -1,0 +1,38 @@
+// Functions of sequences: attention and rotary position embedding.
+//
+// float32 and float64; float16 and bfloat16 compute in float32 and are rounded once, integers and booleans as float64.
+// TypeError for complex operands. Results have the same bits for every number of threads. Gradients in both modes, to
+// every order. <reel/reel.hpp> does not include this header.
+#pragma once
+#include <optional>
+#include <reel/tensor.hpp>
+
+namespace [[gnu::visibility("default")]] reel {
+
+struct AttentionOptions {
+  /// Boolean: true where a key takes part. Or numbers that are added to the scores; -inf excludes a key. It broadcasts
+  /// to the scores [..., L, S]. An empty handle: no mask.
+  Tensor mask = {};
+  bool causal = false;               ///< query i sees the keys j <= i; together with a mask both must hold
+  std::optional<double> scale = {};  ///< 1 / sqrt(E) if it is not given
+};
+/// softmax(scale q k^T + mask) v of queries q [..., L, E], keys k [..., S, E] and values v [..., S, V]: [..., L, V],
+/// with leading axes that broadcast (torch's scaled_dot_product_attention). A query without any key gives 0 and passes
+/// no gradient on. One entry on a tape. Scores are computed block by block with a running maximum and sum, and again
+/// for the gradient (Dao et al. 2022, arXiv:2205.14135): memory for all [..., L, S] of them is only needed for the
+/// gradient of a mask, tangents and derivatives of higher order. ShapeError for operands of rank below 2 and for
+/// extents that differ, TypeError for a mask of integers or complex numbers. Gradient with p the softmax and d = p (g
+/// v^T - the sum of g times the result): p^T g to v, scale d k to q, scale d^T q to k, d to a mask of numbers.
+Tensor attention(const Operand& q, const Operand& k, const Operand& v, const AttentionOptions& options = {});
+
+struct RopeOptions {
+  double base = 10000;       ///< ValueError unless it is positive and finite
+  bool interleaved = false;  ///< pairs are elements 2 i and 2 i + 1, otherwise i and i + E / 2
+};
+/// Rotary embedding (Su et al. 2021, arXiv:2104.09864) of x [..., L, E]: pair i of the row at position p is turned by
+/// the angle p base^(-2 i / E). `positions` [..., L] broadcast to x's axes but the last; a number, or a tensor of rank
+/// 0, is the position of the first of the L rows. Angles are computed in float64. ShapeError unless E is even and x has
+/// at least two axes. Linear in x: the gradient is g turned back. Positions get no gradient.
+Tensor rope(const Operand& x, const Operand& positions = 0, const RopeOptions& options = {});
+
+}  // namespace reel

@@ -1,0 +1,226 @@
+// Functions of <reel/sequence.hpp> where the op table does not reach: many blocks, masks, ends, bits for every number
+// of threads, memory, entries on tapes, errors.
+#include <cmath>
+#include <reel/reel.hpp>
+#include <reel/sequence.hpp>
+
+#include "catch.hpp"
+#include "support/bits.hpp"
+#include "support/derivatives.hpp"
+#include "support/numbers.hpp"
+
+using namespace reel;
+using namespace support;
+
+namespace {
+
+using Tensors = support::Tensors;
+using Real = long double;
+using Reals = std::vector<Real>;
+
+Reals reals(const Tensor& x) {
+  const Doubles all = x.to_vector();
+  return {all.begin(), all.end()};
+}
+std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
+
+// Attention of one matrix by the definition, and the gradients for the cotangent g.
+struct Attended {
+  Reals y, dq, dk, dv;
+};
+template <class F>
+Attended attended(const Tensor& tq, const Tensor& tk, const Tensor& tv, const Tensor& tg, Real scale, const F& more) {
+  const std::int64_t rows = tq.shape()[0], width = tq.shape()[1], keys = tk.shape()[0], values = tv.shape()[1];
+  const Reals q = reals(tq), k = reals(tk), v = reals(tv), g = reals(tg);
+  Attended a{Reals(at(rows * values)), Reals(q.size()), Reals(k.size()), Reals(v.size())};
+  for (std::int64_t i = 0; i < rows; ++i) {
+    Reals p(at(keys)), slope(at(keys));
+    Real most = -std::numeric_limits<Real>::infinity(), sum = 0, product = 0;
+    for (std::int64_t j = 0; j < keys; ++j) {
+      for (std::int64_t e = 0; e < width; ++e) p[at(j)] += q[at(i * width + e)] * k[at(j * width + e)] * scale;
+      p[at(j)] += more(i, j);
+      most = std::max(most, p[at(j)]);
+    }
+    if (std::isinf(most)) continue;
+    for (Real& s : p) sum += s = std::exp(s - most);
+    for (std::int64_t j = 0; j < keys; ++j) {
+      p[at(j)] /= sum;
+      for (std::int64_t e = 0; e < values; ++e) {
+        a.y[at(i * values + e)] += p[at(j)] * v[at(j * values + e)];
+        a.dv[at(j * values + e)] += p[at(j)] * g[at(i * values + e)];
+        slope[at(j)] += g[at(i * values + e)] * v[at(j * values + e)];
+      }
+      product += p[at(j)] * slope[at(j)];
+    }
+    for (std::int64_t j = 0; j < keys; ++j) {
+      const Real d = p[at(j)] * (slope[at(j)] - product) * scale;
+      for (std::int64_t e = 0; e < width; ++e) {
+        a.dq[at(i * width + e)] += d * k[at(j * width + e)];
+        a.dk[at(j * width + e)] += d * q[at(i * width + e)];
+      }
+    }
+  }
+  return a;
+}
+void check_near(const Tensor& got, const Reals& expected, Real tolerance) {
+  const Reals x = reals(got);
+  REQUIRE(x.size() == expected.size());
+  Real worst = 0, size = 0;
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    const Real error = std::abs(x[i] - expected[i]);
+    worst = error <= worst ? worst : error;
+    size = std::max(size, std::abs(expected[i]));
+  }
+  INFO("error " << static_cast<double>(worst) << " of " << static_cast<double>(size));
+  CHECK(worst <= tolerance * size);
+}
+constexpr Real excluded = -std::numeric_limits<Real>::infinity();
+// A mask with whole blocks of true and of false, and queries without keys.
+bool allowed(std::int64_t i, std::int64_t j) {
+  return i != 3 && i != 140 && (j / 130 != 1 || i % 2 == 0) && (i * j) % 7 != 1;
+}
+Tensor allowed_keys(std::int64_t rows, std::int64_t keys) {
+  std::vector<double> all;
+  for (std::int64_t i = 0; i < rows; ++i)
+    for (std::int64_t j = 0; j < keys; ++j) all.push_back(allowed(i, j));
+  return greater(from_data(all, {rows, keys}), 0);
+}
+
+}  // namespace
+
+TEST_CASE("attention: many blocks, by the definition in long double") {
+  constexpr std::int64_t rows = 150, keys = 290, width = 20, values = 12;
+  for (const DType dtype : {DType::float64, DType::float32})
+    for (int which = 0; which < 4; ++which) {
+      INFO(dtype << ", case " << which);
+      Random random("attention" + std::to_string(which));
+      // Scores up to 50: the running maximum changes from block to block.
+      const Tensor q = cast(random.tensor({rows, width}, -3, 3), dtype),
+                   k = cast(random.tensor({keys, width}, -3, 3), dtype), v = cast(random.tensor({keys, values}), dtype),
+                   g = cast(random.tensor({rows, values}), dtype);
+      AttentionOptions options{.causal = which % 2 == 1, .scale = 0.7};
+      if (which == 1) options.mask = allowed_keys(rows, keys);
+      if (which >= 2) options.mask = where(allowed_keys(rows, keys), 0.25, -inf);
+      const auto more = [&](std::int64_t i, std::int64_t j) {
+        const bool seen = (which == 0 || allowed(i, j)) && (!options.causal || j <= i);
+        return seen ? (which >= 2 ? 0.25L : 0) : excluded;
+      };
+      const Attended expected = attended(q, k, v, g, 0.7L, more);
+      const Real unit = dtype == DType::float64 ? 1e-13L : 5e-5L;
+      GradientTape tape;
+      for (const Tensor* x : {&q, &k, &v}) tape.watch(*x);
+      const Tensor y = attention(q, k, v, options);
+      check_near(y, expected.y, unit);
+      const auto d = tape.gradient(y, {q, k, v}, {.output_gradients = {g}});
+      check_near(d[0].dense(), expected.dq, unit);
+      check_near(d[1].dense(), expected.dk, unit);
+      check_near(d[2].dense(), expected.dv, unit);
+    }
+}
+
+TEST_CASE("attention: a query without keys gives 0 and passes no gradient on, whatever the scores are") {
+  const Tensor q = tensor({{1, 2}, {3, inf}, {5, 6}}), k = ones({3, 2}), v = tensor({{1, 2}, {3, 4}, {5, 6}});
+  const Tensor mask = greater(tensor({{1, 1, 0}, {0, 0, 0}, {0, 0, 1}}), 0);
+  for (const Tensor& m : {mask, where(mask, 0.0, -inf)}) {
+    const AttentionOptions options{.mask = m};
+    GradientTape tape;
+    for (const Tensor* x : {&q, &k, &v}) tape.watch(*x);
+    const Tensor y = attention(q, k, v, options);
+    CHECK(y.to_vector() == Doubles{2, 3, 0, 0, 5, 6});
+    CHECK(tape.stats().entries == 1);
+    const auto d = tape.gradient(y, {q, k, v});
+    CHECK(d[0].dense().to_vector() == Doubles{0, 0, 0, 0, 0, 0});
+    check_near(d[2].dense(), {0.5, 0.5, 0.5, 0.5, 1, 1}, 1e-15L);
+    const auto second = [&](const Tensor& t) {
+      GradientTape inner;
+      inner.watch(t);
+      return sum(square(*inner.gradient(sum(square(attention(v, t, v, options))), t)));
+    };
+    CHECK(std::isfinite(sum(gradient_at(second, k)).item()));
+  }
+  // No keys at all, and no queries.
+  CHECK(attention(ones({2, 3}), ones({0, 3}), ones({0, 2})).to_vector() == Doubles{0, 0, 0, 0});
+  CHECK(attention(ones({0, 3}), ones({2, 3}), ones({2, 4})).shape() == Shape{0, 4});
+  CHECK(attention(ones({2, 1, 3}), ones({2, 3, 3}), tensor({{1}, {qnan}, {3}})).shape() == Shape{2, 1, 1});
+  // Without elements in q and k all scores are 0.
+  CHECK(attention(ones({1, 0}), ones({2, 0}), tensor({{1}, {3}})).to_vector() == Doubles{2});
+}
+
+TEST_CASE("attention: the same bits for every number of threads, strides and order of blocks") {
+  Random random("attention threads");
+  const Tensor q = cast(random.tensor({3, 300, 16}), DType::float32),
+               k = cast(random.tensor({3, 260, 16}), DType::float32),
+               v = cast(random.tensor({3, 260, 8}), DType::float32);
+  // The gradient of three matrices runs by blocks, that of nine by matrices.
+  const auto all = [](const Tensor& a, const Tensor& b, const Tensor& c) {
+    GradientTape tape;
+    for (const Tensor* x : {&a, &b, &c}) tape.watch(*x);
+    const Tensor y = attention(a, b, c, {.causal = true});
+    const auto d = tape.gradient(sum(square(y)), {a, b, c});
+    return Tensors{y, d[0].dense(), d[1].dense(), d[2].dense()};
+  };
+  const int before = num_threads();
+  set_num_threads(1);
+  const Tensors one = all(q, k, v);
+  const auto thrice = [](const Tensor& x) { return concatenate({x, x, x}, 0); };
+  const Tensors nine = all(thrice(q), thrice(k), thrice(v));
+  const Tensors strided =
+      all(laid_out(q, Layout::transposed), laid_out(k, Layout::stepped), laid_out(v, Layout::flipped));
+  set_num_threads(4);
+  const Tensors four = all(q, k, v);
+  set_num_threads(before);
+  for (std::size_t i = 0; i < 4; ++i) {
+    INFO(i);
+    CHECK(same_bits(one[i], four[i]));
+    CHECK(same_bits(one[i], slice(nine[i], {range(3, 6)})));
+    CHECK(same_bits(one[i], strided[i]));
+  }
+}
+
+TEST_CASE("attention: neither the result nor the gradient keeps the scores") {
+  constexpr std::int64_t n = 2048;
+  const Tensor q = ones({n, 8}, DType::float32), k = ones({n, 8}, DType::float32), v = ones({n, 8}, DType::float32);
+  const std::int64_t before = memory_stats().live_bytes;
+  reset_peak_bytes();
+  const Tensor d = gradient_at([&](const Tensor& x) { return attention(q, x, v); }, k);
+  const std::int64_t most = memory_stats().peak_bytes - before;
+  INFO(most);
+  CHECK(most < n * n * 4 / 4);
+}
+
+TEST_CASE("attention: errors and dtypes") {
+  const Tensor q = ones({3, 4}), k = ones({5, 4}), v = ones({5, 2});
+  for (const DType d : {DType::float16, DType::bfloat16, DType::float32})
+    CHECK(attention(cast(q, d), cast(k, d), cast(v, d), {.mask = ones({3, 5})}).dtype() == d);
+  CHECK(attention(ones({3, 4}, DType::int32), k, v).dtype() == DType::float64);
+  CHECK_THROWS_WITH(attention(q, ones({5, 3}), v), Catch::Contains("attention: q has shape [3, 4], k [5, 3]"));
+  CHECK_THROWS_WITH(attention(q, k, ones({4, 2})), Catch::Contains("a value for each key"));
+  CHECK_THROWS_AS(attention(ones({4}), k, v), ShapeError);
+  CHECK_THROWS_AS(attention(ones({2, 3, 4}), ones({3, 5, 4}), v), ShapeError);
+  CHECK_THROWS_AS(attention(q, k, ones({5, 2}, DType::complex64)), TypeError);
+  CHECK_THROWS_WITH(attention(q, k, v, {.mask = ones({3, 4})}), Catch::Contains("the mask has shape [3, 4]"));
+  CHECK_THROWS_AS(attention(q, k, v, {.mask = ones({2, 3, 5})}), ShapeError);
+  CHECK_THROWS_WITH(attention(q, k, v, {.mask = ones({3, 5}, DType::int64)}), Catch::Contains("the mask is int64"));
+}
+
+TEST_CASE("rope: far positions, offsets, errors") {
+  // Angles of float32 would be wrong by 0.008 here.
+  const Tensor x = tensor({{1, 0}});
+  const Doubles far = rope(cast(x, DType::float32), 123456.75).to_vector();
+  CHECK(std::abs(far[0] - std::cos(123456.75)) < 1e-7);
+  CHECK(std::abs(far[1] - std::sin(123456.75)) < 1e-7);
+  const Tensor rows = reshape(arange(24.0), {3, 2, 4});
+  const Tensor last = rope(slice(rows, {ellipsis, range(1, 2), range_from(0)}), 8);
+  CHECK(same_bits(contiguous(slice(rope(rows, 7), {ellipsis, range(1, 2), range_from(0)})), last));
+  CHECK(same_bits(rope(rows, scalar(7)), rope(rows, tensor({7, 8}))));
+  // Products of queries and keys depend on the difference of their positions alone.
+  const Tensor a = tensor({{0.3, -1, 2, 0.7}}), b = tensor({{1, 0.2, -0.4, 1.5}});
+  CHECK(std::abs(sum(rope(a, 3) * rope(b, 10)).item() - sum(rope(a, 103) * rope(b, 110)).item()) < 1e-12);
+  CHECK_THROWS_WITH(rope(ones({2, 3}), 0), Catch::Contains("rope: x has shape [2, 3]"));
+  CHECK_THROWS_AS(rope(ones({4}), 0), ShapeError);
+  CHECK_THROWS_AS(rope(ones({2, 4}), ones({3})), ShapeError);
+  CHECK_THROWS_AS(rope(ones({2, 4}), ones({3, 2})), ShapeError);
+  CHECK_THROWS_AS(rope(ones({2, 4}), 0, {.base = 0}), ValueError);
+  CHECK_THROWS_AS(rope(ones({2, 4}, DType::complex64), 0), TypeError);
+  CHECK_THROWS_AS(rope(ones({2, 4}), ones({2}, DType::complex64)), TypeError);
+}

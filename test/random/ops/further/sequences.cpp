@@ -1,0 +1,162 @@
+// Attention and rotary embedding by their definitions.
+#include <limits>
+#include <reel/sequence.hpp>
+
+#include "../../program.hpp"
+
+namespace random_programs {
+
+namespace {
+
+using reel::Tensor;
+using Strings = std::vector<std::string>;
+
+DType floating_dtype(const Inputs& in) {
+  const DType d = floating_of(promoted(in));
+  if (!is_real_floating(d)) throw Unfit();
+  round_like(d);
+  return d;
+}
+int like(Maker& m, const Extents& shape, DType d) {
+  const int k = m.pick([&](const Array& a) { return a.shape == shape && a.dtype == d; });
+  if (k >= 0 && m.chance(0.6)) return k;
+  const bool s = m.depth == 0 && m.source_elements + elements(shape) < 18 && m.chance(0.6);
+  return m.input(s ? Role::source : Role::constant, d, shape);
+}
+Extents without_matrix(const Array& x) { return {x.shape.begin(), x.shape.end() - 2}; }
+// The element at the last indices that fit the rank.
+const Jet& element(const Array& x, const Extents& shape, const Extents& i) {
+  return x[broadcast_index(x.shape, shape, position_of(shape, i))].re;
+}
+
+// ints: causal, whether the mask is boolean; reals: the scale. Operands: q, k, v, and the mask if there is one.
+Array attended(const Statement& s, const Inputs& in) {
+  const Inputs numbers(in.begin(), in.begin() + 3);
+  const Array &q = *in[0], &k = *in[1], &v = *in[2];
+  const std::int64_t rows = q.shape[q.shape.size() - 2], keys = k.shape[k.shape.size() - 2];
+  Extents batch = broadcast_shapes(broadcast_shapes(without_matrix(q), without_matrix(k)), without_matrix(v));
+  const auto shaped = [&](std::int64_t a, std::int64_t b) {
+    Extents e = batch;
+    e.push_back(a), e.push_back(b);
+    return e;
+  };
+  const Extents of_q = shaped(rows, q.shape.back()), of_k = shaped(keys, q.shape.back()),
+                of_v = shaped(keys, v.shape.back()), of_scores = shaped(rows, keys);
+  Array y(floating_dtype(numbers), shaped(rows, v.shape.back()));
+  for (std::int64_t b = 0; b < elements(batch); ++b)
+    for (std::int64_t i = 0; i < rows; ++i) {
+      std::vector<Jet> weights;
+      std::vector<std::int64_t> seen;
+      Extents at = indices_of(batch, b);
+      at.push_back(i), at.push_back(0);
+      const auto read = [&](const Array& x, const Extents& shape, std::int64_t row, std::int64_t column) {
+        at[at.size() - 2] = row, at.back() = column;
+        return element(x, shape, at);
+      };
+      Jet most;
+      for (std::int64_t j = 0; j < keys; ++j) {
+        if (s.ints[0] && j > i) continue;
+        if (in.size() > 3 && s.ints[1] && read(*in[3], of_scores, i, j).v[0] == 0) continue;
+        Jet score;
+        for (std::int64_t e = 0; e < q.shape.back(); ++e) score += read(q, of_q, i, e) * read(k, of_k, j, e);
+        score = score * s.reals[0];
+        if (in.size() > 3 && !s.ints[1]) score += read(*in[3], of_scores, i, j);
+        if (weights.empty() || most.v[0] < score.v[0]) most = score.value();
+        weights.push_back(score);
+        seen.push_back(j);
+      }
+      Jet sum;
+      for (Jet& w : weights) sum += w = rounded(exp(w - most), 4);
+      for (std::int64_t e = 0; e < v.shape.back(); ++e) {
+        Jet total;
+        for (std::size_t n = 0; n < weights.size(); ++n) total += weights[n] / sum * read(v, of_v, seen[n], e);
+        at[at.size() - 2] = i, at.back() = e;
+        y[position_of(y.shape, at)] = rounded(total, 8);
+      }
+    }
+  return y;
+}
+bool make_attention(Maker& m, Statement& s) {
+  const int q = m.floating(2, 3);
+  if (q < 0) return false;
+  const Extents shape = m.at(q).shape;
+  const DType d = m.at(q).dtype;
+  const std::int64_t keys = m.between(1, 3);
+  Extents k = {keys, shape.back()}, v = {keys, m.between(1, 2)};
+  if (shape.size() > 2 && m.chance(0.5)) k.insert(k.begin(), m.chance(0.5) ? shape[0] : 1);
+  if (m.chance(0.3)) v.insert(v.begin(), shape.size() > 2 ? shape[0] : 2);
+  s.args = {Maker::arg(q), Maker::arg(like(m, k, d)), Maker::arg(like(m, v, d))};
+  s.ints = {m.chance(0.3), m.chance(0.6)};
+  s.reals = {0.25 * static_cast<double>(m.between(1, 4))};
+  if (m.chance(0.6)) {
+    const Extents mask = {m.chance(0.7) ? shape[shape.size() - 2] : 1, keys};
+    s.args.push_back(Maker::arg(s.ints[1] ? m.input(Role::constant, DType::boolean, mask) : like(m, mask, d)));
+  }
+  for (const Arg& a : s.args)
+    if (a.index < 0) return false;
+  return true;
+}
+
+Op attention() {
+  Op o;
+  o.name = "attention";
+  o.weight = 2;
+  o.make = make_attention;
+  o.eval = [](const Statement& s, const Inputs& in, Arrays& out) { out.push_back(attended(s, in)); };
+  o.call = [](const Statement& s, const Operands& a, std::vector<Tensor>& out) {
+    reel::AttentionOptions options{.causal = s.ints[0] != 0, .scale = s.reals[0]};
+    if (a.size() > 3) options.mask = a.tensor(3);
+    out.push_back(reel::attention(a[0], a[1], a[2], options));
+  };
+  o.text = [](const Statement& s, const Strings& a) {
+    return "attention(" + a[0] + ", " + a[1] + ", " + a[2] + ", {.mask = " + (a.size() > 3 ? a[3] : "{}") +
+           ", .causal = " + (s.ints[0] ? "true" : "false") + ", .scale = " + std::to_string(s.reals[0]) + "})";
+  };
+  return o;
+}
+
+// ints: first position, whether interleaved; reals: base
+Op rope() {
+  Op o;
+  o.name = "rope";
+  o.make = [](Maker& m, Statement& s) {
+    const int x = m.floating(2, 3);
+    if (x < 0 || m.at(x).shape.back() % 2 != 0) return false;
+    s.args = {Maker::arg(x)};
+    s.ints = {m.between(-2, 5), m.chance(0.5)};
+    s.reals = {m.chance(0.5) ? 10000.0 : 4.0};
+    return true;
+  };
+  o.eval = [](const Statement& s, const Inputs& in, Arrays& out) {
+    const Array& x = *in[0];
+    Array y(floating_dtype(in), x.shape);
+    const std::int64_t width = x.shape.back(), rows = x.shape[x.shape.size() - 2], half = width / 2;
+    for (std::int64_t at = 0; at < x.size(); at += width)
+      for (std::int64_t i = 0; i < half; ++i) {
+        const Real p = static_cast<Real>(at / width % rows + s.ints[0]),
+                   angle = p * std::pow(static_cast<Real>(s.reals[0]),
+                                        -2 * static_cast<Real>(i) / static_cast<Real>(width));
+        const Jet c = rounded(std::cos(angle), 2), n = rounded(std::sin(angle), 2);
+        const std::int64_t a = at + (s.ints[1] ? 2 * i : i), b = s.ints[1] ? a + 1 : a + half;
+        y[a] = x[a].re * c - x[b].re * n;
+        y[b] = x[b].re * c + x[a].re * n;
+      }
+    out.push_back(std::move(y));
+  };
+  o.call = [](const Statement& s, const Operands& a, std::vector<Tensor>& out) {
+    out.push_back(reel::rope(a[0], s.ints[0], {.base = s.reals[0], .interleaved = s.ints[1] != 0}));
+  };
+  o.text = [](const Statement& s, const Strings& a) {
+    return "rope(" + a[0] + ", " + std::to_string(s.ints[0]) + ", {" + std::to_string(s.reals[0]) +
+           (s.ints[1] ? ", true})" : ", false})");
+  };
+  return o;
+}
+
+}  // namespace
+
+void add_sequences(std::vector<Op>& t) {
+  for (const Op& o : {attention(), rope()}) t.push_back(o);
+}
+
+}  // namespace random_programs
