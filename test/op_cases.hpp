@@ -106,6 +106,7 @@ std::span<const Shaped> factorisations();
 std::span<const Shaped> fft_rows();
 std::span<const Shaped> indexing();
 std::span<const Shaped> interpolation_rows();
+std::span<const Shaped> laws();
 std::span<const Shaped> losses();
 std::span<const Shaped> matrix_functions();
 std::span<const Shaped> matrix_products();

@@ -17,6 +17,7 @@
 #include <reel/sequence.hpp>
 #include <reel/signal.hpp>
 #include <reel/special.hpp>
+#include <reel/stats.hpp>
 #include <vector>
 
 namespace {
@@ -330,6 +331,16 @@ std::vector<Binary> binary_ops() {
        [](const Tensor& x, const Tensor& y) { weighted_sigmoid_cross_entropy(x, y, x); }},
       {"margin_ranking", [](const Tensor& x, const Tensor& y) { margin_ranking(x, y, x); }},
       {"triplet_margin", [](const Tensor& x, const Tensor& y) { triplet_margin(x, y, x); }},
+      {"norm_logpdf", [](const Tensor& x, const Tensor& y) { norm_logpdf(x, y, x); }},
+      {"expon_logpdf", [](const Tensor& x, const Tensor& y) { expon_logpdf(x, y, x); }},
+      {"laplace_logpdf", [](const Tensor& x, const Tensor& y) { laplace_logpdf(x, y, x); }},
+      {"logistic_logpdf", [](const Tensor& x, const Tensor& y) { logistic_logpdf(x, y, x); }},
+      {"cauchy_logpdf", [](const Tensor& x, const Tensor& y) { cauchy_logpdf(x, y, x); }},
+      {"gumbel_r_logpdf", [](const Tensor& x, const Tensor& y) { gumbel_r_logpdf(x, y, x); }},
+      {"uniform_logpdf", [](const Tensor& x, const Tensor& y) { uniform_logpdf(x, y, x); }},
+      {"pareto_ppf", [](const Tensor& x, const Tensor& y) { pareto_ppf(x, y, x, y); }},
+      {"lognorm_ppf", [](const Tensor& x, const Tensor& y) { lognorm_ppf(x, y, x, y); }},
+      {"weibull_min_ppf", [](const Tensor& x, const Tensor& y) { weibull_min_ppf(x, y, x, y); }},
       REEL_OP(rms_norm),
       REEL_OP(searchsorted),
       REEL_OP(digitize),

@@ -21,6 +21,7 @@ const std::vector<Op>& ops() {
     add_losses(t);
     add_further_losses(t);
     add_sequences(t);
+    add_laws(t);
     add_control(t);
     add_lanes(t);
     add_sorting(t);

@@ -119,6 +119,7 @@ void add_linear_algebra(std::vector<Op>& table);
 void add_decompositions(std::vector<Op>& table);
 void add_networks(std::vector<Op>& table);
 void add_losses(std::vector<Op>& table);
+void add_laws(std::vector<Op>& table);
 void add_further_losses(std::vector<Op>& table);
 void add_sequences(std::vector<Op>& table);
 void add_control(std::vector<Op>& table);

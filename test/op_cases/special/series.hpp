@@ -2,11 +2,12 @@
 #pragma once
 #include <initializer_list>
 
+#include "../../kernels/references.hpp"
 #include "references.hpp"
 
 namespace references {
 
-constexpr long double pi = 3.14159265358979323846264338327950288L, euler = 0.57721566490153286060651209008240243L;
+constexpr long double euler = 0.57721566490153286060651209008240243L;
 
 template <class N>
 N exp_of(const N& x) {

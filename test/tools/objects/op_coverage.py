@@ -13,7 +13,7 @@ EXEMPT = {"full", "random_categorical",  # made of numbers, or drawn: not functi
           "linear_solve", "cg", "gmres", "bicgstab",  # of functions: test/optim/linear_solve.cpp
           "fixed_quad", "quad",  # of functions: test/optim/equations/quadrature.cpp
           "symmetric_function"}  # of a function: test/ops/linalg/symmetric_function.cpp
-FOLDERS = ["ops", "linalg"]
+FOLDERS = ["ops", "linalg", "stats"]
 HEADERS = ["fft.hpp", "integrate.hpp", "interpolate.hpp", "sequence.hpp", "signal.hpp", "special.hpp"]
 nm, root, library = sys.argv[1], pathlib.Path(sys.argv[2]), sys.argv[3]
 symbols = subprocess.run([nm, "-DC", "--defined-only", library], capture_output=True, text=True, check=True).stdout

@@ -1,0 +1,265 @@
+// Laws of <reel/stats/continuous.hpp>, each function a function of lanes. A law is given in standard form, for loc 0
+// and scale 1; place() adds both, the ends of the support, and what lies outside. An operand of a branch that is not
+// taken is replaced before a formula reads it: 0 times infinity would be NaN in the gradient.
+#include <cmath>
+#include <limits>
+#include <numbers>
+#include <reel/stats/continuous.hpp>
+
+#include "ops/elementwise/composed.hpp"
+#include "tape/observe/observe.hpp"
+
+namespace reel {
+
+namespace ops {
+
+namespace {
+
+using X = const Lane*;
+using std::numbers::ln2, std::numbers::pi;
+constexpr double infinity = HUGE_VAL, nan = std::numeric_limits<double>::quiet_NaN();
+constexpr double half_log_2pi = 0.91893853320467274178, log_pi = 1.14472988584940017414,
+                 inverse_root_2pi = 0.39894228040143267794;
+
+// z = d / scale inside the support; shape is unused by laws without one.
+struct LawPoint {
+  Lane z, d, scale, shape;
+};
+
+enum Kind : std::size_t { logpdf, pdf, cdf, logcdf, sf, logsf, kinds };
+
+struct Law {
+  double lower, upper;
+  bool has_lower;  // whether the support contains its lower end
+  bool has_shape;
+  Lane (*functions[kinds])(const LawPoint& p);
+  Lane (*quantile)(const Lane& p, const Lane& shape);
+};
+
+// scale, or NaN where it or the shape is not above 0.
+Lane valid_scale(const Law& law, X x) {
+  const Lane& scale = x[law.has_shape ? 3 : 2];
+  return where(law.has_shape ? scale > 0 && x[1] > 0 : scale > 0, scale, nan);
+}
+
+// power(NaN, 0) is 1: the shape is made NaN too.
+Lane valid_shape(X x) { return where(x[1] > 0, x[1], nan); }
+
+// Where z is outside the support or infinite, it is replaced by a number inside.
+Lane place(const Law& law, Kind kind, X x) {
+  const Lane scale = valid_scale(law, x), d = x[0] - x[law.has_shape ? 2 : 1], z = d / scale;
+  const LaneMask below = law.has_lower ? z < law.lower : z <= law.lower,
+                 above = law.upper < infinity ? z > law.upper : z >= infinity, outside = below || above;
+  const Lane inside = where(outside, (law.upper < infinity ? 0.5 : 2) * scale, d);
+  const Lane y = law.functions[kind]({inside / scale, inside, scale, law.has_shape ? valid_shape(x) : scale});
+  constexpr double at_below[] = {-infinity, 0, 0, -infinity, 1, 0}, at_above[] = {-infinity, 0, 1, 0, 0, -infinity};
+  const Lane scaled = kind == logpdf ? y - log(scale) : kind == pdf ? y / scale : y;
+  return where(below, at_below[kind], where(above, at_above[kind], scaled));
+}
+
+Lane quantile(const Law& law, X x) {
+  const Lane p = where(x[0] >= 0 && x[0] <= 1, x[0], nan);
+  return x[law.has_shape ? 2 : 1] + valid_scale(law, x) * law.quantile(p, law.has_shape ? valid_shape(x) : p);
+}
+
+Lane normal_density(const Lane& z) { return inverse_root_2pi * exp(-0.5 * z * z); }
+Lane log_normal_density(const Lane& z) { return -0.5 * z * z - half_log_2pi; }
+
+// exp(z) / 2 below 0, otherwise 1 - exp(-z) / 2.
+Lane laplace_cdf_of(const Lane& z) {
+  const Lane half = 0.5 * exp(where(z < 0, z, -z));
+  return where(z < 0, half, 1 - half);
+}
+Lane laplace_logcdf_of(const Lane& z) {
+  const LaneMask lower = z < 0;
+  return where(lower, z - ln2, log1p(-0.5 * exp(where(lower, 0, -z))));
+}
+
+// -2 log(2 cosh(z / 2)): where |z| is small by the square of sinh(z / 4), which does not cancel.
+Lane logistic_logpdf_of(const Lane& z) {
+  const LaneMask near = abs(z) < 4;
+  const Lane s = sinh(0.25 * where(near, z, 0)), a = abs(where(near, 4, z));
+  return where(near, -2 * log1p(2 * s * s) - 2 * ln2, -a - 2 * softplus(-a));
+}
+
+// By the sigmoid of -|z|, whose derivatives do not cancel.
+Lane logistic_cdf_of(const Lane& z) {
+  const LaneMask upper = z > 0;
+  const Lane s = sigmoid(where(upper, -z, z));
+  return where(upper, 1 - s, s);
+}
+
+// log of the sigmoid, by softplus of -|z| for the same reason.
+Lane logistic_logcdf_of(const Lane& z) {
+  const LaneMask lower = z < 0;
+  return where(lower, z, 0) - softplus(where(lower, z, -z));
+}
+
+// From 1e8 on 1 + z^2 is z^2 to all digits.
+Lane cauchy_logpdf_of(const Lane& z) {
+  const LaneMask far = abs(z) > 1e8;
+  const Lane near = where(far, 0, z);
+  return where(far, -2 * log(abs(where(far, z, 1))), -log1p(near * near)) - log_pi;
+}
+Lane cauchy_pdf_of(const Lane& z) {
+  const LaneMask far = abs(z) > 1e8;
+  const Lane near = where(far, 0, z), inverse = 1 / where(far, z, 1);
+  return where(far, inverse * inverse, 1 / (1 + near * near)) / pi;
+}
+Lane cauchy_cdf_of(const Lane& z) { return arctan2(1, -z) / pi; }
+Lane cauchy_logcdf_of(const Lane& z) {
+  const LaneMask lower = z < 0;
+  return where(lower, log(cauchy_cdf_of(where(lower, z, 0))), log1p(-cauchy_cdf_of(where(lower, 0, -z))));
+}
+// tan(pi (p - 1/2)), whose argument is exact in the middle; toward both ends by the cotangent.
+Lane cauchy_ppf_of(const Lane& p) {
+  const LaneMask low = p<0.25, high = p> 0.75, end = low || high;
+  const Lane t = tan(pi * where(low, p, where(high, 1 - p, p - 0.5)));
+  const Lane cotangent = 1 / where(end, t, 1);
+  return where(low, -cotangent, where(high, cotangent, t));
+}
+
+// exp(-z), with z not below -20, where exp(-exp(-z)) is 0 in every dtype.
+Lane gumbel_exp(const Lane& z) { return exp(where(z < -20, 20, -z)); }
+Lane gumbel_pdf_of(const Lane& z) {
+  const Lane bounded = where(z < -20, -20, z);
+  return exp(-bounded - exp(-bounded));
+}
+// From 40 on -z to all digits.
+Lane gumbel_logsf_of(const Lane& z) {
+  const LaneMask far = z > 40;
+  return where(far, -z, log1mexp(gumbel_exp(where(far, 0, z))));
+}
+
+// z^c, and c log(z), by which underflow of z^c and of exp(-z^c) is foreseen: exp(-exp(7)) is 0 in every dtype.
+struct WeibullPower {
+  LaneMask far;
+  Lane z, logarithm, u;
+  explicit WeibullPower(const LawPoint& p)
+      : far(p.shape * log(p.z) > 7), z(where(far, 1, p.z)), logarithm(p.shape * log(z)), u(power(z, p.shape)) {}
+};
+Lane weibull_logpdf_of(const LawPoint& p) { return log(p.shape) + xlogy(p.shape - 1, p.z) - power(p.z, p.shape); }
+Lane weibull_pdf_of(const LawPoint& p) {
+  const WeibullPower w(p);
+  return where(w.far, 0, p.shape * power(w.z, p.shape - 1) * exp(-w.u));
+}
+Lane weibull_logcdf_of(const LawPoint& p) {
+  const WeibullPower w(p);
+  const LaneMask small = w.logarithm < -40;
+  return where(w.far, 0, where(small, w.logarithm, log1mexp(where(small, 1, w.u))));
+}
+
+// The normal law of log(z) / s.
+Lane log_by_s(const LawPoint& p) { return log(p.z) / p.shape; }
+Lane lognorm_ppf_of(const Lane& p, const Lane& s) {
+  const LaneMask zero = equal(p, 0);
+  return where(zero, 0, exp(s * ndtri(where(zero, 0.5, p))));
+}
+
+// 1 - z; scale - d is exact toward the upper end.
+Lane uniform_sf_of(const LawPoint& p) { return where(p.z < 0.5, 1 - p.z, (p.scale - p.d) / p.scale); }
+Lane uniform_logsf_of(const LawPoint& p) {
+  const LaneMask lower = p.z < 0.5;
+  return where(lower, log1p(-where(lower, p.z, 0)), log(where(lower, 1, (p.scale - p.d) / p.scale)));
+}
+
+using P = const LawPoint&;
+using L = const Lane&;
+// Each: the support; logpdf, pdf, cdf, logcdf, sf, logsf; ppf.
+// clang-format off
+constexpr Law norm_law = {-infinity, infinity, false, false,
+    {[](P p) { return log_normal_density(p.z); }, [](P p) { return normal_density(p.z); }, [](P p) { return ndtr(p.z); },
+     [](P p) { return log_ndtr(p.z); }, [](P p) { return ndtr(-p.z); }, [](P p) { return log_ndtr(-p.z); }},
+    [](L p, L) { return ndtri(p); }};
+constexpr Law expon_law = {0, infinity, true, false,
+    {[](P p) { return -p.z; }, [](P p) { return exp(-p.z); }, [](P p) { return -expm1(-p.z); },
+     [](P p) { return log1mexp(p.z); }, [](P p) { return exp(-p.z); }, [](P p) { return -p.z; }},
+    [](L p, L) { return -log1p(-p); }};
+constexpr Law laplace_law = {-infinity, infinity, false, false,
+    {[](P p) { return -abs(p.z) - ln2; }, [](P p) { return 0.5 * exp(-abs(p.z)); }, [](P p) { return laplace_cdf_of(p.z); },
+     [](P p) { return laplace_logcdf_of(p.z); }, [](P p) { return laplace_cdf_of(-p.z); }, [](P p) { return laplace_logcdf_of(-p.z); }},
+    [](L p, L) { return where(p < 0.5, log(2 * p), -log(2 * (1 - p))); }};
+constexpr Law logistic_law = {-infinity, infinity, false, false,
+    {[](P p) { return logistic_logpdf_of(p.z); }, [](P p) { return exp(logistic_logpdf_of(p.z)); }, [](P p) { return logistic_cdf_of(p.z); },
+     [](P p) { return logistic_logcdf_of(p.z); }, [](P p) { return logistic_cdf_of(-p.z); }, [](P p) { return logistic_logcdf_of(-p.z); }},
+    [](L p, L) { return logit(p); }};
+constexpr Law cauchy_law = {-infinity, infinity, false, false,
+    {[](P p) { return cauchy_logpdf_of(p.z); }, [](P p) { return cauchy_pdf_of(p.z); }, [](P p) { return cauchy_cdf_of(p.z); },
+     [](P p) { return cauchy_logcdf_of(p.z); }, [](P p) { return cauchy_cdf_of(-p.z); }, [](P p) { return cauchy_logcdf_of(-p.z); }},
+    [](L p, L) { return cauchy_ppf_of(p); }};
+constexpr Law gumbel_r_law = {-infinity, infinity, false, false,
+    {[](P p) { return -p.z - exp(-p.z); }, [](P p) { return gumbel_pdf_of(p.z); }, [](P p) { return exp(-gumbel_exp(p.z)); },
+     [](P p) { return -exp(-p.z); }, [](P p) { return -expm1(-gumbel_exp(p.z)); }, [](P p) { return gumbel_logsf_of(p.z); }},
+    [](L p, L) { return -log(-log(p)); }};
+constexpr Law uniform_law = {0, 1, true, false,
+    {[](P p) { return 0 * p.z; }, [](P p) { return 0 * p.z + 1; }, [](P p) { return p.z; },
+     [](P p) { return log(p.z); }, uniform_sf_of, uniform_logsf_of},
+    [](L p, L) { return p; }};
+constexpr Law pareto_law = {1, infinity, true, true,
+    {[](P p) { return log(p.shape) - (p.shape + 1) * log(p.z); }, [](P p) { return p.shape * power(p.z, -p.shape - 1); },
+     [](P p) { return -expm1(-p.shape * log(p.z)); }, [](P p) { return log1mexp(p.shape * log(p.z)); },
+     [](P p) { return power(p.z, -p.shape); }, [](P p) { return -p.shape * log(p.z); }},
+    [](L p, L b) { return exp(-log1p(-p) / b); }};
+constexpr Law lognorm_law = {0, infinity, false, true,
+    {[](P p) { return log_normal_density(log_by_s(p)) - log(p.shape) - log(p.z); },
+     [](P p) { return normal_density(log_by_s(p)) / (p.shape * p.z); }, [](P p) { return ndtr(log_by_s(p)); },
+     [](P p) { return log_ndtr(log_by_s(p)); }, [](P p) { return ndtr(-log_by_s(p)); }, [](P p) { return log_ndtr(-log_by_s(p)); }},
+    lognorm_ppf_of};
+constexpr Law weibull_min_law = {0, infinity, true, true,
+    {weibull_logpdf_of, weibull_pdf_of, [](P p) { const WeibullPower w(p); return where(w.far, 1, -expm1(-w.u)); },
+     weibull_logcdf_of, [](P p) { const WeibullPower w(p); return where(w.far, 0, exp(-w.u)); },
+     [](P p) { return -power(p.z, p.shape); }},
+    [](L p, L c) { return power(-log1p(-p), 1 / c); }};
+// clang-format on
+
+template <const Law& law, Kind kind>
+Lane placed(X x) {
+  return place(law, kind, x);
+}
+template <const Law& law>
+Lane quantile_of(X x) {
+  return quantile(law, x);
+}
+
+// The laws in order; behind each whether it has a parameter of shape.
+#define REEL_LAWS(F) \
+  F(norm, 0)         \
+  F(expon, 0)        \
+  F(laplace, 0) F(logistic, 0) F(cauchy, 0) F(gumbel_r, 0) F(uniform, 0) F(pareto, 1) F(lognorm, 1) F(weibull_min, 1)
+#define REEL_FUNCTIONS(law, shapes)                                                       \
+  {#law "_logpdf", placed<law##_law, logpdf>}, {#law "_pdf", placed<law##_law, pdf>},     \
+      {#law "_cdf", placed<law##_law, cdf>}, {#law "_logcdf", placed<law##_law, logcdf>}, \
+      {#law "_sf", placed<law##_law, sf>}, {#law "_logsf", placed<law##_law, logsf>},     \
+      {#law "_ppf", quantile_of<law##_law>},
+constexpr Composed law_functions[] = {REEL_LAWS(REEL_FUNCTIONS)};
+#undef REEL_FUNCTIONS
+#define REEL_NUMBER(law, shapes) number_of_##law,
+enum LawNumber : std::size_t { REEL_LAWS(REEL_NUMBER) };
+#undef REEL_NUMBER
+constexpr std::size_t ppf = kinds;
+
+Tensor call(LawNumber law, std::size_t kind, std::initializer_list<const Operand*> operands) {
+  static const ComposedOps& all = *new ComposedOps(law_functions);
+  const tape::OpScope scope(**operands.begin());
+  return all.call(law * (kinds + 1) + kind, {operands.begin(), operands.size()});
+}
+
+}  // namespace
+
+}  // namespace ops
+
+#define REEL_DEFINE_0(law, kind)                                                    \
+  Tensor law##_##kind(const Operand& x, const Operand& loc, const Operand& scale) { \
+    return ops::call(ops::number_of_##law, ops::kind, {&x, &loc, &scale});          \
+  }
+#define REEL_DEFINE_1(law, kind)                                                                          \
+  Tensor law##_##kind(const Operand& x, const Operand& shape, const Operand& loc, const Operand& scale) { \
+    return ops::call(ops::number_of_##law, ops::kind, {&x, &shape, &loc, &scale});                        \
+  }
+#define REEL_DEFINE(law, shapes)                                                                       \
+  REEL_DEFINE_##shapes(law, logpdf) REEL_DEFINE_##shapes(law, pdf) REEL_DEFINE_##shapes(law, cdf)      \
+      REEL_DEFINE_##shapes(law, logcdf) REEL_DEFINE_##shapes(law, sf) REEL_DEFINE_##shapes(law, logsf) \
+          REEL_DEFINE_##shapes(law, ppf)
+REEL_LAWS(REEL_DEFINE)
+
+}  // namespace reel

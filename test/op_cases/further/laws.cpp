@@ -1,0 +1,62 @@
+// Rows of the laws of <reel/stats.hpp>, at moderate arguments; test/ops/probability/laws.cpp goes to their tails.
+#include "../special/laws.hpp"
+
+#include "../naive.hpp"
+
+namespace cases {
+
+namespace {
+
+using namespace reel;
+using X = Operands;
+using A = Arrays;
+using references::Support;
+
+// f of the elements, which broadcast: of up to two axes, aligned at the last.
+template <class F>
+Array elements_of(A x, F f) {
+  Shape shape;
+  for (const Array& a : x)
+    if (a.shape.rank() > shape.rank()) shape = a.shape;
+  return build(shape, [&](const Index& i) {
+    Real v[4] = {};
+    for (std::size_t k = 0; k < x.size(); ++k) {
+      const Index own(i.end() - x[k].shape.rank(), i.end());
+      v[k] = cases::at(x[k], own);
+    }
+    return f(v);
+  });
+}
+
+// Operands are drawn from [0.6, 1.4].
+Tensor above_loc(const Tensor& drawn, std::size_t operand) { return operand == 0 ? drawn + 3 : drawn; }
+Tensor within_scale(const Tensor& drawn, std::size_t operand) {
+  return operand == 0 ? drawn * 0.3 : operand == 1 ? drawn * 0.1 : drawn;
+}
+Tensor probability(const Tensor& drawn, std::size_t operand) { return operand == 0 ? drawn * 0.5 : drawn; }
+
+std::vector<Shaped> all_rows() {
+  std::vector<Shaped> all;
+  references::for_each_law_function([&]<class F, class Op>(const char* name, F, Support support, Op) {
+    if (!selected(name)) return;
+    constexpr decltype(Shaped::prepare) prepare[] = {nullptr, above_loc, within_scale, probability};
+    all.push_back({name,
+                   F::operands == 3 ? "2x3,3,();(),2,2;0,0,0" : "2x3,3,(),3;2,2,2,2",
+                   [](X x) -> Tensor { return Op{}(x); },
+                   [](A x) { return elements_of(x, [](const Real* v) { return F{}(v); }); },
+                   {0.6, 1.4},
+                   prepare[support],
+                   none,
+                   16});
+  });
+  return all;
+}
+
+}  // namespace
+
+std::span<const Shaped> laws() {
+  static const std::vector<Shaped> kept = all_rows();
+  return kept;
+}
+
+}  // namespace cases

@@ -1,0 +1,214 @@
+// The laws of <reel/stats.hpp> by their definitions, of long doubles and of jets: rows of op cases and of random
+// programs are made of it. Operands: x or p, shape, loc, scale.
+#pragma once
+#include <reel/stats.hpp>
+
+#include "../../random/normal.hpp"
+#include "series.hpp"
+
+namespace references {
+
+using random_programs::Jet;
+
+inline bool negative(long double x) { return x < 0; }
+inline bool negative(const Jet& x) { return less(x, Jet(0)); }
+inline long double arctan2_of(long double y, long double x) { return std::atan2(y, x); }
+inline Jet arctan2_of(long double y, const Jet& x) { return arctan2(Jet(y), x); }
+inline long double normal_of(long double z) { return std::erfc(-z / std::sqrt(2.0L)) / 2; }
+inline Jet normal_of(const Jet& z) { return smooth(z, random_programs::normal_cdf); }
+inline long double normal_quantile_of(long double p) { return references::ndtri(p); }
+inline Jet normal_quantile_of(const Jet& p) {
+  return chain(p, random_programs::quantile_series(references::ndtri(p.v[0]), std::sqrt(2 * pi), 0.5L), 16);
+}
+template <class N>
+N power_of(const N& x, const N& y) {
+  return exp_of(y * log_of(x));
+}
+template <class N>
+N size_of(const N& x) {
+  return negative(x) ? -x : x;
+}
+
+// Each in standard form: the logarithm of the density, both probabilities, and the quantile.
+// clang-format off
+struct Norm {
+  static constexpr int shapes = 0;
+  template <class N> static N logpdf(const N& z, const N&) { return -(z * z) / 2.0L - std::log(2 * pi) / 2; }
+  template <class N> static N cdf(const N& z, const N&) { return normal_of(z); }
+  template <class N> static N sf(const N& z, const N&) { return normal_of(-z); }
+  template <class N> static N ppf(const N& p, const N&) { return normal_quantile_of(p); }
+};
+struct Expon {
+  static constexpr int shapes = 0;
+  template <class N> static N logpdf(const N& z, const N&) { return -z; }
+  template <class N> static N cdf(const N& z, const N&) { return 1.0L - exp_of(-z); }
+  template <class N> static N sf(const N& z, const N&) { return exp_of(-z); }
+  template <class N> static N ppf(const N& p, const N&) { return -log_of(1.0L - p); }
+};
+struct Laplace {
+  static constexpr int shapes = 0;
+  template <class N> static N logpdf(const N& z, const N&) { using std::abs; return -abs(z) - std::log(2.0L); }
+  template <class N> static N cdf(const N& z, const N&) { return negative(z) ? exp_of(z) / 2.0L : 1.0L - exp_of(-z) / 2.0L; }
+  template <class N> static N sf(const N& z, const N& s) { return cdf<N>(-z, s); }
+  template <class N> static N ppf(const N& p, const N&) { return negative(p - 0.5L) ? log_of(p * 2.0L) : -log_of((1.0L - p) * 2.0L); }
+};
+struct Logistic {
+  static constexpr int shapes = 0;
+  template <class N> static N logpdf(const N& z, const N&) { return -z - log_of(1.0L + exp_of(-z)) * 2.0L; }
+  template <class N> static N cdf(const N& z, const N&) { return 1.0L / (1.0L + exp_of(-z)); }
+  template <class N> static N sf(const N& z, const N&) { return 1.0L / (1.0L + exp_of(z)); }
+  template <class N> static N ppf(const N& p, const N&) { return log_of(p / (1.0L - p)); }
+};
+struct Cauchy {
+  static constexpr int shapes = 0;
+  template <class N> static N logpdf(const N& z, const N&) { return -log_of((z * z + 1.0L) * pi); }
+  template <class N> static N cdf(const N& z, const N&) { return arctan2_of(1.0L, -z) / pi; }
+  template <class N> static N sf(const N& z, const N&) { return arctan2_of(1.0L, z) / pi; }
+  template <class N> static N ppf(const N& p, const N&) { return -cos_of(p * pi) / sin_of(p * pi); }
+};
+struct Gumbel {
+  static constexpr int shapes = 0;
+  template <class N> static N logpdf(const N& z, const N&) { return -z - exp_of(-z); }
+  template <class N> static N cdf(const N& z, const N&) { return exp_of(-exp_of(-z)); }
+  template <class N> static N sf(const N& z, const N&) { return 1.0L - exp_of(-exp_of(-z)); }
+  template <class N> static N ppf(const N& p, const N&) { return -log_of(-log_of(p)); }
+};
+struct Uniform {
+  static constexpr int shapes = 0;
+  template <class N> static N logpdf(const N& z, const N&) { return z * 0.0L; }
+  template <class N> static N cdf(const N& z, const N&) { return z; }
+  template <class N> static N sf(const N& z, const N&) { return 1.0L - z; }
+  template <class N> static N ppf(const N& p, const N&) { return p; }
+};
+struct Pareto {
+  static constexpr int shapes = 1;
+  template <class N> static N logpdf(const N& z, const N& b) { return log_of(b) - (b + 1.0L) * log_of(z); }
+  template <class N> static N cdf(const N& z, const N& b) { return 1.0L - sf(z, b); }
+  template <class N> static N sf(const N& z, const N& b) { return power_of<N>(z, -b); }
+  template <class N> static N ppf(const N& p, const N& b) { return exp_of(-log_of(1.0L - p) / b); }
+};
+struct Lognorm {
+  static constexpr int shapes = 1;
+  template <class N> static N logpdf(const N& z, const N& s) { return Norm::logpdf<N>(log_of(z) / s, s) - log_of(s * z); }
+  template <class N> static N cdf(const N& z, const N& s) { return normal_of(log_of(z) / s); }
+  template <class N> static N sf(const N& z, const N& s) { return normal_of(-(log_of(z) / s)); }
+  template <class N> static N ppf(const N& p, const N& s) { return exp_of(s * normal_quantile_of(p)); }
+};
+struct Weibull {
+  static constexpr int shapes = 1;
+  template <class N> static N logpdf(const N& z, const N& c) { return log_of(c) + (c - 1.0L) * log_of(z) - power_of(z, c); }
+  template <class N> static N cdf(const N& z, const N& c) { return 1.0L - sf(z, c); }
+  template <class N> static N sf(const N& z, const N& c) { return exp_of(-power_of(z, c)); }
+  template <class N> static N ppf(const N& p, const N& c) { return power_of<N>(-log_of(1.0L - p), 1.0L / c); }
+};
+// clang-format on
+
+enum LawFunction { logpdf, pdf, cdf, logcdf, sf, logsf, ppf };
+
+/// With loc and scale.
+template <class Law, LawFunction kind>
+struct Function {
+  static constexpr int operands = Law::shapes + 3;
+  template <class N>
+  N operator()(const N* x) const {
+    const N &loc = x[operands - 2], &scale = x[operands - 1], shape = x[operands - 3];
+    const N z = (x[0] - loc) / scale;
+    if constexpr (kind == logpdf)
+      return Law::template logpdf<N>(z, shape) - log_of(scale);
+    else if constexpr (kind == pdf)
+      return exp_of(Law::template logpdf<N>(z, shape)) / scale;
+    else if constexpr (kind == cdf)
+      return Law::template cdf<N>(z, shape);
+    else if constexpr (kind == logcdf)
+      return log_of(Law::template cdf<N>(z, shape));
+    else if constexpr (kind == sf)
+      return Law::template sf<N>(z, shape);
+    else if constexpr (kind == logsf)
+      return log_of(Law::template sf<N>(z, shape));
+    else
+      return loc + scale * Law::template ppf<N>(x[0], shape);
+  }
+};
+
+/// Where x lies: anywhere, well above loc, between loc and loc + scale; or it is a probability.
+enum Support { whole_line, half_line, unit, fraction };
+
+/// Calls add(name, reference, support, op) for each function.
+template <class Add>
+void for_each_law_function(const Add& add) {
+  using namespace reel;
+  // clang-format off
+  add("norm_logpdf", Function<Norm, logpdf>{}, whole_line, [](const auto& x) { return norm_logpdf(x[0], x[1], x[2]); });
+  add("norm_pdf", Function<Norm, pdf>{}, whole_line, [](const auto& x) { return norm_pdf(x[0], x[1], x[2]); });
+  add("norm_cdf", Function<Norm, cdf>{}, whole_line, [](const auto& x) { return norm_cdf(x[0], x[1], x[2]); });
+  add("norm_logcdf", Function<Norm, logcdf>{}, whole_line, [](const auto& x) { return norm_logcdf(x[0], x[1], x[2]); });
+  add("norm_sf", Function<Norm, sf>{}, whole_line, [](const auto& x) { return norm_sf(x[0], x[1], x[2]); });
+  add("norm_logsf", Function<Norm, logsf>{}, whole_line, [](const auto& x) { return norm_logsf(x[0], x[1], x[2]); });
+  add("norm_ppf", Function<Norm, ppf>{}, fraction, [](const auto& x) { return norm_ppf(x[0], x[1], x[2]); });
+  add("expon_logpdf", Function<Expon, logpdf>{}, half_line, [](const auto& x) { return expon_logpdf(x[0], x[1], x[2]); });
+  add("expon_pdf", Function<Expon, pdf>{}, half_line, [](const auto& x) { return expon_pdf(x[0], x[1], x[2]); });
+  add("expon_cdf", Function<Expon, cdf>{}, half_line, [](const auto& x) { return expon_cdf(x[0], x[1], x[2]); });
+  add("expon_logcdf", Function<Expon, logcdf>{}, half_line, [](const auto& x) { return expon_logcdf(x[0], x[1], x[2]); });
+  add("expon_sf", Function<Expon, sf>{}, half_line, [](const auto& x) { return expon_sf(x[0], x[1], x[2]); });
+  add("expon_logsf", Function<Expon, logsf>{}, half_line, [](const auto& x) { return expon_logsf(x[0], x[1], x[2]); });
+  add("expon_ppf", Function<Expon, ppf>{}, fraction, [](const auto& x) { return expon_ppf(x[0], x[1], x[2]); });
+  add("laplace_logpdf", Function<Laplace, logpdf>{}, whole_line, [](const auto& x) { return laplace_logpdf(x[0], x[1], x[2]); });
+  add("laplace_pdf", Function<Laplace, pdf>{}, whole_line, [](const auto& x) { return laplace_pdf(x[0], x[1], x[2]); });
+  add("laplace_cdf", Function<Laplace, cdf>{}, whole_line, [](const auto& x) { return laplace_cdf(x[0], x[1], x[2]); });
+  add("laplace_logcdf", Function<Laplace, logcdf>{}, whole_line, [](const auto& x) { return laplace_logcdf(x[0], x[1], x[2]); });
+  add("laplace_sf", Function<Laplace, sf>{}, whole_line, [](const auto& x) { return laplace_sf(x[0], x[1], x[2]); });
+  add("laplace_logsf", Function<Laplace, logsf>{}, whole_line, [](const auto& x) { return laplace_logsf(x[0], x[1], x[2]); });
+  add("laplace_ppf", Function<Laplace, ppf>{}, fraction, [](const auto& x) { return laplace_ppf(x[0], x[1], x[2]); });
+  add("logistic_logpdf", Function<Logistic, logpdf>{}, whole_line, [](const auto& x) { return logistic_logpdf(x[0], x[1], x[2]); });
+  add("logistic_pdf", Function<Logistic, pdf>{}, whole_line, [](const auto& x) { return logistic_pdf(x[0], x[1], x[2]); });
+  add("logistic_cdf", Function<Logistic, cdf>{}, whole_line, [](const auto& x) { return logistic_cdf(x[0], x[1], x[2]); });
+  add("logistic_logcdf", Function<Logistic, logcdf>{}, whole_line, [](const auto& x) { return logistic_logcdf(x[0], x[1], x[2]); });
+  add("logistic_sf", Function<Logistic, sf>{}, whole_line, [](const auto& x) { return logistic_sf(x[0], x[1], x[2]); });
+  add("logistic_logsf", Function<Logistic, logsf>{}, whole_line, [](const auto& x) { return logistic_logsf(x[0], x[1], x[2]); });
+  add("logistic_ppf", Function<Logistic, ppf>{}, fraction, [](const auto& x) { return logistic_ppf(x[0], x[1], x[2]); });
+  add("cauchy_logpdf", Function<Cauchy, logpdf>{}, whole_line, [](const auto& x) { return cauchy_logpdf(x[0], x[1], x[2]); });
+  add("cauchy_pdf", Function<Cauchy, pdf>{}, whole_line, [](const auto& x) { return cauchy_pdf(x[0], x[1], x[2]); });
+  add("cauchy_cdf", Function<Cauchy, cdf>{}, whole_line, [](const auto& x) { return cauchy_cdf(x[0], x[1], x[2]); });
+  add("cauchy_logcdf", Function<Cauchy, logcdf>{}, whole_line, [](const auto& x) { return cauchy_logcdf(x[0], x[1], x[2]); });
+  add("cauchy_sf", Function<Cauchy, sf>{}, whole_line, [](const auto& x) { return cauchy_sf(x[0], x[1], x[2]); });
+  add("cauchy_logsf", Function<Cauchy, logsf>{}, whole_line, [](const auto& x) { return cauchy_logsf(x[0], x[1], x[2]); });
+  add("cauchy_ppf", Function<Cauchy, ppf>{}, fraction, [](const auto& x) { return cauchy_ppf(x[0], x[1], x[2]); });
+  add("gumbel_r_logpdf", Function<Gumbel, logpdf>{}, whole_line, [](const auto& x) { return gumbel_r_logpdf(x[0], x[1], x[2]); });
+  add("gumbel_r_pdf", Function<Gumbel, pdf>{}, whole_line, [](const auto& x) { return gumbel_r_pdf(x[0], x[1], x[2]); });
+  add("gumbel_r_cdf", Function<Gumbel, cdf>{}, whole_line, [](const auto& x) { return gumbel_r_cdf(x[0], x[1], x[2]); });
+  add("gumbel_r_logcdf", Function<Gumbel, logcdf>{}, whole_line, [](const auto& x) { return gumbel_r_logcdf(x[0], x[1], x[2]); });
+  add("gumbel_r_sf", Function<Gumbel, sf>{}, whole_line, [](const auto& x) { return gumbel_r_sf(x[0], x[1], x[2]); });
+  add("gumbel_r_logsf", Function<Gumbel, logsf>{}, whole_line, [](const auto& x) { return gumbel_r_logsf(x[0], x[1], x[2]); });
+  add("gumbel_r_ppf", Function<Gumbel, ppf>{}, fraction, [](const auto& x) { return gumbel_r_ppf(x[0], x[1], x[2]); });
+  add("uniform_logpdf", Function<Uniform, logpdf>{}, unit, [](const auto& x) { return uniform_logpdf(x[0], x[1], x[2]); });
+  add("uniform_pdf", Function<Uniform, pdf>{}, unit, [](const auto& x) { return uniform_pdf(x[0], x[1], x[2]); });
+  add("uniform_cdf", Function<Uniform, cdf>{}, unit, [](const auto& x) { return uniform_cdf(x[0], x[1], x[2]); });
+  add("uniform_logcdf", Function<Uniform, logcdf>{}, unit, [](const auto& x) { return uniform_logcdf(x[0], x[1], x[2]); });
+  add("uniform_sf", Function<Uniform, sf>{}, unit, [](const auto& x) { return uniform_sf(x[0], x[1], x[2]); });
+  add("uniform_logsf", Function<Uniform, logsf>{}, unit, [](const auto& x) { return uniform_logsf(x[0], x[1], x[2]); });
+  add("uniform_ppf", Function<Uniform, ppf>{}, fraction, [](const auto& x) { return uniform_ppf(x[0], x[1], x[2]); });
+  add("pareto_logpdf", Function<Pareto, logpdf>{}, half_line, [](const auto& x) { return pareto_logpdf(x[0], x[1], x[2], x[3]); });
+  add("pareto_pdf", Function<Pareto, pdf>{}, half_line, [](const auto& x) { return pareto_pdf(x[0], x[1], x[2], x[3]); });
+  add("pareto_cdf", Function<Pareto, cdf>{}, half_line, [](const auto& x) { return pareto_cdf(x[0], x[1], x[2], x[3]); });
+  add("pareto_logcdf", Function<Pareto, logcdf>{}, half_line, [](const auto& x) { return pareto_logcdf(x[0], x[1], x[2], x[3]); });
+  add("pareto_sf", Function<Pareto, sf>{}, half_line, [](const auto& x) { return pareto_sf(x[0], x[1], x[2], x[3]); });
+  add("pareto_logsf", Function<Pareto, logsf>{}, half_line, [](const auto& x) { return pareto_logsf(x[0], x[1], x[2], x[3]); });
+  add("pareto_ppf", Function<Pareto, ppf>{}, fraction, [](const auto& x) { return pareto_ppf(x[0], x[1], x[2], x[3]); });
+  add("lognorm_logpdf", Function<Lognorm, logpdf>{}, half_line, [](const auto& x) { return lognorm_logpdf(x[0], x[1], x[2], x[3]); });
+  add("lognorm_pdf", Function<Lognorm, pdf>{}, half_line, [](const auto& x) { return lognorm_pdf(x[0], x[1], x[2], x[3]); });
+  add("lognorm_cdf", Function<Lognorm, cdf>{}, half_line, [](const auto& x) { return lognorm_cdf(x[0], x[1], x[2], x[3]); });
+  add("lognorm_logcdf", Function<Lognorm, logcdf>{}, half_line, [](const auto& x) { return lognorm_logcdf(x[0], x[1], x[2], x[3]); });
+  add("lognorm_sf", Function<Lognorm, sf>{}, half_line, [](const auto& x) { return lognorm_sf(x[0], x[1], x[2], x[3]); });
+  add("lognorm_logsf", Function<Lognorm, logsf>{}, half_line, [](const auto& x) { return lognorm_logsf(x[0], x[1], x[2], x[3]); });
+  add("lognorm_ppf", Function<Lognorm, ppf>{}, fraction, [](const auto& x) { return lognorm_ppf(x[0], x[1], x[2], x[3]); });
+  add("weibull_min_logpdf", Function<Weibull, logpdf>{}, half_line, [](const auto& x) { return weibull_min_logpdf(x[0], x[1], x[2], x[3]); });
+  add("weibull_min_pdf", Function<Weibull, pdf>{}, half_line, [](const auto& x) { return weibull_min_pdf(x[0], x[1], x[2], x[3]); });
+  add("weibull_min_cdf", Function<Weibull, cdf>{}, half_line, [](const auto& x) { return weibull_min_cdf(x[0], x[1], x[2], x[3]); });
+  add("weibull_min_logcdf", Function<Weibull, logcdf>{}, half_line, [](const auto& x) { return weibull_min_logcdf(x[0], x[1], x[2], x[3]); });
+  add("weibull_min_sf", Function<Weibull, sf>{}, half_line, [](const auto& x) { return weibull_min_sf(x[0], x[1], x[2], x[3]); });
+  add("weibull_min_logsf", Function<Weibull, logsf>{}, half_line, [](const auto& x) { return weibull_min_logsf(x[0], x[1], x[2], x[3]); });
+  add("weibull_min_ppf", Function<Weibull, ppf>{}, fraction, [](const auto& x) { return weibull_min_ppf(x[0], x[1], x[2], x[3]); });
+  // clang-format on
+}
+
+}  // namespace references

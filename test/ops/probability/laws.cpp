@@ -1,0 +1,244 @@
+// Laws of <reel/stats.hpp>: values, gradients and Hessians to all digits, what lies outside the support, ends of it and
+// of quantiles, dtypes, errors, entries on tapes. Values and derivatives in every shape and layout are checked by the
+// op table.
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <map>
+#include <numbers>
+#include <reel/reel.hpp>
+#include <reel/stats.hpp>
+#include <string>
+
+#include "catch.hpp"
+#include "law_values.hpp"
+#include "support/derivatives.hpp"
+#include "support/numbers.hpp"
+
+using namespace reel;
+using namespace support;
+
+namespace {
+
+using Tensors = support::Tensors;
+using Call = std::function<Tensor(const Tensors&)>;
+
+// clang-format off
+#define LAW_0(name) {#name, [](const Tensors& x) { return name(x[0], x[1], x[2]); }}
+#define LAW_1(name) {#name, [](const Tensors& x) { return name(x[0], x[1], x[2], x[3]); }}
+#define LAW(law, shapes) LAW_##shapes(law##_logpdf), LAW_##shapes(law##_pdf), LAW_##shapes(law##_cdf), LAW_##shapes(law##_logcdf), LAW_##shapes(law##_sf), LAW_##shapes(law##_logsf), LAW_##shapes(law##_ppf)
+const std::map<std::string, Call> functions = {
+    LAW(norm, 0), LAW(expon, 0), LAW(laplace, 0), LAW(logistic, 0), LAW(cauchy, 0), LAW(gumbel_r, 0), LAW(uniform, 0),
+    LAW(pareto, 1), LAW(lognorm, 1), LAW(weibull_min, 1)};
+// clang-format on
+const std::map<std::string, int> shape_parameters = {{"pareto", 1}, {"lognorm", 1}, {"weibull_min", 1}};
+
+Tensors numbers(const Doubles& x, DType dtype = DType::float64) {
+  Tensors all;
+  for (double v : x) all.push_back(cast(scalar(v), dtype));
+  return all;
+}
+struct Derivatives {
+  double value;
+  Doubles gradient, hessian;
+};
+double item_or_0(const Gradient& g) { return g ? g.dense().item() : 0; }
+Derivatives derivatives(const Call& f, const Doubles& x) {
+  const Tensors operands = numbers(x);
+  GradientTape outer({.persistent = true}), inner;
+  for (const Tensor& t : operands) outer.watch(t), inner.watch(t);
+  const Tensor y = f(operands);
+  Derivatives d{y.item(), {}, {}};
+  Tensors first;
+  for (const Gradient& g : inner.gradient(y, operands)) {
+    first.push_back(g ? g.dense() : scalar(0.0));
+    d.gradient.push_back(item_or_0(g));
+  }
+  for (std::size_t k = 0; k < x.size(); ++k) {
+    const auto row = outer.gradient(first[k], operands);
+    for (std::size_t j = k; j < x.size(); ++j) d.hessian.push_back(item_or_0(row[j]));
+  }
+  return d;
+}
+
+// The sum of |operand times derivative|: the change of the value for relative changes of the operands.
+struct Conditions {
+  double value = 0;
+  Doubles gradient;
+};
+Conditions conditions(const LawValue& row) {
+  Conditions c;
+  const std::size_t n = row.operands.size();
+  c.gradient.assign(n, 0);
+  std::size_t at = 0;
+  for (std::size_t k = 0; k < n; ++k) {
+    if (!std::isnan(row.gradient[k])) c.value += std::abs(row.operands[k] * row.gradient[k]);
+    for (std::size_t j = k; j < n; ++j, ++at) {
+      if (std::isnan(row.hessian[at])) continue;
+      c.gradient[k] += std::abs(row.operands[j] * row.hessian[at]);
+      if (j != k) c.gradient[j] += std::abs(row.operands[k] * row.hessian[at]);
+    }
+  }
+  return c;
+}
+// Of the second derivatives by operand k and by operand j.
+double geometric_mean(const LawValue& row, std::size_t k, std::size_t j) {
+  const auto diagonal = [&](std::size_t i) {
+    const std::size_t n = row.operands.size();
+    return std::sqrt(std::abs(row.hessian[i * n - i * (i + 1) / 2 + i]));
+  };
+  return diagonal(k) * diagonal(j);
+}
+void check_close(double got, double expected, double tolerance) {
+  if (std::isnan(expected)) return;
+  INFO(got << ", not " << expected);
+  CHECK(std::abs(got - expected) <= tolerance + 1e-300);
+}
+
+}  // namespace
+
+TEST_CASE("laws: values, gradients and Hessians to all digits") {
+  constexpr double unit = 0x1p-52;
+  for (const LawValue& row : law_values) {
+    std::string text = row.function;
+    for (double v : row.operands) text += " " + std::to_string(v);
+    INFO(text);
+    const Derivatives got = derivatives(functions.at(row.function), row.operands);
+    const Conditions condition = conditions(row);
+    check_close(got.value, row.value, 4 * unit * (std::abs(row.value) + condition.value));
+    // Where a derivative passes through 0 its error is one of the size of those by loc and scale.
+    double others = 0;
+    for (const double g : {row.gradient[row.gradient.size() - 2], row.gradient.back()})
+      if (!std::isnan(g)) others = std::max(others, std::abs(g));
+    std::size_t at = 0;
+    for (std::size_t k = 0; k < row.gradient.size(); ++k) {
+      INFO("gradient of operand " << k);
+      check_close(got.gradient[k], row.gradient[k],
+                  8 * unit * (std::abs(row.gradient[k]) + condition.gradient[k] + others));
+      for (std::size_t j = k; j < row.gradient.size(); ++j, ++at) {
+        INFO("and of operand " << j);
+        check_close(got.hessian[at], row.hessian[at],
+                    1e-12 * std::abs(row.hessian[at]) + 64 * unit * (geometric_mean(row, k, j) + others));
+      }
+    }
+  }
+}
+
+namespace {
+
+struct Ends {
+  const char* law;
+  Doubles inside;  // an operand inside the support, and the parameters
+  double lower, upper;
+};
+const std::vector<Ends> all_ends = {
+    {"norm", {0.5, 0.25, 2}, -inf, inf},         {"expon", {0.5, 0.25, 2}, 0.25, inf},
+    {"laplace", {0.5, 0.25, 2}, -inf, inf},      {"logistic", {0.5, 0.25, 2}, -inf, inf},
+    {"cauchy", {0.5, 0.25, 2}, -inf, inf},       {"gumbel_r", {0.5, 0.25, 2}, -inf, inf},
+    {"uniform", {0.5, 0.25, 2}, 0.25, 2.25},     {"pareto", {3, 1.5, 0.25, 2}, 2.25, inf},
+    {"lognorm", {0.5, 1.5, 0.25, 2}, 0.25, inf}, {"weibull_min", {0.5, 1.5, 0.25, 2}, 0.25, inf},
+};
+constexpr const char* kinds[] = {"logpdf", "pdf", "cdf", "logcdf", "sf", "logsf"};
+constexpr double below_support[] = {-inf, 0, 0, -inf, 1, 0}, above_support[] = {-inf, 0, 1, 0, 0, -inf};
+
+void check_constant(const std::string& name, const Doubles& x, double expected) {
+  INFO(name << " at " << x[0]);
+  const Derivatives d = derivatives(functions.at(name), x);
+  CHECK(d.value == expected);
+  for (const double g : d.gradient) CHECK(g == 0);
+  for (const double h : d.hessian) CHECK(h == 0);
+}
+
+}  // namespace
+
+TEST_CASE("laws: outside the support and at infinity they are constants with gradient 0") {
+  for (const Ends& e : all_ends) {
+    for (std::size_t k = 0; k < std::size(kinds); ++k) {
+      const std::string name = std::string(e.law) + "_" + kinds[k];
+      Doubles x = e.inside;
+      for (const double low : {-inf, e.lower - 1, e.lower - 1e6})
+        check_constant(name, (x[0] = low, x), below_support[k]);
+      for (const double high : {inf, e.upper + 1, e.upper + 1e6})
+        check_constant(name, (x[0] = high, x), above_support[k]);
+    }
+  }
+}
+
+TEST_CASE("laws: NaN operands, scales and shapes that are not above 0, and probabilities beyond 1 give NaN") {
+  for (const Ends& e : all_ends) {
+    for (const char* kind : {"logpdf", "pdf", "cdf", "logcdf", "sf", "logsf", "ppf"}) {
+      const std::string name = std::string(e.law) + "_" + kind;
+      const Call& f = functions.at(name);
+      const auto at = [&](std::size_t k, double v) {
+        INFO(name << ", operand " << k << " is " << v);
+        Doubles x = e.inside;
+        if (std::string(kind) == "ppf") x[0] = 0.5;
+        CHECK(std::isfinite(f(numbers(x)).item()));
+        x[k] = v;
+        CHECK(std::isnan(f(numbers(x)).item()));
+        x[0] = std::string(kind) == "ppf" ? 1 : inf;  // nor do constants outside hide it
+        if (k > 0) CHECK(std::isnan(f(numbers(x)).item()));
+      };
+      for (std::size_t k = 0; k < e.inside.size(); ++k) at(k, qnan);
+      for (const double v : {0., -1., -inf}) {
+        at(e.inside.size() - 1, v);
+        if (e.inside.size() == 4) at(1, v);
+      }
+      if (std::string(kind) == "ppf")
+        for (const double p : {-0x1p-1074, 1.25, inf, -inf}) at(0, p);
+    }
+  }
+}
+
+TEST_CASE("laws: at the ends of the support, and quantiles of 0 and 1") {
+  for (const Ends& e : all_ends) {
+    INFO(e.law);
+    const auto value = [&](const char* kind, double at) {
+      Doubles x = e.inside;
+      x[0] = at;
+      return functions.at(std::string(e.law) + "_" + kind)(numbers(x)).item();
+    };
+    CHECK(value("ppf", 0) == e.lower);
+    CHECK(value("ppf", 1) == e.upper);
+    CHECK(value("cdf", e.lower) == 0);
+    CHECK(value("sf", e.lower) == 1);
+    CHECK(value("logcdf", e.lower) == -inf);
+    CHECK(value("logsf", e.lower) == 0);
+    CHECK(value("cdf", e.upper) == 1);
+    CHECK(value("sf", e.upper) == 0);
+    CHECK(value("logcdf", e.upper) == 0);
+    CHECK(value("logsf", e.upper) == -inf);
+  }
+  CHECK(expon_pdf(0.0).item() == 1);
+  CHECK(uniform_pdf(0.0).item() == 1);
+  CHECK(uniform_pdf(1.0).item() == 1);
+  CHECK(pareto_pdf(1.0, 2.5).item() == 2.5);
+  CHECK(lognorm_logpdf(0.0, 1.0).item() == -inf);
+  CHECK(weibull_min_pdf(0.0, 0.5).item() == inf);
+  CHECK(weibull_min_pdf(0.0, 1.0).item() == 1);
+  CHECK(weibull_min_pdf(0.0, 2.0).item() == 0);
+  CHECK(weibull_min_logpdf(0.0, 1.0).item() == 0);
+  // Beyond what exp(-exp(-z)) and exp(-z^c) hold.
+  CHECK(gumbel_r_cdf(-800.0).item() == 0);
+  CHECK(gumbel_r_logsf(800.0).item() == -800);
+  check_constant("gumbel_r_pdf", {-800, 0, 1}, 0);
+  check_constant("gumbel_r_sf", {-800, 0, 1}, 1);
+  check_constant("weibull_min_pdf", {1e200, 3, 0, 1}, 0);
+  check_constant("weibull_min_logcdf", {1e200, 3, 0, 1}, 0);
+  CHECK(weibull_min_logcdf(1e-200, 2.0).item() == 2 * std::log(1e-200));
+  CHECK(std::abs(cauchy_logpdf(1e200).item() + std::log(std::numbers::pi) + 2 * std::log(1e200)) < 1e-12);
+}
+
+TEST_CASE("laws: dtypes, one entry on a tape, errors") {
+  const Tensor x = from_data(std::vector<float>{0.25f, 0.5f});
+  CHECK(norm_logpdf(x).dtype() == DType::float32);
+  CHECK(norm_logpdf(cast(x, DType::bfloat16), 0, 2).dtype() == DType::bfloat16);
+  CHECK(norm_logpdf(from_data(std::vector<std::int64_t>{0, 1})).dtype() == DType::float64);
+  CHECK(pareto_ppf(x, ones({3, 1})).shape() == Shape{3, 2});
+  CHECK_THROWS_AS(norm_cdf(cast(x, DType::complex64)), TypeError);
+  CHECK_THROWS_AS(norm_cdf(x, zeros({3})), ShapeError);
+  GradientTape tape;
+  tape.watch(x);
+  const Tensor y = lognorm_logcdf(x, 0.5);
+  CHECK(tape.stats().entries == 1);
+}
