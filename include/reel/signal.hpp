@@ -31,6 +31,11 @@ Tensor correlate(const Operand& x, const Operand& h, ConvolveMode mode = Convolv
 /// infinity b[k] makes the first k results NaN.
 Tensor lfilter(const Operand& b, const Operand& a, const Operand& x, std::int64_t axis = -1);
 
+/// x filtered by second-order sections in turn, each as by lfilter(row[0:3], row[3:6], x) for a row of sections
+/// [count, 6], with zero initial conditions (SciPy's sosfilt, which requires row[3] = 1; here the row is divided by it).
+/// ShapeError for another shape and for no sections. Gradient: that of lfilter, to sections and x.
+Tensor sosfilt(const Operand& sections, const Operand& x, std::int64_t axis = -1);
+
 /// Cosine and sine transforms of types 1 to 4 along an axis, and their inverses. By default they are SciPy's sums,
 /// which are twice those of the definition. With `ortho` the transform is orthogonal. dct of type 1 needs at least two
 /// numbers. ValueError for other types, and for an axis of no elements.
@@ -54,6 +59,29 @@ Tensor stft(const Operand& x, const Operand& window, std::int64_t hop);
 /// That check reads the window: within compile() it is made for a captured window, but not for one that is an argument
 /// or is computed there.
 Tensor istft(const Operand& x, const Operand& window, std::int64_t hop);
+
+/// What is subtracted from each segment of a signal: nothing, its mean, the straight line nearest to it.
+enum class Trend : std::uint8_t { keep, mean, line };
+/// How powers are scaled. density: per unit of frequency, so that their integral is the power of the signal. spectrum: a
+/// sine has its power at its frequency.
+enum class PowerScale : std::uint8_t { density, spectrum };
+struct SpectrumOptions {
+  std::int64_t hop = -1;  ///< from segment to segment; -1: half the length of the window, rounded up
+  std::int64_t n = -1;    ///< length of the transform, to which segments are padded with zeros; -1: that of the window
+  double rate = 1;        ///< samples per unit of time; the frequencies are rfftfreq(n, 1 / rate)
+  Trend trend = Trend::mean;
+  PowerScale scale = PowerScale::density;
+};
+/// The one-sided cross spectral density of real signals along their last axis: complex [..., n / 2 + 1] (Welch 1967;
+/// SciPy's csd). It is the mean over segments of conj(X) Y, where X and Y are the spectra of the segments less their
+/// trend, times the window. density divides by rate times the sum of the squares of the window, spectrum by the square
+/// of its sum. All frequencies but 0 and, for even n, rate / 2 are doubled. The shorter signal is padded with zeros;
+/// other axes broadcast. Samples at the end that do not fill a segment are dropped. `window` is a vector of at most as
+/// many numbers as the longer signal has (ShapeError). ValueError for a hop outside 1 to the length of the window, for
+/// n below that length, and for a rate that is not positive. Gradients: to both signals and the window.
+Tensor csd(const Operand& x, const Operand& y, const Operand& window, const SpectrumOptions& options = {});
+/// The power spectral density of x, real: csd(x, x) (SciPy's welch).
+Tensor welch(const Operand& x, const Operand& window, const SpectrumOptions& options = {});
 
 /// x with multiples of the period added so that no two neighbours differ by more than half a period (NumPy's unwrap). A
 /// difference of exactly half a period keeps its sign. Gradient: g. ValueError unless the period is positive.

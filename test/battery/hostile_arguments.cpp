@@ -288,6 +288,15 @@ void axes_and_sizes() {
         "lfilter", [&] { lfilter(ones({2}), ones({2}), m, i); }, axis);
     at(
         "unwrap", [&] { unwrap(m, i); }, axis);
+    at(
+        "sosfilt",
+        [&] {
+          sosfilt(ones({1, 6}), m, i);
+        },
+        axis);
+    at("welch", [&] { welch(m, ones({2}), {.hop = i}); });
+    at("csd", [&] { csd(m, m, ones({2}), {.n = i}); });
+    at("welch", [&] { welch(m, ones({2}), {.trend = static_cast<Trend>(i), .scale = static_cast<PowerScale>(i)}); });
     at("stft", [&] { stft(m, ones({2}), i); });
     at("istft", [&] { istft(cast(m, DType::complex64), ones({2}), i); });
     at("hann", [&] { hann(i); });

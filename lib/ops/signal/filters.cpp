@@ -208,4 +208,25 @@ Tensor lfilter(const Operand& b_operand, const Operand& a_operand, const Operand
   return ops::in_promised_dtype(moveaxis(y, -1, at), promised);
 }
 
+Tensor sosfilt(const Operand& sections_operand, const Operand& x_operand, std::int64_t axis) {
+  const tape::OpScope scope(x_operand);
+  constexpr const char* op = "sosfilt";
+  const Operand* both[] = {&sections_operand, &x_operand};
+  const DType promised = ops::floating_of(ops::common_dtype(op, both));
+  if (is_complex(promised)) fail<TypeError>(op, "is not defined for {}; {}", promised, ops::remedy(promised));
+  const DType d = ops::is_half(promised) ? DType::float32 : promised;
+  const Tensor sections = ops::cast_to(ops::to_tensor(op, sections_operand, d, "sections"), d);
+  Tensor y = ops::cast_to(ops::to_tensor(op, x_operand, d, "x"), d);
+  if (sections.rank() != 2 || sections.shape()[1] != 6 || sections.shape()[0] == 0)
+    fail<ShapeError>(op, "sections have shape {}; they must be [count, 6] with a count of at least 1",
+                     sections.shape());
+  const int at = ops::normalize(op, axis, y.rank());
+  ops::require_rank(op, y.rank() + 1);
+  for (std::int64_t k = 0; k < sections.shape()[0]; ++k) {
+    const Tensor section = sections[k];
+    y = lfilter(slice(section, {range(0, 3)}), slice(section, {range(3, 6)}), y, at);
+  }
+  return ops::in_promised_dtype(y, promised);
+}
+
 }  // namespace reel

@@ -18,6 +18,15 @@ namespace reel {
 
 namespace ops {
 
+Frames::Frames(const char* op, const Operand& operand, DType d, std::int64_t hop)
+    : given(to_tensor(op, operand, "window")) {
+  window = cast_to(real_signal(op, given, "window"), d);
+  if (window.rank() != 1 || window.size() == 0)
+    fail<ShapeError>(op, "window has shape {}; it must be a vector of at least one number", window.shape());
+  n = window.size();
+  if (hop < 1 || hop > n) fail<ValueError>(op, "hop is {}; it must be from 1 to {}, the length of the window", hop, n);
+}
+
 namespace {
 
 using std::numbers::pi;
@@ -85,19 +94,6 @@ Tensor cosine_or_sine(const char* op, const Operand& operand, int type, std::int
 
 // ---- Short-time spectra
 
-struct Frames {
-  Tensor given, window;  // as it was passed, and in the dtype of the signal
-  std::int64_t n;
-  Frames(const char* op, const Operand& operand, DType d, std::int64_t hop) {
-    given = to_tensor(op, operand, "window");
-    window = cast_to(real_signal(op, given, "window"), d);
-    if (window.rank() != 1 || window.size() == 0)
-      fail<ShapeError>(op, "window has shape {}; it must be a vector of at least one number", window.shape());
-    n = window.size();
-    if (hop < 1 || hop > n)
-      fail<ValueError>(op, "hop is {}; it must be from 1 to {}, the length of the window", hop, n);
-  }
-};
 constexpr double least_sum_of_squares = 1e-10;
 
 // Reads the window as it was passed: within a trace even a cast of a captured one has no elements.

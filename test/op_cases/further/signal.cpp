@@ -233,6 +233,50 @@ Row without_line(const Row& r, bool linear) {
   return y;
 }
 
+// The cross spectral density of rows x and y, doubled on one side: its real, or else its imaginary parts.
+Row cross_density(const Row& x, const Row& y, const Row& w, std::int64_t hop, std::int64_t n, bool imaginary) {
+  const auto length = static_cast<std::int64_t>(w.size()),
+             segments = (static_cast<std::int64_t>(x.size()) - length) / hop + 1;
+  Row out;
+  Real squares = 0;
+  for (const Real v : w) squares += v * v;
+  for (std::int64_t k = 0; k < n / 2 + 1; ++k) {
+    Real sum = 0;
+    for (std::int64_t i = 0; i < segments; ++i) {
+      Real parts[2][2] = {};
+      for (const std::size_t one : {std::size_t{0}, std::size_t{1}}) {
+        const auto from = (one == 0 ? x : y).begin() + static_cast<std::ptrdiff_t>(i * hop);
+        const Row segment = without_line(Row(from, from + static_cast<std::ptrdiff_t>(length)), false);
+        for (std::size_t j = 0; j < w.size(); ++j) {
+          const Real angle = 2 * pi * static_cast<Real>(static_cast<std::int64_t>(j) * k) / static_cast<Real>(n);
+          parts[one][0] += segment[j] * w[j] * std::cos(angle);
+          parts[one][1] -= segment[j] * w[j] * std::sin(angle);
+        }
+      }
+      sum += imaginary ? parts[0][0] * parts[1][1] - parts[0][1] * parts[1][0]
+                       : parts[0][0] * parts[1][0] + parts[0][1] * parts[1][1];
+    }
+    out.push_back((k == 0 || 2 * k == n ? 1 : 2) * sum / squares / static_cast<Real>(segments));
+  }
+  return out;
+}
+// A window that is not zero anywhere.
+template <std::size_t Operand>
+Tensor shaped_window(const Tensor& drawn, std::size_t operand) {
+  return operand == Operand ? 0.3 * drawn + 1 : drawn;
+}
+// Rows of six, the fourth number far from 0.
+Tensor stable_sections(const Tensor& drawn, std::size_t operand) {
+  return operand == 0 ? 0.4 * drawn + tensor({0, 0, 0, 3, 0, 0}) : drawn;
+}
+Row cascade(const Array& sections, Row row) {
+  for (std::int64_t k = 0; k < sections.shape[0]; ++k) {
+    const auto from = sections.values.begin() + static_cast<std::ptrdiff_t>(6 * k);
+    row = filtered(Row(from, from + 3), Row(from + 3, from + 6), row);
+  }
+  return row;
+}
+
 // clang-format off
 constexpr Shaped rows[] = {
     {"convolve", "5,3;2,4;1,1;2x4,2x3", convolve<full_mode>, convolve<full_mode>},
@@ -250,6 +294,8 @@ constexpr Shaped rows[] = {
     {"correlate", "5,3", correlate<full_mode, by_fft>, correlate<full_mode>, {-2, 2}, nullptr, none, 8},
     {"lfilter", "2,3,5;3,1,2x4;1,4,6", [](X x) { return lfilter(x[0], x[1], x[2]); }, [](A x) { return along(x[2], -1, [&](const Row& r) { return filtered(x[0].values, x[1].values, r); }); }, {-2, 2}, stable, none, 4},
     {"lfilter", "2,2,4x2", [](X x) { return lfilter(x[0], x[1], x[2], 0); }, [](A x) { return along(x[2], 0, [&](const Row& r) { return filtered(x[0].values, x[1].values, r); }); }, {-2, 2}, stable, none, 4},
+    {"sosfilt", "1x6,5;3x6,2x6;2x6,1", [](X x) { return sosfilt(x[0], x[1]); }, [](A x) { return along(x[1], -1, [&](const Row& r) { return cascade(x[0], r); }); }, {-2, 2}, stable_sections, none, 10},
+    {"sosfilt", "2x6,4x2", [](X x) { return sosfilt(x[0], x[1], 0); }, [](A x) { return along(x[1], 0, [&](const Row& r) { return cascade(x[0], r); }); }, {-2, 2}, stable_sections, none, 10},
     {"dct", "5;2;2x4", dct<1>, transformed<1, false, false, -1>, {-2, 2}, nullptr, none, 4},
     {"dct", "5;1;2x4", dct<2>, transformed<2, false, false, -1>, {-2, 2}, nullptr, none, 4},
     {"dct", "5x2;4x1", dct<3, false, 0>, transformed<3, false, false, 0>, {-2, 2}, nullptr, none, 4},
@@ -275,6 +321,9 @@ constexpr Shaped rows[] = {
     {"hadamard", "8;1;2x4", [](X x) { return hadamard(x[0]); }, hadamard_product, {-2, 2}, nullptr, none, 2},
     {"stft", "9,4;2x6,3", [](X x) { return as_real(stft(x[0], x[1], 2)); }, [](A x) { return spectra(x, 2); }, {-2, 2}, nullptr, none, 4},
     {"istft", "3x3,3x3,4;2x3,2x3,5", [](X x) { return istft(make_complex(x[0], x[1]), x[2], 2); }, [](A x) { return signal_of(x, 2); }, {-2, 2}, positive_window<2>, none, 4},
+    {"welch", "9,4;2x6,3", [](X x) { return welch(x[0], x[1]); }, [](A x) { const Row& w = x[1].values; const auto n = static_cast<std::int64_t>(w.size()); return along(x[0], -1, [&](const Row& r) { return cross_density(r, r, w, 2, n, false); }); }, {-2, 2}, shaped_window<1>, none, 10},
+    {"csd", "9,9,4", [](X x) { return real(csd(x[0], x[1], x[2], {.hop = 3, .n = 5})); }, [](A x) { return along(x[0], -1, [&](const Row& r) { return cross_density(r, x[1].values, x[2].values, 3, 5, false); }); }, {-2, 2}, shaped_window<2>, by_complex, 10},
+    {"csd", "9,9,4", [](X x) { return imag(csd(x[0], x[1], x[2], {.hop = 3, .n = 5})); }, [](A x) { return along(x[0], -1, [&](const Row& r) { return cross_density(r, x[1].values, x[2].values, 3, 5, true); }); }, {-2, 2}, shaped_window<2>, by_complex, 10},
     {"unwrap", "9;2x5", [](X x) { return unwrap(x[0], -1, 2); }, unwrapped},
     {"detrend", "7;2x5;1;2", [](X x) { return detrend(x[0]); }, [](A x) { return along(x[0], -1, [](const Row& r) { return without_line(r, true); }); }, {-2, 2}, nullptr, none, 4},
     {"detrend", "4x2", [](X x) { return detrend(x[0], 0, false); }, [](A x) { return along(x[0], 0, [](const Row& r) { return without_line(r, false); }); }, {-2, 2}, nullptr, none, 2},

@@ -28,6 +28,19 @@ for mode in ("full", "same", "valid"):
     values[f"correlate shorter {mode}"] = scipy.signal.correlate([1, 2], x, mode)
 values["correlate complex"] = scipy.signal.correlate(z, [1j, 2 - 1j]).view(float)
 values["lfilter"] = scipy.signal.lfilter([1, 0.5, -0.25], [2, 0.3, 0.1], x)
+sos = numpy.array([[1, 0.5, -0.25, 1, 0.3, 0.1], [0.5, 0, 1, 1, -0.2, 0]])
+values["sosfilt"] = scipy.signal.sosfilt(sos, x)
+u = numpy.array([1, -2, 0.5, 3, 0.25, -1, 2, 1.5, -0.75, 0.5, 1])
+v = numpy.array([0.5, 1, -1, 2, 0, 0.25, -3])
+w = numpy.array([0.5, 1, 2, 1.5, 0.75])
+for scaling in ("density", "spectrum"):
+    for detrend in (False, "constant", "linear"):
+        options = dict(fs=2.5, window=w, detrend=detrend, scaling=scaling)
+        values[f"welch {scaling} {detrend}"] = scipy.signal.welch(u, **options)[1]
+        values[f"csd {scaling} {detrend}"] = scipy.signal.csd(u, v, **options)[1].view(float)
+values["welch even"] = scipy.signal.welch(u, window=w[:4], noverlap=3)[1]
+values["welch padded"] = scipy.signal.welch(u, window=w, noverlap=1, nfft=8)[1]
+values["csd padded"] = scipy.signal.csd(v, u, window=w, noverlap=0, nfft=7)[1].view(float)
 values["unwrap"] = numpy.unwrap([0, 3, -3, 7, 0.5])
 values["unwrap at half a period"] = numpy.unwrap([0, 1, 2, 1, 0, 3, 0], period=2)
 values["detrend"] = scipy.signal.detrend(x)

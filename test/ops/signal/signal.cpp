@@ -19,6 +19,7 @@ using support::says;
 namespace {
 
 const Tensor signal4 = tensor({1.0, -2.0, 0.5, 3.0});
+const Tensor sections = tensor({{1, 0.5, -0.25, 1, 0.3, 0.1}, {0.5, 0, 1, 1, -0.2, 0}});
 const Tensor complex3 = make_complex(tensor({1.0, 2.0, -1.0}), tensor({1.0, 0.0, -2.0}));
 
 using Calls = std::map<std::string, std::function<Tensor()>>;
@@ -57,10 +58,29 @@ void add_filters(Calls& calls) {
     return as_real(correlate(complex3, make_complex(tensor({0.0, 2.0}), tensor({1.0, -1.0}))));
   };
   calls["lfilter"] = [] { return lfilter(tensor({1.0, 0.5, -0.25}), tensor({2.0, 0.3, 0.1}), signal4); };
+  calls["sosfilt"] = [] { return sosfilt(sections, signal4); };
   calls["unwrap"] = [] { return unwrap(tensor({0.0, 3.0, -3.0, 7.0, 0.5})); };
   calls["unwrap at half a period"] = [] { return unwrap(tensor({0.0, 1.0, 2.0, 1.0, 0.0, 3.0, 0.0}), -1, 2); };
   calls["detrend"] = [] { return detrend(signal4); };
   calls["detrend constant"] = [] { return detrend(signal4, -1, false); };
+}
+
+void add_spectra(Calls& calls) {
+  const Tensor u = tensor({1, -2, 0.5, 3, 0.25, -1, 2, 1.5, -0.75, 0.5, 1}), v = tensor({0.5, 1, -1, 2, 0, 0.25, -3}),
+               w = tensor({0.5, 1, 2, 1.5, 0.75});
+  for (const PowerScale scale : {PowerScale::density, PowerScale::spectrum})
+    for (const Trend trend : {Trend::keep, Trend::mean, Trend::line}) {
+      const std::string name =
+          std::string(scale == PowerScale::density ? " density " : " spectrum ") + (trend == Trend::keep   ? "False"
+                                                                                    : trend == Trend::mean ? "constant"
+                                                                                                           : "linear");
+      const SpectrumOptions options{.rate = 2.5, .trend = trend, .scale = scale};
+      calls["welch" + name] = [=] { return welch(u, w, options); };
+      calls["csd" + name] = [=] { return as_real(csd(u, v, w, options)); };
+    }
+  calls["welch even"] = [=] { return welch(u, slice(w, {range(0, 4)}), {.hop = 1}); };
+  calls["welch padded"] = [=] { return welch(u, w, {.hop = 4, .n = 8}); };
+  calls["csd padded"] = [=] { return as_real(csd(v, u, w, {.hop = 5, .n = 7})); };
 }
 
 void add_windows(Calls& calls) {
@@ -85,6 +105,7 @@ TEST_CASE("signals: the results of SciPy and NumPy") {
   add_transforms(calls);
   add_filters(calls);
   add_windows(calls);
+  add_spectra(calls);
   CHECK(calls.size() == signal_values.size());
   for (const auto& one : calls) {
     INFO(one.first);
@@ -138,6 +159,59 @@ TEST_CASE("a filter's slopes by its coefficients are those of differences, and i
   CHECK_THROWS_AS(lfilter(b, zeros({0}), x), ShapeError);
   CHECK_THROWS_AS(lfilter(b, a, complex3), TypeError);
   CHECK(lfilter(cast(b, DType::float16), cast(a, DType::float16), ones({3}, DType::float16)).dtype() == DType::float16);
+}
+
+TEST_CASE("power spectra: Parseval, batches, derivatives, what is refused") {
+  const Tensor x = wave({2, 3, 24}), y = wave({3, 24}), window = hann(8, true) + 0.1;
+  // The integral of the density of one rectangular segment is its mean power.
+  const Tensor power = welch(x, ones({24}), {.rate = 5, .trend = Trend::keep});
+  CHECK(largest(sum(power, -1) * (5.0 / 24) - mean(square(x), -1)) < 1e-14);
+  CHECK(largest(welch(x, window) - real(csd(x, x, window))) < 1e-14);
+  CHECK(largest(imag(csd(x, x, window))) < 1e-15);
+  CHECK(largest(abs(csd(x, y, window)[1] - csd(x[1], y, window))) < 1e-14);
+  CHECK(array_equal(welch(x, window)[1][2], welch(x[1][2], window)));
+  support::Random random("spectra");
+  const auto f = [](const Tensor& a, const Tensor& b, const Tensor& w) {
+    return sum(square(abs(csd(a, b, w, {.hop = 3, .trend = Trend::line}))));
+  };
+  const auto slopes = grad<0, 1, 2>(f)(x, y, window);
+  const Tensor t[] = {random.tensor(x.shape()), random.tensor(y.shape()), random.tensor(window.shape())};
+  const double h = 1e-6, slope = sum(std::get<0>(slopes) * t[0]).item() + sum(std::get<1>(slopes) * t[1]).item() +
+                                 sum(std::get<2>(slopes) * t[2]).item();
+  const double above = f(x + h * t[0], y + h * t[1], window + h * t[2]).item(),
+               below = f(x - h * t[0], y - h * t[1], window - h * t[2]).item();
+  CHECK(slope == Approx((above - below) / (2 * h)).epsilon(1e-7));
+  CHECK(welch(cast(y, DType::float16), hann(8)).dtype() == DType::float16);
+  CHECK(csd(cast(y, DType::float32), y, hann(8)).dtype() == DType::complex128);
+  CHECK(csd(cast(y, DType::float32), ones({24}, DType::float32), hann(8)).dtype() == DType::complex64);
+  CHECK(welch(zeros({0, 9}), hann(8)).shape() == Shape{0, 5});
+  CHECK_THROWS_WITH(welch(y, window, {.hop = 9}),
+                    says("welch: hop is 9; it must be from 1 to 8, the length of the window"));
+  CHECK_THROWS_WITH(csd(y, y, window, {.n = 7}), says("csd: n is 7; it must be at least 8, the length of the window"));
+  for (const double rate : {0.0, -1.0, std::nan("")}) CHECK_THROWS_AS(welch(y, window, {.rate = rate}), ValueError);
+  CHECK_THROWS_AS(welch(y, window, {.trend = static_cast<Trend>(3)}), ValueError);
+  CHECK_THROWS_AS(welch(y, hann(25)), ShapeError);
+  CHECK_THROWS_AS(welch(1.0, hann(1)), ShapeError);
+  CHECK_THROWS_AS(csd(1.0, y, hann(2)), ShapeError);
+  CHECK_THROWS_AS(csd(complex3, y, hann(2)), TypeError);
+}
+
+TEST_CASE("sosfilt: sections in turn are one filter of the products of their polynomials") {
+  const Tensor x = wave({3, 20}),
+               s = tensor({{1, 0.5, -0.25, 2, 0.3, 0.1}, {0.5, 0, 1, 1, -0.2, 0.4}, {1, 1, 0.3, 4, 1, 1}});
+  const auto product = [&](std::int64_t from) {
+    const auto row = [&](std::int64_t k) { return slice(s, {k, range(from, from + 3)}); };
+    return convolve(convolve(row(0), row(1)), row(2));
+  };
+  CHECK(largest(sosfilt(s, x) - lfilter(product(0), product(3), x)) < 1e-13);
+  CHECK(array_equal(transpose(sosfilt(s, transpose(x), 0)), sosfilt(s, x)));
+  CHECK(sosfilt(s, zeros({2, 0})).shape() == Shape{2, 0});
+  CHECK(sosfilt(cast(s, DType::bfloat16), ones({4}, DType::bfloat16)).dtype() == DType::bfloat16);
+  CHECK_THROWS_WITH(sosfilt(zeros({0, 6}), x),
+                    says("sosfilt: sections have shape [0, 6]; they must be [count, 6] with a count of at least 1"));
+  CHECK_THROWS_AS(sosfilt(ones({2, 5}), x), ShapeError);
+  CHECK_THROWS_AS(sosfilt(ones({6}), x), ShapeError);
+  CHECK_THROWS_AS(sosfilt(s, complex3), TypeError);
 }
 
 TEST_CASE("short-time spectra come back as the signal that they were made of") {

@@ -361,6 +361,134 @@ void add_filter(std::vector<Op>& t) {
   t.push_back(std::move(o));
 }
 
+// One section of the last six numbers of a vector, and a second one whose coefficients are fixed.
+void add_sections(std::vector<Op>& t) {
+  Op o;
+  o.name = "sosfilt";
+  o.weight = 0.5;
+  o.make = [](Maker& m, Statement& s) {
+    const int x = m.floating(1, 1);
+    if (x < 0 || m.at(x).size() == 0) return false;
+    std::vector<double> list;
+    for (int k = 0; k < 12; ++k) list.push_back(k % 6 == 3 ? 2 : 0.5 * static_cast<double>(m.between(-1, 1)));
+    const int c = m.input_of(m.at(x).dtype, {2, 6}, list, m.source_elements < 4 ? Role::source : Role::constant);
+    if (c < 0) return false;
+    s.args = {Maker::arg(c), Maker::arg(x)};
+    return true;
+  };
+  o.eval = [](const Statement&, const Inputs& in, Arrays& out) {
+    const DType d = promoted(in);
+    if (reel::is_complex(d) || in[1]->rank() != 1 || in[1]->size() == 0 || in[0]->shape != Extents{2, 6}) throw Unfit();
+    round_like(computed(d));
+    const Jets c = jets_of(*in[0]);
+    Jets x = jets_of(*in[1]);
+    for (std::int64_t from = 0; from < 12; from += 6) {
+      if (std::fabs(at(c, from + 3).v[0]) < 0.5L) throw Unfit();
+      Jets y;
+      for (std::int64_t i = 0; i < size(x); ++i) {
+        Jet sum;
+        for (std::int64_t k = 0; k < 3 && k <= i; ++k) sum = sum + at(c, from + k) / at(c, from + 3) * at(x, i - k);
+        for (std::int64_t k = 1; k < 3 && k <= i; ++k) sum = sum - at(c, from + 3 + k) / at(c, from + 3) * at(y, i - k);
+        y.push_back(sum);
+      }
+      x = y;
+    }
+    out.push_back(vector_of(computed(d), x));
+  };
+  o.call = [](const Statement&, const Operands& a, std::vector<Tensor>& out) {
+    out.push_back(reel::sosfilt(a[0], a[1]));
+  };
+  t.push_back(std::move(o));
+}
+
+// The cosine and sine sums of the segments of a row, less their means, times a window.
+struct Segments {
+  std::vector<Jets> re, im;  // of each segment
+};
+Segments segments_of(const Jets& x, const Jets& w, std::int64_t hop) {
+  const std::int64_t n = size(w);
+  Segments out;
+  for (std::int64_t from = 0; from + n <= size(x); from += hop) {
+    Sum total;
+    for (std::int64_t j = 0; j < n; ++j) total.add(at(x, from + j), 1 / static_cast<Real>(n));
+    const Jet mean = total.done();
+    Jets re, im;
+    for (std::int64_t k = 0; k < n / 2 + 1; ++k) {
+      Sum cosines, sines;
+      for (std::int64_t j = 0; j < n; ++j) {
+        const Real angle = 2 * half_turn * static_cast<Real>(j * k) / static_cast<Real>(n);
+        const Jet sample = (at(x, from + j) - mean) * at(w, j);
+        cosines.add(sample, std::cos(angle));
+        cosines.add(at(x, from + j) * at(w, j), 0);
+        sines.add(sample, -std::sin(angle));
+      }
+      re.push_back(cosines.done());
+      im.push_back(sines.done());
+    }
+    out.re.push_back(re);
+    out.im.push_back(im);
+  }
+  return out;
+}
+// ints: hop, whether the real and the imaginary part of csd are added, or welch
+void add_densities(std::vector<Op>& t, const char* name, bool cross) {
+  Op o;
+  o.name = name;
+  o.weight = 0.4;
+  o.make = [cross](Maker& m, Statement& s) {
+    const int x = m.floating(1, 1);
+    if (x < 0 || m.at(x).size() == 0) return false;
+    const std::int64_t n = m.between(1, std::min<std::int64_t>(3, m.at(x).size()));
+    std::vector<double> list;
+    for (std::int64_t k = 0; k < n; ++k) list.push_back(0.5 * static_cast<double>(m.between(1, 3)));
+    const int y = cross ? m.input(Role::constant, m.at(x).dtype, m.at(x).shape) : x;
+    const int w = y < 0 ? -1 : m.input_of(m.at(x).dtype, {n}, list);
+    if (w < 0) return false;
+    s.ints = {m.between(1, n)};
+    s.args = cross ? std::vector<Arg>{Maker::arg(x), Maker::arg(y), Maker::arg(w)}
+                   : std::vector<Arg>{Maker::arg(x), Maker::arg(w)};
+    return true;
+  };
+  o.eval = [cross](const Statement& s, const Inputs& in, Arrays& out) {
+    const Array &x = *in[0], &y = *in[cross ? 1 : 0], &window = *in[cross ? 2 : 1];
+    if (reel::is_complex(x.dtype) || x.rank() != 1 || y.shape != x.shape || window.size() > x.size()) throw Unfit();
+    if (x.dtype != y.dtype || x.dtype != window.dtype) throw Unfit();
+    const DType d = computed(x.dtype) == DType::float64 ? DType::float64 : DType::float32;
+    if (x.dtype != d) throw Unfit();
+    round_like(d);
+    const Jets w = jets_of(window);
+    const std::int64_t n = size(w);
+    const Segments of_x = segments_of(jets_of(x), w, s.ints[0]), of_y = segments_of(jets_of(y), w, s.ints[0]);
+    Jet squares;
+    for (const Jet& v : w) squares = squares + v * v;
+    Jets density;
+    for (std::size_t k = 0; k < static_cast<std::size_t>(n / 2 + 1); ++k) {
+      Sum sum;
+      for (std::size_t i = 0; i < of_x.re.size(); ++i) {
+        sum.add(of_x.re[i][k], of_y.re[i][k]);
+        sum.add(of_x.im[i][k], of_y.im[i][k]);
+        if (cross) sum.add(of_x.re[i][k], of_y.im[i][k]), sum.add(of_x.im[i][k], Jet(0) - of_y.re[i][k]);
+      }
+      const bool alone = k == 0 || 2 * k == static_cast<std::size_t>(n);
+      density.push_back(sum.done() * Jet((alone ? 1 : 2) / static_cast<Real>(of_x.re.size())) / squares);
+    }
+    out.push_back(vector_of(d, density));
+  };
+  o.call = [cross](const Statement& s, const Operands& a, std::vector<Tensor>& out) {
+    const reel::SpectrumOptions options{.hop = s.ints[0]};
+    if (!cross) return out.push_back(reel::welch(a[0], a[1], options));
+    const Tensor z = reel::csd(a[0], a[1], a[2], options);
+    out.push_back(reel::real(z) + reel::imag(z));
+  };
+  o.text = [cross](const Statement& s, const Strings& a) {
+    const std::string options = ", {.hop = " + std::to_string(s.ints[0]) + "})";
+    if (!cross) return "welch(" + a[0] + ", " + a[1] + options;
+    const std::string call = "csd(" + a[0] + ", " + a[1] + ", " + a[2] + options;
+    return "real(" + call + ") + imag(" + call + ")";
+  };
+  t.push_back(std::move(o));
+}
+
 // The real and the imaginary part of the spectra of windows, added; and the signal of spectra whose parts are equal.
 // ints: hop
 void add_spectra(std::vector<Op>& t) {
@@ -462,6 +590,9 @@ void add_signals(std::vector<Op>& t) {
   add_convolution(t, "convolve", false, reel::convolve);
   add_convolution(t, "correlate", true, reel::correlate);
   add_filter(t);
+  add_sections(t);
+  add_densities(t, "welch", false);
+  add_densities(t, "csd", true);
   add_spectra(t);
 }
 
