@@ -1,4 +1,4 @@
-// Functions of sequences: attention and rotary position embedding.
+// Functions of sequences: attention, rotary position embedding, recurrent networks.
 //
 // float32 and float64; float16 and bfloat16 compute in float32 and are rounded once, integers and booleans as float64.
 // TypeError for complex operands. Results have the same bits for every number of threads. Gradients in both modes, to
@@ -34,5 +34,35 @@ struct RopeOptions {
 /// 0, is the position of the first of the L rows. Angles are computed in float64. ShapeError unless E is even and x has
 /// at least two axes. Linear in x: the gradient is g turned back. Positions get no gradient.
 Tensor rope(const Operand& x, const Operand& positions = 0, const RopeOptions& options = {});
+
+// Recurrent networks over a whole sequence x [T, B, I] of T steps for B examples. One entry on a tape: the forward pass
+// keeps the gates, the gradient goes back through the steps, and weights get theirs by one product for all steps.
+// Derivatives of higher order, and tangents, run the steps again in recorded ops. ShapeError naming the operand that
+// does not fit.
+
+/// Operands that may be left out; an empty handle counts as zeros.
+struct RecurrentOptions {
+  Tensor input_bias = {}, hidden_bias = {};  ///< [G] each
+  Tensor state = {};                         ///< [B, H] before the first step
+  Tensor cell = {};                          ///< the same of lstm's cell state; ValueError in gru
+};
+/// The states after all steps, [T, B, H], and state and cell state after the last one, [B, H].
+struct Lstm {
+  Tensor output, state, cell;
+};
+/// Long short-term memory (Hochreiter and Schmidhuber 1997, with forget gates), as torch's: with the gates i, f, g, o,
+/// in this order the rows of input_weight [4 H, I] and hidden_weight [4 H, H], from x w_i^T + b_i + h w_h^T + b_h by
+/// sigmoid, but g by tanh, the cell state becomes f c + i g and the state o tanh(c).
+Lstm lstm(const Operand& x, const Operand& input_weight, const Operand& hidden_weight,
+          const RecurrentOptions& options = {});
+/// The states after all steps, [T, B, H], and after the last one, [B, H].
+struct Gru {
+  Tensor output, state;
+};
+/// Gated recurrent unit (Cho et al. 2014) as torch's: with the gates r, z, n, in this order the rows of input_weight
+/// [3 H, I] and hidden_weight [3 H, H], r and z by sigmoid from x w_i^T + b_i + h w_h^T + b_h, and n = tanh(x w_i^T +
+/// b_i + r (h w_h^T + b_h)), the state becomes (1 - z) n + z h.
+Gru gru(const Operand& x, const Operand& input_weight, const Operand& hidden_weight,
+        const RecurrentOptions& options = {});
 
 }  // namespace reel

@@ -304,6 +304,12 @@ std::vector<Binary> binary_ops() {
       REEL_OP(huber),
       REEL_OP(mse),
       REEL_OP(rope),
+      {"lstm", [](const Tensor& x, const Tensor& y) { lstm(y, x, x); }},
+      {"lstm",
+       [](const Tensor& x, const Tensor& y) {
+         lstm(ones({2, 1, 1}), ones({4, 1}), y, {.input_bias = x});
+       }},
+      {"gru", [](const Tensor& x, const Tensor& y) { gru(y, x, x); }},
       {"attention", [](const Tensor& x, const Tensor& y) { attention(x, x, y); }},
       {"attention", [](const Tensor& x, const Tensor& y) { attention(x, y, y, {.causal = true}); }},
       {"attention", [](const Tensor& x, const Tensor& y) { attention(x, y, x, {.mask = y}); }},

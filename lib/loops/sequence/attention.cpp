@@ -5,6 +5,7 @@
 #include "loops/sequence/attention.hpp"
 
 #include <cmath>
+#include <cstring>
 #include <limits>
 
 #include "kernels/table.hpp"
@@ -116,8 +117,8 @@ class Blocks {
       const Range j{first, std::min(block, end - first)};
       scores(o, i, j, s);
       for (std::int64_t r = 0; r < i.count; ++r) {
-        T most;
-        most_.run({s.scores + r * j.count, 1}, j.count, &most);
+        T most = -infinity;
+        if (const std::int64_t n = seen(i, j, r); n > 0) most_.run({s.scores + r * j.count, 1}, n, &most);
         const T next = most > s.most[r] || std::isnan(most) ? most : s.most[r];
         s.shift[r] = next == -infinity ? 0 : next;
         const T factor = std::exp(s.most[r] - s.shift[r]);
@@ -125,7 +126,7 @@ class Blocks {
         s.sum[r] *= factor;
         if (factor != 1) scale(y + r * value_width_, factor, value_width_);
       }
-      exponentials(s, i.count, j.count);
+      exponentials(s, i, j);
       const void* in[] = {s.scores};
       rows_.sum(in, s.part, j.count, i.count);
       for (std::int64_t r = 0; r < i.count; ++r) s.sum[r] += s.part[r];
@@ -180,7 +181,11 @@ class Blocks {
     }
   };
 
-  // scores = q k^T + mask, -inf where a key takes no part.
+  // The number of keys of a block, from the first on, that query r of another one sees if only causality counts.
+  std::int64_t seen(const Range& i, const Range& j, std::int64_t r) const {
+    return causal_ ? std::clamp<std::int64_t>(i.first + r + 1 - j.first, 0, j.count) : j.count;
+  }
+  // scores = q k^T + mask, -inf where the mask excludes a key; keys in the future are left to exponentials().
   void scores(const Matrices<T>& o, const Range& i, const Range& j, const Scratch& s) const {
     block_product<T>(o.q.from(i.first), o.k.from(j.first).transposed(), s.scores, i.count, j.count, width_, j.count,
                      Into::overwrite, s.product);
@@ -189,10 +194,6 @@ class Blocks {
         const std::int64_t at = (i.first + r) * mask_.row_stride + j.first * mask_.column_stride;
         apply_mask(o.mask, at, s.scores + r * j.count, j.count);
       }
-    if (causal_ && j.end() > i.first + 1)
-      for (std::int64_t r = 0; r < i.count; ++r)
-        for (std::int64_t l = std::max<std::int64_t>(0, i.first + r + 1 - j.first); l < j.count; ++l)
-          s.scores[r * j.count + l] = -infinity;
   }
   void apply_mask(const std::byte* mask, std::int64_t at, T* row, std::int64_t n) const {
     const std::int64_t step = mask_.column_stride;
@@ -206,16 +207,20 @@ class Blocks {
         if (more[l * step] == -infinity) row[l] = -infinity;  // where the score is inf, too
     }
   }
-  // scores = exp(scores - shift)
-  void exponentials(const Scratch& s, std::int64_t rows, std::int64_t n) const {
+  // scores = exp(scores - shift), 0 for keys in the future: cheaper than exp(-inf), which underflows step by step.
+  void exponentials(const Scratch& s, const Range& i, const Range& j) const {
     const void* in[] = {s.ones, s.scores, s.shift};
-    static_cast<kernels::RowLoop>(rows_.logsumexp_vjp)(in, s.scores, n, rows);
+    static_cast<kernels::RowLoop>(rows_.logsumexp_vjp)(in, s.scores, j.count, i.count);
+    if (!causal_ || j.end() <= i.first + 1) return;
+    for (std::int64_t r = 0; r < i.count; ++r)
+      if (const std::int64_t n = seen(i, j, r); n < j.count)
+        std::memset(s.scores + r * j.count + n, 0, static_cast<std::size_t>(j.count - n) * sizeof(T));
   }
 
   void contribute(const Matrices<T>& o, const Cotangents& c, const Range& i, const Range& j, const Scratch& s) const {
     scores(o, i, j, s);
     std::copy_n(c.z + i.first, i.count, s.shift);
-    exponentials(s, i.count, j.count);
+    exponentials(s, i, j);
     const Strided2d<T> p{s.scores, j.count, 1}, d{s.slopes, j.count, 1}, g = c.g.from(i.first);
     if (c.dv)
       block_product<T>(p.transposed(), g, c.dv + j.first * value_width_, j.count, value_width_, i.count, value_width_,

@@ -100,12 +100,84 @@ Real some_position(const Index& i) {
   return all[i[0] * 3 + i[2]];
 }
 
+// ---- Recurrent networks. Operands: x, input and hidden weight, input and hidden bias, state, and of lstm the cell
+// state.
+
+Real sigmoid_of(Real x) { return 1 / (1 + std::exp(-x)); }
+// Row g of w x[...] + b: the product of one gate's row with a vector.
+Real affine(const Array& w, const Array& bias, std::int64_t row, const Row& v) {
+  Real sum = bias.values.empty() ? 0 : bias.values[static_cast<std::size_t>(row)];
+  for (std::size_t k = 0; k < v.size(); ++k) sum += at(w, {row, static_cast<std::int64_t>(k)}) * v[k];
+  return sum;
+}
+Row row_of(const Array& x, Index index) {
+  Row r;
+  index.push_back(0);
+  for (auto& k = index.back(); k < x.shape[-1]; ++k) r.push_back(at(x, index));
+  return r;
+}
+// The states of all steps, and then the last ones, flattened.
+Array recurrent(A x, bool lstm) {
+  const std::int64_t steps = x[0].shape[0], batch = x[0].shape[1], width = x[2].shape[1];
+  const auto index = [](std::int64_t i) { return static_cast<std::size_t>(i); };
+  std::vector<Row> h, c;
+  for (std::int64_t b = 0; b < batch; ++b) {
+    h.push_back(x.size() > 5 ? row_of(x[5], {b}) : Row(index(width)));
+    c.push_back(x.size() > 6 ? row_of(x[6], {b}) : Row(index(width)));
+  }
+  const Array none{{0}, {}};
+  Array all{{}, {}};
+  for (std::int64_t t = 0; t < steps; ++t)
+    for (std::int64_t b = 0; b < batch; ++b) {
+      const Row in = row_of(x[0], {t, b}), before = h[index(b)];
+      const auto of_input = [&](std::int64_t g, std::int64_t k) {
+        return affine(x[1], x.size() > 3 ? x[3] : none, g * width + k, in);
+      };
+      const auto of_state = [&](std::int64_t g, std::int64_t k) {
+        return affine(x[2], x.size() > 4 ? x[4] : none, g * width + k, before);
+      };
+      for (std::int64_t k = 0; k < width; ++k) {
+        Real &state = h[index(b)][index(k)], &cell = c[index(b)][index(k)];
+        const auto both = [&](std::int64_t g) { return of_input(g, k) + of_state(g, k); };
+        if (lstm) {
+          cell = sigmoid_of(both(1)) * cell + sigmoid_of(both(0)) * std::tanh(both(2));
+          state = sigmoid_of(both(3)) * std::tanh(cell);
+        } else {
+          const Real z = sigmoid_of(both(1)), n = std::tanh(of_input(2, k) + sigmoid_of(both(0)) * of_state(2, k));
+          state = (1 - z) * n + z * before[index(k)];
+        }
+        all.values.push_back(state);
+      }
+    }
+  for (const Row& r : h) all.values.insert(all.values.end(), r.begin(), r.end());
+  for (const Row& r : c)
+    if (lstm) all.values.insert(all.values.end(), r.begin(), r.end());
+  all.shape = {static_cast<std::int64_t>(all.values.size())};
+  return all;
+}
+RecurrentOptions options_of(X x) {
+  RecurrentOptions o;
+  if (x.size() > 3) o.input_bias = x[3];
+  if (x.size() > 4) o.hidden_bias = x[4];
+  if (x.size() > 5) o.state = x[5];
+  if (x.size() > 6) o.cell = x[6];
+  return o;
+}
+Tensor all_of(const Lstm& y) {
+  return concatenate({reshape(y.output, {-1}), reshape(y.state, {-1}), reshape(y.cell, {-1})});
+}
+Tensor all_of(const Gru& y) { return concatenate({reshape(y.output, {-1}), reshape(y.state, {-1})}); }
+
 // clang-format off
 const Shaped rows[] = {
     {"attention", "3x4,5x4,5x2;2x3x4,2x5x4,2x5x3;1x1,1x1,1x1;2x1x3x2,3x4x2,2x3x4x1;0x2,3x2,3x2;2x2,0x2,0x3;2x2,3x2,3x0;2x0,3x0,3x2", [](X x) { return attention(x[0], x[1], x[2]); }, [](A x) { return attended(x, x[0].shape[-1] == 0 ? 1 : standard(x), unmasked); }, {-2, 2}, nullptr, none, 4},
     {"attention", "3x4,5x4,5x2;5x2,3x2,3x2;2x4x3,4x3,2x4x2", [](X x) { return attention(x[0], x[1], x[2], {.causal = true, .scale = 0.3}); }, [](A x) { return attended(x, 0.3, past_only); }, {-2, 2}, nullptr, none, 4},
     {"attention", "3x4,5x4,5x2;2x4x3,4x3,2x4x2", [](X x) { return attention(x[0], x[1], x[2], {.mask = thirds(x[0], x[1])}); }, [](A x) { return attended(x, standard(x), third_only); }, {-2, 2}, nullptr, none, 4},
     {"attention", "3x4,5x4,5x2,3x5;2x3x2,2x4x2,2x4x3,4;2x2x3x2,4x2,4x2,2x1x1x4", [](X x) { return attention(x[0], x[1], x[2], {.mask = x[3], .causal = true}); }, [](A x) { return attended(x, standard(x), [&](const Index& i) { return broadcast_at(x[3], i) + past_only(i); }); }, {-2, 2}, nullptr, none, 4},
+    {"lstm", "3x2x3,8x3,8x2,8,8,2x2,2x2;1x1x1,4x1,4x1,4,4,1x1,1x1;2x1x2,4x2,4x1", [](X x) { return all_of(lstm(x[0], x[1], x[2], options_of(x))); }, [](A x) { return recurrent(x, true); }, {-1, 1}, nullptr, none, 4},
+    {"lstm", "3x2x3,8x3,8x2,8", [](X x) { return lstm(x[0], x[1], x[2], {.input_bias = x[3]}).output; }, [](A x) { Array y = recurrent(x, true); y.shape = {3, 2, 2}; y.values.resize(12); return y; }, {-1, 1}, nullptr, none, 4},
+    {"gru", "3x2x3,6x3,6x2,6,6,2x2;1x1x1,3x1,3x1,3,3,1x1;2x1x2,3x2,3x1", [](X x) { return all_of(gru(x[0], x[1], x[2], options_of(x))); }, [](A x) { return recurrent(x, false); }, {-1, 1}, nullptr, none, 4},
+    {"gru", "3x2x3,6x3,6x2", [](X x) { return gru(x[0], x[1], x[2]).state; }, [](A x) { Array y = recurrent(x, false); y.shape = {2, 2}; y.values.erase(y.values.begin(), y.values.begin() + 12); return y; }, {-1, 1}, nullptr, none, 4},
     {"rope", "3x4;2x2x6;1x2;0x2;2x0", [](X x) { return rope(x[0], 5); }, [](A x) { return rotated(x[0], 10000, false, row_from<5>); }},
     {"rope", "3x4;2x2x6;1x2", [](X x) { return rope(x[0], 0, {.base = 100, .interleaved = true}); }, [](A x) { return rotated(x[0], 100, true, row_from<0>); }},
     {"rope", "2x2x3x4", [](X x) { return rope(x[0], some_positions()); }, [](A x) { return rotated(x[0], 10000, false, [](const Index& i) { return some_position({i[0], 0, i[2]}); }); }},

@@ -224,3 +224,136 @@ TEST_CASE("rope: far positions, offsets, errors") {
   CHECK_THROWS_AS(rope(ones({2, 4}, DType::complex64), 0), TypeError);
   CHECK_THROWS_AS(rope(ones({2, 4}), ones({2}, DType::complex64)), TypeError);
 }
+
+TEST_CASE("lstm and gru: one entry, the gradient of each operand against central differences of a long sequence") {
+  Random random("recurrent");
+  constexpr std::int64_t steps = 6, batch = 3, inputs = 4, width = 5;
+  for (const bool is_lstm : {true, false}) {
+    INFO((is_lstm ? "lstm" : "gru"));
+    const std::int64_t gates = is_lstm ? 4 * width : 3 * width;
+    const Tensors x = {random.tensor({steps, batch, inputs}),
+                       random.tensor({gates, inputs}),
+                       random.tensor({gates, width}),
+                       random.tensor({gates}),
+                       random.tensor({gates}),
+                       random.tensor({batch, width}),
+                       random.tensor({batch, width})};
+    const Tensor w = random.tensor({steps, batch, width}), v = random.tensor({batch, width});
+    const auto run = [&](const Tensors& t) {
+      RecurrentOptions options{t[3], t[4], t[5], is_lstm ? t[6] : Tensor()};
+      if (is_lstm) {
+        const Lstm y = lstm(t[0], t[1], t[2], options);
+        return Tensors{y.output, y.state, y.cell};
+      }
+      const Gru y = gru(t[0], t[1], t[2], options);
+      return Tensors{y.output, y.state};
+    };
+    const auto loss = [&](const Tensors& t) {
+      const Tensors y = run(t);
+      const Tensor first = sum(y[0] * w) + sum(square(y[1]) * v);
+      return is_lstm ? first + sum(exp(y[2]) * v) : first;
+    };
+    {
+      GradientTape tape;
+      for (const Tensor& t : x) tape.watch(t);
+      static_cast<void>(run(x));
+      CHECK(tape.stats().entries == 1);
+    }
+    GradientTape tape;
+    for (const Tensor& t : x) tape.watch(t);
+    const Tensor value = loss(x);
+    const std::vector<Gradient> d = tape.gradient(value, x);
+    for (std::size_t k = 0; k < (is_lstm ? 7u : 6u); ++k) {
+      INFO("operand " << k);
+      const Tensor along = random.tensor(x[k].shape());
+      Tensors up = x, down = x;
+      up[k] = x[k] + 1e-5 * along;
+      down[k] = x[k] - 1e-5 * along;
+      const double slope = (loss(up).item() - loss(down).item()) / 2e-5, got = sum(d[k].dense() * along).item();
+      CHECK(std::abs(slope - got) < 1e-8 * (1 + std::abs(slope)));
+    }
+    // The gradient as recorded ops is that of the loops.
+    GradientTape outer({.persistent = true});
+    for (const Tensor& t : x) outer.watch(t);
+    GradientTape inner;
+    for (const Tensor& t : x) inner.watch(t);
+    const std::vector<Gradient> recorded = inner.gradient(loss(x), x);
+    for (std::size_t k = 0; k < (is_lstm ? 7u : 6u); ++k)
+      CHECK(difference({recorded[k].dense()}, {d[k].dense()}).error < 1e-13);
+  }
+}
+
+TEST_CASE("lstm and gru: a sequence in two parts, no steps, single outputs, threads, errors") {
+  Random random("recurrent parts");
+  const Tensor x = random.tensor({5, 2, 3}), wi = random.tensor({8, 3}), wh = random.tensor({8, 2}),
+               b = random.tensor({8});
+  const Lstm whole = lstm(x, wi, wh, {.hidden_bias = b});
+  const Lstm first = lstm(slice(x, {range(0, 2)}), wi, wh, {.hidden_bias = b});
+  const Lstm rest = lstm(slice(x, {range(2, 5)}), wi, wh, {.hidden_bias = b, .state = first.state, .cell = first.cell});
+  CHECK(same_bits(whole.output, concatenate({first.output, rest.output})));
+  CHECK(same_bits(whole.state, rest.state));
+  CHECK(same_bits(whole.cell, rest.cell));
+  CHECK(same_bits(whole.state, contiguous(slice(whole.output, {4}))));
+  const Tensor wi3 = slice(wi, {range(0, 6)}), wh3 = slice(wh, {range(0, 6)});
+  const Gru all = gru(x, wi3, wh3), head = gru(slice(x, {range(0, 2)}), wi3, wh3),
+            tail = gru(slice(x, {range(2, 5)}), wi3, wh3, {.state = head.state});
+  CHECK(same_bits(all.output, concatenate({head.output, tail.output})));
+  CHECK(same_bits(all.state, tail.state));
+
+  const Tensor h = random.tensor({2, 2}), c = random.tensor({2, 2});
+  const Lstm none = lstm(zeros({0, 2, 3}), wi, wh, {.state = h, .cell = c});
+  CHECK(none.output.shape() == Shape{0, 2, 2});
+  CHECK(same_bits(none.state, h));
+  CHECK(same_bits(none.cell, c));
+  CHECK(same_bits(gru(zeros({0, 2, 3}), wi3, wh3, {.state = h}).state, h));
+  const auto of_nothing = [&](const Tensor& w) { return lstm(zeros({0, 2, 3}), w, wh, {.state = h}).output; };
+  CHECK(gradient_at(of_nothing, wi).to_vector() == Doubles(24));
+  CHECK(lstm(zeros({3, 0, 3}), wi, wh).output.shape() == Shape{3, 0, 2});
+  CHECK(gradient_at(
+            [&](const Tensor& w) {
+              return gru(zeros({3, 0, 3}), w, wh3).output;
+            },
+            wi3)
+            .to_vector() == Doubles(18));
+
+  // One of the results alone.
+  for (int which = 0; which < 3; ++which) {
+    const auto one = [&](const Tensors& t) {
+      const Lstm y = lstm(t[0], t[1], t[2]);
+      return Tensors{which == 0 ? y.output : which == 1 ? y.state : y.cell};
+    };
+    const Tensors operands = {x, wi, wh}, t = random.like(operands), v = random.like(one(operands));
+    const Dot forward = inner(push(one, operands, t), v), back = inner(t, pull(one, operands, v));
+    CHECK(std::abs(static_cast<double>(forward.value - back.value)) < 1e-13);
+  }
+
+  const Tensor long_x = cast(random.tensor({4, 300, 64}), DType::float32),
+               w = cast(random.tensor({256, 64}), DType::float32);
+  const auto everything = [&] {
+    GradientTape tape;
+    tape.watch(w);
+    const Tensor y = lstm(long_x, w, w).output,
+                 z = gru(long_x, slice(w, {range(0, 192)}), slice(w, {range(0, 192)})).output;
+    return Tensors{y, z, *tape.gradient(sum(square(y)) + sum(square(z)), w)};
+  };
+  const int before = num_threads();
+  set_num_threads(1);
+  const Tensors one = everything();
+  set_num_threads(3);
+  const Tensors three = everything();
+  set_num_threads(before);
+  for (std::size_t k = 0; k < 3; ++k) CHECK(same_bits(one[k], three[k]));
+
+  CHECK(lstm(cast(x, DType::float16), wi, wh).cell.dtype() == DType::float64);
+  CHECK(gru(cast(x, DType::float16), cast(wi3, DType::float16), cast(wh3, DType::float16)).state.dtype() ==
+        DType::float16);
+  CHECK_THROWS_WITH(lstm(ones({2, 3}), wi, wh),
+                    Catch::Contains("lstm: x has shape [2, 3]; it must be [steps, batch, inputs]"));
+  CHECK_THROWS_WITH(lstm(x, wi, wh3), Catch::Contains("hidden_weight has shape [6, 2]; it must be [4 H, H]"));
+  CHECK_THROWS_WITH(gru(x, wi, wh3), Catch::Contains("gru: input_weight has shape [8, 3]; it must be [6, 3]"));
+  CHECK_THROWS_WITH(lstm(x, wi, wh, {.input_bias = ones({2})}),
+                    Catch::Contains("input_bias has shape [2]; it must be [8]"));
+  CHECK_THROWS_AS(lstm(x, wi, wh, {.state = ones({1, 2})}), ShapeError);
+  CHECK_THROWS_AS(lstm(x, wi, wh, {.cell = ones({2, 2}, DType::complex64)}), TypeError);
+  CHECK_THROWS_AS(gru(x, wi3, wh3, {.cell = ones({2, 2})}), ValueError);
+}

@@ -1,4 +1,4 @@
-// Attention and rotary embedding by their definitions.
+// Attention, rotary embedding and recurrent networks by their definitions.
 #include <limits>
 #include <reel/sequence.hpp>
 
@@ -153,10 +153,95 @@ Op rope() {
   return o;
 }
 
+// Sigmoid and tanh with the library's roundings.
+Jet sigmoid_of(const Jet& x) { return rounded(1 / (1 + exp(-x)), 8); }
+Jet tanh_of(const Jet& x) { return rounded(sinh(x) / cosh(x), 8); }
+
+// Operands: x, weights, biases, state, and of lstm the cell state. ints: how many of the optional ones are given.
+void run_recurrent(const Inputs& in, bool lstm, Arrays& out) {
+  const Array &x = *in[0], &wi = *in[1], &wh = *in[2];
+  const std::int64_t steps = x.shape[0], batch = x.shape[1], inputs = x.shape[2], width = wh.shape[1];
+  Array y(floating_dtype(in), {steps, batch, width}), h(y.dtype, {batch, width}), c(y.dtype, {batch, width});
+  for (std::int64_t k = 0; k < batch * width; ++k) {
+    if (in.size() > 5) h[k] = (*in[5])[k].re;
+    if (in.size() > 6) c[k] = (*in[6])[k].re;
+  }
+  const auto affine = [&](const Array& w, std::size_t bias, std::int64_t row, const Array& v, std::int64_t from,
+                          std::int64_t n) {
+    Jet sum = in.size() > bias ? (*in[bias])[row].re : Jet(0);
+    for (std::int64_t k = 0; k < n; ++k) sum += w[row * n + k].re * v[from + k].re;
+    return sum;
+  };
+  for (std::int64_t t = 0; t < steps; ++t) {
+    const Array before = h;
+    for (std::int64_t b = 0; b < batch; ++b)
+      for (std::int64_t k = 0; k < width; ++k) {
+        const auto of_input = [&](std::int64_t g) {
+          return affine(wi, 3, g * width + k, x, (t * batch + b) * inputs, inputs);
+        };
+        const auto of_state = [&](std::int64_t g) { return affine(wh, 4, g * width + k, before, b * width, width); };
+        const auto both = [&](std::int64_t g) { return of_input(g) + of_state(g); };
+        Num &state = h[b * width + k], &cell = c[b * width + k];
+        if (lstm) {
+          cell = sigmoid_of(both(1)) * cell.re + sigmoid_of(both(0)) * tanh_of(both(2));
+          state = sigmoid_of(both(3)) * tanh_of(cell.re);
+        } else {
+          const Jet z = sigmoid_of(both(1)), n = tanh_of(of_input(2) + sigmoid_of(both(0)) * of_state(2));
+          state = rounded(n + z * (before[b * width + k].re - n), 4);
+        }
+        y[(t * batch + b) * width + k] = state;
+      }
+  }
+  out.push_back(std::move(y));
+  out.push_back(std::move(h));
+  if (lstm) out.push_back(std::move(c));
+}
+bool make_recurrent(Maker& m, Statement& s, bool lstm) {
+  const int x = m.floating(3, 3);
+  if (x < 0 || m.at(x).size() == 0) return false;
+  const DType d = m.at(x).dtype;
+  const std::int64_t batch = m.at(x).shape[1], inputs = m.at(x).shape[2], width = m.between(1, 2),
+                     gates = lstm ? 4 * width : 3 * width;
+  const std::vector<Extents> shapes = {{gates, inputs}, {gates, width}, {gates},
+                                       {gates},         {batch, width}, {batch, width}};
+  const std::int64_t given = m.between(0, lstm ? 4 : 3);
+  s.args = {Maker::arg(x)};
+  for (std::int64_t i = 0; i < 2 + given; ++i)
+    s.args.push_back(Maker::arg(like(m, shapes[static_cast<std::size_t>(i)], d)));
+  s.results = lstm ? 3 : 2;
+  for (const Arg& a : s.args)
+    if (a.index < 0) return false;
+  return true;
+}
+Op recurrent(bool lstm) {
+  Op o;
+  o.name = lstm ? "lstm" : "gru";
+  o.make = [lstm](Maker& m, Statement& s) { return make_recurrent(m, s, lstm); };
+  o.eval = [lstm](const Statement&, const Inputs& in, Arrays& out) { run_recurrent(in, lstm, out); };
+  o.call = [lstm](const Statement&, const Operands& a, std::vector<Tensor>& out) {
+    reel::RecurrentOptions options;
+    Tensor* const optional[] = {&options.input_bias, &options.hidden_bias, &options.state, &options.cell};
+    for (std::size_t k = 3; k < a.size(); ++k) *optional[k - 3] = a.tensor(k);
+    if (lstm) {
+      const reel::Lstm y = reel::lstm(a[0], a[1], a[2], options);
+      out.insert(out.end(), {y.output, y.state, y.cell});
+    } else {
+      const reel::Gru y = reel::gru(a[0], a[1], a[2], options);
+      out.insert(out.end(), {y.output, y.state});
+    }
+  };
+  o.text = [lstm](const Statement&, const Strings& a) {
+    std::string all = (lstm ? "lstm(" : "gru(") + a[0] + ", " + a[1] + ", " + a[2] + ", {";
+    for (std::size_t k = 3; k < a.size(); ++k) all += (k > 3 ? ", " : "") + a[k];
+    return all + "})";
+  };
+  return o;
+}
+
 }  // namespace
 
 void add_sequences(std::vector<Op>& t) {
-  for (const Op& o : {attention(), rope()}) t.push_back(o);
+  for (const Op& o : {attention(), rope(), recurrent(true), recurrent(false)}) t.push_back(o);
 }
 
 }  // namespace random_programs
