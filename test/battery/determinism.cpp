@@ -108,6 +108,10 @@ void add_arrays(std::vector<Program>& programs, DType dtype) {
   add("batched solve", {{50, 8, 8}, {50, 8, 3}}, [](X x) { return solve(x[0] + 10 * eye(8), x[1]); });
   add("expm", {{150, 150}}, [](X x) { return expm(x[0] * 0.1); });
   add("batched expm", {{50, 8, 8}}, [](X x) { return expm(x[0]); });
+  add("batched expm of complex matrices", {{300, 3, 3}}, [](X x) { return real(expm(make_complex(x[0], 2 * x[0]))); });
+  add("batched sqrtm, logm", {{60, 5, 5}}, [](X x) { return sqrtm(x[0] + 9 * eye(5)) + logm(x[0] + 9 * eye(5)); });
+  add("batched sylvester", {{60, 6, 6}, {5, 5}, {60, 6, 5}},
+      [](X x) { return sylvester(x[0] + 9 * eye(6), x[1] + 9 * eye(5), x[2]); });
   add("sqrtm, logm", {{40, 40}}, [](X x) { return sqrtm(x[0] + 60 * eye(40)) + logm(x[0] + 60 * eye(40)); });
   add("sylvester", {{40, 40}, {30, 30}, {40, 30}},
       [](X x) { return sylvester(x[0] + 60 * eye(40), x[1] + 60 * eye(30), x[2]); });

@@ -10,6 +10,7 @@
 
 #include "loops/linalg/factorise.hpp"
 #include "loops/linalg/functions/perturbed.hpp"
+#include "loops/linalg/functions/small.hpp"
 #include "loops/linalg/matrices.hpp"
 
 namespace reel::loops::functions {
@@ -34,19 +35,26 @@ double bound_of(const Pade& p, std::size_t parts) {
   return p.bound * std::pow(2 * p.degree + 1, -order / (2 * p.degree));
 }
 
-// The logarithm to base 2 of the 1-norm of the power of the matrix of magnitudes, which itself may be out of range.
-double log2_norm_of_magnitudes(const Tensor& a, int power) {
-  const std::int64_t n = order_of(a);
+std::vector<double> magnitudes(const Tensor& a) {
+  std::vector<double> sizes(static_cast<std::size_t>(a.size()));
   const bool complex = is_complex(a.dtype());
-  std::vector<double> magnitudes(static_cast<std::size_t>(n * n)), row(static_cast<std::size_t>(n), 1.0), next(row);
   const double* from = numbers(a);
-  for (std::size_t i = 0; i < magnitudes.size(); ++i)
-    magnitudes[i] = complex ? std::hypot(from[2 * i], from[2 * i + 1]) : std::abs(from[i]);
+  for (std::size_t i = 0; i < sizes.size(); ++i)
+    sizes[i] = complex ? std::hypot(from[2 * i], from[2 * i + 1]) : std::abs(from[i]);
+  return sizes;
+}
+
+// The logarithm to base 2 of the 1-norm of the power of the matrix of magnitudes, which itself may be out of range.
+template <class Matrix>
+double log2_norm_of_magnitudes(const Matrix& a, int power) {
+  const std::vector<double> sizes = magnitudes(a);
+  std::vector<double> row(static_cast<std::size_t>(std::lround(std::sqrt(static_cast<double>(sizes.size())))), 1.0),
+      next(row);
   double norm = 0, exponents = 0;
   for (int p = 0; p < power; ++p) {
     std::fill(next.begin(), next.end(), 0.0);
     for (std::size_t i = 0; i < row.size(); ++i)
-      for (std::size_t j = 0; j < row.size(); ++j) next[j] += row[i] * magnitudes[i * row.size() + j];
+      for (std::size_t j = 0; j < row.size(); ++j) next[j] += row[i] * sizes[i * row.size() + j];
     norm = *std::max_element(next.begin(), next.end());
     if (!(norm > 0)) break;
     const int exponent = std::ilogb(norm);
@@ -59,7 +67,8 @@ double log2_norm_of_magnitudes(const Tensor& a, int power) {
 }
 
 // The further halvings that the first term of the error asks for: the function l of section 5.
-int further_halvings(const Tensor& a, int degree, int halvings) {
+template <class Matrix>
+int further_halvings(const Matrix& a, int degree, int halvings) {
   const double norm = one_norm(a);
   if (norm == 0) return 0;
   double reciprocal = 1;  // of the coefficient: binomial(2m, m) (2m + 1)!
@@ -71,16 +80,18 @@ int further_halvings(const Tensor& a, int degree, int halvings) {
 }
 
 // Powers 2, 4, 6, ... of the matrix.
+template <class AnyPerturbed>
 struct Powers {
-  std::vector<Perturbed> even;
-  const Perturbed& operator()(int power) const { return even[static_cast<std::size_t>(power / 2 - 1)]; }
+  std::vector<AnyPerturbed> even;
+  const AnyPerturbed& operator()(int power) const { return even[static_cast<std::size_t>(power / 2 - 1)]; }
   double root(int power) const { return std::pow(one_norm((*this)(power)[0]), 1.0 / power); }
 };
 
 struct Choice {
   int degree, halvings;
 };
-Choice choose(const Perturbed& a, Powers& powers) {
+template <class AnyPerturbed>
+Choice choose(const AnyPerturbed& a, const Powers<AnyPerturbed>& powers) {
   const double four = std::max(powers.root(4), powers.root(6));
   for (const Pade& p : approximants)
     if (p.degree < 13 && four <= bound_of(p, a.size()) && further_halvings(a[0], p.degree, 0) == 0)
@@ -88,7 +99,7 @@ Choice choose(const Perturbed& a, Powers& powers) {
   const double bound = bound_of(approximants[4], a.size());
   double size = four;
   if (size > bound) {  // the norms of still higher powers may be smaller
-    const Perturbed fourth{powers(4)[0]}, sixth{powers(6)[0]};
+    const AnyPerturbed fourth{powers(4)[0]}, sixth{powers(6)[0]};
     const double eight = std::pow(one_norm(product(fourth, fourth)[0]), 1.0 / 8),
                  ten = std::pow(one_norm(product(fourth, sixth)[0]), 1.0 / 10);
     size = std::min({size, std::max(powers.root(6), eight), std::max(eight, ten)});
@@ -107,28 +118,32 @@ std::array<double, 14> coefficients(int m) {
 }
 
 // b_0 I + b_1 A^2 + ..., where `first` is the number of the coefficient of I.
-Perturbed even_polynomial(const Powers& powers, const std::array<double, 14>& b, int first, int degree) {
-  Perturbed z = zeros_like(powers(2));
+template <class AnyPerturbed>
+AnyPerturbed even_polynomial(const Powers<AnyPerturbed>& powers, const std::array<double, 14>& b, int first,
+                             int degree) {
+  AnyPerturbed z = zeros_like(powers(2));
   add_identity(z, b[static_cast<std::size_t>(first)]);
   for (int j = first + 2; j <= degree; j += 2) add(z, b[static_cast<std::size_t>(j)], powers(j - first));
   return z;
 }
 // The same of degree 12 or 13, by powers up to 6.
-Perturbed even_polynomial_13(const Powers& powers, const std::array<double, 14>& b, int first) {
-  Perturbed high = zeros_like(powers(2));
+template <class AnyPerturbed>
+AnyPerturbed even_polynomial_13(const Powers<AnyPerturbed>& powers, const std::array<double, 14>& b, int first) {
+  AnyPerturbed high = zeros_like(powers(2));
   for (int power = 2; power <= 6; power += 2) {
     const int degree = first + 6 + power;
     add(high, b[static_cast<std::size_t>(degree)], powers(power));
   }
-  Perturbed z = product(powers(6), high);
+  AnyPerturbed z = product(powers(6), high);
   add(z, 1, even_polynomial(powers, b, first, first + 6));
   return z;
 }
 
 // The exponential of 2^halvings x where the square of x's matrix is zero: terms of the series beyond power 2 k + 1 of a
 // matrix perturbed in k directions are zero too.
-Perturbed series(const Perturbed& x, int halvings) {
-  Perturbed sum = zeros_like(x), power = copy_of(x);
+template <class AnyPerturbed>
+AnyPerturbed series(const AnyPerturbed& x, int halvings) {
+  AnyPerturbed sum = zeros_like(x), power = copy_of(x);
   scale(power, std::ldexp(1.0, halvings));
   add(sum, 1, power);
   for (std::size_t j = 2, parts = 1; parts < x.size(); j += 2, parts *= 2)
@@ -141,9 +156,8 @@ Perturbed series(const Perturbed& x, int halvings) {
   return sum;
 }
 
-}  // namespace
-
-bool exponential(Perturbed& x) {
+template <class AnyPerturbed>
+void exponentiate(AnyPerturbed& x) {
   // The tenth power must not overflow, nor must the norm.
   int halvings = 0;
   for (double norm = one_norm(x[0]); norm > 0x1p90; norm = one_norm(x[0])) {
@@ -151,11 +165,11 @@ bool exponential(Perturbed& x) {
     halvings += more;
     scale(x, std::ldexp(1.0, -more));
   }
-  Powers powers;
+  Powers<AnyPerturbed> powers;
   powers.even.push_back(product(x, x));
   if (one_norm(powers(2)[0]) == 0) {
     x = series(x, halvings);
-    return true;
+    return;
   }
   powers.even.push_back(product(powers(2), powers(2)));
   powers.even.push_back(product(powers(4), powers(2)));
@@ -169,14 +183,39 @@ bool exponential(Perturbed& x) {
   }
   const auto b = coefficients(choice.degree);
   const bool high = choice.degree == 13;
-  const Perturbed odd =
+  const AnyPerturbed odd =
       product(x, high ? even_polynomial_13(powers, b, 1) : even_polynomial(powers, b, 1, choice.degree));
-  Perturbed numerator = high ? even_polynomial_13(powers, b, 0) : even_polynomial(powers, b, 0, choice.degree - 1);
-  Perturbed denominator = copy_of(numerator);
+  AnyPerturbed numerator = high ? even_polynomial_13(powers, b, 0) : even_polynomial(powers, b, 0, choice.degree - 1);
+  AnyPerturbed denominator = copy_of(numerator);
   add(numerator, 1, odd);
   add(denominator, -1, odd);
   x = quotient(denominator, numerator);
   for (; halvings > 0; --halvings) x = product(x, x);
+}
+
+template <class T>
+void exponentiate_small(Perturbed& x) {
+  const std::int64_t n = order_of(x[0]);
+  SmallPerturbed<T> y;
+  for (const Tensor& part : x) {
+    y.emplace_back(n);
+    std::copy_n(reinterpret_cast<const T*>(numbers(part)), n * n, y.back().elements.data());
+  }
+  exponentiate(y);
+  std::copy_n(y.back().elements.data(), n * n, reinterpret_cast<T*>(numbers(x.back())));
+}
+
+}  // namespace
+
+bool is_small(const Tensor& a) { return order_of(a) <= (is_complex(a.dtype()) ? 4 : 8); }
+
+bool exponential(Perturbed& x) {
+  if (!is_small(x[0]))
+    exponentiate(x);
+  else if (is_complex(x[0].dtype()))
+    exponentiate_small<std::complex<double>>(x);
+  else
+    exponentiate_small<double>(x);
   return true;
 }
 

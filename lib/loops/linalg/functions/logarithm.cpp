@@ -7,6 +7,7 @@
 #include <numbers>
 
 #include "core/block.hpp"
+#include "loops/linalg/factors/codes.hpp"
 #include "loops/linalg/functions/perturbed.hpp"
 #include "loops/linalg/functions/schur.hpp"
 #include "loops/linalg/matmul.hpp"
@@ -210,24 +211,28 @@ std::int64_t sylvester(const Tensor& a, const Tensor& b, const Tensor& x) {
     return batch;
   };
   const Shape batch = batch_of(x), of_a = batch_of(a), of_b = batch_of(b);
-  std::int64_t fault = -1;
-  for (std::int64_t i = 0, count = batch.elements(); i < count && n > 0 && m > 0; ++i) {
+  if (n == 0 || m == 0) return -1;
+  std::vector<int> codes(static_cast<std::size_t>(batch.elements()));
+  for_each_task(batch.elements(), std::max(n, m), [&](std::int64_t i) {
     const double *pa = numbers(left) + broadcast_index(i, batch, of_a) * n * n * width,
                  *pb = numbers(right) + broadcast_index(i, batch, of_b) * m * m * width;
     double* px = numbers(x) + i * n * m * width;
     const auto finite = [width](const double* p, std::int64_t elements) {
       return std::all_of(p, p + elements * width, [](double v) { return std::isfinite(v); });
     };
-    bool solved = finite(pa, n * n) && finite(pb, m * m);
-    if (solved) {
-      ComplexMatrix q = complex_matrix(px, complex, n, m);
-      solved = solve_sylvester(complex_matrix(pa, complex, n, n), complex_matrix(pb, complex, m, m), q);
-      if (solved) store(q, complex, px);
-      if (!solved && fault < 0) fault = i;
+    if (finite(pa, n * n) && finite(pb, m * m)) {
+      int& code = codes[static_cast<std::size_t>(i)];
+      code = code_of([&] {
+        ComplexMatrix q = complex_matrix(px, complex, n, m);
+        if (!solve_sylvester(complex_matrix(pa, complex, n, n), complex_matrix(pb, complex, m, m), q)) return false;
+        store(q, complex, px);
+        return true;
+      });
+      if (code == 0) return;
     }
-    if (!solved) std::fill_n(px, n * m * width, std::numeric_limits<double>::quiet_NaN());
-  }
-  return fault;
+    std::fill_n(px, n * m * width, std::numeric_limits<double>::quiet_NaN());
+  });
+  return first_fault(codes).batch;
 }
 
 }  // namespace reel::loops

@@ -7,6 +7,7 @@
 
 #include "core/block.hpp"
 #include "loops/linalg/factorise.hpp"
+#include "loops/linalg/factors/codes.hpp"
 #include "loops/linalg/functions/schur.hpp"
 #include "loops/linalg/matmul.hpp"
 #include "loops/linalg/matrices.hpp"
@@ -207,6 +208,18 @@ Shape without_last(Shape shape, int count) {
   return shape;
 }
 
+// Matrix number i along the directions number j.
+Perturbed perturbed_at(const Tensor& matrices, std::int64_t i, const Tensor& along, std::int64_t j) {
+  const std::int64_t order = along.shape()[-3];
+  Perturbed x{matrix_at(matrices, i)};
+  while (x.size() < std::size_t{1} << order) x.push_back(zeros_like(x[0]));
+  for (std::int64_t k = 0; k < order; ++k) x[std::size_t{1} << k] = matrix_at(along, j * order + k);
+  return x;
+}
+
+// Bounds the memory of the perturbed matrices of a batch.
+constexpr std::int64_t at_a_time = 256;
+
 PerturbedFunction function_of(MatrixFunction f) {
   switch (f) {
     case MatrixFunction::exponential:
@@ -224,24 +237,34 @@ std::int64_t matrix_function(MatrixFunction f, const Tensor& a, const Tensor& di
   const Tensor matrices = contiguous(a), along = contiguous(directions);
   const Shape batch = without_last(out.shape(), 2), own = without_last(a.shape(), 2),
               own_along = without_last(directions.shape(), 3);
-  const std::int64_t order = directions.shape()[-3];
   if (out.size() == 0) return -1;
   const PerturbedFunction function = function_of(f);
-  std::int64_t fault = -1;
-  for (std::int64_t i = 0, count = batch.elements(); i < count; ++i) {
-    Perturbed x{matrix_at(matrices, broadcast_index(i, batch, own))};
-    while (x.size() < std::size_t{1} << order) x.push_back(zeros_like(x[0]));
-    for (std::int64_t k = 0; k < order; ++k)
-      x[std::size_t{1} << k] = matrix_at(along, broadcast_index(i, batch, own_along) * order + k);
-    const bool has_value = is_finite(x[0]) && function(x);
-    const std::int64_t size = number_count(x[0]);
-    if (has_value)
-      std::copy_n(numbers(x.back()), size, numbers(out) + i * size);
+  // Tensors are made and dropped by this thread, for some matrices at a time.
+  const std::int64_t count = batch.elements(), size = number_count(out) / count;
+  std::vector<int> codes(static_cast<std::size_t>(count));
+  for (std::int64_t first = 0; first < count; first += at_a_time) {
+    std::vector<Perturbed> some;
+    for (std::int64_t i = first; i < std::min(count, first + at_a_time); ++i)
+      some.push_back(
+          perturbed_at(matrices, broadcast_index(i, batch, own), along, broadcast_index(i, batch, own_along)));
+    const auto evaluate = [&](std::int64_t k) {
+      Perturbed& x = some[static_cast<std::size_t>(k)];
+      const bool finite = is_finite(x[0]);
+      int& code = codes[static_cast<std::size_t>(first + k)];
+      if (finite) code = code_of([&] { return function(x); });
+      double* to = numbers(out) + (first + k) * size;
+      if (finite && code == 0)
+        std::copy_n(numbers(x.back()), size, to);
+      else
+        std::fill_n(to, size, std::numeric_limits<double>::quiet_NaN());
+    };
+    const auto tasks = static_cast<std::int64_t>(some.size());
+    if (f == MatrixFunction::exponential && !functions::is_small(a))  // it makes tensors
+      for (std::int64_t k = 0; k < tasks; ++k) evaluate(k);
     else
-      std::fill_n(numbers(out) + i * size, size, std::numeric_limits<double>::quiet_NaN());
-    if (!has_value && fault < 0 && is_finite(x[0])) fault = i;
+      for_each_task(tasks, order_of(a), evaluate);
   }
-  return fault;
+  return first_fault(codes).batch;
 }
 
 }  // namespace reel::loops

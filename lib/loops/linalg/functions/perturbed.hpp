@@ -2,8 +2,14 @@
 // e_k generate, with e_i^2 = 0. f(A + e_1 H_1 + ... + e_k H_k) has the derivative of f at A along H_1 ... H_k as its
 // coefficient of e_1 ... e_k (Higham and Relton, "Higher order Frechet derivatives of matrix functions", 2014).
 #pragma once
+#include <algorithm>
+#include <new>
 #include <reel/tensor.hpp>
 #include <vector>
+
+#include "kernels/blas.hpp"
+#include "kernels/lapack.hpp"
+#include "loops/parallel.hpp"
 
 namespace reel::loops {
 
@@ -44,8 +50,32 @@ std::int64_t matrix_function(MatrixFunction f, const Tensor& a, const Tensor& di
 /// or -1.
 std::int64_t sylvester(const Tensor& a, const Tensor& b, const Tensor& x);
 
+/// The code of one task of a batch (see factors/codes.hpp): 0 if f() returns true, 1 if false; f may run out of memory.
+template <class F>
+int code_of(const F& f) {
+  try {
+    return f() ? 0 : 1;
+  } catch (const std::bad_alloc&) {
+    return kernels::out_of_memory;
+  }
+}
+
+/// Calls f(i) for each of `count` matrices of order n, as tasks of some 50 products each.
+template <class F>
+void for_each_task(std::int64_t count, std::int64_t n, const F& f) {
+  if (count == 1) return f(std::int64_t{0});
+  kernels::prepare_blas();
+  const std::int64_t grain = std::max<std::int64_t>(1, 4000 / (n * n * n + 100));
+  parallel_for(count, grain, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i) f(i);
+  });
+}
+
 namespace functions {
 bool exponential(Perturbed& x);
+/// Whether the exponential of such matrices makes no tensors, so that a task may compute it. Above these orders
+/// products by tensors are faster on one thread, and batches run one after another (measured).
+bool is_small(const Tensor& a);
 bool logarithm(Perturbed& x);
 bool square_root(Perturbed& x);
 }  // namespace functions
