@@ -289,6 +289,7 @@ std::vector<Binary> binary_ops() {
       REEL_OP(inner),
       REEL_OP(vdot),
       REEL_OP(vecdot),
+      REEL_OP(matvec),
       REEL_OP(tensorsolve),
       {"multi_dot",
        [](const Tensor& x, const Tensor& y) {

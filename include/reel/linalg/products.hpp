@@ -21,6 +21,9 @@ Tensor inner(const Operand& a, const Operand& b);
 Tensor vdot(const Operand& a, const Operand& b);
 /// The inner product along `axis`, with the elements of a conjugated. The other axes broadcast.
 Tensor vecdot(const Operand& a, const Operand& b, std::int64_t axis = -1);
+/// The products of matrices a [..., n, m] and vectors x [..., m], whose batch axes broadcast; no element is conjugated
+/// (NumPy's matvec). ShapeError for other shapes.
+Tensor matvec(const Operand& a, const Operand& x);
 
 /// The product of several matrices, in the order that takes the fewest multiplications by their shapes (NumPy's
 /// multi_dot). The first may be a row vector, the last a column vector. ShapeError naming the factors that do not fit,

@@ -83,6 +83,24 @@ Array product(const Array& a, const Array& b) {
 Array as(const Array& x, const Shape& shape) { return {shape, x.values}; }
 Array scalar_of(Real x) { return {{}, {x}}; }
 
+// The sums over j of a(..., i, j) x(..., j).
+Array vectors_of(const Array& a, const Array& x) {
+  const int rank = std::max(a.shape.rank() - 1, x.shape.rank());
+  Shape shape;
+  for (int d = -rank; d < -1; ++d)
+    shape.push_back(std::max(-d <= a.shape.rank() - 1 ? a.shape[d - 1] : 1, -d <= x.shape.rank() ? x.shape[d] : 1));
+  shape.push_back(a.shape[-2]);
+  return build(shape, [&](const Index& i) {
+    Real sum = 0;
+    for (std::int64_t j = 0; j < a.shape[-1]; ++j) {
+      Index of_a = i, of_x = i;
+      of_a.push_back(j);
+      of_x.back() = j;
+      sum += repeated(a, of_a) * repeated(x, of_x);
+    }
+    return sum;
+  });
+}
 // The matrices of a batch, one after another.
 template <class F>
 Array each(const Array& x, F f) {
@@ -208,6 +226,7 @@ constexpr Shaped rows[] = {
       [](A x) { return fold(build(x[0].shape, [&](const Index& i) { return at(x[0], i) * repeated(x[1], i); }), {0}, false, total); }, {-2, 2}, nullptr, none, 4},
     {"vecdot", "3,3;2x3,2x3", [](X x) { return real(vecdot(make_complex(0.0, x[0]), make_complex(x[0], x[1]))); },
       [](A x) { const Array terms = build(x[0].shape, [&](const Index& i) { return at(x[0], i) * at(x[1], i); }); return x[0].shape.rank() == 1 ? scalar_of(total(terms.values)) : fold(terms, {-1}, false, total); }, {-2, 2}, nullptr, by_complex, 4},
+    {"matvec", "3x2,2;2x3x2,2x2;2x3x2,2;3x2,4x2;2x1x3x2,4x2;3x0,0;0x2,2", [](X x) { return matvec(x[0], x[1]); }, [](A x) { return vectors_of(x[0], x[1]); }, {-2, 2}, nullptr, none, 4},
     {"multi_dot", "2x3,3x4;4x1,1x2;0x2,2x3", [](X x) { return multi_dot(x); }, [](A x) { return product(x[0], x[1]); }, {-2, 2}, nullptr, none, 4},
     {"multi_dot", "2x5,5x1,1x4;4x1,1x3,3x2;2x2,2x2,2x2", [](X x) { return multi_dot(x); }, [](A x) { return product(product(x[0], x[1]), x[2]); }, {-2, 2}, nullptr, none, 20},
     {"multi_dot", "2,2x3,3x2,2", [](X x) { return multi_dot(x); }, [](A x) { return as(product(product(as(x[0], {1, 2}), product(x[1], x[2])), as(x[3], {2, 1})), {}); }, {-2, 2}, nullptr, none, 40},

@@ -198,6 +198,18 @@ Tensor vecdot(const Operand& first, const Operand& second, std::int64_t axis) {
   return squeeze(ops::product(op, expand_dims(left, -2), expand_dims(b, -1)), {-2, -1});
 }
 
+Tensor matvec(const Operand& first, const Operand& second) {
+  constexpr const char* op = "matvec";
+  const tape::OpScope scope(first);
+  const auto [a, x] = ops::in_common_dtype(op, first, second);
+  if (a.rank() < 2 || x.rank() < 1 || a.shape()[-1] != x.shape()[-1])
+    fail<ShapeError>(op, "a is {}, x is {}: a must be matrices, and x vectors of as many elements as they have columns",
+                     a.shape(), x.shape());
+  ops::require_rank(op, x.rank() + 1);
+  static_cast<void>(ops::broadcast_shapes(op, ops::batch_of(a), ops::batch_of(x, 1)));
+  return squeeze(ops::product(op, a, expand_dims(x, -1)), -1);
+}
+
 Tensor multi_dot(std::span<const Tensor> given) {
   const tape::OpScope scope;
   const std::vector<Tensor> factors = ops::chain_of(given);

@@ -80,6 +80,7 @@ TEST_CASE("products of complex numbers conjugate where they say so") {
   CHECK(distance(vdot(a, b), sum(conj(a) * b)) < 1e-15);
   CHECK(distance(vecdot(a, b), sum(conj(a) * b, -1)) < 1e-15);
   CHECK(distance(inner(a, b), matmul(a, transpose(b))) < 1e-15);
+  CHECK(distance(matvec(a, b[1]), sum(a * b[1], -1)) < 1e-15);
   CHECK(distance(cross(a, b), conj(cross(conj(a), conj(b)))) < 1e-15);
   CHECK(distance(kron(a, b), make_complex(kron(real(a), real(b)) - kron(imag(a), imag(b)),
                                           kron(real(a), imag(b)) + kron(imag(a), real(b)))) < 1e-15);
@@ -134,6 +135,9 @@ TEST_CASE("norms of matrices: gradients at zero and at ties") {
 
 TEST_CASE("products name the op and what does not fit") {
   CHECK_THROWS_WITH(cross(ones({2}), ones({3})), Contains("cross: axis -1 must have 3 elements"));
+  CHECK_THROWS_WITH(matvec(ones({2, 3}), ones({2})), Contains("matvec: a is [2, 3], x is [2]: a must be matrices"));
+  CHECK_THROWS_WITH(matvec(ones({4, 2, 3}), ones({3, 3})), Contains("matvec"));
+  CHECK_THROWS_AS(matvec(ones({3}), ones({3})), ShapeError);
   CHECK_THROWS_WITH(multi_dot(std::span<const Tensor>()), Contains("multi_dot: there are no factors"));
   CHECK_THROWS_WITH(multi_dot({ones({2, 3}), ones({2, 3})}), Contains("factor 0 has 3 columns, factor 1 has 2 rows"));
   CHECK_THROWS_WITH(multi_dot({ones({2, 3}), ones({3}), ones({3, 2})}), Contains("factor 1 has shape [3]"));

@@ -78,6 +78,14 @@ Array vdot_of(const Array& a, const Array& b, const Ints&, DType d) {
   for (std::int64_t i = 0; i < a.size(); ++i) y[0] += conjugate(a[i], a.dtype) * b[i];
   return y;
 }
+Array matvec_of(const Array& a, const Array& b, const Ints&, DType d) {
+  Array y(d, Extents(a.shape.begin(), a.shape.end() - 1));
+  const std::int64_t k = a.shape.back();
+  if (b.shape != Extents{k}) throw Unfit();
+  for (std::int64_t i = 0; i < y.size(); ++i)
+    for (std::int64_t j = 0; j < k; ++j) y[i] += a[i * k + j] * b[j];
+  return y;
+}
 Array vecdot_of(const Array& a, const Array& b, const Ints&, DType d) {
   const Extents shape = broadcast_shapes(a.shape, b.shape);
   Array y(d, Extents(shape.begin(), shape.end() - 1));
@@ -114,6 +122,12 @@ const ProductOp product_ops[] = {
        return true;
      },
      vdot_of, [](const Operand& a, const Operand& b, const Ints&) { return reel::vdot(a, b); }},
+    {"matvec", 2, 3,
+     [](Maker&, const Extents& x, Extents& y, Ints&) {
+       y = {x.back()};
+       return true;
+     },
+     matvec_of, [](const Operand& a, const Operand& b, const Ints&) { return reel::matvec(a, b); }},
     {"vecdot", 1, 3,
      [](Maker& m, const Extents& x, Extents& y, Ints&) {
        y = m.chance(0.5) ? x : Extents{x.back()};
