@@ -1,4 +1,4 @@
-// Functions of sequences: attention, rotary position embedding, recurrent networks.
+// Functions of sequences: attention, rotary position embedding, recurrent networks, temporal classification.
 //
 // float32 and float64; float16 and bfloat16 compute in float32 and are rounded once, integers and booleans as float64.
 // TypeError for complex operands. Results have the same bits for every number of threads. Gradients in both modes, to
@@ -64,5 +64,19 @@ struct Gru {
 /// b_i + r (h w_h^T + b_h)), the state becomes (1 - z) n + z h.
 Gru gru(const Operand& x, const Operand& input_weight, const Operand& hidden_weight,
         const RecurrentOptions& options = {});
+
+struct CtcOptions {
+  std::int64_t blank = 0;      ///< ValueError unless it is a class
+  bool zero_infinity = false;  ///< losses of targets that cannot be aligned are 0 instead of inf
+};
+/// Connectionist temporal classification (Graves et al. 2006; torch's ctc_loss, unreduced): [N] for log_probs [T, N,
+/// C], targets [N, S] and lengths [N], minus the logarithm of the probability that a sequence of classes, drawn at each
+/// of the first input_lengths[n] steps, is the first target_lengths[n] labels after merging repetitions and removing
+/// blanks. Labels behind that are not read. Computed in float64. Gradient: minus g times the probability of each class
+/// at each step given the target, 0 for a target that cannot be aligned; torch's differs by g exp(log_probs), which
+/// log_softmax removes. TypeError for lengths and targets that are no integers, ValueError for lengths out of range,
+/// IndexError for a label that is no class, or the blank.
+Tensor ctc_loss(const Operand& log_probs, const Operand& targets, const Operand& input_lengths,
+                const Operand& target_lengths, const CtcOptions& options = {});
 
 }  // namespace reel

@@ -305,6 +305,11 @@ std::vector<Binary> binary_ops() {
       REEL_OP(huber),
       REEL_OP(mse),
       REEL_OP(rope),
+      {"ctc_loss", [](const Tensor& x, const Tensor& y) { ctc_loss(x, y, y, y); }},
+      {"ctc_loss",
+       [](const Tensor& x, const Tensor& y) {
+         ctc_loss(zeros({3, 1, 4}), ones({1, 2}, DType::int64), x, y);
+       }},
       {"lstm", [](const Tensor& x, const Tensor& y) { lstm(y, x, x); }},
       {"lstm",
        [](const Tensor& x, const Tensor& y) {

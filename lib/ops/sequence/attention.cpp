@@ -59,6 +59,9 @@ Tensor probabilities(const Tensor& q, const Tensor& k, const Tensor& mask, doubl
   return masked_softmax(scores.shape() == shape ? scores : broadcast_to(scores, shape), allowed);
 }
 
+// The Jacobian of softmax, whose values are p, times x.
+Tensor through_softmax(const Tensor& p, const Tensor& x) { return p * (x - sum(p * x, -1, true)); }
+
 // ---- The gradient by blocks. Inputs: g, q, k, v, y, z, and the mask if given. Outputs: the wanted ones of dq, dk, dv,
 // of the common batch.
 
@@ -115,7 +118,7 @@ void attention_vjp(const tape::Record& r, std::span<const Tensor> cotangents, st
   if (r.wanted(2)) dx[2] = sum_to(product(attention_name, p, g, {.transpose_a = true}), r.shape(2));
   if (!r.wanted(0) && !r.wanted(1) && !mask_wanted) return;
   const Tensor slopes = product(attention_name, g, v, {.transpose_b = true});
-  const Tensor d = p * (slopes - sum(p * slopes, -1, true));
+  const Tensor d = through_softmax(p, slopes);
   if (mask_wanted) dx[3] = sum_to(d, r.shape(3));
   const Tensor scaled = d * scale_of(r);
   if (r.wanted(0)) dx[0] = sum_to(product(attention_name, scaled, k), r.shape(0));
@@ -132,7 +135,7 @@ void attention_jvp(const tape::Record& r, std::span<const Tensor> t, std::span<T
   if (r.wanted(1)) add_to(scores, product(attention_name, q, t[1], {.transpose_b = true}));
   if (scores.defined()) scores = scores * scale_of(r);
   if (masked && r.wanted(3)) add_to(scores, t[3]);
-  if (scores.defined()) add_to(dy[0], product(attention_name, p * (scores - sum(p * scores, -1, true)), v));
+  if (scores.defined()) add_to(dy[0], product(attention_name, through_softmax(p, scores), v));
   if (r.wanted(2)) add_to(dy[0], product(attention_name, p, t[2]));
   if (dy[0].shape() != r.output_shape()) dy[0] = broadcast_to(dy[0], r.output_shape());
 }

@@ -110,7 +110,7 @@ Real affine(const Array& w, const Array& bias, std::int64_t row, const Row& v) {
   for (std::size_t k = 0; k < v.size(); ++k) sum += at(w, {row, static_cast<std::int64_t>(k)}) * v[k];
   return sum;
 }
-Row row_of(const Array& x, Index index) {
+Row line_of(const Array& x, Index index) {
   Row r;
   index.push_back(0);
   for (auto& k = index.back(); k < x.shape[-1]; ++k) r.push_back(at(x, index));
@@ -122,14 +122,14 @@ Array recurrent(A x, bool lstm) {
   const auto index = [](std::int64_t i) { return static_cast<std::size_t>(i); };
   std::vector<Row> h, c;
   for (std::int64_t b = 0; b < batch; ++b) {
-    h.push_back(x.size() > 5 ? row_of(x[5], {b}) : Row(index(width)));
-    c.push_back(x.size() > 6 ? row_of(x[6], {b}) : Row(index(width)));
+    h.push_back(x.size() > 5 ? line_of(x[5], {b}) : Row(index(width)));
+    c.push_back(x.size() > 6 ? line_of(x[6], {b}) : Row(index(width)));
   }
   const Array none{{0}, {}};
   Array all{{}, {}};
   for (std::int64_t t = 0; t < steps; ++t)
     for (std::int64_t b = 0; b < batch; ++b) {
-      const Row in = row_of(x[0], {t, b}), before = h[index(b)];
+      const Row in = line_of(x[0], {t, b}), before = h[index(b)];
       const auto of_input = [&](std::int64_t g, std::int64_t k) {
         return affine(x[1], x.size() > 3 ? x[3] : none, g * width + k, in);
       };
@@ -168,12 +168,57 @@ Tensor all_of(const Lstm& y) {
 }
 Tensor all_of(const Gru& y) { return concatenate({reshape(y.output, {-1}), reshape(y.state, {-1})}); }
 
+// ---- ctc_loss: log_probs [T, N, C], by all sequences of classes.
+
+struct Alignments {
+  std::vector<std::vector<std::int64_t>> targets;
+  std::vector<std::int64_t> steps;
+  std::int64_t blank;
+  Tensor loss(const Tensor& x, bool zero_infinity = false) const {
+    std::size_t width = 0;
+    for (const auto& t : targets) width = std::max(width, t.size());
+    std::vector<std::int64_t> padded, lengths;
+    for (const auto& t : targets) {
+      padded.insert(padded.end(), t.begin(), t.end());
+      padded.resize(padded.size() + width - t.size(), -7);  // not read
+      lengths.push_back(static_cast<std::int64_t>(t.size()));
+    }
+    const Tensor labels =
+        from_data(padded, {static_cast<std::int64_t>(targets.size()), static_cast<std::int64_t>(width)});
+    return ctc_loss(x, labels, from_data(steps), from_data(lengths), {.blank = blank, .zero_infinity = zero_infinity});
+  }
+  Array by_enumeration(const Array& x, Real impossible) const {
+    return build({x.shape[1]}, [&](const Index& index) {
+      const auto n = static_cast<std::size_t>(index[0]);
+      Real total = 0;
+      std::vector<std::int64_t> classes(static_cast<std::size_t>(steps[n]));
+      for (bool more = true; more;) {
+        std::vector<std::int64_t> merged;
+        Real sum = 0;
+        for (std::size_t t = 0; t < classes.size(); ++t) {
+          sum += at(x, {static_cast<std::int64_t>(t), index[0], classes[t]});
+          if (classes[t] != blank && (t == 0 || classes[t] != classes[t - 1])) merged.push_back(classes[t]);
+        }
+        if (merged == targets[n]) total += std::exp(sum);
+        more = false;
+        for (std::size_t t = 0; t < classes.size() && !more; ++t) more = ++classes[t] < x.shape[2] || (classes[t] = 0);
+      }
+      return total > 0 ? -std::log(total) : impossible;
+    });
+  }
+};
+const Alignments plain{{{1, 2}, {2}}, {4, 3}, 0}, repeated{{{1, 1}, {}, {0, 1}}, {3, 2, 2}, 2},
+    unreachable{{{1, 1, 2}, {2, 1, 2}}, {3, 4}, 0};
+
 // clang-format off
 const Shaped rows[] = {
     {"attention", "3x4,5x4,5x2;2x3x4,2x5x4,2x5x3;1x1,1x1,1x1;2x1x3x2,3x4x2,2x3x4x1;0x2,3x2,3x2;2x2,0x2,0x3;2x2,3x2,3x0;2x0,3x0,3x2", [](X x) { return attention(x[0], x[1], x[2]); }, [](A x) { return attended(x, x[0].shape[-1] == 0 ? 1 : standard(x), unmasked); }, {-2, 2}, nullptr, none, 4},
     {"attention", "3x4,5x4,5x2;5x2,3x2,3x2;2x4x3,4x3,2x4x2", [](X x) { return attention(x[0], x[1], x[2], {.causal = true, .scale = 0.3}); }, [](A x) { return attended(x, 0.3, past_only); }, {-2, 2}, nullptr, none, 4},
     {"attention", "3x4,5x4,5x2;2x4x3,4x3,2x4x2", [](X x) { return attention(x[0], x[1], x[2], {.mask = thirds(x[0], x[1])}); }, [](A x) { return attended(x, standard(x), third_only); }, {-2, 2}, nullptr, none, 4},
     {"attention", "3x4,5x4,5x2,3x5;2x3x2,2x4x2,2x4x3,4;2x2x3x2,4x2,4x2,2x1x1x4", [](X x) { return attention(x[0], x[1], x[2], {.mask = x[3], .causal = true}); }, [](A x) { return attended(x, standard(x), [&](const Index& i) { return broadcast_at(x[3], i) + past_only(i); }); }, {-2, 2}, nullptr, none, 4},
+    {"ctc_loss", "4x2x3;5x2x4", [](X x) { return plain.loss(x[0]); }, [](A x) { return plain.by_enumeration(x[0], 0); }, {-2, 0}, nullptr, none, 4},
+    {"ctc_loss", "3x3x3", [](X x) { return repeated.loss(x[0]); }, [](A x) { return repeated.by_enumeration(x[0], 0); }, {-2, 0}, nullptr, none, 4},
+    {"ctc_loss", "4x2x3", [](X x) { return unreachable.loss(x[0], true); }, [](A x) { return unreachable.by_enumeration(x[0], 0); }, {-2, 0}, nullptr, none, 4},
     {"lstm", "3x2x3,8x3,8x2,8,8,2x2,2x2;1x1x1,4x1,4x1,4,4,1x1,1x1;2x1x2,4x2,4x1", [](X x) { return all_of(lstm(x[0], x[1], x[2], options_of(x))); }, [](A x) { return recurrent(x, true); }, {-1, 1}, nullptr, none, 4},
     {"lstm", "3x2x3,8x3,8x2,8", [](X x) { return lstm(x[0], x[1], x[2], {.input_bias = x[3]}).output; }, [](A x) { Array y = recurrent(x, true); y.shape = {3, 2, 2}; y.values.resize(12); return y; }, {-1, 1}, nullptr, none, 4},
     {"gru", "3x2x3,6x3,6x2,6,6,2x2;1x1x1,3x1,3x1,3,3,1x1;2x1x2,3x2,3x1", [](X x) { return all_of(gru(x[0], x[1], x[2], options_of(x))); }, [](A x) { return recurrent(x, false); }, {-1, 1}, nullptr, none, 4},

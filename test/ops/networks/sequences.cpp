@@ -357,3 +357,62 @@ TEST_CASE("lstm and gru: a sequence in two parts, no steps, single outputs, thre
   CHECK_THROWS_AS(lstm(x, wi, wh, {.cell = ones({2, 2}, DType::complex64)}), TypeError);
   CHECK_THROWS_AS(gru(x, wi3, wh3, {.cell = ones({2, 2})}), ValueError);
 }
+
+TEST_CASE("ctc_loss: targets that cannot be aligned, ends of the range, errors") {
+  const auto ints = [](const std::vector<std::int64_t>& x) { return from_data(x); };
+  const Tensor x = log_softmax(tensor({{{1, 2, 3}, {0, 1, 0}}, {{0.5, 0, 1}, {2, 0, 1}}, {{1, 1, 0}, {0, 0, 1}}}));
+  const Tensor targets = from_data(std::vector<std::int64_t>{1, 1, 2, 0}, {2, 2});
+  const auto loss = [&](const Tensor& t, const std::vector<std::int64_t>& steps,
+                        const std::vector<std::int64_t>& labels,
+                        bool zero) { return ctc_loss(t, targets, ints(steps), ints(labels), {.zero_infinity = zero}); };
+  // Two equal labels take three steps.
+  CHECK(loss(x, {2, 3}, {2, 1}, false).to_vector()[0] == inf);
+  CHECK(loss(x, {2, 3}, {2, 1}, true).to_vector()[0] == 0);
+  CHECK(loss(x, {0, 0}, {0, 1}, false).to_vector() == Doubles{0, inf});
+  for (const bool zero : {false, true}) {
+    const auto f = [&](const Tensor& t) { return loss(t, {2, 3}, {2, 1}, zero); };
+    const Doubles d = slope_at(f, x);
+    for (std::size_t t = 0; t < 3; ++t)
+      for (std::size_t c = 0; c < 3; ++c) CHECK(d[t * 6 + c] == 0);
+    const auto slope = [&](const Tensor& t) { return gradient_at(f, t); };
+    CHECK(difference({slope(x)}, {gradient_of([&](const Tensors& t) { return Tensors{f(t[0])}; }, {ones({2})})({x})[0]})
+              .error == 0);
+    const auto squares = [&](const Tensor& t) {
+      GradientTape tape;
+      tape.watch(t);
+      return sum(square(*tape.gradient(f(t), t)));
+    };
+    for (const double v : slope_at(squares, x)) CHECK(std::isfinite(v));
+  }
+  // A class of probability 0.
+  const Tensor certain = tensor({{{-inf, 0, -inf}}, {{0, -inf, -inf}}});
+  const auto one = [&](const Tensor& t) { return ctc_loss(t, reshape(ints({1}), {1, 1}), ints({2}), ints({1})); };
+  CHECK(one(certain).to_vector() == Doubles{0});
+  CHECK(slope_at(one, certain) == Doubles{0, -1, 0, -1, 0, 0});
+  CHECK(std::isnan(one(certain * qnan).to_vector()[0]));
+  // Steps behind the length are not read.
+  CHECK(slope_at([&](const Tensor& t) { return loss(t, {3, 1}, {1, 1}, false); }, x)[9] == 0);
+  // Long and certain: no underflow. float32 is computed in float64.
+  const Tensor far = full({2000, 1, 5}, -50.0), label = reshape(ints({3}), {1, 1});
+  const double expected = 2000 * 50 - std::log(2000. * 2001 / 2);  // blanks, then the label, then blanks
+  CHECK(std::abs(ctc_loss(far, label, ints({2000}), ints({1})).item() - expected) < 1e-9);
+  CHECK(ctc_loss(cast(far, DType::float32), label, ints({2000}), ints({1})).item() == static_cast<float>(expected));
+  CHECK(ctc_loss(zeros({0, 2, 3}), targets, ints({0, 0}), ints({0, 0})).to_vector() == Doubles{0, 0});
+  CHECK(ctc_loss(zeros({3, 0, 3}), zeros({0, 2}, DType::int64), zeros({0}, DType::int64), zeros({0}, DType::int64))
+            .shape() == Shape{0});
+  {
+    GradientTape tape;
+    tape.watch(x);
+    static_cast<void>(loss(x, {3, 3}, {1, 1}, false));
+    CHECK(tape.stats().entries == 1);
+  }
+  CHECK_THROWS_WITH(loss(x, {4, 3}, {1, 1}, false), Catch::Contains("input length 4 of example 0 is out of range"));
+  CHECK_THROWS_WITH(loss(x, {3, 3}, {1, -1}, false), Catch::Contains("target length -1 of example 1"));
+  CHECK_THROWS_AS(loss(x, {3, 3}, {1, 2}, false), IndexError);  // label 0, the blank
+  CHECK_THROWS_WITH(ctc_loss(x, full({2, 1}, 3, DType::int64), ints({3, 3}), ints({1, 1})), Catch::Contains("label 3"));
+  CHECK_THROWS_AS(ctc_loss(x, targets, ints({3, 3}), ints({1, 1}), {.blank = 3}), ValueError);
+  CHECK_THROWS_AS(ctc_loss(x, ones({2, 2}), ints({3, 3}), ints({1, 1})), TypeError);
+  CHECK_THROWS_AS(ctc_loss(x, ints({1, 2}), ints({3, 3}), ints({1, 1})), ShapeError);
+  CHECK_THROWS_AS(ctc_loss(x, targets, ints({3}), ints({1, 1})), ShapeError);
+  CHECK_THROWS_AS(ctc_loss(zeros({2, 3}), targets, ints({3, 3}), ints({1, 1})), ShapeError);
+}

@@ -238,10 +238,72 @@ Op recurrent(bool lstm) {
   return o;
 }
 
+// By all sequences of classes. ints: the number of labels of each example, then its labels.
+Op ctc_loss() {
+  Op o;
+  o.name = "ctc_loss";
+  o.make = [](Maker& m, Statement& s) {
+    const int x = m.floating(3, 3);
+    if (x < 0 || m.at(x).size() == 0 || m.at(x).shape[2] < 2) return false;
+    const Extents shape = m.at(x).shape;
+    if (std::pow(static_cast<double>(shape[2]), static_cast<double>(shape[0])) > 64) return false;
+    for (std::int64_t n = 0; n < shape[1]; ++n) {
+      const std::int64_t count = m.between(0, std::min<std::int64_t>(2, (shape[0] + 1) / 2));
+      s.ints.push_back(count);
+      for (std::int64_t k = 0; k < count; ++k) s.ints.push_back(m.between(1, shape[2] - 1));
+    }
+    s.args = {Maker::arg(x)};
+    return true;
+  };
+  o.eval = [](const Statement& s, const Inputs& in, Arrays& out) {
+    const Array& x = *in[0];
+    const std::int64_t steps = x.shape[0], count = x.shape[1], classes = x.shape[2];
+    Array y(floating_dtype(in), {count});
+    std::size_t next = 0;
+    for (std::int64_t n = 0; n < count; ++n) {
+      const auto labels = static_cast<std::size_t>(s.ints[next]);
+      const auto* first = s.ints.data() + next + 1;
+      const std::vector<std::int64_t> target(first, first + labels);
+      next += labels + 1;
+      Jet total;
+      const Extents all(static_cast<std::size_t>(steps), classes);
+      for (std::int64_t p = 0; p < elements(all); ++p) {
+        const Extents path = indices_of(all, p);
+        std::vector<std::int64_t> merged;
+        Jet sum;
+        for (std::size_t t = 0; t < path.size(); ++t) {
+          sum += x[(static_cast<std::int64_t>(t) * count + n) * classes + path[t]].re;
+          if (path[t] != 0 && (t == 0 || path[t] != path[t - 1])) merged.push_back(path[t]);
+        }
+        if (merged == target) total += exp(sum);
+      }
+      if (total.v[0] == 0) throw Unfit();
+      y[n] = rounded(-log(total), 16);
+    }
+    out.push_back(std::move(y));
+  };
+  o.call = [](const Statement& s, const Operands& a, std::vector<Tensor>& out) {
+    const Tensor x = a.tensor(0);
+    std::vector<std::int64_t> labels, lengths;
+    for (std::size_t k = 0; k < s.ints.size(); k += static_cast<std::size_t>(s.ints[k]) + 1) {
+      lengths.push_back(s.ints[k]);
+      for (std::int64_t i = 0; i < 2; ++i)
+        labels.push_back(i < s.ints[k] ? s.ints[k + static_cast<std::size_t>(i) + 1] : 0);
+    }
+    const std::vector<std::int64_t> steps(lengths.size(), x.shape()[0]);
+    out.push_back(reel::ctc_loss(x, reel::from_data(labels, {x.shape()[1], 2}), reel::from_data(steps),
+                                 reel::from_data(lengths)));
+  };
+  o.text = [](const Statement& s, const Strings& a) {
+    return "ctc_loss(" + a[0] + ", lengths and labels " + braces(s.ints) + ")";
+  };
+  return o;
+}
+
 }  // namespace
 
 void add_sequences(std::vector<Op>& t) {
-  for (const Op& o : {attention(), rope(), recurrent(true), recurrent(false)}) t.push_back(o);
+  for (const Op& o : {attention(), rope(), recurrent(true), recurrent(false), ctc_loss()}) t.push_back(o);
 }
 
 }  // namespace random_programs
