@@ -2,6 +2,7 @@
 #pragma once
 #include <functional>
 #include <reel/fft.hpp>
+#include <reel/geometry.hpp>
 #include <reel/integrate.hpp>
 #include <reel/interpolate.hpp>
 #include <reel/linalg.hpp>
@@ -213,6 +214,13 @@ std::vector<Unary> unary_ops() {
           REEL_OP(matrix_norm),
           REEL_OP(l2_loss),
           REEL_OP(simpson),
+          REEL_OP(so3_exp),
+          REEL_OP(so3_log),
+          REEL_OP(se3_exp),
+          REEL_OP(se3_log),
+          REEL_OP(quaternion_conjugate),
+          REEL_OP(quaternion_to_matrix),
+          REEL_OP(matrix_to_quaternion),
           {"PiecewiseCubic", [](const Tensor& x) { pchip(arange(4), arange(4))(x); }},
           REEL_OP(expm),
           REEL_OP(sqrtm),
@@ -329,6 +337,8 @@ std::vector<Binary> binary_ops() {
       REEL_OP(nll),
       REEL_OP(multi_margin),
       REEL_OP(cosine_similarity),
+      REEL_OP(quaternion_multiply),
+      REEL_OP(quaternion_rotate),
       REEL_OP(trapezoid),
       REEL_OP(cumulative_trapezoid),
       {"interp", [](const Tensor& x, const Tensor& y) { interp(x, y, y); }},

@@ -15,6 +15,7 @@ std::span<const Family> further_families() {
       {"matrix functions, `<reel/linalg/functions.hpp>`", matrix_functions},
       {"matrix products, `<reel/linalg/products.hpp>`", matrix_products},
       {"parts of numbers, `<reel/ops/parts.hpp>`", parts},
+      {"rotations, `<reel/geometry.hpp>`", rotation_rows},
       {"scans, `<reel/ops/scans.hpp>`", scans},
       {"sequences, `<reel/sequence.hpp>`", sequence_rows},
       {"signals, `<reel/signal.hpp>`", signal_rows},

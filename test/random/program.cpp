@@ -37,6 +37,7 @@ const std::vector<Op>& ops() {
     add_transforms(t);
     add_signals(t);
     add_interpolation(t);
+    add_rotations(t);
     return t;
   }();
   return table;

@@ -137,6 +137,7 @@ void add_windows(std::vector<Op>& table);
 void add_transforms(std::vector<Op>& table);
 void add_signals(std::vector<Op>& table);
 void add_interpolation(std::vector<Op>& table);
+void add_rotations(std::vector<Op>& table);
 
 using Random = std::mt19937_64;
 
