@@ -11,6 +11,7 @@ std::span<const Family> further_families() {
       {"indexing, `<reel/ops/indexing.hpp>`", indexing},
       {"interpolation, `<reel/interpolate.hpp>`, `<reel/integrate.hpp>`", interpolation_rows},
       {"laws, `<reel/stats/continuous.hpp>`", laws},
+      {"laws, `<reel/stats.hpp>`", laws},
       {"losses, `<reel/ops/losses.hpp>`", losses},
       {"matrix functions, `<reel/linalg/functions.hpp>`", matrix_functions},
       {"matrix products, `<reel/linalg/products.hpp>`", matrix_products},

@@ -1,12 +1,10 @@
 // Laws of <reel/stats/continuous.hpp>, each function a function of lanes. A law is given in standard form, for loc 0
 // and scale 1; place() adds both, the ends of the support, and what lies outside. An operand of a branch that is not
 // taken is replaced before a formula reads it: 0 times infinity would be NaN in the gradient.
-#include <cmath>
-#include <limits>
 #include <numbers>
 #include <reel/stats/continuous.hpp>
 
-#include "ops/elementwise/composed.hpp"
+#include "ops/probability/law.hpp"
 #include "tape/observe/observe.hpp"
 
 namespace reel {
@@ -21,45 +19,35 @@ constexpr double infinity = HUGE_VAL, nan = std::numeric_limits<double>::quiet_N
 constexpr double half_log_2pi = 0.91893853320467274178, log_pi = 1.14472988584940017414,
                  inverse_root_2pi = 0.39894228040143267794;
 
-// z = d / scale inside the support; shape is unused by laws without one.
-struct LawPoint {
-  Lane z, d, scale, shape;
-};
-
-enum Kind : std::size_t { logpdf, pdf, cdf, logcdf, sf, logsf, kinds };
-
-struct Law {
-  double lower, upper;
-  bool has_lower;  // whether the support contains its lower end
-  bool has_shape;
-  Lane (*functions[kinds])(const LawPoint& p);
-  Lane (*quantile)(const Lane& p, const Lane& shape);
-};
-
-// scale, or NaN where it or the shape is not above 0.
+// scale, or NaN where it or a parameter of shape is not above 0.
 Lane valid_scale(const Law& law, X x) {
-  const Lane& scale = x[law.has_shape ? 3 : 2];
-  return where(law.has_shape ? scale > 0 && x[1] > 0 : scale > 0, scale, nan);
+  LaneMask valid = x[law.shapes + 2] > 0;
+  for (std::size_t k = 1; k <= law.shapes; ++k) valid = valid && x[k] > 0;
+  return where(valid, x[law.shapes + 2], nan);
 }
-
 // power(NaN, 0) is 1: the shape is made NaN too.
-Lane valid_shape(X x) { return where(x[1] > 0, x[1], nan); }
+Lane valid_shape(const Lane& a) { return where(a > 0, a, nan); }
+
+}  // namespace
 
 // Where z is outside the support or infinite, it is replaced by a number inside.
-Lane place(const Law& law, Kind kind, X x) {
-  const Lane scale = valid_scale(law, x), d = x[0] - x[law.has_shape ? 2 : 1], z = d / scale;
+Lane place(const Law& law, LawFunction kind, X x) {
+  const Lane scale = valid_scale(law, x), d = x[0] - x[law.shapes + 1], z = d / scale;
   const LaneMask below = law.has_lower ? z < law.lower : z <= law.lower,
                  above = law.upper < infinity ? z > law.upper : z >= infinity, outside = below || above;
   const Lane inside = where(outside, (law.upper < infinity ? 0.5 : 2) * scale, d);
-  const Lane y = law.functions[kind]({inside / scale, inside, scale, law.has_shape ? valid_shape(x) : scale});
+  const Lane y = law.functions[kind]({inside / scale, inside, scale, law.shapes > 0 ? valid_shape(x[1]) : scale,
+                                      law.shapes > 1 ? valid_shape(x[2]) : scale});
   constexpr double at_below[] = {-infinity, 0, 0, -infinity, 1, 0}, at_above[] = {-infinity, 0, 1, 0, 0, -infinity};
   const Lane scaled = kind == logpdf ? y - log(scale) : kind == pdf ? y / scale : y;
   return where(below, at_below[kind], where(above, at_above[kind], scaled));
 }
 
+namespace {
+
 Lane quantile(const Law& law, X x) {
   const Lane p = where(x[0] >= 0 && x[0] <= 1, x[0], nan);
-  return x[law.has_shape ? 2 : 1] + valid_scale(law, x) * law.quantile(p, law.has_shape ? valid_shape(x) : p);
+  return x[law.shapes + 1] + valid_scale(law, x) * law.quantile(p, law.shapes > 0 ? valid_shape(x[1]) : p);
 }
 
 Lane normal_density(const Lane& z) { return inverse_root_2pi * exp(-0.5 * z * z); }
@@ -136,12 +124,12 @@ struct WeibullPower {
   LaneMask far;
   Lane z, logarithm, u;
   explicit WeibullPower(const LawPoint& p)
-      : far(p.shape * log(p.z) > 7), z(where(far, 1, p.z)), logarithm(p.shape * log(z)), u(power(z, p.shape)) {}
+      : far(p.a * log(p.z) > 7), z(where(far, 1, p.z)), logarithm(p.a * log(z)), u(power(z, p.a)) {}
 };
-Lane weibull_logpdf_of(const LawPoint& p) { return log(p.shape) + xlogy(p.shape - 1, p.z) - power(p.z, p.shape); }
+Lane weibull_logpdf_of(const LawPoint& p) { return log(p.a) + xlogy(p.a - 1, p.z) - power(p.z, p.a); }
 Lane weibull_pdf_of(const LawPoint& p) {
   const WeibullPower w(p);
-  return where(w.far, 0, p.shape * power(w.z, p.shape - 1) * exp(-w.u));
+  return where(w.far, 0, p.a * power(w.z, p.a - 1) * exp(-w.u));
 }
 Lane weibull_logcdf_of(const LawPoint& p) {
   const WeibullPower w(p);
@@ -150,7 +138,7 @@ Lane weibull_logcdf_of(const LawPoint& p) {
 }
 
 // The normal law of log(z) / s.
-Lane log_by_s(const LawPoint& p) { return log(p.z) / p.shape; }
+Lane log_by_s(const LawPoint& p) { return log(p.z) / p.a; }
 Lane lognorm_ppf_of(const Lane& p, const Lane& s) {
   const LaneMask zero = equal(p, 0);
   return where(zero, 0, exp(s * ndtri(where(zero, 0.5, p))));
@@ -167,55 +155,51 @@ using P = const LawPoint&;
 using L = const Lane&;
 // Each: the support; logpdf, pdf, cdf, logcdf, sf, logsf; ppf.
 // clang-format off
-constexpr Law norm_law = {-infinity, infinity, false, false,
+constexpr Law norm_law = {-infinity, infinity, false, 0,
     {[](P p) { return log_normal_density(p.z); }, [](P p) { return normal_density(p.z); }, [](P p) { return ndtr(p.z); },
      [](P p) { return log_ndtr(p.z); }, [](P p) { return ndtr(-p.z); }, [](P p) { return log_ndtr(-p.z); }},
     [](L p, L) { return ndtri(p); }};
-constexpr Law expon_law = {0, infinity, true, false,
+constexpr Law expon_law = {0, infinity, true, 0,
     {[](P p) { return -p.z; }, [](P p) { return exp(-p.z); }, [](P p) { return -expm1(-p.z); },
      [](P p) { return log1mexp(p.z); }, [](P p) { return exp(-p.z); }, [](P p) { return -p.z; }},
     [](L p, L) { return -log1p(-p); }};
-constexpr Law laplace_law = {-infinity, infinity, false, false,
+constexpr Law laplace_law = {-infinity, infinity, false, 0,
     {[](P p) { return -abs(p.z) - ln2; }, [](P p) { return 0.5 * exp(-abs(p.z)); }, [](P p) { return laplace_cdf_of(p.z); },
      [](P p) { return laplace_logcdf_of(p.z); }, [](P p) { return laplace_cdf_of(-p.z); }, [](P p) { return laplace_logcdf_of(-p.z); }},
     [](L p, L) { return where(p < 0.5, log(2 * p), -log(2 * (1 - p))); }};
-constexpr Law logistic_law = {-infinity, infinity, false, false,
+constexpr Law logistic_law = {-infinity, infinity, false, 0,
     {[](P p) { return logistic_logpdf_of(p.z); }, [](P p) { return exp(logistic_logpdf_of(p.z)); }, [](P p) { return logistic_cdf_of(p.z); },
      [](P p) { return logistic_logcdf_of(p.z); }, [](P p) { return logistic_cdf_of(-p.z); }, [](P p) { return logistic_logcdf_of(-p.z); }},
     [](L p, L) { return logit(p); }};
-constexpr Law cauchy_law = {-infinity, infinity, false, false,
+constexpr Law cauchy_law = {-infinity, infinity, false, 0,
     {[](P p) { return cauchy_logpdf_of(p.z); }, [](P p) { return cauchy_pdf_of(p.z); }, [](P p) { return cauchy_cdf_of(p.z); },
      [](P p) { return cauchy_logcdf_of(p.z); }, [](P p) { return cauchy_cdf_of(-p.z); }, [](P p) { return cauchy_logcdf_of(-p.z); }},
     [](L p, L) { return cauchy_ppf_of(p); }};
-constexpr Law gumbel_r_law = {-infinity, infinity, false, false,
+constexpr Law gumbel_r_law = {-infinity, infinity, false, 0,
     {[](P p) { return -p.z - exp(-p.z); }, [](P p) { return gumbel_pdf_of(p.z); }, [](P p) { return exp(-gumbel_exp(p.z)); },
      [](P p) { return -exp(-p.z); }, [](P p) { return -expm1(-gumbel_exp(p.z)); }, [](P p) { return gumbel_logsf_of(p.z); }},
     [](L p, L) { return -log(-log(p)); }};
-constexpr Law uniform_law = {0, 1, true, false,
+constexpr Law uniform_law = {0, 1, true, 0,
     {[](P p) { return 0 * p.z; }, [](P p) { return 0 * p.z + 1; }, [](P p) { return p.z; },
      [](P p) { return log(p.z); }, uniform_sf_of, uniform_logsf_of},
     [](L p, L) { return p; }};
-constexpr Law pareto_law = {1, infinity, true, true,
-    {[](P p) { return log(p.shape) - (p.shape + 1) * log(p.z); }, [](P p) { return p.shape * power(p.z, -p.shape - 1); },
-     [](P p) { return -expm1(-p.shape * log(p.z)); }, [](P p) { return log1mexp(p.shape * log(p.z)); },
-     [](P p) { return power(p.z, -p.shape); }, [](P p) { return -p.shape * log(p.z); }},
+constexpr Law pareto_law = {1, infinity, true, 1,
+    {[](P p) { return log(p.a) - (p.a + 1) * log(p.z); }, [](P p) { return p.a * power(p.z, -p.a - 1); },
+     [](P p) { return -expm1(-p.a * log(p.z)); }, [](P p) { return log1mexp(p.a * log(p.z)); },
+     [](P p) { return power(p.z, -p.a); }, [](P p) { return -p.a * log(p.z); }},
     [](L p, L b) { return exp(-log1p(-p) / b); }};
-constexpr Law lognorm_law = {0, infinity, false, true,
-    {[](P p) { return log_normal_density(log_by_s(p)) - log(p.shape) - log(p.z); },
-     [](P p) { return normal_density(log_by_s(p)) / (p.shape * p.z); }, [](P p) { return ndtr(log_by_s(p)); },
+constexpr Law lognorm_law = {0, infinity, false, 1,
+    {[](P p) { return log_normal_density(log_by_s(p)) - log(p.a) - log(p.z); },
+     [](P p) { return normal_density(log_by_s(p)) / (p.a * p.z); }, [](P p) { return ndtr(log_by_s(p)); },
      [](P p) { return log_ndtr(log_by_s(p)); }, [](P p) { return ndtr(-log_by_s(p)); }, [](P p) { return log_ndtr(-log_by_s(p)); }},
     lognorm_ppf_of};
-constexpr Law weibull_min_law = {0, infinity, true, true,
+constexpr Law weibull_min_law = {0, infinity, true, 1,
     {weibull_logpdf_of, weibull_pdf_of, [](P p) { const WeibullPower w(p); return where(w.far, 1, -expm1(-w.u)); },
      weibull_logcdf_of, [](P p) { const WeibullPower w(p); return where(w.far, 0, exp(-w.u)); },
-     [](P p) { return -power(p.z, p.shape); }},
+     [](P p) { return -power(p.z, p.a); }},
     [](L p, L c) { return power(-log1p(-p), 1 / c); }};
 // clang-format on
 
-template <const Law& law, Kind kind>
-Lane placed(X x) {
-  return place(law, kind, x);
-}
 template <const Law& law>
 Lane quantile_of(X x) {
   return quantile(law, x);
@@ -236,12 +220,11 @@ constexpr Composed law_functions[] = {REEL_LAWS(REEL_FUNCTIONS)};
 #define REEL_NUMBER(law, shapes) number_of_##law,
 enum LawNumber : std::size_t { REEL_LAWS(REEL_NUMBER) };
 #undef REEL_NUMBER
-constexpr std::size_t ppf = kinds;
 
 Tensor call(LawNumber law, std::size_t kind, std::initializer_list<const Operand*> operands) {
   static const ComposedOps& all = *new ComposedOps(law_functions);
   const tape::OpScope scope(**operands.begin());
-  return all.call(law * (kinds + 1) + kind, {operands.begin(), operands.size()});
+  return all.call(law * (ppf + 1) + kind, {operands.begin(), operands.size()});
 }
 
 }  // namespace

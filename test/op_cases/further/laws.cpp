@@ -19,7 +19,7 @@ Array elements_of(A x, F f) {
   for (const Array& a : x)
     if (a.shape.rank() > shape.rank()) shape = a.shape;
   return build(shape, [&](const Index& i) {
-    Real v[4] = {};
+    Real v[5] = {};
     for (std::size_t k = 0; k < x.size(); ++k) {
       const Index own(i.end() - x[k].shape.rank(), i.end());
       v[k] = cases::at(x[k], own);
@@ -30,8 +30,9 @@ Array elements_of(A x, F f) {
 
 // Operands are drawn from [0.6, 1.4].
 Tensor above_loc(const Tensor& drawn, std::size_t operand) { return operand == 0 ? drawn + 3 : drawn; }
+template <std::size_t loc>
 Tensor within_scale(const Tensor& drawn, std::size_t operand) {
-  return operand == 0 ? drawn * 0.3 : operand == 1 ? drawn * 0.1 : drawn;
+  return operand == 0 ? drawn * 0.3 : operand == loc ? drawn * 0.1 : drawn;
 }
 Tensor probability(const Tensor& drawn, std::size_t operand) { return operand == 0 ? drawn * 0.5 : drawn; }
 
@@ -39,13 +40,15 @@ std::vector<Shaped> all_rows() {
   std::vector<Shaped> all;
   references::for_each_law_function([&]<class F, class Op>(const char* name, F, Support support, Op) {
     if (!selected(name)) return;
-    constexpr decltype(Shaped::prepare) prepare[] = {nullptr, above_loc, within_scale, probability};
+    constexpr decltype(Shaped::prepare) prepare[] = {nullptr, above_loc, within_scale<1>, probability, nullptr};
+    constexpr const char* shapes[] = {"3;2x2;()", "2x3,3;(),2", "2x3,3,();(),2,2;0,0,0", "2x3,3,(),3;2,2,2,2",
+                                      "2x3,3,(),3,3"};
     all.push_back({name,
-                   F::operands == 3 ? "2x3,3,();(),2,2;0,0,0" : "2x3,3,(),3;2,2,2,2",
+                   shapes[F::operands - 1],
                    [](X x) -> Tensor { return Op{}(x); },
                    [](A x) { return elements_of(x, [](const Real* v) { return F{}(v); }); },
                    {0.6, 1.4},
-                   prepare[support],
+                   F::operands == 5 ? within_scale<3> : prepare[support],
                    none,
                    16});
   });

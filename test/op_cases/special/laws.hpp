@@ -130,8 +130,64 @@ struct Function {
   }
 };
 
-/// Where x lies: anywhere, well above loc, between loc and loc + scale; or it is a probability.
-enum Support { whole_line, half_line, unit, fraction };
+// Without loc and scale where operands are few; k and n are numbers.
+// clang-format off
+struct Gamma {
+  static constexpr int shapes = 1;
+  template <class N> static N logpdf(const N& z, const N& a) { return (a - 1.0L) * log_of(z) - z - log_gamma(a); }
+};
+struct Chi2 {
+  static constexpr int shapes = 1;
+  template <class N> static N logpdf(const N& z, const N& v) { return Gamma::logpdf<N>(z / 2.0L, v / 2.0L) - std::log(2.0L); }
+};
+struct T {
+  static constexpr int shapes = 1;
+  template <class N> static N logpdf(const N& z, const N& v) {
+    return log_gamma((v + 1.0L) / 2.0L) - log_gamma(v / 2.0L) - log_of(v * pi) / 2.0L - (v + 1.0L) / 2.0L * log_of(z * z / v + 1.0L);
+  }
+};
+struct BetaLog {
+  static constexpr int operands = 5;
+  template <class N> N operator()(const N* x) const {
+    const N z = (x[0] - x[3]) / x[4];
+    return (x[1] - 1.0L) * log_of(z) + (x[2] - 1.0L) * log_of(1.0L - z) - log_beta(x[1], x[2]) - log_of(x[4]);
+  }
+};
+struct PoissonLog {
+  static constexpr int operands = 1;
+  template <class N> N operator()(const N* x) const { return log_of(x[0]) * 3.0L - x[0] - std::log(6.0L); }
+};
+struct BinomLog {
+  static constexpr int operands = 1;
+  template <class N> N operator()(const N* x) const { return log_of(x[0]) * 2.0L + log_of(1.0L - x[0]) * 3.0L + std::log(10.0L); }
+};
+struct NbinomLog {
+  static constexpr int operands = 2;
+  template <class N> N operator()(const N* x) const {
+    const N &p = x[0], &n = x[1];
+    return log_of(n * (n + 1.0L) * (n + 2.0L)) - std::log(6.0L) + n * log_of(p) + log_of(1.0L - p) * 3.0L;
+  }
+};
+struct BernoulliLog {
+  static constexpr int operands = 1;
+  template <class N> N operator()(const N* x) const { return log_of(1.0L - x[0]); }
+};
+struct GeomLog {
+  static constexpr int operands = 1;
+  template <class N> N operator()(const N* x) const { return log_of(x[0]) + log_of(1.0L - x[0]) * 3.0L; }
+};
+// clang-format on
+template <class Log>
+struct Exp {
+  static constexpr int operands = Log::operands;
+  template <class N>
+  N operator()(const N* x) const {
+    return exp_of(Log{}(x));
+  }
+};
+
+/// Where x lies: anywhere, well above loc, between loc and loc + scale; or it is a probability, or a rate.
+enum Support { whole_line, half_line, unit, fraction, rate };
 
 /// Calls add(name, reference, support, op) for each function.
 template <class Add>
@@ -208,6 +264,24 @@ void for_each_law_function(const Add& add) {
   add("weibull_min_sf", Function<Weibull, sf>{}, half_line, [](const auto& x) { return weibull_min_sf(x[0], x[1], x[2], x[3]); });
   add("weibull_min_logsf", Function<Weibull, logsf>{}, half_line, [](const auto& x) { return weibull_min_logsf(x[0], x[1], x[2], x[3]); });
   add("weibull_min_ppf", Function<Weibull, ppf>{}, fraction, [](const auto& x) { return weibull_min_ppf(x[0], x[1], x[2], x[3]); });
+  add("gamma_logpdf", Function<Gamma, logpdf>{}, half_line, [](const auto& x) { return gamma_logpdf(x[0], x[1], x[2], x[3]); });
+  add("gamma_pdf", Function<Gamma, pdf>{}, half_line, [](const auto& x) { return gamma_pdf(x[0], x[1], x[2], x[3]); });
+  add("chi2_logpdf", Function<Chi2, logpdf>{}, half_line, [](const auto& x) { return chi2_logpdf(x[0], x[1], x[2], x[3]); });
+  add("chi2_pdf", Function<Chi2, pdf>{}, half_line, [](const auto& x) { return chi2_pdf(x[0], x[1], x[2], x[3]); });
+  add("t_logpdf", Function<T, logpdf>{}, whole_line, [](const auto& x) { return t_logpdf(x[0], x[1], x[2], x[3]); });
+  add("t_pdf", Function<T, pdf>{}, whole_line, [](const auto& x) { return t_pdf(x[0], x[1], x[2], x[3]); });
+  add("beta_logpdf", BetaLog{}, unit, [](const auto& x) { return beta_logpdf(x[0], x[1], x[2], x[3], x[4]); });
+  add("beta_pdf", Exp<BetaLog>{}, unit, [](const auto& x) { return beta_pdf(x[0], x[1], x[2], x[3], x[4]); });
+  add("poisson_logpmf", PoissonLog{}, rate, [](const auto& x) { return poisson_logpmf(3, x[0]); });
+  add("poisson_pmf", Exp<PoissonLog>{}, rate, [](const auto& x) { return poisson_pmf(3, x[0]); });
+  add("binom_logpmf", BinomLog{}, fraction, [](const auto& x) { return binom_logpmf(2, 5, x[0]); });
+  add("binom_pmf", Exp<BinomLog>{}, fraction, [](const auto& x) { return binom_pmf(2, 5, x[0]); });
+  add("nbinom_logpmf", NbinomLog{}, fraction, [](const auto& x) { return nbinom_logpmf(3, x[1], x[0]); });
+  add("nbinom_pmf", Exp<NbinomLog>{}, fraction, [](const auto& x) { return nbinom_pmf(3, x[1], x[0]); });
+  add("bernoulli_logpmf", BernoulliLog{}, fraction, [](const auto& x) { return bernoulli_logpmf(0, x[0]); });
+  add("bernoulli_pmf", Exp<BernoulliLog>{}, fraction, [](const auto& x) { return bernoulli_pmf(0, x[0]); });
+  add("geom_logpmf", GeomLog{}, fraction, [](const auto& x) { return geom_logpmf(4, x[0]); });
+  add("geom_pmf", Exp<GeomLog>{}, fraction, [](const auto& x) { return geom_pmf(4, x[0]); });
   // clang-format on
 }
 

@@ -29,7 +29,16 @@ using Call = std::function<Tensor(const Tensors&)>;
 #define LAW(law, shapes) LAW_##shapes(law##_logpdf), LAW_##shapes(law##_pdf), LAW_##shapes(law##_cdf), LAW_##shapes(law##_logcdf), LAW_##shapes(law##_sf), LAW_##shapes(law##_logsf), LAW_##shapes(law##_ppf)
 const std::map<std::string, Call> functions = {
     LAW(norm, 0), LAW(expon, 0), LAW(laplace, 0), LAW(logistic, 0), LAW(cauchy, 0), LAW(gumbel_r, 0), LAW(uniform, 0),
-    LAW(pareto, 1), LAW(lognorm, 1), LAW(weibull_min, 1)};
+    LAW(pareto, 1), LAW(lognorm, 1), LAW(weibull_min, 1),
+#define ALL_OF(n, name) {#name, [](const Tensors& x) { return name ARGUMENTS_##n; }}
+#define ARGUMENTS_2 (x[0], x[1])
+#define ARGUMENTS_3 (x[0], x[1], x[2])
+#define ARGUMENTS_4 (x[0], x[1], x[2], x[3])
+#define ARGUMENTS_5 (x[0], x[1], x[2], x[3], x[4])
+    ALL_OF(4, gamma_logpdf), ALL_OF(4, gamma_pdf), ALL_OF(4, chi2_logpdf), ALL_OF(4, chi2_pdf), ALL_OF(5, beta_logpdf),
+    ALL_OF(5, beta_pdf), ALL_OF(4, t_logpdf), ALL_OF(4, t_pdf), ALL_OF(2, poisson_logpmf), ALL_OF(2, poisson_pmf),
+    ALL_OF(3, binom_logpmf), ALL_OF(3, binom_pmf), ALL_OF(3, nbinom_logpmf), ALL_OF(3, nbinom_pmf),
+    ALL_OF(2, bernoulli_logpmf), ALL_OF(2, bernoulli_pmf), ALL_OF(2, geom_logpmf), ALL_OF(2, geom_pmf)};
 // clang-format on
 const std::map<std::string, int> shape_parameters = {{"pareto", 1}, {"lognorm", 1}, {"weibull_min", 1}};
 
@@ -89,6 +98,16 @@ double geometric_mean(const LawValue& row, std::size_t k, std::size_t j) {
   };
   return diagonal(k) * diagonal(j);
 }
+// Densities with parameters below 10 are sums of terms up to 9 log(9), 20: an error of their logarithm, and a relative
+// one of themselves.
+double largest_term(const LawValue& row) {
+  const std::string name = row.function;
+  const std::size_t first = name.ends_with("pmf") ? 0 : 1;
+  for (const char* law : {"gamma", "chi2", "beta_", "poisson", "binom", "nbinom"})
+    if (name.starts_with(law) && std::abs(row.operands[first]) < 10)
+      return name.find("_log") == std::string::npos ? 20 * std::abs(row.value) : 20;
+  return 0;
+}
 void check_close(double got, double expected, double tolerance) {
   if (std::isnan(expected)) return;
   INFO(got << ", not " << expected);
@@ -105,7 +124,7 @@ TEST_CASE("laws: values, gradients and Hessians to all digits") {
     INFO(text);
     const Derivatives got = derivatives(functions.at(row.function), row.operands);
     const Conditions condition = conditions(row);
-    check_close(got.value, row.value, 4 * unit * (std::abs(row.value) + condition.value));
+    check_close(got.value, row.value, 4 * unit * (std::abs(row.value) + condition.value + largest_term(row)));
     // Where a derivative passes through 0 its error is one of the size of those by loc and scale.
     double others = 0;
     for (const double g : {row.gradient[row.gradient.size() - 2], row.gradient.back()})
@@ -241,4 +260,73 @@ TEST_CASE("laws: dtypes, one entry on a tape, errors") {
   tape.watch(x);
   const Tensor y = lognorm_logcdf(x, 0.5);
   CHECK(tape.stats().entries == 1);
+}
+
+TEST_CASE("densities: what lies outside, ends, parameters out of range") {
+  for (const char* law : {"gamma", "chi2", "t"}) {
+    const std::string name = law;
+    for (const double x : {-inf, inf, -3.}) {
+      if (x == -3 && name == "t") continue;
+      check_constant(name + "_logpdf", {x, 2.5, 0.25, 2}, -inf);
+      check_constant(name + "_pdf", {x, 2.5, 0.25, 2}, 0);
+    }
+    for (const Doubles& x :
+         {Doubles{1, 0, 0, 1}, {1, -1, 0, 1}, {1, 2, 0, 0}, {inf, 0, 0, 1}, {qnan, 2, 0, 1}, {-1, qnan, 0, 1}}) {
+      CHECK(std::isnan(functions.at(name + "_logpdf")(numbers(x)).item()));
+      CHECK(std::isnan(functions.at(name + "_pdf")(numbers(x)).item()));
+    }
+  }
+  for (const double x : {-inf, inf, -3., 2.5}) {
+    check_constant("beta_logpdf", {x, 2.5, 1.5, 0.25, 2}, -inf);
+    check_constant("beta_pdf", {x, 2.5, 1.5, 0.25, 2}, 0);
+  }
+  for (const Doubles& x :
+       {Doubles{0.5, 0, 1, 0, 1}, {0.5, 1, 0, 0, 1}, {2, 1, -1, 0, 1}, {0.5, 1, 1, 0, -1}, {qnan, 1, 1, 0, 1}})
+    CHECK(std::isnan(functions.at("beta_logpdf")(numbers(x)).item()));
+  CHECK(gamma_pdf(0.0, 1.0).item() == 1);
+  CHECK(gamma_pdf(0.0, 0.5).item() == inf);
+  CHECK(gamma_pdf(0.0, 12.0).item() == 0);
+  CHECK(std::abs(beta_pdf(0.0, 1.0, 2.5).item() - 2.5) < 1e-14);
+  CHECK(std::abs(beta_pdf(1.0, 2.5, 1.0).item() - 2.5) < 1e-14);
+  CHECK(beta_logpdf(1.0, 30.0, 30.0).item() == -inf);
+}
+
+TEST_CASE("discrete laws: impossible numbers, ends and parameters out of range") {
+  const std::map<std::string, Doubles> parameters = {
+      {"poisson", {1.5}}, {"binom", {5, 0.25}}, {"nbinom", {2.5, 0.25}}, {"bernoulli", {0.25}}, {"geom", {0.25}}};
+  for (const auto& [law, given] : parameters) {
+    Doubles x = {0};
+    x.insert(x.end(), given.begin(), given.end());
+    for (const double k : {-1., 0.5, -inf, inf}) {
+      check_constant(law + "_logpmf", (x[0] = k, x), -inf);
+      check_constant(law + "_pmf", (x[0] = k, x), 0);
+    }
+    for (const double k : {1., 0.5}) {
+      for (const double bad : {qnan, -1.}) {
+        Doubles y = x;
+        y[0] = k;
+        y.back() = bad;
+        INFO(law << " of " << k << " and " << bad);
+        CHECK(std::isnan(functions.at(law + "_logpmf")(numbers(y)).item()));
+      }
+    }
+    CHECK(std::isnan(functions.at(law + "_pmf")(numbers((x[0] = qnan, x))).item()));
+  }
+  check_constant("binom_pmf", {6, 5, 0.25}, 0);
+  check_constant("bernoulli_pmf", {2, 0.25}, 0);
+  check_constant("geom_pmf", {0, 0.25}, 0);
+  CHECK(std::isnan(binom_pmf(1.0, 2.5, 0.5).item()));
+  CHECK(std::isnan(binom_pmf(1.0, 2.0, 1.5).item()));
+  CHECK(std::isnan(nbinom_pmf(1.0, 2.0, 0.0).item()));
+  CHECK(poisson_pmf(0.0, 0.0).item() == 1);
+  CHECK(poisson_pmf(3.0, 0.0).item() == 0);
+  CHECK(poisson_pmf(30.0, 0.0).item() == 0);
+  CHECK(binom_pmf(0.0, 0.0, 0.5).item() == 1);
+  CHECK(binom_pmf(0.0, 4.0, 0.0).item() == 1);
+  CHECK(binom_pmf(4.0, 4.0, 1.0).item() == 1);
+  CHECK(binom_pmf(3.0, 4.0, 1.0).item() == 0);
+  CHECK(geom_pmf(1.0, 1.0).item() == 1);
+  CHECK(bernoulli_pmf(1.0, 0.0).item() == 0);
+  CHECK(bernoulli_logpmf(0.0, 0.0).item() == 0);
+  CHECK(derivatives(functions.at("binom_logpmf"), {0, 5, 0}).gradient[2] == -5);
 }

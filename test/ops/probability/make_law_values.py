@@ -3,7 +3,7 @@ in 900 digits.
 
 Usage: make_law_values.py > law_values.hpp, with mpmath 1.2. The tests read the stored file alone.
 """
-from mpmath import atan, erfc, erfinv, exp, expm1, log, log1p, mp, mpf, pi, sqrt, tan
+from mpmath import atan, erfc, erfinv, exp, expm1, log, log1p, loggamma, mp, mpf, pi, sqrt, tan
 
 mp.dps = 900
 ROOT2 = sqrt(mpf(2))
@@ -52,6 +52,29 @@ LAWS = {
     "weibull_min": (lambda z, c: log(c) + (c - 1) * log(z) - z ** c, lambda z, c: -expm1(-z ** c), lambda z, c: exp(-z ** c),
                     lambda p, c: (-log1p(-p)) ** (1 / c)),
 }
+LOG_DENSITIES = {
+    "gamma": lambda z, a: (a - 1) * log(z) - z - loggamma(a),
+    "chi2": lambda z, v: (v / 2 - 1) * log(z) - z / 2 - v / 2 * log(mpf(2)) - loggamma(v / 2),
+    "beta": lambda z, a, b: (a - 1) * log(z) + (b - 1) * log(1 - z) + loggamma(a + b) - loggamma(a) - loggamma(b),
+    "t": lambda z, v: loggamma((v + 1) / 2) - loggamma(v / 2) - log(v * pi) / 2 - (v + 1) / 2 * log1p(z * z / v),
+}
+choose = lambda n, k: loggamma(n + 1) - loggamma(k + 1) - loggamma(n - k + 1)
+# Of k and parameters; behind each whether n has a derivative.
+LOG_PROBABILITIES = {
+    "poisson": lambda k, mu: k * log(mu) - mu - loggamma(k + 1),
+    "binom": lambda k, n, p: choose(n, k) + k * log(p) + (n - k) * log(1 - p),
+    "nbinom": lambda k, n, p: choose(n + k - 1, k) + n * log(p) + k * log(1 - p),
+    "bernoulli": lambda k, p: log(p) if k == 1 else log(1 - p),
+    "geom": lambda k, p: log(p) + (k - 1) * log(1 - p),
+}
+NUMBERS = {
+    "poisson": [(0, 1.5), (3, 0.25), (9, 9.5), (10, 11), (1000, 990), (100000, 100001), (25, 1e-3), (3, 400)],
+    "binom": [(0, 5, 0.25), (5, 5, 0.75), (3, 12, 0.125), (40, 100, 0.375), (4, 1000000, 1e-6), (999998, 1000000, 0.999997),
+              (500100, 1000000, 0.5)],
+    "nbinom": [(0, 2.5, 0.25), (7, 2.5, 0.25), (40, 30.5, 0.375), (3, 1e6, 0.999998), (1000000, 3, 4e-6)],
+    "bernoulli": [(0, 0.25), (1, 0.25), (1, 1e-9), (0, 1e-9)],
+    "geom": [(1, 0.25), (7, 0.25), (1000000, 1e-6), (3, 0.9999990463256836)],
+}
 # Points x, then shape, loc and scale. The probabilities of quantiles are beside them.
 WHOLE_LINE = [(0.25, 0, 1), (-1.5, 0.75, 2), (3.5, 0.75, 0.5), (-30, 0, 1), (30, 0, 1), (1e-9, 0, 1), (-300, 4, 8), (300, 4, 8)]
 HALF_LINE = [(0.25, 0, 1), (3.5, 0.75, 2), (1e-9, 0, 1), (40, 0, 1), (300, -4, 0.5)]
@@ -63,6 +86,14 @@ POINTS = {name: WHOLE_LINE for name in ("norm", "laplace", "logistic", "cauchy",
     "weibull_min": [(1.25, 0.5, 0, 1), (7, 3, 0.75, 2), (1e-30, 1.5, 0, 1), (1e-100, 2, 0, 1), (9, 2.5, 0, 1), (1, 2, 0, 1)],
 }
 POINTS["cauchy"] = POINTS["cauchy"] + [(-1e20, 0, 1), (1e20, 0, 1)]
+POINTS |= {
+    "gamma": [(1.25, 0.5, 0, 1), (7, 3, 0.75, 2), (9.5, 9.75, 0, 1), (11, 10.5, 0, 1), (1000, 990, 0, 1), (1e6, 1000010, 0, 1), (1e-30, 2.5, 0, 1),
+              (1e-30, 20, 0, 1), (500, 20, 0, 1)],
+    "chi2": [(1.25, 1, 0, 1), (7, 3, 0.75, 2), (30, 25, 0, 1)],
+    "beta": [(0.25, 0.5, 3, 0, 1), (3.5, 2.5, 1.5, 0.75, 8), (0.375, 30, 50, 0, 1), (1e-9, 2, 1e6, 0, 1), (0.9999999990686774, 40, 0.5, 0, 1),
+             (0.5000000001, 1e6, 1e6, 0, 1)],
+    "t": [(0.25, 1, 0, 1), (-7, 3.5, 0.75, 2), (3, 25, 0, 1), (2, 1e6, 0, 1), (1e20, 2, 0, 1)],
+}
 PROBABILITIES = [0.25, 0.75, 0.4375, 1e-9, 0.9999999990686774, 1e-100]
 
 
@@ -111,19 +142,37 @@ struct LawValue {
 
 // clang-format off
 inline const std::vector<LawValue> law_values = {""")
+
+
+def show(name, f, point, fixed):
+    """A row; operands in `fixed` have no derivative."""
+    x = tuple(mpf(v) for v in point)
+    n = len(point)
+    value = f(*x)
+    if 0 < abs(value) < mpf("1e-290"):
+        return
+    by = lambda *at: mpf(0) if fixed & set(at) else derivative(f, x, at)
+    gradient = [by(k) for k in range(n)]
+    hessian = [by(k, j) for k in range(n) for j in range(k, n)]
+    numbers = lambda values: ", ".join(kept(v) for v in values)
+    print(f'    {{"{name}", {{{numbers(x)}}}, {numbers([value])}, {{{numbers(gradient)}}}, {{{numbers(hessian)}}}}},')
+
+
 for law in LAWS:
     for kind in FUNCTIONS:
         points = POINTS[law]
         if kind == "ppf":
             points = [(p, *points[i % 2][1:]) for i, p in enumerate(PROBABILITIES)]
         for point in points:
-            x = tuple(mpf(v) for v in point)
-            f, n = function(law, kind), len(point)
-            value = f(*x)
-            if 0 < abs(value) < mpf("1e-290"):
-                continue
-            gradient = [derivative(f, x, [k]) for k in range(n)]
-            hessian = [derivative(f, x, [k, j]) for k in range(n) for j in range(k, n)]
-            numbers = lambda values: ", ".join(kept(v) for v in values)
-            print(f'    {{"{law}_{kind}", {{{numbers(x)}}}, {numbers([value])}, {{{numbers(gradient)}}}, {{{numbers(hessian)}}}}},')
+            show(f"{law}_{kind}", function(law, kind), point, set())
+for law, density in LOG_DENSITIES.items():
+    log_density = lambda x, *rest: density((x - rest[-2]) / rest[-1], *rest[:-2]) - log(rest[-1])
+    for point in POINTS[law]:
+        show(f"{law}_logpdf", log_density, point, set())
+        show(f"{law}_pdf", lambda *x: exp(log_density(*x)), point, set())
+for law, log_probability in LOG_PROBABILITIES.items():
+    for point in NUMBERS[law]:
+        fixed = {0, 1} if law == "binom" else {0}
+        show(f"{law}_logpmf", log_probability, point, fixed)
+        show(f"{law}_pmf", lambda *x: exp(log_probability(*x)), point, fixed)
 print("};\n// clang-format on")

@@ -12,12 +12,14 @@ using references::Support;
 std::vector<RangedFunction> law_functions() {
   std::vector<RangedFunction> all;
   references::for_each_law_function([&]<class F, class Call>(const char* name, F, Support support, Call) {
-    constexpr OperandRange first[] = {{-3, 3}, {2.6, 4}, {0.1, 0.5}, {0.1, 0.9}};
+    constexpr OperandRange first[] = {{-3, 3}, {2.6, 4}, {0.1, 0.5}, {0.1, 0.9}, {0.5, 4}};
     const bool bounded = support == references::unit;
     std::vector<OperandRange> ranges = {first[support]};
-    if (F::operands == 4) ranges.push_back({0.6, 1.5});
-    ranges.push_back(bounded ? OperandRange{-0.4, 0} : OperandRange{-1, 1});
-    ranges.push_back(bounded ? OperandRange{1.2, 3} : OperandRange{0.5, 1.5});
+    for (int k = F::operands < 3 ? 1 : 3; k < F::operands; ++k) ranges.push_back({0.6, 1.5});
+    if (F::operands > 2) {
+      ranges.push_back(bounded ? OperandRange{-0.4, 0} : OperandRange{-1, 1});
+      ranges.push_back(bounded ? OperandRange{1.2, 3} : OperandRange{0.5, 1.5});
+    }
     all.push_back({name, ranges, [](const Jet* x) -> Jet { return F{}(x); },
                    [](const Operands& x) -> reel::Tensor { return Call{}(x); }});
   });

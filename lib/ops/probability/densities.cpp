@@ -1,0 +1,215 @@
+// Densities and probabilities of <reel/stats/densities.hpp>, each a function of lanes. By Loader (2000): the logarithm
+// of a gamma density is one of kl_div, which does not cancel near the mode, and the others are ratios of such.
+#include <numbers>
+#include <reel/stats/densities.hpp>
+
+#include "ops/probability/law.hpp"
+#include "tape/observe/observe.hpp"
+
+namespace reel {
+
+namespace ops {
+
+namespace {
+
+using X = const Lane*;
+using P = const LawPoint&;
+constexpr double unbounded = HUGE_VAL, not_a_number = std::numeric_limits<double>::quiet_NaN(),
+                 half_of_log_2pi = 0.91893853320467274178, log_of_pi = 1.14472988584940017414;
+
+// lgamma(a) minus Stirling's approximation, a >= 10 (DLMF 5.11.1): the next term is below 3e-17.
+Lane stirling_error(const Lane& a) {
+  const Lane s = 1 / (a * a);
+  Lane sum = s * (1. / 156) - 691. / 360360;
+  for (const double c : {1. / 1188, -1. / 1680, 1. / 1260, -1. / 360, 1. / 12}) sum = s * sum + c;
+  return sum / a;
+}
+
+// Operands from 10 on, and those below, each replaced in the other's formula.
+struct BySize {
+  LaneMask large;
+  Lane a, z, small_a, small_z;
+  BySize(const Lane& shape, const Lane& x)
+      : large(shape >= 10),
+        a(where(large, shape, 10)),
+        z(where(large && x > 0, x, 10)),
+        small_a(where(large, 1, shape)),
+        small_z(where(large, 1, x)) {}
+};
+
+// log of z^(a - 1) exp(-z) / Gamma(a).
+Lane log_gamma_density(const Lane& a, const Lane& z) {
+  const BySize by(a, z);
+  const Lane large = -kl_div(by.a, by.z) + 0.5 * log(by.a) - log(by.z) - half_of_log_2pi - stirling_error(by.a);
+  const Lane small = xlogy(by.small_a - 1, by.small_z) - by.small_z - lgamma(by.small_a);
+  return where(by.large, where(equal(z, 0), -unbounded, where(isnan(z), z, large)), small);
+}
+
+// log of mu^k exp(-mu) / Gamma(k + 1).
+Lane log_poisson(const Lane& k, const Lane& mu) {
+  const BySize by(k, mu);
+  const Lane large = -kl_div(by.a, by.z) - 0.5 * log(by.a) - half_of_log_2pi - stirling_error(by.a);
+  const Lane small = xlogy(by.small_a, by.small_z) - by.small_z - lgamma(by.small_a + 1);
+  return where(by.large, where(equal(mu, 0), -unbounded, where(isnan(mu), mu, large)), small);
+}
+
+// log of Gamma(j + k + 1) / (Gamma(j + 1) Gamma(k + 1)) p^j q^k, p + q = 1: Poisson's laws of j and k given j + k.
+Lane log_binomial(const Lane& j, const Lane& k, const Lane& p, const Lane& q) {
+  const Lane n = j + k;
+  return log_poisson(j, n * p) + log_poisson(k, n * q) - log_poisson(n, n);
+}
+
+Lane log_beta_density(P p) {
+  const Lane n = p.a + p.b, rest = where(p.z < 0.5, 1 - p.z, (p.scale - p.d) / p.scale);
+  return log_gamma_density(p.a, n * p.z) + log_gamma_density(p.b, n * rest) - log_gamma_density(n, n) + log(n);
+}
+
+// lgamma(h + 1/2) - lgamma(h).
+Lane half_step_of_lgamma(const Lane& h) {
+  const LaneMask is_large = h >= 10;
+  const Lane a = where(is_large, h, 10), b = where(is_large, 1, h);
+  const Lane large = a * log1p(0.5 / a) - 0.5 + 0.5 * log(a) + stirling_error(a + 0.5) - stirling_error(a);
+  return where(is_large, large, lgamma(b + 0.5) - lgamma(b));
+}
+// log(1 + u^2), without overflow.
+Lane log1p_of_square(const Lane& u) {
+  const LaneMask far = abs(u) > 1e8;
+  const Lane near = where(far, 0, u);
+  return where(far, 2 * log(abs(where(far, u, 1))), log1p(near * near));
+}
+Lane log_t_density(P p) {
+  return half_step_of_lgamma(0.5 * p.a) - 0.5 * (log(p.a) + log_of_pi) -
+         0.5 * (p.a + 1) * log1p_of_square(p.z / sqrt(p.a));
+}
+Lane log_chi2_density(P p) { return log_gamma_density(0.5 * p.a, 0.5 * p.z) - std::numbers::ln2; }
+
+template <Lane (*log_density)(P p)>
+constexpr Law of_density(double lower, double upper, std::size_t shapes) {
+  return {lower, upper, lower == 0, shapes, {log_density, [](P p) { return exp(log_density(p)); }}};
+}
+constexpr Law gamma_law = of_density<[](P p) { return log_gamma_density(p.a, p.z); }>(0, unbounded, 1),
+              chi2_law = of_density<log_chi2_density>(0, unbounded, 1),
+              beta_law = of_density<log_beta_density>(0, 1, 2),
+              t_law = of_density<log_t_density>(-unbounded, unbounded, 1);
+
+// ---- Discrete laws, x[0] being the number. It has no gradient, as round has none.
+
+struct Whole {
+  const Lane& given;
+  LaneMask outside;
+  Lane k;  // the number, or `inside` where it is none from low to high
+  Whole(const Lane& x, double low, const Lane& high, double inside)
+      : given(x),
+        outside(not_equal(x, round(x)) || x < low || x > high || isinf(x)),
+        k(where(outside, inside, round(x))) {}
+  // A NaN of a parameter stays, outside too.
+  Lane finish(const Lane& inside, double beyond = -unbounded) const {
+    return where(isnan(given), given, where(outside, where(isnan(inside), inside, beyond), inside));
+  }
+};
+Lane valid_probability(const Lane& p) { return where(p >= 0 && p <= 1, p, not_a_number); }
+
+Lane poisson_of(X x) {
+  const Whole w(x[0], 0, x[0], 0);
+  return w.finish(log_poisson(w.k, where(x[1] >= 0, x[1], not_a_number)));
+}
+Lane binom_of(X x) {
+  const Lane n = where(equal(x[1], round(x[1])) && x[1] >= 0 && isfinite(x[1]), round(x[1]), not_a_number),
+             p = valid_probability(x[2]);
+  const Whole w(x[0], 0, n, 0);
+  return w.finish(log_binomial(w.k, n - w.k, p, 1 - p));
+}
+// n / (n + k) times the binomial probability of n.
+Lane nbinom_of(X x) {
+  const Lane n = where(x[1] > 0, x[1], not_a_number), p = where(x[2] > 0, valid_probability(x[2]), not_a_number);
+  const Whole w(x[0], 0, x[0], 0);
+  return w.finish(log_binomial(n, w.k, p, 1 - p) - log1p(w.k / n));
+}
+Lane bernoulli_of(X x) {
+  const Lane p = valid_probability(x[1]);
+  const Whole w(x[0], 0, 0 * x[0] + 1, 0);
+  const LaneMask one = equal(w.k, 1);
+  return w.finish(where(one, log(where(one, p, 1)), log1p(-where(one, 0, p))));
+}
+Lane bernoulli_pmf_of(X x) {
+  const Lane p = valid_probability(x[1]);
+  const Whole w(x[0], 0, 0 * x[0] + 1, 0);
+  return w.finish(where(equal(w.k, 1), p, 1 - p), 0);
+}
+Lane geom_of(X x) {
+  const Lane p = where(x[1] > 0, valid_probability(x[1]), not_a_number);
+  const Whole w(x[0], 1, x[0], 1);
+  return w.finish(log(p) + xlog1py(w.k - 1, -p));
+}
+template <Lane (*log_probability)(X x)>
+Lane probability(X x) {
+  return exp(log_probability(x));
+}
+
+enum Density : std::size_t {
+  gamma_density,
+  chi2_density,
+  beta_density,
+  t_density,
+  poisson_number,
+  binom_number,
+  nbinom_number,
+  bernoulli_number,
+  geom_number
+};
+// In the order of the enumerators, the logarithm first.
+constexpr Composed densities[] = {
+    {"gamma_logpdf", placed<gamma_law, logpdf>},
+    {"gamma_pdf", placed<gamma_law, pdf>},
+    {"chi2_logpdf", placed<chi2_law, logpdf>},
+    {"chi2_pdf", placed<chi2_law, pdf>},
+    {"beta_logpdf", placed<beta_law, logpdf>},
+    {"beta_pdf", placed<beta_law, pdf>},
+    {"t_logpdf", placed<t_law, logpdf>},
+    {"t_pdf", placed<t_law, pdf>},
+    {"poisson_logpmf", poisson_of},
+    {"poisson_pmf", probability<poisson_of>},
+    {"binom_logpmf", binom_of},
+    {"binom_pmf", probability<binom_of>},
+    {"nbinom_logpmf", nbinom_of},
+    {"nbinom_pmf", probability<nbinom_of>},
+    {"bernoulli_logpmf", bernoulli_of},
+    {"bernoulli_pmf", bernoulli_pmf_of},
+    {"geom_logpmf", geom_of},
+    {"geom_pmf", probability<geom_of>},
+};
+
+Tensor density(std::size_t law, bool logarithm, std::initializer_list<const Operand*> operands) {
+  static const ComposedOps& all = *new ComposedOps(densities);
+  const tape::OpScope scope(**operands.begin());
+  return all.call(2 * law + (logarithm ? 0 : 1), {operands.begin(), operands.size()});
+}
+
+}  // namespace
+
+}  // namespace ops
+
+// clang-format off
+using ops::density;
+#define REEL_SHAPE_1(law) \
+  Tensor law##_logpdf(const Operand& x, const Operand& a, const Operand& loc, const Operand& scale) { return density(ops::law##_density, true, {&x, &a, &loc, &scale}); } \
+  Tensor law##_pdf(const Operand& x, const Operand& a, const Operand& loc, const Operand& scale) { return density(ops::law##_density, false, {&x, &a, &loc, &scale}); }
+#define REEL_NUMBER_1(law) \
+  Tensor law##_logpmf(const Operand& k, const Operand& p) { return density(ops::law##_number, true, {&k, &p}); } \
+  Tensor law##_pmf(const Operand& k, const Operand& p) { return density(ops::law##_number, false, {&k, &p}); }
+#define REEL_NUMBER_2(law) \
+  Tensor law##_logpmf(const Operand& k, const Operand& n, const Operand& p) { return density(ops::law##_number, true, {&k, &n, &p}); } \
+  Tensor law##_pmf(const Operand& k, const Operand& n, const Operand& p) { return density(ops::law##_number, false, {&k, &n, &p}); }
+REEL_SHAPE_1(gamma)
+REEL_SHAPE_1(chi2)
+REEL_SHAPE_1(t)
+REEL_NUMBER_1(poisson)
+REEL_NUMBER_2(binom)
+REEL_NUMBER_2(nbinom)
+REEL_NUMBER_1(bernoulli)
+REEL_NUMBER_1(geom)
+Tensor beta_logpdf(const Operand& x, const Operand& a, const Operand& b, const Operand& loc, const Operand& scale) { return density(ops::beta_density, true, {&x, &a, &b, &loc, &scale}); }
+Tensor beta_pdf(const Operand& x, const Operand& a, const Operand& b, const Operand& loc, const Operand& scale) { return density(ops::beta_density, false, {&x, &a, &b, &loc, &scale}); }
+// clang-format on
+
+}  // namespace reel
