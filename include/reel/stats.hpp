@@ -2,3 +2,4 @@
 #pragma once
 #include <reel/stats/continuous.hpp>
 #include <reel/stats/densities.hpp>
+#include <reel/stats/samplers.hpp>

@@ -360,6 +360,10 @@ void axes_and_sizes() {
     at(
         "triplet_margin", [&] { triplet_margin(m, m, m, {.axis = i}); }, axis);
     Generator generator(1);
+    at(
+        "random_shuffle", [&] { random_shuffle(generator, m, i); }, axis);
+    at("random_choice", [&] { random_choice(generator, m, i < 1 << 20 || i > 1 << 30 ? i : 0); });
+    at("random_choice", [&] { random_choice(generator, m, 1, false, i); });
     at("random_permutation", [&] { random_permutation(generator, i < 1 << 20 || i > 1 << 30 ? i : 0); });
     at("random_categorical", [&] { random_categorical(generator, m, i); });
   }
@@ -401,6 +405,7 @@ void shapes_and_dtypes() {
     Generator generator(1);
     call("random_uniform", text, [&] { random_uniform(generator, s); });
     call("random_normal", text, [&] { random_normal(generator, s); });
+    call("expon_rvs", text, [&] { expon_rvs(generator, s); });
     call("random_bernoulli", text, [&] { random_bernoulli(generator, s); });
   }
   call(

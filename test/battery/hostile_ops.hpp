@@ -363,6 +363,16 @@ std::vector<Binary> binary_ops() {
       {"pareto_ppf", [](const Tensor& x, const Tensor& y) { pareto_ppf(x, y, x, y); }},
       {"lognorm_ppf", [](const Tensor& x, const Tensor& y) { lognorm_ppf(x, y, x, y); }},
       {"weibull_min_ppf", [](const Tensor& x, const Tensor& y) { weibull_min_ppf(x, y, x, y); }},
+      {"norm_rvs",
+       [](const Tensor& x, const Tensor& y) {
+         Generator generator(1);
+         norm_rvs(generator, {2, 3}, x, y);
+       }},
+      {"gamma_rvs",
+       [](const Tensor& x, const Tensor& y) {
+         Generator generator(1);
+         gamma_rvs(generator, {2}, x, y);
+       }},
       {"gamma_logpdf", [](const Tensor& x, const Tensor& y) { gamma_logpdf(x, y, x); }},
       {"chi2_pdf", [](const Tensor& x, const Tensor& y) { chi2_pdf(x, y); }},
       {"beta_logpdf", [](const Tensor& x, const Tensor& y) { beta_logpdf(x, y, x); }},

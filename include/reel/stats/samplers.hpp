@@ -1,0 +1,72 @@
+// Samples whose parameters are operands, with gradients through them, and samples from what a tensor holds.
+//
+// F_rvs(generator, shape, ...) draws from the law F of <reel/stats/continuous.hpp> or <reel/stats/densities.hpp>, by
+// SciPy's names. It is reparametrised: quantiles of uniform numbers, which are never 0 or 1, so that the gradient by
+// each parameter is that of the quantile, to every order; for parameters of shape of gamma and beta laws it is the
+// implicit one, minus the derivative of the distribution function by the parameter over the density (Figurnov and
+// others 2018).
+//
+// Parameters broadcast to `shape`, ShapeError otherwise. The result has the dtype, which is floating (TypeError
+// otherwise); float16 and bfloat16 are drawn in float32 and rounded. NaN where a parameter is out of range. Each
+// element takes a number of its own, so that parameters do not shift the others' numbers. A generator that a call has
+// failed with has not advanced.
+#pragma once
+#include <reel/ops/make.hpp>
+#include <reel/tensor.hpp>
+
+namespace [[gnu::visibility("default")]] reel {
+
+/// Normal. Gradient: g for loc, g z for scale, with z = (result - loc) / scale.
+Tensor norm_rvs(Generator& generator, const Shape& shape, const Operand& loc = 0, const Operand& scale = 1,
+                DType dtype = DType::float64);
+/// Exponential. Gradient: g for loc, g z for scale.
+Tensor expon_rvs(Generator& generator, const Shape& shape, const Operand& loc = 0, const Operand& scale = 1,
+                 DType dtype = DType::float64);
+/// Laplace. Gradient: g for loc, g z for scale.
+Tensor laplace_rvs(Generator& generator, const Shape& shape, const Operand& loc = 0, const Operand& scale = 1,
+                   DType dtype = DType::float64);
+/// Logistic. Gradient: g for loc, g z for scale.
+Tensor logistic_rvs(Generator& generator, const Shape& shape, const Operand& loc = 0, const Operand& scale = 1,
+                    DType dtype = DType::float64);
+/// Cauchy. Gradient: g for loc, g z for scale.
+Tensor cauchy_rvs(Generator& generator, const Shape& shape, const Operand& loc = 0, const Operand& scale = 1,
+                  DType dtype = DType::float64);
+/// Gumbel, of maxima. Gradient: g for loc, g z for scale.
+Tensor gumbel_r_rvs(Generator& generator, const Shape& shape, const Operand& loc = 0, const Operand& scale = 1,
+                    DType dtype = DType::float64);
+/// Uniform between loc and loc + scale. Gradient: g for loc, g z for scale.
+Tensor uniform_rvs(Generator& generator, const Shape& shape, const Operand& loc = 0, const Operand& scale = 1,
+                   DType dtype = DType::float64);
+/// Pareto, of shape b. Gradient: g for loc, g z for scale, -g scale z log(z) / b for b.
+Tensor pareto_rvs(Generator& generator, const Shape& shape, const Operand& b, const Operand& loc = 0,
+                  const Operand& scale = 1, DType dtype = DType::float64);
+/// Lognormal, s being the standard deviation of log(z). Gradient: g for loc, g z for scale, g scale z log(z) / s for s.
+Tensor lognorm_rvs(Generator& generator, const Shape& shape, const Operand& s, const Operand& loc = 0,
+                   const Operand& scale = 1, DType dtype = DType::float64);
+/// Weibull, of minima, of shape c. Gradient: g for loc, g z for scale, -g scale z log(z) / c for c.
+Tensor weibull_min_rvs(Generator& generator, const Shape& shape, const Operand& c, const Operand& loc = 0,
+                       const Operand& scale = 1, DType dtype = DType::float64);
+/// Gamma, of shape a, by gammaincinv: some microseconds an element. 0 where it underflows, as it may for a < 0.05.
+/// Gradient: g for loc, g z for scale, for a the implicit one.
+Tensor gamma_rvs(Generator& generator, const Shape& shape, const Operand& a, const Operand& loc = 0,
+                 const Operand& scale = 1, DType dtype = DType::float64);
+/// Chi-square: the gamma law of shape df / 2 and scale 2. Gradient: as that of gamma_rvs.
+Tensor chi2_rvs(Generator& generator, const Shape& shape, const Operand& df, const Operand& loc = 0,
+                const Operand& scale = 1, DType dtype = DType::float64);
+/// Beta, of shapes a and b, by betaincinv. Gradient: g for loc, g z for scale, for a and b the implicit one.
+Tensor beta_rvs(Generator& generator, const Shape& shape, const Operand& a, const Operand& b, const Operand& loc = 0,
+                const Operand& scale = 1, DType dtype = DType::float64);
+
+/// A generator for each key, with a stream of its own: its seed is a hash of the seed and the key. The generator itself
+/// does not advance, and what it has drawn does not matter. (JAX's fold_in.)
+Generator split(const Generator& generator, std::uint64_t key) noexcept;
+/// The parts of x along the axis, in random order. IndexError for an axis that x lacks. Gradient: brought back to the
+/// places.
+Tensor random_shuffle(Generator& generator, const Operand& x, std::int64_t axis = 0);
+/// `count` parts of x along the axis, chosen at random, each any number of times or, without replacement, at most once.
+/// ValueError for a count below 0, above what there is without replacement, or above 0 where there is none. Gradient:
+/// added at the chosen places.
+Tensor random_choice(Generator& generator, const Operand& x, std::int64_t count, bool replace = true,
+                     std::int64_t axis = 0);
+
+}  // namespace reel

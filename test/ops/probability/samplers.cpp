@@ -1,0 +1,225 @@
+// Samplers of <reel/stats.hpp>: their distributions, gradients through parameters, dtypes, errors; generators by keys,
+// shuffles and choices.
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <reel/compile.hpp>
+#include <reel/reel.hpp>
+#include <reel/special.hpp>
+#include <reel/stats.hpp>
+#include <set>
+
+#include "catch.hpp"
+#include "support/numbers.hpp"
+
+using namespace reel;
+using namespace support;
+
+namespace {
+
+using LawParameters = std::vector<Tensor>;
+struct Sampler {
+  const char* name;
+  Doubles parameters;  // of shape, loc, scale
+  Tensor (*draw)(Generator& g, const Shape& shape, const LawParameters& p, DType dtype);
+  Tensor (*cdf)(const Tensor& x, const LawParameters& p);
+};
+#define SAMPLER_0(law)                                                                                            \
+  {                                                                                                               \
+#law, {0.5, 2 },                                                                                              \
+           [](Generator & g, const Shape& s, const LawParameters& p,                                              \
+              DType d) { return law##_rvs(g, s, p[0], p[1], d); }, [](const Tensor& x,                            \
+                                                                      const LawParameters&                        \
+                                                                          p) { return law##_cdf(x, p[0], p[1]); } \
+  }
+#define SAMPLER_1(law)                                                                                                 \
+  {                                                                                                                    \
+#law,                                                                                                              \
+        {1.5, 0.5, 2 },                                                                                                \
+         [](Generator & g, const Shape& s, const LawParameters& p,                                                     \
+            DType                                                                                                      \
+                d) { return law##_rvs(g, s, p[0], p[1], p[2], d); },                                                   \
+                                                                  [](const Tensor& x,                                  \
+                                                                     const LawParameters&                              \
+                                                                         p) { return law##_cdf(x, p[0], p[1], p[2]); } \
+  }
+// The distribution functions of the last three are written from their definitions.
+const std::vector<Sampler> samplers = {
+    SAMPLER_0(norm),
+    SAMPLER_0(expon),
+    SAMPLER_0(laplace),
+    SAMPLER_0(logistic),
+    SAMPLER_0(cauchy),
+    SAMPLER_0(gumbel_r),
+    SAMPLER_0(uniform),
+    SAMPLER_1(pareto),
+    SAMPLER_1(lognorm),
+    SAMPLER_1(weibull_min),
+    {"gamma",
+     {1.5, 0.5, 2},
+     [](Generator& g, const Shape& s, const LawParameters& p, DType d) { return gamma_rvs(g, s, p[0], p[1], p[2], d); },
+     [](const Tensor& x, const LawParameters& p) { return gammainc(p[0], (x - p[1]) / p[2]); }},
+    {"chi2",
+     {3, 0.5, 2},
+     [](Generator& g, const Shape& s, const LawParameters& p, DType d) { return chi2_rvs(g, s, p[0], p[1], p[2], d); },
+     [](const Tensor& x, const LawParameters& p) { return gammainc(p[0] / 2, (x - p[1]) / (2 * p[2])); }},
+    {"beta",
+     {1.5, 2.5, 0.5, 2},
+     [](Generator& g, const Shape& s, const LawParameters& p, DType d) {
+       return beta_rvs(g, s, p[0], p[1], p[2], p[3], d);
+     },
+     [](const Tensor& x, const LawParameters& p) { return betainc(p[0], p[1], (x - p[2]) / p[3]); }},
+};
+LawParameters parameters_of(const Sampler& s) {
+  LawParameters p;
+  for (const double v : s.parameters) p.push_back(scalar(v));
+  return p;
+}
+Doubles sorted(const Tensor& x) {
+  Doubles v = cast(x, DType::float64).to_vector<double>();
+  std::sort(v.begin(), v.end());
+  return v;
+}
+
+}  // namespace
+
+TEST_CASE("samplers draw from their laws") {
+  for (const Sampler& s : samplers) {
+    INFO(s.name);
+    for (const DType dtype : {DType::float64, DType::float32}) {
+      Generator generator(20);
+      const LawParameters p = parameters_of(s);
+      constexpr std::int64_t n = 3000;
+      const Tensor x = s.draw(generator, {n}, p, dtype);
+      CHECK(x.dtype() == dtype);
+      // Kolmogorov's statistic is above 1.95 with probability 0.001.
+      const Doubles u = sorted(s.cdf(cast(x, DType::float64), p));
+      double distance = 0;
+      for (std::size_t i = 0; i < u.size(); ++i)
+        distance = std::max({distance, u[i] - static_cast<double>(i) / n, static_cast<double>(i + 1) / n - u[i]});
+      CHECK(distance * std::sqrt(static_cast<double>(n)) < 1.95);
+      CHECK(distance > 0);
+      Generator again(20), other(21);
+      CHECK(bool(all(equal(s.draw(again, {n}, p, dtype), x))));
+      CHECK(again.position() == generator.position());
+      CHECK_FALSE(bool(any(equal(s.draw(other, {n}, p, dtype), x))));
+      CHECK_FALSE(bool(any(equal(s.draw(again, {n}, p, dtype), x))));
+    }
+  }
+}
+
+// The distribution function of a sample does not depend on the parameters: each derivative of it is 0.
+TEST_CASE("samplers: gradients through parameters, of first and second order") {
+  for (const Sampler& s : samplers) {
+    INFO(s.name);
+    const LawParameters p = parameters_of(s);
+    const auto probability = [&](const LawParameters& q) {
+      Generator generator(3);
+      const Tensor x = s.draw(generator, {20}, q, DType::float64);
+      return std::pair(x, s.cdf(x, q));
+    };
+    GradientTape outer({.persistent = true}), inner;
+    for (const Tensor& t : p) outer.watch(t), inner.watch(t);
+    const auto [x, u] = probability(p);
+    LawParameters first;
+    for (const Gradient& g : inner.gradient(u, p)) first.push_back(g.dense());
+    for (std::size_t k = 0; k < p.size(); ++k) {
+      INFO("parameter " << k);
+      CHECK(std::abs(first[k].item()) < 1e-12);
+      for (const Gradient& g : outer.gradient(first[k], p)) CHECK((!g || std::abs(g.dense().item()) < 1e-10));
+      const Tensor slope = outer.gradient(x, p[k]).dense();
+      CHECK(std::isfinite(slope.item()));
+      CHECK(slope.item() != 0);
+    }
+  }
+}
+
+TEST_CASE("samplers: parameters that broadcast, dtypes, ends of the uniform numbers") {
+  Generator generator(5);
+  const Tensor loc = from_data(std::vector<double>{0, 1000});
+  const Tensor x = norm_rvs(generator, {3, 2}, loc, 0.5);
+  CHECK(x.shape() == Shape{3, 2});
+  CHECK(bool(all(less(abs(x - loc), 10))));
+  for (const DType dtype : {DType::float16, DType::bfloat16, DType::float32, DType::float64}) {
+    const Tensor y = expon_rvs(generator, {20000}, 0, 1, dtype);
+    CHECK(y.dtype() == dtype);
+    CHECK(bool(all(isfinite(y))));
+    CHECK(bool(all(greater(cast(y, DType::float64), 0))));
+  }
+  CHECK(gamma_rvs(generator, {0, 3}, 2.0).shape() == Shape{0, 3});
+  for (const double bad : {0., -1., qnan}) {
+    CHECK(std::isnan(norm_rvs(generator, {}, 0, bad).item()));
+    CHECK(std::isnan(gamma_rvs(generator, {}, 2, 0, bad).item()));
+    CHECK(std::isnan(chi2_rvs(generator, {}, bad).item()));
+    CHECK(std::isnan(beta_rvs(generator, {}, 1, bad).item()));
+    CHECK(std::isnan(pareto_rvs(generator, {}, bad).item()));
+  }
+  const std::uint64_t before = generator.position();
+  CHECK_THROWS_AS(norm_rvs(generator, {2}, zeros({3})), ShapeError);
+  CHECK_THROWS_AS(norm_rvs(generator, {2}, zeros({3, 2})), ShapeError);
+  CHECK_THROWS_AS(norm_rvs(generator, {2}, 0, 1, DType::int64), TypeError);
+  CHECK_THROWS_AS(beta_rvs(generator, {2}, zeros({2}, DType::complex64), 1), TypeError);
+  CHECK_THROWS_AS(norm_rvs(generator, {-1}), ShapeError);
+  CHECK(generator.position() == before);
+}
+
+TEST_CASE("samplers draw anew in each call of a compiled function") {
+  Generator plain(8), traced(8);
+  const Tensor a = scalar(2.0);
+  const auto step = compile([](Generator& g, const Tensor& shape) { return gamma_rvs(g, {4}, shape); });
+  for (int i = 0; i < 3; ++i) {
+    const Tensor expected = gamma_rvs(plain, {4}, a);
+    CHECK(bool(all(equal(step(traced, a), expected))));
+  }
+}
+
+TEST_CASE("a generator has others by keys, which are its own") {
+  Generator generator(42);
+  std::set<std::uint64_t> seeds = {42};
+  for (std::uint64_t key = 0; key < 1000; ++key) seeds.insert(reel::split(generator, key).seed());
+  CHECK(seeds.size() == 1001);
+  CHECK(reel::split(generator, 7).seed() == reel::split(Generator(42), 7).seed());
+  CHECK(reel::split(generator, 7).seed() != reel::split(Generator(43), 7).seed());
+  CHECK(generator.position() == 0);
+  CHECK(reel::split(generator, 7).position() == 0);
+}
+
+TEST_CASE("shuffles and choices hold parts of what there is, with gradients") {
+  Generator generator(11);
+  const Tensor x = arange(40.0);
+  const Tensor shuffled = random_shuffle(generator, x);
+  CHECK(sorted(shuffled) == x.to_vector<double>());
+  CHECK_FALSE(bool(all(equal(shuffled, x))));
+  const Tensor rows = reshape(x, {4, 10});
+  const Tensor columns = random_shuffle(generator, rows, -1);
+  CHECK(columns.shape() == Shape{4, 10});
+  CHECK(bool(all(equal(columns - columns(range(0, 1)), rows - rows(range(0, 1))))));  // whole columns
+  CHECK(random_shuffle(generator, cast(x, DType::int32)).dtype() == DType::int32);
+
+  const Doubles chosen = sorted(random_choice(generator, x, 40, false));
+  CHECK(chosen == x.to_vector<double>());
+  const Doubles some = sorted(random_choice(generator, x, 7, false));
+  CHECK(std::set(some.begin(), some.end()).size() == 7);
+  const Tensor many = random_choice(generator, x, 4000);
+  Doubles counts(40);
+  for (const double v : many.to_vector<double>()) counts.at(static_cast<std::size_t>(v)) += 1;
+  double square = 0;  // chi-square of 39 degrees of freedom: above 72.1 with probability 0.001
+  for (const double c : counts) square += (c - 100) * (c - 100) / 100;
+  CHECK(square < 72.1);
+  CHECK(square > 10);
+  CHECK(random_choice(generator, rows, 3, true, 1).shape() == Shape{4, 3});
+  CHECK(random_choice(generator, zeros({0}), 0).shape() == Shape{0});
+
+  GradientTape tape;
+  tape.watch(x);
+  const Tensor picked = random_choice(generator, x, 100);
+  const Tensor g = tape.gradient(picked, x).dense();
+  CHECK(sum(g).item() == 100);
+  CHECK(sum(g * x).item() == sum(picked).item());
+
+  CHECK_THROWS_AS(random_choice(generator, x, 41, false), ValueError);
+  CHECK_THROWS_AS(random_choice(generator, x, -1), ValueError);
+  CHECK_THROWS_AS(random_choice(generator, zeros({0}), 1), ValueError);
+  CHECK_THROWS_AS(random_choice(generator, x, 1, true, 1), IndexError);
+  CHECK_THROWS_AS(random_shuffle(generator, 1.0), IndexError);
+}
