@@ -10,7 +10,6 @@ std::span<const Family> further_families() {
       {"Fourier transforms, `<reel/fft.hpp>`", fft_rows},
       {"indexing, `<reel/ops/indexing.hpp>`", indexing},
       {"interpolation, `<reel/interpolate.hpp>`, `<reel/integrate.hpp>`", interpolation_rows},
-      {"laws, `<reel/stats/continuous.hpp>`", laws},
       {"laws, `<reel/stats.hpp>`", laws},
       {"losses, `<reel/ops/losses.hpp>`", losses},
       {"matrix functions, `<reel/linalg/functions.hpp>`", matrix_functions},
