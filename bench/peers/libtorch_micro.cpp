@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 
 #include <cstring>
+#include <limits>
 #include <memory>
 #include <thread>
 
@@ -146,6 +147,27 @@ void array_cases() {
     const Tensor x = leaf(drawn({1024, 1024}, 1)), g = drawn({1024, 1024}, 2);
     const Tensor scale = leaf(drawn({1024}, 3, 0.5, 1.5)), offset = leaf(drawn({1024}, 4));
     return body([=] { return grad({torch::layer_norm(x, {1024}, scale, offset)}, {x, scale, offset}, {g}); });
+  });
+  // 1.13 has the fused function for inference alone.
+  for (const std::int64_t n : {128, 512, 2048})
+    for (const bool causal : {false, true})
+      add(std::string(causal ? "causal " : "") + "attention [8," + std::to_string(n) + ",64], gradient", [=] {
+        const Tensor q = leaf(drawn({8, n, 64}, 1)), k = leaf(drawn({8, n, 64}, 2)), v = leaf(drawn({8, n, 64}, 3));
+        const Tensor g = drawn({8, n, 64}, 4), future = torch::ones({n, n}, torch::kBool).triu(1);
+        return body([=] {
+          Tensor scores = torch::matmul(q * 0.125, k.transpose(-2, -1));
+          if (causal) scores = scores.masked_fill(future, -std::numeric_limits<float>::infinity());
+          return grad({torch::matmul(torch::softmax(scores, -1), v)}, {q, k, v}, {g});
+        });
+      });
+  add("lstm T50 B16 I32 H64, gradient", [] {
+    const Tensor x = leaf(drawn({50, 16, 32}, 1)), g = drawn({50, 16, 64}, 2), zero = torch::zeros({1, 16, 64});
+    const Tensor wi = leaf(drawn({256, 32}, 3, -0.1, 0.1)), wh = leaf(drawn({256, 64}, 4, -0.1, 0.1));
+    const Tensor bi = leaf(drawn({256}, 5, -0.1, 0.1)), bh = leaf(drawn({256}, 6, -0.1, 0.1));
+    return body([=] {
+      const Tensor y = std::get<0>(torch::lstm(x, {zero, zero}, {wi, wh, bi, bh}, true, 1, 0.0, true, false, false));
+      return grad({y}, {x, wi, wh, bi, bh}, {g});
+    });
   });
   for (const std::int64_t n : {6, 32, 128, 1024})
     add("sum(matmul) " + std::to_string(n) + "^3, gradient", [n] {
