@@ -15,14 +15,14 @@ Quantity& Quantity::operator=(const Quantity& x) {
 }
 Quantity::~Quantity() {}
 
-Quantity operator+(const Quantity& x, const Quantity& y) { return add(x, y); }
-Quantity operator-(const Quantity& x, const Quantity& y) { return subtract(x, y); }
-Quantity operator*(const Quantity& x, const Quantity& y) { return multiply(x, y); }
-Quantity operator/(const Quantity& x, const Quantity& y) { return divide(x, y); }
-Quantity operator+(double x, const Quantity& y) { return add(x, y); }
-Quantity operator-(double x, const Quantity& y) { return subtract(x, y); }
-Quantity operator*(double x, const Quantity& y) { return multiply(x, y); }
-Quantity operator/(const Quantity& x, double y) { return divide(x, y); }
+Quantity Quantity::added(const Quantity& x, const Quantity& y) { return add(x, y); }
+Quantity Quantity::subtracted(const Quantity& x, const Quantity& y) { return subtract(x, y); }
+Quantity Quantity::multiplied(const Quantity& x, const Quantity& y) { return multiply(x, y); }
+Quantity Quantity::divided(const Quantity& x, const Quantity& y) { return divide(x, y); }
+Quantity Quantity::added(double x, const Quantity& y) { return add(x, y); }
+Quantity Quantity::subtracted(double x, const Quantity& y) { return subtract(x, y); }
+Quantity Quantity::multiplied(double x, const Quantity& y) { return multiply(x, y); }
+Quantity Quantity::divided(const Quantity& x, double y) { return divide(x, y); }
 
 RealDTypes real_dtypes(const char* op, std::initializer_list<const Operand*> operands) {
   const DType d = floating_of(common_dtype(op, std::span(operands.begin(), operands.size())));

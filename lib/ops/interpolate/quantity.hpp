@@ -17,14 +17,25 @@ class Quantity : public Tensor {
   Quantity& operator=(Quantity&& x) noexcept = default;
   ~Quantity();
 
-  friend Quantity operator+(const Quantity& x, const Quantity& y);
-  friend Quantity operator-(const Quantity& x, const Quantity& y);
-  friend Quantity operator*(const Quantity& x, const Quantity& y);
-  friend Quantity operator/(const Quantity& x, const Quantity& y);
-  friend Quantity operator+(double x, const Quantity& y);
-  friend Quantity operator-(double x, const Quantity& y);
-  friend Quantity operator*(double x, const Quantity& y);
-  friend Quantity operator/(const Quantity& x, double y);
+  // Defined here, so that only argument-dependent lookup finds them: those of tensors stay unambiguous.
+  friend Quantity operator+(const Quantity& x, const Quantity& y) { return added(x, y); }
+  friend Quantity operator-(const Quantity& x, const Quantity& y) { return subtracted(x, y); }
+  friend Quantity operator*(const Quantity& x, const Quantity& y) { return multiplied(x, y); }
+  friend Quantity operator/(const Quantity& x, const Quantity& y) { return divided(x, y); }
+  friend Quantity operator+(double x, const Quantity& y) { return added(x, y); }
+  friend Quantity operator-(double x, const Quantity& y) { return subtracted(x, y); }
+  friend Quantity operator*(double x, const Quantity& y) { return multiplied(x, y); }
+  friend Quantity operator/(const Quantity& x, double y) { return divided(x, y); }
+
+ private:
+  static Quantity added(const Quantity& x, const Quantity& y);
+  static Quantity subtracted(const Quantity& x, const Quantity& y);
+  static Quantity multiplied(const Quantity& x, const Quantity& y);
+  static Quantity divided(const Quantity& x, const Quantity& y);
+  static Quantity added(double x, const Quantity& y);
+  static Quantity subtracted(double x, const Quantity& y);
+  static Quantity multiplied(double x, const Quantity& y);
+  static Quantity divided(const Quantity& x, double y);
 };
 
 }  // namespace reel::ops

@@ -15,8 +15,8 @@ namespace {
 
 // Dormand and Prince, "A family of embedded Runge-Kutta formulae", 1980: nodes, stages, the difference of the solutions
 // of order 5 and 4, and Shampine's interpolant: columns are the coefficients of the powers of the part.
-constexpr double c[] = {0, 1.0 / 5, 3.0 / 10, 4.0 / 5, 8.0 / 9, 1, 1};
-constexpr double a[7][6] = {
+constexpr double stage_times[] = {0, 1.0 / 5, 3.0 / 10, 4.0 / 5, 8.0 / 9, 1, 1};
+constexpr double stage_weights[7][6] = {
     {},
     {1.0 / 5},
     {3.0 / 40, 9.0 / 40},
@@ -25,8 +25,9 @@ constexpr double a[7][6] = {
     {9017.0 / 3168, -355.0 / 33, 46732.0 / 5247, 49.0 / 176, -5103.0 / 18656},
     {35.0 / 384, 0, 500.0 / 1113, 125.0 / 192, -2187.0 / 6784, 11.0 / 84},
 };
-constexpr double e[] = {-71.0 / 57600, 0, 71.0 / 16695, -71.0 / 1920, 17253.0 / 339200, -22.0 / 525, 1.0 / 40};
-constexpr double p[7][4] = {
+constexpr double error_weights[] = {-71.0 / 57600,    0,           71.0 / 16695, -71.0 / 1920,
+                                    17253.0 / 339200, -22.0 / 525, 1.0 / 40};
+constexpr double part_weights[7][4] = {
     {1, -8048581381.0 / 2820520608, 8663915743.0 / 2820520608, -12715105075.0 / 11282082432},
     {0, 0, 0, 0},
     {0, 131558114200.0 / 32700410799, -68118460800.0 / 10900136933, 87487479700.0 / 32700410799},
@@ -103,10 +104,10 @@ StepResult dormand_prince_step(const Ode& ode, const Tensor& y, const Tensor& ti
   const Quantity t = time, h = length;
   StepResult step{{}, {}, {slope_of(ode, y, t)}};
   for (std::size_t k = 1; k < 7; ++k) {
-    step.y = y + h * combined(step.slopes, a[k], k);
-    if (k < 6 || whole) step.slopes.push_back(slope_of(ode, step.y, t + c[k] * h));
+    step.y = y + h * combined(step.slopes, stage_weights[k], k);
+    if (k < 6 || whole) step.slopes.push_back(slope_of(ode, step.y, t + stage_times[k] * h));
   }
-  if (whole) step.error = h * combined(step.slopes, e, 7);
+  if (whole) step.error = h * combined(step.slopes, error_weights, 7);
   return step;
 }
 
@@ -122,7 +123,9 @@ Quantity between(const Ode& ode, const Tensor& y, const StepResult& step, double
     weights[1] = h * part * (part - 2 * d) / (1 - 2 * d);
   } else {
     for (std::size_t k = 0; k < 7; ++k)
-      weights[k] = h * part * (p[k][0] + part * (p[k][1] + part * (p[k][2] + part * p[k][3])));
+      weights[k] =
+          h * part *
+          (part_weights[k][0] + part * (part_weights[k][1] + part * (part_weights[k][2] + part * part_weights[k][3])));
   }
   return y + combined(step.slopes, weights, step.slopes.size());
 }
