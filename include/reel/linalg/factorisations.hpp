@@ -26,7 +26,8 @@ struct Qr {
 };
 /// a = q r with orthonormal columns of q. r is upper triangular with a real diagonal, whose signs are LAPACK's.
 /// Gradient (Walter and Lehmann 2012; Roberts and Roberts 2020, arXiv:2009.10071) if the first k columns of a are
-/// independent, otherwise infinite or NaN. The columns that `complete` adds may only be used by functions of the space
+/// independent. Where r has a zero on its diagonal it is infinite or NaN; rounding may leave a tiny number there, and a
+/// gradient as large as its inverse. The columns that `complete` adds may only be used by functions of the space
 /// that they span: a gradient that depends on their basis is a ValueError.
 Qr qr(const Operand& a, QrMode mode = QrMode::reduced);
 /// a = l q, the transpose of qr of a^T: l [..., m, k] is lower triangular, the rows of q [..., k, n] are orthonormal.
