@@ -110,6 +110,7 @@ std::span<const Shaped> laws();
 std::span<const Shaped> losses();
 std::span<const Shaped> matrix_functions();
 std::span<const Shaped> matrix_products();
+std::span<const Shaped> nn();
 std::span<const Shaped> parts();
 std::span<const Shaped> rotation_rows();
 std::span<const Shaped> scans();

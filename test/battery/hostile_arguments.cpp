@@ -345,6 +345,24 @@ void axes_and_sizes() {
     at("max_pool2d", [&] { max_pool2d(images, {i, 2}); });
     at("max_pool2d", [&] { max_pool2d(images, {2, 2}, {.stride = {i, i}}); });
     at("avg_pool2d", [&] { avg_pool2d(images, {2, i}); });
+    const Tensor sequence = ones({1, 2, 4}), volume = ones({1, 2, 3, 2, 2});
+    at("conv1d", [&] { conv1d(sequence, ones({2, 2, 2}), {.stride = i}); });
+    at("conv1d", [&] { conv1d(sequence, ones({2, 2, 2}), {.padding = {i, 0}, .groups = i}); });
+    at("conv1d", [&] { conv1d(sequence, ones({2, 2, 2}), {.padding = {0, i}, .dilation = i}); });
+    at("conv1d_transpose", [&] { conv1d_transpose(sequence, ones({2, 2, 2}), {.size = i}); });
+    at("max_pool1d", [&] { max_pool1d(sequence, i, {.stride = i}); });
+    at("max_pool1d", [&] { max_pool1d(sequence, 2, {.padding = {i, i}}); });
+    at("avg_pool1d", [&] { avg_pool1d(sequence, i); });
+    at("conv3d", [&] { conv3d(volume, ones({2, 2, 2, 1, 1}), {.stride = {i, 1, 1}, .groups = 2}); });
+    at("conv3d", [&] { conv3d(volume, ones({2, 2, 2, 1, 1}), {.padding = {{i, 0}, {0, i}, {0, 0}}}); });
+    at("conv3d", [&] { conv3d(volume, ones({2, 2, 2, 1, 1}), {.dilation = {i, 1, i}}); });
+    at("conv3d_transpose", [&] { conv3d_transpose(volume, ones({2, 2, 2, 1, 1}), {.size = {i, 2, 2}}); });
+    at("max_pool3d", [&] { max_pool3d(volume, {i, 1, 2}, {.padding = {{0, 0}, {i, 1}, {0, 0}}}); });
+    at("avg_pool3d", [&] { avg_pool3d(volume, {2, 2, i}); });
+    at("group_norm", [&] { group_norm(sequence, i); });
+    at("local_response_norm", [&] { local_response_norm(sequence, {.size = i}); });
+    at(
+        "l2_normalize", [&] { l2_normalize(m, {.axes = i}); }, axis);
     at("batch_norm", [&] { batch_norm(images, ones({2}), zeros({2}), {.axis = i}); });
     at(
         "layer_norm", [&] { layer_norm(m, {.axes = i}); }, axis);
@@ -438,6 +456,10 @@ void numbers() {
     call("focal_cross_entropy", text, [&] { focal_cross_entropy(m, m, {.alpha = v, .gamma = v}); });
     call("hinge_embedding", text, [&] { hinge_embedding(m, m, v); });
     call("triplet_margin", text, [&] { triplet_margin(m, m, m, {.p = v, .margin = v, .epsilon = v}); });
+    call("group_norm", text, [&] { group_norm(m, 1, v); });
+    call("instance_norm", text, [&] { instance_norm(ones({1, 2, 3}), v); });
+    call("local_response_norm", text, [&] { local_response_norm(m, {.alpha = v, .beta = v, .k = v}); });
+    call("l2_normalize", text, [&] { l2_normalize(m, {.epsilon = v}); });
     call("layer_norm", text, [&] { layer_norm(m, {.epsilon = v}); });
     call("softmax_cross_entropy", text, [&] { softmax_cross_entropy(m, m, {.label_smoothing = v}); });
     call("linspace", text, [&] { linspace(v, -v, 3); });

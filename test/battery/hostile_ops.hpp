@@ -6,6 +6,7 @@
 #include <reel/integrate.hpp>
 #include <reel/interpolate.hpp>
 #include <reel/linalg.hpp>
+#include <reel/nn.hpp>
 #include <reel/ops/arranging.hpp>
 #include <reel/ops/indexing.hpp>
 #include <reel/ops/losses.hpp>
@@ -222,6 +223,20 @@ std::vector<Unary> unary_ops() {
           REEL_OP(quaternion_to_matrix),
           REEL_OP(matrix_to_quaternion),
           {"PiecewiseCubic", [](const Tensor& x) { pchip(arange(4), arange(4))(x); }},
+          REEL_OP(l2_normalize),
+          REEL_OP(instance_norm),
+          REEL_OP(local_response_norm),
+          {"group_norm", [](const Tensor& x) { group_norm(x, 2); }},
+          {"max_pool1d", [](const Tensor& x) { max_pool1d(x, 2); }},
+          {"avg_pool1d", [](const Tensor& x) { avg_pool1d(x, 2); }},
+          {"max_pool3d",
+           [](const Tensor& x) {
+             max_pool3d(x, {2, 2, 1});
+           }},
+          {"avg_pool3d",
+           [](const Tensor& x) {
+             avg_pool3d(x, {2, 2, 1});
+           }},
           REEL_OP(expm),
           REEL_OP(sqrtm),
           REEL_OP(logm),
@@ -305,6 +320,12 @@ std::vector<Binary> binary_ops() {
        }},
       REEL_OP(conv2d),
       REEL_OP(conv2d_transpose),
+      REEL_OP(conv1d),
+      REEL_OP(conv1d_transpose),
+      REEL_OP(conv3d),
+      REEL_OP(conv3d_transpose),
+      {"group_norm", [](const Tensor& x, const Tensor& y) { group_norm(x, y, x, 2); }},
+      {"instance_norm", [](const Tensor& x, const Tensor& y) { instance_norm(x, y, x); }},
       REEL_OP(softmax_cross_entropy),
       REEL_OP(sparse_softmax_cross_entropy),
       REEL_OP(sigmoid_cross_entropy),

@@ -14,6 +14,7 @@ std::span<const Family> further_families() {
       {"losses, `<reel/ops/losses.hpp>`", losses},
       {"matrix functions, `<reel/linalg/functions.hpp>`", matrix_functions},
       {"matrix products, `<reel/linalg/products.hpp>`", matrix_products},
+      {"networks of channels, `<reel/nn.hpp>`", nn},
       {"parts of numbers, `<reel/ops/parts.hpp>`", parts},
       {"rotations, `<reel/geometry.hpp>`", rotation_rows},
       {"scans, `<reel/ops/scans.hpp>`", scans},

@@ -141,15 +141,7 @@ Tensor conv2d(const Operand& x, const Operand& w, const Conv2dOptions& options) 
   const Shape shape = a.shape(), kernel = b.shape();
   const loops::WindowGeometry c = ops::window_geometry(
       "conv2d", shape, {{kernel[2], kernel[3]}, options.stride, options.dilation, options.padding, options.groups});
-  if (kernel[1] * c.groups != shape[1])
-    fail<ShapeError>("conv2d", "x has {} channels, but w is for {} in each of {} groups: x is {}, w is {}; {}",
-                     shape[1], kernel[1], c.groups, shape, kernel,
-                     kernel[1] > 0 && shape[1] % kernel[1] == 0 ? fmt::format("set groups to {}", shape[1] / kernel[1])
-                     : shape[1] % c.groups == 0 ? fmt::format("w needs {} channels", shape[1] / c.groups)
-                                                : std::string("choose groups that divide the channels of x"));
-  if (kernel[0] % c.groups != 0)
-    fail<ShapeError>("conv2d", "{} filters do not fall into {} groups: w is {}; choose groups that divide them",
-                     kernel[0], c.groups, kernel);
+  ops::check_kernel("conv2d", shape, kernel, c.groups);
   return ops::apply_role(ops::result, c, a, b);
 }
 
@@ -160,13 +152,7 @@ Tensor conv2d_transpose(const Operand& x, const Operand& w, const Conv2dTranspos
   const loops::WindowGeometry c = ops::geometry_from_results(
       "conv2d_transpose", shape,
       {{kernel[2], kernel[3]}, options.stride, options.dilation, options.padding, options.groups}, options.size);
-  if (kernel[0] != shape[1])
-    fail<ShapeError>("conv2d_transpose", "x has {} filters and w has {}: x is {}, w is {}; w needs [{}, ...]", shape[1],
-                     kernel[0], shape, kernel, shape[1]);
-  if (kernel[0] % c.groups != 0)
-    fail<ShapeError>("conv2d_transpose",
-                     "{} filters do not fall into {} groups: w is {}; choose groups that divide them", kernel[0],
-                     c.groups, kernel);
+  ops::check_transposed_kernel("conv2d_transpose", shape, kernel, c.groups);
   return ops::apply_role(ops::image, c, b, a);
 }
 

@@ -92,25 +92,6 @@ constexpr Primitive max_primitive = {.rule = linear<scatter_saved, gather_saved>
 
 Size2d stride_of(const Size2d& stride, const Size2d& window) { return stride == Size2d{0, 0} ? window : stride; }
 
-// The same windows without taps that always meet padding. ValueError if a window meets nothing else.
-loops::WindowAxis trimmed(loops::WindowAxis axis, const char* name, const Shape& image) {
-  for (std::int64_t i = 0; i < axis.results; ++i) {
-    const std::int64_t start = i * axis.stride - axis.before;
-    const std::int64_t first = start < 0 ? (-start - 1) / axis.dilation + 1 : 0;
-    if (first >= axis.taps || start + first * axis.dilation >= axis.extent)
-      fail<ValueError>("max_pool2d",
-                       "window {} of the {} has nothing but padding: x is {}; choose less padding, or a smaller "
-                       "dilation",
-                       i, name, image);
-  }
-  if (axis.results == 0) return axis;
-  const std::int64_t last = (axis.results - 1) * axis.stride - axis.before;
-  const std::int64_t skipped = last < 0 ? std::min((-last - 1) / axis.dilation + 1, axis.before / axis.dilation) : 0;
-  axis.taps = std::min(axis.taps, (axis.extent + axis.before - 1) / axis.dilation + 1) - skipped;
-  axis.before -= skipped * axis.dilation;
-  return axis;
-}
-
 // Whether no window along the axis meets padding.
 bool unpadded(const loops::WindowAxis& axis) {
   return axis.before == 0 && (axis.results - 1) * axis.stride + axis.taps <= axis.extent;
@@ -137,8 +118,8 @@ Tensor max_pool2d(const Operand& operand, const Size2d& window, const MaxPool2dO
     return ops::in_float32(x, [&](const Tensor& wide) { return max_pool2d(wide, window, options); });
   loops::WindowGeometry c = ops::window_geometry(
       "max_pool2d", x.shape(), {window, ops::stride_of(options.stride, window), options.dilation, options.padding});
-  c.rows = ops::trimmed(c.rows, "height", x.shape());
-  c.columns = ops::trimmed(c.columns, "width", x.shape());
+  c.rows = ops::without_padding("max_pool2d", c.rows, "height", x.shape());
+  c.columns = ops::without_padding("max_pool2d", c.columns, "width", x.shape());
   if (c.rows.taps > ops::most_taps / std::max<std::int64_t>(c.columns.taps, 1))
     fail<ShapeError>("max_pool2d", "a window of {} x {} elements is too large for {}; use max over the axes",
                      c.rows.taps, c.columns.taps, x.shape());

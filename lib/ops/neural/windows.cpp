@@ -7,99 +7,165 @@
 namespace reel::ops {
 namespace {
 
-constexpr const char* axis_name[] = {"height", "width"};
-
 // A bound for all options: no sum or product of a few such numbers overflows.
 constexpr std::int64_t most_int32 = std::numeric_limits<std::int32_t>::max();
 
-void check(const char* op, const WindowOptions& o) {
-  for (std::size_t d = 0; d < 2; ++d) {
-    if (o.window[d] < 1 || o.window[d] > most_int32)
-      fail<ShapeError>(op, "the window's {} is {}; it must be from 1 to {}", axis_name[d], o.window[d], most_int32);
-    if (o.stride[d] < 1 || o.stride[d] > most_int32)
-      fail<ValueError>(op, "stride {} is {}; it must be from 1 to {}", axis_name[d], o.stride[d], most_int32);
-    if (o.dilation[d] < 1 || o.dilation[d] > most_int32)
-      fail<ValueError>(op, "dilation {} is {}; it must be from 1 to {}", axis_name[d], o.dilation[d], most_int32);
-    const Size2d& sides = d == 0 ? o.padding.rows : o.padding.columns;
-    if (sides[0] < 0 || sides[1] < 0)
-      fail<ValueError>(op, "padding of the {} is {{{}, {}}}; to cut an image, slice it", axis_name[d], sides[0],
-                       sides[1]);
-    if (sides[0] > most_int32 || sides[1] > most_int32)
-      fail<ValueError>(op, "padding of the {} is {{{}, {}}}; it must be at most_int32 {}", axis_name[d], sides[0],
-                       sides[1], most_int32);
-  }
-  if (o.groups < 1) fail<ValueError>(op, "groups is {}; it must be at least 1", o.groups);
+void check_axis(const char* op, const AxisOptions& o) {
+  if (o.window < 1 || o.window > most_int32)
+    fail<ShapeError>(op, "the window's {} is {}; it must be from 1 to {}", o.name, o.window, most_int32);
+  if (o.stride < 1 || o.stride > most_int32)
+    fail<ValueError>(op, "stride {} is {}; it must be from 1 to {}", o.name, o.stride, most_int32);
+  if (o.dilation < 1 || o.dilation > most_int32)
+    fail<ValueError>(op, "dilation {} is {}; it must be from 1 to {}", o.name, o.dilation, most_int32);
+  if (o.sides[0] < 0 || o.sides[1] < 0)
+    fail<ValueError>(op, "padding of the {} is {{{}, {}}}; to cut an image, slice it", o.name, o.sides[0], o.sides[1]);
+  if (o.sides[0] > most_int32 || o.sides[1] > most_int32)
+    fail<ValueError>(op, "padding of the {} is {{{}, {}}}; it must be at most {}", o.name, o.sides[0], o.sides[1],
+                     most_int32);
 }
 
-std::int64_t reach(const WindowOptions& o, std::size_t d) { return (o.window[d] - 1) * o.dilation[d] + 1; }
-// Rows or columns of padding before and after.
-Size2d sides(const WindowOptions& o, std::size_t d, std::int64_t extent) {
-  if (o.padding.rule == Padding::valid) return {0, 0};
-  if (o.padding.rule == Padding::given) return d == 0 ? o.padding.rows : o.padding.columns;
-  const std::int64_t results = (extent + o.stride[d] - 1) / o.stride[d];
-  const std::int64_t all = std::max<std::int64_t>(0, (results - 1) * o.stride[d] + reach(o, d) - extent);
+std::int64_t reach(const AxisOptions& o) { return (o.window - 1) * o.dilation + 1; }
+// Elements of padding before and after.
+Size2d sides(const AxisOptions& o, std::int64_t extent) {
+  if (o.rule == Padding::valid) return {0, 0};
+  if (o.rule == Padding::given) return o.sides;
+  const std::int64_t results = (extent + o.stride - 1) / o.stride;
+  const std::int64_t all = std::max<std::int64_t>(0, (results - 1) * o.stride + reach(o) - extent);
   return {all / 2, all - all / 2};
+}
+
+using AxesOptions = std::array<AxisOptions, 2>;
+AxesOptions axes_of(const WindowOptions& o) {
+  return {{{"height", o.window[0], o.stride[0], o.dilation[0], o.padding.rule, o.padding.rows},
+           {"width", o.window[1], o.stride[1], o.dilation[1], o.padding.rule, o.padding.columns}}};
 }
 
 }  // namespace
 
-loops::WindowGeometry window_geometry(const char* op, const Shape& image, const WindowOptions& o) {
-  check(op, o);
-  loops::WindowAxis axes[2];
-  std::int64_t padded[2];
-  for (std::size_t d = 0; d < 2; ++d) {
+void check_windows(const char* op, std::span<const AxisOptions> axes, std::int64_t groups) {
+  for (const AxisOptions& o : axes) check_axis(op, o);
+  if (groups < 1) fail<ValueError>(op, "groups is {}; it must be at least 1", groups);
+}
+
+void window_axes(const char* op, const Shape& image, std::span<const AxisOptions> options,
+                 std::span<loops::WindowAxis> axes) {
+  constexpr std::int64_t most_padded = std::int64_t{1} << 40;  // elements of a plane or volume
+  std::int64_t elements = 1;
+  bool too_large = false;
+  std::array<std::int64_t, 3> extents{};
+  for (std::size_t d = 0; d < options.size(); ++d) {
+    const AxisOptions& o = options[d];
     const std::int64_t extent = image[static_cast<int>(d) + 2];
     if (extent > most_int32)
-      fail<ShapeError>(op, "the image's {} is {}; it must be at most_int32 {}: x is {}", axis_name[d], extent,
-                       most_int32, image);
-    const Size2d pad = sides(o, d, extent);
-    const std::int64_t room = extent + pad[0] + pad[1] - reach(o, d);
-    if (room < 0 && !(o.padding.rule == Padding::same && extent == 0))
+      fail<ShapeError>(op, "the {} of x is {}; it must be at most {}: x is {}", o.name, extent, most_int32, image);
+    const Size2d pad = sides(o, extent);
+    const std::int64_t padded = extent + pad[0] + pad[1], room = padded - reach(o);
+    if (room < 0 && !(o.rule == Padding::same && extent == 0))
       fail<ShapeError>(
           op, "the window's {} of {} is larger than the padded image's, {}: x is {}; pad it, or use Padding::same",
-          axis_name[d], reach(o, d), extent + pad[0] + pad[1], image);
-    padded[d] = extent + pad[0] + pad[1];
-    axes[d] = {extent, o.window[d], room < 0 ? 0 : room / o.stride[d] + 1, o.stride[d], o.dilation[d], pad[0]};
+          o.name, reach(o), padded, image);
+    if (elements > most_padded / std::max<std::int64_t>(padded, 1)) too_large = true;
+    if (!too_large) elements *= std::max<std::int64_t>(padded, 1);
+    extents[d] = padded;
+    axes[d] = {extent, o.window, room < 0 ? 0 : room / o.stride + 1, o.stride, o.dilation, pad[0]};
   }
-  constexpr std::int64_t most_padded = std::int64_t{1} << 40;  // elements of a plane
-  if (padded[0] > most_padded / std::max<std::int64_t>(padded[1], 1))
-    fail<ShapeError>(op, "x is {}, padded {} x {}: too large; choose less padding, or a smaller dilation", image,
-                     padded[0], padded[1]);
+  if (too_large) {
+    std::string padded;
+    for (std::size_t d = 0; d < options.size(); ++d) padded += fmt::format("{}{}", d == 0 ? "" : " x ", extents[d]);
+    fail<ShapeError>(op, "x is {}, padded {}: too large; choose less padding, or a smaller dilation", image, padded);
+  }
+}
+
+void window_axes_from_results(const char* op, const Shape& results, std::span<const AxisOptions> options,
+                              std::span<const std::int64_t> size, std::span<loops::WindowAxis> axes) {
+  Shape image = results;
+  const bool sized = std::any_of(size.begin(), size.end(), [](std::int64_t n) { return n != 0; });
+  for (std::size_t d = 0; d < options.size(); ++d) {
+    const AxisOptions& o = options[d];
+    const int axis = static_cast<int>(d) + 2;
+    if (results[axis] > most_int32)
+      fail<ShapeError>(op, "the {} of x is {}; it must be at most {}: x is {}", o.name, results[axis], most_int32,
+                       results);
+    if (sized)
+      image[axis] = size[d];
+    else if (o.rule == Padding::same)
+      image[axis] = results[axis] * o.stride;
+    else
+      image[axis] = results[axis] == 0 ? 0
+                                       : (results[axis] - 1) * o.stride + reach(o) -
+                                             (o.rule == Padding::given ? o.sides[0] + o.sides[1] : 0);
+    if (image[axis] < 0)
+      fail<ShapeError>(op, "the result's {} would be {}: x is {}; choose less padding, or give `size`", o.name,
+                       image[axis], results);
+  }
+  window_axes(op, image, options, axes);
+  for (std::size_t d = 0; d < options.size(); ++d)
+    if (axes[d].results != results[static_cast<int>(d) + 2])
+      fail<ShapeError>(op, "an image whose {} is {} has results of {}, but x is {}; choose another size",
+                       options[d].name, axes[d].extent, axes[d].results, results);
+}
+
+loops::WindowGeometry window_geometry(const char* op, const Shape& image, const WindowOptions& o) {
+  const AxesOptions options = axes_of(o);
+  check_windows(op, options, o.groups);
+  std::array<loops::WindowAxis, 2> axes;
+  window_axes(op, image, options, axes);
   return {o.groups, axes[0], axes[1]};
 }
 
 loops::WindowGeometry geometry_from_results(const char* op, const Shape& results, const WindowOptions& o,
                                             const Size2d& size) {
-  check(op, o);
-  Shape image = results;
-  for (std::size_t d = 0; d < 2; ++d) {
-    const int axis = static_cast<int>(d) + 2;
-    if (results[axis] > most_int32)
-      fail<ShapeError>(op, "the {} of x is {}; it must be at most_int32 {}: x is {}", axis_name[d], results[axis],
-                       most_int32, results);
-    const Size2d pad = o.padding.rule == Padding::given ? sides(o, d, 0) : Size2d{0, 0};
-    if (size != Size2d{0, 0})
-      image[axis] = size[d];
-    else if (o.padding.rule == Padding::same)
-      image[axis] = results[axis] * o.stride[d];
-    else
-      image[axis] = results[axis] == 0 ? 0 : (results[axis] - 1) * o.stride[d] + reach(o, d) - pad[0] - pad[1];
-    if (image[axis] < 0)
-      fail<ShapeError>(op, "the result's {} would be {}: x is {}; choose less padding, or give `size`", axis_name[d],
-                       image[axis], results);
-  }
-  const loops::WindowGeometry c = window_geometry(op, image, o);
-  if (c.rows.results != results[2] || c.columns.results != results[3])
-    fail<ShapeError>(op, "an image of {} x {} has results of {} x {}, but x is {}; choose another size", image[2],
-                     image[3], c.rows.results, c.columns.results, results);
-  return c;
+  const AxesOptions options = axes_of(o);
+  check_windows(op, options, o.groups);
+  std::array<loops::WindowAxis, 2> axes;
+  window_axes_from_results(op, results, options, size, axes);
+  return {o.groups, axes[0], axes[1]};
 }
 
-Tensor image_operand(const char* op, const Operand& x, const char* operand, const char* axes) {
+void check_kernel(const char* op, const Shape& image, const Shape& kernel, std::int64_t groups) {
+  if (kernel[1] * groups != image[1])
+    fail<ShapeError>(op, "x has {} channels, but w is for {} in each of {} groups: x is {}, w is {}; {}", image[1],
+                     kernel[1], groups, image, kernel,
+                     kernel[1] > 0 && image[1] % kernel[1] == 0 ? fmt::format("set groups to {}", image[1] / kernel[1])
+                     : image[1] % groups == 0                   ? fmt::format("w needs {} channels", image[1] / groups)
+                                              : std::string("choose groups that divide the channels of x"));
+  if (kernel[0] % groups != 0)
+    fail<ShapeError>(op, "{} filters do not fall into {} groups: w is {}; choose groups that divide them", kernel[0],
+                     groups, kernel);
+}
+
+void check_transposed_kernel(const char* op, const Shape& results, const Shape& kernel, std::int64_t groups) {
+  if (kernel[0] != results[1])
+    fail<ShapeError>(op, "x has {} filters and w has {}: x is {}, w is {}; w needs [{}, ...]", results[1], kernel[0],
+                     results, kernel, results[1]);
+  if (kernel[0] % groups != 0)
+    fail<ShapeError>(op, "{} filters do not fall into {} groups: w is {}; choose groups that divide them", kernel[0],
+                     groups, kernel);
+}
+
+loops::WindowAxis without_padding(const char* op, loops::WindowAxis axis, const char* name, const Shape& image) {
+  for (std::int64_t i = 0; i < axis.results; ++i) {
+    const std::int64_t start = i * axis.stride - axis.before;
+    const std::int64_t first = start < 0 ? (-start - 1) / axis.dilation + 1 : 0;
+    if (first >= axis.taps || start + first * axis.dilation >= axis.extent)
+      fail<ValueError>(op,
+                       "window {} of the {} has nothing but padding: x is {}; choose less padding, or a smaller "
+                       "dilation",
+                       i, name, image);
+  }
+  if (axis.results == 0) return axis;
+  const std::int64_t last = (axis.results - 1) * axis.stride - axis.before;
+  const std::int64_t skipped = last < 0 ? std::min((-last - 1) / axis.dilation + 1, axis.before / axis.dilation) : 0;
+  axis.taps = std::min(axis.taps, (axis.extent + axis.before - 1) / axis.dilation + 1) - skipped;
+  axis.before -= skipped * axis.dilation;
+  return axis;
+}
+
+Tensor image_operand(const char* op, const Operand& x, const char* operand, const char* axes, int rank) {
   const Tensor t = to_tensor(op, x, operand);
   if (!is_floating(t.dtype()))
     fail<TypeError>(op, "{} is {}, which is not available; {}", operand, t.dtype(), remedy(t.dtype()));
-  if (t.rank() != 4) fail<ShapeError>(op, "{} must be {}, but it is {}; reshape it", operand, axes, t.shape());
+  if (t.rank() != rank) fail<ShapeError>(op, "{} must be {}, but it is {}; reshape it", operand, axes, t.shape());
   return t;
 }
 

@@ -13,14 +13,35 @@ struct WindowOptions {
   const Padding& padding;
   std::int64_t groups = 1;
 };
+/// Windows along one axis, and its name in errors.
+struct AxisOptions {
+  const char* name;
+  std::int64_t window, stride, dilation;
+  Padding::Rule rule;
+  Size2d sides;  // of Padding::given
+};
+/// ShapeError, ValueError for options out of range.
+void check_windows(const char* op, std::span<const AxisOptions> axes, std::int64_t groups);
+/// Windows along the axes of x behind the first two. ShapeError where they do not fit.
+void window_axes(const char* op, const Shape& image, std::span<const AxisOptions> options,
+                 std::span<loops::WindowAxis> axes);
+/// The same from the shape of results, for an image of that size, or of the smallest if all are 0.
+void window_axes_from_results(const char* op, const Shape& results, std::span<const AxisOptions> options,
+                              std::span<const std::int64_t> size, std::span<loops::WindowAxis> axes);
+/// ShapeError unless channels, filters and groups of x and w match: in convolution, and in its transpose.
+void check_kernel(const char* op, const Shape& image, const Shape& kernel, std::int64_t groups);
+void check_transposed_kernel(const char* op, const Shape& results, const Shape& kernel, std::int64_t groups);
+/// The same windows without taps that always meet padding. ValueError if a window meets nothing else.
+loops::WindowAxis without_padding(const char* op, loops::WindowAxis axis, const char* name, const Shape& image);
+
 /// Windows over an image, checked.
 loops::WindowGeometry window_geometry(const char* op, const Shape& image, const WindowOptions& options);
 /// The same from results [batch, channels, ...], for the image of which conv2d makes them.
 loops::WindowGeometry geometry_from_results(const char* op, const Shape& results, const WindowOptions& options,
                                             const Size2d& size);
 
-/// The operand as a differentiable tensor of rank 4. TypeError, ShapeError otherwise.
-Tensor image_operand(const char* op, const Operand& x, const char* operand, const char* axes);
+/// The operand as a differentiable tensor of this rank. TypeError, ShapeError otherwise.
+Tensor image_operand(const char* op, const Operand& x, const char* operand, const char* axes, int rank = 4);
 
 /// The geometry as attributes of a primitive.
 using WindowAttributes = std::array<std::int64_t, 13>;

@@ -1,0 +1,162 @@
+// Networks on sequences [batch, channels, length] and volumes [batch, channels, depth, height, width]: convolution and
+// pooling, and normalisation of channels. Conventions of windows, padding and dtypes are those of
+// <reel/ops/neural.hpp>.
+#pragma once
+#include <reel/ops/neural.hpp>
+
+namespace [[gnu::visibility("default")]] reel {
+
+// Sequences
+//
+// Each op is that of images [batch, channels, 1, length], on views, without copies. Errors, gradients and orders are
+// those of the op of images.
+
+/// How a sequence is padded: by a rule of Padding, or with {before, after} elements.
+class Padding1d {
+ public:
+  constexpr Padding1d(Padding::Rule by = Padding::valid) : rule(by) {}
+  constexpr Padding1d(std::int64_t before, std::int64_t after) : rule(Padding::given), sides{before, after} {}
+  Padding::Rule rule;
+  Size2d sides{};
+};
+
+struct Conv1dOptions {
+  std::int64_t stride = 1;
+  Padding1d padding = {};
+  std::int64_t dilation = 1;
+  std::int64_t groups = 1;
+};
+/// Sums of products of the kernel w [filters, channels / groups, taps] with windows of x: conv2d along one axis.
+/// (torch.nn.functional.conv1d.)
+Tensor conv1d(const Operand& x, const Operand& w, const Conv1dOptions& options = {});
+
+struct Conv1dTransposeOptions {
+  std::int64_t stride = 1;
+  Padding1d padding = {};
+  std::int64_t dilation = 1;
+  std::int64_t groups = 1;
+  /// Length of the result; default, 0: the smallest, of Padding::same the length times the stride.
+  std::int64_t size = 0;
+};
+/// The transpose of conv1d, with the same arguments: x [batch, filters, ...] and w [filters, channels / groups, taps]
+/// to [batch, channels, length]. (torch.nn.functional.conv_transpose1d.)
+Tensor conv1d_transpose(const Operand& x, const Operand& w, const Conv1dTransposeOptions& options = {});
+
+struct MaxPool1dOptions {
+  /// Default, 0: the window.
+  std::int64_t stride = 0;
+  Padding1d padding = {};
+  std::int64_t dilation = 1;
+};
+/// The greatest element of each window, NaN if one is. Gradient: to the first greatest element, or to the first NaN.
+Tensor max_pool1d(const Operand& x, std::int64_t window, const MaxPool1dOptions& options = {});
+
+struct AvgPool1dOptions {
+  /// Default, 0: the window.
+  std::int64_t stride = 0;
+  Padding1d padding = {};
+  /// Whether sums are divided by the size of the window even where it reaches into the padding.
+  bool count_include_padding = false;
+};
+/// The mean of each window, 0 of one with nothing but padding.
+Tensor avg_pool1d(const Operand& x, std::int64_t window, const AvgPool1dOptions& options = {});
+
+// Volumes
+//
+// Convolution of volumes is a sum of convolutions of images, one for each tap along the depth: the depth joins the
+// batch axis. Of each tap, a tape keeps a copy of the planes that it reads, so the memory is `kernel depth / stride`
+// times x. Padding is never multiplied with, as in conv2d.
+
+/// Along depth, rows and columns.
+using Size3d = std::array<std::int64_t, 3>;
+
+/// How a volume is padded: by a rule of Padding, or with so many planes, rows and columns {before, after}.
+class Padding3d {
+ public:
+  constexpr Padding3d(Padding::Rule by = Padding::valid) : rule(by) {}
+  constexpr Padding3d(Size2d of_depth, Size2d of_rows, Size2d of_columns)
+      : rule(Padding::given), sides{of_depth, of_rows, of_columns} {}
+  Padding::Rule rule;
+  std::array<Size2d, 3> sides{};
+};
+
+struct Conv3dOptions {
+  Size3d stride = {1, 1, 1};
+  Padding3d padding = {};
+  Size3d dilation = {1, 1, 1};
+  std::int64_t groups = 1;
+};
+/// Sums of products of the kernel w [filters, channels / groups, kernel depth, kernel height, kernel width] with
+/// windows of x. (torch.nn.functional.conv3d.) Gradient: as conv2d's. To any order.
+Tensor conv3d(const Operand& x, const Operand& w, const Conv3dOptions& options = {});
+
+struct Conv3dTransposeOptions {
+  Size3d stride = {1, 1, 1};
+  Padding3d padding = {};
+  Size3d dilation = {1, 1, 1};
+  std::int64_t groups = 1;
+  /// Depth, height and width of the result; default, {0, 0, 0}: the smallest, of Padding::same the size times the
+  /// stride.
+  Size3d size = {0, 0, 0};
+};
+/// The transpose of conv3d, with the same arguments: x [batch, filters, ...] and w [filters, channels / groups, ...] to
+/// [batch, channels, depth, height, width]. ShapeError unless conv3d of a volume of that size has x's.
+/// (torch.nn.functional.conv_transpose3d.)
+Tensor conv3d_transpose(const Operand& x, const Operand& w, const Conv3dTransposeOptions& options = {});
+
+struct MaxPool3dOptions {
+  /// Default, {0, 0, 0}: the window.
+  Size3d stride = {0, 0, 0};
+  Padding3d padding = {};
+  Size3d dilation = {1, 1, 1};
+};
+/// The greatest element of each window, NaN if one is: pooled in planes, then along the depth. ValueError if a window
+/// has nothing but padding. Gradient: to the first greatest element in row-major order, or to the first NaN.
+Tensor max_pool3d(const Operand& x, const Size3d& window, const MaxPool3dOptions& options = {});
+
+struct AvgPool3dOptions {
+  /// Default, {0, 0, 0}: the window.
+  Size3d stride = {0, 0, 0};
+  Padding3d padding = {};
+  /// Whether sums are divided by the size of the window even where it reaches into the padding.
+  bool count_include_padding = false;
+};
+/// The mean of each window, 0 of one with nothing but padding: a mean in planes, then along the depth.
+Tensor avg_pool3d(const Operand& x, const Size3d& window, const AvgPool3dOptions& options = {});
+
+// Normalisation of channels, axis 1 of x [batch, channels, ...]
+
+/// layer_norm of the elements of each group of channels of each example: channels fall into `groups` parts of
+/// neighbours. (Wu, He 2018; torch.nn.functional.group_norm.) ShapeError if `groups` does not divide them; ValueError
+/// for groups below 1 and epsilon below 0. Gradient: layer_norm's.
+Tensor group_norm(const Operand& x, std::int64_t groups, double epsilon = 1e-5);
+/// The same times `scale` plus `offset`, [channels] each (ShapeError otherwise).
+Tensor group_norm(const Operand& x, const Operand& scale, const Operand& offset, std::int64_t groups,
+                  double epsilon = 1e-5);
+/// layer_norm of each channel of each example over all axes behind axis 1, of which there is at least one (ShapeError
+/// otherwise). (Ulyanov, Vedaldi, Lempitsky 2016; torch.nn.functional.instance_norm.)
+Tensor instance_norm(const Operand& x, double epsilon = 1e-5);
+/// The same times `scale` plus `offset`, [channels] each (ShapeError otherwise).
+Tensor instance_norm(const Operand& x, const Operand& scale, const Operand& offset, double epsilon = 1e-5);
+
+struct LocalResponseNormOptions {
+  std::int64_t size = 5;  ///< channels in a window; ValueError below 1
+  double alpha = 1e-4;    ///< ValueError unless it is finite and at least 0
+  double beta = 0.75;     ///< ValueError unless it is finite
+  double k = 1;           ///< ValueError unless it is finite and above 0
+};
+/// x / (k + alpha / size sum(x^2))^beta, where the sum is over the channels from c - size / 2 to c + (size - 1) / 2
+/// that exist. (Krizhevsky, Sutskever, Hinton 2012; torch.nn.functional.local_response_norm, defaults too but `size`,
+/// which has none there. TensorFlow's is alpha sum(x^2) over a radius.) Gradient: that of the expression.
+Tensor local_response_norm(const Operand& x, const LocalResponseNormOptions& options = {});
+
+struct L2NormalizeOptions {
+  Axes axes = -1;          ///< what is normalised together
+  double epsilon = 1e-12;  ///< a lower bound for sum(x^2); ValueError below 0
+};
+/// x / sqrt(max(sum(x^2), epsilon)) over `axes`. (tf.math.l2_normalize.) Squares neither overflow nor underflow. Of a
+/// vector of zeros: 0, with gradient 0 (TensorFlow's is g / sqrt(epsilon)). Gradient with y the result and n the
+/// root: (g - y sum(g y)) / n, or g / n where epsilon decides.
+Tensor l2_normalize(const Operand& x, const L2NormalizeOptions& options = {});
+
+}  // namespace reel

@@ -1,0 +1,120 @@
+// Normalisation of channels and of vectors, composed of layer_norm, conv2d and norm. Halves compute in float32.
+#include <algorithm>
+#include <cmath>
+#include <reel/nn.hpp>
+#include <reel/ops/index.hpp>
+#include <reel/ops/make.hpp>
+
+#include "ops/neural/rows.hpp"
+
+namespace reel {
+namespace ops {
+namespace {
+
+void check_epsilon_of(const char* op, double epsilon) {
+  if (!(epsilon >= 0)) fail<ValueError>(op, "epsilon is {}; it must be at least 0", epsilon);
+}
+void check_channel_axis(const char* op, const Tensor& x, int least_rank) {
+  if (x.rank() < least_rank)
+    fail<ShapeError>(op, "x must be [batch, channels{}], but it is {}; reshape it",
+                     least_rank == 2 ? ", ..." : ", length, ...", x.shape());
+}
+
+// Each of `groups` parts of the channels is normalised together with the axes behind.
+Tensor normalised_groups(const Tensor& x, std::int64_t groups, double epsilon) {
+  const Shape s = x.shape();
+  std::int64_t members = groups == 0 ? 0 : s[1] / groups;
+  for (int d = 2; d < s.rank(); ++d) members *= s[d];
+  return reshape(layer_norm(reshape(x, {s[0], groups, members}), {.epsilon = epsilon}), s);
+}
+
+// [channels] as the shape that broadcasts to x. ShapeError for another shape.
+Tensor beside_channels(const char* op, const char* what, const Tensor& row, const Tensor& x) {
+  if (row.shape() != Shape{x.shape()[1]})
+    fail<ShapeError>(op, "{} is {}; x is {} with the channels along axis 1, so it must be [{}]", what, row.shape(),
+                     x.shape(), x.shape()[1]);
+  Shape shape{row.shape()[0]};
+  for (int d = 2; d < x.rank(); ++d) shape.push_back(1);
+  return reshape(row, shape);
+}
+
+// groups: 0 for as many as channels. scale, offset: null if not given.
+Tensor group_norm_of(const char* op, const Operand& operand, const Operand* scale, const Operand* offset,
+                     std::int64_t groups, double epsilon, int least_rank) {
+  check_epsilon_of(op, epsilon);
+  const Computed in = scale ? floating_dtypes(op, {&operand, scale, offset}) : floating_dtypes(op, {&operand});
+  const Tensor x = to_tensor(op, operand, in.wide, "x");
+  check_channel_axis(op, x, least_rank);
+  const std::int64_t channels = x.shape()[1];
+  if (groups > 0 && channels % groups != 0)
+    fail<ShapeError>(op, "{} channels do not fall into {} groups: x is {}; choose groups that divide them", channels,
+                     groups, x.shape());
+  Tensor a, b;
+  if (scale) {
+    a = beside_channels(op, "scale", to_tensor(op, *scale, in.wide, "scale"), x);
+    b = beside_channels(op, "offset", to_tensor(op, *offset, in.wide, "offset"), x);
+  }
+  const Tensor y = x.size() == 0 ? identity(x) : normalised_groups(x, groups == 0 ? channels : groups, epsilon);
+  return cast_to(scale ? y * a + b : y, in.result);
+}
+void check_groups(std::int64_t groups) {
+  if (groups < 1) fail<ValueError>("group_norm", "groups is {}; it must be at least 1", groups);
+}
+
+}  // namespace
+}  // namespace ops
+
+Tensor group_norm(const Operand& x, std::int64_t groups, double epsilon) {
+  const tape::OpScope scope(x);
+  ops::check_groups(groups);
+  return ops::group_norm_of("group_norm", x, nullptr, nullptr, groups, epsilon, 2);
+}
+Tensor group_norm(const Operand& x, const Operand& scale, const Operand& offset, std::int64_t groups, double epsilon) {
+  const tape::OpScope scope(x);
+  ops::check_groups(groups);
+  return ops::group_norm_of("group_norm", x, &scale, &offset, groups, epsilon, 2);
+}
+
+Tensor instance_norm(const Operand& x, double epsilon) {
+  const tape::OpScope scope(x);
+  return ops::group_norm_of("instance_norm", x, nullptr, nullptr, 0, epsilon, 3);
+}
+Tensor instance_norm(const Operand& x, const Operand& scale, const Operand& offset, double epsilon) {
+  const tape::OpScope scope(x);
+  return ops::group_norm_of("instance_norm", x, &scale, &offset, 0, epsilon, 3);
+}
+
+Tensor local_response_norm(const Operand& operand, const LocalResponseNormOptions& o) {
+  constexpr const char* op = "local_response_norm";
+  const tape::OpScope scope(operand);
+  if (o.size < 1) fail<ValueError>(op, "size is {}; it must be at least 1", o.size);
+  if (!(o.alpha >= 0 && std::isfinite(o.alpha)))
+    fail<ValueError>(op, "alpha is {}; it must be finite and at least 0", o.alpha);
+  if (!std::isfinite(o.beta)) fail<ValueError>(op, "beta is {}; it must be finite", o.beta);
+  if (!(o.k > 0 && std::isfinite(o.k))) fail<ValueError>(op, "k is {}; it must be finite and above 0", o.k);
+  const auto [d, wide] = ops::floating_dtypes(op, {&operand});
+  const Tensor x = ops::to_tensor(op, operand, wide, "x");
+  ops::check_channel_axis(op, x, 2);
+  if (x.size() == 0) return ops::cast_to(identity(x), d);
+  const Shape s = x.shape();
+  const std::int64_t before = std::min(o.size / 2, s[1] - 1), after = std::min((o.size - 1) / 2, s[1] - 1);
+  const Tensor images = reshape(square(x), {s[0], 1, s[1], x.size() / (s[0] * s[1])});
+  const Tensor sums = conv2d(images, ones({1, 1, before + after + 1, 1}, wide), {.padding = {{before, after}, {0, 0}}});
+  const Tensor base = reshape(sums, s) * (o.alpha / static_cast<double>(o.size)) + o.k;
+  return ops::cast_to(x * pow(base, -o.beta), d);
+}
+
+Tensor l2_normalize(const Operand& operand, const L2NormalizeOptions& options) {
+  constexpr const char* op = "l2_normalize";
+  const tape::OpScope scope(operand);
+  ops::check_epsilon_of(op, options.epsilon);
+  const auto [d, wide] = ops::floating_dtypes(op, {&operand});
+  const Tensor x = ops::to_tensor(op, operand, wide, "x");
+  const Tensor n = norm(x, 2, ops::normalize(op, options.axes, x.rank()), true);
+  // Divided by infinity, a vector of zeros is 0, and so is its gradient.
+  const Tensor divisor = where(equal(n, 0), std::numeric_limits<double>::infinity(),
+                               where(less(n, std::sqrt(options.epsilon)), std::sqrt(options.epsilon), n));
+  return ops::cast_to(x / divisor, d);
+}
+
+}  // namespace reel

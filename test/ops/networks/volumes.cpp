@@ -1,0 +1,212 @@
+// Sequences, volumes and normalisation of channels, <reel/nn.hpp>: every combination of padding, stride, dilation and
+// groups against loops in long double, ties, NaN in padding, ends, dtypes, errors. Values and derivatives in every
+// layout are checked by the op table.
+#include <cmath>
+#include <limits>
+#include <reel/nn.hpp>
+#include <reel/reel.hpp>
+
+#include "catch.hpp"
+#include "support/derivatives.hpp"
+
+using namespace reel;
+using Catch::Contains;
+
+namespace {
+
+constexpr double inf = std::numeric_limits<double>::infinity(), nan_ = std::numeric_limits<double>::quiet_NaN();
+
+Tensor numbers(const std::vector<double>& values) { return from_data(values); }
+Tensor waves(const Shape& shape, double step) {
+  std::vector<double> values;
+  for (std::int64_t i = 0; i < shape.elements(); ++i) values.push_back(std::sin(step * static_cast<double>(i + 1)));
+  return reshape(from_data(values), shape);
+}
+
+// Along one axis: extent of the image, taps, stride, dilation, padding in front, results.
+struct Along {
+  std::int64_t n, taps, stride, dilation, before, results;
+};
+Along along(std::int64_t n, std::int64_t taps, std::int64_t s, std::int64_t d, Padding::Rule rule,
+            const Size2d& given) {
+  const std::int64_t reach = (taps - 1) * d + 1;
+  if (rule == Padding::valid) return {n, taps, s, d, 0, (n - reach) / s + 1};
+  if (rule == Padding::given) return {n, taps, s, d, given[0], (n + given[0] + given[1] - reach) / s + 1};
+  const std::int64_t results = (n + s - 1) / s;
+  return {n, taps, s, d, std::max<std::int64_t>(0, (results - 1) * s + reach - n) / 2, results};
+}
+
+// sum over all results, taps and channels of f(result, element, tap), each a position in its tensor, row-major.
+template <class F>
+void loops(const Along (&a)[3], std::int64_t channels, std::int64_t filters, std::int64_t groups, const F& f) {
+  const std::int64_t part = channels / groups;
+  for (std::int64_t o = 0; o < filters; ++o)
+    for (std::int64_t i = 0; i < a[0].results; ++i)
+      for (std::int64_t j = 0; j < a[1].results; ++j)
+        for (std::int64_t k = 0; k < a[2].results; ++k)
+          for (std::int64_t c = 0; c < part; ++c)
+            for (std::int64_t p = 0; p < a[0].taps; ++p)
+              for (std::int64_t q = 0; q < a[1].taps; ++q)
+                for (std::int64_t r = 0; r < a[2].taps; ++r) {
+                  const std::int64_t z = i * a[0].stride + p * a[0].dilation - a[0].before,
+                                     y = j * a[1].stride + q * a[1].dilation - a[1].before,
+                                     x = k * a[2].stride + r * a[2].dilation - a[2].before;
+                  if (z < 0 || y < 0 || x < 0 || z >= a[0].n || y >= a[1].n || x >= a[2].n) continue;
+                  const std::int64_t channel = o / (filters / groups) * part + c;
+                  f(static_cast<std::size_t>(((o * a[0].results + i) * a[1].results + j) * a[2].results + k),
+                    static_cast<std::size_t>(((channel * a[0].n + z) * a[1].n + y) * a[2].n + x),
+                    static_cast<std::size_t>((((o * part + c) * a[0].taps + p) * a[1].taps + q) * a[2].taps + r));
+                }
+}
+void check_values(const Tensor& x, const std::vector<long double>& wanted) {
+  const auto values = x.to_vector();
+  REQUIRE(values.size() == wanted.size());
+  for (std::size_t i = 0; i < values.size(); ++i) REQUIRE(std::abs(values[i] - static_cast<double>(wanted[i])) < 1e-12);
+}
+std::vector<double> gradient_of(const Tensor& x, const std::function<Tensor(const Tensor&)>& f) {
+  GradientTape tape;
+  tape.watch(x);
+  const Tensor y = f(x);
+  return (*tape.gradient(y, x)).to_vector();
+}
+
+}  // namespace
+
+TEST_CASE("conv3d and its transpose: paddings, strides, dilations and groups against loops") {
+  for (const Padding::Rule rule : {Padding::valid, Padding::same, Padding::given})
+    for (const std::int64_t stride : {1, 2, 3})
+      for (const std::int64_t dilation : {1, 2})
+        for (const std::int64_t groups : {1, 2}) {
+          const Size2d depth = {2, 4}, rows = {1, 0}, columns = {0, 2};
+          const Along a[] = {along(5, 3, stride, dilation, rule, depth), along(4, 2, 1, dilation, rule, rows),
+                             along(3, 2, stride, 1, rule, columns)};
+          const std::int64_t channels = 2, filters = 4;
+          const Padding3d padding = rule == Padding::given ? Padding3d(depth, rows, columns) : Padding3d(rule);
+          const Size3d strides = {stride, 1, stride}, dilations = {dilation, dilation, 1};
+          const Tensor x = waves({1, channels, 5, 4, 3}, 0.7), w = waves({filters, channels / groups, 3, 2, 2}, 1.3);
+          const Tensor g = waves({1, filters, a[0].results, a[1].results, a[2].results}, 0.37);
+          const auto vx = x.to_vector(), vw = w.to_vector(), vg = g.to_vector();
+          std::vector<long double> y(vg.size()), dx(vx.size()), dw(vw.size());
+          loops(a, channels, filters, groups, [&](std::size_t result, std::size_t element, std::size_t tap) {
+            y[result] += static_cast<long double>(vx[element]) * vw[tap];
+            dx[element] += static_cast<long double>(vg[result]) * vw[tap];
+            dw[tap] += static_cast<long double>(vg[result]) * vx[element];
+          });
+          GradientTape tape;
+          tape.watch(x);
+          tape.watch(w);
+          const Tensor z = conv3d(x, w, {strides, padding, dilations, groups});
+          REQUIRE(z.shape() == g.shape());
+          check_values(z, y);
+          const auto grads = tape.gradient(sum(z * g), {x, w});
+          check_values(*grads[0], dx);
+          check_values(*grads[1], dw);
+          check_values(conv3d_transpose(g, w, {strides, padding, dilations, groups, {5, 4, 3}}), dx);
+        }
+}
+
+TEST_CASE("convolution and pooling of sequences and volumes: padding is not multiplied with") {
+  const Tensor w = reshape(numbers({inf, 1.0, 2.0}), {1, 1, 3});
+  const Tensor y = conv1d(ones({1, 1, 3}), w, {.padding = {1, 0}});
+  CHECK(y.to_vector() == std::vector<double>{3, inf});
+  const Tensor volume = ones({1, 1, 3, 1, 1}), kernel = reshape(w, {1, 1, 3, 1, 1});
+  const Padding3d front = {{1, 0}, {0, 0}, {0, 0}};
+  CHECK(conv3d(volume, kernel, {.padding = front}).to_vector() == std::vector<double>{3, inf});
+  GradientTape tape;
+  tape.watch(kernel);
+  const Tensor z = conv3d(volume, kernel, {.padding = front}) * reshape(numbers({inf, 1.0}), {1, 1, 2, 1, 1});
+  CHECK((*tape.gradient(z, kernel)).to_vector() == std::vector<double>{1, inf, inf});
+  // max: nothing; avg: not counted unless asked for
+  const Tensor negative = full({1, 1, 2, 2, 2}, -3.0);
+  const Padding3d around = {{1, 1}, {1, 1}, {1, 1}};
+  CHECK(max(max_pool3d(negative, {2, 2, 2}, {.padding = around})).item() == -3);
+  CHECK(min(max_pool3d(negative, {2, 2, 2}, {.padding = around})).item() == -3);
+  CHECK(min(avg_pool3d(negative, {2, 2, 2}, {.padding = around})).item() == -3);
+  CHECK(avg_pool3d(negative, {2, 2, 2}, {.padding = around, .count_include_padding = true}).to_vector() ==
+        std::vector<double>(8, -3.0 / 8));
+  CHECK(avg_pool1d(ones({1, 1, 2}), 1, {.padding = {1, 0}}).to_vector() == std::vector<double>{0, 1, 1});
+}
+
+TEST_CASE("max_pool3d: the first of equal elements and the first NaN get the gradient") {
+  const auto pooled = [](const Tensor& x) { return max_pool3d(x, {2, 2, 2}); };
+  CHECK(gradient_of(ones({1, 1, 2, 2, 2}), pooled) == std::vector<double>{1, 0, 0, 0, 0, 0, 0, 0});
+  const Tensor late = reshape(numbers({0.0, 0.0, 5.0, 0.0, 5.0, 5.0, 0.0, 0.0}), {1, 1, 2, 2, 2});
+  CHECK(gradient_of(late, pooled) == std::vector<double>{0, 0, 1, 0, 0, 0, 0, 0});
+  const Tensor with_nan = reshape(numbers({9.0, 0.0, 0.0, nan_, nan_, 0.0, 0.0, 0.0}), {1, 1, 2, 2, 2});
+  CHECK(std::isnan(pooled(with_nan).item()));
+  CHECK(gradient_of(with_nan, pooled) == std::vector<double>{0, 0, 0, 1, 0, 0, 0, 0});
+  CHECK(gradient_of(reshape(numbers({2.0, 2.0, 1.0, 1.0}), {1, 1, 4}),
+                    [](const Tensor& x) { return max_pool1d(x, 2); }) == std::vector<double>{1, 0, 1, 0});
+}
+
+TEST_CASE("group_norm and instance_norm: one group is layer_norm, groups of one channel are instance_norm") {
+  const Tensor x = waves({2, 4, 3, 2}, 0.9);
+  const Tensor layer = layer_norm(x, {.axes = {1, 2, 3}});
+  CHECK(group_norm(x, 1).to_vector() == layer.to_vector());
+  CHECK(group_norm(x, 4).to_vector() == instance_norm(x).to_vector());
+  // constant groups: variance 0
+  CHECK(group_norm(full({1, 4, 2}, 7.0), 2).to_vector() == std::vector<double>(8, 0.0));
+  CHECK(std::isnan(sum(group_norm(full({1, 2, 2}, nan_), 2)).item()));
+  const Tensor half = cast(x, DType::float16), a = cast(ones({4}), DType::float16);
+  CHECK(group_norm(half, a, a, 2).dtype() == DType::float16);
+  CHECK(instance_norm(half, ones({4}, DType::float32), a).dtype() == DType::float32);
+}
+
+TEST_CASE("l2_normalize: zeros, the bound, and squares that would overflow") {
+  CHECK(l2_normalize(zeros({2, 3})).to_vector() == std::vector<double>(6, 0.0));
+  const auto normalised = [](const Tensor& x) { return sum(l2_normalize(x) * numbers({1.0, 2.0})); };
+  CHECK(gradient_of(zeros({2}), normalised) == std::vector<double>{0, 0});
+  // Below the bound: x / sqrt(epsilon).
+  CHECK(l2_normalize(numbers({3e-9, 0.0})).to_vector()[0] == Approx(3e-3).epsilon(1e-14));
+  CHECK(gradient_of(numbers({3e-9, 0.0}), normalised)[1] == Approx(2e6).epsilon(1e-14));
+  const auto exact = [](double scale) { return l2_normalize(numbers({3 * scale, 4 * scale}), {.epsilon = 0}); };
+  for (const double scale : {1e-200, 1.0, 1e200}) {
+    CHECK(exact(scale).to_vector()[0] == Approx(0.6).epsilon(1e-14));
+    CHECK(exact(scale).to_vector()[1] == Approx(0.8).epsilon(1e-14));
+  }
+  CHECK(std::isnan(l2_normalize(numbers({nan_, 1.0})).to_vector()[1]));
+  // Gradient of (3, 4) / 5 by g = (1, 2): (g - y (y g)) / 5 with y g = 2.2.
+  const auto g = gradient_of(numbers({3.0, 4.0}), normalised);
+  CHECK(g[0] == Approx((1 - 0.6 * 2.2) / 5).epsilon(1e-14));
+  CHECK(g[1] == Approx((2 - 0.8 * 2.2) / 5).epsilon(1e-14));
+}
+
+TEST_CASE("local_response_norm: windows larger than the channels, beta 0") {
+  const Tensor x = numbers({1.0, 2.0, 3.0});
+  const auto one = [&](const LocalResponseNormOptions& o) { return local_response_norm(reshape(x, {1, 3}), o); };
+  const double all = 14;  // the sum of squares
+  CHECK(one({.size = 1000, .alpha = 1000, .beta = 1, .k = 1}).to_vector()[2] == Approx(3 / (1 + all)).epsilon(1e-14));
+  CHECK(one({.size = std::numeric_limits<std::int64_t>::max(), .beta = 1}).to_vector()[0] == Approx(1.0));
+  CHECK(one({.beta = 0}).to_vector() == std::vector<double>{1, 2, 3});
+  // size 2: channels c - 1 and c
+  CHECK(one({.size = 2, .alpha = 2, .beta = 1, .k = 1}).to_vector()[1] == Approx(2.0 / 6).epsilon(1e-14));
+}
+
+TEST_CASE("sequences and volumes: errors name the op, the operand and the remedy") {
+  const Tensor x = ones({1, 2, 4}), v = ones({1, 2, 3, 3, 3});
+  CHECK_THROWS_WITH(conv1d(v, x), Contains("conv1d: x must be [batch, channels, length]"));
+  CHECK_THROWS_WITH(conv1d(x, ones({3, 1, 2})), Contains("conv1d") && Contains("set groups to 2"));
+  CHECK_THROWS_WITH(conv1d(x, ones({3, 1, 2}), {.groups = 2}), Contains("3 filters do not fall into 2 groups"));
+  CHECK_THROWS_AS(conv1d(x, ones({3, 2, 5})), ShapeError);
+  CHECK_THROWS_WITH(conv1d(x, ones({3, 2, 2}), {.stride = 0}), Contains("conv1d: stride length is 0"));
+  CHECK_THROWS_AS(conv1d(cast(x, DType::int32), x), TypeError);
+  CHECK_THROWS_WITH(conv1d_transpose(x, ones({2, 1, 2}), {.size = 9}), Contains("conv1d_transpose"));
+  CHECK_THROWS_WITH(conv3d(v, ones({1, 2, 4, 1, 1})), Contains("conv3d: the window's depth of 4"));
+  CHECK_THROWS_WITH(conv3d(v, ones({1, 2, 1, 1, 1}), {.dilation = {1, 0, 1}}), Contains("dilation height is 0"));
+  CHECK_THROWS_WITH(conv3d_transpose(v, ones({3, 2, 1, 1, 1})), Contains("conv3d_transpose: x has 2 filters"));
+  CHECK_THROWS_WITH(max_pool1d(x, 1, {.padding = {0, 1}}), Contains("max_pool1d: window 4 of the length"));
+  CHECK_THROWS_WITH(max_pool3d(v, {1, 1, 1}, {.padding = {{0, 0}, {1, 0}, {0, 0}}}), Contains("of the height"));
+  CHECK_THROWS_WITH(avg_pool3d(v, {0, 1, 1}), Contains("avg_pool3d"));
+  CHECK_THROWS_WITH(group_norm(x, 3), Contains("group_norm: 2 channels do not fall into 3 groups"));
+  CHECK_THROWS_AS(group_norm(x, 0), ValueError);
+  CHECK_THROWS_WITH(group_norm(x, ones({3}), ones({2}), 1), Contains("scale is [3]") && Contains("[2]"));
+  CHECK_THROWS_AS(group_norm(x, 1, -1), ValueError);
+  CHECK_THROWS_WITH(instance_norm(ones({2, 3})), Contains("instance_norm: x must be [batch, channels, length, ...]"));
+  CHECK_THROWS_AS(instance_norm(cast(x, DType::int64)), TypeError);
+  CHECK_THROWS_AS(local_response_norm(x, {.size = 0}), ValueError);
+  CHECK_THROWS_AS(local_response_norm(x, {.alpha = -1}), ValueError);
+  CHECK_THROWS_AS(local_response_norm(x, {.beta = nan_}), ValueError);
+  CHECK_THROWS_AS(local_response_norm(x, {.k = 0}), ValueError);
+  CHECK_THROWS_AS(l2_normalize(x, {.epsilon = nan_}), ValueError);
+  CHECK_THROWS_AS(l2_normalize(x, {.axes = 3}), IndexError);
+}
