@@ -4,6 +4,7 @@
 #include <complex>
 #include <limits>
 #include <memory>
+#include <numeric>
 #include <reel/reel.hpp>
 
 #include "catch.hpp"
@@ -88,6 +89,37 @@ TEST_CASE("data comes in by copy or is borrowed") {
   CHECK((at(8, 0.0) && at(4, 0.0f) && at(2, bfloat16{}) && at(8, std::complex<double>()) &&
          at(4, std::complex<float>())));
   CHECK((at(1, true) && at(3, std::uint8_t{})));
+}
+
+TEST_CASE("memory of any strides is borrowed") {
+  const auto owner = std::make_shared<std::vector<double>>(12);
+  std::iota(owner->begin(), owner->end(), 0.0);
+  const double* const p = owner->data();
+  const std::weak_ptr<std::vector<double>> watch = owner;
+  CHECK(array_equal(borrow(p, {2, 3}, {3, 1}, owner), tensor({{0, 1, 2}, {3, 4, 5}})));
+  CHECK(borrow(p, {2, 3}, {3, 1}, owner).is_contiguous());
+  CHECK(array_equal(borrow(p, {3, 2}, {1, 3}, owner), tensor({{0, 3}, {1, 4}, {2, 5}})));
+  CHECK(array_equal(borrow(p + 11, {3}, {-4}, owner), tensor({11, 7, 3})));
+  CHECK(array_equal(borrow(p + 2, {2, 2}, {-2, 5}, owner), tensor({{2, 7}, {0, 5}})));
+  CHECK(array_equal(borrow(p + 1, {2, 2}, {0, 1}, owner), tensor({{1, 2}, {1, 2}})));
+  CHECK(array_equal(borrow(p, {3, 2}, {1, 1}, owner), tensor({{0, 1}, {1, 2}, {2, 3}})));
+  constexpr std::int64_t far = std::int64_t{1} << 62;
+  CHECK(borrow(p, {1, 2, 1}, {-far, 1, far}, owner).is_contiguous());
+  CHECK(borrow(p, {1, 2, 1}, {-far, 1, far}, owner).strides() == Shape{2, 1, 1});
+  CHECK(borrow(static_cast<const double*>(nullptr), {0, 2}, {far, far}, 0).size() == 0);
+  CHECK(borrow(p, {}, {}, owner).item() == 0);
+  CHECK(watch.use_count() == 1);
+
+  const Tensor x = borrow(p, {2, 2}, {6, 2}, owner);
+  CHECK(watch.use_count() == 2);
+  CHECK(array_equal(grad([](const Tensor& t) { return sum(t * t); })(x), tensor({{0, 4}, {12, 16}})));
+  CHECK_THROWS_WITH(borrow(p, {2, 2}, {1}, owner), Contains("[2, 2]") && Contains("one stride per axis"));
+  CHECK_THROWS_AS(borrow(p, {2}, {far}, owner), ShapeError);
+  CHECK_THROWS_AS(borrow(p, {3}, {far}, owner), ShapeError);
+  CHECK_THROWS_AS(borrow(p, {2}, {-far - far}, owner), ShapeError);
+  CHECK_THROWS_AS(borrow(p, {-1}, {1}, owner), ShapeError);
+  CHECK_THROWS_AS(borrow(static_cast<const double*>(nullptr), {2}, {-1}, owner), ValueError);
+  CHECK(watch.use_count() == 2);  // a refused owner is let go
 }
 
 TEST_CASE("a function fills a tensor in its own memory") {

@@ -68,6 +68,9 @@ struct OwnerOf final : Owner {
 };
 Tensor copy_in(const void* values, std::size_t count, const Shape& shape, DType dtype);
 Tensor borrow(const void* data, const Shape& shape, DType dtype, Owner* owner);
+/// Row-major if `strides` is null. Destroys the owner if it throws. Errors begin with `op`.
+Tensor borrow_strided(const char* op, const void* data, const Shape& shape, const Shape* strides, DType dtype,
+                      Owner* owner);
 /// A tensor whose elements the caller writes to `data`, row-major, before anyone else sees it.
 Tensor uninitialized(const Shape& shape, DType dtype, void*& data);
 [[noreturn]] void fail_ragged();
@@ -149,6 +152,13 @@ Tensor make_tensor(const Shape& shape, F&& fill) {
 template <Element T, class O>
 Tensor borrow(const T* data, const Shape& shape, const O& owner) {
   return detail::borrow(data, shape, dtype_of<T>, new detail::OwnerOf<O>(owner));
+}
+/// The same for memory of any layout: `data` is the first element, and `strides` are the elements between neighbours
+/// along each axis; negative where the axis runs backwards, 0 where it repeats. Those of axes of extent 1 are ignored.
+/// ShapeError unless there is one stride per axis, or if the elements would lie further apart than memory is large.
+template <Element T, class O>
+Tensor borrow(const T* data, const Shape& shape, const Shape& strides, const O& owner) {
+  return detail::borrow_strided("borrow", data, shape, &strides, dtype_of<T>, new detail::OwnerOf<O>(owner));
 }
 
 Tensor zeros(const Shape& shape, DType dtype = DType::float64);

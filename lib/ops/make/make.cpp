@@ -10,6 +10,7 @@
 #include "ops/attributes.hpp"
 #include "ops/engine.hpp"
 #include "ops/make/identity_rows.hpp"
+#include "ops/shape/view.hpp"
 
 namespace reel {
 
@@ -141,19 +142,59 @@ Tensor detail::copy_in(const void* values, std::size_t count, const Shape& shape
   return y;
 }
 
-Tensor detail::borrow(const void* data, const Shape& shape, DType dtype, Owner* owner) {
-  std::unique_ptr<Owner> guard(owner);
-  ops::require_shape("borrow", shape);
-  if (!data && shape.elements() != 0)
-    fail<ValueError>("borrow", "the pointer is null but shape {} has elements", shape);
+namespace {
+void require_memory(const char* op, const void* data, const Shape& shape, DType dtype) {
+  ops::require_shape(op, shape);
+  if (shape.elements() == 0) return;
+  if (!data) fail<ValueError>(op, "the pointer is null but shape {} has elements", shape);
   const std::size_t alignment = item_size(dtype) / (is_complex(dtype) ? 2 : 1);
-  if (const auto address = reinterpret_cast<std::uintptr_t>(data); address % alignment != 0 && shape.elements() != 0)
+  if (reinterpret_cast<std::uintptr_t>(data) % alignment != 0)
     fail<ValueError>(
-        "borrow", "the memory of {} {} begins at an address that is not a multiple of {} bytes; copy it with from_data",
+        op, "the memory of {} {} begins at an address that is not a multiple of {} bytes; copy it with from_data",
         dtype, shape, alignment);
-  Tensor y = TensorAccess::adopt(new_borrowed(data, dtype, shape, owner));
-  static_cast<void>(guard.release());
-  return y;
+}
+
+// How many elements lie before and behind the first one, itself not counted.
+struct Reach {
+  std::int64_t before = 0, behind = 0;
+};
+Reach reach_of(const char* op, const Shape& shape, const Shape& strides) {
+  constexpr std::int64_t most = std::int64_t{1} << 57;  // times two, then times 16 bytes, is within int64
+  Reach reach;
+  for (int i = 0; i < shape.rank(); ++i) {
+    std::int64_t steps = 0;
+    std::int64_t& side = strides[i] < 0 ? reach.before : reach.behind;
+    if (__builtin_mul_overflow(shape[i] - 1, strides[i], &steps) || steps < -most || steps > most ||
+        (side += steps < 0 ? -steps : steps) > most)
+      fail<ShapeError>(op, "shape {} with strides {} reaches further than memory has addresses", shape, strides);
+  }
+  return reach;
+}
+}  // namespace
+
+Tensor detail::borrow(const void* data, const Shape& shape, DType dtype, Owner* owner) {
+  return borrow_strided("borrow", data, shape, nullptr, dtype, owner);
+}
+
+Tensor detail::borrow_strided(const char* op, const void* data, const Shape& shape, const Shape* strides, DType dtype,
+                              Owner* owner) {
+  std::unique_ptr<Owner> guard(owner);
+  require_memory(op, data, shape, dtype);
+  if (strides && shape.rank() != strides->rank())
+    fail<ShapeError>(op, "shape {} needs one stride per axis, in elements, but the strides are {}", shape, *strides);
+  const auto over = [&](const void* from, const Shape& all) {
+    Tensor y = TensorAccess::adopt(new_borrowed(from, dtype, all, owner));
+    static_cast<void>(guard.release());
+    return y;
+  };
+  if (!strides || shape.elements() == 0) return over(data, shape);
+  const Reach reach = reach_of(op, shape, *strides);
+  Shape steps = *strides;
+  for (int i = shape.rank(); i-- > 0;)
+    if (shape[i] == 1) steps[i] = i + 1 < shape.rank() ? steps[i + 1] * shape[i + 1] : 1;
+  const auto before = static_cast<std::size_t>(reach.before) * item_size(dtype);
+  const Tensor memory = over(static_cast<const std::byte*>(data) - before, {reach.before + reach.behind + 1});
+  return ops::view(memory, reach.before, shape, steps);
 }
 
 Tensor detail::uninitialized(const Shape& shape, DType dtype, void*& data) {
