@@ -259,7 +259,7 @@ class Blocks {
 
 // f(memory, task) for each of `count` tasks.
 template <class F>
-void for_each_task(std::int64_t count, std::int64_t bytes, const F& f) {
+void tasks_with_memory(std::int64_t count, std::int64_t bytes, const F& f) {
   if (count == 0) return;
   Workspaces workspaces(count, bytes);
   parallel_for(count, 1, [&](std::int64_t begin, std::int64_t end) {
@@ -275,7 +275,7 @@ void forward(const Attention& a, const Tensor& y, const Tensor& z) {
   const Blocks<T> blocks(a, width);
   const std::int64_t queries = blocks.queries(), each = ceil_divide(queries, block);
   T *to = detail::mutable_data<T>(y), *sums = detail::mutable_data<T>(z);
-  for_each_task(a.batch.elements() * each, blocks.bytes(), [&](std::byte* memory, std::int64_t t) {
+  tasks_with_memory(a.batch.elements() * each, blocks.bytes(), [&](std::byte* memory, std::int64_t t) {
     const std::int64_t matrix = t / each, first = t % each * block, row = matrix * queries + first;
     blocks.forward(blocks.matrices(matrix), {first, std::min(block, queries - first)}, to + row * width, sums + row,
                    memory);
@@ -316,14 +316,14 @@ void backward(const Attention& a, const Tensor& g, const Tensor& y, const Tensor
     };
   };
   if (count >= enough_tasks || (queries <= block && keys <= block)) {
-    for_each_task(count, blocks.bytes(), [&](std::byte* memory, std::int64_t m) {
+    tasks_with_memory(count, blocks.bytes(), [&](std::byte* memory, std::int64_t m) {
       blocks.backward(blocks.matrices(m), cotangents(m, true, true), {0, queries}, {0, keys}, memory);
     });
     return scale(dq, a.scale);
   }
   const auto in_ranges = [&](std::int64_t extent, bool of_queries) {
     const std::int64_t each = ceil_divide(extent, block);
-    for_each_task(count * each, blocks.bytes(), [&](std::byte* memory, std::int64_t t) {
+    tasks_with_memory(count * each, blocks.bytes(), [&](std::byte* memory, std::int64_t t) {
       const std::int64_t m = t / each, first = t % each * block;
       const Range part_of{first, std::min(block, extent - first)};
       blocks.backward(blocks.matrices(m), cotangents(m, of_queries, !of_queries),

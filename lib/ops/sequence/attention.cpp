@@ -25,7 +25,7 @@ namespace ops {
 namespace {
 
 constexpr const char* attention_name = "attention";
-constexpr double infinity = std::numeric_limits<double>::infinity();
+constexpr double excluded = -std::numeric_limits<double>::infinity();  // the mask's number for a key that takes no part
 
 // Attributes: the scale, whether causal; of the vjp also which cotangents are wanted, by bits, and whether there is a
 // mask.
@@ -46,7 +46,7 @@ Tensor probabilities(const Tensor& q, const Tensor& k, const Tensor& mask, doubl
   if (mask.defined() && mask.dtype() == DType::boolean) {
     allowed = mask;
   } else if (mask.defined()) {
-    allowed = not_equal(mask, -infinity);
+    allowed = not_equal(mask, excluded);
     scores = scores + where(allowed, mask, 0);
   }
   if (causal) {

@@ -62,7 +62,7 @@ int code_of(const F& f) {
 
 /// Calls f(i) for each of `count` matrices of order n, as tasks of some 50 products each.
 template <class F>
-void for_each_task(std::int64_t count, std::int64_t n, const F& f) {
+void for_each_matrix(std::int64_t count, std::int64_t n, const F& f) {
   if (count == 1) return f(std::int64_t{0});
   kernels::prepare_blas();
   const std::int64_t grain = std::max<std::int64_t>(1, 4000 / (n * n * n + 100));
