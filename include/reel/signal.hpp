@@ -32,8 +32,8 @@ Tensor correlate(const Operand& x, const Operand& h, ConvolveMode mode = Convolv
 Tensor lfilter(const Operand& b, const Operand& a, const Operand& x, std::int64_t axis = -1);
 
 /// x filtered by second-order sections in turn, each as by lfilter(row[0:3], row[3:6], x) for a row of sections
-/// [count, 6], with zero initial conditions (SciPy's sosfilt, which requires row[3] = 1; here the row is divided by it).
-/// ShapeError for another shape and for no sections. Gradient: that of lfilter, to sections and x.
+/// [count, 6], with zero initial conditions (SciPy's sosfilt, which requires row[3] = 1; here the row is divided by
+/// it). ShapeError for another shape and for no sections. Gradient: that of lfilter, to sections and x.
 Tensor sosfilt(const Operand& sections, const Operand& x, std::int64_t axis = -1);
 
 /// Cosine and sine transforms of types 1 to 4 along an axis, and their inverses. By default they are SciPy's sums,
@@ -62,8 +62,8 @@ Tensor istft(const Operand& x, const Operand& window, std::int64_t hop);
 
 /// What is subtracted from each segment of a signal: nothing, its mean, the straight line nearest to it.
 enum class Trend : std::uint8_t { keep, mean, line };
-/// How powers are scaled. density: per unit of frequency, so that their integral is the power of the signal. spectrum: a
-/// sine has its power at its frequency.
+/// How powers are scaled. density: per unit of frequency, so that their integral is the power of the signal. spectrum:
+/// a sine has its power at its frequency.
 enum class PowerScale : std::uint8_t { density, spectrum };
 struct SpectrumOptions {
   std::int64_t hop = -1;  ///< from segment to segment; -1: half the length of the window, rounded up

@@ -50,9 +50,9 @@ enum class MatrixNorm : std::uint8_t { frobenius, one, infinity, spectral, nucle
 ///
 /// spectral and nuclear compute in float32 and float64, complex or not: float16 and bfloat16 in float32, integers in
 /// float64. ValueError without LAPACK. Of k singular values, those that differ by at most k + 10 times the rounding
-/// error of the largest one count as equal. Gradient of spectral: u v^H of the largest value; second derivatives are NaN
-/// if several values are the largest. Gradient of nuclear: u v^H of all values that do not count as 0, the subgradient
-/// of least norm; second derivatives are NaN if a value counts as 0, and right if others are equal.
+/// error of the largest one count as equal. Gradient of spectral: u v^H of the largest value; second derivatives are
+/// NaN if several values are the largest. Gradient of nuclear: u v^H of all values that do not count as 0, the
+/// subgradient of least norm; second derivatives are NaN if a value counts as 0, and right if others are equal.
 Tensor matrix_norm(const Operand& a, MatrixNorm norm = MatrixNorm::frobenius, bool keepdims = false);
 /// The condition number ||a|| ||a^-1||, of spectral the ratio of the largest to the smallest singular value, also of
 /// matrices [..., m, n] (NumPy's cond). Infinite for a singular matrix, with a gradient of infinities or NaN.

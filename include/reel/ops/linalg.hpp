@@ -55,8 +55,8 @@ struct TriangularOptions {
 Tensor triangular_solve(const Operand& a, const Operand& b, const TriangularOptions& options = {});
 /// The inverse z of a. ValueError naming the matrix that is singular. Gradient: -z^T g z^T.
 Tensor inverse(const Operand& a);
-/// The determinant of each matrix of a; 1 for n = 0. Gradient: g times the cofactor matrix, for complex a its conjugate,
-/// for every rank of a and to every order.
+/// The determinant of each matrix of a; 1 for n = 0. Gradient: g times the cofactor matrix, for complex a its
+/// conjugate, for every rank of a and to every order.
 Tensor det(const Operand& a);
 /// Sign and logarithm of the absolute value of the determinant; 0 and -inf if a is singular (NumPy's slogdet). Gradient
 /// of the logarithm: inverse(a)^T; if a is singular, infinities with the signs of the cofactors (+ for a cofactor of
