@@ -14,8 +14,8 @@ using reel::LaneMask;
 using reel::Tensor;
 using Strings = std::vector<std::string>;
 
-// Unqualified calls, so that the functions of lanes are found by argument-dependent
-// lookup.
+// clang-format off
+// Unqualified calls, so that the functions of lanes are found by argument-dependent lookup.
 #define REEL_UNARY_1(name) {#name, [](const Lane& x) { return name(x); }},
 #define REEL_UNARY_2(name)
 #define REEL_UNARY_3(name)
@@ -23,7 +23,7 @@ using Strings = std::vector<std::string>;
 using Unary = Lane (*)(const Lane&);
 const std::map<std::string, Unary>& unary() {
   static const std::map<std::string, Unary> map = {REEL_POINTWISE_FUNCTIONS(REEL_UNARY)
-                                                       REEL_NORMAL_FUNCTIONS(REEL_UNARY)};
+                                                  REEL_NORMAL_FUNCTIONS(REEL_UNARY)};
   return map;
 }
 
@@ -34,16 +34,16 @@ Lane with(const F& f, const Lane* x, double a, const Lane* y, double b) {
   return x ? f(*x, b) : f(a, *y);
 }
 #define REEL_BINARY_1(name)
-#define REEL_BINARY_2(name)                                                            \
-  {#name, [](const Lane* x, double a, const Lane* y, double b) {                       \
-     return with([](const auto& p, const auto& q) { return name(p, q); }, x, a, y, b); \
+#define REEL_BINARY_2(name)                                                                                   \
+  {#name, [](const Lane* x, double a, const Lane* y, double b) {                                              \
+     return with([](const auto& p, const auto& q) { return name(p, q); }, x, a, y, b);                        \
    }},
 #define REEL_BINARY_3(name)
 #define REEL_BINARY(name, arity) REEL_BINARY_##arity(name)
 using Binary = Lane (*)(const Lane*, double, const Lane*, double);
 const std::map<std::string, Binary>& binary() {
   static const std::map<std::string, Binary> map = {REEL_POINTWISE_FUNCTIONS(REEL_BINARY)
-                                                        REEL_NORMAL_FUNCTIONS(REEL_BINARY)};
+                                                   REEL_NORMAL_FUNCTIONS(REEL_BINARY)};
   return map;
 }
 // clang-format on
