@@ -261,8 +261,7 @@ struct Fourier {
   void (*from_half)(const FourierHalf& p);
 };
 
-// The kernels of one instruction set. An entry is null where the operation does not exist for that
-// type.
+// The kernels of one instruction set. An entry is null where the operation does not exist for that type.
 struct Set {
   const char* isa;
   Pointwise op[definition_capacity][dtype_count];  // by index_of<"name">(), table.hpp

@@ -26,8 +26,8 @@ Tensor ndtri(const Operand& x);
 
 }  // namespace reel
 
-// The functions that have a kernel, with their numbers of operands, as in
-// <reel/ops/pointwise.hpp>.
+// The functions that have a kernel, with their numbers of operands, as in <reel/ops/pointwise.hpp>.
+// clang-format off
 #define REEL_NORMAL_FUNCTIONS(F) \
   F(erfcx, 1) F(erfcx_derivative, 2) F(ndtr, 1) F(log_ndtr, 1) F(erfinv, 1) F(erfcinv, 1) F(ndtri, 1)
 // clang-format on

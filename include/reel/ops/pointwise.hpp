@@ -201,16 +201,15 @@ inline Tensor& operator-=(Tensor& x, const Operand& y) { return x = subtract(sta
 inline Tensor& operator*=(Tensor& x, const Operand& y) { return x = multiply(static_cast<Tensor&&>(x), y); }
 inline Tensor& operator/=(Tensor& x, const Operand& y) { return x = divide(static_cast<Tensor&&>(x), y); }
 inline Tensor& operator%=(Tensor& x, const Operand& y) { return x = mod(static_cast<Tensor&&>(x), y); }
-// Deleted, because == could be elementwise or one bool. Write equal(x, y) or array_equal(x,
-// y).
+// Deleted, because == could be elementwise or one bool. Write equal(x, y) or array_equal(x, y).
 void operator==(const Tensor& x, const Operand& y) = delete;
 void operator!=(const Tensor& x, const Operand& y) = delete;
 
 }  // namespace reel
 
-// Every function made from the table of derivatives, with its number of operands.
-// <reel/elementwise.hpp> declares their forms for elementwise() from this list; lib/ops/pointwise.cpp
-// defines those of tensors.
+// Every function made from the table of derivatives, with its number of operands. <reel/elementwise.hpp> declares their
+// forms for elementwise() from this list; lib/ops/pointwise.cpp defines those of tensors.
+// clang-format off
 #define REEL_POINTWISE_FUNCTIONS(F) \
   F(add, 2) F(subtract, 2) F(multiply, 2) F(divide, 2) F(negative, 1) F(square, 1) F(squared_difference, 2)            \
   F(reciprocal, 1) F(abs, 1) F(sign, 1) F(maximum, 2) F(minimum, 2) F(clip, 3) F(fma, 3) F(floor, 1) F(ceil, 1)          \

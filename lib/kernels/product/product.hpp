@@ -188,8 +188,7 @@ struct ProductLoops {
     }
   }
 
-  // Packs panels of `columns` columns, with contiguous rows. Elements after the last column are
-  // arbitrary.
+  // Packs panels of `columns` columns, with contiguous rows. Elements after the last column are arbitrary.
   static void pack_b(const ProductFactor& f, void* to, ProductBlock& p) {
     const T* from = static_cast<const T*>(f.data);
     T* out = static_cast<T*>(to);
