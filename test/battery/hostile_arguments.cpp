@@ -424,6 +424,9 @@ void shapes_and_dtypes() {
     call("random_uniform", text, [&] { random_uniform(generator, s); });
     call("random_normal", text, [&] { random_normal(generator, s); });
     call("expon_rvs", text, [&] { expon_rvs(generator, s); });
+    call("glorot_uniform", text, [&] { glorot_uniform(generator, s); });
+    call("he_normal", text, [&] { he_normal(generator, s, DType::float32); });
+    call("orthogonal", text, [&] { orthogonal(generator, s); });
     call("random_bernoulli", text, [&] { random_bernoulli(generator, s); });
   }
   call(
@@ -460,6 +463,8 @@ void numbers() {
     call("instance_norm", text, [&] { instance_norm(ones({1, 2, 3}), v); });
     call("local_response_norm", text, [&] { local_response_norm(m, {.alpha = v, .beta = v, .k = v}); });
     call("l2_normalize", text, [&] { l2_normalize(m, {.epsilon = v}); });
+    call("dropout", text, [&] { dropout(m, v, generator); });
+    call("orthogonal", text, [&] { orthogonal(generator, {2, 2}, v); });
     call("layer_norm", text, [&] { layer_norm(m, {.epsilon = v}); });
     call("softmax_cross_entropy", text, [&] { softmax_cross_entropy(m, m, {.label_smoothing = v}); });
     call("linspace", text, [&] { linspace(v, -v, 3); });

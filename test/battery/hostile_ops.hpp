@@ -226,6 +226,11 @@ std::vector<Unary> unary_ops() {
           REEL_OP(l2_normalize),
           REEL_OP(instance_norm),
           REEL_OP(local_response_norm),
+          {"dropout",
+           [](const Tensor& x) {
+             Generator generator(1);
+             dropout(x, 0.5, generator);
+           }},
           {"group_norm", [](const Tensor& x) { group_norm(x, 2); }},
           {"max_pool1d", [](const Tensor& x) { max_pool1d(x, 2); }},
           {"avg_pool1d", [](const Tensor& x) { avg_pool1d(x, 2); }},

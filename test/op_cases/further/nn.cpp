@@ -150,6 +150,9 @@ const Shaped rows[] = {
     {"local_response_norm", "2x4x2;1x1x3", [](X x) { return local_response_norm(x[0], {.size = 2, .alpha = 0.75, .beta = 0.5, .k = 2}); }, [](A x) { return local_response_of(x[0], 2, 0.75L, 0.5L, 2); }, {-2, 2}, nullptr, none, 10},
     {"l2_normalize", "3x4;5;2x3x20;0x3", [](X x) { return l2_normalize(x[0]); }, [](A x) { return along(x[0], -1, [](const Row& r) { return unit(r, 1e-12L); }); }, {-2, 2}, nullptr, none, 10},
     {"l2_normalize", "2x3x4", [](X x) { return l2_normalize(x[0], {.axes = 1, .epsilon = 100}); }, [](A x) { return along(x[0], 1, [](const Row& r) { return unit(r, 100); }); }, {-2, 2}, nullptr, none, 10},
+    // Other p draw, from a generator that compiled functions take as an argument: test/ops/networks/dropout.cpp.
+    {"dropout", "3x4;0x3", [](X x) { Generator g(1); return dropout(x[0], 0, g); }, [](A x) { return x[0]; }},
+    {"dropout", "3x4;0x3", [](X x) { Generator g(1); return dropout(x[0], 1, g); }, [](A x) { return build(x[0].shape, [](const Index&) { return Real(0); }); }},
 };
 // clang-format on
 

@@ -379,6 +379,31 @@ Op l2_normalize() {
   return o;
 }
 
+// ints: p, 0 or 1, which draw nothing.
+Op dropout() {
+  Op o;
+  o.name = "dropout";
+  o.make = [](Maker& m, Statement& s) {
+    const int x = m.floating(0, 3);
+    s.args = {Maker::arg(x)};
+    s.ints = {m.below(2)};
+    return x >= 0;
+  };
+  o.eval = [](const Statement& s, const Inputs& in, Arrays& out) {
+    const Array& x = *in[0];
+    out.push_back(s.ints[0] == 0 ? x : Array(real_dtype(in), x.shape));
+  };
+  o.call = [](const Statement& s, const Operands& a, std::vector<Tensor>& out) {
+    reel::Generator generator(1);
+    out.push_back(reel::dropout(a[0], static_cast<double>(s.ints[0]), generator));
+  };
+  o.text = [](const Statement& s, const Strings& a) {
+    return "dropout(" + a[0] + ", " + std::to_string(s.ints[0]) + ", generator)";
+  };
+  o.weight = 0.5;
+  return o;
+}
+
 }  // namespace
 
 void add_channels_and_volumes(std::vector<Op>& t) {
@@ -390,6 +415,7 @@ void add_channels_and_volumes(std::vector<Op>& t) {
   for (const bool each : {false, true}) add_group_norm(t, each);
   t.push_back(local_response_norm());
   t.push_back(l2_normalize());
+  t.push_back(dropout());
 }
 
 }  // namespace random_programs
