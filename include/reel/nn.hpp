@@ -125,6 +125,29 @@ struct AvgPool3dOptions {
 /// The mean of each window, 0 of one with nothing but padding: a mean in planes, then along the depth.
 Tensor avg_pool3d(const Operand& x, const Size3d& window, const AvgPool3dOptions& options = {});
 
+// Adaptive pooling
+//
+// As many windows as asked for: of n elements along an axis, window i of m has those from floor(i n / m) to below
+// ceil((i + 1) n / m), so that windows overlap if m does not divide n; m may exceed n. (torch.nn.functional.)
+// ShapeError for a size below 1 or above 2^29, and for an axis to be pooled without elements. To any order.
+
+/// The mean of each window: [batch, channels, length] to [batch, channels, size], and so on. float16 and bfloat16
+/// compute in float32.
+Tensor adaptive_avg_pool1d(const Operand& x, std::int64_t size);
+Tensor adaptive_avg_pool2d(const Operand& x, const Size2d& size);
+Tensor adaptive_avg_pool3d(const Operand& x, const Size3d& size);
+/// The greatest element of each window, NaN if one is. Gradient: to the first greatest element in row-major order, or
+/// to the first NaN; summed over windows that overlap.
+Tensor adaptive_max_pool1d(const Operand& x, std::int64_t size);
+Tensor adaptive_max_pool2d(const Operand& x, const Size2d& size);
+Tensor adaptive_max_pool3d(const Operand& x, const Size3d& size);
+
+/// (sum |x|^p)^(1/p) of each window, by norm: without overflow, with gradient 0 where all elements are 0. stride 0: the
+/// window. (torch.nn.functional.lp_pool1d, whose odd p keep signs and which is NaN for a negative sum.) Windows that
+/// overlap are copied. ValueError unless p is finite and at least 1.
+Tensor lp_pool1d(const Operand& x, double p, std::int64_t window, std::int64_t stride = 0);
+Tensor lp_pool2d(const Operand& x, double p, const Size2d& window, const Size2d& stride = {0, 0});
+
 // Normalisation of channels, axis 1 of x [batch, channels, ...]
 
 /// layer_norm of the elements of each group of channels of each example: channels fall into `groups` parts of

@@ -359,6 +359,12 @@ void axes_and_sizes() {
     at("conv3d_transpose", [&] { conv3d_transpose(volume, ones({2, 2, 2, 1, 1}), {.size = {i, 2, 2}}); });
     at("max_pool3d", [&] { max_pool3d(volume, {i, 1, 2}, {.padding = {{0, 0}, {i, 1}, {0, 0}}}); });
     at("avg_pool3d", [&] { avg_pool3d(volume, {2, 2, i}); });
+    at("adaptive_avg_pool1d", [&] { adaptive_avg_pool1d(sequence, i); });
+    at("adaptive_max_pool2d", [&] { adaptive_max_pool2d(images, {2, i}); });
+    at("adaptive_avg_pool3d", [&] { adaptive_avg_pool3d(volume, {i, 1, i}); });
+    at("lp_pool1d", [&] { lp_pool1d(sequence, 2, i, i); });
+    at("lp_pool1d", [&] { lp_pool1d(sequence, 2, 2, i); });
+    at("lp_pool2d", [&] { lp_pool2d(images, 2, {1, i}, {i, 1}); });
     at("group_norm", [&] { group_norm(sequence, i); });
     at("local_response_norm", [&] { local_response_norm(sequence, {.size = i}); });
     at(
@@ -463,6 +469,7 @@ void numbers() {
     call("instance_norm", text, [&] { instance_norm(ones({1, 2, 3}), v); });
     call("local_response_norm", text, [&] { local_response_norm(m, {.alpha = v, .beta = v, .k = v}); });
     call("l2_normalize", text, [&] { l2_normalize(m, {.epsilon = v}); });
+    call("lp_pool1d", text, [&] { lp_pool1d(ones({1, 2, 3}), v, 2); });
     call("dropout", text, [&] { dropout(m, v, generator); });
     call("orthogonal", text, [&] { orthogonal(generator, {2, 2}, v); });
     call("layer_norm", text, [&] { layer_norm(m, {.epsilon = v}); });

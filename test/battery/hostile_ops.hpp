@@ -226,6 +226,29 @@ std::vector<Unary> unary_ops() {
           REEL_OP(l2_normalize),
           REEL_OP(instance_norm),
           REEL_OP(local_response_norm),
+          {"adaptive_avg_pool1d", [](const Tensor& x) { adaptive_avg_pool1d(x, 2); }},
+          {"adaptive_max_pool1d", [](const Tensor& x) { adaptive_max_pool1d(x, 2); }},
+          {"adaptive_avg_pool2d",
+           [](const Tensor& x) {
+             adaptive_avg_pool2d(x, {2, 3});
+           }},
+          {"adaptive_max_pool2d",
+           [](const Tensor& x) {
+             adaptive_max_pool2d(x, {2, 3});
+           }},
+          {"adaptive_avg_pool3d",
+           [](const Tensor& x) {
+             adaptive_avg_pool3d(x, {2, 3, 1});
+           }},
+          {"adaptive_max_pool3d",
+           [](const Tensor& x) {
+             adaptive_max_pool3d(x, {2, 3, 1});
+           }},
+          {"lp_pool1d", [](const Tensor& x) { lp_pool1d(x, 2, 2, 1); }},
+          {"lp_pool2d",
+           [](const Tensor& x) {
+             lp_pool2d(x, 3, {1, 2});
+           }},
           {"dropout",
            [](const Tensor& x) {
              Generator generator(1);

@@ -78,6 +78,29 @@ Array pooled(const Array& x, const Shape& window, const Windows& o, F f) {
     return f(row);
   });
 }
+// f of the windows from floor(i n / m) to below ceil((i + 1) n / m).
+template <class F>
+Array adaptive_of(const Array& x, const Index& sizes, F f) {
+  const Shape image = behind_channels(x.shape);
+  return build(with_channels(x.shape[0], x.shape[1], sizes), [&](const Index& i) {
+    Row row;
+    for_each_index(image, [&](const Index& from) {
+      for (std::size_t d = 0; d < from.size(); ++d) {
+        const auto n = static_cast<double>(image[static_cast<std::int64_t>(d)]), m = static_cast<double>(sizes[d]);
+        const auto k = static_cast<double>(i[d + 2]), j = static_cast<double>(from[d]);
+        if (j < std::floor(k * n / m) || j >= std::ceil((k + 1) * n / m)) return;
+      }
+      row.push_back(at(x, joined(i[0], i[1], from)));
+    });
+    return f(row);
+  });
+}
+template <int p>
+Real norm_of(const Row& r) {
+  Real sum = 0;
+  for (Real v : r) sum += std::pow(std::abs(v), Real(p));
+  return std::pow(sum, 1 / Real(p));
+}
 Real greatest(const Row& r) { return *std::max_element(r.begin(), r.end()); }
 Real mean_of(const Row& r) { return r.empty() ? 0 : total(r) / static_cast<Real>(r.size()); }
 
@@ -142,6 +165,17 @@ const Shaped rows[] = {
     {"avg_pool3d", "2x2x4x2x5;0x2x4x2x5", [](X x) { return avg_pool3d(x[0], {2, 1, 2}); }, [](A x) { return pooled(x[0], {2, 1, 2}, {{2, 1, 2}, {0, 0, 0}, {1, 1, 1}, {2, 2, 2}}, mean_of); }, {-2, 2}, nullptr, none, 4},
     {"avg_pool3d", "1x1x4x3x3", [](X x) { return avg_pool3d(x[0], {3, 2, 2}, {.stride = {2, 3, 1}, .padding = {{1, 2}, {1, 1}, {0, 1}}}); },
       [](A x) { return pooled(x[0], {3, 2, 2}, {{2, 3, 1}, {1, 1, 0}, {1, 1, 1}, {3, 2, 3}}, mean_of); }, {-2, 2}, nullptr, none, 4},
+    {"adaptive_avg_pool1d", "2x2x5;1x1x3;0x2x4", [](X x) { return adaptive_avg_pool1d(x[0], 3); }, [](A x) { return adaptive_of(x[0], {3}, mean_of); }, {-2, 2}, nullptr, none, 4},
+    {"adaptive_avg_pool1d", "1x2x6;1x1x2", [](X x) { return adaptive_avg_pool1d(x[0], 4); }, [](A x) { return adaptive_of(x[0], {4}, mean_of); }, {-2, 2}, nullptr, none, 4},
+    {"adaptive_max_pool1d", "2x2x5;1x1x3;0x2x4;1x1x2", [](X x) { return adaptive_max_pool1d(x[0], 3); }, [](A x) { return adaptive_of(x[0], {3}, greatest); }},
+    {"adaptive_avg_pool2d", "1x2x5x4;2x1x2x3;2x0x2x2", [](X x) { return adaptive_avg_pool2d(x[0], {2, 3}); }, [](A x) { return adaptive_of(x[0], {2, 3}, mean_of); }, {-2, 2}, nullptr, none, 4},
+    {"adaptive_max_pool2d", "1x2x5x4;2x1x2x3;2x0x2x2", [](X x) { return adaptive_max_pool2d(x[0], {2, 3}); }, [](A x) { return adaptive_of(x[0], {2, 3}, greatest); }},
+    {"adaptive_avg_pool3d", "1x2x3x4x5;0x2x2x2x2", [](X x) { return adaptive_avg_pool3d(x[0], {2, 2, 3}); }, [](A x) { return adaptive_of(x[0], {2, 2, 3}, mean_of); }, {-2, 2}, nullptr, none, 4},
+    {"adaptive_max_pool3d", "1x2x3x4x5;0x2x2x2x2", [](X x) { return adaptive_max_pool3d(x[0], {2, 2, 3}); }, [](A x) { return adaptive_of(x[0], {2, 2, 3}, greatest); }},
+    {"lp_pool1d", "2x2x6;0x2x5", [](X x) { return lp_pool1d(x[0], 2, 2); }, [](A x) { return pooled(x[0], {2}, {{2}, {0}, {1}, {x[0].shape[2] / 2}}, norm_of<2>); }, {-2, 2}, nullptr, none, 10},
+    {"lp_pool1d", "1x2x7", [](X x) { return lp_pool1d(x[0], 3, 3, 2); }, [](A x) { return pooled(x[0], {3}, {{2}, {0}, {1}, {3}}, norm_of<3>); }, {0.25, 2}, nullptr, none, 10},
+    {"lp_pool2d", "1x2x4x5;0x1x2x3", [](X x) { return lp_pool2d(x[0], 2, {2, 3}, {1, 2}); }, [](A x) { return pooled(x[0], {2, 3}, {{1, 2}, {0, 0}, {1, 1}, {x[0].shape[2] - 1, (x[0].shape[3] - 1) / 2}}, norm_of<2>); }, {-2, 2}, nullptr, none, 10},
+    {"lp_pool2d", "2x1x4x4", [](X x) { return lp_pool2d(x[0], 4, {2, 2}); }, [](A x) { return pooled(x[0], {2, 2}, {{2, 2}, {0, 0}, {1, 1}, {2, 2}}, norm_of<4>); }, {0.25, 2}, nullptr, none, 10},
     {"group_norm", "2x4;2x4x3;1x2x3x2;0x4x2;2x4x0", [](X x) { return group_norm(x[0], 2, 0.01); }, [](A x) { return group_norm_of(x, 2, 0.01L); }, {-2, 2}, nullptr, none, 10},
     {"group_norm", "2x4x3,4,4;2x6x2x2,6,6;0x2x3,2,2", [](X x) { return group_norm(x[0], x[1], x[2], 2); }, [](A x) { return group_norm_of(x, 2, 1e-5L); }, {-2, 2}, nullptr, none, 20},
     {"instance_norm", "2x3x4;1x2x3x2;0x4x2;2x0x3", [](X x) { return instance_norm(x[0], 0.01); }, [](A x) { return group_norm_of(x, 0, 0.01L); }, {-2, 2}, nullptr, none, 10},

@@ -182,6 +182,56 @@ TEST_CASE("local_response_norm: windows larger than the channels, beta 0") {
   CHECK(one({.size = 2, .alpha = 2, .beta = 1, .k = 1}).to_vector()[1] == Approx(2.0 / 6).epsilon(1e-14));
 }
 
+TEST_CASE("adaptive pooling: windows overlap, ties and NaN go to the first, halves and sizes above the extent") {
+  const Tensor x = reshape(numbers({0.0, 1.0, 10.0}), {1, 1, 3});
+  CHECK(adaptive_avg_pool1d(x, 2).to_vector() == std::vector<double>{0.5, 5.5});
+  CHECK(adaptive_avg_pool1d(x, 5).to_vector() == std::vector<double>{0, 0.5, 1, 5.5, 10});
+  CHECK(adaptive_max_pool1d(x, 2).to_vector() == std::vector<double>{1, 10});
+  CHECK(gradient_of(x, [](const Tensor& y) {
+          return adaptive_avg_pool1d(y, 2) * numbers({1.0, 4.0});
+        }) == std::vector<double>{0.5, 2.5, 2});
+  const Tensor equal = ones({1, 1, 3, 3});
+  CHECK(gradient_of(equal, [](const Tensor& y) {
+          return adaptive_max_pool2d(y, {2, 2});
+        }) == std::vector<double>{1, 1, 0, 1, 1, 0, 0, 0, 0});
+  CHECK(gradient_of(full({1, 1, 3, 3}, nan_), [](const Tensor& y) {
+          return adaptive_max_pool2d(y, {2, 2});
+        }) == std::vector<double>{1, 1, 0, 1, 1, 0, 0, 0, 0});
+  // 5 elements in windows of 2, 3 and 2: the first and the last leave inf and NaN of their neighbours alone.
+  const Tensor wild = reshape(numbers({1.0, 2.0, inf, nan_, 4.0}), {1, 1, 5});
+  CHECK(adaptive_avg_pool1d(wild, 3).to_vector()[0] == 1.5);
+  CHECK(gradient_of(wild, [](const Tensor& y) {
+          return adaptive_avg_pool1d(y, 3) * numbers({6.0, inf, 0.0});
+        }) == std::vector<double>{3, inf, inf, inf, 0});
+  CHECK(adaptive_avg_pool1d(reshape(numbers({1.0, inf, 2.0, 3.0, 4.0}), {1, 1, 5}), 3).to_vector()[0] == inf);
+  CHECK(adaptive_max_pool1d(wild, 5).to_vector()[2] == inf);
+  CHECK(adaptive_avg_pool2d(ones({1, 1, 5, 5}, DType::float16), {3, 2}).dtype() == DType::float16);
+  // Sums of half precision are those of float32: 2048 + 1 is not 2048.
+  const Tensor half = cast(reshape(numbers({2048.0, 1.0, 1.0, 1.0, 1.0}), {1, 1, 5}), DType::float16);
+  CHECK(cast(adaptive_avg_pool1d(half, 1), DType::float64).to_vector()[0] == 410.5);
+}
+
+TEST_CASE("lp_pool: a window of zeros has gradient 0, squares do not overflow, a row of zeros has curvature") {
+  const Tensor x = reshape(numbers({0.0, 0.0, 3.0, -4.0}), {1, 1, 4});
+  for (const double p : {1.0, 2.0, 3.5}) {
+    const auto g = gradient_of(x, [&](const Tensor& y) { return lp_pool1d(y, p, 2); });
+    CHECK(g[0] == 0);
+    CHECK(g[1] == 0);
+    CHECK(g[2] == Approx(std::pow(3 / std::pow(std::pow(3, p) + std::pow(4, p), 1 / p), p - 1)).epsilon(1e-14));
+    CHECK(g[3] < 0);
+  }
+  CHECK(lp_pool1d(x * 1e200, 2, 2).to_vector()[1] == Approx(5e200).epsilon(1e-14));
+  // The second derivative of sqrt(a^2 + b^2 + c^2 + d^2) by a at (0, 0, 3, 4) is 1 / 5.
+  const Tensor image = reshape(numbers({0.0, 0.0, 3.0, 4.0}), {1, 1, 2, 2});
+  GradientTape outer;
+  outer.watch(image);
+  GradientTape inner;
+  inner.watch(image);
+  const Tensor slope = *inner.gradient(lp_pool2d(image, 2, {2, 2}), image);
+  const auto curvature = (*outer.gradient(slope * reshape(numbers({1.0, 0.0, 0.0, 0.0}), {1, 1, 2, 2}), image));
+  CHECK(curvature.to_vector()[0] == Approx(0.2).epsilon(1e-14));
+}
+
 TEST_CASE("sequences and volumes: errors name the op, the operand and the remedy") {
   const Tensor x = ones({1, 2, 4}), v = ones({1, 2, 3, 3, 3});
   CHECK_THROWS_WITH(conv1d(v, x), Contains("conv1d: x must be [batch, channels, length]"));
@@ -197,6 +247,14 @@ TEST_CASE("sequences and volumes: errors name the op, the operand and the remedy
   CHECK_THROWS_WITH(max_pool1d(x, 1, {.padding = {0, 1}}), Contains("max_pool1d: window 4 of the length"));
   CHECK_THROWS_WITH(max_pool3d(v, {1, 1, 1}, {.padding = {{0, 0}, {1, 0}, {0, 0}}}), Contains("of the height"));
   CHECK_THROWS_WITH(avg_pool3d(v, {0, 1, 1}), Contains("avg_pool3d"));
+  CHECK_THROWS_WITH(adaptive_avg_pool1d(x, 0), Contains("adaptive_avg_pool1d: size 0 of axis 2"));
+  CHECK_THROWS_WITH(adaptive_max_pool3d(ones({1, 1, 2, 0, 2}), {1, 1, 1}), Contains("axis 3 of x has 0 elements"));
+  CHECK_THROWS_WITH(adaptive_max_pool2d(x, {1, 1}), Contains("adaptive_max_pool2d: x must be [batch, channels, h"));
+  CHECK_THROWS_AS(adaptive_avg_pool3d(cast(v, DType::int32), {1, 1, 1}), TypeError);
+  CHECK_THROWS_WITH(lp_pool1d(x, 0.5, 2), Contains("lp_pool1d: p is 0.5"));
+  CHECK_THROWS_AS(lp_pool1d(x, inf, 2), ValueError);
+  CHECK_THROWS_WITH(lp_pool1d(x, 2, 5), Contains("lp_pool1d: the window's length"));
+  CHECK_THROWS_AS(lp_pool2d(ones({1, 1, 2, 2}), 2, {1, 1}, {1, -1}), ValueError);
   CHECK_THROWS_WITH(group_norm(x, 3), Contains("group_norm: 2 channels do not fall into 3 groups"));
   CHECK_THROWS_AS(group_norm(x, 0), ValueError);
   CHECK_THROWS_WITH(group_norm(x, ones({3}), ones({2}), 1), Contains("scale is [3]") && Contains("[2]"));

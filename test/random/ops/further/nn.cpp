@@ -246,9 +246,125 @@ void add_pool(std::vector<Op>& t, std::size_t n, bool largest) {
   t.push_back(std::move(o));
 }
 
-// ---- Normalisation. ints: groups, 0 of instance_norm; reals: epsilon.
-
 Jet power(const Jet& x, Real p) { return chain(x, pow(Series::variable(x.v[0]), p), 8); }
+
+// ---- Adaptive pooling and pooling of norms. ints: the sizes of results, or windows, strides and p.
+
+/// The elements x[c] of one channel that are in window i, for windows from first(d, i) to below last(d, i).
+template <class First, class Last, class F>
+void for_members(const Extents& image, const Extents& i, const First& first, const Last& last, const F& f) {
+  for (std::int64_t e = 0; e < elements(image); ++e) {
+    const Extents from = indices_of(image, e);
+    bool inside = true;
+    for (std::size_t d = 0; d < image.size(); ++d) inside &= from[d] >= first(d, i[d]) && from[d] < last(d, i[d]);
+    if (inside) f(e);
+  }
+}
+
+void adaptive_pool(const Extents& sizes, bool largest, const Inputs& in, Arrays& out) {
+  const Array& x = *in[0];
+  const Extents image(x.shape.begin() + 2, x.shape.end());
+  Array y(real_dtype(in), with_channels(x.shape[0], x.shape[1], sizes));
+  const std::int64_t plane = elements(sizes), whole = elements(image);
+  for (std::int64_t r = 0; r < y.size(); ++r) {
+    std::int64_t count = 0;
+    for_members(
+        image, indices_of(sizes, r % plane), [&](std::size_t d, std::int64_t i) { return i * image[d] / sizes[d]; },
+        [&](std::size_t d, std::int64_t i) { return ((i + 1) * image[d] + sizes[d] - 1) / sizes[d]; },
+        [&](std::int64_t e) {
+          const Num& v = x[r / plane * whole + e];
+          if (!largest)
+            y[r] += v;
+          else if (count == 0 || less(y[r].re, v.re))
+            y[r] = v;
+          ++count;
+        });
+    if (!largest) y[r] = Num(rounded(y[r].re / Jet(static_cast<Real>(count)), 4));
+  }
+  out.push_back(std::move(y));
+}
+
+void add_adaptive_pool(std::vector<Op>& t, std::size_t n, bool largest) {
+  Op o;
+  o.name = std::string("adaptive_") + (largest ? "max" : "avg") + "_pool" + std::to_string(n) + "d";
+  o.make = [=](Maker& m, Statement& s) {
+    for (std::size_t d = 0; d < n; ++d) s.ints.push_back(m.between(1, n == 1 ? 4 : 2));
+    Extents image;
+    for (std::size_t d = 0; d < n; ++d) image.push_back(m.between(1, n == 3 ? 3 : 5));
+    const int x = value_like(m, with_channels(1, m.between(1, 2), image), m.floating_dtype());
+    s.args = {Maker::arg(x)};
+    return x >= 0;
+  };
+  o.eval = [=](const Statement& s, const Inputs& in, Arrays& out) { adaptive_pool(s.ints, largest, in, out); };
+  o.call = [=](const Statement& s, const Operands& a, std::vector<Tensor>& out) {
+    const Extents& e = s.ints;
+    if (n == 1)
+      out.push_back(largest ? reel::adaptive_max_pool1d(a[0], e[0]) : reel::adaptive_avg_pool1d(a[0], e[0]));
+    else if (n == 2)
+      out.push_back(largest ? reel::adaptive_max_pool2d(a[0], {e[0], e[1]})
+                            : reel::adaptive_avg_pool2d(a[0], {e[0], e[1]}));
+    else
+      out.push_back(largest ? reel::adaptive_max_pool3d(a[0], three(e)) : reel::adaptive_avg_pool3d(a[0], three(e)));
+  };
+  o.text = [name = o.name](const Statement& s, const Strings& a) {
+    return name + "(" + a[0] + ", " + list(s.ints) + ")";
+  };
+  o.weight = 0.5;
+  t.push_back(std::move(o));
+}
+
+// ints: p, windows n, strides n.
+void add_lp_pool(std::vector<Op>& t, std::size_t n) {
+  Op o;
+  o.name = n == 1 ? "lp_pool1d" : "lp_pool2d";
+  o.make = [=](Maker& m, Statement& s) {
+    s.ints = {m.between(1, 4)};
+    Extents image;
+    for (std::size_t d = 0; d < 2 * n; ++d) s.ints.push_back(m.between(1, 3));
+    for (std::size_t d = 0; d < n; ++d) image.push_back(s.ints[1 + d] + m.below(3));
+    const int x = value_like(m, with_channels(1, m.between(1, 2), image), m.floating_dtype());
+    s.args = {Maker::arg(x)};
+    return x >= 0;
+  };
+  o.eval = [=](const Statement& s, const Inputs& in, Arrays& out) {
+    const Array& x = *in[0];
+    const Extents image(x.shape.begin() + 2, x.shape.end());
+    const Real p = static_cast<Real>(s.ints[0]);
+    Extents results;
+    for (std::size_t d = 0; d < n; ++d) results.push_back((image[d] - s.ints[1 + d]) / s.ints[1 + n + d] + 1);
+    Array y(real_dtype(in), with_channels(x.shape[0], x.shape[1], results));
+    const std::int64_t plane = elements(results), whole = elements(image);
+    const auto first = [&](std::size_t d, std::int64_t i) { return i * s.ints[1 + n + d]; };
+    for (std::int64_t r = 0; r < y.size(); ++r) {
+      Jet sum;
+      for_members(
+          image, indices_of(results, r % plane), first,
+          [&](std::size_t d, std::int64_t i) { return first(d, i) + s.ints[1 + d]; },
+          [&](std::int64_t e) {
+            const Jet& v = x[r / plane * whole + e].re;
+            if (std::abs(v.v[0]) < 1e-2L) throw Unfit();  // kinks of odd p
+            sum += power(v.v[0] < 0 ? Jet() - v : v, p);
+          });
+      y[r] = Num(rounded(power(sum, 1 / p), 8));
+    }
+    out.push_back(std::move(y));
+  };
+  o.call = [=](const Statement& s, const Operands& a, std::vector<Tensor>& out) {
+    const auto& i = s.ints;
+    const double p = static_cast<double>(i[0]);
+    out.push_back(n == 1 ? reel::lp_pool1d(a[0], p, i[1], i[2]) : reel::lp_pool2d(a[0], p, {i[1], i[2]}, {i[3], i[4]}));
+  };
+  o.text = [=, name = o.name](const Statement& s, const Strings& a) {
+    const auto part = [&](std::size_t from) {
+      return list(Extents(s.ints.begin() + static_cast<std::ptrdiff_t>(from),
+                          s.ints.begin() + static_cast<std::ptrdiff_t>(from + n)));
+    };
+    return name + "(" + a[0] + ", " + std::to_string(s.ints[0]) + ", " + part(1) + ", " + part(1 + n) + ")";
+  };
+  t.push_back(std::move(o));
+}
+
+// ---- Normalisation. ints: groups, 0 of instance_norm; reals: epsilon.
 
 void normalise_groups(std::int64_t groups, double epsilon, const Inputs& in, Arrays& out) {
   const Array& x = *in[0];
@@ -412,6 +528,9 @@ void add_channels_and_volumes(std::vector<Op>& t) {
       add_convolution(t, n, b);
       add_pool(t, n, b);
     }
+  for (const std::size_t n : {std::size_t{1}, std::size_t{2}, std::size_t{3}})
+    for (const bool largest : {false, true}) add_adaptive_pool(t, n, largest);
+  for (const std::size_t n : {std::size_t{1}, std::size_t{2}}) add_lp_pool(t, n);
   for (const bool each : {false, true}) add_group_norm(t, each);
   t.push_back(local_response_norm());
   t.push_back(l2_normalize());

@@ -1,0 +1,172 @@
+// Pooling in windows that are gathered: adaptive ones, axis by axis from the
+// last, and those of norms.
+#include <algorithm>
+#include <cmath>
+#include <reel/nn.hpp>
+#include <reel/ops/index.hpp>
+#include <reel/ops/make.hpp>
+
+#include "ops/neural/windows.hpp"
+#include "ops/reduce/reduction.hpp"
+
+namespace reel {
+namespace ops {
+namespace {
+
+// Windows of equally many elements along an axis, by their places. count: of
+// different elements in each, which come first; the last of them fills the
+// rest.
+struct Places {
+  std::int64_t windows, taps;
+  std::vector<std::int64_t> elements, count;
+};
+
+Places adaptive_places(std::int64_t n, std::int64_t m) {
+  const auto first = [&](std::int64_t i) { return i * n / m; };
+  const auto last = [&](std::int64_t i) { return ((i + 1) * n + m - 1) / m; };
+  Places p{m, 0, {}, {}};
+  for (std::int64_t i = 0; i < m; ++i) p.count.push_back(last(i) - first(i));
+  p.taps = *std::max_element(p.count.begin(), p.count.end());
+  for (std::int64_t i = 0; i < m; ++i)
+    for (std::int64_t k = 0; k < p.taps; ++k) p.elements.push_back(std::min(first(i) + k, last(i) - 1));
+  return p;
+}
+
+struct Split {
+  std::int64_t outer, n, inner;
+};
+Split split_at(const Shape& s, int axis) {
+  Split parts{1, s[axis], 1};
+  for (int d = 0; d < axis; ++d) parts.outer *= s[d];
+  for (int d = axis + 1; d < s.rank(); ++d) parts.inner *= s[d];
+  return parts;
+}
+
+enum class Pooled { mean, max };
+
+// Pooled in windows of `taps` neighbours along the axis.
+Tensor pool_blocks(const Tensor& x, int axis, std::int64_t taps, Pooled pooled) {
+  const auto [outer, n, inner] = split_at(x.shape(), axis);
+  if (pooled == Pooled::mean) return mean(reshape(x, {outer, n / taps, taps, inner}), 2);
+  return max_pool2d(reshape(x, {1, outer, n, inner}), {taps, 1});
+}
+
+Tensor adaptive_axis(const char* op, const Tensor& x, int axis, std::int64_t m, Pooled pooled) {
+  const auto [outer, n, inner] = split_at(x.shape(), axis);
+  Shape result = x.shape();
+  result[axis] = m;
+  if (x.size() == 0) return broadcast_to(sum(x, axis, true), result);
+  if (n % m == 0) return reshape(pool_blocks(x, axis, n / m, pooled), result);
+  const Places p = adaptive_places(n, m);
+  require_shape(op, {outer, m * p.taps, inner});
+  const Tensor all = gather(x, from_data(p.elements), axis);
+  const bool even = std::all_of(p.count.begin(), p.count.end(), [&](std::int64_t c) { return c == p.taps; });
+  if (pooled == Pooled::max || even) return reshape(pool_blocks(all, axis, p.taps, pooled), result);
+  const Tensor count = reshape(from_data(p.count), {m, 1, 1});
+  const Tensor own = less(reshape(arange(p.taps), {p.taps, 1}), count);
+  const Tensor sums = sum(where(own, reshape(all, {outer, m, p.taps, inner}), 0), 2);
+  return reshape(sums / cast(reshape(count, {m, 1}), x.dtype()), result);
+}
+
+constexpr const char* axes_text[] = {"[batch, channels, length]", "[batch, channels, height, width]",
+                                     "[batch, channels, depth, height, width]"};
+
+Tensor adaptive_pool(const char* op, const Operand& operand, std::span<const std::int64_t> size, Pooled pooled) {
+  constexpr std::int64_t most = std::int64_t{1} << 29;
+  const int axes = static_cast<int>(size.size());
+  const Tensor x = image_operand(op, operand, "x", axes_text[axes - 1], axes + 2);
+  Shape result = x.shape();
+  for (int d = 0; d < axes; ++d) {
+    const std::int64_t n = x.shape()[d + 2], m = size[static_cast<std::size_t>(d)];
+    if (m < 1 || m > most) fail<ShapeError>(op, "size {} of axis {} must be from 1 to {}", m, d + 2, most);
+    if (n < 1 || n > most)
+      fail<ShapeError>(op, "axis {} of x has {} elements; it must have from 1 to {}: x is {}", d + 2, n, most,
+                       x.shape());
+    result[d + 2] = m;
+  }
+  require_shape(op, result);
+  const DType wide = is_half(x.dtype()) ? DType::float32 : x.dtype();
+  Tensor y = cast_to(x, wide);
+  for (int d = axes; d-- > 0;) y = adaptive_axis(op, y, d + 2, size[static_cast<std::size_t>(d)], pooled);
+  return cast_to(y, x.dtype());
+}
+
+// The elements of windows along the axis: x with the axis replaced by windows *
+// taps.
+Tensor windows_along(const Tensor& x, int axis, const loops::WindowAxis& a) {
+  if (a.stride == a.taps && a.results * a.taps == a.extent) return x;
+  std::vector<std::int64_t> places;
+  for (std::int64_t i = 0; i < a.results; ++i)
+    for (std::int64_t k = 0; k < a.taps; ++k) places.push_back(i * a.stride + k);
+  return gather(x, from_data(places), axis);
+}
+
+// x [batch, channels, height, width]
+Tensor lp_pool_of(const char* op, const Tensor& x, double p, std::span<const loops::WindowAxis, 2> a) {
+  const DType wide = is_half(x.dtype()) ? DType::float32 : x.dtype();
+  const Shape s = x.shape();
+  const auto &rows = a[0], &columns = a[1];
+  const Shape windows = {s[0], s[1], rows.results, rows.taps, columns.results, columns.taps};
+  require_shape(op, windows);
+  const Tensor all = windows_along(windows_along(cast_to(x, wide), 3, columns), 2, rows);
+  return cast_to(norm(reshape(all, windows), p, {3, 5}), x.dtype());
+}
+
+void check_order(const char* op, double p) {
+  if (!(p >= 1 && std::isfinite(p))) fail<ValueError>(op, "p is {}; it must be finite and at least 1", p);
+}
+
+}  // namespace
+}  // namespace ops
+
+Tensor adaptive_avg_pool1d(const Operand& x, std::int64_t size) {
+  const tape::OpScope scope(x);
+  return ops::adaptive_pool("adaptive_avg_pool1d", x, {&size, 1}, ops::Pooled::mean);
+}
+Tensor adaptive_avg_pool2d(const Operand& x, const Size2d& size) {
+  const tape::OpScope scope(x);
+  return ops::adaptive_pool("adaptive_avg_pool2d", x, size, ops::Pooled::mean);
+}
+Tensor adaptive_avg_pool3d(const Operand& x, const Size3d& size) {
+  const tape::OpScope scope(x);
+  return ops::adaptive_pool("adaptive_avg_pool3d", x, size, ops::Pooled::mean);
+}
+Tensor adaptive_max_pool1d(const Operand& x, std::int64_t size) {
+  const tape::OpScope scope(x);
+  return ops::adaptive_pool("adaptive_max_pool1d", x, {&size, 1}, ops::Pooled::max);
+}
+Tensor adaptive_max_pool2d(const Operand& x, const Size2d& size) {
+  const tape::OpScope scope(x);
+  return ops::adaptive_pool("adaptive_max_pool2d", x, size, ops::Pooled::max);
+}
+Tensor adaptive_max_pool3d(const Operand& x, const Size3d& size) {
+  const tape::OpScope scope(x);
+  return ops::adaptive_pool("adaptive_max_pool3d", x, size, ops::Pooled::max);
+}
+
+Tensor lp_pool1d(const Operand& operand, double p, std::int64_t window, std::int64_t stride) {
+  constexpr const char* op = "lp_pool1d";
+  const tape::OpScope scope(operand);
+  ops::check_order(op, p);
+  const Tensor x = ops::image_operand(op, operand, "x", ops::axes_text[0], 3);
+  const ops::AxisOptions along[] = {{"length", window, stride == 0 ? window : stride, 1, Padding::valid, {}}};
+  ops::check_windows(op, along, 1);
+  loops::WindowAxis axes[2] = {{1, 1, 1, 1, 1, 0}, {}};
+  ops::window_axes(op, x.shape(), along, {axes + 1, 1});
+  return squeeze(ops::lp_pool_of(op, expand_dims(x, 2), p, axes), 2);
+}
+Tensor lp_pool2d(const Operand& operand, double p, const Size2d& window, const Size2d& stride) {
+  constexpr const char* op = "lp_pool2d";
+  const tape::OpScope scope(operand);
+  ops::check_order(op, p);
+  const Tensor x = ops::image_operand(op, operand, "x", ops::axes_text[1], 4);
+  const Size2d s = stride == Size2d{0, 0} ? window : stride;
+  const ops::AxisOptions along[] = {{"height", window[0], s[0], 1, Padding::valid, {}},
+                                    {"width", window[1], s[1], 1, Padding::valid, {}}};
+  ops::check_windows(op, along, 1);
+  loops::WindowAxis axes[2];
+  ops::window_axes(op, x.shape(), along, axes);
+  return ops::lp_pool_of(op, x, p, axes);
+}
+
+}  // namespace reel
