@@ -148,6 +148,21 @@ Tensor adaptive_max_pool3d(const Operand& x, const Size3d& size);
 Tensor lp_pool1d(const Operand& x, double p, std::int64_t window, std::int64_t stride = 0);
 Tensor lp_pool2d(const Operand& x, double p, const Size2d& window, const Size2d& stride = {0, 0});
 
+/// The results of max_pool2d_with_indices. indices, int64, of the shape of y: of each element of y the position in its
+/// plane of x, row times width plus column. They have no gradient.
+struct MaxPool2dIndices {
+  Tensor y, indices;
+  auto leaves() { return std::tie(y, indices); }
+};
+/// max_pool2d, and where its elements come from: the first greatest element in row-major order, or the first NaN.
+/// Windows that overlap are copied. (torch.nn.functional.max_pool2d_with_indices.) Errors and gradient: max_pool2d's.
+MaxPool2dIndices max_pool2d_with_indices(const Operand& x, const Size2d& window, const MaxPool2dOptions& options = {});
+/// Zeros [batch, channels, size[0], size[1]] with the elements of x at the positions in its plane that `indices` name,
+/// of the shape of x. Of equal positions the last counts. (torch.nn.functional.max_unpool2d.) ShapeError for indices of
+/// another shape; TypeError unless they are integers; IndexError for one outside the plane; negative ones count from
+/// its end. Gradient: that of the element at the position; 0 for an x that does not count.
+Tensor max_unpool2d(const Operand& x, const Operand& indices, const Size2d& size);
+
 // Normalisation of channels, axis 1 of x [batch, channels, ...]
 
 /// layer_norm of the elements of each group of channels of each example: channels fall into `groups` parts of

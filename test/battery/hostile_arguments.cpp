@@ -362,6 +362,10 @@ void axes_and_sizes() {
     at("adaptive_avg_pool1d", [&] { adaptive_avg_pool1d(sequence, i); });
     at("adaptive_max_pool2d", [&] { adaptive_max_pool2d(images, {2, i}); });
     at("adaptive_avg_pool3d", [&] { adaptive_avg_pool3d(volume, {i, 1, i}); });
+    at("max_pool2d_with_indices", [&] { max_pool2d_with_indices(images, {2, i}, {.stride = {i, 1}}); });
+    at("max_pool2d_with_indices", [&] { max_pool2d_with_indices(images, {2, 2}, {.padding = {{i, 0}, {0, i}}}); });
+    at("max_unpool2d", [&] { max_unpool2d(images, zeros({1, 2, 4, 4}, DType::int64), {i, i}); });
+    at("max_unpool2d", [&] { max_unpool2d(images, full({1, 2, 4, 4}, i, DType::int64), {4, 4}); });
     at("lp_pool1d", [&] { lp_pool1d(sequence, 2, i, i); });
     at("lp_pool1d", [&] { lp_pool1d(sequence, 2, 2, i); });
     at("lp_pool2d", [&] { lp_pool2d(images, 2, {1, i}, {i, 1}); });

@@ -245,6 +245,10 @@ std::vector<Unary> unary_ops() {
              adaptive_max_pool3d(x, {2, 3, 1});
            }},
           {"lp_pool1d", [](const Tensor& x) { lp_pool1d(x, 2, 2, 1); }},
+          {"max_pool2d_with_indices",
+           [](const Tensor& x) {
+             max_pool2d_with_indices(x, {2, 1});
+           }},
           {"lp_pool2d",
            [](const Tensor& x) {
              lp_pool2d(x, 3, {1, 2});
@@ -352,6 +356,10 @@ std::vector<Binary> binary_ops() {
       REEL_OP(conv1d_transpose),
       REEL_OP(conv3d),
       REEL_OP(conv3d_transpose),
+      {"max_unpool2d",
+       [](const Tensor& x, const Tensor& y) {
+         max_unpool2d(x, y, {3, 3});
+       }},
       {"group_norm", [](const Tensor& x, const Tensor& y) { group_norm(x, y, x, 2); }},
       {"instance_norm", [](const Tensor& x, const Tensor& y) { instance_norm(x, y, x); }},
       REEL_OP(softmax_cross_entropy),

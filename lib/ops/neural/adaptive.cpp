@@ -4,8 +4,10 @@
 #include <cmath>
 #include <reel/nn.hpp>
 #include <reel/ops/index.hpp>
+#include <reel/ops/indexing.hpp>
 #include <reel/ops/make.hpp>
 
+#include "ops/index/indices.hpp"
 #include "ops/neural/windows.hpp"
 #include "ops/reduce/reduction.hpp"
 
@@ -116,6 +118,27 @@ void check_order(const char* op, double p) {
   if (!(p >= 1 && std::isfinite(p))) fail<ValueError>(op, "p is {}; it must be finite and at least 1", p);
 }
 
+// The places along the axis that the taps of window i meet. Those that meet padding are at the first that does not.
+std::vector<std::int64_t> places_of(const loops::WindowAxis& a, std::int64_t i) {
+  const auto inside = [&](std::int64_t place) { return place >= 0 && place < a.extent; };
+  std::vector<std::int64_t> places;
+  for (std::int64_t k = 0; k < a.taps; ++k) places.push_back(i * a.stride + k * a.dilation - a.before);
+  const std::int64_t first = *std::find_if(places.begin(), places.end(), inside);
+  for (std::int64_t& place : places)
+    if (!inside(place)) place = first;
+  return places;
+}
+
+// Positions in the plane: [windows, taps], each for the first time in row-major order.
+Tensor positions_of(const loops::WindowAxis& rows, const loops::WindowAxis& columns) {
+  std::vector<std::int64_t> all;
+  for (std::int64_t i = 0; i < rows.results; ++i)
+    for (std::int64_t j = 0; j < columns.results; ++j)
+      for (const std::int64_t row : places_of(rows, i))
+        for (const std::int64_t column : places_of(columns, j)) all.push_back(row * columns.extent + column);
+  return reshape(from_data(all), {rows.results * columns.results, rows.taps * columns.taps});
+}
+
 }  // namespace
 }  // namespace ops
 
@@ -167,6 +190,45 @@ Tensor lp_pool2d(const Operand& operand, double p, const Size2d& window, const S
   loops::WindowAxis axes[2];
   ops::window_axes(op, x.shape(), along, axes);
   return ops::lp_pool_of(op, x, p, axes);
+}
+
+MaxPool2dIndices max_pool2d_with_indices(const Operand& operand, const Size2d& window,
+                                         const MaxPool2dOptions& options) {
+  constexpr const char* op = "max_pool2d_with_indices";
+  const tape::OpScope scope(operand);
+  const Tensor x = ops::image_operand(op, operand, "x", ops::axes_text[1], 4);
+  const Size2d stride = options.stride == Size2d{0, 0} ? window : options.stride;
+  const loops::WindowGeometry c =
+      ops::window_geometry(op, x.shape(), {window, stride, options.dilation, options.padding});
+  const loops::WindowAxis rows = ops::without_padding(op, c.rows, "height", x.shape()),
+                          columns = ops::without_padding(op, c.columns, "width", x.shape());
+  const Shape s = x.shape(), result = {s[0], s[1], rows.results, columns.results};
+  if (x.size() == 0) return {max_pool2d(x, window, options), zeros(result, DType::int64)};
+  const std::int64_t windows = rows.results * columns.results;
+  ops::require_shape(op, {s[0], s[1], windows, rows.taps, columns.taps});
+  const Tensor flat = reshape(x, {s[0], s[1], s[2] * s[3]}), positions = ops::positions_of(rows, columns);
+  const Tensor greatest = argmax(gather(stop_gradient(flat), positions, 2), -1);
+  const Tensor starts = arange(windows) * positions.shape()[1];
+  const Tensor indices = gather(reshape(positions, {positions.size()}), greatest + starts);
+  return {reshape(take_along_axis(flat, indices, 2), result), reshape(indices, result)};
+}
+
+Tensor max_unpool2d(const Operand& operand, const Operand& indices, const Size2d& size) {
+  constexpr const char* op = "max_unpool2d";
+  constexpr std::int64_t most = std::int64_t{1} << 30;
+  const tape::OpScope scope(operand);
+  const Tensor x = ops::image_operand(op, operand, "x", ops::axes_text[1], 4);
+  if (size[0] < 0 || size[1] < 0 || size[0] > most || size[1] > most)
+    fail<ShapeError>(op, "size is {{{}, {}}}; height and width must be from 0 to {}", size[0], size[1], most);
+  const Shape s = x.shape(), result = {s[0], s[1], size[0], size[1]};
+  ops::require_shape(op, result);
+  const Tensor given = ops::to_tensor(op, indices, "indices");
+  if (given.shape() != s)
+    fail<ShapeError>(op, "indices are {} and x is {}; each element of x needs one", given.shape(), s);
+  const std::int64_t plane = size[0] * size[1];
+  const Shape flat = {s[0], s[1], s[2] * s[3]};
+  const Tensor at = reshape(ops::checked_indices(op, given, 0, plane), flat);
+  return reshape(put_along_axis(zeros({s[0], s[1], plane}, x.dtype()), at, reshape(x, flat), 2), result);
 }
 
 }  // namespace reel

@@ -176,6 +176,13 @@ const Shaped rows[] = {
     {"lp_pool1d", "1x2x7", [](X x) { return lp_pool1d(x[0], 3, 3, 2); }, [](A x) { return pooled(x[0], {3}, {{2}, {0}, {1}, {3}}, norm_of<3>); }, {0.25, 2}, nullptr, none, 10},
     {"lp_pool2d", "1x2x4x5;0x1x2x3", [](X x) { return lp_pool2d(x[0], 2, {2, 3}, {1, 2}); }, [](A x) { return pooled(x[0], {2, 3}, {{1, 2}, {0, 0}, {1, 1}, {x[0].shape[2] - 1, (x[0].shape[3] - 1) / 2}}, norm_of<2>); }, {-2, 2}, nullptr, none, 10},
     {"lp_pool2d", "2x1x4x4", [](X x) { return lp_pool2d(x[0], 4, {2, 2}); }, [](A x) { return pooled(x[0], {2, 2}, {{2, 2}, {0, 0}, {1, 1}, {2, 2}}, norm_of<4>); }, {0.25, 2}, nullptr, none, 10},
+    {"max_pool2d_with_indices", "1x2x4x5;2x1x2x2;0x2x3x4", [](X x) { return max_pool2d_with_indices(x[0], {2, 2}).y; }, [](A x) { return pooled(x[0], {2, 2}, {{2, 2}, {0, 0}, {1, 1}, {x[0].shape[2] / 2, x[0].shape[3] / 2}}, greatest); }},
+    {"max_pool2d_with_indices", "1x2x5x4", [](X x) { return max_pool2d_with_indices(x[0], {3, 2}, {.stride = {2, 1}, .padding = {{1, 1}, {0, 1}}, .dilation = {1, 2}}).y; }, [](A x) { return pooled(x[0], {3, 2}, {{2, 1}, {1, 0}, {1, 2}, {3, 3}}, greatest); }},
+    {"max_unpool2d", "1x2x2x2;1x2x2x3;0x2x1x2", [](X x) { return max_unpool2d(x[0], broadcast_to(reshape(flip(arange(x[0].shape()[2] * x[0].shape()[3]), 0), {x[0].shape()[2], x[0].shape()[3]}), x[0].shape()) * 2, {3, 4}); },
+      [](A x) { return build(with_channels(x[0].shape[0], x[0].shape[1], {3, 4}), [&](const Index& i) {
+        const std::int64_t n = x[0].shape[2] * x[0].shape[3], k = n - 1 - (i[2] * 4 + i[3]) / 2;
+        return (i[3] % 2 == 1 || k < 0) ? Real(0) : at(x[0], joined(i[0], i[1], {k / x[0].shape[3], k % x[0].shape[3]}));
+      }); }},
     {"group_norm", "2x4;2x4x3;1x2x3x2;0x4x2;2x4x0", [](X x) { return group_norm(x[0], 2, 0.01); }, [](A x) { return group_norm_of(x, 2, 0.01L); }, {-2, 2}, nullptr, none, 10},
     {"group_norm", "2x4x3,4,4;2x6x2x2,6,6;0x2x3,2,2", [](X x) { return group_norm(x[0], x[1], x[2], 2); }, [](A x) { return group_norm_of(x, 2, 1e-5L); }, {-2, 2}, nullptr, none, 20},
     {"instance_norm", "2x3x4;1x2x3x2;0x4x2;2x0x3", [](X x) { return instance_norm(x[0], 0.01); }, [](A x) { return group_norm_of(x, 0, 0.01L); }, {-2, 2}, nullptr, none, 10},

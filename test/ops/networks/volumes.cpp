@@ -211,6 +211,55 @@ TEST_CASE("adaptive pooling: windows overlap, ties and NaN go to the first, halv
   CHECK(cast(adaptive_avg_pool1d(half, 1), DType::float64).to_vector()[0] == 410.5);
 }
 
+TEST_CASE("max_pool2d_with_indices and max_unpool2d: positions of the first greatest, for every padding and dilation") {
+  std::vector<double> values;
+  for (int i = 0; i < 2 * 5 * 4; ++i) values.push_back(i == 23 ? nan_ : (i * 7) % 5);  // ties
+  const Tensor x = reshape(from_data(values), {1, 2, 5, 4});
+  for (const Padding& padding : {Padding(Padding::valid), Padding(Padding::same), Padding({1, 1}, {0, 1})})
+    for (const std::int64_t stride : {1, 2})
+      for (const Size2d& dilation : {Size2d{1, 1}, Size2d{2, 1}, Size2d{1, 2}}) {
+        const MaxPool2dOptions options = {{stride, 1}, padding, dilation};
+        const auto [y, indices] = max_pool2d_with_indices(x, {2, 2}, options);
+        // NaN is not equal to itself: -1 stands for it.
+        const auto no_nan = [](const Tensor& z) { return where(isnan(z), -1, z).to_vector(); };
+        REQUIRE(no_nan(y) == no_nan(max_pool2d(x, {2, 2}, options)));
+        REQUIRE(indices.dtype() == DType::int64);
+        // The gradient of max_pool2d counts how often each element is the first greatest.
+        const auto count = gradient_of(x, [&](const Tensor& z) { return max_pool2d(z, {2, 2}, options); });
+        std::vector<double> found(values.size());
+        const auto places = indices.to_vector<std::int64_t>();
+        for (std::size_t i = 0; i < places.size(); ++i)
+          found[(i < places.size() / 2 ? 0 : 20) + static_cast<std::size_t>(places[i])] += 1;
+        REQUIRE(found == count);
+        REQUIRE(gradient_of(x, [&](const Tensor& z) {
+                  return max_pool2d_with_indices(z, {2, 2}, options).y;
+                }) == count);
+      }
+  // What is pooled without overlap goes back to where it was.
+  const Tensor image = reshape(numbers({1.0, 5.0, 5.0, 2.0, 0.0, 3.0, 7.0, 7.0}), {1, 1, 2, 4});
+  const auto [y, indices] = max_pool2d_with_indices(image, {2, 2});
+  CHECK(indices.to_vector<std::int64_t>() == std::vector<std::int64_t>{1, 6});
+  const std::vector<double> back = {0, 5, 0, 0, 0, 0, 7, 0};
+  CHECK(max_unpool2d(y, indices, {2, 4}).to_vector() == back);
+  const auto again = [](const Tensor& z) {
+    const auto [pooled, places] = max_pool2d_with_indices(z, {2, 2});
+    return square(max_unpool2d(pooled, places, {2, 4}));
+  };
+  CHECK(gradient_of(image, again) == std::vector<double>{0, 10, 0, 0, 0, 0, 14, 0});
+  // Of equal positions the last counts.
+  const Tensor twice = zeros({1, 1, 1, 2}, DType::int32), pair = reshape(numbers({3.0, 4.0}), {1, 1, 1, 2});
+  CHECK(max_unpool2d(pair, twice, {1, 2}).to_vector() == std::vector<double>{4, 0});
+  CHECK(gradient_of(pair, [&](const Tensor& z) {
+          return max_unpool2d(z, twice, {1, 2});
+        }) == std::vector<double>{0, 1});
+  CHECK_THROWS_WITH(max_unpool2d(pair, twice + 2, {1, 2}), Contains("max_unpool2d"));
+  CHECK_THROWS_AS(max_unpool2d(pair, twice + 2, {1, 2}), IndexError);
+  CHECK_THROWS_WITH(max_unpool2d(pair, zeros({2}, DType::int64), {1, 2}), Contains("indices are [2] and x is"));
+  CHECK_THROWS_AS(max_unpool2d(pair, pair, {1, 2}), TypeError);
+  CHECK_THROWS_WITH(max_unpool2d(pair, twice, {-1, 2}), Contains("max_unpool2d: size is {-1, 2}"));
+  CHECK_THROWS_WITH(max_pool2d_with_indices(x, {9, 1}), Contains("max_pool2d_with_indices: the window's height"));
+}
+
 TEST_CASE("lp_pool: a window of zeros has gradient 0, squares do not overflow, a row of zeros has curvature") {
   const Tensor x = reshape(numbers({0.0, 0.0, 3.0, -4.0}), {1, 1, 4});
   for (const double p : {1.0, 2.0, 3.5}) {

@@ -61,6 +61,10 @@ struct Windows {
     if (rule == 2) return {before[0], after[0]};
     return rule == 1 ? Padding::same : Padding::valid;
   }
+  Padding padding2d() const {
+    if (rule == 2) return {{before[0], after[0]}, {before[1], after[1]}};
+    return rule == 1 ? Padding::same : Padding::valid;
+  }
   reel::Padding3d padding3d() const {
     if (rule == 2) return {{before[0], after[0]}, {before[1], after[1]}, {before[2], after[2]}};
     return rule == 1 ? Padding::same : Padding::valid;
@@ -218,7 +222,7 @@ void pool(const Windows& w, bool largest, const Inputs& in, Arrays& out) {
 
 void add_pool(std::vector<Op>& t, std::size_t n, bool largest) {
   Op o;
-  o.name = std::string(largest ? "max" : "avg") + (n == 1 ? "_pool1d" : "_pool3d");
+  o.name = n == 2 ? "max_pool2d_with_indices" : std::string(largest ? "max" : "avg") + (n == 1 ? "_pool1d" : "_pool3d");
   o.make = [=](Maker& m, Statement& s) {
     const Extents image = random_image(m, n);
     random_windows(m, s, image, true, largest);
@@ -232,6 +236,11 @@ void add_pool(std::vector<Op>& t, std::size_t n, bool largest) {
     if (n == 1)
       out.push_back(largest ? reel::max_pool1d(a[0], w.size[0], {w.stride[0], w.padding1d(), w.dilation[0]})
                             : reel::avg_pool1d(a[0], w.size[0], {w.stride[0], w.padding1d(), w.include}));
+    else if (n == 2)
+      out.push_back(
+          reel::max_pool2d_with_indices(a[0], {w.size[0], w.size[1]},
+                                        {{w.stride[0], w.stride[1]}, w.padding2d(), {w.dilation[0], w.dilation[1]}})
+              .y);
     else
       out.push_back(largest ? reel::max_pool3d(a[0], three(w.size), {three(w.stride), w.padding3d(), three(w.dilation)})
                             : reel::avg_pool3d(a[0], three(w.size), {three(w.stride), w.padding3d(), w.include}));
@@ -241,9 +250,42 @@ void add_pool(std::vector<Op>& t, std::size_t n, bool largest) {
     return name + "(" + a[0] + ", " + list(w.size) + ", " +
            windows_text(w, largest ? ", .dilation = " + list(w.dilation)
                                    : std::string(", .count_include_padding = ") + (w.include ? "true" : "false")) +
-           ")";
+           (n == 2 ? ").y" : ")");
   };
   t.push_back(std::move(o));
+}
+
+// ints: height and width of the result, then the positions of all elements.
+Op max_unpool2d() {
+  Op o;
+  o.name = "max_unpool2d";
+  o.make = [](Maker& m, Statement& s) {
+    const Extents image = {m.between(1, 3), m.between(1, 3)},
+                  shape = with_channels(1, m.between(1, 2), {m.between(0, 2), m.between(1, 2)});
+    s.ints = image;
+    for (std::int64_t i = 0; i < elements(shape); ++i) s.ints.push_back(m.below(static_cast<int>(image[0] * image[1])));
+    const int x = value_like(m, shape, m.floating_dtype());
+    s.args = {Maker::arg(x)};
+    return x >= 0;
+  };
+  o.eval = [](const Statement& s, const Inputs& in, Arrays& out) {
+    const Array& x = *in[0];
+    const std::int64_t plane = s.ints[0] * s.ints[1], given = x.shape[2] * x.shape[3];
+    Array y(real_dtype(in), {x.shape[0], x.shape[1], s.ints[0], s.ints[1]});
+    for (std::int64_t i = 0; i < x.size(); ++i) y[i / given * plane + s.ints[at(2 + i)]] = x[i];
+    out.push_back(std::move(y));
+  };
+  o.call = [](const Statement& s, const Operands& a, std::vector<Tensor>& out) {
+    const Tensor x = a[0].tensor();
+    const Tensor places = reel::from_data(Extents(s.ints.begin() + 2, s.ints.end()), x.shape());
+    out.push_back(reel::max_unpool2d(x, places, {s.ints[0], s.ints[1]}));
+  };
+  o.text = [](const Statement& s, const Strings& a) {
+    return "max_unpool2d(" + a[0] + ", reshape(from_data(std::vector<std::int64_t>" +
+           list(Extents(s.ints.begin() + 2, s.ints.end())) + "), " + a[0] + ".shape()), {" + std::to_string(s.ints[0]) +
+           ", " + std::to_string(s.ints[1]) + "})";
+  };
+  return o;
 }
 
 Jet power(const Jet& x, Real p) { return chain(x, pow(Series::variable(x.v[0]), p), 8); }
@@ -531,6 +573,8 @@ void add_channels_and_volumes(std::vector<Op>& t) {
   for (const std::size_t n : {std::size_t{1}, std::size_t{2}, std::size_t{3}})
     for (const bool largest : {false, true}) add_adaptive_pool(t, n, largest);
   for (const std::size_t n : {std::size_t{1}, std::size_t{2}}) add_lp_pool(t, n);
+  add_pool(t, 2, true);
+  t.push_back(max_unpool2d());
   for (const bool each : {false, true}) add_group_norm(t, each);
   t.push_back(local_response_norm());
   t.push_back(l2_normalize());
