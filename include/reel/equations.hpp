@@ -36,8 +36,9 @@ Tensor fixed_point(const EquationFunction& f, const Operand& x0, const EquationO
 /// minimum of the norm, the limit of iterations. dx solves f'(x) dx = - the change of f at x.
 Tensor root(const EquationFunction& f, const Operand& x0, const EquationOptions& options = {});
 /// x where f, of size 1, has a local minimum near x0, by newton_cg of <reel/minimize.hpp> and then Newton's method for
-/// its gradient. ValueError if that ends without one. dx solves f''(x) dx = - the change of the gradient of f at x, by
-/// conjugate gradients: ValueError where the second derivatives are not positive definite.
+/// its gradient. ValueError if that ends without one: at infinity, at a saddle or a maximum. dx solves f''(x) dx = -
+/// the change of the gradient of f at x, by conjugate gradients: ValueError where the second derivatives are not
+/// positive definite.
 Tensor minimum(const EquationFunction& f, const Operand& x0, const EquationOptions& options = {});
 
 }  // namespace reel

@@ -150,7 +150,9 @@ struct Polynomial {
 };
 Quantity rotation(const Polynomial& p) { return p.with(of_angle(sine_term, p.angle), of_angle(cosine_term, p.angle)); }
 
-Quantity matrix_of(const Tensor& q) {
+// Of q divided by its largest element, as a constant, so that squares neither overflow nor underflow.
+Quantity matrix_of(const Tensor& given) {
+  const Quantity q = Quantity(given) / Quantity(stop_gradient(max(abs(given), -1, true)));
   const Quantity form = mapped(products(q, q),
                                "+.. .+. ..+  ... ..- .+.  ..+ ... -..  .-. +.. ..."
                                "... ..- .+.  +.. .-. ..-  .+. +.. ...  ..+ ... +.."

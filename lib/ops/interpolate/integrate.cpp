@@ -129,8 +129,9 @@ Tensor fixed_quad(const Integrand& f, const Operand& from, const Operand& to, st
   if (!f) fail<ValueError>(op, "the function is empty");
   if (n < 1 || n > 100) fail<ValueError>(op, "n is {}; it must be from 1 to 100", n);
   const auto [d, wide] = ops::real_dtypes(op, {&from, &to});
-  const ops::Quantity a = expand_dims(ops::real_operand(op, from, wide, "a"), -1);
-  const ops::Quantity b = expand_dims(ops::real_operand(op, to, wide, "b"), -1);
+  const Tensor begin = ops::real_operand(op, from, wide, "a"), end = ops::real_operand(op, to, wide, "b");
+  static_cast<void>(ops::broadcast_shapes(op, begin.shape(), end.shape()));
+  const ops::Quantity a = expand_dims(begin, -1), b = expand_dims(end, -1);
   const ops::GaussRule rule = ops::gauss_legendre(n);
   const ops::Quantity nodes = cast(from_data(rule.nodes), wide), weights = cast(from_data(rule.weights), wide);
   const ops::Quantity half = 0.5 * (b - a), x = 0.5 * (a + b) + half * nodes;
@@ -138,6 +139,7 @@ Tensor fixed_quad(const Integrand& f, const Operand& from, const Operand& to, st
   ops::require_defined(op, y, "the function's result");
   if (y.shape() != x.shape())
     fail<ShapeError>(op, "the function turns shape {} into {}; they must be equal", x.shape(), y.shape());
+  if (is_complex(y.dtype())) fail<TypeError>(op, "the function returned {}; it must be real", y.dtype());
   return ops::cast_to(ops::sum_of_rows(half * weights * y), d);
 }
 

@@ -148,13 +148,17 @@ EndEquation end_equation(const Samples& s, const SplineOptions& options, bool fi
     default: {
       const Tensor& given = first ? options.first : options.last;
       const Quantity value = given.defined() ? expand_dims(cast_to(given, DType::float64), -1) : zeros_like(m0);
-      if (value.rank() > m0.rank() || broadcast_shapes("cubic_spline", value.shape(), m0.shape()) != m0.shape())
-        fail<ShapeError>("cubic_spline",
-                         "the derivative at an end is {}; it must broadcast to y's shape without its last axis",
-                         given.shape());
       return {ones_like(h0), zeros_like(h0), broadcast_to(value, m0.shape())};
     }
   }
+}
+
+void require_end(const char* op, const Samples& s, const Tensor& given) {
+  Shape batch = s.y.shape();
+  batch.pop_back();
+  if (given.defined() && (given.rank() > batch.rank() || broadcast_shapes(op, given.shape(), batch) != batch))
+    fail<ShapeError>(op, "the derivative at an end is {}; it must broadcast to y's shape without its last axis, {}",
+                     given.shape(), batch);
 }
 
 Tensor spline_slopes(const Samples& s, const SplineOptions& options) {
@@ -301,6 +305,8 @@ PiecewiseCubic cubic_spline(const Operand& x, const Operand& y, const SplineOpti
   if (options.ends != SplineEnds::clamped && (options.first.defined() || options.last.defined()))
     fail<ValueError>(op, "derivatives at the ends are given; they are for clamped ends alone");
   ops::Samples s = ops::samples(op, x, y);
+  ops::require_end(op, s, options.first);
+  ops::require_end(op, s, options.last);
   return ops::named(op, [&] {
     const bool periodic = options.ends == SplineEnds::periodic;
     const ops::Quantity slopes = periodic ? ops::periodic_slopes(s) : ops::spline_slopes(s, options);

@@ -93,6 +93,7 @@ Tensor csd(const Operand& first, const Operand& second, const Operand& window, c
   const ops::Frames f(op, w, d, options.hop);
   if (x.rank() == 0 || y.rank() == 0)
     fail<ShapeError>(op, "x has shape {}, y {}; both must have a last axis", x.shape(), y.shape());
+  static_cast<void>(ops::broadcast_shapes(op, ops::batch_of(x, 1), ops::batch_of(y, 1)));
   const std::int64_t length = std::max(x.shape()[-1], y.shape()[-1]);
   x = ops::padded(x, length);
   y = ops::padded(y, length);

@@ -1,7 +1,9 @@
 // Fixed points by iteration, roots by Newton's method with GMRES, minima by newton_cg.
+#include <algorithm>
 #include <cmath>
 #include <reel/equations.hpp>
 #include <reel/minimize.hpp>
+#include <reel/ops/make.hpp>
 #include <reel/ops/pointwise.hpp>
 #include <reel/ops/reduce.hpp>
 #include <reel/ops/shape.hpp>
@@ -19,7 +21,8 @@ namespace autodiff {
 
 namespace {
 
-double size_of(const Tensor& x) { return cast(norm(x), DType::float64).item(); }
+double number_from(const Tensor& x) { return cast(x, DType::float64).item(); }
+double size_of(const Tensor& x) { return number_from(norm(x)); }
 double unit_of(const Tensor& x) { return x.dtype() == DType::float32 ? 0x1p-24 : 0x1p-53; }
 
 // Options with the defaults filled in.
@@ -76,7 +79,7 @@ Tensor newton(const Equation& e, Tensor x, const EquationOptions& options) {
     const IterativeResult solution = solve_by_gmres(jacobian_of(e, x), negative(r), options.linear);
     double step = size_of(solution.x);
     const double scale = size_of(x);
-    const bool is_last = step <= options.tolerance * scale;
+    const bool is_last = solution.converged() && step <= options.tolerance * scale;
     Tensor next, next_residual;
     double next_size = HUGE_VAL, shrink = 1;
     for (; shrink > 1e-9; shrink /= 2) {
@@ -95,6 +98,24 @@ Tensor newton(const Equation& e, Tensor x, const EquationOptions& options) {
   if (size <= options.absolute_tolerance) return x;
   fail<ValueError>(e.name, "no convergence after {} iterations, at a norm of {}; start elsewhere, or allow for more",
                    options.max_iterations, size);
+}
+
+// Whether a direction of negative curvature is found by conjugate gradients from a random vector. Curvature within
+// rounding of 0 counts as 0.
+bool is_saddle(const LinearOperator& hessian, const Tensor& x) {
+  constexpr std::int64_t most_products = 20;
+  Generator generator(1);
+  Tensor residual = random_normal(generator, x.shape(), 0, 1, x.dtype()), direction = residual;
+  for (std::int64_t k = 0; k < std::min(x.size(), most_products); ++k) {
+    const Tensor product = hessian(direction);
+    const double along = number_from(sum(direction * product)), square = number_from(sum(residual * residual));
+    const double rounding = std::sqrt(unit_of(x)) * size_of(direction) * size_of(product);
+    if (along < -rounding) return true;
+    if (!(along > rounding)) return false;
+    residual = residual - product * (square / along);
+    direction = residual + direction * (number_from(sum(residual * residual)) / square);
+  }
+  return false;
 }
 
 // By newton_cg, and then by Newton's method for the gradient, which e has as residual.
@@ -121,7 +142,12 @@ Tensor lowest(const Equation& e, const EquationFunction& f, const Tensor& start,
   if (found.reason != StopReason::stationary && found.reason != StopReason::small_step)
     fail<ValueError>(e.name, "no convergence after {} iterations: {}, value {}; start elsewhere", found.iterations,
                      to_string(found.reason), found.value);
-  return newton(e, at(x.data()), options);
+  const Tensor lowest_x = newton(e, at(x.data()), options);
+  if (!std::isfinite(size_of(lowest_x)))
+    fail<ValueError>(e.name, "x becomes infinite; the function may have no minimum");
+  if (is_saddle(jacobian_of(e, lowest_x), lowest_x))
+    fail<ValueError>(e.name, "the gradient vanishes where the function has a saddle or a maximum; start elsewhere");
+  return lowest_x;
 }
 
 // x0 without its history.
@@ -140,7 +166,7 @@ Tensor fixed_point(const EquationFunction& f, const Operand& x0, const EquationO
   const EquationOptions options = autodiff::checked("fixed_point", f, start, given, 1000);
   const auto residual = [f](const Tensor& x) {
     const Tensor y = f(x);
-    return y.defined() && y.shape() == x.shape() ? y - x : y;
+    return y.defined() && y.shape() == x.shape() && y.dtype() == x.dtype() ? y - x : y;
   };
   const autodiff::Equation e = autodiff::equation_of("fixed_point", residual, options, start);
   return autodiff::implicit_solution(e, [&] { return autodiff::iterated(e, start, options); });
@@ -164,6 +190,7 @@ Tensor minimum(const EquationFunction& f, const Operand& x0, const EquationOptio
     tape.watch(x);
     const Tensor y = f(x);
     if (!y.defined() || y.size() != 1) fail<ShapeError>(name, "the function must return a tensor of size 1");
+    if (!is_floating(y.dtype())) fail<TypeError>(name, "the function returned {}; it must be floating", y.dtype());
     return tape.gradient(y, x, {.unconnected_gradients = UnconnectedGradients::zero}).dense();
   };
   const autodiff::Equation e = autodiff::equation_of(name, slope, options, start, true);

@@ -114,7 +114,10 @@ TEST_CASE("interpolation: dtypes, errors, traces") {
   CHECK_THROWS_AS(akima(x, ones({2, 2})), ShapeError);
   CHECK_THROWS_AS(cubic_spline(ones({1}), ones({1})), ShapeError);
   CHECK_THROWS_WITH(cubic_spline(x, y, {.first = scalar(1.0)}), Contains("clamped"));
-  CHECK_THROWS_WITH(cubic_spline(x, y, {.ends = SplineEnds::clamped, .first = ones({3})}), Contains("must broadcast"));
+  CHECK_THROWS_WITH(cubic_spline(x, ones({2, 3}), {.ends = SplineEnds::clamped, .last = ones({2, 2})}),
+                    Catch::StartsWith("cubic_spline: the derivative at an end is [2, 2]; it must broadcast"));
+  CHECK_THROWS_WITH(cubic_spline(x, ones({2, 3}), {.ends = SplineEnds::clamped, .first = ones({3})}),
+                    Catch::StartsWith("cubic_spline: shapes [3] and [2]"));
   CHECK_THROWS_AS(cubic_spline(x, y)(0.5, -1), ValueError);
   CHECK_THROWS_AS(PiecewiseCubic()(0.5), ValueError);
   CHECK_THROWS_AS((PiecewiseCubic{x, ones({3, 2})})(0.5), ShapeError);

@@ -109,6 +109,13 @@ TEST_CASE("rotations: dtypes, errors, traces") {
   CHECK(so3_exp(zeros({0, 3})).shape() == Shape{0, 3, 3});
   CHECK(se3_log(zeros({0, 4, 4})).shape() == Shape{0, 6});
   CHECK(std::isnan(sum(quaternion_to_matrix(zeros({4}))).item()));
+  // Lengths whose squares overflow or underflow.
+  const Tensor q = tensor({1., -2., 0.5, 3.}), v = tensor({0.3, 1., -2.});
+  const auto turned = [&](const Tensor& by) { return quaternion_rotate(by, v); };
+  for (const double size : {0x1p600, 0x1p-600}) {
+    CHECK(array_equal(turned(q * size), turned(q)));
+    CHECK(max(abs(jacobian(turned)(q * size) * size - jacobian(turned)(q))).item() < 1e-14);
+  }
   CHECK(std::isnan(sum(so3_exp(full({3}, std::nan("")))).item()));
   CHECK_THROWS_WITH(so3_exp(ones({4})), Contains("so3_exp: w is [4]"));
   CHECK_THROWS_AS(so3_exp(1.0), ShapeError);

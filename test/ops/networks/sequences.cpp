@@ -406,6 +406,7 @@ TEST_CASE("ctc_loss: targets that cannot be aligned, ends of the range, errors")
     static_cast<void>(loss(x, {3, 3}, {1, 1}, false));
     CHECK(tape.stats().entries == 1);
   }
+  CHECK(ctc_loss(cast(x, DType::int32), targets, ints({3, 3}), ints({1, 1})).dtype() == DType::float64);
   CHECK_THROWS_WITH(loss(x, {4, 3}, {1, 1}, false), Catch::Contains("input length 4 of example 0 is out of range"));
   CHECK_THROWS_WITH(loss(x, {3, 3}, {1, -1}, false), Catch::Contains("target length -1 of example 1"));
   CHECK_THROWS_AS(loss(x, {3, 3}, {1, 2}, false), IndexError);  // label 0, the blank

@@ -194,6 +194,7 @@ TEST_CASE("power spectra: Parseval, batches, derivatives, what is refused") {
   CHECK_THROWS_AS(welch(1.0, hann(1)), ShapeError);
   CHECK_THROWS_AS(csd(1.0, y, hann(2)), ShapeError);
   CHECK_THROWS_AS(csd(complex3, y, hann(2)), TypeError);
+  CHECK_THROWS_WITH(csd(ones({2, 24}), y, window), Catch::StartsWith("csd: shapes [2] and [3] do not broadcast"));
 }
 
 TEST_CASE("sosfilt: sections in turn are one filter of the products of their polynomials") {

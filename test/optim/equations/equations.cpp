@@ -135,6 +135,22 @@ TEST_CASE("equations without solution, and bad arguments, are named") {
   }
   CHECK_THROWS_WITH(root([](const Tensor& x) { return cast(x, DType::float32); }, 1.0),
                     Contains("root: the function turns float64"));
+  CHECK_THROWS_WITH(fixed_point([](const Tensor& x) { return cast(0.5 * x + 1, DType::float32); }, 1.0),
+                    Contains("fixed_point: the function turns float64"));
+  CHECK_THROWS_WITH(minimum([](const Tensor& x) { return cast(square(x), DType::int32); }, 1.0),
+                    Contains("minimum: the function returned int32"));
+  CHECK_THROWS_WITH(minimum([](const Tensor& x) { return make_complex(square(x), x); }, 1.0),
+                    Contains("minimum: the function returned complex128"));
+  // The Jacobian is singular within rounding.
+  const auto ill_scaled = [](const Tensor& x) { return stack({x[0] * 1e10 - 1, x[1] * 1e-10 - 1}); };
+  CHECK_THROWS_AS(root(ill_scaled, zeros({2})), ValueError);
+  // A gradient of 0 that is no minimum; one that vanishes at infinity.
+  const auto saddle = [](const Tensor& x) { return square(x[0]) - square(x[1]); };
+  CHECK_THROWS_WITH(minimum(saddle, tensor({1., 0.})), Contains("minimum: the gradient vanishes where"));
+  CHECK_THROWS_WITH(minimum([](const Tensor& x) { return cos(x); }, 0.0), Contains("a saddle or a maximum"));
+  CHECK_THROWS_AS(minimum([](const Tensor& x) { return 1 / x; }, 1.0), ValueError);
+  CHECK(minimum([](const Tensor& x) { return sum(square(square(x))); }, zeros({2})).to_vector() ==
+        std::vector<double>{0, 0});
   // A double root has a singular Jacobian: its derivative does not exist.
   const auto twice = [](const Tensor& t) {
     return root([t](const Tensor& x) { return square(x - t) * 1.0; }, scalar(1.0), {.absolute_tolerance = 1e-300});

@@ -124,4 +124,7 @@ TEST_CASE("quadrature names what is wrong") {
   CHECK_THROWS_WITH(fixed_quad([](const Tensor& x) { return sum(x); }, 0, 1),
                     Contains("fixed_quad: the function turns"));
   CHECK_THROWS_AS(fixed_quad(f, make_complex(0, 1), 1), TypeError);
+  CHECK_THROWS_WITH(fixed_quad([](const Tensor& x) { return make_complex(x, x); }, 0, 1),
+                    Contains("fixed_quad: the function returned complex128"));
+  CHECK_THROWS_WITH(fixed_quad(f, ones({2}), ones({3})), Contains("fixed_quad: shapes [2] and [3]"));
 }
