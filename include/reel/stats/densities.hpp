@@ -4,7 +4,8 @@
 // and numbers below 10 the logarithm has an absolute error of some 1e-15.
 //
 // Of a discrete law k is a number, without a gradient: at one that is not whole or not possible the probability is 0,
-// of gradient 0. Parameters outside their range give NaN.
+// of gradient 0. Parameters outside their range give NaN. At p = 0, p = 1 and mu = 0 a probability that is 0 there has
+// the gradient NaN.
 #pragma once
 #include <reel/tensor.hpp>
 

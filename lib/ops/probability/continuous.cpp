@@ -46,7 +46,7 @@ Lane place(const Law& law, LawFunction kind, X x) {
 namespace {
 
 Lane quantile(const Law& law, X x) {
-  const Lane p = where(x[0] >= 0 && x[0] <= 1, x[0], nan);
+  const Lane p = where(x[0] >= 0 && x[0] <= 1, x[0] + 0., nan);  // of -0 the quantile of 0
   return x[law.shapes + 1] + valid_scale(law, x) * law.quantile(p, law.shapes > 0 ? valid_shape(x[1]) : p);
 }
 
@@ -178,7 +178,7 @@ constexpr Law cauchy_law = {-infinity, infinity, false, 0,
 constexpr Law gumbel_r_law = {-infinity, infinity, false, 0,
     {[](P p) { return -p.z - exp(-p.z); }, [](P p) { return gumbel_pdf_of(p.z); }, [](P p) { return exp(-gumbel_exp(p.z)); },
      [](P p) { return -exp(-p.z); }, [](P p) { return -expm1(-gumbel_exp(p.z)); }, [](P p) { return gumbel_logsf_of(p.z); }},
-    [](L p, L) { return -log(-log(p)); }};
+    [](L p, L) { return -log(0. - log(p)); }};
 constexpr Law uniform_law = {0, 1, true, 0,
     {[](P p) { return 0 * p.z; }, [](P p) { return 0 * p.z + 1; }, [](P p) { return p.z; },
      [](P p) { return log(p.z); }, uniform_sf_of, uniform_logsf_of},

@@ -218,6 +218,7 @@ TEST_CASE("laws: at the ends of the support, and quantiles of 0 and 1") {
       return functions.at(std::string(e.law) + "_" + kind)(numbers(x)).item();
     };
     CHECK(value("ppf", 0) == e.lower);
+    CHECK(value("ppf", -0.0) == e.lower);
     CHECK(value("ppf", 1) == e.upper);
     CHECK(value("cdf", e.lower) == 0);
     CHECK(value("sf", e.lower) == 1);
@@ -237,6 +238,11 @@ TEST_CASE("laws: at the ends of the support, and quantiles of 0 and 1") {
   CHECK(weibull_min_pdf(0.0, 1.0).item() == 1);
   CHECK(weibull_min_pdf(0.0, 2.0).item() == 0);
   CHECK(weibull_min_logpdf(0.0, 1.0).item() == 0);
+  // Quantiles increase.
+  for (const auto ppf : {+[](const Tensor& p) { return norm_ppf(p); }, +[](const Tensor& p) { return laplace_ppf(p); },
+                         +[](const Tensor& p) { return logistic_ppf(p); }})
+    CHECK(grad(ppf)(scalar(-0.0)).item() == inf);
+  CHECK(grad([](const Tensor& p) { return gumbel_r_ppf(p); })(scalar(1.0)).item() == inf);
   // Beyond what exp(-exp(-z)) and exp(-z^c) hold.
   CHECK(gumbel_r_cdf(-800.0).item() == 0);
   CHECK(gumbel_r_logsf(800.0).item() == -800);
