@@ -10,8 +10,9 @@
 namespace [[gnu::visibility("default")]] reel {
 
 struct AttentionOptions {
-  /// Boolean: true where a key takes part. Or numbers that are added to the scores; -inf excludes a key. It broadcasts
-  /// to the scores [..., L, S]. An empty handle: no mask.
+  /// Boolean: true where a key takes part. Values of excluded keys must be finite, since they are multiplied by 0. Or
+  /// numbers that are added to the scores; -inf excludes a key. It broadcasts to the scores [..., L, S]. An empty
+  /// handle: no mask.
   Tensor mask = {};
   bool causal = false;               ///< query i sees the keys j <= i; together with a mask both must hold
   std::optional<double> scale = {};  ///< 1 / sqrt(E) if it is not given

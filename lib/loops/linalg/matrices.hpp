@@ -44,15 +44,19 @@ void with_type(const Tensor& x, const F& f) {
     f(double{});
 }
 
-/// Calls f(i) for each of `count` matrices of order n, which determines the matrices per task.
+/// Calls f(i) for each of `count` matrices, `grain` of them per task.
 template <class F>
-void for_each_matrix(std::int64_t count, std::int64_t n, const F& f) {
+void for_each_in_tasks(std::int64_t count, std::int64_t grain, const F& f) {
   if (count == 1) return f(std::int64_t{0});
   kernels::prepare_blas();
-  const std::int64_t grain = std::max<std::int64_t>(1, 200000 / (n * n * std::min<std::int64_t>(n, 1000) + 100));
   parallel_for(count, grain, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i) f(i);
   });
+}
+/// Calls f(i) for each of `count` matrices of order n, which determines the matrices per task.
+template <class F>
+void for_each_matrix(std::int64_t count, std::int64_t n, const F& f) {
+  for_each_in_tasks(count, std::max<std::int64_t>(1, 200000 / (n * n * std::min<std::int64_t>(n, 1000) + 100)), f);
 }
 
 /// a(rows[i], columns[j]) = (L D U)(i, j), up to a remainder in rows and columns from `count` on.

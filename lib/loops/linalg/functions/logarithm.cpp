@@ -213,7 +213,7 @@ std::int64_t sylvester(const Tensor& a, const Tensor& b, const Tensor& x) {
   const Shape batch = batch_of(x), of_a = batch_of(a), of_b = batch_of(b);
   if (n == 0 || m == 0) return -1;
   std::vector<int> codes(static_cast<std::size_t>(batch.elements()));
-  for_each_matrix(batch.elements(), std::max(n, m), [&](std::int64_t i) {
+  for_each_in_tasks(batch.elements(), grain_of_functions(std::max(n, m)), [&](std::int64_t i) {
     const double *pa = numbers(left) + broadcast_index(i, batch, of_a) * n * n * width,
                  *pb = numbers(right) + broadcast_index(i, batch, of_b) * m * m * width;
     double* px = numbers(x) + i * n * m * width;

@@ -262,7 +262,7 @@ std::int64_t matrix_function(MatrixFunction f, const Tensor& a, const Tensor& di
     if (f == MatrixFunction::exponential && !functions::is_small(a))  // it makes tensors
       for (std::int64_t k = 0; k < tasks; ++k) evaluate(k);
     else
-      for_each_matrix(tasks, order_of(a), evaluate);
+      for_each_in_tasks(tasks, grain_of_functions(order_of(a)), evaluate);
   }
   return first_fault(codes).batch;
 }

@@ -60,16 +60,8 @@ int code_of(const F& f) {
   }
 }
 
-/// Calls f(i) for each of `count` matrices of order n, as tasks of some 50 products each.
-template <class F>
-void for_each_matrix(std::int64_t count, std::int64_t n, const F& f) {
-  if (count == 1) return f(std::int64_t{0});
-  kernels::prepare_blas();
-  const std::int64_t grain = std::max<std::int64_t>(1, 4000 / (n * n * n + 100));
-  parallel_for(count, grain, [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t i = begin; i < end; ++i) f(i);
-  });
-}
+/// Matrices of order n per task: a function of one takes some 50 products.
+inline std::int64_t grain_of_functions(std::int64_t n) { return std::max<std::int64_t>(1, 4000 / (n * n * n + 100)); }
 
 namespace functions {
 bool exponential(Perturbed& x);
