@@ -2,4 +2,7 @@
 #pragma once
 #include <reel/stats/continuous.hpp>
 #include <reel/stats/densities.hpp>
+#include <reel/stats/divergences.hpp>
+#include <reel/stats/joint.hpp>
 #include <reel/stats/samplers.hpp>
+#include <reel/stats/tails.hpp>

@@ -40,7 +40,8 @@ std::vector<Shaped> all_rows() {
   std::vector<Shaped> all;
   references::for_each_law_function([&]<class F, class Op>(const char* name, F, Support support, Op) {
     if (!selected(name)) return;
-    constexpr decltype(Shaped::prepare) prepare[] = {nullptr, above_loc, within_scale<1>, probability, nullptr};
+    constexpr decltype(Shaped::prepare) prepare[] = {nullptr,     above_loc, within_scale<1>,
+                                                     probability, nullptr,   nullptr};
     constexpr const char* shapes[] = {"3;2x2;()", "2x3,3;(),2", "2x3,3,();(),2,2;0,0,0", "2x3,3,(),3;2,2,2,2",
                                       "2x3,3,(),3,3"};
     all.push_back({name,

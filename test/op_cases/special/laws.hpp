@@ -1,6 +1,9 @@
 // The laws of <reel/stats.hpp> by their definitions, of long doubles and of jets: rows of op cases and of random
 // programs are made of it. Operands: x or p, shape, loc, scale.
 #pragma once
+#include <array>
+#include <reel/ops/pointwise.hpp>
+#include <reel/ops/shape.hpp>
 #include <reel/stats.hpp>
 
 #include "../../random/normal.hpp"
@@ -130,14 +133,30 @@ struct Function {
   }
 };
 
+// From a root of the values alone, two of Newton's steps give every derivative up to the third.
+template <class N, class F, class Slope>
+N improved(long double root, const N& p, const F& f, const Slope& slope) {
+  N x = root;
+  for (int i = 0; i < 2; ++i) x = x - (f(x) - p) / slope(x);
+  return x;
+}
+
 // Without loc and scale where operands are few; k and n are numbers.
 // clang-format off
 struct Gamma {
   static constexpr int shapes = 1;
   template <class N> static N logpdf(const N& z, const N& a) { return (a - 1.0L) * log_of(z) - z - log_gamma(a); }
+  template <class N> static N cdf(const N& z, const N& a) { return gammainc(a, z); }
+  template <class N> static N sf(const N& z, const N& a) { return 1.0L - gammainc(a, z); }
+  template <class N> static N ppf(const N& p, const N& a) {
+    return improved(gammaincinv(value_of(a), value_of(p)), p, [&](const N& x) { return gammainc(a, x); }, [&](const N& x) { return gamma_density(a, x); });
+  }
 };
 struct Chi2 {
   static constexpr int shapes = 1;
+  template <class N> static N cdf(const N& z, const N& v) { return gammainc<N>(v / 2.0L, z / 2.0L); }
+  template <class N> static N sf(const N& z, const N& v) { return 1.0L - cdf(z, v); }
+  template <class N> static N ppf(const N& p, const N& v) { return Gamma::ppf<N>(p, v / 2.0L) * 2.0L; }
   template <class N> static N logpdf(const N& z, const N& v) { return Gamma::logpdf<N>(z / 2.0L, v / 2.0L) - std::log(2.0L); }
 };
 struct T {
@@ -145,6 +164,18 @@ struct T {
   template <class N> static N logpdf(const N& z, const N& v) {
     return log_gamma((v + 1.0L) / 2.0L) - log_gamma(v / 2.0L) - log_of(v * pi) / 2.0L - (v + 1.0L) / 2.0L * log_of(z * z / v + 1.0L);
   }
+  // DLMF 15.8.1, 15.4.
+  template <class N> static N cdf(const N& z, const N& v) {
+    const N y = z * z / (v + z * z);
+    N term = 1, sum = 1;
+    for (int k = 0; k < 160; ++k) {
+      const long double n = k;
+      term = term * y * ((v + 1.0L) / 2.0L + n) / (1.5L + n);
+      sum = sum + term;
+    }
+    return z * exp_of(logpdf(z, v)) * sum + 0.5L;
+  }
+  template <class N> static N sf(const N& z, const N& v) { return cdf<N>(-z, v); }
 };
 struct BetaLog {
   static constexpr int operands = 5;
@@ -186,8 +217,64 @@ struct Exp {
   }
 };
 
-/// Where x lies: anywhere, well above loc, between loc and loc + scale; or it is a probability, or a rate.
-enum Support { whole_line, half_line, unit, fraction, rate };
+// Functions of a few numbers each, of vectors of two elements made of them, and of bounded laws.
+// clang-format off
+#define REEL_REFERENCE(name, count, ...) struct name { static constexpr int operands = count; template <class N> N operator()(const N* x) const { return __VA_ARGS__; } }
+template <class N> N square_of(const N& x) { return x * x; }
+template <class N> N standard(const N* x) { return (x[0] - x[3]) / x[4]; }
+inline long double digamma_of(long double x) { return digamma(x); }
+inline Jet digamma_of(const Jet& x) { return smooth(x, [](const random_programs::Series& s) { return random_programs::polygamma(0, s); }); }
+REEL_REFERENCE(BetaCdf, 5, betainc<N>(x[1], x[2], standard(x)));
+REEL_REFERENCE(BetaSf, 5, 1.0L - betainc<N>(x[1], x[2], standard(x)));
+REEL_REFERENCE(BetaPpf, 5, x[3] + x[4] * improved(betaincinv(value_of(x[1]), value_of(x[2]), value_of(x[0])), x[0], [&](const N& y) { return betainc(x[1], x[2], y); }, [&](const N& y) { return beta_density(x[1], x[2], y); }));
+REEL_REFERENCE(PoissonSf, 1, gammainc<N>(N(4), x[0]));
+REEL_REFERENCE(BinomSf, 1, betainc<N>(N(3), N(3), x[0]));
+REEL_REFERENCE(NbinomCdf, 2, betainc<N>(x[1], N(4), x[0]));
+REEL_REFERENCE(BernoulliSf, 1, x[0] * 1.0L);
+REEL_REFERENCE(GeomSf, 1, exp_of(log_of(1.0L - x[0]) * 4.0L));
+template <class F> struct Complement {
+  static constexpr int operands = F::operands;
+  template <class N> N operator()(const N* x) const { return 1.0L - F{}(x); }
+};
+REEL_REFERENCE(Vonmises, 3, x[2] * (cos_of(x[0] - x[1])) - log_of(whole_bessel(0, x[2], 1) * (2 * pi)));
+REEL_REFERENCE(Truncnorm, 5, -square_of(standard(x)) / 2.0L - std::log(2 * pi) / 2 - log_of(normal_of(x[2] + 1.0L) - normal_of(-x[1])) - log_of(x[4]));
+REEL_REFERENCE(Dirichlet2, 3, (x[1] + 1.0L) * log_of(x[0]) + (x[2] - 1.0L) * log_of(1.0L - x[0]) - log_beta<N>(x[1] + 2.0L, x[2]));
+// Of x = (x0, 0.5), mean (x3, x3 / 2), factor ((x1, -), (x4, x2)).
+REEL_REFERENCE(Normal2, 5, -square_of((x[0] - x[3]) / x[1]) / 2.0L - square_of((0.5L - x[3] * 0.5L - x[4] * (x[0] - x[3]) / x[1]) / x[2]) / 2.0L - log_of(x[1] * x[2]) - std::log(2 * pi));
+REEL_REFERENCE(NormKl, 4, log_of(x[3] / x[1]) + (square_of(x[1]) + square_of(x[0] - x[2])) / (square_of(x[3]) * 2.0L) - 0.5L);
+REEL_REFERENCE(ExponKl, 2, log_of(x[1] / x[0]) + x[0] / x[1] - 1.0L);
+template <class N> N gamma_divergence(const N& a, const N& b) { return log_gamma(a) - log_gamma(b) - (a - b) * digamma_of(b); }
+REEL_REFERENCE(GammaKl, 4, gamma_divergence<N>(x[2] + 2.0L, x[0]) + x[0] * (x[1] / x[3] - 1.0L) + (x[2] + 2.0L) * log_of(x[3] / x[1]));
+REEL_REFERENCE(BetaKl, 4, gamma_divergence<N>(x[2] + 2.0L, x[0]) + gamma_divergence<N>(x[3], x[1]) - gamma_divergence<N>(x[2] + 2.0L + x[3], x[0] + x[1]));
+REEL_REFERENCE(BernoulliKl, 2, x[0] * log_of(x[0] / (x[1] * 0.5L)) + (1.0L - x[0]) * log_of((1.0L - x[0]) / (1.0L - x[1] * 0.5L)));
+REEL_REFERENCE(PoissonKl, 2, x[0] * log_of(x[0] / x[1]) - x[0] + x[1]);
+// Of means (x0, 0) and (x3, 0.5), factors ((x1, -), (0.5, x2)) and ((x4, -), (-0.5, x1)): m = ((x1 / x4, 0), ((0.5 + x1 / x4 / 2) / x1, x2 / x1)).
+REEL_REFERENCE(Normal2Kl, 5, (square_of(x[1] / x[4]) + square_of((x[1] / x[4] * 0.5L + 0.5L) / x[1]) + square_of(x[2] / x[1]) - 2.0L - log_of(square_of(x[2] / x[4])) + square_of((x[0] - x[3]) / x[4]) + square_of(((x[0] - x[3]) / x[4] - 1.0L) * 0.5L / x[1])) / 2.0L);
+// clang-format on
+
+/// The sum, without moving from x, which has further uses.
+inline reel::Tensor plus(const reel::Operand& x, const reel::Tensor& y) {
+  return x.is_tensor() ? reel::add(x.tensor(), y) : reel::add(x, y);
+}
+/// The operands, of which the first is a tensor, with the shape and dtype that they have together.
+template <std::size_t n, class X>
+std::array<reel::Tensor, n> together(const X& x) {
+  const reel::Operand& first = x[0];
+  reel::Tensor zero = reel::multiply(first.tensor(), 0.0);
+  for (std::size_t k = 1; k < n; ++k) zero = reel::multiply(plus(x[k], zero), 0.0);
+  std::array<reel::Tensor, n> all;
+  for (std::size_t k = 0; k < n; ++k) all[k] = plus(x[k], zero);
+  return all;
+}
+inline reel::Tensor vector_of(const reel::Tensor& x, const reel::Tensor& y) { return reel::stack({x, y}, -1); }
+/// Lower triangular matrices, with a number that is not read above the diagonal.
+inline reel::Tensor factor_of(const reel::Tensor& x, const reel::Tensor& below, const reel::Tensor& y) {
+  return reel::stack({vector_of(x, 0 * x + 7), vector_of(below, y)}, -2);
+}
+
+/// Where x lies: anywhere, well above loc, between loc and loc + scale; or it is a probability, or a rate;
+/// or not far above loc.
+enum Support { whole_line, half_line, unit, fraction, rate, near_loc };
 
 /// Calls add(name, reference, support, op) for each function.
 template <class Add>
@@ -282,6 +369,64 @@ void for_each_law_function(const Add& add) {
   add("bernoulli_pmf", Exp<BernoulliLog>{}, fraction, [](const auto& x) { return bernoulli_pmf(0, x[0]); });
   add("geom_logpmf", GeomLog{}, fraction, [](const auto& x) { return geom_logpmf(4, x[0]); });
   add("geom_pmf", Exp<GeomLog>{}, fraction, [](const auto& x) { return geom_pmf(4, x[0]); });
+  add("vonmises_logpdf", Vonmises{}, whole_line, [](const auto& x) { return vonmises_logpdf(x[0], x[2], x[1]); });
+  add("truncnorm_logpdf", Truncnorm{}, unit, [](const auto& x) {
+    const auto v = together<5>(x);
+    return truncnorm_logpdf(v[0], -v[1], v[2] + 1, v[3], v[4]);
+  });
+  add("dirichlet_logpdf", Dirichlet2{}, fraction, [](const auto& x) {
+    const auto v = together<3>(x);
+    return dirichlet_logpdf(vector_of(v[0], 1 - v[0]), vector_of(v[1] + 2, v[2]));
+  });
+  add("multivariate_normal_logpdf", Normal2{}, unit, [](const auto& x) {
+    const auto v = together<5>(x);
+    return multivariate_normal_logpdf(vector_of(v[0], 0 * v[0] + 0.5), vector_of(v[3], v[3] * 0.5), factor_of(v[1], v[4], v[2]));
+  });
+  add("gamma_cdf", Function<Gamma, cdf>{}, half_line, [](const auto& x) { return gamma_cdf(x[0], x[1], x[2], x[3]); });
+  add("gamma_sf", Function<Gamma, sf>{}, half_line, [](const auto& x) { return gamma_sf(x[0], x[1], x[2], x[3]); });
+  add("gamma_ppf", Function<Gamma, ppf>{}, fraction, [](const auto& x) { return gamma_ppf(x[0], x[1], x[2], x[3]); });
+  add("chi2_cdf", Function<Chi2, cdf>{}, half_line, [](const auto& x) { return chi2_cdf(x[0], x[1], x[2], x[3]); });
+  add("chi2_sf", Function<Chi2, sf>{}, half_line, [](const auto& x) { return chi2_sf(x[0], x[1], x[2], x[3]); });
+  add("chi2_ppf", Function<Chi2, ppf>{}, fraction, [](const auto& x) { return chi2_ppf(x[0], x[1], x[2], x[3]); });
+  add("beta_cdf", BetaCdf{}, unit, [](const auto& x) { return beta_cdf(x[0], x[1], x[2], x[3], x[4]); });
+  add("beta_sf", BetaSf{}, unit, [](const auto& x) { return beta_sf(x[0], x[1], x[2], x[3], x[4]); });
+  add("beta_ppf", BetaPpf{}, fraction, [](const auto& x) { return beta_ppf(x[0], x[1], x[2], x[3], x[4]); });
+  add("t_cdf", Function<T, cdf>{}, near_loc, [](const auto& x) { return t_cdf(x[0], x[1], x[2], x[3]); });
+  add("t_sf", Function<T, sf>{}, near_loc, [](const auto& x) { return t_sf(x[0], x[1], x[2], x[3]); });
+  add("poisson_cdf", Complement<PoissonSf>{}, rate, [](const auto& x) { return poisson_cdf(3.5, x[0]); });
+  add("poisson_sf", PoissonSf{}, rate, [](const auto& x) { return poisson_sf(3, x[0]); });
+  add("binom_cdf", Complement<BinomSf>{}, fraction, [](const auto& x) { return binom_cdf(2, 5, x[0]); });
+  add("binom_sf", BinomSf{}, fraction, [](const auto& x) { return binom_sf(2.5, 5, x[0]); });
+  add("nbinom_cdf", NbinomCdf{}, fraction, [](const auto& x) { return nbinom_cdf(3.5, x[1], x[0]); });
+  add("nbinom_sf", Complement<NbinomCdf>{}, fraction, [](const auto& x) { return nbinom_sf(3, x[1], x[0]); });
+  add("bernoulli_cdf", Complement<BernoulliSf>{}, fraction, [](const auto& x) { return bernoulli_cdf(0, x[0]); });
+  add("bernoulli_sf", BernoulliSf{}, fraction, [](const auto& x) { return bernoulli_sf(0.5, x[0]); });
+  add("geom_cdf", Complement<GeomSf>{}, fraction, [](const auto& x) { return geom_cdf(4.5, x[0]); });
+  add("geom_sf", GeomSf{}, fraction, [](const auto& x) { return geom_sf(4, x[0]); });
+  add("norm_kl", NormKl{}, whole_line, [](const auto& x) { return norm_kl(x[0], x[1], x[2], x[3]); });
+  add("expon_kl", ExponKl{}, rate, [](const auto& x) { return expon_kl(x[0], x[1]); });
+  add("gamma_kl", GammaKl{}, rate, [](const auto& x) {
+    const auto v = together<4>(x);
+    return gamma_kl(v[0], v[1], v[2] + 2, v[3]);
+  });
+  add("beta_kl", BetaKl{}, rate, [](const auto& x) {
+    const auto v = together<4>(x);
+    return beta_kl(v[0], v[1], v[2] + 2, v[3]);
+  });
+  add("bernoulli_kl", BernoulliKl{}, fraction, [](const auto& x) {
+    const auto v = together<2>(x);
+    return bernoulli_kl(v[0], v[1] * 0.5);
+  });
+  add("poisson_kl", PoissonKl{}, rate, [](const auto& x) { return poisson_kl(x[0], x[1]); });
+  add("dirichlet_kl", BetaKl{}, rate, [](const auto& x) {
+    const auto v = together<4>(x);
+    return dirichlet_kl(vector_of(v[0], v[1]), vector_of(v[2] + 2, v[3]));
+  });
+  add("multivariate_normal_kl", Normal2Kl{}, whole_line, [](const auto& x) {
+    const auto v = together<5>(x);
+    const reel::Tensor zero = 0 * v[0];
+    return multivariate_normal_kl(vector_of(v[0], zero), factor_of(v[1], zero + 0.5, v[2]), vector_of(v[3], zero + 0.5), factor_of(v[4], zero - 0.5, v[1]));
+  });
   // clang-format on
 }
 

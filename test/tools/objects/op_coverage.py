@@ -9,7 +9,7 @@ import subprocess
 import sys
 
 DECLARATION = re.compile(r"^\s*(?:\[\[.*?\]\]\s*)*(?:[\w:]+(?:<\w+>)?) ([a-z]\w*)\(([^;]*?(?:Operand|Tensor)[^;]*)\)", re.MULTILINE)
-EXEMPT = {"full", "random_categorical",  # made of numbers, or drawn: not functions of a tensor
+EXEMPT = {"full", "random_categorical", "random_choice", "random_shuffle",  # made of numbers, or drawn: not functions of a tensor
           "linear_solve", "cg", "gmres", "bicgstab",  # of functions: test/optim/linear_solve.cpp
           "fixed_quad", "quad",  # of functions: test/optim/equations/quadrature.cpp
           "symmetric_function"}  # of a function: test/ops/linalg/symmetric_function.cpp

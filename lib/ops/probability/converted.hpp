@@ -1,0 +1,34 @@
+// Operands of laws that are made of several ops: all in the dtype that they compute in.
+#pragma once
+#include <cmath>
+#include <initializer_list>
+#include <limits>
+#include <vector>
+
+#include "ops/engine.hpp"
+
+namespace reel::ops {
+
+// Of values out of range, and beyond all numbers.
+inline constexpr double invalid = std::numeric_limits<double>::quiet_NaN(), unlimited = HUGE_VAL;
+
+struct Converted {
+  DType result;  // to which the value is cast at the end
+  std::vector<Tensor> x;
+  /// TypeError for complex operands. Integers and booleans become float64, float16 and bfloat16 float32.
+  Converted(const char* op, std::initializer_list<const Operand*> operands) {
+    const DType common = common_dtype(op, {operands.begin(), operands.size()});
+    if (is_complex(common)) fail<TypeError>(op, "is not defined for {}; {}", common, remedy(common));
+    result = floating_of(common);
+    for (const Operand* operand : operands)
+      x.push_back(to_tensor(op, *operand, is_half(result) ? DType::float32 : result, "an operand"));
+  }
+};
+/// The shape that all broadcast to. ShapeError naming the op.
+inline Shape broadcast_all(const char* op, const std::vector<Tensor>& x) {
+  Shape shape;
+  for (const Tensor& t : x) shape = broadcast_shapes(op, shape, t.shape());
+  return shape;
+}
+
+}  // namespace reel::ops

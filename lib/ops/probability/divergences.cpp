@@ -1,0 +1,152 @@
+// Divergences of <reel/stats/divergences.hpp>. Those of gamma laws are made of the Bregman divergence of lgamma, by
+// Stirling's formula where both arguments are large: the divergence of x log(x) - x, which is kl_div, half of that of
+// -log(x), and that of a remainder below 0.01.
+#include <reel/ops/index.hpp>
+#include <reel/ops/linalg.hpp>
+#include <reel/ops/reduce.hpp>
+#include <reel/stats/divergences.hpp>
+
+#include "ops/elementwise/composed.hpp"
+#include "ops/linalg/linalg.hpp"
+#include "ops/probability/converted.hpp"
+#include "tape/observe/observe.hpp"
+
+namespace reel {
+
+namespace ops {
+
+namespace {
+
+using X = const Lane*;
+using L = const Lane&;
+// Of the series of lgamma(x) minus Stirling's approximation in 1 / x, 1 / x^3, ... (DLMF 5.11.1).
+constexpr double stirling[] = {1. / 12, -1. / 360, 1. / 1260, -1. / 1680, 1. / 1188, -691. / 360360, 1. / 156};
+
+Lane positive(L x) { return where(x > 0, x, invalid); }
+// The divergence of -log: r - 1 - log(r), r = x / y.
+Lane of_ratio(L x, L y) { return kl_div(0 * x + 1, x / y); }
+
+// Of the series: s(x) - s(y) - (x - y) s'(y).
+Lane divergence_of_remainder(L x, L y) {
+  const Lane square = 1 / (x * x), own = 1 / (y * y);
+  Lane at_x = 0 * x, at_y = 0 * y, slope = 0 * y;
+  for (int k = 6; k >= 0; --k) {
+    at_x = at_x * square + stirling[k];
+    at_y = at_y * own + stirling[k];
+    slope = slope * own - (2 * k + 1) * stirling[k];
+  }
+  return at_x / x - at_y / y - (x - y) * slope * own;
+}
+
+// lgamma(x) - lgamma(y) - (x - y) digamma(y) - kl_div(x, y).
+Lane beyond_kl_div(L x, L y) {
+  const LaneMask large = x >= 10 && y >= 10;
+  const Lane u = where(large, x, 10), v = where(large, y, 10), a = where(large, 1, x), b = where(large, 1, y);
+  return where(large, 0.5 * of_ratio(u, v) + divergence_of_remainder(u, v),
+               lgamma(a) - lgamma(b) - (a - b) * digamma(b) - kl_div(a, b));
+}
+
+Lane norm_kl_of(X x) {
+  const Lane scale2 = positive(x[3]), r = positive(x[1]) / scale2, d = (x[0] - x[2]) / scale2;
+  return 0.5 * (kl_div(0 * r + 1, r * r) + d * d);
+}
+Lane gamma_kl_of(X x) {
+  const Lane a1 = positive(x[0]), a2 = positive(x[2]);
+  return kl_div(a2, a1 * (positive(x[1]) / positive(x[3]))) + beyond_kl_div(a2, a1);
+}
+// Operands: a1, their sum, a2, their sum.
+Lane dirichlet_term(X x) { return kl_div(x[2], x[3] * (x[0] / x[1])) + beyond_kl_div(x[2], x[0]); }
+Lane beta_kl_of(X x) {
+  const Lane a1 = positive(x[0]), b1 = positive(x[1]), a2 = positive(x[2]), b2 = positive(x[3]);
+  const Lane n1 = a1 + b1, n2 = a2 + b2;
+  const Lane a[] = {a1, n1, a2, n2}, b[] = {b1, n1, b2, n2};
+  return dirichlet_term(a) + dirichlet_term(b) - beyond_kl_div(n2, n1);
+}
+Lane bernoulli_kl_of(X x) {
+  const Lane p = where(x[0] >= 0 && x[0] <= 1, x[0], invalid), q = where(x[1] >= 0 && x[1] <= 1, x[1], invalid);
+  return kl_div(p, q) + kl_div(1 - p, 1 - q);
+}
+
+enum Divergence : std::size_t {
+  of_norm,
+  of_expon,
+  of_gamma,
+  of_beta,
+  of_bernoulli,
+  of_poisson,
+  of_dirichlet_term,
+  of_sums
+};
+// In the order of the enumerators.
+constexpr Composed divergences[] = {
+    {"norm_kl", norm_kl_of},
+    {"expon_kl", [](X x) { return of_ratio(positive(x[0]), positive(x[1])); }},
+    {"gamma_kl", gamma_kl_of},
+    {"beta_kl", beta_kl_of},
+    {"bernoulli_kl", bernoulli_kl_of},
+    {"poisson_kl", [](X x) { return kl_div(where(x[0] >= 0, x[0], invalid), where(x[1] >= 0, x[1], invalid)); }},
+    {"dirichlet_kl", dirichlet_term},
+    {"dirichlet_kl", [](X x) { return beyond_kl_div(x[1], x[0]); }},
+};
+Tensor divergence(Divergence f, std::initializer_list<const Operand*> operands) {
+  static const ComposedOps& all = *new ComposedOps(divergences);
+  const tape::OpScope scope(**operands.begin());
+  return all.call(f, {operands.begin(), operands.size()});
+}
+
+}  // namespace
+
+}  // namespace ops
+
+// clang-format off
+Tensor norm_kl(const Operand& loc1, const Operand& scale1, const Operand& loc2, const Operand& scale2) { return ops::divergence(ops::of_norm, {&loc1, &scale1, &loc2, &scale2}); }
+Tensor expon_kl(const Operand& scale1, const Operand& scale2) { return ops::divergence(ops::of_expon, {&scale1, &scale2}); }
+Tensor gamma_kl(const Operand& a1, const Operand& scale1, const Operand& a2, const Operand& scale2) { return ops::divergence(ops::of_gamma, {&a1, &scale1, &a2, &scale2}); }
+Tensor beta_kl(const Operand& a1, const Operand& b1, const Operand& a2, const Operand& b2) { return ops::divergence(ops::of_beta, {&a1, &b1, &a2, &b2}); }
+Tensor bernoulli_kl(const Operand& p1, const Operand& p2) { return ops::divergence(ops::of_bernoulli, {&p1, &p2}); }
+Tensor poisson_kl(const Operand& mu1, const Operand& mu2) { return ops::divergence(ops::of_poisson, {&mu1, &mu2}); }
+// clang-format on
+
+Tensor dirichlet_kl(const Operand& alpha1, const Operand& alpha2) {
+  constexpr const char* op = "dirichlet_kl";
+  const tape::OpScope scope(alpha1);
+  const ops::Converted c(op, {&alpha1, &alpha2});
+  if (c.x[0].rank() == 0 || c.x[1].rank() == 0 || c.x[0].shape()[-1] != c.x[1].shape()[-1] || c.x[0].shape()[-1] == 0)
+    fail<ShapeError>(op, "both need a last axis of the same number of elements; their shapes are {} and {}",
+                     c.x[0].shape(), c.x[1].shape());
+  ops::broadcast_all(op, c.x);
+  const Tensor a1 = where(greater(c.x[0], 0), c.x[0], ops::invalid),
+               a2 = where(greater(c.x[1], 0), c.x[1], ops::invalid);
+  const Tensor n1 = sum(a1, -1, true), n2 = sum(a2, -1, true);
+  const Operand first(a1), second(a2), sum1(n1), sum2(n2);
+  const Tensor terms = ops::divergence(ops::of_dirichlet_term, {&first, &sum1, &second, &sum2}),
+               sums = ops::divergence(ops::of_sums, {&sum1, &sum2});
+  return ops::cast_to(sum(terms, -1) - squeeze(sums, -1), c.result);
+}
+
+Tensor multivariate_normal_kl(const Operand& mean1, const Operand& cholesky_factor1, const Operand& mean2,
+                              const Operand& cholesky_factor2) {
+  constexpr const char* op = "multivariate_normal_kl";
+  const tape::OpScope scope(mean1);
+  const ops::Converted c(op, {&mean1, &cholesky_factor1, &mean2, &cholesky_factor2});
+  const Tensor l1 = tril(ops::square_operand(op, c.x[1], "cholesky_factor1")),
+               l2 = ops::square_operand(op, c.x[3], "cholesky_factor2");
+  const std::int64_t n = l1.shape()[-1];
+  for (const std::size_t k : {0, 2, 3})
+    if (c.x[k].rank() == 0 || c.x[k].shape()[-1] != n)
+      fail<ShapeError>(op, "an operand has the shape {}, but its last axis must have {} elements, as cholesky_factor1",
+                       c.x[k].shape(), n);
+  ops::broadcast_shapes(op, l1.shape(), l2.shape());
+  Shape batch = ops::broadcast_shapes(op, l1.shape(), l2.shape());
+  batch.pop_back();
+  const Tensor d = c.x[0] - c.x[2];
+  ops::broadcast_shapes(op, batch, d.shape());
+  const Tensor m = triangular_solve(l2, l1), y = triangular_solve(l2, expand_dims(d, -1));
+  const Tensor scale1 = diagonal(l1), scale2 = diagonal(l2);
+  const Tensor r = where(logical_and(greater(scale1, 0), greater(scale2, 0)), scale1 / scale2, ops::invalid);
+  const Tensor of_scales = sum(kl_div(1, square(r)), -1);
+  const Tensor of_rest = sum(square(tril(m, -1)), {-2, -1});
+  return ops::cast_to(0.5 * (of_scales + of_rest + sum(square(y), {-2, -1})), c.result);
+}
+
+}  // namespace reel

@@ -1,0 +1,281 @@
+// Joint densities, distribution functions and divergences of <reel/stats.hpp>: values and gradients to all digits, what
+// lies outside the support, ends, parameters out of range, batches, errors. Values and derivatives in every mode are
+// checked by the op table.
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <map>
+#include <reel/ops/arranging.hpp>
+#include <reel/reel.hpp>
+#include <reel/stats.hpp>
+#include <string>
+
+#include "catch.hpp"
+#include "further_values.hpp"
+#include "support/numbers.hpp"
+
+using namespace reel;
+using namespace support;
+
+namespace {
+
+using Scalars = std::vector<Tensor>;
+using Call = std::function<Tensor(const Scalars&)>;
+
+// The scalars from `first` on as a vector, and as a lower triangular matrix of two rows.
+Tensor vector_at(const Scalars& x, std::size_t first, std::size_t count) {
+  return stack(std::span(x).subspan(first, count));
+}
+Tensor factor_at(const Scalars& x, std::size_t first) {
+  return stack({stack({x[first], scalar(99.0)}), stack({x[first + 1], x[first + 2]})});
+}
+
+// clang-format off
+#define ALL_OF(n, name) {#name, [](const Scalars& x) { return name ARGUMENTS_##n; }}
+#define ARGUMENTS_2 (x[0], x[1])
+#define ARGUMENTS_3 (x[0], x[1], x[2])
+#define ARGUMENTS_4 (x[0], x[1], x[2], x[3])
+#define ARGUMENTS_5 (x[0], x[1], x[2], x[3], x[4])
+const std::map<std::string, Call> functions = {
+    {"multivariate_normal_logpdf", [](const Scalars& x) { return multivariate_normal_logpdf(vector_at(x, 0, 2), vector_at(x, 2, 2), factor_at(x, 4)); }},
+    {"dirichlet_logpdf", [](const Scalars& x) { return dirichlet_logpdf(vector_at(x, 0, 3), vector_at(x, 3, 3)); }},
+    ALL_OF(3, vonmises_logpdf), ALL_OF(5, truncnorm_logpdf),
+    ALL_OF(4, gamma_cdf), ALL_OF(4, gamma_sf), ALL_OF(4, chi2_cdf), ALL_OF(4, chi2_sf), ALL_OF(5, beta_cdf), ALL_OF(5, beta_sf),
+    ALL_OF(4, t_cdf), ALL_OF(4, t_sf), ALL_OF(2, poisson_cdf), ALL_OF(2, poisson_sf), ALL_OF(3, binom_cdf), ALL_OF(3, binom_sf),
+    ALL_OF(3, nbinom_cdf), ALL_OF(3, nbinom_sf), ALL_OF(2, geom_cdf), ALL_OF(2, geom_sf), ALL_OF(2, bernoulli_cdf), ALL_OF(2, bernoulli_sf),
+    ALL_OF(4, norm_kl), ALL_OF(2, expon_kl), ALL_OF(4, gamma_kl), ALL_OF(4, beta_kl), ALL_OF(2, bernoulli_kl), ALL_OF(2, poisson_kl),
+    {"dirichlet_kl", [](const Scalars& x) { return dirichlet_kl(vector_at(x, 0, 3), vector_at(x, 3, 3)); }},
+    {"multivariate_normal_kl", [](const Scalars& x) {
+       return multivariate_normal_kl(vector_at(x, 0, 2), factor_at(x, 2), vector_at(x, 5, 2), factor_at(x, 7));
+     }},
+};
+// clang-format on
+
+struct FirstOrder {
+  double value;
+  Doubles gradient;
+};
+FirstOrder first_order(const std::string& name, const Doubles& x) {
+  Scalars operands;
+  for (const double v : x) operands.push_back(scalar(v));
+  GradientTape tape;
+  for (const Tensor& t : operands) tape.watch(t);
+  const Tensor y = functions.at(name)(operands);
+  FirstOrder f{y.item(), {}};
+  for (const Gradient& g : tape.gradient(y, operands)) f.gradient.push_back(g ? g.dense().item() : 0);
+  return f;
+}
+double value(const std::string& name, const Doubles& x) { return first_order(name, x).value; }
+void check_constant(const std::string& name, const Doubles& x, double expected) {
+  INFO(name << " at " << x[0]);
+  const FirstOrder f = first_order(name, x);
+  CHECK(f.value == expected);
+  for (const double g : f.gradient) CHECK(g == 0);
+}
+
+}  // namespace
+
+TEST_CASE("further laws: values and gradients to all digits") {
+  constexpr double unit = 0x1p-52;
+  for (const FurtherValue& row : further_values) {
+    std::string text = row.function;
+    for (const double v : row.operands) text += " " + std::to_string(v);
+    INFO(text);
+    const FirstOrder got = first_order(row.function, row.operands);
+    double condition = 0;
+    for (std::size_t k = 0; k < row.operands.size(); ++k) condition += std::abs(row.operands[k] * row.gradient[k]);
+    // Densities and divergences with parameters of shape are sums of terms of lgamma, of at most 500 here.
+    const std::string name = row.function;
+    const bool of_lgamma = name.starts_with("dirichlet") || name == "gamma_kl" || name == "beta_kl";
+    const double terms = of_lgamma ? std::min(500.0, std::abs(row.value) * 1e3 + 40) : 0;
+    INFO(got.value << ", not " << row.value);
+    CHECK(std::abs(got.value - row.value) <= 8 * unit * (std::abs(row.value) + condition + terms));
+    for (std::size_t k = 0; k < row.gradient.size(); ++k) {
+      INFO("gradient of operand " << k << ": " << got.gradient[k] << ", not " << row.gradient[k]);
+      CHECK(std::abs(got.gradient[k] - row.gradient[k]) <=
+            5e-13 * std::abs(row.gradient[k]) + 8 * unit * row.conditions[k]);
+    }
+  }
+}
+
+TEST_CASE("further laws: outside the support, ends, parameters out of range") {
+  for (const double far : {-inf, inf}) {
+    check_constant("multivariate_normal_logpdf", {far, 0, 0, 0, 1, 0.5, 1}, -inf);
+    check_constant("vonmises_logpdf", {far, 2, 0}, -inf);
+    check_constant("truncnorm_logpdf", {far, -inf, inf, 0, 1}, -inf);
+    for (const char* law : {"gamma", "chi2", "t"}) {
+      check_constant(std::string(law) + "_cdf", {far, 2.5, 0.25, 2}, far > 0);
+      check_constant(std::string(law) + "_sf", {far, 2.5, 0.25, 2}, far < 0);
+    }
+  }
+  check_constant("dirichlet_logpdf", {0.5, 0.5, 0.5, 1, 2, 3}, -inf);
+  check_constant("dirichlet_logpdf", {-0.5, 1, 0.5, 1, 2, 3}, -inf);
+  check_constant("dirichlet_logpdf", {inf, 1, 0.5, 1, 2, 3}, -inf);
+  check_constant("truncnorm_logpdf", {2.5, -1, 1, 0.25, 2}, -inf);
+  check_constant("truncnorm_logpdf", {-2, -1, 1, 0.25, 2}, -inf);
+  check_constant("gamma_cdf", {-1, 2.5, 0, 1}, 0);
+  check_constant("chi2_sf", {-1, 2.5, 0, 1}, 1);
+  check_constant("beta_cdf", {-0.5, 2.5, 1.5, 0, 1}, 0);
+  check_constant("beta_cdf", {1.5, 2.5, 1.5, 0, 1}, 1);
+  check_constant("beta_sf", {1.5, 2.5, 1.5, 0, 1}, 0);
+  CHECK(std::abs(value("truncnorm_logpdf", {1, -inf, inf, 0, 1}) - norm_logpdf(1.0).item()) < 1e-15);
+  const FirstOrder half = first_order("truncnorm_logpdf", {1, 0, inf, 0, 1});
+  CHECK(std::abs(half.value - norm_logpdf(1.0).item() - std::log(2)) < 1e-15);
+  for (const double g : half.gradient) CHECK(std::isfinite(g));
+  CHECK(half.gradient[2] == 0);
+  // Uniform where kappa is 0, and there the one-sided derivative.
+  const FirstOrder uniform = first_order("vonmises_logpdf", {1, 0, 0.25});
+  CHECK(std::abs(uniform.value + std::log(8 * std::atan(1))) < 1e-15);
+  CHECK(std::abs(uniform.gradient[1] - std::cos(0.75)) < 1e-15);
+  CHECK(value("dirichlet_logpdf", {0, 0.5, 0.5, 1, 2, 3}) == value("dirichlet_logpdf", {0, 0.5, 0.5, 1, 2, 3}));
+  CHECK(value("dirichlet_logpdf", {0, 0.5, 0.5, 2, 2, 3}) == -inf);
+  const FirstOrder middle = first_order("t_cdf", {0.5, 3, 0.5, 2});
+  CHECK(middle.value == 0.5);
+  CHECK(std::abs(middle.gradient[0] - t_pdf(0.5, 3.0, 0.5, 2.0).item()) < 1e-15);
+
+  const std::map<std::string, std::vector<Doubles>> invalid = {
+      {"multivariate_normal_logpdf", {{0, qnan, 0, 0, 1, 0, 1}, {0, 0, 0, 0, -1, 0, 1}, {inf, 0, 0, 0, 1, 0, -1}}},
+      {"dirichlet_logpdf", {{0.5, 0.25, 0.25, 1, 0, 1}, {0.5, 0.25, 0.25, 1, -1, 1}, {0.5, 0.25, 2, 1, qnan, 1}}},
+      {"vonmises_logpdf", {{1, -1, 0}, {inf, -1, 0}, {qnan, 1, 0}, {1, 1, qnan}, {1, qnan, 0}}},
+      {"truncnorm_logpdf", {{1, 2, 2, 0, 1}, {1, 3, 2, 0, 1}, {1, 0, 2, 0, 0}, {9, qnan, 2, 0, 1}, {qnan, 0, 2, 0, 1}}},
+      {"gamma_cdf", {{1, 0, 0, 1}, {-1, -1, 0, 1}, {1, 1, 0, -1}, {inf, 1, 0, 0}, {qnan, 1, 0, 1}}},
+      {"beta_sf", {{0.5, 0, 1, 0, 1}, {2, 1, -1, 0, 1}, {0.5, 1, 1, 0, 0}, {qnan, 1, 1, 0, 1}}},
+      {"t_cdf", {{1, 0, 0, 1}, {-inf, -1, 0, 1}, {1, 1, 0, 0}, {qnan, 1, 0, 1}, {0, qnan, 0, 1}}},
+      {"poisson_cdf", {{1, -1}, {-1, qnan}, {qnan, 1}}},
+      {"binom_sf", {{1, 2.5, 0.5}, {1, -1, 0.5}, {9, 5, 1.5}, {qnan, 5, 0.5}}},
+      {"nbinom_cdf", {{1, 0, 0.5}, {1, 2, 0}, {-1, 2, 2}, {qnan, 2, 0.5}}},
+      {"bernoulli_cdf", {{0, 1.5}, {-1, -1}, {2, qnan}, {qnan, 0.5}}},
+      {"geom_sf", {{1, 0}, {-1, 1.5}, {qnan, 0.5}}},
+      {"norm_kl", {{0, 0, 0, 1}, {0, 1, 0, -1}, {qnan, 1, 0, 1}}},
+      {"expon_kl", {{0, 1}, {1, -1}}},
+      {"gamma_kl", {{0, 1, 1, 1}, {1, 1, 1, 0}, {1, qnan, 1, 1}, {20, 1, -1, 1}}},
+      {"beta_kl", {{1, 0, 1, 1}, {1, 1, -1, 1}}},
+      {"bernoulli_kl", {{1.5, 0.5}, {0.5, -1}, {qnan, 0.5}}},
+      {"poisson_kl", {{-1, 1}, {1, -1}}},
+      {"dirichlet_kl", {{1, 0, 1, 1, 1, 1}, {1, 1, 1, 1, 1, -1}}},
+      {"multivariate_normal_kl", {{0, 0, 1, 0, -1, 0, 0, 1, 0, 1}, {0, 0, 1, 0, 1, 0, 0, -1, 0, 1}}},
+  };
+  for (const auto& [name, all] : invalid) {
+    for (const Doubles& x : all) {
+      INFO(name << " of " << x[0] << ", " << x[1]);
+      CHECK(std::isnan(value(name, x)));
+    }
+  }
+}
+
+TEST_CASE("discrete laws: x counts as its floor, below all numbers and from the last on probabilities are constants") {
+  const std::map<std::string, Doubles> laws = {{"poisson", {0, 1.5}},
+                                               {"binom", {5, 5, 0.25}},
+                                               {"nbinom", {0, 2.5, 0.25}},
+                                               {"bernoulli", {1, 0.25}},
+                                               {"geom", {1, 0.25}}};
+  for (const auto& [law, given] : laws) {
+    Doubles x = given;
+    for (const double low : {-inf, -1., -1e-9}) {
+      check_constant(law + "_cdf", (x[0] = low, x), 0);
+      check_constant(law + "_sf", (x[0] = low, x), 1);
+    }
+    check_constant(law + "_cdf", (x[0] = inf, x), 1);
+    check_constant(law + "_sf", (x[0] = inf, x), 0);
+    const bool ends = law == "binom" || law == "bernoulli";
+    if (ends) check_constant(law + "_cdf", (x[0] = given[0], x), 1);
+    if (ends) check_constant(law + "_sf", (x[0] = given[0] + 3.5, x), 0);
+    for (const double k : {1., 2., 3.}) {
+      if (law == "bernoulli") continue;
+      INFO(law << " " << k);
+      CHECK(value(law + "_cdf", (x[0] = k, x)) == value(law + "_cdf", (x[0] = k + 0.75, x)));
+      CHECK(first_order(law + "_cdf", x).gradient[0] == 0);
+      const double pmf = law == "poisson" ? poisson_pmf(k, x[1]).item()
+                         : law == "binom" ? binom_pmf(k, x[1], x[2]).item()
+                         : law == "geom"  ? geom_pmf(k, x[1]).item()
+                                          : nbinom_pmf(k, x[1], x[2]).item();
+      const double above = value(law + "_cdf", (x[0] = k, x)), below = value(law + "_cdf", (x[0] = k - 1, x));
+      CHECK(std::abs(above - below - pmf) < 1e-15);
+      CHECK(std::abs(value(law + "_sf", (x[0] = k, x)) + above - 1) < 1e-15);
+    }
+  }
+}
+
+TEST_CASE("further laws: quantiles invert distribution functions") {
+  for (const double p : {1e-9, 0.25, 0.5, 0.9375}) {
+    INFO(p);
+    CHECK(std::abs(gamma_cdf(gamma_ppf(p, 2.5, 0.25, 2), 2.5, 0.25, 2).item() - p) < 1e-14);
+    CHECK(std::abs(chi2_cdf(chi2_ppf(p, 3, 0.25, 2), 3, 0.25, 2).item() - p) < 1e-14);
+    CHECK(std::abs(beta_cdf(beta_ppf(p, 2.5, 1.5, 0.25, 2), 2.5, 1.5, 0.25, 2).item() - p) < 1e-14);
+  }
+  CHECK(gamma_ppf(0.0, 2.5, 0.25, 2).item() == 0.25);
+  CHECK(gamma_ppf(1.0, 2.5, 0.25, 2).item() == inf);
+  CHECK(beta_ppf(1.0, 2.5, 1.5, 0.25, 2).item() == 2.25);
+  for (const double bad : {-0.25, 1.5, qnan}) {
+    CHECK(std::isnan(gamma_ppf(bad, 2.5).item()));
+    CHECK(std::isnan(chi2_ppf(bad, 2.5).item()));
+    CHECK(std::isnan(beta_ppf(bad, 2.5, 1).item()));
+    CHECK(std::isnan(beta_ppf(0.5, 2.5, 1, 0, -1).item()));
+  }
+}
+
+TEST_CASE("further laws: equal laws have the divergence 0, nearly equal ones gradients that vanish") {
+  for (const auto& [name, x] :
+       std::map<std::string, Doubles>{{"norm_kl", {0.5, 2, 0.5, 2}},
+                                      {"expon_kl", {3, 3}},
+                                      {"gamma_kl", {1.5, 3, 1.5, 3}},
+                                      {"beta_kl", {12, 30, 12, 30}},
+                                      {"bernoulli_kl", {0.25, 0.25}},
+                                      {"poisson_kl", {7, 7}},
+                                      {"dirichlet_kl", {1, 2, 30, 1, 2, 30}},
+                                      {"multivariate_normal_kl", {1, 2, 3, 1, 2, 1, 2, 3, 1, 2}}}) {
+    INFO(name);
+    const FirstOrder f = first_order(name, x);
+    CHECK(f.value == 0);
+    for (const double g : f.gradient) CHECK(std::abs(g) < 1e-14);
+  }
+  CHECK(bernoulli_kl(0.0, 0.5).item() == std::log(2));
+  CHECK(bernoulli_kl(0.5, 0.0).item() == inf);
+  CHECK(bernoulli_kl(1.0, 1.0).item() == 0);
+  CHECK(poisson_kl(0.0, 2.0).item() == 2);
+  CHECK(poisson_kl(2.0, 0.0).item() == inf);
+}
+
+TEST_CASE("further laws: batches, dtypes and errors") {
+  const Tensor mean = from_data(std::vector<double>{0.5, -1, 2}), points = reshape(arange(24.0), {2, 4, 3}) / 8;
+  const Tensor factors = stack({eye(3), 2 * eye(3) + tril(ones({3, 3}), -1)});
+  const Tensor got = multivariate_normal_logpdf(points, mean, expand_dims(factors, 1));
+  CHECK(got.shape() == Shape{2, 4});
+  for (const std::int64_t i : {0, 1}) {
+    for (const std::int64_t j : {0, 3}) {
+      const Tensor one = multivariate_normal_logpdf(points(i, j), mean, factors(i));
+      CHECK(std::abs(one.item() - got(i, j).item()) < 1e-14);
+    }
+  }
+  CHECK(std::abs(got(0, 0).item() - sum(norm_logpdf(points(0, 0), mean)).item()) < 1e-14);
+  CHECK(multivariate_normal_logpdf(points, 0, factors(0)).shape() == Shape{2, 4});
+  CHECK(multivariate_normal_logpdf(zeros({0, 3}), mean, factors(0)).shape() == Shape{0});
+  CHECK(multivariate_normal_logpdf(zeros({0}), zeros({0}), zeros({0, 0})).item() == 0);
+  CHECK(multivariate_normal_kl(mean, factors, zeros({4, 1, 3}), factors(1)).shape() == Shape{4, 2});
+  CHECK(dirichlet_kl(ones({2, 1, 3}), ones({4, 3})).shape() == Shape{2, 4});
+  const Tensor thirds = full({5, 3}, 1.0 / 3), ones_of_4 = ones({4, 1, 3});
+  CHECK(dirichlet_logpdf(thirds, ones_of_4).shape() == Shape{4, 5});
+  CHECK(std::abs(dirichlet_logpdf(thirds, ones_of_4)(0, 0).item() - std::log(2)) < 1e-15);
+  for (const DType d : {DType::float16, DType::bfloat16, DType::float32}) {
+    const Tensor x = cast(thirds, d);
+    CHECK(dirichlet_logpdf(x, 1 + x).dtype() == d);
+    CHECK(bool(all(isfinite(dirichlet_logpdf(x, 1 + x)))));
+    CHECK(vonmises_logpdf(x, 100).dtype() == d);
+    CHECK(t_cdf(x, 3).dtype() == d);
+    CHECK(poisson_sf(3, x).dtype() == d);
+    CHECK(gamma_kl(x, 1, x, 2).dtype() == d);
+  }
+  CHECK(t_cdf(arange(3), 2).dtype() == DType::float64);
+  CHECK_THROWS_AS(multivariate_normal_logpdf(points, mean, ones({3, 2})), ShapeError);
+  CHECK_THROWS_AS(multivariate_normal_logpdf(points, mean, eye(2)), ShapeError);
+  CHECK_THROWS_AS(multivariate_normal_logpdf(points, zeros({2}), eye(3)), ShapeError);
+  CHECK_THROWS_AS(multivariate_normal_logpdf(points, mean, ones({3, 1, 3, 3})), ShapeError);
+  CHECK_THROWS_AS(multivariate_normal_logpdf(points, mean, zeros({3, 3})), ValueError);
+  CHECK_THROWS_AS(multivariate_normal_kl(mean, eye(3), zeros({2}), eye(3)), ShapeError);
+  CHECK_THROWS_AS(dirichlet_logpdf(thirds, ones({2})), ShapeError);
+  CHECK_THROWS_AS(dirichlet_logpdf(1.0, 1.0), ShapeError);
+  CHECK_THROWS_AS(dirichlet_kl(zeros({2, 0}), zeros({2, 0})), ShapeError);
+  CHECK_THROWS_AS(t_cdf(zeros({2}), zeros({3})), ShapeError);
+  CHECK_THROWS_AS(poisson_sf(zeros({2}, DType::complex64), 1), TypeError);
+  CHECK_THROWS_AS(vonmises_logpdf(zeros({2}, DType::complex64), 1), TypeError);
+}

@@ -1,0 +1,141 @@
+"""Writes further_values.hpp: joint densities, distribution functions and divergences by their definitions, with
+gradients, by central differences in 110 digits. The condition of a derivative is its change for relative changes of the
+operands.
+
+Usage: make_further_values.py > further_values.hpp, with mpmath 1.2. The tests read the stored file alone.
+"""
+from mpmath import betainc, besseli, cos, digamma, erfc, exp, gammainc, log, loggamma, mp, mpf, pi, sqrt
+
+mp.dps = 110
+upper = lambda z: erfc(z / sqrt(mpf(2))) / 2
+log_beta = lambda a, b: loggamma(a) + loggamma(b) - loggamma(a + b)
+P = lambda a, x: gammainc(a, 0, x, regularized=True)
+Q = lambda a, x: gammainc(a, x, mp.inf, regularized=True)
+I = lambda a, b, x: betainc(a, b, 0, x, regularized=True)
+C = lambda a, b, x: betainc(b, a, 0, 1 - x, regularized=True)
+
+
+def normal2(x0, x1, m0, m1, a, b, c):
+    y0 = (x0 - m0) / a
+    y1 = (x1 - m1 - b * y0) / c
+    return -(y0 * y0 + y1 * y1) / 2 - log(a * c) - log(2 * pi)
+
+
+def dirichlet3(x0, x1, x2, a0, a1, a2):
+    return ((a0 - 1) * log(x0) + (a1 - 1) * log(x1) + (a2 - 1) * log(x2) + loggamma(a0 + a1 + a2) - loggamma(a0) - loggamma(a1) -
+            loggamma(a2))
+
+
+def vonmises(x, kappa, loc):
+    return kappa * cos(x - loc) - log(2 * pi * besseli(0, kappa))
+
+
+def truncnorm(x, a, b, loc, scale):
+    between = upper(a) - upper(b) if a > 0 else upper(-b) - upper(-a)
+    return -((x - loc) / scale) ** 2 / 2 - log(2 * pi) / 2 - log(scale) - log(between)
+
+
+def beyond(z, v):
+    """The probability of more than z > 0 of Student's law."""
+    return I(v / 2, mpf(1) / 2, v / (v + z * z)) / 2
+
+
+place = lambda f: lambda x, *rest: f((x - rest[-2]) / rest[-1], *rest[:-2])
+t_upper = lambda z, v: beyond(z, v) if z > 0 else 1 - beyond(-z, v) if z < 0 else mpf(1) / 2
+
+
+def bregman(a, b):
+    return loggamma(a) - loggamma(b) - (a - b) * digamma(b)
+
+
+def normal2_kl(m0, m1, a, b, c, n0, n1, d, e, f):
+    m00 = a / d
+    m10, m11 = (b - e * m00) / f, c / f
+    y0 = (m0 - n0) / d
+    y1 = (m1 - n1 - e * y0) / f
+    return (m00 ** 2 + m10 ** 2 + m11 ** 2 + y0 ** 2 + y1 ** 2 - 2 - 2 * log(m00 * m11)) / 2
+
+
+def gamma_kl(a1, s1, a2, s2):
+    return bregman(a2, a1) + a1 * (s1 / s2 - 1) + a2 * log(s2 / s1)
+
+
+def beta_kl(a1, b1, a2, b2):
+    return bregman(a2, a1) + bregman(b2, b1) - bregman(a2 + b2, a1 + b1)
+
+
+def dirichlet3_kl(a, b, c, d, e, f):
+    return bregman(d, a) + bregman(e, b) + bregman(f, c) - bregman(d + e + f, a + b + c)
+
+
+GAMMA = [(1.25, 0.5, 0, 1), (7, 3, 0.75, 2), (60, 9.5, 0, 1), (1e-3, 2.5, 0, 1), (110, 100, 0, 1)]
+BETA = [(0.25, 0.5, 3, 0, 1), (3.5, 2.5, 1.5, 0.75, 8), (0.9375, 3, 20, 0, 1), (1e-9, 2, 30, 0, 1)]
+T = [(0.25, 1, 0, 1), (-7, 3.5, 0.75, 2), (3, 25, 0, 1), (-0.25, 30, 0, 1), (1e12, 2, 0, 1), (-1e5, 1.5, 0, 1), (1e-7, 4, 0, 1)]
+# Functions, points, and the operands that have no derivative.
+ROWS = {
+    "multivariate_normal_logpdf": (normal2, [(1.25, -0.5, 0.75, 2, 1.5, 0.25, 0.5), (3, 4, 3, 1, 1e-3, -2, 1e3)], ()),
+    "dirichlet_logpdf": (dirichlet3, [(0.25, 0.25, 0.5, 1.5, 0.75, 3), (0.125, 0.375, 0.5, 30, 100, 130)], ()),
+    "vonmises_logpdf": (vonmises, [(0.25, 0.5, 1), (3, 2, -0.5), (0.5, 30, 0.25), (0.25, 49, 0.125), (0.25, 50, 0.125), (1.0625, 1e4, 1), (1.0009765625, 1e8, 1),
+                                   (30, 5, 0.5)], ()),
+    "truncnorm_logpdf": (truncnorm, [(0.25, -1, 2, 0, 1), (3.5, 0.5, 4, 0.75, 2), (0.001, 0.0009765625, 0.001953125, 0, 1), (30.25, 30, 31, 0, 1), (-40.5, -41, -40, 0, 1),
+                                     (2.5, 2, 2.75, 0, 1), (-30, -40, 0.5, 0, 1)], ()),
+    "gamma_cdf": (place(lambda z, a: P(a, z)), GAMMA, ()),
+    "gamma_sf": (place(lambda z, a: Q(a, z)), GAMMA, ()),
+    "chi2_cdf": (place(lambda z, v: P(v / 2, z / 2)), GAMMA[:3], ()),
+    "chi2_sf": (place(lambda z, v: Q(v / 2, z / 2)), GAMMA[:3], ()),
+    "beta_cdf": (place(lambda z, a, b: I(a, b, z)), BETA, ()),
+    "beta_sf": (place(lambda z, a, b: C(a, b, z)), BETA, ()),
+    "t_cdf": (place(lambda z, v: t_upper(-z, v)), T, ()),
+    "t_sf": (place(t_upper), T, ()),
+    "poisson_cdf": (lambda x, mu: Q(mp.floor(x) + 1, mu), [(0, 1.5), (3.75, 0.25), (9, 30), (100, 90)], (0,)),
+    "poisson_sf": (lambda x, mu: P(mp.floor(x) + 1, mu), [(0, 1.5), (3.75, 0.25), (30, 9), (100, 90)], (0,)),
+    "binom_cdf": (lambda x, n, p: C(mp.floor(x) + 1, n - mp.floor(x), p), [(0, 5, 0.25), (3.5, 12, 0.125), (2, 100, 0.5)], (0, 1)),
+    "binom_sf": (lambda x, n, p: I(mp.floor(x) + 1, n - mp.floor(x), p), [(0, 5, 0.25), (3.5, 12, 0.125), (97, 100, 0.5)], (0, 1)),
+    "nbinom_cdf": (lambda x, n, p: I(n, mp.floor(x) + 1, p), [(0, 2.5, 0.25), (7.5, 2.5, 0.25), (3, 30.5, 0.375)], (0,)),
+    "nbinom_sf": (lambda x, n, p: C(n, mp.floor(x) + 1, p), [(0, 2.5, 0.25), (7.5, 2.5, 0.25), (40, 3, 0.75)], (0,)),
+    "geom_cdf": (lambda x, p: 1 - (1 - p) ** mp.floor(x), [(1, 0.25), (7.5, 0.25), (3, 1e-9)], (0,)),
+    "geom_sf": (lambda x, p: (1 - p) ** mp.floor(x), [(1, 0.25), (7.5, 0.25), (200, 0.25)], (0,)),
+    "norm_kl": (lambda m, s, n, t: log(t / s) + (s * s + (m - n) ** 2) / (2 * t * t) - mpf(1) / 2,
+                [(0.25, 1.5, 2, 0.75), (1, 2, 1.0000001, 2.0000001), (0, 1e3, 0, 1)], ()),
+    "expon_kl": (lambda s, t: log(t / s) + s / t - 1, [(1.5, 0.75), (2, 2.0000001), (1e-3, 1e3)], ()),
+    "gamma_kl": (gamma_kl, [(1.5, 2, 3.25, 0.75), (30, 2, 40, 1.5), (1e6, 1, 1000010, 1), (12, 2, 12.0001, 2.0001), (3, 1, 50, 2)], ()),
+    "beta_kl": (beta_kl, [(1.5, 2, 3.25, 0.75), (30, 20, 40, 15), (1e6, 2e6, 1000010, 2e6), (3, 50, 12, 1.5)], ()),
+    "bernoulli_kl": (lambda p, q: p * log(p / q) + (1 - p) * log((1 - p) / (1 - q)), [(0.25, 0.75), (0.25, 0.2500001), (1e-9, 0.5), (0.75, 1e-9)], ()),
+    "poisson_kl": (lambda m, n: m * log(m / n) - m + n, [(1.5, 4), (1e6, 1000010), (2, 2.0000001)], ()),
+    "dirichlet_kl": (dirichlet3_kl, [(1.5, 2, 0.75, 3.25, 0.75, 4), (30, 20, 50, 40, 15, 50)], ()),
+    "multivariate_normal_kl": (normal2_kl, [(0.25, -1, 1.5, 0.25, 0.75, 1, 2, 0.5, -0.75, 1.25),
+                                            (1, 2, 3, 0.5, 0.25, 1, 2, 3.0000001, 0.5, 0.2500001)], ()),
+}
+
+
+def derivative(f, x, k, *rest):
+    size = abs(x[k]) or mpf(1) / 1000
+    step = size * mpf(10) ** -35
+    at = lambda v: derivative(f, v, *rest) if rest else f(*v)
+    moved = lambda sign: at(x[:k] + (x[k] + sign * step,) + x[k + 1:])
+    return (moved(1) - moved(-1)) / (2 * step)
+
+
+kept = lambda v: "0.0" if abs(v) < mpf("1e-60") else repr(float(v))
+numbers = lambda values: ", ".join(kept(v) for v in values)
+print("""// Made by make_further_values.py: functions of laws and their gradients. Not to be edited.
+#pragma once
+#include <vector>
+
+struct FurtherValue {
+  const char* function;
+  std::vector<double> operands;
+  double value;
+  std::vector<double> gradient, conditions;
+};
+
+// clang-format off
+inline const std::vector<FurtherValue> further_values = {""")
+for name, (f, points, fixed) in ROWS.items():
+    for point in points:
+        x = tuple(mpf(v) for v in point)
+        free = [k for k in range(len(x)) if k not in fixed]
+        gradient = [derivative(f, x, k) if k in free else mpf(0) for k in range(len(x))]
+        condition = [sum(abs(x[j] * derivative(f, x, k, j)) for j in free) if k in free else mpf(0) for k in range(len(x))]
+        print(f'    {{"{name}", {{{numbers(x)}}}, {repr(float(f(*x)))}, {{{numbers(gradient)}}}, {{{numbers(condition)}}}}},')
+print("};\n// clang-format on")
