@@ -430,6 +430,26 @@ std::vector<Binary> binary_ops() {
          Generator generator(1);
          gamma_rvs(generator, {2}, x, y);
        }},
+      {"t_rvs",
+       [](const Tensor& x, const Tensor& y) {
+         Generator generator(1);
+         t_rvs(generator, {2}, x, y);
+       }},
+      {"truncnorm_rvs",
+       [](const Tensor& x, const Tensor& y) {
+         Generator generator(1);
+         truncnorm_rvs(generator, {2, 3}, x, y, x, y);
+       }},
+      {"dirichlet_rvs",
+       [](const Tensor& x, const Tensor&) {
+         Generator generator(1);
+         dirichlet_rvs(generator, {2, 3}, x);
+       }},
+      {"multivariate_normal_rvs",
+       [](const Tensor& x, const Tensor& y) {
+         Generator generator(1);
+         multivariate_normal_rvs(generator, {2, 3}, x, y);
+       }},
       {"gamma_logpdf", [](const Tensor& x, const Tensor& y) { gamma_logpdf(x, y, x); }},
       {"multivariate_normal_logpdf", [](const Tensor& x, const Tensor& y) { multivariate_normal_logpdf(x, y, y); }},
       REEL_OP(dirichlet_logpdf),

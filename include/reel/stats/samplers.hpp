@@ -56,6 +56,23 @@ Tensor chi2_rvs(Generator& generator, const Shape& shape, const Operand& df, con
 /// Beta, of shapes a and b, by betaincinv. Gradient: g for loc, g z for scale, for a and b the implicit one.
 Tensor beta_rvs(Generator& generator, const Shape& shape, const Operand& a, const Operand& b, const Operand& loc = 0,
                 const Operand& scale = 1, DType dtype = DType::float64);
+/// Student's law, as quantiles, by betaincinv of the tail or of the part near 0: some microseconds an element. inf
+/// where it overflows, as it may for df < 0.05. Gradient: g for loc, g z for scale, for df the implicit one.
+Tensor t_rvs(Generator& generator, const Shape& shape, const Operand& df, const Operand& loc = 0,
+             const Operand& scale = 1, DType dtype = DType::float64);
+/// The normal law between loc + scale a and loc + scale b, a < b, which may be infinite: quantiles by the logarithms of
+/// probabilities in the nearer tail, however far out. Gradient: g for loc, g z for scale, for a and b the implicit one.
+Tensor truncnorm_rvs(Generator& generator, const Shape& shape, const Operand& a, const Operand& b,
+                     const Operand& loc = 0, const Operand& scale = 1, DType dtype = DType::float64);
+/// Dirichlet's law: vectors along the last axis of the shape, with sums of 1. alpha broadcasts to the shape; ShapeError
+/// for a shape without axes. Gamma samples of shape alpha + 1 by gammaincinv times u^(1 / alpha), normalised by their
+/// logarithms: without underflow for small alpha. Gradient: that of these formulas, whose expectation is right.
+Tensor dirichlet_rvs(Generator& generator, const Shape& shape, const Operand& alpha, DType dtype = DType::float64);
+/// Normal vectors along the last axis of the shape [..., n], with this mean, which broadcasts to it, and covariance
+/// l l^T, l [..., n, n] lower triangular: mean + l z with z of norm_rvs. The upper triangle of l is not read.
+/// ShapeError for other shapes. Gradient: g for mean, the lower triangle of g z^T for l.
+Tensor multivariate_normal_rvs(Generator& generator, const Shape& shape, const Operand& mean,
+                               const Operand& cholesky_factor, DType dtype = DType::float64);
 
 /// A generator for each key, with a stream of its own: its seed is a hash of the seed and the key. The generator itself
 /// does not advance, and what it has drawn does not matter. (JAX's fold_in.)

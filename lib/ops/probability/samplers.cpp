@@ -9,18 +9,15 @@
 #include "core/fail.hpp"
 #include "loops/make/philox.hpp"
 #include "ops/engine.hpp"
+#include "ops/probability/uniform.hpp"
 #include "tape/observe/observe.hpp"
 
 namespace reel {
 
 namespace ops {
 
-namespace {
-
-using Parameters = std::initializer_list<const Operand*>;
-
-// Checks all arguments; then uniform numbers above 0 and below 1, of at least 32 bits.
-Tensor uniform_numbers(const char* op, Generator& generator, const Shape& shape, DType dtype, Parameters parameters) {
+Tensor uniform_numbers(const char* op, Generator& generator, const Shape& shape, DType dtype,
+                       std::initializer_list<const Operand*> parameters) {
   if (!is_floating(dtype)) fail<TypeError>(op, "dtype is {}; samples are floating, cast them", dtype);
   require_shape(op, shape);
   const DType common = common_dtype(op, {parameters.begin(), parameters.size()});
@@ -33,6 +30,8 @@ Tensor uniform_numbers(const char* op, Generator& generator, const Shape& shape,
   const Tensor u = random_uniform(generator, shape, 0, 1, is_half(dtype) ? DType::float32 : dtype);
   return maximum(u, dtype == DType::float64 ? 0x1p-54 : 0x1p-33);
 }
+
+namespace {
 
 Tensor or_nan(const Operand& scale) {
   return where(greater(scale, 0), scale, std::numeric_limits<double>::quiet_NaN());

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <functional>
 #include <reel/compile.hpp>
+#include <reel/ops/arranging.hpp>
 #include <reel/reel.hpp>
 #include <reel/special.hpp>
 #include <reel/stats.hpp>
@@ -43,7 +44,7 @@ struct Sampler {
                                                                      const LawParameters&                              \
                                                                          p) { return law##_cdf(x, p[0], p[1], p[2]); } \
   }
-// The distribution functions of the last three are written from their definitions.
+// The distribution functions of gamma, chi2, beta and truncnorm are written from their definitions.
 const std::vector<Sampler> samplers = {
     SAMPLER_0(norm),
     SAMPLER_0(expon),
@@ -69,6 +70,18 @@ const std::vector<Sampler> samplers = {
        return beta_rvs(g, s, p[0], p[1], p[2], p[3], d);
      },
      [](const Tensor& x, const LawParameters& p) { return betainc(p[0], p[1], (x - p[2]) / p[3]); }},
+    {"t",
+     {3.5, 0.5, 2},
+     [](Generator& g, const Shape& s, const LawParameters& p, DType d) { return t_rvs(g, s, p[0], p[1], p[2], d); },
+     [](const Tensor& x, const LawParameters& p) { return t_cdf(x, p[0], p[1], p[2]); }},
+    {"truncnorm",
+     {-0.5, 1.5, 0.5, 2},
+     [](Generator& g, const Shape& s, const LawParameters& p, DType d) {
+       return truncnorm_rvs(g, s, p[0], p[1], p[2], p[3], d);
+     },
+     [](const Tensor& x, const LawParameters& p) {
+       return (norm_cdf(x, p[2], p[3]) - norm_cdf(p[0])) / (norm_cdf(p[1]) - norm_cdf(p[0]));
+     }},
 };
 LawParameters parameters_of(const Sampler& s) {
   LawParameters p;
@@ -160,6 +173,97 @@ TEST_CASE("samplers: parameters that broadcast, dtypes, ends of the uniform numb
   CHECK_THROWS_AS(norm_rvs(generator, {2}, 0, 1, DType::int64), TypeError);
   CHECK_THROWS_AS(beta_rvs(generator, {2}, zeros({2}, DType::complex64), 1), TypeError);
   CHECK_THROWS_AS(norm_rvs(generator, {-1}), ShapeError);
+  CHECK(generator.position() == before);
+}
+
+TEST_CASE("truncnorm_rvs far out and in narrow intervals") {
+  Generator generator(9);
+  for (const Doubles& ends :
+       std::vector<Doubles>{{30, 31}, {-100, -99.5}, {50, inf}, {-inf, -1e4}, {2, 2.000001}, {-inf, inf}, {-9, 12}}) {
+    const double a = ends[0], b = ends[1];
+    INFO(a << " to " << b);
+    const Tensor low = scalar(a), high = scalar(b);
+    GradientTape tape;
+    tape.watch(low), tape.watch(high);
+    const Tensor x = truncnorm_rvs(generator, {500}, low, high);
+    CHECK(bool(all(logical_and(greater_equal(x, a), less_equal(x, b)))));
+    // Where the density falls as exp(-a (x - a)) the distance from the end has the mean 1 / |a|.
+    const double end = std::isinf(b) ? a : b;
+    const double scaled = mean(abs(x - end)).item() * std::abs(end);
+    if (std::isinf(b) != std::isinf(a)) CHECK(std::abs(scaled - 1) < 0.2);
+    const auto g = tape.gradient(x, {low, high});
+    for (const Gradient& one : g) CHECK(std::isfinite(one.dense().item()));
+    if (std::isinf(a)) CHECK(g[0].dense().item() == 0);
+    // The whole interval moves with its ends, up to the slope of the density across it.
+    if (b - a < 1e-3) CHECK(std::abs(g[0].dense().item() + g[1].dense().item() - 500) < 0.01);
+  }
+  for (const Doubles& bad : std::vector<Doubles>{{1, 1}, {2, 1}, {qnan, 1}, {0, qnan}})
+    CHECK(std::isnan(truncnorm_rvs(generator, {}, bad[0], bad[1]).item()));
+  CHECK(std::isnan(t_rvs(generator, {}, -1).item()));
+}
+
+// The elements of a Dirichlet sample follow beta laws, and the derivative of a mean is the mean of derivatives.
+TEST_CASE("dirichlet_rvs: marginal laws, gradients, small parameters") {
+  const Tensor alpha = from_data(std::vector<double>{0.5, 2, 3.5});
+  constexpr std::int64_t n = 3000;
+  Generator generator(13);
+  GradientTape tape;
+  tape.watch(alpha);
+  const Tensor x = dirichlet_rvs(generator, {n, 3}, alpha);
+  CHECK(bool(all(less(abs(sum(x, -1) - 1), 1e-15 * 8))));
+  for (const std::int64_t k : {0, 1, 2}) {
+    const Doubles u = sorted(betainc(alpha(k), 6 - alpha(k), minimum(x(range_from(0), k), 1)));
+    double distance = 0;
+    for (std::size_t i = 0; i < u.size(); ++i)
+      distance = std::max({distance, u[i] - static_cast<double>(i) / n, static_cast<double>(i + 1) / n - u[i]});
+    CHECK(distance * std::sqrt(static_cast<double>(n)) < 1.95);
+  }
+  const Doubles slopes = tape.gradient(mean(x(range_from(0), 1)), alpha).dense().to_vector<double>();
+  const Doubles expected = {-2. / 36, 4. / 36, -2. / 36};
+  for (std::size_t k = 0; k < 3; ++k) CHECK(std::abs(slopes[k] - expected[k]) < 0.01);
+  const Tensor tiny = dirichlet_rvs(generator, {200, 3}, 1e-4);
+  CHECK(bool(all(isfinite(tiny))));
+  CHECK(bool(all(less(abs(sum(tiny, -1) - 1), 1e-14))));
+  CHECK(dirichlet_rvs(generator, {4, 2}, 3.0, DType::float16).dtype() == DType::float16);
+  CHECK(std::isnan(dirichlet_rvs(generator, {2}, 0.0)(0).item()));
+  const std::uint64_t before = generator.position();
+  CHECK_THROWS_AS(dirichlet_rvs(generator, {}, 1.0), ShapeError);
+  CHECK_THROWS_AS(dirichlet_rvs(generator, {2}, ones({3})), ShapeError);
+  CHECK_THROWS_AS(dirichlet_rvs(generator, {2}, 1.0, DType::int32), TypeError);
+  CHECK(generator.position() == before);
+}
+
+TEST_CASE("multivariate_normal_rvs: whitened samples are normal, gradients, errors") {
+  Generator generator(17);
+  const Tensor location = from_data(std::vector<double>{1, -2}),
+               factor = reshape(from_data(std::vector<double>{2, 99, 0.5, 0.25}), {2, 2});
+  constexpr std::int64_t n = 3000;
+  GradientTape tape;
+  tape.watch(location), tape.watch(factor);
+  const Tensor x = multivariate_normal_rvs(generator, {n, 2}, location, factor);
+  const Tensor z = swapaxes(triangular_solve(factor, swapaxes(x - location, 0, 1)), 0, 1);
+  const Doubles u = sorted(norm_cdf(reshape(z, {2 * n})));
+  double distance = 0;
+  for (std::size_t i = 0; i < u.size(); ++i)
+    distance =
+        std::max({distance, u[i] - static_cast<double>(i) / (2 * n), static_cast<double>(i + 1) / (2 * n) - u[i]});
+  CHECK(distance * std::sqrt(2. * n) < 1.95);
+  CHECK(std::abs(mean(z(range_from(0), 0) * z(range_from(0), 1)).item()) < 0.06);
+  const auto g = tape.gradient(x, {location, factor});
+  CHECK(g[0].dense().to_vector<double>() == Doubles{n, n});
+  const Doubles sums = sum(z, 0).to_vector<double>(), of_factor = g[1].dense().to_vector<double>();
+  CHECK(std::abs(of_factor[0] - sums[0]) < 1e-9);
+  CHECK(of_factor[1] == 0);
+  CHECK(std::abs(of_factor[3] - sums[1]) < 1e-9);
+  CHECK(multivariate_normal_rvs(generator, {3, 4, 2}, 0, stack({factor, factor, factor, factor}), DType::float32)
+            .dtype() == DType::float32);
+  const std::uint64_t before = generator.position();
+  CHECK_THROWS_AS(multivariate_normal_rvs(generator, {3, 3}, 0, factor), ShapeError);
+  CHECK_THROWS_AS(multivariate_normal_rvs(generator, {}, 0, factor), ShapeError);
+  CHECK_THROWS_AS(multivariate_normal_rvs(generator, {2}, 0, stack({factor, factor})), ShapeError);
+  CHECK_THROWS_AS(multivariate_normal_rvs(generator, {2}, zeros({3}), factor), ShapeError);
+  CHECK_THROWS_AS(multivariate_normal_rvs(generator, {2}, 0, ones({2, 3})), ShapeError);
+  CHECK_THROWS_AS(multivariate_normal_rvs(generator, {2}, 0, cast(factor, DType::complex64)), TypeError);
   CHECK(generator.position() == before);
 }
 

@@ -1,0 +1,117 @@
+// Samples of Student's law, of cut normal laws and of vectors.
+#include <reel/linalg/products.hpp>
+#include <reel/ops/index.hpp>
+#include <reel/ops/neural.hpp>
+#include <reel/ops/reduce.hpp>
+#include <reel/special.hpp>
+#include <reel/stats/densities.hpp>
+#include <reel/stats/samplers.hpp>
+
+#include "ops/elementwise/composed.hpp"
+#include "ops/linalg/linalg.hpp"
+#include "ops/probability/converted.hpp"
+#include "ops/probability/uniform.hpp"
+#include "tape/observe/observe.hpp"
+
+namespace reel {
+
+namespace ops {
+
+namespace {
+
+using X = const Lane*;
+
+// z with the probability p of at most z. Of the smaller tail q, y = df / (df + z^2) has betainc(df / 2, 1 / 2, y) = 2
+// q; near 0, 1 - y is found instead, and where it underflows z is p - 1/2 over the density.
+Tensor t_quantile(const Tensor& p, const Tensor& df) {
+  const Tensor lower = less(p, 0.5), q = where(lower, p, 1 - p), half = 0.5 * df;
+  const Tensor near = greater(q, 0.25), centre = greater(q, 0.5 - 1e-12);
+  const Tensor y = betaincinv(half, 0.5, 2 * where(near, 0.125, q));
+  const Tensor inner = 1 - 2 * where(logical_and(near, logical_not(centre)), q, 0.375);
+  const Tensor w = betaincinv(0.5, half, inner);
+  const Tensor far_z = sqrt(df * (1 - y) / y), near_z = sqrt(df * w / (1 - w));
+  const Tensor z = where(near, near_z, far_z), linear = (p - 0.5) * exp(-t_logpdf(0, df));
+  return where(centre, linear, where(lower, -z, z));
+}
+
+// x with log_ndtr(x) = l: below exp(-80) by Newton's steps from the first terms of its expansion at -inf. Each step
+// squares the error, of less than 0.01; a last one makes derivatives of second order right.
+Lane log_ndtr_inverse(const Lane& l) {
+  constexpr double log_2pi = 1.83787706640934548356, root_of_half = 0.70710678118654752440,
+                   root_of_half_pi = 1.25331413731550025121;
+  const LaneMask far = l < -80;
+  const Lane target = where(far, l, -100), twice = -2 * target;
+  Lane x = -sqrt(twice - log_2pi - log(twice - log_2pi - log(twice)));
+  for (int i = 0; i < 5; ++i) x = x - (log_ndtr(x) - target) * root_of_half_pi * erfcx(-root_of_half * x);
+  return where(far, x, ndtri(exp(where(far, -1, l))));
+}
+
+// Operands: u, a, b, loc, scale. Both tails are sums of positive terms, of which the smaller one is inverted.
+Lane truncnorm_quantile(X x) {
+  const auto finite = [](const Lane& end) {
+    const LaneMask infinite = isinf(end);
+    return where(infinite, where(end > 0, 1e10, -1e10), end);
+  };
+  const Lane a = finite(x[1]), b = finite(x[2]), scale = where(x[4] > 0 && x[1] < x[2], x[4], invalid);
+  const Lane log_u = log(x[0]), log_v = log1p(-x[0]);
+  const Lane lower = logaddexp(log_v + log_ndtr(a), log_u + log_ndtr(b)),
+             upper = logaddexp(log_v + log_ndtr(-a), log_u + log_ndtr(-b));
+  const LaneMask in_lower = lower < upper;
+  const Lane tail = log_ndtr_inverse(where(in_lower, lower, upper)), z = where(in_lower, tail, -tail);
+  return x[3] + scale * maximum(minimum(z, b), a);
+}
+constexpr Composed quantiles[] = {{"truncnorm_rvs", truncnorm_quantile}};
+
+DType drawn_dtype(DType d) { return is_half(d) ? DType::float32 : d; }
+
+}  // namespace
+
+}  // namespace ops
+
+Tensor t_rvs(Generator& generator, const Shape& shape, const Operand& df, const Operand& loc, const Operand& scale,
+             DType dtype) {
+  constexpr const char* op = "t_rvs";
+  const tape::OpScope scope(df);
+  const Tensor u = ops::uniform_numbers(op, generator, shape, dtype, {&df, &loc, &scale});
+  const Tensor freedom = where(greater(df, 0), ops::to_tensor(op, df, u.dtype(), "df"), ops::invalid),
+               spread = where(greater(scale, 0), scale, ops::invalid);
+  return ops::cast_to(loc + spread * ops::t_quantile(u, freedom), dtype);
+}
+
+Tensor truncnorm_rvs(Generator& generator, const Shape& shape, const Operand& a, const Operand& b, const Operand& loc,
+                     const Operand& scale, DType dtype) {
+  static const ops::ComposedOps& all = *new ops::ComposedOps(ops::quantiles);
+  const tape::OpScope scope(a);
+  const Tensor u = ops::uniform_numbers("truncnorm_rvs", generator, shape, dtype, {&a, &b, &loc, &scale});
+  const Operand uniform(u);
+  const Operand* const operands[] = {&uniform, &a, &b, &loc, &scale};
+  return ops::cast_to(all.call(0, operands), dtype);
+}
+
+Tensor dirichlet_rvs(Generator& generator, const Shape& shape, const Operand& alpha, DType dtype) {
+  constexpr const char* op = "dirichlet_rvs";
+  const tape::OpScope scope(alpha);
+  if (shape.rank() == 0) fail<ShapeError>(op, "the shape has no axis; its last one is that of the vectors");
+  const Tensor u = ops::uniform_numbers(op, generator, shape, dtype, {&alpha}),
+               v = ops::uniform_numbers(op, generator, shape, dtype, {&alpha});
+  const Tensor given = ops::to_tensor(op, alpha, u.dtype(), "alpha"), a = where(greater(given, 0), given, ops::invalid);
+  return ops::cast_to(softmax(log(gammaincinv(a + 1, u)) + log(v) / a, -1), dtype);
+}
+
+Tensor multivariate_normal_rvs(Generator& generator, const Shape& shape, const Operand& mean,
+                               const Operand& cholesky_factor, DType dtype) {
+  constexpr const char* op = "multivariate_normal_rvs";
+  const tape::OpScope scope(mean);
+  const Tensor factor = ops::square_operand(op, cholesky_factor, "cholesky_factor");
+  Shape batch = factor.shape();
+  batch.pop_back();
+  if (shape.rank() == 0 || shape[-1] != batch[-1] || ops::broadcast_shapes(op, batch, shape) != shape)
+    fail<ShapeError>(op, "matrices of shape {} do not broadcast to vectors along the last axis of {}", factor.shape(),
+                     shape);
+  if (is_complex(factor.dtype())) fail<TypeError>(op, "is not defined for {}", factor.dtype());
+  const Tensor u = ops::uniform_numbers(op, generator, shape, dtype, {&mean});
+  const DType drawn = ops::drawn_dtype(dtype);
+  return ops::cast_to(mean + matvec(tril(ops::cast_to(factor, drawn)), ndtri(u)), dtype);
+}
+
+}  // namespace reel
