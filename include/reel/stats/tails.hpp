@@ -27,7 +27,8 @@ Tensor beta_cdf(const Operand& x, const Operand& a, const Operand& b, const Oper
 Tensor beta_sf(const Operand& x, const Operand& a, const Operand& b, const Operand& loc = 0, const Operand& scale = 1);
 /// loc + scale betaincinv(a, b, p). Gradient: g / pdf for p.
 Tensor beta_ppf(const Operand& p, const Operand& a, const Operand& b, const Operand& loc = 0, const Operand& scale = 1);
-/// betainc(df / 2, 1 / 2, df / (df + z^2)) / 2 below 0, otherwise 1 minus that. Gradient: g pdf for x.
+/// betainc(df / 2, 1 / 2, df / (df + z^2)) / 2 below 0, otherwise 1 minus that. Gradient: g pdf for x; that for df,
+/// below 1 / df^2, has an absolute error of some 1e-16 / df.
 Tensor t_cdf(const Operand& x, const Operand& df, const Operand& loc = 0, const Operand& scale = 1);
 /// t_cdf mirrored at loc: without loss in the upper tail. Gradient: -g pdf for x.
 Tensor t_sf(const Operand& x, const Operand& df, const Operand& loc = 0, const Operand& scale = 1);

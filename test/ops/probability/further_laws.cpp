@@ -196,6 +196,21 @@ TEST_CASE("discrete laws: x counts as its floor, below all numbers and from the 
   }
 }
 
+TEST_CASE("t_cdf near loc: second derivatives are those of the density; nearly normal for many degrees of freedom") {
+  for (const double v : {0.125, 3., 1e6}) {
+    for (const double z : {0., 1e-7, -1e-7, 1e-4, 0.0078125, -0.015625, -0.5}) {
+      INFO(z << ", df " << v);
+      const Tensor x = scalar(z), df = scalar(v);
+      GradientTape outer, inner;
+      outer.watch(x), inner.watch(x);
+      const Tensor slope = inner.gradient(t_cdf(x, df), x).dense();
+      const double expected = -t_pdf(z, v).item() * (v + 1) * z / (v + z * z);
+      CHECK(std::abs(outer.gradient(slope, x).dense().item() - expected) <= 1e-9 * std::abs(expected));
+      if (v == 1e6) CHECK(std::abs(t_cdf(x, 1e12).item() - norm_cdf(x).item()) < 1e-12);
+    }
+  }
+}
+
 TEST_CASE("further laws: quantiles invert distribution functions") {
   for (const double p : {1e-9, 0.25, 0.5, 0.9375}) {
     INFO(p);
