@@ -202,6 +202,26 @@ TEST_CASE("truncnorm_rvs far out and in narrow intervals") {
   CHECK(std::isnan(t_rvs(generator, {}, -1).item()));
 }
 
+// The probability between an end and x is that of both ends times exp(logpdf to the far end - logpdf to x), at the end.
+TEST_CASE("truncnorm_rvs far out are quantiles of the uniform numbers, with implicit gradients") {
+  for (const Doubles& ends : std::vector<Doubles>{{30, 31}, {-100, -99.5}, {50, 52}, {-31, -30}, {13, 14}}) {
+    INFO(ends[0] << " to " << ends[1]);
+    Generator generator(23), again(23);
+    const LawParameters p = {scalar(ends[0]), scalar(ends[1])};
+    GradientTape outer({.persistent = true}), inner;
+    for (const Tensor& t : p) outer.watch(t), inner.watch(t);
+    const Tensor x = truncnorm_rvs(generator, {40}, p[0], p[1]);
+    const Tensor share = exp(truncnorm_logpdf(p[0], p[0], p[1]) - truncnorm_logpdf(p[0], p[0], x));
+    CHECK(bool(all(less(abs(share - random_uniform(again, {40})), 1e-10))));
+    LawParameters first;
+    for (const Gradient& g : inner.gradient(share, p)) first.push_back(g.dense());
+    for (const Tensor& g : first) {
+      CHECK(std::abs(g.item()) < 1e-7);
+      for (const Gradient& h : outer.gradient(g, p)) CHECK((!h || std::abs(h.dense().item()) < 1e-4));
+    }
+  }
+}
+
 // The elements of a Dirichlet sample follow beta laws, and the derivative of a mean is the mean of derivatives.
 TEST_CASE("dirichlet_rvs: marginal laws, gradients, small parameters") {
   const Tensor alpha = from_data(std::vector<double>{0.5, 2, 3.5});
