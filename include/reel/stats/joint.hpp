@@ -9,8 +9,8 @@ namespace [[gnu::visibility("default")]] reel {
 
 /// The log density of normal vectors x [..., n] with this mean [..., n] and covariance l l^T, l [..., n, n] lower
 /// triangular: -|y|^2 / 2 - sum(log(diag(l))) - n log(2 pi) / 2 with l y = x - mean. Leading axes broadcast; the result
-/// has those alone. The upper triangle is not read and gets gradient 0. NaN where an element of the diagonal is below
-/// 0; ValueError for 0, as of triangular_solve. (SciPy's multivariate_normal, PyTorch's with scale_tril.) Gradient: for
+/// has those alone. The upper triangle is not read and gets gradient 0. NaN where an element of the diagonal is not
+/// above 0. (SciPy's multivariate_normal, PyTorch's with scale_tril.) Gradient: for
 /// x -g l^-T y, for l g times the lower triangle of l^-T y y^T - diag(1 / diag(l)).
 Tensor multivariate_normal_logpdf(const Operand& x, const Operand& mean, const Operand& cholesky_factor);
 /// The log density of Dirichlet's law at x [..., n], whose elements are at least 0 and have the sum 1, for parameters

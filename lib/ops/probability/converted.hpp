@@ -3,6 +3,7 @@
 #include <cmath>
 #include <initializer_list>
 #include <limits>
+#include <reel/ops/make.hpp>
 #include <vector>
 
 #include "ops/engine.hpp"
@@ -29,6 +30,14 @@ inline Shape broadcast_all(const char* op, const std::vector<Tensor>& x) {
   Shape shape;
   for (const Tensor& t : x) shape = broadcast_shapes(op, shape, t.shape());
   return shape;
+}
+
+/// Square matrices of which the lower triangle counts, with NaN for a diagonal element that is not above 0, which
+/// triangular_solve would refuse. ShapeError naming the op, also where the rank leaves no room for columns.
+inline Tensor valid_factor(const char* op, const Tensor& factor, const std::vector<Tensor>& all) {
+  for (const Tensor& t : all) require_rank(op, t.rank() + 1);
+  const Tensor diagonal_only = eye(factor.shape()[-1], DType::boolean);
+  return where(logical_and(diagonal_only, logical_not(greater(factor, 0))), invalid, factor);
 }
 
 }  // namespace reel::ops

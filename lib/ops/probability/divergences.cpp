@@ -130,7 +130,7 @@ Tensor multivariate_normal_kl(const Operand& mean1, const Operand& cholesky_fact
   const tape::OpScope scope(mean1);
   const ops::Converted c(op, {&mean1, &cholesky_factor1, &mean2, &cholesky_factor2});
   const Tensor l1 = tril(ops::square_operand(op, c.x[1], "cholesky_factor1")),
-               l2 = ops::square_operand(op, c.x[3], "cholesky_factor2");
+               l2 = ops::valid_factor(op, ops::square_operand(op, c.x[3], "cholesky_factor2"), c.x);
   const std::int64_t n = l1.shape()[-1];
   for (const std::size_t k : {0, 2, 3})
     if (c.x[k].rank() == 0 || c.x[k].shape()[-1] != n)

@@ -106,7 +106,7 @@ Tensor multivariate_normal_logpdf(const Operand& x, const Operand& mean, const O
   constexpr const char* op = "multivariate_normal_logpdf";
   const tape::OpScope scope(x);
   const ops::Converted c(op, {&x, &mean, &cholesky_factor});
-  const Tensor factor = ops::square_operand(op, c.x[2], "cholesky_factor");
+  const Tensor factor = ops::valid_factor(op, ops::square_operand(op, c.x[2], "cholesky_factor"), c.x);
   const std::int64_t n = factor.shape()[-1];
   ops::require_vectors(op, c.x[0], "x", n);
   if (c.x[1].rank() > 0) ops::require_vectors(op, c.x[1], "mean", n);

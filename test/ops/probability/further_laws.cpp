@@ -285,7 +285,7 @@ TEST_CASE("further laws: batches, dtypes and errors") {
   CHECK_THROWS_AS(multivariate_normal_logpdf(points, mean, eye(2)), ShapeError);
   CHECK_THROWS_AS(multivariate_normal_logpdf(points, zeros({2}), eye(3)), ShapeError);
   CHECK_THROWS_AS(multivariate_normal_logpdf(points, mean, ones({3, 1, 3, 3})), ShapeError);
-  CHECK_THROWS_AS(multivariate_normal_logpdf(points, mean, zeros({3, 3})), ValueError);
+  CHECK(bool(all(isnan(multivariate_normal_logpdf(points, mean, zeros({3, 3}))))));
   CHECK_THROWS_AS(multivariate_normal_kl(mean, eye(3), zeros({2}), eye(3)), ShapeError);
   CHECK_THROWS_AS(dirichlet_logpdf(thirds, ones({2})), ShapeError);
   CHECK_THROWS_AS(dirichlet_logpdf(1.0, 1.0), ShapeError);
