@@ -5,12 +5,14 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
+#include <numeric>
 #include <set>
 #include <sstream>
 
@@ -112,6 +114,39 @@ std::vector<std::string> missing_ops(const std::vector<std::int64_t>& counts) {
   return {"samples/README.md has no op table"};
 }
 
+bool uses_one_of(const std::set<std::string>& names, const Program& p) {
+  return std::ranges::any_of(p.statements, [&](const Statement& s) {
+    return names.contains(s.op->name) ||
+           std::ranges::any_of(s.bodies, [&](const Program& body) { return uses_one_of(names, body); });
+  });
+}
+
+// What --coverage adds to the first `count` programs: of those that follow, at most a hundred times as many, the ones
+// with an op that has not occurred yet.
+class Coverage {
+ public:
+  Coverage(const Settings& settings, const std::vector<std::int64_t>& counts) : settings_(settings), counts_(counts) {}
+  bool wants_more(std::int64_t programs) {
+    if (programs < settings_.count) return true;
+    if (!settings_.coverage || programs >= 100 * settings_.count) return false;
+    if (const std::int64_t all = std::accumulate(counts_.begin(), counts_.end(), std::int64_t{0}); all != counted_) {
+      const std::vector<std::string> names = missing_ops(counts_);
+      missing_ = {names.begin(), names.end()};
+      counted_ = all;
+    }
+    return !missing_.empty();
+  }
+  bool has_use_of(const Program& p, std::int64_t programs) const {
+    return programs < settings_.count || uses_one_of(missing_, p);
+  }
+
+ private:
+  const Settings& settings_;
+  const std::vector<std::int64_t>& counts_;
+  std::set<std::string> missing_;
+  std::int64_t counted_ = -1;
+};
+
 int run(const Settings& settings) {
   const auto began = std::chrono::steady_clock::now();
   const auto seconds = [&] { return std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count(); };
@@ -119,14 +154,13 @@ int run(const Settings& settings) {
   std::int64_t programs = 0, skipped = 0;
   int failed = 0;
   if (!settings.only) std::printf("seed %llu\n", static_cast<unsigned long long>(settings.seed));
-  const auto wanted = [&] {  // with --coverage up to ten times as many programs, until every op has occurred
-    if (programs < settings.count) return true;
-    return settings.coverage && programs < 10 * settings.count && !missing_ops(counts).empty();
-  };
-  for (; wanted() && (settings.minutes <= 0 || seconds() < 60 * settings.minutes) && failed < settings.failures;
+  Coverage coverage(settings, counts);
+  for (; coverage.wants_more(programs) && (settings.minutes <= 0 || seconds() < 60 * settings.minutes) &&
+         failed < settings.failures;
        ++programs) {
     current = settings.only ? settings.only : settings.seed * 1000003 + static_cast<std::uint64_t>(programs);
     const Program p = random_program(current);
+    if (!coverage.has_use_of(p, programs)) continue;
     const Plan plan = random_plan(p, current);
     if (settings.only) std::printf("%s\n%s", text_of(plan).c_str(), text_of(p, "  ").c_str()), std::fflush(stdout);
     if (settings.only && settings.shrink && outcome_apart(p, plan) >= 100) {
