@@ -72,18 +72,18 @@ struct GaussRule {
 GaussRule gauss_legendre(std::int64_t n) {
   GaussRule rule;
   for (std::int64_t i = 0; i < n; ++i) {
-    const auto N = static_cast<long double>(n);
-    long double x = -std::cos(std::numbers::pi_v<long double> * (static_cast<long double>(i) + 0.75L) / (N + 0.5L));
+    const auto count = static_cast<long double>(n);
+    long double x = -std::cos(std::numbers::pi_v<long double> * (static_cast<long double>(i) + 0.75L) / (count + 0.5L));
     if (2 * i + 1 == n) x = 0;
     long double slope = 1;
     for (int step = 0; step < 8; ++step) {
       long double below = 0, p = 1;
       for (std::int64_t k = 1; k <= n; ++k) {
-        const auto K = static_cast<long double>(k);
-        const long double next = ((2 * K - 1) * x * p - (K - 1) * below) / K;
+        const auto degree = static_cast<long double>(k);
+        const long double next = ((2 * degree - 1) * x * p - (degree - 1) * below) / degree;
         below = p, p = next;
       }
-      slope = N * (x * p - below) / (x * x - 1);
+      slope = count * (x * p - below) / (x * x - 1);
       x -= p / slope;
     }
     rule.nodes.push_back(static_cast<double>(x));

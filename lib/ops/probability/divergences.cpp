@@ -132,11 +132,10 @@ Tensor multivariate_normal_kl(const Operand& mean1, const Operand& cholesky_fact
   const Tensor l1 = tril(ops::square_operand(op, c.x[1], "cholesky_factor1")),
                l2 = ops::valid_factor(op, ops::square_operand(op, c.x[3], "cholesky_factor2"), c.x);
   const std::int64_t n = l1.shape()[-1];
-  for (const std::size_t k : {0, 2, 3})
+  for (const std::size_t k : {0u, 2u, 3u})
     if (c.x[k].rank() == 0 || c.x[k].shape()[-1] != n)
       fail<ShapeError>(op, "an operand has the shape {}, but its last axis must have {} elements, as cholesky_factor1",
                        c.x[k].shape(), n);
-  ops::broadcast_shapes(op, l1.shape(), l2.shape());
   Shape batch = ops::broadcast_shapes(op, l1.shape(), l2.shape());
   batch.pop_back();
   const Tensor d = c.x[0] - c.x[2];

@@ -301,10 +301,10 @@ TEST_CASE("lstm and gru: a sequence in two parts, no steps, single outputs, thre
   CHECK(same_bits(all.state, tail.state));
 
   const Tensor h = random.tensor({2, 2}), c = random.tensor({2, 2});
-  const Lstm none = lstm(zeros({0, 2, 3}), wi, wh, {.state = h, .cell = c});
-  CHECK(none.output.shape() == Shape{0, 2, 2});
-  CHECK(same_bits(none.state, h));
-  CHECK(same_bits(none.cell, c));
+  const Lstm no_steps = lstm(zeros({0, 2, 3}), wi, wh, {.state = h, .cell = c});
+  CHECK(no_steps.output.shape() == Shape{0, 2, 2});
+  CHECK(same_bits(no_steps.state, h));
+  CHECK(same_bits(no_steps.cell, c));
   CHECK(same_bits(gru(zeros({0, 2, 3}), wi3, wh3, {.state = h}).state, h));
   const auto of_nothing = [&](const Tensor& w) { return lstm(zeros({0, 2, 3}), w, wh, {.state = h}).output; };
   CHECK(gradient_at(of_nothing, wi).to_vector() == Doubles(24));
