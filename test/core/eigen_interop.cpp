@@ -76,12 +76,12 @@ TEST_CASE("a tensor is a matrix of Eigen over its own memory") {
   CHECK((as_eigen(empty).rows() == 0 && as_eigen(empty).cols() == 3));
   CHECK_THROWS_WITH(as_eigen<float>(x), Contains("float64") && Contains("float32") && Contains("as_eigen: "));
   CHECK_THROWS_AS(as_eigen<float>(x), TypeError);
-  const Tensor turned = transpose(x), cube = ones({1, 2, 3}), number = scalar(1.0), empty;
+  const Tensor turned = transpose(x), cube = ones({1, 2, 3}), number = scalar(1.0), undefined;
   CHECK_THROWS_WITH(as_eigen(turned), Contains("as_eigen: ") && Contains("call contiguous(x) first"));
   CHECK_THROWS_AS(as_eigen(cube), ShapeError);
   CHECK_THROWS_AS(as_eigen(number), ShapeError);
   CHECK_THROWS_WITH(as_eigen_vector(x), Contains("as_eigen_vector: ") && Contains("[2, 3]"));
-  CHECK_THROWS_AS(as_eigen(empty), ValueError);
+  CHECK_THROWS_AS(as_eigen(undefined), ValueError);
 }
 
 // Powell's singular function (More, Garbow and Hillstrom 1981, number 13) and a fit of two leaves.
