@@ -15,6 +15,13 @@ inline Computed floating_dtypes(const char* op, std::initializer_list<const Oper
   return {d, is_half(d) ? DType::float32 : d};
 }
 
+/// The same with float64 for integers and booleans.
+inline Computed real_dtypes_of(const char* op, std::initializer_list<const Operand*> operands) {
+  const DType d = floating_of(common_dtype(op, std::span(operands.begin(), operands.size())));
+  if (is_complex(d)) fail_no_kernel(op, d);
+  return {d, is_half(d) ? DType::float32 : d};
+}
+
 /// x with `axis` moved to the end: recorded, and held in `scratch`.
 inline const Tensor& last(const Tensor& x, int axis, Tensor& scratch) {
   if (axis == x.rank() - 1) return x;

@@ -187,11 +187,7 @@ Tensor mask_for(const Tensor& given, const Shape& scores, DType wide) {
 Tensor attention(const Operand& query, const Operand& key, const Operand& value, const AttentionOptions& options) {
   constexpr const char* op = ops::attention_name;
   const tape::OpScope scope(query);
-  const auto [result, wide] = [&] {
-    const DType d = ops::floating_of(ops::common_dtype(op, std::array{&query, &key, &value}));
-    if (is_complex(d)) ops::fail_no_kernel(op, d);
-    return ops::Computed{d, ops::is_half(d) ? DType::float32 : d};
-  }();
+  const auto [result, wide] = ops::real_dtypes_of(op, {&query, &key, &value});
   const Tensor q = ops::matrices(query, wide, "q"), k = ops::matrices(key, wide, "k"),
                v = ops::matrices(value, wide, "v");
   if (q.shape()[-1] != k.shape()[-1])

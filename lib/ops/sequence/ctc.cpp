@@ -177,7 +177,7 @@ Tensor ctc_loss(const Operand& operand, const Operand& targets, const Operand& i
                 const Operand& target_lengths, const CtcOptions& options) {
   constexpr const char* op = ops::ctc_name;
   const tape::OpScope scope(operand);
-  const auto [d, wide] = ops::floating_dtypes(op, {&operand});
+  const auto [d, wide] = ops::real_dtypes_of(op, {&operand});
   const Tensor x = ops::cast_to(ops::to_tensor(op, operand, wide, "log_probs"), wide);
   if (x.rank() != 3) fail<ShapeError>(op, "log_probs have shape {}; they must be [steps, batch, classes]", x.shape());
   const Shape shape = x.shape();

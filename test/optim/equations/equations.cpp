@@ -141,9 +141,9 @@ TEST_CASE("equations without solution, and bad arguments, are named") {
                     Contains("minimum: the function returned int32"));
   CHECK_THROWS_WITH(minimum([](const Tensor& x) { return make_complex(square(x), x); }, 1.0),
                     Contains("minimum: the function returned complex128"));
-  // The Jacobian is singular within rounding.
+  // The first linear system is not solved to the end, so that its step is not the last one.
   const auto ill_scaled = [](const Tensor& x) { return stack({x[0] * 1e10 - 1, x[1] * 1e-10 - 1}); };
-  CHECK_THROWS_AS(root(ill_scaled, zeros({2})), ValueError);
+  CHECK(largest(ill_scaled(root(ill_scaled, zeros({2})))) < 1e-15);
   // A gradient of 0 that is no minimum; one that vanishes at infinity.
   const auto saddle = [](const Tensor& x) { return square(x[0]) - square(x[1]); };
   CHECK_THROWS_WITH(minimum(saddle, tensor({1., 0.})), Contains("minimum: the gradient vanishes where"));
