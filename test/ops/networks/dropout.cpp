@@ -125,22 +125,22 @@ TEST_CASE("first weights: bounds and variances by the inputs and outputs of the 
   };
   const Layer layers[] = {{{60, 90}, 60, 90}, {{30, 10, 4, 3}, 120, 360}, {{40, 5, 7}, 35, 280}, {{5000}, 5000, 5000}};
   Generator g(17);
-  for (const auto& [shape, inputs, outputs] : layers)
+  for (const Layer& layer : layers)
     for (const auto dtype : {DType::float64, DType::float32})
       for (const bool he : {false, true}) {
-        const double variance = he ? 2 / inputs : 2 / (inputs + outputs);
-        const auto n = static_cast<double>(shape.elements());
+        const double variance = he ? 2 / layer.inputs : 2 / (layer.inputs + layer.outputs);
+        const auto n = static_cast<double>(layer.shape.elements());
         const auto close = [&](const Tensor& x, double bound) {
           CHECK(x.dtype() == dtype);
-          CHECK(x.shape() == shape);
+          CHECK(x.shape() == layer.shape);
           const Moments m = moments(x);
           CHECK(std::abs(m.mean) < 4 * std::sqrt(variance / n));
           CHECK(std::abs(m.variance / variance - 1) < 6 / std::sqrt(n));
           CHECK(m.largest <= bound * (1 + 1e-7));
           CHECK(m.largest > bound * 0.97);
         };
-        close(Draw(he ? he_uniform : glorot_uniform)(g, shape, dtype), std::sqrt(3 * variance));
-        close(Draw(he ? he_normal : glorot_normal)(g, shape, dtype), 2 * std::sqrt(variance) / truncated);
+        close(Draw(he ? he_uniform : glorot_uniform)(g, layer.shape, dtype), std::sqrt(3 * variance));
+        close(Draw(he ? he_normal : glorot_normal)(g, layer.shape, dtype), 2 * std::sqrt(variance) / truncated);
       }
   CHECK(glorot_uniform(g, {}).shape() == Shape{});
   CHECK(he_normal(g, {0, 3}).shape() == Shape{0, 3});
