@@ -63,7 +63,8 @@ template <Ends E>
 interpolation::Pieces<Real> spline_of(const Row& x, const Row& y) {
   return interpolation::spline<Real>(x, y, E, 0.5L, -2);
 }
-const SplineOptions clamped = {SplineEnds::clamped, scalar(0.5), scalar(-2.0)};
+// New tensors for each call: op_primitives overwrites what a rule does not keep.
+SplineOptions clamped() { return {SplineEnds::clamped, scalar(0.5), scalar(-2.0)}; }
 
 // f(samples, coordinates) of each row along an axis; coordinates 0, step, 2 step ... without an operand for them.
 template <class F>
@@ -97,7 +98,7 @@ const Shaped rows[] = {
     {"cubic_spline", "6,6,9;4,2x4,3", [](X x) { return cubic_spline(x[0], x[1])(x[2], 1); }, [](A x) { return piecewise(x, spline_of<Ends::not_a_knot>, derivative_of<1>); }, {-2, 2}, knots_first, none, 100},
     {"cubic_spline", "6,6,9;4,2x4,3", [](X x) { return cubic_spline(x[0], x[1]).integral(0.5, x[2]); }, [](A x) { return piecewise(x, spline_of<Ends::not_a_knot>, from_half); }, {-2, 2}, knots_first, none, 60},
     {"cubic_spline", "6,6,9;3,3x3,2", [](X x) { return cubic_spline(x[0], x[1], {.ends = SplineEnds::natural})(x[2], 2); }, [](A x) { return piecewise(x, spline_of<Ends::natural>, derivative_of<2>); }, {-2, 2}, knots_first, none, 100},
-    {"cubic_spline", "6,6,9;2,2,3;3,3x3,2", [](X x) { return cubic_spline(x[0], x[1], clamped)(x[2]); }, [](A x) { return piecewise(x, spline_of<Ends::clamped>, derivative_of<0>); }, {-2, 2}, knots_first, none, 60},
+    {"cubic_spline", "6,6,9;2,2,3;3,3x3,2", [](X x) { return cubic_spline(x[0], x[1], clamped())(x[2]); }, [](A x) { return piecewise(x, spline_of<Ends::clamped>, derivative_of<0>); }, {-2, 2}, knots_first, none, 60},
     {"cubic_spline", "6,6,9;3,3,4;4,2x4,3", [](X x) { return cubic_spline(x[0], x[1], {.ends = SplineEnds::periodic})(0.2 * x[2]); }, [](A x) { Array p = x[2]; for (Real& v : p.values) v *= 0.2L; return piecewise(std::vector<Array>{x[0], x[1], p}, spline_of<Ends::periodic>, derivative_of<0>); }, {-2, 2}, knots_first, none, 60},
     {"pchip", "6,6,9;4,2x3x4,2x2;3,3,5;2,2x2,3", [](X x) { return pchip(x[0], x[1])(x[2]); }, [](A x) { return piecewise(x, interpolation::monotone<Real>, derivative_of<0>); }, {-2, 2}, knots_first, none, 60},
     {"akima", "6,6,9;4,2x3x4,2x2;3,3,5;2,2x2,3", [](X x) { return akima(x[0], x[1])(x[2]); }, [](A x) { return piecewise(x, interpolation::by_changes<Real>, derivative_of<0>); }, {-2, 2}, knots_first, none, 60},
