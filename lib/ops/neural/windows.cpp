@@ -35,7 +35,7 @@ Size2d sides(const AxisOptions& o, std::int64_t extent) {
 }
 
 using AxesOptions = std::array<AxisOptions, 2>;
-AxesOptions axes_of(const WindowOptions& o) {
+AxesOptions by_axes(const WindowOptions& o) {
   return {{{"height", o.window[0], o.stride[0], o.dilation[0], o.padding.rule, o.padding.rows},
            {"width", o.window[1], o.stride[1], o.dilation[1], o.padding.rule, o.padding.columns}}};
 }
@@ -106,7 +106,7 @@ void window_axes_from_results(const char* op, const Shape& results, std::span<co
 }
 
 loops::WindowGeometry window_geometry(const char* op, const Shape& image, const WindowOptions& o) {
-  const AxesOptions options = axes_of(o);
+  const AxesOptions options = by_axes(o);
   check_windows(op, options, o.groups);
   std::array<loops::WindowAxis, 2> axes;
   window_axes(op, image, options, axes);
@@ -115,7 +115,7 @@ loops::WindowGeometry window_geometry(const char* op, const Shape& image, const 
 
 loops::WindowGeometry geometry_from_results(const char* op, const Shape& results, const WindowOptions& o,
                                             const Size2d& size) {
-  const AxesOptions options = axes_of(o);
+  const AxesOptions options = by_axes(o);
   check_windows(op, options, o.groups);
   std::array<loops::WindowAxis, 2> axes;
   window_axes_from_results(op, results, options, size, axes);
