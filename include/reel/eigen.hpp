@@ -107,12 +107,16 @@ class ResidualFunctor {
   using ValueType = Eigen::VectorXd;
   using JacobianType = Eigen::MatrixXd;
   using QRSolver = Eigen::ColPivHouseholderQR<JacobianType>;
-  enum {  // the names that Eigen and Ceres ask for
+  // NOLINTBEGIN(readability-identifier-naming): the names that Eigen and Ceres ask for
+  enum {
     InputsAtCompileTime = Eigen::Dynamic,
     ValuesAtCompileTime = Eigen::Dynamic,
     NUM_PARAMETERS = Eigen::Dynamic,
     NUM_RESIDUALS = Eigen::Dynamic
   };
+  int NumParameters() const { return inputs(); }
+  int NumResiduals() const { return values(); }
+  // NOLINTEND(readability-identifier-naming)
 
   ResidualFunctor(F f, const T& start)
       : f_(std::move(f)), unravel_(start), start_(detail::ravel_reals(detail::tensors_of(start))) {
@@ -123,8 +127,6 @@ class ResidualFunctor {
   int inputs() const { return static_cast<int>(unravel_.size()); }
   /// The number of residuals.
   int values() const { return values_; }
-  int NumParameters() const { return inputs(); }
-  int NumResiduals() const { return values(); }
   /// The parameters from which it was made, as a vector.
   InputType start() const { return as_eigen_vector(start_); }
   /// The parameters at x as a tree.
