@@ -1,5 +1,4 @@
-// Pooling in windows that are gathered: adaptive ones, axis by axis from the
-// last, and those of norms.
+// Pooling in windows that are gathered first: adaptive pooling, axis by axis from the last, and pooling by norms.
 #include <algorithm>
 #include <cmath>
 #include <reel/nn.hpp>
@@ -15,9 +14,8 @@ namespace reel {
 namespace ops {
 namespace {
 
-// Windows of equally many elements along an axis, by their places. count: of
-// different elements in each, which come first; the last of them fills the
-// rest.
+// Windows along an axis, of `taps` indices each. Window i has count[i] elements, whose indices come first; the last of
+// them is repeated in the rest.
 struct Places {
   std::int64_t windows, taps;
   std::vector<std::int64_t> elements, count;
