@@ -30,10 +30,10 @@ struct RopeOptions {
   double base = 10000;       ///< ValueError unless it is positive and finite
   bool interleaved = false;  ///< pairs are elements 2 i and 2 i + 1, otherwise i and i + E / 2
 };
-/// Rotary embedding (Su et al. 2021, arXiv:2104.09864) of x [..., L, E]: pair i of the row at position p is turned by
+/// Rotary embedding (Su et al. 2021, arXiv:2104.09864) of x [..., L, E]: pair i of the row at position p is rotated by
 /// the angle p base^(-2 i / E). `positions` [..., L] broadcast to x's axes but the last; a number, or a tensor of rank
 /// 0, is the position of the first of the L rows. Angles are computed in float64. ShapeError unless E is even and x has
-/// at least two axes. Linear in x: the gradient is g turned back. Positions get no gradient.
+/// at least two axes. Linear in x: the gradient is g rotated back. Positions get no gradient.
 Tensor rope(const Operand& x, const Operand& positions = 0, const RopeOptions& options = {});
 
 // Recurrent networks over a whole sequence x [T, B, I] of T steps for B examples. One entry on a tape: the forward pass

@@ -19,7 +19,7 @@ void rotate(const Tensor& x, const Tensor& positions, double base, bool interlea
   Shape leading = x.shape();
   leading.pop_back();
   const Tensor table = detail::empty(x.dtype(), {count, 2, pairs});
-  T* const turns = detail::mutable_data<T>(table);
+  T* const rotations = detail::mutable_data<T>(table);
   const double* position = detail::mutable_data<double>(positions);
   std::vector<double> frequency(static_cast<std::size_t>(pairs));
   for (std::int64_t i = 0; i < pairs; ++i)
@@ -29,8 +29,8 @@ void rotate(const Tensor& x, const Tensor& positions, double base, bool interlea
     for (std::int64_t p = begin; p < end; ++p)
       for (std::int64_t i = 0; i < pairs; ++i) {
         const double angle = position[p] * frequency[static_cast<std::size_t>(i)];
-        turns[p * width + i] = static_cast<T>(std::cos(angle));
-        turns[p * width + pairs + i] = static_cast<T>(back ? -std::sin(angle) : std::sin(angle));
+        rotations[p * width + i] = static_cast<T>(std::cos(angle));
+        rotations[p * width + pairs + i] = static_cast<T>(back ? -std::sin(angle) : std::sin(angle));
       }
   });
   const T* from = detail::mutable_data<T>(x);
@@ -39,7 +39,7 @@ void rotate(const Tensor& x, const Tensor& positions, double base, bool interlea
   const std::int64_t step = interleaved ? 2 : 1, other = interleaved ? 1 : pairs;
   parallel_for(leading.elements(), grain, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t row = begin; row < end; ++row) {
-      const T *cosine = turns + broadcast_index(row, leading, own) * width, *sine = cosine + pairs;
+      const T *cosine = rotations + broadcast_index(row, leading, own) * width, *sine = cosine + pairs;
       const T *a = from + row * width, *b = a + other;
       T *first = to + row * width, *second = first + other;
       for (std::int64_t i = 0; i < pairs; ++i) {

@@ -91,8 +91,7 @@ Tensor adaptive_pool(const char* op, const Operand& operand, std::span<const std
   return cast_to(y, x.dtype());
 }
 
-// The elements of windows along the axis: x with the axis replaced by windows *
-// taps.
+// The elements of windows along the axis: x with the axis replaced by windows * taps.
 Tensor windows_along(const Tensor& x, int axis, const loops::WindowAxis& a) {
   if (a.stride == a.taps && a.results * a.taps == a.extent) return x;
   std::vector<std::int64_t> places;

@@ -19,12 +19,12 @@ namespace {
 constexpr const char* rope_name = "rope";
 
 // Inputs: x and positions. Attributes: the base, whether interleaved, whether back.
-Tensor turned(const Tensor& x, const Tensor& positions, Attributes a, bool back);
+Tensor rotated(const Tensor& x, const Tensor& positions, Attributes a, bool back);
 Tensor turned_back(const tape::Record& r, const Tensor& g) {
-  return turned(g, r.saved(0), r.attributes(), r.attributes()[2] == 0);
+  return rotated(g, r.saved(0), r.attributes(), r.attributes()[2] == 0);
 }
 Tensor turned_forth(const tape::Record& r, const Tensor& t) {
-  return turned(t, r.saved(0), r.attributes(), r.attributes()[2] != 0);
+  return rotated(t, r.saved(0), r.attributes(), r.attributes()[2] != 0);
 }
 
 void infer_rope(const Call& call, Metas& out) { out.add_like(call.input(0)); }
@@ -39,7 +39,7 @@ constexpr Primitive rope_primitive = {.rule = linear<turned_back, turned_forth>(
                                       .keeps = {keep_input(1)},
                                       .constants = 1};
 
-Tensor turned(const Tensor& x, const Tensor& positions, Attributes a, bool back) {
+Tensor rotated(const Tensor& x, const Tensor& positions, Attributes a, bool back) {
   return apply(rope_primitive, {&x, &positions}, words(std::bit_cast<double>(a[0]), a[1], back));
 }
 
@@ -67,7 +67,7 @@ Tensor rope(const Operand& operand, const Operand& given, const RopeOptions& opt
   else if (ops::broadcast_shapes(op, rows, positions.shape()) != rows)
     fail<ShapeError>(op, "positions have shape {}, which does not broadcast to {}, x's axes but the last",
                      positions.shape(), rows);
-  return ops::cast_to(ops::turned(x, positions, ops::words(options.base, options.interleaved), false), d);
+  return ops::cast_to(ops::rotated(x, positions, ops::words(options.base, options.interleaved), false), d);
 }
 
 }  // namespace reel
