@@ -85,31 +85,39 @@ struct Pairwise {
     return across<Operation>(vector(n, terms));
   }
 
-  // All vectors combined into one.
+  // All vectors combined into one. eight_by() and what is inlined into it are many instructions: one call site.
   template <class Terms>
   [[gnu::always_inline]] static L vector(std::ptrdiff_t n, const Terms& terms) {
+    constexpr std::ptrdiff_t group = accumulators * L::size;
     L partial[60];  // sums of 2^k blocks, for the bits k of the number of blocks
     std::ptrdiff_t depth = 0, i = 0;
-    for (std::size_t blocks = 1; n - i >= block; i += block, ++blocks) {
-      L sum = eight_by(8, terms.block(i, block));
-      for (std::size_t rest = blocks; (rest & 1u) == 0; rest >>= 1) sum = combine(partial[--depth], sum);
-      partial[depth++] = sum;
-    }
-    if (i < n) {
-      const auto rest = terms.block(i, n - i);
-      const std::ptrdiff_t groups = (n - i) / (accumulators * L::size), left = (n - i) % (accumulators * L::size);
-      if (groups > 0) partial[depth++] = eight_by(groups, rest);
-      std::ptrdiff_t j = groups * accumulators * L::size;
-      if (left >= L::size) {
-        L sum = rest.whole(j);
-        for (j += L::size; n - i - j >= L::size; j += L::size) sum = combine(sum, rest.whole(j));
+    for (std::size_t blocks = 1; i < n; i += block, ++blocks) {
+      const std::ptrdiff_t count = n - i < block ? n - i : block, groups = count / group;
+      const auto here = terms.block(i, count);
+      if (groups > 0) {
+        L sum = eight_by(groups, here);
+        if (count == block)
+          for (std::size_t rest = blocks; (rest & 1u) == 0; rest >>= 1) sum = combine(partial[--depth], sum);
         partial[depth++] = sum;
       }
-      if (n - i - j > 0) partial[depth++] = rest.part(j, n - i - j);
+      if (count < block) depth = tail(count, groups * group, here, partial, depth);
     }
     L total = partial[--depth];
     while (depth > 0) total = combine(partial[--depth], total);
     return total;
+  }
+
+  // Appends the sum of the vectors from j on, fewer than eight, and the partial vector behind them.
+  template <class Block>
+  [[gnu::always_inline]] static std::ptrdiff_t tail(std::ptrdiff_t count, std::ptrdiff_t j, const Block& terms,
+                                                    L* partial, std::ptrdiff_t depth) {
+    if (count - j >= L::size) {
+      L sum = terms.whole(j);
+      for (j += L::size; count - j >= L::size; j += L::size) sum = combine(sum, terms.whole(j));
+      partial[depth++] = sum;
+    }
+    if (count > j) partial[depth++] = terms.part(j, count - j);
+    return depth;
   }
 };
 

@@ -44,6 +44,18 @@ struct RowFunctions {
     return {m, where(isfinite(m), log, 0)};
   }
 
+  // logarithm(); for columns, whose views are one type, a function of its own that its callers share.
+  template <class R>
+  [[gnu::always_inline]] static Logarithm logarithm_of(const R& row, const typename R::Values& x) {
+    if constexpr (Across)
+      return column_logarithm(row, x);
+    else
+      return logarithm(row, x);
+  }
+  [[gnu::noinline]] static Logarithm column_logarithm(const ColumnsOf<T>& columns, const T* x) {
+    return logarithm(columns, x);
+  }
+
   // exp(x - m) of the row and their sum.
   template <class R>
   struct Shares {
@@ -72,7 +84,7 @@ struct RowFunctions {
     for_each<sideways_log>(n, rows, [&](const auto& row, std::ptrdiff_t r) {
       T* to = static_cast<T*>(out) + at(r, n);
       const auto x = row.values(0, operand(in, 0) + at(r, n));
-      const Logarithm l = logarithm(row, x);
+      const Logarithm l = logarithm_of(row, x);
       row.store(row.map(
                     to, [l](L a) { return a - l.m - l.log; }, x),
                 to);
@@ -80,7 +92,7 @@ struct RowFunctions {
   }
   static void logsumexp(const void* const* in, void* out, std::ptrdiff_t n, std::ptrdiff_t rows) {
     for_each<sideways_log>(n, rows, [&](const auto& row, std::ptrdiff_t r) {
-      const Logarithm l = logarithm(row, row.values(0, operand(in, 0) + at(r, n)));
+      const Logarithm l = logarithm_of(row, row.values(0, operand(in, 0) + at(r, n)));
       row.put(l.m + l.log, static_cast<T*>(out) + r);
     });
   }
