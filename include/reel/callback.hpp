@@ -9,6 +9,7 @@ namespace [[gnu::visibility("default")]] reel {
 template <class Signature>
 class Callback;
 
+/// A copyable function object of one signature, as std::function is one, whose copies share the callable.
 template <class R, class... A>
 class Callback<R(A...)> {
  public:

@@ -34,6 +34,7 @@
 
 namespace [[gnu::visibility("default")]] reel {
 
+/// Options of compile().
 struct CompileOptions {
   /// The number of programs that an object keeps. Beyond it the least recently used one is dropped, with one warning
   /// per object.
@@ -86,6 +87,7 @@ concept WeakPair = (std::is_same_v<X, WeakScalar> && (std::is_same_v<Y, WeakScal
 }  // namespace detail
 
 // clang-format off
+/// Arithmetic of weak scalars, with each other and with numbers; the result is weak again.
 inline WeakScalar operator-(const WeakScalar& x) { return detail::weak_negate(x); }
 template <class X, class Y> requires detail::WeakPair<X, Y> WeakScalar operator+(const X& x, const Y& y) { return detail::weak_arithmetic('+', x, y); }
 template <class X, class Y> requires detail::WeakPair<X, Y> WeakScalar operator-(const X& x, const Y& y) { return detail::weak_arithmetic('-', x, y); }
@@ -432,6 +434,7 @@ class Compiled {
   detail::Programs programs_;
 };
 
+/// f as a function that is traced at its first call and runs as a program from then on: see Compiled.
 template <class F>
 Compiled<F> compile(F f, const CompileOptions& options = {}) {
   return Compiled<F>(std::move(f), options);

@@ -6,6 +6,7 @@
 
 namespace [[gnu::visibility("default")]] reel {
 
+/// Options of while_loop(), fori_loop() and scan().
 struct LoopOptions {
   /// Bytes that the loop may keep for its derivative: loop variables at some iterations, and the record of the one
   /// iteration that is being replayed. Other iterations are computed again, by binomial checkpointing (Griewank and

@@ -255,6 +255,7 @@ struct CustomGradient {
 
 }  // namespace detail
 
+/// Options of custom_gradient().
 struct CustomGradientOptions {
   /// Whether backward takes many cotangents at once: each leaf of dy has a further leading axis, and so has each
   /// gradient that it returns. Jacobians then call it once for many rows; for a single cotangent the axis has extent 1.

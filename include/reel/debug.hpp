@@ -6,6 +6,7 @@
 
 namespace [[gnu::visibility("default")]] reel {
 
+/// Options of AnomalyGuard.
 struct AnomalyOptions {
   /// Whether the results of ops are checked.
   bool check_forward = true;

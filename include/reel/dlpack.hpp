@@ -16,8 +16,10 @@
 
 namespace [[gnu::visibility("default")]] reel {
 
+/// The structs of DLPack's ABI, without its header.
 namespace dlpack {
 
+/// The layouts of DLPackVersion, DLDevice and DLDataType.
 struct Version {
   std::uint32_t major, minor;
 };
@@ -28,6 +30,7 @@ struct DataType {
   std::uint8_t code, bits;
   std::uint16_t lanes;
 };
+/// The layout of DLTensor.
 struct ArrayInfo {
   void* data;
   Device device;

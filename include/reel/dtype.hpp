@@ -57,8 +57,8 @@ struct complex {
   constexpr T imag() const noexcept { return im; }
   friend constexpr bool operator==(const complex&, const complex&) = default;
 };
-using complex64 = complex<float>;
-using complex128 = complex<double>;
+using complex64 = complex<float>;    ///< complex of float32
+using complex128 = complex<double>;  ///< complex of float64
 
 namespace detail {
 template <class T>

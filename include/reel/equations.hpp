@@ -12,6 +12,7 @@ namespace [[gnu::visibility("default")]] reel {
 /// solution is differentiable. Tapes keep it for their gradients: it captures by value.
 using EquationFunction = Callback<Tensor(const Tensor&)>;
 
+/// Options of fixed_point, minimum and root.
 struct EquationOptions {
   /// The solution is found when the norm of a step is at most `tolerance` times that of x; -1 stands for 16 rounding
   /// units of x's dtype. Also when the norm of the residual is at most `absolute_tolerance`.

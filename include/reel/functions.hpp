@@ -27,8 +27,10 @@ class Switch {
 struct HasAux {
   explicit constexpr HasAux(detail::Switch) {}
 };
+/// The argument that says so: value_and_grad(f, has_aux).
 inline constexpr HasAux has_aux(true);
 
+/// Options of make_vjp().
 struct VjpOptions {
   /// Whether vjp may be called more than once (a second call is TapeError otherwise).
   detail::Switch persistent = true;

@@ -29,6 +29,7 @@ using Integrand = Callback<Tensor(const Tensor&)>;
 /// to 100; ShapeError if f gives another shape.
 Tensor fixed_quad(const Integrand& f, const Operand& a, const Operand& b, std::int64_t n = 5);
 
+/// Options of quad().
 struct QuadOptions {
   /// The estimated error is at most `tolerance` times the largest component of the integral, or `absolute_tolerance`.
   /// -1 stands for the square root of the rounding unit.

@@ -9,6 +9,7 @@
 
 namespace [[gnu::visibility("default")]] reel {
 
+/// Options of interp().
 struct InterpOptions {
   std::optional<double> left = {},
                         right = {};  ///< results below and above the knots; the outermost values if not given
@@ -41,6 +42,7 @@ struct PiecewiseCubic {
 /// the last knot but one. Natural: the second derivative is 0. Clamped: the first derivative is given. Periodic: the
 /// first two derivatives at both ends are equal; the last value is taken to be the first, and is not read.
 enum class SplineEnds : std::uint8_t { not_a_knot, natural, clamped, periodic };
+/// Options of cubic_spline().
 struct SplineOptions {
   SplineEnds ends = SplineEnds::not_a_knot;
   /// Derivatives at the ends of a clamped spline: y's shape without its last axis, or one that broadcasts to it; zeros

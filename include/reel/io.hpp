@@ -38,12 +38,14 @@ void save_npy(const std::string& path, const Tensor& x);
 /// The arrays of an npz file, named without ".npy": stored or deflated, including zip64. Checksums must be right.
 NamedTensors load_npz(const std::string& path);
 
+/// Options of save_npz().
 struct NpzOptions {
   bool compressed = false;  ///< deflate, as numpy.savez_compressed does; otherwise stored, as numpy.savez
 };
 /// Writes what numpy.load reads. ValueError for a name that is empty or longer than 65531 bytes.
 void save_npz(const std::string& path, const NamedTensors& tensors, const NpzOptions& options = {});
 
+/// Options of load_safetensors().
 struct SafetensorsOptions {
   /// Maps the file into memory and borrows its elements instead of copying them (booleans, and elements that are not
   /// aligned in the file, are copied). The file must not change while a tensor of it lives.
@@ -58,6 +60,7 @@ std::map<std::string, std::string> load_safetensors_metadata(const std::string& 
 void save_safetensors(const std::string& path, const NamedTensors& tensors,
                       const std::map<std::string, std::string>& metadata = {});
 
+/// Options of load_csv().
 struct CsvOptions {
   /// The separator of numbers. A space stands for any run of spaces and tabs.
   char delimiter = ',';

@@ -165,6 +165,7 @@ struct MinimizerState {
   auto names() const { return std::array{"position", "gradient", "numbers", "vectors"}; }
 };
 
+/// Options of lbfgs and projected_lbfgs.
 struct LbfgsOptions {
   std::int64_t max_iterations = 10000;
   /// Stationary when MinimizeResult::gradient_size is at most this.
@@ -173,12 +174,14 @@ struct LbfgsOptions {
   MinimizerState* state = nullptr;
 };
 
+/// Options of nonlinear_cg().
 struct NonlinearCgOptions {
   std::int64_t max_iterations = 100000;
   double gradient_tolerance = 1e-9;  ///< as LbfgsOptions::gradient_tolerance
   MinimizerState* state = nullptr;
 };
 
+/// Options of gauss_newton and newton_cg.
 struct NewtonOptions {
   std::int64_t max_iterations = 1000;
   double gradient_tolerance = 1e-9;  ///< as LbfgsOptions::gradient_tolerance

@@ -21,6 +21,7 @@ class Padding1d {
   Size2d sides{};
 };
 
+/// Options of conv1d().
 struct Conv1dOptions {
   std::int64_t stride = 1;
   Padding1d padding = {};
@@ -31,6 +32,7 @@ struct Conv1dOptions {
 /// (torch.nn.functional.conv1d.)
 Tensor conv1d(const Operand& x, const Operand& w, const Conv1dOptions& options = {});
 
+/// Options of conv1d_transpose().
 struct Conv1dTransposeOptions {
   std::int64_t stride = 1;
   Padding1d padding = {};
@@ -43,6 +45,7 @@ struct Conv1dTransposeOptions {
 /// to [batch, channels, length]. (torch.nn.functional.conv_transpose1d.)
 Tensor conv1d_transpose(const Operand& x, const Operand& w, const Conv1dTransposeOptions& options = {});
 
+/// Options of max_pool1d().
 struct MaxPool1dOptions {
   /// Default, 0: the window.
   std::int64_t stride = 0;
@@ -52,6 +55,7 @@ struct MaxPool1dOptions {
 /// The greatest element of each window, NaN if one is. Gradient: to the first greatest element, or to the first NaN.
 Tensor max_pool1d(const Operand& x, std::int64_t window, const MaxPool1dOptions& options = {});
 
+/// Options of avg_pool1d().
 struct AvgPool1dOptions {
   /// Default, 0: the window.
   std::int64_t stride = 0;
@@ -81,6 +85,7 @@ class Padding3d {
   std::array<Size2d, 3> sides{};
 };
 
+/// Options of conv3d().
 struct Conv3dOptions {
   Size3d stride = {1, 1, 1};
   Padding3d padding = {};
@@ -91,6 +96,7 @@ struct Conv3dOptions {
 /// windows of x. (torch.nn.functional.conv3d.) Gradient: as conv2d's. To any order.
 Tensor conv3d(const Operand& x, const Operand& w, const Conv3dOptions& options = {});
 
+/// Options of conv3d_transpose().
 struct Conv3dTransposeOptions {
   Size3d stride = {1, 1, 1};
   Padding3d padding = {};
@@ -105,6 +111,7 @@ struct Conv3dTransposeOptions {
 /// (torch.nn.functional.conv_transpose3d.)
 Tensor conv3d_transpose(const Operand& x, const Operand& w, const Conv3dTransposeOptions& options = {});
 
+/// Options of max_pool3d().
 struct MaxPool3dOptions {
   /// Default, {0, 0, 0}: the window.
   Size3d stride = {0, 0, 0};
@@ -115,6 +122,7 @@ struct MaxPool3dOptions {
 /// has nothing but padding. Gradient: to the first greatest element in row-major order, or to the first NaN.
 Tensor max_pool3d(const Operand& x, const Size3d& window, const MaxPool3dOptions& options = {});
 
+/// Options of avg_pool3d().
 struct AvgPool3dOptions {
   /// Default, {0, 0, 0}: the window.
   Size3d stride = {0, 0, 0};
@@ -178,6 +186,7 @@ Tensor instance_norm(const Operand& x, double epsilon = 1e-5);
 /// The same times `scale` plus `offset`, [channels] each (ShapeError otherwise).
 Tensor instance_norm(const Operand& x, const Operand& scale, const Operand& offset, double epsilon = 1e-5);
 
+/// Options of local_response_norm().
 struct LocalResponseNormOptions {
   std::int64_t size = 5;  ///< channels in a window; ValueError below 1
   double alpha = 1e-4;    ///< ValueError unless it is finite and at least 0
@@ -189,6 +198,7 @@ struct LocalResponseNormOptions {
 /// which has none there. TensorFlow's is alpha sum(x^2) over a radius.) Gradient: that of the expression.
 Tensor local_response_norm(const Operand& x, const LocalResponseNormOptions& options = {});
 
+/// Options of l2_normalize().
 struct L2NormalizeOptions {
   Axes axes = -1;          ///< what is normalised together
   double epsilon = 1e-12;  ///< a lower bound for sum(x^2); ValueError below 0

@@ -14,6 +14,7 @@ using OdeFunction = Callback<Tensor(const Tensor& y, const Tensor& t)>;
 /// equations, linearly implicit of order 2 with a Jacobian per step (ode23s of Shampine and Reichelt 1997).
 enum class OdeMethod : std::uint8_t { dormand_prince, rosenbrock };
 
+/// Options of odeint().
 struct OdeOptions {
   OdeMethod method = OdeMethod::dormand_prince;
   /// A step is accepted when the root mean square of error / (absolute_tolerance + relative_tolerance |y|) is at

@@ -157,6 +157,7 @@ class StateTensor {
 /// a type is deduced (std::max, printf, `c ? x : 0.1`, an operand of an op), write double(x).
 using Hyperparameter = detail::StateNumber<double>;
 
+/// Options of SGD.
 struct SGDOptions {
   Hyperparameter learning_rate = 0.01;
   Hyperparameter momentum = 0;  ///< in [0, 1): v = momentum v + g, variable -= learning_rate v
@@ -224,6 +225,7 @@ class SGD : public detail::TreeSteps<SGD> {
   detail::StateTensors states_;  // the velocities
 };
 
+/// Options of Adam.
 struct AdamOptions {
   Hyperparameter learning_rate = 0.001;
   Hyperparameter beta1 = 0.9;     ///< in [0, 1): decay of the mean of the gradients
@@ -265,6 +267,7 @@ class Adam : public detail::TreeSteps<Adam> {
   detail::Moments states_;
 };
 
+/// Options of AdamW.
 struct AdamWOptions {
   Hyperparameter learning_rate = 0.001;
   Hyperparameter beta1 = 0.9;     ///< as AdamOptions::beta1
@@ -294,6 +297,7 @@ class AdamW : public detail::TreeSteps<AdamW> {
   detail::Moments states_;
 };
 
+/// Options of RMSProp.
 struct RMSPropOptions {
   Hyperparameter learning_rate = 0.001;
   Hyperparameter rho = 0.9;       ///< in [0, 1): decay of the mean of the gradients' squares
@@ -320,6 +324,7 @@ class RMSProp : public detail::TreeSteps<RMSProp> {
   detail::StateTensors states_;  // the means of squares
 };
 
+/// Options of Adagrad.
 struct AdagradOptions {
   Hyperparameter learning_rate = 0.01;
   Hyperparameter epsilon = 1e-10;  ///< added to the root of the sum of squares
@@ -345,6 +350,7 @@ class Adagrad : public detail::TreeSteps<Adagrad> {
   detail::StateTensors states_;  // the sums of squares
 };
 
+/// Options of Lion.
 struct LionOptions {
   Hyperparameter learning_rate = 1e-4;
   Hyperparameter beta1 = 0.9;       ///< in [0, 1): share of the mean in the step's direction

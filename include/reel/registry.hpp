@@ -23,6 +23,7 @@ using BackwardFunction = Callback<std::vector<Gradient>(std::span<const Gradient
 /// One tangent per input (an empty handle is zero) to one tangent per output.
 using TangentFunction = Callback<std::vector<Tensor>(std::span<const Tensor> tangents)>;
 
+/// Options of record_operation().
 struct RecordOptions {
   /// Whether backward takes many cotangents at once: each has a further leading axis, and so has each gradient that it
   /// returns. Jacobians then call it once for many rows; for a single cotangent the axis has extent 1.

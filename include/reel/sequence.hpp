@@ -9,6 +9,7 @@
 
 namespace [[gnu::visibility("default")]] reel {
 
+/// Options of attention().
 struct AttentionOptions {
   /// Boolean: true where a key takes part. Values of excluded keys must be finite, since they are multiplied by 0. Or
   /// numbers that are added to the scores; -inf excludes a key. It broadcasts to the scores [..., L, S]. An empty
@@ -26,6 +27,7 @@ struct AttentionOptions {
 /// v^T - the sum of g times the result): p^T g to v, scale d k to q, scale d^T q to k, d to a mask of numbers.
 Tensor attention(const Operand& q, const Operand& k, const Operand& v, const AttentionOptions& options = {});
 
+/// Options of rope().
 struct RopeOptions {
   double base = 10000;       ///< ValueError unless it is positive and finite
   bool interleaved = false;  ///< pairs are elements 2 i and 2 i + 1, otherwise i and i + E / 2
@@ -66,6 +68,7 @@ struct Gru {
 Gru gru(const Operand& x, const Operand& input_weight, const Operand& hidden_weight,
         const RecurrentOptions& options = {});
 
+/// Options of ctc_loss().
 struct CtcOptions {
   std::int64_t blank = 0;      ///< ValueError unless it is a class
   bool zero_infinity = false;  ///< losses of targets that cannot be aligned are 0 instead of inf

@@ -65,6 +65,7 @@ enum class Trend : std::uint8_t { keep, mean, line };
 /// How powers are scaled. density: per unit of frequency, so that their integral is the power of the signal. spectrum:
 /// a sine has its power at its frequency.
 enum class PowerScale : std::uint8_t { density, spectrum };
+/// Options of csd and welch.
 struct SpectrumOptions {
   std::int64_t hop = -1;  ///< from segment to segment; -1: half the length of the window, rounded up
   std::int64_t n = -1;    ///< length of the transform, to which segments are padded with zeros; -1: that of the window

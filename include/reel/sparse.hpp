@@ -54,6 +54,7 @@ Tensor sampled_matmul(const SparsityPattern& pattern, const Tensor& x, const Ten
 /// Differentiable by values and b, to every order. ValueError for a singular matrix.
 Tensor csr_solve(const Tensor& values, const SparsityPattern& pattern, const Tensor& b, bool transposed = false);
 
+/// A function of one tensor that returns one.
 using TensorFunction = Callback<Tensor(const Tensor&)>;
 
 /// The pattern of the Jacobian of f, a function of one tensor that returns one; both are taken as vectors. It holds for
@@ -71,6 +72,7 @@ SparsityPattern hessian_sparsity(F f, const Tensor& x) {
   return detail::gradient_sparsity(grad<0>(std::move(f)), x);
 }
 
+/// Options of sparse_jacobian() and sparse_hessian().
 struct SparseOptions {
   /// Compares, at each call, the product of the result and a random vector with a directional derivative. ValueError if
   /// they differ, because the pattern lacks a position. Costs one more direction.

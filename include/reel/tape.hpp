@@ -100,6 +100,7 @@ class VSpace {
   virtual std::uint64_t tensor_id(const Tensor& x) const;
 };
 
+/// Options of GradientTape.
 struct TapeOptions {
   /// Whether gradient() may be called more than once.
   bool persistent = false;
@@ -109,6 +110,7 @@ struct TapeOptions {
   const VSpace* vspace = nullptr;
 };
 
+/// What the gradient by a source is that no target depends on.
 enum class UnconnectedGradients : std::uint8_t { none, zero };
 
 /// How the terms that arrive for one tensor are summed. They arrive in the reverse order of recording. Slices are
@@ -124,6 +126,7 @@ enum class AggregationMethod : std::uint8_t {
   accumulate_n
 };
 
+/// Options of GradientTape::gradient(), gradients() and hessians().
 struct GradientOptions {
   /// One cotangent per target; none stands for ones.
   GradientList output_gradients{};
@@ -138,6 +141,7 @@ struct GradientOptions {
   bool gate_gradients = false;
 };
 
+/// Options of GradientTape::jacobian() and batch_jacobian().
 struct JacobianOptions {
   /// The gradient of a source that the target does not depend on: none, or zeros.
   UnconnectedGradients unconnected_gradients = UnconnectedGradients::none;

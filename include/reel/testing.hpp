@@ -9,8 +9,10 @@
 
 namespace [[gnu::visibility("default")]] reel {
 
+/// The modes that check_gradients() checks.
 enum class CheckMode : std::uint8_t { reverse, forward, both };
 
+/// Options of check_gradients().
 struct CheckOptions {
   /// The highest order to check: 2 also checks the gradient of a random combination of the first derivatives, and so
   /// on.
@@ -41,6 +43,7 @@ struct CheckEntry {
   std::string worst;  ///< in words, the comparison with that error
 };
 
+/// What check_gradients() found; true if everything passed.
 struct CheckReport {
   bool passed = true;
   double worst_error = 0;

@@ -12,6 +12,7 @@ namespace [[gnu::visibility("default")]] reel {
 /// value, because tapes keep it for their gradients.
 using LinearOperator = Callback<Tensor(const Tensor&)>;
 
+/// Options of bicgstab, cg, gmres and linear_solve.
 struct IterativeOptions {
   /// Stops when the norm of the residual b - a x is at most `tolerance` times that of b, or at most
   /// `absolute_tolerance`. -1 stands for the square root of the rounding unit of b's dtype. gmres recomputes the
@@ -25,14 +26,17 @@ struct IterativeOptions {
   std::int64_t restart = 30;           ///< of gmres: the directions between restarts
 };
 
+/// Why cg(), gmres() or bicgstab() stopped.
 enum class IterativeStop : std::uint8_t {
   converged,
   iteration_limit,
   breakdown,    ///< a direction without progress; in cg: a is not positive definite
   not_a_number  ///< NaN or infinity in a product or in b
 };
+/// The name of the reason, in words.
 std::string_view to_string(IterativeStop reason);
 
+/// A solution, how accurate it is, and why the iteration stopped.
 struct IterativeResult {
   Tensor x;
   /// The norm of b - a x. gmres computes it from x. The others update it by a recurrence, which rounding lets drift.

@@ -21,7 +21,9 @@ struct SliceItem {
   /// for another function.
   SliceItem(Tensor (*whole_axis)(const Operand&, const Axes&, bool));
 };
+/// A new axis of one element.
 inline constexpr SliceItem newaxis{SliceItem::Kind::newaxis};
+/// As many whole axes as the other items leave.
 inline constexpr SliceItem ellipsis{SliceItem::Kind::ellipsis};
 namespace detail {
 /// The first item of x(i, j), with the line that gives it.

@@ -26,6 +26,7 @@ class IndexItem {
   SliceItem part_;
   bool array_ = false;
 };
+/// The items between the brackets of x[i, j, ...].
 using IndexItems = std::initializer_list<IndexItem>;
 
 /// NumPy's x[i, j, ...]. The index arrays broadcast, and their common shape replaces their axes. It is put in front of
@@ -107,6 +108,7 @@ Tensor boolean_mask(const Operand& x, const Operand& mask);
 /// The slices of x along `axis` where the condition, a vector, is true. It may be shorter than the axis. TraceError as
 /// above.
 Tensor compress(const Operand& condition, const Operand& x, std::int64_t axis);
+/// Options of nonzero().
 struct NonzeroOptions {
   std::int64_t size = -1;  // length of the result; -1: the number of nonzero elements
   std::int64_t fill = 0;   // index that pads the result up to `size`

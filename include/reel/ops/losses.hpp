@@ -18,6 +18,7 @@ Tensor mae(const Operand& x, const Operand& y);
 /// log(cosh(x - y)), accurate near 0 and without overflow. (Keras.) Gradient: g tanh(x - y), and its negative.
 Tensor log_cosh(const Operand& x, const Operand& y);
 
+/// Options of poisson_nll().
 struct PoissonNllOptions {
   bool log_input = true;  ///< x is the logarithm of the rate, otherwise the rate
   bool full = false;      ///< adds Stirling's target log(target) - target + log(2 pi target) / 2 where target > 1
@@ -28,6 +29,7 @@ struct PoissonNllOptions {
 /// (log(target) + 1 / (2 target)) more.
 Tensor poisson_nll(const Operand& x, const Operand& target, const PoissonNllOptions& options = {});
 
+/// Options of gaussian_nll().
 struct GaussianNllOptions {
   bool full = false;      ///< adds log(2 pi) / 2
   double epsilon = 1e-6;  ///< the least variance; ValueError below 0
@@ -44,6 +46,7 @@ Tensor gaussian_nll(const Operand& x, const Operand& target, const Operand& vari
 /// labels softplus(-logits).
 Tensor weighted_sigmoid_cross_entropy(const Operand& logits, const Operand& labels, const Operand& weight);
 
+/// Options of focal_cross_entropy().
 struct FocalOptions {
   double alpha = 0.25;  ///< weight of label 1, and 1 - alpha that of label 0; below 0: no weights. ValueError above 1
   double gamma = 2;     ///< ValueError unless it is finite and at least 0
@@ -75,6 +78,7 @@ Tensor margin_ranking(const Operand& x, const Operand& y, const Operand& labels,
 /// integers. (torch's nll_loss.) Gradient: -g at the label; an ignored example has loss 0 and gradient 0.
 Tensor nll(const Operand& log_probabilities, const Operand& labels, const SparseCrossEntropyOptions& options = {});
 
+/// Options of multi_margin().
 struct MultiMarginOptions {
   std::int64_t axis = -1;  ///< the classes
   int p = 1;               ///< ValueError unless 1 or 2
@@ -90,6 +94,7 @@ Tensor multi_margin(const Operand& x, const Operand& labels, const MultiMarginOp
 /// normalised operands and z the result, and likewise for y.
 Tensor cosine_similarity(const Operand& x, const Operand& y, std::int64_t axis = -1);
 
+/// Options of triplet_margin().
 struct TripletMarginOptions {
   std::int64_t axis = -1;  ///< of the vectors
   double p = 2;            ///< of the norm; ValueError unless above 0

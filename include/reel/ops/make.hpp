@@ -161,6 +161,7 @@ Tensor borrow(const T* data, const Shape& shape, const Shape& strides, const O& 
   return detail::borrow_strided("borrow", data, shape, &strides, dtype_of<T>, new detail::OwnerOf<O>(owner));
 }
 
+/// Every element is 0, or 1.
 Tensor zeros(const Shape& shape, DType dtype = DType::float64);
 Tensor ones(const Shape& shape, DType dtype = DType::float64);
 /// Every element is `value`. The default dtype is that of the value: float64 for a floating number, int64 for an
@@ -170,6 +171,7 @@ Tensor full(const Shape& shape, const Operand& value, DType dtype);
 /// The identity matrix [n, n], or ones on the main diagonal of [n, m].
 Tensor eye(std::int64_t n, DType dtype = DType::float64);
 Tensor eye(std::int64_t n, std::int64_t m, DType dtype = DType::float64);
+/// Zeros, ones or copies of a number, of the shape and dtype of x. No gradient to x.
 Tensor zeros_like(const Operand& x);
 Tensor ones_like(const Operand& x);
 Tensor full_like(const Operand& x, const Operand& value);

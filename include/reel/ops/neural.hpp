@@ -32,6 +32,7 @@ class Padding {
   Size2d rows{}, columns{};
 };
 
+/// Options of conv2d().
 struct Conv2dOptions {
   Size2d stride = {1, 1};
   Padding padding = {};
@@ -45,6 +46,7 @@ struct Conv2dOptions {
 /// g.
 Tensor conv2d(const Operand& x, const Operand& w, const Conv2dOptions& options = {});
 
+/// Options of conv2d_transpose().
 struct Conv2dTransposeOptions {
   Size2d stride = {1, 1};
   Padding padding = {};
@@ -60,6 +62,7 @@ struct Conv2dTransposeOptions {
 /// with x.
 Tensor conv2d_transpose(const Operand& x, const Operand& w, const Conv2dTransposeOptions& options = {});
 
+/// Options of max_pool2d() and max_pool2d_with_indices().
 struct MaxPool2dOptions {
   /// Default, {0, 0}: the window.
   Size2d stride = {0, 0};
@@ -70,6 +73,7 @@ struct MaxPool2dOptions {
 /// to the first greatest element in row-major order, or to the first NaN.
 Tensor max_pool2d(const Operand& x, const Size2d& window, const MaxPool2dOptions& options = {});
 
+/// Options of avg_pool2d().
 struct AvgPool2dOptions {
   /// Default, {0, 0}: the window.
   Size2d stride = {0, 0};
@@ -86,6 +90,7 @@ Tensor avg_pool2d(const Operand& x, const Size2d& window, const AvgPool2dOptions
 // Means and variances take two passes (not E[x^2] - E[x]^2), so that a large mean costs no digits. Losses are per
 // example and unreduced, as TensorFlow's: take the mean yourself. Operands of different dtypes are promoted.
 
+/// Options of layer_norm and rms_norm.
 struct LayerNormOptions {
   Axes axes = -1;         ///< the axes that mean and variance are taken over
   double epsilon = 1e-5;  ///< added to the variance; ValueError below 0
@@ -102,6 +107,7 @@ Tensor layer_norm(const Operand& x, const Operand& scale, const Operand& offset,
 /// 2019.)
 Tensor rms_norm(const Operand& x, const Operand& scale, const LayerNormOptions& options = {});
 
+/// Options of batch_norm().
 struct BatchNormOptions {
   std::int64_t axis = 1;  ///< the channels: 1 of [batch, channels, height, width]
   double epsilon = 1e-5;  ///< added to the variance; ValueError below 0
@@ -122,6 +128,7 @@ BatchNorm batch_norm(const Operand& x, const Operand& scale, const Operand& offs
 Tensor batch_norm(const Operand& x, const Operand& scale, const Operand& offset, const Operand& mean,
                   const Operand& variance, const BatchNormOptions& options = {});
 
+/// Options of softmax_cross_entropy().
 struct SoftmaxCrossEntropyOptions {
   std::int64_t axis = -1;      ///< the classes
   double label_smoothing = 0;  ///< s in [0, 1]: labels become (1 - s) labels + s / classes
@@ -133,6 +140,7 @@ struct SoftmaxCrossEntropyOptions {
 Tensor softmax_cross_entropy(const Operand& logits, const Operand& labels,
                              const SoftmaxCrossEntropyOptions& options = {});
 
+/// Options of sparse_softmax_cross_entropy() and nll().
 struct SparseCrossEntropyOptions {
   std::int64_t axis = -1;                 ///< the classes
   std::int64_t ignore_index = INT64_MIN;  ///< examples with this label have loss 0 and gradient 0; default: none has

@@ -5,8 +5,8 @@
 
 namespace [[gnu::visibility("default")]] reel {
 
-// Bitwise operations on integers in two's complement, in the dtype that the operands promote to. Of booleans, the
-// logical operation. TypeError for floating dtypes. No gradient.
+/// Bitwise operations on integers in two's complement, in the dtype that the operands promote to. Of booleans, the
+/// logical operation. TypeError for floating dtypes. No gradient.
 Tensor bitwise_and(const Operand& x, const Operand& y);
 Tensor bitwise_or(const Operand& x, const Operand& y);
 Tensor bitwise_xor(const Operand& x, const Operand& y);

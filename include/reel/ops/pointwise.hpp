@@ -165,7 +165,7 @@ Tensor angle(const Operand& x);
 /// Gradient: real(g), imag(g).
 Tensor make_complex(const Operand& re, const Operand& im);
 
-// Comparisons and logic: boolean results, which carry no gradient.
+/// Comparisons and logic: boolean results, which carry no gradient.
 Tensor equal(const Operand& x, const Operand& y);
 Tensor not_equal(const Operand& x, const Operand& y);
 Tensor less(const Operand& x, const Operand& y);
@@ -186,6 +186,7 @@ bool array_equal(const Operand& x, const Operand& y);
 Tensor where(const Operand& condition, const Operand& x, const Operand& y);
 
 // clang-format off
+/// The op of the same name: add, subtract, multiply, divide, mod, negative and the comparisons.
 inline Tensor operator+(const Operand& x, const Operand& y) { return add(x, y); }
 inline Tensor operator-(const Operand& x, const Operand& y) { return subtract(x, y); }
 inline Tensor operator*(const Operand& x, const Operand& y) { return multiply(x, y); }

@@ -38,6 +38,7 @@ Tensor nanmedian(const Operand& x, const Axes& axes = {}, bool keepdims = false)
 /// higher or nearest element, their mean, or interpolation at other estimates of the rank. In the numbering of Hyndman
 /// and Fan (1996): linear is type 7; hazen, weibull and median_unbiased are types 5, 6 and 8.
 enum class QuantileMethod : std::uint8_t { linear, lower, higher, nearest, midpoint, hazen, weibull, median_unbiased };
+/// Options of percentile and quantile.
 struct QuantileOptions {
   QuantileMethod method = QuantileMethod::linear;
   bool keepdims = false;
