@@ -20,8 +20,9 @@ LAYERS = {  # layer: (other layers it may include, third parties it may include)
     "optim": ({"core", "kernels", "loops", "tape", "ops", "program", "gradient"}, set()),
     "compile": ({"core", "loops", "tape", "ops", "program", "gradient"}, set()),
     "io": ({"core", "tape", "ops", "optim"}, {"fmt", "nlohmann", "zlib.h"}),
+    "mpi": (set(), {"mpi.h"}),  # a library of its own, on the public headers
 }
-THIRD = {"fmt", "xsimd", "tbb", "oneapi", "xtensor", "xtl", "Eigen", "sleef.h", "cblas.h", "lapacke.h", "nlohmann", "catch2", "zlib.h"}
+THIRD = {"fmt", "xsimd", "tbb", "oneapi", "xtensor", "xtl", "Eigen", "sleef.h", "cblas.h", "lapacke.h", "nlohmann", "catch2", "zlib.h", "mpi.h"}
 OPTIONAL = {"xtensor.hpp": {"xtensor", "xtl"}, "eigen.hpp": {"Eigen"}, "fmt.hpp": {"fmt"}}  # public headers of their own
 LEAN = {  # what <reel/reel.hpp> may include of the standard library
     "array", "cstddef", "cstdint", "initializer_list", "iosfwd", "map", "span", "stdexcept", "string", "tuple",

@@ -1,0 +1,226 @@
+// The ops: exchanges of values, and around each the linear map that tapes and forward mode see.
+#include <algorithm>
+#include <cstring>
+#include <functional>
+#include <limits>
+#include <reel/ops/reduce.hpp>
+#include <reel/ops/shape.hpp>
+#include <reel/reel.hpp>
+
+#include "mpi/communicator.hpp"
+
+namespace reel {
+
+namespace {
+
+using mpi::Op;
+using State = Communicator::State;
+using Map = std::function<Tensor(const Tensor&)>;
+
+// An op that is linear in x: `value` exchanges, `op` is the op itself, for tangents, and `adjoint` the op for
+// cotangents. Both are recorded in turn, so that derivatives of every order follow.
+Tensor linear(const char* name, const Tensor& x, Map value, Map op, Map adjoint) {
+  auto forward = [value = std::move(value), adjoint = std::move(adjoint)](const Tensor& operand) {
+    return std::pair(value(operand), [adjoint](const Tensor& g) { return adjoint(g); });
+  };
+  auto jvp = [op = std::move(op)](const auto&, const auto& tangents) { return op(std::get<0>(tangents)); };
+  return detail::CustomGradient<decltype(forward), decltype(jvp)>{name, std::move(forward), std::move(jvp)}(x);
+}
+
+const void* elements(const Tensor& x) { return detail::contiguous_data(x, x.dtype()); }
+
+// A tensor to receive into.
+struct Received {
+  void* data = nullptr;  // set while `tensor` is made, so it is first
+  Tensor tensor;
+  Received(const Shape& shape, DType dtype) : tensor(detail::uninitialized(shape, dtype, data)) {}
+};
+
+// MPI counts in int.
+struct Count {
+  int n;
+  MPI_Datatype unit;
+};
+Count bytes_of(const char* op, const Tensor& x, std::int64_t parts) {
+  const std::int64_t bytes =
+      x.size() / std::max<std::int64_t>(parts, 1) * static_cast<std::int64_t>(item_size(x.dtype()));
+  if (bytes > std::numeric_limits<int>::max())
+    throw ShapeError(std::string(op) + ": " + std::to_string(bytes) +
+                     " bytes for one rank; MPI's messages hold 2 GiB, so cut x");
+  return {static_cast<int>(bytes), MPI_BYTE};
+}
+
+// [size, ...] of all ranks' x.
+Tensor gathered(State& ranks, const char* op, const Tensor& operand) {
+  const Tensor x = contiguous(operand);
+  Shape shape = x.shape();
+  shape.insert(0, ranks.size);
+  const Received all(shape, x.dtype());
+  const Count count = bytes_of(op, x, 1);
+  mpi::complete(ranks, op, {x, all.tensor}, [&](auto& requests) {
+    MPI_Iallgather(elements(x), count.n, count.unit, all.data, count.n, count.unit, ranks.data,
+                   &requests.emplace_back());
+  });
+  return all.tensor;
+}
+
+// Row k of x [size, ...] to rank k.
+Tensor exchanged(State& ranks, const char* op, const Tensor& operand) {
+  const Tensor x = contiguous(operand);
+  const Received all(x.shape(), x.dtype());
+  const Count count = bytes_of(op, x, ranks.size);
+  mpi::complete(ranks, op, {x, all.tensor}, [&](auto& requests) {
+    MPI_Ialltoall(elements(x), count.n, count.unit, all.data, count.n, count.unit, ranks.data,
+                  &requests.emplace_back());
+  });
+  return all.tensor;
+}
+
+// The sum of the rows [begin, end) of x, by a binary tree over their numbers.
+Tensor sum_of_rows(const Tensor& x, std::int64_t begin, std::int64_t end) {
+  if (end - begin == 1) return x[begin];
+  std::int64_t half = 1;
+  while (2 * half < end - begin) half *= 2;
+  return sum_of_rows(x, begin, begin + half) + sum_of_rows(x, begin + half, end);
+}
+
+void check_rows(const State& ranks, Op op, const Tensor& x) {
+  if (x.rank() == 0 || x.shape()[0] != ranks.size)
+    throw ShapeError(std::string(mpi::name_of(op)) + ": x has shape " + to_string(x.shape()) +
+                     "; it needs one row for each of the " + std::to_string(ranks.size) + " ranks along axis 0");
+}
+void check_rank(const State& ranks, const char* op, const char* what, int rank, bool none = false) {
+  if (rank < (none ? no_rank : 0) || rank >= ranks.size)
+    throw IndexError(std::string(op) + ": " + what + ' ' + std::to_string(rank) + " is no rank; there are " +
+                     std::to_string(ranks.size) + ", from 0");
+}
+
+// Small tensors are gathered whole, in one exchange. Of larger ones each rank sums a part, which then is gathered:
+// every rank sends and receives twice the tensor, as in a ring.
+constexpr std::int64_t gathered_elements = 512;  // below it the time of an exchange does not depend on its size
+
+Tensor sum_of_all(State& ranks, const Tensor& x) {
+  const char* op = mpi::name_of(Op::all_reduce);
+  if (x.size() <= gathered_elements) return sum_of_rows(gathered(ranks, op, x), 0, ranks.size);
+  const std::int64_t part = (x.size() + ranks.size - 1) / ranks.size, padding = part * ranks.size - x.size();
+  Tensor flat = reshape(x, {x.size()});
+  if (padding > 0) flat = concatenate({flat, zeros({padding}, x.dtype())});
+  const Tensor mine = sum_of_rows(exchanged(ranks, op, reshape(flat, {ranks.size, part})), 0, ranks.size);
+  const Tensor all = reshape(gathered(ranks, op, mine), {part * ranks.size});
+  return reshape(slice(all, {range(0, x.size())}), x.shape());
+}
+
+Tensor all_reduce_sum(const Communicator& ranks, const Tensor& x) {
+  const auto value = [ranks](const Tensor& operand) {
+    mpi::announce(ranks.state(), Op::all_reduce, operand);
+    return sum_of_all(ranks.state(), operand);
+  };
+  const auto again = [ranks](const Tensor& g) { return all_reduce_sum(ranks, g); };
+  return linear("all_reduce", x, value, again, again);
+}
+
+}  // namespace
+
+Tensor all_reduce(const Communicator& ranks, const Tensor& x, Reduction reduction) {
+  switch (reduction) {
+    case Reduction::sum:
+      return all_reduce_sum(ranks, x);
+    case Reduction::mean:
+      return all_reduce_sum(ranks, x) / ranks.size();
+    case Reduction::max:
+      return max(all_gather(ranks, x), {0});
+    case Reduction::min:
+      return min(all_gather(ranks, x), {0});
+  }
+  throw ValueError("all_reduce: the reduction is none of sum, mean, max and min");
+}
+
+Tensor all_gather(const Communicator& ranks, const Tensor& x) {
+  return linear(
+      "all_gather", x,
+      [ranks](const Tensor& operand) {
+        mpi::announce(ranks.state(), Op::all_gather, operand);
+        return gathered(ranks.state(), "all_gather", operand);
+      },
+      [ranks](const Tensor& t) { return all_gather(ranks, t); },
+      [ranks](const Tensor& g) { return reduce_scatter(ranks, g); });
+}
+
+Tensor reduce_scatter(const Communicator& ranks, const Tensor& x) {
+  check_rows(ranks.state(), Op::reduce_scatter, x);
+  return linear(
+      "reduce_scatter", x,
+      [ranks](const Tensor& operand) {
+        mpi::announce(ranks.state(), Op::reduce_scatter, operand);
+        return sum_of_rows(exchanged(ranks.state(), "reduce_scatter", operand), 0, ranks.size());
+      },
+      [ranks](const Tensor& t) { return reduce_scatter(ranks, t); },
+      [ranks](const Tensor& g) { return all_gather(ranks, g); });
+}
+
+Tensor broadcast(const Communicator& ranks, const Tensor& x, int root) {
+  check_rank(ranks.state(), "broadcast", "root", root);
+  return linear(
+      "broadcast", x,
+      [ranks, root](const Tensor& operand) {
+        mpi::announce(ranks.state(), Op::broadcast, operand, root);
+        const Tensor own = contiguous(operand);
+        const Received result(own.shape(), own.dtype());
+        const Count count = bytes_of("broadcast", own, 1);
+        if (count.n > 0) std::memcpy(result.data, elements(own), static_cast<std::size_t>(count.n));
+        mpi::complete(ranks.state(), "broadcast", {result.tensor}, [&](auto& requests) {
+          MPI_Ibcast(result.data, count.n, count.unit, root, ranks.state().data, &requests.emplace_back());
+        });
+        return result.tensor;
+      },
+      [ranks, root](const Tensor& t) { return broadcast(ranks, t, root); },
+      [ranks, root](const Tensor& g) { return reduce(ranks, g, root); });
+}
+
+Tensor reduce(const Communicator& ranks, const Tensor& x, int root) {
+  check_rank(ranks.state(), "reduce", "root", root);
+  return linear(
+      "reduce", x,
+      [ranks, root](const Tensor& operand) {
+        mpi::announce(ranks.state(), Op::reduce, operand, root);
+        const Tensor total = sum_of_all(ranks.state(), operand);
+        return ranks.rank() == root ? total : zeros_like(total);
+      },
+      [ranks, root](const Tensor& t) { return reduce(ranks, t, root); },
+      [ranks, root](const Tensor& g) { return broadcast(ranks, g, root); });
+}
+
+Tensor all_to_all(const Communicator& ranks, const Tensor& x) {
+  check_rows(ranks.state(), Op::all_to_all, x);
+  const auto value = [ranks](const Tensor& operand) {
+    mpi::announce(ranks.state(), Op::all_to_all, operand);
+    return exchanged(ranks.state(), "all_to_all", operand);
+  };
+  const auto again = [ranks](const Tensor& g) { return all_to_all(ranks, g); };
+  return linear("all_to_all", x, value, again, again);
+}
+
+Tensor sendrecv(const Communicator& ranks, const Tensor& x, int to, int from) {
+  check_rank(ranks.state(), "sendrecv", "to", to, true);
+  check_rank(ranks.state(), "sendrecv", "from", from, true);
+  return linear(
+      "sendrecv", x,
+      [ranks, to, from](const Tensor& operand) {
+        mpi::announce(ranks.state(), Op::sendrecv, operand);
+        const Tensor own = contiguous(operand);
+        const Received result(own.shape(), own.dtype());
+        const Count count = bytes_of("sendrecv", own, 1);
+        if (from == no_rank && count.n > 0) std::memset(result.data, 0, static_cast<std::size_t>(count.n));
+        mpi::complete(ranks.state(), "sendrecv", {own, result.tensor}, [&](auto& requests) {
+          constexpr int tag = 0;
+          MPI_Comm comm = ranks.state().data;
+          if (from != no_rank) MPI_Irecv(result.data, count.n, count.unit, from, tag, comm, &requests.emplace_back());
+          if (to != no_rank) MPI_Isend(elements(own), count.n, count.unit, to, tag, comm, &requests.emplace_back());
+        });
+        return result.tensor;
+      },
+      [ranks, to, from](const Tensor& t) { return sendrecv(ranks, t, to, from); },
+      [ranks, to, from](const Tensor& g) { return sendrecv(ranks, g, from, to); });
+}
+
+}  // namespace reel

@@ -1,0 +1,185 @@
+#include "mpi/communicator.hpp"
+
+#include <array>
+#include <cstring>
+#include <thread>
+
+namespace reel {
+
+MpiError::~MpiError() = default;
+
+namespace {
+
+constexpr int longest_message = 4000;  // bytes of a failure's text
+constexpr int failure_tag = 1;
+
+// MPI is finalised by the program that has initialised it. After a failure it is not: MPI_Finalize would wait for ranks
+// that are gone, and mpirun ends what is left when a rank exits without it.
+struct Environment {
+  bool ours = false, failed = false;
+  Environment() {
+    int ready = 0;
+    MPI_Initialized(&ready);
+    if (ready) return;
+    int level = 0;
+    if (MPI_Init_thread(nullptr, nullptr, MPI_THREAD_SERIALIZED, &level) != MPI_SUCCESS ||
+        level < MPI_THREAD_SERIALIZED)
+      throw MpiError("world: MPI does not support MPI_THREAD_SERIALIZED; use a build of MPI with threads");
+    ours = true;
+  }
+  ~Environment() {
+    int over = 0;
+    MPI_Finalized(&over);
+    if (ours && !failed && !over) MPI_Finalize();
+  }
+};
+Environment& environment() {
+  static Environment of_process;
+  return of_process;
+}
+
+[[noreturn]] void fail_all(Communicator::State& ranks, std::string message) {
+  ranks.failure = std::move(message);
+  environment().failed = true;
+  throw MpiError(ranks.failure);
+}
+
+// The message of a rank that has thrown, if one has arrived.
+void look_for_failures(Communicator::State& ranks, const char* op) {
+  int there = 0;
+  MPI_Status status;
+  MPI_Iprobe(MPI_ANY_SOURCE, failure_tag, ranks.failures, &there, &status);
+  if (!there) return;
+  int length = 0;
+  MPI_Get_count(&status, MPI_CHAR, &length);
+  std::string text(static_cast<std::size_t>(length), '\0');
+  MPI_Recv(text.data(), length, MPI_CHAR, status.MPI_SOURCE, failure_tag, ranks.failures, MPI_STATUS_IGNORE);
+  fail_all(ranks, std::string(op) + ": rank " + std::to_string(status.MPI_SOURCE) + " has failed: " + text);
+}
+
+}  // namespace
+
+Communicator::State::State(const MpiOptions& o) : options(o) {
+  environment();
+  MPI_Comm_dup(MPI_COMM_WORLD, &data);
+  MPI_Comm_dup(MPI_COMM_WORLD, &failures);
+  MPI_Comm_rank(data, &rank);
+  MPI_Comm_size(data, &size);
+}
+Communicator::State::~State() {
+  int over = 0;
+  MPI_Finalized(&over);
+  if (over || !failure.empty()) return;
+  MPI_Comm_free(&failures);
+  MPI_Comm_free(&data);
+}
+
+int Communicator::rank() const noexcept { return state_->rank; }
+int Communicator::size() const noexcept { return state_->size; }
+
+Communicator world(const MpiOptions& options) {
+  if (!(options.timeout > 0)) throw ValueError("world: the timeout must be a positive number of seconds");
+  return Communicator(std::make_shared<Communicator::State>(options));
+}
+
+namespace detail {
+
+// Sent to every rank and not waited for long: a rank that has failed as well receives nothing.
+void tell_failure(const Communicator& ranks, const char* what) noexcept {
+  Communicator::State& state = ranks.state();
+  if (!state.failure.empty()) return;  // it came from another rank
+  environment().failed = true;
+  try {
+    state.failure = what;
+    const int length = static_cast<int>(std::min<std::size_t>(state.failure.size(), longest_message));
+    std::vector<MPI_Request> sent;
+    for (int to = 0; to < state.size; ++to)
+      if (to != state.rank)
+        MPI_Isend(state.failure.data(), length, MPI_CHAR, to, failure_tag, state.failures, &sent.emplace_back());
+    const auto give_up = std::chrono::steady_clock::now() + std::chrono::seconds(1);
+    for (int done = 0; !done && std::chrono::steady_clock::now() < give_up; std::this_thread::yield())
+      MPI_Testall(static_cast<int>(sent.size()), sent.data(), &done, MPI_STATUSES_IGNORE);
+  } catch (...) {  // the exception that is being reported propagates
+  }
+}
+
+}  // namespace detail
+
+namespace mpi {
+
+const char* name_of(Op op) {
+  static constexpr std::array names{"all_reduce", "all_gather", "reduce_scatter", "broadcast",
+                                    "reduce",     "all_to_all", "sendrecv"};
+  return names[static_cast<std::size_t>(op)];
+}
+
+void complete(Communicator::State& ranks, const char* op, std::vector<Tensor> held,
+              const std::function<void(std::vector<MPI_Request>&)>& start) {
+  if (!ranks.failure.empty()) throw MpiError(std::string(op) + ": the communicator has failed: " + ranks.failure);
+  std::vector<MPI_Request> requests;
+  start(requests);
+  const auto begin = std::chrono::steady_clock::now();
+  const std::chrono::duration<double> limit(ranks.options.timeout);
+  try {
+    for (int done = 0;;) {
+      MPI_Testall(static_cast<int>(requests.size()), requests.data(), &done, MPI_STATUSES_IGNORE);
+      if (done) return;
+      look_for_failures(ranks, op);
+      if (std::chrono::steady_clock::now() - begin > limit)
+        fail_all(ranks,
+                 std::string(op) + ": rank " + std::to_string(ranks.rank) + " waited " +
+                     std::to_string(ranks.options.timeout) +
+                     " s for the others; do all ranks make this call? A longer time is world({.timeout = seconds})");
+      std::this_thread::yield();
+    }
+  } catch (...) {
+    ranks.unfinished.insert(ranks.unfinished.end(), held.begin(), held.end());
+    throw;
+  }
+}
+
+namespace {
+
+MpiCall describe(const Communicator::State& ranks, Op op, const Tensor& x, int root) {
+  MpiCall call{ranks.calls, static_cast<std::int64_t>(op), static_cast<std::int64_t>(x.dtype()), root, x.rank(), {}};
+  const Shape shape = x.shape();
+  for (int axis = 0; axis < shape.rank(); ++axis) call.extents[axis] = shape[axis];
+  return call;
+}
+
+std::string in_words(const MpiCall& call) {
+  Shape shape;
+  for (std::int64_t axis = 0; axis < call.rank; ++axis) shape.push_back(call.extents[axis]);
+  return std::string(name_of(static_cast<Op>(call.op))) + " of " + name(static_cast<DType>(call.dtype)) + ' ' +
+         to_string(shape) +
+         (call.op == static_cast<std::int64_t>(Op::broadcast) || call.op == static_cast<std::int64_t>(Op::reduce)
+              ? " with root " + std::to_string(call.root)
+              : "");
+}
+
+}  // namespace
+
+void announce(Communicator::State& ranks, Op op, const Tensor& x, int root) {
+  ++ranks.calls;
+  if (!ranks.options.check || ranks.size == 1) return;
+  const MpiCall mine = describe(ranks, op, x, root);
+  // Of a tensor, so that it outlives an exchange that is given up.
+  void* memory = nullptr;
+  const auto count = static_cast<std::int64_t>(sizeof(MpiCall) / sizeof(std::int64_t));
+  const Tensor all = detail::uninitialized({ranks.size + 1, count}, DType::int64, memory);
+  auto* calls = static_cast<MpiCall*>(memory);
+  calls[ranks.size] = mine;
+  complete(ranks, name_of(op), {all}, [&](std::vector<MPI_Request>& requests) {
+    MPI_Iallgather(calls + ranks.size, sizeof(MpiCall), MPI_BYTE, calls, sizeof(MpiCall), MPI_BYTE, ranks.data,
+                   &requests.emplace_back());
+  });
+  for (int other = 0; other < ranks.size; ++other)
+    if (std::memcmp(&calls[other], &mine, sizeof mine) != 0)
+      fail_all(ranks, std::string(name_of(op)) + ": call " + std::to_string(ranks.calls) + " of rank " +
+                          std::to_string(ranks.rank) + " is " + in_words(mine) + ", of rank " + std::to_string(other) +
+                          ' ' + in_words(calls[other]) + "; all ranks must make the same calls in the same order");
+}
+
+}  // namespace mpi
+
+}  // namespace reel

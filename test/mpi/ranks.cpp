@@ -1,0 +1,232 @@
+// What reel-mpi promises, checked by every rank of `mpirun -n N ranks [CHECK]`. The exit status is 0 if all checks of
+// all ranks pass. CHECK is a check that ends in failure by design: throw, mismatch or silence.
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <reel/functions.hpp>
+#include <reel/mpi.hpp>
+#include <reel/reel.hpp>
+#include <thread>
+
+using namespace reel;
+
+namespace {
+
+int failures = 0;
+const char* current = "";
+
+void check(bool passed, const char* what, int line) {
+  if (passed) return;
+  ++failures;
+  std::printf("%s: line %d: %s\n", current, line, what);
+}
+#define CHECK(...) check((__VA_ARGS__), #__VA_ARGS__, __LINE__)
+
+Tensor numbers(std::int64_t n, double phase) { return sin(arange(n) * 0.7 + phase); }
+
+// The numbers of all ranks, as every rank can compute them.
+std::vector<Tensor> everyone(const Communicator& ranks, std::int64_t n) {
+  std::vector<Tensor> all;
+  for (int r = 0; r < ranks.size(); ++r) all.push_back(numbers(n, r));
+  return all;
+}
+bool close(const Tensor& a, const Tensor& b) {
+  return a.shape() == b.shape() && bool(all(abs(a - b) <= 1e-13 * (1 + abs(b))));
+}
+
+// Of a function of this rank's x, the gradient of the sum over the ranks, by central differences along the x of each
+// rank. `f` is called by all ranks alike.
+template <class F>
+Tensor difference(const Communicator& ranks, F f, const Tensor& x) {
+  constexpr double step = 1e-5;
+  std::vector<double> slopes;
+  for (int r = 0; r < ranks.size(); ++r)
+    for (std::int64_t k = 0; k < x.size(); ++k) {
+      const Tensor d = one_hot(scalar(k), x.size()) * (r == ranks.rank() ? step : 0.0);
+      const Tensor shifted = reshape(d, x.shape());
+      const double change = all_reduce(ranks, f(x + shifted) - f(x - shifted)).item();
+      if (r == ranks.rank()) slopes.push_back(change / (2 * step));
+    }
+  return reshape(from_data(slopes), x.shape());
+}
+
+// Both modes against differences, and the gradient of the gradient by the same.
+template <class F>
+void check_derivatives(const Communicator& ranks, F f, const Tensor& x) {
+  const auto near = [](const Tensor& a, const Tensor& b) { return bool(all(abs(a - b) <= 1e-6 * (1 + abs(b)))); };
+  const Tensor g = grad(f)(x);
+  CHECK(near(g, difference(ranks, f, x)));
+  const Tensor v = numbers(x.size(), 5.0 + ranks.rank());
+  const Tensor direction = reshape(v, x.shape());
+  const Tensor along = jvp(f, x, direction).second;
+  CHECK(near(all_reduce(ranks, along), all_reduce(ranks, sum(g * direction))));
+  const auto slope = [&](const Tensor& at) { return sum(square(grad(f)(at))); };
+  CHECK(near(grad(slope)(x), difference(ranks, slope, x)));
+}
+
+void values(const Communicator& ranks) {
+  const int size = ranks.size(), rank = ranks.rank();
+  for (std::int64_t n : {1, 3, 2000}) {
+    const std::vector<Tensor> all = everyone(ranks, n);
+    const Tensor x = all[static_cast<std::size_t>(rank)], stacked = stack(all);
+    CHECK(close(all_reduce(ranks, x), sum(stacked, {0})));
+    CHECK(close(all_reduce(ranks, x, Reduction::mean), mean(stacked, {0})));
+    CHECK(array_equal(all_reduce(ranks, x, Reduction::max), max(stacked, {0})));
+    CHECK(array_equal(all_reduce(ranks, x, Reduction::min), min(stacked, {0})));
+    CHECK(array_equal(all_gather(ranks, x), stacked));
+    CHECK(array_equal(broadcast(ranks, x, size - 1), all.back()));
+    CHECK(close(reduce(ranks, x, 0), rank == 0 ? sum(stacked, {0}) : zeros_like(x)));
+    // Row k of rank r is numbers(n, 10 r + k).
+    std::vector<Tensor> rows, columns;
+    for (int k = 0; k < size; ++k) {
+      rows.push_back(numbers(n, 10. * rank + k));
+      columns.push_back(numbers(n, 10. * k + rank));
+    }
+    CHECK(array_equal(all_to_all(ranks, stack(rows)), stack(columns)));
+    CHECK(close(reduce_scatter(ranks, stack(rows)), sum(stack(columns), {0})));
+    CHECK(array_equal(sendrecv(ranks, x, (rank + 1) % size, (rank + size - 1) % size),
+                      all[static_cast<std::size_t>((rank + size - 1) % size)]));
+  }
+  for (DType d : {DType::float16, DType::float32, DType::int64, DType::boolean, DType::complex128}) {
+    const Tensor x = cast(full({2, 3}, rank + 1), d);
+    CHECK(all_gather(ranks, x).dtype() == d);
+    CHECK(array_equal(all_gather(ranks, x)[size - 1], cast(full({2, 3}, size), d)));
+  }
+  CHECK(all_reduce(ranks, zeros({0, 3})).shape() == Shape({0, 3}));
+  CHECK(
+      array_equal(all_gather(ranks, transpose(reshape(arange(6), {2, 3})))[0], transpose(reshape(arange(6), {2, 3}))));
+}
+
+void derivatives(const Communicator& ranks) {
+  const int size = ranks.size(), rank = ranks.rank();
+  const Tensor x = numbers(3, rank), rows = reshape(numbers(2 * size, rank), {size, 2});
+  const double weight = 1 + rank;  // results count differently on each rank
+  const auto loss = [&](auto op) {
+    return [&ranks, weight, op](const Tensor& at) { return sum(exp(op(ranks, at)) * weight); };
+  };
+  current = "all_reduce";
+  check_derivatives(ranks, loss([](auto& c, auto& a) { return all_reduce(c, a); }), x);
+  check_derivatives(ranks, loss([](auto& c, auto& a) { return all_reduce(c, a, Reduction::mean); }), x);
+  check_derivatives(ranks, loss([](auto& c, auto& a) { return all_reduce(c, a, Reduction::max); }), x);
+  current = "all_gather";
+  check_derivatives(ranks, loss([](auto& c, auto& a) { return all_gather(c, a); }), x);
+  current = "reduce_scatter";
+  check_derivatives(ranks, loss([](auto& c, auto& a) { return reduce_scatter(c, a); }), rows);
+  current = "broadcast";
+  check_derivatives(ranks, loss([](auto& c, auto& a) { return broadcast(c, a, c.size() - 1); }), x);
+  current = "reduce";
+  check_derivatives(ranks, loss([](auto& c, auto& a) { return reduce(c, a, 0); }), x);
+  current = "all_to_all";
+  check_derivatives(ranks, loss([](auto& c, auto& a) { return all_to_all(c, a); }), rows);
+  current = "sendrecv";
+  check_derivatives(ranks, loss([](auto& c, auto& a) {
+                      return sendrecv(c, a, c.rank() + 1 < c.size() ? c.rank() + 1 : no_rank, c.rank() - 1);
+                    }),
+                    x);
+  current = "halo_exchange";
+  check_derivatives(ranks, loss([](auto& c, auto& a) { return halo_exchange(c, a, 2); }), x);
+  check_derivatives(ranks, loss([](auto& c, auto& a) { return halo_exchange(c, a, 1, 1, true); }), rows);
+}
+
+// A distributed array's halo is the whole array's neighbourhood.
+void halos(const Communicator& ranks) {
+  const int rank = ranks.rank();
+  const Tensor whole = numbers(4 * ranks.size(), 0.25);
+  const Tensor own = slice(whole, {range(4 * rank, 4 * rank + 4)});
+  const auto around = [&](const Tensor& array) { return slice(array, {range(4 * rank, 4 * rank + 8)}); };
+  CHECK(array_equal(halo_exchange(ranks, own, 2), around(pad(whole, {2}, {2}))));
+  CHECK(array_equal(halo_exchange(ranks, own, 2, 0, true), around(concatenate({slice(whole, {range(-2, whole.size())}),
+                                                                               whole, slice(whole, {range(0, 2)})}))));
+}
+
+void gradients_of_trees(const Communicator& ranks) {
+  const int size = ranks.size();
+  std::vector<Gradient> mine{numbers(3, ranks.rank()), none, ones({2}), zeros({1}, DType::float32) + ranks.rank()};
+  const std::vector<Gradient> total = all_reduce_gradients(ranks, mine);
+  CHECK(close(*total[0], sum(stack(everyone(ranks, 3)), {0})));
+  CHECK(!total[1]);
+  CHECK(array_equal(*total[2], full({2}, double(size))));
+  CHECK((*total[3]).dtype() == DType::float32);
+  CHECK(array_equal(*all_reduce_gradients(ranks, mine, Reduction::mean)[2], ones({2})));
+  CHECK(replicated(ranks, scalar(3.0)).item() == 3.0 / size);
+}
+
+// The same bits whatever the number of ranks: compared with the tree of one process.
+void shards(const Communicator& ranks) {
+  const auto part = [](int shard) { return std::vector<Tensor>{exp(numbers(1000, shard)), numbers(2, shard)}; };
+  const Shards of(ranks, 8);
+  std::vector<std::vector<Tensor>> parts;
+  for (int s = of.begin(); s < of.end(); ++s) parts.push_back(part(s));
+  const std::vector<Tensor> total = of.sum(parts);
+  for (std::size_t k = 0; k < 2; ++k) {
+    const auto shard = [&](int s) { return part(s)[k]; };
+    const Tensor serial =
+        ((shard(0) + shard(1)) + (shard(2) + shard(3))) + ((shard(4) + shard(5)) + (shard(6) + shard(7)));
+    if ((ranks.size() & (ranks.size() - 1)) == 0) CHECK(array_equal(total[k], serial));
+    CHECK(close(total[k], serial));
+  }
+}
+
+template <class E, class F>
+bool throws(F f, const char* part) {
+  try {
+    f();
+  } catch (const E& e) {
+    if (std::strstr(e.what(), part)) return true;
+    std::printf("message: %s\n", e.what());
+  }
+  return false;
+}
+
+void refused(const Communicator& ranks) {
+  CHECK(throws<IndexError>([&] { broadcast(ranks, ones({1}), ranks.size()); }, "broadcast: root"));
+  CHECK(throws<IndexError>([&] { sendrecv(ranks, ones({1}), -2, 0); }, "sendrecv: to -2"));
+  CHECK(throws<ShapeError>([&] { all_to_all(ranks, ones({ranks.size() + 1})); }, "all_to_all: x has shape"));
+  CHECK(throws<ShapeError>([&] { halo_exchange(ranks, ones({2}), 3); }, "halo_exchange: a halo of 3"));
+  CHECK(throws<ValueError>([&] { Shards(ranks, ranks.size() - 1); }, "Shards:"));
+  CHECK(throws<ValueError>([&] { all_reduce_gradients(ranks, {}, Reduction::max); }, "sum or mean"));
+}
+
+// Failures by design: every rank must end with an error, and soon.
+int failure(const Communicator& ranks, const std::string& kind) {
+  const bool odd_one = ranks.rank() == ranks.size() - 1;
+  const auto body = [&] {
+    if (kind == "throw" && odd_one) throw std::runtime_error("out of luck");
+    if (kind == "silence" && odd_one) return std::this_thread::sleep_for(std::chrono::seconds(6));
+    if (kind == "die" && odd_one) std::raise(SIGKILL);
+    all_reduce(ranks, odd_one ? ones({3}) : ones({2}));
+  };
+  if (kind == "throw")
+    CHECK(odd_one ? throws<std::runtime_error>([&] { run_together(ranks, body); }, "out of luck")
+                  : throws<MpiError>([&] { run_together(ranks, body); }, "has failed: out of luck"));
+  if (kind == "mismatch") CHECK(throws<MpiError>(body, "all ranks must make the same calls"));
+  if (kind == "silence" && odd_one) body();
+  if (kind == "silence" && !odd_one) {
+    CHECK(throws<MpiError>(body, "s for the others"));
+    CHECK(throws<MpiError>(body, "the communicator has failed"));
+  }
+  if (kind == "die") CHECK(throws<MpiError>(body, ""));
+  std::printf("rank %d: %s\n", ranks.rank(), failures ? "wrong" : "right");
+  std::fflush(stdout);
+  std::_Exit(failures ? 1 : 0);  // MPI cannot be finalised after a failure
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const Communicator ranks = world({.timeout = argc > 1 ? 2.0 : 120.0});
+  if (argc > 1) return failure(ranks, argv[1]);
+  const struct {
+    const char* name;
+    void (*run)(const Communicator&);
+  } checks[] = {{"values", values}, {"derivatives", derivatives},
+                {"halos", halos},   {"gradients_of_trees", gradients_of_trees},
+                {"shards", shards}, {"refused", refused}};
+  for (const auto& c : checks) {
+    current = c.name;
+    run_together(ranks, [&] { c.run(ranks); });
+  }
+  return all_reduce(ranks, scalar(failures)).item<int>() == 0 ? 0 : 1;
+}
