@@ -1,4 +1,4 @@
-"""Fails when the body of a function of lib is longer than 60 lines; with "list N" behind ROOT it prints the N longest instead.
+"""Fails when the body of a function of lib is longer than 50 lines; with "list N" behind ROOT it prints the N longest instead.
 
 Usage: function_length.py ROOT [list N]. A body is a pair of braces behind a parameter list, in a namespace or class. Comments,
 strings and preprocessor lines are taken out first. What a variable is initialised with is no function: tables are long.
@@ -7,7 +7,7 @@ import pathlib
 import re
 import sys
 
-LINES = 60
+LINES = 50
 NOISE = re.compile(r'//[^\n]*|/\*.*?\*/|R"\((.*?)\)"|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])\'|^[ \t]*#(?:[^\n]*\\\n)*[^\n]*', re.S | re.M)
 GROUP = re.compile(r"\([^()]*\)|<[^<>]*>|\[[^\[\]]*\]")
 SCOPE = re.compile(r"\b(namespace|class|struct|union|enum|extern)\b")

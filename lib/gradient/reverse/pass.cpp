@@ -189,6 +189,17 @@ struct Pass::SumOwner {
   }
 };
 
+// What a rule gets for an output. The last reader of a cotangent takes it over, so that a rule may write into it.
+[[gnu::always_inline]] inline Tensor Pass::take_cotangent(const tape::Record& record, const Entry& e, std::uint32_t k) {
+  const std::uint32_t s = e.output(k);
+  Gradient& cotangent = cotangents_[s];
+  if (!cotangent || cotangent.is_slices() || flags_[s] & stopped) [[unlikely]]
+    return densified(record, e, k);
+  if (flags_[s] & requested) [[unlikely]]
+    return GradientAccess::value(cotangent);
+  return std::move(GradientAccess::value(cotangent));
+}
+
 template <bool Simple>
 [[gnu::always_inline]] inline void Pass::call(const Entry& e) {
   const std::uint32_t inputs = e.inputs, outputs = Simple ? 1 : e.outputs;
@@ -207,16 +218,7 @@ template <bool Simple>
   }
   if (any && (Simple || !(e.rule->slices && call_slices_rule(record, e)))) {
     detail::ShortList<Tensor, Simple ? 1 : 4> g(outputs);
-    for (std::uint32_t k = 0; k < outputs; ++k) {
-      const std::uint32_t s = e.output(k);
-      Gradient& cotangent = cotangents_[s];
-      if (!cotangent || cotangent.is_slices() || flags_[s] & stopped) [[unlikely]]
-        g[k] = densified(record, e, k);
-      else if (flags_[s] & requested) [[unlikely]]
-        g[k] = GradientAccess::value(cotangent);
-      else  // the last reader of a cotangent takes it over, so that a rule may write into it
-        g[k] = std::move(GradientAccess::value(cotangent));
-    }
+    for (std::uint32_t k = 0; k < outputs; ++k) g[k] = take_cotangent(record, e, k);
     SumOwner owner{*this, e};
     if constexpr (Simple) {
       if (sums_.in_place()) record.offer_sums({&SumOwner::take, &owner});

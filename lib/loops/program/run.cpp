@@ -28,6 +28,11 @@ constexpr std::size_t lines(std::size_t bytes) { return (bytes + cache_line - 1)
 
 }  // namespace
 
+// What happens to output k; without a list, all are written.
+inline Write write_of(std::span<const Write> writes, std::size_t k) {
+  return writes.empty() ? Write::place : writes[k];
+}
+
 // One run of a program: its operands, and the division of the result into blocks.
 struct Run {
   struct Source {
@@ -130,6 +135,22 @@ struct Run {
     strided |= source.layout.kind == Layout::Kind::strided;
   }
 
+  // The operands that the program reads. `copies` keeps those that were transposed.
+  void set_sources(std::span<const Tensor* const> in, const Shape& shape, std::int64_t size,
+                   std::vector<Tensor>& copies) {
+    sources = room.take<Source>(in.size());
+    for (std::size_t i = 0; i < in.size(); ++i) {
+      new (&sources[i]) Source;
+      if (!code.uses(i)) continue;
+      const detail::Block* x = detail::block(*in[i]);
+      if (transposed(x)) {
+        copies.push_back(contiguous(*in[i]));
+        x = detail::block(copies.back());
+      }
+      set_source(i, x, shape, size);
+    }
+  }
+
   // Finds rows within which every strided operand has one stride. If rows are long, operands that a kernel can read
   // there are read in place. The others are packed.
   void choose_rows(bool allowed) {
@@ -149,6 +170,19 @@ struct Run {
       } else {
         s.buffer = static_cast<std::int32_t>(registers++);
       }
+    }
+  }
+
+  // Where results go: elements and totals to the tensor, what is added or summed to a register first.
+  void set_outputs(std::span<const Tensor> out, std::int64_t size, std::span<const Write> writes) {
+    outputs = room.take<Output>(out.size());
+    for (std::size_t k = 0; k < out.size(); ++k) {
+      const detail::Block* to = detail::block(out[k]);
+      const Write how = write_of(writes, k);
+      const bool added = how == Write::sum, total = how == Write::total;
+      const bool direct = total || (to->size == size && !added);
+      outputs[k] = {to->data, direct ? -1 : static_cast<std::int32_t>(registers++), added, to->data, total};
+      if (total) ++run_totals;
     }
   }
 
@@ -186,6 +220,7 @@ struct Run {
       if ((z.buffer < 0 && !z.by_runs) || z.adds) fetch(z.data);
   }
   void all(std::int64_t size) const;
+  void all_in_blocks(std::int64_t size);
   std::byte* register_at(std::byte* scratch, std::int32_t r) const {
     return scratch + registers_offset() + static_cast<std::size_t>(r) * register_bytes;
   }
@@ -348,6 +383,22 @@ void Run::all(std::int64_t size) const {
   });
 }
 
+// Computes the result, and the sums of outputs that are summed by blocks.
+void Run::all_in_blocks(std::int64_t size) {
+  if (size <= block) return all(size);
+  const std::int64_t blocks = (size - 1) / block + 1;
+  const auto summed = [](const Output& z) { return z.buffer >= 0 && !z.adds; };
+  std::vector<std::unique_ptr<std::byte[]>> memory;
+  for (Output& z : outputs)
+    if (summed(z)) {
+      memory.push_back(std::make_unique<std::byte[]>(static_cast<std::size_t>(blocks) * bytes));
+      z.sums = memory.back().get();
+    }
+  all(size);
+  for (const Output& z : outputs)
+    if (summed(z)) sum.run({z.sums, 1}, blocks, z.data);
+}
+
 // Makes a tensor for each total: the sums of its runs, or all elements if blocks do not fit runs.
 detail::List<Tensor> Run::make_parts(DType dtype, const Shape& shape) {
   detail::List<Tensor> parts;
@@ -382,56 +433,25 @@ void Code::run(DType dtype, const Shape& shape, std::span<const Tensor* const> i
   Run run(*this, dtype);
   run.registers = registers_;
   run.set_constants(dtype, parameters);
-  run.sources = run.room.take<Run::Source>(in.size());
   std::vector<Tensor> copies;
-  for (std::size_t i = 0; i < in.size(); ++i) {
-    new (&run.sources[i]) Run::Source;
-    if (!uses(i)) continue;
-    const detail::Block* x = detail::block(*in[i]);
-    if (transposed(x)) {
-      copies.push_back(contiguous(*in[i]));
-      x = detail::block(copies.back());
-    }
-    run.set_source(i, x, shape, size);
-  }
-  const auto write = [&](std::size_t k) { return writes.empty() ? Write::place : writes[k]; };
+  run.set_sources(in, shape, size, copies);
   // Other sums are sums over blocks: their bits depend on the division into blocks.
   const auto has_sums_of_blocks = [&] {
     for (std::size_t k = 0; k < out.size(); ++k)
-      if (detail::block(out[k])->size != size && write(k) != Write::total) return true;
+      if (detail::block(out[k])->size != size && write_of(writes, k) != Write::total) return true;
     return false;
   };
   if (run.strided) run.choose_rows(!has_sums_of_blocks());
-  run.outputs = run.room.take<Run::Output>(out.size());
-  for (std::size_t k = 0; k < out.size(); ++k) {
-    const detail::Block* to = detail::block(out[k]);
-    const Write how = write(k);
-    const bool added = how == Write::sum, total = how == Write::total;
-    const bool direct = total || (to->size == size && !added);
-    run.outputs[k] = {to->data, direct ? -1 : static_cast<std::int32_t>(run.registers++), added, to->data, total};
-    if (total) ++run.run_totals;
-  }
+  run.set_outputs(out, size, writes);
   run.places = in.size() + out.size() + constants_.size() + registers_ + 1;
   run.set_block();
   detail::List<Tensor> parts;
   if (run.run_totals > 0) parts = run.make_parts(dtype, shape);
-
-  const std::int64_t blocks = (size - 1) / run.block + 1;
-  std::vector<std::unique_ptr<std::byte[]>> totals;
-  if (blocks > 1)
-    for (Run::Output& z : run.outputs)
-      if (z.buffer >= 0 && !z.adds) {
-        totals.push_back(std::make_unique<std::byte[]>(static_cast<std::size_t>(blocks) * run.bytes));
-        z.sums = totals.back().get();
-      }
-  run.all(size);
-  if (blocks > 1)
-    for (const Run::Output& z : run.outputs)
-      if (z.buffer >= 0 && !z.adds) run.sum.run({z.sums, 1}, blocks, z.data);
+  run.all_in_blocks(size);
   if (parts.empty()) return;
   auto part = parts.begin();
   for (std::size_t k = 0; k < out.size(); ++k)
-    if (write(k) == Write::total) add_up(*part++, shape, out[k]);
+    if (write_of(writes, k) == Write::total) add_up(*part++, shape, out[k]);
 }
 
 }  // namespace reel::loops

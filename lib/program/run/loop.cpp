@@ -62,6 +62,32 @@ class Loop::Inputs {
   std::span<const Tensor> besides_, condition_besides_;
 };
 
+// Decides before each step whether there is one: by the condition's program, or by a number of steps.
+class Loop::Condition {
+ public:
+  Condition(const Loop& loop, const Inputs& in) : shape_(loop.shape_) {
+    if (!loop.programs_.condition) return;
+    session_.emplace(*loop.programs_.condition);
+    in.set_initial(*session_);
+    in.set_condition_besides(*session_);
+    result_ = memory_of(loop.programs_.condition->fresh_bytes());
+  }
+  bool holds(std::int64_t i) {
+    if (!session_) return i < shape_.steps;
+    if (shape_.most_steps >= 0 && i >= shape_.most_steps) return false;
+    session_->run(data(result_));
+    return static_cast<bool>(session_->result(0));
+  }
+  void set(std::size_t variable, std::byte* place) {
+    if (session_) session_->set(variable, place);
+  }
+
+ private:
+  const Shape& shape_;
+  std::optional<Executable::Session> session_;
+  Tensor result_;  // memory
+};
+
 // The memory of the steps, one after another.
 class Loop::Memory {
  public:
@@ -124,20 +150,7 @@ void Loop::run(std::span<const Tensor> inputs, std::span<const Tensor> results, 
   Executable::Session step(keeps ? *backward_->programs.forward : *programs_.step);
   in.set_initial(step);
   in.set_besides(step);
-  std::optional<Executable::Session> condition;
-  Tensor answer;  // memory of the condition's result
-  if (programs_.condition) {
-    condition.emplace(*programs_.condition);
-    in.set_initial(*condition);
-    in.set_condition_besides(*condition);
-    answer = memory_of(programs_.condition->fresh_bytes());
-  }
-  const auto goes_on = [&](std::int64_t i) {
-    if (!condition) return i < shape_.steps;
-    if (shape_.most_steps >= 0 && i >= shape_.most_steps) return false;
-    condition->run(data(answer));
-    return static_cast<bool>(condition->result(0));
-  };
+  Condition condition(*this, in);
   if (checkpoints) record->checkpoints.limit(most_checkpoints());
   Memory memory(recurrence.bytes(), keeps         ? Memory::Use::keep
                                     : checkpoints ? Memory::Use::checkpoint
@@ -145,7 +158,7 @@ void Loop::run(std::span<const Tensor> inputs, std::span<const Tensor> results, 
   detail::List<const std::byte*> at;  // for each variable
   for (std::size_t k = 0; k < shape_.variables; ++k) at.push_back(data(in.initial(k)));
   std::int64_t i = 0;
-  for (; goes_on(i); ++i) {
+  for (; condition.holds(i); ++i) {
     if (checkpoints) record->checkpoints.offer(i, memory.last());
     std::byte* here = memory.next();
     in.set_rows(step, i);
@@ -157,7 +170,7 @@ void Loop::run(std::span<const Tensor> inputs, std::span<const Tensor> results, 
     for (std::size_t k = 0; k < shape_.variables; ++k)
       if (std::byte* place = recurrence.settled(k, here)) {
         at[k] = place;
-        if (condition) condition->set(k, place);
+        condition.set(k, place);
       }
     if (keeps)
       for (const std::size_t r : backward_->tokens) record->tokens.push_back(step.result(r));

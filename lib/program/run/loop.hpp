@@ -55,6 +55,7 @@ class Loop {
 
  private:
   class Inputs;
+  class Condition;
   class Memory;
   class Back;
   struct Residual {
