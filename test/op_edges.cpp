@@ -25,7 +25,7 @@ bool close(const std::vector<double>& got, const std::vector<double>& expected, 
 
 }  // namespace
 
-TEST_CASE("kinks, ties and singular points are as documented") {
+TEST_CASE("values and gradients at kinks, ties and singular points are as documented") {
   for (const cases::Edge& edge : cases::edges()) {
     const Tensors x = edge.inputs();
     GradientTape tape;
@@ -48,7 +48,7 @@ TEST_CASE("kinks, ties and singular points are as documented") {
   }
 }
 
-TEST_CASE("forward mode gives the same at the edges") {
+TEST_CASE("forward mode agrees at kinks, ties and singular points") {
   for (const cases::Edge& edge : cases::edges()) {
     if (edge.gradients.empty()) continue;
     const Tensors x = edge.inputs();
@@ -91,7 +91,7 @@ TEST_CASE("the derivative of hypot at the origin is zero to every order") {
   CHECK(jvp(grad(f), x, v).second.to_vector() == std::vector<double>{0, 0});
 }
 
-TEST_CASE("ops that give constants are not connected") {
+TEST_CASE("ops with constant results are not connected") {
   const auto check = [](const char* name, const Tensors& x, const Tensor& y, GradientTape& tape) {
     for (const Gradient& g : tape.gradient(std::vector{y}, x)) {
       INFO(name << ": " << g.why_none());
@@ -137,7 +137,7 @@ TEST_CASE("the same tensor as both operands") {
 }
 
 // At these points a derivative in the table changes between two formulas.
-TEST_CASE("second derivatives where two formulas of a first derivative meet") {
+TEST_CASE("second derivatives at points where the first derivative switches between two formulas") {
   struct Point {
     const char* what;
     Tensor (*f)(const Tensor& x);

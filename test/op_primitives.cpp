@@ -236,7 +236,7 @@ TEST_CASE("linear algebra: primitives evaluate again") {
 }
 TEST_CASE("normalisations and losses: primitives evaluate again") { check_table(cases::networks(), 28); }
 
-TEST_CASE("primitives that refuse integers, classes or real numbers say so") {
+TEST_CASE("primitives that refuse integers, classes or real numbers declare it") {
   const Tensor x = tensor({{1.0, 2.0}, {3.0, 4.0}}), at = cast(tensor({1.0, 0.0}), DType::int64);
   std::vector<Recorded> calls;
   Generator generator(1);
@@ -266,7 +266,7 @@ TEST_CASE("pointwise ops: derivatives read only what a tape keeps") {
   CHECK(tally.poisoned > static_cast<int>(cases::pointwise().size()) / 2);
 }
 
-TEST_CASE("draws: primitives hold their place in the stream of random numbers") {
+TEST_CASE("draws: the position in the stream is an attribute of the primitive") {
   std::vector<Recorded> calls;
   {
     const Listening listening(calls);

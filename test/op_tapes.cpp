@@ -288,7 +288,7 @@ TEST_CASE("ops of further headers: the same bits under tapes") {
 TEST_CASE("linear algebra: the same bits under tapes") { check_table(cases::linear_algebra()); }
 TEST_CASE("normalisations and losses: the same bits under tapes") { check_table(cases::networks()); }
 
-TEST_CASE("large operands: the same bits under tapes, with one thread and with several") {
+TEST_CASE("large operands: the same bits under tapes, for any number of threads") {
   WarningLog quiet;
   const int before = num_threads();
   for (const Large& row : large)
@@ -377,7 +377,7 @@ void check_given(const char* what, const Kept& kept, const Given& given, const T
 
 }  // namespace
 
-TEST_CASE("an operand handed over gives the same bits, and the same gradients, as one that is kept") {
+TEST_CASE("an operand passed as an rvalue gives the same bits and gradients as an lvalue") {
   for (const Shape& shape : {Shape{7}, Shape{3, 50}}) {
     support::Random random("handed over");
     const Tensors x{random.tensor(shape, 0.1, 0.9), random.tensor(shape, 0.1, 0.9)};

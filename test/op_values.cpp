@@ -212,7 +212,7 @@ TEST_CASE("sums are within 4 eps of the sum of |terms|") {
   check_sums<double>();
 }
 
-TEST_CASE("factorisations leave small residuals") {
+TEST_CASE("residuals of factorisations are small") {
   support::Random random("residuals");
   for (std::int64_t n : {1, 2, 17, 64, 150}) {
     INFO("n = " << n);

@@ -139,7 +139,7 @@ int run_both(const RowOrColumnLoop& loop, Memory& m, DType type, std::initialize
 
 }  // namespace
 
-TEST_CASE("a guard page stops who reads past it") {
+TEST_CASE("reading past a guard page raises a signal") {
   Guarded memory;
   for (const Edge edge : {Edge::begin, Edge::end}) {
     const std::byte* outside = edge == Edge::begin ? memory.at(edge, 0) - 1 : memory.at(edge, 0);
@@ -253,7 +253,7 @@ TEST_CASE("argmax, argmin and dot stay inside their operands") {
   SUCCEED("no access outside");
 }
 
-TEST_CASE("matrix products and what packs their factors stay inside their operands") {
+TEST_CASE("matrix products and the packing of their factors stay inside their operands") {
   Memory m;
   for (const DType type : {DType::float32, DType::float64, DType::complex64, DType::complex128}) {
     m.fill(type);

@@ -34,7 +34,7 @@ bool close(const Tensor& a, const Tensor& b) { return a.shape() == b.shape() && 
 
 }  // namespace
 
-TEST_CASE("races: a compiled function meets new signatures on eight threads and drops old ones") {
+TEST_CASE("races: eight threads trace new signatures of one compiled function, which evicts old ones") {
   const Variable w(support::ramp({3}), "w");
   const Tensor captured = support::ramp({1, 3});
   const auto f = [&](const Tensor& x, int k) { return sum(tanh(x * w) * captured) * k; };
@@ -55,7 +55,7 @@ TEST_CASE("races: a compiled function meets new signatures on eight threads and 
   CHECK(compiled.stats().signatures <= 3);
 }
 
-TEST_CASE("races: derivatives of a compiled function are traced once, of every order, while copies of it come and go") {
+TEST_CASE("races: each derivative of a compiled function is traced once while copies are made and destroyed") {
   const auto f = [](const Tensor& x) { return sum(x * x * sin(x)); };
   const Tensor x = support::ramp({5}), t = support::ramp({5}) * 0.5;
   const Tensor hessian_expected = hessian(f)(x), tangent = jvp(f, x, t).second;
@@ -70,7 +70,7 @@ TEST_CASE("races: derivatives of a compiled function are traced once, of every o
   }
 }
 
-TEST_CASE("races: threads step one variable by optimisers of their own") {
+TEST_CASE("races: the optimisers of several threads update one variable") {
   const Variable v(ones({32}), "v");
   CHECK(wrong_in_threads([&](int thread) {
           SGD sgd({.learning_rate = 0.001, .momentum = 0.5});
@@ -92,7 +92,7 @@ TEST_CASE("races: threads step one variable by optimisers of their own") {
   CHECK(v.read()[0].item() < 1);
 }
 
-TEST_CASE("races: the registry, overrides and operations of users on eight threads") {
+TEST_CASE("races: eight threads use the registry, overrides and record_operation") {
   const Tensor x = support::ramp({4});
   CHECK(wrong_in_threads([&](int thread) {
           bool right = true;
@@ -117,7 +117,7 @@ TEST_CASE("races: the registry, overrides and operations of users on eight threa
         }) == 0);
 }
 
-TEST_CASE("races: tapes go from hand to hand, with what they recorded, and end where they are") {
+TEST_CASE("races: tapes are passed between threads with their entries, and destroyed on any thread") {
   struct Left {
     std::unique_ptr<GradientTape> tape;
     Tensor x, y;
@@ -154,7 +154,7 @@ TEST_CASE("races: tapes go from hand to hand, with what they recorded, and end w
   CHECK(memory_stats().live_tensors == live);
 }
 
-TEST_CASE("races: one thread sets what the process shares while others compute") {
+TEST_CASE("races: one thread changes the settings of the process while others compute") {
   const Tensor x = linspace(0, 1, 100000), expected = sum(exp(x) * x);
   const int before = num_threads();
   CHECK(wrong_in_threads([&](int thread) {
@@ -188,7 +188,7 @@ TEST_CASE("races: a parallel loop reads what its caller wrote, and its caller wh
         }) == 0);
 }
 
-TEST_CASE("races: tensors of thread_local variables end with their threads") {
+TEST_CASE("races: tensors in thread_local variables are freed when their thread ends") {
   const std::int64_t live = memory_stats().live_tensors;
   CHECK(wrong_in_threads([](int thread) {
           thread_local std::vector<Tensor> kept;

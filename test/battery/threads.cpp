@@ -60,7 +60,7 @@ TEST_CASE("threads read and assign the same variable") {
   CHECK(v.read()[0].item() == 200 * support::thread_count / 2);
 }
 
-TEST_CASE("a tensor dies on whichever thread drops it last") {
+TEST_CASE("a tensor may be freed by another thread than the one that made it") {
   const std::int64_t live = memory_stats().live_tensors;
   {
     std::mutex mutex;
@@ -98,7 +98,7 @@ TEST_CASE("tensors and gradients outlive the threads that made them") {
   CHECK(memory_stats().live_tensors == live);
 }
 
-TEST_CASE("a tape that its thread has left is destroyed by another") {
+TEST_CASE("a stopped tape is refused by another thread and may be destroyed there") {
   Wrong wrong;
   support::in_threads([&](int) {
     for (int i = 0; i < 20; ++i) {
@@ -160,7 +160,7 @@ TEST_CASE("threads use modes, loops and fused functions at once") {
   });
 }
 
-TEST_CASE("threads that fail leave the others alone") {
+TEST_CASE("an exception on one thread does not affect the tapes of others") {
   Wrong wrong;
   support::in_threads([&](int thread) {
     for (int i = 0; i < 50; ++i) {

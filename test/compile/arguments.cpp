@@ -32,7 +32,7 @@ TEST_CASE("compiled numbers: for auto and Operand they are inputs, for arithmeti
   CHECK(by_auto.stats().traces == 2);
 }
 
-TEST_CASE("compiled numbers: they give way to the dtype of tensors as literals do") {
+TEST_CASE("compiled numbers: promoted like literals beside tensors") {
   for (const DType d : {DType::boolean, DType::uint8, DType::int32, DType::int64, DType::float16, DType::float32,
                         DType::float64, DType::complex64, DType::complex128}) {
     const Tensor x = cast(arange(4), d), y = cast(arange(4), d);
@@ -66,7 +66,7 @@ TEST_CASE("compiled numbers: arithmetic among them stays weak") {
   CHECK_THROWS_AS(compile([](const Tensor& a, auto n) { return a * (n / 2); })(x, 3), TypeError);
 }
 
-TEST_CASE("compiled numbers: gradients by tensors beside them, and inside a compiled function") {
+TEST_CASE("compiled numbers: gradients with respect to tensors, around and inside the compiled function") {
   const auto f = compile([](const Tensor& x, auto a) { return sum(exp(x * a)); });
   const Tensor x = support::ramp({5});
   for (const double a : {0.5, 0.7}) {
@@ -81,7 +81,7 @@ TEST_CASE("compiled numbers: gradients by tensors beside them, and inside a comp
   CHECK(outer.stats().traces == 1);
 }
 
-TEST_CASE("compiled optimisers: a rate that changes between steps, and saved state, as without a program") {
+TEST_CASE("compiled optimisers: a changing learning rate and saved state give the bits of eager steps") {
   const Tensor x = support::ramp({16, 3}), y = sum(x, 1);
   const auto train = [&](auto& optimizer, bool compiled, const auto& rate_of, int steps) {
     Variable w(support::ramp({3}, .3), "w");
@@ -113,7 +113,7 @@ TEST_CASE("compiled optimisers: a rate that changes between steps, and saved sta
   check([] { return SGD({.learning_rate = 0.05, .momentum = 0.9, .nesterov = true}); });
 }
 
-TEST_CASE("compiled generators: bound at each call, advanced as without a program") {
+TEST_CASE("compiled generators: bound at each call and advanced as by the eager function") {
   const auto f = [](Generator& g, const Tensor& x) {
     const Tensor a = random_normal(g, {3, 2}), unused = random_uniform(g, {5}), b = random_normal(g, {3, 2});
     return std::tuple(a * x, b, random_bernoulli(g, {7}, .3), random_permutation(g, 9), random_categorical(g, x, 4),
@@ -141,7 +141,7 @@ TEST_CASE("compiled generators: bound at each call, advanced as without a progra
   CHECK(compiled.stats().traces == 1);
 }
 
-TEST_CASE("compiled generators: two parameters may be one generator") {
+TEST_CASE("compiled generators: the same generator may be passed for two parameters") {
   const auto f = [](Generator& g, Generator& h) {
     const Tensor a = random_uniform(g, {3});
     const Tensor b = random_uniform(h, {3});
@@ -162,7 +162,7 @@ TEST_CASE("compiled generators: two parameters may be one generator") {
   CHECK(compiled.stats().signatures == 2);
 }
 
-TEST_CASE("compiled generators: derivatives draw the numbers of the call") {
+TEST_CASE("compiled generators: derivatives use the numbers that the call drew") {
   const auto noisy = [](const Tensor& x, Generator& g) { return sum(x * x * random_normal(g, {6})); };
   const auto compiled = compile(noisy);
   const Tensor x = support::ramp({6});
@@ -199,14 +199,14 @@ TEST_CASE("compiled generators: derivatives draw the numbers of the call") {
   CHECK(c.position() == d.position());
 }
 
-TEST_CASE("compiled generators: a captured one is refused with the remedy, and does not move") {
+TEST_CASE("compiled generators: drawing from a captured one is an error that does not advance it") {
   Generator g(1);
   const auto f = compile([&](const Tensor& x) { return x + random_uniform(g, {}); });
   CHECK_THROWS_WITH(f(scalar(1.)), Catch::Contains("Generator&"));
   CHECK(g.position() == 0);
 }
 
-TEST_CASE("compiled signatures: the warning names the argument that varies") {
+TEST_CASE("compiled signatures: the warning about evictions names the argument that varies") {
   const auto message = [](const auto& call) {
     WarningLog log;
     call();

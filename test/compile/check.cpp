@@ -12,7 +12,7 @@ using namespace reel;
 using support::ramp;
 using support::same_bits;
 
-TEST_CASE("compile check: what a trace has fixed and has changed is named") {
+TEST_CASE("compile check: names the operation whose captured value, branch or tensor has changed") {
   const Tensor x = ramp({3});
   double factor = 2.;
   bool other = false;
@@ -38,7 +38,7 @@ TEST_CASE("compile check: what a trace has fixed and has changed is named") {
   CHECK(f.stats().traces == 1);
 }
 
-TEST_CASE("compile check: more operations, fewer, and other attributes") {
+TEST_CASE("compile check: detects more or fewer operations and other attributes") {
   const Tensor x = ramp({2, 2});
   int times = 2, axis = 0;
   const auto f = compile(
@@ -58,7 +58,7 @@ TEST_CASE("compile check: more operations, fewer, and other attributes") {
   CHECK_THROWS_WITH(f(x), Catch::Contains("operation 1, sum"));
 }
 
-TEST_CASE("compile check: what a run op by op gives, and how many results there are") {
+TEST_CASE("compile check: compares results, assigned values and the number of results with an eager run") {
   const Tensor x = ramp({3});
   Variable v(ramp({3}, .1), "v");
   const auto is_traced = [](const Tensor& y) {
@@ -85,7 +85,7 @@ TEST_CASE("compile check: what a run op by op gives, and how many results there 
   CHECK_THROWS_WITH(list(x), Catch::Contains("another number of results"));
 }
 
-TEST_CASE("compile check: variables and generators move once, and a mistake is found before they do") {
+TEST_CASE("compile check: variables and generators change once per call, and not at all if the check fails") {
   Variable v(ramp({3}, .1), "v");
   Generator g(7), same(7);
   double scale = 1.;
@@ -120,7 +120,7 @@ TEST_CASE("compile check: variables and generators move once, and a mistake is f
   CHECK(g.position() == position);
 }
 
-TEST_CASE("compile check: each signature is checked, optimisers, loops and tapes around the call") {
+TEST_CASE("compile check: every signature, with optimisers, with loops, and under a tape") {
   struct Model {
     Variable w{ramp({3, 2})};
     auto leaves() { return std::tie(w); }
@@ -206,7 +206,7 @@ TEST_CASE("compile check: bodies of loops, both branches, and checkpoints") {
   CHECK_THROWS_WITH(g(x), Catch::Contains("checkpoint: in its body, operation 1, was tanh and is now exp"));
 }
 
-TEST_CASE("compile check: functions of lanes, with the numbers that they capture") {
+TEST_CASE("compile check: elementwise functions and the numbers that they capture") {
   const Tensor x = ramp({3});
   double factor = 2.;
   int power = 2;

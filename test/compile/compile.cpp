@@ -34,7 +34,7 @@ void check_close(const Tensor& a, const Tensor& b) {
 
 }  // namespace
 
-TEST_CASE("compiled: the bits of the function, traced once per signature") {
+TEST_CASE("compiled: has the bits of the function and is traced once per signature") {
   int traced = 0;
   const auto f = compile([&](const Tensor& x, const Tensor& w) {
     ++traced;
@@ -57,7 +57,7 @@ TEST_CASE("compiled: the bits of the function, traced once per signature") {
   CHECK(traced == 3);
 }
 
-TEST_CASE("compiled: gradients inside are part of the program") {
+TEST_CASE("compiled: gradients taken inside the function are part of the program") {
   const auto step = [](const Tensor& x, const Tensor& w) { return value_and_grad<0, 1>(loss)(x, w); };
   const auto f = compile(step);
   const Tensor x = support::ramp({5, 4}), w = support::ramp({4, 4}, 0);
@@ -71,7 +71,7 @@ TEST_CASE("compiled: gradients inside are part of the program") {
   CHECK(f.stats().traces == 1);
 }
 
-TEST_CASE("compiled: derivatives through a call, every order and mode") {
+TEST_CASE("compiled: derivatives through a call in every mode and order") {
   const auto g = [](const Tensor& x) { return sum(x * x * sin(x) / (1. + square(x))); };
   const auto f = compile(g);
   const Tensor x = support::ramp({6});
@@ -104,7 +104,7 @@ TEST_CASE("compiled: a captured tensor that a tape follows gets its gradient") {
   check_close(*tape.gradient(y, w), exp(w * 2.) * 2. * x);
 }
 
-TEST_CASE("compiled: views of a captured tensor, and functions that it is passed to, lead back to it") {
+TEST_CASE("compiled: gradients reach a captured tensor through views and recompute_grad") {
   const Tensor w = support::ramp({3, 2}), x = support::ramp({3}, .2);
   const auto check = [&](const auto& f) {
     const auto g = compile(f);
@@ -133,7 +133,7 @@ TEST_CASE("compiled: views of a captured tensor, and functions that it is passed
   check([&](const Tensor& a) { return sum(grad([](const Tensor& m) { return sum(m * m * m); })(w)) * sum(a); });
 }
 
-TEST_CASE("compiled: what does not depend on a result is none") {
+TEST_CASE("compiled: unconnected arguments have no gradient") {
   const auto f = compile([](const Tensor& x, const Tensor& y) { return std::pair(x * 2., y * 3.); });
   const Tensor x = scalar(1.), y = scalar(2.);
   GradientTape tape({.persistent = true});
@@ -167,7 +167,7 @@ TEST_CASE("compiled: variables are read and assigned at each call") {
   CHECK(f.stats().traces == 1);
 }
 
-TEST_CASE("compiled: variables are watched as by a read, and have gradients") {
+TEST_CASE("compiled: a call watches the variables that it reads, and they have gradients") {
   Variable v(support::ramp({3}), "v");
   const auto f = compile([&](const Tensor& x) { return sum(exp(v) * x); });
   const Tensor x = support::ramp({3}, .2);
@@ -201,7 +201,7 @@ TEST_CASE("compiled: second derivatives by variables, in both modes, and of thir
   for (std::size_t k = 0; k < expected.size(); ++k) check_close(got[k], expected[k]);
 }
 
-TEST_CASE("compiled: a variable may hold a view of any layout") {
+TEST_CASE("compiled: the value of a variable may be a view of any layout") {
   Variable v(support::ramp({3, 2}), "v");
   const auto g = [&](const Tensor& x) { return sum(exp(matmul(v, x)) * v.read()[0]); };
   const auto f = compile(g);
@@ -221,7 +221,7 @@ TEST_CASE("compiled: a variable may hold a view of any layout") {
   }
 }
 
-TEST_CASE("compiled: structs, trees, numbers and no result") {
+TEST_CASE("compiled: arguments and results are structs, trees, numbers or void") {
   struct Model {
     Variable w;
     Tensor b;
@@ -252,7 +252,7 @@ TEST_CASE("compiled: structs, trees, numbers and no result") {
   CHECK(v.read().item<double>() == 10);
 }
 
-TEST_CASE("compiled: compiled functions inside become part of the program") {
+TEST_CASE("compiled: a compiled function that is called inside is inlined") {
   const auto inner = compile([](const Tensor& x) { return exp(x); });
   const auto outer = compile([&](const Tensor& x) { return inner(x) + inner(2. * x); });
   const Tensor x = support::ramp({4});
@@ -260,7 +260,7 @@ TEST_CASE("compiled: compiled functions inside become part of the program") {
   CHECK(inner.stats().traces == 0);
 }
 
-TEST_CASE("compiled: what cannot be traced is refused, and changes nothing") {
+TEST_CASE("compiled: an error while tracing names what cannot be traced and changes nothing") {
   Variable v(scalar(1.), "v");
   const Tensor x = scalar(2.);
   const auto refused = [&](auto f) {
@@ -351,7 +351,7 @@ TEST_CASE("compiled: what cannot be traced is refused, and changes nothing") {
   CHECK_THROWS_AS(compile([](const Tensor& a) { return a; }, {.max_signatures = 0}), ValueError);
 }
 
-TEST_CASE("compiled: gradients that are overridden are part of the signature") {
+TEST_CASE("compiled: overrides of gradients are part of the signature") {
   const auto f = [](const Tensor& x) { return grad([](const Tensor& y) { return sum(sin(y) * y); })(x); };
   const auto g = compile(f);
   const Tensor x = support::ramp({3});
@@ -375,7 +375,7 @@ TEST_CASE("compiled: gradients that are overridden are part of the signature") {
   CHECK(g.stats().traces == 5);
 }
 
-TEST_CASE("compiled: an error of the values leaves variables as they were") {
+TEST_CASE("compiled: a program that throws for some values leaves variables unchanged") {
   Variable v(scalar(1.), "v");
   const auto f = compile([&](const Tensor& index) {
     v.assign(v + 1.);
@@ -388,7 +388,7 @@ TEST_CASE("compiled: an error of the values leaves variables as they were") {
   CHECK(v.read().item<double>() == 3);
 }
 
-TEST_CASE("compiled: stats count what a program has, and to_dot draws it") {
+TEST_CASE("compiled: stats() counts instructions, to_dot() draws them") {
   const Tensor w = support::ramp({3, 3});
   const auto f = compile([&](const Tensor& x) {
     const Tensor y = exp(x) * exp(x) + 1., unused = sin(x);
@@ -409,7 +409,7 @@ TEST_CASE("compiled: stats count what a program has, and to_dot draws it") {
   CHECK(dot.find("sin") == std::string::npos);
 }
 
-TEST_CASE("compiled: the least recently used program goes, with one warning") {
+TEST_CASE("compiled: the least recently used program is evicted, with one warning") {
   WarningLog log;
   const auto f = compile([](const Tensor& x, double scale) { return x * scale; }, {.max_signatures = 2});
   const Tensor x = support::ramp({2});
@@ -434,7 +434,7 @@ TEST_CASE("compiled: a function that calls itself is refused") {
   CHECK_THROWS_WITH((*g)(scalar(1.)), Catch::Contains("calls itself"));
 }
 
-TEST_CASE("compiled: while something looks on, ops run one by one, with their lines") {
+TEST_CASE("compiled: under an AnomalyGuard ops run one by one, and errors name their lines") {
   const auto f = compile([](const Tensor& x) { return sum(log(x)); });
   const Tensor bad = tensor({1., -1.});
   CHECK(std::isnan(f(bad).item()));
@@ -463,7 +463,7 @@ TEST_CASE("compiled: called by several threads at once, with variables and gradi
   CHECK(f.stats().traces == 1);
 }
 
-TEST_CASE("compiled: loops, branches on numbers, checkpoints and rules of one's own are traced through") {
+TEST_CASE("compiled: loops, branches on numbers, checkpoints and custom gradients are traced through") {
   const auto check = [&](const auto& f) {
     const Tensor x = support::ramp({4}, .1);
     const auto g = compile([&](const Tensor& y) { return value_and_grad(f)(y); });

@@ -37,7 +37,7 @@ void check_everything(const std::function<Tensor(const Tensor&)>& f, const std::
 
 }  // namespace
 
-TEST_CASE("compiled while_loop: as many iterations as the values say") {
+TEST_CASE("compiled while_loop: the number of iterations depends on values") {
   check_everything(
       [](const Tensor& x) {
         return sum(while_loop([](const Tensor& y) { return sum(y * y) < 40.; },
@@ -76,7 +76,7 @@ TEST_CASE("compiled while_loop: a loop in a loop, and a branch in it") {
       {support::ramp({3}, .1), support::ramp({3}, 2)});
 }
 
-TEST_CASE("compiled while_loop: what a body makes of constants is computed once") {
+TEST_CASE("compiled while_loop: expressions of constants in the body are folded") {
   const Tensor w = support::ramp({4}, .3);
   const auto f = [w](const Tensor& x) {
     return while_loop([](const Tensor& y) { return sum(y) < 9.; },
@@ -86,7 +86,7 @@ TEST_CASE("compiled while_loop: what a body makes of constants is computed once"
   CHECK(same_bits(compile(f)(x), f(x)));
 }
 
-TEST_CASE("variables and loop variables lie densely, in the loop and in its program, so that sums add in one order") {
+TEST_CASE("values of variables and loop variables are contiguous, so eager and compiled sums have one order") {
   const Tensor x = exp(sin(support::ramp({64, 64}, 1.7) * 40.));  // far from symmetric
   const auto turn = [](const Tensor& y) {
     const auto [n, z, total] = while_loop([](const Tensor& i, const Tensor&, const Tensor&) { return i < 3; },
@@ -147,7 +147,7 @@ TEST_CASE("compiled cond: one branch runs") {
                     Catch::Contains("branches"));
 }
 
-TEST_CASE("compiled scan: many steps are one instruction") {
+TEST_CASE("compiled scan: a long scan is one instruction") {
   const auto f = [](const Tensor& x) {
     const auto [last, all] =
         scan([x](const Tensor& c, const Tensor& e) { return std::pair(c * .9 + sin(e) * x[0], c * e); }, x[1], x);
@@ -159,7 +159,7 @@ TEST_CASE("compiled scan: many steps are one instruction") {
   CHECK(g.stats().traced_instructions < 20);
 }
 
-TEST_CASE("compiled fori_loop: a counter that is a tensor makes the body one program") {
+TEST_CASE("compiled fori_loop: with a tensor as counter the body is traced once") {
   const auto f = [](const Tensor& x) {
     return sum(fori_loop(
         3, 103, [x](const Tensor& i, const Tensor& y) { return sin(y) + x / (cast(i, DType::float64) + 1.); }, x * 2.));
@@ -178,7 +178,7 @@ TEST_CASE("compiled fori_loop: a counter that is a tensor makes the body one pro
   CHECK(many.stats().traced_instructions > 100);
 }
 
-TEST_CASE("compiled loops: variables are read where the loop stands, and have gradients") {
+TEST_CASE("compiled loops: variables have the values at the position of the loop, and have gradients") {
   Variable v(support::ramp({3}, .3), "v");
   const auto loss = [&](const Tensor& x) {
     return sum(while_loop([](const Tensor& y) { return sum(y) < 20.; },
@@ -216,7 +216,7 @@ TEST_CASE("compiled loops: variables are read where the loop stands, and have gr
   }
 }
 
-TEST_CASE("compiled loops: what is captured and followed has a gradient") {
+TEST_CASE("compiled loops: captured tensors that a tape follows have gradients") {
   const Tensor w = support::ramp({3}, .3), one = scalar(1.);
   const auto loss = [&](const Tensor& x) {
     return sum(while_loop([](const Tensor& y) { return sum(y) < 20.; },
@@ -245,7 +245,7 @@ TEST_CASE("compiled loops: what is captured and followed has a gradient") {
   check_close(inside.second, *expected.second);
 }
 
-TEST_CASE("compiled loops: first derivatives of bodies that capture by reference what ends with the function") {
+TEST_CASE("compiled loops: bodies that capture locals by reference have first derivatives") {
   const auto f = [](const Tensor& x) {
     const Tensor rate = exp(-x), shift = rate[0];
     const Tensor last = while_loop([](const Tensor& y) { return sum(y) < 20.; },
@@ -267,7 +267,7 @@ TEST_CASE("compiled loops: first derivatives of bodies that capture by reference
   }
 }
 
-TEST_CASE("compiled loops: unconnected is none") {
+TEST_CASE("compiled loops: unconnected results have no gradient") {
   const auto f = compile([](const Tensor& x, const Tensor& y) {
     GradientTape tape({.persistent = true});
     tape.watch(x);
@@ -282,7 +282,7 @@ TEST_CASE("compiled loops: unconnected is none") {
   CHECK(g.item() == 81);
 }
 
-TEST_CASE("compiled loops: what may throw in a body or a branch runs, though nobody reads its results") {
+TEST_CASE("compiled loops: an op that may throw is kept though its result is unused") {
   const auto f = compile([](const Tensor& x, const Tensor& in_loop, const Tensor& in_branch) {
     static_cast<void>(while_loop([](const Tensor& y) { return y < 3.; },
                                  [&](const Tensor& y) { return gather(x, in_loop) * 0. + y + 1.; }, scalar(0.)));
@@ -297,7 +297,7 @@ TEST_CASE("compiled loops: what may throw in a body or a branch runs, though nob
   CHECK_THROWS_AS(f(x, scalar(2), scalar(9)), IndexError);
 }
 
-TEST_CASE("compiled loops: what cannot be one program says so") {
+TEST_CASE("compiled loops: an error names what cannot be part of one program") {
   const Tensor x = support::ramp({3});
   CHECK_THROWS_WITH(compile([](const Tensor& y) {
                       return while_loop([](const Tensor& z) { return sum(z) < 9.; },
@@ -310,7 +310,7 @@ TEST_CASE("compiled loops: what cannot be one program says so") {
   CHECK(same_bits(exp(x), exp(support::ramp({3}))));  // no trace is left open
 }
 
-TEST_CASE("compiled checkpoints: one instruction, computed again for the derivative") {
+TEST_CASE("compiled checkpoints: one instruction, which the derivative evaluates again") {
   const Tensor w = support::ramp({5, 5}, .1);
   const auto layer = [&](const Tensor& y) { return tanh(matmul(y, w)) + y; };
   const auto f = [&](const Tensor& x) { return sum(checkpoint(layer)(checkpoint(layer)(x)) * x); };
@@ -319,7 +319,7 @@ TEST_CASE("compiled checkpoints: one instruction, computed again for the derivat
   check_close(compile([&](const Tensor& x) { return grad(f)(x); })(w), grad(kept)(w));
 }
 
-TEST_CASE("loops with .compiled: bits and derivatives of the loop, traced once per shape") {
+TEST_CASE("loops with .compiled: same bits and derivatives as eager, traced once per shape") {
   int traced = 0;
   const Tensor w = support::ramp({3}, .3);
   const auto loop = [&](const Tensor& x, bool compiled, std::int64_t budget = 0) {
@@ -361,7 +361,7 @@ TEST_CASE("loops with .compiled: bits and derivatives of the loop, traced once p
   CHECK(traced == 12);  // six shapes, with and without
 }
 
-TEST_CASE("loops with .compiled: scan, variables that are read, and draws that are refused") {
+TEST_CASE("loops with .compiled: scan, reads of variables, and the error for draws") {
   Variable v(support::ramp({2}, .3), "v");
   const Tensor x = support::ramp({40, 2});
   const auto f = [&](bool compiled) {
@@ -381,7 +381,7 @@ TEST_CASE("loops with .compiled: scan, variables that are read, and draws that a
                   TraceError);
 }
 
-TEST_CASE("compiled loops: unconnected is none at second order, too") {
+TEST_CASE("compiled loops: unconnected results have no gradient at second order") {
   // The gradient by x has nothing of y: they meet in no result.
   const auto f = compile([](const Tensor& x, const Tensor& y) {
     GradientTape outer({.persistent = true}), inner({.persistent = true});
@@ -404,7 +404,7 @@ TEST_CASE("compiled loops: unconnected is none at second order, too") {
   CHECK(other.item() == Approx(56));    // of y^8
 }
 
-TEST_CASE("compiled cond and checkpoints: what they adopt and capture has gradients, and so does the other branch") {
+TEST_CASE("compiled cond and checkpoints: adopted and captured tensors have gradients, in both branches") {
   const Tensor w = support::ramp({3}, .3), unused = scalar(2.);
   const auto f = [&](const Tensor& x) {
     const Tensor shift = exp(x);

@@ -40,7 +40,7 @@ const std::vector<Tensor> starts{ramp({3}, .1), ramp({3}, 2.), ramp({3}, 40.)};
 
 }  // namespace
 
-TEST_CASE("effects in bodies: while_loop assigns what its condition, later iterations and the rest of f read") {
+TEST_CASE("effects in bodies: a value assigned in a while_loop is read by its condition and after the loop") {
   check_calls(
       [](std::vector<Variable>& v) {
         return [&v](const Tensor& x, Generator&) {
@@ -58,7 +58,7 @@ TEST_CASE("effects in bodies: while_loop assigns what its condition, later itera
       {scalar(1.), ramp({3, 3})}, starts);  // from the last no iteration is run
 }
 
-TEST_CASE("effects in bodies: loops draw on from where the function is, and it from where they end") {
+TEST_CASE("effects in bodies: a loop continues the function's random stream, and the function the loop's") {
   check_calls(
       [](std::vector<Variable>&) {
         return [](const Tensor& x, Generator& g) {
@@ -96,7 +96,7 @@ TEST_CASE("effects in bodies: a scan with outputs is one instruction") {
   CHECK(a.position() == b.position());
 }
 
-TEST_CASE("effects in bodies: one generator is drawn from in loops, the other is not") {
+TEST_CASE("effects in bodies: one of two generators is used in the loops") {
   const auto f = [](const Tensor& x, Generator& a, Generator& b) {
     const Tensor y = fori_loop(
         100, [&](const Tensor& i, const Tensor& z) { return z * .9 + random_normal(b, {3}) * cast(i, DType::float64); },
@@ -112,7 +112,7 @@ TEST_CASE("effects in bodies: one generator is drawn from in loops, the other is
   }
 }
 
-TEST_CASE("effects in bodies: the branch that runs") {
+TEST_CASE("effects in bodies: only the branch that runs has effects") {
   const auto make = [](std::vector<Variable>& v) {
     return [&v](const Tensor& x, Generator& g) {
       const Tensor y = cond(
@@ -158,7 +158,7 @@ TEST_CASE("effects in bodies: a loop in a loop, and a branch in that") {
       {scalar(0.)}, starts);
 }
 
-TEST_CASE("effects in bodies: training as one program") {
+TEST_CASE("effects in bodies: a training loop is one program") {
   struct Model {
     Variable w{ramp({4, 2}), "w"}, b{zeros({2}), "b"};
     auto leaves() { return std::tie(w, b); }
@@ -191,7 +191,7 @@ TEST_CASE("effects in bodies: training as one program") {
   CHECK(train.stats().traced_instructions < 60);
 }
 
-TEST_CASE("effects in bodies: derivatives draw the numbers of the call, and lead through no assign") {
+TEST_CASE("effects in bodies: derivatives use the numbers of the call and do not pass through assigns") {
   Variable running(ramp({3}), "running", false);
   const auto step = [&](const Tensor& x, const Tensor& z, Generator& g) {
     running.assign(running * .9 + z * .1);
@@ -251,7 +251,7 @@ TEST_CASE("effects in bodies: derivatives draw the numbers of the call, and lead
   check_close(second(program), second(unrolled));
 }
 
-TEST_CASE("effects in bodies: a checkpoint computes the numbers of its first run again") {
+TEST_CASE("effects in bodies: a checkpoint draws the numbers of its first run again") {
   Variable calls(scalar(0.), "calls", false);
   const auto loss = [&](const Tensor& x, Generator& g) {
     const auto layer = [&](const Tensor& y) {
@@ -278,7 +278,7 @@ TEST_CASE("effects in bodies: a checkpoint computes the numbers of its first run
   }
 }
 
-TEST_CASE("effects in bodies: loops with .compiled assign, too") {
+TEST_CASE("effects in bodies: loops with .compiled assign variables") {
   Variable v(scalar(1.), "v");
   const auto loop = [&](bool compiled) {
     v.assign(scalar(1.));
@@ -293,7 +293,7 @@ TEST_CASE("effects in bodies: loops with .compiled assign, too") {
   CHECK(same_bits(loop(true), loop(false)));
 }
 
-TEST_CASE("effects in bodies: a call that throws has none") {
+TEST_CASE("effects in bodies: a call that throws assigns nothing and draws nothing") {
   Variable v(scalar(1.), "v");
   const auto f = compile([&](const Tensor& x, const Tensor& index, Generator& g) {
     const Tensor y = while_loop([&](const Tensor& z) { return sum(z) < 30.; },
@@ -313,7 +313,7 @@ TEST_CASE("effects in bodies: a call that throws has none") {
   CHECK(g.position() > 0);
 }
 
-TEST_CASE("effects in bodies: what is refused says so, and changes nothing") {
+TEST_CASE("effects in bodies: errors name what is not supported and change nothing") {
   Variable v(scalar(1.), "v");
   Generator g(1);
   const auto counting = [&](const Tensor& x) {

@@ -55,7 +55,7 @@ void check_loop(const Make& make, const std::vector<Tensor>& at) {
 
 }  // namespace
 
-TEST_CASE("gradients of compiled loops: variables that change places, stay, or take a constant") {
+TEST_CASE("gradients of compiled loops: variables that are swapped, unchanged or set to a constant") {
   check_loop(
       [](const LoopOptions& o) {
         return [o](const Tensor& x) {
@@ -136,7 +136,7 @@ TEST_CASE("gradients of compiled loops: rows, outputs of several dtypes, and cap
   check_close(by_captured(make({.memory_budget = 1, .compiled = true})), expected);
 }
 
-TEST_CASE("gradients of compiled loops: a loop in a loop") {
+TEST_CASE("gradients of compiled loops: nested loops") {
   check_loop(
       [](const LoopOptions& o) {
         return [o](const Tensor& x) {
@@ -153,7 +153,7 @@ TEST_CASE("gradients of compiled loops: a loop in a loop") {
       {ramp({3}, .1)});
 }
 
-TEST_CASE("gradients of compiled loops: one run serves several gradients of a persistent tape, of which one is lost") {
+TEST_CASE("gradients of compiled loops: a persistent tape computes several gradients from one run") {
   const auto f = [](const Tensor& x) {
     return while_loop([](const Tensor& y) { return sum(y) < 90.; }, [x](const Tensor& y) { return y * 1.2 + x; }, x);
   };
@@ -169,7 +169,7 @@ TEST_CASE("gradients of compiled loops: one run serves several gradients of a pe
   }
 }
 
-TEST_CASE("gradients of compiled loops: a tape that follows what another does not") {
+TEST_CASE("gradients of compiled loops: the outer tape follows a tensor that the inner one does not") {
   const Tensor x = ramp({80, 2}, .2), z = ramp({2}, .4);
   const auto loop = [&](bool compiled) {
     GradientTape outer, inner;
@@ -198,7 +198,7 @@ TEST_CASE("gradients of compiled loops: a tape that follows what another does no
   check_close(inside.second, expected.second);
 }
 
-TEST_CASE("compiled loops under a memory budget keep it") {
+TEST_CASE("compiled loops stay within their memory budget") {
   const Tensor x = ramp({1000}, .1);
   constexpr std::int64_t iterations = 400, budget = 30 * 8000;
   const auto make = [&](std::int64_t bytes) {
@@ -240,7 +240,7 @@ TEST_CASE("compiled loops under a memory budget keep it") {
   check_close(grad(make(budget))(x), grad(make(0))(x));
 }
 
-TEST_CASE("derivatives of compiled loops: by what is captured, by variables and rows, of second order") {
+TEST_CASE("derivatives of compiled loops: second order, by captured tensors, loop variables and rows") {
   const Tensor w = ramp({3, 3}, .2), xs = ramp({80, 3});
   Variable v(ramp({3}, .3), "v");
   const auto make = [&](const LoopOptions& o) {
@@ -285,7 +285,7 @@ TEST_CASE("derivatives of compiled loops: by what is captured, by variables and 
   }
 }
 
-TEST_CASE("derivatives of compiled loops: to second order, no step makes a tensor") {
+TEST_CASE("derivatives of compiled loops: steps create no tensor, to second order") {
   const Tensor x = ramp({3}, .1), along = ramp({3}, .4);
   const auto f = [](const Tensor& y, const Tensor& count) {
     return sum(std::get<1>(

@@ -22,7 +22,7 @@ std::size_t count(const program::Program& p, std::string_view name) {
 
 }  // namespace
 
-TEST_CASE("split programs: the second part reads what the first computed") {
+TEST_CASE("split programs: the second part reads values that the first part computed") {
   program::Program whole;
   {
     program::Trace trace("test");
@@ -55,7 +55,7 @@ TEST_CASE("split programs: the second part reads what the first computed") {
   CHECK(same_bits(second[0], expected[1]));
 }
 
-TEST_CASE("compiled gradients: f is not computed again") {
+TEST_CASE("compiled gradients: the gradient does not evaluate f again") {
   const Tensor w = support::ramp({4, 4}, .2);
   int traced = 0;
   const auto f = compile([&](const Tensor& x) {
@@ -94,7 +94,7 @@ TEST_CASE("compiled gradients: f is not computed again") {
   }
 }
 
-TEST_CASE("compiled gradients: what nothing follows has none, and costs nothing") {
+TEST_CASE("compiled gradients: arguments that no tape follows add no instructions") {
   const auto f = compile([](const Tensor& x, const Tensor& w) { return sum(tanh(matmul(x, w))); });
   const Tensor x = support::ramp({50, 4}), w = support::ramp({4, 3});
   const auto instructions = [&](bool both) {
@@ -109,7 +109,7 @@ TEST_CASE("compiled gradients: what nothing follows has none, and costs nothing"
   CHECK(instructions(false) == one);
 }
 
-TEST_CASE("compiled gradients: a persistent tape asks again, for other results, and after assigns") {
+TEST_CASE("compiled gradients: a persistent tape computes several gradients, also after assigns") {
   Variable v(support::ramp({3}, .3), "v");
   const auto f = compile([&](const Tensor& x) {
     const Tensor y = exp(v * x), z = sin(y) * v;

@@ -163,22 +163,22 @@ void check_refused() {
 
 }  // namespace
 
-TEST_CASE("tensors of any layout and dtype go out by DLPack and come back") {
+TEST_CASE("tensors of any layout and dtype survive an export and an import by DLPack") {
   check_round_trips<dlpack::ManagedTensor>();
   check_round_trips<dlpack::ManagedTensorVersioned>();
 }
 
-TEST_CASE("arrays of other libraries come in by DLPack and are deleted once") {
+TEST_CASE("imported DLPack arrays are deleted once") {
   check_imports<dlpack::ManagedTensor>();
   check_imports<dlpack::ManagedTensorVersioned>();
 }
 
-TEST_CASE("what DLPack offers and reel has not is refused and stays with the caller") {
+TEST_CASE("DLPack structs that reel does not support are refused and stay with the caller") {
   check_refused<dlpack::ManagedTensor>();
   check_refused<dlpack::ManagedTensorVersioned>();
 }
 
-TEST_CASE("an export says what it shares and keeps it") {
+TEST_CASE("a DLPack export shares the memory and keeps it alive") {
   Tensor x = tensor({1, 2, 3});
   const double* const elements = x.data<double>().data();
   const auto shared = to_dlpack(x);

@@ -72,7 +72,7 @@ const Failing failing[] = {
 
 }  // namespace
 
-TEST_CASE("an error ends with the line that called the op") {
+TEST_CASE("an error message ends with the line that called the op") {
   const Tensor x = tensor({1, 2});
   for (const auto& [name, call, line] : failing) {
     CAPTURE(name);
@@ -83,14 +83,14 @@ TEST_CASE("an error ends with the line that called the op") {
   }
 }
 
-TEST_CASE("an op inside an op: the outer one's line is the user's") {
+TEST_CASE("an op that calls another op reports the line of the user's call") {
   const Tensor x = cast(tensor({{1, 2}, {3, 4}}), DType::float16);
   // It calls itself in float32.
   const std::string text = message([&] { static_cast<void>(layer_norm(x, {.axes = {0, 7}})); });
   CHECK(ends_with(text, at(__LINE__ - 1)));
 }
 
-TEST_CASE("without a known line there is no suffix") {
+TEST_CASE("an error message without a known line has no suffix") {
   CHECK_THROWS_WITH(Shape{1}.erase(4), Catch::EndsWith("of rank 1"));
   GradientTape tape;
   CHECK(message([&] { static_cast<void>(tape.gradient(Tensor(), Tensor())); }).find(".cpp") == std::string::npos);
@@ -102,7 +102,7 @@ TEST_CASE("without a known line there is no suffix") {
   CHECK_FALSE(text.empty());
 }
 
-TEST_CASE("variables: assigning names the caller's line") {
+TEST_CASE("errors of assignments to variables name the caller's line") {
   const Variable v(ones({2}), "v");
   CHECK(ends_with(message([&] { v.assign(ones({3})); }), at(__LINE__)));
   CHECK(ends_with(message([&] { v.assign_add(ones({3})); }), at(__LINE__)));
@@ -111,7 +111,7 @@ TEST_CASE("variables: assigning names the caller's line") {
   CHECK(ends_with(message([&] { v.assign_sub(Gradient(ones({3}))); }), at(__LINE__)));
 }
 
-TEST_CASE("AnomalyGuard names the caller's line of assign_add and its like, and no line twice") {
+TEST_CASE("AnomalyGuard names the caller's line of assign_add once") {
   const Variable v(ones({2}), "v");
   const AnomalyGuard guard;
   const std::string text = message([&] { v.assign_add(full({2}, std::nan(""))); });
@@ -122,7 +122,7 @@ TEST_CASE("AnomalyGuard names the caller's line of assign_add and its like, and 
   CHECK(message([] { static_cast<void>(log(zeros({2}))); }).find("lib/") == std::string::npos);
 }
 
-TEST_CASE("copies of an error share the line, beyond its scope, its thread and the next ops") {
+TEST_CASE("copies of an error keep the line on other threads and after later ops") {
   const Tensor x = tensor({1, 2});
   const int line = __LINE__ + 3;
   std::exception_ptr kept;
@@ -150,7 +150,7 @@ TEST_CASE("copies of an error share the line, beyond its scope, its thread and t
   CHECK(ends_with(message([&] { static_cast<void>(x + ones({4})); }), at(__LINE__)));
 }
 
-TEST_CASE("an op in a destructor that runs while an error passes does not claim it") {
+TEST_CASE("an op in a destructor during unwinding does not change the line of the error") {
   struct AtEnd {
     Tensor x;
     ~AtEnd() { static_cast<void>(x * x); }
@@ -163,7 +163,7 @@ TEST_CASE("an op in a destructor that runs while an error passes does not claim 
   CHECK(ends_with(text, at(__LINE__ - 2)));
 }
 
-TEST_CASE("a program of lanes that throws: the line of what threw") {
+TEST_CASE("an exception of an elementwise function names the line that threw") {
   const Tensor x = tensor({1, 2});
   const int line = __LINE__ + 2;
   const std::string text =
@@ -171,7 +171,7 @@ TEST_CASE("a program of lanes that throws: the line of what threw") {
   CHECK(ends_with(text, at(line)));
 }
 
-TEST_CASE("errors name the function that was called") {
+TEST_CASE("errors name the public function that the user called") {
   const Tensor x = tensor({1, 2});
   const auto square_sum = [](const Tensor& a) { return sum(a * a); };
   const auto twice = [](const Tensor& a) { return a * 2.0; };

@@ -25,13 +25,13 @@ struct AtExit {
 
 }  // namespace
 
-TEST_CASE("a static variable serves like any other") {
+TEST_CASE("a variable with static storage duration has gradients") {
   GradientTape tape;
   const Tensor y = kept * kept;
   CHECK((*tape.gradient(y, kept)).item() == 2.0);
 }
 
-TEST_CASE("a tensor outlives its thread, and its block finds its way home") {
+TEST_CASE("a tensor outlives its thread, and its block returns to the pool") {
   std::vector<Tensor> outlived;
   for (int round = 0; round < 3; ++round) {
     std::thread([&] {
@@ -47,7 +47,7 @@ TEST_CASE("a tensor outlives its thread, and its block finds its way home") {
   CHECK(memory_stats().pool_misses == misses);
 }
 
-TEST_CASE("a tensor may be freed, and made, while its thread exits") {
+TEST_CASE("tensors may be made and freed while their thread exits") {
   const std::int64_t live = memory_stats().live_tensors;
   for (int i = 0; i < 20; ++i)
     std::thread([] {
@@ -57,7 +57,7 @@ TEST_CASE("a tensor may be freed, and made, while its thread exits") {
   CHECK(memory_stats().live_tensors == live);
 }
 
-TEST_CASE("blocks freed by other threads while their owner works come back to it") {
+TEST_CASE("blocks that other threads free return to the thread that allocated them") {
   for (int round = 0; round < 50; ++round) {
     std::vector<Tensor> shared;
     for (int i = 0; i < 200; ++i) shared.push_back(full({64}, i));
@@ -82,7 +82,7 @@ TEST_CASE("the steady state takes no memory from the system") {
   CHECK(memory_stats().live_bytes == before.live_bytes);
 }
 
-TEST_CASE("a program that turns to arrays of another size takes no memory from the system either") {
+TEST_CASE("arrays of another size reuse cached memory instead of taking more from the system") {
   const auto use = [](std::int64_t elements, int count) {
     std::vector<Tensor> held;
     for (int i = 0; i < count; ++i) held.push_back(detail::empty(DType::float64, {elements}));
@@ -95,7 +95,7 @@ TEST_CASE("a program that turns to arrays of another size takes no memory from t
   CHECK(memory_stats().pool_misses == before);
 }
 
-TEST_CASE("the result of an op has memory of its own, whatever its operand's is") {
+TEST_CASE("the result of an op has contiguous memory of its own, whatever the layout of its operand") {
   const std::vector<double> values(1000, 3);
   const Tensor own = full({1000}, 3.0), line = full({2, 1000}, 3.0);
   for (const Tensor& x : {own, line[1], reshape(own, {1000}), borrow(values.data(), {1000}, 0)}) {
@@ -121,7 +121,7 @@ TEST_CASE("peak bytes follow the largest use") {
   CHECK(memory_stats().peak_bytes - live < 3 * (8 << 20));
 }
 
-TEST_CASE("a size that cannot be is a ShapeError before anything is allocated") {
+TEST_CASE("an impossible size is a ShapeError before anything is allocated") {
   const MemoryStats before = memory_stats();
   const std::int64_t huge = std::int64_t{1} << 40;
   CHECK_THROWS_AS(zeros({huge, huge}), ShapeError);
@@ -132,7 +132,7 @@ TEST_CASE("a size that cannot be is a ShapeError before anything is allocated") 
   CHECK(memory_stats().pool_misses == before.pool_misses);
 }
 
-TEST_CASE("the largest complex tensor is out of memory, not out of bounds") {
+TEST_CASE("the largest complex tensor is refused for lack of memory") {
   // A block that another thread dropped waits in the pool, next to the last list of free blocks.
   Tensor small = full({10}, 1.0);
   std::thread([gone = std::move(small)] {}).join();
@@ -143,7 +143,7 @@ TEST_CASE("the largest complex tensor is out of memory, not out of bounds") {
   CHECK_THROWS_AS(detail::allocate(std::size_t{1} << 62), std::bad_alloc);
 }
 
-TEST_CASE("extents beside a zero may be anything") {
+TEST_CASE("a shape with a zero extent may have extents of any size") {
   const std::int64_t most = std::numeric_limits<std::int64_t>::max();
   const double nothing = 0;
   for (const Shape& shape :
@@ -160,7 +160,7 @@ TEST_CASE("extents beside a zero may be anything") {
   CHECK(zeros({2, 0, 3}).strides() == Shape{0, 3, 1});
 }
 
-TEST_CASE("ids are unique and tell the thread") {
+TEST_CASE("ids of tensors are unique and contain the number of the thread") {
   const Tensor a = scalar(1.0), b = identity(a);
   CHECK(a.id() != b.id());
   Tensor c;

@@ -20,7 +20,7 @@ std::string text(const Tensor& x) {
 
 }  // namespace
 
-TEST_CASE("numbers are aligned at the point") {
+TEST_CASE("printed numbers are aligned at the decimal point") {
   CHECK(text(tensor({{1, 2}, {3, 4}})) == "[[1., 2.],\n [3., 4.]] float64 [2, 2]");
   CHECK(text(tensor({1, 2.5, -3.125})) == "[ 1.   ,  2.5  , -3.125] float64 [3]");
   CHECK(text(tensor({1. / 3, 2. / 3, 100})) == "[  0.33333333,   0.66666667, 100.        ] float64 [3]");
@@ -32,7 +32,7 @@ TEST_CASE("numbers are aligned at the point") {
   CHECK(text(cast(tensor({0.1, 3}), DType::bfloat16)) == "[0.1, 3. ] bfloat16 [2]");
 }
 
-TEST_CASE("integers, booleans and complex numbers") {
+TEST_CASE("printed integers, booleans and complex numbers") {
   CHECK(text(tensor<int>({-5, 1000, 7})) == "[  -5, 1000,    7] int32 [3]");
   CHECK(text(tensor<std::uint8_t>({255, 0})) == "[255,   0] uint8 [2]");
   CHECK(text(tensor<std::int64_t>({std::int64_t{1} << 40})) == "[1099511627776] int64 [1]");
@@ -41,7 +41,7 @@ TEST_CASE("integers, booleans and complex numbers") {
   CHECK(text(from_data(z)) == "[ 1. +2.j  , -3.5-0.25j] complex128 [2]");
 }
 
-TEST_CASE("ranks, layouts and sizes") {
+TEST_CASE("printed tensors of every rank, layout and size") {
   CHECK(text(scalar(2.5)) == "2.5 float64 []");
   CHECK(text(scalar(7)) == "7 int32 []");
   CHECK(text(zeros({2, 0})) == "[] float64 [2, 0]");
@@ -52,7 +52,7 @@ TEST_CASE("ranks, layouts and sizes") {
   CHECK(text(broadcast_to(tensor({1, 2}), {2, 2})) == "[[1., 2.],\n [1., 2.]] float64 [2, 2]");
 }
 
-TEST_CASE("long tensors") {
+TEST_CASE("long tensors are printed in part") {
   CHECK(text(arange(1001)) == "[   0,    1,    2, ...,  998,  999, 1000] int64 [1001]");
   CHECK(text(reshape(arange(2000), {2, 1000})) ==
         "[[   0,    1,    2, ...,  997,  998,  999],\n [1000, 1001, 1002, ..., 1997, 1998, 1999]] int64 [2, 1000]");
@@ -65,7 +65,7 @@ TEST_CASE("long tensors") {
         "[25]");
 }
 
-TEST_CASE("variables, gradients, and {fmt}") {
+TEST_CASE("printed variables and gradients, and formatting by {fmt}") {
   const Variable w(tensor({1, 2}), "w");
   CHECK(to_string(w) == "Variable 'w' [1., 2.] float64 [2]");
   CHECK(fmt::format("{} of {}", DType::int32, Shape{2, 3}) == "int32 of [2, 3]");

@@ -36,7 +36,7 @@ TEST_CASE("a literal that an integer dtype does not hold exactly is refused") {
   CHECK_THROWS_WITH(tensor<unsigned char>({300}), Contains("300") && Contains("uint8"));
 }
 
-TEST_CASE("literals at the ends of an integer's range are taken, of whatever type") {
+TEST_CASE("literals at the ends of an integer's range are accepted, whatever their type") {
   CHECK(tensor<int>({-0x1p31, 0x1p31 - 1}).to_vector<int>() ==
         std::vector{std::numeric_limits<int>::min(), std::numeric_limits<int>::max()});
   CHECK(tensor<unsigned char>({0, 255L, 7.0F, true, 'a'}).to_vector<std::uint8_t>() ==
@@ -55,7 +55,7 @@ TEST_CASE("arange refuses unsigned bounds beyond int64") {
   CHECK(arange(std::uint64_t{3}).to_vector<std::int64_t>() == std::vector<std::int64_t>{0, 1, 2});
 }
 
-TEST_CASE("shapes refuse axes that they do not have, and stay as they were") {
+TEST_CASE("shapes refuse axes out of range and stay unchanged") {
   Shape s{2, 3};
   CHECK_THROWS_AS(s.insert(3, 1), IndexError);
   CHECK_THROWS_AS(s.insert(-1, 1), IndexError);
@@ -80,7 +80,7 @@ TEST_CASE("shapes refuse axes that they do not have, and stay as they were") {
   CHECK(full.rank() == max_rank);
 }
 
-TEST_CASE("a value that is no dtype is refused by whatever takes one") {
+TEST_CASE("a value outside the DType enumeration is refused by every function that takes a dtype") {
   Generator generator(1);
   const Tensor x = tensor({1.5});
   for (const int code : {10, 15, 16, 42, 255}) {

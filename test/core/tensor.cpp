@@ -21,7 +21,7 @@ std::int64_t live() { return memory_stats().live_tensors; }
 
 }  // namespace
 
-TEST_CASE("an empty handle says so") {
+TEST_CASE("an empty handle throws an error that says so") {
   const Tensor x;
   CHECK_FALSE(x.defined());
   CHECK_THROWS_AS(x.shape(), ValueError);
@@ -39,7 +39,7 @@ TEST_CASE("an empty handle says so") {
   CHECK(b.size() == 2);
 }
 
-TEST_CASE("nested lists") {
+TEST_CASE("tensors from nested lists") {
   CHECK(tensor({1, 2}).dtype() == DType::float64);
   CHECK(tensor<float>({1, 2}).dtype() == DType::float32);
   CHECK(tensor<bool>({true, false}).to_vector<bool>() == std::vector<bool>{true, false});
@@ -55,7 +55,7 @@ TEST_CASE("nested lists") {
   CHECK(scalar(std::complex<double>(1, 2)).item<std::complex<double>>() == std::complex<double>(1, 2));
 }
 
-TEST_CASE("data comes in by copy or is borrowed") {
+TEST_CASE("data is copied or borrowed") {
   std::vector<double> values{1, 2, 3, 4};
   const Tensor copy = from_data(values, {2, 2});
   auto owner = std::make_shared<std::vector<double>>(values);
@@ -138,7 +138,7 @@ TEST_CASE("a function fills a tensor in its own memory") {
   CHECK(memory_stats().live_tensors == live);
 }
 
-TEST_CASE("reading: item, to_vector, data") {
+TEST_CASE("elements are read by item, to_vector and data") {
   const Tensor x = tensor<int>({{1, 2}, {3, 4}});
   CHECK(x.to_vector<int>() == std::vector<int>{1, 2, 3, 4});
   CHECK(x.to_vector() == std::vector<double>{1, 2, 3, 4});
@@ -160,7 +160,7 @@ TEST_CASE("reading: item, to_vector, data") {
   CHECK_THROWS_AS(bool(zeros({0})), ShapeError);
 }
 
-TEST_CASE("making by rule") {
+TEST_CASE("zeros, ones, full, eye, arange and linspace") {
   CHECK(zeros({2, 2}).to_vector() == std::vector<double>(4));
   CHECK(ones({2}, DType::int32).to_vector<int>() == std::vector<int>{1, 1});
   for (DType d : all_dtypes) {
@@ -199,7 +199,7 @@ TEST_CASE("making by rule") {
   CHECK(arange(100000).to_vector<std::int64_t>()[99999] == 99999);
 }
 
-TEST_CASE("promotion") {
+TEST_CASE("promotion of dtypes") {
   using enum DType;
   // Category by category, against the rule in words.
   const auto category = [](DType d) { return d == boolean ? 0 : is_integer(d) ? 1 : is_floating(d) ? 2 : 3; };
@@ -290,7 +290,7 @@ TEST_CASE("impossible sizes are refused before memory is asked for") {
   CHECK_THROWS_AS(Shape({1}).operator[](3), IndexError);
 }
 
-TEST_CASE("any rank up to 32") {
+TEST_CASE("tensors have ranks up to 32") {
   const Shape sixteen(std::vector<int>(16, 2));
   const Tensor x = reshape(arange(65536.0), sixteen), y = transpose(x);
   CHECK(y.rank() == 16);

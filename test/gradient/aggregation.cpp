@@ -67,7 +67,7 @@ TEST_CASE("S99: every method gives [20, 10] in the ten-fold test") {
   }
 }
 
-TEST_CASE("S99, S102: running sums in order of arrival, or all terms by halves") {
+TEST_CASE("S99, S102: terms are added in order of arrival, or all at once by pairwise summation") {
   // Terms arrive in the reverse of this order: 1e16, 1, -1e16, 1.
   const auto total = [](const GradientOptions& options) {
     const Tensor x = scalar(1.0);
@@ -83,7 +83,7 @@ TEST_CASE("S99, S102: running sums in order of arrival, or all terms by halves")
   CHECK(total({}) == 1);
 }
 
-TEST_CASE("S102: halves keep rounding errors small where a running sum lets them grow") {
+TEST_CASE("S102: pairwise summation has smaller rounding errors than a running sum") {
   const Tensor x = scalar(1.0f);
   GradientTape tape({.persistent = true});
   tape.watch(x);
@@ -97,7 +97,7 @@ TEST_CASE("S102: halves keep rounding errors small where a running sum lets them
   CHECK(error(AggregationMethod::accumulate_n) > 1e-3);
 }
 
-TEST_CASE("S99: add_n keeps every term, tree three buffers, accumulate_n two") {
+TEST_CASE("S99: memory of the methods: add_n every term, tree three buffers, accumulate_n two") {
   const double add_n = peak_buffers(AggregationMethod::add_n), tree = peak_buffers(AggregationMethod::tree),
                in_place = peak_buffers(AggregationMethod::accumulate_n);
   CHECK(add_n > 31);
@@ -168,7 +168,7 @@ TEST_CASE("S117: slices are concatenated in order of arrival, without deduplicat
   }
 }
 
-TEST_CASE("S68, C6: with a dense term the sum is dense, whichever comes first") {
+TEST_CASE("S68, C6: the sum of slices and dense terms is dense, in either order") {
   for (const AggregationMethod method : methods)
     for (const bool dense_last : {false, true}) {
       const Tensor x = tensor({{1., 2.}, {3., 4.}});
@@ -186,7 +186,7 @@ TEST_CASE("S68, C6: with a dense term the sum is dense, whichever comes first") 
     }
 }
 
-TEST_CASE("S117: the memory of many lookups is that of their rows") {
+TEST_CASE("S117: gradients of many lookups take memory for their rows only") {
   const Tensor x = ones({100000, 4});
   GradientTape tape;
   tape.watch(x);

@@ -42,7 +42,7 @@ const Tensor point = tensor({0.5, -1.2, 2.0});
 
 }  // namespace
 
-TEST_CASE("correct functions pass in both modes, to the third order") {
+TEST_CASE("check_gradients: correct functions pass in both modes, to the third order") {
   const auto check = [](const char* name, auto f, const auto& args, int order) {
     const CheckReport r = check_gradients(f, args, {.order = order});
     INFO(name << ": " << r);
@@ -74,7 +74,7 @@ TEST_CASE("correct functions pass in both modes, to the third order") {
   check("my own", mine<right, right>, point, 3);
 }
 
-TEST_CASE("trees, variables, integers and several results") {
+TEST_CASE("check_gradients: trees, variables, integers and several results") {
   const Variable w(point, "w");
   const CheckReport tree =
       check_gradients([](const std::vector<Tensor>& x) { return std::pair(sin(x[0]), x[0] * x[1]); },
@@ -88,7 +88,7 @@ TEST_CASE("trees, variables, integers and several results") {
   for (const CheckEntry& e : gathered.entries) CHECK(e.argument == 0);
 }
 
-TEST_CASE("a wrong rule fails, and the report names the element") {
+TEST_CASE("check_gradients: a wrong rule fails, and the report names the element") {
   const CheckReport r = check_gradients(mine<wrong, right>, point);
   CHECK_FALSE(r);
   CHECK(r.worst_error > 0.3);
@@ -99,7 +99,7 @@ TEST_CASE("a wrong rule fails, and the report names the element") {
   CHECK(one.worst_error == Approx(1e-3 / 4).epsilon(0.5));
 }
 
-TEST_CASE("a wrong jvp fails the forward mode alone") {
+TEST_CASE("check_gradients: a wrong jvp fails in forward mode only") {
   const CheckReport r = check_gradients(mine<right, wrong>, point);
   CHECK_FALSE(r);
   REQUIRE(r.entries.size() == 2);
@@ -110,7 +110,7 @@ TEST_CASE("a wrong jvp fails the forward mode alone") {
   CHECK(check_gradients(mine<wrong, right>, point, {.modes = CheckMode::forward}));  // its jvp is right
 }
 
-TEST_CASE("a wrong second derivative passes the first order and fails the second") {
+TEST_CASE("check_gradients: a wrong second derivative passes the first order and fails the second") {
   CHECK(check_gradients(mine<right_once, right>, point));
   const CheckReport r = check_gradients(mine<right_once, right>, point, {.order = 2});
   CHECK_FALSE(r);
@@ -118,14 +118,14 @@ TEST_CASE("a wrong second derivative passes the first order and fails the second
     if (e.mode == CheckMode::reverse) CHECK(e.passed == (e.order == 1));
 }
 
-TEST_CASE("without a jvp forward mode is skipped with a note, and fails where it is asked for") {
+TEST_CASE("check_gradients: without a jvp forward mode is skipped with a note, or fails if requested") {
   const CheckReport r = check_gradients(mine<right, nullptr>, point);
   CHECK(r);
   CHECK(any_note(r, "no forward mode: my_square"));
   CHECK_FALSE(check_gradients(mine<right, nullptr>, point, {.modes = CheckMode::forward}));
 }
 
-TEST_CASE("narrow dtypes have thresholds of their own") {
+TEST_CASE("check_gradients: float16 and float32 have thresholds of their own") {
   for (const DType d : {DType::float32, DType::float16, DType::bfloat16}) {
     INFO(name(d));
     const auto good = [](const Tensor& a) {
@@ -148,7 +148,7 @@ TEST_CASE("narrow dtypes have thresholds of their own") {
   CHECK(check_gradients([](const Tensor& a) { return sum(tanh(a)); }, x, {.order = 2}));
 }
 
-TEST_CASE("rounding is neither a kink nor an error") {
+TEST_CASE("check_gradients: rounding is not taken for a kink or an error") {
   using Function = Tensor (*)(const Tensor&);
   const std::pair<const char*, Function> functions[] = {
       {"softmax", [](const Tensor& x) { return softmax(x); }},
@@ -196,7 +196,7 @@ TEST_CASE("rounding is neither a kink nor an error") {
   }
 }
 
-TEST_CASE("a gradient that is zero but for rounding passes, and one that should be does not") {
+TEST_CASE("check_gradients: a zero gradient passes with rounding errors, a wrong one that is nearly zero fails") {
   for (const DType d : {DType::float64, DType::float32}) {
     Generator generator(1);
     const Tensor x = random_normal(generator, {2, 3, 5}, 0, 2, d);
@@ -209,7 +209,7 @@ TEST_CASE("a gradient that is zero but for rounding passes, and one that should 
   }
 }
 
-TEST_CASE("float32 functions have kinks too, and other values in float64 are not taken for theirs") {
+TEST_CASE("check_gradients: kinks of float32 functions, and functions that differ in float64") {
   const Tensor x = cast(tensor({1.0, 0.0, -1.0}), DType::float32);
   const CheckReport r = check_gradients([](const Tensor& a) { return relu(a); }, x);
   CHECK_FALSE(r);
@@ -219,7 +219,7 @@ TEST_CASE("float32 functions have kinks too, and other values in float64 are not
   CHECK(check_gradients(two, x));
 }
 
-TEST_CASE("kinks are named, and fail unless they are allowed") {
+TEST_CASE("check_gradients: a kink is named, and fails unless kinks are allowed") {
   const Tensor x = tensor({1.0, 0.0, -1.0});
   const CheckReport r = check_gradients([](const Tensor& a) { return sum(relu(a)); }, x);
   CHECK_FALSE(r);
@@ -236,14 +236,14 @@ TEST_CASE("kinks are named, and fail unless they are allowed") {
   CHECK(near);
 }
 
-TEST_CASE("a function that gives different results is found out") {
+TEST_CASE("check_gradients: detects a function with different results for the same arguments") {
   double calls = 0;
   const CheckReport r = check_gradients([&](const Tensor& x) { return x * ++calls; }, point);
   CHECK_FALSE(r);
   CHECK(any_note(r, "different results for the same arguments"));
 }
 
-TEST_CASE("a loop that runs again in replay finds what it captured by reference") {
+TEST_CASE("check_gradients: loops that replay runs again may capture by reference") {
   const auto f = [](const Tensor& x, const Tensor& w) {
     const auto step = [&w](const Tensor& state, const Tensor& input) {
       const Tensor next = tanh(state * w + input);
@@ -255,7 +255,7 @@ TEST_CASE("a loop that runs again in replay finds what it captured by reference"
   CHECK(check_gradients(f, arguments, {.order = 2}));
 }
 
-TEST_CASE("of a large argument random elements are moved, the same for the same seed") {
+TEST_CASE("check_gradients: varies random elements of a large argument, chosen by the seed") {
   const Tensor x = linspace(-1, 1, 4000);
   int calls = 0;
   const auto f = [&](const Tensor& a) {
@@ -268,7 +268,7 @@ TEST_CASE("of a large argument random elements are moved, the same for the same 
   CHECK(to_string(r) == to_string(check_gradients(f, x, {.seed = 7, .elements = 10})));
 }
 
-TEST_CASE("bad arguments of the checker") {
+TEST_CASE("check_gradients: refuses bad arguments") {
   const auto f = [](const Tensor& x) { return x; };
   CHECK_THROWS_AS(check_gradients(f, point, {.order = 0}), ValueError);
   CHECK_THROWS_AS(check_gradients(f, Tensor()), ValueError);
@@ -277,7 +277,7 @@ TEST_CASE("bad arguments of the checker") {
   CHECK_THROWS_WITH(check_gradients([](const Tensor&) -> Tensor { throw std::runtime_error("mine"); }, point), "mine");
 }
 
-TEST_CASE("integers among the results and arguments count in no order") {
+TEST_CASE("check_gradients: ignores integer arguments and results in every order") {
   for (const DType d : {DType::float64, DType::float32}) {
     const auto f = [](const Tensor& x, const Tensor& i) { return std::pair(sin(x) * i, cast(x > 0, DType::int64)); };
     const auto off = [&](const Tensor& x, const Tensor& i) {
@@ -294,14 +294,14 @@ TEST_CASE("integers among the results and arguments count in no order") {
   }
 }
 
-TEST_CASE("an argument without elements is passed over") {
+TEST_CASE("check_gradients: skips arguments without elements") {
   const auto f = [](const Tensor& x, const Tensor& none_of) { return sum(square(x)) + sum(none_of); };
   const CheckReport r = check_gradients(f, std::tuple(point, zeros({0})));
   CHECK(r);
   for (const CheckEntry& e : r.entries) CHECK(e.argument == 0);
 }
 
-TEST_CASE("in forward mode alone a kink along the tangent is noted, and the slope between passes") {
+TEST_CASE("check_gradients: forward mode alone notes a kink and accepts a slope between the one-sided ones") {
   const auto one_mode = [](const auto& f) { return check_gradients(f, zeros({3}), {.modes = CheckMode::forward}); };
   const CheckReport r = one_mode([](const Tensor& a) { return abs(a); });
   CHECK(r);
@@ -312,7 +312,7 @@ TEST_CASE("in forward mode alone a kink along the tangent is noted, and the slop
   CHECK(one_mode([](const Tensor& a) { return sin(a); }).notes.empty());
 }
 
-TEST_CASE("a gradient that is not a number fails, with an error without bounds") {
+TEST_CASE("check_gradients: a NaN gradient fails with an infinite error") {
   const auto f = [](const Tensor& x) {
     const Tensor out[] = {from_data(square(x).to_vector(), x.shape())};
     record_operation(
@@ -327,7 +327,7 @@ TEST_CASE("a gradient that is not a number fails, with an error without bounds")
   }
 }
 
-TEST_CASE("other shapes, dtypes or numbers of results, and results that are not numbers") {
+TEST_CASE("check_gradients: results of varying shape, dtype or number, and NaN results") {
   int calls = 0;
   const auto found_out = [&](const auto& f) {
     calls = 0;
@@ -344,7 +344,7 @@ TEST_CASE("other shapes, dtypes or numbers of results, and results that are not 
                     Contains("complex results are not supported"));
 }
 
-TEST_CASE("a float32 function that is another one in float64 is checked in float32") {
+TEST_CASE("check_gradients: a float32 function that differs in float64 is checked in float32") {
   const Tensor x = cast(point, DType::float32);
   const auto wide = [](const Tensor& a) { return a.dtype() == DType::float64; };
   const auto right_and_wrong = [&](const auto& other) {
@@ -361,7 +361,7 @@ TEST_CASE("a float32 function that is another one in float64 is checked in float
   right_and_wrong([](const Tensor& a) { return std::vector{cast(sin(a), DType::float32)}; });
 }
 
-TEST_CASE("the step of the differences is the caller's where one is given") {
+TEST_CASE("check_gradients: uses the step of the caller") {
   const Tensor x = tensor({1.0});
   double farthest = 0;
   const auto f = [&](const Tensor& a) {

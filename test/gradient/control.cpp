@@ -18,7 +18,7 @@ constexpr std::int64_t budgets[] = {0, 1, 600, 100000};
 
 }  // namespace
 
-TEST_CASE("S122: a while_loop has the derivatives of the loop written out, in every order, mode and budget") {
+TEST_CASE("S122: a while_loop has the derivatives of the unrolled loop, in every order, mode and budget") {
   const Variable w(scalar(1.1), "w");
   const Tensor k = scalar(0.9), x = scalar(0.7);
   const auto step = [&](const Tensor& s) { return sin(s * w) + k * 0.1; };
@@ -62,7 +62,7 @@ TEST_CASE("S122: one entry on the tape, whatever the number of iterations") {
     }
 }
 
-TEST_CASE("S122: loops that do not run, exits without a gradient, invariants") {
+TEST_CASE("S122: loops without iterations, unused results and loop invariants") {
   const Tensor x = scalar(2.0), k = scalar(3.0);
   for (std::int64_t budget : budgets) {
     const LoopOptions options{.memory_budget = budget};
@@ -117,7 +117,7 @@ TEST_CASE("S123: a gradient inside the body of a loop") {
              x);
 }
 
-TEST_CASE("S124: cond runs the chosen branch alone") {
+TEST_CASE("S124: cond runs only the chosen branch") {
   const Tensor x = scalar(0.0), k = scalar(3.0);
   int wrong = 0;
   const auto f = [&](const Tensor& v) {
@@ -166,7 +166,7 @@ TEST_CASE("S120: closures by value and by reference") {
   }
 }
 
-TEST_CASE("scan: states, outputs and inputs as in the loop written out") {
+TEST_CASE("scan: states, outputs and gradients are those of the unrolled loop") {
   const Variable w(tensor({{0.5, -0.25}, {0.125, 0.75}}), "w");
   const Tensor start = tensor({0.1, -0.2}), xs = reshape(linspace(-1, 1, 14), {7, 2});
   const auto step = [&](const Tensor& c, const Tensor& x) { return tanh(matmul(w, c) + x); };
@@ -204,7 +204,7 @@ TEST_CASE("scan: states, outputs and inputs as in the loop written out") {
   }
 }
 
-TEST_CASE("scan: no steps, and what does not fit") {
+TEST_CASE("scan: no steps, and errors of shapes and structures") {
   const Tensor c = ones({2});
   const auto f = [](const Tensor& s, const Tensor& x) { return std::pair(s * x, std::pair(s, x + 1.0)); };
   const auto [last, ys] = scan(f, c, zeros({0, 2}));
@@ -231,7 +231,7 @@ TEST_CASE("scan: no steps, and what does not fit") {
       ValueError);
 }
 
-TEST_CASE("under a budget, memory stays within it and few steps are computed again") {
+TEST_CASE("a loop with a memory budget stays within it and recomputes few steps") {
   constexpr std::int64_t n = 1000, size = 1000, state_bytes = size * 8;
   const Tensor start = full({size}, 0.5);
   std::int64_t runs = 0;
@@ -274,7 +274,7 @@ TEST_CASE("under a budget, memory stays within it and few steps are computed aga
   }
 }
 
-TEST_CASE("a budget counts what small loop variables take, not their elements alone") {
+TEST_CASE("a memory budget counts the headers of small loop variables, too") {
   constexpr std::int64_t budget = 200000;
   const Tensor x = scalar(0.5);
   GradientTape tape;
@@ -288,7 +288,7 @@ TEST_CASE("a budget counts what small loop variables take, not their elements al
   CHECK(memory_stats().peak_bytes - before <= budget + 100000);
 }
 
-TEST_CASE("loops draw the same random numbers when they are run again, nest, and let exceptions pass") {
+TEST_CASE("loops that are run again draw the same numbers; nested loops; exceptions of a body") {
   const Tensor x = scalar(1.5);
   for (std::int64_t budget : budgets) {
     Generator a(3), b(3);
@@ -323,7 +323,7 @@ TEST_CASE("loops draw the same random numbers when they are run again, nest, and
   CHECK((*tape.gradient(x * x, x)).item() == 3.0);
 }
 
-TEST_CASE("a function of one entry may return what it captured or was given, as it is") {
+TEST_CASE("cond, recompute_grad and loops may return captured tensors and arguments unchanged") {
   const Tensor captured = scalar(4.0), x = scalar(2.0);
   const auto by = [&](const auto& f, double c, double a) {
     GradientTape tape({.persistent = true});
@@ -370,7 +370,7 @@ TEST_CASE("a function of one entry may return what it captured or was given, as 
   }
 }
 
-TEST_CASE("under a budget too the body runs once for each iteration, until a derivative is asked for") {
+TEST_CASE("with a memory budget the body runs once per iteration until a derivative is requested") {
   const Tensor x = scalar(1.5);
   for (std::int64_t budget : budgets) {
     int runs = 0;
@@ -384,7 +384,7 @@ TEST_CASE("under a budget too the body runs once for each iteration, until a der
   }
 }
 
-TEST_CASE("what a loop's condition draws is not drawn by its body when it is run again") {
+TEST_CASE("a body that is run again does not draw the numbers of the condition") {
   const Tensor x = scalar(2.0);
   for (std::int64_t budget : budgets) {
     INFO("budget " << budget);
@@ -407,7 +407,7 @@ TEST_CASE("what a loop's condition draws is not drawn by its body when it is run
   }
 }
 
-TEST_CASE("a function that is run again reads the variables of the first run, followed or not") {
+TEST_CASE("a function that is run again reads the values of variables in its first run") {
   const Variable scale(scalar(3.0), "scale", false);
   const Variable count(scalar(std::int64_t{4}), "count");
   const Tensor x = scalar(2.0);
@@ -441,7 +441,7 @@ TEST_CASE("a function that is run again reads the variables of the first run, fo
     });
 }
 
-TEST_CASE("fori_loop: iterations with their number") {
+TEST_CASE("fori_loop: the body gets the number of the iteration") {
   const auto step = [](std::int64_t i, const Tensor& x) { return x * static_cast<double>(i + 1); };
   CHECK(fori_loop(4, step, 1.0).item() == 24);
   CHECK(fori_loop(2, 4, step, tensor({1, 2})).to_vector() == std::vector<double>{12, 24});
@@ -457,7 +457,7 @@ TEST_CASE("fori_loop: iterations with their number") {
   CHECK(product.item() == 24);
 }
 
-TEST_CASE("fori_loop: one entry, of derivatives to every order, also under a memory budget") {
+TEST_CASE("fori_loop: is one entry with derivatives to every order, also with a memory budget") {
   const Tensor x = scalar(0.7);
   for (const std::int64_t budget : {0, 64}) {
     const auto f = [budget](const Tensor& t) {
@@ -480,7 +480,7 @@ TEST_CASE("fori_loop: one entry, of derivatives to every order, also under a mem
   }
 }
 
-TEST_CASE("plain numbers in the state of a loop are tensors of rank 0") {
+TEST_CASE("numbers in the state of a loop become tensors of rank 0") {
   const auto [n, x] =
       while_loop([](const Tensor& i, const Tensor&) { return i < 5; },
                  [](const Tensor& i, const Tensor& s) { return std::tuple(i + 1, s * 2.0); }, std::tuple(0, 1.0));
@@ -502,7 +502,7 @@ TEST_CASE("plain numbers in the state of a loop are tensors of rank 0") {
   CHECK(grad(eighth)(1.5).item() == Approx(8 * std::pow(1.5, 7)));
 }
 
-TEST_CASE("scan under a budget: integers among the inputs, inputs that no step uses, results that nobody asks about") {
+TEST_CASE("scan with a memory budget: integer inputs, unused inputs, unused results") {
   const Tensor xs = linspace(0.5, 1.5, 6), unused = ones({6}), counts = tensor<std::int64_t>({1, 2, 3, 4, 5, 6});
   const auto step = [](const Tensor& s, const std::tuple<Tensor, Tensor, Tensor>& x) {
     const Tensor next = s * std::get<0>(x) + std::get<1>(x);
@@ -538,7 +538,7 @@ TEST_CASE("scan under a budget: integers among the inputs, inputs that no step u
   }
 }
 
-TEST_CASE("memory budgets: derivatives of every order keep them, with draws, variables and outputs") {
+TEST_CASE("memory budgets: derivatives of every order stay within them, with draws, variables and outputs") {
   constexpr std::int64_t n = 400, state_bytes = 8000, budget = 60 * state_bytes;
   const Tensor start = linspace(.1, 1.8, 1000), along = linspace(-1, 1, 1000), xs = full({n}, 0.01);
   const Variable w(scalar(1.1), "w");

@@ -17,14 +17,14 @@ const auto log1pexp = custom_gradient([](const Tensor& x) {
 });
 }  // namespace
 
-TEST_CASE("custom_gradient: the rule is used, in place of one that overflows") {
+TEST_CASE("custom_gradient: its rule replaces one that overflows") {
   CHECK(std::isnan(grad([](const Tensor& x) { return log(1 + exp(x)); })(scalar(1000.0)).item()));
   CHECK(grad(log1pexp)(scalar(1000.0)).item() == 1.0);
   CHECK(close(grad(log1pexp)(scalar(0.3)).item(), 1 / (1 + std::exp(-0.3))));
   CHECK(close(log1pexp(scalar(0.3)).item(), std::log1p(std::exp(0.3))));
 }
 
-TEST_CASE("custom_gradient: a rule may use arguments and results, and is differentiated in its turn") {
+TEST_CASE("custom_gradient: a rule may use arguments and results, and can be differentiated") {
   const auto by_result = custom_gradient([](const Tensor& x) {
     const Tensor y = exp(x);
     return std::pair(y, [y](const Tensor& dy) { return dy * y; });
@@ -36,7 +36,7 @@ TEST_CASE("custom_gradient: a rule may use arguments and results, and is differe
   CHECK(close(grad(grad(grad(by_argument)))(x).item(), std::exp(0.3)));
 }
 
-TEST_CASE("custom_gradient: trees in and out, arguments that are no trees, none") {
+TEST_CASE("custom_gradient: trees as arguments and results, other arguments, missing gradients") {
   const auto f = custom_gradient([](const Tensor& a, int n, const std::vector<Tensor>& b) {
     return std::pair(std::tuple(a * double(n), b[0] * b[1]), [=](const std::tuple<Tensor, Tensor>& dy) {
       return std::tuple(std::get<0>(dy) * double(n), std::vector<Gradient>{std::get<1>(dy) * b[1], none});
@@ -57,7 +57,7 @@ TEST_CASE("custom_gradient: trees in and out, arguments that are no trees, none"
   CHECK(grad(nothing)(a).item() == 0.0);
 }
 
-TEST_CASE("S119: custom_gradient: what the function computes is out of sight") {
+TEST_CASE("S119: custom_gradient: the function's own ops are not recorded") {
   const Tensor x = scalar(2.0);
   int calls = 0;
   const auto f = custom_gradient([&](const Tensor& v) {
@@ -75,7 +75,7 @@ TEST_CASE("S119: custom_gradient: what the function computes is out of sight") {
   CHECK((*tape.gradient(y, x)).item() == 7.0);
 }
 
-TEST_CASE("S27: custom_gradient: variables that the function reads, by construction") {
+TEST_CASE("S27: custom_gradient: variables that the function reads, in order of construction") {
   const Variable w(scalar(2.0), "w"), u(scalar(5.0), "u"), fixed(scalar(1.0), "fixed", false);
   const auto f = custom_gradient([&](const Tensor& x) {
     const Tensor first = u * x, y = w * first * fixed;
@@ -166,7 +166,7 @@ TEST_CASE("custom_gradient: forward mode needs a rule of its own") {
   CHECK_THROWS_WITH(reads(x), Contains("its jvp has no part for the variables that the function reads"));
 }
 
-TEST_CASE("custom_gradient: an argument or an old tensor handed back, and a result given twice") {
+TEST_CASE("custom_gradient: returns an argument, an older tensor, or the same tensor twice") {
   const Tensor x = scalar(2.0), old = scalar(9.0);
   const WarningLog growth;  // collects the warning about a gradient on an active tape
   GradientTape tape({.persistent = true});
@@ -187,7 +187,7 @@ TEST_CASE("custom_gradient: an argument or an old tensor handed back, and a resu
   CHECK((*tape.gradient(b, x)).item() == 1.0);
 }
 
-TEST_CASE("custom_gradient: an exception leaves tapes as they were") {
+TEST_CASE("custom_gradient: an exception leaves tapes unchanged") {
   const Tensor x = scalar(2.0);
   GradientTape tape;
   tape.watch(x);
@@ -224,7 +224,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("recompute_grad: a read of a variable made outside and captured, beside a read inside") {
+TEST_CASE("recompute_grad: a variable is read inside and its captured value is used, too") {
   const Variable w(scalar(3.0), "w");
   GradientTape tape;
   const Tensor outside = w;
@@ -232,7 +232,7 @@ TEST_CASE("recompute_grad: a read of a variable made outside and captured, besid
   CHECK((*tape.gradient(y, w)).item() == 2 * 3 * 9.0);
 }
 
-TEST_CASE("recompute_grad keeps the inputs alone, and runs the function again") {
+TEST_CASE("recompute_grad keeps only the inputs and runs the function again") {
   Generator generator(1);
   const Tensor x = random_uniform(generator, {1000});
   int runs = 0;
@@ -280,7 +280,7 @@ TEST_CASE("recompute_grad: the second run draws the random numbers of the first"
   CHECK_THROWS_WITH(tape.gradient(y, x), Contains("draws more random numbers"));
 }
 
-TEST_CASE("recompute_grad: the second run reads what the first read, whatever was assigned since") {
+TEST_CASE("recompute_grad: the second run reads the values of the first, whatever was assigned since") {
   const Variable w(scalar(3.0), "w");
   const Tensor x = scalar(2.0);
   GradientTape tape;
@@ -295,7 +295,7 @@ TEST_CASE("recompute_grad: the second run reads what the first read, whatever wa
   CHECK(w.read().item() == 100.0);
 }
 
-TEST_CASE("recompute_grad: a function that assigns a variable it reads cannot be run again, and says so") {
+TEST_CASE("recompute_grad: running a function again that assigns a variable it reads is an error") {
   const Variable count(scalar(1.0), "count", false);
   const Tensor x = scalar(2.0);
   const auto f = [&](const Tensor& v) {
@@ -311,7 +311,7 @@ TEST_CASE("recompute_grad: a function that assigns a variable it reads cannot be
   CHECK(count.read().item() == 3.0);
 }
 
-TEST_CASE("a tape that is made inside a function with a gradient of its own, and outlives it, records on") {
+TEST_CASE("a tape that is made inside a custom_gradient function and outlives it keeps recording") {
   const Tensor x = scalar(2.0);
   std::unique_ptr<GradientTape> inner;
   GradientTape outer;
@@ -327,7 +327,7 @@ TEST_CASE("a tape that is made inside a function with a gradient of its own, and
   CHECK((*outer.gradient(z, x)).item() == 5 * 2 + 4.0);
 }
 
-TEST_CASE("recompute_grad: exceptions of the first and of the second run pass through") {
+TEST_CASE("recompute_grad: exceptions of the first and of the second run propagate") {
   const Tensor x = scalar(2.0);
   int left = 0;
   const auto f = recompute_grad([&](const Tensor& v) {
@@ -345,7 +345,7 @@ TEST_CASE("recompute_grad: exceptions of the first and of the second run pass th
   CHECK((*tape.gradient(y, x)).item() == 4.0);
 }
 
-TEST_CASE("grad_pass_through: the derivative of the identity, to every order") {
+TEST_CASE("grad_pass_through: has the derivatives of the identity, to every order") {
   const auto rounded = grad_pass_through([](const Tensor& x) { return round(x); });
   const Tensor x = tensor({0.2, 1.7});
   CHECK(rounded(x).to_vector() == std::vector<double>{0, 2});
@@ -365,7 +365,7 @@ TEST_CASE("grad_pass_through: the derivative of the identity, to every order") {
   CHECK_FALSE(g[1]);
 }
 
-TEST_CASE("prevent_gradient: whoever differentiates through it is told") {
+TEST_CASE("prevent_gradient: differentiating through it is an error") {
   const Tensor x = scalar(2.0);
   const WarningLog growth;  // collects the warning about a gradient on an active tape
   GradientTape tape({.persistent = true});
@@ -379,7 +379,7 @@ TEST_CASE("prevent_gradient: whoever differentiates through it is told") {
   CHECK((*tape.gradient(x * x + stop_gradient(y), x)).item() == 4.0);
 }
 
-TEST_CASE("custom_gradient: batched, several results, and cotangents that are none") {
+TEST_CASE("custom_gradient: a batched rule with several results and missing cotangents") {
   std::vector<Shape> shapes;
   const auto f = custom_gradient(
       [&](const Tensor& x) {
@@ -398,7 +398,7 @@ TEST_CASE("custom_gradient: batched, several results, and cotangents that are no
   CHECK(shapes == std::vector<Shape>{{3, 3}, {3}});
 }
 
-TEST_CASE("custom_gradient: a jvp gets zeros for tangents that are none") {
+TEST_CASE("custom_gradient: a jvp gets zeros for missing tangents") {
   const auto f = custom_gradient(
       [](const Tensor& x, const Tensor& y) {
         return std::pair(x * y, [x, y](const Tensor& dy) { return std::pair(dy * y, dy * x); });
@@ -411,7 +411,7 @@ TEST_CASE("custom_gradient: a jvp gets zeros for tangents that are none") {
   CHECK(jvp([&](const Tensor& v) { return f(x, v); }, y, 1.0).second.item() == 3.0);
 }
 
-TEST_CASE("functions that give another number of tensors, the second time or at all, are refused") {
+TEST_CASE("functions that return a wrong number of tensors, at the first or second call, are refused") {
   const Tensor x = scalar(3.0);
   std::size_t count = 1;
   const auto f = recompute_grad([&](const Tensor& v) { return std::vector<Tensor>(count, v * v); });

@@ -61,7 +61,7 @@ bool close(double a, double b, double tolerance) { return std::abs(a - b) <= tol
 
 }  // namespace
 
-TEST_CASE("an accumulator carries what a replay of the tape would push, for every op") {
+TEST_CASE("ForwardAccumulator and forward replay of a tape give the same tangents, for every op") {
   for (const cases::Pointwise& row : cases::pointwise()) {
     if (row.flags & (cases::boolean_result | cases::constant)) continue;
     support::Random random(row.name);
@@ -88,7 +88,7 @@ TEST_CASE("an accumulator carries what a replay of the tape would push, for ever
     }
 }
 
-TEST_CASE("every mixture of two and three nested modes agrees, for every pointwise op") {
+TEST_CASE("nestings of two and three modes agree, for every pointwise op") {
   for (const cases::Pointwise& row : cases::pointwise()) {
     if (row.flags & (cases::boolean_result | cases::constant)) continue;
     support::Random random(row.name);
@@ -115,7 +115,7 @@ TEST_CASE("every mixture of two and three nested modes agrees, for every pointwi
   }
 }
 
-TEST_CASE("every mixture of two and three nested modes agrees, for every other op") {
+TEST_CASE("nestings of two and three modes agree, for every other op") {
   for (const auto rows : cases::shaped_tables())
     for (const cases::Shaped& row : rows) {
       if (row.flags & (cases::boolean_result | cases::constant)) continue;
@@ -139,7 +139,7 @@ TEST_CASE("every mixture of two and three nested modes agrees, for every other o
     }
 }
 
-TEST_CASE("orders up to six of power, divide and tanh against closed forms, by every kind of nesting") {
+TEST_CASE("derivatives of power, divide and tanh up to order six agree with closed forms, in every nesting") {
   const double x = 0.7;
   // (d/dx)^n tanh as a polynomial in t = tanh x: p' (1 - t^2).
   std::vector<double> polynomial{0, 1};
@@ -173,7 +173,7 @@ TEST_CASE("orders up to six of power, divide and tanh against closed forms, by e
   }
 }
 
-TEST_CASE("no perturbation is taken for another's") {
+TEST_CASE("nested derivatives do not confuse perturbations") {
   // d/dx (x d/dy (x + y)) = 1; a confused system says 2 (Siskind and Pearlmutter 2005).
   for (const std::vector<Mode>& modes : mixtures(2)) {
     const Function f = [&](const Tensor& x) {
@@ -187,7 +187,7 @@ TEST_CASE("no perturbation is taken for another's") {
   CHECK(jvp([&](const Tensor& y) { return x * y; }, x, 1.0).second.item() == 3.0);
 }
 
-TEST_CASE("ForwardAccumulator: trees, variables, several tangents, and what is not connected") {
+TEST_CASE("ForwardAccumulator: trees, variables, several tangents, and unconnected tensors") {
   const Variable w(tensor({1., 2.}), "w");
   const Tensor x = tensor({3., 4.}), far = scalar(1.0);
   ForwardAccumulator accumulator({w, x}, {tensor({1., 0.}), tensor({0., 10.})});
@@ -228,7 +228,7 @@ TEST_CASE("ForwardAccumulator: tangents live as long as their tensors") {
   CHECK(inner.jvp(y));
 }
 
-TEST_CASE("ForwardAccumulator: any number of them, each with a primal of its own") {
+TEST_CASE("ForwardAccumulator: any number of accumulators, each with its own primal") {
   std::vector<Tensor> primals;
   std::vector<std::unique_ptr<ForwardAccumulator>> accumulators;
   for (int i = 0; i < 40; ++i) {
@@ -245,7 +245,7 @@ TEST_CASE("ForwardAccumulator: any number of them, each with a primal of its own
   }
 }
 
-TEST_CASE("ForwardAccumulator: an op whose jvp throws leaves it usable") {
+TEST_CASE("ForwardAccumulator: usable after a jvp has thrown") {
   const Tensor x = scalar(2.0), in[] = {x};
   const ForwardAccumulator outer(x, 1.0), inner(x, 1.0);
   const auto unruly = [&] {
@@ -263,7 +263,7 @@ TEST_CASE("ForwardAccumulator: an op whose jvp throws leaves it usable") {
       ShapeError);
 }
 
-TEST_CASE("ForwardAccumulator: a jvp that destroys it") {
+TEST_CASE("ForwardAccumulator: a jvp may destroy it") {
   const Tensor x = scalar(2.0), in[] = {x}, out[] = {from_data(std::vector<double>{4.0}, {})};
   auto accumulator = std::make_unique<ForwardAccumulator>(x, 1.0);
   record_operation("mine", in, out, {}, [&](std::span<const Tensor> t) {
@@ -275,7 +275,7 @@ TEST_CASE("ForwardAccumulator: a jvp that destroys it") {
   CHECK((*next.jvp(x * x)).item() == 4.0);
 }
 
-TEST_CASE("ForwardAccumulator: what does not fit is refused") {
+TEST_CASE("ForwardAccumulator: refuses wrong tangents, dtypes and threads") {
   const Tensor x = tensor({1., 2.});
   CHECK_THROWS_WITH(ForwardAccumulator(x, {x, x}), Contains("2 tangents for 1 primals"));
   CHECK_THROWS_AS(ForwardAccumulator(x, scalar(1.0)), ShapeError);
@@ -319,7 +319,7 @@ TEST_CASE("forward over reverse, and reverse over forward, give Hessian-vector p
   }
 }
 
-TEST_CASE("jvp and linearize: structures, one call of the function, and constants") {
+TEST_CASE("jvp and linearize: structures of results, one call of the function, constants") {
   int calls = 0;
   const auto f = [&](const Tensor& a, const std::vector<Tensor>& b) {
     ++calls;
@@ -350,7 +350,7 @@ TEST_CASE("jvp and linearize: structures, one call of the function, and constant
   CHECK(grad([&](const Tensor& t) { return square_of(t); })(scalar(1.0)).item() == 4.0);
 }
 
-TEST_CASE("tapes and accumulators that leave the stack within a jvp, and enter again, are not hidden for good") {
+TEST_CASE("tapes and accumulators that a jvp stops and resumes record afterwards") {
   const Tensor x = scalar(0.5);
   ForwardAccumulator forward(x, 1.0);
   GradientTape tape({.persistent = true});

@@ -56,7 +56,7 @@ TEST_CASE("value_and_grad: the value, and gradients in the structure of the para
   static_assert(std::is_same_v<decltype(grad(f)(2., 3.)), std::tuple<Tensor, Tensor>>);
 }
 
-TEST_CASE("template arguments pick parameters: negative, repeated, in the order given (S51)") {
+TEST_CASE("template arguments select parameters: negative, repeated, in the given order (S51)") {
   const auto f = [](const auto& a, double b, const auto& c) { return a * b * c; };
   CHECK(grad<-1>(f)(2., 3., 5.).item() == 6);
   const auto [c, a, again] = grad<2, 0, -1>(f)(2., 3., 5.);
@@ -65,7 +65,7 @@ TEST_CASE("template arguments pick parameters: negative, repeated, in the order 
   CHECK(again.item() == 6);
 }
 
-TEST_CASE("other arguments pass untouched (S59)") {
+TEST_CASE("other arguments are passed on unchanged (S59)") {
   std::vector<int> strides{1, 2};
   const std::vector<int>* seen = nullptr;
   const Tensor c = tensor({3});
@@ -131,14 +131,14 @@ TEST_CASE("trees of parameters") {
   CHECK(same(gb, {4}));
 }
 
-TEST_CASE("zeros where not connected, and for what cuts the path") {
+TEST_CASE("gradients are zeros where unconnected and behind stop_gradient") {
   const auto f = [](const Tensor& x, const Tensor&) { return sum(x); };
   CHECK(same(std::get<1>(grad(f)(tensor({1}), tensor({1, 2}))), {0, 0}));
   CHECK(same(grad([](const Tensor& x) { return sum(stop_gradient(x)); })(tensor({1, 2})), {0, 0}));
   CHECK(same(grad([](const Tensor&) { return scalar(3.); })(tensor({1, 2})), {0, 0}));
 }
 
-TEST_CASE("f may return its parameter, a captured tensor, or size 1 of any rank") {
+TEST_CASE("the function may return its parameter, a captured tensor, or one element of any rank") {
   CHECK(same(grad([](const Tensor& x) { return x; })(tensor({{4.}})), {1}));
   const auto [value, g] = value_and_grad([](const Tensor& x) { return x; })(3.);
   CHECK(value.item() == 3);
@@ -151,7 +151,7 @@ TEST_CASE("a gradient of gather is dense") {
   CHECK(same(g, {2, 2, 0, 0, 1, 1}));
 }
 
-TEST_CASE("has_aux hands on what f returns beside the value") {
+TEST_CASE("has_aux returns the function's second result unchanged") {
   const auto f = [](const Tensor& x) { return std::pair(sum(x * x), std::string("extra")); };
   const auto [pair, g] = value_and_grad(f, has_aux)(tensor({1, 2}));
   CHECK(pair.first.item() == 5);
@@ -181,7 +181,7 @@ TEST_CASE("wrong results and parameters are refused (S42, S61)") {
   require_balanced();
 }
 
-TEST_CASE("an exception of f passes, and the tapes stay balanced (S41, S61)") {
+TEST_CASE("an exception of the function propagates, and the stack of tapes is balanced (S41, S61)") {
   struct Stop {};
   int calls = 0;
   const auto f = [&](const Tensor& x) -> Tensor {
@@ -212,13 +212,13 @@ TEST_CASE("make_vjp: value and vector-Jacobian product (S62, S63)") {
   CHECK(copy(3).dense().item() == 18);
 }
 
-TEST_CASE("make_vjp that is not persistent is used once (S63)") {
+TEST_CASE("a make_vjp that is not persistent can be used once (S63)") {
   const auto once = make_vjp(square_sum, {.persistent = false})(tensor({1, 2}));
   CHECK(same(*once.second(), {2, 4}));
   CHECK_THROWS_AS(once.second(), TapeError);
 }
 
-TEST_CASE("make_vjp: results are new tensors, in f's structure, each counted (S60)") {
+TEST_CASE("make_vjp: results are new tensors in the function's structure, all of which count (S60)") {
   const Tensor x = scalar(5.);
   const auto [y, vjp] = make_vjp([](const Tensor& p) { return std::pair(p, 2 * p); })(x);
   CHECK(y.first.id() != x.id());
@@ -243,7 +243,7 @@ TEST_CASE("make_vjp gives one gradient per picked parameter, none where not conn
   static_assert(std::is_same_v<decltype(make_vjp<0>(f)(y, y, y).second()), Gradient>);
 }
 
-TEST_CASE("cotangents that do not fit are refused (S62, S80)") {
+TEST_CASE("cotangents of wrong shape or number are refused (S62, S80)") {
   const auto [y, vjp] = make_vjp([](const Tensor& p) { return std::pair(p, 2 * p); })(tensor({1, 2}));
   CHECK_THROWS_AS(vjp(tensor({1, 2})), ValueError);
   CHECK_THROWS_WITH(vjp(tensor({1, 2})), Catch::Contains("Passed 1 grad_ys for 2 ys"));
@@ -266,7 +266,7 @@ TEST_CASE("a vjp is differentiable (S64)") {
   CHECK(same(*tape.gradient(y, x), {3, 12}));
 }
 
-TEST_CASE("a vjp keeps tape and results alive; dropping it frees them (S65)") {
+TEST_CASE("a vjp keeps its tape and results alive until it is destroyed (S65)") {
   const std::int64_t before = memory_stats().live_tensors;
   {
     auto result = make_vjp([](const Tensor& p) { return exp(sin(p)); })(tensor({1, 2}));
@@ -320,7 +320,7 @@ TEST_CASE("jacobian: shape of the result, then of the parameter") {
   CHECK(jacobian([](const Tensor& p) { return p * ones({3}); })(2.).shape() == Shape{3});
 }
 
-TEST_CASE("jacobian by rows and by columns agree") {
+TEST_CASE("jacobians by rows and by columns agree") {
   const Tensor x = tensor({0.3, -0.2, 0.5}), w = tensor({{1, 2, 3}, {-1, 0.5, 2}, {0, 1, -1}});
   const auto f = [&](const Tensor& p) { return tanh(matmul(w, p)); };
   const Tensor columns = jacobian(f)(x);
@@ -331,7 +331,7 @@ TEST_CASE("jacobian by rows and by columns agree") {
   CHECK(same(slice(rows, {reel::all, range_from(3)}), Values(6)));
 }
 
-TEST_CASE("jacobian of trees, of nothing, and of what is not connected") {
+TEST_CASE("jacobian of trees, of empty tensors, and of unconnected parameters") {
   const Layer layer{tensor({1, 2}), tensor({3})};
   const auto f = [](const Layer& l) { return std::pair(l.w * l.b, sum(l.w)); };
   const auto [first, second] = jacobian(f)(layer);
@@ -394,7 +394,7 @@ TEST_CASE("plain numbers are parameters, tangents and vectors") {
   CHECK(hvp(cube)(2.0, 0.5).item() == 6);
 }
 
-TEST_CASE("jacobian, hessian and hvp are differentiable in turn") {
+TEST_CASE("jacobian, hessian and hvp are differentiable") {
   const Tensor x = tensor({1, 2});
   const auto f = [](const Tensor& p) { return sum(p * p * p * p); };
   const Tensor third = jacobian([&](const Tensor& p) { return hessian(f)(p); })(x);

@@ -34,7 +34,7 @@ std::pair<Tensor, Tensor> twice_and_thrice(const Tensor& x, int& calls) {
 
 }  // namespace
 
-TEST_CASE("S106: gradients work on the innermost recording tape, or the one given; without one TapeError") {
+TEST_CASE("S106: gradients use the innermost recording tape, or the given one; without one TapeError") {
   const Tensor x = scalar(3.0);
   CHECK_THROWS_AS(gradients(x, x), TapeError);
   CHECK_THROWS_AS(hessians(x, x), TapeError);
@@ -189,7 +189,7 @@ TEST_CASE("S89, C9: every floating dtype has gradients, bfloat16 too") {
   }
 }
 
-TEST_CASE("S90: an integer on the way cuts the path, without an error") {
+TEST_CASE("S90: an integer intermediate value ends the path without an error") {
   const Tensor x = tensor({1., 2.});
   GradientTape tape;
   tape.watch(x);
@@ -200,7 +200,7 @@ TEST_CASE("S90: an integer on the way cuts the path, without an error") {
   CHECK(gradients(y + x, x)[0].dense().to_vector() == Values{1, 1});
 }
 
-TEST_CASE("S92: ys that do not depend on xs are skipped; ys may feed each other (testDependentYs)") {
+TEST_CASE("S92: ys that do not depend on xs are skipped; a y may depend on another (testDependentYs)") {
   const Tensor x = scalar(3.0);
   GradientTape tape;
   tape.watch(x);
@@ -332,7 +332,7 @@ TEST_CASE("S105: the sum of total derivatives; stop_gradients gives partial ones
   CHECK(number(gradients(a * n, a, {.stop_gradients = n})[0]) == 3);
 }
 
-TEST_CASE("S31, C4: an output gradient for an inner y adds") {
+TEST_CASE("S31, C4: the output gradient of an intermediate y is added") {
   const Tensor x = scalar(3.0), y = scalar(2.0);
   GradientTape tape;
   tape.watch(std::vector{x, y});
@@ -361,7 +361,7 @@ TEST_CASE("S128: hessians are block diagonal, of shape x.shape + x.shape") {
   CHECK(tape.active());
 }
 
-TEST_CASE("S129, C15: the Hessian of what is linear or not connected is zero") {
+TEST_CASE("S129, C15: the Hessian of a linear or unconnected function is zero") {
   const Tensor x = tensor<float>({1, 2}), other = ones({3}), integers = tensor<int>({1, 2});
   GradientTape tape;
   tape.watch(x);
@@ -409,7 +409,7 @@ TEST_CASE("S126, S127: hessian_vector_product, with v a constant") {
   CHECK_FALSE(hessian_vector_product(scalar(1.0), x, v)[0]);
 }
 
-TEST_CASE("S126: hessian_vector_product: one number for all of v, slices as v, leaves that are none") {
+TEST_CASE("S126: hessian_vector_product: v as one number, as slices, and missing leaves") {
   const Tensor x = tensor({1., -1.}), table = reshape(arange(6.0), {3, 2});
   GradientTape tape;
   tape.watch(std::vector{x, table});
@@ -423,7 +423,7 @@ TEST_CASE("S126: hessian_vector_product: one number for all of v, slices as v, l
                     Contains("leaf 0 of v has shape [4, 2], that of xs [3, 2]"));
 }
 
-TEST_CASE("S106: accumulators are passed over, and a paused tape misses the first derivative") {
+TEST_CASE("S106: gradients skip accumulators, and a paused tape does not record the first derivative") {
   const Tensor x = scalar(3.0);
   GradientTape tape;
   tape.watch(x);

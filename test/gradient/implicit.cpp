@@ -29,7 +29,7 @@ void require_balanced() { CHECK_THROWS_AS(gradients(scalar(1.0), scalar(1.0)), T
 
 }  // namespace
 
-TEST_CASE("S44, S45: implicit gradients of the variables read, by construction; arguments are not watched") {
+TEST_CASE("S44, S45: implicit gradients of the variables read, in order of construction; arguments are not watched") {
   const Variable v0(scalar(3.0), "v0"), v1(scalar(4.0), "v1"), unread(scalar(1.0), "unread"),
       fixed(scalar(5.0), "fixed", false);
   const Tensor x = scalar(2.0);
@@ -50,7 +50,7 @@ TEST_CASE("S44, S45: implicit gradients of the variables read, by construction; 
   require_balanced();
 }
 
-TEST_CASE("S44: the value keeps f's structure, several results are summed, a variable read but unused has none") {
+TEST_CASE("S44: the value keeps its structure, results are summed, an unused variable has no gradient") {
   const Variable v(scalar(3.0)), idle(scalar(1.0));
   const auto f = [&] {
     static_cast<void>(idle.read());
@@ -66,7 +66,7 @@ TEST_CASE("S44: the value keeps f's structure, several results are summed, a var
   CHECK(number(implicit_grad([&] { return v; })()[0].first) == 1);
 }
 
-TEST_CASE("S47, S130: implicit_grad is the list alone; TensorFlow's names are aliases") {
+TEST_CASE("S47, S130: implicit_grad returns only the list; TensorFlow's names are aliases") {
   const Variable v(scalar(3.0));
   const auto f = [&](double k) { return v * v * k; };
   CHECK(number(implicit_grad(f)(2.0)[0].first) == 12);
@@ -80,7 +80,7 @@ TEST_CASE("S47, S130: implicit_grad is the list alone; TensorFlow's names are al
   CHECK(numbers(val_and_grad_function(polynomial, {1, 0})(2.0, 3.0).second) == Values{-4, 27});
 }
 
-TEST_CASE("S42, S43: nothing returned, or no variable read, is ValueError") {
+TEST_CASE("S42, S43: returning nothing or reading no variable is a ValueError") {
   const Variable v(scalar(3.0)), fixed(scalar(1.0), "fixed", false);
   const auto nothing = [&] {
     static_cast<void>(v.read());
@@ -118,7 +118,7 @@ TEST_CASE("S41: any exception leaves the stack of tapes balanced") {
   CHECK(number(implicit_grad(f)(scalar(2.0))[0].first) == 4);
 }
 
-TEST_CASE("implicit gradients train, and are differentiable") {
+TEST_CASE("implicit gradients train a model and are differentiable") {
   const Variable w(scalar(0.0));
   const auto step = implicit_value_and_grad([&](const Tensor& x) { return square(w * x - 6.0); });
   for (int i = 0; i < 50; ++i) {
@@ -175,7 +175,7 @@ TEST_CASE("S49, S51: parameters by position: negative, repeated, none; out of ra
   CHECK(numbers(gradients_function<1, -2>(polynomial)(2.0, 3.0)) == Values{-4, 27});
 }
 
-TEST_CASE("S49, S50: parameters by name need named(), and no mixture") {
+TEST_CASE("S49, S50: parameters by name need named() and cannot be mixed with positions") {
   const auto f = named(polynomial, "x", "y");
   CHECK(f(scalar(2.0), scalar(3.0)).item() == 6);
   CHECK(numbers(gradients_function(f, {"y", "x"})(2.0, 3.0)) == Values{-4, 27});
@@ -197,7 +197,7 @@ TEST_CASE("S49, S50: parameters by name need named(), and no mixture") {
                   ValueError);
 }
 
-TEST_CASE("S49: make_vjp, value_and_grad and grad pick parameters at run time, too") {
+TEST_CASE("S49: make_vjp, value_and_grad and grad select parameters at run time") {
   const auto f = named(polynomial, "x", "y");
   const auto [y, vjp] = make_vjp(f, {"y", "x"})(2.0, 3.0);
   CHECK(y.item() == 6);
@@ -219,7 +219,7 @@ TEST_CASE("S49: make_vjp, value_and_grad and grad pick parameters at run time, t
   CHECK(grad<1>(f)(scalar(2.0), 3.0).item() == -4);
 }
 
-TEST_CASE("S53, S54: results are summed, dy weights them; numbers and vectors of numbers become tensors") {
+TEST_CASE("S53, S54: results are summed with weights dy; numbers and vectors of numbers become tensors") {
   const auto f = [](const Tensor& x) { return std::pair(x * x, x * 10.0); };
   CHECK(numbers(gradients_function(f)(3.0)) == Values{16});
   CHECK(numbers(gradients_function(f)(3.0, dy({scalar(2.0), scalar(0.5)}))) == Values{17});
@@ -261,7 +261,7 @@ TEST_CASE("S56, S57, C11: each parameter is a tensor of its own") {
   CHECK(numbers(gradients_function(product, {1})(v, v)) == Values{1});
 }
 
-TEST_CASE("S59, S60: others pass untouched; results are new tensors, each counted") {
+TEST_CASE("S59, S60: other arguments are passed on unchanged; results are new tensors, all of which count") {
   const Tensor x = scalar(5.0);
   const std::vector<int> strides{1, 2};
   const auto f = [&](const Tensor& p, const std::vector<int>& s) {
@@ -275,7 +275,7 @@ TEST_CASE("S59, S60: others pass untouched; results are new tensors, each counte
   CHECK(numbers(gradients_function([](const Tensor& p) { return std::vector{p, p}; })(x)) == Values{2});
 }
 
-TEST_CASE("gradients that are not connected are none; an outer tape records all of it (S19)") {
+TEST_CASE("unconnected gradients are missing; an outer tape records all ops (S19)") {
   CHECK_FALSE(gradients_function([](const Tensor& x, const Tensor&) { return x; })(1.0, 2.0)[1]);
   const Tensor x = scalar(2.0);
   GradientTape tape;

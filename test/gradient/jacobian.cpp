@@ -113,7 +113,7 @@ TEST_CASE("jacobian has the structure of the sources, which may be variables, tr
   CHECK(same(*tape.jacobian(y, y), {1, 0, 0, 1}));
 }
 
-TEST_CASE("jacobian of what is not connected: none with its reason, or zeros") {
+TEST_CASE("jacobian of unconnected sources: none with its reason, or zeros") {
   const Tensor x = tensor({1, 2}), far = zeros({3}), counts = tensor<std::int32_t>({1, 2});
   GradientTape tape({.persistent = true});
   tape.watch(x);
@@ -187,7 +187,7 @@ TEST_CASE("jacobian inside the scope of a persistent tape is recorded: its deriv
   CHECK(third.shape() == Shape{2, 2, 2, 2});
 }
 
-TEST_CASE("jacobian by an inner tape is followed by an outer one: Hessian, and Hessian of a Hessian's norm") {
+TEST_CASE("jacobian by an inner tape is differentiated by an outer one: Hessian, Hessian of a Hessian's norm") {
   const Tensor x = tensor({0.5, -1, 2}), a = tensor({{1, 2, 3}, {4, 5, 6}, {7, 8, 9}});
   GradientTape outer;
   outer.watch(x);
@@ -219,7 +219,7 @@ TEST_CASE("jacobian of a Jacobian through reductions, joins and softmax agrees w
   CHECK(same(jacobian(jf)(x), second));
 }
 
-TEST_CASE("rows beyond what one sweep carries come in several, and make one Jacobian") {
+TEST_CASE("a Jacobian with more rows than one pass carries is computed in several passes") {
   // The widest tensor on the way has 2^20 elements: a sweep carries four rows, and a tape that is used up as it goes
   // must last for all of them.
   const std::int64_t wide = std::int64_t{1} << 20;
@@ -266,7 +266,7 @@ TEST_CASE("the rule of a user gets one cotangent at a time, in the shape of the 
   CHECK(same(j, expected));
 }
 
-TEST_CASE("the rule of a user may give none, slices, or none for some rows alone") {
+TEST_CASE("a user's rule may return none, slices, or none for some rows only") {
   const Tensor x = tensor({1, 2, 3});
   GradientTape tape({.persistent = true});
   tape.watch(x);
@@ -307,7 +307,7 @@ TEST_CASE("an exception or a wrong shape in a user's rule leaves the tapes in or
   CHECK_THROWS_AS(tape.jacobian(y, x), ShapeError);
 }
 
-TEST_CASE("an override stands for the library's rule in every row") {
+TEST_CASE("an override replaces the library's rule for every row") {
   const Tensor x = tensor({1, 2});
   GradientTape tape({.persistent = true});
   tape.watch(x);
@@ -365,7 +365,7 @@ TEST_CASE("jacobian refuses complex targets and ranks beyond the largest") {
   CHECK(same(*tape.jacobian(y, x), {std::exp(1.), 0, 0, std::exp(2.)}));
 }
 
-TEST_CASE("jacobian of several thousand ops needs no stack") {
+TEST_CASE("jacobian of several thousand ops does not recurse") {
   const Tensor x = tensor({1, 1});
   GradientTape tape;
   tape.watch(x);
@@ -387,7 +387,7 @@ TEST_CASE("batch_jacobian: the Jacobian of each element of the batch") {
   CHECK(j.is_contiguous());
 }
 
-TEST_CASE("batch_jacobian of a layer: the weights, scaled by each element's own slope") {
+TEST_CASE("batch_jacobian of a layer: the weights times the slope of each element") {
   const Tensor x = tensor({{0.1, 0.2}, {0.3, -0.4}, {0.5, 0.6}}), w = tensor({{1, 2, 3, 4}, {5, 6, 7, 8}});
   GradientTape tape;
   tape.watch(x);
@@ -417,7 +417,7 @@ TEST_CASE("batch_jacobian: batches of scalars (rank 1), empty ones, and sums ove
   CHECK(tape.batch_jacobian(slice(exp(no_batch), {all, range_to(3)}), no_batch).dense().shape() == Shape{0, 3, 4});
 }
 
-TEST_CASE("batch_jacobian of what is not connected: none by default, zeros on request") {
+TEST_CASE("batch_jacobian of unconnected sources: none by default, zeros on request") {
   const Tensor x = zeros({6, 1}), y = zeros({6, 2, 3});
   GradientTape tape({.persistent = true});
   tape.watch(x);
@@ -436,7 +436,7 @@ TEST_CASE("batch_jacobian inside the scope of a persistent tape is differentiabl
   CHECK(same(*tape.batch_jacobian(first, x), {6, 0, 0, 0, 0, 0, 0, 12, 18, 0, 0, 0, 0, 0, 0, 24}));
 }
 
-TEST_CASE("batch_jacobian refuses batches that differ, and what has none") {
+TEST_CASE("batch_jacobian refuses different batches and tensors without a batch axis") {
   const Tensor x = ones({2, 3}), s = scalar(1.);
   GradientTape tape({.persistent = true});
   tape.watch(x);

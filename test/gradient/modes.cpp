@@ -104,7 +104,7 @@ TEST_CASE("a rule that takes a batch gets a batch of one from gradient()") {
   CHECK(distance(h, hessian([&](const Tensor& t) { return sum(times(t, a)); })(x)) < 1e-12);
 }
 
-TEST_CASE("a batched rule whose results lack the batch axis is told so") {
+TEST_CASE("a batched rule whose results lack the batch axis is an error") {
   const auto wrong = custom_gradient(
       [](const Tensor& t) { return std::pair(t * t, [](const Tensor& g) { return sum(g, 0); }); }, {.batched = true});
   const Tensor x = ramp({3});
@@ -137,7 +137,7 @@ TEST_CASE("record_operation: a batched rule, of several inputs and outputs, one 
   CHECK(calls == 3);
 }
 
-TEST_CASE("jacobian: an override on the way leaves reverse mode, since it replaces the vjp alone") {
+TEST_CASE("jacobian: reverse mode is used if an override is on the path, since it replaces the vjp only") {
   const Tensor a = ramp({3, 60}), x = ramp({3});
   int replaced = 0;
   const GradientRegistry::OverrideGuard guard("tanh", [&](const RecordedOp&, std::span<const Gradient> g) {
@@ -176,7 +176,7 @@ TEST_CASE("batch_jacobian chooses its mode, on a tape and as a wrapper") {
   }
 }
 
-TEST_CASE("batch_jacobian: dtypes, what is not connected, and derivatives of it") {
+TEST_CASE("batch_jacobian: dtypes, unconnected sources, derivatives of the result") {
   const Tensor a = ramp({2, 9}), x = ramp({4, 2});
   const auto f = [&](const Tensor& t) { return times(t, cast(a, t.dtype())); };
   CHECK(batch_jacobian(f)(cast(x, DType::float32)).dtype() == DType::float32);
@@ -191,7 +191,7 @@ TEST_CASE("batch_jacobian: dtypes, what is not connected, and derivatives of it"
   CHECK(batch_jacobian<1>([&](double, const Tensor& t) { return f(t); })(1.0, x).shape() == Shape{4, 9, 2});
 }
 
-TEST_CASE("jacobian by columns: several targets and parameters, what is not connected, empty, or of another dtype") {
+TEST_CASE("jacobian by columns: several targets and parameters; unconnected, empty, other dtypes") {
   const Tensor a = ramp({2, 30}), x = ramp({2}), y = scalar(0.5), empty = zeros({0});
   Calls calls;
   const auto f = [&](const Tensor& p, const Tensor& q, const Tensor& none_of) {
@@ -226,7 +226,7 @@ TEST_CASE("the functional jacobian refuses complex parameters and ranks beyond t
                     Catch::Contains("leaf 0 of v is none"));
 }
 
-TEST_CASE("batch_jacobian by columns: a result of another dtype, a tape that goes on, a jvp that gives nothing") {
+TEST_CASE("batch_jacobian by columns: result of another dtype, active tape, jvp without tangent") {
   const Tensor a = ramp({2, 9}), x = ramp({4, 2});
   Calls calls;
   const auto f = counted(calls, a, Rules::both);

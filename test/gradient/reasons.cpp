@@ -27,7 +27,7 @@ struct Row {
 
 }  // namespace
 
-TEST_CASE("every code is produced, and says what it is about") {
+TEST_CASE("every reason is produced and its text names the op, variable or line") {
   const Variable early(scalar(2.0), "early"), frozen(scalar(2.0), "frozen", false);
   const Tensor before = early, never = scalar(3.0);
   GradientRegistry::add_not_differentiable("reasons_flat");
@@ -102,7 +102,7 @@ TEST_CASE("every code is produced, and says what it is about") {
   GradientRegistry::remove("reasons_flat");
 }
 
-TEST_CASE("stop_gradients is the reason on a tape of any length, whatever its entries owned") {
+TEST_CASE("stop_gradients is the reason on a tape of any length") {
   const std::string reason = "the path ends at stop_gradients, an option of gradient()";
   // One entry whose rule goes with the entry, and more entries than one chunk of memory holds.
   const auto through_checkpoint = [](const Tensor& y) {
@@ -126,7 +126,7 @@ TEST_CASE("stop_gradients is the reason on a tape of any length, whatever its en
   }
 }
 
-TEST_CASE("a used tape says so; a default-constructed gradient too") {
+TEST_CASE("the reasons of a used tape and of a default-constructed gradient") {
   const Tensor x = scalar(2.0);
   GradientTape tape;
   tape.watch(x);
@@ -139,7 +139,7 @@ TEST_CASE("a used tape says so; a default-constructed gradient too") {
   CHECK_THROWS_WITH(Gradient().dense(), Contains("default-constructed"));
 }
 
-TEST_CASE("a gradient kept back on one path is no reason for a source on another") {
+TEST_CASE("a gradient that is blocked on one path is no reason for a source on another") {
   const Tensor x = scalar(2.0), w = scalar(3.0), apart = scalar(4.0);
   GradientTape tape({.persistent = true});
   for (const Tensor& t : {x, w, apart}) tape.watch(t);
@@ -194,7 +194,7 @@ TEST_CASE("a tape resumed, or made, while recording is suspended stays on the st
   for (GradientTape* t : {&outer, &stopped, made.get()}) CHECK((*t->gradient(y, x)).item() == 4.0);
 }
 
-TEST_CASE("integer variables, variables of a tape that watches none, and parts of a path have reasons of their own") {
+TEST_CASE("reasons for integer variables, for a tape that watches no variables, and within a path") {
   const Variable count(tensor<std::int64_t>({1, 2}), "count"), w(scalar(2.0), "w");
   const Tensor x = scalar(3.0);
   GradientTape tape({.persistent = true, .watch_accessed_variables = false});
@@ -212,7 +212,7 @@ TEST_CASE("integer variables, variables of a tape that watches none, and parts o
   CHECK(tape.gradient({whole, far}, x).reason() == WhyNone::integer_dtype);
 }
 
-TEST_CASE("explain: several sources and targets, results beside the path, long paths") {
+TEST_CASE("explain: several sources and targets, results off the path, long paths") {
   const Tensor x = scalar(0.2), z = scalar(0.3), far = scalar(1.0);
   GradientTape tape({.persistent = true});
   tape.watch(x);
@@ -234,7 +234,7 @@ TEST_CASE("explain: several sources and targets, results beside the path, long p
   CHECK_THAT(tape.explain(far, x), Contains("no gradient: nothing that the tape watches leads to the target"));
 }
 
-TEST_CASE("a gradient of slices, and one of nothing, as values") {
+TEST_CASE("slices and missing gradients as values") {
   const Tensor values = tensor({{1., 2.}}), index = tensor<std::int64_t>({1});
   const Gradient sparse(IndexedSlices{values, index, {3, 2}});
   const Gradient copy = sparse;

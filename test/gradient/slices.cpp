@@ -31,7 +31,7 @@ std::int64_t peak_of(const F& f) {
 
 }  // namespace
 
-TEST_CASE("S118: gather's gradient is sparse, of tensors and variables, through identity, contiguous and cast") {
+TEST_CASE("S118: gather's gradient is sparse for tensors and variables, through identity, contiguous and cast") {
   const Tensor x = table();
   const Variable v(table(), "table");
   GradientTape tape;
@@ -100,7 +100,7 @@ TEST_CASE("S116: slices from outside name rows of a gather, from the end too") {
   CHECK(g.dense().to_vector() == Values{3 + 7 + 11, 4 + 8 + 12, 0, 0, 1 + 5, 2 + 6, 9, 10});
 }
 
-TEST_CASE("S113: dense() adds duplicates and leaves zeros; what does not fit is refused") {
+TEST_CASE("S113: dense() adds duplicates and fills zeros; wrong indices are refused") {
   CHECK(some_rows().dense().to_vector() == Values{10, 20, 0, 0, 101, 202, 0, 0});
   CHECK(some_rows().dense(DType::float64).dtype() == DType::float64);
   CHECK_THROWS_AS(some_rows().dense(DType::float32), ValueError);
@@ -126,7 +126,7 @@ TEST_CASE("S113: dense() is differentiable: the rows gathered") {
   CHECK(gradients(sum(d * d), values)[0].dense().to_vector() == Values{8, 12, 8, 12});
 }
 
-TEST_CASE("S114: a warning before 100 000 000 elements are allocated, and none below") {
+TEST_CASE("S114: a warning before 100 000 000 elements are allocated") {
   struct Log {
     std::vector<std::string> texts;
     Log() {
@@ -157,7 +157,7 @@ TEST_CASE("S114: a warning before 100 000 000 elements are allocated, and none b
   CHECK(log.texts.size() == 1);
 }
 
-TEST_CASE("assign_add and assign_sub take gradients: dense, slices, and none with its reason") {
+TEST_CASE("assign_add and assign_sub take gradients: dense, slices, or none with its reason") {
   const Variable v(table(), "table");
   const Tensor before = v;
   v.assign_add(Gradient(ones({4, 2})));
@@ -193,7 +193,7 @@ TEST_CASE("a value that a tape keeps is not changed by an assignment of rows") {
   CHECK(tape.gradient(loss, v).dense().to_vector() == twice);
 }
 
-TEST_CASE("SGD by rows equals SGD by the dense gradient, bit by bit") {
+TEST_CASE("SGD with slices has the bits of SGD with the dense gradient") {
   for (const DType d : {DType::float32, DType::float64}) {
     const Tensor start = cast(table(), d) / 3.0;
     const Variable sparse(start), dense(start);
@@ -210,7 +210,7 @@ TEST_CASE("SGD by rows equals SGD by the dense gradient, bit by bit") {
   }
 }
 
-TEST_CASE("momentum and Adam by rows: named rows follow the recurrence, others keep value and state") {
+TEST_CASE("momentum and Adam with slices: named rows follow the recurrence, others keep value and state") {
   for (const bool nesterov : {false, true}) {
     const Variable w(table(), "w");
     SGD sgd({.learning_rate = 0.1, .momentum = 0.9, .nesterov = nesterov});

@@ -38,7 +38,7 @@ TEST_CASE("S6: an op registered as not differentiable gives none to each of its 
   for (const Gradient& each : g) CHECK(each.reason() == WhyNone::not_differentiable);
 }
 
-TEST_CASE("S7, S115: a rule may return tensors, slices and none; whoever needs a tensor gets one") {
+TEST_CASE("S7, S115: a rule may return tensors, slices or none; slices are densified where a tensor is needed") {
   const Tensor x = tensor({{1., 2.}, {3., 4.}}), y = scalar(1.0), z = scalar(2.0);
   GradientTape tape;
   tape.watch(std::tuple(x, y, z));
@@ -53,7 +53,7 @@ TEST_CASE("S7, S115: a rule may return tensors, slices and none; whoever needs a
   CHECK_FALSE(g[2]);
 }
 
-TEST_CASE("S14, S23: shapes and dtypes stay known though no value is kept") {
+TEST_CASE("S14, S23: shapes and dtypes are known though no value is kept") {
   GradientTape tape({.persistent = true});
   const Tensor row = tensor<float>({1, 2, 3}), column = tensor<float>({{1}, {2}});
   tape.watch(std::pair(row, column));
@@ -78,7 +78,7 @@ TEST_CASE("S15: a rule gets one cotangent per output") {
   CHECK(number(tape.gradient(y0 * 2 + y1 * 3, x)) == 23);
 }
 
-TEST_CASE("S17: recording wraps nothing") {
+TEST_CASE("S17: recording does not wrap tensors") {
   const Tensor x = scalar(3.0), y = scalar(9.0);
   const std::uint64_t x_id = x.id(), y_id = y.id();
   GradientTape tape;
@@ -88,7 +88,7 @@ TEST_CASE("S17: recording wraps nothing") {
   CHECK(y.id() == y_id);
 }
 
-TEST_CASE("S24, S95: for outputs without a gradient a rule of one's own gets none, and no zeros are built") {
+TEST_CASE("S24, S95: a user's rule gets none for outputs without a gradient, and no zeros are allocated") {
   struct Counting : VSpace {
     mutable int fills = 0;
     Tensor zeros(const Shape& s, DType d) const override { return ++fills, VSpace::zeros(s, d); }
@@ -119,7 +119,7 @@ TEST_CASE("S28, S79: results are parallel to the sources") {
   CHECK(number(g[3]) == 2);
 }
 
-TEST_CASE("S71: zeros asked for one after another have each its shape and dtype, and nobody's changes") {
+TEST_CASE("S71: requested zeros have their own shape and dtype and are not shared") {
   const Tensor x = scalar(1.0), a = zeros({2}), b = zeros({2, 2}, DType::float32), c = zeros({2});
   GradientTape tape;
   tape.watch(std::tuple(x, a, b, c));
@@ -167,7 +167,7 @@ TEST_CASE("S89, C9: gradients flow through bfloat16 and float16, missing ones ar
   }
 }
 
-TEST_CASE("S90: an integer cuts the path, without an error") {
+TEST_CASE("S90: an integer ends the path without an error") {
   const Tensor x = scalar(2.5);
   GradientTape tape;
   tape.watch(x);
@@ -190,7 +190,7 @@ TEST_CASE("S91, S94: ops off the path, stopped or without a gradient need no reg
   CHECK_THROWS_AS(tape.gradient(z, other), LookupError);
 }
 
-TEST_CASE("S93, S105: stop_gradients are constants; sources are not, and both may be given") {
+TEST_CASE("S93, S105: stop_gradients are constants, sources are not; both may be given") {
   const Tensor a = scalar(0.0);
   GradientTape tape({.persistent = true});
   tape.watch(a);

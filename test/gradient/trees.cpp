@@ -48,14 +48,14 @@ Model model() {
 
 }  // namespace
 
-TEST_CASE("leaves come by position, by key, and as leaves() ties them") {
+TEST_CASE("leaves are ordered by position, by key, or as leaves() ties them") {
   std::vector<double> seen;
   const Model m = model();  // const: leaves() is called on a copy
   for_each_leaf(m, [&](const Tensor& leaf) { seen.push_back(leaf.item()); });
   CHECK(seen == std::vector<double>{1, 2, 3, 4, 5, 6});
 }
 
-TEST_CASE("map_leaves keeps the structure, and what is not a leaf") {
+TEST_CASE("map_leaves keeps the structure and members that are not leaves") {
   Model m = model();
   m.layers[1].width = 7;
   const Model doubled = map_leaves<Tensor>(m, [](const Tensor& x) { return 2 * x; });
@@ -92,7 +92,7 @@ TEST_CASE("a tape takes trees as targets and sources (S77, S79)") {
   CHECK(named.at("b").dense().item() == 3);
 }
 
-TEST_CASE("a gradient is bare for one source, a vector for a list (S88)") {
+TEST_CASE("the gradient of one source is a Gradient, of a list a vector (S88)") {
   const Tensor x = tensor({1, 2});
   GradientTape tape({.persistent = true});
   tape.watch(x);
@@ -105,7 +105,7 @@ TEST_CASE("a gradient is bare for one source, a vector for a list (S88)") {
   CHECK(tape.gradient({y, y}, x).dense().to_vector() == std::vector<double>{4, 8});
 }
 
-TEST_CASE("a struct of variables and tensors keeps its variables wherever its tensors are replaced") {
+TEST_CASE("a struct of variables and tensors keeps its variables when its tensors are replaced") {
   const State state{Variable(scalar(3.)), {scalar(5.), scalar(7.)}};
   const Tensor x = scalar(2.);
   const auto f = [](const State& s, const Tensor& by) { return s.w * by + 10. * s.layer.w + 100. * s.layer.b * by; };

@@ -20,7 +20,7 @@ std::string refused(const std::string& text, const CsvOptions& options = {}) {
 
 }  // namespace
 
-TEST_CASE("lines of numbers are the rows of a matrix") {
+TEST_CASE("csv: lines become rows of a matrix") {
   CHECK(array_equal(read("1,2,3\n4,5,6\n"), tensor({{1., 2., 3.}, {4., 5., 6.}})));
   CHECK(array_equal(read("1,2\r\n\r\n 3 ,\t4\r\n\n"), tensor({{1., 2.}, {3., 4.}})));
   CHECK(array_equal(read("-1e-3,+2.5"), tensor({{-1e-3, 2.5}})));
@@ -30,7 +30,7 @@ TEST_CASE("lines of numbers are the rows of a matrix") {
   CHECK(read("").shape() == Shape{0, 0});
 }
 
-TEST_CASE("a delimiter, lines to skip and columns are chosen") {
+TEST_CASE("csv: delimiter, skipped lines and columns") {
   CHECK(array_equal(read("a;b\n1;2\n", {.delimiter = ';', .skip = 1}), tensor({{1., 2.}})));
   CHECK(array_equal(read("  1   2\t3  \n4 5 6", {.delimiter = ' '}), tensor({{1., 2., 3.}, {4., 5., 6.}})));
   CHECK(array_equal(read("1\t2", {.delimiter = '\t'}), tensor({{1., 2.}})));
@@ -38,7 +38,7 @@ TEST_CASE("a delimiter, lines to skip and columns are chosen") {
   CHECK(read("a,b\nc,d\n", {.skip = 5}).shape() == Shape{0, 0});
 }
 
-TEST_CASE("text that holds no such numbers is refused with line and column") {
+TEST_CASE("csv: the error for invalid text names line and column") {
   CHECK_THAT(refused("1,2\n\n3,x\n"), Contains("line 3, column 2: \"x\" is no number"));
   CHECK_THAT(refused("h\n1,2\n3", {.skip = 1}), Contains("line 3: 1 columns, the first line has 2"));
   CHECK_THAT(refused("1,2\n3,4,5"), Contains("line 2: 3 columns, the first line has 2"));
@@ -55,7 +55,7 @@ TEST_CASE("text that holds no such numbers is refused with line and column") {
   CHECK_THROWS_AS(read("1", {.delimiter = '\n'}), ValueError);
 }
 
-TEST_CASE("memory for the result is allocated when every line is known to be as long as the first") {
+TEST_CASE("csv: memory is allocated after all lines are known to have the same length") {
   std::string text(20000, ',');  // the product of columns and lines would be 3 GB
   for (int i = 0; i < 20000; ++i) text += "\n1";
   reset_peak_bytes();

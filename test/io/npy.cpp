@@ -56,7 +56,7 @@ TEST_CASE("an npy file with a dtype that no tensor has is refused") {
   CHECK_THROWS_WITH(load_npy(data_folder + "numpy_record.npy"), Contains("has fields") && Contains("('a', '<f4')"));
 }
 
-TEST_CASE("bytes that are no npy file are refused, each with its fault") {
+TEST_CASE("invalid npy files are refused with their fault") {
   const std::string good = of_shape("(2,)", 16);
   CHECK(refused(good).empty());
   CHECK_THAT(refused(""), Contains("byte 0: 8 bytes are needed here, 0 remain"));
@@ -94,7 +94,7 @@ TEST_CASE("booleans of a file that are neither 0 nor 1 are true") {
   CHECK(support::same_bits(x, cast(tensor({0, 1, 1}), DType::boolean)));
 }
 
-TEST_CASE("what a file holds can be watched") {
+TEST_CASE("tensors from an npy file can be watched") {
   const support::TemporaryFolder folder;
   save_npy(folder / "x.npy", samples::numbers(DType::float64));
   GradientTape tape;

@@ -74,7 +74,7 @@ TEST_CASE("names that no npz file can hold are refused") {
   CHECK_FALSE(std::filesystem::exists(folder / "x.npz"));
 }
 
-TEST_CASE("bytes that are no npz file are refused, each with its fault") {
+TEST_CASE("invalid npz files are refused with their fault") {
   const std::string good = archive(false), deflated = archive(true);
   const std::size_t central = good.find("PK\1\2"), end64 = good.find("PK\6\6"), end = good.find("PK\5\6");
   CHECK(refused(good).empty());
@@ -101,7 +101,7 @@ TEST_CASE("bytes that are no npz file are refused, each with its fault") {
   CHECK_THAT(refused(replaced(deflated, deflated_sizes, "\xff")), Contains("does not fit") || Contains("has 48 bytes"));
 }
 
-TEST_CASE("bytes behind the end of what is deflated are refused") {
+TEST_CASE("bytes after the end of a deflate stream are refused") {
   std::string bytes = archive(true);
   const std::size_t central = bytes.find("PK\1\2");
   bytes.insert(central, "x");

@@ -36,7 +36,7 @@ TEST_CASE("every dtype that safetensors knows comes back, copied and mapped") {
         std::map<std::string, std::string>{{"format", "pt"}, {"note", "a \"b\""}});
 }
 
-TEST_CASE("a mapped tensor outlives its file's name and its siblings") {
+TEST_CASE("a mapped tensor outlives the name of its file and the other tensors of the file") {
   const support::TemporaryFolder folder;
   save_safetensors(folder / "x.safetensors", {{"a", arange(1000.)}, {"b", ones({3})}});
   Tensor a = load_safetensors(folder / "x.safetensors", {.mapped = true}).at("a");
@@ -75,7 +75,7 @@ TEST_CASE("booleans of a safetensors file that are neither 0 nor 1 are true") {
                              cast(tensor({0, 1, 1}), DType::boolean)));
 }
 
-TEST_CASE("what safetensors cannot hold is refused, and nothing is written") {
+TEST_CASE("tensors that safetensors cannot hold are refused, and nothing is written") {
   const support::TemporaryFolder folder;
   const std::string path = folder / "x.safetensors";
   CHECK_THROWS_WITH(save_safetensors(path, {{"z", samples::numbers(DType::complex128)}}),
@@ -87,7 +87,7 @@ TEST_CASE("what safetensors cannot hold is refused, and nothing is written") {
   CHECK_FALSE(std::filesystem::exists(path));
 }
 
-TEST_CASE("bytes that are no safetensors file are refused, each with its fault") {
+TEST_CASE("invalid safetensors files are refused with their fault") {
   const auto tensor_of = [](const std::string& dtype, const std::string& shape, const std::string& range) {
     return R"({"x":{"dtype":")" + dtype + R"(","shape":)" + shape + R"(,"data_offsets":)" + range + "}}";
   };

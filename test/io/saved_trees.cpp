@@ -94,7 +94,7 @@ TEST_CASE("a training run continues bit for bit from a file") {
   }
 }
 
-TEST_CASE("so do runs of halves, of which float32 is kept, and of complex numbers") {
+TEST_CASE("a training run of float16, bfloat16 or complex numbers continues bit for bit from a file") {
   const support::TemporaryFolder folder;
   for (const auto& [dtype, file] :
        {std::pair(DType::float16, "half.npz"), std::pair(DType::float16, "half.safetensors"),
@@ -117,7 +117,7 @@ TEST_CASE("so do runs of halves, of which float32 is kept, and of complex number
   }
 }
 
-TEST_CASE("state that the file does not have is as before the first step") {
+TEST_CASE("state that the file lacks is that before the first step") {
   const support::TemporaryFolder folder;
   const Variable w(tensor({1., 2.}), "w");
   Adam fresh, used;
@@ -131,7 +131,7 @@ TEST_CASE("state that the file does not have is as before the first step") {
   CHECK(support::same_bits(w, other));
 }
 
-TEST_CASE("leaves are named by where they are") {
+TEST_CASE("leaves are named by their path in the tree") {
   const support::TemporaryFolder folder;
   save(folder / "model.npz", new_model(1));
   std::vector<std::string> names;
@@ -186,7 +186,7 @@ TEST_CASE("a file that does not fit the tree changes nothing") {
   CHECK(array_equal(pair.t, t));
 }
 
-TEST_CASE("an optimiser keeps nothing of a file that is refused") {
+TEST_CASE("an optimiser is unchanged by a file that is refused") {
   const support::TemporaryFolder folder;
   const std::string path = folder / "x.npz";
   const Variable in(scalar(1.), "in"), out(scalar(1.), "out");
@@ -208,7 +208,7 @@ TEST_CASE("an optimiser keeps nothing of a file that is refused") {
     refused("state.0.adam.steps.value", scalar(count), "no count of steps");
 }
 
-TEST_CASE("what save cannot name or would lose is refused") {
+TEST_CASE("save refuses leaves that it cannot name or represent") {
   const support::TemporaryFolder folder;
   CHECK_THROWS_WITH(save(folder / "x.bin", scalar(1.)), Contains("must end with .npz or .safetensors"));
   CHECK_THROWS_WITH(load(folder / "x.bin", *std::make_unique<Tensor>()),

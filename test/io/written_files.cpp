@@ -11,7 +11,7 @@ using namespace reel;
 using Catch::Contains;
 namespace fs = std::filesystem;
 
-TEST_CASE("a file that cannot be written to its end leaves the old one as it was") {
+TEST_CASE("a failed write leaves the old file unchanged") {
   const support::TemporaryFolder folder;
   const std::string path = folder / "x.npy";
   save_npy(path, scalar(1.));
@@ -28,7 +28,7 @@ TEST_CASE("a file that cannot be written to its end leaves the old one as it was
   CHECK(std::distance(fs::directory_iterator(folder / ""), fs::directory_iterator()) == 1);
 }
 
-TEST_CASE("a tensor that cannot be saved leaves the old file as it was") {
+TEST_CASE("a tensor that cannot be saved leaves the old file unchanged") {
   const support::TemporaryFolder folder;
   save_npz(folder / "x.npz", {{"x", scalar(1.)}});
   CHECK_THROWS_AS(save_npz(folder / "x.npz", {{"a", scalar(2.)}, {"b", Tensor()}}), ValueError);
@@ -36,7 +36,7 @@ TEST_CASE("a tensor that cannot be saved leaves the old file as it was") {
   CHECK(std::distance(fs::directory_iterator(folder / ""), fs::directory_iterator()) == 1);
 }
 
-TEST_CASE("a link stays and what it leads to is replaced, with its permissions") {
+TEST_CASE("saving through a link replaces its target and keeps the permissions") {
   const support::TemporaryFolder folder;
   save_npy(folder / "x.npy", scalar(1.));
   REQUIRE(chmod((folder / "x.npy").c_str(), 0640) == 0);
@@ -59,7 +59,7 @@ TEST_CASE("only regular files are read and replaced") {
   CHECK_THROWS_WITH(save_npy(folder / "no/where", scalar(1.)), Contains("cannot be written: No such file"));
 }
 
-TEST_CASE("what is written has the permissions that the umask leaves") {
+TEST_CASE("new files have the permissions of the umask") {
   const support::TemporaryFolder folder;
   const mode_t old = umask(027);
   save_npy(folder / "x.npy", scalar(1.));

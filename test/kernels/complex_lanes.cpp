@@ -221,28 +221,28 @@ void check_places(const Set& set) {
 
 }  // namespace
 
-TEST_CASE("complex functions in lanes have the values of long double") {
+TEST_CASE("complex functions of vectors agree with long double") {
   for (const Set* set : supported_sets()) {
     check_values<double>(*set);
     check_values<float>(*set);
   }
 }
 
-TEST_CASE("complex quotients by real numbers are exact where those of the parts are") {
+TEST_CASE("complex quotients by real numbers are exact if the quotients of the parts are") {
   for (const Set* set : supported_sets()) {
     check_real_divisors<double>(*set);
     check_real_divisors<float>(*set);
   }
 }
 
-TEST_CASE("complex functions in lanes take zeros, infinities, NaN and branch cuts as those of one number do") {
+TEST_CASE("complex functions of vectors and of scalars agree at zeros, infinities, NaN and branch cuts") {
   for (const Set* set : supported_sets()) {
     check_odd<double>(*set);
     check_odd<float>(*set);
   }
 }
 
-TEST_CASE("complex functions in lanes give a number the same bits wherever it stands") {
+TEST_CASE("complex functions of vectors give an element the same bits at every position") {
   for (const Set* set : supported_sets()) {
     check_places<double>(*set);
     check_places<float>(*set);

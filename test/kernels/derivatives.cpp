@@ -317,7 +317,7 @@ void check_recorded(const Case& c) {
 
 }  // namespace
 
-TEST_CASE("every derivative of the table has its definition here or in the op cases, or is named as one that has not") {
+TEST_CASE("every derivative of the table has a reference here or in the op cases, or is listed as an exception") {
   std::set<std::string> names = elsewhere;
   for (const Case& c : all_cases()) CHECK(names.insert(c.name).second);
   const auto check = [&](std::string_view name) {
@@ -328,7 +328,7 @@ TEST_CASE("every derivative of the table has its definition here or in the op ca
   CHECK(names.size() == table::size);
 }
 
-TEST_CASE("derivatives by the fused kernels, over the whole range") {
+TEST_CASE("derivatives by fused kernels, over the whole range") {
   for (const Case& c : all_cases()) {
     check_kernels<float>(c);
     check_kernels<double>(c);
@@ -343,7 +343,7 @@ TEST_CASE("derivatives by recorded ops, over the whole range") {
 }
 
 // exp(z * z) would lose as many last places there as the square of z is large.
-TEST_CASE("the derivative of erfcinv keeps its digits in both tails") {
+TEST_CASE("the derivative of erfcinv is accurate in both tails") {
   std::vector<double> points;
   for (int k = 2; k <= 52; ++k)
     for (const double x : {1.0, 1.37, 1.71}) points.push_back(std::ldexp(x, -k)), points.push_back(2 - points.back());

@@ -182,7 +182,7 @@ void check_bits() {
 
 }  // namespace
 
-TEST_CASE("draws: every instruction set gives the bits of the scalar one, from any block, of any length") {
+TEST_CASE("draws: all instruction sets give the same bits, from any block and of any length") {
   const auto check = [](auto type) {
     using T = decltype(type);
     for (const Set* set : supported_sets())
@@ -237,14 +237,14 @@ TEST_CASE("draws: mean, deviation and range are the same bits on every instructi
   check(0.f);
 }
 
-TEST_CASE("draws: numbers are made of the words of their block") {
+TEST_CASE("draws: numbers follow the documented formulas from the words of their block") {
   for (const Kind kind : kinds) {
     check_formula<double>(kind);
     check_formula<float>(kind);
   }
 }
 
-TEST_CASE("draws: distributions, and no lane or neighbour tells of another") {
+TEST_CASE("draws: distributions, and no correlation between lanes or neighbours") {
   for (const Kind kind : kinds) {
     check_distribution<double>(kind);
     check_distribution<float>(kind);

@@ -118,7 +118,7 @@ TEST_CASE("C12: derivatives at kinks and ties") {
   });
 }
 
-TEST_CASE("derivatives at singular points and far out") {
+TEST_CASE("derivatives at singular points and at large arguments") {
   check_all({
       at<"sqrt">(0, {inf}),
       at<"rsqrt">(0, {-inf}),
@@ -202,7 +202,7 @@ TEST_CASE("derivatives at ordinary points agree with published or closed values"
   });
 }
 
-TEST_CASE("the derivatives of the gamma functions form a chain") {
+TEST_CASE("lgamma, digamma and polygamma are derivatives of each other") {
   check_all({
       at<"lgamma">(1, {-.57721566490153286}),
       at<"digamma">(1, {1.6449340668482264}),

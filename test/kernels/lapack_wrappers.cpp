@@ -87,7 +87,7 @@ TEMPLATE_TEST_CASE("gemm multiplies row-major matrices with padding and flags", 
   }
 }
 
-TEMPLATE_TEST_CASE("with beta = 0 products overwrite NaN, also when there is nothing to sum", "", float, double) {
+TEMPLATE_TEST_CASE("gemm with beta = 0 overwrites NaN, also for an empty sum", "", float, double) {
   constexpr TestType nan = std::numeric_limits<TestType>::quiet_NaN();
   const Matrix<TestType> a(3, 3, 4), b(3, 3, 5);
   std::vector<TestType> c(9, nan);
@@ -105,7 +105,7 @@ TEMPLATE_TEST_CASE("with beta = 0 products overwrite NaN, also when there is not
   CHECK(y[0] == 0);
 }
 
-TEMPLATE_TEST_CASE("dot takes strides", "", float, double) {
+TEMPLATE_TEST_CASE("dot with strides", "", float, double) {
   const std::vector<TestType> x = numbers<TestType>(100, 6), y = numbers<TestType>(100, 7);
   double sum = 0;
   for (std::size_t i = 0; i < 20; ++i) sum += static_cast<double>(x[2 * i]) * static_cast<double>(y[3 * i]);
@@ -143,7 +143,7 @@ TEMPLATE_TEST_CASE("trsm solves from both sides, for both triangles, transposed 
   }
 }
 
-TEMPLATE_TEST_CASE("Cholesky factors and solves in either triangle and leaves the other alone", "", float, double) {
+TEMPLATE_TEST_CASE("Cholesky factors and solves in either triangle and does not change the other", "", float, double) {
   constexpr std::ptrdiff_t n = 6;
   const Matrix<TestType> root(n, n, 10);
   Matrix<TestType> a(n, n, 11);
@@ -223,7 +223,7 @@ TEMPLATE_TEST_CASE("QR factors column-major matrices", "", float, double) {
   CHECK(trtrs(Triangle::upper, Transposed::no, Diagonal::stored, n, 1, zero.data(), n, x.data(), n) == 1);
 }
 
-TEST_CASE("extents that LP64 cannot say are codes, and nothing is touched") {
+TEST_CASE("extents beyond 32 bits return an error code and change nothing") {
   double x = 3;
   constexpr std::ptrdiff_t huge = std::ptrdiff_t{1} << 31;
   CHECK(gemm(Transposed::no, Transposed::no, huge, 1, 1, 1.0, &x, 1, &x, 1, 0.0, &x, 1) == too_large);
@@ -237,7 +237,7 @@ TEST_CASE("extents that LP64 cannot say are codes, and nothing is touched") {
 }
 
 // The answers to LAPACK's queries wrap at these orders. Nothing is read: the matrices are null.
-TEST_CASE("work space beyond 32 bits is a code; memory whose length LAPACK is not told may be larger") {
+TEST_CASE("workspace lengths beyond 32 bits return an error code") {
   constexpr std::ptrdiff_t n = 40000;
   double* const no_d = nullptr;
   std::complex<float>* const no_c = nullptr;

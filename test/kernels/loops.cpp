@@ -319,7 +319,7 @@ TEST_CASE("complex numbers are equal if both parts are") {
   CHECK(active().comparison(Comparison::less, DType::complex128) == nullptr);
 }
 
-TEST_CASE("the kernels in use are the best that the machine has, or those that REEL_ISA names") {
+TEST_CASE("the kernels in use are the machine's best, or those that REEL_ISA names") {
   CHECK(find("scalar") != nullptr);
   CHECK(find("pdp11") == nullptr);
   CHECK(find(active().isa) == &active());

@@ -196,7 +196,7 @@ void check_order(const Definition& r, std::size_t by, const std::array<double, 3
 
 }  // namespace
 
-TEST_CASE("derivatives of derivatives are right to order 3") {
+TEST_CASE("derivatives in the table are differentiable to order 3") {
   const auto check_definition = [&]<class Definition>(const Definition& r) {
     for (std::size_t by = 0; by < Definition::arity; ++by) {
       const bool of_order = Definition::name == "polygamma" || Definition::name == "erfcx_derivative";

@@ -55,7 +55,7 @@ TEMPLATE_TEST_CASE("plain products are those of OpenBLAS", "", float, double) {
   CHECK(near<TestType>({plain::dot(20, v.data(), 3, v.data() + 1, 2)}, {dot(20, v.data(), 3, v.data() + 1, 2)}));
 }
 
-TEMPLATE_TEST_CASE("plain triangular solves are those of LAPACK, and find the same zero", "", float, double) {
+TEMPLATE_TEST_CASE("plain triangular solves are those of LAPACK, and report the same zero pivot", "", float, double) {
   constexpr std::ptrdiff_t n = 6, columns = 3, ld = 8;
   for (const Triangle triangle : {Triangle::lower, Triangle::upper})
     for (const Transposed transposed : flags)

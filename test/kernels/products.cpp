@@ -247,7 +247,7 @@ TEMPLATE_TEST_CASE("products in tiles are those of long double sums", "", float,
   }
 }
 
-TEMPLATE_TEST_CASE("in a product in tiles, NaN and infinity stay in their rows and columns", "", float, double) {
+TEMPLATE_TEST_CASE("products in tiles: NaN and infinity reach only their rows and columns", "", float, double) {
   using T = TestType;
   std::mt19937 random(2);
   for (const Set* set : supported_sets())

@@ -399,14 +399,14 @@ TEST_CASE("a reduction's order depends on the number of elements alone") {
   }
 }
 
-TEST_CASE("rows merged at once are merged one after the other") {
+TEST_CASE("merging many rows at once has the bits of merging them in turn") {
   for (const Set* set : supported_sets()) {
     check_merging<float>(*set);
     check_merging<double>(*set);
   }
 }
 
-TEST_CASE("extremes: NaN wins, the first of several counts") {
+TEST_CASE("extremes: NaN wins, argmax and argmin return the first of equal elements") {
   for (const Set* set : supported_sets()) {
     check_nan<float>(*set);
     check_nan<double>(*set);
@@ -443,7 +443,7 @@ TEST_CASE("softmax, log_softmax, logsumexp of a row and their vjps") {
   }
 }
 
-TEST_CASE("scans go one element after the other, with any stride, in place too") {
+TEST_CASE("scans run in order, with any stride, also in place") {
   double x[] = {1, 2, 3, 4, 5}, out[10] = {};
   cumsum(DType::float64)({x, 1}, out, 2, 5);
   CHECK((out[0] == 1 && out[2] == 3 && out[4] == 6 && out[6] == 10 && out[8] == 15 && out[1] == 0));

@@ -63,7 +63,7 @@ void in_every_set(const F& f) {
 
 }  // namespace
 
-TEMPLATE_TEST_CASE("blocked LU gives the matrix back, with the largest pivot of each row", "", float, double) {
+TEMPLATE_TEST_CASE("blocked LU: the factors multiply to the matrix; partial pivoting", "", float, double) {
   in_every_set([](std::int64_t n) {
     const Rows<TestType> a(n, n, 3);
     Rows<TestType> f = a;
@@ -86,7 +86,7 @@ TEMPLATE_TEST_CASE("blocked LU gives the matrix back, with the largest pivot of 
   });
 }
 
-TEMPLATE_TEST_CASE("blocked LU goes on after a zero pivot and names the first one", "", float, double) {
+TEMPLATE_TEST_CASE("blocked LU continues after a zero pivot and reports the first one", "", float, double) {
   in_every_set([](std::int64_t n) {
     for (const std::int64_t zero : {std::int64_t{0}, n / 2, n - 1}) {
       Rows<TestType> a(n, n, 4);
@@ -102,8 +102,8 @@ TEMPLATE_TEST_CASE("blocked LU goes on after a zero pivot and names the first on
   });
 }
 
-TEMPLATE_TEST_CASE("blocked Cholesky gives the matrix back and names the first minor that is not positive", "", float,
-                   double) {
+TEMPLATE_TEST_CASE("blocked Cholesky: the factor squares to the matrix; reports the first minor that is not positive",
+                   "", float, double) {
   in_every_set([](std::int64_t n) {
     Rows<TestType> a(n, n, 5);
     for (std::int64_t i = 0; i < n; ++i) a(i, i) += static_cast<TestType>(n);
@@ -126,8 +126,8 @@ TEMPLATE_TEST_CASE("blocked Cholesky gives the matrix back and names the first m
   });
 }
 
-TEMPLATE_TEST_CASE("blocked triangular solves read one triangle, and each column has the bits that it has alone", "",
-                   float, double) {
+TEMPLATE_TEST_CASE("blocked triangular solves read one triangle; a column has the bits of its own solve", "", float,
+                   double) {
   in_every_set([](std::int64_t n) {
     constexpr TestType nan = std::numeric_limits<TestType>::quiet_NaN();
     for (const bool lower : {false, true})
@@ -211,7 +211,7 @@ TEMPLATE_TEST_CASE("systems solved by blocked LU, transposed too, and the invers
   });
 }
 
-TEMPLATE_TEST_CASE("what is chosen solves from both sides as LAPACK does", "", float, double) {
+TEMPLATE_TEST_CASE("the chosen triangular solve agrees with LAPACK on both sides", "", float, double) {
   using kernels::Diagonal, kernels::Side, kernels::Transposed, kernels::Triangle;
   for (const Side side : {Side::left, Side::right})
     for (const Triangle triangle : {Triangle::lower, Triangle::upper})

@@ -55,7 +55,7 @@ const Shape shapes[] = {{},
 
 }  // namespace
 
-TEST_CASE("pointwise loops follow any strides") {
+TEST_CASE("pointwise loops over operands of any strides") {
   std::uint64_t seed = 1;
   for (const Shape& shape : shapes)
     for (int trial = 0; trial < 6; ++trial) {
@@ -80,7 +80,7 @@ TEST_CASE("pointwise loops broadcast operands of lower rank and of extent 1") {
   }
 }
 
-TEST_CASE("a result may take the memory of an operand") {
+TEST_CASE("a result may be written over an operand") {
   for (const Shape& shape : {Shape{100}, Shape{40, 5}, Shape{300, 200}}) {
     const Tensor x = from_data(layouts::numbers(shape.elements(), 3), shape), y = layouts::view(shape, 4);
     const std::vector<double> before = x.to_vector();
@@ -95,7 +95,7 @@ TEST_CASE("a result may take the memory of an operand") {
   }
 }
 
-TEST_CASE("a view takes the result of a loop in place, whatever its strides") {
+TEST_CASE("a loop writes its result into a view of any strides") {
   std::uint64_t seed = 8;
   for (const Shape& shape : shapes)
     for (int trial = 0; trial < 6; ++trial) {
@@ -115,7 +115,7 @@ TEST_CASE("a view takes the result of a loop in place, whatever its strides") {
 }
 
 // Nothing beside the elements of a view changes.
-TEST_CASE("what lies between the elements of a view stays as it is") {
+TEST_CASE("writing to a view changes nothing between its elements") {
   const Tensor base = zeros({50, 60}), ones_of = ones({48, 20});
   const Tensor part = slice(base, {reel::range(1, 49), reel::range(2, 60, 3)});
   loops::pointwise_into_view(subtract_loop(), ones_of, part);
@@ -123,7 +123,7 @@ TEST_CASE("what lies between the elements of a view stays as it is") {
   CHECK(array_equal(part, -ones_of));
 }
 
-TEST_CASE("copies follow any strides on both sides") {
+TEST_CASE("copies between layouts of any strides") {
   std::uint64_t seed = 5;
   for (const Shape& shape : shapes)
     for (int trial = 0; trial < 6; ++trial) {

@@ -121,7 +121,7 @@ TEST_CASE("roots of unity are right to rounding") {
   }
 }
 
-TEST_CASE("a row of a batch has the bits that it has alone, along any axis and in any layout") {
+TEST_CASE("a transform of a batch has the bits of a single one, along any axis and in any layout") {
   for (const DType d : {DType::complex64, DType::complex128})
     for (const std::int64_t n : {1, 5, 30, 37, 64, 96, 360, 509}) {
       const Tensor x = random_complex({19, n}, d), y = fft(x), real_x = real(x), half = rfft(real_x);
@@ -156,7 +156,7 @@ TEST_CASE("transforms have the same bits for every number of threads") {
   set_num_threads(threads);
 }
 
-TEST_CASE("plans are kept, but not without bound") {
+TEST_CASE("the cache of Fourier plans is bounded") {
   const auto first = loops::fft::plan_of<double>(999);
   CHECK(loops::fft::plan_of<double>(999) == first);
   for (std::int64_t n = 1; n <= 100; ++n) static_cast<void>(loops::fft::plan_of<double>(n));
@@ -173,7 +173,7 @@ TEST_CASE("plans are kept, but not without bound") {
   CHECK(large.use_count() == 1);
 }
 
-TEST_CASE("threads that ask for a plan at the same time have the same one") {
+TEST_CASE("threads that request a Fourier plan at the same time share it") {
   for (const std::int64_t n : {1 << 18, 3 << 17, 5 << 16}) {
     std::barrier all(4);
     std::vector<std::shared_ptr<const loops::fft::Plan<double>>> plans(4);
@@ -189,7 +189,7 @@ TEST_CASE("threads that ask for a plan at the same time have the same one") {
   }
 }
 
-TEST_CASE("each instruction set has plans of its own") {
+TEST_CASE("each instruction set has its own Fourier plans") {
   const kernels::Set& before = kernels::active();
   for (const kernels::Set* set : kernels::supported_sets()) {
     kernels::activate(*set);
@@ -200,7 +200,7 @@ TEST_CASE("each instruction set has plans of its own") {
   kernels::activate(before);
 }
 
-TEST_CASE("a plan has tables for real numbers from the first transform that needs them on") {
+TEST_CASE("a Fourier plan makes tables for real numbers at their first use") {
   const kernels::Fourier& kernels = kernels::active().fourier[kernels::index(DType::float64)];
   for (const std::int64_t n : {30, 4096, 1009}) {  // direct, split, chirp
     const loops::fft::Plan<double> plan(n, kernels);

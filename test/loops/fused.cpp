@@ -48,7 +48,7 @@ Tensor view_of(const Tensor& x, std::int64_t offset, const Shape& shape, const S
 
 }  // namespace
 
-TEST_CASE("transposed operands are turned in place: every size of element, odd edges, offsets") {
+TEST_CASE("transposed operands are transposed tile by tile: every element size, odd edges, offsets") {
   const Shape shapes[] = {{16, 16}, {17, 63}, {64, 64}, {65, 129}, {300, 100}, {3, 1000}, {1000, 19}, {2, 20000}};
   for (DType d : {DType::boolean, DType::uint8, DType::int32, DType::int64, DType::float16, DType::float32,
                   DType::float64, DType::complex64, DType::complex128})
@@ -89,7 +89,7 @@ TEST_CASE("transposed operands are turned in place: every size of element, odd e
     }
 }
 
-TEST_CASE("more transposed operands than are turned at once, along different axes") {
+TEST_CASE("more transposed operands than tiles, along different axes") {
   const Shape shape{20, 30, 40};
   for (std::uint64_t seed = 1; seed < 40; ++seed) {
     const Tensor x = layouts::view(shape, seed), y = layouts::view(shape, seed * 3), w = layouts::view(shape, seed * 7);
@@ -117,7 +117,7 @@ TEST_CASE("more transposed operands than are turned at once, along different axe
   CHECK(wrong == 0);
 }
 
-TEST_CASE("results written past the caches: every size of element, addresses and lengths around lines and blocks") {
+TEST_CASE("non-temporal stores: every element size, addresses and lengths around cache lines and blocks") {
   for (DType d : {DType::boolean, DType::float16, DType::float32, DType::float64, DType::complex128})
     for (std::int64_t n : {32768, 32769, 40003, 65535})
       for (std::int64_t offset : {0, 1, 3, 17}) {
@@ -220,7 +220,7 @@ TEST_CASE("the gradient of a broadcast operand is summed as it is computed") {
     }
 }
 
-TEST_CASE("a fused sum has the bits of the sum of what is written first") {
+TEST_CASE("a fused sum has the bits of the sum of a stored product") {
   // Runs up to 2048 elements, and rows of any length.
   for (const auto& [full, axes] : {std::pair<Shape, Shape>{{50, 1024}, {0}},
                                    {{50, 1024}, {1}},
@@ -246,7 +246,7 @@ TEST_CASE("a fused sum has the bits of the sum of what is written first") {
   }
 }
 
-TEST_CASE("what is added to a sum as it is computed has the bits of a product and an addition") {
+TEST_CASE("a fused product and addition has the bits of the two ops") {
   const kernels::Loop multiply = set().pointwise(kernels::index_of<"multiply">(), DType::float64).value,
                       add = set().pointwise(kernels::index_of<"add">(), DType::float64).value;
   for (const Shape& shape : {Shape{}, {1}, {1000}, {1025}, {70001}, {300, 257}, {9000, 5}, {7, 100, 3, 40}, {0, 4}})
@@ -264,7 +264,7 @@ TEST_CASE("what is added to a sum as it is computed has the bits of a product an
     }
 }
 
-TEST_CASE("a product is added to the sum that a cell owns: the same bits in a large array and in its parts") {
+TEST_CASE("a product is added to an owned cotangent in place, with the same bits in parts") {
   const std::int64_t n = 40000, part = 5000;  // the parts are too small for it
   for (DType d : {DType::float32, DType::float64, DType::bfloat16, DType::complex64}) {
     const Tensor x = cast(from_data(layouts::numbers(2 * n, 1), {2, n}), d),
@@ -307,7 +307,7 @@ TEST_CASE("a product is added to the sum that a cell owns: the same bits in a la
   CHECK(distance(*outer.gradient(slope, x), 2 * cos(x) - x * sin(x) + 6 * x) < 1e-13);
 }
 
-TEST_CASE("fused functions and shifts add to the sum that a cell owns: the bits of additions of their own") {
+TEST_CASE("elementwise gradients and rolls add to an owned cotangent with the bits of separate additions") {
   const auto step = [](auto a, auto b, auto y, auto moved) {
     return std::tuple(sin(a) * moved + b * y, tanh(y * b) - a * moved);
   };
@@ -340,7 +340,7 @@ TEST_CASE("fused functions and shifts add to the sum that a cell owns: the bits 
     }
 }
 
-TEST_CASE("a rule writes into a cotangent that nobody else holds, and into no other") {
+TEST_CASE("a rule writes only into a cotangent without other handles") {
   const Tensor x = from_data(layouts::numbers(3000, 1), {3000}), ones = reel::ones({3000});
   Tensor given = from_data(layouts::numbers(3000, 2), {3000});
   const std::vector<double> before = given.to_vector();
@@ -428,7 +428,7 @@ TEST_CASE("cotangents of slices are added to one owned buffer in place") {
   CHECK(wrong == 0);
 }
 
-TEST_CASE("a loop over the rows of a matrix holds one cotangent of the matrix in reverse") {
+TEST_CASE("the gradient of a loop over rows of a matrix holds one cotangent of the matrix") {
   const Tensor x = from_data(layouts::numbers(512 * 512, 1), {512, 512});
   reset_peak_bytes();
   const std::int64_t before = memory_stats().peak_bytes;
@@ -441,7 +441,7 @@ TEST_CASE("a loop over the rows of a matrix holds one cotangent of the matrix in
   CHECK(memory_stats().peak_bytes - before < 20 * matrix);  // one for each row would be 512
 }
 
-TEST_CASE("the product with a cotangent of ones is the operand itself, but for memory of the user") {
+TEST_CASE("the product with a cotangent of ones is the operand itself unless its memory is borrowed") {
   const Shape shape{40, 50};
   const Tensor x = from_data(layouts::numbers(2000, 1), shape), y = from_data(layouts::numbers(2000, 2), shape);
   std::vector<double> mine = layouts::numbers(2000, 3);

@@ -72,7 +72,7 @@ TEST_CASE("a loop of one thread runs forwards, whatever ran before it") {
   set_num_threads(before);
 }
 
-TEST_CASE("no more threads work than were asked for") {
+TEST_CASE("at most the requested number of threads work") {
   const int before = num_threads();
   const tbb::global_control control(tbb::global_control::max_allowed_parallelism, 7);
   tbb::task_arena arena(7);
@@ -98,7 +98,7 @@ TEST_CASE("no more threads work than were asked for") {
   CHECK(num_threads() == before);
 }
 
-TEST_CASE("a waiting thread never runs a task of the user's") {
+TEST_CASE("a waiting thread does not run the program's tasks") {
   const int before = num_threads();
   set_num_threads(4);
   const tbb::global_control control(tbb::global_control::max_allowed_parallelism, 4);
@@ -116,7 +116,7 @@ TEST_CASE("a waiting thread never runs a task of the user's") {
   set_num_threads(before);
 }
 
-TEST_CASE("a loop is not cancelled with the user's task group") {
+TEST_CASE("a loop is not cancelled with the program's task group") {
   const int before = num_threads();
   set_num_threads(4);
   std::atomic<int> short_loops{0};

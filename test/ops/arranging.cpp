@@ -42,14 +42,14 @@ TEST_CASE("arrangements keep every dtype") {
   }
 }
 
-TEST_CASE("blocks and lists promote, a diagonal takes the matrix's dtype") {
+TEST_CASE("blocks and lists promote their dtypes, a diagonal takes the dtype of the matrix") {
   CHECK(block_diag({tensor<int>({{1}}), tensor<float>({{2}})}).dtype() == DType::float32);
   CHECK(toeplitz(tensor<float>({1, 2}), tensor({1, 3})).dtype() == DType::float64);
   CHECK(set_diagonal(zeros({2, 2}, DType::float32), tensor({1, 2})).dtype() == DType::float32);
   CHECK_THROWS_AS(set_diagonal(zeros({2, 2}, DType::int32), tensor({1.5, 2})), TypeError);
 }
 
-TEST_CASE("exchanged and turned axes and grids are views") {
+TEST_CASE("swapaxes, rot90 and meshgrid return views") {
   const Tensor x = tensor({{1, 2, 3}, {4, 5, 6}}), v = tensor({1, 2, 3});
   CHECK(share_data(transpose(swapaxes(x, 0, 1)), x));
   CHECK(share_data(flatten(x), x));
@@ -65,7 +65,7 @@ TEST_CASE("exchanged and turned axes and grids are views") {
   CHECK(meshgrid(std::vector<Tensor>{}).empty());
 }
 
-TEST_CASE("gradients of arrangements meet in one element, compiled and of many cotangents") {
+TEST_CASE("gradients of arrangements add at shared elements, compiled and batched") {
   // Each element of the column is on a diagonal of its own length.
   const Tensor c = tensor({1, 2, 3}), r = tensor({9, 4}), w = tensor({{1, 2}, {4, 8}, {16, 32}});
   const auto f = [&](const Tensor& x) { return sum(w * toeplitz(x, r)) + sum(w * hankel(x, slice(x, {range_to(2)}))); };
@@ -97,7 +97,7 @@ TEST_CASE("a complex diagonal and its gradient") {
   CHECK(array_equal(g[1].dense(), tensor<C>({C(1, -1), C(0, -1)})));
 }
 
-TEST_CASE("axes moved together and split are views") {
+TEST_CASE("moved, merged and split axes are views") {
   const Tensor x = reshape(arange(24.0), {2, 3, 4});
   CHECK(share_data(moveaxis(moveaxis(x, {0, 2}, {1, 0}), {1, 0}, {0, 2}), x));
   CHECK(moveaxis(x, {0, 2}, {1, 0}).shape() == Shape{4, 2, 3});
@@ -115,7 +115,7 @@ TEST_CASE("axes moved together and split are views") {
   CHECK_THROWS_AS(unflatten(x, 2, {0, -1}), ShapeError);
 }
 
-TEST_CASE("lists of blocks promote, and are those of NumPy") {
+TEST_CASE("lists of blocks promote their dtypes and agree with NumPy") {
   const Tensor corner = tensor<int>({{1}}), row = tensor<float>({2, 3});
   const Tensor all = block({{corner, row}, {tensor({{4}, {7}}), tensor({{5, 6}, {8, 9}})}});
   CHECK(array_equal(all, tensor({{1, 2, 3}, {4, 5, 6}, {7, 8, 9}})));
@@ -128,7 +128,7 @@ TEST_CASE("lists of blocks promote, and are those of NumPy") {
   CHECK_THROWS_AS(block(std::vector<std::vector<Tensor>>{{}}), ValueError);
 }
 
-TEST_CASE("wrong arguments of arrangements") {
+TEST_CASE("errors of arrangements") {
   const Tensor x = ones({2, 3}), v = ones({3});
   CHECK_THROWS_AS(swapaxes(x, 0, 2), IndexError);
   CHECK_THROWS_WITH(rot90(x, 1, 1, -1), Contains("both axes are 1"));

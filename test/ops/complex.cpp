@@ -314,7 +314,7 @@ TEST_CASE("casts between real and complex numbers are recorded") {
   CHECK(g.to_vector<C>() == v.to_vector<C>());
 }
 
-TEST_CASE("complex gradients add up, stop and pass") {
+TEST_CASE("complex gradients: accumulation, stop_gradient, a step of descent") {
   const Tensor z = from_data(std::vector<C>{{1, 2}, {3, -1}});
   for (const AggregationMethod method :
        {AggregationMethod::add_n, AggregationMethod::tree, AggregationMethod::accumulate_n}) {
@@ -354,7 +354,7 @@ TEST_CASE("sums, means, running sums and predicates of complex numbers") {
   CHECK(not_equal(odd, odd).to_vector<bool>() == std::vector<bool>{true, true, false, false});
 }
 
-TEST_CASE("complex quotients do not overflow on the way; powers of and by zero; principal branches") {
+TEST_CASE("complex quotients without intermediate overflow; powers with zeros; principal branches") {
   const auto z = [](double re, double im) { return scalar(C(re, im)); };
   CHECK((z(1e300, 1e300) / z(1e300, 1e300)).item<C>() == C(1, 0));
   CHECK((z(4e-300, 2e-300) / z(2e-300, 0)).item<C>() == C(2, 1));
@@ -382,7 +382,7 @@ TEST_CASE("C8: a forward accumulator carries complex tangents, without a conjuga
   CHECK((*accumulator.jvp(abs(y))).dtype() == DType::float64);
 }
 
-TEST_CASE("complex gradients through moved elements: gather, slice, concatenate, transpose, matrices' diagonals") {
+TEST_CASE("complex gradients through gather, slice, concatenate, transpose and diagonals") {
   support::Random random("moves");
   const support::Function f = [](const Tensors& x) {
     const Tensor some = gather(x[0], tensor<int>({2, 0, 2})), columns = slice(transpose(x[0]), {range(0, 3)});
@@ -409,7 +409,7 @@ TEST_CASE("real, imag, conj and angle of real numbers") {
   CHECK(make_complex(n, n).dtype() == DType::complex128);
 }
 
-TEST_CASE("ops that complex numbers do not have say what to take instead") {
+TEST_CASE("errors of ops without a complex form name an alternative") {
   const Tensor z = from_data(std::vector<C>{{1, 2}, {3, -1}});
   CHECK_THROWS_WITH(maximum(z, 1),
                     support::says("maximum: is not defined for complex128; take real(x), imag(x) or abs(x) first"));

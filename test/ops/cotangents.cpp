@@ -49,7 +49,7 @@ void jacobian_is_rows(const F& f, const Tensor& x) {
 
 }  // namespace
 
-TEST_CASE("a sweep of many cotangents: products with vectors, of which one operand has a gradient") {
+TEST_CASE("batched cotangents: products with vectors of which one operand has a gradient") {
   const Tensor v = ramp({3}), w = ramp({3, 4}, 0.5, 2), batch = ramp({2, 3, 4}, -2, 1),
                stack_of = ramp({2, 5, 3}, -1, 1);
   jacobian_is_rows([&](const Tensor& x) { return matmul(x, w); }, v);
@@ -61,7 +61,7 @@ TEST_CASE("a sweep of many cotangents: products with vectors, of which one opera
   jacobian_is_rows([&](const Tensor& x) { return matmul(batch, x, {.transpose_a = true}); }, v);
 }
 
-TEST_CASE("a sweep of many cotangents: broadcasting along axes that an operand lacks, and what comes before it") {
+TEST_CASE("batched cotangents: broadcasting along axes that an operand lacks") {
   const Tensor x = ramp({3}), w = ramp({3, 3}, -1, 1), z = ramp({2, 3});
   jacobian_is_rows([&](const Tensor& a) { return matmul(w, a) * z; }, x);
   jacobian_is_rows([&](const Tensor& a) { return stack({exp(a), a * a}, 0) + z; }, x);
@@ -69,7 +69,7 @@ TEST_CASE("a sweep of many cotangents: broadcasting along axes that an operand l
   jacobian_is_rows([&](const Tensor& a) { return sum(reshape(a, {3, 1}) * w, 1); }, x);
 }
 
-TEST_CASE("products of which one operand is a vector add to the cotangents that have come, and sum over batches") {
+TEST_CASE("products with a vector add to earlier cotangents and sum over batches") {
   const Tensor v = ramp({3}), a = ramp({3, 3}, 0, 1), b = ramp({3, 3}, 1, 3), c = ramp({3}, 2, 4);
   const Tensor g = grad([&](const Tensor& x) { return sum(matmul(x, a) * c + matmul(x, b)); })(v);
   CHECK(apart(g, matmul(a, c) + sum(b, 1)) < 1e-14);
@@ -81,7 +81,7 @@ TEST_CASE("products of which one operand is a vector add to the cotangents that 
               sum(batch, {0, 2})) < 1e-14);
 }
 
-TEST_CASE("matmul names no remedy where a vector does not fit") {
+TEST_CASE("matmul's error for a vector suggests no transpose") {
   CHECK_THROWS_WITH(matmul(ones({3}), ones({1, 4})), !Contains("did you mean"));
   CHECK_THROWS_WITH(matmul(ones({2, 1}), ones({5})), !Contains("did you mean"));
   CHECK_THROWS_WITH(matmul(ones({3}), ones({4, 3})), Contains("did you mean transpose(b)?"));
@@ -102,7 +102,7 @@ TEST_CASE("large broadcast and complex operands used twice: their cotangents are
   CHECK(apart(imag(of_z), imag(conj(p + q))) < 1e-15);
 }
 
-TEST_CASE("an op of three operands, of which the last has no gradient, reads its cotangent twice") {
+TEST_CASE("an op of three operands whose last has no gradient reads its cotangent twice") {
   const Tensor x = ramp({4}, 1, 2), y = ramp({4}, 3, 5), c = ramp({4});
   GradientTape tape;
   tape.watch(x);
@@ -139,14 +139,14 @@ TEST_CASE("0 to the power 0: first derivatives are zero, and second ones in eith
   CHECK(hessian(by_base)(zeros({2})).to_vector() == Values{0, 0, 0, 0});
 }
 
-TEST_CASE("the angle of 0 has derivatives that are 0, without a NaN on the way") {
+TEST_CASE("the derivatives of the angle of 0 are 0, without intermediate NaN") {
   const Tensor x = zeros({2});
   const auto f = [](const Tensor& a) { return sum(angle(make_complex(a, a * 2.0))); };
   const AnomalyGuard guard;
   CHECK(grad([&](const Tensor& a) { return sum(grad(f)(a) * a); })(x).to_vector() == Values{0, 0});
 }
 
-TEST_CASE("forward mode: results have the shape of the broadcast, whichever operand moves") {
+TEST_CASE("forward mode: tangents have the broadcast shape, whichever operand has a tangent") {
   const Tensor row = ramp({3}), matrix = ramp({2, 3});
   const auto shape_of = [&](const auto& f) { return jvp(f, row, ones({3})).second.shape(); };
   CHECK(shape_of([&](const Tensor& a) { return make_complex(a, matrix); }) == Shape{2, 3});
@@ -161,7 +161,7 @@ TEST_CASE("forward mode: results have the shape of the broadcast, whichever oper
   }
 }
 
-TEST_CASE("slices that reach gather: another axis is dense, and rows are checked") {
+TEST_CASE("slices as cotangents of gather: other axes are dense, and indices are checked") {
   const Tensor x = ramp({3, 4}), columns = tensor<std::int64_t>({3, 1, 1}), rows = tensor<std::int64_t>({2, 0});
   const auto f = [&](const Tensor& a) { return sum(square(gather(gather(a, columns, 1), rows))); };
   Values expected(12);
@@ -184,7 +184,7 @@ TEST_CASE("slices that reach gather: another axis is dense, and rows are checked
   CHECK_THROWS_WITH(of_rows(2), Contains("axis 0, of extent 2"));
 }
 
-TEST_CASE("slices that drop an axis or add one keep the steps of the others") {
+TEST_CASE("slices that drop or add an axis keep the steps of the others") {
   const Tensor x = ramp({3, 7}, 0, 20);
   const auto row = [](const Tensor& a) { return slice(a, {1, range(1, 7, 2)}); };
   CHECK(row(x).to_vector() == Values{8, 10, 12});
@@ -256,7 +256,7 @@ TEST_CASE("a second directional derivative of a determinant, and its derivatives
   CHECK(apart(hessian(pushed)(a), hessian(closed)(a)) < 1e-12);
 }
 
-TEST_CASE("derivatives of determinants by a cotangent and by a tangent that rows of a Jacobian share") {
+TEST_CASE("derivatives of determinants with respect to a cotangent and a tangent shared by rows of a Jacobian") {
   // Matrices of two rows have a formula of their own.
   const Tensor a = tensor({{2., 1., 0.5}, {0.5, 3., -1.}, {1., 0., 1.5}}),
                second = hessian([](const Tensor&m) { return det(m); })(a);
@@ -296,7 +296,7 @@ TEST_CASE("second derivatives by the scale of a normalisation of constants") {
   check([&](const Tensor& s) { return batch_norm(x, s, offset).y; });
 }
 
-TEST_CASE("constant rows are normalised to zeros, in what is recorded of the derivative too") {
+TEST_CASE("constant rows are normalised to zeros, also in the recorded derivative") {
   const Tensor x = full({1, 3}, 0.1), c = tensor({{1., 2., 4.}});
   REQUIRE((x - mean(x)).to_vector()[0] != 0);  // the mean is rounded
   // y = 0 makes the derivative (c - mean(c)) / sqrt(epsilon) exactly.
@@ -309,7 +309,7 @@ TEST_CASE("constant rows are normalised to zeros, in what is recorded of the der
   CHECK(apart(g * 1e-20, c - mean(c)) < 1e-14);
 }
 
-TEST_CASE("the weights of a logsumexp by its result alone") {
+TEST_CASE("the gradient of logsumexp's weights with respect to its result only") {
   const Tensor x = tensor({0.5, -1., 2.});
   GradientTape outer;
   GradientTape inner;

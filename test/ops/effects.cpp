@@ -72,7 +72,7 @@ Tensor start_of_table(DType d) { return cast(reshape(arange(8), {4, 2}), d); }
 
 }  // namespace
 
-TEST_CASE("a handler sees reads, assigns and draws in their order, with variables and generators") {
+TEST_CASE("a handler gets reads, assigns and draws in their order, with variables and generators") {
   const Variable v(start(DType::float32), "v"), table(start_of_table(DType::float32), "table");
   Generator generator(3);
   const Notes notes;
@@ -93,7 +93,7 @@ TEST_CASE("a handler sees reads, assigns and draws in their order, with variable
                                          "Variable.assign_sub table", "Variable.read table", "random_permutation"});
 }
 
-TEST_CASE("handlers that pass everything on change nothing") {
+TEST_CASE("handlers that pass on all effects change nothing") {
   for (const DType d : dtypes) {
     CAPTURE(d);
     const Variable v(start(d)), table(start_of_table(d)), w(start(d)), other_table(start_of_table(d));
@@ -116,7 +116,7 @@ TEST_CASE("handlers that pass everything on change nothing") {
   }
 }
 
-TEST_CASE("effects evaluate and happen again, with the same bits") {
+TEST_CASE("effects can be evaluated and performed again, with the same bits") {
   for (const DType d : dtypes) {
     CAPTURE(d);
     const Variable v(start(d)), table(start_of_table(d));
@@ -156,7 +156,7 @@ TEST_CASE("effects evaluate and happen again, with the same bits") {
   }
 }
 
-TEST_CASE("a handler acts in the place of variables and generators, which keep what they have") {
+TEST_CASE("a handler may replace effects: variables and generators are unchanged") {
   for (const DType d : dtypes) {
     CAPTURE(d);
     const Variable v(start(d)), table(start_of_table(d)), w(start(d)), other_table(start_of_table(d));
@@ -174,7 +174,7 @@ TEST_CASE("a handler acts in the place of variables and generators, which keep w
   }
 }
 
-TEST_CASE("an assign writes into the value's own memory, unless somebody holds it") {
+TEST_CASE("an assign writes into the memory of the value unless another handle shares it") {
   for (const bool held : {false, true}) {
     const Variable v(zeros({4})), table(zeros({4, 2}));
     const Gradient rows = IndexedSlices{ones({1, 2}), cast(tensor({1.0}), DType::int64), {4, 2}};
@@ -198,7 +198,7 @@ TEST_CASE("an assign writes into the value's own memory, unless somebody holds i
   }
 }
 
-TEST_CASE("a function that is run again assigns no variable that it reads") {
+TEST_CASE("running a function again that assigns a variable it reads is an error") {
   const Variable v(full({2}, 3.0), "v"), other(zeros({}), "other");
   const Tensor x = ones({2});
   const auto gradient_of = [&](auto assign) {

@@ -27,7 +27,7 @@ bool differentiable(const cases::Pointwise& row) { return !(row.flags & cases::b
 
 }  // namespace
 
-TEST_CASE("pointwise values of halves are the float32 results, rounded once") {
+TEST_CASE("pointwise values of float16 and bfloat16 are the float32 results, rounded once") {
   for (const DType d : halves)
     for (const cases::Pointwise& row : cases::pointwise()) {
       support::Random random(row.name);
@@ -47,7 +47,7 @@ TEST_CASE("pointwise values of halves are the float32 results, rounded once") {
   CHECK((2.5 * cast(tensor({1.}), DType::bfloat16)).dtype() == DType::bfloat16);
 }
 
-TEST_CASE("halves are rounded to nearest even, with infinities, subnormals and NaN") {
+TEST_CASE("float16 and bfloat16 are rounded to nearest even, with infinities, subnormals and NaN") {
   const auto h = [](double v) { return scalar(float16(static_cast<float>(v))); };
   const auto value = [](const Tensor& x) { return static_cast<double>(float(x.item<float16>())); };
   CHECK(value(h(2048) + h(1)) == 2048);  // a tie
@@ -59,14 +59,14 @@ TEST_CASE("halves are rounded to nearest even, with infinities, subnormals and N
   CHECK(value(h(1) / h(3)) == 1365.0 / 4096);
 }
 
-TEST_CASE("an operand's memory holds the result of halves too") {
+TEST_CASE("results of float16 and bfloat16 may reuse an operand's memory") {
   Tensor x = cast(linspace(0, 4, 999), DType::bfloat16);
   const Tensor copy = x * 1;
   const Tensor y = exp(x * 2 + 1);
   CHECK(array_equal(y, exp(copy * 2 + 1)));
 }
 
-TEST_CASE("S89: derivatives of halves are halves, close to those of float32") {
+TEST_CASE("S89: derivatives keep float16 and bfloat16, close to those of float32") {
   for (const DType d : halves)
     for (const cases::Pointwise& row : cases::pointwise()) {
       if (!differentiable(row)) continue;
@@ -86,7 +86,7 @@ TEST_CASE("S89: derivatives of halves are halves, close to those of float32") {
     }
 }
 
-TEST_CASE("reductions and scans of halves accumulate in float32") {
+TEST_CASE("reductions and scans of float16 and bfloat16 accumulate in float32") {
   for (const DType d : halves) {
     const Tensor many = ones({5000}, d), large = full({1000}, 1000.0, d);
     const Tensor x = cast(linspace(-3, 5, 600), d), wide = cast(x, DType::float32);
@@ -113,7 +113,7 @@ TEST_CASE("reductions and scans of halves accumulate in float32") {
   }
 }
 
-TEST_CASE("C9, S89: gradients of halves flow through reductions, chains, broadcasting and repeated use") {
+TEST_CASE("C9, S89: gradients of float16 and bfloat16: reductions, chains, broadcasting, repeated use") {
   for (const DType d : halves) {
     const Tensor x = cast(tensor({{0.5, -0.25, 1}, {2, 0.125, -1}}), d), b = cast(tensor({1., 2., -0.5}), d);
     const auto f = [](const auto& p, const auto& q) {
@@ -140,7 +140,7 @@ TEST_CASE("C9, S89: gradients of halves flow through reductions, chains, broadca
   }
 }
 
-TEST_CASE("C9: a bfloat16 variable is trained, a sum of many gradients is added in every way") {
+TEST_CASE("C9: a bfloat16 variable is trained; sums of many gradients by every method") {
   Variable w(cast(tensor({4., -3.}), DType::bfloat16), "w");
   for (int step = 0; step < 40; ++step) {
     GradientTape tape;
@@ -160,7 +160,7 @@ TEST_CASE("C9: a bfloat16 variable is trained, a sum of many gradients is added 
   }
 }
 
-TEST_CASE("S89: gradients of halves flow through matmul, gather and moved elements") {
+TEST_CASE("S89: gradients of float16 and bfloat16: matmul, gather and moved elements") {
   for (const DType d : halves) {
     const Tensor x = cast(tensor({{0.5, -0.25}, {2, 1}}), d), w = cast(tensor({{1., 2.}, {-0.5, 4}}), d);
     const auto f = [](const auto& p, const auto& q) {
@@ -176,7 +176,7 @@ TEST_CASE("S89: gradients of halves flow through matmul, gather and moved elemen
   }
 }
 
-TEST_CASE("second derivatives of halves") {
+TEST_CASE("second derivatives of float16 and bfloat16") {
   for (const DType d : halves) {
     const Tensor x = cast(tensor({0.5, -0.25}), d);
     const Tensor h = hvp([](const Tensor& p) { return sum(p * p * p); })(x, ones({2}, d));

@@ -34,7 +34,7 @@ Tensor apply_to(const Tensors& x) { return elementwise(stencil, x[0], x[1], x[2]
 
 }  // namespace
 
-TEST_CASE("elementwise reads views where they are, with the bits of contiguous operands") {
+TEST_CASE("elementwise reads views in place, with the bits of contiguous operands") {
   const int before = num_threads();
   std::uint64_t seed = 3;
   for (const Shape& shape : {Shape{9, 20}, Shape{5, 63}, Shape{40, 64}, Shape{7, 130}, Shape{30, 700}, Shape{4, 3, 90},
@@ -124,7 +124,7 @@ TEST_CASE("a function object of elementwise calls its function once") {
   CHECK(other(x, x).to_vector() == std::vector<double>{1, 4});
 }
 
-TEST_CASE("a function object has the bits and derivatives of a call of its function") {
+TEST_CASE("a function object of elementwise has the bits and derivatives of a direct call") {
   support::Random random("objects");
   const auto f = [](const auto& a, const auto& b, const auto& c) {
     return std::tuple(where(a > 0.25, tanh(a * b) + 0.5 * c, 0.0 * a), a * c - 3, power(b, 2.0));
@@ -148,7 +148,7 @@ TEST_CASE("a function object has the bits and derivatives of a call of its funct
   CHECK(difference({hessian(energy(once))(x[0])}, {hessian(energy(anew))(x[0])}).error == 0);
 }
 
-TEST_CASE("numbers among the arguments of a function object are read at each call, and by the gradient of that call") {
+TEST_CASE("numbers among the arguments of a function object are read at each call") {
   const auto scaled = elementwise([](const auto& x, const auto& k) { return k * x * x; });
   const Tensor x = tensor({1., 3.});
   GradientTape tape({.persistent = true});
@@ -160,7 +160,7 @@ TEST_CASE("numbers among the arguments of a function object are read at each cal
   CHECK(tape.gradient(five, x).dense().to_vector() == std::vector<double>{10, 30});
 }
 
-TEST_CASE("function objects work on lanes, in each other and in compiled functions") {
+TEST_CASE("function objects of elementwise take lanes, nest, and work in compiled functions") {
   const auto gaussian = elementwise([](const auto& x) { return exp(-0.5 * x * x); });
   const Tensor x = tensor({0., 1., 2.}), w = tensor({1., 2., 3.});
   const auto mixture = elementwise([&](const auto& a, const auto& b) { return b * gaussian(a) + gaussian(b); });
@@ -175,7 +175,7 @@ TEST_CASE("function objects work on lanes, in each other and in compiled functio
                     grad([&](const Tensor& a) { return sum(gaussian(a)); })(x)));
 }
 
-TEST_CASE("threads may call one function object") {
+TEST_CASE("threads may share one function object of elementwise") {
   const auto f = elementwise([](const auto& x, const auto& k) { return k * sin(x); });
   const Tensor x = linspace(0., 1., 100);
   std::vector<std::thread> threads;

@@ -109,7 +109,7 @@ TEST_CASE("every pointwise op is a function of lanes, with the values and deriva
   }
 }
 
-TEST_CASE("kinks and singular points have the derivatives of the ops") {
+TEST_CASE("elementwise has the derivatives of the ops at kinks and singular points") {
   const double inf = INFINITY, nan = NAN;
   const Tensor special = tensor({0., -0., 1., -1., inf, -inf, nan, 1e308, -1e308, 1e-320});
   for (const Pair& p : pairs) {
@@ -183,7 +183,7 @@ V compose(unsigned seed, int steps, std::vector<V> pool) {
 
 }  // namespace
 
-TEST_CASE("random compositions have the values and derivatives of the same ops one by one") {
+TEST_CASE("random compositions in elementwise have the values and derivatives of the separate ops") {
   for (unsigned seed = 0; seed < 40; ++seed) {
     INFO("seed " << seed);
     support::Random random("composition " + std::to_string(seed));
@@ -201,7 +201,7 @@ TEST_CASE("random compositions have the values and derivatives of the same ops o
   }
 }
 
-TEST_CASE("gradients of the fourth order are those of four nested tapes over ops") {
+TEST_CASE("fourth derivatives of elementwise are those of four nested tapes over ops") {
   const auto f = [](auto x, auto y) { return tanh(x * y) + exp(-square(x)) / (1 + y * y); };
   const Function fused = [=](const Tensors& x) { return Tensors{elementwise(f, x[0], x[1])}; };
   const Function plain = [=](const Tensors& x) { return Tensors{f(x[0], x[1])}; };

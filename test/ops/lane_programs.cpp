@@ -43,7 +43,7 @@ double gradient_at(const Tensor& x, Tensor (*f)(const Tensor&)) {
 
 }  // namespace
 
-TEST_CASE("arguments of elementwise broadcast and lie in any layout") {
+TEST_CASE("arguments of elementwise broadcast and have any layout") {
   support::Random random("layouts");
   const std::vector<std::vector<Shape>> patterns = {{{}, {}, {}},
                                                     {{1}, {1}, {1}},
@@ -90,7 +90,7 @@ TEST_CASE("results of elementwise have the same bits for every number of threads
   CHECK(difference(fused(part), {slice(one[0], {reel::range(17, 5001)})}).error == 0);
 }
 
-TEST_CASE("the gradient of a single element that all share is summed in the same pass") {
+TEST_CASE("the gradient of a broadcast scalar is summed in the same pass") {
   support::Random random("shared");
   const std::int64_t n = 200001;
   const Tensor x = random.tensor({3, n}), g = random.tensor({3, n});
@@ -143,7 +143,7 @@ TEST_CASE("variables and numbers are arguments of elementwise") {
   CHECK(tape.gradient(y, w).dense().to_vector() == std::vector<double>{16, 24});
 }
 
-TEST_CASE("several results of elementwise come from one pass and share their gradient") {
+TEST_CASE("several results of elementwise are computed in one pass and differentiated in one") {
   const Tensor x = tensor({0.5, 1.5}), y = tensor({2., 3.});
   GradientTape tape({.persistent = true});
   tape.watch(Tensors{x, y});
@@ -169,7 +169,7 @@ TEST_CASE("several results of elementwise come from one pass and share their gra
   CHECK_FALSE(tape.gradient(a, y));
 }
 
-TEST_CASE("results that are an argument, a number or no function of an argument") {
+TEST_CASE("elementwise: results that are an argument, a number, or independent of the arguments") {
   const Tensor x = tensor({0.5, 1.5}), y = tensor({2.});
   GradientTape tape({.persistent = true});
   tape.watch(Tensors{x, y});
@@ -189,7 +189,7 @@ TEST_CASE("results that are an argument, a number or no function of an argument"
   CHECK(zero.dense().to_vector() == std::vector<double>{0, 0});
 }
 
-TEST_CASE("tangents of results that are an argument, no function of one, or not of the result's shape") {
+TEST_CASE("elementwise: tangents of results that are an argument, and of broadcast arguments") {
   const Tensor x = tensor({0.5, 1.5}), y = tensor({2.}), tx = tensor({3., 5.}), ty = tensor({7.});
   const auto f = [](Lane u, Lane v) { return std::tuple(v, u + v, floor(u), floor(v) * u, u * v); };
   const auto tangents = [&](const ForwardAccumulator& accumulator) {
@@ -209,7 +209,7 @@ TEST_CASE("tangents of results that are an argument, no function of one, or not 
 }
 
 // Later ops are replayed first, so their cotangent is the sum that the program adds to.
-TEST_CASE("cotangents of elementwise are added to those of later uses, many together too") {
+TEST_CASE("cotangents of elementwise are added to those of later uses, also batched") {
   support::Random random("added");
   for (const Shape& shape : {Shape{7}, Shape{3, 4}, Shape{1}, Shape{}, Shape{70, 700}}) {
     INFO(to_string(shape));
@@ -235,7 +235,7 @@ TEST_CASE("cotangents of elementwise are added to those of later uses, many toge
   }
 }
 
-TEST_CASE("a function given to elementwise runs once per call, and captured numbers are read anew") {
+TEST_CASE("a function passed to elementwise runs once per call and reads captured numbers anew") {
   double rate = 2;
   int calls = 0;
   const Tensor x = tensor({1., 2.});
@@ -267,7 +267,7 @@ TEST_CASE("a function given to elementwise runs once per call, and captured numb
   }
 }
 
-TEST_CASE("NaN and infinities among the numbers of a program") {
+TEST_CASE("elementwise: NaN and infinities among the constants of a program") {
   const Tensor x = tensor({1., -1.});
   CHECK(elementwise([](Lane u) { return where(u > 0, INFINITY, u * 0.5); }, x).to_vector() ==
         std::vector<double>{INFINITY, -0.5});
@@ -281,7 +281,7 @@ TEST_CASE("NaN and infinities among the numbers of a program") {
   CHECK(std::isnan(g[1]));
 }
 
-TEST_CASE("fma rounds once as an op, among lanes and in a compiled program, and so do its derivatives") {
+TEST_CASE("fma rounds once as an op, in elementwise and in programs, and so do its derivatives") {
   const auto f = [](const auto& x, const auto& y, const auto& z) { return fma(x, y, z) * 4; };
   const auto check = [&](DType dtype, double e, std::int64_t n) {
     // (1 + e) (1 - e) - 1 = -e^2, of which a rounded product leaves nothing.
@@ -324,7 +324,7 @@ TEST_CASE("nan_to_num replaces infinities by the largest numbers of the dtype") 
   check(DType::bfloat16, 0x1.fep127);
 }
 
-TEST_CASE("a tape keeps of the arguments of elementwise those that the gradient reads, and nothing else") {
+TEST_CASE("a tape keeps only the arguments of elementwise that the gradient reads") {
   support::Random random("memory");
   const Tensor x = random.tensor({1000}), y = random.tensor({1000}), z = random.tensor({1000});
   {
@@ -354,7 +354,7 @@ TEST_CASE("a tape keeps of the arguments of elementwise those that the gradient 
   }
 }
 
-TEST_CASE("a recorded gradient of elementwise is one entry too, and second-order memory is its arguments") {
+TEST_CASE("a recorded gradient of elementwise is one entry that keeps its arguments") {
   support::Random random("second order");
   const Tensor x = random.tensor({100}), y = random.tensor({100});
   GradientTape outer;
@@ -425,7 +425,7 @@ TEST_CASE("elementwise takes any number of arguments, and programs of any length
   }
 }
 
-TEST_CASE("lanes make no branches and meet no tensors") {
+TEST_CASE("lanes do not convert to bool and do not mix with tensors") {
   // As templates, so that code which does not compile can be tested.
   constexpr auto branches = []<class T>(T) {
     return requires(const T& x) { x ? 1 : 2; };
@@ -457,7 +457,7 @@ TEST_CASE("lanes make no branches and meet no tensors") {
   CHECK(has_maximum(1.0, 0));  // of tensors, as without the header
 }
 
-TEST_CASE("errors of elementwise say what to do") {
+TEST_CASE("errors of elementwise name the remedy") {
   const Tensor x = tensor({1., 2.}), y = tensor({1., 2., 3.});
   const auto sum = [](Lane a, Lane b) { return a + b; };
   CHECK_THROWS_AS(elementwise(sum, x, y), ShapeError);
@@ -489,7 +489,7 @@ TEST_CASE("errors of elementwise say what to do") {
   CHECK(refused);
 }
 
-TEST_CASE("an exception from the function leaves nothing behind; calls nest") {
+TEST_CASE("elementwise: an exception of the function leaves no state behind; calls nest") {
   const Tensor x = tensor({1., 2.});
   GradientTape tape;
   tape.watch(x);
@@ -510,7 +510,7 @@ TEST_CASE("an exception from the function leaves nothing behind; calls nest") {
   CHECK(tape.gradient(y, x).dense().to_vector() == std::vector<double>{5, 5});
 }
 
-TEST_CASE("what tapes hold of a program outlives the cache and the call") {
+TEST_CASE("a program that a tape holds outlives the cache and the call") {
   const Tensor x = scalar(0.5);
   GradientTape tape;
   tape.watch(x);
@@ -526,7 +526,7 @@ TEST_CASE("what tapes hold of a program outlives the cache and the call") {
   CHECK(gradient_at(x, [](const Tensor& t) { return elementwise([](Lane a) { return a * a * a; }, t); }) == 0.75);
 }
 
-TEST_CASE("a function given to elementwise may do something else at each call") {
+TEST_CASE("a function passed to elementwise may compute something else at each call") {
   const Tensor x = full({3}, 0.5);
   // The same beginning, then more, less, other calls, other numbers, other results.
   const auto value = [&](int length, bool squares, bool swaps, double number) {
@@ -569,7 +569,7 @@ TEST_CASE("a function given to elementwise may do something else at each call") 
   }
 }
 
-TEST_CASE("elementwise says why there is no gradient as another op does") {
+TEST_CASE("elementwise gives the reasons for missing gradients that other ops give") {
   const Tensor x = tensor({1.0, 2.0});
   GradientTape tape;
   tape.watch(x);

@@ -51,7 +51,7 @@ TEST_CASE("layer_norm: published numbers, constant rows, large means") {
   CHECK(std::isnan(layer_norm(tensor({1, qnan, 2})).to_vector()[0]));
 }
 
-TEST_CASE("batch_norm: statistics, inference with them, nothing differentiates them") {
+TEST_CASE("batch_norm: statistics without gradient, and inference with them") {
   support::Random random("batch_norm");
   const Tensor x = random.tensor({6, 3, 5, 4}), scale = random.tensor({3}), offset = random.tensor({3});
   const Shape others{0, 2, 3};
@@ -196,7 +196,7 @@ TEST_CASE("elementwise losses at their edges") {
              {std::log(3.), std::log(3.)}, 1e-15);
 }
 
-TEST_CASE("normalisations and losses refuse what does not fit") {
+TEST_CASE("normalisations and losses refuse wrong shapes, dtypes and labels") {
   const Tensor x = zeros({2, 3});
   CHECK_THROWS_AS(layer_norm(x, ones({2}), ones({3})), ShapeError);
   CHECK_THROWS_AS(layer_norm(x, {.axes = 2}), IndexError);
@@ -230,7 +230,7 @@ TEST_CASE("normalisations and losses refuse what does not fit") {
   }
 }
 
-TEST_CASE("normalisations and losses of halves compute in float32") {
+TEST_CASE("normalisations and losses of float16 and bfloat16 compute in float32") {
   support::Random random("halves");
   const Tensor wide = random.tensor({9, 12}), p = softmax(random.tensor({9, 12}));
   const Tensor labels = tensor<int>({0, 1, 2, 3, 4, 5, 6, 7, 11});

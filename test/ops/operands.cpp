@@ -50,7 +50,7 @@ Gradient sparse() {
 
 }  // namespace
 
-TEST_CASE("a gradient is an operand, dense or sparse") {
+TEST_CASE("a Gradient is accepted as an operand, dense or sparse") {
   for (const auto& [g, values] : {std::pair(dense(), Values{2, 4, 6}), std::pair(sparse(), Values{1, 0, 2})}) {
     CAPTURE(g);
     CHECK((point() - 0.5 * g).to_vector() == Values{1 - values[0] / 2, 2 - values[1] / 2, 3 - values[2] / 2});
@@ -73,7 +73,7 @@ TEST_CASE("a gradient is an operand, dense or sparse") {
   }
 }
 
-TEST_CASE("none as an operand says why there is none") {
+TEST_CASE("a missing gradient as an operand is an error with its reason") {
   GradientTape tape;
   const Gradient missing = tape.gradient(sum(point()), tensor({1.0}));
   REQUIRE_FALSE(missing);
@@ -84,7 +84,7 @@ TEST_CASE("none as an operand says why there is none") {
   CHECK_THROWS_AS(-Gradient(), ValueError);
 }
 
-TEST_CASE("overloads: a gradient goes where it fits best") {
+TEST_CASE("overload resolution with a Gradient") {
   Gradient g = dense();
   const Tensor t = g;
   CHECK(chosen(g) == Chosen::gradient);
@@ -102,7 +102,7 @@ TEST_CASE("overloads: a gradient goes where it fits best") {
   CHECK_FALSE(!g);
 }
 
-TEST_CASE("a gradient is a target, a source, a parameter and a leaf") {
+TEST_CASE("a Gradient is accepted as target, source, parameter and leaf") {
   GradientTape tape({.persistent = true});
   const Tensor x = tensor({2});
   tape.watch(x);
@@ -120,7 +120,7 @@ TEST_CASE("a gradient is a target, a source, a parameter and a leaf") {
   static_assert(std::is_same_v<map_t<Gradient, std::pair<Tensor, Gradient>>, std::pair<Gradient, Gradient>>);
 }
 
-TEST_CASE("optimisers and assign_sub get a sparse gradient as it is: rows it does not name are not touched") {
+TEST_CASE("optimisers and assign_sub apply a sparse gradient to the rows that it names only") {
   const Variable w(tensor({10, 20, 30}), "w");
   const Gradient g = sparse();
   REQUIRE(g.is_slices());

@@ -50,7 +50,7 @@ TEST_CASE("Philox 4x32-10 gives the answers of Random123's kat_vectors") {
         Bits128{0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1});
 }
 
-TEST_CASE("the portable functions agree with libm") {
+TEST_CASE("portable log, exp and normal quantile agree with libm") {
   Generator generator(5);
   for (double u : random_uniform(generator, {2000}).to_vector()) {
     const double x = std::ldexp(u + 1e-9, static_cast<int>(u * 100) - 60);
@@ -84,7 +84,7 @@ TEST_CASE("the first numbers of a seed") {
   CHECK(random_uniform(again, {0}).size() == 0);
 }
 
-TEST_CASE("moments") {
+TEST_CASE("moments of random numbers") {
   Generator generator(1);
   for (DType d : {DType::float64, DType::float32}) {
     const Moments u = moments(random_uniform(generator, {many}, -1, 3, d));
@@ -116,7 +116,7 @@ TEST_CASE("moments") {
     CHECK(got[i] == Approx(expected[i]).margin(expected[i] == 0 ? 0 : tolerance));
 }
 
-TEST_CASE("a draw is made of its blocks, whatever the number of elements and whatever came before") {
+TEST_CASE("a draw depends on its blocks only, not on its length or on earlier draws") {
   for (const DType d : {DType::float16, DType::bfloat16, DType::float32, DType::float64}) {
     INFO(name(d));
     const std::int64_t n = 20011, per_block = d == DType::float64 ? 2 : 4;
@@ -148,7 +148,7 @@ TEST_CASE("a uniform range may be as wide as the dtype") {
   }
 }
 
-TEST_CASE("narrow uniform numbers stay below the open end") {
+TEST_CASE("uniform float16 and bfloat16 numbers are below the open end") {
   Generator generator(9);
   for (DType d : {DType::float16, DType::bfloat16, DType::float32}) {
     const Tensor x = random_uniform(generator, {50000}, 0, 1, d);
@@ -159,7 +159,7 @@ TEST_CASE("narrow uniform numbers stay below the open end") {
   }
 }
 
-TEST_CASE("permutations") {
+TEST_CASE("random permutations") {
   Generator generator(3);
   std::vector<std::int64_t> p = random_permutation(generator, 1000).to_vector<std::int64_t>();
   CHECK_FALSE(std::is_sorted(p.begin(), p.end()));
@@ -175,7 +175,7 @@ TEST_CASE("permutations") {
   for (int c : counts) CHECK(std::abs(c - 1000) < 150);
 }
 
-TEST_CASE("threads do not show in random numbers") {
+TEST_CASE("random numbers do not depend on the number of threads") {
   const int before = num_threads();
   std::vector<std::vector<double>> results;
   for (int threads : {1, 2, 3, 7}) {
@@ -190,7 +190,7 @@ TEST_CASE("threads do not show in random numbers") {
   set_num_threads(before);
 }
 
-TEST_CASE("wrong arguments of random functions") {
+TEST_CASE("errors of random functions") {
   Generator g(0);
   CHECK_THROWS_AS(random_uniform(g, {2}, 0, 1, DType::int32), TypeError);
   CHECK_THROWS_AS(random_normal(g, {2}, 0, 1, DType::complex64), TypeError);
@@ -208,7 +208,7 @@ TEST_CASE("wrong arguments of random functions") {
   CHECK(g.position() == 0);
 }
 
-TEST_CASE("a draw that fails leaves the generator where it was") {
+TEST_CASE("a draw that fails does not advance the generator") {
   Generator g(1);
   const Tensor logits = zeros({3});
   const std::function<Tensor()> draws[] = {

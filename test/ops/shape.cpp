@@ -22,7 +22,7 @@ Doubles gradient_of_sum(Tensor (*f)(const Tensor&), const Tensor& x) {
 
 }  // namespace
 
-TEST_CASE("reshape works out one extent") {
+TEST_CASE("reshape infers one extent") {
   const Tensor x = arange(12.0);
   CHECK(reshape(x, {3, -1}).shape() == Shape{3, 4});
   CHECK(reshape(x, {-1}).id() != x.id());
@@ -36,7 +36,7 @@ TEST_CASE("reshape works out one extent") {
   CHECK_THROWS_AS(reshape(x, {13}), ShapeError);
 }
 
-TEST_CASE("reshape is a view wherever strides allow") {
+TEST_CASE("reshape is a view if the strides allow it") {
   const Tensor x = reshape(arange(48.0), {2, 3, 2, 4});
   const Tensor views[] = {transpose(x, {2, 0, 1, 3}),
                           slice(x, {reel::all, range_from(-1, -1)}),
@@ -85,7 +85,7 @@ TEST_CASE("permutations and axes are checked") {
   CHECK(flip(zeros({0, 2})).size() == 0);
 }
 
-TEST_CASE("roll, tile, repeat, pad at their limits") {
+TEST_CASE("roll, tile, repeat and pad with extreme arguments") {
   const Tensor x = tensor({1, 2, 3});
   CHECK(roll(x, -4, 0).to_vector() == Doubles{2, 3, 1});
   CHECK(roll(x, 300, 0).to_vector() == Doubles{1, 2, 3});
@@ -110,7 +110,7 @@ TEST_CASE("roll, tile, repeat, pad at their limits") {
   CHECK(gradient_of_sum([](const Tensor& t) { return repeat(t, 0, 0); }, x) == Doubles{0, 0, 0});
 }
 
-TEST_CASE("the gradient of a padded value") {
+TEST_CASE("the gradient of pad's constant") {
   GradientTape tape;
   const Tensor x = tensor({{1, 2}}), v = scalar(1e17);
   tape.watch(x);
@@ -125,7 +125,7 @@ TEST_CASE("the gradient of a padded value") {
   CHECK(support::push(f, {v}, {scalar(2.0)})[0].to_vector() == Doubles{2, 2, 2, 0, 0, 2});
 }
 
-TEST_CASE("joining: dtypes promote, extents agree") {
+TEST_CASE("concatenate and stack: promoted dtypes, errors of extents") {
   const Tensor a = tensor<int>({1, 2}), b = tensor<float>({3});
   CHECK(concatenate({a, b}).dtype() == DType::float32);
   CHECK(concatenate({a, b}).to_vector<float>() == std::vector<float>{1, 2, 3});
@@ -146,7 +146,7 @@ TEST_CASE("joining: dtypes promote, extents agree") {
   CHECK(g.dense().item<float>() == 7);
 }
 
-TEST_CASE("the gradient of a join along which one part has no tangent") {
+TEST_CASE("the tangent of concatenate if one part has none") {
   const Tensor c = tensor({{1, 2}});
   const auto joined = [&](const Tensors& t) { return Tensors{concatenate({c, t[0]}, 0), stack({t[0], c}, 2)}; };
   const Tensors x{tensor({{3, 4}})}, v{tensor({{1, 2}, {3, 4}}), tensor({{{5, 6}, {7, 8}}})};
@@ -156,7 +156,7 @@ TEST_CASE("the gradient of a join along which one part has no tangent") {
   CHECK(dy[1].to_vector() == Doubles{3, 0, 4, 0});
 }
 
-TEST_CASE("cutting: pieces are views, recorded together") {
+TEST_CASE("split and unstack: parts are views and one entry") {
   const Tensor x = reshape(arange(12.0), {6, 2});
   CHECK_THROWS_WITH(split(x, 4), Contains("split_sizes"));
   CHECK_THROWS_AS(split(x, 0), ValueError);
@@ -186,7 +186,7 @@ TEST_CASE("cutting: pieces are views, recorded together") {
   CHECK(pushed[4].to_vector() == Doubles{1, 3, 5, 7, 9, 11});
 }
 
-TEST_CASE("cutting: each of many pieces is the right view and has its own cotangent") {
+TEST_CASE("unstack of many rows: each part is the right view and has its own cotangent") {
   const Tensor x = reshape(arange(18.0), {9, 2});
   const auto pieces = [](const Tensors& t) {
     std::vector<Tensor> list = unstack(t[0]);
@@ -227,7 +227,7 @@ TEST_CASE("identity, contiguous, stop_gradient") {
   CHECK_THAT(missing.why_none(), Contains("stop_gradient"));
 }
 
-TEST_CASE("integers pass through shape ops and are not recorded") {
+TEST_CASE("shape ops of integers are not recorded") {
   GradientTape tape;
   const Tensor i = arange(6);
   const Tensor f = ones({6});
@@ -241,7 +241,7 @@ TEST_CASE("integers pass through shape ops and are not recorded") {
   CHECK(tape.stats().entries == 0);
 }
 
-TEST_CASE("an op on a view keeps its block alive") {
+TEST_CASE("a view keeps the memory of its base alive") {
   Tensor v;
   {
     const Tensor x = reshape(arange(1e4), {100, 100});
@@ -250,7 +250,7 @@ TEST_CASE("an op on a view keeps its block alive") {
   CHECK(v.to_vector()[2] == 203);
 }
 
-TEST_CASE("an allocation that fails leaves nothing behind and the tape usable") {
+TEST_CASE("a failed allocation leaves no tensor behind and the tape usable") {
   const Tensor x = reshape(arange(12.0), {4, 3}), i = from_data(std::vector<std::int64_t>{1, -1});
   const std::vector<Tensor (*)(const Tensor&, const Tensor&)> ops = {
       [](const Tensor& t, const Tensor&) { return reshape(transpose(t), {12}); },
@@ -301,7 +301,7 @@ TEST_CASE("an allocation that fails leaves nothing behind and the tape usable") 
   }
 }
 
-TEST_CASE("stack along the last axis weaves parts of every size, contiguous or not") {
+TEST_CASE("stack along the last axis interleaves parts of every size and layout") {
   for (const DType dtype : {DType::boolean, DType::float16, DType::float32, DType::float64, DType::complex128})
     for (const std::int64_t count : {1, 2, 3, 4, 5})
       for (const std::int64_t n : {1, 2, 3, 8, 31, 40000}) {
@@ -329,7 +329,7 @@ TEST_CASE("a tangent of a cast has the dtype of the result, a cotangent that of 
   CHECK(tape.gradient(y, x).dense().dtype() == DType::float64);
 }
 
-TEST_CASE("pad of booleans stays boolean beside the numbers 0 and 1") {
+TEST_CASE("pad of booleans with 0 or 1 stays boolean") {
   const Tensor p = tensor<bool>({true, false});
   CHECK(pad(p, {1}, {1}).dtype() == DType::boolean);
   CHECK(array_equal(pad(p, {1}, {1}), tensor<bool>({false, true, false, false})));

@@ -159,7 +159,7 @@ TEST_CASE("conv2d and both gradients against loops: many blocks of rows, channel
   }
 }
 
-TEST_CASE("conv2d and both gradients against loops: rows of every width, that share their padding") {
+TEST_CASE("conv2d and both gradients against loops: rows of every width with shared padding") {
   const Shape kernels[] = {{3, 2, 3, 3}, {2, 2, 1, 9}, {5, 2, 3, 21}};
   const Padding paddings[] = {Padding::same, {{1, 1}, {7, 5}}, {{4, 5}, {20, 23}}, {{0, 0}, {19, 19}}};
   for (const std::int64_t width : {3, 7, 8, 9, 15, 16, 17, 31, 32, 35})
@@ -173,7 +173,7 @@ TEST_CASE("conv2d and both gradients against loops: rows of every width, that sh
           check_geometry(o, DType::float64, 1e-13);
         }
 }
-TEST_CASE("conv2d and both gradients: an infinity or NaN reaches what is made of it, and nothing else") {
+TEST_CASE("conv2d and both gradients: infinity and NaN reach only the results computed from them") {
   const auto same = [](const Tensor& x, const std::vector<double>& expected) {
     const auto values = x.to_vector();
     bool all = values.size() == expected.size();
@@ -303,7 +303,7 @@ TEST_CASE("convolution and pooling: PyTorch 1.13's numbers, to the second order"
              -4.7936441950854274, -7.8795978898671661);
 }
 
-TEST_CASE("padding same: one that is left over comes after the last row and column") {
+TEST_CASE("padding same: an odd row or column is added at the end") {
   const Tensor x = image({1, 2, 3, 4}, {1, 1, 1, 4}), w = ones({1, 1, 1, 2});
   CHECK(conv2d(x, w, {.padding = Padding::same}).to_vector() == std::vector<double>{3, 5, 7, 4});
   CHECK(conv2d(x, ones({1, 1, 1, 3}), {.stride = {1, 2}, .padding = Padding::same}).to_vector() ==
@@ -314,7 +314,7 @@ TEST_CASE("padding same: one that is left over comes after the last row and colu
         std::vector<double>{1.5, 2.5, 3.5, 4});
 }
 
-TEST_CASE("what no window meets gets the gradient 0") {
+TEST_CASE("elements outside all windows get gradient 0") {
   const Tensor x = ones({1, 1, 4, 5});
   GradientTape tape({.persistent = true});
   tape.watch(x);
@@ -327,7 +327,7 @@ TEST_CASE("what no window meets gets the gradient 0") {
   CHECK(last(max_pool2d(x, {3, 2})) == std::vector<double>{0, 0, 0, 0, 0});
 }
 
-TEST_CASE("max_pool2d: the first of equals, NaN, and padding that never wins") {
+TEST_CASE("max_pool2d: ties, NaN, and padding that is never the maximum") {
   const auto both = [](const Tensor& x, const Size2d& window, const MaxPool2dOptions& options) {
     GradientTape tape;
     tape.watch(x);
@@ -365,7 +365,7 @@ TEST_CASE("max_pool2d: the first of equals, NaN, and padding that never wins") {
   }
 }
 
-TEST_CASE("convolution and pooling: nothing is kept that no rule reads") {
+TEST_CASE("convolution and pooling: a tape keeps only what the rule reads") {
   support::Random random("kept");
   const Tensor x = random.tensor({2, 4, 8, 8}), w = random.tensor({4, 4, 3, 3});
   const std::int64_t of_x = 8 * x.size(), of_w = 8 * w.size();
@@ -388,7 +388,7 @@ TEST_CASE("convolution and pooling: nothing is kept that no rule reads") {
         }) <= 8 * (3 * 3 + 8 * 8));
 }
 
-TEST_CASE("convolution and pooling: halves compute in float32, empty batches and channels") {
+TEST_CASE("convolution and pooling: float16 computes in float32; empty batches and channels") {
   support::Random random("halves");
   const Tensor x = cast(random.tensor({2, 3, 6, 6}), DType::bfloat16),
                w = cast(random.tensor({4, 3, 3, 3}), DType::bfloat16);
@@ -434,7 +434,7 @@ TEST_CASE("convolution and pooling: errors") {
   CHECK_THROWS_WITH(conv2d(x, ones({2, 3, 3, 3}), {.groups = 2}), Contains("w needs 2 channels"));
 }
 
-TEST_CASE("convolution and pooling: numbers so large that geometry would overflow") {
+TEST_CASE("convolution and pooling: arguments that would overflow the geometry") {
   const std::int64_t huge = std::numeric_limits<std::int64_t>::max(), large = std::numeric_limits<std::int32_t>::max();
   const Tensor x = ones({2, 3, 8, 8}), w = ones({4, 3, 3, 3});
   CHECK_THROWS_WITH(conv2d(x, w, {.dilation = {huge, huge}}),
@@ -459,7 +459,7 @@ TEST_CASE("convolution and pooling: numbers so large that geometry would overflo
   CHECK_THROWS_WITH(max_pool2d(broadcast_to(scalar(1.), {1, 1, 5000, 5000}), {5000, 5000}), Contains("use max over"));
 }
 
-TEST_CASE("max_pool2d with padding that whole taps never leave") {
+TEST_CASE("max_pool2d with taps that lie in the padding for every window") {
   // Two rows in front of a window of five: with stride 1 every tap meets the image somewhere; with one result some do
   // not. Every window against its elements one by one.
   const std::vector<double> v = {2, -7, 1, 8, -2, 8, 1, 8, 2, 8, -4, 5};

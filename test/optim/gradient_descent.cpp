@@ -41,7 +41,7 @@ TEST_CASE("SGD with momentum follows its recurrence, Nesterov's too") {
   }
 }
 
-TEST_CASE("Adam follows its recurrence, each variable with steps of its own") {
+TEST_CASE("Adam follows its recurrence, with a step count per variable") {
   const Variable w(tensor({1.0, -2.0}), "w"), late(scalar(7.0), "late");
   Adam adam({.learning_rate = 0.05});
   const auto expected = [](double x, int steps) {
@@ -61,7 +61,7 @@ TEST_CASE("Adam follows its recurrence, each variable with steps of its own") {
   CHECK(late.read().item() == Approx(expected(7.0, 5)).epsilon(1e-12));
 }
 
-TEST_CASE("optimisers take what a tape gives and keep float32") {
+TEST_CASE("optimisers take gradients of a tape and keep float32") {
   const Variable w(tensor<float>({{1, 2}, {3, 4}}), "w"), b(zeros({2}, DType::float32), "b");
   const Tensor x = ones({5, 2}, DType::float32);
   Adam adam({.learning_rate = 0.1});
@@ -80,7 +80,7 @@ TEST_CASE("optimisers take what a tape gives and keep float32") {
   CHECK(last < 0.01 * first);
 }
 
-TEST_CASE("steps in one pass have the bits of the ops one by one, for every dtype, size and number of threads") {
+TEST_CASE("fused steps have the bits of separate ops, for every dtype, size and number of threads") {
   const int before = num_threads();
   for (const DType d : {DType::float64, DType::float32, DType::float16, DType::bfloat16})
     for (const std::int64_t n : {0, 1, 7, 1000, 70001}) {
@@ -150,7 +150,7 @@ TEST_CASE("a step is not recorded and earlier reads keep their values") {
   CHECK(tape.gradient(loss, w).dense().item() == Approx(2.0));
 }
 
-TEST_CASE("what does not fit is refused by the variable's name, before anything changes") {
+TEST_CASE("errors of a step name the variable and change nothing") {
   const Variable w(zeros({2, 3}), "weights"), b(zeros({3}), "bias"), unnamed(zeros({1}));
   SGD sgd;
   Adam adam;
@@ -222,7 +222,7 @@ void check_failures(const Optimizer& fresh, DType dtype) {
 
 }  // namespace
 
-TEST_CASE("a step without memory changes no variable and no state") {
+TEST_CASE("a failed allocation in a step changes no variable and no state") {
   for (const DType dtype : {DType::float64, DType::float32, DType::float16}) {
     INFO(name(dtype));
     check_failures(SGD({.learning_rate = 0.1}), dtype);
@@ -232,7 +232,7 @@ TEST_CASE("a step without memory changes no variable and no state") {
   }
 }
 
-TEST_CASE("a variable that is listed twice is stepped twice, in every dtype") {
+TEST_CASE("a variable that is listed twice is updated twice, in every dtype") {
   for (const DType dtype : {DType::float64, DType::float16}) {
     const Variable once(ones({2}, dtype)), twice(ones({2}, dtype));
     const Tensor g = full({2}, 0.5, dtype);
@@ -244,7 +244,7 @@ TEST_CASE("a variable that is listed twice is stepped twice, in every dtype") {
   }
 }
 
-TEST_CASE("forget: a later step begins anew, and what was kept is freed") {
+TEST_CASE("forget frees the state, and a later step starts anew") {
   const Variable w(ones({64})), v(ones({64}));
   const Tensor g = ones({64});
   const auto check = [&](auto optimizer) {
@@ -388,7 +388,7 @@ TEST_CASE("complex variables step as pairs of real ones, dense and by rows") {
   CHECK(abs(z - goal).item() < 1e-6);
 }
 
-TEST_CASE("gradients whose squares no half holds step halves like any other") {
+TEST_CASE("float16 and bfloat16 variables with gradients whose squares overflow or underflow") {
   for (const DType d : {DType::float16, DType::bfloat16})
     for_each_optimizer([&](const auto& fresh) {
       auto low = fresh, high = fresh;
@@ -403,7 +403,7 @@ TEST_CASE("gradients whose squares no half holds step halves like any other") {
     });
 }
 
-TEST_CASE("forget lets each optimiser begin anew") {
+TEST_CASE("after forget each optimiser starts anew") {
   const auto begins_anew = [](auto optimizer) {
     const Variable a(scalar(1.), "a"), b(scalar(1.), "b");
     optimizer.step(scalar(5.), a);
@@ -419,7 +419,7 @@ TEST_CASE("forget lets each optimiser begin anew") {
   begins_anew(Lion());
 }
 
-TEST_CASE("gradients are clipped by the length of all of them") {
+TEST_CASE("gradients are clipped by their global norm") {
   const IndexedSlices slices{
       .values = tensor({{1., 0.}, {2., 4.}}), .indices = tensor<int>({1, 1}), .dense_shape = {3, 2}};
   const std::vector<Gradient> all{tensor<float>({3, 4}), none, slices, scalar(std::complex<double>(4, -8))};
@@ -448,7 +448,7 @@ TEST_CASE("the clipping of gradients is recorded") {
   CHECK(max(abs(grad(f)(tensor({3., 4.})) - tensor({16 - 12., 9 - 12.}) / 125.)).item() < 1e-15);
 }
 
-TEST_CASE("schedules give their rates") {
+TEST_CASE("learning rate schedules") {
   CHECK(warm_up(0, 4, 0.8) == 0);
   CHECK(warm_up(1, 4, 0.8) == 0.2);
   CHECK(warm_up(9, 4, 0.8) == 0.8);

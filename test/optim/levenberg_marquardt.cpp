@@ -44,7 +44,7 @@ TEST_CASE("a straight line: parameters and their covariance are those of the nor
   CHECK(array_equal(fit.residuals, line(fit.parameters)));
 }
 
-TEST_CASE("a curved valley is followed to an exact zero") {
+TEST_CASE("levenberg_marquardt: Rosenbrock's function to an exact zero") {
   for (const std::int64_t size : {2, 3}) {
     const Tensor start = concatenate({tensor({-1.2}), ones({size - 1})}, 0);
     const LeastSquaresResult fit = levenberg_marquardt(valley, start);
@@ -56,7 +56,7 @@ TEST_CASE("a curved valley is followed to an exact zero") {
   }
 }
 
-TEST_CASE("a singular Jacobian at the solution slows the fit but does not stop it") {
+TEST_CASE("levenberg_marquardt: converges to a solution with singular Jacobian") {
   // Powell's singular function.
   const auto residuals = [](const Tensor& b) {
     return stack({b[0] + 10 * b[1], std::sqrt(5.0) * (b[2] - b[3]), square(b[1] - 2 * b[2]),
@@ -68,7 +68,7 @@ TEST_CASE("a singular Jacobian at the solution slows the fit but does not stop i
   CHECK(fit.sum_of_squares < 1e-25);
 }
 
-TEST_CASE("a minimum with large residuals is found to the last digits") {
+TEST_CASE("levenberg_marquardt: a minimum with large residuals in all digits") {
   // Curvature that Gauss-Newton does not see: residuals b^2 + 1 and b + 2. Derivative 4 b^3 + 6 b + 4 = 0.
   const auto residuals = [](const Tensor& b) { return stack({square(b[0]) + 1, b[0] + 2}, 0); };
   const LeastSquaresResult fit = levenberg_marquardt(residuals, tensor({3.0}));
@@ -85,7 +85,7 @@ TEST_CASE("steps into NaN are rejected") {
   CHECK(fit.parameters.item() == Approx(std::exp(1.0)).epsilon(1e-14));
 }
 
-TEST_CASE("more parameters than residuals, and parameters without influence, are fitted; statistics say so") {
+TEST_CASE("levenberg_marquardt: more parameters than residuals, parameters without influence") {
   const LeastSquaresResult wide =
       levenberg_marquardt([](const Tensor& b) { return b[0] * b[1] + b[2] - tensor({6.0}); }, tensor({1, 1, 1}));
   CHECK(wide.sum_of_squares < 1e-25);
@@ -99,7 +99,7 @@ TEST_CASE("more parameters than residuals, and parameters without influence, are
   CHECK(std::isinf(fit.standard_deviations().to_vector()[2]));
 }
 
-TEST_CASE("units of the parameters do not matter") {
+TEST_CASE("levenberg_marquardt: does not depend on the units of parameters") {
   const auto residuals = [](double unit) {
     return [unit](const Tensor& b) {
       return b[0] * exp(-unit * b[1] * from_data(line_x)) - exp(-0.3 * from_data(line_y));
@@ -111,7 +111,7 @@ TEST_CASE("units of the parameters do not matter") {
   CHECK(other.parameters.to_vector()[1] == 0x1p30 * one.parameters.to_vector()[1]);
 }
 
-TEST_CASE("zero iterations evaluate residuals, Jacobian and statistics where they are") {
+TEST_CASE("levenberg_marquardt: zero iterations evaluate residuals, Jacobian and statistics at the start") {
   LevenbergMarquardtOptions options;
   options.max_iterations = 0;
   options.polish = false;
@@ -124,7 +124,7 @@ TEST_CASE("zero iterations evaluate residuals, Jacobian and statistics where the
   CHECK(std::isfinite(fit.standard_deviations().to_vector()[0]));
 }
 
-TEST_CASE("an iteration limit is respected and told") {
+TEST_CASE("levenberg_marquardt: the iteration limit is respected and reported") {
   LevenbergMarquardtOptions options;
   options.max_iterations = 3;
   const LeastSquaresResult fit = levenberg_marquardt(valley, tensor({-1.2, 1}), options);
@@ -133,7 +133,7 @@ TEST_CASE("an iteration limit is respected and told") {
   CHECK_THAT(to_string(fit.reason), Contains("max_iterations"));
 }
 
-TEST_CASE("residuals that are zero already end the fit") {
+TEST_CASE("levenberg_marquardt: ends at once if the residuals are zero") {
   const LeastSquaresResult fit = levenberg_marquardt(valley, tensor({1, 1}));
   CHECK(fit.reason == StopReason::exact);
   CHECK(fit.iterations == 0);
@@ -149,7 +149,7 @@ TEST_CASE("a tape of the caller records nothing of the fit") {
   CHECK_FALSE(tape.gradient(sum(fit.parameters), start));
 }
 
-TEST_CASE("what does not fit is refused, by name") {
+TEST_CASE("levenberg_marquardt: errors name the argument") {
   CHECK_THROWS_AS(levenberg_marquardt(line, tensor<float>({0, 0})), TypeError);
   CHECK_THROWS_AS(levenberg_marquardt(line, tensor({{0, 0}})), ShapeError);
   CHECK_THROWS_AS(levenberg_marquardt(line, zeros({0})), ValueError);
@@ -164,7 +164,7 @@ TEST_CASE("what does not fit is refused, by name") {
   CHECK_THROWS_AS(levenberg_marquardt(line, tensor({0, 0}), options), ValueError);
 }
 
-TEST_CASE("what the residual function throws passes through and leaves the tapes as they were") {
+TEST_CASE("levenberg_marquardt: exceptions of the residual function propagate and leave tapes unchanged") {
   int calls = 0;
   const auto residuals = [&](const Tensor& b) {
     if (++calls == 4) throw std::runtime_error("mine");
@@ -175,7 +175,7 @@ TEST_CASE("what the residual function throws passes through and leaves the tapes
   CHECK(tape.active());
 }
 
-TEST_CASE("work space that cannot be had is an error, not a singular Jacobian") {
+TEST_CASE("levenberg_marquardt: a failed workspace allocation is not reported as a singular Jacobian") {
   const LeastSquaresResult fit = levenberg_marquardt(line, tensor({0, 0}));
   {
     const support::FailNothrowNew no_memory;

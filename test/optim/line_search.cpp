@@ -104,14 +104,14 @@ TEST_CASE("the line search takes as many evaluations as published where interpol
   }
 }
 
-TEST_CASE("no step of a line search is longer than the longest") {
+TEST_CASE("the steps of a line search respect the upper bound") {
   LineSearch line({0, 0, -1}, 5, 3);
   CHECK(line.step() == 3);
   CHECK(line.add_trial(-3, -1));  // a straight line down
   CHECK(line.has_sufficient_decrease());
 }
 
-TEST_CASE("a trial that is not finite is halved towards the best one") {
+TEST_CASE("a trial that is not finite is bisected towards the best one") {
   LineSearch line({0, 0, -1}, 1, 100);
   line.reject_trial();
   CHECK(line.step() == 0.5);

@@ -29,7 +29,7 @@ using Method = IterativeResult (*)(const LinearOperator&, const Tensor&, const I
 
 }  // namespace
 
-TEST_CASE("Krylov methods solve, and say how far they came") {
+TEST_CASE("Krylov methods solve and report the residual") {
   const Tensor b = drawn({40}, "b");
   struct Case {
     Method method;
@@ -75,7 +75,7 @@ TEST_CASE("Krylov methods solve, and say how far they came") {
   CHECK(to_string(IterativeStop::breakdown) == "breakdown");
 }
 
-TEST_CASE("gmres that says converged has reached its goal, and linear_solve throws where it has not") {
+TEST_CASE("gmres reports convergence only at its tolerance; linear_solve throws otherwise") {
   // Rounding costs the basis its orthogonality: the estimate of the residual reaches zero long before the residual.
   const Tensor a = diag(pow(10.0, linspace(-16.0, 0.0, 120))), b = ones({120});
   const IterativeOptions options = {.tolerance = 1e-12, .restart = 200};
@@ -138,7 +138,7 @@ TEST_CASE("preconditioners and restarts") {
               .converged());
 }
 
-TEST_CASE("implicit derivatives are those of a dense solve, by b and by what the operator reads, to order 3") {
+TEST_CASE("implicit derivatives by b and by captured tensors agree with a dense solve, to order 3") {
   const Tensor a = general(3), p = positive(3), b = drawn({3}, "b");
   const auto check_against_solve = [&](const support::Function& iterative, const support::Function& dense,
                                        const support::Tensors& x) {
@@ -216,7 +216,7 @@ TEST_CASE("the gradient costs one solve with the transpose and one product, what
   CHECK(largest(g + outer(solve(transpose(a), ones({30})), r.x)) < 1e-8);
 }
 
-TEST_CASE("values do not depend on whether a tape looks on") {
+TEST_CASE("values of linear_solve do not depend on a tape") {
   const Tensor a = general(20), b = drawn({20}, "b");
   const Tensor alone = gmres(times(a), b).x;
   GradientTape tape;
@@ -224,7 +224,7 @@ TEST_CASE("values do not depend on whether a tape looks on") {
   CHECK(array_equal(gmres(times(a), b).x, alone));
 }
 
-TEST_CASE("linear_solve names what is wrong") {
+TEST_CASE("errors of linear_solve name the cause") {
   const Tensor a = general(3), b = ones({3});
   CHECK_THROWS_WITH(cg({}, b), Contains("cg: the operator is empty"));
   CHECK_THROWS_WITH(cg(times(a), Tensor()), Contains("cg: "));

@@ -43,7 +43,7 @@ const Method methods[] = {
 
 }  // namespace
 
-TEST_CASE("a run that is stopped and goes on from a file makes the steps of one that is not") {
+TEST_CASE("a run that is stopped and continued from a file takes the steps of an uninterrupted run") {
   const support::TemporaryFolder folder;
   for (const Method& m : methods) {
     INFO(m.name);
@@ -91,7 +91,7 @@ TEST_CASE("a state of another method, or of other parameters, is refused") {
   CHECK_THROWS_AS(lbfgs(chain, start, {.state = &broken}), ValueError);
 }
 
-TEST_CASE("a function that throws leaves the state as it was") {
+TEST_CASE("an exception of the function leaves the minimiser's state unchanged") {
   MinimizerState state;
   lbfgs(chain, start, {.max_iterations = 3, .state = &state});
   const Tensor before = state.position;

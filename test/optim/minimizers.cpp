@@ -56,7 +56,7 @@ TEST_CASE("a banded problem of many unknowns is solved in few iterations") {
   }
 }
 
-TEST_CASE("products with Jacobians take a banded problem with conjugate gradients, few for each iteration") {
+TEST_CASE("gauss_newton solves a banded problem with few conjugate gradient steps per iteration") {
   const Tensor start = reshape(broadcast_to(tensor({-1.2, 1.}), {1000, 2}), {-1});
   const auto fit = gauss_newton(rosenbrock, start);
   CHECK(fit.converged());
@@ -68,7 +68,7 @@ TEST_CASE("products with Jacobians take a banded problem with conjugate gradient
   CHECK(by_cg.iterations < 100);
 }
 
-TEST_CASE("directions of nonlinear_cg are Hager and Zhang's, and their bound") {
+TEST_CASE("nonlinear_cg: directions and their lower bound are Hager and Zhang's") {
   int bounded = 0;
   const auto f = [](const Tensor& x) { return 1e6 * sum(square(biggs(x))); };
   const Tensor start = tensor({1., 2., 1., 1., 1., 1.});
@@ -87,7 +87,7 @@ TEST_CASE("directions of nonlinear_cg are Hager and Zhang's, and their bound") {
   CHECK(bounded > 0);
 }
 
-TEST_CASE("trial steps of nonlinear_cg follow the unit of the function") {
+TEST_CASE("nonlinear_cg: initial trial steps scale with the function") {
   // 20 iterations end before rounding decides how many trials a line takes.
   for (const double unit : {1e-5, 1., 1e6}) {
     const auto f = [unit](const Tensor& x) { return unit * sum(square(rosenbrock(x))); };
@@ -98,7 +98,7 @@ TEST_CASE("trial steps of nonlinear_cg follow the unit of the function") {
   }
 }
 
-TEST_CASE("where rounding hides the decrease slopes decide, and no trials are wasted") {
+TEST_CASE("line searches decide by derivatives where rounding hides the decrease") {
   const Tensor one = ones({20}), weights = numbers(20);
   // Values near 1e6 are known to 1e-10: by them alone a minimiser gets to 1e-5 of the minimum; near 1e7, to 4e-5.
   const auto above = [&](double least) {
@@ -116,7 +116,7 @@ TEST_CASE("where rounding hides the decrease slopes decide, and no trials are wa
   check(projected_lbfgs(above(1e7), start, full({20}, -2.), full({20}, 2.), {.gradient_tolerance = 1e-15}), 2e-5);
 }
 
-TEST_CASE("a model within bounds is that of the elements that are free") {
+TEST_CASE("projected_lbfgs: the model uses pairs of free elements only") {
   constexpr int n = 30;
   std::vector<double> elements;
   for (int i = 0; i < n; ++i)
@@ -129,7 +129,7 @@ TEST_CASE("a model within bounds is that of the elements that are free") {
   CHECK(found.evaluations <= 25);  // 154 where pairs have the elements that are bound, too
 }
 
-TEST_CASE("a large residual and one that does not depend on the parameters are no obstacle to gauss_newton") {
+TEST_CASE("gauss_newton: large residuals and residuals independent of the parameters") {
   // The mean: residuals stay.
   const auto from_mean = [](const Tensor& x) { return tensor({1., 2., 6.}) - x[0]; };
   const auto found = gauss_newton(from_mean, tensor({10., 5.}));
@@ -147,7 +147,7 @@ TEST_CASE("a large residual and one that does not depend on the parameters are n
                     Contains("gauss_newton") && Contains("not finite at the start"));
 }
 
-TEST_CASE("bounds are trees, and hold what the gradient would take out of them") {
+TEST_CASE("projected_lbfgs: bounds are trees, and every evaluated point lies within them") {
   struct Line {
     Tensor slope = scalar(0.), offsets = zeros({2});
     auto leaves() { return std::tie(slope, offsets); }
@@ -176,7 +176,7 @@ TEST_CASE("bounds are trees, and hold what the gradient would take out of them")
   CHECK(limited.reason == StopReason::iteration_limit);
 }
 
-TEST_CASE("a tree is minimised as what it is") {
+TEST_CASE("minimisers keep the structure and dtypes of a tree of parameters") {
   struct Line {
     Tensor slope = scalar(0.f), offsets = zeros({2});
     auto leaves() { return std::tie(slope, offsets); }
@@ -192,7 +192,7 @@ TEST_CASE("a tree is minimised as what it is") {
   CHECK(newton_cg(f, Line()).parameters.slope.item() == Approx(3));
 }
 
-TEST_CASE("points that are not finite are stepped back from") {
+TEST_CASE("minimisers step back from points that are not finite") {
   const auto f = [](const Tensor& x) { return sum(x - log(x)); };  // NaN for negative x, minimum at 1
   for (const double start : {1e-3, 50.}) {
     CHECK(lbfgs(f, full({2}, start)).value == Approx(2));
@@ -202,7 +202,7 @@ TEST_CASE("points that are not finite are stepped back from") {
   }
 }
 
-TEST_CASE("a point within bounds where the gradient is not finite is stepped back from") {
+TEST_CASE("minimisers with bounds step back from points whose gradient is not finite") {
   const auto f = [](const Tensor& x) { return sum(sqrt(square(x - 1))); };  // NaN at 1
   CHECK_FALSE(std::isfinite(grad(f)(tensor({1.})).item()));
   const auto found = projected_lbfgs(f, tensor({3.}), tensor({-5.}), tensor({5.}));
@@ -210,7 +210,7 @@ TEST_CASE("a point within bounds where the gradient is not finite is stepped bac
   CHECK(found.value < 1e-10);
 }
 
-TEST_CASE("what a minimiser cannot work with is refused") {
+TEST_CASE("errors of minimisers") {
   const auto f = [](const Tensor& x) { return sum(log(x)); };
   CHECK_THROWS_WITH(lbfgs(f, tensor({-1.})), Contains("not finite at the start"));
   CHECK_THROWS_WITH(newton_cg(f, tensor({-1.})), Contains("not finite at the start"));
@@ -227,7 +227,7 @@ TEST_CASE("what a minimiser cannot work with is refused") {
   CHECK_FALSE(limited.converged());
 }
 
-TEST_CASE("complex leaves are refused, and minimised as pairs") {
+TEST_CASE("minimisers refuse complex leaves and take them as pairs of reals") {
   const Tensor goal = as_complex(tensor({{1., 1.}, {-2., 0.5}})), start = zeros({2}, DType::complex128);
   const auto distance = [&](const Tensor& z) { return sum(square(abs(z - goal))); };
   CHECK_THROWS_WITH(lbfgs(distance, start),
@@ -239,7 +239,7 @@ TEST_CASE("complex leaves are refused, and minimised as pairs") {
   CHECK(max(abs(as_complex(best.parameters) - goal)).item() < 1e-9);
 }
 
-TEST_CASE("a function without a minimum ends") {
+TEST_CASE("minimising an unbounded function terminates") {
   const auto f = [](const Tensor& x) { return sum(x); };
   CHECK_FALSE(lbfgs(f, ones({2}), {.max_iterations = 50}).reason == StopReason::stationary);
   CHECK(newton_cg(f, ones({2}), {.max_iterations = 50}).reason == StopReason::iteration_limit);
@@ -295,7 +295,7 @@ TEST_CASE("ravel and unravel are differentiable to second order") {
                     tensor({{0., 0., 6., 8.}, {0., 0., 6., 8.}, {6., 6., 6., 0.}, {8., 8., 0., 6.}})));
 }
 
-TEST_CASE("an objective serves optimisers that know doubles alone, without new memory") {
+TEST_CASE("an objective for optimisers that take doubles allocates nothing per call") {
   const std::vector<Tensor> start{tensor({1., 2.}), scalar(3.)};
   const auto o = objective([](const std::vector<Tensor>& t) { return sum(square(t[0])) * t[1]; }, start);
   REQUIRE(o.size() == 3);

@@ -89,7 +89,7 @@ void check_hundred_steps(Kept kept) {
 
 }  // namespace
 
-TEST_CASE("100 steps with the rate changed at step 50 have the bits of the recurrence, in variables too") {
+TEST_CASE("100 steps with the rate changed at step 50 have the bits of the recurrence, also in variables") {
   for (const Kept kept : {Kept::plain, Kept::variables, Kept::variables_later}) {
     CAPTURE(int(kept));
     check_hundred_steps<double>(kept);
@@ -150,7 +150,7 @@ std::vector<Variable> variables_of(Optimizer& optimizer, const Model& model) {
 
 }  // namespace
 
-TEST_CASE("every dtype, rows and a variable that is listed twice step alike with state in variables") {
+TEST_CASE("steps with state in variables: every dtype, slices, a variable that is listed twice") {
   for (const DType dtype : {DType::float64, DType::float32, DType::float16, DType::bfloat16, DType::complex128}) {
     CAPTURE(dtype);
     for_each_optimizer([&](const auto& fresh) {
@@ -170,7 +170,7 @@ TEST_CASE("every dtype, rows and a variable that is listed twice step alike with
   }
 }
 
-TEST_CASE("a step reads and assigns the variables, whose values read before stay") {
+TEST_CASE("a step reads and assigns variables; values that were read before do not change") {
   const Variable w(ones({3}));
   const Tensor g = full({3}, 0.5);
   SGD sgd({.learning_rate = 0.5, .momentum = 0.5});
@@ -246,7 +246,7 @@ TEST_CASE("assigning options and optimisers assigns the numbers' variables") {
   CHECK(Access::variable(adam.options.learning_rate, "rate") == rate);
 }
 
-TEST_CASE("a copy of an optimiser goes on alone from the same state; a moved one takes its variables along") {
+TEST_CASE("a copied optimiser has its own state, a moved one keeps its variables") {
   for_each_optimizer([](const auto& fresh) {
     for (const bool variables : {false, true}) {
       auto original = fresh, alone = fresh;
@@ -280,7 +280,7 @@ TEST_CASE("a copy of an optimiser goes on alone from the same state; a moved one
   });
 }
 
-TEST_CASE("forget frees variables that nobody else holds and begins anew") {
+TEST_CASE("forget frees variables without other handles and starts anew") {
   const Variable w(ones({64}));
   const Tensor g = ones({64});
   Adam adam;
@@ -296,7 +296,7 @@ TEST_CASE("forget frees variables that nobody else holds and begins anew") {
   CHECK(Access::steps(adam, w).read().item<std::int64_t>() == 0);
 }
 
-TEST_CASE("a step without memory changes neither variables nor state that is in variables") {
+TEST_CASE("a failed allocation in a step changes neither variables nor state in variables") {
   for (const DType dtype : {DType::float64, DType::float16})
     for_each_optimizer([&](const auto& fresh) {
       int failures = 0;
@@ -331,7 +331,7 @@ TEST_CASE("a step without memory changes neither variables nor state that is in 
     });
 }
 
-TEST_CASE("steps take no memory from the system, in variables too") {
+TEST_CASE("steps take no memory from the system, also with state in variables") {
   for_each_optimizer([](const auto& fresh) {
     for (const bool variables : {false, true}) {
       auto optimizer = fresh;

@@ -42,7 +42,7 @@ Tensor residuals_of_line(const Tensor& b) {
 
 }  // namespace
 
-TEST_CASE("a location by Huber's loss is that of the closed form") {
+TEST_CASE("Huber's estimate of location agrees with the closed form") {
   // Three residuals within the scale and one far off: 2 * 3 x = 2 scale.
   const auto f = [](const Tensor& x) { return x[0] - tensor({0., 0., 0., 10.}); };
   const auto fit = levenberg_marquardt(f, tensor({3.}), {.loss = Loss::huber, .loss_scale = 1});
@@ -54,7 +54,7 @@ TEST_CASE("a location by Huber's loss is that of the closed form") {
   CHECK(array_equal(fit.jacobian, ones({4, 1})));
 }
 
-TEST_CASE("the sum of every loss is stationary where the fit ends, and is what the result says") {
+TEST_CASE("a robust fit ends at a stationary point of the summed loss, which the result reports") {
   for (const Loss loss : {Loss::squares, Loss::soft_l1, Loss::huber, Loss::cauchy, Loss::tukey}) {
     INFO("loss " << static_cast<int>(loss));
     const auto fit = levenberg_marquardt(residuals_of_line, tensor({0., 1.8}), {.loss = loss, .loss_scale = scale});
@@ -65,7 +65,7 @@ TEST_CASE("the sum of every loss is stationary where the fit ends, and is what t
   }
 }
 
-TEST_CASE("squares of robust residuals are the losses, and slopes their derivatives") {
+TEST_CASE("robust residuals: squares are the losses, with their derivatives") {
   for (const Loss loss : {Loss::squares, Loss::soft_l1, Loss::huber, Loss::cauchy, Loss::tukey})
     for (const double r : {-3., -0.69, -0.4, 0., 1e-3, 0.3, 0.6, 0.72, 5.}) {
       INFO("loss " << static_cast<int>(loss) << " of " << r);
@@ -78,7 +78,7 @@ TEST_CASE("squares of robust residuals are the losses, and slopes their derivati
     }
 }
 
-TEST_CASE("outliers pull the parameters less from loss to loss") {
+TEST_CASE("stronger losses reduce the influence of outliers") {
   double before = 1e300;
   for (const Loss loss : {Loss::squares, Loss::soft_l1, Loss::cauchy, Loss::tukey}) {
     const auto fit = levenberg_marquardt(residuals_of_line, tensor({0.9, 1.95}), {.loss = loss, .loss_scale = scale});
@@ -109,7 +109,7 @@ TEST_CASE("two wrong observations do not move NIST's certified parameters") {
   CHECK(max(abs(robust.parameters / without.parameters - 1)).item() < 1e-3);
 }
 
-TEST_CASE("residuals within the scale are fitted as by squares, bit for bit") {
+TEST_CASE("residuals within the scale are fitted as by least squares, bit for bit") {
   const auto plain = levenberg_marquardt(residuals_of_line, tensor({0., 0.}));
   const auto huber = levenberg_marquardt(residuals_of_line, tensor({0., 0.}), {.loss = Loss::huber, .loss_scale = 1e6});
   CHECK(support::same_bits(plain.parameters, huber.parameters));

@@ -60,7 +60,7 @@ autodiff::CompressedRows pattern_of(const std::vector<double>& dense, std::int64
 
 }  // namespace
 
-TEST_CASE("sparse factors solve what dense ones solve") {
+TEST_CASE("sparse LDL^T agrees with dense solves") {
   for (unsigned seed = 0; seed < 20; ++seed) {
     constexpr std::int64_t n = 12;
     std::mt19937 engine(seed);
@@ -89,7 +89,7 @@ TEST_CASE("sparse factors solve what dense ones solve") {
   }
 }
 
-TEST_CASE("the order of elimination keeps the factors of a band in the band") {
+TEST_CASE("the elimination order of a banded matrix has no fill outside the band") {
   constexpr std::int64_t n = 400;
   // A band whose rows come in another order, the one in its middle first.
   std::vector<double> a(n * n, 0.0);
@@ -115,7 +115,7 @@ TEST_CASE("a chain is fitted as by the dense method") {
 }
 
 // More, Garbow and Hillstrom's problem 30, Broyden tridiagonal: zero residuals.
-TEST_CASE("a banded system of any size takes as many steps") {
+TEST_CASE("the number of steps for a banded system does not depend on its size") {
   const auto broyden = minimization::broyden_tridiagonal;
   std::int64_t iterations = 0;
   for (const std::int64_t n : {20, 20000}) {
@@ -157,7 +157,7 @@ TEST_CASE("a graph of 500 nodes is fitted by sparse factors, by a user's solver,
   CHECK(robust.cost < robust.sum_of_squares);
 }
 
-TEST_CASE("a fit by sparse factors ends for the reasons that the dense one has") {
+TEST_CASE("sparse fits end for the same reasons as dense ones") {
   const Tensor ones3 = ones({3});
   const SparseJacobian jacobian = sparse_jacobian(chain, ones3);
   CHECK(levenberg_marquardt(chain, jacobian, ones3).reason == StopReason::exact);
@@ -174,7 +174,7 @@ TEST_CASE("a fit by sparse factors ends for the reasons that the dense one has")
   CHECK(array_equal(slice(rest.parameters, {range(2, 3)}), tensor({7.})));
 }
 
-TEST_CASE("units of the parameters do not matter to a fit by sparse factors, and its first step is as short as asked") {
+TEST_CASE("sparse fits do not depend on units of parameters and respect the initial radius") {
   const auto in_units = [](double unit, std::int64_t iterations) {
     const Tensor units = tensor({1., unit, 1., unit});
     const auto f = [units](const Tensor& b) { return chain(b * units); };
@@ -189,7 +189,7 @@ TEST_CASE("units of the parameters do not matter to a fit by sparse factors, and
   CHECK(largest(in_units(1, 1).parameters - tensor({-1.2, 1., 0.5, 2.})) < 0.02);
 }
 
-TEST_CASE("what does not fit a sparse Jacobian is refused") {
+TEST_CASE("errors of fits with sparse Jacobians") {
   const SparseJacobian jacobian = sparse_jacobian(chain, ones({3}));
   CHECK_THROWS_AS(levenberg_marquardt(chain, jacobian, ones({4})), ShapeError);
   CHECK_THROWS_AS(levenberg_marquardt(chain, jacobian, tensor<float>({1, 1, 1})), ShapeError);

@@ -78,7 +78,7 @@ TEST_CASE("evaluating an update again gives the bits of the step") {
   }
 }
 
-TEST_CASE("where a handler sees effects, steps act on variables alone, with the same bits") {
+TEST_CASE("under an effect handler a step changes variables only through it, with the same bits") {
   for (const DType d : {DType::float64, DType::float32, DType::float16, DType::complex64}) {
     CAPTURE(d);
     for_each_optimizer([&](auto optimizer) {
@@ -110,7 +110,7 @@ TEST_CASE("where a handler sees effects, steps act on variables alone, with the 
   }
 }
 
-TEST_CASE("a handled step refuses options in its primitive, before anything changes") {
+TEST_CASE("under an effect handler a step refuses options before anything changes") {
   const Variable w(ones({2}));
   const Tensor g = ones({2});
   SGD sgd({.learning_rate = 0.5, .momentum = 0.5});
@@ -173,7 +173,7 @@ void train(Optimizer& optimizer, const Variable& w, int first, int last) {
 
 }  // namespace
 
-TEST_CASE("100 steps are the recurrence within rounding, and the same after state was saved and restored") {
+TEST_CASE("100 steps agree with the recurrence within rounding, also through saved and restored state") {
   constexpr std::size_t n = 37;
   for (const DType d : {DType::float64, DType::float32})
     for_each_optimizer([&](const auto& fresh) {
@@ -215,7 +215,7 @@ TEST_CASE("100 steps are the recurrence within rounding, and the same after stat
     });
 }
 
-TEST_CASE("an update writes into the memory of its state") {
+TEST_CASE("an update writes into the memory of its state unless another handle shares it") {
   for (const bool handled : {false, true})
     for_each_optimizer([&](auto optimizer) {
       const Variable w(zeros({64})), table(zeros({64, 2}));

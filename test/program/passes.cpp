@@ -47,7 +47,7 @@ const Tensor constant = linspace(0, 1, 7);
 
 }  // namespace
 
-TEST_CASE("programs: what no result needs goes") {
+TEST_CASE("programs: unused instructions are removed") {
   const Function f = [](const Tensors& x) {
     const Tensor unused = exp(x[0]) * 2.;
     return Tensors{x[0] + x[1]};
@@ -59,7 +59,7 @@ TEST_CASE("programs: what no result needs goes") {
   check_results(program, f, row);
 }
 
-TEST_CASE("programs: what may throw stays") {
+TEST_CASE("programs: instructions that may throw are kept") {
   const Function f = [](const Tensors& x) {
     const Tensor unused = gather(x[0], cast(x[1], DType::int64)) * 2.;
     return Tensors{x[0] + x[1]};
@@ -73,7 +73,7 @@ TEST_CASE("programs: what may throw stays") {
   CHECK_THROWS_AS(executable.run(Tensors{row[0], full({7}, 7.)}, results), IndexError);
 }
 
-TEST_CASE("programs: an unread cast stays where it may throw, equal ones are one") {
+TEST_CASE("programs: an unused cast is kept if it may throw; equal casts are merged") {
   for (int from = 0; from < 10; ++from)
     for (int to = 0; to < 10; ++to) {
       INFO(name(static_cast<DType>(from)) << " to " << name(static_cast<DType>(to)));
@@ -101,7 +101,7 @@ TEST_CASE("programs: an unread cast stays where it may throw, equal ones are one
   check_results(program, f, row);
 }
 
-TEST_CASE("programs: equal expressions are computed once, others are not") {
+TEST_CASE("programs: equal expressions are merged, different ones are not") {
   const Function f = [](const Tensors& x) {
     const Tensor a = x[0] * x[1], b = x[0] * x[1];
     return Tensors{exp(a) + exp(b), sum(x[0], 0) + sum(x[0], 0, true), reshape(a, {1, 7}) - reshape(b, {1, 7}),
@@ -114,7 +114,7 @@ TEST_CASE("programs: equal expressions are computed once, others are not") {
   check_results(program, f, row);
 }
 
-TEST_CASE("programs: numbers that are the same constant are one") {
+TEST_CASE("programs: equal constants are merged") {
   const Function f = [](const Tensors& x) { return Tensors{x[0] * 2. + x[0] * 2., x[0] * -0. + x[0] * 0.}; };
   Program program = traced(f, row);
   program::share_equal(program);
@@ -123,7 +123,7 @@ TEST_CASE("programs: numbers that are the same constant are one") {
   check_results(program, f, row);
 }
 
-TEST_CASE("programs: what is made of constants is computed once and for all, unless it fails") {
+TEST_CASE("programs: expressions of constants are folded unless they throw") {
   const Function f = [](const Tensors& x) {
     return Tensors{x[0] * (exp(scalar(2.)) + 1.), reshape(ones({7}) * 3., {7, 1}) * x[0]};
   };
@@ -143,7 +143,7 @@ TEST_CASE("programs: what is made of constants is computed once and for all, unl
   CHECK(large.instructions.size() == before);
 }
 
-TEST_CASE("programs: parts that are placed among zeros and added up are one instruction") {
+TEST_CASE("programs: a sum of zero-padded parts becomes one instruction") {
   const auto gradient = [](const Tensors& x) {
     GradientTape tape;
     tape.watch(x[0]);
@@ -184,7 +184,7 @@ TEST_CASE("programs: parts that are placed among zeros and added up are one inst
   check_results(p, other, row);
 }
 
-TEST_CASE("programs: pointwise neighbours of one shape become one pass") {
+TEST_CASE("programs: pointwise neighbours of one shape are fused") {
   const Function f = [](const Tensors& x) { return Tensors{exp(x[0] * x[1]) - sin(x[1]) / 3.}; };
   Program program = traced(f, row);
   CHECK(program.instructions.size() == 5);
@@ -193,7 +193,7 @@ TEST_CASE("programs: pointwise neighbours of one shape become one pass") {
   check_results(program, f, row);
 }
 
-TEST_CASE("programs: a value that others read is an output of the pass, and is there before they read it") {
+TEST_CASE("programs: a value with other readers is an output of the fused pass and precedes them") {
   const Function f = [](const Tensors& x) {
     const Tensor a = x[0] * x[1], total = sum(a);  // total closes the pass that computes a
     const Tensor b = a + total, c = exp(b) * a;
@@ -205,7 +205,7 @@ TEST_CASE("programs: a value that others read is an output of the pass, and is t
   check_results(program, f, row);
 }
 
-TEST_CASE("programs: a large sum is made as its terms are computed, with the bits of a sum of its own") {
+TEST_CASE("programs: a large sum is fused with its terms and keeps its bits") {
   const Function total = [](const Tensors& x) { return Tensors{sum(sin(x[0]) * x[1] + .25), exp(x[0]) * x[1]}; };
   const Function average = [](const Tensors& x) { return Tensors{sqrt(mean(square(x[0] - x[1])))}; };
   const Function many = [](const Tensors& x) {  // so many registers that blocks are short
@@ -247,7 +247,7 @@ TEST_CASE("programs: a large sum is made as its terms are computed, with the bit
     }
 }
 
-TEST_CASE("programs: a sum that is small, of terms that are read elsewhere, or of some axes is its own") {
+TEST_CASE("programs: small sums, sums over some axes and sums of terms with other readers are not fused") {
   const Tensor x = linspace(-1, 2, 70000), y = linspace(3, 4, 70000);
   const auto check = [&](Function f, const Tensors& at, const Names& passes) {
     Program program = traced(f, at);
@@ -281,7 +281,7 @@ TEST_CASE("programs: a sum that is small, of terms that are read elsewhere, or o
   check([](const Tensors& z) { return Tensors{sum(z[0]), mean(z[1])}; }, {x, y}, {"sum", "mean"});
 }
 
-TEST_CASE("programs: a view of a value, another dtype, another shape are no part of its pass") {
+TEST_CASE("programs: views, other dtypes and other shapes are not fused") {
   const Function f = [](const Tensors& x) {
     const Tensor a = exp(x[0]), turned = flip(a), b = a + turned;
     const Tensor half = cast(b, DType::float32) * 2.f;
@@ -294,7 +294,7 @@ TEST_CASE("programs: a view of a value, another dtype, another shape are no part
     if (i.fused) CHECK(i.outputs.size() == 1);
 }
 
-TEST_CASE("programs: values share memory when they are never needed at once") {
+TEST_CASE("programs: values with disjoint lifetimes share memory") {
   // Each square is unused after the next one: without fusion, one place holds them all.
   const Function chain = [](const Tensors& x) {
     Tensor y = x[0];
@@ -318,7 +318,7 @@ TEST_CASE("programs: values share memory when they are never needed at once") {
   check_results(traced(all, large), all, large);
 }
 
-TEST_CASE("programs: results that are arguments, constants or views of either") {
+TEST_CASE("programs: results that are arguments, constants or views of them") {
   const Function f = [](const Tensors& x) {
     return Tensors{x[0], constant, flip(x[1]), slice(constant, {range(1, 3)}), zeros({0, 3}), x[0] + zeros({7})};
   };

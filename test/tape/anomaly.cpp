@@ -39,14 +39,14 @@ Tensor user_op(const Tensor& x, BackwardFunction backward, TangentFunction jvp =
 
 }  // namespace
 
-TEST_CASE("without a guard nothing is checked") {
+TEST_CASE("AnomalyGuard: without one nothing is checked") {
   CHECK(std::isinf(log(tensor({0.})).to_vector()[0]));
   { const AnomalyGuard guard; }
   CHECK(std::isinf(log(tensor({0.})).to_vector()[0]));
   CHECK_FALSE(tape::active());
 }
 
-TEST_CASE("forward: the op, its line, the shapes, how many and which elements; no tape is needed") {
+TEST_CASE("AnomalyGuard, forward: names op, line, shapes and elements; needs no tape") {
   const AnomalyGuard guard;
   const Tensor x = tensor({{1., 2., 0.}, {4., -1., 0.}});
   const int line = __LINE__ + 1;
@@ -60,7 +60,7 @@ TEST_CASE("forward: the op, its line, the shapes, how many and which elements; n
   CHECK(fault([&] { static_cast<void>(log(x + 2)); }).empty());
 }
 
-TEST_CASE("forward: an input that is not finite already is named as the origin") {
+TEST_CASE("AnomalyGuard, forward: an input that is not finite is named as the origin") {
   const AnomalyGuard guard;
   const Tensor x = tensor({1., 2.}), y = tensor({3., no_number});
   CHECK_THAT(fault([&] { static_cast<void>(x * y); }),
@@ -69,7 +69,7 @@ TEST_CASE("forward: an input that is not finite already is named as the origin")
   CHECK_THAT(fault([&] { static_cast<void>(x / 0.0); }), !Contains("origin"));
 }
 
-TEST_CASE("forward: every dtype, weak scalars, results in reused memory") {
+TEST_CASE("AnomalyGuard, forward: every dtype, weak scalars, results in reused memory") {
   const AnomalyGuard guard;
   for (const DType d :
        {DType::float16, DType::bfloat16, DType::float32, DType::float64, DType::complex64, DType::complex128}) {
@@ -85,7 +85,7 @@ TEST_CASE("forward: every dtype, weak scalars, results in reused memory") {
   CHECK_THAT(fault([&] { x *= 1e300; }), Contains("multiply") && Contains("inf"));
 }
 
-TEST_CASE("forward: reductions, products, variables and updates are seen too") {
+TEST_CASE("AnomalyGuard, forward: reductions, products, variables and updates") {
   const AnomalyGuard guard;
   const Tensor big = full({2, 2}, 1e300);
   CHECK_THAT(fault([&] { static_cast<void>(sum(full({20}, 1e308))); }), Contains("sum"));
@@ -95,7 +95,7 @@ TEST_CASE("forward: reductions, products, variables and updates are seen too") {
   CHECK_THAT(fault([&] { v.assign_add(full({2}, 1e308)); }), Contains("add"));
 }
 
-TEST_CASE("options: forward or backward alone, NaN alone; guards nest and end") {
+TEST_CASE("AnomalyGuard: options for one direction and for NaN only; nested guards") {
   const Tensor zero = tensor({0.});
   {
     const AnomalyGuard outer({.infinity = false});
@@ -115,7 +115,7 @@ TEST_CASE("options: forward or backward alone, NaN alone; guards nest and end") 
   CHECK(std::isinf(tape.gradient(y, zero).dense().to_vector()[0]));
 }
 
-TEST_CASE("backward: the rule, the forward op's line, the operand, the cotangent") {
+TEST_CASE("AnomalyGuard, backward: names rule, line of the op, operand and cotangent") {
   const AnomalyGuard guard;
   const Tensor x = tensor({1., 0., 4.}), c = tensor({1., 2., 3.});
   GradientTape tape({.persistent = true});
@@ -133,7 +133,7 @@ TEST_CASE("backward: the rule, the forward op's line, the operand, the cotangent
              Contains("multiply") && Contains("the origin: cotangent 0 was not finite already"));
 }
 
-TEST_CASE("backward: a tape used up stays used up, a persistent one stays usable") {
+TEST_CASE("AnomalyGuard, backward: after an error a persistent tape is usable, another is used") {
   const AnomalyGuard guard;
   const Tensor x = tensor({0.});
   GradientTape kept({.persistent = true}), once;
@@ -146,7 +146,7 @@ TEST_CASE("backward: a tape used up stays used up, a persistent one stays usable
   CHECK((*kept.gradient(z, x)).to_vector() == std::vector<double>{3});
 }
 
-TEST_CASE("backward: IndexedSlices are checked, and users' rules") {
+TEST_CASE("AnomalyGuard, backward: IndexedSlices and users' rules are checked") {
   const AnomalyGuard guard;
   const Tensor x = ones({4, 2});
   GradientTape tape({.persistent = true});
@@ -158,7 +158,7 @@ TEST_CASE("backward: IndexedSlices are checked, and users' rules") {
              Contains("mine") && Contains("float64 [1, 2], 1 of 2 elements, the first at [0, 1]"));
 }
 
-TEST_CASE("forward mode: a tangent that is not finite") {
+TEST_CASE("AnomalyGuard, forward mode: a tangent that is not finite") {
   const AnomalyGuard guard;
   const Tensor x = tensor({4., 0.});
   CHECK_THAT(fault([&] {
@@ -168,7 +168,7 @@ TEST_CASE("forward mode: a tangent that is not finite") {
              Contains("sqrt: the tangent of output 0 that its rule gives is not finite") && Contains("at [1]"));
 }
 
-TEST_CASE("inside a rule only what it gives is looked at") {
+TEST_CASE("AnomalyGuard: of a rule only the results are checked") {
   const AnomalyGuard guard;
   const Tensor x = tensor({1., 4.});
   GradientTape tape;
@@ -180,7 +180,7 @@ TEST_CASE("inside a rule only what it gives is looked at") {
   CHECK((*tape.gradient(y, x)).to_vector() == std::vector<double>{1, 1});
 }
 
-TEST_CASE("a guard and suspended, nested and ended tapes keep out of each other's way") {
+TEST_CASE("AnomalyGuard: with suspended, nested and ended tapes") {
   const Tensor x = tensor({2.});
   auto guard = std::make_unique<AnomalyGuard>();
   auto outer = std::make_unique<GradientTape>();
@@ -198,7 +198,7 @@ TEST_CASE("a guard and suspended, nested and ended tapes keep out of each other'
   CHECK(fault([&] { static_cast<void>(log(x - 2)); }).empty());
 }
 
-TEST_CASE("results under a guard are those without") {
+TEST_CASE("AnomalyGuard: does not change results") {
   const Tensor x = linspace(0.1, 2.0, 12);
   const auto run = [&] {
     return value_and_grad([](const Tensor& a) {
@@ -212,7 +212,7 @@ TEST_CASE("results under a guard are those without") {
   CHECK(array_equal(gradient, gradient2));
 }
 
-TEST_CASE("borrowed memory that changes between recording and replay is named") {
+TEST_CASE("AnomalyGuard: names borrowed memory that changed between recording and replay") {
   double memory[] = {1, 2, 3, 4};
   const AnomalyGuard guard;
   const Tensor x = borrow(memory, Shape{4}, 0);
@@ -231,7 +231,7 @@ TEST_CASE("borrowed memory that changes between recording and replay is named") 
   CHECK(tape.gradient(y, x));
 }
 
-TEST_CASE("every op reports its result and the line that called it") {
+TEST_CASE("AnomalyGuard: every op reports its result and the line of the call") {
   // NaN in every element of every operand reaches the result of all but those that choose or test.
   int reported = 0;
   const AnomalyGuard guard;
@@ -272,7 +272,7 @@ TEST_CASE("every op reports its result and the line that called it") {
   CHECK(reported > 150);
 }
 
-TEST_CASE("forward mode: a tangent that is not finite, of an accumulator, of a Jacobian's column, or not looked at") {
+TEST_CASE("AnomalyGuard, forward mode: tangents of accumulators and Jacobian columns; options") {
   const Tensor x = scalar(0.0), ramp = linspace(1.0, 2.0, 9);
   const auto column = [&] { static_cast<void>(jacobian([&](const Tensor& t) { return sqrt(t * ramp); })(x)); };
   const auto carried = [&] {
@@ -291,7 +291,7 @@ TEST_CASE("forward mode: a tangent that is not finite, of an accumulator, of a J
   CHECK(fault(column).empty());
 }
 
-TEST_CASE("integers are never at fault, and tensors that are not there are none in a message") {
+TEST_CASE("AnomalyGuard: ignores integers; missing tensors in messages") {
   const AnomalyGuard guard;
   CHECK((tensor<std::int64_t>({INT64_MAX}) * 2).to_vector<std::int64_t>()[0] == -2);
   CHECK_FALSE(any(tensor({1., 2.}) > 3).item<bool>());
@@ -305,7 +305,7 @@ TEST_CASE("integers are never at fault, and tensors that are not there are none 
              Contains("pair: the gradient for input 0") && Contains("cotangents: 0 none, 1 float64 [2]"));
 }
 
-TEST_CASE("of what an entry saved only borrowed memory is watched") {
+TEST_CASE("AnomalyGuard: checks only borrowed memory among the saved values") {
   double memory[] = {1, 2, 3, 4};
   const AnomalyGuard guard;
   const Tensor borrowed = borrow(memory, Shape{4}, 0), own = tensor({5., 6., 7., 8.});
@@ -318,7 +318,7 @@ TEST_CASE("of what an entry saved only borrowed memory is watched") {
              Contains("borrowed memory") && Contains("changed"));
 }
 
-TEST_CASE("backward: the cotangent that a rule hands on as it is can still be named") {
+TEST_CASE("AnomalyGuard, backward: names a cotangent that a rule returns unchanged") {
   const AnomalyGuard guard;
   const Tensor x = tensor({1., 2.}), c = tensor({3., 4.});
   GradientTape tape;

@@ -32,7 +32,7 @@ TEST_CASE("S66-S68, S70, S101, C6: aggregation of slices and tensors") {
   CHECK(space.num_elements(scalar(1.0)) == 1);
 }
 
-TEST_CASE("S66: accumulation never writes into a gradient that it does not own") {
+TEST_CASE("S66: accumulation does not write into gradients that it does not own") {
   const Tensor x = tensor({1., 2.}), dy = tensor({3., 4.});
   GradientTape tape;
   tape.watch(x);
@@ -41,7 +41,7 @@ TEST_CASE("S66: accumulation never writes into a gradient that it does not own")
   CHECK(dy.to_vector() == std::vector<double>{3, 4});
 }
 
-TEST_CASE("a gradient can be read in place, though the cotangent of a sum is a broadcast view") {
+TEST_CASE("a gradient is contiguous, though the cotangent of a sum is a broadcast view") {
   const Tensor x = tensor({{1., 2.}, {3., 4.}});
   GradientTape tape({.persistent = true});
   tape.watch(x);
@@ -80,7 +80,7 @@ TEST_CASE("S72: the default VSpace is a vector space") {
   CHECK(space.ones({2, 1}, DType::float32).shape() == Shape{2, 1});
 }
 
-TEST_CASE("S73: the stack is balanced when an exception leaves the scope, and when tapes die out of order") {
+TEST_CASE("S73: the stack is balanced after exceptions and when tapes are destroyed out of order") {
   const Tensor x = scalar(2.0);
   try {
     GradientTape tape;
@@ -149,7 +149,7 @@ TEST_CASE("S78: the nesting example") {
   CHECK((*outer.gradient(y, x)).item() == 6.0);
 }
 
-TEST_CASE("S79, C10: not connected is none, zeros on request") {
+TEST_CASE("S79, C10: the gradient of an unconnected source is none, or zeros on request") {
   const Tensor x = tensor<float>({1, 2}), far = tensor<float>({3, 4});
   GradientTape tape({.persistent = true});
   tape.watch(x);
@@ -162,7 +162,7 @@ TEST_CASE("S79, C10: not connected is none, zeros on request") {
   CHECK_THROWS_AS(*tape.gradient(y, far), ValueError);
 }
 
-TEST_CASE("S80, S83, C14: output gradients: weights, numbers, a cast with one warning, and what does not fit") {
+TEST_CASE("S80, S83, C14: output gradients: weights, numbers, a cast with one warning, errors") {
   const Tensor x = tensor<float>({1, 2});
   GradientTape tape({.persistent = true});
   tape.watch(x);
@@ -184,7 +184,7 @@ TEST_CASE("S80, S83, C14: output gradients: weights, numbers, a cast with one wa
   CHECK((*tape.gradient(y, x)).to_vector<float>() == std::vector<float>{2, 4});  // and is usable still
 }
 
-TEST_CASE("S87: a result never is the caller's output gradient") {
+TEST_CASE("S87: results do not alias the caller's output gradient") {
   const Tensor x = scalar(1.0), dy = scalar(5.0);
   GradientTape tape;
   tape.watch(x);
@@ -193,7 +193,7 @@ TEST_CASE("S87: a result never is the caller's output gradient") {
   CHECK((*g).id() != dy.id());
 }
 
-TEST_CASE("stop_recording pauses, stop leaves, resume enters again (C13), reset forgets") {
+TEST_CASE("stop_recording pauses, stop leaves the stack, resume enters it (C13), reset clears") {
   const Tensor x = scalar(3.0);
   GradientTape tape({.persistent = true});
   tape.watch(x);
@@ -222,7 +222,7 @@ TEST_CASE("stop_recording pauses, stop leaves, resume enters again (C13), reset 
   CHECK(tape.gradient(z, x).reason() == WhyNone::never_watched);
 }
 
-TEST_CASE("C2: a stopped persistent tape does not grow, however often it is asked") {
+TEST_CASE("C2: gradients of a stopped persistent tape do not make it grow") {
   const Tensor x = linspace(0.1, 1.0, 50);
   const Variable w(ones({50}));
   GradientTape tape({.persistent = true});
@@ -275,7 +275,7 @@ TEST_CASE("why_none names the reason") {
   CHECK(there.why_none().empty());
 }
 
-TEST_CASE("explain tells the path, or its absence") {
+TEST_CASE("explain describes the path or its absence") {
   const Tensor x = scalar(0.2), far = scalar(1.0);
   const Variable w(scalar(3.0), "w");
   GradientTape tape;
@@ -321,7 +321,7 @@ TEST_CASE("nested tapes to order 6") {
   }
 }
 
-TEST_CASE("S5: the registry's three outcomes, found at replay and not before") {
+TEST_CASE("S5: the registry's three outcomes, which replay reports") {
   const Tensor x = scalar(3.0);
   const auto record = [&](const char* name) {
     const Tensor in[] = {x}, out[] = {scalar(9.0)};
@@ -361,7 +361,7 @@ TEST_CASE("S9: an override guard replaces a rule on this thread while it lives")
   CHECK((*tape.gradient(y, x)).item() == Approx(1 - std::tanh(0.5) * std::tanh(0.5)));
 }
 
-TEST_CASE("S9: of several override guards each removes its own, whichever ends first") {
+TEST_CASE("S9: each override guard removes its own override, in any order of destruction") {
   const Tensor x = scalar(0.5);
   GradientTape tape({.persistent = true});
   tape.watch(x);
@@ -385,7 +385,7 @@ TEST_CASE("S9: of several override guards each removes its own, whichever ends f
   CHECK(ask() == Approx(1 - std::tanh(0.5) * std::tanh(0.5)));
 }
 
-TEST_CASE("S9: an override may end its own guard and make others while it runs") {
+TEST_CASE("S9: an override may destroy its own guard and make others while it runs") {
   const Tensor x = scalar(0.5);
   GradientTape tape({.persistent = true});
   tape.watch(x);
@@ -429,7 +429,7 @@ TEST_CASE("stop_recording on a tape that does not record is refused, as TensorFl
   CHECK((*once.gradient(x * x, x)).item() == 6.0);
 }
 
-TEST_CASE("a gradient without memory leaves a tape that can be asked again, reset and freed") {
+TEST_CASE("after a failed allocation in gradient() the tape is usable, can be reset and destroyed") {
   const Tensor x = ones({8});
   int failures = 0;
   for (std::int64_t n = 0;; ++n) {
@@ -468,7 +468,7 @@ TEST_CASE("S16: tracing prints what is recorded and replayed") {
   CHECK_THAT(log.texts[1], Catch::StartsWith("Gradient for multiply inputs ["));
 }
 
-TEST_CASE("threads with tapes of their own do not disturb each other") {
+TEST_CASE("tapes of different threads are independent") {
   const Variable w(scalar(2.0), "w");
   std::vector<std::thread> threads;
   std::vector<double> results(4);

@@ -122,7 +122,7 @@ Peak peak_of(F f, const S& sources) {
 
 }  // namespace
 
-TEST_CASE("stats: entries and saved bytes by op, the most bytes first") {
+TEST_CASE("stats: entries and saved bytes by op, in order of bytes") {
   const Tensor x = linspace(0.1, 1.0, 100);
   GradientTape tape;
   tape.watch(x);
@@ -146,7 +146,7 @@ TEST_CASE("stats: entries and saved bytes by op, the most bytes first") {
   CHECK(bytes == s.saved_bytes);
 }
 
-TEST_CASE("to_dot: a node per op and source, an edge per tensor; restricted to targets; the same every time") {
+TEST_CASE("to_dot: a node per op and source, an edge per tensor; restriction to targets; reproducible") {
   const Variable w(ones({3, 2}), "the \"w\"");
   const Tensor x = ones({4, 3});
   GradientTape tape;
@@ -169,7 +169,7 @@ TEST_CASE("to_dot: a node per op and source, an edge per tensor; restricted to t
   CHECK(count(part, " -> ") == 6);
 }
 
-TEST_CASE("to_dot, explain and why_none give the line that called an op, when the tape knows it") {
+TEST_CASE("to_dot, explain and why_none give the line of an op's call if it is known") {
   set_source_locations(true);
   const Tensor x = ones({2});
   GradientTape tape({.persistent = true});
@@ -186,7 +186,7 @@ TEST_CASE("to_dot, explain and why_none give the line that called an op, when th
   CHECK(count(tape.to_dot(), __FILE__) == 1);
 }
 
-TEST_CASE("plan: the rules in the order in which they run, and no others") {
+TEST_CASE("plan: lists the rules that run, in order") {
   const Variable w(ones({2, 2}), "w");
   const Tensor x = ones({3, 2}), constant = ones({3, 2});
   GradientTape tape({.persistent = true});
@@ -244,7 +244,7 @@ TEST_CASE("plan: the peak is that of the default VSpace") {
       std::vector<Variable>{w, b}));
 }
 
-TEST_CASE("S16, S112: trace lines go to the sink; the sums of gradients are named") {
+TEST_CASE("S16, S112: trace lines go to the sink and name sums of gradients") {
   const Variable w(scalar(3.0), "w");
   const Tensor x = scalar(2.0);
   WarningLog warnings;
@@ -317,7 +317,7 @@ TEST_CASE("the Chrome trace is JSON with an event per op and rule, with shapes a
   CHECK_FALSE(std::filesystem::exists(path));
 }
 
-TEST_CASE("REEL_TRACE traces a whole process, threads that ended included") {
+TEST_CASE("REEL_TRACE traces a whole process, including threads that have ended") {
   if (std::getenv("REEL_TEST_TRACED")) {  // the traced process: this test, run again below
     const Tensor x = ones({5});
     std::thread([&] {
@@ -342,7 +342,7 @@ TEST_CASE("REEL_TRACE traces a whole process, threads that ended included") {
   CHECK(count(text, "\"tid\": 1,") < count(text, "\"tid\": "));
 }
 
-TEST_CASE("to_dot: watched results, constants, ops of several results, targets that nothing leads to") {
+TEST_CASE("to_dot: watched results, constants, ops of several results, unconnected targets") {
   const Variable w(ones({2}), "back\\slash");
   const Tensor x = ones({2}), constant = full({2}, 3.0);
   GradientTape tape;
@@ -369,7 +369,7 @@ TEST_CASE("to_dot: watched results, constants, ops of several results, targets t
   CHECK(count(nothing, "target0") == 0);
 }
 
-TEST_CASE("plan: stopped and partly used results, and what is not on the tape") {
+TEST_CASE("plan: stopped results, partly used results, tensors that are not on the tape") {
   const Tensor x = ones({4}), constant = full({4}, 3.0);
   GradientTape tape({.persistent = true});
   tape.watch(x);
@@ -397,7 +397,7 @@ TEST_CASE("plan: stopped and partly used results, and what is not on the tape") 
   CHECK(live_at_exp(tape.plan(y, {x, parts[0]})) == live_at_exp(tape.plan(y, x)) + 32);
 }
 
-TEST_CASE("trace lines: cotangents that are none, slices, and rules that give nothing") {
+TEST_CASE("trace lines: missing cotangents, slices, and rules without gradients") {
   const Tensor x = ones({4, 2});
   GradientTape tape({.persistent = true});
   tape.watch(x);
@@ -426,7 +426,7 @@ TEST_CASE("trace lines: cotangents that are none, slices, and rules that give no
   CHECK(line("  out --> ") == 0);
 }
 
-TEST_CASE("the Chrome trace: tangents, slices, no gradient, and no events") {
+TEST_CASE("the Chrome trace: tangents, slices, missing gradients, no events") {
   const std::filesystem::path path = scratch("reel_modes");
   const auto traced = [&](const auto& f) {
     {
@@ -462,7 +462,7 @@ TEST_CASE("the Chrome trace: tangents, slices, no gradient, and no events") {
   CHECK(count(traced([] {}), "\"name\"") == 0);
 }
 
-TEST_CASE("a Chrome trace that the disk does not take is a warning") {
+TEST_CASE("a Chrome trace that cannot be written is a warning") {
   if (!std::filesystem::exists("/dev/full")) return;
   const WarningLog warnings;
   {

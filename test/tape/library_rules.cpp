@@ -62,7 +62,7 @@ TEST_CASE("S34: a rule gets zeros for a result without a cotangent, or nothing i
   CHECK(tape.plan(a[0], x).peak_bytes == tape.plan(b[0], x).peak_bytes + 16);
 }
 
-TEST_CASE("S34: in a sweep of many cotangents the zeros have the batch axis") {
+TEST_CASE("S34: zeros for missing cotangents have the batch axis in a batched pass") {
   const Clear clear;
   const Tensor x = tensor({1., 2.});
   constexpr tape::Rule batched{.name = "two", .vjp = first_plus_second, .batched = true};
@@ -74,7 +74,7 @@ TEST_CASE("S34: in a sweep of many cotangents the zeros have the batch axis") {
   CHECK(got[1].shape() == Shape{2, 2});
 }
 
-TEST_CASE("an op without a jvp is refused in forward mode, by its name, and Jacobians go backwards") {
+TEST_CASE("an op without a jvp is an error in forward mode; Jacobians use reverse mode") {
   const Clear clear;
   const Tensor x = scalar(3.0);
   const auto f = [](const Tensor& a) { return two(zeros_for_missing, a)[0]; };
@@ -85,7 +85,7 @@ TEST_CASE("an op without a jvp is refused in forward mode, by its name, and Jaco
   CHECK(jacobian(wide)(x).to_vector() == Values(9, 1));
 }
 
-TEST_CASE("a rule that reads what its op did not keep is refused") {
+TEST_CASE("a rule that reads a value that is not kept is an error") {
   constexpr tape::Rule greedy{.name = "greedy",
                               .vjp = [](const tape::Record& r, std::span<const Tensor> g, std::span<Gradient> dx) {
                                 dx[0] = g[0] * r.saved(1);

@@ -29,7 +29,7 @@ TEST_CASE("S11: without an active tape nothing is kept") {
   CHECK(memory_stats().live_tensors == live + 1);
 }
 
-TEST_CASE("S12, S20, S21: a tape keeps what the rule reads and nothing else") {
+TEST_CASE("S12, S20, S21: a tape keeps only what the rule reads") {
   const Tensor x = ramp(1000), y = ramp(1000) + 1;
   const std::int64_t bytes = 8000;
   using Unary = Tensor (*)(const Operand&);
@@ -53,7 +53,7 @@ TEST_CASE("S12, S20, S21: a tape keeps what the rule reads and nothing else") {
   CHECK(stats_of([](const Tensor& a, const Tensor& b) { return a * b; }, x, y).saved_bytes == 2 * bytes);
 }
 
-TEST_CASE("S12: the operand of exp dies with the user's handle, its result lives on the tape") {
+TEST_CASE("S12: a tape keeps the result of exp, not its operand") {
   GradientTape tape;
   Tensor x = ramp(1 << 16);
   tape.watch(x);
@@ -67,7 +67,7 @@ TEST_CASE("S12: the operand of exp dies with the user's handle, its result lives
   CHECK(memory_stats().live_bytes >= before - (8 << 16) + (8 << 16));
 }
 
-TEST_CASE("S13: an op that keeps its own result is differentiated twice") {
+TEST_CASE("S13: an op that keeps its own result can be differentiated twice") {
   const Tensor x = scalar(0.0);
   GradientTape outer, inner;
   outer.watch(x);
@@ -101,7 +101,7 @@ TEST_CASE("S18: every tape decides for itself") {
   CHECK((*outer.gradient(z + a, x)).item() == 10.0);
 }
 
-TEST_CASE("S19: the popped tape does not record its own replay, tapes around it do") {
+TEST_CASE("S19: a popped tape does not record its own replay, outer tapes do") {
   const Tensor x = scalar(2.0);
   GradientTape outer;
   outer.watch(x);
@@ -154,7 +154,7 @@ TEST_CASE("S27: reading a trainable variable watches it; the list is in order of
   CHECK((*other.gradient(z, frozen)).item() == 6.0);
 }
 
-TEST_CASE("what a tape keeps of n variables moves a logarithm of n times") {
+TEST_CASE("the list of n watched variables is reallocated O(log n) times") {
   std::vector<Variable> many;
   for (int i = 0; i < 3000; ++i) many.emplace_back(scalar(1.0));
   const GradientTape tape;
@@ -170,7 +170,7 @@ TEST_CASE("what a tape keeps of n variables moves a logarithm of n times") {
   for (const int m : moves) CHECK((m >= 1 && m <= 12));
 }
 
-TEST_CASE("S27: without watch_accessed_variables only what is watched by hand counts") {
+TEST_CASE("S27: without watch_accessed_variables only explicitly watched variables count") {
   const Variable v(scalar(3.0)), w(scalar(5.0));
   GradientTape tape({.watch_accessed_variables = false});
   tape.watch(w);
@@ -191,7 +191,7 @@ TEST_CASE("S107: a variable's gradient covers all its reads, also across assign;
   CHECK(w.read().to_vector() == std::vector<double>{11, 21});
 }
 
-TEST_CASE("a value read before the tape began is not watched, and the reason says so") {
+TEST_CASE("a value that was read before the tape began is not watched; the reason names this") {
   const Variable w(scalar(2.0), "w");
   const Tensor before = w;
   GradientTape tape({.persistent = true});
@@ -272,7 +272,7 @@ TEST_CASE("S32, S107: a variable is a target, read or not while the tape recorde
   CHECK((*accumulator.jvp(z)).item() == 7);
 }
 
-TEST_CASE("S33: an op that no gradient reaches is not called") {
+TEST_CASE("S33: the rule of an op without cotangents is not called") {
   const Tensor x = scalar(2.0);
   GradientTape tape;
   tape.watch(x);
@@ -320,7 +320,7 @@ TEST_CASE("S35: integers are constants") {
   }
 }
 
-TEST_CASE("S39: replay of a tape that is not persistent frees values as it goes") {
+TEST_CASE("S39: replay of a tape that is not persistent frees each value after its last use") {
   GradientTape tape;
   Tensor x = zeros({1 << 16});
   tape.watch(x);
@@ -336,7 +336,7 @@ TEST_CASE("S39: replay of a tape that is not persistent frees values as it goes"
   CHECK(tape.stats().entries == 0);
 }
 
-TEST_CASE("S40: 10^6 discarded forward passes under one tape take bounded memory") {
+TEST_CASE("S40: 10^6 discarded forward passes on one tape take bounded memory") {
   const Tensor x = scalar(0.5);
   GradientTape tape;
   tape.watch(x);
@@ -350,7 +350,7 @@ TEST_CASE("S40: 10^6 discarded forward passes under one tape take bounded memory
   CHECK((*tape.gradient(z, x)).item() == 0.75);
 }
 
-TEST_CASE("a sweep keeps what a living result needs") {
+TEST_CASE("a sweep keeps entries that live results depend on") {
   const Tensor x = scalar(0.5);
   GradientTape tape;
   tape.watch(x);
@@ -367,7 +367,7 @@ TEST_CASE("a sweep keeps what a living result needs") {
   CHECK((*tape.gradient(kept, x)).item() == Approx(expected).epsilon(1e-14));
 }
 
-TEST_CASE("a sweep keeps what the rules of another tape hand out again") {
+TEST_CASE("a sweep keeps entries whose results another tape's rules return") {
   const Tensor x = tensor({.3, -.7, 1.1});
   const auto second = [&](int discarded) {
     GradientTape outer;
@@ -390,7 +390,7 @@ TEST_CASE("a sweep keeps what the rules of another tape hand out again") {
   CHECK(second(6000) == second(0));
 }
 
-TEST_CASE("more than two tapes: the older ones let go of discarded results too") {
+TEST_CASE("with more than two tapes all release discarded results") {
   const Tensor x = scalar(0.5);
   GradientTape t1, t2, t3, t4;
   for (GradientTape* t : {&t1, &t2, &t3, &t4}) t->watch(x);
@@ -434,7 +434,7 @@ TEST_CASE("a chain of ten million ops records, replays and is destroyed in a thr
   CHECK(result == Approx(std::exp(length * std::log1p(1e-8))).epsilon(1e-9));
 }
 
-TEST_CASE("a failing allocation in the middle of recording leaves the tapes as they were") {
+TEST_CASE("a failed allocation while recording leaves tapes unchanged") {
   const Tensor x = scalar(0.5);
   GradientTape outer({.persistent = true}), inner({.persistent = true});
   outer.watch(x);
@@ -460,7 +460,7 @@ TEST_CASE("a failing allocation in the middle of recording leaves the tapes as t
   CHECK((*outer.gradient(z, x)).item() == 1.0);
 }
 
-TEST_CASE("chains of dropped results are swept at once, though each entry keeps the one before it") {
+TEST_CASE("one sweep drops a chain of discarded results, each of which keeps the previous one") {
   const Variable w(ones({64}), "w");
   GradientTape tape;
   const auto pass = [&] {

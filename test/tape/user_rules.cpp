@@ -33,7 +33,7 @@ Ids kept(const char* op, GradientTape& tape, const Tensor& y, const Source& x) {
 
 }  // namespace
 
-TEST_CASE("S9: an override sees what the rule of the op keeps, each value in its place") {
+TEST_CASE("S9: an override gets the values that the op's rule keeps, at their positions") {
   const Tensor x = tensor({{1., 2.}, {3., 5.}}), y = tensor({{2., 7.}, {1., 8.}}),
                constant = tensor({{3., 1.}, {4., 1.}});
   const Variable v(constant);
@@ -67,7 +67,7 @@ TEST_CASE("S9: an override sees what the rule of the op keeps, each value in its
   CHECK(kept("sum", tape, sum(x), x) == Ids{0, 0});
 }
 
-TEST_CASE("S3, S9: an override may use what is kept, to any order; what is not kept is refused, not read") {
+TEST_CASE("S3, S9: an override may differentiate kept values to any order; reading others is an error") {
   const Tensor x = scalar(0.5);
   const GradientRegistry::OverrideGuard guard("exp", [](const RecordedOp& op, std::span<const Gradient> g) {
     CHECK_THROWS_AS(op.inputs[0] * 2.0, ValueError);
@@ -82,7 +82,7 @@ TEST_CASE("S3, S9: an override may use what is kept, to any order; what is not k
   CHECK((*outer.gradient(dy, x)).item() == Approx(1e4 * std::exp(0.5)));
 }
 
-TEST_CASE("S37, S96, S97: what a user's rule returns is checked; the tape stays usable") {
+TEST_CASE("S37, S96, S97: results of a user's rule are checked; the tape stays usable") {
   const Tensor x = tensor({1., 2.});
   GradientTape tape({.persistent = true});
   tape.watch(x);
@@ -106,7 +106,7 @@ TEST_CASE("S37, S96, S97: what a user's rule returns is checked; the tape stays 
   CHECK((*tape.gradient(x * x, x)).to_vector() == std::vector<double>{2, 4});
 }
 
-TEST_CASE("a rule that throws uses up a tape that is not persistent") {
+TEST_CASE("a tape that is not persistent is used after a rule has thrown") {
   const Tensor x = scalar(1.0);
   GradientTape tape;
   tape.watch(x);
@@ -117,7 +117,7 @@ TEST_CASE("a rule that throws uses up a tape that is not persistent") {
   CHECK_THROWS_AS(tape.gradient(out[0], x), TapeError);
 }
 
-TEST_CASE("a gradient function may ask a persistent tape for gradients, one that is not is TapeError") {
+TEST_CASE("a rule may compute gradients of a persistent tape; of another it is a TapeError") {
   const Tensor x = scalar(2.0);
   for (bool persistent : {true, false}) {
     GradientTape tape({.persistent = persistent});
@@ -136,7 +136,7 @@ TEST_CASE("a gradient function may ask a persistent tape for gradients, one that
   }
 }
 
-TEST_CASE("a gradient function may destroy the tape that is replayed") {
+TEST_CASE("a rule may destroy the tape that is replayed") {
   const Tensor x = scalar(2.0);
   for (bool persistent : {true, false}) {
     auto tape = std::make_unique<GradientTape>(TapeOptions{.persistent = persistent});
@@ -155,7 +155,7 @@ TEST_CASE("a gradient function may destroy the tape that is replayed") {
   }
 }
 
-TEST_CASE("a rule that resets the tape that is replayed is refused, and the tape goes on") {
+TEST_CASE("resetting the replayed tape in a rule is an error; the tape stays usable") {
   const Tensor x = tensor({1., 2.}), y = tensor({3., 4.});
   GradientTape tape({.persistent = true});
   tape.watch(x);
@@ -170,7 +170,7 @@ TEST_CASE("a rule that resets the tape that is replayed is refused, and the tape
   CHECK((*tape.gradient(y, x)).to_vector() == std::vector<double>{1, 1});
 }
 
-TEST_CASE("a jvp of the user's whose tangent has another dtype or shape than the result is refused") {
+TEST_CASE("a user's jvp whose tangent has another dtype or shape than the result is refused") {
   const Tensor x = tensor({1., 2.});
   const auto apply = [&](const Tensor& tangent) {
     const ForwardAccumulator accumulator(x, ones({2}));
@@ -184,14 +184,14 @@ TEST_CASE("a jvp of the user's whose tangent has another dtype or shape than the
   CHECK_THROWS_WITH(apply(ones({3})), Contains("of shape [2] a tangent of shape [3]"));
 }
 
-TEST_CASE("what is empty has no tangent and is no gradient") {
+TEST_CASE("empty handles are not accepted as tangents and gradients") {
   const Tensor x = tensor({1., 2.});
   const ForwardAccumulator accumulator(x, ones({2}));
   CHECK_THROWS_WITH(accumulator.jvp(Tensor()), Contains("ForwardAccumulator.jvp: the target is empty"));
   CHECK_THROWS_WITH(Gradient(IndexedSlices{}), Contains("empty values or indices"));
 }
 
-TEST_CASE("S9: an override of an op of the user with a backward of its own sees neither inputs nor outputs") {
+TEST_CASE("S9: an override of a user's op gets neither inputs nor outputs") {
   const Tensor x = scalar(3.0), y = scalar(4.0);
   GradientTape tape({.persistent = true});
   tape.watch(x);
@@ -200,7 +200,7 @@ TEST_CASE("S9: an override of an op of the user with a backward of its own sees 
   CHECK((*tape.gradient(y, x)).item() == 1.0);
 }
 
-TEST_CASE("what cannot be recorded or registered is refused, and removing what is not there does nothing") {
+TEST_CASE("invalid records and registrations are refused; removing an unknown name does nothing") {
   const Tensor x = scalar(3.0), empty;
   CHECK_THROWS_WITH(record_operation("own", {&empty, 1}, {&x, 1}), Contains("own has an empty input or output"));
   CHECK_THROWS_WITH(record_operation("own", {&x, 1}, {&empty, 1}), Contains("own has an empty input or output"));
@@ -210,7 +210,7 @@ TEST_CASE("what cannot be recorded or registered is refused, and removing what i
   CHECK_FALSE(GradientRegistry::contains("user_rules_empty"));
 }
 
-TEST_CASE("a batched rule whose gradient has no axis at all is told so") {
+TEST_CASE("a batched rule whose gradient has rank 0 is an error") {
   const Tensor x = scalar(3.0), y = scalar(4.0);
   GradientTape tape;
   tape.watch(x);
@@ -219,7 +219,7 @@ TEST_CASE("a batched rule whose gradient has no axis at all is told so") {
   CHECK_THROWS_WITH(tape.gradient(y, x), Contains("flat: its rule is batched") && Contains("has shape []"));
 }
 
-TEST_CASE("a gradient function may not resume or reset the tape that is replayed and used up") {
+TEST_CASE("a rule may not resume or reset a used tape that is replayed") {
   const Tensor x = scalar(3.0), y = scalar(4.0);
   GradientTape tape;
   tape.watch(x);

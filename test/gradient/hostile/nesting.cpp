@@ -95,7 +95,7 @@ Function along(bool forward, Function f, const Tensor& v) {
 
 }  // namespace
 
-TEST_CASE("what is stopped is constant inside of every entry, for every order and mixture of modes") {
+TEST_CASE("stopped values are constants inside composites, to every order and in every nesting of modes") {
   const Tensor at = tensor({0.3, 0.4}), v = tensor({0.7, -1.3});
   const auto all = programs();
   for (const auto& program : all)
@@ -119,7 +119,7 @@ TEST_CASE("what is stopped is constant inside of every entry, for every order an
       }
 }
 
-TEST_CASE("an empty tangent never reaches a rule: two tapes around an accumulator, a slice of what was stopped") {
+TEST_CASE("a slice of a stopped value has no tangent, under two tapes around an accumulator") {
   const auto f = [](const Tensor& x) {
     return cond(
         true, [](const Tensor& v) { return stop_gradient(v) * 2.; }, [](const Tensor& v) { return v; }, x);
@@ -131,7 +131,7 @@ TEST_CASE("an empty tangent never reaches a rule: two tapes around an accumulato
   CHECK(close(grad(r)(tensor({.3, .4})), zeros({2})));
 }
 
-TEST_CASE("an argument that gets no gradient inherits none from the entry before") {
+TEST_CASE("an argument without gradient does not get the gradient of an earlier entry") {
   const Tensor n = scalar(1.), x = scalar(2.), c = scalar(3.), d = scalar(4.);
   for (const AggregationMethod method : methods) {
     GradientTape tape;
@@ -141,7 +141,7 @@ TEST_CASE("an argument that gets no gradient inherits none from the entry before
   }
 }
 
-TEST_CASE("elementwise: an argument without derivative inherits none, in any order") {
+TEST_CASE("elementwise: an argument without derivative does not get another's, to any order") {
   const auto product = [](const Tensor& x) { return x[0] * x[1]; };
   const auto f = [&](const Tensor& x) { return elementwise([](auto b) { return relu(b); }, product(x)); };
   CHECK(close(hessian(f)(tensor({.75, .5})), tensor({{0, 1}, {1, 0}})));
@@ -162,7 +162,7 @@ TEST_CASE("elementwise: an argument without derivative inherits none, in any ord
   check([](auto p, auto q) { return floor(p) * q + p; }, [](auto p, auto q) { return floor(p) * q + p; });
 }
 
-TEST_CASE("elementwise: where the derivative is zero both modes say zero, not none") {
+TEST_CASE("elementwise: a derivative that is zero is connected in both modes") {
   const Tensor x = tensor({1.5, 2.5});
   const auto lanes = [](const Tensor& v) { return elementwise([](auto a) { return floor(a); }, v); };
   const auto op = [](const Tensor& v) { return floor(v); };
@@ -179,7 +179,7 @@ TEST_CASE("elementwise: where the derivative is zero both modes say zero, not no
   }
 }
 
-TEST_CASE("a user's rule that gives none inherits none, one cotangent at a time or many") {
+TEST_CASE("a user's rule without a gradient for an argument does not get another entry's, also in Jacobians") {
   const Tensor x = tensor({1.0, 2.0}), y = tensor({3.0, 4.0});
   const auto half = custom_gradient([](const Tensor& a, const Tensor& b) {
     return std::pair(a * b, [b](const Tensor& dy) { return std::tuple<Gradient, Gradient>(dy * b, none); });
@@ -195,7 +195,7 @@ TEST_CASE("a user's rule that gives none inherits none, one cotangent at a time 
   }
 }
 
-TEST_CASE("an override that gives none for an argument inherits none") {
+TEST_CASE("an override without a gradient for an argument does not get another entry's") {
   const Tensor x = tensor({1.0, 2.0}), y = tensor({3.0, 4.0});
   const GradientRegistry::OverrideGuard guard("multiply", [](const RecordedOp&, std::span<const Gradient> g) {
     return std::vector<Gradient>{none, g[0]};
@@ -213,7 +213,7 @@ TEST_CASE("an override that gives none for an argument inherits none") {
   }
 }
 
-TEST_CASE("outputs without a cotangent do not get that of another entry") {
+TEST_CASE("outputs without a cotangent do not get another entry's") {
   const Tensor x = tensor({1.0, 2.0, 3.0});
   const auto two = custom_gradient([](const Tensor& a) {
     return std::pair(std::pair(a * 2.0, a * 3.0),
@@ -233,7 +233,7 @@ TEST_CASE("outputs without a cotangent do not get that of another entry") {
   }
 }
 
-TEST_CASE("one tensor at several places of an entry gets the sum of all") {
+TEST_CASE("a tensor that is several inputs of an entry gets the sum of their gradients") {
   const Tensor x = tensor({0.3, 0.8});
   const auto same = [](auto a, auto b, auto c) { return a * b + sin(c) * a; };
   const auto lanes = [&](const Tensor& v) { return elementwise(same, v, v, v); };
@@ -279,7 +279,7 @@ TEST_CASE("tapes that share tensors keep their gradients apart") {
   CHECK((*c.gradient(u, z)).item() == Approx(2 * zv * 0.7));
 }
 
-TEST_CASE("four accumulators and tapes in any order follow a tensor whose marks are taken") {
+TEST_CASE("four accumulators and tapes in any order follow one tensor") {
   const Tensor x = scalar(0.4);
   // d/dx of x^4 along 1, four times over, on accumulators and tapes that all see the same ops.
   for (int bits = 0; bits < 16; ++bits) {
@@ -289,7 +289,7 @@ TEST_CASE("four accumulators and tapes in any order follow a tensor whose marks 
   }
 }
 
-TEST_CASE("accumulators that are stopped or destroyed by a rule of one around them") {
+TEST_CASE("an outer accumulator's rule may stop or destroy an inner accumulator") {
   const Tensor x = scalar(2.0);
   const auto run = [&](const std::function<void(std::unique_ptr<ForwardAccumulator>&)>& meddle) {
     std::unique_ptr<ForwardAccumulator> inner;
@@ -318,7 +318,7 @@ TEST_CASE("accumulators that are stopped or destroyed by a rule of one around th
                   TapeError);
 }
 
-TEST_CASE("a tape that is used up cannot be entered from its own rules") {
+TEST_CASE("a used tape cannot be resumed by its own rules") {
   const Tensor x = scalar(2.0);
   GradientTape tape;
   tape.watch(x);

@@ -22,7 +22,7 @@ Tensor x_values() { return tensor({0.3, -0.8, 1.7}); }
 
 }  // namespace
 
-TEST_CASE("the caller's cotangents and earlier results stay what they were") {
+TEST_CASE("replay does not change the caller's cotangents or earlier results") {
   const Tensor x = x_values(), dy = tensor({1.0, 2.0, 3.0});
   for (const AggregationMethod method : methods) {
     GradientTape tape({.persistent = true});
@@ -41,7 +41,7 @@ TEST_CASE("the caller's cotangents and earlier results stay what they were") {
   }
 }
 
-TEST_CASE("a rule that gives one tensor for all arguments, or one that it keeps, has it added to in no place") {
+TEST_CASE("a tensor that a rule returns for several arguments, or keeps, is not added to in place") {
   const Tensor x = x_values(), y = tensor({2.0, 3.0, 5.0}), kept = tensor({10.0, 20.0, 30.0});
   const auto shares = custom_gradient([](const Tensor& a, const Tensor& b) {
     return std::pair(a + b, [](const Tensor& dy) { return std::tuple(dy, dy); });
@@ -82,7 +82,7 @@ TEST_CASE("a source that is a target, an intermediate result, or given twice") {
   }
 }
 
-TEST_CASE("a Jacobian in several sweeps, by a source and by what lies between") {
+TEST_CASE("a Jacobian in several passes, with respect to a source and an intermediate value") {
   // 3000 rows of 3000 elements: more than one sweep.
   const std::int64_t n = 3000;
   const Tensor x = linspace(0.1, 1.0, n);
@@ -96,7 +96,7 @@ TEST_CASE("a Jacobian in several sweeps, by a source and by what lies between") 
   CHECK(sum(abs(*dy - eye(n))).item() == 0.0);
 }
 
-TEST_CASE("rows of a table meet dense terms in any order") {
+TEST_CASE("gradients of gathered rows and dense terms are added in any order") {
   const Tensor table = tensor({{1.0, 2.0}, {3.0, 4.0}, {5.0, 6.0}}), i = tensor<int>({2, 0, 2});
   for (const AggregationMethod method : methods) {
     GradientTape tape({.persistent = true});
@@ -145,7 +145,7 @@ TEST_CASE("an active persistent tape differentiates its own gradients, twice ove
   }
 }
 
-TEST_CASE("a variable that is read, assigned and read again gets the sum over its values") {
+TEST_CASE("a variable that is read, assigned and read again gets the sum over all reads") {
   const Variable v(scalar(2.0), "v");
   const Tensor x = scalar(5.0);
   for (const AggregationMethod method : methods) {
@@ -161,7 +161,7 @@ TEST_CASE("a variable that is read, assigned and read again gets the sum over it
   }
 }
 
-TEST_CASE("tapes opened inside a function that is one entry, around one that is not") {
+TEST_CASE("a tape inside a function that is inlined or one entry of the outer tape") {
   const Tensor x = scalar(0.9);
   const auto inner = [](const Tensor& v) {
     GradientTape tape;
@@ -179,7 +179,7 @@ TEST_CASE("tapes opened inside a function that is one entry, around one that is 
   }
 }
 
-TEST_CASE("sibling outputs, integer outputs, and branches that nobody asks for") {
+TEST_CASE("sibling outputs, integer outputs, and unused branches") {
   const Tensor x = tensor({3.0, 1.0, 2.0});
   for (const AggregationMethod method : methods) {
     GradientTape tape({.persistent = true});

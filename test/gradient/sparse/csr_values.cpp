@@ -88,7 +88,7 @@ TEST_CASE("sparse solutions are those of the dense matrix, with derivatives by v
   }
 }
 
-TEST_CASE("a sparse system of ten thousand points takes the memory of its band") {
+TEST_CASE("a sparse system of ten thousand points takes memory proportional to its band") {
   const Csr a = stencil(100, true);
   const Tensor x = drawn({10000}, "x"), b = csr_matmul(a.values, a.pattern, x);
   GradientTape tape;
@@ -100,7 +100,7 @@ TEST_CASE("a sparse system of ten thousand points takes the memory of its band")
   CHECK(largest(g + sampled_matmul(a.pattern, expand_dims(z, 1), expand_dims(y, 0))) < 1e-10);
 }
 
-TEST_CASE("sparse solutions name what is wrong") {
+TEST_CASE("errors of sparse solvers name the cause") {
   const Csr a = stencil(3, false);
   CHECK_THROWS_WITH(csr_solve(0 * a.values, a.pattern, ones({9})),
                     Contains("csr_solve: ") && Contains("the matrix is singular"));

@@ -70,7 +70,7 @@ Tensor random_matrix(std::int64_t m, std::int64_t n, double filled, unsigned see
 
 }  // namespace
 
-TEST_CASE("a tridiagonal Jacobian takes three directions and one call, whatever its size") {
+TEST_CASE("a tridiagonal Jacobian takes three directions in one call, whatever its size") {
   for (const std::int64_t n : {3, 10, 100000}) {
     int calls = 0;
     const auto f = [&](const Tensor& x) {
@@ -117,7 +117,7 @@ TEST_CASE("blocks take as many directions as a block has columns") {
   CHECK(largest(to_dense(curvature(x)) - reshape(hessian(g)(x), {18, 18})) < 1e-13);
 }
 
-TEST_CASE("shapes and dtypes are those of the function") {
+TEST_CASE("sparse Jacobians have the function's shapes and dtypes") {
   const auto f = [](const Tensor& x) { return x * x * 2; };  // [2, 3]
   const Tensor x = tensor<float>({{1, 2, 3}, {4, 5, 6}});
   const SparseJacobian sparse = sparse_jacobian(f, x, {.check = true});
@@ -128,7 +128,7 @@ TEST_CASE("shapes and dtypes are those of the function") {
   CHECK(array_equal(sparse_jacobian([](const Tensor&) { return ones({2}); }, x)(x).values, zeros({0})));
 }
 
-TEST_CASE("reverse mode serves where an op has no jvp, and where rows have fewer colours") {
+TEST_CASE("sparse Jacobians use reverse mode without a jvp or if rows need fewer colours") {
   const auto f =
       custom_gradient([](const Tensor& x) { return std::pair(x * x, [x](const Tensor& g) { return 2 * g * x; }); });
   const Tensor x = points(6);
@@ -160,7 +160,7 @@ TEST_CASE("reverse mode serves where an op has no jvp, and where rows have fewer
   CHECK(pushed == 1);
 }
 
-TEST_CASE("colourings of columns keep columns of one row apart") {
+TEST_CASE("columns with an entry in the same row have different colours") {
   for (unsigned seed = 0; seed < 30; ++seed) {
     const CompressedRows a = rows_of(random_matrix(12, 15, 2.5, seed));
     const autodiff::Colours colours = autodiff::colour_columns(a);
@@ -175,7 +175,7 @@ TEST_CASE("colourings of columns keep columns of one row apart") {
   }
 }
 
-TEST_CASE("star colourings leave no path of four vertices in two colours") {
+TEST_CASE("star colourings have no path of four vertices in two colours") {
   for (unsigned seed = 0; seed < 60; ++seed) {
     const CompressedRows a = autodiff::symmetric(rows_of(random_matrix(14, 14, 1 + seed % 4, seed)));
     const autodiff::Colours colours = autodiff::star_colouring(a);
@@ -195,7 +195,7 @@ TEST_CASE("star colourings leave no path of four vertices in two colours") {
   }
 }
 
-TEST_CASE("Hessians of chains and arrows take few directions") {
+TEST_CASE("Hessians of chain and arrow patterns take few directions") {
   const Tensor x = points(9);
   const SparseHessian of_chain = sparse_hessian(chain, x, {.check = true});
   CHECK(of_chain.directions() == 3);
@@ -221,7 +221,7 @@ TEST_CASE("Hessians of random patterns are those of the dense Hessian") {
   }
 }
 
-TEST_CASE("a pattern that misses a place is an error where it is checked") {
+TEST_CASE("a pattern that lacks a nonzero is an error if it is checked") {
   const SparsityPattern diagonal = pattern_of(eye(5));
   const Tensor x = points(5);
   CHECK_THROWS_WITH(sparse_jacobian(reaction, diagonal, {.check = true})(x), Contains("misses a place"));
@@ -234,7 +234,7 @@ TEST_CASE("a pattern that misses a place is an error where it is checked") {
   CHECK_THROWS_WITH(sparse_jacobian(by_rule, diagonal, {.check = true})(x), Contains("column"));
 }
 
-TEST_CASE("detected patterns are exact for ops that move, align and reduce") {
+TEST_CASE("detected patterns are exact for ops that move, broadcast and reduce elements") {
   const Tensor x = points(12);
   const auto exact = [&](const TensorFunction& f) {
     const SparsityPattern p = jacobian_sparsity(f, x);
@@ -259,7 +259,7 @@ TEST_CASE("detected patterns are exact for ops that move, align and reduce") {
   CHECK(exact([](const Tensor& v) { return exp(sum(v)) * slice(v, {range(0, 2)}); }));
 }
 
-TEST_CASE("detected patterns have both sides of a choice, and all that positions may choose") {
+TEST_CASE("detected patterns include both branches of where and all candidates of gather") {
   const Tensor x = tensor({1., -2., 3.});
   const auto chosen = [](const Tensor& v) { return where(greater(v, 0), v, flip(v, 0)); };
   CHECK(array_equal(ones_of(jacobian_sparsity(chosen, x)), tensor({{1., 0., 1.}, {0., 1., 0.}, {1., 0., 1.}})));
@@ -337,7 +337,7 @@ TEST_CASE("detected patterns of Hessians hold every nonzero, for every op") {
     }
 }
 
-TEST_CASE("a pattern of coordinates is sorted, without duplicates; what is no pattern is refused") {
+TEST_CASE("a pattern of coordinates is sorted, without duplicates; invalid patterns are refused") {
   const Tensor i = tensor<std::int64_t>({2, 0, 2, 0}), j = tensor<std::int64_t>({1, 3, 0, 3});
   const SparsityPattern p = coo_to_csr(i, j, {3, 4});
   CHECK(p.row_starts.to_vector<std::int64_t>() == std::vector<std::int64_t>{0, 1, 1, 3});
@@ -385,7 +385,7 @@ TEST_CASE("products of sparse matrices are those of dense ones, with derivatives
   CHECK_THROWS_AS(csr_matmul(zeros({1}), p, zeros({4})), ShapeError);
 }
 
-TEST_CASE("a sparse Jacobian is differentiable, and its matrix a tree of its values") {
+TEST_CASE("a sparse Jacobian is differentiable, and its matrix is a tree") {
   const SparseJacobian sparse = sparse_jacobian(reaction, zeros({4}));
   const auto trace_of = [&](const Tensor& x) { return sum(matmul(sparse(x), ones({4}))); };
   const Tensor x = points(4);

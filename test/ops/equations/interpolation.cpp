@@ -41,7 +41,7 @@ Doubles slopes(const std::function<Tensor(const Tensor&)>& f, const Tensor& x) {
 
 }  // namespace
 
-TEST_CASE("splines, their derivatives and integrals are SciPy's") {
+TEST_CASE("splines, their derivatives and integrals agree with SciPy") {
   for (const InterpolationValue& row : interpolation_values) {
     INFO(row.function << " of " << row.x.size() << " knots");
     const PiecewiseCubic f = made(row.function, from_data(row.x), from_data(row.y));
@@ -57,7 +57,7 @@ TEST_CASE("splines, their derivatives and integrals are SciPy's") {
   }
 }
 
-TEST_CASE("interp is NumPy's; at a knot it has the slope on the right, outside none") {
+TEST_CASE("interp agrees with NumPy; its derivative at a knot is the right one, outside it is 0") {
   const Tensor x = tensor({0, 1, 1.125, 4, 9, 9.5}), y = tensor({1, -2, 30, 31, 31.5, 8});
   const Tensor points = from_data(interp_points);
   CHECK(worst(interp(points, x, y), interp_plain) < 1e-15);
@@ -81,7 +81,7 @@ TEST_CASE("interp is NumPy's; at a knot it has the slope on the right, outside n
   CHECK(std::isnan(interp(std::nan(""), x, y).item()));
 }
 
-TEST_CASE("pchip and akima where slopes change sign or vanish") {
+TEST_CASE("pchip and akima where secant slopes change sign or vanish") {
   const Tensor x = tensor({0, 1, 2, 3}), up_and_down = tensor({0, 1, 1, 0});
   CHECK(pchip(x, up_and_down)(x, 1).to_vector() == Doubles{1.5, 0, 0, -1.5});
   // The harmonic mean has derivative 0 where it is 0.

@@ -47,7 +47,7 @@ TEST_CASE("rotations and motions along curves: values and four derivatives in 50
   }
 }
 
-TEST_CASE("the gradients at the identity and at half a turn are numbers") {
+TEST_CASE("gradients at the identity and at half a turn are finite") {
   const Tensor zero = zeros({3}), v = tensor({1, 2, 3});
   const auto turned = [&](const Tensor& w) { return sum(matmul(so3_exp(w), v) * tensor({3, -1, 2})); };
   // (v x g) with g the cotangent, and the Hessian (v g^T + g v^T) / 2 - (v . g) 1.

@@ -11,7 +11,7 @@
 using namespace reel;
 using Catch::Contains;
 
-TEST_CASE("stacks promote dtypes, splits and ranks are views") {
+TEST_CASE("stacks promote dtypes; splits and added axes are views") {
   const Tensor i = tensor<std::int64_t>({1, 2}), f = tensor<float>({0.5F, 1});
   CHECK(hstack({i, f}).dtype() == DType::float32);
   CHECK(vstack({i, tensor({1.5, 2})}).to_vector() == std::vector<double>{1, 2, 1.5, 2});
@@ -36,7 +36,7 @@ TEST_CASE("repeat takes counts per slice") {
   CHECK_THROWS_AS(repeat(x, tensor<std::int64_t>({most, 1, 0}), 0), ShapeError);
 }
 
-TEST_CASE("full of a tensor has the sum as gradient") {
+TEST_CASE("the gradient of full(shape, tensor) is a sum") {
   const Tensor x = scalar(3.0);
   GradientTape tape;
   tape.watch(x);
@@ -44,7 +44,7 @@ TEST_CASE("full of a tensor has the sum as gradient") {
   CHECK(full({2}, x, DType::float32).shape() == Shape{2});
 }
 
-TEST_CASE("linspace of tensors reaches both ends exactly") {
+TEST_CASE("linspace of tensors has exact ends") {
   const Tensor start = tensor({0.1, -7}), stop = tensor({0.7, 1e9}), y = linspace(start, stop, 7);
   CHECK(support::same_bits(y[0], start));
   CHECK(support::same_bits(y[6], stop));
@@ -52,7 +52,7 @@ TEST_CASE("linspace of tensors reaches both ends exactly") {
   CHECK(linspace(tensor<std::int64_t>({0}), 1, 3).dtype() == DType::float64);
 }
 
-TEST_CASE("arrangements name what is wrong") {
+TEST_CASE("errors of stacks, splits and repetitions name the cause") {
   const Tensor x = ones({2, 3});
   CHECK_THROWS_WITH(vander(scalar(1.0)), Contains("give n"));
   CHECK_THROWS_WITH(vander(x, -2), Contains("n is -2"));

@@ -26,7 +26,7 @@ TEST_CASE("borders and windows of every dtype") {
   }
 }
 
-TEST_CASE("16-bit windows are added in float32 and rounded once") {
+TEST_CASE("sums over windows of float16 and bfloat16 are added in float32 and rounded once") {
   // 2048 + 1 + 1 in float16, one after the other, stays 2048.
   const Tensor x = cast(tensor({{0, 0, 2048}, {0, 1, 0}, {1, 0, 0}}), DType::float16);
   CHECK(cast(overlap_add(x), DType::float64).to_vector()[2] == 2050);
@@ -59,12 +59,12 @@ TEST_CASE("the gradient of overlap_add leaves out elements behind the last windo
     }
 }
 
-TEST_CASE("wide borders take several threads' worth of elements") {
+TEST_CASE("borders wide enough for several threads") {
   const Tensor x = reshape(arange(6.0), {2, 3}), y = pad(x, {200, 0}, {199, 600}, PadMode::wrap);
   CHECK(array_equal(y, slice(tile(x, {201, 201}), {range(0, 401), range(0, 603)})));
 }
 
-TEST_CASE("borders, windows and blocks name what is wrong") {
+TEST_CASE("errors of borders, windows and blocks name the cause") {
   const Tensor x = reshape(arange(6.0), {2, 3});
   CHECK_THROWS_WITH(pad(x, {1}, {1, 1}, PadMode::edge), Contains("before has"));
   CHECK_THROWS_WITH(pad(x, {0, -1}, {0, 0}, PadMode::edge), Contains("nothing can be padded with -1 elements"));

@@ -90,7 +90,7 @@ TEST_CASE("items of a slice") {
   CHECK_THROWS_AS(slice(deep, {newaxis}), ShapeError);
 }
 
-TEST_CASE("overlapping and repeated slices add") {
+TEST_CASE("gradients of overlapping and repeated slices are added") {
   const Tensor x = arange(4.0);
   GradientTape tape;
   tape.watch(x);
@@ -156,7 +156,7 @@ TEST_CASE("the gradient of gather along axis 0 is sparse") {
   CHECK(tape.gradient(both, x).dense().to_vector() == Doubles{2, 2, 1, 1, 3, 3, 2, 2});
 }
 
-TEST_CASE("dense slices are recorded, so higher orders pass them") {
+TEST_CASE("the conversion of slices to dense is recorded for higher orders") {
   const auto f = [](const Tensors& t) { return Tensors{gather(t[0] * t[0] * t[0], ints({1, 1, 0}))}; };
   const Tensors x{tensor({2, 3, 5})}, w{tensor({1, 2, 4})};
   // d/dx of sum w x^3[i] is 3 x^2 (w summed by row); its own derivative 6 x (...).
@@ -181,7 +181,7 @@ TEST_CASE("IndexedSlices are checked") {
   CHECK_THROWS_AS((IndexedSlices{Tensor(), ints({0, 1}), {3, 2}}.dense()), ValueError);
 }
 
-TEST_CASE("a large conversion of slices warns before it asks for memory") {
+TEST_CASE("a large conversion of slices warns before it allocates") {
   const IndexedSlices s{zeros({0, 100, 100, 100}), ints({}), {100, 100, 100, 100}};
   const WarningLog log;
   detail::fail_allocation_after(0);
@@ -251,7 +251,7 @@ TEST_CASE("sums at indices do not depend on the number of threads") {
   set_num_threads(before);
 }
 
-TEST_CASE("diagonals and triangles at their limits") {
+TEST_CASE("diagonals and triangles with extreme offsets") {
   const Tensor x = reshape(arange(6.0), {2, 3});
   CHECK(diagonal(x, 2).to_vector() == Doubles{2});
   CHECK(diagonal(x, 3).size() == 0);

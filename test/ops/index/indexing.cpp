@@ -24,7 +24,7 @@ Tensor ints(const Ints& list) { return from_data(list); }
 
 }  // namespace
 
-TEST_CASE("a function by pieces has no derivative of a piece outside of its condition") {
+TEST_CASE("piecewise: a piece has no derivative outside its condition") {
   const auto f = [](const Tensor& x) {
     return piecewise(x, {x > 0}, {[](const Tensor& t) { return sqrt(t) + log(t); }}, -1.0);
   };
@@ -45,7 +45,7 @@ TEST_CASE("a function by pieces has no derivative of a piece outside of its cond
   CHECK_THROWS_AS(compile(f)(x), TraceError);
 }
 
-TEST_CASE("choices by conditions and by number promote, and say what does not fit") {
+TEST_CASE("select and choose promote dtypes and name operands that do not fit") {
   const Tensor yes = tensor<bool>({true, false}), no = tensor<bool>({false, false});
   CHECK(select({yes, no}, {tensor<int>({1, 2}), tensor<float>({3, 4})}).dtype() == DType::float32);
   CHECK(select({yes}, {tensor<int>({1, 2})}, 0.5).dtype() == DType::float64);
@@ -93,7 +93,7 @@ TEST_CASE("index puts the arrays' axes where NumPy does") {
   CHECK(index(x, {tensor<std::uint8_t>({1}), tensor<int>({-1})}).to_vector<std::int64_t>()[0] == 100);
 }
 
-TEST_CASE("updates by index keep the dtype and leave x alone") {
+TEST_CASE("updates by index keep the dtype and do not change x") {
   for (const DType d : {DType::boolean, DType::uint8, DType::int32, DType::int64, DType::float16, DType::bfloat16,
                         DType::float32, DType::float64, DType::complex64, DType::complex128}) {
     INFO(name(d));
@@ -126,7 +126,7 @@ TEST_CASE("updates by index keep the dtype and leave x alone") {
   CHECK(segment_sum(ones({4}, DType::boolean), ints({0, 0, 0, 1}), 2).to_vector<std::int64_t>() == Ints{3, 1});
 }
 
-TEST_CASE("products by index have exact gradients with zeros, to the second order") {
+TEST_CASE("index_multiply has exact gradients with zeros, to the second order") {
   const Tensor x = tensor({2, 5}), v = tensor({0, 3, 0, 7}), at = ints({0, 0, 0, 1});
   const auto f = [&](const Tensor& a, const Tensor& b) { return sum(index_multiply(a, {at}, b)); };
   GradientTape tape;
@@ -146,7 +146,7 @@ TEST_CASE("products by index have exact gradients with zeros, to the second orde
   CHECK(Doubles{second[0], second[1], second[4], second[5]} == Doubles{1, 1, 1, 1});
 }
 
-TEST_CASE("extremes by index share among ties and find NaN") {
+TEST_CASE("extremes by index share gradients among ties and propagate NaN") {
   const Tensor x = tensor({3, 1}), v = tensor({3, 2, 3}), at = ints({0, 0, 0});
   GradientTape tape;
   tape.watch(std::vector{x, v});
@@ -200,7 +200,7 @@ TEST_CASE("index_multiply: one term at second order, and complex factors") {
   CHECK(array_equal(g[1].dense(), tensor<C>({C(-2, -1), C(4, -3)})));
 }
 
-TEST_CASE("of equal indices the last counts, and it alone has a gradient") {
+TEST_CASE("of equal indices only the last counts and has a gradient") {
   const Tensor x = tensor({1, 2}), v = tensor({3, 4, 5}), at = ints({1, 1, 0});
   GradientTape tape;
   tape.watch(std::vector{x, v});
@@ -211,7 +211,7 @@ TEST_CASE("of equal indices the last counts, and it alone has a gradient") {
   CHECK(g[1].dense().to_vector() == Doubles{0, 1, 1});
 }
 
-TEST_CASE("a mask keeps what is not there out of derivatives") {
+TEST_CASE("masked elements have no derivatives") {
   const Tensor x = tensor({0, 4});
   const Tensor g = grad([](const Tensor& t) { return sum(masked_fill(1 / t, equal(t, 0), 2.0)); })(
       where(tensor<bool>({false, true}), x, 1.0));
@@ -222,7 +222,7 @@ TEST_CASE("a mask keeps what is not there out of derivatives") {
   CHECK(masked.to_vector()[1] == 2);
 }
 
-TEST_CASE("rows of embeddings have sparse gradients, and none for padding") {
+TEST_CASE("embeddings have sparse gradients, without the padding row") {
   const Tensor table = reshape(arange(8.0), {4, 2});
   for (const bool padded : {false, true}) {
     GradientTape tape;
@@ -237,7 +237,7 @@ TEST_CASE("rows of embeddings have sparse gradients, and none for padding") {
   CHECK_THROWS_AS(embedding(table, 1, 4), IndexError);
 }
 
-TEST_CASE("a slice is updated in the memory of what is given up, and of nothing else") {
+TEST_CASE("a slice update reuses the memory of an rvalue operand only") {
   Tensor x = ones({1000});
   const void* memory = x.data<double>().data();
   const std::uint64_t id = x.id();
@@ -257,7 +257,7 @@ TEST_CASE("a slice is updated in the memory of what is given up, and of nothing 
   CHECK(tape.gradient(u + updated, watched).dense().to_vector() == Doubles{8, 10, 10});
 }
 
-TEST_CASE("nonzero finds all, or as many as are wanted") {
+TEST_CASE("nonzero finds all elements, or the requested number") {
   const Tensor x = tensor({{0, 2, 0}, {no_number, 0, -0.0}});
   const std::vector<Tensor> all = nonzero(x), some = nonzero(x, {.size = 3, .fill = 9}), one = nonzero(x, {.size = 1});
   CHECK(all[0].to_vector<std::int64_t>() == Ints{0, 1});
@@ -274,7 +274,7 @@ TEST_CASE("nonzero finds all, or as many as are wanted") {
   CHECK_THROWS_AS(compile([&](const Tensor& t) { return compress(mask[0], t, 1); })(x), TraceError);
 }
 
-TEST_CASE("errors of indexing name what is wrong") {
+TEST_CASE("errors of indexing name the cause") {
   const Tensor x = zeros({2, 3});
   CHECK_THROWS_WITH(index(x, {reel::all, ints({0, 3})}),
                     support::says("index: index 3 (element 1 of indices) is out of range for axis 1, of extent 3"));
@@ -333,7 +333,7 @@ Doubles combined_along(const Tensor& x, const Tensor& indices, const Tensor& ter
   return y;
 }
 
-TEST_CASE("terms along an axis go where the definition says, whatever the layout and with every type of index") {
+TEST_CASE("scatter_add_along_axis agrees with its definition for every layout and index dtype") {
   // Fewer and more elements than threads share, whole matrices and parts of columns, chunks that end within a row.
   struct Layout {
     Shape shape;

@@ -118,7 +118,7 @@ TEST_CASE("int64 elements within 2^32 of each other are sorted as those further 
   }
 }
 
-TEST_CASE("many rows are sorted as each alone") {
+TEST_CASE("sorting many rows agrees with sorting each") {
   std::mt19937_64 random(2);
   for (const std::int64_t n : {3, 50, 700}) {
     const Tensor x = reshape(from_data(drawn<float>(static_cast<std::size_t>(n * 90), random)), {90, n});
@@ -132,7 +132,7 @@ TEST_CASE("many rows are sorted as each alone") {
   }
 }
 
-TEST_CASE("selections from long rows are those of the stable order") {
+TEST_CASE("selections from long rows agree with a stable sort") {
   constexpr std::int64_t n = 5000;
   Generator random(3);
   const Tensor drawn = random_uniform(random, {n}), steps = arange(static_cast<double>(n));
@@ -160,7 +160,7 @@ TEST_CASE("selections from long rows are those of the stable order") {
     }
 }
 
-TEST_CASE("partition puts one element in its place") {
+TEST_CASE("partition puts one element in its sorted place") {
   std::mt19937_64 random(3);
   const std::vector<double> values = drawn<double>(300, random);
   const Tensor x = from_data(values);
@@ -176,7 +176,7 @@ TEST_CASE("partition puts one element in its place") {
   }
 }
 
-TEMPLATE_TEST_CASE("searches agree with the standard library for every length, few and many values", "", double,
+TEMPLATE_TEST_CASE("searches agree with the standard library for every length and number of values", "", double,
                    std::uint8_t, std::int64_t) {
   std::mt19937_64 random(5);
   const auto first = [](TestType a, TestType b) { return comes_first(a, b, false); };
@@ -204,7 +204,7 @@ TEMPLATE_TEST_CASE("searches agree with the standard library for every length, f
     }
 }
 
-TEST_CASE("searches and distinct elements count NaN as last and as one") {
+TEST_CASE("searchsorted orders NaN last, unique counts NaN once") {
   const Tensor sorted = tensor({-1, 0, 0, 2, not_a_number});
   CHECK(searchsorted(sorted, tensor({not_a_number, -0.0, inf, -inf, 3})).to_vector<std::int64_t>() ==
         Ints{4, 1, 4, 0, 4});
@@ -222,7 +222,7 @@ TEST_CASE("searches and distinct elements count NaN as last and as one") {
   CHECK(unique(zeros({0})).values.shape() == Shape{0});
 }
 
-TEST_CASE("errors of sorting name what is wrong") {
+TEST_CASE("errors of sorting name the cause") {
   const Tensor x = ones({2, 3});
   CHECK_THROWS_AS(sort(cast(x, DType::complex64)), TypeError);
   CHECK_THROWS_AS(sort(scalar(1.0)), IndexError);
@@ -246,7 +246,7 @@ TEST_CASE("errors of sorting name what is wrong") {
   CHECK_THROWS_WITH(distinct(x), Contains("unique: the extents of its result depend on elements"));
 }
 
-TEST_CASE("unique gives the same for integers that are counted and that are sorted") {
+TEST_CASE("unique agrees for integers that are counted and integers that are sorted") {
   const auto check = [](const Tensor& x) {
     INFO(name(x.dtype()));
     const Unique u = unique(x), sorted = unique(cast(x, DType::float64));

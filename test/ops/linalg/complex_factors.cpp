@@ -204,7 +204,7 @@ TEST_CASE("complex det: badly scaled and large singular matrices") {
   }
 }
 
-TEST_CASE("complex factorisations: a Jacobian is that of its rows") {
+TEST_CASE("complex factorisations: batched Jacobians agree with Jacobians row by row") {
   support::Random random("batched");
   const Tensor a = regular(random, {4, 4}), v = drawn(random, {4});
   const auto check = [&](const auto& f, const Tensor& at) {
@@ -226,7 +226,7 @@ TEST_CASE("complex factorisations: a Jacobian is that of its rows") {
   check([&](const Tensor& x) { return inverse(x); }, regular(random, {2, 2}));
 }
 
-TEST_CASE("complex cholesky takes the real diagonal and the lower triangle") {
+TEST_CASE("complex cholesky reads the real diagonal and the lower triangle") {
   support::Random random("triangle");
   const Tensor p = positive(random, {4, 4});
   const double nan = std::numeric_limits<double>::quiet_NaN();
@@ -260,7 +260,7 @@ TEST_CASE("complex factorisations: singular and non-finite matrices") {
   }
 }
 
-TEST_CASE("complex factorisations: any layout, any number of threads, the same bits; mixed dtypes") {
+TEST_CASE("complex factorisations: same bits for any layout and number of threads; mixed dtypes") {
   support::Random random("layouts");
   const Tensor a = regular(random, {6, 40, 40}), b = drawn(random, {6, 40, 2});
   const Tensor x = solve(a, b), t = triangular_solve(a, b), d = det(a);

@@ -71,7 +71,7 @@ TEST_CASE("complex matmul: values in every layout and around the borders of tile
   }
 }
 
-TEST_CASE("complex products: the same bits for every number of threads, one by one and in batches") {
+TEST_CASE("complex products: same bits for every number of threads, alone and in batches") {
   support::Random random("threads");
   const Tensor a = drawn(random, {3, 300, 140}), b = drawn(random, {3, 140, 200});
   const int before = num_threads();
@@ -102,7 +102,7 @@ TEST_CASE("complex dot, outer, tensordot and einsum are sums of products") {
   CHECK(matmul(ones({2, 2}, DType::float32), cast(m, DType::complex64)).dtype() == DType::complex64);
 }
 
-TEST_CASE("complex products: NaN and infinity stay in their row and column") {
+TEST_CASE("complex products: NaN and infinity reach only their row and column") {
   const double inf = std::numeric_limits<double>::infinity();
   std::vector<C> values(9, C(1, 1));
   values[4] = C(inf, 0);
@@ -137,7 +137,7 @@ TEST_CASE("C8: complex products in both modes, to third order") {
   check_orders([](const Tensors& x) { return Tensors{matmul(transpose(x[0]), flip(x[0]))}; }, {a}, 3);
 }
 
-TEST_CASE("C8: gradients of complex products take conjugate transposes; a real operand gets the real part") {
+TEST_CASE("C8: gradients of complex products use conjugate transposes; of a real operand the real part") {
   support::Random random("rules");
   const Tensor a = drawn(random, {3, 4}), b = drawn(random, {4, 2}), g = drawn(random, {3, 2});
   const Tensor weights = random.tensor({4, 2});
@@ -152,7 +152,7 @@ TEST_CASE("C8: gradients of complex products take conjugate transposes; a real o
   near(by_weights, real(matmul(conj(transpose(a)), g)));
 }
 
-TEST_CASE("a complex product that adds to a gradient adds the sum along all of k") {
+TEST_CASE("a complex product that adds to a gradient sums over all of k first") {
   for (const std::int64_t k : {5, 700}) {  // within one block of a sum, and over several
     support::Random random("sums");
     const Tensor a = drawn(random, {k, 6}), w = drawn(random, {6, 3});

@@ -219,7 +219,7 @@ auto along(const F& f, const Tensor& u) {
   return [f, u](const Tensor& a) { return sum(grad(f)(a) * u); };
 }
 
-TEST_CASE("det: derivatives by directions that differ are those of the products written out") {
+TEST_CASE("det: mixed directional derivatives agree with the expanded products") {
   const auto factors = [](const Tensor& x) {
     const auto e = [&x](std::int64_t i, std::int64_t j) { return slice(x, {ellipsis, i, j}); };
     const auto minor = [&](std::int64_t i, std::int64_t j) { return e(1, i) * e(2, j) - e(1, j) * e(2, i); };
@@ -281,7 +281,7 @@ TEST_CASE("slogdet: values, derivatives") {
   CHECK(largest(*tape.gradient(sign, a)) == 0);
 }
 
-TEST_CASE("slogdet of a singular matrix: sign 0, logarithm -inf, gradient inf; a second derivative does not crash") {
+TEST_CASE("slogdet of a singular matrix: sign 0, logarithm -inf, gradient inf, second derivatives") {
   for (const Tensor& a : {tensor({{1, 2}, {2, 4}}), zeros({3, 3})}) {
     GradientTape outer;
     outer.watch(a);
@@ -486,7 +486,7 @@ TEST_CASE("det: gradients of badly scaled matrices of order 6, and of their cofa
       }
 }
 
-TEST_CASE("det and slogdet of what is not finite") {
+TEST_CASE("det and slogdet of matrices with NaN or infinity") {
   for (const double bad : {quiet_nan, inf})
     for (const std::int64_t n : {1, 2, 3, 30}) {
       std::vector<double> values = (drawn({n, n}) + eye(n)).to_vector();

@@ -164,7 +164,7 @@ TEST_CASE("einsum: dtypes") {
   CHECK(einsum("ii", {i}).item<int>() == 5);
 }
 
-TEST_CASE("einsum: the cheapest pair first") {
+TEST_CASE("einsum contracts the cheapest pair first") {
   // Left to right this makes an intermediate of 300^3 elements.
   support::Random random("chain");
   const Tensor a = random.tensor({300}), b = random.tensor({300, 300}), c = random.tensor({300});
@@ -176,7 +176,7 @@ TEST_CASE("einsum: the cheapest pair first") {
   CHECK(memory_stats().peak_bytes - before < 300 * 300 * 8 * 3);
 }
 
-TEST_CASE("einsum: errors name what is wrong in the text") {
+TEST_CASE("einsum: errors name the fault in the subscripts") {
   const Tensor a = zeros({2, 3}), b = zeros({3, 4});
   CHECK_THROWS_WITH(einsum("ij,jk->ik", {a}), Catch::Equals("einsum: \"ij,jk->ik\" is for 2 operands, there are 1"));
   CHECK_THROWS_WITH(einsum("ijk,jk->ik", {a, b}),

@@ -162,7 +162,7 @@ TEST_CASE("matmul: extents around the borders of tiles, and sums of several bloc
   }
 }
 
-TEST_CASE("matmul: each product of a batch has the bits that it has alone, and compiled") {
+TEST_CASE("matmul: a product of a batch has the bits of a single and of a compiled one") {
   for (const DType d : {DType::float64, DType::float32})
     for (const auto& [m, n, k] :
          {std::tuple(3, 3, 3), {6, 6, 6}, {16, 32, 13}, {32, 32, 32}, {16, 3, 32}, {90, 100, 40}}) {
@@ -273,7 +273,7 @@ TEST_CASE("matmul: integers wrap, booleans combine, halves compute in float32") 
   }
 }
 
-TEST_CASE("matmul: what is not finite stays where it belongs") {
+TEST_CASE("matmul: NaN and infinity reach only their row and column") {
   const double inf = std::numeric_limits<double>::infinity(), nan = std::numeric_limits<double>::quiet_NaN();
   const auto c = matmul(tensor({{1, inf}, {1, 2}, {nan, 0}}), tensor({{1, 2}, {3, 4}})).to_vector();
   CHECK(c[0] == inf);
@@ -312,7 +312,7 @@ Tensor recurrent(const support::Tensors& x) {
          sum(square(matmul(u[1], w)));
 }
 
-TEST_CASE("matmul: cotangents of a factor that is used many times add up in place") {
+TEST_CASE("matmul: cotangents of a factor that is used many times are added in place") {
   for (const DType d : {DType::float64, DType::float32, DType::float16}) {
     const Tensor w = 0.3 * drawn({5, 5}, d), u = drawn({5, 5}, d, 2);
     std::vector<std::vector<Gradient>> all;
@@ -340,7 +340,7 @@ TEST_CASE("matmul: cotangents of a factor that is used many times add up in plac
   check_one(recurrent, {0.3 * drawn({4, 4}), drawn({4, 4}, DType::float64, 2)}, {.order = 3});
 }
 
-TEST_CASE("matmul: a cotangent that somebody else holds is not added to in place") {
+TEST_CASE("matmul: a cotangent with other handles is not added to in place") {
   const Tensor w = drawn({3, 3}), v = drawn({3, 3}, DType::float64, 2), x = drawn({3, 3}, DType::float64, 3),
                seed = drawn({3, 3}, DType::float64, 4);
   const auto before = seed.to_vector();
@@ -362,7 +362,7 @@ TEST_CASE("matmul: a cotangent that somebody else holds is not added to in place
   CHECK(largest(*first[0] - (seed + matmul(transpose(x), seed))) <= 1e-14);
 }
 
-TEST_CASE("matmul: cotangents added in place, of nothing and of equal rows") {
+TEST_CASE("matmul: cotangents added in place: empty factors and broadcast rows") {
   const Tensor w = drawn({3, 4});
   for (const std::int64_t rows : {0, 1, 5}) {
     const Tensor a = drawn({rows, 3}), b = drawn({7, 3}, DType::float64, 2);
@@ -453,7 +453,7 @@ TEST_CASE("matmul: gradients keep the operands' dtype and shape") {
   CHECK((*g[1]).dtype() == DType::float64);
 }
 
-TEST_CASE("matmul: only what the rule needs is saved") {
+TEST_CASE("matmul: a tape saves only the factors that the rule reads") {
   const Tensor a = drawn({3, 4}), b = drawn({4, 5});
   GradientTape tape({.persistent = true});
   tape.watch(a);
@@ -505,7 +505,7 @@ TEST_CASE("matmul: errors name both shapes and the remedy") {
   CHECK_THROWS_WITH(dot(z({3, 4}), z({2, 5, 6})), Contains("dot: "));
 }
 
-TEST_CASE("matmul: a product with more elements than memory has addresses is refused, whichever factor is large") {
+TEST_CASE("matmul: a product with more elements than addresses is refused") {
   const auto ones_of = [](std::int64_t rows, std::int64_t columns) {
     return broadcast_to(scalar(1.0), {rows, columns});
   };
@@ -535,7 +535,7 @@ TEST_CASE("dot: NumPy's cases") {
 
 // The strides of a tensor without elements are arbitrary: such a factor counts as contiguous, though BLAS could not
 // read it.
-TEST_CASE("products of no matrices end, whatever the strides") {
+TEST_CASE("products of empty batches end, whatever the strides") {
   const Tensor a = transpose(zeros({2, 2, 0})), b = transpose(zeros({3, 2, 0}));
   CHECK(matmul(a, ones({2}), {.transpose_a = true}).shape() == Shape{0, 2});
   CHECK(matmul(roll(a, -2, -1), ones({2}), {.transpose_a = true}).shape() == Shape{0, 2});

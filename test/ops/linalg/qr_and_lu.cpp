@@ -94,7 +94,7 @@ TEST_CASE("qr in both modes, to third order") {
     }
 }
 
-TEST_CASE("qr complete: functions of the space that the added columns span") {
+TEST_CASE("complete qr: functions of the space spanned by the added columns") {
   support::Random random("complete");
   for (const DType d : {DType::float64, DType::complex128}) {
     const Tensor a = drawn_in(random, {5, 2}, d) + cast(2 * eye(5, 2), d), w = drawn_in(random, {5, 5}, d);
@@ -238,7 +238,7 @@ TEST_CASE("pinv and lstsq in both modes, to third order") {
   CHECK(largest(line - tensor({1.0, -0.95})) <= 1e-14);
 }
 
-TEST_CASE("qr, lu, pinv and lstsq: a Jacobian is that of its rows") {
+TEST_CASE("qr, lu, pinv and lstsq: batched Jacobians agree with Jacobians row by row") {
   support::Random random("rows");
   const Tensor b = random.tensor({4});
   for (const DType d : {DType::float64, DType::complex128})
@@ -300,7 +300,7 @@ TEST_CASE("qr, lu, pinv and lstsq: NaN, infinity, other dtypes, layouts, threads
   again(a);
 }
 
-TEST_CASE("reduced qr and lq take memory for a matrix, not for a square of its longer side") {
+TEST_CASE("reduced qr and lq take memory proportional to the matrix") {
   constexpr std::int64_t m = 4'500'000;  // a square of float64 exceeds an address space of 2^47 bytes
   const Tensor a = full({m, 1}, 2.0);
   CHECK(qr(a).q.shape() == Shape{m, 1});
@@ -308,7 +308,7 @@ TEST_CASE("reduced qr and lq take memory for a matrix, not for a square of its l
   CHECK(lq(transpose(a)).q.shape() == Shape{1, m});
 }
 
-TEST_CASE("qr, lu, pinv and lstsq: what is refused") {
+TEST_CASE("qr, lu, pinv and lstsq: errors") {
   using Catch::Matchers::Contains;
   const Tensor v = ones({3}), a = ones({3, 2});
   for (const auto& f : {+[](const Tensor& x) { return qr(x).r; }, +[](const Tensor& x) { return lu_factor(x).lu; },

@@ -108,7 +108,7 @@ TEST_CASE("solve: residual in every batch and layout, known gradient, derivative
   CHECK(close((*g[1]).to_vector(), {0.4, 0.2}));
 }
 
-TEST_CASE("solve: the gradient of the right-hand side alone keeps no copy of the matrix") {
+TEST_CASE("solve: a tape that follows only the right-hand side keeps no copy of the matrix") {
   const Tensor a = regular({8, 8}), b = drawn({8}, "b");
   GradientTape tape({.persistent = true});
   tape.watch(b);
@@ -211,7 +211,7 @@ TEST_CASE("errors of shape and dtype") {
   CHECK_THROWS_AS(cholesky(Tensor()), ValueError);
 }
 
-TEST_CASE("what is not finite neither crashes nor is refused") {
+TEST_CASE("solvers accept matrices with NaN and infinity") {
   for (const double bad : {quiet_nan, inf, -inf})
     for (const std::int64_t n : {1, 2, 5, 40}) {
       std::vector<double> values = positive({n, n}).to_vector();
@@ -230,7 +230,7 @@ TEST_CASE("what is not finite neither crashes nor is refused") {
     }
 }
 
-TEST_CASE("inverse: work space that cannot be had is an error, not a singular matrix") {
+TEST_CASE("inverse: a failed workspace allocation is not reported as a singular matrix") {
   const Tensor a = eye(20) + 0.1 * ones({20, 20});
   const support::FailNothrowNew no_memory;
   CHECK_THROWS_AS(inverse(a), std::bad_alloc);

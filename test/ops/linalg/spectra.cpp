@@ -199,7 +199,7 @@ TEST_CASE("generalised and tridiagonal eigh: values") {
   CHECK_THROWS_WITH(eigh(eye(2), -eye(2)), Contains("eigh: b is not positive definite"));
 }
 
-TEST_CASE("equal eigenvalues: values and other columns") {
+TEST_CASE("eigh at equal eigenvalues: derivatives of values and of the other columns") {
   support::Random random("equal");
   for (const DType d : {DType::float64, DType::complex128}) {
     CAPTURE(name(d));
@@ -238,7 +238,7 @@ TEST_CASE("equal eigenvalues: values and other columns") {
   CHECK_FALSE(any_nan(grad([](const Tensor& x) { return sum(eigh(x).eigenvectors * 0.0); })(eye(2))));
 }
 
-TEST_CASE("equal values: what depends on their vectors, and second derivatives, are NaN and never a wrong number") {
+TEST_CASE("equal eigenvalues: derivatives that depend on their vectors, and second derivatives, are NaN") {
   const Tensor g = tensor({{0., 1.}, {2., 0.}}), one = eye(2), direction = tensor({{0., 1.}, {1., 0.}});
   const auto rebuilt = [&](const Tensor& x) {
     const auto [w, v] = eigh(x);
@@ -268,7 +268,7 @@ TEST_CASE("equal values: what depends on their vectors, and second derivatives, 
   CHECK(largest(hvp(of_eigvalsh)(tensor({{1., 0.}, {0., 2.}}), direction) - 2 * direction) <= 1e-12);
 }
 
-TEST_CASE("full svd of matrices without rows or columns is the identity, in programs too") {
+TEST_CASE("full svd of empty matrices gives identities, also in programs") {
   for (const Shape& shape : {Shape{0, 2}, {2, 0}, {3, 0, 2}}) {
     const auto f = [](const Tensor& x) {
       const Svd y = svd(x, {.full = true});
@@ -282,7 +282,7 @@ TEST_CASE("full svd of matrices without rows or columns is the identity, in prog
   }
 }
 
-TEST_CASE("equal and zero singular values") {
+TEST_CASE("svd at equal and zero singular values") {
   support::Random random("equal singular values");
   for (const DType d : {DType::float64, DType::complex128}) {
     CAPTURE(name(d));
@@ -316,7 +316,7 @@ TEST_CASE("equal and zero singular values") {
   CHECK(grad([](const Tensor& x) { return sum(svdvals(x)); })(zeros({2, 3})).shape() == Shape{2, 3});
 }
 
-TEST_CASE("full svd: functions of the space that the added vectors span") {
+TEST_CASE("full svd: functions of the space spanned by the added vectors") {
   support::Random random("full");
   for (const DType d : {DType::float64, DType::complex128})
     for (const Shape& shape : {Shape{4, 2}, {2, 4}}) {
@@ -338,7 +338,7 @@ TEST_CASE("full svd: functions of the space that the added vectors span") {
     }
 }
 
-TEST_CASE("a gradient that depends on a phase is an error") {
+TEST_CASE("a gradient that depends on the phase of an eigenvector is an error") {
   support::Random random("phases");
   const Tensor a = apart(drawn(random, {3, 3})), w = drawn(random, {3, 3});
   CHECK_THROWS_WITH(grad([&](const Tensor& x) { return sum(real(w * eigh(x).eigenvectors)); })(a),
@@ -357,7 +357,7 @@ TEST_CASE("a gradient that depends on a phase is an error") {
   CHECK_FALSE(any_nan(g));
 }
 
-TEST_CASE("spectra: a Jacobian is that of its rows") {
+TEST_CASE("spectra: batched Jacobians agree with Jacobians row by row") {
   support::Random random("rows");
   for (const DType d : {DType::float64, DType::complex128}) {
     const Tensor a = apart(drawn_in(random, {2, 3, 3}, d)), rectangle = apart(drawn_in(random, {4, 2}, d));
@@ -422,7 +422,7 @@ TEST_CASE("spectra: NaN, infinity, other dtypes, layouts, threads, tapes") {
   again(a);
 }
 
-TEST_CASE("work space that cannot be had is an error, not a lack of convergence") {
+TEST_CASE("spectra: a failed workspace allocation is not reported as a failure to converge") {
   const Tensor a = eye(20) + 0.1 * ones({20, 20}), z = cast(a, DType::complex64), b = ones({20});
   const std::function<void()> calls[] = {[&] { qr(a); },      [&] { qr(z, QrMode::complete); },
                                          [&] { eigh(a); },    [&] { eigvalsh(z); },

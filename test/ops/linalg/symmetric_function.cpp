@@ -115,7 +115,7 @@ TEST_CASE("symmetric_function: eigenvalues of very different size") {
   CHECK(largest(matmul(s, ds) + matmul(ds, s) - h) <= 1e-10);
 }
 
-TEST_CASE("symmetric_function: where eigh has no gradient; a Jacobian is that of its rows") {
+TEST_CASE("symmetric_function: differentiable where eigh is not; batched Jacobians") {
   const auto f = [](const Tensor& x) { return symmetric_function(x, [](const Tensor& t) { return exp(t); }); };
   const auto by_eigh = [](const Tensor& x) {
     const auto [w, v] = eigh(x);

@@ -37,7 +37,7 @@ Moments moments(const Tensor& x) {
 
 }  // namespace
 
-TEST_CASE("dropout: kept elements are scaled, others are 0, whatever they were; gradients by the same mask") {
+TEST_CASE("dropout: kept elements are scaled, others are 0, also NaN; gradients use the same mask") {
   const Tensor x = linspace(1.0, 2.0, 4000);
   for (const double p : {0.1, 0.5, 0.75}) {
     Generator a(3), b(3);
@@ -80,7 +80,7 @@ TEST_CASE("dropout: p of 0 and 1 draw nothing") {
   CHECK(g.position() == 0);
 }
 
-TEST_CASE("dropout: a checkpoint computes with the mask of its first run, in every mode") {
+TEST_CASE("dropout: a checkpoint uses the mask of its first run, in every mode") {
   const Tensor x = linspace(0.5, 1.5, 200);
   const auto layer = [](const Tensor& y, Generator& g) { return square(dropout(sin(y), 0.4, g)); };
   const auto twice = [&](const Tensor& y, Generator& g, bool again) {
@@ -114,7 +114,7 @@ TEST_CASE("dropout: a checkpoint computes with the mask of its first run, in eve
   for (std::size_t i = 0; i < expected.size(); ++i) REQUIRE(got[i] == Approx(expected[i]).epsilon(1e-13));
 }
 
-TEST_CASE("first weights: bounds and variances by the inputs and outputs of the layer") {
+TEST_CASE("initialisers: bounds and variances from the numbers of inputs and outputs") {
   using Draw = Tensor (*)(Generator&, const Shape&, DType);
   // The standard deviation of the normal law between -2 and 2, by the definition.
   const double density = std::exp(-2.0) / std::sqrt(2 * std::acos(-1.0)), inside = std::erf(std::sqrt(2.0));
@@ -148,7 +148,7 @@ TEST_CASE("first weights: bounds and variances by the inputs and outputs of the 
   CHECK_THROWS_AS(glorot_normal(g, {2}, DType::complex64), TypeError);
 }
 
-TEST_CASE("orthogonal: orthonormal rows or columns, with the signs of Haar's measure") {
+TEST_CASE("orthogonal: orthonormal rows or columns, distributed by Haar's measure") {
   for (const Shape& shape : {Shape{5, 5}, Shape{7, 3}, Shape{3, 8}, Shape{4, 2, 3, 1}, Shape{9, 2, 2}, Shape{1, 1}}) {
     Generator g(2), same(2);
     const std::int64_t rows = shape[0], columns = shape.elements() / rows, small = std::min(rows, columns);

@@ -85,7 +85,7 @@ Tensor labels(std::initializer_list<std::int64_t> l) { return from_data(std::vec
 
 }  // namespace
 
-TEST_CASE("elementwise losses: values, gradients and second derivatives in 60 digits") {
+TEST_CASE("elementwise losses: values, gradients and second derivatives agree with 60 digits") {
   for (const LossValue& row : loss_values) {
     std::string text = row.loss;
     for (double v : row.operands) text += " " + std::to_string(v);
@@ -136,7 +136,7 @@ TEST_CASE("elementwise losses: infinite logits and labels at the ends") {
   check_slopes(slopes(elementwise_losses.at("log_cosh"), {1e300, 0}), 1e300, {1, -1});
 }
 
-TEST_CASE("elementwise losses: kinks have derivative 0, NaN stays") {
+TEST_CASE("elementwise losses: kinks have derivative 0, NaN propagates") {
   const auto of = [](const char* name, const Doubles& x) { return slopes(elementwise_losses.at(name), x); };
   check_slopes(of("mae", {2, 2}), 0, {0, 0});
   check_slopes(of("mae", {2, 3}), 1, {-1, 1});
@@ -214,7 +214,7 @@ TEST_CASE("elementwise losses: one entry on a tape, dtypes") {
   }
 }
 
-TEST_CASE("nll: the negative of log_probabilities at labels, and what is ignored") {
+TEST_CASE("nll: minus the log-probabilities of the labels; ignored labels") {
   const Tensor x = tensor({{-1, -2, -3}, {-4, -5, qnan}, {-7, -8, -9}});
   const SparseCrossEntropyOptions ignoring{.ignore_index = -100};
   CHECK(nll(x, labels({1, 0, 2})).to_vector() == Doubles{2, 4, 9});

@@ -88,7 +88,7 @@ Tensor allowed_keys(std::int64_t rows, std::int64_t keys) {
 
 }  // namespace
 
-TEST_CASE("attention: many blocks, by the definition in long double") {
+TEST_CASE("attention: many blocks agree with the definition in long double") {
   constexpr std::int64_t rows = 150, keys = 290, width = 20, values = 12;
   for (const DType dtype : {DType::float64, DType::float32})
     for (int which = 0; which < 4; ++which) {
@@ -118,7 +118,7 @@ TEST_CASE("attention: many blocks, by the definition in long double") {
     }
 }
 
-TEST_CASE("attention: a query without keys gives 0 and passes no gradient on, whatever the scores are") {
+TEST_CASE("attention: a query without keys gives 0 and has no gradient, whatever its scores") {
   const Tensor q = tensor({{1, 2}, {3, inf}, {5, 6}}), k = ones({3, 2}), v = tensor({{1, 2}, {3, 4}, {5, 6}});
   const Tensor mask = greater(tensor({{1, 1, 0}, {0, 0, 0}, {0, 0, 1}}), 0);
   for (const Tensor& m : {mask, where(mask, 0.0, -inf)}) {
@@ -146,7 +146,7 @@ TEST_CASE("attention: a query without keys gives 0 and passes no gradient on, wh
   CHECK(attention(ones({1, 0}), ones({2, 0}), tensor({{1}, {3}})).to_vector() == Doubles{2});
 }
 
-TEST_CASE("attention: the same bits for every number of threads, strides and order of blocks") {
+TEST_CASE("attention: same bits for every number of threads and for all strides") {
   Random random("attention threads");
   const Tensor q = cast(random.tensor({3, 300, 16}), DType::float32),
                k = cast(random.tensor({3, 260, 16}), DType::float32),
@@ -177,7 +177,7 @@ TEST_CASE("attention: the same bits for every number of threads, strides and ord
   }
 }
 
-TEST_CASE("attention: neither the result nor the gradient keeps the scores") {
+TEST_CASE("attention: memory does not grow with the number of scores") {
   constexpr std::int64_t n = 2048;
   const Tensor q = ones({n, 8}, DType::float32), k = ones({n, 8}, DType::float32), v = ones({n, 8}, DType::float32);
   const std::int64_t before = memory_stats().live_bytes;

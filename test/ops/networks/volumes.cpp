@@ -105,7 +105,7 @@ TEST_CASE("conv3d and its transpose: paddings, strides, dilations and groups aga
         }
 }
 
-TEST_CASE("convolution and pooling of sequences and volumes: padding is not multiplied with") {
+TEST_CASE("convolution and pooling of sequences and volumes: padding does not enter products") {
   const Tensor w = reshape(numbers({inf, 1.0, 2.0}), {1, 1, 3});
   const Tensor y = conv1d(ones({1, 1, 3}), w, {.padding = {1, 0}});
   CHECK(y.to_vector() == std::vector<double>{3, inf});
@@ -182,7 +182,7 @@ TEST_CASE("local_response_norm: windows larger than the channels, beta 0") {
   CHECK(one({.size = 2, .alpha = 2, .beta = 1, .k = 1}).to_vector()[1] == Approx(2.0 / 6).epsilon(1e-14));
 }
 
-TEST_CASE("adaptive pooling: windows overlap, ties and NaN go to the first, halves and sizes above the extent") {
+TEST_CASE("adaptive pooling: overlapping windows, ties, NaN, float16, sizes above the extent") {
   const Tensor x = reshape(numbers({0.0, 1.0, 10.0}), {1, 1, 3});
   CHECK(adaptive_avg_pool1d(x, 2).to_vector() == std::vector<double>{0.5, 5.5});
   CHECK(adaptive_avg_pool1d(x, 5).to_vector() == std::vector<double>{0, 0.5, 1, 5.5, 10});
@@ -211,7 +211,7 @@ TEST_CASE("adaptive pooling: windows overlap, ties and NaN go to the first, halv
   CHECK(cast(adaptive_avg_pool1d(half, 1), DType::float64).to_vector()[0] == 410.5);
 }
 
-TEST_CASE("max_pool2d_with_indices and max_unpool2d: positions of the first greatest, for every padding and dilation") {
+TEST_CASE("max_pool2d_with_indices: the first maximum for every padding and dilation; max_unpool2d") {
   std::vector<double> values;
   for (int i = 0; i < 2 * 5 * 4; ++i) values.push_back(i == 23 ? nan_ : (i * 7) % 5);  // ties
   const Tensor x = reshape(from_data(values), {1, 2, 5, 4});
@@ -260,7 +260,7 @@ TEST_CASE("max_pool2d_with_indices and max_unpool2d: positions of the first grea
   CHECK_THROWS_WITH(max_pool2d_with_indices(x, {9, 1}), Contains("max_pool2d_with_indices: the window's height"));
 }
 
-TEST_CASE("lp_pool: a window of zeros has gradient 0, squares do not overflow, a row of zeros has curvature") {
+TEST_CASE("lp_pool: windows of zeros, squares that would overflow, second derivatives") {
   const Tensor x = reshape(numbers({0.0, 0.0, 3.0, -4.0}), {1, 1, 4});
   for (const double p : {1.0, 2.0, 3.5}) {
     const auto g = gradient_of(x, [&](const Tensor& y) { return lp_pool1d(y, p, 2); });

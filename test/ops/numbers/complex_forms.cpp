@@ -100,7 +100,7 @@ TEST_CASE("the sign of a zero chooses the side of a branch cut") {
   }
 }
 
-TEST_CASE("derivatives are those of their side of a branch cut") {
+TEST_CASE("derivatives on either side of a branch cut") {
   for (const Side& side : sides) {
     INFO(side.name << " at " << side.z);
     // Along the cut, on the same side: the zero is not moved.
@@ -117,7 +117,7 @@ TEST_CASE("derivatives are those of their side of a branch cut") {
   }
 }
 
-TEST_CASE("complex log1p and expm1 keep their digits near 0, and where |1 + z| is 1") {
+TEST_CASE("complex log1p and expm1 are accurate near 0 and where |1 + z| is 1") {
   using L = std::complex<long double>;
   for (const C z : {C(1e-10, 1e-12), C(-1e-9, 3e-9), C(1e-300, -1e-200), C(-0.5, 1e-8), C(-0.9, 1e-3)}) {
     INFO(z);
@@ -146,7 +146,7 @@ TEST_CASE("complex log1p and expm1 keep their digits near 0, and where |1 + z| i
   CHECK(at(expm1_of, {-inf, 1}).real() == Approx(-1));
 }
 
-TEST_CASE("the sign of a complex number is its direction, 0 at 0") {
+TEST_CASE("the sign of a complex number is z / |z|, and 0 at 0") {
   CHECK(at(sign_of, {3, -4}) == C(0.6, -0.8));
   CHECK(std::abs(at(sign_of, {3e300, 4e300}) - C(0.6, 0.8)) <= 1e-15);
   CHECK(std::abs(at(sign_of, {3e-300, 4e-300}) - C(0.6, 0.8)) <= 1e-15);
@@ -155,7 +155,7 @@ TEST_CASE("the sign of a complex number is its direction, 0 at 0") {
   CHECK(sign(zeros({2}, DType::complex64)).dtype() == DType::complex64);
 }
 
-TEST_CASE("products and spreads of complex numbers") {
+TEST_CASE("prod, var and std of complex numbers") {
   const Tensor z = from_data(std::vector<C>{{1, 2}, {0, 0}, {3, -1}, {0.5, 1}, {2, 0}, {-1, 1}}, {2, 3});
   const auto list = [](const Tensor& x) { return x.to_vector<C>(); };
   CHECK(list(prod(z, 1)) == std::vector<C>{{0, 0}, C(0.5, 1) * C(2, 0) * C(-1, 1)});
@@ -180,7 +180,7 @@ TEST_CASE("products and spreads of complex numbers") {
   CHECK(reel::std(cast(z, DType::complex64)).dtype() == DType::float32);
 }
 
-TEST_CASE("ops without a complex form still say so") {
+TEST_CASE("ops without a complex form refuse complex operands") {
   const Tensor z = ones({2}, DType::complex128);
   CHECK_THROWS_WITH(cbrt(z), Contains("cbrt: is not defined for complex128"));
   CHECK_THROWS_AS(floor(z), TypeError);

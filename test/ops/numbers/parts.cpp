@@ -101,7 +101,7 @@ TEST_CASE("frexp and ldexp are exact at the ends of the range") {
   CHECK_THROWS_AS(reel::frexp(ones({1}, DType::complex64)), TypeError);
 }
 
-TEST_CASE("the gradient of a mantissa is that of a scaling, of an exponent there is none") {
+TEST_CASE("frexp: the mantissa has the gradient of a scaling, the exponent has none") {
   const Tensor x = tensor({3.0, -0.1, 0.0});
   GradientTape tape({.persistent = true});
   tape.watch(x);
@@ -114,7 +114,7 @@ TEST_CASE("the gradient of a mantissa is that of a scaling, of an exponent there
   CHECK(array_equal(*tape.gradient(sum(rows), x), tensor({9.0, 18.0, 36.0})));
 }
 
-TEST_CASE("polar has the dtype of its parts, and no gradient of the angle at 0") {
+TEST_CASE("polar: dtypes, and gradient 0 of the angle at radius 0") {
   using C = std::complex<double>;
   CHECK(polar(ones({2}, DType::float32), 0).dtype() == DType::complex64);
   CHECK(polar(ones({2}, DType::bfloat16), 0).dtype() == DType::complex64);
@@ -133,7 +133,7 @@ TEST_CASE("polar has the dtype of its parts, and no gradient of the angle at 0")
   CHECK_THROWS_WITH(polar(ones({2}), ones({3})), Contains("polar: shapes [2] and [3]"));
 }
 
-TEST_CASE("complex numbers are pairs of real ones, whatever their dtype and strides") {
+TEST_CASE("as_real and as_complex: every dtype and any strides") {
   using C = std::complex<double>;
   const Tensor z = from_data(std::vector<C>{{1, -2}, {3, 0.5}, {-0.0, 7}, {4, -0.0}, {5, 6}, {8, 9}}, {2, 3});
   const std::vector<double> numbers = as_real(z).to_vector();
@@ -156,7 +156,7 @@ TEST_CASE("complex numbers are pairs of real ones, whatever their dtype and stri
   CHECK(as_complex(tensor<int>({3, -4})).item<C>() == C(3, -4));
 }
 
-TEST_CASE("pairs of real numbers and complex ones are each other's transpose, in programs too") {
+TEST_CASE("as_real and as_complex are transposes of each other, also in programs") {
   const Tensor x = tensor({{1., 2.}, {-3., 0.5}}), v = tensor({{0.5, -1.}, {2., 0.25}});
   const auto f = [](const Tensor& a) { return sum(square(as_real(power(as_complex(a), 2.0)))); };  // |z|^4
   const Tensor size = sum(square(x), {1}, true);
@@ -177,7 +177,7 @@ TEST_CASE("pairs of real numbers and complex ones are each other's transpose, in
   CHECK(support::same_bits(as_real(y), x));
 }
 
-TEST_CASE("what is no complex number and no pair is refused") {
+TEST_CASE("as_real and as_complex refuse other operands") {
   CHECK_THROWS_WITH(as_real(ones({2})), Contains("as_real: x is float64; it must be complex"));
   CHECK_THROWS_WITH(as_real(2.0), Contains("as_real: x is float64"));
   CHECK_THROWS_WITH(as_complex(ones({2}, DType::complex64)), Contains("as_complex: is not defined for complex64"));

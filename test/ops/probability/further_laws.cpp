@@ -75,7 +75,7 @@ void check_constant(const std::string& name, const Doubles& x, double expected) 
 
 }  // namespace
 
-TEST_CASE("further laws: values and gradients to all digits") {
+TEST_CASE("further laws: values and gradients agree with references in all digits") {
   constexpr double unit = 0x1p-52;
   for (const FurtherValue& row : further_values) {
     std::string text = row.function;
@@ -163,7 +163,7 @@ TEST_CASE("further laws: outside the support, ends, parameters out of range") {
   }
 }
 
-TEST_CASE("discrete laws: x counts as its floor, below all numbers and from the last on probabilities are constants") {
+TEST_CASE("discrete laws: x is rounded down; probabilities are constant outside the support") {
   const std::map<std::string, Doubles> laws = {{"poisson", {0, 1.5}},
                                                {"binom", {5, 5, 0.25}},
                                                {"nbinom", {0, 2.5, 0.25}},
@@ -229,7 +229,7 @@ TEST_CASE("further laws: quantiles invert distribution functions") {
   }
 }
 
-TEST_CASE("further laws: equal laws have the divergence 0, nearly equal ones gradients that vanish") {
+TEST_CASE("further laws: divergences of equal laws are 0, with vanishing gradients nearby") {
   for (const auto& [name, x] :
        std::map<std::string, Doubles>{{"norm_kl", {0.5, 2, 0.5, 2}},
                                       {"expon_kl", {3, 3}},

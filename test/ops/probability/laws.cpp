@@ -116,7 +116,7 @@ void check_close(double got, double expected, double tolerance) {
 
 }  // namespace
 
-TEST_CASE("laws: values, gradients and Hessians to all digits") {
+TEST_CASE("laws: values, gradients and Hessians agree with references in all digits") {
   constexpr double unit = 0x1p-52;
   for (const LawValue& row : law_values) {
     std::string text = row.function;
@@ -170,7 +170,7 @@ void check_constant(const std::string& name, const Doubles& x, double expected) 
 
 }  // namespace
 
-TEST_CASE("laws: outside the support and at infinity they are constants with gradient 0") {
+TEST_CASE("laws: constant with gradient 0 outside the support and at infinity") {
   for (const Ends& e : all_ends) {
     for (std::size_t k = 0; k < std::size(kinds); ++k) {
       const std::string name = std::string(e.law) + "_" + kinds[k];
@@ -183,7 +183,7 @@ TEST_CASE("laws: outside the support and at infinity they are constants with gra
   }
 }
 
-TEST_CASE("laws: NaN operands, scales and shapes that are not above 0, and probabilities beyond 1 give NaN") {
+TEST_CASE("laws: NaN operands, invalid scales and shapes, and probabilities above 1 give NaN") {
   for (const Ends& e : all_ends) {
     for (const char* kind : {"logpdf", "pdf", "cdf", "logcdf", "sf", "logsf", "ppf"}) {
       const std::string name = std::string(e.law) + "_" + kind;
@@ -268,7 +268,7 @@ TEST_CASE("laws: dtypes, one entry on a tape, errors") {
   CHECK(tape.stats().entries == 1);
 }
 
-TEST_CASE("densities: what lies outside, ends, parameters out of range") {
+TEST_CASE("densities: outside the support, at its ends, parameters out of range") {
   for (const char* law : {"gamma", "chi2", "t"}) {
     const std::string name = law;
     for (const double x : {-inf, inf, -3.}) {

@@ -96,7 +96,7 @@ Doubles sorted(const Tensor& x) {
 
 }  // namespace
 
-TEST_CASE("samplers draw from their laws") {
+TEST_CASE("samples follow their laws") {
   for (const Sampler& s : samplers) {
     INFO(s.name);
     for (const DType dtype : {DType::float64, DType::float32}) {
@@ -122,7 +122,7 @@ TEST_CASE("samplers draw from their laws") {
 }
 
 // The distribution function of a sample does not depend on the parameters: each derivative of it is 0.
-TEST_CASE("samplers: gradients through parameters, of first and second order") {
+TEST_CASE("samplers: gradients with respect to parameters, of first and second order") {
   for (const Sampler& s : samplers) {
     INFO(s.name);
     const LawParameters p = parameters_of(s);
@@ -176,7 +176,7 @@ TEST_CASE("samplers: parameters that broadcast, dtypes, ends of the uniform numb
   CHECK(generator.position() == before);
 }
 
-TEST_CASE("truncnorm_rvs far out and in narrow intervals") {
+TEST_CASE("truncnorm_rvs in the tails and in narrow intervals") {
   Generator generator(9);
   for (const Doubles& ends :
        std::vector<Doubles>{{30, 31}, {-100, -99.5}, {50, inf}, {-inf, -1e4}, {2, 2.000001}, {-inf, inf}, {-9, 12}}) {
@@ -203,7 +203,7 @@ TEST_CASE("truncnorm_rvs far out and in narrow intervals") {
 }
 
 // The probability between an end and x is that of both ends times exp(logpdf to the far end - logpdf to x), at the end.
-TEST_CASE("truncnorm_rvs far out are quantiles of the uniform numbers, with implicit gradients") {
+TEST_CASE("truncnorm_rvs in the tails: quantiles of uniform numbers, with implicit gradients") {
   for (const Doubles& ends : std::vector<Doubles>{{30, 31}, {-100, -99.5}, {50, 52}, {-31, -30}, {13, 14}}) {
     INFO(ends[0] << " to " << ends[1]);
     Generator generator(23), again(23);
@@ -287,7 +287,7 @@ TEST_CASE("multivariate_normal_rvs: whitened samples are normal, gradients, erro
   CHECK(generator.position() == before);
 }
 
-TEST_CASE("samplers draw anew in each call of a compiled function") {
+TEST_CASE("samplers draw new numbers in each call of a compiled function") {
   Generator plain(8), traced(8);
   const Tensor a = scalar(2.0);
   const auto step = compile([](Generator& g, const Tensor& shape) { return gamma_rvs(g, {4}, shape); });
@@ -297,7 +297,7 @@ TEST_CASE("samplers draw anew in each call of a compiled function") {
   }
 }
 
-TEST_CASE("a generator has others by keys, which are its own") {
+TEST_CASE("split(generator, key): distinct seeds for distinct keys, the generator does not advance") {
   Generator generator(42);
   std::set<std::uint64_t> seeds = {42};
   for (std::uint64_t key = 0; key < 1000; ++key) seeds.insert(reel::split(generator, key).seed());
@@ -308,7 +308,7 @@ TEST_CASE("a generator has others by keys, which are its own") {
   CHECK(reel::split(generator, 7).position() == 0);
 }
 
-TEST_CASE("shuffles and choices hold parts of what there is, with gradients") {
+TEST_CASE("shuffle and choice: elements of the operand, with gradients") {
   Generator generator(11);
   const Tensor x = arange(40.0);
   const Tensor shuffled = random_shuffle(generator, x);

@@ -17,7 +17,7 @@ using Integers = std::vector<std::int64_t>;
 
 }  // namespace
 
-TEST_CASE("sums and products have the dtype that holds them") {
+TEST_CASE("sums and products have the documented result dtype") {
   for (DType d : {DType::boolean, DType::uint8, DType::int32, DType::int64}) {
     const Tensor x = cast(tensor<int>({1, 1, 0, 1}), d);
     CHECK(sum(x).dtype() == DType::int64);
@@ -39,7 +39,7 @@ TEST_CASE("sums and products have the dtype that holds them") {
   CHECK(sum(zeros({2}, DType::float16)).dtype() == DType::float16);
 }
 
-TEST_CASE("axes may be negative, several, or none at all") {
+TEST_CASE("reductions over negative, several, or no axes") {
   const Tensor x = reshape(arange(24), {2, 3, 4});
   CHECK(sum(x).item<std::int64_t>() == 276);
   CHECK(sum(x, -1).to_vector<std::int64_t>() == Integers{6, 22, 38, 54, 70, 86});
@@ -53,7 +53,7 @@ TEST_CASE("axes may be negative, several, or none at all") {
   CHECK_THROWS_AS(sum(Tensor()), ValueError);
 }
 
-TEST_CASE("reductions of nothing") {
+TEST_CASE("reductions of empty tensors") {
   const Tensor x = zeros({0, 3});
   CHECK(sum(x).item() == 0);
   CHECK(prod(x, 0).to_vector() == Doubles{1, 1, 1});
@@ -88,7 +88,7 @@ TEST_CASE("any and all count NaN as true") {
   CHECK(all(x, {}, true).shape() == Shape{1, 1});
 }
 
-TEST_CASE("argmax and argmin name the first, and a NaN before anything") {
+TEST_CASE("argmax and argmin return the first extreme, or the first NaN") {
   const Tensor x = tensor({{1., 5., 5.}, {qnan, 9., qnan}, {-inf, -inf, -inf}});
   CHECK(argmax(x, 1).to_vector<std::int64_t>() == Integers{1, 0, 0});
   CHECK(argmin(x, 1).to_vector<std::int64_t>() == Integers{0, 0, 0});
@@ -103,7 +103,7 @@ TEST_CASE("argmax and argmin name the first, and a NaN before anything") {
   CHECK_THAT(g.why_none(), Contains("argmax") || Contains("int64"));
 }
 
-TEST_CASE("argmax and argmin along an outer axis find what they find in rows") {
+TEST_CASE("argmax and argmin along an outer axis agree with those of rows") {
   Generator generator(5);
   const Tensor drawn = floor(random_uniform(generator, {2, 7, 150}, 0, 6));
   const Tensor gaps = random_bernoulli(generator, drawn.shape(), 0.1);
@@ -174,7 +174,7 @@ TEST_CASE("the mean and its gradient") {
   CHECK(tape.stats().saved_bytes == 0);
 }
 
-TEST_CASE("argmax along any axis of any layout finds what a loop finds") {
+TEST_CASE("argmax along any axis of any layout agrees with a loop") {
   Generator generator(5);
   for (const Shape& shape : {Shape{70, 90}, {5, 300, 7}, {3, 2000}, {2000, 3}, {4, 5, 6}})
     for (const DType d : {DType::int32, DType::float32, DType::float64}) {

@@ -34,7 +34,7 @@ TEST_CASE("variance") {
 }
 
 // Few elements go through memory, many do not; rows and columns are summed in other orders.
-TEST_CASE("variance of constants and of neighbouring numbers: what the mean is rounded by counts") {
+TEST_CASE("variance of constants and of adjacent numbers corrects the rounding of the mean") {
   const float low = 0.1F, high = std::nextafter(low, 1.F);
   const double unit = static_cast<double>(high) - static_cast<double>(low), expected = 2 / 9. * unit * unit;
   for (std::int64_t n : {60, 600}) {
@@ -63,7 +63,7 @@ TEST_CASE("too few elements for ddof: NaN, and NaN gradients") {
   CHECK(var(tensor({1., 3.}), {}, 1).item() == 2);
 }
 
-TEST_CASE("the standard deviation of a constant has derivatives 0") {
+TEST_CASE("the derivatives of the standard deviation of a constant are 0") {
   const Tensor x = tensor({{2., 2., 2.}, {1., 2., 3.}});
   const Doubles g = slope_at([](const Tensor& t) { return reel::std(t, 1); }, x);
   const double edge = 1 / std::sqrt(6.);
@@ -73,7 +73,7 @@ TEST_CASE("the standard deviation of a constant has derivatives 0") {
   CHECK(h == Doubles(9, 0.));
 }
 
-TEST_CASE("norms neither overflow nor vanish, row by row") {
+TEST_CASE("norms do not overflow or underflow, row by row") {
   const Tensor x = tensor({{3., 4.}, {3e200, 4e200}, {3e-200, 4e-200}, {0., 0.}, {inf, 1.}, {qnan, 1.}});
   const Doubles two = norm(x, 2, 1).to_vector(), expected{5, 5e200, 5e-200, 0, inf};
   for (std::size_t i = 0; i < 5; ++i) CHECK((two[i] == expected[i] || two[i] == Approx(expected[i]).epsilon(1e-15)));
@@ -120,14 +120,14 @@ TEST_CASE("norms have gradient 0 at 0 and where an element is 0") {
   CHECK(rows == Doubles{0, 0, 0.6, 0.8});
 }
 
-TEST_CASE("a constant that is not exact has standard deviation and gradient 0 all the same") {
+TEST_CASE("constants whose mean is rounded have standard deviation and gradient 0") {
   const Tensor x = full({3}, 0.1);
   CHECK(reel::std(x).item() == 0);
   CHECK(grad([](const Tensor& t) { return reel::std(t); })(x).to_vector() == std::vector<double>{0, 0, 0});
 }
 
 // The rounding error of the mean is 1e-17. A second mean leaves the square of that.
-TEST_CASE("the gradient of the variance of a constant is 0 to far below its last place") {
+TEST_CASE("the gradient of the variance of a constant is far below its rounding unit") {
   for (std::int64_t n = 2; n < 30; ++n) {
     INFO(n);
     for (const double slope : slope_at([](const Tensor& t) { return var(t); }, full({n}, 0.1)))
@@ -135,7 +135,7 @@ TEST_CASE("the gradient of the variance of a constant is 0 to far below its last
   }
 }
 
-TEST_CASE("var and std of rows without elements: NaN that stands still along any tangent, in the shape of the result") {
+TEST_CASE("var and std of empty rows: NaN, with tangents of the result's shape") {
   const Tensor x = zeros({2, 0, 3});
   for (const auto f :
        {+[](const Tensor& t) { return var(t, 1); }, +[](const Tensor& t) { return reel::std(t, 1, 0, true); }}) {

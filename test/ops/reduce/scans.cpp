@@ -57,7 +57,7 @@ TEST_CASE("scans along any axis, in both directions") {
   }
 }
 
-TEST_CASE("scans read rows where they are: repeated, flipped, every other one, parts of longer ones") {
+TEST_CASE("scans read strided rows in place: broadcast, flipped, stepped, sliced") {
   support::Random random("rows of scans");
   const Tensor x = random.tensor({9, 4, 12});
   const Tensor views[] = {broadcast_to(x[0], {7, 4, 12}), flip(x, 0), slice(x, {range_from(1, 3)}), slice(x, {all, 2}),
@@ -83,7 +83,7 @@ TEST_CASE("scans of integers and errors") {
   CHECK_THROWS_AS(cumprod(zeros({2, 3}), 2), IndexError);
 }
 
-TEST_CASE("the gradient of a running product is exact with zeros") {
+TEST_CASE("the gradient of cumprod is exact with zeros") {
   for (const Doubles& x :
        {Doubles{2, 0, 3}, Doubles{0, 0, 3}, Doubles{1, 2, 0, 4, 0, 5}, Doubles{0}, Doubles{3, -1, 2, 5}}) {
     Doubles g;
@@ -98,7 +98,7 @@ TEST_CASE("the gradient of a running product is exact with zeros") {
   }
 }
 
-TEST_CASE("higher derivatives of a running product with zeros") {
+TEST_CASE("higher derivatives of cumprod with zeros") {
   // y2 = x0 x1 x2: every second derivative is the third factor, the third one is 1.
   const auto last = [](const Tensor& t) { return cumprod(t, 0)[2]; };
   CHECK(hessian(last)(tensor({2, 0, 3})).to_vector() == Doubles{0, 3, 0, 3, 0, 2, 0, 2, 0});
@@ -108,7 +108,7 @@ TEST_CASE("higher derivatives of a running product with zeros") {
   CHECK(grad(second)(zeros({3})).to_vector() == Doubles{0, 1, 0});
 }
 
-TEST_CASE("the modes are transposes to third order with zeros among the elements") {
+TEST_CASE("cumprod with zeros: the modes are transposes to third order") {
   const Tensor x = tensor({{1., 0., 2., -1.}, {0., 3., 0., 1.}, {2., 1., -2., 0.}});
   support::Random random("scan derivatives");
   for (int axis : {0, 1})

@@ -37,7 +37,7 @@ TEST_CASE("logsumexp over several axes") {
   CHECK(support::difference({logsumexp(flip(transpose(x)), {0, 2})}, {flip(logsumexp(x, {0, 2}))}).error < 1e-14);
 }
 
-TEST_CASE("logsumexp and softmax of columns are those of rows, infinities and NaN too") {
+TEST_CASE("logsumexp and softmax of columns agree with those of rows, also with infinities and NaN") {
   const Tensor x = tensor({{-inf, -inf}, {-inf, 1}, {inf, 2}, {inf, inf}, {qnan, 1}, {1000, 1000}, {0, -50}});
   const auto same = [](const Tensor& a, const Tensor& b) {
     const Doubles p = a.to_vector(), q = b.to_vector();
@@ -95,7 +95,7 @@ TEST_CASE("logsumexp over any adjacent axes: value, gradient for each cotangent,
   }
 }
 
-TEST_CASE("all rows of the Jacobian of softmax and log_softmax of columns") {
+TEST_CASE("Jacobians of softmax and log_softmax of columns") {
   support::Random random("Jacobian of columns");
   for (const Shape& shape : {Shape{4, 9}, Shape{2, 3, 10}, Shape{3, 4, 2}})
     for (auto f : {softmax, log_softmax}) {
@@ -127,7 +127,7 @@ TEST_CASE("softmax and log_softmax of extreme rows") {
   CHECK(softmax(tensor<int>({1, 1})).to_vector() == Doubles{0.5, 0.5});
 }
 
-TEST_CASE("rows with NaN and infinities, however long they are and wherever these stand") {
+TEST_CASE("softmax of rows with NaN and infinities at every position and for every length") {
   const auto same = [](double a, double b) {
     return (std::isnan(a) && std::isnan(b)) || a == b || std::abs(a - b) < 1e-13 * (1 + std::abs(b));
   };
@@ -192,7 +192,7 @@ TEST_CASE("sums and softmax have the same bits for any number of threads") {
   for (int i = 1; i < 4; ++i) CHECK(results[i] == results[0]);
 }
 
-TEST_CASE("the gradient of logsumexp, where its result alone is followed: that of exp(x - z) by z, in both modes") {
+TEST_CASE("logsumexp: derivatives of exp(x - z) with respect to z only, in both modes") {
   const Tensor x = reshape(linspace(-1, 1, 6), {2, 3}), v = tensor({2, -3}), s = reshape(linspace(1, 2, 6), {2, 3});
   for (const bool keepdims : {false, true}) {
     CAPTURE(keepdims);

@@ -69,7 +69,7 @@ TEST_CASE("second derivatives of logcumsumexp are zero where a sum is infinite")
   CHECK(is_close(above, pad(finite, {0, 0}, {2, 2}), 1e-15));
 }
 
-TEST_CASE("what the gradient of logcumsumexp reads has derivatives one by one") {
+TEST_CASE("logcumsumexp: derivatives of its gradient with respect to each operand") {
   const Tensor x = tensor({0.3, -0.4, 1.1}), k = tensor({1.0, 2.0, -0.5}), v = tensor({0.7, -0.2, 0.4});
   GradientTape inner({.persistent = true});
   inner.watch(x);
@@ -110,7 +110,7 @@ TEST_CASE("running extremes of every real dtype, and of many columns") {
   CHECK(support::same_bits(transpose(cummax(transpose(x), 1).values), all.values));
 }
 
-TEST_CASE("an associative scan calls its function a logarithm of times, twice") {
+TEST_CASE("associative_scan calls its function at most 2 log2(n) times") {
   int calls = 0;
   const auto f = [&](const Tensor& a, const Tensor& b) {
     ++calls;
@@ -122,7 +122,7 @@ TEST_CASE("an associative scan calls its function a logarithm of times, twice") 
   CHECK(array_equal(associative_scan(f, x, 0, true), cumsum(x, 0, false, true)));
 }
 
-TEST_CASE("distances neither overflow nor vanish") {
+TEST_CASE("distances do not overflow or underflow") {
   for (const double scale : {1e-200, 1e-160, 1.0, 1e160, 1e200}) {
     const Tensor x = tensor({{3, 0, 4}}) * scale, y = zeros({1, 3});
     for (const double p : {1.0, 2.0, 3.0, std::numeric_limits<double>::infinity()}) {
@@ -137,7 +137,7 @@ TEST_CASE("distances neither overflow nor vanish") {
   CHECK(std::isnan(cdist(tensor({{1, std::nan("")}}), zeros({1, 2})).item<double>()));
 }
 
-TEST_CASE("the second derivative of distances is right where peers have none") {
+TEST_CASE("the second derivative of distances between separate points beside coinciding ones") {
   const Tensor x = tensor({{1.0, 2.0}, {0.5, -1.0}}), y = tensor({{0.0, 0.25}, {1.0, 2.0}});
   const auto f = [&](const Tensor& t) { return sum(square(cdist(t, y)) + 3 * cdist(t, y)); };
   const Tensor direction = tensor({{0.3, -0.2}, {0.1, 0.7}});
@@ -157,7 +157,7 @@ TEST_CASE("the second derivative of distances is right where peers have none") {
   CHECK(all(isfinite(hv)).item<bool>());
 }
 
-TEST_CASE("derivatives of distances that a tape records are those of one loop: ties, equal elements, equal rows") {
+TEST_CASE("recorded derivatives of distances agree with the fused ones: ties, equal elements, equal rows") {
   const Tensor a = tensor({{1.0, 2.0, -1.0}, {0.5, -1.0, 2.0}}), b = tensor({{1.0, 2.0, -1.0}, {3.0, 0.0, -1.0}});
   const Tensor ta = tensor({{0.3, -0.2, 1.1}, {0.1, 0.7, -0.4}}), tb = tensor({{0.9, 0.4, -0.6}, {-1.2, 0.5, 0.2}});
   for (const bool batch : {false, true})
@@ -201,7 +201,7 @@ TEST_CASE("the gradient of an isotonic regression raises no floating-point excep
   CHECK(is_close(g, tensor({2.0, 2.0, 2.0, 4.5, 4.5}), 1e-15));
 }
 
-TEST_CASE("scans name what is wrong") {
+TEST_CASE("errors of scans name the cause") {
   const Tensor x = ones({2, 3}), z = cast(x, DType::complex128);
   CHECK_THROWS_WITH(cummax(z, 0), Contains("complex numbers have no order"));
   CHECK_THROWS_AS(cummin(x, 2), IndexError);
@@ -215,7 +215,7 @@ TEST_CASE("scans name what is wrong") {
   CHECK_THROWS_AS(associative_scan(ScanStep(), std::vector<Tensor>{}), ValueError);
 }
 
-TEST_CASE("statistics name what is wrong") {
+TEST_CASE("errors of statistics name the cause") {
   const Tensor x = ones({2, 3}), z = cast(x, DType::complex128);
   CHECK_THROWS_AS(nanmean(z), TypeError);
   CHECK_THROWS_AS(nanmax(z), TypeError);
@@ -230,7 +230,7 @@ TEST_CASE("statistics name what is wrong") {
   CHECK_THROWS_AS(isotonic_regression(scalar(1.0)), ShapeError);
 }
 
-TEST_CASE("statistics of nothing") {
+TEST_CASE("statistics of empty tensors") {
   const Tensor nothing = zeros({2, 0});
   CHECK_THROWS_WITH(nanmax(nothing, {1}), Contains("nanmax: x has no elements along the reduced axes"));
   CHECK_THROWS_WITH(nanmin(cast(nothing, DType::int64), {1}), Contains("nanmin: x has no elements"));
@@ -246,7 +246,7 @@ TEST_CASE("statistics of nothing") {
   CHECK(tape.gradient(y, x).dense().to_vector() == std::vector<double>{0, 0});
 }
 
-TEST_CASE("integers and halves have statistics") {
+TEST_CASE("statistics of integers, float16 and bfloat16") {
   const Tensor i = tensor<std::int64_t>({1, 2, 4});
   CHECK(nanmean(i).item<double>() == Approx(7.0 / 3));
   CHECK(nanmax(i).dtype() == DType::int64);

@@ -17,7 +17,7 @@ Tensor wave(const Shape& shape) { return support::Random("wave" + to_string(shap
 
 }  // namespace
 
-TEST_CASE("spectra have the dtype of the operand's precision") {
+TEST_CASE("spectra have the precision of the operand") {
   const auto dtypes = [](DType d) {
     const Tensor x = ones({4}, d);
     return std::vector<DType>{fft(x).dtype(), irfft(x).dtype()};
@@ -36,7 +36,7 @@ TEST_CASE("spectra have the dtype of the operand's precision") {
   CHECK(fftshift(ones({4}, DType::uint8)).dtype() == DType::uint8);
 }
 
-TEST_CASE("bad arguments of transforms are errors that name the function") {
+TEST_CASE("errors of transforms name the function") {
   const Tensor x = ones({3, 4}), z = ones({3, 4}, DType::complex128), empty = ones({3, 0});
   CHECK_THROWS_AS(rfft(z), TypeError);
   CHECK_THROWS_AS(ihfft(z), TypeError);
@@ -73,7 +73,7 @@ TEST_CASE("bad arguments of transforms are errors that name the function") {
   CHECK(fft(ones({0, 3})).shape() == Shape{0, 3});
 }
 
-TEST_CASE("frequencies are NumPy's") {
+TEST_CASE("fftfreq and rfftfreq agree with NumPy") {
   CHECK(fftfreq(5, 0.5).to_vector() == std::vector<double>{0, 0.4, 0.8, -0.8, -0.4});
   CHECK(fftfreq(4).to_vector() == std::vector<double>{0, 0.25, -0.5, -0.25});
   CHECK(fftfreq(1).to_vector() == std::vector<double>{0});
@@ -83,7 +83,7 @@ TEST_CASE("frequencies are NumPy's") {
   CHECK(ifftshift(arange(5)).to_vector<std::int64_t>() == std::vector<std::int64_t>{2, 3, 4, 0, 1});
 }
 
-TEST_CASE("transforms of known signals, and there and back") {
+TEST_CASE("transforms of known signals, and their inverses") {
   const Tensor impulse = one_hot(3, 8, DType::float64);
   CHECK(largest(abs(fft(impulse)) - 1) < 1e-15);
   CHECK(largest(fft(ones({37})) - 37 * one_hot(0, 37, DType::float64)) < 1e-13);
@@ -116,7 +116,7 @@ TEST_CASE("imaginary parts that a real signal cannot have are ignored, with grad
   }
 }
 
-TEST_CASE("by the energy of a spectrum each sample has twice itself as gradient, times the length") {
+TEST_CASE("the gradient of a spectrum's energy is 2 n x") {
   for (const std::int64_t n : {6, 7, 70}) {  // Parseval's theorem
     const Tensor x = wave({n});
     const auto energy = [](const Tensor& v) { return sum(square(abs(fft(v)))); };

@@ -100,7 +100,7 @@ double largest(const Tensor& x) { return max(abs(x)).item<double>(); }
 
 }  // namespace
 
-TEST_CASE("signals: the results of SciPy and NumPy") {
+TEST_CASE("signals agree with SciPy and NumPy") {
   Calls calls;
   add_transforms(calls);
   add_filters(calls);
@@ -137,7 +137,7 @@ TEST_CASE("both methods of convolution agree, along chosen axes and for complex 
   CHECK(array_equal(isnan(convolve(tensor({1.0, 2.0}), tensor({infinite, 1.0}))), tensor({false, false, true})));
 }
 
-TEST_CASE("a filter's slopes by its coefficients are those of differences, and its rows are independent") {
+TEST_CASE("lfilter: derivatives with respect to coefficients agree with differences; rows are independent") {
   const Tensor b = tensor({0.5, -0.25, 1.0}), a = tensor({2.0, -0.5, 0.25}), x = wave({4, 30});
   const auto energy = [&](const Tensor& p, const Tensor& q, const Tensor& u) { return sum(square(lfilter(p, q, u))); };
   const auto slopes = grad<0, 1, 2>(energy)(b, a, x);
@@ -161,7 +161,7 @@ TEST_CASE("a filter's slopes by its coefficients are those of differences, and i
   CHECK(lfilter(cast(b, DType::float16), cast(a, DType::float16), ones({3}, DType::float16)).dtype() == DType::float16);
 }
 
-TEST_CASE("power spectra: Parseval, batches, derivatives, what is refused") {
+TEST_CASE("power spectra: Parseval, batches, derivatives, errors") {
   const Tensor x = wave({2, 3, 24}), y = wave({3, 24}), window = hann(8, true) + 0.1;
   // The integral of the density of one rectangular segment is its mean power.
   const Tensor power = welch(x, ones({24}), {.rate = 5, .trend = Trend::keep});
@@ -197,7 +197,7 @@ TEST_CASE("power spectra: Parseval, batches, derivatives, what is refused") {
   CHECK_THROWS_WITH(csd(ones({2, 24}), y, window), Catch::StartsWith("csd: shapes [2] and [3] do not broadcast"));
 }
 
-TEST_CASE("sosfilt: sections in turn are one filter of the products of their polynomials") {
+TEST_CASE("sosfilt: sections in series are one filter with the products of their polynomials") {
   const Tensor x = wave({3, 20}),
                s = tensor({{1, 0.5, -0.25, 2, 0.3, 0.1}, {0.5, 0, 1, 1, -0.2, 0.4}, {1, 1, 0.3, 4, 1, 1}});
   const auto product = [&](std::int64_t from) {
@@ -215,7 +215,7 @@ TEST_CASE("sosfilt: sections in turn are one filter of the products of their pol
   CHECK_THROWS_AS(sosfilt(s, complex3), TypeError);
 }
 
-TEST_CASE("short-time spectra come back as the signal that they were made of") {
+TEST_CASE("istft inverts stft") {
   const Tensor x = wave({2, 50}), window = hann(8, true) + 0.1;
   for (const std::int64_t hop : {1, 3, 6}) {
     const Tensor back = istft(stft(x, window, hop), window, hop);
@@ -233,7 +233,7 @@ TEST_CASE("short-time spectra come back as the signal that they were made of") {
   CHECK(stft(cast(x, DType::float32), hann(8), 4).dtype() == DType::complex64);
 }
 
-TEST_CASE("a window is checked for lost samples where its numbers are known: called, or captured by a trace") {
+TEST_CASE("istft checks windows for lost samples if their values are known: eager, or captured by a trace") {
   const Tensor x = wave({2, 50}), good = hann(8, true) + 0.1, bad = cast(hann(8, true), DType::float32);
   const Tensor spectra = stft(x, good, 4), without = stft(x, bad, 8);
   const auto traced = compile([](const Tensor& z, const Tensor& window) { return istft(z, window, 4); });
@@ -250,7 +250,7 @@ TEST_CASE("a window is checked for lost samples where its numbers are known: cal
   CHECK(largest(captured_good(spectra) - istft(spectra, cast(good, DType::float32), 4)) == 0);
 }
 
-TEST_CASE("cosine, sine and Hadamard transforms undo themselves") {
+TEST_CASE("inverse cosine, sine and Hadamard transforms") {
   const Tensor x = wave({3, 16});
   for (int type = 1; type <= 4; ++type)
     for (const bool ortho : {false, true}) {
@@ -270,7 +270,7 @@ TEST_CASE("cosine, sine and Hadamard transforms undo themselves") {
   CHECK(dct(ones({4}, DType::int64)).dtype() == DType::float64);
 }
 
-TEST_CASE("a phase keeps its gradient where it is unwrapped, a trend has none") {
+TEST_CASE("unwrap passes the gradient on; detrend leaves no trend") {
   const Tensor x = tensor({0.0, 3.0, -3.0, 7.0, 0.5}), w = wave({5});
   CHECK(array_equal(grad([&](const Tensor& v) { return sum(unwrap(v) * w); })(x), w));
   CHECK(largest(sum(detrend(wave({4, 9})), 1)) < 1e-13);
@@ -280,7 +280,7 @@ TEST_CASE("a phase keeps its gradient where it is unwrapped, a trend has none") 
   CHECK_THROWS_AS(detrend(ones({3, 0})), ValueError);
 }
 
-TEST_CASE("windows of no and of one number") {
+TEST_CASE("window functions of length 0 and 1") {
   CHECK(hann(0).size() == 0);
   CHECK(blackman(1).item() == 1);
   CHECK(kaiser(1, 3, true).item() == 1);

@@ -100,14 +100,14 @@ void check_accuracy(const Set& set) {
 
 }  // namespace
 
-TEST_CASE("Bessel functions of vectors agree with those in long double") {
+TEST_CASE("vectorised Bessel functions agree with long double") {
   for (const Set* set : supported_sets()) {
     check_accuracy<double>(*set);
     check_accuracy<float>(*set);
   }
 }
 
-TEST_CASE("Bessel functions of vectors at the ends of their domains") {
+TEST_CASE("vectorised Bessel functions at the ends of their domains") {
   struct End {
     const char* name;
     double x, value, slope;
@@ -163,7 +163,7 @@ TEST_CASE("Bessel functions of vectors at the ends of their domains") {
   }
 }
 
-TEST_CASE("an element of a Bessel function has the same bits at every place of a vector") {
+TEST_CASE("vectorised Bessel functions give an element the same bits in every lane") {
   std::mt19937_64 random(11);
   const std::vector<double> x = logarithmic(0.01, 100, 67, random);
   for (const Set* set : supported_sets()) {
@@ -175,7 +175,7 @@ TEST_CASE("an element of a Bessel function has the same bits at every place of a
   }
 }
 
-TEST_CASE("Bessel functions of vectors in the floating-point environment of their host") {
+TEST_CASE("vectorised Bessel functions in the floating-point environment of their host") {
   std::mt19937_64 random(13);
   std::vector<double> x = logarithmic(1e-3, 500, 203, random);
   x[5] = x[100] = infinity;

@@ -43,7 +43,7 @@ double slope(const Function& f, const std::vector<double>& at, std::size_t by) {
 
 }  // namespace
 
-TEST_CASE("the sign of gamma between its poles, at them and at the ends") {
+TEST_CASE("the sign of gamma between poles, at poles and at the ends of the range") {
   const double no_number = std::numeric_limits<double>::quiet_NaN();
   CHECK(gammasgn(tensor({-2.5, -1.5, -0.5, 0.5, -2, -1, 0, inf})).to_vector() ==
         std::vector<double>{-1, 1, -1, 1, 0, 0, 0, 1});
@@ -52,7 +52,7 @@ TEST_CASE("the sign of gamma between its poles, at them and at the ends") {
   CHECK(gammasgn(tensor<float>({-3, 2})).dtype() == DType::float32);
 }
 
-TEST_CASE("special functions and their derivatives by every argument have the digits of tables") {
+TEST_CASE("special functions and their derivatives by every argument agree with tables") {
   for (const SpecialValue& v : special_values) {
     const std::size_t count = std::string(v.op) == "betainc" ? 3 : std::string(v.op).ends_with("gamma") ? 1 : 2;
     const double got =
@@ -64,7 +64,7 @@ TEST_CASE("special functions and their derivatives by every argument have the di
   }
 }
 
-TEST_CASE("complements add up to 1, and are exact where they are small") {
+TEST_CASE("complementary functions add up to 1 and are accurate where they are small") {
   for (const double a : {1e-3, 0.5, 3.0, 40.0, 2e3})
     for (const double r : {0.1, 0.9, 1.0, 1.1, 3.0}) {
       INFO("a = " << a << ", x / a = " << r);
@@ -76,7 +76,7 @@ TEST_CASE("complements add up to 1, and are exact where they are small") {
   CHECK(gammaincc(1e-20, 1.0).item() == Approx(0.21938393439552027e-20).epsilon(1e-14));
 }
 
-TEST_CASE("incomplete gamma functions of large parameters near the mean keep their digits") {
+TEST_CASE("incomplete gamma functions of large parameters are accurate near the mean") {
   const auto& f = functions();
   struct Far {
     double a, x, upper, by_a, by_a_twice;
@@ -96,7 +96,7 @@ TEST_CASE("incomplete gamma functions of large parameters near the mean keep the
   CHECK(gammainc(1e16, gammaincinv(1e16, 0.25)).item() == Approx(0.25).epsilon(1e-7));
 }
 
-TEST_CASE("inverses give back their argument down to the ends, with the derivatives of an inverse") {
+TEST_CASE("inverse functions and their derivatives, to the ends of the range") {
   for (const double a : {0.02, 0.7, 3.0, 250.0})
     for (const double p : {1e-300, 1e-12, 0.01, 0.5, 0.97}) {
       INFO("a = " << a << ", p = " << p);
@@ -127,7 +127,7 @@ TEST_CASE("inverses give back their argument down to the ends, with the derivati
   }
 }
 
-TEST_CASE("inverses take few steps from where their functions are flat") {
+TEST_CASE("inverse functions take few steps where the function is flat") {
   using namespace reel::kernels::special;
   for (const Real a : {0.02L, 3.0L, 250.0L, 1e6L})
     for (const Real q : {1e-300L, 1e-12L, 0.3L}) {

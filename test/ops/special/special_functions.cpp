@@ -59,7 +59,7 @@ bool same(double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)
 
 }  // namespace
 
-TEST_CASE("values of special functions have all digits, their derivatives twelve") {
+TEST_CASE("special functions agree with references in all digits, their derivatives in twelve") {
   for (const FunctionValue& v : function_values) {
     const auto whole = static_cast<std::size_t>(v.whole);
     const auto& all_orders = function_orders[v.operands.size() - whole];
@@ -207,7 +207,7 @@ TEST_CASE("special functions at poles and ends of their domains") {
   }
 }
 
-TEST_CASE("special functions end at arguments of every kind, and NaN gives NaN") {
+TEST_CASE("special functions terminate for arguments of every kind, and NaN gives NaN") {
   const std::vector<double> many = {0,      -0.0, inf, -inf, not_a_number, 5e-324, 1e308, -1e308, 1e-308, 0.5, -0.5,
                                     -200.5, 1,    -1,  2,    1e5,          1e10,   -1e10, 30.3,   1e16},
                             few = {0, inf, not_a_number, 5e-324, 1e308, -1, 0.5, 20};
@@ -234,7 +234,7 @@ TEST_CASE("special functions end at arguments of every kind, and NaN gives NaN")
   }
 }
 
-TEST_CASE("whole operands of special functions have no gradient and any dtype") {
+TEST_CASE("integer operands of special functions have no gradient and may have any dtype") {
   const Tensor n = tensor({0.0, 1.0, 2.0}), x = scalar(0.5);
   GradientTape tape(TapeOptions{.persistent = true});
   tape.watch(n);

@@ -24,7 +24,7 @@ Tensor settled_layer(const Tensors& p) {
 
 }  // namespace
 
-TEST_CASE("fixed_point, root and minimum find what a closed form gives") {
+TEST_CASE("fixed_point, root and minimum agree with closed forms") {
   const double golden = (std::sqrt(5.0) - 1) / 2;
   CHECK(fixed_point([](const Tensor& x) { return 1 / (1 + x); }, 1.0).item() == Approx(golden).epsilon(1e-14));
   CHECK(root([](const Tensor& x) { return x * x + x - 1; }, 1.0).item() == Approx(golden).epsilon(1e-15));
@@ -74,7 +74,7 @@ TEST_CASE("implicit derivatives of fixed points, roots and minima to order 3") {
       {drawn({3, 3}, "a"), drawn({3}, "b")}, {.order = 2, .slack = 10});
 }
 
-TEST_CASE("implicit derivatives are those of the closed form") {
+TEST_CASE("implicit derivatives agree with closed forms") {
   const auto cube_root = [](const Tensor& t) {
     return root([t](const Tensor& x) { return x * x * x - t; }, scalar(1.5));
   };
@@ -85,7 +85,7 @@ TEST_CASE("implicit derivatives are those of the closed form") {
   CHECK(grad(grad(grad(grad(cube_root))))(t).item() == Approx(-80 * std::pow(2, -11.0 / 3) / 81).epsilon(1e-12));
 }
 
-TEST_CASE("solutions are one entry, found by variables, unconnected to the start, with the bits they have alone") {
+TEST_CASE("solutions are one entry, not connected to the start, with the same bits under a tape") {
   const Variable a(0.3 * drawn({3, 3}, "a"), "a");
   const Tensor b = drawn({3}, "b"), start = 0.1 * b;
   const EquationFunction f = [a, b](const Tensor& x) { return layer(a, b, x); };
@@ -109,7 +109,7 @@ TEST_CASE("solutions are one entry, found by variables, unconnected to the start
   CHECK(array_equal(tape.gradient(loss, a).dense(), g));
 }
 
-TEST_CASE("equations without solution, and bad arguments, are named") {
+TEST_CASE("errors of equations without solution and of arguments") {
   const EquationFunction f = [](const Tensor& x) { return x * x + 1; };
   CHECK_THROWS_WITH(root(f, 1.0), Contains("root: no progress"));
   CHECK_THROWS_WITH(root(f, 0.0), Contains("the Jacobian is singular"));

@@ -79,7 +79,7 @@ TEST_CASE("the steps, their errors and their interpolants have the orders of the
   }
 }
 
-TEST_CASE("solutions are SciPy's, the methods for stiff equations take few steps") {
+TEST_CASE("odeint agrees with SciPy; the method for stiff equations takes few steps") {
   for (const OdeValue& v : ode_values) {
     const std::string name = v.problem;
     INFO(name);
@@ -129,7 +129,7 @@ TEST_CASE("odeint in closed form: directions, dtypes, shapes, tolerances") {
   CHECK(largest(odeint([](const Tensor& y, const Tensor&) { return zeros_like(y); }, 5.0, t) - 5) == 0);
 }
 
-TEST_CASE("derivatives are those of the steps taken, to order 3 in both modes") {
+TEST_CASE("derivatives of the computed steps, to order 3 in both modes") {
   for (const OdeMethod method : {OdeMethod::dormand_prince, OdeMethod::rosenbrock})
     for (const std::int64_t budget : {0, 4096}) {
       INFO("method " << static_cast<int>(method) << ", budget " << budget);
@@ -144,7 +144,7 @@ TEST_CASE("derivatives are those of the steps taken, to order 3 in both modes") 
     }
 }
 
-TEST_CASE("derivatives by times and parameters are those of the closed form, to order 3") {
+TEST_CASE("derivatives by times and parameters agree with closed forms, to order 3") {
   const Tensor k = scalar(0.8), t = tensor({0.2, 1, 1.7});
   for (const auto& of : {std::function<Tensor(const Tensor&, const Tensor&)>([](const Tensor&rate, const Tensor&times) {
          return sum(decay(rate, scalar(2.0), times, fine) * tensor({1, 2, 3}));
@@ -168,7 +168,7 @@ TEST_CASE("derivatives by times and parameters are those of the closed form, to 
   }
 }
 
-TEST_CASE("a memory budget changes no bit, and keeps the tape short; variables are found") {
+TEST_CASE("odeint: a memory budget changes no bit and shortens the tape; variables have gradients") {
   const Variable k(scalar(0.8), "k");
   const OdeFunction f = [k](const Tensor& y, const Tensor& t) { return stack({y(1), -k * y(0) + cos(t)}); };
   const Tensor y0 = tensor({1, 0}), t = tensor({0, 30});
@@ -191,7 +191,7 @@ TEST_CASE("a memory budget changes no bit, and keeps the tape short; variables a
   CHECK(largest(gradients[0] - gradients[1]) < 1e-12);
 }
 
-TEST_CASE("odeint names what is wrong") {
+TEST_CASE("errors of odeint name the cause") {
   const OdeFunction f = [](const Tensor& y, const Tensor&) { return -y; };
   const Tensor t = tensor({0, 1});
   CHECK_THROWS_WITH(odeint({}, 1.0, t), Contains("odeint: the function is empty"));

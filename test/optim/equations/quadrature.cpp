@@ -52,7 +52,7 @@ TEST_CASE("quad: integrals in closed form, over infinite ranges, with singular e
   CHECK(narrow.item<float>() == Approx(std::exp(1.0) - 1).epsilon(1e-6));
 }
 
-TEST_CASE("quad: derivatives by the ends are those of Leibniz, by what the function reads those of the integral") {
+TEST_CASE("quad: derivatives by the ends (Leibniz's rule) and by captured tensors") {
   const QuadOptions fine = {.tolerance = 1e-13, .absolute_tolerance = 1e-13};
   linalg::check_one(
       [&](const support::Tensors& x) {
@@ -104,7 +104,7 @@ TEST_CASE("fixed_quad is exact to degree 2 n - 1, and differentiable by its ends
       {tensor({{0.3}, {-1}}), tensor({1.7, 2, 0.1}), tensor({1.2, 0.5, 2})}, {.order = 3, .slack = 10});
 }
 
-TEST_CASE("quadrature names what is wrong") {
+TEST_CASE("errors of quadrature name the cause") {
   const Integrand f = [](const Tensor& x) { return exp(x); };
   CHECK_THROWS_WITH(quad({}, 0, 1), Contains("quad: the function is empty"));
   CHECK_THROWS_WITH(quad(f, ones({2}), 1), Contains("quad: a is [2]"));

@@ -33,7 +33,7 @@ Tensor derivative(MatrixOp f, const Tensor& a, const Tensor& e) {
 
 }  // namespace
 
-TEST_CASE("functions of matrices and their derivatives have the values of 60 digits") {
+TEST_CASE("functions of matrices and their derivatives agree with values in 60 digits") {
   for (const linalg::MatrixValue& row : linalg::matrix_values) {
     const MatrixOp f = op_of(row.function);
     const Tensor a = matrix(row.a);
@@ -86,7 +86,7 @@ TEST_CASE("expm of large matrices: scaled, squared, and out of range") {
   CHECK(relative(expm_frechet(a, a), matmul(a, expm(a))) < 1e-13);
 }
 
-TEST_CASE("the square root squares, and the logarithm is undone by expm, for larger matrices") {
+TEST_CASE("the square root squared and expm of the logarithm give the matrix, for larger matrices") {
   const Tensor a = drawn({30, 30}, "a") + 8 * eye(30);
   CHECK(relative(matmul(sqrtm(a), sqrtm(a)), a) < 1e-14);
   CHECK(relative(expm(logm(a)), a) < 1e-13);
@@ -101,7 +101,7 @@ TEST_CASE("the square root squares, and the logarithm is undone by expm, for lar
   CHECK(relative(sqrtm(turn), tensor({{std::cos(1.5), -std::sin(1.5)}, {std::sin(1.5), std::cos(1.5)}})) < 4e-15);
 }
 
-TEST_CASE("expm of a matrix whose square vanishes: its series, at every magnitude and in every order") {
+TEST_CASE("expm of a matrix with square 0: its finite series, at every magnitude and to every order") {
   const Tensor a = tensor({{1, 1}, {-1, -1}}), e = drawn({2, 2}, "e");
   for (const double size : {0x1p83, 0x1p200, 0x1p1000}) CHECK(array_equal(expm(size * a), size * a + eye(2)));
   // e + (a e + e a) / 2 + a e a / 6
@@ -112,7 +112,7 @@ TEST_CASE("expm of a matrix whose square vanishes: its series, at every magnitud
   linalg::check([](const support::Tensors& x) { return support::Tensors{expm(x[0])}; }, {a}, {.order = 3});
 }
 
-TEST_CASE("triangular matrices have exact eigenvalues, whose signs are never rounded away") {
+TEST_CASE("logm and sqrtm of triangular matrices take eigenvalues from the diagonal") {
   const Tensor graded = diag(tensor({1e20, -1e-3}));
   for (const Tensor& a : {graded, graded + tensor({{0, 1}, {0, 0}}), graded + tensor({{0, 0}, {1, 0}})})
     for (const MatrixOp f : {sqrtm, logm}) {
@@ -134,14 +134,14 @@ TEST_CASE("triangular matrices have exact eigenvalues, whose signs are never rou
   CHECK_THROWS_AS(sylvester(diag(tensor({1e20, std::nextafter(-1, 0)})), b, q), ValueError);
 }
 
-TEST_CASE("a matrix that is singular to rounding has no logarithm") {
+TEST_CASE("the logarithm of a matrix that is singular to rounding is an error") {
   const Tensor left = drawn({3, 2}, "left"), singular = matmul(left, drawn({2, 3}, "right"));
   CHECK_THROWS_AS(logm(singular), ValueError);
   CHECK_THROWS_WITH(logm(make_complex(stack({eye(3), singular}), zeros({2, 3, 3}))),
                     Contains("logm: an eigenvalue of matrix [1] is zero") && !Contains("complex128"));
 }
 
-TEST_CASE("square roots, logarithms and Sylvester's equation of matrices close to overflow") {
+TEST_CASE("sqrtm, logm and sylvester of matrices close to overflow") {
   const Tensor small = tensor({{1, 1}, {1, 1.5}}), a = 1e308 * small, e = drawn({2, 2}, "e");
   const Tensor root = sqrtm(a);
   CHECK(relative(root, 1e154 * sqrtm(small)) < 4e-15);
@@ -195,7 +195,7 @@ TEST_CASE("derivatives of functions of matrices: both modes and differences, to 
   CHECK(relative(f({a})[0], cube) < 1e-13);
 }
 
-TEST_CASE("functions of matrices keep the precision of the dtype") {
+TEST_CASE("functions of matrices have the precision of the dtype") {
   const Tensor a = drawn({3, 3}, "a") + 4 * eye(3);
   for (const MatrixOp f : {expm, sqrtm, logm}) {
     CHECK(f(cast(a, DType::float32)).dtype() == DType::float32);
@@ -211,7 +211,7 @@ TEST_CASE("functions of matrices keep the precision of the dtype") {
   CHECK((*tape.gradient(expm(narrow), narrow)).dtype() == DType::float32);
 }
 
-TEST_CASE("matrices without a value: NaN in its place, or an error that names the matrix and the remedy") {
+TEST_CASE("matrices without a function value: NaN, or an error that names the matrix and the remedy") {
   const Tensor one = stack({eye(2), full({2, 2}, quiet_nan), eye(2) * 4});
   for (const MatrixOp f : {expm, sqrtm, logm}) {
     const Tensor y = f(one);

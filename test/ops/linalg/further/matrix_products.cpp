@@ -39,7 +39,7 @@ std::int64_t multiplications(const F& f) {
 
 }  // namespace
 
-TEST_CASE("extents beyond int64 are refused, even beside an axis of no elements") {
+TEST_CASE("extents beyond int64 are refused, also with an axis of extent 0") {
   const std::int64_t large = std::int64_t{1} << 40;
   CHECK_THROWS_WITH(kron(zeros({0, large}), zeros({0, large})), Contains("kron: ") && Contains("exceeds"));
   CHECK_THROWS_WITH(tensorinv(zeros({0, large, large}), 1), Contains("tensorinv: ") && Contains("exceeds"));
@@ -47,7 +47,7 @@ TEST_CASE("extents beyond int64 are refused, even beside an axis of no elements"
                     Contains("tensorsolve: ") && Contains("exceeds"));
 }
 
-TEST_CASE("products that are their operand are new tensors") {
+TEST_CASE("products that equal their operand are new tensors") {
   const Tensor a = eye(2);
   CHECK(matrix_power(a, 1).id() != a.id());
   CHECK(multi_dot({a}).id() != a.id());
@@ -75,7 +75,7 @@ TEST_CASE("multi_dot multiplies in the cheapest order") {
   CHECK(multi_dot({a, b, c, d, x}).shape() == Shape{30});
 }
 
-TEST_CASE("products of complex numbers conjugate where they say so") {
+TEST_CASE("products of complex numbers conjugate as documented") {
   const Tensor a = complex_of({2, 3}, "a"), b = complex_of({2, 3}, "b");
   CHECK(distance(vdot(a, b), sum(conj(a) * b)) < 1e-15);
   CHECK(distance(vecdot(a, b), sum(conj(a) * b, -1)) < 1e-15);
@@ -95,7 +95,7 @@ TEST_CASE("products of complex numbers conjugate where they say so") {
   CHECK(distance(*tape.gradient(size, a), 2 * b * conj(sum(conj(a) * b))) < 1e-13);
 }
 
-TEST_CASE("products keep the common dtype") {
+TEST_CASE("products have the promoted dtype") {
   const Tensor i = tensor<int>({{1, 2, 3}, {4, 5, 6}}), f = cast(i, DType::float32);
   for (const auto& op : {kron, inner, vdot}) {
     CHECK(op(i, i).dtype() == DType::int32);
@@ -133,7 +133,7 @@ TEST_CASE("norms of matrices: gradients at zero and at ties") {
   CHECK(array_equal(gradient(tensor({{3, 0}, {0, 4}}), MatrixNorm::frobenius), tensor({{0.6, 0}, {0, 0.8}})));
 }
 
-TEST_CASE("products name the op and what does not fit") {
+TEST_CASE("errors of products name the op and the operands") {
   CHECK_THROWS_WITH(cross(ones({2}), ones({3})), Contains("cross: axis -1 must have 3 elements"));
   CHECK_THROWS_WITH(matvec(ones({2, 3}), ones({2})), Contains("matvec: a is [2, 3], x is [2]: a must be matrices"));
   CHECK_THROWS_WITH(matvec(ones({4, 2, 3}), ones({3, 3})), Contains("matvec"));

@@ -42,7 +42,7 @@ Tensor second_forward(Tensor (*f)(const Tensor&), const Tensor& x, const Tensor&
 
 }  // namespace
 
-TEST_CASE("cholesky_update: the factor of the changed matrix") {
+TEST_CASE("cholesky_update: the factor of the updated matrix") {
   for (const DType d : dtypes)
     for (const std::int64_t n : {0, 1, 2, 5, 40}) {
       CAPTURE(name(d), n);
@@ -121,7 +121,7 @@ TEST_CASE("spectral and nuclear norms and cond in both modes, to third order") {
     }
 }
 
-TEST_CASE("the spectral norm shares its gradient among ties, and ties of other values do no harm") {
+TEST_CASE("the spectral norm shares its gradient among ties of the largest singular value") {
   CHECK(largest(gradient(spectral, eye(2)) - 0.5 * eye(2)) <= 1e-15);  // as PyTorch
   CHECK(array_equal(gradient(spectral, zeros({2, 3})), zeros({2, 3})));
   const Tensor t = tensor({{1, 2, 0}, {0, 1, 3}, {1, 0, 1}});

@@ -27,7 +27,7 @@ Tensor dense(const Tensor& bands, std::int64_t below, std::int64_t above) {
 
 }  // namespace
 
-TEST_CASE("banded systems pivot in the band") {
+TEST_CASE("banded systems are solved with pivoting") {
   for (const auto& [below, above] : {std::pair{1, 1}, {2, 1}, {1, 3}, {3, 0}, {0, 2}, {4, 4}}) {
     Tensor bands = drawn({below + above + 1, 40}, "bands");  // as large beside the diagonal as on it
     if (below == 0 || above == 0) bands = bands + 3.0 * reshape(one_hot(above, below + above + 1), {-1, 1});
@@ -59,7 +59,7 @@ TEST_CASE("a tridiagonal system of a million rows takes linear time and memory, 
   CHECK(largest(*tape.gradient(sum(y), diagonal) + z * y) < 1e-12);
 }
 
-TEST_CASE("elements of a structured matrix that are not read get gradient 0") {
+TEST_CASE("unused elements of a structured matrix get gradient 0") {
   const Tensor bands = drawn({4, 3}, "bands") + 6.0 * reshape(one_hot(2, 4), {4, 1}), b = drawn({3}, "b");
   GradientTape tape;
   tape.watch(bands);
@@ -88,7 +88,7 @@ TEST_CASE("a symmetric Toeplitz system against its known solution: Kac, Murdock 
   CHECK(largest(x - expected) < 1e-12);
 }
 
-TEST_CASE("derivatives of structured solvers, complex too, to order 3") {
+TEST_CASE("derivatives of structured solvers, real and complex, to order 3") {
   const Tensor bands = drawn({3, 4}, "bands") + 6.0 * reshape(one_hot(1, 3), {3, 1}), b = drawn({4}, "b");
   linalg::check([](const support::Tensors& x) { return support::Tensors{banded_solve(x[0], 1, 1, x[1])}; }, {bands, b},
                 {.order = 3, .slack = 4});
